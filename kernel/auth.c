@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Message authentication codes of the login, one function per use. Which bytes go
+ * into which MAC stands in uapi/rdmablk_proto.h.
+ */
+#include <crypto/hash.h>
+#include <linux/build_bug.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+#include "compat.h"
+#include "auth.h"
+
+struct rdmablk_part {
+	const void *data;
+	unsigned int len;
+};
+
+static int rdmablk_auth_mac(struct rdmablk_auth *a, const u8 *key, const char *label,
+			    const struct rdmablk_part *part, int parts, u8 *mac)
+{
+	SHASH_DESC_ON_STACK(desc, a->tfm);
+	int ret, i;
+
+	ret = crypto_shash_setkey(a->tfm, key, RDMABLK_MAC_LEN);
+	if (ret)
+		return ret;
+	desc->tfm = a->tfm;
+	ret = crypto_shash_init(desc);
+	if (!ret)
+		ret = crypto_shash_update(desc, (const u8 *)label, RDMABLK_LABEL_LEN);
+	for (i = 0; !ret && i < parts; i++)
+		ret = crypto_shash_update(desc, part[i].data, part[i].len);
+	if (!ret)
+		ret = crypto_shash_final(desc, mac);
+	shash_desc_zero(desc);
+	return ret;
+}
+
+/**
+ * rdmablk_auth_open() - prepare for a login
+ * @a: to fill; K is zero, which is what RDMABLK_AUTH_NONE means
+ *
+ * Return: 0 or a negative errno of the crypto layer (-ENOENT: the kernel has no
+ * hmac(sha256)).
+ */
+int rdmablk_auth_open(struct rdmablk_auth *a)
+{
+	BUILD_BUG_ON(sizeof(RDMABLK_LABEL_PROOF) != RDMABLK_LABEL_LEN + 1);
+	BUILD_BUG_ON(sizeof(RDMABLK_LABEL_SESSION) != RDMABLK_LABEL_LEN + 1);
+	BUILD_BUG_ON(sizeof(RDMABLK_LABEL_GRANT) != RDMABLK_LABEL_LEN + 1);
+	BUILD_BUG_ON(sizeof(RDMABLK_LABEL_REGIONS) != RDMABLK_LABEL_LEN + 1);
+	BUILD_BUG_ON(sizeof(RDMABLK_LABEL_JOIN) != RDMABLK_LABEL_LEN + 1);
+
+	memset(a, 0, sizeof(*a));
+	a->tfm = crypto_alloc_shash("hmac(sha256)", 0, 0);
+	if (IS_ERR(a->tfm)) {
+		int ret = PTR_ERR(a->tfm);
+
+		a->tfm = NULL;
+		return ret;
+	}
+	return 0;
+}
+
+/**
+ * rdmablk_auth_close() - forget the keys; may be called twice
+ * @a: what rdmablk_auth_open() filled
+ */
+void rdmablk_auth_close(struct rdmablk_auth *a)
+{
+	if (a->tfm)
+		crypto_free_shash(a->tfm);
+	memzero_explicit(a, sizeof(*a));
+}
+
+/**
+ * rdmablk_auth_proof() - MAC of PROOF
+ * @a: keys
+ * @hello: as sent
+ * @challenge: as received, sizeof(struct rdmablk_challenge) bytes
+ * @mac: result
+ *
+ * Return: 0 or a negative errno of the crypto layer.
+ */
+int rdmablk_auth_proof(struct rdmablk_auth *a, const struct rdmablk_hello *hello,
+		       const void *challenge, u8 *mac)
+{
+	const struct rdmablk_part part[] = {
+		{ hello, sizeof(*hello) },
+		{ challenge, sizeof(struct rdmablk_challenge) },
+	};
+
+	return rdmablk_auth_mac(a, a->key, RDMABLK_LABEL_PROOF, part,
+				ARRAY_SIZE(part), mac);
+}
+
+/**
+ * rdmablk_auth_session() - derive the session key
+ * @a: keys
+ * @hello: as sent
+ * @ch: as received
+ *
+ * Return: 0 or a negative errno of the crypto layer.
+ */
+int rdmablk_auth_session(struct rdmablk_auth *a, const struct rdmablk_hello *hello,
+			 const struct rdmablk_wire_challenge *ch)
+{
+	__le64 id = cpu_to_le64(ch->session_id);
+	const struct rdmablk_part part[] = {
+		{ hello->nonce, sizeof(hello->nonce) },
+		{ ch->nonce, sizeof(ch->nonce) },
+		{ &id, sizeof(id) },
+		{ &hello->generation, sizeof(hello->generation) },
+	};
+
+	return rdmablk_auth_mac(a, a->key, RDMABLK_LABEL_SESSION, part,
+				ARRAY_SIZE(part), a->session_key);
+}
+
+/**
+ * rdmablk_auth_check() - is this message from who knows the session key
+ * @a: keys
+ * @label: of the message
+ * @msg: message without its MAC
+ * @len: bytes of it
+ * @mac: MAC of the message
+ *
+ * Return: 0; -EACCES when the MAC is wrong; or an errno of the crypto layer.
+ */
+int rdmablk_auth_check(struct rdmablk_auth *a, const char *label,
+		       const void *msg, size_t len, const u8 *mac)
+{
+	const struct rdmablk_part part = { msg, len };
+	u8 want[RDMABLK_MAC_LEN];
+	int ret;
+
+	ret = rdmablk_auth_mac(a, a->session_key, label, &part, 1, want);
+	if (!ret && crypto_memneq(want, mac, sizeof(want)))
+		ret = -EACCES;
+	memzero_explicit(want, sizeof(want));
+	return ret;
+}
+
+/**
+ * rdmablk_auth_join() - put the join MAC into a connection request
+ * @a: keys
+ * @req: complete but for the MAC
+ *
+ * Return: 0 or a negative errno of the crypto layer.
+ */
+int rdmablk_auth_join(struct rdmablk_auth *a, struct rdmablk_cm_request *req)
+{
+	const struct rdmablk_part part = {
+		req, offsetof(struct rdmablk_cm_request, mac)
+	};
+
+	return rdmablk_auth_mac(a, a->session_key, RDMABLK_LABEL_JOIN, &part, 1,
+				req->mac);
+}

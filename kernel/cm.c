@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rdma_cm for one queue.
+ *
+ * Whoever connects a queue goes through the steps in its own context and waits for
+ * each with the deadline of the whole connect: rdma_cm's own timers take a minute
+ * with a dead address. The event handler only notes the outcome and wakes the
+ * waiter; it never returns an error, so rdma_cm never destroys an id by itself, and
+ * exactly one place does: rdmablk_cm_destroy().
+ *
+ * Device removal arrives as an event of every id on the device. rdma_cm then waits,
+ * inside the removal, until all these ids are destroyed, which the session does
+ * after everything else it owns on the device.
+ */
+#include <linux/errno.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/jiffies.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_cm.h>
+#include <rdma/rdma_cm.h>
+#include "cm.h"
+#include "wire.h"
+
+/*
+ * Six retries, because on rxe seven means for ever and the error never comes. An
+ * RNR happens on the control queue only, when the daemon is slow to post receives.
+ */
+#define RDMABLK_RETRY_COUNT	6
+#define RDMABLK_RNR_RETRY	6
+
+/**
+ * rdmablk_deadline_left() - jiffies until a deadline
+ * @deadline: in jiffies
+ *
+ * Return: at least 1, so that a passed deadline times out instead of waiting.
+ */
+long rdmablk_deadline_left(unsigned long deadline)
+{
+	long left = (long)(deadline - jiffies);
+
+	return left > 0 ? left : 1;
+}
+
+static void rdmablk_cm_outcome(struct rdmablk_queue *q, int status, const char *why)
+{
+	q->cm_status = status;
+	q->why = why;
+	complete(&q->cm_done);
+}
+
+static void rdmablk_cm_unreached(struct rdmablk_queue *q, int status)
+{
+	switch (status) {
+	case -ENODEV:
+	case -EADDRNOTAVAIL:
+		return rdmablk_cm_outcome(q, -ENODEV,
+					  "no RDMA device leads to this address");
+	case -ENETUNREACH:
+		return rdmablk_cm_outcome(q, -ENETUNREACH, "no route to this network");
+	case -EHOSTUNREACH:
+		return rdmablk_cm_outcome(q, -EHOSTUNREACH, "no route to host");
+	case -ETIMEDOUT:
+		return rdmablk_cm_outcome(q, -ETIMEDOUT, "no answer from this address");
+	default:
+		return rdmablk_cm_outcome(q, status < 0 ? status : -EHOSTUNREACH,
+					  "address cannot be resolved");
+	}
+}
+
+static void rdmablk_cm_established(struct rdmablk_queue *q,
+				   struct rdma_cm_event *ev)
+{
+	const struct rdma_conn_param *p = &ev->param.conn;
+	int ret;
+
+	ret = rdmablk_wire_parse_accept(p->private_data, p->private_data_len,
+					q->nr, &q->version);
+	if (ret)
+		return rdmablk_cm_outcome(q, -EPROTO,
+					  "the peer accepts, but is not an rdmablk target");
+	q->read_depth = p->initiator_depth;
+	q->connected = true;
+	rdmablk_cm_outcome(q, 0, NULL);
+}
+
+static void rdmablk_cm_rejected(struct rdmablk_queue *q, struct rdma_cm_event *ev)
+{
+	struct rdmablk_wire_reject rej;
+	const void *data;
+	u8 len = 0;
+
+	data = rdma_consumer_reject_data(q->cm_id, ev, &len);
+	if (data && !rdmablk_wire_parse_reject(data, len, &rej)) {
+		q->cm_reason = rej.reason;
+		q->retry_after_ms = rej.retry_after_ms;
+		return rdmablk_cm_outcome(q, rdmablk_wire_errno(rej.reason),
+					  rdmablk_reason_text(rej.reason));
+	}
+	if (ev->status == IB_CM_REJ_INVALID_SERVICE_ID)
+		return rdmablk_cm_outcome(q, -ECONNREFUSED, "nobody listens on this port");
+	rdmablk_cm_outcome(q, -ECONNREFUSED, rdma_reject_msg(q->cm_id, ev->status));
+}
+
+static void rdmablk_cm_lost(struct rdmablk_queue *q, int status, u16 reason)
+{
+	rdmablk_cm_outcome(q, status, rdmablk_reason_text(reason));
+	if (q->connected)
+		q->fatal(q, reason);
+}
+
+static int rdmablk_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
+{
+	struct rdmablk_queue *q = id->context;
+
+	switch (ev->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		rdmablk_cm_outcome(q, 0, NULL);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		rdmablk_cm_established(q, ev);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		rdmablk_cm_unreached(q, ev->status);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		rdmablk_cm_rejected(q, ev);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		rdmablk_cm_lost(q, -ENODEV, RDMABLK_R_DEVICE_GONE);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		rdmablk_cm_lost(q, -ECONNRESET, RDMABLK_R_CONNECTION);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/*
+ * Waits for the outcome of the step that was just started. The waiter is
+ * interruptible so that a signal ends a connect at once; where the caller is a
+ * kernel worker no signal comes.
+ */
+static int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
+{
+	long left;
+
+	left = wait_for_completion_interruptible_timeout(&q->cm_done,
+							 rdmablk_deadline_left(deadline));
+	if (left < 0) {
+		q->why = "interrupted";
+		return -EINTR;
+	}
+	if (!left) {
+		q->why = "no answer in time";
+		return -ETIMEDOUT;
+	}
+	return q->cm_status;
+}
+
+/**
+ * rdmablk_cm_resolve() - find device and route to a target
+ * @q: queue without a connection
+ * @dst: address of the target, with its port
+ * @src: address to connect from, or NULL
+ * @ack_timeout: 4.096 us * 2^this is the transport's retransmit timeout
+ * @deadline: in jiffies
+ *
+ * Context: may sleep. On error the caller destroys what there is.
+ *
+ * Return: 0 or a negative errno, with a text in @q->why. After success
+ * @q->cm_id->device is known and held by the id.
+ */
+int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
+		       struct sockaddr *src, u8 ack_timeout,
+		       unsigned long deadline)
+{
+	unsigned int ms = jiffies_to_msecs(rdmablk_deadline_left(deadline));
+	struct rdma_cm_id *id;
+	int ret;
+
+	id = rdma_create_id(&init_net, rdmablk_cm_handler, q, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id)) {
+		q->why = "cannot create an rdma_cm id";
+		return PTR_ERR(id);
+	}
+	q->cm_id = id;
+	reinit_completion(&q->cm_done);
+	ret = rdma_resolve_addr(id, src, dst, ms);
+	if (ret) {
+		rdmablk_cm_unreached(q, ret);
+		return q->cm_status;
+	}
+	ret = rdmablk_cm_wait(q, deadline);
+	if (ret)
+		return ret;
+
+	/* Refused by devices that have no such timer; they keep their own. */
+	rdma_set_ack_timeout(id, ack_timeout);
+	reinit_completion(&q->cm_done);
+	ret = rdma_resolve_route(id, ms);
+	if (ret) {
+		rdmablk_cm_unreached(q, ret);
+		return q->cm_status;
+	}
+	return rdmablk_cm_wait(q, deadline);
+}
+
+/**
+ * rdmablk_cm_connect() - connect a queue pair
+ * @q: queue with a queue pair
+ * @req: private data
+ * @read_depth: RDMA READs to have in flight, at most what the device can
+ * @deadline: in jiffies
+ *
+ * The target is granted no READ or atomic of its own (responder_resources 0).
+ *
+ * Context: may sleep.
+ *
+ * Return: 0 or a negative errno, with a text in @q->why and, when the target said
+ * no, its reason in @q->cm_reason.
+ */
+int rdmablk_cm_connect(struct rdmablk_queue *q,
+		       const struct rdmablk_cm_request *req, u8 read_depth,
+		       unsigned long deadline)
+{
+	struct rdma_conn_param param = {
+		.private_data		= req,
+		.private_data_len	= sizeof(*req),
+		.responder_resources	= 0,
+		.initiator_depth	= read_depth,
+		.retry_count		= RDMABLK_RETRY_COUNT,
+		.rnr_retry_count	= RDMABLK_RNR_RETRY,
+	};
+	int ret;
+
+	reinit_completion(&q->cm_done);
+	ret = rdma_connect(q->cm_id, &param);
+	if (ret) {
+		q->why = "cannot send a connection request";
+		return ret;
+	}
+	return rdmablk_cm_wait(q, deadline);
+}
+
+/**
+ * rdmablk_cm_destroy() - destroy the id; may be called twice
+ * @q: queue without a queue pair
+ *
+ * Waits for a handler that runs, so it must not be called from one. After it
+ * the queue holds no reference to an RDMA device.
+ */
+void rdmablk_cm_destroy(struct rdmablk_queue *q)
+{
+	struct rdma_cm_id *id = q->cm_id;
+
+	if (!id)
+		return;
+	rdma_destroy_id(id);
+	q->cm_id = NULL;
+	q->connected = false;
+}

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The control queue.
+ *
+ * During the login one message is asked for at a time and its answer waited for.
+ * Later the queue carries commands: each tag has one purpose, one send buffer and
+ * one command in flight, so that a keep-alive never waits behind something slow.
+ * The generation in command and answer counts the uses of a tag: an answer that was
+ * given up on cannot complete a newer command.
+ *
+ * RDMABLK_CTRL_RECVS receives are always posted: an answer for each tag, one login
+ * answer or CLOSE, and the rest for events. A receive is posted again before its
+ * message is acted upon.
+ *
+ * Everything a receive brings is checked by wire.c before it is looked at. A message
+ * that is broken or comes unasked ends the session.
+ */
+#include <linux/bitops.h>
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include "cm.h"
+#include "command.h"
+
+/**
+ * rdmablk_ctrl_init() - put a control queue into its first state
+ * @ctrl: control queue, of zeroed memory
+ * @ops: upcalls
+ * @fatal: upcall of its queue
+ */
+void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops *ops,
+		       void (*fatal)(struct rdmablk_queue *q, u16 reason))
+{
+	int i;
+
+	rdmablk_queue_init(&ctrl->queue, 0, RDMABLK_KIND_CONTROL, fatal);
+	spin_lock_init(&ctrl->lock);
+	init_completion(&ctrl->msg_done);
+	for (i = 0; i < RDMABLK_CTRL_TAGS; i++)
+		init_completion(&ctrl->slot[i].done);
+	ctrl->ops = ops;
+}
+
+static void rdmablk_ctrl_answer(struct rdmablk_ctrl *ctrl, const void *data, size_t len)
+{
+	struct rdmablk_wire_answer answer;
+	struct rdmablk_ctrl_slot *slot;
+	unsigned long flags;
+	bool stale;
+
+	if (rdmablk_wire_parse_answer(data, len, &answer))
+		return ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_MALFORMED);
+	slot = &ctrl->slot[answer.tag];
+	spin_lock_irqsave(&ctrl->lock, flags);
+	stale = !slot->busy || slot->generation != answer.generation;
+	if (stale) {
+		ctrl->stale_answers++;
+	} else {
+		slot->busy = false;
+		slot->status = answer.status;
+		complete(&slot->done);
+	}
+	spin_unlock_irqrestore(&ctrl->lock, flags);
+	if (!stale)
+		ctrl->ops->answered(ctrl, &answer);
+}
+
+static void rdmablk_ctrl_deliver(struct rdmablk_ctrl *ctrl, u16 type,
+				 const void *data, size_t len)
+{
+	unsigned long flags;
+	bool wanted;
+
+	spin_lock_irqsave(&ctrl->lock, flags);
+	wanted = ctrl->expected == type;
+	if (wanted) {
+		ctrl->expected = 0;
+		memcpy(ctrl->msg, data, len);
+		ctrl->msg_len = len;
+		complete(&ctrl->msg_done);
+	}
+	spin_unlock_irqrestore(&ctrl->lock, flags);
+	if (!wanted)
+		ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_STATE);
+}
+
+static void rdmablk_ctrl_dispatch(struct rdmablk_ctrl *ctrl, const void *data, size_t len)
+{
+	struct rdmablk_wire_close close;
+	struct rdmablk_wire_event event;
+	int type = rdmablk_wire_type(data, len);
+
+	switch (type) {
+	case RDMABLK_MSG_CLOSE:
+		if (rdmablk_wire_parse_close(data, len, &close))
+			break;
+		return ctrl->ops->closed(ctrl, &close);
+	case RDMABLK_MSG_EVENT:
+		if (rdmablk_wire_parse_event(data, len, &event))
+			break;
+		return ctrl->ops->event(ctrl, &event);
+	case RDMABLK_MSG_ANSWER:
+		return rdmablk_ctrl_answer(ctrl, data, len);
+	default:
+		if (type > 0)
+			return rdmablk_ctrl_deliver(ctrl, type, data, len);
+	}
+	ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_MALFORMED);
+}
+
+static int rdmablk_ctrl_post_recv(struct rdmablk_ctrl *ctrl, struct rdmablk_ctrl_buf *buf)
+{
+	struct ib_sge sge = {
+		.addr	= buf->dma,
+		.length	= RDMABLK_CTRL_MSG_MAX,
+		.lkey	= ctrl->lkey,
+	};
+	struct ib_recv_wr wr = {
+		.wr_cqe		= &buf->cqe,
+		.sg_list	= &sge,
+		.num_sge	= 1,
+	};
+
+	ib_dma_sync_single_for_device(ctrl->dev, buf->dma, RDMABLK_CTRL_MSG_MAX,
+				      DMA_FROM_DEVICE);
+	return ib_post_recv(ctrl->queue.qp, &wr, NULL);
+}
+
+static void rdmablk_ctrl_rx_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rdmablk_ctrl_buf *buf = container_of(wc->wr_cqe, struct rdmablk_ctrl_buf,
+						    cqe);
+	struct rdmablk_ctrl *ctrl = buf->ctrl;
+	u8 msg[RDMABLK_CTRL_MSG_MAX] __aligned(8);
+	u32 len;
+
+	if (wc->status != IB_WC_SUCCESS)
+		return ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_CONNECTION);
+	len = wc->byte_len;
+	if (len > sizeof(msg))
+		return ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_MALFORMED);
+	/*
+	 * The message is copied before it is looked at and the buffer posted before
+	 * the message is acted upon: what it causes finds a receive waiting.
+	 */
+	ib_dma_sync_single_for_cpu(ctrl->dev, buf->dma, RDMABLK_CTRL_MSG_MAX,
+				   DMA_FROM_DEVICE);
+	memcpy(msg, buf->data, len);
+	if (rdmablk_ctrl_post_recv(ctrl, buf))
+		ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_CONNECTION);
+	rdmablk_ctrl_dispatch(ctrl, msg, len);
+}
+
+static void rdmablk_ctrl_tx_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rdmablk_ctrl_buf *buf = container_of(wc->wr_cqe, struct rdmablk_ctrl_buf,
+						    cqe);
+	struct rdmablk_ctrl *ctrl = buf->ctrl;
+
+	clear_and_wake_up_bit(buf - ctrl->tx, &ctrl->tx_busy);
+	if (wc->status != IB_WC_SUCCESS)
+		ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_CONNECTION);
+}
+
+static int rdmablk_ctrl_send(struct rdmablk_ctrl *ctrl, int nr, const void *msg, size_t len)
+{
+	struct rdmablk_ctrl_buf *buf = &ctrl->tx[nr];
+	struct ib_sge sge = {
+		.addr	= buf->dma,
+		.length	= len,
+		.lkey	= ctrl->lkey,
+	};
+	struct ib_send_wr wr = {
+		.wr_cqe		= &buf->cqe,
+		.sg_list	= &sge,
+		.num_sge	= 1,
+		.opcode		= IB_WR_SEND,
+		.send_flags	= IB_SEND_SIGNALED,
+	};
+	int ret;
+
+	if (READ_ONCE(ctrl->broken))
+		return -ENOTCONN;
+	if (test_and_set_bit(nr, &ctrl->tx_busy))
+		return -EBUSY;
+	ib_dma_sync_single_for_cpu(ctrl->dev, buf->dma, len, DMA_TO_DEVICE);
+	memcpy(buf->data, msg, len);
+	ib_dma_sync_single_for_device(ctrl->dev, buf->dma, len, DMA_TO_DEVICE);
+	ret = ib_post_send(ctrl->queue.qp, &wr, NULL);
+	if (ret)
+		clear_and_wake_up_bit(nr, &ctrl->tx_busy);
+	return ret;
+}
+
+static int rdmablk_ctrl_buf_alloc(struct rdmablk_ctrl *ctrl, struct rdmablk_ctrl_buf *buf,
+				  void (*done)(struct ib_cq *cq, struct ib_wc *wc),
+				  enum dma_data_direction dir)
+{
+	buf->ctrl = ctrl;
+	buf->cqe.done = done;
+	buf->data = kzalloc(RDMABLK_CTRL_MSG_MAX, GFP_KERNEL);
+	if (!buf->data)
+		return -ENOMEM;
+	buf->dma = ib_dma_map_single(ctrl->dev, buf->data, RDMABLK_CTRL_MSG_MAX, dir);
+	if (ib_dma_mapping_error(ctrl->dev, buf->dma)) {
+		kfree(buf->data);
+		buf->data = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void rdmablk_ctrl_buf_free(struct rdmablk_ctrl *ctrl, struct rdmablk_ctrl_buf *buf,
+				  enum dma_data_direction dir)
+{
+	if (!buf->data)
+		return;
+	ib_dma_unmap_single(ctrl->dev, buf->dma, RDMABLK_CTRL_MSG_MAX, dir);
+	kfree_sensitive(buf->data);
+	buf->data = NULL;
+}
+
+/**
+ * rdmablk_ctrl_create() - give a resolved control queue its queue pair and buffers
+ * @ctrl: control queue whose cm_id knows its device
+ * @pd: protection domain
+ *
+ * On error the caller calls rdmablk_ctrl_destroy().
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmablk_ctrl_create(struct rdmablk_ctrl *ctrl, struct ib_pd *pd)
+{
+	/* all sends, all receives, two drains */
+	const int cqes = RDMABLK_CTRL_TXS + RDMABLK_CTRL_RECVS + 2;
+	int ret, i;
+
+	ctrl->dev = pd->device;
+	ctrl->lkey = pd->local_dma_lkey;
+	ctrl->cq = ib_alloc_cq_any(ctrl->dev, ctrl, cqes, IB_POLL_SOFTIRQ);
+	if (IS_ERR(ctrl->cq)) {
+		ret = PTR_ERR(ctrl->cq);
+		ctrl->cq = NULL;
+		return ret;
+	}
+	ret = rdmablk_queue_create_qp(&ctrl->queue, pd, ctrl->cq, RDMABLK_CTRL_TXS,
+				      RDMABLK_CTRL_RECVS, 1);
+	for (i = 0; !ret && i < RDMABLK_CTRL_TXS; i++)
+		ret = rdmablk_ctrl_buf_alloc(ctrl, &ctrl->tx[i], rdmablk_ctrl_tx_done,
+					     DMA_TO_DEVICE);
+	for (i = 0; !ret && i < RDMABLK_CTRL_RECVS; i++) {
+		ret = rdmablk_ctrl_buf_alloc(ctrl, &ctrl->rx[i], rdmablk_ctrl_rx_done,
+					     DMA_FROM_DEVICE);
+		if (!ret)
+			ret = rdmablk_ctrl_post_recv(ctrl, &ctrl->rx[i]);
+	}
+	return ret;
+}
+
+static void rdmablk_ctrl_end_waits(struct rdmablk_ctrl *ctrl, bool broken)
+{
+	unsigned long flags;
+	int i;
+
+	spin_lock_irqsave(&ctrl->lock, flags);
+	ctrl->broken |= broken;
+	ctrl->expected = 0;
+	complete(&ctrl->msg_done);
+	for (i = 0; i < RDMABLK_CTRL_TAGS; i++)
+		complete(&ctrl->slot[i].done);
+	spin_unlock_irqrestore(&ctrl->lock, flags);
+}
+
+/**
+ * rdmablk_ctrl_break() - nothing more will come or go: wake all who wait
+ * @ctrl: control queue
+ *
+ * Context: any.
+ */
+void rdmablk_ctrl_break(struct rdmablk_ctrl *ctrl)
+{
+	rdmablk_ctrl_end_waits(ctrl, true);
+}
+
+/**
+ * rdmablk_ctrl_wake() - what is waited for will not come, but the target can still
+ *	be told so: wake all who wait
+ * @ctrl: control queue
+ *
+ * Context: any.
+ */
+void rdmablk_ctrl_wake(struct rdmablk_ctrl *ctrl)
+{
+	rdmablk_ctrl_end_waits(ctrl, false);
+}
+
+/**
+ * rdmablk_ctrl_stop() - end all traffic; no upcall comes after it
+ * @ctrl: control queue; may have been stopped
+ */
+void rdmablk_ctrl_stop(struct rdmablk_ctrl *ctrl)
+{
+	rdmablk_ctrl_break(ctrl);
+	rdmablk_queue_stop(&ctrl->queue);
+}
+
+/**
+ * rdmablk_ctrl_destroy() - free all but the cm_id; may be called twice
+ * @ctrl: stopped control queue
+ */
+void rdmablk_ctrl_destroy(struct rdmablk_ctrl *ctrl)
+{
+	int i;
+
+	rdmablk_queue_destroy_qp(&ctrl->queue);
+	if (ctrl->cq)
+		ib_free_cq(ctrl->cq);
+	ctrl->cq = NULL;
+	for (i = 0; i < RDMABLK_CTRL_TXS; i++)
+		rdmablk_ctrl_buf_free(ctrl, &ctrl->tx[i], DMA_TO_DEVICE);
+	for (i = 0; i < RDMABLK_CTRL_RECVS; i++)
+		rdmablk_ctrl_buf_free(ctrl, &ctrl->rx[i], DMA_FROM_DEVICE);
+	ctrl->dev = NULL;
+}
+
+/**
+ * rdmablk_ctrl_ask() - send a login message and wait for what answers it
+ * @ctrl: connected control queue
+ * @msg: message
+ * @len: its length, bytes
+ * @reply: type of the answer, enum rdmablk_msg_type
+ * @deadline: in jiffies
+ *
+ * Return: 0 with the answer in @ctrl->msg, which is complete and of that type;
+ * -ETIMEDOUT; -EINTR; -ECONNRESET when the queue broke; or an errno of the device.
+ */
+int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
+		     u16 reply, unsigned long deadline)
+{
+	long left;
+	int ret;
+
+	/* The answer to the last message may be faster than its send completion. */
+	if (wait_on_bit_timeout(&ctrl->tx_busy, RDMABLK_CTRL_TX_LOGIN,
+				TASK_INTERRUPTIBLE, rdmablk_deadline_left(deadline)))
+		return signal_pending(current) ? -EINTR : -ETIMEDOUT;
+
+	spin_lock_irq(&ctrl->lock);
+	reinit_completion(&ctrl->msg_done);
+	ctrl->expected = reply;
+	ctrl->msg_len = 0;
+	ret = ctrl->broken ? -ECONNRESET : 0;
+	spin_unlock_irq(&ctrl->lock);
+	if (!ret)
+		ret = rdmablk_ctrl_send(ctrl, RDMABLK_CTRL_TX_LOGIN, msg, len);
+	if (ret)
+		return ret;
+	left = wait_for_completion_interruptible_timeout(&ctrl->msg_done,
+							 rdmablk_deadline_left(deadline));
+	if (left < 0)
+		return -EINTR;
+	if (!left)
+		return -ETIMEDOUT;
+	return ctrl->msg_len ? 0 : -ECONNRESET;
+}
+
+/**
+ * rdmablk_ctrl_command() - send a command
+ * @ctrl: control queue of a live session
+ * @op: enum rdmablk_op
+ * @tag: its tag
+ *
+ * Return: 0; -EBUSY while the last command of this tag is under way; -ENOTCONN; or
+ * an errno of the device.
+ */
+int rdmablk_ctrl_command(struct rdmablk_ctrl *ctrl, u16 op, u16 tag)
+{
+	struct rdmablk_ctrl_slot *slot = &ctrl->slot[tag];
+	struct rdmablk_command msg;
+	u32 generation;
+	int ret;
+
+	spin_lock_irq(&ctrl->lock);
+	if (slot->busy || ctrl->broken) {
+		ret = ctrl->broken ? -ENOTCONN : -EBUSY;
+		spin_unlock_irq(&ctrl->lock);
+		return ret;
+	}
+	slot->busy = true;
+	generation = ++slot->generation;
+	reinit_completion(&slot->done);
+	spin_unlock_irq(&ctrl->lock);
+
+	rdmablk_wire_command(&msg, op, tag, generation, 0, 0);
+	ret = rdmablk_ctrl_send(ctrl, tag, &msg, sizeof(msg));
+	if (ret) {
+		spin_lock_irq(&ctrl->lock);
+		slot->busy = false;
+		spin_unlock_irq(&ctrl->lock);
+	}
+	return ret;
+}
+
+/**
+ * rdmablk_ctrl_wait() - wait for the answer of a command
+ * @ctrl: control queue
+ * @tag: tag of the command
+ * @deadline: in jiffies
+ *
+ * Return: 0 when the target answered RDMABLK_OK; -ETIMEDOUT; -ECONNRESET when the
+ * queue broke; or the errno of the target's reason.
+ */
+int rdmablk_ctrl_wait(struct rdmablk_ctrl *ctrl, u16 tag, unsigned long deadline)
+{
+	struct rdmablk_ctrl_slot *slot = &ctrl->slot[tag];
+	int ret;
+
+	if (!wait_for_completion_timeout(&slot->done, rdmablk_deadline_left(deadline)))
+		return -ETIMEDOUT;
+	spin_lock_irq(&ctrl->lock);
+	if (slot->busy)
+		ret = -ECONNRESET;
+	else
+		ret = slot->status ? rdmablk_wire_errno(slot->status) : 0;
+	spin_unlock_irq(&ctrl->lock);
+	return ret;
+}
+
+/**
+ * rdmablk_ctrl_close() - tell the target why the session ends
+ * @ctrl: control queue, connected
+ * @reason: enum rdmablk_reason
+ *
+ * Best effort, bounded: returns when the message has left or after a second.
+ */
+void rdmablk_ctrl_close(struct rdmablk_ctrl *ctrl, u16 reason)
+{
+	struct rdmablk_close msg;
+
+	rdmablk_wire_close(&msg, reason);
+	if (!rdmablk_ctrl_send(ctrl, RDMABLK_CTRL_TX_LOGIN, &msg, sizeof(msg)))
+		wait_on_bit_timeout(&ctrl->tx_busy, RDMABLK_CTRL_TX_LOGIN,
+				    TASK_UNINTERRUPTIBLE, HZ);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The control queue: messages of the login, commands and their answers, events.
+ */
+#ifndef RDMABLK_COMMAND_H
+#define RDMABLK_COMMAND_H
+
+#include <linux/completion.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include "queue.h"
+#include "wire.h"
+
+/* Send buffers: one per tag, one for the login and for CLOSE */
+#define RDMABLK_CTRL_TX_LOGIN	RDMABLK_CTRL_TAGS
+#define RDMABLK_CTRL_TXS	(RDMABLK_CTRL_TAGS + 1)
+
+struct rdmablk_ctrl;
+
+/**
+ * struct rdmablk_ctrl_ops - upcalls, in softirq context
+ * @closed: the target sent CLOSE
+ * @event: the target sent an event
+ * @answered: a command was answered
+ */
+struct rdmablk_ctrl_ops {
+	void (*closed)(struct rdmablk_ctrl *ctrl, const struct rdmablk_wire_close *c);
+	void (*event)(struct rdmablk_ctrl *ctrl, const struct rdmablk_wire_event *ev);
+	void (*answered)(struct rdmablk_ctrl *ctrl, const struct rdmablk_wire_answer *a);
+};
+
+/**
+ * struct rdmablk_ctrl_buf - one message buffer
+ * @cqe: its completion
+ * @ctrl: owner
+ * @data: RDMABLK_CTRL_MSG_MAX bytes
+ * @dma: as the device sees @data
+ */
+struct rdmablk_ctrl_buf {
+	struct ib_cqe cqe;
+	struct rdmablk_ctrl *ctrl;
+	void *data;
+	u64 dma;
+};
+
+/**
+ * struct rdmablk_ctrl_slot - a command tag
+ * @generation: of the newest command with this tag
+ * @busy: not answered yet
+ * @status: of the answer
+ * @done: completed by the answer, and when the queue breaks
+ */
+struct rdmablk_ctrl_slot {
+	u32 generation;
+	bool busy;
+	u16 status;
+	struct completion done;
+};
+
+/**
+ * struct rdmablk_ctrl - the control queue of a session
+ * @queue: queue 0
+ * @ops: upcalls
+ * @dev: device of the buffers, NULL while there are none
+ * @lkey: local key
+ * @cq: completion queue
+ * @rx: receive buffers
+ * @tx: send buffers
+ * @tx_busy: bit per send buffer that the device may still read
+ * @lock: protects @slot, @expected and @msg_len
+ * @slot: command tags
+ * @expected: message type the login waits for; 0: none
+ * @msg_done: the message is there, or will never be
+ * @msg: the message
+ * @msg_len: its length; 0: none came
+ * @stale_answers: answers of an old generation
+ * @broken: nothing can be sent any more
+ */
+struct rdmablk_ctrl {
+	struct rdmablk_queue queue;
+	const struct rdmablk_ctrl_ops *ops;
+	struct ib_device *dev;
+	u32 lkey;
+	struct ib_cq *cq;
+	struct rdmablk_ctrl_buf rx[RDMABLK_CTRL_RECVS];
+	struct rdmablk_ctrl_buf tx[RDMABLK_CTRL_TXS];
+	unsigned long tx_busy;
+	spinlock_t lock;
+	struct rdmablk_ctrl_slot slot[RDMABLK_CTRL_TAGS];
+	u16 expected;
+	struct completion msg_done;
+	u8 msg[RDMABLK_CTRL_MSG_MAX] __aligned(8);
+	u16 msg_len;
+	u64 stale_answers;
+	bool broken;
+};
+
+void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops *ops,
+		       void (*fatal)(struct rdmablk_queue *q, u16 reason));
+int rdmablk_ctrl_create(struct rdmablk_ctrl *ctrl, struct ib_pd *pd);
+void rdmablk_ctrl_stop(struct rdmablk_ctrl *ctrl);
+void rdmablk_ctrl_destroy(struct rdmablk_ctrl *ctrl);
+void rdmablk_ctrl_break(struct rdmablk_ctrl *ctrl);
+void rdmablk_ctrl_wake(struct rdmablk_ctrl *ctrl);
+int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
+		     u16 reply, unsigned long deadline);
+int rdmablk_ctrl_command(struct rdmablk_ctrl *ctrl, u16 op, u16 tag);
+int rdmablk_ctrl_wait(struct rdmablk_ctrl *ctrl, u16 tag, unsigned long deadline);
+void rdmablk_ctrl_close(struct rdmablk_ctrl *ctrl, u16 reason);
+
+#endif /* RDMABLK_COMMAND_H */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Differences between kernels, and the only file that knows of them. The code is
+ * written for the newest idiom; each wrapper names the upstream change it hides.
+ *
+ * Stable kernels take API backports, so a test asks for what a header defines
+ * wherever the header defines something; a version is asked for only where
+ * nothing else tells.
+ */
+#ifndef RDMABLK_COMPAT_H
+#define RDMABLK_COMPAT_H
+
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/version.h>
+
+/* "crypto: lib/utils - move utilities into new header" (6.4) */
+#if __has_include(<crypto/utils.h>)
+#include <crypto/utils.h>
+#else
+#include <crypto/algapi.h>
+#endif
+
+/*
+ * "block: pass a queue_limits argument to blk_mq_alloc_disk" (6.9) and "block:
+ * move cache control settings out of queue->flags" (6.11): limits are passed at
+ * allocation instead of being set one by one afterwards.
+ */
+struct rdmablk_disk_limits {
+	unsigned int logical_block;
+	unsigned int physical_block;
+	unsigned int io_min;
+	unsigned int io_opt;
+	unsigned int max_sectors;
+	unsigned int chunk_sectors;
+	unsigned short max_segments;
+	unsigned int max_segment_size;
+	bool rotational;
+};
+
+#ifdef BLK_FEAT_WRITE_CACHE
+static inline struct gendisk *
+rdmablk_compat_alloc_disk(struct blk_mq_tag_set *set,
+			  const struct rdmablk_disk_limits *l, void *queuedata)
+{
+	struct queue_limits lim = {
+		.logical_block_size	= l->logical_block,
+		.physical_block_size	= l->physical_block,
+		.io_min			= l->io_min,
+		.io_opt			= l->io_opt,
+		.max_hw_sectors		= l->max_sectors,
+		.chunk_sectors		= l->chunk_sectors,
+		.max_segments		= l->max_segments,
+		.max_segment_size	= l->max_segment_size,
+		.features		= l->rotational ? BLK_FEAT_ROTATIONAL : 0,
+	};
+
+	return blk_mq_alloc_disk(set, &lim, queuedata);
+}
+#else
+static inline struct gendisk *
+rdmablk_compat_alloc_disk(struct blk_mq_tag_set *set,
+			  const struct rdmablk_disk_limits *l, void *queuedata)
+{
+	struct gendisk *disk = blk_mq_alloc_disk(set, queuedata);
+	struct request_queue *q;
+
+	if (IS_ERR(disk))
+		return disk;
+	q = disk->queue;
+	blk_queue_logical_block_size(q, l->logical_block);
+	blk_queue_physical_block_size(q, l->physical_block);
+	blk_queue_io_min(q, l->io_min);
+	blk_queue_io_opt(q, l->io_opt);
+	blk_queue_max_hw_sectors(q, l->max_sectors);
+	blk_queue_chunk_sectors(q, l->chunk_sectors);
+	blk_queue_max_segments(q, l->max_segments);
+	blk_queue_max_segment_size(q, l->max_segment_size);
+	if (!l->rotational)
+		blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
+	blk_queue_flag_clear(QUEUE_FLAG_ADD_RANDOM, q);
+	return disk;
+}
+#endif
+
+/*
+ * "block: remove BLK_MQ_F_SHOULD_MERGE" (6.14): merging became the default. The
+ * flag is an enumerator, invisible to the preprocessor.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#define RDMABLK_TAGSET_FLAGS	BLK_MQ_F_SHOULD_MERGE
+#else
+#define RDMABLK_TAGSET_FLAGS	0
+#endif
+
+/*
+ * "block: pass a gendisk to ->open" and "block: use the holder as indication for
+ * exclusive opens" (6.5): ->open() is given the disk and a blk_mode_t, whose
+ * flags are macros.
+ */
+#ifdef BLK_OPEN_READ
+#define RDMABLK_DISK_OPEN(name, fn)					\
+	static int name(struct gendisk *disk, blk_mode_t mode)		\
+	{								\
+		return fn(disk);					\
+	}
+#else
+#define RDMABLK_DISK_OPEN(name, fn)					\
+	static int name(struct block_device *bdev, fmode_t mode)	\
+	{								\
+		return fn(bdev->bd_disk);				\
+	}
+#endif
+
+#endif /* RDMABLK_COMPAT_H */

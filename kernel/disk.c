@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The gendisk: limits, capacity, who may open it.
+ *
+ * The disk has no major number of its own (disk->major stays 0): LVM knows a fixed
+ * list of driver names and refuses any other, but takes the extended range that the
+ * block layer hands out.
+ *
+ * The store is memory, so there is no volatile write cache to advertise: the block
+ * layer completes FLUSH by itself and drops FUA. Operations that are not advertised
+ * (discard, write zeroes) never reach the driver.
+ */
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/module.h>
+#include "compat.h"
+#include "disk.h"
+#include "session.h"
+
+/* Called with disk->open_mutex held, as is the move to "deleting". */
+static int rdmablk_disk_may_open(struct gendisk *disk)
+{
+	struct rdmablk_session *s = disk->private_data;
+
+	return rdmablk_session_state(s) == RDMABLK_DEV_DELETING ? -ENXIO : 0;
+}
+
+RDMABLK_DISK_OPEN(rdmablk_disk_open, rdmablk_disk_may_open)
+
+static void rdmablk_disk_release_last(struct gendisk *disk)
+{
+	rdmablk_session_put(disk->private_data);
+}
+
+static const struct block_device_operations rdmablk_disk_ops = {
+	.owner		= THIS_MODULE,
+	.open		= rdmablk_disk_open,
+	.free_disk	= rdmablk_disk_release_last,
+};
+
+/*
+ * Longer than the transport retries: (retries + 1) times four times the timeout,
+ * which is what the specification allows a device to make of it, and a second. And
+ * no shorter than what other block devices have, because requests queue.
+ */
+static unsigned int rdmablk_disk_timeout(const struct rdmablk_session *s)
+{
+	u64 ns = 4096ULL << s->opt.ack_timeout;
+
+	return max_t(unsigned long, 30 * HZ, nsecs_to_jiffies(7 * 4 * ns) + HZ);
+}
+
+static int rdmablk_disk_alloc_tags(struct rdmablk_session *s)
+{
+	struct blk_mq_tag_set *set = &s->tag_set;
+
+	set->ops = &rdmablk_mq_ops;
+	set->nr_hw_queues = s->nr_queues;
+	set->queue_depth = s->grant.queue_depth;
+	set->numa_node = ibdev_to_node(s->pd->device);
+	set->cmd_size = rdmablk_request_size(s->limits.max_chain, s->limits.max_segments);
+	set->flags = RDMABLK_TAGSET_FLAGS;
+	set->driver_data = &s->path;
+	set->timeout = rdmablk_disk_timeout(s);
+	return blk_mq_alloc_tag_set(set);
+}
+
+static void rdmablk_disk_limits(const struct rdmablk_session *s,
+				struct rdmablk_disk_limits *lim)
+{
+	const struct rdmablk_wire_grant *g = &s->grant;
+
+	*lim = (struct rdmablk_disk_limits) {
+		.logical_block	= g->logical_block,
+		.physical_block	= g->physical_block,
+		.io_min		= g->io_min ?: g->physical_block,
+		.io_opt		= g->io_opt,
+		.max_sectors	= s->limits.max_io_bytes >> SECTOR_SHIFT,
+		.max_segments	= s->limits.max_segments,
+		.max_segment_size = ib_dma_max_seg_size(s->pd->device),
+		.rotational	= g->flags & RDMABLK_GRANT_ROTATIONAL,
+	};
+	/* A power of two that divides the region serves as well as the region. */
+	if (g->nr_regions > 1)
+		lim->chunk_sectors = min_t(u64, g->region_bytes >> SECTOR_SHIFT, 1U << 31);
+}
+
+/**
+ * rdmablk_disk_alloc() - make the disk of a granted session
+ * @s: session with grant, limits and hardware queues
+ *
+ * The disk is not visible yet.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmablk_disk_alloc(struct rdmablk_session *s)
+{
+	struct rdmablk_disk_limits lim;
+	struct gendisk *disk;
+	int ret;
+
+	ret = rdmablk_disk_alloc_tags(s);
+	if (ret)
+		return ret;
+	rdmablk_disk_limits(s, &lim);
+	disk = rdmablk_compat_alloc_disk(&s->tag_set, &lim, &s->path);
+	if (IS_ERR(disk)) {
+		blk_mq_free_tag_set(&s->tag_set);
+		return PTR_ERR(disk);
+	}
+	disk->fops = &rdmablk_disk_ops;
+	disk->private_data = s;
+	strscpy(disk->disk_name, s->name, sizeof(disk->disk_name));
+	set_capacity(disk, s->grant.size >> SECTOR_SHIFT);
+	if (s->grant.flags & RDMABLK_GRANT_READ_ONLY)
+		set_disk_ro(disk, true);
+	s->disk = disk;
+	return 0;
+}
+
+/**
+ * rdmablk_disk_free() - give up the disk; may be called twice
+ * @s: session whose disk is not visible, or not any more
+ *
+ * Who still has it open keeps the gendisk and, through it, the session.
+ */
+void rdmablk_disk_free(struct rdmablk_session *s)
+{
+	struct gendisk *disk;
+
+	mutex_lock(&s->disk_mutex);
+	disk = s->disk;
+	s->disk = NULL;
+	mutex_unlock(&s->disk_mutex);
+	if (!disk)
+		return;
+	put_disk(disk);
+	blk_mq_free_tag_set(&s->tag_set);
+}

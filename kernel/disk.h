@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef RDMABLK_DISK_H
+#define RDMABLK_DISK_H
+
+struct rdmablk_session;
+
+int rdmablk_disk_alloc(struct rdmablk_session *s);
+void rdmablk_disk_free(struct rdmablk_session *s);
+
+#endif /* RDMABLK_DISK_H */

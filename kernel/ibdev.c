@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What an RDMA device can do for us, and whether it can at all.
+ *
+ * No reference to an ib_device is taken here. Every rdma_cm id that is bound to a
+ * device holds one, and the removal of the device waits for these ids: a session
+ * destroys its last id after everything else it has on the device (session.c).
+ */
+#include <linux/errno.h>
+#include "ibdev.h"
+
+/**
+ * rdmablk_ibdev_check() - can this device carry a session
+ * @dev: RDMA device that leads to the target
+ * @port: its port
+ * @why: set to a text on error
+ *
+ * The sink of an RDMA READ is local memory under pd->local_dma_lkey. On iWARP the
+ * key of the sink travels on the wire and must grant remote write access, which
+ * would expose the initiator's memory; there is no path for that.
+ *
+ * Return: 0, or -EOPNOTSUPP.
+ */
+int rdmablk_ibdev_check(struct ib_device *dev, u32 port, const char **why)
+{
+	if (rdma_protocol_iwarp(dev, port)) {
+		*why = "iWARP devices are not supported";
+		return -EOPNOTSUPP;
+	}
+	if (!dev->attrs.max_send_sge || !dev->attrs.max_sge_rd ||
+	    !dev->attrs.max_qp_init_rd_atom) {
+		*why = "the RDMA device cannot send RDMA READs";
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/**
+ * rdmablk_ibdev_limits() - fill in what the device says about work requests
+ * @dev: RDMA device
+ * @port: its port
+ * @in: limits to fill; only the fields that belong to the device are written
+ */
+void rdmablk_ibdev_limits(struct ib_device *dev, u32 port,
+			  struct rdmablk_limits_in *in)
+{
+	struct ib_port_attr attr = { };
+
+	in->max_send_sge = dev->attrs.max_send_sge;
+	in->max_sge_rd = dev->attrs.max_sge_rd;
+	in->max_qp_wr = dev->attrs.max_qp_wr;
+	in->max_msg_size = U32_MAX;
+	if (!ib_query_port(dev, port, &attr) && attr.max_msg_sz)
+		in->max_msg_size = attr.max_msg_sz;
+}
+
+/**
+ * rdmablk_ibdev_read_depth() - RDMA READs one queue pair can have in flight
+ * @dev: RDMA device
+ *
+ * Return: 1 to 255, what rdma_conn_param can carry.
+ */
+u8 rdmablk_ibdev_read_depth(struct ib_device *dev)
+{
+	return clamp_t(u32, dev->attrs.max_qp_init_rd_atom, 1, U8_MAX);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How large a request may be and how many work requests a queue pair must hold.
+ * PURE: the unit tests compile this file.
+ *
+ * A request is never larger than one message of the device, so only the number of
+ * scatter/gather elements decides how many work requests its chain has.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include "limits.h"
+
+/**
+ * rdmablk_limits_compute() - limits of requests and queue pairs
+ * @in: what is given
+ * @out: result
+ *
+ * Return: 0; -EINVAL when the device cannot carry one logical block.
+ */
+int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
+			   struct rdmablk_limits_out *out)
+{
+	u64 bytes = RDMABLK_MAX_IO;
+	u32 most;
+
+	if (!in->max_send_sge || !in->max_sge_rd || in->max_qp_wr < 2 ||
+	    !in->queue_depth || !in->logical_block)
+		return -EINVAL;
+	if (in->max_io)
+		bytes = min_t(u64, bytes, in->max_io);
+	bytes = min_t(u64, bytes, in->region_bytes);
+	bytes = min_t(u64, bytes, in->max_msg_size);
+	out->max_io_bytes = (u32)bytes & ~(in->logical_block - 1);
+	if (!out->max_io_bytes)
+		return -EINVAL;
+
+	out->sge_per_wr = min_t(u32, min_t(u32, in->max_send_sge, in->max_sge_rd),
+				RDMABLK_MAX_SEGMENTS);
+	/* One more is the drain's; two of the longest chains fit, or the chain shrinks. */
+	most = in->max_qp_wr - 1;
+	out->max_chain = DIV_ROUND_UP(RDMABLK_MAX_SEGMENTS, out->sge_per_wr);
+	out->max_chain = min_t(u32, out->max_chain, max_t(u32, most / 2, 1));
+	out->max_segments = min_t(u32, RDMABLK_MAX_SEGMENTS,
+				  out->max_chain * out->sge_per_wr);
+	out->send_slots = max_t(u32, 2U * in->queue_depth, 2 * out->max_chain);
+	out->send_slots = min_t(u32, out->send_slots, most);
+	return 0;
+}

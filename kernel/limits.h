@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef RDMABLK_LIMITS_H
+#define RDMABLK_LIMITS_H
+
+#include <linux/types.h>
+
+#define RDMABLK_MAX_SEGMENTS	256		/* of a request, at most */
+#define RDMABLK_MAX_IO		(1U << 20)	/* bytes of a request, at most */
+
+/**
+ * struct rdmablk_limits_in - what device, target and administrator say
+ * @max_send_sge: scatter/gather elements of a work request
+ * @max_sge_rd: the same of an RDMA READ
+ * @max_qp_wr: work requests in a queue pair's send queue
+ * @max_msg_size: bytes of a work request
+ * @queue_depth: requests per hardware queue
+ * @max_io: largest request of the target, bytes; 0: no limit
+ * @logical_block: bytes
+ * @region_bytes: bytes of a region, a power of two
+ */
+struct rdmablk_limits_in {
+	u32 max_send_sge;
+	u32 max_sge_rd;
+	u32 max_qp_wr;
+	u64 max_msg_size;
+	u16 queue_depth;
+	u32 max_io;
+	u32 logical_block;
+	u64 region_bytes;
+};
+
+/**
+ * struct rdmablk_limits_out - what follows for requests
+ * @sge_per_wr: scatter/gather elements used of a work request
+ * @max_segments: segments of a request
+ * @max_chain: work requests of a request, at most
+ * @max_io_bytes: bytes of a request, a multiple of the logical block
+ * @send_slots: work requests a queue pair holds, without the drain's
+ */
+struct rdmablk_limits_out {
+	u32 sge_per_wr;
+	u32 max_segments;
+	u32 max_chain;
+	u32 max_io_bytes;
+	u32 send_slots;
+};
+
+int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
+			   struct rdmablk_limits_out *out);
+
+#endif /* RDMABLK_LIMITS_H */

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The login: from an address to a session in which I/O can start.
+ *
+ *   control queue   resolve, check the device, connect
+ *   dialogue        HELLO -> CHALLENGE, PROOF -> GRANT, REGIONS_GET -> REGIONS …
+ *   disk            limits, tags, gendisk; not visible yet
+ *   data queues     two per hardware queue, each joined with a MAC
+ *   READY -> LIVE
+ *
+ * Each step knows its error and says why. All of them share one deadline. Nothing
+ * is undone here: after an error the session is torn down as a whole.
+ *
+ * A target that still fences an earlier session of this export says so and when to
+ * try again; that is the one refusal which the login answers by trying again.
+ */
+#include <linux/delay.h>
+#include <linux/errno.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/jiffies.h>
+#include <linux/log2.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/utsname.h>
+#include <rdma/rdma_cm.h>
+#include "cm.h"
+#include "disk.h"
+#include "ibdev.h"
+#include "session.h"
+
+#define RDMABLK_RETRY_MIN_MS	10
+#define RDMABLK_RETRY_MAX_MS	1000
+
+static int rdmablk_login_fail(struct rdmablk_session *s, int ret, const char *why)
+{
+	s->why = why;
+	return ret;
+}
+
+/* An error of a queue: its text, and the target's reason if there is one. */
+static int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
+				    int ret)
+{
+	if (q->cm_reason && !s->reason)
+		s->reason = q->cm_reason;
+	return rdmablk_login_fail(s, ret, q->why);
+}
+
+static void rdmablk_login_hello(struct rdmablk_session *s)
+{
+	struct rdmablk_wire_hello h = {
+		.flags		= (s->opt.read_only ? RDMABLK_HELLO_READ_ONLY : 0) |
+				  (s->opt.steal ? RDMABLK_HELLO_STEAL : 0),
+		.generation	= ++s->generation,
+		.nr_queues	= s->nr_queues,
+		.queue_depth	= s->opt.queue_depth,
+		.keep_alive_ms	= s->opt.keep_alive_tmo * MSEC_PER_SEC,
+	};
+
+	memcpy(h.host_id, s->opt.host_id, sizeof(h.host_id));
+	memcpy(h.boot_nonce, rdmablk_boot_nonce, sizeof(h.boot_nonce));
+	memcpy(h.instance_id, s->instance_id, sizeof(h.instance_id));
+	get_random_bytes(h.nonce, sizeof(h.nonce));
+	strscpy(h.host_name, init_utsname()->nodename, sizeof(h.host_name));
+	strscpy(h.export_name, s->opt.export_name, sizeof(h.export_name));
+	rdmablk_wire_hello(&s->hello, &h);
+}
+
+static int rdmablk_login_control(struct rdmablk_session *s)
+{
+	struct sockaddr *src = s->opt.source.ss_family != AF_UNSPEC ?
+		(struct sockaddr *)&s->opt.source : NULL;
+	struct rdmablk_queue *q = &s->ctrl.queue;
+	struct rdmablk_cm_request req;
+	int ret;
+
+	ret = rdmablk_cm_resolve(q, (struct sockaddr *)&s->opt.target, src,
+				 s->opt.ack_timeout, s->deadline);
+	if (ret)
+		return rdmablk_login_queue_fail(s, q, ret);
+	s->port = q->cm_id->port_num;
+	strscpy(s->ibdev, dev_name(&q->cm_id->device->dev), sizeof(s->ibdev));
+	ret = rdmablk_ibdev_check(q->cm_id->device, s->port, &s->why);
+	if (ret)
+		return ret;
+	s->pd = ib_alloc_pd(q->cm_id->device, 0);
+	if (IS_ERR(s->pd)) {
+		ret = PTR_ERR(s->pd);
+		s->pd = NULL;
+		return rdmablk_login_fail(s, ret, "cannot allocate a protection domain");
+	}
+	ret = rdmablk_ctrl_create(&s->ctrl, s->pd);
+	if (ret)
+		return rdmablk_login_fail(s, ret, "cannot create the control queue");
+	rdmablk_wire_cm_request(&req, RDMABLK_KIND_CONTROL, 0, 0, 0,
+				RDMABLK_VERSION_MIN, RDMABLK_VERSION_MAX);
+	ret = rdmablk_cm_connect(q, &req, 0, s->deadline);
+	return ret ? rdmablk_login_queue_fail(s, q, ret) : 0;
+}
+
+/* Asks and waits; turns a CLOSE into its reason. */
+static int rdmablk_login_ask(struct rdmablk_session *s, const void *msg, size_t len,
+			     u16 reply)
+{
+	int ret = rdmablk_ctrl_ask(&s->ctrl, msg, len, reply, s->deadline);
+	u16 reason = READ_ONCE(s->reason);
+
+	if (!ret)
+		return 0;
+	if (reason)
+		return rdmablk_login_fail(s, rdmablk_wire_errno(reason),
+					  rdmablk_reason_text(reason));
+	switch (ret) {
+	case -ETIMEDOUT:
+		return rdmablk_login_fail(s, ret, "the target does not answer the login");
+	case -EINTR:
+		return rdmablk_login_fail(s, ret, "interrupted");
+	default:
+		return rdmablk_login_fail(s, ret, "connection lost during the login");
+	}
+}
+
+/* The target sent something that is not right: tell it before we go. */
+static int rdmablk_login_bad(struct rdmablk_session *s, int ret, const char *why)
+{
+	u16 reason = ret == -EACCES ? RDMABLK_R_AUTH_FAILED :
+		     ret == -EPROTONOSUPPORT ? RDMABLK_R_VERSION : RDMABLK_R_MALFORMED;
+
+	rdmablk_ctrl_close(&s->ctrl, reason);
+	return rdmablk_login_fail(s, ret == -EBADMSG ? -EPROTO : ret, why);
+}
+
+static int rdmablk_login_challenge(struct rdmablk_session *s)
+{
+	struct rdmablk_proof proof;
+	u8 mac[RDMABLK_MAC_LEN];
+	int ret;
+
+	rdmablk_login_hello(s);
+	ret = rdmablk_login_ask(s, &s->hello, sizeof(s->hello), RDMABLK_MSG_CHALLENGE);
+	if (ret)
+		return ret;
+	ret = rdmablk_wire_parse_challenge(s->ctrl.msg, s->ctrl.msg_len, &s->hello,
+					   &s->challenge);
+	if (ret)
+		return rdmablk_login_bad(s, ret, "the target sent a bad CHALLENGE");
+	ret = rdmablk_auth_proof(&s->auth, &s->hello, s->ctrl.msg, mac);
+	if (!ret)
+		ret = rdmablk_auth_session(&s->auth, &s->hello, &s->challenge);
+	if (ret)
+		return rdmablk_login_fail(s, ret, "cannot compute a MAC");
+	rdmablk_wire_proof(&proof, mac);
+	return rdmablk_login_ask(s, &proof, sizeof(proof), RDMABLK_MSG_GRANT);
+}
+
+static int rdmablk_login_grant(struct rdmablk_session *s)
+{
+	struct rdmablk_wire_grant *g = &s->grant;
+	int ret;
+
+	ret = rdmablk_wire_parse_grant(s->ctrl.msg, s->ctrl.msg_len, &s->hello,
+				       &s->challenge, g);
+	if (!ret)
+		ret = rdmablk_auth_check(&s->auth, RDMABLK_LABEL_GRANT, s->ctrl.msg,
+					 offsetof(struct rdmablk_grant, mac), g->mac);
+	if (ret)
+		return rdmablk_login_bad(s, ret, "the target sent a bad GRANT");
+	s->path.region = kvcalloc(g->nr_regions, sizeof(*s->path.region), GFP_KERNEL);
+	if (!s->path.region)
+		return rdmablk_login_fail(s, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int rdmablk_login_regions(struct rdmablk_session *s)
+{
+	struct rdmablk_regions_get get;
+	u8 mac[RDMABLK_MAC_LEN];
+	u32 first;
+	int ret;
+
+	for (first = 0; first < s->grant.nr_regions; first += RDMABLK_REGIONS_PER_MSG) {
+		rdmablk_wire_regions_get(&get, first);
+		ret = rdmablk_login_ask(s, &get, sizeof(get), RDMABLK_MSG_REGIONS);
+		if (ret)
+			return ret;
+		ret = rdmablk_wire_parse_regions(s->ctrl.msg, s->ctrl.msg_len, &s->grant,
+						 first, s->path.region, mac);
+		if (!ret)
+			ret = rdmablk_auth_check(&s->auth, RDMABLK_LABEL_REGIONS,
+						 s->ctrl.msg,
+						 offsetof(struct rdmablk_regions, mac),
+						 mac);
+		if (ret)
+			return rdmablk_login_bad(s, ret, "the target sent bad REGIONS");
+	}
+	return 0;
+}
+
+static int rdmablk_login_path(struct rdmablk_session *s)
+{
+	const struct rdmablk_wire_grant *g = &s->grant;
+	struct rdmablk_path *path = &s->path;
+	struct rdmablk_limits_in in = {
+		.queue_depth	= g->queue_depth,
+		.max_io		= g->max_io,
+		.logical_block	= g->logical_block,
+		.region_bytes	= g->region_bytes,
+	};
+	u32 i;
+
+	rdmablk_ibdev_limits(s->pd->device, s->port, &in);
+	if (rdmablk_limits_compute(&in, &s->limits))
+		return rdmablk_login_fail(s, -EOPNOTSUPP,
+					  "the RDMA device is too small for this export");
+	path->dev = s->pd->device;
+	path->lkey = s->pd->local_dma_lkey;
+	path->sge_per_wr = s->limits.sge_per_wr;
+	path->max_chain = s->limits.max_chain;
+	path->max_msg = in.max_msg_size;
+	path->size = g->size;
+	path->region_shift = g->nr_regions > 1 ? ilog2(g->region_bytes) : 63;
+	path->hwq = kvcalloc(g->nr_queues, sizeof(*path->hwq), GFP_KERNEL);
+	if (!path->hwq)
+		return rdmablk_login_fail(s, -ENOMEM, "out of memory");
+	path->nr_hwqs = g->nr_queues;
+	for (i = 0; i < path->nr_hwqs; i++) {
+		struct rdmablk_hwq *hwq = &path->hwq[i];
+
+		hwq->path = path;
+		rdmablk_queue_init(&hwq->read, 2 * i + 1, RDMABLK_KIND_READ,
+				   rdmablk_data_fatal);
+		rdmablk_queue_init(&hwq->write, 2 * i + 2, RDMABLK_KIND_WRITE,
+				   rdmablk_data_fatal);
+	}
+	return 0;
+}
+
+static int rdmablk_login_join(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
+			      struct rdmablk_queue *q)
+{
+	struct sockaddr_storage src = s->ctrl.queue.cm_id->route.addr.src_addr;
+	u16 version = s->challenge.version;
+	struct rdmablk_cm_request req;
+	u8 depth = 0;
+	int ret;
+
+	/* The control queue's address, but not its port. */
+	if (src.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&src)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)&src)->sin_port = 0;
+	ret = rdmablk_cm_resolve(q, (struct sockaddr *)&s->opt.target,
+				 (struct sockaddr *)&src, s->opt.ack_timeout,
+				 s->deadline);
+	if (ret)
+		return rdmablk_login_queue_fail(s, q, ret);
+	if (q->cm_id->device != s->pd->device || q->cm_id->port_num != s->port)
+		return rdmablk_login_fail(s, -EXDEV,
+					  "the route changed to another RDMA device");
+	ret = rdmablk_queue_create_qp(q, s->pd, hwq->cq, s->limits.send_slots, 0,
+				      s->limits.sge_per_wr);
+	if (ret)
+		return rdmablk_login_fail(s, ret, "cannot create a data queue");
+	rdmablk_wire_cm_request(&req, q->kind, q->nr, s->generation,
+				s->challenge.session_id, version, version);
+	ret = rdmablk_auth_join(&s->auth, &req);
+	if (ret)
+		return rdmablk_login_fail(s, ret, "cannot compute a MAC");
+	if (q->kind == RDMABLK_KIND_READ)
+		depth = min_t(u16, rdmablk_ibdev_read_depth(s->pd->device),
+			      s->grant.read_depth);
+	ret = rdmablk_cm_connect(q, &req, depth, s->deadline);
+	if (ret)
+		return rdmablk_login_queue_fail(s, q, ret);
+	if (q->version != version || (depth && !q->read_depth))
+		return rdmablk_login_fail(s, -EPROTO, "the target accepts a queue wrongly");
+	return 0;
+}
+
+static int rdmablk_login_queues(struct rdmablk_session *s)
+{
+	struct ib_device *dev = s->pd->device;
+	/* READs and WRITEs; two queue pairs with two drains each */
+	unsigned int cqes = 2 * (s->limits.send_slots + 2);
+	u32 i;
+	int ret;
+
+	if (cqes > dev->attrs.max_cqe)
+		return rdmablk_login_fail(s, -EOPNOTSUPP,
+					  "queue_depth is too large for the RDMA device");
+	for (i = 0; i < s->path.nr_hwqs; i++) {
+		struct rdmablk_hwq *hwq = &s->path.hwq[i];
+
+		hwq->cq = ib_alloc_cq(dev, hwq, cqes, i % dev->num_comp_vectors,
+				      IB_POLL_SOFTIRQ);
+		if (IS_ERR(hwq->cq)) {
+			ret = PTR_ERR(hwq->cq);
+			hwq->cq = NULL;
+			return rdmablk_login_fail(s, ret,
+						  "cannot create a completion queue");
+		}
+		ret = rdmablk_login_join(s, hwq, &hwq->read);
+		if (!ret)
+			ret = rdmablk_login_join(s, hwq, &hwq->write);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int rdmablk_login_ready(struct rdmablk_session *s)
+{
+	struct rdmablk_ready ready;
+	u16 reason;
+	int ret;
+
+	rdmablk_wire_ready(&ready);
+	ret = rdmablk_login_ask(s, &ready, sizeof(ready), RDMABLK_MSG_LIVE);
+	if (ret)
+		return ret;
+	ret = rdmablk_wire_parse_live(s->ctrl.msg, s->ctrl.msg_len);
+	if (ret)
+		return rdmablk_login_bad(s, ret, "the target sent a bad LIVE");
+	/* Before the move: an error that follows it must find this set. */
+	WRITE_ONCE(s->path.live, true);
+	if (rdmablk_session_move(s, RDMABLK_DEV_LIVE))
+		return 0;
+	WRITE_ONCE(s->path.live, false);
+	reason = READ_ONCE(s->reason);
+	return rdmablk_login_fail(s, rdmablk_wire_errno(reason),
+				  rdmablk_reason_text(reason));
+}
+
+static int rdmablk_login_dialogue(struct rdmablk_session *s)
+{
+	int ret;
+
+	ret = rdmablk_login_control(s);
+	if (!ret)
+		ret = rdmablk_login_challenge(s);
+	if (!ret)
+		ret = rdmablk_login_grant(s);
+	return ret;
+}
+
+/* Back to where the session was before its first connection. */
+static void rdmablk_login_reset(struct rdmablk_session *s)
+{
+	rdmablk_ctrl_stop(&s->ctrl);
+	rdmablk_session_destroy_queues(s);
+	rdmablk_session_init_queues(s);
+	spin_lock_irq(&s->lock);
+	s->reason = 0;
+	s->fenced = false;
+	spin_unlock_irq(&s->lock);
+}
+
+static bool rdmablk_login_again(struct rdmablk_session *s)
+{
+	u32 ms = clamp_t(u32, s->ctrl.queue.retry_after_ms, RDMABLK_RETRY_MIN_MS,
+			 RDMABLK_RETRY_MAX_MS);
+
+	if (READ_ONCE(s->reason) != RDMABLK_R_FENCING ||
+	    rdmablk_deadline_left(s->deadline) <= msecs_to_jiffies(ms))
+		return false;
+	rdmablk_login_reset(s);
+	return !msleep_interruptible(ms);
+}
+
+/**
+ * rdmablk_login() - connect and log in
+ * @s: connecting session
+ *
+ * Context: may sleep, for opt.connect_tmo seconds at most.
+ *
+ * Return: 0 with a live session; or a negative errno, as RDMABLK_CMD_CONNECT lists
+ * them, with a text in @s->why.
+ */
+int rdmablk_login(struct rdmablk_session *s)
+{
+	int ret;
+
+	s->deadline = jiffies + s->opt.connect_tmo * HZ;
+	s->nr_queues = min_t(u32, s->opt.queues ?: num_online_cpus(),
+			     RDMABLK_MAX_QUEUES);
+	ret = rdmablk_auth_open(&s->auth);
+	if (ret)
+		return rdmablk_login_fail(s, ret, "the kernel has no hmac(sha256)");
+	do {
+		ret = rdmablk_login_dialogue(s);
+	} while (ret && rdmablk_login_again(s));
+	if (!ret)
+		ret = rdmablk_login_regions(s);
+	if (!ret)
+		ret = rdmablk_login_path(s);
+	if (!ret) {
+		ret = rdmablk_disk_alloc(s);
+		if (ret)
+			rdmablk_login_fail(s, ret, "cannot allocate the disk");
+	}
+	if (!ret)
+		ret = rdmablk_login_queues(s);
+	if (!ret)
+		ret = rdmablk_login_ready(s);
+	return ret;
+}

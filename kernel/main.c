@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Module init and exit, and the module's parameters.
+ *
+ * The kernel ignores parameters it does not know, so one strictly parsed string is
+ * all that is needed to bring disks up. It is all or nothing: every target logs in,
+ * in parallel, before the first disk is added. After that nothing fails the load,
+ * because udev may hold a disk and the module could not go.
+ */
+#include <linux/dmi.h>
+#include <linux/errno.h>
+#include <linux/inet.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/uuid.h>
+#include <net/net_namespace.h>
+#include "netlink.h"
+#include "param.h"
+#include "session.h"
+
+#define RDMABLK_CONNECT_LEN	1023
+
+static char *connect;
+module_param(connect, charp, 0);
+MODULE_PARM_DESC(connect, "disks to connect: ADDR[:PORT]/NAME[,...]; IPv6 in brackets");
+
+static char *host_id;
+module_param(host_id, charp, 0);
+MODULE_PARM_DESC(host_id, "UUID of this host (default: the machine's SMBIOS UUID)");
+
+struct workqueue_struct *rdmablk_wq;
+struct workqueue_struct *rdmablk_login_wq;
+u8 rdmablk_host_id[RDMABLK_ID_LEN];
+u8 rdmablk_boot_nonce[RDMABLK_ID_LEN];
+bool rdmablk_ready;
+
+static int rdmablk_init_host_id(void)
+{
+	const char *dmi = dmi_get_system_info(DMI_PRODUCT_UUID);
+	uuid_t id;
+
+	if (host_id) {
+		if (strlen(host_id) != UUID_STRING_LEN || uuid_parse(host_id, &id) ||
+		    uuid_is_null(&id)) {
+			pr_err("host_id=%s: not a UUID\n", host_id);
+			return -EINVAL;
+		}
+		export_uuid(rdmablk_host_id, &id);
+		return 0;
+	}
+	/* Firmware that knows none says all zeroes or all ones. */
+	if (dmi && !uuid_parse(dmi, &id) && !uuid_is_null(&id) &&
+	    memchr_inv(&id, 0xff, sizeof(id))) {
+		export_uuid(rdmablk_host_id, &id);
+		return 0;
+	}
+	get_random_bytes(rdmablk_host_id, sizeof(rdmablk_host_id));
+	pr_notice("the machine has no SMBIOS UUID; host_id is %pUb until the module is unloaded\n",
+		  rdmablk_host_id);
+	return 0;
+}
+
+static int rdmablk_init_options(const struct rdmablk_param_spec *spec,
+				struct rdmablk_options *opt)
+{
+	char port[8];
+
+	rdmablk_options_init(opt);
+	strscpy(opt->export_name, spec->name, sizeof(opt->export_name));
+	snprintf(port, sizeof(port), "%u", spec->port);
+	if (inet_pton_with_scope(&init_net, AF_UNSPEC, spec->addr, port, &opt->target)) {
+		pr_err("connect=: %s is not a numeric address\n", spec->addr);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void rdmablk_login_work(struct work_struct *work)
+{
+	struct rdmablk_session *s = container_of(work, struct rdmablk_session, login_work);
+
+	s->login_ret = rdmablk_session_connect(s);
+	complete(&s->login_done);
+}
+
+static int rdmablk_init_session(const struct rdmablk_options *opt)
+{
+	struct rdmablk_session *s;
+	const char *why;
+
+	s = rdmablk_session_create(opt, &why);
+	if (IS_ERR(s)) {
+		pr_err("connect=: %pISpc/%s: %s\n", &opt->target, opt->export_name, why);
+		return PTR_ERR(s);
+	}
+	INIT_WORK(&s->login_work, rdmablk_login_work);
+	return 0;
+}
+
+static int rdmablk_init_sessions(void)
+{
+	struct rdmablk_param_spec spec;
+	struct rdmablk_options opt;
+	const char *cursor = connect, *why;
+	int ret;
+
+	if (strlen(connect) > RDMABLK_CONNECT_LEN) {
+		pr_err("connect=: longer than %d characters\n", RDMABLK_CONNECT_LEN);
+		return -EINVAL;
+	}
+	while ((ret = rdmablk_param_next(&cursor, &spec, &why)) > 0) {
+		ret = rdmablk_init_options(&spec, &opt);
+		if (!ret)
+			ret = rdmablk_init_session(&opt);
+		if (ret)
+			return ret;
+	}
+	if (ret)
+		pr_err("connect=%s: %s\n", connect, why);
+	return ret;
+}
+
+/* Calls @fn with each session in the order of their numbers. */
+static int rdmablk_for_each(int (*fn)(struct rdmablk_session *s))
+{
+	struct rdmablk_session *s;
+	int index = 0, ret = 0, r;
+
+	while ((s = rdmablk_session_next(index))) {
+		index = s->index + 1;
+		r = fn(s);
+		if (!ret)
+			ret = r;
+		rdmablk_session_put(s);
+	}
+	return ret;
+}
+
+static int rdmablk_login_begin(struct rdmablk_session *s)
+{
+	queue_work(rdmablk_login_wq, &s->login_work);
+	return 0;
+}
+
+static int rdmablk_login_end(struct rdmablk_session *s)
+{
+	wait_for_completion(&s->login_done);
+	return s->login_ret;
+}
+
+static int rdmablk_abort_one(struct rdmablk_session *s)
+{
+	rdmablk_session_abort(s);
+	return 0;
+}
+
+static int rdmablk_publish_one(struct rdmablk_session *s)
+{
+	if (rdmablk_session_publish(s))
+		rdmablk_session_abort(s);
+	return 0;
+}
+
+static int rdmablk_init_connect(void)
+{
+	int ret;
+
+	if (!connect)
+		return 0;
+	ret = rdmablk_init_sessions();
+	if (!ret) {
+		rdmablk_for_each(rdmablk_login_begin);
+		ret = rdmablk_for_each(rdmablk_login_end);
+	}
+	if (ret) {
+		rdmablk_for_each(rdmablk_abort_one);
+		return ret;
+	}
+	rdmablk_for_each(rdmablk_publish_one);
+	return 0;
+}
+
+static int __init rdmablk_init(void)
+{
+	int ret;
+
+	get_random_bytes(rdmablk_boot_nonce, sizeof(rdmablk_boot_nonce));
+	ret = rdmablk_init_host_id();
+	if (ret)
+		return ret;
+	/*
+	 * Recovery and keep-alive must make progress under memory pressure; logins
+	 * allocate, and wait, so they have a queue of their own.
+	 */
+	ret = -ENOMEM;
+	rdmablk_wq = alloc_workqueue("rdmablk", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rdmablk_wq)
+		return ret;
+	rdmablk_login_wq = alloc_workqueue("rdmablk_login", WQ_UNBOUND, 0);
+	if (!rdmablk_login_wq)
+		goto err_wq;
+	ret = rdmablk_netlink_init();
+	if (ret)
+		goto err_login_wq;
+	ret = rdmablk_init_connect();
+	if (ret)
+		goto err_netlink;
+	/* Until here all sessions are insmod's own. */
+	WRITE_ONCE(rdmablk_ready, true);
+	return 0;
+
+err_netlink:
+	rdmablk_netlink_exit();
+err_login_wq:
+	destroy_workqueue(rdmablk_login_wq);
+err_wq:
+	destroy_workqueue(rdmablk_wq);
+	return ret;
+}
+
+static void __exit rdmablk_exit(void)
+{
+	rdmablk_netlink_exit();
+	rdmablk_session_remove_all();
+	destroy_workqueue(rdmablk_login_wq);
+	destroy_workqueue(rdmablk_wq);
+}
+
+module_init(rdmablk_init);
+module_exit(rdmablk_exit);
+
+MODULE_DESCRIPTION("Block device over one-sided RDMA");
+MODULE_AUTHOR("rdmablk developers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");
+MODULE_SOFTDEP("pre: hmac sha256 rdma_cm");

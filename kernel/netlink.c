@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Management over generic netlink: uapi/rdmablk_netlink.h says what each command
+ * and attribute means.
+ *
+ * Types and simple ranges are the policy's business, so that the kernel's netlink
+ * code refuses them with the offending attribute named. The family works on
+ * commands in parallel: a connect that waits for its target holds up nobody.
+ */
+#include <linux/blkdev.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/module.h>
+#include <net/genetlink.h>
+#include "netlink.h"
+#include "param.h"
+#include "session.h"
+#include "uapi/rdmablk_netlink.h"
+
+static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] = {
+	[RDMABLK_ATTR_TARGET]		= NLA_POLICY_MIN_LEN(sizeof(struct sockaddr_in)),
+	[RDMABLK_ATTR_SOURCE]		= NLA_POLICY_MIN_LEN(sizeof(struct sockaddr_in)),
+	[RDMABLK_ATTR_EXPORT]		= { .type = NLA_NUL_STRING,
+					    .len = RDMABLK_NAME_LEN - 1 },
+	[RDMABLK_ATTR_READ_ONLY]	= { .type = NLA_FLAG },
+	[RDMABLK_ATTR_STEAL]		= { .type = NLA_FLAG },
+	[RDMABLK_ATTR_QUEUES]		= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_QUEUES),
+	[RDMABLK_ATTR_QUEUE_DEPTH]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_DEPTH),
+	[RDMABLK_ATTR_KEEP_ALIVE_TMO]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_TMO),
+	[RDMABLK_ATTR_CONNECT_TMO]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_TMO),
+	[RDMABLK_ATTR_FAST_IO_FAIL_TMO]	= NLA_POLICY_RANGE(NLA_S32, 0, 0),
+	[RDMABLK_ATTR_ACK_TIMEOUT]	= NLA_POLICY_RANGE(NLA_U8, RDMABLK_MIN_ACK_TIMEOUT,
+							   RDMABLK_MAX_ACK_TIMEOUT),
+	[RDMABLK_ATTR_HOST_ID]		= NLA_POLICY_EXACT_LEN(RDMABLK_ID_LEN),
+};
+
+static const struct nla_policy rdmablk_nl_disconnect_policy[RDMABLK_ATTR_MAX + 1] = {
+	[RDMABLK_ATTR_INDEX]		= { .type = NLA_U32 },
+	[RDMABLK_ATTR_FORCE]		= { .type = NLA_FLAG },
+};
+
+static const struct nla_policy rdmablk_nl_get_policy[RDMABLK_ATTR_MAX + 1] = {
+	[RDMABLK_ATTR_INDEX]		= { .type = NLA_U32 },
+};
+
+static struct genl_family rdmablk_nl_family;
+
+enum { RDMABLK_NL_EVENTS };
+
+static const struct genl_multicast_group rdmablk_nl_groups[] = {
+	[RDMABLK_NL_EVENTS] = { .name = RDMABLK_GENL_EVENTS },
+};
+
+/* NL_SET_ERR_MSG() for a text that is not a literal, but lives as long as the module */
+static void rdmablk_nl_text(struct netlink_ext_ack *extack, const char *text)
+{
+	if (extack)
+		extack->_msg = text;
+}
+
+/* Copies an address out of an attribute; the default port is filled in. */
+static int rdmablk_nl_addr(struct genl_info *info, int nr, u16 port,
+			   struct sockaddr_storage *ss)
+{
+	struct nlattr *attr = info->attrs[nr];
+	const struct sockaddr *sa = nla_data(attr);
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
+	struct sockaddr_in *in = (struct sockaddr_in *)ss;
+
+	memset(ss, 0, sizeof(*ss));
+	if (sa->sa_family == AF_INET && nla_len(attr) == sizeof(*in)) {
+		const struct sockaddr_in *from = nla_data(attr);
+
+		in->sin_family = AF_INET;
+		in->sin_addr = from->sin_addr;
+		in->sin_port = from->sin_port ?: htons(port);
+		return 0;
+	}
+	if (sa->sa_family == AF_INET6 && nla_len(attr) == sizeof(*in6)) {
+		const struct sockaddr_in6 *from = nla_data(attr);
+
+		in6->sin6_family = AF_INET6;
+		in6->sin6_addr = from->sin6_addr;
+		in6->sin6_port = from->sin6_port ?: htons(port);
+		in6->sin6_scope_id = from->sin6_scope_id;
+		return 0;
+	}
+	NL_SET_ERR_MSG_ATTR(info->extack, attr, "neither an IPv4 nor an IPv6 address");
+	return -EINVAL;
+}
+
+static u32 rdmablk_nl_u32(struct genl_info *info, int nr, u32 def)
+{
+	return info->attrs[nr] ? nla_get_u32(info->attrs[nr]) : def;
+}
+
+static int rdmablk_nl_required(struct genl_info *info, int nr, const char *why)
+{
+	if (info->attrs[nr])
+		return 0;
+	rdmablk_nl_text(info->extack, why);
+	return -EINVAL;
+}
+
+static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *opt)
+{
+	const char *why;
+	int ret;
+
+	rdmablk_options_init(opt);
+	ret = rdmablk_nl_required(info, RDMABLK_ATTR_TARGET, "no target address given");
+	if (!ret)
+		ret = rdmablk_nl_required(info, RDMABLK_ATTR_EXPORT, "no export name given");
+	if (!ret)
+		ret = rdmablk_nl_addr(info, RDMABLK_ATTR_TARGET, RDMABLK_PORT,
+				      &opt->target);
+	if (!ret && info->attrs[RDMABLK_ATTR_SOURCE])
+		ret = rdmablk_nl_addr(info, RDMABLK_ATTR_SOURCE, 0, &opt->source);
+	if (ret)
+		return ret;
+	nla_strscpy(opt->export_name, info->attrs[RDMABLK_ATTR_EXPORT],
+		    sizeof(opt->export_name));
+	ret = rdmablk_param_check_name(opt->export_name, &why);
+	if (ret) {
+		rdmablk_nl_text(info->extack, why);
+		return ret;
+	}
+	opt->read_only = nla_get_flag(info->attrs[RDMABLK_ATTR_READ_ONLY]);
+	opt->steal = nla_get_flag(info->attrs[RDMABLK_ATTR_STEAL]);
+	opt->queues = rdmablk_nl_u32(info, RDMABLK_ATTR_QUEUES, opt->queues);
+	opt->queue_depth = rdmablk_nl_u32(info, RDMABLK_ATTR_QUEUE_DEPTH, opt->queue_depth);
+	opt->keep_alive_tmo = rdmablk_nl_u32(info, RDMABLK_ATTR_KEEP_ALIVE_TMO,
+					     opt->keep_alive_tmo);
+	opt->connect_tmo = rdmablk_nl_u32(info, RDMABLK_ATTR_CONNECT_TMO,
+					  opt->connect_tmo);
+	if (info->attrs[RDMABLK_ATTR_FAST_IO_FAIL_TMO])
+		opt->fast_io_fail_tmo =
+			nla_get_s32(info->attrs[RDMABLK_ATTR_FAST_IO_FAIL_TMO]);
+	if (info->attrs[RDMABLK_ATTR_ACK_TIMEOUT])
+		opt->ack_timeout = nla_get_u8(info->attrs[RDMABLK_ATTR_ACK_TIMEOUT]);
+	if (info->attrs[RDMABLK_ATTR_HOST_ID])
+		nla_memcpy(opt->host_id, info->attrs[RDMABLK_ATTR_HOST_ID],
+			   sizeof(opt->host_id));
+	return 0;
+}
+
+static int rdmablk_nl_reply_connect(struct genl_info *info, int index, const char *name)
+{
+	struct sk_buff *msg = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	void *hdr;
+
+	if (!msg)
+		return -ENOMEM;
+	hdr = genlmsg_put_reply(msg, info, &rdmablk_nl_family, 0, RDMABLK_CMD_CONNECT);
+	if (!hdr || nla_put_u32(msg, RDMABLK_ATTR_INDEX, index) ||
+	    nla_put_string(msg, RDMABLK_ATTR_NAME, name)) {
+		nlmsg_free(msg);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(msg, hdr);
+	return genlmsg_reply(msg, info);
+}
+
+static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rdmablk_options opt;
+	struct rdmablk_session *s;
+	const char *why;
+	int index, ret;
+	char name[16];
+
+	if (!READ_ONCE(rdmablk_ready)) {
+		rdmablk_nl_text(info->extack, "the module is still loading");
+		return -EAGAIN;
+	}
+	ret = rdmablk_nl_options(info, &opt);
+	if (ret)
+		return ret;
+	s = rdmablk_session_create(&opt, &why);
+	if (IS_ERR(s)) {
+		rdmablk_nl_text(info->extack, why);
+		return PTR_ERR(s);
+	}
+	index = s->index;
+	strscpy(name, s->name, sizeof(name));
+	ret = rdmablk_session_connect(s);
+	if (!ret)
+		ret = rdmablk_session_publish(s);
+	if (ret) {
+		rdmablk_nl_text(info->extack, s->why);
+		rdmablk_session_abort(s);
+		return ret;
+	}
+	return rdmablk_nl_reply_connect(info, index, name);
+}
+
+static struct rdmablk_session *rdmablk_nl_session(struct genl_info *info)
+{
+	struct rdmablk_session *s = NULL;
+
+	if (rdmablk_nl_required(info, RDMABLK_ATTR_INDEX, "no device given"))
+		return ERR_PTR(-EINVAL);
+	s = rdmablk_session_find(nla_get_u32(info->attrs[RDMABLK_ATTR_INDEX]));
+	if (s)
+		return s;
+	rdmablk_nl_text(info->extack, "no such device");
+	return ERR_PTR(-ENODEV);
+}
+
+static int rdmablk_nl_disconnect(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rdmablk_session *s = rdmablk_nl_session(info);
+	const char *why;
+	int ret;
+
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	ret = rdmablk_session_remove(s, nla_get_flag(info->attrs[RDMABLK_ATTR_FORCE]),
+				     &why);
+	if (ret)
+		rdmablk_nl_text(info->extack, why);
+	rdmablk_session_put(s);
+	return ret;
+}
+
+static int rdmablk_nl_put_u64(struct sk_buff *msg, int nr, u64 value)
+{
+	return nla_put_u64_64bit(msg, nr, value, RDMABLK_ATTR_PAD);
+}
+
+static int rdmablk_nl_put_addr(struct sk_buff *msg, int nr,
+			       const struct sockaddr_storage *ss)
+{
+	return nla_put(msg, nr, ss->ss_family == AF_INET6 ?
+		       sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in), ss);
+}
+
+static int rdmablk_nl_put_options(struct sk_buff *msg, const struct rdmablk_session *s)
+{
+	const struct rdmablk_options *opt = &s->opt;
+
+	return rdmablk_nl_put_addr(msg, RDMABLK_ATTR_TARGET, &opt->target) ||
+	       nla_put_string(msg, RDMABLK_ATTR_EXPORT, opt->export_name) ||
+	       nla_put(msg, RDMABLK_ATTR_HOST_ID, RDMABLK_ID_LEN, opt->host_id) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_CONNECT_TMO, opt->connect_tmo) ||
+	       nla_put_s32(msg, RDMABLK_ATTR_FAST_IO_FAIL_TMO, opt->fast_io_fail_tmo) ||
+	       nla_put_u8(msg, RDMABLK_ATTR_ACK_TIMEOUT, opt->ack_timeout) ||
+	       (opt->source.ss_family != AF_UNSPEC &&
+		rdmablk_nl_put_addr(msg, RDMABLK_ATTR_SOURCE, &opt->source));
+}
+
+static int rdmablk_nl_put_grant(struct sk_buff *msg, const struct rdmablk_session *s)
+{
+	const struct rdmablk_wire_grant *g = &s->grant;
+
+	return nla_put(msg, RDMABLK_ATTR_UUID, sizeof(g->uuid), g->uuid) ||
+	       nla_put(msg, RDMABLK_ATTR_EPOCH, sizeof(g->epoch), g->epoch) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_SIZE, g->size) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_LOGICAL_BLOCK, g->logical_block) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_PHYSICAL_BLOCK, g->physical_block) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_MAX_IO, s->limits.max_io_bytes) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_MAX_SEGMENTS, s->limits.max_segments) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_SGE_PER_WR, s->limits.sge_per_wr) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_READ_DEPTH,
+			   s->path.hwq[0].read.read_depth) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_REGIONS, g->nr_regions) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_QUEUES, s->path.nr_hwqs) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_QUEUE_DEPTH, g->queue_depth) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_KEEP_ALIVE_TMO,
+			   DIV_ROUND_UP(g->keep_alive_ms, MSEC_PER_SEC)) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_SESSION_TMO, g->session_tmo_ms) ||
+	       nla_put_string(msg, RDMABLK_ATTR_IBDEV, s->ibdev) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_IBPORT, s->port) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_SESSION_ID, g->session_id) ||
+	       nla_put_string(msg, RDMABLK_ATTR_TARGET_NAME, g->target_name) ||
+	       (g->flags & RDMABLK_GRANT_READ_ONLY &&
+		nla_put_flag(msg, RDMABLK_ATTR_READ_ONLY)) ||
+	       (g->flags & RDMABLK_GRANT_SHARED && nla_put_flag(msg, RDMABLK_ATTR_SHARED));
+}
+
+static int rdmablk_nl_put_stats(struct sk_buff *msg, struct rdmablk_session *s)
+{
+	struct rdmablk_stats st;
+	u32 openers;
+
+	mutex_lock(&s->disk_mutex);
+	openers = s->disk ? disk_openers(s->disk) : 0;
+	mutex_unlock(&s->disk_mutex);
+	rdmablk_stats_sum(s->path.stats, &st);
+	return nla_put_u32(msg, RDMABLK_ATTR_OPENERS, openers) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_READS, st.ios[READ]) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_WRITES, st.ios[WRITE]) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_READ_BYTES, st.bytes[READ]) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_WRITE_BYTES, st.bytes[WRITE]) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_ERRORS, st.errors) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_WORK_REQUESTS, st.work_requests) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_KEEPALIVES, READ_ONCE(s->keepalives)) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_STALE_ANSWERS,
+				  READ_ONCE(s->ctrl.stale_answers));
+}
+
+static int rdmablk_nl_put_id(struct sk_buff *msg, struct rdmablk_session *s)
+{
+	return nla_put_u32(msg, RDMABLK_ATTR_INDEX, s->index) ||
+	       nla_put_string(msg, RDMABLK_ATTR_NAME, s->name) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_STATE, rdmablk_session_state(s)) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_REASON, READ_ONCE(s->reason));
+}
+
+/* What a grant says is there, and constant, once the disk has been added. */
+static int rdmablk_nl_put_session(struct sk_buff *msg, void *hdr, struct rdmablk_session *s)
+{
+	if (!hdr || rdmablk_nl_put_id(msg, s) || rdmablk_nl_put_options(msg, s))
+		return -EMSGSIZE;
+	if (smp_load_acquire(&s->added) &&
+	    (rdmablk_nl_put_grant(msg, s) || rdmablk_nl_put_stats(msg, s)))
+		return -EMSGSIZE;
+	genlmsg_end(msg, hdr);
+	return 0;
+}
+
+static int rdmablk_nl_get(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rdmablk_session *s = rdmablk_nl_session(info);
+	struct sk_buff *msg;
+	int ret = -ENOMEM;
+	void *hdr;
+
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	msg = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	if (msg) {
+		hdr = genlmsg_put_reply(msg, info, &rdmablk_nl_family, 0, RDMABLK_CMD_GET);
+		ret = rdmablk_nl_put_session(msg, hdr, s);
+		if (ret)
+			nlmsg_free(msg);
+		else
+			ret = genlmsg_reply(msg, info);
+	}
+	rdmablk_session_put(s);
+	return ret;
+}
+
+/* cb->args[0]: the number to go on with */
+static int rdmablk_nl_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct rdmablk_session *s;
+	void *hdr;
+	int ret;
+
+	while ((s = rdmablk_session_next(cb->args[0]))) {
+		hdr = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+				  &rdmablk_nl_family, NLM_F_MULTI, RDMABLK_CMD_GET);
+		ret = rdmablk_nl_put_session(skb, hdr, s);
+		if (ret && hdr)
+			genlmsg_cancel(skb, hdr);
+		if (!ret)
+			cb->args[0] = s->index + 1;
+		rdmablk_session_put(s);
+		if (ret)
+			return skb->len ?: ret;
+	}
+	return skb->len;
+}
+
+/**
+ * rdmablk_netlink_event() - announce the state of a device
+ * @s: session
+ *
+ * Context: may sleep; does not wait for I/O. An event that finds no memory is lost.
+ */
+void rdmablk_netlink_event(struct rdmablk_session *s)
+{
+	struct sk_buff *msg = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_NOIO);
+	void *hdr;
+
+	if (!msg)
+		return;
+	hdr = genlmsg_put(msg, 0, 0, &rdmablk_nl_family, 0, RDMABLK_CMD_EVENT);
+	if (!hdr || rdmablk_nl_put_id(msg, s)) {
+		nlmsg_free(msg);
+		return;
+	}
+	genlmsg_end(msg, hdr);
+	genlmsg_multicast(&rdmablk_nl_family, msg, 0, RDMABLK_NL_EVENTS, GFP_NOIO);
+}
+
+static const struct genl_ops rdmablk_nl_ops[] = {
+	{
+		.cmd		= RDMABLK_CMD_CONNECT,
+		.flags		= GENL_ADMIN_PERM,
+		.policy		= rdmablk_nl_connect_policy,
+		.maxattr	= RDMABLK_ATTR_MAX,
+		.doit		= rdmablk_nl_connect,
+	},
+	{
+		.cmd		= RDMABLK_CMD_DISCONNECT,
+		.flags		= GENL_ADMIN_PERM,
+		.policy		= rdmablk_nl_disconnect_policy,
+		.maxattr	= RDMABLK_ATTR_MAX,
+		.doit		= rdmablk_nl_disconnect,
+	},
+	{
+		.cmd		= RDMABLK_CMD_GET,
+		.flags		= GENL_ADMIN_PERM,
+		.policy		= rdmablk_nl_get_policy,
+		.maxattr	= RDMABLK_ATTR_MAX,
+		.doit		= rdmablk_nl_get,
+		.dumpit		= rdmablk_nl_dump,
+	},
+};
+
+static struct genl_family rdmablk_nl_family __ro_after_init = {
+	.name		= RDMABLK_GENL_NAME,
+	.version	= RDMABLK_GENL_VERSION,
+	.module		= THIS_MODULE,
+	.ops		= rdmablk_nl_ops,
+	.n_ops		= ARRAY_SIZE(rdmablk_nl_ops),
+	.resv_start_op	= RDMABLK_CMD_EVENT + 1,
+	.mcgrps		= rdmablk_nl_groups,
+	.n_mcgrps	= ARRAY_SIZE(rdmablk_nl_groups),
+	.parallel_ops	= true,
+};
+
+/**
+ * rdmablk_netlink_init() - register the family
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmablk_netlink_init(void)
+{
+	return genl_register_family(&rdmablk_nl_family);
+}
+
+/**
+ * rdmablk_netlink_exit() - unregister the family; waits for commands under way
+ */
+void rdmablk_netlink_exit(void)
+{
+	genl_unregister_family(&rdmablk_nl_family);
+}

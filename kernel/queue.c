@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One RC connection of a session.
+ *
+ * Send slots
+ *
+ * A work request is posted only after a slot for it was taken, so the send queue
+ * and the completion queue never overflow (an overfull CQ loses completions on
+ * rxe, and a lost completion is a request that never ends). Slots come back when
+ * the signalled last work request of a request completes: RC completes in order,
+ * so all before it are done, too. After an error slots do not come back; the queue
+ * pair has no future.
+ *
+ * Teardown
+ *
+ * rdmablk_queue_stop() moves the queue pair to the error state and returns when
+ * every completion has been delivered: after it the device touches no memory of a
+ * request and no done() handler of this queue runs. Only then requests may be
+ * ended, their pages unmapped and the queue pair destroyed.
+ */
+#include <linux/errno.h>
+#include <rdma/rdma_cm.h>
+#include "queue.h"
+
+/**
+ * rdmablk_queue_init() - put a queue into its first state
+ * @q: queue, of zeroed memory
+ * @nr: queue number
+ * @kind: enum rdmablk_kind
+ * @fatal: upcall, see struct rdmablk_queue
+ */
+void rdmablk_queue_init(struct rdmablk_queue *q, u16 nr, u8 kind,
+			void (*fatal)(struct rdmablk_queue *q, u16 reason))
+{
+	spin_lock_init(&q->lock);
+	init_completion(&q->cm_done);
+	q->nr = nr;
+	q->kind = kind;
+	q->fatal = fatal;
+}
+
+static void rdmablk_queue_qp_event(struct ib_event *event, void *context)
+{
+	struct rdmablk_queue *q = context;
+
+	switch (event->event) {
+	case IB_EVENT_COMM_EST:
+	case IB_EVENT_SQ_DRAINED:
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+	case IB_EVENT_PATH_MIG:
+		return;
+	default:
+		q->fatal(q, RDMABLK_R_CONNECTION);
+	}
+}
+
+/**
+ * rdmablk_queue_create_qp() - create the queue pair of a resolved connection
+ * @q: queue whose cm_id knows its device
+ * @pd: protection domain
+ * @cq: completion queue of both directions; has room for @send_slots + @recvs + 2
+ * @send_slots: work requests that may be in flight
+ * @recvs: receives that will be posted
+ * @sge: scatter/gather elements of a work request
+ *
+ * Return: 0 or a negative errno of the device.
+ */
+int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd,
+			    struct ib_cq *cq, unsigned int send_slots,
+			    unsigned int recvs, unsigned int sge)
+{
+	struct ib_qp_init_attr attr = {
+		.event_handler	= rdmablk_queue_qp_event,
+		.qp_context	= q,
+		.send_cq	= cq,
+		.recv_cq	= cq,
+		.cap = {
+			.max_send_wr	= send_slots + 1,	/* +1: drain */
+			.max_recv_wr	= recvs + 1,		/* +1: drain */
+			.max_send_sge	= sge,
+			.max_recv_sge	= 1,
+		},
+		.sq_sig_type	= IB_SIGNAL_REQ_WR,
+		.qp_type	= IB_QPT_RC,
+	};
+	int ret;
+
+	ret = rdma_create_qp(q->cm_id, pd, &attr);
+	if (ret)
+		return ret;
+	q->qp = q->cm_id->qp;
+	q->send_slots = send_slots;
+	atomic_set(&q->slots, send_slots);
+	return 0;
+}
+
+static struct ib_send_wr *rdmablk_queue_take(struct rdmablk_queue *q)
+{
+	struct ib_send_wr *head = q->head;
+
+	lockdep_assert_held(&q->lock);
+	WRITE_ONCE(q->head, NULL);
+	q->tail = NULL;
+	return head;
+}
+
+/**
+ * rdmablk_queue_stop() - end all traffic of a queue
+ * @q: queue, connected or not, with a queue pair or without
+ *
+ * Sleeps until every completion has been delivered. Nobody may post any more.
+ */
+void rdmablk_queue_stop(struct rdmablk_queue *q)
+{
+	if (!q->qp)
+		return;
+	/* Tells the peer; harmless when there is no connection. */
+	rdma_disconnect(q->cm_id);
+	ib_drain_qp(q->qp);
+	spin_lock(&q->lock);
+	rdmablk_queue_take(q);
+	spin_unlock(&q->lock);
+}
+
+/**
+ * rdmablk_queue_destroy_qp() - destroy the queue pair; may be called twice
+ * @q: stopped queue
+ */
+void rdmablk_queue_destroy_qp(struct rdmablk_queue *q)
+{
+	if (!q->qp)
+		return;
+	q->qp = NULL;
+	rdma_destroy_qp(q->cm_id);
+}
+
+static void rdmablk_queue_post(struct rdmablk_queue *q, struct ib_send_wr *head)
+{
+	/*
+	 * What a failed post leaves behind was never seen by the device. Its
+	 * requests count as in flight and are ended by the recovery that starts
+	 * here, with all the others.
+	 */
+	if (unlikely(ib_post_send(q->qp, head, NULL)))
+		q->fatal(q, RDMABLK_R_CONNECTION);
+}
+
+/**
+ * rdmablk_queue_send() - post a chain of work requests, or add it to the batch
+ * @q: queue
+ * @first: first work request
+ * @last: last, with a NULL next; may be @first
+ * @flush: post the batch, with this chain at its end; else a rdmablk_queue_commit()
+ *	follows
+ *
+ * One batch is one doorbell. The lock is for the batch alone: a chain that finds no
+ * batch goes to the device directly, which has a lock of its own.
+ */
+void rdmablk_queue_send(struct rdmablk_queue *q, struct ib_send_wr *first,
+			struct ib_send_wr *last, bool flush)
+{
+	if (!flush || READ_ONCE(q->head)) {
+		spin_lock(&q->lock);
+		if (q->head)
+			q->tail->next = first;
+		else
+			WRITE_ONCE(q->head, first);
+		q->tail = last;
+		first = flush ? rdmablk_queue_take(q) : NULL;
+		spin_unlock(&q->lock);
+	}
+	if (first)
+		rdmablk_queue_post(q, first);
+}
+
+/**
+ * rdmablk_queue_commit() - post the batch, if there is one
+ * @q: queue
+ */
+void rdmablk_queue_commit(struct rdmablk_queue *q)
+{
+	struct ib_send_wr *head;
+
+	if (likely(!READ_ONCE(q->head)))
+		return;
+	spin_lock(&q->lock);
+	head = rdmablk_queue_take(q);
+	spin_unlock(&q->lock);
+	if (head)
+		rdmablk_queue_post(q, head);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One RC connection of a session: rdma_cm id, queue pair, send-slot accounting.
+ */
+#ifndef RDMABLK_QUEUE_H
+#define RDMABLK_QUEUE_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+#include "uapi/rdmablk_proto.h"
+
+struct rdma_cm_id;
+
+/**
+ * struct rdmablk_queue - one queue pair
+ * @qp: queue pair; NULL before and after
+ * @lock: protects @head and @tail
+ * @head: first work request of a batch that is not posted yet
+ * @tail: its last
+ * @slots: work requests that may still be posted
+ * @send_slots: what @slots starts with
+ * @cm_id: connection; NULL before and after
+ * @cm_done: completed by the CM handler when the step under way has an outcome
+ * @cm_status: the outcome: 0 or a negative errno
+ * @cm_reason: enum rdmablk_reason when the target refused, else 0
+ * @why: text that goes with a @cm_status, static
+ * @retry_after_ms: of a refusal, milliseconds
+ * @version: agreed protocol version, from the target's reply
+ * @read_depth: RDMA READs in flight, as negotiated
+ * @nr: queue number
+ * @kind: enum rdmablk_kind
+ * @connected: the connection is established, so that its end is worth a call of
+ *	@fatal; set and read by the CM handler, which rdma_cm serialises
+ * @fatal: upcall: the queue is broken. Any context, any number of times.
+ */
+struct rdmablk_queue {
+	/* read only in the hot path */
+	struct ib_qp *qp;
+	void (*fatal)(struct rdmablk_queue *q, u16 reason);
+
+	/* written in the hot path */
+	spinlock_t lock;
+	struct ib_send_wr *head;
+	struct ib_send_wr *tail;
+	atomic_t slots;
+
+	/* control path */
+	unsigned int send_slots;
+	struct rdma_cm_id *cm_id;
+	struct completion cm_done;
+	int cm_status;
+	u16 cm_reason;
+	const char *why;
+	u32 retry_after_ms;
+	u16 version;
+	u8 read_depth;
+	u16 nr;
+	u8 kind;
+	bool connected;
+};
+
+void rdmablk_queue_init(struct rdmablk_queue *q, u16 nr, u8 kind,
+			void (*fatal)(struct rdmablk_queue *q, u16 reason));
+int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd,
+			    struct ib_cq *cq, unsigned int send_slots,
+			    unsigned int recvs, unsigned int sge);
+void rdmablk_queue_stop(struct rdmablk_queue *q);
+void rdmablk_queue_destroy_qp(struct rdmablk_queue *q);
+void rdmablk_queue_send(struct rdmablk_queue *q, struct ib_send_wr *first,
+			struct ib_send_wr *last, bool flush);
+void rdmablk_queue_commit(struct rdmablk_queue *q);
+
+/**
+ * rdmablk_queue_get_slots() - reserve send slots before posting
+ * @q: queue
+ * @n: work requests
+ *
+ * Return: false when so many are not free now; a completion of this queue will
+ * free some.
+ */
+static inline bool rdmablk_queue_get_slots(struct rdmablk_queue *q, int n)
+{
+	if (likely(atomic_sub_return(n, &q->slots) >= 0))
+		return true;
+	atomic_add(n, &q->slots);
+	return false;
+}
+
+/**
+ * rdmablk_queue_put_slots() - give send slots back
+ * @q: queue
+ * @n: work requests that completed or were never posted
+ */
+static inline void rdmablk_queue_put_slots(struct rdmablk_queue *q, int n)
+{
+	atomic_add(n, &q->slots);
+}
+
+#endif /* RDMABLK_QUEUE_H */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The data path's view of a session. Request, one-sided and queue code know this
+ * and nothing of the session behind it.
+ */
+#ifndef RDMABLK_REQUEST_H
+#define RDMABLK_REQUEST_H
+
+#include <linux/blk-mq.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+#include "queue.h"
+#include "stats.h"
+
+struct rdmablk_wire_region;
+
+/**
+ * struct rdmablk_hwq - one hardware queue
+ * @read: queue pair of RDMA READs. A READ that finds no initiator-depth credit
+ *	stalls every work request behind it on its queue pair, so nothing else is
+ *	posted here.
+ * @write: queue pair of RDMA WRITEs
+ * @cq: completion queue of both, on a completion vector of its own
+ * @path: what it belongs to
+ */
+struct rdmablk_hwq {
+	struct rdmablk_queue read;
+	struct rdmablk_queue write;
+	struct ib_cq *cq;
+	struct rdmablk_path *path;
+};
+
+/**
+ * struct rdmablk_path - what the data path needs to know
+ * @live: I/O may be posted. Cleared before a quiesce, so that after it nobody posts.
+ * @region_shift: log2 of the region size; 63 when there is one region
+ * @sge_per_wr: scatter/gather elements of one work request
+ * @max_chain: work requests of the longest chain
+ * @max_msg: bytes of one work request
+ * @lkey: local key of all memory
+ * @dev: RDMA device; valid while requests are mapped
+ * @region: regions of the export
+ * @size: of the export, bytes
+ * @hwq: hardware queues
+ * @nr_hwqs: how many the target granted; the tag set may have more, then several
+ *	of them share one
+ * @stats: counters
+ * @index: N of rdmablkN, for tracepoints
+ * @timed_out: upcall: a request has been under way for longer than the transport
+ *	can retry
+ */
+struct rdmablk_path {
+	/* read only in the hot path */
+	bool live;
+	u8 region_shift;
+	u32 sge_per_wr;
+	u32 max_chain;
+	u32 lkey;
+	u64 max_msg;
+	u64 size;
+	struct ib_device *dev;
+	struct rdmablk_wire_region *region;
+	struct rdmablk_hwq *hwq;
+	struct rdmablk_stats __percpu *stats;
+	u32 nr_hwqs;
+	int index;
+	void (*timed_out)(struct rdmablk_path *path);
+};
+
+/**
+ * struct rdmablk_request - per-request state, allocated with the tag
+ * @cqe: completion of the last work request
+ * @queue: queue it was posted to
+ * @nr_sge: mapped elements of rdmablk_request_sge()
+ * @nr_wr: work requests, as many send slots are taken
+ * @status: how it ends
+ * @posted: the device may have seen it
+ * @held: posted and not completed when the connection was lost; it ends when the
+ *	target's session has ended
+ * @wr: work requests; the array has room for the longest chain, and behind it come
+ *	the scatter/gather elements
+ */
+struct rdmablk_request {
+	struct ib_cqe cqe;
+	struct rdmablk_queue *queue;
+	u16 nr_sge;
+	u16 nr_wr;
+	blk_status_t status;
+	bool posted;
+	bool held;
+	struct ib_rdma_wr wr[];
+};
+
+/**
+ * rdmablk_request_sge() - scatter/gather elements of a request
+ * @path: path
+ * @req: request
+ *
+ * Return: array of as many elements as the queue's max_segments.
+ */
+static inline struct ib_sge *rdmablk_request_sge(const struct rdmablk_path *path,
+						 struct rdmablk_request *req)
+{
+	return (struct ib_sge *)&req->wr[path->max_chain];
+}
+
+size_t rdmablk_request_size(u32 max_chain, u32 max_segments);
+void rdmablk_request_fail_all(struct blk_mq_tag_set *set, bool hold_writes);
+void rdmablk_request_release_held(struct blk_mq_tag_set *set);
+
+extern const struct blk_mq_ops rdmablk_mq_ops;
+
+#endif /* RDMABLK_REQUEST_H */

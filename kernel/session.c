@@ -1,0 +1,613 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sessions: the object, its states, its beginning and its end.
+ *
+ * Who holds what
+ *
+ * A session is referenced by the list of sessions, by its disk once that is added
+ * (until the last close after del_gendisk()), and by who looked it up. The list's
+ * reference belongs to whoever moves the session to "deleting", which happens once.
+ *
+ * On an RDMA device a session owns, in this order: the ids of rdma_cm, which hold
+ * the device; the protection domain; completion queues; queue pairs and mapped
+ * buffers; mapped pages of requests. The removal of the device waits for the ids.
+ *
+ * Teardown order, after an error (recovery.c) as at the end:
+ *
+ *  1. path.live goes false and the queue is quiesced, or the disk is deleted: nobody
+ *     posts any more.
+ *  2. Data queues: disconnect, drain. No completion handler runs and the device
+ *     touches no page of a request after this.
+ *  3. Requests left over are unmapped and ended, or held (request.c).
+ *  4. Control queue: said goodbye on, disconnected, drained.
+ *  5. Queue pairs, then completion queues, message buffers, protection domain.
+ *  6. Ids of rdma_cm. From here the device may vanish.
+ *  7. Disk and tag set.
+ *
+ * Each step can be repeated without harm. Steps 2 to 6 are run by one context at a
+ * time: the recovery work, or, after the recovery work has been flushed and can not
+ * start again because the error flag is set, whoever removes the session.
+ *
+ * Errors
+ *
+ * rdmablk_session_error() may be called from any context, any number of times and
+ * from all queues at once. Before the session is live it only notes the reason and
+ * wakes the login. Afterwards the error flag, set once under the lock, decides who
+ * starts the recovery.
+ */
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/errno.h>
+#include <linux/idr.h>
+#include <linux/inet.h>
+#include <linux/mutex.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include "cm.h"
+#include "disk.h"
+#include "log.h"
+#include "netlink.h"
+#include "session.h"
+#include "state.h"
+#include "trace.h"
+
+static LIST_HEAD(rdmablk_sessions);
+static DEFINE_MUTEX(rdmablk_sessions_mutex);	/* the list and its order */
+static DEFINE_IDA(rdmablk_index_ida);
+
+/**
+ * rdmablk_options_init() - the defaults
+ * @opt: to fill
+ */
+void rdmablk_options_init(struct rdmablk_options *opt)
+{
+	memset(opt, 0, sizeof(*opt));
+	opt->queue_depth = RDMABLK_DEFAULT_DEPTH;
+	opt->keep_alive_tmo = RDMABLK_DEFAULT_KEEP_ALIVE;
+	opt->connect_tmo = RDMABLK_DEFAULT_CONNECT_TMO;
+	opt->ack_timeout = RDMABLK_DEFAULT_ACK_TIMEOUT;
+	memcpy(opt->host_id, rdmablk_host_id, sizeof(opt->host_id));
+}
+
+static void rdmablk_session_free(struct kref *ref)
+{
+	struct rdmablk_session *s = container_of(ref, struct rdmablk_session, ref);
+
+	rdmablk_auth_close(&s->auth);
+	kvfree(s->path.region);
+	kvfree(s->path.hwq);
+	free_percpu(s->path.stats);
+	kfree_sensitive(s);
+}
+
+/**
+ * rdmablk_session_put() - drop a reference
+ * @s: session
+ */
+void rdmablk_session_put(struct rdmablk_session *s)
+{
+	kref_put(&s->ref, rdmablk_session_free);
+}
+
+/**
+ * rdmablk_session_state() - the state now
+ * @s: session
+ *
+ * Return: enum rdmablk_dev_state.
+ */
+enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *s)
+{
+	return READ_ONCE(s->state);
+}
+
+/**
+ * rdmablk_session_move() - the only way to another state
+ * @s: session
+ * @to: state to move to
+ *
+ * The move is what excludes doing a thing twice: of two callers that want the same
+ * move one gets it.
+ *
+ * Context: may sleep; announces the move.
+ *
+ * Return: false when the move is not allowed from the state the session is in.
+ */
+bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to)
+{
+	enum rdmablk_dev_state from;
+	bool ok;
+
+	spin_lock_irq(&s->lock);
+	from = s->state;
+	ok = rdmablk_state_may_move(from, to);
+	/* A login that has failed already does not become live. */
+	if (to == RDMABLK_DEV_LIVE && s->reason)
+		ok = false;
+	if (ok)
+		WRITE_ONCE(s->state, to);
+	spin_unlock_irq(&s->lock);
+	if (!ok)
+		return false;
+	trace_rdmablk_state(s->index, from, to, s->reason);
+	rdmablk_netlink_event(s);
+	return true;
+}
+
+/**
+ * rdmablk_session_error() - the session has failed
+ * @s: session
+ * @reason: enum rdmablk_reason
+ *
+ * Context: any. The first call counts.
+ */
+void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
+{
+	unsigned long flags;
+	bool start = false;
+
+	spin_lock_irqsave(&s->lock, flags);
+	if (!s->error) {
+		if (!s->reason)
+			s->reason = reason;
+		/* Before that, who logs in sees the reason and cleans up. */
+		if (s->state == RDMABLK_DEV_LIVE || s->state == RDMABLK_DEV_DELETING) {
+			s->error = true;
+			start = true;
+		}
+	}
+	spin_unlock_irqrestore(&s->lock, flags);
+	/* The removal of the device waits for us: no goodbye, which takes time. */
+	if (reason == RDMABLK_R_DEVICE_GONE)
+		rdmablk_ctrl_break(&s->ctrl);
+	if (!start)
+		return;
+	WRITE_ONCE(s->path.live, false);
+	queue_work(rdmablk_wq, &s->recovery_work);
+}
+
+/* The lock that a later error must not pass. Returns whether there was one. */
+static bool rdmablk_session_seal(struct rdmablk_session *s)
+{
+	bool error;
+
+	spin_lock_irq(&s->lock);
+	error = s->error;
+	s->error = true;
+	spin_unlock_irq(&s->lock);
+	return error;
+}
+
+/**
+ * rdmablk_data_fatal() - upcall of the data queues
+ * @q: queue
+ * @reason: enum rdmablk_reason
+ */
+void rdmablk_data_fatal(struct rdmablk_queue *q, u16 reason)
+{
+	struct rdmablk_hwq *hwq = q->kind == RDMABLK_KIND_READ ?
+		container_of(q, struct rdmablk_hwq, read) :
+		container_of(q, struct rdmablk_hwq, write);
+
+	rdmablk_session_error(container_of(hwq->path, struct rdmablk_session, path),
+			      reason);
+}
+
+static void rdmablk_ctrl_fatal(struct rdmablk_queue *q, u16 reason)
+{
+	struct rdmablk_ctrl *ctrl = container_of(q, struct rdmablk_ctrl, queue);
+	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
+
+	/*
+	 * A peer that breaks the protocol is told so, on this very queue; one that
+	 * is gone leaves nobody to talk to.
+	 */
+	rdmablk_session_error(s, reason);
+	if (reason != RDMABLK_R_MALFORMED && reason != RDMABLK_R_STATE)
+		rdmablk_ctrl_break(ctrl);
+	else
+		rdmablk_ctrl_wake(ctrl);
+}
+
+static void rdmablk_session_closed(struct rdmablk_ctrl *ctrl,
+				   const struct rdmablk_wire_close *c)
+{
+	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
+	unsigned long flags;
+
+	/* In a session, CLOSE is the target's word that nothing can land any more. */
+	spin_lock_irqsave(&s->lock, flags);
+	s->fenced = true;
+	s->ctrl.queue.retry_after_ms = c->retry_after_ms;
+	spin_unlock_irqrestore(&s->lock, flags);
+	rdmablk_session_error(s, c->reason);
+	rdmablk_ctrl_break(ctrl);
+}
+
+static void rdmablk_session_event(struct rdmablk_ctrl *ctrl,
+				  const struct rdmablk_wire_event *ev)
+{
+	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
+
+	if (ev->event == RDMABLK_EVENT_DRAIN)
+		rdmablk_warn(s, "target is about to shut down, in %llu ms\n", ev->value);
+}
+
+static void rdmablk_session_answered(struct rdmablk_ctrl *ctrl,
+				     const struct rdmablk_wire_answer *a)
+{
+	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
+
+	if (a->tag != RDMABLK_TAG_KEEPALIVE)
+		return;
+	WRITE_ONCE(s->last_answer, jiffies);
+	WRITE_ONCE(s->keepalives, s->keepalives + 1);
+}
+
+static const struct rdmablk_ctrl_ops rdmablk_session_ctrl_ops = {
+	.closed		= rdmablk_session_closed,
+	.event		= rdmablk_session_event,
+	.answered	= rdmablk_session_answered,
+};
+
+static void rdmablk_session_timed_out(struct rdmablk_path *path)
+{
+	rdmablk_session_error(container_of(path, struct rdmablk_session, path),
+			      RDMABLK_R_CONNECTION);
+}
+
+static bool rdmablk_options_same(const struct rdmablk_options *a,
+				 const struct rdmablk_options *b)
+{
+	return !memcmp(&a->target, &b->target, sizeof(a->target)) &&
+	       !strcmp(a->export_name, b->export_name);
+}
+
+/* Gives the session its number and a place in the list, sorted by number. */
+static int rdmablk_session_register(struct rdmablk_session *s, const char **why)
+{
+	struct list_head *pos = &rdmablk_sessions;
+	struct rdmablk_session *other;
+
+	lockdep_assert_held(&rdmablk_sessions_mutex);
+	list_for_each_entry(other, &rdmablk_sessions, node) {
+		if (rdmablk_options_same(&s->opt, &other->opt)) {
+			*why = "this export is connected already";
+			return -EEXIST;
+		}
+	}
+	s->index = ida_alloc(&rdmablk_index_ida, GFP_KERNEL);
+	if (s->index < 0) {
+		*why = "out of memory";
+		return s->index;
+	}
+	list_for_each_entry(other, &rdmablk_sessions, node) {
+		if (other->index > s->index) {
+			pos = &other->node;
+			break;
+		}
+	}
+	list_add_tail(&s->node, pos);
+	return 0;
+}
+
+static void rdmablk_session_unregister(struct rdmablk_session *s)
+{
+	mutex_lock(&rdmablk_sessions_mutex);
+	list_del_init(&s->node);
+	mutex_unlock(&rdmablk_sessions_mutex);
+	ida_free(&rdmablk_index_ida, s->index);
+}
+
+/**
+ * rdmablk_session_init_queues() - the control queue, ready for a login
+ * @s: session without a connection
+ */
+void rdmablk_session_init_queues(struct rdmablk_session *s)
+{
+	memset(&s->ctrl, 0, sizeof(s->ctrl));
+	rdmablk_ctrl_init(&s->ctrl, &rdmablk_session_ctrl_ops, rdmablk_ctrl_fatal);
+}
+
+/**
+ * rdmablk_session_create() - a new session, not connected
+ * @opt: options
+ * @why: set to a text on error
+ *
+ * Return: session, or an ERR_PTR: -EEXIST, -ENOMEM.
+ */
+struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt,
+					       const char **why)
+{
+	struct rdmablk_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	int ret;
+
+	*why = "out of memory";
+	if (!s)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&s->ref);
+	spin_lock_init(&s->lock);
+	mutex_init(&s->disk_mutex);
+	init_completion(&s->settled);
+	init_completion(&s->login_done);
+	s->opt = *opt;
+	s->state = RDMABLK_DEV_NEW;
+	s->path.stats = alloc_percpu(struct rdmablk_stats);
+	s->path.timed_out = rdmablk_session_timed_out;
+	get_random_bytes(s->instance_id, sizeof(s->instance_id));
+	rdmablk_session_init_queues(s);
+	rdmablk_recovery_init(s);
+	if (!s->path.stats) {
+		ret = -ENOMEM;
+		goto err_put;
+	}
+	mutex_lock(&rdmablk_sessions_mutex);
+	ret = rdmablk_session_register(s, why);
+	if (!ret) {
+		s->path.index = s->index;
+		snprintf(s->name, sizeof(s->name), "rdmablk%d", s->index);
+		snprintf(s->where, sizeof(s->where), "%pISpc/%s", &s->opt.target,
+			 s->opt.export_name);
+	}
+	mutex_unlock(&rdmablk_sessions_mutex);
+	if (!ret)
+		return s;
+err_put:
+	rdmablk_session_put(s);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rdmablk_session_stop_data() - disconnect and drain the data queues
+ * @s: session; nobody posts requests any more
+ */
+void rdmablk_session_stop_data(struct rdmablk_session *s)
+{
+	u32 i;
+
+	for (i = 0; s->path.hwq && i < s->path.nr_hwqs; i++) {
+		rdmablk_queue_stop(&s->path.hwq[i].read);
+		rdmablk_queue_stop(&s->path.hwq[i].write);
+	}
+}
+
+/**
+ * rdmablk_session_destroy_queues() - give back all there is on the RDMA device
+ * @s: session with all queues stopped and no request mapped
+ */
+void rdmablk_session_destroy_queues(struct rdmablk_session *s)
+{
+	struct rdmablk_hwq *hwq;
+	u32 i;
+
+	for (i = 0; s->path.hwq && i < s->path.nr_hwqs; i++) {
+		hwq = &s->path.hwq[i];
+		rdmablk_queue_destroy_qp(&hwq->read);
+		rdmablk_queue_destroy_qp(&hwq->write);
+		if (hwq->cq)
+			ib_free_cq(hwq->cq);
+		hwq->cq = NULL;
+	}
+	rdmablk_ctrl_destroy(&s->ctrl);
+	if (s->pd)
+		ib_dealloc_pd(s->pd);
+	s->pd = NULL;
+	for (i = 0; s->path.hwq && i < s->path.nr_hwqs; i++) {
+		rdmablk_cm_destroy(&s->path.hwq[i].read);
+		rdmablk_cm_destroy(&s->path.hwq[i].write);
+	}
+	rdmablk_cm_destroy(&s->ctrl.queue);
+}
+
+/**
+ * rdmablk_session_connect() - log in
+ * @s: new session
+ *
+ * Sleeps for connect_tmo at most. After success I/O is possible and the disk is
+ * there, but not visible; after an error the caller calls rdmablk_session_abort().
+ *
+ * Return: 0 or a negative errno, with a text in @s->why, which has been logged.
+ */
+int rdmablk_session_connect(struct rdmablk_session *s)
+{
+	int ret;
+
+	if (!rdmablk_session_move(s, RDMABLK_DEV_CONNECTING))
+		return -EALREADY;
+	ret = rdmablk_login(s);
+	if (!ret) {
+		rdmablk_keepalive_start(s);
+		return 0;
+	}
+	if (!s->why)
+		s->why = "connect failed";
+	rdmablk_err(s, "connect failed: %s (%d)\n", s->why, ret);
+	return ret;
+}
+
+/**
+ * rdmablk_session_publish() - make the disk visible
+ * @s: session after rdmablk_session_connect()
+ *
+ * On error the caller calls rdmablk_session_abort().
+ *
+ * Return: 0 or a negative errno, with a text in @s->why, which has been logged.
+ */
+int rdmablk_session_publish(struct rdmablk_session *s)
+{
+	const struct rdmablk_wire_grant *g = &s->grant;
+	int ret;
+
+	kref_get(&s->ref);
+	ret = device_add_disk(NULL, s->disk, rdmablk_disk_groups);
+	if (ret) {
+		rdmablk_session_put(s);
+		s->why = "cannot add the disk";
+		rdmablk_err(s, "cannot add the disk (%d)\n", ret);
+		return ret;
+	}
+	rdmablk_info(s, "%llu bytes, %u-byte blocks%s%s, %u queues of depth %u, %u READs each, on %s port %u\n",
+		     g->size, g->logical_block,
+		     g->flags & RDMABLK_GRANT_READ_ONLY ? ", read-only" : "",
+		     g->flags & RDMABLK_GRANT_SHARED ? ", shared" : "",
+		     s->path.nr_hwqs, g->queue_depth,
+		     s->path.hwq[0].read.read_depth, s->ibdev, s->port);
+	/* Pairs with the acquire in netlink.c: grant and path are complete. */
+	smp_store_release(&s->added, true);
+	return 0;
+}
+
+/* From here on the recovery does not run; see the top of the file. */
+static void rdmablk_session_teardown(struct rdmablk_session *s, bool logout)
+{
+	bool failed = rdmablk_session_seal(s);
+
+	rdmablk_recovery_finish(s);
+	if (logout && !failed &&
+	    !rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_LOGOUT, RDMABLK_TAG_LOGOUT))
+		rdmablk_ctrl_wait(&s->ctrl, RDMABLK_TAG_LOGOUT,
+				  jiffies + s->opt.keep_alive_tmo * HZ);
+	WRITE_ONCE(s->path.live, false);
+	rdmablk_session_stop_data(s);
+	rdmablk_ctrl_stop(&s->ctrl);
+	rdmablk_session_destroy_queues(s);
+	rdmablk_disk_free(s);
+	rdmablk_session_unregister(s);
+	rdmablk_session_put(s);
+}
+
+/**
+ * rdmablk_session_abort() - end a session whose disk was never visible
+ * @s: session; the caller's reference, the list's, is used up
+ */
+void rdmablk_session_abort(struct rdmablk_session *s)
+{
+	bool logout = rdmablk_session_state(s) == RDMABLK_DEV_LIVE;
+
+	rdmablk_session_move(s, RDMABLK_DEV_DELETING);
+	rdmablk_session_teardown(s, logout);
+}
+
+/*
+ * The opener check and the move to "deleting" are one step under open_mutex: who
+ * opens later finds the disk closed, who opened before makes the disk busy.
+ */
+static int rdmablk_session_claim(struct rdmablk_session *s, bool force, const char **why)
+{
+	int ret = 0;
+
+	lockdep_assert_held(&s->disk_mutex);
+	if (!READ_ONCE(s->added)) {
+		*why = "the device is still connecting";
+		return -EBUSY;
+	}
+	if (!s->disk) {
+		*why = "the device is being disconnected already";
+		return -EALREADY;
+	}
+	mutex_lock(&s->disk->open_mutex);
+	if (rdmablk_session_state(s) == RDMABLK_DEV_DELETING) {
+		*why = "the device is being disconnected already";
+		ret = -EALREADY;
+	} else if (!force && disk_openers(s->disk)) {
+		*why = "the device is in use";
+		ret = -EBUSY;
+	} else if (!rdmablk_session_move(s, RDMABLK_DEV_DELETING)) {
+		*why = "the device is still connecting";
+		ret = -EBUSY;
+	}
+	mutex_unlock(&s->disk->open_mutex);
+	return ret;
+}
+
+/**
+ * rdmablk_session_remove() - log out and remove the disk
+ * @s: session; the caller keeps its reference
+ * @force: although the disk is in use
+ * @why: set to a text on error
+ *
+ * With a failed session this waits until no write is held any more, which is
+ * bounded by the target's session timeout. With @force on a live session what the
+ * page cache of the block device holds is still written; later I/O of those who
+ * have it open fails.
+ *
+ * Return: 0; -EBUSY; -EALREADY.
+ */
+int rdmablk_session_remove(struct rdmablk_session *s, bool force, const char **why)
+{
+	int ret;
+
+	mutex_lock(&s->disk_mutex);
+	ret = rdmablk_session_claim(s, force, why);
+	mutex_unlock(&s->disk_mutex);
+	if (ret)
+		return ret;
+	/*
+	 * A failed disk is marked dead first, so that del_gendisk() does not try to
+	 * write back to it. An error that comes later ends the I/O that
+	 * del_gendisk() waits for.
+	 */
+	if (READ_ONCE(s->error)) {
+		wait_for_completion(&s->settled);
+		blk_mark_disk_dead(s->disk);
+	}
+	del_gendisk(s->disk);
+	rdmablk_info(s, "disconnected\n");
+	rdmablk_session_teardown(s, true);
+	return 0;
+}
+
+/**
+ * rdmablk_session_find() - look a session up
+ * @index: N of rdmablkN
+ *
+ * Return: session with a reference for the caller, or NULL.
+ */
+struct rdmablk_session *rdmablk_session_find(int index)
+{
+	struct rdmablk_session *s = rdmablk_session_next(index);
+
+	if (s && s->index != index) {
+		rdmablk_session_put(s);
+		s = NULL;
+	}
+	return s;
+}
+
+/**
+ * rdmablk_session_next() - the first session at or after a number
+ * @index: number
+ *
+ * Return: session with a reference for the caller, or NULL.
+ */
+struct rdmablk_session *rdmablk_session_next(int index)
+{
+	struct rdmablk_session *s, *found = NULL;
+
+	mutex_lock(&rdmablk_sessions_mutex);
+	list_for_each_entry(s, &rdmablk_sessions, node) {
+		if (s->index >= index) {
+			kref_get(&s->ref);
+			found = s;
+			break;
+		}
+	}
+	mutex_unlock(&rdmablk_sessions_mutex);
+	return found;
+}
+
+/**
+ * rdmablk_session_remove_all() - at module exit: nobody has a disk open, nobody can
+ *	connect
+ */
+void rdmablk_session_remove_all(void)
+{
+	struct rdmablk_session *s;
+	const char *why;
+	int index = 0;
+
+	while ((s = rdmablk_session_next(index))) {
+		index = s->index + 1;
+		rdmablk_session_remove(s, true, &why);
+		rdmablk_session_put(s);
+	}
+}

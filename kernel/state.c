@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The table of allowed moves between states. PURE: the unit tests compile this file.
+ */
+#include <linux/kernel.h>
+#include "state.h"
+
+#define TO(state)	(1U << RDMABLK_DEV_##state)
+
+static const u8 rdmablk_state_moves[RDMABLK_DEV_STATES] = {
+	/* being set up: a login starts, or nothing comes of it */
+	[RDMABLK_DEV_NEW]	 = TO(CONNECTING) | TO(DELETING),
+	/* logging in: it works, it does not, it is given up */
+	[RDMABLK_DEV_CONNECTING] = TO(LIVE) | TO(FAILED) | TO(DELETING),
+	/* I/O flows: an error, or the administrator, ends that */
+	[RDMABLK_DEV_LIVE]	 = TO(RECOVERING) | TO(DELETING),
+	/* coming down: connecting anew is where a reconnect has its place */
+	[RDMABLK_DEV_RECOVERING] = TO(CONNECTING) | TO(FAILED) | TO(DELETING),
+	/* all I/O fails: connected anew or removed */
+	[RDMABLK_DEV_FAILED]	 = TO(CONNECTING) | TO(DELETING),
+	/* being removed: nothing follows */
+	[RDMABLK_DEV_DELETING]	 = 0,
+};
+
+/**
+ * rdmablk_state_may_move() - is this move allowed
+ * @from: state
+ * @to: state
+ *
+ * Return: true when it is; false for any state that does not exist.
+ */
+bool rdmablk_state_may_move(enum rdmablk_dev_state from, enum rdmablk_dev_state to)
+{
+	if ((unsigned int)from >= RDMABLK_DEV_STATES ||
+	    (unsigned int)to >= RDMABLK_DEV_STATES)
+		return false;
+	return rdmablk_state_moves[from] & (1U << to);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /sys/block/rdmablkN/rdmablk/: what a session is and does, read-only, one value per
+ * file. The group comes with the disk, so udev sees it at the add event, and goes
+ * with it. Documentation/ABI/testing/sysfs-block-rdmablk describes the files.
+ *
+ * All but state and reason are constant while the disk exists.
+ */
+#include <linux/blkdev.h>
+#include <linux/device.h>
+#include <linux/sysfs.h>
+#include "session.h"
+
+#define RDMABLK_ATTR(name, fmt, ...)						\
+	static ssize_t name##_show(struct device *dev,				\
+				   struct device_attribute *attr, char *buf)	\
+	{									\
+		struct rdmablk_session *s = dev_to_disk(dev)->private_data;	\
+										\
+		return sysfs_emit(buf, fmt "\n", __VA_ARGS__);			\
+	}									\
+	static DEVICE_ATTR_RO(name)
+
+RDMABLK_ATTR(state, "%s", rdmablk_dev_state_text(rdmablk_session_state(s)));
+RDMABLK_ATTR(reason, "%s", rdmablk_reason_text(READ_ONCE(s->reason)));
+RDMABLK_ATTR(target, "%pISpc", &s->opt.target);
+RDMABLK_ATTR(target_name, "%s", s->grant.target_name);
+RDMABLK_ATTR(export, "%s", s->opt.export_name);
+RDMABLK_ATTR(uuid, "%pUb", s->grant.uuid);
+RDMABLK_ATTR(epoch, "%pUb", s->grant.epoch);
+RDMABLK_ATTR(session_id, "%llu", s->grant.session_id);
+RDMABLK_ATTR(queues, "%u", s->path.nr_hwqs);
+RDMABLK_ATTR(queue_depth, "%u", s->grant.queue_depth);
+RDMABLK_ATTR(read_depth, "%u", s->path.hwq[0].read.read_depth);
+RDMABLK_ATTR(regions, "%u", s->grant.nr_regions);
+RDMABLK_ATTR(ibdev, "%s", s->ibdev);
+RDMABLK_ATTR(keep_alive_tmo, "%u", DIV_ROUND_UP(s->grant.keep_alive_ms, 1000));
+RDMABLK_ATTR(session_tmo_ms, "%u", s->grant.session_tmo_ms);
+RDMABLK_ATTR(fast_io_fail_tmo, "%d", s->opt.fast_io_fail_tmo);
+RDMABLK_ATTR(serial, "%pUb", s->grant.uuid);
+RDMABLK_ATTR(wwid, "uuid.%pUb", s->grant.uuid);
+
+static ssize_t model_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "rdmablk\n");
+}
+static DEVICE_ATTR_RO(model);
+
+static struct attribute *rdmablk_disk_attrs[] = {
+	&dev_attr_state.attr,
+	&dev_attr_reason.attr,
+	&dev_attr_target.attr,
+	&dev_attr_target_name.attr,
+	&dev_attr_export.attr,
+	&dev_attr_uuid.attr,
+	&dev_attr_epoch.attr,
+	&dev_attr_session_id.attr,
+	&dev_attr_queues.attr,
+	&dev_attr_queue_depth.attr,
+	&dev_attr_read_depth.attr,
+	&dev_attr_regions.attr,
+	&dev_attr_ibdev.attr,
+	&dev_attr_keep_alive_tmo.attr,
+	&dev_attr_session_tmo_ms.attr,
+	&dev_attr_fast_io_fail_tmo.attr,
+	&dev_attr_model.attr,
+	&dev_attr_serial.attr,
+	&dev_attr_wwid.attr,
+	NULL
+};
+
+static const struct attribute_group rdmablk_disk_group = {
+	.name	= "rdmablk",
+	.attrs	= rdmablk_disk_attrs,
+};
+
+const struct attribute_group *rdmablk_disk_groups[] = {
+	&rdmablk_disk_group,
+	NULL
+};

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM rdmablk
+
+#if !defined(RDMABLK_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define RDMABLK_TRACE_H
+
+#include <linux/tracepoint.h>
+#include "uapi/rdmablk_netlink.h"
+
+#define rdmablk_show_state(s)						\
+	__print_symbolic(s,						\
+		{ RDMABLK_DEV_NEW,		"new" },		\
+		{ RDMABLK_DEV_CONNECTING,	"connecting" },		\
+		{ RDMABLK_DEV_LIVE,		"live" },		\
+		{ RDMABLK_DEV_RECOVERING,	"recovering" },		\
+		{ RDMABLK_DEV_FAILED,		"failed" },		\
+		{ RDMABLK_DEV_DELETING,		"deleting" })
+
+/* A request was handed to a queue pair. */
+TRACE_EVENT(rdmablk_queue,
+	TP_PROTO(int index, int tag, u32 op, u64 sector, u32 bytes, u32 wrs),
+	TP_ARGS(index, tag, op, sector, bytes, wrs),
+	TP_STRUCT__entry(
+		__field(int, index)
+		__field(int, tag)
+		__field(u32, op)
+		__field(u64, sector)
+		__field(u32, bytes)
+		__field(u32, wrs)
+	),
+	TP_fast_assign(
+		__entry->index = index;
+		__entry->tag = tag;
+		__entry->op = op;
+		__entry->sector = sector;
+		__entry->bytes = bytes;
+		__entry->wrs = wrs;
+	),
+	TP_printk("rdmablk%d tag=%d op=%s sector=%llu bytes=%u wrs=%u",
+		  __entry->index, __entry->tag, __entry->op ? "write" : "read",
+		  __entry->sector, __entry->bytes, __entry->wrs)
+);
+
+/* A request ends; error is 0 or a negative errno. */
+TRACE_EVENT(rdmablk_complete,
+	TP_PROTO(int index, int tag, int error),
+	TP_ARGS(index, tag, error),
+	TP_STRUCT__entry(
+		__field(int, index)
+		__field(int, tag)
+		__field(int, error)
+	),
+	TP_fast_assign(
+		__entry->index = index;
+		__entry->tag = tag;
+		__entry->error = error;
+	),
+	TP_printk("rdmablk%d tag=%d error=%d",
+		  __entry->index, __entry->tag, __entry->error)
+);
+
+/* A device moved to another state; reason is an enum rdmablk_reason. */
+TRACE_EVENT(rdmablk_state,
+	TP_PROTO(int index, u32 from, u32 to, u32 reason),
+	TP_ARGS(index, from, to, reason),
+	TP_STRUCT__entry(
+		__field(int, index)
+		__field(u32, from)
+		__field(u32, to)
+		__field(u32, reason)
+	),
+	TP_fast_assign(
+		__entry->index = index;
+		__entry->from = from;
+		__entry->to = to;
+		__entry->reason = reason;
+	),
+	TP_printk("rdmablk%d %s -> %s reason=%u", __entry->index,
+		  rdmablk_show_state(__entry->from), rdmablk_show_state(__entry->to),
+		  __entry->reason)
+);
+
+#endif /* RDMABLK_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

@@ -1,0 +1,614 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pack, parse and validate: every byte that comes from a target passes through here
+ * before anything else looks at it.
+ *
+ * PURE: no block layer, no verbs, no locks, no allocation; the unit tests and the
+ * fuzzers compile this very file.
+ *
+ * Each parser checks the length first, then copies the message out of the buffer,
+ * which may be unaligned, then the head, the reserved fields and the ranges. What a
+ * parser accepts satisfies every rule of uapi/rdmablk_proto.h that concerns one
+ * message alone, or one message and what it answers. MACs are checked elsewhere.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/string.h>
+#include "wire.h"
+
+#define RDMABLK_MAX_PHYSICAL_BLOCK	65536
+#define RDMABLK_MIN_MAX_IO		4096
+
+static const u16 rdmablk_wire_size[] = {
+	[RDMABLK_MSG_HELLO]		= sizeof(struct rdmablk_hello),
+	[RDMABLK_MSG_CHALLENGE]		= sizeof(struct rdmablk_challenge),
+	[RDMABLK_MSG_PROOF]		= sizeof(struct rdmablk_proof),
+	[RDMABLK_MSG_GRANT]		= sizeof(struct rdmablk_grant),
+	[RDMABLK_MSG_REGIONS_GET]	= sizeof(struct rdmablk_regions_get),
+	[RDMABLK_MSG_REGIONS]		= sizeof(struct rdmablk_regions),
+	[RDMABLK_MSG_READY]		= sizeof(struct rdmablk_ready),
+	[RDMABLK_MSG_LIVE]		= sizeof(struct rdmablk_live),
+	[RDMABLK_MSG_COMMAND]		= sizeof(struct rdmablk_command),
+	[RDMABLK_MSG_ANSWER]		= sizeof(struct rdmablk_answer),
+	[RDMABLK_MSG_EVENT]		= sizeof(struct rdmablk_event_msg),
+	[RDMABLK_MSG_CLOSE]		= sizeof(struct rdmablk_close),
+};
+
+/* Printable, NUL-terminated, NULs up to the end. */
+static bool rdmablk_wire_name_ok(const char *name)
+{
+	size_t i, len = strnlen(name, RDMABLK_NAME_LEN);
+
+	if (len == RDMABLK_NAME_LEN)
+		return false;
+	for (i = 0; i < len; i++) {
+		if (name[i] < 0x20 || name[i] > 0x7e)
+			return false;
+	}
+	return !memchr_inv(name + len, 0, RDMABLK_NAME_LEN - len);
+}
+
+/**
+ * rdmablk_wire_type() - check the head of a message
+ * @buf: message
+ * @len: bytes received
+ *
+ * Return: enum rdmablk_msg_type of a message that is as long as its type says;
+ * -EBADMSG for anything else.
+ */
+int rdmablk_wire_type(const void *buf, size_t len)
+{
+	struct rdmablk_hdr hdr;
+	u16 type;
+
+	if (len < sizeof(hdr))
+		return -EBADMSG;
+	memcpy(&hdr, buf, sizeof(hdr));
+	type = le16_to_cpu(hdr.type);
+	if (!type || type >= ARRAY_SIZE(rdmablk_wire_size) ||
+	    len != rdmablk_wire_size[type] || le16_to_cpu(hdr.length) != len)
+		return -EBADMSG;
+	if (hdr.reserved || hdr.reserved2)
+		return -EBADMSG;
+	if (type != RDMABLK_MSG_COMMAND && type != RDMABLK_MSG_ANSWER &&
+	    (hdr.tag || hdr.generation))
+		return -EBADMSG;
+	return type;
+}
+
+/* Copies a message of one type out of the buffer. */
+static int rdmablk_wire_take(const void *buf, size_t len, int type, void *msg)
+{
+	if (rdmablk_wire_type(buf, len) != type)
+		return -EBADMSG;
+	memcpy(msg, buf, len);
+	return 0;
+}
+
+static struct rdmablk_hdr rdmablk_wire_hdr(u16 type)
+{
+	return (struct rdmablk_hdr) {
+		.type	= cpu_to_le16(type),
+		.length	= cpu_to_le16(rdmablk_wire_size[type]),
+	};
+}
+
+/**
+ * rdmablk_wire_cm_request() - private data of a connection request, without its MAC
+ * @req: to fill
+ * @kind: enum rdmablk_kind
+ * @queue: queue number
+ * @generation: of the login, 0 for the control queue
+ * @session_id: 0 for the control queue
+ * @version_min: lowest version
+ * @version_max: highest version
+ */
+void rdmablk_wire_cm_request(struct rdmablk_cm_request *req, u8 kind, u16 queue,
+			     u32 generation, u64 session_id, u16 version_min,
+			     u16 version_max)
+{
+	*req = (struct rdmablk_cm_request) {
+		.magic		= cpu_to_le32(RDMABLK_MAGIC),
+		.version_min	= cpu_to_le16(version_min),
+		.version_max	= cpu_to_le16(version_max),
+		.kind		= kind,
+		.queue		= cpu_to_le16(queue),
+		.generation	= cpu_to_le32(generation),
+		.session_id	= cpu_to_le64(session_id),
+	};
+}
+
+/**
+ * rdmablk_wire_parse_accept() - private data of an accept
+ * @buf: private data, padded by rdma_cm
+ * @len: bytes
+ * @queue: queue number of the request
+ * @version: result
+ *
+ * Return: 0; -EBADMSG; -EPROTONOSUPPORT when the version is none of ours.
+ */
+int rdmablk_wire_parse_accept(const void *buf, size_t len, u16 queue, u16 *version)
+{
+	struct rdmablk_cm_accept acc;
+
+	if (!buf || len < sizeof(acc))
+		return -EBADMSG;
+	memcpy(&acc, buf, sizeof(acc));
+	if (le32_to_cpu(acc.magic) != RDMABLK_MAGIC || le16_to_cpu(acc.queue) != queue ||
+	    acc.reserved)
+		return -EBADMSG;
+	*version = le16_to_cpu(acc.version);
+	if (*version < RDMABLK_VERSION_MIN || *version > RDMABLK_VERSION_MAX)
+		return -EPROTONOSUPPORT;
+	return 0;
+}
+
+/**
+ * rdmablk_wire_parse_reject() - private data of a reject
+ * @buf: private data, padded by rdma_cm
+ * @len: bytes
+ * @out: result
+ *
+ * Return: 0, or -EBADMSG when this is not a reject of an rdmablk target.
+ */
+int rdmablk_wire_parse_reject(const void *buf, size_t len,
+			      struct rdmablk_wire_reject *out)
+{
+	struct rdmablk_cm_reject rej;
+
+	if (!buf || len < sizeof(rej))
+		return -EBADMSG;
+	memcpy(&rej, buf, sizeof(rej));
+	if (le32_to_cpu(rej.magic) != RDMABLK_MAGIC || !rej.reason || rej.reserved)
+		return -EBADMSG;
+	*out = (struct rdmablk_wire_reject) {
+		.reason		= le16_to_cpu(rej.reason),
+		.version_min	= le16_to_cpu(rej.version_min),
+		.version_max	= le16_to_cpu(rej.version_max),
+		.retry_after_ms	= le32_to_cpu(rej.retry_after_ms),
+	};
+	return 0;
+}
+
+static void rdmablk_wire_put_name(char *to, const char *from)
+{
+	size_t i, len = strnlen(from, RDMABLK_NAME_LEN - 1);
+
+	memset(to, 0, RDMABLK_NAME_LEN);
+	for (i = 0; i < len; i++)
+		to[i] = from[i] >= 0x20 && from[i] <= 0x7e ? from[i] : '?';
+}
+
+/**
+ * rdmablk_wire_hello() - pack HELLO
+ * @msg: to fill
+ * @h: what to say; characters of names that are not printable become '?'
+ */
+void rdmablk_wire_hello(struct rdmablk_hello *msg, const struct rdmablk_wire_hello *h)
+{
+	*msg = (struct rdmablk_hello) {
+		.hdr			= rdmablk_wire_hdr(RDMABLK_MSG_HELLO),
+		.version_min		= cpu_to_le16(RDMABLK_VERSION_MIN),
+		.version_max		= cpu_to_le16(RDMABLK_VERSION_MAX),
+		.flags			= cpu_to_le32(h->flags),
+		.features_offered	= cpu_to_le64(RDMABLK_FEATURES_V1),
+		.features_required	= cpu_to_le64(RDMABLK_FEATURES_V1),
+		.generation		= cpu_to_le32(h->generation),
+		.nr_queues		= cpu_to_le16(h->nr_queues),
+		.queue_depth		= cpu_to_le16(h->queue_depth),
+		.keep_alive_ms		= cpu_to_le32(h->keep_alive_ms),
+		.auth_methods		= cpu_to_le32(RDMABLK_AUTH_NONE),
+	};
+	memcpy(msg->host_id, h->host_id, sizeof(msg->host_id));
+	memcpy(msg->boot_nonce, h->boot_nonce, sizeof(msg->boot_nonce));
+	memcpy(msg->instance_id, h->instance_id, sizeof(msg->instance_id));
+	memcpy(msg->nonce, h->nonce, sizeof(msg->nonce));
+	rdmablk_wire_put_name(msg->host_name, h->host_name);
+	rdmablk_wire_put_name(msg->export_name, h->export_name);
+}
+
+/**
+ * rdmablk_wire_parse_challenge() - CHALLENGE
+ * @buf: message
+ * @len: bytes
+ * @sent: the HELLO it answers
+ * @out: result
+ *
+ * Return: 0; -EBADMSG; -EPROTONOSUPPORT when the version was not offered.
+ */
+int rdmablk_wire_parse_challenge(const void *buf, size_t len,
+				 const struct rdmablk_hello *sent,
+				 struct rdmablk_wire_challenge *out)
+{
+	struct rdmablk_challenge msg;
+	int ret = rdmablk_wire_take(buf, len, RDMABLK_MSG_CHALLENGE, &msg);
+
+	if (ret)
+		return ret;
+	out->version = le16_to_cpu(msg.version);
+	out->auth_method = le32_to_cpu(msg.auth_method);
+	out->features = le64_to_cpu(msg.features);
+	out->session_id = le64_to_cpu(msg.session_id);
+	memcpy(out->nonce, msg.nonce, sizeof(out->nonce));
+	if (out->version < le16_to_cpu(sent->version_min) ||
+	    out->version > le16_to_cpu(sent->version_max))
+		return -EPROTONOSUPPORT;
+	if (msg.reserved || !out->session_id || !is_power_of_2(out->auth_method) ||
+	    out->auth_method & ~le32_to_cpu(sent->auth_methods))
+		return -EBADMSG;
+	if (out->features & ~le64_to_cpu(sent->features_offered) ||
+	    le64_to_cpu(sent->features_required) & ~out->features)
+		return -EBADMSG;
+	return 0;
+}
+
+/**
+ * rdmablk_wire_proof() - pack PROOF
+ * @msg: to fill
+ * @mac: RDMABLK_MAC_LEN bytes
+ */
+void rdmablk_wire_proof(struct rdmablk_proof *msg, const u8 *mac)
+{
+	msg->hdr = rdmablk_wire_hdr(RDMABLK_MSG_PROOF);
+	memcpy(msg->mac, mac, sizeof(msg->mac));
+}
+
+static bool rdmablk_wire_blocks_ok(const struct rdmablk_wire_grant *g)
+{
+	u32 mask = g->logical_block - 1;
+
+	if (g->logical_block != 512 && g->logical_block != 4096)
+		return false;
+	if (!is_power_of_2(g->physical_block) || g->physical_block < g->logical_block ||
+	    g->physical_block > RDMABLK_MAX_PHYSICAL_BLOCK)
+		return false;
+	if ((g->io_min | g->io_opt | g->max_io) & mask)
+		return false;
+	return !g->max_io || g->max_io >= RDMABLK_MIN_MAX_IO;
+}
+
+static bool rdmablk_wire_size_ok(const struct rdmablk_wire_grant *g)
+{
+	int shift;
+
+	if (!g->size || g->size > RDMABLK_MAX_SIZE || g->size & (g->logical_block - 1))
+		return false;
+	if (!is_power_of_2(g->region_bytes) || g->region_bytes < RDMABLK_MIN_REGION ||
+	    g->region_bytes > RDMABLK_MAX_SIZE)
+		return false;
+	/* Shifts, because a 64-bit division is a function call on 32-bit machines. */
+	shift = ilog2(g->region_bytes);
+	return g->nr_regions <= RDMABLK_MAX_REGIONS &&
+	       g->nr_regions == ((g->size - 1) >> shift) + 1;
+}
+
+static bool rdmablk_wire_session_ok(const struct rdmablk_wire_grant *g,
+				    const struct rdmablk_hello *sent,
+				    const struct rdmablk_wire_challenge *ch)
+{
+	u32 asked = le32_to_cpu(sent->flags);
+
+	if (g->session_id != ch->session_id || g->features != ch->features)
+		return false;
+	if (g->flags & ~RDMABLK_GRANT_FLAGS)
+		return false;
+	if (asked & RDMABLK_HELLO_READ_ONLY && !(g->flags & RDMABLK_GRANT_READ_ONLY))
+		return false;
+	if (!g->nr_queues || g->nr_queues > le16_to_cpu(sent->nr_queues) ||
+	    !g->queue_depth || g->queue_depth > le16_to_cpu(sent->queue_depth) ||
+	    !g->read_depth)
+		return false;
+	return g->keep_alive_ms >= RDMABLK_MIN_KEEP_ALIVE_MS &&
+	       g->keep_alive_ms <= RDMABLK_MAX_KEEP_ALIVE_MS &&
+	       g->session_tmo_ms > g->keep_alive_ms &&
+	       g->session_tmo_ms <= 4 * RDMABLK_MAX_KEEP_ALIVE_MS;
+}
+
+static void rdmablk_wire_grant_fields(const struct rdmablk_grant *msg,
+				      struct rdmablk_wire_grant *out)
+{
+	*out = (struct rdmablk_wire_grant) {
+		.session_id	= le64_to_cpu(msg->session_id),
+		.features	= le64_to_cpu(msg->features),
+		.size		= le64_to_cpu(msg->size),
+		.region_bytes	= le64_to_cpu(msg->region_bytes),
+		.nr_regions	= le32_to_cpu(msg->nr_regions),
+		.flags		= le32_to_cpu(msg->flags),
+		.logical_block	= le32_to_cpu(msg->logical_block),
+		.physical_block	= le32_to_cpu(msg->physical_block),
+		.io_min		= le32_to_cpu(msg->io_min),
+		.io_opt		= le32_to_cpu(msg->io_opt),
+		.max_io		= le32_to_cpu(msg->max_io),
+		.nr_queues	= le16_to_cpu(msg->nr_queues),
+		.queue_depth	= le16_to_cpu(msg->queue_depth),
+		.read_depth	= le16_to_cpu(msg->read_depth),
+		.keep_alive_ms	= le32_to_cpu(msg->keep_alive_ms),
+		.session_tmo_ms	= le32_to_cpu(msg->session_tmo_ms),
+	};
+	memcpy(out->uuid, msg->uuid, sizeof(out->uuid));
+	memcpy(out->epoch, msg->epoch, sizeof(out->epoch));
+	memcpy(out->target_name, msg->target_name, sizeof(out->target_name));
+	memcpy(out->mac, msg->mac, sizeof(out->mac));
+}
+
+/**
+ * rdmablk_wire_parse_grant() - GRANT
+ * @buf: message
+ * @len: bytes
+ * @sent: the HELLO of this login
+ * @ch: the CHALLENGE of this login
+ * @out: result; its MAC is not verified yet
+ *
+ * Return: 0 or -EBADMSG.
+ */
+int rdmablk_wire_parse_grant(const void *buf, size_t len,
+			     const struct rdmablk_hello *sent,
+			     const struct rdmablk_wire_challenge *ch,
+			     struct rdmablk_wire_grant *out)
+{
+	struct rdmablk_grant msg;
+	int ret = rdmablk_wire_take(buf, len, RDMABLK_MSG_GRANT, &msg);
+
+	if (ret)
+		return ret;
+	rdmablk_wire_grant_fields(&msg, out);
+	if (msg.reserved || msg.reserved2 || !rdmablk_wire_name_ok(msg.target_name) ||
+	    !rdmablk_wire_blocks_ok(out) || !rdmablk_wire_size_ok(out) ||
+	    !rdmablk_wire_session_ok(out, sent, ch))
+		return -EBADMSG;
+	return 0;
+}
+
+/**
+ * rdmablk_wire_regions_get() - pack REGIONS_GET
+ * @msg: to fill
+ * @first: first region wanted
+ */
+void rdmablk_wire_regions_get(struct rdmablk_regions_get *msg, u32 first)
+{
+	*msg = (struct rdmablk_regions_get) {
+		.hdr	= rdmablk_wire_hdr(RDMABLK_MSG_REGIONS_GET),
+		.first	= cpu_to_le32(first),
+	};
+}
+
+static u64 rdmablk_wire_region_bytes(const struct rdmablk_wire_grant *g, u32 nr)
+{
+	if (nr < g->nr_regions - 1)
+		return g->region_bytes;
+	return g->size - ((u64)nr << ilog2(g->region_bytes));
+}
+
+/**
+ * rdmablk_wire_parse_regions() - REGIONS
+ * @buf: message
+ * @len: bytes
+ * @g: the grant of this login
+ * @first: as asked, below @g->nr_regions
+ * @table: of @g->nr_regions regions; those from @first on are filled
+ * @mac: result, RDMABLK_MAC_LEN bytes; not verified yet
+ *
+ * Return: 0 or -EBADMSG; then @table may be filled in part.
+ */
+int rdmablk_wire_parse_regions(const void *buf, size_t len,
+			       const struct rdmablk_wire_grant *g, u32 first,
+			       struct rdmablk_wire_region *table, u8 *mac)
+{
+	struct rdmablk_regions msg;
+	u32 i, count;
+	int ret = rdmablk_wire_take(buf, len, RDMABLK_MSG_REGIONS, &msg);
+
+	if (ret)
+		return ret;
+	count = min_t(u32, g->nr_regions - first, RDMABLK_REGIONS_PER_MSG);
+	if (le32_to_cpu(msg.first) != first || le32_to_cpu(msg.count) != count)
+		return -EBADMSG;
+	for (i = 0; i < count; i++) {
+		u64 iova = le64_to_cpu(msg.region[i].iova);
+
+		if (msg.region[i].reserved ||
+		    iova + rdmablk_wire_region_bytes(g, first + i) - 1 < iova)
+			return -EBADMSG;
+		table[first + i].iova = iova;
+		table[first + i].rkey = le32_to_cpu(msg.region[i].rkey);
+	}
+	if (count < RDMABLK_REGIONS_PER_MSG &&
+	    memchr_inv(&msg.region[count], 0,
+		       (RDMABLK_REGIONS_PER_MSG - count) * sizeof(msg.region[0])))
+		return -EBADMSG;
+	memcpy(mac, msg.mac, sizeof(msg.mac));
+	return 0;
+}
+
+/**
+ * rdmablk_wire_ready() - pack READY
+ * @msg: to fill
+ */
+void rdmablk_wire_ready(struct rdmablk_ready *msg)
+{
+	msg->hdr = rdmablk_wire_hdr(RDMABLK_MSG_READY);
+}
+
+/**
+ * rdmablk_wire_parse_live() - LIVE
+ * @buf: message
+ * @len: bytes
+ *
+ * Return: 0 or -EBADMSG.
+ */
+int rdmablk_wire_parse_live(const void *buf, size_t len)
+{
+	return rdmablk_wire_type(buf, len) == RDMABLK_MSG_LIVE ? 0 : -EBADMSG;
+}
+
+/**
+ * rdmablk_wire_command() - pack COMMAND
+ * @msg: to fill
+ * @op: enum rdmablk_op
+ * @tag: below RDMABLK_CTRL_TAGS
+ * @generation: of the tag
+ * @offset: bytes
+ * @bytes: bytes
+ */
+void rdmablk_wire_command(struct rdmablk_command *msg, u16 op, u16 tag,
+			  u32 generation, u64 offset, u64 bytes)
+{
+	*msg = (struct rdmablk_command) {
+		.hdr	= rdmablk_wire_hdr(RDMABLK_MSG_COMMAND),
+		.op	= cpu_to_le16(op),
+		.offset	= cpu_to_le64(offset),
+		.bytes	= cpu_to_le64(bytes),
+	};
+	msg->hdr.tag = cpu_to_le16(tag);
+	msg->hdr.generation = cpu_to_le32(generation);
+}
+
+/**
+ * rdmablk_wire_parse_answer() - ANSWER
+ * @buf: message
+ * @len: bytes
+ * @out: result
+ *
+ * Return: 0 or -EBADMSG.
+ */
+int rdmablk_wire_parse_answer(const void *buf, size_t len,
+			      struct rdmablk_wire_answer *out)
+{
+	struct rdmablk_answer msg;
+	int ret = rdmablk_wire_take(buf, len, RDMABLK_MSG_ANSWER, &msg);
+
+	if (ret)
+		return ret;
+	out->tag = le16_to_cpu(msg.hdr.tag);
+	out->generation = le32_to_cpu(msg.hdr.generation);
+	out->status = le16_to_cpu(msg.status);
+	if (out->tag >= RDMABLK_CTRL_TAGS || msg.reserved || msg.reserved2 ||
+	    memchr_inv(msg.reserved3, 0, sizeof(msg.reserved3)))
+		return -EBADMSG;
+	return 0;
+}
+
+/**
+ * rdmablk_wire_parse_event() - EVENT
+ * @buf: message
+ * @len: bytes
+ * @out: result
+ *
+ * Return: 0 or -EBADMSG.
+ */
+int rdmablk_wire_parse_event(const void *buf, size_t len,
+			     struct rdmablk_wire_event *out)
+{
+	struct rdmablk_event_msg msg;
+	int ret = rdmablk_wire_take(buf, len, RDMABLK_MSG_EVENT, &msg);
+
+	if (ret)
+		return ret;
+	out->event = le16_to_cpu(msg.event);
+	out->value = le64_to_cpu(msg.value);
+	return msg.reserved || msg.reserved2 ? -EBADMSG : 0;
+}
+
+/**
+ * rdmablk_wire_close() - pack CLOSE
+ * @msg: to fill
+ * @reason: enum rdmablk_reason
+ */
+void rdmablk_wire_close(struct rdmablk_close *msg, u16 reason)
+{
+	*msg = (struct rdmablk_close) {
+		.hdr		= rdmablk_wire_hdr(RDMABLK_MSG_CLOSE),
+		.reason		= cpu_to_le16(reason),
+		.version_min	= cpu_to_le16(RDMABLK_VERSION_MIN),
+		.version_max	= cpu_to_le16(RDMABLK_VERSION_MAX),
+	};
+}
+
+/**
+ * rdmablk_wire_parse_close() - CLOSE
+ * @buf: message
+ * @len: bytes
+ * @out: result
+ *
+ * Return: 0 or -EBADMSG.
+ */
+int rdmablk_wire_parse_close(const void *buf, size_t len,
+			     struct rdmablk_wire_close *out)
+{
+	struct rdmablk_close msg;
+	int ret = rdmablk_wire_take(buf, len, RDMABLK_MSG_CLOSE, &msg);
+
+	if (ret)
+		return ret;
+	*out = (struct rdmablk_wire_close) {
+		.reason		= le16_to_cpu(msg.reason),
+		.version_min	= le16_to_cpu(msg.version_min),
+		.version_max	= le16_to_cpu(msg.version_max),
+		.retry_after_ms	= le32_to_cpu(msg.retry_after_ms),
+	};
+	return !out->reason || msg.reserved || msg.reserved2 ? -EBADMSG : 0;
+}
+
+/**
+ * rdmablk_wire_errno() - what a reason means to who asked for the connection
+ * @reason: enum rdmablk_reason
+ *
+ * Return: a negative errno, as RDMABLK_CMD_CONNECT lists them; 0 for RDMABLK_OK.
+ */
+int rdmablk_wire_errno(unsigned int reason)
+{
+	switch (reason) {
+	case RDMABLK_OK:
+		return 0;
+	case RDMABLK_R_VERSION:
+		return -EPROTONOSUPPORT;
+	case RDMABLK_R_MAGIC:
+	case RDMABLK_R_MALFORMED:
+	case RDMABLK_R_STATE:
+	case RDMABLK_R_FEATURE:
+	case RDMABLK_R_JOIN_SESSION:
+	case RDMABLK_R_JOIN_MAC:
+	case RDMABLK_R_JOIN_TWICE:
+	case RDMABLK_R_JOIN_DEVICE:
+	case RDMABLK_R_JOIN_MISSING:
+		return -EPROTO;
+	case RDMABLK_R_NO_EXPORT:
+	case RDMABLK_R_EXPORT_GONE:
+		return -ENOENT;
+	case RDMABLK_R_READ_ONLY:
+		return -EROFS;
+	case RDMABLK_R_BUSY:
+	case RDMABLK_R_BUSY_INSTANCE:
+	case RDMABLK_R_FENCING:
+		return -EBUSY;
+	case RDMABLK_R_LIMIT_LOGINS:
+	case RDMABLK_R_LIMIT_SESSIONS:
+	case RDMABLK_R_LIMIT_QUEUES:
+	case RDMABLK_R_LIMIT_MEMORY:
+	case RDMABLK_R_STORE_SPACE:
+		return -ENOSPC;
+	case RDMABLK_R_NO_MEMORY:
+		return -ENOMEM;
+	case RDMABLK_R_AUTH_REQUIRED:
+	case RDMABLK_R_AUTH_FAILED:
+		return -EACCES;
+	case RDMABLK_R_SHUTDOWN:
+		return -ECONNREFUSED;
+	case RDMABLK_R_LOGIN_TIMEOUT:
+		return -ETIMEDOUT;
+	case RDMABLK_R_LOGOUT:
+	case RDMABLK_R_STOLEN:
+	case RDMABLK_R_EXPIRED:
+	case RDMABLK_R_REPLACED:
+	case RDMABLK_R_ACCESS:
+	case RDMABLK_R_CONNECTION:
+		return -ECONNRESET;
+	case RDMABLK_R_DEVICE_GONE:
+		return -ENODEV;
+	case RDMABLK_R_UNSUPPORTED:
+		return -EOPNOTSUPP;
+	default:
+		return -EIO;
+	}
+}
