@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+#   make                 daemon and tool; the module, too, where the running kernel
+#                        has headers
+#   make KDIR=DIR        the module for that kernel as well
+#   make demo            all set-up, then a demonstration in virtual machines
+#   make check           all set-up, then every test
+#   make bench           the benchmark beside nvme-rdma, in a virtual machine
+#   make lint            style and static analysis
+#   make install         daemon, tool, man pages, udev rule (PREFIX, DESTDIR)
+#   make modules_install the module, for KDIR
+
+RUNNING	:= /lib/modules/$(shell uname -r)/build
+KDIR	?= $(if $(wildcard $(RUNNING)/Makefile),$(RUNNING))
+PREFIX	?= /usr/local
+
+.PHONY: all modules target tools man demo check lint bench install \
+	modules_install clean
+
+all: target tools $(if $(KDIR),modules)
+
+modules:
+	$(if $(KDIR),,$(error KDIR is not set and the running kernel has no headers))
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+target:
+	$(MAKE) -C target
+
+tools:
+	$(MAKE) -C tools
+
+man:
+	$(MAKE) -C Documentation/man
+
+demo:
+	tests/setup
+	tests/demo
+
+check:
+	tests/setup
+	tests/run
+
+lint:
+	tests/setup
+	tests/lint
+
+bench:
+	tests/setup
+	tests/perf/run
+
+install: target tools man
+	$(MAKE) -C target install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
+	$(MAKE) -C tools install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
+	$(MAKE) -C Documentation/man install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
+
+modules_install: modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
+
+clean:
+	$(if $(KDIR),$(MAKE) -C $(KDIR) M=$(CURDIR) clean)
+	$(MAKE) -C target clean
+	$(MAKE) -C tools clean
+	rm -rf build
