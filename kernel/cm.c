@@ -144,16 +144,16 @@ static int rdmablk_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 }
 
 /*
- * Waits for the outcome of the step that was just started. The waiter is
- * interruptible so that a signal ends a connect at once; where the caller is a
- * kernel worker no signal comes.
+ * Waits for the outcome of the step that was just started. A fatal signal ends a
+ * connect at once. Others do not: who was stopped and goes on would wait for an
+ * answer that netlink does not send for -EINTR.
  */
 static int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
 {
 	long left;
 
-	left = wait_for_completion_interruptible_timeout(&q->cm_done,
-							 rdmablk_deadline_left(deadline));
+	left = wait_for_completion_killable_timeout(&q->cm_done,
+						    rdmablk_deadline_left(deadline));
 	if (left < 0) {
 		q->why = "interrupted";
 		return -EINTR;

@@ -18,6 +18,7 @@
 #include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "cm.h"
@@ -343,8 +344,8 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
 
 	/* The answer to the last message may be faster than its send completion. */
 	if (wait_on_bit_timeout(&ctrl->tx_busy, RDMABLK_CTRL_TX_LOGIN,
-				TASK_INTERRUPTIBLE, rdmablk_deadline_left(deadline)))
-		return signal_pending(current) ? -EINTR : -ETIMEDOUT;
+				TASK_KILLABLE, rdmablk_deadline_left(deadline)))
+		return fatal_signal_pending(current) ? -EINTR : -ETIMEDOUT;
 
 	spin_lock_irq(&ctrl->lock);
 	reinit_completion(&ctrl->msg_done);
@@ -356,8 +357,8 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
 		ret = rdmablk_ctrl_send(ctrl, RDMABLK_CTRL_TX_LOGIN, msg, len);
 	if (ret)
 		return ret;
-	left = wait_for_completion_interruptible_timeout(&ctrl->msg_done,
-							 rdmablk_deadline_left(deadline));
+	left = wait_for_completion_killable_timeout(&ctrl->msg_done,
+						    rdmablk_deadline_left(deadline));
 	if (left < 0)
 		return -EINTR;
 	if (!left)

@@ -14,13 +14,13 @@
  * A target that still fences an earlier session of this export says so and when to
  * try again; that is the one refusal which the login answers by trying again.
  */
-#include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/jiffies.h>
 #include <linux/log2.h>
 #include <linux/random.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/utsname.h>
 #include <rdma/rdma_cm.h>
@@ -365,7 +365,7 @@ static bool rdmablk_login_again(struct rdmablk_session *s)
 	    rdmablk_deadline_left(s->deadline) <= msecs_to_jiffies(ms))
 		return false;
 	rdmablk_login_reset(s);
-	return !msleep_interruptible(ms);
+	return !schedule_timeout_killable(msecs_to_jiffies(ms));
 }
 
 /**

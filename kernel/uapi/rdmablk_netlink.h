@@ -23,7 +23,7 @@
  *		  export is read-only and write access was asked for; EPROTO the peer
  *		  does not follow the protocol; EPROTONOSUPPORT no common version;
  *		  EOPNOTSUPP iWARP device; ENOSPC a limit of the target; EACCES
- *		  authentication; ENOMEM; EINTR a signal came
+ *		  authentication; ENOMEM; EINTR a fatal signal came
  *
  * RDMABLK_CMD_DISCONNECT (do)
  *	Logs out and removes the disk; answers when it is gone.
