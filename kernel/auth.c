@@ -3,13 +3,13 @@
  * Message authentication codes of the login, one function per use. Which bytes go
  * into which MAC stands in uapi/rdmablk_proto.h.
  */
+#include <crypto/algapi.h>
 #include <crypto/hash.h>
 #include <linux/build_bug.h>
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
-#include "compat.h"
 #include "auth.h"
 
 struct rdmablk_part {

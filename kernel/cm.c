@@ -76,6 +76,8 @@ static void rdmablk_cm_established(struct rdmablk_queue *q,
 
 	ret = rdmablk_wire_parse_accept(p->private_data, p->private_data_len,
 					q->nr, &q->version);
+	if (ret == -EPROTONOSUPPORT)
+		return rdmablk_cm_outcome(q, ret, rdmablk_reason_text(RDMABLK_R_VERSION));
 	if (ret)
 		return rdmablk_cm_outcome(q, -EPROTO,
 					  "the peer accepts, but is not an rdmablk target");
@@ -124,8 +126,11 @@ static int rdmablk_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
-	case RDMA_CM_EVENT_CONNECT_ERROR:
 		rdmablk_cm_unreached(q, ev->status);
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		rdmablk_cm_outcome(q, ev->status < 0 ? ev->status : -ECONNABORTED,
+				   "the connection cannot be established");
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		rdmablk_cm_rejected(q, ev);
@@ -202,7 +207,7 @@ int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
 	if (ret)
 		return ret;
 
-	/* Refused by devices that have no such timer; they keep their own. */
+	/* Cannot fail for an RC queue pair that is not connected yet. */
 	rdma_set_ack_timeout(id, ack_timeout);
 	reinit_completion(&q->cm_done);
 	ret = rdma_resolve_route(id, ms);

@@ -439,6 +439,9 @@ void rdmablk_ctrl_close(struct rdmablk_ctrl *ctrl, u16 reason)
 {
 	struct rdmablk_close msg;
 
+	/* The last login message may have left without its completion. */
+	wait_on_bit_timeout(&ctrl->tx_busy, RDMABLK_CTRL_TX_LOGIN,
+			    TASK_UNINTERRUPTIBLE, HZ);
 	rdmablk_wire_close(&msg, reason);
 	if (!rdmablk_ctrl_send(ctrl, RDMABLK_CTRL_TX_LOGIN, &msg, sizeof(msg)))
 		wait_on_bit_timeout(&ctrl->tx_busy, RDMABLK_CTRL_TX_LOGIN,

@@ -67,7 +67,7 @@ struct rdmablk_ctrl_slot {
  * @rx: receive buffers
  * @tx: send buffers
  * @tx_busy: bit per send buffer that the device may still read
- * @lock: protects @slot, @expected and @msg_len
+ * @lock: protects @slot, @expected, @msg_len and @broken
  * @slot: command tags
  * @expected: message type the login waits for; 0: none
  * @msg_done: the message is there, or will never be
@@ -85,7 +85,7 @@ struct rdmablk_ctrl {
 	struct rdmablk_ctrl_buf rx[RDMABLK_CTRL_RECVS];
 	struct rdmablk_ctrl_buf tx[RDMABLK_CTRL_TXS];
 	unsigned long tx_busy;
-	spinlock_t lock;
+	spinlock_t lock;	/* slot, expected, msg_len, broken */
 	struct rdmablk_ctrl_slot slot[RDMABLK_CTRL_TAGS];
 	u16 expected;
 	struct completion msg_done;

@@ -14,13 +14,6 @@
 #include <linux/blkdev.h>
 #include <linux/version.h>
 
-/* "crypto: lib/utils - move utilities into new header" (6.4) */
-#if __has_include(<crypto/utils.h>)
-#include <crypto/utils.h>
-#else
-#include <crypto/algapi.h>
-#endif
-
 /*
  * "block: pass a queue_limits argument to blk_mq_alloc_disk" (6.9) and "block:
  * move cache control settings out of queue->flags" (6.11): limits are passed at

@@ -58,7 +58,7 @@ static int rdmablk_disk_alloc_tags(struct rdmablk_session *s)
 	set->nr_hw_queues = s->nr_queues;
 	set->queue_depth = s->grant.queue_depth;
 	set->numa_node = ibdev_to_node(s->pd->device);
-	set->cmd_size = rdmablk_request_size(s->limits.max_chain, s->limits.max_segments);
+	set->cmd_size = rdmablk_request_size(s->limits.max_segments);
 	set->flags = RDMABLK_TAGSET_FLAGS;
 	set->driver_data = &s->path;
 	set->timeout = rdmablk_disk_timeout(s);
@@ -77,7 +77,7 @@ static void rdmablk_disk_limits(const struct rdmablk_session *s,
 		.io_opt		= g->io_opt,
 		.max_sectors	= s->limits.max_io_bytes >> SECTOR_SHIFT,
 		.max_segments	= s->limits.max_segments,
-		.max_segment_size = ib_dma_max_seg_size(s->pd->device),
+		.max_segment_size = s->path.max_segment,
 		.rotational	= g->flags & RDMABLK_GRANT_ROTATIONAL,
 	};
 	/* A power of two that divides the region serves as well as the region. */

@@ -6,6 +6,7 @@
  * device holds one, and the removal of the device waits for these ids: a session
  * destroys its last id after everything else it has on the device (session.c).
  */
+#include <linux/dma-mapping.h>
 #include <linux/errno.h>
 #include "ibdev.h"
 
@@ -52,6 +53,23 @@ void rdmablk_ibdev_limits(struct ib_device *dev, u32 port,
 	in->max_msg_size = U32_MAX;
 	if (!ib_query_port(dev, port, &attr) && attr.max_msg_sz)
 		in->max_msg_size = attr.max_msg_sz;
+}
+
+/**
+ * rdmablk_ibdev_max_segment() - bytes that can be mapped as one piece
+ * @dev: RDMA device
+ *
+ * A bounce buffer takes 256 KiB at once; a larger mapping would fail for ever.
+ *
+ * Return: a multiple of the page size.
+ */
+u32 rdmablk_ibdev_max_segment(struct ib_device *dev)
+{
+	size_t max = ib_dma_max_seg_size(dev);
+
+	if (!ib_uses_virt_dma(dev))
+		max = min(max, dma_max_mapping_size(dev->dma_device));
+	return round_down(min_t(size_t, max, U32_MAX), PAGE_SIZE);
 }
 
 /**

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * From what a device and a target can do to the limits of requests and queue pairs.
+ */
 #ifndef RDMABLK_LIMITS_H
 #define RDMABLK_LIMITS_H
 
+#include <linux/sizes.h>
 #include <linux/types.h>
 
 #define RDMABLK_MAX_SEGMENTS	256		/* of a request, at most */
-#define RDMABLK_MAX_IO		(1U << 20)	/* bytes of a request, at most */
+#define RDMABLK_MAX_IO		SZ_1M		/* bytes of a request, at most */
 
 /**
  * struct rdmablk_limits_in - what device, target and administrator say

@@ -103,9 +103,14 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 static int rdmablk_login_ask(struct rdmablk_session *s, const void *msg, size_t len,
 			     u16 reply)
 {
-	int ret = rdmablk_ctrl_ask(&s->ctrl, msg, len, reply, s->deadline);
 	u16 reason = READ_ONCE(s->reason);
+	int ret = -ECONNRESET;
 
+	/* An error that came while nobody asked counts, too. */
+	if (!reason) {
+		ret = rdmablk_ctrl_ask(&s->ctrl, msg, len, reply, s->deadline);
+		reason = READ_ONCE(s->reason);
+	}
 	if (!ret)
 		return 0;
 	if (reason)
@@ -143,6 +148,8 @@ static int rdmablk_login_challenge(struct rdmablk_session *s)
 		return ret;
 	ret = rdmablk_wire_parse_challenge(s->ctrl.msg, s->ctrl.msg_len, &s->hello,
 					   &s->challenge);
+	if (!ret && s->challenge.version != s->ctrl.queue.version)
+		ret = -EBADMSG;
 	if (ret)
 		return rdmablk_login_bad(s, ret, "the target sent a bad CHALLENGE");
 	ret = rdmablk_auth_proof(&s->auth, &s->hello, s->ctrl.msg, mac);
@@ -216,8 +223,8 @@ static int rdmablk_login_path(struct rdmablk_session *s)
 	path->dev = s->pd->device;
 	path->lkey = s->pd->local_dma_lkey;
 	path->sge_per_wr = s->limits.sge_per_wr;
-	path->max_chain = s->limits.max_chain;
-	path->max_msg = in.max_msg_size;
+	path->max_segment = rdmablk_ibdev_max_segment(s->pd->device);
+	path->read_only = g->flags & RDMABLK_GRANT_READ_ONLY;
 	path->size = g->size;
 	path->region_shift = g->nr_regions > 1 ? ilog2(g->region_bytes) : 63;
 	path->hwq = kvcalloc(g->nr_queues, sizeof(*path->hwq), GFP_KERNEL);
@@ -322,8 +329,9 @@ static int rdmablk_login_ready(struct rdmablk_session *s)
 	ret = rdmablk_wire_parse_live(s->ctrl.msg, s->ctrl.msg_len);
 	if (ret)
 		return rdmablk_login_bad(s, ret, "the target sent a bad LIVE");
-	/* Before the move: an error that follows it must find this set. */
+	/* Before the move: an error that follows it must find these to undo. */
 	WRITE_ONCE(s->path.live, true);
+	rdmablk_keepalive_start(s);
 	if (rdmablk_session_move(s, RDMABLK_DEV_LIVE))
 		return 0;
 	WRITE_ONCE(s->path.live, false);
@@ -382,8 +390,9 @@ int rdmablk_login(struct rdmablk_session *s)
 	int ret;
 
 	s->deadline = jiffies + s->opt.connect_tmo * HZ;
-	s->nr_queues = min_t(u32, s->opt.queues ?: num_online_cpus(),
-			     RDMABLK_MAX_QUEUES);
+	/* More than CPUs would never be used. */
+	s->nr_queues = min3(s->opt.queues ?: num_online_cpus(), nr_cpu_ids,
+			    (unsigned int)RDMABLK_MAX_QUEUES);
 	ret = rdmablk_auth_open(&s->auth);
 	if (ret)
 		return rdmablk_login_fail(s, ret, "the kernel has no hmac(sha256)");

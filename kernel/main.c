@@ -35,6 +35,19 @@ u8 rdmablk_host_id[RDMABLK_ID_LEN];
 u8 rdmablk_boot_nonce[RDMABLK_ID_LEN];
 bool rdmablk_ready;
 
+/*
+ * Firmware that has no UUID says all zeroes, all ones, or what the vendor's template
+ * said. Two hosts with one identity would take each other's exports.
+ */
+static bool rdmablk_dmi_uuid_ok(const uuid_t *id)
+{
+	static const uuid_t template = UUID_INIT(0x03000200, 0x0400, 0x0500, 0x00, 0x06,
+						 0x00, 0x07, 0x00, 0x08, 0x00, 0x09);
+
+	return !uuid_is_null(id) && memchr_inv(id, 0xff, sizeof(*id)) &&
+	       !uuid_equal(id, &template);
+}
+
 static int rdmablk_init_host_id(void)
 {
 	const char *dmi = dmi_get_system_info(DMI_PRODUCT_UUID);
@@ -49,9 +62,7 @@ static int rdmablk_init_host_id(void)
 		export_uuid(rdmablk_host_id, &id);
 		return 0;
 	}
-	/* Firmware that knows none says all zeroes or all ones. */
-	if (dmi && !uuid_parse(dmi, &id) && !uuid_is_null(&id) &&
-	    memchr_inv(&id, 0xff, sizeof(id))) {
+	if (dmi && !uuid_parse(dmi, &id) && rdmablk_dmi_uuid_ok(&id)) {
 		export_uuid(rdmablk_host_id, &id);
 		return 0;
 	}

@@ -44,6 +44,7 @@ static const struct nla_policy rdmablk_nl_get_policy[RDMABLK_ATTR_MAX + 1] = {
 };
 
 static struct genl_family rdmablk_nl_family;
+static bool rdmablk_nl_registered;
 
 enum { RDMABLK_NL_EVENTS };
 
@@ -141,33 +142,40 @@ static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *op
 	if (info->attrs[RDMABLK_ATTR_HOST_ID])
 		nla_memcpy(opt->host_id, info->attrs[RDMABLK_ATTR_HOST_ID],
 			   sizeof(opt->host_id));
+	if (!memchr_inv(opt->host_id, 0, sizeof(opt->host_id))) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[RDMABLK_ATTR_HOST_ID],
+				    "the host id is all zero");
+		return -EINVAL;
+	}
 	return 0;
 }
 
-static int rdmablk_nl_reply_connect(struct genl_info *info, int index, const char *name)
+/* Made before the connect: a disk whose reply finds no memory would be orphaned. */
+static struct sk_buff *rdmablk_nl_connect_reply(struct genl_info *info,
+						struct rdmablk_session *s)
 {
 	struct sk_buff *msg = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	void *hdr;
 
 	if (!msg)
-		return -ENOMEM;
+		return NULL;
 	hdr = genlmsg_put_reply(msg, info, &rdmablk_nl_family, 0, RDMABLK_CMD_CONNECT);
-	if (!hdr || nla_put_u32(msg, RDMABLK_ATTR_INDEX, index) ||
-	    nla_put_string(msg, RDMABLK_ATTR_NAME, name)) {
+	if (!hdr || nla_put_u32(msg, RDMABLK_ATTR_INDEX, s->index) ||
+	    nla_put_string(msg, RDMABLK_ATTR_NAME, s->name)) {
 		nlmsg_free(msg);
-		return -EMSGSIZE;
+		return NULL;
 	}
 	genlmsg_end(msg, hdr);
-	return genlmsg_reply(msg, info);
+	return msg;
 }
 
 static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
 {
 	struct rdmablk_options opt;
 	struct rdmablk_session *s;
+	struct sk_buff *msg;
 	const char *why;
-	int index, ret;
-	char name[16];
+	int ret;
 
 	if (!READ_ONCE(rdmablk_ready)) {
 		rdmablk_nl_text(info->extack, "the module is still loading");
@@ -181,17 +189,18 @@ static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
 		rdmablk_nl_text(info->extack, why);
 		return PTR_ERR(s);
 	}
-	index = s->index;
-	strscpy(name, s->name, sizeof(name));
-	ret = rdmablk_session_connect(s);
+	s->why = "out of memory";
+	msg = rdmablk_nl_connect_reply(info, s);
+	ret = msg ? rdmablk_session_connect(s) : -ENOMEM;
 	if (!ret)
 		ret = rdmablk_session_publish(s);
 	if (ret) {
 		rdmablk_nl_text(info->extack, s->why);
 		rdmablk_session_abort(s);
+		nlmsg_free(msg);
 		return ret;
 	}
-	return rdmablk_nl_reply_connect(info, index, name);
+	return genlmsg_reply(msg, info);
 }
 
 static struct rdmablk_session *rdmablk_nl_session(struct genl_info *info)
@@ -307,11 +316,11 @@ static int rdmablk_nl_put_id(struct sk_buff *msg, struct rdmablk_session *s)
 	       nla_put_u32(msg, RDMABLK_ATTR_REASON, READ_ONCE(s->reason));
 }
 
-/* What a grant says is there, and constant, once the disk has been added. */
 static int rdmablk_nl_put_session(struct sk_buff *msg, void *hdr, struct rdmablk_session *s)
 {
 	if (!hdr || rdmablk_nl_put_id(msg, s) || rdmablk_nl_put_options(msg, s))
 		return -EMSGSIZE;
+	/* Pairs with the release in session.c: from there on the grant is constant. */
 	if (smp_load_acquire(&s->added) &&
 	    (rdmablk_nl_put_grant(msg, s) || rdmablk_nl_put_stats(msg, s)))
 		return -EMSGSIZE;
@@ -367,13 +376,17 @@ static int rdmablk_nl_dump(struct sk_buff *skb, struct netlink_callback *cb)
  * rdmablk_netlink_event() - announce the state of a device
  * @s: session
  *
- * Context: may sleep; does not wait for I/O. An event that finds no memory is lost.
+ * Context: may sleep; does not wait for I/O. An event that finds no memory is lost,
+ * and so is one that comes when the module is being unloaded.
  */
 void rdmablk_netlink_event(struct rdmablk_session *s)
 {
-	struct sk_buff *msg = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_NOIO);
+	struct sk_buff *msg;
 	void *hdr;
 
+	if (!READ_ONCE(rdmablk_nl_registered))
+		return;
+	msg = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_NOIO);
 	if (!msg)
 		return;
 	hdr = genlmsg_put(msg, 0, 0, &rdmablk_nl_family, 0, RDMABLK_CMD_EVENT);
@@ -416,7 +429,6 @@ static struct genl_family rdmablk_nl_family __ro_after_init = {
 	.module		= THIS_MODULE,
 	.ops		= rdmablk_nl_ops,
 	.n_ops		= ARRAY_SIZE(rdmablk_nl_ops),
-	.resv_start_op	= RDMABLK_CMD_EVENT + 1,
 	.mcgrps		= rdmablk_nl_groups,
 	.n_mcgrps	= ARRAY_SIZE(rdmablk_nl_groups),
 	.parallel_ops	= true,
@@ -429,7 +441,10 @@ static struct genl_family rdmablk_nl_family __ro_after_init = {
  */
 int rdmablk_netlink_init(void)
 {
-	return genl_register_family(&rdmablk_nl_family);
+	int ret = genl_register_family(&rdmablk_nl_family);
+
+	rdmablk_nl_registered = !ret;
+	return ret;
 }
 
 /**
@@ -437,5 +452,6 @@ int rdmablk_netlink_init(void)
  */
 void rdmablk_netlink_exit(void)
 {
+	WRITE_ONCE(rdmablk_nl_registered, false);
 	genl_unregister_family(&rdmablk_nl_family);
 }

@@ -6,8 +6,8 @@
  * scatter/gather element under pd->local_dma_lkey: nothing is registered, nothing
  * is copied, no key of this host leaves it. As many elements as the device takes
  * make one work request, as many work requests as it takes make a chain. Only the
- * last is signalled. All of the memory that a request needs was allocated with its
- * tag.
+ * last is signalled. The memory that a request needs was allocated with its tag and
+ * with its queue.
  *
  * The remote side of a request is one contiguous piece: the block layer splits at
  * region ends (chunk_sectors), and a request that crosses one is refused here
@@ -30,77 +30,40 @@ static enum dma_data_direction rdmablk_onesided_dir(struct request *rq)
 void rdmablk_onesided_unmap(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	struct ib_sge *sge = rdmablk_request_sge(path, req);
 	u16 i;
 
 	for (i = 0; i < req->nr_sge; i++)
-		ib_dma_unmap_page(path->dev, sge[i].addr, sge[i].length,
+		ib_dma_unmap_page(path->dev, req->sge[i].addr, req->sge[i].length,
 				  rdmablk_onesided_dir(rq));
 	req->nr_sge = 0;
 }
 
-static int rdmablk_onesided_map_sge(struct rdmablk_path *path, struct request *rq)
+/*
+ * One segment of the request as the block layer counts them: a bio_vec, or a part
+ * of one that is larger than what the device maps at once.
+ */
+static int rdmablk_onesided_map_one(struct rdmablk_path *path, struct request *rq,
+				    const struct bio_vec *bv, u32 done, u32 len)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	struct ib_sge *sge = rdmablk_request_sge(path, req);
-	struct req_iterator iter;
-	struct bio_vec bv;
+	struct ib_sge *sge = &req->sge[req->nr_sge];
 	u64 addr;
 
-	req->nr_sge = 0;
-	rq_for_each_bvec(bv, rq, iter) {
-		addr = ib_dma_map_page(path->dev, bv.bv_page, bv.bv_offset,
-				       bv.bv_len, rdmablk_onesided_dir(rq));
-		if (unlikely(ib_dma_mapping_error(path->dev, addr))) {
-			rdmablk_onesided_unmap(path, rq);
-			return -ENOMEM;
-		}
-		sge[req->nr_sge].addr = addr;
-		sge[req->nr_sge].length = bv.bv_len;
-		sge[req->nr_sge].lkey = path->lkey;
-		req->nr_sge++;
-	}
+	if (WARN_ON_ONCE(req->nr_sge == queue_max_segments(rq->q)))
+		return -ERANGE;
+	addr = ib_dma_map_page(path->dev, bv->bv_page, bv->bv_offset + done, len,
+			       rdmablk_onesided_dir(rq));
+	if (unlikely(ib_dma_mapping_error(path->dev, addr)))
+		return -ENOMEM;
+	sge->addr = addr;
+	sge->length = len;
+	sge->lkey = path->lkey;
+	req->nr_sge++;
 	return 0;
 }
 
-static void rdmablk_onesided_chain(struct rdmablk_path *path, struct request *rq,
-				   u64 remote, u32 rkey)
-{
-	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	struct ib_sge *sge = rdmablk_request_sge(path, req);
-	enum ib_wr_opcode op = rq_data_dir(rq) == WRITE ? IB_WR_RDMA_WRITE :
-							  IB_WR_RDMA_READ;
-	struct ib_rdma_wr *wr = NULL;
-	u64 bytes = 0;
-	u16 i;
-
-	req->nr_wr = 0;
-	for (i = 0; i < req->nr_sge; i++) {
-		if (!wr || wr->wr.num_sge == path->sge_per_wr ||
-		    bytes + sge[i].length > path->max_msg) {
-			struct ib_rdma_wr *next = &req->wr[req->nr_wr++];
-
-			*next = (struct ib_rdma_wr) {
-				.wr.sg_list	= &sge[i],
-				.wr.wr_cqe	= &req->cqe,
-				.wr.opcode	= op,
-				.remote_addr	= remote,
-				.rkey		= rkey,
-			};
-			if (wr)
-				wr->wr.next = &next->wr;
-			wr = next;
-			bytes = 0;
-		}
-		wr->wr.num_sge++;
-		bytes += sge[i].length;
-		remote += sge[i].length;
-	}
-	wr->wr.send_flags = IB_SEND_SIGNALED;
-}
-
 /**
- * rdmablk_onesided_map() - map a read or write request and build its work requests
+ * rdmablk_onesided_map() - map a read or write request
  * @path: live path
  * @rq: REQ_OP_READ or REQ_OP_WRITE
  *
@@ -109,19 +72,71 @@ static void rdmablk_onesided_chain(struct rdmablk_path *path, struct request *rq
  */
 int rdmablk_onesided_map(struct rdmablk_path *path, struct request *rq)
 {
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	u64 pos = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
 	u64 mask = (1ULL << path->region_shift) - 1;
-	u32 bytes = blk_rq_bytes(rq);
-	const struct rdmablk_wire_region *region;
+	u32 done, len, bytes = blk_rq_bytes(rq);
+	struct req_iterator iter;
+	struct bio_vec bv;
 	int ret;
 
+	req->nr_sge = 0;
 	if (unlikely(!bytes || pos >= path->size || bytes > path->size - pos ||
 		     (pos & mask) + bytes > mask + 1))
 		return -ERANGE;
-	ret = rdmablk_onesided_map_sge(path, rq);
-	if (unlikely(ret))
-		return ret;
-	region = &path->region[pos >> path->region_shift];
-	rdmablk_onesided_chain(path, rq, region->iova + (pos & mask), region->rkey);
+	rq_for_each_bvec(bv, rq, iter) {
+		for (done = 0; done < bv.bv_len; done += len) {
+			len = min(bv.bv_len - done, path->max_segment);
+			ret = rdmablk_onesided_map_one(path, rq, &bv, done, len);
+			if (unlikely(ret)) {
+				rdmablk_onesided_unmap(path, rq);
+				return ret;
+			}
+		}
+	}
+	req->nr_wr = req->nr_sge <= path->sge_per_wr ? 1 :
+		     DIV_ROUND_UP(req->nr_sge, path->sge_per_wr);
 	return 0;
+}
+
+/**
+ * rdmablk_onesided_send() - hand a mapped request to its queue pair
+ * @path: live path
+ * @rq: started request, with send slots taken for its work requests
+ * @flush: post the batch; else a rdmablk_queue_commit() follows
+ *
+ * The request may complete, and its tag be in use again, before this returns.
+ */
+void rdmablk_onesided_send(struct rdmablk_path *path, struct request *rq, bool flush)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_queue *q = req->queue;
+	u64 pos = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
+	const struct rdmablk_wire_region *region = &path->region[pos >> path->region_shift];
+	u64 remote = region->iova + (pos & ((1ULL << path->region_shift) - 1));
+	enum ib_wr_opcode op = rq_data_dir(rq) == WRITE ? IB_WR_RDMA_WRITE :
+							  IB_WR_RDMA_READ;
+	u32 first = 0, left = req->nr_sge, n, i;
+	struct ib_rdma_wr *wr;
+
+	spin_lock(&q->lock);
+	while (left) {
+		n = min(left, path->sge_per_wr);
+		left -= n;
+		wr = rdmablk_queue_next_wr(q);
+		wr->wr.wr_cqe = &req->cqe;
+		wr->wr.sg_list = &req->sge[first];
+		wr->wr.num_sge = n;
+		wr->wr.opcode = op;
+		wr->wr.send_flags = left ? 0 : IB_SEND_SIGNALED;
+		wr->remote_addr = remote;
+		wr->rkey = region->rkey;
+		/* Nothing follows the last one, so its length is not needed. */
+		for (i = first; left && i < first + n; i++)
+			remote += req->sge[i].length;
+		first += n;
+	}
+	if (flush)
+		rdmablk_queue_post(q);
+	spin_unlock(&q->lock);
 }

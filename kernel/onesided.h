@@ -6,5 +6,6 @@
 
 int rdmablk_onesided_map(struct rdmablk_path *path, struct request *rq);
 void rdmablk_onesided_unmap(struct rdmablk_path *path, struct request *rq);
+void rdmablk_onesided_send(struct rdmablk_path *path, struct request *rq, bool flush);
 
 #endif /* RDMABLK_ONESIDED_H */

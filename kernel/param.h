@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The strings by which a disk is asked for: connect= of the module, and names.
+ */
 #ifndef RDMABLK_PARAM_H
 #define RDMABLK_PARAM_H
 

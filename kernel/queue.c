@@ -11,6 +11,13 @@
  * so all before it are done, too. After an error slots do not come back; the queue
  * pair has no future.
  *
+ * The batch
+ *
+ * Work requests are built in memory of the queue, not of the request: a provider may
+ * still read one, its next pointer at least, after the request it belongs to has
+ * completed on another CPU and its tag is in use again (rxe walks the list that
+ * way). The lock is held while a batch is built and while it is posted.
+ *
  * Teardown
  *
  * rdmablk_queue_stop() moves the queue pair to the error state and returns when
@@ -94,16 +101,6 @@ int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd,
 	return 0;
 }
 
-static struct ib_send_wr *rdmablk_queue_take(struct rdmablk_queue *q)
-{
-	struct ib_send_wr *head = q->head;
-
-	lockdep_assert_held(&q->lock);
-	WRITE_ONCE(q->head, NULL);
-	q->tail = NULL;
-	return head;
-}
-
 /**
  * rdmablk_queue_stop() - end all traffic of a queue
  * @q: queue, connected or not, with a queue pair or without
@@ -118,7 +115,7 @@ void rdmablk_queue_stop(struct rdmablk_queue *q)
 	rdma_disconnect(q->cm_id);
 	ib_drain_qp(q->qp);
 	spin_lock(&q->lock);
-	rdmablk_queue_take(q);
+	q->nr_batch = 0;
 	spin_unlock(&q->lock);
 }
 
@@ -134,43 +131,46 @@ void rdmablk_queue_destroy_qp(struct rdmablk_queue *q)
 	rdma_destroy_qp(q->cm_id);
 }
 
-static void rdmablk_queue_post(struct rdmablk_queue *q, struct ib_send_wr *head)
+/**
+ * rdmablk_queue_post() - post the batch, with one doorbell
+ * @q: queue, with its lock held
+ */
+void rdmablk_queue_post(struct rdmablk_queue *q)
 {
+	lockdep_assert_held(&q->lock);
+	if (!q->nr_batch)
+		return;
+	WRITE_ONCE(q->nr_batch, 0);
 	/*
 	 * What a failed post leaves behind was never seen by the device. Its
 	 * requests count as in flight and are ended by the recovery that starts
 	 * here, with all the others.
 	 */
-	if (unlikely(ib_post_send(q->qp, head, NULL)))
+	if (unlikely(ib_post_send(q->qp, &q->batch[0].wr, NULL)))
 		q->fatal(q, RDMABLK_R_CONNECTION);
 }
 
 /**
- * rdmablk_queue_send() - post a chain of work requests, or add it to the batch
- * @q: queue
- * @first: first work request
- * @last: last, with a NULL next; may be @first
- * @flush: post the batch, with this chain at its end; else a rdmablk_queue_commit()
- *	follows
+ * rdmablk_queue_next_wr() - a work request at the end of the batch
+ * @q: queue, with its lock held; a send slot has been taken for it
  *
- * One batch is one doorbell. The lock is for the batch alone: a chain that finds no
- * batch goes to the device directly, which has a lock of its own.
+ * A batch that is full is posted first.
+ *
+ * Return: work request for the caller to fill, but for its next.
  */
-void rdmablk_queue_send(struct rdmablk_queue *q, struct ib_send_wr *first,
-			struct ib_send_wr *last, bool flush)
+struct ib_rdma_wr *rdmablk_queue_next_wr(struct rdmablk_queue *q)
 {
-	if (!flush || READ_ONCE(q->head)) {
-		spin_lock(&q->lock);
-		if (q->head)
-			q->tail->next = first;
-		else
-			WRITE_ONCE(q->head, first);
-		q->tail = last;
-		first = flush ? rdmablk_queue_take(q) : NULL;
-		spin_unlock(&q->lock);
-	}
-	if (first)
-		rdmablk_queue_post(q, first);
+	struct ib_rdma_wr *wr;
+
+	lockdep_assert_held(&q->lock);
+	if (unlikely(q->nr_batch == RDMABLK_BATCH))
+		rdmablk_queue_post(q);
+	wr = &q->batch[q->nr_batch];
+	wr->wr.next = NULL;
+	if (q->nr_batch)
+		wr[-1].wr.next = &wr->wr;
+	WRITE_ONCE(q->nr_batch, q->nr_batch + 1);
+	return wr;
 }
 
 /**
@@ -179,13 +179,9 @@ void rdmablk_queue_send(struct rdmablk_queue *q, struct ib_send_wr *first,
  */
 void rdmablk_queue_commit(struct rdmablk_queue *q)
 {
-	struct ib_send_wr *head;
-
-	if (likely(!READ_ONCE(q->head)))
+	if (likely(!READ_ONCE(q->nr_batch)))
 		return;
 	spin_lock(&q->lock);
-	head = rdmablk_queue_take(q);
+	rdmablk_queue_post(q);
 	spin_unlock(&q->lock);
-	if (head)
-		rdmablk_queue_post(q, head);
 }

@@ -14,12 +14,13 @@
 
 struct rdma_cm_id;
 
+#define RDMABLK_BATCH	32	/* work requests posted with one doorbell, at most */
+
 /**
  * struct rdmablk_queue - one queue pair
  * @qp: queue pair; NULL before and after
- * @lock: protects @head and @tail
- * @head: first work request of a batch that is not posted yet
- * @tail: its last
+ * @lock: protects @batch and @nr_batch, and is held while the batch is posted
+ * @nr_batch: work requests in @batch
  * @slots: work requests that may still be posted
  * @send_slots: what @slots starts with
  * @cm_id: connection; NULL before and after
@@ -35,6 +36,7 @@ struct rdma_cm_id;
  * @connected: the connection is established, so that its end is worth a call of
  *	@fatal; set and read by the CM handler, which rdma_cm serialises
  * @fatal: upcall: the queue is broken. Any context, any number of times.
+ * @batch: work requests that are not posted yet, linked
  */
 struct rdmablk_queue {
 	/* read only in the hot path */
@@ -42,9 +44,8 @@ struct rdmablk_queue {
 	void (*fatal)(struct rdmablk_queue *q, u16 reason);
 
 	/* written in the hot path */
-	spinlock_t lock;
-	struct ib_send_wr *head;
-	struct ib_send_wr *tail;
+	spinlock_t lock;	/* batch, nr_batch, posting */
+	unsigned int nr_batch;
 	atomic_t slots;
 
 	/* control path */
@@ -60,6 +61,8 @@ struct rdmablk_queue {
 	u16 nr;
 	u8 kind;
 	bool connected;
+
+	struct ib_rdma_wr batch[RDMABLK_BATCH];
 };
 
 void rdmablk_queue_init(struct rdmablk_queue *q, u16 nr, u8 kind,
@@ -69,8 +72,8 @@ int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd,
 			    unsigned int recvs, unsigned int sge);
 void rdmablk_queue_stop(struct rdmablk_queue *q);
 void rdmablk_queue_destroy_qp(struct rdmablk_queue *q);
-void rdmablk_queue_send(struct rdmablk_queue *q, struct ib_send_wr *first,
-			struct ib_send_wr *last, bool flush);
+struct ib_rdma_wr *rdmablk_queue_next_wr(struct rdmablk_queue *q);
+void rdmablk_queue_post(struct rdmablk_queue *q);
 void rdmablk_queue_commit(struct rdmablk_queue *q);
 
 /**

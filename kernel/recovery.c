@@ -10,10 +10,12 @@
  * - A write that was posted may still be under way in the network. It is not
  *   reported as failed before nothing of this session can land any more. The target
  *   says so by a CLOSE, or by its answer to the LOGOUT that is sent when the control
- *   queue survived. When it says nothing, its own rule is the bound: it ends a
- *   session that it has not heard of for session_tmo_ms; our queue pairs are gone
- *   and retransmit nothing, so it has not heard of us since. One more second covers
- *   what a packet may live in the network.
+ *   queue survived. When it says nothing, its own rule is the bound: a target that
+ *   runs ends a session that it has not heard of for session_tmo_ms; our queue pairs
+ *   are gone and retransmit nothing, so it has not heard of us since. One more
+ *   second covers what a packet may live in the network and how late the target's
+ *   timer may be. A target that is stopped does not get that far, but then the
+ *   bound is many times what a packet can live.
  * - That LOGOUT is waited for as long as a keep-alive.
  *
  * The work runs under memalloc_noio: an allocation that waited for write-back to
@@ -86,6 +88,7 @@ static void rdmablk_recovery_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct request_queue *q = s->disk ? s->disk->queue : NULL;
 	unsigned long hold = 0;
+	unsigned int held = 0;
 
 	rdmablk_err(s, "session failed: %s\n", rdmablk_reason_text(s->reason));
 	rdmablk_session_move(s, RDMABLK_DEV_RECOVERING);
@@ -94,14 +97,14 @@ static void rdmablk_recovery_work(struct work_struct *work)
 		blk_mq_quiesce_queue(q);
 	rdmablk_session_stop_data(s);
 	if (q) {
-		rdmablk_request_fail_all(&s->tag_set, !READ_ONCE(s->fenced));
+		held = rdmablk_request_fail_all(&s->tag_set, !READ_ONCE(s->fenced));
 		blk_mq_unquiesce_queue(q);
 	}
 	if (!READ_ONCE(s->fenced))
 		rdmablk_recovery_goodbye(s);
 	rdmablk_ctrl_stop(&s->ctrl);
 	rdmablk_session_destroy_queues(s);
-	if (!s->fenced)
+	if (held && !s->fenced)
 		hold = msecs_to_jiffies(s->grant.session_tmo_ms) + RDMABLK_PACKET_LIFE;
 	queue_delayed_work(rdmablk_wq, &s->release_work, hold);
 	memalloc_noio_restore(noio);

@@ -26,15 +26,13 @@
 
 /**
  * rdmablk_request_size() - bytes of per-request state
- * @max_chain: work requests of the longest chain
  * @max_segments: segments of the largest request
  *
  * Return: what goes into the tag set's cmd_size.
  */
-size_t rdmablk_request_size(u32 max_chain, u32 max_segments)
+size_t rdmablk_request_size(u32 max_segments)
 {
 	return sizeof(struct rdmablk_request) +
-	       (size_t)max_chain * sizeof(struct ib_rdma_wr) +
 	       (size_t)max_segments * sizeof(struct ib_sge);
 }
 
@@ -52,7 +50,8 @@ static void rdmablk_request_complete(struct request *rq)
 	} else {
 		this_cpu_inc(path->stats->errors);
 	}
-	trace_rdmablk_complete(path->index, rq->tag, blk_status_to_errno(req->status));
+	trace_rdmablk_complete(path->index, rq->mq_hctx->queue_num, rq->tag,
+			       blk_status_to_errno(req->status));
 	blk_mq_end_request(rq, req->status);
 }
 
@@ -131,6 +130,13 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 		q = &hwq->read;
 		break;
 	case REQ_OP_WRITE:
+		/*
+		 * Only who opens the disk is refused by the block layer; bios of
+		 * stacked devices come through. The target would answer with an
+		 * access error, which is the end of the session.
+		 */
+		if (unlikely(path->read_only))
+			return BLK_STS_IOERR;
 		q = &hwq->write;
 		break;
 	default:
@@ -143,10 +149,10 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 		return ret;
 	}
 	blk_mq_start_request(rq);
-	trace_rdmablk_queue(path->index, rq->tag, req_op(rq), blk_rq_pos(rq),
-			    blk_rq_bytes(rq), req->nr_wr);
+	trace_rdmablk_queue(path->index, hctx->queue_num, rq->tag, req_op(rq),
+			    blk_rq_pos(rq), blk_rq_bytes(rq), req->nr_wr);
 	req->posted = true;
-	rdmablk_queue_send(q, &req->wr[0].wr, &req->wr[req->nr_wr - 1].wr, bd->last);
+	rdmablk_onesided_send(path, rq, bd->last);
 	/* The batch of the other direction ends here, too. */
 	if (bd->last)
 		rdmablk_queue_commit(q == &hwq->read ? &hwq->write : &hwq->read);
@@ -180,18 +186,24 @@ static enum blk_eh_timer_return rdmablk_request_timeout(struct request *rq)
 	return BLK_EH_RESET_TIMER;
 }
 
+struct rdmablk_fail {
+	bool hold_writes;
+	unsigned int held;
+};
+
 static bool rdmablk_request_fail(struct request *rq, void *data)
 {
 	struct rdmablk_path *path = rq->q->queuedata;
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	const bool *hold_writes = data;
+	struct rdmablk_fail *fail = data;
 
 	/* Ended already; ->complete() has not run yet. */
 	if (blk_mq_request_completed(rq))
 		return true;
 	rdmablk_onesided_unmap(path, rq);
-	if (*hold_writes && req->posted && req_op(rq) == REQ_OP_WRITE) {
+	if (fail->hold_writes && req->posted && req_op(rq) == REQ_OP_WRITE) {
 		req->held = true;
+		fail->held++;
 		return true;
 	}
 	req->held = false;
@@ -204,10 +216,15 @@ static bool rdmablk_request_fail(struct request *rq, void *data)
  * rdmablk_request_fail_all() - end the requests that a lost connection left behind
  * @set: tag set, quiesced; all queue pairs are drained, the device is still there
  * @hold_writes: keep posted writes until rdmablk_request_release_held()
+ *
+ * Return: how many writes are held.
  */
-void rdmablk_request_fail_all(struct blk_mq_tag_set *set, bool hold_writes)
+unsigned int rdmablk_request_fail_all(struct blk_mq_tag_set *set, bool hold_writes)
 {
-	blk_mq_tagset_busy_iter(set, rdmablk_request_fail, &hold_writes);
+	struct rdmablk_fail fail = { .hold_writes = hold_writes };
+
+	blk_mq_tagset_busy_iter(set, rdmablk_request_fail, &fail);
+	return fail.held;
 }
 
 static bool rdmablk_request_release(struct request *rq, void *data)

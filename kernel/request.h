@@ -34,9 +34,9 @@ struct rdmablk_hwq {
  * struct rdmablk_path - what the data path needs to know
  * @live: I/O may be posted. Cleared before a quiesce, so that after it nobody posts.
  * @region_shift: log2 of the region size; 63 when there is one region
+ * @read_only: the session has no write right at the target
  * @sge_per_wr: scatter/gather elements of one work request
- * @max_chain: work requests of the longest chain
- * @max_msg: bytes of one work request
+ * @max_segment: bytes of one element
  * @lkey: local key of all memory
  * @dev: RDMA device; valid while requests are mapped
  * @region: regions of the export
@@ -52,11 +52,11 @@ struct rdmablk_hwq {
 struct rdmablk_path {
 	/* read only in the hot path */
 	bool live;
+	bool read_only;
 	u8 region_shift;
 	u32 sge_per_wr;
-	u32 max_chain;
+	u32 max_segment;
 	u32 lkey;
-	u64 max_msg;
 	u64 size;
 	struct ib_device *dev;
 	struct rdmablk_wire_region *region;
@@ -71,14 +71,13 @@ struct rdmablk_path {
  * struct rdmablk_request - per-request state, allocated with the tag
  * @cqe: completion of the last work request
  * @queue: queue it was posted to
- * @nr_sge: mapped elements of rdmablk_request_sge()
+ * @nr_sge: mapped elements of @sge
  * @nr_wr: work requests, as many send slots are taken
  * @status: how it ends
  * @posted: the device may have seen it
  * @held: posted and not completed when the connection was lost; it ends when the
  *	target's session has ended
- * @wr: work requests; the array has room for the longest chain, and behind it come
- *	the scatter/gather elements
+ * @sge: scatter/gather elements, as many as the queue's max_segments
  */
 struct rdmablk_request {
 	struct ib_cqe cqe;
@@ -88,24 +87,11 @@ struct rdmablk_request {
 	blk_status_t status;
 	bool posted;
 	bool held;
-	struct ib_rdma_wr wr[];
+	struct ib_sge sge[];
 };
 
-/**
- * rdmablk_request_sge() - scatter/gather elements of a request
- * @path: path
- * @req: request
- *
- * Return: array of as many elements as the queue's max_segments.
- */
-static inline struct ib_sge *rdmablk_request_sge(const struct rdmablk_path *path,
-						 struct rdmablk_request *req)
-{
-	return (struct ib_sge *)&req->wr[path->max_chain];
-}
-
-size_t rdmablk_request_size(u32 max_chain, u32 max_segments);
-void rdmablk_request_fail_all(struct blk_mq_tag_set *set, bool hold_writes);
+size_t rdmablk_request_size(u32 max_segments);
+unsigned int rdmablk_request_fail_all(struct blk_mq_tag_set *set, bool hold_writes);
 void rdmablk_request_release_held(struct blk_mq_tag_set *set);
 
 extern const struct blk_mq_ops rdmablk_mq_ops;

@@ -214,11 +214,20 @@ static void rdmablk_session_closed(struct rdmablk_ctrl *ctrl,
 	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
 	unsigned long flags;
 
-	/* In a session, CLOSE is the target's word that nothing can land any more. */
+	/*
+	 * In a session, CLOSE is the target's word that nothing can land any more.
+	 * Its reason is better than what was noticed while the target took the
+	 * queues down.
+	 */
 	spin_lock_irqsave(&s->lock, flags);
 	s->fenced = true;
+	if (s->reason == RDMABLK_R_CONNECTION)
+		s->reason = c->reason;
 	s->ctrl.queue.retry_after_ms = c->retry_after_ms;
 	spin_unlock_irqrestore(&s->lock, flags);
+	if (rdmablk_session_state(s) > RDMABLK_DEV_CONNECTING)
+		rdmablk_warn_ratelimited(s, "closed by the target: %s\n",
+					 rdmablk_reason_text(c->reason));
 	rdmablk_session_error(s, c->reason);
 	rdmablk_ctrl_break(ctrl);
 }
@@ -229,7 +238,8 @@ static void rdmablk_session_event(struct rdmablk_ctrl *ctrl,
 	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
 
 	if (ev->event == RDMABLK_EVENT_DRAIN)
-		rdmablk_warn(s, "target is about to shut down, in %llu ms\n", ev->value);
+		rdmablk_warn_ratelimited(s, "target is about to shut down, in %llu ms\n",
+					 ev->value);
 }
 
 static void rdmablk_session_answered(struct rdmablk_ctrl *ctrl,
@@ -345,7 +355,7 @@ struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt
 	if (!ret) {
 		s->path.index = s->index;
 		snprintf(s->name, sizeof(s->name), "rdmablk%d", s->index);
-		snprintf(s->where, sizeof(s->where), "%pISpc/%s", &s->opt.target,
+		snprintf(s->id, sizeof(s->id), "%s %pISpc/%s", s->name, &s->opt.target,
 			 s->opt.export_name);
 	}
 	mutex_unlock(&rdmablk_sessions_mutex);
@@ -414,10 +424,8 @@ int rdmablk_session_connect(struct rdmablk_session *s)
 	if (!rdmablk_session_move(s, RDMABLK_DEV_CONNECTING))
 		return -EALREADY;
 	ret = rdmablk_login(s);
-	if (!ret) {
-		rdmablk_keepalive_start(s);
+	if (!ret)
 		return 0;
-	}
 	if (!s->why)
 		s->why = "connect failed";
 	rdmablk_err(s, "connect failed: %s (%d)\n", s->why, ret);
@@ -465,7 +473,7 @@ static void rdmablk_session_teardown(struct rdmablk_session *s, bool logout)
 	if (logout && !failed &&
 	    !rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_LOGOUT, RDMABLK_TAG_LOGOUT))
 		rdmablk_ctrl_wait(&s->ctrl, RDMABLK_TAG_LOGOUT,
-				  jiffies + s->opt.keep_alive_tmo * HZ);
+				  jiffies + msecs_to_jiffies(s->grant.keep_alive_ms));
 	WRITE_ONCE(s->path.live, false);
 	rdmablk_session_stop_data(s);
 	rdmablk_ctrl_stop(&s->ctrl);
@@ -498,7 +506,7 @@ static int rdmablk_session_claim(struct rdmablk_session *s, bool force, const ch
 	lockdep_assert_held(&s->disk_mutex);
 	if (!READ_ONCE(s->added)) {
 		*why = "the device is still connecting";
-		return -EBUSY;
+		return -EAGAIN;
 	}
 	if (!s->disk) {
 		*why = "the device is being disconnected already";
@@ -513,10 +521,19 @@ static int rdmablk_session_claim(struct rdmablk_session *s, bool force, const ch
 		ret = -EBUSY;
 	} else if (!rdmablk_session_move(s, RDMABLK_DEV_DELETING)) {
 		*why = "the device is still connecting";
-		ret = -EBUSY;
+		ret = -EAGAIN;
 	}
 	mutex_unlock(&s->disk->open_mutex);
 	return ret;
+}
+
+/* A failed session first gets rid of the writes it holds; nobody is locked out. */
+static int rdmablk_session_settle(struct rdmablk_session *s, const char **why)
+{
+	if (!READ_ONCE(s->error) || !wait_for_completion_killable(&s->settled))
+		return 0;
+	*why = "interrupted";
+	return -EINTR;
 }
 
 /**
@@ -530,12 +547,14 @@ static int rdmablk_session_claim(struct rdmablk_session *s, bool force, const ch
  * page cache of the block device holds is still written; later I/O of those who
  * have it open fails.
  *
- * Return: 0; -EBUSY; -EALREADY.
+ * Return: 0; -EAGAIN; -EBUSY; -EALREADY; -EINTR.
  */
 int rdmablk_session_remove(struct rdmablk_session *s, bool force, const char **why)
 {
-	int ret;
+	int ret = rdmablk_session_settle(s, why);
 
+	if (ret)
+		return ret;
 	mutex_lock(&s->disk_mutex);
 	ret = rdmablk_session_claim(s, force, why);
 	mutex_unlock(&s->disk_mutex);
@@ -546,10 +565,8 @@ int rdmablk_session_remove(struct rdmablk_session *s, bool force, const char **w
 	 * write back to it. An error that comes later ends the I/O that
 	 * del_gendisk() waits for.
 	 */
-	if (READ_ONCE(s->error)) {
-		wait_for_completion(&s->settled);
+	if (READ_ONCE(s->error))
 		blk_mark_disk_dead(s->disk);
-	}
 	del_gendisk(s->disk);
 	rdmablk_info(s, "disconnected\n");
 	rdmablk_session_teardown(s, true);

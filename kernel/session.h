@@ -65,7 +65,7 @@ struct rdmablk_options {
  * @node: in the list of all sessions, under its mutex
  * @index: N of rdmablkN
  * @name: "rdmablkN"
- * @where: "address:port/export", for log lines
+ * @id: "rdmablkN address:port/export", for log lines
  * @opt: options; constant
  * @lock: protects @state, @error, @reason and @fenced; taken in softirq, too
  * @state: changed by rdmablk_session_move() only
@@ -107,17 +107,17 @@ struct rdmablk_session {
 	struct list_head node;
 	int index;
 	char name[16];
-	char where[136];
+	char id[152];
 	struct rdmablk_options opt;
 
-	spinlock_t lock;
+	spinlock_t lock;	/* state, error, fenced, reason */
 	enum rdmablk_dev_state state;
 	bool error;
 	bool fenced;
 	u16 reason;
 	const char *why;
 	bool added;
-	struct mutex disk_mutex;
+	struct mutex disk_mutex;	/* disk does not go away */
 
 	u8 instance_id[RDMABLK_ID_LEN];
 	u32 generation;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which state may follow which; the setter in session.c asks.
+ */
 #ifndef RDMABLK_STATE_H
 #define RDMABLK_STATE_H
 

@@ -28,7 +28,7 @@ RDMABLK_ATTR(target_name, "%s", s->grant.target_name);
 RDMABLK_ATTR(export, "%s", s->opt.export_name);
 RDMABLK_ATTR(uuid, "%pUb", s->grant.uuid);
 RDMABLK_ATTR(epoch, "%pUb", s->grant.epoch);
-RDMABLK_ATTR(session_id, "%llu", s->grant.session_id);
+RDMABLK_ATTR(session_id, "%016llx", s->grant.session_id);
 RDMABLK_ATTR(queues, "%u", s->path.nr_hwqs);
 RDMABLK_ATTR(queue_depth, "%u", s->grant.queue_depth);
 RDMABLK_ATTR(read_depth, "%u", s->path.hwq[0].read.read_depth);

@@ -17,12 +17,13 @@
 		{ RDMABLK_DEV_FAILED,		"failed" },		\
 		{ RDMABLK_DEV_DELETING,		"deleting" })
 
-/* A request was handed to a queue pair. */
+/* A request was handed to a queue pair; tags are per hardware queue. */
 TRACE_EVENT(rdmablk_queue,
-	TP_PROTO(int index, int tag, u32 op, u64 sector, u32 bytes, u32 wrs),
-	TP_ARGS(index, tag, op, sector, bytes, wrs),
+	TP_PROTO(int index, u32 queue, int tag, u32 op, u64 sector, u32 bytes, u32 wrs),
+	TP_ARGS(index, queue, tag, op, sector, bytes, wrs),
 	TP_STRUCT__entry(
 		__field(int, index)
+		__field(u32, queue)
 		__field(int, tag)
 		__field(u32, op)
 		__field(u64, sector)
@@ -31,33 +32,37 @@ TRACE_EVENT(rdmablk_queue,
 	),
 	TP_fast_assign(
 		__entry->index = index;
+		__entry->queue = queue;
 		__entry->tag = tag;
 		__entry->op = op;
 		__entry->sector = sector;
 		__entry->bytes = bytes;
 		__entry->wrs = wrs;
 	),
-	TP_printk("rdmablk%d tag=%d op=%s sector=%llu bytes=%u wrs=%u",
-		  __entry->index, __entry->tag, __entry->op ? "write" : "read",
+	TP_printk("rdmablk%d queue=%u tag=%d op=%s sector=%llu bytes=%u wrs=%u",
+		  __entry->index, __entry->queue, __entry->tag,
+		  __entry->op ? "write" : "read",
 		  __entry->sector, __entry->bytes, __entry->wrs)
 );
 
 /* A request ends; error is 0 or a negative errno. */
 TRACE_EVENT(rdmablk_complete,
-	TP_PROTO(int index, int tag, int error),
-	TP_ARGS(index, tag, error),
+	TP_PROTO(int index, u32 queue, int tag, int error),
+	TP_ARGS(index, queue, tag, error),
 	TP_STRUCT__entry(
 		__field(int, index)
+		__field(u32, queue)
 		__field(int, tag)
 		__field(int, error)
 	),
 	TP_fast_assign(
 		__entry->index = index;
+		__entry->queue = queue;
 		__entry->tag = tag;
 		__entry->error = error;
 	),
-	TP_printk("rdmablk%d tag=%d error=%d",
-		  __entry->index, __entry->tag, __entry->error)
+	TP_printk("rdmablk%d queue=%u tag=%d error=%d",
+		  __entry->index, __entry->queue, __entry->tag, __entry->error)
 );
 
 /* A device moved to another state; reason is an enum rdmablk_reason. */

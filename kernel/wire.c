@@ -274,10 +274,11 @@ static bool rdmablk_wire_size_ok(const struct rdmablk_wire_grant *g)
 
 	if (!g->size || g->size > RDMABLK_MAX_SIZE || g->size & (g->logical_block - 1))
 		return false;
-	if (!is_power_of_2(g->region_bytes) || g->region_bytes < RDMABLK_MIN_REGION ||
-	    g->region_bytes > RDMABLK_MAX_SIZE)
+	/* is_power_of_2() sees half of it where unsigned long is 32 bits. */
+	if (g->region_bytes & (g->region_bytes - 1) ||
+	    g->region_bytes < RDMABLK_MIN_REGION || g->region_bytes > RDMABLK_MAX_SIZE)
 		return false;
-	/* Shifts, because a 64-bit division is a function call on 32-bit machines. */
+	/* A shift, because a 64-bit division is a function call there. */
 	shift = ilog2(g->region_bytes);
 	return g->nr_regions <= RDMABLK_MAX_REGIONS &&
 	       g->nr_regions == ((g->size - 1) >> shift) + 1;
@@ -302,7 +303,7 @@ static bool rdmablk_wire_session_ok(const struct rdmablk_wire_grant *g,
 	return g->keep_alive_ms >= RDMABLK_MIN_KEEP_ALIVE_MS &&
 	       g->keep_alive_ms <= RDMABLK_MAX_KEEP_ALIVE_MS &&
 	       g->session_tmo_ms > g->keep_alive_ms &&
-	       g->session_tmo_ms <= 4 * RDMABLK_MAX_KEEP_ALIVE_MS;
+	       g->session_tmo_ms <= RDMABLK_MAX_SESSION_TMO_MS;
 }
 
 static void rdmablk_wire_grant_fields(const struct rdmablk_grant *msg,
@@ -401,6 +402,8 @@ int rdmablk_wire_parse_regions(const void *buf, size_t len,
 
 	if (ret)
 		return ret;
+	if (first >= g->nr_regions)
+		return -EBADMSG;
 	count = min_t(u32, g->nr_regions - first, RDMABLK_REGIONS_PER_MSG);
 	if (le32_to_cpu(msg.first) != first || le32_to_cpu(msg.count) != count)
 		return -EBADMSG;

@@ -2,8 +2,9 @@
 /*
  * Management of rdmablk devices over generic netlink.
  *
- * Family "rdmablk", version 1. Every command needs CAP_NET_ADMIN and works in the
- * initial network namespace only. Attributes are flat, of enum rdmablk_attr; an
+ * Family "rdmablk", version 1. Every command needs CAP_NET_ADMIN; who listens to the
+ * events needs nothing. All of it is of the initial network namespace only.
+ * Attributes are flat, of enum rdmablk_attr; an
  * unknown one is refused. A failed command carries a text (NLMSGERR_ATTR_MSG) and,
  * where one attribute is to blame, its offset. The same description for machines
  * is Documentation/netlink/rdmablk.yaml.
@@ -15,22 +16,26 @@
  *		  [KEEP_ALIVE_TMO] [CONNECT_TMO] [FAST_IO_FAIL_TMO] [ACK_TIMEOUT]
  *		  [HOST_ID]
  *	reply:    INDEX NAME
- *	errors:   EINVAL an attribute is missing or out of range; EEXIST this export
+ *	errors:   EINVAL an attribute is missing or wrong; ERANGE one is out of its
+ *		  range; EAGAIN the module is still loading; EEXIST this export
  *		  is connected on this host already; ENODEV no RDMA device leads to
  *		  the target; EHOSTUNREACH, ENETUNREACH no route; ETIMEDOUT no answer
  *		  within CONNECT_TMO; ECONNREFUSED nobody listens there, or the target
  *		  refuses; ENOENT no such export; EBUSY the export is in use; EROFS the
  *		  export is read-only and write access was asked for; EPROTO the peer
  *		  does not follow the protocol; EPROTONOSUPPORT no common version;
- *		  EOPNOTSUPP iWARP device; ENOSPC a limit of the target; EACCES
- *		  authentication; ENOMEM; EINTR a fatal signal came
+ *		  EOPNOTSUPP iWARP device; EXDEV the route moved to another RDMA
+ *		  device; ECONNRESET, ECONNABORTED the connection broke; ENOSPC a
+ *		  limit of the target; EACCES authentication; EIO the target has an
+ *		  internal error; ENOMEM; EINTR a fatal signal came
  *
  * RDMABLK_CMD_DISCONNECT (do)
  *	Logs out and removes the disk; answers when it is gone.
  *
  *	request:  INDEX [FORCE]
  *	errors:   ENODEV no such device; EBUSY the disk is open or mounted and FORCE
- *		  is absent; EALREADY somebody else is disconnecting it
+ *		  is absent; EAGAIN it is still connecting; EALREADY somebody else is
+ *		  disconnecting it; EINTR a fatal signal came
  *
  * RDMABLK_CMD_GET (do, dump)
  *	request:  INDEX (do); nothing (dump)
@@ -49,6 +54,11 @@
 
 /**
  * enum rdmablk_cmd - commands; see above
+ * @RDMABLK_CMD_UNSPEC: unused
+ * @RDMABLK_CMD_CONNECT: connect and create a disk
+ * @RDMABLK_CMD_DISCONNECT: log out and remove a disk
+ * @RDMABLK_CMD_GET: what is known of a disk, or of all
+ * @RDMABLK_CMD_EVENT: a disk changed its state
  */
 enum rdmablk_cmd {
 	RDMABLK_CMD_UNSPEC,
@@ -57,6 +67,7 @@ enum rdmablk_cmd {
 	RDMABLK_CMD_GET,
 	RDMABLK_CMD_EVENT,
 
+	/* private: */
 	__RDMABLK_CMD_MAX,
 	RDMABLK_CMD_MAX = __RDMABLK_CMD_MAX - 1
 };
@@ -165,6 +176,7 @@ enum rdmablk_attr {
 	RDMABLK_ATTR_KEEPALIVES,
 	RDMABLK_ATTR_STALE_ANSWERS,
 
+	/* private: */
 	__RDMABLK_ATTR_MAX,
 	RDMABLK_ATTR_MAX = __RDMABLK_ATTR_MAX - 1
 };

@@ -50,6 +50,7 @@
 #define RDMABLK_MAX_SIZE	(1ULL << 62)	/* bytes; of an export */
 #define RDMABLK_MIN_KEEP_ALIVE_MS	100
 #define RDMABLK_MAX_KEEP_ALIVE_MS	600000
+#define RDMABLK_MAX_SESSION_TMO_MS	(100 * RDMABLK_MAX_KEEP_ALIVE_MS)
 
 /*
  * Labels of the MACs. Each MAC is HMAC-SHA256 over its label (16 bytes) and then
@@ -77,6 +78,45 @@
  *
  * One list for connection rejects, CLOSE messages and command answers. Numbers
  * are never reused. rdmablk_reason_text() has the words.
+ *
+ * @RDMABLK_OK: no error
+ * @RDMABLK_R_MAGIC: not an rdmablk peer
+ * @RDMABLK_R_VERSION: no common protocol version
+ * @RDMABLK_R_MALFORMED: malformed message
+ * @RDMABLK_R_STATE: message not allowed in this state
+ * @RDMABLK_R_FEATURE: a required feature is missing
+ * @RDMABLK_R_NO_EXPORT: no such export
+ * @RDMABLK_R_READ_ONLY: export is read-only
+ * @RDMABLK_R_BUSY: export is in use by another host
+ * @RDMABLK_R_BUSY_INSTANCE: export is in use by this host already
+ * @RDMABLK_R_FENCING: previous session is being fenced
+ * @RDMABLK_R_LIMIT_LOGINS: too many logins in progress
+ * @RDMABLK_R_LIMIT_SESSIONS: too many sessions
+ * @RDMABLK_R_LIMIT_QUEUES: too many queues
+ * @RDMABLK_R_LIMIT_MEMORY: too much registered memory
+ * @RDMABLK_R_NO_MEMORY: target is out of memory
+ * @RDMABLK_R_AUTH_REQUIRED: authentication required
+ * @RDMABLK_R_AUTH_FAILED: authentication failed
+ * @RDMABLK_R_JOIN_SESSION: queue joins an unknown session
+ * @RDMABLK_R_JOIN_MAC: queue join does not verify
+ * @RDMABLK_R_JOIN_TWICE: queue joined already
+ * @RDMABLK_R_JOIN_DEVICE: queue joins on another RDMA device or port
+ * @RDMABLK_R_JOIN_MISSING: not all queues have joined
+ * @RDMABLK_R_LOGOUT: logged out
+ * @RDMABLK_R_SHUTDOWN: target is shutting down
+ * @RDMABLK_R_EXPORT_GONE: export was removed
+ * @RDMABLK_R_STOLEN: export was taken over by another host
+ * @RDMABLK_R_EXPIRED: session was silent for too long
+ * @RDMABLK_R_REPLACED: session was replaced by a newer login
+ * @RDMABLK_R_ACCESS: access outside the granted regions
+ * @RDMABLK_R_LOGIN_TIMEOUT: login took too long
+ * @RDMABLK_R_CONNECTION: connection lost
+ * @RDMABLK_R_DEVICE_GONE: RDMA device was removed
+ * @RDMABLK_R_UNSUPPORTED: command not supported
+ * @RDMABLK_R_RANGE: command outside the export
+ * @RDMABLK_R_STORE_IO: store reports an I/O error
+ * @RDMABLK_R_STORE_SPACE: store is out of space
+ * @RDMABLK_R_INTERNAL: internal error of the target
  */
 enum rdmablk_reason {
 	RDMABLK_OK			= 0,
@@ -208,6 +248,7 @@ struct rdmablk_cm_request {
 	__le64	session_id;
 	__u8	mac[RDMABLK_MAC_LEN];
 };
+
 RDMABLK_SIZE(rdmablk_cm_request, 56);
 RDMABLK_OFFSET(rdmablk_cm_request, kind, 8);
 RDMABLK_OFFSET(rdmablk_cm_request, session_id, 16);
@@ -229,6 +270,7 @@ struct rdmablk_cm_accept {
 	__le16	queue;
 	__le64	reserved;
 };
+
 RDMABLK_SIZE(rdmablk_cm_accept, 16);
 RDMABLK_OFFSET(rdmablk_cm_accept, reserved, 8);
 
@@ -249,6 +291,7 @@ struct rdmablk_cm_reject {
 	__le16	reserved;
 	__le32	retry_after_ms;
 };
+
 RDMABLK_SIZE(rdmablk_cm_reject, 16);
 RDMABLK_OFFSET(rdmablk_cm_reject, retry_after_ms, 12);
 
@@ -301,6 +344,7 @@ struct rdmablk_hdr {
 	__le32	generation;
 	__le32	reserved2;
 };
+
 RDMABLK_SIZE(rdmablk_hdr, 16);
 RDMABLK_OFFSET(rdmablk_hdr, generation, 8);
 
@@ -358,6 +402,7 @@ struct rdmablk_hello {
 	char	host_name[RDMABLK_NAME_LEN];
 	char	export_name[RDMABLK_NAME_LEN];
 };
+
 RDMABLK_SIZE(rdmablk_hello, 264);
 RDMABLK_OFFSET(rdmablk_hello, version_min, 16);
 RDMABLK_OFFSET(rdmablk_hello, host_id, 40);
@@ -384,6 +429,7 @@ struct rdmablk_challenge {
 	__le64	session_id;
 	__u8	nonce[RDMABLK_NONCE_LEN];
 };
+
 RDMABLK_SIZE(rdmablk_challenge, 72);
 RDMABLK_OFFSET(rdmablk_challenge, features, 24);
 RDMABLK_OFFSET(rdmablk_challenge, nonce, 40);
@@ -397,6 +443,7 @@ struct rdmablk_proof {
 	struct rdmablk_hdr hdr;
 	__u8	mac[RDMABLK_MAC_LEN];
 };
+
 RDMABLK_SIZE(rdmablk_proof, 48);
 
 /* What an export is, in GRANT */
@@ -420,9 +467,10 @@ RDMABLK_SIZE(rdmablk_proof, 48);
  * @flags: RDMABLK_GRANT_*
  * @logical_block: bytes, 512 or 4096
  * @physical_block: bytes, a power of two, at least @logical_block, at most 64 KiB
- * @io_min: preferred smallest request, bytes; 0: the physical block
+ * @io_min: preferred smallest request, bytes; 0: the physical block. As @io_opt and
+ *	@max_io a multiple of @logical_block
  * @io_opt: preferred largest sustained request, bytes; 0: none
- * @max_io: largest request, bytes; 0: no limit of the target's own
+ * @max_io: largest request, bytes, at least 4096; 0: no limit of the target's own
  * @nr_queues: hardware queues granted, 1..HELLO.nr_queues
  * @queue_depth: granted, 1..HELLO.queue_depth
  * @read_depth: RDMA READs each queue pair of the target answers at once, at least 1
@@ -430,7 +478,7 @@ RDMABLK_SIZE(rdmablk_proof, 48);
  * @keep_alive_ms: the initiator's keep-alive timeout: it sends two KEEPALIVEs in
  *	this time and gives up when none was answered for as long
  * @session_tmo_ms: the target ends the session when it heard nothing for so long;
- *	more than @keep_alive_ms
+ *	more than @keep_alive_ms, at most RDMABLK_MAX_SESSION_TMO_MS
  * @reserved2: zero
  * @target_name: for logs
  * @mac: grant MAC
@@ -460,6 +508,7 @@ struct rdmablk_grant {
 	char	target_name[RDMABLK_NAME_LEN];
 	__u8	mac[RDMABLK_MAC_LEN];
 };
+
 RDMABLK_SIZE(rdmablk_grant, 224);
 RDMABLK_OFFSET(rdmablk_grant, size, 64);
 RDMABLK_OFFSET(rdmablk_grant, nr_queues, 108);
@@ -477,6 +526,7 @@ struct rdmablk_regions_get {
 	__le32	first;
 	__le32	reserved;
 };
+
 RDMABLK_SIZE(rdmablk_regions_get, 24);
 
 /**
@@ -490,6 +540,7 @@ struct rdmablk_region {
 	__le32	rkey;
 	__le32	reserved;
 };
+
 RDMABLK_SIZE(rdmablk_region, 16);
 
 /**
@@ -507,6 +558,7 @@ struct rdmablk_regions {
 	struct rdmablk_region region[RDMABLK_REGIONS_PER_MSG];
 	__u8	mac[RDMABLK_MAC_LEN];
 };
+
 RDMABLK_SIZE(rdmablk_regions, 312);
 RDMABLK_OFFSET(rdmablk_regions, region, 24);
 RDMABLK_OFFSET(rdmablk_regions, mac, 280);
@@ -518,6 +570,7 @@ RDMABLK_OFFSET(rdmablk_regions, mac, 280);
 struct rdmablk_ready {
 	struct rdmablk_hdr hdr;
 };
+
 RDMABLK_SIZE(rdmablk_ready, 16);
 
 /**
@@ -527,6 +580,7 @@ RDMABLK_SIZE(rdmablk_ready, 16);
 struct rdmablk_live {
 	struct rdmablk_hdr hdr;
 };
+
 RDMABLK_SIZE(rdmablk_live, 16);
 
 /**
@@ -575,6 +629,7 @@ struct rdmablk_command {
 	__le64	bytes;
 	__u8	reserved2[24];
 };
+
 RDMABLK_SIZE(rdmablk_command, 64);
 RDMABLK_OFFSET(rdmablk_command, offset, 24);
 RDMABLK_OFFSET(rdmablk_command, reserved2, 40);
@@ -594,6 +649,7 @@ struct rdmablk_answer {
 	__le32	reserved2;
 	__u8	reserved3[8];
 };
+
 RDMABLK_SIZE(rdmablk_answer, 32);
 
 /**
@@ -622,6 +678,7 @@ struct rdmablk_event_msg {
 	__le32	reserved2;
 	__le64	value;
 };
+
 RDMABLK_SIZE(rdmablk_event_msg, 32);
 RDMABLK_OFFSET(rdmablk_event_msg, value, 24);
 
@@ -649,6 +706,7 @@ struct rdmablk_close {
 	__le32	retry_after_ms;
 	__le32	reserved2;
 };
+
 RDMABLK_SIZE(rdmablk_close, 32);
 RDMABLK_OFFSET(rdmablk_close, retry_after_ms, 24);
 
