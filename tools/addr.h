@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef RDMABLK_TOOLS_ADDR_H
+#define RDMABLK_TOOLS_ADDR_H
+
+#include <netdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/types.h>
+#include <sys/socket.h>
+
+#include "rdmablk_proto.h"
+
+#define ADDR_TEXT_LEN	96	/* "[address%scope]:port" and a NUL */
+
+/**
+ * struct addr_export - where an export is, as the user says it
+ * @host: address or name, without brackets
+ * @port: host byte order
+ * @name: of the export
+ */
+struct addr_export {
+	char host[256];
+	__u16 port;
+	char name[RDMABLK_NAME_LEN];
+};
+
+int addr_parse_export(const char *text, struct addr_export *where,
+		      char *why, size_t size);
+struct addrinfo *addr_resolve(const struct addr_export *where, char *why,
+			      size_t size);
+struct addrinfo *addr_parse_source(const char *text, char *why, size_t size);
+bool addr_is_numeric(const char *host);
+void addr_format(const struct sockaddr *addr, char text[ADDR_TEXT_LEN]);
+
+#endif /* RDMABLK_TOOLS_ADDR_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The subcommands, one file each. */
+#ifndef RDMABLK_TOOLS_COMMANDS_H
+#define RDMABLK_TOOLS_COMMANDS_H
+
+#include "opts.h"
+
+extern const struct option_info connect_options[];
+extern const struct option_info disconnect_options[];
+extern const struct option_info list_options[];
+extern const struct option_info status_options[];
+extern const struct option_info monitor_options[];
+
+int cmd_connect(const struct command_info *command, int argc, char **argv);
+int cmd_disconnect(const struct command_info *command, int argc, char **argv);
+int cmd_list(const struct command_info *command, int argc, char **argv);
+int cmd_status(const struct command_info *command, int argc, char **argv);
+int cmd_monitor(const struct command_info *command, int argc, char **argv);
+
+#endif /* RDMABLK_TOOLS_COMMANDS_H */

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The work behind 'rdmablk connect': one request per address of the host until
+ * one succeeds, the device that is there already, the node in /dev.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include "connect.h"
+#include "opts.h"
+#include "util.h"
+
+#define NODE_WAIT_MS	5000
+#define NODE_POLL_MS	10
+
+static const struct errno_text texts[] = {
+	{ EINVAL, "the kernel refuses an argument" },
+	{ EEXIST, "this export is connected on this host already" },
+	{ ENODEV, "no RDMA device leads to the target" },
+	{ EHOSTUNREACH, "no route to the target" },
+	{ ENETUNREACH, "no route to the target" },
+	{ ETIMEDOUT, "no answer in time" },
+	{ ECONNREFUSED, "nobody listens there, or the target refuses" },
+	{ ENOENT, "the target has no export of this name" },
+	{ EBUSY, "the export is in use" },
+	{ EROFS, "the export is read-only" },
+	{ EPROTO, "the peer does not follow the protocol" },
+	{ EPROTONOSUPPORT, "no common protocol version" },
+	{ EOPNOTSUPP, "iWARP devices are not supported" },
+	{ ENOSPC, "a limit of the target is reached" },
+	{ EACCES, "authentication failed" },
+	{ EINTR, "interrupted by a signal" },
+	{ 0, NULL }
+};
+
+/* What no other address of the same host would change. */
+static bool is_final(int err)
+{
+	return err == EPERM || err == EINVAL || err == ERANGE || err == EEXIST ||
+	       err == EINTR || err == EAGAIN || err == ENOMEM;
+}
+
+__printf(3, 4)
+static int fail(struct nl_failure *failure, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	failure->err = err;
+	va_start(args, fmt);
+	vsnprintf(failure->text, sizeof(failure->text), fmt, args);
+	va_end(args);
+	return -1;
+}
+
+/**
+ * connect_set_host_id() - takes the identity of this host
+ * @request: gets it
+ * @text: a UUID
+ *
+ * Returns 0, or -1 when @text is not a UUID or the nil UUID, which many hosts
+ * would share.
+ */
+int connect_set_host_id(struct connect_request *request, const char *text)
+{
+	static const __u8 nil[RDMABLK_ID_LEN];
+
+	if (opts_parse_uuid(text, request->host_id) ||
+	    !memcmp(request->host_id, nil, sizeof(nil)))
+		return -1;
+	request->given[RDMABLK_ATTR_HOST_ID] = true;
+	return 0;
+}
+
+/**
+ * connect_read_host_id() - takes the identity from its file
+ * @request: gets it, unless it has one
+ * @failure: result
+ *
+ * Without the file the module's own applies. Returns 0, or -1 when the file
+ * cannot be read or holds something else.
+ */
+int connect_read_host_id(struct connect_request *request,
+			 struct nl_failure *failure)
+{
+	char line[80] = "";
+	FILE *file;
+
+	if (request->given[RDMABLK_ATTR_HOST_ID])
+		return 0;
+	file = fopen(CONNECT_HOST_ID_FILE, "re");
+	if (!file && errno == ENOENT)
+		return 0;
+	if (!file)
+		return fail(failure, errno, "%s", strerror(errno));
+	if (!fgets(line, sizeof(line), file))
+		line[0] = '\0';
+	fclose(file);
+	line[strcspn(line, " \t\r\n")] = '\0';
+	if (connect_set_host_id(request, line))
+		return fail(failure, EINVAL,
+			    "'%s' is not a UUID other than the nil one", line);
+	return 0;
+}
+
+static void put_request(struct nlmsghdr *nlh,
+			const struct connect_request *request,
+			const struct addrinfo *target)
+{
+	unsigned int attr;
+
+	mnl_attr_put(nlh, RDMABLK_ATTR_TARGET, target->ai_addrlen,
+		     target->ai_addr);
+	mnl_attr_put_strz(nlh, RDMABLK_ATTR_EXPORT, request->where.name);
+	if (request->source)
+		mnl_attr_put(nlh, RDMABLK_ATTR_SOURCE,
+			     request->source->ai_addrlen,
+			     request->source->ai_addr);
+	if (request->given[RDMABLK_ATTR_HOST_ID])
+		mnl_attr_put(nlh, RDMABLK_ATTR_HOST_ID,
+			     sizeof(request->host_id), request->host_id);
+	for (attr = 0; attr <= RDMABLK_ATTR_MAX; attr++) {
+		if (!request->given[attr] || attr == RDMABLK_ATTR_HOST_ID)
+			continue;
+		if (attr == RDMABLK_ATTR_READ_ONLY || attr == RDMABLK_ATTR_STEAL)
+			mnl_attr_put(nlh, attr, 0, NULL);
+		else if (attr_table[attr].kind == ATTR_U8)
+			mnl_attr_put_u8(nlh, attr, request->number[attr]);
+		else
+			mnl_attr_put_u32(nlh, attr, request->number[attr]);
+	}
+}
+
+static int on_reply(const struct nlmsghdr *nlh, void *context)
+{
+	if (!device_decode(nlh, context))
+		return MNL_CB_OK;
+	errno = EBADMSG;
+	return MNL_CB_ERROR;
+}
+
+static int try_address(struct nl *nl, const struct connect_request *request,
+		       const struct addrinfo *target, struct device *device,
+		       struct nl_failure *failure)
+{
+	struct nlmsghdr *nlh = nl_request(nl, RDMABLK_CMD_CONNECT, 0);
+
+	memset(device, 0, sizeof(*device));
+	put_request(nlh, request, target);
+	if (nl_run(nl, on_reply, device, texts, failure))
+		return -1;
+	if (!device->value[RDMABLK_ATTR_NAME].present)
+		return fail(failure, EBADMSG, "the kernel sent an empty answer");
+	return 0;
+}
+
+/* The device that is connected to this export at this address. */
+static int find_existing(struct nl *nl, const struct connect_request *request,
+			 const struct addrinfo *target, struct device *device)
+{
+	__cleanup(device_list_clear) struct device_list list = { 0 };
+	struct nl_failure failure;
+	char where[ADDR_TEXT_LEN];
+	size_t i;
+
+	addr_format(target->ai_addr, where);
+	if (device_dump(nl, &list, &failure))
+		return -1;
+	for (i = 0; i < list.nr; i++) {
+		const struct value *value = list.device[i].value;
+
+		if (strcmp(value[RDMABLK_ATTR_TARGET].text, where) ||
+		    strcmp(value[RDMABLK_ATTR_EXPORT].text, request->where.name))
+			continue;
+		*device = list.device[i];
+		return 0;
+	}
+	return -1;
+}
+
+/* Is the device that is there already what was asked for? */
+static int accept_existing(const struct connect_request *request,
+			   const struct device *device,
+			   struct nl_failure *failure)
+{
+	const struct value *value = device->value;
+	const char *name = value[RDMABLK_ATTR_NAME].text;
+
+	if (value[RDMABLK_ATTR_STATE].number != RDMABLK_DEV_LIVE)
+		return fail(failure, EEXIST, "%s is connected to it, but %s%s%s",
+			    name, value[RDMABLK_ATTR_STATE].text,
+			    value[RDMABLK_ATTR_REASON].text[0] ? ": " : "",
+			    value[RDMABLK_ATTR_REASON].text);
+	if (value[RDMABLK_ATTR_READ_ONLY].present &&
+	    !request->given[RDMABLK_ATTR_READ_ONLY])
+		return fail(failure, EEXIST,
+			    "%s is connected to it, but read-only", name);
+	failure->err = 0;
+	failure->text[0] = '\0';
+	return 0;
+}
+
+/* Puts the address before the text when the user did not write it himself. */
+static void name_address(const struct connect_request *request,
+			 const struct addrinfo *target,
+			 struct nl_failure *failure)
+{
+	char where[ADDR_TEXT_LEN], text[sizeof(failure->text)];
+
+	if (addr_is_numeric(request->where.host) || is_final(failure->err))
+		return;
+	addr_format(target->ai_addr, where);
+	snprintf(text, sizeof(text), "%s", failure->text);
+	snprintf(failure->text, sizeof(failure->text), "%s: %.150s", where, text);
+}
+
+static int try_all(struct nl *nl, const struct connect_request *request,
+		   const struct addrinfo *targets, struct device *device,
+		   struct nl_failure *failure)
+{
+	const struct addrinfo *target;
+	int ret = fail(failure, EAFNOSUPPORT,
+		       "%s has no address of the kind of --source",
+		       request->where.host);
+
+	for (target = targets; target; target = target->ai_next) {
+		if (request->source &&
+		    request->source->ai_family != target->ai_family)
+			continue;
+		ret = try_address(nl, request, target, device, failure);
+		if (!ret)
+			return 0;
+		if (failure->err == EEXIST && request->idempotent &&
+		    !find_existing(nl, request, target, device))
+			return accept_existing(request, device, failure);
+		name_address(request, target, failure);
+		if (is_final(failure->err))
+			break;
+	}
+	return ret;
+}
+
+/**
+ * connect_run() - connects
+ * @request: what to connect to, and how
+ * @device: result; INDEX and NAME at least
+ * @failure: result; a warning when err is 0 and text is not empty
+ *
+ * Returns 0 or -1, when @failure tells why.
+ */
+int connect_run(const struct connect_request *request, struct device *device,
+		struct nl_failure *failure)
+{
+	__cleanup(nl_closep) struct nl *nl = nl_open(failure);
+	struct addrinfo *targets;
+	char why[200];
+	int ret;
+
+	if (!nl)
+		return -1;
+	targets = addr_resolve(&request->where, why, sizeof(why));
+	if (!targets)
+		return fail(failure, EHOSTUNREACH, "%s", why);
+	ret = try_all(nl, request, targets, device, failure);
+	freeaddrinfo(targets);
+	return ret;
+}
+
+/* Device number that the kernel gave the disk, or 0. */
+static dev_t disk_number(const char *name)
+{
+	unsigned int major, minor;
+	char path[64];
+	FILE *file;
+	int n;
+
+	snprintf(path, sizeof(path), "/sys/class/block/%.32s/dev", name);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	n = fscanf(file, "%u:%u", &major, &minor);
+	fclose(file);
+	return n == 2 ? makedev(major, minor) : 0;
+}
+
+/* A node that is left from an earlier disk has another number. */
+static bool node_is_there(const char *name, const char *path)
+{
+	dev_t number = disk_number(name);
+	struct stat st;
+
+	return !stat(path, &st) && S_ISBLK(st.st_mode) &&
+	       (!number || st.st_rdev == number);
+}
+
+/**
+ * connect_wait_for_node() - waits until the path of a disk exists
+ * @device: the disk
+ * @failure: result
+ *
+ * devtmpfs makes the node before the kernel answers; udev, a moment later.
+ * Returns 0, or -1 after NODE_WAIT_MS.
+ */
+int connect_wait_for_node(const struct device *device,
+			  struct nl_failure *failure)
+{
+	static const struct timespec pause = { .tv_nsec = NODE_POLL_MS * 1000000L };
+	char path[DEVICE_PATH_LEN];
+	int waited;
+
+	device_path(device, path);
+	for (waited = 0; waited <= NODE_WAIT_MS; waited += NODE_POLL_MS) {
+		if (node_is_there(device->value[RDMABLK_ATTR_NAME].text, path))
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	return fail(failure, ENOENT,
+		    "the disk is connected, but this node did not appear within %d s; is devtmpfs mounted on /dev, or udev running?",
+		    NODE_WAIT_MS / 1000);
+}

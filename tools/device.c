@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Devices as the module describes them. An attribute that a newer module adds is
+ * ignored; one that is known but has the wrong size makes the answer malformed.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/genetlink.h>
+
+#include "device.h"
+#include "rdmablk_proto.h"
+
+#define PREFIX		"rdmablk"
+#define DUMP_TRIES	8	/* a dump is repeated when devices came or went */
+
+static const struct errno_text get_texts[] = {
+	{ ENODEV, "no such device" },
+	{ 0, NULL }
+};
+
+static void copy_text(struct value *value, const char *text, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len && text[i] && i < sizeof(value->text) - 1; i++)
+		value->text[i] = isprint((unsigned char)text[i]) ? text[i] : '?';
+	value->text[i] = '\0';
+}
+
+static int decode_addr(const struct nlattr *attr, struct value *value)
+{
+	size_t len = mnl_attr_get_payload_len(attr);
+	struct sockaddr_storage addr = { 0 };
+
+	if (len > sizeof(addr) || len < sizeof(addr.ss_family))
+		return -1;
+	memcpy(&addr, mnl_attr_get_payload(attr), len);
+	if (!(addr.ss_family == AF_INET && len >= sizeof(struct sockaddr_in)) &&
+	    !(addr.ss_family == AF_INET6 && len >= sizeof(struct sockaddr_in6)))
+		return -1;
+	addr_format((const struct sockaddr *)&addr, value->text);
+	return 0;
+}
+
+static int decode_uuid(const struct nlattr *attr, struct value *value)
+{
+	const __u8 *id = mnl_attr_get_payload(attr);
+
+	if (mnl_attr_get_payload_len(attr) != RDMABLK_ID_LEN)
+		return -1;
+	snprintf(value->text, sizeof(value->text),
+		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+		 id[0], id[1], id[2], id[3], id[4], id[5], id[6], id[7],
+		 id[8], id[9], id[10], id[11], id[12], id[13], id[14], id[15]);
+	return 0;
+}
+
+/* Fills in number and text of the kinds that are numbers. */
+static int decode_number(const struct nlattr *attr, enum attr_kind kind,
+			 struct value *value)
+{
+	static const size_t sizes[] = {
+		[ATTR_U8] = 1, [ATTR_U32] = 4, [ATTR_S32] = 4, [ATTR_U64] = 8,
+		[ATTR_ID64] = 8, [ATTR_STATE] = 4, [ATTR_REASON] = 4,
+	};
+	const void *payload = mnl_attr_get_payload(attr);
+	size_t len = mnl_attr_get_payload_len(attr);
+	__u64 u64;
+	__u32 u32;
+
+	if (len != sizes[kind])
+		return -1;
+	if (len == 8) {
+		memcpy(&u64, payload, sizeof(u64));
+		value->number = u64;
+	} else if (len == 4) {
+		memcpy(&u32, payload, sizeof(u32));
+		value->number = kind == ATTR_S32 ? (__u64)(__s32)u32 : u32;
+	} else {
+		value->number = *(const __u8 *)payload;
+	}
+
+	if (kind == ATTR_STATE)
+		snprintf(value->text, sizeof(value->text), "%s",
+			 rdmablk_dev_state_text(value->number));
+	else if (kind == ATTR_REASON)
+		snprintf(value->text, sizeof(value->text), "%s",
+			 value->number ? rdmablk_reason_text(value->number) : "");
+	else if (kind == ATTR_ID64)
+		snprintf(value->text, sizeof(value->text), "%016llx",
+			 value->number);
+	else if (kind == ATTR_S32)
+		snprintf(value->text, sizeof(value->text), "%lld",
+			 (__s64)value->number);
+	else
+		snprintf(value->text, sizeof(value->text), "%llu",
+			 value->number);
+	return 0;
+}
+
+static int decode_value(const struct nlattr *attr, enum attr_kind kind,
+			struct value *value)
+{
+	value->present = true;
+	switch (kind) {
+	case ATTR_NONE:
+		value->present = false;
+		return 0;
+	case ATTR_FLAG:
+		return mnl_attr_get_payload_len(attr) ? -1 : 0;
+	case ATTR_STRING:
+		copy_text(value, mnl_attr_get_payload(attr),
+			  mnl_attr_get_payload_len(attr));
+		return 0;
+	case ATTR_UUID:
+		return decode_uuid(attr, value);
+	case ATTR_ADDR:
+		return decode_addr(attr, value);
+	default:
+		return decode_number(attr, kind, value);
+	}
+}
+
+/**
+ * device_decode() - takes a message apart
+ * @nlh: answer to RDMABLK_CMD_GET or an event
+ * @device: result; what the message does not have is absent
+ *
+ * Returns 0, or -1 when an attribute is malformed or the name is missing.
+ */
+int device_decode(const struct nlmsghdr *nlh, struct device *device)
+{
+	const struct nlattr *attr;
+	unsigned int type;
+
+	memset(device, 0, sizeof(*device));
+	mnl_attr_for_each(attr, nlh, sizeof(struct genlmsghdr)) {
+		type = mnl_attr_get_type(attr);
+		if (type > RDMABLK_ATTR_MAX)
+			continue;
+		if (decode_value(attr, attr_table[type].kind, &device->value[type]))
+			return -1;
+	}
+	return device->value[RDMABLK_ATTR_INDEX].present &&
+	       device->value[RDMABLK_ATTR_NAME].present ? 0 : -1;
+}
+
+/**
+ * device_list_add() - appends a copy of a device
+ * @list: the devices
+ * @device: one more
+ * @failure: result
+ *
+ * Returns 0 or -1, when @failure tells why.
+ */
+int device_list_add(struct device_list *list, const struct device *device,
+		    struct nl_failure *failure)
+{
+	struct device *array;
+
+	array = reallocarray(list->device, list->nr + 1, sizeof(*array));
+	if (!array) {
+		failure->err = ENOMEM;
+		snprintf(failure->text, sizeof(failure->text), "%s",
+			 strerror(ENOMEM));
+		return -1;
+	}
+	array[list->nr++] = *device;
+	list->device = array;
+	return 0;
+}
+
+static int on_device(const struct nlmsghdr *nlh, void *context)
+{
+	struct nl_failure failure;
+	struct device device;
+
+	if (device_decode(nlh, &device)) {
+		errno = EBADMSG;
+		return MNL_CB_ERROR;
+	}
+	if (device_list_add(context, &device, &failure)) {
+		errno = failure.err;
+		return MNL_CB_ERROR;
+	}
+	return MNL_CB_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct device *left = a, *right = b;
+	__u64 l = left->value[RDMABLK_ATTR_INDEX].number;
+	__u64 r = right->value[RDMABLK_ATTR_INDEX].number;
+
+	return (l > r) - (l < r);
+}
+
+/**
+ * device_dump() - all devices
+ * @nl: connection to the module
+ * @list: result, for device_list_clear() in every case
+ * @failure: result
+ *
+ * Returns 0 or -1, when @failure tells why.
+ */
+int device_dump(struct nl *nl, struct device_list *list,
+		struct nl_failure *failure)
+{
+	int try, ret = -1;
+
+	for (try = 0; try < DUMP_TRIES; try++) {
+		device_list_clear(list);
+		nl_request(nl, RDMABLK_CMD_GET, NLM_F_DUMP);
+		ret = nl_run(nl, on_device, list, get_texts, failure);
+		if (!ret || failure->err != EINTR)
+			break;
+	}
+	if (!ret && list->nr)
+		qsort(list->device, list->nr, sizeof(*list->device), compare);
+	return ret;
+}
+
+/**
+ * device_get() - one device
+ * @nl: connection to the module
+ * @index: N of rdmablkN
+ * @device: result
+ * @failure: result
+ *
+ * Returns 0 or -1, when @failure tells why.
+ */
+int device_get(struct nl *nl, __u32 index, struct device *device,
+	       struct nl_failure *failure)
+{
+	struct device_list list = { 0 };
+	struct nlmsghdr *nlh = nl_request(nl, RDMABLK_CMD_GET, 0);
+	int ret;
+
+	mnl_attr_put_u32(nlh, RDMABLK_ATTR_INDEX, index);
+	ret = nl_run(nl, on_device, &list, get_texts, failure);
+	if (!ret && list.nr) {
+		*device = list.device[0];
+	} else if (!ret) {
+		failure->err = EBADMSG;
+		snprintf(failure->text, sizeof(failure->text),
+			 "the kernel sent an empty answer");
+		ret = -1;
+	}
+	device_list_clear(&list);
+	return ret;
+}
+
+/**
+ * device_list_clear() - frees the devices; usable as cleanup attribute
+ * @list: empty afterwards
+ */
+void device_list_clear(struct device_list *list)
+{
+	free(list->device);
+	list->device = NULL;
+	list->nr = 0;
+}
+
+/**
+ * device_parse_name() - rdmablkN, /dev/rdmablkN or a link to the latter
+ * @text: what the user wrote
+ * @index: result, N
+ * @why: what is wrong with it
+ * @size: of @why
+ *
+ * Returns 0 or -1.
+ */
+int device_parse_name(const char *text, __u32 *index, char *why, size_t size)
+{
+	char path[PATH_MAX];
+	const char *name = text;
+	unsigned long long n;
+	char *end;
+
+	if (strchr(text, '/')) {
+		if (realpath(text, path))
+			name = path;
+		if (strncmp(name, "/dev/", 5)) {
+			snprintf(why, size, "not in /dev; DEV is rdmablkN or /dev/rdmablkN");
+			return -1;
+		}
+		name += 5;
+	}
+	if (strncmp(name, PREFIX, strlen(PREFIX)) ||
+	    !isdigit((unsigned char)name[strlen(PREFIX)])) {
+		snprintf(why, size, "not an rdmablk disk; DEV is rdmablkN or /dev/rdmablkN");
+		return -1;
+	}
+	name += strlen(PREFIX);
+	errno = 0;
+	n = strtoull(name, &end, 10);
+	if (*end == 'p' && isdigit((unsigned char)end[1])) {
+		snprintf(why, size, "a partition; name its disk, rdmablk%llu", n);
+		return -1;
+	}
+	if (*end || errno || n > INT_MAX || (name[0] == '0' && name[1])) {
+		snprintf(why, size, "not an rdmablk disk; DEV is rdmablkN or /dev/rdmablkN");
+		return -1;
+	}
+	*index = n;
+	return 0;
+}
+
+/**
+ * device_path() - where the block device is
+ * @device: the device
+ * @path: result
+ */
+void device_path(const struct device *device, char path[DEVICE_PATH_LEN])
+{
+	snprintf(path, DEVICE_PATH_LEN, "/dev/%.26s",
+		 device->value[RDMABLK_ATTR_NAME].text);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef RDMABLK_TOOLS_DEVICE_H
+#define RDMABLK_TOOLS_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/types.h>
+
+#include "addr.h"
+#include "attr.h"
+#include "nl.h"
+
+#define DEVICE_PATH_LEN	32	/* "/dev/rdmablk4294967295" */
+
+/**
+ * struct value - one attribute of a device
+ * @present: the kernel sent it
+ * @number: of numeric kinds; ATTR_S32 in two's complement
+ * @text: every kind in words, without unit
+ */
+struct value {
+	bool present;
+	__u64 number;
+	char text[ADDR_TEXT_LEN];
+};
+
+/**
+ * struct device - a disk, as RDMABLK_CMD_GET describes it
+ * @value: by enum rdmablk_attr
+ */
+struct device {
+	struct value value[RDMABLK_ATTR_MAX + 1];
+};
+
+/**
+ * struct device_list - several of them, by number
+ * @device: array
+ * @nr: its length
+ */
+struct device_list {
+	struct device *device;
+	size_t nr;
+};
+
+int device_decode(const struct nlmsghdr *nlh, struct device *device);
+int device_get(struct nl *nl, __u32 index, struct device *device,
+	       struct nl_failure *failure);
+int device_dump(struct nl *nl, struct device_list *list,
+		struct nl_failure *failure);
+int device_list_add(struct device_list *list, const struct device *device,
+		    struct nl_failure *failure);
+void device_list_clear(struct device_list *list);
+
+int device_parse_name(const char *text, __u32 *index, char *why, size_t size);
+void device_path(const struct device *device, char path[DEVICE_PATH_LEN]);
+
+#endif /* RDMABLK_TOOLS_DEVICE_H */

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Generic netlink on libmnl: finding the family, a request with its answers, and
+ * the events. A refused request comes back as errno and text, with the name of
+ * the attribute to blame where the kernel tells its place.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+
+#include "attr.h"
+#include "nl.h"
+#include "util.h"
+
+#define TX_BYTES	1024
+#define RX_BYTES	32768
+#define CTRL_GROUP	GENL_ID_CTRL	/* group "notify" of the controller */
+
+/**
+ * struct nl - a connection to the module
+ * @sock: libmnl's
+ * @family: number of the family "rdmablk"
+ * @events: number of its multicast group
+ * @seq: sequence number of the newest request
+ * @tx: the newest request; an answer points into it
+ * @rx: answers
+ */
+struct nl {
+	struct mnl_socket *sock;
+	__u16 family;
+	__u32 events;
+	__u32 seq;
+	__u64 tx[TX_BYTES / sizeof(__u64)];
+	__u64 rx[RX_BYTES / sizeof(__u64)];
+};
+
+/* What the control callbacks of one request need and leave. */
+struct exchange {
+	struct nl *nl;
+	struct nl_failure *failure;
+};
+
+static void set_failure(struct nl_failure *failure, int err, const char *text)
+{
+	failure->err = err;
+	snprintf(failure->text, sizeof(failure->text), "%s",
+		 text ? text : strerror(err));
+}
+
+/* The attribute of our own request whose header is at @offset. */
+static const char *attr_at(const struct nl *nl, __u32 offset)
+{
+	const struct nlmsghdr *nlh = (const struct nlmsghdr *)nl->tx;
+	const struct nlattr *attr;
+
+	if (nlh->nlmsg_type != nl->family)
+		return NULL;
+	mnl_attr_for_each(attr, nlh, sizeof(struct genlmsghdr))
+		if ((const char *)attr == (const char *)nlh + offset)
+			return attr_key(mnl_attr_get_type(attr));
+	return NULL;
+}
+
+/* Takes the extended part of an acknowledgment. */
+static void decode_extack(const struct nl *nl, const struct nlmsghdr *nlh,
+			  size_t offset, struct nl_failure *failure)
+{
+	const char *text = NULL, *blamed = NULL;
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, nlh, offset) {
+		switch (mnl_attr_get_type(attr)) {
+		case NLMSGERR_ATTR_MSG:
+			if (mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) >= 0)
+				text = mnl_attr_get_str(attr);
+			break;
+		case NLMSGERR_ATTR_OFFS:
+			if (mnl_attr_validate(attr, MNL_TYPE_U32) >= 0)
+				blamed = attr_at(nl, mnl_attr_get_u32(attr));
+			break;
+		case NLMSGERR_ATTR_MISS_TYPE:
+			if (mnl_attr_validate(attr, MNL_TYPE_U32) >= 0)
+				blamed = attr_key(mnl_attr_get_u32(attr));
+			break;
+		}
+	}
+	if (!text && !blamed)
+		return;
+	snprintf(failure->text, sizeof(failure->text), "%s%s%s%s",
+		 text ? text : strerror(failure->err), blamed ? " (" : "",
+		 blamed ? blamed : "", blamed ? ")" : "");
+}
+
+static int on_error(const struct nlmsghdr *nlh, void *context)
+{
+	const struct nlmsgerr *err = mnl_nlmsg_get_payload(nlh);
+	struct exchange *exchange = context;
+	size_t offset = sizeof(*err);
+
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*err)) {
+		errno = EBADMSG;
+		return MNL_CB_ERROR;
+	}
+	exchange->failure->err = err->error < 0 ? -err->error : err->error;
+	if (!(nlh->nlmsg_flags & NLM_F_CAPPED))
+		offset += err->msg.nlmsg_len - MNL_NLMSG_HDRLEN;
+	if (nlh->nlmsg_flags & NLM_F_ACK_TLVS)
+		decode_extack(exchange->nl, nlh, offset, exchange->failure);
+	return MNL_CB_STOP;
+}
+
+static int on_done(const struct nlmsghdr *nlh, void *context)
+{
+	struct exchange *exchange = context;
+	const int *err = mnl_nlmsg_get_payload(nlh);
+
+	if (mnl_nlmsg_get_payload_len(nlh) >= sizeof(*err) && *err < 0) {
+		exchange->failure->err = -*err;
+		if (nlh->nlmsg_flags & NLM_F_ACK_TLVS)
+			decode_extack(exchange->nl, nlh, sizeof(*err),
+				      exchange->failure);
+	}
+	return MNL_CB_STOP;
+}
+
+/* For answers: a handler and its own context behind mnl_cb_run2()'s only one. */
+struct delivery {
+	struct exchange exchange;	/* first: the control callbacks see this */
+	mnl_cb_t handler;
+	void *context;
+};
+
+static int on_data(const struct nlmsghdr *nlh, void *context)
+{
+	struct delivery *delivery = context;
+
+	if (!delivery->handler)
+		return MNL_CB_OK;
+	return delivery->handler(nlh, delivery->context);
+}
+
+static int receive_answer(struct nl *nl, struct delivery *delivery)
+{
+	static mnl_cb_t control[] = {
+		[NLMSG_ERROR] = on_error,
+		[NLMSG_DONE] = on_done,
+	};
+	unsigned int portid = mnl_socket_get_portid(nl->sock);
+	ssize_t bytes;
+	int ret;
+
+	do {
+		bytes = mnl_socket_recvfrom(nl->sock, nl->rx, sizeof(nl->rx));
+		if (bytes < 0)
+			return -1;
+		ret = mnl_cb_run2(nl->rx, bytes, nl->seq, portid, on_data,
+				  delivery, control,
+				  ARRAY_SIZE(control));
+	} while (ret > MNL_CB_STOP);
+	return ret;
+}
+
+/**
+ * nl_request() - begins a request to the module
+ * @nl: the connection
+ * @cmd: enum rdmablk_cmd
+ * @flags: NLM_F_DUMP, or 0
+ *
+ * Returns the message, to put attributes into; nl_run() sends it.
+ */
+struct nlmsghdr *nl_request(struct nl *nl, __u8 cmd, __u16 flags)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(nl->tx);
+	struct genlmsghdr *genl;
+
+	nlh->nlmsg_type = nl->family;
+	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+	nlh->nlmsg_seq = ++nl->seq;
+	genl = mnl_nlmsg_put_extra_header(nlh, sizeof(*genl));
+	genl->cmd = cmd;
+	genl->version = RDMABLK_GENL_VERSION;
+	return nlh;
+}
+
+/**
+ * nl_run() - sends the request and takes in the answers
+ * @nl: the connection, after nl_request()
+ * @handler: called for each answer, or NULL
+ * @context: for @handler
+ * @texts: words for an errno that came without; NULL: strerror()
+ * @failure: result
+ *
+ * Returns 0 or -1, when @failure tells why.
+ */
+int nl_run(struct nl *nl, mnl_cb_t handler, void *context,
+	   const struct errno_text *texts, struct nl_failure *failure)
+{
+	struct nlmsghdr *nlh = (struct nlmsghdr *)nl->tx;
+	struct delivery delivery = {
+		.exchange = { .nl = nl, .failure = failure },
+		.handler = handler,
+		.context = context,
+	};
+
+	memset(failure, 0, sizeof(*failure));
+	if (mnl_socket_sendto(nl->sock, nlh, nlh->nlmsg_len) < 0 ||
+	    receive_answer(nl, &delivery) < 0)
+		set_failure(failure, errno, NULL);
+	if (!failure->err)
+		return 0;
+
+	if (failure->err == EPERM && !failure->text[0])
+		set_failure(failure, EPERM,
+			    "not permitted: this needs CAP_NET_ADMIN (run it as root)");
+	for (; !failure->text[0] && texts && texts->err; texts++)
+		if (texts->err == failure->err)
+			set_failure(failure, failure->err, texts->text);
+	if (!failure->text[0])
+		set_failure(failure, failure->err, NULL);
+	return -1;
+}
+
+static void decode_groups(struct nl *nl, const struct nlattr *groups)
+{
+	const struct nlattr *group, *attr;
+
+	mnl_attr_for_each_nested(group, groups) {
+		const char *name = "";
+		__u32 id = 0;
+
+		mnl_attr_for_each_nested(attr, group) {
+			if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GRP_NAME)
+				name = mnl_attr_get_str(attr);
+			if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GRP_ID)
+				id = mnl_attr_get_u32(attr);
+		}
+		if (!strcmp(name, RDMABLK_GENL_EVENTS))
+			nl->events = id;
+	}
+}
+
+static int on_family(const struct nlmsghdr *nlh, void *context)
+{
+	const struct nlattr *attr;
+	struct nl *nl = context;
+
+	mnl_attr_for_each(attr, nlh, sizeof(struct genlmsghdr)) {
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID)
+			nl->family = mnl_attr_get_u16(attr);
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GROUPS)
+			decode_groups(nl, attr);
+	}
+	return MNL_CB_OK;
+}
+
+static int find_family(struct nl *nl, struct nl_failure *failure)
+{
+	struct nlmsghdr *nlh = nl_request(nl, CTRL_CMD_GETFAMILY, 0);
+
+	nlh->nlmsg_type = GENL_ID_CTRL;
+	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, RDMABLK_GENL_NAME);
+	if (!nl_run(nl, on_family, nl, NULL, failure) && nl->family)
+		return 0;
+	if (failure->err && failure->err != ENOENT)
+		return -1;
+	if (!access("/sys/module/rdmablk", F_OK))
+		set_failure(failure, EOPNOTSUPP,
+			    "rdmablk is managed from the initial network namespace only");
+	else
+		set_failure(failure, EUNATCH,
+			    "the kernel module rdmablk is not loaded (modprobe rdmablk)");
+	return -1;
+}
+
+/**
+ * nl_open() - connects to the module
+ * @failure: result
+ *
+ * Returns the connection, or NULL when @failure tells why not.
+ */
+struct nl *nl_open(struct nl_failure *failure)
+{
+	struct nl *nl = calloc(1, sizeof(*nl));
+	int one = 1;
+
+	memset(failure, 0, sizeof(*failure));
+	if (!nl) {
+		set_failure(failure, ENOMEM, NULL);
+		return NULL;
+	}
+	nl->seq = time(NULL);
+	nl->sock = mnl_socket_open(NETLINK_GENERIC);
+	if (!nl->sock || mnl_socket_bind(nl->sock, 0, MNL_SOCKET_AUTOPID) < 0) {
+		char text[128];
+
+		snprintf(text, sizeof(text), "generic netlink: %s", strerror(errno));
+		set_failure(failure, errno, text);
+		goto err;
+	}
+	mnl_socket_setsockopt(nl->sock, NETLINK_EXT_ACK, &one, sizeof(one));
+	mnl_socket_setsockopt(nl->sock, NETLINK_CAP_ACK, &one, sizeof(one));
+	if (!find_family(nl, failure))
+		return nl;
+err:
+	nl_close(nl);
+	return NULL;
+}
+
+/**
+ * nl_close() - ends what nl_open() began
+ * @nl: the connection, may be NULL
+ */
+void nl_close(struct nl *nl)
+{
+	if (!nl)
+		return;
+	if (nl->sock)
+		mnl_socket_close(nl->sock);
+	free(nl);
+}
+
+/**
+ * nl_closep() - nl_close() for the cleanup attribute
+ * @nl: variable that goes out of scope
+ */
+void nl_closep(struct nl **nl)
+{
+	nl_close(*nl);
+}
+
+/**
+ * nl_subscribe() - joins the events, and those of the controller, which tell
+ *	when the module goes away
+ * @nl: the connection
+ * @failure: result
+ *
+ * Returns 0 or -1, when @failure tells why.
+ */
+int nl_subscribe(struct nl *nl, struct nl_failure *failure)
+{
+	__u32 notify = CTRL_GROUP;
+
+	memset(failure, 0, sizeof(*failure));
+	if (mnl_socket_setsockopt(nl->sock, NETLINK_ADD_MEMBERSHIP, &nl->events,
+				  sizeof(nl->events)) < 0 ||
+	    mnl_socket_setsockopt(nl->sock, NETLINK_ADD_MEMBERSHIP, &notify,
+				  sizeof(notify)) < 0) {
+		set_failure(failure, errno, NULL);
+		return -1;
+	}
+	return 0;
+}
+
+/* Is this the controller saying that our family is gone? */
+static bool family_is_gone(const struct nl *nl, const struct nlmsghdr *nlh)
+{
+	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *attr;
+
+	if (nlh->nlmsg_type != GENL_ID_CTRL || genl->cmd != CTRL_CMD_DELFAMILY)
+		return false;
+	mnl_attr_for_each(attr, nlh, sizeof(*genl))
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID &&
+		    mnl_attr_get_u16(attr) == nl->family)
+			return true;
+	return false;
+}
+
+/**
+ * nl_next_event() - waits for events
+ * @nl: the connection, after nl_subscribe()
+ * @handler: called for each one
+ * @context: for @handler
+ * @failure: result; ENOBUFS: some were lost, the next ones will come
+ *
+ * Returns 0 or -1, when @failure tells why.
+ */
+int nl_next_event(struct nl *nl, mnl_cb_t handler, void *context,
+		  struct nl_failure *failure)
+{
+	const struct nlmsghdr *nlh = (const struct nlmsghdr *)nl->rx;
+	ssize_t bytes = mnl_socket_recvfrom(nl->sock, nl->rx, sizeof(nl->rx));
+	int left = bytes;
+
+	memset(failure, 0, sizeof(*failure));
+	if (bytes < 0) {
+		set_failure(failure, errno, NULL);
+		return -1;
+	}
+	for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
+		const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
+
+		if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*genl))
+			continue;
+		if (family_is_gone(nl, nlh)) {
+			set_failure(failure, EUNATCH,
+				    "the kernel module rdmablk was unloaded");
+			return -1;
+		}
+		if (nlh->nlmsg_type == nl->family &&
+		    genl->cmd == RDMABLK_CMD_EVENT)
+			handler(nlh, context);
+	}
+	return 0;
+}

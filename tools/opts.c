@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Options of subcommands. One table per subcommand feeds both the parser and the
+ * help, so that no option can exist without being explained.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opts.h"
+#include "report.h"
+#include "util.h"
+
+#define MAX_OPTIONS	32
+#define ID_HELP		0x10001
+#define ID_VERSION	0x10002
+
+static void print_option(const struct option_info *option)
+{
+	char left[48], letter[8] = "    ";
+
+	if (option->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", option->letter);
+	snprintf(left, sizeof(left), "%s--%s%s%s", letter, option->name,
+		 option->arg ? " " : "", option->arg ? option->arg : "");
+	printf("  %-30s %s\n", left, option->help);
+}
+
+static void print_help(const struct command_info *command)
+{
+	static const struct option_info common[] = {
+		{ "help", 'h', 0, NULL, "show this text and exit" },
+		{ "version", 'V', 0, NULL, "show the version and exit" },
+	};
+	const struct option_info *option;
+	size_t i;
+
+	printf("Usage: rdmablk %s %s\n\n%s.\n\nOptions:\n", command->name,
+	       command->synopsis, command->help);
+	for (option = command->options; option->name; option++)
+		print_option(option);
+	for (i = 0; i < ARRAY_SIZE(common); i++)
+		print_option(&common[i]);
+	printf("\nExit status: 0 done, 1 failed, 2 wrong usage. See rdmablk(8).\n");
+}
+
+/* Turns the table into what getopt_long() wants. */
+static void build_getopt(const struct command_info *command,
+			 struct option *longopts, char *letters)
+{
+	const struct option_info *info;
+	size_t n = 0;
+
+	*letters++ = ':';
+	*letters++ = 'h';
+	*letters++ = 'V';
+	for (info = command->options; info->name && n < MAX_OPTIONS; info++, n++) {
+		longopts[n] = (struct option) {
+			.name = info->name,
+			.has_arg = info->arg ? required_argument : no_argument,
+			.val = info->id,
+		};
+		if (info->letter) {
+			*letters++ = info->letter;
+			if (info->arg)
+				*letters++ = ':';
+		}
+	}
+	*letters = '\0';
+	longopts[n++] = (struct option) { .name = "help", .val = ID_HELP };
+	longopts[n++] = (struct option) { .name = "version", .val = ID_VERSION };
+	longopts[n] = (struct option) { 0 };
+}
+
+static int id_of_letter(const struct command_info *command, int c)
+{
+	const struct option_info *info;
+
+	if (c == 'h')
+		return ID_HELP;
+	if (c == 'V')
+		return ID_VERSION;
+	for (info = command->options; info->name; info++)
+		if (info->letter && info->letter == c)
+			return info->id;
+	return c;
+}
+
+/* Explains what getopt_long() did not like; @c is what it returned. */
+static int refuse(const struct command_info *command, char **argv, int c)
+{
+	const char *word = argv[optind - 1];
+
+	if (c == ':')
+		return report_usage(command->name, "%s needs a value", word);
+	if (optopt && !(word[0] == '-' && word[1] == '-'))
+		return report_usage(command->name,
+				    "unknown option -%c; see 'rdmablk %s --help'",
+				    optopt, command->name);
+	if (optopt)
+		return report_usage(command->name, "%s takes no value", word);
+	return report_usage(command->name,
+			    "unknown option %s; see 'rdmablk %s --help'", word,
+			    command->name);
+}
+
+/**
+ * opts_parse() - goes through the options of a subcommand
+ * @command: the subcommand
+ * @argc: arguments, the first one being the subcommand's name
+ * @argv: the same; operands are moved to the end, from optind on
+ * @set: called with the id and the value of each option; what it returns other
+ *	than 0 ends the parsing
+ * @context: for @set
+ *
+ * Returns 0, the exit status after a complaint, or OPTS_FINISHED.
+ */
+int opts_parse(const struct command_info *command, int argc, char **argv,
+	       opts_set_fn set, void *context)
+{
+	struct option longopts[MAX_OPTIONS + 3];
+	char letters[2 * MAX_OPTIONS + 4];
+	int c, id, ret;
+
+	build_getopt(command, longopts, letters);
+	opterr = 0;
+	optind = 1;
+	while ((c = getopt_long(argc, argv, letters, longopts, NULL)) != -1) {
+		if (c == '?' || c == ':')
+			return refuse(command, argv, c);
+		id = id_of_letter(command, c);
+		if (id == ID_HELP) {
+			print_help(command);
+			return OPTS_FINISHED;
+		}
+		if (id == ID_VERSION) {
+			opts_print_version();
+			return OPTS_FINISHED;
+		}
+		ret = set(context, id, optarg);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/**
+ * opts_number() - a decimal number within limits
+ * @what: subcommand and option, for the complaint
+ * @text: what was given
+ * @min: lowest allowed value
+ * @max: highest allowed value
+ * @unit: " seconds" or the like, may be empty
+ * @number: result
+ *
+ * Returns 0 or the exit status after a complaint.
+ */
+int opts_number(const char *what, const char *text, __u32 min, __u32 max,
+		const char *unit, __u32 *number)
+{
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (!isdigit((unsigned char)text[0]) || *end)
+		return report_usage(what, "'%s' is not a number; %u to %u%s",
+				    text, min, max, unit);
+	if (errno || value < min || value > max)
+		return report_usage(what, "%s is out of range; %u to %u%s",
+				    text, min, max, unit);
+	*number = value;
+	return 0;
+}
+
+/**
+ * opts_parse_uuid() - 8-4-4-4-12 hexadecimal digits
+ * @text: what was given, nothing before or after it
+ * @uuid: the bytes in the order of the digits
+ *
+ * Returns 0, or -1 when @text is something else.
+ */
+int opts_parse_uuid(const char *text, __u8 uuid[OPTS_UUID_LEN])
+{
+	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+	unsigned int digits = 0, value;
+	size_t i;
+
+	if (strlen(text) != sizeof(form) - 1)
+		return -1;
+	memset(uuid, 0, OPTS_UUID_LEN);
+	for (i = 0; i < sizeof(form) - 1; i++) {
+		unsigned char c = tolower((unsigned char)text[i]);
+
+		if (form[i] == '-') {
+			if (c != '-')
+				return -1;
+			continue;
+		}
+		if (!isxdigit(c))
+			return -1;
+		value = isdigit(c) ? c - '0' : c - 'a' + 10;
+		uuid[digits / 2] |= digits % 2 ? value : value << 4;
+		digits++;
+	}
+	return 0;
+}
+
+/**
+ * opts_print_version() - what --version says
+ */
+void opts_print_version(void)
+{
+	printf("rdmablk %s\n", RDMABLK_TOOLS_VERSION);
+}

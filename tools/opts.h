@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef RDMABLK_TOOLS_OPTS_H
+#define RDMABLK_TOOLS_OPTS_H
+
+#include <linux/types.h>
+
+#define OPTS_UUID_LEN	16
+
+/**
+ * struct option_info - one option of a subcommand
+ * @name: long name
+ * @letter: short name, or 0
+ * @id: what the subcommand's set() is called with, not 0
+ * @arg: name of the argument in the help, NULL for a switch
+ * @help: one line
+ */
+struct option_info {
+	const char *name;
+	char letter;
+	int id;
+	const char *arg;
+	const char *help;
+};
+
+/**
+ * struct command_info - one subcommand
+ * @name: as typed
+ * @run: does it; gets the arguments from its name on, returns an exit status
+ * @synopsis: what follows the name
+ * @help: one line
+ * @options: ends with an entry without a name; --help and --version are implied
+ */
+struct command_info {
+	const char *name;
+	int (*run)(const struct command_info *command, int argc, char **argv);
+	const char *synopsis;
+	const char *help;
+	const struct option_info *options;
+};
+
+/* opts_parse() has printed what was asked for; the command is done */
+#define OPTS_FINISHED	(-1)
+
+typedef int (*opts_set_fn)(void *context, int id, const char *value);
+
+int opts_parse(const struct command_info *command, int argc, char **argv,
+	       opts_set_fn set, void *context);
+int opts_number(const char *what, const char *text, __u32 min, __u32 max,
+		const char *unit, __u32 *number);
+int opts_parse_uuid(const char *text, __u8 uuid[OPTS_UUID_LEN]);
+void opts_print_version(void);
+
+#endif /* RDMABLK_TOOLS_OPTS_H */

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What goes to stdout: tables (libsmartcols), blocks of keys and values, JSON
+ * (json-c). All of them follow attr_table, so that an attribute is shown by all
+ * or by none. The JSON is an interface: Documentation/json/ describes it, and a
+ * change that could break a reader raises its version.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <libsmartcols/libsmartcols.h>
+
+#include "attr.h"
+#include "device.h"
+#include "output.h"
+
+#define COLUMN_PATH	(RDMABLK_ATTR_MAX + 1)
+#define DEFAULT_COLUMNS	"NAME,SIZE,RO,STATE,TARGET,EXPORT"
+
+/**
+ * output_json_new() - the outermost object, with its version
+ */
+struct json_object *output_json_new(void)
+{
+	struct json_object *top = json_object_new_object();
+
+	json_object_object_add(top, "version",
+			       json_object_new_int(OUTPUT_JSON_VERSION));
+	return top;
+}
+
+/**
+ * output_json_line() - prints an object on a line of its own
+ * @object: is freed
+ */
+void output_json_line(struct json_object *object)
+{
+	puts(json_object_to_json_string_ext(object,
+					    JSON_C_TO_STRING_PLAIN |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	fflush(stdout);
+	json_object_put(object);
+}
+
+static struct json_object *json_value(const struct value *value,
+				      enum attr_kind kind)
+{
+	if (kind == ATTR_FLAG)
+		return json_object_new_boolean(value->present);
+	if (!value->present)
+		return NULL;
+	switch (kind) {
+	case ATTR_U8:
+	case ATTR_U32:
+	case ATTR_REASON:
+		return json_object_new_int64(value->number);
+	case ATTR_S32:
+		return json_object_new_int64((__s64)value->number);
+	case ATTR_U64:
+		return json_object_new_uint64(value->number);
+	default:
+		return json_object_new_string(value->text);
+	}
+}
+
+/**
+ * output_json_device() - a device with all its keys
+ * @device: the device; what it lacks is null
+ */
+struct json_object *output_json_device(const struct device *device)
+{
+	const struct value *reason = &device->value[RDMABLK_ATTR_REASON];
+	struct json_object *object = json_object_new_object();
+	char path[DEVICE_PATH_LEN];
+	unsigned int attr;
+
+	for (attr = 0; attr <= RDMABLK_ATTR_MAX; attr++) {
+		if (attr_table[attr].kind == ATTR_NONE)
+			continue;
+		json_object_object_add(object, attr_table[attr].key,
+				       json_value(&device->value[attr],
+						  attr_table[attr].kind));
+		if (attr == RDMABLK_ATTR_NAME) {
+			device_path(device, path);
+			json_object_object_add(object, "path",
+					       json_object_new_string(path));
+		}
+		if (attr == RDMABLK_ATTR_REASON)
+			json_object_object_add(object, "reason_text",
+					       reason->text[0] ?
+					       json_object_new_string(reason->text) :
+					       NULL);
+	}
+	return object;
+}
+
+/**
+ * output_json_devices() - prints devices as a whole document
+ * @list: the devices
+ */
+void output_json_devices(const struct device_list *list)
+{
+	struct json_object *top = output_json_new();
+	struct json_object *array = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < list->nr; i++)
+		json_object_array_add(array, output_json_device(&list->device[i]));
+	json_object_object_add(top, "devices", array);
+	puts(json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY |
+					    JSON_C_TO_STRING_SPACED |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(top);
+}
+
+static const char *column_name(unsigned int id)
+{
+	return id == COLUMN_PATH ? "PATH" : attr_table[id].column;
+}
+
+/* Column of that name, case and the kind of dash aside, or -1. */
+static int find_column(const char *text, size_t len)
+{
+	char wanted[24] = "";
+	unsigned int id;
+	size_t i;
+
+	if (!len || len >= sizeof(wanted))
+		return -1;
+	for (i = 0; i < len; i++)
+		wanted[i] = text[i] == '_' ? '-' : text[i];
+	for (id = 0; id <= COLUMN_PATH; id++)
+		if (column_name(id) && !strcasecmp(column_name(id), wanted))
+			return id;
+	return -1;
+}
+
+/**
+ * output_parse_columns() - a list of columns
+ * @text: names with commas between them; NULL: what is usually shown
+ * @columns: result
+ *
+ * Returns NULL, or the place in @text of a name that no column has or that is one
+ * too many.
+ */
+const char *output_parse_columns(const char *text,
+				 struct output_columns *columns)
+{
+	size_t len;
+	int id;
+
+	columns->nr = 0;
+	if (!text)
+		text = DEFAULT_COLUMNS;
+	for (;;) {
+		len = strcspn(text, ",");
+		id = find_column(text, len);
+		if (id < 0 || columns->nr == OUTPUT_MAX_COLUMNS)
+			return text;
+		columns->id[columns->nr++] = id;
+		if (!text[len])
+			return NULL;
+		text += len + 1;
+	}
+}
+
+/**
+ * output_column_names() - all columns there are
+ * @text: result, with commas
+ * @size: of @text
+ */
+void output_column_names(char *text, size_t size)
+{
+	size_t used = 0;
+	unsigned int id;
+
+	text[0] = '\0';
+	for (id = 0; id <= COLUMN_PATH && used < size; id++)
+		if (column_name(id))
+			used += snprintf(text + used, size - used, "%s%s",
+					 used ? "," : "", column_name(id));
+}
+
+static void human_bytes(__u64 bytes, char *text, size_t size)
+{
+	static const char units[] = "BKMGTPE";
+	unsigned int unit = 0;
+	__u64 divisor = 1;
+
+	while (bytes / divisor >= 1024 && unit < sizeof(units) - 2) {
+		divisor *= 1024;
+		unit++;
+	}
+	if (bytes % divisor)
+		snprintf(text, size, "%.1f%c", (double)bytes / divisor, units[unit]);
+	else
+		snprintf(text, size, "%llu%c", bytes / divisor, units[unit]);
+}
+
+static void cell(const struct device *device, unsigned int id, bool bytes,
+		 char *text, size_t size)
+{
+	const struct value *value = &device->value[id];
+	const struct attr_info *info = &attr_table[id];
+
+	if (id == COLUMN_PATH)
+		device_path(device, text);
+	else if (info->kind == ATTR_FLAG)
+		snprintf(text, size, "%d", value->present);
+	else if (info->kind == ATTR_U64 && info->unit && value->present && !bytes)
+		human_bytes(value->number, text, size);
+	else
+		snprintf(text, size, "%s", value->text);
+}
+
+static bool is_number(unsigned int id)
+{
+	return id != COLUMN_PATH &&
+	       (attr_table[id].kind == ATTR_U8 || attr_table[id].kind == ATTR_U32 ||
+		attr_table[id].kind == ATTR_S32 || attr_table[id].kind == ATTR_U64);
+}
+
+static int fill_table(struct libscols_table *table,
+		      const struct device_list *list,
+		      const struct output_columns *columns, bool bytes)
+{
+	char text[ADDR_TEXT_LEN];
+	size_t i;
+	int c;
+
+	for (c = 0; c < columns->nr; c++)
+		if (!scols_table_new_column(table, column_name(columns->id[c]), 0,
+					    is_number(columns->id[c]) ?
+					    SCOLS_FL_RIGHT : 0))
+			return -1;
+	for (i = 0; i < list->nr; i++) {
+		struct libscols_line *line = scols_table_new_line(table, NULL);
+
+		if (!line)
+			return -1;
+		for (c = 0; c < columns->nr; c++) {
+			cell(&list->device[i], columns->id[c], bytes, text,
+			     sizeof(text));
+			if (scols_line_set_data(line, c, text))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+/**
+ * output_table() - prints devices in a table
+ * @list: the devices
+ * @columns: what of them
+ * @headings: with a line of headings
+ * @bytes: exact numbers in place of 1.5G
+ *
+ * Returns 0, or -1 when memory is short.
+ */
+int output_table(const struct device_list *list,
+		 const struct output_columns *columns, bool headings, bool bytes)
+{
+	struct libscols_table *table;
+	int ret;
+
+	scols_init_debug(0);
+	table = scols_new_table();
+	if (!table)
+		return -1;
+	scols_table_enable_noheadings(table, !headings);
+	ret = fill_table(table, list, columns, bytes);
+	if (!ret && (list->nr || headings))
+		ret = scols_print_table(table);
+	scols_unref_table(table);
+	return ret ? -1 : 0;
+}
+
+static void print_value(const struct value *value, const struct attr_info *info)
+{
+	char human[16];
+
+	if (info->kind == ATTR_FLAG) {
+		printf("%s", value->present ? "yes" : "no");
+	} else if (!value->present || (info->kind == ATTR_REASON && !value->number)) {
+		printf("-");
+	} else if (info->kind == ATTR_U64 && info->unit) {
+		human_bytes(value->number, human, sizeof(human));
+		printf("%s (%s %s)", human, value->text, info->unit);
+	} else {
+		printf("%s%s%s", value->text, info->unit ? " " : "",
+		       info->unit ? info->unit : "");
+	}
+}
+
+/**
+ * output_block() - prints all that is known of a device, a key a line
+ * @device: the device
+ */
+void output_block(const struct device *device)
+{
+	char path[DEVICE_PATH_LEN];
+	unsigned int attr;
+
+	device_path(device, path);
+	printf("%s\n", device->value[RDMABLK_ATTR_NAME].text);
+	printf("  %-18s%s\n", "path", path);
+	for (attr = 0; attr <= RDMABLK_ATTR_MAX; attr++) {
+		const struct attr_info *info = &attr_table[attr];
+
+		if (info->kind == ATTR_NONE || attr == RDMABLK_ATTR_NAME)
+			continue;
+		printf("  %-18s", info->key);
+		print_value(&device->value[attr], info);
+		printf("\n");
+	}
+}

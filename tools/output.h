@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef RDMABLK_TOOLS_OUTPUT_H
+#define RDMABLK_TOOLS_OUTPUT_H
+
+#include <stdbool.h>
+
+#include <json-c/json.h>
+
+struct device;
+struct device_list;
+
+#define OUTPUT_JSON_VERSION	1
+#define OUTPUT_MAX_COLUMNS	64
+
+/**
+ * struct output_columns - columns of a table
+ * @id: enum rdmablk_attr, or one more for the path
+ * @nr: how many
+ */
+struct output_columns {
+	int id[OUTPUT_MAX_COLUMNS];
+	int nr;
+};
+
+struct json_object *output_json_new(void);
+struct json_object *output_json_device(const struct device *device);
+void output_json_line(struct json_object *object);
+void output_json_devices(const struct device_list *list);
+
+const char *output_parse_columns(const char *text,
+				 struct output_columns *columns);
+void output_column_names(char *text, size_t size);
+int output_table(const struct device_list *list,
+		 const struct output_columns *columns, bool headings, bool bytes);
+void output_block(const struct device *device);
+
+#endif /* RDMABLK_TOOLS_OUTPUT_H */

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rdmablk, the command line of the rdmablk block driver: a table of subcommands,
+ * each in a file of its own. They speak to the module over generic netlink
+ * (nl.c) and know nothing of it but kernel/uapi/.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "report.h"
+#include "util.h"
+
+static const struct command_info commands[] = {
+	{
+		.name = "connect",
+		.run = cmd_connect,
+		.synopsis = "[OPTION]... HOST[:PORT]/NAME",
+		.help = "Connect to an export and print the path of its disk",
+		.options = connect_options,
+	},
+	{
+		.name = "disconnect",
+		.run = cmd_disconnect,
+		.synopsis = "[--force] DEV|--all",
+		.help = "Log out and remove a disk",
+		.options = disconnect_options,
+	},
+	{
+		.name = "list",
+		.run = cmd_list,
+		.synopsis = "[OPTION]...",
+		.help = "List the disks in a table",
+		.options = list_options,
+	},
+	{
+		.name = "status",
+		.run = cmd_status,
+		.synopsis = "[--json] [DEV]",
+		.help = "Show all that is known of a disk, or of all",
+		.options = status_options,
+	},
+	{
+		.name = "monitor",
+		.run = cmd_monitor,
+		.synopsis = "[--json]",
+		.help = "Print a line whenever a disk changes its state",
+		.options = monitor_options,
+	},
+};
+
+static int print_help(void)
+{
+	size_t i;
+
+	printf("Usage: rdmablk COMMAND [ARGUMENT]...\n\n"
+	       "Disks over one-sided RDMA.\n\nCommands:\n");
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		printf("  %-12s %-30s\n      %s\n", commands[i].name,
+		       commands[i].synopsis, commands[i].help);
+	printf("\nOptions:\n"
+	       "  -h, --help                     show this text and exit\n"
+	       "  -V, --version                  show the version and exit\n"
+	       "\n'rdmablk COMMAND --help' explains a command. See rdmablk(8).\n");
+	return STATUS_DONE;
+}
+
+/* Known before parsing, so that a complaint about the options is JSON, too. */
+static bool wants_json(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--json"))
+			return true;
+	return false;
+}
+
+static int run(int argc, char **argv)
+{
+	size_t i;
+
+	if (argc < 2)
+		return report_usage("usage", "a command is missing; see 'rdmablk --help'");
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return print_help();
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		opts_print_version();
+		return STATUS_DONE;
+	}
+	if (argv[1][0] == '-')
+		return report_usage("usage", "unknown option %s; see 'rdmablk --help'",
+				    argv[1]);
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(&commands[i], argc - 1, argv + 1);
+	return report_usage("usage", "unknown command '%s'; see 'rdmablk --help'",
+			    argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	report_json = wants_json(argc, argv);
+	status = run(argc, argv);
+	if (status == OPTS_FINISHED)
+		status = STATUS_DONE;
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "rdmablk: standard output: %s\n", strerror(errno));
+		status = STATUS_FAILED;
+	}
+	return status;
+}
