@@ -149,7 +149,8 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 		return ret;
 	}
 	blk_mq_start_request(rq);
-	trace_rdmablk_queue(path->index, hctx->queue_num, rq->tag, req_op(rq),
+	trace_rdmablk_queue(path->index, hctx->queue_num, rq->tag,
+			    (__force u32)req_op(rq),
 			    blk_rq_pos(rq), blk_rq_bytes(rq), req->nr_wr);
 	req->posted = true;
 	rdmablk_onesided_send(path, rq, bd->last);

@@ -303,7 +303,7 @@ static bool rdmablk_wire_session_ok(const struct rdmablk_wire_grant *g,
 	return g->keep_alive_ms >= RDMABLK_MIN_KEEP_ALIVE_MS &&
 	       g->keep_alive_ms <= RDMABLK_MAX_KEEP_ALIVE_MS &&
 	       g->session_tmo_ms > g->keep_alive_ms &&
-	       g->session_tmo_ms <= RDMABLK_MAX_SESSION_TMO_MS;
+	       g->session_tmo_ms <= RDMABLK_MAX_SESSION_MS;
 }
 
 static void rdmablk_wire_grant_fields(const struct rdmablk_grant *msg,

@@ -50,7 +50,7 @@
 #define RDMABLK_MAX_SIZE	(1ULL << 62)	/* bytes; of an export */
 #define RDMABLK_MIN_KEEP_ALIVE_MS	100
 #define RDMABLK_MAX_KEEP_ALIVE_MS	600000
-#define RDMABLK_MAX_SESSION_TMO_MS	(100 * RDMABLK_MAX_KEEP_ALIVE_MS)
+#define RDMABLK_MAX_SESSION_MS	(100 * RDMABLK_MAX_KEEP_ALIVE_MS)
 
 /*
  * Labels of the MACs. Each MAC is HMAC-SHA256 over its label (16 bytes) and then
@@ -478,7 +478,7 @@ RDMABLK_SIZE(rdmablk_proof, 48);
  * @keep_alive_ms: the initiator's keep-alive timeout: it sends two KEEPALIVEs in
  *	this time and gives up when none was answered for as long
  * @session_tmo_ms: the target ends the session when it heard nothing for so long;
- *	more than @keep_alive_ms, at most RDMABLK_MAX_SESSION_TMO_MS
+ *	more than @keep_alive_ms, at most RDMABLK_MAX_SESSION_MS
  * @reserved2: zero
  * @target_name: for logs
  * @mac: grant MAC

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Kept arenas.
+ *
+ * The file is the contents, rounded up to whole pages, and one page more: the
+ * trailer. It carries the epoch and the identity of the export, and belongs to
+ * the contents as nothing beside them could: whoever removes or copies the file
+ * takes both. Adapters never reach it, for only the contents are registered.
+ *
+ * Who may open it: the daemon holds an flock on the file. That does not
+ * suffice, because a killed process loses its descriptors one by one, and queue
+ * pairs that still write the arena may be the last. So the trailer names the
+ * process as well, by pid and start time, and its successor waits until that
+ * process is gone altogether.
+ *
+ * The trailer is "filling" until the arena is complete. A daemon that finds it
+ * so starts again with zeroes and a new epoch: nobody has seen the old ones.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+
+#include "arena.h"
+#include "log.h"
+#include "mac.h"
+#include "util.h"
+
+#define ARENA_MAGIC	"rdmablk arena 1"
+#define ARENA_FILLING	1
+#define ARENA_COMPLETE	2
+#define ARENA_WAIT_MS	10000	/* for the former process to be gone */
+
+/* Fields of /proc/PID/stat after the name: the state is 3, the start time 22. */
+#define STAT_STATE	" %c"
+#define STAT_SKIP	" %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+#define STAT_START	" %llu"
+
+struct arena_trailer {
+	char magic[16];
+	uint32_t state;
+	uint32_t pid;
+	uint64_t start_time;
+	uint64_t size;
+	uint8_t uuid[RDMABLK_ID_LEN];
+	uint8_t epoch[RDMABLK_ID_LEN];
+};
+
+static struct arena_trailer *trailer_of(const struct store *store)
+{
+	return (struct arena_trailer *)((char *)store->base + store->mapped -
+					store->page_size);
+}
+
+/* Start time of a process in clock ticks since boot; 0: gone or a zombie. */
+static uint64_t process_start(uint32_t pid)
+{
+	int fd __cleanup_close = -1;
+	char path[32], text[1024], *p, state;
+	unsigned long long start;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	p = strrchr(text, ')');	/* the name may hold anything */
+	if (!p || sscanf(p + 1, STAT_STATE STAT_SKIP STAT_SKIP STAT_START,
+			 &state, &start) != 2)
+		return 0;
+	return state == 'Z' || state == 'X' ? 0 : start;
+}
+
+static int wait_for_process(const struct arena_trailer *t, const char *path)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	int fd __cleanup_close = -1;
+
+	if (!t->pid || process_start(t->pid) != t->start_time)
+		return 0;
+	log_info("arena %s: waiting for its former process %u to be gone", path,
+		 t->pid);
+	fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+	if (fd < 0 && errno == ESRCH)
+		return 0;
+	pfd.fd = fd;
+	if (fd >= 0 && poll(&pfd, 1, ARENA_WAIT_MS) > 0)
+		return 0;
+	log_err("arena %s: process %u, which served it before, is still there",
+		path, t->pid);
+	return -EBUSY;
+}
+
+static int check_file(struct store *store, const char *path, struct stat *st)
+{
+	struct statfs fs;
+
+	if (fstat(store->fd, st) || fstatfs(store->fd, &fs))
+		return -errno;
+	if (!S_ISREG(st->st_mode) ||
+	    (fs.f_type != TMPFS_MAGIC && fs.f_type != HUGETLBFS_MAGIC)) {
+		log_err("arena %s: not a file on tmpfs or hugetlbfs; memory of other file systems cannot be registered for remote writes",
+			path);
+		return -EINVAL;
+	}
+	store->page_size = (uint64_t)fs.f_bsize;
+	return 0;
+}
+
+/**
+ * arena_open - open and lock a kept arena, give it its size
+ * @store: @fd, @page_size and @mapped are set
+ * @ec: its configuration
+ *
+ * Return: 1: new and empty; 0: it has contents; -errno, logged.
+ */
+int arena_open(struct store *store, const struct export_config *ec)
+{
+	struct stat st;
+	int ret;
+
+	store->fd = open(ec->arena, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (store->fd < 0) {
+		ret = -errno;
+		log_err("arena %s: cannot open: %s", ec->arena, strerror(-ret));
+		return ret;
+	}
+	ret = check_file(store, ec->arena, &st);
+	if (ret)
+		return ret;
+	if (flock(store->fd, LOCK_EX | LOCK_NB)) {
+		ret = -errno;
+		log_err("arena %s: another process holds it", ec->arena);
+		return ret;
+	}
+	store->mapped = round_up(store->size, store->page_size) + store->page_size;
+	if (st.st_size && (uint64_t)st.st_size != store->mapped) {
+		log_err("arena %s: is %llu bytes long, export %s needs %llu; remove it to start with a new one",
+			ec->arena, (unsigned long long)st.st_size, ec->name,
+			(unsigned long long)store->mapped);
+		return -EINVAL;
+	}
+	if (!st.st_size && ftruncate(store->fd, (off_t)store->mapped)) {
+		ret = -errno;
+		log_err("arena %s: cannot make it %llu bytes long: %s", ec->arena,
+			(unsigned long long)store->mapped, strerror(-ret));
+		return ret;
+	}
+	return !st.st_size;
+}
+
+static int trailer_check(struct store *store, const struct export_config *ec,
+			 const struct arena_trailer *t)
+{
+	static const uint8_t none[RDMABLK_ID_LEN];
+
+	if (t->size != store->size) {
+		log_err("arena %s: holds an export of %llu bytes, not of %llu; remove it to start with a new one",
+			ec->arena, (unsigned long long)t->size,
+			(unsigned long long)store->size);
+		return -EINVAL;
+	}
+	if (memcmp(store->uuid, none, sizeof(none)) &&
+	    memcmp(store->uuid, t->uuid, sizeof(none))) {
+		char text[40];
+
+		value_uuid_text(t->uuid, text);
+		log_err("arena %s: belongs to the export with UUID %s", ec->arena,
+			text);
+		return -EINVAL;
+	}
+	return wait_for_process(t, ec->arena);
+}
+
+/**
+ * arena_attach - take over what is in a mapped arena
+ * @store: mapped; gets its epoch, and its UUID unless it has one
+ * @ec: its configuration
+ * @fresh: arena_open() found it empty
+ *
+ * Return: 1: to be zeroed, the epoch is new; 0: it has its contents and epoch;
+ * -errno, logged.
+ */
+int arena_attach(struct store *store, const struct export_config *ec,
+		 bool fresh)
+{
+	struct arena_trailer *t = trailer_of(store);
+	bool unwritten = !fresh && !t->magic[0] && !t->state;
+	int ret = 0;
+
+	if (!fresh && !unwritten) {
+		if (memcmp(t->magic, ARENA_MAGIC, sizeof(t->magic))) {
+			log_err("arena %s: not made by rdmablkd; remove it to start with a new one",
+				ec->arena);
+			return -EINVAL;
+		}
+		ret = trailer_check(store, ec, t);
+		if (ret)
+			return ret;
+		if (t->state == ARENA_COMPLETE) {
+			memcpy(store->uuid, t->uuid, sizeof(t->uuid));
+			memcpy(store->epoch, t->epoch, sizeof(t->epoch));
+			return 0;
+		}
+	}
+	ret = mac_random(store->epoch, sizeof(store->epoch));
+	if (ret)
+		return ret;
+	memset(t, 0, sizeof(*t));
+	memcpy(t->magic, ARENA_MAGIC, sizeof(t->magic));
+	t->state = ARENA_FILLING;
+	t->size = store->size;
+	memcpy(t->uuid, store->uuid, sizeof(t->uuid));
+	return 1;
+}
+
+/**
+ * arena_publish - the arena is complete and served by this process
+ * @store: with epoch and UUID
+ *
+ * Before the first registration.
+ *
+ * Return: 0.
+ */
+int arena_publish(struct store *store)
+{
+	struct arena_trailer *t = trailer_of(store);
+
+	t->pid = (uint32_t)getpid();
+	t->start_time = process_start(t->pid);
+	memcpy(t->uuid, store->uuid, sizeof(t->uuid));
+	memcpy(t->epoch, store->epoch, sizeof(t->epoch));
+	__atomic_store_n(&t->state, ARENA_COMPLETE, __ATOMIC_RELEASE);
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The event channel of rdma_cm. Every CM id of the daemon lives on it, and the
+ * context of every id is a struct cm_handler.
+ */
+#ifndef RDMABLKD_CM_H
+#define RDMABLKD_CM_H
+
+#include <rdma/rdma_cma.h>
+#include <stdint.h>
+
+/**
+ * struct cm_event - what happened; a copy, the original is acknowledged
+ * @type: enum rdma_cm_event_type
+ * @status: 0, -errno or a reject code
+ * @id: concerned; of a connection request: the new one, the handler's to own
+ * @resources: READs at once that the initiator asks us to answer
+ * @len: of @data
+ * @data: private data
+ */
+struct cm_event {
+	enum rdma_cm_event_type type;
+	int status;
+	struct rdma_cm_id *id;
+	uint8_t resources;
+	uint8_t len;
+	uint8_t data[UINT8_MAX];
+};
+
+/**
+ * struct cm_handler - what the context of a CM id points to
+ * @event: in the loop; an id it got by a connection request is its own
+ */
+struct cm_handler {
+	void (*event)(struct cm_handler *handler, const struct cm_event *ev);
+};
+
+int cm_init(void);
+void cm_exit(void);
+struct rdma_cm_id *cm_create_id(struct cm_handler *handler);
+
+#endif

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One queue. conn_close() and conn_destroy() may block and run in workers; the
+ * memory of a conn is its owner's to free, in the loop, after conn_destroy():
+ * until then the loop may hold an event of it.
+ */
+#include <errno.h>
+
+#include "conn.h"
+#include "log.h"
+#include "login.h"
+#include "util.h"
+
+static void conn_cm_event(struct cm_handler *handler, const struct cm_event *ev)
+{
+	struct conn *conn = container_of(handler, struct conn, cm);
+
+	switch (ev->type) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		return;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		conn->event(conn, CONN_REMOVED);
+		return;
+	default:
+		conn->event(conn, CONN_LOST);
+		return;
+	}
+}
+
+static void conn_qp_failed(struct qp_handler *handler, bool access)
+{
+	struct conn *conn = container_of(handler, struct conn, qp);
+
+	conn->event(conn, access ? CONN_ACCESS : CONN_FAILED);
+}
+
+/* A message overtook the last step of the handshake, or that step was lost. */
+static void conn_qp_established(struct qp_handler *handler)
+{
+	struct conn *conn = container_of(handler, struct conn, qp);
+
+	rdma_notify(conn->id, IBV_EVENT_COMM_EST);
+}
+
+/**
+ * conn_create - a queue for a connection request
+ * @id: of the request; the queue's from now on
+ * @owner: the session
+ * @queue: its number
+ * @event: upcall
+ *
+ * Return: the queue, or NULL and @id is still the caller's.
+ */
+struct conn *conn_create(struct rdma_cm_id *id, void *owner, uint16_t queue,
+			 void (*event)(struct conn *, enum conn_event))
+{
+	struct conn *conn = calloc(1, sizeof(*conn));
+
+	if (!conn)
+		return NULL;
+	conn->cm.event = conn_cm_event;
+	conn->qp.failed = conn_qp_failed;
+	conn->qp.established = conn_qp_established;
+	conn->id = id;
+	conn->owner = owner;
+	conn->queue = queue;
+	conn->event = event;
+	id->context = &conn->cm;
+	return conn;
+}
+
+/**
+ * conn_open - make the queue pair
+ * @conn: without one
+ * @pd: of the session
+ * @cq: for sends and receives
+ * @caps: how many
+ *
+ * Return: 0 or -errno.
+ */
+int conn_open(struct conn *conn, struct ibv_pd *pd, struct ibv_cq *cq,
+	      const struct conn_caps *caps)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_context = &conn->qp,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = {
+			.max_send_wr = caps->sends,
+			.max_recv_wr = caps->recvs,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+		.qp_type = IBV_QPT_RC,
+	};
+
+	return rdma_create_qp(conn->id, pd, &attr) ? -errno : 0;
+}
+
+/**
+ * conn_accept - accept the connection
+ * @conn: opened
+ * @version: of the protocol
+ * @resources: READs at once that the queue pair answers
+ * @access: what the initiator may do on it, IBV_ACCESS_REMOTE_*
+ *
+ * rdma_cm gives every queue pair the right to write; what this queue has no use
+ * for is taken away. That the device may refuse: the registrations guard the
+ * memory, this is the second line.
+ *
+ * Return: 0 or -errno.
+ */
+int conn_accept(struct conn *conn, uint16_t version, uint8_t resources,
+		unsigned int access)
+{
+	struct ibv_qp_attr attr = { .qp_access_flags = access };
+	struct rdmablk_cm_accept data;
+	struct rdma_conn_param param = {
+		.private_data = &data,
+		.private_data_len = sizeof(data),
+		.responder_resources = resources,
+		.initiator_depth = 0,
+		.flow_control = 1,
+		.rnr_retry_count = 7,
+	};
+
+	login_pack_accept(&data, version, conn->queue);
+	if (rdma_accept(conn->id, &param))
+		return -errno;
+	if (ibv_modify_qp(conn->id->qp, &attr, IBV_QP_ACCESS_FLAGS))
+		log_debug("queue %u: the device keeps its access rights",
+			  conn->queue);
+	return 0;
+}
+
+/**
+ * conn_close - destroy the queue pair; nothing of the peer's lands afterwards
+ * @conn: with a queue pair or without
+ *
+ * Blocks; for workers. Not rdma_destroy_qp(), which hides failure: a fence that
+ * did not happen must not look like one.
+ *
+ * Return: 0 or -errno.
+ */
+int conn_close(struct conn *conn)
+{
+	int ret = conn->id->qp ? ibv_destroy_qp(conn->id->qp) : 0;
+
+	if (!ret)
+		conn->id->qp = NULL;
+	return -ret;
+}
+
+/**
+ * conn_guard - post the one receive of a data queue
+ * @conn: opened
+ * @wr_id: of its completion
+ * @sge: into which nothing should ever be received
+ *
+ * The receive is how a queue pair that fails
+ * says so: it is flushed. Not every device tells of that by an event.
+ *
+ * Return: 0 or -errno.
+ */
+int conn_guard(struct conn *conn, uint64_t wr_id, struct ibv_sge *sge)
+{
+	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = sge, .num_sge = 1 };
+	struct ibv_recv_wr *bad;
+
+	return -ibv_post_recv(conn->id->qp, &wr, &bad);
+}
+
+/**
+ * conn_destroy - end the connection and destroy the CM id
+ * @conn: its memory is the owner's to free
+ *
+ * Blocks; for workers.
+ */
+void conn_destroy(struct conn *conn)
+{
+	if (conn_close(conn))
+		log_err("queue %u: cannot be destroyed", conn->queue);
+	rdma_destroy_id(conn->id);
+	conn->id = NULL;
+}
+
+/**
+ * conn_reject - refuse a connection request
+ * @id: of the request; destroyed
+ * @reason: enum rdmablk_reason
+ */
+void conn_reject(struct rdma_cm_id *id, unsigned int reason)
+{
+	struct rdmablk_cm_reject data;
+
+	login_pack_reject(&data, reason);
+	rdma_reject(id, &data, sizeof(data));
+	rdma_destroy_id(id);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One queue: a CM id and its queue pair.
+ */
+#ifndef RDMABLKD_CONN_H
+#define RDMABLKD_CONN_H
+
+#include "cm.h"
+#include "device.h"
+
+/**
+ * enum conn_event - what a queue tells its owner
+ * @CONN_LOST: the connection is over
+ * @CONN_FAILED: the queue pair is in error
+ * @CONN_ACCESS: the peer went where it may not
+ * @CONN_REMOVED: its device is being removed
+ */
+enum conn_event {
+	CONN_LOST,
+	CONN_FAILED,
+	CONN_ACCESS,
+	CONN_REMOVED,
+};
+
+/**
+ * struct conn - one queue
+ * @cm: handler of @id
+ * @qp: handler of its queue pair
+ * @id: its own
+ * @owner: the session
+ * @queue: its number
+ * @event: upcall to the owner, in the loop
+ */
+struct conn {
+	struct cm_handler cm;
+	struct qp_handler qp;
+	struct rdma_cm_id *id;
+	void *owner;
+	uint16_t queue;
+	void (*event)(struct conn *conn, enum conn_event event);
+};
+
+/**
+ * struct conn_caps - work requests of a queue pair
+ * @sends: posted at once
+ * @recvs: posted at once
+ */
+struct conn_caps {
+	uint32_t sends;
+	uint32_t recvs;
+};
+
+struct conn *conn_create(struct rdma_cm_id *id, void *owner, uint16_t queue,
+			 void (*event)(struct conn *, enum conn_event));
+int conn_open(struct conn *conn, struct ibv_pd *pd, struct ibv_cq *cq,
+	      const struct conn_caps *caps);
+int conn_accept(struct conn *conn, uint16_t version, uint8_t resources,
+		unsigned int access);
+int conn_guard(struct conn *conn, uint64_t wr_id, struct ibv_sge *sge);
+int conn_close(struct conn *conn);
+void conn_destroy(struct conn *conn);
+void conn_reject(struct rdma_cm_id *id, unsigned int reason);
+
+#endif

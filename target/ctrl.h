@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The message buffers of a control queue.
+ */
+#ifndef RDMABLKD_CTRL_H
+#define RDMABLKD_CTRL_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "uapi/rdmablk_proto.h"
+
+/*
+ * Sends: an answer per tag, as many events as may be under way, a CLOSE. That is
+ * as many as the peer has receives for.
+ */
+#define CTRL_SENDS	RDMABLK_CTRL_RECVS
+#define CTRL_RECVS	RDMABLK_CTRL_RECVS
+
+/* Work request ids: what it was, and which. */
+#define CTRL_WR_RECV	0x10000
+#define CTRL_WR_SEND	0x20000
+#define CTRL_WR_INDEX	0x0ffff
+
+/**
+ * struct ctrl - buffers of a control queue
+ * @qp: its queue pair
+ * @mr: registration of @buf, local rights only
+ * @buf: CTRL_RECVS receive buffers, CTRL_SENDS send buffers, and one into which
+ *	the data queues receive what nobody should send
+ * @sending: send buffers under way, bit by bit
+ */
+struct ctrl {
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	char *buf;
+	unsigned int sending;
+};
+
+int ctrl_create(struct ctrl *ctrl, struct ibv_pd *pd);
+int ctrl_start(struct ctrl *ctrl, struct ibv_qp *qp);
+int ctrl_post(struct ctrl *ctrl, unsigned int index);
+int ctrl_send(struct ctrl *ctrl, const void *msg, size_t len, bool last);
+const void *ctrl_message(const struct ctrl *ctrl, unsigned int index);
+void ctrl_guard_sge(const struct ctrl *ctrl, struct ibv_sge *sge);
+void ctrl_sent(struct ctrl *ctrl, unsigned int index);
+void ctrl_destroy(struct ctrl *ctrl);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * RDMA devices in use: what they can do, their completion channel, their
+ * asynchronous events, their removal.
+ */
+#ifndef RDMABLKD_DEVICE_H
+#define RDMABLKD_DEVICE_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include "cm.h"
+#include "loop.h"
+
+/**
+ * struct qp_handler - what the context of a queue pair points to
+ * @failed: it is in error and did not get there by our doing; @access: the
+ *	peer went where it may not. In the loop.
+ * @established: the peer's first message came before the connection manager
+ *	knew that the connection stands. In the loop.
+ */
+struct qp_handler {
+	void (*failed)(struct qp_handler *handler, bool access);
+	void (*established)(struct qp_handler *handler);
+};
+
+/**
+ * struct cq_handler - what the context of a completion queue points to
+ * @ready: poll it and arm it again. In the loop.
+ */
+struct cq_handler {
+	void (*ready)(struct cq_handler *handler);
+};
+
+/**
+ * struct device - one RDMA device
+ * @entry: in the list of devices
+ * @verbs: librdmacm's context of it
+ * @attr: its limits
+ * @name: for the log
+ * @channel: of all completion queues on it
+ * @completions: @channel in the loop
+ * @async: asynchronous events in the loop
+ * @cm: handler of @sentinel
+ * @sentinel: an id bound to it, which hears of its removal
+ * @users: sessions and listeners
+ * @gone: it is being removed; closed when @users is 0
+ */
+struct device {
+	LIST_ENTRY(device) entry;
+	struct ibv_context *verbs;
+	struct ibv_device_attr attr;
+	const char *name;
+	struct ibv_comp_channel *channel;
+	struct loop_source completions;
+	struct loop_source async;
+	struct cm_handler cm;
+	struct rdma_cm_id *sentinel;
+	unsigned int users;
+	bool gone;
+};
+
+void device_init(void (*gone)(struct device *dev));
+struct device *device_get(struct ibv_context *verbs, const struct sockaddr *local);
+void device_put(struct device *dev);
+void device_remove(struct device *dev);
+void device_exit(void);
+uint8_t device_read_depth(const struct device *dev);
+
+#endif

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The dialogue on the control queue. One function per message; each returns
+ * RDMABLK_OK or the reason for which the session ends.
+ */
+#include <endian.h>
+
+#include "dialog.h"
+#include "fault.h"
+#include "log.h"
+#include "mac.h"
+#include "util.h"
+
+/* What RDMABLK_AUTH_NONE uses for K; wire header, "Labels of the MACs". */
+static const uint8_t no_key[RDMABLK_MAC_LEN];
+
+static unsigned int handle_hello(struct session *s, const void *msg, size_t len)
+{
+	uint8_t nonce[RDMABLK_NONCE_LEN];
+	unsigned int reason = login_check_hello(msg, len, &s->wish);
+
+	if (reason)
+		return reason;
+	if (s->wish.version != s->version)
+		return RDMABLK_R_VERSION;
+	if (mac_random(nonce, sizeof(nonce)))
+		return RDMABLK_R_INTERNAL;
+	memcpy(&s->hello, msg, sizeof(s->hello));
+	login_pack_challenge(&s->challenge, &s->wish, s->id, nonce);
+	session_set_state(s, SESSION_PROOF);
+	return session_send(s, &s->challenge, sizeof(s->challenge));
+}
+
+static unsigned int verify_proof(struct session *s, const void *msg)
+{
+	const struct rdmablk_proof *proof = msg;
+	uint8_t mac[RDMABLK_MAC_LEN];
+
+	if (mac_proof(no_key, &s->hello, &s->challenge, mac))
+		return RDMABLK_R_INTERNAL;
+	if (!mac_equal(mac, proof->mac))
+		return RDMABLK_R_AUTH_FAILED;
+	if (mac_session_key(no_key, &s->hello, &s->challenge, s->key))
+		return RDMABLK_R_INTERNAL;
+	return RDMABLK_OK;
+}
+
+static void fill_lease(struct session *s)
+{
+	struct lease *lease = &s->lease;
+
+	memcpy(lease->host_id, s->wish.host_id, sizeof(lease->host_id));
+	memcpy(lease->boot_nonce, s->wish.boot_nonce, sizeof(lease->boot_nonce));
+	memcpy(lease->instance_id, s->wish.instance_id,
+	       sizeof(lease->instance_id));
+	lease->generation = s->wish.generation;
+	lease->writer = !(s->wish.flags & RDMABLK_HELLO_READ_ONLY);
+}
+
+static unsigned int admit(struct session *s, struct export *e)
+{
+	struct lease *held;
+	unsigned int reason;
+
+	if (e->cfg->read_only && s->lease.writer)
+		return RDMABLK_R_READ_ONLY;
+	reason = export_admit(&e->leases, &s->lease, e->cfg->shared,
+			      s->wish.flags & RDMABLK_HELLO_STEAL);
+	if (reason != RDMABLK_R_FENCING)
+		return reason;
+	/* releases come from workers at the earliest: the list holds still */
+	LIST_FOREACH(held, &e->leases, entry)
+		if (held->verdict)
+			session_end(container_of(held, struct session, lease),
+				    held->verdict);
+	return reason;
+}
+
+static unsigned int plan_regions(struct session *s, const struct export *e)
+{
+	uint64_t bytes = export_region_bytes(e, s->device->attr.max_mr_size);
+
+	if (!bytes) {
+		log_peer(LOG_ERR, "%s: device %s cannot register so much",
+			 session_text(s), s->device->name);
+		return RDMABLK_R_NO_MEMORY;
+	}
+	s->regions.bytes = bytes;
+	s->regions.nr = (uint32_t)((e->store.size + bytes - 1) / bytes);
+	return RDMABLK_OK;
+}
+
+static void grant_times(struct session *s)
+{
+	uint64_t ms = s->wish.keep_alive_ms;
+
+	if (ms < s->cfg->keep_alive_min)
+		ms = s->cfg->keep_alive_min;
+	if (ms > s->cfg->keep_alive_max)
+		ms = s->cfg->keep_alive_max;
+	s->keep_alive_ms = (uint32_t)ms;
+	s->silence_ms = (uint32_t)(ms * s->cfg->session_factor);
+}
+
+static unsigned int grant_flags(const struct session *s)
+{
+	return (s->lease.writer ? 0 : RDMABLK_GRANT_READ_ONLY) |
+	       (s->export->cfg->shared ? RDMABLK_GRANT_SHARED : 0);
+}
+
+static unsigned int send_grant(struct session *s)
+{
+	const struct login_grant in = {
+		.session_id = s->id,
+		.features = s->wish.features,
+		.uuid = s->export->store.uuid,
+		.epoch = s->export->store.epoch,
+		.size = s->export->store.size,
+		.region_bytes = s->regions.bytes,
+		.nr_regions = s->regions.nr,
+		.flags = grant_flags(s),
+		.logical_block = (uint32_t)s->export->cfg->block,
+		.physical_block = s->export->store.physical_block,
+		.nr_queues = (uint16_t)s->share.queues,
+		.queue_depth = s->wish.queue_depth,
+		.read_depth = device_read_depth(s->device),
+		.keep_alive_ms = s->keep_alive_ms,
+		.session_tmo_ms = s->silence_ms,
+		.target_name = s->cfg->name,
+	};
+	struct rdmablk_grant grant;
+
+	login_pack_grant(&grant, &in);
+	if (mac_message(s->key, RDMABLK_LABEL_GRANT, &grant,
+			offsetof(struct rdmablk_grant, mac), grant.mac))
+		return RDMABLK_R_INTERNAL;
+	if (fault(FAULT_CORRUPT_GRANT))
+		grant.uuid[0] ^= 1;
+	return session_send(s, &grant, sizeof(grant));
+}
+
+static void register_done(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+	unsigned int reason;
+
+	if (!session_registered(s))
+		return;
+	session_set_state(s, SESSION_GRANTED);
+	session_login_timer(s);
+	reason = send_grant(s);
+	if (reason)
+		session_end(s, reason);
+}
+
+static unsigned int handle_proof(struct session *s, const void *msg, size_t len)
+{
+	unsigned int reason = verify_proof(s, msg);
+	struct export *e;
+
+	(void)len;
+	if (reason)
+		return reason;
+	e = export_find(s->wish.export_name);
+	if (!e)
+		return RDMABLK_R_NO_EXPORT;
+	fill_lease(s);
+	reason = admit(s, e) ?: plan_regions(s, e);
+	if (!reason)
+		reason = limits_session_get(&s->share, s->wish.host_id,
+					    s->wish.nr_queues, e->store.size);
+	if (reason)
+		return reason;
+	s->export = e;
+	export_lease(e, &s->lease);
+	s->leased = true;
+	grant_times(s);
+	session_set_state(s, SESSION_REGISTER);
+	return session_register(s, register_done);
+}
+
+static unsigned int handle_regions_get(struct session *s, const void *msg,
+				       size_t len)
+{
+	struct rdmablk_regions regions;
+	unsigned int reason;
+	uint32_t first, count;
+
+	reason = login_check_regions_get(msg, len, s->regions.nr, &first);
+	if (reason)
+		return reason;
+	count = (uint32_t)min_u64(s->regions.nr - first, RDMABLK_REGIONS_PER_MSG);
+	login_pack_regions(&regions, first, count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct region *region = &s->regions.region[first + i];
+
+		login_pack_region(&regions.region[i], region->iova,
+				  region->mr->rkey);
+	}
+	if (mac_message(s->key, RDMABLK_LABEL_REGIONS, &regions,
+			offsetof(struct rdmablk_regions, mac), regions.mac))
+		return RDMABLK_R_INTERNAL;
+	return session_send(s, &regions, sizeof(regions));
+}
+
+static unsigned int handle_ready(struct session *s, const void *msg, size_t len)
+{
+	struct rdmablk_live live;
+
+	(void)msg;
+	(void)len;
+	if (s->joined != s->nr_data)
+		return RDMABLK_R_JOIN_MISSING;
+	session_live(s);
+	login_pack_live(&live);
+	return session_send(s, &live, sizeof(live));
+}
+
+static unsigned int handle_command(struct session *s, const void *msg, size_t len)
+{
+	unsigned int reason, status = RDMABLK_OK;
+	struct rdmablk_answer answer;
+	struct login_command cmd;
+
+	reason = login_check_command(msg, len, &cmd);
+	if (reason)
+		return reason;
+	switch (cmd.op) {
+	case RDMABLK_OP_KEEPALIVE:
+		if (fault(FAULT_NO_KEEPALIVE_ANSWER))
+			return RDMABLK_OK;
+		s->keepalives++;
+		break;
+	case RDMABLK_OP_LOGOUT:
+		s->logout = cmd;
+		return RDMABLK_R_LOGOUT;
+	default:
+		status = RDMABLK_R_UNSUPPORTED;
+		break;
+	}
+	login_pack_answer(&answer, &cmd, status);
+	return session_send(s, &answer, sizeof(answer));
+}
+
+static unsigned int handle_close(struct session *s, const void *msg, size_t len)
+{
+	unsigned int theirs;
+	unsigned int reason = login_check_close(msg, len, &theirs);
+
+	if (reason)
+		return reason;
+	log_peer(LOG_INFO, "%s: the initiator closes: %s", session_text(s),
+		 rdmablk_reason_text(theirs));
+	s->quiet = true;
+	return RDMABLK_R_CONNECTION;
+}
+
+#define STATE(state)	(1U << SESSION_##state)
+
+static const struct {
+	unsigned int states;	/* in which it may come */
+	unsigned int (*handle)(struct session *s, const void *msg, size_t len);
+} messages[] = {
+	[RDMABLK_MSG_HELLO]	= { STATE(HELLO), handle_hello },
+	[RDMABLK_MSG_PROOF]	= { STATE(PROOF), handle_proof },
+	[RDMABLK_MSG_REGIONS_GET] = { STATE(GRANTED), handle_regions_get },
+	[RDMABLK_MSG_READY]	= { STATE(GRANTED), handle_ready },
+	[RDMABLK_MSG_COMMAND]	= { STATE(GRANTED) | STATE(LIVE), handle_command },
+	[RDMABLK_MSG_CLOSE]	= { STATE(HELLO) | STATE(PROOF) | STATE(REGISTER) |
+				    STATE(GRANTED) | STATE(LIVE), handle_close },
+};
+
+/**
+ * dialog_receive - a message came in
+ * @s: not yet ending
+ * @msg: as received; nothing of it is checked
+ * @len: bytes received
+ *
+ * Return: RDMABLK_OK or why the session must end.
+ */
+unsigned int dialog_receive(struct session *s, const void *msg, size_t len)
+{
+	unsigned int reason;
+	uint16_t type;
+
+	reason = login_check_head(msg, len, &type);
+	if (reason)
+		return reason;
+	if (type >= ARRAY_SIZE(messages) || !messages[type].handle ||
+	    !(messages[type].states & 1U << s->state))
+		return RDMABLK_R_STATE;
+	return messages[type].handle(s, msg, len);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The dialogue on the control queue: what a message does to a session.
+ */
+#ifndef RDMABLKD_DIALOG_H
+#define RDMABLKD_DIALOG_H
+
+#include "session.h"
+
+unsigned int dialog_receive(struct session *s, const void *msg, size_t len);
+
+#endif

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Exports. An export's UUID comes from the configuration, from the state file
+ * an earlier start wrote, or from a kept arena, in this order; only when none
+ * of them has one it is made up, and then kept in the state file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "export.h"
+#include "log.h"
+#include "mac.h"
+#include "util.h"
+
+#define REGION_MAX	(1ULL << 40)
+
+static LIST_HEAD(, export) exports = LIST_HEAD_INITIALIZER(exports);
+
+static void state_path(const struct config *cfg, const char *name,
+		       const char *suffix, char *path)
+{
+	snprintf(path, PATH_MAX, "%s/%s.uuid%s", cfg->state_dir, name, suffix);
+}
+
+/* Return: 1: read; 0: there is none; -errno, logged. */
+static int uuid_read(const struct config *cfg, const char *name, uint8_t *uuid)
+{
+	char path[PATH_MAX], text[64] = "";
+	FILE *file;
+	int ret;
+
+	state_path(cfg, name, "", path);
+	file = fopen(path, "re");
+	if (!file) {
+		if (errno == ENOENT || errno == ENOTDIR)
+			return 0;
+		ret = -errno;
+		log_err("export %s: cannot read %s: %s", name, path, strerror(-ret));
+		return ret;
+	}
+	if (fgets(text, sizeof(text), file))
+		text[strcspn(text, "\n")] = '\0';
+	fclose(file);
+	if (!value_uuid(text, uuid))
+		return 1;
+	log_err("export %s: %s holds no UUID", name, path);
+	return -EINVAL;
+}
+
+static int write_text(const char *path, const char *text)
+{
+	int fd __cleanup_close = -1;
+
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0 || dprintf(fd, "%s\n", text) < 0 || fsync(fd))
+		return -errno;
+	return 0;
+}
+
+static int uuid_write(const struct config *cfg, const char *name,
+		      const uint8_t *uuid)
+{
+	char path[PATH_MAX], temp[PATH_MAX], text[40];
+	int ret;
+
+	if (mkdir(cfg->state_dir, 0755) && errno != EEXIST)
+		log_debug("cannot make %s: %s", cfg->state_dir, strerror(errno));
+	state_path(cfg, name, "", path);
+	state_path(cfg, name, ".new", temp);
+	value_uuid_text(uuid, text);
+	ret = write_text(temp, text);
+	if (!ret && rename(temp, path))
+		ret = -errno;
+	if (ret)
+		log_err("export %s: cannot keep its UUID in %s: %s (--state-dir, or uuid=)",
+			name, path, strerror(-ret));
+	return ret;
+}
+
+/* Known before the store is opened, if at all. */
+static int uuid_known(struct export *e, const struct config *cfg, bool *known)
+{
+	int ret = 1;
+
+	if (e->cfg->has_uuid)
+		memcpy(e->store.uuid, e->cfg->uuid, RDMABLK_ID_LEN);
+	else
+		ret = uuid_read(cfg, e->cfg->name, e->store.uuid);
+	*known = ret == 1;
+	return ret < 0 ? ret : 0;
+}
+
+static int uuid_make(struct export *e, const struct config *cfg)
+{
+	static const uint8_t none[RDMABLK_ID_LEN];
+	uint8_t *uuid = e->store.uuid;
+
+	if (!memcmp(uuid, none, sizeof(none))) {
+		int ret = mac_random(uuid, RDMABLK_ID_LEN);
+
+		if (ret)
+			return ret;
+		uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x40);	/* version 4 */
+		uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
+	}
+	return uuid_write(cfg, e->cfg->name, uuid);
+}
+
+static int export_open(const struct config *cfg, const struct export_config *ec)
+{
+	struct export *e = calloc(1, sizeof(*e));
+	char text[40];
+	bool known;
+	int ret;
+
+	if (!e)
+		return -ENOMEM;
+	e->cfg = ec;
+	e->store.ops = &store_memory_ops;
+	LIST_INIT(&e->leases);
+	ret = uuid_known(e, cfg, &known) ?: e->store.ops->open(&e->store, ec);
+	if (ret)
+		goto free;
+	if (!known)
+		ret = uuid_make(e, cfg);
+	ret = ret ?: e->store.ops->publish(&e->store);
+	if (ret)
+		goto close;
+	LIST_INSERT_HEAD(&exports, e, entry);
+	value_uuid_text(e->store.uuid, text);
+	log_info("export %s: UUID %s%s%s", ec->name, text,
+		 ec->read_only ? ", read-only" : "", ec->shared ? ", shared" : "");
+	return 0;
+close:
+	e->store.ops->close(&e->store);
+free:
+	free(e);
+	return ret;
+}
+
+/**
+ * export_open_all - open and fill every export
+ * @cfg: outlives them
+ *
+ * Return: 0 or -errno, logged.
+ */
+int export_open_all(const struct config *cfg)
+{
+	const struct export_config *ec;
+
+	TAILQ_FOREACH(ec, &cfg->exports, entry) {
+		int ret = export_open(cfg, ec);
+
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/**
+ * export_close_all - close the stores; no session is left
+ */
+void export_close_all(void)
+{
+	struct export *e, *next;
+
+	for (e = LIST_FIRST(&exports); e; e = next) {
+		next = LIST_NEXT(e, entry);
+		e->store.ops->close(&e->store);
+		free(e);
+	}
+	LIST_INIT(&exports);
+}
+
+/**
+ * export_find - an export by name
+ * @name: as wished for
+ *
+ * Return: the export or NULL.
+ */
+struct export *export_find(const char *name)
+{
+	struct export *e;
+
+	LIST_FOREACH(e, &exports, entry)
+		if (!strcmp(e->cfg->name, name))
+			return e;
+	return NULL;
+}
+
+/*
+ * What stands between a claim and one lease that is held.
+ *
+ * Return: RDMABLK_OK: nothing; RDMABLK_R_REPLACED or RDMABLK_R_STOLEN: the
+ * lease must end for that reason; else why the claim is refused.
+ */
+static unsigned int conflict(const struct lease *held, const struct lease *claim,
+			     bool shared, bool steal)
+{
+	bool host = !memcmp(held->host_id, claim->host_id, RDMABLK_ID_LEN);
+	bool boot = !memcmp(held->boot_nonce, claim->boot_nonce, RDMABLK_ID_LEN);
+	bool instance = !memcmp(held->instance_id, claim->instance_id,
+				RDMABLK_ID_LEN);
+
+	if (host && !boot)	/* it has lost all it had */
+		return RDMABLK_R_REPLACED;
+	if (host && instance)
+		return claim->generation > held->generation ?
+		       RDMABLK_R_REPLACED : RDMABLK_R_STATE;
+	if (shared || !held->writer || !claim->writer)
+		return RDMABLK_OK;
+	if (host)
+		return RDMABLK_R_BUSY_INSTANCE;
+	return steal ? RDMABLK_R_STOLEN : RDMABLK_R_BUSY;
+}
+
+/**
+ * export_admit - may a session have an export
+ * @leases: held on it; each gets its @verdict
+ * @claim: of the session
+ * @shared: several hosts may write
+ * @steal: the writer of another host shall end
+ *
+ * Decides only: the caller ends the sessions whose lease has a verdict.
+ *
+ * Return: RDMABLK_OK: yes; RDMABLK_R_FENCING: when the leases with a verdict,
+ * and those already ending, are gone; else why not, and no lease has a verdict.
+ */
+unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
+			  bool shared, bool steal)
+{
+	unsigned int refused = RDMABLK_OK;
+	bool fencing = false;
+	struct lease *held;
+
+	LIST_FOREACH(held, leases, entry) {
+		held->verdict = conflict(held, claim, shared, steal);
+		if (!held->verdict)
+			continue;
+		fencing = true;
+		if (held->ending)	/* whatever it was, it will be gone */
+			held->verdict = RDMABLK_OK;
+		else if (held->verdict != RDMABLK_R_REPLACED &&
+			 held->verdict != RDMABLK_R_STOLEN)
+			refused = held->verdict;
+	}
+	if (refused) {
+		LIST_FOREACH(held, leases, entry)
+			held->verdict = RDMABLK_OK;
+		return refused;
+	}
+	return fencing ? RDMABLK_R_FENCING : RDMABLK_OK;
+}
+
+/**
+ * export_lease - give a session its lease
+ * @export: admitted to
+ * @lease: the session's; held until export_release()
+ */
+void export_lease(struct export *export, struct lease *lease)
+{
+	LIST_INSERT_HEAD(&export->leases, lease, entry);
+}
+
+/**
+ * export_release - take a lease back, after the fence
+ * @lease: held
+ */
+void export_release(struct lease *lease)
+{
+	LIST_REMOVE(lease, entry);
+}
+
+/**
+ * export_region_bytes - size of the regions of an export on a device
+ * @export: the export
+ * @max_mr_size: of the device, bytes
+ *
+ * Return: bytes, a power of two; 0: there would be too many.
+ */
+uint64_t export_region_bytes(const struct export *export, uint64_t max_mr_size)
+{
+	uint64_t size = export->store.size;
+	uint64_t max = min_u64(export->cfg->region ?: REGION_MAX, max_mr_size);
+	uint64_t region = RDMABLK_MIN_REGION;
+
+	while (region < size && region * 2 <= max)
+		region *= 2;
+	if (export->cfg->region && export->cfg->region <= max_mr_size)
+		region = export->cfg->region;
+	if (region > max_mr_size || (size - 1) / region >= RDMABLK_MAX_REGIONS)
+		return 0;
+	return region;
+}

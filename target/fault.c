@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Faults on demand. Only in builds with FAULTS=1.
+ */
+#include "fault.h"
+#include "util.h"
+#include "value.h"
+
+static const char * const fault_names[FAULT_COUNT] = {
+	[FAULT_NO_KEEPALIVE_ANSWER]	= "no-keepalive-answer",
+	[FAULT_NO_FENCE]		= "no-fence",
+	[FAULT_NO_RECV]			= "no-recv",
+	[FAULT_CORRUPT_GRANT]		= "corrupt-grant",
+	[FAULT_BAD_VERSION]		= "bad-version",
+	[FAULT_SLOW_LOGIN]		= "slow-login",
+};
+
+static uint64_t faults[FAULT_COUNT];
+
+/**
+ * fault - is a fault on
+ * @which: fault
+ *
+ * Return: its value, 0: off. Any thread.
+ */
+uint64_t fault(enum fault which)
+{
+	return faults[which];
+}
+
+/**
+ * fault_set - switch a fault on
+ * @word: NAME or NAME=VALUE
+ *
+ * Before any other thread exists.
+ *
+ * Return: 0 or -1: there is no such fault.
+ */
+int fault_set(const char *word)
+{
+	size_t len = strcspn(word, "=");
+	uint64_t value = 1;
+
+	if (word[len] && (value_number(word + len + 1, &value) || !value))
+		return -1;
+	for (int i = 0; i < FAULT_COUNT; i++) {
+		if (strlen(fault_names[i]) == len &&
+		    !strncmp(fault_names[i], word, len)) {
+			faults[i] = value;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+/**
+ * fault_options - the faults, for --help
+ *
+ * Return: text.
+ */
+const char *fault_options(void)
+{
+	return "\nTests only:\n"
+	       "  --fault no-keepalive-answer|no-fence|no-recv|corrupt-grant|\n"
+	       "\tbad-version|slow-login=MS\n";
+}

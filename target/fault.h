@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Faults on demand, for tests: each breaks one promise. Compiled in with
+ * FAULTS=1 only; otherwise fault() is constant and the code behind it is gone.
+ */
+#ifndef RDMABLKD_FAULT_H
+#define RDMABLKD_FAULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * enum fault - what to break
+ * @FAULT_NO_KEEPALIVE_ANSWER: swallow KEEPALIVE commands
+ * @FAULT_NO_FENCE: say that a session is over while its queues and keys live on
+ * @FAULT_NO_RECV: post no receive of the control queue anew
+ * @FAULT_CORRUPT_GRANT: flip a bit of GRANT after its MAC
+ * @FAULT_BAD_VERSION: accept with a version nobody speaks
+ * @FAULT_SLOW_LOGIN: GRANT comes so many milliseconds late
+ * @FAULT_COUNT: how many there are
+ */
+enum fault {
+	FAULT_NO_KEEPALIVE_ANSWER,
+	FAULT_NO_FENCE,
+	FAULT_NO_RECV,
+	FAULT_CORRUPT_GRANT,
+	FAULT_BAD_VERSION,
+	FAULT_SLOW_LOGIN,
+	FAULT_COUNT,
+};
+
+#ifdef RDMABLKD_FAULTS
+
+uint64_t fault(enum fault which);
+int fault_set(const char *word);
+const char *fault_options(void);
+
+#else
+
+/* 0: off; else the value given, 1 without one */
+static inline uint64_t fault(enum fault which)
+{
+	(void)which;
+	return 0;
+}
+
+static inline int fault_set(const char *word)
+{
+	(void)word;
+	return -1;
+}
+
+static inline const char *fault_options(void)
+{
+	return "";
+}
+
+#endif
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Limits. Accounts exist as long as something is taken on them. Loop thread.
+ */
+#include <netinet/in.h>
+
+#include "limits.h"
+#include "util.h"
+
+struct limits_host {
+	LIST_ENTRY(limits_host) entry;
+	uint8_t id[RDMABLK_ID_LEN];
+	uint64_t sessions;
+	uint64_t queues;
+	uint64_t bytes;
+};
+
+struct limits_addr {
+	LIST_ENTRY(limits_addr) entry;
+	struct in6_addr addr;
+	uint64_t logins;
+};
+
+static struct {
+	const struct config *cfg;
+	LIST_HEAD(, limits_host) hosts;
+	LIST_HEAD(, limits_addr) addrs;
+	uint64_t logins;
+} limits;
+
+/**
+ * limits_init - learn the limits
+ * @cfg: outlives the rest
+ */
+void limits_init(const struct config *cfg)
+{
+	limits.cfg = cfg;
+	LIST_INIT(&limits.hosts);
+	LIST_INIT(&limits.addrs);
+}
+
+/* IPv4 as mapped IPv6, so that one comparison serves both. */
+static struct in6_addr plain_address(const struct sockaddr *peer)
+{
+	struct in6_addr addr = IN6ADDR_ANY_INIT;
+
+	if (peer->sa_family == AF_INET6)
+		return ((const struct sockaddr_in6 *)peer)->sin6_addr;
+	addr.s6_addr[10] = 0xff;
+	addr.s6_addr[11] = 0xff;
+	memcpy(&addr.s6_addr[12], &((const struct sockaddr_in *)peer)->sin_addr, 4);
+	return addr;
+}
+
+static struct limits_addr *find_addr(const struct in6_addr *addr)
+{
+	struct limits_addr *a;
+
+	LIST_FOREACH(a, &limits.addrs, entry)
+		if (!memcmp(&a->addr, addr, sizeof(*addr)))
+			return a;
+	return NULL;
+}
+
+/**
+ * limits_login_get - take a login slot
+ * @peer: address of the initiator
+ *
+ * Return: enum rdmablk_reason; with RDMABLK_OK limits_login_put() is due.
+ */
+unsigned int limits_login_get(const struct sockaddr *peer)
+{
+	struct in6_addr addr = plain_address(peer);
+	struct limits_addr *a;
+
+	if (limits.logins >= limits.cfg->max_logins)
+		return RDMABLK_R_LIMIT_LOGINS;
+	a = find_addr(&addr);
+	if (!a) {
+		a = calloc(1, sizeof(*a));
+		if (!a)
+			return RDMABLK_R_NO_MEMORY;
+		a->addr = addr;
+		LIST_INSERT_HEAD(&limits.addrs, a, entry);
+	}
+	if (a->logins >= limits.cfg->max_logins_addr)
+		return RDMABLK_R_LIMIT_LOGINS;
+	a->logins++;
+	limits.logins++;
+	return RDMABLK_OK;
+}
+
+/**
+ * limits_login_put - give a login slot back
+ * @peer: as given to limits_login_get()
+ */
+void limits_login_put(const struct sockaddr *peer)
+{
+	struct in6_addr addr = plain_address(peer);
+	struct limits_addr *a = find_addr(&addr);
+
+	limits.logins--;
+	if (a && !--a->logins) {
+		LIST_REMOVE(a, entry);
+		free(a);
+	}
+}
+
+static struct limits_host *find_host(const uint8_t *id)
+{
+	struct limits_host *h;
+
+	LIST_FOREACH(h, &limits.hosts, entry)
+		if (!memcmp(h->id, id, sizeof(h->id)))
+			return h;
+	return NULL;
+}
+
+static unsigned int host_check(const struct limits_host *h, uint64_t bytes)
+{
+	uint64_t max = limits.cfg->max_pinned;
+
+	if (h && h->sessions >= limits.cfg->max_sessions)
+		return RDMABLK_R_LIMIT_SESSIONS;
+	if (h && h->queues >= limits.cfg->max_queues)
+		return RDMABLK_R_LIMIT_QUEUES;
+	if (max && (bytes > max || (h && h->bytes > max - bytes)))
+		return RDMABLK_R_LIMIT_MEMORY;
+	return RDMABLK_OK;
+}
+
+/**
+ * limits_session_get - take what a session needs
+ * @share: zeroed; says what was taken
+ * @host_id: identity of the host
+ * @queues: wished for; fewer may be taken, one at least
+ * @bytes: registered
+ *
+ * Return: enum rdmablk_reason; with RDMABLK_OK limits_session_put() is due.
+ */
+unsigned int limits_session_get(struct limits_share *share,
+				const uint8_t *host_id, uint32_t queues,
+				uint64_t bytes)
+{
+	struct limits_host *h = find_host(host_id);
+	unsigned int reason = host_check(h, bytes);
+
+	if (reason)
+		return reason;
+	if (!h) {
+		h = calloc(1, sizeof(*h));
+		if (!h)
+			return RDMABLK_R_NO_MEMORY;
+		memcpy(h->id, host_id, sizeof(h->id));
+		LIST_INSERT_HEAD(&limits.hosts, h, entry);
+	}
+	share->host = h;
+	share->bytes = bytes;
+	share->queues = (uint32_t)min_u64(queues, limits.cfg->max_queues - h->queues);
+	h->sessions++;
+	h->bytes += share->bytes;
+	h->queues += share->queues;
+	return RDMABLK_OK;
+}
+
+/**
+ * limits_session_put - give it back
+ * @share: as filled by limits_session_get(), or zeroed; zeroed afterwards
+ */
+void limits_session_put(struct limits_share *share)
+{
+	struct limits_host *h = share->host;
+
+	if (!h)
+		return;
+	h->bytes -= share->bytes;
+	h->queues -= share->queues;
+	if (!--h->sessions) {
+		LIST_REMOVE(h, entry);
+		free(h);
+	}
+	*share = (struct limits_share){ 0 };
+}

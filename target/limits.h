@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What one host, or one address before it is a host, may take of the target.
+ */
+#ifndef RDMABLKD_LIMITS_H
+#define RDMABLKD_LIMITS_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "config.h"
+
+/**
+ * struct limits_share - what a session has taken; zeroed memory has nothing
+ * @host: of the host
+ * @queues: hardware queues
+ * @bytes: registered
+ */
+struct limits_share {
+	struct limits_host *host;
+	uint32_t queues;
+	uint64_t bytes;
+};
+
+void limits_init(const struct config *cfg);
+unsigned int limits_login_get(const struct sockaddr *peer);
+void limits_login_put(const struct sockaddr *peer);
+unsigned int limits_session_get(struct limits_share *share,
+				const uint8_t *host_id, uint32_t queues,
+				uint64_t bytes);
+void limits_session_put(struct limits_share *share);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The addresses the daemon listens on.
+ */
+#ifndef RDMABLKD_LISTENER_H
+#define RDMABLKD_LISTENER_H
+
+#include "config.h"
+#include "device.h"
+
+int listener_open_all(const struct config *cfg);
+void listener_close_device(struct device *dev);
+void listener_close_all(void);
+
+#endif

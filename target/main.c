@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rdmablkd: start, signals, shutdown.
+ *
+ * Start: exports are filled before anything listens, and everything listens
+ * before "ready" is said. Shutdown: requests are refused, live sessions are told
+ * and get their time, then every session is closed; when the last one is gone,
+ * or after SHUTDOWN_MS at the latest, the process ends.
+ */
+#include <errno.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <systemd/sd-daemon.h>
+
+#include "cm.h"
+#include "device.h"
+#include "export.h"
+#include "limits.h"
+#include "listener.h"
+#include "log.h"
+#include "loop.h"
+#include "options.h"
+#include "request.h"
+#include "session.h"
+#include "util.h"
+#include "worker.h"
+
+#define WORKERS		4
+#define SHUTDOWN_MS	5000
+
+static void signal_ready(struct loop_source *src);
+static void shutdown_timer_expired(struct loop_timer *timer);
+
+static struct {
+	struct config cfg;
+	struct loop_source signals;
+	struct loop_timer timer;
+	bool stopping;		/* a signal has asked for it */
+	bool closing;		/* every session has been told to end */
+} daemon_state = {
+	.signals = { .fd = -1, .ready = signal_ready },
+	.timer = { .expired = shutdown_timer_expired },
+};
+
+static void device_gone(struct device *dev)
+{
+	session_end_device(dev);
+	listener_close_device(dev);
+}
+
+static void none_left(void)
+{
+	if (daemon_state.closing)
+		loop_stop();
+}
+
+static void close_sessions(void)
+{
+	daemon_state.closing = true;
+	session_end_all(RDMABLK_R_SHUTDOWN);
+	loop_timer_start(&daemon_state.timer, SHUTDOWN_MS);
+	if (!session_any())
+		loop_stop();
+}
+
+static void shutdown_timer_expired(struct loop_timer *timer)
+{
+	(void)timer;
+	if (!daemon_state.closing) {
+		close_sessions();
+		return;
+	}
+	log_err("sessions are still not closed after %d ms: exiting", SHUTDOWN_MS);
+	_exit(EXIT_FAILED);
+}
+
+static void shutdown_begin(const char *name)
+{
+	unsigned int live;
+
+	log_info("%s: shutting down", name);
+	sd_notify(0, "STOPPING=1");
+	daemon_state.stopping = true;
+	request_refuse_all(RDMABLK_R_SHUTDOWN);
+	listener_close_all();
+	live = session_drain_all(daemon_state.cfg.drain_ms);
+	if (live && daemon_state.cfg.drain_ms)
+		loop_timer_start(&daemon_state.timer,
+				 (int64_t)daemon_state.cfg.drain_ms);
+	else
+		close_sessions();
+}
+
+static void signal_ready(struct loop_source *src)
+{
+	struct signalfd_siginfo info;
+
+	while (read(src->fd, &info, sizeof(info)) == sizeof(info)) {
+		const char *name = info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM";
+
+		if (info.ssi_signo == SIGHUP) {
+			log_info("SIGHUP: ignored; a new configuration needs a restart");
+		} else if (daemon_state.stopping) {
+			log_warn("%s again: exiting at once", name);
+			_exit(EXIT_FAILED);
+		} else {
+			shutdown_begin(name);
+		}
+	}
+}
+
+static int signals_init(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	daemon_state.signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (daemon_state.signals.fd < 0)
+		return -errno;
+	return loop_add(&daemon_state.signals);
+}
+
+static bool may_lock_anything(void)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	return !syscall(SYS_capget, &head, data) &&
+	       data[0].effective & 1U << CAP_IPC_LOCK;
+}
+
+/* Registered memory counts as locked, once per session. */
+static void check_memlock(const struct config *cfg)
+{
+	const struct export_config *ec;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+	    may_lock_anything())
+		return;
+	TAILQ_FOREACH(ec, &cfg->exports, entry)
+		if (ec->size > limit.rlim_cur)
+			log_warn("export %s: RLIMIT_MEMLOCK is %llu bytes, too few to register it; logins will be refused",
+				 ec->name, (unsigned long long)limit.rlim_cur);
+}
+
+static int fail(const char *what, int ret)
+{
+	log_err("%s: %s", what, strerror(-ret));
+	return EXIT_FAILED;
+}
+
+static int serve(const struct config *cfg)
+{
+	int ret = cm_init();
+
+	if (ret)
+		return fail("cannot open /dev/infiniband/rdma_cm (is the module rdma_ucm loaded?)",
+			    ret);
+	device_init(device_gone);
+	request_init(cfg);
+	if (listener_open_all(cfg))
+		return EXIT_FAILED;
+	log_ready();
+	sd_notify(0, "READY=1");
+	ret = loop_run();
+	return ret ? fail("event loop", ret) : EXIT_DONE;
+}
+
+static void tear_down(void)
+{
+	listener_close_all();
+	loop_timer_stop(&daemon_state.timer);
+	worker_stop();
+	device_exit();
+	cm_exit();
+	export_close_all();
+	if (daemon_state.signals.fd >= 0)
+		close(daemon_state.signals.fd);
+	loop_exit();
+}
+
+static int run(const struct config *cfg)
+{
+	int ret = loop_init();
+
+	if (!ret)
+		ret = signals_init();
+	if (ret)
+		return fail("cannot start the event loop", ret);
+	ret = session_init(none_left);
+	if (ret)
+		return fail("no random numbers", ret);
+	limits_init(cfg);
+	check_memlock(cfg);
+	if (export_open_all(cfg))
+		return EXIT_FAILED;
+	ret = worker_start(WORKERS);
+	return ret ? fail("cannot start workers", ret) : serve(cfg);
+}
+
+int main(int argc, char **argv)
+{
+	struct config *cfg = &daemon_state.cfg;
+	int ret;
+
+	config_init(cfg);
+	ret = options_parse(cfg, argc, argv);
+	if (ret == OPTIONS_RUN) {
+		log_setup(cfg->log_level);
+		ret = run(cfg);
+		tear_down();
+		if (ret == EXIT_DONE)
+			log_info("done");
+	}
+	config_free(cfg);
+	return ret;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The command line.
+ */
+#ifndef RDMABLKD_OPTIONS_H
+#define RDMABLKD_OPTIONS_H
+
+#include "config.h"
+
+/* Exit status; the same words in the manual. */
+#define EXIT_DONE	0
+#define EXIT_FAILED	1
+#define EXIT_USAGE	2
+
+#define OPTIONS_RUN	(-1)	/* nothing to exit for: serve */
+
+int options_parse(struct config *cfg, int argc, char **argv);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Connection requests: a login begins, or a data queue joins its session.
+ */
+#ifndef RDMABLKD_REQUEST_H
+#define RDMABLKD_REQUEST_H
+
+#include "cm.h"
+#include "config.h"
+
+void request_init(const struct config *cfg);
+void request_refuse_all(unsigned int reason);
+void request_handle(const struct cm_event *ev);
+
+#endif

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Sessions: how they begin, join queues, end.
+ *
+ * Who owns what. A session owns its control queue, its data queues, its domain,
+ * completion queue, registrations and lease. It belongs to the loop; only what
+ * the present job needs belongs to a worker while the job is under way (@busy),
+ * and there is never more than one job: registering, then fencing, then
+ * destroying. A session that must end while it is being registered asks the job
+ * to stop and is fenced when the job is done.
+ *
+ * How a session ends, whatever the reason; session_end() is the only way in and
+ * the change of state makes sure that it happens once:
+ *
+ *  1. SESSION_CLOSING. No message is handled any more, no queue joins. The lease
+ *     is marked as ending, so that a claimant is told to come again.
+ *  2. The fence, in a worker: every data queue pair is destroyed, every region
+ *     deregistered. From then on no write of this session can land. A failure
+ *     here is not passed over: the fence is tried again, the export stays taken.
+ *  3. SESSION_CLOSED. The lease and the host's share are given back, and only now
+ *     is the peer told: by CLOSE, or by the answer to LOGOUT. The control queue
+ *     lives until the peer has disconnected, a second at most.
+ *  4. SESSION_DYING, in a worker: queue pairs before the completion queue, before
+ *     the buffers, before the domain; CM ids last of the connections.
+ *  5. In the loop, the memory of the queues and the session is freed.
+ *
+ * Why the memory goes last and in the loop. Events name a queue by its context:
+ * CM events by that of the id, asynchronous ones by that of the queue pair,
+ * completions by that of the completion queue. The loop may hold such an event
+ * while a worker destroys its object. The verbs wait: destroying an object
+ * returns only after every event of it that was read has been acknowledged, and
+ * drops those not yet read. The loop acknowledges CM events before it handles
+ * them, so for them the wait is no guarantee, but memory freed by a job's done()
+ * is: it runs in the loop, after the event at hand. In turn the loop never waits
+ * for a worker, so the wait always ends.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "fault.h"
+#include "log.h"
+#include "mac.h"
+#include "session.h"
+#include "util.h"
+
+#define LINGER_MS	1000	/* for the peer to disconnect after the last message */
+#define LINGER_GONE_MS	200	/* the same when somebody waits for the device */
+#define REFENCE_MS	1000	/* between tries of a fence that failed */
+
+static LIST_HEAD(, session) sessions = LIST_HEAD_INITIALIZER(sessions);
+static void (*session_none_left)(void);
+static uint64_t session_last_id;
+
+/**
+ * session_init - before the first session
+ * @none_left: called whenever the last session is gone
+ *
+ * Return: 0 or -errno.
+ */
+int session_init(void (*none_left)(void))
+{
+	uint32_t start;
+	int ret = mac_random(&start, sizeof(start));
+
+	session_none_left = none_left;
+	session_last_id = (uint64_t)start << 32;
+	return ret;
+}
+
+/**
+ * session_text - a session for the log
+ * @s: session
+ *
+ * Return: text, valid until the next call. Loop thread.
+ */
+const char *session_text(const struct session *s)
+{
+	static char text[256];
+
+	if (s->wish.export_name[0])
+		snprintf(text, sizeof(text), "session %016llx host %s (%s) export %s",
+			 (unsigned long long)s->id, s->wish.host_name,
+			 s->peer_text, s->wish.export_name);
+	else
+		snprintf(text, sizeof(text), "session %016llx (%s)",
+			 (unsigned long long)s->id, s->peer_text);
+	return text;
+}
+
+/* From each state, the states that may follow, bit by bit. */
+static const unsigned int session_moves[] = {
+	[SESSION_HELLO]		= 1U << SESSION_PROOF | 1U << SESSION_CLOSING,
+	[SESSION_PROOF]		= 1U << SESSION_REGISTER | 1U << SESSION_CLOSING,
+	[SESSION_REGISTER]	= 1U << SESSION_GRANTED | 1U << SESSION_CLOSING,
+	[SESSION_GRANTED]	= 1U << SESSION_LIVE | 1U << SESSION_CLOSING,
+	[SESSION_LIVE]		= 1U << SESSION_CLOSING,
+	[SESSION_CLOSING]	= 1U << SESSION_CLOSED,
+	[SESSION_CLOSED]	= 1U << SESSION_DYING,
+	[SESSION_DYING]		= 0,
+};
+
+/**
+ * session_set_state - change the state
+ * @s: session
+ * @state: new
+ *
+ * Return: whether that was allowed; if not nothing has changed.
+ */
+bool session_set_state(struct session *s, enum session_state state)
+{
+	if (!(session_moves[s->state] & 1U << state))
+		return false;
+	s->state = state;
+	return true;
+}
+
+/**
+ * session_send - send a message on the control queue
+ * @s: session
+ * @msg: copied
+ * @len: bytes
+ *
+ * Return: RDMABLK_OK or why the session must end.
+ */
+unsigned int session_send(struct session *s, const void *msg, size_t len)
+{
+	int ret = ctrl_send(&s->ctrl, msg, len, false);
+
+	if (ret == -ENOBUFS)	/* more commands under way than there are tags */
+		return RDMABLK_R_STATE;
+	return ret ? RDMABLK_R_CONNECTION : RDMABLK_OK;
+}
+
+/*
+ * Timers
+ */
+
+static void login_expired(struct loop_timer *timer)
+{
+	session_end(container_of(timer, struct session, timer),
+		    RDMABLK_R_LOGIN_TIMEOUT);
+}
+
+static void silence_expired(struct loop_timer *timer)
+{
+	struct session *s = container_of(timer, struct session, timer);
+	int64_t left = s->heard + s->silence_ms - loop_now();
+
+	if (left > 0)
+		loop_timer_start(timer, left);
+	else
+		session_end(s, RDMABLK_R_EXPIRED);
+}
+
+static void linger_expired(struct loop_timer *timer)
+{
+	session_destroy(container_of(timer, struct session, timer));
+}
+
+static void refence_expired(struct loop_timer *timer)
+{
+	session_fence(container_of(timer, struct session, timer));
+}
+
+/**
+ * session_login_timer - the initiator has its time for the next part of a login
+ * @s: session
+ */
+void session_login_timer(struct session *s)
+{
+	s->timer.expired = login_expired;
+	loop_timer_start(&s->timer, (int64_t)s->cfg->login_ms);
+}
+
+static void login_slot_put(struct session *s)
+{
+	if (s->login_slot)
+		limits_login_put((struct sockaddr *)&s->peer);
+	s->login_slot = false;
+}
+
+/**
+ * session_live - I/O may start
+ * @s: session, of which all queues have joined
+ */
+void session_live(struct session *s)
+{
+	session_set_state(s, SESSION_LIVE);
+	login_slot_put(s);
+	s->timer.expired = silence_expired;
+	loop_timer_start(&s->timer, s->silence_ms);
+	log_peer(LOG_INFO,
+		 "%s: live%s: %u queues of depth %u, keep-alive %u ms, session timeout %u ms",
+		 session_text(s), s->lease.writer ? "" : ", read-only",
+		 s->nr_data / 2, s->wish.queue_depth, s->keep_alive_ms,
+		 s->silence_ms);
+}
+
+/*
+ * The end
+ */
+
+/**
+ * session_submit - give the workers the session's job
+ * @s: session without one under way
+ * @run: in a worker
+ * @done: in the loop
+ * @slow: as in struct job
+ */
+void session_submit(struct session *s, void (*run)(struct job *),
+		    void (*done)(struct job *), bool slow)
+{
+	s->busy = true;
+	s->job_error = 0;
+	s->job.run = run;
+	s->job.done = done;
+	s->job.slow = slow;
+	worker_submit(&s->job);
+}
+
+static void destroy_run(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	for (unsigned int i = 0; i < s->nr_data; i++)
+		if (s->data[i])
+			conn_destroy(s->data[i]);
+	if (regions_deregister(&s->regions))
+		log_err("session %016llx: regions cannot be deregistered",
+			(unsigned long long)s->id);
+	conn_close(s->conn);
+	ctrl_destroy(&s->ctrl);
+	if (ibv_destroy_cq(s->cq) || ibv_dealloc_pd(s->pd))
+		log_err("session %016llx: cannot be destroyed altogether",
+			(unsigned long long)s->id);
+	conn_destroy(s->conn);
+}
+
+static void destroy_done(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	log_peer(LOG_INFO,
+		 "%s: ended: %s; lasted %lld ms, %llu messages, %llu keepalives, %llu joins refused",
+		 session_text(s), rdmablk_reason_text(s->reason),
+		 (long long)(loop_now() - s->born), (unsigned long long)s->messages,
+		 (unsigned long long)s->keepalives,
+		 (unsigned long long)s->refused_joins);
+	LIST_REMOVE(s, entry);
+	login_slot_put(s);
+	device_put(s->device);
+	for (unsigned int i = 0; i < s->nr_data; i++)
+		free(s->data[i]);
+	free(s->data);
+	free(s->conn);
+	mac_wipe(s->key, sizeof(s->key));
+	free(s);
+	if (!session_any())
+		session_none_left();
+}
+
+/**
+ * session_destroy - the last message had its time, or is of no use
+ * @s: in SESSION_CLOSED; otherwise nothing happens
+ */
+void session_destroy(struct session *s)
+{
+	if (!session_set_state(s, SESSION_DYING))
+		return;
+	loop_timer_stop(&s->timer);
+	session_submit(s, destroy_run, destroy_done, false);
+}
+
+static bool send_last(struct session *s)
+{
+	struct rdmablk_answer answer;
+	struct rdmablk_close close;
+
+	if (s->quiet)
+		return false;
+	if (s->reason == RDMABLK_R_LOGOUT) {
+		login_pack_answer(&answer, &s->logout, RDMABLK_OK);
+		return !ctrl_send(&s->ctrl, &answer, sizeof(answer), true);
+	}
+	login_pack_close(&close, s->reason);
+	return !ctrl_send(&s->ctrl, &close, sizeof(close), true);
+}
+
+static void session_fenced(struct session *s)
+{
+	session_set_state(s, SESSION_CLOSED);
+	if (s->leased) {
+		export_release(&s->lease);
+		log_peer(LOG_INFO, "%s: fenced: its queues and keys are gone",
+			 session_text(s));
+	}
+	s->leased = false;
+	limits_session_put(&s->share);
+	if (!send_last(s)) {
+		session_destroy(s);
+		return;
+	}
+	s->timer.expired = linger_expired;
+	loop_timer_start(&s->timer, s->device->gone ? LINGER_GONE_MS : LINGER_MS);
+}
+
+static void fence_run(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	for (unsigned int i = 0; i < s->nr_data && !s->job_error; i++)
+		if (s->data[i])
+			s->job_error = conn_close(s->data[i]);
+	if (!s->job_error)
+		s->job_error = regions_deregister(&s->regions);
+}
+
+static void fence_done(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	s->busy = false;
+	if (!s->job_error) {
+		session_fenced(s);
+		return;
+	}
+	log_err("%s: cannot be fenced: %s; the export stays taken",
+		session_text(s), strerror(-s->job_error));
+	s->timer.expired = refence_expired;
+	loop_timer_start(&s->timer, REFENCE_MS);
+}
+
+/**
+ * session_fence - make sure that nothing of a session can land any more
+ * @s: in SESSION_CLOSING, without a job under way
+ */
+void session_fence(struct session *s)
+{
+	if ((!s->joined && !s->regions.region) || fault(FAULT_NO_FENCE))
+		session_fenced(s);
+	else
+		session_submit(s, fence_run, fence_done, false);
+}
+
+static int reason_level(unsigned int reason)
+{
+	switch (reason) {
+	case RDMABLK_R_MAGIC ... RDMABLK_R_FEATURE:
+	case RDMABLK_R_NO_MEMORY:
+	case RDMABLK_R_AUTH_FAILED ... RDMABLK_R_JOIN_MISSING:
+	case RDMABLK_R_ACCESS:
+	case RDMABLK_R_EXPIRED:
+	case RDMABLK_R_STOLEN:
+	case RDMABLK_R_INTERNAL:
+		return LOG_WARNING;
+	default:
+		return LOG_INFO;
+	}
+}
+
+/**
+ * session_end - end a session
+ * @s: in any state; from SESSION_CLOSING on nothing happens
+ * @reason: enum rdmablk_reason
+ */
+void session_end(struct session *s, unsigned int reason)
+{
+	if (!session_set_state(s, SESSION_CLOSING))
+		return;
+	log_peer(reason_level(reason), "%s: closing: %s", session_text(s),
+		 rdmablk_reason_text(reason));
+	s->reason = reason;
+	s->lease.ending = true;
+	loop_timer_stop(&s->timer);
+	if (s->busy)
+		atomic_store(&s->regions.cancel, true);
+	else
+		session_fence(s);
+}
+
+/**
+ * session_end_device - end all sessions of a device that is being removed
+ * @dev: device
+ */
+void session_end_device(struct device *dev)
+{
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry) {
+		if (s->device != dev)
+			continue;
+		session_end(s, RDMABLK_R_DEVICE_GONE);
+		if (s->state == SESSION_CLOSED)
+			session_destroy(s);
+	}
+}
+
+/**
+ * session_end_all - end all sessions
+ * @reason: enum rdmablk_reason
+ */
+void session_end_all(unsigned int reason)
+{
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry)
+		session_end(s, reason);
+}
+
+/**
+ * session_drain_all - tell all live sessions that the end is near
+ * @ms: until then
+ *
+ * Return: how many there are.
+ */
+unsigned int session_drain_all(uint64_t ms)
+{
+	struct rdmablk_event_msg msg;
+	unsigned int nr = 0;
+	struct session *s;
+
+	login_pack_event(&msg, RDMABLK_EVENT_DRAIN, ms);
+	LIST_FOREACH(s, &sessions, entry) {
+		if (s->state != SESSION_LIVE)
+			continue;
+		nr++;
+		session_send(s, &msg, sizeof(msg));
+	}
+	return nr;
+}
+
+/**
+ * session_add - a new session
+ * @s: gets its id
+ */
+void session_add(struct session *s)
+{
+	s->id = ++session_last_id;
+	LIST_INSERT_HEAD(&sessions, s, entry);
+}
+
+/**
+ * session_any - look for sessions
+ *
+ * Return: whether there is one, in any state.
+ */
+bool session_any(void)
+{
+	return !LIST_EMPTY(&sessions);
+}
+
+/**
+ * session_find - a session by its id
+ * @id: as granted
+ *
+ * Return: the session, perhaps ending, or NULL.
+ */
+struct session *session_find(uint64_t id)
+{
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry)
+		if (s->id == id)
+			return s;
+	return NULL;
+}

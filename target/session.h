@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sessions: one initiator, one export, 1 + 2n queues.
+ */
+#ifndef RDMABLKD_SESSION_H
+#define RDMABLKD_SESSION_H
+
+#include "config.h"
+#include "conn.h"
+#include "ctrl.h"
+#include "export.h"
+#include "limits.h"
+#include "login.h"
+#include "loop.h"
+#include "region.h"
+#include "worker.h"
+
+/**
+ * enum session_state - where a session is
+ * @SESSION_HELLO: connected, waits for HELLO
+ * @SESSION_PROOF: CHALLENGE is sent, waits for PROOF
+ * @SESSION_REGISTER: admitted; a worker registers the memory
+ * @SESSION_GRANTED: GRANT is sent; regions are asked for, queues join
+ * @SESSION_LIVE: in use
+ * @SESSION_CLOSING: ends; a worker destroys data queues and registrations
+ * @SESSION_CLOSED: fenced, its export is free; the last message is on its way
+ * @SESSION_DYING: a worker destroys the rest
+ */
+enum session_state {
+	SESSION_HELLO,
+	SESSION_PROOF,
+	SESSION_REGISTER,
+	SESSION_GRANTED,
+	SESSION_LIVE,
+	SESSION_CLOSING,
+	SESSION_CLOSED,
+	SESSION_DYING,
+};
+
+/**
+ * struct session - see the top of session.c for who may touch what, when
+ * @entry: in the list of sessions
+ * @cfg: the configuration
+ * @device: of all its queues
+ * @port: of @device
+ * @peer: address of the initiator
+ * @peer_text: the same, for people
+ * @id: never used twice by one process
+ * @version: of the protocol
+ * @state: changed by session_set_state() only
+ * @reason: why it ends, from SESSION_CLOSING on
+ * @quiet: the control queue is of no use for a last message
+ * @login_slot: it holds one
+ * @busy: @job is under way
+ * @job: the one piece of work a session has at a time
+ * @job_error: its outcome
+ * @timer: of the login, of silence, of lingering, by state
+ * @receive: upcall for a message: RDMABLK_OK or why the session must end
+ * @cq_handler: of @cq
+ * @pd: its domain; its keys are valid nowhere else
+ * @cq: of all its queues
+ * @ctrl: buffers of the control queue
+ * @conn: the control queue
+ * @data: data queue q is @data[q - 1]; NULL: it has not joined
+ * @nr_data: how many there may be, twice the hardware queues granted
+ * @joined: how many there are
+ * @hello: as received
+ * @challenge: as sent
+ * @wish: @hello, decoded
+ * @key: session key, from SESSION_REGISTER on
+ * @export: what it uses, from SESSION_REGISTER on
+ * @lease: on @export
+ * @leased: @lease is held
+ * @share: of its host's limits
+ * @regions: of @export
+ * @keep_alive_ms: granted
+ * @silence_ms: it ends when nothing was heard for so long
+ * @heard: when something was heard last, ms
+ * @born: ms
+ * @logout: the command to be answered, when @reason is RDMABLK_R_LOGOUT
+ * @window: start of the second in which @window_messages are counted, ms
+ * @window_messages: for the limit on messages
+ * @messages: received
+ * @keepalives: answered
+ * @refused_joins: with its id
+ */
+struct session {
+	LIST_ENTRY(session) entry;
+	const struct config *cfg;
+	struct device *device;
+	uint8_t port;
+	struct sockaddr_storage peer;
+	char peer_text[ADDR_TEXT];
+	uint64_t id;
+	uint16_t version;
+
+	enum session_state state;
+	unsigned int reason;
+	bool quiet;
+	bool login_slot;
+	bool busy;
+	struct job job;
+	int job_error;
+	struct loop_timer timer;
+	unsigned int (*receive)(struct session *s, const void *msg, size_t len);
+
+	struct cq_handler cq_handler;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ctrl ctrl;
+	struct conn *conn;
+	struct conn **data;
+	unsigned int nr_data;
+	unsigned int joined;
+
+	struct rdmablk_hello hello;
+	struct rdmablk_challenge challenge;
+	struct login_wish wish;
+	uint8_t key[RDMABLK_MAC_LEN];
+	struct export *export;
+	struct lease lease;
+	bool leased;
+	struct limits_share share;
+	struct regions regions;
+	uint32_t keep_alive_ms;
+	uint32_t silence_ms;
+	int64_t heard;
+	int64_t born;
+	struct login_command logout;
+
+	int64_t window;
+	unsigned int window_messages;
+	uint64_t messages;
+	uint64_t keepalives;
+	uint64_t refused_joins;
+};
+
+/* Work request id of a data queue's guard; the others are ctrl.h's. */
+#define SESSION_WR_GUARD	0x40000
+
+/* session.c: life and end */
+int session_init(void (*none_left)(void));
+void session_add(struct session *s);
+struct session *session_find(uint64_t id);
+bool session_any(void);
+const char *session_text(const struct session *s);
+bool session_set_state(struct session *s, enum session_state state);
+unsigned int session_send(struct session *s, const void *msg, size_t len);
+void session_login_timer(struct session *s);
+void session_live(struct session *s);
+void session_submit(struct session *s, void (*run)(struct job *job),
+		    void (*done)(struct job *job), bool slow);
+void session_end(struct session *s, unsigned int reason);
+void session_fence(struct session *s);
+void session_destroy(struct session *s);
+void session_end_device(struct device *dev);
+void session_end_all(unsigned int reason);
+unsigned int session_drain_all(uint64_t ms);
+
+/* session_event.c: what happens to its queues */
+void session_cq_ready(struct cq_handler *handler);
+void session_conn_event(struct conn *conn, enum conn_event event);
+
+/* session_open.c: beginnings */
+unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
+			    const struct config *cfg, uint16_t version,
+			    unsigned int (*receive)(struct session *s,
+						    const void *msg, size_t len));
+unsigned int session_join(struct session *s, struct rdma_cm_id *id,
+			  const struct login_request *req, uint8_t resources);
+unsigned int session_register(struct session *s, void (*done)(struct job *job));
+bool session_registered(struct session *s);
+
+#endif

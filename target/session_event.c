@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What happens to the queues of a session: messages, completions, errors. Only
+ * dispatches; whatever ends the session goes through session_end().
+ */
+#include "fault.h"
+#include "session.h"
+#include "util.h"
+
+#define MESSAGES_MAX	200	/* live, per second; a KEEPALIVE each 50 ms is 20 */
+
+static void message_received(struct session *s, const struct ibv_wc *wc)
+{
+	unsigned int index = wc->wr_id & CTRL_WR_INDEX, reason;
+	int64_t now = loop_now();
+
+	s->heard = now;
+	s->messages++;
+	if (now - s->window > 1000) {
+		s->window = now;
+		s->window_messages = 0;
+	}
+	/* a login has its timer, and may fetch thousands of regions at once */
+	if (s->state == SESSION_LIVE && ++s->window_messages > MESSAGES_MAX)
+		reason = RDMABLK_R_STATE;
+	else
+		reason = s->receive(s, ctrl_message(&s->ctrl, index), wc->byte_len);
+	if (reason)
+		session_end(s, reason);
+}
+
+static void ctrl_failed(struct session *s, unsigned int reason)
+{
+	s->quiet = true;
+	session_end(s, reason);
+	session_destroy(s);
+}
+
+static void recv_completed(struct session *s, const struct ibv_wc *wc)
+{
+	if (wc->status) {
+		ctrl_failed(s, wc->status == IBV_WC_LOC_LEN_ERR ?
+			    RDMABLK_R_MALFORMED : RDMABLK_R_CONNECTION);
+		return;
+	}
+	if (s->state < SESSION_CLOSING)
+		message_received(s, wc);
+	if (s->state != SESSION_DYING && !fault(FAULT_NO_RECV) &&
+	    ctrl_post(&s->ctrl, wc->wr_id & CTRL_WR_INDEX))
+		ctrl_failed(s, RDMABLK_R_CONNECTION);
+}
+
+static void send_completed(struct session *s, const struct ibv_wc *wc)
+{
+	ctrl_sent(&s->ctrl, wc->wr_id & CTRL_WR_INDEX);
+	if (wc->status)
+		ctrl_failed(s, RDMABLK_R_CONNECTION);
+}
+
+/*
+ * The guard of a data queue. A message there is against the protocol. A flush
+ * is the device's answer to a request it refused: nothing of ours puts a live
+ * session's queue pair in error.
+ */
+static void guard_completed(struct session *s, const struct ibv_wc *wc)
+{
+	if (wc->status == IBV_WC_SUCCESS || wc->status == IBV_WC_LOC_LEN_ERR)
+		session_end(s, RDMABLK_R_STATE);
+	else
+		session_end(s, RDMABLK_R_ACCESS);
+}
+
+static void session_completion(struct session *s, const struct ibv_wc *wc)
+{
+	if (wc->wr_id & SESSION_WR_GUARD)
+		guard_completed(s, wc);
+	else if (wc->wr_id & CTRL_WR_RECV)
+		recv_completed(s, wc);
+	else
+		send_completed(s, wc);
+}
+
+/**
+ * session_cq_ready - completions of any queue of a session
+ * @handler: of its completion queue
+ */
+void session_cq_ready(struct cq_handler *handler)
+{
+	struct session *s = container_of(handler, struct session, cq_handler);
+	struct ibv_wc wc;
+
+	if (s->state == SESSION_DYING)
+		return;
+	/* armed first: what comes while we poll is either polled or tells us */
+	if (ibv_req_notify_cq(s->cq, 0))
+		ctrl_failed(s, RDMABLK_R_CONNECTION);
+	while (s->state != SESSION_DYING && ibv_poll_cq(s->cq, 1, &wc) > 0)
+		session_completion(s, &wc);
+}
+
+/**
+ * session_conn_event - something happened to a queue of a session
+ * @conn: queue
+ * @event: what
+ */
+void session_conn_event(struct conn *conn, enum conn_event event)
+{
+	struct session *s = conn->owner;
+
+	switch (event) {
+	case CONN_REMOVED:
+		device_remove(s->device);
+		return;
+	case CONN_ACCESS:
+		session_end(s, RDMABLK_R_ACCESS);
+		return;
+	case CONN_LOST:
+	case CONN_FAILED:
+		if (conn == s->conn)
+			ctrl_failed(s, RDMABLK_R_CONNECTION);
+		else
+			session_end(s, RDMABLK_R_CONNECTION);
+		return;
+	}
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * How a session begins, registers its export, gets its queues. What a failure
+ * leaves half made before the session is in the list is undone here; afterwards
+ * session_end() does it.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include "fault.h"
+#include "log.h"
+#include "session.h"
+#include "util.h"
+
+/*
+ * Completions: each receive and each send of the control queue, and the guard
+ * of each data queue.
+ */
+#define SESSION_CQES	(CTRL_RECVS + CTRL_SENDS + 2 * RDMABLK_MAX_QUEUES)
+
+static int create_queue(struct session *s)
+{
+	const struct conn_caps caps = { .sends = CTRL_SENDS, .recvs = CTRL_RECVS };
+	int cqes = SESSION_CQES, ret;
+
+	if (cqes > s->device->attr.max_cqe)
+		cqes = s->device->attr.max_cqe;
+	s->pd = ibv_alloc_pd(s->device->verbs);
+	if (!s->pd)
+		return -errno;
+	s->cq = ibv_create_cq(s->device->verbs, cqes, &s->cq_handler,
+			      s->device->channel, 0);
+	if (!s->cq)
+		return -errno;
+	ret = ctrl_create(&s->ctrl, s->pd);
+	if (ret)
+		return ret;
+	ret = conn_open(s->conn, s->pd, s->cq, &caps);
+	if (ret)
+		return ret;
+	ret = ctrl_start(&s->ctrl, s->conn->id->qp);
+	return ret ?: -ibv_req_notify_cq(s->cq, 0);
+}
+
+/* The id stays the caller's. */
+static void undo_create(struct session *s)
+{
+	if (s->conn)
+		conn_close(s->conn);
+	ctrl_destroy(&s->ctrl);
+	if (s->cq)
+		ibv_destroy_cq(s->cq);
+	if (s->pd)
+		ibv_dealloc_pd(s->pd);
+	free(s->conn);
+	free(s);
+}
+
+static struct session *session_alloc(struct rdma_cm_id *id, struct device *dev,
+				     uint16_t version)
+{
+	const struct sockaddr *peer = rdma_get_peer_addr(id);
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->conn = conn_create(id, s, 0, session_conn_event);
+	if (!s->conn) {
+		free(s);
+		return NULL;
+	}
+	s->device = dev;
+	s->port = id->port_num;
+	s->version = version;
+	s->cq_handler.ready = session_cq_ready;
+	s->born = loop_now();
+	s->heard = s->born;
+	memcpy(&s->peer, peer, peer->sa_family == AF_INET6 ?
+	       sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
+	value_address_text(peer, s->peer_text, false);
+	return s;
+}
+
+/**
+ * session_create - a login begins
+ * @id: of the connection request for a control queue
+ * @dev: of @id; the session's with RDMABLK_OK
+ * @cfg: outlives the session
+ * @version: of the protocol
+ * @receive: gets its messages; returns RDMABLK_OK or why the session must end
+ *
+ * The caller has taken a login slot; it is the session's with RDMABLK_OK.
+ *
+ * Return: enum rdmablk_reason; unless RDMABLK_OK @id is still the caller's.
+ */
+unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
+			    const struct config *cfg, uint16_t version,
+			    unsigned int (*receive)(struct session *s,
+						    const void *msg, size_t len))
+{
+	struct session *s = session_alloc(id, dev, version);
+	int ret;
+
+	if (!s)
+		return RDMABLK_R_NO_MEMORY;
+	s->cfg = cfg;
+	s->receive = receive;
+	ret = create_queue(s);
+	if (!ret)
+		ret = conn_accept(s->conn, fault(FAULT_BAD_VERSION) ? 99 : version,
+				  0, 0);
+	if (ret) {
+		log_peer(LOG_ERR, "%s: cannot make a control queue: %s",
+			 s->peer_text, strerror(-ret));
+		undo_create(s);
+		return RDMABLK_R_NO_MEMORY;
+	}
+	s->login_slot = true;
+	session_add(s);
+	session_login_timer(s);
+	log_debug("%s: connected", session_text(s));
+	return RDMABLK_OK;
+}
+
+static void register_run(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	if (fault(FAULT_SLOW_LOGIN))
+		usleep((useconds_t)fault(FAULT_SLOW_LOGIN) * 1000);
+	s->job_error = regions_register(&s->regions, &s->export->store, s->pd,
+					s->lease.writer);
+}
+
+/**
+ * session_register - register the export's memory for an admitted session
+ * @s: with @export, @lease and @regions; in SESSION_REGISTER
+ * @done: in the loop; calls session_registered() first
+ *
+ * Return: enum rdmablk_reason.
+ */
+unsigned int session_register(struct session *s, void (*done)(struct job *job))
+{
+	s->data = calloc(2 * s->share.queues, sizeof(*s->data));
+	if (!s->data)
+		return RDMABLK_R_NO_MEMORY;
+	s->nr_data = 2 * s->share.queues;
+	loop_timer_stop(&s->timer);
+	session_submit(s, register_run, done, true);
+	return RDMABLK_OK;
+}
+
+/**
+ * session_registered - the memory is registered, or not
+ * @s: session
+ *
+ * Return: whether the login goes on; if not the session's end has begun.
+ */
+bool session_registered(struct session *s)
+{
+	s->busy = false;
+	if (s->state == SESSION_CLOSING) {
+		session_fence(s);
+		return false;
+	}
+	if (s->job_error) {
+		log_peer(LOG_ERR, "%s: cannot register %llu bytes: %s%s",
+			 session_text(s),
+			 (unsigned long long)s->export->store.size,
+			 strerror(-s->job_error),
+			 s->job_error == -ENOMEM ?
+			 " (RLIMIT_MEMLOCK too small?)" : "");
+		session_end(s, RDMABLK_R_NO_MEMORY);
+		return false;
+	}
+	return true;
+}
+
+static unsigned int open_data(struct session *s, struct conn *conn,
+			      const struct login_request *req, uint8_t resources)
+{
+	const struct conn_caps caps = { .sends = 1, .recvs = 1 };
+	unsigned int access = IBV_ACCESS_REMOTE_READ;
+	struct ibv_sge sge;
+	int ret;
+
+	/* WRITE queues may READ, too: that is how a write is fenced */
+	if (req->kind == RDMABLK_KIND_WRITE && s->lease.writer)
+		access |= IBV_ACCESS_REMOTE_WRITE;
+	ret = conn_open(conn, s->pd, s->cq, &caps);
+	ctrl_guard_sge(&s->ctrl, &sge);
+	if (!ret)
+		ret = conn_guard(conn, SESSION_WR_GUARD | req->queue, &sge);
+	if (!ret)
+		ret = conn_accept(conn, s->version, resources, access);
+	if (!ret)
+		return RDMABLK_OK;
+	log_peer(LOG_ERR, "%s: cannot make data queue %u: %s", session_text(s),
+		 req->queue, strerror(-ret));
+	return RDMABLK_R_NO_MEMORY;
+}
+
+/**
+ * session_join - a data queue joins
+ * @s: session the initiator has proven to own
+ * @id: of the connection request
+ * @req: decoded and verified
+ * @resources: READs at once it asks us to answer
+ *
+ * Return: enum rdmablk_reason; unless RDMABLK_OK @id is still the caller's.
+ */
+unsigned int session_join(struct session *s, struct rdma_cm_id *id,
+			  const struct login_request *req, uint8_t resources)
+{
+	uint8_t depth = device_read_depth(s->device);
+	struct conn *conn;
+	unsigned int reason;
+
+	if (s->state != SESSION_GRANTED)
+		return RDMABLK_R_STATE;
+	if (req->queue > s->nr_data)
+		return RDMABLK_R_LIMIT_QUEUES;
+	if (s->data[req->queue - 1])
+		return RDMABLK_R_JOIN_TWICE;
+	if (id->verbs != s->device->verbs || id->port_num != s->port)
+		return RDMABLK_R_JOIN_DEVICE;
+	conn = conn_create(id, s, req->queue, session_conn_event);
+	if (!conn)
+		return RDMABLK_R_NO_MEMORY;
+	reason = open_data(s, conn, req, resources < depth ? resources : depth);
+	if (reason) {
+		conn_close(conn);
+		free(conn);
+		return reason;
+	}
+	s->data[req->queue - 1] = conn;
+	s->joined++;
+	return RDMABLK_OK;
+}

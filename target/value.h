@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Values of options and configuration keys: text to number, size, address.
+ * PURE: no state, no I/O but getaddrinfo() on numeric addresses.
+ */
+#ifndef RDMABLKD_VALUE_H
+#define RDMABLKD_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define ADDR_TEXT	64	/* room for an address and port as text */
+
+/**
+ * struct listen_addr - where to listen
+ * @sa: address and port
+ * @text: the same, for people
+ */
+struct listen_addr {
+	struct sockaddr_storage sa;
+	char text[ADDR_TEXT];
+};
+
+int value_number(const char *text, uint64_t *out);
+int value_size(const char *text, uint64_t *out);
+int value_bool(const char *text, bool *out);
+int value_uuid(const char *text, uint8_t *out);
+int value_address(const char *text, struct listen_addr *out);
+bool value_name_ok(const char *text, size_t max);
+bool value_loopback(const struct listen_addr *addr);
+void value_uuid_text(const uint8_t *uuid, char *out);
+void value_address_text(const struct sockaddr *sa, char *out, bool port);
+unsigned int value_distance(const char *a, const char *b);
+
+#endif
