@@ -99,9 +99,16 @@ static void rdmablk_cm_rejected(struct rdmablk_queue *q, struct rdma_cm_event *e
 		return rdmablk_cm_outcome(q, rdmablk_wire_errno(rej.reason),
 					  rdmablk_reason_text(rej.reason));
 	}
-	if (ev->status == IB_CM_REJ_INVALID_SERVICE_ID)
+	switch (ev->status) {
+	case IB_CM_REJ_INVALID_SERVICE_ID:
 		return rdmablk_cm_outcome(q, -ECONNREFUSED, "nobody listens on this port");
-	rdmablk_cm_outcome(q, -ECONNREFUSED, rdma_reject_msg(q->cm_id, ev->status));
+	case IB_CM_REJ_CONSUMER_DEFINED:
+		return rdmablk_cm_outcome(q, -ECONNREFUSED,
+					  "the peer refuses, but is not an rdmablk target");
+	default:
+		return rdmablk_cm_outcome(q, -ECONNREFUSED,
+					  rdma_reject_msg(q->cm_id, ev->status));
+	}
 }
 
 static void rdmablk_cm_lost(struct rdmablk_queue *q, int status, u16 reason)
