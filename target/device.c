@@ -4,12 +4,13 @@
  *
  * A device that is being removed waits, in the kernel, until its last user has
  * closed it. The context is librdmacm's, which keeps it for later and has no
- * call to close it. What it has is a list of devices that it compares with the
- * kernel's when it meets one it does not know, and then closes those that are
- * gone; but it does not close the last one. Hence device_close(): it asks for
- * that comparison, and where the context is still open puts /dev/null in the
- * place of its descriptors. That lets the kernel go on, and librdmacm may close
- * the context whenever it likes.
+ * call to close it. It compares its list of devices with the kernel's when it
+ * meets one it does not know, and only then closes those that are gone. The call
+ * that forces a comparison, rdma_get_devices(), opens every device of the host,
+ * and the removal of one that is open here but not used would wait for ever.
+ * Hence device_close() puts /dev/null in the place of the context's descriptors.
+ * That lets the kernel go on, and librdmacm may close the context whenever it
+ * likes.
  *
  * All calls are the loop's; no other thread makes librdmacm open or close a
  * device.
@@ -17,8 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "device.h"
 #include "log.h"
@@ -168,18 +168,11 @@ static struct device *device_open(struct ibv_context *verbs,
 	return dev;
 }
 
-/* See the top of the file. @st: of the command descriptor, when it was open. */
-static void context_close(int cmd_fd, int async_fd, const struct stat *st)
+/* See the top of the file. */
+static void context_close(int cmd_fd, int async_fd)
 {
-	struct ibv_context **list;
-	struct stat now;
-	int null, nr;
+	int null;
 
-	list = rdma_get_devices(&nr);
-	if (list)
-		rdma_free_devices(list);
-	if (fstat(cmd_fd, &now) || now.st_rdev != st->st_rdev)
-		return;
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
 		return;
@@ -191,23 +184,17 @@ static void context_close(int cmd_fd, int async_fd, const struct stat *st)
 static void device_close(struct device *dev)
 {
 	int cmd_fd = dev->verbs->cmd_fd, async_fd = dev->verbs->async_fd;
-	char name[64];
-	struct stat st;
-	bool known;
 
-	/* the name goes with the context */
-	snprintf(name, sizeof(name), "%s", dev->name);
-	known = !fstat(cmd_fd, &st);
 	LIST_REMOVE(dev, entry);
 	loop_del(&dev->completions);
 	loop_del(&dev->async);
 	ibv_destroy_comp_channel(dev->channel);
 	if (dev->sentinel)
 		rdma_destroy_id(dev->sentinel);
-	if (dev->gone && known)
-		context_close(cmd_fd, async_fd, &st);
-	if (dev->gone)
-		log_info("device %s: closed", name);
+	if (dev->gone) {
+		context_close(cmd_fd, async_fd);
+		log_info("device %s: closed", dev->name);
+	}
 	free(dev);
 }
 
