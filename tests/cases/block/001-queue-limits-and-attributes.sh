@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The disk describes itself rightly to everybody who asks: sysfs, lsblk,
+# blockdev, and the tool, which all say the same.
+
+# shellcheck source=tests/cases/data/lib.sh
+source "$RDMABLK_TOP/tests/cases/data/lib.sh"
+require lsblk jq
+
+UUID=0a1b2c3d-4e5f-4061-8273-8495a6b7c8d9
+
+serve 16M,uuid=$UUID --name bench
+load_module connect="$TARGET_ADDR/disk0"
+
+queue() {
+	expect "$2" "$(<$QUEUE/"$1")" "queue/$1"
+}
+
+queue logical_block_size 512
+queue physical_block_size 4096
+queue minimum_io_size 4096
+queue optimal_io_size 0
+queue rotational 0
+queue write_cache 'write through'
+queue fua 0
+queue add_random 0
+queue zoned none
+queue discard_max_hw_bytes 0
+queue discard_max_bytes 0
+queue write_zeroes_max_bytes 0
+queue chunk_sectors 0
+queue max_integrity_segments 0
+queue nr_zones 0
+(($(<$QUEUE/max_segments) >= 256)) || fail "max_segments: $(<$QUEUE/max_segments)"
+(($(<$QUEUE/max_hw_sectors_kb) >= 1024)) ||
+	fail "max_hw_sectors_kb: $(<$QUEUE/max_hw_sectors_kb)"
+(($(<$QUEUE/max_segment_size) >= 65536)) ||
+	fail "max_segment_size: $(<$QUEUE/max_segment_size)"
+
+expect 512 "$(blockdev --getss $DEV)" "blockdev --getss"
+expect 4096 "$(blockdev --getpbsz $DEV)" "blockdev --getpbsz"
+expect 4096 "$(blockdev --getiomin $DEV)" "blockdev --getiomin"
+expect 0 "$(blockdev --getioopt $DEV)" "blockdev --getioopt"
+expect 0 "$(blockdev --getalignoff $DEV)" "blockdev --getalignoff"
+expect 0 "$(blockdev --getro $DEV)" "blockdev --getro"
+expect 32768 "$(blockdev --getsz $DEV)" "blockdev --getsz"
+
+# One hardware queue per processor, each of the granted depth.
+expect "$(nproc)" "$(find /sys/block/rdmablk0/mq -mindepth 1 -maxdepth 1 |
+	wc -l)" "the number of hardware queues"
+expect 128 "$(<"/sys/block/rdmablk0/mq/0/nr_tags")" "the depth of queue 0"
+expect 128 "$(<$QUEUE/nr_requests)" "nr_requests"
+
+# No major number of its own: LVM and others know the block layer's.
+expect 259 "$(cut -d: -f1 /sys/block/rdmablk0/dev)" "the major number"
+expect 259 "$((0x$(stat -c %t $DEV)))" "the node's major number"
+run_expect 1 '^$' grep rdmablk /proc/devices
+
+# What lsblk makes of it.
+lsblk --json --bytes -O $DEV >/tmp/lsblk
+lsblk_is() {
+	expect "$2" "$(jq -r ".blockdevices[0].\"$1\"" /tmp/lsblk)" "lsblk's $1"
+}
+lsblk_is type disk
+lsblk_is size 16777216
+lsblk_is ro false
+lsblk_is rm false
+lsblk_is hotplug false
+lsblk_is rota false
+lsblk_is rand false
+lsblk_is log-sec 512
+lsblk_is phy-sec 4096
+lsblk_is min-io 4096
+lsblk_is opt-io 0
+lsblk_is disc-max 0
+lsblk_is disc-gran 0
+lsblk_is zoned none
+[[ $(jq -r '.blockdevices[0]."maj:min"' /tmp/lsblk) == 259:* ]] ||
+	fail "lsblk's maj:min is not of major 259"
+
+# Who it is.
+session() {
+	expect "$2" "$(<$SESSION/"$1")" "rdmablk/$1"
+}
+session state live
+session reason 'no error'
+session model rdmablk
+session serial $UUID
+session uuid $UUID
+session wwid uuid.$UUID
+session export disk0
+session target "$TARGET_ADDR:20420"
+session target_name bench
+session ibdev rxe0
+session queue_depth 128
+session regions 1
+session fast_io_fail_tmo 0
+for file in "$SESSION"/*; do
+	[[ $(stat -c %a "$file") == 444 ]] || fail "$file is writable"
+done
+
+# The tool says the same.
+expect live "$(status state)" "status' state"
+expect $UUID "$(status uuid)" "status' uuid"
+expect "$(<$SESSION/epoch)" "$(status epoch)" "status' epoch"
+expect "$(<$SESSION/session_id)" "$(status session_id)" "status' session_id"
+expect 16777216 "$(status size)" "status' size"
+expect 512 "$(status logical_block)" "status' logical_block"
+expect 4096 "$(status physical_block)" "status' physical_block"
+expect "$(<$QUEUE/max_segments)" "$(status max_segments)" "status' max_segments"
+expect "$(($(<$QUEUE/max_hw_sectors_kb) << 10))" "$(status max_io)" \
+	"status' max_io"
+expect "$(<$SESSION/read_depth)" "$(status read_depth)" "status' read_depth"
+expect "$(nproc)" "$(status queues)" "status' queues"
+expect bench "$(status target_name)" "status' target_name"
+expect 0 "$(status openers)" "status' openers"
+exec {held}<$DEV
+expect 1 "$(status openers)" "status' openers with one"
+exec {held}<&-
+# As many READs at once as the device can do, not the 1 of a default.
+(($(status read_depth) >= 16)) || fail "read_depth: $(status read_depth)"
+
+# Counters count, in requests and in bytes.
+before_reads=$(status reads) before_bytes=$(status read_bytes)
+dd if=$DEV of=/dev/null bs=64k count=4 iflag=direct status=none
+expect $((before_reads + 4)) "$(status reads)" "the number of reads"
+expect $((before_bytes + 262144)) "$(status read_bytes)" "the bytes read"
+dd if=/dev/zero of=$DEV bs=8k count=3 oflag=direct status=none
+expect 3 "$(status writes)" "the number of writes"
+expect 24576 "$(status write_bytes)" "the bytes written"
+expect 0 "$(status errors)" "the number of errors"
+disconnect
+
+# A depth and a number of queues that somebody asked for.
+connect --queues 1 --queue-depth 31
+expect 1 "$(find /sys/block/rdmablk0/mq -mindepth 1 -maxdepth 1 | wc -l)" \
+	"the number of hardware queues"
+expect 31 "$(<"/sys/block/rdmablk0/mq/0/nr_tags")" "the depth of queue 0"
+session queues 1
+session queue_depth 31
+disconnect

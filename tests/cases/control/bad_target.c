@@ -1,0 +1,614 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * bad_target: a target that misbehaves, to show what an initiator makes of it.
+ *
+ *	bad_target ADDR MODE[=N]...
+ *
+ * It listens on port 30000 for the first mode, 30001 for the second, and so on,
+ * says "ready" and serves one connection at a time until it is killed. Up to the
+ * point where a mode strikes, it does what a target does.
+ *
+ * With the modes that start with "live" the login succeeds: the export has 1 MiB
+ * of zeroes, which cannot be written.
+ */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mac.h"
+#include "uapi/rdmablk_proto.h"
+#include "util.h"
+
+#define BASE_PORT	30000
+#define MAX_MODES	128
+#define PATIENCE_MS	20000
+#define EXPORT_BYTES	(1U << 20)
+#define SLOTS		RDMABLK_CTRL_RECVS
+#define SLOT_BYTES	1024
+#define WR_SEND		100
+
+struct mode {
+	char name[32];
+	unsigned int arg;
+	bool has_arg;
+	struct rdma_cm_id *id;
+};
+
+/* The one login under way. */
+static struct {
+	const struct mode *mode;
+	struct rdma_cm_id *id;		/* control queue */
+	struct rdma_cm_id *data[2];
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	struct ibv_mr *memory_mr;
+	struct rdmablk_hello hello;
+	struct rdmablk_challenge challenge;
+	uint8_t key[RDMABLK_MAC_LEN];
+	bool live;
+} s;
+
+static struct mode modes[MAX_MODES];
+static int nr_modes;
+static struct rdma_event_channel *channel;
+static char *slots;
+static char *memory;
+
+static const uint8_t no_key[RDMABLK_MAC_LEN];
+
+static void __attribute__((noreturn)) die(const char *what)
+{
+	printf("failed: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static bool is(const char *name)
+{
+	return !strcmp(s.mode->name, name);
+}
+
+static unsigned int arg(unsigned int otherwise)
+{
+	return s.mode->has_arg ? s.mode->arg : otherwise;
+}
+
+/*
+ * Messages
+ */
+
+static void post_recv(unsigned int i)
+{
+	struct ibv_sge sge = { (uintptr_t)(slots + i * SLOT_BYTES), SLOT_BYTES,
+			       s.mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	if (ibv_post_recv(s.id->qp, &wr, &bad))
+		die("ibv_post_recv");
+}
+
+static void send_msg(const void *msg, size_t len)
+{
+	char *buf = slots + SLOTS * SLOT_BYTES;
+	struct ibv_sge sge = { (uintptr_t)buf, (uint32_t)len, s.mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = WR_SEND, .sg_list = &sge, .num_sge = len > 0,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+
+	memcpy(buf, msg, len);
+	if (ibv_post_send(s.id->qp, &wr, &bad))
+		die("ibv_post_send");
+}
+
+static void send_random(size_t len)
+{
+	char junk[SLOT_BYTES];
+
+	mac_random(junk, sizeof(junk));
+	send_msg(junk, len);
+}
+
+static void *slot_msg(const struct ibv_wc *wc)
+{
+	return slots + wc->wr_id * SLOT_BYTES;
+}
+
+/*
+ * Return: type of the next message, which stays in its slot until @wc is used
+ * again; 0: the connection is over, or nothing came.
+ */
+static unsigned int receive(struct ibv_wc *wc, int ms)
+{
+	const struct rdmablk_hdr *hdr;
+
+	for (; ms > 0; ms--) {
+		if (!ibv_poll_cq(s.cq, 1, wc)) {
+			usleep(1000);
+			continue;
+		}
+		if (wc->status)
+			return 0;
+		if (wc->wr_id >= WR_SEND)
+			continue;
+		hdr = slot_msg(wc);
+		return wc->byte_len < sizeof(*hdr) ? 0 : le16toh(hdr->type);
+	}
+	return 0;
+}
+
+static struct rdmablk_hdr head(unsigned int type, size_t len)
+{
+	return (struct rdmablk_hdr){ .type = htole16((uint16_t)type),
+				     .length = htole16((uint16_t)len) };
+}
+
+static void send_close(unsigned int reason)
+{
+	struct rdmablk_close msg = {
+		.hdr = head(RDMABLK_MSG_CLOSE, sizeof(msg)),
+		.reason = htole16((uint16_t)reason),
+		.version_min = htole16(1),
+		.version_max = htole16(1),
+	};
+
+	send_msg(&msg, sizeof(msg));
+}
+
+/*
+ * Connections
+ */
+
+static void make_queue(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = s.cq, .recv_cq = s.cq,
+		.cap = { 64, 64, 1, 1, 0 },
+		.qp_type = IBV_QPT_RC,
+	};
+
+	if (rdma_create_qp(id, s.pd, &attr))
+		die("rdma_create_qp");
+}
+
+static void accept_with(struct rdma_cm_id *id, unsigned int version,
+			unsigned int queue, uint8_t resources)
+{
+	struct rdmablk_cm_accept acc = {
+		.magic = htole32(RDMABLK_MAGIC),
+		.version = htole16((uint16_t)version),
+		.queue = htole16((uint16_t)queue),
+	};
+	struct rdma_conn_param param = {
+		.private_data = &acc,
+		.private_data_len = sizeof(acc),
+		.responder_resources = resources,
+		.rnr_retry_count = 7,
+	};
+
+	if (is("bad-accept"))
+		mac_random(&acc, sizeof(acc));
+	if (is("empty-accept"))
+		param.private_data_len = 0;
+	if (is("accept-reserved"))
+		acc.reserved = 1;
+	if (rdma_accept(id, &param))
+		printf("rdma_accept: %s\n", strerror(errno));
+}
+
+static void reject(struct rdma_cm_id *id)
+{
+	struct rdmablk_cm_reject rej = {
+		.magic = htole32(RDMABLK_MAGIC),
+		.reason = htole16((uint16_t)arg(0)),
+		.version_min = htole16(1),
+		.version_max = htole16(1),
+	};
+
+	if (is("reject-random"))
+		mac_random(&rej, sizeof(rej));
+	rdma_reject(id, &rej, is("reject-empty") ? 0 : sizeof(rej));
+	rdma_destroy_id(id);
+}
+
+static void session_begin(struct rdma_cm_id *id)
+{
+	s.id = id;
+	s.pd = ibv_alloc_pd(id->verbs);
+	s.cq = ibv_create_cq(id->verbs, 256, NULL, NULL, 0);
+	if (!s.pd || !s.cq)
+		die("cannot make a queue");
+	s.mr = ibv_reg_mr(s.pd, slots, (SLOTS + 1) * SLOT_BYTES, IBV_ACCESS_LOCAL_WRITE);
+	s.memory_mr = ibv_reg_mr(s.pd, memory, EXPORT_BYTES,
+				 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+	if (!s.mr || !s.memory_mr)
+		die("ibv_reg_mr");
+	make_queue(id);
+	for (unsigned int i = 0; i < SLOTS; i++)
+		post_recv(i);
+}
+
+static void queue_end(struct rdma_cm_id **id)
+{
+	if (!*id)
+		return;
+	rdma_disconnect(*id);
+	rdma_destroy_qp(*id);
+	rdma_destroy_id(*id);
+	*id = NULL;
+}
+
+static void session_end(void)
+{
+	if (!s.id)
+		return;
+	queue_end(&s.data[0]);
+	queue_end(&s.data[1]);
+	queue_end(&s.id);
+	ibv_destroy_cq(s.cq);
+	ibv_dereg_mr(s.mr);
+	ibv_dereg_mr(s.memory_mr);
+	ibv_dealloc_pd(s.pd);
+	memset(&s, 0, sizeof(s));
+}
+
+/*
+ * Login. Each step returns whether the login goes on.
+ */
+
+static bool send_challenge(void)
+{
+	struct rdmablk_challenge *c = &s.challenge;
+
+	*c = (struct rdmablk_challenge){
+		.hdr = head(RDMABLK_MSG_CHALLENGE, sizeof(*c)),
+		.version = htole16(1),
+		.auth_method = htole32(RDMABLK_AUTH_NONE),
+		.session_id = htole64(0x1234),
+	};
+	mac_random(c->nonce, sizeof(c->nonce));
+	if (is("challenge-version"))
+		c->version = htole16(99);
+	if (is("challenge-auth"))
+		c->auth_method = htole32(RDMABLK_AUTH_PSK);
+	if (is("challenge-features"))
+		c->features = htole64(1);
+	if (is("challenge-session"))
+		c->session_id = 0;
+	if (is("challenge-reserved"))
+		c->reserved = 1;
+	send_msg(c, sizeof(*c));
+	return strncmp(s.mode->name, "challenge", 9);
+}
+
+static bool handle_hello(const void *msg)
+{
+	char zero[RDMABLK_CTRL_MSG_MAX] = { 0 };
+	static const uint16_t size[] = { 16, 264, 72, 48, 224, 24, 312, 16, 16, 64,
+					 32, 32, 32 };
+	struct rdmablk_hdr hdr;
+
+	memcpy(&s.hello, msg, sizeof(s.hello));
+	if (is("silent"))
+		return true;
+	if (is("hang-up")) {
+		session_end();
+		return false;
+	}
+	if (is("close")) {
+		send_close(arg(0));
+		return true;
+	}
+	if (is("random")) {
+		send_random(arg(RDMABLK_CTRL_MSG_MAX));
+		return true;
+	}
+	if (is("type")) {
+		hdr = head(arg(1), size[arg(1)]);
+		memcpy(zero, &hdr, sizeof(hdr));
+		send_msg(zero, size[arg(1)]);
+		return true;
+	}
+	send_challenge();
+	return true;
+}
+
+static void fill_grant(struct rdmablk_grant *g)
+{
+	*g = (struct rdmablk_grant){
+		.hdr = head(RDMABLK_MSG_GRANT, sizeof(*g)),
+		.session_id = s.challenge.session_id,
+		.uuid = { 0xba, 0xd0 },
+		.epoch = { 1 },
+		.size = htole64(EXPORT_BYTES),
+		.region_bytes = htole64(EXPORT_BYTES),
+		.nr_regions = htole32(1),
+		.logical_block = htole32(512),
+		.physical_block = htole32(4096),
+		.nr_queues = htole16(1),
+		.queue_depth = htole16(16),
+		.read_depth = htole16(16),
+		.keep_alive_ms = htole32(60000),
+		.session_tmo_ms = htole32(61000),
+		.target_name = "bad",
+	};
+	if (is("grant-size"))
+		g->size = htole64(EXPORT_BYTES + 1);
+	if (is("grant-huge"))
+		g->size = htole64(~0ULL << 9);
+	if (is("grant-regions"))
+		g->nr_regions = htole32(2);
+	if (is("grant-block"))
+		g->logical_block = htole32(arg(1024));
+	if (is("grant-queues"))
+		g->nr_queues = htole16((uint16_t)arg(0));
+	if (is("grant-depth"))
+		g->queue_depth = htole16((uint16_t)arg(0));
+	if (is("grant-name"))
+		memset(g->target_name, 'x', sizeof(g->target_name));
+	if (is("grant-keep-alive"))
+		g->keep_alive_ms = htole32(arg(0));
+	if (is("grant-timeout"))
+		g->session_tmo_ms = htole32(arg(1));
+	if (is("grant-io"))
+		g->max_io = htole32(arg(513));
+	if (is("grant-flags"))
+		g->flags = htole32(arg(0x80));
+}
+
+static void handle_proof(void)
+{
+	struct rdmablk_grant g;
+	uint8_t *bytes = (uint8_t *)&g;
+
+	if (is("no-grant"))
+		return;
+	mac_session_key(no_key, &s.hello, &s.challenge, s.key);
+	fill_grant(&g);
+	/* any byte but the MAC: the MAC is right, the contents are wrong */
+	if (is("grant-flip"))
+		bytes[arg(0)] ^= 0xff;
+	mac_message(s.key, RDMABLK_LABEL_GRANT, &g,
+		    offsetof(struct rdmablk_grant, mac), g.mac);
+	if (is("grant-mac"))
+		g.mac[arg(0)] ^= 1;
+	send_msg(&g, sizeof(g));
+}
+
+static void handle_regions_get(void)
+{
+	struct rdmablk_regions r = {
+		.hdr = head(RDMABLK_MSG_REGIONS, sizeof(r)),
+		.count = htole32(1),
+		.region = { {
+			.iova = htole64((uintptr_t)memory),
+			.rkey = htole32(s.memory_mr->rkey),
+		} },
+	};
+
+	if (is("regions-count"))
+		r.count = htole32(arg(0));
+	if (is("regions-first"))
+		r.first = htole32(1);
+	if (is("regions-rest"))
+		r.region[1].rkey = htole32(1);
+	if (is("regions-wrap"))
+		r.region[0].iova = htole64(~0ULL - 4095);
+	if (is("live-wrong-key"))
+		r.region[0].rkey ^= htole32(0x500);
+	if (is("live-outside"))
+		r.region[0].iova = htole64((uintptr_t)memory + EXPORT_BYTES);
+	mac_message(s.key, RDMABLK_LABEL_REGIONS, &r,
+		    offsetof(struct rdmablk_regions, mac), r.mac);
+	if (is("regions-mac"))
+		r.mac[31] ^= 1;
+	send_msg(&r, sizeof(r));
+}
+
+static void handle_ready(void)
+{
+	struct rdmablk_live live = { .hdr = head(RDMABLK_MSG_LIVE, sizeof(live)) };
+
+	if (is("no-live"))
+		return;
+	if (is("live-head"))
+		live.hdr.reserved = 1;
+	send_msg(&live, sizeof(live));
+	s.live = true;
+}
+
+/* A live session, and then? Once per command of the initiator. */
+static void handle_command(const struct rdmablk_command *cmd)
+{
+	struct rdmablk_answer answer = {
+		.hdr = head(RDMABLK_MSG_ANSWER, sizeof(answer)),
+	};
+	struct rdmablk_event_msg event = {
+		.hdr = head(RDMABLK_MSG_EVENT, sizeof(event)),
+		.event = htole16(0x4242),
+	};
+
+	answer.hdr.tag = cmd->hdr.tag;
+	answer.hdr.generation = cmd->hdr.generation;
+	if (is("live-mute"))
+		return;
+	if (is("live-stale"))
+		answer.hdr.generation = htole32(le32toh(cmd->hdr.generation) + 1);
+	if (is("live-tag"))
+		answer.hdr.tag = htole16(RDMABLK_CTRL_TAGS);
+	if (is("live-status"))
+		answer.status = htole16(0x7777);
+	if (is("live-events"))
+		send_msg(&event, sizeof(event));
+	send_msg(&answer, sizeof(answer));
+}
+
+static void strike_live(void)
+{
+	struct rdmablk_grant grant;
+
+	if (is("live-random")) {
+		send_random(arg(64));
+	} else if (is("live-close")) {
+		send_close(arg(0));
+	} else if (is("live-grant")) {
+		fill_grant(&grant);
+		send_msg(&grant, sizeof(grant));
+	} else if (is("live-hang-up")) {
+		rdma_disconnect(s.id);
+	} else if (is("live-drop-data")) {
+		rdma_disconnect(s.data[0]);
+	} else if (is("live-oversize")) {
+		send_random(SLOT_BYTES);
+	}
+}
+
+static void handle_message(struct ibv_wc *wc)
+{
+	unsigned int type = le16toh(((struct rdmablk_hdr *)slot_msg(wc))->type);
+
+	switch (type) {
+	case RDMABLK_MSG_HELLO:
+		if (!handle_hello(slot_msg(wc)))
+			return;
+		break;
+	case RDMABLK_MSG_PROOF:
+		handle_proof();
+		break;
+	case RDMABLK_MSG_REGIONS_GET:
+		handle_regions_get();
+		break;
+	case RDMABLK_MSG_READY:
+		handle_ready();
+		break;
+	case RDMABLK_MSG_COMMAND:
+		handle_command(slot_msg(wc));
+		break;
+	case RDMABLK_MSG_CLOSE:
+		printf("%s: closed with %u\n", s.mode->name,
+		       le16toh(((struct rdmablk_close *)slot_msg(wc))->reason));
+		break;
+	default:
+		break;
+	}
+	post_recv((unsigned int)wc->wr_id);
+	if (s.live && type == RDMABLK_MSG_READY)
+		strike_live();
+}
+
+/*
+ * Events
+ */
+
+static void connect_request(struct rdma_cm_event *ev)
+{
+	struct rdmablk_cm_request req;
+	struct rdma_cm_id *id = ev->id;
+	const struct mode *mode = ev->listen_id->context;
+	uint8_t resources = ev->param.conn.responder_resources;
+	unsigned int queue;
+
+	memcpy(&req, ev->param.conn.private_data, sizeof(req));
+	queue = le16toh(req.queue);
+	rdma_ack_cm_event(ev);
+	if (queue) {
+		if (!s.id || queue > 2 || is("reject-data")) {
+			rdma_reject(id, NULL, 0);
+			rdma_destroy_id(id);
+			return;
+		}
+		s.data[queue - 1] = id;
+		make_queue(id);
+		accept_with(id, 1, is("data-queue") ? queue + 1 : queue,
+			    is("no-read-depth") ? 0 : resources);
+		return;
+	}
+	session_end();
+	s.mode = mode;
+	if (is("deaf"))
+		return;
+	if (!strncmp(mode->name, "reject", 6) && !is("reject-data")) {
+		reject(id);
+		return;
+	}
+	session_begin(id);
+	accept_with(id, is("accept-version") ? arg(99) : 1, is("accept-queue") ? 7 : 0, 0);
+}
+
+static void cm_event(void)
+{
+	struct rdma_cm_event *ev;
+
+	if (rdma_get_cm_event(channel, &ev))
+		die("rdma_get_cm_event");
+	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		connect_request(ev);
+	} else if (ev->event == RDMA_CM_EVENT_DISCONNECTED && ev->id == s.id) {
+		rdma_ack_cm_event(ev);
+		session_end();
+	} else {
+		rdma_ack_cm_event(ev);
+	}
+}
+
+static void serve(void)
+{
+	struct pollfd pfd = { .fd = channel->fd, .events = POLLIN };
+	struct ibv_wc wc;
+
+	for (;;) {
+		if (poll(&pfd, 1, s.id ? 0 : -1) > 0)
+			cm_event();
+		if (s.id && receive(&wc, 1))
+			handle_message(&wc);
+	}
+}
+
+static void listen_on(const char *address, struct mode *mode, int port)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE,
+				       .ai_port_space = RDMA_PS_TCP }, *info;
+	char service[16];
+
+	snprintf(service, sizeof(service), "%d", port);
+	if (rdma_getaddrinfo(address, service, &hints, &info) ||
+	    rdma_create_id(channel, &mode->id, mode, RDMA_PS_TCP) ||
+	    rdma_bind_addr(mode->id, info->ai_src_addr) || rdma_listen(mode->id, 16))
+		die("cannot listen");
+	rdma_freeaddrinfo(info);
+}
+
+int main(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc < 3 || argc - 2 > MAX_MODES) {
+		fprintf(stderr, "usage: bad_target ADDR MODE[=N]...\n");
+		return 2;
+	}
+	channel = rdma_create_event_channel();
+	slots = aligned_alloc(4096, (SLOTS + 1) * SLOT_BYTES + 4096);
+	memory = aligned_alloc(4096, EXPORT_BYTES);
+	if (!channel || !slots || !memory)
+		die("start");
+	memset(memory, 0, EXPORT_BYTES);
+	for (nr_modes = 0; nr_modes < argc - 2; nr_modes++) {
+		struct mode *mode = &modes[nr_modes];
+		const char *word = argv[2 + nr_modes], *value = strchr(word, '=');
+
+		snprintf(mode->name, sizeof(mode->name), "%.*s",
+			 (int)strcspn(word, "="), word);
+		mode->has_arg = value;
+		if (value)
+			mode->arg = (unsigned int)strtoul(value + 1, NULL, 0);
+		listen_on(argv[1], mode, BASE_PORT + nr_modes);
+	}
+	puts("ready");
+	serve();
+}

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The whole way once: insmod brings the disk up, what is written lies in the
+# target's memory at the same place, what the target's memory holds is what is
+# read, a disconnect removes the disk, a connect by the tool brings it back with
+# its contents, and at the end nothing is left behind.
+
+# shellcheck source=tests/cases/data/lib.sh
+source "$RDMABLK_TOP/tests/cases/data/lib.sh"
+
+serve 16M
+leak_snapshot
+load_module connect="$TARGET_ADDR/disk0"
+[[ -b $DEV ]] || fail "insmod returned without $DEV"
+expect live "$(<$SESSION/state)" "the state"
+expect $((16 << 20)) "$(blockdev --getsize64 "$DEV")" "the size"
+
+# The initiator writes, the target sees it.
+random_file 16M /tmp/pattern
+dd if=/tmp/pattern of="$DEV" bs=1M oflag=direct status=none
+same_as_target /tmp/pattern
+
+# The target's memory changes, the initiator sees it: sectors 7 to 34.
+dd if=/dev/urandom of=$ARENA bs=512 seek=7 count=28 conv=notrunc status=none
+device_same_as_target
+run_expect 1 'differ' cmp -n $((16 << 20)) /tmp/pattern "$ARENA"
+
+# Single sectors, so that a misplaced one would show.
+for sector in 0 1 4095 32767; do
+	dd if=/dev/urandom of=/tmp/sector bs=512 count=1 status=none
+	dd if=/tmp/sector of="$DEV" bs=512 seek=$sector oflag=direct \
+		status=none
+	dd if=$ARENA bs=512 skip=$sector count=1 status=none |
+		cmp - /tmp/sector || fail "sector $sector is not where it belongs"
+done
+still_live
+
+sum=$(head -c 16M $ARENA | sha256sum)
+disconnect
+leak_check
+connect
+expect "$sum" "$(dd if="$DEV" iflag=direct bs=1M status=none | sha256sum)" \
+	"the checksum after the reconnect"
+"$RDMABLK" disconnect --all
+[[ ! -e $DEV ]] || fail "$DEV outlives disconnect --all"
+leak_check
+unload_module
+stop_target
+expect 0 "$TARGET_STATUS" "the daemon's exit status"

@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Whatever fio writes is what fio reads: checksummed blocks of 512 bytes to
+# 1 MiB at any sector, several jobs at once, queue depths 1, 16 and 128, io_uring
+# psync and mmap, with reads between writes; and all of it is in the target's
+# memory.
+
+# shellcheck source=tests/cases/data/lib.sh
+source "$RDMABLK_TOP/tests/cases/data/lib.sh"
+require fio
+
+export DEV
+serve 48M
+load_module connect="$TARGET_ADDR/disk0"
+run_fio "$CASES/data/mixed.fio"
+run_fio "$CASES/data/both-ways.fio"
+sync "$DEV"
+same_as_target "$DEV"
+device_same_as_target
+still_live
+disconnect

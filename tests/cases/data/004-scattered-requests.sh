@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Requests as awkward as they come carry every byte: up to 256 discontiguous
+# segments in one request of 1 MiB, which goes out as one chain of work requests
+# and no more than needed; segments of 512 bytes; buffers at any address that
+# the queue allows; the last sector of the disk, and nothing behind it.
+
+# shellcheck source=tests/cases/data/lib.sh
+source "$RDMABLK_TOP/tests/cases/data/lib.sh"
+
+serve 8M
+load_module connect="$TARGET_ADDR/disk0"
+(($(<$QUEUE/max_sectors_kb) >= 1024)) ||
+	fail "requests of 1 MiB get split: max_sectors_kb $(<$QUEUE/max_sectors_kb)"
+(($(<$QUEUE/max_segments) >= 256)) ||
+	fail "requests of 256 pages get split: max_segments $(<$QUEUE/max_segments)"
+expect "$(<$QUEUE/max_segments)" "$(status max_segments)" "status' max_segments"
+random_file 8M $ARENA.new
+dd if=$ARENA.new of="$DEV" bs=1M oflag=direct status=none
+
+PYTHONPATH=$CASES/data /usr/bin/python3 - <<'PYTHON' || fail "see above"
+import errno
+import os
+from blockio import Disk, MIB, PAGE, pieces, status
+
+disk = Disk("/dev/rdmablk0", "/dev/shm/disk0")
+per_wr = status()["sge_per_wr"]
+
+
+def one_request(op, pos, buffers, kind):
+    """One system call is one request and the fewest work requests."""
+    before = status()
+    op(pos, buffers)
+    after = status()
+    requests = after[kind] - before[kind]
+    chain = after["work_requests"] - before["work_requests"]
+    want = -(-len(buffers) // per_wr)
+    assert requests == 1, f"{len(buffers)} segments: {requests} {kind}"
+    assert chain == want, \
+        f"{len(buffers)} segments: {chain} work requests, not {want}"
+
+
+for count in (1, per_wr, per_wr + 1, 255, 256):
+    one_request(disk.write, 512, pieces(count, PAGE), "writes")
+    one_request(disk.read, 512, pieces(count, PAGE), "reads")
+# A mebibyte, aligned as file systems like it.
+one_request(disk.write, MIB, pieces(256, PAGE), "writes")
+one_request(disk.read, MIB, pieces(256, PAGE), "reads")
+# The same bytes arrive in another arrangement of memory.
+disk.read(MIB - 512, pieces(515, 2048))
+disk.read(0, pieces(2, MIB))
+
+# Segments of one sector, some of which share a page.
+one_request(disk.write, 3 * MIB + 512, pieces(256, 512), "writes")
+one_request(disk.read, 3 * MIB + 512, pieces(256, 512), "reads")
+disk.write(3 * MIB, pieces(700, 512))
+disk.read(3 * MIB, pieces(100, 3584))
+
+# Buffers that start anywhere in a page and cross it.
+with open("/sys/block/rdmablk0/queue/dma_alignment", encoding="ascii") as f:
+    step = int(f.read()) + 1
+for shift in (step, 3 * step, PAGE - step):
+    disk.write(4 * MIB + 1536, pieces(7, 7680, shift))
+    disk.read(4 * MIB + 1536, pieces(7, 7680, shift))
+    disk.read(4 * MIB, pieces(3, 33280, PAGE // 2 + step))
+if step > 1:
+    try:
+        os.preadv(disk.fd, pieces(1, PAGE, 1), 0)
+        raise SystemExit("a buffer below the DMA alignment is accepted")
+    except OSError as error:
+        assert error.errno == errno.EINVAL, error
+
+# The end of the disk.
+disk.write(disk.size - 512, pieces(1, 512))
+disk.read(disk.size - 512, pieces(1, 512))
+disk.write(disk.size - MIB, pieces(256, PAGE))
+disk.read(disk.size - MIB, pieces(256, PAGE))
+assert os.preadv(disk.fd, pieces(1, 512), disk.size) == 0
+assert os.preadv(disk.fd, pieces(1, PAGE), disk.size - 512) == 512
+try:
+    os.pwritev(disk.fd, pieces(1, 512), disk.size)
+    raise SystemExit("a write behind the end is accepted")
+except OSError as error:
+    assert error.errno == errno.ENOSPC, error
+disk.same_as_arena()
+PYTHON
+still_live
+disconnect

@@ -1,0 +1,91 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For the cases of data, block and fs: one disk whose target memory can be
+# looked at.
+#
+# The export disk0 lies in $ARENA, a file on tmpfs that the daemon maps: what
+# the initiator reads and writes by RDMA, 'cmp' and 'dd' see from the target's
+# side. Behind the contents comes a page that is the daemon's own.
+
+# shellcheck source=tests/lib/guest.sh
+source "$RDMABLK_TOP/tests/lib/guest.sh"
+
+# shellcheck disable=SC2034 # for the cases
+DEV=/dev/rdmablk0 QUEUE=/sys/block/rdmablk0/queue \
+	SESSION=/sys/block/rdmablk0/rdmablk ARENA=/dev/shm/disk0 \
+	CASES=$RDMABLK_TOP/tests/cases
+
+# serve SIZE[,WORD...] [OPTION...]: the daemon with the export disk0
+serve() {
+	start_target --insecure --listen "${LISTEN:-$TARGET_ADDR}" \
+		--export "disk0,memory,arena=$ARENA,size=$1" "${@:2}"
+}
+
+# connect [OPTION...]: the disk by netlink, as $DEV
+connect() {
+	local path
+
+	path=$("$RDMABLK" connect "$@" "$TARGET_ADDR/disk0")
+	[[ $path == "$DEV" && -b $DEV ]] || fail "connect printed '$path'"
+}
+
+disconnect() {
+	"$RDMABLK" disconnect rdmablk0
+	[[ ! -e $DEV ]] || fail "$DEV outlives the disconnect"
+}
+
+# status KEY: one value of 'rdmablk status --json'
+status() {
+	"$RDMABLK" status rdmablk0 --json | jq -r ".devices[0].$1"
+}
+
+# expect WANT GOT WHAT
+expect() {
+	[[ $2 == "$1" ]] || fail "$3 is '$2', not '$1'"
+}
+
+# random_file SIZE FILE
+random_file() {
+	head -c "$1" /dev/urandom >"$2"
+}
+
+# same_as_target FILE [BYTES]: FILE begins with what the target's memory holds
+same_as_target() {
+	cmp -n "${2:-$(blockdev --getsize64 "$DEV")}" "$1" "$ARENA" ||
+		fail "$1 differs from the target's memory"
+}
+
+# device_same_as_target: what READs fetch, past every cache of this host
+device_same_as_target() {
+	dd if="$DEV" iflag=direct bs=1M status=none |
+		cmp -n "$(blockdev --getsize64 "$DEV")" - "$ARENA" ||
+		fail "direct reads differ from the target's memory"
+}
+
+# still_live: no error has come by
+still_live() {
+	expect live "$(<$SESSION/state)" "the state"
+	expect 0 "$(status errors)" "the number of failed requests"
+}
+
+# run_fio [OPTION|JOBFILE...]: its report only when it fails
+run_fio() {
+	if ! fio --output=/tmp/fio.out "$@"; then
+		cat /tmp/fio.out >&2
+		fail "fio: $*"
+	fi
+}
+
+# The work that most cases put on the disk: 4 writers, each in a quarter of
+# SIZE MiB, block sizes from 512 bytes to 256 KiB at any sector; each block
+# carries its checksum and position, and all are read back.
+# fio_verify SIZE [OPTION...]
+fio_verify() {
+	run_fio --name=verify --filename="$DEV" --direct=1 --ioengine=io_uring \
+		--iodepth=16 --numjobs=4 --size=$(($1 / 4))M \
+		--offset_increment=$(($1 / 4))M --rw=randwrite --norandommap \
+		--bssplit=512/30:1536/20:4k/20:33280/20:256k/10 --blockalign=512 \
+		--serialize_overlap=1 --verify=crc32c --verify_fatal=1 \
+		--do_verify=1 --group_reporting "${@:2}"
+}

@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# kill -9 of the daemon under load, with two disks: all requests end with an
+# error, nothing hangs, both disks are failed and fail what comes later. One is
+# disconnected then, the other by force in the state it happens to be in. With
+# the daemon started again the disks are connected anew and work, and nothing is
+# left of the old ones.
+
+# shellcheck source=tests/cases/fault/lib.sh
+source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
+
+serve_two() {
+	serve 16M --export disk1,memory,size=16M
+}
+
+connect_two() {
+	connect "$@"
+	expect /dev/rdmablk1 "$("$RDMABLK" connect "$@" "$TARGET_ADDR/disk1")" \
+		"the second disk"
+}
+
+load_module
+leak_snapshot
+serve_two
+connect_two --keep-alive-tmo 3
+start_load 0
+start_load 1
+stop_target KILL
+"$RDMABLK" disconnect --force rdmablk1
+[[ ! -e /dev/rdmablk1 ]] || fail "disk1 outlives the disconnect"
+wait_until "$PATIENCE" load_is_over 1 || fail "the load on rdmablk1 hangs"
+expect_load_failed 0
+expect_failed "$LOST"
+expect_no_io
+dmesg_has "rdmablk0 $TARGET_ADDR:20420/disk0: session failed: ($LOST)" ||
+	fail "the kernel log does not say what failed"
+disconnect
+leak_check
+
+serve_two
+connect_two
+start_load 1
+expect_works
+stop_load 1
+"$RDMABLK" disconnect --all
+unload_module
+stop_target
+leak_check

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A daemon that ends on SIGTERM under load tells its initiators, twice: that it is
+# about to, and that it has. So no write is held: all requests fail at once.
+# One that is stopped (SIGSTOP) still answers READs and WRITEs, or its adapter
+# does; the keep-alive notices. When it goes on (SIGCONT) it finds the session
+# gone, and a new connect works without a restart.
+
+# shellcheck source=tests/cases/fault/lib.sh
+source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
+
+load_module
+serve 16M --drain-ms 500
+connect --keep-alive-tmo 60
+start_load
+stop_target TERM
+expect 0 "$TARGET_STATUS" "the daemon's exit status"
+expect_log 'SIGTERM: shutting down'
+expect_log 'rdmablkd: done'
+# With this keep-alive timeout, held writes would take two minutes.
+expect_load_failed
+expect_failed 'target is shutting down'
+dmesg_has 'rdmablk0 .*: target is about to shut down, in 500 ms' ||
+	fail "the initiator has not been warned"
+expect_no_io
+disconnect
+
+serve 16M
+connect --keep-alive-tmo 2
+start_load
+kill -STOP "$TARGET_PID"
+expect_load_failed
+expect_failed 'session was silent for too long'
+expect_no_io
+disconnect
+# Nobody answers, and that takes connect_tmo, not longer.
+run_expect 1 'no answer in time|does not answer the login' \
+	"$RDMABLK" connect --connect-tmo 1 "$TARGET_ADDR/disk0"
+kill -CONT "$TARGET_PID"
+expect_log 'session .* export disk0: closing: (connection lost|session was silent for too long)'
+connect
+expect_works
+
+# The same with a disk that is idle.
+disconnect
+connect --keep-alive-tmo 1
+kill -STOP "$TARGET_PID"
+expect_failed 'session was silent for too long'
+kill -CONT "$TARGET_PID"
+disconnect
+connect
+expect_works
+disconnect
+unload_module
+stop_target

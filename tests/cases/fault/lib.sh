@@ -1,0 +1,161 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For the cases of control, fault and target: load in the background, and what
+# becomes of it when a connection fails.
+
+# shellcheck source=tests/cases/data/lib.sh
+source "$RDMABLK_TOP/tests/cases/data/lib.sh"
+
+# Nothing waits longer than this for what must happen: far more than it takes,
+# also on a slow emulated processor.
+PATIENCE=60
+
+# How the initiator may notice that its target has vanished: by the transport, or,
+# when that is slow, by the missing answer to a keep-alive.
+LOST='connection lost|session was silent for too long'
+
+# attribute NAME [N]: of /dev/rdmablkN
+attribute() {
+	cat "/sys/block/rdmablk${2:-0}/rdmablk/$1"
+}
+
+state_is() {
+	[[ $(attribute state "${2:-0}") == "$1" ]]
+}
+
+# wait_state STATE [N]
+wait_state() {
+	wait_until "$PATIENCE" state_is "$1" "${2:-0}" ||
+		fail "the state is $(attribute state "${2:-0}"), not $1"
+}
+
+# expect_failed REASON [N]: the session comes down, and says why
+expect_failed() {
+	local reason
+
+	wait_state failed "${2:-0}"
+	reason=$(attribute reason "${2:-0}")
+	[[ $reason =~ ^($1)$ ]] || fail "the reason is '$reason', not '$1'"
+}
+
+# expect_no_io [N]: each request ends at once with ENOLINK
+expect_no_io() {
+	local dev=/dev/rdmablk${1:-0}
+
+	run_expect 1 'Link has been severed' \
+		timeout "$PATIENCE" dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct
+	run_expect 1 'Link has been severed' \
+		timeout "$PATIENCE" dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct
+}
+
+# completed N: requests that the disk has done
+completed() {
+	"$RDMABLK" status "rdmablk$1" --json |
+		jq '.devices[0] | .reads + .writes'
+}
+
+completed_more() {
+	(($(completed "$1") >= $2))
+}
+
+# start_load [N [OPTION...]]: random reads and writes until something fails;
+# returns when the disk is busy with them
+start_load() {
+	local n=${1:-0} before
+
+	before=$(completed "$n")
+	fio --name=load --filename="/dev/rdmablk$n" --direct=1 --thread \
+		--ioengine=libaio --iodepth=16 --nice=10 --rw=randrw \
+		--bs=4k --norandommap --time_based --runtime=600 \
+		"${@:2}" >"/tmp/load.$n" 2>&1 &
+	LOAD[n]=$!
+	cleanup_add load_kill "$n"
+	wait_until "$PATIENCE" completed_more "$n" $((before + 200)) ||
+		fail "no load on rdmablk$n: $(cat "/tmp/load.$n")"
+}
+LOAD=()
+
+load_is_over() {
+	! kill -0 "${LOAD[$1]}" 2>/dev/null
+}
+
+load_kill() {
+	load_is_over "$1" || kill -KILL "${LOAD[$1]}"
+}
+
+# expect_load_failed [N]: its requests end, and with the error that says why
+expect_load_failed() {
+	local n=${1:-0} status=0
+
+	wait_until "$PATIENCE" load_is_over "$n" ||
+		fail "the load on rdmablk$n hangs"
+	wait "${LOAD[$n]}" || status=$?
+	((status != 0)) || fail "the load on rdmablk$n has not noticed anything"
+	grep -q 'Link has been severed' "/tmp/load.$n" ||
+		fail "the load failed otherwise: $(cat "/tmp/load.$n")"
+}
+
+# stop_load [N]: ends one that nothing has happened to
+stop_load() {
+	local n=${1:-0}
+
+	kill -INT "${LOAD[$n]}" || fail "the load on rdmablk$n is over"
+	wait_until "$PATIENCE" load_is_over "$n" ||
+		fail "the load on rdmablk$n hangs"
+	wait "${LOAD[$n]}" || :
+	run_expect 1 '' grep -i 'severed\|error=' "/tmp/load.$n"
+}
+
+# expect_works [SIZE]: a disk that is connected anew is as good as the first
+expect_works() {
+	expect live "$(attribute state)" "the state"
+	fio_verify "${1:-8}" --numjobs=1 --size="${1:-8}M" --io_size="${1:-8}M"
+	device_same_as_target
+	still_live
+}
+
+# log_has REGEX: in the daemon's log
+log_has() {
+	grep -qE -- "$1" "$TARGET_LOG"
+}
+
+# expect_log REGEX
+expect_log() {
+	wait_until "$PATIENCE" log_has "$1" || {
+		cat "$TARGET_LOG" >&2
+		fail "the daemon's log has no '$1'"
+	}
+}
+
+# program NAME: sets PROGRAM to a test program that the host has built
+program() {
+	PROGRAM=$RDMABLK_TOP/build/peers/$1
+	[[ -x $PROGRAM ]] || fail "no $PROGRAM, run make -C tests/cases/control"
+}
+
+# link_delete RXE; link_add RXE NETDEV ADDR
+link_delete() {
+	timeout "$PATIENCE" rdma link delete "$1" ||
+		fail "'rdma link delete $1' does not return"
+}
+
+link_add() {
+	net_add_rxe "$@" || fail "no RDMA device on $2"
+}
+
+TRACING=/sys/kernel/tracing
+
+# trace_start; trace_stop: the module's events, to /tmp/trace
+trace_start() {
+	echo 16384 >$TRACING/buffer_size_kb
+	echo mono >$TRACING/trace_clock
+	echo >$TRACING/trace
+	echo 1 >$TRACING/events/rdmablk/enable
+}
+
+trace_stop() {
+	echo 0 >$TRACING/events/rdmablk/enable
+	cat $TRACING/trace >/tmp/trace
+	grep -q 'entries-in-buffer' /tmp/trace || fail "no trace"
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The daemon's configuration: the input is a file. Without a problem found there is
+ * something to serve, and it makes sense.
+ */
+#include <stdlib.h>
+
+#include "../../target/config.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct export_config *ec;
+	struct config cfg;
+	FILE *file;
+
+	if (!size)
+		return 0;
+	file = fmemopen((void *)data, size, "r");
+	if (!file)
+		return 0;
+	config_init(&cfg);
+	config_read_stream(&cfg, "fuzz.conf", file);
+	fclose(file);
+	config_finish(&cfg);
+	TAILQ_FOREACH(ec, &cfg.exports, entry) {
+		if (!value_name_ok(ec->name, sizeof(ec->name)))
+			abort();
+		if (!cfg.errors && (!ec->size || ec->size % ec->block))
+			abort();
+	}
+	if (!cfg.errors && (!cfg.nr_listen || TAILQ_EMPTY(&cfg.exports)))
+		abort();
+	config_free(&cfg);
+	return 0;
+}

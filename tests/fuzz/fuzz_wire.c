@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a hostile target can say: the first byte of the input chooses a parser of
+ * kernel/wire.c, the rest is the message. What a parser accepts must be usable.
+ */
+#include <linux/kernel.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit/messages.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void grant(const void *buf, size_t len)
+{
+	struct rdmablk_wire_grant g;
+
+	if (rdmablk_wire_parse_grant(buf, len, &msg_sent, &msg_challenged, &g))
+		return;
+	check(g.logical_block == 512 || g.logical_block == 4096);
+	check(g.physical_block && g.physical_block % g.logical_block == 0);
+	check(g.size && g.size % g.logical_block == 0);
+	check(g.region_bytes >= RDMABLK_MIN_REGION);
+	check(g.nr_regions && g.nr_regions <= RDMABLK_MAX_REGIONS);
+	check((g.size - 1) / g.region_bytes == g.nr_regions - 1);
+	check(g.nr_queues && g.nr_queues <= MSG_QUEUES);
+	check(g.queue_depth && g.queue_depth <= MSG_DEPTH && g.read_depth);
+	check(g.session_tmo_ms > g.keep_alive_ms);
+	check(memchr(g.target_name, 0, sizeof(g.target_name)));
+}
+
+static void regions(const void *buf, size_t len, uint32_t first)
+{
+	struct rdmablk_wire_region *table = calloc(MSG_REGIONS, sizeof(*table));
+	uint8_t mac[RDMABLK_MAC_LEN];
+
+	check(table);
+	if (!rdmablk_wire_parse_regions(buf, len, &msg_granted, first, table, mac)) {
+		uint32_t end = min_t(uint32_t, first + RDMABLK_REGIONS_PER_MSG, MSG_REGIONS);
+
+		for (uint32_t i = first; i < end; i++)
+			check(table[i].iova + (MSG_REGION / 2 - 1) >= table[i].iova);
+	}
+	free(table);
+}
+
+static void small(unsigned int which, const void *buf, size_t len)
+{
+	struct rdmablk_wire_challenge challenge;
+	struct rdmablk_wire_answer answer;
+	struct rdmablk_wire_reject reject;
+	struct rdmablk_wire_event event;
+	struct rdmablk_wire_close close;
+	uint16_t version;
+
+	switch (which) {
+	case 0:
+		if (!rdmablk_wire_parse_accept(buf, len, MSG_QUEUE, &version))
+			check(version == 1);
+		break;
+	case 1:
+		if (!rdmablk_wire_parse_reject(buf, len, &reject))
+			check(rdmablk_wire_errno(reject.reason) < 0);
+		break;
+	case 2:
+		if (!rdmablk_wire_parse_challenge(buf, len, &msg_sent, &challenge))
+			check(challenge.session_id && challenge.auth_method == 1);
+		break;
+	case 6:
+		rdmablk_wire_parse_live(buf, len);
+		break;
+	case 7:
+		if (!rdmablk_wire_parse_answer(buf, len, &answer))
+			check(answer.tag < RDMABLK_CTRL_TAGS);
+		break;
+	case 8:
+		rdmablk_wire_parse_event(buf, len, &event);
+		break;
+	case 9:
+		if (!rdmablk_wire_parse_close(buf, len, &close))
+			check(rdmablk_wire_errno(close.reason) < 0);
+		break;
+	default:
+		rdmablk_wire_type(buf, len);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *msg;
+
+	if (!size)
+		return 0;
+	if (!msg_granted.nr_regions)
+		msg_setup();
+	msg = malloc(size);
+	check(msg);
+	memcpy(msg, data + 1, size - 1);
+	switch (data[0]) {
+	case 3:
+		grant(msg, size - 1);
+		break;
+	case 4:
+		regions(msg, size - 1, 0);
+		break;
+	case 5:
+		regions(msg, size - 1, RDMABLK_REGIONS_PER_MSG);
+		break;
+	default:
+		small(data[0], msg, size - 1);
+	}
+	free(msg);
+	return 0;
+}

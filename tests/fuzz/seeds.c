@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * seeds DIR: writes a valid message of each kind to DIR/wire and DIR/login, in the
+ * form that the fuzzers take them.
+ */
+#include <linux/kernel.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit/messages.h"
+
+static const char *dir;
+
+static void write_seed(const char *fuzzer, const char *name, uint8_t which,
+		       const void *msg, size_t len)
+{
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s/%s", dir, fuzzer, name);
+	file = fopen(path, "w");
+	if (!file || fputc(which, file) == EOF || fwrite(msg, 1, len, file) != len ||
+	    fclose(file)) {
+		perror(path);
+		exit(1);
+	}
+}
+
+static void write_wire(void)
+{
+	static const struct {
+		const char *name;
+		void (*build)(void *msg);
+		size_t size;
+	} list[] = {
+		{ "accept", msg_accept, sizeof(struct rdmablk_cm_accept) },
+		{ "reject", msg_reject, sizeof(struct rdmablk_cm_reject) },
+		{ "challenge", msg_challenge, sizeof(struct rdmablk_challenge) },
+		{ "grant", msg_grant, sizeof(struct rdmablk_grant) },
+		{ "regions", msg_regions, sizeof(struct rdmablk_regions) },
+		{ "last-regions", msg_last_regions, sizeof(struct rdmablk_regions) },
+		{ "live", msg_live, sizeof(struct rdmablk_live) },
+		{ "answer", msg_answer, sizeof(struct rdmablk_answer) },
+		{ "event", msg_event, sizeof(struct rdmablk_event_msg) },
+		{ "close", msg_close, sizeof(struct rdmablk_close) },
+	};
+	_Alignas(8) uint8_t msg[RDMABLK_CTRL_MSG_MAX];
+
+	for (uint8_t i = 0; i < ARRAY_SIZE(list); i++) {
+		memset(msg, 0, sizeof(msg));
+		list[i].build(msg);
+		write_seed("wire", list[i].name, i, msg, list[i].size);
+	}
+}
+
+static void write_login(void)
+{
+	struct rdmablk_cm_request req;
+	struct rdmablk_regions_get get;
+	struct rdmablk_command cmd;
+	struct rdmablk_ready ready;
+	struct rdmablk_close close;
+
+	rdmablk_wire_cm_request(&req, RDMABLK_KIND_CONTROL, 0, 0, 0, 1, 1);
+	write_seed("login", "control", 0, &req, sizeof(req));
+	rdmablk_wire_cm_request(&req, RDMABLK_KIND_READ, 1, 1, MSG_SESSION, 1, 1);
+	write_seed("login", "data", 0, &req, sizeof(req));
+	write_seed("login", "hello", 1, &msg_sent, sizeof(msg_sent));
+	rdmablk_wire_regions_get(&get, 16);
+	write_seed("login", "regions-get", 1, &get, sizeof(get));
+	rdmablk_wire_ready(&ready);
+	write_seed("login", "ready", 1, &ready, sizeof(ready));
+	rdmablk_wire_command(&cmd, RDMABLK_OP_LOGOUT, RDMABLK_TAG_LOGOUT, 1, 0, 0);
+	write_seed("login", "logout", 1, &cmd, sizeof(cmd));
+	rdmablk_wire_close(&close, RDMABLK_R_LOGOUT);
+	write_seed("login", "close", 1, &close, sizeof(close));
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: seeds DIR\n");
+		return 2;
+	}
+	dir = argv[1];
+	msg_setup();
+	write_wire();
+	write_login();
+	return 0;
+}

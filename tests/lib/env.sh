@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Where things are: sourced by every script of the tests, on the host and in
+# the guest, where the tree and the cache appear under the same paths.
+
+RDMABLK_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
+RDMABLK_CACHE=${RDMABLK_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdmablk}
+export RDMABLK_TOP RDMABLK_CACHE
+
+# The kernels that tests/setup keeps; 'newest' is whatever Debian has.
+# shellcheck disable=SC2034
+RDMABLK_SERIES=(6.1 6.12 newest)
+
+kernel_dir() {
+	local dir=$RDMABLK_CACHE/kernels/$1
+
+	if [[ ! -e $dir/release ]]; then
+		echo "no kernel '$1' in $RDMABLK_CACHE, run tests/setup" >&2
+		return 1
+	fi
+	readlink -f "$dir"
+}
+
+kernel_release() {
+	local dir
+
+	dir=$(kernel_dir "$1") && cat "$dir/release"
+}
+
+# The bzImage of the distribution.
+kernel_vmlinuz() {
+	local dir
+
+	dir=$(kernel_dir "$1") && echo "$dir/vmlinuz"
+}
+
+# The ELF image inside, which is what a guest boots.
+kernel_image() {
+	local dir
+
+	dir=$(kernel_dir "$1") && echo "$dir/vmlinux"
+}
+
+# A root for 'modprobe -d': it holds lib/modules/<release>.
+kernel_modules() {
+	local dir
+
+	dir=$(kernel_dir "$1") && echo "$dir/modules"
+}
+
+# The KDIR of an external module build.
+kernel_build() {
+	local dir
+
+	dir=$(kernel_dir "$1") && readlink -f "$dir/build"
+}

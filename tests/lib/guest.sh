@@ -1,0 +1,244 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For the case scripts, which run in a guest:
+#
+#	source "$RDMABLK_TOP/tests/lib/guest.sh"
+#
+# A command that fails ends the test, as does fail(). From the environment:
+# ROLE (initiator or target), NET, KERNEL_SERIES, MODULE, INITIATOR_ADDR,
+# TARGET_ADDR, INITIATOR_ADDR6 and TARGET_ADDR6 (empty without IPv6).
+# /run/vm is shared with the host and the other guest; what is written to it is
+# kept with the logs.
+
+set -eEuo pipefail
+trap 'echo "$0:$LINENO: status $?: $BASH_COMMAND" >&2' ERR
+
+# shellcheck source=tests/lib/net.sh
+source "$RDMABLK_TOP/tests/lib/net.sh"
+
+RDMABLKD=${RDMABLKD:-$RDMABLK_TOP/target/rdmablkd}
+RDMABLK=${RDMABLK:-$RDMABLK_TOP/tools/rdmablk}
+TARGET_PID='' TARGET_LOG=/run/rdmablkd.log
+exec {guest_never}<> <(:)
+
+# --- ending a test ------------------------------------------------------------
+
+fail() {
+	local i
+
+	trap - ERR
+	echo "FAIL: $*" >&2
+	for ((i = 1; i < ${#FUNCNAME[@]}; i++)); do
+		echo "  at ${BASH_SOURCE[i]##*/}:${BASH_LINENO[i - 1]}" >&2
+	done
+	exit 1
+}
+
+skip() {
+	echo "skip: $*"
+	exit 77
+}
+
+# require CMD...: skips the test on a machine without them
+require() {
+	local command
+
+	for command in "$@"; do
+		command -v "$command" >/dev/null || skip "no $command"
+	done
+}
+
+guest_cleanups=()
+
+# cleanup_add CMD [ARGS]: runs at the end, last added first, whatever happened
+cleanup_add() {
+	guest_cleanups+=("$(printf '%q ' "$@")")
+}
+
+guest_clean_up() {
+	local status=$? i
+
+	trap - ERR EXIT
+	set +e
+	for ((i = ${#guest_cleanups[@]} - 1; i >= 0; i--)); do
+		eval "${guest_cleanups[i]}"
+	done
+	exit "$status"
+}
+trap guest_clean_up EXIT
+trap 'exit 143' TERM INT
+
+# --- waiting --------------------------------------------------------------------
+
+# pause SECONDS: between two looks at a condition, never instead of one
+pause() {
+	read -r -t "$1" -u "$guest_never" || :
+}
+
+# deadline_in SECONDS; deadline_passed DEADLINE: by the guest's own clock
+deadline_in() {
+	local now
+
+	read -r now _ </proc/uptime
+	echo $((${now/./}0 + $1 * 1000))
+}
+
+deadline_passed() {
+	local now
+
+	read -r now _ </proc/uptime
+	((${now/./}0 >= $1))
+}
+
+# wait_until SECONDS CMD [ARGS]: false when it did not succeed in time
+wait_until() {
+	local deadline
+
+	deadline=$(deadline_in "$1")
+	shift
+	until "$@"; do
+		if deadline_passed "$deadline"; then
+			return 1
+		fi
+		pause 0.05
+	done
+}
+
+# --- checking -------------------------------------------------------------------
+
+# run_expect STATUS REGEX CMD [ARGS]: its output stays in $OUTPUT
+run_expect() {
+	local want=$1 regex=$2 status=0
+
+	shift 2
+	OUTPUT=$("$@" 2>&1) || status=$?
+	if ((status != want)); then
+		echo "$OUTPUT" >&2
+		fail "status $status, not $want: $*"
+	fi
+	if ! grep -qE -- "$regex" <<<"$OUTPUT"; then
+		echo "$OUTPUT" >&2
+		fail "the output does not match '$regex': $*"
+	fi
+}
+
+dmesg_has() {
+	# grep -q would leave dmesg with a broken pipe, and pipefail with that.
+	dmesg | grep -E -- "$1" >/dev/null
+}
+
+# Counts of the objects that a test should leave as it found them.
+leak_counts() {
+	rdma resource show |
+		grep -oE '(^[0-9]+: [^:]+)|((pd|cq|qp|cm_id|mr) [0-9]+)'
+}
+
+leak_snapshot() {
+	guest_leak_before=$(leak_counts)
+}
+
+leak_same() {
+	[[ $(leak_counts) == "$guest_leak_before" ]]
+}
+
+# leak_check [SECONDS]: teardown may still be on its way
+leak_check() {
+	wait_until "${1:-10}" leak_same && return
+	diff <(echo "$guest_leak_before") <(leak_counts) >&2 || :
+	rdma resource show qp >&2 || :
+	rdma resource show cm_id >&2 || :
+	fail "RDMA objects have leaked"
+}
+
+# --- the daemon and the module ----------------------------------------------------
+
+target_lives() {
+	[[ -n $TARGET_PID ]] && kill -0 "$TARGET_PID" 2>/dev/null
+}
+
+# In the log of this start only: it is emptied before.
+target_is_ready() {
+	grep -q '^rdmablkd: ready' "$TARGET_LOG" || ! target_lives
+}
+
+# start_target [ARGS]: returns when the daemon serves
+start_target() {
+	: >"$TARGET_LOG"
+	"$RDMABLKD" "$@" >>"$TARGET_LOG" 2>&1 &
+	TARGET_PID=$!
+	wait_until "${TARGET_READY_TIMEOUT:-20}" target_is_ready || :
+	if ! target_lives || ! grep -q '^rdmablkd: ready' "$TARGET_LOG"; then
+		cat "$TARGET_LOG" >&2
+		fail "the daemon did not get ready: $RDMABLKD $*"
+	fi
+}
+
+target_is_gone() {
+	! target_lives
+}
+
+# stop_target [SIGNAL]: TERM; returns when it is gone, TARGET_STATUS tells how.
+# A stopped process stays what it is: STOP and CONT go by kill.
+stop_target() {
+	TARGET_STATUS=0
+	target_lives || fail "the daemon does not run"
+	kill -"${1:-TERM}" "$TARGET_PID"
+	# The shell's wait has no deadline of its own.
+	if ! wait_until 20 target_is_gone; then
+		cat "$TARGET_LOG" >&2
+		fail "the daemon did not end on SIG${1:-TERM}"
+	fi
+	# shellcheck disable=SC2034 # for the caller
+	wait "$TARGET_PID" || TARGET_STATUS=$?
+	TARGET_PID=''
+}
+
+# load_module [PARAMETERS]
+load_module() {
+	[[ -f $MODULE ]] || fail "no $MODULE, run tests/vm/build $KERNEL_SERIES"
+	modprobe -a rdma_cm ib_core
+	insmod "$MODULE" "$@"
+}
+
+unload_module() {
+	rmmod rdmablk
+}
+
+# Device nodes and links as on a real machine: the guest's own /dev has plain
+# nodes only.
+start_udevd() {
+	/lib/systemd/systemd-udevd --daemon
+	cleanup_add udevadm control --exit
+	udevadm trigger --subsystem-match=block --action=add
+	udevadm settle --timeout=30
+}
+
+# --- the other guest, the host ------------------------------------------------------
+
+# peer_set FLAG [TEXT]; peer_wait FLAG SECONDS: prints the text
+peer_set() {
+	echo "${2:-}" >"/run/vm/.$1.new"
+	mv "/run/vm/.$1.new" "/run/vm/$1"
+}
+
+peer_wait() {
+	wait_until "$2" test -e "/run/vm/$1" || fail "no '$1' from the peer"
+	cat "/run/vm/$1"
+}
+
+# host_do VERB ROLE [ARG]: what only the outside can do to a machine
+#	kill ROLE	power off, at once
+#	start ROLE	power on again, with the same script, disk and /run/vm
+#	link ROLE on|off	its network cable (net: two)
+#	stop ROLE, cont ROLE	all of its processors
+host_do() {
+	local name
+
+	name=/run/vm/host/$ROLE.$BASHPID.$((++guest_requests))
+	echo "$*" >"$name.new"
+	mv "$name.new" "$name.request"
+	wait_until 30 test -e "$name.done" || fail "no answer to: $*"
+	[[ $(<"$name.done") == ok ]] || fail "the host could not: $*"
+}
+guest_requests=0

@@ -1,0 +1,139 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The guests' test networks, each with its rxe devices. Addresses are exported
+# as INITIATOR_ADDR, TARGET_ADDR and, where there is IPv6, INITIATOR_ADDR6 and
+# TARGET_ADDR6. The caller sets NET, MTU and ROLE.
+
+# net_wait CMD...: until it succeeds, 20 s at most
+net_wait() {
+	local i never
+
+	exec {never}<> <(:)
+	for ((i = 0; i < 400; i++)); do
+		"$@" && break
+		read -r -t 0.05 -u "$never" || :
+	done
+	exec {never}>&-
+	((i < 400))
+}
+
+# net_rxe_ready DEV ADDR: the port is up and ADDR has become a GID
+net_rxe_ready() {
+	local port=/sys/class/infiniband/$1/ports/1 gid=$2 a b c d
+
+	[[ $(<"$port/state") == *ACTIVE ]] || return 1
+	IFS=. read -r a b c d <<<"$gid"
+	printf -v gid 'ffff:%02x%02x:%02x%02x' "$a" "$b" "$c" "$d"
+	cat "$port"/gids/[0-9] 2>/dev/null | grep -q "$gid\$"
+}
+
+# net_add_rxe DEV NETDEV ADDR
+net_add_rxe() {
+	rdma link add "$1" type rxe netdev "$2" &&
+		net_wait net_rxe_ready "$1" "$3"
+}
+
+net_common() {
+	local f
+
+	for f in all default; do
+		echo 0 >"/proc/sys/net/ipv6/conf/$f/accept_dad"
+		echo 0 >"/proc/sys/net/ipv6/conf/$f/dad_transmits"
+	done
+	ip link set lo up
+}
+
+# One device that talks to itself. rxe loops such packets internally: they
+# never pass the network stack.
+net_up_loop() {
+	export INITIATOR_ADDR=10.99.0.2 TARGET_ADDR=10.99.0.2
+	export INITIATOR_ADDR6=fd99::2 TARGET_ADDR6=fd99::2
+
+	net_common
+	ip -batch - <<-EOF || return 1
+	link add dummy0 mtu $MTU type dummy
+	link set dummy0 up
+	addr add 10.99.0.2/24 dev dummy0
+	addr add 10.99.0.1/24 dev dummy0
+	addr add fd99::1/64 dev dummy0 nodad
+	addr add fd99::2/64 dev dummy0 nodad
+	EOF
+	net_add_rxe rxe0 dummy0 10.99.0.2
+}
+
+# A veth pair in one namespace whose packets really cross it: the table of
+# local addresses is asked last, and before it policy rules send each end's
+# traffic to the other. The rules with 'oif' serve rxe's route look-ups and
+# rdma_cm's reverse check.
+net_up_veth() {
+	local d
+
+	export INITIATOR_ADDR=10.2.0.1 TARGET_ADDR=10.2.0.2
+	export INITIATOR_ADDR6='' TARGET_ADDR6=''
+	net_common
+	ip rule add pref 100 lookup local && ip rule del pref 0 || return 1
+	net_veth_pair
+}
+
+# The part that has to be made anew after one end was down or gone:
+# 'net_veth_remove; net_veth_pair' brings traffic back.
+net_veth_pair() {
+	local d m0 m1
+
+	ip link add v0 mtu "$MTU" type veth peer name v1 mtu "$MTU" || return 1
+	for d in all default v0 v1; do
+		echo 1 >"/proc/sys/net/ipv4/conf/$d/accept_local"
+		echo 0 >"/proc/sys/net/ipv4/conf/$d/rp_filter"
+	done
+	m0=$(</sys/class/net/v0/address)
+	m1=$(</sys/class/net/v1/address)
+	ip -batch - <<-EOF || return 1
+	addr add 10.2.0.1/32 dev v0
+	addr add 10.2.0.2/32 dev v1
+	link set v0 up
+	link set v1 up
+	neigh add 10.2.0.2 lladdr $m1 dev v0 nud permanent
+	neigh add 10.2.0.1 lladdr $m0 dev v1 nud permanent
+	route add 10.2.0.2/32 dev v0 src 10.2.0.1 table 102
+	route add 10.2.0.1/32 dev v1 src 10.2.0.2 table 101
+	rule add pref 8 oif v0 to 10.2.0.2 lookup 102
+	rule add pref 9 oif v1 to 10.2.0.1 lookup 101
+	rule add pref 10 iif lo from 10.2.0.1 to 10.2.0.2 lookup 102
+	rule add pref 11 iif lo from 10.2.0.2 to 10.2.0.1 lookup 101
+	rule add pref 12 iif lo from 0.0.0.0/32 to 10.2.0.2 lookup 102
+	EOF
+	net_add_rxe rv0 v0 10.2.0.1 && net_add_rxe rv1 v1 10.2.0.2
+}
+
+net_veth_remove() {
+	local pref
+
+	rdma link delete rv0 2>/dev/null
+	rdma link delete rv1 2>/dev/null
+	ip link delete v0 2>/dev/null
+	for pref in 8 9 10 11 12; do
+		ip rule del pref "$pref" 2>/dev/null
+	done
+	return 0
+}
+
+# Two machines on one wire.
+net_up_two() {
+	local host=1
+
+	export INITIATOR_ADDR=10.99.0.1 TARGET_ADDR=10.99.0.2
+	export INITIATOR_ADDR6=fd99::1 TARGET_ADDR6=fd99::2
+	if [[ $ROLE == target ]]; then
+		host=2
+	fi
+	net_common
+	modprobe virtio_net && net_wait test -e /sys/class/net/eth0 || return 1
+	ip -batch - <<-EOF || return 1
+	link set eth0 mtu $MTU
+	link set eth0 up
+	addr add 10.99.0.$host/24 dev eth0
+	addr add fd99::$host/64 dev eth0 nodad
+	EOF
+	net_add_rxe rxe0 eth0 "10.99.0.$host"
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A valid message of each kind, laid out by hand: what a target sends, and with which
+ * HELLO, CHALLENGE and GRANT it belongs together. Fuzzers begin with them, too.
+ */
+#ifndef UNIT_MESSAGES_H
+#define UNIT_MESSAGES_H
+
+#include "wire.h"
+
+#define MSG_SESSION	0x1122334455667788ULL
+#define MSG_QUEUE	5
+#define MSG_QUEUES	8
+#define MSG_DEPTH	128
+#define MSG_REGION	(4ULL << 20)
+#define MSG_REGIONS	20	/* the last one is half as large */
+#define MSG_SIZE	(MSG_REGION * (MSG_REGIONS - 1) + MSG_REGION / 2)
+
+extern struct rdmablk_hello msg_sent;
+extern struct rdmablk_wire_challenge msg_challenged;
+extern struct rdmablk_wire_grant msg_granted;
+
+struct rdmablk_hdr msg_hdr(uint16_t type, size_t size);
+void msg_accept(void *msg);
+void msg_reject(void *msg);
+void msg_challenge(void *msg);
+void msg_grant(void *msg);
+void msg_regions(void *msg);
+void msg_last_regions(void *msg);
+void msg_live(void *msg);
+void msg_answer(void *msg);
+void msg_event(void *msg);
+void msg_close(void *msg);
+void msg_setup(void);
+
+#endif

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef SHIM_LINUX_SIZES_H
+#define SHIM_LINUX_SIZES_H
+
+#define SZ_1M	0x00100000
+
+#endif

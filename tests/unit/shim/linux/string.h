@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef SHIM_LINUX_STRING_H
+#define SHIM_LINUX_STRING_H
+
+#include <linux/types.h>
+#include <string.h>
+
+static inline void *memchr_inv(const void *start, int c, size_t bytes)
+{
+	const u8 *p = start;
+
+	for (; bytes; p++, bytes--) {
+		if (*p != (u8)c)
+			return (void *)p;
+	}
+	return NULL;
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel's types in userspace. The files of this directory stand in for those
+ * that the pure files of kernel/ include, and hold no more than they use.
+ */
+#ifndef SHIM_LINUX_TYPES_H
+#define SHIM_LINUX_TYPES_H
+
+#include_next <linux/types.h>
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define cpu_to_le16	htole16
+#define cpu_to_le32	htole32
+#define cpu_to_le64	htole64
+#define le16_to_cpu	le16toh
+#define le32_to_cpu	le32toh
+#define le64_to_cpu	le64toh
+
+#endif

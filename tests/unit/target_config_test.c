@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Values, keys and files of the daemon's configuration: what is right is taken,
+ * everything else is an error that says where.
+ *
+ * Sources: target/config.c target/config_keys.c target/config_file.c
+ *	    target/value.c
+ * Libraries: inih
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <cmocka.h>
+
+#include "../../target/config.h"
+#include "../../target/util.h"
+
+static void sizes(void **state)
+{
+	static const char * const bad[] = { "", "K", "-1", "1 K", "1KB", "0x10", "1.5G",
+					    "18446744073709551616", "20000000T" };
+	uint64_t n;
+
+	(void)state;
+	assert_int_equal(value_size("4096", &n), 0);
+	assert_int_equal(n, 4096);
+	assert_int_equal(value_size("3k", &n), 0);
+	assert_int_equal(n, 3072);
+	assert_int_equal(value_size("1T", &n), 0);
+	assert_true(n == 1ULL << 40);
+	assert_int_equal(value_size("15999999T", &n), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_not_equal(value_size(bad[i], &n), 0);
+}
+
+static void addresses(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} good[] = {
+		{ "10.0.0.2", "10.0.0.2:20420" },
+		{ "10.0.0.2:1", "10.0.0.2:1" },
+		{ "[fd99::2]", "[fd99::2]:20420" },
+		{ "[fd99::2]:65535", "[fd99::2]:65535" },
+		{ "fd99::2", "[fd99::2]:20420" },
+		{ "0.0.0.0", "0.0.0.0:20420" },
+	};
+	static const char * const bad[] = { "", ":1", "host", "10.0.0.2:", "10.0.0.2:0",
+					    "10.0.0.2:65536", "[fd99::2", "[fd99::2]x",
+					    "[]", "10.0.0.2:1x", "10.0.0.256" };
+	struct listen_addr a;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		assert_int_equal(value_address(good[i].text, &a), 0);
+		assert_string_equal(a.text, good[i].want);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_not_equal(value_address(bad[i], &a), 0);
+	value_address("127.1.2.3", &a);
+	assert_true(value_loopback(&a));
+	value_address("::1", &a);
+	assert_true(value_loopback(&a));
+	value_address("0.0.0.0", &a);
+	assert_false(value_loopback(&a));
+	value_address("::", &a);
+	assert_false(value_loopback(&a));
+}
+
+static void uuids(void **state)
+{
+	const char *text = "357fd8ba-e95a-4b0a-8c1d-74865a5c9127";
+	uint8_t uuid[RDMABLK_ID_LEN];
+	char back[37], cut[64];
+
+	(void)state;
+	assert_int_equal(value_uuid(text, uuid), 0);
+	value_uuid_text(uuid, back);
+	assert_string_equal(back, text);
+	for (int len = 0; len < 36; len++) {
+		snprintf(cut, sizeof(cut), "%.*s", len, text);
+		assert_int_not_equal(value_uuid(cut, uuid), 0);
+	}
+	snprintf(cut, sizeof(cut), "%s0", text);
+	assert_int_not_equal(value_uuid(cut, uuid), 0);
+}
+
+/* Reads @text and says how many errors it had. */
+static unsigned int read_text(struct config *cfg, const char *text)
+{
+	FILE *file = fmemopen((void *)text, strlen(text), "r");
+
+	config_init(cfg);
+	assert_int_equal(config_read_stream(cfg, "test", file), 0);
+	fclose(file);
+	return cfg->errors;
+}
+
+static unsigned int errors_of(const char *text)
+{
+	struct config cfg;
+	unsigned int n = read_text(&cfg, text);
+
+	if (!n) {
+		config_finish(&cfg);
+		n = cfg.errors;
+	}
+	config_free(&cfg);
+	return n;
+}
+
+#define TARGET	"[target]\nlisten = 127.0.0.1\n"
+#define DISK	"[export d]\ntype = memory\nsize = 1M\n"
+
+static void a_whole_file(void **state)
+{
+	struct config cfg;
+	struct export_config *ec;
+
+	(void)state;
+	assert_int_equal(read_text(&cfg,
+				   "; comment\n"
+				   "[target]\n"
+				   "listen = 10.0.0.1, [::1]:7\n"
+				   "listen = 10.0.0.2\n"
+				   "insecure = yes\n"
+				   "log-level = debug\n"
+				   "max-pinned = 8G\n"
+				   "[export disk0]\n"
+				   "type = memory\n"
+				   "size = 1G\n"
+				   "ro = yes\n"
+				   "block = 4K\n"
+				   "region = 2M\n"), 0);
+	config_finish(&cfg);
+	assert_int_equal(cfg.errors, 0);
+	assert_int_equal(cfg.nr_listen, 3);
+	assert_int_equal(cfg.log_level, LOG_DEBUG);
+	assert_true(cfg.max_pinned == 8ULL << 30);
+	ec = TAILQ_FIRST(&cfg.exports);
+	assert_string_equal(ec->name, "disk0");
+	assert_true(ec->read_only && !ec->shared);
+	assert_int_equal(ec->block, 4096);
+	assert_int_equal(ec->region, 2 << 20);
+	config_free(&cfg);
+}
+
+static void what_is_wrong_is_an_error(void **state)
+{
+	(void)state;
+	assert_int_equal(errors_of(TARGET DISK), 0);
+	assert_int_equal(errors_of(DISK), 1);
+	assert_int_equal(errors_of(TARGET), 1);
+	assert_int_equal(errors_of("[target]\nlisten = 10.0.0.1\n" DISK), 1);
+	assert_int_equal(errors_of("[target]\nlisten = 0.0.0.0\n" DISK), 1);
+	assert_int_equal(errors_of("[target]\nlisten = 10.0.0.1\ninsecure = 1\n" DISK), 0);
+	assert_int_equal(errors_of(TARGET DISK "size = 2M\n"), 1);
+	assert_int_equal(errors_of(TARGET DISK DISK), 1);
+	assert_int_equal(errors_of(TARGET DISK "[export e]\n"), 2);
+	assert_int_equal(errors_of(TARGET DISK "sze = 2M\n"), 1);
+	assert_int_equal(errors_of(TARGET DISK "[exports e]\nx = 1\n"), 1);
+	assert_int_equal(errors_of(TARGET DISK "[export a/b]\nsize = 1M\n"), 1);
+	assert_int_equal(errors_of(TARGET DISK "rubbish\n"), 1);
+	assert_int_equal(errors_of("x = 1\n" TARGET DISK), 1);
+	assert_int_equal(errors_of(TARGET "keep-alive-min = 99\n" DISK), 1);
+	assert_int_equal(errors_of(TARGET "keep-alive-min = 61000\n" DISK), 1);
+	assert_int_equal(errors_of(TARGET "[export d]\ntype = memory\nsize = 4097\n"), 1);
+	assert_int_equal(errors_of(TARGET DISK "region = 3M\n"), 1);
+	assert_int_equal(errors_of(TARGET DISK "region = 512K\n"), 1);
+	assert_int_equal(errors_of(TARGET DISK "block = 1024\n"), 1);
+	assert_int_equal(errors_of(TARGET "[export d]\ntype = memory\nsize = 1T\n"
+				   "region = 1M\n"), 1);
+}
+
+static void a_line_too_long_is_one_error(void **state)
+{
+	char text[5000] = "[target]\nname = ";
+
+	(void)state;
+	memset(text + strlen(text), 'a', 3000);
+	strcat(text, "\nlisten = 127.0.0.1\n" DISK);
+	assert_true(errors_of(text) >= 1);
+}
+
+static void specs(void **state)
+{
+	struct config cfg;
+	struct export_config *ec;
+
+	(void)state;
+	config_init(&cfg);
+	config_export_spec(&cfg, "disk0,memory,size=1G,ro,shared,arena=/dev/shm/x");
+	assert_int_equal(cfg.errors, 0);
+	ec = TAILQ_FIRST(&cfg.exports);
+	assert_true(ec->read_only && ec->shared);
+	assert_string_equal(ec->arena, "/dev/shm/x");
+	config_export_spec(&cfg, "disk0,memory,size=1G");
+	assert_int_equal(cfg.errors, 1);
+	config_export_spec(&cfg, "disk1,file=/x");
+	config_export_spec(&cfg, "disk2,tape");
+	config_export_spec(&cfg, ",memory");
+	config_export_spec(&cfg, "disk3,memory,size");
+	assert_int_equal(cfg.errors, 5);
+	config_free(&cfg);
+}
+
+static void nearest_key(void **state)
+{
+	(void)state;
+	assert_int_equal(value_distance("listen", "listen"), 0);
+	assert_int_equal(value_distance("lsten", "listen"), 1);
+	assert_int_equal(value_distance("", "abc"), 3);
+	assert_int_equal(value_distance("regon", "region"), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes),
+		cmocka_unit_test(addresses),
+		cmocka_unit_test(uuids),
+		cmocka_unit_test(a_whole_file),
+		cmocka_unit_test(what_is_wrong_is_an_error),
+		cmocka_unit_test(a_line_too_long_is_one_error),
+		cmocka_unit_test(specs),
+		cmocka_unit_test(nearest_key),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Who may have an export, what a host may take, and what a kept arena keeps.
+ *
+ * Sources: target/export.c target/store_memory.c target/arena.c target/limits.c
+ *	    target/value.c target/log.c target/mac.c
+ * Libraries: libcrypto
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <arpa/inet.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+
+#include "../../target/export.h"
+#include "../../target/limits.h"
+#include "../../target/log.h"
+
+static struct lease lease(unsigned int host, unsigned int boot,
+			  unsigned int instance, unsigned int generation, bool writer)
+{
+	struct lease l = { .generation = generation, .writer = writer };
+
+	l.host_id[0] = (uint8_t)host;
+	l.boot_nonce[0] = (uint8_t)boot;
+	l.instance_id[0] = (uint8_t)instance;
+	return l;
+}
+
+/* One lease is held; what does a claim get, and what becomes of the holder? */
+static void one(struct lease held, struct lease claim, bool shared, bool steal,
+		unsigned int want, unsigned int verdict)
+{
+	struct lease_list list = LIST_HEAD_INITIALIZER(list);
+
+	LIST_INSERT_HEAD(&list, &held, entry);
+	assert_int_equal(export_admit(&list, &claim, shared, steal), want);
+	assert_int_equal(held.verdict, verdict);
+}
+
+static void leases(void **state)
+{
+	struct lease w = lease(1, 1, 1, 5, true), r = lease(1, 1, 1, 5, false);
+
+	(void)state;
+	/* another host */
+	one(w, lease(2, 1, 1, 1, true), false, false, RDMABLK_R_BUSY, 0);
+	one(w, lease(2, 1, 1, 1, true), false, true, RDMABLK_R_FENCING, RDMABLK_R_STOLEN);
+	one(w, lease(2, 1, 1, 1, true), true, false, RDMABLK_OK, 0);
+	one(w, lease(2, 1, 1, 1, false), false, false, RDMABLK_OK, 0);
+	one(r, lease(2, 1, 1, 1, true), false, false, RDMABLK_OK, 0);
+	/* the same host, started anew */
+	one(w, lease(1, 2, 9, 1, true), false, false, RDMABLK_R_FENCING, RDMABLK_R_REPLACED);
+	one(w, lease(1, 2, 9, 1, false), true, false, RDMABLK_R_FENCING, RDMABLK_R_REPLACED);
+	/* the same host, another device */
+	one(w, lease(1, 1, 2, 1, true), false, false, RDMABLK_R_BUSY_INSTANCE, 0);
+	one(w, lease(1, 1, 2, 1, true), false, true, RDMABLK_R_BUSY_INSTANCE, 0);
+	one(w, lease(1, 1, 2, 1, true), true, false, RDMABLK_OK, 0);
+	/* the same device */
+	one(w, lease(1, 1, 1, 6, true), false, false, RDMABLK_R_FENCING, RDMABLK_R_REPLACED);
+	one(w, lease(1, 1, 1, 5, true), false, false, RDMABLK_R_STATE, 0);
+	one(w, lease(1, 1, 1, 4, true), true, true, RDMABLK_R_STATE, 0);
+	/* being fenced: come again, whoever you are */
+	w.ending = true;
+	one(w, lease(2, 1, 1, 1, true), false, false, RDMABLK_R_FENCING, 0);
+	one(w, lease(1, 1, 1, 6, true), false, false, RDMABLK_R_FENCING, 0);
+}
+
+static void a_refusal_ends_nobody(void **state)
+{
+	struct lease_list list = LIST_HEAD_INITIALIZER(list);
+	struct lease old = lease(1, 1, 1, 5, false), other = lease(2, 1, 1, 1, true);
+	struct lease claim = lease(1, 1, 1, 6, true);
+
+	(void)state;
+	LIST_INSERT_HEAD(&list, &old, entry);
+	LIST_INSERT_HEAD(&list, &other, entry);
+	assert_int_equal(export_admit(&list, &claim, false, false), RDMABLK_R_BUSY);
+	assert_int_equal(old.verdict, RDMABLK_OK);
+	assert_int_equal(other.verdict, RDMABLK_OK);
+}
+
+static void regions_are_powers_of_two_that_the_device_takes(void **state)
+{
+	struct export_config ec = { .size = 40 << 20 };
+	struct export e = { .cfg = &ec, .store.size = ec.size };
+
+	(void)state;
+	assert_int_equal(export_region_bytes(&e, UINT64_MAX), 64 << 20);
+	assert_int_equal(export_region_bytes(&e, 40 << 20), 32 << 20);
+	assert_int_equal(export_region_bytes(&e, 1000), 0);
+	ec.region = 1 << 20;
+	assert_int_equal(export_region_bytes(&e, UINT64_MAX), 1 << 20);
+	e.store.size = 4097ULL << 20;
+	assert_int_equal(export_region_bytes(&e, UINT64_MAX), 0);
+	ec.region = 0;
+	e.store.size = 1ULL << 50;
+	assert_true(export_region_bytes(&e, UINT64_MAX) == 1ULL << 40);
+}
+
+static void limits_hold_and_are_given_back(void **state)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET }, b = a;
+	const struct config cfg = { .max_logins = 3, .max_logins_addr = 2,
+				    .max_sessions = 2, .max_queues = 5,
+				    .max_pinned = 100 };
+	struct limits_share s[3] = { 0 };
+	uint8_t host[RDMABLK_ID_LEN] = { 1 };
+
+	(void)state;
+	a.sin_addr.s_addr = htonl(1);
+	b.sin_addr.s_addr = htonl(2);
+	limits_init(&cfg);
+	assert_int_equal(limits_login_get((struct sockaddr *)&a), RDMABLK_OK);
+	assert_int_equal(limits_login_get((struct sockaddr *)&a), RDMABLK_OK);
+	assert_int_equal(limits_login_get((struct sockaddr *)&a), RDMABLK_R_LIMIT_LOGINS);
+	assert_int_equal(limits_login_get((struct sockaddr *)&b), RDMABLK_OK);
+	assert_int_equal(limits_login_get((struct sockaddr *)&b), RDMABLK_R_LIMIT_LOGINS);
+	limits_login_put((struct sockaddr *)&a);
+	limits_login_put((struct sockaddr *)&a);
+	limits_login_put((struct sockaddr *)&b);
+
+	assert_int_equal(limits_session_get(&s[0], host, 4, 101), RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(limits_session_get(&s[0], host, 3, 60), RDMABLK_OK);
+	assert_int_equal(limits_session_get(&s[1], host, 4, 41), RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(limits_session_get(&s[1], host, 4, 40), RDMABLK_OK);
+	assert_int_equal(s[1].queues, 2);
+	assert_int_equal(limits_session_get(&s[2], host, 1, 0), RDMABLK_R_LIMIT_SESSIONS);
+	limits_session_put(&s[0]);
+	limits_session_put(&s[0]);
+	assert_int_equal(limits_session_get(&s[2], host, 9, 0), RDMABLK_OK);
+	assert_int_equal(s[2].queues, 3);
+	limits_session_put(&s[1]);
+	limits_session_put(&s[2]);
+}
+
+/*
+ * Arenas
+ */
+
+#define ARENA_SIZE	(1 << 20)
+
+static char arena_path[64];
+
+static struct export_config arena_config(void)
+{
+	return (struct export_config){ .name = "t", .size = ARENA_SIZE,
+				       .arena = arena_path };
+}
+
+static int arena_remove(void **state)
+{
+	(void)state;
+	snprintf(arena_path, sizeof(arena_path), "/dev/shm/rdmablk-test.%d", getpid());
+	unlink(arena_path);
+	return 0;
+}
+
+/* Opens it in a child, writes, and dies without a word. */
+static void arena_write_and_die(struct store *before)
+{
+	const struct export_config ec = arena_config();
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		struct store s = { .uuid = { 7 } };
+
+		if (store_memory_ops.open(&s, &ec) || store_memory_ops.publish(&s))
+			_exit(1);
+		memset(s.base, 0x5a, s.size);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	*before = (struct store){ 0 };
+}
+
+static void kept_arena_keeps_contents_epoch_and_identity(void **state)
+{
+	const struct export_config ec = arena_config();
+	struct store a = { .uuid = { 7 } }, b = { 0 }, c = { .uuid = { 8 } };
+	uint8_t epoch[RDMABLK_ID_LEN];
+
+	(void)state;
+	assert_int_equal(store_memory_ops.open(&a, &ec), 0);
+	assert_int_equal(((char *)a.base)[ARENA_SIZE - 1], 0);
+	/* nobody else meanwhile */
+	assert_int_not_equal(store_memory_ops.open(&b, &ec), 0);
+	assert_int_equal(store_memory_ops.publish(&a), 0);
+	memset(a.base, 0x5a, a.size);
+	memcpy(epoch, a.epoch, sizeof(epoch));
+	store_memory_ops.close(&a);
+	/*
+	 * The trailer names this very process, which lives: to a successor that
+	 * would be a reason to wait, so the next life is another process's.
+	 */
+	unlink(arena_path);
+	arena_write_and_die(&b);
+	assert_int_equal(store_memory_ops.open(&b, &ec), 0);
+	assert_int_equal(((char *)b.base)[ARENA_SIZE - 1], 0x5a);
+	assert_int_equal(b.uuid[0], 7);
+	assert_memory_not_equal(b.epoch, epoch, sizeof(epoch));
+	store_memory_ops.close(&b);
+	/* it is another export's */
+	assert_int_not_equal(store_memory_ops.open(&c, &ec), 0);
+}
+
+/* The lock is free, but the process that wrote the arena still lives. */
+static void arena_waits_for_its_former_process(void **state)
+{
+	const struct export_config ec = arena_config();
+	struct store s = { .uuid = { 7 } };
+	pid_t former = fork(), killer;
+	int status;
+
+	(void)state;
+	if (!former) {
+		if (store_memory_ops.open(&s, &ec) || store_memory_ops.publish(&s))
+			_exit(1);
+		store_memory_ops.close(&s);
+		pause();
+	}
+	for (int i = 0; i < 1000 && access(arena_path, F_OK); i++)
+		usleep(1000);
+	killer = fork();
+	if (!killer) {
+		usleep(300000);
+		kill(former, SIGKILL);
+		_exit(0);
+	}
+	while (store_memory_ops.open(&s, &ec))	/* while it still holds the lock */
+		usleep(1000);
+	/* nobody but the killer has ended it */
+	assert_int_equal(waitpid(former, &status, WNOHANG), former);
+	assert_true(WIFSIGNALED(status));
+	waitpid(killer, &status, 0);
+	store_memory_ops.close(&s);
+}
+
+static void incomplete_arena_starts_with_zeroes(void **state)
+{
+	const struct export_config ec = arena_config();
+	struct store a = { .uuid = { 7 } }, b = { .uuid = { 7 } };
+
+	(void)state;
+	assert_int_equal(store_memory_ops.open(&a, &ec), 0);
+	memset(a.base, 0x5a, a.size);
+	store_memory_ops.close(&a);	/* never published */
+	assert_int_equal(store_memory_ops.open(&b, &ec), 0);
+	assert_int_equal(((char *)b.base)[ARENA_SIZE - 1], 0);
+	assert_int_equal(((char *)b.base)[0], 0);
+	assert_memory_not_equal(a.epoch, b.epoch, sizeof(a.epoch));
+	store_memory_ops.close(&b);
+}
+
+static void foreign_files_are_no_arenas(void **state)
+{
+	struct export_config ec = arena_config();
+	struct store s = { 0 };
+	FILE *f;
+
+	(void)state;
+	f = fopen(arena_path, "w");
+	for (int i = 0; i < ARENA_SIZE + 4096; i++)
+		fputc('x', f);
+	fclose(f);
+	assert_int_not_equal(store_memory_ops.open(&s, &ec), 0);
+	ec.arena = (char *)"/proc/self/exe";
+	assert_int_not_equal(store_memory_ops.open(&s, &ec), 0);
+	unlink(arena_path);
+}
+
+static void anonymous_arena_is_zero_and_its_epoch_new(void **state)
+{
+	const struct export_config ec = { .name = "t", .size = ARENA_SIZE,
+					  .huge_pages = HUGE_NO };
+	struct store a = { 0 }, b = { 0 };
+
+	(void)state;
+	assert_int_equal(store_memory_ops.open(&a, &ec), 0);
+	assert_int_equal(store_memory_ops.open(&b, &ec), 0);
+	for (int i = 0; i < ARENA_SIZE; i++)
+		assert_int_equal(((char *)a.base)[i], 0);
+	assert_memory_not_equal(a.epoch, b.epoch, sizeof(a.epoch));
+	store_memory_ops.close(&a);
+	store_memory_ops.close(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(leases),
+		cmocka_unit_test(a_refusal_ends_nobody),
+		cmocka_unit_test(regions_are_powers_of_two_that_the_device_takes),
+		cmocka_unit_test(limits_hold_and_are_given_back),
+		cmocka_unit_test_setup_teardown(kept_arena_keeps_contents_epoch_and_identity,
+						arena_remove, arena_remove),
+		cmocka_unit_test_setup_teardown(arena_waits_for_its_former_process,
+						arena_remove, arena_remove),
+		cmocka_unit_test_setup_teardown(incomplete_arena_starts_with_zeroes,
+						arena_remove, arena_remove),
+		cmocka_unit_test_setup_teardown(foreign_files_are_no_arenas,
+						arena_remove, arena_remove),
+		cmocka_unit_test(anonymous_arena_is_zero_and_its_epoch_new),
+	};
+
+	log_setup(LOG_DEBUG);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Proves that the limits of kernel/limits.c fit together: what a device cannot carry
+ * is never asked of it, and what it can carry is used.
+ */
+#include <linux/kernel.h>
+
+#include "../../kernel/limits.h"
+#include "unit.h"
+
+/* A fast adapter and an ordinary export. */
+static const struct rdmablk_limits_in usual = {
+	.max_send_sge = 32, .max_sge_rd = 32, .max_qp_wr = 4096,
+	.max_msg_size = 1ULL << 30, .queue_depth = 128, .max_io = 0,
+	.logical_block = 512, .region_bytes = 1ULL << 40,
+};
+
+static struct rdmablk_limits_out out;
+
+static void compute(const struct rdmablk_limits_in *in)
+{
+	memset(&out, 0xa5, sizeof(out));
+	assert_int_equal(rdmablk_limits_compute(in, &out), 0);
+}
+
+static void test_usual_device(void **state)
+{
+	(void)state;
+	compute(&usual);
+	assert_int_equal(out.sge_per_wr, 32);
+	assert_int_equal(out.max_segments, 256);
+	assert_int_equal(out.max_chain, 8);
+	assert_int_equal(out.max_io_bytes, 1 << 20);
+	assert_int_equal(out.send_slots, 256);
+}
+
+static void test_elements_of_a_work_request(void **state)
+{
+	static const struct {
+		uint32_t send, rd, per_wr, chain, segments;
+	} list[] = {
+		{ 1, 32, 1, 256, 256 }, { 32, 1, 1, 256, 256 }, { 2, 3, 2, 128, 256 },
+		{ 30, 30, 30, 9, 256 }, { 255, 300, 255, 2, 256 }, { 256, 256, 256, 1, 256 },
+		{ 257, 1000, 256, 1, 256 }, { UINT32_MAX, UINT32_MAX, 256, 1, 256 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		struct rdmablk_limits_in in = usual;
+
+		in.max_send_sge = list[i].send;
+		in.max_sge_rd = list[i].rd;
+		compute(&in);
+		assert_int_equal(out.sge_per_wr, list[i].per_wr);
+		assert_int_equal(out.max_chain, list[i].chain);
+		assert_int_equal(out.max_segments, list[i].segments);
+	}
+}
+
+static void test_largest_request(void **state)
+{
+	static const struct {
+		uint32_t max_io, block;
+		uint64_t region, msg;
+		uint32_t want;
+	} list[] = {
+		{ 0, 512, 1 << 20, 1 << 30, 1 << 20 },
+		{ 1 << 20, 512, 1 << 20, 1 << 20, 1 << 20 },
+		{ (1 << 20) + 512, 512, 1 << 30, 1 << 30, 1 << 20 },
+		{ (1 << 20) - 512, 512, 1 << 30, 1 << 30, (1 << 20) - 512 },
+		{ 4096, 512, 1 << 30, 1 << 30, 4096 },
+		{ 4096, 4096, 1 << 30, 1 << 30, 4096 },
+		{ UINT32_MAX, 4096, UINT64_MAX, UINT64_MAX, 1 << 20 },
+		{ 0, 512, 1 << 30, 70000, 69632 },
+		{ 0, 4096, 1 << 30, 70000, 69632 },
+		{ 0, 4096, 1 << 30, 8191, 4096 },
+		{ 0, 512, 1 << 30, 512, 512 },
+		{ 0, 512, 1 << 30, 1023, 512 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		struct rdmablk_limits_in in = usual;
+
+		in.max_io = list[i].max_io;
+		in.logical_block = list[i].block;
+		in.region_bytes = list[i].region;
+		in.max_msg_size = list[i].msg;
+		compute(&in);
+		assert_int_equal(out.max_io_bytes, list[i].want);
+	}
+}
+
+static void test_send_queue(void **state)
+{
+	static const struct {
+		uint32_t wr, sge, depth, slots, chain, segments;
+	} list[] = {
+		{ 4096, 32, 1, 16, 8, 256 },
+		{ 4096, 32, 8, 16, 8, 256 },
+		{ 4096, 32, 9, 18, 8, 256 },
+		{ 257, 32, 128, 256, 8, 256 },
+		{ 256, 32, 128, 255, 8, 256 },
+		{ 65535, 1, 65535, 65534, 256, 256 },
+		{ 131072, 1, 65535, 131070, 256, 256 },
+		{ UINT32_MAX, 1, 65535, 131070, 256, 256 },
+		{ 513, 1, 1, 512, 256, 256 },
+		{ 512, 1, 1, 510, 255, 255 },
+		{ 17, 32, 1, 16, 8, 256 },
+		{ 16, 32, 1, 14, 7, 224 },
+		{ 3, 32, 128, 2, 1, 32 },
+		{ 2, 32, 128, 1, 1, 32 },
+		{ 2, 1, 128, 1, 1, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		struct rdmablk_limits_in in = usual;
+
+		in.max_qp_wr = list[i].wr;
+		in.max_send_sge = list[i].sge;
+		in.queue_depth = (uint16_t)list[i].depth;
+		compute(&in);
+		assert_int_equal(out.send_slots, list[i].slots);
+		assert_int_equal(out.max_chain, list[i].chain);
+		assert_int_equal(out.max_segments, list[i].segments);
+	}
+}
+
+static void test_devices_that_are_too_small(void **state)
+{
+	struct rdmablk_limits_in in;
+
+	(void)state;
+#define REFUSED(member, value)							\
+	do {									\
+		in = usual;							\
+		in.member = (value);						\
+		assert_int_equal(rdmablk_limits_compute(&in, &out), -EINVAL);	\
+	} while (0)
+	REFUSED(max_send_sge, 0);
+	REFUSED(max_sge_rd, 0);
+	REFUSED(max_qp_wr, 0);
+	REFUSED(max_qp_wr, 1);
+	REFUSED(queue_depth, 0);
+	REFUSED(logical_block, 0);
+	REFUSED(region_bytes, 0);
+	REFUSED(region_bytes, 511);
+	REFUSED(max_msg_size, 0);
+	REFUSED(max_msg_size, 511);
+	REFUSED(max_io, 511);
+#undef REFUSED
+}
+
+/* What holds for any device and any export. */
+static void test_invariants(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 500000; i++) {
+		struct rdmablk_limits_in in = {
+			.max_send_sge	= (uint32_t)(unit_random() >> (32 + unit_random() % 32)),
+			.max_sge_rd	= (uint32_t)(unit_random() >> (32 + unit_random() % 32)),
+			.max_qp_wr	= (uint32_t)(unit_random() >> (32 + unit_random() % 32)),
+			.max_msg_size	= unit_random() >> unit_random() % 64,
+			.queue_depth	= (uint16_t)(unit_random() >> (48 + unit_random() % 16)),
+			.max_io		= (uint32_t)(unit_random() >> (32 + unit_random() % 32)),
+			.logical_block	= unit_random() & 1 ? 512 : 4096,
+			.region_bytes	= 1ULL << unit_random() % 64,
+		};
+
+		if (rdmablk_limits_compute(&in, &out))
+			continue;
+		assert_in_range(out.sge_per_wr, 1, RDMABLK_MAX_SEGMENTS);
+		assert_true(out.sge_per_wr <= in.max_send_sge && out.sge_per_wr <= in.max_sge_rd);
+		assert_in_range(out.max_segments, 1, RDMABLK_MAX_SEGMENTS);
+		assert_true(out.max_chain * out.sge_per_wr >= out.max_segments);
+		assert_true((out.max_chain - 1) * out.sge_per_wr < out.max_segments);
+		assert_in_range(out.max_io_bytes, in.logical_block, RDMABLK_MAX_IO);
+		assert_int_equal(out.max_io_bytes % in.logical_block, 0);
+		assert_true(out.max_io_bytes <= in.max_msg_size);
+		assert_true(out.max_io_bytes <= in.region_bytes);
+		assert_true(!in.max_io || out.max_io_bytes <= in.max_io);
+		assert_true(out.send_slots >= out.max_chain && out.send_slots < in.max_qp_wr);
+		assert_true(out.send_slots <= 2U * in.queue_depth ||
+			    out.send_slots <= 2 * out.max_chain);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_usual_device),
+		cmocka_unit_test(test_elements_of_a_work_request),
+		cmocka_unit_test(test_largest_request),
+		cmocka_unit_test(test_send_queue),
+		cmocka_unit_test(test_devices_that_are_too_small),
+		cmocka_unit_test(test_invariants),
+	};
+
+	return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
+}

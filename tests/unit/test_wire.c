@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Proves that kernel/wire.c accepts each message that follows the protocol and no
+ * other: every length, every bit, every range at both ends, and noise.
+ */
+#include <endian.h>
+#include <linux/kernel.h>
+
+#include "messages.h"
+#include "unit.h"
+
+static struct rdmablk_wire_grant grant;
+static struct rdmablk_wire_region table[RDMABLK_MAX_REGIONS + 1];
+static uint8_t mac[RDMABLK_MAC_LEN];
+
+static int parse_accept(const void *buf, size_t len)
+{
+	uint16_t version = 0;
+	int ret = rdmablk_wire_parse_accept(buf, len, MSG_QUEUE, &version);
+
+	if (!ret)
+		assert_int_equal(version, 1);
+	return ret;
+}
+
+static int parse_reject(const void *buf, size_t len)
+{
+	struct rdmablk_wire_reject out = { 0 };
+	int ret = rdmablk_wire_parse_reject(buf, len, &out);
+
+	if (!ret)
+		assert_int_not_equal(out.reason, 0);
+	return ret;
+}
+
+static int parse_challenge(const void *buf, size_t len)
+{
+	struct rdmablk_wire_challenge out = { 0 };
+	int ret = rdmablk_wire_parse_challenge(buf, len, &msg_sent, &out);
+
+	if (!ret) {
+		assert_int_equal(out.version, 1);
+		assert_int_equal(out.auth_method, RDMABLK_AUTH_NONE);
+		assert_true(!out.features && out.session_id);
+	}
+	return ret;
+}
+
+/* What the rest of the driver relies on, said in another way than in wire.c. */
+static int parse_grant(const void *buf, size_t len)
+{
+	struct rdmablk_wire_grant g = { 0 };
+	int ret = rdmablk_wire_parse_grant(buf, len, &msg_sent, &msg_challenged, &g);
+
+	if (ret)
+		return ret;
+	assert_true(g.logical_block == 512 || g.logical_block == 4096);
+	assert_true(g.physical_block % g.logical_block == 0);
+	assert_true(g.size && g.size % g.logical_block == 0);
+	assert_true(g.region_bytes % g.physical_block == 0);
+	assert_true(g.nr_regions && g.nr_regions <= RDMABLK_MAX_REGIONS);
+	assert_true((g.nr_regions - 1) * (unsigned __int128)g.region_bytes < g.size);
+	assert_true(g.nr_regions * (unsigned __int128)g.region_bytes >= g.size);
+	assert_true(g.io_min % g.logical_block == 0 && g.io_opt % g.logical_block == 0);
+	assert_true(g.max_io % g.logical_block == 0);
+	assert_in_range(g.nr_queues, 1, MSG_QUEUES);
+	assert_in_range(g.queue_depth, 1, MSG_DEPTH);
+	assert_in_range(g.keep_alive_ms, 100, 600000);
+	assert_in_range(g.session_tmo_ms, g.keep_alive_ms + 1,
+			RDMABLK_MAX_SESSION_MS);
+	assert_int_not_equal(g.read_depth, 0);
+	assert_int_equal(g.session_id, MSG_SESSION);
+	assert_int_equal(g.target_name[RDMABLK_NAME_LEN - 1], 0);
+	grant = g;
+	return ret;
+}
+
+static int parse_regions_at(const void *buf, size_t len, uint32_t first)
+{
+	int ret;
+
+	memset(&table[MSG_REGIONS], 0xa5, sizeof(table[0]));
+	ret = rdmablk_wire_parse_regions(buf, len, &msg_granted, first, table, mac);
+	assert_int_equal(table[MSG_REGIONS].rkey, 0xa5a5a5a5);
+	return ret;
+}
+
+static int parse_regions(const void *buf, size_t len)
+{
+	return parse_regions_at(buf, len, 0);
+}
+
+static int parse_last_regions(const void *buf, size_t len)
+{
+	return parse_regions_at(buf, len, RDMABLK_REGIONS_PER_MSG);
+}
+
+static int parse_answer(const void *buf, size_t len)
+{
+	struct rdmablk_wire_answer out = { 0 };
+	int ret = rdmablk_wire_parse_answer(buf, len, &out);
+
+	if (!ret)
+		assert_in_range(out.tag, 0, RDMABLK_CTRL_TAGS - 1);
+	return ret;
+}
+
+static int parse_event(const void *buf, size_t len)
+{
+	struct rdmablk_wire_event out;
+
+	return rdmablk_wire_parse_event(buf, len, &out);
+}
+
+static int parse_close(const void *buf, size_t len)
+{
+	struct rdmablk_wire_close out = { 0 };
+	int ret = rdmablk_wire_parse_close(buf, len, &out);
+
+	if (!ret)
+		assert_int_not_equal(out.reason, 0);
+	return ret;
+}
+
+/* A region's iova ends where the sum with its size would wrap. */
+static const struct unit_msg messages[] = {
+	{
+		.name = "accept", .size = sizeof(struct rdmablk_cm_accept),
+		.build = msg_accept, .parse = parse_accept,
+	}, {
+		.name = "reject", .size = sizeof(struct rdmablk_cm_reject),
+		.build = msg_reject, .parse = parse_reject,
+		.any = {
+			UNIT_FIELD(rdmablk_cm_reject, version_min),
+			UNIT_FIELD(rdmablk_cm_reject, version_max),
+			UNIT_FIELD(rdmablk_cm_reject, retry_after_ms),
+		},
+		.some = { UNIT_FIELD(rdmablk_cm_reject, reason) },
+	}, {
+		.name = "CHALLENGE", .type = RDMABLK_MSG_CHALLENGE,
+		.size = sizeof(struct rdmablk_challenge),
+		.build = msg_challenge, .parse = parse_challenge,
+		.any = {
+			UNIT_FIELD(rdmablk_challenge, session_id),
+			UNIT_FIELD(rdmablk_challenge, nonce),
+		},
+	}, {
+		.name = "GRANT", .type = RDMABLK_MSG_GRANT,
+		.size = sizeof(struct rdmablk_grant),
+		.build = msg_grant, .parse = parse_grant,
+		.any = {
+			UNIT_FIELD(rdmablk_grant, uuid), UNIT_FIELD(rdmablk_grant, epoch),
+			UNIT_FIELD(rdmablk_grant, mac),
+		},
+		.some = {
+			UNIT_FIELD(rdmablk_grant, size), UNIT_FIELD(rdmablk_grant, flags),
+			UNIT_FIELD(rdmablk_grant, physical_block),
+			UNIT_FIELD(rdmablk_grant, io_min), UNIT_FIELD(rdmablk_grant, io_opt),
+			UNIT_FIELD(rdmablk_grant, max_io),
+			UNIT_FIELD(rdmablk_grant, nr_queues),
+			UNIT_FIELD(rdmablk_grant, queue_depth),
+			UNIT_FIELD(rdmablk_grant, read_depth),
+			UNIT_FIELD(rdmablk_grant, keep_alive_ms),
+			UNIT_FIELD(rdmablk_grant, session_tmo_ms),
+			UNIT_FIELD(rdmablk_grant, target_name),
+		},
+	}, {
+		.name = "REGIONS", .type = RDMABLK_MSG_REGIONS,
+		.size = sizeof(struct rdmablk_regions),
+		.build = msg_regions, .parse = parse_regions,
+		.any = { UNIT_FIELD(rdmablk_regions, mac) },
+		.some = { UNIT_FIELD(rdmablk_regions, region) },
+	}, {
+		.name = "the last REGIONS", .type = RDMABLK_MSG_REGIONS,
+		.size = sizeof(struct rdmablk_regions),
+		.build = msg_last_regions, .parse = parse_last_regions,
+		.any = { UNIT_FIELD(rdmablk_regions, mac) },
+		.some = {
+			{ offsetof(struct rdmablk_regions, region),
+			  (MSG_REGIONS - RDMABLK_REGIONS_PER_MSG) *
+			  sizeof(struct rdmablk_region) },
+		},
+	}, {
+		.name = "LIVE", .type = RDMABLK_MSG_LIVE,
+		.size = sizeof(struct rdmablk_live),
+		.build = msg_live, .parse = rdmablk_wire_parse_live,
+	}, {
+		.name = "ANSWER", .type = RDMABLK_MSG_ANSWER,
+		.size = sizeof(struct rdmablk_answer),
+		.build = msg_answer, .parse = parse_answer,
+		.any = {
+			UNIT_FIELD(rdmablk_answer, hdr.generation),
+			UNIT_FIELD(rdmablk_answer, status),
+		},
+		.some = { UNIT_FIELD(rdmablk_answer, hdr.tag) },
+	}, {
+		.name = "EVENT", .type = RDMABLK_MSG_EVENT,
+		.size = sizeof(struct rdmablk_event_msg),
+		.build = msg_event, .parse = parse_event,
+		.any = {
+			UNIT_FIELD(rdmablk_event_msg, event),
+			UNIT_FIELD(rdmablk_event_msg, value),
+		},
+	}, {
+		.name = "CLOSE", .type = RDMABLK_MSG_CLOSE,
+		.size = sizeof(struct rdmablk_close),
+		.build = msg_close, .parse = parse_close,
+		.any = {
+			UNIT_FIELD(rdmablk_close, version_min),
+			UNIT_FIELD(rdmablk_close, version_max),
+			UNIT_FIELD(rdmablk_close, retry_after_ms),
+		},
+		.some = { UNIT_FIELD(rdmablk_close, reason) },
+	},
+};
+
+static const struct unit_msg *message(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(messages); i++)
+		if (!strcmp(messages[i].name, name))
+			return &messages[i];
+	fail_msg("no message %s", name);
+	return NULL;
+}
+
+static void test_truncated_messages_are_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(messages); i++)
+		unit_truncations(&messages[i]);
+}
+
+static void test_longer_messages_are_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(messages); i++)
+		unit_overlengths(&messages[i]);
+}
+
+static void test_each_bit_is_checked(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(messages); i++)
+		unit_bit_flips(&messages[i]);
+}
+
+static void test_other_types_and_lengths_are_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(messages); i++)
+		if (messages[i].type)
+			unit_types_and_lengths(&messages[i]);
+}
+
+static void test_messages_may_be_unaligned(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(messages); i++)
+		unit_unaligned(&messages[i]);
+}
+
+static void test_noise_is_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(messages); i++)
+		unit_noise(&messages[i]);
+}
+
+/* The head of every type at its own length and at all others. */
+static void test_type_knows_all_messages(void **state)
+{
+	static const size_t size[] = {
+		0, sizeof(struct rdmablk_hello), sizeof(struct rdmablk_challenge),
+		sizeof(struct rdmablk_proof), sizeof(struct rdmablk_grant),
+		sizeof(struct rdmablk_regions_get), sizeof(struct rdmablk_regions),
+		sizeof(struct rdmablk_ready), sizeof(struct rdmablk_live),
+		sizeof(struct rdmablk_command), sizeof(struct rdmablk_answer),
+		sizeof(struct rdmablk_event_msg), sizeof(struct rdmablk_close),
+	};
+	_Alignas(8) uint8_t msg[RDMABLK_CTRL_MSG_MAX] = { 0 };
+
+	(void)state;
+	for (uint16_t type = 0; type < 40; type++) {
+		for (size_t len = 0; len <= sizeof(msg); len++) {
+			bool ok = type && type < ARRAY_SIZE(size) && len == size[type];
+
+			*(struct rdmablk_hdr *)msg = msg_hdr(type, len);
+			assert_int_equal(rdmablk_wire_type(msg, len), ok ? type : -EBADMSG);
+		}
+	}
+}
+
+static void test_accept_ranges(void **state)
+{
+	static const struct unit_case cases[] = {
+		{ "version 0", -EPROTONOSUPPORT, { UNIT_SET(rdmablk_cm_accept, version, 0) } },
+		{ "version 2", -EPROTONOSUPPORT, { UNIT_SET(rdmablk_cm_accept, version, 2) } },
+		{ "queue below", -EBADMSG, { UNIT_SET(rdmablk_cm_accept, queue, 4) } },
+		{ "queue above", -EBADMSG, { UNIT_SET(rdmablk_cm_accept, queue, 6) } },
+	};
+
+	(void)state;
+	unit_cases(message("accept"), cases, ARRAY_SIZE(cases));
+	assert_int_equal(rdmablk_wire_parse_accept(NULL, 0, 0, NULL), -EBADMSG);
+	assert_int_equal(rdmablk_wire_parse_reject(NULL, 0, NULL), -EBADMSG);
+}
+
+static void test_challenge_ranges(void **state)
+{
+	static const struct unit_case cases[] = {
+		{ "version 0", -EPROTONOSUPPORT, { UNIT_SET(rdmablk_challenge, version, 0) } },
+		{ "version 2", -EPROTONOSUPPORT, { UNIT_SET(rdmablk_challenge, version, 2) } },
+		{ "no method", -EBADMSG, { UNIT_SET(rdmablk_challenge, auth_method, 0) } },
+		{ "both methods", -EBADMSG, { UNIT_SET(rdmablk_challenge, auth_method, 3) } },
+		{ "not offered", -EBADMSG, { UNIT_SET(rdmablk_challenge, auth_method, 2) } },
+		{ "a feature", -EBADMSG, { UNIT_SET(rdmablk_challenge, features, 1) } },
+		{ "no session", -EBADMSG, { UNIT_SET(rdmablk_challenge, session_id, 0) } },
+		{ "session 1", 0, { UNIT_SET(rdmablk_challenge, session_id, 1) } },
+		{ "last session", 0, { UNIT_SET(rdmablk_challenge, session_id, UINT64_MAX) } },
+	};
+
+	(void)state;
+	unit_cases(message("CHALLENGE"), cases, ARRAY_SIZE(cases));
+}
+
+/* Features and methods of versions to come, with a HELLO that offers them. */
+static void test_challenge_features(void **state)
+{
+	static const struct {
+		uint64_t offered, required, chosen;
+		uint32_t methods, method;
+		int want;
+	} cases[] = {
+		{ 0x7, 0x1, 0x1, 1, 1, 0 },
+		{ 0x7, 0x1, 0x7, 3, 2, 0 },
+		{ 0x7, 0x1, 0x6, 3, 2, -EBADMSG },
+		{ 0x7, 0x1, 0xf, 3, 2, -EBADMSG },
+		{ 0x7, 0x1, 0x1, 3, 3, -EBADMSG },
+		{ 0x7, 0x1, 0x1, 2, 1, -EBADMSG },
+		{ 1ULL << 63, 0, 1ULL << 63, 1, 1, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rdmablk_hello sent = msg_sent;
+		struct rdmablk_wire_challenge out;
+		struct rdmablk_challenge msg;
+
+		sent.features_offered = htole64(cases[i].offered);
+		sent.features_required = htole64(cases[i].required);
+		sent.auth_methods = htole32(cases[i].methods);
+		msg_challenge(&msg);
+		msg.features = htole64(cases[i].chosen);
+		msg.auth_method = htole32(cases[i].method);
+		assert_int_equal(rdmablk_wire_parse_challenge(&msg, sizeof(msg), &sent, &out),
+				 cases[i].want);
+	}
+}
+
+static void test_regions_ranges(void **state)
+{
+	static const struct unit_case first[] = {
+		{ "first 1", -EBADMSG, { UNIT_SET(rdmablk_regions, first, 1) } },
+		{ "first 2^32-1", -EBADMSG, { UNIT_SET(rdmablk_regions, first, UINT32_MAX) } },
+		{ "count 15", -EBADMSG, { UNIT_SET(rdmablk_regions, count, 15) } },
+		{ "count 17", -EBADMSG, { UNIT_SET(rdmablk_regions, count, 17) } },
+		{ "count 0", -EBADMSG, { UNIT_SET(rdmablk_regions, count, 0) } },
+		{ "reserved", -EBADMSG,
+		  { UNIT_SET(rdmablk_regions, region[15].reserved, 1) } },
+		{ "iova 0", 0, { UNIT_SET(rdmablk_regions, region[0].iova, 0) } },
+		{ "last iova", 0,
+		  { UNIT_SET(rdmablk_regions, region[7].iova, -MSG_REGION) } },
+		{ "iova wraps", -EBADMSG,
+		  { UNIT_SET(rdmablk_regions, region[7].iova, -MSG_REGION + 1) } },
+		{ "iova 2^64-1", -EBADMSG,
+		  { UNIT_SET(rdmablk_regions, region[15].iova, UINT64_MAX) } },
+	};
+	static const struct unit_case last[] = {
+		{ "count 3", -EBADMSG, { UNIT_SET(rdmablk_regions, count, 3) } },
+		{ "count 5", -EBADMSG, { UNIT_SET(rdmablk_regions, count, 5) } },
+		{ "unused iova", -EBADMSG, { UNIT_SET(rdmablk_regions, region[4].iova, 1) } },
+		{ "unused key", -EBADMSG, { UNIT_SET(rdmablk_regions, region[15].rkey, 1) } },
+		{ "last iova of the short one", 0,
+		  { UNIT_SET(rdmablk_regions, region[3].iova, -(MSG_REGION / 2)) } },
+		{ "the short one wraps", -EBADMSG,
+		  { UNIT_SET(rdmablk_regions, region[3].iova, -(MSG_REGION / 2) + 1) } },
+	};
+
+	(void)state;
+	unit_cases(message("REGIONS"), first, ARRAY_SIZE(first));
+	unit_cases(message("the last REGIONS"), last, ARRAY_SIZE(last));
+}
+
+/* No question of this driver has such answers, and yet they write nothing. */
+static void test_regions_behind_the_last_are_refused(void **state)
+{
+	struct rdmablk_regions msg;
+
+	(void)state;
+	msg_regions(&msg);
+	for (uint32_t first = MSG_REGIONS; first < MSG_REGIONS + 20; first++) {
+		msg.first = htole32(first);
+		assert_int_equal(parse_regions_at(&msg, sizeof(msg), first), -EBADMSG);
+	}
+	msg = (struct rdmablk_regions) {
+		.hdr	= msg_hdr(RDMABLK_MSG_REGIONS, sizeof(msg)),
+		.first	= htole32(MSG_REGIONS),
+	};
+	assert_int_equal(parse_regions_at(&msg, sizeof(msg), MSG_REGIONS), -EBADMSG);
+}
+
+static void test_regions_fill_the_table(void **state)
+{
+	struct rdmablk_regions msg;
+
+	(void)state;
+	memset(table, 0, sizeof(table));
+	msg_regions(&msg);
+	assert_int_equal(parse_regions(&msg, sizeof(msg)), 0);
+	assert_memory_equal(mac, msg.mac, sizeof(mac));
+	msg_last_regions(&msg);
+	assert_int_equal(parse_last_regions(&msg, sizeof(msg)), 0);
+	for (uint32_t i = 0; i < MSG_REGIONS; i++) {
+		assert_int_equal(table[i].iova, 0x7f0000000000 + i * MSG_REGION);
+		assert_int_equal(table[i].rkey, 0x1000 + i);
+	}
+}
+
+static void test_small_message_ranges(void **state)
+{
+	static const struct unit_case answer[] = {
+		{ "tag 3", 0, { UNIT_SET(rdmablk_answer, hdr.tag, 3) } },
+		{ "tag 4", -EBADMSG, { UNIT_SET(rdmablk_answer, hdr.tag, 4) } },
+		{ "tag 65535", -EBADMSG, { UNIT_SET(rdmablk_answer, hdr.tag, 65535) } },
+		{ "status 65535", 0, { UNIT_SET(rdmablk_answer, status, 65535) } },
+	};
+	static const struct unit_case event[] = {
+		{ "event 0", 0, { UNIT_SET(rdmablk_event_msg, event, 0) } },
+		{ "event 65535", 0, { UNIT_SET(rdmablk_event_msg, event, 65535) } },
+		{ "a tag", -EBADMSG, { UNIT_SET(rdmablk_event_msg, hdr.tag, 1) } },
+	};
+	static const struct unit_case close[] = {
+		{ "reason 0", -EBADMSG, { UNIT_SET(rdmablk_close, reason, 0) } },
+		{ "reason 1", 0, { UNIT_SET(rdmablk_close, reason, 1) } },
+		{ "reason 65535", 0, { UNIT_SET(rdmablk_close, reason, 65535) } },
+	};
+	static const struct unit_case reject[] = {
+		{ "reason 0", -EBADMSG, { UNIT_SET(rdmablk_cm_reject, reason, 0) } },
+		{ "reason 1", 0, { UNIT_SET(rdmablk_cm_reject, reason, 1) } },
+		{ "reason 65535", 0, { UNIT_SET(rdmablk_cm_reject, reason, 65535) } },
+	};
+
+	(void)state;
+	unit_cases(message("ANSWER"), answer, ARRAY_SIZE(answer));
+	unit_cases(message("EVENT"), event, ARRAY_SIZE(event));
+	unit_cases(message("CLOSE"), close, ARRAY_SIZE(close));
+	unit_cases(message("reject"), reject, ARRAY_SIZE(reject));
+}
+
+static void test_fields_come_out_as_they_were_sent(void **state)
+{
+	_Alignas(8) uint8_t msg[RDMABLK_CTRL_MSG_MAX];
+	struct rdmablk_wire_answer answer;
+	struct rdmablk_wire_event event;
+	struct rdmablk_wire_close close;
+	struct rdmablk_wire_reject reject;
+
+	(void)state;
+	msg_answer(msg);
+	assert_int_equal(rdmablk_wire_parse_answer(msg, sizeof(struct rdmablk_answer), &answer), 0);
+	assert_int_equal(answer.tag, RDMABLK_TAG_LOGOUT);
+	assert_int_equal(answer.generation, 0x01020304);
+	assert_int_equal(answer.status, RDMABLK_R_STORE_IO);
+	msg_event(msg);
+	assert_int_equal(rdmablk_wire_parse_event(msg, sizeof(struct rdmablk_event_msg), &event),
+			 0);
+	assert_int_equal(event.event, RDMABLK_EVENT_DRAIN);
+	assert_int_equal(event.value, 5000);
+	msg_close(msg);
+	assert_int_equal(rdmablk_wire_parse_close(msg, sizeof(struct rdmablk_close), &close), 0);
+	assert_int_equal(close.reason, RDMABLK_R_SHUTDOWN);
+	assert_int_equal(close.version_min, 1);
+	assert_int_equal(close.version_max, 3);
+	assert_int_equal(close.retry_after_ms, 1000);
+	msg_reject(msg);
+	assert_int_equal(rdmablk_wire_parse_reject(msg, sizeof(struct rdmablk_cm_reject), &reject),
+			 0);
+	assert_int_equal(reject.reason, RDMABLK_R_FENCING);
+	assert_int_equal(reject.version_min, 1);
+	assert_int_equal(reject.version_max, 7);
+	assert_int_equal(reject.retry_after_ms, 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_truncated_messages_are_refused),
+		cmocka_unit_test(test_longer_messages_are_refused),
+		cmocka_unit_test(test_each_bit_is_checked),
+		cmocka_unit_test(test_other_types_and_lengths_are_refused),
+		cmocka_unit_test(test_messages_may_be_unaligned),
+		cmocka_unit_test(test_noise_is_refused),
+		cmocka_unit_test(test_type_knows_all_messages),
+		cmocka_unit_test(test_accept_ranges),
+		cmocka_unit_test(test_challenge_ranges),
+		cmocka_unit_test(test_challenge_features),
+		cmocka_unit_test(test_regions_ranges),
+		cmocka_unit_test(test_regions_behind_the_last_are_refused),
+		cmocka_unit_test(test_regions_fill_the_table),
+		cmocka_unit_test(test_small_message_ranges),
+		cmocka_unit_test(test_fields_come_out_as_they_were_sent),
+	};
+
+	msg_setup();
+	return cmocka_run_group_tests_name("wire", tests, NULL, NULL);
+}

@@ -1,0 +1,98 @@
+# shellcheck shell=bash disable=SC2054
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The virtual machine itself, shared by run and shell. The caller sets SERIES
+# SMP MEM MTU NET TIMEOUT ICOUNT DISK LOG (directory of logs), TMP (directory
+# of sockets and pipes, with a short name) and COMMAND (array).
+
+# QEMU's options take commas doubled.
+comma() {
+	echo "${1//,/,,}"
+}
+
+# guest_accel: sets ACCEL to QEMU's options
+guest_accel() {
+	if [[ -n $ICOUNT ]]; then
+		# rep movsb would count each byte as an instruction.
+		ACCEL=(-accel tcg,thread=single -icount shift=1,sleep=off
+			-cpu max,-erms,-fsrm)
+	elif [[ $("$RDMABLK_TOP/tests/vm/accel" "$SERIES") == kvm ]]; then
+		ACCEL=(-accel kvm -cpu host)
+	else
+		ACCEL=(-accel tcg,thread=multi -cpu max)
+	fi
+}
+
+# write_job ROLE: what guest-init sources
+write_job() {
+	local role=$1 report=0
+
+	if [[ -z $ICOUNT ]] && ((TIMEOUT > 20)); then
+		report=$((TIMEOUT - 10))
+	fi
+	{
+		printf 'export RDMABLK_TOP=%q RDMABLK_CACHE=%q\n' \
+			"$RDMABLK_TOP" "$RDMABLK_CACHE"
+		printf 'export NET=%q MTU=%q KERNEL_SERIES=%q CI=%q\n' \
+			"$NET" "$MTU" "$SERIES" "${CI:-}"
+		printf 'export MODULE=%q\n' \
+			"$RDMABLK_TOP/build/$SERIES/kernel/rdmablk.ko"
+		printf 'JOB_DIR=%q JOB_SHELL=%q JOB_HANG_REPORT=%q\n' \
+			"$PWD" "$JOB_SHELL" "$report"
+		printf 'JOB_COMMAND=('
+		printf '%q ' "${COMMAND[@]}"
+		printf ')\n'
+	} >"$LOG/vm/job.$role"
+	echo "$RDMABLK_TOP/tests/vm/guest-init" >"$LOG/vm/init"
+	kernel_modules "$SERIES" >"$LOG/vm/modules"
+}
+
+# qemu_net ROLE: one cable between the two machines. Either may start first or
+# start again: the initiator's end keeps trying.
+qemu_net() {
+	local mac=52:54:00:99:00:02 how=server=on
+
+	[[ $NET == two ]] || return 0
+	if [[ $1 == initiator ]]; then
+		mac=52:54:00:99:00:01
+		how=server=off,reconnect-ms=100
+	fi
+	QEMU+=(-netdev "stream,id=net0,$how,addr.type=unix,addr.path=$TMP/net"
+		-device "virtio-net-pci,netdev=net0,mac=$mac,host_mtu=$MTU")
+}
+
+qemu_disk() {
+	local file=$LOG/disk.$1
+
+	[[ -n $DISK ]] || return 0
+	[[ -e $file ]] || truncate -s "$DISK" "$file"
+	QEMU+=(-drive "file=$(comma "$file"),if=none,id=disk,format=raw,cache=none"
+		-device virtio-blk-pci,drive=disk)
+}
+
+# qemu_command ROLE: sets QEMU, all but consoles
+qemu_command() {
+	local role=$1
+
+	[[ -e $TMP/uuid.$role ]] ||
+		cat /proc/sys/kernel/random/uuid >"$TMP/uuid.$role"
+	QEMU=(qemu-system-x86_64 -machine "pc,vmport=off" "${ACCEL[@]}"
+		-smp "$SMP" -m "$MEM" -nodefaults -no-user-config
+		-display none -no-reboot -uuid "$(<"$TMP/uuid.$role")"
+		-device virtio-rng-pci -device virtio-serial-pci
+		-fsdev "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap"
+		-device virtio-9p-pci,fsdev=root,mount_tag=root
+		-fsdev "local,id=vm,path=$(comma "$LOG/vm"),security_model=none"
+		-device virtio-9p-pci,fsdev=vm,mount_tag=vm
+		-kernel "$(kernel_image "$SERIES")"
+		-initrd "$("$RDMABLK_TOP/tests/vm/initramfs" "$SERIES")")
+	qemu_net "$role"
+	qemu_disk "$role"
+}
+
+# kernel_command_line ROLE: WARNINGs have level 4 and reach the console. On a
+# busy host an emulated timer is late, which must not look like a broken one.
+kernel_command_line() {
+	echo "console=ttyS0 loglevel=6 panic=-1 oops=panic log_buf_len=4M" \
+		"mitigations=off no_timer_check 8250.nr_uarts=1 rdmablk.role=$1"
+}
