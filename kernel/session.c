@@ -470,6 +470,8 @@ static void rdmablk_session_teardown(struct rdmablk_session *s, bool logout)
 	bool failed = rdmablk_session_seal(s);
 
 	rdmablk_recovery_finish(s);
+	/* Who came to disconnect, too, and saw the flag waits for nothing. */
+	complete_all(&s->settled);
 	if (logout && !failed &&
 	    !rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_LOGOUT, RDMABLK_TAG_LOGOUT))
 		rdmablk_ctrl_wait(&s->ctrl, RDMABLK_TAG_LOGOUT,

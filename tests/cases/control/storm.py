@@ -37,7 +37,7 @@ def requests(kind, host, exports):
 
 
 def worker(kind, host, exports, end, counts, wrong):
-    sock = nl.Netlink(60)
+    sock = nl.Netlink()
     try:
         for command, attrs, flags in requests(kind, host, exports):
             if time.monotonic() > end or wrong:
@@ -68,7 +68,7 @@ def main():
     for key in ((nl.CONNECT, "0"), (nl.DISCONNECT, "0"), (nl.GET, "0")):
         if not counts.get(key):
             sys.exit(f"never happened: {key}")
-    sock = nl.Netlink(60)
+    sock = nl.Netlink()
     for disk in sock.dump():
         sock.disconnect(struct.unpack("I", disk[nl.INDEX])[0], nl.attr(nl.FORCE))
     if sock.dump():
