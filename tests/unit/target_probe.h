@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the scenarios of target_probe.c are made of: one connection's life, step by
+ * step. A step that goes another way than a scenario can expect ends the program.
+ */
+#ifndef TARGET_PROBE_H
+#define TARGET_PROBE_H
+
+#include <endian.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "uapi/rdmablk_proto.h"
+#include "mac.h"
+#include "util.h"
+
+#define BUF_BYTES	(1U << 16)
+
+struct queue {
+	struct rdma_cm_id *id;
+	struct ibv_cq *cq;
+	bool up;
+};
+
+struct probe {
+	const char *addr, *export_name, *scenario;
+	unsigned int host, boot, instance, generation, queues, keep_alive, hold;
+	unsigned int flags, port, expect, arg;
+	struct rdma_event_channel *channel;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	char *buf;		/* 0..4095 sends, 4096..8191 receives, then data */
+	struct queue ctrl, data[2 * RDMABLK_MAX_QUEUES];
+	struct rdmablk_hello hello;
+	struct rdmablk_challenge challenge;
+	struct rdmablk_grant grant;
+	struct rdmablk_region region[RDMABLK_MAX_REGIONS];
+	uint8_t key[RDMABLK_MAC_LEN];
+	unsigned int ended;	/* reason of the reject or CLOSE */
+	bool gone;		/* disconnected */
+	unsigned int ka;
+};
+
+extern struct probe p;
+
+void __attribute__((noreturn)) finish(int status);
+void __attribute__((noreturn)) die(const char *what);
+void prepare(struct queue *q);
+bool connect_queue(struct queue *q, const void *data, uint8_t len);
+void send_raw(struct queue *q, const void *msg, size_t len);
+unsigned int receive(void *msg, size_t size, long long ms);
+void want(unsigned int type, void *msg, size_t size);
+struct rdmablk_hdr head(unsigned int type, size_t len);
+void fill_hello(void);
+struct rdmablk_cm_request ctrl_request(void);
+bool connect_ctrl(void);
+void login_to_grant(void);
+bool join_as(struct queue *q, unsigned int queue, unsigned int kind,
+	     unsigned int generation, bool bad_mac);
+bool join(unsigned int queue);
+void send_ready(void);
+void login_to_live(void);
+void send_command(unsigned int op, unsigned int tag);
+unsigned int command(unsigned int op, unsigned int tag);
+void logout(void);
+enum ibv_wc_status transfer(struct queue *q, bool write, uint32_t region,
+			    uint64_t off, uint32_t len, uint32_t rkey_xor);
+void verify_all(void);
+void wait_closed(long long ms, bool keep_alive);
+
+#endif
