@@ -13,6 +13,7 @@
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/module.h>
+#include <linux/sizes.h>
 #include "compat.h"
 #include "disk.h"
 #include "session.h"
@@ -73,8 +74,9 @@ static void rdmablk_disk_limits(const struct rdmablk_session *s,
 	*lim = (struct rdmablk_disk_limits) {
 		.logical_block	= g->logical_block,
 		.physical_block	= g->physical_block,
-		.io_min		= g->io_min ?: g->physical_block,
-		.io_opt		= g->io_opt,
+		/* Read-ahead grows with these; a target must not make it gigabytes. */
+		.io_min		= min_t(u32, g->io_min ?: g->physical_block, SZ_1M),
+		.io_opt		= min_t(u32, g->io_opt, SZ_16M),
 		.max_sectors	= s->limits.max_io_bytes >> SECTOR_SHIFT,
 		.max_segments	= s->limits.max_segments,
 		.max_segment_size = s->path.max_segment,

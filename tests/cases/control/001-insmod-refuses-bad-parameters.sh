@@ -12,6 +12,7 @@ source "$RDMABLK_TOP/tests/cases/control/lib.sh"
 bad_syntax() {
 	local quoted
 
+	# shellcheck disable=SC2001 # a set of characters, each to be quoted
 	quoted=$(sed 's/[][\\.*^$+?(){}|]/\\&/g' <<<"$2")
 	load_fails EINVAL "^rdmablk: connect=$quoted: $1\$" "connect=\"$2\""
 }

@@ -11,14 +11,15 @@ source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
 # connect_forever: until the file /tmp/enough exists
 connect_forever() {
 	until [[ -e /tmp/enough ]]; do
-		"$RDMABLK" connect --connect-tmo 2 "$TARGET_ADDR/disk1" &&
+		if "$RDMABLK" connect --connect-tmo 2 "$TARGET_ADDR/disk1"; then
 			"$RDMABLK" disconnect rdmablk1 || :
+		fi
 	done >/dev/null 2>&1
 }
 
 serve 16M --export disk1,memory,size=16M
 load_module
-for round in 1 2; do
+for _ in 1 2; do
 	connect --keep-alive-tmo 4
 	start_load
 	rm -f /tmp/enough
