@@ -38,17 +38,31 @@ static void rdmablk_keepalive_work(struct work_struct *work)
 {
 	struct rdmablk_session *s = container_of(to_delayed_work(work),
 						 struct rdmablk_session, keepalive_work);
-	unsigned long tmo = rdmablk_keep_alive(s);
+	unsigned long tmo = rdmablk_keep_alive(s), delay = tmo / 2;
+	int ret;
 
-	if (time_after(jiffies, READ_ONCE(s->last_answer) + tmo)) {
-		/* Whoever does not answer this will not answer a LOGOUT. */
-		rdmablk_ctrl_break(&s->ctrl);
-		rdmablk_session_error(s, RDMABLK_R_EXPIRED);
-		return;
+	ret = rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_KEEPALIVE, RDMABLK_TAG_KEEPALIVE);
+	if (!ret) {
+		s->keepalive_sent = jiffies;
+		s->keepalive_late = false;
+	} else {
+		/* The last one is under way. Look more often. */
+		delay = tmo / 4;
 	}
-	/* While the last one is under way there is no need for another. */
-	rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_KEEPALIVE, RDMABLK_TAG_KEEPALIVE);
-	queue_delayed_work(rdmablk_wq, &s->keepalive_work, tmo / 2);
+	if (ret && time_after(jiffies, s->keepalive_sent + tmo)) {
+		if (s->keepalive_late) {
+			/* Whoever does not answer this will not answer a LOGOUT. */
+			rdmablk_ctrl_break(&s->ctrl);
+			rdmablk_session_error(s, RDMABLK_R_EXPIRED);
+			return;
+		}
+		/*
+		 * Once more: on a host that stood still, a virtual one say, this
+		 * work may run before the answer that came meanwhile is received.
+		 */
+		s->keepalive_late = true;
+	}
+	queue_delayed_work(rdmablk_wq, &s->keepalive_work, max(delay, 1UL));
 }
 
 /**
@@ -60,7 +74,7 @@ static void rdmablk_keepalive_work(struct work_struct *work)
  */
 void rdmablk_keepalive_start(struct rdmablk_session *s)
 {
-	s->last_answer = jiffies;
+	s->keepalive_late = false;
 	queue_delayed_work(rdmablk_wq, &s->keepalive_work, rdmablk_keep_alive(s) / 2);
 }
 

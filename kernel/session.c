@@ -249,7 +249,6 @@ static void rdmablk_session_answered(struct rdmablk_ctrl *ctrl,
 
 	if (a->tag != RDMABLK_TAG_KEEPALIVE)
 		return;
-	WRITE_ONCE(s->last_answer, jiffies);
 	WRITE_ONCE(s->keepalives, s->keepalives + 1);
 }
 

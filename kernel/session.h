@@ -99,7 +99,8 @@ struct rdmablk_options {
  * @release_work: ends held writes when the target's session must have ended
  * @settled: after an error: nothing is held any more
  * @keepalive_work: asks the daemon whether it lives
- * @last_answer: when it last said so, in jiffies
+ * @keepalive_sent: when it was last asked, in jiffies
+ * @keepalive_late: the answer was due when the work last looked
  * @keepalives: answers
  */
 struct rdmablk_session {
@@ -145,7 +146,8 @@ struct rdmablk_session {
 	struct delayed_work release_work;
 	struct completion settled;
 	struct delayed_work keepalive_work;
-	unsigned long last_answer;
+	unsigned long keepalive_sent;
+	bool keepalive_late;
 	u64 keepalives;
 };
 

@@ -476,7 +476,7 @@ RDMABLK_SIZE(rdmablk_proof, 48);
  * @read_depth: RDMA READs each queue pair of the target answers at once, at least 1
  * @reserved: zero
  * @keep_alive_ms: the initiator's keep-alive timeout: it sends two KEEPALIVEs in
- *	this time and gives up when none was answered for as long
+ *	this time and gives up when one stays unanswered for longer
  * @session_tmo_ms: the target ends the session when it heard nothing for so long;
  *	more than @keep_alive_ms, at most RDMABLK_MAX_SESSION_MS
  * @reserved2: zero

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
+# kernels: 6.12
+#
 # An export with logical blocks of 4096 bytes takes no smaller access: direct
 # I/O of 512 bytes is refused, buffered I/O becomes whole blocks and keeps what
 # is around it, and a file system, whose sectors are now larger, works.
@@ -42,9 +44,10 @@ dd if=$DEV bs=4096 count=8192 iflag=direct status=none |
 	cmp - /tmp/pattern || fail "direct reads differ"
 
 # The last block.
+random_file 4096 /tmp/block
 for file in $DEV /tmp/pattern; do
-	yes 'the end' | dd of="$file" bs=4096 count=1 seek=8191 iflag=fullblock \
-		conv=notrunc,fsync status=none
+	dd if=/tmp/block of="$file" bs=4096 seek=8191 conv=notrunc,fsync \
+		status=none
 done
 same_as_target /tmp/pattern
 
@@ -55,7 +58,7 @@ blockdev --rereadpt $DEV
 expect $((2048)) "$(<"/sys/block/rdmablk0/rdmablk0p1/start")" "the start"
 expect $((7424 * 8)) "$(blockdev --getsz ${DEV}p1)" "the size"
 
-run_expect 1 'block size' mkfs.ext4 -F -q -b 1024 ${DEV}p1
+run_expect 1 'too small for device' mkfs.ext4 -F -q -b 1024 ${DEV}p1
 mkfs.ext4 -F -q ${DEV}p1
 mount ${DEV}p1 /mnt
 cp /tmp/words /mnt

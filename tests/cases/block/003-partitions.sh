@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
+# kernels: 6.12
+#
 # Partition tables: written by sfdisk and by parted, read when the disk comes,
 # read again on demand but not while a partition is mounted; each partition's
 # data is where the table says; the disk cannot be disconnected while one is
@@ -33,7 +35,7 @@ cmp -n $((24 << 20)) -i 0:$((34816 * 512)) /tmp/pattern $ARENA ||
 
 # In use: no new table, no disconnect.
 run_expect 1 'Device or resource busy' blockdev --rereadpt $DEV
-run_expect 1 'open or mounted' "$RDMABLK" disconnect rdmablk0
+run_expect 1 'in use' "$RDMABLK" disconnect rdmablk0
 [[ -b ${DEV}p2 ]] || fail "the refused disconnect removed a partition"
 umount /mnt
 blockdev --rereadpt $DEV

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
+# kernels: 6.12
+#
 # LVM takes the disk without being told of it: a physical volume, a group and a
 # logical volume with ext4 on it work, keep the disk from being disconnected,
 # are found again after a reconnect, and go without a trace.
@@ -11,6 +13,7 @@ require lvm mkfs.ext4
 
 # Nothing but the kernel makes nodes here.
 export DM_DISABLE_UDEV=1
+export LVM_SUPPRESS_FD_WARNINGS=1
 
 modprobe dm_mod
 serve 64M
@@ -27,9 +30,9 @@ cp -r /usr/include/linux /mnt
 sum=$(cd /mnt/linux && find . -type f -print0 | sort -z |
 	xargs -0 cat | sha256sum)
 
-run_expect 1 'open or mounted' "$RDMABLK" disconnect rdmablk0
+run_expect 1 'in use' "$RDMABLK" disconnect rdmablk0
 umount /mnt
-run_expect 1 'open or mounted' "$RDMABLK" disconnect rdmablk0
+run_expect 1 'in use' "$RDMABLK" disconnect rdmablk0
 lvm vgchange -q -an vg0
 disconnect
 expect '' "$(lvm pvs --noheadings 2>&1)" "pvs without the disk"

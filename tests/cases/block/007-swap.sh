@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
+# kernels: 6.12
+#
 # The disk carries swap: a program that uses three times the memory it may have
 # finds all of it unchanged after it went out and came back, the disk cannot be
 # disconnected meanwhile, and swapoff brings back what is still out.
@@ -10,17 +12,17 @@ source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 require mkswap swapon
 
 group=/sys/fs/cgroup/swapped
-serve 64M
+serve 96M
 load_module connect="$TARGET_ADDR/disk0"
 mkswap -q $DEV
 swapon $DEV
-run_expect 1 'open or mounted' "$RDMABLK" disconnect rdmablk0
+run_expect 1 'in use' "$RDMABLK" disconnect rdmablk0
 
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 mkdir $group
-echo 16M >$group/memory.max
+echo 32M >$group/memory.max
 mkfifo /tmp/go
-/usr/bin/python3 "$CASES/block/swapped.py" $group 48 </tmp/go >/tmp/said &
+/usr/bin/python3 "$CASES/block/swapped.py" $group 64 </tmp/go >/tmp/said &
 program=$!
 exec {go}>/tmp/go
 

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
+# kernels: 6.12
+#
 # While fio writes and verifies, a processor goes and comes back, each I/O
 # scheduler takes its turn and the number of requests changes: nothing stalls,
 # fails or corrupts.
@@ -21,7 +23,7 @@ modprobe -qa mq-deadline kyber-iosched bfq || :
 load() {
 	trap - ERR EXIT
 	until [[ -e /tmp/last ]]; do
-		fio_verify 16 --rw=randrw --rwmixread=30 >/tmp/load 2>&1 ||
+		fio_verify 16 >/tmp/load 2>&1 ||
 			return 1
 		echo >>/tmp/rounds
 	done
@@ -31,16 +33,28 @@ load_runs() {
 	kill -0 $load 2>/dev/null || { cat /tmp/load; fail "fio failed"; }
 }
 
-progress() {
-	local reached
+# done_by_now: sets DONE to the number of requests that ended
+done_by_now() {
+	local stat
 
-	reached=$(status work_requests)
-	wait_until 30 more_than "$reached" || fail "no I/O is done after: $*"
-	load_runs
+	read -ra stat </sys/block/rdmablk0/stat
+	DONE=$((stat[0] + stat[4]))
 }
 
 more_than() {
-	(($(status work_requests) > $1))
+	done_by_now
+	((DONE > $1))
+}
+
+# progress WHAT: requests end after it
+progress() {
+	done_by_now
+	if ! wait_until 60 more_than "$DONE"; then
+		cat /sys/kernel/debug/block/rdmablk0/hctx*/{tags,dispatch,busy}
+		echo w >/proc/sysrq-trigger
+		fail "no request ends after: $*"
+	fi
+	load_runs
 }
 
 load &

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
+# kernels: 6.12
+#
 # Less than was wished for is enough: when the target grants one queue to two
 # processors, their hardware queues share it; a queue depth of one still takes
 # requests of a mebibyte; both verify under load from all processors.
@@ -21,7 +23,7 @@ verify_from_all() {
 	still_live
 }
 
-serve 32M --max-queues-per-host 1
+serve 32M --max-queues-per-host 1 --export disk1,memory,size=4M
 load_module connect="$TARGET_ADDR/disk0"
 expect 2 "$(hardware_queues)" "the number of hardware queues"
 expect 1 "$(<$SESSION/queues)" "the number of queues granted"

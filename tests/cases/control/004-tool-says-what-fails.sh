@@ -1,11 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
+# kernels: 6.12
+#
 # The tool's errors that come from the kernel: each has exit status 1 and one line
 # on stderr that says what and why. Without the module; an unknown disk; a disk in
 # use, mounted and forced out from under the file system; connected twice, with
 # and without --idempotent; --all with a disk in use; each reason why a connect
 # fails; not root; another network namespace.
+
+# shellcheck disable=SC2086 # addresses have no spaces
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
@@ -39,9 +43,9 @@ start_target --insecure --listen $a --listen $b --max-queues-per-host 6 \
 	--max-pinned 96M --export disk0,memory,size=32M \
 	--export disk1,memory,size=16M --export ro,memory,size=16M,ro \
 	--export large,memory,size=64M
+leak_snapshot
 start_bad_target silent deaf reject=2
 load_module
-leak_snapshot
 
 tool_fails 'disconnect rdmablk0: no such device' disconnect rdmablk0
 tool_fails 'disconnect rdmablk9: no such device' disconnect /dev/rdmablk9

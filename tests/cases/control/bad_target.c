@@ -335,8 +335,8 @@ static void fill_grant(struct rdmablk_grant *g)
 		.nr_queues = htole16(1),
 		.queue_depth = htole16(16),
 		.read_depth = htole16(16),
-		.keep_alive_ms = htole32(60000),
-		.session_tmo_ms = htole32(61000),
+		.keep_alive_ms = s.hello.keep_alive_ms,
+		.session_tmo_ms = htole32(le32toh(s.hello.keep_alive_ms) + 1000),
 		.target_name = "bad",
 	};
 	if (is("grant-size"))
@@ -524,6 +524,7 @@ static void connect_request(struct rdma_cm_event *ev)
 			rdma_destroy_id(id);
 			return;
 		}
+		queue_end(&s.data[queue - 1]);
 		s.data[queue - 1] = id;
 		make_queue(id);
 		accept_with(id, 1, is("data-queue") ? queue + 1 : queue,

@@ -1,9 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
+# kernels: 6.12
+#
 # An export of several registered regions, the last of them not full, is one
-# disk: each byte is right across every region's end, whatever size and position
-# a request has, direct or buffered. A request is split where a region ends.
+# whole: each byte is right across every region's end, whatever size and
+# position a request has, direct or buffered. A request is split where a region
+# ends.
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -4,9 +4,11 @@
 Disk keeps a model of what the disk must hold. Each read is compared with it at
 once; same_as_arena() compares the target's memory with it.
 """
+import ctypes
 import json
 import mmap
 import os
+import struct
 import subprocess
 
 PAGE = 4096
@@ -22,16 +24,29 @@ def status():
     return json.loads(out)["devices"][0]
 
 
+def frames(memory):
+    """Numbers of the physical pages behind mapped memory."""
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    with open("/proc/self/pagemap", "rb") as file:
+        file.seek(start // PAGE * 8)
+        entries = file.read(len(memory) // PAGE * 8)
+    return [entry[0] & ((1 << 55) - 1)
+            for entry in struct.iter_unpack("<Q", entries)]
+
+
 def pieces(count, size, shift=0):
     """COUNT pieces of memory of SIZE bytes, SHIFT bytes into their pages.
 
-    Each lies below the one before, with a gap: no two can be physically
-    contiguous in the order in which they are used.
+    They come by falling physical address. So no page is contiguous with the one
+    before it, and each piece within one page is a segment of its own.
     """
-    step = (shift + size + PAGE - 1) // PAGE * PAGE + PAGE
-    memory = mmap.mmap(-1, count * step)
+    pages = (shift + size + PAGE - 1) // PAGE
+    memory = mmap.mmap(-1, count * pages * PAGE, flags=mmap.MAP_PRIVATE |
+                       mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE)
+    first = frames(memory)[::pages]
     view = memoryview(memory)
-    starts = [i * step + shift for i in reversed(range(count))]
+    order = sorted(range(count), key=lambda i: first[i], reverse=True)
+    starts = [i * pages * PAGE + shift for i in order]
     return [view[at:at + size] for at in starts]
 
 

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
+# kernels: 6.12
+#
 # 'rdma link delete' under load, of the initiator's device and of the target's:
 # the command returns, all requests end with an error, nothing hangs, the disk is
 # failed and can be disconnected. The daemon goes on, and listens again when its

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
+# kernels: 6.12
+#
 # A daemon that ends on SIGTERM under load tells its initiators, twice: that it is
 # about to, and that it has. So no write is held: all requests fail at once.
 # One that is stopped (SIGSTOP) still answers READs and WRITEs, or its adapter

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
+# kernels: 6.12
+#
 # A network that loses every packet, or goes down: noticed by the transport when
 # there is load, by the keep-alive when there is none. All requests end, the disk
 # is failed and can be disconnected. The daemon ends the silent session, and the

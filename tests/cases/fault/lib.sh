@@ -7,6 +7,10 @@
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 
+# Kept with the logs of a failed test.
+touch "$TARGET_LOG"
+cleanup_add cp "$TARGET_LOG" "/run/vm/rdmablkd.$ROLE"
+
 # Nothing waits longer than this for what must happen: far more than it takes,
 # also on a slow emulated processor.
 PATIENCE=60

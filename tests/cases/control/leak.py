@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""leak.py ADDRESS DAEMON-PID ROUNDS: does connecting leave anything behind?
+
+After a few rounds that fill caches, the kernel's slab caches and the daemon are
+looked at before, in the middle and at the end of ROUNDS rounds. A round is a
+connect, some I/O, a disconnect, and a connect that fails. What grows by an object
+a round, in both halves, has leaked.
+"""
+
+import glob
+import mmap
+import os
+import sys
+import time
+
+import rdmablknl as nl
+
+BLOCK = 65536
+
+
+def kernel():
+    """Objects in use by cache, after the caches gave back what they keep."""
+    with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as f:
+        f.write("3")
+    for path in glob.glob("/sys/kernel/slab/*/shrink"):
+        try:
+            with open(path, "w", encoding="ascii") as f:
+                f.write("1")
+        except OSError:
+            pass
+    caches = {}
+    with open("/proc/slabinfo", encoding="ascii") as f:
+        for line in f:
+            words = line.split()
+            if words[0].startswith(("kmalloc", "dma-kmalloc", "rdmablk", "request",
+                                    "bio-", "biovec", "blk", "bdev_cache",
+                                    "kernfs_node_cache", "percpu", "rxe", "ib_")):
+                caches[words[0]] = int(words[1])
+    with open("/proc/meminfo", encoding="ascii") as f:
+        for line in f:
+            name, value = line.split()[:2]
+            if name in ("Percpu:", "VmallocUsed:"):
+                caches[name] = int(value) // 4     # pages
+    return caches
+
+
+def daemon(pid):
+    with open(f"/proc/{pid}/statm", encoding="ascii") as f:
+        resident = int(f.read().split()[1])
+    return {"daemon's pages": resident,
+            "daemon's descriptors": len(os.listdir(f"/proc/{pid}/fd")),
+            "daemon's threads": len(os.listdir(f"/proc/{pid}/task"))}
+
+
+def transfer(path, round_nr):
+    """Writes a block of its own, and reads it back."""
+    disk = os.open(path, os.O_RDWR | os.O_DIRECT)
+    buffer = mmap.mmap(-1, BLOCK)
+    pattern = bytes([round_nr & 0xff]) * BLOCK
+    buffer.write(pattern)
+    os.pwritev(disk, [buffer], round_nr * BLOCK)
+    buffer.seek(0)
+    buffer.write(b"\xff" * BLOCK)
+    os.preadv(disk, [buffer], round_nr * BLOCK)
+    os.close(disk)
+    if buffer[:] != pattern:
+        sys.exit("what was read is not what was written")
+
+
+def rounds(sock, host, first, last):
+    for i in range(first, last):
+        index = sock.connect(host, "disk0")
+        transfer(f"/dev/rdmablk{index}", i)
+        sock.disconnect(index)
+        request = nl.attr(nl.TARGET, nl.address(host)) + nl.string(nl.EXPORT, "none")
+        got = sock.error(nl.CONNECT, request)
+        if got != "ENOENT":
+            sys.exit(f"connect to an export that does not exist: {got}")
+
+
+def look(pid):
+    # what RCU and workers still have to free
+    time.sleep(1)
+    return {**kernel(), **daemon(pid)}
+
+
+def main():
+    host, pid, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    sock = nl.Netlink()
+    half = count // 2
+    rounds(sock, host, 0, 8)
+    before = look(pid)
+    start = time.monotonic()
+    rounds(sock, host, 8, 8 + half)
+    middle = look(pid)
+    rounds(sock, host, 8 + half, 8 + count)
+    after = look(pid)
+    print(f"{count} rounds, {(time.monotonic() - start) / count:.2f} s each")
+    leaks = []
+    for name, value in after.items():
+        first, second = middle.get(name, 0) - before.get(name, 0), value - middle.get(name, 0)
+        if first or second:
+            print(f"{name}: {before.get(name, 0)} {first:+} {second:+}")
+        if first >= half and second >= half:
+            leaks.append(name)
+    if after["daemon's descriptors"] > before["daemon's descriptors"]:
+        leaks.append("daemon's descriptors")
+    if leaks:
+        sys.exit(f"these have leaked: {leaks}")
+
+
+main()
