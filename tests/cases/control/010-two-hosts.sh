@@ -25,7 +25,7 @@ second_host() {
 	run_fio --name=second --filename=/dev/rdmablk0 --direct=1 --ioengine=libaio \
 		--iodepth=8 --rw=randwrite --bs=4k --size=4M --verify=crc32c \
 		--verify_fatal=1 --do_verify=1
-	peer_wait done "$PATIENCE"
+	peer_wait finished "$PATIENCE"
 	"$RDMABLK" connect --steal "$TARGET_ADDR/disk0"
 	dd if=/dev/rdmablk1 of=/run/vm/second bs=1M count=4 iflag=direct status=none
 	peer_set stolen
@@ -47,7 +47,7 @@ first_host() {
 	run_fio --name=first --filename=$DEV --direct=1 --ioengine=libaio --iodepth=8 \
 		--rw=randwrite --bs=4k --offset=4M --size=4M --verify=crc32c \
 		--verify_fatal=1 --do_verify=1
-	peer_set done
+	peer_set finished
 	peer_wait stolen "$PATIENCE"
 	cmp -n $((4 << 20)) /tmp/pattern /run/vm/second ||
 		fail "the second host reads something else"
