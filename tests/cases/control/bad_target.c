@@ -531,10 +531,11 @@ static void connect_request(struct rdma_cm_event *ev)
 			    is("no-read-depth") ? 0 : resources);
 		return;
 	}
+	/* Takes no notice, not even of the session that another port has. */
+	if (!strcmp(mode->name, "deaf"))
+		return;
 	session_end();
 	s.mode = mode;
-	if (is("deaf"))
-		return;
 	if (!strncmp(mode->name, "reject", 6) && !is("reject-data")) {
 		reject(id);
 		return;
