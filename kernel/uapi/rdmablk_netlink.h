@@ -9,13 +9,20 @@
  * where one attribute is to blame, its offset. The same description for machines
  * is Documentation/netlink/rdmablk.yaml.
  *
+ * CONNECT and DISCONNECT take time, and hold no lock meanwhile: the command itself is
+ * acknowledged (NLM_F_ACK) or refused at once, and its reply, with the sequence number
+ * of the request, follows to the same socket when the work is done. The reply of work
+ * that failed has ERROR and TEXT. A socket that is closed before the reply of its
+ * CONNECT has come gives the connect up.
+ *
  * RDMABLK_CMD_CONNECT (do)
- *	Connects to an export and creates its disk; answers when the disk exists.
+ *	Connects to an export and creates its disk; replies when the disk exists.
  *
  *	request:  TARGET EXPORT [SOURCE] [READ_ONLY] [STEAL] [QUEUES] [QUEUE_DEPTH]
- *		  [KEEP_ALIVE_TMO] [CONNECT_TMO] [FAST_IO_FAIL_TMO] [ACK_TIMEOUT]
+ *		  [KEEP_ALIVE_TMO] [CONNECT_TMO] [RECONNECT_DELAY]
+ *		  [FAST_IO_FAIL_TMO] [DEV_LOSS_TMO] [ON_DATA_LOSS] [ACK_TIMEOUT]
  *		  [HOST_ID]
- *	reply:    INDEX NAME
+ *	reply:    INDEX NAME, and ERROR TEXT when it failed
  *	errors:   EINVAL an attribute is missing or wrong; ERANGE one is out of its
  *		  range; EAGAIN the module is still loading; EEXIST this export
  *		  is connected on this host already; ENODEV no RDMA device leads to
@@ -27,15 +34,35 @@
  *		  EOPNOTSUPP iWARP device; EXDEV the route moved to another RDMA
  *		  device; ECONNRESET, ECONNABORTED the connection broke; ENOSPC a
  *		  limit of the target; EACCES authentication; EIO the target has an
- *		  internal error; ENOMEM; EINTR a fatal signal came
+ *		  internal error; ENOMEM; ECANCELED the connect was given up
  *
  * RDMABLK_CMD_DISCONNECT (do)
- *	Logs out and removes the disk; answers when it is gone.
+ *	Logs out and removes the disk; replies when it is gone. I/O that is held
+ *	fails. A connect that is under way is given up.
  *
  *	request:  INDEX [FORCE]
+ *	reply:    INDEX NAME
  *	errors:   ENODEV no such device; EBUSY the disk is open or mounted and FORCE
- *		  is absent; EAGAIN it is still connecting; EALREADY somebody else is
- *		  disconnecting it; EINTR a fatal signal came
+ *		  is absent; EALREADY somebody else is disconnecting it; ENOMEM
+ *
+ * RDMABLK_CMD_SET (do)
+ *	Changes options of a device in use. They count at once, also for an outage
+ *	that lasts; KEEP_ALIVE_TMO is agreed with the target at the next login.
+ *
+ *	request:  INDEX [KEEP_ALIVE_TMO] [RECONNECT_DELAY] [FAST_IO_FAIL_TMO]
+ *		  [DEV_LOSS_TMO] [ON_DATA_LOSS]
+ *	errors:   ENODEV no such device; EINVAL FAST_IO_FAIL_TMO is not shorter than
+ *		  DEV_LOSS_TMO; ERANGE an attribute is out of its range
+ *
+ * RDMABLK_CMD_RECONNECT (do)
+ *	Ends the connection of a live device and connects anew; tries again at once
+ *	during an outage; begins anew with a failed device. Does not wait: an event
+ *	tells when the device is live.
+ *
+ *	request:  INDEX [ACCEPT_DATA_LOSS]
+ *	errors:   ENODEV no such device; EALREADY the device is being disconnected;
+ *		  EAGAIN it is still connecting; ENODATA it failed because the store
+ *		  lost its contents and ACCEPT_DATA_LOSS is absent
  *
  * RDMABLK_CMD_GET (do, dump)
  *	request:  INDEX (do); nothing (dump)
@@ -43,7 +70,7 @@
  *	errors:   ENODEV no such device
  *
  * RDMABLK_CMD_EVENT (multicast group "events")
- *	A device changed its state: INDEX NAME STATE REASON.
+ *	A device changed its state: INDEX NAME STATE REASON [IO_FAILING].
  */
 #ifndef _UAPI_RDMABLK_NETLINK_H
 #define _UAPI_RDMABLK_NETLINK_H
@@ -59,6 +86,8 @@
  * @RDMABLK_CMD_DISCONNECT: log out and remove a disk
  * @RDMABLK_CMD_GET: what is known of a disk, or of all
  * @RDMABLK_CMD_EVENT: a disk changed its state
+ * @RDMABLK_CMD_SET: change options of a disk
+ * @RDMABLK_CMD_RECONNECT: connect anew
  */
 enum rdmablk_cmd {
 	RDMABLK_CMD_UNSPEC,
@@ -66,6 +95,8 @@ enum rdmablk_cmd {
 	RDMABLK_CMD_DISCONNECT,
 	RDMABLK_CMD_GET,
 	RDMABLK_CMD_EVENT,
+	RDMABLK_CMD_SET,
+	RDMABLK_CMD_RECONNECT,
 
 	/* private: */
 	__RDMABLK_CMD_MAX,
@@ -96,8 +127,8 @@ enum rdmablk_cmd {
  * @RDMABLK_ATTR_KEEP_ALIVE_TMO: u32, seconds without an answer of the daemon after
  *	which the session has failed, 1 to 600; default 5
  * @RDMABLK_ATTR_CONNECT_TMO: u32, seconds for the whole connect, 1 to 600; default 10
- * @RDMABLK_ATTR_FAST_IO_FAIL_TMO: s32, seconds that I/O is held after a failure;
- *	0, the default, is the only value
+ * @RDMABLK_ATTR_FAST_IO_FAIL_TMO: s32, seconds that I/O is held after the connection
+ *	was lost, 0 to 86400; -1, the default: until DEV_LOSS_TMO
  * @RDMABLK_ATTR_ACK_TIMEOUT: u8, transport retransmit timeout, 4.096 us * 2^value,
  *	8 to 22; default 16 (268 ms). With 6 retries a dead link is noticed after
  *	about seven times this.
@@ -129,6 +160,21 @@ enum rdmablk_cmd {
  * @RDMABLK_ATTR_WORK_REQUESTS: u64, RDMA work requests posted for I/O
  * @RDMABLK_ATTR_KEEPALIVES: u64, keep-alives answered
  * @RDMABLK_ATTR_STALE_ANSWERS: u64, answers of an old generation, ignored
+ * @RDMABLK_ATTR_RECONNECT_DELAY: u32, most seconds between two tries to reconnect,
+ *	1 to 600; default 2. The first try is made at once, the pauses double up to
+ *	this.
+ * @RDMABLK_ATTR_DEV_LOSS_TMO: s32, seconds after the connection was lost when
+ *	reconnecting ends, 0 to 2147483; the disk stays and fails all I/O. -1: never;
+ *	default 600
+ * @RDMABLK_ATTR_ON_DATA_LOSS: u32, enum rdmablk_on_data_loss
+ * @RDMABLK_ATTR_ACCEPT_DATA_LOSS: flag; go on although the store lost its contents
+ * @RDMABLK_ATTR_IO_FAILING: flag; I/O fails, because of FAST_IO_FAIL_TMO or for good
+ * @RDMABLK_ATTR_RECONNECTS: u64, times the connection was lost and came back
+ * @RDMABLK_ATTR_ATTEMPTS: u32, tries since the connection was lost
+ * @RDMABLK_ATTR_HELD: u64, requests that were in flight when a connection was lost
+ * @RDMABLK_ATTR_LAST_ERROR: string, what the last try met
+ * @RDMABLK_ATTR_ERROR: s32, negative errno of a command that failed
+ * @RDMABLK_ATTR_TEXT: string, says what failed
  */
 enum rdmablk_attr {
 	RDMABLK_ATTR_UNSPEC,
@@ -175,6 +221,17 @@ enum rdmablk_attr {
 	RDMABLK_ATTR_WORK_REQUESTS,
 	RDMABLK_ATTR_KEEPALIVES,
 	RDMABLK_ATTR_STALE_ANSWERS,
+	RDMABLK_ATTR_RECONNECT_DELAY,
+	RDMABLK_ATTR_DEV_LOSS_TMO,
+	RDMABLK_ATTR_ON_DATA_LOSS,
+	RDMABLK_ATTR_ACCEPT_DATA_LOSS,
+	RDMABLK_ATTR_IO_FAILING,
+	RDMABLK_ATTR_RECONNECTS,
+	RDMABLK_ATTR_ATTEMPTS,
+	RDMABLK_ATTR_HELD,
+	RDMABLK_ATTR_LAST_ERROR,
+	RDMABLK_ATTR_ERROR,
+	RDMABLK_ATTR_TEXT,
 
 	/* private: */
 	__RDMABLK_ATTR_MAX,
@@ -186,10 +243,10 @@ enum rdmablk_attr {
  * @RDMABLK_DEV_NEW: "new": being set up, no connection yet
  * @RDMABLK_DEV_CONNECTING: "connecting": logging in
  * @RDMABLK_DEV_LIVE: "live": I/O flows
- * @RDMABLK_DEV_RECOVERING: "recovering": the connection failed; queue pairs come
- *	down, writes that were under way are held until the target's session has
- *	ended
- * @RDMABLK_DEV_FAILED: "failed": all I/O fails until the disk is disconnected
+ * @RDMABLK_DEV_RECOVERING: "recovering": the connection was lost and is being
+ *	brought back; I/O is held, or fails once FAST_IO_FAIL_TMO has passed
+ * @RDMABLK_DEV_FAILED: "failed": reconnecting has ended; all I/O fails until the
+ *	administrator reconnects or disconnects
  * @RDMABLK_DEV_DELETING: "deleting": the disk is being removed
  */
 enum rdmablk_dev_state {
@@ -202,6 +259,18 @@ enum rdmablk_dev_state {
 };
 
 #define RDMABLK_DEV_STATES	6
+
+/**
+ * enum rdmablk_on_data_loss - what to do when the store has lost its contents
+ * @RDMABLK_DATA_LOSS_FAIL: the device fails until the administrator acknowledges the
+ *	loss with RECONNECT and ACCEPT_DATA_LOSS; the default
+ * @RDMABLK_DATA_LOSS_CONTINUE: go on with what is there: for swap, scratch and caches
+ *	whose users notice or do not care
+ */
+enum rdmablk_on_data_loss {
+	RDMABLK_DATA_LOSS_FAIL,
+	RDMABLK_DATA_LOSS_CONTINUE,
+};
 
 static inline const char *rdmablk_dev_state_text(unsigned int state)
 {

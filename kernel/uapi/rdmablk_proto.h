@@ -112,6 +112,9 @@
  * @RDMABLK_R_LOGIN_TIMEOUT: login took too long
  * @RDMABLK_R_CONNECTION: connection lost
  * @RDMABLK_R_DEVICE_GONE: RDMA device was removed
+ * @RDMABLK_R_DATA_LOST: store has lost its contents
+ * @RDMABLK_R_IDENTITY: export is not the one it was
+ * @RDMABLK_R_SHRUNK: export has become smaller or takes less
  * @RDMABLK_R_UNSUPPORTED: command not supported
  * @RDMABLK_R_RANGE: command outside the export
  * @RDMABLK_R_STORE_IO: store reports an I/O error
@@ -157,6 +160,9 @@ enum rdmablk_reason {
 	RDMABLK_R_LOGIN_TIMEOUT		= 71,
 	RDMABLK_R_CONNECTION		= 72,
 	RDMABLK_R_DEVICE_GONE		= 73,
+	RDMABLK_R_DATA_LOST		= 74,
+	RDMABLK_R_IDENTITY		= 75,
+	RDMABLK_R_SHRUNK		= 76,
 	/* commands */
 	RDMABLK_R_UNSUPPORTED		= 80,
 	RDMABLK_R_RANGE			= 81,
@@ -201,6 +207,9 @@ static inline const char *rdmablk_reason_text(unsigned int reason)
 	case RDMABLK_R_LOGIN_TIMEOUT:	return "login took too long";
 	case RDMABLK_R_CONNECTION:	return "connection lost";
 	case RDMABLK_R_DEVICE_GONE:	return "RDMA device was removed";
+	case RDMABLK_R_DATA_LOST:	return "store has lost its contents";
+	case RDMABLK_R_IDENTITY:	return "export is not the one it was";
+	case RDMABLK_R_SHRUNK:		return "export has become smaller or takes less";
 	case RDMABLK_R_UNSUPPORTED:	return "command not supported";
 	case RDMABLK_R_RANGE:		return "command outside the export";
 	case RDMABLK_R_STORE_IO:	return "store reports an I/O error";
@@ -358,7 +367,9 @@ RDMABLK_OFFSET(rdmablk_hdr, generation, 8);
 /* Wishes in HELLO */
 #define RDMABLK_HELLO_READ_ONLY	(1U << 0)	/* never writes; no write right wanted */
 #define RDMABLK_HELLO_STEAL	(1U << 1)	/* end another host's writing session */
-#define RDMABLK_HELLO_FLAGS	(RDMABLK_HELLO_READ_ONLY | RDMABLK_HELLO_STEAL)
+#define RDMABLK_HELLO_RESUME	(1U << 2)	/* goes on from an earlier session */
+#define RDMABLK_HELLO_FLAGS	(RDMABLK_HELLO_READ_ONLY | RDMABLK_HELLO_STEAL | \
+				 RDMABLK_HELLO_RESUME)
 
 /**
  * struct rdmablk_hello - first message of a login
