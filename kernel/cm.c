@@ -46,7 +46,9 @@ static void rdmablk_cm_outcome(struct rdmablk_queue *q, int status, const char *
 {
 	q->cm_status = status;
 	q->why = why;
-	complete(&q->cm_done);
+	/* Pairs with the acquire in rdmablk_cm_wait(). */
+	smp_store_release(&q->cm_pending, false);
+	wake_up_all(&q->waiter->wq);
 }
 
 static void rdmablk_cm_unreached(struct rdmablk_queue *q, int status)
@@ -155,20 +157,19 @@ static int rdmablk_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	return 0;
 }
 
-/*
- * Waits for the outcome of the step that was just started. A fatal signal ends a
- * connect at once. Others do not: who was stopped and goes on would wait for an
- * answer that netlink does not send for -EINTR.
- */
+/* Waits for the outcome of the step that was just started. */
 static int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
 {
+	struct rdmablk_waiter *w = q->waiter;
 	long left;
 
-	left = wait_for_completion_killable_timeout(&q->cm_done,
-						    rdmablk_deadline_left(deadline));
-	if (left < 0) {
-		q->why = "interrupted";
-		return -EINTR;
+	/* Pairs with the release in rdmablk_cm_outcome(). */
+	left = wait_event_timeout(w->wq, !smp_load_acquire(&q->cm_pending) ||
+				  READ_ONCE(w->cancelled),
+				  rdmablk_deadline_left(deadline));
+	if (READ_ONCE(w->cancelled)) {
+		q->why = "the connect was given up";
+		return -ECANCELED;
 	}
 	if (!left) {
 		q->why = "no answer in time";
@@ -204,7 +205,7 @@ int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
 		return PTR_ERR(id);
 	}
 	q->cm_id = id;
-	reinit_completion(&q->cm_done);
+	WRITE_ONCE(q->cm_pending, true);
 	ret = rdma_resolve_addr(id, src, dst, ms);
 	if (ret) {
 		rdmablk_cm_unreached(q, ret);
@@ -216,7 +217,7 @@ int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
 
 	/* Cannot fail for an RC queue pair that is not connected yet. */
 	rdma_set_ack_timeout(id, ack_timeout);
-	reinit_completion(&q->cm_done);
+	WRITE_ONCE(q->cm_pending, true);
 	ret = rdma_resolve_route(id, ms);
 	if (ret) {
 		rdmablk_cm_unreached(q, ret);
@@ -253,7 +254,7 @@ int rdmablk_cm_connect(struct rdmablk_queue *q,
 	};
 	int ret;
 
-	reinit_completion(&q->cm_done);
+	WRITE_ONCE(q->cm_pending, true);
 	ret = rdma_connect(q->cm_id, &param);
 	if (ret) {
 		q->why = "cannot send a connection request";

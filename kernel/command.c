@@ -18,9 +18,7 @@
 #include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/wait_bit.h>
 #include "cm.h"
 #include "command.h"
 
@@ -28,19 +26,42 @@
  * rdmablk_ctrl_init() - put a control queue into its first state
  * @ctrl: control queue, of zeroed memory
  * @ops: upcalls
+ * @waiter: where logins wait
  * @fatal: upcall of its queue
  */
 void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops *ops,
+		       struct rdmablk_waiter *waiter,
 		       void (*fatal)(struct rdmablk_queue *q, u16 reason))
 {
 	int i;
 
-	rdmablk_queue_init(&ctrl->queue, 0, RDMABLK_KIND_CONTROL, fatal);
+	rdmablk_queue_init(&ctrl->queue, 0, RDMABLK_KIND_CONTROL, waiter, fatal);
 	spin_lock_init(&ctrl->lock);
-	init_completion(&ctrl->msg_done);
 	for (i = 0; i < RDMABLK_CTRL_TAGS; i++)
 		init_completion(&ctrl->slot[i].done);
 	ctrl->ops = ops;
+}
+
+/**
+ * rdmablk_ctrl_reset() - ready for another login
+ * @ctrl: control queue without a connection
+ *
+ * The generations of the tags go on: no answer of an old session can be taken for
+ * one of the new.
+ */
+void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl)
+{
+	int i;
+
+	rdmablk_queue_reset(&ctrl->queue);
+	spin_lock_irq(&ctrl->lock);
+	for (i = 0; i < RDMABLK_CTRL_TAGS; i++)
+		ctrl->slot[i].busy = false;
+	ctrl->tx_busy = 0;
+	ctrl->expected = 0;
+	ctrl->msg_len = 0;
+	ctrl->broken = false;
+	spin_unlock_irq(&ctrl->lock);
 }
 
 static void rdmablk_ctrl_answer(struct rdmablk_ctrl *ctrl, const void *data, size_t len)
@@ -79,10 +100,11 @@ static void rdmablk_ctrl_deliver(struct rdmablk_ctrl *ctrl, u16 type,
 		ctrl->expected = 0;
 		memcpy(ctrl->msg, data, len);
 		ctrl->msg_len = len;
-		complete(&ctrl->msg_done);
 	}
 	spin_unlock_irqrestore(&ctrl->lock, flags);
-	if (!wanted)
+	if (wanted)
+		wake_up_all(&ctrl->queue.waiter->wq);
+	else
 		ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_STATE);
 }
 
@@ -153,13 +175,19 @@ static void rdmablk_ctrl_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	rdmablk_ctrl_dispatch(ctrl, msg, len);
 }
 
+static void rdmablk_ctrl_tx_free(struct rdmablk_ctrl *ctrl, int nr)
+{
+	clear_bit_unlock(nr, &ctrl->tx_busy);
+	wake_up_all(&ctrl->queue.waiter->wq);
+}
+
 static void rdmablk_ctrl_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rdmablk_ctrl_buf *buf = container_of(wc->wr_cqe, struct rdmablk_ctrl_buf,
 						    cqe);
 	struct rdmablk_ctrl *ctrl = buf->ctrl;
 
-	clear_and_wake_up_bit(buf - ctrl->tx, &ctrl->tx_busy);
+	rdmablk_ctrl_tx_free(ctrl, buf - ctrl->tx);
 	if (wc->status != IB_WC_SUCCESS)
 		ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_CONNECTION);
 }
@@ -190,7 +218,7 @@ static int rdmablk_ctrl_send(struct rdmablk_ctrl *ctrl, int nr, const void *msg,
 	ib_dma_sync_single_for_device(ctrl->dev, buf->dma, len, DMA_TO_DEVICE);
 	ret = ib_post_send(ctrl->queue.qp, &wr, NULL);
 	if (ret)
-		clear_and_wake_up_bit(nr, &ctrl->tx_busy);
+		rdmablk_ctrl_tx_free(ctrl, nr);
 	return ret;
 }
 
@@ -267,10 +295,10 @@ static void rdmablk_ctrl_end_waits(struct rdmablk_ctrl *ctrl, bool broken)
 	spin_lock_irqsave(&ctrl->lock, flags);
 	ctrl->broken |= broken;
 	ctrl->expected = 0;
-	complete(&ctrl->msg_done);
 	for (i = 0; i < RDMABLK_CTRL_TAGS; i++)
 		complete(&ctrl->slot[i].done);
 	spin_unlock_irqrestore(&ctrl->lock, flags);
+	wake_up_all(&ctrl->queue.waiter->wq);
 }
 
 /**
@@ -325,6 +353,16 @@ void rdmablk_ctrl_destroy(struct rdmablk_ctrl *ctrl)
 	ctrl->dev = NULL;
 }
 
+static bool rdmablk_ctrl_expects(struct rdmablk_ctrl *ctrl)
+{
+	bool expects;
+
+	spin_lock_irq(&ctrl->lock);
+	expects = ctrl->expected;
+	spin_unlock_irq(&ctrl->lock);
+	return expects;
+}
+
 /**
  * rdmablk_ctrl_ask() - send a login message and wait for what answers it
  * @ctrl: connected control queue
@@ -334,21 +372,26 @@ void rdmablk_ctrl_destroy(struct rdmablk_ctrl *ctrl)
  * @deadline: in jiffies
  *
  * Return: 0 with the answer in @ctrl->msg, which is complete and of that type;
- * -ETIMEDOUT; -EINTR; -ECONNRESET when the queue broke; or an errno of the device.
+ * -ETIMEDOUT; -ECANCELED; -ECONNRESET when the queue broke; or an errno of the
+ * device.
  */
 int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
 		     u16 reply, unsigned long deadline)
 {
+	struct rdmablk_waiter *w = ctrl->queue.waiter;
 	long left;
 	int ret;
 
 	/* The answer to the last message may be faster than its send completion. */
-	if (wait_on_bit_timeout(&ctrl->tx_busy, RDMABLK_CTRL_TX_LOGIN,
-				TASK_KILLABLE, rdmablk_deadline_left(deadline)))
-		return fatal_signal_pending(current) ? -EINTR : -ETIMEDOUT;
+	left = wait_event_timeout(w->wq, !test_bit(RDMABLK_CTRL_TX_LOGIN, &ctrl->tx_busy) ||
+				  READ_ONCE(w->cancelled),
+				  rdmablk_deadline_left(deadline));
+	if (READ_ONCE(w->cancelled))
+		return -ECANCELED;
+	if (!left)
+		return -ETIMEDOUT;
 
 	spin_lock_irq(&ctrl->lock);
-	reinit_completion(&ctrl->msg_done);
 	ctrl->expected = reply;
 	ctrl->msg_len = 0;
 	ret = ctrl->broken ? -ECONNRESET : 0;
@@ -357,10 +400,11 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
 		ret = rdmablk_ctrl_send(ctrl, RDMABLK_CTRL_TX_LOGIN, msg, len);
 	if (ret)
 		return ret;
-	left = wait_for_completion_killable_timeout(&ctrl->msg_done,
-						    rdmablk_deadline_left(deadline));
-	if (left < 0)
-		return -EINTR;
+	left = wait_event_timeout(w->wq, !rdmablk_ctrl_expects(ctrl) ||
+				  READ_ONCE(w->cancelled),
+				  rdmablk_deadline_left(deadline));
+	if (READ_ONCE(w->cancelled))
+		return -ECANCELED;
 	if (!left)
 		return -ETIMEDOUT;
 	return ctrl->msg_len ? 0 : -ECONNRESET;
@@ -437,13 +481,13 @@ int rdmablk_ctrl_wait(struct rdmablk_ctrl *ctrl, u16 tag, unsigned long deadline
  */
 void rdmablk_ctrl_close(struct rdmablk_ctrl *ctrl, u16 reason)
 {
+	struct rdmablk_waiter *w = ctrl->queue.waiter;
 	struct rdmablk_close msg;
 
 	/* The last login message may have left without its completion. */
-	wait_on_bit_timeout(&ctrl->tx_busy, RDMABLK_CTRL_TX_LOGIN,
-			    TASK_UNINTERRUPTIBLE, HZ);
+	wait_event_timeout(w->wq, !test_bit(RDMABLK_CTRL_TX_LOGIN, &ctrl->tx_busy), HZ);
 	rdmablk_wire_close(&msg, reason);
 	if (!rdmablk_ctrl_send(ctrl, RDMABLK_CTRL_TX_LOGIN, &msg, sizeof(msg)))
-		wait_on_bit_timeout(&ctrl->tx_busy, RDMABLK_CTRL_TX_LOGIN,
-				    TASK_UNINTERRUPTIBLE, HZ);
+		wait_event_timeout(w->wq, !test_bit(RDMABLK_CTRL_TX_LOGIN, &ctrl->tx_busy),
+				   HZ);
 }

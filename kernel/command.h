@@ -69,8 +69,7 @@ struct rdmablk_ctrl_slot {
  * @tx_busy: bit per send buffer that the device may still read
  * @lock: protects @slot, @expected, @msg_len and @broken
  * @slot: command tags
- * @expected: message type the login waits for; 0: none
- * @msg_done: the message is there, or will never be
+ * @expected: message type the login waits for; 0: none, or it is there
  * @msg: the message
  * @msg_len: its length; 0: none came
  * @stale_answers: answers of an old generation
@@ -88,7 +87,6 @@ struct rdmablk_ctrl {
 	spinlock_t lock;	/* slot, expected, msg_len, broken */
 	struct rdmablk_ctrl_slot slot[RDMABLK_CTRL_TAGS];
 	u16 expected;
-	struct completion msg_done;
 	u8 msg[RDMABLK_CTRL_MSG_MAX] __aligned(8);
 	u16 msg_len;
 	u64 stale_answers;
@@ -96,7 +94,9 @@ struct rdmablk_ctrl {
 };
 
 void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops *ops,
+		       struct rdmablk_waiter *waiter,
 		       void (*fatal)(struct rdmablk_queue *q, u16 reason));
+void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl);
 int rdmablk_ctrl_create(struct rdmablk_ctrl *ctrl, struct ib_pd *pd);
 void rdmablk_ctrl_stop(struct rdmablk_ctrl *ctrl);
 void rdmablk_ctrl_destroy(struct rdmablk_ctrl *ctrl);

@@ -16,6 +16,7 @@
 #include <linux/sizes.h>
 #include "compat.h"
 #include "disk.h"
+#include "log.h"
 #include "session.h"
 
 /* Called with disk->open_mutex held, as is the move to "deleting". */
@@ -57,9 +58,9 @@ static int rdmablk_disk_alloc_tags(struct rdmablk_session *s)
 
 	set->ops = &rdmablk_mq_ops;
 	set->nr_hw_queues = s->nr_queues;
-	set->queue_depth = s->grant.queue_depth;
+	set->queue_depth = s->offer.grant.queue_depth;
 	set->numa_node = ibdev_to_node(s->pd->device);
-	set->cmd_size = rdmablk_request_size(s->limits.max_segments);
+	set->cmd_size = rdmablk_request_size(s->offer.limits.max_segments);
 	set->flags = RDMABLK_TAGSET_FLAGS;
 	set->driver_data = &s->path;
 	set->timeout = rdmablk_disk_timeout(s);
@@ -69,7 +70,7 @@ static int rdmablk_disk_alloc_tags(struct rdmablk_session *s)
 static void rdmablk_disk_limits(const struct rdmablk_session *s,
 				struct rdmablk_disk_limits *lim)
 {
-	const struct rdmablk_wire_grant *g = &s->grant;
+	const struct rdmablk_wire_grant *g = &s->offer.grant;
 
 	*lim = (struct rdmablk_disk_limits) {
 		.logical_block	= g->logical_block,
@@ -77,8 +78,8 @@ static void rdmablk_disk_limits(const struct rdmablk_session *s,
 		/* Read-ahead grows with these; a target must not make it gigabytes. */
 		.io_min		= min_t(u32, g->io_min ?: g->physical_block, SZ_1M),
 		.io_opt		= min_t(u32, g->io_opt, SZ_16M),
-		.max_sectors	= s->limits.max_io_bytes >> SECTOR_SHIFT,
-		.max_segments	= s->limits.max_segments,
+		.max_sectors	= s->offer.limits.max_io_bytes >> SECTOR_SHIFT,
+		.max_segments	= s->offer.limits.max_segments,
 		.max_segment_size = s->path.max_segment,
 		.rotational	= g->flags & RDMABLK_GRANT_ROTATIONAL,
 	};
@@ -113,11 +114,25 @@ int rdmablk_disk_alloc(struct rdmablk_session *s)
 	disk->fops = &rdmablk_disk_ops;
 	disk->private_data = s;
 	strscpy(disk->disk_name, s->name, sizeof(disk->disk_name));
-	set_capacity(disk, s->grant.size >> SECTOR_SHIFT);
-	if (s->grant.flags & RDMABLK_GRANT_READ_ONLY)
+	set_capacity(disk, s->offer.grant.size >> SECTOR_SHIFT);
+	if (s->offer.grant.flags & RDMABLK_GRANT_READ_ONLY)
 		set_disk_ro(disk, true);
 	s->disk = disk;
 	return 0;
+}
+
+/**
+ * rdmablk_disk_resize() - tell the block layer the size that was granted last
+ * @s: session whose disk has been added, or will be
+ */
+void rdmablk_disk_resize(struct rdmablk_session *s)
+{
+	u64 sectors = s->agreed.grant.size >> SECTOR_SHIFT;
+
+	if (get_capacity(s->disk) == sectors)
+		return;
+	rdmablk_info(s, "now %llu bytes\n", s->agreed.grant.size);
+	set_capacity_and_notify(s->disk, sectors);
 }
 
 /**

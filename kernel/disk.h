@@ -5,6 +5,7 @@
 struct rdmablk_session;
 
 int rdmablk_disk_alloc(struct rdmablk_session *s);
+void rdmablk_disk_resize(struct rdmablk_session *s);
 void rdmablk_disk_free(struct rdmablk_session *s);
 
 #endif /* RDMABLK_DISK_H */

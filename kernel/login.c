@@ -13,6 +13,10 @@
  *
  * A target that still fences an earlier session of this export says so and when to
  * try again; that is the one refusal which the login answers by trying again.
+ *
+ * A login that is not the first finds a disk in use. It goes on only when the export
+ * is the same and takes no less than what the block layer was told; it makes no disk,
+ * and memory that the first login allocated is used again.
  */
 #include <linux/errno.h>
 #include <linux/in.h>
@@ -20,13 +24,14 @@
 #include <linux/jiffies.h>
 #include <linux/log2.h>
 #include <linux/random.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/utsname.h>
+#include <linux/wait.h>
 #include <rdma/rdma_cm.h>
 #include "cm.h"
 #include "disk.h"
 #include "ibdev.h"
+#include "log.h"
 #include "session.h"
 
 #define RDMABLK_RETRY_MIN_MS	10
@@ -38,12 +43,21 @@ static int rdmablk_login_fail(struct rdmablk_session *s, int ret, const char *wh
 	return ret;
 }
 
+/* The reason that counts is the first. */
+static void rdmablk_login_reason(struct rdmablk_session *s, u16 reason)
+{
+	spin_lock_irq(&s->lock);
+	if (!s->attempt_reason)
+		s->attempt_reason = reason;
+	spin_unlock_irq(&s->lock);
+}
+
 /* An error of a queue: its text, and the target's reason if there is one. */
 static int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
 				    int ret)
 {
-	if (q->cm_reason && !s->reason)
-		s->reason = q->cm_reason;
+	if (q->cm_reason)
+		rdmablk_login_reason(s, q->cm_reason);
 	return rdmablk_login_fail(s, ret, q->why);
 }
 
@@ -51,11 +65,13 @@ static void rdmablk_login_hello(struct rdmablk_session *s)
 {
 	struct rdmablk_wire_hello h = {
 		.flags		= (s->opt.read_only ? RDMABLK_HELLO_READ_ONLY : 0) |
-				  (s->opt.steal ? RDMABLK_HELLO_STEAL : 0),
+				  /* What was stolen back for ever would be no one's. */
+				  (s->resume ? RDMABLK_HELLO_RESUME :
+				   s->opt.steal ? RDMABLK_HELLO_STEAL : 0),
 		.generation	= ++s->generation,
 		.nr_queues	= s->nr_queues,
 		.queue_depth	= s->opt.queue_depth,
-		.keep_alive_ms	= s->opt.keep_alive_tmo * MSEC_PER_SEC,
+		.keep_alive_ms	= READ_ONCE(s->opt.keep_alive_tmo) * MSEC_PER_SEC,
 	};
 
 	memcpy(h.host_id, s->opt.host_id, sizeof(h.host_id));
@@ -72,16 +88,25 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 	struct sockaddr *src = s->opt.source.ss_family != AF_UNSPEC ?
 		(struct sockaddr *)&s->opt.source : NULL;
 	struct rdmablk_queue *q = &s->ctrl.queue;
+	unsigned long deadline = s->deadline, tmo;
 	struct rdmablk_cm_request req;
 	int ret;
 
+	/*
+	 * What was sent to a target that is away is lost, and rdma_cm sends it again
+	 * after seconds only. A new try is sooner.
+	 */
+	tmo = jiffies + max(READ_ONCE(s->opt.reconnect_delay), 1U) * HZ;
+	if (s->resume && time_before(tmo, deadline))
+		deadline = tmo;
 	ret = rdmablk_cm_resolve(q, (struct sockaddr *)&s->opt.target, src,
-				 s->opt.ack_timeout, s->deadline);
+				 s->opt.ack_timeout, deadline);
 	if (ret)
 		return rdmablk_login_queue_fail(s, q, ret);
-	s->port = q->cm_id->port_num;
-	strscpy(s->ibdev, dev_name(&q->cm_id->device->dev), sizeof(s->ibdev));
-	ret = rdmablk_ibdev_check(q->cm_id->device, s->port, &s->why);
+	s->offer.port = q->cm_id->port_num;
+	strscpy(s->offer.ibdev, dev_name(&q->cm_id->device->dev),
+		sizeof(s->offer.ibdev));
+	ret = rdmablk_ibdev_check(q->cm_id->device, s->offer.port, &s->why);
 	if (ret)
 		return ret;
 	s->pd = ib_alloc_pd(q->cm_id->device, 0);
@@ -95,7 +120,7 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 		return rdmablk_login_fail(s, ret, "cannot create the control queue");
 	rdmablk_wire_cm_request(&req, RDMABLK_KIND_CONTROL, 0, 0, 0,
 				RDMABLK_VERSION_MIN, RDMABLK_VERSION_MAX);
-	ret = rdmablk_cm_connect(q, &req, 0, s->deadline);
+	ret = rdmablk_cm_connect(q, &req, 0, deadline);
 	return ret ? rdmablk_login_queue_fail(s, q, ret) : 0;
 }
 
@@ -103,24 +128,24 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 static int rdmablk_login_ask(struct rdmablk_session *s, const void *msg, size_t len,
 			     u16 reply)
 {
-	u16 reason = READ_ONCE(s->reason);
+	u16 reason = READ_ONCE(s->attempt_reason);
 	int ret = -ECONNRESET;
 
 	/* An error that came while nobody asked counts, too. */
 	if (!reason) {
 		ret = rdmablk_ctrl_ask(&s->ctrl, msg, len, reply, s->deadline);
-		reason = READ_ONCE(s->reason);
+		reason = READ_ONCE(s->attempt_reason);
 	}
 	if (!ret)
 		return 0;
+	if (ret == -ECANCELED)
+		return rdmablk_login_fail(s, ret, "the connect was given up");
 	if (reason)
 		return rdmablk_login_fail(s, rdmablk_wire_errno(reason),
 					  rdmablk_reason_text(reason));
 	switch (ret) {
 	case -ETIMEDOUT:
 		return rdmablk_login_fail(s, ret, "the target does not answer the login");
-	case -EINTR:
-		return rdmablk_login_fail(s, ret, "interrupted");
 	default:
 		return rdmablk_login_fail(s, ret, "connection lost during the login");
 	}
@@ -132,6 +157,7 @@ static int rdmablk_login_bad(struct rdmablk_session *s, int ret, const char *why
 	u16 reason = ret == -EACCES ? RDMABLK_R_AUTH_FAILED :
 		     ret == -EPROTONOSUPPORT ? RDMABLK_R_VERSION : RDMABLK_R_MALFORMED;
 
+	rdmablk_login_reason(s, reason);
 	rdmablk_ctrl_close(&s->ctrl, reason);
 	return rdmablk_login_fail(s, ret == -EBADMSG ? -EPROTO : ret, why);
 }
@@ -163,7 +189,7 @@ static int rdmablk_login_challenge(struct rdmablk_session *s)
 
 static int rdmablk_login_grant(struct rdmablk_session *s)
 {
-	struct rdmablk_wire_grant *g = &s->grant;
+	struct rdmablk_wire_grant *g = &s->offer.grant;
 	int ret;
 
 	ret = rdmablk_wire_parse_grant(s->ctrl.msg, s->ctrl.msg_len, &s->hello,
@@ -173,26 +199,71 @@ static int rdmablk_login_grant(struct rdmablk_session *s)
 					 offsetof(struct rdmablk_grant, mac), g->mac);
 	if (ret)
 		return rdmablk_login_bad(s, ret, "the target sent a bad GRANT");
-	s->path.region = kvcalloc(g->nr_regions, sizeof(*s->path.region), GFP_KERNEL);
-	if (!s->path.region)
-		return rdmablk_login_fail(s, -ENOMEM, "out of memory");
 	return 0;
+}
+
+/* The target is told why, and so is the administrator. */
+static int rdmablk_login_refuse(struct rdmablk_session *s, int ret, u16 reason)
+{
+	rdmablk_login_reason(s, reason);
+	rdmablk_ctrl_close(&s->ctrl, reason);
+	return rdmablk_login_fail(s, ret, rdmablk_reason_text(reason));
+}
+
+/* Whether the disk can go on with what the target grants now. */
+static int rdmablk_login_compare(struct rdmablk_session *s)
+{
+	const struct rdmablk_wire_grant *g = &s->offer.grant, *was = &s->agreed.grant;
+	u32 rights = RDMABLK_GRANT_READ_ONLY | RDMABLK_GRANT_SHARED;
+
+	/* The target grants only after it has fenced what was before. */
+	spin_lock_irq(&s->lock);
+	s->fenced = true;
+	spin_unlock_irq(&s->lock);
+	if (memcmp(g->uuid, was->uuid, sizeof(g->uuid)) ||
+	    g->logical_block != was->logical_block ||
+	    (g->flags ^ was->flags) & rights)
+		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_IDENTITY);
+	/* The block layer splits requests at the ends of the regions it was told. */
+	if (g->size < was->size || g->queue_depth < was->queue_depth ||
+	    (g->nr_regions > 1 && (was->nr_regions == 1 ||
+				   g->region_bytes < was->region_bytes)))
+		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_SHRUNK);
+	if (!memcmp(g->epoch, was->epoch, sizeof(g->epoch)))
+		return 0;
+	if (s->accept_loss || READ_ONCE(s->opt.on_data_loss) == RDMABLK_DATA_LOSS_CONTINUE) {
+		rdmablk_warn(s, "the store has lost its contents; going on as asked to\n");
+		return 0;
+	}
+	rdmablk_err(s, "the store has lost its contents (epoch %pUb, was %pUb)\n",
+		    g->epoch, was->epoch);
+	return rdmablk_login_refuse(s, -ENODATA, RDMABLK_R_DATA_LOST);
 }
 
 static int rdmablk_login_regions(struct rdmablk_session *s)
 {
 	struct rdmablk_regions_get get;
+	const struct rdmablk_wire_grant *g = &s->offer.grant;
 	u8 mac[RDMABLK_MAC_LEN];
 	u32 first;
 	int ret;
 
-	for (first = 0; first < s->grant.nr_regions; first += RDMABLK_REGIONS_PER_MSG) {
+	if (g->nr_regions > s->nr_regions) {
+		kvfree(s->path.region);
+		s->nr_regions = 0;
+		s->path.region = kvcalloc(g->nr_regions, sizeof(*s->path.region),
+					  GFP_KERNEL);
+		if (!s->path.region)
+			return rdmablk_login_fail(s, -ENOMEM, "out of memory");
+		s->nr_regions = g->nr_regions;
+	}
+	for (first = 0; first < g->nr_regions; first += RDMABLK_REGIONS_PER_MSG) {
 		rdmablk_wire_regions_get(&get, first);
 		ret = rdmablk_login_ask(s, &get, sizeof(get), RDMABLK_MSG_REGIONS);
 		if (ret)
 			return ret;
-		ret = rdmablk_wire_parse_regions(s->ctrl.msg, s->ctrl.msg_len, &s->grant,
-						 first, s->path.region, mac);
+		ret = rdmablk_wire_parse_regions(s->ctrl.msg, s->ctrl.msg_len, g, first,
+						 s->path.region, mac);
 		if (!ret)
 			ret = rdmablk_auth_check(&s->auth, RDMABLK_LABEL_REGIONS,
 						 s->ctrl.msg,
@@ -204,41 +275,80 @@ static int rdmablk_login_regions(struct rdmablk_session *s)
 	return 0;
 }
 
-static int rdmablk_login_path(struct rdmablk_session *s)
+static int rdmablk_login_limits(struct rdmablk_session *s)
 {
-	const struct rdmablk_wire_grant *g = &s->grant;
-	struct rdmablk_path *path = &s->path;
+	const struct rdmablk_limits_out *was = &s->agreed.limits;
+	const struct rdmablk_wire_grant *g = &s->offer.grant;
+	struct rdmablk_limits_out *now = &s->offer.limits;
 	struct rdmablk_limits_in in = {
 		.queue_depth	= g->queue_depth,
 		.max_io		= g->max_io,
 		.logical_block	= g->logical_block,
 		.region_bytes	= g->region_bytes,
 	};
-	u32 i;
 
-	rdmablk_ibdev_limits(s->pd->device, s->port, &in);
-	if (rdmablk_limits_compute(&in, &s->limits))
+	rdmablk_ibdev_limits(s->pd->device, s->offer.port, &in);
+	if (rdmablk_limits_compute(&in, now))
 		return rdmablk_login_fail(s, -EOPNOTSUPP,
 					  "the RDMA device is too small for this export");
-	path->dev = s->pd->device;
-	path->lkey = s->pd->local_dma_lkey;
-	path->sge_per_wr = s->limits.sge_per_wr;
-	path->max_segment = rdmablk_ibdev_max_segment(s->pd->device);
-	path->read_only = g->flags & RDMABLK_GRANT_READ_ONLY;
-	path->size = g->size;
-	path->region_shift = g->nr_regions > 1 ? ilog2(g->region_bytes) : 63;
-	path->hwq = kvcalloc(g->nr_queues, sizeof(*path->hwq), GFP_KERNEL);
-	if (!path->hwq)
+	if (s->resume && (now->max_io_bytes < was->max_io_bytes ||
+			  now->max_segments < was->max_segments ||
+			  rdmablk_ibdev_max_segment(s->pd->device) < s->path.max_segment))
+		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_SHRUNK);
+	return 0;
+}
+
+/* Hardware queues for as many as the tag set will have, whatever is granted. */
+static int rdmablk_login_alloc(struct rdmablk_session *s)
+{
+	struct rdmablk_path *path = &s->path;
+	u32 i;
+
+	path->hwq = kvcalloc(s->nr_queues, sizeof(*path->hwq), GFP_KERNEL);
+	path->map = kcalloc(s->nr_queues, sizeof(*path->map), GFP_KERNEL);
+	if (!path->hwq || !path->map) {
+		kvfree(path->hwq);
+		path->hwq = NULL;
 		return rdmablk_login_fail(s, -ENOMEM, "out of memory");
-	path->nr_hwqs = g->nr_queues;
-	for (i = 0; i < path->nr_hwqs; i++) {
+	}
+	for (i = 0; i < s->nr_queues; i++) {
 		struct rdmablk_hwq *hwq = &path->hwq[i];
 
 		hwq->path = path;
 		rdmablk_queue_init(&hwq->read, 2 * i + 1, RDMABLK_KIND_READ,
-				   rdmablk_data_fatal);
+				   &s->waiter, rdmablk_data_fatal);
 		rdmablk_queue_init(&hwq->write, 2 * i + 2, RDMABLK_KIND_WRITE,
-				   rdmablk_data_fatal);
+				   &s->waiter, rdmablk_data_fatal);
+	}
+	return 0;
+}
+
+static int rdmablk_login_path(struct rdmablk_session *s)
+{
+	const struct rdmablk_wire_grant *g = &s->offer.grant;
+	struct rdmablk_path *path = &s->path;
+	int ret;
+	u32 i;
+
+	ret = rdmablk_login_limits(s);
+	if (!ret && !path->hwq)
+		ret = rdmablk_login_alloc(s);
+	if (ret)
+		return ret;
+	path->dev = s->pd->device;
+	path->lkey = s->pd->local_dma_lkey;
+	path->sge_per_wr = s->offer.limits.sge_per_wr;
+	if (!s->resume)
+		path->max_segment = rdmablk_ibdev_max_segment(s->pd->device);
+	path->read_only = g->flags & RDMABLK_GRANT_READ_ONLY;
+	path->size = g->size;
+	path->region_shift = g->nr_regions > 1 ? ilog2(g->region_bytes) : 63;
+	path->nr_hwqs = g->nr_queues;
+	s->offer.nr_hwqs = g->nr_queues;
+	for (i = 0; i < s->nr_queues; i++) {
+		path->map[i] = &path->hwq[i % path->nr_hwqs];
+		rdmablk_queue_reset(&path->hwq[i].read);
+		rdmablk_queue_reset(&path->hwq[i].write);
 	}
 	return 0;
 }
@@ -262,11 +372,11 @@ static int rdmablk_login_join(struct rdmablk_session *s, struct rdmablk_hwq *hwq
 				 s->deadline);
 	if (ret)
 		return rdmablk_login_queue_fail(s, q, ret);
-	if (q->cm_id->device != s->pd->device || q->cm_id->port_num != s->port)
+	if (q->cm_id->device != s->pd->device || q->cm_id->port_num != s->offer.port)
 		return rdmablk_login_fail(s, -EXDEV,
 					  "the route changed to another RDMA device");
-	ret = rdmablk_queue_create_qp(q, s->pd, hwq->cq, s->limits.send_slots, 0,
-				      s->limits.sge_per_wr);
+	ret = rdmablk_queue_create_qp(q, s->pd, hwq->cq, s->offer.limits.send_slots, 0,
+				      s->offer.limits.sge_per_wr);
 	if (ret)
 		return rdmablk_login_fail(s, ret, "cannot create a data queue");
 	rdmablk_wire_cm_request(&req, q->kind, q->nr, s->generation,
@@ -276,7 +386,7 @@ static int rdmablk_login_join(struct rdmablk_session *s, struct rdmablk_hwq *hwq
 		return rdmablk_login_fail(s, ret, "cannot compute a MAC");
 	if (q->kind == RDMABLK_KIND_READ)
 		depth = min_t(u16, rdmablk_ibdev_read_depth(s->pd->device),
-			      s->grant.read_depth);
+			      s->offer.grant.read_depth);
 	ret = rdmablk_cm_connect(q, &req, depth, s->deadline);
 	if (ret)
 		return rdmablk_login_queue_fail(s, q, ret);
@@ -289,7 +399,7 @@ static int rdmablk_login_queues(struct rdmablk_session *s)
 {
 	struct ib_device *dev = s->pd->device;
 	/* READs and WRITEs; two queue pairs with two drains each */
-	unsigned int cqes = 2 * (s->limits.send_slots + 2);
+	unsigned int cqes = 2 * (s->offer.limits.send_slots + 2);
 	u32 i;
 	int ret;
 
@@ -329,21 +439,22 @@ static int rdmablk_login_ready(struct rdmablk_session *s)
 	ret = rdmablk_wire_parse_live(s->ctrl.msg, s->ctrl.msg_len);
 	if (ret)
 		return rdmablk_login_bad(s, ret, "the target sent a bad LIVE");
-	/* Before the move: an error that follows it must find these to undo. */
-	WRITE_ONCE(s->path.live, true);
+	s->offer.read_depth = s->path.hwq[0].read.read_depth;
+	/* Before the move: an error that follows it must find this to undo. */
 	rdmablk_keepalive_start(s);
-	if (rdmablk_session_move(s, RDMABLK_DEV_LIVE))
+	if (rdmablk_session_go_live(s))
 		return 0;
-	WRITE_ONCE(s->path.live, false);
-	reason = READ_ONCE(s->reason);
-	return rdmablk_login_fail(s, rdmablk_wire_errno(reason),
-				  rdmablk_reason_text(reason));
+	reason = READ_ONCE(s->attempt_reason);
+	return reason ? rdmablk_login_fail(s, rdmablk_wire_errno(reason),
+					   rdmablk_reason_text(reason)) :
+			rdmablk_login_fail(s, -ECANCELED, "the connect was given up");
 }
 
 static int rdmablk_login_dialogue(struct rdmablk_session *s)
 {
 	int ret;
 
+	rdmablk_ctrl_reset(&s->ctrl);
 	ret = rdmablk_login_control(s);
 	if (!ret)
 		ret = rdmablk_login_challenge(s);
@@ -352,38 +463,32 @@ static int rdmablk_login_dialogue(struct rdmablk_session *s)
 	return ret;
 }
 
-/* Back to where the session was before its first connection. */
-static void rdmablk_login_reset(struct rdmablk_session *s)
-{
-	rdmablk_ctrl_stop(&s->ctrl);
-	rdmablk_session_destroy_queues(s);
-	rdmablk_session_init_queues(s);
-	spin_lock_irq(&s->lock);
-	s->reason = 0;
-	s->fenced = false;
-	spin_unlock_irq(&s->lock);
-}
-
 static bool rdmablk_login_again(struct rdmablk_session *s)
 {
 	u32 ms = clamp_t(u32, s->ctrl.queue.retry_after_ms, RDMABLK_RETRY_MIN_MS,
 			 RDMABLK_RETRY_MAX_MS);
 
-	if (READ_ONCE(s->reason) != RDMABLK_R_FENCING ||
+	if (READ_ONCE(s->attempt_reason) != RDMABLK_R_FENCING ||
 	    rdmablk_deadline_left(s->deadline) <= msecs_to_jiffies(ms))
 		return false;
-	rdmablk_login_reset(s);
-	return !schedule_timeout_killable(msecs_to_jiffies(ms));
+	/* Back to where the session was before this connection. */
+	rdmablk_ctrl_stop(&s->ctrl);
+	rdmablk_session_destroy_queues(s);
+	spin_lock_irq(&s->lock);
+	s->attempt_reason = 0;
+	spin_unlock_irq(&s->lock);
+	return !wait_event_timeout(s->waiter.wq, READ_ONCE(s->waiter.cancelled),
+				   msecs_to_jiffies(ms));
 }
 
 /**
  * rdmablk_login() - connect and log in
- * @s: connecting session
+ * @s: connecting or recovering session
  *
  * Context: may sleep, for opt.connect_tmo seconds at most.
  *
  * Return: 0 with a live session; or a negative errno, as RDMABLK_CMD_CONNECT lists
- * them, with a text in @s->why.
+ * them, -ENODATA or -ESTALE, with a text in @s->why.
  */
 int rdmablk_login(struct rdmablk_session *s)
 {
@@ -391,19 +496,22 @@ int rdmablk_login(struct rdmablk_session *s)
 
 	s->deadline = jiffies + s->opt.connect_tmo * HZ;
 	/* More than CPUs would never be used. */
-	s->nr_queues = min3(s->opt.queues ?: num_online_cpus(), nr_cpu_ids,
-			    (unsigned int)RDMABLK_MAX_QUEUES);
-	ret = rdmablk_auth_open(&s->auth);
+	if (!s->nr_queues)
+		s->nr_queues = min3(s->opt.queues ?: num_online_cpus(), nr_cpu_ids,
+				    (unsigned int)RDMABLK_MAX_QUEUES);
+	ret = s->auth.tfm ? 0 : rdmablk_auth_open(&s->auth);
 	if (ret)
 		return rdmablk_login_fail(s, ret, "the kernel has no hmac(sha256)");
 	do {
 		ret = rdmablk_login_dialogue(s);
 	} while (ret && rdmablk_login_again(s));
+	if (!ret && s->resume)
+		ret = rdmablk_login_compare(s);
 	if (!ret)
 		ret = rdmablk_login_regions(s);
 	if (!ret)
 		ret = rdmablk_login_path(s);
-	if (!ret) {
+	if (!ret && !s->disk) {
 		ret = rdmablk_disk_alloc(s);
 		if (ret)
 			rdmablk_login_fail(s, ret, "cannot allocate the disk");

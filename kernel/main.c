@@ -12,9 +12,11 @@
 #include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/random.h>
+#include <linux/reboot.h>
 #include <linux/slab.h>
 #include <linux/uuid.h>
 #include <net/net_namespace.h>
+#include <rdma/ib_verbs.h>
 #include "netlink.h"
 #include "param.h"
 #include "session.h"
@@ -100,7 +102,7 @@ static int rdmablk_init_session(const struct rdmablk_options *opt)
 	struct rdmablk_session *s;
 	const char *why;
 
-	s = rdmablk_session_create(opt, &why);
+	s = rdmablk_session_create(opt, 0, &why);
 	if (IS_ERR(s)) {
 		pr_err("connect=: %pISpc/%s: %s\n", &opt->target, opt->export_name, why);
 		return PTR_ERR(s);
@@ -168,8 +170,13 @@ static int rdmablk_abort_one(struct rdmablk_session *s)
 
 static int rdmablk_publish_one(struct rdmablk_session *s)
 {
-	if (rdmablk_session_publish(s))
+	int ret = rdmablk_session_publish(s);
+	const char *why;
+
+	if (ret < 0)
 		rdmablk_session_abort(s);
+	else if (ret && !rdmablk_session_claim(s, true, &why))
+		rdmablk_session_remove(s);
 	return 0;
 }
 
@@ -192,6 +199,44 @@ static int rdmablk_init_connect(void)
 	return 0;
 }
 
+static int rdmablk_shutdown_one(struct rdmablk_session *s)
+{
+	rdmablk_recovery_shutdown(s);
+	return 0;
+}
+
+/* Who waits for I/O that is held would keep the machine from going down. */
+static int rdmablk_reboot(struct notifier_block *nb, unsigned long event, void *data)
+{
+	rdmablk_for_each(rdmablk_shutdown_one);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block rdmablk_reboot_notifier = {
+	.notifier_call = rdmablk_reboot,
+};
+
+static int rdmablk_kick_one(struct rdmablk_session *s)
+{
+	rdmablk_recovery_kick(s);
+	return 0;
+}
+
+/*
+ * A device that comes back is a reason to try again now. An error from here tells
+ * the core that nothing is kept about the device.
+ */
+static int rdmablk_device_added(struct ib_device *dev)
+{
+	rdmablk_for_each(rdmablk_kick_one);
+	return -EOPNOTSUPP;
+}
+
+static struct ib_client rdmablk_ib_client = {
+	.name	= "rdmablk",
+	.add	= rdmablk_device_added,
+};
+
 static int __init rdmablk_init(void)
 {
 	int ret;
@@ -211,9 +256,15 @@ static int __init rdmablk_init(void)
 	rdmablk_login_wq = alloc_workqueue("rdmablk_login", WQ_UNBOUND, 0);
 	if (!rdmablk_login_wq)
 		goto err_wq;
-	ret = rdmablk_netlink_init();
+	ret = ib_register_client(&rdmablk_ib_client);
 	if (ret)
 		goto err_login_wq;
+	ret = register_reboot_notifier(&rdmablk_reboot_notifier);
+	if (ret)
+		goto err_ib_client;
+	ret = rdmablk_netlink_init();
+	if (ret)
+		goto err_reboot;
 	ret = rdmablk_init_connect();
 	if (ret)
 		goto err_netlink;
@@ -223,6 +274,10 @@ static int __init rdmablk_init(void)
 
 err_netlink:
 	rdmablk_netlink_exit();
+err_reboot:
+	unregister_reboot_notifier(&rdmablk_reboot_notifier);
+err_ib_client:
+	ib_unregister_client(&rdmablk_ib_client);
 err_login_wq:
 	destroy_workqueue(rdmablk_login_wq);
 err_wq:
@@ -233,6 +288,8 @@ err_wq:
 static void __exit rdmablk_exit(void)
 {
 	rdmablk_netlink_exit();
+	unregister_reboot_notifier(&rdmablk_reboot_notifier);
+	ib_unregister_client(&rdmablk_ib_client);
 	rdmablk_session_remove_all();
 	destroy_workqueue(rdmablk_login_wq);
 	destroy_workqueue(rdmablk_wq);

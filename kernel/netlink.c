@@ -4,18 +4,37 @@
  * and attribute means.
  *
  * Types and simple ranges are the policy's business, so that the kernel's netlink
- * code refuses them with the offending attribute named. The family works on
- * commands in parallel: a connect that waits for its target holds up nobody.
+ * code refuses them with the offending attribute named.
+ *
+ * Generic netlink holds a lock while a command runs, which the registration of any
+ * other family waits for. So what takes time, a connect and a disconnect, is a job of
+ * its own: the command only starts it, and the reply follows by itself. The reply is
+ * allocated first: a disk whose reply finds no memory would be orphaned. A job holds
+ * the module, and the module's exit waits for the queue that the jobs run on.
  */
 #include <linux/blkdev.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/module.h>
+#include <linux/netlink.h>
+#include <linux/notifier.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <net/genetlink.h>
 #include "netlink.h"
 #include "param.h"
 #include "session.h"
 #include "uapi/rdmablk_netlink.h"
+
+static const struct netlink_range_validation_signed rdmablk_nl_fast_io_fail = {
+	.min = -1,
+	.max = RDMABLK_MAX_FAST_IO_FAIL,
+};
+
+static const struct netlink_range_validation_signed rdmablk_nl_dev_loss = {
+	.min = -1,
+	.max = RDMABLK_MAX_DEV_LOSS,
+};
 
 static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] = {
 	[RDMABLK_ATTR_TARGET]		= NLA_POLICY_MIN_LEN(sizeof(struct sockaddr_in)),
@@ -28,7 +47,13 @@ static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] =
 	[RDMABLK_ATTR_QUEUE_DEPTH]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_DEPTH),
 	[RDMABLK_ATTR_KEEP_ALIVE_TMO]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_TMO),
 	[RDMABLK_ATTR_CONNECT_TMO]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_TMO),
-	[RDMABLK_ATTR_FAST_IO_FAIL_TMO]	= NLA_POLICY_RANGE(NLA_S32, 0, 0),
+	[RDMABLK_ATTR_RECONNECT_DELAY]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_TMO),
+	[RDMABLK_ATTR_FAST_IO_FAIL_TMO]	=
+		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_fast_io_fail),
+	[RDMABLK_ATTR_DEV_LOSS_TMO]	=
+		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_dev_loss),
+	[RDMABLK_ATTR_ON_DATA_LOSS]	= NLA_POLICY_MAX(NLA_U32,
+							 RDMABLK_DATA_LOSS_CONTINUE),
 	[RDMABLK_ATTR_ACK_TIMEOUT]	= NLA_POLICY_RANGE(NLA_U8, RDMABLK_MIN_ACK_TIMEOUT,
 							   RDMABLK_MAX_ACK_TIMEOUT),
 	[RDMABLK_ATTR_HOST_ID]		= NLA_POLICY_EXACT_LEN(RDMABLK_ID_LEN),
@@ -37,6 +62,23 @@ static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] =
 static const struct nla_policy rdmablk_nl_disconnect_policy[RDMABLK_ATTR_MAX + 1] = {
 	[RDMABLK_ATTR_INDEX]		= { .type = NLA_U32 },
 	[RDMABLK_ATTR_FORCE]		= { .type = NLA_FLAG },
+};
+
+static const struct nla_policy rdmablk_nl_set_policy[RDMABLK_ATTR_MAX + 1] = {
+	[RDMABLK_ATTR_INDEX]		= { .type = NLA_U32 },
+	[RDMABLK_ATTR_KEEP_ALIVE_TMO]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_TMO),
+	[RDMABLK_ATTR_RECONNECT_DELAY]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_TMO),
+	[RDMABLK_ATTR_FAST_IO_FAIL_TMO]	=
+		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_fast_io_fail),
+	[RDMABLK_ATTR_DEV_LOSS_TMO]	=
+		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_dev_loss),
+	[RDMABLK_ATTR_ON_DATA_LOSS]	= NLA_POLICY_MAX(NLA_U32,
+							 RDMABLK_DATA_LOSS_CONTINUE),
+};
+
+static const struct nla_policy rdmablk_nl_reconnect_policy[RDMABLK_ATTR_MAX + 1] = {
+	[RDMABLK_ATTR_INDEX]		= { .type = NLA_U32 },
+	[RDMABLK_ATTR_ACCEPT_DATA_LOSS]	= { .type = NLA_FLAG },
 };
 
 static const struct nla_policy rdmablk_nl_get_policy[RDMABLK_ATTR_MAX + 1] = {
@@ -103,6 +145,36 @@ static int rdmablk_nl_required(struct genl_info *info, int nr, const char *why)
 	return -EINVAL;
 }
 
+static s32 rdmablk_nl_s32(struct genl_info *info, int nr, s32 def)
+{
+	return info->attrs[nr] ? nla_get_s32(info->attrs[nr]) : def;
+}
+
+/* The options that a device in use can change. */
+static int rdmablk_nl_changeable(struct genl_info *info, struct rdmablk_options *opt)
+{
+	u32 keep_alive = rdmablk_nl_u32(info, RDMABLK_ATTR_KEEP_ALIVE_TMO,
+					opt->keep_alive_tmo);
+	u32 delay = rdmablk_nl_u32(info, RDMABLK_ATTR_RECONNECT_DELAY,
+				   opt->reconnect_delay);
+	s32 fast = rdmablk_nl_s32(info, RDMABLK_ATTR_FAST_IO_FAIL_TMO,
+				  opt->fast_io_fail_tmo);
+	s32 loss = rdmablk_nl_s32(info, RDMABLK_ATTR_DEV_LOSS_TMO, opt->dev_loss_tmo);
+
+	/* Both 0: the device fails at the first loss, and I/O with it. */
+	if (fast >= 0 && loss >= 0 && fast >= loss && (fast || loss)) {
+		rdmablk_nl_text(info->extack, "fast_io_fail_tmo is not shorter than dev_loss_tmo");
+		return -EINVAL;
+	}
+	WRITE_ONCE(opt->keep_alive_tmo, keep_alive);
+	WRITE_ONCE(opt->reconnect_delay, delay);
+	WRITE_ONCE(opt->fast_io_fail_tmo, fast);
+	WRITE_ONCE(opt->dev_loss_tmo, loss);
+	WRITE_ONCE(opt->on_data_loss, rdmablk_nl_u32(info, RDMABLK_ATTR_ON_DATA_LOSS,
+						     opt->on_data_loss));
+	return 0;
+}
+
 static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *opt)
 {
 	const char *why;
@@ -130,13 +202,8 @@ static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *op
 	opt->steal = nla_get_flag(info->attrs[RDMABLK_ATTR_STEAL]);
 	opt->queues = rdmablk_nl_u32(info, RDMABLK_ATTR_QUEUES, opt->queues);
 	opt->queue_depth = rdmablk_nl_u32(info, RDMABLK_ATTR_QUEUE_DEPTH, opt->queue_depth);
-	opt->keep_alive_tmo = rdmablk_nl_u32(info, RDMABLK_ATTR_KEEP_ALIVE_TMO,
-					     opt->keep_alive_tmo);
 	opt->connect_tmo = rdmablk_nl_u32(info, RDMABLK_ATTR_CONNECT_TMO,
 					  opt->connect_tmo);
-	if (info->attrs[RDMABLK_ATTR_FAST_IO_FAIL_TMO])
-		opt->fast_io_fail_tmo =
-			nla_get_s32(info->attrs[RDMABLK_ATTR_FAST_IO_FAIL_TMO]);
 	if (info->attrs[RDMABLK_ATTR_ACK_TIMEOUT])
 		opt->ack_timeout = nla_get_u8(info->attrs[RDMABLK_ATTR_ACK_TIMEOUT]);
 	if (info->attrs[RDMABLK_ATTR_HOST_ID])
@@ -147,60 +214,7 @@ static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *op
 				    "the host id is all zero");
 		return -EINVAL;
 	}
-	return 0;
-}
-
-/* Made before the connect: a disk whose reply finds no memory would be orphaned. */
-static struct sk_buff *rdmablk_nl_connect_reply(struct genl_info *info,
-						struct rdmablk_session *s)
-{
-	struct sk_buff *msg = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	void *hdr;
-
-	if (!msg)
-		return NULL;
-	hdr = genlmsg_put_reply(msg, info, &rdmablk_nl_family, 0, RDMABLK_CMD_CONNECT);
-	if (!hdr || nla_put_u32(msg, RDMABLK_ATTR_INDEX, s->index) ||
-	    nla_put_string(msg, RDMABLK_ATTR_NAME, s->name)) {
-		nlmsg_free(msg);
-		return NULL;
-	}
-	genlmsg_end(msg, hdr);
-	return msg;
-}
-
-static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
-{
-	struct rdmablk_options opt;
-	struct rdmablk_session *s;
-	struct sk_buff *msg;
-	const char *why;
-	int ret;
-
-	if (!READ_ONCE(rdmablk_ready)) {
-		rdmablk_nl_text(info->extack, "the module is still loading");
-		return -EAGAIN;
-	}
-	ret = rdmablk_nl_options(info, &opt);
-	if (ret)
-		return ret;
-	s = rdmablk_session_create(&opt, &why);
-	if (IS_ERR(s)) {
-		rdmablk_nl_text(info->extack, why);
-		return PTR_ERR(s);
-	}
-	s->why = "out of memory";
-	msg = rdmablk_nl_connect_reply(info, s);
-	ret = msg ? rdmablk_session_connect(s) : -ENOMEM;
-	if (!ret)
-		ret = rdmablk_session_publish(s);
-	if (ret) {
-		rdmablk_nl_text(info->extack, s->why);
-		rdmablk_session_abort(s);
-		nlmsg_free(msg);
-		return ret;
-	}
-	return genlmsg_reply(msg, info);
+	return rdmablk_nl_changeable(info, opt);
 }
 
 static struct rdmablk_session *rdmablk_nl_session(struct genl_info *info)
@@ -216,7 +230,204 @@ static struct rdmablk_session *rdmablk_nl_session(struct genl_info *info)
 	return ERR_PTR(-ENODEV);
 }
 
+/**
+ * struct rdmablk_nl_job - what a command has started and replies to later
+ * @work: runs it
+ * @s: session, with a reference
+ * @msg: reply, with the name of the session
+ * @hdr: its header
+ * @portid: socket that it goes to
+ * @wait: the session removes itself; the job only waits for that
+ */
+struct rdmablk_nl_job {
+	struct work_struct work;
+	struct rdmablk_session *s;
+	struct sk_buff *msg;
+	void *hdr;
+	u32 portid;
+	bool wait;
+};
+
+static struct rdmablk_nl_job *rdmablk_nl_job_create(struct genl_info *info, u8 cmd,
+						    struct rdmablk_session *s,
+						    work_func_t fn)
+{
+	struct rdmablk_nl_job *job = kzalloc(sizeof(*job), GFP_KERNEL);
+
+	if (!job)
+		return NULL;
+	job->msg = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!job->msg)
+		goto err_job;
+	job->hdr = genlmsg_put_reply(job->msg, info, &rdmablk_nl_family, 0, cmd);
+	if (!job->hdr || nla_put_u32(job->msg, RDMABLK_ATTR_INDEX, s->index) ||
+	    nla_put_string(job->msg, RDMABLK_ATTR_NAME, s->name))
+		goto err_msg;
+	INIT_WORK(&job->work, fn);
+	job->portid = info->snd_portid;
+	job->s = s;
+	kref_get(&s->ref);
+	return job;
+err_msg:
+	nlmsg_free(job->msg);
+err_job:
+	kfree(job);
+	return NULL;
+}
+
+static void rdmablk_nl_job_free(struct rdmablk_nl_job *job)
+{
+	rdmablk_session_put(job->s);
+	nlmsg_free(job->msg);
+	kfree(job);
+}
+
+static void rdmablk_nl_job_start(struct rdmablk_nl_job *job)
+{
+	/* Held by the command that is running, so this cannot fail. */
+	__module_get(THIS_MODULE);
+	queue_work(rdmablk_login_wq, &job->work);
+}
+
+static void rdmablk_nl_job_end(struct rdmablk_nl_job *job, int ret, const char *why)
+{
+	/* The message has room, and a socket that is gone wants no reply. */
+	if (ret)
+		(void)(nla_put_s32(job->msg, RDMABLK_ATTR_ERROR, ret) ||
+		       nla_put_string(job->msg, RDMABLK_ATTR_TEXT, why));
+	genlmsg_end(job->msg, job->hdr);
+	genlmsg_unicast(&init_net, job->msg, job->portid);
+	job->msg = NULL;
+	rdmablk_nl_job_free(job);
+	/* The module's exit waits for this function to return. */
+	module_put(THIS_MODULE);
+}
+
+static void rdmablk_nl_connect_work(struct work_struct *work)
+{
+	struct rdmablk_nl_job *job = container_of(work, struct rdmablk_nl_job, work);
+	struct rdmablk_session *s = job->s;
+	const char *why;
+	int ret;
+
+	ret = rdmablk_session_connect(s);
+	if (!ret)
+		ret = rdmablk_session_publish(s);
+	if (ret < 0) {
+		rdmablk_session_abort(s);
+		return rdmablk_nl_job_end(job, ret, s->why);
+	}
+	if (ret && !rdmablk_session_claim(s, true, &why))
+		rdmablk_session_remove(s);
+	rdmablk_nl_job_end(job, ret ? -ECANCELED : 0, "the connect was given up");
+}
+
+static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rdmablk_options opt;
+	struct rdmablk_nl_job *job;
+	struct rdmablk_session *s;
+	const char *why;
+	int ret;
+
+	if (!READ_ONCE(rdmablk_ready)) {
+		rdmablk_nl_text(info->extack, "the module is still loading");
+		return -EAGAIN;
+	}
+	ret = rdmablk_nl_options(info, &opt);
+	if (ret)
+		return ret;
+	s = rdmablk_session_create(&opt, info->snd_portid, &why);
+	if (IS_ERR(s)) {
+		rdmablk_nl_text(info->extack, why);
+		return PTR_ERR(s);
+	}
+	job = rdmablk_nl_job_create(info, RDMABLK_CMD_CONNECT, s, rdmablk_nl_connect_work);
+	if (!job) {
+		rdmablk_nl_text(info->extack, "out of memory");
+		rdmablk_session_abort(s);
+		return -ENOMEM;
+	}
+	rdmablk_nl_job_start(job);
+	return 0;
+}
+
+/* A socket is closed: nobody wants to know what becomes of its connect. */
+static int rdmablk_nl_released(struct notifier_block *nb, unsigned long event, void *data)
+{
+	const struct netlink_notify *n = data;
+	struct rdmablk_session *s;
+	int index = 0;
+
+	if (event != NETLINK_URELEASE || n->protocol != NETLINK_GENERIC ||
+	    n->net != &init_net || !n->portid)
+		return NOTIFY_DONE;
+	while ((s = rdmablk_session_next(index))) {
+		index = s->index + 1;
+		if (s->nl_portid == n->portid)
+			rdmablk_session_unwanted(s);
+		rdmablk_session_put(s);
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block rdmablk_nl_notifier = {
+	.notifier_call = rdmablk_nl_released,
+};
+
+static void rdmablk_nl_disconnect_work(struct work_struct *work)
+{
+	struct rdmablk_nl_job *job = container_of(work, struct rdmablk_nl_job, work);
+
+	if (job->wait)
+		wait_for_completion(&job->s->gone);
+	else
+		rdmablk_session_remove(job->s);
+	rdmablk_nl_job_end(job, 0, NULL);
+}
+
 static int rdmablk_nl_disconnect(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rdmablk_session *s = rdmablk_nl_session(info);
+	struct rdmablk_nl_job *job;
+	const char *why = "out of memory";
+	int ret = -ENOMEM;
+
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	job = rdmablk_nl_job_create(info, RDMABLK_CMD_DISCONNECT, s,
+				    rdmablk_nl_disconnect_work);
+	if (job)
+		ret = rdmablk_session_claim(s, nla_get_flag(info->attrs[RDMABLK_ATTR_FORCE]),
+					    &why);
+	if (ret >= 0) {
+		job->wait = ret;
+		rdmablk_nl_job_start(job);
+		ret = 0;
+	} else {
+		rdmablk_nl_text(info->extack, why);
+		if (job)
+			rdmablk_nl_job_free(job);
+	}
+	rdmablk_session_put(s);
+	return ret;
+}
+
+static int rdmablk_nl_set(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rdmablk_session *s = rdmablk_nl_session(info);
+	int ret;
+
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	ret = rdmablk_nl_changeable(info, &s->opt);
+	if (!ret)
+		rdmablk_recovery_changed(s);
+	rdmablk_session_put(s);
+	return ret;
+}
+
+static int rdmablk_nl_reconnect(struct sk_buff *skb, struct genl_info *info)
 {
 	struct rdmablk_session *s = rdmablk_nl_session(info);
 	const char *why;
@@ -224,7 +435,7 @@ static int rdmablk_nl_disconnect(struct sk_buff *skb, struct genl_info *info)
 
 	if (IS_ERR(s))
 		return PTR_ERR(s);
-	ret = rdmablk_session_remove(s, nla_get_flag(info->attrs[RDMABLK_ATTR_FORCE]),
+	ret = rdmablk_recovery_again(s, nla_get_flag(info->attrs[RDMABLK_ATTR_ACCEPT_DATA_LOSS]),
 				     &why);
 	if (ret)
 		rdmablk_nl_text(info->extack, why);
@@ -252,34 +463,43 @@ static int rdmablk_nl_put_options(struct sk_buff *msg, const struct rdmablk_sess
 	       nla_put_string(msg, RDMABLK_ATTR_EXPORT, opt->export_name) ||
 	       nla_put(msg, RDMABLK_ATTR_HOST_ID, RDMABLK_ID_LEN, opt->host_id) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_CONNECT_TMO, opt->connect_tmo) ||
-	       nla_put_s32(msg, RDMABLK_ATTR_FAST_IO_FAIL_TMO, opt->fast_io_fail_tmo) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_RECONNECT_DELAY,
+			   READ_ONCE(opt->reconnect_delay)) ||
+	       nla_put_s32(msg, RDMABLK_ATTR_FAST_IO_FAIL_TMO,
+			   READ_ONCE(opt->fast_io_fail_tmo)) ||
+	       nla_put_s32(msg, RDMABLK_ATTR_DEV_LOSS_TMO, READ_ONCE(opt->dev_loss_tmo)) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_ON_DATA_LOSS, READ_ONCE(opt->on_data_loss)) ||
 	       nla_put_u8(msg, RDMABLK_ATTR_ACK_TIMEOUT, opt->ack_timeout) ||
 	       (opt->source.ss_family != AF_UNSPEC &&
 		rdmablk_nl_put_addr(msg, RDMABLK_ATTR_SOURCE, &opt->source));
 }
 
-static int rdmablk_nl_put_grant(struct sk_buff *msg, const struct rdmablk_session *s)
+static int rdmablk_nl_put_agreed(struct sk_buff *msg, struct rdmablk_session *s)
 {
-	const struct rdmablk_wire_grant *g = &s->grant;
+	const struct rdmablk_wire_grant *g;
+	struct rdmablk_agreed a;
+
+	rdmablk_session_agreed(s, &a);
+	g = &a.grant;
 
 	return nla_put(msg, RDMABLK_ATTR_UUID, sizeof(g->uuid), g->uuid) ||
 	       nla_put(msg, RDMABLK_ATTR_EPOCH, sizeof(g->epoch), g->epoch) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_SIZE, g->size) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_LOGICAL_BLOCK, g->logical_block) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_PHYSICAL_BLOCK, g->physical_block) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_MAX_IO, s->limits.max_io_bytes) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_MAX_SEGMENTS, s->limits.max_segments) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_SGE_PER_WR, s->limits.sge_per_wr) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_MAX_IO, a.limits.max_io_bytes) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_MAX_SEGMENTS, a.limits.max_segments) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_SGE_PER_WR, a.limits.sge_per_wr) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_READ_DEPTH,
-			   s->path.hwq[0].read.read_depth) ||
+			   a.read_depth) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_REGIONS, g->nr_regions) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_QUEUES, s->path.nr_hwqs) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_QUEUES, a.nr_hwqs) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_QUEUE_DEPTH, g->queue_depth) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_KEEP_ALIVE_TMO,
 			   DIV_ROUND_UP(g->keep_alive_ms, MSEC_PER_SEC)) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_SESSION_TMO, g->session_tmo_ms) ||
-	       nla_put_string(msg, RDMABLK_ATTR_IBDEV, s->ibdev) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_IBPORT, s->port) ||
+	       nla_put_string(msg, RDMABLK_ATTR_IBDEV, a.ibdev) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_IBPORT, a.port) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_SESSION_ID, g->session_id) ||
 	       nla_put_string(msg, RDMABLK_ATTR_TARGET_NAME, g->target_name) ||
 	       (g->flags & RDMABLK_GRANT_READ_ONLY &&
@@ -305,7 +525,11 @@ static int rdmablk_nl_put_stats(struct sk_buff *msg, struct rdmablk_session *s)
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_WORK_REQUESTS, st.work_requests) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_KEEPALIVES, READ_ONCE(s->keepalives)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_STALE_ANSWERS,
-				  READ_ONCE(s->ctrl.stale_answers));
+				  READ_ONCE(s->ctrl.stale_answers)) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_RECONNECTS, READ_ONCE(s->reconnects)) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_HELD, READ_ONCE(s->held)) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_ATTEMPTS, READ_ONCE(s->attempts)) ||
+	       nla_put_string(msg, RDMABLK_ATTR_LAST_ERROR, READ_ONCE(s->why) ?: "");
 }
 
 static int rdmablk_nl_put_id(struct sk_buff *msg, struct rdmablk_session *s)
@@ -313,16 +537,18 @@ static int rdmablk_nl_put_id(struct sk_buff *msg, struct rdmablk_session *s)
 	return nla_put_u32(msg, RDMABLK_ATTR_INDEX, s->index) ||
 	       nla_put_string(msg, RDMABLK_ATTR_NAME, s->name) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_STATE, rdmablk_session_state(s)) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_REASON, READ_ONCE(s->reason));
+	       nla_put_u32(msg, RDMABLK_ATTR_REASON, READ_ONCE(s->reason)) ||
+	       (READ_ONCE(s->path.failing) &&
+		nla_put_flag(msg, RDMABLK_ATTR_IO_FAILING));
 }
 
 static int rdmablk_nl_put_session(struct sk_buff *msg, void *hdr, struct rdmablk_session *s)
 {
 	if (!hdr || rdmablk_nl_put_id(msg, s) || rdmablk_nl_put_options(msg, s))
 		return -EMSGSIZE;
-	/* Pairs with the release in session.c: from there on the grant is constant. */
+	/* Pairs with the release in session.c: there is something to tell. */
 	if (smp_load_acquire(&s->added) &&
-	    (rdmablk_nl_put_grant(msg, s) || rdmablk_nl_put_stats(msg, s)))
+	    (rdmablk_nl_put_agreed(msg, s) || rdmablk_nl_put_stats(msg, s)))
 		return -EMSGSIZE;
 	genlmsg_end(msg, hdr);
 	return 0;
@@ -414,6 +640,20 @@ static const struct genl_ops rdmablk_nl_ops[] = {
 		.doit		= rdmablk_nl_disconnect,
 	},
 	{
+		.cmd		= RDMABLK_CMD_SET,
+		.flags		= GENL_ADMIN_PERM,
+		.policy		= rdmablk_nl_set_policy,
+		.maxattr	= RDMABLK_ATTR_MAX,
+		.doit		= rdmablk_nl_set,
+	},
+	{
+		.cmd		= RDMABLK_CMD_RECONNECT,
+		.flags		= GENL_ADMIN_PERM,
+		.policy		= rdmablk_nl_reconnect_policy,
+		.maxattr	= RDMABLK_ATTR_MAX,
+		.doit		= rdmablk_nl_reconnect,
+	},
+	{
 		.cmd		= RDMABLK_CMD_GET,
 		.flags		= GENL_ADMIN_PERM,
 		.policy		= rdmablk_nl_get_policy,
@@ -443,8 +683,15 @@ int rdmablk_netlink_init(void)
 {
 	int ret = genl_register_family(&rdmablk_nl_family);
 
-	rdmablk_nl_registered = !ret;
-	return ret;
+	if (ret)
+		return ret;
+	ret = netlink_register_notifier(&rdmablk_nl_notifier);
+	if (ret) {
+		genl_unregister_family(&rdmablk_nl_family);
+		return ret;
+	}
+	rdmablk_nl_registered = true;
+	return 0;
 }
 
 /**
@@ -453,5 +700,6 @@ int rdmablk_netlink_init(void)
 void rdmablk_netlink_exit(void)
 {
 	WRITE_ONCE(rdmablk_nl_registered, false);
+	netlink_unregister_notifier(&rdmablk_nl_notifier);
 	genl_unregister_family(&rdmablk_nl_family);
 }

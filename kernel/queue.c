@@ -30,20 +30,60 @@
 #include "queue.h"
 
 /**
+ * rdmablk_waiter_init() - a place to wait at
+ * @waiter: to initialise
+ */
+void rdmablk_waiter_init(struct rdmablk_waiter *waiter)
+{
+	init_waitqueue_head(&waiter->wq);
+	waiter->cancelled = false;
+}
+
+/**
+ * rdmablk_waiter_cancel() - give up the login that waits here, and later ones
+ * @waiter: of the session
+ *
+ * Context: any.
+ */
+void rdmablk_waiter_cancel(struct rdmablk_waiter *waiter)
+{
+	WRITE_ONCE(waiter->cancelled, true);
+	wake_up_all(&waiter->wq);
+}
+
+/**
  * rdmablk_queue_init() - put a queue into its first state
  * @q: queue, of zeroed memory
  * @nr: queue number
  * @kind: enum rdmablk_kind
+ * @waiter: where its connect waits
  * @fatal: upcall, see struct rdmablk_queue
  */
 void rdmablk_queue_init(struct rdmablk_queue *q, u16 nr, u8 kind,
+			struct rdmablk_waiter *waiter,
 			void (*fatal)(struct rdmablk_queue *q, u16 reason))
 {
 	spin_lock_init(&q->lock);
-	init_completion(&q->cm_done);
 	q->nr = nr;
 	q->kind = kind;
+	q->waiter = waiter;
 	q->fatal = fatal;
+}
+
+/**
+ * rdmablk_queue_reset() - forget what an earlier connection left
+ * @q: queue without a connection
+ */
+void rdmablk_queue_reset(struct rdmablk_queue *q)
+{
+	q->cm_pending = false;
+	q->cm_status = 0;
+	q->cm_reason = 0;
+	q->why = NULL;
+	q->retry_after_ms = 0;
+	q->version = 0;
+	q->read_depth = 0;
+	q->connected = false;
 }
 
 static void rdmablk_queue_qp_event(struct ib_event *event, void *context)

@@ -6,15 +6,25 @@
 #define RDMABLK_QUEUE_H
 
 #include <linux/atomic.h>
-#include <linux/completion.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/wait.h>
 #include <rdma/ib_verbs.h>
 #include "uapi/rdmablk_proto.h"
 
 struct rdma_cm_id;
 
 #define RDMABLK_BATCH	32	/* work requests posted with one doorbell, at most */
+
+/**
+ * struct rdmablk_waiter - where the steps of a login wait
+ * @wq: woken by every outcome
+ * @cancelled: the login is given up; nobody waits any more
+ */
+struct rdmablk_waiter {
+	wait_queue_head_t wq;
+	bool cancelled;
+};
 
 /**
  * struct rdmablk_queue - one queue pair
@@ -24,7 +34,8 @@ struct rdma_cm_id;
  * @slots: work requests that may still be posted
  * @send_slots: what @slots starts with
  * @cm_id: connection; NULL before and after
- * @cm_done: completed by the CM handler when the step under way has an outcome
+ * @waiter: woken when the step under way has an outcome
+ * @cm_pending: it has none yet; cleared by the CM handler, after the outcome
  * @cm_status: the outcome: 0 or a negative errno
  * @cm_reason: enum rdmablk_reason when the target refused, else 0
  * @why: text that goes with a @cm_status, static
@@ -51,7 +62,8 @@ struct rdmablk_queue {
 	/* control path */
 	unsigned int send_slots;
 	struct rdma_cm_id *cm_id;
-	struct completion cm_done;
+	struct rdmablk_waiter *waiter;
+	bool cm_pending;
 	int cm_status;
 	u16 cm_reason;
 	const char *why;
@@ -65,8 +77,12 @@ struct rdmablk_queue {
 	struct ib_rdma_wr batch[RDMABLK_BATCH];
 };
 
+void rdmablk_waiter_init(struct rdmablk_waiter *waiter);
+void rdmablk_waiter_cancel(struct rdmablk_waiter *waiter);
 void rdmablk_queue_init(struct rdmablk_queue *q, u16 nr, u8 kind,
+			struct rdmablk_waiter *waiter,
 			void (*fatal)(struct rdmablk_queue *q, u16 reason));
+void rdmablk_queue_reset(struct rdmablk_queue *q);
 int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd,
 			    struct ib_cq *cq, unsigned int send_slots,
 			    unsigned int recvs, unsigned int sge);

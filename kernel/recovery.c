@@ -3,35 +3,61 @@
  * What happens after an error, and the keep-alive that finds one when nothing else
  * moves.
  *
- * With fast_io_fail_tmo = 0 the end is always the same: the session comes down,
- * requests fail with BLK_STS_TRANSPORT, the disk stays and fails all I/O until it is
- * disconnected. Two things take time, both bounded:
+ * Two works share it. The recovery work is the only one that touches queues: it takes
+ * them down, then logs in again and again. The fail work is the only one that ends
+ * I/O: it holds the clock of fast_io_fail_tmo and dev_loss_tmo, which must fire while
+ * a login waits for its target. They meet in three places:
  *
- * - A write that was posted may still be under way in the network. It is not
- *   reported as failed before nothing of this session can land any more. The target
- *   says so by a CLOSE, or by its answer to the LOGOUT that is sent when the control
- *   queue survived. When it says nothing, its own rule is the bound: a target that
- *   runs ends a session that it has not heard of for session_tmo_ms; our queue pairs
- *   are gone and retransmit nothing, so it has not heard of us since. One more
- *   second covers what a packet may live in the network and how late the target's
- *   timer may be. A target that is stopped does not get that far, but then the
- *   bound is many times what a packet can live.
- * - That LOGOUT is waited for as long as a keep-alive.
+ * - The recovery work sets "down" at the end of the teardown. The fail work does
+ *   nothing before.
+ * - rdmablk_session_go_live() clears "down", and "failing" with it, under the lock.
+ *   The recovery work then waits for a fail work that had begun, and only then gives
+ *   held requests back: no request is ended and requeued at once.
+ * - The fail work sets "lost" and wakes the login, which gives up.
  *
- * The work runs under memalloc_noio: an allocation that waited for write-back to
- * this very disk would wait for itself.
+ * Nothing is requeued before the login has succeeded, because its GRANT is the target's
+ * word that nothing of an earlier connection of this device can land any more: the
+ * target destroys their queue pairs and registrations first.
+ *
+ * When a write that was posted may be reported as failed
+ *
+ * A write that was posted may still be under way in the network. It is not reported
+ * as failed before nothing of this session can land any more. The target says so by a
+ * CLOSE, by its answer to a LOGOUT that is sent when nobody will log in anew and the
+ * control queue survived, or by the GRANT of a later login. When it says nothing, its
+ * own rule is the bound: a target that runs ends a session that it has not heard of for
+ * session_tmo_ms; our queue pairs are gone and retransmit nothing, so it has not heard
+ * of us since. One more second covers what a packet may live in the network and how
+ * late the target's timer may be. A target that is stopped does not get that far, but
+ * then the bound is many times what a packet can live.
+ *
+ * The recovery work runs under memalloc_noio: an allocation that waited for write-back
+ * to this very disk would wait for itself. Each failure, of an allocation as of anything
+ * else, is answered by the next try.
  */
 #include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/errno.h>
+#include <linux/random.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
+#include "disk.h"
 #include "log.h"
+#include "netlink.h"
 #include "session.h"
 
 /* What a packet of ours can live in the network, generously */
 #define RDMABLK_PACKET_LIFE	HZ
 
+/* The shortest pause between two tries */
+#define RDMABLK_MIN_PAUSE	(HZ / 20)
+
+/* A new RDMA device gets its addresses a little later than it appears. */
+#define RDMABLK_DEVICE_PAUSE	(HZ / 5)
+
 static unsigned long rdmablk_keep_alive(const struct rdmablk_session *s)
 {
-	return max(msecs_to_jiffies(s->grant.keep_alive_ms), 2UL);
+	return max(msecs_to_jiffies(s->offer.grant.keep_alive_ms), 2UL);
 }
 
 static void rdmablk_keepalive_work(struct work_struct *work)
@@ -67,7 +93,7 @@ static void rdmablk_keepalive_work(struct work_struct *work)
 
 /**
  * rdmablk_keepalive_start() - ask the daemon whether it lives, from now on
- * @s: live session
+ * @s: session that is about to be live
  *
  * READs and WRITEs succeed against a daemon that is stopped; only its own answer
  * proves that it lives.
@@ -78,13 +104,140 @@ void rdmablk_keepalive_start(struct rdmablk_session *s)
 	queue_delayed_work(rdmablk_wq, &s->keepalive_work, rdmablk_keep_alive(s) / 2);
 }
 
+/*
+ * Trying again would not help, or do harm: somebody else has written the export since,
+ * what was in it is gone, or the two do not speak one language.
+ */
+static bool rdmablk_reason_is_final(u16 reason)
+{
+	switch (reason) {
+	case RDMABLK_R_STOLEN:
+	case RDMABLK_R_REPLACED:
+	case RDMABLK_R_DATA_LOST:
+	case RDMABLK_R_VERSION:
+	case RDMABLK_R_FEATURE:
+	case RDMABLK_R_AUTH_REQUIRED:
+	case RDMABLK_R_AUTH_FAILED:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * The clock of held I/O
+ */
+
+/* @seconds after the loss; false: never */
+static bool rdmablk_recovery_time(const struct rdmablk_session *s, s32 seconds,
+				  unsigned long *at)
+{
+	*at = s->lost_at + (unsigned long)seconds * HZ;
+	return seconds >= 0;
+}
+
+/* When I/O begins to fail; false: never */
+static bool rdmablk_recovery_fail_time(const struct rdmablk_session *s,
+				       unsigned long *at)
+{
+	s32 fast = READ_ONCE(s->opt.fast_io_fail_tmo);
+	s32 loss = READ_ONCE(s->opt.dev_loss_tmo);
+
+	if (fast < 0 || (loss >= 0 && loss < fast))
+		fast = loss;
+	return rdmablk_recovery_time(s, fast, at);
+}
+
+/* When reconnecting ends; false: never */
+static bool rdmablk_recovery_loss_time(const struct rdmablk_session *s,
+				       unsigned long *at)
+{
+	return rdmablk_recovery_time(s, READ_ONCE(s->opt.dev_loss_tmo), at);
+}
+
+static void rdmablk_recovery_unquiesce(struct rdmablk_session *s)
+{
+	if (test_and_clear_bit(0, &s->quiesced))
+		blk_mq_unquiesce_queue(s->disk->queue);
+}
+
+/* With "failing" set. Returns how many writes must still be held. */
+static unsigned int rdmablk_recovery_fail_io(struct rdmablk_session *s)
+{
+	bool keep = !READ_ONCE(s->fenced) && time_before(jiffies, s->hold_until);
+
+	rdmablk_recovery_unquiesce(s);
+	return rdmablk_request_fail_held(&s->tag_set, keep);
+}
+
+/* The work is due again at the earliest of what is still to come. */
+static void rdmablk_fail_arm(struct rdmablk_session *s, bool kept)
+{
+	unsigned long now = jiffies, at, next = now + MAX_JIFFY_OFFSET;
+
+	if (kept && time_before(s->hold_until, next))
+		next = s->hold_until;
+	if (!READ_ONCE(s->path.failing) && rdmablk_recovery_fail_time(s, &at) &&
+	    time_before(at, next))
+		next = at;
+	if (!READ_ONCE(s->lost) && rdmablk_recovery_loss_time(s, &at) &&
+	    time_before(at, next))
+		next = at;
+	if (next == now + MAX_JIFFY_OFFSET)
+		return;
+	queue_delayed_work(rdmablk_wq, &s->fail_work,
+			   time_after(next, now) ? next - now : 1);
+}
+
+static void rdmablk_fail_work(struct work_struct *work)
+{
+	struct rdmablk_session *s = container_of(to_delayed_work(work),
+						 struct rdmablk_session, fail_work);
+	bool news = false, over, failing;
+	unsigned int kept = 0;
+	unsigned long at;
+
+	spin_lock_irq(&s->lock);
+	if (!s->down) {
+		spin_unlock_irq(&s->lock);
+		return;
+	}
+	if (rdmablk_recovery_loss_time(s, &at) && time_after_eq(jiffies, at))
+		s->lost = true;
+	over = s->lost || s->state == RDMABLK_DEV_DELETING;
+	/* Until the disk is there, whoever adds it waits for its I/O. */
+	if (over || !READ_ONCE(s->added) ||
+	    (rdmablk_recovery_fail_time(s, &at) && time_after_eq(jiffies, at))) {
+		news = !s->path.failing;
+		WRITE_ONCE(s->path.failing, true);
+	}
+	failing = s->path.failing;
+	spin_unlock_irq(&s->lock);
+
+	if (over)
+		rdmablk_waiter_cancel(&s->waiter);
+	if (failing)
+		kept = rdmablk_recovery_fail_io(s);
+	if (news) {
+		rdmablk_warn(s, "I/O fails from now on\n");
+		rdmablk_netlink_event(s);
+	}
+	if (over && !kept) {
+		if (rdmablk_session_move(s, RDMABLK_DEV_FAILED))
+			rdmablk_err(s, "failed: %s; reconnecting has ended\n",
+				    rdmablk_reason_text(READ_ONCE(s->reason)));
+		return;
+	}
+	rdmablk_fail_arm(s, kept);
+}
+
+/*
+ * Taking a connection down
+ */
+
 /* Tries to learn from the target that nothing of the session can land any more. */
 static void rdmablk_recovery_goodbye(struct rdmablk_session *s)
 {
-	if (s->reason == RDMABLK_R_MALFORMED || s->reason == RDMABLK_R_STATE) {
-		rdmablk_ctrl_close(&s->ctrl, s->reason);
-		return;
-	}
 	if (rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_LOGOUT, RDMABLK_TAG_LOGOUT))
 		return;
 	if (!rdmablk_ctrl_wait(&s->ctrl, RDMABLK_TAG_LOGOUT,
@@ -95,45 +248,149 @@ static void rdmablk_recovery_goodbye(struct rdmablk_session *s)
 	}
 }
 
-static void rdmablk_recovery_work(struct work_struct *work)
+static bool rdmablk_recovery_is_hopeless(struct rdmablk_session *s)
 {
-	struct rdmablk_session *s = container_of(work, struct rdmablk_session,
-						 recovery_work);
-	unsigned int noio = memalloc_noio_save();
-	struct request_queue *q = s->disk ? s->disk->queue : NULL;
-	unsigned long hold = 0;
-	unsigned int held = 0;
+	return rdmablk_session_state(s) == RDMABLK_DEV_DELETING ||
+	       !READ_ONCE(s->opt.dev_loss_tmo) ||
+	       rdmablk_reason_is_final(READ_ONCE(s->reason));
+}
 
-	rdmablk_err(s, "session failed: %s\n", rdmablk_reason_text(s->reason));
+static void rdmablk_recovery_teardown(struct rdmablk_session *s)
+{
+	struct rdmablk_held held;
+	bool hopeless;
+
+	rdmablk_err(s, "connection lost: %s\n", rdmablk_reason_text(s->reason));
 	rdmablk_session_move(s, RDMABLK_DEV_RECOVERING);
 	cancel_delayed_work_sync(&s->keepalive_work);
-	if (q)
-		blk_mq_quiesce_queue(q);
+	if (!test_and_set_bit(0, &s->quiesced))
+		blk_mq_quiesce_queue(s->disk->queue);
 	rdmablk_session_stop_data(s);
-	if (q) {
-		held = rdmablk_request_fail_all(&s->tag_set, !READ_ONCE(s->fenced));
-		blk_mq_unquiesce_queue(q);
-	}
-	if (!READ_ONCE(s->fenced))
+	held = rdmablk_request_hold_all(&s->tag_set);
+	s->held += held.requests;
+	hopeless = rdmablk_recovery_is_hopeless(s);
+	if (s->reason == RDMABLK_R_MALFORMED || s->reason == RDMABLK_R_STATE)
+		rdmablk_ctrl_close(&s->ctrl, s->reason);
+	else if (hopeless && held.writes && !READ_ONCE(s->fenced))
 		rdmablk_recovery_goodbye(s);
 	rdmablk_ctrl_stop(&s->ctrl);
 	rdmablk_session_destroy_queues(s);
-	if (held && !s->fenced)
-		hold = msecs_to_jiffies(s->grant.session_tmo_ms) + RDMABLK_PACKET_LIFE;
-	queue_delayed_work(rdmablk_wq, &s->release_work, hold);
+	s->hold_until = jiffies + msecs_to_jiffies(s->agreed.grant.session_tmo_ms) +
+			RDMABLK_PACKET_LIFE;
+	s->attempts = 0;
+	s->attempt_ret = 0;
+	spin_lock_irq(&s->lock);
+	s->down = true;
+	s->lost |= hopeless;
+	spin_unlock_irq(&s->lock);
+	mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
+}
+
+/*
+ * Connecting anew
+ */
+
+static void rdmablk_recovery_resume(struct rdmablk_session *s)
+{
+	cancel_delayed_work_sync(&s->fail_work);
+	rdmablk_disk_resize(s);
+	rdmablk_request_requeue_held(&s->tag_set);
+	rdmablk_recovery_unquiesce(s);
+	blk_mq_kick_requeue_list(s->disk->queue);
+	s->reconnects++;
+	rdmablk_info(s, "live again after %u ms and %u tries\n",
+		     jiffies_to_msecs(jiffies - s->lost_at), s->attempts);
+}
+
+/* Takes down what a login has left that did not succeed. */
+static void rdmablk_recovery_undo(struct rdmablk_session *s)
+{
+	cancel_delayed_work_sync(&s->keepalive_work);
+	rdmablk_session_stop_data(s);
+	rdmablk_ctrl_stop(&s->ctrl);
+	rdmablk_session_destroy_queues(s);
+}
+
+/*
+ * From the start of one try to the start of the next: doubles up to reconnect_delay.
+ * Up to a quarter of it is left to chance, so that the initiators of a target that
+ * comes back do not all come at once.
+ */
+static unsigned long rdmablk_recovery_pause(struct rdmablk_session *s,
+					    unsigned long start)
+{
+	unsigned long most = READ_ONCE(s->opt.reconnect_delay) * HZ, pause = most, next;
+
+	if (s->attempts <= 4)
+		pause = max(most >> (5 - s->attempts), (unsigned long)RDMABLK_MIN_PAUSE);
+	pause -= get_random_u32() % (pause / 4 + 1);
+	next = start + pause;
+	return time_after(next, jiffies + RDMABLK_MIN_PAUSE) ? next - jiffies :
+							     RDMABLK_MIN_PAUSE;
+}
+
+static bool rdmablk_recovery_may_try(struct rdmablk_session *s)
+{
+	bool may;
+
+	spin_lock_irq(&s->lock);
+	may = s->down && !s->lost && s->state == RDMABLK_DEV_RECOVERING;
+	if (may)
+		s->attempt_reason = 0;
+	spin_unlock_irq(&s->lock);
+	return may;
+}
+
+static void rdmablk_recovery_try(struct rdmablk_session *s)
+{
+	unsigned long start = jiffies;
+	int ret;
+
+	s->attempts++;
+	ret = rdmablk_login(s);
+	if (!ret) {
+		rdmablk_recovery_resume(s);
+		return;
+	}
+	rdmablk_recovery_undo(s);
+	/* One line for each kind of failure: an outage may last for days. */
+	if (ret != s->attempt_ret && ret != -ECANCELED)
+		rdmablk_warn(s, "cannot reconnect: %s (%d), try %u\n", s->why, ret,
+			     s->attempts);
+	s->attempt_ret = ret;
+	if (rdmablk_reason_is_final(READ_ONCE(s->attempt_reason))) {
+		spin_lock_irq(&s->lock);
+		s->reason = s->attempt_reason;
+		s->lost = true;
+		spin_unlock_irq(&s->lock);
+		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
+		return;
+	}
+	if (rdmablk_session_state(s) == RDMABLK_DEV_RECOVERING && !READ_ONCE(s->lost))
+		queue_delayed_work(rdmablk_wq, &s->recovery_work,
+				   rdmablk_recovery_pause(s, start));
+}
+
+static void rdmablk_recovery_work(struct work_struct *work)
+{
+	struct rdmablk_session *s = container_of(to_delayed_work(work),
+						 struct rdmablk_session, recovery_work);
+	unsigned int noio = memalloc_noio_save();
+	bool broken;
+
+	spin_lock_irq(&s->lock);
+	broken = s->error && !s->down;
+	spin_unlock_irq(&s->lock);
+	if (broken)
+		rdmablk_recovery_teardown(s);
+	if (rdmablk_recovery_may_try(s))
+		rdmablk_recovery_try(s);
 	memalloc_noio_restore(noio);
 }
 
-static void rdmablk_release_work(struct work_struct *work)
-{
-	struct rdmablk_session *s = container_of(to_delayed_work(work),
-						 struct rdmablk_session, release_work);
-
-	if (s->disk)
-		rdmablk_request_release_held(&s->tag_set);
-	rdmablk_session_move(s, RDMABLK_DEV_FAILED);
-	complete_all(&s->settled);
-}
+/*
+ * What others ask for
+ */
 
 /**
  * rdmablk_recovery_init() - prepare the works
@@ -141,9 +398,125 @@ static void rdmablk_release_work(struct work_struct *work)
  */
 void rdmablk_recovery_init(struct rdmablk_session *s)
 {
-	INIT_WORK(&s->recovery_work, rdmablk_recovery_work);
-	INIT_DELAYED_WORK(&s->release_work, rdmablk_release_work);
+	INIT_DELAYED_WORK(&s->recovery_work, rdmablk_recovery_work);
+	INIT_DELAYED_WORK(&s->fail_work, rdmablk_fail_work);
 	INIT_DELAYED_WORK(&s->keepalive_work, rdmablk_keepalive_work);
+}
+
+/**
+ * rdmablk_recovery_kick() - connect anew soon, if that is what the session is at
+ * @s: session
+ */
+void rdmablk_recovery_kick(struct rdmablk_session *s)
+{
+	bool kick;
+
+	spin_lock_irq(&s->lock);
+	kick = s->down && !s->lost && s->state == RDMABLK_DEV_RECOVERING;
+	spin_unlock_irq(&s->lock);
+	if (kick)
+		mod_delayed_work(rdmablk_wq, &s->recovery_work, RDMABLK_DEVICE_PAUSE);
+}
+
+/**
+ * rdmablk_recovery_changed() - a timeout of the session was changed
+ * @s: session
+ */
+void rdmablk_recovery_changed(struct rdmablk_session *s)
+{
+	if (READ_ONCE(s->added))
+		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
+	rdmablk_recovery_kick(s);
+}
+
+/**
+ * rdmablk_recovery_shutdown() - the machine is going down: nothing is held any more
+ * @s: session
+ */
+void rdmablk_recovery_shutdown(struct rdmablk_session *s)
+{
+	WRITE_ONCE(s->opt.fast_io_fail_tmo, 0);
+	rdmablk_recovery_changed(s);
+}
+
+/* A device that failed begins an outage anew. */
+static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss)
+{
+	spin_lock_irq(&s->lock);
+	if (s->state != RDMABLK_DEV_FAILED) {
+		spin_unlock_irq(&s->lock);
+		return false;
+	}
+	s->lost = false;
+	s->accept_loss = accept_loss;
+	s->lost_at = jiffies;
+	/* Only here, where nobody can have begun to remove the session. */
+	s->waiter.cancelled = false;
+	spin_unlock_irq(&s->lock);
+	s->attempts = 0;
+	s->attempt_ret = 0;
+	if (!rdmablk_session_move(s, RDMABLK_DEV_RECOVERING))
+		return false;
+	mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
+	mod_delayed_work(rdmablk_wq, &s->recovery_work, 0);
+	return true;
+}
+
+/**
+ * rdmablk_recovery_again() - the administrator wants a new connection
+ * @s: session
+ * @accept_loss: whatever has become of the store's contents
+ * @why: set to a text on error
+ *
+ * Return: 0; -ENODATA, -EAGAIN or -EALREADY as for RDMABLK_CMD_RECONNECT.
+ */
+int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
+			   const char **why)
+{
+	switch (rdmablk_session_state(s)) {
+	case RDMABLK_DEV_LIVE:
+		rdmablk_session_error(s, RDMABLK_R_LOGOUT);
+		return 0;
+	case RDMABLK_DEV_RECOVERING:
+		rdmablk_recovery_kick(s);
+		return 0;
+	case RDMABLK_DEV_FAILED:
+		if (READ_ONCE(s->reason) == RDMABLK_R_DATA_LOST && !accept_loss) {
+			*why = "the store has lost its contents, and the loss is not accepted";
+			return -ENODATA;
+		}
+		if (rdmablk_recovery_restart(s, accept_loss))
+			return 0;
+		fallthrough;
+	case RDMABLK_DEV_DELETING:
+		*why = "the device is being disconnected already";
+		return -EALREADY;
+	default:
+		*why = "the device is still connecting";
+		return -EAGAIN;
+	}
+}
+
+/**
+ * rdmablk_recovery_give_up() - end what is held, for good
+ * @s: session that is being deleted and whose connection was lost
+ *
+ * Sleeps until posted writes may fail, which is bounded by the target's session
+ * timeout.
+ */
+void rdmablk_recovery_give_up(struct rdmablk_session *s)
+{
+	rdmablk_waiter_cancel(&s->waiter);
+	flush_delayed_work(&s->recovery_work);
+	cancel_delayed_work_sync(&s->fail_work);
+	spin_lock_irq(&s->lock);
+	WRITE_ONCE(s->path.failing, true);
+	spin_unlock_irq(&s->lock);
+	while (rdmablk_recovery_fail_io(s)) {
+		long left = (long)(s->hold_until - jiffies);
+
+		schedule_timeout_uninterruptible(max(left, 1L));
+	}
 }
 
 /**
@@ -152,7 +525,9 @@ void rdmablk_recovery_init(struct rdmablk_session *s)
  */
 void rdmablk_recovery_finish(struct rdmablk_session *s)
 {
+	rdmablk_waiter_cancel(&s->waiter);
+	flush_delayed_work(&s->recovery_work);
+	cancel_delayed_work_sync(&s->recovery_work);
+	cancel_delayed_work_sync(&s->fail_work);
 	cancel_delayed_work_sync(&s->keepalive_work);
-	flush_work(&s->recovery_work);
-	cancel_delayed_work_sync(&s->release_work);
 }

@@ -11,12 +11,12 @@
  * - Anything else: nobody, at first. A completion with an error, a failed post or a
  *   timeout only calls for recovery. The device may still read or write the pages
  *   of any request until all queue pairs are drained; the block layer would hand
- *   them to somebody else. After the drain, rdmablk_request_fail_all() ends what is
- *   left, so no request can be ended twice.
- * - A write that was posted is not reported as failed before the target's session
- *   has ended: until then a delayed packet of it could still land, after a newer
- *   write that somebody issued because this one had failed. It stays in flight,
- *   held, until rdmablk_request_release_held().
+ *   them to somebody else. After the drain, rdmablk_request_hold_all() takes what is
+ *   left: unmapped, still in flight for the block layer, no device's any more.
+ * - What is held is requeued when the session is live again, or ended when the
+ *   administrator's patience is. A write that was posted is not reported as failed
+ *   before the target's session has ended: until then a delayed packet of it could
+ *   still land, after a newer write that somebody issued because this one had failed.
  */
 #include <linux/blk-mq.h>
 #include "compat.h"
@@ -116,15 +116,22 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 					  const struct blk_mq_queue_data *bd)
 {
-	struct rdmablk_hwq *hwq = hctx->driver_data;
-	struct rdmablk_path *path = hwq->path;
+	struct rdmablk_path *path = hctx->queue->queuedata;
+	struct rdmablk_hwq *hwq;
 	struct request *rq = bd->rq;
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	struct rdmablk_queue *q;
 	blk_status_t ret;
 
-	if (unlikely(!READ_ONCE(path->live)))
-		return BLK_STS_TRANSPORT;
+	/* Pairs with the release in session.c: the queues are those of this session. */
+	if (unlikely(!smp_load_acquire(&path->live)))
+		/*
+		 * Between an error and the quiesce that follows it, I/O comes
+		 * again a little later.
+		 */
+		return READ_ONCE(path->failing) ? BLK_STS_TRANSPORT :
+						  BLK_STS_RESOURCE;
+	hwq = *(struct rdmablk_hwq **)hctx->driver_data;
 	switch (req_op(rq)) {
 	case REQ_OP_READ:
 		q = &hwq->read;
@@ -162,7 +169,7 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 
 static void rdmablk_request_commit(struct blk_mq_hw_ctx *hctx)
 {
-	rdmablk_hwq_commit(hctx->driver_data);
+	rdmablk_hwq_commit(*(struct rdmablk_hwq **)hctx->driver_data);
 }
 
 static int rdmablk_request_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
@@ -170,7 +177,7 @@ static int rdmablk_request_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
 {
 	struct rdmablk_path *path = data;
 
-	hctx->driver_data = &path->hwq[idx % path->nr_hwqs];
+	hctx->driver_data = &path->map[idx];
 	return 0;
 }
 
@@ -182,29 +189,56 @@ static int rdmablk_request_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
 static enum blk_eh_timer_return rdmablk_request_timeout(struct request *rq)
 {
 	struct rdmablk_path *path = rq->q->queuedata;
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	path->timed_out(path);
+	if (READ_ONCE(path->live) && !READ_ONCE(req->held))
+		path->timed_out(path);
 	return BLK_EH_RESET_TIMER;
 }
 
-struct rdmablk_fail {
-	bool hold_writes;
-	unsigned int held;
-};
-
-static bool rdmablk_request_fail(struct request *rq, void *data)
+static bool rdmablk_request_hold(struct request *rq, void *data)
 {
-	struct rdmablk_path *path = rq->q->queuedata;
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	struct rdmablk_fail *fail = data;
+	struct rdmablk_held *held = data;
 
 	/* Ended already; ->complete() has not run yet. */
 	if (blk_mq_request_completed(rq))
 		return true;
-	rdmablk_onesided_unmap(path, rq);
-	if (fail->hold_writes && req->posted && req_op(rq) == REQ_OP_WRITE) {
-		req->held = true;
-		fail->held++;
+	rdmablk_onesided_unmap(rq->q->queuedata, rq);
+	WRITE_ONCE(req->held, true);
+	held->requests++;
+	held->writes += req->posted && req_op(rq) == REQ_OP_WRITE;
+	return true;
+}
+
+/**
+ * rdmablk_request_hold_all() - take the requests that a lost connection left behind
+ * @set: tag set, quiesced; all queue pairs are drained, the device is still there
+ *
+ * Return: how many there are.
+ */
+struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set)
+{
+	struct rdmablk_held held = { };
+
+	blk_mq_tagset_busy_iter(set, rdmablk_request_hold, &held);
+	return held;
+}
+
+struct rdmablk_fail {
+	bool keep_writes;
+	unsigned int kept;
+};
+
+static bool rdmablk_request_fail(struct request *rq, void *data)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_fail *fail = data;
+
+	if (blk_mq_request_completed(rq) || !req->held)
+		return true;
+	if (fail->keep_writes && req->posted && req_op(rq) == REQ_OP_WRITE) {
+		fail->kept++;
 		return true;
 	}
 	req->held = false;
@@ -214,40 +248,40 @@ static bool rdmablk_request_fail(struct request *rq, void *data)
 }
 
 /**
- * rdmablk_request_fail_all() - end the requests that a lost connection left behind
- * @set: tag set, quiesced; all queue pairs are drained, the device is still there
- * @hold_writes: keep posted writes until rdmablk_request_release_held()
+ * rdmablk_request_fail_held() - end held requests with BLK_STS_TRANSPORT
+ * @set: tag set
+ * @keep_writes: not the WRITEs that were posted
  *
- * Return: how many writes are held.
+ * Return: how many WRITEs are still held.
  */
-unsigned int rdmablk_request_fail_all(struct blk_mq_tag_set *set, bool hold_writes)
+unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_writes)
 {
-	struct rdmablk_fail fail = { .hold_writes = hold_writes };
+	struct rdmablk_fail fail = { .keep_writes = keep_writes };
 
 	blk_mq_tagset_busy_iter(set, rdmablk_request_fail, &fail);
-	return fail.held;
+	return fail.kept;
 }
 
-static bool rdmablk_request_release(struct request *rq, void *data)
+static bool rdmablk_request_requeue(struct request *rq, void *data)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
 	if (blk_mq_request_completed(rq) || !req->held)
 		return true;
 	req->held = false;
-	req->status = BLK_STS_TRANSPORT;
-	blk_mq_complete_request(rq);
+	/* Whoever unquiesces the queue kicks the list. */
+	blk_mq_requeue_request(rq, false);
 	return true;
 }
 
 /**
- * rdmablk_request_release_held() - end the writes that rdmablk_request_fail_all()
- *	kept
- * @set: tag set
+ * rdmablk_request_requeue_held() - give held requests back to the block layer, to
+ *	be posted anew
+ * @set: tag set; nothing of an earlier connection can land any more
  */
-void rdmablk_request_release_held(struct blk_mq_tag_set *set)
+void rdmablk_request_requeue_held(struct blk_mq_tag_set *set)
 {
-	blk_mq_tagset_busy_iter(set, rdmablk_request_release, NULL);
+	blk_mq_tagset_busy_iter(set, rdmablk_request_requeue, NULL);
 }
 
 /**

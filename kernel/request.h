@@ -32,7 +32,9 @@ struct rdmablk_hwq {
 
 /**
  * struct rdmablk_path - what the data path needs to know
- * @live: I/O may be posted. Cleared before a quiesce, so that after it nobody posts.
+ * @live: I/O may be posted; everything else here is constant while it is true. Cleared
+ *	before a quiesce, so that after it nobody posts.
+ * @failing: while not @live: I/O fails; else it waits
  * @region_shift: log2 of the region size; 63 when there is one region
  * @read_only: the session has no write right at the target
  * @sge_per_wr: scatter/gather elements of one work request
@@ -41,7 +43,8 @@ struct rdmablk_hwq {
  * @dev: RDMA device; valid while requests are mapped
  * @region: regions of the export
  * @size: of the export, bytes
- * @hwq: hardware queues
+ * @hwq: hardware queues, as many as the tag set has
+ * @map: which of them each hardware queue of the tag set uses
  * @nr_hwqs: how many the target granted; the tag set may have more, then several
  *	of them share one
  * @stats: counters
@@ -52,6 +55,7 @@ struct rdmablk_hwq {
 struct rdmablk_path {
 	/* read only in the hot path */
 	bool live;
+	bool failing;
 	bool read_only;
 	u8 region_shift;
 	u32 sge_per_wr;
@@ -61,6 +65,7 @@ struct rdmablk_path {
 	struct ib_device *dev;
 	struct rdmablk_wire_region *region;
 	struct rdmablk_hwq *hwq;
+	struct rdmablk_hwq **map;
 	struct rdmablk_stats __percpu *stats;
 	u32 nr_hwqs;
 	int index;
@@ -75,8 +80,8 @@ struct rdmablk_path {
  * @nr_wr: work requests, as many send slots are taken
  * @status: how it ends
  * @posted: the device may have seen it
- * @held: posted and not completed when the connection was lost; it ends when the
- *	target's session has ended
+ * @held: in flight when the connection was lost, and no device's any more; posted
+ *	anew with the next connection, or ended
  * @sge: scatter/gather elements, as many as the queue's max_segments
  */
 struct rdmablk_request {
@@ -90,9 +95,20 @@ struct rdmablk_request {
 	struct ib_sge sge[];
 };
 
+/**
+ * struct rdmablk_held - what a lost connection left behind
+ * @requests: held
+ * @writes: of these, WRITEs that were posted
+ */
+struct rdmablk_held {
+	unsigned int requests;
+	unsigned int writes;
+};
+
 size_t rdmablk_request_size(u32 max_segments);
-unsigned int rdmablk_request_fail_all(struct blk_mq_tag_set *set, bool hold_writes);
-void rdmablk_request_release_held(struct blk_mq_tag_set *set);
+struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set);
+unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_writes);
+void rdmablk_request_requeue_held(struct blk_mq_tag_set *set);
 
 extern const struct blk_mq_ops rdmablk_mq_ops;
 

@@ -12,34 +12,41 @@
  * the device; the protection domain; completion queues; queue pairs and mapped
  * buffers; mapped pages of requests. The removal of the device waits for the ids.
  *
- * Teardown order, after an error (recovery.c) as at the end:
+ * Teardown order, after an error (recovery.c), after a login that came to nothing, and
+ * at the end:
  *
  *  1. path.live goes false and the queue is quiesced, or the disk is deleted: nobody
  *     posts any more.
  *  2. Data queues: disconnect, drain. No completion handler runs and the device
  *     touches no page of a request after this.
- *  3. Requests left over are unmapped and ended, or held (request.c).
+ *  3. Requests left over are unmapped and held (request.c).
  *  4. Control queue: said goodbye on, disconnected, drained.
  *  5. Queue pairs, then completion queues, message buffers, protection domain.
  *  6. Ids of rdma_cm. From here the device may vanish.
  *  7. Disk and tag set.
  *
  * Each step can be repeated without harm. Steps 2 to 6 are run by one context at a
- * time: the recovery work, or, after the recovery work has been flushed and can not
- * start again because the error flag is set, whoever removes the session.
+ * time: the first login; the recovery work; or, after the recovery work has been
+ * flushed and can not start again because the error flag is set, whoever removes the
+ * session.
+ *
+ * Removal
+ *
+ * rdmablk_session_claim() decides who removes a session. Held I/O is ended before the
+ * disk is marked dead, and that is done before del_gendisk(): a file system that is
+ * told that its disk is dead may wait for I/O, and del_gendisk() does.
  *
  * Errors
  *
  * rdmablk_session_error() may be called from any context, any number of times and
- * from all queues at once. Before the session is live it only notes the reason and
- * wakes the login. Afterwards the error flag, set once under the lock, decides who
- * starts the recovery.
+ * from all queues at once. While no connection carries I/O ("down") it only notes the
+ * reason for the login under way. Otherwise the error flag, set once under the lock,
+ * decides who starts the recovery.
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/errno.h>
-#include <linux/idr.h>
-#include <linux/inet.h>
+#include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -50,10 +57,6 @@
 #include "session.h"
 #include "state.h"
 #include "trace.h"
-
-static LIST_HEAD(rdmablk_sessions);
-static DEFINE_MUTEX(rdmablk_sessions_mutex);	/* the list and its order */
-static DEFINE_IDA(rdmablk_index_ida);
 
 /**
  * rdmablk_options_init() - the defaults
@@ -66,6 +69,9 @@ void rdmablk_options_init(struct rdmablk_options *opt)
 	opt->keep_alive_tmo = RDMABLK_DEFAULT_KEEP_ALIVE;
 	opt->connect_tmo = RDMABLK_DEFAULT_CONNECT_TMO;
 	opt->ack_timeout = RDMABLK_DEFAULT_ACK_TIMEOUT;
+	opt->reconnect_delay = RDMABLK_DEFAULT_RECONNECT_DELAY;
+	opt->fast_io_fail_tmo = RDMABLK_DEFAULT_FAST_IO_FAIL;
+	opt->dev_loss_tmo = RDMABLK_DEFAULT_DEV_LOSS;
 	memcpy(opt->host_id, rdmablk_host_id, sizeof(opt->host_id));
 }
 
@@ -76,6 +82,7 @@ static void rdmablk_session_free(struct kref *ref)
 	rdmablk_auth_close(&s->auth);
 	kvfree(s->path.region);
 	kvfree(s->path.hwq);
+	kfree(s->path.map);
 	free_percpu(s->path.stats);
 	kfree_sensitive(s);
 }
@@ -100,8 +107,27 @@ enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *s)
 	return READ_ONCE(s->state);
 }
 
+/* The one setter. Returns the state before, or -1 when the move is not allowed. */
+static int rdmablk_session_set(struct rdmablk_session *s, enum rdmablk_dev_state to)
+{
+	enum rdmablk_dev_state from = s->state;
+
+	lockdep_assert_held(&s->lock);
+	if (!rdmablk_state_may_move(from, to))
+		return -1;
+	WRITE_ONCE(s->state, to);
+	return from;
+}
+
+static void rdmablk_session_moved(struct rdmablk_session *s, int from,
+				  enum rdmablk_dev_state to)
+{
+	trace_rdmablk_state(s->index, from, to, READ_ONCE(s->reason));
+	rdmablk_netlink_event(s);
+}
+
 /**
- * rdmablk_session_move() - the only way to another state
+ * rdmablk_session_move() - the way to any state but "live"
  * @s: session
  * @to: state to move to
  *
@@ -114,27 +140,66 @@ enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *s)
  */
 bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to)
 {
-	enum rdmablk_dev_state from;
-	bool ok;
+	int from;
 
 	spin_lock_irq(&s->lock);
-	from = s->state;
-	ok = rdmablk_state_may_move(from, to);
-	/* A login that has failed already does not become live. */
-	if (to == RDMABLK_DEV_LIVE && s->reason)
-		ok = false;
-	if (ok)
-		WRITE_ONCE(s->state, to);
+	from = rdmablk_session_set(s, to);
 	spin_unlock_irq(&s->lock);
-	if (!ok)
+	if (from < 0)
 		return false;
-	trace_rdmablk_state(s->index, from, to, s->reason);
-	rdmablk_netlink_event(s);
+	rdmablk_session_moved(s, from, to);
 	return true;
 }
 
 /**
- * rdmablk_session_error() - the session has failed
+ * rdmablk_session_go_live() - the login has succeeded: I/O may be posted
+ * @s: session whose queues are connected
+ *
+ * Context: may sleep; announces the move.
+ *
+ * Return: false when an error came in between, or the session is being removed, or
+ * reconnecting has ended.
+ */
+bool rdmablk_session_go_live(struct rdmablk_session *s)
+{
+	int from = -1;
+
+	spin_lock_irq(&s->lock);
+	if (!s->attempt_reason && !s->lost)
+		from = rdmablk_session_set(s, RDMABLK_DEV_LIVE);
+	if (from >= 0) {
+		s->agreed = s->offer;
+		s->down = false;
+		s->error = false;
+		s->fenced = false;
+		s->reason = 0;
+		s->resume = true;
+		s->accept_loss = false;
+		s->path.failing = false;
+		/* Pairs with the acquire in request.c. */
+		smp_store_release(&s->path.live, true);
+	}
+	spin_unlock_irq(&s->lock);
+	if (from < 0)
+		return false;
+	rdmablk_session_moved(s, from, RDMABLK_DEV_LIVE);
+	return true;
+}
+
+/**
+ * rdmablk_session_agreed() - what the last login has agreed on
+ * @s: session that has been live
+ * @agreed: copy
+ */
+void rdmablk_session_agreed(struct rdmablk_session *s, struct rdmablk_agreed *agreed)
+{
+	spin_lock_irq(&s->lock);
+	*agreed = s->agreed;
+	spin_unlock_irq(&s->lock);
+}
+
+/**
+ * rdmablk_session_error() - a connection has failed
  * @s: session
  * @reason: enum rdmablk_reason
  *
@@ -146,23 +211,23 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 	bool start = false;
 
 	spin_lock_irqsave(&s->lock, flags);
-	if (!s->error) {
-		if (!s->reason)
-			s->reason = reason;
-		/* Before that, who logs in sees the reason and cleans up. */
-		if (s->state == RDMABLK_DEV_LIVE || s->state == RDMABLK_DEV_DELETING) {
-			s->error = true;
-			start = true;
-		}
+	if (s->down) {
+		/* Who logs in sees it and cleans up. */
+		if (!s->attempt_reason)
+			s->attempt_reason = reason;
+	} else if (!s->error) {
+		s->error = true;
+		s->reason = reason;
+		s->lost_at = jiffies;
+		WRITE_ONCE(s->path.live, false);
+		start = true;
 	}
 	spin_unlock_irqrestore(&s->lock, flags);
 	/* The removal of the device waits for us: no goodbye, which takes time. */
 	if (reason == RDMABLK_R_DEVICE_GONE)
 		rdmablk_ctrl_break(&s->ctrl);
-	if (!start)
-		return;
-	WRITE_ONCE(s->path.live, false);
-	queue_work(rdmablk_wq, &s->recovery_work);
+	if (start)
+		mod_delayed_work(rdmablk_wq, &s->recovery_work, 0);
 }
 
 /* The lock that a later error must not pass. Returns whether there was one. */
@@ -171,7 +236,7 @@ static bool rdmablk_session_seal(struct rdmablk_session *s)
 	bool error;
 
 	spin_lock_irq(&s->lock);
-	error = s->error;
+	error = s->error || s->down;
 	s->error = true;
 	spin_unlock_irq(&s->lock);
 	return error;
@@ -213,6 +278,7 @@ static void rdmablk_session_closed(struct rdmablk_ctrl *ctrl,
 {
 	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
 	unsigned long flags;
+	bool live;
 
 	/*
 	 * In a session, CLOSE is the target's word that nothing can land any more.
@@ -220,12 +286,17 @@ static void rdmablk_session_closed(struct rdmablk_ctrl *ctrl,
 	 * queues down.
 	 */
 	spin_lock_irqsave(&s->lock, flags);
-	s->fenced = true;
-	if (s->reason == RDMABLK_R_CONNECTION)
-		s->reason = c->reason;
+	live = !s->down;
+	if (live) {
+		s->fenced = true;
+		if (s->reason == RDMABLK_R_CONNECTION)
+			s->reason = c->reason;
+	} else if (s->attempt_reason == RDMABLK_R_CONNECTION) {
+		s->attempt_reason = c->reason;
+	}
 	s->ctrl.queue.retry_after_ms = c->retry_after_ms;
 	spin_unlock_irqrestore(&s->lock, flags);
-	if (rdmablk_session_state(s) > RDMABLK_DEV_CONNECTING)
+	if (live)
 		rdmablk_warn_ratelimited(s, "closed by the target: %s\n",
 					 rdmablk_reason_text(c->reason));
 	rdmablk_session_error(s, c->reason);
@@ -264,68 +335,16 @@ static void rdmablk_session_timed_out(struct rdmablk_path *path)
 			      RDMABLK_R_CONNECTION);
 }
 
-static bool rdmablk_options_same(const struct rdmablk_options *a,
-				 const struct rdmablk_options *b)
-{
-	return !memcmp(&a->target, &b->target, sizeof(a->target)) &&
-	       !strcmp(a->export_name, b->export_name);
-}
-
-/* Gives the session its number and a place in the list, sorted by number. */
-static int rdmablk_session_register(struct rdmablk_session *s, const char **why)
-{
-	struct list_head *pos = &rdmablk_sessions;
-	struct rdmablk_session *other;
-
-	lockdep_assert_held(&rdmablk_sessions_mutex);
-	list_for_each_entry(other, &rdmablk_sessions, node) {
-		if (rdmablk_options_same(&s->opt, &other->opt)) {
-			*why = "this export is connected already";
-			return -EEXIST;
-		}
-	}
-	s->index = ida_alloc(&rdmablk_index_ida, GFP_KERNEL);
-	if (s->index < 0) {
-		*why = "out of memory";
-		return s->index;
-	}
-	list_for_each_entry(other, &rdmablk_sessions, node) {
-		if (other->index > s->index) {
-			pos = &other->node;
-			break;
-		}
-	}
-	list_add_tail(&s->node, pos);
-	return 0;
-}
-
-static void rdmablk_session_unregister(struct rdmablk_session *s)
-{
-	mutex_lock(&rdmablk_sessions_mutex);
-	list_del_init(&s->node);
-	mutex_unlock(&rdmablk_sessions_mutex);
-	ida_free(&rdmablk_index_ida, s->index);
-}
-
-/**
- * rdmablk_session_init_queues() - the control queue, ready for a login
- * @s: session without a connection
- */
-void rdmablk_session_init_queues(struct rdmablk_session *s)
-{
-	memset(&s->ctrl, 0, sizeof(s->ctrl));
-	rdmablk_ctrl_init(&s->ctrl, &rdmablk_session_ctrl_ops, rdmablk_ctrl_fatal);
-}
-
 /**
  * rdmablk_session_create() - a new session, not connected
  * @opt: options
+ * @nl_portid: netlink socket that waits for it, or 0
  * @why: set to a text on error
  *
  * Return: session, or an ERR_PTR: -EEXIST, -ENOMEM.
  */
 struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt,
-					       const char **why)
+					       u32 nl_portid, const char **why)
 {
 	struct rdmablk_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
 	int ret;
@@ -336,28 +355,24 @@ struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt
 	kref_init(&s->ref);
 	spin_lock_init(&s->lock);
 	mutex_init(&s->disk_mutex);
-	init_completion(&s->settled);
+	init_completion(&s->gone);
 	init_completion(&s->login_done);
+	rdmablk_waiter_init(&s->waiter);
 	s->opt = *opt;
+	s->nl_portid = nl_portid;
 	s->state = RDMABLK_DEV_NEW;
+	s->down = true;
 	s->path.stats = alloc_percpu(struct rdmablk_stats);
 	s->path.timed_out = rdmablk_session_timed_out;
 	get_random_bytes(s->instance_id, sizeof(s->instance_id));
-	rdmablk_session_init_queues(s);
+	rdmablk_ctrl_init(&s->ctrl, &rdmablk_session_ctrl_ops, &s->waiter,
+			  rdmablk_ctrl_fatal);
 	rdmablk_recovery_init(s);
 	if (!s->path.stats) {
 		ret = -ENOMEM;
 		goto err_put;
 	}
-	mutex_lock(&rdmablk_sessions_mutex);
-	ret = rdmablk_session_register(s, why);
-	if (!ret) {
-		s->path.index = s->index;
-		snprintf(s->name, sizeof(s->name), "rdmablk%d", s->index);
-		snprintf(s->id, sizeof(s->id), "%s %pISpc/%s", s->name, &s->opt.target,
-			 s->opt.export_name);
-	}
-	mutex_unlock(&rdmablk_sessions_mutex);
+	ret = rdmablk_registry_add(s, why);
 	if (!ret)
 		return s;
 err_put:
@@ -427,6 +442,8 @@ int rdmablk_session_connect(struct rdmablk_session *s)
 		return 0;
 	if (!s->why)
 		s->why = "connect failed";
+	/* The disk's reason from now on; it is not there for long. */
+	s->reason = s->attempt_reason;
 	rdmablk_err(s, "connect failed: %s (%d)\n", s->why, ret);
 	return ret;
 }
@@ -437,13 +454,15 @@ int rdmablk_session_connect(struct rdmablk_session *s)
  *
  * On error the caller calls rdmablk_session_abort().
  *
- * Return: 0 or a negative errno, with a text in @s->why, which has been logged.
+ * Return: 0; 1 when somebody disconnected it meanwhile, so that the caller has to remove
+ * it; or a negative errno, with a text in @s->why, which has been logged.
  */
 int rdmablk_session_publish(struct rdmablk_session *s)
 {
-	const struct rdmablk_wire_grant *g = &s->grant;
+	struct rdmablk_agreed a;
 	int ret;
 
+	rdmablk_session_agreed(s, &a);
 	kref_get(&s->ref);
 	ret = device_add_disk(NULL, s->disk, rdmablk_disk_groups);
 	if (ret) {
@@ -453,14 +472,16 @@ int rdmablk_session_publish(struct rdmablk_session *s)
 		return ret;
 	}
 	rdmablk_info(s, "%llu bytes, %u-byte blocks%s%s, %u queues of depth %u, %u READs each, on %s port %u\n",
-		     g->size, g->logical_block,
-		     g->flags & RDMABLK_GRANT_READ_ONLY ? ", read-only" : "",
-		     g->flags & RDMABLK_GRANT_SHARED ? ", shared" : "",
-		     s->path.nr_hwqs, g->queue_depth,
-		     s->path.hwq[0].read.read_depth, s->ibdev, s->port);
-	/* Pairs with the acquire in netlink.c: grant and path are complete. */
+		     a.grant.size, a.grant.logical_block,
+		     a.grant.flags & RDMABLK_GRANT_READ_ONLY ? ", read-only" : "",
+		     a.grant.flags & RDMABLK_GRANT_SHARED ? ", shared" : "",
+		     a.nr_hwqs, a.grant.queue_depth, a.read_depth, a.ibdev, a.port);
+	mutex_lock(&s->disk_mutex);
+	/* Pairs with the acquire in netlink.c: there is something to tell. */
 	smp_store_release(&s->added, true);
-	return 0;
+	ret = s->unwanted;
+	mutex_unlock(&s->disk_mutex);
+	return ret;
 }
 
 /* From here on the recovery does not run; see the top of the file. */
@@ -469,18 +490,17 @@ static void rdmablk_session_teardown(struct rdmablk_session *s, bool logout)
 	bool failed = rdmablk_session_seal(s);
 
 	rdmablk_recovery_finish(s);
-	/* Who came to disconnect, too, and saw the flag waits for nothing. */
-	complete_all(&s->settled);
 	if (logout && !failed &&
 	    !rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_LOGOUT, RDMABLK_TAG_LOGOUT))
 		rdmablk_ctrl_wait(&s->ctrl, RDMABLK_TAG_LOGOUT,
-				  jiffies + msecs_to_jiffies(s->grant.keep_alive_ms));
+				  jiffies + msecs_to_jiffies(s->agreed.grant.keep_alive_ms));
 	WRITE_ONCE(s->path.live, false);
 	rdmablk_session_stop_data(s);
 	rdmablk_ctrl_stop(&s->ctrl);
 	rdmablk_session_destroy_queues(s);
 	rdmablk_disk_free(s);
-	rdmablk_session_unregister(s);
+	rdmablk_registry_del(s);
+	complete_all(&s->gone);
 	rdmablk_session_put(s);
 }
 
@@ -500,19 +520,12 @@ void rdmablk_session_abort(struct rdmablk_session *s)
  * The opener check and the move to "deleting" are one step under open_mutex: who
  * opens later finds the disk closed, who opened before makes the disk busy.
  */
-static int rdmablk_session_claim(struct rdmablk_session *s, bool force, const char **why)
+static int rdmablk_session_claim_disk(struct rdmablk_session *s, bool force,
+				      const char **why)
 {
 	int ret = 0;
 
 	lockdep_assert_held(&s->disk_mutex);
-	if (!READ_ONCE(s->added)) {
-		*why = "the device is still connecting";
-		return -EAGAIN;
-	}
-	if (!s->disk) {
-		*why = "the device is being disconnected already";
-		return -EALREADY;
-	}
 	mutex_lock(&s->disk->open_mutex);
 	if (rdmablk_session_state(s) == RDMABLK_DEV_DELETING) {
 		*why = "the device is being disconnected already";
@@ -528,89 +541,78 @@ static int rdmablk_session_claim(struct rdmablk_session *s, bool force, const ch
 	return ret;
 }
 
-/* A failed session first gets rid of the writes it holds; nobody is locked out. */
-static int rdmablk_session_settle(struct rdmablk_session *s, const char **why)
+/**
+ * rdmablk_session_unwanted() - nobody waits for the first connect any more
+ * @s: session
+ *
+ * Without effect when the disk is there.
+ */
+void rdmablk_session_unwanted(struct rdmablk_session *s)
 {
-	if (!READ_ONCE(s->error) || !wait_for_completion_killable(&s->settled))
-		return 0;
-	*why = "interrupted";
-	return -EINTR;
+	mutex_lock(&s->disk_mutex);
+	if (!READ_ONCE(s->added)) {
+		s->unwanted = true;
+		rdmablk_waiter_cancel(&s->waiter);
+	}
+	mutex_unlock(&s->disk_mutex);
+}
+
+/**
+ * rdmablk_session_claim() - the right, and the duty, to remove a session
+ * @s: session
+ * @force: although the disk is in use
+ * @why: set to a text on error
+ *
+ * Context: may sleep, but waits for nobody's I/O and no peer.
+ *
+ * Return: 0: the caller calls rdmablk_session_remove(); 1: it was still connecting and
+ * removes itself soon; -EBUSY; -EALREADY.
+ */
+int rdmablk_session_claim(struct rdmablk_session *s, bool force, const char **why)
+{
+	int ret;
+
+	mutex_lock(&s->disk_mutex);
+	if (!READ_ONCE(s->added)) {
+		s->unwanted = true;
+		rdmablk_waiter_cancel(&s->waiter);
+		ret = 1;
+	} else if (!s->disk) {
+		*why = "the device is being disconnected already";
+		ret = -EALREADY;
+	} else {
+		ret = rdmablk_session_claim_disk(s, force, why);
+	}
+	mutex_unlock(&s->disk_mutex);
+	return ret;
 }
 
 /**
  * rdmablk_session_remove() - log out and remove the disk
- * @s: session; the caller keeps its reference
- * @force: although the disk is in use
- * @why: set to a text on error
+ * @s: claimed session; the caller keeps its reference
  *
- * With a failed session this waits until no write is held any more, which is
- * bounded by the target's session timeout. With @force on a live session what the
- * page cache of the block device holds is still written; later I/O of those who
- * have it open fails.
- *
- * Return: 0; -EAGAIN; -EBUSY; -EALREADY; -EINTR.
+ * Without a connection this waits until no write is held any more, which is bounded by
+ * the target's session timeout. On a live session what the page cache of the block
+ * device holds is still written; later I/O of those who have it open fails.
  */
-int rdmablk_session_remove(struct rdmablk_session *s, bool force, const char **why)
+void rdmablk_session_remove(struct rdmablk_session *s)
 {
-	int ret = rdmablk_session_settle(s, why);
+	bool failed;
 
-	if (ret)
-		return ret;
-	mutex_lock(&s->disk_mutex);
-	ret = rdmablk_session_claim(s, force, why);
-	mutex_unlock(&s->disk_mutex);
-	if (ret)
-		return ret;
+	spin_lock_irq(&s->lock);
+	failed = s->error || s->down;
+	spin_unlock_irq(&s->lock);
 	/*
-	 * A failed disk is marked dead first, so that del_gendisk() does not try to
-	 * write back to it. An error that comes later ends the I/O that
-	 * del_gendisk() waits for.
+	 * Nothing is written back to a disk that has failed. An error that comes
+	 * later ends the I/O that del_gendisk() waits for.
 	 */
-	if (READ_ONCE(s->error))
+	if (failed) {
+		rdmablk_recovery_give_up(s);
 		blk_mark_disk_dead(s->disk);
+	}
 	del_gendisk(s->disk);
 	rdmablk_info(s, "disconnected\n");
 	rdmablk_session_teardown(s, true);
-	return 0;
-}
-
-/**
- * rdmablk_session_find() - look a session up
- * @index: N of rdmablkN
- *
- * Return: session with a reference for the caller, or NULL.
- */
-struct rdmablk_session *rdmablk_session_find(int index)
-{
-	struct rdmablk_session *s = rdmablk_session_next(index);
-
-	if (s && s->index != index) {
-		rdmablk_session_put(s);
-		s = NULL;
-	}
-	return s;
-}
-
-/**
- * rdmablk_session_next() - the first session at or after a number
- * @index: number
- *
- * Return: session with a reference for the caller, or NULL.
- */
-struct rdmablk_session *rdmablk_session_next(int index)
-{
-	struct rdmablk_session *s, *found = NULL;
-
-	mutex_lock(&rdmablk_sessions_mutex);
-	list_for_each_entry(s, &rdmablk_sessions, node) {
-		if (s->index >= index) {
-			kref_get(&s->ref);
-			found = s;
-			break;
-		}
-	}
-	mutex_unlock(&rdmablk_sessions_mutex);
-	return found;
 }
 
 /**
@@ -625,7 +627,8 @@ void rdmablk_session_remove_all(void)
 
 	while ((s = rdmablk_session_next(index))) {
 		index = s->index + 1;
-		rdmablk_session_remove(s, true, &why);
+		if (!rdmablk_session_claim(s, true, &why))
+			rdmablk_session_remove(s);
 		rdmablk_session_put(s);
 	}
 }

@@ -28,9 +28,16 @@
 #define RDMABLK_MIN_ACK_TIMEOUT		8
 #define RDMABLK_MAX_ACK_TIMEOUT		22
 #define RDMABLK_MAX_TMO			600	/* seconds */
+#define RDMABLK_DEFAULT_RECONNECT_DELAY	2	/* seconds */
+#define RDMABLK_DEFAULT_FAST_IO_FAIL	-1	/* seconds */
+#define RDMABLK_MAX_FAST_IO_FAIL	86400	/* seconds */
+#define RDMABLK_DEFAULT_DEV_LOSS	600	/* seconds */
+/* Seconds; as jiffies it is far from wrapping on 32 bits, too. */
+#define RDMABLK_MAX_DEV_LOSS		2147483
 
 /**
- * struct rdmablk_options - what the administrator asked for
+ * struct rdmablk_options - what the administrator asked for; those from @keep_alive_tmo
+ *	to @on_data_loss may change at any time, one by one
  * @target: where to connect to; the port is set
  * @source: where from; AF_UNSPEC: the route decides
  * @export_name: which export
@@ -39,10 +46,13 @@
  * @steal: end another host's writing session
  * @queues: hardware queues; 0: one per CPU
  * @queue_depth: requests per hardware queue
- * @keep_alive_tmo: seconds
  * @connect_tmo: seconds
- * @fast_io_fail_tmo: seconds
  * @ack_timeout: 4.096 us << this
+ * @keep_alive_tmo: seconds
+ * @reconnect_delay: seconds
+ * @fast_io_fail_tmo: seconds; -1: never before @dev_loss_tmo
+ * @dev_loss_tmo: seconds; -1: never
+ * @on_data_loss: enum rdmablk_on_data_loss
  */
 struct rdmablk_options {
 	struct sockaddr_storage target;
@@ -53,10 +63,31 @@ struct rdmablk_options {
 	bool steal;
 	u32 queues;
 	u32 queue_depth;
-	u32 keep_alive_tmo;
 	u32 connect_tmo;
-	s32 fast_io_fail_tmo;
 	u8 ack_timeout;
+	u32 keep_alive_tmo;
+	u32 reconnect_delay;
+	s32 fast_io_fail_tmo;
+	s32 dev_loss_tmo;
+	u32 on_data_loss;
+};
+
+/**
+ * struct rdmablk_agreed - what a login has agreed on
+ * @grant: of the target
+ * @limits: what a request may be
+ * @ibdev: name of the RDMA device, for the administrator
+ * @port: port of the RDMA device
+ * @nr_hwqs: hardware queues with queue pairs of their own
+ * @read_depth: RDMA READs in flight per queue pair
+ */
+struct rdmablk_agreed {
+	struct rdmablk_wire_grant grant;
+	struct rdmablk_limits_out limits;
+	char ibdev[IB_DEVICE_NAME_MAX];
+	u32 port;
+	u32 nr_hwqs;
+	u8 read_depth;
 };
 
 /**
@@ -66,38 +97,53 @@ struct rdmablk_options {
  * @index: N of rdmablkN
  * @name: "rdmablkN"
  * @id: "rdmablkN address:port/export", for log lines
- * @opt: options; constant
- * @lock: protects @state, @error, @reason and @fenced; taken in softirq, too
+ * @opt: options
+ * @lock: protects what follows up to @agreed; taken in softirq, too
  * @state: changed by rdmablk_session_move() only
- * @error: the session has failed, or is past the point where that matters; set
- *	once, and whoever sets it is the one who starts the recovery
- * @fenced: the target said that nothing of this session can land any more
- * @reason: why it failed, enum rdmablk_reason
- * @why: text of the last connect error, static
+ * @down: no connection carries I/O: before the first login, and from the end of a
+ *	teardown to the end of the next login
+ * @error: the connection that carries I/O has failed; whoever sets it starts the
+ *	recovery. Also set at the very end, so that nobody does.
+ * @fenced: nothing of the connection that was lost can land any more
+ * @lost: reconnecting has ended
+ * @reason: why the connection was lost, or the session failed, enum rdmablk_reason
+ * @attempt_reason: why the login under way cannot succeed, enum rdmablk_reason
+ * @lost_at: when the connection was lost, in jiffies
+ * @agreed: by the last login that succeeded
+ * @why: text of the last login error, static
  * @added: the disk has been added; the session may be removed
- * @disk_mutex: @disk does not go away while this is held
+ * @unwanted: disconnected before the disk was added; under @disk_mutex
+ * @disk_mutex: @disk does not go away while this is held; @unwanted
+ * @gone: the disk is gone and the session out of the list
  * @instance_id: identity of this device towards the target
  * @generation: logins so far
- * @deadline: of the connect under way, in jiffies
+ * @resume: a login has succeeded once
+ * @accept_loss: the administrator acknowledged the loss of the store's contents
+ * @deadline: of the login under way, in jiffies
+ * @waiter: where the login under way waits
  * @auth: keys of the login
  * @hello: as sent
  * @challenge: as received
- * @grant: as received
- * @limits: what a request may be
+ * @offer: what the login under way has agreed on so far
  * @nr_queues: hardware queues of the tag set
+ * @nr_regions: room in the table of regions
  * @ctrl: control queue
  * @pd: protection domain; no memory of this host is registered in it
  * @path: the data path's view
- * @ibdev: name of the RDMA device, for the administrator
- * @port: port of the RDMA device
  * @tag_set: tags
  * @disk: disk
- * @login_work: a login on behalf of insmod
- * @login_done: its end
+ * @login_work: the first login
+ * @login_done: its end, for insmod
  * @login_ret: its result
- * @recovery_work: takes the queues down after an error
- * @release_work: ends held writes when the target's session must have ended
- * @settled: after an error: nothing is held any more
+ * @nl_portid: netlink socket that waits for the first login; 0: none
+ * @recovery_work: takes the queues down after an error, and connects anew
+ * @fail_work: ends what is held when it has been held for long enough
+ * @quiesced: the queue is, by the recovery; bit 0
+ * @hold_until: writes that were posted may fail from then on, in jiffies
+ * @attempts: since the connection was lost
+ * @attempt_ret: result of the last one, so that the log says each error once
+ * @reconnects: times the connection came back
+ * @held: requests that were in flight when a connection was lost
  * @keepalive_work: asks the daemon whether it lives
  * @keepalive_sent: when it was last asked, in jiffies
  * @keepalive_late: the answer was due when the work last looked
@@ -111,30 +157,39 @@ struct rdmablk_session {
 	char id[152];
 	struct rdmablk_options opt;
 
-	spinlock_t lock;	/* state, error, fenced, reason */
+	spinlock_t lock;	/* from here to agreed */
 	enum rdmablk_dev_state state;
+	bool down;
 	bool error;
 	bool fenced;
+	bool lost;
 	u16 reason;
+	u16 attempt_reason;
+	unsigned long lost_at;
+	struct rdmablk_agreed agreed;
+
 	const char *why;
 	bool added;
+	bool unwanted;
 	struct mutex disk_mutex;	/* disk does not go away */
+	struct completion gone;
 
 	u8 instance_id[RDMABLK_ID_LEN];
 	u32 generation;
+	bool resume;
+	bool accept_loss;
 	unsigned long deadline;
+	struct rdmablk_waiter waiter;
 	struct rdmablk_auth auth;
 	struct rdmablk_hello hello;
 	struct rdmablk_wire_challenge challenge;
-	struct rdmablk_wire_grant grant;
-	struct rdmablk_limits_out limits;
+	struct rdmablk_agreed offer;
 	unsigned int nr_queues;
+	u32 nr_regions;
 
 	struct rdmablk_ctrl ctrl;
 	struct ib_pd *pd;
 	struct rdmablk_path path;
-	char ibdev[IB_DEVICE_NAME_MAX];
-	u32 port;
 
 	struct blk_mq_tag_set tag_set;
 	struct gendisk *disk;
@@ -142,9 +197,15 @@ struct rdmablk_session {
 	struct work_struct login_work;
 	struct completion login_done;
 	int login_ret;
-	struct work_struct recovery_work;
-	struct delayed_work release_work;
-	struct completion settled;
+	u32 nl_portid;
+	struct delayed_work recovery_work;
+	struct delayed_work fail_work;
+	unsigned long quiesced;
+	unsigned long hold_until;
+	u32 attempts;
+	int attempt_ret;
+	u64 reconnects;
+	u64 held;
 	struct delayed_work keepalive_work;
 	unsigned long keepalive_sent;
 	bool keepalive_late;
@@ -160,29 +221,42 @@ extern bool rdmablk_ready;
 /* session.c */
 void rdmablk_options_init(struct rdmablk_options *opt);
 struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt,
-					       const char **why);
+					       u32 nl_portid, const char **why);
 int rdmablk_session_connect(struct rdmablk_session *s);
 int rdmablk_session_publish(struct rdmablk_session *s);
 void rdmablk_session_abort(struct rdmablk_session *s);
-int rdmablk_session_remove(struct rdmablk_session *s, bool force, const char **why);
+int rdmablk_session_claim(struct rdmablk_session *s, bool force, const char **why);
+void rdmablk_session_unwanted(struct rdmablk_session *s);
+void rdmablk_session_remove(struct rdmablk_session *s);
+void rdmablk_session_agreed(struct rdmablk_session *s, struct rdmablk_agreed *agreed);
+bool rdmablk_session_go_live(struct rdmablk_session *s);
 void rdmablk_session_remove_all(void);
-struct rdmablk_session *rdmablk_session_find(int index);
-struct rdmablk_session *rdmablk_session_next(int index);
 void rdmablk_session_put(struct rdmablk_session *s);
 enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *s);
 bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to);
 void rdmablk_session_error(struct rdmablk_session *s, u16 reason);
-void rdmablk_session_init_queues(struct rdmablk_session *s);
 void rdmablk_session_stop_data(struct rdmablk_session *s);
 void rdmablk_session_destroy_queues(struct rdmablk_session *s);
 void rdmablk_data_fatal(struct rdmablk_queue *q, u16 reason);
+
+/* registry.c */
+int rdmablk_registry_add(struct rdmablk_session *s, const char **why);
+void rdmablk_registry_del(struct rdmablk_session *s);
+struct rdmablk_session *rdmablk_session_find(int index);
+struct rdmablk_session *rdmablk_session_next(int index);
 
 /* login.c */
 int rdmablk_login(struct rdmablk_session *s);
 
 /* recovery.c */
 void rdmablk_recovery_init(struct rdmablk_session *s);
+void rdmablk_recovery_give_up(struct rdmablk_session *s);
 void rdmablk_recovery_finish(struct rdmablk_session *s);
+void rdmablk_recovery_changed(struct rdmablk_session *s);
+int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
+			   const char **why);
+void rdmablk_recovery_kick(struct rdmablk_session *s);
+void rdmablk_recovery_shutdown(struct rdmablk_session *s);
 void rdmablk_keepalive_start(struct rdmablk_session *s);
 
 /* sysfs.c */

@@ -11,13 +11,13 @@ static const u8 rdmablk_state_moves[RDMABLK_DEV_STATES] = {
 	/* being set up: a login starts, or nothing comes of it */
 	[RDMABLK_DEV_NEW]	 = TO(CONNECTING) | TO(DELETING),
 	/* logging in: it works, it does not, it is given up */
-	[RDMABLK_DEV_CONNECTING] = TO(LIVE) | TO(FAILED) | TO(DELETING),
+	[RDMABLK_DEV_CONNECTING] = TO(LIVE) | TO(DELETING),
 	/* I/O flows: an error, or the administrator, ends that */
 	[RDMABLK_DEV_LIVE]	 = TO(RECOVERING) | TO(DELETING),
-	/* coming down: connecting anew is where a reconnect has its place */
-	[RDMABLK_DEV_RECOVERING] = TO(CONNECTING) | TO(FAILED) | TO(DELETING),
-	/* all I/O fails: connected anew or removed */
-	[RDMABLK_DEV_FAILED]	 = TO(CONNECTING) | TO(DELETING),
+	/* connecting anew: it works, it ends, it is given up */
+	[RDMABLK_DEV_RECOVERING] = TO(LIVE) | TO(FAILED) | TO(DELETING),
+	/* all I/O fails: the administrator tries again, or removes it */
+	[RDMABLK_DEV_FAILED]	 = TO(RECOVERING) | TO(DELETING),
 	/* being removed: nothing follows */
 	[RDMABLK_DEV_DELETING]	 = 0,
 };

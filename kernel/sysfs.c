@@ -3,8 +3,6 @@
  * /sys/block/rdmablkN/rdmablk/: what a session is and does, read-only, one value per
  * file. The group comes with the disk, so udev sees it at the add event, and goes
  * with it. Documentation/ABI/testing/sysfs-block-rdmablk describes the files.
- *
- * All but state and reason are constant while the disk exists.
  */
 #include <linux/blkdev.h>
 #include <linux/device.h>
@@ -16,7 +14,9 @@
 				   struct device_attribute *attr, char *buf)	\
 	{									\
 		struct rdmablk_session *s = dev_to_disk(dev)->private_data;	\
+		struct rdmablk_agreed a;					\
 										\
+		rdmablk_session_agreed(s, &a);					\
 		return sysfs_emit(buf, fmt "\n", __VA_ARGS__);			\
 	}									\
 	static DEVICE_ATTR_RO(name)
@@ -24,21 +24,30 @@
 RDMABLK_ATTR(state, "%s", rdmablk_dev_state_text(rdmablk_session_state(s)));
 RDMABLK_ATTR(reason, "%s", rdmablk_reason_text(READ_ONCE(s->reason)));
 RDMABLK_ATTR(target, "%pISpc", &s->opt.target);
-RDMABLK_ATTR(target_name, "%s", s->grant.target_name);
+RDMABLK_ATTR(target_name, "%s", a.grant.target_name);
 RDMABLK_ATTR(export, "%s", s->opt.export_name);
-RDMABLK_ATTR(uuid, "%pUb", s->grant.uuid);
-RDMABLK_ATTR(epoch, "%pUb", s->grant.epoch);
-RDMABLK_ATTR(session_id, "%016llx", s->grant.session_id);
-RDMABLK_ATTR(queues, "%u", s->path.nr_hwqs);
-RDMABLK_ATTR(queue_depth, "%u", s->grant.queue_depth);
-RDMABLK_ATTR(read_depth, "%u", s->path.hwq[0].read.read_depth);
-RDMABLK_ATTR(regions, "%u", s->grant.nr_regions);
-RDMABLK_ATTR(ibdev, "%s", s->ibdev);
-RDMABLK_ATTR(keep_alive_tmo, "%u", DIV_ROUND_UP(s->grant.keep_alive_ms, 1000));
-RDMABLK_ATTR(session_tmo_ms, "%u", s->grant.session_tmo_ms);
-RDMABLK_ATTR(fast_io_fail_tmo, "%d", s->opt.fast_io_fail_tmo);
-RDMABLK_ATTR(serial, "%pUb", s->grant.uuid);
-RDMABLK_ATTR(wwid, "uuid.%pUb", s->grant.uuid);
+RDMABLK_ATTR(uuid, "%pUb", a.grant.uuid);
+RDMABLK_ATTR(epoch, "%pUb", a.grant.epoch);
+RDMABLK_ATTR(session_id, "%016llx", a.grant.session_id);
+RDMABLK_ATTR(queues, "%u", a.nr_hwqs);
+RDMABLK_ATTR(queue_depth, "%u", a.grant.queue_depth);
+RDMABLK_ATTR(read_depth, "%u", a.read_depth);
+RDMABLK_ATTR(regions, "%u", a.grant.nr_regions);
+RDMABLK_ATTR(ibdev, "%s", a.ibdev);
+RDMABLK_ATTR(keep_alive_tmo, "%u", DIV_ROUND_UP(a.grant.keep_alive_ms, 1000));
+RDMABLK_ATTR(session_tmo_ms, "%u", a.grant.session_tmo_ms);
+RDMABLK_ATTR(reconnect_delay, "%u", READ_ONCE(s->opt.reconnect_delay));
+RDMABLK_ATTR(fast_io_fail_tmo, "%d", READ_ONCE(s->opt.fast_io_fail_tmo));
+RDMABLK_ATTR(dev_loss_tmo, "%d", READ_ONCE(s->opt.dev_loss_tmo));
+RDMABLK_ATTR(on_data_loss, "%s", READ_ONCE(s->opt.on_data_loss) ==
+	     RDMABLK_DATA_LOSS_CONTINUE ? "continue" : "fail");
+RDMABLK_ATTR(io_failing, "%d", READ_ONCE(s->path.failing));
+RDMABLK_ATTR(reconnects, "%llu", READ_ONCE(s->reconnects));
+RDMABLK_ATTR(attempts, "%u", READ_ONCE(s->attempts));
+RDMABLK_ATTR(held, "%llu", READ_ONCE(s->held));
+RDMABLK_ATTR(last_error, "%s", READ_ONCE(s->why) ?: "");
+RDMABLK_ATTR(serial, "%pUb", a.grant.uuid);
+RDMABLK_ATTR(wwid, "uuid.%pUb", a.grant.uuid);
 
 static ssize_t model_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -62,7 +71,15 @@ static struct attribute *rdmablk_disk_attrs[] = {
 	&dev_attr_ibdev.attr,
 	&dev_attr_keep_alive_tmo.attr,
 	&dev_attr_session_tmo_ms.attr,
+	&dev_attr_reconnect_delay.attr,
 	&dev_attr_fast_io_fail_tmo.attr,
+	&dev_attr_dev_loss_tmo.attr,
+	&dev_attr_on_data_loss.attr,
+	&dev_attr_io_failing.attr,
+	&dev_attr_reconnects.attr,
+	&dev_attr_attempts.attr,
+	&dev_attr_held.attr,
+	&dev_attr_last_error.attr,
 	&dev_attr_model.attr,
 	&dev_attr_serial.attr,
 	&dev_attr_wwid.attr,

@@ -3,9 +3,9 @@
  * Kept arenas.
  *
  * The file is the contents, rounded up to whole pages, and one page more: the
- * trailer. It carries the epoch and the identity of the export, and belongs to
- * the contents as nothing beside them could: whoever removes or copies the file
- * takes both. Adapters never reach it, for only the contents are registered.
+ * trailer. It carries the epoch and the identity of the export and who wrote it
+ * last, and belongs to the contents as nothing beside them could: whoever removes
+ * or copies the file takes both. Adapters never reach it, for only the contents are registered.
  *
  * Who may open it: the daemon holds an flock on the file. That does not
  * suffice, because a killed process loses its descriptors one by one, and queue
@@ -49,6 +49,7 @@ struct arena_trailer {
 	uint64_t size;
 	uint8_t uuid[RDMABLK_ID_LEN];
 	uint8_t epoch[RDMABLK_ID_LEN];
+	struct store_writer writer;
 };
 
 static struct arena_trailer *trailer_of(const struct store *store)
@@ -207,6 +208,7 @@ int arena_attach(struct store *store, const struct export_config *ec,
 		if (t->state == ARENA_COMPLETE) {
 			memcpy(store->uuid, t->uuid, sizeof(t->uuid));
 			memcpy(store->epoch, t->epoch, sizeof(t->epoch));
+			store->writer = t->writer;
 			return 0;
 		}
 	}
@@ -239,4 +241,16 @@ int arena_publish(struct store *store)
 	memcpy(t->epoch, store->epoch, sizeof(t->epoch));
 	__atomic_store_n(&t->state, ARENA_COMPLETE, __ATOMIC_RELEASE);
 	return 0;
+}
+
+/**
+ * arena_written_by - keep who writes the arena from now on
+ * @store: with its writer
+ *
+ * Before that one is given a key: a daemon that follows this process must know of
+ * every writer there may have been.
+ */
+void arena_written_by(struct store *store)
+{
+	trailer_of(store)->writer = store->writer;
 }

@@ -64,6 +64,8 @@ static unsigned int admit(struct session *s, struct export *e)
 
 	if (e->cfg->read_only && s->lease.writer)
 		return RDMABLK_R_READ_ONLY;
+	if (s->wish.flags & RDMABLK_HELLO_RESUME && !export_resumable(e, &s->lease))
+		return RDMABLK_R_STOLEN;
 	reason = export_admit(&e->leases, &s->lease, e->cfg->shared,
 			      s->wish.flags & RDMABLK_HELLO_STEAL);
 	if (reason != RDMABLK_R_FENCING)

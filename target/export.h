@@ -51,6 +51,7 @@ void export_close_all(void);
 struct export *export_find(const char *name);
 unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
 			  bool shared, bool steal);
+bool export_resumable(const struct export *export, const struct lease *claim);
 void export_lease(struct export *export, struct lease *lease);
 void export_release(struct lease *lease);
 uint64_t export_region_bytes(const struct export *export, uint64_t max_mr_size);

@@ -8,6 +8,16 @@
 #include "config.h"
 
 /**
+ * struct store_writer - a device of a host; all zero: nobody
+ * @host_id: identity of the host
+ * @instance_id: of its device
+ */
+struct store_writer {
+	uint8_t host_id[RDMABLK_ID_LEN];
+	uint8_t instance_id[RDMABLK_ID_LEN];
+};
+
+/**
  * struct store - the contents of an export
  * @ops: of its kind
  * @base: its arena in this process, aligned to @page_size
@@ -17,6 +27,7 @@
  * @physical_block: preferred unit of I/O, bytes
  * @uuid: identity of the export; all zero until it is known
  * @epoch: identity of the volatile contents
+ * @writer: who was the last to be let write
  * @kept: the arena outlives this process
  * @fd: of the arena; holds its lock
  *
@@ -32,6 +43,7 @@ struct store {
 	uint32_t physical_block;
 	uint8_t uuid[RDMABLK_ID_LEN];
 	uint8_t epoch[RDMABLK_ID_LEN];
+	struct store_writer writer;
 	bool kept;
 	int fd;
 };
@@ -43,12 +55,14 @@ struct store {
  *	@store->uuid set it is checked against what is kept with the contents;
  *	not set, it may come from there
  * @publish: the export is complete, with its UUID; 0 or -errno
+ * @written_by: @store->writer has changed; it is kept where the contents are
  * @close: undo @open, when no session is left
  */
 struct store_ops {
 	const char *type;
 	int (*open)(struct store *store, const struct export_config *ec);
 	int (*publish)(struct store *store);
+	void (*written_by)(struct store *store);
 	void (*close)(struct store *store);
 };
 

@@ -189,9 +189,16 @@ static int memory_publish(struct store *store)
 	return store->kept ? arena_publish(store) : 0;
 }
 
+static void memory_written_by(struct store *store)
+{
+	if (store->kept)
+		arena_written_by(store);
+}
+
 const struct store_ops store_memory_ops = {
 	.type = "memory",
 	.open = memory_open,
 	.publish = memory_publish,
+	.written_by = memory_written_by,
 	.close = memory_close,
 };

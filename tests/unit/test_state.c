@@ -9,10 +9,10 @@
 static const char allowed[RDMABLK_DEV_STATES][RDMABLK_DEV_STATES + 1] = {
 	/*			  NCLRFD */
 	[RDMABLK_DEV_NEW]	 = ".x...x",
-	[RDMABLK_DEV_CONNECTING] = "..x.xx",
+	[RDMABLK_DEV_CONNECTING] = "..x..x",
 	[RDMABLK_DEV_LIVE]	 = "...x.x",
-	[RDMABLK_DEV_RECOVERING] = ".x..xx",
-	[RDMABLK_DEV_FAILED]	 = ".x...x",
+	[RDMABLK_DEV_RECOVERING] = "..x.xx",
+	[RDMABLK_DEV_FAILED]	 = "...x.x",
 	[RDMABLK_DEV_DELETING]	 = "......",
 };
 
