@@ -25,7 +25,7 @@ const struct attr_info attr_table[RDMABLK_ATTR_MAX + 1] = {
 	INFO(QUEUE_DEPTH, "queue_depth", "QUEUE-DEPTH", U32, NULL),
 	INFO(KEEP_ALIVE_TMO, "keep_alive_tmo", "KEEP-ALIVE-TMO", U32, "s"),
 	INFO(CONNECT_TMO, "connect_tmo", "CONNECT-TMO", U32, "s"),
-	INFO(FAST_IO_FAIL_TMO, "fast_io_fail_tmo", "FAST-IO-FAIL-TMO", S32, "s"),
+	INFO(FAST_IO_FAIL_TMO, "fast_io_fail_tmo", "FAST-IO-FAIL-TMO", TMO, "s"),
 	INFO(ACK_TIMEOUT, "ack_timeout", "ACK-TIMEOUT", U8, NULL),
 	INFO(HOST_ID, "host_id", "HOST-ID", UUID, NULL),
 	INFO(UUID, "uuid", "UUID", UUID, NULL),
@@ -53,6 +53,17 @@ const struct attr_info attr_table[RDMABLK_ATTR_MAX + 1] = {
 	INFO(WORK_REQUESTS, "work_requests", "WORK-REQUESTS", U64, NULL),
 	INFO(KEEPALIVES, "keepalives", "KEEPALIVES", U64, NULL),
 	INFO(STALE_ANSWERS, "stale_answers", "STALE-ANSWERS", U64, NULL),
+	INFO(RECONNECT_DELAY, "reconnect_delay", "RECONNECT-DELAY", U32, "s"),
+	INFO(DEV_LOSS_TMO, "dev_loss_tmo", "DEV-LOSS-TMO", TMO, "s"),
+	INFO(ON_DATA_LOSS, "on_data_loss", "ON-DATA-LOSS", LOSS, NULL),
+	INFO(ACCEPT_DATA_LOSS, "accept_data_loss", NULL, NONE, NULL),
+	INFO(IO_FAILING, "io_failing", "IO-FAILING", FLAG, NULL),
+	INFO(RECONNECTS, "reconnects", "RECONNECTS", U64, NULL),
+	INFO(ATTEMPTS, "attempts", "ATTEMPTS", U32, NULL),
+	INFO(HELD, "held", "HELD", U64, NULL),
+	INFO(LAST_ERROR, "last_error", "LAST-ERROR", STRING, NULL),
+	INFO(ERROR, "error", NULL, NONE, NULL),
+	INFO(TEXT, "text", NULL, NONE, NULL),
 };
 
 /**

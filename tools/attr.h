@@ -11,7 +11,7 @@
  * @ATTR_NONE: nothing that is shown
  * @ATTR_U8: unsigned number, 1 byte
  * @ATTR_U32: unsigned number, 4 bytes
- * @ATTR_S32: signed number, 4 bytes
+ * @ATTR_TMO: signed number, 4 bytes; -1: without end, which reads "off"
  * @ATTR_U64: unsigned number, 8 bytes
  * @ATTR_ID64: u64 that names something; too large for a number in JSON
  * @ATTR_STRING: text
@@ -20,12 +20,13 @@
  * @ATTR_ADDR: struct sockaddr_in or sockaddr_in6
  * @ATTR_STATE: u32, enum rdmablk_dev_state
  * @ATTR_REASON: u32, enum rdmablk_reason
+ * @ATTR_LOSS: u32, enum rdmablk_on_data_loss
  */
 enum attr_kind {
 	ATTR_NONE,
 	ATTR_U8,
 	ATTR_U32,
-	ATTR_S32,
+	ATTR_TMO,
 	ATTR_U64,
 	ATTR_ID64,
 	ATTR_STRING,
@@ -34,6 +35,7 @@ enum attr_kind {
 	ATTR_ADDR,
 	ATTR_STATE,
 	ATTR_REASON,
+	ATTR_LOSS,
 };
 
 /**

@@ -19,12 +19,6 @@
 enum {
 	OPT_READ_ONLY = 1,
 	OPT_STEAL,
-	OPT_QUEUES,
-	OPT_QUEUE_DEPTH,
-	OPT_KEEP_ALIVE_TMO,
-	OPT_CONNECT_TMO,
-	OPT_FAST_IO_FAIL_TMO,
-	OPT_ACK_TIMEOUT,
 	OPT_SOURCE,
 	OPT_HOST_ID,
 	OPT_IDEMPOTENT,
@@ -36,17 +30,18 @@ const struct option_info connect_options[] = {
 	  "do not ask for write access" },
 	{ "steal", 0, OPT_STEAL, NULL,
 	  "end another host's session that writes" },
-	{ "queues", 0, OPT_QUEUES, "N",
+	{ "queues", 0, SETTING_ID_QUEUES, "N",
 	  "hardware queues, 1 to 256 (default: one per CPU)" },
-	{ "queue-depth", 0, OPT_QUEUE_DEPTH, "N",
+	{ "queue-depth", 0, SETTING_ID_QUEUE_DEPTH, "N",
 	  "requests in flight per queue, 1 to 1024 (128)" },
-	{ "keep-alive-tmo", 0, OPT_KEEP_ALIVE_TMO, "S",
-	  "seconds until a silent target counts as dead, 1 to 600 (5)" },
-	{ "connect-tmo", 0, OPT_CONNECT_TMO, "S",
+	SETTING_OPTION_KEEP_ALIVE_TMO,
+	{ "connect-tmo", 0, SETTING_ID_CONNECT_TMO, "S",
 	  "seconds for the whole connect, 1 to 600 (10)" },
-	{ "fast-io-fail-tmo", 0, OPT_FAST_IO_FAIL_TMO, "S",
-	  "seconds that I/O is held after a failure, 0 (0)" },
-	{ "ack-timeout", 0, OPT_ACK_TIMEOUT, "N",
+	SETTING_OPTION_RECONNECT_DELAY,
+	SETTING_OPTION_FAST_IO_FAIL_TMO,
+	SETTING_OPTION_DEV_LOSS_TMO,
+	SETTING_OPTION_ON_DATA_LOSS,
+	{ "ack-timeout", 0, SETTING_ID_ACK_TIMEOUT, "N",
 	  "RDMA retransmit timeout, 4.096 us * 2^N, 8 to 22 (16)" },
 	{ "source", 0, OPT_SOURCE, "ADDR",
 	  "address of this host to connect from" },
@@ -58,48 +53,6 @@ const struct option_info connect_options[] = {
 	  "print JSON" },
 	{ 0 }
 };
-
-/* Options whose value is a number; @min to @max as rdmablk_netlink.h has them. */
-static const struct number_info {
-	const char *name;
-	const char *unit;
-	int id;
-	__u32 min;
-	__u32 max;
-	__u16 attr;
-} numbers[] = {
-	{ "connect: --queues", "", OPT_QUEUES, 1, RDMABLK_MAX_QUEUES,
-	  RDMABLK_ATTR_QUEUES },
-	{ "connect: --queue-depth", "", OPT_QUEUE_DEPTH, 1, 1024,
-	  RDMABLK_ATTR_QUEUE_DEPTH },
-	{ "connect: --keep-alive-tmo", " seconds", OPT_KEEP_ALIVE_TMO, 1, 600,
-	  RDMABLK_ATTR_KEEP_ALIVE_TMO },
-	{ "connect: --connect-tmo", " seconds", OPT_CONNECT_TMO, 1, 600,
-	  RDMABLK_ATTR_CONNECT_TMO },
-	{ "connect: --fast-io-fail-tmo", " seconds", OPT_FAST_IO_FAIL_TMO, 0, 0,
-	  RDMABLK_ATTR_FAST_IO_FAIL_TMO },
-	{ "connect: --ack-timeout", "", OPT_ACK_TIMEOUT, 8, 22,
-	  RDMABLK_ATTR_ACK_TIMEOUT },
-};
-
-static int set_number(struct connect_request *request, int id, const char *value)
-{
-	__u32 number;
-	size_t i;
-	int ret;
-
-	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
-		if (numbers[i].id != id)
-			continue;
-		ret = opts_number(numbers[i].name, value, numbers[i].min,
-				  numbers[i].max, numbers[i].unit, &number);
-		if (ret)
-			return ret;
-		request->number[numbers[i].attr] = number;
-		request->given[numbers[i].attr] = true;
-	}
-	return 0;
-}
 
 static int set_source(struct connect_request *request, const char *value)
 {
@@ -128,10 +81,10 @@ static int set(void *context, int id, const char *value)
 
 	switch (id) {
 	case OPT_READ_ONLY:
-		request->given[RDMABLK_ATTR_READ_ONLY] = true;
+		request->read_only = true;
 		return 0;
 	case OPT_STEAL:
-		request->given[RDMABLK_ATTR_STEAL] = true;
+		request->steal = true;
 		return 0;
 	case OPT_SOURCE:
 		return set_source(request, value);
@@ -144,7 +97,7 @@ static int set(void *context, int id, const char *value)
 		report_json = true;
 		return 0;
 	default:
-		return set_number(request, id, value);
+		return settings_set("connect", &request->settings, id, value);
 	}
 }
 
@@ -161,10 +114,9 @@ static int parse_operand(char **argv, struct connect_request *request)
 		snprintf(what, sizeof(what), "connect %.300s", argv[optind]);
 		return report_usage(what, "%s", why);
 	}
-	if (request->given[RDMABLK_ATTR_READ_ONLY] &&
-	    request->given[RDMABLK_ATTR_STEAL])
+	if (request->read_only && request->steal)
 		return report_usage("connect", "--read-only and --steal exclude each other");
-	return 0;
+	return settings_check("connect", &request->settings, true);
 }
 
 static void print_result(const struct device *device)

@@ -39,33 +39,53 @@ static int set(void *context, int id, const char *value)
 	return 0;
 }
 
+static int on_reply(const struct nlmsghdr *nlh, void *context)
+{
+	struct device device;
+
+	(void)context;
+	return device_decode(nlh, &device) ? MNL_CB_ERROR : MNL_CB_OK;
+}
+
+/* Takes as long as it takes: held writes, a file system's last ones. */
 static int disconnect(struct nl *nl, __u32 index, bool force,
 		      struct nl_failure *failure)
 {
+	static const struct nl_late late = {
+		.handler = on_reply,
+		.texts = texts,
+		.interrupted = "interrupted; the kernel goes on with it",
+	};
 	struct nlmsghdr *nlh = nl_request(nl, RDMABLK_CMD_DISCONNECT, 0);
 
 	mnl_attr_put_u32(nlh, RDMABLK_ATTR_INDEX, index);
 	if (force)
 		mnl_attr_put(nlh, RDMABLK_ATTR_FORCE, 0, NULL);
-	return nl_run(nl, NULL, NULL, texts, failure);
+	return nl_run_late(nl, &late, failure);
 }
 
-static int disconnect_one(struct nl *nl, __u32 index, bool force)
+static int disconnect_one(struct nl *nl, __u32 index, bool force,
+			  struct nl_failure *failure)
 {
-	struct nl_failure failure;
 	char what[64];
 
 	snprintf(what, sizeof(what), "disconnect rdmablk%u", index);
-	if (disconnect(nl, index, force, &failure))
-		return report_failure(failure.err, what, "%s%s", failure.text,
-				      failure.err == EBUSY && !force ?
+	if (disconnect(nl, index, force, failure))
+		return report_failure(failure->err, what, "%s%s", failure->text,
+				      failure->err == EBUSY && !force ?
 				      " (--force removes it anyway)" : "");
-	if (failure.text[0])
-		report_warning(what, "%s", failure.text);
+	if (failure->text[0])
+		report_warning(what, "%s", failure->text);
 	return STATUS_DONE;
 }
 
-/* Goes on after a failure: each disk that can go goes. */
+/* What would be the same with the next disk. */
+static bool is_final(int err)
+{
+	return err == EINTR || err == EUNATCH || err == EPERM;
+}
+
+/* Each disk that can go goes, whatever becomes of the others. */
 static int disconnect_all(struct nl *nl, bool force)
 {
 	__cleanup(device_list_clear) struct device_list list = { 0 };
@@ -76,10 +96,14 @@ static int disconnect_all(struct nl *nl, bool force)
 	if (device_dump(nl, &list, &failure))
 		return report_failure(failure.err, "disconnect --all", "%s",
 				      failure.text);
-	for (i = 0; i < list.nr; i++)
-		if (disconnect_one(nl, list.device[i].value[RDMABLK_ATTR_INDEX].number,
-				   force))
-			status = STATUS_FAILED;
+	for (i = 0; i < list.nr; i++) {
+		if (!disconnect_one(nl, list.device[i].value[RDMABLK_ATTR_INDEX].number,
+				    force, &failure))
+			continue;
+		status = STATUS_FAILED;
+		if (is_final(failure.err))
+			break;
+	}
 	return status;
 }
 
@@ -118,5 +142,5 @@ int cmd_disconnect(const struct command_info *command, int argc, char **argv)
 	if (!nl)
 		return report_failure(failure.err, what, "%s", failure.text);
 	return args.all ? disconnect_all(nl, args.force) :
-			  disconnect_one(nl, index, args.force);
+			  disconnect_one(nl, index, args.force, &failure);
 }

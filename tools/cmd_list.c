@@ -49,7 +49,7 @@ static int check_args(const struct list_args *args,
 		      struct output_columns *columns, const char *operand)
 {
 	const char *bad = output_parse_columns(args->columns, columns);
-	char names[512];
+	char names[OUTPUT_COLUMN_NAMES];
 
 	if (operand)
 		return report_usage("list", "too many arguments: '%s'", operand);

@@ -65,6 +65,9 @@ static void print_json(const char *event, const struct device *device)
 	json_object_object_add(top, "state", json_text(VALUE(STATE)));
 	json_object_object_add(top, "reason", json_number(VALUE(REASON)));
 	json_object_object_add(top, "reason_text", json_text(VALUE(REASON)));
+	json_object_object_add(top, "io_failing", value ?
+			       json_object_new_boolean(VALUE(IO_FAILING)->present) :
+			       NULL);
 #undef VALUE
 	output_json_line(top);
 }
@@ -75,9 +78,10 @@ static void print_line(const struct device *device)
 	char now[40];
 
 	format_now(now, sizeof(now));
-	printf("%s %s %s%s%s\n", now, device->value[RDMABLK_ATTR_NAME].text,
+	printf("%s %s %s%s%s%s\n", now, device->value[RDMABLK_ATTR_NAME].text,
 	       device->value[RDMABLK_ATTR_STATE].text,
-	       reason->text[0] ? ": " : "", reason->text);
+	       reason->text[0] ? ": " : "", reason->text,
+	       device->value[RDMABLK_ATTR_IO_FAILING].present ? " (I/O fails)" : "");
 	fflush(stdout);
 }
 

@@ -7,12 +7,16 @@
 
 extern const struct option_info connect_options[];
 extern const struct option_info disconnect_options[];
+extern const struct option_info set_options[];
+extern const struct option_info reconnect_options[];
 extern const struct option_info list_options[];
 extern const struct option_info status_options[];
 extern const struct option_info monitor_options[];
 
 int cmd_connect(const struct command_info *command, int argc, char **argv);
 int cmd_disconnect(const struct command_info *command, int argc, char **argv);
+int cmd_set(const struct command_info *command, int argc, char **argv);
+int cmd_reconnect(const struct command_info *command, int argc, char **argv);
 int cmd_list(const struct command_info *command, int argc, char **argv);
 int cmd_status(const struct command_info *command, int argc, char **argv);
 int cmd_monitor(const struct command_info *command, int argc, char **argv);

@@ -17,6 +17,7 @@
 
 #define NODE_WAIT_MS	5000
 #define NODE_POLL_MS	10
+#define PATIENCE	10	/* seconds beyond the timeouts of a connect */
 
 static const struct errno_text texts[] = {
 	{ EINVAL, "the kernel refuses an argument" },
@@ -34,7 +35,7 @@ static const struct errno_text texts[] = {
 	{ EOPNOTSUPP, "iWARP devices are not supported" },
 	{ ENOSPC, "a limit of the target is reached" },
 	{ EACCES, "authentication failed" },
-	{ EINTR, "interrupted by a signal" },
+	{ ECANCELED, "the connect was given up" },
 	{ 0, NULL }
 };
 
@@ -42,7 +43,8 @@ static const struct errno_text texts[] = {
 static bool is_final(int err)
 {
 	return err == EPERM || err == EINVAL || err == ERANGE || err == EEXIST ||
-	       err == EINTR || err == EAGAIN || err == ENOMEM;
+	       err == EINTR || err == EAGAIN || err == ENOMEM ||
+	       err == ECANCELED || err == EUNATCH || err == ETIME || err == EBADMSG;
 }
 
 __printf(3, 4)
@@ -72,7 +74,7 @@ int connect_set_host_id(struct connect_request *request, const char *text)
 	if (opts_parse_uuid(text, request->host_id) ||
 	    !memcmp(request->host_id, nil, sizeof(nil)))
 		return -1;
-	request->given[RDMABLK_ATTR_HOST_ID] = true;
+	request->has_host_id = true;
 	return 0;
 }
 
@@ -90,7 +92,7 @@ int connect_read_host_id(struct connect_request *request,
 	char line[80] = "";
 	FILE *file;
 
-	if (request->given[RDMABLK_ATTR_HOST_ID])
+	if (request->has_host_id)
 		return 0;
 	file = fopen(CONNECT_HOST_ID_FILE, "re");
 	if (!file && errno == ENOENT)
@@ -111,8 +113,6 @@ static void put_request(struct nlmsghdr *nlh,
 			const struct connect_request *request,
 			const struct addrinfo *target)
 {
-	unsigned int attr;
-
 	mnl_attr_put(nlh, RDMABLK_ATTR_TARGET, target->ai_addrlen,
 		     target->ai_addr);
 	mnl_attr_put_strz(nlh, RDMABLK_ATTR_EXPORT, request->where.name);
@@ -120,42 +120,48 @@ static void put_request(struct nlmsghdr *nlh,
 		mnl_attr_put(nlh, RDMABLK_ATTR_SOURCE,
 			     request->source->ai_addrlen,
 			     request->source->ai_addr);
-	if (request->given[RDMABLK_ATTR_HOST_ID])
+	if (request->has_host_id)
 		mnl_attr_put(nlh, RDMABLK_ATTR_HOST_ID,
 			     sizeof(request->host_id), request->host_id);
-	for (attr = 0; attr <= RDMABLK_ATTR_MAX; attr++) {
-		if (!request->given[attr] || attr == RDMABLK_ATTR_HOST_ID)
-			continue;
-		if (attr == RDMABLK_ATTR_READ_ONLY || attr == RDMABLK_ATTR_STEAL)
-			mnl_attr_put(nlh, attr, 0, NULL);
-		else if (attr_table[attr].kind == ATTR_U8)
-			mnl_attr_put_u8(nlh, attr, request->number[attr]);
-		else
-			mnl_attr_put_u32(nlh, attr, request->number[attr]);
-	}
+	if (request->read_only)
+		mnl_attr_put(nlh, RDMABLK_ATTR_READ_ONLY, 0, NULL);
+	if (request->steal)
+		mnl_attr_put(nlh, RDMABLK_ATTR_STEAL, 0, NULL);
+	settings_put(nlh, &request->settings);
+}
+
+/*
+ * When the kernel counts as stuck: after the connect come the partition table, read
+ * from a target that may fall silent, and, after a failure, the goodbye.
+ */
+static unsigned int patience(const struct settings *settings)
+{
+	return settings_get(settings, RDMABLK_ATTR_CONNECT_TMO,
+			    SETTING_CONNECT_TMO) +
+	       2 * settings_get(settings, RDMABLK_ATTR_KEEP_ALIVE_TMO,
+				SETTING_KEEP_ALIVE_TMO) +
+	       PATIENCE;
 }
 
 static int on_reply(const struct nlmsghdr *nlh, void *context)
 {
-	if (!device_decode(nlh, context))
-		return MNL_CB_OK;
-	errno = EBADMSG;
-	return MNL_CB_ERROR;
+	return device_decode(nlh, context) ? MNL_CB_ERROR : MNL_CB_OK;
 }
 
 static int try_address(struct nl *nl, const struct connect_request *request,
 		       const struct addrinfo *target, struct device *device,
 		       struct nl_failure *failure)
 {
-	struct nlmsghdr *nlh = nl_request(nl, RDMABLK_CMD_CONNECT, 0);
+	const struct nl_late late = {
+		.handler = on_reply,
+		.context = device,
+		.texts = texts,
+		.limit = patience(&request->settings),
+		.interrupted = "interrupted; the connect is given up",
+	};
 
-	memset(device, 0, sizeof(*device));
-	put_request(nlh, request, target);
-	if (nl_run(nl, on_reply, device, texts, failure))
-		return -1;
-	if (!device->value[RDMABLK_ATTR_NAME].present)
-		return fail(failure, EBADMSG, "the kernel sent an empty answer");
-	return 0;
+	put_request(nl_request(nl, RDMABLK_CMD_CONNECT, 0), request, target);
+	return nl_run_late(nl, &late, failure);
 }
 
 /* The device that is connected to this export at this address. */
@@ -195,8 +201,7 @@ static int accept_existing(const struct connect_request *request,
 			    name, value[RDMABLK_ATTR_STATE].text,
 			    value[RDMABLK_ATTR_REASON].text[0] ? ": " : "",
 			    value[RDMABLK_ATTR_REASON].text);
-	if (value[RDMABLK_ATTR_READ_ONLY].present &&
-	    !request->given[RDMABLK_ATTR_READ_ONLY])
+	if (value[RDMABLK_ATTR_READ_ONLY].present && !request->read_only)
 		return fail(failure, EEXIST,
 			    "%s is connected to it, but read-only", name);
 	failure->err = 0;

@@ -7,6 +7,7 @@
 
 #include "addr.h"
 #include "device.h"
+#include "settings.h"
 
 #define CONNECT_HOST_ID_FILE	"/etc/rdmablk/host-id"
 
@@ -14,16 +15,20 @@
  * struct connect_request - what a connect is to do
  * @where: the export
  * @source: address to connect from, or NULL
- * @given: by enum rdmablk_attr: flags and numbers to send
- * @number: by enum rdmablk_attr: the numbers
- * @host_id: sent when @given says so
+ * @settings: numbers for the module
+ * @read_only: do not ask for write access
+ * @steal: end another host's session
+ * @has_host_id: @host_id is to be sent
+ * @host_id: identity of this host
  * @idempotent: being connected already is fine
  */
 struct connect_request {
 	struct addr_export where;
 	struct addrinfo *source;
-	bool given[RDMABLK_ATTR_MAX + 1];
-	__u32 number[RDMABLK_ATTR_MAX + 1];
+	struct settings settings;
+	bool read_only;
+	bool steal;
+	bool has_host_id;
 	__u8 host_id[RDMABLK_ID_LEN];
 	bool idempotent;
 };

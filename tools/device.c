@@ -61,13 +61,43 @@ static int decode_uuid(const struct nlattr *attr, struct value *value)
 	return 0;
 }
 
+static const char *loss_text(__u64 number)
+{
+	switch (number) {
+	case RDMABLK_DATA_LOSS_FAIL:		return "fail";
+	case RDMABLK_DATA_LOSS_CONTINUE:	return "continue";
+	default:				return "unknown";
+	}
+}
+
+static void format_number(enum attr_kind kind, struct value *value)
+{
+	size_t size = sizeof(value->text);
+
+	if (kind == ATTR_STATE)
+		snprintf(value->text, size, "%s",
+			 rdmablk_dev_state_text(value->number));
+	else if (kind == ATTR_REASON)
+		snprintf(value->text, size, "%s",
+			 value->number ? rdmablk_reason_text(value->number) : "");
+	else if (kind == ATTR_LOSS)
+		snprintf(value->text, size, "%s", loss_text(value->number));
+	else if (kind == ATTR_ID64)
+		snprintf(value->text, size, "%016llx", value->number);
+	else if (kind == ATTR_TMO && (__s64)value->number < 0)
+		snprintf(value->text, size, "off");
+	else
+		snprintf(value->text, size, "%llu", value->number);
+}
+
 /* Fills in number and text of the kinds that are numbers. */
 static int decode_number(const struct nlattr *attr, enum attr_kind kind,
 			 struct value *value)
 {
 	static const size_t sizes[] = {
-		[ATTR_U8] = 1, [ATTR_U32] = 4, [ATTR_S32] = 4, [ATTR_U64] = 8,
+		[ATTR_U8] = 1, [ATTR_U32] = 4, [ATTR_TMO] = 4, [ATTR_U64] = 8,
 		[ATTR_ID64] = 8, [ATTR_STATE] = 4, [ATTR_REASON] = 4,
+		[ATTR_LOSS] = 4,
 	};
 	const void *payload = mnl_attr_get_payload(attr);
 	size_t len = mnl_attr_get_payload_len(attr);
@@ -81,26 +111,12 @@ static int decode_number(const struct nlattr *attr, enum attr_kind kind,
 		value->number = u64;
 	} else if (len == 4) {
 		memcpy(&u32, payload, sizeof(u32));
-		value->number = kind == ATTR_S32 ? (__u64)(__s32)u32 : u32;
+		value->number = kind == ATTR_TMO ? (__u64)(__s32)u32 : u32;
 	} else {
 		value->number = *(const __u8 *)payload;
 	}
 
-	if (kind == ATTR_STATE)
-		snprintf(value->text, sizeof(value->text), "%s",
-			 rdmablk_dev_state_text(value->number));
-	else if (kind == ATTR_REASON)
-		snprintf(value->text, sizeof(value->text), "%s",
-			 value->number ? rdmablk_reason_text(value->number) : "");
-	else if (kind == ATTR_ID64)
-		snprintf(value->text, sizeof(value->text), "%016llx",
-			 value->number);
-	else if (kind == ATTR_S32)
-		snprintf(value->text, sizeof(value->text), "%lld",
-			 (__s64)value->number);
-	else
-		snprintf(value->text, sizeof(value->text), "%llu",
-			 value->number);
+	format_number(kind, value);
 	return 0;
 }
 

@@ -11,17 +11,18 @@
 #include "nl.h"
 
 #define DEVICE_PATH_LEN	32	/* "/dev/rdmablk4294967295" */
+#define VALUE_TEXT_LEN	160	/* the longest are last errors, and addresses */
 
 /**
  * struct value - one attribute of a device
  * @present: the kernel sent it
- * @number: of numeric kinds; ATTR_S32 in two's complement
+ * @number: of numeric kinds; ATTR_TMO in two's complement
  * @text: every kind in words, without unit
  */
 struct value {
 	bool present;
 	__u64 number;
-	char text[ADDR_TEXT_LEN];
+	char text[VALUE_TEXT_LEN];
 };
 
 /**

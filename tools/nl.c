@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Generic netlink on libmnl: finding the family, a request with its answers, and
- * the events. A refused request comes back as errno and text, with the name of
- * the attribute to blame where the kernel tells its place.
+ * Generic netlink on libmnl: finding the family, a request with its answers. A
+ * refused request comes back as errno and text, with the name of the attribute to
+ * blame where the kernel tells its place. What comes after the acknowledgment, or
+ * unasked, is the business of nl_late.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,30 +16,8 @@
 #include <linux/netlink.h>
 
 #include "attr.h"
-#include "nl.h"
+#include "nl_impl.h"
 #include "util.h"
-
-#define TX_BYTES	1024
-#define RX_BYTES	32768
-#define CTRL_GROUP	GENL_ID_CTRL	/* group "notify" of the controller */
-
-/**
- * struct nl - a connection to the module
- * @sock: libmnl's
- * @family: number of the family "rdmablk"
- * @events: number of its multicast group
- * @seq: sequence number of the newest request
- * @tx: the newest request; an answer points into it
- * @rx: answers
- */
-struct nl {
-	struct mnl_socket *sock;
-	__u16 family;
-	__u32 events;
-	__u32 seq;
-	__u64 tx[TX_BYTES / sizeof(__u64)];
-	__u64 rx[RX_BYTES / sizeof(__u64)];
-};
 
 /* What the control callbacks of one request need and leave. */
 struct exchange {
@@ -46,7 +25,13 @@ struct exchange {
 	struct nl_failure *failure;
 };
 
-static void set_failure(struct nl_failure *failure, int err, const char *text)
+/**
+ * nl_set_failure() - notes what went wrong
+ * @failure: result
+ * @err: errno, positive
+ * @text: in words; NULL: those of the errno
+ */
+void nl_set_failure(struct nl_failure *failure, int err, const char *text)
 {
 	failure->err = err;
 	snprintf(failure->text, sizeof(failure->text), "%s",
@@ -97,22 +82,44 @@ static void decode_extack(const struct nl *nl, const struct nlmsghdr *nlh,
 		 blamed ? blamed : "", blamed ? ")" : "");
 }
 
-static int on_error(const struct nlmsghdr *nlh, void *context)
+/**
+ * nl_decode_ack() - takes an acknowledgment, or a refusal
+ * @nl: connection whose newest request it answers
+ * @nlh: NLMSG_ERROR
+ * @failure: result; err 0: acknowledged, the text may hold a warning
+ *
+ * Returns 0, or -1 with errno when the message is malformed.
+ */
+int nl_decode_ack(const struct nl *nl, const struct nlmsghdr *nlh,
+		  struct nl_failure *failure)
 {
+	const struct nlmsghdr *request = (const struct nlmsghdr *)nl->tx;
 	const struct nlmsgerr *err = mnl_nlmsg_get_payload(nlh);
-	struct exchange *exchange = context;
 	size_t offset = sizeof(*err);
 
 	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*err)) {
 		errno = EBADMSG;
-		return MNL_CB_ERROR;
+		return -1;
 	}
-	exchange->failure->err = err->error < 0 ? -err->error : err->error;
+	failure->err = err->error < 0 ? -err->error : err->error;
 	if (!(nlh->nlmsg_flags & NLM_F_CAPPED))
 		offset += err->msg.nlmsg_len - MNL_NLMSG_HDRLEN;
 	if (nlh->nlmsg_flags & NLM_F_ACK_TLVS)
-		decode_extack(exchange->nl, nlh, offset, exchange->failure);
-	return MNL_CB_STOP;
+		decode_extack(nl, nlh, offset, failure);
+	/* The module never says so without words; generic netlink does without it. */
+	if (failure->err == ENOENT && !failure->text[0] &&
+	    request->nlmsg_type == nl->family)
+		nl_set_failure(failure, EUNATCH,
+			       "the kernel module rdmablk was unloaded");
+	return 0;
+}
+
+static int on_error(const struct nlmsghdr *nlh, void *context)
+{
+	struct exchange *exchange = context;
+
+	return nl_decode_ack(exchange->nl, nlh, exchange->failure) ?
+	       MNL_CB_ERROR : MNL_CB_STOP;
 }
 
 static int on_done(const struct nlmsghdr *nlh, void *context)
@@ -140,7 +147,8 @@ static int on_data(const struct nlmsghdr *nlh, void *context)
 {
 	struct delivery *delivery = context;
 
-	if (!delivery->handler)
+	/* Events have no sequence number. */
+	if (!delivery->handler || nlh->nlmsg_seq != delivery->exchange.nl->seq)
 		return MNL_CB_OK;
 	return delivery->handler(nlh, delivery->context);
 }
@@ -189,6 +197,25 @@ struct nlmsghdr *nl_request(struct nl *nl, __u8 cmd, __u16 flags)
 }
 
 /**
+ * nl_explain() - words for a request that was refused without any
+ * @texts: what an errno means here; NULL: strerror()
+ * @failure: err is set; gets a text unless it has one
+ */
+void nl_explain(const struct errno_text *texts, struct nl_failure *failure)
+{
+	if (failure->text[0])
+		return;
+	if (failure->err == EPERM)
+		nl_set_failure(failure, EPERM,
+			       "not permitted: this needs CAP_NET_ADMIN (run it as root)");
+	for (; !failure->text[0] && texts && texts->err; texts++)
+		if (texts->err == failure->err)
+			nl_set_failure(failure, failure->err, texts->text);
+	if (!failure->text[0])
+		nl_set_failure(failure, failure->err, NULL);
+}
+
+/**
  * nl_run() - sends the request and takes in the answers
  * @nl: the connection, after nl_request()
  * @handler: called for each answer, or NULL
@@ -211,18 +238,11 @@ int nl_run(struct nl *nl, mnl_cb_t handler, void *context,
 	memset(failure, 0, sizeof(*failure));
 	if (mnl_socket_sendto(nl->sock, nlh, nlh->nlmsg_len) < 0 ||
 	    receive_answer(nl, &delivery) < 0)
-		set_failure(failure, errno, NULL);
+		nl_set_failure(failure, errno, NULL);
 	if (!failure->err)
 		return 0;
 
-	if (failure->err == EPERM && !failure->text[0])
-		set_failure(failure, EPERM,
-			    "not permitted: this needs CAP_NET_ADMIN (run it as root)");
-	for (; !failure->text[0] && texts && texts->err; texts++)
-		if (texts->err == failure->err)
-			set_failure(failure, failure->err, texts->text);
-	if (!failure->text[0])
-		set_failure(failure, failure->err, NULL);
+	nl_explain(texts, failure);
 	return -1;
 }
 
@@ -270,10 +290,10 @@ static int find_family(struct nl *nl, struct nl_failure *failure)
 	if (failure->err && failure->err != ENOENT)
 		return -1;
 	if (!access("/sys/module/rdmablk", F_OK))
-		set_failure(failure, EOPNOTSUPP,
+		nl_set_failure(failure, EOPNOTSUPP,
 			    "rdmablk is managed from the initial network namespace only");
 	else
-		set_failure(failure, EUNATCH,
+		nl_set_failure(failure, EUNATCH,
 			    "the kernel module rdmablk is not loaded (modprobe rdmablk)");
 	return -1;
 }
@@ -291,7 +311,7 @@ struct nl *nl_open(struct nl_failure *failure)
 
 	memset(failure, 0, sizeof(*failure));
 	if (!nl) {
-		set_failure(failure, ENOMEM, NULL);
+		nl_set_failure(failure, ENOMEM, NULL);
 		return NULL;
 	}
 	nl->seq = time(NULL);
@@ -300,7 +320,7 @@ struct nl *nl_open(struct nl_failure *failure)
 		char text[128];
 
 		snprintf(text, sizeof(text), "generic netlink: %s", strerror(errno));
-		set_failure(failure, errno, text);
+		nl_set_failure(failure, errno, text);
 		goto err;
 	}
 	mnl_socket_setsockopt(nl->sock, NETLINK_EXT_ACK, &one, sizeof(one));
@@ -320,6 +340,7 @@ void nl_close(struct nl *nl)
 {
 	if (!nl)
 		return;
+	nl_release_signals(nl);
 	if (nl->sock)
 		mnl_socket_close(nl->sock);
 	free(nl);
@@ -332,80 +353,4 @@ void nl_close(struct nl *nl)
 void nl_closep(struct nl **nl)
 {
 	nl_close(*nl);
-}
-
-/**
- * nl_subscribe() - joins the events, and those of the controller, which tell
- *	when the module goes away
- * @nl: the connection
- * @failure: result
- *
- * Returns 0 or -1, when @failure tells why.
- */
-int nl_subscribe(struct nl *nl, struct nl_failure *failure)
-{
-	__u32 notify = CTRL_GROUP;
-
-	memset(failure, 0, sizeof(*failure));
-	if (mnl_socket_setsockopt(nl->sock, NETLINK_ADD_MEMBERSHIP, &nl->events,
-				  sizeof(nl->events)) < 0 ||
-	    mnl_socket_setsockopt(nl->sock, NETLINK_ADD_MEMBERSHIP, &notify,
-				  sizeof(notify)) < 0) {
-		set_failure(failure, errno, NULL);
-		return -1;
-	}
-	return 0;
-}
-
-/* Is this the controller saying that our family is gone? */
-static bool family_is_gone(const struct nl *nl, const struct nlmsghdr *nlh)
-{
-	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
-	const struct nlattr *attr;
-
-	if (nlh->nlmsg_type != GENL_ID_CTRL || genl->cmd != CTRL_CMD_DELFAMILY)
-		return false;
-	mnl_attr_for_each(attr, nlh, sizeof(*genl))
-		if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID &&
-		    mnl_attr_get_u16(attr) == nl->family)
-			return true;
-	return false;
-}
-
-/**
- * nl_next_event() - waits for events
- * @nl: the connection, after nl_subscribe()
- * @handler: called for each one
- * @context: for @handler
- * @failure: result; ENOBUFS: some were lost, the next ones will come
- *
- * Returns 0 or -1, when @failure tells why.
- */
-int nl_next_event(struct nl *nl, mnl_cb_t handler, void *context,
-		  struct nl_failure *failure)
-{
-	const struct nlmsghdr *nlh = (const struct nlmsghdr *)nl->rx;
-	ssize_t bytes = mnl_socket_recvfrom(nl->sock, nl->rx, sizeof(nl->rx));
-	int left = bytes;
-
-	memset(failure, 0, sizeof(*failure));
-	if (bytes < 0) {
-		set_failure(failure, errno, NULL);
-		return -1;
-	}
-	for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
-		const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
-
-		if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*genl))
-			continue;
-		if (family_is_gone(nl, nlh)) {
-			set_failure(failure, EUNATCH,
-				    "the kernel module rdmablk was unloaded");
-			return -1;
-		}
-		if (nlh->nlmsg_type == nl->family &&
-		    genl->cmd == RDMABLK_CMD_EVENT)
-			handler(nlh, context);
-	}
-	return 0;
 }

@@ -6,6 +6,8 @@
 
 #include <libmnl/libmnl.h>
 
+#define NL_FOREVER	(-1)	/* deadline that never comes */
+
 /**
  * struct nl_failure - what the kernel said about a request
  * @err: errno, positive; 0: done
@@ -26,6 +28,22 @@ struct errno_text {
 	const char *text;
 };
 
+/**
+ * struct nl_late - how to wait for the reply of a command that takes time
+ * @handler: takes the reply of a success apart
+ * @context: for @handler
+ * @texts: words for an errno that came without
+ * @limit: seconds after which the kernel counts as stuck; 0: none
+ * @interrupted: what a signal means for the command, in words
+ */
+struct nl_late {
+	mnl_cb_t handler;
+	void *context;
+	const struct errno_text *texts;
+	unsigned int limit;
+	const char *interrupted;
+};
+
 struct nl;
 
 struct nl *nl_open(struct nl_failure *failure);
@@ -35,6 +53,13 @@ void nl_closep(struct nl **nl);
 struct nlmsghdr *nl_request(struct nl *nl, __u8 cmd, __u16 flags);
 int nl_run(struct nl *nl, mnl_cb_t handler, void *context,
 	   const struct errno_text *texts, struct nl_failure *failure);
+int nl_run_late(struct nl *nl, const struct nl_late *late,
+		struct nl_failure *failure);
+
+void nl_hold_signals(struct nl *nl);
+void nl_release_signals(struct nl *nl);
+__s64 nl_deadline(unsigned int seconds);
+int nl_wait(struct nl *nl, __s64 deadline, struct nl_failure *failure);
 
 int nl_subscribe(struct nl *nl, struct nl_failure *failure);
 int nl_next_event(struct nl *nl, mnl_cb_t handler, void *context,

@@ -55,7 +55,7 @@ static struct json_object *json_value(const struct value *value,
 	case ATTR_U32:
 	case ATTR_REASON:
 		return json_object_new_int64(value->number);
-	case ATTR_S32:
+	case ATTR_TMO:
 		return json_object_new_int64((__s64)value->number);
 	case ATTR_U64:
 		return json_object_new_uint64(value->number);
@@ -218,14 +218,14 @@ static bool is_number(unsigned int id)
 {
 	return id != COLUMN_PATH &&
 	       (attr_table[id].kind == ATTR_U8 || attr_table[id].kind == ATTR_U32 ||
-		attr_table[id].kind == ATTR_S32 || attr_table[id].kind == ATTR_U64);
+		attr_table[id].kind == ATTR_TMO || attr_table[id].kind == ATTR_U64);
 }
 
 static int fill_table(struct libscols_table *table,
 		      const struct device_list *list,
 		      const struct output_columns *columns, bool bytes)
 {
-	char text[ADDR_TEXT_LEN];
+	char text[VALUE_TEXT_LEN];
 	size_t i;
 	int c;
 
@@ -282,14 +282,15 @@ static void print_value(const struct value *value, const struct attr_info *info)
 
 	if (info->kind == ATTR_FLAG) {
 		printf("%s", value->present ? "yes" : "no");
-	} else if (!value->present || (info->kind == ATTR_REASON && !value->number)) {
+	} else if (!value->present || !value->text[0]) {
 		printf("-");
 	} else if (info->kind == ATTR_U64 && info->unit) {
 		human_bytes(value->number, human, sizeof(human));
 		printf("%s (%s %s)", human, value->text, info->unit);
+	} else if (!info->unit || (info->kind == ATTR_TMO && (__s64)value->number < 0)) {
+		printf("%s", value->text);
 	} else {
-		printf("%s%s%s", value->text, info->unit ? " " : "",
-		       info->unit ? info->unit : "");
+		printf("%s %s", value->text, info->unit);
 	}
 }
 

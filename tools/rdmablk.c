@@ -28,6 +28,20 @@ static const struct command_info commands[] = {
 		.options = disconnect_options,
 	},
 	{
+		.name = "set",
+		.run = cmd_set,
+		.synopsis = "DEV OPTION...",
+		.help = "Change options of a disk in use",
+		.options = set_options,
+	},
+	{
+		.name = "reconnect",
+		.run = cmd_reconnect,
+		.synopsis = "DEV [OPTION]...",
+		.help = "Connect a disk anew, at once",
+		.options = reconnect_options,
+	},
+	{
 		.name = "list",
 		.run = cmd_list,
 		.synopsis = "[OPTION]...",

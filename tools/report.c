@@ -14,6 +14,8 @@
 #include "output.h"
 #include "report.h"
 
+#define WHY_LEN	1280	/* the longest names all columns */
+
 bool report_json;
 
 static void report(enum exit_status status, int err, const char *what,
@@ -48,7 +50,7 @@ static void report(enum exit_status status, int err, const char *what,
  */
 int report_failure(int err, const char *what, const char *fmt, ...)
 {
-	char why[512];
+	char why[WHY_LEN];
 	va_list args;
 
 	va_start(args, fmt);
@@ -67,7 +69,7 @@ int report_failure(int err, const char *what, const char *fmt, ...)
  */
 int report_usage(const char *what, const char *fmt, ...)
 {
-	char why[512];
+	char why[WHY_LEN];
 	va_list args;
 
 	va_start(args, fmt);
@@ -84,7 +86,7 @@ int report_usage(const char *what, const char *fmt, ...)
  */
 void report_warning(const char *what, const char *fmt, ...)
 {
-	char why[512];
+	char why[WHY_LEN];
 	va_list args;
 
 	va_start(args, fmt);

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Options whose value is a number for the module, and the attributes that they
+ * become. The ranges are those of rdmablk_netlink.h, so that what is wrong is said
+ * before anything is sent; the kernel checks all of it again.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "attr.h"
+#include "opts.h"
+#include "rdmablk_proto.h"
+#include "report.h"
+#include "settings.h"
+#include "util.h"
+
+#define OFF	((__u32)-1)
+
+static const struct number_info {
+	const char *name;
+	const char *unit;
+	__u32 min;
+	__u32 max;
+	__u16 attr;
+} numbers[] = {
+#define NUMBER(attr, name, unit, min, max) \
+	[SETTING_ID_##attr - SETTING_FIRST] = { name, unit, min, max, \
+						RDMABLK_ATTR_##attr }
+	NUMBER(QUEUES, "queues", "", 1, 256),
+	NUMBER(QUEUE_DEPTH, "queue-depth", "", 1, 1024),
+	NUMBER(KEEP_ALIVE_TMO, "keep-alive-tmo", " seconds", 1, 600),
+	NUMBER(CONNECT_TMO, "connect-tmo", " seconds", 1, 600),
+	NUMBER(RECONNECT_DELAY, "reconnect-delay", " seconds", 1, 600),
+	NUMBER(FAST_IO_FAIL_TMO, "fast-io-fail-tmo", " seconds, or off", 0, 86400),
+	NUMBER(DEV_LOSS_TMO, "dev-loss-tmo", " seconds, or off", 0, 2147483),
+	NUMBER(ACK_TIMEOUT, "ack-timeout", "", 8, 22),
+#undef NUMBER
+};
+
+static int set_number(const char *command, const struct number_info *info,
+		      const char *value, __u32 *number)
+{
+	char what[64];
+
+	if (attr_table[info->attr].kind == ATTR_TMO &&
+	    (!strcmp(value, "off") || !strcmp(value, "-1"))) {
+		*number = OFF;
+		return 0;
+	}
+	snprintf(what, sizeof(what), "%s: --%s", command, info->name);
+	return opts_number(what, value, info->min, info->max, info->unit, number);
+}
+
+static int set_on_data_loss(const char *command, const char *value, __u32 *number)
+{
+	char what[64];
+
+	if (!strcmp(value, "fail")) {
+		*number = RDMABLK_DATA_LOSS_FAIL;
+	} else if (!strcmp(value, "continue")) {
+		*number = RDMABLK_DATA_LOSS_CONTINUE;
+	} else {
+		snprintf(what, sizeof(what), "%s: --on-data-loss", command);
+		return report_usage(what, "'%s' is neither fail nor continue", value);
+	}
+	return 0;
+}
+
+/**
+ * settings_set() - takes an option
+ * @command: name of the subcommand, for complaints
+ * @settings: gets the number
+ * @id: enum setting
+ * @value: what the user wrote
+ *
+ * Returns 0 or the exit status after a complaint.
+ */
+int settings_set(const char *command, struct settings *settings, int id,
+		 const char *value)
+{
+	const struct number_info *info;
+	__u16 attr = RDMABLK_ATTR_ON_DATA_LOSS;
+	int ret;
+
+	if (id == SETTING_ID_ON_DATA_LOSS) {
+		ret = set_on_data_loss(command, value, &settings->number[attr]);
+	} else {
+		info = &numbers[id - SETTING_FIRST];
+		attr = info->attr;
+		ret = set_number(command, info, value, &settings->number[attr]);
+	}
+	if (!ret)
+		settings->given[attr] = true;
+	return ret;
+}
+
+/**
+ * settings_get() - a number that was given
+ * @settings: the settings
+ * @attr: which
+ * @otherwise: what to return when it was not
+ */
+__u32 settings_get(const struct settings *settings, __u16 attr, __u32 otherwise)
+{
+	return settings->given[attr] ? settings->number[attr] : otherwise;
+}
+
+/**
+ * settings_check() - do they go together
+ * @command: name of the subcommand, for the complaint
+ * @settings: all that were given
+ * @defaults: what was not given is as the module has it by default; else it is
+ *	not known, and only the module can tell
+ *
+ * Returns 0 or the exit status after a complaint.
+ */
+int settings_check(const char *command, const struct settings *settings,
+		   bool defaults)
+{
+	bool given = settings->given[RDMABLK_ATTR_DEV_LOSS_TMO];
+	__u32 fast = settings_get(settings, RDMABLK_ATTR_FAST_IO_FAIL_TMO, OFF);
+	__u32 loss = settings_get(settings, RDMABLK_ATTR_DEV_LOSS_TMO,
+				  defaults ? SETTING_DEV_LOSS_TMO : OFF);
+
+	if (fast == OFF || loss == OFF || fast < loss || (!fast && !loss))
+		return 0;
+	return report_usage(command,
+			    "--fast-io-fail-tmo %u is not shorter than --dev-loss-tmo %u%s",
+			    fast, loss, given ? "" : ", the default");
+}
+
+/**
+ * settings_put() - makes attributes of them
+ * @nlh: request
+ * @settings: those that were given
+ */
+void settings_put(struct nlmsghdr *nlh, const struct settings *settings)
+{
+	unsigned int attr;
+
+	for (attr = 0; attr <= RDMABLK_ATTR_MAX; attr++) {
+		if (!settings->given[attr])
+			continue;
+		if (attr_table[attr].kind == ATTR_U8)
+			mnl_attr_put_u8(nlh, attr, settings->number[attr]);
+		else
+			mnl_attr_put_u32(nlh, attr, settings->number[attr]);
+	}
+}
