@@ -128,11 +128,11 @@ static bool rdmablk_reason_is_final(u16 reason)
  * The clock of held I/O
  */
 
-/* @seconds after the loss; false: never */
+/* @seconds on the clock; false: never */
 static bool rdmablk_recovery_time(const struct rdmablk_session *s, s32 seconds,
 				  unsigned long *at)
 {
-	*at = s->lost_at + (unsigned long)seconds * HZ;
+	*at = s->clock + (unsigned long)seconds * HZ;
 	return seconds >= 0;
 }
 
@@ -450,6 +450,8 @@ static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss
 	s->lost = false;
 	s->accept_loss = accept_loss;
 	s->lost_at = jiffies;
+	/* However short dev_loss_tmo is, there is time for one try. */
+	s->clock = jiffies + s->opt.connect_tmo * HZ;
 	/* Only here, where nobody can have begun to remove the session. */
 	s->waiter.cancelled = false;
 	spin_unlock_irq(&s->lock);

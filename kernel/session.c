@@ -219,6 +219,7 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 		s->error = true;
 		s->reason = reason;
 		s->lost_at = jiffies;
+		s->clock = jiffies;
 		WRITE_ONCE(s->path.live, false);
 		start = true;
 	}

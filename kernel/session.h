@@ -109,6 +109,7 @@ struct rdmablk_agreed {
  * @reason: why the connection was lost, or the session failed, enum rdmablk_reason
  * @attempt_reason: why the login under way cannot succeed, enum rdmablk_reason
  * @lost_at: when the connection was lost, in jiffies
+ * @clock: what the timeouts count from, in jiffies
  * @agreed: by the last login that succeeded
  * @why: text of the last login error, static
  * @added: the disk has been added; the session may be removed
@@ -166,6 +167,7 @@ struct rdmablk_session {
 	u16 reason;
 	u16 attempt_reason;
 	unsigned long lost_at;
+	unsigned long clock;
 	struct rdmablk_agreed agreed;
 
 	const char *why;
