@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # An export with logical blocks of 4096 bytes takes no smaller access: direct
 # I/O of 512 bytes is refused, buffered I/O becomes whole blocks and keeps what
 # is around it, and a file system, whose sectors are now larger, works.

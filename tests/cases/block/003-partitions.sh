@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # Partition tables: written by sfdisk and by parted, read when the disk comes,
 # read again on demand but not while a partition is mounted; each partition's
 # data is where the table says; the disk cannot be disconnected while one is

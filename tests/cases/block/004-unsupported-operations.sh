@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # What the disk cannot do is refused with the right error and changes nothing:
 # discard, secure erase, punching holes, trimming a file system. What has a
 # substitute gets it: zeroes are written where they cannot be asked for. A flush

@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # Read-only is read-only, whether the target says so or the initiator asked for
 # it: writes, discards and writable mounts are refused, nothing makes the disk
 # writable, a read-only mount works, and the target's memory stays what it was.

@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # LVM takes the disk without being told of it: a physical volume, a group and a
 # logical volume with ext4 on it work, keep the disk from being disconnected,
 # are found again after a reconnect, and go without a trace.

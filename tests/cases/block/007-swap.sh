@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # The disk carries swap: a program that uses three times the memory it may have
 # finds all of it unchanged after it went out and came back, the disk cannot be
 # disconnected meanwhile, and swapoff brings back what is still out.

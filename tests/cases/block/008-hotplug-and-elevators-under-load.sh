@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # While fio writes and verifies, a processor goes and comes back, each I/O
 # scheduler takes its turn and the number of requests changes: nothing stalls,
 # fails or corrupts.

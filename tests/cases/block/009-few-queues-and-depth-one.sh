@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # Less than was wished for is enough: when the target grants one queue to two
 # processors, their hardware queues share it; a queue depth of one still takes
 # requests of a mebibyte; both verify under load from all processors.

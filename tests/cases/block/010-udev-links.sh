@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # With the rules that come with the tools, the links by-id and by-uuid lead to
 # the disk, its partitions and what is on them; they appear by the time a
 # program may expect them and go with the disk.

@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # insmod with a parameter that is not exactly what it should be fails with the
 # right errno and one line in the log that says what is wrong, and leaves
 # nothing behind. A correct list of 1023 characters is understood.

@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # insmod fails with the right errno and one line that says what, where and why
 # when there is no route, no RDMA device for the address, nobody listens, the export
 # does not exist or is in use, or a limit is reached. A list

@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # A peer that is no target, speaks another version, refuses, falls silent, or
 # sends what is broken, out of order or out of range: insmod fails with the right
 # errno and one line that says so, in bounded time, and leaves nothing behind.

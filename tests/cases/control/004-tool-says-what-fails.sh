@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # The tool's errors that come from the kernel: each has exit status 1 and one line
 # on stderr that says what and why. Without the module; an unknown disk; a disk in
 # use, mounted and forced out from under the file system; connected twice, with

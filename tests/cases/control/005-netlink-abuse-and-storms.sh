@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # The management interface refuses what is wrong with the errno that belongs to
 # it, answers mutated requests, refuses every command of who is not privileged,
 # and stands many at once who connect, disconnect, list and ask. Nothing is left

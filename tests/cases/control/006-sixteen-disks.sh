@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # insmod with a list of 16 exports: rdmablkN is the Nth of the list, all work at
 # the same time with data that is checked, no disk has another's, and rmmod logs
 # all of them out. When one of the list cannot be had, there is none.

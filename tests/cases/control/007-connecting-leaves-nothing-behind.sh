@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # A disk connected, used and disconnected 50 times, and 50 connects that fail: the
 # kernel's memory, the RDMA objects of both sides and the daemon's memory and
 # descriptors are what they were, and the module can be unloaded.

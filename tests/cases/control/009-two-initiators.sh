@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # Two hosts and one target. Each works on its own export at the same time. A second
 # writer is refused, be it another host or another instance of the same; a second
 # reader is not. 'shared' lets both write, 'ro' neither. --steal takes the export

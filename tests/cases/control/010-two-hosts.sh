@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # Two machines: the target's uses its own export as well, as a second host. Host
 # ids differ by themselves; one writes, the other is refused, then takes over, and
 # the first finds out.

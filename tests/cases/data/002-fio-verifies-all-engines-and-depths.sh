@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # Whatever fio writes is what fio reads: checksummed blocks of 512 bytes to
 # 1 MiB at any sector, several jobs at once, queue depths 1, 16 and 128, io_uring
 # psync and mmap, with reads between writes; and all of it is in the target's

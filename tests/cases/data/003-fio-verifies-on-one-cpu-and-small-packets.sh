@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # The same with one processor and an Ethernet MTU of 1500, where a work request
 # of 1 MiB is a thousand packets: one hardware queue, and what fio writes with
 # several engines and queue depths is what it reads.

@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # Requests as awkward as they come carry every byte: up to 256 discontiguous
 # segments in one request of 1 MiB, which goes out as one chain of work requests
 # and no more than needed; segments of 512 bytes; buffers at any address that

@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # An export of several registered regions, the last of them not full, is one
 # whole: each byte is right across every region's end, whatever size and
 # position a request has, direct or buffered. A request is split where a region

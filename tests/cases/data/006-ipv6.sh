@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # IPv6 addresses in brackets, with and without a port, connect by insmod and by
 # the tool, and data goes both ways.
 

@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # Packets get lost and overtake one another, and the data stays right: what fio
 # writes is what it reads, and what the target's memory holds. The network
 # really loses and reorders, both ways.

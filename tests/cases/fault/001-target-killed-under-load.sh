@@ -23,7 +23,7 @@ connect_two() {
 load_module
 leak_snapshot
 serve_two
-connect_two --keep-alive-tmo 3
+connect_two --dev-loss-tmo 0 --keep-alive-tmo 3
 start_load 0
 start_load 1
 stop_target KILL
@@ -33,7 +33,7 @@ wait_until "$PATIENCE" load_is_over 1 || fail "the load on rdmablk1 hangs"
 expect_load_failed 0
 expect_failed "$LOST"
 expect_no_io
-dmesg_has "rdmablk0 $TARGET_ADDR:20420/disk0: session failed: ($LOST)" ||
+dmesg_has "rdmablk0 $TARGET_ADDR:20420/disk0: connection lost: ($LOST)" ||
 	fail "the kernel log does not say what failed"
 disconnect
 leak_check

@@ -20,7 +20,7 @@ connect_forever() {
 serve 16M --export disk1,memory,size=16M
 load_module
 for _ in 1 2; do
-	connect --keep-alive-tmo 4
+	connect_brittle --keep-alive-tmo 4
 	start_load
 	rm -f /tmp/enough
 	connect_forever &

@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # A daemon that ends on SIGTERM under load tells its initiators, twice: that it is
 # about to, and that it has. So no write is held: all requests fail at once.
 # One that is stopped (SIGSTOP) still answers READs and WRITEs, or its adapter
@@ -14,7 +12,7 @@ source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
 
 load_module
 serve 16M --drain-ms 500
-connect --keep-alive-tmo 60
+connect_brittle --keep-alive-tmo 60
 start_load
 stop_target TERM
 expect 0 "$TARGET_STATUS" "the daemon's exit status"
@@ -29,7 +27,7 @@ expect_no_io
 disconnect
 
 serve 16M
-connect --keep-alive-tmo 2
+connect_brittle --keep-alive-tmo 2
 start_load
 kill -STOP "$TARGET_PID"
 expect_load_failed
@@ -46,7 +44,7 @@ expect_works
 
 # The same with a disk that is idle.
 disconnect
-connect --keep-alive-tmo 1
+connect_brittle --keep-alive-tmo 1
 kill -STOP "$TARGET_PID"
 expect_failed 'session was silent for too long'
 kill -CONT "$TARGET_PID"

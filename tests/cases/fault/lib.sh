@@ -19,6 +19,11 @@ PATIENCE=60
 # when that is slow, by the missing answer to a keep-alive.
 LOST='connection lost|session was silent for too long'
 
+# connect_brittle [OPTION...]: a disk that fails as soon as its connection is lost
+connect_brittle() {
+	connect --dev-loss-tmo 0 "$@"
+}
+
 # attribute NAME [N]: of /dev/rdmablkN
 attribute() {
 	cat "/sys/block/rdmablk${2:-0}/rdmablk/$1"

@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # The life of an xfs: made, mounted, filled with a real tree of files,
 # unmounted; after a disconnect and a reconnect it checks clean and holds the
 # same files, and can be written again.

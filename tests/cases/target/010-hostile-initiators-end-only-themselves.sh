@@ -1,8 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kernels: 6.12
-#
 # Initiators that send garbage, truncated, altered, untimely or too many messages,
 # join queues that they may not, reach outside of what was granted to them or say
 # nothing at all: each is told why and loses its session. Meanwhile a disk of the
