@@ -45,6 +45,7 @@
 
 #define LINGER_MS	1000	/* for the peer to disconnect after the last message */
 #define LINGER_GONE_MS	200	/* the same when somebody waits for the device */
+#define NO_FENCE_MS	60000	/* with that fault: how long a session is a ghost */
 #define REFENCE_MS	1000	/* between tries of a fence that failed */
 
 static LIST_HEAD(, session) sessions = LIST_HEAD_INITIALIZER(sessions);
@@ -154,7 +155,10 @@ static void silence_expired(struct loop_timer *timer)
 
 static void linger_expired(struct loop_timer *timer)
 {
-	session_destroy(container_of(timer, struct session, timer));
+	struct session *s = container_of(timer, struct session, timer);
+
+	s->lingered = true;
+	session_destroy(s);
 }
 
 static void refence_expired(struct loop_timer *timer)
@@ -265,6 +269,8 @@ static void destroy_done(struct job *job)
  */
 void session_destroy(struct session *s)
 {
+	if (fault(FAULT_NO_FENCE) && !s->lingered)
+		return;
 	if (!session_set_state(s, SESSION_DYING))
 		return;
 	loop_timer_stop(&s->timer);
@@ -296,12 +302,14 @@ static void session_fenced(struct session *s)
 	}
 	s->leased = false;
 	limits_session_put(&s->share);
-	if (!send_last(s)) {
-		session_destroy(s);
-		return;
-	}
 	s->timer.expired = linger_expired;
-	loop_timer_start(&s->timer, s->device->gone ? LINGER_GONE_MS : LINGER_MS);
+	if (fault(FAULT_NO_FENCE))
+		loop_timer_start(&s->timer, NO_FENCE_MS);
+	else if (send_last(s))
+		loop_timer_start(&s->timer,
+				 s->device->gone ? LINGER_GONE_MS : LINGER_MS);
+	else
+		session_destroy(s);
 }
 
 static void fence_run(struct job *job)

@@ -50,6 +50,7 @@ enum session_state {
  * @state: changed by session_set_state() only
  * @reason: why it ends, from SESSION_CLOSING on
  * @quiet: the control queue is of no use for a last message
+ * @lingered: the last message had its time
  * @login_slot: it holds one
  * @busy: @job is under way
  * @job: the one piece of work a session has at a time
@@ -97,6 +98,7 @@ struct session {
 	enum session_state state;
 	unsigned int reason;
 	bool quiet;
+	bool lingered;
 	bool login_slot;
 	bool busy;
 	struct job job;

@@ -106,7 +106,7 @@ e2fsck -fy /dev/rdmablk0 >/tmp/fsck || (($? <= 1)) || fail "$(</tmp/fsck)"
 disconnect
 
 # A failed disk is connected, but not what --idempotent asks for.
-connect --keep-alive-tmo 1
+connect_brittle --keep-alive-tmo 1
 stop_target KILL
 expect_failed "$LOST"
 connect_fails 'rdmablk0 is connected to it, but failed: .+' --idempotent $a/disk0

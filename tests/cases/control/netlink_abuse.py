@@ -36,11 +36,19 @@ def refused(host):
                          (nl.QUEUE_DEPTH, (0, 1025, 0xffffffff)),
                          (nl.KEEP_ALIVE_TMO, (0, 601, 0xffffffff)),
                          (nl.CONNECT_TMO, (0, 601, 0xffffffff)),
-                         (nl.FAST_IO_FAIL_TMO, (1, -1, 0x7fffffff))):
+                         (nl.RECONNECT_DELAY, (0, 601, 0xffffffff)),
+                         (nl.FAST_IO_FAIL_TMO, (-2, 86401, 0x7fffffff)),
+                         (nl.DEV_LOSS_TMO, (-2, 2147484, 0x7fffffff)),
+                         (nl.ON_DATA_LOSS, (2, 0xffffffff))):
         for value in values:
             yield "ERANGE", nl.CONNECT, good + nl.u32(kind, value)
+            if kind not in (nl.QUEUES, nl.QUEUE_DEPTH, nl.CONNECT_TMO):
+                yield "ERANGE", nl.SET, nl.u32(nl.INDEX, 0) + nl.u32(kind, value)
         for payload in (b"", b"\1", b"\1\0", b"\1\0\0\0\0\0\0\0"):
             yield ("ERANGE", "EINVAL"), nl.CONNECT, good + nl.attr(kind, payload)
+    for fast, loss in ((5, 5), (6, 5), (1, 0)):
+        yield "EINVAL", nl.CONNECT, good + nl.u32(nl.FAST_IO_FAIL_TMO, fast) + \
+            nl.u32(nl.DEV_LOSS_TMO, loss)
     for value in (0, 7, 23, 255):
         yield "ERANGE", nl.CONNECT, good + nl.attr(nl.ACK_TIMEOUT, bytes([value]))
     for payload in (b"", b"\1" * 15, b"\1" * 17):
@@ -48,18 +56,18 @@ def refused(host):
     for kind in (nl.READ_ONLY, nl.STEAL):
         yield ("ERANGE", "EINVAL"), nl.CONNECT, good + nl.attr(kind, b"\1\0\0\0")
     # not for this command, or for none
-    for kind in (nl.INDEX, nl.NAME, nl.FORCE, nl.LAST_ATTR, nl.LAST_ATTR + 1, 999):
+    for kind in (nl.INDEX, nl.NAME, nl.FORCE, nl.ACCEPT_DATA_LOSS, nl.LAST_ATTR, nl.LAST_ATTR + 1, 999):
         yield "EINVAL", nl.CONNECT, good + nl.u32(kind, 0)
     yield "EINVAL", nl.CONNECT, good + b"\x03\0\1\0"            # shorter than its head
     yield "EINVAL", nl.CONNECT, good + struct.pack("HH", 99, nl.QUEUES)  # beyond the end
     yield "EINVAL", nl.DISCONNECT, b""
     yield "EINVAL", nl.GET, b""
-    for command in (nl.DISCONNECT, nl.GET):
+    for command in (nl.DISCONNECT, nl.GET, nl.SET, nl.RECONNECT):
         for index in (0, 1, 0x7fffffff, 0x80000000, 0xffffffff):
             yield "ENODEV", command, nl.u32(nl.INDEX, index)
         yield ("ERANGE", "EINVAL"), command, nl.attr(nl.INDEX, b"\0\0")
         yield "EINVAL", command, nl.u32(nl.INDEX, 0) + nl.u32(nl.QUEUES, 1)
-    for command in (0, nl.EVENT, 5, 255):
+    for command in (0, nl.EVENT, 7, 255):
         yield "ENOTSUP", command, good
 
 
@@ -99,6 +107,9 @@ def fuzz(sock, host, rounds):
          nl.string(nl.EXPORT, "x") + nl.attr(nl.SOURCE, nl.address("fd99::1"))),
         (nl.DISCONNECT, nl.u32(nl.INDEX, 0) + nl.attr(nl.FORCE)),
         (nl.GET, nl.u32(nl.INDEX, 0)),
+        (nl.SET, nl.u32(nl.INDEX, 0) + nl.u32(nl.RECONNECT_DELAY, 1) +
+         nl.u32(nl.FAST_IO_FAIL_TMO, 1) + nl.u32(nl.DEV_LOSS_TMO, 9)),
+        (nl.RECONNECT, nl.u32(nl.INDEX, 0) + nl.attr(nl.ACCEPT_DATA_LOSS)),
     ]
     answers = {}
     for _ in range(rounds):

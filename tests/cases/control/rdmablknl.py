@@ -12,11 +12,13 @@ NLMSG_ERROR, NLMSG_DONE = 2, 3
 GENL_ID_CTRL, CTRL_CMD_GETFAMILY = 16, 3
 CTRL_ATTR_FAMILY_ID, CTRL_ATTR_FAMILY_NAME, CTRL_ATTR_MCAST_GROUPS = 1, 2, 7
 
-CONNECT, DISCONNECT, GET, EVENT = 1, 2, 3, 4
+CONNECT, DISCONNECT, GET, EVENT, SET, RECONNECT = 1, 2, 3, 4, 5, 6
 (PAD, INDEX, NAME, STATE, REASON, TARGET, SOURCE, EXPORT, READ_ONLY, STEAL, FORCE,
  QUEUES, QUEUE_DEPTH, KEEP_ALIVE_TMO, CONNECT_TMO, FAST_IO_FAIL_TMO, ACK_TIMEOUT,
  HOST_ID) = range(1, 19)
-LAST_ATTR = 43
+(RECONNECT_DELAY, DEV_LOSS_TMO, ON_DATA_LOSS, ACCEPT_DATA_LOSS, IO_FAILING, RECONNECTS,
+ ATTEMPTS, HELD, LAST_ERROR, ERROR, TEXT) = range(44, 55)
+LAST_ATTR = TEXT
 
 
 def attr(kind, payload=b""):
@@ -75,10 +77,12 @@ class Netlink:
                            NLM_F_REQUEST | NLM_F_ACK | flags, self.seq, 0)
         self.sock.send(head + body)
 
-    def receive(self):
-        """The replies to the last request; raises OSError for an error."""
+    def receive(self, late=False):
+        """The replies to the last request; raises OSError for an error. With late, the
+        one that follows the acknowledgement, or comes before it, is waited for."""
         replies = []
-        while True:
+        acked = False
+        while not (acked and replies):
             data = self.sock.recv(1 << 16)
             while data:
                 length, kind, flags, seq, _ = struct.unpack_from("IHHII", data)
@@ -90,13 +94,20 @@ class Netlink:
                     if code:
                         raise OSError(code, os.strerror(code))
                     if kind == NLMSG_DONE or not flags & NLM_F_MULTI:
-                        return replies
+                        if not late:
+                            return replies
+                        acked = True
                 else:
                     replies.append(parse(body[4:]))
+        if ERROR in replies[0]:
+            code = -struct.unpack("i", replies[0][ERROR])[0]
+            raise OSError(code, replies[0][TEXT].decode())
+        return replies
 
     def request(self, command, attrs=b"", flags=0, family=None):
         self.send(command, attrs, flags, family)
-        return self.receive()
+        return self.receive(not family and flags != NLM_F_DUMP and
+                            command in (CONNECT, DISCONNECT))
 
     def error(self, command, attrs=b"", flags=0):
         """Name of the errno that a request fails with, or '0'."""

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""storm.py ADDRESS SECONDS EXPORT...: everybody connects, disconnects, lists and
-asks at once. Every request must be answered, and with an error that makes sense.
+"""storm.py ADDRESS SECONDS EXPORT...: everybody connects, reconnects, disconnects,
+lists and asks at once. Every request must be answered, and with an error that makes sense.
 At the end all disks are gone.
 """
 
@@ -14,9 +14,10 @@ import time
 import rdmablknl as nl
 
 EXPECTED = {
-    nl.CONNECT: {"0", "EEXIST", "EBUSY"},
+    nl.CONNECT: {"0", "EEXIST", "EBUSY", "ECANCELED"},
     nl.DISCONNECT: {"0", "ENODEV", "EALREADY", "EBUSY", "EAGAIN"},
     nl.GET: {"0", "ENODEV"},
+    nl.RECONNECT: {"0", "ENODEV", "EALREADY", "EAGAIN"},
 }
 
 
@@ -30,6 +31,8 @@ def requests(kind, host, exports):
         elif kind == nl.DISCONNECT:
             yield nl.DISCONNECT, nl.u32(nl.INDEX, random.randrange(len(exports))) + \
                 random.choice((b"", nl.attr(nl.FORCE))), 0
+        elif kind == nl.RECONNECT:
+            yield nl.RECONNECT, nl.u32(nl.INDEX, random.randrange(len(exports))), 0
         elif random.random() < 0.5:
             yield nl.GET, nl.u32(nl.INDEX, random.randrange(len(exports))), 0
         else:
@@ -57,7 +60,7 @@ def main():
     threads = [threading.Thread(target=worker,
                                 args=(kind, host, exports, end, counts, wrong))
                for kind in (nl.CONNECT, nl.CONNECT, nl.CONNECT, nl.DISCONNECT,
-                            nl.DISCONNECT, nl.GET)]
+                            nl.DISCONNECT, nl.GET, nl.RECONNECT)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -65,7 +68,8 @@ def main():
     print(counts)
     if wrong:
         sys.exit("\n".join(wrong))
-    for key in ((nl.CONNECT, "0"), (nl.DISCONNECT, "0"), (nl.GET, "0")):
+    for key in ((nl.CONNECT, "0"), (nl.DISCONNECT, "0"), (nl.GET, "0"),
+                (nl.RECONNECT, "0")):
         if not counts.get(key):
             sys.exit(f"never happened: {key}")
     sock = nl.Netlink()

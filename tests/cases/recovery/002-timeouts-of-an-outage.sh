@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# fast_io_fail_tmo and dev_loss_tmo, given at the connect and changed during an
+# outage: I/O is held, then fails while the disk goes on reconnecting, and flows
+# again when that succeeds; or reconnecting ends and the disk stays, failed, until
+# the administrator reconnects or disconnects it.
+#
+# timeout: 240
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+
+set_options() {
+	"$RDMABLK" set rdmablk0 "$@"
+}
+
+failing() {
+	[[ $(attribute io_failing) == 1 ]]
+}
+
+load_module
+serve 16M
+run_expect 2 'fast-io-fail-tmo' "$RDMABLK" connect --fast-io-fail-tmo 5 \
+	--dev-loss-tmo 5 "$TARGET_ADDR/disk0"
+connect --dev-loss-tmo off --reconnect-delay 1
+expect -1 "$(attribute fast_io_fail_tmo)" "fast_io_fail_tmo"
+expect -1 "$(attribute dev_loss_tmo)" "dev_loss_tmo"
+start_load
+stop_target KILL
+wait_state recovering
+
+# Held for as long as nobody says otherwise.
+wait_until "$PATIENCE" tried 5 || fail "only $(attribute attempts) tries"
+expect 0 "$(attribute io_failing)" "io_failing"
+! load_is_over 0 || fail "the load has noticed: $(</tmp/load.0)"
+
+# Fails when somebody does, and the disk still wants to come back.
+set_options --fast-io-fail-tmo 0
+expect_load_failed
+wait_until "$PATIENCE" failing || fail "I/O does not fail"
+expect recovering "$(attribute state)" "the state"
+expect_no_io
+again 16M
+expect_back 1
+expect 0 "$(attribute io_failing)" "io_failing"
+fio_verify 8 --numjobs=1 --size=8M --io_size=8M
+device_same_as_target
+
+# The end of reconnecting; the disk stays.
+set_options --fast-io-fail-tmo off --dev-loss-tmo 600
+start_load
+stop_target KILL
+wait_state recovering
+set_options --dev-loss-tmo 1
+expect_load_failed
+expect_failed "$LOST"
+expect_no_io
+[[ -b $DEV ]] || fail "the disk has gone"
+again 16M
+expect failed "$(attribute state)" "the state"
+"$RDMABLK" reconnect --wait "$PATIENCE" rdmablk0
+expect live "$(attribute state)" "the state"
+fio_verify 8 --numjobs=1 --size=8M --io_size=8M
+
+# Tried in vain, and again.
+stop_target KILL
+expect_failed "$LOST"
+run_expect 1 'nobody listens|failed' "$RDMABLK" reconnect --wait "$PATIENCE" rdmablk0
+expect_failed "$LOST"
+disconnect
+unload_module

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# 'rdma link delete' under load, on either side and on both at once: the command
+# returns, I/O is held, and when the device is back the disk is, by itself.
+#
+# net: veth
+# timeout: 240
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+
+load_module
+serve 16M
+connect --keep-alive-tmo 4 --reconnect-delay 1
+start_verify
+
+link_delete rv0
+wait_state recovering
+expect 'RDMA device was removed' "$(attribute reason)" "the reason"
+wait_until "$PATIENCE" tried 2 || fail "only $(attribute attempts) tries"
+link_add rv0 v0 "$INITIATOR_ADDR"
+expect_back 1
+expect_progress
+
+: >"$TARGET_LOG"
+link_delete rv1
+wait_state recovering
+expect_log 'device rv1: closed'
+link_add rv1 v1 "$TARGET_ADDR"
+expect_log "listening on $TARGET_ADDR:20420, device rv1"
+expect_back 2
+expect_progress
+
+link_delete rv1
+link_delete rv0
+wait_state recovering
+link_add rv0 v0 "$INITIATOR_ADDR"
+link_add rv1 v1 "$TARGET_ADDR"
+expect_back 3
+expect_progress
+stop_verify
+
+# With nobody there to notice the removal but the session.
+link_delete rv0
+wait_state recovering
+link_add rv0 v0 "$INITIATOR_ADDR"
+expect_back 4
+start_verify
+expect_progress
+stop_verify
+device_same_as_target
+disconnect
+unload_module
+stop_target
+expect 0 "$TARGET_STATUS" "the daemon's exit status"

@@ -1,0 +1,78 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For the cases of recovery: what is lost and comes back.
+
+# shellcheck source=tests/cases/control/lib.sh
+source "$RDMABLK_TOP/tests/cases/control/lib.sh"
+
+# start_verify [OPTION...]: writes and reads blocks that carry their checksum and
+# position, in the background, until stop_verify; no request may fail
+start_verify() {
+	local before
+
+	before=$(completed 0)
+	fio --name=verify --filename=$DEV --direct=1 --thread --ioengine=libaio \
+		--iodepth=16 --nice=10 --rw=randwrite --bs=4k --size=8M \
+		--io_size=64G --verify=crc32c --verify_backlog=256 \
+		--verify_fatal=1 --serialize_overlap=1 "$@" >/tmp/verify 2>&1 &
+	VERIFY=$!
+	cleanup_add verify_kill
+	wait_until "$PATIENCE" completed_more 0 $((before + 200)) ||
+		fail "no load: $(</tmp/verify)"
+}
+VERIFY=''
+
+verify_is_over() {
+	! kill -0 "$VERIFY" 2>/dev/null
+}
+
+verify_kill() {
+	verify_is_over || kill -KILL "$VERIFY"
+}
+
+# expect_progress: the load is there, and gets something done
+expect_progress() {
+	local before
+
+	before=$(completed 0)
+	wait_until "$PATIENCE" completed_more 0 $((before + 100)) ||
+		fail "no I/O after the outage: $(</tmp/verify)"
+	! verify_is_over || fail "the load has ended: $(</tmp/verify)"
+}
+
+stop_verify() {
+	! verify_is_over || fail "the load has ended: $(</tmp/verify)"
+	kill -INT "$VERIFY"
+	wait_until "$PATIENCE" verify_is_over || fail "the load hangs"
+	wait "$VERIFY" || :
+	run_expect 1 '' grep -iE 'severed|error=|verify: bad|verify failed' /tmp/verify
+	expect 0 "$(status errors)" "the number of failed requests"
+}
+
+# reconnected N: the disk has come back N times
+reconnected() {
+	(($(attribute reconnects) >= $1))
+}
+
+# expect_back N: it comes back for the Nth time
+expect_back() {
+	wait_until "$PATIENCE" reconnected "$1" ||
+		fail "not back: $(attribute state), $(attribute last_error)"
+	wait_state live
+}
+
+tried() {
+	(($(attribute attempts) >= $1))
+}
+
+# again SIZE[,WORD...] [OPTION...]: the daemon, with an empty log
+again() {
+	: >"$TARGET_LOG"
+	serve "$@"
+}
+
+# no_io: each request ends at once with ENOLINK, reads as writes
+read_one() {
+	timeout "$PATIENCE" dd if=$DEV of=/dev/null bs=4k count=1 iflag=direct status=none
+}
