@@ -74,13 +74,14 @@ kill -CONT "$TARGET_PID"
 disconnect
 silent='session was silent for too long'
 expect_events 'rdmablk0 connecting' 'rdmablk0 live' "rdmablk0 recovering: $silent" \
-	"rdmablk0 failed: $silent" "rdmablk0 deleting: $silent"
+	"rdmablk0 recovering: $silent (I/O fails)" \
+	"rdmablk0 failed: $silent (I/O fails)" "rdmablk0 deleting: $silent (I/O fails)"
 # One that never lives.
 : >/tmp/text
 run_expect 1 'no such export' "$RDMABLK" connect "$TARGET_ADDR/none"
 expect_events 'rdmablk0 connecting' 'rdmablk0 deleting: no such export'
 
-expect 'connecting live deleting connecting live recovering failed deleting connecting deleting' \
+expect 'connecting live deleting connecting live recovering recovering failed deleting connecting deleting' \
 	"$(jq -rs '[.[] | select(.version == 1 and .event == "state" and
 		.name == "rdmablk0" and .index == 0) | .state] | join(" ")' /tmp/json)" \
 	"the list of states in JSON"
