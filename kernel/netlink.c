@@ -26,12 +26,13 @@
 #include "session.h"
 #include "uapi/rdmablk_netlink.h"
 
-static const struct netlink_range_validation_signed rdmablk_nl_fast_io_fail = {
+/* Not const: the policies of older kernels take a pointer that is not. */
+static struct netlink_range_validation_signed rdmablk_nl_fast_io_fail = {
 	.min = -1,
 	.max = RDMABLK_MAX_FAST_IO_FAIL,
 };
 
-static const struct netlink_range_validation_signed rdmablk_nl_dev_loss = {
+static struct netlink_range_validation_signed rdmablk_nl_dev_loss = {
 	.min = -1,
 	.max = RDMABLK_MAX_DEV_LOSS,
 };
@@ -441,117 +442,6 @@ static int rdmablk_nl_reconnect(struct sk_buff *skb, struct genl_info *info)
 		rdmablk_nl_text(info->extack, why);
 	rdmablk_session_put(s);
 	return ret;
-}
-
-static int rdmablk_nl_put_u64(struct sk_buff *msg, int nr, u64 value)
-{
-	return nla_put_u64_64bit(msg, nr, value, RDMABLK_ATTR_PAD);
-}
-
-static int rdmablk_nl_put_addr(struct sk_buff *msg, int nr,
-			       const struct sockaddr_storage *ss)
-{
-	return nla_put(msg, nr, ss->ss_family == AF_INET6 ?
-		       sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in), ss);
-}
-
-static int rdmablk_nl_put_options(struct sk_buff *msg, const struct rdmablk_session *s)
-{
-	const struct rdmablk_options *opt = &s->opt;
-
-	return rdmablk_nl_put_addr(msg, RDMABLK_ATTR_TARGET, &opt->target) ||
-	       nla_put_string(msg, RDMABLK_ATTR_EXPORT, opt->export_name) ||
-	       nla_put(msg, RDMABLK_ATTR_HOST_ID, RDMABLK_ID_LEN, opt->host_id) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_CONNECT_TMO, opt->connect_tmo) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_RECONNECT_DELAY,
-			   READ_ONCE(opt->reconnect_delay)) ||
-	       nla_put_s32(msg, RDMABLK_ATTR_FAST_IO_FAIL_TMO,
-			   READ_ONCE(opt->fast_io_fail_tmo)) ||
-	       nla_put_s32(msg, RDMABLK_ATTR_DEV_LOSS_TMO, READ_ONCE(opt->dev_loss_tmo)) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_ON_DATA_LOSS, READ_ONCE(opt->on_data_loss)) ||
-	       nla_put_u8(msg, RDMABLK_ATTR_ACK_TIMEOUT, opt->ack_timeout) ||
-	       (opt->source.ss_family != AF_UNSPEC &&
-		rdmablk_nl_put_addr(msg, RDMABLK_ATTR_SOURCE, &opt->source));
-}
-
-static int rdmablk_nl_put_agreed(struct sk_buff *msg, struct rdmablk_session *s)
-{
-	const struct rdmablk_wire_grant *g;
-	struct rdmablk_agreed a;
-
-	rdmablk_session_agreed(s, &a);
-	g = &a.grant;
-
-	return nla_put(msg, RDMABLK_ATTR_UUID, sizeof(g->uuid), g->uuid) ||
-	       nla_put(msg, RDMABLK_ATTR_EPOCH, sizeof(g->epoch), g->epoch) ||
-	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_SIZE, g->size) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_LOGICAL_BLOCK, g->logical_block) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_PHYSICAL_BLOCK, g->physical_block) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_MAX_IO, a.limits.max_io_bytes) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_MAX_SEGMENTS, a.limits.max_segments) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_SGE_PER_WR, a.limits.sge_per_wr) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_READ_DEPTH,
-			   a.read_depth) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_REGIONS, g->nr_regions) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_QUEUES, a.nr_hwqs) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_QUEUE_DEPTH, g->queue_depth) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_KEEP_ALIVE_TMO,
-			   DIV_ROUND_UP(g->keep_alive_ms, MSEC_PER_SEC)) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_SESSION_TMO, g->session_tmo_ms) ||
-	       nla_put_string(msg, RDMABLK_ATTR_IBDEV, a.ibdev) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_IBPORT, a.port) ||
-	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_SESSION_ID, g->session_id) ||
-	       nla_put_string(msg, RDMABLK_ATTR_TARGET_NAME, g->target_name) ||
-	       (g->flags & RDMABLK_GRANT_READ_ONLY &&
-		nla_put_flag(msg, RDMABLK_ATTR_READ_ONLY)) ||
-	       (g->flags & RDMABLK_GRANT_SHARED && nla_put_flag(msg, RDMABLK_ATTR_SHARED));
-}
-
-static int rdmablk_nl_put_stats(struct sk_buff *msg, struct rdmablk_session *s)
-{
-	struct rdmablk_stats st;
-	u32 openers;
-
-	mutex_lock(&s->disk_mutex);
-	openers = s->disk ? disk_openers(s->disk) : 0;
-	mutex_unlock(&s->disk_mutex);
-	rdmablk_stats_sum(s->path.stats, &st);
-	return nla_put_u32(msg, RDMABLK_ATTR_OPENERS, openers) ||
-	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_READS, st.ios[READ]) ||
-	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_WRITES, st.ios[WRITE]) ||
-	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_READ_BYTES, st.bytes[READ]) ||
-	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_WRITE_BYTES, st.bytes[WRITE]) ||
-	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_ERRORS, st.errors) ||
-	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_WORK_REQUESTS, st.work_requests) ||
-	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_KEEPALIVES, READ_ONCE(s->keepalives)) ||
-	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_STALE_ANSWERS,
-				  READ_ONCE(s->ctrl.stale_answers)) ||
-	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_RECONNECTS, READ_ONCE(s->reconnects)) ||
-	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_HELD, READ_ONCE(s->held)) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_ATTEMPTS, READ_ONCE(s->attempts)) ||
-	       nla_put_string(msg, RDMABLK_ATTR_LAST_ERROR, READ_ONCE(s->why) ?: "");
-}
-
-static int rdmablk_nl_put_id(struct sk_buff *msg, struct rdmablk_session *s)
-{
-	return nla_put_u32(msg, RDMABLK_ATTR_INDEX, s->index) ||
-	       nla_put_string(msg, RDMABLK_ATTR_NAME, s->name) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_STATE, rdmablk_session_state(s)) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_REASON, READ_ONCE(s->reason)) ||
-	       (READ_ONCE(s->path.failing) &&
-		nla_put_flag(msg, RDMABLK_ATTR_IO_FAILING));
-}
-
-static int rdmablk_nl_put_session(struct sk_buff *msg, void *hdr, struct rdmablk_session *s)
-{
-	if (!hdr || rdmablk_nl_put_id(msg, s) || rdmablk_nl_put_options(msg, s))
-		return -EMSGSIZE;
-	/* Pairs with the release in session.c: there is something to tell. */
-	if (smp_load_acquire(&s->added) &&
-	    (rdmablk_nl_put_agreed(msg, s) || rdmablk_nl_put_stats(msg, s)))
-		return -EMSGSIZE;
-	genlmsg_end(msg, hdr);
-	return 0;
 }
 
 static int rdmablk_nl_get(struct sk_buff *skb, struct genl_info *info)

@@ -3,9 +3,14 @@
 #define RDMABLK_NETLINK_H
 
 struct rdmablk_session;
+struct sk_buff;
 
 int rdmablk_netlink_init(void);
 void rdmablk_netlink_exit(void);
 void rdmablk_netlink_event(struct rdmablk_session *s);
+
+/* netlink_msg.c */
+int rdmablk_nl_put_id(struct sk_buff *msg, struct rdmablk_session *s);
+int rdmablk_nl_put_session(struct sk_buff *msg, void *hdr, struct rdmablk_session *s);
 
 #endif /* RDMABLK_NETLINK_H */

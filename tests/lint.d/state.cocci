@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The state of a session is changed by rdmablk_session_move() alone, which asks the
+// The state of a session is changed by rdmablk_session_set() alone, which asks the
 // table; and set once by what creates the session.
 virtual report
 
@@ -19,6 +19,6 @@ position p;
 @script:python depends on report@
 p << allowed.p;
 @@
-may = {"rdmablk_session_move", "rdmablk_session_create", "rdmablk_session_alloc"}
+may = {"rdmablk_session_set", "rdmablk_session_create", "rdmablk_session_alloc"}
 if p[0].current_element not in may:
-    coccilib.report.print_report(p[0], "ERROR: the state is changed outside rdmablk_session_move()")
+    coccilib.report.print_report(p[0], "ERROR: the state is changed outside rdmablk_session_set()")
