@@ -298,6 +298,7 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 	rdmablk_recovery_unquiesce(s);
 	blk_mq_kick_requeue_list(s->disk->queue);
 	s->reconnects++;
+	WRITE_ONCE(s->why, NULL);
 	rdmablk_info(s, "live again after %u ms and %u tries\n",
 		     jiffies_to_msecs(jiffies - s->lost_at), s->attempts);
 }

@@ -46,6 +46,7 @@
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/errno.h>
+#include <linux/file.h>
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
@@ -472,6 +473,11 @@ int rdmablk_session_publish(struct rdmablk_session *s)
 		rdmablk_err(s, "cannot add the disk (%d)\n", ret);
 		return ret;
 	}
+	/*
+	 * The scan for partitions has opened the disk, and in a kernel thread a file
+	 * is closed later: the disk would be in use for nobody.
+	 */
+	flush_delayed_fput();
 	rdmablk_info(s, "%llu bytes, %u-byte blocks%s%s, %u queues of depth %u, %u READs each, on %s port %u\n",
 		     a.grant.size, a.grant.logical_block,
 		     a.grant.flags & RDMABLK_GRANT_READ_ONLY ? ", read-only" : "",

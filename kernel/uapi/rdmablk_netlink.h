@@ -70,7 +70,8 @@
  *	errors:   ENODEV no such device
  *
  * RDMABLK_CMD_EVENT (multicast group "events")
- *	A device changed its state: INDEX NAME STATE REASON [IO_FAILING].
+ *	A device changed its state, or its I/O began to fail: INDEX NAME STATE REASON
+ *	[IO_FAILING].
  */
 #ifndef _UAPI_RDMABLK_NETLINK_H
 #define _UAPI_RDMABLK_NETLINK_H
