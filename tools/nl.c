@@ -291,10 +291,10 @@ static int find_family(struct nl *nl, struct nl_failure *failure)
 		return -1;
 	if (!access("/sys/module/rdmablk", F_OK))
 		nl_set_failure(failure, EOPNOTSUPP,
-			    "rdmablk is managed from the initial network namespace only");
+			       "rdmablk is managed from the initial network namespace only");
 	else
 		nl_set_failure(failure, EUNATCH,
-			    "the kernel module rdmablk is not loaded (modprobe rdmablk)");
+			       "the kernel module rdmablk is not loaded (modprobe rdmablk)");
 	return -1;
 }
 

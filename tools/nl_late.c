@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -25,7 +26,7 @@
 #define CTRL_GROUP	GENL_ID_CTRL	/* group "notify" of the controller */
 
 static const int signals[NL_SIGNALS] = { SIGINT, SIGTERM, SIGHUP };
-static volatile sig_atomic_t caught;
+static atomic_int caught;	/* signal, or 0 */
 
 static void on_signal(int number)
 {
@@ -131,6 +132,12 @@ int nl_wait(struct nl *nl, __s64 deadline, struct nl_failure *failure)
 			return -1;
 		}
 	}
+}
+
+/* libmnl takes lengths of 2^31 and more for negative, and thus for small ones. */
+static bool is_whole(const struct nlmsghdr *nlh, int left)
+{
+	return mnl_nlmsg_ok(nlh, left) && nlh->nlmsg_len <= (unsigned int)left;
 }
 
 /* Is this the controller saying that our family is gone? */
@@ -256,7 +263,7 @@ static void receive(struct outcome *outcome)
 			fail(outcome, errno, NULL);
 		return;
 	}
-	for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
+	for (; is_whole(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
 		take_message(outcome, nlh);
 }
 
@@ -357,7 +364,7 @@ int nl_next_event(struct nl *nl, mnl_cb_t handler, void *context,
 		nl_set_failure(failure, errno, NULL);
 		return -1;
 	}
-	for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
+	for (; is_whole(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
 		const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
 
 		if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*genl))

@@ -136,7 +136,7 @@ static const struct {
 	{ AT(hdr.reserved), 1, "\1", RDMABLK_R_MALFORMED },
 	{ AT(hdr.generation), 1, "\1", RDMABLK_R_MALFORMED },
 	{ AT(hdr.reserved2), 1, "\1", RDMABLK_R_MALFORMED },
-	{ AT(flags), 1, "\4", RDMABLK_R_MALFORMED },
+	{ AT(flags), 1, "\10", RDMABLK_R_MALFORMED },
 	{ AT(features_required), 1, "\1", RDMABLK_R_MALFORMED },
 	{ AT(features_offered), 9, "\1\0\0\0\0\0\0\0\1", RDMABLK_R_FEATURE },
 	{ AT(generation), 4, "\0\0\0\0", RDMABLK_R_MALFORMED },

@@ -100,6 +100,31 @@ static void test_hello(void **state)
 	assert_string_equal(wish.export_name, "disk0");
 }
 
+/* Each wish arrives as it was sent, RESUME among them; other bits are no wishes. */
+static void test_hello_flags(void **state)
+{
+	struct rdmablk_wire_hello h = hello;
+	struct rdmablk_hello sent;
+	struct login_wish wish;
+
+	(void)state;
+	assert_int_equal(RDMABLK_HELLO_FLAGS, RDMABLK_HELLO_READ_ONLY |
+			 RDMABLK_HELLO_STEAL | RDMABLK_HELLO_RESUME);
+	for (int bit = 0; bit < 32; bit++) {
+		h.flags = 1U << bit;
+		rdmablk_wire_hello(&sent, &h);
+		assert_int_equal(login_check_hello(&sent, sizeof(sent), &wish),
+				 h.flags & RDMABLK_HELLO_FLAGS ? RDMABLK_OK :
+				 RDMABLK_R_MALFORMED);
+		if (h.flags & RDMABLK_HELLO_FLAGS)
+			assert_int_equal(wish.flags, h.flags);
+	}
+	h.flags = RDMABLK_HELLO_FLAGS;
+	rdmablk_wire_hello(&sent, &h);
+	assert_int_equal(login_check_hello(&sent, sizeof(sent), &wish), RDMABLK_OK);
+	assert_int_equal(wish.flags, RDMABLK_HELLO_FLAGS);
+}
+
 static void test_challenge(void **state)
 {
 	struct rdmablk_wire_challenge out;
@@ -246,6 +271,7 @@ int main(void)
 		cmocka_unit_test(test_connection_request),
 		cmocka_unit_test(test_connection_replies),
 		cmocka_unit_test(test_hello),
+		cmocka_unit_test(test_hello_flags),
 		cmocka_unit_test(test_challenge),
 		cmocka_unit_test(test_grant_and_regions),
 		cmocka_unit_test(test_ready_and_live),

@@ -69,7 +69,7 @@ static void test_small_messages(void **state)
 static void test_hello(void **state)
 {
 	struct rdmablk_wire_hello h = {
-		.flags = RDMABLK_HELLO_STEAL, .generation = 7, .nr_queues = 3,
+		.flags = RDMABLK_HELLO_RESUME, .generation = 7, .nr_queues = 3,
 		.queue_depth = 128, .keep_alive_ms = 5000,
 		.host_name = "a ~host\tname\xc3\xa9", .export_name = "disk0",
 	};
@@ -85,7 +85,7 @@ static void test_hello(void **state)
 	assert_int_equal(rdmablk_wire_type(&msg, sizeof(msg)), RDMABLK_MSG_HELLO);
 	assert_int_equal(le16toh(msg.version_min), RDMABLK_VERSION_MIN);
 	assert_int_equal(le16toh(msg.version_max), RDMABLK_VERSION_MAX);
-	assert_int_equal(le32toh(msg.flags), RDMABLK_HELLO_STEAL);
+	assert_int_equal(le32toh(msg.flags), 4);	/* RESUME */
 	assert_int_equal(msg.features_offered, 0);
 	assert_int_equal(msg.features_required, 0);
 	assert_memory_equal(msg.host_id, h.host_id, sizeof(h.host_id));
@@ -145,6 +145,7 @@ static void test_reasons_have_their_errno(void **state)
 		{ RDMABLK_R_LOGIN_TIMEOUT, RDMABLK_R_LOGIN_TIMEOUT, -ETIMEDOUT },
 		{ RDMABLK_R_CONNECTION, RDMABLK_R_CONNECTION, -ECONNRESET },
 		{ RDMABLK_R_DEVICE_GONE, RDMABLK_R_DEVICE_GONE, -ENODEV },
+		{ RDMABLK_R_DATA_LOST, RDMABLK_R_SHRUNK, -EIO },
 		{ RDMABLK_R_UNSUPPORTED, RDMABLK_R_UNSUPPORTED, -EOPNOTSUPP },
 		{ RDMABLK_R_RANGE, RDMABLK_R_STORE_IO, -EIO },
 		{ RDMABLK_R_STORE_SPACE, RDMABLK_R_STORE_SPACE, -ENOSPC },

@@ -7,188 +7,62 @@
  * The environment says what the module is like:
  *
  *   SHIM_DEVICES=N     disks that there are; the last of several has failed
- *   SHIM_ERRNO=N       connect fails so ...
+ *   SHIM_STATES=S:N,.. the disk's state and session at each question for one disk
+ *   SHIM_SCRIPT=W,...  what happens when the tool waits, see play(); a command that
+ *                      takes time: "ack,reply" unless this says otherwise
+ *   SHIM_ERRNO=N       connect, set and reconnect fail so ...
  *   SHIM_TEXT=T        ... with this text ...
- *   SHIM_BLAME=N       ... and this attribute
+ *   SHIM_BLAME=N       ... and this attribute, at once; or
+ *   SHIM_EARLY=1       ... without one, at once
  *   SHIM_REFUSE=N      the first N connects fail with ECONNREFUSED
  *   SHIM_HOST_ID=FILE  stands in for /etc/rdmablk/host-id
- *   SHIM_LOG=FILE      gets a line per request, with its attributes
+ *   SHIM_LOG=FILE      gets a line per request, with its attributes, and "poll" with
+ *                      the milliseconds of each wait
  *
  * The node /dev/rdmablk0 exists, /dev/rdmablk1 does not. The host "two" has the
- * addresses 10.0.0.1 and 10.0.0.2.
+ * addresses 10.0.0.1 and 10.0.0.2. The clock stands still but for the script.
  */
-#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
-#include <libmnl/libmnl.h>
 #include <linux/genetlink.h>
 
 #include "rdmablk_netlink.h"
 #include "rdmablk_proto.h"
+#include "tool_shim.h"
 
-#define FAMILY	0x23
-#define GROUP	7
-#define PORTID	4711
-#define DEFAULT_ID	"\x10\x20\x30\x40\x50\x60\x70\x80\x90\xa0\xb0\xc0\xd0\xe0\xf0\x01"
+struct mnl_socket *here;
 
-static __u64 queue[8192];
-static size_t queued;
-static int subscribed, events_sent, refused;
+static struct mnl_socket sockets[3];
+static unsigned int nr_sockets;
+static int events_sent, played;
+static __s64 clock_ms = 1000000;
 
-struct mnl_socket {
-	int unused;
-};
-
-static struct mnl_socket the_socket;
-
-static long number(const char *name)
+void die(const char *why)
 {
-	const char *text = getenv(name);
-
-	return text ? atol(text) : 0;
+	fprintf(stderr, "shim: %s\n", why);
+	abort();
 }
 
-static struct nlmsghdr *begin(const struct nlmsghdr *to, __u16 type, __u16 flags,
-			      __u8 cmd)
+static void log_line(const char *what, long long value)
 {
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header((char *)queue + queued);
-	struct genlmsghdr *genl;
+	const char *path = getenv("SHIM_LOG");
+	FILE *log = fopen(path ? path : "/dev/null", "a");
 
-	nlh->nlmsg_type = type;
-	nlh->nlmsg_flags = flags;
-	nlh->nlmsg_seq = to ? to->nlmsg_seq : 0;
-	nlh->nlmsg_pid = to ? PORTID : 0;
-	if (type >= NLMSG_MIN_TYPE) {
-		genl = mnl_nlmsg_put_extra_header(nlh, sizeof(*genl));
-		genl->cmd = cmd;
-		genl->version = 1;
-	}
-	return nlh;
-}
-
-static void end(const struct nlmsghdr *nlh)
-{
-	queued += MNL_ALIGN(nlh->nlmsg_len);
-}
-
-/* Acknowledges, as a kernel with extended acknowledgments and capping does. */
-static void ack(const struct nlmsghdr *to, int err, const char *text, int blame)
-{
-	struct nlmsghdr *nlh = begin(to, NLMSG_ERROR, NLM_F_CAPPED, 0);
-	struct nlmsgerr *error = mnl_nlmsg_put_extra_header(nlh, sizeof(*error));
-	const struct nlattr *attr;
-
-	error->error = -err;
-	error->msg = *to;
-	if (text || blame)
-		nlh->nlmsg_flags |= NLM_F_ACK_TLVS;
-	if (text)
-		mnl_attr_put_strz(nlh, NLMSGERR_ATTR_MSG, text);
-	mnl_attr_for_each(attr, to, sizeof(struct genlmsghdr))
-		if (blame && mnl_attr_get_type(attr) == blame)
-			mnl_attr_put_u32(nlh, NLMSGERR_ATTR_OFFS,
-					 (const char *)attr - (const char *)to);
-	end(nlh);
-}
-
-static void put_id(struct nlmsghdr *nlh, int index, int state, int reason)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "rdmablk%d", index);
-	mnl_attr_put_u32(nlh, RDMABLK_ATTR_INDEX, index);
-	mnl_attr_put_strz(nlh, RDMABLK_ATTR_NAME, name);
-	mnl_attr_put_u32(nlh, RDMABLK_ATTR_STATE, state);
-	mnl_attr_put_u32(nlh, RDMABLK_ATTR_REASON, reason);
-}
-
-static void put_device(struct nlmsghdr *nlh, int index, int failed)
-{
-	struct sockaddr_in addr = { .sin_family = AF_INET };
-	char export[32];
-
-	put_id(nlh, index, failed ? RDMABLK_DEV_FAILED : RDMABLK_DEV_LIVE,
-	       failed ? RDMABLK_R_CONNECTION : 0);
-	inet_pton(AF_INET, "10.0.0.1", &addr.sin_addr);
-	mnl_attr_put(nlh, RDMABLK_ATTR_TARGET, sizeof(addr), &addr);
-	snprintf(export, sizeof(export), "disk%d", index);
-	mnl_attr_put_strz(nlh, RDMABLK_ATTR_EXPORT, export);
-	mnl_attr_put(nlh, RDMABLK_ATTR_UUID, 16, DEFAULT_ID);
-	mnl_attr_put_u64(nlh, RDMABLK_ATTR_SIZE, 1536ULL << (20 + 10 * index));
-	mnl_attr_put_u64(nlh, RDMABLK_ATTR_SESSION_ID, ~0ULL);
-	mnl_attr_put_u32(nlh, RDMABLK_ATTR_FAST_IO_FAIL_TMO, -1);
-	mnl_attr_put_u8(nlh, RDMABLK_ATTR_ACK_TIMEOUT, 16);
-	mnl_attr_put_strz(nlh, RDMABLK_ATTR_TARGET_NAME, "evil\033[2J");
-	if (index)
-		mnl_attr_put(nlh, RDMABLK_ATTR_READ_ONLY, 0, NULL);
-	mnl_attr_put_u32(nlh, RDMABLK_ATTR_MAX + 7, 1);	/* of a newer module */
-	end(nlh);
-}
-
-static void answer_get(const struct nlmsghdr *req, long index)
-{
-	long i, nr = number("SHIM_DEVICES");
-
-	if (!(req->nlmsg_flags & NLM_F_DUMP)) {
-		if (index >= nr) {
-			ack(req, ENODEV, "no such device", RDMABLK_ATTR_INDEX);
-			return;
-		}
-		put_device(begin(req, FAMILY, 0, RDMABLK_CMD_GET), index,
-			   index && index == nr - 1);
-		ack(req, 0, NULL, 0);
-		return;
-	}
-	for (i = nr - 1; i >= 0; i--)
-		put_device(begin(req, FAMILY, NLM_F_MULTI, RDMABLK_CMD_GET), i,
-			   i && i == nr - 1);
-	end(begin(req, NLMSG_DONE, NLM_F_MULTI, 0));
-}
-
-static void answer_connect(const struct nlmsghdr *req)
-{
-	struct nlmsghdr *nlh;
-
-	if (refused < number("SHIM_REFUSE")) {
-		refused++;
-		ack(req, ECONNREFUSED, "nobody listens on this port", 0);
-		return;
-	}
-	if (number("SHIM_ERRNO")) {
-		ack(req, number("SHIM_ERRNO"), getenv("SHIM_TEXT"),
-		    number("SHIM_BLAME"));
-		return;
-	}
-	nlh = begin(req, FAMILY, 0, RDMABLK_CMD_CONNECT);
-	mnl_attr_put_u32(nlh, RDMABLK_ATTR_INDEX, number("SHIM_DEVICES"));
-	mnl_attr_put_strz(nlh, RDMABLK_ATTR_NAME,
-			  number("SHIM_DEVICES") ? "rdmablk1" : "rdmablk0");
-	end(nlh);
-	ack(req, 0, getenv("SHIM_TEXT"), 0);
-}
-
-static void answer_family(const struct nlmsghdr *req)
-{
-	struct nlmsghdr *nlh = begin(req, GENL_ID_CTRL, 0, CTRL_CMD_NEWFAMILY);
-	struct nlattr *groups, *group;
-
-	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, RDMABLK_GENL_NAME);
-	mnl_attr_put_u16(nlh, CTRL_ATTR_FAMILY_ID, FAMILY);
-	groups = mnl_attr_nest_start(nlh, CTRL_ATTR_MCAST_GROUPS);
-	group = mnl_attr_nest_start(nlh, 1);
-	mnl_attr_put_strz(nlh, CTRL_ATTR_MCAST_GRP_NAME, RDMABLK_GENL_EVENTS);
-	mnl_attr_put_u32(nlh, CTRL_ATTR_MCAST_GRP_ID, GROUP);
-	mnl_attr_nest_end(nlh, group);
-	mnl_attr_nest_end(nlh, groups);
-	end(nlh);
-	ack(req, 0, NULL, 0);
+	fprintf(log, "%s %lld\n", what, value);
+	fclose(log);
 }
 
 /* Writes type=bytes of each attribute, in hexadecimal, and says what INDEX is. */
@@ -217,7 +91,12 @@ static long log_request(const struct nlmsghdr *req, __u8 cmd)
 
 struct mnl_socket *mnl_socket_open(int bus)
 {
-	return bus == NETLINK_GENERIC ? &the_socket : NULL;
+	struct mnl_socket *nl = &sockets[nr_sockets++];
+
+	if (nr_sockets > 3)
+		die("too many sockets");
+	nl->fd = eventfd(0, 0);
+	return bus == NETLINK_GENERIC ? nl : NULL;
 }
 
 int mnl_socket_bind(struct mnl_socket *nl, unsigned int groups, pid_t pid)
@@ -228,8 +107,12 @@ int mnl_socket_bind(struct mnl_socket *nl, unsigned int groups, pid_t pid)
 
 int mnl_socket_close(struct mnl_socket *nl)
 {
-	(void)nl;
-	return 0;
+	return close(nl->fd);
+}
+
+int mnl_socket_get_fd(const struct mnl_socket *nl)
+{
+	return nl->fd;
 }
 
 unsigned int mnl_socket_get_portid(const struct mnl_socket *nl)
@@ -241,10 +124,9 @@ unsigned int mnl_socket_get_portid(const struct mnl_socket *nl)
 int mnl_socket_setsockopt(const struct mnl_socket *nl, int type, void *buf,
 			  socklen_t len)
 {
-	(void)nl;
 	(void)len;
 	if (type == NETLINK_ADD_MEMBERSHIP && *(int *)buf == GROUP)
-		subscribed = 1;
+		sockets[nl - sockets].subscribed = 1;
 	return 0;
 }
 
@@ -254,7 +136,10 @@ ssize_t mnl_socket_sendto(const struct mnl_socket *nl, const void *buf, size_t l
 	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(req);
 	long index;
 
-	(void)nl;
+	here = &sockets[nl - sockets];
+	memcpy(here->request, buf, len);
+	if (is_late(genl->cmd))
+		played = 0;
 	if (req->nlmsg_type == GENL_ID_CTRL) {
 		answer_family(req);
 		return len;
@@ -262,60 +147,157 @@ ssize_t mnl_socket_sendto(const struct mnl_socket *nl, const void *buf, size_t l
 	index = log_request(req, genl->cmd);
 	if (genl->cmd == RDMABLK_CMD_GET)
 		answer_get(req, index);
-	else if (genl->cmd == RDMABLK_CMD_CONNECT)
-		answer_connect(req);
-	else if (index == 1 && !strstr(getenv("SHIM_FORCE") ?: "", "yes"))
-		ack(req, EBUSY, "the device is in use", 0);
-	else
-		ack(req, 0, NULL, 0);
+	else if (!is_late(genl->cmd))
+		acknowledge(req, genl->cmd);
 	return len;
 }
 
-/* Two events, an overrun, an event, the end of the module. */
-static ssize_t next_event(void)
+/* Two events, an overrun, two events, the end of the module. */
+static void next_event(void)
 {
-	struct nlmsghdr *nlh;
-
 	switch (events_sent++) {
 	case 0:
-		nlh = begin(NULL, FAMILY, 0, RDMABLK_CMD_EVENT);
-		put_id(nlh, 0, RDMABLK_DEV_LIVE, 0);
-		end(nlh);
-		nlh = begin(NULL, FAMILY, 0, RDMABLK_CMD_EVENT);
-		put_id(nlh, 12, RDMABLK_DEV_FAILED, RDMABLK_R_SHUTDOWN);
-		end(nlh);
-		return 0;
+		put_event(0, RDMABLK_DEV_LIVE, 0, 0);
+		put_event(12, RDMABLK_DEV_FAILED, RDMABLK_R_SHUTDOWN, 0);
+		deliver();
+		break;
 	case 1:
-		errno = ENOBUFS;
-		return -1;
+		overrun();
+		break;
 	case 2:
-		nlh = begin(NULL, FAMILY, 0, RDMABLK_CMD_EVENT);
-		put_id(nlh, 0, 99, 999);
-		end(nlh);
-		return 0;
+		put_event(3, RDMABLK_DEV_RECOVERING, RDMABLK_R_EXPIRED, 1);
+		put_event(0, 99, 999, 0);
+		deliver();
+		break;
 	default:
-		nlh = begin(NULL, GENL_ID_CTRL, 0, CTRL_CMD_DELFAMILY);
-		mnl_attr_put_u16(nlh, CTRL_ATTR_FAMILY_ID, FAMILY);
-		end(nlh);
-		return 0;
+		put_family_event(CTRL_CMD_DELFAMILY, FAMILY);
 	}
 }
 
 ssize_t mnl_socket_recvfrom(const struct mnl_socket *nl, void *buf, size_t len)
 {
-	size_t bytes;
+	struct datagram *datagram;
 
-	(void)nl;
-	if (!queued && subscribed && next_event())
+	here = &sockets[nl - sockets];
+	if (here->head == here->tail && here->subscribed)
+		next_event();
+	datagram = &here->queue[here->head % QUEUE];
+	if (here->head++ == here->tail || datagram->len > len)
+		die("nothing to receive");
+	if (datagram->err) {
+		errno = datagram->err;
 		return -1;
-	if (!queued || queued > len) {
-		fprintf(stderr, "shim: nothing to receive\n");
-		abort();
 	}
-	bytes = queued;
-	memcpy(buf, queue, bytes);
-	queued = 0;
-	return bytes;
+	memcpy(buf, datagram->bytes, datagram->len);
+	return datagram->len;
+}
+
+/* The next word of the script, or NULL. */
+static const char *next_word(char *word, size_t size)
+{
+	const char *text = getenv("SHIM_SCRIPT") ?: "ack,reply";
+	int i;
+
+	for (i = 0; i < played && text; i++) {
+		text = strchr(text, ',');
+		text += text ? 1 : 0;
+	}
+	if (!text)
+		return NULL;
+	played++;
+	snprintf(word, size, "%.*s", (int)strcspn(text, ","), text);
+	return word;
+}
+
+static int interrupt(int signal, const sigset_t *mask)
+{
+	sigset_t old;
+
+	if (mask)
+		sigprocmask(SIG_SETMASK, mask, &old);
+	raise(signal);
+	if (mask)
+		sigprocmask(SIG_SETMASK, &old, NULL);
+	errno = EINTR;
+	return -1;
+}
+
+/*
+ * ack, reply: the two parts of an answer; the names of reply(): what is wrong with it;
+ * a state, or other: an event of disk 0, or of another; later: 20 seconds pass;
+ * silence: nothing happens any more; int, term: signals.
+ */
+static void play(const char *word)
+{
+	const struct nlmsghdr *req = (const struct nlmsghdr *)here->request;
+	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(req);
+
+	if (!strcmp(word, "ack"))
+		acknowledge(req, genl->cmd);
+	else if (!strcmp(word, "reply") || !strcmp(word, "stale") ||
+		 !strcmp(word, "bare") || !strcmp(word, "short") ||
+		 !strcmp(word, "positive") || !strcmp(word, "huge"))
+		reply(req, genl->cmd, word);
+	else if (!strcmp(word, "garbage"))
+		garbage(req);
+	else if (!strcmp(word, "overrun"))
+		overrun();
+	else if (!strcmp(word, "unloaded"))
+		put_family_event(CTRL_CMD_DELFAMILY, FAMILY);
+	else if (!strcmp(word, "other"))
+		put_event(5, RDMABLK_DEV_LIVE, 0, 0), deliver();
+	else if (!strcmp(word, "lost-data"))
+		put_event(0, RDMABLK_DEV_FAILED, RDMABLK_R_DATA_LOST, 1), deliver();
+	else if (state_number(word) >= 0)
+		put_event(0, state_number(word), RDMABLK_R_CONNECTION, 0), deliver();
+	else
+		die(word);
+}
+
+int ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
+	  const sigset_t *mask)
+{
+	__s64 ms = timeout ? timeout->tv_sec * 1000LL + timeout->tv_nsec / 1000000 : -1;
+	__typeof__(ppoll) *real = dlsym(RTLD_NEXT, "ppoll");
+	unsigned int i;
+	char word[32];
+
+	for (i = 0; i < nr_sockets; i++)
+		if (sockets[i].fd == fds[0].fd)
+			here = &sockets[i];
+	log_line("poll", ms);
+	while (here->head == here->tail) {
+		if (!next_word(word, sizeof(word))) {
+			if (ms)
+				die("nothing to wait for");
+			return 0;
+		}
+		if (!strcmp(word, "silence") || (!strcmp(word, "later") && ms >= 0 &&
+						 ms <= 20000)) {
+			if (ms < 0)
+				die("it would wait for ever");
+			clock_ms += ms;
+			return 0;
+		}
+		if (!strcmp(word, "hang"))
+			return real(fds, nr, timeout, mask);
+		if (!strcmp(word, "int") || !strcmp(word, "term"))
+			return interrupt(*word == 'i' ? SIGINT : SIGTERM, mask);
+		if (!strcmp(word, "later"))
+			clock_ms += 20000;
+		else
+			play(word);
+	}
+	return 1;
+}
+
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+	if (id != CLOCK_MONOTONIC)
+		return syscall(SYS_clock_gettime, id, now);
+	now->tv_sec = clock_ms / 1000;
+	now->tv_nsec = clock_ms % 1000 * 1000000;
+	return 0;
 }
 
 int stat(const char *path, struct stat *st)

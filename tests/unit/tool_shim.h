@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What tool_shim.c and tool_shim_answers.c share. */
+#ifndef TOOL_SHIM_H
+#define TOOL_SHIM_H
+
+#include <stddef.h>
+#include <linux/types.h>
+
+#include <libmnl/libmnl.h>
+
+#define FAMILY	0x23
+#define GROUP	7
+#define PORTID	4711
+#define QUEUE	16
+
+/* One datagram, as the kernel sends it: mostly one message */
+struct datagram {
+	__u64 bytes[1024];
+	size_t len;
+	int err;	/* instead */
+};
+
+struct mnl_socket {
+	struct datagram queue[QUEUE];
+	unsigned int head;	/* to be received next */
+	unsigned int tail;	/* being written */
+	int fd;
+	int subscribed;
+	__u64 request[128];	/* the newest */
+};
+
+extern struct mnl_socket *here;	/* the socket that is served */
+
+void die(const char *why);
+
+long number(const char *name);
+void deliver(void);
+int state_number(const char *name);
+void answer_get(const struct nlmsghdr *req, long index);
+int is_late(__u8 cmd);
+void acknowledge(const struct nlmsghdr *req, __u8 cmd);
+void reply(const struct nlmsghdr *req, __u8 cmd, const char *wrong);
+void answer_family(const struct nlmsghdr *req);
+void put_event(int index, int state, int reason, int failing);
+void put_family_event(__u8 cmd, __u16 family);
+void overrun(void);
+void garbage(const struct nlmsghdr *req);
+
+#endif /* TOOL_SHIM_H */
