@@ -95,7 +95,11 @@ session target_name bench
 session ibdev rxe0
 session queue_depth 128
 session regions 1
-session fast_io_fail_tmo 0
+session fast_io_fail_tmo -1
+session dev_loss_tmo 600
+session reconnect_delay 2
+session on_data_loss fail
+session io_failing 0
 for file in "$SESSION"/*; do
 	[[ $(stat -c %a "$file") == 444 ]] || fail "$file is writable"
 done
