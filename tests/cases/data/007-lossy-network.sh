@@ -5,6 +5,7 @@
 # writes is what it reads, and what the target's memory holds. The network
 # really loses and reorders, both ways.
 #
+# kernels: 6.12
 # net: veth
 # timeout: 180
 

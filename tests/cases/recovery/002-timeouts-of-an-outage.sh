@@ -6,6 +6,7 @@
 # again when that succeeds; or reconnecting ends and the disk stays, failed, until
 # the administrator reconnects or disconnects it.
 #
+# kernels: 6.12
 # timeout: 240
 
 # shellcheck source=tests/cases/recovery/lib.sh

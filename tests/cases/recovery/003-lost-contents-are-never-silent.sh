@@ -6,6 +6,7 @@
 # --on-data-loss continue it goes on. An export that is another one, smaller, or
 # of another block size is not taken for the old one; the right one is, later.
 #
+# kernels: 6.12
 # timeout: 240
 
 # shellcheck source=tests/cases/recovery/lib.sh

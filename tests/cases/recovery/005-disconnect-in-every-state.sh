@@ -6,6 +6,7 @@
 # client that goes away gives its connect up. A connect to an address that does
 # not answer keeps no other family of generic netlink waiting.
 #
+# kernels: 6.12
 # timeout: 240
 
 # shellcheck source=tests/cases/recovery/lib.sh

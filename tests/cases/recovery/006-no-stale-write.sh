@@ -10,6 +10,7 @@
 # The packets wait at the receiver: one that waits at the sender keeps its queue
 # pair from being destroyed.
 #
+# kernels: 6.12
 # net: veth
 # timeout: 300
 

@@ -6,6 +6,7 @@
 # nothing at all: each is told why and loses its session. Meanwhile a disk of the
 # same daemon is written and verified.
 #
+# kernels: 6.12
 # timeout: 240
 
 # shellcheck source=tests/cases/fault/lib.sh
