@@ -78,8 +78,10 @@ static void rdmablk_cm_established(struct rdmablk_queue *q,
 
 	ret = rdmablk_wire_parse_accept(p->private_data, p->private_data_len,
 					q->nr, &q->version);
-	if (ret == -EPROTONOSUPPORT)
+	if (ret == -EPROTONOSUPPORT) {
+		q->cm_reason = RDMABLK_R_VERSION;
 		return rdmablk_cm_outcome(q, ret, rdmablk_reason_text(RDMABLK_R_VERSION));
+	}
 	if (ret)
 		return rdmablk_cm_outcome(q, -EPROTO,
 					  "the peer accepts, but is not an rdmablk target");

@@ -19,7 +19,7 @@
 #include "log.h"
 #include "session.h"
 
-/* Called with disk->open_mutex held, as is the move to "deleting". */
+/* Called with disk->open_mutex held, as is the move to "deleting" unless by force. */
 static int rdmablk_disk_may_open(struct gendisk *disk)
 {
 	struct rdmablk_session *s = disk->private_data;

@@ -216,12 +216,14 @@ static int rdmablk_login_compare(struct rdmablk_session *s)
 	const struct rdmablk_wire_grant *g = &s->offer.grant, *was = &s->agreed.grant;
 	u32 rights = RDMABLK_GRANT_READ_ONLY | RDMABLK_GRANT_SHARED;
 
+	/* Whoever this is, it has fenced nothing of ours. */
+	if (memcmp(g->uuid, was->uuid, sizeof(g->uuid)))
+		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_IDENTITY);
 	/* The target grants only after it has fenced what was before. */
 	spin_lock_irq(&s->lock);
 	s->fenced = true;
 	spin_unlock_irq(&s->lock);
-	if (memcmp(g->uuid, was->uuid, sizeof(g->uuid)) ||
-	    g->logical_block != was->logical_block ||
+	if (g->logical_block != was->logical_block ||
 	    (g->flags ^ was->flags) & rights)
 		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_IDENTITY);
 	/* The block layer splits requests at the ends of the regions it was told. */

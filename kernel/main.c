@@ -32,6 +32,7 @@ module_param(host_id, charp, 0);
 MODULE_PARM_DESC(host_id, "UUID of this host (default: the machine's SMBIOS UUID)");
 
 struct workqueue_struct *rdmablk_wq;
+struct workqueue_struct *rdmablk_recovery_wq;
 struct workqueue_struct *rdmablk_login_wq;
 u8 rdmablk_host_id[RDMABLK_ID_LEN];
 u8 rdmablk_boot_nonce[RDMABLK_ID_LEN];
@@ -216,9 +217,12 @@ static struct notifier_block rdmablk_reboot_notifier = {
 	.notifier_call = rdmablk_reboot,
 };
 
+/* A new RDMA device gets its addresses a little later than it appears. */
+#define RDMABLK_DEVICE_PAUSE	(HZ / 5)
+
 static int rdmablk_kick_one(struct rdmablk_session *s)
 {
-	rdmablk_recovery_kick(s);
+	rdmablk_recovery_kick(s, RDMABLK_DEVICE_PAUSE);
 	return 0;
 }
 
@@ -246,16 +250,21 @@ static int __init rdmablk_init(void)
 	if (ret)
 		return ret;
 	/*
-	 * Recovery and keep-alive must make progress under memory pressure; logins
-	 * allocate, and wait, so they have a queue of their own.
+	 * Recovery and keep-alive must make progress under memory pressure. What waits
+	 * for a target does not keep the clocks of other devices waiting: a queue for
+	 * recoveries, and one for first logins, which allocate.
 	 */
 	ret = -ENOMEM;
 	rdmablk_wq = alloc_workqueue("rdmablk", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rdmablk_wq)
 		return ret;
+	rdmablk_recovery_wq = alloc_workqueue("rdmablk_recovery",
+					      WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rdmablk_recovery_wq)
+		goto err_wq;
 	rdmablk_login_wq = alloc_workqueue("rdmablk_login", WQ_UNBOUND, 0);
 	if (!rdmablk_login_wq)
-		goto err_wq;
+		goto err_recovery_wq;
 	ret = ib_register_client(&rdmablk_ib_client);
 	if (ret)
 		goto err_login_wq;
@@ -280,6 +289,8 @@ err_ib_client:
 	ib_unregister_client(&rdmablk_ib_client);
 err_login_wq:
 	destroy_workqueue(rdmablk_login_wq);
+err_recovery_wq:
+	destroy_workqueue(rdmablk_recovery_wq);
 err_wq:
 	destroy_workqueue(rdmablk_wq);
 	return ret;
@@ -292,6 +303,7 @@ static void __exit rdmablk_exit(void)
 	ib_unregister_client(&rdmablk_ib_client);
 	rdmablk_session_remove_all();
 	destroy_workqueue(rdmablk_login_wq);
+	destroy_workqueue(rdmablk_recovery_wq);
 	destroy_workqueue(rdmablk_wq);
 }
 

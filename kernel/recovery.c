@@ -52,9 +52,6 @@
 /* The shortest pause between two tries */
 #define RDMABLK_MIN_PAUSE	(HZ / 20)
 
-/* A new RDMA device gets its addresses a little later than it appears. */
-#define RDMABLK_DEVICE_PAUSE	(HZ / 5)
-
 static unsigned long rdmablk_keep_alive(const struct rdmablk_session *s)
 {
 	return max(msecs_to_jiffies(s->offer.grant.keep_alive_ms), 2UL);
@@ -212,10 +209,11 @@ static void rdmablk_fail_work(struct work_struct *work)
 		WRITE_ONCE(s->path.failing, true);
 	}
 	failing = s->path.failing;
-	spin_unlock_irq(&s->lock);
-
+	/* Under the lock, which whoever takes "cancelled" back holds. */
 	if (over)
 		rdmablk_waiter_cancel(&s->waiter);
+	spin_unlock_irq(&s->lock);
+
 	if (failing)
 		kept = rdmablk_recovery_fail_io(s);
 	if (news) {
@@ -293,7 +291,6 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 static void rdmablk_recovery_resume(struct rdmablk_session *s)
 {
 	cancel_delayed_work_sync(&s->fail_work);
-	rdmablk_disk_resize(s);
 	rdmablk_request_requeue_held(&s->tag_set);
 	rdmablk_recovery_unquiesce(s);
 	blk_mq_kick_requeue_list(s->disk->queue);
@@ -301,6 +298,11 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 	WRITE_ONCE(s->why, NULL);
 	rdmablk_info(s, "live again after %u ms and %u tries\n",
 		     jiffies_to_msecs(jiffies - s->lost_at), s->attempts);
+	/*
+	 * Last: the event waits for a lock whose holder may wait for memory, and that
+	 * for what was held until now.
+	 */
+	rdmablk_disk_resize(s);
 }
 
 /* Takes down what a login has left that did not succeed. */
@@ -368,7 +370,7 @@ static void rdmablk_recovery_try(struct rdmablk_session *s)
 		return;
 	}
 	if (rdmablk_session_state(s) == RDMABLK_DEV_RECOVERING && !READ_ONCE(s->lost))
-		queue_delayed_work(rdmablk_wq, &s->recovery_work,
+		queue_delayed_work(rdmablk_recovery_wq, &s->recovery_work,
 				   rdmablk_recovery_pause(s, start));
 }
 
@@ -380,7 +382,7 @@ static void rdmablk_recovery_work(struct work_struct *work)
 	bool broken;
 
 	spin_lock_irq(&s->lock);
-	broken = s->error && !s->down;
+	broken = s->error && !s->sealed && !s->down;
 	spin_unlock_irq(&s->lock);
 	if (broken)
 		rdmablk_recovery_teardown(s);
@@ -407,16 +409,15 @@ void rdmablk_recovery_init(struct rdmablk_session *s)
 /**
  * rdmablk_recovery_kick() - connect anew soon, if that is what the session is at
  * @s: session
+ * @delay: jiffies
  */
-void rdmablk_recovery_kick(struct rdmablk_session *s)
+void rdmablk_recovery_kick(struct rdmablk_session *s, unsigned long delay)
 {
-	bool kick;
-
+	/* Armed under the lock: who moves to "deleting" cancels it afterwards. */
 	spin_lock_irq(&s->lock);
-	kick = s->down && !s->lost && s->state == RDMABLK_DEV_RECOVERING;
+	if (s->down && !s->lost && s->state == RDMABLK_DEV_RECOVERING)
+		mod_delayed_work(rdmablk_recovery_wq, &s->recovery_work, delay);
 	spin_unlock_irq(&s->lock);
-	if (kick)
-		mod_delayed_work(rdmablk_wq, &s->recovery_work, RDMABLK_DEVICE_PAUSE);
 }
 
 /**
@@ -425,9 +426,11 @@ void rdmablk_recovery_kick(struct rdmablk_session *s)
  */
 void rdmablk_recovery_changed(struct rdmablk_session *s)
 {
-	if (READ_ONCE(s->added))
+	spin_lock_irq(&s->lock);
+	if (READ_ONCE(s->added) && s->down && s->state != RDMABLK_DEV_DELETING)
 		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
-	rdmablk_recovery_kick(s);
+	spin_unlock_irq(&s->lock);
+	rdmablk_recovery_kick(s, 0);
 }
 
 /**
@@ -443,6 +446,8 @@ void rdmablk_recovery_shutdown(struct rdmablk_session *s)
 /* A device that failed begins an outage anew. */
 static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss)
 {
+	bool again;
+
 	spin_lock_irq(&s->lock);
 	if (s->state != RDMABLK_DEV_FAILED) {
 		spin_unlock_irq(&s->lock);
@@ -460,9 +465,14 @@ static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss
 	s->attempt_ret = 0;
 	if (!rdmablk_session_move(s, RDMABLK_DEV_RECOVERING))
 		return false;
-	mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
-	mod_delayed_work(rdmablk_wq, &s->recovery_work, 0);
-	return true;
+	spin_lock_irq(&s->lock);
+	again = s->state != RDMABLK_DEV_DELETING;
+	if (again) {
+		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
+		mod_delayed_work(rdmablk_recovery_wq, &s->recovery_work, 0);
+	}
+	spin_unlock_irq(&s->lock);
+	return again;
 }
 
 /**
@@ -476,12 +486,26 @@ static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss
 int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
 			   const char **why)
 {
+	bool lost;
+
 	switch (rdmablk_session_state(s)) {
 	case RDMABLK_DEV_LIVE:
+		spin_lock_irq(&s->lock);
+		s->accept_loss = accept_loss;
+		spin_unlock_irq(&s->lock);
 		rdmablk_session_error(s, RDMABLK_R_LOGOUT);
 		return 0;
 	case RDMABLK_DEV_RECOVERING:
-		rdmablk_recovery_kick(s);
+		spin_lock_irq(&s->lock);
+		lost = s->lost;
+		if (!lost && accept_loss)
+			s->accept_loss = true;
+		spin_unlock_irq(&s->lock);
+		if (lost) {
+			*why = "reconnecting has ended; writes are still held";
+			return -EAGAIN;
+		}
+		rdmablk_recovery_kick(s, 0);
 		return 0;
 	case RDMABLK_DEV_FAILED:
 		if (READ_ONCE(s->reason) == RDMABLK_R_DATA_LOST && !accept_loss) {

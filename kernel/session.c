@@ -144,7 +144,8 @@ bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to)
 	int from;
 
 	spin_lock_irq(&s->lock);
-	from = rdmablk_session_set(s, to);
+	/* The administrator may have begun anew since it was lost. */
+	from = to == RDMABLK_DEV_FAILED && !s->lost ? -1 : rdmablk_session_set(s, to);
 	spin_unlock_irq(&s->lock);
 	if (from < 0)
 		return false;
@@ -209,7 +210,6 @@ void rdmablk_session_agreed(struct rdmablk_session *s, struct rdmablk_agreed *ag
 void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 {
 	unsigned long flags;
-	bool start = false;
 
 	spin_lock_irqsave(&s->lock, flags);
 	if (s->down) {
@@ -222,14 +222,13 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 		s->lost_at = jiffies;
 		s->clock = jiffies;
 		WRITE_ONCE(s->path.live, false);
-		start = true;
+		/* Under the lock: who seals the session finds it queued, or not at all. */
+		mod_delayed_work(rdmablk_recovery_wq, &s->recovery_work, 0);
 	}
 	spin_unlock_irqrestore(&s->lock, flags);
 	/* The removal of the device waits for us: no goodbye, which takes time. */
 	if (reason == RDMABLK_R_DEVICE_GONE)
 		rdmablk_ctrl_break(&s->ctrl);
-	if (start)
-		mod_delayed_work(rdmablk_wq, &s->recovery_work, 0);
 }
 
 /* The lock that a later error must not pass. Returns whether there was one. */
@@ -239,6 +238,7 @@ static bool rdmablk_session_seal(struct rdmablk_session *s)
 
 	spin_lock_irq(&s->lock);
 	error = s->error || s->down;
+	s->sealed = !s->error;
 	s->error = true;
 	spin_unlock_irq(&s->lock);
 	return error;
@@ -523,9 +523,23 @@ void rdmablk_session_abort(struct rdmablk_session *s)
 	rdmablk_session_teardown(s, logout);
 }
 
+/* False: somebody has been opening, closing or scanning the disk for a second. */
+static bool rdmablk_session_lock_open(struct gendisk *disk)
+{
+	unsigned long deadline = jiffies + HZ;
+
+	while (!mutex_trylock(&disk->open_mutex)) {
+		if (time_after(jiffies, deadline))
+			return false;
+		schedule_timeout_uninterruptible(1);
+	}
+	return true;
+}
+
 /*
  * The opener check and the move to "deleting" are one step under open_mutex: who
- * opens later finds the disk closed, who opened before makes the disk busy.
+ * opens later finds the disk closed, who opened before makes the disk busy. By force
+ * it does not matter who opens.
  */
 static int rdmablk_session_claim_disk(struct rdmablk_session *s, bool force,
 				      const char **why)
@@ -533,7 +547,14 @@ static int rdmablk_session_claim_disk(struct rdmablk_session *s, bool force,
 	int ret = 0;
 
 	lockdep_assert_held(&s->disk_mutex);
-	mutex_lock(&s->disk->open_mutex);
+	/*
+	 * Who scans partitions does I/O under open_mutex. That I/O may be held, and
+	 * it is the removal that ends it.
+	 */
+	if (!force && !rdmablk_session_lock_open(s->disk)) {
+		*why = "the device is in use";
+		return -EBUSY;
+	}
 	if (rdmablk_session_state(s) == RDMABLK_DEV_DELETING) {
 		*why = "the device is being disconnected already";
 		ret = -EALREADY;
@@ -544,7 +565,8 @@ static int rdmablk_session_claim_disk(struct rdmablk_session *s, bool force,
 		*why = "the device is still connecting";
 		ret = -EAGAIN;
 	}
-	mutex_unlock(&s->disk->open_mutex);
+	if (!force)
+		mutex_unlock(&s->disk->open_mutex);
 	return ret;
 }
 

@@ -32,8 +32,8 @@
 #define RDMABLK_DEFAULT_FAST_IO_FAIL	-1	/* seconds */
 #define RDMABLK_MAX_FAST_IO_FAIL	86400	/* seconds */
 #define RDMABLK_DEFAULT_DEV_LOSS	600	/* seconds */
-/* Seconds; as jiffies it is far from wrapping on 32 bits, too. */
-#define RDMABLK_MAX_DEV_LOSS		2147483
+/* Seconds; half of what jiffies can compare on 32 bits with 1000 a second */
+#define RDMABLK_MAX_DEV_LOSS		1000000
 
 /**
  * struct rdmablk_options - what the administrator asked for; those from @keep_alive_tmo
@@ -104,6 +104,7 @@ struct rdmablk_agreed {
  *	teardown to the end of the next login
  * @error: the connection that carries I/O has failed; whoever sets it starts the
  *	recovery. Also set at the very end, so that nobody does.
+ * @sealed: @error is set for that, and no error has come before
  * @fenced: nothing of the connection that was lost can land any more
  * @lost: reconnecting has ended
  * @reason: why the connection was lost, or the session failed, enum rdmablk_reason
@@ -162,6 +163,7 @@ struct rdmablk_session {
 	enum rdmablk_dev_state state;
 	bool down;
 	bool error;
+	bool sealed;
 	bool fenced;
 	bool lost;
 	u16 reason;
@@ -215,6 +217,7 @@ struct rdmablk_session {
 };
 
 extern struct workqueue_struct *rdmablk_wq;
+extern struct workqueue_struct *rdmablk_recovery_wq;
 extern struct workqueue_struct *rdmablk_login_wq;
 extern u8 rdmablk_host_id[RDMABLK_ID_LEN];
 extern u8 rdmablk_boot_nonce[RDMABLK_ID_LEN];
@@ -257,7 +260,7 @@ void rdmablk_recovery_finish(struct rdmablk_session *s);
 void rdmablk_recovery_changed(struct rdmablk_session *s);
 int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
 			   const char **why);
-void rdmablk_recovery_kick(struct rdmablk_session *s);
+void rdmablk_recovery_kick(struct rdmablk_session *s, unsigned long delay);
 void rdmablk_recovery_shutdown(struct rdmablk_session *s);
 void rdmablk_keepalive_start(struct rdmablk_session *s);
 

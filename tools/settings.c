@@ -32,7 +32,7 @@ static const struct number_info {
 	NUMBER(CONNECT_TMO, "connect-tmo", " seconds", 1, 600),
 	NUMBER(RECONNECT_DELAY, "reconnect-delay", " seconds", 1, 600),
 	NUMBER(FAST_IO_FAIL_TMO, "fast-io-fail-tmo", " seconds, or off", 0, 86400),
-	NUMBER(DEV_LOSS_TMO, "dev-loss-tmo", " seconds, or off", 0, 2147483),
+	NUMBER(DEV_LOSS_TMO, "dev-loss-tmo", " seconds, or off", 0, 1000000),
 	NUMBER(ACK_TIMEOUT, "ack-timeout", "", 8, 22),
 #undef NUMBER
 };

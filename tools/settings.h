@@ -40,7 +40,7 @@ enum setting {
 	  "seconds of an outage until I/O fails, 0 to 86400, or off (off)" }
 #define SETTING_OPTION_DEV_LOSS_TMO \
 	{ "dev-loss-tmo", 0, SETTING_ID_DEV_LOSS_TMO, "S", \
-	  "seconds until reconnecting ends, 0 to 2147483, or off (600)" }
+	  "seconds until reconnecting ends, 0 to 1000000, or off (600)" }
 #define SETTING_OPTION_ON_DATA_LOSS \
 	{ "on-data-loss", 0, SETTING_ID_ON_DATA_LOSS, "DO", \
 	  "when the store has lost its contents: fail or continue (fail)" }

@@ -61,7 +61,8 @@
  *
  *	request:  INDEX [ACCEPT_DATA_LOSS]
  *	errors:   ENODEV no such device; EALREADY the device is being disconnected;
- *		  EAGAIN it is still connecting; ENODATA it failed because the store
+ *		  EAGAIN it is still connecting, or reconnecting has ended and writes
+ *		  are still held; ENODATA it failed because the store
  *		  lost its contents and ACCEPT_DATA_LOSS is absent
  *
  * RDMABLK_CMD_GET (do, dump)
@@ -165,7 +166,7 @@ enum rdmablk_cmd {
  *	1 to 600; default 2. The first try is made at once, the pauses double up to
  *	this.
  * @RDMABLK_ATTR_DEV_LOSS_TMO: s32, seconds after the connection was lost when
- *	reconnecting ends, 0 to 2147483; the disk stays and fails all I/O. -1: never;
+ *	reconnecting ends, 0 to 1000000; the disk stays and fails all I/O. -1: never;
  *	default 600
  * @RDMABLK_ATTR_ON_DATA_LOSS: u32, enum rdmablk_on_data_loss
  * @RDMABLK_ATTR_ACCEPT_DATA_LOSS: flag; go on although the store lost its contents

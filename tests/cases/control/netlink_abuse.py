@@ -38,7 +38,7 @@ def refused(host):
                          (nl.CONNECT_TMO, (0, 601, 0xffffffff)),
                          (nl.RECONNECT_DELAY, (0, 601, 0xffffffff)),
                          (nl.FAST_IO_FAIL_TMO, (-2, 86401, 0x7fffffff)),
-                         (nl.DEV_LOSS_TMO, (-2, 2147484, 0x7fffffff)),
+                         (nl.DEV_LOSS_TMO, (-2, 1000001, 0x7fffffff)),
                          (nl.ON_DATA_LOSS, (2, 0xffffffff))):
         for value in values:
             yield "ERANGE", nl.CONNECT, good + nl.u32(kind, value)
