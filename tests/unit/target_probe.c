@@ -8,7 +8,8 @@
  * It prints one line per thing it learns ("granted …", "rejected …",
  * "closed …") and exits 0, or 1 when something went another way than the
  * scenario asks for. --expect REASON: 0 if and only if the daemon rejected or
- * closed with that reason.
+ * closed with that reason. --region IOVA:RKEY, as "live" prints it: what the
+ * scenario "foreign" writes to.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -222,13 +223,34 @@ static void scenario_wrong_key(void)
 	wait_closed(20000, false);
 }
 
+/* What is tried to be written where it must not be. */
+static void forbidden_write(struct queue *q)
+{
+	memset(p.buf + 16384, 0xee, 4096);
+	printf("write: %s\n", ibv_wc_status_str(transfer(q, true, 0, 0, 4096, 0)));
+	wait_closed(20000, false);
+}
+
+/* On data queue --arg. */
 static void scenario_write_read_only(void)
 {
 	p.flags |= RDMABLK_HELLO_READ_ONLY;
 	login_to_live();
-	printf("write: %s\n",
-	       ibv_wc_status_str(transfer(&p.data[1], true, 0, 0, 4096, 0)));
-	wait_closed(20000, false);
+	forbidden_write(&p.data[p.arg]);
+}
+
+/* With the address and the key of another session. */
+static void scenario_foreign(void)
+{
+	unsigned long long iova;
+	unsigned int rkey;
+
+	if (!p.foreign || sscanf(p.foreign, "%llx:%x", &iova, &rkey) != 2)
+		die("--region");
+	login_to_live();
+	p.region[0].iova = htole64(iova);
+	p.region[0].rkey = htole32(rkey);
+	forbidden_write(&p.data[1]);
 }
 
 static void scenario_data_send(void)
@@ -311,6 +333,7 @@ static const struct {
 	{ "join-unknown", scenario_join_unknown }, { "outside", scenario_outside },
 	{ "wrong-key", scenario_wrong_key },
 	{ "write-read-only", scenario_write_read_only },
+	{ "foreign", scenario_foreign },
 	{ "data-send", scenario_data_send }, { "flood", scenario_flood },
 	{ "cm", scenario_cm }, { "close", scenario_close },
 };
@@ -330,10 +353,13 @@ int main(int argc, char **argv)
 {
 	int i;
 
-	for (i = 1; i + 1 < argc && argv[i][0] == '-'; i += 2)
+	for (i = 1; i + 1 < argc && argv[i][0] == '-'; i += 2) {
+		if (!strcmp(argv[i], "--region"))
+			p.foreign = argv[i + 1];
 		for (size_t n = 0; n < ARRAY_SIZE(numbers); n++)
 			if (!strcmp(argv[i], numbers[n].name))
 				*numbers[n].value = (unsigned int)atoi(argv[i + 1]);
+	}
 	if (argc - i != 3) {
 		fprintf(stderr, "usage: target_probe [--KEY N]… ADDR EXPORT SCENARIO\n");
 		return 2;

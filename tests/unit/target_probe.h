@@ -26,7 +26,7 @@ struct queue {
 };
 
 struct probe {
-	const char *addr, *export_name, *scenario;
+	const char *addr, *export_name, *scenario, *foreign;
 	unsigned int host, boot, instance, generation, queues, keep_alive, hold;
 	unsigned int flags, port, expect, arg;
 	struct rdma_event_channel *channel;

@@ -389,7 +389,8 @@ void login_to_live(void)
 			finish(1);
 	send_ready();
 	want(RDMABLK_MSG_LIVE, NULL, 0);
-	puts("live");
+	printf("live, region %llx:%x\n", (unsigned long long)le64toh(p.region[0].iova),
+	       le32toh(p.region[0].rkey));
 	fflush(stdout);
 }
 
@@ -491,6 +492,9 @@ void wait_closed(long long ms, bool keep_alive)
 			fflush(stdout);
 		}
 	}
+	/* A CLOSE may have come in while something else was waited for. */
+	while (p.gone && !p.ended && receive(NULL, 0, 0))
+		;
 	if (p.gone && !p.ended)
 		puts("disconnected");
 }

@@ -9,7 +9,8 @@
  * point where a mode strikes, it does what a target does.
  *
  * With the modes that start with "live" the login succeeds: the export has 1 MiB
- * of zeroes, which cannot be written.
+ * of zeroes, which cannot be written. Those that strike do so when the initiator
+ * sends its first command; with "soon" in the place of "live", right behind LIVE.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -33,12 +34,14 @@
 #define EXPORT_BYTES	(1U << 20)
 #define SLOTS		RDMABLK_CTRL_RECVS
 #define SLOT_BYTES	1024
+#define SENDS		8
 #define WR_SEND		100
 
 struct mode {
 	char name[32];
 	unsigned int arg;
 	bool has_arg;
+	bool soon;
 	struct rdma_cm_id *id;
 };
 
@@ -54,7 +57,7 @@ static struct {
 	struct rdmablk_hello hello;
 	struct rdmablk_challenge challenge;
 	uint8_t key[RDMABLK_MAC_LEN];
-	bool live;
+	unsigned int sent;
 } s;
 
 static struct mode modes[MAX_MODES];
@@ -97,7 +100,8 @@ static void post_recv(unsigned int i)
 
 static void send_msg(const void *msg, size_t len)
 {
-	char *buf = slots + SLOTS * SLOT_BYTES;
+	/* One that is on its way is not overwritten. */
+	char *buf = slots + (SLOTS + s.sent++ % SENDS) * SLOT_BYTES;
 	struct ibv_sge sge = { (uintptr_t)buf, (uint32_t)len, s.mr->lkey };
 	struct ibv_send_wr wr = { .wr_id = WR_SEND, .sg_list = &sge, .num_sge = len > 0,
 				  .opcode = IBV_WR_SEND,
@@ -225,7 +229,8 @@ static void session_begin(struct rdma_cm_id *id)
 	s.cq = ibv_create_cq(id->verbs, 256, NULL, NULL, 0);
 	if (!s.pd || !s.cq)
 		die("cannot make a queue");
-	s.mr = ibv_reg_mr(s.pd, slots, (SLOTS + 1) * SLOT_BYTES, IBV_ACCESS_LOCAL_WRITE);
+	s.mr = ibv_reg_mr(s.pd, slots, (SLOTS + SENDS) * SLOT_BYTES,
+			  IBV_ACCESS_LOCAL_WRITE);
 	s.memory_mr = ibv_reg_mr(s.pd, memory, EXPORT_BYTES,
 				 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
 	if (!s.mr || !s.memory_mr)
@@ -421,36 +426,10 @@ static void handle_ready(void)
 	if (is("live-head"))
 		live.hdr.reserved = 1;
 	send_msg(&live, sizeof(live));
-	s.live = true;
 }
 
-/* A live session, and then? Once per command of the initiator. */
-static void handle_command(const struct rdmablk_command *cmd)
-{
-	struct rdmablk_answer answer = {
-		.hdr = head(RDMABLK_MSG_ANSWER, sizeof(answer)),
-	};
-	struct rdmablk_event_msg event = {
-		.hdr = head(RDMABLK_MSG_EVENT, sizeof(event)),
-		.event = htole16(0x4242),
-	};
-
-	answer.hdr.tag = cmd->hdr.tag;
-	answer.hdr.generation = cmd->hdr.generation;
-	if (is("live-mute"))
-		return;
-	if (is("live-stale"))
-		answer.hdr.generation = htole32(le32toh(cmd->hdr.generation) + 1);
-	if (is("live-tag"))
-		answer.hdr.tag = htole16(RDMABLK_CTRL_TAGS);
-	if (is("live-status"))
-		answer.status = htole16(0x7777);
-	if (is("live-events"))
-		send_msg(&event, sizeof(event));
-	send_msg(&answer, sizeof(answer));
-}
-
-static void strike_live(void)
+/* Return: whether this mode does such a thing. */
+static bool strike(void)
 {
 	struct rdmablk_grant grant;
 
@@ -467,7 +446,36 @@ static void strike_live(void)
 		rdma_disconnect(s.data[0]);
 	} else if (is("live-oversize")) {
 		send_random(SLOT_BYTES);
+	} else {
+		return false;
 	}
+	return true;
+}
+
+/* A live session, and then? */
+static void handle_command(const struct rdmablk_command *cmd)
+{
+	struct rdmablk_answer answer = {
+		.hdr = head(RDMABLK_MSG_ANSWER, sizeof(answer)),
+	};
+	struct rdmablk_event_msg event = {
+		.hdr = head(RDMABLK_MSG_EVENT, sizeof(event)),
+		.event = htole16(0x4242),
+	};
+
+	if (is("live-mute") || (!s.mode->soon && strike()))
+		return;
+	answer.hdr.tag = cmd->hdr.tag;
+	answer.hdr.generation = cmd->hdr.generation;
+	if (is("live-stale"))
+		answer.hdr.generation = htole32(le32toh(cmd->hdr.generation) + 1);
+	if (is("live-tag"))
+		answer.hdr.tag = htole16(RDMABLK_CTRL_TAGS);
+	if (is("live-status"))
+		answer.status = htole16(0x7777);
+	if (is("live-events"))
+		send_msg(&event, sizeof(event));
+	send_msg(&answer, sizeof(answer));
 }
 
 static void handle_message(struct ibv_wc *wc)
@@ -487,6 +495,8 @@ static void handle_message(struct ibv_wc *wc)
 		break;
 	case RDMABLK_MSG_READY:
 		handle_ready();
+		if (s.mode->soon)
+			strike();
 		break;
 	case RDMABLK_MSG_COMMAND:
 		handle_command(slot_msg(wc));
@@ -499,8 +509,6 @@ static void handle_message(struct ibv_wc *wc)
 		break;
 	}
 	post_recv((unsigned int)wc->wr_id);
-	if (s.live && type == RDMABLK_MSG_READY)
-		strike_live();
 }
 
 /*
@@ -595,7 +603,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	channel = rdma_create_event_channel();
-	slots = aligned_alloc(4096, (SLOTS + 1) * SLOT_BYTES + 4096);
+	slots = aligned_alloc(4096, (SLOTS + SENDS) * SLOT_BYTES);
 	memory = aligned_alloc(4096, EXPORT_BYTES);
 	if (!channel || !slots || !memory)
 		die("start");
@@ -604,8 +612,11 @@ int main(int argc, char **argv)
 		struct mode *mode = &modes[nr_modes];
 		const char *word = argv[2 + nr_modes], *value = strchr(word, '=');
 
-		snprintf(mode->name, sizeof(mode->name), "%.*s",
-			 (int)strcspn(word, "="), word);
+		mode->soon = !strncmp(word, "soon-", 5);
+		snprintf(mode->name, sizeof(mode->name), "%s%.*s",
+			 mode->soon ? "live-" : "",
+			 (int)strcspn(word, "=") - 5 * mode->soon,
+			 word + 5 * mode->soon);
 		mode->has_arg = value;
 		if (value)
 			mode->arg = (unsigned int)strtoul(value + 1, NULL, 0);

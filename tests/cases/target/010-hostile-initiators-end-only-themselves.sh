@@ -4,13 +4,15 @@
 # Initiators that send garbage, truncated, altered, untimely or too many messages,
 # join queues that they may not, reach outside of what was granted to them or say
 # nothing at all: each is told why and loses its session. Meanwhile a disk of the
-# same daemon is written and verified.
+# same daemon is written and verified. Nothing is written by who has no right to: not
+# in a session that reads only, on neither kind of queue, and not with the address and
+# key of another session, alive or ended.
 #
 # kernels: 6.12
 # timeout: 240
 
-# shellcheck source=tests/cases/fault/lib.sh
-source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
+# shellcheck source=tests/cases/target/lib.sh
+source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 
 program target_probe
 
@@ -23,14 +25,20 @@ probe() {
 		"${args[@]:0:${#args[@]}-2}" "$TARGET_ADDR" "${args[@]: -2}"
 }
 
+# bait_is_intact: it begins with what the scenario "io" has written there, and not
+# with what others would write
+bait_is_intact() {
+	expect 01 "$(od -An -tx1 -N1 /dev/shm/bait | tr -d ' ')" "what bait begins with"
+}
+
 start_target --insecure --listen "$TARGET_ADDR" --login-timeout 3000 \
 	--export "disk0,memory,size=16M,arena=$ARENA" \
-	--export bait,memory,size=40M,region=16M \
+	--export bait,memory,size=40M,region=16M,arena=/dev/shm/bait \
 	--export fixed,memory,size=8M,ro --export shared,memory,size=8M,shared
 load_module
 connect --keep-alive-tmo 20
 fio_verify 8 --numjobs=1 --size=8M --io_size=8M --loops=1000 --time_based \
-	--runtime=600 &
+	--runtime=600 --iodepth=2 &
 load=$!
 cleanup_add kill "$load"
 wait_until 60 completed_more 0 200 || fail "no load"
@@ -67,6 +75,18 @@ probe 50 bait join-unknown
 probe 70 bait outside
 probe 70 bait wrong-key
 probe 70 fixed write-read-only
+bait_is_intact
+for queue in 0 1; do
+	probe 70 --arg $queue bait write-read-only
+done
+hold victim --host 2 "$TARGET_ADDR" bait
+region=$(sed -n 's/^live, region //p' /tmp/hold.victim)
+probe 70 --region "$region" shared foreign
+! holder_is_gone victim || fail "the session whose key was tried has ended"
+holder_kill victim
+expect_log 'host probe2 .* export bait: fenced'
+probe 70 --region "$region" shared foreign
+bait_is_intact
 probe 4 bait data-send
 probe 4 bait flood
 probe 1 --arg 0 bait cm

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A target that logs an initiator in and then misbehaves costs it that one session,
+# with a reason, and nothing else: a disk of another target works on meanwhile.
+# What it may do without harm does none.
+
+# shellcheck source=tests/cases/control/lib.sh
+source "$RDMABLK_TOP/tests/cases/control/lib.sh"
+
+MODES=() REASONS=()
+
+# fails_with REASON MODE
+fails_with() {
+	REASONS+=("$1")
+	MODES+=("$2")
+}
+
+broken='malformed message|message not allowed in this state'
+lost='connection lost'
+silent='session was silent for too long'
+# Of these the login may hear before it is over.
+fails_with "$broken" soon-random=64
+fails_with 'internal error of the target' soon-close=96
+fails_with "$lost" soon-hang-up
+fails_with "$broken" live-random=64
+fails_with "$broken" live-random=3
+fails_with "$broken" live-grant
+fails_with "$broken" live-tag
+fails_with "$broken|$lost" live-oversize
+fails_with "$lost" live-hang-up
+fails_with "$lost" live-drop-data
+fails_with 'internal error of the target' live-close=96
+fails_with 'unknown reason' live-close=4711
+fails_with "$silent" live-mute
+fails_with "$silent" live-stale
+# Only who reads finds out. rxe says nothing but that the connection is lost.
+fails_with "access outside the granted regions|$lost" live-wrong-key
+fails_with "access outside the granted regions|$lost" live-outside
+# No harm.
+fails_with '' live-events
+fails_with '' live-status
+
+keepalives_more() {
+	(($("$RDMABLK" status rdmablk1 --json |
+		jq '.devices[0].keepalives') >= $1))
+}
+
+# harmless: the disk of rdmablk1 works, and goes on working
+harmless() {
+	dd if=/dev/rdmablk1 bs=1M count=1 iflag=direct status=none |
+		cmp -n $((1 << 20)) - /dev/zero || fail "the contents"
+	wait_until "$PATIENCE" keepalives_more 2 || fail "no keep-alive"
+	expect live "$(attribute state 1)" "the state"
+}
+
+serve 16M
+start_bad_target "${MODES[@]}"
+load_module
+connect
+start_load 0 --rate_iops=100
+tmo=1
+for ((i = 0; i < ${#MODES[@]}; i++)); do
+	echo "${MODES[i]}"
+	# A target that is merely slow is not to be taken for a dead one.
+	[[ -n ${REASONS[i]} ]] || tmo=3
+	if ! "$RDMABLK" connect --keep-alive-tmo $tmo "$TARGET_ADDR:$((BAD_PORT + i))/x" \
+		>/tmp/connect 2>&1; then
+		[[ ${MODES[i]} == soon-* ]] || fail "$(</tmp/connect)"
+		grep -qE "${REASONS[i]}" /tmp/connect || fail "$(</tmp/connect)"
+		continue
+	fi
+	if [[ -z ${REASONS[i]} ]]; then
+		harmless
+	else
+		timeout "$PATIENCE" dd if=/dev/rdmablk1 of=/dev/null bs=4k count=1 \
+			iflag=direct status=none 2>/dev/null || :
+		expect_failed "${REASONS[i]}" 1
+	fi
+	"$RDMABLK" disconnect rdmablk1
+done
+stop_bad_target
+stop_load
+still_live
+disconnect
+unload_module
+stop_target

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What one host may have: sessions, hardware queues, registered bytes, and, of an
+# address, logins in progress. Beyond that a login is refused, each time for its own
+# reason; another host, or another address, still gets in. What a holder had is free
+# again when it has logged out, when it was killed, and when its login took too long.
+
+# shellcheck source=tests/cases/target/lib.sh
+source "$RDMABLK_TOP/tests/cases/target/lib.sh"
+
+# The identities that target_probe uses for --host 1 and --host 2.
+ONE=(--host-id 01000000-0000-0000-0000-000000000000)
+TWO=(--host-id 02000000-0000-0000-0000-000000000000)
+t=$TARGET_ADDR t6=fd99::1
+
+start() {
+	start_target --insecure --log-level debug --listen "$t" --listen "[$t6]" \
+		--export a,memory,size=8M --export b,memory,size=8M \
+		--export c,memory,size=8M --export d,memory,size=8M \
+		--export big,memory,size=32M "$@"
+}
+
+# slots N: waits until so many logins have begun
+slots() {
+	expect_logs "$1" ': connected$'
+}
+
+# login ADDRESS: one that stops after its first step
+login() {
+	"$PROGRAM" "$1" a silent >/dev/null &
+	LOGINS+=($!)
+}
+LOGINS=()
+
+start --max-sessions-per-host 3 --max-queues-per-host 4 --max-pinned 40M
+load_module
+
+# The first host: 1 of 3 sessions, 2 of 4 queues, 8 of 40 MiB; then 2, 3, 16.
+hold first --host 1 --queues 2 "$t" a
+disk 0 "$t/b" "${ONE[@]}" --queues 1
+refused 'too much registered memory' "$t/big" "${ONE[@]}"
+# Not as many queues as it asks for, but one.
+disk 1 "$t/c" "${ONE[@]}" --queues 2
+expect 1 "$(attribute queues 1)" "the number of queues granted"
+refused 'too many sessions' "$t/d" "${ONE[@]}"
+# None of them keeps the second host from having all that one may have.
+disk 2 "$t/big" "${TWO[@]}" --queues 2
+disk 3 "$t/d" "${TWO[@]}" --queues 2
+expect 2 "$(attribute queues 3)" "the number of queues of another host"
+put 2 'all of it'
+get 2 'all of it'
+
+# Logging out gives all of it back.
+"$RDMABLK" disconnect rdmablk0
+"$RDMABLK" disconnect rdmablk1
+disk 0 "$t/b" "${ONE[@]}" --queues 2
+expect 2 "$(attribute queues 0)" "the number of queues after a logout"
+refused 'too many queues' "$t/c" "${ONE[@]}" --queues 1
+"$RDMABLK" disconnect rdmablk3
+refused 'too many queues' "$t/d" "${ONE[@]}"
+
+# So does dying.
+holder_kill first
+expect_log 'host probe1 .* export a: fenced'
+disk 1 "$t/c" "${ONE[@]}" --queues 2
+expect 2 "$(attribute queues 1)" "the number of queues after a crash"
+"$RDMABLK" disconnect rdmablk1
+"$RDMABLK" disconnect rdmablk2
+disk 1 "$t/big" "${ONE[@]}" --queues 1
+refused 'too much registered memory' "$t/a" "${ONE[@]}"
+disk 2 "$t/a" "${TWO[@]}"
+for n in 0 1 2; do
+	expect live "$(attribute state $n)" "the state of rdmablk$n"
+done
+disconnect_all
+stop_target
+
+# Logins in progress. A live session is none.
+start --max-logins 3 --max-logins-per-address 2 --login-timeout 600000
+disk 0 "$t/a"
+disk 1 "$t/b"
+: >"$TARGET_LOG"
+login "$t"
+login "$t"
+slots 2
+refused 'too many logins in progress' "$t/c"
+expect_log "connection from $t: refused: too many logins in progress"
+disk 2 "[$t6]/c"
+"$RDMABLK" disconnect rdmablk2
+expect_log 'session .* export c: ended: logged out'
+: >"$TARGET_LOG"
+login "$t6"
+slots 1
+# In all there are 3, although this address has but 1.
+refused 'too many logins in progress' "[$t6]/c"
+kill -KILL "${LOGINS[@]}"
+expect_logs 3 'session .*: ended: connection lost'
+disk 2 "$t/c"
+disk 3 "[$t6]/d"
+disconnect_all
+stop_target
+
+start --max-logins 1 --login-timeout 1000
+run_expect 0 '^closed 71 ' "$PROGRAM" --expect 71 "$t" a silent
+expect_log 'session .*: ended: login took too long'
+disk 0 "$t/a"
+put 0 'after the others'
+get 0 'after the others'
+disconnect_all
+unload_module
+stop_target
+expect 0 "$TARGET_STATUS" "the daemon's exit status"

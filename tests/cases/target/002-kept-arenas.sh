@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A kept arena, on tmpfs and on hugetlbfs, has the same contents, epoch and UUID
+# after SIGTERM and after kill -9 under load. Memory that is not kept comes back as
+# zeroes under another epoch: that of an anonymous export, of an arena whose file was
+# removed, and of one that was never complete, whatever is in it. Of two daemons on
+# one arena the second is refused and says why, and does no harm to the first; when
+# that is gone the other starts and serves the same contents.
+
+# shellcheck source=tests/cases/target/lib.sh
+source "$RDMABLK_TOP/tests/cases/target/lib.sh"
+
+KEPT=/dev/shm/kept HUGE=/run/huge/kept
+NAMES=(kept huge anonymous)
+
+# Huge pages for the arena of 4 MiB and for what the daemon keeps behind it.
+echo 3 >/proc/sys/vm/nr_hugepages
+expect 3 "$(</proc/sys/vm/nr_hugepages)" "the number of huge pages"
+mkdir /run/huge
+mount -t hugetlbfs none /run/huge
+
+start() {
+	start_target --insecure --listen "${1:-$TARGET_ADDR}" --state-dir /run/state \
+		--export "kept,memory,size=8M,arena=$KEPT" \
+		--export "huge,memory,size=4M,arena=$HUGE" \
+		--export anonymous,memory,size=4M,hugepages=no
+}
+
+# connect_disks N [ADDRESS]: the first N
+connect_disks() {
+	local n
+
+	for ((n = 0; n < $1; n++)); do
+		disk $n "${2:-$TARGET_ADDR}/${NAMES[n]}" --keep-alive-tmo 1
+	done
+}
+
+# write_on FILE: until a write fails, beyond what is compared; what it says
+write_on() {
+	while dd if=/dev/zero of=$DEV bs=4k seek=1024 count=1024 oflag=direct; do
+		:
+	done 2>"$1"
+}
+
+# What the first start shows; all later ones are compared with it.
+remember() {
+	local n
+
+	for n in 0 1 2; do
+		EPOCH[n]=$(attribute epoch $n)
+		UUID[n]=$(attribute uuid $n)
+	done
+}
+EPOCH=() UUID=()
+
+# contents N FILE
+contents() {
+	dd if="/dev/rdmablk$1" bs=1M count=4 iflag=direct status=none |
+		cmp -n $((4 << 20)) - "$2" || fail "the contents of ${NAMES[$1]}"
+}
+
+# is_kept N; is_new N: and the epoch says which
+is_kept() {
+	expect "${EPOCH[$1]}" "$(attribute epoch "$1")" "the epoch of ${NAMES[$1]}"
+	expect "${UUID[$1]}" "$(attribute uuid "$1")" "the UUID of ${NAMES[$1]}"
+	contents "$1" /tmp/pattern
+}
+
+is_new() {
+	[[ ${EPOCH[$1]} != "$(attribute epoch "$1")" ]] ||
+		fail "${NAMES[$1]} has lost its contents and not its epoch"
+	expect "${UUID[$1]}" "$(attribute uuid "$1")" "the UUID of ${NAMES[$1]}"
+	contents "$1" /dev/zero
+}
+
+random_file 4M /tmp/pattern
+load_module
+start
+expect_log "export kept: arena $KEPT is new, .* in pages of 4 KiB"
+expect_log "export huge: arena $HUGE is new, .* in pages of 2048 KiB"
+connect_disks 3
+remember
+for n in 0 1 2; do
+	contents $n /dev/zero
+	dd if=/tmp/pattern of=/dev/rdmablk$n bs=1M oflag=direct status=none
+done
+disconnect_all
+stop_target
+expect 0 "$TARGET_STATUS" "the daemon's exit status"
+
+start
+expect_log "export kept: arena $KEPT keeps its contents"
+connect_disks 3
+is_kept 0
+is_kept 1
+is_new 2
+
+# A second daemon, for each of the arenas.
+for arena in "kept,memory,size=8M,arena=$KEPT" "huge,memory,size=4M,arena=$HUGE"; do
+	run_expect 1 "arena ${arena##*=}: another process holds it" \
+		timeout "$PATIENCE" "$RDMABLKD" --insecure --listen "$TARGET_ADDR:4420" \
+		--state-dir /run/state --export "$arena"
+done
+is_kept 0
+is_kept 1
+
+# kill -9, and there are writes.
+write_on /tmp/writes &
+before=$(completed 0)
+wait_until "$PATIENCE" completed_more 0 $((before + 100)) || fail "no writes"
+stop_target KILL
+wait "$!"
+expect_failed "$LOST"
+grep -q 'Link has been severed' /tmp/writes || fail "the writes: $(</tmp/writes)"
+disconnect_all
+start "$TARGET_ADDR:4420"
+connect_disks 2 "$TARGET_ADDR:4420"
+is_kept 0
+is_kept 1
+disconnect_all
+stop_target
+
+# One that was being filled when its daemon died, and one that is gone.
+printf '\1' | dd of=$KEPT bs=1 seek=$(((8 << 20) + 16)) conv=notrunc status=none
+rm $HUGE
+start
+expect_log "export kept: arena $KEPT is new"
+connect_disks 2
+is_new 0
+is_new 1
+disconnect_all
+unload_module
+stop_target

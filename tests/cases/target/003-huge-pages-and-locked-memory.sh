@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Anonymous exports are in huge pages when the host has some free, exactly as many as
+# they need, and the daemon says which pages it uses; without any it says that, too.
+# Who insists on huge pages that are not there is refused. A huge page that another
+# export has left is all zeroes. With too small a limit of locked memory the daemon
+# warns, logins are refused for that reason, and a larger limit is all it takes.
+
+# shellcheck source=tests/cases/target/lib.sh
+source "$RDMABLK_TOP/tests/cases/target/lib.sh"
+
+# huge_pages N: of 2 MiB, in all
+huge_pages() {
+	echo "$1" >/proc/sys/vm/nr_hugepages
+	expect "$1" "$(</proc/sys/vm/nr_hugepages)" "the number of huge pages"
+}
+
+# expect_free N: so many of them are not in use
+expect_free() {
+	expect "$1" "$(awk '/^HugePages_Free/ { print $2 }' /proc/meminfo)" \
+		"the number of free huge pages"
+}
+
+start() {
+	start_target --insecure --listen "$TARGET_ADDR" "$@"
+}
+
+# no_start TEXT EXPORT
+no_start() {
+	run_expect 1 "$1" timeout "$PATIENCE" "$RDMABLKD" --insecure \
+		--listen "$TARGET_ADDR" --export "$2"
+}
+
+# fill N; check N FILE: all of a disk
+fill() {
+	dd if=/tmp/pattern of="/dev/rdmablk$1" bs=1M oflag=direct status=none
+}
+
+check() {
+	dd if="/dev/rdmablk$1" bs=1M iflag=direct status=none |
+		cmp -n "$(blockdev --getsize64 "/dev/rdmablk$1")" - "$2" ||
+		fail "the contents of rdmablk$1"
+}
+
+random_file 5M /tmp/pattern
+load_module
+
+# None.
+huge_pages 0
+no_start 'export a: no memory for 5242880 bytes' a,memory,size=5M,hugepages=2M
+no_start 'export a: no memory for 5242880 bytes' a,memory,size=5M,hugepages=1G
+start --export a,memory,size=5M --export b,memory,size=5M,hugepages=no
+expect_log 'export a: 5242880 bytes in base pages; the host has no huge pages free$'
+expect_log 'export b: 5242880 bytes in base pages$'
+disk 0 "$TARGET_ADDR/a"
+fill 0
+check 0 /tmp/pattern
+disconnect_all
+stop_target
+
+# 5 MiB are three of them, and the last is not full. There are as many as two exports
+# need; a third makes do with base pages.
+huge_pages 6
+start --export a,memory,size=5M --export b,memory,size=5M,hugepages=2M \
+	--export c,memory,size=5M --export d,memory,size=5M,hugepages=no
+expect_log 'export a: 5242880 bytes in 2 MiB pages$'
+expect_log 'export b: 5242880 bytes in 2 MiB pages$'
+expect_log 'export c: 5242880 bytes in base pages; the host has no huge pages free$'
+expect_log 'export d: 5242880 bytes in base pages$'
+expect_free 0
+for n in 0 1 2; do
+	export=(a b c)
+	disk $n "$TARGET_ADDR/${export[n]}"
+	fill $n
+done
+for n in 0 1 2; do
+	check $n /tmp/pattern
+done
+disconnect_all
+stop_target
+expect_free 6
+
+# Whoever gets these pages next gets zeroes: there are no others.
+start --export e,memory,size=12M,hugepages=2M
+expect_free 0
+disk 0 "$TARGET_ADDR/e"
+check 0 /dev/zero
+disconnect_all
+stop_target KILL
+wait_until "$PATIENCE" expect_free 6
+huge_pages 0
+
+# Locked memory counts without CAP_IPC_LOCK.
+cat >/run/limited <<-WORDS
+	#!/bin/bash
+	ulimit -l "\$LIMIT_KIB"
+	exec setpriv --bounding-set=-ipc_lock "$RDMABLKD" "\$@"
+WORDS
+chmod +x /run/limited
+RDMABLKD=/run/limited
+export LIMIT_KIB=1024
+start --export a,memory,size=5M
+expect_log 'export a: RLIMIT_MEMLOCK is 1048576 bytes, too few to register it'
+refused 'target is out of memory' "$TARGET_ADDR/a"
+expect_log 'export a: cannot register 5242880 bytes: .* .RLIMIT_MEMLOCK too small'
+stop_target
+LIMIT_KIB=8192
+start --export a,memory,size=5M
+disk 0 "$TARGET_ADDR/a"
+fill 0
+check 0 /tmp/pattern
+disconnect_all
+unload_module
+stop_target
+run_expect 1 '' grep RLIMIT_MEMLOCK "$TARGET_LOG"

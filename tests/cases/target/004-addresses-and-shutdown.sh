@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# One daemon, several addresses of IPv4 and IPv6, several ports, several exports: each
+# export is reached by each address and has contents of its own. An address without
+# an RDMA device, and one that is taken, are refused at the start. SIGTERM warns every
+# initiator, then tells it why its session ends, and ends the daemon; meanwhile nobody
+# gets in, and a second SIGTERM does not wait. SIGHUP is none.
+
+# shellcheck source=tests/cases/target/lib.sh
+source "$RDMABLK_TOP/tests/cases/target/lib.sh"
+
+NAMES=(a b) WHERE=("$TARGET_ADDR" 10.99.0.1:4420 "[$TARGET_ADDR6]" '[fd99::1]:4420')
+
+start() {
+	local name exports=()
+
+	for name in "${NAMES[@]}"; do
+		exports+=(--export "$name,memory,size=4M,arena=/dev/shm/$name")
+	done
+	start_target --insecure "${exports[@]}" "$@"
+}
+
+# in_arena NAME: the text at the beginning of what the daemon has
+in_arena() {
+	head -c 512 "/dev/shm/$1" | sed 's/ *$//'
+}
+
+load_module
+start --listen "${WHERE[0]},${WHERE[1]}" --listen "${WHERE[2]}" --listen "${WHERE[3]}" \
+	--drain-ms 300
+for address in "${WHERE[@]}"; do
+	for n in 0 1; do
+		disk $n "$address/${NAMES[n]}"
+		put $n "${NAMES[n]} by $address"
+	done
+	for n in 0 1; do
+		get $n "${NAMES[n]} by $address"
+		expect "${NAMES[n]} by $address" "$(in_arena "${NAMES[n]}")" \
+			"what the target has"
+	done
+	disconnect_all
+done
+refused 'nobody listens on this port' "$TARGET_ADDR:4421/a"
+# These ports are taken by other addresses of the same device.
+refused '(nobody listens on this port|the peer refuses)' 10.99.0.1/a
+refused '(nobody listens on this port|the peer refuses)' '[fd99::1]/a'
+
+# Taken; of no RDMA device.
+ip link add nordma type dummy
+ip address add 10.77.0.1/24 dev nordma
+ip link set nordma up
+for address in "${WHERE[0]}" "${WHERE[2]}"; do
+	run_expect 1 "cannot listen on .*: Address already in use" \
+		timeout "$PATIENCE" "$RDMABLKD" --insecure --listen "$address" \
+		--export x,memory,size=1M
+done
+run_expect 1 'cannot listen on 10.77.0.1:20420: no RDMA device has this address' \
+	timeout "$PATIENCE" "$RDMABLKD" --insecure --listen 10.77.0.1 \
+	--export x,memory,size=1M
+
+# Each with a session of its own. With this keep-alive timeout none of them would
+# notice for minutes, and a held write would take two.
+kill -HUP "$TARGET_PID"
+expect_log 'SIGHUP: ignored'
+readonly=()
+for n in 0 1 2 3; do
+	((n < 2)) || readonly=(--read-only)
+	disk $n "${WHERE[n]}/${NAMES[n & 1]}" --keep-alive-tmo 60 "${readonly[@]}"
+done
+start_load 0 --offset=1M
+stop_target TERM
+expect 0 "$TARGET_STATUS" "the daemon's exit status"
+expect_log 'rdmablkd: done'
+expect_load_failed 0
+for n in 0 1 2 3; do
+	expect_failed 'target is shutting down' $n
+	dmesg_has "rdmablk$n .*: target is about to shut down, in 300 ms" ||
+		fail "rdmablk$n has not been warned"
+done
+expect_no_io 1
+disconnect_all
+
+# Wildcards; a long farewell, during which there is I/O and there are no logins.
+start --listen 0.0.0.0 --listen '[::]' --drain-ms 60000
+disk 0 "$TARGET_ADDR/a" --keep-alive-tmo 60
+disk 1 "[$TARGET_ADDR6]/b" --keep-alive-tmo 60
+get 0 "a by ${WHERE[3]}"
+kill -TERM "$TARGET_PID"
+expect_log 'SIGTERM: shutting down'
+wait_until "$PATIENCE" dmesg_has 'rdmablk1 .*: target is about to shut down' ||
+	fail "no warning"
+refused '(nobody listens on this port|target is shutting down)' "$TARGET_ADDR/b"
+put 1 'farewell'
+get 1 'farewell'
+stop_target TERM
+expect 1 "$TARGET_STATUS" "the exit status after the second signal"
+expect_log 'SIGTERM again: exiting at once'
+for n in 0 1; do
+	expect_failed "$LOST" $n
+done
+expect farewell "$(in_arena b)" "what the target had"
+disconnect_all
+unload_module

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# 2000 reads and writes on two disks, and not one of the daemon's threads has run:
+# neither a nanosecond of run time, nor a tick, nor a switch of context. Keep-alive
+# messages are answered by it, so these disks send none meanwhile; a disk that does
+# shows that the measurement sees it.
+
+# shellcheck source=tests/cases/target/lib.sh
+source "$RDMABLK_TOP/tests/cases/target/lib.sh"
+
+# costs: of each thread its run time in ns, ticks as a user, ticks in the kernel,
+# switches of context
+costs() {
+	local task stat time
+
+	for task in /proc/"$TARGET_PID"/task/*; do
+		read -r time _ <"$task/schedstat"
+		# The name of the thread may hold anything.
+		stat=$(<"$task/stat")
+		read -ra stat <<<"${stat##*) }"
+		echo "${task##*/} $time ${stat[11]} ${stat[12]}" \
+			"$(awk '/ctxt_switches/ { n += $2 } END { print n }' "$task/status")"
+	done
+}
+
+# settled: nothing of the login is left to do
+settled() {
+	local before
+
+	before=$(costs)
+	pause 0.2
+	[[ $(costs) == "$before" ]]
+}
+
+keepalives() {
+	"$RDMABLK" status "rdmablk$1" --json | jq '.devices[0].keepalives'
+}
+
+keepalives_more() {
+	(($(keepalives "$1") >= $2))
+}
+
+run_time() {
+	local time sum=0
+
+	while read -r _ time _; do
+		((sum += time))
+	done < <(costs)
+	echo "$sum"
+}
+
+start_target --insecure --listen "$TARGET_ADDR" --keep-alive-max 600000 \
+	--export a,memory,size=16M --export b,memory,size=16M --export c,memory,size=16M
+load_module
+disk 0 "$TARGET_ADDR/a" --keep-alive-tmo 600
+disk 1 "$TARGET_ADDR/b" --keep-alive-tmo 600
+expect 600 "$(attribute keep_alive_tmo)" "the keep-alive timeout"
+wait_until "$PATIENCE" settled || fail "the daemon is never idle: $(costs)"
+before=$(costs)
+done_before=$(($(completed 0) + $(completed 1)))
+run_fio --direct=1 --thread --ioengine=libaio --iodepth=16 --rw=randrw --norandommap \
+	--bssplit=512/25:4k/50:64k/25 --number_ios=1000 --size=16M --io_size=1G \
+	--name=a --filename=/dev/rdmablk0 --name=b --filename=/dev/rdmablk1
+done_after=$(($(completed 0) + $(completed 1)))
+after=$(costs)
+((done_after - done_before >= 2000)) ||
+	fail "only $((done_after - done_before)) requests"
+expect 0 "$(keepalives 0)" "the number of keep-alives"
+if [[ $after != "$before" ]]; then
+	diff <(echo "$before") <(echo "$after") >&2 || :
+	fail "$((done_after - done_before)) requests have cost the daemon time"
+fi
+
+# What the daemon does do is seen.
+disk 2 "$TARGET_ADDR/c" --keep-alive-tmo 1
+idle=$(run_time)
+n=$(keepalives 2)
+wait_until "$PATIENCE" keepalives_more 2 $((n + 2)) || fail "no keep-alive"
+(($(run_time) > idle)) || fail "a keep-alive has cost nothing: $(costs)"
+disconnect_all
+unload_module
+stop_target
+expect 0 "$TARGET_STATUS" "the daemon's exit status"

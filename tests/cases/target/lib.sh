@@ -1,0 +1,66 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For the cases of target: several disks at once, and initiators in userspace.
+
+# shellcheck source=tests/cases/fault/lib.sh
+source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
+
+# disk N WHERE [OPTION...]: connects ADDRESS/EXPORT as /dev/rdmablkN
+disk() {
+	expect "/dev/rdmablk$1" "$("$RDMABLK" connect "${@:3}" "$2")" "the disk"
+}
+
+# refused TEXT WHERE [OPTION...]
+refused() {
+	run_expect 1 "^rdmablk: connect .*: $1" "$RDMABLK" connect "${@:3}" "$2"
+}
+
+disconnect_all() {
+	"$RDMABLK" disconnect --all
+}
+
+# put N TEXT; get N TEXT: the first bytes of a disk
+put() {
+	printf '%-512s' "$2" | dd of="/dev/rdmablk$1" oflag=direct status=none
+}
+
+get() {
+	local text
+
+	text=$(dd if="/dev/rdmablk$1" bs=512 count=1 iflag=direct status=none)
+	expect "$2" "${text%%  *}" "what rdmablk$1 reads"
+}
+
+# hold NAME OPTION... ADDRESS EXPORT: a session that lasts until holder_kill NAME,
+# or until the daemon ends it; returns when it is live
+hold() {
+	program target_probe
+	"$PROGRAM" --hold 600000 --keep-alive 20000 "${@:2}" hold >"/tmp/hold.$1" &
+	HOLDER[$1]=$!
+	cleanup_add holder_kill "$1"
+	wait_until "$PATIENCE" grep -q '^live' "/tmp/hold.$1" ||
+		fail "no session $1: $(cat "/tmp/hold.$1")"
+}
+declare -A HOLDER=()
+
+holder_is_gone() {
+	! kill -0 "${HOLDER[$1]}" 2>/dev/null
+}
+
+holder_kill() {
+	holder_is_gone "$1" || kill -KILL "${HOLDER[$1]}"
+}
+
+# log_count N REGEX: the daemon's log has so many such lines
+log_count() {
+	(($(grep -cE -- "$2" "$TARGET_LOG") >= $1))
+}
+
+# expect_logs N REGEX
+expect_logs() {
+	wait_until "$PATIENCE" log_count "$1" "$2" || {
+		cat "$TARGET_LOG" >&2
+		fail "the daemon's log has no $1 lines '$2'"
+	}
+}
