@@ -4,6 +4,8 @@
 # A target that logs an initiator in and then misbehaves costs it that one session,
 # with a reason, and nothing else: a disk of another target works on meanwhile.
 # What it may do without harm does none.
+#
+# kernels: 6.12
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
@@ -64,7 +66,8 @@ for ((i = 0; i < ${#MODES[@]}; i++)); do
 	echo "${MODES[i]}"
 	# A target that is merely slow is not to be taken for a dead one.
 	[[ -n ${REASONS[i]} ]] || tmo=3
-	if ! "$RDMABLK" connect --keep-alive-tmo $tmo "$TARGET_ADDR:$((BAD_PORT + i))/x" \
+	if ! "$RDMABLK" connect --dev-loss-tmo 0 --keep-alive-tmo $tmo \
+		"$TARGET_ADDR:$((BAD_PORT + i))/x" \
 		>/tmp/connect 2>&1; then
 		[[ ${MODES[i]} == soon-* ]] || fail "$(</tmp/connect)"
 		grep -qE "${REASONS[i]}" /tmp/connect || fail "$(</tmp/connect)"

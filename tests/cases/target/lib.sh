@@ -6,9 +6,11 @@
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
 
-# disk N WHERE [OPTION...]: connects ADDRESS/EXPORT as /dev/rdmablkN
+# disk N WHERE [OPTION...]: connects ADDRESS/EXPORT as /dev/rdmablkN, which fails as
+# soon as its connection is lost
 disk() {
-	expect "/dev/rdmablk$1" "$("$RDMABLK" connect "${@:3}" "$2")" "the disk"
+	expect "/dev/rdmablk$1" "$("$RDMABLK" connect --dev-loss-tmo 0 "${@:3}" "$2")" \
+		"the disk"
 }
 
 # refused TEXT WHERE [OPTION...]
