@@ -4,8 +4,6 @@
 # While fio writes and verifies, a processor goes and comes back, each I/O
 # scheduler takes its turn and the number of requests changes: nothing stalls,
 # fails or corrupts.
-#
-# timeout: 180
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -7,7 +7,6 @@
 #
 # kernels: 6.12
 # net: veth
-# timeout: 180
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -13,7 +13,7 @@ cleanup_add cp "$TARGET_LOG" "/run/vm/rdmablkd.$ROLE"
 
 # Nothing waits longer than this for what must happen: far more than it takes,
 # also on a slow emulated processor.
-PATIENCE=60
+PATIENCE=120
 
 # How the initiator may notice that its target has vanished: by the transport, or,
 # when that is slow, by the missing answer to a keep-alive.

@@ -7,7 +7,6 @@
 # the administrator reconnects or disconnects it.
 #
 # kernels: 6.12
-# timeout: 240
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

@@ -7,7 +7,6 @@
 # of another block size is not taken for the old one; the right one is, later.
 #
 # kernels: 6.12
-# timeout: 240
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

@@ -5,7 +5,6 @@
 # returns, I/O is held, and when the device is back the disk is, by itself.
 #
 # net: veth
-# timeout: 240
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

@@ -7,7 +7,6 @@
 # not answer keeps no other family of generic netlink waiting.
 #
 # kernels: 6.12
-# timeout: 240
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

@@ -12,7 +12,6 @@
 #
 # kernels: 6.12
 # net: veth
-# timeout: 300
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

@@ -9,7 +9,6 @@
 # key of another session, alive or ended.
 #
 # kernels: 6.12
-# timeout: 240
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
