@@ -179,11 +179,22 @@ static void judge_read(struct thread *t)
 		t->load->stop = true;
 }
 
-/* Logs the end of a request; the lock is held. */
+static uint64_t errors(const struct load *load)
+{
+	uint64_t nr = 0;
+
+	for (int kind = 0; kind < OP_KINDS; kind++)
+		nr += load->ended[kind][1];
+	return nr;
+}
+
+/* Logs the end of a request, and prints the first error; the lock is held. */
 static void end(struct thread *t, int error)
 {
 	struct load *load = t->load;
 
+	if (error && !errors(load))
+		fprintf(stderr, "request %u has failed: %s\n", t->op, strerror(error));
 	if (t->kind == OP_READ && !error)
 		judge_read(t);
 	model_end(&load->model, t->op, error);
@@ -193,15 +204,6 @@ static void end(struct thread *t, int error)
 		.aux = (uint32_t)error,
 	});
 	log_flush(&load->log);
-}
-
-static uint64_t errors(const struct load *load)
-{
-	uint64_t nr = 0;
-
-	for (int kind = 0; kind < OP_KINDS; kind++)
-		nr += load->ended[kind][1];
-	return nr;
 }
 
 /* The lock is held, but for the request itself. */

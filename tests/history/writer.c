@@ -31,6 +31,8 @@
  * from there, whatever has happened to target, network, initiator or to the writer. It
  * begins when no request of the last one is under way any more, for which it waits.
  *
+ * The first error is printed when it comes.
+ *
  * Status: 0 in order, errors or not; 1 something was read that must not be, it is
  * printed and logged; 2 it could not work; 3 stopped by --errors.
  */

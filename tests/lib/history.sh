@@ -44,6 +44,16 @@ history_progress() {
 	history_lives || fail "the writer has ended: $(cat /tmp/history.out)"
 }
 
+history_failed() {
+	history_over || grep -q '^request .* has failed' /tmp/history.out
+}
+
+# history_fails: waits for the first error of the round
+history_fails() {
+	wait_until "$PATIENCE" history_failed || fail "nothing fails"
+	history_lives || fail "the writer has ended: $(cat /tmp/history.out)"
+}
+
 # history_start [OPTION...]: returns when it writes
 history_start() {
 	"$HISTORY/writer" "$@" "$HISTORY_LOG" "$DEV" >/tmp/history.out 2>&1 &
