@@ -29,6 +29,12 @@
 #define RDMABLK_RETRY_COUNT	6
 #define RDMABLK_RNR_RETRY	6
 
+/*
+ * rdma_cm asks for the target's link address first and only then begins to wait. An
+ * answer that is faster wakes nobody, and is found at the end of this time.
+ */
+#define RDMABLK_RESOLVE_MS	500U
+
 /**
  * rdmablk_deadline_left() - jiffies until a deadline
  * @deadline: in jiffies
@@ -109,6 +115,14 @@ static void rdmablk_cm_rejected(struct rdmablk_queue *q, struct rdma_cm_event *e
 	case IB_CM_REJ_CONSUMER_DEFINED:
 		return rdmablk_cm_outcome(q, -ECONNREFUSED,
 					  "the peer refuses, but is not an rdmablk target");
+	case IB_CM_REJ_STALE_CONN:
+		/*
+		 * The target's connection manager knows this number of a queue pair
+		 * from before a restart of this host, and has begun to end that.
+		 */
+		q->cm_reason = RDMABLK_R_FENCING;
+		return rdmablk_cm_outcome(q, -EBUSY,
+					  "the target still has a connection from before a restart of this host");
 	default:
 		return rdmablk_cm_outcome(q, -ECONNREFUSED,
 					  rdma_reject_msg(q->cm_id, ev->status));
@@ -197,8 +211,8 @@ int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
 		       struct sockaddr *src, u8 ack_timeout,
 		       unsigned long deadline)
 {
-	unsigned int ms = jiffies_to_msecs(rdmablk_deadline_left(deadline));
 	struct rdma_cm_id *id;
+	unsigned int ms;
 	int ret;
 
 	id = rdma_create_id(&init_net, rdmablk_cm_handler, q, RDMA_PS_TCP, IB_QPT_RC);
@@ -207,13 +221,16 @@ int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
 		return PTR_ERR(id);
 	}
 	q->cm_id = id;
-	WRITE_ONCE(q->cm_pending, true);
-	ret = rdma_resolve_addr(id, src, dst, ms);
-	if (ret) {
-		rdmablk_cm_unreached(q, ret);
-		return q->cm_status;
-	}
-	ret = rdmablk_cm_wait(q, deadline);
+	do {
+		ms = jiffies_to_msecs(rdmablk_deadline_left(deadline));
+		WRITE_ONCE(q->cm_pending, true);
+		ret = rdma_resolve_addr(id, src, dst, min(ms, RDMABLK_RESOLVE_MS));
+		if (ret) {
+			rdmablk_cm_unreached(q, ret);
+			return q->cm_status;
+		}
+		ret = rdmablk_cm_wait(q, deadline);
+	} while (ret == -ETIMEDOUT && time_before(jiffies, deadline));
 	if (ret)
 		return ret;
 

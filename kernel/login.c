@@ -12,7 +12,9 @@
  * is undone here: after an error the session is torn down as a whole.
  *
  * A target that still fences an earlier session of this export says so and when to
- * try again; that is the one refusal which the login answers by trying again.
+ * try again. That is the one refusal which the login answers by trying again, and
+ * with it that of the target's connection manager when it has one of our queue pair
+ * numbers in a connection which a restart of this host has cut off.
  *
  * A login that is not the first finds a disk in use. It goes on only when the export
  * is the same and takes no less than what the block layer was told; it makes no disk,
@@ -52,12 +54,18 @@ static void rdmablk_login_reason(struct rdmablk_session *s, u16 reason)
 	spin_unlock_irq(&s->lock);
 }
 
-/* An error of a queue: its text, and the target's reason if there is one. */
+/*
+ * An error of a queue: its text, and the target's reason if there is one. A queue pair
+ * that is refused goes to error, and its receives may have said so first.
+ */
 static int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
 				    int ret)
 {
-	if (q->cm_reason)
-		rdmablk_login_reason(s, q->cm_reason);
+	spin_lock_irq(&s->lock);
+	if (q->cm_reason && (!s->attempt_reason ||
+			     s->attempt_reason == RDMABLK_R_CONNECTION))
+		s->attempt_reason = q->cm_reason;
+	spin_unlock_irq(&s->lock);
 	return rdmablk_login_fail(s, ret, q->why);
 }
 
@@ -355,8 +363,22 @@ static int rdmablk_login_path(struct rdmablk_session *s)
 	return 0;
 }
 
-static int rdmablk_login_join(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
-			      struct rdmablk_queue *q)
+/* The target knows the number of this queue pair already; that of the next is another. */
+static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue *q, int ret)
+{
+	if (ret != -EBUSY || q->cm_reason != RDMABLK_R_FENCING ||
+	    time_after_eq(jiffies, s->deadline))
+		return false;
+	/* It has never been connected: there is nothing to drain. */
+	q->cm_reason = 0;
+	rdmablk_queue_destroy_qp(q);
+	rdmablk_cm_destroy(q);
+	return true;
+}
+
+/* Return: -EAGAIN: the queue is as before, and another try makes sense. */
+static int rdmablk_login_join_once(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
+				   struct rdmablk_queue *q)
 {
 	struct sockaddr_storage src = s->ctrl.queue.cm_id->route.addr.src_addr;
 	u16 version = s->challenge.version;
@@ -390,11 +412,24 @@ static int rdmablk_login_join(struct rdmablk_session *s, struct rdmablk_hwq *hwq
 		depth = min_t(u16, rdmablk_ibdev_read_depth(s->pd->device),
 			      s->offer.grant.read_depth);
 	ret = rdmablk_cm_connect(q, &req, depth, s->deadline);
+	if (rdmablk_login_stale(s, q, ret))
+		return -EAGAIN;
 	if (ret)
 		return rdmablk_login_queue_fail(s, q, ret);
 	if (q->version != version || (depth && !q->read_depth))
 		return rdmablk_login_fail(s, -EPROTO, "the target accepts a queue wrongly");
 	return 0;
+}
+
+static int rdmablk_login_join(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
+			      struct rdmablk_queue *q)
+{
+	int ret;
+
+	do {
+		ret = rdmablk_login_join_once(s, hwq, q);
+	} while (ret == -EAGAIN);
+	return ret;
 }
 
 static int rdmablk_login_queues(struct rdmablk_session *s)
