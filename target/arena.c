@@ -58,7 +58,7 @@ static struct arena_trailer *trailer_of(const struct store *store)
 					store->page_size);
 }
 
-/* Start time of a process in clock ticks since boot; 0: gone or a zombie. */
+/* Start time of a process in clock ticks since boot; 0: gone. */
 static uint64_t process_start(uint32_t pid)
 {
 	int fd __cleanup_close = -1;
@@ -76,7 +76,11 @@ static uint64_t process_start(uint32_t pid)
 	if (!p || sscanf(p + 1, STAT_STATE STAT_SKIP STAT_SKIP STAT_START,
 			 &state, &start) != 2)
 		return 0;
-	return state == 'Z' || state == 'X' ? 0 : start;
+	/*
+	 * A zombie counts: its other threads may live, and with them queue pairs. The
+	 * pidfd that is waited for tells when the last of them is gone.
+	 */
+	return state == 'X' ? 0 : start;
 }
 
 static int wait_for_process(const struct arena_trailer *t, const char *path)
