@@ -144,7 +144,7 @@ leak_same() {
 
 # leak_check [SECONDS]: teardown may still be on its way
 leak_check() {
-	wait_until "${1:-10}" leak_same && return
+	wait_until "${1:-60}" leak_same && return
 	diff <(echo "$guest_leak_before") <(leak_counts) >&2 || :
 	rdma resource show qp >&2 || :
 	rdma resource show cm_id >&2 || :
@@ -167,7 +167,7 @@ start_target() {
 	: >"$TARGET_LOG"
 	"$RDMABLKD" "$@" >>"$TARGET_LOG" 2>&1 &
 	TARGET_PID=$!
-	wait_until "${TARGET_READY_TIMEOUT:-20}" target_is_ready || :
+	wait_until "${TARGET_READY_TIMEOUT:-60}" target_is_ready || :
 	if ! target_lives || ! grep -q '^rdmablkd: ready' "$TARGET_LOG"; then
 		cat "$TARGET_LOG" >&2
 		fail "the daemon did not get ready: $RDMABLKD $*"
@@ -185,7 +185,7 @@ stop_target() {
 	target_lives || fail "the daemon does not run"
 	kill -"${1:-TERM}" "$TARGET_PID"
 	# The shell's wait has no deadline of its own.
-	if ! wait_until 20 target_is_gone; then
+	if ! wait_until 60 target_is_gone; then
 		cat "$TARGET_LOG" >&2
 		fail "the daemon did not end on SIG${1:-TERM}"
 	fi
@@ -238,7 +238,7 @@ host_do() {
 	name=/run/vm/host/$ROLE.$BASHPID.$((++guest_requests))
 	echo "$*" >"$name.new"
 	mv "$name.new" "$name.request"
-	wait_until 30 test -e "$name.done" || fail "no answer to: $*"
+	wait_until 120 test -e "$name.done" || fail "no answer to: $*"
 	[[ $(<"$name.done") == ok ]] || fail "the host could not: $*"
 }
 guest_requests=0
