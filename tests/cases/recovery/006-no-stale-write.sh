@@ -15,33 +15,11 @@
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+# shellcheck source=tests/lib/hold.sh
+source "$RDMABLK_TOP/tests/lib/hold.sh"
 require tc
 
 HOLD=12	# seconds
-
-hold_setup() {
-	modprobe ifb numifbs=1
-	ip link set ifb0 up
-	tc qdisc add dev ifb0 root netem limit 100000
-	tc qdisc add dev v1 ingress
-	tc filter add dev v1 parent ffff: protocol ip u32 \
-		match ip protocol 17 0xff match ip dport 4791 0xffff \
-		action mirred egress redirect dev ifb0
-}
-
-# delay SECONDS: of packets that come from now on
-delay() {
-	tc qdisc change dev ifb0 root netem limit 100000 delay "$1s"
-}
-
-waiting() {
-	[[ $(tc -s qdisc show dev ifb0) =~ backlog\ [0-9KMb]+\ ([0-9]+)p ]]
-	((BASH_REMATCH[1] > 0))
-}
-
-none_waiting() {
-	! waiting
-}
 
 write_one() {
 	timeout "$PATIENCE" dd if="$1" of=$DEV bs=4k count=1 oflag=direct status=none
@@ -60,19 +38,19 @@ overtake() {
 
 	before=$(attribute reconnects)
 	write_one /tmp/zero
-	delay $HOLD
+	hold_packets $HOLD
 	write_one /tmp/old &
 	writer=$!
-	wait_until "$PATIENCE" waiting || fail "nothing is held back"
+	wait_until "$PATIENCE" packets_wait || fail "nothing is held back"
 	cmp -s -n 4096 /tmp/zero $ARENA || fail "the write has not been held back"
 	"$RDMABLK" reconnect rdmablk0
 	wait_until "$PATIENCE" tried 1 || fail "it does not reconnect"
 	# What the old connection had to say is on its way.
-	delay 0
+	hold_packets 0
 	expect_back $((before + 1))
 	wait "$writer" || fail "the held write has failed"
 	write_one /tmp/new
-	waiting
+	packets_wait
 }
 
 # provoke: until the packets are released after the newer write
@@ -81,7 +59,7 @@ provoke() {
 
 	for i in 1 2 3; do
 		if overtake; then
-			wait_until "$PATIENCE" none_waiting ||
+			wait_until "$PATIENCE" no_packets_wait ||
 				fail "packets are held for ever"
 			return
 		fi

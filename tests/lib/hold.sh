@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For cases in which packets from the initiator wait on their way, net: veth. They
+# wait at the receiver: rxe keeps a queue pair from being destroyed for as long as a
+# packet of its own waits at the sender.
+
+hold_setup() {
+	modprobe ifb numifbs=1
+	ip link set ifb0 up
+	tc qdisc add dev ifb0 root netem limit 100000
+	tc qdisc add dev v1 ingress
+	tc filter add dev v1 parent ffff: protocol ip u32 \
+		match ip protocol 17 0xff match ip dport 4791 0xffff \
+		action mirred egress redirect dev ifb0
+}
+
+# hold_packets SECONDS: those that come from now on; 0 lets these pass, and those
+# that wait go on waiting
+hold_packets() {
+	tc qdisc change dev ifb0 root netem limit 100000 delay "$1s"
+}
+
+packets_wait() {
+	[[ $(tc -s qdisc show dev ifb0) =~ backlog\ [0-9KMb]+\ ([0-9]+)p ]]
+	((BASH_REMATCH[1] > 0))
+}
+
+no_packets_wait() {
+	! packets_wait
+}
