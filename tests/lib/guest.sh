@@ -101,7 +101,7 @@ wait_until() {
 		if deadline_passed "$deadline"; then
 			return 1
 		fi
-		pause 0.05
+		pause 0.1
 	done
 }
 

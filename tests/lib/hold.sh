@@ -21,9 +21,15 @@ hold_packets() {
 	tc qdisc change dev ifb0 root netem limit 100000 delay "$1s"
 }
 
-packets_wait() {
+# packets_held: how many wait
+packets_held() {
 	[[ $(tc -s qdisc show dev ifb0) =~ backlog\ [0-9KMb]+\ ([0-9]+)p ]]
-	((BASH_REMATCH[1] > 0))
+	echo "${BASH_REMATCH[1]}"
+}
+
+# packets_wait [N]: N at least, 1
+packets_wait() {
+	(($(packets_held) >= ${1:-1}))
 }
 
 no_packets_wait() {

@@ -19,6 +19,7 @@ require tc nvme
 
 HOLD=40		# seconds
 NVME=/dev/nvme0n1
+STORE=/dev/store0
 NVMET=/sys/kernel/config/nvmet
 
 # A RAM disk that can be looked at from the target's side
@@ -39,13 +40,12 @@ nvmet_up() {
 }
 
 store_up() {
-	local disk=/sys/kernel/config/nullb/peer
+	local disk=/sys/kernel/config/nullb/${STORE#/dev/}
 
-	mkdir $disk
-	echo 1 >$disk/memory_backed
-	echo 16 >$disk/size
-	echo 1 >$disk/power
-	STORE=/dev/nullb$(<$disk/index)
+	mkdir "$disk"
+	echo 1 >"$disk/memory_backed"
+	echo 16 >"$disk/size"
+	echo 1 >"$disk/power"
 	[[ -b $STORE ]] || fail "no $STORE"
 }
 
@@ -63,7 +63,7 @@ port_up() {
 lose_contents() {
 	rm $NVMET/ports/1/subsystems/peer
 	echo 0 >$NVMET/subsystems/peer/namespaces/1/enable
-	rmdir /sys/kernel/config/nullb/peer
+	rmdir "/sys/kernel/config/nullb/${STORE#/dev/}"
 	store_up
 	namespace_up
 	port_up
@@ -106,7 +106,7 @@ io_timeout() {
 }
 
 stale_write() {
-	local writer
+	local writer held
 
 	write_one /tmp/zero
 	io_timeout 2000
@@ -116,6 +116,7 @@ stale_write() {
 	wait_until "$PATIENCE" packets_wait || fail "nothing is held back"
 	nvme_wait connecting
 	# The disconnect requests of the old connections are among what waits.
+	held=$(packets_held)
 	hold_packets 0
 	nvme_wait live
 	wait $writer || fail "the write that was tried again has failed"
@@ -123,7 +124,7 @@ stale_write() {
 	io_timeout 30000
 	write_one /tmp/new
 	store_is /tmp/new || fail "what was acknowledged is not there"
-	packets_wait || fail "the packets were not held for long enough"
+	packets_wait "$held" || fail "the packets were not held for long enough"
 	wait_until "$PATIENCE" no_packets_wait || fail "packets are held for ever"
 	wait_until 30 store_is /tmp/old || fail "the old write has not landed"
 	disk_is /tmp/old || fail "the disk has something else than its target"

@@ -19,8 +19,6 @@ source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 source "$RDMABLK_TOP/tests/lib/hold.sh"
 require tc
 
-HOLD=12	# seconds
-
 write_one() {
 	timeout "$PATIENCE" dd if="$1" of=$DEV bs=4k count=1 oflag=direct status=none
 }
@@ -31,14 +29,14 @@ block_is() {
 	dd if=$DEV bs=4k count=1 iflag=direct status=none | cmp -s - "$1"
 }
 
-# overtake: an old write's packets wait while a newer write is acknowledged; false
-# when they did not wait long enough for that
+# overtake SECONDS: an old write's packets wait while a newer write is acknowledged;
+# false when they did not wait long enough for that
 overtake() {
-	local writer before
+	local writer before held
 
 	before=$(attribute reconnects)
 	write_one /tmp/zero
-	hold_packets $HOLD
+	hold_packets "$1"
 	write_one /tmp/old &
 	writer=$!
 	wait_until "$PATIENCE" packets_wait || fail "nothing is held back"
@@ -46,25 +44,27 @@ overtake() {
 	"$RDMABLK" reconnect rdmablk0
 	wait_until "$PATIENCE" tried 1 || fail "it does not reconnect"
 	# What the old connection had to say is on its way.
+	held=$(packets_held)
 	hold_packets 0
 	expect_back $((before + 1))
 	wait "$writer" || fail "the held write has failed"
 	write_one /tmp/new
-	packets_wait
+	# The first to come is the first to go on.
+	packets_wait "$held"
 }
 
 # provoke: until the packets are released after the newer write
 provoke() {
-	local i
+	local seconds
 
-	for i in 1 2 3; do
-		if overtake; then
+	for seconds in 10 20 40; do
+		if overtake $seconds; then
 			wait_until "$PATIENCE" no_packets_wait ||
 				fail "packets are held for ever"
 			return
 		fi
 	done
-	fail "the packets were not held for long enough, in $i tries"
+	fail "the packets were not held for long enough"
 }
 
 head -c 4096 /dev/zero >/tmp/zero
@@ -89,7 +89,7 @@ provoke
 old_has_landed() {
 	block_is /tmp/old
 }
-wait_until 10 old_has_landed ||
+wait_until "$PATIENCE" old_has_landed ||
 	fail "without a fence nothing has gone wrong: this test proves nothing"
 stop_target KILL
 disconnect
