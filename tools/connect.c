@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "connect.h"
-#include "opts.h"
 #include "util.h"
 
 #define NODE_WAIT_MS	5000
@@ -76,6 +75,17 @@ int connect_set_host_id(struct connect_request *request, const char *text)
 		return -1;
 	request->has_host_id = true;
 	return 0;
+}
+
+/**
+ * connect_clear() - frees what a request holds
+ * @request: without source afterwards
+ */
+void connect_clear(struct connect_request *request)
+{
+	if (request->source)
+		freeaddrinfo(request->source);
+	request->source = NULL;
 }
 
 /**
