@@ -45,6 +45,8 @@ void connect_clear(struct connect_request *request);
 int connect_set_host_id(struct connect_request *request, const char *text);
 int connect_read_host_id(struct connect_request *request,
 			 struct nl_failure *failure);
+int connect_find(struct nl *nl, const struct connect_request *request,
+		 struct device *device, struct nl_failure *failure);
 int connect_run(const struct connect_request *request, struct device *device,
 		struct nl_failure *failure);
 int connect_wait_for_node(const struct device *device,
