@@ -12,7 +12,8 @@ BOOT_PATIENCE=400	# seconds: a boot, or a shutdown that waits for what is lost
 CONF=/etc/rdmablk/rdmablk.conf
 UNITS=/etc/systemd/system
 
-# What a test machine does without; each costs a second when emulated.
+# What a test machine does without: each costs a second when emulated, and tmpfiles
+# would empty /tmp, which is the host's.
 boot_mask() {
 	local unit
 
@@ -27,6 +28,8 @@ boot_mask() {
 		systemd-logind.service systemd-modules-load.service \
 		systemd-random-seed.service systemd-remount-fs.service \
 		systemd-sysusers.service systemd-timesyncd.service \
+		systemd-tmpfiles-clean.timer systemd-tmpfiles-setup-dev.service \
+		systemd-tmpfiles-setup.service \
 		systemd-update-utmp.service uuidd.socket; do
 		ln -sfn /dev/null "$UNITS/$unit"
 	done
