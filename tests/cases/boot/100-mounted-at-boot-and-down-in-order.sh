@@ -4,7 +4,7 @@
 # A machine that systemd boots connects the disk that rdmablk.conf wants and mounts the
 # file system that fstab has on it. A reboot unmounts it, then disconnects, then loses
 # its network: the file system is clean and the daemon was told. A reboot while the
-# target is away for good, with dev_loss_tmo off and something left to write, comes to
+# target is away for good, with dev_loss_tmo off and writes that wait, comes to
 # an end; what was on the disk before is there at the next boot.
 #
 # kernels: 6.12
@@ -84,11 +84,23 @@ booted() {
 	esac
 	peer_set booted.$BOOTS
 	if ((BOOTS == 2)); then
-		peer_wait lost "$PATIENCE"
-		wait_state recovering
-		random_file 1M /data/lost
+		leave_something_to_write
 	fi
 	boot_again
+}
+
+writer_waits() {
+	grep -q '^State:.D' /proc/$writer/status
+}
+
+# A process that waits in a write, and what it has written so far.
+leave_something_to_write() {
+	peer_wait lost "$PATIENCE"
+	wait_state recovering
+	cp /run/vm/file /data/lost &
+	writer=$!
+	sync /data &
+	wait_until "$PATIENCE" writer_waits || fail "nothing waits for the target"
 }
 
 if [[ $ROLE == target ]]; then

@@ -18,11 +18,15 @@ boot_mask() {
 	local unit
 
 	for unit in apt-daily.timer apt-daily-upgrade.timer blk-availability.service \
-		dbus.service dbus.socket dm-event.socket e2scrub_all.timer \
-		hwclock.service kmod-static-nodes.service lvm2-lvmpolld.socket \
-		lvm2-monitor.service mdadm-shutdown.service modprobe@drm.service \
+		dbus.service dbus.socket dm-event.socket dpkg-db-backup.timer \
+		e2scrub_all.timer fstrim.timer hwclock.service \
+		kmod-static-nodes.service lvm2-lvmpolld.socket lvm2-monitor.service \
+		man-db.timer mdadm-shutdown.service modprobe@drm.service \
 		modprobe@efi_pstore.service modprobe@fuse.service \
 		modprobe@dm_mod.service modprobe@loop.service \
+		nvmefc-boot-connections.service nvmf-autoconnect.service \
+		rdma-load-modules@rdma.service rdma-load-modules@roce.service \
+		rdma-ndd.service \
 		systemd-binfmt.service systemd-firstboot.service \
 		systemd-hwdb-update.service systemd-journal-flush.service \
 		systemd-logind.service systemd-modules-load.service \
@@ -57,6 +61,8 @@ boot_network() {
 
 # boot_machine NETDEV: what every machine of these cases has
 boot_machine() {
+	# The host may be a container; the guest is none.
+	rm -f /.dockerenv /run/.containerenv
 	make -s -C "$RDMABLK_TOP/tools" install PREFIX=/usr
 	mkdir -p "${CONF%/*}" /etc/systemd/journald.conf.d /etc/modprobe.d
 	tr -d - </proc/sys/kernel/random/uuid >/etc/machine-id
