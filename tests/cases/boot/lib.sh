@@ -55,7 +55,9 @@ boot_network() {
 	[Install]
 	WantedBy=network-online.target
 	EOF
-	mkdir -p "$UNITS/network-online.target.wants"
+	mkdir -p "$UNITS/network-online.target.wants" /etc/systemd/network
+	# It keeps its name.
+	ln -sf /dev/null /etc/systemd/network/99-default.link
 	ln -sf ../test-network.service "$UNITS/network-online.target.wants"
 }
 
