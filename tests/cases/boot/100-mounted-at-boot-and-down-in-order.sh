@@ -90,7 +90,7 @@ booted() {
 }
 
 writer_waits() {
-	grep -q '^State:.D' /proc/$writer/status
+	grep -q '^State:.D' "/proc/$writer/status"
 }
 
 # A process that waits in a write, and what it has written so far.
