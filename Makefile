@@ -7,7 +7,7 @@
 #   make check           all set-up, then every test
 #   make bench           the benchmark beside nvme-rdma, in a virtual machine
 #   make lint            style and static analysis
-#   make install         daemon, tool, man pages, udev rule (PREFIX, DESTDIR)
+#   make install         daemon, tool, man pages, units, udev rule (PREFIX, DESTDIR)
 #   make modules_install the module, for KDIR
 
 RUNNING	:= /lib/modules/$(shell uname -r)/build

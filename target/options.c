@@ -188,9 +188,7 @@ int options_parse(struct config *cfg, int argc, char **argv)
 		return ret;
 	if (cfg->errors == in_file)
 		config_finish(cfg);
-	else if (!in_file)
-		return EXIT_USAGE;
 	if (cfg->errors)
-		return p.file ? EXIT_FAILED : EXIT_USAGE;
+		return EXIT_USAGE;
 	return p.check ? EXIT_DONE : OPTIONS_RUN;
 }

@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "commands.h"
 #include "connect.h"
@@ -16,89 +14,14 @@
 #include "report.h"
 #include "util.h"
 
-enum {
-	OPT_READ_ONLY = 1,
-	OPT_STEAL,
-	OPT_SOURCE,
-	OPT_HOST_ID,
-	OPT_IDEMPOTENT,
-	OPT_JSON,
-};
-
-const struct option_info connect_options[] = {
-	{ "read-only", 'r', OPT_READ_ONLY, NULL,
-	  "do not ask for write access" },
-	{ "steal", 0, OPT_STEAL, NULL,
-	  "end another host's session that writes" },
-	{ "queues", 0, SETTING_ID_QUEUES, "N",
-	  "hardware queues, 1 to 256 (default: one per CPU)" },
-	{ "queue-depth", 0, SETTING_ID_QUEUE_DEPTH, "N",
-	  "requests in flight per queue, 1 to 1024 (128)" },
-	SETTING_OPTION_KEEP_ALIVE_TMO,
-	{ "connect-tmo", 0, SETTING_ID_CONNECT_TMO, "S",
-	  "seconds for the whole connect, 1 to 600 (10)" },
-	SETTING_OPTION_RECONNECT_DELAY,
-	SETTING_OPTION_FAST_IO_FAIL_TMO,
-	SETTING_OPTION_DEV_LOSS_TMO,
-	SETTING_OPTION_ON_DATA_LOSS,
-	{ "ack-timeout", 0, SETTING_ID_ACK_TIMEOUT, "N",
-	  "RDMA retransmit timeout, 4.096 us * 2^N, 8 to 22 (16)" },
-	{ "source", 0, OPT_SOURCE, "ADDR",
-	  "address of this host to connect from" },
-	{ "host-id", 0, OPT_HOST_ID, "UUID",
-	  "identity of this host (/etc/rdmablk/host-id)" },
-	{ "idempotent", 0, OPT_IDEMPOTENT, NULL,
-	  "succeed if this host is connected to it already" },
-	{ "json", 0, OPT_JSON, NULL,
-	  "print JSON" },
-	{ 0 }
-};
-
-static int set_source(struct connect_request *request, const char *value)
-{
-	char why[256];
-
-	if (request->source)
-		freeaddrinfo(request->source);
-	request->source = addr_parse_source(value, why, sizeof(why));
-	if (!request->source)
-		return report_usage("connect: --source", "'%s': %s", value, why);
-	return 0;
-}
-
-static int set_host_id(struct connect_request *request, const char *value)
-{
-	if (connect_set_host_id(request, value))
-		return report_usage("connect: --host-id",
-				    "'%s' is not a UUID other than the nil one",
-				    value);
-	return 0;
-}
+static const struct opts_origin origin = { "connect", "--" };
 
 static int set(void *context, int id, const char *value)
 {
-	struct connect_request *request = context;
-
-	switch (id) {
-	case OPT_READ_ONLY:
-		request->read_only = true;
-		return 0;
-	case OPT_STEAL:
-		request->steal = true;
-		return 0;
-	case OPT_SOURCE:
-		return set_source(request, value);
-	case OPT_HOST_ID:
-		return set_host_id(request, value);
-	case OPT_IDEMPOTENT:
-		request->idempotent = true;
-		return 0;
-	case OPT_JSON:
-		report_json = true;
-		return 0;
-	default:
-		return settings_set("connect", &request->settings, id, value);
-	}
+	if (id != CONNECT_OPTION_JSON)
+		return connect_set_option(&origin, context, id, value);
+	report_json = true;
+	return 0;
 }
 
 static int parse_operand(char **argv, struct connect_request *request)
@@ -114,9 +37,7 @@ static int parse_operand(char **argv, struct connect_request *request)
 		snprintf(what, sizeof(what), "connect %.300s", argv[optind]);
 		return report_usage(what, "%s", why);
 	}
-	if (request->read_only && request->steal)
-		return report_usage("connect", "--read-only and --steal exclude each other");
-	return settings_check("connect", &request->settings, true);
+	return connect_check_options(&origin, request);
 }
 
 static void print_result(const struct device *device)
@@ -180,7 +101,6 @@ int cmd_connect(const struct command_info *command, int argc, char **argv)
 		snprintf(what, sizeof(what), "connect %.380s", argv[optind]);
 		ret = run(&request, what);
 	}
-	if (request.source)
-		freeaddrinfo(request.source);
+	connect_clear(&request);
 	return ret;
 }

@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "device.h"
+#include "disconnect.h"
 #include "report.h"
 #include "util.h"
 
@@ -20,13 +21,6 @@ struct disconnect_args {
 	bool all;
 };
 
-static const struct errno_text texts[] = {
-	{ ENODEV, "no such device" },
-	{ EBUSY, "the disk is open or mounted" },
-	{ EALREADY, "somebody else is disconnecting it" },
-	{ 0, NULL }
-};
-
 static int set(void *context, int id, const char *value)
 {
 	struct disconnect_args *args = context;
@@ -39,38 +33,13 @@ static int set(void *context, int id, const char *value)
 	return 0;
 }
 
-static int on_reply(const struct nlmsghdr *nlh, void *context)
-{
-	struct device device;
-
-	(void)context;
-	return device_decode(nlh, &device) ? MNL_CB_ERROR : MNL_CB_OK;
-}
-
-/* Takes as long as it takes: held writes, a file system's last ones. */
-static int disconnect(struct nl *nl, __u32 index, bool force,
-		      struct nl_failure *failure)
-{
-	static const struct nl_late late = {
-		.handler = on_reply,
-		.texts = texts,
-		.interrupted = "interrupted; the kernel goes on with it",
-	};
-	struct nlmsghdr *nlh = nl_request(nl, RDMABLK_CMD_DISCONNECT, 0);
-
-	mnl_attr_put_u32(nlh, RDMABLK_ATTR_INDEX, index);
-	if (force)
-		mnl_attr_put(nlh, RDMABLK_ATTR_FORCE, 0, NULL);
-	return nl_run_late(nl, &late, failure);
-}
-
 static int disconnect_one(struct nl *nl, __u32 index, bool force,
 			  struct nl_failure *failure)
 {
 	char what[64];
 
 	snprintf(what, sizeof(what), "disconnect rdmablk%u", index);
-	if (disconnect(nl, index, force, failure))
+	if (disconnect_run(nl, index, force, failure))
 		return report_failure(failure->err, what, "%s%s", failure->text,
 				      failure->err == EBUSY && !force ?
 				      " (--force removes it anyway)" : "");

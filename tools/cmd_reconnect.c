@@ -30,6 +30,8 @@ struct reconnect_args {
 	__u32 wait;	/* seconds; 0: do not */
 };
 
+static const struct opts_origin origin = { "reconnect", "--" };
+
 static const struct errno_text texts[] = {
 	{ ENODEV, "no such device" },
 	{ EALREADY, "somebody is disconnecting it" },
@@ -52,7 +54,7 @@ static int set(void *context, int id, const char *value)
 	struct reconnect_args *args = context;
 
 	if (id == 'w')
-		return opts_number("reconnect: --wait", value, 1, MAX_WAIT, " seconds",
+		return opts_number(&origin, "wait", value, 1, MAX_WAIT, " seconds",
 				   &args->wait);
 	args->accept = true;
 	return 0;

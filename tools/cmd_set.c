@@ -19,6 +19,8 @@ const struct option_info set_options[] = {
 	{ 0 }
 };
 
+static const struct opts_origin origin = { "set", "--" };
+
 static const struct errno_text texts[] = {
 	{ ENODEV, "no such device" },
 	{ EINVAL, "the kernel refuses an argument" },
@@ -27,7 +29,7 @@ static const struct errno_text texts[] = {
 
 static int set(void *context, int id, const char *value)
 {
-	return settings_set("set", context, id, value);
+	return settings_set(&origin, context, id, value);
 }
 
 static bool is_empty(const struct settings *settings)
@@ -55,7 +57,7 @@ static int parse_operand(char **argv, const struct settings *settings, __u32 *in
 		return report_usage(what, "%s", why);
 	if (is_empty(settings))
 		return report_usage(what, "no option is given; see 'rdmablk set --help'");
-	return settings_check("set", settings, false);
+	return settings_check(&origin, settings, false);
 }
 
 /**

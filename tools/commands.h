@@ -7,6 +7,10 @@
 
 extern const struct option_info connect_options[];
 extern const struct option_info disconnect_options[];
+extern const struct option_info up_options[];
+extern const struct option_info down_options[];
+extern const struct option_info config_options[];
+extern const struct option_info shutdown_options[];
 extern const struct option_info set_options[];
 extern const struct option_info reconnect_options[];
 extern const struct option_info list_options[];
@@ -15,6 +19,10 @@ extern const struct option_info monitor_options[];
 
 int cmd_connect(const struct command_info *command, int argc, char **argv);
 int cmd_disconnect(const struct command_info *command, int argc, char **argv);
+int cmd_up(const struct command_info *command, int argc, char **argv);
+int cmd_down(const struct command_info *command, int argc, char **argv);
+int cmd_config(const struct command_info *command, int argc, char **argv);
+int cmd_shutdown(const struct command_info *command, int argc, char **argv);
 int cmd_set(const struct command_info *command, int argc, char **argv);
 int cmd_reconnect(const struct command_info *command, int argc, char **argv);
 int cmd_list(const struct command_info *command, int argc, char **argv);

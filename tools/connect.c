@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "connect.h"
-#include "opts.h"
 #include "util.h"
 
 #define NODE_WAIT_MS	5000
@@ -76,6 +75,17 @@ int connect_set_host_id(struct connect_request *request, const char *text)
 		return -1;
 	request->has_host_id = true;
 	return 0;
+}
+
+/**
+ * connect_clear() - frees what a request holds
+ * @request: without source afterwards
+ */
+void connect_clear(struct connect_request *request)
+{
+	if (request->source)
+		freeaddrinfo(request->source);
+	request->source = NULL;
 }
 
 /**
@@ -164,17 +174,17 @@ static int try_address(struct nl *nl, const struct connect_request *request,
 	return nl_run_late(nl, &late, failure);
 }
 
-/* The device that is connected to this export at this address. */
+/* The device that is connected to this export at this address: 1, 0 or -1 */
 static int find_existing(struct nl *nl, const struct connect_request *request,
-			 const struct addrinfo *target, struct device *device)
+			 const struct addrinfo *target, struct device *device,
+			 struct nl_failure *failure)
 {
 	__cleanup(device_list_clear) struct device_list list = { 0 };
-	struct nl_failure failure;
 	char where[ADDR_TEXT_LEN];
 	size_t i;
 
 	addr_format(target->ai_addr, where);
-	if (device_dump(nl, &list, &failure))
+	if (device_dump(nl, &list, failure))
 		return -1;
 	for (i = 0; i < list.nr; i++) {
 		const struct value *value = list.device[i].value;
@@ -183,9 +193,9 @@ static int find_existing(struct nl *nl, const struct connect_request *request,
 		    strcmp(value[RDMABLK_ATTR_EXPORT].text, request->where.name))
 			continue;
 		*device = list.device[i];
-		return 0;
+		return 1;
 	}
-	return -1;
+	return 0;
 }
 
 /* Is the device that is there already what was asked for? */
@@ -228,6 +238,7 @@ static int try_all(struct nl *nl, const struct connect_request *request,
 		   struct nl_failure *failure)
 {
 	const struct addrinfo *target;
+	struct nl_failure ignored;
 	int ret = fail(failure, EAFNOSUPPORT,
 		       "%s has no address of the kind of --source",
 		       request->where.host);
@@ -240,12 +251,39 @@ static int try_all(struct nl *nl, const struct connect_request *request,
 		if (!ret)
 			return 0;
 		if (failure->err == EEXIST && request->idempotent &&
-		    !find_existing(nl, request, target, device))
+		    find_existing(nl, request, target, device, &ignored) > 0)
 			return accept_existing(request, device, failure);
 		name_address(request, target, failure);
 		if (is_final(failure->err))
 			break;
 	}
+	return ret;
+}
+
+/**
+ * connect_find() - looks for the disk of an export
+ * @nl: connection to the module
+ * @request: what it was connected with
+ * @device: result
+ * @failure: result
+ *
+ * Returns 1 when there is one, 0 when there is none, -1 when @failure tells why that
+ * cannot be said.
+ */
+int connect_find(struct nl *nl, const struct connect_request *request,
+		 struct device *device, struct nl_failure *failure)
+{
+	struct addrinfo *targets;
+	const struct addrinfo *target;
+	char why[200];
+	int ret = 0;
+
+	targets = addr_resolve(&request->where, why, sizeof(why));
+	if (!targets)
+		return fail(failure, EHOSTUNREACH, "%s", why);
+	for (target = targets; target && !ret; target = target->ai_next)
+		ret = find_existing(nl, request, target, device, failure);
+	freeaddrinfo(targets);
 	return ret;
 }
 

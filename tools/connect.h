@@ -7,6 +7,7 @@
 
 #include "addr.h"
 #include "device.h"
+#include "opts.h"
 #include "settings.h"
 
 #define CONNECT_HOST_ID_FILE	"/etc/rdmablk/host-id"
@@ -33,9 +34,19 @@ struct connect_request {
 	bool idempotent;
 };
 
+/* id of --json, which is the command's own */
+#define CONNECT_OPTION_JSON	(OPTS_COMMAND_LINE | 0x100)
+
+int connect_set_option(const struct opts_origin *origin,
+		       struct connect_request *request, int id, const char *value);
+int connect_check_options(const struct opts_origin *origin,
+			  const struct connect_request *request);
+void connect_clear(struct connect_request *request);
 int connect_set_host_id(struct connect_request *request, const char *text);
 int connect_read_host_id(struct connect_request *request,
 			 struct nl_failure *failure);
+int connect_find(struct nl *nl, const struct connect_request *request,
+		 struct device *device, struct nl_failure *failure);
 int connect_run(const struct connect_request *request, struct device *device,
 		struct nl_failure *failure);
 int connect_wait_for_node(const struct device *device,

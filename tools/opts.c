@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,8 @@
 #include "util.h"
 
 #define MAX_OPTIONS	32
-#define ID_HELP		0x10001
-#define ID_VERSION	0x10002
+#define ID_HELP		0x20001
+#define ID_VERSION	0x20002
 
 static void print_option(const struct option_info *option)
 {
@@ -148,8 +149,31 @@ int opts_parse(const struct command_info *command, int argc, char **argv,
 }
 
 /**
+ * opts_refuse() - complains about the value of an option
+ * @origin: where it was given
+ * @name: of the option
+ * @fmt: what is wrong with it
+ *
+ * Returns the exit status of wrong usage.
+ */
+int opts_refuse(const struct opts_origin *origin, const char *name,
+		const char *fmt, ...)
+{
+	char what[512], why[512];
+	va_list args;
+
+	snprintf(what, sizeof(what), "%.400s: %s%s", origin->what, origin->dashes,
+		 name);
+	va_start(args, fmt);
+	vsnprintf(why, sizeof(why), fmt, args);
+	va_end(args);
+	return report_usage(what, "%s", why);
+}
+
+/**
  * opts_number() - a decimal number within limits
- * @what: subcommand and option, for the complaint
+ * @origin: where it was given
+ * @name: of the option
  * @text: what was given
  * @min: lowest allowed value
  * @max: highest allowed value
@@ -158,8 +182,9 @@ int opts_parse(const struct command_info *command, int argc, char **argv,
  *
  * Returns 0 or the exit status after a complaint.
  */
-int opts_number(const char *what, const char *text, __u32 min, __u32 max,
-		const char *unit, __u32 *number)
+int opts_number(const struct opts_origin *origin, const char *name,
+		const char *text, __u32 min, __u32 max, const char *unit,
+		__u32 *number)
 {
 	unsigned long long value;
 	char *end;
@@ -167,11 +192,11 @@ int opts_number(const char *what, const char *text, __u32 min, __u32 max,
 	errno = 0;
 	value = strtoull(text, &end, 10);
 	if (!isdigit((unsigned char)text[0]) || *end)
-		return report_usage(what, "'%s' is not a number; %u to %u%s",
-				    text, min, max, unit);
+		return opts_refuse(origin, name, "'%s' is not a number; %u to %u%s",
+				   text, min, max, unit);
 	if (errno || value < min || value > max)
-		return report_usage(what, "%s is out of range; %u to %u%s",
-				    text, min, max, unit);
+		return opts_refuse(origin, name, "%s is out of range; %u to %u%s",
+				   text, min, max, unit);
 	*number = value;
 	return 0;
 }

@@ -4,13 +4,29 @@
 
 #include <linux/types.h>
 
+#include "util.h"
+
 #define OPTS_UUID_LEN	16
+
+/* In an id: the option is for the command line only, not for rdmablk.conf */
+#define OPTS_COMMAND_LINE	0x10000
+
+/**
+ * struct opts_origin - where an option was given, for complaints
+ * @what: the subcommand, or file and line
+ * @dashes: what stands before the name of an option there
+ */
+struct opts_origin {
+	const char *what;
+	const char *dashes;
+};
 
 /**
  * struct option_info - one option of a subcommand
  * @name: long name
  * @letter: short name, or 0
- * @id: what the subcommand's set() is called with, not 0
+ * @id: what the subcommand's set() is called with, not 0; OPTS_COMMAND_LINE
+ *	may be part of it
  * @arg: name of the argument in the help, NULL for a switch
  * @help: one line
  */
@@ -45,8 +61,12 @@ typedef int (*opts_set_fn)(void *context, int id, const char *value);
 
 int opts_parse(const struct command_info *command, int argc, char **argv,
 	       opts_set_fn set, void *context);
-int opts_number(const char *what, const char *text, __u32 min, __u32 max,
-		const char *unit, __u32 *number);
+__printf(3, 4)
+int opts_refuse(const struct opts_origin *origin, const char *name,
+		const char *fmt, ...);
+int opts_number(const struct opts_origin *origin, const char *name,
+		const char *text, __u32 min, __u32 max, const char *unit,
+		__u32 *number);
 int opts_parse_uuid(const char *text, __u8 uuid[OPTS_UUID_LEN]);
 void opts_print_version(void);
 

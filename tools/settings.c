@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "attr.h"
-#include "opts.h"
 #include "rdmablk_proto.h"
 #include "report.h"
 #include "settings.h"
@@ -37,57 +36,55 @@ static const struct number_info {
 #undef NUMBER
 };
 
-static int set_number(const char *command, const struct number_info *info,
-		      const char *value, __u32 *number)
+static int set_number(const struct opts_origin *origin,
+		      const struct number_info *info, const char *value,
+		      __u32 *number)
 {
-	char what[64];
-
 	if (attr_table[info->attr].kind == ATTR_TMO &&
 	    (!strcmp(value, "off") || !strcmp(value, "-1"))) {
 		*number = OFF;
 		return 0;
 	}
-	snprintf(what, sizeof(what), "%s: --%s", command, info->name);
-	return opts_number(what, value, info->min, info->max, info->unit, number);
+	return opts_number(origin, info->name, value, info->min, info->max,
+			   info->unit, number);
 }
 
-static int set_on_data_loss(const char *command, const char *value, __u32 *number)
+static int set_on_data_loss(const struct opts_origin *origin, const char *value,
+			    __u32 *number)
 {
-	char what[64];
-
 	if (!strcmp(value, "fail")) {
 		*number = RDMABLK_DATA_LOSS_FAIL;
 	} else if (!strcmp(value, "continue")) {
 		*number = RDMABLK_DATA_LOSS_CONTINUE;
 	} else {
-		snprintf(what, sizeof(what), "%s: --on-data-loss", command);
-		return report_usage(what, "'%s' is neither fail nor continue", value);
+		return opts_refuse(origin, "on-data-loss",
+				   "'%s' is neither fail nor continue", value);
 	}
 	return 0;
 }
 
 /**
  * settings_set() - takes an option
- * @command: name of the subcommand, for complaints
+ * @origin: where it was given
  * @settings: gets the number
  * @id: enum setting
  * @value: what the user wrote
  *
  * Returns 0 or the exit status after a complaint.
  */
-int settings_set(const char *command, struct settings *settings, int id,
-		 const char *value)
+int settings_set(const struct opts_origin *origin, struct settings *settings,
+		 int id, const char *value)
 {
 	const struct number_info *info;
 	__u16 attr = RDMABLK_ATTR_ON_DATA_LOSS;
 	int ret;
 
 	if (id == SETTING_ID_ON_DATA_LOSS) {
-		ret = set_on_data_loss(command, value, &settings->number[attr]);
+		ret = set_on_data_loss(origin, value, &settings->number[attr]);
 	} else {
 		info = &numbers[id - SETTING_FIRST];
 		attr = info->attr;
-		ret = set_number(command, info, value, &settings->number[attr]);
+		ret = set_number(origin, info, value, &settings->number[attr]);
 	}
 	if (!ret)
 		settings->given[attr] = true;
@@ -107,15 +104,15 @@ __u32 settings_get(const struct settings *settings, __u16 attr, __u32 otherwise)
 
 /**
  * settings_check() - do they go together
- * @command: name of the subcommand, for the complaint
+ * @origin: where they were given
  * @settings: all that were given
  * @defaults: what was not given is as the module has it by default; else it is
  *	not known, and only the module can tell
  *
  * Returns 0 or the exit status after a complaint.
  */
-int settings_check(const char *command, const struct settings *settings,
-		   bool defaults)
+int settings_check(const struct opts_origin *origin,
+		   const struct settings *settings, bool defaults)
 {
 	bool given = settings->given[RDMABLK_ATTR_DEV_LOSS_TMO];
 	__u32 fast = settings_get(settings, RDMABLK_ATTR_FAST_IO_FAIL_TMO, OFF);
@@ -124,9 +121,10 @@ int settings_check(const char *command, const struct settings *settings,
 
 	if (fast == OFF || loss == OFF || fast < loss || (!fast && !loss))
 		return 0;
-	return report_usage(command,
-			    "--fast-io-fail-tmo %u is not shorter than --dev-loss-tmo %u%s",
-			    fast, loss, given ? "" : ", the default");
+	return report_usage(origin->what,
+			    "%sfast-io-fail-tmo %u is not shorter than %sdev-loss-tmo %u%s",
+			    origin->dashes, fast, origin->dashes, loss,
+			    given ? "" : ", the default");
 }
 
 /**

@@ -7,6 +7,7 @@
 
 #include <libmnl/libmnl.h>
 
+#include "opts.h"
 #include "rdmablk_netlink.h"
 
 /* What the module does when it is not told; rdmablk_netlink.h has them, too. */
@@ -55,10 +56,10 @@ struct settings {
 	__u32 number[RDMABLK_ATTR_MAX + 1];
 };
 
-int settings_set(const char *command, struct settings *settings, int id,
-		 const char *value);
-int settings_check(const char *command, const struct settings *settings,
-		   bool defaults);
+int settings_set(const struct opts_origin *origin, struct settings *settings,
+		 int id, const char *value);
+int settings_check(const struct opts_origin *origin,
+		   const struct settings *settings, bool defaults);
 __u32 settings_get(const struct settings *settings, __u16 attr, __u32 otherwise);
 void settings_put(struct nlmsghdr *nlh, const struct settings *settings);
 

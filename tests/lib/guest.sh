@@ -230,15 +230,22 @@ peer_wait() {
 # host_do VERB ROLE [ARG]: what only the outside can do to a machine
 #	kill ROLE	power off, at once
 #	start ROLE	power on again, with the same script, disk and /run/vm
+#	release ROLE	let it end by itself from now on
+#	gone ROLE	has it ended?
 #	link ROLE on|off	its network cable (net: two)
 #	stop ROLE, cont ROLE	all of its processors
 host_do() {
+	host_ask "$@" || fail "the host could not: $*"
+}
+
+# host_ask VERB ROLE [ARG]: the same, with a status
+host_ask() {
 	local name
 
 	name=/run/vm/host/$ROLE.$BASHPID.$((++guest_requests))
 	echo "$*" >"$name.new"
 	mv "$name.new" "$name.request"
 	wait_until 120 test -e "$name.done" || fail "no answer to: $*"
-	[[ $(<"$name.done") == ok ]] || fail "the host could not: $*"
+	[[ $(<"$name.done") == ok ]]
 }
 guest_requests=0

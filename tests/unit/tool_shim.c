@@ -20,7 +20,8 @@
  *                      the milliseconds of each wait
  *
  * The node /dev/rdmablk0 exists, /dev/rdmablk1 does not. The host "two" has the
- * addresses 10.0.0.1 and 10.0.0.2. The clock stands still but for the script.
+ * addresses 10.0.0.1 and 10.0.0.2. The clock stands still but for the script and for
+ * pauses, which are over at once.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -45,7 +46,9 @@
 
 struct mnl_socket *here;
 
-static struct mnl_socket sockets[3];
+#define SOCKETS	256	/* a closed one is not used again */
+
+static struct mnl_socket sockets[SOCKETS];
 static unsigned int nr_sockets;
 static int events_sent, played;
 static __s64 clock_ms = 1000000;
@@ -93,7 +96,7 @@ struct mnl_socket *mnl_socket_open(int bus)
 {
 	struct mnl_socket *nl = &sockets[nr_sockets++];
 
-	if (nr_sockets > 3)
+	if (nr_sockets > SOCKETS)
 		die("too many sockets");
 	nl->fd = eventfd(0, 0);
 	return bus == NETLINK_GENERIC ? nl : NULL;
@@ -297,6 +300,13 @@ int clock_gettime(clockid_t id, struct timespec *now)
 		return syscall(SYS_clock_gettime, id, now);
 	now->tv_sec = clock_ms / 1000;
 	now->tv_nsec = clock_ms % 1000 * 1000000;
+	return 0;
+}
+
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+	(void)left;
+	clock_ms += time->tv_sec * 1000LL + time->tv_nsec / 1000000;
 	return 0;
 }
 

@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# rdmablkd.service, as it is installed, under systemd: nothing of its hardening keeps the
+# daemon from serving arenas in /dev/shm and on a hugetlbfs of its own, and huge pages
+# without a file. A kept arena outlives a restart and a crash, after which the service
+# comes back by itself; disks that are in use reconnect. A disk whose unit starts at the
+# same time waits for the daemon. A mistake in the configuration is not tried again.
+#
+# kernels: 6.12
+# timeout: 600
+
+# shellcheck source=tests/cases/boot/lib.sh
+source "$RDMABLK_TOP/tests/cases/boot/lib.sh"
+
+# export_of NAME WORD...: a section of the daemon's file
+export_of() {
+	printf '%s\n' "[export $1]" 'type = memory' 'size = 16M' "${@:2}"
+}
+
+prepare() {
+	boot_machine dummy0
+	make -s -C "$RDMABLK_TOP/target" install PREFIX=/usr
+	systemd-sysusers /usr/lib/sysusers.d/rdmablkd.conf
+	echo 24 >/proc/sys/vm/nr_hugepages
+	echo 'none /dev/rdmablkd hugetlbfs uid=rdmablkd,mode=0700,x-mount.mkdir 0 0' \
+		>/etc/fstab
+	{
+		printf '%s\n' '[target]' "listen = $TARGET_ADDR" 'insecure = yes'
+		export_of disk0 'arena = /dev/shm/disk0'
+		export_of kept 'arena = /dev/rdmablkd/kept'
+		export_of large 'hugepages = 2M'
+	} >/etc/rdmablk/rdmablkd.conf
+	for name in disk0 kept large; do
+		printf '%s\n' "[disk $name]" "export = $TARGET_ADDR/$name" 'queues = 1' \
+			'keep-alive-tmo = 2' 'on-data-loss = continue'
+		[[ $name != disk0 ]] || echo 'auto = yes'
+	done >$CONF
+	mkdir "$UNITS/basic.target.wants" 2>/dev/null || :
+	ln -s /usr/lib/systemd/system/rdmablkd.service "$UNITS/basic.target.wants"
+	boot_systemd
+}
+
+property() {
+	systemctl show --value -p "$1" rdmablkd
+}
+
+active() {
+	[[ $(property ActiveState) == active ]]
+}
+
+expect_active() {
+	wait_until "$PATIENCE" active || {
+		systemctl --no-pager --full status rdmablkd || :
+		fail "rdmablkd.service is $(property ActiveState)"
+	}
+}
+
+# process_has REGEX: the daemon's, in /proc
+process_has() {
+	grep -qE "$1" "/proc/$(property MainPID)/status" ||
+		fail "the daemon's process has no '$1'"
+}
+
+all_live() {
+	! "$RDMABLK" list -n -o state | grep -qvx live
+}
+
+restarted_more() {
+	(($(property NRestarts) > $1))
+}
+
+# kept DEVICE: what was written is there
+kept() {
+	wait_until "$PATIENCE" all_live || fail "not live: $("$RDMABLK" list)"
+	dd if="$1" bs=1M count=1 iflag=direct status=none | cmp - /tmp/pattern ||
+		fail "$1 has lost its contents"
+}
+
+booted() {
+	local dev restarts
+
+	expect_active
+	systemctl is-active --quiet rdmablk@disk0 || fail "disk0 is not up"
+	process_has "^Uid:\s+$(id -u rdmablkd)\s"
+	process_has '^CapEff:\s+0+$'
+	process_has '^NoNewPrivs:\s+1$'
+	process_has '^Seccomp:\s+2$'
+	random_file 1M /tmp/pattern
+	"$RDMABLK" up --all
+	expect 'disk0 kept large' \
+		"$("$RDMABLK" list -n -o export | sort | xargs)" "what is up"
+	for dev in /dev/rdmablk{0,1}; do
+		dd if=/tmp/pattern of="$dev" bs=1M oflag=direct status=none
+	done
+
+	systemctl restart rdmablkd
+	for dev in /dev/rdmablk{0,1}; do
+		kept "$dev"
+	done
+	restarts=$(property NRestarts)
+	kill -KILL "$(property MainPID)"
+	wait_until "$PATIENCE" restarted_more "$restarts" || fail "it stays down"
+	expect_active
+	for dev in /dev/rdmablk{0,1}; do
+		kept "$dev"
+	done
+
+	systemctl stop rdmablk@disk0
+	expect 'kept large' "$("$RDMABLK" list -n -o export | sort | xargs)" \
+		"what is up without disk0"
+	"$RDMABLK" down --all
+	echo 'listen = nowhere' >>/etc/rdmablk/rdmablkd.conf
+	run_expect 1 '' systemctl restart rdmablkd
+	expect failed "$(property ActiveState)" "the state after a mistake"
+	expect 2 "$(property ExecMainStatus)" "the status after a mistake"
+}
+
+if [[ ${BOOTED:-} ]]; then
+	booted
+else
+	prepare
+fi

@@ -1,0 +1,117 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For the cases of boot: a machine that systemd boots. The case runs twice: first as any
+# other, to put into /etc what the machine is to have, and calls boot_systemd, which
+# does not return; then, with BOOTED set, as a service of the running system.
+
+# shellcheck source=tests/cases/control/lib.sh
+source "$RDMABLK_TOP/tests/cases/control/lib.sh"
+
+BOOT_PATIENCE=400	# seconds: a boot, or a shutdown that waits for what is lost
+CONF=/etc/rdmablk/rdmablk.conf
+UNITS=/etc/systemd/system
+
+# What a test machine does without: each costs a second when emulated, and tmpfiles
+# would empty /tmp, which is the host's.
+boot_mask() {
+	local unit
+
+	for unit in apt-daily.timer apt-daily-upgrade.timer blk-availability.service \
+		dbus.service dbus.socket dm-event.socket dpkg-db-backup.timer \
+		e2scrub_all.timer fstrim.timer hwclock.service \
+		kmod-static-nodes.service lvm2-lvmpolld.socket lvm2-monitor.service \
+		man-db.timer mdadm-shutdown.service modprobe@drm.service \
+		modprobe@efi_pstore.service modprobe@fuse.service \
+		modprobe@dm_mod.service modprobe@loop.service \
+		nvmefc-boot-connections.service nvmf-autoconnect.service \
+		rdma-load-modules@rdma.service rdma-load-modules@roce.service \
+		rdma-ndd.service \
+		systemd-binfmt.service systemd-firstboot.service \
+		systemd-hwdb-update.service systemd-journal-flush.service \
+		systemd-logind.service systemd-modules-load.service \
+		systemd-random-seed.service systemd-remount-fs.service \
+		systemd-sysusers.service systemd-timesyncd.service \
+		systemd-tmpfiles-clean.timer systemd-tmpfiles-setup-dev.service \
+		systemd-tmpfiles-setup.service \
+		systemd-update-utmp.service uuidd.socket; do
+		ln -sfn /dev/null "$UNITS/$unit"
+	done
+}
+
+# The network is there already, but it goes at shutdown, as networks do.
+boot_network() {
+	cat >"$UNITS/test-network.service" <<-EOF
+	[Unit]
+	Before=network.target network-online.target
+	Wants=network.target
+
+	[Service]
+	Type=oneshot
+	RemainAfterExit=yes
+	ExecStart=/bin/true
+	ExecStop=/sbin/ip link set ${1:-eth0} down
+
+	[Install]
+	WantedBy=network-online.target
+	EOF
+	mkdir -p "$UNITS/network-online.target.wants" /etc/systemd/network
+	# It keeps its name.
+	ln -sf /dev/null /etc/systemd/network/99-default.link
+	ln -sf ../test-network.service "$UNITS/network-online.target.wants"
+}
+
+# boot_machine NETDEV: what every machine of these cases has
+boot_machine() {
+	# The host may be a container; the guest is none.
+	rm -f /.dockerenv /run/.containerenv
+	make -s -C "$RDMABLK_TOP/tools" install PREFIX=/usr
+	mkdir -p "${CONF%/*}" /etc/systemd/journald.conf.d /etc/modprobe.d
+	tr -d - </proc/sys/kernel/random/uuid >/etc/machine-id
+	echo "install rdmablk /sbin/modprobe -a rdma_cm ib_core && /sbin/insmod $MODULE" \
+		>/etc/modprobe.d/rdmablk.conf
+	printf '[Journal]\nStorage=volatile\nForwardToConsole=yes\nTTYPath=/dev/ttyS0\n' \
+		>/etc/systemd/journald.conf.d/test.conf
+	boot_mask
+	boot_network "$1"
+}
+
+# boot_systemd: 88 makes process 1 go on as systemd
+boot_systemd() {
+	export -p >/run/case.env
+	cat >/run/case <<-EOF
+	#!/bin/bash
+	source /run/case.env
+	export BOOTED=1
+	exec "$RDMABLK_TOP/tests/vm/guest-init" resume
+	EOF
+	chmod +x /run/case
+	cat >"$UNITS/case.service" <<-EOF
+	[Unit]
+	Wants=remote-fs.target
+	After=remote-fs.target
+
+	[Service]
+	ExecStart=/run/case
+	EOF
+	printf '[Unit]\nRequires=basic.target\nWants=case.service\nAfter=basic.target\n' \
+		>"$UNITS/case.target"
+	ln -sfn case.target "$UNITS/default.target"
+	exit 88
+}
+
+# boot_again: this machine goes down, and does not come back by itself
+boot_again() {
+	host_do release "$ROLE"
+	systemctl --no-block reboot
+	pause 3600
+}
+
+boot_is_down() {
+	host_ask gone "$1"
+}
+
+# boot_down ROLE: waits until it is
+boot_down() {
+	wait_until "$BOOT_PATIENCE" boot_is_down "$1" || fail "the $1 does not end"
+}

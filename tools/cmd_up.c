@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rdmablk up: connects disks of rdmablk.conf. At boot the target, the route to it, the
+ * RDMA device or the name service may come later than we do, so what can come right by
+ * itself is tried again for a while; all disks take turns.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "commands.h"
+#include "config.h"
+#include "report.h"
+#include "util.h"
+
+#define PAUSE_S	1	/* between two rounds */
+
+static const struct opts_origin origin = { "up", "--" };
+
+const struct option_info up_options[] = {
+	CONFIG_OPTION_ALL,
+	CONFIG_OPTION_AUTO,
+	CONFIG_OPTION_CONFIG,
+	{ "wait", 'w', 'w', "S",
+	  "seconds to try, 0 to 86400 (the file's; 60)" },
+	{ 0 }
+};
+
+struct up_args {
+	struct config_selection selection;
+	bool has_wait;
+	__u32 wait;
+};
+
+/* What becomes of a disk. */
+struct attempt {
+	const struct disk_config *disk;
+	char what[128];
+	__s64 deadline;
+	bool over;
+	char said[256];		/* the last warning */
+};
+
+static int set(void *context, int id, const char *value)
+{
+	struct up_args *args = context;
+
+	if (config_set_option(&args->selection, id, value))
+		return 0;
+	args->has_wait = true;
+	return opts_number(&origin, "wait", value, 0, CONFIG_MAX_WAIT, " seconds",
+			   &args->wait);
+}
+
+/* What will be the same in a second. */
+static bool is_final(int err, const struct device *device)
+{
+	const struct value *state = &device->value[RDMABLK_ATTR_STATE];
+
+	switch (err) {
+	case EPERM:
+	case EINVAL:
+	case ERANGE:
+	case EINTR:
+	case EROFS:
+	case EACCES:
+	case EPROTONOSUPPORT:
+	case EOPNOTSUPP:
+	case EAFNOSUPPORT:
+	case ECANCELED:
+	case EUNATCH:
+	case ETIME:
+	case EBADMSG:
+		return true;
+	case EEXIST:
+		/* One that reconnects may yet be live, or it is another disk. */
+		return !state->present || state->number == RDMABLK_DEV_LIVE ||
+		       state->number == RDMABLK_DEV_FAILED;
+	default:
+		return false;
+	}
+}
+
+static int connect_one(const struct disk_config *disk, struct device *device,
+		       struct nl_failure *failure)
+{
+	struct connect_request request = disk->request;
+
+	*device = (struct device) { 0 };
+	if (connect_read_host_id(&request, failure))
+		return -1;
+	return connect_run(&request, device, failure);
+}
+
+static int finish(struct attempt *attempt, const struct device *device,
+		  struct nl_failure *failure)
+{
+	char path[DEVICE_PATH_LEN];
+
+	attempt->over = true;
+	if (failure->text[0])
+		report_warning(attempt->what, "%s", failure->text);
+	device_path(device, path);
+	if (connect_wait_for_node(device, failure))
+		return report_failure(failure->err, path, "%s", failure->text);
+	puts(path);
+	fflush(stdout);
+	return STATUS_DONE;
+}
+
+/* Says why it did not work, but not the same thing every second. */
+static void say(struct attempt *attempt, const char *text)
+{
+	if (!strcmp(attempt->said, text))
+		return;
+	snprintf(attempt->said, sizeof(attempt->said), "%s", text);
+	report_warning(attempt->what, "%s; trying again", text);
+}
+
+static int try_one(struct attempt *attempt)
+{
+	struct nl_failure failure = { 0 };
+	struct device device;
+
+	if (!connect_one(attempt->disk, &device, &failure))
+		return finish(attempt, &device, &failure);
+	attempt->over = is_final(failure.err, &device) ||
+			nl_deadline(0) >= attempt->deadline;
+	if (attempt->over)
+		return report_failure(failure.err, attempt->what, "%s%s", failure.text,
+				      failure.err == EROFS ?
+				      " (read-only = yes connects to it)" : "");
+	say(attempt, failure.text);
+	return STATUS_DONE;
+}
+
+/* A round; false when nothing is left to be done. */
+static bool try_all(struct attempt *attempts, size_t nr, int *status)
+{
+	bool left = false;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (attempts[i].over)
+			continue;
+		if (try_one(&attempts[i]))
+			*status = STATUS_FAILED;
+		left |= !attempts[i].over;
+	}
+	return left;
+}
+
+static int run(const struct config *config, const struct up_args *args)
+{
+	static const struct timespec pause = { .tv_sec = PAUSE_S };
+	struct attempt *attempts = calloc(config->nr + 1, sizeof(*attempts));
+	int status = STATUS_DONE;
+	size_t i, nr = 0;
+
+	if (!attempts)
+		return report_failure(ENOMEM, "up", "%s", strerror(ENOMEM));
+	for (i = 0; i < config->nr; i++) {
+		const struct disk_config *disk = &config->disk[i];
+		struct attempt *attempt = &attempts[nr];
+
+		if (!disk->selected)
+			continue;
+		nr++;
+		attempt->disk = disk;
+		attempt->deadline = nl_deadline(args->has_wait ? args->wait : disk->wait);
+		snprintf(attempt->what, sizeof(attempt->what), "up %s", disk->name);
+	}
+	while (try_all(attempts, nr, &status))
+		nanosleep(&pause, NULL);
+	free(attempts);
+	return status;
+}
+
+/**
+ * cmd_up() - rdmablk up
+ * @command: its entry in the table
+ * @argc: arguments from the name on
+ * @argv: the same
+ */
+int cmd_up(const struct command_info *command, int argc, char **argv)
+{
+	__cleanup(config_clear) struct config config = { 0 };
+	struct up_args args = { 0 };
+	int ret;
+
+	ret = opts_parse(command, argc, argv, set, &args);
+	if (!ret)
+		ret = config_select("up", &args.selection, argv + optind, &config);
+	return ret ? ret : run(&config, &args);
+}

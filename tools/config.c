@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rdmablk.conf, an INI file with a section per disk. Nothing in it is overlooked: what
+ * is not understood is an error with file and line, and a file with an error is not
+ * used at all.
+ *
+ * inih tells its handler neither the line nor that a section began: the reader below
+ * counts the lines and looks for the sections, so that one without any key is seen,
+ * too. It also takes indentation away, which inih takes for the continuation of a value.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "config.h"
+#include "report.h"
+#include "util.h"
+
+#define WHERE_LEN	300	/* "FILE:LINE" */
+#define DISK_PREFIX	"disk "
+
+/* Keys that are no options of connect; numbers of @seen, before those of the table */
+enum own_key {
+	KEY_EXPORT,
+	KEY_AUTO,
+	KEY_WAIT,
+	NR_OWN_KEYS
+};
+
+static const char *const own_keys[NR_OWN_KEYS] = {
+	[KEY_EXPORT]	= "export",
+	[KEY_AUTO]	= "auto",
+	[KEY_WAIT]	= "wait",
+};
+
+struct parse {
+	struct config *config;
+	FILE *file;
+	unsigned int line;
+	bool section;			/* one has begun, good or bad */
+	struct disk_config *disk;	/* in its section */
+};
+
+__printf(3, 4)
+static void complain(struct parse *p, unsigned int line, const char *fmt, ...)
+{
+	char where[WHERE_LEN], why[512];
+	va_list args;
+
+	snprintf(where, sizeof(where), "%.280s:%u", p->config->path, line);
+	va_start(args, fmt);
+	vsnprintf(why, sizeof(why), fmt, args);
+	va_end(args);
+	report_usage(where, "%s", why);
+	p->config->errors++;
+}
+
+/* --- sections ------------------------------------------------------------------- */
+
+/* What systemd takes as the name of an instance, and what is no name of a disk. */
+static const char *bad_name(const char *name)
+{
+	size_t i;
+
+	for (i = 0; name[i]; i++)
+		if (!isascii(name[i]) ||
+		    !(isalnum((unsigned char)name[i]) || strchr("._-", name[i])))
+			break;
+	if (!i || name[i] || i >= CONFIG_NAME_LEN || strchr(".-", name[0]))
+		return "1 to 63 letters, digits, '.', '_', '-', beginning with a letter or digit";
+	if (!strncmp(name, "rdmablk", 7) && isdigit((unsigned char)name[7]))
+		return "that is how the kernel names disks, in the order of connects";
+	return NULL;
+}
+
+static struct disk_config *find(const struct config *config, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < config->nr; i++)
+		if (!strcmp(config->disk[i].name, name))
+			return &config->disk[i];
+	return NULL;
+}
+
+static struct disk_config *add(struct config *config, const char *name,
+			       unsigned int line)
+{
+	struct disk_config *array, *disk;
+
+	array = reallocarray(config->disk, config->nr + 1, sizeof(*array));
+	if (!array)
+		return NULL;
+	config->disk = array;
+	disk = &array[config->nr++];
+	*disk = (struct disk_config) {
+		.line = line,
+		.wait = CONFIG_WAIT,
+		.request.idempotent = true,
+	};
+	snprintf(disk->name, sizeof(disk->name), "%s", name);
+	return disk;
+}
+
+static void enter_section(struct parse *p, const char *section)
+{
+	const struct disk_config *other;
+	const char *name, *why;
+
+	p->section = true;
+	p->disk = NULL;
+	if (strncmp(section, DISK_PREFIX, strlen(DISK_PREFIX))) {
+		complain(p, p->line, "unknown section [%s]; there is [disk NAME]",
+			 section);
+		return;
+	}
+	name = section + strlen(DISK_PREFIX);
+	name += strspn(name, " \t");
+	why = bad_name(name);
+	other = find(p->config, name);
+	if (why)
+		complain(p, p->line, "bad name '%s' of a disk: %s", name, why);
+	else if (other)
+		complain(p, p->line, "[disk %s] exists already, in line %u", name,
+			 other->line);
+	else
+		p->disk = add(p->config, name, p->line);
+	if (!why && !other && !p->disk)
+		complain(p, p->line, "%s", strerror(ENOMEM));
+}
+
+static void look_for_section(struct parse *p, const char *line)
+{
+	const char *end = *line == '[' ? strchr(line, ']') : NULL;
+	char section[128];
+
+	if (!end)
+		return;
+	snprintf(section, sizeof(section), "%.*s", (int)(end - line - 1), line + 1);
+	enter_section(p, section);
+}
+
+/* --- keys ----------------------------------------------------------------------- */
+
+static int set_switch(const struct opts_origin *origin, const char *name,
+		      const char *value, bool *on)
+{
+	*on = !strcmp(value, "yes");
+	if (*on || !strcmp(value, "no"))
+		return 0;
+	return opts_refuse(origin, name, "'%s' is neither yes nor no", value);
+}
+
+static int set_export(const struct opts_origin *origin, struct disk_config *disk,
+		      const char *value)
+{
+	char why[256];
+
+	snprintf(disk->export, sizeof(disk->export), "%s", value);
+	if (addr_parse_export(value, &disk->request.where, why, sizeof(why)))
+		return opts_refuse(origin, own_keys[KEY_EXPORT], "'%.200s': %s", value,
+				   why);
+	return 0;
+}
+
+static int set_own(const struct opts_origin *origin, struct disk_config *disk,
+		   enum own_key key, const char *value)
+{
+	switch (key) {
+	case KEY_EXPORT:
+		return set_export(origin, disk, value);
+	case KEY_AUTO:
+		return set_switch(origin, own_keys[key], value, &disk->automatic);
+	default:
+		return opts_number(origin, own_keys[key], value, 0, CONFIG_MAX_WAIT,
+				   " seconds", &disk->wait);
+	}
+}
+
+static int set_option(const struct opts_origin *origin, struct disk_config *disk,
+		      const struct option_info *option, const char *value)
+{
+	bool on = true;
+	int ret = 0;
+
+	if (!option->arg)
+		ret = set_switch(origin, option->name, value, &on);
+	if (ret || !on)
+		return ret;
+	return connect_set_option(origin, &disk->request, option->id, value);
+}
+
+/* Number of a key, and its option when it is one; -1: there is none */
+static int find_key(const char *name, const struct option_info **option)
+{
+	int i;
+
+	*option = NULL;
+	for (i = 0; i < NR_OWN_KEYS; i++)
+		if (!strcmp(name, own_keys[i]))
+			return i;
+	for (*option = connect_options; (*option)->name; (*option)++, i++)
+		if (!strcmp(name, (*option)->name))
+			return i;
+	return -1;
+}
+
+static void set_key(struct parse *p, const char *name, const char *value)
+{
+	const struct option_info *option;
+	struct opts_origin origin = { .dashes = "" };
+	char where[WHERE_LEN];
+	int ret, key = find_key(name, &option);
+
+	if (key < 0) {
+		complain(p, p->line, "unknown key '%s'", name);
+		return;
+	}
+	if (option && option->id & OPTS_COMMAND_LINE) {
+		complain(p, p->line, "'%s' is for the command line only", name);
+		return;
+	}
+	if (p->disk->seen & 1ULL << key) {
+		complain(p, p->line, "'%s' was given before in [disk %s]", name,
+			 p->disk->name);
+		return;
+	}
+	p->disk->seen |= 1ULL << key;
+	snprintf(where, sizeof(where), "%.280s:%u", p->config->path, p->line);
+	origin.what = where;
+	ret = option ? set_option(&origin, p->disk, option, value) :
+		       set_own(&origin, p->disk, key, value);
+	p->config->errors += !!ret;
+}
+
+/* --- the file ------------------------------------------------------------------- */
+
+static void skip_rest(FILE *file)
+{
+	int c;
+
+	do
+		c = getc(file);
+	while (c != '\n' && c != EOF);
+}
+
+static char *read_line(char *buf, int size, void *stream)
+{
+	struct parse *p = stream;
+	size_t len, indent;
+
+	if (!fgets(buf, size, p->file))
+		return NULL;
+	p->line++;
+	len = strlen(buf);
+	if (len && buf[len - 1] != '\n' && !feof(p->file)) {
+		skip_rest(p->file);
+		complain(p, p->line, "line is longer than %d characters", size - 2);
+		buf[0] = '\0';
+		return buf;
+	}
+	indent = strspn(buf, " \t");
+	memmove(buf, buf + indent, len + 1 - indent);
+	look_for_section(p, buf);
+	return buf;
+}
+
+/* Keys of a section that was refused are passed over. */
+static int handle_key(void *user, const char *section, const char *name,
+		      const char *value)
+{
+	struct parse *p = user;
+
+	(void)section;
+	if (!p->section)
+		complain(p, p->line, "key before the first section");
+	else if (p->disk)
+		set_key(p, name, value ? value : "");
+	return 1;
+}
+
+static bool same_export(const struct addr_export *a, const struct addr_export *b)
+{
+	return !strcmp(a->host, b->host) && a->port == b->port &&
+	       !strcmp(a->name, b->name);
+}
+
+/* What can be seen only when a section is complete. */
+static void check_disk(struct parse *p, size_t n)
+{
+	const struct disk_config *disk = &p->config->disk[n];
+	struct opts_origin origin = { .dashes = "" };
+	char where[WHERE_LEN];
+	size_t i;
+
+	if (!(disk->seen & 1ULL << KEY_EXPORT)) {
+		complain(p, disk->line, "[disk %s] has no export", disk->name);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		if (same_export(&disk->request.where,
+				&p->config->disk[i].request.where))
+			complain(p, disk->line, "[disk %s] has the export of [disk %s]",
+				 disk->name, p->config->disk[i].name);
+	snprintf(where, sizeof(where), "%.280s:%u", p->config->path, disk->line);
+	origin.what = where;
+	p->config->errors += !!connect_check_options(&origin, &disk->request);
+}
+
+static int parse_stream(struct parse *p)
+{
+	size_t i;
+	int ret;
+
+	ini_max_line = 1024;
+	ret = ini_parse_stream(read_line, p, handle_key, p);
+	if (ret == -2)
+		return report_failure(ENOMEM, p->config->path, "%s", strerror(ENOMEM));
+	if (ferror(p->file))
+		return report_failure(EIO, p->config->path, "%s", strerror(EIO));
+	if (ret > 0)
+		complain(p, ret, "neither [disk NAME] nor key = value");
+	for (i = 0; i < p->config->nr && !p->config->errors; i++)
+		check_disk(p, i);
+	return p->config->errors ? STATUS_USAGE : STATUS_DONE;
+}
+
+/**
+ * config_read() - reads and checks the file
+ * @path: of the file
+ * @config: result, for config_clear() in every case
+ *
+ * Returns 0 or the exit status after one complaint or more.
+ */
+int config_read(const char *path, struct config *config)
+{
+	struct parse p = { .config = config };
+	int ret;
+
+	*config = (struct config) { .path = path };
+	p.file = fopen(path, "re");
+	if (!p.file)
+		return report_failure(errno, path, "%s", strerror(errno));
+	ret = parse_stream(&p);
+	fclose(p.file);
+	return ret;
+}
+
+/**
+ * config_clear() - frees the sections; usable as cleanup attribute
+ * @config: empty afterwards
+ */
+void config_clear(struct config *config)
+{
+	size_t i;
+
+	for (i = 0; i < config->nr; i++)
+		connect_clear(&config->disk[i].request);
+	free(config->disk);
+	config->disk = NULL;
+	config->nr = 0;
+}
+
+/* --- what a command is about ---------------------------------------------------- */
+
+/**
+ * config_set_option() - takes one of the options that select disks
+ * @selection: gets it
+ * @id: of the option
+ * @value: its value
+ *
+ * Returns false when it is another option.
+ */
+bool config_set_option(struct config_selection *selection, int id,
+		       const char *value)
+{
+	switch (id) {
+	case 'a':
+		selection->all = true;
+		return true;
+	case 'A':
+		selection->automatic = true;
+		return true;
+	case 'c':
+		selection->path = value;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/**
+ * config_select() - reads the file and finds the disks that are meant
+ * @command: for complaints
+ * @selection: options of the command line
+ * @names: operands, up to a NULL
+ * @config: result, for config_clear() in every case
+ *
+ * Returns 0 or the exit status after a complaint.
+ */
+int config_select(const char *command, const struct config_selection *selection,
+		  char **names, struct config *config)
+{
+	const char *path = selection->path ? selection->path : CONFIG_FILE;
+	struct disk_config *disk;
+	char what[128];
+	size_t i;
+	int ret;
+
+	if (selection->all + selection->automatic + !!names[0] != 1)
+		return report_usage(command, "NAME..., --all or --auto is wanted");
+	ret = config_read(path, config);
+	if (ret)
+		return ret;
+	for (i = 0; i < config->nr; i++)
+		config->disk[i].selected = selection->all ||
+			(selection->automatic && config->disk[i].automatic);
+	for (; names[0]; names++) {
+		disk = find(config, names[0]);
+		snprintf(what, sizeof(what), "%s %.100s", command, names[0]);
+		if (!disk)
+			return report_failure(ENOENT, what, "there is no [disk %.100s] in %s",
+					      names[0], path);
+		disk->selected = true;
+	}
+	return 0;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The options of a connect: one table for the command line and for the sections of
+ * rdmablk.conf, where each option but those of the command line alone is a key.
+ */
+#include "commands.h"
+#include "connect.h"
+#include "report.h"
+
+enum {
+	OPT_READ_ONLY = 1,
+	OPT_SOURCE,
+	OPT_HOST_ID,
+	OPT_STEAL	= OPTS_COMMAND_LINE | 1,
+	OPT_IDEMPOTENT	= OPTS_COMMAND_LINE | 2,
+};
+
+const struct option_info connect_options[] = {
+	{ "read-only", 'r', OPT_READ_ONLY, NULL,
+	  "do not ask for write access" },
+	{ "steal", 0, OPT_STEAL, NULL,
+	  "end another host's session that writes" },
+	{ "queues", 0, SETTING_ID_QUEUES, "N",
+	  "hardware queues, 1 to 256 (default: one per CPU)" },
+	{ "queue-depth", 0, SETTING_ID_QUEUE_DEPTH, "N",
+	  "requests in flight per queue, 1 to 1024 (128)" },
+	SETTING_OPTION_KEEP_ALIVE_TMO,
+	{ "connect-tmo", 0, SETTING_ID_CONNECT_TMO, "S",
+	  "seconds for the whole connect, 1 to 600 (10)" },
+	SETTING_OPTION_RECONNECT_DELAY,
+	SETTING_OPTION_FAST_IO_FAIL_TMO,
+	SETTING_OPTION_DEV_LOSS_TMO,
+	SETTING_OPTION_ON_DATA_LOSS,
+	{ "ack-timeout", 0, SETTING_ID_ACK_TIMEOUT, "N",
+	  "RDMA retransmit timeout, 4.096 us * 2^N, 8 to 22 (16)" },
+	{ "source", 0, OPT_SOURCE, "ADDR",
+	  "address of this host to connect from" },
+	{ "host-id", 0, OPT_HOST_ID, "UUID",
+	  "identity of this host (/etc/rdmablk/host-id)" },
+	{ "idempotent", 0, OPT_IDEMPOTENT, NULL,
+	  "succeed if this host is connected to it already" },
+	{ "json", 0, CONNECT_OPTION_JSON, NULL,
+	  "print JSON" },
+	{ 0 }
+};
+
+static int set_source(const struct opts_origin *origin,
+		      struct connect_request *request, const char *value)
+{
+	char why[256];
+
+	connect_clear(request);
+	request->source = addr_parse_source(value, why, sizeof(why));
+	if (!request->source)
+		return opts_refuse(origin, "source", "'%s': %s", value, why);
+	return 0;
+}
+
+static int set_host_id(const struct opts_origin *origin,
+		       struct connect_request *request, const char *value)
+{
+	if (connect_set_host_id(request, value))
+		return opts_refuse(origin, "host-id",
+				   "'%s' is not a UUID other than the nil one",
+				   value);
+	return 0;
+}
+
+/**
+ * connect_set_option() - takes an option
+ * @origin: where it was given
+ * @request: gets it
+ * @id: of connect_options, other than CONNECT_OPTION_JSON
+ * @value: what the user wrote; of a switch nothing
+ *
+ * Returns 0 or the exit status after a complaint.
+ */
+int connect_set_option(const struct opts_origin *origin,
+		       struct connect_request *request, int id, const char *value)
+{
+	switch (id) {
+	case OPT_READ_ONLY:
+		request->read_only = true;
+		return 0;
+	case OPT_STEAL:
+		request->steal = true;
+		return 0;
+	case OPT_SOURCE:
+		return set_source(origin, request, value);
+	case OPT_HOST_ID:
+		return set_host_id(origin, request, value);
+	case OPT_IDEMPOTENT:
+		request->idempotent = true;
+		return 0;
+	default:
+		return settings_set(origin, &request->settings, id, value);
+	}
+}
+
+/**
+ * connect_check_options() - do they go together
+ * @origin: where they were given
+ * @request: all of them
+ *
+ * Returns 0 or the exit status after a complaint.
+ */
+int connect_check_options(const struct opts_origin *origin,
+			  const struct connect_request *request)
+{
+	if (request->read_only && request->steal)
+		return report_usage(origin->what,
+				    "--read-only and --steal exclude each other");
+	return settings_check(origin, &request->settings, true);
+}
