@@ -5,6 +5,8 @@
 #   make KDIR=DIR        the module for that kernel as well
 #   make demo            all set-up, then a demonstration in virtual machines
 #   make check           all set-up, then every test
+#   make check-long      the long ones, too, and all on a kernel that looks for
+#                        mistakes: hours
 #   make bench           the benchmark beside nvme-rdma, in a virtual machine
 #   make lint            style and static analysis
 #   make install         daemon, tool, man pages, units, udev rule (PREFIX, DESTDIR)
@@ -14,8 +16,8 @@ RUNNING	:= /lib/modules/$(shell uname -r)/build
 KDIR	?= $(if $(wildcard $(RUNNING)/Makefile),$(RUNNING))
 PREFIX	?= /usr/local
 
-.PHONY: all modules target tools man demo check lint bench install \
-	modules_install clean
+.PHONY: all modules target tools man demo check check-long lint bench \
+	install modules_install clean
 
 all: target tools $(if $(KDIR),modules)
 
@@ -39,6 +41,10 @@ demo:
 check:
 	tests/setup
 	tests/run
+
+check-long:
+	tests/setup --debug
+	tests/run -L
 
 lint:
 	tests/setup

@@ -538,7 +538,9 @@ int rdmablk_login(struct rdmablk_session *s)
 				    (unsigned int)RDMABLK_MAX_QUEUES);
 	ret = s->auth.tfm ? 0 : rdmablk_auth_open(&s->auth);
 	if (ret)
-		return rdmablk_login_fail(s, ret, "the kernel has no hmac(sha256)");
+		return rdmablk_login_fail(s, ret, ret == -ENOENT ?
+					  "the kernel has no hmac(sha256)" :
+					  "cannot prepare hmac(sha256)");
 	do {
 		ret = rdmablk_login_dialogue(s);
 	} while (ret && rdmablk_login_again(s));

@@ -28,6 +28,16 @@ kernel_release() {
 	dir=$(kernel_dir "$1") && cat "$dir/release"
 }
 
+# How many times longer than on a distribution's kernel anything may take: limits
+# of time are multiplied by this.
+kernel_slowness() {
+	if [[ $1 == debug ]]; then
+		echo 4
+	else
+		echo 1
+	fi
+}
+
 # The bzImage of the distribution.
 kernel_vmlinuz() {
 	local dir

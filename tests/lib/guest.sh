@@ -6,8 +6,9 @@
 #	source "$RDMABLK_TOP/tests/lib/guest.sh"
 #
 # A command that fails ends the test, as does fail(). From the environment:
-# ROLE (initiator or target), NET, KERNEL_SERIES, MODULE, INITIATOR_ADDR,
-# TARGET_ADDR, INITIATOR_ADDR6 and TARGET_ADDR6 (empty without IPv6).
+# ROLE (initiator or target), NET, KERNEL_SERIES, SLOWNESS (of the kernel),
+# MODULE, INITIATOR_ADDR, TARGET_ADDR, INITIATOR_ADDR6 and TARGET_ADDR6 (empty
+# without IPv6).
 # /run/vm is shared with the host and the other guest; what is written to it is
 # kept with the logs.
 
@@ -91,11 +92,12 @@ deadline_passed() {
 	((${now/./}0 >= $1))
 }
 
-# wait_until SECONDS CMD [ARGS]: false when it did not succeed in time
+# wait_until SECONDS CMD [ARGS]: false when it did not succeed in time, which is
+# longer on a slower kernel
 wait_until() {
 	local deadline
 
-	deadline=$(deadline_in "$1")
+	deadline=$(deadline_in $(($1 * SLOWNESS)))
 	shift
 	until "$@"; do
 		if deadline_passed "$deadline"; then
@@ -103,6 +105,11 @@ wait_until() {
 		fi
 		pause 0.1
 	done
+}
+
+# timeout SECONDS CMD [ARGS]: of coreutils, with the patience of wait_until
+timeout() {
+	command timeout $(($1 * SLOWNESS)) "${@:2}"
 }
 
 # --- checking -------------------------------------------------------------------

@@ -315,7 +315,8 @@ setup_kernel() {
 	return 1
 }
 
-# Releases that no link names any more, and what an interrupted run left.
+# Releases that no link names any more, and what an interrupted run left. Kernels
+# that were built here are somebody else's business, see debug_kernel.sh.
 prune_kernels() {
 	local dir series used=" "
 
@@ -324,6 +325,7 @@ prune_kernels() {
 	done
 	rm -rf "$kernels_root"/debs.*
 	for dir in "$kernels_root"/.store/*; do
-		[[ $used == *" .store/${dir##*/} "* ]] || rm -rf "$dir"
+		[[ $used == *" .store/${dir##*/} "* || $dir == */debug-* ]] ||
+			rm -rf "$dir"
 	done
 }

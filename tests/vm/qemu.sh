@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The virtual machine itself, shared by run and shell. The caller sets SERIES
-# SMP MEM MTU NET TIMEOUT ICOUNT DISK LOG (directory of logs), TMP (directory
-# of sockets and pipes, with a short name) and COMMAND (array).
+# SMP MEM MTU NET TIMEOUT SLOWNESS ICOUNT DISK LOG (directory of logs), TMP
+# (directory of sockets and pipes, with a short name) and COMMAND (array).
 
 # QEMU's options take commas doubled.
 comma() {
@@ -35,6 +35,7 @@ write_job() {
 			"$RDMABLK_TOP" "$RDMABLK_CACHE"
 		printf 'export NET=%q MTU=%q KERNEL_SERIES=%q CI=%q\n' \
 			"$NET" "$MTU" "$SERIES" "${CI:-}"
+		printf 'export SLOWNESS=%q\n' "$SLOWNESS"
 		printf 'export MODULE=%q\n' \
 			"$RDMABLK_TOP/build/$SERIES/kernel/rdmablk.ko"
 		printf 'JOB_DIR=%q JOB_SHELL=%q JOB_HANG_REPORT=%q\n' \
