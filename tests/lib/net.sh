@@ -76,34 +76,77 @@ net_up_veth() {
 	net_veth_pair
 }
 
-# The part that has to be made anew after one end was down or gone:
+# The part that has to be made anew after one end was gone:
 # 'net_veth_remove; net_veth_pair' brings traffic back.
 net_veth_pair() {
-	local d m0 m1
+	local d
 
 	ip link add v0 mtu "$MTU" type veth peer name v1 mtu "$MTU" || return 1
 	for d in all default v0 v1; do
 		echo 1 >"/proc/sys/net/ipv4/conf/$d/accept_local"
 		echo 0 >"/proc/sys/net/ipv4/conf/$d/rp_filter"
 	done
-	m0=$(</sys/class/net/v0/address)
-	m1=$(</sys/class/net/v1/address)
 	ip -batch - <<-EOF || return 1
 	addr add 10.2.0.1/32 dev v0
 	addr add 10.2.0.2/32 dev v1
 	link set v0 up
 	link set v1 up
-	neigh add 10.2.0.2 lladdr $m1 dev v0 nud permanent
-	neigh add 10.2.0.1 lladdr $m0 dev v1 nud permanent
-	route add 10.2.0.2/32 dev v0 src 10.2.0.1 table 102
-	route add 10.2.0.1/32 dev v1 src 10.2.0.2 table 101
 	rule add pref 8 oif v0 to 10.2.0.2 lookup 102
 	rule add pref 9 oif v1 to 10.2.0.1 lookup 101
 	rule add pref 10 iif lo from 10.2.0.1 to 10.2.0.2 lookup 102
 	rule add pref 11 iif lo from 10.2.0.2 to 10.2.0.1 lookup 101
 	rule add pref 12 iif lo from 0.0.0.0/32 to 10.2.0.2 lookup 102
 	EOF
-	net_add_rxe rv0 v0 10.2.0.1 && net_add_rxe rv1 v1 10.2.0.2
+	net_veth_routes && { [[ ! ${NET_SHAPED:-} ]] || net_shaped; } &&
+		net_add_rxe rv0 v0 10.2.0.1 && net_add_rxe rv1 v1 10.2.0.2
+}
+
+# net_veth_routes [INITIATOR TARGET]: what an end loses that was down, or without its
+# address
+net_veth_routes() {
+	local from=${1:-v0} to=${2:-v1} m0 m1
+
+	m0=$(<"/sys/class/net/$from/address")
+	m1=$(<"/sys/class/net/$to/address")
+	ip -batch - <<-EOF
+	neigh replace 10.2.0.2 lladdr $m1 dev $from nud permanent
+	neigh replace 10.2.0.1 lladdr $m0 dev $to nud permanent
+	route replace 10.2.0.2/32 dev $from src 10.2.0.1 table 102
+	route replace 10.2.0.1/32 dev $to src 10.2.0.2 table 101
+	EOF
+}
+
+# net_veth_address DEV: that of its end
+net_veth_address() {
+	echo "10.2.0.$((${1#v} + 1))"
+}
+
+# net_veth_ready DEV...: waits until RDMA works there that had stopped
+net_veth_ready() {
+	local dev
+
+	for dev in "$@"; do
+		net_wait net_rxe_ready "r$dev" "$(net_veth_address "$dev")" || return 1
+	done
+}
+
+# net_shaped: both ends can be shaped from now on, also when they are made anew. Before
+# the first connection, because a packet that is refused while its queueing discipline is
+# replaced costs rxe the queue pair.
+net_shaped() {
+	local dev
+
+	NET_SHAPED=1
+	modprobe -q sch_netem
+	for dev in v0 v1; do
+		tc qdisc add dev $dev root netem limit 100000 || return 1
+	done
+}
+
+# net_shape DEV [NETEM...]: what becomes of the packets that it sends; nothing
+# special without arguments. Netem remembers how much to corrupt.
+net_shape() {
+	tc qdisc change dev "$1" root netem limit 100000 corrupt 0% "${@:2}"
 }
 
 net_veth_remove() {
@@ -116,6 +159,34 @@ net_veth_remove() {
 		ip rule del pref "$pref" 2>/dev/null
 	done
 	return 0
+}
+
+# Instead of the pair: a switch with two ends of the initiator, v0 and v2, and two of
+# the target, v1 and v3. The addresses are at v0 and v1, and can move.
+net_switch() {
+	local d
+
+	net_veth_remove
+	ip link add switch mtu "$MTU" type bridge && ip link set switch up || return 1
+	for d in v0 v1 v2 v3; do
+		ip link add "$d" mtu "$MTU" type veth peer name "p$d" mtu "$MTU" || return 1
+		echo 1 >"/proc/sys/net/ipv4/conf/$d/accept_local"
+		echo 0 >"/proc/sys/net/ipv4/conf/$d/rp_filter"
+		ip link set "p$d" master switch up
+		ip link set "$d" up
+		ip rule add pref 8 oif "$d" to 10.2.0.2 lookup 102
+		ip rule add pref 9 oif "$d" to 10.2.0.1 lookup 101
+		rdma link add "r$d" type rxe netdev "$d" || return 1
+	done
+	ip -batch - <<-EOF || return 1
+	rule add pref 10 iif lo from 10.2.0.1 to 10.2.0.2 lookup 102
+	rule add pref 11 iif lo from 10.2.0.2 to 10.2.0.1 lookup 101
+	rule add pref 12 iif lo from 0.0.0.0/32 to 10.2.0.2 lookup 102
+	addr add 10.2.0.1/32 dev v0
+	addr add 10.2.0.2/32 dev v1
+	EOF
+	net_veth_routes v0 v1
+	net_veth_ready v0 v1
 }
 
 # Two machines on one wire.

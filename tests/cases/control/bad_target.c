@@ -11,6 +11,8 @@
  * With the modes that start with "live" the login succeeds: the export has 1 MiB
  * of zeroes, which cannot be written. Those that strike do so when the initiator
  * sends its first command; with "soon" in the place of "live", right behind LIVE.
+ * Nor does the login fail with "twice", which sends messages of type N twice, if the
+ * initiator can bear them.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -98,7 +100,7 @@ static void post_recv(unsigned int i)
 		die("ibv_post_recv");
 }
 
-static void send_msg(const void *msg, size_t len)
+static void post_msg(const void *msg, size_t len)
 {
 	/* One that is on its way is not overwritten. */
 	char *buf = slots + (SLOTS + s.sent++ % SENDS) * SLOT_BYTES;
@@ -110,6 +112,15 @@ static void send_msg(const void *msg, size_t len)
 	memcpy(buf, msg, len);
 	if (ibv_post_send(s.id->qp, &wr, &bad))
 		die("ibv_post_send");
+}
+
+static void send_msg(const void *msg, size_t len)
+{
+	const struct rdmablk_hdr *hdr = msg;
+
+	post_msg(msg, len);
+	if (is("twice") && le16toh(hdr->type) == arg(0))
+		post_msg(msg, len);
 }
 
 static void send_random(size_t len)
@@ -303,6 +314,8 @@ static bool handle_hello(const void *msg)
 	memcpy(&s.hello, msg, sizeof(s.hello));
 	if (is("silent"))
 		return true;
+	if (is("late"))
+		usleep(arg(0) * 1000);
 	if (is("hang-up")) {
 		session_end();
 		return false;

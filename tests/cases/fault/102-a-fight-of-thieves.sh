@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Two hosts steal an export from each other, eight times, while it is written: whoever
+# has lost it fails with that reason, and of what it had under way nothing lands once the
+# other one has the export; the history over all of them is legal. Then four hosts steal
+# it all at once, again and again: at the end it belongs to whoever comes next, and
+# nothing is left of the fight.
+#
+# kernels: 6.1 6.12
+# timeout: 600
+
+# shellcheck source=tests/cases/network/lib.sh
+source "$RDMABLK_TOP/tests/cases/network/lib.sh"
+
+stolen='export was taken over by another host'
+# A host connects to an export at an address once, so each has its own.
+WHERE=("$TARGET_ADDR" 10.99.0.1 "[$TARGET_ADDR6]" '[fd99::1]')
+
+host_id() {
+	echo "0f0e0d0c-0b0a-4909-8807-06050403020$1"
+}
+
+# steal HOST: prints its disk
+steal() {
+	"$RDMABLK" connect --steal --host-id "$(host_id "$1")" --dev-loss-tmo off \
+		--keep-alive-tmo 2 --reconnect-delay 1 "${WHERE[$1]}/disk0"
+}
+
+# thief HOST: ten times; fails at most because another one was faster
+thief() {
+	local disk
+
+	trap - ERR EXIT
+	for _ in {1..10}; do
+		if disk=$(steal "$1" 2>&1); then
+			timeout 10 dd if=/dev/zero of="$disk" bs=4k count=1 \
+				oflag=direct status=none 2>/dev/null || :
+			"$RDMABLK" disconnect --force "${disk#/dev/}"
+		else
+			echo "$disk"
+		fi
+	done
+}
+
+load_module
+leak_snapshot
+serve 8M --listen 10.99.0.1 --listen "[$TARGET_ADDR6]" --listen '[fd99::1]'
+owner=0
+DEV=$(steal $owner)
+for _ in {1..8}; do
+	history_start --errors 0 --max 64K
+	thief=$((1 - owner)) lost=$DEV
+	DEV=$(steal $thief)
+	expect_failed "$stolen" "${lost#/dev/rdmablk}"
+	history_stop
+	history_check --settle "$ARENA"
+	history_check "$DEV"
+	"$RDMABLK" disconnect "${lost#/dev/}"
+	owner=$thief
+done
+history_start --max 64K
+history_stop
+history_check "$ARENA" "$DEV"
+"$RDMABLK" disconnect --all
+
+for host in 0 1 2 3; do
+	thief $host >"/tmp/thief.$host" 2>&1 &
+	thieves[host]=$!
+done
+for host in 0 1 2 3; do
+	wait "${thieves[host]}" || fail "$(</tmp/thief.$host)"
+	cat "/tmp/thief.$host"
+done
+[[ -z $(compgen -G '/dev/rdmablk*') ]] || fail "a disk is left behind"
+DEV=/dev/rdmablk0
+connect
+expect_works
+disconnect
+unload_module
+stop_target
+expect 0 "$TARGET_STATUS" "the daemon's exit status"
+leak_check

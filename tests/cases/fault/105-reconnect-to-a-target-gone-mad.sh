@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# In the place of its target a disk in an outage finds one that says nothing, hangs up,
+# answers garbage, too late, out of order or twice, or logs it in and then does so: it
+# tries again, its I/O is held, and when there is a target that behaves it goes on. No
+# request fails. Where another try would be wrong, the disk fails and says why.
+#
+# kernels: 6.1 6.12
+# timeout: 900
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+
+MODES=() REASONS=()
+
+# meets REASON MODE: in the login, or, of a mode that lets it in, once it is live
+meets() {
+	REASONS+=("$1")
+	MODES+=("$2")
+}
+
+other='the peer accepts, but is not an rdmablk target'
+lost='connection lost( .*)?'
+broken='malformed message|message not allowed in this state'
+# Once it is live
+meets "$broken" soon-random=64
+meets "$lost" soon-hang-up
+meets "$broken" live-grant
+meets 'session was silent for too long' live-mute
+meets 'session was silent for too long' live-stale
+# During the login
+meets "$broken" twice=2
+meets "$broken" twice=4
+meets 'no answer in time' deaf
+meets 'the target does not answer the login' silent
+meets 'the target does not answer the login|no answer in time' late=4000
+meets "$lost" hang-up
+meets "$other" empty-accept
+meets "$other" bad-accept
+meets 'the peer refuses, but is not an rdmablk target' reject-empty
+meets 'the peer refuses, but is not an rdmablk target' reject-random
+meets 'internal error of the target' close=96
+meets 'unknown reason' close=4711
+meets "$broken" random=512
+meets "$broken" random=0
+meets "$broken" type=4
+meets 'the target sent a bad CHALLENGE' challenge-session
+meets 'the target sent a bad GRANT' grant-size
+meets 'the target sent bad REGIONS' regions-first
+meets 'the target does not answer the login' no-grant
+meets 'the target does not answer the login' no-live
+meets "$broken" live-head
+
+# bad MODE
+bad() {
+	stop_bad_target 2>/dev/null
+	start_bad_target "$1"
+}
+
+losses() {
+	dmesg | grep -cE "rdmablk0 .*: connection lost: ($reason)\$"
+}
+
+# met: it has tried more than once, and one of them has met that
+met() {
+	[[ $(attribute last_error) =~ ^($reason)$ ]] && (($(attribute attempts) >= 2))
+}
+
+# lost_again: it has been let in more than once, and thrown out for that reason
+lost_again() {
+	(($(attribute reconnects) >= before + 2 && $(losses) > lost_before))
+}
+
+load_module
+leak_snapshot
+start_bad_target live-status
+expect $DEV "$("$RDMABLK" connect --dev-loss-tmo off --keep-alive-tmo 1 \
+	--reconnect-delay 1 --connect-tmo 2 "$TARGET_ADDR:$BAD_PORT/x")" "the disk"
+start_load 0 --rw=randread --rate_iops=50
+for ((i = 0; i < ${#MODES[@]}; i++)); do
+	echo "${MODES[i]}"
+	reason=${REASONS[i]} before=$(attribute reconnects)
+	lost_before=$(losses) || :
+	bad "${MODES[i]}"
+	case ${MODES[i]} in
+	soon-* | live-[!h]*) wait_until "$PATIENCE" lost_again ;;
+	*) wait_until "$PATIENCE" met ;;
+	esac || fail "it is $(attribute state), the last error '$(attribute last_error)'"
+	bad live-status
+	wait_state live
+	wait_until "$PATIENCE" completed_more 0 $(($(completed 0) + 20)) ||
+		fail "no I/O: $(attribute state), $(attribute last_error)"
+done
+
+# Harmless: what comes twice after the login
+for mode in twice=8 twice=11; do
+	echo "$mode"
+	before=$(attribute reconnects)
+	bad $mode
+	expect_back $((before + 1))
+	wait_until "$PATIENCE" completed_more 0 $(($(completed 0) + 20)) || fail "no I/O"
+done
+stop_load
+
+# Not to be tried again
+bad live-status
+wait_state live
+for mode in 'no common protocol version=accept-version=99' \
+	'authentication required=close=48' 'a required feature is missing=close=5' \
+	'authentication failed=regions-mac' 'store has lost its contents=close=74'; do
+	echo "$mode"
+	bad "${mode#*=}"
+	expect_failed "${mode%%=*}"
+	run_expect 1 'Link has been severed' timeout "$PATIENCE" \
+		dd if=$DEV of=/dev/null bs=4k count=1 iflag=direct
+	bad live-status
+	"$RDMABLK" reconnect --wait "$PATIENCE" rdmablk0
+done
+disconnect
+unload_module
+stop_bad_target
+leak_check

@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Under load, packets get lost, come twice, overtake one another, are damaged, take
+# their time, and vanish altogether in one direction and in the other: no
+# request fails, the disk comes back whenever it was lost, and holds what a disk may
+# hold. The counters of the network say that each of these really happened.
+#
+# kernels: 6.12
+# net: veth
+
+# shellcheck source=tests/cases/network/lib.sh
+source "$RDMABLK_TOP/tests/cases/network/lib.sh"
+
+# dropped, doubled, gaps, queued: there was that, or more of it than before
+dropped() {
+	(($(qdisc v0 drops) > 0 && $(qdisc v1 drops) > 0))
+}
+
+doubled() {
+	(($(counters rv1 duplicate_request) > trouble))
+}
+
+gaps() {
+	(($(counters rv1 out_of_seq_request) > trouble))
+}
+
+queued() {
+	(($(qdisc v0 backlog) > 0 && $(qdisc v1 backlog) > 0))
+}
+
+# shaped EVIDENCE WHAT...: on both ends, until that has been seen
+shaped() {
+	case $1 in
+	doubled) trouble=$(counters rv1 duplicate_request) ;;
+	gaps) trouble=$(counters rv1 out_of_seq_request) ;;
+	esac
+	fault_begin netem v0+v1 "${@:2}"
+	wait_until "$PATIENCE" "$1" || fail "'${*:2}' was not seen: $1"
+	history_progress 20
+	fault_end netem v0+v1 "${@:2}"
+	echo "${*:2}: $SECONDS s"
+}
+
+# black_hole DEV...
+black_hole() {
+	local before
+
+	before=$(attribute reconnects)
+	fault_begin netem "$1" loss 100%
+	wait_state recovering
+	fault_end netem "$1" loss 100%
+	expect_back $((before + 1))
+	expect_well 20
+	echo "black hole $1: $SECONDS s"
+}
+
+net_shaped
+load_module
+leak_snapshot
+serve 8M
+connect_patient
+history_start --max 16K --flush 100
+shaped dropped loss gemodel 1% 25%
+shaped doubled duplicate 20%
+shaped gaps delay 2ms reorder 75% 50%
+shaped gaps corrupt 1%
+shaped queued delay 200ms
+expect_well 20
+black_hole v0
+black_hole v1
+expect_legal
+disconnect
+unload_module
+stop_target
+leak_check

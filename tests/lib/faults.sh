@@ -1,0 +1,453 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Things that go wrong, each with a beginning and an end, for cases with 'net: veth'
+# and for tests/campaign, which draws them at random. Source it after fault/lib.sh.
+#
+#	fault_begin kill	... fault_end kill
+#	fault_begin netem v0 loss 5%	... fault_end netem v0 loss 5%
+#	fault_settled		what goes on beside the case has ended, and rxe works
+#
+# It is about $DEV, the daemon of 'start_target', and ends v0 (initiator) and v1
+# (target) of the wire. The caller defines fault_serve, which starts the daemon again,
+# and calls net_shaped before the first connection.
+
+# All of them, each after what it takes for itself: two that share a word cannot happen
+# at the same time.
+#	daemon	the process
+#	port0, port1	the RDMA device of v0 and v1, its addresses, its link
+#	wire0, wire1	what becomes of packets that v0 and v1 send
+#	queue, cpu, admin, memory	of the initiator
+#
+# None of them lets the network stack of the target's end refuse a packet of a connection
+# that goes on afterwards: rxe then sends the rest of a READ's response without its
+# beginning, and the rxe at the other end takes that for an error, which it reports as
+# success (rxe_completer in rxe_comp.c; all kernels), so that a READ ends well whose data
+# has not come. That is why v1 has no other MTU and no other queueing discipline, and why
+# a link and the target's address come back only when the loss has been noticed.
+FAULTS=(
+	'daemon port1: kill'
+	'daemon port1: term'
+	'daemon port1: stop'
+	'port0: rdma v0'
+	'port1: rdma v1'
+	'port0 port1: rdma v0 v1'
+	'port0 port1 wire0 wire1: cable'
+	'port0 port1: link v0'
+	'port0 port1: link v1'
+	'port0: address v0'
+	'port1: address v1'
+	'port0: mtu v0 1500'
+	'wire0: flap v0'
+	'wire1: flap v1'
+	'wire0: qdisc v0'
+	'wire1: firewall v0'
+	'wire0: firewall v1'
+	'wire0: firewall v1 cm'
+	'wire1: firewall v0 cm'
+	'queue: elevator mq-deadline'
+	'queue: elevator bfq'
+	'queue: elevator kyber'
+	'queue: requests'
+	'cpu: cpu'
+	'admin: reconnect'
+	'admin: set'
+	'admin: look'
+	'admin: neighbour'
+	'memory: memory'
+)
+for shape in 'loss 0.1%' 'loss 1%' 'loss 5%' 'loss gemodel 1% 25%' 'duplicate 20%' \
+	'delay 2ms reorder 75% 50%' 'corrupt 1%' 'delay 200ms' 'delay 20ms 10ms' \
+	'loss 100%' 'loss 100%'; do
+	FAULTS+=("wire0: netem v0 $shape" "wire1: netem v1 $shape"
+		"wire0 wire1: netem v0+v1 $shape")
+done
+unset shape
+declare -A FAULT_WORKERS=()
+
+# fault_begin WORD...; fault_end WORD...: a line of the table, in one argument or more
+fault_begin() {
+	local words
+
+	read -ra words <<<"$*"
+	"fault_${words[0]}_begin" "${words[@]:1}"
+}
+
+fault_end() {
+	local words
+
+	read -ra words <<<"$*"
+	"fault_${words[0]}_end" "${words[@]:1}"
+}
+
+# rdma_objects: as leak_counts of guest.sh, where devices come and go with new numbers
+rdma_objects() {
+	rdma resource show | sed -E 's/^[0-9]+: //' | sort
+}
+
+rdma_objects_are() {
+	[[ $(rdma_objects) == "$1" ]]
+}
+
+# expect_objects WANT: what rdma_objects said
+expect_objects() {
+	wait_until "$PATIENCE" rdma_objects_are "$1" && return
+	diff <(echo "$1") <(rdma_objects) >&2 || :
+	rdma resource show qp >&2 || :
+	rdma resource show cm_id >&2 || :
+	fail "RDMA objects have leaked"
+}
+
+# --- beside the case ----------------------------------------------------------------
+
+# fault_worker NAME CMD...: in the background, again and again until its end. What waits
+# for the disk has to be, because nobody else ends an outage.
+fault_worker() {
+	local name=$1
+
+	shift
+	rm -f "/tmp/fault.$name.end"
+	(
+		trap - ERR EXIT
+		until [[ -e /tmp/fault.$name.end ]]; do
+			"$@"
+		done
+	) >"/tmp/fault.$name" 2>&1 &
+	FAULT_WORKERS[$name]=$!
+}
+
+fault_worker_end() {
+	: >"/tmp/fault.$1.end"
+}
+
+fault_worker_over() {
+	! kill -0 "${FAULT_WORKERS[$1]}" 2>/dev/null
+}
+
+# fault_join NAME: waits for one whose end has come
+fault_join() {
+	wait_until "$PATIENCE" fault_worker_over "$1" ||
+		fail "'$1' hangs: $(tail -n 5 "/tmp/fault.$1")"
+	wait "${FAULT_WORKERS[$1]}" || fail "'$1': $(tail -n 5 "/tmp/fault.$1")"
+	unset "FAULT_WORKERS[$1]"
+}
+
+fault_settled() {
+	local name
+
+	for name in "${!FAULT_WORKERS[@]}"; do
+		fault_join "$name"
+	done
+	fault_mend v0
+	fault_mend v1
+}
+
+# fault_mend DEV [ADDR]: queue pair 1, which carries the connection manager, is dead for good in
+# rxe of 6.12 and later once the network stack has refused one of its packets, because
+# the link was down, there was no address, or the queueing discipline was replaced. Only
+# a new device helps.
+fault_mend() {
+	rdma resource show qp link "r$1/1" |
+		grep 'type GSI state ERR' >/dev/null || return 0
+	FAULT_MENDED=$((FAULT_MENDED + 1))
+	link_delete "r$1"
+	link_add "r$1" "$1" "${2:-$(net_veth_address "$1")}"
+}
+FAULT_MENDED=0
+
+# --- the daemon -----------------------------------------------------------------------
+
+fault_kill_begin() {
+	stop_target KILL
+}
+
+fault_kill_end() {
+	fault_serve
+}
+
+fault_term_begin() {
+	stop_target TERM
+	expect 0 "$TARGET_STATUS" "the daemon's exit status"
+}
+
+fault_term_end() {
+	fault_serve
+}
+
+fault_stop_begin() {
+	kill -STOP "$TARGET_PID"
+}
+
+fault_stop_end() {
+	kill -CONT "$TARGET_PID"
+}
+
+# --- devices, links, addresses ----------------------------------------------------------
+
+# rdma DEV...
+fault_rdma_begin() {
+	local dev
+
+	for dev in "$@"; do
+		link_delete "r$dev"
+	done
+}
+
+fault_rdma_end() {
+	local dev
+
+	for dev in "$@"; do
+		link_add "r$dev" "$dev" "$(net_veth_address "$dev")"
+	done
+}
+
+fault_cable_begin() {
+	timeout "$PATIENCE" ip link delete v0 || fail "'ip link delete' does not return"
+	net_veth_remove || fail "the network is not gone"
+}
+
+fault_cable_end() {
+	net_veth_pair || fail "no network"
+}
+
+# fault_noticed: no connection is left that could go on
+fault_noticed() {
+	wait_until "$PATIENCE" fault_is_noticed ||
+		fail "nobody notices: $(attribute state)"
+}
+
+fault_is_noticed() {
+	! state_is live || (($(attribute reconnects) > FAULT_RECONNECTS))
+}
+
+# link DEV
+fault_link_begin() {
+	FAULT_RECONNECTS=$(attribute reconnects)
+	ip link set "$1" down
+}
+
+fault_link_end() {
+	fault_noticed
+	ip link set "$1" up
+	net_veth_routes
+	net_veth_ready v0 v1 || fail "no RDMA on $1"
+}
+
+# address DEV
+fault_address_begin() {
+	FAULT_RECONNECTS=$(attribute reconnects)
+	ip address del "$(net_veth_address "$1")/32" dev "$1"
+}
+
+fault_address_end() {
+	fault_noticed
+	ip address add "$(net_veth_address "$1")/32" dev "$1"
+	net_veth_routes
+	net_veth_ready "$1" || fail "no RDMA on $1"
+}
+
+# mtu DEV MTU
+fault_mtu_begin() {
+	ip link set "$1" mtu "$2"
+}
+
+fault_mtu_end() {
+	ip link set "$1" mtu "$MTU"
+}
+
+# --- packets ------------------------------------------------------------------------------
+
+# netem DEV[+DEV] WHAT...
+fault_netem_begin() {
+	local dev
+
+	for dev in ${1//+/ }; do
+		net_shape "$dev" "${@:2}"
+	done
+}
+
+fault_netem_end() {
+	local dev
+
+	for dev in ${1//+/ }; do
+		net_shape "$dev"
+	done
+}
+
+fault_flap_once() {
+	net_shape "$1" loss 100%
+	pause 0.3
+	net_shape "$1"
+	pause 0.3
+}
+
+# flap DEV: it sends nothing every other 0.3 s
+fault_flap_begin() {
+	fault_worker flap fault_flap_once "$1"
+}
+
+# The next fault may be of the same wire.
+fault_flap_end() {
+	fault_worker_end flap
+	fault_join flap
+}
+
+# qdisc DEV: another one and back, with what that drops
+fault_qdisc_begin() {
+	tc qdisc replace dev "$1" root pfifo limit 1000
+}
+
+fault_qdisc_end() {
+	tc qdisc replace dev "$1" root netem limit 100000
+}
+
+# firewall DEV [cm]: drops what DEV receives of RoCE, or of the connection manager only,
+# whose queue pair is number 1
+fault_firewall_begin() {
+	local only=''
+
+	# 8 bytes of UDP and 5 of the base transport header are before it.
+	[[ ${2:-} != cm ]] || only='@th,104,24 1'
+	nft -f - <<-END
+	table ip fault_$1 {
+		chain input {
+			type filter hook input priority 0;
+			iifname $1 udp dport 4791 $only counter drop
+		}
+	}
+	END
+}
+
+fault_firewall_end() {
+	nft delete table ip "fault_$1"
+}
+
+# --- the initiator ------------------------------------------------------------------------
+
+fault_elevator_once() {
+	echo "$1" >"$QUEUE/scheduler"
+	pause 0.1
+	echo none >"$QUEUE/scheduler"
+	pause 0.1
+}
+
+# elevator NAME
+fault_elevator_begin() {
+	modprobe -qa "$1" "$1-iosched" || :
+	fault_worker elevator fault_elevator_once "$1"
+}
+
+fault_elevator_end() {
+	fault_worker_end elevator
+}
+
+fault_requests_once() {
+	local n
+
+	for n in 4 37 128; do
+		echo $n >"$QUEUE/nr_requests"
+		pause 0.1
+	done
+}
+
+fault_requests_begin() {
+	fault_worker requests fault_requests_once
+}
+
+fault_requests_end() {
+	fault_worker_end requests
+}
+
+fault_cpu_once() {
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	pause 0.2
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	pause 0.2
+}
+
+fault_cpu_begin() {
+	fault_worker cpu fault_cpu_once
+}
+
+fault_cpu_end() {
+	fault_worker_end cpu
+}
+
+fault_reconnect_once() {
+	"$RDMABLK" reconnect rdmablk0
+	pause 0.2
+}
+
+# reconnect: again while that is under way
+fault_reconnect_begin() {
+	fault_worker reconnect fault_reconnect_once
+}
+
+fault_reconnect_end() {
+	fault_worker_end reconnect
+}
+
+fault_set_once() {
+	"$RDMABLK" set rdmablk0 --keep-alive-tmo 1 --reconnect-delay 2
+	"$RDMABLK" set rdmablk0 --keep-alive-tmo 2 --reconnect-delay 1
+}
+
+fault_set_begin() {
+	fault_worker set fault_set_once
+}
+
+fault_set_end() {
+	fault_worker_end set
+}
+
+fault_look_once() {
+	cat "$SESSION"/*
+	"$RDMABLK" status --json
+	rdma resource show
+}
+
+# look: everything that can be read is read
+fault_look_begin() {
+	fault_worker look fault_look_once
+}
+
+fault_look_end() {
+	fault_worker_end look
+}
+
+# Whether a connect finds a target is not its own doing.
+fault_neighbour_once() {
+	"$RDMABLK" connect --connect-tmo 2 "$TARGET_ADDR/disk1" || :
+	[[ ! -e /sys/block/rdmablk1 ]] || "$RDMABLK" disconnect --force rdmablk1
+}
+
+# neighbour: another disk, disk1 of the same target, comes and goes
+fault_neighbour_begin() {
+	fault_worker neighbour fault_neighbour_once
+}
+
+fault_neighbour_end() {
+	fault_worker_end neighbour
+}
+
+# What is left is what the kernel and those who run want to have at hand.
+fault_memory_once() {
+	local key kib mib
+
+	while read -r key kib _; do
+		[[ $key != MemAvailable: ]] || break
+	done </proc/meminfo
+	mib=$((kib / 1024 - 80))
+	((mib < 1)) || choom -n 1000 -- \
+		dd if=/dev/zero of=/dev/null bs=${mib}M count=1 status=none
+	pause 0.1
+}
+
+# memory: nearly all of it is taken, and given back, and taken
+fault_memory_begin() {
+	fault_worker memory fault_memory_once
+}
+
+fault_memory_end() {
+	fault_worker_end memory
+}
