@@ -230,6 +230,7 @@ peer_wait() {
 # host_do VERB ROLE [ARG]: what only the outside can do to a machine
 #	kill ROLE	power off, at once
 #	start ROLE	power on again, with the same script, disk and /run/vm
+#	restart ROLE	the same, when it has gone down by itself
 #	link ROLE on|off	its network cable (net: two)
 #	stop ROLE, cont ROLE	all of its processors
 host_do() {
