@@ -206,7 +206,11 @@ static int rdmablk_shutdown_one(struct rdmablk_session *s)
 	return 0;
 }
 
-/* Who waits for I/O that is held would keep the machine from going down. */
+/*
+ * Who waits for I/O that is held would keep the machine from going down. Some of them
+ * are notifiers like this one: md writes superblocks, and asks to be the first. Of two
+ * who do the one that was registered first is.
+ */
 static int rdmablk_reboot(struct notifier_block *nb, unsigned long event, void *data)
 {
 	rdmablk_for_each(rdmablk_shutdown_one);
@@ -215,6 +219,7 @@ static int rdmablk_reboot(struct notifier_block *nb, unsigned long event, void *
 
 static struct notifier_block rdmablk_reboot_notifier = {
 	.notifier_call = rdmablk_reboot,
+	.priority = INT_MAX,
 };
 
 /* A new RDMA device gets its addresses a little later than it appears. */

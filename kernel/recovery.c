@@ -152,6 +152,12 @@ static bool rdmablk_recovery_loss_time(const struct rdmablk_session *s,
 	return rdmablk_recovery_time(s, READ_ONCE(s->opt.dev_loss_tmo), at);
 }
 
+static void rdmablk_recovery_quiesce(struct rdmablk_session *s)
+{
+	if (!test_and_set_bit(0, &s->quiesced))
+		blk_mq_quiesce_queue(s->disk->queue);
+}
+
 static void rdmablk_recovery_unquiesce(struct rdmablk_session *s)
 {
 	if (test_and_clear_bit(0, &s->quiesced))
@@ -186,11 +192,31 @@ static void rdmablk_fail_arm(struct rdmablk_session *s, bool kept)
 			   time_after(next, now) ? next - now : 1);
 }
 
+/*
+ * Whether I/O fails from now on. Until the disk is there it does, because whoever adds
+ * the disk waits for it; what comes after that is held for as long as ever.
+ *
+ * Return: true when that is news.
+ */
+static bool rdmablk_fail_decide(struct rdmablk_session *s, bool over)
+{
+	bool was = s->path.failing, failing;
+	unsigned long at;
+
+	lockdep_assert_held(&s->lock);
+	failing = over || (was && !s->failing_early) ||
+		  (rdmablk_recovery_fail_time(s, &at) && time_after_eq(jiffies, at));
+	s->failing_early = !failing && !READ_ONCE(s->added);
+	failing |= s->failing_early;
+	WRITE_ONCE(s->path.failing, failing);
+	return failing != was;
+}
+
 static void rdmablk_fail_work(struct work_struct *work)
 {
 	struct rdmablk_session *s = container_of(to_delayed_work(work),
 						 struct rdmablk_session, fail_work);
-	bool news = false, over, failing;
+	bool news, over, failing;
 	unsigned int kept = 0;
 	unsigned long at;
 
@@ -202,12 +228,7 @@ static void rdmablk_fail_work(struct work_struct *work)
 	if (rdmablk_recovery_loss_time(s, &at) && time_after_eq(jiffies, at))
 		s->lost = true;
 	over = s->lost || s->state == RDMABLK_DEV_DELETING;
-	/* Until the disk is there, whoever adds it waits for its I/O. */
-	if (over || !READ_ONCE(s->added) ||
-	    (rdmablk_recovery_fail_time(s, &at) && time_after_eq(jiffies, at))) {
-		news = !s->path.failing;
-		WRITE_ONCE(s->path.failing, true);
-	}
+	news = rdmablk_fail_decide(s, over);
 	failing = s->path.failing;
 	/* Under the lock, which whoever takes "cancelled" back holds. */
 	if (over)
@@ -216,8 +237,10 @@ static void rdmablk_fail_work(struct work_struct *work)
 
 	if (failing)
 		kept = rdmablk_recovery_fail_io(s);
+	else
+		rdmablk_recovery_quiesce(s);
 	if (news) {
-		rdmablk_warn(s, "I/O fails from now on\n");
+		rdmablk_warn(s, "I/O %s from now on\n", failing ? "fails" : "is held");
 		rdmablk_netlink_event(s);
 	}
 	if (over && !kept) {
@@ -261,8 +284,7 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	rdmablk_err(s, "connection lost: %s\n", rdmablk_reason_text(s->reason));
 	rdmablk_session_move(s, RDMABLK_DEV_RECOVERING);
 	cancel_delayed_work_sync(&s->keepalive_work);
-	if (!test_and_set_bit(0, &s->quiesced))
-		blk_mq_quiesce_queue(s->disk->queue);
+	rdmablk_recovery_quiesce(s);
 	rdmablk_session_stop_data(s);
 	held = rdmablk_request_hold_all(&s->tag_set);
 	s->held += held.requests;

@@ -488,6 +488,8 @@ int rdmablk_session_publish(struct rdmablk_session *s)
 	smp_store_release(&s->added, true);
 	ret = s->unwanted;
 	mutex_unlock(&s->disk_mutex);
+	/* Of a connection that was lost meanwhile: I/O is held from now on. */
+	rdmablk_recovery_changed(s);
 	return ret;
 }
 

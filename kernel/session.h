@@ -107,6 +107,7 @@ struct rdmablk_agreed {
  * @sealed: @error is set for that, and no error has come before
  * @fenced: nothing of the connection that was lost can land any more
  * @lost: reconnecting has ended
+ * @failing_early: I/O fails only because the disk has not been added yet
  * @reason: why the connection was lost, or the session failed, enum rdmablk_reason
  * @attempt_reason: why the login under way cannot succeed, enum rdmablk_reason
  * @lost_at: when the connection was lost, in jiffies
@@ -166,6 +167,7 @@ struct rdmablk_session {
 	bool sealed;
 	bool fenced;
 	bool lost;
+	bool failing_early;
 	u16 reason;
 	u16 attempt_reason;
 	unsigned long lost_at;

@@ -238,6 +238,7 @@ peer_wait() {
 #	kill ROLE	power off, at once
 #	start ROLE	power on again, with the same script, disk and /run/vm
 #	release ROLE	let it end by itself from now on
+#	restart ROLE	let it end by itself, and start it again when it has
 #	gone ROLE	has it ended?
 #	link ROLE on|off	its network cable (net: two)
 #	stop ROLE, cont ROLE	all of its processors

@@ -6,9 +6,11 @@
  *	    target/value.c target/log.c target/mac.c
  * Libraries: libcrypto
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -245,6 +247,114 @@ static void arena_waits_for_its_former_process(void **state)
 	store_memory_ops.close(&s);
 }
 
+/* The process lives for as long as somebody has the other end of the pipe. */
+static void *last_thread(void *fd)
+{
+	char c;
+
+	while (read(*(int *)fd, &c, 1) > 0)
+		;
+	_exit(0);
+}
+
+/* Serves the arena, and then loses all threads but one that is not the first. */
+static void lose_the_first_thread(const struct export_config *ec, int fds[2])
+{
+	struct store s = { .uuid = { 7 } };
+	pthread_t thread;
+
+	close(fds[1]);
+	if (store_memory_ops.open(&s, ec) || store_memory_ops.publish(&s))
+		_exit(1);
+	store_memory_ops.close(&s);
+	if (pthread_create(&thread, NULL, last_thread, &fds[0]))
+		_exit(1);
+	pthread_exit(NULL);
+}
+
+/* Passes the log on until somebody waits for the process at the end of the pipe. */
+static void end_who_is_waited_for(int log, int lifeline)
+{
+	char text[4096];
+	size_t have = 0;
+	ssize_t n;
+
+	while (have < sizeof(text) - 1 &&
+	       (n = read(log, text + have, sizeof(text) - 1 - have)) > 0) {
+		have += (size_t)n;
+		text[have] = '\0';
+		if (strstr(text, "waiting for its former process"))
+			break;
+	}
+	close(lifeline);
+	_exit(0);
+}
+
+static bool is_zombie(pid_t pid)
+{
+	char path[32], text[256] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	return strstr(text, ") Z ");
+}
+
+/* Opens @s with its log in a pipe, whose reader ends what the open waits for. */
+static int open_with_an_ender(struct store *s, const struct export_config *ec,
+			      int lifeline)
+{
+	int log[2], to = dup(STDERR_FILENO), ret;
+	pid_t ender;
+
+	assert_int_equal(pipe(log), 0);
+	ender = fork();
+	if (!ender) {
+		close(log[1]);
+		end_who_is_waited_for(log[0], lifeline);
+	}
+	close(lifeline);
+	dup2(log[1], STDERR_FILENO);
+	ret = store_memory_ops.open(s, ec);
+	dup2(to, STDERR_FILENO);
+	close(to);
+	close(log[0]);
+	close(log[1]);
+	return ret;
+}
+
+/*
+ * A process whose first thread has ended is a zombie to look at, and its other
+ * threads still have queue pairs.
+ */
+static void arena_waits_for_every_thread_of_its_former_process(void **state)
+{
+	const struct export_config ec = arena_config();
+	struct store s = { .uuid = { 7 } };
+	int lifeline[2], status, ret;
+	pid_t former;
+
+	(void)state;
+	assert_int_equal(pipe(lifeline), 0);
+	former = fork();
+	if (!former)
+		lose_the_first_thread(&ec, lifeline);
+	close(lifeline[0]);
+	while (!is_zombie(former))
+		usleep(1000);
+	assert_int_equal(waitpid(former, &status, WNOHANG), 0);
+	ret = open_with_an_ender(&s, &ec, lifeline[1]);
+	assert_int_equal(ret, 0);
+	/* It is gone, and because it was waited for. */
+	assert_int_equal(waitpid(former, &status, WNOHANG), former);
+	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+	wait(&status);
+	store_memory_ops.close(&s);
+}
+
 static void incomplete_arena_starts_with_zeroes(void **state)
 {
 	const struct export_config ec = arena_config();
@@ -304,6 +414,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(kept_arena_keeps_contents_epoch_and_identity,
 						arena_remove, arena_remove),
 		cmocka_unit_test_setup_teardown(arena_waits_for_its_former_process,
+						arena_remove, arena_remove),
+		cmocka_unit_test_setup_teardown(arena_waits_for_every_thread_of_its_former_process,
 						arena_remove, arena_remove),
 		cmocka_unit_test_setup_teardown(incomplete_arena_starts_with_zeroes,
 						arena_remove, arena_remove),

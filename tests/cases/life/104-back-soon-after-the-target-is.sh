@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# How long it takes from the return of the target to the first request that ends,
+# over outages of random length: of the daemon, and of the network. The figures are in
+# the output; that the daemon is back is seen up to some 0.3 s late. What is checked is that no more than one try fails after the return, the
+# one that was under way: the next one succeeds.
+#
+# kernels: 6.12
+# net: two
+# timeout: 500
+
+# shellcheck source=tests/cases/life/lib.sh
+source "$RDMABLK_TOP/tests/cases/life/lib.sh"
+
+OUTAGES=12	# one half each
+DELAY=2		# seconds, the default of reconnect_delay
+
+network_off() {
+	host_do link initiator off
+}
+
+network_on() {
+	host_do link initiator on
+}
+
+# read_once FILE: leaves the time when it has ended
+read_once() {
+	dd if=$DEV of=/dev/null bs=4k count=1 iflag=direct status=none &&
+		now >"$1"
+}
+
+now() {
+	echo $((${EPOCHREALTIME/[.,]/} / 1000))
+}
+
+# outage N OFF ON SECONDS: prints what it was like
+outage() {
+	local n=$1 attempts back tries
+
+	$2
+	wait_state recovering
+	rm -f /tmp/ended
+	job reader read_once /tmp/ended
+	wait_until 60 deadline_passed "$(deadline_in "$4")" || fail "the clock stands"
+	attempts=$(attribute attempts)
+	$3
+	back=$(now)
+	job_ends reader
+	wait_state live
+	tries=$(($(attribute attempts) - attempts))
+	echo "outage $n: $2, $4 s: first I/O $(($(</tmp/ended) - back)) ms" \
+		"after the return was seen, try $tries"
+	# One that fails may have begun since "attempts" was read.
+	((tries <= 2)) || fail "$((tries - 1)) tries have failed after the return"
+}
+
+initiator() {
+	local n
+
+	load_module
+	peer_wait served.0 $PEER
+	connect --keep-alive-tmo 1 --dev-loss-tmo off --reconnect-delay $DELAY
+	for ((n = 1; n <= OUTAGES; n += 2)); do
+		outage $n remote_stop remote_again $((2 + RANDOM % 19))
+		outage $((n + 1)) network_off network_on $((2 + RANDOM % 19))
+	done
+	expect $OUTAGES "$(attribute reconnects)" "the number of outages"
+	disconnect
+	unload_module
+	peer_set over
+}
+
+if [[ $ROLE == target ]]; then
+	target_serve $((OUTAGES / 2))
+else
+	initiator
+fi
