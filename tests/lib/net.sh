@@ -102,7 +102,8 @@ net_veth_pair() {
 }
 
 # net_veth_routes [INITIATOR TARGET]: what an end loses that was down, or without its
-# address
+# address. Without the way to the other end there is none: an address that is local, too,
+# must not be reached by way of the device that has it.
 net_veth_routes() {
 	local from=${1:-v0} to=${2:-v1} m0 m1
 
@@ -113,6 +114,8 @@ net_veth_routes() {
 	neigh replace 10.2.0.1 lladdr $m0 dev $to nud permanent
 	route replace 10.2.0.2/32 dev $from src 10.2.0.1 table 102
 	route replace 10.2.0.1/32 dev $to src 10.2.0.2 table 101
+	route replace unreachable 10.2.0.2/32 metric 100 table 102
+	route replace unreachable 10.2.0.1/32 metric 100 table 101
 	EOF
 }
 

@@ -18,7 +18,6 @@ stopped() {
 
 	before=$(attribute reconnects)
 	fault_begin stop
-	history_progress 100
 	wait_state recovering
 	pause "$1"
 	fault_end stop
