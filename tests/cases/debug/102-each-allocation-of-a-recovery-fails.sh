@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Each allocation that an outage and the login after it make fails once, under load
+# that verifies what it reads: each time the disk comes back by itself, and no
+# request fails. A command that finds no memory says so and changes nothing.
+#
+# kernels: debug
+# timeout: 900
+# allow: FAULT_INJECTION|page allocation failure
+
+# shellcheck source=tests/cases/debug/lib.sh
+source "$RDMABLK_TOP/tests/cases/debug/lib.sh"
+
+load_module
+leak_snapshot
+serve 8M
+connect --queues 1 --reconnect-delay 1
+inject commands "$TARGET_ADDR"
+start_verify
+inject recover "$TARGET_ADDR"
+expect_progress
+stop_verify
+device_same_as_target
+disconnect
+stop_target
+leak_check
+unload_module

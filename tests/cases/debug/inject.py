@@ -1,0 +1,279 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""inject.py WHAT ADDRESS|MODULE: connect, disconnect, recover, commands; load
+
+Lets the first allocation fail that the module asks for during an operation, then the
+second, and so on, until the operation has no more of them. Whatever fails has to say
+so, and the operation has to work again afterwards. Allocations of others that the
+module calls, of rdma_cm or the block layer say, count as its own.
+
+recover and commands need a live rdmablk0 at ADDRESS; load needs no module.
+"""
+
+import collections
+import ctypes
+import errno
+import glob
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../control"))
+# pylint: disable=wrong-import-position
+import rdmablknl as nl  # noqa: E402
+
+DEBUGFS = "/sys/kernel/debug"
+FAULTS = ("failslab", "fail_page_alloc")
+DISK = "/sys/block/rdmablk0/rdmablk"
+FINIT_MODULE, DELETE_MODULE = 313, 176      # x86-64
+LIBC = ctypes.CDLL(None, use_errno=True)
+PATIENCE = 120 * int(os.environ.get("SLOWNESS", "1"))
+
+
+def text_of(name):
+    """First address, and the one behind the last, of a module or a function."""
+    start, end = None, None
+    with open("/proc/kallsyms", encoding="ascii") as f:
+        for line in f:
+            words = line.split()
+            address = int(words[0], 16)
+            if words[3:] == [f"[{name}]"]:
+                if words[1] in "tT":
+                    start = min(start or address, address)
+                    # To the end of the page: the last function has no end here.
+                    end = max(end or 0, (address | 0xfff) + 1)
+            elif words[2] == name:
+                start = address
+            elif start and not end and address > start:
+                end = address
+    if not start or not end:
+        sys.exit(f"no {name} in /proc/kallsyms")
+    return start, end
+
+
+class Fault:
+    """A kind of allocation that can fail."""
+
+    def __init__(self, kind):
+        self.dir = f"{DEBUGFS}/{kind}"
+        self.kind = kind
+        self.count = 0          # the kernel's own, of what has matched
+        self.interval = 1
+
+    def write(self, name, value):
+        with open(f"{self.dir}/{name}", "w", encoding="ascii") as f:
+            f.write(str(value))
+
+    def filter(self, start, end):
+        """Only what has an address from start to end on its stack."""
+        self.write("probability", 0)
+        for name, value in (("task-filter", "N"), ("stacktrace-depth", 32),
+                            ("require-start", hex(start)), ("require-end", hex(end)),
+                            ("ignore-gfp-wait", "N"), ("space", 0), ("verbose", 2)):
+            self.write(name, value)
+        if self.kind == "fail_page_alloc":
+            self.write("min-order", 0)
+            self.write("ignore-gfp-highmem", "N")
+
+    def arm(self, nth):
+        """The nth allocation from now on fails, and no other."""
+        # It is the one at which the kernel's count is a multiple of the interval;
+        # with an interval of 1 nothing is counted.
+        self.interval = self.count + nth
+        self.write("interval", self.interval)
+        self.write("times", 1)
+        self.go_on()
+
+    def go_on(self):
+        self.write("probability", 100)
+
+    def disarm(self):
+        """Returns whether one has failed."""
+        self.write("probability", 0)
+        with open(f"{self.dir}/times", encoding="ascii") as f:
+            failed = f.read().strip() == "0"
+        if failed and self.interval > 1:
+            self.count = self.interval
+        return failed
+
+
+def nothing():
+    """What most operations need before or after."""
+
+
+def outcome(function, *args):
+    """'ok', or how it failed, which has to have a reason."""
+    try:
+        function(*args)
+    except OSError as e:
+        if not e.strerror:
+            sys.exit(f"{e.errno} without a reason")
+        return f"{errno.errorcode.get(e.errno, e.errno)} ({e.strerror})"
+    return "ok"
+
+
+class Sweep:
+    """One operation, and what has become of it."""
+
+    def __init__(self, name, operate, before=nothing, after=nothing):
+        self.name = name
+        self.operate, self.before, self.after = operate, before, after
+        self.results = collections.Counter()
+
+    def once(self, begin, end):
+        """Returns whether an allocation has failed; without one, nothing may."""
+        self.before()
+        begin()
+        result = outcome(self.operate)
+        failed = end()
+        self.after()
+        if failed:
+            self.results[result] += 1
+        elif result != "ok":
+            sys.exit(f"{self.name}: {result}, but no allocation has failed")
+        return failed
+
+    def run(self, fault):
+        """The first allocation, the second, ... to the last. Memory that was kept from
+        another time is not asked for each time: the end has to be seen twice."""
+        start = time.monotonic()
+        self.results.clear()
+        nth = missed = 0
+        while missed < 2:
+            if self.once(lambda n=nth + 1: fault.arm(n), fault.disarm):
+                nth, missed = nth + 1, 0
+                continue
+            missed += 1
+            while not self.once(fault.go_on, fault.disarm):
+                pass    # until the kernel's count is known again
+        print(f"{self.name}: {nth} of {fault.kind} in "
+              f"{time.monotonic() - start:.0f} s: {dict(self.results)}", flush=True)
+        if not nth:
+            sys.exit(f"{self.name}: nothing has failed")
+
+
+def fail_nth(nth):
+    """The nth allocation of this thread from now on fails. Returns whether the one that
+    was asked for last has."""
+    fd = os.open("/proc/thread-self/fail-nth", os.O_RDWR | os.O_CLOEXEC)
+    try:
+        failed = int(os.read(fd, 32)) == 0
+        os.pwrite(fd, str(nth).encode(), 0)
+    finally:
+        os.close(fd)
+    return failed
+
+
+def sweep_thread(name, operate, after=nothing):
+    """Like Sweep.run(), for what this thread does itself, of both kinds at once."""
+    one, nth = Sweep(name, operate, nothing, after), 0
+    while one.once(lambda n=nth + 1: fail_nth(n), lambda: fail_nth(0)):
+        nth += 1
+    print(f"{name}: {nth}: {dict(one.results)}", flush=True)
+    return nth
+
+
+def wait_until(what, condition):
+    """Ends the test when it does not become true."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            sys.exit(f"{what}: not in {PATIENCE} s")
+        time.sleep(0.02)
+
+
+def attribute(name):
+    """Of rdmablk0."""
+    with open(f"{DISK}/{name}", encoding="ascii") as f:
+        return f.read().strip()
+
+
+def prepare(symbol):
+    """Both kinds of allocations, to fail below a function, or in a module."""
+    start, end = text_of(symbol)
+    faults = [Fault(kind) for kind in FAULTS]
+    for fault in faults:
+        fault.filter(start, end)
+    return faults
+
+
+class Disk:
+    """An export, and operations on it."""
+
+    def __init__(self, host):
+        self.sock = nl.Netlink(timeout=PATIENCE)
+        self.host = host
+        self.made = None
+
+    def connect(self):
+        self.made = self.sock.connect(self.host, "disk0", nl.u32(nl.QUEUES, 1))
+
+    def disconnect(self):
+        if self.made is not None:
+            self.sock.disconnect(self.made)
+            self.made = None
+
+    def gone(self):
+        """Whatever became of it, the next attempt gets rid of the disk."""
+        self.disconnect()
+        left = glob.glob("/dev/rdmablk*")
+        if left:
+            sys.exit(f"{left} is left behind")
+
+    def recover(self):
+        """Asks for a new connection, and waits for it: nothing may keep it away."""
+        before = int(attribute("reconnects"))
+        self.sock.request(nl.RECONNECT, nl.u32(nl.INDEX, 0))
+        wait_until("recovery", lambda: int(attribute("reconnects")) > before and
+                   attribute("state") == "live")
+
+    def get(self):
+        return self.sock.request(nl.GET, nl.u32(nl.INDEX, 0))
+
+    def set(self):
+        self.sock.request(nl.SET, nl.u32(nl.INDEX, 0) + nl.u32(nl.RECONNECT_DELAY, 2))
+
+
+def load(module):
+    """finit_module(); raises OSError."""
+    fd = os.open(module, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if LIBC.syscall(FINIT_MODULE, fd, b"", 0):
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code))
+    finally:
+        os.close(fd)
+
+
+def unload():
+    """The module, if it is there."""
+    if os.path.exists("/sys/module/rdmablk") and \
+            LIBC.syscall(DELETE_MODULE, b"rdmablk", os.O_NONBLOCK):
+        sys.exit("rmmod: " + os.strerror(ctypes.get_errno()))
+
+
+def main():
+    what, where = sys.argv[1:]
+    faults = prepare("do_one_initcall" if what == "load" else "rdmablk")
+    if what == "load":
+        if not sweep_thread("load", lambda: load(where), unload):
+            sys.exit("nothing has failed")
+        return
+    disk = Disk(where)
+    if what == "commands":
+        # These two have all they need.
+        sweep_thread("set", disk.set)
+        sweep_thread("dump", disk.sock.dump)
+        if not sweep_thread("get", disk.get):
+            sys.exit("nothing has failed")
+        return
+    sweeps = {
+        "connect": Sweep("connect", disk.connect, after=disk.gone),
+        "disconnect": Sweep("disconnect", disk.disconnect, disk.connect, disk.gone),
+        "recover": Sweep("recover", disk.recover),
+    }
+    for fault in faults:
+        sweeps[what].run(fault)
+
+
+main()
