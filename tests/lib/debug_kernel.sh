@@ -102,8 +102,8 @@ debug_trim() {
 		! -path "$source/Kbuild" ! -path "$source/.config" \
 		! -path "$source/Module.symvers" \
 		! -path "$source/arch/x86/Makefile*" \
-		! -path "$source/tools/objtool/objtool" -delete
-	find "$source" -type d -empty -delete
+		! -path "$source/tools/objtool/objtool" -exec rm -f {} + &&
+		find "$source" -type d -empty -delete
 }
 
 debug_build() {
@@ -112,7 +112,7 @@ debug_build() {
 	[[ -d $source ]] || debug_unpack "$source" || return 1
 	if ! debug_configure "$source" "$log" || ! debug_make "$source" "$log"
 	then
-		grep -E 'error|\*\*\*' "$log" >&2 || tail -n 20 "$log" >&2
+		grep -E 'error:|\*\*\*' "$log" >&2 || tail -n 20 "$log" >&2
 		echo "kernel debug: not built, see $log" >&2
 		return 1
 	fi
@@ -123,7 +123,7 @@ debug_build() {
 		INSTALL_MOD_STRIP=1 modules_install </dev/null >>"$log" 2>&1 ||
 		return 1
 	rm -f "$dir/modules/lib/modules/$release"/{build,source}
-	debug_trim "$source"
+	debug_trim "$source" || return 1
 	ln -sfn source "$dir/build"
 	echo "$release" >"$dir/release"
 }
