@@ -105,4 +105,20 @@ rdmablk_compat_alloc_disk(struct blk_mq_tag_set *set,
 	}
 #endif
 
+/*
+ * "block: force noio scope in blk_mq_freeze_queue" (6.14): blk_mq_unfreeze_queue() also
+ * takes back what blk_mq_freeze_queue() has done to the task. Neither is a macro.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+static inline void rdmablk_compat_unfreeze_queue(struct request_queue *q)
+{
+	blk_mq_unfreeze_queue_nomemrestore(q);
+}
+#else
+static inline void rdmablk_compat_unfreeze_queue(struct request_queue *q)
+{
+	blk_mq_unfreeze_queue(q);
+}
+#endif
+
 #endif /* RDMABLK_COMPAT_H */

@@ -19,6 +19,7 @@
 #include <rdma/ib_verbs.h>
 #include "netlink.h"
 #include "param.h"
+#include "power.h"
 #include "session.h"
 
 #define RDMABLK_CONNECT_LEN	1023
@@ -276,9 +277,12 @@ static int __init rdmablk_init(void)
 	ret = register_reboot_notifier(&rdmablk_reboot_notifier);
 	if (ret)
 		goto err_ib_client;
-	ret = rdmablk_netlink_init();
+	ret = rdmablk_power_init();
 	if (ret)
 		goto err_reboot;
+	ret = rdmablk_netlink_init();
+	if (ret)
+		goto err_power;
 	ret = rdmablk_init_connect();
 	if (ret)
 		goto err_netlink;
@@ -288,6 +292,8 @@ static int __init rdmablk_init(void)
 
 err_netlink:
 	rdmablk_netlink_exit();
+err_power:
+	rdmablk_power_exit();
 err_reboot:
 	unregister_reboot_notifier(&rdmablk_reboot_notifier);
 err_ib_client:
@@ -304,6 +310,7 @@ err_wq:
 static void __exit rdmablk_exit(void)
 {
 	rdmablk_netlink_exit();
+	rdmablk_power_exit();
 	unregister_reboot_notifier(&rdmablk_reboot_notifier);
 	ib_unregister_client(&rdmablk_ib_client);
 	rdmablk_session_remove_all();

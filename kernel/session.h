@@ -116,7 +116,8 @@ struct rdmablk_agreed {
  * @why: text of the last login error, static
  * @added: the disk has been added; the session may be removed
  * @unwanted: disconnected before the disk was added; under @disk_mutex
- * @disk_mutex: @disk does not go away while this is held; @unwanted
+ * @frozen: the queue is, for a suspend; under @disk_mutex
+ * @disk_mutex: @disk does not go away while this is held; @unwanted, @frozen
  * @gone: the disk is gone and the session out of the list
  * @instance_id: identity of this device towards the target
  * @generation: logins so far
@@ -177,6 +178,7 @@ struct rdmablk_session {
 	const char *why;
 	bool added;
 	bool unwanted;
+	bool frozen;
 	struct mutex disk_mutex;	/* disk does not go away */
 	struct completion gone;
 

@@ -79,18 +79,21 @@ job_ends() {
 		fail "$1: status $status: $(<"/tmp/job.$1")"
 }
 
-holds() {
-	(($(attribute held) > $1))
+# is_waited_for: requests have tags, in flight or not
+is_waited_for() {
+	grep -qs 'busy=[1-9]' /sys/kernel/debug/block/rdmablk0/hctx*/{tags,sched_tags}
 }
 
-# lose_target: it is killed, and requests that were in flight are held
-lose_target() {
-	local before
-
-	before=$(attribute held)
-	stop_target KILL
+# requests_wait: an outage begins with such requests
+requests_wait() {
 	wait_state recovering
-	wait_until "$PATIENCE" holds "$before" || fail "no request is held"
+	wait_until "$PATIENCE" is_waited_for || fail "no request waits"
+}
+
+# lose_target: it is killed, and there are requests that wait
+lose_target() {
+	stop_target KILL
+	requests_wait
 }
 
 # --- who waits for held requests ----------------------------------------------------
