@@ -88,24 +88,33 @@ static struct disk_config *find(const struct config *config, const char *name)
 	return NULL;
 }
 
+/* gcc 12's analyzer does not see that @config keeps what it points to. */
+#ifndef __clang__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
 static struct disk_config *add(struct config *config, const char *name,
 			       unsigned int line)
 {
-	struct disk_config *array, *disk;
+	struct disk_config *disk;
 
-	array = reallocarray(config->disk, config->nr + 1, sizeof(*array));
-	if (!array)
+	disk = reallocarray(config->disk, config->nr + 1, sizeof(*disk));
+	if (!disk)
 		return NULL;
-	config->disk = array;
-	disk = &array[config->nr++];
-	*disk = (struct disk_config) {
-		.line = line,
-		.wait = CONFIG_WAIT,
-		.request.idempotent = true,
-	};
+	config->disk = disk;
+	disk += config->nr++;
+	memset(disk, 0, sizeof(*disk));
+	disk->line = line;
+	disk->wait = CONFIG_WAIT;
+	disk->request.idempotent = true;
 	snprintf(disk->name, sizeof(disk->name), "%s", name);
 	return disk;
 }
+
+#ifndef __clang__
+#pragma GCC diagnostic pop
+#endif
 
 static void enter_section(struct parse *p, const char *section)
 {
