@@ -45,6 +45,7 @@ check:
 check-long:
 	tests/setup --debug
 	tests/run -L
+	tests/campaign
 
 lint:
 	tests/setup
