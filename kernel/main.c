@@ -140,14 +140,12 @@ static int rdmablk_init_sessions(void)
 static int rdmablk_for_each(int (*fn)(struct rdmablk_session *s))
 {
 	struct rdmablk_session *s;
-	int index = 0, ret = 0, r;
+	int ret = 0, r;
 
-	while ((s = rdmablk_session_next(index))) {
-		index = s->index + 1;
+	rdmablk_for_each_session(s) {
 		r = fn(s);
 		if (!ret)
 			ret = r;
-		rdmablk_session_put(s);
 	}
 	return ret;
 }

@@ -358,16 +358,13 @@ static int rdmablk_nl_released(struct notifier_block *nb, unsigned long event, v
 {
 	const struct netlink_notify *n = data;
 	struct rdmablk_session *s;
-	int index = 0;
 
 	if (event != NETLINK_URELEASE || n->protocol != NETLINK_GENERIC ||
 	    n->net != &init_net || !n->portid)
 		return NOTIFY_DONE;
-	while ((s = rdmablk_session_next(index))) {
-		index = s->index + 1;
+	rdmablk_for_each_session(s) {
 		if (s->nl_portid == n->portid)
 			rdmablk_session_unwanted(s);
-		rdmablk_session_put(s);
 	}
 	return NOTIFY_DONE;
 }

@@ -68,13 +68,9 @@ static void rdmablk_power_unfreeze(struct rdmablk_session *s)
 static void rdmablk_power_complete(struct device *dev)
 {
 	struct rdmablk_session *s;
-	int index = 0;
 
-	while ((s = rdmablk_session_next(index))) {
-		index = s->index + 1;
+	rdmablk_for_each_session(s)
 		rdmablk_power_unfreeze(s);
-		rdmablk_session_put(s);
-	}
 }
 
 static int rdmablk_power_prepare(struct device *dev)
@@ -82,18 +78,15 @@ static int rdmablk_power_prepare(struct device *dev)
 	unsigned long until = jiffies + RDMABLK_FREEZE_TMO;
 	struct rdmablk_session *s;
 	bool idle = true;
-	int index = 0;
 
-	while ((s = rdmablk_session_next(index))) {
-		index = s->index + 1;
+	rdmablk_for_each_session(s)
 		rdmablk_power_freeze_start(s);
-		rdmablk_session_put(s);
-	}
-	index = 0;
-	while (idle && (s = rdmablk_session_next(index))) {
-		index = s->index + 1;
+	rdmablk_for_each_session(s) {
 		idle = rdmablk_power_freeze_wait(s, until);
-		rdmablk_session_put(s);
+		if (!idle) {
+			rdmablk_session_put(s);
+			break;
+		}
 	}
 	if (idle)
 		return 0;

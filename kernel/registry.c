@@ -121,3 +121,17 @@ struct rdmablk_session *rdmablk_session_next(int index)
 	mutex_unlock(&rdmablk_sessions_mutex);
 	return found;
 }
+
+/**
+ * rdmablk_session_after() - the session after another
+ * @s: session; puts the caller's reference
+ *
+ * Return: session with a reference for the caller, or NULL.
+ */
+struct rdmablk_session *rdmablk_session_after(struct rdmablk_session *s)
+{
+	int index = s->index + 1;
+
+	rdmablk_session_put(s);
+	return rdmablk_session_next(index);
+}

@@ -654,12 +654,9 @@ void rdmablk_session_remove_all(void)
 {
 	struct rdmablk_session *s;
 	const char *why;
-	int index = 0;
 
-	while ((s = rdmablk_session_next(index))) {
-		index = s->index + 1;
+	rdmablk_for_each_session(s) {
 		if (!rdmablk_session_claim(s, true, &why))
 			rdmablk_session_remove(s);
-		rdmablk_session_put(s);
 	}
 }
