@@ -202,7 +202,7 @@ net_up_two() {
 		host=2
 	fi
 	net_common
-	modprobe virtio_net && net_wait test -e /sys/class/net/eth0 || return 1
+	net_wait test -e /sys/class/net/eth0 || return 1
 	ip -batch - <<-EOF || return 1
 	link set eth0 mtu $MTU
 	link set eth0 up

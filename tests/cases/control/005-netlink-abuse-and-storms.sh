@@ -5,8 +5,6 @@
 # it, answers mutated requests, refuses every command of who is not privileged,
 # and stands many at once who connect, disconnect, list and ask. Nothing is left
 # behind, and the module goes.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

@@ -5,7 +5,6 @@
 # ids differ by themselves; one writes, the other is refused, then takes over, and
 # the first finds out.
 #
-# kernels: 6.12
 # net: two
 
 # shellcheck source=tests/cases/control/lib.sh

@@ -4,8 +4,6 @@
 # Each change of a disk's state is an event of 'rdmablk monitor', as text and as
 # JSON, and of the trace. Each request is queued and completed once in the trace,
 # with its direction, sector and size.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

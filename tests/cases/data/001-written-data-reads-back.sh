@@ -5,6 +5,8 @@
 # target's memory at the same place, what the target's memory holds is what is
 # read, a disconnect removes the disk, a connect by the tool brings it back with
 # its contents, and at the end nothing is left behind.
+#
+# kernels: 6.1 6.12
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -5,6 +5,8 @@
 # 1 MiB at any sector, several jobs at once, queue depths 1, 16 and 128, io_uring
 # psync and mmap, with reads between writes; and all of it is in the target's
 # memory.
+#
+# kernels: 6.1 6.12
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -5,8 +5,6 @@
 # segments in one request of 1 MiB, which goes out as one chain of work requests
 # and no more than needed; segments of 512 bytes; buffers at any address that
 # the queue allows; the last sector of the disk, and nothing behind it.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -5,8 +5,6 @@
 # whole: each byte is right across every region's end, whatever size and
 # position a request has, direct or buffered. A request is split where a region
 # ends.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

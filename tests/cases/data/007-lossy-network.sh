@@ -5,7 +5,6 @@
 # writes is what it reads, and what the target's memory holds. The network
 # really loses and reorders, both ways.
 #
-# kernels: 6.12
 # net: veth
 
 # shellcheck source=tests/cases/data/lib.sh

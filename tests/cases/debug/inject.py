@@ -25,6 +25,7 @@ import rdmablknl as nl  # noqa: E402
 DEBUGFS = "/sys/kernel/debug"
 FAULTS = ("failslab", "fail_page_alloc")
 DISK = "/sys/block/rdmablk0/rdmablk"
+DRIVER = "/sys/bus/platform/drivers/rdmablk"
 FINIT_MODULE, DELETE_MODULE = 313, 176      # x86-64
 LIBC = ctypes.CDLL(None, use_errno=True)
 PATIENCE = 120 * int(os.environ.get("SLOWNESS", "1"))
@@ -250,6 +251,8 @@ def unload():
     if os.path.exists("/sys/module/rdmablk") and \
             LIBC.syscall(DELETE_MODULE, b"rdmablk", os.O_NONBLOCK):
         sys.exit("rmmod: " + os.strerror(ctypes.get_errno()))
+    # The kernel 'debug' releases objects late, and until then the name is taken.
+    wait_until("the driver has gone", lambda: not os.path.exists(DRIVER))
 
 
 def main():

@@ -6,6 +6,7 @@
 # failed and can be disconnected. The daemon goes on, and listens again when its
 # device is back. With the device back the disk is connected anew and works.
 #
+# kernels: 6.1 6.12
 # net: veth
 
 # shellcheck source=tests/cases/fault/lib.sh

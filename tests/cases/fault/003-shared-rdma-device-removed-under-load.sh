@@ -4,8 +4,6 @@
 # 'rdma link delete' under load of the one device that initiator and target of the
 # same host share, with several disks: both let go of it, and come back with it.
 # The module can be unloaded while a removal finds its sessions coming and going.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"

@@ -10,7 +10,6 @@
 # ended, session_tmo_ms after the failure; reads are, at once. The trace shows
 # which request ended when.
 #
-# kernels: 6.12
 # net: veth
 
 # shellcheck source=tests/cases/fault/lib.sh

@@ -7,7 +7,6 @@
 #
 # The initiator's machine is powered off hard and started again, twice.
 #
-# kernels: 6.12
 # net: two
 # timeout: 300
 

@@ -4,8 +4,6 @@
 # A target that logs an initiator in and then misbehaves costs it that one session,
 # with a reason, and nothing else: a disk of another target works on meanwhile.
 # What it may do without harm does none.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

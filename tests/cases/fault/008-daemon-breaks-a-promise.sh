@@ -7,7 +7,6 @@
 # version that nobody knows, is slow. A disk that reconnects works on as soon as there
 # is a daemon that keeps its promises. What becomes of writes without a fence is in recovery/006.
 #
-# kernels: 6.12
 # timeout: 240
 
 # shellcheck source=tests/cases/fault/lib.sh

@@ -6,8 +6,6 @@
 # goes on; with blocks of 512 and of 4096 bytes. That says something, because what
 # is planted in the target's memory is found: by the checker in the memory and on
 # the disk, and by the writer when it reads.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"

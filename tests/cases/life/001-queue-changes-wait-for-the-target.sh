@@ -5,8 +5,6 @@
 # number of requests, has the partitions read again and takes a processor away.
 # All of that waits for held requests, and none of it keeps the disk from coming
 # back: then it is done, and no request has failed.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/life/lib.sh
 source "$RDMABLK_TOP/tests/cases/life/lib.sh"

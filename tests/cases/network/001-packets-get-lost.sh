@@ -6,7 +6,6 @@
 # request fails, the disk comes back whenever it was lost, and holds what a disk may
 # hold. The counters of the network say that each of these really happened.
 #
-# kernels: 6.12
 # net: veth
 
 # shellcheck source=tests/cases/network/lib.sh

@@ -5,6 +5,8 @@
 # shut down, under load that verifies what it reads: no request fails, none is
 # lost, and the disk comes back by itself each time. The same when the
 # administrator asks for a new connection, and when two disks are lost at once.
+#
+# kernels: 6.1 6.12
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

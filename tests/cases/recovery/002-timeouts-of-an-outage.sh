@@ -5,8 +5,6 @@
 # outage: I/O is held, then fails while the disk goes on reconnecting, and flows
 # again when that succeeds; or reconnecting ends and the disk stays, failed, until
 # the administrator reconnects or disconnects it.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

@@ -5,8 +5,6 @@
 # serves nothing, until the administrator accepts the loss or disconnects. With
 # --on-data-loss continue it goes on. An export that is another one, smaller, or
 # of another block size is not taken for the old one; the right one is, later.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

@@ -10,7 +10,6 @@
 # The packets wait at the receiver: one that waits at the sender keeps its queue
 # pair from being destroyed.
 #
-# kernels: 6.12
 # net: veth
 
 # shellcheck source=tests/cases/recovery/lib.sh

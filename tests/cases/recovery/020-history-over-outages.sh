@@ -7,7 +7,6 @@
 # outage waited out, when no request fails; then with fast_io_fail_tmo, when writes
 # that were under way fail, and those that have not landed by then never do.
 #
-# kernels: 6.12
 # timeout: 300
 
 # shellcheck source=tests/cases/recovery/lib.sh

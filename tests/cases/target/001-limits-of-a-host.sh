@@ -5,8 +5,6 @@
 # address, logins in progress. Beyond that a login is refused, each time for its own
 # reason; another host, or another address, still gets in. What a holder had is free
 # again when it has logged out, when it was killed, and when its login took too long.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

@@ -7,8 +7,6 @@
 # removed, and of one that was never complete, whatever is in it. Of two daemons on
 # one arena the second is refused and says why, and does no harm to the first; when
 # that is gone the other starts and serves the same contents.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

@@ -6,8 +6,6 @@
 # Who insists on huge pages that are not there is refused. A huge page that another
 # export has left is all zeroes. With too small a limit of locked memory the daemon
 # warns, logins are refused for that reason, and a larger limit is all it takes.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

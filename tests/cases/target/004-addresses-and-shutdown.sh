@@ -6,8 +6,6 @@
 # an RDMA device, and one that is taken, are refused at the start. SIGTERM warns every
 # initiator, then tells it why its session ends, and ends the daemon; meanwhile nobody
 # gets in, and a second SIGTERM does not wait. SIGHUP is none.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

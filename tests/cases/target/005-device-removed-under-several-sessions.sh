@@ -7,7 +7,6 @@
 # other device works on and notices nothing. With the device back the daemon listens
 # there again. The same once more while memory is being registered for a login.
 #
-# kernels: 6.12
 # net: veth
 
 # shellcheck source=tests/cases/target/lib.sh

@@ -5,8 +5,6 @@
 # neither a nanosecond of run time, nor a tick, nor a switch of context. Keep-alive
 # messages are answered by it, so these disks send none meanwhile; a disk that does
 # shows that the measurement sees it.
-#
-# kernels: 6.12
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
