@@ -8,7 +8,7 @@
 #
 # kernels: debug
 # timeout: 1200
-# allow: FAULT_INJECTION|page allocation failure|ref_tracker: memory allocation
+# allow: FAULT_INJECTION|page allocation failure|vmalloc error|ref_tracker: memory allocation|kmemleak: Cannot allocate a scan area
 
 # shellcheck source=tests/cases/debug/lib.sh
 source "$RDMABLK_TOP/tests/cases/debug/lib.sh"
