@@ -132,9 +132,13 @@ fault_join() {
 	unset "FAULT_WORKERS[$1]"
 }
 
+# fault_settled: what goes on by itself may wait for the disk, and the disk for what has
+# to be mended
 fault_settled() {
 	local name
 
+	fault_mend v0
+	fault_mend v1
 	for name in "${!FAULT_WORKERS[@]}"; do
 		fault_join "$name"
 	done

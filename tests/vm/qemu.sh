@@ -92,6 +92,20 @@ qemu_command() {
 	qemu_disk "$role"
 }
 
+# qemu_ports ROLE: adds the console, what the script says, its status, and the monitor
+qemu_ports() {
+	local role=$1
+
+	QEMU+=(-chardev "file,id=console,path=$(comma "$LOG/console.$role"),append=on"
+		-serial chardev:console
+		-chardev "file,id=out,path=$TMP/out.$role"
+		-device virtserialport,chardev=out,name=rdmablk.out
+		-chardev "file,id=status,path=$TMP/status.$role"
+		-device virtserialport,chardev=status,name=rdmablk.status
+		-chardev "pipe,id=monitor,path=$TMP/mon.$role"
+		-mon chardev=monitor,mode=readline)
+}
+
 # kernel_command_line ROLE: WARNINGs have level 4 and reach the console. On a
 # busy host an emulated timer is late, which must not look like a broken one. A
 # driver of dummy networks that is built in would make one by itself. Memory that

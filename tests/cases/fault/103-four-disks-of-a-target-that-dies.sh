@@ -7,7 +7,7 @@
 # fails.
 #
 # kernels: 6.1 6.12 newest
-# timeout: 600
+# timeout: 1500
 
 # shellcheck source=tests/cases/network/lib.sh
 source "$RDMABLK_TOP/tests/cases/network/lib.sh"

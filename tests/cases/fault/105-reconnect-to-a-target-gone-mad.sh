@@ -120,7 +120,7 @@ for mode in 'no common protocol version=accept-version=99' \
 	run_expect 1 'Link has been severed' timeout "$PATIENCE" \
 		dd if=$DEV of=/dev/null bs=4k count=1 iflag=direct
 	bad live-status
-	"$RDMABLK" reconnect --wait "$PATIENCE" rdmablk0
+	"$RDMABLK" reconnect --accept-data-loss --wait "$PATIENCE" rdmablk0
 done
 disconnect
 unload_module

@@ -1,0 +1,118 @@
+# shellcheck shell=bash disable=SC2154
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What an emulated guest does until it looks at the host's files is the same each time,
+# and half of what a short test costs. So it is done once, and what the machine is then
+# is kept in the cache, $RDMABLK_CACHE/snapshots; guests go on from there. What has to
+# differ from one to the next, the time and the kernel's random numbers, initramfs-init
+# mends when it is told to go on.
+#
+# To be sourced after qemu.sh.
+
+snapshots=$RDMABLK_CACHE/snapshots
+
+# snapshot_possible: not where time counts instructions, not with a disk of which the
+# kernel has read the beginning, and hardware starts a guest fast enough
+snapshot_possible() {
+	[[ ! $ICOUNT && ! $DISK && ${ACCEL[*]} != *kvm* ]]
+}
+
+# snapshot_file ROLE: its name comes from all that the guest has seen by then
+snapshot_file() {
+	local here=$RDMABLK_TOP/tests/vm key
+
+	key=$({
+		qemu-system-x86_64 --version
+		cat "$here/qemu.sh" "$here/snapshot.sh"
+		readlink -f "$(kernel_image "$SERIES")"
+		"$here/initramfs" "$SERIES"
+		kernel_command_line "$1"
+		echo "$SMP $MEM $([[ $NET != two ]] || echo "$1 $MTU")"
+	} | sha256sum | cut -c1-16)
+	echo "$snapshots/$SERIES-$key"
+}
+
+# The name of the file and the devices have to be the same in both; what is behind the
+# devices does not.
+snapshot_qemu() {
+	local role=$1
+
+	mkfifo "$TMP/go.$role.in" "$TMP/go.$role.out"
+	qemu_command "$role"
+	QEMU+=(-device "vmgenid,guid=auto")
+	qemu_ports "$role"
+	QEMU+=(-chardev "pipe,id=go,path=$TMP/go.$role"
+		-device virtserialport,chardev=go,name=rdmablk.go)
+}
+
+# snapshot_go ROLE: what initramfs-init waits for, the time and something random. A pipe
+# that nobody has open forgets what is in it, so it stays open until QEMU has read it.
+snapshot_go() {
+	[[ ! ${GO[$1]:-} ]] || exec {GO[$1]}>&-
+	exec {GO[$1]}<>"$TMP/go.$1.in"
+	echo "$EPOCHSECONDS $(</proc/sys/kernel/random/uuid)" >&"${GO[$1]}"
+}
+
+# snapshot_wait SECONDS CMD...: false when it did not succeed in time, or QEMU ended
+snapshot_wait() {
+	local deadline=$((SECONDS + $1))
+
+	shift
+	until "$@"; do
+		((SECONDS < deadline)) && kill -0 "$machine" 2>/dev/null || return 1
+		pause 0.05 || :
+	done
+}
+
+snapshot_is_written() {
+	echo 'info migrate' >"$TMP/mon.$1.in"
+	pause 0.1
+	grep -aq 'Migration status: completed' "$TMP/answers"
+}
+
+# snapshot_make ROLE FILE: a machine of its own, which ends here
+snapshot_make() (
+	role=$1 file=$2 machine=
+	TMP=$(mktemp -d /tmp/rdmablk.XXXXXX)
+	LOG=$TMP
+	trap '[[ ! $machine ]] || kill -KILL "$machine" 2>/dev/null; rm -rf "$TMP" "$file.new"' EXIT
+	trap 'exit 143' INT TERM HUP
+	mkdir "$LOG/vm"
+	mkfifo "$TMP/mon.$role.in" "$TMP/mon.$role.out"
+	cat "$TMP/mon.$role.out" >"$TMP/answers" &
+	snapshot_qemu "$role"
+	setpriv --pdeathsig KILL "${QEMU[@]}" \
+		-append "$(kernel_command_line "$role")" \
+		</dev/null >"$TMP/qemu" 2>&1 &
+	machine=$!
+	if ! snapshot_wait "$BOOT_TIMEOUT" grep -qsx ready "$TMP/status.$role" ||
+		wild_clock; then
+		echo "vm/run: no guest to keep" >&2
+		exit 1
+	fi
+	printf '%s\n' 'migrate_set_parameter max-bandwidth 8G' \
+		"migrate file:$file.new" >"$TMP/mon.$role.in"
+	if ! snapshot_wait "$BOOT_TIMEOUT" snapshot_is_written "$role"; then
+		echo "vm/run: a guest could not be kept:" >&2
+		tail -n 3 "$TMP/answers" "$TMP/qemu" >&2
+		exit 1
+	fi
+	mv "$file.new" "$file"
+)
+
+# snapshot_find ROLE: prints its file, once there is one
+snapshot_find() {
+	local file lock
+
+	file=$(snapshot_file "$1")
+	mkdir -p "$snapshots"
+	exec {lock}>"$snapshots/lock.$SERIES"
+	flock "$lock"
+	if [[ ! -e $file ]]; then
+		find "$snapshots" -name "$SERIES-*" -mtime +2 -delete
+		snapshot_make "$1" "$file" {lock}>&- >&2 || return 1
+	fi
+	exec {lock}>&-
+	touch "$file"
+	echo "$file"
+}
