@@ -121,18 +121,30 @@ int rdmablk_disk_alloc(struct rdmablk_session *s)
 	return 0;
 }
 
-/**
- * rdmablk_disk_resize() - tell the block layer the size that was granted last
- * @s: session whose disk has been added, or will be
- */
-void rdmablk_disk_resize(struct rdmablk_session *s)
+static void rdmablk_disk_resize(struct rdmablk_session *s)
 {
-	u64 sectors = s->agreed.grant.size >> SECTOR_SHIFT;
+	struct rdmablk_agreed a;
+	u64 sectors;
 
+	rdmablk_session_agreed(s, &a);
+	sectors = a.grant.size >> SECTOR_SHIFT;
 	if (get_capacity(s->disk) == sectors)
 		return;
-	rdmablk_info(s, "now %llu bytes\n", s->agreed.grant.size);
+	rdmablk_info(s, "now %llu bytes\n", a.grant.size);
 	set_capacity_and_notify(s->disk, sectors);
+}
+
+/**
+ * rdmablk_disk_work() - the connection is back: tell the block layer, and who listens
+ *	to it, what that has changed
+ * @work: disk_work of a session whose disk has been added, or will be
+ *
+ * Not the recovery's own work: the event waits for a lock whose holder may wait for
+ * memory, and that for what is held when the connection is lost again.
+ */
+void rdmablk_disk_work(struct work_struct *work)
+{
+	rdmablk_disk_resize(container_of(work, struct rdmablk_session, disk_work));
 }
 
 /**

@@ -142,6 +142,7 @@ struct rdmablk_agreed {
  * @nl_portid: netlink socket that waits for the first login; 0: none
  * @recovery_work: takes the queues down after an error, and connects anew
  * @fail_work: ends what is held when it has been held for long enough
+ * @disk_work: tells the block layer what a new connection has changed
  * @quiesced: the queue is, by the recovery; bit 0
  * @hold_until: writes that were posted may fail from then on, in jiffies
  * @attempts: since the connection was lost
@@ -208,6 +209,7 @@ struct rdmablk_session {
 	u32 nl_portid;
 	struct delayed_work recovery_work;
 	struct delayed_work fail_work;
+	struct work_struct disk_work;
 	unsigned long quiesced;
 	unsigned long hold_until;
 	u32 attempts;
