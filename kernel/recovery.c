@@ -208,6 +208,7 @@ static bool rdmablk_fail_decide(struct rdmablk_session *s, bool over)
 		  (rdmablk_recovery_fail_time(s, &at) && time_after_eq(jiffies, at));
 	s->failing_early = !failing && !READ_ONCE(s->added);
 	failing |= s->failing_early;
+	s->unscanned |= failing && !READ_ONCE(s->added);
 	WRITE_ONCE(s->path.failing, failing);
 	return failing != was;
 }
@@ -320,7 +321,7 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 	WRITE_ONCE(s->why, NULL);
 	rdmablk_info(s, "live again after %u ms and %u tries\n",
 		     jiffies_to_msecs(jiffies - s->lost_at), s->attempts);
-	queue_work(rdmablk_login_wq, &s->disk_work);
+	rdmablk_disk_look(s);
 }
 
 /* Takes down what a login has left that did not succeed. */

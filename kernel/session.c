@@ -490,6 +490,8 @@ int rdmablk_session_publish(struct rdmablk_session *s)
 	mutex_unlock(&s->disk_mutex);
 	/* Of a connection that was lost meanwhile: I/O is held from now on. */
 	rdmablk_recovery_changed(s);
+	/* Or that is back already. */
+	rdmablk_disk_look(s);
 	return ret;
 }
 

@@ -108,6 +108,8 @@ struct rdmablk_agreed {
  * @fenced: nothing of the connection that was lost can land any more
  * @lost: reconnecting has ended
  * @failing_early: I/O fails only because the disk has not been added yet
+ * @unscanned: I/O has failed before the disk was added, and with it the scan for
+ *	partitions
  * @reason: why the connection was lost, or the session failed, enum rdmablk_reason
  * @attempt_reason: why the login under way cannot succeed, enum rdmablk_reason
  * @lost_at: when the connection was lost, in jiffies
@@ -170,6 +172,7 @@ struct rdmablk_session {
 	bool fenced;
 	bool lost;
 	bool failing_early;
+	bool unscanned;
 	u16 reason;
 	u16 attempt_reason;
 	unsigned long lost_at;
