@@ -7,7 +7,8 @@
 # again, and found.
 #
 # The network loses the requests of RDMA READs, and nothing else, so the login
-# succeeds and the first read waits until the daemon is killed.
+# succeeds and the first read waits until the daemon is killed: the transport's own
+# patience is two minutes.
 #
 # kernels: 6.12
 # net: veth
@@ -41,7 +42,7 @@ start=2048, size=8192'
 dd if=/tmp/table of=$ARENA bs=4k count=1 conv=notrunc status=none
 random_file 4K /tmp/pattern
 job connect "$RDMABLK" connect --dev-loss-tmo off --reconnect-delay 1 \
-	"$TARGET_ADDR/disk0"
+	--ack-timeout 22 "$TARGET_ADDR/disk0"
 wait_until "$PATIENCE" live || fail "no login: $(</tmp/job.connect)"
 job_still connect
 stop_target KILL
