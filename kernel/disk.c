@@ -121,18 +121,66 @@ int rdmablk_disk_alloc(struct rdmablk_session *s)
 	return 0;
 }
 
-/**
- * rdmablk_disk_resize() - tell the block layer the size that was granted last
- * @s: session whose disk has been added, or will be
- */
-void rdmablk_disk_resize(struct rdmablk_session *s)
+static void rdmablk_disk_resize(struct rdmablk_session *s)
 {
-	u64 sectors = s->agreed.grant.size >> SECTOR_SHIFT;
+	struct rdmablk_agreed a;
+	u64 sectors;
 
+	rdmablk_session_agreed(s, &a);
+	sectors = a.grant.size >> SECTOR_SHIFT;
 	if (get_capacity(s->disk) == sectors)
 		return;
-	rdmablk_info(s, "now %llu bytes\n", s->agreed.grant.size);
+	rdmablk_info(s, "now %llu bytes\n", a.grant.size);
 	set_capacity_and_notify(s->disk, sectors);
+}
+
+/*
+ * The first scan for partitions has failed. The next who opens the disk scans again;
+ * that is udev, which hears of a change. Not here: the connection may be lost again,
+ * and the scan does I/O under open_mutex.
+ */
+static void rdmablk_disk_rescan(struct rdmablk_session *s)
+{
+	bool scan;
+
+	spin_lock_irq(&s->lock);
+	scan = s->unscanned && READ_ONCE(s->added) && !s->down;
+	if (scan)
+		s->unscanned = false;
+	spin_unlock_irq(&s->lock);
+	if (!scan)
+		return;
+	set_bit(GD_NEED_PART_SCAN, &s->disk->state);
+	kobject_uevent(&disk_to_dev(s->disk)->kobj, KOBJ_CHANGE);
+}
+
+/**
+ * rdmablk_disk_work() - the connection is back: tell the block layer, and who listens
+ *	to it, what that has changed
+ * @work: disk_work of a session whose disk has been added, or will be
+ *
+ * Not the recovery's own work: the event waits for a lock whose holder may wait for
+ * memory, and that for what is held when the connection is lost again.
+ */
+void rdmablk_disk_work(struct work_struct *work)
+{
+	struct rdmablk_session *s = container_of(work, struct rdmablk_session, disk_work);
+
+	rdmablk_disk_resize(s);
+	rdmablk_disk_rescan(s);
+}
+
+/**
+ * rdmablk_disk_look() - a connection may have changed something
+ * @s: session whose disk has been added, or will be
+ */
+void rdmablk_disk_look(struct rdmablk_session *s)
+{
+	/* Queued under the lock: who moves to "deleting" cancels it afterwards. */
+	spin_lock_irq(&s->lock);
+	if (s->state != RDMABLK_DEV_DELETING)
+		queue_work(rdmablk_login_wq, &s->disk_work);
+	spin_unlock_irq(&s->lock);
 }
 
 /**

@@ -208,6 +208,7 @@ static bool rdmablk_fail_decide(struct rdmablk_session *s, bool over)
 		  (rdmablk_recovery_fail_time(s, &at) && time_after_eq(jiffies, at));
 	s->failing_early = !failing && !READ_ONCE(s->added);
 	failing |= s->failing_early;
+	s->unscanned |= failing && !READ_ONCE(s->added);
 	WRITE_ONCE(s->path.failing, failing);
 	return failing != was;
 }
@@ -320,11 +321,7 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 	WRITE_ONCE(s->why, NULL);
 	rdmablk_info(s, "live again after %u ms and %u tries\n",
 		     jiffies_to_msecs(jiffies - s->lost_at), s->attempts);
-	/*
-	 * Last: the event waits for a lock whose holder may wait for memory, and that
-	 * for what was held until now.
-	 */
-	rdmablk_disk_resize(s);
+	rdmablk_disk_look(s);
 }
 
 /* Takes down what a login has left that did not succeed. */
@@ -426,6 +423,7 @@ void rdmablk_recovery_init(struct rdmablk_session *s)
 	INIT_DELAYED_WORK(&s->recovery_work, rdmablk_recovery_work);
 	INIT_DELAYED_WORK(&s->fail_work, rdmablk_fail_work);
 	INIT_DELAYED_WORK(&s->keepalive_work, rdmablk_keepalive_work);
+	INIT_WORK(&s->disk_work, rdmablk_disk_work);
 }
 
 /**
@@ -579,4 +577,5 @@ void rdmablk_recovery_finish(struct rdmablk_session *s)
 	cancel_delayed_work_sync(&s->recovery_work);
 	cancel_delayed_work_sync(&s->fail_work);
 	cancel_delayed_work_sync(&s->keepalive_work);
+	cancel_work_sync(&s->disk_work);
 }

@@ -33,7 +33,8 @@ static int rdmablk_registry_insert(struct rdmablk_session *s, const char **why)
 			return -EEXIST;
 		}
 	}
-	s->index = ida_alloc(&rdmablk_index_ida, GFP_KERNEL);
+	/* Who ends an outage takes the mutex, too: it must not wait for held I/O. */
+	s->index = ida_alloc(&rdmablk_index_ida, GFP_NOIO);
 	if (s->index < 0) {
 		*why = "out of memory";
 		return s->index;

@@ -43,6 +43,7 @@
  * reason for the login under way. Otherwise the error flag, set once under the lock,
  * decides who starts the recovery.
  */
+#include <linux/atomic.h>
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/errno.h>
@@ -51,6 +52,7 @@
 #include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include "cm.h"
 #include "disk.h"
 #include "log.h"
@@ -58,6 +60,9 @@
 #include "session.h"
 #include "state.h"
 #include "trace.h"
+
+/* Sessions that exist, in the list or not */
+static atomic_t rdmablk_sessions_left;
 
 /**
  * rdmablk_options_init() - the defaults
@@ -86,6 +91,8 @@ static void rdmablk_session_free(struct kref *ref)
 	kfree(s->path.map);
 	free_percpu(s->path.stats);
 	kfree_sensitive(s);
+	if (atomic_dec_and_test(&rdmablk_sessions_left))
+		wake_up_var(&rdmablk_sessions_left);
 }
 
 /**
@@ -354,6 +361,7 @@ struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt
 	*why = "out of memory";
 	if (!s)
 		return ERR_PTR(-ENOMEM);
+	atomic_inc(&rdmablk_sessions_left);
 	kref_init(&s->ref);
 	spin_lock_init(&s->lock);
 	mutex_init(&s->disk_mutex);
@@ -490,6 +498,8 @@ int rdmablk_session_publish(struct rdmablk_session *s)
 	mutex_unlock(&s->disk_mutex);
 	/* Of a connection that was lost meanwhile: I/O is held from now on. */
 	rdmablk_recovery_changed(s);
+	/* Or that is back already. */
+	rdmablk_disk_look(s);
 	return ret;
 }
 
@@ -659,4 +669,9 @@ void rdmablk_session_remove_all(void)
 		if (!rdmablk_session_claim(s, true, &why))
 			rdmablk_session_remove(s);
 	}
+	/*
+	 * Who closes a disk that is gone puts the module first, and then the disk, which
+	 * calls ->free_disk(): that must have been before the module goes.
+	 */
+	wait_var_event(&rdmablk_sessions_left, !atomic_read(&rdmablk_sessions_left));
 }

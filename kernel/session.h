@@ -108,6 +108,8 @@ struct rdmablk_agreed {
  * @fenced: nothing of the connection that was lost can land any more
  * @lost: reconnecting has ended
  * @failing_early: I/O fails only because the disk has not been added yet
+ * @unscanned: I/O has failed before the disk was added, and with it the scan for
+ *	partitions
  * @reason: why the connection was lost, or the session failed, enum rdmablk_reason
  * @attempt_reason: why the login under way cannot succeed, enum rdmablk_reason
  * @lost_at: when the connection was lost, in jiffies
@@ -142,6 +144,7 @@ struct rdmablk_agreed {
  * @nl_portid: netlink socket that waits for the first login; 0: none
  * @recovery_work: takes the queues down after an error, and connects anew
  * @fail_work: ends what is held when it has been held for long enough
+ * @disk_work: tells the block layer what a new connection has changed
  * @quiesced: the queue is, by the recovery; bit 0
  * @hold_until: writes that were posted may fail from then on, in jiffies
  * @attempts: since the connection was lost
@@ -169,6 +172,7 @@ struct rdmablk_session {
 	bool fenced;
 	bool lost;
 	bool failing_early;
+	bool unscanned;
 	u16 reason;
 	u16 attempt_reason;
 	unsigned long lost_at;
@@ -208,6 +212,7 @@ struct rdmablk_session {
 	u32 nl_portid;
 	struct delayed_work recovery_work;
 	struct delayed_work fail_work;
+	struct work_struct disk_work;
 	unsigned long quiesced;
 	unsigned long hold_until;
 	u32 attempts;

@@ -80,10 +80,17 @@ epoch=$(attribute epoch)
 start_verify --do_verify=0 --verify=0
 stop_target KILL
 rm $ARENA
-again 16M,uuid=$uuid
+again 32M,uuid=$uuid
 expect_back 1
 [[ $(attribute epoch) != "$epoch" ]] || fail "the epoch is the old one"
 stop_verify
+
+# A larger store is a larger disk.
+has_grown() {
+	[[ $(<$QUEUE/../size) == $((32 << 11)) ]]
+}
+wait_until "$PATIENCE" has_grown || fail "the size is still $(<$QUEUE/../size)"
+dmesg_has "now $((32 << 20)) bytes" || fail "the log does not say so"
 disconnect
 unload_module
 stop_target
