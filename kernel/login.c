@@ -88,6 +88,8 @@ static void rdmablk_login_hello(struct rdmablk_session *s)
 	get_random_bytes(h.nonce, sizeof(h.nonce));
 	strscpy(h.host_name, init_utsname()->nodename, sizeof(h.host_name));
 	strscpy(h.export_name, s->opt.export_name, sizeof(h.export_name));
+	if (s->resume)
+		memcpy(h.uuid, s->agreed.grant.uuid, sizeof(h.uuid));
 	rdmablk_wire_hello(&s->hello, &h);
 }
 

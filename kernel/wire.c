@@ -206,6 +206,7 @@ void rdmablk_wire_hello(struct rdmablk_hello *msg, const struct rdmablk_wire_hel
 	memcpy(msg->nonce, h->nonce, sizeof(msg->nonce));
 	rdmablk_wire_put_name(msg->host_name, h->host_name);
 	rdmablk_wire_put_name(msg->export_name, h->export_name);
+	memcpy(msg->uuid, h->uuid, sizeof(msg->uuid));
 }
 
 /**

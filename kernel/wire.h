@@ -37,6 +37,7 @@ struct rdmablk_wire_reject {
  * @keep_alive_ms: wished for
  * @host_name: NUL-terminated
  * @export_name: NUL-terminated
+ * @uuid: of the export that was granted, or zero
  */
 struct rdmablk_wire_hello {
 	u32 flags;
@@ -50,6 +51,7 @@ struct rdmablk_wire_hello {
 	u32 keep_alive_ms;
 	char host_name[RDMABLK_NAME_LEN];
 	char export_name[RDMABLK_NAME_LEN];
+	u8 uuid[RDMABLK_ID_LEN];
 };
 
 /**

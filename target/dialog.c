@@ -59,12 +59,16 @@ static void fill_lease(struct session *s)
 
 static unsigned int admit(struct session *s, struct export *e)
 {
+	bool resume = s->wish.flags & RDMABLK_HELLO_RESUME;
 	struct lease *held;
 	unsigned int reason;
 
+	/* Who has written this export tells nothing of another one. */
+	if (resume && memcmp(s->wish.uuid, e->store.uuid, sizeof(s->wish.uuid)))
+		return RDMABLK_R_IDENTITY;
 	if (e->cfg->read_only && s->lease.writer)
 		return RDMABLK_R_READ_ONLY;
-	if (s->wish.flags & RDMABLK_HELLO_RESUME && !export_resumable(e, &s->lease))
+	if (resume && !export_resumable(e, &s->lease))
 		return RDMABLK_R_STOLEN;
 	reason = export_admit(&e->leases, &s->lease, e->cfg->shared,
 			      s->wish.flags & RDMABLK_HELLO_STEAL);

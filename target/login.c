@@ -153,6 +153,9 @@ static unsigned int check_hello_fields(const struct rdmablk_hello *hello)
 		return RDMABLK_R_MALFORMED;
 	if (le32toh(hello->flags) & ~RDMABLK_HELLO_FLAGS)
 		return RDMABLK_R_MALFORMED;
+	if (!(le32toh(hello->flags) & RDMABLK_HELLO_RESUME) &&
+	    !all_zero(hello->uuid, sizeof(hello->uuid)))
+		return RDMABLK_R_MALFORMED;
 	if (!queues || queues > RDMABLK_MAX_QUEUES || !hello->queue_depth ||
 	    !hello->keep_alive_ms || !hello->generation || !methods)
 		return RDMABLK_R_MALFORMED;
@@ -202,6 +205,7 @@ unsigned int login_check_hello(const void *msg, size_t len,
 	out->keep_alive_ms = le32toh(hello.keep_alive_ms);
 	memcpy(out->host_name, hello.host_name, sizeof(out->host_name));
 	memcpy(out->export_name, hello.export_name, sizeof(out->export_name));
+	memcpy(out->uuid, hello.uuid, sizeof(out->uuid));
 	return RDMABLK_OK;
 }
 

@@ -46,6 +46,7 @@ struct login_request {
  * @keep_alive_ms: wished for
  * @host_name: for the log
  * @export_name: wanted
+ * @uuid: of the export that it goes on with; zero without RDMABLK_HELLO_RESUME
  */
 struct login_wish {
 	uint16_t version;
@@ -60,6 +61,7 @@ struct login_wish {
 	uint32_t keep_alive_ms;
 	char host_name[RDMABLK_NAME_LEN];
 	char export_name[RDMABLK_NAME_LEN];
+	uint8_t uuid[RDMABLK_ID_LEN];
 };
 
 /**

@@ -393,6 +393,7 @@ RDMABLK_OFFSET(rdmablk_hdr, generation, 8);
  * @auth_methods: RDMABLK_AUTH_* the initiator can do
  * @host_name: for the target's log
  * @export_name: what it wants
+ * @uuid: of the export that it goes on with; zero without RDMABLK_HELLO_RESUME
  */
 struct rdmablk_hello {
 	struct rdmablk_hdr hdr;
@@ -412,9 +413,10 @@ struct rdmablk_hello {
 	__le32	auth_methods;
 	char	host_name[RDMABLK_NAME_LEN];
 	char	export_name[RDMABLK_NAME_LEN];
+	__u8	uuid[RDMABLK_ID_LEN];
 };
 
-RDMABLK_SIZE(rdmablk_hello, 264);
+RDMABLK_SIZE(rdmablk_hello, 280);
 RDMABLK_OFFSET(rdmablk_hello, version_min, 16);
 RDMABLK_OFFSET(rdmablk_hello, host_id, 40);
 RDMABLK_OFFSET(rdmablk_hello, nonce, 88);

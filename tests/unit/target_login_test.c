@@ -152,6 +152,8 @@ static const struct {
 	{ AT(export_name), 6, "\0\0\0\0\0\0", RDMABLK_R_MALFORMED },
 	{ AT(export_name[40]), 1, "x", RDMABLK_R_MALFORMED },
 	{ AT(export_name[63]), 1, "x", RDMABLK_R_MALFORMED },
+	{ AT(uuid), 1, "\1", RDMABLK_R_MALFORMED },
+	{ AT(uuid[15]), 1, "\1", RDMABLK_R_MALFORMED },
 #undef AT
 };
 

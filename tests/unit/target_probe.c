@@ -132,7 +132,7 @@ static void scenario_flipped(void)
 /* Message type --arg, right in itself, as the first. */
 static void scenario_state(void)
 {
-	static const unsigned int size[] = { 16, 264, 72, 48, 224, 24, 312, 16, 16,
+	static const unsigned int size[] = { 16, 280, 72, 48, 224, 24, 312, 16, 16,
 					     64, 32, 32, 32 };
 	char msg[512] = { 0 };
 	struct rdmablk_hdr hdr = head(p.arg, size[p.arg]);

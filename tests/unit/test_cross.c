@@ -120,9 +120,11 @@ static void test_hello_flags(void **state)
 			assert_int_equal(wish.flags, h.flags);
 	}
 	h.flags = RDMABLK_HELLO_FLAGS;
+	memset(h.uuid, 5, sizeof(h.uuid));
 	rdmablk_wire_hello(&sent, &h);
 	assert_int_equal(login_check_hello(&sent, sizeof(sent), &wish), RDMABLK_OK);
 	assert_int_equal(wish.flags, RDMABLK_HELLO_FLAGS);
+	assert_memory_equal(wish.uuid, h.uuid, sizeof(h.uuid));
 }
 
 static void test_challenge(void **state)

@@ -80,6 +80,7 @@ static void test_hello(void **state)
 	memset(h.boot_nonce, 2, sizeof(h.boot_nonce));
 	memset(h.instance_id, 3, sizeof(h.instance_id));
 	memset(h.nonce, 4, sizeof(h.nonce));
+	memset(h.uuid, 5, sizeof(h.uuid));
 	memset(&msg, 0xff, sizeof(msg));
 	rdmablk_wire_hello(&msg, &h);
 	assert_int_equal(rdmablk_wire_type(&msg, sizeof(msg)), RDMABLK_MSG_HELLO);
@@ -99,6 +100,7 @@ static void test_hello(void **state)
 	assert_int_equal(le32toh(msg.auth_methods), RDMABLK_AUTH_NONE);
 	assert_string_equal(msg.host_name, "a ~host?name??");
 	assert_string_equal(msg.export_name, "disk0");
+	assert_memory_equal(msg.uuid, h.uuid, sizeof(h.uuid));
 }
 
 /* Names of all lengths, even without a NUL, with something old behind the NUL. */

@@ -307,7 +307,7 @@ static bool send_challenge(void)
 static bool handle_hello(const void *msg)
 {
 	char zero[RDMABLK_CTRL_MSG_MAX] = { 0 };
-	static const uint16_t size[] = { 16, 264, 72, 48, 224, 24, 312, 16, 16, 64,
+	static const uint16_t size[] = { 16, 280, 72, 48, 224, 24, 312, 16, 16, 64,
 					 32, 32, 32 };
 	struct rdmablk_hdr hdr;
 
