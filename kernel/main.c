@@ -139,10 +139,10 @@ static int rdmablk_init_sessions(void)
 /* Calls @fn with each session in the order of their numbers. */
 static int rdmablk_for_each(int (*fn)(struct rdmablk_session *s))
 {
-	struct rdmablk_session *s;
+	struct rdmablk_session *s = NULL;
 	int ret = 0, r;
 
-	rdmablk_for_each_session(s) {
+	while (rdmablk_session_step(&s)) {
 		r = fn(s);
 		if (!ret)
 			ret = r;

@@ -357,12 +357,12 @@ static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
 static int rdmablk_nl_released(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct netlink_notify *n = data;
-	struct rdmablk_session *s;
+	struct rdmablk_session *s = NULL;
 
 	if (event != NETLINK_URELEASE || n->protocol != NETLINK_GENERIC ||
 	    n->net != &init_net || !n->portid)
 		return NOTIFY_DONE;
-	rdmablk_for_each_session(s) {
+	while (rdmablk_session_step(&s)) {
 		if (s->nl_portid == n->portid)
 			rdmablk_session_unwanted(s);
 	}

@@ -67,21 +67,21 @@ static void rdmablk_power_unfreeze(struct rdmablk_session *s)
 
 static void rdmablk_power_complete(struct device *dev)
 {
-	struct rdmablk_session *s;
+	struct rdmablk_session *s = NULL;
 
-	rdmablk_for_each_session(s)
+	while (rdmablk_session_step(&s))
 		rdmablk_power_unfreeze(s);
 }
 
 static int rdmablk_power_prepare(struct device *dev)
 {
 	unsigned long until = jiffies + RDMABLK_FREEZE_TMO;
-	struct rdmablk_session *s;
+	struct rdmablk_session *s = NULL;
 	bool idle = true;
 
-	rdmablk_for_each_session(s)
+	while (rdmablk_session_step(&s))
 		rdmablk_power_freeze_start(s);
-	rdmablk_for_each_session(s) {
+	while (rdmablk_session_step(&s)) {
 		idle = rdmablk_power_freeze_wait(s, until);
 		if (!idle) {
 			rdmablk_session_put(s);

@@ -124,15 +124,18 @@ struct rdmablk_session *rdmablk_session_next(int index)
 }
 
 /**
- * rdmablk_session_after() - the session after another
- * @s: session; puts the caller's reference
+ * rdmablk_session_step() - go from one session to the next, in the order of their numbers
+ * @s: NULL before the first one; its reference is put, and that of the next one is the
+ *	caller's, who puts it when he ends the walk early
  *
- * Return: session with a reference for the caller, or NULL.
+ * Return: whether there is one.
  */
-struct rdmablk_session *rdmablk_session_after(struct rdmablk_session *s)
+bool rdmablk_session_step(struct rdmablk_session **s)
 {
-	int index = s->index + 1;
+	int index = *s ? (*s)->index + 1 : 0;
 
-	rdmablk_session_put(s);
-	return rdmablk_session_next(index);
+	if (*s)
+		rdmablk_session_put(*s);
+	*s = rdmablk_session_next(index);
+	return *s;
 }

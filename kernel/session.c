@@ -662,10 +662,10 @@ void rdmablk_session_remove(struct rdmablk_session *s)
  */
 void rdmablk_session_remove_all(void)
 {
-	struct rdmablk_session *s;
+	struct rdmablk_session *s = NULL;
 	const char *why;
 
-	rdmablk_for_each_session(s) {
+	while (rdmablk_session_step(&s)) {
 		if (!rdmablk_session_claim(s, true, &why))
 			rdmablk_session_remove(s);
 	}

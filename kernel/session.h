@@ -258,11 +258,7 @@ int rdmablk_registry_add(struct rdmablk_session *s, const char **why);
 void rdmablk_registry_del(struct rdmablk_session *s);
 struct rdmablk_session *rdmablk_session_find(int index);
 struct rdmablk_session *rdmablk_session_next(int index);
-struct rdmablk_session *rdmablk_session_after(struct rdmablk_session *s);
-
-/* In the order of their numbers, with a reference; whoever breaks out puts @s. */
-#define rdmablk_for_each_session(s) \
-	for ((s) = rdmablk_session_next(0); (s); (s) = rdmablk_session_after(s))
+bool rdmablk_session_step(struct rdmablk_session **s);
 
 /* login.c */
 int rdmablk_login(struct rdmablk_session *s);
