@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2054,SC2154
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # What an emulated guest does until it looks at the host's files is the same each time,
@@ -49,9 +49,15 @@ snapshot_qemu() {
 # snapshot_go ROLE: what initramfs-init waits for, the time and something random. A pipe
 # that nobody has open forgets what is in it, so it stays open until QEMU has read it.
 snapshot_go() {
-	[[ ! ${GO[$1]:-} ]] || exec {GO[$1]}>&-
-	exec {GO[$1]}<>"$TMP/go.$1.in"
-	echo "$EPOCHSECONDS $(</proc/sys/kernel/random/uuid)" >&"${GO[$1]}"
+	local go
+
+	if [[ ${GO[$1]:-} ]]; then
+		go=${GO[$1]}
+		exec {go}>&-
+	fi
+	exec {go}<>"$TMP/go.$1.in"
+	GO[$1]=$go
+	echo "$EPOCHSECONDS $(</proc/sys/kernel/random/uuid)" >&"$go"
 }
 
 # snapshot_wait SECONDS CMD...: false when it did not succeed in time, or QEMU ended
