@@ -81,15 +81,11 @@ static int rdmablk_power_prepare(struct device *dev)
 
 	while (rdmablk_session_step(&s))
 		rdmablk_power_freeze_start(s);
-	while (rdmablk_session_step(&s)) {
+	while (idle && rdmablk_session_step(&s))
 		idle = rdmablk_power_freeze_wait(s, until);
-		if (!idle) {
-			rdmablk_session_put(s);
-			break;
-		}
-	}
 	if (idle)
 		return 0;
+	rdmablk_session_put(s);
 	/* ->complete() is called for those only that agreed. */
 	rdmablk_power_complete(dev);
 	return -EBUSY;
