@@ -109,14 +109,26 @@ net_veth_routes() {
 
 	m0=$(<"/sys/class/net/$from/address")
 	m1=$(<"/sys/class/net/$to/address")
-	ip -batch - <<-EOF
-	neigh replace 10.2.0.2 lladdr $m1 dev $from nud permanent
-	neigh replace 10.2.0.1 lladdr $m0 dev $to nud permanent
-	route replace 10.2.0.2/32 dev $from src 10.2.0.1 table 102
-	route replace 10.2.0.1/32 dev $to src 10.2.0.2 table 101
-	route replace unreachable 10.2.0.2/32 metric 100 table 102
-	route replace unreachable 10.2.0.1/32 metric 100 table 101
-	EOF
+	{
+		# An end without its address gets its way when it has that again.
+		if net_has_address "$from" 10.2.0.1; then
+			echo "route replace 10.2.0.2/32 dev $from src 10.2.0.1 table 102"
+		fi
+		if net_has_address "$to" 10.2.0.2; then
+			echo "route replace 10.2.0.1/32 dev $to src 10.2.0.2 table 101"
+		fi
+		cat <<-EOF
+		neigh replace 10.2.0.2 lladdr $m1 dev $from nud permanent
+		neigh replace 10.2.0.1 lladdr $m0 dev $to nud permanent
+		route replace unreachable 10.2.0.2/32 metric 100 table 102
+		route replace unreachable 10.2.0.1/32 metric 100 table 101
+		EOF
+	} | ip -batch -
+}
+
+# net_has_address DEV ADDRESS
+net_has_address() {
+	[[ $(ip -o address show dev "$1" to "$2") ]]
 }
 
 # net_veth_address DEV: that of its end
