@@ -414,12 +414,13 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
  * rdmablk_ctrl_command() - send a command
  * @ctrl: control queue of a live session
  * @op: enum rdmablk_op
+ * @flags: of the operation
  * @tag: its tag
  *
  * Return: 0; -EBUSY while the last command of this tag is under way; -ENOTCONN; or
  * an errno of the device.
  */
-int rdmablk_ctrl_command(struct rdmablk_ctrl *ctrl, u16 op, u16 tag)
+int rdmablk_ctrl_command(struct rdmablk_ctrl *ctrl, u16 op, u16 flags, u16 tag)
 {
 	struct rdmablk_ctrl_slot *slot = &ctrl->slot[tag];
 	struct rdmablk_command msg;
@@ -437,7 +438,7 @@ int rdmablk_ctrl_command(struct rdmablk_ctrl *ctrl, u16 op, u16 tag)
 	reinit_completion(&slot->done);
 	spin_unlock_irq(&ctrl->lock);
 
-	rdmablk_wire_command(&msg, op, tag, generation, 0, 0);
+	rdmablk_wire_command(&msg, op, flags, tag, generation, 0, 0);
 	ret = rdmablk_ctrl_send(ctrl, tag, &msg, sizeof(msg));
 	if (ret) {
 		spin_lock_irq(&ctrl->lock);

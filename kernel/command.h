@@ -104,7 +104,7 @@ void rdmablk_ctrl_break(struct rdmablk_ctrl *ctrl);
 void rdmablk_ctrl_wake(struct rdmablk_ctrl *ctrl);
 int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
 		     u16 reply, unsigned long deadline);
-int rdmablk_ctrl_command(struct rdmablk_ctrl *ctrl, u16 op, u16 tag);
+int rdmablk_ctrl_command(struct rdmablk_ctrl *ctrl, u16 op, u16 flags, u16 tag);
 int rdmablk_ctrl_wait(struct rdmablk_ctrl *ctrl, u16 tag, unsigned long deadline);
 void rdmablk_ctrl_close(struct rdmablk_ctrl *ctrl, u16 reason);
 

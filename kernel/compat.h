@@ -28,7 +28,13 @@ struct rdmablk_disk_limits {
 	unsigned int chunk_sectors;
 	unsigned short max_segments;
 	unsigned int max_segment_size;
+	unsigned int max_discard_sectors;
+	unsigned int discard_granularity;
+	unsigned int discard_alignment;
+	unsigned int max_zeroes_sectors;
+	unsigned int max_erase_sectors;
 	bool rotational;
+	bool cache;
 };
 
 #ifdef BLK_FEAT_WRITE_CACHE
@@ -45,7 +51,14 @@ rdmablk_compat_alloc_disk(struct blk_mq_tag_set *set,
 		.chunk_sectors		= l->chunk_sectors,
 		.max_segments		= l->max_segments,
 		.max_segment_size	= l->max_segment_size,
-		.features		= l->rotational ? BLK_FEAT_ROTATIONAL : 0,
+		.max_hw_discard_sectors	= l->max_discard_sectors,
+		.discard_granularity	= l->discard_granularity,
+		.discard_alignment	= l->discard_alignment,
+		.max_write_zeroes_sectors = l->max_zeroes_sectors,
+		.max_secure_erase_sectors = l->max_erase_sectors,
+		.features		=
+			(l->rotational ? BLK_FEAT_ROTATIONAL : 0) |
+			(l->cache ? BLK_FEAT_WRITE_CACHE | BLK_FEAT_FUA : 0),
 	};
 
 	return blk_mq_alloc_disk(set, &lim, queuedata);
@@ -69,6 +82,12 @@ rdmablk_compat_alloc_disk(struct blk_mq_tag_set *set,
 	blk_queue_chunk_sectors(q, l->chunk_sectors);
 	blk_queue_max_segments(q, l->max_segments);
 	blk_queue_max_segment_size(q, l->max_segment_size);
+	blk_queue_max_discard_sectors(q, l->max_discard_sectors);
+	q->limits.discard_granularity = l->discard_granularity;
+	q->limits.discard_alignment = l->discard_alignment;
+	blk_queue_max_write_zeroes_sectors(q, l->max_zeroes_sectors);
+	blk_queue_max_secure_erase_sectors(q, l->max_erase_sectors);
+	blk_queue_write_cache(q, l->cache, l->cache);
 	if (!l->rotational)
 		blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
 	blk_queue_flag_clear(QUEUE_FLAG_ADD_RANDOM, q);

@@ -6,9 +6,9 @@
  * list of driver names and refuses any other, but takes the extended range that the
  * block layer hands out.
  *
- * The store is memory, so there is no volatile write cache to advertise: the block
- * layer completes FLUSH by itself and drops FUA. Operations that are not advertised
- * (discard, write zeroes) never reach the driver.
+ * What the target has is what is advertised. A store that is memory has no volatile
+ * write cache: the block layer completes FLUSH by itself and drops FUA. Operations that
+ * are not advertised never reach the driver.
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
@@ -67,10 +67,17 @@ static int rdmablk_disk_alloc_tags(struct rdmablk_session *s)
 	return blk_mq_alloc_tag_set(set);
 }
 
+/* The block layer counts the bytes of a request in 32 bits. */
+static unsigned int rdmablk_disk_sectors(u64 bytes)
+{
+	return min_t(u64, bytes, round_down(U32_MAX, SZ_1M)) >> SECTOR_SHIFT;
+}
+
 static void rdmablk_disk_limits(const struct rdmablk_session *s,
 				struct rdmablk_disk_limits *lim)
 {
 	const struct rdmablk_wire_grant *g = &s->offer.grant;
+	const struct rdmablk_wire_limits *c = &s->offer.cmds;
 
 	*lim = (struct rdmablk_disk_limits) {
 		.logical_block	= g->logical_block,
@@ -81,7 +88,13 @@ static void rdmablk_disk_limits(const struct rdmablk_session *s,
 		.max_sectors	= s->offer.limits.max_io_bytes >> SECTOR_SHIFT,
 		.max_segments	= s->offer.limits.max_segments,
 		.max_segment_size = s->path.max_segment,
+		.max_discard_sectors = rdmablk_disk_sectors(c->max_discard),
+		.discard_granularity = c->discard_granularity,
+		.discard_alignment = c->discard_alignment,
+		.max_zeroes_sectors = rdmablk_disk_sectors(c->max_zeroes),
+		.max_erase_sectors = rdmablk_disk_sectors(c->max_erase),
 		.rotational	= g->flags & RDMABLK_GRANT_ROTATIONAL,
+		.cache		= g->flags & RDMABLK_GRANT_CACHE,
 	};
 	/* A power of two that divides the region serves as well as the region. */
 	if (g->nr_regions > 1)

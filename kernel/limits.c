@@ -15,7 +15,7 @@
  * @in: what is given
  * @out: result
  *
- * Return: 0; -EINVAL when the device cannot carry one logical block.
+ * Return: 0; -EINVAL when the device or the target cannot carry one page.
  */
 int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 			   struct rdmablk_limits_out *out)
@@ -31,7 +31,8 @@ int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 	bytes = min_t(u64, bytes, in->region_bytes);
 	bytes = min_t(u64, bytes, in->max_msg_size);
 	out->max_io_bytes = (u32)bytes & ~(in->logical_block - 1);
-	if (!out->max_io_bytes)
+	/* The block layer takes a page at least: what is less is a bug of ours to it. */
+	if (!out->max_io_bytes || out->max_io_bytes < in->page_bytes)
 		return -EINVAL;
 
 	out->sge_per_wr = min_t(u32, min_t(u32, in->max_send_sge, in->max_sge_rd),
@@ -42,7 +43,11 @@ int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 	out->max_chain = min_t(u32, out->max_chain, max_t(u32, most / 2, 1));
 	out->max_segments = min_t(u32, RDMABLK_MAX_SEGMENTS,
 				  out->max_chain * out->sge_per_wr);
-	out->send_slots = max_t(u32, 2U * in->queue_depth, 2 * out->max_chain);
+	/* The longest chain may have a command behind it. */
+	out->send_slots = max_t(u32, 2U * in->queue_depth, 2 * out->max_chain) +
+			  in->reserved;
 	out->send_slots = min_t(u32, out->send_slots, most);
+	if (in->reserved && out->send_slots < in->reserved + out->max_chain + 1)
+		return -EINVAL;
 	return 0;
 }

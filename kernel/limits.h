@@ -21,6 +21,8 @@
  * @max_io: largest request of the target, bytes; 0: no limit
  * @logical_block: bytes
  * @region_bytes: bytes of a region, a power of two
+ * @reserved: send slots that are kept for commands
+ * @page_bytes: bytes of a page of this host
  */
 struct rdmablk_limits_in {
 	u32 max_send_sge;
@@ -31,6 +33,8 @@ struct rdmablk_limits_in {
 	u32 max_io;
 	u32 logical_block;
 	u64 region_bytes;
+	u32 reserved;
+	u32 page_bytes;
 };
 
 /**

@@ -3,7 +3,8 @@
  * The login: from an address to a session in which I/O can start.
  *
  *   control queue   resolve, check the device, connect
- *   dialogue        HELLO -> CHALLENGE, PROOF -> GRANT, REGIONS_GET -> REGIONS …
+ *   dialogue        HELLO -> CHALLENGE, PROOF -> GRANT, LIMITS_GET -> LIMITS,
+ *                   REGIONS_GET -> REGIONS …
  *   disk            limits, tags, gendisk; not visible yet
  *   data queues     two per hardware queue, each joined with a MAC
  *   READY -> LIVE
@@ -80,6 +81,7 @@ static void rdmablk_login_hello(struct rdmablk_session *s)
 		.nr_queues	= s->nr_queues,
 		.queue_depth	= s->opt.queue_depth,
 		.keep_alive_ms	= READ_ONCE(s->opt.keep_alive_tmo) * MSEC_PER_SEC,
+		.features_offered = RDMABLK_FEATURES_V1,
 	};
 
 	memcpy(h.host_id, s->opt.host_id, sizeof(h.host_id));
@@ -224,7 +226,8 @@ static int rdmablk_login_refuse(struct rdmablk_session *s, int ret, u16 reason)
 static int rdmablk_login_compare(struct rdmablk_session *s)
 {
 	const struct rdmablk_wire_grant *g = &s->offer.grant, *was = &s->agreed.grant;
-	u32 rights = RDMABLK_GRANT_READ_ONLY | RDMABLK_GRANT_SHARED;
+	u32 rights = RDMABLK_GRANT_READ_ONLY | RDMABLK_GRANT_SHARED |
+		     RDMABLK_GRANT_CACHE | RDMABLK_GRANT_STAGED;
 
 	/* Whoever this is, it has fenced nothing of ours. */
 	if (memcmp(g->uuid, was->uuid, sizeof(g->uuid)))
@@ -243,6 +246,15 @@ static int rdmablk_login_compare(struct rdmablk_session *s)
 		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_SHRUNK);
 	if (!memcmp(g->epoch, was->epoch, sizeof(g->epoch)))
 		return 0;
+	/*
+	 * What the store has lost was in no medium; of ours everything was: a store behind
+	 * commands without a volatile cache answers when it is.
+	 */
+	if (g->flags & (RDMABLK_GRANT_CACHE | RDMABLK_GRANT_STAGED) &&
+	    !READ_ONCE(s->path.unflushed)) {
+		rdmablk_info(s, "the store begins anew; all that was written had been flushed\n");
+		return 0;
+	}
 	if (s->accept_loss || READ_ONCE(s->opt.on_data_loss) == RDMABLK_DATA_LOSS_CONTINUE) {
 		rdmablk_warn(s, "the store has lost its contents; going on as asked to\n");
 		return 0;
@@ -250,6 +262,84 @@ static int rdmablk_login_compare(struct rdmablk_session *s)
 	rdmablk_err(s, "the store has lost its contents (epoch %pUb, was %pUb)\n",
 		    g->epoch, was->epoch);
 	return rdmablk_login_refuse(s, -ENODATA, RDMABLK_R_DATA_LOST);
+}
+
+/* The block layer was told what commands may ask for. */
+static bool rdmablk_login_cmds_shrunk(const struct rdmablk_wire_limits *now,
+				      const struct rdmablk_wire_limits *was)
+{
+	return (was->ops & ~now->ops) || now->max_discard < was->max_discard ||
+	       now->max_zeroes < was->max_zeroes || now->max_erase < was->max_erase ||
+	       now->granule != was->granule || now->slot_bytes < was->slot_bytes;
+}
+
+/* Each request is a command: no more requests than tags on a queue. */
+static void rdmablk_login_depth(struct rdmablk_session *s)
+{
+	struct rdmablk_wire_grant *g = &s->offer.grant;
+	u32 sharers = DIV_ROUND_UP(s->nr_queues, g->nr_queues);
+	u32 tags = s->offer.cmds.cmd_depth - RDMABLK_CMD_RESERVED;
+
+	g->queue_depth = min_t(u32, g->queue_depth, max(tags / sharers, 1U));
+}
+
+static int rdmablk_login_cmds(struct rdmablk_session *s)
+{
+	struct rdmablk_wire_limits *cmds = &s->offer.cmds;
+	struct rdmablk_limits_get get;
+	int ret;
+
+	memset(cmds, 0, sizeof(*cmds));
+	if (s->challenge.features & RDMABLK_F_COMMANDS) {
+		rdmablk_wire_limits_get(&get);
+		ret = rdmablk_login_ask(s, &get, sizeof(get), RDMABLK_MSG_LIMITS);
+		if (ret)
+			return ret;
+		ret = rdmablk_wire_parse_limits(s->ctrl.msg, s->ctrl.msg_len,
+						&s->offer.grant, cmds);
+		if (!ret)
+			ret = rdmablk_auth_check(&s->auth, RDMABLK_LABEL_LIMITS,
+						 s->ctrl.msg,
+						 offsetof(struct rdmablk_limits, mac),
+						 cmds->mac);
+		if (ret)
+			return rdmablk_login_bad(s, ret, "the target sent bad LIMITS");
+		if (cmds->cmd_depth <= RDMABLK_CMD_RESERVED)
+			return rdmablk_login_fail(s, -EOPNOTSUPP,
+						  "the target takes too few commands at once");
+	}
+	if (s->offer.grant.flags & RDMABLK_GRANT_STAGED)
+		rdmablk_login_depth(s);
+	if (s->resume && (rdmablk_login_cmds_shrunk(cmds, &s->agreed.cmds) ||
+			  s->offer.grant.queue_depth < s->agreed.grant.queue_depth))
+		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_SHRUNK);
+	return 0;
+}
+
+/*
+ * Of a disk with a volatile cache: what is dirty is known by the initiator alone, and
+ * that for as long as the disk is there.
+ */
+static int rdmablk_login_dirty(struct rdmablk_session *s)
+{
+	struct rdmablk_fenced *f = &s->path.fenced;
+	int ret;
+
+	if (!(s->offer.grant.flags & RDMABLK_GRANT_CACHE) ||
+	    s->offer.grant.flags & RDMABLK_GRANT_STAGED)
+		return 0;
+	if (f->has_dirty)
+		ret = rdmablk_dirty_grow(&f->dirty, s->offer.grant.size);
+	else
+		ret = rdmablk_dirty_init(&f->dirty, s->offer.grant.size,
+					 s->offer.cmds.granule);
+	if (ret == -EFBIG)
+		return rdmablk_login_fail(s, ret,
+					  "the export is too large for the target's granule");
+	if (ret)
+		return rdmablk_login_fail(s, ret, "out of memory");
+	f->has_dirty = true;
+	return 0;
 }
 
 static int rdmablk_login_regions(struct rdmablk_session *s)
@@ -294,15 +384,17 @@ static int rdmablk_login_limits(struct rdmablk_session *s)
 	struct rdmablk_limits_out *now = &s->offer.limits;
 	struct rdmablk_limits_in in = {
 		.queue_depth	= g->queue_depth,
-		.max_io		= g->max_io,
+		.max_io		= min_not_zero(s->offer.cmds.slot_bytes, g->max_io),
 		.logical_block	= g->logical_block,
-		.region_bytes	= g->region_bytes,
+		.region_bytes	= g->region_bytes ?: U64_MAX,
+		.reserved	= s->offer.cmds.cmd_depth ? RDMABLK_CMD_RESERVED : 0,
+		.page_bytes	= PAGE_SIZE,
 	};
 
 	rdmablk_ibdev_limits(s->pd->device, s->offer.port, &in);
 	if (rdmablk_limits_compute(&in, now))
 		return rdmablk_login_fail(s, -EOPNOTSUPP,
-					  "the RDMA device is too small for this export");
+					  "the RDMA device or the target takes no request of a page");
 	if (s->resume && (now->max_io_bytes < was->max_io_bytes ||
 			  now->max_segments < was->max_segments ||
 			  rdmablk_ibdev_max_segment(s->pd->device) < s->path.max_segment))
@@ -355,6 +447,10 @@ static int rdmablk_login_path(struct rdmablk_session *s)
 	path->read_only = g->flags & RDMABLK_GRANT_READ_ONLY;
 	path->size = g->size;
 	path->region_shift = g->nr_regions > 1 ? ilog2(g->region_bytes) : 63;
+	path->cmds = s->offer.cmds;
+	path->commands = path->cmds.cmd_depth;
+	path->staged = g->flags & RDMABLK_GRANT_STAGED;
+	path->cache = g->flags & RDMABLK_GRANT_CACHE;
 	path->nr_hwqs = g->nr_queues;
 	s->offer.nr_hwqs = g->nr_queues;
 	for (i = 0; i < s->nr_queues; i++) {
@@ -366,16 +462,41 @@ static int rdmablk_login_path(struct rdmablk_session *s)
 }
 
 /* The target knows the number of this queue pair already; that of the next is another. */
-static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue *q, int ret)
+static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue *q,
+				struct rdmablk_cmdq *cmdq, int ret)
 {
 	if (ret != -EBUSY || q->cm_reason != RDMABLK_R_FENCING ||
 	    time_after_eq(jiffies, s->deadline))
 		return false;
-	/* It has never been connected: there is nothing to drain. */
+	/* The receives of a queue pair that is refused complete, and with an error. */
+	rdmablk_queue_stop(q);
+	spin_lock_irq(&s->lock);
+	if (s->attempt_reason == RDMABLK_R_CONNECTION && !READ_ONCE(s->ctrl.broken))
+		s->attempt_reason = 0;
+	spin_unlock_irq(&s->lock);
 	q->cm_reason = 0;
 	rdmablk_queue_destroy_qp(q);
+	rdmablk_cmdq_destroy(cmdq);
 	rdmablk_cm_destroy(q);
 	return true;
+}
+
+static u32 rdmablk_login_dirty_bytes(const struct rdmablk_wire_limits *cmds)
+{
+	return sizeof(struct rdmablk_command) +
+	       cmds->max_ranges * sizeof(struct rdmablk_range);
+}
+
+/*
+ * Tags, and receives for their answers: no more than there can be commands, however many
+ * the target would take. It is this host's memory.
+ */
+static u32 rdmablk_login_tags(const struct rdmablk_session *s)
+{
+	u32 sharers = DIV_ROUND_UP(s->nr_queues, (u32)s->offer.grant.nr_queues);
+	u32 most = RDMABLK_CMD_RESERVED + sharers * s->offer.grant.queue_depth;
+
+	return min_t(u32, s->offer.cmds.cmd_depth, most);
 }
 
 /* Return: -EAGAIN: the queue is as before, and another try makes sense. */
@@ -386,6 +507,7 @@ static int rdmablk_login_join_once(struct rdmablk_session *s, struct rdmablk_hwq
 	u16 version = s->challenge.version;
 	struct rdmablk_cm_request req;
 	u8 depth = 0;
+	u32 recvs;
 	int ret;
 
 	/* The control queue's address, but not its port. */
@@ -401,8 +523,14 @@ static int rdmablk_login_join_once(struct rdmablk_session *s, struct rdmablk_hwq
 	if (q->cm_id->device != s->pd->device || q->cm_id->port_num != s->offer.port)
 		return rdmablk_login_fail(s, -EXDEV,
 					  "the route changed to another RDMA device");
-	ret = rdmablk_queue_create_qp(q, s->pd, hwq->cq, s->offer.limits.send_slots, 0,
+	recvs = q->kind == RDMABLK_KIND_WRITE ? rdmablk_login_tags(s) : 0;
+	ret = rdmablk_queue_create_qp(q, s->pd, hwq->cq, s->offer.limits.send_slots, recvs,
 				      s->offer.limits.sge_per_wr);
+	if (!ret && recvs)
+		ret = rdmablk_cmdq_create(&hwq->cmdq, q, s->pd, recvs,
+					  rdmablk_login_dirty_bytes(&s->offer.cmds),
+					  s->offer.cmds.slot_bytes ?
+					  s->offer.cmds.trailer_bytes : 0);
 	if (ret)
 		return rdmablk_login_fail(s, ret, "cannot create a data queue");
 	rdmablk_wire_cm_request(&req, q->kind, q->nr, s->generation,
@@ -414,7 +542,7 @@ static int rdmablk_login_join_once(struct rdmablk_session *s, struct rdmablk_hwq
 		depth = min_t(u16, rdmablk_ibdev_read_depth(s->pd->device),
 			      s->offer.grant.read_depth);
 	ret = rdmablk_cm_connect(q, &req, depth, s->deadline);
-	if (rdmablk_login_stale(s, q, ret))
+	if (rdmablk_login_stale(s, q, &hwq->cmdq, ret))
 		return -EAGAIN;
 	if (ret)
 		return rdmablk_login_queue_fail(s, q, ret);
@@ -437,12 +565,13 @@ static int rdmablk_login_join(struct rdmablk_session *s, struct rdmablk_hwq *hwq
 static int rdmablk_login_queues(struct rdmablk_session *s)
 {
 	struct ib_device *dev = s->pd->device;
-	/* READs and WRITEs; two queue pairs with two drains each */
-	unsigned int cqes = 2 * (s->offer.limits.send_slots + 2);
+	/* READs, WRITEs and commands; answers; two queue pairs with two drains each */
+	unsigned int tags = rdmablk_login_tags(s);
+	unsigned int cqes = 2 * (s->offer.limits.send_slots + 2) + tags;
 	u32 i;
 	int ret;
 
-	if (cqes > dev->attrs.max_cqe)
+	if (cqes > dev->attrs.max_cqe || tags >= dev->attrs.max_qp_wr)
 		return rdmablk_login_fail(s, -EOPNOTSUPP,
 					  "queue_depth is too large for the RDMA device");
 	for (i = 0; i < s->path.nr_hwqs; i++) {
@@ -481,6 +610,8 @@ static int rdmablk_login_ready(struct rdmablk_session *s)
 	s->offer.read_depth = s->path.hwq[0].read.read_depth;
 	/* Before the move: an error that follows it must find this to undo. */
 	rdmablk_keepalive_start(s);
+	if (s->path.commands)
+		rdmablk_fenced_start(&s->path.fenced);
 	if (rdmablk_session_go_live(s))
 		return 0;
 	reason = READ_ONCE(s->attempt_reason);
@@ -548,6 +679,10 @@ int rdmablk_login(struct rdmablk_session *s)
 	} while (ret && rdmablk_login_again(s));
 	if (!ret && s->resume)
 		ret = rdmablk_login_compare(s);
+	if (!ret)
+		ret = rdmablk_login_cmds(s);
+	if (!ret)
+		ret = rdmablk_login_dirty(s);
 	if (!ret)
 		ret = rdmablk_login_regions(s);
 	if (!ret)

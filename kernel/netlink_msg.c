@@ -71,6 +71,9 @@ static int rdmablk_nl_put_agreed(struct sk_buff *msg, struct rdmablk_session *s)
 	       nla_put_string(msg, RDMABLK_ATTR_TARGET_NAME, g->target_name) ||
 	       (g->flags & RDMABLK_GRANT_READ_ONLY &&
 		nla_put_flag(msg, RDMABLK_ATTR_READ_ONLY)) ||
+	       (g->flags & RDMABLK_GRANT_CACHE &&
+		nla_put_flag(msg, RDMABLK_ATTR_WRITE_CACHE)) ||
+	       (g->flags & RDMABLK_GRANT_STAGED && nla_put_flag(msg, RDMABLK_ATTR_STAGED)) ||
 	       (g->flags & RDMABLK_GRANT_SHARED && nla_put_flag(msg, RDMABLK_ATTR_SHARED));
 }
 
@@ -88,6 +91,10 @@ static int rdmablk_nl_put_stats(struct sk_buff *msg, struct rdmablk_session *s)
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_WRITES, st.ios[WRITE]) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_READ_BYTES, st.bytes[READ]) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_WRITE_BYTES, st.bytes[WRITE]) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_FLUSHES, st.flushes) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_DISCARDS, st.discards) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_DISCARD_BYTES, st.discard_bytes) ||
+	       (READ_ONCE(s->path.unflushed) && nla_put_flag(msg, RDMABLK_ATTR_UNFLUSHED)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_ERRORS, st.errors) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_WORK_REQUESTS, st.work_requests) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_KEEPALIVES, READ_ONCE(s->keepalives)) ||

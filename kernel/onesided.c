@@ -67,10 +67,10 @@ static int rdmablk_onesided_map_one(struct rdmablk_path *path, struct request *r
  * @path: live path
  * @rq: REQ_OP_READ or REQ_OP_WRITE
  *
- * Return: 0; -ENOMEM when the pages cannot be mapped now; -ERANGE when the request
- * does not lie within one region of the export.
+ * Return: BLK_STS_OK; BLK_STS_RESOURCE when the pages cannot be mapped now;
+ * BLK_STS_IOERR when the request does not lie within one region of the export.
  */
-int rdmablk_onesided_map(struct rdmablk_path *path, struct request *rq)
+blk_status_t rdmablk_onesided_map(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	u64 pos = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
@@ -83,20 +83,53 @@ int rdmablk_onesided_map(struct rdmablk_path *path, struct request *rq)
 	req->nr_sge = 0;
 	if (unlikely(!bytes || pos >= path->size || bytes > path->size - pos ||
 		     (pos & mask) + bytes > mask + 1))
-		return -ERANGE;
+		return BLK_STS_IOERR;
 	rq_for_each_bvec(bv, rq, iter) {
 		for (done = 0; done < bv.bv_len; done += len) {
 			len = min(bv.bv_len - done, path->max_segment);
 			ret = rdmablk_onesided_map_one(path, rq, &bv, done, len);
 			if (unlikely(ret)) {
 				rdmablk_onesided_unmap(path, rq);
-				return ret;
+				return ret == -ENOMEM ? BLK_STS_RESOURCE : BLK_STS_IOERR;
 			}
 		}
 	}
 	req->nr_wr = req->nr_sge <= path->sge_per_wr ? 1 :
 		     DIV_ROUND_UP(req->nr_sge, path->sge_per_wr);
-	return 0;
+	return BLK_STS_OK;
+}
+
+/**
+ * rdmablk_onesided_add() - put a request's work requests at the end of its queue's batch
+ * @path: live path
+ * @req: mapped; the lock of its queue is held
+ * @op: RDMA READ or WRITE
+ * @remote: address at the target
+ * @rkey: key of it
+ * @signal: the last one completes @req->cqe; else something follows that does
+ */
+void rdmablk_onesided_add(struct rdmablk_path *path, struct rdmablk_request *req,
+			  enum ib_wr_opcode op, u64 remote, u32 rkey, bool signal)
+{
+	u32 first = 0, left = req->nr_sge, n, i;
+	struct ib_rdma_wr *wr;
+
+	while (left) {
+		n = min(left, path->sge_per_wr);
+		left -= n;
+		wr = rdmablk_queue_next_wr(req->queue);
+		wr->wr.wr_cqe = &req->cqe;
+		wr->wr.sg_list = &req->sge[first];
+		wr->wr.num_sge = n;
+		wr->wr.opcode = op;
+		wr->wr.send_flags = left || !signal ? 0 : IB_SEND_SIGNALED;
+		wr->remote_addr = remote;
+		wr->rkey = rkey;
+		/* Nothing follows the last one, so its length is not needed. */
+		for (i = first; left && i < first + n; i++)
+			remote += req->sge[i].length;
+		first += n;
+	}
 }
 
 /**
@@ -104,6 +137,9 @@ int rdmablk_onesided_map(struct rdmablk_path *path, struct request *rq)
  * @path: live path
  * @rq: started request, with send slots taken for its work requests
  * @flush: post the batch; else a rdmablk_queue_commit() follows
+ *
+ * A command of the request follows its WRITEs on the same queue pair, and its answer
+ * completes it.
  *
  * The request may complete, and its tag be in use again, before this returns.
  */
@@ -116,27 +152,13 @@ void rdmablk_onesided_send(struct rdmablk_path *path, struct request *rq, bool f
 	u64 remote = region->iova + (pos & ((1ULL << path->region_shift) - 1));
 	enum ib_wr_opcode op = rq_data_dir(rq) == WRITE ? IB_WR_RDMA_WRITE :
 							  IB_WR_RDMA_READ;
-	u32 first = 0, left = req->nr_sge, n, i;
-	struct ib_rdma_wr *wr;
+	struct rdmablk_cmd_tag *cmd = req->cmd;
 
-	spin_lock(&q->lock);
-	while (left) {
-		n = min(left, path->sge_per_wr);
-		left -= n;
-		wr = rdmablk_queue_next_wr(q);
-		wr->wr.wr_cqe = &req->cqe;
-		wr->wr.sg_list = &req->sge[first];
-		wr->wr.num_sge = n;
-		wr->wr.opcode = op;
-		wr->wr.send_flags = left ? 0 : IB_SEND_SIGNALED;
-		wr->remote_addr = remote;
-		wr->rkey = region->rkey;
-		/* Nothing follows the last one, so its length is not needed. */
-		for (i = first; left && i < first + n; i++)
-			remote += req->sge[i].length;
-		first += n;
-	}
+	spin_lock_bh(&q->lock);
+	rdmablk_onesided_add(path, req, op, remote, region->rkey, !cmd);
+	if (cmd)
+		rdmablk_cmd_add(cmd);
 	if (flush)
 		rdmablk_queue_post(q);
-	spin_unlock(&q->lock);
+	spin_unlock_bh(&q->lock);
 }

@@ -4,8 +4,10 @@
 
 #include "request.h"
 
-int rdmablk_onesided_map(struct rdmablk_path *path, struct request *rq);
+blk_status_t rdmablk_onesided_map(struct rdmablk_path *path, struct request *rq);
 void rdmablk_onesided_unmap(struct rdmablk_path *path, struct request *rq);
+void rdmablk_onesided_add(struct rdmablk_path *path, struct rdmablk_request *req,
+			  enum ib_wr_opcode op, u64 remote, u32 rkey, bool signal);
 void rdmablk_onesided_send(struct rdmablk_path *path, struct request *rq, bool flush);
 
 #endif /* RDMABLK_ONESIDED_H */

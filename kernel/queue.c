@@ -154,9 +154,9 @@ void rdmablk_queue_stop(struct rdmablk_queue *q)
 	/* Tells the peer; harmless when there is no connection. */
 	rdma_disconnect(q->cm_id);
 	ib_drain_qp(q->qp);
-	spin_lock(&q->lock);
+	spin_lock_bh(&q->lock);
 	q->nr_batch = 0;
-	spin_unlock(&q->lock);
+	spin_unlock_bh(&q->lock);
 }
 
 /**
@@ -221,7 +221,7 @@ void rdmablk_queue_commit(struct rdmablk_queue *q)
 {
 	if (likely(!READ_ONCE(q->nr_batch)))
 		return;
-	spin_lock(&q->lock);
+	spin_lock_bh(&q->lock);
 	rdmablk_queue_post(q);
-	spin_unlock(&q->lock);
+	spin_unlock_bh(&q->lock);
 }

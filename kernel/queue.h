@@ -29,7 +29,8 @@ struct rdmablk_waiter {
 /**
  * struct rdmablk_queue - one queue pair
  * @qp: queue pair; NULL before and after
- * @lock: protects @batch and @nr_batch, and is held while the batch is posted
+ * @lock: protects @batch and @nr_batch, and is held while the batch is posted; taken in
+ *	softirq, too
  * @nr_batch: work requests in @batch
  * @slots: work requests that may still be posted
  * @send_slots: what @slots starts with

@@ -49,6 +49,10 @@
 /* What a packet of ours can live in the network, generously */
 #define RDMABLK_PACKET_LIFE	HZ
 
+/* How long a logout waits for the store to flush, and a shutdown for requests to end */
+#define RDMABLK_FLUSH_TMO	(60 * HZ)
+#define RDMABLK_SETTLE_TMO	(2 * HZ)
+
 /* The shortest pause between two tries */
 #define RDMABLK_MIN_PAUSE	(HZ / 20)
 
@@ -64,7 +68,8 @@ static void rdmablk_keepalive_work(struct work_struct *work)
 	unsigned long tmo = rdmablk_keep_alive(s), delay = tmo / 2;
 	int ret;
 
-	ret = rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_KEEPALIVE, RDMABLK_TAG_KEEPALIVE);
+	ret = rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_KEEPALIVE, 0,
+				   RDMABLK_TAG_KEEPALIVE);
 	if (!ret) {
 		s->keepalive_sent = jiffies;
 		s->keepalive_late = false;
@@ -257,17 +262,80 @@ static void rdmablk_fail_work(struct work_struct *work)
  * Taking a connection down
  */
 
-/* Tries to learn from the target that nothing of the session can land any more. */
-static void rdmablk_recovery_goodbye(struct rdmablk_session *s)
+/**
+ * rdmablk_recovery_flush() - flush what has been written, before a logout
+ * @s: session with a connection, whose requests have ended
+ *
+ * What cannot be flushed is the target's to find.
+ *
+ * Context: may sleep, for RDMABLK_FLUSH_TMO at most.
+ */
+void rdmablk_recovery_flush(struct rdmablk_session *s)
 {
-	if (rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_LOGOUT, RDMABLK_TAG_LOGOUT))
+	int ret;
+
+	if (!s->path.cache || s->path.read_only || !READ_ONCE(s->path.unflushed))
 		return;
-	if (!rdmablk_ctrl_wait(&s->ctrl, RDMABLK_TAG_LOGOUT,
-			       jiffies + rdmablk_keep_alive(s))) {
-		spin_lock_irq(&s->lock);
-		s->fenced = true;
-		spin_unlock_irq(&s->lock);
-	}
+	ret = rdmablk_fenced_flush(&s->path.fenced, RDMABLK_FLUSH_TMO);
+	if (ret)
+		rdmablk_warn(s, "not all that was written could be flushed (%d)\n", ret);
+}
+
+/**
+ * rdmablk_recovery_logout() - end the session in order
+ * @s: session with a control queue, no request of which is with the device
+ * @ended: all its requests have ended; what has not may have been written
+ *
+ * Context: may sleep, for the keep-alive timeout at most.
+ *
+ * Return: 0: the target says that nothing of it can land any more; else a negative errno.
+ */
+int rdmablk_recovery_logout(struct rdmablk_session *s, bool ended)
+{
+	bool clean;
+	int ret;
+
+	/* A flush that was given up may be under way. */
+	rdmablk_fenced_stop(&s->path.fenced);
+	clean = s->path.commands && ended && rdmablk_fenced_is_clean(&s->path.fenced);
+
+	ret = rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_LOGOUT,
+				   clean ? RDMABLK_LOGOUT_CLEAN : 0, RDMABLK_TAG_LOGOUT);
+	if (ret)
+		return ret;
+	return rdmablk_ctrl_wait(&s->ctrl, RDMABLK_TAG_LOGOUT,
+				 jiffies + rdmablk_keep_alive(s));
+}
+
+/* Tries to learn from the target that nothing of the session can land any more. */
+static void rdmablk_recovery_goodbye(struct rdmablk_session *s, bool ended)
+{
+	if (rdmablk_recovery_logout(s, ended))
+		return;
+	spin_lock_irq(&s->lock);
+	s->fenced = true;
+	spin_unlock_irq(&s->lock);
+}
+
+/*
+ * The target goes down and has asked for an orderly end, or the administrator has: the
+ * connection still works. What is under way ends, what was written is flushed, and the
+ * session ends before its queues do: to the target the end of one is that of the
+ * connection. Anything that goes wrong is what would have come without this. The
+ * keep-alive goes on: a flush may take longer than the target's patience.
+ */
+static void rdmablk_recovery_settle(struct rdmablk_session *s)
+{
+	unsigned long deadline = jiffies + RDMABLK_SETTLE_TMO;
+
+	while (rdmablk_request_busy(&s->tag_set) && time_before(jiffies, deadline) &&
+	       !READ_ONCE(s->ctrl.broken))
+		schedule_timeout_uninterruptible(1);
+	if (!READ_ONCE(s->ctrl.broken))
+		rdmablk_recovery_flush(s);
+	cancel_delayed_work_sync(&s->keepalive_work);
+	if (!rdmablk_request_busy(&s->tag_set))
+		rdmablk_recovery_goodbye(s, true);
 }
 
 static bool rdmablk_recovery_is_hopeless(struct rdmablk_session *s)
@@ -277,23 +345,32 @@ static bool rdmablk_recovery_is_hopeless(struct rdmablk_session *s)
 	       rdmablk_reason_is_final(READ_ONCE(s->reason));
 }
 
+static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
+{
+	return (s->reason == RDMABLK_R_SHUTDOWN || s->reason == RDMABLK_R_LOGOUT) &&
+	       s->path.cache && !s->path.read_only && !READ_ONCE(s->fenced);
+}
+
 static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 {
 	struct rdmablk_held held;
-	bool hopeless;
+	bool hopeless, orderly;
 
 	rdmablk_err(s, "connection lost: %s\n", rdmablk_reason_text(s->reason));
 	rdmablk_session_move(s, RDMABLK_DEV_RECOVERING);
-	cancel_delayed_work_sync(&s->keepalive_work);
 	rdmablk_recovery_quiesce(s);
+	orderly = rdmablk_recovery_is_orderly(s);
+	if (orderly)
+		rdmablk_recovery_settle(s);
+	cancel_delayed_work_sync(&s->keepalive_work);
 	rdmablk_session_stop_data(s);
 	held = rdmablk_request_hold_all(&s->tag_set);
 	s->held += held.requests;
 	hopeless = rdmablk_recovery_is_hopeless(s);
 	if (s->reason == RDMABLK_R_MALFORMED || s->reason == RDMABLK_R_STATE)
 		rdmablk_ctrl_close(&s->ctrl, s->reason);
-	else if (hopeless && held.writes && !READ_ONCE(s->fenced))
-		rdmablk_recovery_goodbye(s);
+	else if ((orderly || (hopeless && held.writes)) && !READ_ONCE(s->fenced))
+		rdmablk_recovery_goodbye(s, !held.writes);
 	rdmablk_ctrl_stop(&s->ctrl);
 	rdmablk_session_destroy_queues(s);
 	s->hold_until = jiffies + msecs_to_jiffies(s->agreed.grant.session_tmo_ms) +

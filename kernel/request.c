@@ -7,7 +7,8 @@
  *
  * Who ends a request
  *
- * - Success: the done() handler of its last work request.
+ * - Success: the done() handler of its last work request, or the answer to its command;
+ *   then also failure, when that is what the target answers.
  * - Anything else: nobody, at first. A completion with an error, a failed post or a
  *   timeout only calls for recovery. The device may still read or write the pages
  *   of any request until all queue pairs are drained; the block layer would hand
@@ -22,6 +23,7 @@
 #include "compat.h"
 #include "onesided.h"
 #include "request.h"
+#include "staged.h"
 #include "trace.h"
 
 /**
@@ -36,23 +38,78 @@ size_t rdmablk_request_size(u32 max_segments)
 	       (size_t)max_segments * sizeof(struct ib_sge);
 }
 
+static void rdmablk_request_count(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	int dir = rq_data_dir(rq);
+
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+	case REQ_OP_WRITE:
+		this_cpu_inc(path->stats->ios[dir]);
+		this_cpu_add(path->stats->bytes[dir], blk_rq_bytes(rq));
+		break;
+	case REQ_OP_FLUSH:
+		this_cpu_inc(path->stats->flushes);
+		break;
+	default:
+		this_cpu_inc(path->stats->discards);
+		this_cpu_add(path->stats->discard_bytes, blk_rq_bytes(rq));
+		break;
+	}
+	this_cpu_add(path->stats->work_requests, req->nr_wr);
+}
+
 /* ->complete(): on the CPU that submitted, when the administrator wants that. */
 static void rdmablk_request_complete(struct request *rq)
 {
 	struct rdmablk_path *path = rq->q->queuedata;
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	int dir = rq_data_dir(rq);
 
-	if (likely(req->status == BLK_STS_OK)) {
-		this_cpu_inc(path->stats->ios[dir]);
-		this_cpu_add(path->stats->bytes[dir], blk_rq_bytes(rq));
-		this_cpu_add(path->stats->work_requests, req->nr_wr);
-	} else {
+	if (likely(req->status == BLK_STS_OK))
+		rdmablk_request_count(path, rq);
+	else
 		this_cpu_inc(path->stats->errors);
-	}
 	trace_rdmablk_complete(path->index, rq->mq_hctx->queue_num, rq->tag,
 			       blk_status_to_errno(req->status));
 	blk_mq_end_request(rq, req->status);
+}
+
+/**
+ * rdmablk_request_end() - end a request that no device refers to any more
+ * @rq: request, unmapped, without a command
+ * @status: how
+ */
+void rdmablk_request_end(struct request *rq, blk_status_t status)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	req->status = status;
+	if (likely(!blk_should_fake_timeout(rq->q)))
+		blk_mq_complete_request(rq);
+}
+
+/*
+ * A part of the export has changed, and the target's CPU may not know. The order matters;
+ * see fenced.c.
+ */
+static void rdmablk_request_wrote(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
+				  struct request *rq)
+{
+	if (!READ_ONCE(hwq->wrote))
+		WRITE_ONCE(hwq->wrote, true);
+	if (!path->cache)
+		return;
+	/* A full barrier to begin with. */
+	rdmablk_dirty_set(&path->fenced.dirty, (u64)blk_rq_pos(rq) << SECTOR_SHIFT,
+			  blk_rq_bytes(rq));
+	/*
+	 * The bits before the look; pairs with xchg() in rdmablk_fenced_begin(): whoever
+	 * finds it set has bits that the flush which clears it takes.
+	 */
+	smp_mb();
+	if (!READ_ONCE(path->unflushed))
+		WRITE_ONCE(path->unflushed, true);
 }
 
 static void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -60,6 +117,7 @@ static void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rdmablk_request *req = container_of(wc->wr_cqe, struct rdmablk_request,
 						   cqe);
 	struct request *rq = blk_mq_rq_from_pdu(req);
+	struct rdmablk_path *path = rq->q->queuedata;
 	struct rdmablk_queue *q = req->queue;
 
 	/* After an error only wr_cqe and status are valid. */
@@ -72,11 +130,41 @@ static void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 	 * Unmapped here and not in ->complete(), which may run on another CPU after
 	 * the device is gone.
 	 */
-	rdmablk_onesided_unmap(rq->q->queuedata, rq);
+	rdmablk_onesided_unmap(path, rq);
 	rdmablk_queue_put_slots(q, req->nr_wr);
-	req->status = BLK_STS_OK;
-	if (likely(!blk_should_fake_timeout(rq->q)))
-		blk_mq_complete_request(rq);
+	if (path->commands && req_op(rq) == REQ_OP_WRITE)
+		rdmablk_request_wrote(path, container_of(q, struct rdmablk_hwq, write), rq);
+	rdmablk_request_end(rq, BLK_STS_OK);
+}
+
+/* A command of a one-sided session: a FUA write's flush, DISCARD, WRITE_ZEROES … */
+static void rdmablk_request_answered(struct rdmablk_cmd_tag *cmd)
+{
+	struct rdmablk_hwq *hwq = container_of(cmd->cmdq, struct rdmablk_hwq, cmdq);
+	struct request *rq = cmd->owner;
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_path *path = rq->q->queuedata;
+	u8 status = cmd->status;
+
+	rdmablk_onesided_unmap(path, rq);
+	/*
+	 * A FUA write that was flushed is done with. What was not, and what a DISCARD has
+	 * left half done, is in the target's memory and has to get into the store.
+	 */
+	if (status != RDMABLK_OK)
+		rdmablk_request_wrote(path, hwq, rq);
+	else if (req_op(rq) != REQ_OP_WRITE && req_op(rq) != REQ_OP_DISCARD && path->cache)
+		WRITE_ONCE(path->unflushed, true);
+	req->cmd = NULL;
+	rdmablk_cmd_put(cmd);
+	rdmablk_request_end(rq, rdmablk_cmd_blk_status(status));
+}
+
+static void rdmablk_request_flushed(struct rdmablk_fenced_op *op, u8 status)
+{
+	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fenced);
+
+	rdmablk_request_end(blk_mq_rq_from_pdu(req), rdmablk_cmd_blk_status(status));
 }
 
 static void rdmablk_hwq_commit(struct rdmablk_hwq *hwq)
@@ -85,32 +173,125 @@ static void rdmablk_hwq_commit(struct rdmablk_hwq *hwq)
 	rdmablk_queue_commit(&hwq->write);
 }
 
+/* A READ or a WRITE, with a flush of its range behind it when it is to be durable. */
+static blk_status_t rdmablk_request_prepare_io(struct rdmablk_path *path,
+					       struct rdmablk_hwq *hwq,
+					       struct request *rq)
+{
+	bool fua = path->cache && rq->cmd_flags & REQ_FUA && req_op(rq) == REQ_OP_WRITE;
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	blk_status_t ret;
+
+	req->queue = req_op(rq) == REQ_OP_WRITE ? &hwq->write : &hwq->read;
+	req->cqe.done = rdmablk_request_done;
+	ret = rdmablk_onesided_map(path, rq);
+	if (unlikely(ret))
+		return ret;
+	if (unlikely(fua))
+		req->cmd = rdmablk_cmd_get(&hwq->cmdq, req->nr_wr + 1);
+	if (fua ? !req->cmd : unlikely(!rdmablk_queue_get_slots(req->queue, req->nr_wr))) {
+		rdmablk_onesided_unmap(path, rq);
+		/*
+		 * Not BLK_STS_DEV_RESOURCE: the requests that hold the slots may be of
+		 * another hardware queue, whose completions do not restart this one.
+		 */
+		return BLK_STS_RESOURCE;
+	}
+	if (likely(!fua))
+		return BLK_STS_OK;
+	req->cmd->owner = rq;
+	req->cmd->done = rdmablk_request_answered;
+	req->cmd->payload = NULL;
+	rdmablk_cmd_prepare(req->cmd, RDMABLK_OP_FLUSH, 0,
+			    (u64)blk_rq_pos(rq) << SECTOR_SHIFT, blk_rq_bytes(rq), 0);
+	return BLK_STS_OK;
+}
+
+static blk_status_t rdmablk_request_prepare_command(struct rdmablk_path *path,
+						    struct rdmablk_hwq *hwq,
+						    struct request *rq, u16 op, u16 flags)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	u64 pos = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
+
+	if (!path->commands)
+		return BLK_STS_NOTSUPP;
+	if (path->read_only || pos > path->size || blk_rq_bytes(rq) > path->size - pos)
+		return BLK_STS_IOERR;
+	req->cmd = rdmablk_cmd_get(&hwq->cmdq, 1);
+	if (!req->cmd)
+		return BLK_STS_RESOURCE;
+	req->nr_wr = 1;
+	req->cmd->owner = rq;
+	req->cmd->done = rdmablk_request_answered;
+	req->cmd->payload = NULL;
+	req->fenced.cmd = req->cmd;
+	rdmablk_cmd_prepare(req->cmd, op, flags, pos, blk_rq_bytes(rq), 0);
+	return BLK_STS_OK;
+}
+
 static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
-					    struct request *rq,
-					    struct rdmablk_queue *q)
+					    struct rdmablk_hwq *hwq, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	req->cqe.done = rdmablk_request_done;
-	req->queue = q;
+	req->cmd = NULL;
+	req->nr_sge = 0;
+	req->nr_wr = 0;
+	req->was_unflushed = false;
 	req->posted = false;
 	req->held = false;
-	switch (rdmablk_onesided_map(path, rq)) {
-	case 0:
-		break;
-	case -ENOMEM:
-		return BLK_STS_RESOURCE;
+	if (path->staged)
+		return rdmablk_staged_prepare(path, hwq, rq);
+	switch (req_op(rq)) {
+	case REQ_OP_WRITE:
+		/*
+		 * Only who opens the disk is refused by the block layer; bios of
+		 * stacked devices come through. The target would answer with an
+		 * access error, which is the end of the session.
+		 */
+		if (unlikely(path->read_only))
+			return BLK_STS_IOERR;
+		fallthrough;
+	case REQ_OP_READ:
+		return rdmablk_request_prepare_io(path, hwq, rq);
+	case REQ_OP_FLUSH:
+		req->fenced.cmd = NULL;
+		req->fenced.done = rdmablk_request_flushed;
+		return path->commands ? BLK_STS_OK : BLK_STS_NOTSUPP;
+	case REQ_OP_DISCARD:
+		return rdmablk_request_prepare_command(path, hwq, rq,
+						       RDMABLK_OP_DISCARD, 0);
+	case REQ_OP_WRITE_ZEROES:
+		return rdmablk_request_prepare_command(path, hwq, rq,
+						       RDMABLK_OP_WRITE_ZEROES,
+						       rq->cmd_flags & REQ_NOUNMAP ?
+						       RDMABLK_ZEROES_KEEP : 0);
+	case REQ_OP_SECURE_ERASE:
+		return rdmablk_request_prepare_command(path, hwq, rq,
+						       RDMABLK_OP_SECURE_ERASE, 0);
 	default:
-		return BLK_STS_IOERR;
+		return BLK_STS_NOTSUPP;
 	}
-	if (likely(rdmablk_queue_get_slots(q, req->nr_wr)))
-		return BLK_STS_OK;
-	rdmablk_onesided_unmap(path, rq);
-	/*
-	 * Not BLK_STS_DEV_RESOURCE: the requests that hold the slots may be of
-	 * another hardware queue, whose completions do not restart this one.
-	 */
-	return BLK_STS_RESOURCE;
+}
+
+static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, bool last)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	if (path->staged) {
+		rdmablk_staged_send(path, rq, last);
+		return;
+	}
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+	case REQ_OP_WRITE:
+		rdmablk_onesided_send(path, rq, last);
+		break;
+	default:
+		rdmablk_fenced_queue(&path->fenced, &req->fenced);
+		break;
+	}
 }
 
 static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
@@ -120,7 +301,6 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 	struct rdmablk_hwq *hwq;
 	struct request *rq = bd->rq;
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	struct rdmablk_queue *q;
 	blk_status_t ret;
 
 	/* Pairs with the release in session.c: the queues are those of this session. */
@@ -131,25 +311,9 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 		 */
 		return READ_ONCE(path->failing) ? BLK_STS_TRANSPORT :
 						  BLK_STS_RESOURCE;
+
 	hwq = *(struct rdmablk_hwq **)hctx->driver_data;
-	switch (req_op(rq)) {
-	case REQ_OP_READ:
-		q = &hwq->read;
-		break;
-	case REQ_OP_WRITE:
-		/*
-		 * Only who opens the disk is refused by the block layer; bios of
-		 * stacked devices come through. The target would answer with an
-		 * access error, which is the end of the session.
-		 */
-		if (unlikely(path->read_only))
-			return BLK_STS_IOERR;
-		q = &hwq->write;
-		break;
-	default:
-		return BLK_STS_NOTSUPP;
-	}
-	ret = rdmablk_request_prepare(path, rq, q);
+	ret = rdmablk_request_prepare(path, hwq, rq);
 	if (unlikely(ret != BLK_STS_OK)) {
 		if (bd->last)
 			rdmablk_hwq_commit(hwq);
@@ -160,10 +324,10 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 			    (__force u32)req_op(rq),
 			    blk_rq_pos(rq), blk_rq_bytes(rq), req->nr_wr);
 	req->posted = true;
-	rdmablk_onesided_send(path, rq, bd->last);
+	rdmablk_request_send(path, rq, bd->last);
 	/* The batch of the other direction ends here, too. */
 	if (bd->last)
-		rdmablk_queue_commit(q == &hwq->read ? &hwq->write : &hwq->read);
+		rdmablk_hwq_commit(hwq);
 	return BLK_STS_OK;
 }
 
@@ -184,30 +348,36 @@ static int rdmablk_request_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
 /*
  * The transport gives up before this timer fires, so a request that is still here
  * belongs to a connection that is broken without knowing it. The request itself is
- * the device's until the queue pairs are drained.
+ * the device's until the queue pairs are drained. A command may take as long as the
+ * store does; that the daemon lives is what the keep-alive is for.
  */
 static enum blk_eh_timer_return rdmablk_request_timeout(struct request *rq)
 {
 	struct rdmablk_path *path = rq->q->queuedata;
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	bool command = READ_ONCE(req->cmd) || req_op(rq) == REQ_OP_FLUSH;
 
 	if (READ_ONCE(path->live) && !READ_ONCE(req->held))
-		path->timed_out(path);
+		path->timed_out(path, command);
 	return BLK_EH_RESET_TIMER;
 }
 
 static bool rdmablk_request_hold(struct request *rq, void *data)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_path *path = rq->q->queuedata;
 	struct rdmablk_held *held = data;
 
 	/* Ended already; ->complete() has not run yet. */
 	if (blk_mq_request_completed(rq))
 		return true;
-	rdmablk_onesided_unmap(rq->q->queuedata, rq);
+	rdmablk_onesided_unmap(path, rq);
+	if (path->staged && req_op(rq) == REQ_OP_FLUSH && req->was_unflushed)
+		WRITE_ONCE(path->unflushed, true);
+	req->cmd = NULL;
 	WRITE_ONCE(req->held, true);
 	held->requests++;
-	held->writes += req->posted && req_op(rq) == REQ_OP_WRITE;
+	held->writes += req->posted && op_is_write(req_op(rq));
 	return true;
 }
 
@@ -225,6 +395,29 @@ struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set)
 	return held;
 }
 
+static bool rdmablk_request_is_posted(struct request *rq, void *data)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	bool *busy = data;
+
+	*busy |= !blk_mq_request_completed(rq) && !req->held;
+	return !*busy;
+}
+
+/**
+ * rdmablk_request_busy() - look for requests that are under way
+ * @set: tag set, quiesced
+ *
+ * Return: whether there is one.
+ */
+bool rdmablk_request_busy(struct blk_mq_tag_set *set)
+{
+	bool busy = false;
+
+	blk_mq_tagset_busy_iter(set, rdmablk_request_is_posted, &busy);
+	return busy;
+}
+
 struct rdmablk_fail {
 	bool keep_writes;
 	unsigned int kept;
@@ -237,7 +430,7 @@ static bool rdmablk_request_fail(struct request *rq, void *data)
 
 	if (blk_mq_request_completed(rq) || !req->held)
 		return true;
-	if (fail->keep_writes && req->posted && req_op(rq) == REQ_OP_WRITE) {
+	if (fail->keep_writes && req->posted && op_is_write(req_op(rq))) {
 		fail->kept++;
 		return true;
 	}
@@ -268,8 +461,10 @@ static bool rdmablk_request_requeue(struct request *rq, void *data)
 
 	if (blk_mq_request_completed(rq) || !req->held)
 		return true;
-	req->held = false;
-	/* Whoever unquiesces the queue kicks the list. */
+	/*
+	 * It stays marked: until it is queued anew its timer may fire. Whoever unquiesces
+	 * the queue kicks the list.
+	 */
 	blk_mq_requeue_request(rq, false);
 	return true;
 }
@@ -302,6 +497,9 @@ void rdmablk_stats_sum(const struct rdmablk_stats __percpu *stats,
 		sum->ios[WRITE] += s->ios[WRITE];
 		sum->bytes[READ] += s->bytes[READ];
 		sum->bytes[WRITE] += s->bytes[WRITE];
+		sum->flushes += s->flushes;
+		sum->discards += s->discards;
+		sum->discard_bytes += s->discard_bytes;
 		sum->errors += s->errors;
 		sum->work_requests += s->work_requests;
 	}

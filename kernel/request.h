@@ -9,23 +9,28 @@
 #include <linux/blk-mq.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
+#include "cmdq.h"
+#include "fenced.h"
 #include "queue.h"
 #include "stats.h"
-
-struct rdmablk_wire_region;
+#include "wire.h"
 
 /**
  * struct rdmablk_hwq - one hardware queue
  * @read: queue pair of RDMA READs. A READ that finds no initiator-depth credit
  *	stalls every work request behind it on its queue pair, so nothing else is
  *	posted here.
- * @write: queue pair of RDMA WRITEs
+ * @write: queue pair of RDMA WRITEs, and of commands
+ * @cmdq: commands on @write; of depth 0 without RDMABLK_F_COMMANDS
+ * @wrote: a WRITE has completed since the target was last sent a fence, see fenced.c
  * @cq: completion queue of both, on a completion vector of its own
  * @path: what it belongs to
  */
 struct rdmablk_hwq {
 	struct rdmablk_queue read;
 	struct rdmablk_queue write;
+	u32 wrote;
+	struct rdmablk_cmdq cmdq;
 	struct ib_cq *cq;
 	struct rdmablk_path *path;
 };
@@ -35,6 +40,10 @@ struct rdmablk_hwq {
  * @live: I/O may be posted; everything else here is constant while it is true. Cleared
  *	before a quiesce, so that after it nobody posts.
  * @failing: while not @live: I/O fails; else it waits
+ * @commands: the session has commands
+ * @staged: READs and WRITEs are commands, too
+ * @cache: what is written is durable after a flush only
+ * @unflushed: something has been written, and reported as done, since the last flush
  * @region_shift: log2 of the region size; 63 when there is one region
  * @read_only: the session has no write right at the target
  * @sge_per_wr: scatter/gather elements of one work request
@@ -45,19 +54,25 @@ struct rdmablk_hwq {
  * @size: of the export, bytes
  * @hwq: hardware queues, as many as the tag set has
  * @map: which of them each hardware queue of the tag set uses
+ * @cmds: what commands may ask for
+ * @fenced: commands that need a fence
  * @nr_hwqs: how many the target granted; the tag set may have more, then several
  *	of them share one
  * @stats: counters
  * @index: N of rdmablkN, for tracepoints
  * @timed_out: upcall: a request has been under way for longer than the transport
- *	can retry
+ *	can retry; a command, which may take as long as the store does
  */
 struct rdmablk_path {
 	/* read only in the hot path */
 	bool live;
 	bool failing;
 	bool read_only;
+	bool commands;
+	bool staged;
+	bool cache;
 	u8 region_shift;
+	u32 unflushed;
 	u32 sge_per_wr;
 	u32 max_segment;
 	u32 lkey;
@@ -69,16 +84,21 @@ struct rdmablk_path {
 	struct rdmablk_stats __percpu *stats;
 	u32 nr_hwqs;
 	int index;
-	void (*timed_out)(struct rdmablk_path *path);
+	struct rdmablk_wire_limits cmds;
+	struct rdmablk_fenced fenced;
+	void (*timed_out)(struct rdmablk_path *path, bool command);
 };
 
 /**
  * struct rdmablk_request - per-request state, allocated with the tag
  * @cqe: completion of the last work request
  * @queue: queue it was posted to
+ * @cmd: its command; NULL: it has none
+ * @fenced: place in the line of those that need a fence
  * @nr_sge: mapped elements of @sge
  * @nr_wr: work requests, as many send slots are taken
  * @status: how it ends
+ * @was_unflushed: of a staged FLUSH: path.unflushed when it was sent
  * @posted: the device may have seen it
  * @held: in flight when the connection was lost, and no device's any more; posted
  *	anew with the next connection, or ended
@@ -87,9 +107,12 @@ struct rdmablk_path {
 struct rdmablk_request {
 	struct ib_cqe cqe;
 	struct rdmablk_queue *queue;
+	struct rdmablk_cmd_tag *cmd;
+	struct rdmablk_fenced_op fenced;
 	u16 nr_sge;
 	u16 nr_wr;
 	blk_status_t status;
+	bool was_unflushed;
 	bool posted;
 	bool held;
 	struct ib_sge sge[];
@@ -98,7 +121,7 @@ struct rdmablk_request {
 /**
  * struct rdmablk_held - what a lost connection left behind
  * @requests: held
- * @writes: of these, WRITEs that were posted
+ * @writes: of these, such that change the export and were posted
  */
 struct rdmablk_held {
 	unsigned int requests;
@@ -106,9 +129,11 @@ struct rdmablk_held {
 };
 
 size_t rdmablk_request_size(u32 max_segments);
+void rdmablk_request_end(struct request *rq, blk_status_t status);
 struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set);
 unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_writes);
 void rdmablk_request_requeue_held(struct blk_mq_tag_set *set);
+bool rdmablk_request_busy(struct blk_mq_tag_set *set);
 
 extern const struct blk_mq_ops rdmablk_mq_ops;
 

@@ -17,8 +17,8 @@
  *
  *  1. path.live goes false and the queue is quiesced, or the disk is deleted: nobody
  *     posts any more.
- *  2. Data queues: disconnect, drain. No completion handler runs and the device
- *     touches no page of a request after this.
+ *  2. No more fences and flushes; data queues: disconnect, drain. No completion handler
+ *     runs and the device touches no page of a request after this.
  *  3. Requests left over are unmapped and held (request.c).
  *  4. Control queue: said goodbye on, disconnected, drained.
  *  5. Queue pairs, then completion queues, message buffers, protection domain.
@@ -87,6 +87,7 @@ static void rdmablk_session_free(struct kref *ref)
 
 	rdmablk_auth_close(&s->auth);
 	kvfree(s->path.region);
+	rdmablk_fenced_exit(&s->path.fenced);
 	kvfree(s->path.hwq);
 	kfree(s->path.map);
 	free_percpu(s->path.stats);
@@ -177,6 +178,10 @@ bool rdmablk_session_go_live(struct rdmablk_session *s)
 	if (!s->attempt_reason && !s->lost)
 		from = rdmablk_session_set(s, RDMABLK_DEV_LIVE);
 	if (from >= 0) {
+		/* Whatever was lost with the old contents has been accepted. */
+		if (s->resume && memcmp(s->agreed.grant.epoch, s->offer.grant.epoch,
+					sizeof(s->offer.grant.epoch)))
+			s->path.unflushed = false;
 		s->agreed = s->offer;
 		s->down = false;
 		s->error = false;
@@ -233,6 +238,9 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 		mod_delayed_work(rdmablk_recovery_wq, &s->recovery_work, 0);
 	}
 	spin_unlock_irqrestore(&s->lock, flags);
+	/* With these the connection still works, and may be flushed on. */
+	if (reason != RDMABLK_R_SHUTDOWN && reason != RDMABLK_R_LOGOUT)
+		rdmablk_fenced_break(&s->path.fenced);
 	/* The removal of the device waits for us: no goodbye, which takes time. */
 	if (reason == RDMABLK_R_DEVICE_GONE)
 		rdmablk_ctrl_break(&s->ctrl);
@@ -266,82 +274,16 @@ void rdmablk_data_fatal(struct rdmablk_queue *q, u16 reason)
 			      reason);
 }
 
-static void rdmablk_ctrl_fatal(struct rdmablk_queue *q, u16 reason)
+/*
+ * A command is waited for while the daemon answers keep-alives, but not by who removes
+ * the disk.
+ */
+static void rdmablk_session_timed_out(struct rdmablk_path *path, bool command)
 {
-	struct rdmablk_ctrl *ctrl = container_of(q, struct rdmablk_ctrl, queue);
-	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
+	struct rdmablk_session *s = container_of(path, struct rdmablk_session, path);
 
-	/*
-	 * A peer that breaks the protocol is told so, on this very queue; one that
-	 * is gone leaves nobody to talk to.
-	 */
-	rdmablk_session_error(s, reason);
-	if (reason != RDMABLK_R_MALFORMED && reason != RDMABLK_R_STATE)
-		rdmablk_ctrl_break(ctrl);
-	else
-		rdmablk_ctrl_wake(ctrl);
-}
-
-static void rdmablk_session_closed(struct rdmablk_ctrl *ctrl,
-				   const struct rdmablk_wire_close *c)
-{
-	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
-	unsigned long flags;
-	bool live;
-
-	/*
-	 * In a session, CLOSE is the target's word that nothing can land any more.
-	 * Its reason is better than what was noticed while the target took the
-	 * queues down.
-	 */
-	spin_lock_irqsave(&s->lock, flags);
-	live = !s->down;
-	if (live) {
-		s->fenced = true;
-		if (s->reason == RDMABLK_R_CONNECTION)
-			s->reason = c->reason;
-	} else if (s->attempt_reason == RDMABLK_R_CONNECTION) {
-		s->attempt_reason = c->reason;
-	}
-	s->ctrl.queue.retry_after_ms = c->retry_after_ms;
-	spin_unlock_irqrestore(&s->lock, flags);
-	if (live)
-		rdmablk_warn_ratelimited(s, "closed by the target: %s\n",
-					 rdmablk_reason_text(c->reason));
-	rdmablk_session_error(s, c->reason);
-	rdmablk_ctrl_break(ctrl);
-}
-
-static void rdmablk_session_event(struct rdmablk_ctrl *ctrl,
-				  const struct rdmablk_wire_event *ev)
-{
-	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
-
-	if (ev->event == RDMABLK_EVENT_DRAIN)
-		rdmablk_warn_ratelimited(s, "target is about to shut down, in %llu ms\n",
-					 ev->value);
-}
-
-static void rdmablk_session_answered(struct rdmablk_ctrl *ctrl,
-				     const struct rdmablk_wire_answer *a)
-{
-	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
-
-	if (a->tag != RDMABLK_TAG_KEEPALIVE)
-		return;
-	WRITE_ONCE(s->keepalives, s->keepalives + 1);
-}
-
-static const struct rdmablk_ctrl_ops rdmablk_session_ctrl_ops = {
-	.closed		= rdmablk_session_closed,
-	.event		= rdmablk_session_event,
-	.answered	= rdmablk_session_answered,
-};
-
-static void rdmablk_session_timed_out(struct rdmablk_path *path)
-{
-	rdmablk_session_error(container_of(path, struct rdmablk_session, path),
-			      RDMABLK_R_CONNECTION);
+	if (!command || rdmablk_session_state(s) == RDMABLK_DEV_DELETING)
+		rdmablk_session_error(s, RDMABLK_R_CONNECTION);
 }
 
 /**
@@ -375,9 +317,10 @@ struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt
 	s->path.stats = alloc_percpu(struct rdmablk_stats);
 	s->path.timed_out = rdmablk_session_timed_out;
 	get_random_bytes(s->instance_id, sizeof(s->instance_id));
-	rdmablk_ctrl_init(&s->ctrl, &rdmablk_session_ctrl_ops, &s->waiter,
-			  rdmablk_ctrl_fatal);
+	rdmablk_ctrl_init(&s->ctrl, &rdmablk_upcall_ops, &s->waiter,
+			  rdmablk_upcall_fatal);
 	rdmablk_recovery_init(s);
+	rdmablk_fenced_init(&s->path.fenced, &s->path, rdmablk_wq);
 	if (!s->path.stats) {
 		ret = -ENOMEM;
 		goto err_put;
@@ -398,10 +341,13 @@ void rdmablk_session_stop_data(struct rdmablk_session *s)
 {
 	u32 i;
 
+	rdmablk_fenced_stop(&s->path.fenced);
 	for (i = 0; s->path.hwq && i < s->path.nr_hwqs; i++) {
-		rdmablk_queue_stop(&s->path.hwq[i].read);
+		/* Of the write queue first: answers to commands post READs. */
 		rdmablk_queue_stop(&s->path.hwq[i].write);
+		rdmablk_queue_stop(&s->path.hwq[i].read);
 	}
+	rdmablk_fenced_reset(&s->path.fenced);
 }
 
 /**
@@ -417,6 +363,7 @@ void rdmablk_session_destroy_queues(struct rdmablk_session *s)
 		hwq = &s->path.hwq[i];
 		rdmablk_queue_destroy_qp(&hwq->read);
 		rdmablk_queue_destroy_qp(&hwq->write);
+		rdmablk_cmdq_destroy(&hwq->cmdq);
 		if (hwq->cq)
 			ib_free_cq(hwq->cq);
 		hwq->cq = NULL;
@@ -509,10 +456,8 @@ static void rdmablk_session_teardown(struct rdmablk_session *s, bool logout)
 	bool failed = rdmablk_session_seal(s);
 
 	rdmablk_recovery_finish(s);
-	if (logout && !failed &&
-	    !rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_LOGOUT, RDMABLK_TAG_LOGOUT))
-		rdmablk_ctrl_wait(&s->ctrl, RDMABLK_TAG_LOGOUT,
-				  jiffies + msecs_to_jiffies(s->agreed.grant.keep_alive_ms));
+	if (logout && !failed)
+		rdmablk_recovery_logout(s, true);
 	WRITE_ONCE(s->path.live, false);
 	rdmablk_session_stop_data(s);
 	rdmablk_ctrl_stop(&s->ctrl);
@@ -652,6 +597,8 @@ void rdmablk_session_remove(struct rdmablk_session *s)
 		blk_mark_disk_dead(s->disk);
 	}
 	del_gendisk(s->disk);
+	if (!failed)
+		rdmablk_recovery_flush(s);
 	rdmablk_info(s, "disconnected\n");
 	rdmablk_session_teardown(s, true);
 }

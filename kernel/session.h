@@ -76,6 +76,7 @@ struct rdmablk_options {
  * struct rdmablk_agreed - what a login has agreed on
  * @grant: of the target
  * @limits: what a request may be
+ * @cmds: what commands may ask for; all zero without commands
  * @ibdev: name of the RDMA device, for the administrator
  * @port: port of the RDMA device
  * @nr_hwqs: hardware queues with queue pairs of their own
@@ -84,6 +85,7 @@ struct rdmablk_options {
 struct rdmablk_agreed {
 	struct rdmablk_wire_grant grant;
 	struct rdmablk_limits_out limits;
+	struct rdmablk_wire_limits cmds;
 	char ibdev[IB_DEVICE_NAME_MAX];
 	u32 port;
 	u32 nr_hwqs;
@@ -253,6 +255,10 @@ void rdmablk_session_stop_data(struct rdmablk_session *s);
 void rdmablk_session_destroy_queues(struct rdmablk_session *s);
 void rdmablk_data_fatal(struct rdmablk_queue *q, u16 reason);
 
+/* upcall.c */
+extern const struct rdmablk_ctrl_ops rdmablk_upcall_ops;
+void rdmablk_upcall_fatal(struct rdmablk_queue *q, u16 reason);
+
 /* registry.c */
 int rdmablk_registry_add(struct rdmablk_session *s, const char **why);
 void rdmablk_registry_del(struct rdmablk_session *s);
@@ -270,6 +276,8 @@ void rdmablk_recovery_finish(struct rdmablk_session *s);
 void rdmablk_recovery_changed(struct rdmablk_session *s);
 int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
 			   const char **why);
+void rdmablk_recovery_flush(struct rdmablk_session *s);
+int rdmablk_recovery_logout(struct rdmablk_session *s, bool ended);
 void rdmablk_recovery_kick(struct rdmablk_session *s, unsigned long delay);
 void rdmablk_recovery_shutdown(struct rdmablk_session *s);
 void rdmablk_keepalive_start(struct rdmablk_session *s);

@@ -9,12 +9,18 @@
  * struct rdmablk_stats - what one CPU has completed; only ever grows
  * @ios: requests, index: 0 read, 1 write
  * @bytes: bytes, same index
+ * @flushes: FLUSH requests
+ * @discards: DISCARD, WRITE ZEROES and SECURE ERASE requests
+ * @discard_bytes: their bytes
  * @errors: requests ended with an error
  * @work_requests: RDMA work requests of the completed requests
  */
 struct rdmablk_stats {
 	u64 ios[2];
 	u64 bytes[2];
+	u64 flushes;
+	u64 discards;
+	u64 discard_bytes;
 	u64 errors;
 	u64 work_requests;
 };

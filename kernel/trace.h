@@ -5,6 +5,7 @@
 #if !defined(RDMABLK_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
 #define RDMABLK_TRACE_H
 
+#include <linux/blk_types.h>
 #include <linux/tracepoint.h>
 #include "uapi/rdmablk_netlink.h"
 
@@ -16,6 +17,15 @@
 		{ RDMABLK_DEV_RECOVERING,	"recovering" },		\
 		{ RDMABLK_DEV_FAILED,		"failed" },		\
 		{ RDMABLK_DEV_DELETING,		"deleting" })
+
+#define rdmablk_show_op(op)						\
+	__print_symbolic(op,						\
+		{ (__force u32)REQ_OP_READ, "read" },			\
+		{ (__force u32)REQ_OP_WRITE, "write" },			\
+		{ (__force u32)REQ_OP_FLUSH, "flush" },			\
+		{ (__force u32)REQ_OP_DISCARD, "discard" },		\
+		{ (__force u32)REQ_OP_SECURE_ERASE, "secure-erase" },	\
+		{ (__force u32)REQ_OP_WRITE_ZEROES, "write-zeroes" })
 
 /* A request was handed to a queue pair; tags are per hardware queue. */
 TRACE_EVENT(rdmablk_queue,
@@ -41,7 +51,7 @@ TRACE_EVENT(rdmablk_queue,
 	),
 	TP_printk("rdmablk%d queue=%u tag=%d op=%s sector=%llu bytes=%u wrs=%u",
 		  __entry->index, __entry->queue, __entry->tag,
-		  __entry->op ? "write" : "read",
+		  rdmablk_show_op(__entry->op),
 		  __entry->sector, __entry->bytes, __entry->wrs)
 );
 

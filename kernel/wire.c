@@ -18,7 +18,6 @@
 #include "wire.h"
 
 #define RDMABLK_MAX_PHYSICAL_BLOCK	65536
-#define RDMABLK_MIN_MAX_IO		4096
 
 static const u16 rdmablk_wire_size[] = {
 	[RDMABLK_MSG_HELLO]		= sizeof(struct rdmablk_hello),
@@ -33,6 +32,8 @@ static const u16 rdmablk_wire_size[] = {
 	[RDMABLK_MSG_ANSWER]		= sizeof(struct rdmablk_answer),
 	[RDMABLK_MSG_EVENT]		= sizeof(struct rdmablk_event_msg),
 	[RDMABLK_MSG_CLOSE]		= sizeof(struct rdmablk_close),
+	[RDMABLK_MSG_LIMITS_GET]	= sizeof(struct rdmablk_limits_get),
+	[RDMABLK_MSG_LIMITS]		= sizeof(struct rdmablk_limits),
 };
 
 /* Printable, NUL-terminated, NULs up to the end. */
@@ -77,8 +78,16 @@ int rdmablk_wire_type(const void *buf, size_t len)
 	return type;
 }
 
-/* Copies a message of one type out of the buffer. */
-static int rdmablk_wire_take(const void *buf, size_t len, int type, void *msg)
+/**
+ * rdmablk_wire_take() - copy a message of one type out of the buffer
+ * @buf: message
+ * @len: bytes received
+ * @type: enum rdmablk_msg_type
+ * @msg: result, as long as the type says
+ *
+ * Return: 0 or -EBADMSG.
+ */
+int rdmablk_wire_take(const void *buf, size_t len, int type, void *msg)
 {
 	if (rdmablk_wire_type(buf, len) != type)
 		return -EBADMSG;
@@ -86,7 +95,13 @@ static int rdmablk_wire_take(const void *buf, size_t len, int type, void *msg)
 	return 0;
 }
 
-static struct rdmablk_hdr rdmablk_wire_hdr(u16 type)
+/**
+ * rdmablk_wire_hdr() - the head of a message
+ * @type: enum rdmablk_msg_type
+ *
+ * Return: it, with tag and generation 0.
+ */
+struct rdmablk_hdr rdmablk_wire_hdr(u16 type)
 {
 	return (struct rdmablk_hdr) {
 		.type	= cpu_to_le16(type),
@@ -184,6 +199,9 @@ static void rdmablk_wire_put_name(char *to, const char *from)
  * rdmablk_wire_hello() - pack HELLO
  * @msg: to fill
  * @h: what to say; characters of names that are not printable become '?'
+ *
+ * No feature is required: which one an export needs is seen when it is granted, or
+ * refused.
  */
 void rdmablk_wire_hello(struct rdmablk_hello *msg, const struct rdmablk_wire_hello *h)
 {
@@ -192,8 +210,7 @@ void rdmablk_wire_hello(struct rdmablk_hello *msg, const struct rdmablk_wire_hel
 		.version_min		= cpu_to_le16(RDMABLK_VERSION_MIN),
 		.version_max		= cpu_to_le16(RDMABLK_VERSION_MAX),
 		.flags			= cpu_to_le32(h->flags),
-		.features_offered	= cpu_to_le64(RDMABLK_FEATURES_V1),
-		.features_required	= cpu_to_le64(RDMABLK_FEATURES_V1),
+		.features_offered	= cpu_to_le64(h->features_offered),
 		.generation		= cpu_to_le32(h->generation),
 		.nr_queues		= cpu_to_le16(h->nr_queues),
 		.queue_depth		= cpu_to_le16(h->queue_depth),
@@ -241,6 +258,9 @@ int rdmablk_wire_parse_challenge(const void *buf, size_t len,
 	if (out->features & ~le64_to_cpu(sent->features_offered) ||
 	    le64_to_cpu(sent->features_required) & ~out->features)
 		return -EBADMSG;
+	/* Staged I/O consists of commands. */
+	if (out->features & RDMABLK_F_STAGED && !(out->features & RDMABLK_F_COMMANDS))
+		return -EBADMSG;
 	return 0;
 }
 
@@ -275,6 +295,8 @@ static bool rdmablk_wire_size_ok(const struct rdmablk_wire_grant *g)
 
 	if (!g->size || g->size > RDMABLK_MAX_SIZE || g->size & (g->logical_block - 1))
 		return false;
+	if (g->flags & RDMABLK_GRANT_STAGED)
+		return !g->region_bytes && !g->nr_regions;
 	/* is_power_of_2() sees half of it where unsigned long is 32 bits. */
 	if (g->region_bytes & (g->region_bytes - 1) ||
 	    g->region_bytes < RDMABLK_MIN_REGION || g->region_bytes > RDMABLK_MAX_SIZE)
@@ -294,6 +316,10 @@ static bool rdmablk_wire_session_ok(const struct rdmablk_wire_grant *g,
 	if (g->session_id != ch->session_id || g->features != ch->features)
 		return false;
 	if (g->flags & ~RDMABLK_GRANT_FLAGS)
+		return false;
+	if (g->flags & RDMABLK_GRANT_CACHE && !(g->features & RDMABLK_F_COMMANDS))
+		return false;
+	if (g->flags & RDMABLK_GRANT_STAGED && !(g->features & RDMABLK_F_STAGED))
 		return false;
 	if (asked & RDMABLK_HELLO_READ_ONLY && !(g->flags & RDMABLK_GRANT_READ_ONLY))
 		return false;
@@ -447,20 +473,22 @@ int rdmablk_wire_parse_live(const void *buf, size_t len)
 }
 
 /**
- * rdmablk_wire_command() - pack COMMAND
+ * rdmablk_wire_command() - pack COMMAND for the control queue
  * @msg: to fill
  * @op: enum rdmablk_op
+ * @flags: of the operation
  * @tag: below RDMABLK_CTRL_TAGS
  * @generation: of the tag
  * @offset: bytes
  * @bytes: bytes
  */
-void rdmablk_wire_command(struct rdmablk_command *msg, u16 op, u16 tag,
+void rdmablk_wire_command(struct rdmablk_command *msg, u16 op, u16 flags, u16 tag,
 			  u32 generation, u64 offset, u64 bytes)
 {
 	*msg = (struct rdmablk_command) {
 		.hdr	= rdmablk_wire_hdr(RDMABLK_MSG_COMMAND),
 		.op	= cpu_to_le16(op),
+		.flags	= cpu_to_le16(flags),
 		.offset	= cpu_to_le64(offset),
 		.bytes	= cpu_to_le64(bytes),
 	};
@@ -497,7 +525,7 @@ int rdmablk_wire_parse_answer(const void *buf, size_t len,
  * rdmablk_wire_parse_event() - EVENT
  * @buf: message
  * @len: bytes
- * @out: result
+ * @out: result; the value of an event that this version does not know is anything
  *
  * Return: 0 or -EBADMSG.
  */
@@ -511,7 +539,12 @@ int rdmablk_wire_parse_event(const void *buf, size_t len,
 		return ret;
 	out->event = le16_to_cpu(msg.event);
 	out->value = le64_to_cpu(msg.value);
-	return msg.reserved || msg.reserved2 ? -EBADMSG : 0;
+	if (msg.reserved || msg.reserved2)
+		return -EBADMSG;
+	if (out->event == RDMABLK_EVENT_RESIZE &&
+	    (!out->value || out->value > RDMABLK_MAX_SIZE || out->value & 511))
+		return -EBADMSG;
+	return 0;
 }
 
 /**
@@ -581,6 +614,7 @@ int rdmablk_wire_errno(unsigned int reason)
 	case RDMABLK_R_EXPORT_GONE:
 		return -ENOENT;
 	case RDMABLK_R_READ_ONLY:
+	case RDMABLK_R_STORE_READ_ONLY:
 		return -EROFS;
 	case RDMABLK_R_BUSY:
 	case RDMABLK_R_BUSY_INSTANCE:

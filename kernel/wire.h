@@ -9,6 +9,8 @@
 #include <linux/types.h>
 #include "uapi/rdmablk_proto.h"
 
+#define RDMABLK_MIN_MAX_IO	4096	/* of GRANT.max_io and LIMITS.slot_bytes, bytes */
+
 /**
  * struct rdmablk_wire_reject - a parsed struct rdmablk_cm_reject
  * @reason: enum rdmablk_reason
@@ -27,6 +29,7 @@ struct rdmablk_wire_reject {
  * struct rdmablk_wire_hello - what the initiator decides in HELLO; the fields are
  *	those of struct rdmablk_hello
  * @flags: RDMABLK_HELLO_*
+ * @features_offered: RDMABLK_F_*
  * @host_id: identity of the host
  * @boot_nonce: random per start
  * @instance_id: random per device
@@ -41,6 +44,7 @@ struct rdmablk_wire_reject {
  */
 struct rdmablk_wire_hello {
 	u32 flags;
+	u64 features_offered;
 	u8 host_id[RDMABLK_ID_LEN];
 	u8 boot_nonce[RDMABLK_ID_LEN];
 	u8 instance_id[RDMABLK_ID_LEN];
@@ -77,8 +81,8 @@ struct rdmablk_wire_challenge {
  * @uuid: of the export
  * @epoch: of the store
  * @size: bytes
- * @region_bytes: a power of two
- * @nr_regions: at least 1
+ * @region_bytes: a power of two; 0 when staged
+ * @nr_regions: at least 1; 0 when staged
  * @flags: RDMABLK_GRANT_*
  * @logical_block: bytes
  * @physical_block: bytes
@@ -127,6 +131,56 @@ struct rdmablk_wire_region {
 };
 
 /**
+ * struct rdmablk_wire_limits - a parsed struct rdmablk_limits. What an operation has is
+ *	0 when @ops is without it.
+ * @ops: RDMABLK_OP_BIT() of operations that this version knows
+ * @cmd_depth: commands in flight per write queue; tags are below it
+ * @max_ranges: of a DIRTY command
+ * @granule: bytes, a power of two, a multiple of the logical block
+ * @trailer_bytes: data with a WRITE or with the answer of a READ; or 0
+ * @max_discard: bytes, a multiple of the logical block
+ * @max_zeroes: bytes, a multiple of the logical block
+ * @max_erase: bytes, a multiple of the logical block
+ * @discard_granularity: bytes, a power of two, a multiple of the logical block
+ * @discard_alignment: bytes, a multiple of the logical block below the granularity
+ * @erase_granularity: as that of DISCARD
+ * @slot_bytes: of a slot, a multiple of the logical block; 0 unless staged
+ * @slot_iova: remote address of slot 0; the last slot of the last queue ends without
+ *	overflow
+ * @slot_rkey: remote key of all slots
+ * @mac: not verified here
+ */
+struct rdmablk_wire_limits {
+	u32 ops;
+	u16 cmd_depth;
+	u16 max_ranges;
+	u32 granule;
+	u32 trailer_bytes;
+	u64 max_discard;
+	u64 max_zeroes;
+	u64 max_erase;
+	u32 discard_granularity;
+	u32 discard_alignment;
+	u32 erase_granularity;
+	u32 slot_bytes;
+	u64 slot_iova;
+	u32 slot_rkey;
+	u8 mac[RDMABLK_MAC_LEN];
+};
+
+/**
+ * struct rdmablk_wire_imm - a parsed answer to a command on a write queue
+ * @tag: below LIMITS.cmd_depth
+ * @generation: of the command
+ * @status: enum rdmablk_reason
+ */
+struct rdmablk_wire_imm {
+	u16 tag;
+	u8 generation;
+	u8 status;
+};
+
+/**
  * struct rdmablk_wire_answer - a parsed struct rdmablk_answer
  * @tag: below RDMABLK_CTRL_TAGS
  * @generation: of the command
@@ -163,6 +217,8 @@ struct rdmablk_wire_close {
 };
 
 int rdmablk_wire_type(const void *buf, size_t len);
+int rdmablk_wire_take(const void *buf, size_t len, int type, void *msg);
+struct rdmablk_hdr rdmablk_wire_hdr(u16 type);
 void rdmablk_wire_cm_request(struct rdmablk_cm_request *req, u8 kind, u16 queue,
 			     u32 generation, u64 session_id, u16 version_min,
 			     u16 version_max);
@@ -184,7 +240,7 @@ int rdmablk_wire_parse_regions(const void *buf, size_t len,
 			       struct rdmablk_wire_region *table, u8 *mac);
 void rdmablk_wire_ready(struct rdmablk_ready *msg);
 int rdmablk_wire_parse_live(const void *buf, size_t len);
-void rdmablk_wire_command(struct rdmablk_command *msg, u16 op, u16 tag,
+void rdmablk_wire_command(struct rdmablk_command *msg, u16 op, u16 flags, u16 tag,
 			  u32 generation, u64 offset, u64 bytes);
 int rdmablk_wire_parse_answer(const void *buf, size_t len,
 			      struct rdmablk_wire_answer *out);
@@ -194,5 +250,14 @@ void rdmablk_wire_close(struct rdmablk_close *msg, u16 reason);
 int rdmablk_wire_parse_close(const void *buf, size_t len,
 			     struct rdmablk_wire_close *out);
 int rdmablk_wire_errno(unsigned int reason);
+
+/* wire_data.c: commands on write queues */
+void rdmablk_wire_limits_get(struct rdmablk_limits_get *msg);
+int rdmablk_wire_parse_limits(const void *buf, size_t len,
+			      const struct rdmablk_wire_grant *g,
+			      struct rdmablk_wire_limits *out);
+void rdmablk_wire_data_command(struct rdmablk_command *msg, u16 op, u16 flags, u16 tag,
+			       u8 generation, u64 offset, u64 bytes, u16 trailer);
+int rdmablk_wire_parse_imm(u32 imm, u16 cmd_depth, struct rdmablk_wire_imm *out);
 
 #endif /* RDMABLK_WIRE_H */

@@ -15,6 +15,10 @@
  *
  * The trailer is "filling" until the arena is complete. A daemon that finds it
  * so starts again with zeroes and a new epoch: nobody has seen the old ones.
+ *
+ * An arena may have the contents of a file. Then the trailer says of which, and whether
+ * the file was brought up to date before the daemon ended, and when it was last written.
+ * Without that the arena is what counts: there are writes in it that nobody flushed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,6 +54,8 @@ struct arena_trailer {
 	uint8_t uuid[RDMABLK_ID_LEN];
 	uint8_t epoch[RDMABLK_ID_LEN];
 	struct store_writer writer;
+	struct arena_file file;
+	uint32_t clean;		/* @file has it all */
 };
 
 static struct arena_trailer *trailer_of(const struct store *store)
@@ -88,6 +94,9 @@ static int wait_for_process(const struct arena_trailer *t, const char *path)
 	struct pollfd pfd = { .events = POLLIN };
 	int fd __cleanup_close = -1;
 
+	/* This one has closed it: the flock says so, and all else went before that. */
+	if (t->pid == (uint32_t)getpid())
+		return 0;
 	if (!t->pid || process_start(t->pid) != t->start_time)
 		return 0;
 	log_info("arena %s: waiting for its former process %u to be gone", path,
@@ -181,6 +190,11 @@ static int trailer_check(struct store *store, const struct export_config *ec,
 			text);
 		return -EINVAL;
 	}
+	if (!ec->file && memcmp(t->file.id, none, sizeof(none))) {
+		log_err("arena %s: has the contents of a file; remove it to start with a new one",
+			ec->arena);
+		return -EINVAL;
+	}
 	return wait_for_process(t, ec->arena);
 }
 
@@ -243,6 +257,7 @@ int arena_publish(struct store *store)
 	t->start_time = process_start(t->pid);
 	memcpy(t->uuid, store->uuid, sizeof(t->uuid));
 	memcpy(t->epoch, store->epoch, sizeof(t->epoch));
+	t->clean = 0;
 	__atomic_store_n(&t->state, ARENA_COMPLETE, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -257,4 +272,58 @@ int arena_publish(struct store *store)
 void arena_written_by(struct store *store)
 {
 	trailer_of(store)->writer = store->writer;
+}
+
+/**
+ * arena_bind - an arena has the contents of a file
+ * @store: attached
+ * @ec: its configuration
+ * @file: which file, and when it was last written
+ * @fresh: as arena_attach() said
+ *
+ * Return: enum arena_state, of a fresh one ARENA_OLDER; -errno, logged.
+ */
+int arena_bind(struct store *store, const struct export_config *ec,
+	       const struct arena_file *file, bool fresh)
+{
+	struct arena_trailer *t = trailer_of(store);
+
+	if (fresh) {
+		t->file = *file;
+		return ARENA_OLDER;
+	}
+	if (memcmp(t->file.id, file->id, sizeof(file->id))) {
+		log_err("arena %s: does not have the contents of %s; remove it to start with a new one",
+			ec->arena, ec->file);
+		return -EINVAL;
+	}
+	if (!t->clean)
+		return ARENA_NEWER;
+	return t->file.sec == file->sec && t->file.nsec == file->nsec ?
+	       ARENA_EQUAL : ARENA_OLDER;
+}
+
+/**
+ * arena_renew - an arena is about to be filled anew
+ * @store: attached; gets an epoch
+ *
+ * Return: 0 or -errno.
+ */
+int arena_renew(struct store *store)
+{
+	__atomic_store_n(&trailer_of(store)->state, ARENA_FILLING, __ATOMIC_RELEASE);
+	return mac_random(store->epoch, sizeof(store->epoch));
+}
+
+/**
+ * arena_clean - the file has all that is in an arena
+ * @store: attached; nobody writes it any more
+ * @file: which file, and when it was last written
+ */
+void arena_clean(struct store *store, const struct arena_file *file)
+{
+	struct arena_trailer *t = trailer_of(store);
+
+	t->file = *file;
+	__atomic_store_n(&t->clean, 1, __ATOMIC_RELEASE);
 }

@@ -10,6 +10,13 @@
 #include "config.h"
 #include "util.h"
 
+static uint64_t io_threads(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus > 0 ? min_u64((uint64_t)cpus, CONFIG_IO_THREADS) : 1;
+}
+
 /**
  * config_init - the defaults
  * @cfg: filled
@@ -29,6 +36,7 @@ void config_init(struct config *cfg)
 		.max_queues = 4096,
 		.max_logins = 256,
 		.max_logins_addr = 64,
+		.io_threads = io_threads(),
 	};
 	TAILQ_INIT(&cfg->exports);
 	cfg->state_dir = strdup("/var/lib/rdmablkd");
@@ -40,6 +48,8 @@ void config_init(struct config *cfg)
 static void export_config_free(struct export_config *ec)
 {
 	free(ec->type);
+	free(ec->file);
+	free(ec->fault);
 	free(ec->arena);
 	free(ec);
 }
@@ -113,7 +123,8 @@ struct export_config *config_export_add(struct config *cfg, const char *name,
 	}
 	snprintf(ec->name, sizeof(ec->name), "%s", name);
 	snprintf(ec->where, sizeof(ec->where), "%s", where);
-	ec->block = 512;
+	ec->slot_bytes = CONFIG_SLOT_BYTES;
+	ec->slot_memory = CONFIG_SLOT_MEMORY;
 	TAILQ_INSERT_TAIL(&cfg->exports, ec, entry);
 	return ec;
 }
@@ -176,7 +187,7 @@ void config_set(struct config *cfg, struct export_config *ec,
 /**
  * config_export_spec - an export in the words of --export
  * @cfg: gets it
- * @spec: NAME,TYPE[,KEY[=VALUE]]…
+ * @spec: NAME,memory[,KEY[=VALUE]]… or NAME,file=PATH[,KEY[=VALUE]]…
  */
 void config_export_spec(struct config *cfg, const char *spec)
 {
@@ -198,42 +209,11 @@ void config_export_spec(struct config *cfg, const char *spec)
 
 		if (value)
 			*value++ = '\0';
-		if (i == 0)
+		if (i == 0 && !value)
 			config_set(cfg, ec, "type", word, where);
 		else
 			config_set(cfg, ec, word, value ? value : "", where);
 	}
-}
-
-/* Was a key given, be it with a value that was refused? */
-static bool export_has(const struct export_config *ec, const char *key)
-{
-	for (unsigned int i = 0; i < config_nr_export_keys; i++)
-		if (!strcmp(config_export_keys[i].name, key))
-			return ec->seen & 1ULL << i;
-	return false;
-}
-
-static void export_check(struct config *cfg, struct export_config *ec)
-{
-	if (!export_has(ec, "type"))
-		config_error(cfg, ec->where, "export \"%s\" has no type", ec->name);
-	if (!export_has(ec, "size"))
-		config_error(cfg, ec->where, "export \"%s\" has no size", ec->name);
-	if (!ec->size)
-		return;
-	if (ec->size % ec->block)
-		config_error(cfg, ec->where,
-			     "size of export \"%s\" is no multiple of its block of %llu bytes",
-			     ec->name, (unsigned long long)ec->block);
-	if (ec->region && (ec->size - 1) / ec->region >= RDMABLK_MAX_REGIONS)
-		config_error(cfg, ec->where,
-			     "export \"%s\" would have more than %d regions; give it larger ones",
-			     ec->name, RDMABLK_MAX_REGIONS);
-	if (ec->arena && ec->huge_pages != HUGE_AUTO)
-		config_error(cfg, ec->where,
-			     "export \"%s\": its arena's file system decides about huge pages",
-			     ec->name);
 }
 
 /**
@@ -258,5 +238,5 @@ void config_finish(struct config *cfg)
 				     "refusing to listen on %s: nobody is authenticated, so whoever reaches it reads and writes every export; --insecure says that is meant",
 				     cfg->listen[i].text);
 	TAILQ_FOREACH(ec, &cfg->exports, entry)
-		export_check(cfg, ec);
+		config_export_check(cfg, ec);
 }

@@ -16,6 +16,10 @@
 
 #define CONFIG_WHERE	160	/* "file:line" or "--option value" */
 
+#define CONFIG_SLOT_BYTES	(128ULL << 10)
+#define CONFIG_SLOT_MEMORY	(64ULL << 20)
+#define CONFIG_IO_THREADS	4	/* or as many as there are processors */
+
 /**
  * enum huge_pages - pages of an anonymous arena
  * @HUGE_AUTO: the largest the host has and the size allows
@@ -31,20 +35,36 @@ enum huge_pages {
 };
 
 /**
+ * enum cache_mode - what of a file is in memory
+ * @CACHE_NONE: nothing: each request goes to the file
+ * @CACHE_FULL: all of it: requests are one-sided, FLUSH brings the file up to date
+ */
+enum cache_mode {
+	CACHE_NONE,
+	CACHE_FULL,
+};
+
+/**
  * struct export_config - one export
  * @entry: in struct config
  * @name: unique
  * @where: it was configured, for messages
- * @type: of the store; "memory"
- * @size: bytes
+ * @type: of the store: "memory" or "file"
+ * @file: file or block device that has the contents; NULL: memory
+ * @cache: of a file
+ * @size: bytes; 0: all of the file
  * @arena: file on tmpfs or hugetlbfs that keeps the contents, or NULL
  * @read_only: nobody may write
  * @shared: several hosts may write
  * @has_uuid: @uuid was given
  * @uuid: identity
- * @block: logical block, bytes, 512 or 4096
+ * @block: logical block, bytes, 512 or 4096; 0: that of the device, else 512; never 0
+ *	once the export is open
  * @region: bytes, a power of two; 0: as large as the device takes
  * @huge_pages: of an anonymous arena
+ * @slot_bytes: of a slot, which is the largest request; without a cache
+ * @slot_memory: bytes of all slots of a session, at most; without a cache
+ * @fault: file with rules of faults of @file, or NULL
  * @seen: which keys were given, bit by bit
  */
 struct export_config {
@@ -52,6 +72,8 @@ struct export_config {
 	char name[RDMABLK_NAME_LEN];
 	char where[CONFIG_WHERE];
 	char *type;
+	char *file;
+	enum cache_mode cache;
 	uint64_t size;
 	char *arena;
 	bool read_only;
@@ -61,6 +83,9 @@ struct export_config {
 	uint64_t block;
 	uint64_t region;
 	enum huge_pages huge_pages;
+	uint64_t slot_bytes;
+	uint64_t slot_memory;
+	char *fault;
 	uint64_t seen;
 };
 
@@ -85,6 +110,7 @@ TAILQ_HEAD(export_config_list, export_config);
  * @max_pinned: per host, bytes registered
  * @max_logins: at once
  * @max_logins_addr: at once from one address
+ * @io_threads: threads for each file without a cache
  * @seen: which keys of [target] were given, bit by bit
  * @errors: problems found and printed
  */
@@ -106,6 +132,7 @@ struct config {
 	uint64_t max_pinned;
 	uint64_t max_logins;
 	uint64_t max_logins_addr;
+	uint64_t io_threads;
 	uint64_t seen;
 	unsigned int errors;
 };
@@ -147,6 +174,7 @@ struct export_config *config_export_add(struct config *cfg, const char *name,
 void config_set(struct config *cfg, struct export_config *ec,
 		const char *key, const char *value, const char *where);
 void config_export_spec(struct config *cfg, const char *spec);
+void config_export_check(struct config *cfg, struct export_config *ec);
 void config_finish(struct config *cfg);
 int config_read(struct config *cfg, const char *path);
 int config_read_stream(struct config *cfg, const char *path, FILE *file);

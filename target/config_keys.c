@@ -106,9 +106,23 @@ static const char *set_uuid(const struct config_key *key, void *base,
 static const char *set_type(const struct config_key *key, void *base,
 			    const char *value)
 {
-	if (strcmp(value, "memory"))
-		return "unknown type of store; there is \"memory\"";
+	if (strcmp(value, "memory") && strcmp(value, "file"))
+		return "unknown type of store; there are \"memory\" and \"file\"";
 	return set_string(key, base, value);
+}
+
+static const char *set_cache(const struct config_key *key, void *base,
+			     const char *value)
+{
+	enum cache_mode *field = (enum cache_mode *)((char *)base + key->offset);
+
+	if (!strcmp(value, "none"))
+		*field = CACHE_NONE;
+	else if (!strcmp(value, "full"))
+		*field = CACHE_FULL;
+	else
+		return "neither full nor none";
+	return NULL;
 }
 
 static const char *set_huge_pages(const struct config_key *key, void *base,
@@ -222,25 +236,39 @@ const struct config_key config_target_keys[] = {
 	  set_number, TARGET(max_logins), 1, UINT32_MAX },
 	{ "max-logins-per-address", "N", "logins in progress from one address (64)",
 	  set_number, TARGET(max_logins_addr), 1, UINT32_MAX },
+	{ "io-threads", "N",
+	  "threads for each file without a cache (4, or the processors)",
+	  set_number, TARGET(io_threads), 1, 64 },
 };
 
 const unsigned int config_nr_target_keys = ARRAY_SIZE(config_target_keys);
 
 const struct config_key config_export_keys[] = {
-	{ "type", "TYPE", "memory", set_type, EXPORT(type) },
-	{ "size", "SIZE", "of the export", set_size, EXPORT(size), 4096,
-	  RDMABLK_MAX_SIZE },
+	{ "type", "TYPE", "memory, or file, which \"file\" implies", set_type,
+	  EXPORT(type) },
+	{ "file", "FILE", "file or block device that has the contents",
+	  set_string, EXPORT(file) },
+	{ "cache", "MODE", "of a file: full, all of it in memory, or none (none)",
+	  set_cache, EXPORT(cache) },
+	{ "size", "SIZE", "of the export; of a file all of it, if not given",
+	  set_size, EXPORT(size), 4096, RDMABLK_MAX_SIZE },
 	{ "arena", "FILE", "on tmpfs or hugetlbfs, keeps the contents",
 	  set_string, EXPORT(arena) },
 	{ "ro", NULL, "nobody may write", set_bool, EXPORT(read_only) },
 	{ "shared", NULL, "several hosts may write", set_bool, EXPORT(shared) },
 	{ "uuid", "UUID", "identity of the export", set_uuid, EXPORT(uuid) },
-	{ "block", "SIZE", "logical block, 512 or 4096", set_block,
+	{ "block", "SIZE", "logical block, 512 or 4096 (512; the device's)", set_block,
 	  EXPORT(block), 512, 4096 },
 	{ "region", "SIZE", "of one registration, a power of two", set_region,
 	  EXPORT(region), RDMABLK_MIN_REGION, 1ULL << 40 },
 	{ "hugepages", "PAGES", "auto, no, 2M or 1G", set_huge_pages,
 	  EXPORT(huge_pages) },
+	{ "slot-bytes", "SIZE", "cache=none: largest request (128K)", set_size,
+	  EXPORT(slot_bytes), 4096, RDMABLK_MAX_SLOT },
+	{ "slot-memory", "SIZE", "cache=none: for the requests of a session (64M)",
+	  set_size, EXPORT(slot_memory), 8192, 1ULL << 40 },
+	{ "fault", "FILE", "of a file: faults on demand, for tests", set_string,
+	  EXPORT(fault) },
 };
 
 const unsigned int config_nr_export_keys = ARRAY_SIZE(config_export_keys);

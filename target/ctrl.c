@@ -111,6 +111,26 @@ int ctrl_send(struct ctrl *ctrl, const void *msg, size_t len, bool last)
 }
 
 /**
+ * ctrl_send_event - send an event
+ * @ctrl: started
+ * @msg: copied
+ * @len: bytes, RDMABLK_CTRL_MSG_MAX at most
+ *
+ * Return: 0; -ENOBUFS: as many are under way as may be; -errno.
+ */
+int ctrl_send_event(struct ctrl *ctrl, const void *msg, size_t len)
+{
+	unsigned int before = ctrl->sending;
+	int ret;
+
+	if (__builtin_popcount(ctrl->events) >= CTRL_EVENTS)
+		return -ENOBUFS;
+	ret = ctrl_send(ctrl, msg, len, false);
+	ctrl->events |= before ^ ctrl->sending;
+	return ret;
+}
+
+/**
  * ctrl_message - a message received
  * @ctrl: started
  * @index: of its buffer
@@ -144,6 +164,7 @@ void ctrl_guard_sge(const struct ctrl *ctrl, struct ibv_sge *sge)
 void ctrl_sent(struct ctrl *ctrl, unsigned int index)
 {
 	ctrl->sending &= ~(1U << index);
+	ctrl->events &= ~(1U << index);
 }
 
 /**

@@ -17,6 +17,7 @@
  */
 #define CTRL_SENDS	RDMABLK_CTRL_RECVS
 #define CTRL_RECVS	RDMABLK_CTRL_RECVS
+#define CTRL_EVENTS	(RDMABLK_CTRL_RECVS - RDMABLK_CTRL_TAGS - 1)
 
 /* Work request ids: what it was, and which. */
 #define CTRL_WR_RECV	0x10000
@@ -30,18 +31,21 @@
  * @buf: CTRL_RECVS receive buffers, CTRL_SENDS send buffers, and one into which
  *	the data queues receive what nobody should send
  * @sending: send buffers under way, bit by bit
+ * @events: those of them that hold events
  */
 struct ctrl {
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	char *buf;
 	unsigned int sending;
+	unsigned int events;
 };
 
 int ctrl_create(struct ctrl *ctrl, struct ibv_pd *pd);
 int ctrl_start(struct ctrl *ctrl, struct ibv_qp *qp);
 int ctrl_post(struct ctrl *ctrl, unsigned int index);
 int ctrl_send(struct ctrl *ctrl, const void *msg, size_t len, bool last);
+int ctrl_send_event(struct ctrl *ctrl, const void *msg, size_t len);
 const void *ctrl_message(const struct ctrl *ctrl, unsigned int index);
 void ctrl_guard_sge(const struct ctrl *ctrl, struct ibv_sge *sge);
 void ctrl_sent(struct ctrl *ctrl, unsigned int index);

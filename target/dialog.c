@@ -82,6 +82,18 @@ static unsigned int admit(struct session *s, struct export *e)
 	return reason;
 }
 
+/* An export that needs what was not agreed on is not for this initiator. */
+static unsigned int check_features(const struct session *s)
+{
+	uint64_t needed = 0;
+
+	if (s->limits.flags & RDMABLK_GRANT_CACHE)
+		needed |= RDMABLK_F_COMMANDS;
+	if (s->limits.flags & RDMABLK_GRANT_STAGED)
+		needed |= RDMABLK_F_COMMANDS | RDMABLK_F_STAGED;
+	return needed & ~s->wish.features ? RDMABLK_R_FEATURE : RDMABLK_OK;
+}
+
 static unsigned int plan_regions(struct session *s, const struct export *e)
 {
 	uint64_t bytes = export_region_bytes(e, s->device->attr.max_mr_size);
@@ -92,8 +104,54 @@ static unsigned int plan_regions(struct session *s, const struct export *e)
 		return RDMABLK_R_NO_MEMORY;
 	}
 	s->regions.bytes = bytes;
+	s->regions.size = e->store.size;
 	s->regions.nr = (uint32_t)((e->store.size + bytes - 1) / bytes);
 	return RDMABLK_OK;
+}
+
+static unsigned int plan_staged(struct session *s, struct export *e,
+				unsigned int queues)
+{
+	s->plan = (struct staged_plan){
+		.verbs = s->device->verbs,
+		.max_mr_size = s->device->attr.max_mr_size,
+		.nr_queues = queues,
+		.logical_block = (uint32_t)e->cfg->block,
+		.writer = s->lease.writer,
+		.size = e->store.size,
+		.queue_depth = s->wish.queue_depth,
+	};
+	return e->store.ops->staged->plan(&e->store, &s->plan);
+}
+
+/* What the session takes of its host's limits, and how its data moves. */
+static unsigned int plan(struct session *s, struct export *e)
+{
+	bool staged = s->limits.flags & RDMABLK_GRANT_STAGED;
+	unsigned int queues = s->wish.nr_queues, reason;
+
+	reason = staged ? plan_staged(s, e, queues) : plan_regions(s, e);
+	if (!reason)
+		reason = limits_session_get(&s->share, s->wish.host_id, queues, staged ?
+					    s->plan.pinned : e->store.size);
+	if (!reason && staged && s->share.queues < queues)
+		reason = plan_staged(s, e, s->share.queues);
+	return reason;
+}
+
+static void fill_scope(struct session *s)
+{
+	struct login_scope *scope = &s->scope;
+
+	scope->size = s->export->store.size;
+	scope->logical_block = (uint32_t)s->export->cfg->block;
+	scope->writer = s->lease.writer;
+	command_scope(scope, &s->limits);
+	if (!(s->limits.flags & RDMABLK_GRANT_STAGED))
+		return;
+	scope->cmd_depth = s->plan.cmd_depth;
+	scope->trailer_bytes = s->plan.trailer_bytes;
+	scope->slot_bytes = s->plan.slot_bytes;
 }
 
 static void grant_times(struct session *s)
@@ -111,24 +169,26 @@ static void grant_times(struct session *s)
 static unsigned int grant_flags(const struct session *s)
 {
 	return (s->lease.writer ? 0 : RDMABLK_GRANT_READ_ONLY) |
-	       (s->export->cfg->shared ? RDMABLK_GRANT_SHARED : 0);
+	       (s->export->cfg->shared ? RDMABLK_GRANT_SHARED : 0) |
+	       s->limits.flags;
 }
 
 static unsigned int send_grant(struct session *s)
 {
+	bool staged = s->grant_flags & RDMABLK_GRANT_STAGED;
 	const struct login_grant in = {
 		.session_id = s->id,
 		.features = s->wish.features,
 		.uuid = s->export->store.uuid,
 		.epoch = s->export->store.epoch,
-		.size = s->export->store.size,
+		.size = s->scope.size,
 		.region_bytes = s->regions.bytes,
 		.nr_regions = s->regions.nr,
-		.flags = grant_flags(s),
+		.flags = s->grant_flags,
 		.logical_block = (uint32_t)s->export->cfg->block,
 		.physical_block = s->export->store.physical_block,
 		.nr_queues = (uint16_t)s->share.queues,
-		.queue_depth = s->wish.queue_depth,
+		.queue_depth = staged ? s->plan.queue_depth : s->wish.queue_depth,
 		.read_depth = device_read_depth(s->device),
 		.keep_alive_ms = s->keep_alive_ms,
 		.session_tmo_ms = s->silence_ms,
@@ -153,6 +213,7 @@ static void register_done(struct job *job)
 	if (!session_registered(s))
 		return;
 	session_set_state(s, SESSION_GRANTED);
+	s->granted = true;
 	session_login_timer(s);
 	reason = send_grant(s);
 	if (reason)
@@ -171,15 +232,16 @@ static unsigned int handle_proof(struct session *s, const void *msg, size_t len)
 	if (!e)
 		return RDMABLK_R_NO_EXPORT;
 	fill_lease(s);
-	reason = admit(s, e) ?: plan_regions(s, e);
-	if (!reason)
-		reason = limits_session_get(&s->share, s->wish.host_id,
-					    s->wish.nr_queues, e->store.size);
+	if (e->store.ops->limits)
+		e->store.ops->limits(&e->store, &s->limits);
+	reason = check_features(s) ?: admit(s, e) ?: plan(s, e);
 	if (reason)
 		return reason;
 	s->export = e;
 	export_lease(e, &s->lease);
 	s->leased = true;
+	fill_scope(s);
+	s->grant_flags = grant_flags(s);
 	grant_times(s);
 	session_set_state(s, SESSION_REGISTER);
 	return session_register(s, register_done);
@@ -207,6 +269,22 @@ static unsigned int handle_regions_get(struct session *s, const void *msg,
 			offsetof(struct rdmablk_regions, mac), regions.mac))
 		return RDMABLK_R_INTERNAL;
 	return session_send(s, &regions, sizeof(regions));
+}
+
+static unsigned int handle_limits_get(struct session *s, const void *msg,
+				      size_t len)
+{
+	struct rdmablk_limits limits;
+
+	(void)msg;
+	(void)len;
+	if (!(s->wish.features & RDMABLK_F_COMMANDS))
+		return RDMABLK_R_STATE;
+	login_pack_limits(&limits, &s->scope);
+	if (mac_message(s->key, RDMABLK_LABEL_LIMITS, &limits,
+			offsetof(struct rdmablk_limits, mac), limits.mac))
+		return RDMABLK_R_INTERNAL;
+	return session_send(s, &limits, sizeof(limits));
 }
 
 static unsigned int handle_ready(struct session *s, const void *msg, size_t len)
@@ -238,6 +316,9 @@ static unsigned int handle_command(struct session *s, const void *msg, size_t le
 		s->keepalives++;
 		break;
 	case RDMABLK_OP_LOGOUT:
+		if (cmd.flags && !(s->wish.features & RDMABLK_F_COMMANDS))
+			return RDMABLK_R_MALFORMED;
+		s->clean = cmd.flags & RDMABLK_LOGOUT_CLEAN;
 		s->logout = cmd;
 		return RDMABLK_R_LOGOUT;
 	default:
@@ -270,6 +351,7 @@ static const struct {
 	[RDMABLK_MSG_HELLO]	= { STATE(HELLO), handle_hello },
 	[RDMABLK_MSG_PROOF]	= { STATE(PROOF), handle_proof },
 	[RDMABLK_MSG_REGIONS_GET] = { STATE(GRANTED), handle_regions_get },
+	[RDMABLK_MSG_LIMITS_GET] = { STATE(GRANTED), handle_limits_get },
 	[RDMABLK_MSG_READY]	= { STATE(GRANTED), handle_ready },
 	[RDMABLK_MSG_COMMAND]	= { STATE(GRANTED) | STATE(LIVE), handle_command },
 	[RDMABLK_MSG_CLOSE]	= { STATE(HELLO) | STATE(PROOF) | STATE(REGISTER) |

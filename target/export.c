@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 
 #include "export.h"
+#include "file.h"
+#include "keeper.h"
 #include "log.h"
 #include "mac.h"
 #include "util.h"
@@ -109,24 +111,53 @@ static int uuid_make(struct export *e, const struct config *cfg)
 	return uuid_write(cfg, e->cfg->name, uuid);
 }
 
-static int export_open(const struct config *cfg, const struct export_config *ec)
+static const struct store_ops *ops_of(const struct export_config *ec)
 {
-	struct export *e = calloc(1, sizeof(*e));
+	if (!ec->file)
+		return &store_memory_ops;
+	return ec->cache == CACHE_FULL ? &store_full_ops : &store_none_ops;
+}
+
+/* Two exports of one file would each have caches that know nothing of the other. */
+static int file_check(struct export_config *ec)
+{
+	const struct export *e;
+
+	if (!ec->file)
+		return 0;
+	LIST_FOREACH(e, &exports, entry) {
+		if (e->cfg->file && file_same_path(e->cfg->file, ec->file)) {
+			log_err("export %s: %s is what export %s is made of already",
+				ec->name, ec->file, e->cfg->name);
+			return -EBUSY;
+		}
+	}
+	if (!ec->block)
+		ec->block = file_block(ec->file) ?: 512;
+	return 0;
+}
+
+static int export_open(const struct config *cfg, struct export_config *ec)
+{
+	struct export *e;
 	char text[40];
 	bool known;
-	int ret;
+	int ret = file_check(ec);
 
+	if (ret)
+		return ret;
+	e = calloc(1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
 	e->cfg = ec;
-	e->store.ops = &store_memory_ops;
+	e->store.ops = ops_of(ec);
 	LIST_INIT(&e->leases);
 	ret = uuid_known(e, cfg, &known) ?: e->store.ops->open(&e->store, ec);
 	if (ret)
 		goto free;
 	if (!known)
 		ret = uuid_make(e, cfg);
-	ret = ret ?: e->store.ops->publish(&e->store);
+	ret = ret ?: e->store.ops->publish(&e->store) ?: keeper_start(&e->store);
 	if (ret)
 		goto close;
 	LIST_INSERT_HEAD(&exports, e, entry);
@@ -143,14 +174,15 @@ free:
 
 /**
  * export_open_all - open and fill every export
- * @cfg: outlives them
+ * @cfg: outlives them; exports that are given no block get that of their device
  *
  * Return: 0 or -errno, logged.
  */
 int export_open_all(const struct config *cfg)
 {
-	const struct export_config *ec;
+	struct export_config *ec;
 
+	store_none_setup((unsigned int)cfg->io_threads);
 	TAILQ_FOREACH(ec, &cfg->exports, entry) {
 		int ret = export_open(cfg, ec);
 
@@ -169,6 +201,7 @@ void export_close_all(void)
 
 	for (e = LIST_FIRST(&exports); e; e = next) {
 		next = LIST_NEXT(e, entry);
+		keeper_stop(&e->store);
 		e->store.ops->close(&e->store);
 		free(e);
 	}
@@ -189,6 +222,68 @@ struct export *export_find(const char *name)
 		if (!strcmp(e->cfg->name, name))
 			return e;
 	return NULL;
+}
+
+static void grow_run(struct job *job)
+{
+	struct export *e = container_of(job, struct export, grow);
+
+	e->grow_ret = e->store.ops->grow(&e->store, &e->grow_size);
+}
+
+static void grow_done(struct job *job)
+{
+	struct export *e = container_of(job, struct export, grow);
+	int ret = e->grow_ret;
+
+	if (!ret && e->grow_size != e->store.size) {
+		log_info("export %s: has grown from %llu to %llu bytes", e->cfg->name,
+			 (unsigned long long)e->store.size,
+			 (unsigned long long)e->grow_size);
+		e->store.size = e->grow_size;
+		ret = 1;
+	}
+	e->growing = e->grow_again;
+	e->grow_again = false;
+	if (e->growing)
+		worker_submit(&e->grow);
+	e->grown(e, ret);
+}
+
+/**
+ * export_grow - let an export have the size that its file has got
+ * @export: export
+ * @grown: called in the loop: 1: @export->store.size has become larger, and its sessions
+ *	have not been told yet; 0: it is as before; -errno, logged
+ *
+ * While it is being done already it is done once more afterwards.
+ *
+ * Return: 0: @grown will be called; -EOPNOTSUPP: its store cannot.
+ */
+int export_grow(struct export *export, void (*grown)(struct export *export, int ret))
+{
+	if (!export->store.ops->grow)
+		return -EOPNOTSUPP;
+	export->grown = grown;
+	export->grow_again = export->growing;
+	if (export->growing)
+		return 0;
+	export->growing = true;
+	export->grow = (struct job){ .run = grow_run, .done = grow_done, .slow = true };
+	worker_submit(&export->grow);
+	return 0;
+}
+
+/**
+ * export_grow_all - export_grow() for each export that can
+ * @grown: called for each
+ */
+void export_grow_all(void (*grown)(struct export *export, int ret))
+{
+	struct export *e;
+
+	LIST_FOREACH(e, &exports, entry)
+		export_grow(e, grown);
 }
 
 /*

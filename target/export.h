@@ -7,6 +7,7 @@
 
 #include "config.h"
 #include "store.h"
+#include "worker.h"
 
 /**
  * struct lease - the right of one session to an export
@@ -38,17 +39,32 @@ LIST_HEAD(lease_list, lease);
  * @cfg: its configuration
  * @store: its contents
  * @leases: held on it
+ * @grow: looks how large its file has become, beside the loop
+ * @growing: @grow is under way
+ * @grow_again: when it is done
+ * @grow_size: what came of it
+ * @grow_ret: what came of it
+ * @grown: to be called then
  */
 struct export {
 	LIST_ENTRY(export) entry;
 	const struct export_config *cfg;
 	struct store store;
 	struct lease_list leases;
+	struct job grow;
+	bool growing;
+	bool grow_again;
+	uint64_t grow_size;
+	int grow_ret;
+	void (*grown)(struct export *export, int ret);
 };
 
 int export_open_all(const struct config *cfg);
 void export_close_all(void);
 struct export *export_find(const char *name);
+int export_grow(struct export *export,
+		void (*grown)(struct export *export, int ret));
+void export_grow_all(void (*grown)(struct export *export, int ret));
 unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
 			  bool shared, bool steal);
 bool export_resumable(const struct export *export, const struct lease *claim);

@@ -13,6 +13,13 @@ static const char * const fault_names[FAULT_COUNT] = {
 	[FAULT_CORRUPT_GRANT]		= "corrupt-grant",
 	[FAULT_BAD_VERSION]		= "bad-version",
 	[FAULT_SLOW_LOGIN]		= "slow-login",
+	[FAULT_LOST_FLUSH]		= "lost-flush",
+	[FAULT_EARLY_FLUSH]		= "early-flush",
+	[FAULT_EARLY_ZEROES]		= "early-zeroes",
+	[FAULT_LOST_DIRTY]		= "lost-dirty",
+	[FAULT_LOST_END]		= "lost-end",
+	[FAULT_NO_KEEPER_WAIT]		= "no-keeper-wait",
+	[FAULT_SLOW_KEEPER]		= "slow-keeper",
 };
 
 static uint64_t faults[FAULT_COUNT];
@@ -62,5 +69,6 @@ const char *fault_options(void)
 {
 	return "\nTests only:\n"
 	       "  --fault no-keepalive-answer|no-fence|no-recv|corrupt-grant|\n"
-	       "\tbad-version|slow-login=MS\n";
+	       "\tbad-version|slow-login=MS|lost-flush|early-flush|early-zeroes|\n"
+	       "\tlost-dirty|lost-end|no-keeper-wait|slow-keeper=MS\n";
 }

@@ -17,6 +17,13 @@
  * @FAULT_CORRUPT_GRANT: flip a bit of GRANT after its MAC
  * @FAULT_BAD_VERSION: accept with a version nobody speaks
  * @FAULT_SLOW_LOGIN: GRANT comes so many milliseconds late
+ * @FAULT_LOST_FLUSH: answer FLUSH without doing it
+ * @FAULT_EARLY_FLUSH: answer FLUSH before it is done
+ * @FAULT_EARLY_ZEROES: answer DISCARD and WRITE_ZEROES before they are done
+ * @FAULT_LOST_DIRTY: note nothing of DIRTY
+ * @FAULT_LOST_END: do not tell the store that a session ended with something unflushed
+ * @FAULT_NO_KEEPER_WAIT: let a session be over while a command of it is being done
+ * @FAULT_SLOW_KEEPER: each piece of a command takes so many milliseconds longer
  * @FAULT_COUNT: how many there are
  */
 enum fault {
@@ -26,6 +33,13 @@ enum fault {
 	FAULT_CORRUPT_GRANT,
 	FAULT_BAD_VERSION,
 	FAULT_SLOW_LOGIN,
+	FAULT_LOST_FLUSH,
+	FAULT_EARLY_FLUSH,
+	FAULT_EARLY_ZEROES,
+	FAULT_LOST_DIRTY,
+	FAULT_LOST_END,
+	FAULT_NO_KEEPER_WAIT,
+	FAULT_SLOW_KEEPER,
 	FAULT_COUNT,
 };
 

@@ -106,6 +106,8 @@ static unsigned int message_length(unsigned int type)
 	case RDMABLK_MSG_ANSWER:	return sizeof(struct rdmablk_answer);
 	case RDMABLK_MSG_EVENT:		return sizeof(struct rdmablk_event_msg);
 	case RDMABLK_MSG_CLOSE:		return sizeof(struct rdmablk_close);
+	case RDMABLK_MSG_LIMITS_GET:	return sizeof(struct rdmablk_limits_get);
+	case RDMABLK_MSG_LIMITS:	return sizeof(struct rdmablk_limits);
 	default:			return 0;
 	}
 }
@@ -143,6 +145,14 @@ unsigned int login_check_head(const void *msg, size_t len, uint16_t *type)
 	return RDMABLK_OK;
 }
 
+/* What both can do; a feature without the one it needs is none. */
+static uint64_t choose_features(const struct rdmablk_hello *hello)
+{
+	uint64_t both = le64toh(hello->features_offered) & RDMABLK_FEATURES_V1;
+
+	return both & RDMABLK_F_COMMANDS ? both : both & ~RDMABLK_F_STAGED;
+}
+
 static unsigned int check_hello_fields(const struct rdmablk_hello *hello)
 {
 	uint64_t required = le64toh(hello->features_required);
@@ -161,7 +171,7 @@ static unsigned int check_hello_fields(const struct rdmablk_hello *hello)
 		return RDMABLK_R_MALFORMED;
 	if (!name_ok(hello->host_name, true) || !name_ok(hello->export_name, false))
 		return RDMABLK_R_MALFORMED;
-	if (required & ~RDMABLK_FEATURES_V1)
+	if (required & ~choose_features(hello))
 		return RDMABLK_R_FEATURE;
 	if (!(methods & RDMABLK_AUTH_NONE))
 		return RDMABLK_R_AUTH_REQUIRED;
@@ -195,7 +205,7 @@ unsigned int login_check_hello(const void *msg, size_t len,
 	if (reason)
 		return reason;
 	out->flags = le32toh(hello.flags);
-	out->features = le64toh(hello.features_offered) & RDMABLK_FEATURES_V1;
+	out->features = choose_features(&hello);
 	memcpy(out->host_id, hello.host_id, sizeof(out->host_id));
 	memcpy(out->boot_nonce, hello.boot_nonce, sizeof(out->boot_nonce));
 	memcpy(out->instance_id, hello.instance_id, sizeof(out->instance_id));
@@ -237,17 +247,21 @@ unsigned int login_check_regions_get(const void *msg, size_t len,
  * @len: bytes
  * @out: decoded; an unknown operation is not an error of the message
  *
+ * Whether a flag of LOGOUT was agreed on is the caller's to ask.
+ *
  * Return: enum rdmablk_reason.
  */
 unsigned int login_check_command(const void *msg, size_t len,
 				 struct login_command *out)
 {
 	struct rdmablk_command cmd;
+	unsigned int flags = 0;
 
 	if (len != sizeof(cmd))
 		return RDMABLK_R_MALFORMED;
 	memcpy(&cmd, msg, sizeof(cmd));
 	out->op = le16toh(cmd.op);
+	out->flags = le16toh(cmd.flags);
 	out->tag = le16toh(cmd.hdr.tag);
 	out->generation = le32toh(cmd.hdr.generation);
 	if (out->tag >= RDMABLK_CTRL_TAGS || cmd.reserved ||
@@ -255,7 +269,9 @@ unsigned int login_check_command(const void *msg, size_t len,
 		return RDMABLK_R_MALFORMED;
 	if (out->op != RDMABLK_OP_KEEPALIVE && out->op != RDMABLK_OP_LOGOUT)
 		return RDMABLK_OK;
-	if (cmd.flags || cmd.offset || cmd.bytes)
+	if (out->op == RDMABLK_OP_LOGOUT)
+		flags = RDMABLK_LOGOUT_CLEAN;
+	if (out->flags & ~flags || cmd.offset || cmd.bytes)
 		return RDMABLK_R_MALFORMED;
 	if (out->tag != (out->op == RDMABLK_OP_KEEPALIVE ?
 			 RDMABLK_TAG_KEEPALIVE : RDMABLK_TAG_LOGOUT))
@@ -422,6 +438,32 @@ void login_pack_region(struct rdmablk_region *out, uint64_t iova, uint32_t rkey)
 	*out = (struct rdmablk_region){
 		.iova = htole64(iova),
 		.rkey = htole32(rkey),
+	};
+}
+
+/**
+ * login_pack_limits - LIMITS but for its MAC
+ * @out: filled; @mac is zero
+ * @in: what it says
+ */
+void login_pack_limits(struct rdmablk_limits *out, const struct login_scope *in)
+{
+	*out = (struct rdmablk_limits){
+		.hdr = head(RDMABLK_MSG_LIMITS),
+		.ops = htole32(in->ops | RDMABLK_OP_BIT(RDMABLK_OP_FENCE)),
+		.cmd_depth = htole16(in->cmd_depth),
+		.max_ranges = htole16(in->max_ranges),
+		.granule = htole32(in->granule),
+		.trailer_bytes = htole32(in->trailer_bytes),
+		.max_discard = htole64(in->max_discard),
+		.max_zeroes = htole64(in->max_zeroes),
+		.max_erase = htole64(in->max_erase),
+		.discard_granularity = htole32(in->discard_granularity),
+		.discard_alignment = htole32(in->discard_alignment),
+		.erase_granularity = htole32(in->erase_granularity),
+		.slot_bytes = htole32(in->slot_bytes),
+		.slot_iova = htole64(in->slot_iova),
+		.slot_rkey = htole32(in->slot_rkey),
 	};
 }
 

@@ -67,11 +67,13 @@ struct login_wish {
 /**
  * struct login_command - COMMAND, decoded
  * @op: enum rdmablk_op or unknown
+ * @flags: of the operation
  * @tag: below RDMABLK_CTRL_TAGS
  * @generation: of the tag
  */
 struct login_command {
 	uint16_t op;
+	uint16_t flags;
 	uint16_t tag;
 	uint32_t generation;
 };
@@ -94,6 +96,34 @@ struct login_grant {
 	uint32_t keep_alive_ms;
 	uint32_t session_tmo_ms;
 	const char *target_name;
+};
+
+/**
+ * struct login_scope - what the commands of a session may be and ask for
+ * @size: of the export as the session knows it, bytes
+ * @logical_block: bytes
+ * @writer: the session may write
+ *
+ * The other fields are those of struct rdmablk_limits.
+ */
+struct login_scope {
+	uint64_t size;
+	uint32_t logical_block;
+	bool writer;
+	uint32_t ops;
+	uint16_t cmd_depth;
+	uint16_t max_ranges;
+	uint32_t granule;
+	uint32_t trailer_bytes;
+	uint64_t max_discard;
+	uint64_t max_zeroes;
+	uint64_t max_erase;
+	uint32_t discard_granularity;
+	uint32_t discard_alignment;
+	uint32_t erase_granularity;
+	uint32_t slot_bytes;
+	uint64_t slot_iova;
+	uint32_t slot_rkey;
 };
 
 unsigned int login_check_request(const void *data, size_t len,
@@ -119,6 +149,7 @@ void login_pack_grant(struct rdmablk_grant *out, const struct login_grant *in);
 void login_pack_regions(struct rdmablk_regions *out, uint32_t first,
 			uint32_t count);
 void login_pack_region(struct rdmablk_region *out, uint64_t iova, uint32_t rkey);
+void login_pack_limits(struct rdmablk_limits *out, const struct login_scope *in);
 void login_pack_live(struct rdmablk_live *out);
 void login_pack_answer(struct rdmablk_answer *out,
 		       const struct login_command *cmd, unsigned int status);

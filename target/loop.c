@@ -141,7 +141,7 @@ static void loop_expire(void)
 }
 
 /**
- * loop_run - serve until loop_stop()
+ * loop_run - serve until loop_stop(); may be run again
  *
  * Return: 0 or -errno of epoll.
  */
@@ -169,6 +169,7 @@ int loop_run(void)
 		loop.nr_batch = 0;
 		loop_expire();
 	}
+	loop.stop = false;
 	return 0;
 }
 

@@ -12,7 +12,10 @@
 
 #include "uapi/rdmablk_proto.h"
 
+#define MAC_DIGEST_LEN	32	/* SHA-256 */
+
 int mac_random(void *buf, size_t len);
+int mac_digest(const char *label, const void *data, size_t len, uint8_t *out);
 int mac_proof(const uint8_t *key, const struct rdmablk_hello *hello,
 	      const struct rdmablk_challenge *challenge, uint8_t *out);
 int mac_session_key(const uint8_t *key, const struct rdmablk_hello *hello,

@@ -5,7 +5,9 @@
  * Start: exports are filled before anything listens, and everything listens
  * before "ready" is said. Shutdown: requests are refused, live sessions are told
  * and get their time, then every session is closed; when the last one is gone,
- * or after SHUTDOWN_MS at the latest, the process ends.
+ * or after SHUTDOWN_MS at the latest, the process ends. Sessions that may have
+ * something to flush get CACHE_MS, and what a keeper does for a session is waited for
+ * without limit: both are data.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -31,6 +33,7 @@
 
 #define WORKERS		4
 #define SHUTDOWN_MS	5000
+#define CACHE_MS	60000	/* for initiators to flush and log out */
 
 static void signal_ready(struct loop_source *src);
 static void shutdown_timer_expired(struct loop_timer *timer);
@@ -40,7 +43,9 @@ static struct {
 	struct loop_source signals;
 	struct loop_timer timer;
 	bool stopping;		/* a signal has asked for it */
+	bool flushing;		/* only sessions with something to flush are waited for */
 	bool closing;		/* every session has been told to end */
+	int64_t deadline;	/* of theirs, ms */
 } daemon_state = {
 	.signals = { .fd = -1, .ready = signal_ready },
 	.timer = { .expired = shutdown_timer_expired },
@@ -52,12 +57,6 @@ static void device_gone(struct device *dev)
 	listener_close_device(dev);
 }
 
-static void none_left(void)
-{
-	if (daemon_state.closing)
-		loop_stop();
-}
-
 static void close_sessions(void)
 {
 	daemon_state.closing = true;
@@ -67,11 +66,46 @@ static void close_sessions(void)
 		loop_stop();
 }
 
+static void session_gone(void)
+{
+	if (daemon_state.closing && !session_any())
+		loop_stop();
+	else if (daemon_state.flushing && !daemon_state.closing && !session_caches())
+		close_sessions();
+}
+
+/* The time of those that have nothing to flush is over. */
+static void drained(void)
+{
+	int64_t left = daemon_state.deadline - loop_now();
+	unsigned int nr = session_caches();
+
+	if (!nr || left <= 0) {
+		if (nr)
+			log_warn("%u sessions have not flushed in %d s", nr,
+				 CACHE_MS / 1000);
+		close_sessions();
+		return;
+	}
+	log_info("waiting for %u sessions to flush", nr);
+	sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%llu",
+		   (unsigned long long)(left + SHUTDOWN_MS) * 1000);
+	daemon_state.flushing = true;
+	loop_timer_start(&daemon_state.timer, left);
+}
+
 static void shutdown_timer_expired(struct loop_timer *timer)
 {
-	(void)timer;
+	unsigned int nr = session_keepers();
+
 	if (!daemon_state.closing) {
-		close_sessions();
+		drained();
+		return;
+	}
+	if (nr) {
+		log_info("waiting for the stores of %u sessions", nr);
+		sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d", 2 * SHUTDOWN_MS * 1000);
+		loop_timer_start(timer, SHUTDOWN_MS);
 		return;
 	}
 	log_err("sessions are still not closed after %d ms: exiting", SHUTDOWN_MS);
@@ -85,14 +119,21 @@ static void shutdown_begin(const char *name)
 	log_info("%s: shutting down", name);
 	sd_notify(0, "STOPPING=1");
 	daemon_state.stopping = true;
+	daemon_state.deadline = loop_now() + CACHE_MS;
 	request_refuse_all(RDMABLK_R_SHUTDOWN);
 	listener_close_all();
-	live = session_drain_all(daemon_state.cfg.drain_ms);
+	live = session_drain_all(daemon_state.cfg.drain_ms, CACHE_MS);
 	if (live && daemon_state.cfg.drain_ms)
 		loop_timer_start(&daemon_state.timer,
 				 (int64_t)daemon_state.cfg.drain_ms);
 	else
-		close_sessions();
+		drained();
+}
+
+static void grown(struct export *export, int ret)
+{
+	if (ret > 0 && !daemon_state.stopping)
+		session_resized(export);
 }
 
 static void signal_ready(struct loop_source *src)
@@ -103,7 +144,8 @@ static void signal_ready(struct loop_source *src)
 		const char *name = info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM";
 
 		if (info.ssi_signo == SIGHUP) {
-			log_info("SIGHUP: ignored; a new configuration needs a restart");
+			log_info("SIGHUP: looking whether files have grown; a new configuration needs a restart");
+			export_grow_all(grown);
 		} else if (daemon_state.stopping) {
 			log_warn("%s again: exiting at once", name);
 			_exit(EXIT_FAILED);
@@ -200,7 +242,7 @@ static int run(const struct config *cfg)
 		ret = signals_init();
 	if (ret)
 		return fail("cannot start the event loop", ret);
-	ret = session_init(none_left);
+	ret = session_init(session_gone);
 	if (ret)
 		return fail("no random numbers", ret);
 	limits_init(cfg);

@@ -40,9 +40,10 @@ static void print_help(void)
 	unsigned int i;
 
 	puts("Usage: rdmablkd --listen ADDR[:PORT] … --export NAME,memory,size=SIZE[,…] …\n"
+	     "       rdmablkd --listen ADDR[:PORT] … --export NAME,file=FILE[,…] …\n"
 	     "       rdmablkd --config FILE [--check]\n"
 	     "\n"
-	     "Serves block devices from memory over one-sided RDMA.\n"
+	     "Serves block devices over RDMA: memory, files, other block devices.\n"
 	     "\n"
 	     "Options (keys of [target] in the configuration file, too):");
 	for (i = 0; i < config_nr_target_keys; i++)
@@ -50,7 +51,7 @@ static void print_help(void)
 		       config_target_keys[i].arg ? " " : "",
 		       config_target_keys[i].arg ?: "", config_target_keys[i].help);
 	puts("\nOther options:\n"
-	     "  --export NAME,TYPE[,KEY[=VALUE]]…\n\texport this (again for more)\n"
+	     "  --export NAME,TYPE[,KEY[=VALUE]]…\n\texport this (again for more); TYPE is memory or file=FILE\n"
 	     "  --config FILE\n\tthis configuration comes first, options stand above it\n"
 	     "  --check\n\tcheck the configuration and exit\n"
 	     "  --help, --version\n"

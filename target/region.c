@@ -36,7 +36,7 @@ static int register_one(const struct regions *regions, const struct store *store
 	struct region *region = &regions->region[index];
 	uint64_t off = index * regions->bytes;
 	char *from = (char *)store->base + off;
-	uint64_t len = min_u64(regions->bytes, store->size - off);
+	uint64_t len = min_u64(regions->bytes, regions->size - off);
 	int ret = random_iova(store, from, &region->iova);
 
 	if (ret)
@@ -47,7 +47,7 @@ static int register_one(const struct regions *regions, const struct store *store
 
 /**
  * regions_register - register all regions of an export
- * @regions: @nr and @bytes are set
+ * @regions: @nr, @bytes and @size are set
  * @store: of the export
  * @pd: of the session
  * @writable: the session may write

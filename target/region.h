@@ -26,12 +26,14 @@ struct region {
  * @region: @nr of them, or NULL
  * @nr: how many the session has
  * @bytes: of each but the last
+ * @size: of all of them, bytes; the export may grow meanwhile
  * @cancel: stop registering; set by the loop
  */
 struct regions {
 	struct region *region;
 	uint32_t nr;
 	uint64_t bytes;
+	uint64_t size;
 	atomic_bool cancel;
 };
 

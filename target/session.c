@@ -17,6 +17,9 @@
  *  2. The fence, in a worker: every data queue pair is destroyed, every region
  *     deregistered. From then on no write of this session can land. A failure
  *     here is not passed over: the fence is tried again, the export stays taken.
+ *     Meanwhile the keeper drops the session's commands, but for the piece it is
+ *     at; or the store's own threads do, before the fence. Then the store is told,
+ *     which brings up to date what was not flushed.
  *  3. SESSION_CLOSED. The lease and the host's share are given back, and only now
  *     is the peer told: by CLOSE, or by the answer to LOGOUT. The control queue
  *     lives until the peer has disconnected, a second at most.
@@ -47,26 +50,6 @@
 #define LINGER_GONE_MS	200	/* the same when somebody waits for the device */
 #define NO_FENCE_MS	60000	/* with that fault: how long a session is a ghost */
 #define REFENCE_MS	1000	/* between tries of a fence that failed */
-
-static LIST_HEAD(, session) sessions = LIST_HEAD_INITIALIZER(sessions);
-static void (*session_none_left)(void);
-static uint64_t session_last_id;
-
-/**
- * session_init - before the first session
- * @none_left: called whenever the last session is gone
- *
- * Return: 0 or -errno.
- */
-int session_init(void (*none_left)(void))
-{
-	uint32_t start;
-	int ret = mac_random(&start, sizeof(start));
-
-	session_none_left = none_left;
-	session_last_id = (uint64_t)start << 32;
-	return ret;
-}
 
 /**
  * session_text - a session for the log
@@ -132,6 +115,37 @@ unsigned int session_send(struct session *s, const void *msg, size_t len)
 	return ret ? RDMABLK_R_CONNECTION : RDMABLK_OK;
 }
 
+/**
+ * session_tell_due - send what events are due and may be sent
+ * @s: session
+ */
+void session_tell_due(struct session *s)
+{
+	for (uint16_t event = 1; s->due >> event; event++) {
+		struct rdmablk_event_msg msg;
+
+		if (!(s->due & 1U << event))
+			continue;
+		login_pack_event(&msg, event, s->event_value[event]);
+		if (ctrl_send_event(&s->ctrl, &msg, sizeof(msg)))
+			return;
+		s->due &= ~(1U << event);
+	}
+}
+
+/**
+ * session_tell - send an event, at once or when those before have arrived
+ * @s: session past GRANT
+ * @event: enum rdmablk_event
+ * @value: takes the place of one that is still due
+ */
+void session_tell(struct session *s, uint16_t event, uint64_t value)
+{
+	s->due |= 1U << event;
+	s->event_value[event] = value;
+	session_tell_due(s);
+}
+
 /*
  * Timers
  */
@@ -190,6 +204,9 @@ static void login_slot_put(struct session *s)
 void session_live(struct session *s)
 {
 	session_set_state(s, SESSION_LIVE);
+	command_live(&s->commands);
+	if (s->staged)
+		s->export->store.ops->staged->live(s->staged);
 	login_slot_put(s);
 	s->timer.expired = silence_expired;
 	loop_timer_start(&s->timer, s->silence_ms);
@@ -222,19 +239,31 @@ void session_submit(struct session *s, void (*run)(struct job *),
 	worker_submit(&s->job);
 }
 
+/* After the queue pairs are destroyed. May be called again after an error. */
+static int staged_close(struct session *s)
+{
+	int ret = s->staged ? s->export->store.ops->staged->close(s->staged) : 0;
+
+	if (!ret)
+		s->staged = NULL;
+	return ret;
+}
+
 static void destroy_run(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
 
+	if (s->staged)
+		s->export->store.ops->staged->stop(s->staged);
 	for (unsigned int i = 0; i < s->nr_data; i++)
 		if (s->data[i])
 			conn_destroy(s->data[i]);
-	if (regions_deregister(&s->regions))
-		log_err("session %016llx: regions cannot be deregistered",
+	if (regions_deregister(&s->regions) || staged_close(s))
+		log_err("session %016llx: memory cannot be deregistered",
 			(unsigned long long)s->id);
 	conn_close(s->conn);
 	ctrl_destroy(&s->ctrl);
-	if (ibv_destroy_cq(s->cq) || ibv_dealloc_pd(s->pd))
+	if (command_close(&s->commands) || ibv_destroy_cq(s->cq) || ibv_dealloc_pd(s->pd))
 		log_err("session %016llx: cannot be destroyed altogether",
 			(unsigned long long)s->id);
 	conn_destroy(s->conn);
@@ -245,12 +274,13 @@ static void destroy_done(struct job *job)
 	struct session *s = container_of(job, struct session, job);
 
 	log_peer(LOG_INFO,
-		 "%s: ended: %s; lasted %lld ms, %llu messages, %llu keepalives, %llu joins refused",
+		 "%s: ended: %s; lasted %lld ms, %llu messages, %llu keepalives, %llu joins refused, %llu commands, %llu flushes",
 		 session_text(s), rdmablk_reason_text(s->reason),
 		 (long long)(loop_now() - s->born), (unsigned long long)s->messages,
 		 (unsigned long long)s->keepalives,
-		 (unsigned long long)s->refused_joins);
-	LIST_REMOVE(s, entry);
+		 (unsigned long long)s->refused_joins,
+		 (unsigned long long)s->commands.commands,
+		 (unsigned long long)s->commands.flushes);
 	login_slot_put(s);
 	device_put(s->device);
 	for (unsigned int i = 0; i < s->nr_data; i++)
@@ -258,9 +288,8 @@ static void destroy_done(struct job *job)
 	free(s->data);
 	free(s->conn);
 	mac_wipe(s->key, sizeof(s->key));
-	free(s);
-	if (!session_any())
-		session_none_left();
+	command_free(&s->commands);
+	session_remove(s);
 }
 
 /**
@@ -270,6 +299,8 @@ static void destroy_done(struct job *job)
 void session_destroy(struct session *s)
 {
 	if (fault(FAULT_NO_FENCE) && !s->lingered)
+		return;
+	if (command_busy(&s->commands))	/* only with a fault; tried again later */
 		return;
 	if (!session_set_state(s, SESSION_DYING))
 		return;
@@ -292,10 +323,24 @@ static bool send_last(struct session *s)
 	return !ctrl_send(&s->ctrl, &close, sizeof(close), true);
 }
 
+/* Nothing of the session can touch the store any more: what it left is the store's. */
+static void tell_store(struct session *s)
+{
+	struct store *store = &s->export->store;
+
+	if (!s->granted || !s->lease.writer || !store->ops->ended ||
+	    fault(FAULT_LOST_END))
+		return;
+	store->ops->ended(store, s->clean && command_clean(&s->commands));
+	if (store->keeper)
+		keeper_wake(store->keeper);
+}
+
 static void session_fenced(struct session *s)
 {
 	session_set_state(s, SESSION_CLOSED);
 	if (s->leased) {
+		tell_store(s);
 		export_release(&s->lease);
 		log_peer(LOG_INFO, "%s: fenced: its queues and keys are gone",
 			 session_text(s));
@@ -312,15 +357,42 @@ static void session_fenced(struct session *s)
 		session_destroy(s);
 }
 
+/* The fence is over when queues and keys are gone and the keeper is done with us. */
+static void session_settle(struct session *s)
+{
+	if (s->state != SESSION_CLOSING || !s->fenced)
+		return;
+	if (command_busy(&s->commands) && !fault(FAULT_NO_KEEPER_WAIT))
+		return;
+	session_fenced(s);
+}
+
+/**
+ * session_commands_idle - the keeper is done with the last command of a session
+ * @c: its commands, stopped
+ */
+void session_commands_idle(struct commands *c)
+{
+	struct session *s = container_of(c, struct session, commands);
+
+	session_settle(s);
+	if (s->lingered)	/* it was kept for the keeper */
+		session_destroy(s);
+}
+
 static void fence_run(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
 
+	if (s->staged)
+		s->export->store.ops->staged->stop(s->staged);
 	for (unsigned int i = 0; i < s->nr_data && !s->job_error; i++)
 		if (s->data[i])
 			s->job_error = conn_close(s->data[i]);
 	if (!s->job_error)
 		s->job_error = regions_deregister(&s->regions);
+	if (!s->job_error)
+		s->job_error = staged_close(s);
 }
 
 static void fence_done(struct job *job)
@@ -329,7 +401,8 @@ static void fence_done(struct job *job)
 
 	s->busy = false;
 	if (!s->job_error) {
-		session_fenced(s);
+		s->fenced = true;
+		session_settle(s);
 		return;
 	}
 	log_err("%s: cannot be fenced: %s; the export stays taken",
@@ -344,10 +417,14 @@ static void fence_done(struct job *job)
  */
 void session_fence(struct session *s)
 {
-	if ((!s->joined && !s->regions.region) || fault(FAULT_NO_FENCE))
-		session_fenced(s);
-	else
+	command_stop(&s->commands);
+	if ((!s->joined && !s->regions.region && !s->staged) ||
+	    fault(FAULT_NO_FENCE)) {
+		s->fenced = true;
+		session_settle(s);
+	} else {
 		session_submit(s, fence_run, fence_done, false);
+	}
 }
 
 static int reason_level(unsigned int reason)
@@ -384,91 +461,4 @@ void session_end(struct session *s, unsigned int reason)
 		atomic_store(&s->regions.cancel, true);
 	else
 		session_fence(s);
-}
-
-/**
- * session_end_device - end all sessions of a device that is being removed
- * @dev: device
- */
-void session_end_device(struct device *dev)
-{
-	struct session *s;
-
-	LIST_FOREACH(s, &sessions, entry) {
-		if (s->device != dev)
-			continue;
-		session_end(s, RDMABLK_R_DEVICE_GONE);
-		if (s->state == SESSION_CLOSED)
-			session_destroy(s);
-	}
-}
-
-/**
- * session_end_all - end all sessions
- * @reason: enum rdmablk_reason
- */
-void session_end_all(unsigned int reason)
-{
-	struct session *s;
-
-	LIST_FOREACH(s, &sessions, entry)
-		session_end(s, reason);
-}
-
-/**
- * session_drain_all - tell all live sessions that the end is near
- * @ms: until then
- *
- * Return: how many there are.
- */
-unsigned int session_drain_all(uint64_t ms)
-{
-	struct rdmablk_event_msg msg;
-	unsigned int nr = 0;
-	struct session *s;
-
-	login_pack_event(&msg, RDMABLK_EVENT_DRAIN, ms);
-	LIST_FOREACH(s, &sessions, entry) {
-		if (s->state != SESSION_LIVE)
-			continue;
-		nr++;
-		session_send(s, &msg, sizeof(msg));
-	}
-	return nr;
-}
-
-/**
- * session_add - a new session
- * @s: gets its id
- */
-void session_add(struct session *s)
-{
-	s->id = ++session_last_id;
-	LIST_INSERT_HEAD(&sessions, s, entry);
-}
-
-/**
- * session_any - look for sessions
- *
- * Return: whether there is one, in any state.
- */
-bool session_any(void)
-{
-	return !LIST_EMPTY(&sessions);
-}
-
-/**
- * session_find - a session by its id
- * @id: as granted
- *
- * Return: the session, perhaps ending, or NULL.
- */
-struct session *session_find(uint64_t id)
-{
-	struct session *s;
-
-	LIST_FOREACH(s, &sessions, entry)
-		if (s->id == id)
-			return s;
-	return NULL;
 }

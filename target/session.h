@@ -5,6 +5,7 @@
 #ifndef RDMABLKD_SESSION_H
 #define RDMABLKD_SESSION_H
 
+#include "command.h"
 #include "config.h"
 #include "conn.h"
 #include "ctrl.h"
@@ -53,13 +54,17 @@ enum session_state {
  * @lingered: the last message had its time
  * @login_slot: it holds one
  * @busy: @job is under way
+ * @leased: @lease is held
+ * @granted: GRANT was sent: keys may have been used
+ * @clean: the initiator has logged out and says that nothing is unflushed
+ * @fenced: its queues and keys are gone
  * @job: the one piece of work a session has at a time
  * @job_error: its outcome
  * @timer: of the login, of silence, of lingering, by state
  * @receive: upcall for a message: RDMABLK_OK or why the session must end
  * @cq_handler: of @cq
  * @pd: its domain; its keys are valid nowhere else
- * @cq: of all its queues
+ * @cq: of its queues; not of write queues that carry commands
  * @ctrl: buffers of the control queue
  * @conn: the control queue
  * @data: data queue q is @data[q - 1]; NULL: it has not joined
@@ -71,9 +76,17 @@ enum session_state {
  * @key: session key, from SESSION_REGISTER on
  * @export: what it uses, from SESSION_REGISTER on
  * @lease: on @export
- * @leased: @lease is held
  * @share: of its host's limits
  * @regions: of @export
+ * @limits: of the store, as GRANT and LIMITS say
+ * @plan: of a staged store
+ * @staged: its write queues, when a staged store has them; the job's while it is
+ *	under way
+ * @commands: of a one-sided store; zeroed without RDMABLK_F_COMMANDS
+ * @scope: what LIMITS says, with RDMABLK_F_COMMANDS
+ * @grant_flags: RDMABLK_GRANT_*, as granted
+ * @due: events that have to wait for others to arrive, bit by bit
+ * @event_value: of each event due
  * @keep_alive_ms: granted
  * @silence_ms: it ends when nothing was heard for so long
  * @heard: when something was heard last, ms
@@ -101,6 +114,10 @@ struct session {
 	bool lingered;
 	bool login_slot;
 	bool busy;
+	bool leased;
+	bool granted;
+	bool clean;
+	bool fenced;
 	struct job job;
 	int job_error;
 	struct loop_timer timer;
@@ -121,9 +138,16 @@ struct session {
 	uint8_t key[RDMABLK_MAC_LEN];
 	struct export *export;
 	struct lease lease;
-	bool leased;
 	struct limits_share share;
 	struct regions regions;
+	struct store_limits limits;
+	struct staged_plan plan;
+	struct staged *staged;
+	struct commands commands;
+	struct login_scope scope;
+	uint32_t grant_flags;
+	uint32_t due;
+	uint64_t event_value[RDMABLK_EVENT_RESIZE + 1];
 	uint32_t keep_alive_ms;
 	uint32_t silence_ms;
 	int64_t heard;
@@ -141,23 +165,32 @@ struct session {
 #define SESSION_WR_GUARD	0x40000
 
 /* session.c: life and end */
-int session_init(void (*none_left)(void));
-void session_add(struct session *s);
-struct session *session_find(uint64_t id);
-bool session_any(void);
 const char *session_text(const struct session *s);
 bool session_set_state(struct session *s, enum session_state state);
 unsigned int session_send(struct session *s, const void *msg, size_t len);
+void session_tell(struct session *s, uint16_t event, uint64_t value);
+void session_tell_due(struct session *s);
 void session_login_timer(struct session *s);
 void session_live(struct session *s);
 void session_submit(struct session *s, void (*run)(struct job *job),
 		    void (*done)(struct job *job), bool slow);
 void session_end(struct session *s, unsigned int reason);
 void session_fence(struct session *s);
+void session_commands_idle(struct commands *c);
 void session_destroy(struct session *s);
+
+/* session_list.c: all of them */
+int session_init(void (*gone)(void));
+void session_add(struct session *s);
+void session_remove(struct session *s);
+struct session *session_find(uint64_t id);
+bool session_any(void);
 void session_end_device(struct device *dev);
 void session_end_all(unsigned int reason);
-unsigned int session_drain_all(uint64_t ms);
+unsigned int session_drain_all(uint64_t ms, uint64_t cache_ms);
+unsigned int session_caches(void);
+unsigned int session_keepers(void);
+void session_resized(const struct export *export);
 
 /* session_event.c: what happens to its queues */
 void session_cq_ready(struct cq_handler *handler);

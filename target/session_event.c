@@ -55,10 +55,12 @@ static void send_completed(struct session *s, const struct ibv_wc *wc)
 	ctrl_sent(&s->ctrl, wc->wr_id & CTRL_WR_INDEX);
 	if (wc->status)
 		ctrl_failed(s, RDMABLK_R_CONNECTION);
+	else if (s->due && s->state < SESSION_CLOSING)
+		session_tell_due(s);
 }
 
 /*
- * The guard of a data queue. A message there is against the protocol. A flush
+ * The guard of a data queue without commands. A message there is against the protocol. A flush
  * is the device's answer to a request it refused: nothing of ours puts a live
  * session's queue pair in error.
  */

@@ -15,7 +15,7 @@
 
 /*
  * Completions: each receive and each send of the control queue, and the guard
- * of each data queue.
+ * of each data queue. Write queues that carry commands have another completion queue.
  */
 #define SESSION_CQES	(CTRL_RECVS + CTRL_SENDS + 2 * RDMABLK_MAX_QUEUES)
 
@@ -123,19 +123,51 @@ unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
 	return RDMABLK_OK;
 }
 
+static int register_staged(struct session *s)
+{
+	struct store *store = &s->export->store;
+	int ret = store->ops->staged->open(store, &s->plan, &s->staged);
+
+	s->scope.slot_iova = s->plan.slot_iova;
+	s->scope.slot_rkey = s->plan.slot_rkey;
+	return ret;
+}
+
+static int register_arena(struct session *s)
+{
+	int ret = regions_register(&s->regions, &s->export->store, s->pd,
+				   s->lease.writer);
+
+	if (!ret && s->wish.features & RDMABLK_F_COMMANDS)
+		ret = command_open(&s->commands, s->device, s->pd, s->share.queues);
+	return ret;
+}
+
 static void register_run(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
 
 	if (fault(FAULT_SLOW_LOGIN))
 		usleep((useconds_t)fault(FAULT_SLOW_LOGIN) * 1000);
-	s->job_error = regions_register(&s->regions, &s->export->store, s->pd,
-					s->lease.writer);
+	if (s->grant_flags & RDMABLK_GRANT_STAGED)
+		s->job_error = register_staged(s);
+	else
+		s->job_error = register_arena(s);
+}
+
+static void commands_ended(struct commands *c, unsigned int reason)
+{
+	session_end(container_of(c, struct session, commands), reason);
+}
+
+static void staged_failed(void *owner, unsigned int reason)
+{
+	session_end(owner, reason);
 }
 
 /**
  * session_register - register the export's memory for an admitted session
- * @s: with @export, @lease and @regions; in SESSION_REGISTER
+ * @s: with @export, @lease, @regions or @plan, @scope; in SESSION_REGISTER
  * @done: in the loop; calls session_registered() first
  *
  * Return: enum rdmablk_reason.
@@ -146,6 +178,13 @@ unsigned int session_register(struct session *s, void (*done)(struct job *job))
 	if (!s->data)
 		return RDMABLK_R_NO_MEMORY;
 	s->nr_data = 2 * s->share.queues;
+	s->commands.scope = s->scope;
+	s->commands.store = &s->export->store;
+	s->commands.ended = commands_ended;
+	s->commands.idle = session_commands_idle;
+	s->plan.pd = s->pd;
+	s->plan.owner = s;
+	s->plan.failed = staged_failed;
 	loop_timer_stop(&s->timer);
 	session_submit(s, register_run, done, true);
 	return RDMABLK_OK;
@@ -166,8 +205,7 @@ bool session_registered(struct session *s)
 	}
 	if (s->job_error) {
 		log_peer(LOG_ERR, "%s: cannot register %llu bytes: %s%s",
-			 session_text(s),
-			 (unsigned long long)s->export->store.size,
+			 session_text(s), (unsigned long long)s->share.bytes,
 			 strerror(-s->job_error),
 			 s->job_error == -ENOMEM ?
 			 " (RLIMIT_MEMLOCK too small?)" : "");
@@ -177,21 +215,41 @@ bool session_registered(struct session *s)
 	return true;
 }
 
+/* Whose a data queue is decides what it is made with and who hears of it. */
+static int open_queue(struct session *s, struct conn *conn,
+		      const struct login_request *req)
+{
+	const struct staged_ops *staged = s->export->store.ops->staged;
+	unsigned int i = (req->queue - 1U) / 2;
+	struct conn_caps caps = { .sends = 1, .recvs = 1 };
+	struct ibv_cq *cq = s->cq;
+	struct ibv_sge sge;
+	int ret;
+
+	if (req->kind == RDMABLK_KIND_WRITE && s->staged) {
+		staged->queue(s->staged, i, &cq, &caps.sends, &caps.recvs);
+		ret = conn_open(conn, s->pd, cq, &caps);
+		return ret ?: staged->join(s->staged, i, conn->id->qp);
+	}
+	if (req->kind == RDMABLK_KIND_WRITE && s->commands.cq) {
+		command_caps(&s->commands, &caps);
+		ret = conn_open(conn, s->pd, s->commands.cq, &caps);
+		return ret ?: command_join(&s->commands, i, conn->id->qp);
+	}
+	ctrl_guard_sge(&s->ctrl, &sge);
+	ret = conn_open(conn, s->pd, cq, &caps);
+	return ret ?: conn_guard(conn, SESSION_WR_GUARD | req->queue, &sge);
+}
+
 static unsigned int open_data(struct session *s, struct conn *conn,
 			      const struct login_request *req, uint8_t resources)
 {
-	const struct conn_caps caps = { .sends = 1, .recvs = 1 };
 	unsigned int access = IBV_ACCESS_REMOTE_READ;
-	struct ibv_sge sge;
-	int ret;
+	int ret = open_queue(s, conn, req);
 
 	/* WRITE queues may READ, too: that is how a write is fenced */
 	if (req->kind == RDMABLK_KIND_WRITE && s->lease.writer)
 		access |= IBV_ACCESS_REMOTE_WRITE;
-	ret = conn_open(conn, s->pd, s->cq, &caps);
-	ctrl_guard_sge(&s->ctrl, &sge);
-	if (!ret)
-		ret = conn_guard(conn, SESSION_WR_GUARD | req->queue, &sge);
 	if (!ret)
 		ret = conn_accept(conn, s->version, resources, access);
 	if (!ret)
@@ -229,12 +287,15 @@ unsigned int session_join(struct session *s, struct rdma_cm_id *id,
 	if (!conn)
 		return RDMABLK_R_NO_MEMORY;
 	reason = open_data(s, conn, req, resources < depth ? resources : depth);
-	if (reason) {
+	if (reason && req->kind == RDMABLK_KIND_READ) {
 		conn_close(conn);
 		free(conn);
 		return reason;
 	}
 	s->data[req->queue - 1] = conn;
 	s->joined++;
+	/* who answers its commands may know the queue pair: only a fence ends that */
+	if (reason)
+		session_end(s, reason);
 	return RDMABLK_OK;
 }

@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is behind an export.
+ * What is behind an export, and what the rooms above it ask of it.
+ *
+ * Of a one-sided store (the memory of the export is registered) commands go to the
+ * keeper: one thread per export, which alone touches arena and file while sessions
+ * exist. Of a staged store the write queues of a session, with their commands, belong
+ * to the store's own threads: struct staged_ops.
  */
 #ifndef RDMABLKD_STORE_H
 #define RDMABLKD_STORE_H
 
+#include <stdatomic.h>
+
+#include "bitmap.h"
 #include "config.h"
+
+struct ibv_context;
+struct ibv_cq;
+struct ibv_pd;
+struct ibv_qp;
+struct keeper;
+struct store;
+struct staged;
 
 /**
  * struct store_writer - a device of a host; all zero: nobody
@@ -18,10 +34,154 @@ struct store_writer {
 };
 
 /**
+ * struct store_limits - what LIMITS and GRANT say of a store
+ * @ops: RDMABLK_OP_BIT() of each operation it does, but FENCE
+ * @granule: of DIRTY, bytes, a power of two; 0: none
+ * @max_discard: bytes of a DISCARD
+ * @max_zeroes: bytes of a WRITE_ZEROES
+ * @max_erase: bytes of a SECURE_ERASE
+ * @discard_granularity: bytes, a power of two
+ * @discard_alignment: bytes, below the granularity
+ * @erase_granularity: bytes
+ * @flags: RDMABLK_GRANT_CACHE, _STAGED, _ROTATIONAL
+ */
+struct store_limits {
+	uint32_t ops;
+	uint32_t granule;
+	uint64_t max_discard;
+	uint64_t max_zeroes;
+	uint64_t max_erase;
+	uint32_t discard_granularity;
+	uint32_t discard_alignment;
+	uint32_t erase_granularity;
+	uint32_t flags;
+};
+
+/**
+ * struct store_range - a piece of an export
+ * @offset: first byte
+ * @bytes: how many
+ */
+struct store_range {
+	uint64_t offset;
+	uint64_t bytes;
+};
+
+/**
+ * struct store_work - one thing for the keeper; see keeper.h
+ * @entry: the keeper's
+ * @op: FLUSH, DISCARD, WRITE_ZEROES, SECURE_ERASE
+ * @flags: of the command
+ * @offset: first byte; of a FLUSH, of a range of its own
+ * @bytes: how many; 0: a FLUSH without a range of its own
+ * @dirty: FLUSH: granules to write, numbered from 0; belongs to the work alone while
+ *	it is under way, and none of its owner's threads looks at it. Kept set on
+ *	error, cleared on success. Else NULL
+ * @status: enum rdmablk_reason, when it is done
+ * @done: in the loop; may free the work
+ * @cancelled: nobody waits for the outcome any more but for the end of it: a long FLUSH
+ *	may stop early, with any error. Any thread
+ * @queued: the keeper's
+ * @at: the keeper's: bytes done
+ */
+struct store_work {
+	TAILQ_ENTRY(store_work) entry;
+	uint16_t op;
+	uint16_t flags;
+	uint64_t offset;
+	uint64_t bytes;
+	struct bitmap *dirty;
+	unsigned int status;
+	void (*done)(struct store_work *w);
+	atomic_bool cancelled;
+	bool queued;
+	uint64_t at;
+};
+
+/**
+ * struct staged_plan - what a session with a staged store gets
+ * @verbs: in: device of the session
+ * @pd: in, for open(): its domain
+ * @max_mr_size: in: bytes, of the device
+ * @nr_queues: in: hardware queues granted; for plan() those wished for
+ * @logical_block: in: bytes
+ * @writer: in: the session may write
+ * @size: in: of the export, bytes
+ * @owner: in: for @failed
+ * @failed: in: to be called in the loop when the session must end: a command was
+ *	against the protocol, or a completion says that a queue pair has failed.
+ *	Not after stop() has returned; may be called more than once
+ * @queue_depth: in: wished for; out: granted, at least 1
+ * @cmd_depth: out: commands in flight on each write queue
+ * @trailer_bytes: out: what may follow a command or answer it
+ * @slot_bytes: out: of a slot
+ * @pinned: out: bytes that will be registered, for the limits of the host
+ * @slot_iova: out of open()
+ * @slot_rkey: out of open()
+ */
+struct staged_plan {
+	struct ibv_context *verbs;
+	struct ibv_pd *pd;
+	uint64_t max_mr_size;
+	unsigned int nr_queues;
+	uint32_t logical_block;
+	bool writer;
+	uint64_t size;
+	void *owner;
+	void (*failed)(void *owner, unsigned int reason);
+	uint16_t queue_depth;
+	uint16_t cmd_depth;
+	uint32_t trailer_bytes;
+	uint32_t slot_bytes;
+	uint64_t pinned;
+	uint64_t slot_iova;
+	uint32_t slot_rkey;
+};
+
+/**
+ * struct staged_ops - the threads that own the write queues of staged sessions
+ * @plan: in the loop, at admission: fill the outputs for @plan->nr_queues. Called again
+ *	when fewer queues were granted than wished for. enum rdmablk_reason
+ * @open: in a worker, after plan(): slots, their registration, completion queues,
+ *	buffers of commands. 0 or -errno; -errno leaves nothing behind. @plan is valid
+ *	during the call only and gets the place of the slots
+ * @queue: in the loop, once for each hardware queue @i below nr_queues: what its
+ *	write queue is made with: the completion queue for both directions, and how
+ *	many work requests of each kind (one SGE each)
+ * @join: in the loop: the queue pair of hardware queue @i exists, no packet can have
+ *	come yet. Post its receives; from now on its completions are the thread's.
+ *	0 or -errno
+ * @live: in the loop: LIVE is being sent; commands that come are right from now on
+ * @resized: in the loop: the store has grown to @size; commands up to there are right.
+ *	NULL: of no interest
+ * @stop: in a worker, while the queue pairs exist: takes no more commands, waits for
+ *	those under way (or cancels them) and returns when no thread touches a queue
+ *	pair, slot or file on behalf of the session any more. Again: nothing
+ * @close: in a worker, after the queue pairs are destroyed: deregister, destroy, free.
+ *	0, or -errno: something could not be undone, and @close is called again
+ *
+ * Order: plan, open, then queue and join per write queue, live, stop, close; stop and
+ * close may come any time after open.
+ */
+struct staged_ops {
+	unsigned int (*plan)(struct store *store, struct staged_plan *plan);
+	int (*open)(struct store *store, struct staged_plan *plan,
+		    struct staged **staged);
+	void (*queue)(struct staged *staged, unsigned int i, struct ibv_cq **cq,
+		      uint32_t *sends, uint32_t *recvs);
+	int (*join)(struct staged *staged, unsigned int i, struct ibv_qp *qp);
+	void (*live)(struct staged *staged);
+	void (*resized)(struct staged *staged, uint64_t size);
+	void (*stop)(struct staged *staged);
+	int (*close)(struct staged *staged);
+};
+
+/**
  * struct store - the contents of an export
  * @ops: of its kind
- * @base: its arena in this process, aligned to @page_size
- * @size: of the arena, bytes
+ * @keeper: its thread; NULL: it has none
+ * @base: its arena in this process, aligned to @page_size; NULL: staged
+ * @size: bytes; may grow, in the loop
  * @mapped: bytes mapped from @base on
  * @page_size: of the pages behind it, bytes
  * @physical_block: preferred unit of I/O, bytes
@@ -30,12 +190,14 @@ struct store_writer {
  * @writer: who was the last to be let write
  * @kept: the arena outlives this process
  * @fd: of the arena; holds its lock
+ * @priv: its kind's own
  *
  * From open to close the arena is neither punched, truncated nor remapped:
  * adapters write to it.
  */
 struct store {
 	const struct store_ops *ops;
+	struct keeper *keeper;
 	void *base;
 	uint64_t size;
 	uint64_t mapped;
@@ -46,6 +208,7 @@ struct store {
 	struct store_writer writer;
 	bool kept;
 	int fd;
+	void *priv;
 };
 
 /**
@@ -56,7 +219,20 @@ struct store {
  *	not set, it may come from there
  * @publish: the export is complete, with its UUID; 0 or -errno
  * @written_by: @store->writer has changed; it is kept where the contents are
- * @close: undo @open, when no session is left
+ * @close: undo @open, when no session is left and the keeper has stopped
+ * @limits: what it can do; NULL: nothing but READs and WRITEs of its arena
+ * @work: in the keeper's thread: @bytes from @offset of @w (one piece of a DISCARD,
+ *	WRITE_ZEROES, SECURE_ERASE), or the whole FLUSH; enum rdmablk_reason. NULL: the
+ *	store has no keeper
+ * @idle: in the keeper's thread when there is nothing else to do: one short step, 10 ms
+ *	at most, of work in the background; false: nothing is left. NULL: none
+ * @ended: in the loop, after the fence of a session that could write, before the next
+ *	is admitted. @clean: everything it wrote was flushed before. Afterwards the
+ *	keeper asks idle() again. NULL: of no interest
+ * @grow: in a worker, one at a time: look how large what is behind the store has
+ *	become, and make room; @size gets what @store->size shall be, in the loop,
+ *	afterwards. 0 or -errno, logged: it stays as it is. NULL: cannot
+ * @staged: of a store without an arena; NULL: one-sided
  */
 struct store_ops {
 	const char *type;
@@ -64,8 +240,19 @@ struct store_ops {
 	int (*publish)(struct store *store);
 	void (*written_by)(struct store *store);
 	void (*close)(struct store *store);
+	void (*limits)(const struct store *store, struct store_limits *out);
+	unsigned int (*work)(struct store *store, struct store_work *w,
+			     uint64_t offset, uint64_t bytes);
+	bool (*idle)(struct store *store);
+	void (*ended)(struct store *store, bool clean);
+	int (*grow)(struct store *store, uint64_t *size);
+	const struct staged_ops *staged;
 };
 
 extern const struct store_ops store_memory_ops;
+extern const struct store_ops store_full_ops;
+extern const struct store_ops store_none_ops;
+
+void store_none_setup(unsigned int threads);
 
 #endif

@@ -64,6 +64,12 @@ const struct attr_info attr_table[RDMABLK_ATTR_MAX + 1] = {
 	INFO(LAST_ERROR, "last_error", "LAST-ERROR", STRING, NULL),
 	INFO(ERROR, "error", NULL, NONE, NULL),
 	INFO(TEXT, "text", NULL, NONE, NULL),
+	INFO(FLUSHES, "flushes", "FLUSHES", U64, NULL),
+	INFO(DISCARDS, "discards", "DISCARDS", U64, NULL),
+	INFO(DISCARD_BYTES, "discard_bytes", "DISCARD-BYTES", U64, "bytes"),
+	INFO(WRITE_CACHE, "write_cache", "WRITE-CACHE", FLAG, NULL),
+	INFO(STAGED, "staged", "STAGED", FLAG, NULL),
+	INFO(UNFLUSHED, "unflushed", "UNFLUSHED", FLAG, NULL),
 };
 
 /**

@@ -177,6 +177,13 @@ enum rdmablk_cmd {
  * @RDMABLK_ATTR_LAST_ERROR: string, what the last try met
  * @RDMABLK_ATTR_ERROR: s32, negative errno of a command that failed
  * @RDMABLK_ATTR_TEXT: string, says what failed
+ * @RDMABLK_ATTR_FLUSHES: u64, completed flush requests
+ * @RDMABLK_ATTR_DISCARDS: u64, completed discard, write-zeroes and secure-erase requests
+ * @RDMABLK_ATTR_DISCARD_BYTES: u64, their bytes
+ * @RDMABLK_ATTR_WRITE_CACHE: flag; what is written is durable after a flush only
+ * @RDMABLK_ATTR_STAGED: flag; the export is not in memory of the target: reads and
+ *	writes are commands
+ * @RDMABLK_ATTR_UNFLUSHED: flag; something has been written since the last flush
  */
 enum rdmablk_attr {
 	RDMABLK_ATTR_UNSPEC,
@@ -234,6 +241,12 @@ enum rdmablk_attr {
 	RDMABLK_ATTR_LAST_ERROR,
 	RDMABLK_ATTR_ERROR,
 	RDMABLK_ATTR_TEXT,
+	RDMABLK_ATTR_FLUSHES,
+	RDMABLK_ATTR_DISCARDS,
+	RDMABLK_ATTR_DISCARD_BYTES,
+	RDMABLK_ATTR_WRITE_CACHE,
+	RDMABLK_ATTR_STAGED,
+	RDMABLK_ATTR_UNFLUSHED,
 
 	/* private: */
 	__RDMABLK_ATTR_MAX,

@@ -46,6 +46,12 @@
 #define RDMABLK_MAX_QUEUES	256	/* hardware queues of a session */
 #define RDMABLK_MAX_REGIONS	4096	/* of an export */
 #define RDMABLK_REGIONS_PER_MSG	16
+#define RDMABLK_MAX_CMD_DEPTH	1024	/* commands in flight on a write queue */
+#define RDMABLK_CMD_BYTES	64	/* of a command without what follows it */
+#define RDMABLK_MAX_TRAILER	16384	/* what follows a command or answers it, bytes */
+#define RDMABLK_MIN_GRANULE	512	/* of dirty ranges, bytes, a power of two */
+#define RDMABLK_MAX_GRANULE	(1U << 20)
+#define RDMABLK_MAX_SLOT	(1U << 24)	/* bytes */
 #define RDMABLK_MIN_REGION	(1U << 20)	/* bytes; a region is a power of two */
 #define RDMABLK_MAX_SIZE	(1ULL << 62)	/* bytes; of an export */
 #define RDMABLK_MIN_KEEP_ALIVE_MS	100
@@ -64,6 +70,7 @@
  *                            session_id (__le64), generation (__le32)
  *   grant       session key, label, GRANT without its mac
  *   regions     session key, label, REGIONS without its mac
+ *   limits      session key, label, LIMITS without its mac
  *   join        session key, label, struct rdmablk_cm_request without its mac
  */
 #define RDMABLK_LABEL_LEN	16
@@ -71,6 +78,7 @@
 #define RDMABLK_LABEL_SESSION	"rdmablk session1"
 #define RDMABLK_LABEL_GRANT	"rdmablk grant  1"
 #define RDMABLK_LABEL_REGIONS	"rdmablk regions1"
+#define RDMABLK_LABEL_LIMITS	"rdmablk limits 1"
 #define RDMABLK_LABEL_JOIN	"rdmablk join   1"
 
 /**
@@ -119,6 +127,8 @@
  * @RDMABLK_R_RANGE: command outside the export
  * @RDMABLK_R_STORE_IO: store reports an I/O error
  * @RDMABLK_R_STORE_SPACE: store is out of space
+ * @RDMABLK_R_STORE_READ_ONLY: store has become read-only
+ * @RDMABLK_R_STORE_FAILED: store has failed and must be reopened
  * @RDMABLK_R_INTERNAL: internal error of the target
  */
 enum rdmablk_reason {
@@ -168,6 +178,8 @@ enum rdmablk_reason {
 	RDMABLK_R_RANGE			= 81,
 	RDMABLK_R_STORE_IO		= 82,
 	RDMABLK_R_STORE_SPACE		= 83,
+	RDMABLK_R_STORE_READ_ONLY	= 84,
+	RDMABLK_R_STORE_FAILED		= 85,
 	RDMABLK_R_INTERNAL		= 96,
 };
 
@@ -214,6 +226,8 @@ static inline const char *rdmablk_reason_text(unsigned int reason)
 	case RDMABLK_R_RANGE:		return "command outside the export";
 	case RDMABLK_R_STORE_IO:	return "store reports an I/O error";
 	case RDMABLK_R_STORE_SPACE:	return "store is out of space";
+	case RDMABLK_R_STORE_READ_ONLY:	return "store has become read-only";
+	case RDMABLK_R_STORE_FAILED:	return "store has failed and must be reopened";
 	case RDMABLK_R_INTERNAL:	return "internal error of the target";
 	default:			return "unknown reason";
 	}
@@ -223,8 +237,8 @@ static inline const char *rdmablk_reason_text(unsigned int reason)
  * enum rdmablk_kind - what a queue pair of a session carries
  * @RDMABLK_KIND_CONTROL: queue 0: login, keep-alive, events. SENDs only.
  * @RDMABLK_KIND_READ: RDMA READs of the initiator, nothing else
- * @RDMABLK_KIND_WRITE: RDMA WRITEs of the initiator and, with the features that
- *	need them, commands
+ * @RDMABLK_KIND_WRITE: RDMA WRITEs of the initiator and, with RDMABLK_F_COMMANDS,
+ *	commands and their answers
  */
 enum rdmablk_kind {
 	RDMABLK_KIND_CONTROL	= 0,
@@ -318,6 +332,8 @@ RDMABLK_OFFSET(rdmablk_cm_reject, retry_after_ms, 12);
  * @RDMABLK_MSG_ANSWER: target: outcome of a command
  * @RDMABLK_MSG_EVENT: target: see enum rdmablk_event
  * @RDMABLK_MSG_CLOSE: either: this session is over, and why
+ * @RDMABLK_MSG_LIMITS_GET: initiator: what may commands ask for
+ * @RDMABLK_MSG_LIMITS: target: this
  */
 enum rdmablk_msg_type {
 	RDMABLK_MSG_HELLO	= 1,
@@ -332,6 +348,8 @@ enum rdmablk_msg_type {
 	RDMABLK_MSG_ANSWER	= 10,
 	RDMABLK_MSG_EVENT	= 11,
 	RDMABLK_MSG_CLOSE	= 12,
+	RDMABLK_MSG_LIMITS_GET	= 13,
+	RDMABLK_MSG_LIMITS	= 14,
 };
 
 /**
@@ -357,8 +375,20 @@ struct rdmablk_hdr {
 RDMABLK_SIZE(rdmablk_hdr, 16);
 RDMABLK_OFFSET(rdmablk_hdr, generation, 8);
 
-/* Features, both for what is offered and for what is required (none yet). */
-#define RDMABLK_FEATURES_V1	0ULL
+/*
+ * Features, both for what is offered and for what is required.
+ *
+ * COMMANDS: write queues carry commands (operations from RDMABLK_OP_FENCE on) and
+ * their answers; there is a message LIMITS, an event RESIZE, and a flag of LOGOUT.
+ * STAGED: exports whose data is not in registered memory can be had; only together
+ * with COMMANDS.
+ *
+ * A target refuses an export that needs what was not agreed on with
+ * RDMABLK_R_FEATURE, after PROOF.
+ */
+#define RDMABLK_F_COMMANDS	(1ULL << 0)
+#define RDMABLK_F_STAGED	(1ULL << 1)
+#define RDMABLK_FEATURES_V1	(RDMABLK_F_COMMANDS | RDMABLK_F_STAGED)
 
 /* Authentication methods, as a set in HELLO and as one bit in CHALLENGE. */
 #define RDMABLK_AUTH_NONE	(1U << 0)
@@ -463,8 +493,12 @@ RDMABLK_SIZE(rdmablk_proof, 48);
 #define RDMABLK_GRANT_READ_ONLY	(1U << 0)	/* of the session: no write right */
 #define RDMABLK_GRANT_SHARED	(1U << 1)	/* other hosts may write, too */
 #define RDMABLK_GRANT_ROTATIONAL	(1U << 2)
+#define RDMABLK_GRANT_CACHE	(1U << 3)	/* durable after FLUSH only; COMMANDS */
+#define RDMABLK_GRANT_STAGED	(1U << 4)	/* no regions: READ and WRITE are commands */
 #define RDMABLK_GRANT_FLAGS	(RDMABLK_GRANT_READ_ONLY | \
-				 RDMABLK_GRANT_SHARED | RDMABLK_GRANT_ROTATIONAL)
+				 RDMABLK_GRANT_SHARED | \
+				 RDMABLK_GRANT_ROTATIONAL | \
+				 RDMABLK_GRANT_CACHE | RDMABLK_GRANT_STAGED)
 
 /**
  * struct rdmablk_grant - the session, as the target grants it
@@ -475,8 +509,10 @@ RDMABLK_SIZE(rdmablk_proof, 48);
  * @epoch: identity of the store's volatile contents
  * @size: of the export, bytes; a multiple of @logical_block
  * @region_bytes: size of each region but the last, which holds the rest; a power
- *	of two, at least RDMABLK_MIN_REGION. No request crosses a region's end.
- * @nr_regions: size / region_bytes, rounded up; at most RDMABLK_MAX_REGIONS
+ *	of two, at least RDMABLK_MIN_REGION. No request crosses a region's end. Zero
+ *	with RDMABLK_GRANT_STAGED.
+ * @nr_regions: size / region_bytes, rounded up; at most RDMABLK_MAX_REGIONS. Zero
+ *	with RDMABLK_GRANT_STAGED.
  * @flags: RDMABLK_GRANT_*
  * @logical_block: bytes, 512 or 4096
  * @physical_block: bytes, a power of two, at least @logical_block, at most 64 KiB
@@ -577,6 +613,72 @@ RDMABLK_OFFSET(rdmablk_regions, region, 24);
 RDMABLK_OFFSET(rdmablk_regions, mac, 280);
 
 /**
+ * struct rdmablk_limits_get - asks what commands may ask for
+ * @hdr: head
+ */
+struct rdmablk_limits_get {
+	struct rdmablk_hdr hdr;
+};
+
+RDMABLK_SIZE(rdmablk_limits_get, 16);
+
+/* An operation of data queues in LIMITS.ops */
+#define RDMABLK_OP_BIT(op)	(1U << ((op) - RDMABLK_OP_FENCE))
+
+/**
+ * struct rdmablk_limits - answer to LIMITS_GET: what commands may ask for
+ * @hdr: head
+ * @ops: operations of data queues, RDMABLK_OP_BIT() of each; RDMABLK_OP_FENCE always;
+ *	READ and WRITE when staged and only then, DIRTY only when not. What is not in
+ *	it is answered with RDMABLK_R_UNSUPPORTED.
+ * @cmd_depth: commands in flight on each write queue, at least 2, at most
+ *	RDMABLK_MAX_CMD_DEPTH; their tags are below it
+ * @max_ranges: ranges in a DIRTY command, as many as RDMABLK_MAX_TRAILER holds at most;
+ *	0 without that operation
+ * @granule: with DIRTY: every range begins and ends at a multiple of this, but for the
+ *	end of the export; a power of two, at least the logical block; else 0
+ * @trailer_bytes: what may follow a WRITE command as its data, or answer a READ;
+ *	0: nothing; at most RDMABLK_MAX_TRAILER
+ * @max_discard: bytes of a DISCARD, not 0 with that operation
+ * @max_zeroes: bytes of a WRITE_ZEROES, not 0 with that operation
+ * @max_erase: bytes of a SECURE_ERASE, not 0 with that operation
+ * @discard_granularity: bytes, a power of two; 0 without DISCARD
+ * @discard_alignment: where the first granule begins, bytes, below the granularity
+ * @erase_granularity: the same of SECURE_ERASE
+ * @slot_bytes: of a slot, and the largest READ or WRITE command; a multiple of the
+ *	logical block, at least 4096, at most RDMABLK_MAX_SLOT; 0 unless staged
+ * @slot_iova: remote address of slot 0. Slot of a command: i * cmd_depth + tag, for
+ *	hardware queue i. 0 unless staged
+ * @slot_rkey: remote key of all slots; 0 unless staged
+ * @reserved: zero
+ * @mac: limits MAC
+ */
+struct rdmablk_limits {
+	struct rdmablk_hdr hdr;
+	__le32	ops;
+	__le16	cmd_depth;
+	__le16	max_ranges;
+	__le32	granule;
+	__le32	trailer_bytes;
+	__le64	max_discard;
+	__le64	max_zeroes;
+	__le64	max_erase;
+	__le32	discard_granularity;
+	__le32	discard_alignment;
+	__le32	erase_granularity;
+	__le32	slot_bytes;
+	__le64	slot_iova;
+	__le32	slot_rkey;
+	__le32	reserved;
+	__u8	mac[RDMABLK_MAC_LEN];
+};
+
+RDMABLK_SIZE(rdmablk_limits, 120);
+RDMABLK_OFFSET(rdmablk_limits, max_discard, 32);
+RDMABLK_OFFSET(rdmablk_limits, slot_iova, 72);
+RDMABLK_OFFSET(rdmablk_limits, mac, 88);
+
+/**
  * struct rdmablk_ready - all data queues have joined
  * @hdr: head
  */
@@ -603,14 +705,51 @@ RDMABLK_SIZE(rdmablk_live, 16);
  * @RDMABLK_OP_LOGOUT: the initiator has no request in flight and wants the
  *	session to end. The answer comes after all its queue pairs but the control
  *	queue and all its registrations are gone. Tag RDMABLK_TAG_LOGOUT.
+ * @RDMABLK_OP_FENCE: of a write queue, as all that follow: whatever was written by the
+ *	WRITEs posted before it on this queue can be seen by the target's CPU. Every
+ *	command is that, too, for its own queue. An operation that makes the CPU look
+ *	at registered memory (DIRTY, FLUSH, DISCARD, WRITE_ZEROES) is sent after the
+ *	answer to a FENCE, or to another command, on every queue with completed WRITEs
+ *	since the last.
+ * @RDMABLK_OP_DIRTY: the ranges that follow the command, an array of struct
+ *	rdmablk_range, have been written since they were last flushed; the target
+ *	notes them for the next FLUSH of this session
+ * @RDMABLK_OP_FLUSH: make durable what has been written: of an export that is in
+ *	memory the ranges of the DIRTY commands received before, and the range of the
+ *	command if it has one; of a staged one whatever was answered before. After an
+ *	error all of it is as dirty as it was.
+ * @RDMABLK_OP_DISCARD: the contents of the range are of no use any more; it reads as
+ *	anything until it is written
+ * @RDMABLK_OP_WRITE_ZEROES: the range reads as zeroes. RDMABLK_ZEROES_KEEP: and
+ *	keeps its space in the store
+ * @RDMABLK_OP_SECURE_ERASE: the contents of the range cannot be had from the store any
+ *	more
+ * @RDMABLK_OP_READ: staged: answered with the data as the payload of the answer with
+ *	RDMABLK_IO_TRAILER, else when it is in the command's slot
+ * @RDMABLK_OP_WRITE: staged: the data follows the command with RDMABLK_IO_TRAILER,
+ *	else it is in the command's slot. RDMABLK_IO_FUA: answered when it is durable
  *
- * Numbers from 2 to 31 on the control queue and all on data queues are kept for
- * features; a target answers what it does not know with RDMABLK_R_UNSUPPORTED.
+ * Numbers from 2 to 31 on the control queue and those above RDMABLK_OP_WRITE are kept
+ * for features; a target answers what it does not know with RDMABLK_R_UNSUPPORTED.
  */
 enum rdmablk_op {
 	RDMABLK_OP_KEEPALIVE	= 0,
 	RDMABLK_OP_LOGOUT	= 1,
+	RDMABLK_OP_FENCE	= 32,
+	RDMABLK_OP_DIRTY	= 33,
+	RDMABLK_OP_FLUSH	= 34,
+	RDMABLK_OP_DISCARD	= 35,
+	RDMABLK_OP_WRITE_ZEROES	= 36,
+	RDMABLK_OP_SECURE_ERASE	= 37,
+	RDMABLK_OP_READ		= 38,
+	RDMABLK_OP_WRITE	= 39,
 };
+
+/* Flags of commands, by operation */
+#define RDMABLK_LOGOUT_CLEAN	(1U << 0)	/* nothing written is not flushed; COMMANDS */
+#define RDMABLK_ZEROES_KEEP	(1U << 0)
+#define RDMABLK_IO_TRAILER	(1U << 0)
+#define RDMABLK_IO_FUA		(1U << 1)
 
 /*
  * Tags of the control queue. Each has one purpose, so that a keep-alive or a
@@ -625,9 +764,11 @@ enum rdmablk_ctrl_tag {
 
 /**
  * struct rdmablk_command - a command
- * @hdr: head, with tag and generation
+ * @hdr: head, with tag and generation. On a write queue @length counts what follows the
+ *	command: the data of a WRITE, the ranges of DIRTY; and the generation is below
+ *	256, because no more of it comes back
  * @op: enum rdmablk_op
- * @flags: of the operation; zero
+ * @flags: of the operation; else zero
  * @reserved: zero
  * @offset: first byte of the export concerned; zero where the operation has none
  * @bytes: how many; zero where the operation has none
@@ -648,7 +789,35 @@ RDMABLK_OFFSET(rdmablk_command, offset, 24);
 RDMABLK_OFFSET(rdmablk_command, reserved2, 40);
 
 /**
- * struct rdmablk_answer - outcome of a command
+ * struct rdmablk_range - a piece of the export, after a DIRTY command
+ * @offset: first byte
+ * @bytes: how many, not 0
+ */
+struct rdmablk_range {
+	__le64	offset;
+	__le64	bytes;
+};
+
+RDMABLK_SIZE(rdmablk_range, 16);
+
+/*
+ * The answer to a command on a write queue is the immediate data of a SEND, whose
+ * payload is empty but for a READ with RDMABLK_IO_TRAILER that was done: then it is
+ * the data, and nothing else. In host order:
+ *
+ *   bits 31..16  tag of the command
+ *   bits 15..8   its generation
+ *   bits 7..0    enum rdmablk_reason; RDMABLK_OK: done
+ */
+#define RDMABLK_IMM(tag, generation, status)				\
+	((__u32)(tag) << 16 | ((__u32)(generation) & 0xff) << 8 |	\
+	 ((__u32)(status) & 0xff))
+#define RDMABLK_IMM_TAG(imm)		((imm) >> 16)
+#define RDMABLK_IMM_GENERATION(imm)	((imm) >> 8 & 0xff)
+#define RDMABLK_IMM_STATUS(imm)		((imm) & 0xff)
+
+/**
+ * struct rdmablk_answer - outcome of a command on the control queue
  * @hdr: head, with the tag and generation of the command
  * @status: enum rdmablk_reason; RDMABLK_OK: done
  * @reserved: zero
@@ -667,13 +836,17 @@ RDMABLK_SIZE(rdmablk_answer, 32);
 
 /**
  * enum rdmablk_event - what the target says unasked
- * @RDMABLK_EVENT_DRAIN: it is about to shut down; value: milliseconds until then
+ * @RDMABLK_EVENT_DRAIN: it is about to shut down; value: milliseconds until then. An
+ *	initiator with unflushed writes flushes them and logs out.
+ * @RDMABLK_EVENT_RESIZE: the export has grown; value: its size now, bytes. A session
+ *	with regions has those of the old size; a login gives the others.
  *
  * An initiator ignores an event it does not know. At most RDMABLK_CTRL_RECVS -
  * RDMABLK_CTRL_TAGS - 1 events may be unacknowledged by the transport at a time.
  */
 enum rdmablk_event {
 	RDMABLK_EVENT_DRAIN	= 1,
+	RDMABLK_EVENT_RESIZE	= 2,
 };
 
 /**

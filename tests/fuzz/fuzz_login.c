@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a hostile initiator can say: the first byte of the input chooses a check of
- * target/login.c, the rest is the message. What HELLO asks for and gets, the other
- * end's parser must take.
+ * target/login.c or login_data.c, the rest is the message. What HELLO asks for and gets,
+ * the other end's parser must take. What a command asks for must be inside the export.
  */
 #include <linux/kernel.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../target/login.h"
+#include "../../target/login_data.h"
 #include "wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -76,6 +77,54 @@ static void message(const void *msg, size_t len)
 	}
 }
 
+static const struct login_scope cached = {
+	.size = (1 << 20) + 512, .logical_block = 512, .writer = true,
+	.ops = RDMABLK_OP_BIT(RDMABLK_OP_DIRTY) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH) |
+	       RDMABLK_OP_BIT(RDMABLK_OP_DISCARD) | RDMABLK_OP_BIT(RDMABLK_OP_WRITE_ZEROES) |
+	       RDMABLK_OP_BIT(RDMABLK_OP_SECURE_ERASE),
+	.cmd_depth = 8, .max_ranges = 252, .granule = 4096, .max_discard = 1 << 16,
+	.max_zeroes = 1 << 16, .max_erase = 1 << 16,
+};
+
+static const struct login_scope staged = {
+	.size = 1ULL << 62, .logical_block = 4096, .writer = true,
+	.ops = RDMABLK_OP_BIT(RDMABLK_OP_READ) | RDMABLK_OP_BIT(RDMABLK_OP_WRITE) |
+	       RDMABLK_OP_BIT(RDMABLK_OP_FLUSH),
+	.cmd_depth = 1024, .trailer_bytes = 4096, .slot_bytes = 1 << 17,
+};
+
+static void inside(const struct login_scope *scope, uint64_t offset, uint64_t bytes)
+{
+	check(bytes && bytes <= scope->size && offset <= scope->size - bytes);
+	check(!(offset % scope->logical_block) && !(bytes % scope->logical_block));
+}
+
+static void command(const void *msg, size_t len, const struct login_scope *scope)
+{
+	struct login_data d;
+	uint64_t offset, bytes;
+
+	if (login_check_data(msg, len, scope, &d))
+		return;
+	check(d.tag < scope->cmd_depth && d.trailer == len - RDMABLK_CMD_BYTES);
+	if (d.status)
+		return;
+	check(d.op == RDMABLK_OP_FENCE || scope->ops & RDMABLK_OP_BIT(d.op));
+	if (d.bytes)
+		inside(scope, d.offset, d.bytes);
+	if (d.op == RDMABLK_OP_WRITE && d.flags & RDMABLK_IO_TRAILER)
+		check(d.trailer == d.bytes && d.bytes <= scope->trailer_bytes);
+	else if (d.op == RDMABLK_OP_READ || d.op == RDMABLK_OP_WRITE)
+		check(d.bytes && d.bytes <= scope->slot_bytes && !d.trailer);
+	if (d.op != RDMABLK_OP_DIRTY)
+		return;
+	check(login_data_ranges(&d) && login_data_ranges(&d) <= scope->max_ranges);
+	for (unsigned int i = 0; i < login_data_ranges(&d); i++) {
+		login_data_range(msg, i, &offset, &bytes);
+		inside(scope, offset, bytes);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *msg;
@@ -85,10 +134,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	msg = malloc(size);
 	check(msg);
 	memcpy(msg, data + 1, size - 1);
-	if (data[0] == 0)
+	switch (data[0]) {
+	case 0:
 		request(msg, size - 1);
-	else
+		break;
+	case 2:
+		command(msg, size - 1, &cached);
+		break;
+	case 3:
+		command(msg, size - 1, &staged);
+		break;
+	default:
 		message(msg, size - 1);
+	}
 	free(msg);
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a hostile target can say: the first byte of the input chooses a parser of
- * kernel/wire.c, the rest is the message. What a parser accepts must be usable.
+ * kernel/wire.c or wire_data.c, the rest is the message. What a parser accepts must be
+ * usable.
  */
 #include <linux/kernel.h>
 #include <stdlib.h>
@@ -26,9 +27,13 @@ static void grant(const void *buf, size_t len)
 	check(g.logical_block == 512 || g.logical_block == 4096);
 	check(g.physical_block && g.physical_block % g.logical_block == 0);
 	check(g.size && g.size % g.logical_block == 0);
-	check(g.region_bytes >= RDMABLK_MIN_REGION);
-	check(g.nr_regions && g.nr_regions <= RDMABLK_MAX_REGIONS);
-	check((g.size - 1) / g.region_bytes == g.nr_regions - 1);
+	if (g.flags & RDMABLK_GRANT_STAGED) {
+		check(!g.region_bytes && !g.nr_regions);
+	} else {
+		check(g.region_bytes >= RDMABLK_MIN_REGION);
+		check(g.nr_regions && g.nr_regions <= RDMABLK_MAX_REGIONS);
+		check((g.size - 1) / g.region_bytes == g.nr_regions - 1);
+	}
 	check(g.nr_queues && g.nr_queues <= MSG_QUEUES);
 	check(g.queue_depth && g.queue_depth <= MSG_DEPTH && g.read_depth);
 	check(g.session_tmo_ms > g.keep_alive_ms);
@@ -50,12 +55,53 @@ static void regions(const void *buf, size_t len, uint32_t first)
 	free(table);
 }
 
+static void limits(const void *buf, size_t len, const struct rdmablk_wire_grant *g)
+{
+	unsigned __int128 slots;
+	struct rdmablk_wire_limits l;
+
+	if (rdmablk_wire_parse_limits(buf, len, g, &l))
+		return;
+	slots = (unsigned __int128)l.slot_bytes * l.cmd_depth * g->nr_queues;
+	check(l.cmd_depth >= 2 && l.cmd_depth <= RDMABLK_MAX_CMD_DEPTH);
+	check(l.trailer_bytes <= RDMABLK_MAX_TRAILER);
+	check(l.max_ranges * sizeof(struct rdmablk_range) <= RDMABLK_MAX_TRAILER);
+	check(!(l.ops & RDMABLK_OP_BIT(RDMABLK_OP_DIRTY)) == !l.granule);
+	check(!(l.ops & RDMABLK_OP_BIT(RDMABLK_OP_DISCARD)) == !l.max_discard);
+	check(!(l.ops & RDMABLK_OP_BIT(RDMABLK_OP_WRITE_ZEROES)) == !l.max_zeroes);
+	check(!(l.ops & RDMABLK_OP_BIT(RDMABLK_OP_SECURE_ERASE)) == !l.max_erase);
+	check(!(l.max_discard % g->logical_block) && !(l.max_zeroes % g->logical_block));
+	check(!(l.max_erase % g->logical_block) && !(l.granule % g->logical_block));
+	check(!l.slot_bytes == !(g->flags & RDMABLK_GRANT_STAGED));
+	check(l.slot_iova + slots <= (unsigned __int128)1 << 64);
+}
+
+/* Its tag is what commands are found by. */
+static void imm(const void *buf, size_t len)
+{
+	struct rdmablk_wire_imm out;
+	uint32_t value;
+
+	if (len != sizeof(value))
+		return;
+	memcpy(&value, buf, len);
+	if (!rdmablk_wire_parse_imm(value, MSG_CMDS, &out))
+		check(out.tag < MSG_CMDS);
+}
+
+static void event(const void *buf, size_t len)
+{
+	struct rdmablk_wire_event out;
+
+	if (!rdmablk_wire_parse_event(buf, len, &out) && out.event == RDMABLK_EVENT_RESIZE)
+		check(out.value && out.value <= RDMABLK_MAX_SIZE && !(out.value % 512));
+}
+
 static void small(unsigned int which, const void *buf, size_t len)
 {
 	struct rdmablk_wire_challenge challenge;
 	struct rdmablk_wire_answer answer;
 	struct rdmablk_wire_reject reject;
-	struct rdmablk_wire_event event;
 	struct rdmablk_wire_close close;
 	uint16_t version;
 
@@ -80,11 +126,15 @@ static void small(unsigned int which, const void *buf, size_t len)
 			check(answer.tag < RDMABLK_CTRL_TAGS);
 		break;
 	case 8:
-		rdmablk_wire_parse_event(buf, len, &event);
+	case 13:
+		event(buf, len);
 		break;
 	case 9:
 		if (!rdmablk_wire_parse_close(buf, len, &close))
 			check(rdmablk_wire_errno(close.reason) < 0);
+		break;
+	case 12:
+		imm(buf, len);
 		break;
 	default:
 		rdmablk_wire_type(buf, len);
@@ -111,6 +161,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 5:
 		regions(msg, size - 1, RDMABLK_REGIONS_PER_MSG);
+		break;
+	case 10:
+		limits(msg, size - 1, &msg_granted);
+		break;
+	case 11:
+		limits(msg, size - 1, &msg_staged);
 		break;
 	default:
 		small(data[0], msg, size - 1);

@@ -27,6 +27,11 @@ static void write_seed(const char *fuzzer, const char *name, uint8_t which,
 	}
 }
 
+static void msg_imm(void *msg)
+{
+	*(uint32_t *)msg = RDMABLK_IMM(MSG_CMDS - 1, 7, RDMABLK_R_STORE_IO);
+}
+
 static void write_wire(void)
 {
 	static const struct {
@@ -44,6 +49,10 @@ static void write_wire(void)
 		{ "answer", msg_answer, sizeof(struct rdmablk_answer) },
 		{ "event", msg_event, sizeof(struct rdmablk_event_msg) },
 		{ "close", msg_close, sizeof(struct rdmablk_close) },
+		{ "limits", msg_limits, sizeof(struct rdmablk_limits) },
+		{ "staged-limits", msg_staged_limits, sizeof(struct rdmablk_limits) },
+		{ "imm", msg_imm, sizeof(uint32_t) },
+		{ "resize", msg_resize, sizeof(struct rdmablk_event_msg) },
 	};
 	_Alignas(8) uint8_t msg[RDMABLK_CTRL_MSG_MAX];
 
@@ -54,9 +63,35 @@ static void write_wire(void)
 	}
 }
 
+/* A command of each operation, for write queues. */
+static void write_data(void)
+{
+	struct {
+		struct rdmablk_command cmd;
+		uint8_t trailer[512];
+	} msg = { 0 };
+	char name[16];
+
+	for (uint16_t op = RDMABLK_OP_FENCE; op <= RDMABLK_OP_WRITE; op++) {
+		uint16_t trailer = op == RDMABLK_OP_DIRTY ? sizeof(struct rdmablk_range) :
+				   op == RDMABLK_OP_WRITE ? sizeof(msg.trailer) : 0;
+		bool ranged = op >= RDMABLK_OP_DISCARD;
+
+		rdmablk_wire_data_command(&msg.cmd, op,
+					  op == RDMABLK_OP_WRITE ? RDMABLK_IO_TRAILER : 0, 1, 2,
+					  ranged ? 512 : 0, ranged ? 512 : 0, trailer);
+		memset(msg.trailer, 0, sizeof(msg.trailer));
+		msg.trailer[9] = 16;	/* of a range: 4096 bytes */
+		snprintf(name, sizeof(name), "data-%u", op);
+		write_seed("login", name, op < RDMABLK_OP_READ ? 2 : 3, &msg,
+			   sizeof(msg.cmd) + trailer);
+	}
+}
+
 static void write_login(void)
 {
 	struct rdmablk_cm_request req;
+	struct rdmablk_limits_get limits;
 	struct rdmablk_regions_get get;
 	struct rdmablk_command cmd;
 	struct rdmablk_ready ready;
@@ -69,9 +104,12 @@ static void write_login(void)
 	write_seed("login", "hello", 1, &msg_sent, sizeof(msg_sent));
 	rdmablk_wire_regions_get(&get, 16);
 	write_seed("login", "regions-get", 1, &get, sizeof(get));
+	rdmablk_wire_limits_get(&limits);
+	write_seed("login", "limits-get", 1, &limits, sizeof(limits));
 	rdmablk_wire_ready(&ready);
 	write_seed("login", "ready", 1, &ready, sizeof(ready));
-	rdmablk_wire_command(&cmd, RDMABLK_OP_LOGOUT, RDMABLK_TAG_LOGOUT, 1, 0, 0);
+	rdmablk_wire_command(&cmd, RDMABLK_OP_LOGOUT, RDMABLK_LOGOUT_CLEAN,
+			     RDMABLK_TAG_LOGOUT, 1, 0, 0);
 	write_seed("login", "logout", 1, &cmd, sizeof(cmd));
 	rdmablk_wire_close(&close, RDMABLK_R_LOGOUT);
 	write_seed("login", "close", 1, &close, sizeof(close));
@@ -87,5 +125,6 @@ int main(int argc, char **argv)
 	msg_setup();
 	write_wire();
 	write_login();
+	write_data();
 	return 0;
 }

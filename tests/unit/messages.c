@@ -7,10 +7,16 @@
 
 #include "messages.h"
 
-/* The HELLO that was sent, and what came of it. */
+#define BIT_OF(op)	RDMABLK_OP_BIT(RDMABLK_OP_##op)
+
+/*
+ * The HELLO that was sent, and what came of it: an export in memory that has a cache, or
+ * a staged one.
+ */
 struct rdmablk_hello msg_sent;
 struct rdmablk_wire_challenge msg_challenged;
 struct rdmablk_wire_grant msg_granted;
+struct rdmablk_wire_grant msg_staged;
 
 /* Compound literals do not say what is in padding; there is none here. */
 struct rdmablk_hdr msg_hdr(uint16_t type, size_t size)
@@ -49,6 +55,7 @@ void msg_challenge(void *msg)
 		.hdr		= msg_hdr(RDMABLK_MSG_CHALLENGE, sizeof(*ch)),
 		.version	= cpu_to_le16(1),
 		.auth_method	= cpu_to_le32(RDMABLK_AUTH_NONE),
+		.features	= cpu_to_le64(RDMABLK_FEATURES_V1),
 		.session_id	= cpu_to_le64(MSG_SESSION),
 	};
 	memset(ch->nonce, 0xc5, sizeof(ch->nonce));
@@ -61,6 +68,7 @@ void msg_grant(void *msg)
 	*g = (struct rdmablk_grant) {
 		.hdr		= msg_hdr(RDMABLK_MSG_GRANT, sizeof(*g)),
 		.session_id	= cpu_to_le64(MSG_SESSION),
+		.features	= cpu_to_le64(RDMABLK_FEATURES_V1),
 		.size		= cpu_to_le64(MSG_SIZE),
 		.region_bytes	= cpu_to_le64(MSG_REGION),
 		.nr_regions	= cpu_to_le32(MSG_REGIONS),
@@ -106,6 +114,46 @@ void msg_last_regions(void *msg)
 	msg_some_regions(msg, RDMABLK_REGIONS_PER_MSG, MSG_REGIONS - RDMABLK_REGIONS_PER_MSG);
 }
 
+void msg_limits(void *msg)
+{
+	struct rdmablk_limits *l = msg;
+
+	*l = (struct rdmablk_limits) {
+		.hdr			= msg_hdr(RDMABLK_MSG_LIMITS, sizeof(*l)),
+		.ops			= cpu_to_le32(BIT_OF(FENCE) | BIT_OF(DIRTY) |
+						      BIT_OF(FLUSH) | BIT_OF(DISCARD) |
+						      BIT_OF(WRITE_ZEROES) |
+						      BIT_OF(SECURE_ERASE)),
+		.cmd_depth		= cpu_to_le16(MSG_CMDS),
+		.max_ranges		= cpu_to_le16(252),
+		.granule		= cpu_to_le32(MSG_GRANULE),
+		.max_discard		= cpu_to_le64(1ULL << 40),
+		.max_zeroes		= cpu_to_le64(1ULL << 30),
+		.max_erase		= cpu_to_le64(1ULL << 31),
+		.discard_granularity	= cpu_to_le32(1 << 16),
+		.discard_alignment	= cpu_to_le32(1 << 12),
+		.erase_granularity	= cpu_to_le32(1 << 20),
+	};
+	memset(l->mac, 0x55, sizeof(l->mac));
+}
+
+void msg_staged_limits(void *msg)
+{
+	struct rdmablk_limits *l = msg;
+
+	*l = (struct rdmablk_limits) {
+		.hdr		= msg_hdr(RDMABLK_MSG_LIMITS, sizeof(*l)),
+		.ops		= cpu_to_le32(BIT_OF(FENCE) | BIT_OF(FLUSH) | BIT_OF(READ) |
+					      BIT_OF(WRITE)),
+		.cmd_depth	= cpu_to_le16(MSG_CMDS),
+		.trailer_bytes	= cpu_to_le32(MSG_TRAILER),
+		.slot_bytes	= cpu_to_le32(MSG_SLOT),
+		.slot_iova	= cpu_to_le64(MSG_SLOTS),
+		.slot_rkey	= cpu_to_le32(0x2000),
+	};
+	memset(l->mac, 0x66, sizeof(l->mac));
+}
+
 void msg_live(void *msg)
 {
 	*(struct rdmablk_hdr *)msg = msg_hdr(RDMABLK_MSG_LIVE, sizeof(struct rdmablk_live));
@@ -134,6 +182,15 @@ void msg_event(void *msg)
 	};
 }
 
+void msg_resize(void *msg)
+{
+	struct rdmablk_event_msg *e = msg;
+
+	msg_event(msg);
+	e->event = cpu_to_le16(RDMABLK_EVENT_RESIZE);
+	e->value = cpu_to_le64(2 * MSG_SIZE);
+}
+
 void msg_close(void *msg)
 {
 	struct rdmablk_close *c = msg;
@@ -151,28 +208,36 @@ void msg_close(void *msg)
 void msg_setup(void)
 {
 	static const struct rdmablk_wire_hello hello = {
-		.generation	= 1,
-		.nr_queues	= MSG_QUEUES,
-		.queue_depth	= MSG_DEPTH,
-		.keep_alive_ms	= 5000,
-		.host_name	= "host",
-		.export_name	= "disk0",
+		.features_offered	= RDMABLK_FEATURES_V1,
+		.generation		= 1,
+		.nr_queues		= MSG_QUEUES,
+		.queue_depth		= MSG_DEPTH,
+		.keep_alive_ms		= 5000,
+		.host_name		= "host",
+		.export_name		= "disk0",
 	};
 
 	rdmablk_wire_hello(&msg_sent, &hello);
 	msg_challenged = (struct rdmablk_wire_challenge) {
 		.version	= 1,
 		.auth_method	= RDMABLK_AUTH_NONE,
+		.features	= RDMABLK_FEATURES_V1,
 		.session_id	= MSG_SESSION,
 	};
 	msg_granted = (struct rdmablk_wire_grant) {
 		.session_id	= MSG_SESSION,
+		.features	= RDMABLK_FEATURES_V1,
 		.size		= MSG_SIZE,
 		.region_bytes	= MSG_REGION,
 		.nr_regions	= MSG_REGIONS,
+		.flags		= RDMABLK_GRANT_CACHE,
 		.logical_block	= 512,
 		.physical_block	= 4096,
 		.nr_queues	= 4,
 		.queue_depth	= 64,
 	};
+	msg_staged = msg_granted;
+	msg_staged.region_bytes = 0;
+	msg_staged.nr_regions = 0;
+	msg_staged.flags = RDMABLK_GRANT_CACHE | RDMABLK_GRANT_STAGED;
 }

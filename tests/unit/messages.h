@@ -15,10 +15,16 @@
 #define MSG_REGION	(4ULL << 20)
 #define MSG_REGIONS	20	/* the last one is half as large */
 #define MSG_SIZE	(MSG_REGION * (MSG_REGIONS - 1) + MSG_REGION / 2)
+#define MSG_GRANULE	4096
+#define MSG_TRAILER	4096
+#define MSG_CMDS	16	/* commands in flight on a write queue */
+#define MSG_SLOT	(128U << 10)
+#define MSG_SLOTS	0x7e0000000000ULL	/* address of the first */
 
 extern struct rdmablk_hello msg_sent;
 extern struct rdmablk_wire_challenge msg_challenged;
 extern struct rdmablk_wire_grant msg_granted;
+extern struct rdmablk_wire_grant msg_staged;
 
 struct rdmablk_hdr msg_hdr(uint16_t type, size_t size);
 void msg_accept(void *msg);
@@ -27,9 +33,12 @@ void msg_challenge(void *msg);
 void msg_grant(void *msg);
 void msg_regions(void *msg);
 void msg_last_regions(void *msg);
+void msg_limits(void *msg);
+void msg_staged_limits(void *msg);
 void msg_live(void *msg);
 void msg_answer(void *msg);
 void msg_event(void *msg);
+void msg_resize(void *msg);
 void msg_close(void *msg);
 void msg_setup(void);
 

@@ -3,8 +3,8 @@
  * Values, keys and files of the daemon's configuration: what is right is taken,
  * everything else is an error that says where.
  *
- * Sources: target/config.c target/config_keys.c target/config_file.c
- *	    target/value.c
+ * Sources: target/config.c target/config_keys.c target/config_export.c
+ *	    target/config_file.c target/value.c
  * Libraries: inih
  */
 #include <setjmp.h>
@@ -161,7 +161,7 @@ static void what_is_wrong_is_an_error(void **state)
 	assert_int_equal(errors_of("[target]\nlisten = 10.0.0.1\ninsecure = 1\n" DISK), 0);
 	assert_int_equal(errors_of(TARGET DISK "size = 2M\n"), 1);
 	assert_int_equal(errors_of(TARGET DISK DISK), 1);
-	assert_int_equal(errors_of(TARGET DISK "[export e]\n"), 2);
+	assert_int_equal(errors_of(TARGET DISK "[export e]\n"), 1);
 	assert_int_equal(errors_of(TARGET DISK "sze = 2M\n"), 1);
 	assert_int_equal(errors_of(TARGET DISK "[exports e]\nx = 1\n"), 1);
 	assert_int_equal(errors_of(TARGET DISK "[export a/b]\nsize = 1M\n"), 1);
@@ -175,6 +175,79 @@ static void what_is_wrong_is_an_error(void **state)
 	assert_int_equal(errors_of(TARGET DISK "block = 1024\n"), 1);
 	assert_int_equal(errors_of(TARGET "[export d]\ntype = memory\nsize = 1T\n"
 				   "region = 1M\n"), 1);
+}
+
+#define FILE_FULL	"[export d]\nfile = /x\ncache = full\n"
+#define FILE_NONE	"[export d]\nfile = /x\n"
+
+static void files(void **state)
+{
+	struct config cfg;
+	struct export_config *ec;
+
+	(void)state;
+	assert_int_equal(read_text(&cfg, TARGET FILE_FULL "arena = /dev/shm/a\n"
+				   "[export e]\nfile = /y\nslot-bytes = 64K\n"
+				   "slot-memory = 1M\nfault = /run/f\n"
+				   "[export f]\nsize = 8K\nfile = /z\ncache = none\n"
+				   "type = file\nblock = 4K\n"
+				   "[export g]\ntype = memory\nsize = 1M\n"), 0);
+	config_finish(&cfg);
+	assert_int_equal(cfg.errors, 0);
+	assert_in_range(cfg.io_threads, 1, 4);
+	ec = TAILQ_FIRST(&cfg.exports);
+	assert_string_equal(ec->type, "file");
+	assert_string_equal(ec->file, "/x");
+	assert_int_equal(ec->cache, CACHE_FULL);
+	assert_int_equal(ec->size, 0);
+	assert_int_equal(ec->block, 0);		/* the device's */
+	ec = TAILQ_NEXT(ec, entry);
+	assert_int_equal(ec->cache, CACHE_NONE);
+	assert_int_equal(ec->slot_bytes, 64 << 10);
+	assert_int_equal(ec->slot_memory, 1 << 20);
+	assert_string_equal(ec->fault, "/run/f");
+	ec = TAILQ_NEXT(ec, entry);
+	assert_int_equal(ec->cache, CACHE_NONE);
+	assert_int_equal(ec->block, 4096);
+	assert_int_equal(ec->slot_bytes, 128 << 10);
+	assert_int_equal(ec->slot_memory, 64 << 20);
+	ec = TAILQ_NEXT(ec, entry);
+	assert_null(ec->file);
+	assert_int_equal(ec->block, 512);
+	config_free(&cfg);
+}
+
+static void what_does_not_go_with_a_file(void **state)
+{
+	(void)state;
+	assert_int_equal(errors_of(TARGET FILE_FULL), 0);
+	assert_int_equal(errors_of(TARGET FILE_NONE), 0);
+	assert_int_equal(errors_of(TARGET "[export d]\ntype = file\n"), 1);
+	assert_int_equal(errors_of(TARGET "[export d]\nfile =\n"), 1);
+	assert_int_equal(errors_of(TARGET "[export d]\nfile = /x\ncache = half\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_FULL "shared = yes\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "shared = yes\n"), 0);
+	assert_int_equal(errors_of(TARGET FILE_NONE "arena = /dev/shm/a\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "region = 2M\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "hugepages = no\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_FULL "hugepages = no\nregion = 2M\n"), 0);
+	assert_int_equal(errors_of(TARGET FILE_FULL "hugepages = no\n"
+				   "arena = /dev/shm/a\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_FULL "slot-bytes = 64K\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_FULL "slot-memory = 64M\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_FULL "size = 1000000\nblock = 4K\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "slot-bytes = 5000\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "slot-bytes = 2K\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "slot-bytes = 32M\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "slot-memory = 128K\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "slot-memory = 256K\n"), 0);
+	assert_int_equal(errors_of(TARGET "io-threads = 0\n" FILE_NONE), 1);
+	assert_int_equal(errors_of(TARGET "io-threads = 65\n" FILE_NONE), 1);
+	assert_int_equal(errors_of(TARGET "io-threads = 64\n" FILE_NONE), 0);
+	assert_int_equal(errors_of(TARGET FILE_NONE "fault = /run/f\n"), 0);
+	assert_int_equal(errors_of(TARGET DISK "file = /x\n"), 1);
+	assert_int_equal(errors_of(TARGET DISK "cache = full\n"), 1);
+	assert_int_equal(errors_of(TARGET DISK "fault = /run/f\n"), 1);
 }
 
 static void a_line_too_long_is_one_error(void **state)
@@ -201,11 +274,38 @@ static void specs(void **state)
 	assert_string_equal(ec->arena, "/dev/shm/x");
 	config_export_spec(&cfg, "disk0,memory,size=1G");
 	assert_int_equal(cfg.errors, 1);
-	config_export_spec(&cfg, "disk1,file=/x");
 	config_export_spec(&cfg, "disk2,tape");
 	config_export_spec(&cfg, ",memory");
 	config_export_spec(&cfg, "disk3,memory,size");
-	assert_int_equal(cfg.errors, 5);
+	assert_int_equal(cfg.errors, 4);
+	config_free(&cfg);
+}
+
+static void specs_of_files(void **state)
+{
+	struct config cfg;
+	struct export_config *ec;
+
+	(void)state;
+	config_init(&cfg);
+	config_export_spec(&cfg, "d,file=/var/lib/x=y.img,cache=full,ro");
+	config_export_spec(&cfg, "e,file=/dev/loop0");
+	assert_int_equal(cfg.errors, 0);
+	TAILQ_FOREACH(ec, &cfg.exports, entry)
+		config_export_check(&cfg, ec);
+	assert_int_equal(cfg.errors, 0);
+	ec = TAILQ_FIRST(&cfg.exports);
+	assert_string_equal(ec->file, "/var/lib/x=y.img");
+	assert_string_equal(ec->type, "file");
+	assert_true(ec->read_only && ec->cache == CACHE_FULL);
+	ec = TAILQ_NEXT(ec, entry);
+	assert_string_equal(ec->file, "/dev/loop0");
+	assert_true(!ec->read_only && ec->cache == CACHE_NONE);
+	config_export_spec(&cfg, "f,file");
+	config_export_spec(&cfg, "g,file=");
+	assert_int_equal(cfg.errors, 1);
+	config_export_check(&cfg, TAILQ_NEXT(ec, entry));
+	assert_int_equal(cfg.errors, 2);
 	config_free(&cfg);
 }
 
@@ -228,6 +328,9 @@ int main(void)
 		cmocka_unit_test(what_is_wrong_is_an_error),
 		cmocka_unit_test(a_line_too_long_is_one_error),
 		cmocka_unit_test(specs),
+		cmocka_unit_test(specs_of_files),
+		cmocka_unit_test(files),
+		cmocka_unit_test(what_does_not_go_with_a_file),
 		cmocka_unit_test(nearest_key),
 	};
 

@@ -71,6 +71,7 @@ static const struct {
 	{ RDMABLK_MSG_READY, sizeof(struct rdmablk_ready) },
 	{ RDMABLK_MSG_COMMAND, sizeof(struct rdmablk_command) },
 	{ RDMABLK_MSG_CLOSE, sizeof(struct rdmablk_close) },
+	{ RDMABLK_MSG_LIMITS_GET, sizeof(struct rdmablk_limits_get) },
 };
 
 static void every_length_but_the_right_one_is_malformed(void **state)
@@ -138,7 +139,11 @@ static const struct {
 	{ AT(hdr.reserved2), 1, "\1", RDMABLK_R_MALFORMED },
 	{ AT(flags), 1, "\10", RDMABLK_R_MALFORMED },
 	{ AT(features_required), 1, "\1", RDMABLK_R_MALFORMED },
-	{ AT(features_offered), 9, "\1\0\0\0\0\0\0\0\1", RDMABLK_R_FEATURE },
+	{ AT(features_offered), 9, "\1\0\0\0\0\0\0\0\1", RDMABLK_OK },
+	{ AT(features_offered), 9, "\3\0\0\0\0\0\0\0\3", RDMABLK_OK },
+	{ AT(features_offered), 9, "\4\0\0\0\0\0\0\0\4", RDMABLK_R_FEATURE },
+	/* staged stores without commands are none */
+	{ AT(features_offered), 9, "\2\0\0\0\0\0\0\0\2", RDMABLK_R_FEATURE },
 	{ AT(generation), 4, "\0\0\0\0", RDMABLK_R_MALFORMED },
 	{ AT(nr_queues), 2, "\0\0", RDMABLK_R_MALFORMED },
 	{ AT(nr_queues), 2, "\1\1", RDMABLK_R_MALFORMED },
@@ -173,6 +178,21 @@ static void hello_fields_are_checked(void **state)
 	assert_int_equal(check_all(&h, sizeof(h)), RDMABLK_R_MALFORMED);
 }
 
+static void features_are_what_both_can_do(void **state)
+{
+	static const uint64_t offered[] = { 0, 1, 2, 3, 4, 7, ~0ULL };
+	static const uint64_t chosen[] = { 0, 1, 0, 3, 0, 3, 3 };
+	struct rdmablk_hello h = good_hello();
+	struct login_wish wish;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(offered); i++) {
+		h.features_offered = htole64(offered[i]);
+		assert_int_equal(login_check_hello(&h, sizeof(h), &wish), RDMABLK_OK);
+		assert_int_equal(wish.features, chosen[i]);
+	}
+}
+
 static void command_fields_are_checked(void **state)
 {
 	struct rdmablk_command good = { .hdr = head(RDMABLK_MSG_COMMAND, sizeof(good)) };
@@ -188,7 +208,15 @@ static void command_fields_are_checked(void **state)
 	}
 	good.hdr.tag = htole16(RDMABLK_TAG_LOGOUT);
 	assert_int_equal(check_all(&good, sizeof(good)), RDMABLK_R_MALFORMED);
+	good.flags = htole16(RDMABLK_LOGOUT_CLEAN);
+	good.hdr.tag = htole16(RDMABLK_TAG_KEEPALIVE);
+	assert_int_equal(check_all(&good, sizeof(good)), RDMABLK_R_MALFORMED);
+	good.hdr.tag = htole16(RDMABLK_TAG_LOGOUT);
 	good.op = htole16(RDMABLK_OP_LOGOUT);
+	assert_int_equal(check_all(&good, sizeof(good)), RDMABLK_OK);
+	good.flags = htole16(RDMABLK_LOGOUT_CLEAN << 1);
+	assert_int_equal(check_all(&good, sizeof(good)), RDMABLK_R_MALFORMED);
+	good.flags = 0;
 	assert_int_equal(check_all(&good, sizeof(good)), RDMABLK_OK);
 	good.hdr.tag = htole16(RDMABLK_CTRL_TAGS);
 	assert_int_equal(check_all(&good, sizeof(good)), RDMABLK_R_MALFORMED);
@@ -260,6 +288,7 @@ int main(void)
 		cmocka_unit_test(every_truncated_hello_is_malformed),
 		cmocka_unit_test(hello_of_another_version_is_told_so_whatever_its_length),
 		cmocka_unit_test(hello_fields_are_checked),
+		cmocka_unit_test(features_are_what_both_can_do),
 		cmocka_unit_test(command_fields_are_checked),
 		cmocka_unit_test(requests_are_checked),
 		cmocka_unit_test(regions_beyond_the_last_are_refused),

@@ -9,7 +9,7 @@
  * "closed …") and exits 0, or 1 when something went another way than the
  * scenario asks for. --expect REASON: 0 if and only if the daemon rejected or
  * closed with that reason. --region IOVA:RKEY, as "live" prints it: what the
- * scenario "foreign" writes to.
+ * scenario "foreign" writes to. --features BITS: what HELLO offers.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -133,7 +133,7 @@ static void scenario_flipped(void)
 static void scenario_state(void)
 {
 	static const unsigned int size[] = { 16, 280, 72, 48, 224, 24, 312, 16, 16,
-					     64, 32, 32, 32 };
+					     64, 32, 32, 32, 16, 120 };
 	char msg[512] = { 0 };
 	struct rdmablk_hdr hdr = head(p.arg, size[p.arg]);
 
@@ -315,10 +315,7 @@ static void scenario_close(void)
 	wait_closed(20000, false);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} scenarios[] = {
+static const struct scenario scenarios[] = {
 	{ "io", scenario_io }, { "read", scenario_read },
 	{ "hold", scenario_hold }, { "write", scenario_write },
 	{ "silent", scenario_silent }, { "mute", scenario_mute },
@@ -346,8 +343,18 @@ static const struct {
 	{ "--generation", &p.generation }, { "--queues", &p.queues },
 	{ "--keep-alive", &p.keep_alive }, { "--hold", &p.hold },
 	{ "--flags", &p.flags }, { "--port", &p.port }, { "--expect", &p.expect },
-	{ "--arg", &p.arg },
+	{ "--arg", &p.arg }, { "--features", &p.features },
 };
+
+static void run_scenario(const struct scenario *list, size_t nr)
+{
+	for (size_t n = 0; n < nr; n++) {
+		if (!strcmp(p.scenario, list[n].name)) {
+			list[n].run();
+			finish(0);
+		}
+	}
+}
 
 int main(int argc, char **argv)
 {
@@ -370,12 +377,8 @@ int main(int argc, char **argv)
 	p.channel = rdma_create_event_channel();
 	if (!p.channel)
 		die("rdma_create_event_channel");
-	for (size_t n = 0; n < ARRAY_SIZE(scenarios); n++) {
-		if (!strcmp(p.scenario, scenarios[n].name)) {
-			scenarios[n].run();
-			finish(0);
-		}
-	}
+	run_scenario(scenarios, ARRAY_SIZE(scenarios));
+	run_scenario(command_scenarios, nr_command_scenarios);
 	fprintf(stderr, "no such scenario\n");
 	return 2;
 }

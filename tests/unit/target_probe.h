@@ -28,15 +28,16 @@ struct queue {
 struct probe {
 	const char *addr, *export_name, *scenario, *foreign;
 	unsigned int host, boot, instance, generation, queues, keep_alive, hold;
-	unsigned int flags, port, expect, arg;
+	unsigned int flags, port, expect, arg, features;
 	struct rdma_event_channel *channel;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
-	char *buf;		/* 0..4095 sends, 4096..8191 receives, then data */
+	char *buf;		/* 0..4095 sends, 4096..8191 receives, 16384.. data */
 	struct queue ctrl, data[2 * RDMABLK_MAX_QUEUES];
 	struct rdmablk_hello hello;
 	struct rdmablk_challenge challenge;
 	struct rdmablk_grant grant;
+	struct rdmablk_limits limits;
 	struct rdmablk_region region[RDMABLK_MAX_REGIONS];
 	uint8_t key[RDMABLK_MAC_LEN];
 	unsigned int ended;	/* reason of the reject or CLOSE */
@@ -44,13 +45,23 @@ struct probe {
 	unsigned int ka;
 };
 
+/* A scenario and its name. */
+struct scenario {
+	const char *name;
+	void (*run)(void);
+};
+
 extern struct probe p;
+extern const struct scenario command_scenarios[];
+extern const unsigned int nr_command_scenarios;
 
 void __attribute__((noreturn)) finish(int status);
 void __attribute__((noreturn)) die(const char *what);
 void prepare(struct queue *q);
 bool connect_queue(struct queue *q, const void *data, uint8_t len);
 void send_raw(struct queue *q, const void *msg, size_t len);
+void post(struct queue *q, struct ibv_send_wr *wr, const void *msg, size_t len);
+int completion(struct queue *q, struct ibv_wc *wc, long long ms);
 unsigned int receive(void *msg, size_t size, long long ms);
 void want(unsigned int type, void *msg, size_t size);
 struct rdmablk_hdr head(unsigned int type, size_t len);
@@ -61,6 +72,7 @@ void login_to_grant(void);
 bool join_as(struct queue *q, unsigned int queue, unsigned int kind,
 	     unsigned int generation, bool bad_mac);
 bool join(unsigned int queue);
+void join_all(void);
 void send_ready(void);
 void login_to_live(void);
 void send_command(unsigned int op, unsigned int tag);

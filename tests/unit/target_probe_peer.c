@@ -166,20 +166,29 @@ static void post_recv(unsigned int i)
 		die("ibv_post_recv");
 }
 
-void send_raw(struct queue *q, const void *msg, size_t len)
+void post(struct queue *q, struct ibv_send_wr *wr, const void *msg, size_t len)
 {
 	struct ibv_sge sge = { (uintptr_t)p.buf, (uint32_t)len, p.mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = 1000, .sg_list = &sge, .num_sge = 1,
-				  .opcode = IBV_WR_SEND,
-				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_send_wr *bad;
 
 	memcpy(p.buf, msg, len);
-	if (ibv_post_send(q->id->qp, &wr, &bad))
+	wr->wr_id = 1000;
+	wr->sg_list = &sge;
+	wr->num_sge = 1;
+	wr->send_flags = IBV_SEND_SIGNALED;
+	if (ibv_post_send(q->id->qp, wr, &bad))
 		die("ibv_post_send");
 }
 
+void send_raw(struct queue *q, const void *msg, size_t len)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+
+	post(q, &wr, msg, len);
+}
+
 /* Next completion of a queue, 0 with none in time. */
-static int completion(struct queue *q, struct ibv_wc *wc, long long ms)
+int completion(struct queue *q, struct ibv_wc *wc, long long ms)
 {
 	long long end = now_ms() + ms;
 	int n;
@@ -263,6 +272,7 @@ void fill_hello(void)
 		.queue_depth = htole16(128),
 		.keep_alive_ms = htole32(p.keep_alive),
 		.auth_methods = htole32(RDMABLK_AUTH_NONE),
+		.features_offered = htole64(p.features),
 	};
 	h->host_id[0] = (uint8_t)p.host;
 	h->boot_nonce[0] = (uint8_t)p.boot;
@@ -380,13 +390,35 @@ void send_ready(void)
 	send_raw(&p.ctrl, &ready, sizeof(ready));
 }
 
-void login_to_live(void)
+static void get_limits(void)
 {
-	login_to_grant();
+	struct rdmablk_limits_get get = {
+		.hdr = head(RDMABLK_MSG_LIMITS_GET, sizeof(get)),
+	};
+	uint8_t mac[RDMABLK_MAC_LEN];
+
+	send_raw(&p.ctrl, &get, sizeof(get));
+	want(RDMABLK_MSG_LIMITS, &p.limits, sizeof(p.limits));
+	mac_message(p.key, RDMABLK_LABEL_LIMITS, &p.limits,
+		    offsetof(struct rdmablk_limits, mac), mac);
+	if (!mac_equal(mac, p.limits.mac))
+		die("MAC of LIMITS");
+}
+
+void join_all(void)
+{
 	get_regions();
+	if (p.features & RDMABLK_F_COMMANDS)
+		get_limits();
 	for (unsigned int q = 1; q <= 2U * le16toh(p.grant.nr_queues); q++)
 		if (!join(q))
 			finish(1);
+}
+
+void login_to_live(void)
+{
+	login_to_grant();
+	join_all();
 	send_ready();
 	want(RDMABLK_MSG_LIVE, NULL, 0);
 	printf("live, region %llx:%x\n", (unsigned long long)le64toh(p.region[0].iova),
@@ -442,8 +474,10 @@ enum ibv_wc_status transfer(struct queue *q, bool write, uint32_t region,
 	wr.wr.rdma.rkey = le32toh(p.region[region].rkey) ^ rkey_xor;
 	if (ibv_post_send(q->id->qp, &wr, &bad))
 		die("ibv_post_send");
-	if (completion(q, &wc, 20000) <= 0)
-		return IBV_WC_GENERAL_ERR;
+	do {	/* a command's own completion may come after its answer */
+		if (completion(q, &wc, 20000) <= 0)
+			return IBV_WC_GENERAL_ERR;
+	} while (wc.wr_id != 1 && !wc.status);
 	return wc.status;
 }
 

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that both ends agree: what kernel/wire.c packs, target/login.c takes, with
- * the same values, and the reverse; a whole login, message by message.
+ * Proves that both ends agree: what kernel/wire.c and wire_data.c pack, target/login.c
+ * and login_data.c take, with the same values, and the reverse; a whole login, message by
+ * message, and the commands of write queues.
  */
 #include <linux/kernel.h>
 
 #include "../../target/login.h"
+#include "../../target/login_data.h"
+#include "dirty.h"
 #include "messages.h"
 #include "unit.h"
 
 static const uint8_t nonce[RDMABLK_NONCE_LEN] = { 9, 8, 7 };
 
 static const struct rdmablk_wire_hello hello = {
-	.flags = RDMABLK_HELLO_READ_ONLY, .host_id = { 1 }, .boot_nonce = { 2 },
-	.instance_id = { 3 }, .nonce = { 4 }, .generation = 0xfffffffe, .nr_queues = 256,
-	.queue_depth = 1024, .keep_alive_ms = 600000, .host_name = "host \xff",
-	.export_name = "disk0",
+	.flags = RDMABLK_HELLO_READ_ONLY, .features_offered = RDMABLK_FEATURES_V1,
+	.host_id = { 1 }, .boot_nonce = { 2 }, .instance_id = { 3 }, .nonce = { 4 },
+	.generation = 0xfffffffe, .nr_queues = 256, .queue_depth = 1024,
+	.keep_alive_ms = 600000, .host_name = "host \xff", .export_name = "disk0",
 };
 
 /* The head as the daemon looks at it before anything else. */
@@ -88,6 +91,7 @@ static void test_hello(void **state)
 	(void)state;
 	login_wish(&sent, &wish);
 	assert_int_equal(wish.version, 1);
+	assert_int_equal(wish.features, RDMABLK_FEATURES_V1);
 	assert_int_equal(wish.flags, RDMABLK_HELLO_READ_ONLY);
 	assert_memory_equal(wish.host_id, hello.host_id, RDMABLK_ID_LEN);
 	assert_memory_equal(wish.boot_nonce, hello.boot_nonce, RDMABLK_ID_LEN);
@@ -127,6 +131,38 @@ static void test_hello_flags(void **state)
 	assert_memory_equal(wish.uuid, h.uuid, sizeof(h.uuid));
 }
 
+/* What the target chooses of what it is offered, the initiator takes; whatever it is. */
+static void test_features(void **state)
+{
+	static const struct {
+		uint64_t offered, chosen;
+	} list[] = {
+		{ 0, 0 },
+		{ RDMABLK_F_COMMANDS, RDMABLK_F_COMMANDS },
+		{ RDMABLK_F_STAGED, 0 },
+		{ RDMABLK_FEATURES_V1, RDMABLK_FEATURES_V1 },
+		{ UINT64_MAX, RDMABLK_FEATURES_V1 },
+		{ UINT64_MAX & ~RDMABLK_F_COMMANDS, 0 },
+	};
+	struct rdmablk_wire_challenge out;
+	struct rdmablk_wire_hello h = hello;
+	struct rdmablk_challenge msg;
+	struct rdmablk_hello sent;
+	struct login_wish wish;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		h.features_offered = list[i].offered;
+		rdmablk_wire_hello(&sent, &h);
+		assert_int_equal(login_check_hello(&sent, sizeof(sent), &wish), RDMABLK_OK);
+		assert_int_equal(wish.features, list[i].chosen);
+		login_pack_challenge(&msg, &wish, MSG_SESSION, nonce);
+		assert_int_equal(rdmablk_wire_parse_challenge(&msg, sizeof(msg), &sent,
+							      &out), 0);
+		assert_int_equal(out.features, list[i].chosen);
+	}
+}
+
 static void test_challenge(void **state)
 {
 	struct rdmablk_wire_challenge out;
@@ -148,7 +184,8 @@ static void test_grant_and_regions(void **state)
 {
 	static const uint8_t uuid[RDMABLK_ID_LEN] = { 5 }, epoch[RDMABLK_ID_LEN] = { 6 };
 	static const struct login_grant in = {
-		.session_id = MSG_SESSION, .uuid = uuid, .epoch = epoch, .size = MSG_SIZE,
+		.session_id = MSG_SESSION, .features = RDMABLK_FEATURES_V1, .uuid = uuid,
+		.epoch = epoch, .size = MSG_SIZE,
 		.region_bytes = MSG_REGION, .nr_regions = MSG_REGIONS,
 		.flags = RDMABLK_GRANT_READ_ONLY, .logical_block = 512,
 		.physical_block = 4096, .nr_queues = 2, .queue_depth = 3, .read_depth = 4,
@@ -198,6 +235,183 @@ static void test_grant_and_regions(void **state)
 						 &(uint32_t){ 0 }), RDMABLK_R_MALFORMED);
 }
 
+static void test_staged_grant(void **state)
+{
+	static const uint8_t id[RDMABLK_ID_LEN] = { 5 };
+	static const struct login_grant in = {
+		.session_id = MSG_SESSION, .features = RDMABLK_FEATURES_V1, .uuid = id,
+		.epoch = id, .size = 10ULL << 40,
+		.flags = RDMABLK_GRANT_READ_ONLY | RDMABLK_GRANT_STAGED | RDMABLK_GRANT_CACHE,
+		.logical_block = 4096, .physical_block = 4096, .nr_queues = 2,
+		.queue_depth = 3, .read_depth = 4, .keep_alive_ms = 5000,
+		.session_tmo_ms = 15000, .target_name = "target",
+	};
+	struct rdmablk_wire_grant grant;
+	struct rdmablk_hello sent;
+	struct rdmablk_grant msg;
+	struct login_wish wish;
+
+	(void)state;
+	login_wish(&sent, &wish);
+	login_pack_grant(&msg, &in);
+	assert_int_equal(rdmablk_wire_parse_grant(&msg, sizeof(msg), &sent, &msg_challenged,
+						  &grant), 0);
+	assert_int_equal(grant.flags, in.flags);
+	assert_int_equal(grant.size, 10ULL << 40);
+}
+
+/* What the daemon says of an export in memory that has a cache, and of a staged one. */
+static const struct login_scope cached = {
+	.size = MSG_SIZE, .logical_block = 512, .writer = true,
+	.ops = RDMABLK_OP_BIT(RDMABLK_OP_DIRTY) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH) |
+	       RDMABLK_OP_BIT(RDMABLK_OP_DISCARD) | RDMABLK_OP_BIT(RDMABLK_OP_WRITE_ZEROES) |
+	       RDMABLK_OP_BIT(RDMABLK_OP_SECURE_ERASE),
+	.cmd_depth = MSG_CMDS, .max_ranges = 252, .granule = MSG_GRANULE,
+	.max_discard = 1 << 20, .max_zeroes = 2 << 20, .max_erase = 3 << 20,
+	.discard_granularity = 4096, .discard_alignment = 512, .erase_granularity = 8192,
+};
+
+static const struct login_scope staged = {
+	.size = MSG_SIZE, .logical_block = 512, .writer = true,
+	.ops = RDMABLK_OP_BIT(RDMABLK_OP_READ) | RDMABLK_OP_BIT(RDMABLK_OP_WRITE) |
+	       RDMABLK_OP_BIT(RDMABLK_OP_FLUSH),
+	.cmd_depth = RDMABLK_MAX_CMD_DEPTH, .trailer_bytes = MSG_TRAILER,
+	.slot_bytes = MSG_SLOT, .slot_iova = MSG_SLOTS, .slot_rkey = 0x2000,
+};
+
+static void test_limits(void **state)
+{
+	struct rdmablk_wire_limits out;
+	struct rdmablk_limits_get get;
+	struct rdmablk_limits msg;
+
+	(void)state;
+	rdmablk_wire_limits_get(&get);
+	taken(&get, sizeof(get), RDMABLK_MSG_LIMITS_GET);
+	login_pack_limits(&msg, &cached);
+	assert_int_equal(rdmablk_wire_parse_limits(&msg, sizeof(msg), &msg_granted, &out), 0);
+	assert_int_equal(out.ops, cached.ops | RDMABLK_OP_BIT(RDMABLK_OP_FENCE));
+	assert_int_equal(out.cmd_depth, cached.cmd_depth);
+	assert_int_equal(out.max_ranges, cached.max_ranges);
+	assert_int_equal(out.granule, cached.granule);
+	assert_int_equal(out.max_discard, cached.max_discard);
+	assert_int_equal(out.max_zeroes, cached.max_zeroes);
+	assert_int_equal(out.max_erase, cached.max_erase);
+	assert_int_equal(out.discard_granularity, cached.discard_granularity);
+	assert_int_equal(out.discard_alignment, cached.discard_alignment);
+	assert_int_equal(out.erase_granularity, cached.erase_granularity);
+	login_pack_limits(&msg, &staged);
+	assert_int_equal(rdmablk_wire_parse_limits(&msg, sizeof(msg), &msg_staged, &out), 0);
+	assert_int_equal(out.ops, staged.ops | RDMABLK_OP_BIT(RDMABLK_OP_FENCE));
+	assert_int_equal(out.cmd_depth, staged.cmd_depth);
+	assert_int_equal(out.trailer_bytes, staged.trailer_bytes);
+	assert_int_equal(out.slot_bytes, staged.slot_bytes);
+	assert_int_equal(out.slot_iova, staged.slot_iova);
+	assert_int_equal(out.slot_rkey, staged.slot_rkey);
+}
+
+struct data_case {
+	const struct login_scope *scope;
+	uint16_t op, flags;
+	uint64_t offset, bytes;
+	uint16_t trailer;
+	unsigned int status;
+};
+
+/* One command there, and its answer back. */
+static void command_and_answer(const struct data_case *c)
+{
+	uint8_t tag = (uint8_t)(unit_random() % MSG_CMDS), generation = (uint8_t)unit_random();
+	uint8_t *buf = calloc(1, sizeof(struct rdmablk_command) + c->trailer);
+	struct rdmablk_range range = { 0, cpu_to_le64(MSG_GRANULE) };
+	struct rdmablk_wire_imm imm;
+	struct login_data out;
+
+	assert_non_null(buf);
+	rdmablk_wire_data_command((void *)buf, c->op, c->flags, tag, generation, c->offset,
+				  c->bytes, c->trailer);
+	if (c->op == RDMABLK_OP_DIRTY)
+		memcpy(buf + RDMABLK_CMD_BYTES, &range, sizeof(range));
+	assert_int_equal(login_check_data(buf, RDMABLK_CMD_BYTES + c->trailer, c->scope, &out),
+			 RDMABLK_OK);
+	assert_int_equal(out.op, c->op);
+	assert_int_equal(out.flags, c->flags);
+	assert_int_equal(out.offset, c->offset);
+	assert_int_equal(out.bytes, c->bytes);
+	assert_int_equal(out.trailer, c->trailer);
+	assert_int_equal(out.status, c->status);
+	assert_int_equal(rdmablk_wire_parse_imm(RDMABLK_IMM(out.tag, out.generation, out.status),
+						MSG_CMDS, &imm), 0);
+	assert_int_equal(imm.tag, tag);
+	assert_int_equal(imm.generation, generation);
+	assert_int_equal(imm.status, c->status);
+	free(buf);
+}
+
+static void test_commands_of_write_queues(void **state)
+{
+	static const struct data_case list[] = {
+		{ &cached, RDMABLK_OP_FENCE, 0, 0, 0, 0, RDMABLK_OK },
+		{ &staged, RDMABLK_OP_FENCE, 0, 0, 0, 0, RDMABLK_OK },
+		{ &cached, RDMABLK_OP_DIRTY, 0, 0, 0, 16, RDMABLK_OK },
+		{ &cached, RDMABLK_OP_FLUSH, 0, 0, 0, 0, RDMABLK_OK },
+		{ &cached, RDMABLK_OP_FLUSH, 0, 512, 1024, 0, RDMABLK_OK },
+		{ &staged, RDMABLK_OP_FLUSH, 0, 0, 0, 0, RDMABLK_OK },
+		{ &cached, RDMABLK_OP_DISCARD, 0, 0, 1 << 20, 0, RDMABLK_OK },
+		{ &cached, RDMABLK_OP_DISCARD, 0, 0, (1 << 20) + 512, 0, RDMABLK_R_RANGE },
+		{ &cached, RDMABLK_OP_DISCARD, 0, 0, 256, 0, RDMABLK_R_RANGE },
+		{ &cached, RDMABLK_OP_WRITE_ZEROES, 0, 512, 2 << 20, 0, RDMABLK_OK },
+		{ &cached, RDMABLK_OP_WRITE_ZEROES, RDMABLK_ZEROES_KEEP, 512, 512, 0, RDMABLK_OK },
+		{ &cached, RDMABLK_OP_SECURE_ERASE, 0, MSG_SIZE - 512, 512, 0, RDMABLK_OK },
+		{ &cached, RDMABLK_OP_SECURE_ERASE, 0, MSG_SIZE - 512, 1024, 0, RDMABLK_R_RANGE },
+		{ &cached, RDMABLK_OP_READ, 0, 0, 4096, 0, RDMABLK_R_UNSUPPORTED },
+		{ &staged, RDMABLK_OP_READ, 0, 0, MSG_SLOT, 0, RDMABLK_OK },
+		{ &staged, RDMABLK_OP_READ, RDMABLK_IO_TRAILER, 512, 4096, 0, RDMABLK_OK },
+		{ &staged, RDMABLK_OP_READ, RDMABLK_IO_TRAILER, 512, 4608, 0, RDMABLK_R_RANGE },
+		{ &staged, RDMABLK_OP_WRITE, 0, 0, MSG_SLOT, 0, RDMABLK_OK },
+		{ &staged, RDMABLK_OP_WRITE, RDMABLK_IO_FUA, 0, MSG_SLOT + 512, 0,
+		  RDMABLK_R_RANGE },
+		{ &staged, RDMABLK_OP_WRITE, RDMABLK_IO_FUA | RDMABLK_IO_TRAILER, 1024, 4096,
+		  4096, RDMABLK_OK },
+		{ &staged, RDMABLK_OP_DISCARD, 0, 0, 4096, 0, RDMABLK_R_UNSUPPORTED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		command_and_answer(&list[i]);
+}
+
+/* What is dirty fits into DIRTY commands, also of an export that ends inside a granule. */
+static void test_dirty_ranges(void **state)
+{
+	_Alignas(8) uint8_t buf[RDMABLK_CMD_BYTES + 252 * sizeof(struct rdmablk_range)];
+	struct rdmablk_range *range = (void *)(buf + RDMABLK_CMD_BYTES);
+	struct login_scope scope = cached;
+	struct login_data out;
+	struct rdmablk_dirty d;
+	unsigned int n, sent = 0;
+
+	(void)state;
+	scope.size = MSG_SIZE - 512;
+	assert_int_equal(rdmablk_dirty_init(&d, scope.size, scope.granule), 0);
+	for (uint64_t pos = 512; pos < scope.size; pos += 3 * 4096)
+		rdmablk_dirty_set(&d, pos, 512);
+	rdmablk_dirty_set(&d, scope.size - 512, 512);
+	rdmablk_dirty_begin(&d);
+	while ((n = rdmablk_dirty_next(&d, range, scope.max_ranges))) {
+		uint16_t bytes = (uint16_t)(n * sizeof(*range));
+
+		rdmablk_wire_data_command((void *)buf, RDMABLK_OP_DIRTY, 0, 1, 2, 0, 0, bytes);
+		assert_int_equal(login_check_data(buf, RDMABLK_CMD_BYTES + bytes, &scope, &out),
+				 RDMABLK_OK);
+		assert_int_equal(out.status, RDMABLK_OK);
+		assert_int_equal(login_data_ranges(&out), n);
+		sent += n;
+	}
+	assert_true(sent > 20 * 252);
+	rdmablk_dirty_exit(&d);
+}
+
 static void test_ready_and_live(void **state)
 {
 	struct rdmablk_proof proof;
@@ -230,7 +444,7 @@ static void test_commands_and_answers(void **state)
 		struct rdmablk_answer answer;
 		struct login_command cmd;
 
-		rdmablk_wire_command(&msg, list[i].op, list[i].tag, 77, 0, 0);
+		rdmablk_wire_command(&msg, list[i].op, 0, list[i].tag, 77, 0, 0);
 		taken(&msg, sizeof(msg), RDMABLK_MSG_COMMAND);
 		assert_int_equal(login_check_command(&msg, sizeof(msg), &cmd), RDMABLK_OK);
 		assert_int_equal(cmd.op, list[i].op);
@@ -240,6 +454,19 @@ static void test_commands_and_answers(void **state)
 		assert_int_equal(out.generation, 77);
 		assert_int_equal(out.status, RDMABLK_R_UNSUPPORTED);
 	}
+}
+
+static void test_clean_logout(void **state)
+{
+	struct rdmablk_command msg;
+	struct login_command cmd;
+
+	(void)state;
+	rdmablk_wire_command(&msg, RDMABLK_OP_LOGOUT, RDMABLK_LOGOUT_CLEAN,
+			     RDMABLK_TAG_LOGOUT, 1, 0, 0);
+	taken(&msg, sizeof(msg), RDMABLK_MSG_COMMAND);
+	assert_int_equal(login_check_command(&msg, sizeof(msg), &cmd), RDMABLK_OK);
+	assert_int_equal(cmd.flags, RDMABLK_LOGOUT_CLEAN);
 }
 
 static void test_events_and_ends(void **state)
@@ -255,6 +482,10 @@ static void test_events_and_ends(void **state)
 	assert_int_equal(rdmablk_wire_parse_event(&msg, sizeof(msg), &event), 0);
 	assert_int_equal(event.event, RDMABLK_EVENT_DRAIN);
 	assert_int_equal(event.value, 1500);
+	login_pack_event(&msg, RDMABLK_EVENT_RESIZE, MSG_SIZE);
+	assert_int_equal(rdmablk_wire_parse_event(&msg, sizeof(msg), &event), 0);
+	assert_int_equal(event.event, RDMABLK_EVENT_RESIZE);
+	assert_int_equal(event.value, MSG_SIZE);
 	for (uint16_t r = 1; r <= RDMABLK_R_INTERNAL; r++) {
 		login_pack_close(&close, r);
 		assert_int_equal(rdmablk_wire_parse_close(&close, sizeof(close), &out), 0);
@@ -274,10 +505,16 @@ int main(void)
 		cmocka_unit_test(test_connection_replies),
 		cmocka_unit_test(test_hello),
 		cmocka_unit_test(test_hello_flags),
+		cmocka_unit_test(test_features),
 		cmocka_unit_test(test_challenge),
 		cmocka_unit_test(test_grant_and_regions),
+		cmocka_unit_test(test_staged_grant),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_commands_of_write_queues),
+		cmocka_unit_test(test_dirty_ranges),
 		cmocka_unit_test(test_ready_and_live),
 		cmocka_unit_test(test_commands_and_answers),
+		cmocka_unit_test(test_clean_logout),
 		cmocka_unit_test(test_events_and_ends),
 	};
 

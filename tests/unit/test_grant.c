@@ -124,9 +124,12 @@ static void test_session(void **state)
 	static const struct unit_case cases[] = {
 		{ "session 0", -EBADMSG, { G(session_id, 0) } },
 		{ "another session", -EBADMSG, { G(session_id, MSG_SESSION + 1) } },
-		{ "a feature", -EBADMSG, { G(features, 1) } },
+		{ "no feature", -EBADMSG, { G(features, 0) } },
+		{ "a feature less", -EBADMSG, { G(features, 1) } },
+		{ "a feature more", -EBADMSG, { G(features, 7) } },
 		{ "no flags", 0, { G(flags, 0) } },
-		{ "all flags", 0, { G(flags, RDMABLK_GRANT_FLAGS) } },
+		{ "all flags", 0,
+		  { G(flags, RDMABLK_GRANT_FLAGS), G(region_bytes, 0), G(nr_regions, 0) } },
 		{ "an unknown flag", -EBADMSG, { G(flags, RDMABLK_GRANT_FLAGS + 1) } },
 		{ "the last flag", -EBADMSG, { G(flags, 1U << 31) } },
 		{ "no queue", -EBADMSG, { G(nr_queues, 0) } },
@@ -195,21 +198,81 @@ static void test_target_name(void **state)
 	}
 }
 
+/* Staged exports have no regions, of any size. */
+static void test_staged(void **state)
+{
+	static const struct unit_case cases[] = {
+		{ "no regions", 0,
+		  { G(flags, RDMABLK_GRANT_STAGED), G(region_bytes, 0), G(nr_regions, 0) } },
+		{ "regions", -EBADMSG, { G(flags, RDMABLK_GRANT_STAGED) } },
+		{ "a region", -EBADMSG,
+		  { G(flags, RDMABLK_GRANT_STAGED), G(region_bytes, 0), G(nr_regions, 1) } },
+		{ "a size of regions", -EBADMSG,
+		  { G(flags, RDMABLK_GRANT_STAGED), G(nr_regions, 0) } },
+		{ "not staged", -EBADMSG,
+		  { G(flags, RDMABLK_GRANT_CACHE), G(region_bytes, 0), G(nr_regions, 0) } },
+		{ "largest", 0,
+		  { G(flags, RDMABLK_GRANT_STAGED), G(region_bytes, 0), G(nr_regions, 0),
+		    G(size, RDMABLK_MAX_SIZE) } },
+		{ "too large", -EBADMSG,
+		  { G(flags, RDMABLK_GRANT_STAGED), G(region_bytes, 0), G(nr_regions, 0),
+		    G(size, RDMABLK_MAX_SIZE + 512) } },
+		{ "size 0", -EBADMSG,
+		  { G(flags, RDMABLK_GRANT_STAGED), G(region_bytes, 0), G(nr_regions, 0),
+		    G(size, 0) } },
+		{ "not a multiple", -EBADMSG,
+		  { G(flags, RDMABLK_GRANT_STAGED), G(region_bytes, 0), G(nr_regions, 0),
+		    G(size, MSG_SIZE - 512), G(logical_block, 4096) } },
+	};
+
+	(void)state;
+	unit_cases(&message, cases, ARRAY_SIZE(cases));
+}
+
+/* A grant with these flags and nothing else that is unusual. */
+static int parse_flags(const struct rdmablk_hello *sent, uint64_t features, uint32_t flags)
+{
+	struct rdmablk_wire_challenge ch = msg_challenged;
+	struct rdmablk_grant msg;
+
+	ch.features = features;
+	msg_grant(&msg);
+	msg.features = htole64(features);
+	msg.flags = htole32(flags);
+	if (flags & RDMABLK_GRANT_STAGED) {
+		msg.region_bytes = 0;
+		msg.nr_regions = 0;
+	}
+	return rdmablk_wire_parse_grant(&msg, sizeof(msg), sent, &ch, &got);
+}
+
+/* No flag of GRANT without the feature it needs. */
+static void test_flags_need_features(void **state)
+{
+	(void)state;
+	for (uint32_t flags = 0; flags <= RDMABLK_GRANT_FLAGS; flags++) {
+		bool cache = flags & RDMABLK_GRANT_CACHE;
+		bool staged = flags & RDMABLK_GRANT_STAGED;
+
+		assert_int_equal(parse_flags(&msg_sent, 0, flags),
+				 cache || staged ? -EBADMSG : 0);
+		assert_int_equal(parse_flags(&msg_sent, RDMABLK_F_COMMANDS, flags),
+				 staged ? -EBADMSG : 0);
+		assert_int_equal(parse_flags(&msg_sent, RDMABLK_FEATURES_V1, flags), 0);
+	}
+}
+
 /* Who does not want to write is never given the right to. */
 static void test_read_only_is_kept(void **state)
 {
 	struct rdmablk_hello sent = msg_sent;
-	struct rdmablk_grant msg;
 
 	(void)state;
 	sent.flags = htole32(RDMABLK_HELLO_READ_ONLY);
 	for (uint32_t flags = 0; flags <= RDMABLK_GRANT_FLAGS; flags++) {
-		msg_grant(&msg);
-		msg.flags = htole32(flags);
-		assert_int_equal(rdmablk_wire_parse_grant(&msg, sizeof(msg), &sent,
-							  &msg_challenged, &got),
+		assert_int_equal(parse_flags(&sent, RDMABLK_FEATURES_V1, flags),
 				 flags & RDMABLK_GRANT_READ_ONLY ? 0 : -EBADMSG);
-		assert_int_equal(parse(&msg, sizeof(msg)), 0);
+		assert_int_equal(parse_flags(&msg_sent, RDMABLK_FEATURES_V1, flags), 0);
 	}
 }
 
@@ -221,7 +284,7 @@ static void test_fields_come_out_as_they_were_sent(void **state)
 	msg_grant(&msg);
 	assert_int_equal(parse(&msg, sizeof(msg)), 0);
 	assert_int_equal(got.session_id, MSG_SESSION);
-	assert_int_equal(got.features, 0);
+	assert_int_equal(got.features, RDMABLK_FEATURES_V1);
 	assert_memory_equal(got.uuid, msg.uuid, sizeof(msg.uuid));
 	assert_memory_equal(got.epoch, msg.epoch, sizeof(msg.epoch));
 	assert_int_equal(got.size, MSG_SIZE);
@@ -250,6 +313,8 @@ int main(void)
 		cmocka_unit_test(test_session),
 		cmocka_unit_test(test_timeouts),
 		cmocka_unit_test(test_target_name),
+		cmocka_unit_test(test_staged),
+		cmocka_unit_test(test_flags_need_features),
 		cmocka_unit_test(test_read_only_is_kept),
 		cmocka_unit_test(test_fields_come_out_as_they_were_sent),
 	};

@@ -12,7 +12,7 @@
 static const struct rdmablk_limits_in usual = {
 	.max_send_sge = 32, .max_sge_rd = 32, .max_qp_wr = 4096,
 	.max_msg_size = 1ULL << 30, .queue_depth = 128, .max_io = 0,
-	.logical_block = 512, .region_bytes = 1ULL << 40,
+	.logical_block = 512, .region_bytes = 1ULL << 40, .page_bytes = 4096,
 };
 
 static struct rdmablk_limits_out out;
@@ -74,8 +74,7 @@ static void test_largest_request(void **state)
 		{ 0, 512, 1 << 30, 70000, 69632 },
 		{ 0, 4096, 1 << 30, 70000, 69632 },
 		{ 0, 4096, 1 << 30, 8191, 4096 },
-		{ 0, 512, 1 << 30, 512, 512 },
-		{ 0, 512, 1 << 30, 1023, 512 },
+		{ 0, 512, 1 << 30, 4607, 4096 },
 	};
 
 	(void)state;
@@ -148,7 +147,10 @@ static void test_devices_that_are_too_small(void **state)
 	REFUSED(region_bytes, 511);
 	REFUSED(max_msg_size, 0);
 	REFUSED(max_msg_size, 511);
+	REFUSED(max_msg_size, 4095);
 	REFUSED(max_io, 511);
+	REFUSED(max_io, 4095);
+	REFUSED(page_bytes, (1 << 20) + 1);
 #undef REFUSED
 }
 
@@ -166,6 +168,7 @@ static void test_invariants(void **state)
 			.max_io		= (uint32_t)(unit_random() >> (32 + unit_random() % 32)),
 			.logical_block	= unit_random() & 1 ? 512 : 4096,
 			.region_bytes	= 1ULL << unit_random() % 64,
+			.page_bytes	= unit_random() & 1 ? 4096 : 65536,
 		};
 
 		if (rdmablk_limits_compute(&in, &out))
@@ -175,7 +178,7 @@ static void test_invariants(void **state)
 		assert_in_range(out.max_segments, 1, RDMABLK_MAX_SEGMENTS);
 		assert_true(out.max_chain * out.sge_per_wr >= out.max_segments);
 		assert_true((out.max_chain - 1) * out.sge_per_wr < out.max_segments);
-		assert_in_range(out.max_io_bytes, in.logical_block, RDMABLK_MAX_IO);
+		assert_in_range(out.max_io_bytes, in.page_bytes, RDMABLK_MAX_IO);
 		assert_int_equal(out.max_io_bytes % in.logical_block, 0);
 		assert_true(out.max_io_bytes <= in.max_msg_size);
 		assert_true(out.max_io_bytes <= in.region_bytes);

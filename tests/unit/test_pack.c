@@ -52,10 +52,10 @@ static void test_small_messages(void **state)
 	hex_equal(&close, sizeof(close),
 		  "0c00200000000000" "0000000000000000" "4000010001000000" "0000000000000000");
 	memset(&cmd, 0xff, sizeof(cmd));
-	rdmablk_wire_command(&cmd, RDMABLK_OP_LOGOUT, RDMABLK_TAG_LOGOUT, 0x01020304,
+	rdmablk_wire_command(&cmd, RDMABLK_OP_LOGOUT, 0xa1b2, RDMABLK_TAG_LOGOUT, 0x01020304,
 			     0x1122334455667788, 0x99aabbccddeeff00);
 	hex_equal(&cmd, sizeof(cmd),
-		  "0900400001000000" "0403020100000000" "0100000000000000" "8877665544332211"
+		  "0900400001000000" "0403020100000000" "0100b2a100000000" "8877665544332211"
 		  "00ffeeddccbbaa99" "0000000000000000" "0000000000000000" "0000000000000000");
 	assert_int_equal(rdmablk_wire_type(&cmd, sizeof(cmd)), RDMABLK_MSG_COMMAND);
 	memset(&proof, 0xff, sizeof(proof));
@@ -69,7 +69,8 @@ static void test_small_messages(void **state)
 static void test_hello(void **state)
 {
 	struct rdmablk_wire_hello h = {
-		.flags = RDMABLK_HELLO_RESUME, .generation = 7, .nr_queues = 3,
+		.flags = RDMABLK_HELLO_RESUME, .features_offered = 0x0102030405060708,
+		.generation = 7, .nr_queues = 3,
 		.queue_depth = 128, .keep_alive_ms = 5000,
 		.host_name = "a ~host\tname\xc3\xa9", .export_name = "disk0",
 	};
@@ -87,7 +88,7 @@ static void test_hello(void **state)
 	assert_int_equal(le16toh(msg.version_min), RDMABLK_VERSION_MIN);
 	assert_int_equal(le16toh(msg.version_max), RDMABLK_VERSION_MAX);
 	assert_int_equal(le32toh(msg.flags), 4);	/* RESUME */
-	assert_int_equal(msg.features_offered, 0);
+	assert_int_equal(le64toh(msg.features_offered), 0x0102030405060708);
 	assert_int_equal(msg.features_required, 0);
 	assert_memory_equal(msg.host_id, h.host_id, sizeof(h.host_id));
 	assert_memory_equal(msg.boot_nonce, h.boot_nonce, sizeof(h.boot_nonce));
@@ -151,6 +152,8 @@ static void test_reasons_have_their_errno(void **state)
 		{ RDMABLK_R_UNSUPPORTED, RDMABLK_R_UNSUPPORTED, -EOPNOTSUPP },
 		{ RDMABLK_R_RANGE, RDMABLK_R_STORE_IO, -EIO },
 		{ RDMABLK_R_STORE_SPACE, RDMABLK_R_STORE_SPACE, -ENOSPC },
+		{ RDMABLK_R_STORE_READ_ONLY, RDMABLK_R_STORE_READ_ONLY, -EROFS },
+		{ RDMABLK_R_STORE_FAILED, RDMABLK_R_STORE_FAILED, -EIO },
 	};
 
 	(void)state;

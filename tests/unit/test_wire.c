@@ -41,7 +41,9 @@ static int parse_challenge(const void *buf, size_t len)
 	if (!ret) {
 		assert_int_equal(out.version, 1);
 		assert_int_equal(out.auth_method, RDMABLK_AUTH_NONE);
-		assert_true(!out.features && out.session_id);
+		assert_int_equal(out.features & ~RDMABLK_FEATURES_V1, 0);
+		assert_int_not_equal(out.features, RDMABLK_F_STAGED);
+		assert_int_not_equal(out.session_id, 0);
 	}
 	return ret;
 }
@@ -57,10 +59,14 @@ static int parse_grant(const void *buf, size_t len)
 	assert_true(g.logical_block == 512 || g.logical_block == 4096);
 	assert_true(g.physical_block % g.logical_block == 0);
 	assert_true(g.size && g.size % g.logical_block == 0);
-	assert_true(g.region_bytes % g.physical_block == 0);
-	assert_true(g.nr_regions && g.nr_regions <= RDMABLK_MAX_REGIONS);
-	assert_true((g.nr_regions - 1) * (unsigned __int128)g.region_bytes < g.size);
-	assert_true(g.nr_regions * (unsigned __int128)g.region_bytes >= g.size);
+	if (g.flags & RDMABLK_GRANT_STAGED) {
+		assert_true(!g.region_bytes && !g.nr_regions);
+	} else {
+		assert_true(g.region_bytes % g.physical_block == 0);
+		assert_true(g.nr_regions && g.nr_regions <= RDMABLK_MAX_REGIONS);
+		assert_true((g.nr_regions - 1) * (unsigned __int128)g.region_bytes < g.size);
+		assert_true(g.nr_regions * (unsigned __int128)g.region_bytes >= g.size);
+	}
 	assert_true(g.io_min % g.logical_block == 0 && g.io_opt % g.logical_block == 0);
 	assert_true(g.max_io % g.logical_block == 0);
 	assert_in_range(g.nr_queues, 1, MSG_QUEUES);
@@ -107,9 +113,14 @@ static int parse_answer(const void *buf, size_t len)
 
 static int parse_event(const void *buf, size_t len)
 {
-	struct rdmablk_wire_event out;
+	struct rdmablk_wire_event out = { 0 };
+	int ret = rdmablk_wire_parse_event(buf, len, &out);
 
-	return rdmablk_wire_parse_event(buf, len, &out);
+	if (!ret && out.event == RDMABLK_EVENT_RESIZE) {
+		assert_true(out.value && out.value <= RDMABLK_MAX_SIZE);
+		assert_int_equal(out.value % 512, 0);
+	}
+	return ret;
 }
 
 static int parse_close(const void *buf, size_t len)
@@ -144,6 +155,7 @@ static const struct unit_msg messages[] = {
 			UNIT_FIELD(rdmablk_challenge, session_id),
 			UNIT_FIELD(rdmablk_challenge, nonce),
 		},
+		.some = { UNIT_FIELD(rdmablk_challenge, features) },
 	}, {
 		.name = "GRANT", .type = RDMABLK_MSG_GRANT,
 		.size = sizeof(struct rdmablk_grant),
@@ -201,6 +213,12 @@ static const struct unit_msg messages[] = {
 			UNIT_FIELD(rdmablk_event_msg, event),
 			UNIT_FIELD(rdmablk_event_msg, value),
 		},
+	}, {
+		.name = "RESIZE", .type = RDMABLK_MSG_EVENT,
+		.size = sizeof(struct rdmablk_event_msg),
+		.build = msg_resize, .parse = parse_event,
+		.any = { UNIT_FIELD(rdmablk_event_msg, event) },
+		.some = { UNIT_FIELD(rdmablk_event_msg, value) },
 	}, {
 		.name = "CLOSE", .type = RDMABLK_MSG_CLOSE,
 		.size = sizeof(struct rdmablk_close),
@@ -276,6 +294,7 @@ static void test_type_knows_all_messages(void **state)
 		sizeof(struct rdmablk_ready), sizeof(struct rdmablk_live),
 		sizeof(struct rdmablk_command), sizeof(struct rdmablk_answer),
 		sizeof(struct rdmablk_event_msg), sizeof(struct rdmablk_close),
+		sizeof(struct rdmablk_limits_get), sizeof(struct rdmablk_limits),
 	};
 	_Alignas(8) uint8_t msg[RDMABLK_CTRL_MSG_MAX] = { 0 };
 
@@ -313,7 +332,13 @@ static void test_challenge_ranges(void **state)
 		{ "no method", -EBADMSG, { UNIT_SET(rdmablk_challenge, auth_method, 0) } },
 		{ "both methods", -EBADMSG, { UNIT_SET(rdmablk_challenge, auth_method, 3) } },
 		{ "not offered", -EBADMSG, { UNIT_SET(rdmablk_challenge, auth_method, 2) } },
-		{ "a feature", -EBADMSG, { UNIT_SET(rdmablk_challenge, features, 1) } },
+		{ "no features", 0, { UNIT_SET(rdmablk_challenge, features, 0) } },
+		{ "commands", 0, { UNIT_SET(rdmablk_challenge, features, 1) } },
+		{ "staged without commands", -EBADMSG,
+		  { UNIT_SET(rdmablk_challenge, features, 2) } },
+		{ "a feature", -EBADMSG, { UNIT_SET(rdmablk_challenge, features, 7) } },
+		{ "the last feature", -EBADMSG,
+		  { UNIT_SET(rdmablk_challenge, features, 1ULL << 63) } },
 		{ "no session", -EBADMSG, { UNIT_SET(rdmablk_challenge, session_id, 0) } },
 		{ "session 1", 0, { UNIT_SET(rdmablk_challenge, session_id, 1) } },
 		{ "last session", 0, { UNIT_SET(rdmablk_challenge, session_id, UINT64_MAX) } },
@@ -335,6 +360,11 @@ static void test_challenge_features(void **state)
 		{ 0x7, 0x1, 0x7, 3, 2, 0 },
 		{ 0x7, 0x1, 0x6, 3, 2, -EBADMSG },
 		{ 0x7, 0x1, 0xf, 3, 2, -EBADMSG },
+		{ 0x0, 0x0, 0x0, 1, 1, 0 },
+		{ 0x0, 0x0, 0x1, 1, 1, -EBADMSG },
+		{ 0x3, 0x2, 0x3, 1, 1, 0 },
+		{ 0x3, 0x2, 0x1, 1, 1, -EBADMSG },
+		{ 0x3, 0x0, 0x2, 1, 1, -EBADMSG },
 		{ 0x7, 0x1, 0x1, 3, 3, -EBADMSG },
 		{ 0x7, 0x1, 0x1, 2, 1, -EBADMSG },
 		{ 1ULL << 63, 0, 1ULL << 63, 1, 1, 0 },
@@ -440,6 +470,20 @@ static void test_small_message_ranges(void **state)
 		{ "event 0", 0, { UNIT_SET(rdmablk_event_msg, event, 0) } },
 		{ "event 65535", 0, { UNIT_SET(rdmablk_event_msg, event, 65535) } },
 		{ "a tag", -EBADMSG, { UNIT_SET(rdmablk_event_msg, hdr.tag, 1) } },
+		{ "an unknown one with any value", 0,
+		  { UNIT_SET(rdmablk_event_msg, event, 3),
+		    UNIT_SET(rdmablk_event_msg, value, UINT64_MAX) } },
+	};
+	static const struct unit_case resize[] = {
+		{ "size 0", -EBADMSG, { UNIT_SET(rdmablk_event_msg, value, 0) } },
+		{ "size 512", 0, { UNIT_SET(rdmablk_event_msg, value, 512) } },
+		{ "size 511", -EBADMSG, { UNIT_SET(rdmablk_event_msg, value, 511) } },
+		{ "size 513", -EBADMSG, { UNIT_SET(rdmablk_event_msg, value, 513) } },
+		{ "largest", 0, { UNIT_SET(rdmablk_event_msg, value, RDMABLK_MAX_SIZE) } },
+		{ "too large", -EBADMSG,
+		  { UNIT_SET(rdmablk_event_msg, value, RDMABLK_MAX_SIZE + 512) } },
+		{ "all bits", -EBADMSG, { UNIT_SET(rdmablk_event_msg, value, UINT64_MAX) } },
+		{ "a reserved bit", -EBADMSG, { UNIT_SET(rdmablk_event_msg, reserved2, 1) } },
 	};
 	static const struct unit_case close[] = {
 		{ "reason 0", -EBADMSG, { UNIT_SET(rdmablk_close, reason, 0) } },
@@ -455,6 +499,7 @@ static void test_small_message_ranges(void **state)
 	(void)state;
 	unit_cases(message("ANSWER"), answer, ARRAY_SIZE(answer));
 	unit_cases(message("EVENT"), event, ARRAY_SIZE(event));
+	unit_cases(message("RESIZE"), resize, ARRAY_SIZE(resize));
 	unit_cases(message("CLOSE"), close, ARRAY_SIZE(close));
 	unit_cases(message("reject"), reject, ARRAY_SIZE(reject));
 }

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Commands on a write queue.
+ *
+ * A command is a SEND; its answer is the immediate data of a SEND of the target. As many
+ * receives are posted as there are tags, and a receive is posted again before its tag
+ * can be used again: an answer never finds none.
+ *
+ * A tag comes back when both are true: the target has answered, and the SEND has
+ * completed. The answer alone is not enough: until the acknowledgment has been seen
+ * the device may read the command, and the pages sent with it, to send them again.
+ * Both completions arrive at one completion queue, one after the other; the two flags
+ * need no lock.
+ *
+ * Nobody gives up on a command as long as the connection lives. So an answer that
+ * nobody waits for is the target's mistake and ends the session.
+ */
+#include <linux/errno.h>
+#include <linux/slab.h>
+#include "cmdq.h"
+#include "wire.h"
+
+static void rdmablk_cmd_finish(struct rdmablk_cmd_tag *cmd)
+{
+	if (!cmd->sent || !cmd->answered)
+		return;
+	WRITE_ONCE(cmd->busy, false);
+	cmd->done(cmd);
+}
+
+static void rdmablk_cmd_sent(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rdmablk_cmd_tag *cmd = container_of(wc->wr_cqe, struct rdmablk_cmd_tag, cqe);
+	struct rdmablk_queue *q = cmd->cmdq->queue;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		q->fatal(q, wc->status == IB_WC_REM_ACCESS_ERR ?
+			 RDMABLK_R_ACCESS : RDMABLK_R_CONNECTION);
+		return;
+	}
+	rdmablk_queue_put_slots(q, cmd->slots);
+	cmd->sent = true;
+	rdmablk_cmd_finish(cmd);
+}
+
+static int rdmablk_cmdq_post_recv(struct rdmablk_cmdq *cmdq, struct rdmablk_cmd_rx *rx)
+{
+	struct ib_sge sge = {
+		.addr	= rx->dma,
+		.length	= cmdq->rx_bytes,
+		.lkey	= cmdq->lkey,
+	};
+	struct ib_recv_wr wr = {
+		.wr_cqe		= &rx->cqe,
+		.sg_list	= rx->data ? &sge : NULL,
+		.num_sge	= rx->data ? 1 : 0,
+	};
+
+	if (rx->data)
+		ib_dma_sync_single_for_device(cmdq->dev, rx->dma, cmdq->rx_bytes,
+					      DMA_FROM_DEVICE);
+	return ib_post_recv(cmdq->queue->qp, &wr, NULL);
+}
+
+/* Returns the command that is answered; NULL: none that waits for it. */
+static struct rdmablk_cmd_tag *rdmablk_cmdq_match(struct rdmablk_cmdq *cmdq, u32 imm)
+{
+	struct rdmablk_wire_imm answer;
+	struct rdmablk_cmd_tag *cmd;
+
+	if (rdmablk_wire_parse_imm(imm, cmdq->depth, &answer))
+		return NULL;
+	cmd = &cmdq->cmd[answer.tag];
+	/* Pairs with the release in rdmablk_cmd_add(): all else is of this command. */
+	if (!smp_load_acquire(&cmd->busy) || cmd->answered ||
+	    cmd->generation != answer.generation)
+		return NULL;
+	cmd->status = answer.status;
+	return cmd;
+}
+
+/* What comes with an answer is used before the buffer is the device's again. */
+static bool rdmablk_cmdq_payload(struct rdmablk_cmdq *cmdq, struct rdmablk_cmd_tag *cmd,
+				 struct rdmablk_cmd_rx *rx, u32 len)
+{
+	if (cmd->status != RDMABLK_OK || !cmd->payload)
+		return !len;
+	if (len > cmdq->rx_bytes)
+		return false;
+	if (rx->data)
+		ib_dma_sync_single_for_cpu(cmdq->dev, rx->dma, len, DMA_FROM_DEVICE);
+	return cmd->payload(cmd, rx->data, len);
+}
+
+static void rdmablk_cmdq_received(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rdmablk_cmd_rx *rx = container_of(wc->wr_cqe, struct rdmablk_cmd_rx, cqe);
+	struct rdmablk_cmdq *cmdq = rx->cmdq;
+	struct rdmablk_queue *q = cmdq->queue;
+	struct rdmablk_cmd_tag *cmd;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		q->fatal(q, RDMABLK_R_CONNECTION);
+		return;
+	}
+	if (unlikely(wc->opcode != IB_WC_RECV || !(wc->wc_flags & IB_WC_WITH_IMM))) {
+		q->fatal(q, RDMABLK_R_MALFORMED);
+		return;
+	}
+	cmd = rdmablk_cmdq_match(cmdq, be32_to_cpu(wc->ex.imm_data));
+	if (unlikely(!cmd)) {
+		q->fatal(q, RDMABLK_R_STATE);
+		return;
+	}
+	if (unlikely(!rdmablk_cmdq_payload(cmdq, cmd, rx, wc->byte_len))) {
+		q->fatal(q, RDMABLK_R_MALFORMED);
+		return;
+	}
+	if (unlikely(rdmablk_cmdq_post_recv(cmdq, rx))) {
+		q->fatal(q, RDMABLK_R_CONNECTION);
+		return;
+	}
+	cmd->answered = true;
+	rdmablk_cmd_finish(cmd);
+}
+
+static int rdmablk_cmdq_buf(struct rdmablk_cmdq *cmdq, u32 bytes, void **data, u64 *dma,
+			    enum dma_data_direction dir)
+{
+	*data = kzalloc(bytes, GFP_KERNEL);
+	if (!*data)
+		return -ENOMEM;
+	*dma = ib_dma_map_single(cmdq->dev, *data, bytes, dir);
+	if (!ib_dma_mapping_error(cmdq->dev, *dma))
+		return 0;
+	kfree(*data);
+	*data = NULL;
+	return -ENOMEM;
+}
+
+static u32 rdmablk_cmdq_tx_bytes(const struct rdmablk_cmdq *cmdq, u32 tag)
+{
+	return tag == RDMABLK_CMD_DIRTY ? cmdq->dirty_bytes : sizeof(struct rdmablk_command);
+}
+
+static int rdmablk_cmdq_init_cmd(struct rdmablk_cmdq *cmdq, u32 tag)
+{
+	struct rdmablk_cmd_tag *cmd = &cmdq->cmd[tag];
+	void *data;
+	int ret;
+
+	ret = rdmablk_cmdq_buf(cmdq, rdmablk_cmdq_tx_bytes(cmdq, tag), &data, &cmd->dma,
+			       DMA_TO_DEVICE);
+	if (ret)
+		return ret;
+	cmd->msg = data;
+	cmd->cqe.done = rdmablk_cmd_sent;
+	cmd->cmdq = cmdq;
+	cmd->tag = tag;
+	return 0;
+}
+
+static int rdmablk_cmdq_init_rx(struct rdmablk_cmdq *cmdq, u32 i)
+{
+	struct rdmablk_cmd_rx *rx = &cmdq->rx[i];
+	int ret = 0;
+
+	rx->cqe.done = rdmablk_cmdq_received;
+	rx->cmdq = cmdq;
+	if (cmdq->rx_bytes)
+		ret = rdmablk_cmdq_buf(cmdq, cmdq->rx_bytes, &rx->data, &rx->dma,
+				       DMA_FROM_DEVICE);
+	return ret ?: rdmablk_cmdq_post_recv(cmdq, rx);
+}
+
+/**
+ * rdmablk_cmdq_create() - prepare a write queue for commands
+ * @cmdq: zeroed, or destroyed
+ * @q: write queue with a queue pair of @depth receives, not connected yet
+ * @pd: protection domain
+ * @depth: tags
+ * @dirty_bytes: of a DIRTY and what follows it in its buffer
+ * @rx_bytes: of what may come with an answer; 0: nothing
+ *
+ * On error the caller calls rdmablk_cmdq_destroy(), after the queue pair's end.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
+			struct ib_pd *pd, u32 depth, u32 dirty_bytes, u32 rx_bytes)
+{
+	int ret = 0;
+	u32 i;
+
+	cmdq->queue = q;
+	cmdq->dev = pd->device;
+	cmdq->lkey = pd->local_dma_lkey;
+	cmdq->depth = depth;
+	cmdq->dirty_bytes = dirty_bytes;
+	cmdq->rx_bytes = rx_bytes;
+	bitmap_zero(cmdq->used, RDMABLK_MAX_CMD_DEPTH);
+	bitmap_set(cmdq->used, 0, RDMABLK_CMD_RESERVED);
+	cmdq->cmd = kvcalloc(depth, sizeof(*cmdq->cmd), GFP_KERNEL);
+	cmdq->rx = kvcalloc(depth, sizeof(*cmdq->rx), GFP_KERNEL);
+	if (!cmdq->cmd || !cmdq->rx)
+		return -ENOMEM;
+	for (i = 0; !ret && i < depth; i++)
+		ret = rdmablk_cmdq_init_cmd(cmdq, i) ?: rdmablk_cmdq_init_rx(cmdq, i);
+	/* The reserved tags have theirs for good. */
+	if (!ret && !rdmablk_queue_get_slots(q, RDMABLK_CMD_RESERVED))
+		ret = -EINVAL;
+	return ret;
+}
+
+/**
+ * rdmablk_cmdq_destroy() - give all memory back; may be called twice
+ * @cmdq: whose queue pair is destroyed
+ */
+void rdmablk_cmdq_destroy(struct rdmablk_cmdq *cmdq)
+{
+	u32 i;
+
+	for (i = 0; i < cmdq->depth; i++) {
+		if (cmdq->cmd && cmdq->cmd[i].msg) {
+			ib_dma_unmap_single(cmdq->dev, cmdq->cmd[i].dma,
+					    rdmablk_cmdq_tx_bytes(cmdq, i), DMA_TO_DEVICE);
+			kfree(cmdq->cmd[i].msg);
+		}
+		if (cmdq->rx && cmdq->rx[i].data) {
+			ib_dma_unmap_single(cmdq->dev, cmdq->rx[i].dma, cmdq->rx_bytes,
+					    DMA_FROM_DEVICE);
+			kfree(cmdq->rx[i].data);
+		}
+	}
+	kvfree(cmdq->cmd);
+	kvfree(cmdq->rx);
+	cmdq->cmd = NULL;
+	cmdq->rx = NULL;
+	cmdq->dev = NULL;
+	cmdq->depth = 0;
+}
+
+/**
+ * rdmablk_cmd_get() - a tag that is free, and send slots for its SEND
+ * @cmdq: of a connected queue
+ * @slots: work requests, the SEND among them
+ *
+ * Context: any.
+ *
+ * Return: command for rdmablk_cmd_prepare(), or NULL: none is free now.
+ */
+struct rdmablk_cmd_tag *rdmablk_cmd_get(struct rdmablk_cmdq *cmdq, int slots)
+{
+	unsigned long tag;
+
+	do {
+		tag = find_first_zero_bit(cmdq->used, cmdq->depth);
+		if (tag >= cmdq->depth)
+			return NULL;
+	} while (test_and_set_bit_lock(tag, cmdq->used));
+	cmdq->cmd[tag].slots = slots;
+	if (likely(rdmablk_queue_get_slots(cmdq->queue, slots)))
+		return &cmdq->cmd[tag];
+	rdmablk_cmd_put(&cmdq->cmd[tag]);
+	return NULL;
+}
+
+/**
+ * rdmablk_cmd_put() - give a tag back
+ * @cmd: from rdmablk_cmd_get(), done with
+ */
+void rdmablk_cmd_put(struct rdmablk_cmd_tag *cmd)
+{
+	clear_bit_unlock(cmd->tag, cmd->cmdq->used);
+}
+
+/**
+ * rdmablk_cmd_prepare() - fill in a command
+ * @cmd: tag that is not under way; @done, @payload and @owner are the caller's to set
+ * @op: enum rdmablk_op
+ * @flags: of the operation
+ * @offset: first byte
+ * @bytes: how many
+ * @trailer: bytes that follow the command, in its buffer or by the caller's @sge
+ */
+void rdmablk_cmd_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 offset,
+			 u64 bytes, u32 trailer)
+{
+	cmd->generation++;
+	cmd->sent = false;
+	cmd->answered = false;
+	cmd->nr_sge = 1;
+	cmd->sge[0].addr = cmd->dma;
+	cmd->sge[0].length = sizeof(*cmd->msg);
+	cmd->sge[0].lkey = cmd->cmdq->lkey;
+	ib_dma_sync_single_for_cpu(cmd->cmdq->dev, cmd->dma, sizeof(*cmd->msg),
+				   DMA_TO_DEVICE);
+	rdmablk_wire_data_command(cmd->msg, op, flags, cmd->tag, cmd->generation, offset,
+				  bytes, trailer);
+}
+
+/**
+ * rdmablk_cmd_add() - put a command at the end of its queue's batch
+ * @cmd: prepared; its queue's lock is held
+ */
+void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd)
+{
+	struct rdmablk_cmdq *cmdq = cmd->cmdq;
+	struct ib_rdma_wr *wr;
+
+	ib_dma_sync_single_for_device(cmdq->dev, cmd->dma, cmd->sge[0].length,
+				      DMA_TO_DEVICE);
+	/* A hostile target may answer what it has not got yet. */
+	smp_store_release(&cmd->busy, true);
+	wr = rdmablk_queue_next_wr(cmdq->queue);
+	wr->wr.wr_cqe = &cmd->cqe;
+	wr->wr.sg_list = cmd->sge;
+	wr->wr.num_sge = cmd->nr_sge;
+	wr->wr.opcode = IB_WR_SEND;
+	wr->wr.send_flags = IB_SEND_SIGNALED;
+}
+
+/**
+ * rdmablk_cmd_send() - send a command now
+ * @cmd: prepared
+ */
+void rdmablk_cmd_send(struct rdmablk_cmd_tag *cmd)
+{
+	struct rdmablk_queue *q = cmd->cmdq->queue;
+
+	spin_lock_bh(&q->lock);
+	rdmablk_cmd_add(cmd);
+	rdmablk_queue_post(q);
+	spin_unlock_bh(&q->lock);
+}
+
+/**
+ * rdmablk_cmd_blk_status() - what an answer means for a request
+ * @status: enum rdmablk_reason
+ *
+ * Return: BLK_STS_OK or what the block layer is told.
+ */
+blk_status_t rdmablk_cmd_blk_status(u8 status)
+{
+	switch (status) {
+	case RDMABLK_OK:
+		return BLK_STS_OK;
+	case RDMABLK_R_UNSUPPORTED:
+		return BLK_STS_NOTSUPP;
+	case RDMABLK_R_STORE_SPACE:
+		return BLK_STS_NOSPC;
+	case RDMABLK_R_READ_ONLY:
+	case RDMABLK_R_STORE_READ_ONLY:
+		return BLK_STS_TARGET;
+	default:
+		return BLK_STS_IOERR;
+	}
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Commands on a write queue, and their answers.
+ */
+#ifndef RDMABLK_CMDQ_H
+#define RDMABLK_CMDQ_H
+
+#include <linux/bitmap.h>
+#include <linux/blk_types.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+#include "queue.h"
+#include "uapi/rdmablk_proto.h"
+
+/*
+ * Tags with one purpose each, and a send slot that is theirs: what makes a FLUSH never
+ * waits for a tag behind something slow.
+ */
+#define RDMABLK_CMD_FENCE	0
+#define RDMABLK_CMD_DIRTY	1
+#define RDMABLK_CMD_FLUSH	2
+#define RDMABLK_CMD_RESERVED	3
+
+#define RDMABLK_CMD_SGES	4	/* the command and segments of what follows it */
+
+struct rdmablk_cmdq;
+
+/**
+ * struct rdmablk_cmd_tag - a command tag
+ * @cqe: completion of the SEND
+ * @cmdq: owner
+ * @done: upcall, in softirq: the target has answered, and the device is done with the
+ *	SEND. Whoever is called gives the tag back.
+ * @payload: upcall, in softirq, before @done: what came with the answer RDMABLK_OK;
+ *	false: it is not what was asked for. NULL: nothing may come
+ * @owner: theirs
+ * @msg: the command; that of RDMABLK_CMD_DIRTY with room for ranges behind it
+ * @dma: as the device sees @msg
+ * @sge: what is sent; the first is @msg
+ * @nr_sge: of them
+ * @tag: index of this one
+ * @slots: send slots that come back when the SEND is done
+ * @generation: uses of the tag, modulo 256
+ * @status: of the answer, enum rdmablk_reason
+ * @busy: under way: from the posting to the call of @done
+ * @sent: the device is done with it
+ * @answered: the target is
+ */
+struct rdmablk_cmd_tag {
+	struct ib_cqe cqe;
+	struct rdmablk_cmdq *cmdq;
+	void (*done)(struct rdmablk_cmd_tag *cmd);
+	bool (*payload)(struct rdmablk_cmd_tag *cmd, const void *data, u32 len);
+	void *owner;
+	struct rdmablk_command *msg;
+	u64 dma;
+	struct ib_sge sge[RDMABLK_CMD_SGES];
+	u8 nr_sge;
+	u16 tag;
+	u16 slots;
+	u8 generation;
+	u8 status;
+	bool busy;
+	bool sent;
+	bool answered;
+};
+
+/**
+ * struct rdmablk_cmd_rx - a receive of an answer
+ * @cqe: its completion
+ * @cmdq: owner
+ * @data: buffer, NULL when answers have no payload
+ * @dma: as the device sees @data
+ */
+struct rdmablk_cmd_rx {
+	struct ib_cqe cqe;
+	struct rdmablk_cmdq *cmdq;
+	void *data;
+	u64 dma;
+};
+
+/**
+ * struct rdmablk_cmdq - the commands of a write queue
+ * @queue: write queue
+ * @dev: device of the buffers; NULL while there are none
+ * @lkey: local key
+ * @depth: tags; 0: this session has no commands
+ * @dirty_bytes: of a DIRTY with what may follow it in its buffer
+ * @rx_bytes: of an answer's payload
+ * @used: tags in use, but for the reserved ones
+ * @cmd: tags
+ * @rx: receives, as many
+ */
+struct rdmablk_cmdq {
+	struct rdmablk_queue *queue;
+	struct ib_device *dev;
+	u32 lkey;
+	u32 depth;
+	u32 dirty_bytes;
+	u32 rx_bytes;
+	struct rdmablk_cmd_tag *cmd;
+	struct rdmablk_cmd_rx *rx;
+	DECLARE_BITMAP(used, RDMABLK_MAX_CMD_DEPTH);
+};
+
+int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
+			struct ib_pd *pd, u32 depth, u32 dirty_bytes, u32 rx_bytes);
+void rdmablk_cmdq_destroy(struct rdmablk_cmdq *cmdq);
+struct rdmablk_cmd_tag *rdmablk_cmd_get(struct rdmablk_cmdq *cmdq, int slots);
+void rdmablk_cmd_put(struct rdmablk_cmd_tag *cmd);
+void rdmablk_cmd_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 offset,
+			 u64 bytes, u32 trailer);
+void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd);
+void rdmablk_cmd_send(struct rdmablk_cmd_tag *cmd);
+blk_status_t rdmablk_cmd_blk_status(u8 status);
+
+#endif /* RDMABLK_CMDQ_H */

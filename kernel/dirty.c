@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Dirty granules of an export: set when a WRITE completes, taken by a flush, put back
+ * when the flush fails. PURE: bit operations and memory, which the unit tests have, too.
+ *
+ * Invariant: a granule that has been written and is not known to be durable has its bit
+ * in @dirty or in @flushing. rdmablk_dirty_set() runs in any context, on any number of
+ * CPUs, beside everything else; the functions of a flush, from begin to done or restore,
+ * belong to one context at a time.
+ *
+ * A flush is
+ *
+ *	begin		takes all bits that are set
+ *	(fences)	of each queue on which a WRITE has completed
+ *	next ...	gives out the ranges of what was taken
+ *	done or restore
+ *
+ * in this order: who completes a WRITE after its queue was fenced must not find its bit
+ * taken afterwards, for the flush would then forget what the target's CPU need not see
+ * yet. That is why begin takes everything and not each next a part.
+ *
+ * Memory order. The flush looks at a group only if the summary has it. So what must not
+ * be is a bit in @dirty whose group is not in the summary, and whose setter has returned:
+ *
+ *	setter				flush
+ *	bit is set, by it or before	group leaves the summary, xchg()
+ *	smp_mb()			(xchg() is a full barrier)
+ *	group is in the summary?	bit is set?
+ *	if not: put it there
+ *
+ * With a barrier on each side one of the two sees what the other did: the setter that
+ * the group is gone, or the flush that the bit is set. The barrier must be a full one and
+ * the summary must be asked for even where the bit was set already: who has set it may
+ * not have got to the summary yet, and its word for it does not help a setter that
+ * returns before.
+ *
+ * The other barrier of the setter stands before it looks at the bit. A flush that takes
+ * a bit sees what each setter, also one that found the bit set, has written before: that
+ * its queue must be fenced. It pairs with the one at the end of begin.
+ */
+#include <linux/atomic.h>
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include "dirty.h"
+
+#define RDMABLK_DIRTY_MAX_GRANULES	BIT(28)	/* 32 MiB for each bitmap */
+#define RDMABLK_GROUP_WORDS		64
+#define RDMABLK_GROUP_GRANULES		(RDMABLK_GROUP_WORDS * BITS_PER_LONG)
+
+/* The words of a bitmap; its last group is whole. */
+static unsigned long rdmablk_dirty_words(const struct rdmablk_dirty *d)
+{
+	return d->groups * RDMABLK_GROUP_WORDS;
+}
+
+/**
+ * rdmablk_dirty_init() - allocate, with no bit set
+ * @d: to fill
+ * @bytes: size of the export
+ * @granule: bytes, a power of two
+ *
+ * Return: 0; -ENOMEM; -EFBIG when there would be more granules than are kept track of.
+ * After an error there is nothing to free, and rdmablk_dirty_exit() may be called.
+ */
+int rdmablk_dirty_init(struct rdmablk_dirty *d, u64 bytes, u32 granule)
+{
+	unsigned long words, sums;
+	u64 granules;
+
+	*d = (struct rdmablk_dirty) {
+		.bytes	= bytes,
+		.shift	= ilog2(granule),
+	};
+	granules = ((bytes - 1) >> d->shift) + 1;
+	if (granules > RDMABLK_DIRTY_MAX_GRANULES)
+		return -EFBIG;
+	d->granules = granules;
+	d->groups = DIV_ROUND_UP(d->granules, RDMABLK_GROUP_GRANULES);
+	words = rdmablk_dirty_words(d);
+	sums = BITS_TO_LONGS(d->groups);
+	d->dirty = kvcalloc(words, sizeof(*d->dirty), GFP_KERNEL);
+	d->dirty_groups = kvcalloc(sums, sizeof(*d->dirty_groups), GFP_KERNEL);
+	d->flushing = kvcalloc(words, sizeof(*d->flushing), GFP_KERNEL);
+	d->flushing_groups = kvcalloc(sums, sizeof(*d->flushing_groups), GFP_KERNEL);
+	if (d->dirty && d->dirty_groups && d->flushing && d->flushing_groups)
+		return 0;
+	rdmablk_dirty_exit(d);
+	return -ENOMEM;
+}
+
+/**
+ * rdmablk_dirty_exit() - free
+ * @d: may be freed already, or zero
+ */
+void rdmablk_dirty_exit(struct rdmablk_dirty *d)
+{
+	kvfree(d->dirty);
+	kvfree(d->dirty_groups);
+	kvfree(d->flushing);
+	kvfree(d->flushing_groups);
+	*d = (struct rdmablk_dirty) { };
+}
+
+/**
+ * rdmablk_dirty_grow() - the export has another size
+ * @d: nobody else uses it
+ * @bytes: new size; no bit is set beyond it
+ *
+ * All bits are kept, those of a flush that is under way, too. It may be less than before:
+ * that of a login which came to nothing after it had grown.
+ *
+ * Return: as rdmablk_dirty_init(); after an error all is as it was.
+ */
+int rdmablk_dirty_grow(struct rdmablk_dirty *d, u64 bytes)
+{
+	unsigned long words = rdmablk_dirty_words(d), sums = BITS_TO_LONGS(d->groups);
+	struct rdmablk_dirty n;
+	int ret;
+
+	if ((bytes - 1) >> d->shift < d->granules) {
+		d->bytes = bytes;
+		return 0;
+	}
+	ret = rdmablk_dirty_init(&n, bytes, 1U << d->shift);
+	if (ret)
+		return ret;
+	memcpy(n.dirty, d->dirty, words * sizeof(*n.dirty));
+	memcpy(n.dirty_groups, d->dirty_groups, sums * sizeof(*n.dirty_groups));
+	memcpy(n.flushing, d->flushing, words * sizeof(*n.flushing));
+	memcpy(n.flushing_groups, d->flushing_groups, sums * sizeof(*n.flushing_groups));
+	n.cursor = d->cursor;
+	rdmablk_dirty_exit(d);
+	*d = n;
+	return 0;
+}
+
+/* From granule @first to @last, in one group. */
+static void rdmablk_dirty_set_group(struct rdmablk_dirty *d, unsigned long first,
+				    unsigned long last)
+{
+	unsigned long group = first / RDMABLK_GROUP_GRANULES;
+	unsigned long i, mask;
+
+	for (i = first / BITS_PER_LONG; i <= last / BITS_PER_LONG; i++) {
+		mask = ~0UL;
+		if (i == first / BITS_PER_LONG)
+			mask &= BITMAP_FIRST_WORD_MASK(first);
+		if (i == last / BITS_PER_LONG)
+			mask &= BITMAP_LAST_WORD_MASK(last + 1);
+		if (mask & ~atomic_long_read(&d->dirty[i]))
+			atomic_long_or(mask, &d->dirty[i]);
+	}
+	/* Bits before the summary; pairs with xchg() in rdmablk_dirty_begin(). */
+	smp_mb();
+	if (!test_bit(group, d->dirty_groups))
+		set_bit(group, d->dirty_groups);
+}
+
+/**
+ * rdmablk_dirty_set() - a WRITE has completed
+ * @d: dirty granules
+ * @pos: first byte
+ * @bytes: how many, not 0; within the export
+ *
+ * Called before the request ends, in any context. What the caller has written before is
+ * seen by the context whose rdmablk_dirty_begin() takes the bits, when that returns.
+ */
+void rdmablk_dirty_set(struct rdmablk_dirty *d, u64 pos, u64 bytes)
+{
+	unsigned long first = pos >> d->shift, last = (pos + bytes - 1) >> d->shift, end;
+
+	/* The caller's stores before the look at bits; pairs with the end of begin. */
+	smp_mb();
+	for (; first <= last; first = end + 1) {
+		end = first | (RDMABLK_GROUP_GRANULES - 1);
+		end = min_t(unsigned long, end, last);
+		rdmablk_dirty_set_group(d, first, end);
+	}
+}
+
+/* Bits begin to move from one bitmap to the other, or have moved. */
+static void rdmablk_dirty_moves(struct rdmablk_dirty *d)
+{
+	/* After what has moved, when it has; pairs with rdmablk_dirty_any(). */
+	smp_wmb();
+	WRITE_ONCE(d->moves, d->moves + 1);
+	/* Before what is to move; pairs with rdmablk_dirty_any(). */
+	smp_wmb();
+}
+
+static bool rdmablk_dirty_any_in(const struct rdmablk_dirty *d, unsigned long group)
+{
+	unsigned long i = group * RDMABLK_GROUP_WORDS, end = i + RDMABLK_GROUP_WORDS;
+
+	for (; i < end; i++) {
+		if (atomic_long_read(&d->dirty[i]) || READ_ONCE(d->flushing[i]))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * rdmablk_dirty_any() - is there anything that is not known to be durable?
+ * @d: dirty granules
+ *
+ * May be called in any context, at any time. What a flush has taken counts until
+ * rdmablk_dirty_done(). While a flush takes bits, or puts them back, the answer is yes
+ * without a look.
+ *
+ * Return: false only if no bit was set of which the caller can know.
+ */
+bool rdmablk_dirty_any(const struct rdmablk_dirty *d)
+{
+	unsigned int moves = READ_ONCE(d->moves);
+	unsigned long sum, groups, bit;
+
+	if (moves & 1)
+		return true;
+	/* @moves before the bits; pairs with rdmablk_dirty_moves(). */
+	smp_rmb();
+	for (sum = 0; sum < BITS_TO_LONGS(d->groups); sum++) {
+		groups = READ_ONCE(d->dirty_groups[sum]) |
+			 READ_ONCE(d->flushing_groups[sum]);
+		for_each_set_bit(bit, &groups, BITS_PER_LONG) {
+			if (rdmablk_dirty_any_in(d, sum * BITS_PER_LONG + bit))
+				return true;
+		}
+	}
+	/* If a move was seen in part, so is its beginning; pairs with the same. */
+	smp_rmb();
+	return READ_ONCE(d->moves) != moves;
+}
+
+static void rdmablk_dirty_take(struct rdmablk_dirty *d, unsigned long group)
+{
+	unsigned long i = group * RDMABLK_GROUP_WORDS, end = i + RDMABLK_GROUP_WORDS;
+	long word;
+
+	for (; i < end; i++) {
+		word = atomic_long_read(&d->dirty[i]);
+		if (!word)
+			continue;
+		/* What has been set since the look stays, and is in the summary again. */
+		WRITE_ONCE(d->flushing[i], d->flushing[i] | word);
+		atomic_long_andnot(word, &d->dirty[i]);
+	}
+}
+
+/**
+ * rdmablk_dirty_begin() - a flush takes all bits that are set
+ * @d: dirty granules
+ *
+ * Bits that are set while it runs are taken, or are the next flush's. What is left of an
+ * earlier flush, neither done nor restored, is part of this one. Does not sleep, but may
+ * give way, so process context.
+ */
+void rdmablk_dirty_begin(struct rdmablk_dirty *d)
+{
+	unsigned long sum, groups, bit;
+
+	rdmablk_dirty_moves(d);
+	d->cursor = 0;
+	for (sum = 0; sum < BITS_TO_LONGS(d->groups); sum++) {
+		if (!READ_ONCE(d->dirty_groups[sum]))
+			continue;
+		/* The summary before the bits; pairs with rdmablk_dirty_set_group(). */
+		groups = xchg(&d->dirty_groups[sum], 0);
+		WRITE_ONCE(d->flushing_groups[sum], d->flushing_groups[sum] | groups);
+		for_each_set_bit(bit, &groups, BITS_PER_LONG)
+			rdmablk_dirty_take(d, sum * BITS_PER_LONG + bit);
+		cond_resched();
+	}
+	rdmablk_dirty_moves(d);
+	/* Bits before what their setters have written; pairs with rdmablk_dirty_set(). */
+	smp_mb();
+}
+
+/* The first granule of the flush from @from on, or that behind the last. */
+static unsigned long rdmablk_dirty_find(const struct rdmablk_dirty *d, unsigned long from)
+{
+	unsigned long group, end, bit;
+
+	while (from < d->granules) {
+		group = from / RDMABLK_GROUP_GRANULES;
+		if (!test_bit(group, d->flushing_groups)) {
+			from = find_next_bit(d->flushing_groups, d->groups, group) *
+			       RDMABLK_GROUP_GRANULES;
+			continue;
+		}
+		end = min_t(unsigned long, d->granules,
+			    (group + 1) * RDMABLK_GROUP_GRANULES);
+		bit = find_next_bit(d->flushing, end, from);
+		if (bit < end)
+			return bit;
+		from = end;
+	}
+	return d->granules;
+}
+
+/**
+ * rdmablk_dirty_next() - give out ranges of the flush
+ * @d: dirty granules
+ * @out: result, as a DIRTY command has them
+ * @max: of so many, not 0
+ *
+ * They are in order, do not touch each other, and begin and end at granules, or at the
+ * end of the export.
+ *
+ * Return: how many; 0: that was all.
+ */
+unsigned int rdmablk_dirty_next(struct rdmablk_dirty *d, struct rdmablk_range *out,
+				unsigned int max)
+{
+	unsigned long first, end;
+	unsigned int n;
+	u64 from, to;
+
+	for (n = 0; n < max; n++) {
+		first = rdmablk_dirty_find(d, d->cursor);
+		d->cursor = first;
+		if (first == d->granules)
+			break;
+		end = find_next_zero_bit(d->flushing, d->granules, first);
+		d->cursor = end;
+		from = (u64)first << d->shift;
+		to = min_t(u64, (u64)end << d->shift, d->bytes);
+		out[n].offset = cpu_to_le64(from);
+		out[n].bytes = cpu_to_le64(to - from);
+	}
+	return n;
+}
+
+/* Empties @flushing, into @dirty or into nothing. */
+static void rdmablk_dirty_empty(struct rdmablk_dirty *d, unsigned long group, bool restore)
+{
+	unsigned long i = group * RDMABLK_GROUP_WORDS, end = i + RDMABLK_GROUP_WORDS;
+
+	for (; i < end; i++) {
+		if (!d->flushing[i])
+			continue;
+		if (restore)
+			atomic_long_or(d->flushing[i], &d->dirty[i]);
+		WRITE_ONCE(d->flushing[i], 0);
+	}
+	/* No barrier: who looks for what is put back is this context, or comes after it. */
+	if (restore)
+		set_bit(group, d->dirty_groups);
+}
+
+static void rdmablk_dirty_end(struct rdmablk_dirty *d, bool restore)
+{
+	unsigned long sum, groups, bit;
+
+	for (sum = 0; sum < BITS_TO_LONGS(d->groups); sum++) {
+		groups = d->flushing_groups[sum];
+		if (!groups)
+			continue;
+		for_each_set_bit(bit, &groups, BITS_PER_LONG)
+			rdmablk_dirty_empty(d, sum * BITS_PER_LONG + bit, restore);
+		WRITE_ONCE(d->flushing_groups[sum], 0);
+		cond_resched();
+	}
+}
+
+/**
+ * rdmablk_dirty_done() - the flush has succeeded: forget what it took
+ * @d: dirty granules; all ranges have been given out
+ *
+ * Process context.
+ */
+void rdmablk_dirty_done(struct rdmablk_dirty *d)
+{
+	rdmablk_dirty_end(d, false);
+}
+
+/**
+ * rdmablk_dirty_restore() - the flush has failed: what it took is dirty again
+ * @d: dirty granules; with or without a flush under way
+ *
+ * Process context.
+ */
+void rdmablk_dirty_restore(struct rdmablk_dirty *d)
+{
+	rdmablk_dirty_moves(d);
+	rdmablk_dirty_end(d, true);
+	rdmablk_dirty_moves(d);
+}

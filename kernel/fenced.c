@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Commands that make the target's CPU look at registered memory: DISCARD, WRITE_ZEROES,
+ * and FLUSH of what RDMA WRITEs have changed.
+ *
+ * The fence
+ *
+ * The completion of a WRITE says that the target's adapter has it, not that the target's
+ * CPU can see it. A SEND on the same queue pair, once received, does: RC keeps the order.
+ * So each write queue that has completed a WRITE since it was last fenced ("wrote") gets
+ * a FENCE, and the commands are sent when all of these are answered.
+ *
+ * The snapshot comes first. What a FLUSH ships must have been fenced, and a WRITE that
+ * completes between fence and shipping has not been; shipped all the same it could be
+ * written back with its old contents, and forgotten. So:
+ *
+ *   a WRITE completes     "wrote" of its queue is set, then its dirty bits, then
+ *                         "unflushed", then its request ends
+ *   a flush               clears "unflushed", takes all dirty bits, then looks at "wrote"
+ *                         of all queues and sends the fences, then ships what it has taken
+ *
+ * with a full barrier between each two. So a bit that a flush has left out leaves
+ * "unflushed" set, and nothing is called flushed that is not.
+ *
+ * A bit that is taken has its queue's "wrote" set, or was set by somebody who found
+ * "wrote" set; then the fence that cleared it was sent after that WRITE had completed.
+ * "wrote" is cleared before the fence is posted: a WRITE that completes in between costs
+ * one fence more.
+ *
+ * Rounds
+ *
+ * One work does all of this and never sleeps: answers take a counter down or clear a
+ * flag, and queue the work. What came while a round was under way is the next round. A
+ * flush serves all FLUSH requests of its round; those that come while it is under way
+ * wait for its end, other commands do not.
+ *
+ * After a lost connection: rdmablk_fenced_stop(), drain, rdmablk_fenced_reset(). What
+ * was taken and not flushed is dirty again. Requests are the caller's to hold: they are
+ * queued anew with the next connection.
+ */
+#include <linux/errno.h>
+#include "cmdq.h"
+#include "fenced.h"
+#include "request.h"
+
+static void rdmablk_fenced_kick(struct rdmablk_fenced *f)
+{
+	queue_work(f->wq, &f->work);
+}
+
+static struct rdmablk_cmd_tag *
+rdmablk_fenced_cmd(struct rdmablk_hwq *hwq, int tag, struct rdmablk_fenced *f,
+		   void (*done)(struct rdmablk_cmd_tag *cmd))
+{
+	struct rdmablk_cmd_tag *cmd = &hwq->cmdq.cmd[tag];
+
+	cmd->owner = f;
+	cmd->done = done;
+	cmd->payload = NULL;
+	cmd->slots = 0;
+	return cmd;
+}
+
+/*
+ * Fences
+ */
+
+static void rdmablk_fenced_answered(struct rdmablk_cmd_tag *cmd)
+{
+	struct rdmablk_queue *q = cmd->cmdq->queue;
+	struct rdmablk_fenced *f = cmd->owner;
+
+	/* Every target can do this. */
+	if (cmd->status != RDMABLK_OK) {
+		q->fatal(q, RDMABLK_R_STATE);
+		return;
+	}
+	if (atomic_dec_and_test(&f->fences))
+		rdmablk_fenced_kick(f);
+}
+
+static void rdmablk_fenced_send_fence(struct rdmablk_fenced *f, struct rdmablk_hwq *hwq)
+{
+	struct rdmablk_cmd_tag *cmd = rdmablk_fenced_cmd(hwq, RDMABLK_CMD_FENCE, f,
+						     rdmablk_fenced_answered);
+
+	atomic_inc(&f->fences);
+	rdmablk_cmd_prepare(cmd, RDMABLK_OP_FENCE, 0, 0, 0, 0);
+	rdmablk_cmd_send(cmd);
+}
+
+/*
+ * @own: a queue that will carry the flush, whose commands are a fence, too; or none, when
+ * commands of this round go by other queues. It stays marked: the commands of the next
+ * round may be sent before those of the flush are answered.
+ */
+static void rdmablk_fenced_send_fences(struct rdmablk_fenced *f, u32 own)
+{
+	u32 i;
+
+	/* One of ours, so that no answer ends the round before all are sent. */
+	atomic_set(&f->fences, 1);
+	for (i = 0; i < f->path->nr_hwqs; i++) {
+		struct rdmablk_hwq *hwq = &f->path->hwq[i];
+
+		if (i != own && xchg(&hwq->wrote, false))
+			rdmablk_fenced_send_fence(f, hwq);
+	}
+	atomic_dec(&f->fences);
+}
+
+/* The flush goes where something was written: one fence less. */
+static u32 rdmablk_fenced_pick(const struct rdmablk_fenced *f)
+{
+	u32 i;
+
+	for (i = 0; i < f->path->nr_hwqs; i++) {
+		if (READ_ONCE(f->path->hwq[i].wrote))
+			return i;
+	}
+	return 0;
+}
+
+/* Takes what is queued. Returns whether there is something. */
+static bool rdmablk_fenced_take(struct rdmablk_fenced *f, bool *commands, bool *flush)
+{
+	struct rdmablk_fenced_op *op, *next;
+
+	*commands = false;
+	*flush = false;
+	spin_lock_bh(&f->lock);
+	list_for_each_entry_safe(op, next, &f->queued, node) {
+		if (op->cmd) {
+			*commands = true;
+			list_move_tail(&op->node, &f->round);
+		} else if (!f->flushing) {
+			*flush = true;
+			list_move_tail(&op->node, &f->flushes);
+		}
+	}
+	spin_unlock_bh(&f->lock);
+	return *commands || *flush;
+}
+
+static bool rdmablk_fenced_begin(struct rdmablk_fenced *f)
+{
+	bool commands, flush;
+
+	if (f->fencing || !rdmablk_fenced_take(f, &commands, &flush))
+		return false;
+	f->fencing = true;
+	f->with_flush = flush;
+	if (flush) {
+		f->flushing = true;
+		f->flush_last = false;
+		f->status = RDMABLK_OK;
+		/* Before the bits; pairs with the barrier in rdmablk_request_wrote(). */
+		f->was_unflushed = xchg(&f->path->unflushed, false);
+		if (f->has_dirty)
+			rdmablk_dirty_begin(&f->dirty);
+		f->flush_hwq = rdmablk_fenced_pick(f);
+	}
+	rdmablk_fenced_send_fences(f, commands ? U32_MAX : f->flush_hwq);
+	return true;
+}
+
+static void rdmablk_fenced_round(struct rdmablk_fenced *f)
+{
+	struct rdmablk_fenced_op *op, *next;
+
+	if (!f->fencing || atomic_read(&f->fences))
+		return;
+	f->fencing = false;
+	f->shipping |= f->with_flush;
+	list_for_each_entry_safe(op, next, &f->round, node) {
+		/* It may end, and be queued anew, before this returns. */
+		list_del_init(&op->node);
+		rdmablk_cmd_send(op->cmd);
+	}
+}
+
+/*
+ * The flush
+ */
+
+static void rdmablk_fenced_dirty_answered(struct rdmablk_cmd_tag *cmd)
+{
+	struct rdmablk_fenced *f = cmd->owner;
+
+	if (!f->status)
+		f->status = cmd->status;
+	/* Pairs with the acquire in rdmablk_fenced_ship(). */
+	smp_store_release(&f->dirty_sent, false);
+	rdmablk_fenced_kick(f);
+}
+
+static void rdmablk_fenced_flush_answered(struct rdmablk_cmd_tag *cmd)
+{
+	struct rdmablk_fenced *f = cmd->owner;
+
+	if (!f->status)
+		f->status = cmd->status;
+	/* As that of DIRTY. */
+	smp_store_release(&f->flush_sent, false);
+	rdmablk_fenced_kick(f);
+}
+
+static void rdmablk_fenced_flush_end(struct rdmablk_fenced *f)
+{
+	struct rdmablk_fenced_op *op, *next;
+	u8 status = f->status;
+	LIST_HEAD(ended);
+
+	if (f->has_dirty && status)
+		rdmablk_dirty_restore(&f->dirty);
+	else if (f->has_dirty)
+		rdmablk_dirty_done(&f->dirty);
+	if (status && f->was_unflushed)
+		WRITE_ONCE(f->path->unflushed, true);
+	f->flushing = false;
+	f->shipping = false;
+	list_splice_init(&f->flushes, &ended);
+	list_for_each_entry_safe(op, next, &ended, node) {
+		list_del_init(&op->node);
+		op->done(op, status);
+	}
+}
+
+/* Returns how many ranges there were to send; fewer than the most: these are the last. */
+static u32 rdmablk_fenced_ranges(struct rdmablk_fenced *f, struct rdmablk_cmdq *cmdq)
+{
+	struct rdmablk_cmd_tag *cmd = &cmdq->cmd[RDMABLK_CMD_DIRTY];
+	u32 n, bytes;
+
+	if (!f->has_dirty)
+		return 0;
+	ib_dma_sync_single_for_cpu(cmdq->dev, cmd->dma, cmdq->dirty_bytes, DMA_TO_DEVICE);
+	n = rdmablk_dirty_next(&f->dirty, (struct rdmablk_range *)(cmd->msg + 1),
+			       f->path->cmds.max_ranges);
+	if (!n)
+		return 0;
+	bytes = n * sizeof(struct rdmablk_range);
+	rdmablk_cmd_prepare(cmd, RDMABLK_OP_DIRTY, 0, 0, 0, bytes);
+	cmd->sge[0].length += bytes;
+	return n;
+}
+
+static void rdmablk_fenced_ship(struct rdmablk_fenced *f)
+{
+	struct rdmablk_hwq *hwq = &f->path->hwq[f->flush_hwq];
+	struct rdmablk_cmd_tag *dirty, *flush;
+	u32 n;
+
+	/* Pair with the releases in the upcalls: the status is there. */
+	if (!f->shipping || smp_load_acquire(&f->dirty_sent) || /* see above */
+	    smp_load_acquire(&f->flush_sent)) /* see above */
+		return;
+	if (f->flush_last || f->status) {
+		rdmablk_fenced_flush_end(f);
+		return;
+	}
+	dirty = rdmablk_fenced_cmd(hwq, RDMABLK_CMD_DIRTY, f, rdmablk_fenced_dirty_answered);
+	flush = rdmablk_fenced_cmd(hwq, RDMABLK_CMD_FLUSH, f, rdmablk_fenced_flush_answered);
+	n = rdmablk_fenced_ranges(f, &hwq->cmdq);
+	/* The target takes the commands of a queue in order: the last two go together. */
+	f->flush_last = !f->has_dirty || n < f->path->cmds.max_ranges;
+	f->dirty_sent = n;
+	f->flush_sent = f->flush_last;
+	if (f->flush_last)
+		rdmablk_cmd_prepare(flush, RDMABLK_OP_FLUSH, 0, 0, 0, 0);
+	spin_lock_bh(&hwq->write.lock);
+	if (n)
+		rdmablk_cmd_add(dirty);
+	if (f->flush_last)
+		rdmablk_cmd_add(flush);
+	rdmablk_queue_post(&hwq->write);
+	spin_unlock_bh(&hwq->write.lock);
+}
+
+static void rdmablk_fenced_work(struct work_struct *work)
+{
+	struct rdmablk_fenced *f = container_of(work, struct rdmablk_fenced, work);
+
+	if (READ_ONCE(f->stopped))
+		return;
+	do {
+		rdmablk_fenced_round(f);
+		rdmablk_fenced_ship(f);
+	} while (rdmablk_fenced_begin(f));
+}
+
+/**
+ * rdmablk_fenced_init() - nothing to do yet, and stopped
+ * @f: of zeroed memory
+ * @path: data path
+ * @wq: runs the work; it reclaims memory
+ */
+void rdmablk_fenced_init(struct rdmablk_fenced *f, struct rdmablk_path *path,
+			 struct workqueue_struct *wq)
+{
+	f->path = path;
+	f->wq = wq;
+	f->stopped = true;
+	spin_lock_init(&f->lock);
+	INIT_LIST_HEAD(&f->queued);
+	INIT_LIST_HEAD(&f->round);
+	INIT_LIST_HEAD(&f->flushes);
+	mutex_init(&f->own_mutex);
+	INIT_WORK(&f->work, rdmablk_fenced_work);
+	init_completion(&f->own_done);
+}
+
+/**
+ * rdmablk_fenced_exit() - give the memory back; may be called twice
+ * @f: stopped and reset
+ */
+void rdmablk_fenced_exit(struct rdmablk_fenced *f)
+{
+	if (f->has_dirty)
+		rdmablk_dirty_exit(&f->dirty);
+	f->has_dirty = false;
+}
+
+/**
+ * rdmablk_fenced_start() - commands may be sent
+ * @f: reset
+ */
+void rdmablk_fenced_start(struct rdmablk_fenced *f)
+{
+	u32 i;
+
+	/* The target has destroyed what could have been under way. */
+	for (i = 0; i < f->path->nr_hwqs; i++)
+		f->path->hwq[i].wrote = false;
+	WRITE_ONCE(f->broken, false);
+	spin_lock_bh(&f->lock);
+	f->stopped = false;
+	spin_unlock_bh(&f->lock);
+}
+
+/**
+ * rdmablk_fenced_stop() - send nothing any more; may be called twice
+ * @f: to stop
+ */
+void rdmablk_fenced_stop(struct rdmablk_fenced *f)
+{
+	spin_lock_bh(&f->lock);
+	f->stopped = true;
+	spin_unlock_bh(&f->lock);
+	cancel_work_sync(&f->work);
+}
+
+/* Requests are forgotten here; whoever calls holds them. */
+static void rdmablk_fenced_forget(struct list_head *list)
+{
+	struct rdmablk_fenced_op *op, *next;
+
+	list_for_each_entry_safe(op, next, list, node)
+		list_del_init(&op->node);
+}
+
+/**
+ * rdmablk_fenced_reset() - forget what is under way; may be called twice
+ * @f: stopped, its queues drained
+ */
+void rdmablk_fenced_reset(struct rdmablk_fenced *f)
+{
+	/* Answers that came until the queues were drained have queued it. */
+	cancel_work_sync(&f->work);
+	spin_lock_bh(&f->lock);
+	rdmablk_fenced_forget(&f->queued);
+	spin_unlock_bh(&f->lock);
+	rdmablk_fenced_forget(&f->round);
+	rdmablk_fenced_forget(&f->flushes);
+	if (f->flushing && f->has_dirty)
+		rdmablk_dirty_restore(&f->dirty);
+	if (f->flushing && f->was_unflushed)
+		WRITE_ONCE(f->path->unflushed, true);
+	f->fencing = false;
+	f->flushing = false;
+	f->shipping = false;
+	f->dirty_sent = false;
+	f->flush_sent = false;
+	f->status = RDMABLK_OK;
+	if (f->own_queued) {
+		/* As in rdmablk_fenced_own_done(). */
+		smp_store_release(&f->own_queued, false);
+		complete(&f->own_done);
+	}
+}
+
+/**
+ * rdmablk_fenced_break() - the connection has failed: who waits for a flush need not
+ * @f: of any session
+ *
+ * Until the next rdmablk_fenced_start(). Context: any.
+ */
+void rdmablk_fenced_break(struct rdmablk_fenced *f)
+{
+	WRITE_ONCE(f->broken, true);
+	/* Pairs with the barrier in rdmablk_fenced_flush(): it is seen, or wakes. */
+	smp_mb();
+	complete(&f->own_done);
+}
+
+/**
+ * rdmablk_fenced_is_clean() - whether all that has been written is flushed
+ * @f: stopped
+ *
+ * What a flush has taken that did not end is not.
+ */
+bool rdmablk_fenced_is_clean(const struct rdmablk_fenced *f)
+{
+	return !READ_ONCE(f->path->unflushed) && !(f->flushing && f->was_unflushed);
+}
+
+/**
+ * rdmablk_fenced_queue() - have something done
+ * @f: of a live session
+ * @op: its command is prepared, or it is a flush
+ *
+ * Context: any.
+ */
+void rdmablk_fenced_queue(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op)
+{
+	spin_lock_bh(&f->lock);
+	list_add_tail(&op->node, &f->queued);
+	spin_unlock_bh(&f->lock);
+	rdmablk_fenced_kick(f);
+}
+
+static void rdmablk_fenced_own_done(struct rdmablk_fenced_op *op, u8 status)
+{
+	struct rdmablk_fenced *f = container_of(op, struct rdmablk_fenced, own);
+
+	f->own_status = status;
+	/* Pairs with the acquire in rdmablk_fenced_flush(). */
+	smp_store_release(&f->own_queued, false);
+	complete(&f->own_done);
+}
+
+static int rdmablk_fenced_flush_locked(struct rdmablk_fenced *f, unsigned long timeout)
+{
+	lockdep_assert_held(&f->own_mutex);
+	/* Pairs with the release where it is taken out of its list. */
+	if (smp_load_acquire(&f->own_queued))
+		return -EBUSY;
+	reinit_completion(&f->own_done);
+	/* Pairs with the barrier in rdmablk_fenced_break(). */
+	smp_mb();
+	if (READ_ONCE(f->broken))
+		return -ENOTCONN;
+	f->own_status = RDMABLK_R_CONNECTION;
+	f->own.cmd = NULL;
+	f->own.done = rdmablk_fenced_own_done;
+	f->own_queued = true;
+	rdmablk_fenced_queue(f, &f->own);
+	if (!wait_for_completion_timeout(&f->own_done, timeout))
+		return -ETIMEDOUT;
+	return READ_ONCE(f->own_status) ? -EIO : 0;
+}
+
+/**
+ * rdmablk_fenced_flush() - flush without a request
+ * @f: of a session that has commands
+ * @timeout: jiffies
+ *
+ * When the time is over the flush goes on; rdmablk_fenced_reset() ends it.
+ *
+ * Context: may sleep.
+ *
+ * Return: 0; -ETIMEDOUT; -EBUSY: an earlier one has not ended; -ENOTCONN; -EIO: the target
+ * says so, or the connection was lost.
+ */
+int rdmablk_fenced_flush(struct rdmablk_fenced *f, unsigned long timeout)
+{
+	int ret;
+
+	mutex_lock(&f->own_mutex);
+	ret = rdmablk_fenced_flush_locked(f, timeout);
+	mutex_unlock(&f->own_mutex);
+	return ret;
+}

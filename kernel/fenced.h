@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Commands that make the target's CPU look at registered memory, and the fence that
+ * comes before them.
+ */
+#ifndef RDMABLK_FENCED_H
+#define RDMABLK_FENCED_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include "dirty.h"
+
+struct rdmablk_cmd_tag;
+struct rdmablk_path;
+
+/**
+ * struct rdmablk_fenced_op - one thing to be done
+ * @node: where it is: queued, in the round, or served by the flush under way
+ * @cmd: command to be sent; NULL: a flush
+ * @done: of a flush: upcall with enum rdmablk_reason, in a work; not called when the
+ *	connection is lost first. A command has its own upcalls.
+ */
+struct rdmablk_fenced_op {
+	struct list_head node;
+	struct rdmablk_cmd_tag *cmd;
+	void (*done)(struct rdmablk_fenced_op *op, u8 status);
+};
+
+/**
+ * struct rdmablk_fenced - see the top of fenced.c
+ * @path: data path
+ * @wq: where @work runs
+ * @lock: protects @queued and @stopped; taken in softirq, too
+ * @queued: not begun
+ * @stopped: no command is sent
+ * @work: does everything below; nobody else touches it, but for what is said
+ * @round: ops whose fence is under way
+ * @flushes: flush ops that the flush under way serves
+ * @fencing: a round is under way
+ * @fences: unanswered FENCEs of the round, and one more until all are sent; taken down
+ *	by the answers
+ * @with_flush: the round is also that of the flush
+ * @flushing: a flush is under way, from the snapshot to its end
+ * @shipping: its ranges may be sent
+ * @flush_hwq: hardware queue on which it is sent
+ * @dirty_sent: a DIRTY is unanswered; cleared by the answer
+ * @flush_sent: the FLUSH is unanswered; cleared by the answer
+ * @flush_last: what is unanswered is all there was to send
+ * @status: first answer that was not OK
+ * @dirty: what has been written since it was last flushed; set up when the target has a
+ *	volatile cache
+ * @has_dirty: it is set up
+ * @was_unflushed: @path->unflushed before the snapshot
+ * @own: the driver's own flush
+ * @own_mutex: who waits for it
+ * @own_queued: it is in a list; cleared by the work, or by rdmablk_fenced_reset()
+ * @own_done: its end, or that of the connection
+ * @own_status: its outcome, enum rdmablk_reason
+ * @broken: the connection has failed: nobody waits for a flush any more
+ */
+struct rdmablk_fenced {
+	struct rdmablk_path *path;
+	struct workqueue_struct *wq;
+	spinlock_t lock;	/* queued, stopped */
+	struct list_head queued;
+	bool stopped;
+	struct work_struct work;
+	struct list_head round;
+	struct list_head flushes;
+	bool fencing;
+	atomic_t fences;
+	bool with_flush;
+	bool flushing;
+	bool shipping;
+	u32 flush_hwq;
+	bool dirty_sent;
+	bool flush_sent;
+	bool flush_last;
+	u8 status;
+	struct rdmablk_dirty dirty;
+	bool has_dirty;
+	bool was_unflushed;
+	struct rdmablk_fenced_op own;
+	struct mutex own_mutex;		/* who waits for own */
+	bool own_queued;
+	struct completion own_done;
+	u8 own_status;
+	bool broken;
+};
+
+void rdmablk_fenced_init(struct rdmablk_fenced *f, struct rdmablk_path *path,
+			 struct workqueue_struct *wq);
+void rdmablk_fenced_exit(struct rdmablk_fenced *f);
+void rdmablk_fenced_start(struct rdmablk_fenced *f);
+void rdmablk_fenced_stop(struct rdmablk_fenced *f);
+void rdmablk_fenced_reset(struct rdmablk_fenced *f);
+void rdmablk_fenced_queue(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op);
+void rdmablk_fenced_break(struct rdmablk_fenced *f);
+bool rdmablk_fenced_is_clean(const struct rdmablk_fenced *f);
+int rdmablk_fenced_flush(struct rdmablk_fenced *f, unsigned long timeout);
+
+#endif /* RDMABLK_FENCED_H */

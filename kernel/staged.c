@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A block request as a command, for exports that are not in the target's memory.
+ *
+ *   small READ    command; the data is the payload of the answer
+ *   large READ    command; answer; RDMA READ from the command's slot
+ *   small WRITE   command with the data behind it; answer
+ *   large WRITE   RDMA WRITE into the slot, command; answer
+ *   others        command; answer
+ *
+ * A slot is the target's memory for the data of one command. It belongs to the tag of
+ * the command, so the tag is kept until nothing reads the slot any more. What a request
+ * needs later, slots of the read queue say, is taken before it begins: an answer never
+ * has to wait for anything.
+ */
+#include <linux/errno.h>
+#include "onesided.h"
+#include "staged.h"
+
+static struct rdmablk_path *rdmablk_staged_path(struct request *rq)
+{
+	return rq->q->queuedata;
+}
+
+static struct rdmablk_hwq *rdmablk_staged_hwq(const struct rdmablk_request *req)
+{
+	return container_of(req->cmd->cmdq, struct rdmablk_hwq, cmdq);
+}
+
+static u64 rdmablk_staged_slot(struct rdmablk_path *path, const struct rdmablk_cmd_tag *cmd)
+{
+	struct rdmablk_hwq *hwq = container_of(cmd->cmdq, struct rdmablk_hwq, cmdq);
+	u64 nr = (u64)(hwq - path->hwq) * path->cmds.cmd_depth + cmd->tag;
+
+	return path->cmds.slot_iova + nr * path->cmds.slot_bytes;
+}
+
+static bool rdmablk_staged_is_large_read(struct rdmablk_path *path, struct request *rq)
+{
+	return req_op(rq) == REQ_OP_READ && blk_rq_bytes(rq) > path->cmds.trailer_bytes;
+}
+
+static void rdmablk_staged_end(struct request *rq, blk_status_t status)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_path *path = rdmablk_staged_path(rq);
+	struct rdmablk_cmd_tag *cmd = req->cmd;
+
+	rdmablk_onesided_unmap(path, rq);
+	/* Before the end: until then the tag is this request's. */
+	req->cmd = NULL;
+	rdmablk_cmd_put(cmd);
+	if (req_op(rq) == REQ_OP_FLUSH) {
+		if (status && req->was_unflushed)
+			WRITE_ONCE(path->unflushed, true);
+	} else if (op_is_write(req_op(rq)) && req_op(rq) != REQ_OP_DISCARD && path->cache &&
+		   !(rq->cmd_flags & REQ_FUA)) {
+		WRITE_ONCE(path->unflushed, true);
+	}
+	rdmablk_request_end(rq, status);
+}
+
+static void rdmablk_staged_read_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rdmablk_request *req = container_of(wc->wr_cqe, struct rdmablk_request,
+						   cqe);
+	struct rdmablk_queue *q = req->queue;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		q->fatal(q, wc->status == IB_WC_REM_ACCESS_ERR ?
+			 RDMABLK_R_ACCESS : RDMABLK_R_CONNECTION);
+		return;
+	}
+	rdmablk_queue_put_slots(q, req->nr_wr);
+	rdmablk_staged_end(blk_mq_rq_from_pdu(req), BLK_STS_OK);
+}
+
+/* The data is in the slot. */
+static void rdmablk_staged_fetch(struct rdmablk_path *path, struct rdmablk_request *req)
+{
+	struct rdmablk_queue *q = req->queue;
+
+	spin_lock_bh(&q->lock);
+	rdmablk_onesided_add(path, req, IB_WR_RDMA_READ,
+			     rdmablk_staged_slot(path, req->cmd),
+			     path->cmds.slot_rkey, true);
+	rdmablk_queue_post(q);
+	spin_unlock_bh(&q->lock);
+}
+
+static void rdmablk_staged_done(struct rdmablk_cmd_tag *cmd)
+{
+	struct request *rq = cmd->owner;
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_path *path = rdmablk_staged_path(rq);
+	bool large = rdmablk_staged_is_large_read(path, rq);
+
+	if (large && cmd->status == RDMABLK_OK) {
+		rdmablk_staged_fetch(path, req);
+		return;
+	}
+	if (large)
+		rdmablk_queue_put_slots(req->queue, req->nr_wr);
+	rdmablk_staged_end(rq, rdmablk_cmd_blk_status(cmd->status));
+}
+
+static bool rdmablk_staged_payload(struct rdmablk_cmd_tag *cmd, const void *data, u32 len)
+{
+	struct request *rq = cmd->owner;
+	struct req_iterator iter;
+	struct bio_vec bv;
+
+	if (len != blk_rq_bytes(rq))
+		return false;
+	rq_for_each_segment(bv, rq, iter) {
+		memcpy_to_bvec(&bv, data);
+		data += bv.bv_len;
+	}
+	return true;
+}
+
+static u16 rdmablk_staged_op(struct request *rq, u16 *flags)
+{
+	*flags = 0;
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+		return RDMABLK_OP_READ;
+	case REQ_OP_WRITE:
+		if (rq->cmd_flags & REQ_FUA)
+			*flags = RDMABLK_IO_FUA;
+		return RDMABLK_OP_WRITE;
+	case REQ_OP_FLUSH:
+		return RDMABLK_OP_FLUSH;
+	case REQ_OP_DISCARD:
+		return RDMABLK_OP_DISCARD;
+	case REQ_OP_WRITE_ZEROES:
+		if (rq->cmd_flags & REQ_NOUNMAP)
+			*flags = RDMABLK_ZEROES_KEEP;
+		return RDMABLK_OP_WRITE_ZEROES;
+	case REQ_OP_SECURE_ERASE:
+		return RDMABLK_OP_SECURE_ERASE;
+	default:
+		return 0;
+	}
+}
+
+/* Whether the data of a mapped WRITE fits behind its command. */
+static bool rdmablk_staged_write_fits(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	return blk_rq_bytes(rq) <= path->cmds.trailer_bytes &&
+	       req->nr_sge < min_t(u32, RDMABLK_CMD_SGES, path->sge_per_wr);
+}
+
+/* A tag and send slots for all there is to post, or nothing. */
+static blk_status_t rdmablk_staged_reserve(struct rdmablk_path *path,
+					   struct rdmablk_hwq *hwq, struct request *rq,
+					   bool trailer)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	bool large = rdmablk_staged_is_large_read(path, rq);
+	int slots = 1;
+
+	if (req_op(rq) == REQ_OP_WRITE && !trailer)
+		slots += req->nr_wr;
+	if (large && !rdmablk_queue_get_slots(&hwq->read, req->nr_wr))
+		return BLK_STS_RESOURCE;
+	req->cmd = rdmablk_cmd_get(&hwq->cmdq, slots);
+	if (likely(req->cmd))
+		return BLK_STS_OK;
+	if (large)
+		rdmablk_queue_put_slots(&hwq->read, req->nr_wr);
+	return BLK_STS_RESOURCE;
+}
+
+static void rdmablk_staged_add_trailer(struct rdmablk_request *req)
+{
+	struct rdmablk_cmd_tag *cmd = req->cmd;
+
+	memcpy(&cmd->sge[1], req->sge, req->nr_sge * sizeof(req->sge[0]));
+	cmd->nr_sge = 1 + req->nr_sge;
+}
+
+/**
+ * rdmablk_staged_prepare() - take all that a request needs
+ * @path: live path of a staged session
+ * @hwq: hardware queue
+ * @rq: request
+ *
+ * Return: BLK_STS_OK; BLK_STS_RESOURCE: not now; or why it cannot be done.
+ */
+blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
+				    struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	u64 pos = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
+	bool write = req_op(rq) == REQ_OP_WRITE, trailer = false;
+	u32 bytes = blk_rq_bytes(rq);
+	u16 op, flags;
+	blk_status_t ret;
+
+	op = rdmablk_staged_op(rq, &flags);
+	if (!op)
+		return BLK_STS_NOTSUPP;
+	if (path->read_only && op_is_write(req_op(rq)))
+		return BLK_STS_IOERR;
+	if (write || rdmablk_staged_is_large_read(path, rq)) {
+		if (bytes > path->cmds.slot_bytes)
+			return BLK_STS_IOERR;
+		ret = rdmablk_onesided_map(path, rq);
+		if (ret)
+			return ret;
+	} else if (op == RDMABLK_OP_FLUSH) {
+		/* The block layer gives it a position that means none. */
+		pos = 0;
+	} else if (pos > path->size || bytes > path->size - pos) {
+		return BLK_STS_IOERR;
+	}
+	if (write)
+		trailer = rdmablk_staged_write_fits(path, rq);
+	else if (op == RDMABLK_OP_READ)
+		trailer = !req->nr_sge;
+	ret = rdmablk_staged_reserve(path, hwq, rq, trailer);
+	if (ret) {
+		rdmablk_onesided_unmap(path, rq);
+		return ret;
+	}
+	req->queue = write ? &hwq->write : &hwq->read;
+	req->cqe.done = rdmablk_staged_read_done;
+	req->cmd->owner = rq;
+	req->cmd->done = rdmablk_staged_done;
+	req->cmd->payload = op == RDMABLK_OP_READ && trailer ? rdmablk_staged_payload : NULL;
+	if (trailer)
+		flags |= RDMABLK_IO_TRAILER;
+	rdmablk_cmd_prepare(req->cmd, op, flags, pos, bytes, write && trailer ? bytes : 0);
+	if (write && trailer)
+		rdmablk_staged_add_trailer(req);
+	return BLK_STS_OK;
+}
+
+/**
+ * rdmablk_staged_send() - hand a prepared request to its queue pairs
+ * @path: live path
+ * @rq: started request
+ * @flush: post the batch; else a rdmablk_queue_commit() follows
+ *
+ * The request may complete, and its tag be in use again, before this returns.
+ */
+void rdmablk_staged_send(struct rdmablk_path *path, struct request *rq, bool flush)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_queue *q = &rdmablk_staged_hwq(req)->write;
+	struct rdmablk_cmd_tag *cmd = req->cmd;
+
+	if (req_op(rq) == REQ_OP_FLUSH)
+		req->was_unflushed = xchg(&path->unflushed, false);
+	spin_lock_bh(&q->lock);
+	/* Not signalled: the SEND that follows is. */
+	if (req_op(rq) == REQ_OP_WRITE && cmd->nr_sge == 1)
+		rdmablk_onesided_add(path, req, IB_WR_RDMA_WRITE,
+				     rdmablk_staged_slot(path, cmd), path->cmds.slot_rkey,
+				     false);
+	rdmablk_cmd_add(cmd);
+	if (flush)
+		rdmablk_queue_post(q);
+	spin_unlock_bh(&q->lock);
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the control queue tells the session: its end, and what the target says unasked.
+ * Called in softirq context; whatever takes time is left to a work.
+ */
+#include "disk.h"
+#include "log.h"
+#include "session.h"
+
+/**
+ * rdmablk_upcall_fatal() - the control queue is broken
+ * @q: control queue
+ * @reason: enum rdmablk_reason
+ *
+ * Context: any.
+ */
+void rdmablk_upcall_fatal(struct rdmablk_queue *q, u16 reason)
+{
+	struct rdmablk_ctrl *ctrl = container_of(q, struct rdmablk_ctrl, queue);
+	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
+
+	/*
+	 * A peer that breaks the protocol is told so, on this very queue; one that
+	 * is gone leaves nobody to talk to.
+	 */
+	rdmablk_session_error(s, reason);
+	if (reason != RDMABLK_R_MALFORMED && reason != RDMABLK_R_STATE)
+		rdmablk_ctrl_break(ctrl);
+	else
+		rdmablk_ctrl_wake(ctrl);
+}
+
+static void rdmablk_upcall_closed(struct rdmablk_ctrl *ctrl,
+				  const struct rdmablk_wire_close *c)
+{
+	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
+	unsigned long flags;
+	bool live;
+
+	/*
+	 * In a session, CLOSE is the target's word that nothing can land any more.
+	 * Its reason is better than what was noticed while the target took the
+	 * queues down.
+	 */
+	spin_lock_irqsave(&s->lock, flags);
+	live = !s->down;
+	if (live) {
+		s->fenced = true;
+		if (s->reason == RDMABLK_R_CONNECTION)
+			s->reason = c->reason;
+	} else if (s->attempt_reason == RDMABLK_R_CONNECTION) {
+		s->attempt_reason = c->reason;
+	}
+	s->ctrl.queue.retry_after_ms = c->retry_after_ms;
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (live)
+		rdmablk_warn_ratelimited(s, "closed by the target: %s\n",
+					 rdmablk_reason_text(c->reason));
+	rdmablk_session_error(s, c->reason);
+	rdmablk_fenced_break(&s->path.fenced);
+	rdmablk_ctrl_break(ctrl);
+}
+
+/*
+ * What is written and not flushed would have to be found out by the target; the recovery
+ * flushes and logs out instead.
+ */
+static void rdmablk_upcall_drain(struct rdmablk_session *s)
+{
+	if (READ_ONCE(s->path.live) && s->path.cache && !s->path.read_only)
+		rdmablk_session_error(s, RDMABLK_R_SHUTDOWN);
+}
+
+static void rdmablk_upcall_resized(struct rdmablk_session *s, u64 bytes)
+{
+	unsigned long flags;
+
+	/* What was agreed on is constant while it is live. */
+	if (!READ_ONCE(s->path.live))
+		return;
+	bytes = round_down(bytes, (u64)s->agreed.grant.logical_block);
+	if (bytes <= READ_ONCE(s->path.size))
+		return;
+	if (!s->path.staged) {
+		/* A login gives the regions of the new size. */
+		rdmablk_session_error(s, RDMABLK_R_LOGOUT);
+		return;
+	}
+	spin_lock_irqsave(&s->lock, flags);
+	if (bytes > s->agreed.grant.size) {
+		s->agreed.grant.size = bytes;
+		WRITE_ONCE(s->path.size, bytes);
+	}
+	spin_unlock_irqrestore(&s->lock, flags);
+	rdmablk_disk_look(s);
+}
+
+static void rdmablk_upcall_event(struct rdmablk_ctrl *ctrl,
+				 const struct rdmablk_wire_event *ev)
+{
+	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
+
+	switch (ev->event) {
+	case RDMABLK_EVENT_DRAIN:
+		rdmablk_warn_ratelimited(s, "target is about to shut down, in %llu ms\n",
+					 ev->value);
+		rdmablk_upcall_drain(s);
+		break;
+	case RDMABLK_EVENT_RESIZE:
+		rdmablk_upcall_resized(s, ev->value);
+		break;
+	}
+}
+
+static void rdmablk_upcall_answered(struct rdmablk_ctrl *ctrl,
+				    const struct rdmablk_wire_answer *a)
+{
+	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
+
+	if (a->tag != RDMABLK_TAG_KEEPALIVE)
+		return;
+	WRITE_ONCE(s->keepalives, s->keepalives + 1);
+}
+
+const struct rdmablk_ctrl_ops rdmablk_upcall_ops = {
+	.closed		= rdmablk_upcall_closed,
+	.event		= rdmablk_upcall_event,
+	.answered	= rdmablk_upcall_answered,
+};

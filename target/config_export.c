@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What only the keys of an export together show: which of them go with which kind of
+ * store, and whether the numbers fit each other.
+ */
+#include "config.h"
+#include "util.h"
+
+/**
+ * enum kind - kinds of stores, as a set
+ * @KIND_MEMORY: memory
+ * @KIND_FULL: a file with all of it in memory
+ * @KIND_NONE: a file without a cache
+ */
+enum kind {
+	KIND_MEMORY	= 1 << 0,
+	KIND_FULL	= 1 << 1,
+	KIND_NONE	= 1 << 2,
+};
+
+/* Keys that not every kind has, and who has them */
+static const struct {
+	const char *key;
+	unsigned int kinds;
+} special[] = {
+	{ "file", KIND_FULL | KIND_NONE },
+	{ "cache", KIND_FULL | KIND_NONE },
+	{ "arena", KIND_MEMORY | KIND_FULL },
+	{ "region", KIND_MEMORY | KIND_FULL },
+	{ "hugepages", KIND_MEMORY | KIND_FULL },
+	{ "slot-bytes", KIND_NONE },
+	{ "slot-memory", KIND_NONE },
+	{ "fault", KIND_FULL | KIND_NONE },
+};
+
+/* Was a key given, be it with a value that was refused? */
+static bool has(const struct export_config *ec, const char *key)
+{
+	for (unsigned int i = 0; i < config_nr_export_keys; i++)
+		if (!strcmp(config_export_keys[i].name, key))
+			return ec->seen & 1ULL << i;
+	return false;
+}
+
+static const char *kind_text(enum kind kind)
+{
+	switch (kind) {
+	case KIND_MEMORY:	return "memory";
+	case KIND_FULL:		return "a file with cache=full";
+	case KIND_NONE:		return "a file with cache=none";
+	}
+	return "?";
+}
+
+static void check_kind(struct config *cfg, const struct export_config *ec,
+		       enum kind kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(special); i++)
+		if (has(ec, special[i].key) && !(special[i].kinds & kind))
+			config_error(cfg, ec->where,
+				     "export \"%s\": \"%s\" is not for an export of %s",
+				     ec->name, special[i].key, kind_text(kind));
+}
+
+static void check_memory(struct config *cfg, struct export_config *ec)
+{
+	check_kind(cfg, ec, KIND_MEMORY);
+	if (!has(ec, "size"))
+		config_error(cfg, ec->where, "export \"%s\" has no size", ec->name);
+	if (!ec->block && !has(ec, "block"))
+		ec->block = 512;
+}
+
+static void check_file(struct config *cfg, const struct export_config *ec)
+{
+	check_kind(cfg, ec, ec->cache == CACHE_FULL ? KIND_FULL : KIND_NONE);
+	if (!has(ec, "file"))
+		config_error(cfg, ec->where, "export \"%s\" has no file", ec->name);
+	if (ec->shared && ec->cache == CACHE_FULL)
+		config_error(cfg, ec->where,
+			     "export \"%s\": one host's flush cannot cover what another wrote: \"shared\" is not for cache=full",
+			     ec->name);
+	if (ec->slot_bytes % 4096)
+		config_error(cfg, ec->where,
+			     "slot-bytes of export \"%s\" is no multiple of 4096", ec->name);
+	if (ec->slot_memory < 2 * ec->slot_bytes)
+		config_error(cfg, ec->where,
+			     "slot-memory of export \"%s\" holds fewer than two slots", ec->name);
+}
+
+static void check_size(struct config *cfg, const struct export_config *ec)
+{
+	if (ec->block && ec->size % ec->block)
+		config_error(cfg, ec->where,
+			     "size of export \"%s\" is no multiple of its block of %llu bytes",
+			     ec->name, (unsigned long long)ec->block);
+	if (ec->region && (ec->size - 1) / ec->region >= RDMABLK_MAX_REGIONS)
+		config_error(cfg, ec->where,
+			     "export \"%s\" would have more than %d regions; give it larger ones",
+			     ec->name, RDMABLK_MAX_REGIONS);
+}
+
+/**
+ * config_export_check - check an export as a whole
+ * @cfg: whose; problems are printed and counted
+ * @ec: complete; gets its type, if "file" implies it
+ */
+void config_export_check(struct config *cfg, struct export_config *ec)
+{
+	if (!has(ec, "type") && ec->file) {
+		ec->type = strdup("file");
+		if (!ec->type)
+			config_error(cfg, ec->where, "out of memory");
+	} else if (!has(ec, "type") && !has(ec, "file")) {
+		config_error(cfg, ec->where, "export \"%s\" has neither a type nor a file",
+			     ec->name);
+	}
+	if (ec->type && !strcmp(ec->type, "file"))
+		check_file(cfg, ec);
+	else if (ec->type)
+		check_memory(cfg, ec);
+	if (ec->size)
+		check_size(cfg, ec);
+	if (ec->arena && ec->huge_pages != HUGE_AUTO)
+		config_error(cfg, ec->where,
+			     "export \"%s\": its arena's file system decides about huge pages",
+			     ec->name);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A file all of whose contents are in an arena: what the rooms of that store share.
+ */
+#ifndef RDMABLKD_FULL_H
+#define RDMABLKD_FULL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "store.h"
+#include "uring.h"
+
+#define FULL_DEPTH	16	/* requests to the file at once */
+
+/**
+ * struct full - the file behind an arena
+ * @file: it
+ * @ring: to read and write it
+ * @room: addresses that the arena may grow into, bytes; 0: cannot grow
+ * @fixed: its size was given, so that it stays
+ * @granule: of dirty ranges and of @unsynced, bytes, a power of two
+ * @ended: a session has ended that may have left unflushed writes
+ * @lock: of all that follows, of @ring, and of the size of @file: the keeper and a
+ *	worker that lets the store grow
+ * @unsynced: granules of the file changed since the last good fdatasync
+ * @rewrite: the last fdatasync failed, or another operation did half of its work: what
+ *	is @unsynced has to be written again, whatever the page cache says of it
+ * @compare_at: where to compare arena and file next
+ * @compare_left: bytes that are still to be compared; 0: none
+ * @compare_wrote: bytes that were found to differ, and written
+ * @compare_sync: what was written is not synced yet
+ * @compare_said: error of the last time in the background, so that it is logged once
+ * @progress: when it was last told how far the comparison is, seconds
+ * @bounce: what of the file is compared
+ */
+struct full {
+	struct file file;
+	struct uring ring;
+	uint64_t room;
+	bool fixed;
+	uint32_t granule;
+	atomic_bool ended;
+	pthread_mutex_t lock;
+	struct bitmap unsynced;
+	bool rewrite;
+	uint64_t compare_at;
+	uint64_t compare_left;
+	uint64_t compare_wrote;
+	bool compare_sync;
+	int compare_said;
+	int64_t progress;
+	void *bounce;
+};
+
+static inline struct full *full_of(const struct store *store)
+{
+	return store->priv;
+}
+
+int full_fill(struct store *store, struct uring *ring, uint64_t from, bool blank);
+int full_write(struct store *store, uint64_t offset, uint64_t bytes);
+void full_changed(struct full *full, uint64_t offset, uint64_t bytes);
+int full_sync(struct store *store);
+int full_flush(struct store *store, struct store_work *w);
+int full_compare_init(struct full *full);
+void full_compare_begin(struct full *full);
+int full_compare(struct store *store, const atomic_bool *cancelled);
+bool full_compare_idle(struct store *store);
+
+#endif

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From the arena into the file.
+ *
+ * The kernel reports an error of write-back once and has forgotten by then which pages
+ * it was: they are clean for it. So whatever was changed since the last good fdatasync is
+ * remembered here, and written again, all of it, before another may succeed.
+ *
+ * The arena is alive while it is written: what an adapter writes meanwhile may be in the
+ * file in part. It was not flushed yet; the flush that covers it writes it again.
+ */
+#include <errno.h>
+
+#include "full.h"
+#include "log.h"
+#include "util.h"
+
+#define ZERO_PIECE	65536U		/* looked at for zeroes at once */
+
+static uint64_t align_down(uint64_t value, uint64_t unit)
+{
+	return value / unit * unit;
+}
+
+/**
+ * full_changed - note that the file has been changed
+ * @full: locked
+ * @offset: where
+ * @bytes: how many
+ */
+void full_changed(struct full *full, uint64_t offset, uint64_t bytes)
+{
+	uint64_t first = offset / full->granule;
+	uint64_t end = (offset + bytes + full->granule - 1) / full->granule;
+
+	bitmap_set(&full->unsynced, first, end - first);
+}
+
+static bool all_zero(const char *p, uint64_t bytes)
+{
+	return !bytes || (!*p && !memcmp(p, p + 1, bytes - 1));
+}
+
+/* Zeroes that the file has already, without space for them. */
+static bool is_hole(const struct file *f, const char *p, uint64_t offset,
+		    uint64_t bytes)
+{
+	uint64_t start, end;
+
+	return !f->block_device && all_zero(p, bytes) &&
+	       !file_data(f, offset, &start, &end) && start >= offset + bytes;
+}
+
+/**
+ * full_write - write a piece of the arena to the file, soon
+ * @store: locked
+ * @offset: where
+ * @bytes: how many
+ *
+ * What was discarded stays so: zeroes are not written where the file has none but them.
+ *
+ * Return: 0, or an error there has been; uring_wait() tells of it again
+ */
+int full_write(struct store *store, uint64_t offset, uint64_t bytes)
+{
+	struct full *full = full_of(store);
+	const char *base = store->base;
+	uint64_t end = min_u64(offset + bytes, full->file.size), run = offset;
+
+	while (offset < end && !full->ring.error) {
+		uint64_t n = min_u64(ZERO_PIECE, end - offset);
+
+		if (is_hole(&full->file, base + offset, offset, n)) {
+			uring_write(&full->ring, base + run, run, offset - run);
+			run = offset + n;
+		} else if (offset + n - run >= URING_PIECE) {
+			uring_write(&full->ring, base + run, run, offset + n - run);
+			run = offset + n;
+		}
+		offset += n;
+	}
+	if (run < offset)
+		uring_write(&full->ring, base + run, run, offset - run);
+	return full->ring.error;
+}
+
+/* All granules of a set, from the arena to the file. */
+static int write_set(struct store *store, const struct bitmap *set,
+		     const atomic_bool *cancelled)
+{
+	struct full *full = full_of(store);
+	uint64_t at = 0, first, count;
+	int ret = 0;
+
+	while (!ret && bitmap_next(set, at, &first, &count)) {
+		uint64_t most = (64ULL << 20) / full->granule;
+
+		count = min_u64(count, most);
+		if (set != &full->unsynced)
+			bitmap_set(&full->unsynced, first, count);
+		ret = full_write(store, first * full->granule, count * full->granule);
+		at = first + count;
+		if (cancelled && atomic_load(cancelled))
+			ret = -ECANCELED;
+	}
+	return uring_wait(&full->ring) ?: ret;
+}
+
+static void all_synced(struct full *full)
+{
+	uint64_t at = 0, first, count;
+
+	while (bitmap_next(&full->unsynced, at, &first, &count)) {
+		bitmap_clear(&full->unsynced, first, count);
+		at = first + count;
+	}
+	full->rewrite = false;
+}
+
+/**
+ * full_sync - make durable what was written to the file
+ * @store: locked
+ *
+ * Return: 0 or -errno; then all of it is to be written again, which the next call does.
+ */
+int full_sync(struct store *store)
+{
+	struct full *full = full_of(store);
+	int ret = 0;
+
+	if (full->rewrite) {
+		log_info("export %s: writing to %s again what a failed fdatasync may have lost",
+			 full->file.name, full->file.path);
+		ret = write_set(store, &full->unsynced, NULL);
+	}
+	ret = ret ?: uring_sync(&full->ring);
+	if (ret)
+		full->rewrite = true;
+	else
+		all_synced(full);
+	return ret;
+}
+
+/* The range of a FUA: whole units of direct I/O. */
+static int write_own(struct store *store, const struct store_work *w)
+{
+	struct full *full = full_of(store);
+	uint64_t unit = full->file.direct ? full->file.align : 1;
+	uint64_t first = align_down(w->offset, unit);
+	uint64_t end = round_up(w->offset + w->bytes, unit);
+
+	full_changed(full, first, end - first);
+	full_write(store, first, end - first);
+	return uring_wait(&full->ring);
+}
+
+static void clear_set(struct bitmap *set)
+{
+	uint64_t at = 0, first, count;
+
+	while (bitmap_next(set, at, &first, &count)) {
+		bitmap_clear(set, first, count);
+		at = first + count;
+	}
+}
+
+/**
+ * full_flush - make durable what a session has written
+ * @store: locked
+ * @w: FLUSH: its granules, its range
+ *
+ * Return: 0, then its granules are clean; or -errno.
+ */
+int full_flush(struct store *store, struct store_work *w)
+{
+	struct full *full = full_of(store);
+	int ret = file_shrunk(&full->file) ? -EIO : 0;
+
+	ret = ret ?: full_compare(store, &w->cancelled);
+	if (!ret && w->dirty)
+		ret = write_set(store, w->dirty, &w->cancelled);
+	if (!ret && w->bytes)
+		ret = write_own(store, w);
+	ret = ret ?: full_sync(store);
+	if (!ret && w->dirty)
+		clear_set(w->dirty);
+	return ret;
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The keeper of an export. A work goes loop -> flush or rest -> thread -> done -> loop;
+ * the lock guards the lists and nothing else, and hands the work's memory over, as in
+ * worker.c. One that is cancelled takes the same way: its @done is called exactly once.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+
+#include "fault.h"
+#include "keeper.h"
+#include "log.h"
+#include "loop.h"
+#include "util.h"
+
+TAILQ_HEAD(work_list, store_work);
+
+/**
+ * struct keeper - the keeper of an export
+ * @store: what it keeps
+ * @thread: its own
+ * @lock: of all that follows
+ * @wake: something to do, or @stop
+ * @flush: FLUSHes not begun
+ * @rest: the others, the first perhaps begun
+ * @done: for the loop
+ * @idle: the store may have something to do in the background
+ * @stop: end when nothing is left to do
+ * @source: says that @done is not empty
+ */
+struct keeper {
+	struct store *store;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct work_list flush;
+	struct work_list rest;
+	struct work_list done;
+	bool idle;
+	bool stop;
+	struct loop_source source;
+};
+
+/* The lock is held. */
+static void finish(struct keeper *k, struct store_work *w)
+{
+	TAILQ_INSERT_TAIL(&k->done, w, entry);
+	eventfd_write(k->source.fd, 1);
+}
+
+static struct work_list *list_of(struct keeper *k, const struct store_work *w)
+{
+	return w->op == RDMABLK_OP_FLUSH ? &k->flush : &k->rest;
+}
+
+/*
+ * The next thing to do, off its list; the lock is held. NULL: nothing but, perhaps,
+ * work in the background.
+ */
+static struct store_work *take(struct keeper *k)
+{
+	struct store_work *w = TAILQ_FIRST(&k->flush) ?: TAILQ_FIRST(&k->rest);
+
+	if (w) {
+		TAILQ_REMOVE(list_of(k, w), w, entry);
+		w->queued = false;
+	}
+	return w;
+}
+
+/* One piece, or a whole FLUSH. Return: whether it is all done. */
+static bool step(struct keeper *k, struct store_work *w)
+{
+	uint64_t left = w->bytes - w->at;
+
+	if (fault(FAULT_SLOW_KEEPER))
+		usleep((useconds_t)fault(FAULT_SLOW_KEEPER) * 1000);
+	if (w->op == RDMABLK_OP_FLUSH) {
+		if (!fault(FAULT_LOST_FLUSH))
+			w->status = k->store->ops->work(k->store, w, w->offset, w->bytes);
+		return true;
+	}
+	left = min_u64(left, KEEPER_PIECE);
+	w->status = k->store->ops->work(k->store, w, w->offset + w->at, left);
+	w->at += left;
+	return w->status || w->at >= w->bytes;
+}
+
+static void do_work(struct keeper *k, struct store_work *w)
+{
+	bool over = step(k, w);
+
+	pthread_mutex_lock(&k->lock);
+	k->idle = true;
+	if (over || atomic_load(&w->cancelled)) {
+		finish(k, w);
+	} else {	/* the next round asks whether a FLUSH is wanted first */
+		TAILQ_INSERT_HEAD(&k->rest, w, entry);
+		w->queued = true;
+	}
+	pthread_mutex_unlock(&k->lock);
+}
+
+static void do_idle(struct keeper *k)
+{
+	bool more = k->store->ops->idle && k->store->ops->idle(k->store);
+
+	pthread_mutex_lock(&k->lock);
+	k->idle = more || k->idle;
+	pthread_mutex_unlock(&k->lock);
+}
+
+/* Return: whether to go on; then @w is to be done, or NULL: work in the background. */
+static bool next(struct keeper *k, struct store_work **w)
+{
+	bool on;
+
+	pthread_mutex_lock(&k->lock);
+	while (!(*w = take(k)) && !k->idle && !k->stop)
+		pthread_cond_wait(&k->wake, &k->lock);
+	on = *w || k->idle;
+	if (!*w)
+		k->idle = false;
+	pthread_mutex_unlock(&k->lock);
+	return on;
+}
+
+static void *keeper_main(void *arg)
+{
+	struct keeper *k = arg;
+	struct store_work *w;
+
+	while (next(k, &w)) {
+		if (w)
+			do_work(k, w);
+		else
+			do_idle(k);
+	}
+	return NULL;
+}
+
+static void keeper_ready(struct loop_source *src)
+{
+	struct keeper *k = container_of(src, struct keeper, source);
+	struct store_work *w;
+	eventfd_t n;
+
+	eventfd_read(src->fd, &n);
+	for (;;) {
+		pthread_mutex_lock(&k->lock);
+		w = TAILQ_FIRST(&k->done);
+		if (w)
+			TAILQ_REMOVE(&k->done, w, entry);
+		pthread_mutex_unlock(&k->lock);
+		if (!w)
+			return;
+		w->done(w);
+	}
+}
+
+static int start_thread(struct keeper *k)
+{
+	sigset_t all, old;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	ret = pthread_create(&k->thread, NULL, keeper_main, k);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return -ret;
+}
+
+/**
+ * keeper_start - give a store its keeper, when its kind has one
+ * @store: published; not otherwise touched by a thread until keeper_stop(), but for
+ *	what its own kind takes care of
+ *
+ * Signals stay the loop's.
+ *
+ * Return: 0 or -errno.
+ */
+int keeper_start(struct store *store)
+{
+	struct keeper *k;
+	int ret;
+
+	if (!store->ops->work)
+		return 0;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	k->store = store;
+	k->idle = true;
+	k->source.ready = keeper_ready;
+	TAILQ_INIT(&k->flush);
+	TAILQ_INIT(&k->rest);
+	TAILQ_INIT(&k->done);
+	pthread_mutex_init(&k->lock, NULL);
+	pthread_cond_init(&k->wake, NULL);
+	k->source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (k->source.fd < 0) {
+		ret = -errno;
+		goto free;
+	}
+	ret = loop_add(&k->source) ?: start_thread(k);
+	if (ret)
+		goto close;
+	store->keeper = k;
+	return 0;
+close:
+	loop_del(&k->source);
+	close(k->source.fd);
+free:
+	free(k);
+	return ret;
+}
+
+/**
+ * keeper_submit - have something done
+ * @k: keeper
+ * @w: with @op to @dirty and @done; the keeper's until @done is called
+ */
+void keeper_submit(struct keeper *k, struct store_work *w)
+{
+	w->at = 0;
+	w->status = RDMABLK_OK;
+	atomic_store(&w->cancelled, false);
+	pthread_mutex_lock(&k->lock);
+	TAILQ_INSERT_TAIL(list_of(k, w), w, entry);
+	w->queued = true;
+	pthread_cond_signal(&k->wake);
+	pthread_mutex_unlock(&k->lock);
+}
+
+/**
+ * keeper_cancel - nobody waits for the outcome of a work any more
+ * @k: keeper
+ * @w: submitted, its @done not yet called
+ *
+ * Its @done is called in any case: soon when nothing of it is being done, else after
+ * the piece that is. Its @status says nothing.
+ */
+void keeper_cancel(struct keeper *k, struct store_work *w)
+{
+	pthread_mutex_lock(&k->lock);
+	atomic_store(&w->cancelled, true);
+	if (w->queued) {
+		TAILQ_REMOVE(list_of(k, w), w, entry);
+		w->queued = false;
+		finish(k, w);
+	}
+	pthread_mutex_unlock(&k->lock);
+}
+
+/**
+ * keeper_wake - the store has something to do in the background
+ * @k: keeper
+ */
+void keeper_wake(struct keeper *k)
+{
+	pthread_mutex_lock(&k->lock);
+	k->idle = true;
+	pthread_cond_signal(&k->wake);
+	pthread_mutex_unlock(&k->lock);
+}
+
+/* The service manager is told that the shutdown goes on: this is data. */
+static void join_thread(pthread_t thread)
+{
+	struct timespec until;
+
+	do {
+		sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000");
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += 10;
+	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
+}
+
+/**
+ * keeper_stop - let a keeper finish, background included, and end it
+ * @store: perhaps without one
+ *
+ * Blocks for as long as that takes. No @done is called any more: no session is left.
+ */
+void keeper_stop(struct store *store)
+{
+	struct keeper *k = store->keeper;
+
+	if (!k)
+		return;
+	pthread_mutex_lock(&k->lock);
+	k->stop = true;
+	pthread_cond_signal(&k->wake);
+	pthread_mutex_unlock(&k->lock);
+	join_thread(k->thread);
+	loop_del(&k->source);
+	close(k->source.fd);
+	free(k);
+	store->keeper = NULL;
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a thread does with the write queues of a session.
+ *
+ * Waiting costs system calls, so there is little of it. A lane whose completion queue
+ * was found with more than one completion is looked at again before the thread sleeps;
+ * only when it is empty its event is asked for, and once more it is looked at. Events
+ * come through the ring, as everything the thread waits for.
+ *
+ * A tag is busy from its receive to the posting of its answer. The receive goes back
+ * before the answer is posted, so a peer that keeps to its depth always finds one.
+ * Sends tell of their completion every so often only. The peer may have seen an answer,
+ * and send the next command, before we know that the send is done: sends are counted
+ * by themselves, and answers wait for a free one.
+ *
+ * The end of a session: the lane takes note, looks at no completion any more and
+ * touches no queue pair. I/O that has begun ends in its own time, what has not is not
+ * begun. When nothing is left, and the ring does not know the memory any more, the
+ * session is told.
+ */
+#include <endian.h>
+#include <poll.h>
+
+#include "lane.h"
+#include "log.h"
+#include "util.h"
+
+#define POLL_BATCH	32
+#define POLL_ROUNDS	8		/* of a lane, before the others have their turn */
+#define ACK_EVENTS	(1U << 16)	/* acknowledged at once */
+
+/* Work request ids of sends: those of receives are LANE_WR() without more. */
+#define WR_SEND		(1ULL << 32)
+
+static void fail_run(struct ring_note *note)
+{
+	struct staged *s = container_of(note, struct staged, fail);
+
+	if (!atomic_load(&s->cancel))
+		s->failed(s->owner, s->reason);
+	staged_put(s);
+}
+
+/* The session must end. The first reason is the one. */
+static void lane_fail(struct lane *lane, unsigned int reason)
+{
+	struct staged *s = lane->staged;
+
+	lane->failed = true;
+	if (atomic_exchange(&s->ending, true))
+		return;
+	s->reason = reason;
+	s->fail.run = fail_run;
+	atomic_fetch_add(&s->users, 1);
+	iothreads_tell_loop(s->threads, &s->fail);
+}
+
+/*
+ * Answers
+ */
+
+static void queue_answering(struct lane_queue *q)
+{
+	if (q->answering)
+		return;
+	q->answering = true;
+	TAILQ_INSERT_TAIL(&q->lane->thread->answering, q, entry);
+}
+
+static void answer(struct lane_cmd *cmd, unsigned int status)
+{
+	struct lane_queue *q = cmd->queue;
+	struct ibv_recv_wr *receive = &q->receive[cmd->receive];
+
+	cmd->data.status = status;
+	receive->next = NULL;
+	*q->again_end = receive;
+	q->again_end = &receive->next;
+	TAILQ_INSERT_TAIL(&q->answers, cmd, entry);
+	queue_answering(q);
+}
+
+/* The data of a READ goes out of its slot. */
+static void fill_answer(struct lane_cmd *cmd)
+{
+	struct lane_queue *q = cmd->queue;
+	struct staged *s = q->lane->staged;
+	const struct login_data *data = &cmd->data;
+	bool carries = data->op == RDMABLK_OP_READ && data->status == RDMABLK_OK &&
+		       data->flags & RDMABLK_IO_TRAILER;
+
+	cmd->wr.imm_data = htobe32(RDMABLK_IMM(data->tag, data->generation,
+					       data->status));
+	cmd->wr.num_sge = carries;
+	cmd->sge.length = carries ? (uint32_t)data->bytes : 0;
+	cmd->wr.send_flags = 0;
+	q->sends++;
+	if (++q->quiet < s->tell_each)
+		return;
+	cmd->wr.send_flags = IBV_SEND_SIGNALED;
+	cmd->wr.wr_id = WR_SEND | LANE_WR(q->index, q->quiet);
+	q->quiet = 0;
+}
+
+static int post_receives(struct lane_queue *q)
+{
+	struct ibv_recv_wr *first = q->again, *bad;
+
+	q->again = NULL;
+	q->again_end = &q->again;
+	return first ? ibv_post_recv(q->qp, first, &bad) : 0;
+}
+
+static int post_answers(struct lane_queue *q)
+{
+	struct ibv_send_wr *first = NULL, **end = &first, *bad;
+	struct lane_cmd *cmd;
+
+	while (q->sends < q->lane->staged->max_sends &&
+	       (cmd = TAILQ_FIRST(&q->answers))) {
+		TAILQ_REMOVE(&q->answers, cmd, entry);
+		fill_answer(cmd);
+		*end = &cmd->wr;
+		end = &cmd->wr.next;
+		cmd->busy = false;
+	}
+	*end = NULL;
+	return first ? ibv_post_send(q->qp, first, &bad) : 0;
+}
+
+/**
+ * lanes_answer - post what there is to be answered
+ * @t: of the caller
+ */
+void lanes_answer(struct iothread *t)
+{
+	struct lane_queue *q;
+
+	while ((q = TAILQ_FIRST(&t->answering))) {
+		TAILQ_REMOVE(&t->answering, q, entry);
+		q->answering = false;
+		if (q->lane->failed)
+			continue;
+		if (post_receives(q) || post_answers(q))
+			lane_fail(q->lane, RDMABLK_R_CONNECTION);
+	}
+}
+
+/*
+ * Commands
+ */
+
+/**
+ * lane_command_done - the I/O of a command has ended
+ * @io: of the command
+ */
+void lane_command_done(struct staged_io *io)
+{
+	struct lane_cmd *cmd = container_of(io, struct lane_cmd, io);
+	struct lane *lane = cmd->queue->lane;
+
+	lane->busy--;
+	if (lane->stopping)
+		lane_check_done(lane);
+	else
+		answer(cmd, io->status);
+}
+
+/**
+ * lane_receive - where a receive of a queue receives
+ * @q: queue
+ * @index: of the receive
+ *
+ * Return: its first byte; what follows the command is aligned to a page.
+ */
+char *lane_receive(const struct lane_queue *q, unsigned int index)
+{
+	const struct staged *s = q->lane->staged;
+
+	return s->receives + ((size_t)q->index * s->scope.cmd_depth + index) * s->stride +
+	       s->stride - s->scope.trailer_bytes - RDMABLK_CMD_BYTES;
+}
+
+static void command_begin(struct lane_cmd *cmd)
+{
+	struct lane_queue *q = cmd->queue;
+	struct staged *s = q->lane->staged;
+	const struct login_data *data = &cmd->data;
+	bool carried = data->op == RDMABLK_OP_WRITE && data->flags & RDMABLK_IO_TRAILER;
+	struct staged_io *io = &cmd->io;
+
+	io->op = data->op;
+	io->fua = data->op == RDMABLK_OP_WRITE && data->flags & RDMABLK_IO_FUA;
+	io->keep = data->op == RDMABLK_OP_WRITE_ZEROES && data->flags & RDMABLK_ZEROES_KEEP;
+	io->offset = data->offset;
+	io->bytes = data->bytes;
+	io->buffer = (unsigned int)q->buffer[carried];
+	io->buf = carried ? lane_receive(q, cmd->receive) + RDMABLK_CMD_BYTES :
+		  s->slots + q->index * s->queue_bytes +
+		  (uint64_t)data->tag * s->scope.slot_bytes;
+	q->lane->busy++;
+	staged_begin(io);
+}
+
+/* Return: RDMABLK_OK or why the session must end. */
+static unsigned int command_received(struct lane_queue *q, unsigned int index,
+				     uint32_t len)
+{
+	struct staged *s = q->lane->staged;
+	struct login_data data;
+	struct lane_cmd *cmd;
+	unsigned int reason;
+
+	if (!atomic_load_explicit(&s->live, memory_order_relaxed))
+		return RDMABLK_R_STATE;
+	reason = login_check_data(lane_receive(q, index), len, &s->scope, &data);
+	if (reason)
+		return reason;
+	cmd = &q->cmd[data.tag];
+	if (cmd->busy)
+		return RDMABLK_R_STATE;
+	cmd->busy = true;
+	cmd->data = data;
+	cmd->receive = (uint16_t)index;
+	if (data.status || data.op == RDMABLK_OP_FENCE)
+		answer(cmd, data.status);
+	else
+		command_begin(cmd);
+	return RDMABLK_OK;
+}
+
+/*
+ * Completions
+ */
+
+static void sends_done(struct lane_queue *q, unsigned int nr)
+{
+	q->sends -= nr;
+	if (!TAILQ_EMPTY(&q->answers))
+		queue_answering(q);
+}
+
+/*
+ * A flush is the device's answer to a request it refused: nothing of ours puts a live
+ * session's queue pair in error.
+ */
+static unsigned int failure(const struct ibv_wc *wc)
+{
+	if (wc->status == IBV_WC_LOC_LEN_ERR)
+		return RDMABLK_R_MALFORMED;
+	if (wc->status == IBV_WC_WR_FLUSH_ERR || !(wc->wr_id & WR_SEND))
+		return RDMABLK_R_ACCESS;
+	return RDMABLK_R_CONNECTION;
+}
+
+static void completed(struct lane *lane, const struct ibv_wc *wc)
+{
+	uint64_t id = wc->wr_id & ~WR_SEND;
+	struct lane_queue *q = &lane->staged->queue[LANE_WR_QUEUE(id)];
+	unsigned int reason = RDMABLK_OK;
+
+	if (wc->status)
+		reason = failure(wc);
+	else if (wc->wr_id & WR_SEND)
+		sends_done(q, LANE_WR_INDEX(id));
+	else if (wc->opcode != IBV_WC_RECV ||
+		 wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV))
+		reason = RDMABLK_R_MALFORMED;
+	else
+		reason = command_received(q, LANE_WR_INDEX(id), wc->byte_len);
+	if (reason)
+		lane_fail(lane, reason);
+}
+
+/* Return: how many there were. */
+static unsigned int poll_some(struct lane *lane)
+{
+	struct ibv_wc wc[POLL_BATCH];
+	unsigned int nr = 0;
+
+	for (int round = 0; round < POLL_ROUNDS && !lane->failed; round++) {
+		int n = ibv_poll_cq(lane->cq, POLL_BATCH, wc);
+
+		if (n < 0)
+			lane_fail(lane, RDMABLK_R_CONNECTION);
+		for (int i = 0; i < n && !lane->failed; i++)
+			completed(lane, &wc[i]);
+		if (n <= 0)
+			break;
+		nr += (unsigned int)n;
+		if (n < POLL_BATCH)
+			break;
+	}
+	return nr;
+}
+
+/**
+ * lane_unpoll - do not look at its completions
+ * @lane: of the caller's thread
+ */
+void lane_unpoll(struct lane *lane)
+{
+	if (lane->polled)
+		TAILQ_REMOVE(&lane->thread->polled, lane, entry);
+	lane->polled = false;
+}
+
+static void lane_poll(struct lane *lane)
+{
+	unsigned int nr = poll_some(lane);
+
+	/* There is enough going on: it will be looked at again anyway. */
+	if (nr > 1 && !lane->failed)
+		return;
+	if (!lane->armed && !lane->failed) {
+		if (ibv_req_notify_cq(lane->cq, 0))
+			lane_fail(lane, RDMABLK_R_CONNECTION);
+		lane->armed = true;
+		nr = poll_some(lane);
+	}
+	if (!nr || lane->failed)
+		lane_unpoll(lane);
+}
+
+/**
+ * lanes_poll - look at the completions of lanes that may have some
+ * @t: of the caller
+ */
+void lanes_poll(struct iothread *t)
+{
+	struct lane *lane, *next;
+
+	for (lane = TAILQ_FIRST(&t->polled); lane; lane = next) {
+		next = TAILQ_NEXT(lane, entry);
+		lane_poll(lane);
+	}
+}
+
+static void event_ready(struct ring_source *src, int res, unsigned int flags);
+
+/**
+ * lane_watch - hear of its completions
+ * @lane: of the caller's thread, not watched
+ */
+void lane_watch(struct lane *lane)
+{
+	struct io_uring_sqe *sqe = ring_sqe(&lane->thread->engine.ring, &lane->event);
+
+	lane->event.ready = event_ready;
+	io_uring_prep_poll_multishot(sqe, lane->channel->fd, POLLIN);
+	lane->watched = true;
+}
+
+static void lane_take_event(struct lane *lane)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	if (ibv_get_cq_event(lane->channel, &cq, &context))
+		return;
+	lane->armed = false;
+	if (++lane->events == ACK_EVENTS) {
+		ibv_ack_cq_events(lane->cq, lane->events);
+		lane->events = 0;
+	}
+	if (lane->polled || lane->failed)
+		return;
+	lane->polled = true;
+	TAILQ_INSERT_TAIL(&lane->thread->polled, lane, entry);
+}
+
+static void event_ready(struct ring_source *src, int res, unsigned int flags)
+{
+	struct lane *lane = container_of(src, struct lane, event);
+
+	if (!(flags & IORING_CQE_F_MORE))
+		lane->watched = false;
+	if (lane->stopping) {
+		lane_check_done(lane);
+		return;
+	}
+	if (res >= 0)
+		lane_take_event(lane);
+	else
+		lane_fail(lane, RDMABLK_R_INTERNAL);
+	if (!lane->watched && !lane->failed)
+		lane_watch(lane);
+}

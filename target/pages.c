@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Pages of arenas. All of them exist before the first session: a fault later would be
+ * one of the adapter's making, or a SIGBUS.
+ *
+ * An arena that may grow has addresses kept free behind it, so that it grows in place:
+ * what is registered and what threads point to never moves.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "log.h"
+#include "mac.h"
+#include "pages.h"
+#include "util.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE	23
+#endif
+
+#define PAGE_2M		(2ULL << 20)
+#define PAGE_1G		(1ULL << 30)
+#define STEP		(1ULL << 30)	/* between lines about progress */
+
+static const struct page_kind {
+	enum huge_pages wish;
+	uint64_t size;
+	unsigned int flags;
+	const char *text;
+} page_kinds[] = {
+	{ HUGE_1G, PAGE_1G, MFD_HUGETLB | MFD_HUGE_1GB, "1 GiB pages" },
+	{ HUGE_2M, PAGE_2M, MFD_HUGETLB | MFD_HUGE_2MB, "2 MiB pages" },
+	{ HUGE_NO, 4096, 0, "base pages" },
+};
+
+static int try_kind(struct store *store, const char *name,
+		    const struct page_kind *kind)
+{
+	uint64_t bytes = round_up(store->size, kind->size);
+	int fd = memfd_create(name, kind->flags | MFD_CLOEXEC);
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)bytes) || fallocate(fd, 0, 0, (off_t)bytes))
+		ret = -errno;
+	if (ret) {
+		close(fd);
+		return ret;
+	}
+	store->fd = fd;
+	store->mapped = bytes;
+	store->page_size = kind->size;
+	return 0;
+}
+
+/**
+ * pages_anonymous - memory that ends with the process, for an arena of @store->size
+ * @store: gets @fd, @mapped and @page_size, and an epoch
+ * @ec: its configuration
+ *
+ * Return: 0 or -errno, logged.
+ */
+int pages_anonymous(struct store *store, const struct export_config *ec)
+{
+	int ret = -ENOMEM;
+
+	for (size_t i = 0; i < ARRAY_SIZE(page_kinds); i++) {
+		const struct page_kind *kind = &page_kinds[i];
+
+		if (ec->huge_pages != HUGE_AUTO && ec->huge_pages != kind->wish)
+			continue;
+		/* Nobody asked for 1 GiB pages: don't waste most of the last. */
+		if (ec->huge_pages == HUGE_AUTO && store->size % kind->size &&
+		    kind->wish == HUGE_1G)
+			continue;
+		ret = try_kind(store, ec->name, kind);
+		if (!ret) {
+			log_info("export %s: %llu bytes in %s%s", ec->name,
+				 (unsigned long long)store->size, kind->text,
+				 kind->wish == HUGE_NO && ec->huge_pages == HUGE_AUTO ?
+				 "; the host has no huge pages free" : "");
+			return mac_random(store->epoch, sizeof(store->epoch));
+		}
+	}
+	log_err("export %s: no memory for %llu bytes: %s", ec->name,
+		(unsigned long long)store->size, strerror(-ret));
+	return ret;
+}
+
+/**
+ * pages_reserve - make sure that the file system has the memory of a kept arena
+ * @store: with @fd and @mapped
+ * @name: of the export
+ *
+ * Return: 0 or -errno, logged.
+ */
+int pages_reserve(struct store *store, const char *name)
+{
+	int ret = fallocate(store->fd, 0, 0, (off_t)store->mapped) ? -errno : 0;
+
+	if (ret)
+		log_err("export %s: its arena's file system has no room for %llu bytes: %s",
+			name, (unsigned long long)store->mapped, strerror(-ret));
+	return ret;
+}
+
+/* Maps @bytes of the file from @from on to where they belong. */
+static int map_at(const struct store *store, void *base, uint64_t from,
+		  uint64_t bytes)
+{
+	char *at = (char *)base + from;
+
+	if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 store->fd, (off_t)from) == MAP_FAILED)
+		return -errno;
+	madvise(at, bytes, MADV_DONTFORK);
+	if (store->page_size < PAGE_2M)
+		madvise(at, bytes, MADV_HUGEPAGE);
+	return 0;
+}
+
+/* Addresses, and nothing behind them; aligned to @align. */
+static void *find_room(uint64_t bytes, uint64_t align)
+{
+	char *start, *base, *end;
+
+	start = mmap(NULL, bytes + align, PROT_NONE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (start == MAP_FAILED)
+		return NULL;
+	base = (char *)round_up((uint64_t)(uintptr_t)start, align);
+	end = base + bytes;
+	if (base > start)
+		munmap(start, (size_t)(base - start));
+	if (start + bytes + align > end)
+		munmap(end, (size_t)(start + bytes + align - end));
+	return base;
+}
+
+/**
+ * pages_map - map an arena
+ * @store: with @fd, @mapped and @page_size; gets its base
+ * @name: of the export
+ * @room: bytes of addresses it may grow into, a multiple of 1 GiB; 0: never grows
+ *
+ * Return: 0 or -errno, logged.
+ */
+int pages_map(struct store *store, const char *name, uint64_t room)
+{
+	uint64_t align = store->page_size > PAGE_2M ? store->page_size : PAGE_2M;
+	void *base = find_room(room ?: store->mapped, align);
+	int ret = base ? map_at(store, base, 0, store->mapped) : -errno;
+
+	if (!ret) {
+		store->base = base;
+		return 0;
+	}
+	log_err("export %s: cannot map %llu bytes: %s", name,
+		(unsigned long long)store->mapped, strerror(-ret));
+	if (base)
+		munmap(base, room ?: store->mapped);
+	return ret;
+}
+
+/**
+ * pages_populate - make every page exist
+ * @store: mapped
+ * @name: of the export
+ * @from: offset from which on
+ *
+ * Return: 0 or -errno, logged.
+ */
+int pages_populate(const struct store *store, const char *name, uint64_t from)
+{
+	for (uint64_t off = from; off < store->mapped; off += STEP) {
+		uint64_t len = min_u64(STEP, store->mapped - off);
+
+		if (madvise((char *)store->base + off, len, MADV_POPULATE_WRITE)) {
+			int ret = -errno;
+
+			log_err("export %s: no memory for its arena: %s", name,
+				strerror(-ret));
+			return ret;
+		}
+		if (store->mapped > 16 * STEP && off && !(off % (16 * STEP)))
+			log_info("export %s: %llu of %llu GiB of memory there", name,
+				 (unsigned long long)(off / STEP),
+				 (unsigned long long)(store->mapped / STEP));
+	}
+	return 0;
+}
+
+/**
+ * pages_grow - more memory behind what there is, zeroed
+ * @store: mapped by pages_map(); @mapped grows
+ * @name: of the export
+ * @room: as for pages_map()
+ * @size: bytes there must be
+ *
+ * What is there neither moves nor changes.
+ *
+ * Return: 0 or -errno, logged.
+ */
+int pages_grow(struct store *store, const char *name, uint64_t room, uint64_t size)
+{
+	uint64_t had = store->mapped, want = round_up(size, store->page_size);
+	int ret = 0;
+
+	if (want <= had)
+		return 0;
+	if (want > room) {
+		log_err("export %s: too few addresses were kept for %llu bytes; restart the daemon",
+			name, (unsigned long long)size);
+		return -ENOMEM;
+	}
+	if (ftruncate(store->fd, (off_t)want) ||
+	    fallocate(store->fd, 0, (off_t)had, (off_t)(want - had)))
+		ret = -errno;
+	ret = ret ?: map_at(store, store->base, had, want - had);
+	if (ret) {
+		log_err("export %s: no memory to grow to %llu bytes: %s", name,
+			(unsigned long long)size, strerror(-ret));
+		return ret;
+	}
+	store->mapped = want;
+	return pages_populate(store, name, had);
+}
+
+/**
+ * pages_release - unmap an arena and close its file
+ * @store: mapped or not
+ * @room: as for pages_map()
+ */
+void pages_release(struct store *store, uint64_t room)
+{
+	if (store->base)
+		munmap(store->base, room ?: store->mapped);
+	if (store->fd >= 0)
+		close(store->fd);
+	store->base = NULL;
+	store->fd = -1;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An io_uring and the thread that owns it. Whatever the thread waits for completes
+ * here: I/O, readable descriptors, notes from other threads. All functions but
+ * ring_tell() are for that thread.
+ */
+#ifndef RDMABLKD_RING_H
+#define RDMABLKD_RING_H
+
+#include <liburing.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#define RING_DEPTH	2048	/* entries under way at once */
+
+/**
+ * struct ring_source - what a completion belongs to
+ * @ready: called with the result and the flags of the completion
+ */
+struct ring_source {
+	void (*ready)(struct ring_source *src, int res, unsigned int flags);
+};
+
+/**
+ * struct ring_note - a call that another thread asks the owner of a ring for
+ * @entry: the ring's, from ring_tell() to @run
+ * @run: called in the owner's thread
+ */
+struct ring_note {
+	TAILQ_ENTRY(ring_note) entry;
+	void (*run)(struct ring_note *note);
+};
+
+TAILQ_HEAD(ring_notes, ring_note);
+
+/**
+ * struct ring - an io_uring
+ * @uring: it
+ * @wake: completion of the read of @event
+ * @event: eventfd, written to with each first note
+ * @count: what was read from it
+ * @busy: entries given out whose last completion has not come
+ * @lock: guards @notes
+ * @notes: not yet run
+ */
+struct ring {
+	struct io_uring uring;
+	struct ring_source wake;
+	int event;
+	uint64_t count;
+	unsigned int busy;
+	pthread_mutex_t lock;
+	struct ring_notes notes;
+};
+
+int ring_init(struct ring *r, unsigned int buffers);
+void ring_exit(struct ring *r);
+struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src);
+bool ring_full(const struct ring *r);
+void ring_turn(struct ring *r, bool wait);
+void ring_tell(struct ring *r, struct ring_note *note);
+int ring_set_buffer(struct ring *r, unsigned int slot, void *from, size_t bytes);
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * All sessions, and what concerns more than one of them.
+ */
+#include <stdlib.h>
+
+#include "mac.h"
+#include "session.h"
+
+static LIST_HEAD(, session) sessions = LIST_HEAD_INITIALIZER(sessions);
+static void (*session_gone)(void);
+static uint64_t session_last_id;
+
+/**
+ * session_init - before the first session
+ * @gone: called whenever a session is gone
+ *
+ * Return: 0 or -errno.
+ */
+int session_init(void (*gone)(void))
+{
+	uint32_t start;
+	int ret = mac_random(&start, sizeof(start));
+
+	session_gone = gone;
+	session_last_id = (uint64_t)start << 32;
+	return ret;
+}
+
+/**
+ * session_add - a new session
+ * @s: gets its id
+ */
+void session_add(struct session *s)
+{
+	s->id = ++session_last_id;
+	LIST_INSERT_HEAD(&sessions, s, entry);
+}
+
+/**
+ * session_remove - a session is gone
+ * @s: freed
+ */
+void session_remove(struct session *s)
+{
+	LIST_REMOVE(s, entry);
+	free(s);
+	session_gone();
+}
+
+/**
+ * session_any - look for sessions
+ *
+ * Return: whether there is one, in any state.
+ */
+bool session_any(void)
+{
+	return !LIST_EMPTY(&sessions);
+}
+
+/**
+ * session_find - a session by its id
+ * @id: as granted
+ *
+ * Return: the session, perhaps ending, or NULL.
+ */
+struct session *session_find(uint64_t id)
+{
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry)
+		if (s->id == id)
+			return s;
+	return NULL;
+}
+
+/**
+ * session_end_device - end all sessions of a device that is being removed
+ * @dev: device
+ */
+void session_end_device(struct device *dev)
+{
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry) {
+		if (s->device != dev)
+			continue;
+		session_end(s, RDMABLK_R_DEVICE_GONE);
+		if (s->state == SESSION_CLOSED)
+			session_destroy(s);
+	}
+}
+
+/**
+ * session_end_all - end all sessions
+ * @reason: enum rdmablk_reason
+ */
+void session_end_all(unsigned int reason)
+{
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry)
+		session_end(s, reason);
+}
+
+/* It may have something that is durable only after a FLUSH, and can still flush it. */
+static bool has_cache(const struct session *s)
+{
+	return s->state == SESSION_LIVE && s->lease.writer &&
+	       s->grant_flags & RDMABLK_GRANT_CACHE;
+}
+
+/**
+ * session_drain_all - tell all live sessions that the end is near
+ * @ms: until then
+ * @cache_ms: until then for those that have to flush
+ *
+ * Return: how many there are.
+ */
+unsigned int session_drain_all(uint64_t ms, uint64_t cache_ms)
+{
+	unsigned int nr = 0;
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry) {
+		if (s->state != SESSION_LIVE)
+			continue;
+		nr++;
+		session_tell(s, RDMABLK_EVENT_DRAIN, has_cache(s) ? cache_ms : ms);
+	}
+	return nr;
+}
+
+/**
+ * session_caches - look for sessions that still have to flush
+ *
+ * Return: how many there are.
+ */
+unsigned int session_caches(void)
+{
+	unsigned int nr = 0;
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry)
+		nr += has_cache(s);
+	return nr;
+}
+
+/**
+ * session_keepers - look for ending sessions for which a keeper still works
+ *
+ * Return: how many there are.
+ */
+unsigned int session_keepers(void)
+{
+	unsigned int nr = 0;
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry)
+		nr += command_busy(&s->commands);
+	return nr;
+}
+
+/**
+ * session_resized - tell the sessions of an export that it has grown
+ * @export: with its new size
+ *
+ * Those with regions keep the size they were granted until they log in again.
+ */
+void session_resized(const struct export *export)
+{
+	uint64_t size = export->store.size;
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry) {
+		if (s->export != export || s->state < SESSION_GRANTED ||
+		    s->state >= SESSION_CLOSING)
+			continue;
+		if (s->staged && export->store.ops->staged->resized)
+			export->store.ops->staged->resized(s->staged, size);
+		if (s->wish.features & RDMABLK_F_COMMANDS)
+			session_tell(s, RDMABLK_EVENT_RESIZE, size);
+	}
+}

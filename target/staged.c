@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * I/O on a file or block device.
+ *
+ * The file is not registered with the rings. A ring lets go of what is registered some
+ * time after it is closed, and a file system whose daemon has ended would stay busy.
+ *
+ * READ and WRITE: one entry of the ring each, as long as the kernel does all of it at
+ * once. What it leaves is asked for again; when nothing of a block was done that is the
+ * end of the file, and an error.
+ *
+ * FLUSH: one fdatasync at a time for each file, whichever threads the commands are of;
+ * those that come while it is under way share the next. An error of the page cache is
+ * told to one fdatasync only, so with two at once one could succeed in spite of it.
+ * After one has failed, none is tried any more: the kernel has marked clean what it
+ * could not write.
+ *
+ * WRITE with FUA goes by RWF_DSYNC, for which devices have a bit of their own. Its
+ * errors may be those of the write, which concern nobody else, or those of the sync,
+ * which do: the write is tried again without it, and when that succeeds it was the
+ * sync. The descriptor for FLUSHes is another one than that of direct writes, so none
+ * of them takes from the other the news of an error; where there is only one, FUA is a
+ * write and then a FLUSH.
+ *
+ * DISCARD and its like: staged_slow.c.
+ */
+#include <errno.h>
+
+#include "fault.h"
+#include "log.h"
+#include "staged.h"
+#include "staged_fault.h"
+#include "util.h"
+
+#define TRIES	16		/* without progress */
+
+/**
+ * staged_finish - a command is done
+ * @io: command, in its own thread
+ * @status: enum rdmablk_reason
+ */
+void staged_finish(struct staged_io *io, unsigned int status)
+{
+	io->status = status;
+	io->done(io);
+}
+
+static bool cancelled(const struct staged_io *io)
+{
+	return atomic_load_explicit(io->cancel, memory_order_relaxed);
+}
+
+/*
+ * FLUSH
+ */
+
+static void sync_submit(struct ring_source *src, uint64_t bytes)
+{
+	struct staged_file *sf = container_of(src, struct staged_file, sync);
+
+	(void)bytes;
+	io_uring_prep_fsync(ring_sqe(sf->ring, src), sf->file->buffered,
+			    IORING_FSYNC_DATASYNC);
+}
+
+static void sync_start(struct staged_file *sf, struct ring *r)
+{
+	const struct staged_ask ask = {
+		.ring = r,
+		.fault = sf->file->fault,
+		.op = STORE_FAULT_SYNC,
+		.src = &sf->sync,
+		.go = sync_submit,
+	};
+
+	sf->ring = r;
+	if (ask.fault)
+		staged_ask(&ask);
+	else
+		sync_submit(&sf->sync, 0);
+}
+
+static void told_finish(struct ring_note *note)
+{
+	struct staged_io *io = container_of(note, struct staged_io, note);
+
+	io->done(io);
+}
+
+/**
+ * staged_tell - a command is done, in another thread than its own
+ * @io: command
+ * @status: enum rdmablk_reason
+ */
+void staged_tell(struct staged_io *io, unsigned int status)
+{
+	io->status = status;
+	io->note.run = told_finish;
+	ring_tell(&io->engine->ring, &io->note);
+}
+
+/* In its own thread, wherever this is. */
+static void finish_at_home(struct staged_io *io, const struct ring *here,
+			   unsigned int status)
+{
+	if (&io->engine->ring == here)
+		staged_finish(io, status);
+	else
+		staged_tell(io, status);
+}
+
+static void finish_all(struct staged_ios *ios, const struct ring *here,
+		       unsigned int status)
+{
+	struct staged_io *io;
+
+	while ((io = TAILQ_FIRST(ios))) {
+		TAILQ_REMOVE(ios, io, entry);
+		finish_at_home(io, here, status);
+	}
+}
+
+/**
+ * staged_fail - what was written to a file may be lost
+ * @sf: file
+ * @ret: -errno
+ */
+static void staged_fail(struct staged_file *sf, int ret)
+{
+	if (!atomic_exchange(&sf->failed, true))
+		log_err("export %s: what was written to %s cannot be made durable: %s; no FLUSH will succeed until it is opened anew",
+			sf->file->name, sf->file->path, strerror(-ret));
+}
+
+/* The lock is not held while FLUSHes are done with: their owners may begin others. */
+static void sync_ready(struct ring_source *src, int res, unsigned int flags)
+{
+	struct staged_file *sf = container_of(src, struct staged_file, sync);
+	struct staged_ios done = TAILQ_HEAD_INITIALIZER(done);
+	struct staged_ios late = TAILQ_HEAD_INITIALIZER(late);
+	struct ring *here = sf->ring;
+
+	(void)flags;
+	if (res == -EINTR || res == -EAGAIN) {
+		sync_start(sf, here);
+		return;
+	}
+	if (res < 0)
+		staged_fail(sf, res);
+	TAILQ_CONCAT(&done, &sf->batch, entry);
+	pthread_mutex_lock(&sf->lock);
+	TAILQ_CONCAT(res < 0 ? &late : &sf->batch, &sf->waiting, entry);
+	sf->syncing = !TAILQ_EMPTY(&sf->batch);
+	if (sf->syncing)
+		sync_start(sf, here);
+	pthread_mutex_unlock(&sf->lock);
+	/* a write with FUA may have found out meanwhile */
+	if (res >= 0 && atomic_load(&sf->failed))
+		finish_all(&done, here, RDMABLK_R_STORE_FAILED);
+	finish_all(&done, here, file_reason(res < 0 ? res : 0));
+	finish_all(&late, here, RDMABLK_R_STORE_FAILED);
+}
+
+static void flush_begin(struct staged_io *io)
+{
+	struct staged_file *sf = io->engine->file;
+
+	if (fault(FAULT_LOST_FLUSH)) {
+		staged_finish(io, RDMABLK_OK);
+		return;
+	}
+	if (atomic_load(&sf->failed)) {
+		staged_finish(io, RDMABLK_R_STORE_FAILED);
+		return;
+	}
+	pthread_mutex_lock(&sf->lock);
+	if (sf->syncing) {
+		TAILQ_INSERT_TAIL(&sf->waiting, io, entry);
+	} else {
+		sf->syncing = true;
+		TAILQ_INSERT_TAIL(&sf->batch, io, entry);
+		sync_start(sf, &io->engine->ring);
+	}
+	pthread_mutex_unlock(&sf->lock);
+}
+
+/*
+ * READ and WRITE
+ */
+
+static void rw_submit(struct ring_source *src, uint64_t bytes)
+{
+	struct staged_io *io = container_of(src, struct staged_io, src);
+	struct staged_engine *e = io->engine;
+	const struct file *f = e->file->file;
+	uint64_t offset = io->offset + io->at;
+	char *buf = io->buf + io->at;
+	bool direct = f->direct && file_aligned(f, buf, offset, bytes);
+	struct io_uring_sqe *sqe = ring_sqe(&e->ring, src);
+	int fd = direct ? f->fd : f->buffered;
+
+	if (io->op == RDMABLK_OP_READ)
+		io_uring_prep_read_fixed(sqe, fd, buf, (unsigned int)bytes, offset,
+					 (int)io->buffer);
+	else
+		io_uring_prep_write_fixed(sqe, fd, buf, (unsigned int)bytes, offset,
+					  (int)io->buffer);
+	io->synced = direct && io->fua && !io->suspect && !f->fault &&
+		     !fault(FAULT_LOST_FLUSH);
+	if (io->synced)
+		sqe->rw_flags = RWF_DSYNC;
+}
+
+static void rw_start(struct staged_io *io)
+{
+	const struct staged_ask ask = {
+		.ring = &io->engine->ring,
+		.fault = io->engine->file->file->fault,
+		.op = io->op == RDMABLK_OP_READ ? STORE_FAULT_READ : STORE_FAULT_WRITE,
+		.offset = io->offset + io->at,
+		.bytes = io->bytes - io->at,
+		.src = &io->src,
+		.go = rw_submit,
+	};
+
+	if (ask.fault)
+		staged_ask(&ask);
+	else
+		rw_submit(&io->src, ask.bytes);
+}
+
+static void rw_done(struct staged_io *io)
+{
+	if (io->suspect) {
+		staged_fail(io->engine->file, -EIO);
+		staged_finish(io, RDMABLK_R_STORE_IO);
+	} else if (io->fua && !io->synced) {
+		flush_begin(io);
+	} else {
+		staged_finish(io, RDMABLK_OK);
+	}
+}
+
+static void rw_failed(struct staged_io *io, int res)
+{
+	if (io->synced) {
+		io->suspect = true;
+		io->at = 0;
+		rw_start(io);
+		return;
+	}
+	log_peer(LOG_WARNING, "export %s: %s of %llu bytes at %llu: %s",
+		 io->engine->file->file->name, io->op == RDMABLK_OP_READ ? "read" : "write",
+		 (unsigned long long)io->bytes, (unsigned long long)io->offset,
+		 strerror(-res));
+	staged_finish(io, file_reason(res));
+}
+
+/* Nothing more of a file that had more: it says why, once. */
+static void rw_ended(struct staged_io *io)
+{
+	if (file_shrunk(io->engine->file->file))
+		staged_finish(io, RDMABLK_R_STORE_IO);
+	else
+		rw_failed(io, -EIO);
+}
+
+static void rw_ready(struct ring_source *src, int res, unsigned int flags)
+{
+	struct staged_io *io = container_of(src, struct staged_io, src);
+	uint64_t block = io->engine->file->file->logical_block, at;
+
+	(void)flags;
+	if ((res == -EINTR || res == -EAGAIN) && ++io->tries < TRIES) {
+		rw_start(io);
+		return;
+	}
+	if (res < 0) {
+		rw_failed(io, res);
+		return;
+	}
+	at = io->at + (uint64_t)res;
+	if (at >= io->bytes) {
+		rw_done(io);
+		return;
+	}
+	at -= at % block;
+	if (at == io->at) {
+		rw_ended(io);
+		return;
+	}
+	io->at = at;
+	io->tries = 0;
+	rw_start(io);
+}
+
+/*
+ * A write behind the end of a file that was cut would make it longer again, with zeroes
+ * for what was there. Looked at once for all the writes of a turn.
+ */
+static bool behind_end(struct staged_io *io)
+{
+	struct staged_engine *e = io->engine;
+	const struct file *f = e->file->file;
+
+	if (f->block_device)
+		return false;
+	if (!e->looked && file_size(f, &e->length))
+		e->length = 0;
+	e->looked = true;
+	return io->offset + io->bytes > e->length;
+}
+
+static void rw_begin(struct staged_io *io)
+{
+	if (cancelled(io))
+		staged_finish(io, RDMABLK_R_INTERNAL);
+	else if (io->fua && atomic_load(&io->engine->file->failed))
+		staged_finish(io, RDMABLK_R_STORE_FAILED);
+	else if (io->op == RDMABLK_OP_WRITE && behind_end(io))
+		rw_ended(io);
+	else
+		rw_start(io);
+}
+
+/**
+ * staged_begin - have a command done
+ * @io: filled but for what is said to be in use from here on; its @done may be called
+ *	before this returns
+ *
+ * In the thread of @io->engine.
+ */
+void staged_begin(struct staged_io *io)
+{
+	io->at = 0;
+	io->tries = 0;
+	io->suspect = false;
+	io->synced = false;
+	switch (io->op) {
+	case RDMABLK_OP_READ:
+	case RDMABLK_OP_WRITE:
+		io->src.ready = rw_ready;
+		if (ring_full(&io->engine->ring))
+			TAILQ_INSERT_TAIL(&io->engine->backlog, io, entry);
+		else
+			rw_begin(io);
+		break;
+	case RDMABLK_OP_FLUSH:
+		flush_begin(io);
+		break;
+	default:
+		staged_slow_begin(io);
+		break;
+	}
+}
+
+/*
+ * Files and threads
+ */
+
+/**
+ * staged_file_init - a file for any number of threads
+ * @sf: filled
+ * @file: open; stays the caller's
+ */
+void staged_file_init(struct staged_file *sf, struct file *file)
+{
+	*sf = (struct staged_file){ .file = file, .sync.ready = sync_ready };
+	TAILQ_INIT(&sf->batch);
+	TAILQ_INIT(&sf->waiting);
+	TAILQ_INIT(&sf->slow);
+	pthread_mutex_init(&sf->lock, NULL);
+	pthread_cond_init(&sf->wake, NULL);
+}
+
+/**
+ * staged_file_exit - undo staged_file_init(); no command is under way
+ * @sf: file
+ */
+void staged_file_exit(struct staged_file *sf)
+{
+	staged_slow_stop(sf);
+	pthread_cond_destroy(&sf->wake);
+	pthread_mutex_destroy(&sf->lock);
+}
+
+/**
+ * staged_engine_init - make the calling thread one that does I/O
+ * @e: filled
+ * @sf: on this
+ * @buffers: that may be registered with the ring
+ *
+ * Return: 0 or -errno.
+ */
+int staged_engine_init(struct staged_engine *e, struct staged_file *sf,
+		       unsigned int buffers)
+{
+	e->file = sf;
+	e->looked = false;
+	TAILQ_INIT(&e->backlog);
+	return ring_init(&e->ring, buffers);
+}
+
+/**
+ * staged_engine_exit - undo staged_engine_init(); nothing is under way
+ * @e: of the calling thread
+ */
+void staged_engine_exit(struct staged_engine *e)
+{
+	ring_exit(&e->ring);
+}
+
+/**
+ * staged_engine_turn - submit, and handle what has completed
+ * @e: of the calling thread
+ * @wait: until something has
+ */
+void staged_engine_turn(struct staged_engine *e, bool wait)
+{
+	struct staged_io *io;
+
+	ring_turn(&e->ring, wait);
+	e->looked = false;
+	while (!ring_full(&e->ring) && (io = TAILQ_FIRST(&e->backlog))) {
+		TAILQ_REMOVE(&e->backlog, io, entry);
+		rw_begin(io);
+	}
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * I/O on a file or block device through io_uring. Knows nothing of RDMA: who has a
+ * buffer has a command done on it.
+ */
+#ifndef RDMABLKD_STAGED_H
+#define RDMABLKD_STAGED_H
+
+#include <stdatomic.h>
+
+#include "file.h"
+#include "ring.h"
+
+struct staged_io;
+
+TAILQ_HEAD(staged_ios, staged_io);
+
+/**
+ * struct staged_file - what the threads share of a file
+ * @file: open
+ * @failed: an fdatasync has failed: what was written before may be lost, although the
+ *	next would not say so
+ * @lock: guards what follows
+ * @syncing: an fdatasync is under way, for @batch
+ * @sync: its completion
+ * @ring: where it is
+ * @batch: FLUSHes that it serves; touched by the thread of @ring alone
+ * @waiting: FLUSHes that came after it began; the next one is for them
+ * @slow: DISCARDs and their like, in the order they came
+ * @wake: there are such, or @stop
+ * @stop: the thread for them shall end
+ * @thread: it
+ * @threaded: it exists
+ */
+struct staged_file {
+	struct file *file;
+	atomic_bool failed;
+	pthread_mutex_t lock;
+	bool syncing;
+	struct ring_source sync;
+	struct ring *ring;
+	struct staged_ios batch;
+	struct staged_ios waiting;
+	struct staged_ios slow;
+	pthread_cond_t wake;
+	bool stop;
+	pthread_t thread;
+	bool threaded;
+};
+
+/**
+ * struct staged_engine - one thread's part in a file
+ * @ring: its
+ * @file: it
+ * @backlog: READs and WRITEs that found the ring full
+ * @looked: @length is of this turn
+ * @length: of the file, bytes
+ */
+struct staged_engine {
+	struct ring ring;
+	struct staged_file *file;
+	struct staged_ios backlog;
+	bool looked;
+	uint64_t length;
+};
+
+/**
+ * struct staged_io - one command, from staged_begin() to its @done
+ * @entry: in a list of the engine or the file
+ * @src: of its completion
+ * @note: brings it back to its thread
+ * @engine: of the thread it belongs to
+ * @done: in that thread, with @status
+ * @cancel: when set, what has not begun is not begun any more
+ * @op: READ, WRITE, FLUSH, DISCARD, WRITE_ZEROES, SECURE_ERASE
+ * @fua: of a WRITE: durable when it is done
+ * @keep: of WRITE_ZEROES: the space is kept
+ * @buffer: of the ring, in which @buf is
+ * @buf: aligned to a page; of READ and WRITE, which have less than 2 GiB
+ * @offset: in the file, a multiple of the logical block, as @bytes
+ * @bytes: how many
+ * @at: how many of them are done
+ * @tries: that came to nothing, one after the other
+ * @synced: the write under way is one that makes durable what it writes
+ * @suspect: such a write has failed; whose fault it was shows when it is tried again
+ * @status: enum rdmablk_reason
+ */
+struct staged_io {
+	TAILQ_ENTRY(staged_io) entry;
+	struct ring_source src;
+	struct ring_note note;
+	struct staged_engine *engine;
+	void (*done)(struct staged_io *io);
+	const atomic_bool *cancel;
+	uint16_t op;
+	bool fua;
+	bool keep;
+	unsigned int buffer;
+	char *buf;
+	uint64_t offset;
+	uint64_t bytes;
+	uint64_t at;
+	unsigned int tries;
+	bool synced;
+	bool suspect;
+	unsigned int status;
+};
+
+void staged_file_init(struct staged_file *sf, struct file *file);
+void staged_file_exit(struct staged_file *sf);
+int staged_engine_init(struct staged_engine *e, struct staged_file *sf,
+		       unsigned int buffers);
+void staged_engine_exit(struct staged_engine *e);
+void staged_engine_turn(struct staged_engine *e, bool wait);
+void staged_begin(struct staged_io *io);
+void staged_finish(struct staged_io *io, unsigned int status);
+void staged_tell(struct staged_io *io, unsigned int status);
+void staged_slow_begin(struct staged_io *io);
+void staged_slow_stop(struct staged_file *sf);
+
+#endif

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The store of a file with cache=full: an arena, filled from the file at the start, from
+ * which and to which adapters read and write. The keeper brings the file up to date.
+ *
+ * An arena that is kept counts more than its file after a daemon that did not end in
+ * order, and has to be compared with it; after one that did, the two are equal unless
+ * somebody wrote the file since, and then the file counts.
+ *
+ * The end of the daemon waits until the file is up to date, however long that takes.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "arena.h"
+#include "full.h"
+#include "log.h"
+#include "pages.h"
+#include "util.h"
+
+#define MIN_GRANULE	4096
+#define MAX_GRANULES	(1ULL << 28)	/* a bit each, per session */
+#define ROOM_UNIT	(1ULL << 30)
+#define ROOM_FACTOR	8		/* to grow without moving */
+#define ROOM_MAX	(16ULL << 40)
+#define END_TRIES	3
+
+static uint32_t choose_granule(const struct full *full)
+{
+	uint64_t granule = MIN_GRANULE;
+
+	while (granule < RDMABLK_MAX_GRANULE && full->file.size / granule > MAX_GRANULES)
+		granule *= 2;
+	return (uint32_t)granule;
+}
+
+static int file_of(const struct full *full, struct arena_file *out)
+{
+	return file_epoch(&full->file, out->id) ?:
+	       file_time(&full->file, &out->sec, &out->nsec);
+}
+
+static int fill(struct store *store, bool blank)
+{
+	struct full *full = full_of(store);
+
+	log_info("export %s: reading %s", full->file.name, full->file.path);
+	return full_fill(store, &full->ring, 0, blank);
+}
+
+static int open_anonymous(struct store *store, const struct export_config *ec)
+{
+	struct full *full = full_of(store);
+	int ret = pages_anonymous(store, ec);
+	uint64_t room;
+
+	if (ret)
+		return ret;
+	room = round_up(store->mapped, ROOM_UNIT);
+	full->room = min_u64(room * ROOM_FACTOR, ROOM_MAX);
+	if (full->room < room)
+		full->room = room;
+	return pages_map(store, ec->name, full->room) ?:
+	       pages_populate(store, ec->name, 0) ?: fill(store, true);
+}
+
+/* An arena that has contents: what are they worth? */
+static int take_over(struct store *store, const struct export_config *ec,
+		     enum arena_state state)
+{
+	struct full *full = full_of(store);
+
+	switch (state) {
+	case ARENA_EQUAL:
+		log_info("export %s: arena %s keeps the contents of %s", ec->name,
+			 ec->arena, ec->file);
+		return 0;
+	case ARENA_NEWER:
+		log_warn("export %s: arena %s was not written back to %s when its daemon ended",
+			 ec->name, ec->arena, ec->file);
+		if (!ec->read_only) {
+			atomic_store(&full->ended, true);
+			return 0;
+		}
+		log_err("export %s: it can only be once it is not exported \"ro\"", ec->name);
+		return -EROFS;
+	case ARENA_OLDER:
+		return arena_renew(store) ?: fill(store, false);
+	}
+	return -EINVAL;
+}
+
+static int open_kept(struct store *store, const struct export_config *ec)
+{
+	int empty = arena_open(store, ec), fresh, ret;
+	struct full *full = full_of(store);
+	struct arena_file file;
+
+	if (empty < 0)
+		return empty;
+	ret = pages_reserve(store, ec->name) ?: pages_map(store, ec->name, 0);
+	if (ret)
+		return ret;
+	fresh = arena_attach(store, ec, empty);
+	if (fresh < 0)
+		return fresh;
+	file.sec = full->file.found_sec;
+	file.nsec = full->file.found_nsec;
+	ret = file_epoch(&full->file, file.id) ?: pages_populate(store, ec->name, 0);
+	if (ret)
+		return ret;
+	ret = arena_bind(store, ec, &file, fresh);
+	if (ret < 0)
+		return ret;
+	return fresh ? fill(store, empty) : take_over(store, ec, (enum arena_state)ret);
+}
+
+static void release(struct store *store)
+{
+	struct full *full = full_of(store);
+
+	uring_close(&full->ring);
+	file_close(&full->file);
+	pages_release(store, full->room);
+	bitmap_free(&full->unsynced);
+	free(full->bounce);
+	pthread_mutex_destroy(&full->lock);
+	free(full);
+	store->priv = NULL;
+}
+
+static int open_parts(struct store *store, const struct export_config *ec)
+{
+	const struct file_wish wish = {
+		.name = ec->name, .path = ec->file, .fault = ec->fault,
+		.read_only = ec->read_only, .size = ec->size,
+		.block = (uint32_t)ec->block,
+	};
+	struct full *full = full_of(store);
+	int ret = file_open(&full->file, &wish);
+
+	if (ret)
+		return ret;
+	store->size = full->file.size;
+	store->physical_block = full->file.physical_block;
+	full->granule = choose_granule(full);
+	ret = uring_open(&full->ring, &full->file, FULL_DEPTH);
+	if (ret)
+		return ret;
+	/* Adapters write to the arena while it is written to the file. */
+	full->ring.no_direct = full->file.stable;
+	ret = bitmap_init(&full->unsynced, round_up(store->size, full->granule) /
+			  full->granule) ?: full_compare_init(full);
+	if (ret)
+		log_err("export %s: out of memory", ec->name);
+	return ret;
+}
+
+static int store_open(struct store *store, const struct export_config *ec)
+{
+	struct full *full = calloc(1, sizeof(*full));
+	int ret;
+
+	if (!full)
+		return -ENOMEM;
+	full->file.fd = -1;
+	full->file.buffered = -1;
+	full->fixed = ec->size;
+	pthread_mutex_init(&full->lock, NULL);
+	store->priv = full;
+	store->fd = -1;
+	store->kept = ec->arena;
+	ret = open_parts(store, ec) ?: (ec->arena ? open_kept(store, ec) :
+					open_anonymous(store, ec));
+	if (ret)
+		release(store);
+	return ret;
+}
+
+static int store_publish(struct store *store)
+{
+	struct full *full = full_of(store);
+	struct arena_file file;
+	int ret = store->kept ? arena_publish(store) : 0;
+
+	if (ret || !store->kept || !full->file.read_only)
+		return ret;
+	ret = file_of(full, &file);	/* the two stay equal */
+	if (!ret)
+		arena_clean(store, &file);
+	return ret;
+}
+
+static void store_written_by(struct store *store)
+{
+	if (store->kept)
+		arena_written_by(store);
+}
+
+/* Everything into the file that is not in it yet. */
+static int finish(struct store *store)
+{
+	struct full *full = full_of(store);
+	int ret = -EIO;
+
+	for (int i = 0; ret && i < END_TRIES; i++) {
+		ret = full_compare(store, NULL);
+		if (!ret && bitmap_any(&full->unsynced))
+			ret = full_sync(store);
+	}
+	return ret;
+}
+
+static void store_close(struct store *store)
+{
+	struct full *full = full_of(store);
+	struct arena_file file;
+	int ret;
+
+	pthread_mutex_lock(&full->lock);
+	ret = full->file.read_only ? 0 : finish(store);
+	if (ret)
+		log_err("export %s: %s lacks what was written last: %s%s",
+			full->file.name, full->file.path, strerror(-ret),
+			store->kept ? "; its arena has it" : "");
+	else if (store->kept && !file_of(full, &file))
+		arena_clean(store, &file);
+	pthread_mutex_unlock(&full->lock);
+	release(store);
+}
+
+static void store_limits(const struct store *store, struct store_limits *out)
+{
+	const struct full *full = full_of(store);
+	const struct file *f = &full->file;
+
+	*out = (struct store_limits){ 0 };
+	if (f->read_only)
+		return;
+	out->ops = RDMABLK_OP_BIT(RDMABLK_OP_DIRTY) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH) |
+		   RDMABLK_OP_BIT(RDMABLK_OP_WRITE_ZEROES);
+	out->flags = RDMABLK_GRANT_CACHE;
+	out->granule = full->granule;
+	out->max_zeroes = f->max_zeroes;
+	if (f->max_discard) {
+		out->ops |= RDMABLK_OP_BIT(RDMABLK_OP_DISCARD);
+		out->max_discard = f->max_discard;
+		out->discard_granularity = f->discard_granularity;
+		out->discard_alignment = f->discard_alignment;
+	}
+	if (f->max_erase) {
+		out->ops |= RDMABLK_OP_BIT(RDMABLK_OP_SECURE_ERASE);
+		out->max_erase = f->max_erase;
+		out->erase_granularity = f->erase_granularity;
+	}
+}
+
+static int do_range(struct full *full, const struct store_work *w, uint64_t offset,
+		    uint64_t bytes)
+{
+	switch (w->op) {
+	case RDMABLK_OP_DISCARD:
+		return file_discard(&full->file, offset, bytes);
+	case RDMABLK_OP_WRITE_ZEROES:
+		return file_zero(&full->file, offset, bytes, w->flags & RDMABLK_ZEROES_KEEP);
+	case RDMABLK_OP_SECURE_ERASE:
+		return file_erase(&full->file, offset, bytes);
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+/*
+ * The file first: when it refuses, the arena is as it was, and what the file did of it
+ * is undone with the next flush. The other way round what was refused would be half done
+ * until the arena ends, and undone then.
+ */
+static int zero_range(struct store *store, const struct store_work *w,
+		      uint64_t offset, uint64_t bytes)
+{
+	struct full *full = full_of(store);
+	int ret;
+
+	full_changed(full, offset, bytes);
+	ret = do_range(full, w, offset, bytes);
+	if (ret)
+		full->rewrite = true;
+	else
+		memset((char *)store->base + offset, 0, bytes);
+	return ret;
+}
+
+static unsigned int store_work(struct store *store, struct store_work *w,
+			       uint64_t offset, uint64_t bytes)
+{
+	struct full *full = full_of(store);
+	int ret;
+
+	pthread_mutex_lock(&full->lock);
+	if (w->op == RDMABLK_OP_FLUSH)
+		ret = full_flush(store, w);
+	else
+		ret = zero_range(store, w, offset, bytes);
+	pthread_mutex_unlock(&full->lock);
+	if (ret && ret != -ECANCELED)
+		log_peer(LOG_ERR, "export %s: %s: %s", full->file.name, full->file.path,
+			 strerror(-ret));
+	return file_reason(ret);
+}
+
+static bool store_idle(struct store *store)
+{
+	struct full *full = full_of(store);
+	bool more;
+
+	if (full->file.read_only)
+		return false;
+	pthread_mutex_lock(&full->lock);
+	more = full_compare_idle(store);
+	pthread_mutex_unlock(&full->lock);
+	return more;
+}
+
+static void store_ended(struct store *store, bool clean)
+{
+	if (!clean)
+		atomic_store(&full_of(store)->ended, true);
+}
+
+/* The arena gets larger, with what the file has there; nobody looks at it yet. */
+static int grow_arena(struct store *store, uint64_t size)
+{
+	struct full *full = full_of(store);
+	struct file file = full->file;
+	struct uring ring;
+	int ret = pages_grow(store, file.name, full->room, size);
+
+	if (ret)
+		return ret;
+	file.size = size;
+	ret = uring_open(&ring, &file, FULL_DEPTH);
+	if (ret)
+		return ret;
+	ret = full_fill(store, &ring, full->file.size, true);
+	uring_close(&ring);
+	return ret;
+}
+
+static int grow_sets(struct full *full, uint64_t size)
+{
+	uint64_t at = 0, first, count;
+	struct bitmap larger;
+	int ret = bitmap_init(&larger, round_up(size, full->granule) / full->granule);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&full->lock);
+	while (bitmap_next(&full->unsynced, at, &first, &count)) {
+		bitmap_set(&larger, first, count);
+		at = first + count;
+	}
+	bitmap_free(&full->unsynced);
+	full->unsynced = larger;
+	if (full->compare_left)
+		full->compare_left += size - full->file.size;
+	__atomic_store_n(&full->file.size, size, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&full->lock);
+	return 0;
+}
+
+static int store_grow(struct store *store, uint64_t *size)
+{
+	struct full *full = full_of(store);
+	const struct file *f = &full->file;
+	uint64_t have;
+	int ret = file_size(f, &have);
+
+	if (ret)
+		return ret;
+	*size = f->size;
+	have -= have % f->logical_block;
+	if (full->fixed || have == f->size)
+		return 0;
+	if (have < f->size) {
+		log_err("export %s: %s has become shorter; it cannot be while it is exported",
+			f->name, f->path);
+		return -EINVAL;
+	}
+	if (store->kept) {
+		log_err("export %s: a kept arena does not grow while the daemon runs", f->name);
+		return -EOPNOTSUPP;
+	}
+	ret = grow_arena(store, have) ?: grow_sets(full, have);
+	if (!ret)
+		*size = have;
+	return ret;
+}
+
+const struct store_ops store_full_ops = {
+	.type = "file",
+	.open = store_open,
+	.publish = store_publish,
+	.written_by = store_written_by,
+	.close = store_close,
+	.limits = store_limits,
+	.work = store_work,
+	.idle = store_idle,
+	.ended = store_ended,
+	.grow = store_grow,
+};

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Verbs without an adapter. One lock for all of it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fake_verbs.h"
+
+#define PATIENCE	30	/* s */
+#define REGIONS		16
+#define CQ_DEPTH	(8 * FAKE_DEPTH)
+
+/**
+ * struct fake_cq - a completion queue
+ * @cq: it
+ * @wc: completions, first to last
+ * @nr: how many
+ * @armed: the next makes an event
+ */
+struct fake_cq {
+	struct ibv_cq cq;
+	struct ibv_wc wc[CQ_DEPTH];
+	unsigned int nr;
+	bool armed;
+};
+
+struct fake_channel {
+	struct ibv_comp_channel channel;
+	int other;
+};
+
+static struct ibv_context context;
+static struct ibv_pd pd = { .context = &context };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct region {
+	struct ibv_mr mr;
+	uint64_t iova;
+	bool used;
+} regions[REGIONS];
+static unsigned int objects;
+
+/* The lock is held. */
+static void *memory_of(uint64_t addr, uint32_t key)
+{
+	struct region *r = &regions[key % REGIONS];
+
+	if (!r->used || addr < r->iova || addr >= r->iova + r->mr.length)
+		return NULL;
+	return (char *)r->mr.addr + (addr - r->iova);
+}
+
+/* The lock is held. */
+static void complete(struct ibv_cq *ibv, const struct ibv_wc *wc)
+{
+	struct fake_cq *cq = (struct fake_cq *)ibv;
+
+	if (cq->nr == CQ_DEPTH)
+		abort();
+	cq->wc[cq->nr++] = *wc;
+	if (!cq->armed)
+		return;
+	cq->armed = false;
+	if (write(((struct fake_channel *)ibv->channel)->other, &ibv, sizeof(ibv)) !=
+	    sizeof(ibv))
+		abort();
+}
+
+static int poll_cq(struct ibv_cq *ibv, int max, struct ibv_wc *wc)
+{
+	struct fake_cq *cq = (struct fake_cq *)ibv;
+	unsigned int nr = (unsigned int)max;
+
+	pthread_mutex_lock(&lock);
+	if (nr > cq->nr)
+		nr = cq->nr;
+	memcpy(wc, cq->wc, nr * sizeof(*wc));
+	cq->nr -= nr;
+	memmove(cq->wc, cq->wc + nr, cq->nr * sizeof(*wc));
+	pthread_mutex_unlock(&lock);
+	return (int)nr;
+}
+
+static int req_notify_cq(struct ibv_cq *ibv, int solicited)
+{
+	(void)solicited;
+	pthread_mutex_lock(&lock);
+	((struct fake_cq *)ibv)->armed = true;
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+static int post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct fake_qp *q = (struct fake_qp *)ibv;
+
+	(void)bad;
+	pthread_mutex_lock(&lock);
+	q->late |= q->dead;
+	for (; wr; wr = wr->next) {
+		if (q->nr_receives == FAKE_DEPTH)
+			abort();
+		q->sges[q->nr_receives] = *wr->sg_list;
+		q->receives[q->nr_receives++] = *wr;
+	}
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+/* The lock is held. */
+static void sent(struct fake_qp *q, uint64_t id, unsigned int nr)
+{
+	const struct ibv_wc wc = { .wr_id = id, .opcode = IBV_WC_SEND };
+
+	q->posted -= nr;
+	complete(q->cq, &wc);
+}
+
+static int post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct fake_qp *q = (struct fake_qp *)ibv;
+
+	(void)bad;
+	pthread_mutex_lock(&lock);
+	q->late |= q->dead;
+	for (; wr; wr = wr->next) {
+		struct fake_answer *a = &q->answers[q->nr_answers++];
+
+		if (q->nr_answers > FAKE_DEPTH || wr->opcode != IBV_WR_SEND_WITH_IMM)
+			abort();
+		*a = (struct fake_answer){ .imm = be32toh(wr->imm_data) };
+		if (wr->num_sge) {
+			void *from = memory_of(wr->sg_list->addr, wr->sg_list->lkey);
+
+			if (!from)
+				abort();
+			a->len = wr->sg_list->length;
+			a->data = malloc(a->len);
+			memcpy(a->data, from, a->len);
+		}
+		q->posted++;
+		q->quiet++;
+		if (q->posted > q->most)
+			q->most = q->posted;
+		if (!(wr->send_flags & IBV_SEND_SIGNALED))
+			continue;
+		if (q->hold)
+			q->unsaid[q->nr_unsaid++] = wr->wr_id;
+		else
+			sent(q, wr->wr_id, q->quiet);
+		q->quiet = 0;
+	}
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+/*
+ * What the target calls
+ */
+
+int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *attr)
+{
+	(void)c;
+	memset(attr, 0, sizeof(*attr));
+	attr->max_cqe = CQ_DEPTH;
+	return 0;
+}
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *c)
+{
+	struct fake_channel *ch = calloc(1, sizeof(*ch));
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC))
+		abort();
+	ch->channel.context = c;
+	ch->channel.fd = fds[0];
+	ch->other = fds[1];
+	objects++;
+	return &ch->channel;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	close(channel->fd);
+	close(((struct fake_channel *)channel)->other);
+	free(channel);
+	objects--;
+	return 0;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *c, int cqe, void *cq_context,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	struct fake_cq *cq = calloc(1, sizeof(*cq));
+
+	(void)vector;
+	cq->cq.context = c;
+	cq->cq.cq_context = cq_context;
+	cq->cq.channel = channel;
+	cq->cq.cqe = cqe;
+	objects++;
+	return &cq->cq;
+}
+
+/* As the real one: not before each event that was taken is acknowledged. */
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	int busy = cq->comp_events_completed ? EBUSY : 0;
+
+	if (busy)
+		return busy;
+	free(cq);
+	objects--;
+	return 0;
+}
+
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context_)
+{
+	if (read(channel->fd, cq, sizeof(*cq)) != sizeof(*cq))
+		return -1;
+	*context_ = (*cq)->cq_context;
+	(*cq)->comp_events_completed++;
+	return 0;
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
+{
+	cq->comp_events_completed -= nevents;
+}
+
+static struct ibv_mr *region(void *addr, size_t length, uint64_t iova)
+{
+	struct region *r = NULL;
+
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; !r && i < REGIONS; i++) {
+		if (regions[i].used)
+			continue;
+		r = &regions[i];
+		*r = (struct region){ .iova = iova, .used = true };
+		r->mr.addr = addr;
+		r->mr.length = length;
+		r->mr.lkey = i + REGIONS;
+		r->mr.rkey = i + REGIONS;
+	}
+	objects++;
+	pthread_mutex_unlock(&lock);
+	return r ? &r->mr : NULL;
+}
+
+#undef ibv_reg_mr
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *p, void *addr, size_t length, int access)
+{
+	(void)p;
+	(void)access;
+	return region(addr, length, (uintptr_t)addr);
+}
+
+#undef ibv_reg_mr_iova
+struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *p, void *addr, size_t length,
+			       uint64_t iova, int access)
+{
+	(void)p;
+	(void)access;
+	return region(addr, length, iova);
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *p, void *addr, size_t length,
+				uint64_t iova, unsigned int access)
+{
+	(void)p;
+	(void)access;
+	return region(addr, length, iova);
+}
+
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	pthread_mutex_lock(&lock);
+	((struct region *)mr)->used = false;
+	objects--;
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+/*
+ * What the test calls
+ */
+
+struct ibv_context *fake_context(void)
+{
+	context.num_comp_vectors = 2;
+	context.ops.poll_cq = poll_cq;
+	context.ops.req_notify_cq = req_notify_cq;
+	context.ops.post_recv = post_recv;
+	context.ops.post_send = post_send;
+	return &context;
+}
+
+struct ibv_pd *fake_pd(void)
+{
+	return &pd;
+}
+
+void fake_qp_init(struct fake_qp *q, struct ibv_cq *cq)
+{
+	memset(q, 0, sizeof(*q));
+	q->qp.context = &context;
+	q->cq = cq;
+}
+
+/* Return: whether there was a receive for it. */
+bool fake_send(struct fake_qp *q, const void *msg, uint32_t len)
+{
+	struct ibv_wc wc = { .opcode = IBV_WC_RECV, .byte_len = len };
+	bool found;
+
+	pthread_mutex_lock(&lock);
+	found = q->nr_receives;
+	if (found) {
+		wc.wr_id = q->receives[0].wr_id;
+		if (q->sges[0].length < len)
+			wc.status = IBV_WC_LOC_LEN_ERR;
+		else
+			memcpy((void *)(uintptr_t)q->sges[0].addr, msg, len);
+		q->nr_receives--;
+		memmove(q->receives, q->receives + 1, q->nr_receives * sizeof(*q->receives));
+		memmove(q->sges, q->sges + 1, q->nr_receives * sizeof(*q->sges));
+		complete(q->cq, &wc);
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+/* A completion as the test likes it, of the first receive. */
+void fake_complete(struct fake_qp *q, const struct ibv_wc *wc)
+{
+	struct ibv_wc copy = *wc;
+
+	pthread_mutex_lock(&lock);
+	copy.wr_id = q->receives[0].wr_id;
+	complete(q->cq, &copy);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Completions of sends that were held back come, and those to come are not held. */
+void fake_release(struct fake_qp *q)
+{
+	pthread_mutex_lock(&lock);
+	q->hold = false;
+	for (unsigned int i = 0; i < q->nr_unsaid; i++)
+		sent(q, q->unsaid[i], (unsigned int)(q->unsaid[i] & 0xffff));
+	q->nr_unsaid = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+/* The answer to a tag; false: none in time. */
+bool fake_answer(struct fake_qp *q, uint16_t tag, struct fake_answer *out)
+{
+	struct timespec until;
+	bool found = false;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE;
+	pthread_mutex_lock(&lock);
+	for (;;) {
+		for (unsigned int i = 0; !found && i < q->nr_answers; i++) {
+			if (q->answers[i].imm >> 16 != tag)
+				continue;
+			found = true;
+			*out = q->answers[i];
+			q->nr_answers--;
+			memmove(q->answers + i, q->answers + i + 1,
+				(q->nr_answers - i) * sizeof(*q->answers));
+		}
+		if (found || pthread_cond_timedwait(&changed, &lock, &until))
+			break;
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+void *fake_remote(uint64_t addr, uint32_t rkey)
+{
+	void *from;
+
+	pthread_mutex_lock(&lock);
+	from = memory_of(addr, rkey);
+	pthread_mutex_unlock(&lock);
+	return from;
+}
+
+unsigned int fake_objects(void)
+{
+	return objects;
+}

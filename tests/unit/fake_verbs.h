@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Verbs without an adapter: the calls that target/lane.c and target/staged_session.c
+ * make end here, and the other side of each queue pair is the test.
+ */
+#ifndef FAKE_VERBS_H
+#define FAKE_VERBS_H
+
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FAKE_DEPTH	1024
+
+/**
+ * struct fake_answer - a send of the target
+ * @imm: in host order
+ * @len: bytes of @data
+ * @data: payload; the test's to free
+ */
+struct fake_answer {
+	uint32_t imm;
+	uint32_t len;
+	char *data;
+};
+
+/**
+ * struct fake_qp - a queue pair
+ * @qp: it
+ * @cq: of both directions
+ * @receives: posted, first to last
+ * @nr_receives: how many
+ * @answers: sends of the target that nobody has looked at
+ * @nr_answers: how many
+ * @unsaid: ids of sends whose completions are held back
+ * @nr_unsaid: how many
+ * @hold: hold completions of sends back
+ * @posted: sends whose completions the target does not know of
+ * @most: the highest that @posted has been
+ * @dead: nothing may be posted any more
+ * @late: something was
+ */
+struct fake_qp {
+	struct ibv_qp qp;
+	struct ibv_cq *cq;
+	struct ibv_recv_wr receives[FAKE_DEPTH];
+	struct ibv_sge sges[FAKE_DEPTH];
+	unsigned int nr_receives;
+	struct fake_answer answers[FAKE_DEPTH];
+	unsigned int nr_answers;
+	uint64_t unsaid[FAKE_DEPTH];
+	unsigned int nr_unsaid;
+	bool hold;
+	unsigned int posted;
+	unsigned int quiet;
+	unsigned int most;
+	bool dead;
+	bool late;
+};
+
+struct ibv_context *fake_context(void);
+struct ibv_pd *fake_pd(void);
+void fake_qp_init(struct fake_qp *q, struct ibv_cq *cq);
+bool fake_send(struct fake_qp *q, const void *msg, uint32_t len);
+void fake_complete(struct fake_qp *q, const struct ibv_wc *wc);
+void fake_release(struct fake_qp *q);
+bool fake_answer(struct fake_qp *q, uint16_t tag, struct fake_answer *out);
+void *fake_remote(uint64_t addr, uint32_t rkey);
+unsigned int fake_objects(void);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel's atomic accesses, with its memory order or a stronger one. What is not
+ * ordered there is relaxed here. ThreadSanitizer does not know fences, so a barrier is
+ * an atomic operation on something of the thread's own.
+ */
+#ifndef SHIM_LINUX_ATOMIC_H
+#define SHIM_LINUX_ATOMIC_H
+
+#include <linux/types.h>
+
+struct shim_atomic_long {
+	long counter;
+};
+
+#define atomic_long_t	struct shim_atomic_long
+
+/*
+ * Called before each access, so that a test decides who comes next; with NULL before
+ * each full barrier.
+ */
+__attribute__((weak)) void (*shim_access)(const void *at);
+
+static inline void shim_before(const void *at)
+{
+	if (shim_access)
+		shim_access(at);
+}
+
+/* Stores, loads, both ways */
+static inline void smp_mb(void)
+{
+	static __thread int own;
+
+	shim_before(NULL);
+	__atomic_fetch_add(&own, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Loads; who stops here would not see anything new */
+static inline void smp_rmb(void)
+{
+	static __thread int own;
+
+	__atomic_fetch_add(&own, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Stores, in the same way */
+static inline void smp_wmb(void)
+{
+	smp_rmb();	/* is a full one */
+}
+
+#define READ_ONCE(x)							\
+	({ shim_before(&(x)); __atomic_load_n(&(x), __ATOMIC_RELAXED); })
+#define WRITE_ONCE(x, v)						\
+	({ shim_before(&(x)); __atomic_store_n(&(x), v, __ATOMIC_RELAXED); })
+#define xchg(p, v)							\
+	({ shim_before(p); __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST); })
+
+static inline long atomic_long_read(const atomic_long_t *a)
+{
+	return READ_ONCE(a->counter);
+}
+
+static inline void atomic_long_or(long bits, atomic_long_t *a)
+{
+	shim_before(a);
+	__atomic_fetch_or(&a->counter, bits, __ATOMIC_RELAXED);
+}
+
+static inline void atomic_long_andnot(long bits, atomic_long_t *a)
+{
+	shim_before(a);
+	__atomic_fetch_and(&a->counter, ~bits, __ATOMIC_RELAXED);
+}
+
+#endif

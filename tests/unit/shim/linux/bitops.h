@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef SHIM_LINUX_BITOPS_H
+#define SHIM_LINUX_BITOPS_H
+
+#include <linux/atomic.h>
+#include <linux/kernel.h>
+
+#define BITS_PER_LONG		((int)(8 * sizeof(long)))
+#define BIT(nr)			(1UL << (nr))
+#define BITS_TO_LONGS(n)	DIV_ROUND_UP(n, BITS_PER_LONG)
+
+static inline bool test_bit(unsigned long nr, const unsigned long *map)
+{
+	return READ_ONCE(map[nr / BITS_PER_LONG]) >> nr % BITS_PER_LONG & 1;
+}
+
+static inline void set_bit(unsigned long nr, unsigned long *map)
+{
+	shim_before(&map[nr / BITS_PER_LONG]);
+	__atomic_fetch_or(&map[nr / BITS_PER_LONG], 1UL << nr % BITS_PER_LONG,
+			  __ATOMIC_RELAXED);
+}
+
+#endif

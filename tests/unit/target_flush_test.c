@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What becomes of dirty granules: a FLUSH writes what was noted before it began, keeps
+ * what failed, and loses nothing that is noted while it is under way. The queue pair is
+ * a fake that remembers the answers; the store is one that flushes when the test lets
+ * it.
+ *
+ * Sources: target/command_work.c target/command.c
+ */
+#include <endian.h>
+#include <infiniband/verbs.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "../../target/command.h"
+#include "../../target/loop.h"
+#include "../../target/util.h"
+
+#define GRANULE	4096U
+#define SIZE	(100 * (uint64_t)GRANULE + 512)
+#define GRANULES 101
+
+static struct {
+	struct commands c;
+	struct store store;
+	struct ibv_context context;
+	struct ibv_qp qp;
+	uint32_t answers[64];
+	unsigned int nr_answers;
+	unsigned int stop_after;	/* answers, or the end of what was under way */
+	unsigned int ends;		/* upcalls */
+	unsigned int idles;
+	sem_t begun, permit;
+	unsigned int status;		/* of the next FLUSH */
+	char written[GRANULES + 1];	/* by the last: x or . */
+	unsigned int works;
+	uint8_t generation;
+} t;
+
+static int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+			  struct ibv_send_wr **bad)
+{
+	(void)bad;
+	assert_ptr_equal(qp, &t.qp);
+	assert_int_equal(wr->opcode, IBV_WR_SEND_WITH_IMM);
+	assert_int_equal(wr->num_sge, 0);
+	assert_true(t.nr_answers < ARRAY_SIZE(t.answers));
+	t.answers[t.nr_answers++] = be32toh(wr->imm_data);
+	if (t.nr_answers == t.stop_after)
+		loop_stop();
+	return 0;
+}
+
+static unsigned int fake_work(struct store *store, struct store_work *w,
+			      uint64_t offset, uint64_t bytes)
+{
+	uint64_t first = 0, count = 0;
+
+	(void)store;
+	(void)offset;
+	(void)bytes;
+	t.works++;
+	if (w->op == RDMABLK_OP_FLUSH) {
+		memset(t.written, '.', GRANULES);
+		while (bitmap_next(w->dirty, first + count, &first, &count))
+			memset(t.written + first, 'x', count);
+	}
+	sem_post(&t.begun);
+	sem_wait(&t.permit);
+	if (t.status)
+		return t.status;
+	if (w->op == RDMABLK_OP_FLUSH)
+		bitmap_clear(w->dirty, 0, GRANULES);
+	return RDMABLK_OK;
+}
+
+static const struct store_ops fake_ops = { .type = "fake", .work = fake_work };
+
+static void ended(struct commands *c, unsigned int reason)
+{
+	(void)reason;
+	t.ends++;
+	command_stop(c);
+}
+
+static void idle(struct commands *c)
+{
+	(void)c;
+	t.idles++;
+	loop_stop();
+}
+
+static int setup(void **state)
+{
+	struct commands *c = &t.c;
+
+	(void)state;
+	memset(&t, 0, sizeof(t));
+	sem_init(&t.begun, 0, 0);
+	sem_init(&t.permit, 0, 0);
+	t.context.ops.post_send = fake_post_send;
+	t.qp.context = &t.context;
+	t.store.ops = &fake_ops;
+	if (loop_init() || keeper_start(&t.store))
+		return -1;
+	c->scope = (struct login_scope){ .size = SIZE, .logical_block = 512,
+		.writer = true, .granule = GRANULE, .max_ranges = 252,
+		.cmd_depth = COMMAND_DEPTH };
+	c->store = &t.store;
+	c->ended = ended;
+	c->idle = idle;
+	c->live = true;
+	c->nr = 1;
+	c->queue = calloc(1, sizeof(*c->queue));
+	c->queue->commands = c;
+	c->queue->qp = &t.qp;
+	for (unsigned int tag = 0; tag < COMMAND_DEPTH; tag++)
+		c->queue->slot[tag].queue = c->queue;
+	TAILQ_INIT(&c->queue->answers);
+	TAILQ_INIT(&c->flushed);
+	TAILQ_INIT(&c->waiting);
+	return bitmap_init(&c->dirty, GRANULES) ?: bitmap_init(&c->flushing, GRANULES);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100; i++)	/* whatever a failed test has left */
+		sem_post(&t.permit);
+	keeper_stop(&t.store);
+	command_free(&t.c);
+	loop_exit();
+	return 0;
+}
+
+static void dirty(uint64_t offset, uint64_t bytes)
+{
+	struct {
+		struct rdmablk_command cmd;
+		struct rdmablk_range range;
+	} msg = { .range = { htole64(offset), htole64(bytes) } };
+	struct login_data data = { .op = RDMABLK_OP_DIRTY, .trailer = sizeof(msg.range) };
+
+	command_note(&t.c, &msg, &data);
+}
+
+static void start(unsigned int op, unsigned int tag, uint64_t offset, uint64_t bytes)
+{
+	struct command_slot *slot = &t.c.queue->slot[tag];
+
+	assert_int_equal(slot->state, SLOT_FREE);
+	slot->state = SLOT_BUSY;
+	slot->data = (struct login_data){
+		.op = (uint16_t)op, .tag = (uint16_t)tag,
+		.generation = ++t.generation, .offset = offset, .bytes = bytes,
+	};
+	command_do(slot);
+}
+
+static void flush(unsigned int tag)
+{
+	start(RDMABLK_OP_FLUSH, tag, 0, 0);
+}
+
+/* The keeper has begun what was started. */
+static void begun(void)
+{
+	sem_wait(&t.begun);
+}
+
+static void let(void)
+{
+	sem_post(&t.permit);
+}
+
+/* @nr answers in all have been posted. */
+static void wait_answers(unsigned int nr)
+{
+	t.stop_after = nr;
+	assert_int_equal(loop_run(), 0);
+	assert_int_equal(t.nr_answers, nr);
+}
+
+static void expect_written(uint64_t first, uint64_t count)
+{
+	char want[GRANULES + 1] = { 0 };
+
+	memset(want, '.', GRANULES);
+	memset(want + first, 'x', count);
+	assert_string_equal(t.written, want);
+}
+
+static void expect_answer(unsigned int nr, unsigned int tag, unsigned int status)
+{
+	assert_int_equal(RDMABLK_IMM_TAG(t.answers[nr]), tag);
+	assert_int_equal(RDMABLK_IMM_STATUS(t.answers[nr]), status);
+}
+
+static void a_flush_writes_what_was_noted_once(void **state)
+{
+	(void)state;
+	dirty(3 * GRANULE, 4 * GRANULE);
+	flush(1);
+	begun();
+	assert_int_equal(t.nr_answers, 0);
+	let();
+	wait_answers(1);
+	expect_answer(0, 1, RDMABLK_OK);
+	expect_written(3, 4);
+	flush(1);
+	let();
+	wait_answers(2);
+	expect_written(0, 0);
+	assert_true(command_clean(&t.c));
+}
+
+static void what_is_noted_during_a_flush_is_for_the_next(void **state)
+{
+	(void)state;
+	dirty(0, GRANULE);
+	flush(1);
+	begun();
+	/* the same granule again, and another */
+	dirty(0, 2 * GRANULE);
+	let();
+	wait_answers(1);
+	expect_written(0, 1);
+	assert_false(command_clean(&t.c));
+	flush(2);
+	let();
+	wait_answers(2);
+	expect_written(0, 2);
+	assert_true(command_clean(&t.c));
+}
+
+static void what_failed_is_dirty_again(void **state)
+{
+	(void)state;
+	dirty(5 * GRANULE, GRANULE);
+	flush(1);
+	begun();
+	dirty(6 * GRANULE, GRANULE);
+	t.status = RDMABLK_R_STORE_SPACE;
+	let();
+	wait_answers(1);
+	expect_answer(0, 1, RDMABLK_R_STORE_SPACE);
+	assert_false(command_clean(&t.c));
+	t.status = RDMABLK_OK;
+	flush(1);
+	let();
+	wait_answers(2);
+	expect_answer(1, 1, RDMABLK_OK);
+	expect_written(5, 2);
+}
+
+static void flushes_that_come_meanwhile_are_answered_by_the_next(void **state)
+{
+	(void)state;
+	flush(1);
+	begun();
+	dirty(7 * GRANULE, GRANULE);
+	flush(2);
+	flush(3);
+	let();
+	wait_answers(1);
+	expect_answer(0, 1, RDMABLK_OK);
+	begun();
+	expect_written(7, 1);
+	/* it has begun: this one needs another */
+	flush(4);
+	let();
+	wait_answers(3);
+	expect_answer(1, 2, RDMABLK_OK);
+	expect_answer(2, 3, RDMABLK_OK);
+	let();
+	wait_answers(4);
+	expect_answer(3, 4, RDMABLK_OK);
+	assert_int_equal(t.works, 3);
+}
+
+static void a_range_of_its_own_is_flushed(void **state)
+{
+	(void)state;
+	start(RDMABLK_OP_FLUSH, 1, 10 * GRANULE + 512, GRANULE);
+	let();
+	wait_answers(1);
+	expect_written(10, 2);
+	start(RDMABLK_OP_FLUSH, 1, 100 * (uint64_t)GRANULE, 512);
+	let();
+	wait_answers(2);
+	expect_written(100, 1);
+}
+
+static void overlapping_ranges_cost_no_more_than_everything(void **state)
+{
+	struct {
+		struct rdmablk_command cmd;
+		struct rdmablk_range range[3];
+	} msg = { .range = { { htole64(GRANULE), htole64(50 * GRANULE) },
+			     { htole64(GRANULE), htole64(50 * GRANULE) },
+			     { htole64(GRANULE), htole64(50 * GRANULE) } } };
+	struct login_data data = { .op = RDMABLK_OP_DIRTY, .trailer = sizeof(msg.range) };
+
+	(void)state;
+	command_note(&t.c, &msg, &data);
+	flush(1);
+	let();
+	wait_answers(1);
+	expect_written(0, GRANULES);
+}
+
+static void the_last_granule_is_not_whole(void **state)
+{
+	(void)state;
+	dirty(100 * (uint64_t)GRANULE, 512);
+	flush(1);
+	let();
+	wait_answers(1);
+	expect_written(100, 1);
+}
+
+static void zeroes_do_not_wait_for_flushes_to_be_answered(void **state)
+{
+	(void)state;
+	start(RDMABLK_OP_WRITE_ZEROES, 5, 0, GRANULE);
+	begun();
+	flush(1);
+	let();
+	wait_answers(1);
+	expect_answer(0, 5, RDMABLK_OK);
+	let();
+	wait_answers(2);
+	expect_answer(1, 1, RDMABLK_OK);
+}
+
+static void a_session_that_ends_waits_for_what_has_begun(void **state)
+{
+	(void)state;
+	dirty(GRANULE, GRANULE);
+	flush(1);
+	begun();
+	flush(2);
+	start(RDMABLK_OP_DISCARD, 3, 0, GRANULE);
+	start(RDMABLK_OP_WRITE_ZEROES, 4, 0, GRANULE);
+	command_stop(&t.c);
+	assert_true(command_busy(&t.c));
+	assert_int_equal(t.idles, 0);
+	t.status = RDMABLK_R_STORE_IO;
+	let();
+	assert_int_equal(loop_run(), 0);
+	assert_int_equal(t.idles, 1);
+	assert_false(command_busy(&t.c));
+	/* nothing but the FLUSH was done, nothing answered, and it is not clean */
+	assert_int_equal(t.works, 1);
+	assert_int_equal(t.nr_answers, 0);
+	assert_false(command_clean(&t.c));
+}
+
+static void a_flush_that_has_not_begun_is_dropped(void **state)
+{
+	(void)state;
+	start(RDMABLK_OP_WRITE_ZEROES, 4, 0, GRANULE);
+	begun();
+	dirty(GRANULE, GRANULE);
+	flush(1);
+	command_stop(&t.c);
+	let();
+	assert_int_equal(loop_run(), 0);
+	assert_int_equal(t.idles, 1);
+	assert_int_equal(t.works, 1);
+	assert_false(command_clean(&t.c));
+}
+
+static void what_cannot_be_done_is_answered_at_once(void **state)
+{
+	struct command_slot *slot = &t.c.queue->slot[2];
+
+	(void)state;
+	slot->state = SLOT_BUSY;
+	slot->data = (struct login_data){ .op = RDMABLK_OP_DISCARD, .tag = 2,
+					  .status = RDMABLK_R_RANGE };
+	command_do(slot);
+	assert_int_equal(t.nr_answers, 1);
+	expect_answer(0, 2, RDMABLK_R_RANGE);
+	start(RDMABLK_OP_FENCE, 2, 0, 0);
+	expect_answer(1, 2, RDMABLK_OK);
+	assert_int_equal(RDMABLK_IMM_GENERATION(t.answers[1]), t.generation);
+	assert_int_equal(t.works, 0);
+}
+
+static void answers_wait_for_sends(void **state)
+{
+	unsigned int nr;
+
+	(void)state;
+	/* the peer has seen each answer and uses the tag again; we know of none */
+	for (nr = 0; nr < 2 * COMMAND_DEPTH; nr++)
+		start(RDMABLK_OP_FENCE, nr % COMMAND_DEPTH, 0, 0);
+	assert_int_equal(t.nr_answers, nr);
+	start(RDMABLK_OP_FENCE, 3, 0, 0);
+	assert_int_equal(t.nr_answers, nr);
+	assert_int_equal(t.c.queue->slot[3].state, SLOT_ANSWERED);
+	command_sent(t.c.queue);
+	assert_int_equal(t.nr_answers, nr + 1);
+	expect_answer(nr, 3, RDMABLK_OK);
+	assert_int_equal(t.c.queue->slot[3].state, SLOT_FREE);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static const struct CMUnitTest tests[] = {
+	TEST(a_flush_writes_what_was_noted_once),
+	TEST(what_is_noted_during_a_flush_is_for_the_next),
+	TEST(what_failed_is_dirty_again),
+	TEST(flushes_that_come_meanwhile_are_answered_by_the_next),
+	TEST(a_range_of_its_own_is_flushed),
+	TEST(overlapping_ranges_cost_no_more_than_everything),
+	TEST(the_last_granule_is_not_whole),
+	TEST(zeroes_do_not_wait_for_flushes_to_be_answered),
+	TEST(a_session_that_ends_waits_for_what_has_begun),
+	TEST(a_flush_that_has_not_begun_is_dropped),
+	TEST(what_cannot_be_done_is_answered_at_once),
+	TEST(answers_wait_for_sends),
+};
+
+int main(void)
+{
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

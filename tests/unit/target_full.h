@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A store of a file with all of it in memory, as the keeper and the loop use it.
+ */
+#ifndef TARGET_FULL_H
+#define TARGET_FULL_H
+
+#include "target_files.h"
+#include "../../target/full.h"
+#include "../../target/util.h"
+
+static struct export_config full_ec;
+
+/* What the next open is told; fields may be changed before it. */
+static inline struct export_config *full_config(const char *path)
+{
+	full_ec = (struct export_config){
+		.name = "d", .file = (char *)path, .cache = CACHE_FULL, .block = 512,
+	};
+	return &full_ec;
+}
+
+static inline int full_open(struct store *s, const struct export_config *ec)
+{
+	int ret;
+
+	*s = (struct store){ .ops = &store_full_ops };
+	ret = s->ops->open(s, ec);
+	return ret ?: s->ops->publish(s);
+}
+
+static inline void full_close(struct store *s)
+{
+	s->ops->close(s);
+}
+
+static inline char *full_at(struct store *s, uint64_t offset)
+{
+	return (char *)s->base + offset;
+}
+
+/* What an adapter does: nobody is told of it. */
+static inline void full_rdma(struct store *s, uint64_t offset, size_t bytes,
+			     unsigned int seed)
+{
+	files_pattern(full_at(s, offset), offset, bytes, seed);
+}
+
+static inline bool full_has(struct store *s, uint64_t offset, size_t bytes,
+			    unsigned int seed)
+{
+	char *want = malloc(bytes);
+	bool same;
+
+	files_pattern(want, offset, bytes, seed);
+	same = !memcmp(want, full_at(s, offset), bytes);
+	free(want);
+	return same;
+}
+
+static inline bool full_is_zero(struct store *s, uint64_t offset, size_t bytes)
+{
+	const char *p = full_at(s, offset);
+
+	return !*p && !memcmp(p, p + 1, bytes - 1);
+}
+
+static inline struct bitmap full_dirty(const struct store *s)
+{
+	struct store_limits limits;
+	struct bitmap b;
+
+	s->ops->limits(s, &limits);
+	assert_int_equal(bitmap_init(&b, round_up(s->size, limits.granule) /
+				     limits.granule), 0);
+	return b;
+}
+
+/* DIRTY, as a session notes it */
+static inline void full_note(struct store *s, struct bitmap *b, uint64_t offset,
+			     uint64_t bytes)
+{
+	uint64_t granule = full_of(s)->granule, first = offset / granule;
+
+	bitmap_set(b, first, round_up(offset + bytes, granule) / granule - first);
+}
+
+static inline unsigned int full_do(struct store *s, uint16_t op, uint16_t flags,
+				   uint64_t offset, uint64_t bytes,
+				   struct bitmap *dirty)
+{
+	struct store_work w = {
+		.op = op, .flags = flags, .offset = offset, .bytes = bytes,
+		.dirty = dirty,
+	};
+
+	return s->ops->work(s, &w, offset, bytes);
+}
+
+static inline unsigned int full_flush_all(struct store *s, struct bitmap *dirty)
+{
+	return full_do(s, RDMABLK_OP_FLUSH, 0, 0, 0, dirty);
+}
+
+#endif

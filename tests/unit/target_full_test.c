@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A file with all of it in memory: what is read into the arena, what a flush writes and
+ * what it does not, errors of the file, and a failed fdatasync.
+ *
+ * Sources: target/store_full.c target/full_fill.c target/full_back.c
+ *	    target/full_compare.c target/file.c target/file_op.c target/pages.c
+ *	    target/uring.c target/bitmap.c
+ * Libraries: liburing libcrypto
+ */
+#include "target_full.h"
+
+#define SIZE	(16 * MIB)
+
+static void a_file_is_read(void **state)
+{
+	static const uint64_t sizes[] = { SIZE, 4 * MIB + 512, 4096, 512 * 9 };
+	struct store s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		uint64_t size = sizes[i];
+		const char *path = files_new("read", size);
+
+		files_write(path, 0, size, 1);
+		assert_int_equal(full_open(&s, full_config(path)), 0);
+		assert_int_equal(s.size, size);
+		assert_true(full_has(&s, 0, size, 1));
+		assert_true(s.mapped >= size);
+		full_close(&s);
+	}
+}
+
+static void holes_are_zero(void **state)
+{
+	const char *path = files_new("holes", SIZE);
+	struct store s;
+
+	(void)state;
+	files_write(path, 3 * MIB + 1000, 5000, 1);
+	files_write(path, SIZE - 512, 512, 2);
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	assert_true(full_is_zero(&s, 0, 3 * MIB + 1000));
+	assert_true(full_has(&s, 3 * MIB + 1000, 5000, 1));
+	assert_true(full_is_zero(&s, 3 * MIB + 6000, SIZE - 512 - 3 * MIB - 6000));
+	assert_true(full_has(&s, SIZE - 512, 512, 2));
+	full_close(&s);
+	/* a part of it */
+	full_config(path)->size = 4 * MIB;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_int_equal(s.size, 4 * MIB);
+	assert_true(full_has(&s, 3 * MIB + 1000, 5000, 1));
+	full_close(&s);
+}
+
+static void limits(void **state)
+{
+	const char *path = files_new("limits", SIZE);
+	struct store_limits l;
+	struct store s, t;
+
+	(void)state;
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	s.ops->limits(&s, &l);
+	assert_int_equal(l.flags, RDMABLK_GRANT_CACHE);
+	assert_true(l.ops & RDMABLK_OP_BIT(RDMABLK_OP_DIRTY));
+	assert_true(l.ops & RDMABLK_OP_BIT(RDMABLK_OP_FLUSH));
+	assert_true(l.ops & RDMABLK_OP_BIT(RDMABLK_OP_WRITE_ZEROES));
+	assert_false(l.ops & RDMABLK_OP_BIT(RDMABLK_OP_SECURE_ERASE));
+	assert_false(l.ops & RDMABLK_OP_BIT(RDMABLK_OP_READ));
+	assert_int_equal(l.granule, 4096);
+	assert_true(!!l.max_discard == !!(l.ops & RDMABLK_OP_BIT(RDMABLK_OP_DISCARD)));
+	assert_int_equal(full_open(&t, full_config(path)), -EBUSY);
+	full_close(&s);
+	full_config(path)->read_only = true;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	s.ops->limits(&s, &l);
+	assert_int_equal(l.flags, 0);
+	assert_int_equal(l.ops, 0);
+	full_close(&s);
+}
+
+static void a_flush_writes_what_is_dirty(void **state)
+{
+	const char *path = files_new("flush", SIZE + 512);
+	struct bitmap dirty;
+	struct store s;
+
+	(void)state;
+	files_write(path, 0, SIZE, 1);
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	dirty = full_dirty(&s);
+	full_rdma(&s, 0, SIZE + 512, 2);
+	full_note(&s, &dirty, 8192, 4096);
+	full_note(&s, &dirty, MIB, 5 * MIB);
+	full_note(&s, &dirty, SIZE, 512);
+	assert_true(files_are(path, 0, SIZE, 1));
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_false(bitmap_any(&dirty));
+	assert_true(files_are(path, 0, 8192, 1));
+	assert_true(files_are(path, 8192, 4096, 2));
+	assert_true(files_are(path, 12288, MIB - 12288, 1));
+	assert_true(files_are(path, MIB, 5 * MIB, 2));
+	assert_true(files_are(path, 6 * MIB, SIZE - 6 * MIB, 1));
+	assert_true(files_are(path, SIZE, 512, 2));
+	/* a range of its own, which leaves the others dirty */
+	full_note(&s, &dirty, 0, 4096);
+	assert_int_equal(full_do(&s, RDMABLK_OP_FLUSH, 0, 12288, 512, NULL), RDMABLK_OK);
+	assert_true(files_are(path, 12288, 512, 2));
+	assert_true(files_are(path, 0, 8192, 1));
+	assert_true(bitmap_any(&dirty));
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(files_are(path, 0, 4096, 2));
+	bitmap_free(&dirty);
+	full_close(&s);
+	/* nobody said that the rest was written */
+	assert_true(files_are(path, 6 * MIB, SIZE - 6 * MIB, 1));
+}
+
+static void an_error_leaves_it_dirty(void **state)
+{
+	static const struct {
+		const char *rules;
+		unsigned int want;
+	} cases[] = {
+		{ "write error EIO at 1M+4K\n", RDMABLK_R_STORE_IO },
+		{ "write error ENOSPC\n", RDMABLK_R_STORE_SPACE },
+		{ "write error EDQUOT skip 1\n", RDMABLK_R_STORE_SPACE },
+		{ "write error EROFS\n", RDMABLK_R_STORE_READ_ONLY },
+		{ "sync error EIO\n", RDMABLK_R_STORE_IO },
+		{ "sync error ENOSPC\n", RDMABLK_R_STORE_SPACE },
+	};
+	const char *path = files_new("error", SIZE), *rules = files_path("rules");
+	struct bitmap dirty;
+	struct store s;
+
+	(void)state;
+	files_text(rules, "");
+	full_config(path)->fault = (char *)rules;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	dirty = full_dirty(&s);
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
+		full_rdma(&s, 0, 4 * MIB, i + 1);
+		full_note(&s, &dirty, 0, 4 * MIB);
+		files_text(rules, cases[i].rules);
+		for (int again = 0; again < 3; again++) {
+			assert_int_equal(full_flush_all(&s, &dirty), cases[i].want);
+			assert_true(bitmap_any(&dirty));
+		}
+		files_text(rules, "");
+		assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+		assert_false(bitmap_any(&dirty));
+		assert_true(files_are(path, 0, 4 * MIB, i + 1));
+	}
+	bitmap_free(&dirty);
+	full_close(&s);
+}
+
+/*
+ * The kernel has reported an error of write-back and forgotten it: its pages are clean,
+ * and the disk has the old contents.
+ */
+static void a_failed_fdatasync_loses_nothing(void **state)
+{
+	const char *path = files_new("sync", SIZE), *rules = files_path("rules");
+	struct bitmap dirty;
+	struct store s;
+
+	(void)state;
+	files_write(path, 0, SIZE, 1);
+	files_text(rules, "sync error EIO count 1\n");
+	full_config(path)->fault = (char *)rules;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	dirty = full_dirty(&s);
+	full_rdma(&s, 2 * MIB, MIB, 2);
+	full_note(&s, &dirty, 2 * MIB, MIB);
+	/* the first part in a flush of its own, whose outcome is unknown to the second */
+	assert_int_equal(full_do(&s, RDMABLK_OP_FLUSH, 0, 2 * MIB, 8192, NULL),
+			 RDMABLK_R_STORE_IO);
+	files_write(path, 2 * MIB, MIB, 1);
+	assert_int_equal(full_do(&s, RDMABLK_OP_FLUSH, 0, 2 * MIB + 8192, 4096, NULL),
+			 RDMABLK_OK);
+	assert_true(files_are(path, 2 * MIB, 12288, 2));
+	assert_true(files_are(path, 2 * MIB + 12288, MIB - 12288, 1));
+	/* what is durable is not written again */
+	files_write(path, 2 * MIB, 12288, 3);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(files_are(path, 2 * MIB, MIB, 2));
+	files_write(path, 2 * MIB, MIB, 3);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(files_are(path, 2 * MIB, MIB, 3));
+	bitmap_free(&dirty);
+	full_close(&s);
+}
+
+static void the_end_writes_what_a_failed_fdatasync_lost(void **state)
+{
+	const char *path = files_new("sync", SIZE), *rules = files_path("rules");
+	struct bitmap dirty;
+	struct store s;
+
+	(void)state;
+	files_text(rules, "sync error EIO count 2\n");
+	full_config(path)->fault = (char *)rules;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	dirty = full_dirty(&s);
+	full_rdma(&s, MIB, MIB, 2);
+	full_note(&s, &dirty, MIB, MIB);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_R_STORE_IO);
+	files_write(path, MIB, MIB, 1);
+	bitmap_free(&dirty);
+	full_close(&s);		/* whose first try fails, too */
+	assert_true(files_are(path, MIB, MIB, 2));
+}
+
+static void a_full_file_system(void **state)
+{
+	const char *path, *ballast;
+	struct bitmap dirty;
+	struct store s;
+
+	(void)state;
+	if (!files_tmpfs("small", "size=6m"))
+		skip();
+	path = files_new("small/disk", SIZE);
+	ballast = files_new("small/ballast", 0);
+	files_write(ballast, 0, 4 * MIB, 9);
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	dirty = full_dirty(&s);
+	full_rdma(&s, 0, 4 * MIB, 1);
+	full_note(&s, &dirty, 0, 4 * MIB);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_R_STORE_SPACE);
+	assert_true(bitmap_any(&dirty));
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_R_STORE_SPACE);
+	/* discarding helps */
+	assert_int_equal(full_do(&s, RDMABLK_OP_DISCARD, 0, MIB, 3 * MIB, NULL), RDMABLK_OK);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_false(bitmap_any(&dirty));
+	assert_true(files_are(path, 0, MIB, 1));
+	assert_true(files_zero(path, MIB, 3 * MIB));
+	assert_true(files_space(path) <= MIB);
+	/* and so does room */
+	full_rdma(&s, 8 * MIB, 4 * MIB, 2);
+	full_note(&s, &dirty, 8 * MIB, 4 * MIB);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_R_STORE_SPACE);
+	unlink(ballast);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(files_are(path, 8 * MIB, 4 * MIB, 2));
+	bitmap_free(&dirty);
+	full_close(&s);
+	assert_int_equal(umount(files_path("small")), 0);
+}
+
+static void zeroes_and_discards(void **state)
+{
+	const char *path = files_new("zero", SIZE);
+	struct bitmap dirty;
+	struct store s;
+	uint64_t space;
+
+	(void)state;
+	files_write(path, 0, SIZE, 1);
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	dirty = full_dirty(&s);
+	space = files_space(path);
+	assert_int_equal(full_do(&s, RDMABLK_OP_WRITE_ZEROES, RDMABLK_ZEROES_KEEP, MIB,
+				 MIB, NULL), RDMABLK_OK);
+	assert_in_range(files_space(path), space - EXTENTS, space + EXTENTS);
+	assert_int_equal(full_do(&s, RDMABLK_OP_WRITE_ZEROES, 0, 4 * MIB, MIB, NULL),
+			 RDMABLK_OK);
+	assert_int_equal(full_do(&s, RDMABLK_OP_WRITE_ZEROES, 0, 512, 512, NULL), RDMABLK_OK);
+	assert_int_equal(full_do(&s, RDMABLK_OP_DISCARD, 0, 8 * MIB, 4 * MIB, NULL), RDMABLK_OK);
+	assert_true(files_space(path) <= space - 5 * MIB + EXTENTS);
+	assert_true(full_has(&s, 0, 512, 1) && full_is_zero(&s, 512, 512));
+	assert_true(full_has(&s, 1024, MIB - 1024, 1) && full_is_zero(&s, MIB, MIB));
+	assert_true(full_has(&s, 2 * MIB, 2 * MIB, 1) && full_is_zero(&s, 4 * MIB, MIB));
+	assert_true(full_is_zero(&s, 8 * MIB, 4 * MIB) && full_has(&s, 12 * MIB, 4 * MIB, 1));
+	assert_true(files_zero(path, 512, 512) && files_zero(path, MIB, MIB));
+	assert_true(files_zero(path, 4 * MIB, MIB) && files_zero(path, 8 * MIB, 4 * MIB));
+	/* dirty before it was discarded: not written, so that it stays free */
+	space = files_space(path);
+	full_note(&s, &dirty, 8 * MIB, 4 * MIB);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_in_range(files_space(path), space - EXTENTS, space + EXTENTS);
+	assert_true(files_zero(path, 8 * MIB, 4 * MIB));
+	/* zeroes over data are data */
+	memset(full_at(&s, 13 * MIB), 0, MIB);
+	full_note(&s, &dirty, 13 * MIB, MIB);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(files_zero(path, 13 * MIB, MIB));
+	assert_int_equal(full_do(&s, RDMABLK_OP_SECURE_ERASE, 0, 0, MIB, NULL),
+			 RDMABLK_R_UNSUPPORTED);
+	assert_int_equal(full_do(&s, RDMABLK_OP_READ, 0, 0, MIB, NULL),
+			 RDMABLK_R_UNSUPPORTED);
+	bitmap_free(&dirty);
+	full_close(&s);
+}
+
+/* What a refused DISCARD or WRITE_ZEROES did to the file is undone by the next flush. */
+static void refused_zeroes_change_nothing(void **state)
+{
+	const char *path = files_new("refused", SIZE), *rules = files_path("rules");
+	struct store s;
+
+	(void)state;
+	files_write(path, 0, SIZE, 1);
+	files_text(rules, "zero error EIO\ndiscard error EIO\n");
+	full_config(path)->fault = (char *)rules;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_int_equal(full_do(&s, RDMABLK_OP_WRITE_ZEROES, 0, MIB, MIB, NULL),
+			 RDMABLK_R_STORE_IO);
+	assert_int_equal(full_do(&s, RDMABLK_OP_DISCARD, 0, 4 * MIB, MIB, NULL),
+			 RDMABLK_R_STORE_IO);
+	assert_true(full_has(&s, 0, SIZE, 1));
+	assert_int_equal(files_run("fallocate -p -o 1M -l 512K %s", path), 0);
+	assert_int_equal(files_run("fallocate -p -o 4M -l 512K %s", path), 0);
+	assert_true(files_zero(path, MIB, 512 * KIB));
+	files_text(rules, "");
+	assert_int_equal(full_flush_all(&s, NULL), RDMABLK_OK);
+	assert_true(files_are(path, 0, SIZE, 1));
+	full_close(&s);
+}
+
+static void a_file_that_shrinks(void **state)
+{
+	const char *path = files_new("shrink", SIZE);
+	struct bitmap dirty;
+	struct store s;
+	struct stat st;
+
+	(void)state;
+	files_write(path, 0, SIZE, 1);
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	dirty = full_dirty(&s);
+	assert_int_equal(truncate(path, 4 * MIB), 0);
+	full_rdma(&s, 0, SIZE, 2);
+	full_note(&s, &dirty, 0, SIZE);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_R_STORE_IO);
+	assert_int_equal(full_do(&s, RDMABLK_OP_FLUSH, 0, MIB, 4096, NULL),
+			 RDMABLK_R_STORE_IO);
+	assert_int_equal(full_do(&s, RDMABLK_OP_WRITE_ZEROES, 0, 5 * MIB, MIB, NULL),
+			 RDMABLK_R_STORE_IO);
+	s.ops->ended(&s, false);
+	assert_false(s.ops->idle(&s));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 4 * MIB);
+	assert_true(bitmap_any(&dirty));
+	/* whoever did it thinks again */
+	assert_int_equal(truncate(path, SIZE), 0);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(files_are(path, 0, SIZE, 2));
+	bitmap_free(&dirty);
+	full_close(&s);
+}
+
+static void a_block_device(void **state)
+{
+	const char *path = files_new("disk", SIZE);
+	struct bitmap dirty;
+	struct store s;
+	char dev[64];
+
+	(void)state;
+	files_write(path, 0, SIZE, 1);
+	if (!files_loop(path, 4096, dev, sizeof(dev)))
+		skip();
+	full_config(dev)->block = 4096;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_int_equal(s.size, SIZE);
+	assert_true(full_has(&s, 0, SIZE, 1));
+	dirty = full_dirty(&s);
+	full_rdma(&s, MIB, MIB, 2);
+	full_note(&s, &dirty, MIB, MIB);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_int_equal(full_do(&s, RDMABLK_OP_WRITE_ZEROES, RDMABLK_ZEROES_KEEP, 4 * MIB,
+				 MIB, NULL), RDMABLK_OK);
+	assert_int_equal(full_do(&s, RDMABLK_OP_WRITE_ZEROES, 0, 6 * MIB, MIB, NULL),
+			 RDMABLK_OK);
+	assert_int_equal(full_do(&s, RDMABLK_OP_DISCARD, 0, 8 * MIB, MIB, NULL), RDMABLK_OK);
+	full_rdma(&s, 12 * MIB, 4096, 3);
+	s.ops->ended(&s, false);
+	full_close(&s);
+	assert_true(files_are(dev, MIB, MIB, 2));
+	assert_true(files_zero(dev, 4 * MIB, MIB) && files_zero(dev, 6 * MIB, MIB));
+	assert_true(files_zero(dev, 8 * MIB, MIB));
+	assert_true(files_are(dev, 9 * MIB, 3 * MIB, 1));
+	assert_true(files_are(dev, 12 * MIB, 4096, 3));
+	bitmap_free(&dirty);
+	files_unloop(dev);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_is_read),
+		cmocka_unit_test(holes_are_zero),
+		cmocka_unit_test(limits),
+		cmocka_unit_test(a_flush_writes_what_is_dirty),
+		cmocka_unit_test(an_error_leaves_it_dirty),
+		cmocka_unit_test(a_failed_fdatasync_loses_nothing),
+		cmocka_unit_test(the_end_writes_what_a_failed_fdatasync_lost),
+		cmocka_unit_test(a_full_file_system),
+		cmocka_unit_test(zeroes_and_discards),
+		cmocka_unit_test(refused_zeroes_change_nothing),
+		cmocka_unit_test(a_file_that_shrinks),
+		cmocka_unit_test(a_block_device),
+	};
+
+	return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The keeper of an export: one thing at a time, FLUSHes first, long commands in pieces,
+ * every work done once whatever becomes of it, the background when there is nothing
+ * else.
+ *
+ * The store here does a piece when the test lets it: each call of its work() waits for
+ * a permit, so that no order depends on time.
+ *
+ * Sources: target/keeper.c
+ */
+#include <sched.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "../../target/keeper.h"
+#include "../../target/loop.h"
+#include "../../target/util.h"
+
+#define PIECE	KEEPER_PIECE
+
+static struct {
+	struct store store;
+	sem_t permit;		/* a piece may be done */
+	sem_t begun;		/* a piece is waiting for its permit */
+	atomic_int inside;	/* threads in the store: one at most */
+	atomic_int overlaps;
+	atomic_int idle_steps;	/* left */
+	atomic_int idles;	/* done */
+	bool gate;		/* steps in the background wait for permits, too */
+	char log[256];		/* what was done, a letter each */
+	atomic_int fail;	/* status of the next piece */
+	int todo;		/* works whose done() the test waits for */
+} t;
+
+static void enter(char what)
+{
+	size_t len = strlen(t.log);
+
+	if (atomic_fetch_add(&t.inside, 1))
+		atomic_fetch_add(&t.overlaps, 1);
+	t.log[len] = what;
+}
+
+static unsigned int fake_work(struct store *store, struct store_work *w,
+			      uint64_t offset, uint64_t bytes)
+{
+	assert_ptr_equal(store, &t.store);
+	enter(w->op == RDMABLK_OP_FLUSH ? 'F' :
+	      (char)('0' + offset / PIECE % 10));
+	if (w->op != RDMABLK_OP_FLUSH)
+		assert_true(bytes && bytes <= PIECE);
+	sem_post(&t.begun);
+	sem_wait(&t.permit);
+	atomic_fetch_sub(&t.inside, 1);
+	return (unsigned int)atomic_exchange(&t.fail, 0);
+}
+
+static bool fake_idle(struct store *store)
+{
+	bool more;
+
+	assert_ptr_equal(store, &t.store);
+	if (atomic_load(&t.idle_steps) <= 0)
+		return false;
+	more = atomic_fetch_sub(&t.idle_steps, 1) > 1;
+	enter('i');
+	if (t.gate) {
+		sem_post(&t.begun);
+		sem_wait(&t.permit);
+	}
+	atomic_fetch_sub(&t.inside, 1);
+	atomic_fetch_add(&t.idles, 1);
+	return more;
+}
+
+static const struct store_ops fake_ops = {
+	.type = "fake",
+	.work = fake_work,
+	.idle = fake_idle,
+};
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&t, 0, sizeof(t));
+	sem_init(&t.permit, 0, 0);
+	sem_init(&t.begun, 0, 0);
+	t.store.ops = &fake_ops;
+	return loop_init() ?: keeper_start(&t.store);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100; i++)	/* whatever a failed test has left */
+		sem_post(&t.permit);
+	keeper_stop(&t.store);
+	loop_exit();
+	assert_int_equal(t.overlaps, 0);
+	return 0;
+}
+
+static void work_done(struct store_work *w)
+{
+	w->done = NULL;		/* once only */
+	if (!--t.todo)
+		loop_stop();
+}
+
+static struct store_work work(uint16_t op, uint64_t offset, uint64_t bytes)
+{
+	return (struct store_work){ .op = op, .offset = offset, .bytes = bytes,
+				    .done = work_done };
+}
+
+static void let(int pieces)
+{
+	while (pieces--)
+		sem_post(&t.permit);
+}
+
+static void wait_done(int nr)
+{
+	t.todo = nr;
+	assert_int_equal(loop_run(), 0);
+}
+
+static void a_flush_goes_before_the_rest(void **state)
+{
+	struct store_work zeroes = work(RDMABLK_OP_WRITE_ZEROES, 0, 3 * PIECE + 512);
+	struct store_work discard = work(RDMABLK_OP_DISCARD, 5 * PIECE, PIECE);
+	struct store_work flush = work(RDMABLK_OP_FLUSH, 0, 0);
+
+	(void)state;
+	keeper_submit(t.store.keeper, &zeroes);
+	sem_wait(&t.begun);
+	keeper_submit(t.store.keeper, &discard);
+	keeper_submit(t.store.keeper, &flush);
+	let(100);
+	wait_done(3);
+	/* the piece at hand, the FLUSH, then in order */
+	assert_string_equal(t.log, "0F1235");
+	assert_int_equal(zeroes.status, RDMABLK_OK);
+	assert_null(zeroes.done);
+	assert_null(discard.done);
+	assert_null(flush.done);
+}
+
+static void an_error_ends_a_command_at_its_piece(void **state)
+{
+	struct store_work zeroes = work(RDMABLK_OP_WRITE_ZEROES, 0, 3 * PIECE);
+
+	(void)state;
+	t.fail = RDMABLK_R_STORE_IO;
+	let(100);
+	keeper_submit(t.store.keeper, &zeroes);
+	wait_done(1);
+	assert_string_equal(t.log, "0");
+	assert_int_equal(zeroes.status, RDMABLK_R_STORE_IO);
+}
+
+static void what_is_cancelled_before_it_begins_is_not_done(void **state)
+{
+	struct store_work zeroes = work(RDMABLK_OP_WRITE_ZEROES, 0, PIECE);
+	struct store_work discard = work(RDMABLK_OP_DISCARD, 5 * PIECE, PIECE);
+	struct store_work flush = work(RDMABLK_OP_FLUSH, 0, 0);
+
+	(void)state;
+	keeper_submit(t.store.keeper, &zeroes);
+	sem_wait(&t.begun);
+	keeper_submit(t.store.keeper, &discard);
+	keeper_submit(t.store.keeper, &flush);
+	keeper_cancel(t.store.keeper, &flush);
+	keeper_cancel(t.store.keeper, &discard);
+	/* their end does not wait for the piece at hand */
+	wait_done(2);
+	assert_null(flush.done);
+	assert_null(discard.done);
+	assert_non_null(zeroes.done);
+	t.todo = 100;
+	let(100);
+	keeper_stop(&t.store);
+	assert_string_equal(t.log, "0");
+}
+
+static void what_is_cancelled_ends_after_its_piece(void **state)
+{
+	struct store_work zeroes = work(RDMABLK_OP_WRITE_ZEROES, 0, 9 * PIECE);
+
+	(void)state;
+	keeper_submit(t.store.keeper, &zeroes);
+	sem_wait(&t.begun);
+	let(1);
+	sem_wait(&t.begun);
+	keeper_cancel(t.store.keeper, &zeroes);
+	/* cancelled, but not over: its piece is being done */
+	assert_non_null(zeroes.done);
+	let(100);
+	wait_done(1);
+	assert_string_equal(t.log, "01");
+}
+
+static void the_background_waits_for_commands(void **state)
+{
+	struct store_work zeroes = work(RDMABLK_OP_WRITE_ZEROES, 0, 3 * PIECE);
+
+	(void)state;
+	keeper_submit(t.store.keeper, &zeroes);
+	sem_wait(&t.begun);
+	atomic_store(&t.idle_steps, 4);
+	keeper_wake(t.store.keeper);
+	let(100);
+	wait_done(1);
+	/* what was begun in the background is brought to its end */
+	keeper_stop(&t.store);
+	assert_string_equal(t.log, "012iiii");
+}
+
+static void waking_begins_the_background_again(void **state)
+{
+	(void)state;
+	for (int round = 1; round <= 3; round++) {
+		atomic_store(&t.idle_steps, 2);
+		keeper_wake(t.store.keeper);
+		while (atomic_load(&t.idles) < 2 * round)
+			sched_yield();
+	}
+	keeper_stop(&t.store);
+	assert_string_equal(t.log, "iiiiii");
+}
+
+static void waking_amidst_the_background_is_not_lost(void **state)
+{
+	(void)state;
+	t.gate = true;
+	atomic_store(&t.idle_steps, 1);
+	keeper_wake(t.store.keeper);
+	sem_wait(&t.begun);
+	/* this step says that nothing is left, not knowing of what comes now */
+	keeper_wake(t.store.keeper);
+	atomic_store(&t.idle_steps, 1);
+	let(100);
+	while (atomic_load(&t.idles) < 2)
+		sched_yield();
+	keeper_stop(&t.store);
+	assert_string_equal(t.log, "ii");
+}
+
+static void a_store_without_work_has_no_keeper(void **state)
+{
+	static const struct store_ops none = { .type = "none" };
+	struct store store = { .ops = &none };
+
+	(void)state;
+	assert_int_equal(keeper_start(&store), 0);
+	assert_null(store.keeper);
+	keeper_stop(&store);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static const struct CMUnitTest tests[] = {
+	TEST(a_flush_goes_before_the_rest),
+	TEST(an_error_ends_a_command_at_its_piece),
+	TEST(what_is_cancelled_before_it_begins_is_not_done),
+	TEST(what_is_cancelled_ends_after_its_piece),
+	TEST(the_background_waits_for_commands),
+	TEST(waking_begins_the_background_again),
+	TEST(waking_amidst_the_background_is_not_lost),
+	cmocka_unit_test(a_store_without_work_has_no_keeper),
+};
+
+int main(void)
+{
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A file with all of it in memory, and sessions and daemons that end: what was written
+ * and not flushed reaches the file, whatever the end; a kept arena knows whether it or
+ * its file counts; an export grows.
+ *
+ * Sources: target/store_full.c target/full_compare.c target/arena.c target/export.c
+ *	    target/pages.c
+ * Libraries: liburing libcrypto
+ */
+#include <fcntl.h>
+
+#include "target_full.h"
+#include "../../target/export.h"
+#include "../../target/loop.h"
+
+#define SIZE	(24 * MIB)	/* more than is compared at once */
+
+/* Lets the store do in the background what it has to do. */
+static unsigned int idle_all(struct store *s)
+{
+	unsigned int steps = 0;
+
+	while (s->ops->idle(s))
+		steps++;
+	return steps;
+}
+
+static void scatter(struct store *s, unsigned int seed)
+{
+	full_rdma(s, 0, 512, seed);
+	full_rdma(s, 5 * MIB + 512, 1536, seed);
+	full_rdma(s, 9 * MIB - 4096, 8192, seed);
+	full_rdma(s, 17 * MIB, MIB, seed);
+	full_rdma(s, SIZE - 512, 512, seed);
+}
+
+static bool scattered(const char *path, unsigned int seed)
+{
+	return files_are(path, 0, 512, seed) && files_zero(path, 512, 4096) &&
+	       files_are(path, 5 * MIB + 512, 1536, seed) &&
+	       files_are(path, 9 * MIB - 4096, 8192, seed) &&
+	       files_are(path, 17 * MIB, MIB, seed) && files_zero(path, 18 * MIB, MIB) &&
+	       files_are(path, SIZE - 512, 512, seed);
+}
+
+static void what_was_left_is_found_in_the_background(void **state)
+{
+	const char *path = files_new("left", SIZE);
+	struct store s;
+
+	(void)state;
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	assert_int_equal(idle_all(&s), 0);
+	scatter(&s, 1);
+	s.ops->ended(&s, true);		/* so it says */
+	assert_int_equal(idle_all(&s), 0);
+	assert_false(scattered(path, 1));
+	s.ops->ended(&s, false);
+	assert_true(idle_all(&s) > 1);
+	assert_true(scattered(path, 1));
+	/* what did not differ has no more space than before */
+	assert_true(files_space(path) < 3 * MIB);
+	/* the same where the file has data that the arena has not */
+	memset(s.base, 0, SIZE);
+	s.ops->ended(&s, false);
+	idle_all(&s);
+	assert_true(files_zero(path, 0, SIZE));
+	full_close(&s);
+}
+
+/* Sessions end while an earlier one's end is not dealt with: all of it counts. */
+static void ends_add_up(void **state)
+{
+	const char *path = files_new("adds", SIZE);
+	struct store s;
+
+	(void)state;
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	s.ops->ended(&s, false);
+	assert_true(s.ops->idle(&s));
+	scatter(&s, 2);
+	s.ops->ended(&s, false);
+	s.ops->ended(&s, true);
+	idle_all(&s);
+	assert_true(scattered(path, 2));
+	full_close(&s);
+}
+
+static void a_flush_finishes_it_first(void **state)
+{
+	const char *path = files_new("first", SIZE);
+	struct bitmap dirty;
+	struct store s;
+
+	(void)state;
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	dirty = full_dirty(&s);
+	scatter(&s, 1);
+	s.ops->ended(&s, false);
+	assert_true(s.ops->idle(&s));
+	full_rdma(&s, 20 * MIB, 4096, 3);
+	full_note(&s, &dirty, 20 * MIB, 4096);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(scattered(path, 1));
+	assert_true(files_are(path, 20 * MIB, 4096, 3));
+	assert_int_equal(idle_all(&s), 0);
+	/* a write of its own, too */
+	scatter(&s, 2);
+	s.ops->ended(&s, false);
+	assert_int_equal(full_do(&s, RDMABLK_OP_FLUSH, 0, 0, 512, NULL), RDMABLK_OK);
+	assert_true(scattered(path, 2));
+	bitmap_free(&dirty);
+	full_close(&s);
+}
+
+static void errors_do_not_end_it(void **state)
+{
+	static const char * const faults[] = {
+		"read error EIO at 9M+4K\n", "write error ENOSPC at 17M+1M\n",
+		"sync error EIO\n",
+	};
+	const char *path = files_new("errors", SIZE), *rules = files_path("rules");
+	struct store s;
+
+	(void)state;
+	files_text(rules, "");
+	full_config(path)->fault = (char *)rules;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	for (unsigned int i = 0; i < ARRAY_SIZE(faults); i++) {
+		/* so that there is something to read */
+		files_write(path, 9 * MIB, 8192, 9);
+		full_rdma(&s, 9 * MIB, 8192, 9);
+		scatter(&s, i + 1);
+		s.ops->ended(&s, false);
+		files_text(rules, faults[i]);
+		idle_all(&s);		/* which ends */
+		assert_int_equal(full_flush_all(&s, NULL),
+				 i == 1 ? RDMABLK_R_STORE_SPACE : RDMABLK_R_STORE_IO);
+		files_text(rules, "");
+		if (i != 1)
+			assert_int_equal(full_flush_all(&s, NULL), RDMABLK_OK);
+		else
+			idle_all(&s);
+		assert_true(scattered(path, i + 1));
+	}
+	/* what the background hears of a lost write-back is not for the next flush to hear */
+	scatter(&s, 5);
+	s.ops->ended(&s, false);
+	files_text(rules, "sync error EIO count 1\n");
+	idle_all(&s);
+	files_write(path, 17 * MIB, MIB, 1);
+	assert_int_equal(full_flush_all(&s, NULL), RDMABLK_OK);
+	assert_true(scattered(path, 5));
+	full_close(&s);
+}
+
+static void a_flush_nobody_waits_for_stops(void **state)
+{
+	const char *path = files_new("cancel", SIZE);
+	struct store_work w = { .op = RDMABLK_OP_FLUSH };
+	struct store s;
+
+	(void)state;
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	scatter(&s, 1);
+	s.ops->ended(&s, false);
+	atomic_store(&w.cancelled, true);
+	assert_int_not_equal(s.ops->work(&s, &w, 0, 0), RDMABLK_OK);
+	assert_false(files_are(path, SIZE - 512, 512, 1));
+	full_close(&s);
+	assert_true(scattered(path, 1));
+}
+
+static void the_end_of_the_daemon_waits(void **state)
+{
+	const char *path = files_new("end", SIZE);
+	struct store s;
+
+	(void)state;
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	scatter(&s, 1);
+	s.ops->ended(&s, false);
+	full_close(&s);
+	assert_true(scattered(path, 1));
+	/* nothing was left, as far as anybody knows */
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	scatter(&s, 2);
+	full_close(&s);
+	assert_true(scattered(path, 1));
+}
+
+/* Another process has the arena, writes it, flushes nothing, and dies or ends. */
+static void die_with(const struct export_config *ec, unsigned int seed, uint8_t *epoch,
+		     bool in_order)
+{
+	struct store s;
+	int epochs[2], status;
+	pid_t child;
+
+	assert_int_equal(pipe(epochs), 0);
+	child = fork();
+	if (!child) {
+		if (full_open(&s, ec))
+			_exit(1);
+		scatter(&s, seed);
+		if (write(epochs[1], s.epoch, RDMABLK_ID_LEN) != RDMABLK_ID_LEN)
+			_exit(1);
+		if (in_order) {
+			s.ops->ended(&s, false);
+			full_close(&s);
+		}
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(epochs[0], epoch, RDMABLK_ID_LEN), RDMABLK_ID_LEN);
+	close(epochs[0]);
+	close(epochs[1]);
+}
+
+/* For an export in an arena on tmpfs. Return: false: there is none */
+static bool kept_config(const char *name)
+{
+	static char arena[160], path[160];
+
+	if (!files_tmpfs("kept", "size=64m"))
+		return false;
+	snprintf(arena, sizeof(arena), "%s", files_path("kept/arena"));
+	snprintf(path, sizeof(path), "%s", files_new(name, SIZE));
+	full_config(path)->arena = arena;
+	return true;
+}
+
+static void kept_end(void)
+{
+	assert_int_equal(umount(files_path("kept")), 0);
+}
+
+static void a_kept_arena_outlives_its_daemon(void **state)
+{
+	uint8_t epoch[RDMABLK_ID_LEN], again[RDMABLK_ID_LEN];
+	struct store s;
+
+	(void)state;
+	if (!kept_config("outlives"))
+		skip();
+	die_with(&full_ec, 3, epoch, true);
+	assert_true(scattered(full_ec.file, 3));
+	die_with(&full_ec, 2, again, false);
+	assert_memory_equal(epoch, again, sizeof(epoch));
+	die_with(&full_ec, 1, again, false);	/* whose start has brought nothing up to date */
+	assert_memory_equal(epoch, again, sizeof(epoch));
+	assert_true(scattered(full_ec.file, 3));
+	/* the file cannot be had for reading only, before it is up to date */
+	full_ec.read_only = true;
+	assert_int_equal(full_open(&s, &full_ec), -EROFS);
+	full_ec.read_only = false;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_memory_equal(s.epoch, epoch, sizeof(epoch));
+	assert_true(full_has(&s, 17 * MIB, MIB, 1));
+	assert_true(scattered(full_ec.file, 3));
+	idle_all(&s);
+	assert_true(scattered(full_ec.file, 1));
+	full_close(&s);
+	kept_end();
+}
+
+static void a_clean_end_needs_no_comparison(void **state)
+{
+	uint8_t epoch[RDMABLK_ID_LEN];
+	struct store s;
+
+	(void)state;
+	if (!kept_config("clean"))
+		skip();
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	memcpy(epoch, s.epoch, sizeof(epoch));
+	scatter(&s, 1);
+	s.ops->ended(&s, false);
+	full_close(&s);
+	assert_true(scattered(full_ec.file, 1));
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_memory_equal(s.epoch, epoch, sizeof(epoch));
+	assert_int_equal(idle_all(&s), 0);
+	assert_true(full_has(&s, 17 * MIB, MIB, 1));
+	full_close(&s);
+	/* read-only, and killed: still equal */
+	full_ec.read_only = true;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_memory_equal(s.epoch, epoch, sizeof(epoch));
+	full_close(&s);
+	full_ec.read_only = false;
+	/* somebody has written the file meanwhile: what is in it counts */
+	files_write(full_ec.file, 17 * MIB, MIB, 5);
+	assert_int_equal(files_run("fallocate -p -o 0 -l 4096 %s", full_ec.file), 0);
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_memory_not_equal(s.epoch, epoch, sizeof(epoch));
+	assert_true(full_has(&s, 17 * MIB, MIB, 5));
+	assert_true(full_is_zero(&s, 0, 4096));
+	full_close(&s);
+	kept_end();
+}
+
+static void an_arena_belongs_to_its_file(void **state)
+{
+	struct export_config memory = { .name = "m", .size = SIZE, .block = 512 };
+	struct store s;
+	char *first;
+
+	(void)state;
+	if (!kept_config("belongs"))
+		skip();
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	full_close(&s);
+	first = full_ec.file;
+	full_ec.file = (char *)files_new("another", SIZE);
+	assert_int_equal(full_open(&s, &full_ec), -EINVAL);
+	memory.arena = full_ec.arena;
+	s = (struct store){ .ops = &store_memory_ops };
+	assert_int_equal(s.ops->open(&s, &memory), -EINVAL);
+	full_ec.file = first;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	full_close(&s);
+	kept_end();
+}
+
+static void growing(void **state)
+{
+	const char *path = files_new("grow", SIZE);
+	struct bitmap dirty;
+	uint64_t size = 0;
+	struct store s;
+	void *base;
+
+	(void)state;
+	files_write(path, 0, SIZE, 1);
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	base = s.base;
+	assert_int_equal(s.ops->grow(&s, &size), 0);
+	assert_int_equal(size, SIZE);
+	/* to where there are other pages already, and not */
+	assert_int_equal(truncate(path, SIZE + 512), 0);
+	files_write(path, SIZE, 512, 2);
+	full_rdma(&s, SIZE - 512, 512, 7);
+	assert_int_equal(s.ops->grow(&s, &size), 0);
+	assert_int_equal(size, SIZE + 512);
+	s.size = size;
+	assert_true(full_has(&s, SIZE, 512, 2) && full_has(&s, SIZE - 512, 512, 7));
+	/* in the middle of a comparison that has to come back to the beginning */
+	s.ops->ended(&s, false);
+	assert_true(s.ops->idle(&s));
+	full_rdma(&s, 0, 4096, 6);
+	s.ops->ended(&s, false);
+	assert_true(s.ops->idle(&s));
+	assert_int_equal(truncate(path, SIZE + 64 * MIB), 0);
+	files_write(path, SIZE + 512, 8192, 3);
+	files_write(path, SIZE + 63 * MIB, MIB, 4);
+	assert_int_equal(s.ops->grow(&s, &size), 0);
+	assert_int_equal(size, SIZE + 64 * MIB);
+	s.size = size;
+	assert_ptr_equal(s.base, base);
+	assert_true(full_has(&s, 4096, SIZE - 512 - 4096, 1));
+	assert_true(full_has(&s, 0, 4096, 6) && full_has(&s, SIZE - 512, 512, 7));
+	assert_true(full_has(&s, SIZE, 512, 2) && full_has(&s, SIZE + 512, 8192, 3));
+	assert_true(full_is_zero(&s, SIZE + 512 + 8192, 63 * MIB - 8704));
+	assert_true(full_has(&s, SIZE + 63 * MIB, MIB, 4));
+	dirty = full_dirty(&s);
+	full_rdma(&s, SIZE + 32 * MIB, MIB, 5);
+	full_note(&s, &dirty, SIZE + 32 * MIB, MIB);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(files_are(path, SIZE + 32 * MIB, MIB, 5));
+	assert_true(files_are(path, SIZE - 512, 512, 7) && files_are(path, 0, 4096, 6));
+	bitmap_free(&dirty);
+	full_close(&s);
+}
+
+static void shrinking_is_refused(void **state)
+{
+	const char *path = files_new("shrinks", SIZE);
+	uint64_t size = 0;
+	struct store s;
+
+	(void)state;
+	full_config(path)->size = MIB;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_int_equal(s.ops->grow(&s, &size), 0);
+	assert_int_equal(size, MIB);
+	full_close(&s);
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	assert_int_equal(truncate(path, MIB), 0);
+	assert_int_equal(s.ops->grow(&s, &size), -EINVAL);
+	assert_int_equal(truncate(path, SIZE), 0);
+	full_close(&s);
+}
+
+static void add_export(struct config *cfg, const char *name, const char *path)
+{
+	struct export_config *ec = config_export_add(cfg, name, "test");
+
+	ec->file = strdup(path);
+	ec->cache = CACHE_FULL;
+}
+
+static void one_file_one_export(void **state)
+{
+	const char *path = files_new("one", MIB), *link_to = files_path("two");
+	struct config cfg;
+
+	(void)state;
+	assert_int_equal(symlink(path, link_to), 0);
+	config_init(&cfg);
+	free(cfg.state_dir);
+	cfg.state_dir = strdup(files_path("state"));
+	assert_int_equal(loop_init(), 0);
+	add_export(&cfg, "a", path);
+	add_export(&cfg, "b", link_to);
+	assert_int_equal(export_open_all(&cfg), -EBUSY);
+	assert_non_null(export_find("a"));
+	assert_null(export_find("b"));
+	assert_int_equal(export_find("a")->cfg->block, 512);
+	export_close_all();
+	loop_exit();
+	config_free(&cfg);
+}
+
+static int grown_times, grown_sum;
+
+static void count_grown(struct export *export, int ret)
+{
+	assert_true(ret >= 0);
+	assert_int_equal(export->store.size, SIZE + MIB);
+	grown_sum += ret;
+	if (++grown_times == 2)
+		loop_stop();
+}
+
+/* Asked for twice, it is looked at twice: the second may have more to see. */
+static void an_export_grows(void **state)
+{
+	const char *path = files_new("grows", SIZE);
+	struct config cfg;
+
+	(void)state;
+	config_init(&cfg);
+	free(cfg.state_dir);
+	cfg.state_dir = strdup(files_path("state"));
+	assert_int_equal(loop_init(), 0);
+	assert_int_equal(worker_start(2), 0);
+	add_export(&cfg, "grows", path);
+	assert_int_equal(export_open_all(&cfg), 0);
+	assert_int_equal(truncate(path, SIZE + MIB), 0);
+	assert_int_equal(export_grow(export_find("grows"), count_grown), 0);
+	assert_int_equal(export_grow(export_find("grows"), count_grown), 0);
+	assert_int_equal(loop_run(), 0);
+	assert_int_equal(grown_sum, 1);
+	worker_stop();
+	export_close_all();
+	loop_exit();
+	config_free(&cfg);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_left_is_found_in_the_background),
+		cmocka_unit_test(ends_add_up),
+		cmocka_unit_test(a_flush_finishes_it_first),
+		cmocka_unit_test(errors_do_not_end_it),
+		cmocka_unit_test(a_flush_nobody_waits_for_stops),
+		cmocka_unit_test(the_end_of_the_daemon_waits),
+		cmocka_unit_test(a_kept_arena_outlives_its_daemon),
+		cmocka_unit_test(a_clean_end_needs_no_comparison),
+		cmocka_unit_test(an_arena_belongs_to_its_file),
+		cmocka_unit_test(growing),
+		cmocka_unit_test(shrinking_is_refused),
+		cmocka_unit_test(one_file_one_export),
+		cmocka_unit_test(an_export_grows),
+	};
+
+	return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

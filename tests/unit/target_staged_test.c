@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a store without a cache does to its file: real files, real io_uring. Errors and
+ * short transfers that no file makes on demand are put in where completions come in.
+ *
+ * Sources: target/staged.c target/ring.c target/file.c
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+
+#include "../../target/log.h"
+#include "../../target/staged.h"
+#include "../../target/util.h"
+
+#define MEMORY		(16U << 20)
+#define BLOCK		4096U
+#define MANY		3000U		/* more than a ring takes at once */
+#define THREADS		3U
+#define ROUNDS		40
+
+static char dir[64];
+
+/**
+ * struct place - a file and a thread's part in it
+ * @path: of the file
+ * @file: open
+ * @sf: the same
+ * @engine: of the calling thread
+ * @memory: registered as buffer 0
+ * @none: cancels nothing
+ */
+static struct place {
+	char path[96];
+	struct file file;
+	struct staged_file sf;
+	struct staged_engine engine;
+	char *memory;
+	atomic_bool none;
+} place;
+
+struct command {
+	struct staged_io io;
+	bool done;
+};
+
+static void done(struct staged_io *io)
+{
+	container_of(io, struct command, io)->done = true;
+}
+
+static void begin_on(struct staged_engine *e, struct command *c, uint16_t op, char *buf,
+		     uint64_t offset, uint64_t bytes)
+{
+	c->done = false;
+	c->io.engine = e;
+	c->io.done = done;
+	if (!c->io.cancel)
+		c->io.cancel = &place.none;
+	c->io.op = op;
+	c->io.buf = buf;
+	c->io.offset = offset;
+	c->io.bytes = bytes;
+	staged_begin(&c->io);
+}
+
+static void begin(struct command *c, uint16_t op, size_t from, uint64_t offset,
+		  uint64_t bytes)
+{
+	begin_on(&place.engine, c, op, place.memory + from, offset, bytes);
+}
+
+static unsigned int end(struct command *c)
+{
+	while (!c->done)
+		staged_engine_turn(c->io.engine, true);
+	return c->io.status;
+}
+
+static unsigned int run(uint16_t op, size_t from, uint64_t offset, uint64_t bytes)
+{
+	struct command c = { 0 };
+
+	begin(&c, op, from, offset, bytes);
+	return end(&c);
+}
+
+static unsigned int write_fua(uint64_t offset, uint64_t bytes)
+{
+	struct command c = { .io.fua = true };
+
+	begin(&c, RDMABLK_OP_WRITE, 0, offset, bytes);
+	return end(&c);
+}
+
+static void pattern(char *buf, size_t bytes, uint64_t seed)
+{
+	for (size_t i = 0; i < bytes / 8; i++)
+		memcpy(buf + 8 * i, &(uint64_t){ (seed + i) * 0x9e3779b97f4a7c15 }, 8);
+}
+
+static void make_engine(struct staged_engine *e, char **memory)
+{
+	*memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(*memory, MAP_FAILED);
+	assert_int_equal(staged_engine_init(e, &place.sf, 8), 0);
+	assert_int_equal(ring_set_buffer(&e->ring, 0, *memory, MEMORY), 0);
+}
+
+/* @block of the export; @direct: as the file system likes, or never */
+static void place_open(const char *in, uint64_t size, uint32_t block, bool direct)
+{
+	struct place *p = &place;
+	struct file_wish wish = { .name = "test", .path = p->path, .block = block };
+	static unsigned int files;	/* a test that has failed keeps its own */
+	int fd;
+
+	memset(p, 0, sizeof(*p));
+	snprintf(p->path, sizeof(p->path), "%s/file%u", in, files++);
+	fd = open(p->path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	close(fd);
+	assert_int_equal(file_open(&p->file, &wish), 0);
+	if (!direct && p->file.direct) {
+		assert_int_equal(dup2(p->file.buffered, p->file.fd), p->file.fd);
+		close(p->file.buffered);
+		p->file.buffered = p->file.fd;
+		p->file.direct = false;
+	}
+	staged_file_init(&p->sf, &p->file);
+	make_engine(&p->engine, &p->memory);
+}
+
+static void place_close(void)
+{
+	staged_engine_exit(&place.engine);
+	staged_file_exit(&place.sf);
+	file_close(&place.file);
+	munmap(place.memory, MEMORY);
+	unlink(place.path);
+}
+
+/*
+ * Reading and writing
+ */
+
+static void back_and_forth(uint32_t block, bool direct)
+{
+	place_open(dir, 4U << 20, block, direct);
+	memset(place.memory, 0xee, 1U << 20);
+	assert_int_equal(run(RDMABLK_OP_READ, 0, 1U << 20, 1U << 20), RDMABLK_OK);
+	for (size_t i = 0; i < 1U << 20; i++)
+		if (place.memory[i])
+			fail_msg("a hole has data at %zu", i);
+	pattern(place.memory, 1U << 20, 7);
+	for (uint64_t n = 1; n <= 64; n *= 2) {
+		uint64_t at = (n * 3 + 1) * block, bytes = n * block;
+		char *buf = place.memory + (8U << 20);
+
+		assert_int_equal(run(RDMABLK_OP_WRITE, 0, at, bytes), RDMABLK_OK);
+		memset(buf, 0, bytes);
+		assert_int_equal(run(RDMABLK_OP_READ, 8U << 20, at, bytes), RDMABLK_OK);
+		assert_memory_equal(buf, place.memory, bytes);
+	}
+	assert_int_equal(write_fua(0, block), RDMABLK_OK);
+	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+	place_close();
+}
+
+static void written_is_read(void **state)
+{
+	(void)state;
+	back_and_forth(512, true);
+	back_and_forth(4096, true);
+	back_and_forth(512, false);
+	back_and_forth(4096, false);
+}
+
+static void more_than_a_ring_takes(void **state)
+{
+	struct command *c = calloc(MANY, sizeof(*c));
+	char *want = malloc(BLOCK);
+
+	(void)state;
+	place_open(dir, MANY * BLOCK, BLOCK, true);
+	for (unsigned int i = 0; i < MANY; i++)
+		pattern(place.memory + i * BLOCK, BLOCK, i);
+	/* each block somewhere else */
+	for (unsigned int i = 0; i < MANY; i++)
+		begin(&c[i], RDMABLK_OP_WRITE, i * BLOCK,
+		      (uint64_t)(i * 1009 % MANY) * BLOCK, BLOCK);
+	assert_false(TAILQ_EMPTY(&place.engine.backlog));
+	for (unsigned int i = 0; i < MANY; i++)
+		assert_int_equal(end(&c[i]), RDMABLK_OK);
+	memset(place.memory, 0, MANY * BLOCK);
+	for (unsigned int i = 0; i < MANY; i++)
+		begin(&c[i], RDMABLK_OP_READ, i * BLOCK, i * BLOCK, BLOCK);
+	for (unsigned int i = 0; i < MANY; i++)
+		assert_int_equal(end(&c[i]), RDMABLK_OK);
+	for (unsigned int i = 0; i < MANY; i++) {
+		pattern(want, BLOCK, i);
+		assert_memory_equal(place.memory + i * 1009 % MANY * BLOCK, want, BLOCK);
+	}
+	place_close();
+	free(want);
+	free(c);
+}
+
+/*
+ * Errors and short transfers
+ */
+
+static void (*real_ready)(struct ring_source *src, int res, unsigned int flags);
+static int fake_res, fake_times, readies;
+
+/* The first completions say something else than they do. */
+static void fake_ready(struct ring_source *src, int res, unsigned int flags)
+{
+	readies++;
+	if (fake_times > 0) {
+		fake_times--;
+		res = fake_res;
+	}
+	real_ready(src, res, flags);
+}
+
+static void fake(struct ring_source *src, int res, int times)
+{
+	real_ready = src->ready;
+	src->ready = fake_ready;
+	fake_res = res;
+	fake_times = times;
+	readies = 0;
+}
+
+static unsigned int run_faked(uint16_t op, bool fua, uint64_t bytes, int res, int times)
+{
+	struct command c = { .io.fua = fua };
+
+	begin(&c, op, 0, 0, bytes);
+	fake(&c.io.src, res, times);
+	return end(&c);
+}
+
+static void short_transfers_go_on(void **state)
+{
+	(void)state;
+	place_open(dir, 1U << 20, 512, true);
+	pattern(place.memory, 16 * BLOCK, 3);
+	assert_int_equal(run_faked(RDMABLK_OP_WRITE, false, 16 * BLOCK, BLOCK + 100, 5),
+			 RDMABLK_OK);
+	assert_int_equal(readies, 6);
+	memset(place.memory, 0, 16 * BLOCK);
+	assert_int_equal(run_faked(RDMABLK_OP_READ, false, 16 * BLOCK, 3 * BLOCK, 2),
+			 RDMABLK_OK);
+	assert_int_equal(readies, 3);
+	pattern(place.memory + (1U << 20), 16 * BLOCK, 3);
+	assert_memory_equal(place.memory, place.memory + (1U << 20), 16 * BLOCK);
+	/* less than a block is nothing */
+	assert_int_equal(run_faked(RDMABLK_OP_READ, false, 2 * BLOCK, 100, 1),
+			 RDMABLK_R_STORE_IO);
+	assert_int_equal(run_faked(RDMABLK_OP_WRITE, false, 2 * BLOCK, 0, 1),
+			 RDMABLK_R_STORE_IO);
+	assert_int_equal(run_faked(RDMABLK_OP_READ, false, 2 * BLOCK, -EINTR, 3),
+			 RDMABLK_OK);
+	assert_int_equal(run_faked(RDMABLK_OP_READ, false, 2 * BLOCK, -EAGAIN, 1000),
+			 RDMABLK_R_STORE_IO);
+	place_close();
+}
+
+static void one_error_ends_one_command(void **state)
+{
+	struct command a = { 0 }, b = { 0 };
+
+	(void)state;
+	place_open(dir, 1U << 20, 512, true);
+	begin(&a, RDMABLK_OP_READ, 0, 0, BLOCK);
+	fake(&a.io.src, -EIO, 1);
+	begin(&b, RDMABLK_OP_READ, BLOCK, BLOCK, BLOCK);
+	assert_int_equal(end(&a), RDMABLK_R_STORE_IO);
+	assert_int_equal(end(&b), RDMABLK_OK);
+	assert_int_equal(run_faked(RDMABLK_OP_WRITE, false, BLOCK, -EROFS, 1),
+			 RDMABLK_R_STORE_READ_ONLY);
+	assert_int_equal(run_faked(RDMABLK_OP_WRITE, false, BLOCK, -EDQUOT, 1),
+			 RDMABLK_R_STORE_SPACE);
+	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+	place_close();
+}
+
+static void a_failed_flush_is_the_last(void **state)
+{
+	struct command first = { 0 }, second = { 0 }, third = { 0 };
+
+	(void)state;
+	place_open(dir, 1U << 20, 512, true);
+	fake(&place.sf.sync, -EIO, 1);
+	begin(&first, RDMABLK_OP_FLUSH, 0, 0, 0);
+	begin(&second, RDMABLK_OP_FLUSH, 0, 0, 0);
+	assert_int_equal(end(&first), RDMABLK_R_STORE_IO);
+	assert_int_equal(end(&second), RDMABLK_R_STORE_FAILED);
+	begin(&third, RDMABLK_OP_FLUSH, 0, 0, 0);
+	assert_true(third.done);
+	assert_int_equal(third.io.status, RDMABLK_R_STORE_FAILED);
+	assert_int_equal(readies, 1);
+	assert_int_equal(write_fua(0, BLOCK), RDMABLK_R_STORE_FAILED);
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+	assert_int_equal(run(RDMABLK_OP_READ, 0, 0, BLOCK), RDMABLK_OK);
+	place_close();
+}
+
+static void flushes_share(void **state)
+{
+	struct command c[20] = { 0 };
+
+	(void)state;
+	place_open(dir, 1U << 20, 512, true);
+	fake(&place.sf.sync, 0, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++)
+		begin(&c[i], RDMABLK_OP_FLUSH, 0, 0, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++)
+		assert_int_equal(end(&c[i]), RDMABLK_OK);
+	/* none of them by one that had begun before it came */
+	assert_int_equal(readies, 2);
+	place_close();
+}
+
+/* What a write that should have been durable does to the rest. */
+static void fua_tells_whose_fault(void **state)
+{
+	(void)state;
+	place_open(dir, 1U << 20, 512, true);
+	if (place.file.direct) {
+		/* the write itself: tried without, fails again */
+		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -EIO, 2),
+				 RDMABLK_R_STORE_IO);
+		assert_int_equal(readies, 2);
+		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+		/* the sync: without it, it is done */
+		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -EIO, 1),
+				 RDMABLK_R_STORE_IO);
+		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_FAILED);
+	}
+	place_close();
+	place_open(dir, 1U << 20, 512, false);
+	fake(&place.sf.sync, -EIO, 1);
+	assert_int_equal(write_fua(0, BLOCK), RDMABLK_R_STORE_IO);
+	assert_int_equal(readies, 1);
+	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_FAILED);
+	place_close();
+}
+
+static void shrink(bool direct)
+{
+	struct stat st;
+
+	place_open(dir, 1U << 20, 512, direct);
+	assert_int_equal(truncate(place.path, 10 * BLOCK + 700), 0);
+	assert_int_equal(run(RDMABLK_OP_READ, 0, 20 * BLOCK, BLOCK), RDMABLK_R_STORE_IO);
+	assert_int_equal(run(RDMABLK_OP_READ, 0, 10 * BLOCK, BLOCK), RDMABLK_R_STORE_IO);
+	assert_int_equal(run(RDMABLK_OP_READ, 0, 10 * BLOCK, 1024), RDMABLK_R_STORE_IO);
+	assert_int_equal(run(RDMABLK_OP_READ, 0, 8 * BLOCK, 2 * BLOCK), RDMABLK_OK);
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 20 * BLOCK, BLOCK), RDMABLK_R_STORE_IO);
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 10 * BLOCK, BLOCK), RDMABLK_R_STORE_IO);
+	assert_int_equal(write_fua(20 * BLOCK, BLOCK), RDMABLK_R_STORE_IO);
+	assert_int_equal(run(RDMABLK_OP_WRITE_ZEROES, 0, 20 * BLOCK, BLOCK),
+			 RDMABLK_R_STORE_IO);
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 2 * BLOCK, BLOCK), RDMABLK_OK);
+	assert_int_equal(stat(place.path, &st), 0);
+	assert_int_equal(st.st_size, 10 * BLOCK + 700);
+	place_close();
+}
+
+static void a_file_that_shrinks(void **state)
+{
+	(void)state;
+	shrink(true);
+	shrink(false);
+}
+
+/* On a file system of 1 MiB, which takes direct I/O or not, by the kernel's age. */
+static int full_child(bool direct)
+{
+	struct command c[64] = { 0 };
+	unsigned int space = 0, ok = 0;
+
+	place_open(dir, 4U << 20, BLOCK, direct);
+	pattern(place.memory, 4U << 20, 5);
+	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++)
+		begin(&c[i], RDMABLK_OP_WRITE, i * 65536, i * 65536, 65536);
+	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++) {
+		unsigned int status = end(&c[i]);
+
+		space += status == RDMABLK_R_STORE_SPACE;
+		ok += status == RDMABLK_OK;
+	}
+	if (space + ok != ARRAY_SIZE(c) || !space || !ok)
+		return 1;
+	/* what there is can be written over, and room be made */
+	if (run(RDMABLK_OP_READ, 8U << 20, 0, 65536) ||
+	    run(RDMABLK_OP_FLUSH, 0, 0, 0) ||
+	    run(RDMABLK_OP_DISCARD, 0, 0, 4U << 20) ||
+	    run(RDMABLK_OP_WRITE, 0, 3U << 20, 65536) || write_fua(0, BLOCK))
+		return 2;
+	place_close();
+	return 0;
+}
+
+static void a_full_file_system(void **state)
+{
+	for (int direct = 0; direct < 2; direct++) {
+		int status;
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (!pid) {
+			if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS))
+				_exit(77);
+			if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+			    mount("none", dir, "tmpfs", 0, "size=1M"))
+				_exit(77);
+			_exit(full_child(direct));
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		if (status == 77 << 8) {
+			(void)state;
+			skip();
+		}
+		assert_int_equal(status, 0);
+	}
+}
+
+/*
+ * DISCARD and WRITE_ZEROES
+ */
+
+static blkcnt_t blocks(void)
+{
+	struct stat st;
+
+	assert_int_equal(fsync(place.file.buffered), 0);
+	assert_int_equal(stat(place.path, &st), 0);
+	return st.st_blocks;
+}
+
+static void assert_zero(uint64_t offset, uint64_t bytes)
+{
+	memset(place.memory, 0xee, bytes);
+	assert_int_equal(run(RDMABLK_OP_READ, 0, offset, bytes), RDMABLK_OK);
+	for (size_t i = 0; i < bytes; i++)
+		if (place.memory[i])
+			fail_msg("byte %zu of %llu is not zero", i,
+				 (unsigned long long)bytes);
+}
+
+static void discard_and_zero(void **state)
+{
+	struct command keep = { .io.keep = true };
+	blkcnt_t full;
+
+	(void)state;
+	place_open(dir, 4U << 20, BLOCK, true);
+	pattern(place.memory, 4U << 20, 9);
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, 4U << 20), RDMABLK_OK);
+	full = blocks();
+	begin(&keep, RDMABLK_OP_WRITE_ZEROES, 0, 0, 1U << 20);
+	assert_int_equal(end(&keep), RDMABLK_OK);
+	assert_true(blocks() >= full);
+	assert_zero(0, 1U << 20);
+	assert_int_equal(run(RDMABLK_OP_WRITE_ZEROES, 0, 1U << 20, 1U << 20), RDMABLK_OK);
+	assert_zero(1U << 20, 1U << 20);
+	if (!fallocate(place.file.buffered, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		       4U << 20, BLOCK)) {
+		assert_true(place.file.max_discard);
+		assert_true(blocks() < full);
+		full = blocks();
+		assert_int_equal(run(RDMABLK_OP_DISCARD, 0, 3U << 20, 1U << 20),
+				 RDMABLK_OK);
+		assert_true(blocks() < full);
+	}
+	assert_int_equal(run(RDMABLK_OP_SECURE_ERASE, 0, 0, BLOCK),
+			 RDMABLK_R_UNSUPPORTED);
+	/* the block between is what it was */
+	pattern(place.memory + (4U << 20), 4U << 20, 9);
+	assert_int_equal(run(RDMABLK_OP_READ, 0, 2U << 20, 1U << 20), RDMABLK_OK);
+	assert_memory_equal(place.memory, place.memory + (6U << 20), 1U << 20);
+	place_close();
+}
+
+static void nobody_waits_for_it(void **state)
+{
+	static atomic_bool gone = true;
+	struct command c = { .io.cancel = &gone };
+
+	(void)state;
+	place_open(dir, 1ULL << 30, BLOCK, true);
+	pattern(place.memory, BLOCK, 1);
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+	begin(&c, RDMABLK_OP_WRITE_ZEROES, 0, 0, 1ULL << 30);
+	assert_int_equal(end(&c), RDMABLK_R_INTERNAL);
+	memset(place.memory + BLOCK, 0xee, BLOCK);
+	begin(&c, RDMABLK_OP_WRITE, BLOCK, 0, BLOCK);
+	assert_int_equal(end(&c), RDMABLK_R_INTERNAL);
+	assert_int_equal(run(RDMABLK_OP_READ, BLOCK, 0, BLOCK), RDMABLK_OK);
+	assert_memory_equal(place.memory, place.memory + BLOCK, BLOCK);
+	place_close();
+}
+
+/*
+ * Threads
+ */
+
+/**
+ * struct worker - a thread with a part of the file
+ * @thread: it
+ * @engine: its
+ * @memory: its
+ * @number: of its MiB
+ * @wrong: what was not as it should be, or NULL
+ */
+struct worker {
+	pthread_t thread;
+	struct staged_engine engine;
+	char *memory;
+	unsigned int number;
+	const char *wrong;
+};
+
+static void worker_round(struct worker *w, unsigned int round)
+{
+	struct command c[32] = { 0 }, flush = { 0 };
+	uint64_t base = (uint64_t)w->number << 20;
+
+	pattern(w->memory, 1U << 20, round * 1000 + w->number);
+	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++)
+		begin_on(&w->engine, &c[i], RDMABLK_OP_WRITE, w->memory + i * 32768,
+			 base + i * 32768, 32768);
+	begin_on(&w->engine, &flush, RDMABLK_OP_FLUSH, NULL, 0, 0);
+	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++)
+		if (end(&c[i]))
+			w->wrong = "write";
+	begin_on(&w->engine, &c[0], RDMABLK_OP_READ, w->memory + (4U << 20), base,
+		 1U << 20);
+	if (end(&flush) || end(&c[0]))
+		w->wrong = "flush or read";
+	if (memcmp(w->memory, w->memory + (4U << 20), 1U << 20))
+		w->wrong = "data";
+}
+
+static atomic_uint finished;
+
+/* The last fdatasync of another may be in the ring of one that has no more to do. */
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+
+	make_engine(&w->engine, &w->memory);
+	for (unsigned int round = 0; round < ROUNDS; round++)
+		worker_round(w, round);
+	atomic_fetch_add(&finished, 1);
+	while (atomic_load(&finished) < THREADS) {
+		staged_engine_turn(&w->engine, false);
+		sched_yield();
+	}
+	staged_engine_exit(&w->engine);
+	return NULL;
+}
+
+static void threads_flush_together(void **state)
+{
+	struct worker w[THREADS] = { 0 };
+
+	(void)state;
+	place_open(dir, (uint64_t)THREADS << 20, BLOCK, true);
+	for (unsigned int i = 0; i < THREADS; i++) {
+		w[i].number = i;
+		assert_int_equal(pthread_create(&w[i].thread, NULL, worker_main, &w[i]), 0);
+	}
+	for (unsigned int i = 0; i < THREADS; i++) {
+		pthread_join(w[i].thread, NULL);
+		if (w[i].wrong)
+			fail_msg("thread %u: %s", i, w[i].wrong);
+	}
+	assert_false(place.sf.syncing);
+	for (unsigned int i = 0; i < THREADS; i++)
+		munmap(w[i].memory, MEMORY);
+	place_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(written_is_read),
+		cmocka_unit_test(more_than_a_ring_takes),
+		cmocka_unit_test(short_transfers_go_on),
+		cmocka_unit_test(one_error_ends_one_command),
+		cmocka_unit_test(a_failed_flush_is_the_last),
+		cmocka_unit_test(flushes_share),
+		cmocka_unit_test(fua_tells_whose_fault),
+		cmocka_unit_test(a_file_that_shrinks),
+		cmocka_unit_test(a_full_file_system),
+		cmocka_unit_test(discard_and_zero),
+		cmocka_unit_test(nobody_waits_for_it),
+		cmocka_unit_test(threads_flush_together),
+	};
+	const char *tmp = getenv("TMPDIR");
+	int failed;
+
+	log_setup(getenv("VERBOSE") ? LOG_DEBUG : -1);
+	snprintf(dir, sizeof(dir), "%s/staged.XXXXXX", tmp ?: "/tmp");
+	if (!mkdtemp(dir))
+		return 1;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	rmdir(dir);
+	return failed;
+}
