@@ -28,9 +28,10 @@ queue write_cache 'write through'
 queue fua 0
 queue add_random 0
 queue zoned none
-queue discard_max_hw_bytes 0
-queue discard_max_bytes 0
-queue write_zeroes_max_bytes 0
+queue discard_granularity 4096
+queue discard_max_hw_bytes 1073741824
+queue discard_max_bytes 1073741824
+queue write_zeroes_max_bytes 1073741824
 queue chunk_sectors 0
 queue max_integrity_segments 0
 queue nr_zones 0
@@ -75,8 +76,8 @@ lsblk_is log-sec 512
 lsblk_is phy-sec 4096
 lsblk_is min-io 4096
 lsblk_is opt-io 0
-lsblk_is disc-max 0
-lsblk_is disc-gran 0
+lsblk_is disc-max 1073741824
+lsblk_is disc-gran 4096
 lsblk_is zoned none
 [[ $(jq -r '.blockdevices[0]."maj:min"' /tmp/lsblk) == 259:* ]] ||
 	fail "lsblk's maj:min is not of major 259"

@@ -59,7 +59,7 @@ unload_module
 # A connect is under way, to somebody who does not answer.
 start_bad_target silent
 load_module
-"$RDMABLK" connect --connect-tmo 3 "$TARGET_ADDR:$BAD_PORT/disk0" >/tmp/out 2>&1 &
+"$RDMABLK" connect --connect-tmo 20 "$TARGET_ADDR:$BAD_PORT/disk0" >/tmp/out 2>&1 &
 connecting() {
 	[[ $("$RDMABLK" list --json | jq -r '.devices[0].state') == connecting ]]
 }

@@ -295,7 +295,7 @@ static bool send_challenge(void)
 	if (is("challenge-auth"))
 		c->auth_method = htole32(RDMABLK_AUTH_PSK);
 	if (is("challenge-features"))
-		c->features = htole64(1);
+		c->features = htole64(1ULL << 63);
 	if (is("challenge-session"))
 		c->session_id = 0;
 	if (is("challenge-reserved"))

@@ -3,8 +3,8 @@
 #
 # Whatever fio writes is what fio reads: checksummed blocks of 512 bytes to
 # 1 MiB at any sector, several jobs at once, queue depths 1, 16 and 128, io_uring
-# psync and mmap, with reads between writes; and all of it is in the target's
-# memory.
+# and psync, with reads between writes. So is what a mapping writes; and all of it is in
+# the target's memory.
 #
 # kernels: 6.1 6.12
 
@@ -17,6 +17,7 @@ serve 48M
 load_module connect="$TARGET_ADDR/disk0"
 run_fio "$CASES/data/mixed.fio"
 run_fio "$CASES/data/both-ways.fio"
+python3 "$CASES/data/mapped.py" "$DEV" 6
 sync "$DEV"
 same_as_target "$DEV"
 device_same_as_target

@@ -20,6 +20,7 @@ load_module connect="$TARGET_ADDR/disk0"
 expect 1 "$(<$SESSION/queues)" "the number of queues"
 run_fio "$CASES/data/mixed.fio"
 run_fio "$CASES/data/both-ways.fio"
+python3 "$CASES/data/mapped.py" "$DEV" 6
 sync "$DEV"
 same_as_target "$DEV"
 device_same_as_target

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# kernels: 6.1 6.12
+#
+# An initiator and a target that know no features of the protocol get along with these:
+# memory is served and used as ever, without commands; what needs commands is refused,
+# and the refusal says why; nobody reconnects to less than the disk was promised.
+
+# shellcheck source=tests/cases/store/lib.sh
+source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+
+FIRST=$RDMABLK_TOP/build/first
+[[ -x $FIRST/target/rdmablkd && -f $FIRST/$KERNEL_SERIES/rdmablk.ko ]] ||
+	skip "no peers of the first version: the tree has no history"
+
+# serves_and_discards MOST: data goes both ways; this much can be discarded at once
+serves_and_discards() {
+	expect "$1" "$(<$QUEUE/discard_max_bytes)" "what can be discarded at once"
+	random_file 8M /tmp/pattern
+	dd if=/tmp/pattern of=$DEV bs=1M oflag=direct conv=fsync status=none
+	same_as_target /tmp/pattern 8388608
+	fio_verify 8
+	expect 0 "$(status errors)" "the number of failed requests"
+}
+
+refused_as_less() {
+	[[ $(status last_error) == *'has become smaller or takes less'* ]]
+}
+
+# A target of the first version. The disk has no commands, and stays so.
+new=$RDMABLKD
+RDMABLKD=$FIRST/target/rdmablkd
+serve 8M
+load_module
+connect --dev-loss-tmo off
+serves_and_discards 0
+run_expect 1 'not supported' blkdiscard -f $DEV
+stop_target KILL
+RDMABLKD=$new
+serve 8M
+wait_state live
+serves_and_discards 0
+disconnect
+
+# A disk that was promised commands does not go on without them.
+connect --dev-loss-tmo off
+serves_and_discards 1073741824
+stop_target KILL
+RDMABLKD=$FIRST/target/rdmablkd
+serve 8M
+wait_until "$PATIENCE" refused_as_less || fail "the last error is '$(status last_error)'"
+expect recovering "$(<$SESSION/state)" "the state"
+stop_target KILL
+RDMABLKD=$new
+serve 8M
+wait_state live
+serves_and_discards 1073741824
+disconnect
+unload_module
+stop_target
+
+# An initiator of the first version: memory as ever; files are refused.
+truncate -s 8M /dev/shm/full /dev/shm/none
+start_target --insecure --listen "$TARGET_ADDR" \
+	--export "disk0,memory,arena=$ARENA,size=8M" \
+	--export full,file=/dev/shm/full,cache=full --export none,file=/dev/shm/none
+MODULE=$FIRST/$KERNEL_SERIES/rdmablk.ko load_module
+connect
+serves_and_discards 0
+disconnect
+for name in full none; do
+	run_expect 1 'a required feature is missing' "$RDMABLK" connect "$TARGET_ADDR/$name"
+done
+unload_module
+stop_target

@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# kernels: 6.1 6.12
+# smp: 2
+#
+# A file, and a block device, through the daemon's own I/O: what is written at the disk
+# is in the file, of any size and alignment, by any engine; what reads find is what the
+# file has. FLUSH and FUA are sent, and the daemon ends in order with all of it there.
+
+# shellcheck source=tests/cases/store/lib.sh
+source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+require fio mkfs.ext4
+
+# round_trip FILE: the export of it, from connect to disconnect
+round_trip() {
+	local file=$1
+
+	connect --queue-depth 32
+	expect true "$(status staged)" "staged"
+	expect true "$(status write_cache)" "write_cache"
+	expect 'write back' "$(<$QUEUE/write_cache)" "the cache that the kernel sees"
+	random_file 16M /tmp/pattern
+	dd if=/tmp/pattern of=$DEV bs=1M oflag=direct status=none
+	cmp -n 16777216 /tmp/pattern "$file" || fail "the file lacks what was written"
+	dd if=$DEV bs=64k iflag=direct count=256 status=none | cmp - /tmp/pattern ||
+		fail "reads differ from what was written"
+	dd if=$DEV bs=512 iflag=direct count=64 skip=13 status=none |
+		cmp - <(dd if=/tmp/pattern bs=512 count=64 skip=13 status=none) ||
+		fail "small reads differ from what was written"
+	fio_verify 16
+	flushes=$(status flushes)
+	dd if=/tmp/pattern of=$DEV bs=64k count=16 conv=fsync status=none
+	(($(status flushes) > flushes)) || fail "no flush was sent"
+	dd if=/tmp/pattern of=$DEV bs=4k count=16 oflag=direct,dsync status=none
+	expect 0 "$(status errors)" "the number of failed requests"
+	sync $DEV
+	expect false "$(status unflushed)" "unflushed"
+	dd if=$DEV bs=1M iflag=direct status=none >/tmp/after
+	disconnect
+	stop_target
+	expect 0 "$TARGET_STATUS" "the daemon's exit status"
+	same_as_file /tmp/after "$file"
+}
+
+load_module
+ram_disk 64
+file_system
+truncate -s 16M $DISK/disk0
+serve_file $DISK/disk0
+round_trip $DISK/disk0
+umount $DISK
+
+# What tmpfs does not take directly goes through the page cache, and the daemon says so.
+truncate -s 16M /dev/shm/disk0
+serve_file /dev/shm/disk0
+grep -q 'page cache' "$TARGET_LOG" || fail "no word of the page cache in $(cat "$TARGET_LOG")"
+round_trip /dev/shm/disk0
+rm /dev/shm/disk0
+
+head -c 64M /dev/zero >$RAM
+serve_file $RAM,size=16M
+connect
+dd if=/tmp/pattern of=$DEV bs=1M oflag=direct status=none
+fio_verify 16
+disconnect
+stop_target
+unload_module

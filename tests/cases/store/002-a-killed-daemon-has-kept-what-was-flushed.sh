@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# smp: 2
+#
+# The daemon is killed under writers that call fsync. With the whole file in its memory
+# the file has got at least what an fsync had returned for; the initiator knows that
+# more was acknowledged, and fails instead of going on with less. When nothing was
+# left to flush it goes on. Without a cache every acknowledged write is there.
+
+# shellcheck source=tests/cases/store/lib.sh
+source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+require mkfs.ext4
+
+DURABLE=$RDMABLK_TOP/tests/cases/store/durable.py
+BYTES=16777216
+
+# crash CACHE RULE: kill the daemon under load, and look at the file
+crash() {
+	local writer
+
+	truncate -s 0 $DISK/disk0
+	truncate -s $BYTES $DISK/disk0
+	serve_file "$DISK/disk0,cache=$1"
+	connect --dev-loss-tmo off
+	: >/dev/shm/log
+	python3 "$DURABLE" write $DEV $BYTES /dev/shm/log &
+	writer=$!
+	wait_until "$PATIENCE" fsyncs 40 || fail "no fsyncs: $(tail -n 3 /dev/shm/log)"
+	stop_target KILL
+	cp $DISK/disk0 /dev/shm/after
+	cp /dev/shm/log /dev/shm/promise
+	python3 "$DURABLE" check /dev/shm/after $BYTES /dev/shm/promise "$2" ||
+		fail "cache=$1: the file lacks what was promised"
+	WRITER=$writer
+}
+
+fsyncs() {
+	(($(grep -c '^F' /dev/shm/log || :) >= $1))
+}
+
+load_module
+ram_disk 64
+file_system
+
+# All in memory: the disk fails, and says why, until the loss is accepted.
+crash full fsynced
+expect true "$(status unflushed)" "unflushed"
+serve_file "$DISK/disk0,cache=full"
+wait_state failed
+expect 'store has lost its contents' "$(<$SESSION/reason)" "the reason"
+wait "$WRITER"
+run_expect 1 'the loss is not accepted' "$RDMABLK" reconnect rdmablk0
+"$RDMABLK" reconnect --accept-data-loss --wait "$PATIENCE" rdmablk0
+dd if=$DEV iflag=direct bs=1M status=none | cmp - $DISK/disk0 ||
+	fail "the disk is not what the file is"
+
+# All flushed: nothing can be missing, and I/O goes on over the new epoch.
+dd if=/dev/urandom of=$DEV bs=64k count=64 oflag=direct conv=fsync status=none
+expect false "$(status unflushed)" "unflushed after an fsync"
+stop_target KILL
+serve_file "$DISK/disk0,cache=full"
+wait_state live
+dd if=$DEV iflag=direct bs=1M status=none | cmp - $DISK/disk0 ||
+	fail "the disk is not what the file is"
+disconnect
+stop_target
+
+# Without a cache: what was acknowledged was in the file, and I/O goes on.
+crash none acknowledged
+serve_file "$DISK/disk0,cache=none"
+wait_state live
+wait_until "$PATIENCE" fsyncs 80 || fail "no more fsyncs: $(tail -n 3 /dev/shm/log)"
+kill "$WRITER"
+wait "$WRITER" || true
+expect 0 "$(status errors)" "the number of failed requests"
+disconnect
+stop_target
+unload_module

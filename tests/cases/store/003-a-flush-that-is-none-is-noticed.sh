@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# smp: 2
+#
+# A daemon that answers a flush without doing it, or forgets what was named as dirty, loses
+# what an fsync has promised when it is killed, and the test of that sees it. The same
+# daemon without such a fault passes.
+
+# shellcheck source=tests/cases/store/lib.sh
+source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+
+DURABLE=$RDMABLK_TOP/tests/cases/store/durable.py
+BYTES=8388608
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
+
+fsyncs() {
+	(($(grep -c '^F' /dev/shm/log || :) >= $1))
+}
+
+# kept OPTION...: what an fsync has promised survives the daemon's end
+kept() {
+	local writer status=0
+
+	rm -f /dev/shm/disk0
+	truncate -s $BYTES /dev/shm/disk0
+	serve_file /dev/shm/disk0,cache=full "$@"
+	connect --dev-loss-tmo off
+	: >/dev/shm/log
+	python3 "$DURABLE" write $DEV $BYTES /dev/shm/log &
+	writer=$!
+	wait_until "$PATIENCE" fsyncs 20 || fail "no fsyncs: $(tail -n 3 /dev/shm/log)"
+	stop_target KILL
+	cp /dev/shm/log /dev/shm/promise
+	python3 "$DURABLE" check /dev/shm/disk0 $BYTES /dev/shm/promise >/tmp/verdict ||
+		status=$?
+	"$RDMABLK" disconnect --force rdmablk0
+	wait "$writer" || :
+	return $status
+}
+
+load_module
+kept || fail "without a fault: $(tail -n 3 /tmp/verdict)"
+for fault in lost-flush lost-dirty; do
+	if kept --fault $fault; then
+		fail "nobody has noticed $fault: $(tail -n 3 /tmp/verdict)"
+	fi
+	grep -q 'at least' /tmp/verdict || fail "$fault: $(tail -n 3 /tmp/verdict)"
+done
+unload_module

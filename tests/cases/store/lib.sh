@@ -1,0 +1,34 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For the cases of exports that are files or block devices.
+
+# shellcheck source=tests/cases/fault/lib.sh
+source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
+
+# shellcheck disable=SC2034 # for the cases
+RAM=/dev/ram0 DISK=/mnt/target
+
+# ram_disk SIZE: /dev/ram0 of so many MiB
+ram_disk() {
+	modprobe brd rd_nr=1 rd_size=$(($1 * 1024))
+	wait_until 10 test -b $RAM || fail "no $RAM"
+}
+
+# file_system [TYPE]: on the RAM disk, at $DISK; there files are opened with O_DIRECT
+file_system() {
+	"mkfs.${1:-ext4}" -q "$RAM"
+	mkdir -p $DISK
+	mount "$RAM" $DISK
+}
+
+# serve_file FILE[,WORD...] [OPTION...]: the daemon with it as disk0
+serve_file() {
+	start_target --insecure --listen "${LISTEN:-$TARGET_ADDR}" \
+		--export "disk0,file=$1" "${@:2}"
+}
+
+# same_as_file FILE DATA: the file has got what was written
+same_as_file() {
+	cmp "$1" "$2" || fail "$1 differs from what was written"
+}

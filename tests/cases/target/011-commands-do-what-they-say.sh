@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Commands on write queues, of initiators in userspace. WRITE_ZEROES and DISCARD of a
+# store in memory change what they say, and nothing else; what cannot be done is
+# answered and changes nothing; each of many commands is answered. One that breaks a
+# rule costs its session, and so does what belongs to a feature nobody agreed on.
+
+# shellcheck source=tests/cases/target/lib.sh
+source "$RDMABLK_TOP/tests/cases/target/lib.sh"
+program target_probe
+
+# probe WANTED [OPTION...] EXPORT SCENARIO: the reason the daemon gives, 0 for success
+probe() {
+	local want=$1 args=("${@:2}") expectation=()
+
+	((want == 0)) || expectation=(--expect "$want")
+	run_expect 0 '' timeout 60 "$PROGRAM" --features 1 "${expectation[@]}" \
+		"${args[@]:0:${#args[@]}-2}" "$TARGET_ADDR" "${args[@]: -2}"
+}
+
+start_target --insecure --listen "$TARGET_ADDR" \
+	--export bait,memory,size=40M,region=16M,arena=/dev/shm/bait \
+	--export fixed,memory,size=8M,ro
+probe 0 bait commands
+probe 0 bait many
+probe 0 bait commands-read-only
+probe 0 --flags 1 fixed commands-read-only
+# Who asks for commands need not send any; nor is more agreed on than both can do.
+probe 0 bait io
+probe 0 --features 7 bait io
+for n in {0..5} 7 8; do
+	probe 3 --arg "$n" bait bad-command
+done
+# What is longer than a receive is refused by the adapter, as what has no key.
+probe 70 --arg 6 bait bad-command
+probe 4 bait early-command
+probe 4 --features 0 --arg 0 bait unasked
+probe 3 --features 0 --arg 1 bait unasked
+probe 4 --features 0 bait data-send
+probe 0 bait commands
+stop_target TERM
+expect 0 "$TARGET_STATUS" "how the daemon ends"

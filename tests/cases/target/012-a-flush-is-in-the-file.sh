@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A file with all of it in memory, and an initiator in userspace. When FLUSH is answered
+# the file has what was said to be dirty, and the range of a FLUSH that has one; what
+# was not said to be dirty it need not have yet. When a session dies the file is brought
+# up to date. A target that shuts down waits for a session that flushes, longer than for
+# others; it does not for one that never does. Who cannot flush cannot have the export.
+
+# shellcheck source=tests/cases/target/lib.sh
+source "$RDMABLK_TOP/tests/cases/target/lib.sh"
+program target_probe
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
+FILE=/var/tmp/disk
+
+start() {
+	rm -f "$FILE"
+	truncate -s 32M "$FILE"
+	start_target --insecure --listen "$TARGET_ADDR" --drain-ms 200 \
+		--export "disk,file=$FILE,cache=full"
+}
+
+# block N: the first byte of a block of the file
+block() {
+	od -An -tx1 -N1 -j"$(($1 * 4096))" "$FILE" | tr -d ' '
+}
+
+block_is() {
+	[[ $(block "$1") == "$2" ]]
+}
+
+# begin TEXT [OPTION...] SCENARIO: an initiator that has said TEXT
+begin() {
+	: >/tmp/probe
+	"$PROGRAM" --features 1 --keep-alive 20000 "${@:2:$#-2}" "$TARGET_ADDR" disk \
+		"${*: -1}" >/tmp/probe 2>&1 &
+	PROBE=$!
+	wait_until "$PATIENCE" said "$1" || fail "no '$1': $(cat /tmp/probe)"
+}
+
+said() {
+	grep -q "^$1" /tmp/probe
+}
+
+finished() {
+	! kill -0 "$PROBE" 2>/dev/null
+}
+
+start
+run_expect 0 '' timeout 60 "$PROGRAM" --expect 5 "$TARGET_ADDR" disk io
+begin flushed --hold 600000 flush
+expect 33 "$(block 2)" "what was flushed"
+expect 00 "$(block 7)" "what was not said to be dirty"
+kill -KILL "$PROBE"
+wait_until "$PATIENCE" block_is 7 44 || fail "the file is not brought up to date"
+stop_target TERM
+
+start
+begin 'flushed more' --hold 600000 --arg 1 flush
+expect 33 "$(block 2)" "what was flushed"
+expect 44 "$(block 7)" "what was flushed by its range"
+kill -KILL "$PROBE"
+stop_target TERM
+expect 0 "$TARGET_STATUS" "how the daemon ends"
+
+start
+begin waiting --hold 3000 drain
+stop_target TERM
+expect 0 "$TARGET_STATUS" "how the daemon ends"
+wait_until "$PATIENCE" finished || fail "the initiator hangs"
+said 'event 1 60000' || fail "no event: $(cat /tmp/probe)"
+said 'logged out' || fail "not waited for: $(cat /tmp/probe)"
+expect 33 "$(block 2)" "what was flushed at the end"
+expect 44 "$(block 7)" "what was not"
