@@ -34,8 +34,7 @@ static void rdmablk_cmd_sent(struct ib_cq *cq, struct ib_wc *wc)
 	struct rdmablk_queue *q = cmd->cmdq->queue;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
-		q->fatal(q, wc->status == IB_WC_REM_ACCESS_ERR ?
-			 RDMABLK_R_ACCESS : RDMABLK_R_CONNECTION);
+		rdmablk_queue_failed(q, wc);
 		return;
 	}
 	rdmablk_queue_put_slots(q, cmd->slots);

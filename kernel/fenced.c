@@ -183,26 +183,16 @@ static void rdmablk_fenced_round(struct rdmablk_fenced *f)
  * The flush
  */
 
-static void rdmablk_fenced_dirty_answered(struct rdmablk_cmd_tag *cmd)
-{
-	struct rdmablk_fenced *f = cmd->owner;
-
-	if (!f->status)
-		f->status = cmd->status;
-	/* Pairs with the acquire in rdmablk_fenced_ship(). */
-	smp_store_release(&f->dirty_sent, false);
-	rdmablk_fenced_kick(f);
-}
-
+/* DIRTY and FLUSH go by one queue: their answers come one after the other. */
 static void rdmablk_fenced_flush_answered(struct rdmablk_cmd_tag *cmd)
 {
 	struct rdmablk_fenced *f = cmd->owner;
 
 	if (!f->status)
 		f->status = cmd->status;
-	/* As that of DIRTY. */
-	smp_store_release(&f->flush_sent, false);
-	rdmablk_fenced_kick(f);
+	/* A full barrier; pairs with the acquire in rdmablk_fenced_ship(). */
+	if (atomic_dec_and_test(&f->unanswered))
+		rdmablk_fenced_kick(f);
 }
 
 static void rdmablk_fenced_flush_end(struct rdmablk_fenced *f)
@@ -251,21 +241,19 @@ static void rdmablk_fenced_ship(struct rdmablk_fenced *f)
 	struct rdmablk_cmd_tag *dirty, *flush;
 	u32 n;
 
-	/* Pair with the releases in the upcalls: the status is there. */
-	if (!f->shipping || smp_load_acquire(&f->dirty_sent) || /* see above */
-	    smp_load_acquire(&f->flush_sent)) /* see above */
+	/* Pairs with the barrier in rdmablk_fenced_flush_answered(): the status is there. */
+	if (!f->shipping || atomic_read_acquire(&f->unanswered))
 		return;
 	if (f->flush_last || f->status) {
 		rdmablk_fenced_flush_end(f);
 		return;
 	}
-	dirty = rdmablk_fenced_cmd(hwq, RDMABLK_CMD_DIRTY, f, rdmablk_fenced_dirty_answered);
+	dirty = rdmablk_fenced_cmd(hwq, RDMABLK_CMD_DIRTY, f, rdmablk_fenced_flush_answered);
 	flush = rdmablk_fenced_cmd(hwq, RDMABLK_CMD_FLUSH, f, rdmablk_fenced_flush_answered);
 	n = rdmablk_fenced_ranges(f, &hwq->cmdq);
 	/* The target takes the commands of a queue in order: the last two go together. */
 	f->flush_last = !f->has_dirty || n < f->path->cmds.max_ranges;
-	f->dirty_sent = n;
-	f->flush_sent = f->flush_last;
+	atomic_set(&f->unanswered, !!n + f->flush_last);
 	if (f->flush_last)
 		rdmablk_cmd_prepare(flush, RDMABLK_OP_FLUSH, 0, 0, 0, 0);
 	spin_lock_bh(&hwq->write.lock);
@@ -379,8 +367,7 @@ void rdmablk_fenced_reset(struct rdmablk_fenced *f)
 	f->fencing = false;
 	f->flushing = false;
 	f->shipping = false;
-	f->dirty_sent = false;
-	f->flush_sent = false;
+	atomic_set(&f->unanswered, 0);
 	f->status = RDMABLK_OK;
 	if (f->own_queued) {
 		/* As in rdmablk_fenced_own_done(). */

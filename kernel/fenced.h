@@ -48,8 +48,7 @@ struct rdmablk_fenced_op {
  * @flushing: a flush is under way, from the snapshot to its end
  * @shipping: its ranges may be sent
  * @flush_hwq: hardware queue on which it is sent
- * @dirty_sent: a DIRTY is unanswered; cleared by the answer
- * @flush_sent: the FLUSH is unanswered; cleared by the answer
+ * @unanswered: of its DIRTY and FLUSH; taken down by the answers
  * @flush_last: what is unanswered is all there was to send
  * @status: first answer that was not OK
  * @dirty: what has been written since it was last flushed; set up when the target has a
@@ -78,8 +77,7 @@ struct rdmablk_fenced {
 	bool flushing;
 	bool shipping;
 	u32 flush_hwq;
-	bool dirty_sent;
-	bool flush_sent;
+	atomic_t unanswered;
 	bool flush_last;
 	u8 status;
 	struct rdmablk_dirty dirty;

@@ -225,3 +225,14 @@ void rdmablk_queue_commit(struct rdmablk_queue *q)
 	rdmablk_queue_post(q);
 	spin_unlock_bh(&q->lock);
 }
+
+/**
+ * rdmablk_queue_failed() - a work request of a send queue has completed with an error
+ * @q: queue
+ * @wc: completion, of which only wr_cqe and status are valid
+ */
+void rdmablk_queue_failed(struct rdmablk_queue *q, const struct ib_wc *wc)
+{
+	q->fatal(q, wc->status == IB_WC_REM_ACCESS_ERR ?
+		 RDMABLK_R_ACCESS : RDMABLK_R_CONNECTION);
+}

@@ -92,6 +92,7 @@ void rdmablk_queue_destroy_qp(struct rdmablk_queue *q);
 struct ib_rdma_wr *rdmablk_queue_next_wr(struct rdmablk_queue *q);
 void rdmablk_queue_post(struct rdmablk_queue *q);
 void rdmablk_queue_commit(struct rdmablk_queue *q);
+void rdmablk_queue_failed(struct rdmablk_queue *q, const struct ib_wc *wc);
 
 /**
  * rdmablk_queue_get_slots() - reserve send slots before posting

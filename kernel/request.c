@@ -122,8 +122,7 @@ static void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	/* After an error only wr_cqe and status are valid. */
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
-		q->fatal(q, wc->status == IB_WC_REM_ACCESS_ERR ?
-			 RDMABLK_R_ACCESS : RDMABLK_R_CONNECTION);
+		rdmablk_queue_failed(q, wc);
 		return;
 	}
 	/*
@@ -158,6 +157,50 @@ static void rdmablk_request_answered(struct rdmablk_cmd_tag *cmd)
 	req->cmd = NULL;
 	rdmablk_cmd_put(cmd);
 	rdmablk_request_end(rq, rdmablk_cmd_blk_status(status));
+}
+
+/**
+ * rdmablk_request_op() - the command that a request is, where it is one
+ * @rq: request
+ * @flags: of the operation
+ *
+ * Return: enum rdmablk_op; 0: none.
+ */
+u16 rdmablk_request_op(struct request *rq, u16 *flags)
+{
+	*flags = 0;
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+		return RDMABLK_OP_READ;
+	case REQ_OP_WRITE:
+		if (rq->cmd_flags & REQ_FUA)
+			*flags = RDMABLK_IO_FUA;
+		return RDMABLK_OP_WRITE;
+	case REQ_OP_FLUSH:
+		return RDMABLK_OP_FLUSH;
+	case REQ_OP_DISCARD:
+		return RDMABLK_OP_DISCARD;
+	case REQ_OP_WRITE_ZEROES:
+		if (rq->cmd_flags & REQ_NOUNMAP)
+			*flags = RDMABLK_ZEROES_KEEP;
+		return RDMABLK_OP_WRITE_ZEROES;
+	case REQ_OP_SECURE_ERASE:
+		return RDMABLK_OP_SECURE_ERASE;
+	default:
+		return 0;
+	}
+}
+
+/* The answer to @req->cmd, a command on the range of the request, ends it. */
+static void rdmablk_request_command(struct request *rq, u16 op, u16 flags)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	req->cmd->owner = rq;
+	req->cmd->done = rdmablk_request_answered;
+	req->cmd->payload = NULL;
+	rdmablk_cmd_prepare(req->cmd, op, flags, (u64)blk_rq_pos(rq) << SECTOR_SHIFT,
+			    blk_rq_bytes(rq), 0);
 }
 
 static void rdmablk_request_flushed(struct rdmablk_fenced_op *op, u8 status)
@@ -197,24 +240,20 @@ static blk_status_t rdmablk_request_prepare_io(struct rdmablk_path *path,
 		 */
 		return BLK_STS_RESOURCE;
 	}
-	if (likely(!fua))
-		return BLK_STS_OK;
-	req->cmd->owner = rq;
-	req->cmd->done = rdmablk_request_answered;
-	req->cmd->payload = NULL;
-	rdmablk_cmd_prepare(req->cmd, RDMABLK_OP_FLUSH, 0,
-			    (u64)blk_rq_pos(rq) << SECTOR_SHIFT, blk_rq_bytes(rq), 0);
+	if (unlikely(fua))
+		rdmablk_request_command(rq, RDMABLK_OP_FLUSH, 0);
 	return BLK_STS_OK;
 }
 
 static blk_status_t rdmablk_request_prepare_command(struct rdmablk_path *path,
 						    struct rdmablk_hwq *hwq,
-						    struct request *rq, u16 op, u16 flags)
+						    struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	u64 pos = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
+	u16 flags, op = rdmablk_request_op(rq, &flags);
 
-	if (!path->commands)
+	if (!path->commands || !op)
 		return BLK_STS_NOTSUPP;
 	if (path->read_only || pos > path->size || blk_rq_bytes(rq) > path->size - pos)
 		return BLK_STS_IOERR;
@@ -222,11 +261,8 @@ static blk_status_t rdmablk_request_prepare_command(struct rdmablk_path *path,
 	if (!req->cmd)
 		return BLK_STS_RESOURCE;
 	req->nr_wr = 1;
-	req->cmd->owner = rq;
-	req->cmd->done = rdmablk_request_answered;
-	req->cmd->payload = NULL;
 	req->fenced.cmd = req->cmd;
-	rdmablk_cmd_prepare(req->cmd, op, flags, pos, blk_rq_bytes(rq), 0);
+	rdmablk_request_command(rq, op, flags);
 	return BLK_STS_OK;
 }
 
@@ -259,19 +295,8 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 		req->fenced.cmd = NULL;
 		req->fenced.done = rdmablk_request_flushed;
 		return path->commands ? BLK_STS_OK : BLK_STS_NOTSUPP;
-	case REQ_OP_DISCARD:
-		return rdmablk_request_prepare_command(path, hwq, rq,
-						       RDMABLK_OP_DISCARD, 0);
-	case REQ_OP_WRITE_ZEROES:
-		return rdmablk_request_prepare_command(path, hwq, rq,
-						       RDMABLK_OP_WRITE_ZEROES,
-						       rq->cmd_flags & REQ_NOUNMAP ?
-						       RDMABLK_ZEROES_KEEP : 0);
-	case REQ_OP_SECURE_ERASE:
-		return rdmablk_request_prepare_command(path, hwq, rq,
-						       RDMABLK_OP_SECURE_ERASE, 0);
 	default:
-		return BLK_STS_NOTSUPP;
+		return rdmablk_request_prepare_command(path, hwq, rq);
 	}
 }
 

@@ -130,6 +130,7 @@ struct rdmablk_held {
 
 size_t rdmablk_request_size(u32 max_segments);
 void rdmablk_request_end(struct request *rq, blk_status_t status);
+u16 rdmablk_request_op(struct request *rq, u16 *flags);
 struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set);
 unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_writes);
 void rdmablk_request_requeue_held(struct blk_mq_tag_set *set);

@@ -67,8 +67,7 @@ static void rdmablk_staged_read_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rdmablk_queue *q = req->queue;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
-		q->fatal(q, wc->status == IB_WC_REM_ACCESS_ERR ?
-			 RDMABLK_R_ACCESS : RDMABLK_R_CONNECTION);
+		rdmablk_queue_failed(q, wc);
 		return;
 	}
 	rdmablk_queue_put_slots(q, req->nr_wr);
@@ -117,31 +116,6 @@ static bool rdmablk_staged_payload(struct rdmablk_cmd_tag *cmd, const void *data
 		data += bv.bv_len;
 	}
 	return true;
-}
-
-static u16 rdmablk_staged_op(struct request *rq, u16 *flags)
-{
-	*flags = 0;
-	switch (req_op(rq)) {
-	case REQ_OP_READ:
-		return RDMABLK_OP_READ;
-	case REQ_OP_WRITE:
-		if (rq->cmd_flags & REQ_FUA)
-			*flags = RDMABLK_IO_FUA;
-		return RDMABLK_OP_WRITE;
-	case REQ_OP_FLUSH:
-		return RDMABLK_OP_FLUSH;
-	case REQ_OP_DISCARD:
-		return RDMABLK_OP_DISCARD;
-	case REQ_OP_WRITE_ZEROES:
-		if (rq->cmd_flags & REQ_NOUNMAP)
-			*flags = RDMABLK_ZEROES_KEEP;
-		return RDMABLK_OP_WRITE_ZEROES;
-	case REQ_OP_SECURE_ERASE:
-		return RDMABLK_OP_SECURE_ERASE;
-	default:
-		return 0;
-	}
 }
 
 /* Whether the data of a mapped WRITE fits behind its command. */
@@ -200,7 +174,7 @@ blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hw
 	u16 op, flags;
 	blk_status_t ret;
 
-	op = rdmablk_staged_op(rq, &flags);
+	op = rdmablk_request_op(rq, &flags);
 	if (!op)
 		return BLK_STS_NOTSUPP;
 	if (path->read_only && op_is_write(req_op(rq)))
