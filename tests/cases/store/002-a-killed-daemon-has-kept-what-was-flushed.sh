@@ -11,31 +11,19 @@
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 require mkfs.ext4
 
-DURABLE=$RDMABLK_TOP/tests/cases/store/durable.py
 BYTES=16777216
 
 # crash CACHE RULE: kill the daemon under load, and look at the file
 crash() {
-	local writer
-
 	truncate -s 0 $DISK/disk0
 	truncate -s $BYTES $DISK/disk0
 	serve_file "$DISK/disk0,cache=$1"
-	connect --dev-loss-tmo off
-	: >/dev/shm/log
-	python3 "$DURABLE" write $DEV $BYTES /dev/shm/log &
-	writer=$!
-	wait_until "$PATIENCE" fsyncs 40 || fail "no fsyncs: $(tail -n 3 /dev/shm/log)"
+	durable_write $BYTES 40
 	stop_target KILL
 	cp $DISK/disk0 /dev/shm/after
 	cp /dev/shm/log /dev/shm/promise
 	python3 "$DURABLE" check /dev/shm/after $BYTES /dev/shm/promise "$2" ||
 		fail "cache=$1: the file lacks what was promised"
-	WRITER=$writer
-}
-
-fsyncs() {
-	(($(grep -c '^F' /dev/shm/log || :) >= $1))
 }
 
 load_module
@@ -69,7 +57,7 @@ stop_target
 crash none acknowledged
 serve_file "$DISK/disk0,cache=none"
 wait_state live
-wait_until "$PATIENCE" fsyncs 80 || fail "no more fsyncs: $(tail -n 3 /dev/shm/log)"
+wait_until "$PATIENCE" durable_fsyncs 80 || fail "no more fsyncs: $(tail -n 3 /dev/shm/log)"
 kill "$WRITER"
 wait "$WRITER" || true
 expect 0 "$(status errors)" "the number of failed requests"

@@ -9,32 +9,23 @@
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 
-DURABLE=$RDMABLK_TOP/tests/cases/store/durable.py
 BYTES=8388608
 export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 
-fsyncs() {
-	(($(grep -c '^F' /dev/shm/log || :) >= $1))
-}
-
 # kept OPTION...: what an fsync has promised survives the daemon's end
 kept() {
-	local writer status=0
+	local status=0
 
 	rm -f /dev/shm/disk0
 	truncate -s $BYTES /dev/shm/disk0
 	serve_file /dev/shm/disk0,cache=full "$@"
-	connect --dev-loss-tmo off
-	: >/dev/shm/log
-	python3 "$DURABLE" write $DEV $BYTES /dev/shm/log &
-	writer=$!
-	wait_until "$PATIENCE" fsyncs 20 || fail "no fsyncs: $(tail -n 3 /dev/shm/log)"
+	durable_write $BYTES 20
 	stop_target KILL
 	cp /dev/shm/log /dev/shm/promise
 	python3 "$DURABLE" check /dev/shm/disk0 $BYTES /dev/shm/promise >/tmp/verdict ||
 		status=$?
 	"$RDMABLK" disconnect --force rdmablk0
-	wait "$writer" || :
+	wait "$WRITER" || :
 	return $status
 }
 

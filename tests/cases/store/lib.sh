@@ -7,7 +7,8 @@
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
 
 # shellcheck disable=SC2034 # for the cases
-RAM=/dev/ram0 DISK=/mnt/target
+RAM=/dev/ram0 DISK=/mnt/target \
+	DURABLE=$RDMABLK_TOP/tests/cases/store/durable.py
 
 # ram_disk SIZE: /dev/ram0 of so many MiB
 ram_disk() {
@@ -31,4 +32,21 @@ serve_file() {
 # same_as_file FILE DATA: the file has got what was written
 same_as_file() {
 	cmp "$1" "$2" || fail "$1 differs from what was written"
+}
+
+# durable_fsyncs N: so many have returned
+durable_fsyncs() {
+	(($(grep -c '^F' /dev/shm/log || :) >= $1))
+}
+
+# durable_write BYTES FSYNCS: connects, and writes with $WRITER until that many fsyncs
+# have returned; what these promise is in /dev/shm/log
+durable_write() {
+	connect --dev-loss-tmo off
+	: >/dev/shm/log
+	python3 "$DURABLE" write $DEV "$1" /dev/shm/log &
+	# shellcheck disable=SC2034 # for the cases
+	WRITER=$!
+	wait_until "$PATIENCE" durable_fsyncs "$2" ||
+		fail "no fsyncs: $(tail -n 3 /dev/shm/log)"
 }
