@@ -122,29 +122,43 @@ static bool issue(struct thread *t)
 	return true;
 }
 
-/* Return: 0 or an errno. */
+/*
+ * Does what is left of a request after its first @done bytes.
+ * Return: bytes, or -1 with errno.
+ */
+static ssize_t transfer(const struct thread *t, size_t done)
+{
+	struct iovec iov = { t->data + done, (size_t)t->count * SECTOR - done };
+	off_t at = (off_t)(t->lba * SECTOR + done);
+
+	if (t->kind == OP_READ)
+		return preadv(t->load->fd, &iov, 1, at);
+	return pwritev2(t->load->fd, &iov, 1, at,
+			t->kind == OP_WRITE_FUA ? RWF_DSYNC : 0);
+}
+
+/*
+ * A request that was done in part is asked for the rest, which says what stopped it;
+ * one that makes no progress ends with EIO.
+ * Return: 0 or an errno.
+ */
 static int perform(struct thread *t)
 {
 	size_t len = (size_t)t->count * SECTOR;
-	struct iovec iov = { t->data, len };
-	off_t at = (off_t)(t->lba * SECTOR);
-	ssize_t n = 0;
+	size_t done = 0;
 
-	switch (t->kind) {
-	case OP_FLUSH:
-		n = fdatasync(t->load->fd);
-		break;
-	case OP_READ:
-		n = preadv(t->load->fd, &iov, 1, at);
-		break;
-	default:
-		n = pwritev2(t->load->fd, &iov, 1, at,
-			     t->kind == OP_WRITE_FUA ? RWF_DSYNC : 0);
-		break;
+	if (t->kind == OP_FLUSH)
+		return fdatasync(t->load->fd) < 0 ? errno : 0;
+	while (done < len) {
+		ssize_t n = transfer(t, done);
+
+		if (n < 0)
+			return errno;
+		if (!n)
+			return EIO;
+		done += (size_t)n;
 	}
-	if (n < 0)
-		return errno;
-	return (size_t)n == len ? 0 : EIO;
+	return 0;
 }
 
 static void report_bad(struct load *load, uint64_t lba, const struct look *look)
