@@ -6,7 +6,6 @@
 # writable, a read-only mount works, and the target's memory stays what it was.
 # A read-only export is not connected by somebody who expects to write.
 #
-# kernels: 6.1 6.12
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

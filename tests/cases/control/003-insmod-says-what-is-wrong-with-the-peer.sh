@@ -5,7 +5,6 @@
 # sends what is broken, out of order or out of range: insmod fails with the right
 # errno and one line that says so, in bounded time, and leaves nothing behind.
 #
-# kernels: 6.1 6.12
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

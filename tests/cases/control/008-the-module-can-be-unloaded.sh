@@ -5,7 +5,6 @@
 # device; otherwise it logs the disks out, in whatever state they are: idle, failed,
 # failing, still connecting. Nothing is left, and insmod works again.
 #
-# kernels: 6.1 6.12
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

@@ -6,7 +6,6 @@
 # and psync, with reads between writes. So is what a mapping writes; and all of it is in
 # the target's memory.
 #
-# kernels: 6.1 6.12
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -5,7 +5,6 @@
 # unmounted; after a disconnect and a reconnect it checks clean and holds the
 # same files, and can be written again.
 #
-# kernels: 6.1 6.12
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

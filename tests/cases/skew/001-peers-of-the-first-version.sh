@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# kernels: 6.1 6.12
 #
 # An initiator and a target that know no features of the protocol get along with these:
 # memory is served and used as ever, without commands; what needs commands is refused,

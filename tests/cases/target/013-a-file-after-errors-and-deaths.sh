@@ -8,7 +8,6 @@
 # shorter, with the reason; what it could not write is written when it can be. Of two
 # daemons on one file or block device the second is refused.
 #
-# kernels: 6.1 6.12
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
