@@ -80,7 +80,8 @@ struct lane_queue {
 /**
  * struct lane - part of a session in one thread; the thread's while it is attached
  * @entry: in @polled of the thread
- * @note: to attach and to detach it
+ * @note: to attach it
+ * @leave: to detach it
  * @event: completions of the poll of @channel
  * @thread: its own
  * @staged: its session
@@ -96,11 +97,13 @@ struct lane_queue {
  * @polled: it is in that list of the thread
  * @failed: the session must end: what comes is no longer looked at
  * @stopping: likewise, and no queue pair is touched
+ * @parted: nor its completion queue and channel, and the session has been told
  * @busy: commands whose I/O is under way
  */
 struct lane {
 	TAILQ_ENTRY(lane) entry;
 	struct ring_note note;
+	struct ring_note leave;
 	struct ring_source event;
 	struct iothread *thread;
 	struct staged *staged;
@@ -115,6 +118,7 @@ struct lane {
 	bool polled;
 	bool failed;
 	bool stopping;
+	bool parted;
 	unsigned int busy;
 };
 
@@ -144,10 +148,16 @@ struct lane {
  * @reason: why the session must end
  * @owner: for the upcalls
  * @failed: upcall
+ * @stopped: upcall
+ * @idle: upcall
  * @users: the session, and the loop while @fail is on its way
  * @lock: guards @left and the results of attaching
  * @changed: signalled with either
- * @left: lanes that have not answered
+ * @left: lanes that have not answered whether they are attached
+ * @parting: brings @stopped to the loop
+ * @together: lanes that may touch a queue pair or a completion queue
+ * @leaving: brings @idle to the loop
+ * @working: lanes that have I/O under way, or their memory in the ring
  */
 struct staged {
 	struct iothreads *threads;
@@ -173,10 +183,16 @@ struct staged {
 	unsigned int reason;
 	void *owner;
 	void (*failed)(void *owner, unsigned int reason);
+	void (*stopped)(void *owner);
+	void (*idle)(void *owner);
 	atomic_uint users;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	unsigned int left;
+	struct ring_note parting;
+	atomic_uint together;
+	struct ring_note leaving;
+	atomic_uint working;
 };
 
 char *lane_receive(const struct lane_queue *q, unsigned int index);

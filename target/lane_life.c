@@ -2,13 +2,21 @@
 /*
  * How lanes come to their threads and leave them. A thread hears of both by a note, so
  * that nothing of a lane needs a lock while it has it.
+ *
+ * They leave in two steps, of which the loop is told. The first is a matter of moments:
+ * no queue pair and no completion queue is touched any more. The second takes as long as
+ * the file does: what has begun on it has ended. Nobody waits for that but the session,
+ * or a disk that does not answer would stop those who wait for others, too.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <time.h>
 
 #include "fault.h"
 #include "lane.h"
 #include "util.h"
+
+#define ATTACH_S	5	/* a thread that takes longer hangs in its file */
 
 /**
  * staged_put - one user less
@@ -135,18 +143,60 @@ static void attach_run(struct ring_note *note)
 	lane_answered(lane, ret);
 }
 
+/* In the loop */
+
+static void parting_run(struct ring_note *note)
+{
+	struct staged *s = container_of(note, struct staged, parting);
+
+	s->stopped(s->owner);
+}
+
+static void leaving_run(struct ring_note *note)
+{
+	struct staged *s = container_of(note, struct staged, leaving);
+
+	s->idle(s->owner);
+}
+
+/* The last to part tells before it can be the last to leave: the loop hears in order. */
+static void lane_part(struct lane *lane)
+{
+	struct staged *s = lane->staged;
+
+	lane->parted = true;
+	if (atomic_fetch_sub(&s->together, 1) != 1)
+		return;
+	s->parting.run = parting_run;
+	iothreads_tell_loop(s->threads, &s->parting);
+}
+
+/* Afterwards the session may be gone. */
+static void lane_leave(struct lane *lane)
+{
+	struct staged *s = lane->staged;
+
+	lane->attached = false;
+	if (atomic_fetch_sub(&s->working, 1) != 1)
+		return;
+	s->leaving.run = leaving_run;
+	iothreads_tell_loop(s->threads, &s->leaving);
+}
+
 /**
- * lane_check_done - has a lane that is stopping come to its end
- * @lane: of the caller's thread
+ * lane_check_done - how far has a lane come that is stopping
+ * @lane: of the caller's thread; may be gone afterwards
  */
 void lane_check_done(struct lane *lane)
 {
-	if (!lane->attached || lane->watched ||
-	    (lane->busy && !fault(FAULT_NO_KEEPER_WAIT)))
+	if (!lane->attached || lane->watched)
+		return;
+	if (!lane->parted)
+		lane_part(lane);
+	if (lane->busy && !fault(FAULT_NO_KEEPER_WAIT))
 		return;
 	lane_put_buffers(lane);
-	lane->attached = false;
-	lane_answered(lane, 0);
+	lane_leave(lane);
 }
 
 static void unwatched(struct ring_source *src, int res, unsigned int flags)
@@ -159,12 +209,13 @@ static void unwatched(struct ring_source *src, int res, unsigned int flags)
 static void detach_run(struct ring_note *note)
 {
 	static struct ring_source ignored = { .ready = unwatched };
-	struct lane *lane = container_of(note, struct lane, note);
+	struct lane *lane = container_of(note, struct lane, leave);
 	struct iothread *t = lane->thread;
 	struct lane_queue *q, *next;
 
 	if (!lane->attached) {
-		lane_answered(lane, lane->error);
+		lane_part(lane);
+		lane_leave(lane);
 		return;
 	}
 	lane->failed = true;
@@ -185,48 +236,53 @@ static void detach_run(struct ring_note *note)
  * From other threads
  */
 
-static void lanes_ask(struct staged *s, void (*run)(struct ring_note *note))
-{
-	pthread_mutex_lock(&s->lock);
-	s->left = s->nr_lanes;
-	pthread_mutex_unlock(&s->lock);
-	for (unsigned int i = 0; i < s->nr_lanes; i++) {
-		s->lane[i].note.run = run;
-		ring_tell(&s->lane[i].thread->engine.ring, &s->lane[i].note);
-	}
-	pthread_mutex_lock(&s->lock);
-	while (s->left)
-		pthread_cond_wait(&s->changed, &s->lock);
-	pthread_mutex_unlock(&s->lock);
-}
-
 /**
  * lanes_attach - give its lanes to the threads
  * @s: with everything but queue pairs
  *
  * Blocks, for moments. lanes_detach() is due either way.
  *
- * Return: 0 or -errno.
+ * Return: 0 or -errno; -ETIMEDOUT: a thread does not answer, but may yet.
  */
 int lanes_attach(struct staged *s)
 {
+	struct timespec until;
 	int ret = 0;
 
-	lanes_ask(s, attach_run);
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ATTACH_S;
+	s->left = s->nr_lanes;
+	for (unsigned int i = 0; i < s->nr_lanes; i++) {
+		s->lane[i].note.run = attach_run;
+		ring_tell(&s->lane[i].thread->engine.ring, &s->lane[i].note);
+	}
+	pthread_mutex_lock(&s->lock);
+	while (s->left && !ret)
+		ret = -pthread_cond_clockwait(&s->changed, &s->lock, CLOCK_MONOTONIC,
+					      &until);
 	for (unsigned int i = 0; !ret && i < s->nr_lanes; i++)
 		ret = s->lane[i].error;
+	pthread_mutex_unlock(&s->lock);
 	return ret;
 }
 
 /**
  * lanes_detach - take its lanes from the threads
- * @s: with queue pairs or without
+ * @s: with queue pairs or without; once
  *
- * Blocks until the I/O that has begun has ended. Afterwards no thread touches a queue
- * pair, the memory or the file for this session.
+ * Any thread. @s->stopped is called in the loop when no thread touches a queue pair or
+ * completion queue for this session any more, and then @s->idle, when none touches its
+ * memory or the file: the I/O that has begun has ended.
  */
 void lanes_detach(struct staged *s)
 {
+	unsigned int nr = s->nr_lanes;
+
 	atomic_store(&s->cancel, true);
-	lanes_ask(s, detach_run);
+	atomic_store(&s->together, nr);
+	atomic_store(&s->working, nr);
+	for (unsigned int i = 0; i < nr; i++)
+		s->lane[i].leave.run = detach_run;
+	for (unsigned int i = 0; i < nr; i++)
+		ring_tell(&s->lane[i].thread->engine.ring, &s->lane[i].leave);
 }

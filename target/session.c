@@ -18,8 +18,10 @@
  *     deregistered. From then on no write of this session can land. A failure
  *     here is not passed over: the fence is tried again, the export stays taken.
  *     Meanwhile the keeper drops the session's commands, but for the piece it is
- *     at; or the store's own threads do, before the fence. Then the store is told,
- *     which brings up to date what was not flushed.
+ *     at. Of a staged store its own threads do: they let go of the queue pairs
+ *     before the fence, and of the file when the I/O that has begun is over. No
+ *     worker waits for a file: one disk that does not answer would take them all.
+ *     Then the store is told, which brings up to date what was not flushed.
  *  3. SESSION_CLOSED. The lease and the host's share are given back, and only now
  *     is the peer told: by CLOSE, or by the answer to LOGOUT. The control queue
  *     lives until the peer has disconnected, a second at most.
@@ -50,6 +52,7 @@
 #define LINGER_GONE_MS	200	/* the same when somebody waits for the device */
 #define NO_FENCE_MS	60000	/* with that fault: how long a session is a ghost */
 #define REFENCE_MS	1000	/* between tries of a fence that failed */
+#define LATE_MS		5000	/* after the fence: then it is said what is waited for */
 
 /**
  * session_text - a session for the log
@@ -239,28 +242,53 @@ void session_submit(struct session *s, void (*run)(struct job *),
 	worker_submit(&s->job);
 }
 
+static const struct staged_ops *staged_ops(const struct session *s)
+{
+	return s->export->store.ops->staged;
+}
+
 /* After the queue pairs are destroyed. May be called again after an error. */
 static int staged_close(struct session *s)
 {
-	int ret = s->staged ? s->export->store.ops->staged->close(s->staged) : 0;
+	int ret = 0;
 
-	if (!ret)
-		s->staged = NULL;
+	if (s->staged && !s->staged_closed)
+		ret = staged_ops(s)->close(s->staged);
+	s->staged_closed = !ret;
 	return ret;
+}
+
+/* When it is closed and its threads are done with it */
+static void staged_free(struct session *s)
+{
+	if (s->staged && s->staged_closed)
+		staged_ops(s)->free(s->staged);
+	s->staged = NULL;
+}
+
+/* Return: whether to wait until its threads have let go of it, as far as @end. */
+static bool staged_stop(struct session *s, enum session_staged end)
+{
+	if (!s->staged || s->staged_end >= end)
+		return false;
+	if (s->staged_end == STAGED_RUNNING) {
+		s->staged_end = STAGED_STOPPING;
+		staged_ops(s)->stop(s->staged);
+	}
+	return true;
 }
 
 static void destroy_run(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
 
-	if (s->staged)
-		s->export->store.ops->staged->stop(s->staged);
 	for (unsigned int i = 0; i < s->nr_data; i++)
 		if (s->data[i])
 			conn_destroy(s->data[i]);
 	if (regions_deregister(&s->regions) || staged_close(s))
 		log_err("session %016llx: memory cannot be deregistered",
 			(unsigned long long)s->id);
+	staged_free(s);
 	conn_close(s->conn);
 	ctrl_destroy(&s->ctrl);
 	if (command_close(&s->commands) || ibv_destroy_cq(s->cq) || ibv_dealloc_pd(s->pd))
@@ -300,7 +328,9 @@ void session_destroy(struct session *s)
 {
 	if (fault(FAULT_NO_FENCE) && !s->lingered)
 		return;
-	if (command_busy(&s->commands))	/* only with a fault; tried again later */
+	/* Only with a fault; tried again later. */
+	if (s->state != SESSION_CLOSED || command_busy(&s->commands) ||
+	    staged_stop(s, STAGED_IDLE))
 		return;
 	if (!session_set_state(s, SESSION_DYING))
 		return;
@@ -357,14 +387,44 @@ static void session_fenced(struct session *s)
 		session_destroy(s);
 }
 
-/* The fence is over when queues and keys are gone and the keeper is done with us. */
+static void free_run(struct job *job)
+{
+	staged_free(container_of(job, struct session, job));
+}
+
+static void free_done(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	s->busy = false;
+	session_fenced(s);
+}
+
+static void late_expired(struct loop_timer *timer)
+{
+	struct session *s = container_of(timer, struct session, timer);
+
+	log_peer(LOG_WARNING, "%s: what its store has begun has not ended after %d s; the export stays taken until it has",
+		 session_text(s), LATE_MS / 1000);
+}
+
+/*
+ * The fence is over when queues and keys are gone and the keeper, or the store's own
+ * threads, are done with us.
+ */
 static void session_settle(struct session *s)
 {
-	if (s->state != SESSION_CLOSING || !s->fenced)
+	if (s->state != SESSION_CLOSING || !s->fenced || s->busy)
 		return;
-	if (command_busy(&s->commands) && !fault(FAULT_NO_KEEPER_WAIT))
-		return;
-	session_fenced(s);
+	if ((command_busy(&s->commands) && !fault(FAULT_NO_KEEPER_WAIT)) ||
+	    (s->staged && s->staged_end < STAGED_IDLE && !fault(FAULT_NO_FENCE))) {
+		s->timer.expired = late_expired;
+		loop_timer_start(&s->timer, LATE_MS);
+	} else if (s->staged && !fault(FAULT_NO_FENCE)) {
+		session_submit(s, free_run, free_done, false);
+	} else {
+		session_fenced(s);
+	}
 }
 
 /**
@@ -384,8 +444,6 @@ static void fence_run(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
 
-	if (s->staged)
-		s->export->store.ops->staged->stop(s->staged);
 	for (unsigned int i = 0; i < s->nr_data && !s->job_error; i++)
 		if (s->data[i])
 			s->job_error = conn_close(s->data[i]);
@@ -422,9 +480,36 @@ void session_fence(struct session *s)
 	    fault(FAULT_NO_FENCE)) {
 		s->fenced = true;
 		session_settle(s);
-	} else {
+	} else if (!staged_stop(s, STAGED_STOPPED)) {
 		session_submit(s, fence_run, fence_done, false);
 	}
+}
+
+/**
+ * session_staged_stopped - the threads of a staged store have let go of the queues
+ * @owner: session
+ */
+void session_staged_stopped(void *owner)
+{
+	struct session *s = owner;
+
+	s->staged_end = STAGED_STOPPED;
+	if (s->state == SESSION_CLOSING)
+		session_submit(s, fence_run, fence_done, false);
+}
+
+/**
+ * session_staged_idle - the I/O that a staged session had begun is over
+ * @owner: session, stopped
+ */
+void session_staged_idle(void *owner)
+{
+	struct session *s = owner;
+
+	s->staged_end = STAGED_IDLE;
+	session_settle(s);
+	if (s->lingered)	/* it was kept for that */
+		session_destroy(s);
 }
 
 static int reason_level(unsigned int reason)

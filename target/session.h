@@ -39,6 +39,20 @@ enum session_state {
 };
 
 /**
+ * enum session_staged - how far the end of staged write queues is
+ * @STAGED_RUNNING: their threads have them
+ * @STAGED_STOPPING: the threads have been told
+ * @STAGED_STOPPED: no thread touches a queue pair any more
+ * @STAGED_IDLE: nor memory or file
+ */
+enum session_staged {
+	STAGED_RUNNING,
+	STAGED_STOPPING,
+	STAGED_STOPPED,
+	STAGED_IDLE,
+};
+
+/**
  * struct session - see the top of session.c for who may touch what, when
  * @entry: in the list of sessions
  * @cfg: the configuration
@@ -80,8 +94,9 @@ enum session_state {
  * @regions: of @export
  * @limits: of the store, as GRANT and LIMITS say
  * @plan: of a staged store
- * @staged: its write queues, when a staged store has them; the job's while it is
- *	under way
+ * @staged: its write queues, when a staged store has them; NULL: freed
+ * @staged_end: how far their end is
+ * @staged_closed: nothing of verbs is left of them; set by a job
  * @commands: of a one-sided store; zeroed without RDMABLK_F_COMMANDS
  * @scope: what LIMITS says, with RDMABLK_F_COMMANDS
  * @grant_flags: RDMABLK_GRANT_*, as granted
@@ -143,6 +158,8 @@ struct session {
 	struct store_limits limits;
 	struct staged_plan plan;
 	struct staged *staged;
+	enum session_staged staged_end;
+	bool staged_closed;
 	struct commands commands;
 	struct login_scope scope;
 	uint32_t grant_flags;
@@ -177,6 +194,8 @@ void session_submit(struct session *s, void (*run)(struct job *job),
 void session_end(struct session *s, unsigned int reason);
 void session_fence(struct session *s);
 void session_commands_idle(struct commands *c);
+void session_staged_stopped(void *owner);
+void session_staged_idle(void *owner);
 void session_destroy(struct session *s);
 
 /* session_list.c: all of them */

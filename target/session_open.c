@@ -185,6 +185,8 @@ unsigned int session_register(struct session *s, void (*done)(struct job *job))
 	s->plan.pd = s->pd;
 	s->plan.owner = s;
 	s->plan.failed = staged_failed;
+	s->plan.stopped = session_staged_stopped;
+	s->plan.idle = session_staged_idle;
 	loop_timer_stop(&s->timer);
 	session_submit(s, register_run, done, true);
 	return RDMABLK_OK;

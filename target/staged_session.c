@@ -234,8 +234,8 @@ static int make_all(struct staged *s, struct staged_plan *plan)
 	return ret;
 }
 
-/* May be called again after an error. */
-static int unmake_all(struct staged *s)
+/* What is of verbs. May be called again after an error. */
+static int unmake_verbs(struct staged *s)
 {
 	int ret = 0;
 
@@ -251,13 +251,17 @@ static int unmake_all(struct staged *s)
 	if (ret)
 		return ret;
 	s->receive_mr = NULL;
+	return 0;
+}
+
+static void free_memory(struct staged *s)
+{
 	if (s->slots)
 		munmap(s->slots, s->mapped[0]);
 	if (s->receives)
 		munmap(s->receives, s->mapped[1]);
 	s->slots = NULL;
 	s->receives = NULL;
-	return 0;
 }
 
 /*
@@ -291,24 +295,26 @@ static int staged_open(struct store *store, struct staged_plan *plan,
 	s->max_sends = max_sends(plan->cmd_depth);
 	s->owner = plan->owner;
 	s->failed = plan->failed;
+	s->stopped = plan->stopped;
+	s->idle = plan->idle;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	atomic_store(&s->users, 1);
 	ret = make_all(s, plan);
-	if (!ret) {
-		ret = lanes_attach(s);
-		if (ret)
-			lanes_detach(s);
-	}
 	if (ret) {
-		unmake_all(s);
+		unmake_verbs(s);
+		free_memory(s);
 		staged_put(s);
 		return ret;
 	}
 	plan->slot_iova = s->slot_iova;
 	plan->slot_rkey = s->slot_mr->rkey;
 	*out = s;
-	return 0;
+	ret = lanes_attach(s);
+	if (ret)
+		log_peer(LOG_ERR, "export %s: its I/O threads take no session: %s",
+			 none->file.name, strerror(-ret));
+	return ret;
 }
 
 static void staged_queue(struct staged *s, unsigned int i, struct ibv_cq **cq,
@@ -357,17 +363,12 @@ static bool still_busy(const struct staged *s)
 	return false;
 }
 
-static int staged_close(struct staged *s)
+static void staged_free(struct staged *s)
 {
-	int ret;
-
 	if (fault(FAULT_NO_KEEPER_WAIT) && still_busy(s))
-		return 0;
-	ret = unmake_all(s);
-
-	if (!ret)
-		staged_put(s);
-	return ret;
+		return;
+	free_memory(s);
+	staged_put(s);
 }
 
 const struct staged_ops staged_session_ops = {
@@ -378,5 +379,6 @@ const struct staged_ops staged_session_ops = {
 	.live = staged_live,
 	.resized = staged_resized,
 	.stop = staged_stop,
-	.close = staged_close,
+	.close = unmake_verbs,
+	.free = staged_free,
 };

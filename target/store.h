@@ -110,7 +110,11 @@ struct store_work {
  * @owner: in: for @failed
  * @failed: in: to be called in the loop when the session must end: a command was
  *	against the protocol, or a completion says that a queue pair has failed.
- *	Not after stop() has returned; may be called more than once
+ *	Not after stop(); may be called more than once
+ * @stopped: in: to be called in the loop, once after stop(), soon: no thread touches a
+ *	queue pair or completion queue of the session any more
+ * @idle: in: to be called in the loop, once after @stopped: nor its slots or the file.
+ *	As long after as the I/O takes that has begun, be it for ever
  * @queue_depth: in: wished for; out: granted, at least 1
  * @cmd_depth: out: commands in flight on each write queue
  * @trailer_bytes: out: what may follow a command or answer it
@@ -129,6 +133,8 @@ struct staged_plan {
 	uint64_t size;
 	void *owner;
 	void (*failed)(void *owner, unsigned int reason);
+	void (*stopped)(void *owner);
+	void (*idle)(void *owner);
 	uint16_t queue_depth;
 	uint16_t cmd_depth;
 	uint32_t trailer_bytes;
@@ -143,8 +149,9 @@ struct staged_plan {
  * @plan: in the loop, at admission: fill the outputs for @plan->nr_queues. Called again
  *	when fewer queues were granted than wished for. enum rdmablk_reason
  * @open: in a worker, after plan(): slots, their registration, completion queues,
- *	buffers of commands. 0 or -errno; -errno leaves nothing behind. @plan is valid
- *	during the call only and gets the place of the slots
+ *	buffers of commands. 0 or -errno; with -errno, too, @staged may have been set,
+ *	and then has to be stopped, closed and freed. @plan is valid during the call
+ *	only and gets the place of the slots
  * @queue: in the loop, once for each hardware queue @i below nr_queues: what its
  *	write queue is made with: the completion queue for both directions, and how
  *	many work requests of each kind (one SGE each)
@@ -154,14 +161,16 @@ struct staged_plan {
  * @live: in the loop: LIVE is being sent; commands that come are right from now on
  * @resized: in the loop: the store has grown to @size; commands up to there are right.
  *	NULL: of no interest
- * @stop: in a worker, while the queue pairs exist: takes no more commands, waits for
- *	those under way (or cancels them) and returns when no thread touches a queue
- *	pair, slot or file on behalf of the session any more. Again: nothing
- * @close: in a worker, after the queue pairs are destroyed: deregister, destroy, free.
- *	0, or -errno: something could not be undone, and @close is called again
+ * @stop: in the loop, while the queue pairs exist: take no more commands, and cancel
+ *	those that have not begun. Does not wait: see @stopped and @idle of the plan.
+ *	Again: nothing
+ * @close: in a worker, after @stopped of the plan, and after the queue pairs are
+ *	destroyed: deregister, destroy what is of verbs. 0, or -errno: something could
+ *	not be undone, and @close is called again
+ * @free: in a worker, after @close and after @idle of the plan: the rest
  *
- * Order: plan, open, then queue and join per write queue, live, stop, close; stop and
- * close may come any time after open.
+ * Order: plan, open, then queue and join per write queue, live, stop, close, free; stop
+ * may come any time after open.
  */
 struct staged_ops {
 	unsigned int (*plan)(struct store *store, struct staged_plan *plan);
@@ -174,6 +183,7 @@ struct staged_ops {
 	void (*resized)(struct staged *staged, uint64_t size);
 	void (*stop)(struct staged *staged);
 	int (*close)(struct staged *staged);
+	void (*free)(struct staged *staged);
 };
 
 /**

@@ -8,6 +8,7 @@
  *	    target/store_none.c
  */
 #include <endian.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -46,6 +47,7 @@ static struct staged_plan plan;
 static struct fake_qp qp[QUEUES];
 static uint8_t generation;
 static atomic_uint ended;	/* why the session must end */
+static atomic_bool stopped, idle;	/* how far its end is */
 
 static int64_t now(void)
 {
@@ -63,6 +65,28 @@ static void failed(void *owner, unsigned int reason)
 {
 	assert_ptr_equal(owner, &plan);
 	atomic_store(&ended, reason);
+}
+
+static void has_stopped(void *owner)
+{
+	assert_ptr_equal(owner, &plan);
+	assert_false(atomic_exchange(&stopped, true));
+}
+
+static void is_idle(void *owner)
+{
+	assert_ptr_equal(owner, &plan);
+	assert_true(atomic_load(&stopped));
+	assert_false(atomic_exchange(&idle, true));
+}
+
+static void wait_for(const atomic_bool *what)
+{
+	int64_t until = now() + PATIENCE_MS;
+
+	while (!atomic_load(what) && now() < until)
+		pause_1ms();
+	assert_true(atomic_load(what));
 }
 
 static void write_rules(const char *text)
@@ -104,10 +128,13 @@ static void open_session(bool writer)
 	const struct staged_ops *ops = store.ops->staged;
 
 	atomic_store(&ended, RDMABLK_OK);
+	atomic_store(&stopped, false);
+	atomic_store(&idle, false);
 	plan = (struct staged_plan){
 		.verbs = fake_context(), .pd = fake_pd(), .max_mr_size = 1ULL << 40,
 		.nr_queues = QUEUES, .logical_block = 512, .writer = writer,
-		.size = SIZE, .owner = &plan, .failed = failed, .queue_depth = DEPTH,
+		.size = SIZE, .owner = &plan, .failed = failed,
+		.stopped = has_stopped, .idle = is_idle, .queue_depth = DEPTH,
 	};
 	assert_int_equal(ops->plan(&store, &plan), RDMABLK_OK);
 	assert_int_equal(plan.queue_depth, DEPTH);
@@ -126,20 +153,33 @@ static void open_session(bool writer)
 	ops->live(session);
 }
 
-/* Nothing is posted to a queue pair from the end of stop() on. */
-static void close_session(void)
+/* Nothing is posted to a queue pair when that has been said. */
+static void stop_session(void)
 {
 	store.ops->staged->stop(session);
+	wait_for(&stopped);
 	for (unsigned int i = 0; i < QUEUES; i++)
 		qp[i].dead = true;
 	store.ops->staged->stop(session);
 	assert_int_equal(store.ops->staged->close(session), 0);
 	assert_int_equal(fake_objects(), 0);
+}
+
+static void free_session(void)
+{
+	wait_for(&idle);
+	store.ops->staged->free(session);
 	for (unsigned int i = 0; i < QUEUES; i++) {
 		assert_false(qp[i].late);
 		for (unsigned int n = 0; n < qp[i].nr_answers; n++)
 			free(qp[i].answers[n].data);
 	}
+}
+
+static void close_session(void)
+{
+	stop_session();
+	free_session();
 }
 
 static sem_t closed;
@@ -152,15 +192,20 @@ static void close_run(struct ring_note *note)
 }
 
 /* The store is the loop's to close. */
-static void close_all(void)
+static void close_store(void)
 {
 	static struct ring_note note = { .run = close_run };
 
-	close_session();
 	iothreads_tell_loop(((struct store_none *)store.priv)->threads, &note);
 	sem_wait(&closed);
 	unlink(path);
 	unlink(rules);
+}
+
+static void close_all(void)
+{
+	close_session();
+	close_store();
 }
 
 /*
@@ -474,21 +519,14 @@ static void sends_are_counted(void **state)
  * The end
  */
 
-static atomic_bool stopped;
-
-static void *stop_main(void *arg)
-{
-	(void)arg;
-	store.ops->staged->stop(session);
-	atomic_store(&stopped, true);
-	return NULL;
-}
-
-/* A write that has begun is over before the session is; what waits behind is dropped. */
+/*
+ * A write that has begun is over before the session is; what waits behind is dropped.
+ * But nobody waits for it: the queue pairs can be destroyed and all that is of verbs,
+ * and other sessions end and begin.
+ */
 static void the_end_waits_for_what_has_begun(void **state)
 {
 	static char data[SLOT];
-	pthread_t thread;
 	int64_t until;
 
 	(void)state;
@@ -503,20 +541,88 @@ static void the_end_waits_for_what_has_begun(void **state)
 	/* what came behind them has been answered */
 	send_command(1, 9, RDMABLK_OP_FLUSH, 0, 0, 0, NULL, 0);
 	assert_int_equal(answer(1, 9, NULL, 0), RDMABLK_OK);
-	atomic_store(&stopped, false);
-	assert_int_equal(pthread_create(&thread, NULL, stop_main, NULL), 0);
-	while (!atomic_load(&session->cancel))
-		pause_1ms();
+	stop_session();
 	until = now() + 300;
 	while (now() < until) {
-		assert_false(atomic_load(&stopped));
+		assert_false(atomic_load(&idle));
 		pause_1ms();
 	}
 	write_rules("");
-	pthread_join(thread, NULL);
+	free_session();
 	for (uint16_t tag = 0; tag < 4; tag++)
 		in_file(data, tag * SLOT, SLOT);
-	close_all();
+	close_store();
+}
+
+static void a_hung_session_is_alone(void **state)
+{
+	struct staged *hung;
+
+	(void)state;
+	open_store(true);
+	open_session(true);
+	write_rules("write hang\n");
+	send_command(1, 0, RDMABLK_OP_WRITE, 0, 0, SLOT, NULL, 0);
+	send_command(1, 9, RDMABLK_OP_FENCE, 0, 0, 0, NULL, 0);
+	assert_int_equal(answer(1, 9, NULL, 0), RDMABLK_OK);
+	stop_session();
+	assert_false(atomic_load(&idle));
+	hung = session;
+	for (unsigned int round = 0; round < 20; round++) {
+		/* a reader's, in the same threads */
+		open_session(false);
+		assert_int_equal(command(2, RDMABLK_OP_READ, 0, 0, SLOT), RDMABLK_OK);
+		close_session();
+	}
+	atomic_store(&idle, false);
+	write_rules("");
+	wait_for(&idle);
+	store.ops->staged->free(hung);
+	close_store();
+}
+
+/*
+ * A thread that hangs in its file takes no session. That is an error after a while, and
+ * when it goes on the session comes to its end.
+ */
+static struct hang {
+	struct ring_note note;
+	atomic_bool on;
+} hang;
+
+static void hang_run(struct ring_note *note)
+{
+	(void)note;
+	while (atomic_load(&hang.on))
+		pause_1ms();
+}
+
+static void a_thread_that_hangs_takes_no_session(void **state)
+{
+	const struct staged_ops *ops = store_none_ops.staged;
+	struct iothreads *threads;
+
+	(void)state;
+	open_store(false);
+	open_session(true);
+	close_session();
+	threads = ((struct store_none *)store.priv)->threads;
+	atomic_store(&hang.on, true);
+	hang.note.run = hang_run;
+	ring_tell(&threads->thread[1].engine.ring, &hang.note);
+	atomic_store(&stopped, false);
+	atomic_store(&idle, false);
+	session = NULL;
+	assert_int_equal(ops->open(&store, &plan, &session), -ETIMEDOUT);
+	assert_non_null(session);
+	ops->stop(session);
+	assert_false(atomic_load(&stopped));
+	atomic_store(&hang.on, false);
+	wait_for(&idle);
+	assert_int_equal(ops->close(session), 0);
+	ops->free(session);
+	assert_int_equal(fake_objects(), 0);
+	close_store();
 }
 
 /* With traffic at full speed; what is posted after stop() is noticed. */
@@ -590,6 +696,8 @@ int main(void)
 		cmocka_unit_test(a_full_house),
 		cmocka_unit_test(sends_are_counted),
 		cmocka_unit_test(the_end_waits_for_what_has_begun),
+		cmocka_unit_test(a_hung_session_is_alone),
+		cmocka_unit_test(a_thread_that_hangs_takes_no_session),
 		cmocka_unit_test(sessions_come_and_go),
 		cmocka_unit_test(memory_is_planned),
 	};
