@@ -251,8 +251,11 @@ int arena_attach(struct store *store, const struct export_config *ec,
  */
 int arena_publish(struct store *store)
 {
-	struct arena_trailer *t = trailer_of(store);
+	struct arena_trailer *t;
 
+	if (!store->kept)
+		return 0;
+	t = trailer_of(store);
 	t->pid = (uint32_t)getpid();
 	t->start_time = process_start(t->pid);
 	memcpy(t->uuid, store->uuid, sizeof(t->uuid));
@@ -264,14 +267,15 @@ int arena_publish(struct store *store)
 
 /**
  * arena_written_by - keep who writes the arena from now on
- * @store: with its writer
+ * @store: with its writer; of an arena that is not kept nothing happens
  *
  * Before that one is given a key: a daemon that follows this process must know of
  * every writer there may have been.
  */
 void arena_written_by(struct store *store)
 {
-	trailer_of(store)->writer = store->writer;
+	if (store->kept)
+		trailer_of(store)->writer = store->writer;
 }
 
 /**

@@ -145,19 +145,6 @@ static unsigned int command_received(struct command_queue *q, unsigned int buffe
 	return RDMABLK_OK;
 }
 
-/*
- * A flush is the device's answer to a request it refused, or to the end of the
- * connection, which the connection manager tells us by itself.
- */
-static unsigned int failure(const struct ibv_wc *wc)
-{
-	if (wc->status == IBV_WC_LOC_LEN_ERR)
-		return RDMABLK_R_MALFORMED;
-	if (wc->status == IBV_WC_WR_FLUSH_ERR || wc->wr_id & WR_RECV)
-		return RDMABLK_R_ACCESS;
-	return RDMABLK_R_CONNECTION;
-}
-
 static void completed(struct commands *c, const struct ibv_wc *wc)
 {
 	uint64_t id = wc->wr_id & ~WR_RECV;
@@ -165,7 +152,7 @@ static void completed(struct commands *c, const struct ibv_wc *wc)
 	unsigned int reason = RDMABLK_OK;
 
 	if (wc->status)
-		reason = failure(wc);
+		reason = conn_failure(wc, wc->wr_id & WR_RECV);
 	else if (!(wc->wr_id & WR_RECV))
 		command_sent(q);
 	/* Neither a WRITE that says so nor anything but the plain command. */

@@ -18,6 +18,7 @@
 
 #define CONFIG_SLOT_BYTES	(128ULL << 10)
 #define CONFIG_SLOT_MEMORY	(64ULL << 20)
+#define CONFIG_MIN_SLOTS	4	/* of a hardware queue: one, and three spare */
 #define CONFIG_IO_THREADS	4	/* or as many as there are processors */
 
 /**

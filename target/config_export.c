@@ -83,9 +83,10 @@ static void check_file(struct config *cfg, const struct export_config *ec)
 	if (ec->slot_bytes % 4096)
 		config_error(cfg, ec->where,
 			     "slot-bytes of export \"%s\" is no multiple of 4096", ec->name);
-	if (ec->slot_memory < 2 * ec->slot_bytes)
+	if (ec->slot_memory < CONFIG_MIN_SLOTS * ec->slot_bytes)
 		config_error(cfg, ec->where,
-			     "slot-memory of export \"%s\" holds fewer than two slots", ec->name);
+			     "slot-memory of export \"%s\" holds fewer than %d slots of %llu bytes, too few for a hardware queue",
+			     ec->name, CONFIG_MIN_SLOTS, (unsigned long long)ec->slot_bytes);
 }
 
 static void check_size(struct config *cfg, const struct export_config *ec)

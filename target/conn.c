@@ -187,6 +187,26 @@ void conn_destroy(struct conn *conn)
 }
 
 /**
+ * conn_failure - what a failed completion of a queue with commands means
+ * @wc: it
+ * @receive: of a receive
+ *
+ * A flush is the device's answer to a request it refused, or to the end of the
+ * connection, which the connection manager tells us by itself: nothing of ours puts a
+ * live session's queue pair in error.
+ *
+ * Return: why the session must end.
+ */
+unsigned int conn_failure(const struct ibv_wc *wc, bool receive)
+{
+	if (wc->status == IBV_WC_LOC_LEN_ERR)
+		return RDMABLK_R_MALFORMED;
+	if (wc->status == IBV_WC_WR_FLUSH_ERR || receive)
+		return RDMABLK_R_ACCESS;
+	return RDMABLK_R_CONNECTION;
+}
+
+/**
  * conn_reject - refuse a connection request
  * @id: of the request; destroyed
  * @reason: enum rdmablk_reason

@@ -59,6 +59,7 @@ int conn_accept(struct conn *conn, uint16_t version, uint8_t resources,
 int conn_guard(struct conn *conn, uint64_t wr_id, struct ibv_sge *sge);
 int conn_close(struct conn *conn);
 void conn_destroy(struct conn *conn);
+unsigned int conn_failure(const struct ibv_wc *wc, bool receive);
 void conn_reject(struct rdma_cm_id *id, unsigned int reason);
 
 #endif

@@ -131,6 +131,8 @@ static unsigned int plan(struct session *s, struct export *e)
 	unsigned int queues = s->wish.nr_queues, reason;
 
 	reason = staged ? plan_staged(s, e, queues) : plan_regions(s, e);
+	if (staged)
+		queues = s->plan.nr_queues;
 	if (!reason)
 		reason = limits_session_get(&s->share, s->wish.host_id, queues, staged ?
 					    s->plan.pinned : e->store.size);

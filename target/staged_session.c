@@ -8,6 +8,7 @@
  * ours alone: a command ends where a page ends, so that the data which follows it is as
  * direct I/O wants it. Both are new and zeroed for each session.
  */
+#include <assert.h>
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -26,7 +27,7 @@
 #define TRAILER_BYTES	4096U		/* of data with a command or an answer */
 #define PAGE		4096U
 #define SPARE_TAGS	3U		/* of commands that are not READs and WRITEs */
-#define MIN_DEPTH	(SPARE_TAGS + 1)
+#define MIN_DEPTH	CONFIG_MIN_SLOTS
 #define MAX_QUEUE_BYTES	(1ULL << 30)	/* registered with a ring in one piece */
 #define TELL_EACH	32U		/* sends that tell of their completion */
 #define IOVA_ALIGN	(2ULL << 20)
@@ -51,33 +52,50 @@ static uint32_t stride_of(uint32_t trailer)
 	return PAGE + (uint32_t)round_up(trailer, PAGE);
 }
 
-/* Commands of a queue for which a lane's completion queue has room. */
-static uint64_t completion_depth(const struct store_none *none,
-				 const struct staged_plan *plan)
-{
-	unsigned int lanes = (unsigned int)min_u64(plan->nr_queues, none->threads->nr);
-	unsigned int queues = (plan->nr_queues + lanes - 1) / lanes;
-	struct ibv_device_attr attr;
+static_assert(MIN_DEPTH > SPARE_TAGS, "a READ or WRITE has a tag");
 
-	if (ibv_query_device(plan->verbs, &attr))
-		return 0;
+/* Commands of a queue, of so many, for which a lane's completion queue has room. */
+static uint64_t completion_depth(const struct store_none *none, unsigned int max_cqe,
+				 unsigned int nr)
+{
+	unsigned int lanes = (unsigned int)min_u64(nr, none->threads->nr);
+	unsigned int queues = (nr + lanes - 1) / lanes;
+
 	/* a receive of each command, and at most twice as many sends */
-	return (unsigned int)attr.max_cqe / queues / 3;
+	return max_cqe / queues / 3;
+}
+
+/* Commands of a queue, of so many. */
+static uint64_t depth_of(const struct store_none *none, const struct staged_plan *plan,
+			 unsigned int max_cqe, unsigned int nr)
+{
+	uint64_t depth = min_u64(plan->queue_depth + SPARE_TAGS, RDMABLK_MAX_CMD_DEPTH);
+	uint64_t memory = min_u64(none->slot_memory, plan->max_mr_size);
+
+	depth = min_u64(depth, completion_depth(none, max_cqe, nr));
+	depth = min_u64(depth, memory / none->slot_bytes / nr);
+	return min_u64(depth, MAX_QUEUE_BYTES / none->slot_bytes);
 }
 
 static unsigned int staged_plan(struct store *store, struct staged_plan *plan)
 {
 	const struct store_none *none = store->priv;
-	uint64_t depth = min_u64(plan->queue_depth + SPARE_TAGS, RDMABLK_MAX_CMD_DEPTH);
-	uint64_t memory = min_u64(none->slot_memory, plan->max_mr_size);
+	struct ibv_device_attr attr;
+	unsigned int max_cqe;
+	uint64_t depth;
 
-	depth = min_u64(depth, completion_depth(none, plan));
-	depth = min_u64(depth, memory / none->slot_bytes / plan->nr_queues);
-	depth = min_u64(depth, MAX_QUEUE_BYTES / none->slot_bytes);
+	if (ibv_query_device(plan->verbs, &attr))
+		return RDMABLK_R_INTERNAL;
+	max_cqe = (unsigned int)attr.max_cqe;
+	/* fewer queues are better than none */
+	while (plan->nr_queues > 1 &&
+	       depth_of(none, plan, max_cqe, plan->nr_queues) < MIN_DEPTH)
+		plan->nr_queues--;
+	depth = depth_of(none, plan, max_cqe, plan->nr_queues);
 	if (depth < MIN_DEPTH) {
-		log_peer(LOG_WARNING, "export %s: slot-memory=%llu is too little for %u queues",
-			 none->file.name, (unsigned long long)none->slot_memory,
-			 plan->nr_queues);
+		log_peer(LOG_WARNING, "export %s: its device registers %llu bytes at once, too few for %u slots of %u bytes",
+			 none->file.name, (unsigned long long)plan->max_mr_size,
+			 MIN_DEPTH, none->slot_bytes);
 		return RDMABLK_R_LIMIT_MEMORY;
 	}
 	plan->cmd_depth = (uint16_t)depth;

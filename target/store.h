@@ -103,7 +103,8 @@ struct store_work {
  * @verbs: in: device of the session
  * @pd: in, for open(): its domain
  * @max_mr_size: in: bytes, of the device
- * @nr_queues: in: hardware queues granted; for plan() those wished for
+ * @nr_queues: in: hardware queues granted; for plan() those wished for, and out: as many
+ *	as there is memory for, at least 1
  * @logical_block: in: bytes
  * @writer: in: the session may write
  * @size: in: of the export, bytes

@@ -7,12 +7,17 @@
  * order, and has to be compared with it; after one that did, the two are equal unless
  * somebody wrote the file since, and then the file counts.
  *
+ * The epoch is that of the arena, random; but of an export that nobody can write it is
+ * made of what the file is and when it was changed, so that it lasts as long as these
+ * contents do.
+ *
  * The end of the daemon waits until the file is up to date, however long that takes.
  */
 #include <errno.h>
 #include <stdio.h>
 
 #include "arena.h"
+#include "file_contents.h"
 #include "full.h"
 #include "log.h"
 #include "pages.h"
@@ -40,12 +45,34 @@ static int file_of(const struct full *full, struct arena_file *out)
 	       file_time(&full->file, &out->sec, &out->nsec);
 }
 
+/* A file that changes while it is read has contents that it has never had. */
+static int fill_unchanging(struct store *store, bool blank)
+{
+	struct full *full = full_of(store);
+	struct file_contents before, after;
+	int known = file_contents(&full->file, &before);
+	int ret = full_fill(store, &full->ring, 0, blank);
+
+	if (ret)
+		return ret;
+	known = known ?: file_contents(&full->file, &after);
+	if (!known && !memcmp(&before, &after, sizeof(before)))
+		return file_contents_epoch(&after, store->epoch);
+	if (!full->file.block_device)
+		log_warn("export %s: %s; it has a new epoch", full->file.name, !known ?
+			 "was changed while it was read" : known == -EAGAIN ?
+			 "is being changed, or its times are of the future" :
+			 strerror(-known));
+	return 0;
+}
+
 static int fill(struct store *store, bool blank)
 {
 	struct full *full = full_of(store);
 
 	log_info("export %s: reading %s", full->file.name, full->file.path);
-	return full_fill(store, &full->ring, 0, blank);
+	return full->file.read_only ? fill_unchanging(store, blank) :
+				      full_fill(store, &full->ring, 0, blank);
 }
 
 static int open_anonymous(struct store *store, const struct export_config *ec)
@@ -181,7 +208,7 @@ static int store_publish(struct store *store)
 {
 	struct full *full = full_of(store);
 	struct arena_file file;
-	int ret = store->kept ? arena_publish(store) : 0;
+	int ret = arena_publish(store);
 
 	if (ret || !store->kept || !full->file.read_only)
 		return ret;
@@ -189,12 +216,6 @@ static int store_publish(struct store *store)
 	if (!ret)
 		arena_clean(store, &file);
 	return ret;
-}
-
-static void store_written_by(struct store *store)
-{
-	if (store->kept)
-		arena_written_by(store);
 }
 
 /* Everything into the file that is not in it yet. */
@@ -400,7 +421,7 @@ const struct store_ops store_full_ops = {
 	.type = "file",
 	.open = store_open,
 	.publish = store_publish,
-	.written_by = store_written_by,
+	.written_by = arena_written_by,
 	.close = store_close,
 	.limits = store_limits,
 	.work = store_work,

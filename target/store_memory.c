@@ -55,17 +55,6 @@ static int memory_open(struct store *store, const struct export_config *ec)
 	return ret;
 }
 
-static int memory_publish(struct store *store)
-{
-	return store->kept ? arena_publish(store) : 0;
-}
-
-static void memory_written_by(struct store *store)
-{
-	if (store->kept)
-		arena_written_by(store);
-}
-
 static void memory_limits(const struct store *store, struct store_limits *out)
 {
 	(void)store;
@@ -90,8 +79,8 @@ static unsigned int memory_work(struct store *store, struct store_work *w,
 const struct store_ops store_memory_ops = {
 	.type = "memory",
 	.open = memory_open,
-	.publish = memory_publish,
-	.written_by = memory_written_by,
+	.publish = arena_publish,
+	.written_by = arena_written_by,
 	.close = memory_close,
 	.limits = memory_limits,
 	.work = memory_work,

@@ -240,7 +240,11 @@ static void what_does_not_go_with_a_file(void **state)
 	assert_int_equal(errors_of(TARGET FILE_NONE "slot-bytes = 2K\n"), 1);
 	assert_int_equal(errors_of(TARGET FILE_NONE "slot-bytes = 32M\n"), 1);
 	assert_int_equal(errors_of(TARGET FILE_NONE "slot-memory = 128K\n"), 1);
-	assert_int_equal(errors_of(TARGET FILE_NONE "slot-memory = 256K\n"), 0);
+	assert_int_equal(errors_of(TARGET FILE_NONE "slot-memory = 256K\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "slot-memory = 511K\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "slot-memory = 512K\n"), 0);
+	assert_int_equal(errors_of(TARGET FILE_NONE
+				   "slot-memory = 512K\nslot-bytes = 256K\n"), 1);
 	assert_int_equal(errors_of(TARGET "io-threads = 0\n" FILE_NONE), 1);
 	assert_int_equal(errors_of(TARGET "io-threads = 65\n" FILE_NONE), 1);
 	assert_int_equal(errors_of(TARGET "io-threads = 64\n" FILE_NONE), 0);

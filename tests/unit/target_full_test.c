@@ -80,6 +80,95 @@ static void limits(void **state)
 	full_close(&s);
 }
 
+static void epoch_of(const char *path, uint64_t size, uint8_t *epoch)
+{
+	struct store s;
+
+	full_config(path)->read_only = true;
+	full_ec.size = size;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	memcpy(epoch, s.epoch, RDMABLK_ID_LEN);
+	full_close(&s);
+}
+
+/* As long as its contents do. */
+static void the_epoch_of_a_read_only_file_lasts(void **state)
+{
+	const char *path = files_new("epoch", SIZE), *other = files_new("other", SIZE);
+	uint8_t first[RDMABLK_ID_LEN], again[RDMABLK_ID_LEN];
+	const struct timespec long_ago[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+	struct stat st;
+	struct store s;
+
+	(void)state;
+	files_write(path, 0, SIZE, 1);
+	epoch_of(path, 0, first);
+	epoch_of(path, 0, again);
+	assert_memory_equal(first, again, sizeof(first));
+	/* a part of it is something else */
+	epoch_of(path, SIZE / 2, again);
+	assert_memory_not_equal(first, again, sizeof(first));
+	/* written, and be it with the time of before */
+	assert_int_equal(stat(path, &st), 0);
+	files_write(path, MIB, 512, 2);
+	assert_int_equal(utimensat(AT_FDCWD, path,
+				   (struct timespec[]){ st.st_atim, st.st_mtim }, 0), 0);
+	epoch_of(path, 0, again);
+	assert_memory_not_equal(first, again, sizeof(first));
+	epoch_of(path, 0, first);
+	assert_memory_equal(first, again, sizeof(first));
+	/* a copy of it that looks as old */
+	files_write(other, 0, SIZE, 1);
+	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+	assert_int_equal(utimensat(AT_FDCWD, other, long_ago, 0), 0);
+	epoch_of(path, 0, first);
+	epoch_of(other, 0, again);
+	assert_memory_not_equal(first, again, sizeof(first));
+	/* from the future: nothing is known of it */
+	assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){
+				   { .tv_sec = 1LL << 33 }, { .tv_sec = 1LL << 33 } }, 0), 0);
+	epoch_of(path, 0, first);
+	epoch_of(path, 0, again);
+	assert_memory_not_equal(first, again, sizeof(first));
+	/* who can be written has one of its own each time */
+	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+	epoch_of(path, 0, first);
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	assert_memory_not_equal(first, s.epoch, sizeof(first));
+	full_close(&s);
+}
+
+static const char *growing;
+
+static void *append_main(void *arg)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	atomic_bool *stop = arg;
+
+	while (!atomic_load(stop)) {
+		files_write(growing, SIZE - 512, 512, 3);
+		nanosleep(&ms, NULL);
+	}
+	return NULL;
+}
+
+/* While it is read, or all the time: what was read has no name. */
+static void nor_of_one_that_changes(void **state)
+{
+	uint8_t first[RDMABLK_ID_LEN], again[RDMABLK_ID_LEN];
+	atomic_bool stop = false;
+	pthread_t thread;
+
+	(void)state;
+	growing = files_new("changing", SIZE);
+	assert_int_equal(pthread_create(&thread, NULL, append_main, &stop), 0);
+	epoch_of(growing, 0, first);
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	epoch_of(growing, 0, again);
+	assert_memory_not_equal(first, again, sizeof(first));
+}
+
 static void a_flush_writes_what_is_dirty(void **state)
 {
 	const char *path = files_new("flush", SIZE + 512);
@@ -395,6 +484,8 @@ int main(void)
 		cmocka_unit_test(a_file_is_read),
 		cmocka_unit_test(holes_are_zero),
 		cmocka_unit_test(limits),
+		cmocka_unit_test(the_epoch_of_a_read_only_file_lasts),
+		cmocka_unit_test(nor_of_one_that_changes),
 		cmocka_unit_test(a_flush_writes_what_is_dirty),
 		cmocka_unit_test(an_error_leaves_it_dirty),
 		cmocka_unit_test(a_failed_fdatasync_loses_nothing),

@@ -673,8 +673,23 @@ static void memory_is_planned(void **state)
 	p.queue_depth = 128;
 	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
 	assert_true(p.queue_depth >= 1);
+	assert_int_equal(p.nr_queues, 256);
+	/* fewer queues, rather than none */
 	p.nr_queues = 512;
+	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
+	assert_int_equal(p.nr_queues, 256);
+	assert_int_equal(p.cmd_depth, 4);
+	assert_int_equal(p.queue_depth, 1);
+	((struct store_none *)store.priv)->slot_memory = 4 * SLOT;
+	p.nr_queues = 8;
+	p.queue_depth = 128;
+	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
+	assert_int_equal(p.nr_queues, 1);
+	assert_int_equal(p.queue_depth, 1);
+	/* an adapter that cannot */
+	p.max_mr_size = 3 * SLOT;
 	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_R_LIMIT_MEMORY);
+	((struct store_none *)store.priv)->slot_memory = 64ULL << 20;
 	open_session(true);
 	close_all();
 }
