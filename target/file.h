@@ -51,6 +51,8 @@ struct file_wish {
  * @physical_block: bytes, a power of two, at least @logical_block
  * @io_min: preferred smallest request, bytes, or 0
  * @io_opt: preferred largest sustained request, bytes, or 0
+ * @max_io: what a device does at once, bytes; a larger request is done in pieces. 0: of
+ *	no interest
  * @align: offsets and lengths of direct I/O, bytes
  * @mem_align: addresses of direct I/O, bytes
  * @discard_granularity: bytes, a power of two; 0: cannot discard
@@ -83,6 +85,7 @@ struct file {
 	uint32_t physical_block;
 	uint32_t io_min;
 	uint32_t io_opt;
+	uint32_t max_io;
 	uint32_t align;
 	uint32_t mem_align;
 	uint32_t discard_granularity;

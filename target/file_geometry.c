@@ -24,6 +24,7 @@
 #define AT_ONCE		(1ULL << 30)	/* of discarding and zeroing, bytes */
 #define MAX_PHYSICAL	65536		/* GRANT says no more */
 #define MAX_IO_HINT	(1U << 30)
+#define MIN_MAX_IO	4096		/* GRANT says no less */
 #define DEFAULT_BLOCK	512
 #define DEFAULT_ALIGN	4096		/* of O_DIRECT, where nobody says */
 
@@ -116,8 +117,10 @@ static int device_geometry(struct file *f, uint32_t block)
 	f->physical_block = block_size(f, BLKPBSZGET);
 	f->rotational = attribute(f, "queue/rotational");
 	f->stable = attribute(f, "queue/stable_writes");
-	f->io_min = block_size(f, BLKIOMIN);
+	f->io_min = (uint32_t)min_u64(attribute(f, "queue/minimum_io_size"), MAX_IO_HINT);
 	f->io_opt = (uint32_t)min_u64(attribute(f, "queue/optimal_io_size"), MAX_IO_HINT);
+	f->max_io = (uint32_t)min_u64(attribute(f, "queue/max_hw_sectors_kb") << 10,
+				      MAX_IO_HINT);
 	if (f->read_only)
 		return 0;
 	device_discard(f);
@@ -209,5 +212,8 @@ int file_geometry(struct file *f, uint32_t block)
 		f->physical_block = MAX_PHYSICAL;
 	f->io_min = hint(f->io_min, f->logical_block);
 	f->io_opt = hint(f->io_opt, f->logical_block);
+	f->max_io -= f->max_io % f->logical_block;
+	if (f->max_io < MIN_MAX_IO)
+		f->max_io = 0;
 	return 0;
 }

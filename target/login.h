@@ -90,6 +90,9 @@ struct login_grant {
 	uint32_t flags;
 	uint32_t logical_block;
 	uint32_t physical_block;
+	uint32_t io_min;
+	uint32_t io_opt;
+	uint32_t max_io;
 	uint16_t nr_queues;
 	uint16_t queue_depth;
 	uint16_t read_depth;

@@ -43,6 +43,9 @@ struct store_writer {
  * @discard_granularity: bytes, a power of two
  * @discard_alignment: bytes, below the granularity
  * @erase_granularity: bytes
+ * @io_min: preferred smallest request, bytes, a multiple of the logical block, or 0
+ * @io_opt: preferred largest sustained request, likewise
+ * @max_io: largest request, likewise; at least 4096, or 0: of its own it has none
  * @flags: RDMABLK_GRANT_CACHE, _STAGED, _ROTATIONAL
  */
 struct store_limits {
@@ -54,6 +57,9 @@ struct store_limits {
 	uint32_t discard_granularity;
 	uint32_t discard_alignment;
 	uint32_t erase_granularity;
+	uint32_t io_min;
+	uint32_t io_opt;
+	uint32_t max_io;
 	uint32_t flags;
 };
 

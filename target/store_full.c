@@ -255,12 +255,17 @@ static void store_limits(const struct store *store, struct store_limits *out)
 	const struct full *full = full_of(store);
 	const struct file *f = &full->file;
 
-	*out = (struct store_limits){ 0 };
+	/* How large a request may be is memory's business, and that has no limit. */
+	*out = (struct store_limits){
+		.io_min = f->io_min,
+		.io_opt = f->io_opt,
+		.flags = f->rotational ? RDMABLK_GRANT_ROTATIONAL : 0,
+	};
 	if (f->read_only)
 		return;
 	out->ops = RDMABLK_OP_BIT(RDMABLK_OP_DIRTY) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH) |
 		   RDMABLK_OP_BIT(RDMABLK_OP_WRITE_ZEROES);
-	out->flags = RDMABLK_GRANT_CACHE;
+	out->flags |= RDMABLK_GRANT_CACHE;
 	out->granule = full->granule;
 	out->max_zeroes = f->max_zeroes;
 	if (f->max_discard) {

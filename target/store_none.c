@@ -150,6 +150,9 @@ static void none_limits(const struct store *store, struct store_limits *out)
 		.max_discard = f->max_discard,
 		.max_zeroes = f->max_zeroes,
 		.max_erase = f->max_erase,
+		.io_min = f->io_min,
+		.io_opt = f->io_opt,
+		.max_io = f->max_io,
 	};
 	if (f->max_zeroes)
 		out->ops |= RDMABLK_OP_BIT(RDMABLK_OP_WRITE_ZEROES);

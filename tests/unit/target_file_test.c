@@ -407,6 +407,21 @@ static void hangs_end_on_demand(void **state)
 	assert_int_equal(store_fault(NULL, STORE_FAULT_SYNC, 0, &bytes), 0);
 }
 
+/* A number that the kernel says of a device's queue */
+static uint64_t queue_of(const char *dev, const char *name)
+{
+	unsigned long long value = 0;
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/block/%s/queue/%s", dev + strlen("/dev/"), name);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%llu", &value), 1);
+	fclose(file);
+	return value;
+}
+
 static void a_block_device(void **state)
 {
 	const char *path = files_new("disk", 16 * MIB);
@@ -427,6 +442,11 @@ static void a_block_device(void **state)
 	assert_int_equal(open_file(&g, dev, false, 0, 0), -EBUSY);
 	assert_true(f.max_discard && f.discard_granularity && f.max_zeroes);
 	assert_int_equal(f.max_erase, 0);
+	assert_int_equal(f.physical_block, queue_of(dev, "physical_block_size"));
+	assert_int_equal(f.io_min, queue_of(dev, "minimum_io_size"));
+	assert_int_equal(f.io_opt, queue_of(dev, "optimal_io_size"));
+	assert_int_equal(f.rotational, queue_of(dev, "rotational"));
+	assert_true(f.max_io && f.max_io <= queue_of(dev, "max_hw_sectors_kb") << 10);
 	buf = files_buffer(4 * MIB);
 	files_pattern(buf, 4 * MIB, 4 * MIB, 5);
 	assert_int_equal(uring_open(&ring, &f, 4), 0);

@@ -188,7 +188,8 @@ static void test_grant_and_regions(void **state)
 		.epoch = epoch, .size = MSG_SIZE,
 		.region_bytes = MSG_REGION, .nr_regions = MSG_REGIONS,
 		.flags = RDMABLK_GRANT_READ_ONLY, .logical_block = 512,
-		.physical_block = 4096, .nr_queues = 2, .queue_depth = 3, .read_depth = 4,
+		.physical_block = 4096, .io_min = 8192, .io_opt = 3 << 16, .max_io = 1 << 19,
+		.nr_queues = 2, .queue_depth = 3, .read_depth = 4,
 		.keep_alive_ms = 5000, .session_tmo_ms = 15000, .target_name = "target",
 	};
 	struct rdmablk_wire_region table[MSG_REGIONS] = { 0 };
@@ -207,6 +208,10 @@ static void test_grant_and_regions(void **state)
 						  &grant), 0);
 	assert_int_equal(grant.size, MSG_SIZE);
 	assert_int_equal(grant.flags, RDMABLK_GRANT_READ_ONLY);
+	assert_int_equal(grant.physical_block, 4096);
+	assert_int_equal(grant.io_min, 8192);
+	assert_int_equal(grant.io_opt, 3 << 16);
+	assert_int_equal(grant.max_io, 1 << 19);
 	assert_int_equal(grant.nr_queues, 2);
 	assert_int_equal(grant.queue_depth, 3);
 	assert_int_equal(grant.read_depth, 4);
