@@ -192,20 +192,66 @@ int export_open_all(const struct config *cfg)
 	return 0;
 }
 
+static void *close_main(void *arg)
+{
+	struct export *e = arg;
+
+	keeper_stop(&e->store);
+	e->store.ops->close(&e->store);
+	atomic_store(&e->closed, true);
+	return NULL;
+}
+
+/* What has no keeper has nothing that has to be brought up to date. */
+static void close_begin(struct export *e)
+{
+	if (e->closing || !e->store.keeper || !LIST_EMPTY(&e->leases))
+		return;
+	keeper_quiet(&e->store);
+	e->closing = !pthread_create(&e->closer, NULL, close_main, e);
+	if (!e->closing) {	/* then the loop has to wait */
+		close_main(e);
+		e->store.keeper = NULL;
+	}
+}
+
+/**
+ * export_close_unused - close the stores that no session uses, at the end
+ *
+ * All at once: a file that does not answer shall not keep what is in memory from the
+ * others. Does not wait.
+ *
+ * Return: how many are not closed yet.
+ */
+unsigned int export_close_unused(void)
+{
+	unsigned int left = 0;
+	struct export *e;
+
+	LIST_FOREACH(e, &exports, entry) {
+		close_begin(e);
+		left += e->closing && !atomic_load(&e->closed);
+	}
+	return left;
+}
+
 /**
  * export_close_all - close the stores; no session is left
  */
 void export_close_all(void)
 {
-	struct export *e, *next;
+	struct export *e;
 
-	for (e = LIST_FIRST(&exports); e; e = next) {
-		next = LIST_NEXT(e, entry);
-		keeper_stop(&e->store);
-		e->store.ops->close(&e->store);
+	export_close_unused();
+	LIST_FOREACH(e, &exports, entry)
+		if (e->closing)
+			pthread_join(e->closer, NULL);
+	while ((e = LIST_FIRST(&exports))) {
+		LIST_REMOVE(e, entry);
+		if (!atomic_load(&e->closed))
+			e->store.ops->close(&e->store);
 		free(e);
 	}
-	LIST_INIT(&exports);
 }
 
 /**

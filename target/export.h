@@ -5,6 +5,8 @@
 #ifndef RDMABLKD_EXPORT_H
 #define RDMABLKD_EXPORT_H
 
+#include <pthread.h>
+
 #include "config.h"
 #include "store.h"
 #include "worker.h"
@@ -45,6 +47,9 @@ LIST_HEAD(lease_list, lease);
  * @grow_size: what came of it
  * @grow_ret: what came of it
  * @grown: to be called then
+ * @closing: @closer brings its file up to date and closes its store
+ * @closed: it has
+ * @closer: a thread, because the file may not answer
  */
 struct export {
 	LIST_ENTRY(export) entry;
@@ -57,9 +62,13 @@ struct export {
 	uint64_t grow_size;
 	int grow_ret;
 	void (*grown)(struct export *export, int ret);
+	bool closing;
+	atomic_bool closed;
+	pthread_t closer;
 };
 
 int export_open_all(const struct config *cfg);
+unsigned int export_close_unused(void);
 void export_close_all(void);
 struct export *export_find(const char *name);
 int export_grow(struct export *export,

@@ -281,10 +281,20 @@ static void join_thread(pthread_t thread)
 }
 
 /**
+ * keeper_quiet - hear of nothing that a keeper has done any more
+ * @store: perhaps without one; no session is left
+ */
+void keeper_quiet(struct store *store)
+{
+	if (store->keeper)
+		loop_del(&store->keeper->source);
+}
+
+/**
  * keeper_stop - let a keeper finish, background included, and end it
- * @store: perhaps without one
+ * @store: perhaps without one; quiet
  *
- * Blocks for as long as that takes. No @done is called any more: no session is left.
+ * Blocks for as long as that takes. Any thread.
  */
 void keeper_stop(struct store *store)
 {
@@ -297,7 +307,6 @@ void keeper_stop(struct store *store)
 	pthread_cond_signal(&k->wake);
 	pthread_mutex_unlock(&k->lock);
 	join_thread(k->thread);
-	loop_del(&k->source);
 	close(k->source.fd);
 	free(k);
 	store->keeper = NULL;

@@ -18,6 +18,7 @@ int keeper_start(struct store *store);
 void keeper_submit(struct keeper *k, struct store_work *w);
 void keeper_cancel(struct keeper *k, struct store_work *w);
 void keeper_wake(struct keeper *k);
+void keeper_quiet(struct store *store);
 void keeper_stop(struct store *store);
 
 #endif

@@ -6,8 +6,10 @@
  * before "ready" is said. Shutdown: requests are refused, live sessions are told
  * and get their time, then every session is closed; when the last one is gone,
  * or after SHUTDOWN_MS at the latest, the process ends. Sessions that may have
- * something to flush get CACHE_MS, and what a keeper does for a session is waited for
- * without limit: both are data.
+ * something to flush get CACHE_MS, and what a keeper does, for a session or to bring
+ * a file up to date that no session uses, is waited for without limit: both are data.
+ * I/O that a file without a cache has begun and not ended is not waited for: there is
+ * nothing of it in this process.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -34,6 +36,7 @@
 #define WORKERS		4
 #define SHUTDOWN_MS	5000
 #define CACHE_MS	60000	/* for initiators to flush and log out */
+#define LOOK_MS		200	/* whether the last file is up to date */
 
 static void signal_ready(struct loop_source *src);
 static void shutdown_timer_expired(struct loop_timer *timer);
@@ -45,6 +48,7 @@ static struct {
 	bool stopping;		/* a signal has asked for it */
 	bool flushing;		/* only sessions with something to flush are waited for */
 	bool closing;		/* every session has been told to end */
+	int64_t told;		/* when it was said last what is waited for, ms */
 	int64_t deadline;	/* of theirs, ms */
 } daemon_state = {
 	.signals = { .fd = -1, .ready = signal_ready },
@@ -94,18 +98,34 @@ static void drained(void)
 	loop_timer_start(&daemon_state.timer, left);
 }
 
+/* Sessions are left that do not end, but nothing of theirs keeps a file from what it lacks. */
+static bool stores_left(void)
+{
+	unsigned int files = export_close_unused();
+	unsigned int sessions = session_keepers();
+	int64_t now = loop_now();
+
+	if (!files && !sessions)
+		return false;
+	if (now - daemon_state.told < SHUTDOWN_MS)
+		return true;
+	daemon_state.told = now;
+	sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d", 2 * SHUTDOWN_MS * 1000);
+	if (sessions)
+		log_info("waiting for the stores of %u sessions", sessions);
+	if (files)
+		log_info("waiting for the files of %u exports", files);
+	return true;
+}
+
 static void shutdown_timer_expired(struct loop_timer *timer)
 {
-	unsigned int nr = session_keepers();
-
 	if (!daemon_state.closing) {
 		drained();
 		return;
 	}
-	if (nr) {
-		log_info("waiting for the stores of %u sessions", nr);
-		sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d", 2 * SHUTDOWN_MS * 1000);
-		loop_timer_start(timer, SHUTDOWN_MS);
+	if (stores_left()) {
+		loop_timer_start(timer, LOOK_MS);
 		return;
 	}
 	log_err("sessions are still not closed after %d ms: exiting", SHUTDOWN_MS);

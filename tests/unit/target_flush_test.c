@@ -133,6 +133,7 @@ static int teardown(void **state)
 	(void)state;
 	for (int i = 0; i < 100; i++)	/* whatever a failed test has left */
 		sem_post(&t.permit);
+	keeper_quiet(&t.store);
 	keeper_stop(&t.store);
 	command_free(&t.c);
 	loop_exit();

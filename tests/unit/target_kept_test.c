@@ -460,6 +460,61 @@ static void an_export_grows(void **state)
 	config_free(&cfg);
 }
 
+/* Waits until only so many are left. */
+static void closed_but(unsigned int left)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < 30000 && export_close_unused() > left; i++)
+		nanosleep(&ms, NULL);
+	assert_int_equal(export_close_unused(), left);
+}
+
+/* What its session has left is written, whatever becomes of the file of another. */
+static void a_file_that_hangs_is_alone_at_the_end(void **state)
+{
+	const char *paths[] = { files_new("first", SIZE), files_new("hangs", SIZE),
+				files_new("last", SIZE) };
+	const char *rules = files_path("rules");
+	struct lease lease = { 0 };
+	struct export *e[3];
+	struct config cfg;
+	char name[] = "0";
+
+	(void)state;
+	config_init(&cfg);
+	free(cfg.state_dir);
+	cfg.state_dir = strdup(files_path("state"));
+	assert_int_equal(loop_init(), 0);
+	for (int i = 0; i < 3; i++, name[0]++) {
+		add_export(&cfg, name, paths[i]);
+		if (i == 1)
+			TAILQ_LAST(&cfg.exports, export_config_list)->fault = strdup(rules);
+	}
+	files_text(rules, "");
+	assert_int_equal(export_open_all(&cfg), 0);
+	files_text(rules, "write hang\n");
+	for (int i = 0; i < 3; i++) {
+		e[i] = export_find((char []){ (char)('0' + i), 0 });
+		full_rdma(&e[i]->store, 0, MIB, 5);
+		e[i]->store.ops->ended(&e[i]->store, false);
+	}
+	/* somebody has the last one still */
+	export_lease(e[2], &lease);
+	closed_but(1);
+	assert_true(files_are(paths[0], 0, MIB, 5));
+	export_release(&lease);
+	closed_but(1);
+	assert_true(files_are(paths[2], 0, MIB, 5));
+	assert_true(files_zero(paths[1], 0, MIB));
+	files_text(rules, "");
+	closed_but(0);
+	assert_true(files_are(paths[1], 0, MIB, 5));
+	export_close_all();
+	loop_exit();
+	config_free(&cfg);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -476,6 +531,7 @@ int main(void)
 		cmocka_unit_test(shrinking_is_refused),
 		cmocka_unit_test(one_file_one_export),
 		cmocka_unit_test(an_export_grows),
+		cmocka_unit_test(a_file_that_hangs_is_alone_at_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, files_setup, files_teardown);

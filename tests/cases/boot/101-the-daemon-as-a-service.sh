@@ -3,9 +3,11 @@
 #
 # rdmablkd.service, as it is installed, under systemd: nothing of its hardening keeps the
 # daemon from serving arenas in /dev/shm and on a hugetlbfs of its own, and huge pages
-# without a file. A kept arena outlives a restart and a crash, after which the service
-# comes back by itself; disks that are in use reconnect. A disk whose unit starts at the
-# same time waits for the daemon. A mistake in the configuration is not tried again.
+# without a file. A file and a block device are served as soon as a drop-in lets them
+# through, as the administrator's guide has it. A kept arena outlives a restart and a
+# crash, after which the service comes back by itself; disks that are in use reconnect. A
+# disk whose unit starts at the same time waits for the daemon. A mistake in the
+# configuration is not tried again.
 #
 # kernels: 6.12
 # timeout: 600
@@ -18,10 +20,40 @@ export_of() {
 	printf '%s\n' "[export $1]" 'type = memory' 'size = 16M' "${@:2}"
 }
 
+# drop_in: what the guide says to edit, for the file and the device of this case
+drop_in() {
+	local dir=/etc/systemd/system/rdmablkd.service.d line
+
+	mkdir -p $dir
+	{
+		echo '[Service]'
+		sed -n '/systemctl edit rdmablkd/,/TimeoutStartSec/s/^ *# \([A-Z]\)/\1/p' \
+			"$RDMABLK_TOP/Documentation/admin-guide.rst" |
+			sed "s,=/dev/[^ ]*,=$LOOP,"
+	} >$dir/override.conf
+	for line in ReadWritePaths=/srv/disks "DeviceAllow=$LOOP rw" SupplementaryGroups=disk; do
+		grep -qx "$line" $dir/override.conf ||
+			fail "no $line in the guide's drop-in: $(cat $dir/override.conf)"
+	done
+}
+
+# files: a file and a block device that the user of the daemon may write, by the guide
+files() {
+	mkdir -p /srv/disks
+	truncate -s 16M /srv/disks/file /root/device
+	chown -R rdmablkd: /srv/disks
+	modprobe loop
+	LOOP=$(losetup -f --show /root/device)
+	chgrp disk "$LOOP"
+	chmod 660 "$LOOP"
+	drop_in
+}
+
 prepare() {
 	boot_machine dummy0
 	make -s -C "$RDMABLK_TOP/target" install PREFIX=/usr
 	systemd-sysusers /usr/lib/sysusers.d/rdmablkd.conf
+	files
 	echo 24 >/proc/sys/vm/nr_hugepages
 	echo 'none /dev/rdmablkd hugetlbfs uid=rdmablkd,mode=0700,x-mount.mkdir 0 0' \
 		>/etc/fstab
@@ -30,8 +62,10 @@ prepare() {
 		export_of disk0 'arena = /dev/shm/disk0'
 		export_of kept 'arena = /dev/rdmablkd/kept'
 		export_of large 'hugepages = 2M'
+		printf '%s\n' '[export file]' 'file = /srv/disks/file' 'cache = full' \
+			'[export device]' "file = $LOOP"
 	} >/etc/rdmablk/rdmablkd.conf
-	for name in disk0 kept large; do
+	for name in disk0 kept large file device; do
 		printf '%s\n' "[disk $name]" "export = $TARGET_ADDR/$name" 'queues = 1' \
 			'keep-alive-tmo = 2' 'on-data-loss = continue'
 		[[ $name != disk0 ]] || echo 'auto = yes'
@@ -70,15 +104,20 @@ restarted_more() {
 	(($(property NRestarts) > $1))
 }
 
-# kept DEVICE: what was written is there
+# disk_of EXPORT: its path
+disk_of() {
+	"$RDMABLK" list -n -o path,export | awk -v name="$1" '$2 == name { print $1 }'
+}
+
+# kept EXPORT: what was written is there
 kept() {
 	wait_until "$PATIENCE" all_live || fail "not live: $("$RDMABLK" list)"
-	dd if="$1" bs=1M count=1 iflag=direct status=none | cmp - /tmp/pattern ||
-		fail "$1 has lost its contents"
+	dd if="$(disk_of "$1")" bs=1M count=1 iflag=direct status=none |
+		cmp - /tmp/pattern || fail "$1 has lost its contents"
 }
 
 booted() {
-	local dev restarts
+	local name restarts
 
 	expect_active
 	systemctl is-active --quiet rdmablk@disk0 || fail "disk0 is not up"
@@ -88,26 +127,28 @@ booted() {
 	process_has '^Seccomp:\s+2$'
 	random_file 1M /tmp/pattern
 	"$RDMABLK" up --all
-	expect 'disk0 kept large' \
+	expect 'device disk0 file kept large' \
 		"$("$RDMABLK" list -n -o export | sort | xargs)" "what is up"
-	for dev in /dev/rdmablk{0,1}; do
-		dd if=/tmp/pattern of="$dev" bs=1M oflag=direct status=none
+	for name in disk0 kept file device; do
+		dd if=/tmp/pattern of="$(disk_of $name)" bs=1M oflag=direct conv=fsync \
+			status=none
 	done
+	cmp -n 1048576 /tmp/pattern /srv/disks/file || fail "the file has not got it"
 
 	systemctl restart rdmablkd
-	for dev in /dev/rdmablk{0,1}; do
-		kept "$dev"
+	for name in disk0 kept file device; do
+		kept $name
 	done
 	restarts=$(property NRestarts)
 	kill -KILL "$(property MainPID)"
 	wait_until "$PATIENCE" restarted_more "$restarts" || fail "it stays down"
 	expect_active
-	for dev in /dev/rdmablk{0,1}; do
-		kept "$dev"
+	for name in disk0 kept file device; do
+		kept $name
 	done
 
 	systemctl stop rdmablk@disk0
-	expect 'kept large' "$("$RDMABLK" list -n -o export | sort | xargs)" \
+	expect 'device file kept large' "$("$RDMABLK" list -n -o export | sort | xargs)" \
 		"what is up without disk0"
 	"$RDMABLK" down --all
 	echo 'listen = nowhere' >>/etc/rdmablk/rdmablkd.conf
