@@ -353,7 +353,10 @@ static void store_ended(struct store *store, bool clean)
 		atomic_store(&full_of(store)->ended, true);
 }
 
-/* The arena gets larger, with what the file has there; nobody looks at it yet. */
+/*
+ * The arena gets larger, with what the file has there; nobody looks at it yet. It may
+ * have something there already, of an earlier time that came to nothing.
+ */
 static int grow_arena(struct store *store, uint64_t size)
 {
 	struct full *full = full_of(store);
@@ -367,7 +370,7 @@ static int grow_arena(struct store *store, uint64_t size)
 	ret = uring_open(&ring, &file, FULL_DEPTH);
 	if (ret)
 		return ret;
-	ret = full_fill(store, &ring, full->file.size, true);
+	ret = full_fill(store, &ring, full->file.size, false);
 	uring_close(&ring);
 	return ret;
 }

@@ -375,6 +375,32 @@ static void growing(void **state)
 	full_close(&s);
 }
 
+/* What was read when it failed is not there when it succeeds, with other contents. */
+static void growing_after_an_error(void **state)
+{
+	const char *path = files_new("again", SIZE), *rules = files_path("rules");
+	uint64_t size = 0;
+	struct store s;
+
+	(void)state;
+	files_text(rules, "read error EIO at 30M+4K\n");	/* SIZE is 24M */
+	full_config(path)->fault = (char *)rules;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_int_equal(truncate(path, SIZE + 8 * MIB), 0);
+	files_write(path, SIZE, MIB, 1);
+	files_write(path, SIZE + 6 * MIB, MIB, 1);
+	assert_int_equal(s.ops->grow(&s, &size), -EIO);
+	assert_int_equal(truncate(path, SIZE), 0);
+	assert_int_equal(truncate(path, SIZE + 8 * MIB), 0);
+	files_write(path, SIZE + 7 * MIB, MIB, 2);
+	files_text(rules, "");
+	assert_int_equal(s.ops->grow(&s, &size), 0);
+	assert_int_equal(size, SIZE + 8 * MIB);
+	assert_true(full_is_zero(&s, SIZE, 7 * MIB));
+	assert_true(full_has(&s, SIZE + 7 * MIB, MIB, 2));
+	full_close(&s);
+}
+
 static void shrinking_is_refused(void **state)
 {
 	const char *path = files_new("shrinks", SIZE);
@@ -528,6 +554,7 @@ int main(void)
 		cmocka_unit_test(a_clean_end_needs_no_comparison),
 		cmocka_unit_test(an_arena_belongs_to_its_file),
 		cmocka_unit_test(growing),
+		cmocka_unit_test(growing_after_an_error),
 		cmocka_unit_test(shrinking_is_refused),
 		cmocka_unit_test(one_file_one_export),
 		cmocka_unit_test(an_export_grows),
