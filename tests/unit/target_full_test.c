@@ -80,15 +80,21 @@ static void limits(void **state)
 	full_close(&s);
 }
 
-static void epoch_of(const char *path, uint64_t size, uint8_t *epoch)
+static void epoch_with(const char *path, uint64_t size, const char *rules, uint8_t *epoch)
 {
 	struct store s;
 
 	full_config(path)->read_only = true;
 	full_ec.size = size;
+	full_ec.fault = (char *)rules;
 	assert_int_equal(full_open(&s, &full_ec), 0);
 	memcpy(epoch, s.epoch, RDMABLK_ID_LEN);
 	full_close(&s);
+}
+
+static void epoch_of(const char *path, uint64_t size, uint8_t *epoch)
+{
+	epoch_with(path, size, NULL, epoch);
 }
 
 /* As long as its contents do. */
@@ -138,34 +144,36 @@ static void the_epoch_of_a_read_only_file_lasts(void **state)
 	full_close(&s);
 }
 
-static const char *growing;
+static const char *written;
 
-static void *append_main(void *arg)
+static void *write_main(void *arg)
 {
-	const struct timespec ms = { .tv_nsec = 1000000 };
+	const struct timespec pause = { .tv_nsec = 100000000 };
 	atomic_bool *stop = arg;
 
 	while (!atomic_load(stop)) {
-		files_write(growing, SIZE - 512, 512, 3);
-		nanosleep(&ms, NULL);
+		files_write(written, MIB - 512, 512, 3);
+		nanosleep(&pause, NULL);
 	}
 	return NULL;
 }
 
-/* While it is read, or all the time: what was read has no name. */
+/* While it is read, which takes many times as long as from one write to the next */
 static void nor_of_one_that_changes(void **state)
 {
 	uint8_t first[RDMABLK_ID_LEN], again[RDMABLK_ID_LEN];
+	const char *rules = files_path("rules");
 	atomic_bool stop = false;
 	pthread_t thread;
 
 	(void)state;
-	growing = files_new("changing", SIZE);
-	assert_int_equal(pthread_create(&thread, NULL, append_main, &stop), 0);
-	epoch_of(growing, 0, first);
+	written = files_new("changing", MIB);
+	files_text(rules, "read delay 3000\n");
+	assert_int_equal(pthread_create(&thread, NULL, write_main, &stop), 0);
+	epoch_with(written, 0, rules, first);
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
-	epoch_of(growing, 0, again);
+	epoch_of(written, 0, again);
 	assert_memory_not_equal(first, again, sizeof(first));
 }
 
