@@ -40,6 +40,7 @@ export_of() {
 }
 
 load_module
+modprobe sd_mod
 modprobe scsi_debug dev_size_mb=32 physblk_exp=4 opt_xferlen_exp=6 opt_blks=384 lbpu=1 \
 	unmap_granularity=32
 wait_until 10 scsi_disk || fail "no disk of scsi_debug"
