@@ -12,12 +12,9 @@
  * nothing of it in this process.
  */
 #include <errno.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <systemd/sd-daemon.h>
 
 #include "cm.h"
@@ -192,32 +189,6 @@ static int signals_init(void)
 	return loop_add(&daemon_state.signals);
 }
 
-static bool may_lock_anything(void)
-{
-	struct __user_cap_header_struct head = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
-	return !syscall(SYS_capget, &head, data) &&
-	       data[0].effective & 1U << CAP_IPC_LOCK;
-}
-
-/* Registered memory counts as locked, once per session. */
-static void check_memlock(const struct config *cfg)
-{
-	const struct export_config *ec;
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ||
-	    may_lock_anything())
-		return;
-	TAILQ_FOREACH(ec, &cfg->exports, entry)
-		if (ec->size > limit.rlim_cur)
-			log_warn("export %s: RLIMIT_MEMLOCK is %llu bytes, too few to register it; logins will be refused",
-				 ec->name, (unsigned long long)limit.rlim_cur);
-}
-
 static int fail(const char *what, int ret)
 {
 	log_err("%s: %s", what, strerror(-ret));
@@ -266,7 +237,6 @@ static int run(const struct config *cfg)
 	if (ret)
 		return fail("no random numbers", ret);
 	limits_init(cfg);
-	check_memlock(cfg);
 	if (export_open_all(cfg))
 		return EXIT_FAILED;
 	ret = worker_start(WORKERS);

@@ -24,7 +24,6 @@
 #define MADV_POPULATE_WRITE	23
 #endif
 
-#define TRAILER_BYTES	4096U		/* of data with a command or an answer */
 #define PAGE		4096U
 #define SPARE_TAGS	3U		/* of commands that are not READs and WRITEs */
 #define MIN_DEPTH	CONFIG_MIN_SLOTS
@@ -47,10 +46,8 @@ static unsigned int max_sends(unsigned int depth)
 	return depth + 2 * tell_each(depth);
 }
 
-static uint32_t stride_of(uint32_t trailer)
-{
-	return PAGE + (uint32_t)round_up(trailer, PAGE);
-}
+static_assert(STAGED_RECEIVE == 2 * PAGE && STAGED_TRAILER <= PAGE,
+	      "a command ends with a page, and what follows it has the next");
 
 static_assert(MIN_DEPTH > SPARE_TAGS, "a READ or WRITE has a tag");
 
@@ -100,9 +97,9 @@ static unsigned int staged_plan(struct store *store, struct staged_plan *plan)
 	}
 	plan->cmd_depth = (uint16_t)depth;
 	plan->queue_depth = (uint16_t)min_u64(plan->queue_depth, depth - SPARE_TAGS);
-	plan->trailer_bytes = TRAILER_BYTES;
+	plan->trailer_bytes = STAGED_TRAILER;
 	plan->slot_bytes = none->slot_bytes;
-	plan->pinned = plan->nr_queues * depth * (none->slot_bytes + stride_of(TRAILER_BYTES));
+	plan->pinned = plan->nr_queues * depth * (none->slot_bytes + STAGED_RECEIVE);
 	return RDMABLK_OK;
 }
 
@@ -308,7 +305,7 @@ static int staged_open(struct store *store, struct staged_plan *plan,
 	s->nr_queues = plan->nr_queues;
 	s->nr_lanes = (unsigned int)min_u64(plan->nr_queues, s->threads->nr);
 	s->queue_bytes = (uint64_t)plan->cmd_depth * plan->slot_bytes;
-	s->stride = stride_of(plan->trailer_bytes);
+	s->stride = STAGED_RECEIVE;
 	s->tell_each = tell_each(plan->cmd_depth);
 	s->max_sends = max_sends(plan->cmd_depth);
 	s->owner = plan->owner;

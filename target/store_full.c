@@ -20,6 +20,7 @@
 #include "file_contents.h"
 #include "full.h"
 #include "log.h"
+#include "memlock.h"
 #include "pages.h"
 #include "util.h"
 
@@ -201,6 +202,8 @@ static int store_open(struct store *store, const struct export_config *ec)
 					open_anonymous(store, ec));
 	if (ret)
 		release(store);
+	else
+		memlock_check(ec->name, store->size);
 	return ret;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "arena.h"
 #include "log.h"
+#include "memlock.h"
 #include "pages.h"
 #include "util.h"
 
@@ -52,6 +53,8 @@ static int memory_open(struct store *store, const struct export_config *ec)
 		      pages_populate(store, ec->name, 0);
 	if (ret)
 		memory_close(store);
+	else
+		memlock_check(ec->name, store->size);
 	return ret;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 
 #include "log.h"
+#include "memlock.h"
 #include "store_none.h"
 #include "util.h"
 
@@ -106,6 +107,8 @@ static int none_open(struct store *store, const struct export_config *ec)
 		 (unsigned long long)store->size,
 		 none->file.direct ? "" : ", through the page cache",
 		 none->volatile_cache ? "" : ", writes are durable at once", nr_threads);
+	memlock_check(ec->name, none->slot_memory + none->slot_memory / none->slot_bytes *
+		      STAGED_RECEIVE);
 	return 0;
 close:
 	file_close(&none->file);

@@ -8,6 +8,9 @@
 #include "iothread.h"
 #include "store.h"
 
+#define STAGED_TRAILER	4096U	/* of data with a command or an answer, bytes */
+#define STAGED_RECEIVE	8192U	/* of memory for a command with that, bytes */
+
 /**
  * struct store_none - a file without a cache
  * @file: open

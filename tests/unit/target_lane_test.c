@@ -10,6 +10,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +21,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -27,6 +31,7 @@
 #include "../../target/lane.h"
 #include "../../target/log.h"
 #include "../../target/loop.h"
+#include "../../target/memlock.h"
 #include "../../target/store.h"
 #include "../../target/store_none.h"
 #include "../../target/util.h"
@@ -694,6 +699,26 @@ static void memory_is_planned(void **state)
 	close_all();
 }
 
+/* In a process of its own, which may lock nothing. */
+static void locked_memory_is_compared(void **state)
+{
+	const struct rlimit limit = { 1 << 20, 1 << 20 };
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (!pid) {
+		if (setrlimit(RLIMIT_MEMLOCK, &limit) || syscall(SYS_capset, &head, none))
+			_exit(1);
+		_exit(memlock_check("test", 1 << 20) &&
+		      !memlock_check("test", (1 << 20) + 1) ? 0 : 2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static void *loop_main(void *arg)
 {
 	(void)arg;
@@ -715,6 +740,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_hangs_takes_no_session),
 		cmocka_unit_test(sessions_come_and_go),
 		cmocka_unit_test(memory_is_planned),
+		cmocka_unit_test(locked_memory_is_compared),
 	};
 	const char *tmp = getenv("TMPDIR");
 	pthread_t thread;

@@ -100,8 +100,12 @@ WORDS
 chmod +x /run/limited
 RDMABLKD=/run/limited
 export LIMIT_KIB=1024
-start --export a,memory,size=5M
-expect_log 'export a: RLIMIT_MEMLOCK is 1048576 bytes, too few to register it'
+truncate -s 3M /tmp/file{1,2}
+start --export a,memory,size=5M --export f,file=/tmp/file1,cache=full \
+	--export g,file=/tmp/file2,slot-memory=2M,slot-bytes=64K
+for words in a:5242880 f:3145728 g:2359296; do
+	expect_log "export ${words%:*}: RLIMIT_MEMLOCK is 1048576 bytes, too few for a session to register ${words#*:}"
+done
 refused 'target is out of memory' "$TARGET_ADDR/a"
 expect_log 'export a: cannot register 5242880 bytes: .* .RLIMIT_MEMLOCK too small'
 stop_target
