@@ -52,7 +52,7 @@
 #define LINGER_GONE_MS	200	/* the same when somebody waits for the device */
 #define NO_FENCE_MS	60000	/* with that fault: how long a session is a ghost */
 #define REFENCE_MS	1000	/* between tries of a fence that failed */
-#define LATE_MS		5000	/* after the fence: then it is said what is waited for */
+#define LATE_MS		5000	/* of waiting for a store: then it is said */
 
 /**
  * session_text - a session for the log
@@ -408,6 +408,12 @@ static void late_expired(struct loop_timer *timer)
 		 session_text(s), LATE_MS / 1000);
 }
 
+static void late_start(struct session *s)
+{
+	s->timer.expired = late_expired;
+	loop_timer_start(&s->timer, LATE_MS);
+}
+
 /*
  * The fence is over when queues and keys are gone and the keeper, or the store's own
  * threads, are done with us.
@@ -418,8 +424,7 @@ static void session_settle(struct session *s)
 		return;
 	if ((command_busy(&s->commands) && !fault(FAULT_NO_KEEPER_WAIT)) ||
 	    (s->staged && s->staged_end < STAGED_IDLE && !fault(FAULT_NO_FENCE))) {
-		s->timer.expired = late_expired;
-		loop_timer_start(&s->timer, LATE_MS);
+		late_start(s);
 	} else if (s->staged && !fault(FAULT_NO_FENCE)) {
 		session_submit(s, free_run, free_done, false);
 	} else {
@@ -480,7 +485,9 @@ void session_fence(struct session *s)
 	    fault(FAULT_NO_FENCE)) {
 		s->fenced = true;
 		session_settle(s);
-	} else if (!staged_stop(s, STAGED_STOPPED)) {
+	} else if (staged_stop(s, STAGED_STOPPED)) {
+		late_start(s);
+	} else {
 		session_submit(s, fence_run, fence_done, false);
 	}
 }
