@@ -205,7 +205,7 @@ static void *close_main(void *arg)
 /* What has no keeper has nothing that has to be brought up to date. */
 static void close_begin(struct export *e)
 {
-	if (e->closing || !e->store.keeper || !LIST_EMPTY(&e->leases))
+	if (e->closing || !e->store.keeper)
 		return;
 	keeper_quiet(&e->store);
 	e->closing = !pthread_create(&e->closer, NULL, close_main, e);
@@ -216,7 +216,8 @@ static void close_begin(struct export *e)
 }
 
 /**
- * export_close_unused - close the stores that no session uses, at the end
+ * export_close_unused - close the stores that neither a session nor a worker uses, at
+ *	the end
  *
  * All at once: a file that does not answer shall not keep what is in memory from the
  * others. Does not wait.
@@ -229,20 +230,22 @@ unsigned int export_close_unused(void)
 	struct export *e;
 
 	LIST_FOREACH(e, &exports, entry) {
-		close_begin(e);
+		if (!e->growing && LIST_EMPTY(&e->leases))
+			close_begin(e);
 		left += e->closing && !atomic_load(&e->closed);
 	}
 	return left;
 }
 
 /**
- * export_close_all - close the stores; no session is left
+ * export_close_all - close the stores; no session is left, and no worker
  */
 void export_close_all(void)
 {
 	struct export *e;
 
-	export_close_unused();
+	LIST_FOREACH(e, &exports, entry)
+		close_begin(e);
 	LIST_FOREACH(e, &exports, entry)
 		if (e->closing)
 			pthread_join(e->closer, NULL);

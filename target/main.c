@@ -216,6 +216,7 @@ static void tear_down(void)
 {
 	listener_close_all();
 	loop_timer_stop(&daemon_state.timer);
+	export_close_unused();	/* a worker may wait for a file that does not answer */
 	worker_stop();
 	device_exit();
 	cm_exit();
