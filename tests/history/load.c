@@ -152,10 +152,8 @@ static int perform(struct thread *t)
 	while (done < len) {
 		ssize_t n = transfer(t, done);
 
-		if (n < 0)
-			return errno;
-		if (!n)
-			return EIO;
+		if (n <= 0)
+			return n ? errno : EIO;
 		done += (size_t)n;
 	}
 	return 0;
