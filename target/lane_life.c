@@ -195,7 +195,8 @@ void lane_check_done(struct lane *lane)
 		lane_part(lane);
 	if (lane->busy && !fault(FAULT_NO_KEEPER_WAIT))
 		return;
-	lane_put_buffers(lane);
+	if (!lane->busy)	/* with the fault they are used for longer */
+		lane_put_buffers(lane);
 	lane_leave(lane);
 }
 
