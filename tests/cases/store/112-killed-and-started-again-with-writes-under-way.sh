@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The daemon of a file without a cache is killed again and again while checksummed
+# writes are under way. Its successor gets the file, which is locked until the last
+# write of the dead one is over, and no request fails, nothing is lost: the epoch stays,
+# as the host's caches do.
+#
+# smp: 2
+# timeout: 300
+
+# shellcheck source=tests/cases/store/lib.sh
+source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+require fio
+
+load_module
+ram_disk 64
+file_system
+truncate -s 16M $DISK/disk0
+serve_file $DISK/disk0
+connect --reconnect-delay 1 --keep-alive-tmo 5
+start_verify
+for n in 1 2 3 4 5; do
+	stop_target KILL
+	serve_file $DISK/disk0
+	expect_back "$n"
+	expect_progress
+done
+stop_verify
+disconnect
+stop_target
+expect 0 "$TARGET_STATUS" "the daemon's exit status"
+unload_module
