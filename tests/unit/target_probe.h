@@ -32,7 +32,7 @@ struct probe {
 	struct rdma_event_channel *channel;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
-	char *buf;		/* 0..4095 sends, 4096..8191 receives, 16384.. data */
+	char *buf;		/* 4096..8191 receives, 16384.. data, 32768.. sends */
 	struct queue ctrl, data[2 * RDMABLK_MAX_QUEUES];
 	struct rdmablk_hello hello;
 	struct rdmablk_challenge challenge;
@@ -57,6 +57,7 @@ extern const unsigned int nr_command_scenarios;
 
 void __attribute__((noreturn)) finish(int status);
 void __attribute__((noreturn)) die(const char *what);
+long long now_ms(void);
 void prepare(struct queue *q);
 bool connect_queue(struct queue *q, const void *data, uint8_t len);
 void send_raw(struct queue *q, const void *msg, size_t len);

@@ -71,16 +71,21 @@ static int next_answer(struct queue *q, uint32_t *imm, long long ms)
 	return 0;
 }
 
+static unsigned int status_of(const struct rdmablk_command *cmd, uint32_t imm)
+{
+	if (RDMABLK_IMM_TAG(imm) != le16toh(cmd->hdr.tag) ||
+	    RDMABLK_IMM_GENERATION(imm) != le32toh(cmd->hdr.generation))
+		die("tag or generation of an answer");
+	return RDMABLK_IMM_STATUS(imm);
+}
+
 static unsigned int answer_to(struct queue *q, const struct rdmablk_command *cmd)
 {
 	uint32_t imm;
 
 	if (next_answer(q, &imm, 60000))
 		die("no answer");
-	if (RDMABLK_IMM_TAG(imm) != le16toh(cmd->hdr.tag) ||
-	    RDMABLK_IMM_GENERATION(imm) != le32toh(cmd->hdr.generation))
-		die("tag or generation of an answer");
-	return RDMABLK_IMM_STATUS(imm);
+	return status_of(cmd, imm);
 }
 
 static unsigned int run(struct queue *q, struct rdmablk_command cmd)
@@ -251,15 +256,18 @@ static void scenario_read_only(void)
 
 /*
  * A command that takes longer than the session may be silent: keep-alives and FENCEs
- * are answered meanwhile, and it ends well.
+ * are answered meanwhile, and it ends well. "silent" is printed when it has taken that
+ * long, "done" when it has been answered.
  */
 static void scenario_slow(void)
 {
 	struct rdmablk_command cmd;
 	unsigned int alive = 0;
+	long long silent;
 	uint32_t imm;
 
 	login();
+	silent = now_ms() + 3LL * le32toh(p.grant.session_tmo_ms);
 	cmd = make(RDMABLK_OP_WRITE_ZEROES, 1, 0, le64toh(p.grant.size));
 	send_raw(wq, &cmd, sizeof(cmd));
 	do {
@@ -268,10 +276,19 @@ static void scenario_slow(void)
 		if (run(&p.data[3], make(RDMABLK_OP_FENCE, 0, 0, 0)))
 			die("FENCE");
 		alive++;
+		if (silent && now_ms() >= silent) {
+			printf("silent, %u keep-alives\n", alive);
+			fflush(stdout);
+			silent = 0;
+		}
 	} while (next_answer(wq, &imm, le32toh(p.grant.keep_alive_ms) / 4));
-	printf("%u keep-alives, status %u\n", alive, RDMABLK_IMM_STATUS(imm));
-	if (RDMABLK_IMM_STATUS(imm))
+	if (silent)
+		die("answered before anything could be proved");
+	if (status_of(&cmd, imm)) {
+		printf("status %u\n", RDMABLK_IMM_STATUS(imm));
 		finish(1);
+	}
+	puts("done");
 	logout();
 }
 
@@ -290,7 +307,10 @@ static void scenario_zeroes_crash(void)
 	_exit(0);
 }
 
-/* Writes the first block and stays. */
+/*
+ * Writes the first block, and has it still when a command of its own has been done,
+ * before which everything is over that an earlier session left to do.
+ */
 static void scenario_put(void)
 {
 	login();
@@ -298,7 +318,8 @@ static void scenario_put(void)
 	contains("written", 0, 0x77);
 	puts("written");
 	fflush(stdout);
-	wait_closed(p.hold, true);
+	expect("WRITE_ZEROES", RDMABLK_OK,
+	       make(RDMABLK_OP_WRITE_ZEROES, 1, le64toh(p.grant.size) - BLOCK, BLOCK));
 	contains("written before", 0, 0x77);
 	logout();
 }

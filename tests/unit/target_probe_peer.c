@@ -11,6 +11,10 @@
 
 #include "target_probe.h"
 
+#define SENDS_AT	32768
+#define SEND_BYTES	1024
+#define NR_SENDS	((BUF_BYTES - SENDS_AT) / SEND_BYTES)
+
 struct probe p = { .host = 1, .boot = 1, .instance = 1, .generation = 1, .queues = 2,
 	.keep_alive = 1000, .hold = 2000, .port = RDMABLK_PORT };
 
@@ -32,7 +36,7 @@ void __attribute__((noreturn)) die(const char *what)
 	finish(1);
 }
 
-static long long now_ms(void)
+long long now_ms(void)
 {
 	struct timespec ts;
 
@@ -166,12 +170,18 @@ static void post_recv(unsigned int i)
 		die("ibv_post_recv");
 }
 
+/*
+ * A message must not change before it has been sent, which may be a while after it was
+ * posted: each of the next ones has a place of its own.
+ */
 void post(struct queue *q, struct ibv_send_wr *wr, const void *msg, size_t len)
 {
-	struct ibv_sge sge = { (uintptr_t)p.buf, (uint32_t)len, p.mr->lkey };
+	static unsigned int sends;
+	char *place = p.buf + SENDS_AT + sends++ % NR_SENDS * SEND_BYTES;
+	struct ibv_sge sge = { (uintptr_t)place, (uint32_t)len, p.mr->lkey };
 	struct ibv_send_wr *bad;
 
-	memcpy(p.buf, msg, len);
+	memcpy(place, msg, len);
 	wr->wr_id = 1000;
 	wr->sg_list = &sge;
 	wr->num_sge = 1;
