@@ -1,0 +1,236 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For the cases of databases: some that commit, on a file system on the disk, while its
+# target dies. What was committed is logged in the guest's memory, see database.py.
+#
+# A case has KINDS, of database.py, and may say more with the functions server_*.
+
+# shellcheck source=tests/cases/store/lib.sh
+source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+
+DATABASE=$RDMABLK_TOP/tests/cases/store/database.py FS=/mnt/database FILE=$DISK/disk0
+KINDS=() WRITERS=()
+
+# A database without a server has none of these; where KIND: of database.py.
+server_make() { :; }
+server_start() { :; }
+server_stop() { :; }
+server_kill() { :; }
+server_check() { :; }
+
+where() {
+	echo "$FS/$1"
+}
+
+# databases COMMAND: make or check
+databases() {
+	local kind
+
+	for kind in "${KINDS[@]}"; do
+		timeout "$PATIENCE" python3 "$DATABASE" "$1" "$kind" "$(where "$kind")" \
+			"/dev/shm/log.$kind" || return
+	done
+}
+
+# databases_make SIZE: on a new disk with a new file system
+databases_make() {
+	local kind
+
+	mkdir -p $FS
+	rm -f $FILE
+	truncate -s "$1" $FILE
+	serve_file "$FILE,cache=none"
+	connect
+	mkfs.ext4 -q $DEV
+	mount $DEV $FS
+	server_make
+	server_start
+	for kind in "${KINDS[@]}"; do
+		: >"/dev/shm/log.$kind"
+		python3 "$DATABASE" make "$kind" "$(where "$kind")"
+	done
+	server_stop
+	umount $FS
+	disconnect
+	stop_target
+}
+
+# up EXPORT-WORDS [OPTION...]: the daemon, the disk, the file system, the server
+up() {
+	serve_file "$FILE,$1" "${@:2}"
+	connect --dev-loss-tmo off --reconnect-delay 1
+	mount $DEV $FS
+	server_start
+}
+
+down() {
+	server_stop
+	umount $FS
+	disconnect
+	stop_target
+	expect 0 "$TARGET_STATUS" "the daemon's exit status"
+}
+
+# --- those who write ----------------------------------------------------------------
+
+writers_start() {
+	local kind
+
+	for kind in "${KINDS[@]}"; do
+		python3 "$DATABASE" write "$kind" "$(where "$kind")" \
+			"/dev/shm/log.$kind" >"/tmp/writer.$kind" 2>&1 &
+		WRITERS+=($!)
+		cleanup_add cat "/tmp/writer.$kind"
+	done
+}
+
+committed() {
+	grep -c '^c' "/dev/shm/log.$1" || :
+}
+
+# writers_progress N: each commits as many more
+writers_progress() {
+	local kind enough
+
+	for kind in "${KINDS[@]}"; do
+		enough=$(($(committed "$kind") + $1))
+		wait_until "$PATIENCE" committed_more "$kind" "$enough" ||
+			fail "$kind commits nothing: $(cat "/tmp/writer.$kind")"
+	done
+}
+
+committed_more() {
+	(($(committed "$1") >= $2))
+}
+
+# With the status 3 each: their databases have failed.
+writers_fail() {
+	local pid status
+
+	for pid in "${WRITERS[@]}"; do
+		wait_until "$PATIENCE" process_is_gone "$pid" || fail "a writer hangs"
+		status=0
+		wait "$pid" || status=$?
+		expect 3 "$status" "a writer's exit status"
+	done
+	WRITERS=()
+}
+
+process_is_gone() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+writers_kill() {
+	kill -KILL "${WRITERS[@]}" 2>/dev/null || :
+	wait "${WRITERS[@]}" || :
+	WRITERS=()
+}
+
+# --- what happens to them -------------------------------------------------------------
+
+# look: the databases are whole, and so is the file system
+look() {
+	databases check || fail "a database has lost something"
+	server_check
+	server_stop
+	umount $FS
+	run_expect 0 '' e2fsck -fn $DEV
+	mount $DEV $FS
+	server_start
+}
+
+# unnoticed EXPORT-WORDS: the daemon is killed three times, and no request fails
+unnoticed() {
+	local n
+
+	up "$1"
+	writers_start
+	for n in 1 2 3; do
+		writers_progress 20
+		stop_target KILL
+		serve_file "$FILE,$1"
+		expect_back "$n"
+		writers_progress 20
+	done
+	writers_kill
+	still_live
+	server_kill
+	server_start
+	look
+	down
+}
+
+decided() {
+	[[ $(attribute state) == @(live|failed) ]]
+}
+
+# crash EXPORT-WORDS: daemon and database die under load. CRASH is what has become of
+# the disk: failed, when it has lost what was acknowledged, or live. It is connected again.
+crash() {
+	local unflushed
+
+	writers_start
+	writers_progress 20
+	stop_target KILL
+	unflushed=$(status unflushed)
+	serve_file "$FILE,$1"
+	wait_until "$PATIENCE" decided || fail "the state is $(attribute state)"
+	CRASH=$(attribute state)
+	if [[ $CRASH == failed ]]; then
+		expect true "$unflushed" "unflushed"
+		expect 'store has lost its contents' "$(<$SESSION/reason)" "the reason"
+		writers_fail
+	else
+		[[ $1 != cache=full* || $unflushed == false ]] ||
+			fail "what was not flushed is lost, and the disk goes on"
+		"$RDMABLK" disconnect --force rdmablk0
+		writers_kill
+	fi
+	server_kill
+	wait_until "$PATIENCE" umount $FS || fail "$FS is in use"
+	if [[ $CRASH == failed ]]; then
+		"$RDMABLK" reconnect --accept-data-loss --wait "$PATIENCE" rdmablk0
+	else
+		connect --dev-loss-tmo off --reconnect-delay 1
+	fi
+	mount $DEV $FS
+	server_start
+}
+
+# crashes N EXPORT-WORDS HOW: so many that end like that
+crashes() {
+	local n=0
+
+	up "$2"
+	while ((n < $1)); do
+		crash "$2"
+		look
+		[[ $CRASH != "$3" ]] || ((++n))
+	done
+	down
+}
+
+# nothing_kept: with a daemon that answers a flush and does not do it, transactions are
+# missing after a crash
+nothing_kept() {
+	local honest=$RDMABLKD
+
+	program faults/rdmablkd
+	RDMABLKD=$PROGRAM
+	up cache=full --fault lost-flush
+	writers_start
+	writers_progress 20
+	stop_target KILL
+	RDMABLKD=$honest
+	"$RDMABLK" disconnect --force rdmablk0
+	writers_kill
+	server_kill
+	wait_until "$PATIENCE" umount $FS || fail "$FS is in use"
+	up cache=full
+	! databases check >/tmp/verdict || fail "nobody has noticed: $(cat /tmp/verdict)"
+	grep -q 'is missing' /tmp/verdict || fail "the verdict: $(cat /tmp/verdict)"
+	down
+}
