@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The data queues of a login: two queue pairs per hardware queue that was granted, each
+ * joined to the session with a MAC.
+ *
+ * All come from the address of the control queue and are on its device and port: that a
+ * READ sees what a completed WRITE of another queue pair has written rests on that.
+ *
+ * Nothing is undone here but a queue pair that the target's connection manager takes for
+ * one of an earlier life of this host; see login.c.
+ */
+#include <linux/errno.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/jiffies.h>
+#include <rdma/rdma_cm.h>
+#include "cm.h"
+#include "ibdev.h"
+#include "login.h"
+#include "session.h"
+
+/* The target knows the number of this queue pair already; that of the next is another. */
+static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue *q,
+				struct rdmablk_cmdq *cmdq, int ret)
+{
+	if (ret != -EBUSY || q->cm_reason != RDMABLK_R_FENCING ||
+	    time_after_eq(jiffies, s->deadline))
+		return false;
+	/* The receives of a queue pair that is refused complete, and with an error. */
+	rdmablk_queue_stop(q);
+	spin_lock_irq(&s->lock);
+	if (s->attempt_reason == RDMABLK_R_CONNECTION && !READ_ONCE(s->ctrl.broken))
+		s->attempt_reason = 0;
+	spin_unlock_irq(&s->lock);
+	q->cm_reason = 0;
+	rdmablk_queue_destroy_qp(q);
+	rdmablk_cmdq_destroy(cmdq);
+	rdmablk_cm_destroy(q);
+	return true;
+}
+
+static u32 rdmablk_login_dirty_bytes(const struct rdmablk_wire_limits *cmds)
+{
+	return sizeof(struct rdmablk_command) +
+	       cmds->max_ranges * sizeof(struct rdmablk_range);
+}
+
+/**
+ * rdmablk_login_tags() - tags of a write queue, and receives for their answers
+ * @s: session with grant and limits of commands
+ *
+ * No more than there can be commands, however many the target would take. It is this
+ * host's memory.
+ *
+ * Return: 0 without commands.
+ */
+u32 rdmablk_login_tags(const struct rdmablk_session *s)
+{
+	u32 sharers = DIV_ROUND_UP(s->nr_queues, (u32)s->offer.grant.nr_queues);
+	u32 most = RDMABLK_CMD_RESERVED + sharers * s->offer.grant.queue_depth;
+
+	return min_t(u32, s->offer.cmds.cmd_depth, most);
+}
+
+/* Return: -EAGAIN: the queue is as before, and another try makes sense. */
+static int rdmablk_login_join_once(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
+				   struct rdmablk_queue *q)
+{
+	struct sockaddr_storage src = s->ctrl.queue.cm_id->route.addr.src_addr;
+	u16 version = s->challenge.version;
+	struct rdmablk_cm_request req;
+	u8 depth = 0;
+	u32 recvs;
+	int ret;
+
+	/* The control queue's address, but not its port. */
+	if (src.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&src)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)&src)->sin_port = 0;
+	ret = rdmablk_cm_resolve(q, (struct sockaddr *)&s->opt.target,
+				 (struct sockaddr *)&src, s->opt.ack_timeout,
+				 s->deadline);
+	if (ret)
+		return rdmablk_login_queue_fail(s, q, ret);
+	if (q->cm_id->device != s->pd->device || q->cm_id->port_num != s->offer.port)
+		return rdmablk_login_fail(s, -EXDEV,
+					  "the route changed to another RDMA device");
+	recvs = q->kind == RDMABLK_KIND_WRITE ? rdmablk_login_tags(s) : 0;
+	ret = rdmablk_queue_create_qp(q, s->pd, hwq->cq, s->offer.limits.send_slots, recvs,
+				      s->offer.limits.sge_per_wr);
+	if (!ret && recvs)
+		ret = rdmablk_cmdq_create(&hwq->cmdq, q, s->pd, recvs,
+					  rdmablk_login_dirty_bytes(&s->offer.cmds),
+					  s->offer.cmds.slot_bytes ?
+					  s->offer.cmds.trailer_bytes : 0);
+	if (ret)
+		return rdmablk_login_fail(s, ret, "cannot create a data queue");
+	rdmablk_wire_cm_request(&req, q->kind, q->nr, s->generation,
+				s->challenge.session_id, version, version);
+	ret = rdmablk_auth_join(&s->auth, &req);
+	if (ret)
+		return rdmablk_login_fail(s, ret, "cannot compute a MAC");
+	if (q->kind == RDMABLK_KIND_READ)
+		depth = min_t(u16, rdmablk_ibdev_read_depth(s->pd->device),
+			      s->offer.grant.read_depth);
+	ret = rdmablk_cm_connect(q, &req, depth, s->deadline);
+	if (rdmablk_login_stale(s, q, &hwq->cmdq, ret))
+		return -EAGAIN;
+	if (ret)
+		return rdmablk_login_queue_fail(s, q, ret);
+	if (q->version != version || (depth && !q->read_depth))
+		return rdmablk_login_fail(s, -EPROTO, "the target accepts a queue wrongly");
+	return 0;
+}
+
+static int rdmablk_login_join(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
+			      struct rdmablk_queue *q)
+{
+	int ret;
+
+	do {
+		ret = rdmablk_login_join_once(s, hwq, q);
+	} while (ret == -EAGAIN);
+	return ret;
+}
+
+/**
+ * rdmablk_login_queues() - connect all data queues
+ * @s: session with all that was agreed on
+ *
+ * Return: 0 or a negative errno, with a text in @s->why.
+ */
+int rdmablk_login_queues(struct rdmablk_session *s)
+{
+	struct ib_device *dev = s->pd->device;
+	/* READs, WRITEs and commands; answers; two queue pairs with two drains each */
+	unsigned int tags = rdmablk_login_tags(s);
+	unsigned int cqes = 2 * (s->offer.limits.send_slots + 2) + tags;
+	u32 i;
+	int ret;
+
+	if (cqes > dev->attrs.max_cqe || tags >= dev->attrs.max_qp_wr)
+		return rdmablk_login_fail(s, -EOPNOTSUPP,
+					  "queue_depth is too large for the RDMA device");
+	for (i = 0; i < s->path.nr_hwqs; i++) {
+		struct rdmablk_hwq *hwq = &s->path.hwq[i];
+
+		hwq->cq = ib_alloc_cq(dev, hwq, cqes, i % dev->num_comp_vectors,
+				      IB_POLL_SOFTIRQ);
+		if (IS_ERR(hwq->cq)) {
+			ret = PTR_ERR(hwq->cq);
+			hwq->cq = NULL;
+			return rdmablk_login_fail(s, ret,
+						  "cannot create a completion queue");
+		}
+		ret = rdmablk_login_join(s, hwq, &hwq->read);
+		if (!ret)
+			ret = rdmablk_login_join(s, hwq, &hwq->write);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the parts of a login share.
+ */
+#ifndef RDMABLK_LOGIN_H
+#define RDMABLK_LOGIN_H
+
+#include <linux/types.h>
+
+struct rdmablk_queue;
+struct rdmablk_session;
+
+int rdmablk_login_fail(struct rdmablk_session *s, int ret, const char *why);
+int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret);
+
+/* join.c */
+u32 rdmablk_login_tags(const struct rdmablk_session *s);
+int rdmablk_login_queues(struct rdmablk_session *s);
+
+#endif /* RDMABLK_LOGIN_H */
