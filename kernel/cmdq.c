@@ -175,18 +175,17 @@ static int rdmablk_cmdq_init_rx(struct rdmablk_cmdq *cmdq, u32 i)
 /**
  * rdmablk_cmdq_create() - prepare a write queue for commands
  * @cmdq: zeroed, or destroyed
- * @q: write queue with a queue pair of @depth receives, not connected yet
+ * @q: write queue with a queue pair of as many receives as there will be tags, not
+ *	connected yet
  * @pd: protection domain
- * @depth: tags
- * @dirty_bytes: of a DIRTY and what follows it in its buffer
- * @rx_bytes: of what may come with an answer; 0: nothing
+ * @attr: sizes
  *
  * On error the caller calls rdmablk_cmdq_destroy(), after the queue pair's end.
  *
  * Return: 0 or a negative errno.
  */
 int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
-			struct ib_pd *pd, u32 depth, u32 dirty_bytes, u32 rx_bytes)
+			struct ib_pd *pd, const struct rdmablk_cmdq_attr *attr)
 {
 	int ret = 0;
 	u32 i;
@@ -194,19 +193,20 @@ int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 	cmdq->queue = q;
 	cmdq->dev = pd->device;
 	cmdq->lkey = pd->local_dma_lkey;
-	cmdq->depth = depth;
-	cmdq->dirty_bytes = dirty_bytes;
-	cmdq->rx_bytes = rx_bytes;
+	cmdq->depth = attr->depth;
+	cmdq->owned = attr->owned;
+	cmdq->dirty_bytes = attr->dirty_bytes;
+	cmdq->rx_bytes = attr->rx_bytes;
 	bitmap_zero(cmdq->used, RDMABLK_MAX_CMD_DEPTH);
 	bitmap_set(cmdq->used, 0, RDMABLK_CMD_RESERVED);
-	cmdq->cmd = kvcalloc(depth, sizeof(*cmdq->cmd), GFP_KERNEL);
-	cmdq->rx = kvcalloc(depth, sizeof(*cmdq->rx), GFP_KERNEL);
+	cmdq->cmd = kvcalloc(attr->depth, sizeof(*cmdq->cmd), GFP_KERNEL);
+	cmdq->rx = kvcalloc(attr->depth, sizeof(*cmdq->rx), GFP_KERNEL);
 	if (!cmdq->cmd || !cmdq->rx)
 		return -ENOMEM;
-	for (i = 0; !ret && i < depth; i++)
+	for (i = 0; !ret && i < attr->depth; i++)
 		ret = rdmablk_cmdq_init_cmd(cmdq, i) ?: rdmablk_cmdq_init_rx(cmdq, i);
-	/* The reserved tags have theirs for good. */
-	if (!ret && !rdmablk_queue_get_slots(q, RDMABLK_CMD_RESERVED))
+	/* Nobody gives these back. */
+	if (!ret && !rdmablk_queue_get_slots(q, attr->owned))
 		ret = -EINVAL;
 	return ret;
 }
@@ -242,7 +242,7 @@ void rdmablk_cmdq_destroy(struct rdmablk_cmdq *cmdq)
 /**
  * rdmablk_cmd_get() - a tag that is free, and send slots for its SEND
  * @cmdq: of a connected queue
- * @slots: work requests, the SEND among them
+ * @slots: work requests, the SEND among them; 0: of tags that have a slot of their own
  *
  * Context: any.
  *
@@ -258,7 +258,8 @@ struct rdmablk_cmd_tag *rdmablk_cmd_get(struct rdmablk_cmdq *cmdq, int slots)
 			return NULL;
 	} while (test_and_set_bit_lock(tag, cmdq->used));
 	cmdq->cmd[tag].slots = slots;
-	if (likely(rdmablk_queue_get_slots(cmdq->queue, slots)))
+	/* None is had for nothing, but not while somebody else has asked for too many. */
+	if (!slots || likely(rdmablk_queue_get_slots(cmdq->queue, slots)))
 		return &cmdq->cmd[tag];
 	rdmablk_cmd_put(&cmdq->cmd[tag]);
 	return NULL;

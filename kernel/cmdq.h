@@ -85,6 +85,7 @@ struct rdmablk_cmd_rx {
  * @dev: device of the buffers; NULL while there are none
  * @lkey: local key
  * @depth: tags; 0: this session has no commands
+ * @owned: the first so many have a send slot for their SEND for good
  * @dirty_bytes: of a DIRTY with what may follow it in its buffer
  * @rx_bytes: of an answer's payload
  * @used: tags in use, but for the reserved ones
@@ -96,6 +97,7 @@ struct rdmablk_cmdq {
 	struct ib_device *dev;
 	u32 lkey;
 	u32 depth;
+	u32 owned;
 	u32 dirty_bytes;
 	u32 rx_bytes;
 	struct rdmablk_cmd_tag *cmd;
@@ -103,8 +105,22 @@ struct rdmablk_cmdq {
 	DECLARE_BITMAP(used, RDMABLK_MAX_CMD_DEPTH);
 };
 
+/**
+ * struct rdmablk_cmdq_attr - sizes of a struct rdmablk_cmdq
+ * @depth: tags
+ * @owned: of them with a send slot of their own, at least RDMABLK_CMD_RESERVED
+ * @dirty_bytes: of a DIRTY and what follows it in its buffer
+ * @rx_bytes: of what may come with an answer; 0: nothing
+ */
+struct rdmablk_cmdq_attr {
+	u32 depth;
+	u32 owned;
+	u32 dirty_bytes;
+	u32 rx_bytes;
+};
+
 int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
-			struct ib_pd *pd, u32 depth, u32 dirty_bytes, u32 rx_bytes);
+			struct ib_pd *pd, const struct rdmablk_cmdq_attr *attr);
 void rdmablk_cmdq_destroy(struct rdmablk_cmdq *cmdq);
 struct rdmablk_cmd_tag *rdmablk_cmd_get(struct rdmablk_cmdq *cmdq, int slots);
 void rdmablk_cmd_put(struct rdmablk_cmd_tag *cmd);

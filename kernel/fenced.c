@@ -34,6 +34,21 @@
  * flush serves all FLUSH requests of its round; those that come while it is under way
  * wait for its end, other commands do not.
  *
+ * Tags
+ *
+ * A command waits for a tag here, after its fence, and not in the block layer, where
+ * READs and WRITEs would wait behind it. Each write queue has two lines. Those of the
+ * first, DISCARD and the like, may take as long as the store does, and get half of the
+ * tags at most. The second is of FUA writes: one that finds a tag is sent with its FLUSH
+ * behind it; one that does not is a WRITE at first, and its FLUSH waits here.
+ *
+ * The line is seen by who gives a tag back, or the tag by who stands in it:
+ *
+ *	the work			an answer
+ *	"waits" is set			tag is given back
+ *	full barrier			full barrier
+ *	a tag?				"waits"? queues the work
+ *
  * After a lost connection: rdmablk_fenced_stop(), drain, rdmablk_fenced_reset(). What
  * was taken and not flushed is dirty again. Requests are the caller's to hold: they are
  * queued anew with the next connection.
@@ -121,7 +136,7 @@ static u32 rdmablk_fenced_pick(const struct rdmablk_fenced *f)
 	return 0;
 }
 
-/* Takes what is queued. Returns whether there is something. */
+/* Takes what is queued and need not wait. Returns whether a round begins with it. */
 static bool rdmablk_fenced_take(struct rdmablk_fenced *f, bool *commands, bool *flush)
 {
 	struct rdmablk_fenced_op *op, *next;
@@ -130,7 +145,11 @@ static bool rdmablk_fenced_take(struct rdmablk_fenced *f, bool *commands, bool *
 	*flush = false;
 	spin_lock_bh(&f->lock);
 	list_for_each_entry_safe(op, next, &f->queued, node) {
-		if (op->cmd) {
+		if (op->kind == RDMABLK_FENCED_FUA) {
+			list_move_tail(&op->node, &op->hwq->line[RDMABLK_LINE_FUA]);
+		} else if (f->fencing) {
+			continue;
+		} else if (op->kind == RDMABLK_FENCED_COMMAND) {
 			*commands = true;
 			list_move_tail(&op->node, &f->round);
 		} else if (!f->flushing) {
@@ -142,11 +161,20 @@ static bool rdmablk_fenced_take(struct rdmablk_fenced *f, bool *commands, bool *
 	return *commands || *flush;
 }
 
+/* The order matters; see the top of the file. */
+static void rdmablk_fenced_snapshot(struct rdmablk_fenced *f)
+{
+	/* Before the bits; pairs with the barrier in rdmablk_fenced_wrote(). */
+	f->was_unflushed = xchg(&f->path->unflushed, false);
+	if (f->has_dirty)
+		rdmablk_dirty_begin(&f->dirty);
+}
+
 static bool rdmablk_fenced_begin(struct rdmablk_fenced *f)
 {
 	bool commands, flush;
 
-	if (f->fencing || !rdmablk_fenced_take(f, &commands, &flush))
+	if (!rdmablk_fenced_take(f, &commands, &flush))
 		return false;
 	f->fencing = true;
 	f->with_flush = flush;
@@ -154,10 +182,7 @@ static bool rdmablk_fenced_begin(struct rdmablk_fenced *f)
 		f->flushing = true;
 		f->flush_last = false;
 		f->status = RDMABLK_OK;
-		/* Before the bits; pairs with the barrier in rdmablk_request_wrote(). */
-		f->was_unflushed = xchg(&f->path->unflushed, false);
-		if (f->has_dirty)
-			rdmablk_dirty_begin(&f->dirty);
+		rdmablk_fenced_snapshot(f);
 		f->flush_hwq = rdmablk_fenced_pick(f);
 	}
 	rdmablk_fenced_send_fences(f, commands ? U32_MAX : f->flush_hwq);
@@ -172,11 +197,89 @@ static void rdmablk_fenced_round(struct rdmablk_fenced *f)
 		return;
 	f->fencing = false;
 	f->shipping |= f->with_flush;
-	list_for_each_entry_safe(op, next, &f->round, node) {
-		/* It may end, and be queued anew, before this returns. */
+	list_for_each_entry_safe(op, next, &f->round, node)
+		list_move_tail(&op->node, &op->hwq->line[RDMABLK_LINE_SLOW]);
+}
+
+/*
+ * Tags
+ */
+
+static u8 rdmablk_fenced_waits(const struct rdmablk_hwq *hwq)
+{
+	u8 waits = 0, line;
+
+	for (line = 0; line < RDMABLK_LINES; line++)
+		waits |= list_empty(&hwq->line[line]) ? 0 : BIT(line);
+	return waits;
+}
+
+/* FLUSHes of FUA writes may have all tags; what is slow leaves them half of these. */
+static bool rdmablk_fenced_may_send(struct rdmablk_hwq *hwq, u8 line)
+{
+	u32 tags = hwq->cmdq.depth - RDMABLK_CMD_RESERVED;
+
+	return line != RDMABLK_LINE_SLOW ||
+	       (u32)atomic_read(&hwq->slow) < max(tags / 2, 1U);
+}
+
+static void rdmablk_fenced_serve_line(struct rdmablk_hwq *hwq, u8 line)
+{
+	struct rdmablk_fenced_op *op, *next;
+	struct rdmablk_cmd_tag *cmd;
+
+	list_for_each_entry_safe(op, next, &hwq->line[line], node) {
+		cmd = rdmablk_fenced_may_send(hwq, line) ?
+		      rdmablk_cmd_get(&hwq->cmdq, 0) : NULL;
+		if (!cmd)
+			return;
+		if (line == RDMABLK_LINE_SLOW)
+			atomic_inc(&hwq->slow);
+		/* It may end, and be queued anew, before the upcall returns. */
 		list_del_init(&op->node);
-		rdmablk_cmd_send(op->cmd);
+		op->send(op, cmd);
 	}
+}
+
+static void rdmablk_fenced_serve(struct rdmablk_fenced *f)
+{
+	struct rdmablk_hwq *hwq;
+	u8 waits, line;
+	u32 i;
+
+	for (i = 0; i < f->path->nr_hwqs; i++) {
+		hwq = &f->path->hwq[i];
+		waits = rdmablk_fenced_waits(hwq);
+		if (!waits && !hwq->waits)
+			continue;
+		WRITE_ONCE(hwq->waits, waits);
+		/* Pairs with the barrier in rdmablk_fenced_put(). */
+		smp_mb();
+		for (line = 0; line < RDMABLK_LINES; line++)
+			rdmablk_fenced_serve_line(hwq, line);
+		WRITE_ONCE(hwq->waits, rdmablk_fenced_waits(hwq));
+	}
+}
+
+/**
+ * rdmablk_fenced_put() - give back the tag of a command that waited for it, or might have
+ * @f: of the session
+ * @cmd: tag, done with
+ * @slow: its command was of kind RDMABLK_FENCED_COMMAND
+ *
+ * Context: any.
+ */
+void rdmablk_fenced_put(struct rdmablk_fenced *f, struct rdmablk_cmd_tag *cmd, bool slow)
+{
+	struct rdmablk_hwq *hwq = container_of(cmd->cmdq, struct rdmablk_hwq, cmdq);
+
+	if (slow)
+		atomic_dec(&hwq->slow);
+	rdmablk_cmd_put(cmd);
+	/* Pairs with the barrier in rdmablk_fenced_serve(). */
+	smp_mb();
+	if (READ_ONCE(hwq->waits))
+		rdmablk_fenced_kick(f);
 }
 
 /*
@@ -265,16 +368,35 @@ static void rdmablk_fenced_ship(struct rdmablk_fenced *f)
 	spin_unlock_bh(&hwq->write.lock);
 }
 
+/* What took too long for where it was noticed. */
+static void rdmablk_fenced_ended(struct rdmablk_fenced *f)
+{
+	struct rdmablk_fenced_op *op, *next;
+	LIST_HEAD(ended);
+
+	if (list_empty_careful(&f->ended))
+		return;
+	spin_lock_bh(&f->lock);
+	list_splice_init(&f->ended, &ended);
+	spin_unlock_bh(&f->lock);
+	list_for_each_entry_safe(op, next, &ended, node) {
+		list_del_init(&op->node);
+		op->done(op, op->status);
+	}
+}
+
 static void rdmablk_fenced_work(struct work_struct *work)
 {
 	struct rdmablk_fenced *f = container_of(work, struct rdmablk_fenced, work);
 
 	if (READ_ONCE(f->stopped))
 		return;
+	rdmablk_fenced_ended(f);
 	do {
 		rdmablk_fenced_round(f);
 		rdmablk_fenced_ship(f);
 	} while (rdmablk_fenced_begin(f));
+	rdmablk_fenced_serve(f);
 }
 
 /**
@@ -291,6 +413,7 @@ void rdmablk_fenced_init(struct rdmablk_fenced *f, struct rdmablk_path *path,
 	f->stopped = true;
 	spin_lock_init(&f->lock);
 	INIT_LIST_HEAD(&f->queued);
+	INIT_LIST_HEAD(&f->ended);
 	INIT_LIST_HEAD(&f->round);
 	INIT_LIST_HEAD(&f->flushes);
 	mutex_init(&f->own_mutex);
@@ -347,6 +470,20 @@ static void rdmablk_fenced_forget(struct list_head *list)
 		list_del_init(&op->node);
 }
 
+static void rdmablk_fenced_forget_lines(struct rdmablk_path *path)
+{
+	struct rdmablk_hwq *hwq;
+	u32 i;
+
+	for (i = 0; path->hwq && i < path->nr_hwqs; i++) {
+		hwq = &path->hwq[i];
+		rdmablk_fenced_forget(&hwq->line[RDMABLK_LINE_SLOW]);
+		rdmablk_fenced_forget(&hwq->line[RDMABLK_LINE_FUA]);
+		hwq->waits = 0;
+		atomic_set(&hwq->slow, 0);
+	}
+}
+
 /**
  * rdmablk_fenced_reset() - forget what is under way; may be called twice
  * @f: stopped, its queues drained
@@ -357,9 +494,11 @@ void rdmablk_fenced_reset(struct rdmablk_fenced *f)
 	cancel_work_sync(&f->work);
 	spin_lock_bh(&f->lock);
 	rdmablk_fenced_forget(&f->queued);
+	rdmablk_fenced_forget(&f->ended);
 	spin_unlock_bh(&f->lock);
 	rdmablk_fenced_forget(&f->round);
 	rdmablk_fenced_forget(&f->flushes);
+	rdmablk_fenced_forget_lines(f->path);
 	if (f->flushing && f->has_dirty)
 		rdmablk_dirty_restore(&f->dirty);
 	if (f->flushing && f->was_unflushed)
@@ -404,7 +543,7 @@ bool rdmablk_fenced_is_clean(const struct rdmablk_fenced *f)
 /**
  * rdmablk_fenced_queue() - have something done
  * @f: of a live session
- * @op: its command is prepared, or it is a flush
+ * @op: filled in
  *
  * Context: any.
  */
@@ -414,6 +553,51 @@ void rdmablk_fenced_queue(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op
 	list_add_tail(&op->node, &f->queued);
 	spin_unlock_bh(&f->lock);
 	rdmablk_fenced_kick(f);
+}
+
+/**
+ * rdmablk_fenced_end() - have @done of a command called, in a work
+ * @f: of a session with a connection
+ * @op: in no list
+ * @status: for @done
+ *
+ * Context: any.
+ */
+void rdmablk_fenced_end(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op, u8 status)
+{
+	op->status = status;
+	spin_lock_bh(&f->lock);
+	list_add_tail(&op->node, &f->ended);
+	spin_unlock_bh(&f->lock);
+	rdmablk_fenced_kick(f);
+}
+
+/**
+ * rdmablk_fenced_wrote() - a part of the export has changed, and neither the target's CPU
+ *	nor its store need know
+ * @path: data path
+ * @hwq: whose write queue it was
+ * @pos: first byte
+ * @bytes: how many, not 0
+ *
+ * Before the request ends. The order matters; see the top of the file. Context: any.
+ */
+void rdmablk_fenced_wrote(struct rdmablk_path *path, struct rdmablk_hwq *hwq, u64 pos,
+			  u64 bytes)
+{
+	if (!READ_ONCE(hwq->wrote))
+		WRITE_ONCE(hwq->wrote, true);
+	if (!path->cache)
+		return;
+	/* A full barrier to begin with. */
+	rdmablk_dirty_set(&path->fenced.dirty, pos, bytes);
+	/*
+	 * The bits before the look; pairs with xchg() in rdmablk_fenced_snapshot(): whoever
+	 * finds it set has bits that the flush which clears it takes.
+	 */
+	smp_mb();
+	if (!READ_ONCE(path->unflushed))
+		WRITE_ONCE(path->unflushed, true);
 }
 
 static void rdmablk_fenced_own_done(struct rdmablk_fenced_op *op, u8 status)
@@ -438,7 +622,7 @@ static int rdmablk_fenced_flush_locked(struct rdmablk_fenced *f, unsigned long t
 	if (READ_ONCE(f->broken))
 		return -ENOTCONN;
 	f->own_status = RDMABLK_R_CONNECTION;
-	f->own.cmd = NULL;
+	f->own.kind = RDMABLK_FENCED_FLUSH;
 	f->own.done = rdmablk_fenced_own_done;
 	f->own_queued = true;
 	rdmablk_fenced_queue(f, &f->own);

@@ -16,27 +16,61 @@
 #include "dirty.h"
 
 struct rdmablk_cmd_tag;
+struct rdmablk_hwq;
 struct rdmablk_path;
 
 /**
+ * enum rdmablk_fenced_kind - things to be done
+ * @RDMABLK_FENCED_COMMAND: a command that needs a fence
+ * @RDMABLK_FENCED_FUA: a FLUSH of what a WRITE on the same queue has written, which is
+ *	its own fence
+ * @RDMABLK_FENCED_FLUSH: the flush of all that is dirty
+ */
+enum rdmablk_fenced_kind {
+	RDMABLK_FENCED_COMMAND,
+	RDMABLK_FENCED_FUA,
+	RDMABLK_FENCED_FLUSH,
+};
+
+/**
+ * enum rdmablk_fenced_line - who waits for a tag of a write queue
+ * @RDMABLK_LINE_SLOW: commands that may take long
+ * @RDMABLK_LINE_FUA: FLUSHes of FUA writes
+ * @RDMABLK_LINES: how many there are
+ */
+enum rdmablk_fenced_line {
+	RDMABLK_LINE_SLOW,
+	RDMABLK_LINE_FUA,
+	RDMABLK_LINES,
+};
+
+/**
  * struct rdmablk_fenced_op - one thing to be done
- * @node: where it is: queued, in the round, or served by the flush under way
- * @cmd: command to be sent; NULL: a flush
- * @done: of a flush: upcall with enum rdmablk_reason, in a work; not called when the
- *	connection is lost first. A command has its own upcalls.
+ * @node: where it is: queued, in the round, waiting for a tag, served by the flush under
+ *	way, or ended
+ * @kind: what it is
+ * @hwq: hardware queue of the command; NULL for a flush
+ * @send: of a command: upcall, in a work: here is its tag, it may be sent
+ * @done: of a flush, or after rdmablk_fenced_end(): upcall with enum rdmablk_reason, in a
+ *	work; not called when the connection is lost first
+ * @status: for @done
  */
 struct rdmablk_fenced_op {
 	struct list_head node;
-	struct rdmablk_cmd_tag *cmd;
+	enum rdmablk_fenced_kind kind;
+	struct rdmablk_hwq *hwq;
+	void (*send)(struct rdmablk_fenced_op *op, struct rdmablk_cmd_tag *cmd);
 	void (*done)(struct rdmablk_fenced_op *op, u8 status);
+	u8 status;
 };
 
 /**
  * struct rdmablk_fenced - see the top of fenced.c
  * @path: data path
  * @wq: where @work runs
- * @lock: protects @queued and @stopped; taken in softirq, too
+ * @lock: protects @queued, @ended and @stopped; taken in softirq, too
  * @queued: not begun
+ * @ended: whose @done is to be called
  * @stopped: no command is sent
  * @work: does everything below; nobody else touches it, but for what is said
  * @round: ops whose fence is under way
@@ -65,8 +99,9 @@ struct rdmablk_fenced_op {
 struct rdmablk_fenced {
 	struct rdmablk_path *path;
 	struct workqueue_struct *wq;
-	spinlock_t lock;	/* queued, stopped */
+	spinlock_t lock;	/* queued, ended, stopped */
 	struct list_head queued;
+	struct list_head ended;
 	bool stopped;
 	struct work_struct work;
 	struct list_head round;
@@ -98,6 +133,10 @@ void rdmablk_fenced_start(struct rdmablk_fenced *f);
 void rdmablk_fenced_stop(struct rdmablk_fenced *f);
 void rdmablk_fenced_reset(struct rdmablk_fenced *f);
 void rdmablk_fenced_queue(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op);
+void rdmablk_fenced_end(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op, u8 status);
+void rdmablk_fenced_put(struct rdmablk_fenced *f, struct rdmablk_cmd_tag *cmd, bool slow);
+void rdmablk_fenced_wrote(struct rdmablk_path *path, struct rdmablk_hwq *hwq, u64 pos,
+			  u64 bytes);
 void rdmablk_fenced_break(struct rdmablk_fenced *f);
 bool rdmablk_fenced_is_clean(const struct rdmablk_fenced *f);
 int rdmablk_fenced_flush(struct rdmablk_fenced *f, unsigned long timeout);

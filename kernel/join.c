@@ -19,6 +19,9 @@
 #include "login.h"
 #include "session.h"
 
+/* Of a write queue, when READs and WRITEs are no commands; and those that are reserved */
+#define RDMABLK_ONESIDED_TAGS	32
+
 /* The target knows the number of this queue pair already; that of the next is another. */
 static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue *q,
 				struct rdmablk_cmdq *cmdq, int ret)
@@ -45,21 +48,50 @@ static u32 rdmablk_login_dirty_bytes(const struct rdmablk_wire_limits *cmds)
 	       cmds->max_ranges * sizeof(struct rdmablk_range);
 }
 
+/*
+ * Tags, and receives for their answers: no more than there can be commands, however many
+ * the target would take. It is this host's memory.
+ */
+static u32 rdmablk_login_tags(const struct rdmablk_session *s)
+{
+	u32 sharers = DIV_ROUND_UP(s->nr_queues, (u32)s->offer.grant.nr_queues);
+	u32 most = sharers * s->offer.grant.queue_depth;
+
+	/* Who needs one waits for it; READs and WRITEs need none. */
+	if (!(s->offer.grant.flags & RDMABLK_GRANT_STAGED))
+		most = min_t(u32, most, RDMABLK_ONESIDED_TAGS);
+	return min_t(u32, s->offer.cmds.cmd_depth, RDMABLK_CMD_RESERVED + most);
+}
+
 /**
- * rdmablk_login_tags() - tags of a write queue, and receives for their answers
+ * rdmablk_login_owned() - tags that have a send slot of their own
  * @s: session with grant and limits of commands
  *
- * No more than there can be commands, however many the target would take. It is this
- * host's memory.
+ * Where a request waits for a tag it must not wait for a slot, too. Where each request
+ * is a command its slots are taken with the tag.
  *
  * Return: 0 without commands.
  */
-u32 rdmablk_login_tags(const struct rdmablk_session *s)
+u32 rdmablk_login_owned(const struct rdmablk_session *s)
 {
-	u32 sharers = DIV_ROUND_UP(s->nr_queues, (u32)s->offer.grant.nr_queues);
-	u32 most = RDMABLK_CMD_RESERVED + sharers * s->offer.grant.queue_depth;
+	u32 tags = rdmablk_login_tags(s);
 
-	return min_t(u32, s->offer.cmds.cmd_depth, most);
+	if (!(s->offer.grant.flags & RDMABLK_GRANT_STAGED))
+		return tags;
+	return min_t(u32, tags, RDMABLK_CMD_RESERVED);
+}
+
+static int rdmablk_login_commands(struct rdmablk_session *s, struct rdmablk_hwq *hwq)
+{
+	const struct rdmablk_wire_limits *cmds = &s->offer.cmds;
+	const struct rdmablk_cmdq_attr attr = {
+		.depth		= rdmablk_login_tags(s),
+		.owned		= rdmablk_login_owned(s),
+		.dirty_bytes	= rdmablk_login_dirty_bytes(cmds),
+		.rx_bytes	= cmds->slot_bytes ? cmds->trailer_bytes : 0,
+	};
+
+	return rdmablk_cmdq_create(&hwq->cmdq, &hwq->write, s->pd, &attr);
 }
 
 /* Return: -EAGAIN: the queue is as before, and another try makes sense. */
@@ -90,10 +122,7 @@ static int rdmablk_login_join_once(struct rdmablk_session *s, struct rdmablk_hwq
 	ret = rdmablk_queue_create_qp(q, s->pd, hwq->cq, s->offer.limits.send_slots, recvs,
 				      s->offer.limits.sge_per_wr);
 	if (!ret && recvs)
-		ret = rdmablk_cmdq_create(&hwq->cmdq, q, s->pd, recvs,
-					  rdmablk_login_dirty_bytes(&s->offer.cmds),
-					  s->offer.cmds.slot_bytes ?
-					  s->offer.cmds.trailer_bytes : 0);
+		ret = rdmablk_login_commands(s, hwq);
 	if (ret)
 		return rdmablk_login_fail(s, ret, "cannot create a data queue");
 	rdmablk_wire_cm_request(&req, q->kind, q->nr, s->generation,

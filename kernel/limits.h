@@ -21,7 +21,7 @@
  * @max_io: largest request of the target, bytes; 0: no limit
  * @logical_block: bytes
  * @region_bytes: bytes of a region, a power of two
- * @reserved: send slots that are kept for commands
+ * @reserved: send slots that tags of commands have for themselves
  * @page_bytes: bytes of a page of this host
  */
 struct rdmablk_limits_in {

@@ -399,7 +399,7 @@ static int rdmablk_login_limits(struct rdmablk_session *s)
 		.max_io		= min_not_zero(s->offer.cmds.slot_bytes, g->max_io),
 		.logical_block	= g->logical_block,
 		.region_bytes	= g->region_bytes ?: U64_MAX,
-		.reserved	= s->offer.cmds.cmd_depth ? RDMABLK_CMD_RESERVED : 0,
+		.reserved	= rdmablk_login_owned(s),
 		.page_bytes	= PAGE_SIZE,
 	};
 
@@ -431,6 +431,8 @@ static int rdmablk_login_alloc(struct rdmablk_session *s)
 		struct rdmablk_hwq *hwq = &path->hwq[i];
 
 		hwq->path = path;
+		INIT_LIST_HEAD(&hwq->line[RDMABLK_LINE_SLOW]);
+		INIT_LIST_HEAD(&hwq->line[RDMABLK_LINE_FUA]);
 		rdmablk_queue_init(&hwq->read, 2 * i + 1, RDMABLK_KIND_READ,
 				   &s->waiter, rdmablk_data_fatal);
 		rdmablk_queue_init(&hwq->write, 2 * i + 2, RDMABLK_KIND_WRITE,

@@ -14,7 +14,7 @@ int rdmablk_login_fail(struct rdmablk_session *s, int ret, const char *why);
 int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret);
 
 /* join.c */
-u32 rdmablk_login_tags(const struct rdmablk_session *s);
+u32 rdmablk_login_owned(const struct rdmablk_session *s);
 int rdmablk_login_queues(struct rdmablk_session *s);
 
 #endif /* RDMABLK_LOGIN_H */

@@ -26,6 +26,9 @@
 #include "staged.h"
 #include "trace.h"
 
+/* What is marked as changed at once, where it may be much */
+#define RDMABLK_MARK_BYTES	(64ULL << 20)
+
 /**
  * rdmablk_request_size() - bytes of per-request state
  * @max_segments: segments of the largest request
@@ -89,27 +92,9 @@ void rdmablk_request_end(struct request *rq, blk_status_t status)
 		blk_mq_complete_request(rq);
 }
 
-/*
- * A part of the export has changed, and the target's CPU may not know. The order matters;
- * see fenced.c.
- */
-static void rdmablk_request_wrote(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
-				  struct request *rq)
+static u64 rdmablk_request_start(struct request *rq)
 {
-	if (!READ_ONCE(hwq->wrote))
-		WRITE_ONCE(hwq->wrote, true);
-	if (!path->cache)
-		return;
-	/* A full barrier to begin with. */
-	rdmablk_dirty_set(&path->fenced.dirty, (u64)blk_rq_pos(rq) << SECTOR_SHIFT,
-			  blk_rq_bytes(rq));
-	/*
-	 * The bits before the look; pairs with xchg() in rdmablk_fenced_begin(): whoever
-	 * finds it set has bits that the flush which clears it takes.
-	 */
-	smp_mb();
-	if (!READ_ONCE(path->unflushed))
-		WRITE_ONCE(path->unflushed, true);
+	return (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
 }
 
 static void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -131,8 +116,13 @@ static void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 	 */
 	rdmablk_onesided_unmap(path, rq);
 	rdmablk_queue_put_slots(q, req->nr_wr);
+	if (unlikely(req->fua)) {
+		rdmablk_fenced_queue(&path->fenced, &req->fenced);
+		return;
+	}
 	if (path->commands && req_op(rq) == REQ_OP_WRITE)
-		rdmablk_request_wrote(path, container_of(q, struct rdmablk_hwq, write), rq);
+		rdmablk_fenced_wrote(path, container_of(q, struct rdmablk_hwq, write),
+				     rdmablk_request_start(rq), blk_rq_bytes(rq));
 	rdmablk_request_end(rq, BLK_STS_OK);
 }
 
@@ -143,19 +133,40 @@ static void rdmablk_request_answered(struct rdmablk_cmd_tag *cmd)
 	struct request *rq = cmd->owner;
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	struct rdmablk_path *path = rq->q->queuedata;
+	bool write = req_op(rq) == REQ_OP_WRITE;
 	u8 status = cmd->status;
 
 	rdmablk_onesided_unmap(path, rq);
-	/*
-	 * A FUA write that was flushed is done with. What was not, and what a DISCARD has
-	 * left half done, is in the target's memory and has to get into the store.
-	 */
-	if (status != RDMABLK_OK)
-		rdmablk_request_wrote(path, hwq, rq);
-	else if (req_op(rq) != REQ_OP_WRITE && req_op(rq) != REQ_OP_DISCARD && path->cache)
-		WRITE_ONCE(path->unflushed, true);
 	req->cmd = NULL;
-	rdmablk_cmd_put(cmd);
+	rdmablk_fenced_put(&path->fenced, cmd, !write);
+	if (unlikely(status != RDMABLK_OK && !write)) {
+		rdmablk_fenced_end(&path->fenced, &req->fenced, status);
+		return;
+	}
+	/* A FUA write that was flushed is done with. */
+	if (status != RDMABLK_OK)
+		rdmablk_fenced_wrote(path, hwq, rdmablk_request_start(rq),
+				     blk_rq_bytes(rq));
+	else if (!write && req_op(rq) != REQ_OP_DISCARD && path->cache)
+		WRITE_ONCE(path->unflushed, true);
+	rdmablk_request_end(rq, rdmablk_cmd_blk_status(status));
+}
+
+/*
+ * What a DISCARD, say, has left half done is in the target's memory and has to get into
+ * the store. It may be a large part of the export.
+ */
+static void rdmablk_request_half_done(struct rdmablk_fenced_op *op, u8 status)
+{
+	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fenced);
+	struct request *rq = blk_mq_rq_from_pdu(req);
+	u64 pos = rdmablk_request_start(rq), end = pos + blk_rq_bytes(rq), next;
+
+	for (; pos < end; pos = next) {
+		next = min_t(u64, end, pos + RDMABLK_MARK_BYTES);
+		rdmablk_fenced_wrote(rq->q->queuedata, op->hwq, pos, next - pos);
+		cond_resched();
+	}
 	rdmablk_request_end(rq, rdmablk_cmd_blk_status(status));
 }
 
@@ -191,16 +202,32 @@ u16 rdmablk_request_op(struct request *rq, u16 *flags)
 	}
 }
 
-/* The answer to @req->cmd, a command on the range of the request, ends it. */
-static void rdmablk_request_command(struct request *rq, u16 op, u16 flags)
+/* The answer to the command, which is on the range of the request, ends it. */
+static void rdmablk_request_command(struct request *rq, struct rdmablk_cmd_tag *cmd,
+				    u16 op, u16 flags)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	req->cmd->owner = rq;
-	req->cmd->done = rdmablk_request_answered;
-	req->cmd->payload = NULL;
-	rdmablk_cmd_prepare(req->cmd, op, flags, (u64)blk_rq_pos(rq) << SECTOR_SHIFT,
-			    blk_rq_bytes(rq), 0);
+	req->cmd = cmd;
+	cmd->owner = rq;
+	cmd->done = rdmablk_request_answered;
+	cmd->payload = NULL;
+	rdmablk_cmd_prepare(cmd, op, flags, rdmablk_request_start(rq), blk_rq_bytes(rq), 0);
+}
+
+/* It is fenced, and there is a tag for it. */
+static void rdmablk_request_send_command(struct rdmablk_fenced_op *op,
+					 struct rdmablk_cmd_tag *cmd)
+{
+	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fenced);
+	struct request *rq = blk_mq_rq_from_pdu(req);
+	u16 flags, code = rdmablk_request_op(rq, &flags);
+
+	if (op->kind == RDMABLK_FENCED_FUA)
+		rdmablk_request_command(rq, cmd, RDMABLK_OP_FLUSH, 0);
+	else
+		rdmablk_request_command(rq, cmd, code, flags);
+	rdmablk_cmd_send(cmd);
 }
 
 static void rdmablk_request_flushed(struct rdmablk_fenced_op *op, u8 status)
@@ -216,7 +243,27 @@ static void rdmablk_hwq_commit(struct rdmablk_hwq *hwq)
 	rdmablk_queue_commit(&hwq->write);
 }
 
-/* A READ or a WRITE, with a flush of its range behind it when it is to be durable. */
+/* A WRITE that is to be durable has a FLUSH of its range behind it, now or later. */
+static void rdmablk_request_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_cmd_tag *cmd = NULL;
+
+	/* Not before those that wait. */
+	if (!(READ_ONCE(hwq->waits) & BIT(RDMABLK_LINE_FUA)))
+		cmd = rdmablk_cmd_get(&hwq->cmdq, 0);
+	if (cmd) {
+		rdmablk_request_command(rq, cmd, RDMABLK_OP_FLUSH, 0);
+		/* The WRITEs are not signalled. */
+		cmd->slots = req->nr_wr;
+		return;
+	}
+	req->fua = true;
+	req->fenced.kind = RDMABLK_FENCED_FUA;
+	req->fenced.hwq = hwq;
+	req->fenced.send = rdmablk_request_send_command;
+}
+
 static blk_status_t rdmablk_request_prepare_io(struct rdmablk_path *path,
 					       struct rdmablk_hwq *hwq,
 					       struct request *rq)
@@ -230,9 +277,7 @@ static blk_status_t rdmablk_request_prepare_io(struct rdmablk_path *path,
 	ret = rdmablk_onesided_map(path, rq);
 	if (unlikely(ret))
 		return ret;
-	if (unlikely(fua))
-		req->cmd = rdmablk_cmd_get(&hwq->cmdq, req->nr_wr + 1);
-	if (fua ? !req->cmd : unlikely(!rdmablk_queue_get_slots(req->queue, req->nr_wr))) {
+	if (unlikely(!rdmablk_queue_get_slots(req->queue, req->nr_wr))) {
 		rdmablk_onesided_unmap(path, rq);
 		/*
 		 * Not BLK_STS_DEV_RESOURCE: the requests that hold the slots may be of
@@ -241,7 +286,7 @@ static blk_status_t rdmablk_request_prepare_io(struct rdmablk_path *path,
 		return BLK_STS_RESOURCE;
 	}
 	if (unlikely(fua))
-		rdmablk_request_command(rq, RDMABLK_OP_FLUSH, 0);
+		rdmablk_request_prepare_fua(hwq, rq);
 	return BLK_STS_OK;
 }
 
@@ -250,19 +295,18 @@ static blk_status_t rdmablk_request_prepare_command(struct rdmablk_path *path,
 						    struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	u64 pos = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
-	u16 flags, op = rdmablk_request_op(rq, &flags);
+	u64 pos = rdmablk_request_start(rq);
+	u16 flags;
 
-	if (!path->commands || !op)
+	if (!path->commands || !rdmablk_request_op(rq, &flags))
 		return BLK_STS_NOTSUPP;
 	if (path->read_only || pos > path->size || blk_rq_bytes(rq) > path->size - pos)
 		return BLK_STS_IOERR;
-	req->cmd = rdmablk_cmd_get(&hwq->cmdq, 1);
-	if (!req->cmd)
-		return BLK_STS_RESOURCE;
 	req->nr_wr = 1;
-	req->fenced.cmd = req->cmd;
-	rdmablk_request_command(rq, op, flags);
+	req->fenced.kind = RDMABLK_FENCED_COMMAND;
+	req->fenced.hwq = hwq;
+	req->fenced.send = rdmablk_request_send_command;
+	req->fenced.done = rdmablk_request_half_done;
 	return BLK_STS_OK;
 }
 
@@ -275,6 +319,7 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 	req->nr_sge = 0;
 	req->nr_wr = 0;
 	req->was_unflushed = false;
+	req->fua = false;
 	req->posted = false;
 	req->held = false;
 	if (path->staged)
@@ -292,7 +337,7 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 	case REQ_OP_READ:
 		return rdmablk_request_prepare_io(path, hwq, rq);
 	case REQ_OP_FLUSH:
-		req->fenced.cmd = NULL;
+		req->fenced.kind = RDMABLK_FENCED_FLUSH;
 		req->fenced.done = rdmablk_request_flushed;
 		return path->commands ? BLK_STS_OK : BLK_STS_NOTSUPP;
 	default:
@@ -380,7 +425,9 @@ static enum blk_eh_timer_return rdmablk_request_timeout(struct request *rq)
 {
 	struct rdmablk_path *path = rq->q->queuedata;
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	bool command = READ_ONCE(req->cmd) || req_op(rq) == REQ_OP_FLUSH;
+	bool io = req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
+	/* Its command may have to wait for a tag. */
+	bool command = !io || req->fua || READ_ONCE(req->cmd);
 
 	if (READ_ONCE(path->live) && !READ_ONCE(req->held))
 		path->timed_out(path, command);

@@ -23,6 +23,11 @@
  * @write: queue pair of RDMA WRITEs, and of commands
  * @cmdq: commands on @write; of depth 0 without RDMABLK_F_COMMANDS
  * @wrote: a WRITE has completed since the target was last sent a fence, see fenced.c
+ * @line: who waits for a tag of @cmdq, by enum rdmablk_fenced_line; of the work of
+ *	fenced.c
+ * @waits: which of @line have somebody, a bit each; set by that work, before it looks for
+ *	a tag the last time
+ * @slow: tags that those of RDMABLK_LINE_SLOW have got; taken down by the answers
  * @cq: completion queue of both, on a completion vector of its own
  * @path: what it belongs to
  */
@@ -30,6 +35,9 @@ struct rdmablk_hwq {
 	struct rdmablk_queue read;
 	struct rdmablk_queue write;
 	u32 wrote;
+	struct list_head line[RDMABLK_LINES];
+	u8 waits;
+	atomic_t slow;
 	struct rdmablk_cmdq cmdq;
 	struct ib_cq *cq;
 	struct rdmablk_path *path;
@@ -94,11 +102,12 @@ struct rdmablk_path {
  * @cqe: completion of the last work request
  * @queue: queue it was posted to
  * @cmd: its command; NULL: it has none
- * @fenced: place in the line of those that need a fence
+ * @fenced: place in the line of those that need a fence, or a tag
  * @nr_sge: mapped elements of @sge
  * @nr_wr: work requests, as many send slots are taken
  * @status: how it ends
  * @was_unflushed: of a staged FLUSH: path.unflushed when it was sent
+ * @fua: its WRITE is sent without the FLUSH that makes it durable, which follows
  * @posted: the device may have seen it
  * @held: in flight when the connection was lost, and no device's any more; posted
  *	anew with the next connection, or ended
@@ -113,6 +122,7 @@ struct rdmablk_request {
 	u16 nr_wr;
 	blk_status_t status;
 	bool was_unflushed;
+	bool fua;
 	bool posted;
 	bool held;
 	struct ib_sge sge[];
