@@ -57,6 +57,42 @@ static inline void smp_wmb(void)
 #define xchg(p, v)							\
 	({ shim_before(p); __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST); })
 
+#define smp_store_release(p, v)							\
+	({ shim_before(p); __atomic_store_n(p, v, __ATOMIC_RELEASE); })
+#define smp_load_acquire(p)							\
+	({ shim_before(p); __atomic_load_n(p, __ATOMIC_ACQUIRE); })
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+static inline int atomic_read(const atomic_t *a)
+{
+	return READ_ONCE(a->counter);
+}
+
+static inline int atomic_read_acquire(const atomic_t *a)
+{
+	return smp_load_acquire(&a->counter);
+}
+
+static inline void atomic_set(atomic_t *a, int v)
+{
+	WRITE_ONCE(a->counter, v);
+}
+
+static inline int atomic_add_return(int v, atomic_t *a)
+{
+	shim_before(a);
+	return __atomic_add_fetch(&a->counter, v, __ATOMIC_SEQ_CST);
+}
+
+#define atomic_add(v, a)		((void)atomic_add_return(v, a))
+#define atomic_sub_return(v, a)		atomic_add_return(-(v), a)
+#define atomic_inc(a)			atomic_add(1, a)
+#define atomic_dec(a)			atomic_add(-1, a)
+#define atomic_dec_and_test(a)		(!atomic_sub_return(1, a))
+
 static inline long atomic_long_read(const atomic_long_t *a)
 {
 	return READ_ONCE(a->counter);

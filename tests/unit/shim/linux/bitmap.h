@@ -4,6 +4,8 @@
 
 #include <linux/bitops.h>
 
+#define DECLARE_BITMAP(name, bits)	unsigned long name[BITS_TO_LONGS(bits)]
+
 #define BITMAP_FIRST_WORD_MASK(start)	(~0UL << ((start) & (BITS_PER_LONG - 1)))
 #define BITMAP_LAST_WORD_MASK(bits)	(~0UL >> (-(bits) & (BITS_PER_LONG - 1)))
 

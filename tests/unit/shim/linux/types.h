@@ -17,6 +17,8 @@ typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 
+#define U32_MAX		UINT32_MAX
+
 #define cpu_to_le16	htole16
 #define cpu_to_le32	htole32
 #define cpu_to_le64	htole64

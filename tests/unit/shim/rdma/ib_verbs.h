@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Types that structures of the data path have as members. */
+#ifndef SHIM_RDMA_IB_VERBS_H
+#define SHIM_RDMA_IB_VERBS_H
+
+#include <linux/types.h>
+
+struct ib_cq;
+struct ib_device;
+struct ib_pd;
+struct ib_qp;
+struct ib_wc;
+
+struct ib_cqe {
+	void (*done)(struct ib_cq *cq, struct ib_wc *wc);
+};
+
+struct ib_sge {
+	u64 addr;
+	u32 length;
+	u32 lkey;
+};
+
+struct ib_rdma_wr {
+	u64 remote_addr;
+	u32 rkey;
+};
+
+enum dma_data_direction {
+	DMA_TO_DEVICE,
+};
+
+static inline void ib_dma_sync_single_for_cpu(struct ib_device *dev, u64 addr, size_t bytes,
+					      enum dma_data_direction dir)
+{
+	(void)dev;
+	(void)addr;
+	(void)bytes;
+	(void)dir;
+}
+
+#endif
