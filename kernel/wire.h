@@ -134,13 +134,15 @@ struct rdmablk_wire_region {
  * struct rdmablk_wire_limits - a parsed struct rdmablk_limits. What an operation has is
  *	0 when @ops is without it.
  * @ops: RDMABLK_OP_BIT() of operations that this version knows
+ * @unusable: of operations that the target has and that are left out of @ops: it takes less
+ *	at once than their granularity
  * @cmd_depth: commands in flight per write queue; tags are below it
  * @max_ranges: of a DIRTY command
  * @granule: bytes, a power of two, a multiple of the logical block
  * @trailer_bytes: data with a WRITE or with the answer of a READ; or 0
- * @max_discard: bytes, a multiple of the logical block
+ * @max_discard: bytes, a multiple of the logical block, no less than the granularity
  * @max_zeroes: bytes, a multiple of the logical block
- * @max_erase: bytes, a multiple of the logical block
+ * @max_erase: bytes, as that of DISCARD
  * @discard_granularity: bytes, a power of two, a multiple of the logical block
  * @discard_alignment: bytes, a multiple of the logical block below the granularity
  * @erase_granularity: as that of DISCARD
@@ -152,6 +154,7 @@ struct rdmablk_wire_region {
  */
 struct rdmablk_wire_limits {
 	u32 ops;
+	u32 unusable;
 	u16 cmd_depth;
 	u16 max_ranges;
 	u32 granule;

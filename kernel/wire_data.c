@@ -83,6 +83,26 @@ static bool rdmablk_wire_granularity(struct rdmablk_wire_limits *l,
 	return true;
 }
 
+/*
+ * With less than a granule at a time nothing is ever discarded, and the block layer, which
+ * splits at granules, would ask for more than the most.
+ */
+static void rdmablk_wire_leave_out(struct rdmablk_wire_limits *l)
+{
+	if (l->max_discard < l->discard_granularity) {
+		l->unusable |= BIT_OF(DISCARD);
+		l->max_discard = 0;
+		l->discard_granularity = 0;
+		l->discard_alignment = 0;
+	}
+	if (l->max_erase < l->erase_granularity) {
+		l->unusable |= BIT_OF(SECURE_ERASE);
+		l->max_erase = 0;
+		l->erase_granularity = 0;
+	}
+	l->ops &= ~l->unusable;
+}
+
 /* DISCARD, WRITE_ZEROES and SECURE_ERASE */
 static bool rdmablk_wire_ranged_ok(struct rdmablk_wire_limits *l,
 				   const struct rdmablk_wire_grant *g)
@@ -102,6 +122,7 @@ static bool rdmablk_wire_ranged_ok(struct rdmablk_wire_limits *l,
 	if (l->discard_granularity)
 		l->discard_alignment = ((l->discard_alignment + mask) & ~mask) &
 				       (l->discard_granularity - 1);
+	rdmablk_wire_leave_out(l);
 	return true;
 }
 

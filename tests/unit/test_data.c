@@ -36,6 +36,9 @@ static void usable(const struct rdmablk_wire_limits *l, const struct rdmablk_wir
 	assert_int_equal((l->granule | l->max_discard | l->max_zeroes | l->max_erase |
 			  l->discard_granularity | l->discard_alignment |
 			  l->erase_granularity | l->slot_bytes) % g->logical_block, 0);
+	assert_true(l->max_discard >= l->discard_granularity);
+	assert_true(l->max_erase >= l->erase_granularity);
+	assert_int_equal(l->ops & l->unusable, 0);
 	assert_true(!l->discard_alignment || l->discard_alignment < l->discard_granularity);
 	assert_int_equal(!!(g->flags & RDMABLK_GRANT_STAGED), !!l->slot_bytes);
 	assert_true(l->slot_iova + slots <= (unsigned __int128)1 << 64);
@@ -237,6 +240,29 @@ static void test_sizes_are_made_to_fit(void **state)
 	}
 }
 
+/* Less at once than a granule: no disk could be told that. */
+static void test_less_than_a_granule(void **state)
+{
+	struct rdmablk_limits msg;
+
+	(void)state;
+	msg_limits(&msg);
+	msg.max_discard = htole64((1 << 16) - 512);
+	assert_int_equal(parse_cached(&msg, sizeof(msg)), 0);
+	assert_int_equal(got.ops, 0x3f & ~BIT_OF(DISCARD));
+	assert_int_equal(got.unusable, BIT_OF(DISCARD));
+	assert_int_equal(got.discard_alignment, 0);
+	assert_int_equal(got.max_zeroes, 1ULL << 30);
+	msg.max_discard = htole64(1 << 16);
+	msg.max_erase = htole64((1 << 20) - 512);
+	assert_int_equal(parse_cached(&msg, sizeof(msg)), 0);
+	assert_int_equal(got.ops, 0x3f & ~BIT_OF(SECURE_ERASE));
+	assert_int_equal(got.unusable, BIT_OF(SECURE_ERASE));
+	msg.max_erase = htole64(1 << 20);
+	assert_int_equal(parse_cached(&msg, sizeof(msg)), 0);
+	assert_int_equal(got.unusable, 0);
+}
+
 static void test_slots(void **state)
 {
 	const uint64_t all = 4ULL * MSG_CMDS * MSG_SLOT;
@@ -428,6 +454,7 @@ int main(void)
 		cmocka_unit_test(test_dirty),
 		cmocka_unit_test(test_ranges_of_operations),
 		cmocka_unit_test(test_sizes_are_made_to_fit),
+		cmocka_unit_test(test_less_than_a_granule),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_operations),
 		cmocka_unit_test(test_fields_come_out_as_they_were_sent),
