@@ -238,6 +238,7 @@ static int rdmablk_login_refuse(struct rdmablk_session *s, int ret, u16 reason)
 static int rdmablk_login_compare(struct rdmablk_session *s)
 {
 	const struct rdmablk_wire_grant *g = &s->offer.grant, *was = &s->agreed.grant;
+	const struct rdmablk_wire_grant *told = &s->told.grant;
 	u32 rights = RDMABLK_GRANT_READ_ONLY | RDMABLK_GRANT_SHARED |
 		     RDMABLK_GRANT_CACHE | RDMABLK_GRANT_STAGED;
 
@@ -252,9 +253,9 @@ static int rdmablk_login_compare(struct rdmablk_session *s)
 	    (g->flags ^ was->flags) & rights)
 		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_IDENTITY);
 	/* The block layer splits requests at the ends of the regions it was told. */
-	if (g->size < was->size || g->queue_depth < was->queue_depth ||
-	    (g->nr_regions > 1 && (was->nr_regions == 1 ||
-				   g->region_bytes < was->region_bytes)))
+	if (g->size < was->size ||
+	    (g->nr_regions > 1 && (told->nr_regions == 1 ||
+				   g->region_bytes < told->region_bytes)))
 		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_SHRUNK);
 	if (!memcmp(g->epoch, was->epoch, sizeof(g->epoch)))
 		return 0;
@@ -285,7 +286,11 @@ static bool rdmablk_login_cmds_shrunk(const struct rdmablk_wire_limits *now,
 	       now->granule != was->granule || now->slot_bytes < was->slot_bytes;
 }
 
-/* Each request is a command: no more requests than tags on a queue. */
+/*
+ * Each request is a command: no more requests than tags on a queue. A disk that is there
+ * keeps its number of requests; with fewer tags they wait for each other, in the block
+ * layer.
+ */
 static void rdmablk_login_depth(struct rdmablk_session *s)
 {
 	struct rdmablk_wire_grant *g = &s->offer.grant;
@@ -320,10 +325,16 @@ static int rdmablk_login_cmds(struct rdmablk_session *s)
 			return rdmablk_login_fail(s, -EOPNOTSUPP,
 						  "the target takes too few commands at once");
 	}
+	if (cmds->unusable & ~s->agreed.cmds.unusable)
+		rdmablk_warn(s, "no %s: the target takes less than its granularity at once\n",
+			     cmds->unusable & RDMABLK_OP_BIT(RDMABLK_OP_DISCARD) ?
+			     "DISCARD" : "SECURE ERASE");
 	if (s->offer.grant.flags & RDMABLK_GRANT_STAGED)
 		rdmablk_login_depth(s);
-	if (s->resume && (rdmablk_login_cmds_shrunk(cmds, &s->agreed.cmds) ||
-			  s->offer.grant.queue_depth < s->agreed.grant.queue_depth))
+	if (s->resume)
+		s->offer.grant.queue_depth = min_t(u32, s->offer.grant.queue_depth,
+						   s->tag_set.queue_depth);
+	if (s->resume && rdmablk_login_cmds_shrunk(cmds, &s->told.cmds))
 		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_SHRUNK);
 	return 0;
 }
@@ -391,7 +402,7 @@ static int rdmablk_login_regions(struct rdmablk_session *s)
 
 static int rdmablk_login_limits(struct rdmablk_session *s)
 {
-	const struct rdmablk_limits_out *was = &s->agreed.limits;
+	const struct rdmablk_limits_out *was = &s->told.limits;
 	const struct rdmablk_wire_grant *g = &s->offer.grant;
 	struct rdmablk_limits_out *now = &s->offer.limits;
 	struct rdmablk_limits_in in = {
@@ -505,6 +516,9 @@ static int rdmablk_login_dialogue(struct rdmablk_session *s)
 {
 	int ret;
 
+	spin_lock_irq(&s->lock);
+	s->resized = 0;
+	spin_unlock_irq(&s->lock);
 	rdmablk_ctrl_reset(&s->ctrl);
 	ret = rdmablk_login_control(s);
 	if (!ret)

@@ -338,10 +338,19 @@ static void rdmablk_recovery_settle(struct rdmablk_session *s)
 		rdmablk_recovery_goodbye(s, true);
 }
 
+/*
+ * Not lost but given up: the administrator wants a new connection, or the export has
+ * grown. The timeouts begin when a first try has had its time.
+ */
+static bool rdmablk_recovery_is_planned(const struct rdmablk_session *s)
+{
+	return READ_ONCE(s->reason) == RDMABLK_R_LOGOUT;
+}
+
 static bool rdmablk_recovery_is_hopeless(struct rdmablk_session *s)
 {
 	return rdmablk_session_state(s) == RDMABLK_DEV_DELETING ||
-	       !READ_ONCE(s->opt.dev_loss_tmo) ||
+	       (!READ_ONCE(s->opt.dev_loss_tmo) && !rdmablk_recovery_is_planned(s)) ||
 	       rdmablk_reason_is_final(READ_ONCE(s->reason));
 }
 
@@ -378,6 +387,8 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	s->attempts = 0;
 	s->attempt_ret = 0;
 	spin_lock_irq(&s->lock);
+	if (rdmablk_recovery_is_planned(s))
+		s->clock = jiffies + s->opt.connect_tmo * HZ;
 	s->down = true;
 	s->lost |= hopeless;
 	spin_unlock_irq(&s->lock);

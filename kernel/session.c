@@ -172,6 +172,7 @@ bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to)
  */
 bool rdmablk_session_go_live(struct rdmablk_session *s)
 {
+	u64 resized = 0;
 	int from = -1;
 
 	spin_lock_irq(&s->lock);
@@ -182,6 +183,8 @@ bool rdmablk_session_go_live(struct rdmablk_session *s)
 		if (s->resume && memcmp(s->agreed.grant.epoch, s->offer.grant.epoch,
 					sizeof(s->offer.grant.epoch)))
 			s->path.unflushed = false;
+		if (!s->resume)
+			s->told = s->offer;
 		s->agreed = s->offer;
 		s->down = false;
 		s->error = false;
@@ -190,6 +193,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s)
 		s->resume = true;
 		s->accept_loss = false;
 		s->path.failing = false;
+		resized = s->resized;
 		/* Pairs with the acquire in request.c. */
 		smp_store_release(&s->path.live, true);
 	}
@@ -197,6 +201,8 @@ bool rdmablk_session_go_live(struct rdmablk_session *s)
 	if (from < 0)
 		return false;
 	rdmablk_session_moved(s, from, RDMABLK_DEV_LIVE);
+	if (resized)
+		rdmablk_session_resized(s, resized);
 	return true;
 }
 
@@ -244,6 +250,37 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 	/* The removal of the device waits for us: no goodbye, which takes time. */
 	if (reason == RDMABLK_R_DEVICE_GONE)
 		rdmablk_ctrl_break(&s->ctrl);
+}
+
+/**
+ * rdmablk_session_resized() - the target says that the export has grown
+ * @s: session with a control queue
+ * @bytes: its size now
+ *
+ * A login that is under way may have been granted the old size: it looks when it is done.
+ * One that follows an error will be granted the new one. Context: any.
+ */
+void rdmablk_session_resized(struct rdmablk_session *s, u64 bytes)
+{
+	bool larger, staged;
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	if (s->down)
+		s->resized = max(s->resized, bytes);
+	larger = s->path.live &&
+		 round_down(bytes, (u64)s->agreed.grant.logical_block) > s->agreed.grant.size;
+	staged = larger && s->path.staged;
+	if (staged) {
+		s->agreed.grant.size = round_down(bytes, (u64)s->agreed.grant.logical_block);
+		WRITE_ONCE(s->path.size, s->agreed.grant.size);
+	}
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (staged)
+		rdmablk_disk_look(s);
+	else if (larger)
+		/* A login gives the regions of the new size. */
+		rdmablk_session_error(s, RDMABLK_R_LOGOUT);
 }
 
 /* The lock that a later error must not pass. Returns whether there was one. */

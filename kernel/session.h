@@ -100,7 +100,7 @@ struct rdmablk_agreed {
  * @name: "rdmablkN"
  * @id: "rdmablkN address:port/export", for log lines
  * @opt: options
- * @lock: protects what follows up to @agreed; taken in softirq, too
+ * @lock: protects what follows up to @told; taken in softirq, too
  * @state: changed by rdmablk_session_move() only
  * @down: no connection carries I/O: before the first login, and from the end of a
  *	teardown to the end of the next login
@@ -109,6 +109,8 @@ struct rdmablk_agreed {
  * @sealed: @error is set for that, and no error has come before
  * @fenced: nothing of the connection that was lost can land any more
  * @lost: reconnecting has ended
+ * @resized: size of the export that the target has told of during the login under way,
+ *	bytes; 0: none
  * @failing_early: I/O fails only because the disk has not been added yet
  * @unscanned: I/O has failed before the disk was added, and with it the scan for
  *	partitions
@@ -117,6 +119,7 @@ struct rdmablk_agreed {
  * @lost_at: when the connection was lost, in jiffies
  * @clock: what the timeouts count from, in jiffies
  * @agreed: by the last login that succeeded
+ * @told: by the first, which is what the block layer was told
  * @why: text of the last login error, static
  * @added: the disk has been added; the session may be removed
  * @unwanted: disconnected before the disk was added; under @disk_mutex
@@ -166,13 +169,14 @@ struct rdmablk_session {
 	char id[152];
 	struct rdmablk_options opt;
 
-	spinlock_t lock;	/* from here to agreed */
+	spinlock_t lock;	/* from here to told */
 	enum rdmablk_dev_state state;
 	bool down;
 	bool error;
 	bool sealed;
 	bool fenced;
 	bool lost;
+	u64 resized;
 	bool failing_early;
 	bool unscanned;
 	u16 reason;
@@ -180,6 +184,7 @@ struct rdmablk_session {
 	unsigned long lost_at;
 	unsigned long clock;
 	struct rdmablk_agreed agreed;
+	struct rdmablk_agreed told;
 
 	const char *why;
 	bool added;
@@ -251,6 +256,7 @@ void rdmablk_session_put(struct rdmablk_session *s);
 enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *s);
 bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to);
 void rdmablk_session_error(struct rdmablk_session *s, u16 reason);
+void rdmablk_session_resized(struct rdmablk_session *s, u64 bytes);
 void rdmablk_session_stop_data(struct rdmablk_session *s);
 void rdmablk_session_destroy_queues(struct rdmablk_session *s);
 void rdmablk_data_fatal(struct rdmablk_queue *q, u16 reason);

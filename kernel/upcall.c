@@ -71,30 +71,6 @@ static void rdmablk_upcall_drain(struct rdmablk_session *s)
 		rdmablk_session_error(s, RDMABLK_R_SHUTDOWN);
 }
 
-static void rdmablk_upcall_resized(struct rdmablk_session *s, u64 bytes)
-{
-	unsigned long flags;
-
-	/* What was agreed on is constant while it is live. */
-	if (!READ_ONCE(s->path.live))
-		return;
-	bytes = round_down(bytes, (u64)s->agreed.grant.logical_block);
-	if (bytes <= READ_ONCE(s->path.size))
-		return;
-	if (!s->path.staged) {
-		/* A login gives the regions of the new size. */
-		rdmablk_session_error(s, RDMABLK_R_LOGOUT);
-		return;
-	}
-	spin_lock_irqsave(&s->lock, flags);
-	if (bytes > s->agreed.grant.size) {
-		s->agreed.grant.size = bytes;
-		WRITE_ONCE(s->path.size, bytes);
-	}
-	spin_unlock_irqrestore(&s->lock, flags);
-	rdmablk_disk_look(s);
-}
-
 static void rdmablk_upcall_event(struct rdmablk_ctrl *ctrl,
 				 const struct rdmablk_wire_event *ev)
 {
@@ -107,7 +83,7 @@ static void rdmablk_upcall_event(struct rdmablk_ctrl *ctrl,
 		rdmablk_upcall_drain(s);
 		break;
 	case RDMABLK_EVENT_RESIZE:
-		rdmablk_upcall_resized(s, ev->value);
+		rdmablk_session_resized(s, ev->value);
 		break;
 	}
 }

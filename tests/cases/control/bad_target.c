@@ -340,6 +340,8 @@ static bool handle_hello(const void *msg)
 
 static void fill_grant(struct rdmablk_grant *g)
 {
+	static unsigned int grants;
+
 	*g = (struct rdmablk_grant){
 		.hdr = head(RDMABLK_MSG_GRANT, sizeof(*g)),
 		.session_id = s.challenge.session_id,
@@ -357,6 +359,9 @@ static void fill_grant(struct rdmablk_grant *g)
 		.session_tmo_ms = htole32(le32toh(s.hello.keep_alive_ms) + 1000),
 		.target_name = "bad",
 	};
+	/* The first time it is half the size, and all of it soon afterwards. */
+	if (is("live-grown") && !grants++)
+		g->size = htole64(EXPORT_BYTES / 2);
 	if (is("grant-size"))
 		g->size = htole64(EXPORT_BYTES + 1);
 	if (is("grant-huge"))
@@ -383,6 +388,11 @@ static void fill_grant(struct rdmablk_grant *g)
 
 static void handle_proof(void)
 {
+	struct rdmablk_event_msg grown = {
+		.hdr = head(RDMABLK_MSG_EVENT, sizeof(grown)),
+		.event = htole16(RDMABLK_EVENT_RESIZE),
+		.value = htole64(EXPORT_BYTES),
+	};
 	struct rdmablk_grant g;
 	uint8_t *bytes = (uint8_t *)&g;
 
@@ -398,6 +408,8 @@ static void handle_proof(void)
 	if (is("grant-mac"))
 		g.mac[arg(0)] ^= 1;
 	send_msg(&g, sizeof(g));
+	if (is("live-grown"))
+		send_msg(&grown, sizeof(grown));
 }
 
 static void handle_regions_get(void)

@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# smp: 2
+#
+# After a reconnect the target grants a disk fewer queues, or takes fewer commands at once,
+# than the disk has hardware queues and requests: these share what there is, no request
+# fails, and when there is more again it is used. What the disk has no use for may come and
+# go.
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+
+FILE=/dev/shm/disk0
+
+# again_with WORDS [OPTION...]: another daemon with the same file, and what of it
+again_with() {
+	start_target --insecure --listen "$TARGET_ADDR" --state-dir /run/state \
+		--export "disk0,file=$FILE$1" "${@:2}"
+}
+
+# instead WORDS [OPTION...]: the daemon is killed, and this one comes
+instead() {
+	stop_target KILL
+	again_with "$@"
+	expect_back $((++backs))
+	expect_progress
+}
+backs=0
+
+granted() {
+	expect "$1" "$(<$SESSION/queues)" "the number of queues"
+	expect "$2" "$(<$SESSION/queue_depth)" "the depth"
+}
+
+load_module
+truncate -s 16M $FILE
+again_with ''
+connect --dev-loss-tmo off --reconnect-delay 1 --queue-depth 32
+granted 2 32
+start_verify --iodepth=32 --numjobs=2 --offset_increment=8M
+
+instead '' --max-queues-per-host 1
+granted 1 16
+# Two slots of 128 KiB for each queue, besides the three of other commands
+instead ,slot-memory=1280K
+granted 2 2
+instead ,slot-memory=640K --max-queues-per-host 1
+granted 1 1
+# More than the disk was made with, which is all it needs afterwards
+instead ,slot-bytes=1M
+instead ''
+granted 2 32
+stop_verify
+fio_verify 16
+still_live
+sync $DEV
+cmp $FILE <(dd if=$DEV bs=1M iflag=direct status=none) || fail "the file differs"
+disconnect
+stop_target
+unload_module
