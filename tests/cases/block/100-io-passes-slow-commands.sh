@@ -45,9 +45,22 @@ discard_end() {
 	wait "$DISCARD" || fail "blkdiscard has failed"
 }
 
-# soon CMD [ARGS]: with slow commands under way, and in time
+over() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# soon CMD [ARGS]: with slow commands under way, and in time; else nothing could end it
+# but the end of these
 soon() {
-	timeout 50 "$@" status=none || fail "behind slow commands: $*"
+	local pid
+
+	"$@" status=none &
+	pid=$!
+	if ! wait_until 40 over "$pid"; then
+		rules
+		fail "behind slow commands: $*"
+	fi
+	wait "$pid"
 }
 
 random_file 64k /tmp/pattern

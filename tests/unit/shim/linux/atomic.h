@@ -57,14 +57,18 @@ static inline void smp_wmb(void)
 #define xchg(p, v)							\
 	({ shim_before(p); __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST); })
 
+/* All else before it; all else after it. */
 #define smp_store_release(p, v)							\
 	({ shim_before(p); __atomic_store_n(p, v, __ATOMIC_RELEASE); })
+/* pairs with it */
 #define smp_load_acquire(p)							\
 	({ shim_before(p); __atomic_load_n(p, __ATOMIC_ACQUIRE); })
 
-typedef struct {
+struct shim_atomic {
 	int counter;
-} atomic_t;
+};
+
+#define atomic_t	struct shim_atomic
 
 static inline int atomic_read(const atomic_t *a)
 {
@@ -73,7 +77,7 @@ static inline int atomic_read(const atomic_t *a)
 
 static inline int atomic_read_acquire(const atomic_t *a)
 {
-	return smp_load_acquire(&a->counter);
+	return smp_load_acquire(&a->counter); /* is that */
 }
 
 static inline void atomic_set(atomic_t *a, int v)

@@ -5,7 +5,7 @@
 #include <linux/spinlock.h>
 
 struct mutex {
-	spinlock_t lock;
+	spinlock_t lock;	/* itself */
 };
 
 #define mutex_init(m)		spin_lock_init(&(m)->lock)

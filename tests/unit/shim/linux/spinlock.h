@@ -6,9 +6,11 @@
 #include <assert.h>
 #include <linux/types.h>
 
-typedef struct {
+struct shim_spinlock {
 	bool held;
-} spinlock_t;
+};
+
+#define spinlock_t	struct shim_spinlock
 
 static inline void spin_lock_init(spinlock_t *lock)
 {

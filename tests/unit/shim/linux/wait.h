@@ -2,8 +2,10 @@
 #ifndef SHIM_LINUX_WAIT_H
 #define SHIM_LINUX_WAIT_H
 
-typedef struct {
+struct shim_wait {
 	char none;
-} wait_queue_head_t;
+};
+
+#define wait_queue_head_t	struct shim_wait
 
 #endif
