@@ -164,6 +164,13 @@ static void clear_set(struct bitmap *set)
 	}
 }
 
+/* What was cut off is only here, and will be written again when there is room for it. */
+static int cut_off(struct full *full)
+{
+	full->compare_left = full->file.size;
+	return -EIO;
+}
+
 /**
  * full_flush - make durable what a session has written
  * @store: locked
@@ -174,7 +181,7 @@ static void clear_set(struct bitmap *set)
 int full_flush(struct store *store, struct store_work *w)
 {
 	struct full *full = full_of(store);
-	int ret = file_shrunk(&full->file) ? -EIO : 0;
+	int ret = file_shrunk(&full->file) ? cut_off(full) : 0;
 
 	ret = ret ?: full_compare(store, &w->cancelled);
 	if (!ret && w->dirty)

@@ -446,6 +446,13 @@ static void a_file_that_shrinks(void **state)
 	assert_int_equal(truncate(path, SIZE), 0);
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
 	assert_true(files_are(path, 0, SIZE, 2));
+	/* what was flushed before it was cut off is in it again, too */
+	assert_int_equal(truncate(path, 4 * MIB), 0);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_R_STORE_IO);
+	assert_int_equal(truncate(path, SIZE), 0);
+	assert_true(files_zero(path, 4 * MIB, SIZE - 4 * MIB));
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(files_are(path, 0, SIZE, 2));
 	bitmap_free(&dirty);
 	full_close(&s);
 }
