@@ -7,6 +7,9 @@
  * comes meanwhile is answered by the next one, all of it together. Granules noted while
  * it is under way are in another set, so nothing of theirs is lost when it succeeds;
  * when it fails its own go back among them.
+ *
+ * FLUSHes with a range have a turn of their own, with their ranges and nothing else: one
+ * must not fail for what another writer has in a part of the file that takes no writes.
  */
 #include "command.h"
 #include "fault.h"
@@ -126,20 +129,37 @@ static void flush_done(struct store_work *w)
 	work_done(c);
 }
 
+/* Those that wait and are as the first: of ranges of their own, or of all that is noted. */
+static void flush_take(struct commands *c, bool ranged)
+{
+	struct command_slot *slot, *next;
+
+	for (slot = TAILQ_FIRST(&c->waiting); slot; slot = next) {
+		next = TAILQ_NEXT(slot, entry);
+		if (!!slot->data.bytes != ranged)
+			continue;
+		TAILQ_REMOVE(&c->waiting, slot, entry);
+		TAILQ_INSERT_TAIL(&c->flushed, slot, entry);
+		if (ranged && c->flushing.nr)
+			note(&c->flushing, c->scope.granule, slot->data.offset,
+			     slot->data.bytes);
+	}
+}
+
 static void flush_begin(struct commands *c)
 {
-	struct bitmap noted = c->dirty;
-	struct command_slot *slot;
+	bool ranged;
 
 	if (c->flush_under_way || TAILQ_EMPTY(&c->waiting))
 		return;
-	c->dirty = c->flushing;
-	c->flushing = noted;
-	TAILQ_CONCAT(&c->flushed, &c->waiting, entry);
-	TAILQ_FOREACH(slot, &c->flushed, entry)
-		if (slot->data.bytes && c->flushing.nr)
-			note(&c->flushing, c->scope.granule, slot->data.offset,
-			     slot->data.bytes);
+	ranged = TAILQ_FIRST(&c->waiting)->data.bytes;
+	if (!ranged) {
+		struct bitmap noted = c->dirty;
+
+		c->dirty = c->flushing;
+		c->flushing = noted;
+	}
+	flush_take(c, ranged);
 	c->flush = (struct store_work){
 		.op = RDMABLK_OP_FLUSH,
 		.dirty = &c->flushing,

@@ -298,6 +298,61 @@ static void a_range_of_its_own_is_flushed(void **state)
 	expect_written(100, 1);
 }
 
+static void a_range_does_not_fail_for_another(void **state)
+{
+	(void)state;
+	dirty(5 * GRANULE, GRANULE);
+	flush(1);
+	t.status = RDMABLK_R_STORE_IO;
+	let();
+	wait_answers(1);
+	t.status = RDMABLK_OK;
+	start(RDMABLK_OP_FLUSH, 2, 20 * GRANULE, GRANULE);
+	let();
+	wait_answers(2);
+	expect_answer(1, 2, RDMABLK_OK);
+	expect_written(20, 1);
+	/* and does not make the other forgotten */
+	assert_false(command_clean(&t.c));
+	flush(3);
+	let();
+	wait_answers(3);
+	expect_written(5, 1);
+}
+
+static void ranges_and_all_take_turns(void **state)
+{
+	(void)state;
+	flush(1);
+	begun();
+	start(RDMABLK_OP_FLUSH, 2, 20 * GRANULE, GRANULE);
+	dirty(7 * GRANULE, GRANULE);
+	flush(3);
+	start(RDMABLK_OP_FLUSH, 4, 22 * GRANULE, GRANULE);
+	let();
+	wait_answers(1);
+	begun();
+	assert_int_equal(t.written[20], 'x');
+	assert_int_equal(t.written[22], 'x');
+	assert_int_equal(t.written[7], '.');
+	/* comes after the one of all, which has waited longer */
+	start(RDMABLK_OP_FLUSH, 5, 24 * GRANULE, GRANULE);
+	let();
+	wait_answers(3);
+	expect_answer(1, 2, RDMABLK_OK);
+	expect_answer(2, 4, RDMABLK_OK);
+	begun();
+	expect_written(7, 1);
+	let();
+	wait_answers(4);
+	expect_answer(3, 3, RDMABLK_OK);
+	let();
+	wait_answers(5);
+	expect_answer(4, 5, RDMABLK_OK);
+	expect_written(24, 1);
+	assert_true(command_clean(&t.c));
+}
+
 static void overlapping_ranges_cost_no_more_than_everything(void **state)
 {
 	struct {
@@ -421,6 +476,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(what_failed_is_dirty_again),
 	TEST(flushes_that_come_meanwhile_are_answered_by_the_next),
 	TEST(a_range_of_its_own_is_flushed),
+	TEST(a_range_does_not_fail_for_another),
+	TEST(ranges_and_all_take_turns),
 	TEST(overlapping_ranges_cost_no_more_than_everything),
 	TEST(the_last_granule_is_not_whole),
 	TEST(zeroes_do_not_wait_for_flushes_to_be_answered),
