@@ -404,7 +404,8 @@ static void late_expired(struct loop_timer *timer)
 {
 	struct session *s = container_of(timer, struct session, timer);
 
-	log_peer(LOG_WARNING, "%s: what its store has begun has not ended after %d s; the export stays taken until it has",
+	log_peer(LOG_WARNING,
+		 "%s: what its store has begun has not ended after %d s; the export stays taken until it has",
 		 session_text(s), LATE_MS / 1000);
 }
 

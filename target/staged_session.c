@@ -90,7 +90,8 @@ static unsigned int staged_plan(struct store *store, struct staged_plan *plan)
 		plan->nr_queues--;
 	depth = depth_of(none, plan, max_cqe, plan->nr_queues);
 	if (depth < MIN_DEPTH) {
-		log_peer(LOG_WARNING, "export %s: its device registers %llu bytes at once, too few for %u slots of %u bytes",
+		log_peer(LOG_WARNING,
+			 "export %s: its device registers %llu bytes at once, too few for %u slots of %u bytes",
 			 none->file.name, (unsigned long long)plan->max_mr_size,
 			 MIN_DEPTH, none->slot_bytes);
 		return RDMABLK_R_LIMIT_MEMORY;

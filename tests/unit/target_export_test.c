@@ -3,7 +3,7 @@
  * Who may have an export, what a host may take, and what a kept arena keeps.
  *
  * Sources: target/export.c target/store_memory.c target/arena.c target/limits.c
- *	    target/value.c target/log.c target/mac.c
+ *	    target/value.c target/log.c target/mac.c target/memlock.c
  * Libraries: libcrypto
  */
 #include <pthread.h>
@@ -18,12 +18,16 @@
 #include <string.h>
 #include <unistd.h>
 #include <arpa/inet.h>
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <cmocka.h>
 
 #include "../../target/export.h"
 #include "../../target/limits.h"
 #include "../../target/log.h"
+#include "../../target/memlock.h"
 
 static struct lease lease(unsigned int host, unsigned int boot,
 			  unsigned int instance, unsigned int generation, bool writer)
@@ -404,9 +408,30 @@ static void anonymous_arena_is_zero_and_its_epoch_new(void **state)
 	store_memory_ops.close(&b);
 }
 
+/* In a process of its own, which may lock nothing. */
+static void locked_memory_is_compared(void **state)
+{
+	const struct rlimit limit = { 1 << 20, 1 << 20 };
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (!pid) {
+		if (setrlimit(RLIMIT_MEMLOCK, &limit) || syscall(SYS_capset, &head, none))
+			_exit(1);
+		_exit(memlock_check("test", 1 << 20) &&
+		      !memlock_check("test", (1 << 20) + 1) ? 0 : 2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(locked_memory_is_compared),
 		cmocka_unit_test(leases),
 		cmocka_unit_test(a_refusal_ends_nobody),
 		cmocka_unit_test(regions_are_powers_of_two_that_the_device_takes),

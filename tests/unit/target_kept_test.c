@@ -499,7 +499,7 @@ static void closed_but(unsigned int left)
 /* What its session has left is written, whatever becomes of the file of another. */
 static void a_file_that_hangs_is_alone_at_the_end(void **state)
 {
-	const char *paths[] = { files_new("first", SIZE), files_new("hangs", SIZE),
+	const char * const paths[] = { files_new("first", SIZE), files_new("hangs", SIZE),
 				files_new("last", SIZE) };
 	const char *rules = files_path("rules");
 	struct lease lease = { 0 };

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sessions with a store without a cache, for the tests of their write queues. Files, rings
+ * and threads are real; the adapter is fake_verbs.h.
+ */
+#ifndef TARGET_LANE_H
+#define TARGET_LANE_H
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "../../target/lane.h"
+#include "../../target/log.h"
+#include "../../target/loop.h"
+#include "../../target/store.h"
+#include "../../target/store_none.h"
+#include "../../target/util.h"
+#include "fake_verbs.h"
+
+#define SIZE	(16ULL << 20)
+#define SLOT	(64U << 10)
+#define QUEUES	3U
+#define DEPTH	16U	/* of requests; commands have more */
+#define TRAILER	4096U
+#define PATIENCE_MS	30000
+
+static char dir[64], path[96], rules[96];
+static struct export_config config;
+static struct store store;
+static struct staged *session;
+static struct staged_plan plan;
+static struct fake_qp qp[QUEUES];
+static uint8_t generation;
+static atomic_uint ended;	/* why the session must end */
+static atomic_bool stopped, idle;	/* how far its end is */
+
+static inline int64_t now(void)
+{
+	return loop_now();
+}
+
+static inline void pause_1ms(void)
+{
+	const struct timespec time = { .tv_nsec = 1000000 };
+
+	nanosleep(&time, NULL);
+}
+
+static inline void failed(void *owner, unsigned int reason)
+{
+	assert_ptr_equal(owner, &plan);
+	atomic_store(&ended, reason);
+}
+
+static inline void has_stopped(void *owner)
+{
+	assert_ptr_equal(owner, &plan);
+	assert_false(atomic_exchange(&stopped, true));
+}
+
+static inline void is_idle(void *owner)
+{
+	assert_ptr_equal(owner, &plan);
+	assert_true(atomic_load(&stopped));
+	assert_false(atomic_exchange(&idle, true));
+}
+
+static inline void wait_for(const atomic_bool *what)
+{
+	int64_t until = now() + PATIENCE_MS;
+
+	while (!atomic_load(what) && now() < until)
+		pause_1ms();
+	assert_true(atomic_load(what));
+}
+
+static inline void write_rules(const char *text)
+{
+	char temp[112];
+	FILE *file;
+
+	snprintf(temp, sizeof(temp), "%s.new", rules);
+	file = fopen(temp, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+	assert_int_equal(rename(temp, rules), 0);
+}
+
+static inline void open_store(bool faults)
+{
+	static unsigned int files;	/* a test that has failed keeps its own */
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/file%u", dir, files++);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)SIZE), 0);
+	close(fd);
+	write_rules("");
+	config = (struct export_config){
+		.name = "test", .type = "file", .file = path, .block = 512,
+		.slot_bytes = SLOT, .slot_memory = 64ULL << 20,
+		.fault = faults ? rules : NULL,
+	};
+	store = (struct store){ .ops = &store_none_ops };
+	store_none_setup(2);
+	assert_int_equal(store_none_ops.open(&store, &config), 0);
+}
+
+static inline void open_session(bool writer)
+{
+	const struct staged_ops *ops = store.ops->staged;
+
+	atomic_store(&ended, RDMABLK_OK);
+	atomic_store(&stopped, false);
+	atomic_store(&idle, false);
+	plan = (struct staged_plan){
+		.verbs = fake_context(), .pd = fake_pd(), .max_mr_size = 1ULL << 40,
+		.nr_queues = QUEUES, .logical_block = 512, .writer = writer,
+		.size = SIZE, .owner = &plan, .failed = failed,
+		.stopped = has_stopped, .idle = is_idle, .queue_depth = DEPTH,
+	};
+	assert_int_equal(ops->plan(&store, &plan), RDMABLK_OK);
+	assert_int_equal(plan.queue_depth, DEPTH);
+	assert_true(plan.cmd_depth > DEPTH);
+	assert_int_equal(ops->open(&store, &plan, &session), 0);
+	for (unsigned int i = 0; i < QUEUES; i++) {
+		struct ibv_cq *cq = NULL;
+		uint32_t sends, recvs;
+
+		ops->queue(session, i, &cq, &sends, &recvs);
+		assert_int_equal(recvs, plan.cmd_depth);
+		fake_qp_init(&qp[i], cq);
+		assert_int_equal(ops->join(session, i, &qp[i].qp), 0);
+		assert_int_equal(qp[i].nr_receives, plan.cmd_depth);
+	}
+	ops->live(session);
+}
+
+/* Nothing is posted to a queue pair when that has been said. */
+static inline void stop_session(void)
+{
+	store.ops->staged->stop(session);
+	wait_for(&stopped);
+	for (unsigned int i = 0; i < QUEUES; i++)
+		qp[i].dead = true;
+	store.ops->staged->stop(session);
+	assert_int_equal(store.ops->staged->close(session), 0);
+	assert_int_equal(fake_objects(), 0);
+}
+
+static inline void free_session(void)
+{
+	wait_for(&idle);
+	store.ops->staged->free(session);
+	for (unsigned int i = 0; i < QUEUES; i++) {
+		assert_false(qp[i].late);
+		for (unsigned int n = 0; n < qp[i].nr_answers; n++)
+			free(qp[i].answers[n].data);
+	}
+}
+
+static inline void close_session(void)
+{
+	stop_session();
+	free_session();
+}
+
+static sem_t closed;
+
+static inline void close_run(struct ring_note *note)
+{
+	(void)note;
+	store_none_ops.close(&store);
+	sem_post(&closed);
+}
+
+/* The store is the loop's to close. */
+static inline void close_store(void)
+{
+	static struct ring_note note = { .run = close_run };
+
+	iothreads_tell_loop(((struct store_none *)store.priv)->threads, &note);
+	sem_wait(&closed);
+	unlink(path);
+	unlink(rules);
+}
+
+static inline void close_all(void)
+{
+	close_session();
+	close_store();
+}
+
+/*
+ * The initiator
+ */
+
+static inline void *slot(unsigned int queue, uint16_t tag)
+{
+	return fake_remote(plan.slot_iova + (queue * plan.cmd_depth + tag) * (uint64_t)SLOT,
+			   plan.slot_rkey);
+}
+
+static inline void send_command(unsigned int queue, uint16_t tag, uint16_t op, uint16_t flags,
+			 uint64_t offset, uint64_t bytes, const void *trailer,
+			 uint32_t len)
+{
+	static char msg[2 * TRAILER + sizeof(struct rdmablk_command)];
+	const struct rdmablk_command cmd = {
+		.hdr = {
+			.type = htole16(RDMABLK_MSG_COMMAND),
+			.length = htole16((uint16_t)(sizeof(cmd) + len)),
+			.tag = htole16(tag),
+			.generation = htole32(generation),
+		},
+		.op = htole16(op),
+		.flags = htole16(flags),
+		.offset = htole64(offset),
+		.bytes = htole64(bytes),
+	};
+
+	memcpy(msg, &cmd, sizeof(cmd));
+	if (len)
+		memcpy(msg + sizeof(cmd), trailer, len);
+	assert_true(fake_send(&qp[queue], msg, (uint32_t)sizeof(cmd) + len));
+}
+
+/* Return: its status; @data: what came with it, @bytes of it */
+static inline unsigned int answer(unsigned int queue, uint16_t tag, void *data, uint32_t bytes)
+{
+	struct fake_answer a;
+
+	if (!fake_answer(&qp[queue], tag, &a))
+		fail_msg("no answer to tag %u on queue %u, session ended with %u", tag,
+			 queue, atomic_load(&ended));
+	assert_int_equal(RDMABLK_IMM_GENERATION(a.imm), generation);
+	assert_int_equal(a.len, bytes);
+	if (bytes)
+		memcpy(data, a.data, bytes);
+	free(a.data);
+	return RDMABLK_IMM_STATUS(a.imm);
+}
+
+static inline unsigned int command(unsigned int queue, uint16_t op, uint16_t flags,
+			    uint64_t offset, uint64_t bytes)
+{
+	generation++;
+	send_command(queue, 1, op, flags, offset, bytes, NULL, 0);
+	return answer(queue, 1, NULL, 0);
+}
+
+static inline void pattern(void *buf, size_t bytes, uint64_t seed)
+{
+	for (size_t i = 0; i < bytes / 8; i++)
+		((uint64_t *)buf)[i] = (seed + i) * 0x9e3779b97f4a7c15;
+}
+
+static inline void in_file(const void *want, uint64_t offset, uint64_t bytes)
+{
+	int fd = open(path, O_RDONLY);
+	char *have = malloc(bytes);
+
+	assert_int_equal(pread(fd, have, bytes, (off_t)offset), bytes);
+	assert_memory_equal(have, want, bytes);
+	free(have);
+	close(fd);
+}
+
+static inline unsigned int wait_ended(void)
+{
+	int64_t until = now() + PATIENCE_MS;
+
+	while (!atomic_load(&ended) && now() < until)
+		pause_1ms();
+	return atomic_load(&ended);
+}
+
+/* A device's answer to what it refused */
+static inline void flushed(void)
+{
+	const struct ibv_wc wc = { .status = IBV_WC_WR_FLUSH_ERR };
+
+	fake_complete(&qp[2], &wc);
+}
+
+static inline void *loop_main(void *arg)
+{
+	(void)arg;
+	loop_run();
+	return NULL;
+}
+
+/* Beside a loop, without which no session ends. */
+static inline int lane_run(const struct CMUnitTest *tests, size_t nr)
+{
+	const char *tmp = getenv("TMPDIR");
+	pthread_t thread;
+	int ret;
+
+	log_setup(getenv("VERBOSE") ? LOG_DEBUG : -1);
+	snprintf(dir, sizeof(dir), "%s/lane.XXXXXX", tmp ?: "/tmp");
+	if (!mkdtemp(dir) || loop_init())
+		return 1;
+	snprintf(rules, sizeof(rules), "%s/rules", dir);
+	sem_init(&closed, 0, 0);
+	if (pthread_create(&thread, NULL, loop_main, NULL))
+		return 1;
+	ret = _cmocka_run_group_tests("lane", tests, nr, NULL, NULL);
+	rmdir(dir);
+	return ret;
+}
+
+#endif

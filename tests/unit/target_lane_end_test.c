@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The end of sessions with a store without a cache, be it that of a file that does not
+ * answer; and what memory they get at their beginning.
+ *
+ * Sources: target/lane_life.c target/staged_session.c target/iothread.c
+ */
+#include "target_lane.h"
+
+/*
+ * A write that has begun is over before the session is; what waits behind is dropped.
+ * But nobody waits for it: the queue pairs can be destroyed and all that is of verbs,
+ * and other sessions end and begin.
+ */
+static void the_end_waits_for_what_has_begun(void **state)
+{
+	static char data[SLOT];
+	int64_t until;
+
+	(void)state;
+	open_store(true);
+	open_session(true);
+	write_rules("write hang\n");
+	pattern(data, SLOT, 77);
+	for (uint16_t tag = 0; tag < 4; tag++) {
+		memcpy(slot(1, tag), data, SLOT);
+		send_command(1, tag, RDMABLK_OP_WRITE, 0, tag * SLOT, SLOT, NULL, 0);
+	}
+	/* what came behind them has been answered */
+	send_command(1, 9, RDMABLK_OP_FLUSH, 0, 0, 0, NULL, 0);
+	assert_int_equal(answer(1, 9, NULL, 0), RDMABLK_OK);
+	stop_session();
+	until = now() + 300;
+	while (now() < until) {
+		assert_false(atomic_load(&idle));
+		pause_1ms();
+	}
+	write_rules("");
+	free_session();
+	for (uint16_t tag = 0; tag < 4; tag++)
+		in_file(data, tag * SLOT, SLOT);
+	close_store();
+}
+
+static void a_hung_session_is_alone(void **state)
+{
+	struct staged *hung;
+
+	(void)state;
+	open_store(true);
+	open_session(true);
+	write_rules("write hang\n");
+	send_command(1, 0, RDMABLK_OP_WRITE, 0, 0, SLOT, NULL, 0);
+	send_command(1, 9, RDMABLK_OP_FENCE, 0, 0, 0, NULL, 0);
+	assert_int_equal(answer(1, 9, NULL, 0), RDMABLK_OK);
+	stop_session();
+	assert_false(atomic_load(&idle));
+	hung = session;
+	for (unsigned int round = 0; round < 20; round++) {
+		/* a reader's, in the same threads */
+		open_session(false);
+		assert_int_equal(command(2, RDMABLK_OP_READ, 0, 0, SLOT), RDMABLK_OK);
+		close_session();
+	}
+	atomic_store(&idle, false);
+	write_rules("");
+	wait_for(&idle);
+	store.ops->staged->free(hung);
+	close_store();
+}
+
+/*
+ * A thread that hangs in its file takes no session. That is an error after a while, and
+ * when it goes on the session comes to its end.
+ */
+static struct hang {
+	struct ring_note note;
+	atomic_bool on;
+} hang;
+
+static void hang_run(struct ring_note *note)
+{
+	(void)note;
+	while (atomic_load(&hang.on))
+		pause_1ms();
+}
+
+static void a_thread_that_hangs_takes_no_session(void **state)
+{
+	const struct staged_ops *ops = store_none_ops.staged;
+	struct iothreads *threads;
+
+	(void)state;
+	open_store(false);
+	open_session(true);
+	close_session();
+	threads = ((struct store_none *)store.priv)->threads;
+	atomic_store(&hang.on, true);
+	hang.note.run = hang_run;
+	ring_tell(&threads->thread[1].engine.ring, &hang.note);
+	atomic_store(&stopped, false);
+	atomic_store(&idle, false);
+	session = NULL;
+	assert_int_equal(ops->open(&store, &plan, &session), -ETIMEDOUT);
+	assert_non_null(session);
+	ops->stop(session);
+	assert_false(atomic_load(&stopped));
+	atomic_store(&hang.on, false);
+	wait_for(&idle);
+	assert_int_equal(ops->close(session), 0);
+	ops->free(session);
+	assert_int_equal(fake_objects(), 0);
+	close_store();
+}
+
+/* With traffic at full speed; what is posted after stop() is noticed. */
+static void sessions_come_and_go(void **state)
+{
+	static char data[TRAILER];
+
+	(void)state;
+	open_store(false);
+	for (unsigned int round = 0; round < 100; round++) {
+		open_session(true);
+		for (unsigned int n = 0; n < QUEUES * plan.cmd_depth; n++)
+			send_command(n % QUEUES, (uint16_t)(n / QUEUES),
+				     n & 1 ? RDMABLK_OP_WRITE : RDMABLK_OP_READ,
+				     RDMABLK_IO_TRAILER, n * TRAILER, TRAILER, data,
+				     n & 1 ? TRAILER : 0);
+		if (round & 1)
+			flushed();
+		close_session();
+	}
+	open_session(true);
+	close_all();
+}
+
+static void memory_is_planned(void **state)
+{
+	struct staged_plan p = { .verbs = fake_context(), .max_mr_size = 1ULL << 40,
+				 .queue_depth = 128, .nr_queues = 64 };
+
+	(void)state;
+	open_store(false);
+	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
+	assert_int_equal(p.cmd_depth, (64 << 20) / SLOT / 64);
+	assert_true(p.queue_depth < p.cmd_depth);
+	assert_true(p.pinned >= 64ULL << 20);
+	/* two threads have a completion queue each */
+	p.nr_queues = 2;
+	p.queue_depth = 1000;
+	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
+	assert_int_equal(p.cmd_depth, (64 << 20) / SLOT / 2);
+	((struct store_none *)store.priv)->slot_memory = 1ULL << 40;
+	p.nr_queues = 64;
+	p.queue_depth = 1000;
+	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
+	assert_int_equal(p.cmd_depth, 8 * FAKE_DEPTH / 32 / 3);
+	((struct store_none *)store.priv)->slot_memory = 64ULL << 20;
+	p.nr_queues = 256;
+	p.queue_depth = 128;
+	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
+	assert_true(p.queue_depth >= 1);
+	assert_int_equal(p.nr_queues, 256);
+	/* fewer queues, rather than none */
+	p.nr_queues = 512;
+	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
+	assert_int_equal(p.nr_queues, 256);
+	assert_int_equal(p.cmd_depth, 4);
+	assert_int_equal(p.queue_depth, 1);
+	((struct store_none *)store.priv)->slot_memory = 4 * SLOT;
+	p.nr_queues = 8;
+	p.queue_depth = 128;
+	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
+	assert_int_equal(p.nr_queues, 1);
+	assert_int_equal(p.queue_depth, 1);
+	/* an adapter that cannot */
+	p.max_mr_size = 3 * SLOT;
+	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_R_LIMIT_MEMORY);
+	((struct store_none *)store.priv)->slot_memory = 64ULL << 20;
+	open_session(true);
+	close_all();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_end_waits_for_what_has_begun),
+		cmocka_unit_test(a_hung_session_is_alone),
+		cmocka_unit_test(a_thread_that_hangs_takes_no_session),
+		cmocka_unit_test(sessions_come_and_go),
+		cmocka_unit_test(memory_is_planned),
+	};
+
+	return lane_run(tests, ARRAY_SIZE(tests));
+}
