@@ -92,7 +92,7 @@ struct command_queue {
  * @flush_under_way: it is
  * @flushed: commands that @flush answers
  * @waiting: FLUSH commands for the next one
- * @commands: received
+ * @commands: received; of a staged store when its queues have stopped, as @flushes
  * @flushes: done by the keeper
  */
 struct commands {

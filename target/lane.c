@@ -219,6 +219,8 @@ static unsigned int command_received(struct lane_queue *q, unsigned int index,
 	cmd = &q->cmd[data.tag];
 	if (cmd->busy)
 		return RDMABLK_R_STATE;
+	q->lane->commands++;
+	q->lane->flushes += data.op == RDMABLK_OP_FLUSH;
 	cmd->busy = true;
 	cmd->data = data;
 	cmd->receive = (uint16_t)index;

@@ -99,6 +99,8 @@ struct lane_queue {
  * @stopping: likewise, and no queue pair is touched
  * @parted: nor its completion queue and channel, and the session has been told
  * @busy: commands whose I/O is under way
+ * @commands: received
+ * @flushes: of these
  */
 struct lane {
 	TAILQ_ENTRY(lane) entry;
@@ -120,6 +122,8 @@ struct lane {
 	bool stopping;
 	bool parted;
 	unsigned int busy;
+	uint64_t commands;
+	uint64_t flushes;
 };
 
 /**

@@ -502,6 +502,7 @@ void session_staged_stopped(void *owner)
 	struct session *s = owner;
 
 	s->staged_end = STAGED_STOPPED;
+	staged_ops(s)->received(s->staged, &s->commands.commands, &s->commands.flushes);
 	if (s->state == SESSION_CLOSING)
 		session_submit(s, fence_run, fence_done, false);
 }

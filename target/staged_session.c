@@ -364,6 +364,16 @@ static void staged_resized(struct staged *s, uint64_t size)
 	__atomic_store_n(&s->scope.size, size, __ATOMIC_RELAXED);
 }
 
+static void staged_received(const struct staged *s, uint64_t *commands, uint64_t *flushes)
+{
+	*commands = 0;
+	*flushes = 0;
+	for (unsigned int i = 0; i < s->nr_lanes; i++) {
+		*commands += s->lane[i].commands;
+		*flushes += s->lane[i].flushes;
+	}
+}
+
 static void staged_stop(struct staged *s)
 {
 	if (!atomic_load(&s->cancel))
@@ -394,6 +404,7 @@ const struct staged_ops staged_session_ops = {
 	.join = staged_join,
 	.live = staged_live,
 	.resized = staged_resized,
+	.received = staged_received,
 	.stop = staged_stop,
 	.close = unmake_verbs,
 	.free = staged_free,

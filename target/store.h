@@ -168,6 +168,8 @@ struct staged_plan {
  * @live: in the loop: LIVE is being sent; commands that come are right from now on
  * @resized: in the loop: the store has grown to @size; commands up to there are right.
  *	NULL: of no interest
+ * @received: in the loop, after @stopped of the plan and before free: how many commands
+ *	there were, and how many of them FLUSHes
  * @stop: in the loop, while the queue pairs exist: take no more commands, and cancel
  *	those that have not begun. Does not wait: see @stopped and @idle of the plan.
  *	Again: nothing
@@ -188,6 +190,8 @@ struct staged_ops {
 	int (*join)(struct staged *staged, unsigned int i, struct ibv_qp *qp);
 	void (*live)(struct staged *staged);
 	void (*resized)(struct staged *staged, uint64_t size);
+	void (*received)(const struct staged *staged, uint64_t *commands,
+			 uint64_t *flushes);
 	void (*stop)(struct staged *staged);
 	int (*close)(struct staged *staged);
 	void (*free)(struct staged *staged);

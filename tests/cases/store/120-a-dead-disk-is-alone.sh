@@ -71,6 +71,7 @@ for i in 1 2 3; do
 done
 disk=$(reader)
 "$RDMABLK" disconnect "${disk#/dev/}"
+expect_log_of 3 'export good: ended: .* [1-9][0-9]* commands, [1-9][0-9]* flushes$'
 
 # A write that hangs, and who wants to write after it.
 disk=$("$RDMABLK" connect --queues 1 "$TARGET_ADDR/dead")
