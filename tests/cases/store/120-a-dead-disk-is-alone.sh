@@ -12,7 +12,7 @@
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 program target_probe
-DEAD=/run/dead-rules SLOW=/run/slow-rules FULL=/dev/shm/full READERS=6
+DEAD=/run/dead-rules SLOW=/run/slow-rules FULL=/dev/shm/full READERS=6 JOBS=()
 
 # reader N: a disk of the dead export
 reader() {
@@ -52,10 +52,12 @@ printf '%s\n' 'read hang' 'write hang' >$DEAD
 for ((i = 0; i < READERS; i++)); do
 	dd if=/dev/rdmablk$i of=/dev/null bs=4k count=1 iflag=direct status=none \
 		2>/dev/null &
+	JOBS+=($!)
 	wait_until "$PATIENCE" hangs $i || fail "rdmablk$i does not hang"
 done
 for ((i = 0; i < READERS; i++)); do
 	"$RDMABLK" disconnect --force rdmablk$i &
+	JOBS+=($!)
 done
 expect_log_of $READERS 'export dead: closing'
 expect_log_of $READERS 'what its store has begun has not ended after 5 s'
@@ -76,8 +78,10 @@ expect_log_of 3 'export good: ended: .* [1-9][0-9]* commands, [1-9][0-9]* flushe
 # A write that hangs, and who wants to write after it.
 disk=$("$RDMABLK" connect --queues 1 "$TARGET_ADDR/dead")
 dd if=/tmp/pattern of="$disk" bs=4k count=1 oflag=direct status=none 2>/dev/null &
+JOBS+=($!)
 wait_until "$PATIENCE" hangs "${disk#/dev/rdmablk}" || fail "$disk does not hang"
 "$RDMABLK" disconnect --force "${disk#/dev/}" &
+JOBS+=($!)
 expect_log_of $((READERS + 2)) 'export dead: closing'
 run_expect 1 'fenced' "$RDMABLK" connect "$TARGET_ADDR/dead"
 : >$DEAD
@@ -87,7 +91,7 @@ disk=$("$RDMABLK" connect "$TARGET_ADDR/dead")
 dd if=/dev/zero of="$disk" bs=4k count=1 oflag=direct status=none
 cmp -n 4096 /dev/zero /dev/shm/dead || fail "a write of before has landed"
 "$RDMABLK" disconnect "${disk#/dev/}"
-wait
+wait "${JOBS[@]}" || :
 
 # The end: one session hangs, another has left something that the file gets late.
 expect /dev/rdmablk0 "$(reader)" "the disk"
