@@ -168,6 +168,7 @@ static void nor_of_one_that_changes(void **state)
 
 	(void)state;
 	written = files_new("changing", MIB);
+	files_write(written, 0, MIB, 2);
 	files_text(rules, "read delay 3000\n");
 	assert_int_equal(pthread_create(&thread, NULL, write_main, &stop), 0);
 	epoch_with(written, 0, rules, first);
