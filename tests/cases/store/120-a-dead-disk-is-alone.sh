@@ -4,23 +4,44 @@
 # smp: 2
 #
 # A disk that does not answer keeps the sessions that use it from ending, and nobody
-# else: others log in, do their I/O and log out, and so does who asks nothing of that
-# disk. A successor of the writer is not admitted before the last write has ended. The
-# daemon ends in time nevertheless, and not before a file in memory has got what a
-# session has left unflushed.
+# else: others log in, do their I/O and log out. A successor of a writer is not admitted
+# before the last write has ended. The daemon ends in time nevertheless, and not before a
+# file in memory has got what a session has left unflushed.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 program target_probe
-DEAD=/run/dead-rules SLOW=/run/slow-rules FULL=/dev/shm/full READERS=6 JOBS=()
+DEAD=/run/dead-rules LATE=/run/late-rules SLOW=/run/slow-rules FULL=/dev/shm/full
+NR=6 JOBS=()
 
-# reader N: a disk of the dead export
-reader() {
-	"$RDMABLK" connect --read-only --dev-loss-tmo off --queues 1 "$TARGET_ADDR/dead"
+# export_of NAME RULES[,WORD]: an option of the daemon
+export_of() {
+	truncate -s 16M "/dev/shm/$1"
+	: >"${2%%,*}"
+	EXPORTS+=(--export "$1,file=/dev/shm/$1,fault=$2")
+}
+EXPORTS=()
+
+# disk EXPORT: connects it
+disk() {
+	"$RDMABLK" connect --dev-loss-tmo off --queues 1 "$TARGET_ADDR/$1"
+}
+
+# hang DEV OPERAND...: a dd that does not end by itself
+hang() {
+	dd bs=4k count=1 status=none "${@:2}" 2>/dev/null &
+	JOBS+=($!)
+	wait_until "$PATIENCE" hangs "$1" || fail "$1 does not hang"
 }
 
 hangs() {
-	[[ $(tr -s ' ' <"/sys/block/rdmablk$1/inflight" | xargs) != '0 0' ]]
+	[[ $(xargs <"/sys/block/${1#/dev/}/inflight") != '0 0' ]]
+}
+
+# force DEV: disconnected with I/O under way
+force() {
+	"$RDMABLK" disconnect --force "${1#/dev/}" &
+	JOBS+=($!)
 }
 
 # log_has N REGEX
@@ -36,68 +57,59 @@ expect_log_of() {
 }
 
 load_module
-truncate -s 16M /dev/shm/{dead,good,full}
-: >$DEAD
-: >$SLOW
-start_target --insecure --listen "$TARGET_ADDR" --state-dir /run/state \
-	--export "dead,file=/dev/shm/dead,fault=$DEAD" \
-	--export "good,file=/dev/shm/good" \
-	--export "full,file=$FULL,cache=full,fault=$SLOW"
+for ((i = 0; i < NR; i++)); do
+	export_of dead$i $DEAD
+done
+export_of late $LATE
+export_of good /run/no-rules
+export_of full $SLOW,cache=full
+start_target --insecure --listen "$TARGET_ADDR" --state-dir /run/state "${EXPORTS[@]}"
 
 # More sessions than the daemon has workers, each with a READ that does not end.
-for ((i = 0; i < READERS; i++)); do
-	expect "/dev/rdmablk$i" "$(reader)" "the disk"
+for ((i = 0; i < NR; i++)); do
+	expect "/dev/rdmablk$i" "$(disk dead$i)" "the disk"
 done
-printf '%s\n' 'read hang' 'write hang' >$DEAD
-for ((i = 0; i < READERS; i++)); do
-	dd if=/dev/rdmablk$i of=/dev/null bs=4k count=1 iflag=direct status=none \
-		2>/dev/null &
-	JOBS+=($!)
-	wait_until "$PATIENCE" hangs $i || fail "rdmablk$i does not hang"
+late=$(disk late)
+echo 'read hang' >$DEAD
+for ((i = 0; i < NR; i++)); do
+	hang /dev/rdmablk$i if=/dev/rdmablk$i of=/dev/null iflag=direct
+	force /dev/rdmablk$i
 done
-for ((i = 0; i < READERS; i++)); do
-	"$RDMABLK" disconnect --force rdmablk$i &
-	JOBS+=($!)
-done
-expect_log_of $READERS 'export dead: closing'
-expect_log_of $READERS 'what its store has begun has not ended after 5 s'
-log_has 1 'fenced' && fail "a session with a READ under way has ended"
+expect_log_of $NR 'export dead.: closing'
+expect_log_of $NR 'what its store has begun has not ended after 5 s'
+run_expect 1 '' grep 'fenced' "$TARGET_LOG"
 
 # Others are as well as ever.
 for i in 1 2 3; do
-	disk=$("$RDMABLK" connect "$TARGET_ADDR/good")
+	good=$(disk good)
 	random_file 1M /tmp/pattern
-	dd if=/tmp/pattern of="$disk" bs=64k oflag=direct conv=fsync status=none
-	"$RDMABLK" disconnect "${disk#/dev/}"
+	dd if=/tmp/pattern of="$good" bs=64k oflag=direct conv=fsync status=none
+	"$RDMABLK" disconnect "${good#/dev/}"
 	cmp -n 1048576 /tmp/pattern /dev/shm/good || fail "the file lacks what was written"
 done
-disk=$(reader)
-"$RDMABLK" disconnect "${disk#/dev/}"
 expect_log_of 3 'export good: ended: .* [1-9][0-9]* commands, [1-9][0-9]* flushes$'
 
 # A write that hangs, and who wants to write after it.
-disk=$("$RDMABLK" connect --queues 1 "$TARGET_ADDR/dead")
-dd if=/tmp/pattern of="$disk" bs=4k count=1 oflag=direct status=none 2>/dev/null &
-JOBS+=($!)
-wait_until "$PATIENCE" hangs "${disk#/dev/rdmablk}" || fail "$disk does not hang"
-"$RDMABLK" disconnect --force "${disk#/dev/}" &
-JOBS+=($!)
-expect_log_of $((READERS + 2)) 'export dead: closing'
-run_expect 1 'fenced' "$RDMABLK" connect "$TARGET_ADDR/dead"
+echo 'write hang' >$LATE
+hang "$late" if=/tmp/pattern of="$late" oflag=direct
+force "$late"
+expect_log_of 1 'export late: closing'
+run_expect 1 'fenced' "$RDMABLK" connect "$TARGET_ADDR/late"
+: >$LATE
+expect_log_of 1 'export late: fenced'
+cmp -n 4096 /tmp/pattern /dev/shm/late || fail "the write that had begun is lost"
+late=$(disk late)
+dd if=/dev/zero of="$late" bs=4k count=1 oflag=direct status=none
+cmp -n 4096 /dev/zero /dev/shm/late || fail "a write of before has landed"
+"$RDMABLK" disconnect "${late#/dev/}"
 : >$DEAD
-expect_log_of $((READERS + 5)) 'fenced: its queues and keys are gone'
-cmp -n 4096 /tmp/pattern /dev/shm/dead || fail "the write that had begun is lost"
-disk=$("$RDMABLK" connect "$TARGET_ADDR/dead")
-dd if=/dev/zero of="$disk" bs=4k count=1 oflag=direct status=none
-cmp -n 4096 /dev/zero /dev/shm/dead || fail "a write of before has landed"
-"$RDMABLK" disconnect "${disk#/dev/}"
+expect_log_of $NR 'export dead.: fenced'
 wait "${JOBS[@]}" || :
 
 # The end: one session hangs, another has left something that the file gets late.
-expect /dev/rdmablk0 "$(reader)" "the disk"
+dead=$(disk dead0)
 echo 'read hang' >$DEAD
-dd if=/dev/rdmablk0 of=/dev/null bs=4k count=1 iflag=direct status=none 2>/dev/null &
-wait_until "$PATIENCE" hangs 0 || fail "rdmablk0 does not hang"
+hang "$dead" if="$dead" of=/dev/null iflag=direct
 "$PROGRAM" --features 1 --keep-alive 20000 --hold 600000 "$TARGET_ADDR" full \
 	flush >/tmp/probe 2>&1 &
 PROBE=$!
@@ -116,6 +128,5 @@ stop_target
 wait "${JOBS[@]}"
 expect 1 "$TARGET_STATUS" "how the daemon ends"
 expect 44 "$(od -An -tx1 -N1 -j28672 $FULL | tr -d ' ')" "what was not flushed"
-"$RDMABLK" disconnect --force rdmablk0
-wait
+"$RDMABLK" disconnect --force "${dead#/dev/}"
 unload_module

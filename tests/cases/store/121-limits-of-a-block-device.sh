@@ -32,11 +32,11 @@ as_device() {
 	done
 }
 
-# export_of DEV CACHE
+# export_of DEV CACHE [OPTION...]
 export_of() {
 	CACHE=$2
 	serve_file "/dev/$1,cache=$2"
-	connect
+	connect "${@:3}"
 }
 
 load_module
@@ -67,7 +67,7 @@ limit max_hw_sectors_kb 1024
 disconnect
 stop_target
 
-export_of "$SCSI" full,ro
+export_of "$SCSI" full,ro --read-only
 limit minimum_io_size 32768
 limit rotational 1
 disconnect
