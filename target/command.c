@@ -68,6 +68,7 @@ void command_answer(struct command_slot *slot, unsigned int status)
 
 	if (q->commands->stopped)
 		return;
+	store_count(&q->commands->counts, slot->data.op, status);
 	slot->data.status = status;
 	if (q->sends < COMMAND_SENDS) {
 		post_answer(slot);

@@ -94,6 +94,7 @@ struct command_queue {
  * @waiting: FLUSH commands for the next one
  * @commands: received; of a staged store when its queues have stopped, as @flushes
  * @flushes: done by the keeper
+ * @counts: of commands answered
  */
 struct commands {
 	struct login_scope scope;
@@ -119,6 +120,7 @@ struct commands {
 	struct command_slots waiting;
 	uint64_t commands;
 	uint64_t flushes;
+	struct store_counts counts;
 };
 
 /* command.c: the queues */

@@ -45,8 +45,14 @@ void config_init(struct config *cfg)
 			   host.nodename : "rdmablkd");
 }
 
-static void export_config_free(struct export_config *ec)
+/**
+ * config_export_free - release an export
+ * @ec: in no list; or NULL
+ */
+void config_export_free(struct export_config *ec)
 {
+	if (!ec)
+		return;
 	free(ec->type);
 	free(ec->file);
 	free(ec->fault);
@@ -64,11 +70,25 @@ void config_free(struct config *cfg)
 
 	while ((ec = TAILQ_FIRST(&cfg->exports))) {
 		TAILQ_REMOVE(&cfg->exports, ec, entry);
-		export_config_free(ec);
+		config_export_free(ec);
 	}
 	free(cfg->listen);
 	free(cfg->name);
 	free(cfg->state_dir);
+	free(cfg->control);
+}
+
+/**
+ * config_export_take - have an export that outlives its configuration
+ * @cfg: loses it
+ * @ec: export of it
+ *
+ * Return: @ec; config_export_free() releases it.
+ */
+struct export_config *config_export_take(struct config *cfg, struct export_config *ec)
+{
+	TAILQ_REMOVE(&cfg->exports, ec, entry);
+	return ec;
 }
 
 /**
@@ -79,14 +99,15 @@ void config_free(struct config *cfg)
  */
 void config_error(struct config *cfg, const char *where, const char *fmt, ...)
 {
+	FILE *out = cfg->complaints ?: stderr;
 	va_list args;
 
 	cfg->errors++;
-	fprintf(stderr, "%s: ", where);
+	fprintf(out, "%s: ", where);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	vfprintf(out, fmt, args);
 	va_end(args);
-	fputc('\n', stderr);
+	fputc('\n', out);
 }
 
 /**

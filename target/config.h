@@ -20,6 +20,8 @@
 #define CONFIG_SLOT_MEMORY	(64ULL << 20)
 #define CONFIG_MIN_SLOTS	4	/* of a hardware queue: one, and three spare */
 #define CONFIG_IO_THREADS	4	/* or as many as there are processors */
+#define CONFIG_RUN_DIR		"/run/rdmablkd"
+#define CONFIG_CONTROL		CONFIG_RUN_DIR "/control"
 
 /**
  * enum huge_pages - pages of an anonymous arena
@@ -112,8 +114,11 @@ TAILQ_HEAD(export_config_list, export_config);
  * @max_logins: at once
  * @max_logins_addr: at once from one address
  * @io_threads: threads for each file without a cache
+ * @control: path of the socket for the administrator; NULL: CONFIG_CONTROL, if that
+ *	can be had
  * @seen: which keys of [target] were given, bit by bit
  * @errors: problems found and printed
+ * @complaints: where they are printed; NULL: standard error
  */
 struct config {
 	struct listen_addr *listen;
@@ -134,8 +139,10 @@ struct config {
 	uint64_t max_logins;
 	uint64_t max_logins_addr;
 	uint64_t io_threads;
+	char *control;
 	uint64_t seen;
 	unsigned int errors;
+	FILE *complaints;
 };
 
 /**
@@ -168,6 +175,8 @@ extern const unsigned int config_nr_export_keys;
 
 void config_init(struct config *cfg);
 void config_free(struct config *cfg);
+void config_export_free(struct export_config *ec);
+struct export_config *config_export_take(struct config *cfg, struct export_config *ec);
 void config_error(struct config *cfg, const char *where, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 struct export_config *config_export_add(struct config *cfg, const char *name,
@@ -176,6 +185,7 @@ void config_set(struct config *cfg, struct export_config *ec,
 		const char *key, const char *value, const char *where);
 void config_export_spec(struct config *cfg, const char *spec);
 void config_export_check(struct config *cfg, struct export_config *ec);
+bool config_export_same(const struct export_config *a, const struct export_config *b);
 void config_finish(struct config *cfg);
 int config_read(struct config *cfg, const char *path);
 int config_read_stream(struct config *cfg, const char *path, FILE *file);

@@ -101,6 +101,37 @@ static void check_size(struct config *cfg, const struct export_config *ec)
 			     ec->name, RDMABLK_MAX_REGIONS);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* As it was given: an export that is open has one in any case. */
+static uint64_t block_of(const struct export_config *ec)
+{
+	return has(ec, "block") || !ec->file ? ec->block : 0;
+}
+
+/**
+ * config_export_same - would two exports be the same
+ * @a: checked, perhaps open
+ * @b: likewise
+ *
+ * Return: whether all that was said of them is the same, wherever it was said.
+ */
+bool config_export_same(const struct export_config *a, const struct export_config *b)
+{
+	return same_text(a->type, b->type) && same_text(a->file, b->file) &&
+	       same_text(a->arena, b->arena) && same_text(a->fault, b->fault) &&
+	       a->cache == b->cache && a->size == b->size &&
+	       a->read_only == b->read_only && a->shared == b->shared &&
+	       a->has_uuid == b->has_uuid &&
+	       !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) &&
+	       block_of(a) == block_of(b) && a->region == b->region &&
+	       a->huge_pages == b->huge_pages && a->slot_bytes == b->slot_bytes &&
+	       a->slot_memory == b->slot_memory;
+}
+
 /**
  * config_export_check - check an export as a whole
  * @cfg: whose; problems are printed and counted

@@ -239,6 +239,8 @@ const struct config_key config_target_keys[] = {
 	{ "io-threads", "N",
 	  "threads for each file without a cache (4, or the processors)",
 	  set_number, TARGET(io_threads), 1, 64 },
+	{ "control", "PATH", "socket of \"rdmablk target\" (/run/rdmablkd/control)",
+	  set_string, TARGET(control) },
 };
 
 const unsigned int config_nr_target_keys = ARRAY_SIZE(config_target_keys);

@@ -19,7 +19,7 @@
 
 #define REGION_MAX	(1ULL << 40)
 
-static LIST_HEAD(, export) exports = LIST_HEAD_INITIALIZER(exports);
+static TAILQ_HEAD(, export) exports = TAILQ_HEAD_INITIALIZER(exports);
 
 static void state_path(const struct config *cfg, const char *name,
 		       const char *suffix, char *path)
@@ -119,85 +119,185 @@ static const struct store_ops *ops_of(const struct export_config *ec)
 }
 
 /* Two exports of one file would each have caches that know nothing of the other. */
-static int file_check(struct export_config *ec)
+static int file_check(const struct export_config *ec)
 {
 	const struct export *e;
 
 	if (!ec->file)
 		return 0;
-	LIST_FOREACH(e, &exports, entry) {
+	TAILQ_FOREACH(e, &exports, entry) {
 		if (e->cfg->file && file_same_path(e->cfg->file, ec->file)) {
 			log_err("export %s: %s is what export %s is made of already",
 				ec->name, ec->file, e->cfg->name);
 			return -EBUSY;
 		}
 	}
-	if (!ec->block)
-		ec->block = file_block(ec->file) ?: 512;
 	return 0;
 }
 
-static int export_open(const struct config *cfg, struct export_config *ec)
+/**
+ * export_new - an export whose store is not open yet
+ * @daemon: configuration, outlives it
+ * @ec: of the export; the export's own, but not without success
+ *
+ * Return: the export, EXPORT_OPENING, its name taken; or NULL.
+ */
+struct export *export_new(const struct config *daemon, struct export_config *ec)
 {
-	struct export *e;
-	char text[40];
-	bool known;
-	int ret = file_check(ec);
+	struct export *e = calloc(1, sizeof(*e));
 
+	if (!e)
+		return NULL;
+	e->daemon = daemon;
+	LIST_INIT(&e->leases);
+	export_renew(e, ec);
+	TAILQ_INSERT_TAIL(&exports, e, entry);
+	return e;
+}
+
+/**
+ * export_renew - get an export ready to be opened, for the first time or anew
+ * @e: not open, without sessions
+ * @ec: what it is from now on
+ */
+void export_renew(struct export *e, struct export_config *ec)
+{
+	if (e->cfg != ec)
+		config_export_free(e->cfg);
+	e->cfg = ec;
+	e->store = (struct store){ .ops = ops_of(ec) };
+	e->state = EXPORT_OPENING;
+}
+
+/**
+ * export_open - open and fill the store of an export
+ * @e: EXPORT_OPENING; given no block it gets that of its device
+ *
+ * Blocks. In a worker: @cfg, @store and @open are the worker's.
+ *
+ * Return: 0 or -errno, logged.
+ */
+int export_open(struct export *e)
+{
+	struct export_config *ec = e->cfg;
+	bool known;
+	int ret;
+
+	if (!ec->block)
+		ec->block = file_block(ec->file) ?: 512;
+	ret = uuid_known(e, e->daemon, &known) ?: e->store.ops->open(&e->store, ec);
 	if (ret)
 		return ret;
-	e = calloc(1, sizeof(*e));
-	if (!e)
-		return -ENOMEM;
-	e->cfg = ec;
-	e->store.ops = ops_of(ec);
-	LIST_INIT(&e->leases);
-	ret = uuid_known(e, cfg, &known) ?: e->store.ops->open(&e->store, ec);
-	if (ret)
-		goto free;
 	if (!known)
-		ret = uuid_make(e, cfg);
-	ret = ret ?: e->store.ops->publish(&e->store) ?: keeper_start(&e->store);
+		ret = uuid_make(e, e->daemon);
+	ret = ret ?: e->store.ops->publish(&e->store);
+	e->open = !ret;
 	if (ret)
-		goto close;
-	LIST_INSERT_HEAD(&exports, e, entry);
-	value_uuid_text(e->store.uuid, text);
-	log_info("export %s: UUID %s%s%s", ec->name, text,
-		 ec->read_only ? ", read-only" : "", ec->shared ? ", shared" : "");
-	return 0;
-close:
-	e->store.ops->close(&e->store);
-free:
-	free(e);
+		e->store.ops->close(&e->store);
 	return ret;
 }
 
 /**
+ * export_begin - let an export be had
+ * @e: opened
+ *
+ * In the loop.
+ *
+ * Return: 0 or -errno, logged; then export_close() is due.
+ */
+int export_begin(struct export *e)
+{
+	const struct store_ops *ops = e->store.ops;
+	int ret = ops->attach ? ops->attach(&e->store) : 0;
+	char text[40];
+
+	ret = ret ?: keeper_start(&e->store);
+	if (ret) {
+		log_err("export %s: %s", e->cfg->name, strerror(-ret));
+		export_quiet(e);
+		return ret;
+	}
+	e->state = EXPORT_READY;
+	value_uuid_text(e->store.uuid, text);
+	log_info("export %s: UUID %s%s%s", e->cfg->name, text,
+		 e->cfg->read_only ? ", read-only" : "", e->cfg->shared ? ", shared" : "");
+	return 0;
+}
+
+/**
+ * export_quiet - hear of nothing that a store does any more; before export_close()
+ * @e: open, without sessions
+ *
+ * In the loop.
+ */
+void export_quiet(struct export *e)
+{
+	keeper_quiet(&e->store);
+	if (e->store.ops->detach)
+		e->store.ops->detach(&e->store);
+}
+
+/**
+ * export_close - close the store of an export
+ * @e: open and quiet
+ *
+ * Blocks, for as long as it takes to bring a file up to date. In a worker: as with
+ * export_open().
+ */
+void export_close(struct export *e)
+{
+	keeper_stop(&e->store);
+	e->store.ops->close(&e->store);
+	e->open = false;
+}
+
+/**
+ * export_free - forget an export
+ * @e: not open, without sessions
+ */
+void export_free(struct export *e)
+{
+	TAILQ_REMOVE(&exports, e, entry);
+	config_export_free(e->cfg);
+	free(e);
+}
+
+static int open_one(struct config *cfg, struct export_config *ec)
+{
+	struct export *e;
+	int ret = file_check(ec);
+
+	if (ret)
+		return ret;
+	e = export_new(cfg, ec);
+	if (!e)
+		return -ENOMEM;
+	config_export_take(cfg, ec);
+	return export_open(e) ?: export_begin(e);
+}
+
+/**
  * export_open_all - open and fill every export
- * @cfg: outlives them; exports that are given no block get that of their device
+ * @cfg: outlives them; its exports become theirs
  *
  * Return: 0 or -errno, logged.
  */
-int export_open_all(const struct config *cfg)
+int export_open_all(struct config *cfg)
 {
 	struct export_config *ec;
+	int ret = 0;
 
 	store_none_setup((unsigned int)cfg->io_threads);
-	TAILQ_FOREACH(ec, &cfg->exports, entry) {
-		int ret = export_open(cfg, ec);
-
-		if (ret)
-			return ret;
-	}
-	return 0;
+	while (!ret && (ec = TAILQ_FIRST(&cfg->exports)))
+		ret = open_one(cfg, ec);
+	return ret;
 }
 
 static void *close_main(void *arg)
 {
 	struct export *e = arg;
 
-	keeper_stop(&e->store);
-	e->store.ops->close(&e->store);
+	export_close(e);
 	atomic_store(&e->closed, true);
 	return NULL;
 }
@@ -205,14 +305,13 @@ static void *close_main(void *arg)
 /* What has no keeper has nothing that has to be brought up to date. */
 static void close_begin(struct export *e)
 {
-	if (e->closing || !e->store.keeper)
+	if (e->closing || !e->open || !e->store.keeper)
 		return;
-	keeper_quiet(&e->store);
+	e->state = EXPORT_LEAVING;
+	export_quiet(e);
 	e->closing = !pthread_create(&e->closer, NULL, close_main, e);
-	if (!e->closing) {	/* then the loop has to wait */
+	if (!e->closing)	/* then the loop has to wait */
 		close_main(e);
-		e->store.keeper = NULL;
-	}
 }
 
 /**
@@ -229,8 +328,8 @@ unsigned int export_close_unused(void)
 	unsigned int left = 0;
 	struct export *e;
 
-	LIST_FOREACH(e, &exports, entry) {
-		if (!e->growing && LIST_EMPTY(&e->leases))
+	TAILQ_FOREACH(e, &exports, entry) {
+		if (e->state == EXPORT_READY && !e->growing && LIST_EMPTY(&e->leases))
 			close_begin(e);
 		left += e->closing && !atomic_load(&e->closed);
 	}
@@ -244,40 +343,67 @@ void export_close_all(void)
 {
 	struct export *e;
 
-	LIST_FOREACH(e, &exports, entry)
+	TAILQ_FOREACH(e, &exports, entry)
 		close_begin(e);
-	LIST_FOREACH(e, &exports, entry)
+	TAILQ_FOREACH(e, &exports, entry)
 		if (e->closing)
 			pthread_join(e->closer, NULL);
-	while ((e = LIST_FIRST(&exports))) {
-		LIST_REMOVE(e, entry);
-		if (!atomic_load(&e->closed))
-			e->store.ops->close(&e->store);
-		free(e);
+	while ((e = TAILQ_FIRST(&exports))) {
+		if (e->open) {
+			export_quiet(e);
+			export_close(e);
+		}
+		export_free(e);
 	}
 }
 
 /**
- * export_find - an export by name
+ * export_find - an export that can be had
  * @name: as wished for
  *
  * Return: the export or NULL.
  */
 struct export *export_find(const char *name)
 {
+	struct export *e = export_by_name(name);
+
+	return e && e->state == EXPORT_READY ? e : NULL;
+}
+
+/**
+ * export_by_name - an export, whatever its state
+ * @name: its name
+ *
+ * Return: the export or NULL.
+ */
+struct export *export_by_name(const char *name)
+{
 	struct export *e;
 
-	LIST_FOREACH(e, &exports, entry)
+	TAILQ_FOREACH(e, &exports, entry)
 		if (!strcmp(e->cfg->name, name))
 			return e;
 	return NULL;
+}
+
+/**
+ * export_next - all exports, one by one
+ * @e: the one before, or NULL
+ *
+ * Return: the export or NULL.
+ */
+struct export *export_next(const struct export *e)
+{
+	return e ? TAILQ_NEXT(e, entry) : TAILQ_FIRST(&exports);
 }
 
 static void grow_run(struct job *job)
 {
 	struct export *e = container_of(job, struct export, grow);
 
+	log_keep(e->grow_why, sizeof(e->grow_why));
 	e->grow_ret = e->store.ops->grow(&e->store, &e->grow_size);
+	log_keep(NULL, 0);
 }
 
 static void grow_done(struct job *job)
@@ -292,47 +418,32 @@ static void grow_done(struct job *job)
 		e->store.size = e->grow_size;
 		ret = 1;
 	}
-	e->growing = e->grow_again;
-	e->grow_again = false;
-	if (e->growing)
-		worker_submit(&e->grow);
+	e->growing = false;
 	e->grown(e, ret);
 }
 
 /**
  * export_grow - let an export have the size that its file has got
  * @export: export
+ * @size: bytes, of an export that was given its size; 0: all of the file
  * @grown: called in the loop: 1: @export->store.size has become larger, and its sessions
- *	have not been told yet; 0: it is as before; -errno, logged
+ *	have not been told yet; 0: it is as before; -errno, logged, as @export->grow_why
  *
- * While it is being done already it is done once more afterwards.
+ * One at a time.
  *
  * Return: 0: @grown will be called; -EOPNOTSUPP: its store cannot.
  */
-int export_grow(struct export *export, void (*grown)(struct export *export, int ret))
+int export_grow(struct export *export, uint64_t size,
+		void (*grown)(struct export *export, int ret))
 {
 	if (!export->store.ops->grow)
 		return -EOPNOTSUPP;
-	export->grown = grown;
-	export->grow_again = export->growing;
-	if (export->growing)
-		return 0;
 	export->growing = true;
+	export->grow_size = size;
+	export->grown = grown;
 	export->grow = (struct job){ .run = grow_run, .done = grow_done, .slow = true };
 	worker_submit(&export->grow);
 	return 0;
-}
-
-/**
- * export_grow_all - export_grow() for each export that can
- * @grown: called for each
- */
-void export_grow_all(void (*grown)(struct export *export, int ret))
-{
-	struct export *e;
-
-	LIST_FOREACH(e, &exports, entry)
-		export_grow(e, grown);
 }
 
 /*

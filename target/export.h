@@ -11,6 +11,8 @@
 #include "store.h"
 #include "worker.h"
 
+#define EXPORT_WHY	256	/* text of an error */
+
 /**
  * struct lease - the right of one session to an export
  * @entry: in the export's list while held
@@ -36,44 +38,77 @@ struct lease {
 LIST_HEAD(lease_list, lease);
 
 /**
- * struct export - one export
+ * enum export_state - whether an export can be had
+ * @EXPORT_OPENING: a worker opens and fills its store
+ * @EXPORT_READY: it can
+ * @EXPORT_LEAVING: its sessions are being ended, or its store is being closed
+ * @EXPORT_CLOSED: its store could not be opened again
+ */
+enum export_state {
+	EXPORT_OPENING,
+	EXPORT_READY,
+	EXPORT_LEAVING,
+	EXPORT_CLOSED,
+};
+
+/**
+ * struct export - one export; what a worker has of it while it opens or closes the store
+ *	is said at the functions for that
  * @entry: in the list of exports
- * @cfg: its configuration
+ * @cfg: its configuration, its own
+ * @daemon: that of the daemon
+ * @state: whether it can be had
+ * @by_hand: added at run time by the administrator, in no configuration
+ * @reload: the last reload that has looked at it
+ * @open: @store is; a worker's while it opens or closes it
  * @store: its contents
  * @leases: held on it
  * @grow: looks how large its file has become, beside the loop
  * @growing: @grow is under way
- * @grow_again: when it is done
- * @grow_size: what came of it
+ * @grow_size: wished for, or 0; then what came of it
  * @grow_ret: what came of it
+ * @grow_why: if nothing, why
  * @grown: to be called then
  * @closing: @closer brings its file up to date and closes its store
  * @closed: it has
  * @closer: a thread, because the file may not answer
  */
 struct export {
-	LIST_ENTRY(export) entry;
-	const struct export_config *cfg;
+	TAILQ_ENTRY(export) entry;
+	struct export_config *cfg;
+	const struct config *daemon;
+	enum export_state state;
+	bool by_hand;
+	unsigned int reload;
+	bool open;
 	struct store store;
 	struct lease_list leases;
 	struct job grow;
 	bool growing;
-	bool grow_again;
 	uint64_t grow_size;
 	int grow_ret;
+	char grow_why[EXPORT_WHY];
 	void (*grown)(struct export *export, int ret);
 	bool closing;
 	atomic_bool closed;
 	pthread_t closer;
 };
 
-int export_open_all(const struct config *cfg);
+int export_open_all(struct config *cfg);
 unsigned int export_close_unused(void);
 void export_close_all(void);
+struct export *export_new(const struct config *daemon, struct export_config *ec);
+void export_renew(struct export *export, struct export_config *ec);
+int export_open(struct export *export);
+int export_begin(struct export *export);
+void export_quiet(struct export *export);
+void export_close(struct export *export);
+void export_free(struct export *export);
 struct export *export_find(const char *name);
-int export_grow(struct export *export,
+struct export *export_by_name(const char *name);
+struct export *export_next(const struct export *export);
+int export_grow(struct export *export, uint64_t size,
 		void (*grown)(struct export *export, int ret));
-void export_grow_all(void (*grown)(struct export *export, int ret));
 unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
 			  bool shared, bool steal);
 bool export_resumable(const struct export *export, const struct lease *claim);

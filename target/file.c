@@ -232,6 +232,48 @@ int file_size(const struct file *f, uint64_t *size)
 }
 
 /**
+ * file_grown - how large may an export be by now
+ * @f: open file
+ * @fixed: the export was given its size, and has another one only when it is asked for
+ * @size: wished for, or 0: all of the file; gets what it can have, bytes
+ *
+ * Return: 0; -ERANGE: the file has become smaller than the export; -errno. Logged.
+ */
+int file_grown(const struct file *f, bool fixed, uint64_t *size)
+{
+	uint64_t have, wish = *size;
+	int ret = file_size(f, &have);
+
+	if (ret) {
+		log_err("export %s: %s: %s", f->name, f->path, strerror(-ret));
+		return ret;
+	}
+	have -= have % f->logical_block;
+	*size = wish ?: fixed ? f->size : have;
+	if (have < f->size) {
+		log_err("export %s: %s has become shorter; it cannot be while it is exported",
+			f->name, f->path);
+		return -ERANGE;
+	}
+	if (*size < f->size) {
+		log_err("export %s: it would get smaller than its %llu bytes", f->name,
+			(unsigned long long)f->size);
+		return -ERANGE;
+	}
+	if (*size % f->logical_block || *size > RDMABLK_MAX_SIZE) {
+		log_err("export %s: it cannot have %llu bytes", f->name,
+			(unsigned long long)*size);
+		return -EINVAL;
+	}
+	if (*size > have) {
+		log_err("export %s: %s has %llu bytes, not %llu", f->name, f->path,
+			(unsigned long long)have, (unsigned long long)*size);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/**
  * file_shrunk - is it too short for its export by now
  * @f: open file
  *

@@ -106,6 +106,7 @@ struct file {
 int file_open(struct file *f, const struct file_wish *wish);
 void file_close(struct file *f);
 int file_size(const struct file *f, uint64_t *size);
+int file_grown(const struct file *f, bool fixed, uint64_t *size);
 bool file_shrunk(struct file *f);
 bool file_aligned(const struct file *f, const void *buf, uint64_t offset,
 		  uint64_t bytes);

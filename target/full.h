@@ -33,6 +33,8 @@
  * @compare_said: error of the last time in the background, so that it is logged once
  * @progress: when it was last told how far the comparison is, seconds
  * @bounce: what of the file is compared
+ * @errors: commands that have failed; any thread
+ * @seen: how it was when the loop could look last; the loop's
  */
 struct full {
 	struct file file;
@@ -51,6 +53,8 @@ struct full {
 	int compare_said;
 	int64_t progress;
 	void *bounce;
+	atomic_uint_fast64_t errors;
+	struct store_status seen;
 };
 
 static inline struct full *full_of(const struct store *store)

@@ -31,7 +31,7 @@ static void tell(const struct file *f, uint64_t at, uint64_t next)
 			 (unsigned long long)(f->size / GIB), f->path);
 }
 
-/* The loop does not run yet: nobody else would see it. */
+/* At the start the loop does not run yet: nobody else would see it. */
 static bool told_to_end(void)
 {
 	sigset_t set;
@@ -40,13 +40,17 @@ static bool told_to_end(void)
 				     sigismember(&set, SIGINT));
 }
 
-static int read_piece(struct uring *ring, char *base, uint64_t from, uint64_t to)
+static int read_piece(const struct store *store, struct uring *ring, uint64_t from,
+		      uint64_t to)
 {
+	char *base = store->base;
 	int ret = 0;
 
 	while (!ret && from < to) {
 		uint64_t bytes = min_u64(STEP, to - from);
 
+		if (atomic_load(&store->cancelled))
+			return -ECANCELED;
 		uring_read(ring, base + from, from, bytes);
 		ret = uring_wait(ring);
 		if (!ret && told_to_end())
@@ -83,7 +87,7 @@ int full_fill(struct store *store, struct uring *ring, uint64_t from, bool blank
 		end = min_u64(round_up(end, UNIT), f->size);
 		if (!blank)
 			memset(base + at, 0, start - at);
-		ret = read_piece(ring, base, start, end);
+		ret = read_piece(store, ring, start, end);
 		data += end - start;
 		at = end;
 	}

@@ -125,7 +125,7 @@ static int start_all(struct iothreads *all, unsigned int nr)
  * @sf: its file
  * @nr: how many
  *
- * In the loop.
+ * Any thread.
  *
  * Return: the threads, or NULL, logged.
  */
@@ -141,11 +141,9 @@ struct iothreads *iothreads_start(struct staged_file *sf, unsigned int nr)
 	TAILQ_INIT(&all->notes);
 	all->source.ready = loop_told;
 	all->source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (all->source.fd < 0 || loop_add(&all->source)) {
+	if (all->source.fd < 0) {
 		log_err("export %s: cannot start its I/O threads: %s",
 			sf->file->name, strerror(errno));
-		if (all->source.fd >= 0)
-			close(all->source.fd);
 		free(all);
 		return NULL;
 	}
@@ -161,10 +159,34 @@ static void stop_run(struct ring_note *note)
 }
 
 /**
- * iothreads_stop - end the threads of a store; no session has a lane any more
+ * iothreads_attach - hear of the threads of a store
  * @all: threads
  *
  * In the loop.
+ *
+ * Return: 0 or -errno.
+ */
+int iothreads_attach(struct iothreads *all)
+{
+	return loop_add(&all->source);
+}
+
+/**
+ * iothreads_detach - hear of them no more
+ * @all: threads; no session has a lane any more
+ *
+ * In the loop.
+ */
+void iothreads_detach(struct iothreads *all)
+{
+	loop_del(&all->source);
+}
+
+/**
+ * iothreads_stop - end the threads of a store
+ * @all: threads, detached
+ *
+ * Any thread.
  */
 void iothreads_stop(struct iothreads *all)
 {
@@ -175,7 +197,6 @@ void iothreads_stop(struct iothreads *all)
 		ring_tell(&t->engine.ring, &t->note);
 		pthread_join(t->thread, NULL);
 	}
-	loop_del(&all->source);
 	close(all->source.fd);
 	pthread_cond_destroy(&all->began);
 	pthread_mutex_destroy(&all->lock);

@@ -67,6 +67,8 @@ struct iothreads {
 };
 
 struct iothreads *iothreads_start(struct staged_file *sf, unsigned int nr);
+int iothreads_attach(struct iothreads *all);
+void iothreads_detach(struct iothreads *all);
 void iothreads_stop(struct iothreads *all);
 void iothreads_tell_loop(struct iothreads *all, struct ring_note *note);
 int iothread_get_buffer(struct iothread *t, void *from, size_t bytes);

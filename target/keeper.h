@@ -5,7 +5,7 @@
  * is done in pieces, between which a FLUSH finds its turn; with nothing to do it does
  * what the store wants done in the background.
  *
- * Functions are for the loop.
+ * Functions are for the loop, but for keeper_stop().
  */
 #ifndef RDMABLKD_KEEPER_H
 #define RDMABLKD_KEEPER_H

@@ -73,6 +73,9 @@ static void answer(struct lane_cmd *cmd, unsigned int status)
 	struct ibv_recv_wr *receive = &q->receive[cmd->receive];
 
 	cmd->data.status = status;
+	store_count(&q->lane->counts, cmd->data.op, status);
+	if (status >= RDMABLK_R_STORE_IO && status <= RDMABLK_R_STORE_FAILED)
+		atomic_fetch_add(&q->lane->staged->threads->file->errors, 1);
 	receive->next = NULL;
 	*q->again_end = receive;
 	q->again_end = &receive->next;
@@ -219,8 +222,6 @@ static unsigned int command_received(struct lane_queue *q, unsigned int index,
 	cmd = &q->cmd[data.tag];
 	if (cmd->busy)
 		return RDMABLK_R_STATE;
-	q->lane->commands++;
-	q->lane->flushes += data.op == RDMABLK_OP_FLUSH;
 	cmd->busy = true;
 	cmd->data = data;
 	cmd->receive = (uint16_t)index;

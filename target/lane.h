@@ -10,6 +10,7 @@
 
 #include "iothread.h"
 #include "login_data.h"
+#include "store.h"
 
 /* Work request ids: which queue, and which receive or how many sends. */
 #define LANE_WR(queue, index)	((uint64_t)(queue) << 16 | (index))
@@ -99,8 +100,7 @@ struct lane_queue {
  * @stopping: likewise, and no queue pair is touched
  * @parted: nor its completion queue and channel, and the session has been told
  * @busy: commands whose I/O is under way
- * @commands: received
- * @flushes: of these
+ * @counts: of commands answered
  */
 struct lane {
 	TAILQ_ENTRY(lane) entry;
@@ -122,8 +122,7 @@ struct lane {
 	bool stopping;
 	bool parted;
 	unsigned int busy;
-	uint64_t commands;
-	uint64_t flushes;
+	struct store_counts counts;
 };
 
 /**

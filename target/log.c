@@ -67,6 +67,24 @@ static void log_line(const char *line, size_t len)
 	}
 }
 
+static _Thread_local char *kept;
+static _Thread_local size_t kept_size;
+
+/**
+ * log_keep - keep the last error that this thread logs, for somebody who waits for it
+ * @buf: gets the line, as long as nothing else is said here; NULL: no more
+ * @size: of @buf, bytes
+ *
+ * Any thread.
+ */
+void log_keep(char *buf, size_t size)
+{
+	kept = buf;
+	kept_size = size;
+	if (buf)
+		buf[0] = '\0';
+}
+
 /**
  * log_write - write one line
  * @level: LOG_ERR..LOG_DEBUG
@@ -80,6 +98,11 @@ void log_write(int level, const char *fmt, ...)
 	va_list args;
 	int len = 0, n;
 
+	if (kept && level == LOG_ERR) {
+		va_start(args, fmt);
+		vsnprintf(kept, kept_size, fmt, args);
+		va_end(args);
+	}
 	if (!log_wanted(level))
 		return;
 	if (log_journal)

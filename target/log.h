@@ -8,6 +8,7 @@
 #define RDMABLKD_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <syslog.h>
 
@@ -25,6 +26,7 @@ struct log_limit {
 
 void log_setup(int level);
 bool log_wanted(int level);
+void log_keep(char *buf, size_t size);
 void log_write(int level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 bool log_allow(struct log_limit *limit);

@@ -59,6 +59,24 @@ int loop_add(struct loop_source *src)
 }
 
 /**
+ * loop_watch - say what to watch a descriptor for; at first it is input
+ * @src: as given to loop_add()
+ * @input: there is something to read
+ * @output: something can be written
+ *
+ * The end of a connection is always heard of.
+ */
+void loop_watch(struct loop_source *src, bool input, bool output)
+{
+	struct epoll_event ev = {
+		.events = (input ? EPOLLIN : 0U) | (output ? EPOLLOUT : 0U),
+		.data.ptr = src,
+	};
+
+	epoll_ctl(loop.epoll, EPOLL_CTL_MOD, src->fd, &ev);
+}
+
+/**
  * loop_del - watch a descriptor no more; before it is closed
  * @src: as given to loop_add()
  */

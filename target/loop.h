@@ -14,7 +14,7 @@
 /**
  * struct loop_source - a descriptor the loop watches for input
  * @fd: non-blocking; stays its owner's
- * @ready: called when there is something to read
+ * @ready: called when there is something to read, or what loop_watch() asks for
  */
 struct loop_source {
 	int fd;
@@ -38,6 +38,7 @@ struct loop_timer {
 int loop_init(void);
 void loop_exit(void);
 int loop_add(struct loop_source *src);
+void loop_watch(struct loop_source *src, bool input, bool output);
 void loop_del(struct loop_source *src);
 void loop_timer_start(struct loop_timer *timer, int64_t ms);
 void loop_timer_stop(struct loop_timer *timer);

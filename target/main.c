@@ -17,7 +17,9 @@
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 
+#include "admin.h"
 #include "cm.h"
+#include "control.h"
 #include "device.h"
 #include "export.h"
 #include "limits.h"
@@ -47,6 +49,7 @@ static struct {
 	bool closing;		/* every session has been told to end */
 	int64_t told;		/* when it was said last what is waited for, ms */
 	int64_t deadline;	/* of theirs, ms */
+	unsigned int reloads;	/* that SIGHUP has asked for */
 } daemon_state = {
 	.signals = { .fd = -1, .ready = signal_ready },
 	.timer = { .expired = shutdown_timer_expired },
@@ -71,15 +74,16 @@ static void session_gone(void)
 {
 	if (daemon_state.closing && !session_any())
 		loop_stop();
-	else if (daemon_state.flushing && !daemon_state.closing && !session_caches())
+	else if (daemon_state.flushing && !daemon_state.closing && !session_caches(NULL))
 		close_sessions();
+	admin_session_gone();
 }
 
 /* The time of those that have nothing to flush is over. */
 static void drained(void)
 {
 	int64_t left = daemon_state.deadline - loop_now();
-	unsigned int nr = session_caches();
+	unsigned int nr = session_caches(NULL);
 
 	if (!nr || left <= 0) {
 		if (nr)
@@ -138,8 +142,9 @@ static void shutdown_begin(const char *name)
 	daemon_state.stopping = true;
 	daemon_state.deadline = loop_now() + CACHE_MS;
 	request_refuse_all(RDMABLK_R_SHUTDOWN);
+	admin_shutdown();
 	listener_close_all();
-	live = session_drain_all(daemon_state.cfg.drain_ms, CACHE_MS);
+	live = session_drain(NULL, daemon_state.cfg.drain_ms, CACHE_MS);
 	if (live && daemon_state.cfg.drain_ms)
 		loop_timer_start(&daemon_state.timer,
 				 (int64_t)daemon_state.cfg.drain_ms);
@@ -147,10 +152,27 @@ static void shutdown_begin(const char *name)
 		drained();
 }
 
-static void grown(struct export *export, int ret)
+static void reload_done(struct admin *a)
 {
-	if (ret > 0 && !daemon_state.stopping)
-		session_resized(export);
+	daemon_state.reloads--;
+	admin_reload_log(a);
+	sd_notify(0, "READY=1");
+	admin_free(a);
+}
+
+static void reload(void)
+{
+	struct admin *a;
+
+	log_info("SIGHUP: looking at the configuration and the files again");
+	if (daemon_state.reloads == 2)	/* one of them has not begun: it will see it all */
+		return;
+	a = admin_alloc(ADMIN_RELOAD);
+	if (!a)
+		return;
+	daemon_state.reloads++;
+	a->done = reload_done;
+	admin_submit(a);
 }
 
 static void signal_ready(struct loop_source *src)
@@ -161,8 +183,7 @@ static void signal_ready(struct loop_source *src)
 		const char *name = info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM";
 
 		if (info.ssi_signo == SIGHUP) {
-			log_info("SIGHUP: looking whether files have grown; a new configuration needs a restart");
-			export_grow_all(grown);
+			reload();
 		} else if (daemon_state.stopping) {
 			log_warn("%s again: exiting at once", name);
 			_exit(EXIT_FAILED);
@@ -195,7 +216,7 @@ static int fail(const char *what, int ret)
 	return EXIT_FAILED;
 }
 
-static int serve(const struct config *cfg)
+static int serve(struct config *cfg)
 {
 	int ret = cm_init();
 
@@ -204,7 +225,8 @@ static int serve(const struct config *cfg)
 			    ret);
 	device_init(device_gone);
 	request_init(cfg);
-	if (listener_open_all(cfg))
+	admin_init(cfg);
+	if (listener_open_all(cfg) || control_open(cfg->control))
 		return EXIT_FAILED;
 	log_ready();
 	sd_notify(0, "READY=1");
@@ -215,6 +237,7 @@ static int serve(const struct config *cfg)
 static void tear_down(void)
 {
 	listener_close_all();
+	control_close();
 	loop_timer_stop(&daemon_state.timer);
 	export_close_unused();	/* a worker may wait for a file that does not answer */
 	worker_stop();
@@ -226,7 +249,7 @@ static void tear_down(void)
 	loop_exit();
 }
 
-static int run(const struct config *cfg)
+static int run(struct config *cfg)
 {
 	int ret = loop_init();
 

@@ -3,6 +3,7 @@
  * The command line: the keys of [target] as options, and a few of its own. The
  * file is read first, so that an option stands above it.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 
@@ -100,7 +101,11 @@ struct parse {
 	struct config *cfg;
 	const char *file;
 	bool check;
+	bool again;
 };
+
+static int given_argc;
+static char **given_argv;
 
 /* Return: an exit status or OPTIONS_RUN. */
 static int apply_option(struct parse *p, int opt, bool keys)
@@ -123,7 +128,7 @@ static int apply_option(struct parse *p, int opt, bool keys)
 			config_export_spec(p->cfg, optarg);
 		return OPTIONS_RUN;
 	case OPT_FAULT:
-		if (!fault_set(optarg))
+		if (p->again || !fault_set(optarg))
 			return OPTIONS_RUN;
 		fprintf(stderr, "rdmablkd: --fault %s: no such fault in this build\n",
 			optarg);
@@ -158,6 +163,28 @@ static int pass(struct parse *p, int argc, char **argv, bool keys)
 	return ret;
 }
 
+/* What is left when the options are known. Return: an exit status or OPTIONS_RUN. */
+static int read_all(struct parse *p, int argc, char **argv)
+{
+	struct config *cfg = p->cfg;
+	unsigned int in_file;
+	int ret = p->file ? config_read(cfg, p->file) : 0;
+
+	if (ret) {
+		fprintf(cfg->complaints ?: stderr, "rdmablkd: cannot read %s: %s\n",
+			p->file, strerror(-ret));
+		return EXIT_FAILED;
+	}
+	in_file = cfg->errors;
+	cfg->seen = 0;
+	ret = pass(p, argc, argv, true);
+	if (ret != OPTIONS_RUN)
+		return ret;
+	if (cfg->errors == in_file)
+		config_finish(cfg);
+	return cfg->errors ? EXIT_USAGE : OPTIONS_RUN;
+}
+
 /**
  * options_parse - everything the daemon is told
  * @cfg: initialised; complete afterwards
@@ -169,27 +196,35 @@ static int pass(struct parse *p, int argc, char **argv, bool keys)
 int options_parse(struct config *cfg, int argc, char **argv)
 {
 	struct parse p = { .cfg = cfg };
-	unsigned int in_file;
 	int ret;
 
+	given_argc = argc;
+	given_argv = argv;
 	argv[0] = (char *)"rdmablkd";	/* for getopt's messages */
 	ret = pass(&p, argc, argv, false);
 	if (ret != OPTIONS_RUN)
 		return ret;
-	ret = p.file ? config_read(cfg, p.file) : 0;
-	if (ret) {
-		fprintf(stderr, "rdmablkd: cannot read %s: %s\n", p.file,
-			strerror(-ret));
-		return EXIT_FAILED;
-	}
-	in_file = cfg->errors;
-	cfg->seen = 0;
-	ret = pass(&p, argc, argv, true);
-	if (ret != OPTIONS_RUN)
-		return ret;
-	if (cfg->errors == in_file)
-		config_finish(cfg);
-	if (cfg->errors)
-		return EXIT_USAGE;
-	return p.check ? EXIT_DONE : OPTIONS_RUN;
+	ret = read_all(&p, argc, argv);
+	return ret == OPTIONS_RUN && p.check ? EXIT_DONE : ret;
+}
+
+/**
+ * options_again - read the configuration once more, with the same options above it
+ * @cfg: initialised, with a place for complaints; complete afterwards
+ *
+ * One thread at a time.
+ *
+ * Return: 0; -EINVAL: it has mistakes, or cannot be read; -ENOENT: there is none, and
+ * the exports are not known either.
+ */
+int options_again(struct config *cfg)
+{
+	struct parse p = { .cfg = cfg, .again = true };
+	int ret = pass(&p, given_argc, given_argv, false);
+
+	if (ret == OPTIONS_RUN && !p.file)
+		return -ENOENT;
+	if (ret == OPTIONS_RUN)
+		ret = read_all(&p, given_argc, given_argv);
+	return ret == OPTIONS_RUN ? 0 : -EINVAL;
 }

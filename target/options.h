@@ -15,5 +15,6 @@
 #define OPTIONS_RUN	(-1)	/* nothing to exit for: serve */
 
 int options_parse(struct config *cfg, int argc, char **argv);
+int options_again(struct config *cfg);
 
 #endif

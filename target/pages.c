@@ -179,6 +179,8 @@ int pages_populate(const struct store *store, const char *name, uint64_t from)
 	for (uint64_t off = from; off < store->mapped; off += STEP) {
 		uint64_t len = min_u64(STEP, store->mapped - off);
 
+		if (atomic_load(&store->cancelled))
+			return -ECANCELED;
 		if (madvise((char *)store->base + off, len, MADV_POPULATE_WRITE)) {
 			int ret = -errno;
 

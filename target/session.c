@@ -493,6 +493,16 @@ void session_fence(struct session *s)
 	}
 }
 
+static void note_staged_counts(struct session *s)
+{
+	struct store_counts sum = { 0 };
+
+	staged_ops(s)->counts(s->staged, &sum);
+	for (unsigned int i = 0; i < STORE_OPS; i++)
+		s->commands.commands += sum.done[i];
+	s->commands.flushes = sum.done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE];
+}
+
 /**
  * session_staged_stopped - the threads of a staged store have let go of the queues
  * @owner: session
@@ -502,7 +512,7 @@ void session_staged_stopped(void *owner)
 	struct session *s = owner;
 
 	s->staged_end = STAGED_STOPPED;
-	staged_ops(s)->received(s->staged, &s->commands.commands, &s->commands.flushes);
+	note_staged_counts(s);
 	if (s->state == SESSION_CLOSING)
 		session_submit(s, fence_run, fence_done, false);
 }

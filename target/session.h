@@ -206,8 +206,12 @@ struct session *session_find(uint64_t id);
 bool session_any(void);
 void session_end_device(struct device *dev);
 void session_end_all(unsigned int reason);
-unsigned int session_drain_all(uint64_t ms, uint64_t cache_ms);
-unsigned int session_caches(void);
+const struct session *session_next(const struct session *s);
+unsigned int session_users(const struct export *export);
+bool session_left(const struct export *export);
+void session_end_export(const struct export *export, unsigned int reason, bool caches);
+unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms);
+unsigned int session_caches(const struct export *only);
 unsigned int session_keepers(void);
 void session_resized(const struct export *export);
 

@@ -111,19 +111,83 @@ static bool has_cache(const struct session *s)
 }
 
 /**
- * session_drain_all - tell all live sessions that the end is near
+ * session_next - all sessions, one by one
+ * @s: the one before, or NULL
+ *
+ * Return: the session, in any state, or NULL.
+ */
+const struct session *session_next(const struct session *s)
+{
+	return s ? LIST_NEXT(s, entry) : LIST_FIRST(&sessions);
+}
+
+/**
+ * session_users - how many sessions use an export
+ * @export: export
+ *
+ * Return: those that are not ending.
+ */
+unsigned int session_users(const struct export *export)
+{
+	unsigned int nr = 0;
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry)
+		nr += s->export == export && s->state < SESSION_CLOSING;
+	return nr;
+}
+
+/**
+ * session_left - does any session still know an export
+ * @export: export
+ *
+ * Return: whether one does, be it ending.
+ */
+bool session_left(const struct export *export)
+{
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry)
+		if (s->export == export)
+			return true;
+	return false;
+}
+
+/**
+ * session_end_export - end the sessions of an export
+ * @export: export
+ * @reason: enum rdmablk_reason
+ * @caches: those, too, that still have to flush
+ */
+void session_end_export(const struct export *export, unsigned int reason, bool caches)
+{
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry)
+		if (s->export == export && (caches || !has_cache(s)))
+			session_end(s, reason);
+}
+
+static bool is_of(const struct session *s, const struct export *only)
+{
+	return !only || s->export == only;
+}
+
+/**
+ * session_drain - tell live sessions that the end is near
+ * @only: those of this export; NULL: all
  * @ms: until then
  * @cache_ms: until then for those that have to flush
  *
  * Return: how many there are.
  */
-unsigned int session_drain_all(uint64_t ms, uint64_t cache_ms)
+unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms)
 {
 	unsigned int nr = 0;
 	struct session *s;
 
 	LIST_FOREACH(s, &sessions, entry) {
-		if (s->state != SESSION_LIVE)
+		if (s->state != SESSION_LIVE || !is_of(s, only))
 			continue;
 		nr++;
 		session_tell(s, RDMABLK_EVENT_DRAIN, has_cache(s) ? cache_ms : ms);
@@ -133,16 +197,17 @@ unsigned int session_drain_all(uint64_t ms, uint64_t cache_ms)
 
 /**
  * session_caches - look for sessions that still have to flush
+ * @only: among those of this export; NULL: all
  *
  * Return: how many there are.
  */
-unsigned int session_caches(void)
+unsigned int session_caches(const struct export *only)
 {
 	unsigned int nr = 0;
 	struct session *s;
 
 	LIST_FOREACH(s, &sessions, entry)
-		nr += has_cache(s);
+		nr += has_cache(s) && is_of(s, only);
 	return nr;
 }
 

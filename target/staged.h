@@ -20,6 +20,7 @@ TAILQ_HEAD(staged_ios, staged_io);
  * @file: open
  * @failed: an fdatasync has failed: what was written before may be lost, although the
  *	next would not say so
+ * @errors: commands that have failed
  * @lock: guards what follows
  * @syncing: an fdatasync is under way, for @batch
  * @sync: its completion
@@ -35,6 +36,7 @@ TAILQ_HEAD(staged_ios, staged_io);
 struct staged_file {
 	struct file *file;
 	atomic_bool failed;
+	atomic_uint_fast64_t errors;
 	pthread_mutex_t lock;
 	bool syncing;
 	struct ring_source sync;

@@ -364,14 +364,10 @@ static void staged_resized(struct staged *s, uint64_t size)
 	__atomic_store_n(&s->scope.size, size, __ATOMIC_RELAXED);
 }
 
-static void staged_received(const struct staged *s, uint64_t *commands, uint64_t *flushes)
+static void staged_counts(const struct staged *s, struct store_counts *sum)
 {
-	*commands = 0;
-	*flushes = 0;
-	for (unsigned int i = 0; i < s->nr_lanes; i++) {
-		*commands += s->lane[i].commands;
-		*flushes += s->lane[i].flushes;
-	}
+	for (unsigned int i = 0; i < s->nr_lanes; i++)
+		store_add_counts(sum, &s->lane[i].counts);
 }
 
 static void staged_stop(struct staged *s)
@@ -404,7 +400,7 @@ const struct staged_ops staged_session_ops = {
 	.join = staged_join,
 	.live = staged_live,
 	.resized = staged_resized,
-	.received = staged_received,
+	.counts = staged_counts,
 	.stop = staged_stop,
 	.close = unmake_verbs,
 	.free = staged_free,

@@ -64,6 +64,61 @@ struct store_limits {
 };
 
 /**
+ * struct store_status - how a store is, for the administrator
+ * @failed: an fdatasync has failed, and no FLUSH succeeds until it is opened anew
+ * @dirty: the file has been changed and is not synced
+ * @comparing: bytes of the file that are still to be compared
+ * @errors: commands that have failed
+ */
+struct store_status {
+	bool failed;
+	bool dirty;
+	uint64_t comparing;
+	uint64_t errors;
+};
+
+/* Operations of write queues, in the order of their numbers */
+#define STORE_OPS	(RDMABLK_OP_WRITE - RDMABLK_OP_FENCE + 1)
+
+/**
+ * struct store_counts - commands of a session, by operation from FENCE on
+ * @done: that have been answered
+ * @failed: of these, with an error
+ */
+struct store_counts {
+	uint64_t done[STORE_OPS];
+	uint64_t failed[STORE_OPS];
+};
+
+/*
+ * One more; for the one thread that counts there, while others may look. What a peer
+ * has made up is not counted.
+ */
+static inline void store_count(struct store_counts *counts, uint16_t op, bool failed)
+{
+	unsigned int i = (unsigned int)op - RDMABLK_OP_FENCE;
+	uint64_t *done, *bad;
+
+	if (i >= STORE_OPS)
+		return;
+	done = &counts->done[i];
+	bad = &counts->failed[i];
+	__atomic_store_n(done, *done + 1, __ATOMIC_RELAXED);
+	if (failed)
+		__atomic_store_n(bad, *bad + 1, __ATOMIC_RELAXED);
+}
+
+/* Any thread. */
+static inline void store_add_counts(struct store_counts *sum,
+				    const struct store_counts *counts)
+{
+	for (unsigned int i = 0; i < STORE_OPS; i++) {
+		sum->done[i] += __atomic_load_n(&counts->done[i], __ATOMIC_RELAXED);
+		sum->failed[i] += __atomic_load_n(&counts->failed[i], __ATOMIC_RELAXED);
+	}
+}
+
+/**
  * struct store_range - a piece of an export
  * @offset: first byte
  * @bytes: how many
@@ -168,8 +223,7 @@ struct staged_plan {
  * @live: in the loop: LIVE is being sent; commands that come are right from now on
  * @resized: in the loop: the store has grown to @size; commands up to there are right.
  *	NULL: of no interest
- * @received: in the loop, after @stopped of the plan and before free: how many commands
- *	there were, and how many of them FLUSHes
+ * @counts: in the loop, after open and before free: add what commands were answered
  * @stop: in the loop, while the queue pairs exist: take no more commands, and cancel
  *	those that have not begun. Does not wait: see @stopped and @idle of the plan.
  *	Again: nothing
@@ -190,8 +244,7 @@ struct staged_ops {
 	int (*join)(struct staged *staged, unsigned int i, struct ibv_qp *qp);
 	void (*live)(struct staged *staged);
 	void (*resized)(struct staged *staged, uint64_t size);
-	void (*received)(const struct staged *staged, uint64_t *commands,
-			 uint64_t *flushes);
+	void (*counts)(const struct staged *staged, struct store_counts *sum);
 	void (*stop)(struct staged *staged);
 	int (*close)(struct staged *staged);
 	void (*free)(struct staged *staged);
@@ -211,6 +264,7 @@ struct staged_ops {
  * @writer: who was the last to be let write
  * @kept: the arena outlives this process
  * @fd: of the arena; holds its lock
+ * @cancelled: nobody waits for it to be opened any more. Any thread
  * @priv: its kind's own
  *
  * From open to close the arena is neither punched, truncated nor remapped:
@@ -229,18 +283,24 @@ struct store {
 	struct store_writer writer;
 	bool kept;
 	int fd;
+	atomic_bool cancelled;
 	void *priv;
 };
 
 /**
  * struct store_ops - a kind of store
  * @type: its name in the configuration
- * @open: fill @store, arena included; logs what is wrong; 0 or -errno. With
- *	@store->uuid set it is checked against what is kept with the contents;
- *	not set, it may come from there
+ * @open: in a worker: fill @store, arena included, as long as @cancelled is not set; logs
+ *	what is wrong; 0 or -errno. With @store->uuid set it is checked against what is
+ *	kept with the contents; not set, it may come from there
  * @publish: the export is complete, with its UUID; 0 or -errno
  * @written_by: @store->writer has changed; it is kept where the contents are
- * @close: undo @open, when no session is left and the keeper has stopped
+ * @attach: in the loop, after @publish: hear of the store's own threads; 0 or -errno.
+ *	NULL: it has none
+ * @detach: in the loop, when no session is left, before @close, perhaps without
+ *	@attach: hear of them no more
+ * @close: undo @open, when no session is left and the keeper has stopped; in a worker
+ * @status: in the loop: how it is; does not wait. NULL: there is nothing to say
  * @limits: what it can do; NULL: nothing but READs and WRITEs of its arena
  * @work: in the keeper's thread: @bytes from @offset of @w (one piece of a DISCARD,
  *	WRITE_ZEROES, SECURE_ERASE), or the whole FLUSH; enum rdmablk_reason. NULL: the
@@ -251,8 +311,9 @@ struct store {
  *	is admitted. @clean: everything it wrote was flushed before. Afterwards the
  *	keeper asks idle() again. NULL: of no interest
  * @grow: in a worker, one at a time: look how large what is behind the store has
- *	become, and make room; @size gets what @store->size shall be, in the loop,
- *	afterwards. 0 or -errno, logged: it stays as it is. NULL: cannot
+ *	become, and make room, for all of it or, with @size not 0, for so much; @size
+ *	gets what @store->size shall be, in the loop, afterwards. 0 or -errno, logged:
+ *	it stays as it is; -ERANGE: what is behind it has become smaller. NULL: cannot
  * @staged: of a store without an arena; NULL: one-sided
  */
 struct store_ops {
@@ -260,7 +321,10 @@ struct store_ops {
 	int (*open)(struct store *store, const struct export_config *ec);
 	int (*publish)(struct store *store);
 	void (*written_by)(struct store *store);
+	int (*attach)(struct store *store);
+	void (*detach)(struct store *store);
 	void (*close)(struct store *store);
+	void (*status)(struct store *store, struct store_status *out);
 	void (*limits)(const struct store *store, struct store_limits *out);
 	unsigned int (*work)(struct store *store, struct store_work *w,
 			     uint64_t offset, uint64_t bytes);

@@ -332,6 +332,8 @@ static unsigned int store_work(struct store *store, struct store_work *w,
 		ret = zero_range(store, w, offset, bytes);
 	pthread_mutex_unlock(&full->lock);
 	if (ret && ret != -ECANCELED)
+		atomic_fetch_add(&full->errors, 1);
+	if (ret && ret != -ECANCELED)
 		log_peer(LOG_ERR, "export %s: %s: %s", full->file.name, full->file.path,
 			 strerror(-ret));
 	return file_reason(ret);
@@ -354,6 +356,22 @@ static void store_ended(struct store *store, bool clean)
 {
 	if (!clean)
 		atomic_store(&full_of(store)->ended, true);
+}
+
+static void store_status(struct store *store, struct store_status *out)
+{
+	struct full *full = full_of(store);
+	struct store_status *seen = &full->seen;
+
+	/* The keeper holds it for as long as the file takes: then what was counts. */
+	if (!pthread_mutex_trylock(&full->lock)) {
+		seen->dirty = bitmap_any(&full->unsynced);
+		seen->comparing = full->compare_left;
+		seen->failed = full->rewrite;
+		pthread_mutex_unlock(&full->lock);
+	}
+	seen->errors = atomic_load(&full->errors);
+	*out = *seen;
 }
 
 /*
@@ -404,20 +422,12 @@ static int store_grow(struct store *store, uint64_t *size)
 {
 	struct full *full = full_of(store);
 	const struct file *f = &full->file;
-	uint64_t have;
-	int ret = file_size(f, &have);
+	uint64_t have = *size;
+	int ret = file_grown(f, full->fixed, &have);
 
-	if (ret)
-		return ret;
 	*size = f->size;
-	have -= have % f->logical_block;
-	if (full->fixed || have == f->size)
-		return 0;
-	if (have < f->size) {
-		log_err("export %s: %s has become shorter; it cannot be while it is exported",
-			f->name, f->path);
-		return -EINVAL;
-	}
+	if (ret || have == f->size)
+		return ret;
 	if (store->kept) {
 		log_err("export %s: a kept arena does not grow while the daemon runs", f->name);
 		return -EOPNOTSUPP;
@@ -434,6 +444,7 @@ const struct store_ops store_full_ops = {
 	.publish = store_publish,
 	.written_by = arena_written_by,
 	.close = store_close,
+	.status = store_status,
 	.limits = store_limits,
 	.work = store_work,
 	.idle = store_idle,

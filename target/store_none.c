@@ -128,6 +128,30 @@ static void none_written_by(struct store *store)
 	(void)store;
 }
 
+static int none_attach(struct store *store)
+{
+	struct store_none *none = store->priv;
+
+	return iothreads_attach(none->threads);
+}
+
+static void none_detach(struct store *store)
+{
+	struct store_none *none = store->priv;
+
+	iothreads_detach(none->threads);
+}
+
+static void none_status(struct store *store, struct store_status *out)
+{
+	struct store_none *none = store->priv;
+
+	*out = (struct store_status){
+		.failed = atomic_load(&none->staged.failed),
+		.errors = atomic_load(&none->staged.errors),
+	};
+}
+
 static void none_close(struct store *store)
 {
 	struct store_none *none = store->priv;
@@ -174,22 +198,12 @@ static int none_grow(struct store *store, uint64_t *size)
 {
 	struct store_none *none = store->priv;
 	struct file *f = &none->file;
-	uint64_t have;
-	int ret = file_size(f, &have);
+	uint64_t have = *size;
+	int ret = file_grown(f, none->fixed, &have);
 
-	if (ret)
-		return ret;
 	*size = f->size;
-	have -= have % f->logical_block;
-	if (none->fixed || have == f->size)
-		return 0;
-	if (have < f->size) {
-		log_err("export %s: %s has become shorter; it cannot be while it is exported",
-			f->name, f->path);
-		return -EINVAL;
-	}
-	if (have > RDMABLK_MAX_SIZE)
-		return -EFBIG;
+	if (ret || have == f->size)
+		return ret;
 	__atomic_store_n(&f->size, have, __ATOMIC_RELAXED);
 	*size = have;
 	return 0;
@@ -200,7 +214,10 @@ const struct store_ops store_none_ops = {
 	.open = none_open,
 	.publish = none_publish,
 	.written_by = none_written_by,
+	.attach = none_attach,
+	.detach = none_detach,
 	.close = none_close,
+	.status = none_status,
 	.limits = none_limits,
 	.grow = none_grow,
 	.staged = &staged_session_ops,

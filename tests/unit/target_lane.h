@@ -120,6 +120,7 @@ static inline void open_store(bool faults)
 	store = (struct store){ .ops = &store_none_ops };
 	store_none_setup(2);
 	assert_int_equal(store_none_ops.open(&store, &config), 0);
+	assert_int_equal(store_none_ops.attach(&store), 0);
 }
 
 static inline void open_session(bool writer)

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Changes of the daemon at run time, without sessions: what is added can be found, what
+ * is removed is closed and free to be had again, files grow and shrink, the
+ * configuration is read again; and the socket through which all that is asked for, whose
+ * clients may be as they like.
+ *
+ * Sources: target/admin.c target/admin_reload.c target/control.c target/control_show.c
+ *	    target/export.c target/options.c
+ * Libraries: json-c liburing
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "target_files.h"
+#include "../../target/admin.h"
+#include "../../target/control.h"
+#include "../../target/limits.h"
+#include "../../target/loop.h"
+#include "../../target/options.h"
+#include "../../target/session.h"
+#include "../../target/util.h"
+
+static struct config cfg;
+static struct admin *last;
+
+static void gone(void)
+{
+	admin_session_gone();
+}
+
+static int setup(void **state)
+{
+	static char config[160];
+	static char *argv[] = { "rdmablkd", "--config", config, NULL };
+
+	if (files_setup(state))
+		return -1;
+	snprintf(config, sizeof(config), "%s", files_path("conf"));
+	files_text(config, "[target]\nlisten = 127.0.0.1\n[export first]\n"
+		   "type = memory\nsize = 1M\nhugepages = no\n");
+	config_init(&cfg);
+	if (options_parse(&cfg, 3, argv) != OPTIONS_RUN)
+		return -1;
+	free(cfg.state_dir);
+	cfg.state_dir = strdup(files_path("state"));
+	if (loop_init() || session_init(gone))
+		return -1;
+	limits_init(&cfg);
+	if (export_open_all(&cfg))
+		return -1;
+	admin_init(&cfg);
+	return worker_start(4);
+}
+
+static int teardown(void **state)
+{
+	worker_stop();
+	export_close_all();
+	loop_exit();
+	config_free(&cfg);
+	admin_free(last);
+	return files_teardown(state);
+}
+
+static void done(struct admin *a)
+{
+	last = a;
+	loop_stop();
+}
+
+/* Return: what came of it, and more in @last */
+static int run(enum admin_op op, const char *name, const char *spec, uint64_t size)
+{
+	struct admin *a = admin_alloc(op);
+	bool now;
+
+	assert_non_null(a);
+	snprintf(a->name, sizeof(a->name), "%s", name);
+	if (spec)
+		a->spec = strdup(spec);
+	a->size = size;
+	a->done = done;
+	admin_free(last);
+	last = NULL;
+	admin_submit(a);
+	now = last;
+	assert_int_equal(loop_run(), 0);
+	assert_true(now || last);
+	return last->error;
+}
+
+static void add_and_remove(void **state)
+{
+	const char *path = files_new("disk", 4 * MIB);
+	char spec[256];
+
+	(void)state;
+	for (int full = 0; full < 2; full++) {
+		snprintf(spec, sizeof(spec), "disk,file=%s%s", path,
+			 full ? ",cache=full" : "");
+		assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
+		assert_true(last->bytes == 4 * MIB);
+		assert_non_null(export_find("disk"));
+		assert_int_equal(run(ADMIN_ADD, "", spec, 0), -EEXIST);
+		assert_string_equal(last->why, "export disk exists already");
+		snprintf(spec, sizeof(spec), "other,file=%s", path);
+		assert_int_equal(run(ADMIN_ADD, "", spec, 0), -EBUSY);
+		assert_null(export_by_name("other"));
+		assert_int_equal(run(ADMIN_REMOVE, "disk", NULL, 0), 0);
+		assert_null(export_by_name("disk"));
+	}
+	assert_int_equal(run(ADMIN_REMOVE, "disk", NULL, 0), -ENOENT);
+	assert_int_equal(run(ADMIN_ADD, "", "disk,file=/nowhere", 0), -ENOENT);
+	assert_non_null(strstr(last->why, "/nowhere"));
+	assert_int_equal(run(ADMIN_ADD, "", "disk,memory", 0), -EINVAL);
+	assert_null(export_by_name("disk"));
+}
+
+static void sizes(void **state)
+{
+	const char *path = files_new("size", 4 * MIB);
+	char spec[256];
+
+	(void)state;
+	for (int full = 0; full < 2; full++) {
+		assert_int_equal(truncate(path, 4 * MIB), 0);
+		snprintf(spec, sizeof(spec), "disk,file=%s%s", path,
+			 full ? ",cache=full" : "");
+		assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
+		assert_int_equal(truncate(path, 8 * MIB), 0);
+		assert_int_equal(run(ADMIN_RESIZE, "disk", NULL, 0), 0);
+		assert_true(last->bytes == 8 * MIB);
+		assert_int_equal(run(ADMIN_RESIZE, "disk", NULL, 4 * MIB), -EINVAL);
+		/* nobody uses it */
+		assert_int_equal(truncate(path, 2 * MIB), 0);
+		assert_int_equal(run(ADMIN_RESIZE, "disk", NULL, 0), 0);
+		assert_true(last->bytes == 2 * MIB);
+		assert_int_equal(run(ADMIN_REOPEN, "disk", NULL, 0), 0);
+		assert_int_equal(run(ADMIN_REMOVE, "disk", NULL, 0), 0);
+		/* a size of its own */
+		assert_int_equal(truncate(path, 8 * MIB), 0);
+		snprintf(spec, sizeof(spec), "disk,size=4M,file=%s%s", path,
+			 full ? ",cache=full" : "");
+		assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
+		assert_int_equal(run(ADMIN_RESIZE, "disk", NULL, 0), 0);
+		assert_true(last->bytes == 4 * MIB);
+		assert_int_equal(run(ADMIN_RESIZE, "disk", NULL, 6 * MIB), 0);
+		assert_true(last->bytes == 6 * MIB);
+		assert_int_equal(run(ADMIN_RESIZE, "disk", NULL, 5 * MIB), -ERANGE);
+		assert_int_equal(run(ADMIN_RESIZE, "disk", NULL, 9 * MIB), -EINVAL);
+		assert_int_equal(run(ADMIN_RESIZE, "disk", NULL, 7 * MIB + 1), -EINVAL);
+		assert_int_equal(run(ADMIN_REMOVE, "disk", NULL, 0), 0);
+	}
+	assert_int_equal(run(ADMIN_RESIZE, "first", NULL, 0), -EOPNOTSUPP);
+	assert_int_equal(run(ADMIN_REOPEN, "first", NULL, 0), -EPERM);
+}
+
+/* Return: "name: action: why", of the report */
+static bool reported(const char *name, const char *action, const char *why)
+{
+	struct admin_change *c;
+
+	TAILQ_FOREACH(c, &last->changes, entry)
+		if (!strcmp(c->name, name))
+			return !strcmp(c->action ?: "-", action) && strstr(c->why, why);
+	return false;
+}
+
+static void configure(const char *exports)
+{
+	char text[2048];
+
+	snprintf(text, sizeof(text), "[target]\nlisten = 127.0.0.1\nstate-dir = %s\n%s",
+		 cfg.state_dir, exports);
+	files_text(files_path("conf"), text);
+}
+
+#define FIRST	"[export first]\ntype = memory\nsize = 1M\nhugepages = no\n"
+
+static void reloads(void **state)
+{
+	const char *path = files_new("reload", 4 * MIB);
+	const struct export *first = export_find("first");
+	char text[1024];
+
+	(void)state;
+	assert_int_equal(run(ADMIN_ADD, "", "hand,memory,size=1M,hugepages=no", 0), 0);
+	configure(FIRST "sze = 1\n");
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), -EINVAL);
+	assert_non_null(strstr(last->why, "sze"));
+	assert_null(strchr(last->why, '\n'));
+	snprintf(text, sizeof(text), FIRST "[export second]\nfile = %s\n", path);
+	configure(text);
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	assert_true(reported("first", "kept", ""));
+	assert_true(reported("second", "added", ""));
+	assert_true(reported("hand", "kept", "by hand"));
+	assert_ptr_equal(export_find("first"), first);
+	snprintf(text, sizeof(text), "log-level = error\nkeep-alive-max = 30000\n"
+		 "name = other\n[export first]\ntype = memory\nsize = 2M\nhugepages = no\n"
+		 "[export second]\nfile = %s\ncache = full\nsize = 1M\n"
+		 "[export third]\nfile = /nowhere\n", path);
+	configure(text);
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	assert_true(reported("first", "-", "would be lost"));
+	assert_true(reported("second", "changed", ""));
+	assert_true(reported("third", "-", "/nowhere"));
+	assert_true(reported("name", "-", "restart"));
+	assert_true(reported("keep-alive-max", "changed", ""));
+	assert_int_equal(cfg.keep_alive_max, 30000);
+	assert_true(export_find("second")->store.size == MIB);
+	assert_true(export_find("first")->store.size == MIB);
+	snprintf(text, sizeof(text), FIRST "[export second]\nfile = %s\ncache = full\n"
+		 "size = 3M\n", path);
+	configure(text);
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	assert_true(reported("second", "resized", ""));
+	assert_true(export_find("second")->store.size == 3 * MIB);
+	configure(FIRST);
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	assert_true(reported("second", "removed", ""));
+	assert_null(export_by_name("second"));
+	assert_int_equal(run(ADMIN_REMOVE, "hand", NULL, 0), 0);
+}
+
+static void *client(void *arg)
+{
+	static const char line[] =
+		"{\"version\":1,\"command\":\"add\",\"spec\":\"c,memory,size=1M,hugepages=no\"}\n"
+		"{\"version\":1,\"command\":\"list\"}\n"
+		"{\"version\":1,\"command\":\"sessions\"}\n"
+		"{\"version\":1,\"command\":\"remove\",\"name\":\"c\"}\n"
+		"{\"version\":1,\"command\":\"remove\",\"name\":\"c\"}\n";
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char *text = arg;
+	size_t at = 0;
+	ssize_t n;
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/control", files_dir);
+	if (!connect(fd, (struct sockaddr *)&addr, sizeof(addr)) &&
+	    write(fd, line, sizeof(line) - 1) > 0 && !shutdown(fd, SHUT_WR))
+		while ((n = read(fd, text + at, 8191 - at)) > 0)
+			at += (size_t)n;
+	close(fd);
+	loop_stop();
+	return NULL;
+}
+
+static void wake(struct loop_timer *timer)
+{
+	loop_timer_start(timer, 10);
+}
+
+static void a_socket(void **state)
+{
+	static struct loop_timer timer = { .expired = wake };
+	static char text[8192];
+	pthread_t thread;
+	struct stat st;
+	char *second;
+
+	(void)state;
+	assert_int_equal(control_open(files_path("control")), 0);
+	assert_int_equal(stat(files_path("control"), &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(pthread_create(&thread, NULL, client, text), 0);
+	wake(&timer);
+	assert_int_equal(loop_run(), 0);
+	loop_timer_stop(&timer);
+	pthread_join(thread, NULL);
+	second = strchr(text, '\n');
+	assert_non_null(second);
+	assert_memory_equal(text, "{\"version\":1,\"name\":\"c\",\"size\":1048576}", 39);
+	assert_non_null(strstr(second, "\"name\":\"c\",\"state\":\"ready\""));
+	assert_non_null(strstr(second, "{\"version\":1,\"sessions\":[]}\n"
+			       "{\"version\":1,\"name\":\"c\"}\n"
+			       "{\"version\":1,\"error\":{\"code\":\"ENOENT\""));
+	control_close();
+	assert_int_equal(stat(files_path("control"), &st), -1);
+}
+
+static void *abuse(void *arg)
+{
+	const char *how = control_idle_ms < 1000 ? "slow" : "";
+	char command[1024];
+	int *status = arg;
+
+	snprintf(command, sizeof(command), "python3 '%s/control_abuse.py' '%s' %s", UNIT_DIR,
+		 files_path("control"), how);
+	*status = system(command);
+	loop_stop();
+	return NULL;
+}
+
+/* Clients that are slow, many, greedy or gone. */
+static void bad_clients(void **state)
+{
+	static struct loop_timer timer = { .expired = wake };
+	const int64_t idle[] = { control_idle_ms, 300 };
+
+	(void)state;
+	assert_int_equal(run(ADMIN_ADD, "", "a,memory,size=1M,hugepages=no", 0), 0);
+	assert_int_equal(control_open(files_path("control")), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(idle); i++) {
+		int status = -1;
+		pthread_t thread;
+
+		control_idle_ms = idle[i];
+		assert_int_equal(pthread_create(&thread, NULL, abuse, &status), 0);
+		wake(&timer);
+		assert_int_equal(loop_run(), 0);
+		loop_timer_stop(&timer);
+		pthread_join(thread, NULL);
+		assert_int_equal(status, 0);
+	}
+	control_idle_ms = idle[0];
+	control_close();
+	assert_int_equal(run(ADMIN_REMOVE, "a", NULL, 0), 0);
+}
+
+/* Return: a process that has the socket; it has it by now */
+static pid_t other_daemon(const char *path)
+{
+	int told[2];
+	pid_t pid;
+	char ok = 0;
+
+	assert_int_equal(pipe2(told, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		loop_exit();
+		ok = !loop_init() && !control_open(path);
+		if (write(told[1], &ok, 1) == 1)
+			pause();
+		_exit(1);
+	}
+	assert_int_equal(read(told[0], &ok, 1), 1);
+	assert_true(ok);
+	close(told[0]);
+	close(told[1]);
+	return pid;
+}
+
+static void whose_socket(void **state)
+{
+	const char *path = files_path("control");
+	char too_long[256];
+	struct stat st;
+	pid_t pid;
+
+	(void)state;
+	pid = other_daemon(path);
+	assert_int_equal(control_open(path), -EADDRINUSE);
+	assert_int_equal(stat(path, &st), 0);
+	/* without the lock: somebody else's socket is not removed either */
+	unlink(files_path("control.lock"));
+	assert_int_equal(control_open(path), -EADDRINUSE);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(control_open(path), 0);
+	control_close();
+	assert_int_equal(stat(path, &st), -1);
+	/* what is no socket is not ours */
+	files_text(path, "precious\n");
+	assert_int_equal(control_open(path), -EEXIST);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	unlink(path);
+	assert_int_equal(symlink(files_path("precious"), path), 0);
+	assert_int_equal(control_open(path), -EEXIST);
+	unlink(path);
+	/* a lock that leads elsewhere is not followed */
+	unlink(files_path("control.lock"));
+	assert_int_equal(symlink(files_path("precious"), files_path("control.lock")), 0);
+	assert_int_equal(control_open(path), -ELOOP);
+	unlink(files_path("control.lock"));
+	assert_int_equal(stat(files_path("precious"), &st), -1);
+	memset(too_long, 'x', sizeof(too_long));
+	too_long[0] = '/';
+	too_long[sizeof(too_long) - 1] = '\0';
+	assert_int_equal(control_open(too_long), -ENAMETOOLONG);
+	assert_int_equal(control_open("/nowhere/control"), -ENOENT);
+}
+
+/* The last of all: there is no way back. What is under way ends soon. */
+static void the_end(void **state)
+{
+	struct admin *a = admin_alloc(ADMIN_RELOAD);
+
+	(void)state;
+	assert_non_null(a);
+	configure(FIRST "[export late]\ntype = memory\nsize = 1M\nhugepages = no\n");
+	a->done = done;
+	admin_free(last);
+	last = NULL;
+	admin_submit(a);
+	admin_shutdown();
+	assert_int_equal(loop_run(), 0);
+	assert_ptr_equal(last, a);
+	assert_null(export_by_name("late"));
+	assert_int_equal(run(ADMIN_ADD, "", "late,memory,size=1M,hugepages=no", 0), -ESHUTDOWN);
+	assert_int_equal(run(ADMIN_REMOVE, "first", NULL, 0), -ESHUTDOWN);
+	assert_non_null(export_find("first"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(add_and_remove),
+		cmocka_unit_test(sizes),
+		cmocka_unit_test(reloads),
+		cmocka_unit_test(a_socket),
+		cmocka_unit_test(bad_clients),
+		cmocka_unit_test(whose_socket),
+		cmocka_unit_test(the_end),
+	};
+
+	return cmocka_run_group_tests_name("admin", tests, setup, teardown);
+}
