@@ -14,6 +14,7 @@
 #include "file.h"
 #include "keeper.h"
 #include "log.h"
+#include "losses.h"
 #include "mac.h"
 #include "util.h"
 
@@ -288,6 +289,7 @@ int export_open_all(struct config *cfg)
 	int ret = 0;
 
 	store_none_setup((unsigned int)cfg->io_threads);
+	losses_init(cfg->state_dir, CONFIG_RUN_DIR);
 	while (!ret && (ec = TAILQ_FIRST(&cfg->exports)))
 		ret = open_one(cfg, ec);
 	return ret;
@@ -355,6 +357,7 @@ void export_close_all(void)
 		}
 		export_free(e);
 	}
+	losses_exit();
 }
 
 /**

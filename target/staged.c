@@ -28,6 +28,7 @@
 
 #include "fault.h"
 #include "log.h"
+#include "losses.h"
 #include "staged.h"
 #include "staged_fault.h"
 #include "util.h"
@@ -124,9 +125,13 @@ static void finish_all(struct staged_ios *ios, const struct ring *here,
  * staged_fail - what was written to a file may be lost
  * @sf: file
  * @ret: -errno
+ *
+ * It is noted before anybody is answered: who hears of it may kill the daemon.
  */
 static void staged_fail(struct staged_file *sf, int ret)
 {
+	if (!atomic_load(&sf->failed))
+		losses_note(sf->file->name, sf->identity);
 	if (!atomic_exchange(&sf->failed, true))
 		log_err("export %s: what was written to %s cannot be made durable: %s; no FLUSH will succeed until it is opened anew",
 			sf->file->name, sf->file->path, strerror(-ret));

@@ -18,6 +18,7 @@ TAILQ_HEAD(staged_ios, staged_io);
 /**
  * struct staged_file - what the threads share of a file
  * @file: open
+ * @identity: of what the host's caches have of it; see losses.h
  * @failed: an fdatasync has failed: what was written before may be lost, although the
  *	next would not say so
  * @errors: commands that have failed
@@ -35,6 +36,7 @@ TAILQ_HEAD(staged_ios, staged_io);
  */
 struct staged_file {
 	struct file *file;
+	uint8_t identity[RDMABLK_ID_LEN];
 	atomic_bool failed;
 	atomic_uint_fast64_t errors;
 	pthread_mutex_t lock;

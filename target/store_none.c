@@ -4,13 +4,15 @@
  * threads of the store on the file or block device itself.
  *
  * The epoch is the host's boot and the file's identity: what was acknowledged and not
- * flushed is in the caches of this host, which outlive the daemon.
+ * flushed is in the caches of this host, which outlive the daemon; unless an fdatasync
+ * has failed: see losses.c.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/sysmacros.h>
 
 #include "log.h"
+#include "losses.h"
 #include "memlock.h"
 #include "store_none.h"
 #include "util.h"
@@ -60,7 +62,9 @@ static bool write_through(const struct file *f)
 static int none_start(struct store *store, struct store_none *none,
 		      const struct export_config *ec)
 {
-	int ret = file_epoch(&none->file, store->epoch);
+	uint8_t identity[RDMABLK_ID_LEN];
+	int ret = file_epoch(&none->file, identity) ?:
+		  losses_epoch(ec->name, identity, store->epoch);
 
 	if (ret) {
 		log_err("export %s: has no epoch: %s", ec->name, strerror(-ret));
@@ -68,6 +72,7 @@ static int none_start(struct store *store, struct store_none *none,
 	}
 	none->volatile_cache = !write_through(&none->file);
 	staged_file_init(&none->staged, &none->file);
+	memcpy(none->staged.identity, identity, sizeof(identity));
 	none->threads = iothreads_start(&none->staged, nr_threads);
 	if (none->threads)
 		return 0;

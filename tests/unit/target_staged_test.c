@@ -24,6 +24,7 @@
 #include <cmocka.h>
 
 #include "../../target/log.h"
+#include "../../target/losses.h"
 #include "../../target/staged.h"
 #include "../../target/util.h"
 
@@ -306,13 +307,21 @@ static void one_error_ends_one_command(void **state)
 static void a_failed_flush_is_the_last(void **state)
 {
 	struct command first = { 0 }, second = { 0 }, third = { 0 };
+	uint8_t epoch[RDMABLK_ID_LEN];
 
 	(void)state;
 	place_open(dir, 1U << 20, 512, true);
+	memset(place.sf.identity, 7, sizeof(epoch));
+	losses_init(dir, dir);
+	assert_int_equal(losses_epoch("d", place.sf.identity, epoch), 0);
+	assert_memory_equal(epoch, place.sf.identity, sizeof(epoch));
 	fake(&place.sf.sync, -EIO, 1);
 	begin(&first, RDMABLK_OP_FLUSH, 0, 0, 0);
 	begin(&second, RDMABLK_OP_FLUSH, 0, 0, 0);
 	assert_int_equal(end(&first), RDMABLK_R_STORE_IO);
+	assert_int_equal(losses_epoch("d", place.sf.identity, epoch), 0);
+	assert_memory_not_equal(epoch, place.sf.identity, sizeof(epoch));
+	losses_exit();
 	assert_int_equal(end(&second), RDMABLK_R_STORE_FAILED);
 	begin(&third, RDMABLK_OP_FLUSH, 0, 0, 0);
 	assert_true(third.done);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files that have lost what was acknowledged and not flushed.
+ */
+#ifndef RDMABLKD_LOSSES_H
+#define RDMABLKD_LOSSES_H
+
+#include <stdint.h>
+
+#define LOSSES_FILE	"losses"	/* in a directory */
+
+void losses_init(const char *dir, const char *other);
+void losses_exit(void);
+int losses_epoch(const char *name, const uint8_t *identity, uint8_t *epoch);
+void losses_note(const char *name, const uint8_t *identity);
+
+#endif

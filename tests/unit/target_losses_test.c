@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Epochs of files that have lost what was acknowledged: another one from each loss on,
+ * for that file alone, in this process and in the next, wherever it can be noted; and
+ * where it can be noted nowhere, in each process.
+ *
+ * Sources: target/losses.c
+ * Libraries: libcrypto
+ */
+#include "target_files.h"
+#include "../../target/losses.h"
+#include "../../target/util.h"
+
+typedef uint8_t epoch_t[16];
+
+static const epoch_t one = { 1 }, two = { 2 };
+
+static void start(const char *dir, const char *other)
+{
+	losses_exit();
+	losses_init(files_path(dir), files_path(other));
+}
+
+static void epoch(const uint8_t *identity, uint8_t *out)
+{
+	memset(out, 0, sizeof(epoch_t));
+	assert_int_equal(losses_epoch("disk", identity, out), 0);
+}
+
+static bool same(const uint8_t *identity, const uint8_t *as)
+{
+	epoch_t now;
+
+	epoch(identity, now);
+	return !memcmp(now, as, sizeof(now));
+}
+
+static void a_loss_is_remembered(void **state)
+{
+	epoch_t first, second;
+
+	(void)state;
+	start("a", "b");
+	assert_true(same(one, one));
+	assert_true(same(one, one));
+	losses_note("disk", one);
+	epoch(one, first);
+	assert_memory_not_equal(first, one, sizeof(first));
+	assert_true(same(one, first));
+	assert_true(same(two, two));
+	start("a", "b");
+	assert_true(same(one, first));
+	assert_true(same(two, two));
+	losses_note("disk", one);
+	epoch(one, second);
+	assert_memory_not_equal(second, first, sizeof(first));
+	assert_memory_not_equal(second, one, sizeof(first));
+	start("a", "b");
+	assert_true(same(one, second));
+	assert_true(same(two, two));
+}
+
+/* Both places are one. */
+static void one_place(void **state)
+{
+	epoch_t first;
+
+	(void)state;
+	start("j", "j");
+	assert_true(same(one, one));
+	losses_note("disk", one);
+	epoch(one, first);
+	assert_memory_not_equal(first, one, sizeof(first));
+	start("j", "j");
+	assert_true(same(one, first));
+}
+
+/* The first place is a file; or full, or gone, which looks the same from here. */
+static void the_other_place(void **state)
+{
+	epoch_t first, second;
+
+	(void)state;
+	files_text(files_path("no"), "no directory\n");
+	start("no/dir", "c");
+	assert_true(same(one, one));
+	losses_note("disk", one);
+	epoch(one, first);
+	assert_memory_not_equal(first, one, sizeof(first));
+	start("no/dir", "c");
+	assert_true(same(one, first));
+	/* back again: what is in either place counts */
+	start("d", "c");
+	assert_true(same(one, first));
+	losses_note("disk", one);
+	epoch(one, second);
+	assert_memory_not_equal(second, first, sizeof(first));
+	start("d", "c");
+	assert_true(same(one, second));
+}
+
+static void a_full_place(void **state)
+{
+	epoch_t first;
+	char block[4096] = { 0 };
+	int fd;
+
+	(void)state;
+	if (!files_tmpfs("small", "size=16k"))
+		skip();
+	start("small", "e");
+	assert_true(same(one, one));
+	fd = open(files_path("small/fill"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	while (write(fd, block, sizeof(block)) > 0)
+		;
+	close(fd);
+	losses_note("disk", one);
+	epoch(one, first);
+	assert_memory_not_equal(first, one, sizeof(first));
+	start("small", "e");
+	assert_true(same(one, first));
+	umount2(files_path("small"), MNT_DETACH);
+}
+
+static void nowhere(void **state)
+{
+	epoch_t first, second, third;
+
+	(void)state;
+	start("no/dir", "no/other");
+	epoch(one, first);
+	assert_memory_not_equal(first, one, sizeof(first));
+	assert_true(same(one, first));
+	losses_note("disk", one);
+	epoch(one, second);
+	assert_memory_not_equal(second, first, sizeof(first));
+	start("no/dir", "no/other");
+	epoch(one, third);
+	assert_memory_not_equal(third, second, sizeof(first));
+	assert_memory_not_equal(third, first, sizeof(first));
+}
+
+/* Lines cut short, lines that are none, and no end of a line. */
+static void rubbish(void **state)
+{
+	static const char id[] = "01000000000000000000000000000000";
+	char text[512];
+	epoch_t first;
+
+	(void)state;
+	mkdir(files_path("f"), 0755);
+	snprintf(text, sizeof(text), "\n%s\n%s %.31s\n%s_%s\n%.31sg %s\n%s %s %s\n\n%s %.9s",
+		 id, id, id, id, id, id, id, id, id, id, id, id);
+	files_text(files_path("f/losses"), text);
+	start("f", "g");
+	assert_true(same(one, one));
+	losses_note("disk", one);
+	epoch(one, first);
+	assert_memory_not_equal(first, one, sizeof(first));
+	start("f", "g");
+	assert_true(same(one, first));
+	/* not followed, not waited for */
+	assert_int_equal(symlink(files_path("f/losses"), files_path("link")), 0);
+	mkdir(files_path("h"), 0755);
+	assert_int_equal(rename(files_path("link"), files_path("h/losses")), 0);
+	mkdir(files_path("i"), 0755);
+	assert_int_equal(mkfifo(files_path("i/losses"), 0600), 0);
+	start("h", "i");
+	epoch(two, first);
+	assert_memory_not_equal(first, two, sizeof(first));
+}
+
+static int teardown(void **state)
+{
+	losses_exit();
+	return files_teardown(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_loss_is_remembered),
+		cmocka_unit_test(one_place),
+		cmocka_unit_test(the_other_place),
+		cmocka_unit_test(a_full_place),
+		cmocka_unit_test(nowhere),
+		cmocka_unit_test(rubbish),
+	};
+
+	return cmocka_run_group_tests_name("losses", tests, files_setup, teardown);
+}
