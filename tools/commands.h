@@ -16,6 +16,7 @@ extern const struct option_info reconnect_options[];
 extern const struct option_info list_options[];
 extern const struct option_info status_options[];
 extern const struct option_info monitor_options[];
+extern const struct option_info target_options[];
 
 int cmd_connect(const struct command_info *command, int argc, char **argv);
 int cmd_disconnect(const struct command_info *command, int argc, char **argv);
@@ -28,5 +29,6 @@ int cmd_reconnect(const struct command_info *command, int argc, char **argv);
 int cmd_list(const struct command_info *command, int argc, char **argv);
 int cmd_status(const struct command_info *command, int argc, char **argv);
 int cmd_monitor(const struct command_info *command, int argc, char **argv);
+int cmd_target(const struct command_info *command, int argc, char **argv);
 
 #endif /* RDMABLK_TOOLS_COMMANDS_H */

@@ -182,7 +182,13 @@ void output_column_names(char *text, size_t size)
 					 used ? "," : "", column_name(id));
 }
 
-static void human_bytes(__u64 bytes, char *text, size_t size)
+/**
+ * output_human_bytes() - a size for people
+ * @bytes: the size
+ * @text: result: 1.5G
+ * @size: of @text
+ */
+void output_human_bytes(__u64 bytes, char *text, size_t size)
 {
 	static const char units[] = "BKMGTPE";
 	unsigned int unit = 0;
@@ -209,7 +215,7 @@ static void cell(const struct device *device, unsigned int id, bool bytes,
 	else if (info->kind == ATTR_FLAG)
 		snprintf(text, size, "%d", value->present);
 	else if (info->kind == ATTR_U64 && info->unit && value->present && !bytes)
-		human_bytes(value->number, text, size);
+		output_human_bytes(value->number, text, size);
 	else
 		snprintf(text, size, "%s", value->text);
 }
@@ -276,6 +282,56 @@ int output_table(const struct device_list *list,
 	return ret ? -1 : 0;
 }
 
+static int fill_rows(struct libscols_table *table, struct json_object *rows,
+		     const struct output_column *columns, output_cell_fn cell_of)
+{
+	const struct output_column *c;
+	char text[VALUE_TEXT_LEN];
+	size_t i;
+
+	for (c = columns; c->name; c++)
+		if (!scols_table_new_column(table, c->name, 0, 0))
+			return -1;
+	for (i = 0; i < json_object_array_length(rows); i++) {
+		struct libscols_line *line = scols_table_new_line(table, NULL);
+
+		for (c = columns; line && c->name; c++) {
+			cell_of(json_object_array_get_idx(rows, i), c->key, text,
+				sizeof(text));
+			if (scols_line_set_data(line, c - columns, text))
+				return -1;
+		}
+		if (!line)
+			return -1;
+	}
+	return 0;
+}
+
+/**
+ * output_rows() - prints JSON objects in a table
+ * @rows: an array of them
+ * @columns: what of them; ends with an entry without a name
+ * @cell_of: gets the text of a cell
+ *
+ * Returns 0, or -1 when memory is short.
+ */
+int output_rows(struct json_object *rows, const struct output_column *columns,
+		output_cell_fn cell_of)
+{
+	struct libscols_table *table;
+	int ret;
+
+	scols_init_debug(0);
+	table = scols_new_table();
+	if (!table)
+		return -1;
+	ret = fill_rows(table, rows, columns, cell_of);
+	if (!ret)
+		ret = scols_print_table(table);
+	scols_unref_table(table);
+	return ret ? -1 : 0;
+}
+
 static void print_value(const struct value *value, const struct attr_info *info)
 {
 	char human[16];
@@ -285,7 +341,7 @@ static void print_value(const struct value *value, const struct attr_info *info)
 	} else if (!value->present || !value->text[0]) {
 		printf("-");
 	} else if (info->kind == ATTR_U64 && info->unit) {
-		human_bytes(value->number, human, sizeof(human));
+		output_human_bytes(value->number, human, sizeof(human));
 		printf("%s (%s %s)", human, value->text, info->unit);
 	} else if (!info->unit || (info->kind == ATTR_TMO && (__s64)value->number < 0)) {
 		printf("%s", value->text);

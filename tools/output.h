@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include <json-c/json.h>
+#include <linux/types.h>
 
 struct device;
 struct device_list;
@@ -23,6 +24,19 @@ struct output_columns {
 	int nr;
 };
 
+/**
+ * struct output_column - a column of a table of JSON objects
+ * @name: in the heading
+ * @key: of the objects
+ */
+struct output_column {
+	const char *name;
+	const char *key;
+};
+
+typedef void (*output_cell_fn)(struct json_object *row, const char *key, char *text,
+			       size_t size);
+
 struct json_object *output_json_new(void);
 struct json_object *output_json_device(const struct device *device);
 void output_json_line(struct json_object *object);
@@ -34,5 +48,8 @@ void output_column_names(char *text, size_t size);
 int output_table(const struct device_list *list,
 		 const struct output_columns *columns, bool headings, bool bytes);
 void output_block(const struct device *device);
+void output_human_bytes(__u64 bytes, char *text, size_t size);
+int output_rows(struct json_object *rows, const struct output_column *columns,
+		output_cell_fn cell_of);
 
 #endif /* RDMABLK_TOOLS_OUTPUT_H */

@@ -2,7 +2,8 @@
 /*
  * rdmablk, the command line of the rdmablk block driver: a table of subcommands,
  * each in a file of its own. They speak to the module over generic netlink
- * (nl.c) and know nothing of it but kernel/uapi/.
+ * (nl.c) and know nothing of it but kernel/uapi/; "target" speaks to the daemon of
+ * this host over its socket (control.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -89,6 +90,14 @@ static const struct command_info commands[] = {
 		.synopsis = "[--json]",
 		.help = "Print a line whenever a disk changes its state",
 		.options = monitor_options,
+	},
+	{
+		.name = "target",
+		.run = cmd_target,
+		.synopsis = "[OPTION]... "
+			    "list|show|sessions|add|remove|resize|reload|reopen [EXPORT]",
+		.help = "Look at and change what the daemon of this host exports",
+		.options = target_options,
 	},
 };
 

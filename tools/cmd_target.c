@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rdmablk target: what the daemon of this host, rdmablkd, exports and to whom. The
+ * daemon is asked over its socket: a line of JSON there, a line of JSON back. It does
+ * the checking; here only the shape of the command line is looked at.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "commands.h"
+#include "control.h"
+#include "output.h"
+#include "report.h"
+#include "util.h"
+
+const struct option_info target_options[] = {
+	{ "control", 0, 'c', "PATH", "socket of the daemon (/run/rdmablkd/control)" },
+	{ "json", 0, 'j', NULL, "print JSON" },
+	{ "force", 'f', 'f', NULL, "remove, reopen: end the sessions that use it" },
+	{ "size", 0, 's', "SIZE", "resize: of an export that was given its size" },
+	{ 0 }
+};
+
+static const struct opts_origin origin = { "target", "--" };
+
+struct target_args {
+	const char *control;
+	bool force;
+	__u64 size;
+};
+
+/**
+ * struct verb - what can be asked for
+ * @name: as typed
+ * @command: as the daemon knows it; NULL: the same
+ * @operand: key of its operand; NULL: it takes none
+ * @operand_name: for complaints
+ * @optional: the operand may be left out
+ * @force: --force goes with it
+ * @size: --size goes with it
+ * @show: prints the answer, returns an exit status; NULL: there is nothing to say
+ */
+struct verb {
+	const char *name;
+	const char *command;
+	const char *operand;
+	const char *operand_name;
+	bool optional;
+	bool force;
+	bool size;
+	int (*show)(struct json_object *answer);
+};
+
+static int parse_size(const char *text, __u64 *size)
+{
+	static const char units[] = "KMGT";
+	unsigned long long value;
+	const char *unit;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	unit = *end ? strchr(units, *end & ~0x20) : NULL;
+	if (text[0] < '0' || text[0] > '9' || errno || !value || (*end && (!unit || end[1])))
+		return opts_refuse(&origin, "size", "'%s' is not a size", text);
+	for (; unit && unit >= units; unit--) {
+		if (value >> 54)
+			return opts_refuse(&origin, "size", "%s is too large", text);
+		value <<= 10;
+	}
+	*size = value;
+	return 0;
+}
+
+static int set(void *context, int id, const char *value)
+{
+	struct target_args *args = context;
+
+	switch (id) {
+	case 'c':
+		args->control = value;
+		break;
+	case 'j':
+		report_json = true;
+		break;
+	case 'f':
+		args->force = true;
+		break;
+	case 's':
+		return parse_size(value, &args->size);
+	}
+	return 0;
+}
+
+/*
+ * Answers
+ */
+
+static const char *text_of(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	if (!json_object_object_get_ex(object, key, &value) || !value)
+		return "-";
+	return json_object_get_string(value);
+}
+
+static struct json_object *array_of(struct json_object *answer, const char *key)
+{
+	struct json_object *value;
+
+	if (!json_object_object_get_ex(answer, key, &value) ||
+	    !json_object_is_type(value, json_type_array))
+		return NULL;
+	return value;
+}
+
+/* Commands, or their errors, of a session: all operations together */
+static void sum_commands(struct json_object *session, const char *key, char *text,
+			 size_t size)
+{
+	struct json_object *commands, *value;
+	__u64 sum = 0;
+
+	if (json_object_object_get_ex(session, "commands", &commands)) {
+		json_object_object_foreach(commands, name, one) {
+			(void)name;
+			if (json_object_object_get_ex(one, key, &value))
+				sum += json_object_get_uint64(value);
+		}
+	}
+	snprintf(text, size, "%llu", sum);
+}
+
+static void since_text(struct json_object *session, char *text, size_t size)
+{
+	time_t since = atoll(text_of(session, "since"));
+	struct tm tm;
+
+	if (!localtime_r(&since, &tm) || !strftime(text, size, "%F %T", &tm))
+		snprintf(text, size, "-");
+}
+
+static void cell(struct json_object *row, const char *key, char *text, size_t size)
+{
+	struct json_object *value;
+
+	if (!strcmp(key, "size") && json_object_object_get_ex(row, key, &value) && value)
+		output_human_bytes(json_object_get_uint64(value), text, size);
+	else if (!strcmp(key, "since"))
+		since_text(row, text, size);
+	else if (!strcmp(key, "done") || (!strcmp(key, "errors") &&
+					  json_object_object_get_ex(row, "commands", NULL)))
+		sum_commands(row, key, text, size);
+	else
+		snprintf(text, size, "%s", text_of(row, key));
+}
+
+static int show_table(struct json_object *answer, const char *key,
+		      const struct output_column *columns)
+{
+	struct json_object *rows = array_of(answer, key);
+
+	if (!rows)
+		return report_failure(EPROTO, "target", "the daemon's answer has no %s", key);
+	if (output_rows(rows, columns, cell))
+		return report_failure(ENOMEM, "target", "%s", strerror(ENOMEM));
+	return STATUS_DONE;
+}
+
+static int show_list(struct json_object *answer)
+{
+	static const struct output_column columns[] = {
+		{ "NAME", "name" }, { "STATE", "state" }, { "TYPE", "type" },
+		{ "CACHE", "cache" }, { "SIZE", "size" }, { "SESSIONS", "sessions" },
+		{ "FAILED", "failed" }, { "ERRORS", "errors" }, { "FILE", "file" },
+		{ 0 }
+	};
+
+	return show_table(answer, "exports", columns);
+}
+
+static void show_key(const char *key, struct json_object *value)
+{
+	char human[16];
+
+	printf("  %-18s", key);
+	if (!value) {
+		printf("-\n");
+	} else if (!strcmp(key, "size") || !strcmp(key, "comparing")) {
+		output_human_bytes(json_object_get_uint64(value), human, sizeof(human));
+		printf("%s (%s bytes)\n", human, json_object_get_string(value));
+	} else if (json_object_is_type(value, json_type_boolean)) {
+		printf("%s\n", json_object_get_boolean(value) ? "yes" : "no");
+	} else {
+		printf("%s\n", json_object_get_string(value));
+	}
+}
+
+/* All that is known of the export, a key a line */
+static int show_one(struct json_object *answer)
+{
+	struct json_object *rows = array_of(answer, "exports"), *row;
+
+	row = rows ? json_object_array_get_idx(rows, 0) : NULL;
+	if (!row)
+		return report_failure(EPROTO, "target show", "the daemon's answer has no export");
+	if (report_json) {
+		output_json_line(json_object_get(answer));
+		return STATUS_DONE;
+	}
+	printf("%s\n", text_of(row, "name"));
+	json_object_object_foreach(row, key, value) {
+		if (strcmp(key, "name"))
+			show_key(key, value);
+	}
+	return STATUS_DONE;
+}
+
+static int show_sessions(struct json_object *answer)
+{
+	static const struct output_column columns[] = {
+		{ "EXPORT", "export" }, { "HOST", "host" }, { "ADDRESS", "address" },
+		{ "STATE", "state" }, { "QUEUES", "queues" }, { "SINCE", "since" },
+		{ "COMMANDS", "done" }, { "ERRORS", "errors" },
+		{ 0 }
+	};
+
+	return show_table(answer, "sessions", columns);
+}
+
+/* Return: whether all of it could be done */
+static bool show_changes(struct json_object *answer, const char *key, const char *what)
+{
+	struct json_object *rows = array_of(answer, key);
+	bool all = true;
+	size_t i;
+
+	for (i = 0; rows && i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+		struct json_object *action, *why;
+		bool done = json_object_object_get_ex(row, "action", &action) && action;
+
+		all = all && done;
+		if (report_json)
+			continue;
+		printf("%s %s: %s", what, text_of(row, "name"),
+		       done ? json_object_get_string(action) : "not done");
+		if (json_object_object_get_ex(row, "message", &why) && why)
+			printf(": %s", json_object_get_string(why));
+		printf("\n");
+	}
+	return all;
+}
+
+static int show_reload(struct json_object *answer)
+{
+	bool exports = show_changes(answer, "exports", "export");
+	bool settings = show_changes(answer, "settings", "setting");
+
+	if (exports && settings)
+		return STATUS_DONE;
+	/* The answer is JSON enough. */
+	fprintf(stderr, "rdmablk: target reload: not all of it could be done\n");
+	return STATUS_FAILED;
+}
+
+static int show_size(struct json_object *answer)
+{
+	if (!report_json)
+		printf("%s\n", text_of(answer, "size"));
+	return STATUS_DONE;
+}
+
+static const struct verb verbs[] = {
+	{ .name = "list", .show = show_list },
+	{ .name = "show", .command = "list", .operand = "name", .operand_name = "NAME",
+	  .show = show_one },
+	{ .name = "sessions", .operand = "name", .operand_name = "NAME", .optional = true,
+	  .show = show_sessions },
+	{ .name = "add", .operand = "spec", .operand_name = "EXPORT" },
+	{ .name = "remove", .operand = "name", .operand_name = "NAME", .force = true },
+	{ .name = "resize", .operand = "name", .operand_name = "NAME", .size = true,
+	  .show = show_size },
+	{ .name = "reload", .show = show_reload },
+	{ .name = "reopen", .operand = "name", .operand_name = "NAME", .force = true },
+};
+
+/*
+ * Asking
+ */
+
+static const struct verb *find_verb(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (!strcmp(verbs[i].name, name))
+			return &verbs[i];
+	return NULL;
+}
+
+static int check(const struct verb *verb, const char *what, const char *operand,
+		 const char *more, const struct target_args *args)
+{
+	if (verb->operand && !verb->optional && !operand)
+		return report_usage(what, "%s is missing", verb->operand_name);
+	if (!verb->operand && operand)
+		return report_usage(what, "too many arguments: '%s'", operand);
+	if (operand && more)
+		return report_usage(what, "too many arguments: '%s'", more);
+	if (args->force && !verb->force)
+		return report_usage(what, "--force does not go with it");
+	if (args->size && !verb->size)
+		return report_usage(what, "--size does not go with it");
+	return 0;
+}
+
+static struct json_object *request_of(const struct verb *verb, const char *operand,
+				      const struct target_args *args)
+{
+	struct json_object *request = output_json_new();
+	const char *command = verb->command ?: verb->name;
+
+	json_object_object_add(request, "command", json_object_new_string(command));
+	if (operand)
+		json_object_object_add(request, verb->operand,
+				       json_object_new_string(operand));
+	if (args->force)
+		json_object_object_add(request, "force", json_object_new_boolean(true));
+	if (args->size)
+		json_object_object_add(request, "size", json_object_new_uint64(args->size));
+	return request;
+}
+
+static int show(const struct verb *verb, const char *what, struct json_object *answer)
+{
+	struct json_object *error, *number;
+
+	if (json_object_object_get_ex(answer, "error", &error)) {
+		json_object_object_get_ex(error, "errno", &number);
+		return report_failure(json_object_get_int(number), what, "%s",
+				      text_of(error, "message"));
+	}
+	if (report_json && verb->show != show_one)
+		output_json_line(json_object_get(answer));
+	if (!verb->show || (report_json && verb->show != show_reload &&
+			    verb->show != show_one))
+		return STATUS_DONE;
+	return verb->show(answer);
+}
+
+static int ask(const struct verb *verb, const char *operand,
+	       const struct target_args *args)
+{
+	struct json_object *request = request_of(verb, operand, args), *answer;
+	char what[128], why[CONTROL_WHY];
+	int ret;
+
+	snprintf(what, sizeof(what), "target %s%s%.90s", verb->name, operand ? " " : "",
+		 operand ? operand : "");
+	ret = control_ask(args->control, request, &answer, why);
+	json_object_put(request);
+	if (ret)
+		return report_failure(ret, what, "%s", why);
+	ret = show(verb, what, answer);
+	json_object_put(answer);
+	return ret;
+}
+
+/**
+ * cmd_target() - rdmablk target
+ * @command: its entry in the table
+ * @argc: arguments from the name on
+ * @argv: the same
+ */
+int cmd_target(const struct command_info *command, int argc, char **argv)
+{
+	struct target_args args = { .control = CONTROL_PATH };
+	const struct verb *verb;
+	char what[32];
+	int ret;
+
+	ret = opts_parse(command, argc, argv, set, &args);
+	if (ret)
+		return ret;
+	if (!argv[optind])
+		return report_usage("target",
+				    "list, show, sessions, add, remove, resize, reload or reopen is missing");
+	verb = find_verb(argv[optind]);
+	if (!verb)
+		return report_usage("target", "there is no '%s'; see 'rdmablk target --help'",
+				    argv[optind]);
+	snprintf(what, sizeof(what), "target %s", verb->name);
+	ret = check(verb, what, argv[optind + 1],
+		    argv[optind + 1] ? argv[optind + 2] : NULL, &args);
+	return ret ? ret : ask(verb, argv[optind + 1], &args);
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The socket of the daemon: a line of JSON there, a line of JSON back. How long the
+ * daemon needs is its business: an export may be large.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "util.h"
+
+#define MAX_ANSWER	(64UL << 20)
+
+static int failed(char *why, const char *what, const char *path, int err)
+{
+	snprintf(why, CONTROL_WHY, "%s %.160s: %s", what, path, strerror(err));
+	return err;
+}
+
+static const char *hint(int err)
+{
+	switch (err) {
+	case ENOENT:
+	case ECONNREFUSED:	return " (is rdmablkd running?)";
+	case EACCES:
+	case EPERM:		return " (are you root?)";
+	default:		return "";
+	}
+}
+
+static int open_socket(const char *path, char *why)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd, err;
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -failed(why, "cannot connect to", path, ENAMETOOLONG);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && !connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		return fd;
+	err = errno;
+	if (fd >= 0)
+		close(fd);
+	snprintf(why, CONTROL_WHY, "cannot connect to %.108s: %s%s", path, strerror(err),
+		 hint(err));
+	return -err;
+}
+
+static int send_all(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno;
+		text += n;
+		len -= n;
+	}
+	return 0;
+}
+
+static int send_request(int fd, struct json_object *request)
+{
+	const char *text = json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN);
+	int err = send_all(fd, text, strlen(text));
+
+	return err ? err : send_all(fd, "\n", 1);
+}
+
+/* An object, as soon as it is complete; what follows is of no interest. */
+static int receive(int fd, struct json_object **answer)
+{
+	struct json_tokener *tok = json_tokener_new();
+	size_t sum = 0;
+	char buf[4096];
+	ssize_t n;
+
+	*answer = NULL;
+	if (!tok)
+		return EPROTO;
+	do {
+		n = read(fd, buf, sizeof(buf));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		sum += n;
+		*answer = json_tokener_parse_ex(tok, buf, n);
+	} while (!*answer && (!sum || json_tokener_get_error(tok) == json_tokener_continue) &&
+		 sum < MAX_ANSWER);
+	json_tokener_free(tok);
+	return *answer && json_object_is_type(*answer, json_type_object) ? 0 : EPROTO;
+}
+
+/**
+ * control_ask() - ask the daemon
+ * @path: of its socket
+ * @request: what to ask
+ * @answer: its answer, to be put by the caller
+ * @why: CONTROL_WHY bytes, text of the error
+ *
+ * Returns 0 or an errno.
+ */
+int control_ask(const char *path, struct json_object *request,
+		struct json_object **answer, char *why)
+{
+	int fd = open_socket(path, why), err;
+
+	if (fd < 0)
+		return -fd;
+	err = send_request(fd, request);
+	if (!err)
+		err = receive(fd, answer);
+	close(fd);
+	if (!err)
+		return 0;
+	if (err == EPROTO) {
+		json_object_put(*answer);
+		snprintf(why, CONTROL_WHY, "the daemon at %.160s has not answered", path);
+		return err;
+	}
+	return failed(why, "cannot write to", path, err);
+}
