@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# smp: 2
+#
+# What the administrator changes while initiators are connected. Exports are added, had,
+# removed; disks grow with their files, by a command and by SIGHUP, and nothing else
+# does; a mounted file system grows with its disk; a file that got shorter leaves its
+# export as it is. What is in use stays, unless it is forced, and then what was written
+# is in the file. The configuration is read again and touches only what differs. The
+# daemon tells what it has, to root alone.
+
+# shellcheck source=tests/cases/store/lib.sh
+source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+require mkfs.ext4 resize2fs jq setpriv
+
+CONFIG=/tmp/rdmablkd.conf CONTROL=/run/rdmablkd/control
+
+target() {
+	"$RDMABLK" target "$@"
+}
+
+# refused REGEX ARGUMENT...
+refused() {
+	run_expect 1 "^rdmablk: target .*: $1" target "${@:2}"
+}
+
+# attach N NAME: connects an export as /dev/rdmablkN
+attach() {
+	expect "/dev/rdmablk$1" "$("$RDMABLK" connect "$TARGET_ADDR/$2")" "the disk"
+}
+
+size_is() {
+	(($(blockdev --getsize64 "/dev/rdmablk$1") == $2 << 20))
+}
+
+# grown N MIB
+grown() {
+	wait_until "$PATIENCE" size_is "$1" "$2" || fail "rdmablk$1 does not grow to $2 MiB"
+}
+
+# hup REGEX: read it all again; returns when the log has REGEX behind that
+hup() {
+	: >"$TARGET_LOG"
+	kill -HUP "$TARGET_PID"
+	expect_log 'SIGHUP: looking'
+	expect_log "$1"
+}
+
+# export_section NAME LINE...
+export_section() {
+	printf '[export %s]\n' "$1"
+	printf '%s\n' "${@:2}"
+}
+
+# configure LINE...: a configuration with these
+configure() {
+	printf '[target]\nlisten = %s\ninsecure = yes\n' "$TARGET_ADDR" >$CONFIG
+	printf '%s\n' "$@" >>$CONFIG
+}
+
+NONE=$(export_section none "file = $DISK/none")
+FULL=$(export_section full "file = $DISK/full" 'cache = full')
+FIXED=$(export_section fixed "file = $DISK/fixed" 'size = 8M')
+MEM=$(export_section mem 'type = memory' 'size = 4M')
+
+load_module
+ram_disk 128
+file_system
+truncate -s 8M $DISK/none $DISK/full $DISK/fixed
+configure 'drain-ms = 100' "$NONE" "$FULL" "$FIXED" "$MEM"
+start_target --config $CONFIG
+
+# Who may ask
+expect 600 "$(stat -c %a $CONTROL)" "the mode of the socket"
+chmod 666 $CONTROL
+run_expect 1 'has not answered|Connection reset|Broken pipe' setpriv --reuid 65534 \
+	--regid 65534 --clear-groups "$RDMABLK" target list
+chmod 600 $CONTROL
+
+# Disks grow with their files
+attach 0 none
+attach 1 full
+attach 2 fixed
+mkfs.ext4 -q /dev/rdmablk1
+mkdir -p /mnt/disk
+mount /dev/rdmablk1 /mnt/disk
+random_file 1M /tmp/before
+random_file 12M /tmp/after
+cp /tmp/before /mnt/disk/before
+sync -f /mnt/disk
+truncate -s 24M $DISK/full $DISK/none $DISK/fixed
+expect 25165824 "$(target resize full)" "the new size"
+grown 1 24
+resize2fs /dev/rdmablk1 >/tmp/resize 2>&1 || fail "resize2fs: $(cat /tmp/resize)"
+cp /tmp/after /mnt/disk/after
+sync -f /mnt/disk
+echo 3 >/proc/sys/vm/drop_caches
+cmp /tmp/before /mnt/disk/before
+cmp /tmp/after /mnt/disk/after
+hup 'configuration: export fixed: kept'
+expect_log "export none: has grown from $((8 << 20)) to $((24 << 20)) bytes"
+grown 0 24
+size_is 2 8 || fail "its size was given"
+dd if=/tmp/before of=/dev/rdmablk0 bs=1M seek=23 oflag=direct status=none
+cmp /tmp/before <(tail -c 1M $DISK/none) || fail "the file lacks what is behind its old end"
+truncate -s 16M $DISK/none
+hup 'configuration: export none: .* has become shorter'
+refused 'export none: .* has become shorter' resize none
+truncate -s 25M $DISK/none
+hup 'configuration: export none: resized'
+grown 0 25
+refused 'memory keeps the size it has' resize mem
+json=$(target sessions full --json)
+expect "live $(uname -n) 0" "$(jq -r '.sessions[] | "\(.state) \(.host) " +
+	"\(.commands.flush.errors)"' <<<"$json")" "the session's state, host and failed flushes"
+(($(jq '.sessions[0].commands.flush.done' <<<"$json") > 0)) || fail "no flush is counted"
+(($(target sessions none --json | jq '.sessions[0].commands.write.done') > 0)) ||
+	fail "no write is counted"
+
+# Added, had, removed
+truncate -s 4M $DISK/late
+refused 'export mem exists already' add mem,memory,size=1M
+refused '.*cannot open .*nowhere' add "late,file=$DISK/nowhere"
+refused '.*is what export none is made of already|.*in use' add "again,file=$DISK/none"
+target add "late,file=$DISK/late,cache=full"
+attach 3 late
+dd if=/tmp/before of=/dev/rdmablk3 bs=1M oflag=direct status=none
+refused 'export late is in use by 1 session' remove late
+target remove --force late
+cmp -n 1048576 /tmp/before $DISK/late || fail "the file lacks what was written"
+refused 'there is no export late' show late
+dd if=/dev/rdmablk3 of=/tmp/late bs=1M count=1 iflag=direct status=none &
+READER=$!
+target add "late,file=$DISK/late,cache=full"
+wait $READER || fail "the read that waited has failed"
+cmp /tmp/before /tmp/late
+
+# The configuration
+sessions=$(target sessions --json | jq -c '[.sessions[].id]')
+configure "$NONE" "$FULL" 'sze = 1'
+refused '.*unknown key "sze"' reload
+expect 'none full fixed mem late' "$(target list --json |
+	jq -r '[.exports[].name] | join(" ")')" "what is exported after a mistake"
+truncate -s 4M $DISK/new
+configure 'drain-ms = 150' 'name = other' "$NONE" 'ro = yes' "$FULL" "$FIXED" \
+	"$(export_section new "file = $DISK/new")"
+run_expect 1 'not all of it could be done' target reload
+for line in 'export mem: removed' 'export new: added' 'export full: kept' \
+	'export none: not done: export none is in use by 1 session' \
+	'export late: kept: added by hand' 'setting drain-ms: changed' \
+	'setting name: not done: needs a restart of the daemon'; do
+	grep -qx "$line" <<<"$OUTPUT" || fail "no '$line': $OUTPUT"
+done
+configure 'drain-ms = 150' "$NONE" "$FULL" "$FIXED"
+hup 'configuration: export new: removed'
+expect "$sessions" "$(target sessions --json | jq -c '[.sessions[].id]')" "the sessions"
+
+umount /mnt/disk
+e2fsck -fn /dev/rdmablk1 >/dev/null || fail "the file system on the disk"
+"$RDMABLK" disconnect --all
+target remove none
+stop_target
+expect 0 "$TARGET_STATUS" "the daemon's exit status"
+[[ ! -e $CONTROL ]] || fail "$CONTROL outlives the daemon"
+e2fsck -fn $DISK/full >/dev/null || fail "the file system in the file"
+unload_module
