@@ -34,19 +34,26 @@ same_as_file() {
 	cmp "$1" "$2" || fail "$1 differs from what was written"
 }
 
-# durable_fsyncs N: so many have returned
+# The log of durable.py, where the case has no better place for it
+: "${DURABLE_LOG:=/dev/shm/log}"
+
+# durable_fsyncs N; durable_writes N: so many have returned
 durable_fsyncs() {
-	(($(grep -c '^F' /dev/shm/log || :) >= $1))
+	(($(grep -c '^F' "$DURABLE_LOG" || :) >= $1))
 }
 
-# durable_write BYTES FSYNCS: connects, and writes with $WRITER until that many fsyncs
-# have returned; what these promise is in /dev/shm/log
+durable_writes() {
+	(($(grep -c '^W' "$DURABLE_LOG" || :) >= $1))
+}
+
+# durable_write BYTES FSYNCS [WRITERS [EVERY]]: connects, and writes with $WRITER until
+# that many fsyncs have returned; what these promise is in $DURABLE_LOG
 durable_write() {
 	connect --dev-loss-tmo off
-	: >/dev/shm/log
-	python3 "$DURABLE" write $DEV "$1" /dev/shm/log &
+	: >"$DURABLE_LOG"
+	python3 "$DURABLE" write $DEV "$1" "$DURABLE_LOG" "${@:3}" &
 	# shellcheck disable=SC2034 # for the cases
 	WRITER=$!
 	wait_until "$PATIENCE" durable_fsyncs "$2" ||
-		fail "no fsyncs: $(tail -n 3 /dev/shm/log)"
+		fail "no fsyncs: $(tail -n 3 "$DURABLE_LOG")"
 }
