@@ -1,0 +1,154 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files that were synced, on a disk whose writes are logged by dm-log-writes.
+
+synced.py write DIR DEVICE WRITERS STEPS
+    Each writer makes files, rewrites blocks of another one in place, and removes files.
+    Whatever fsync or fdatasync has returned for is promised by a mark in the log of the
+    device-mapper's DEVICE; what is about to be removed is not promised any more.
+
+synced.py check DIR MARKS
+    Each promise among MARKS is kept by DIR: files have what they had, blocks what they
+    had or something newer.
+
+In a block that is rewritten each byte is the number of the write, because a block that
+nobody has synced may be half old and half new.
+"""
+
+import fcntl
+import hashlib
+import os
+import random
+import struct
+import sys
+import threading
+
+BLOCK, BLOCKS, NEWEST = 4096, 32, 250
+DM_IOCTL = struct.Struct("<3I7IQ128s129s7x")	# struct dm_ioctl
+DM_TARGET_MSG = 3 << 30 | DM_IOCTL.size << 16 | 0xFD << 8 | 14
+
+
+class Log:
+    """Marks in the log of a device, by the ioctl that 'dmsetup message' is."""
+
+    def __init__(self, device):
+        self.device = device.encode()
+        self.control = os.open("/dev/mapper/control", os.O_RDWR)
+
+    def mark(self, *words):
+        message = b"mark " + ":".join(map(str, words)).encode() + b"\0"
+        size = DM_IOCTL.size + 8 + len(message)
+        head = DM_IOCTL.pack(4, 0, 0, size, DM_IOCTL.size, 0, 0, 0, 0, 0, 0,
+                             self.device, b"")
+        fcntl.ioctl(self.control, DM_TARGET_MSG,
+                    bytearray(head + struct.pack("<Q", 0) + message))
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def sync_directory(fd, path):
+    os.fsync(fd)
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    os.fsync(directory)
+    os.close(directory)
+
+
+def make_file(path, log, name, size):
+    data = os.urandom(size)
+    fd = os.open(f"{path}/{name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    os.write(fd, data)
+    sync_directory(fd, path)
+    os.close(fd)
+    log.mark("file", name, digest(data))
+
+
+def writer(path, log, number, steps, failed):
+    chance = random.Random(number)
+    newest, files = [0] * BLOCKS, []
+    try:
+        table = os.open(f"{path}/{number}.table", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        os.write(table, bytes(BLOCK * BLOCKS))
+        sync_directory(table, path)
+        for step in range(steps):
+            name = f"{number}.{step}"
+            make_file(path, log, name, chance.randrange(40000))
+            files.append(name)
+            for block in chance.sample(range(BLOCKS), 4):
+                newest[block] += 1
+                os.pwrite(table, bytes([newest[block]]) * BLOCK, block * BLOCK)
+            os.fdatasync(table)
+            log.mark("table", number, bytes(newest).hex())
+            if step % 3 == 2:
+                gone = files.pop(chance.randrange(len(files)))
+                log.mark("gone", gone)
+                os.unlink(f"{path}/{gone}")
+    except OSError as error:
+        failed.append(f"writer {number}: {error}")
+
+
+def write(path, device, writers, steps):
+    log, failed = Log(device), []
+    if steps > NEWEST:
+        sys.exit(f"more than {NEWEST} steps")
+    threads = [threading.Thread(target=writer, args=(path, log, n, steps, failed))
+               for n in range(writers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        sys.exit("\n".join(failed))
+
+
+def promised(path):
+    files, tables = {}, {}
+    with open(path, encoding="ascii") as marks:
+        for line in marks:
+            word, *rest = line.strip().split(":")
+            if word == "file":
+                files[rest[0]] = rest[1]
+            elif word == "gone":
+                files.pop(rest[0])
+            elif word == "table":
+                tables[rest[0]] = bytes.fromhex(rest[1])
+    return files, tables
+
+
+def content(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        print(error)
+        return b""
+
+
+def check(path, marks):
+    files, tables = promised(marks)
+    bad = 0
+    for name, want in files.items():
+        if digest(content(f"{path}/{name}")) != want:
+            print(f"file {name} is not what was synced")
+            bad += 1
+    for name, least in tables.items():
+        data = content(f"{path}/{name}.table")
+        for block, number in enumerate(least):
+            have = data[block * BLOCK:(block + 1) * BLOCK]
+            if len(have) != BLOCK or not number <= min(have) <= max(have) <= NEWEST:
+                print(f"table {name}, block {block}: not as new as {number}")
+                bad += 1
+    print(f"{len(files)} files and {len(tables)} tables promised, {bad} bad")
+    sys.exit(1 if bad else 0)
+
+
+def main():
+    command, path, *rest = sys.argv[1:]
+    if command == "write":
+        write(path, rest[0], int(rest[1]), int(rest[2]))
+    else:
+        check(path, rest[0])
+
+
+main()
