@@ -12,4 +12,4 @@
 # shellcheck source=tests/cases/store/power.sh
 source "$RDMABLK_TOP/tests/cases/store/power.sh"
 
-power_failures full
+power_failures full file disk

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # A target with cache=none loses power, under writers, after a flush, after a write, on a
-# file and on a block device. When it is back the store has what an fsync had returned
+# file. When it is back the store has what an fsync had returned
 # for; the disk goes on when nothing else is missing, else it fails and says why.
 #
 # net: two
@@ -12,4 +12,4 @@
 # shellcheck source=tests/cases/store/power.sh
 source "$RDMABLK_TOP/tests/cases/store/power.sh"
 
-power_failures none
+power_failures none file

@@ -177,7 +177,7 @@ with_a_fault() {
 	wait "$WRITER" || :
 }
 
-# power_failures CACHE: the case
+# power_failures CACHE PLACE...: the case
 power_failures() {
 	local place
 
@@ -186,12 +186,12 @@ power_failures() {
 		return
 	fi
 	load_module
-	for place in file disk; do
+	for place in "${@:2}"; do
 		echo "== $place, cache=$1"
-		with_writers $place "$1"
-		with_all_flushed $place "$1"
-		with_one_write $place "$1"
-		with_a_fault $place "$1"
+		with_writers "$place" "$1"
+		with_all_flushed "$place" "$1"
+		with_one_write "$place" "$1"
+		with_a_fault "$place" "$1"
 	done
 	unload_module
 	plan over
