@@ -159,15 +159,13 @@ static void client_answer(struct client *c, struct json_object *answer)
 {
 	const char *text = json_object_to_json_string_ext(answer, JSON_C_TO_STRING_PLAIN |
 							  JSON_C_TO_STRING_NOSLASHESCAPE);
-	size_t len = strlen(text);
+	int len = asprintf(&c->out, "%s\n", text);
 
-	c->out = malloc(len + 1);
-	if (c->out) {
-		memcpy(c->out, text, len);
-		c->out[len] = '\n';
-		c->nr_out = len + 1;
-		c->at_out = 0;
-	}
+	if (len < 0)
+		c->out = NULL;
+	else
+		c->nr_out = (size_t)len;
+	c->at_out = 0;
 	json_object_put(answer);
 	c->phase = PHASE_NEW;
 }
@@ -416,11 +414,13 @@ int control_open(const char *path)
  */
 void control_close(void)
 {
-	struct client *c;
+	struct client *c, *next;
 	struct stat st;
 
-	while ((c = LIST_FIRST(&control.clients)))
+	for (c = LIST_FIRST(&control.clients); c; c = next) {
+		next = LIST_NEXT(c, entry);
 		client_free(c);
+	}
 	if (control.source.fd < 0)
 		return;
 	loop_timer_stop(&control.rest);

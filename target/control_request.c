@@ -75,7 +75,9 @@ static const char *text_of(struct json_object *value)
 {
 	const char *text = json_object_get_string(value);
 
-	return strlen(text) == (size_t)json_object_get_string_len(value) ? text : NULL;
+	if (!text || strlen(text) != (size_t)json_object_get_string_len(value))
+		return NULL;
+	return text;
 }
 
 static int take_name(struct control_request *out, const char *text, char *why)
@@ -84,6 +86,16 @@ static int take_name(struct control_request *out, const char *text, char *why)
 		return wrong(why, "\"name\" is no name of an export", "");
 	snprintf(out->name, sizeof(out->name), "%s", text);
 	return 0;
+}
+
+static int take_spec(struct admin *a, const char *text, char *why)
+{
+	if (!text || strlen(text) > MAX_SPEC)
+		return wrong(why, "\"spec\" is too long, or has a NUL in it", "");
+	if (asprintf(&a->spec, "%s", text) >= 0)
+		return 0;
+	a->spec = NULL;
+	return wrong(why, "out of memory", "");
 }
 
 static int take(struct control_request *out, const struct key *key,
@@ -95,10 +107,7 @@ static int take(struct control_request *out, const struct key *key,
 	case KEY_NAME:
 		return take_name(out, text_of(value), why);
 	case KEY_SPEC:
-		if (!text_of(value) || strlen(text_of(value)) > MAX_SPEC)
-			return wrong(why, "\"spec\" is too long, or has a NUL in it", "");
-		a->spec = strdup(text_of(value));
-		return a->spec ? 0 : wrong(why, "out of memory", "");
+		return take_spec(a, text_of(value), why);
 	case KEY_SIZE:
 		a->size = json_object_get_uint64(value);
 		if (json_object_get_int64(value) <= 0 || a->size > RDMABLK_MAX_SIZE)

@@ -241,7 +241,7 @@ int file_size(const struct file *f, uint64_t *size)
  */
 int file_grown(const struct file *f, bool fixed, uint64_t *size)
 {
-	uint64_t have, wish = *size;
+	uint64_t have = 0, wish = *size;
 	int ret = file_size(f, &have);
 
 	if (ret) {

@@ -70,7 +70,8 @@ static bool from_hex(const char *text, uint8_t *id)
 	if (strspn(text, "0123456789abcdef") < DIGITS)
 		return false;
 	for (size_t i = 0; i < RDMABLK_ID_LEN; i++)
-		sscanf(text + 2 * i, "%2hhx", &id[i]);
+		if (sscanf(text + 2 * i, "%2hhx", &id[i]) != 1)
+			return false;
 	return true;
 }
 

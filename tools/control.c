@@ -84,7 +84,7 @@ static int receive(int fd, struct json_object **answer)
 
 	*answer = NULL;
 	if (!tok)
-		return EPROTO;
+		return -EPROTO;
 	do {
 		n = read(fd, buf, sizeof(buf));
 		if (n < 0 && errno == EINTR)
@@ -96,7 +96,7 @@ static int receive(int fd, struct json_object **answer)
 	} while (!*answer && (!sum || json_tokener_get_error(tok) == json_tokener_continue) &&
 		 sum < MAX_ANSWER);
 	json_tokener_free(tok);
-	return *answer && json_object_is_type(*answer, json_type_object) ? 0 : EPROTO;
+	return *answer && json_object_is_type(*answer, json_type_object) ? 0 : -EPROTO;
 }
 
 /**
@@ -117,7 +117,7 @@ int control_ask(const char *path, struct json_object *request,
 		return -fd;
 	err = send_request(fd, request);
 	if (!err)
-		err = receive(fd, answer);
+		err = -receive(fd, answer);
 	close(fd);
 	if (!err)
 		return 0;

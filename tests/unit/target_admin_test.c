@@ -35,10 +35,13 @@ static void gone(void)
 static int setup(void **state)
 {
 	static char config[160];
-	static char *argv[] = { "rdmablkd", "--config", config, NULL };
+	static char *argv[4];	/* a reload reads them again */
 
 	if (files_setup(state))
 		return -1;
+	argv[0] = "rdmablkd";
+	argv[1] = "--config";
+	argv[2] = config;
 	snprintf(config, sizeof(config), "%s", files_path("conf"));
 	files_text(config, "[target]\nlisten = 127.0.0.1\n[export first]\n"
 		   "type = memory\nsize = 1M\nhugepages = no\n");

@@ -236,7 +236,8 @@ static void complaints_have_a_place(void **state)
 	config_export_spec(&cfg, "d,memory,sze=1M");
 	fclose(cfg.complaints);
 	assert_int_equal(cfg.errors, 1);
-	assert_string_equal(text, "--export d,memory,sze=1M: unknown key \"sze\"; did you mean \"size\"?\n");
+	assert_string_equal(text, "--export d,memory,sze=1M: unknown key \"sze\"; "
+			    "did you mean \"size\"?\n");
 	free(text);
 	config_free(&cfg);
 }

@@ -218,9 +218,9 @@ static inline void *slot(unsigned int queue, uint16_t tag)
 			   plan.slot_rkey);
 }
 
-static inline void send_command(unsigned int queue, uint16_t tag, uint16_t op, uint16_t flags,
-			 uint64_t offset, uint64_t bytes, const void *trailer,
-			 uint32_t len)
+static inline void send_command(unsigned int queue, uint16_t tag, uint16_t op,
+				uint16_t flags, uint64_t offset, uint64_t bytes,
+				const void *trailer, uint32_t len)
 {
 	static char msg[2 * TRAILER + sizeof(struct rdmablk_command)];
 	const struct rdmablk_command cmd = {
@@ -259,7 +259,7 @@ static inline unsigned int answer(unsigned int queue, uint16_t tag, void *data, 
 }
 
 static inline unsigned int command(unsigned int queue, uint16_t op, uint16_t flags,
-			    uint64_t offset, uint64_t bytes)
+				   uint64_t offset, uint64_t bytes)
 {
 	generation++;
 	send_command(queue, 1, op, flags, offset, bytes, NULL, 0);
