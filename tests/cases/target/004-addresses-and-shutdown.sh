@@ -62,7 +62,7 @@ run_expect 1 'cannot listen on 10.77.0.1:20420: no RDMA device has this address'
 # Each with a session of its own. With this keep-alive timeout none of them would
 # notice for minutes, and a held write would take two.
 kill -HUP "$TARGET_PID"
-expect_log 'SIGHUP: looking whether files have grown'
+expect_log 'SIGHUP: looking at the configuration and the files again'
 readonly=()
 for n in 0 1 2 3; do
 	((n < 2)) || readonly=(--read-only)
