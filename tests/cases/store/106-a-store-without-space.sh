@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# kernels: 6.1 6.12
+# smp: 2
+# timeout: 900
+#
+# A sparse file on a file system that is full, with direct I/O (ext4) and through the page
+# cache (tmpfs). Who writes is told ENOSPC: without a cache the write, with all of it in
+# memory the flush. What has space is written on, what was written stays, the session goes
+# on, and when there is space again, because the disk has discarded some or because
+# somebody else gave way, the same flush succeeds, and a killed daemon has kept it.
+
+# shellcheck source=tests/cases/store/shapes.sh
+source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
+require mkfs.ext4
+
+FILE=$DISK/disk0 SIZE=$((48 * MIB)) LAST=$((47 * MIB))
+
+begin() {
+	truncate -s 0 $FILE
+	truncate -s $SIZE $FILE
+	serve_file "$FILE,cache=$1"
+	connect
+	open_disk
+}
+
+# killed CACHE: what flushes have promised is in the file, and the disk is that
+killed() {
+	stop_target KILL
+	cp --sparse=always $FILE /dev/shm/kept
+	serve_file "$FILE,cache=$1"
+	wait_state live
+	dd if=$DEV bs=1M iflag=direct status=none | cmp - /dev/shm/kept ||
+		fail "the disk is not what the file was"
+	rm /dev/shm/kept
+}
+
+end() {
+	close_disk
+	disconnect
+	stop_target
+	expect 0 "$TARGET_STATUS" "the daemon's exit status"
+}
+
+# without_cache: the file system has 24 MiB at most
+without_cache() {
+	local before fits
+
+	begin none
+	before=$(status errors)
+	io '[0-9]+ ENOSPC' fill a 0 $SIZE 1 65536
+	fits=${ANSWER% *}
+	((fits > 12 * MIB)) || fail "no more than $fits bytes fit"
+	failed_since "$before" 1
+	io ENOSPC write a $LAST 65536 2
+	io ENOSPC write d $LAST 65536 2
+	failed_since "$before" 3
+	dmesg_has "critical space allocation error, dev rdmablk0, sector $((LAST / 512)) op 0x1" ||
+		fail "the kernel log does not say what failed"
+	expect_log "write of 65536 bytes at $LAST: No space left on device"
+	# The kernel's page cache calls it EIO.
+	io ok write b $LAST 65536 2
+	told_once 'EIO|ENOSPC'
+	run_expect 1 'No space left' blkdiscard -f -z -o $((40 * MIB)) -l 4M $DEV
+	# No flush has failed, and what has space is written.
+	io ok write d $MIB 65536 3
+	io ok write a $((2 * MIB)) 65536 3
+	io ok fsync a
+	undisturbed
+	io ok check a 0 $MIB 1
+	io ok check a $((fits - 65536)) 65536 1
+	# The disk gives some back.
+	blkdiscard -f -o 4M -l 8M $DEV
+	io ok check a $((4 * MIB)) $((8 * MIB)) zero
+	io ok write a $LAST $MIB 4
+	io ok fsync a
+	killed none
+	file_has $FILE $LAST $MIB 4
+	file_has $FILE $MIB 65536 3
+	file_has $FILE 0 $MIB 1
+	end
+}
+
+in_memory() {
+	local before
+
+	begin full
+	before=$(status errors)
+	io "$((32 * MIB)) ok" fill a 0 $((32 * MIB)) 5 $MIB
+	io ENOSPC fsync a
+	io ENOSPC fsync b
+	io ENOSPC write d $LAST 65536 5
+	failed_since "$before" 3
+	expect true "$(status unflushed)" "unflushed"
+	expect_log "$FILE: No space left on device"
+	undisturbed
+	io ok check a 0 $((32 * MIB)) 5
+	# The disk gives some back.
+	blkdiscard -f -o 4M -l 20M $DEV
+	io ok fsync b
+	expect false "$(status unflushed)" "unflushed"
+	file_has $FILE 0 $((4 * MIB)) 5
+	file_has $FILE $((24 * MIB)) $((8 * MIB)) 5
+	file_has $FILE $LAST 65536 5
+	# Somebody else gives way.
+	dd if=/dev/zero of=$DISK/ballast bs=64k status=none 2>/dev/null || :
+	io ok write a $((4 * MIB)) $((4 * MIB)) 6
+	io ENOSPC fsync a
+	rm $DISK/ballast
+	io ok fsync a
+	undisturbed
+	killed full
+	file_has $FILE $((4 * MIB)) $((4 * MIB)) 6
+	file_has $FILE $LAST 65536 5
+	end
+}
+
+load_module
+ram_disk 28
+file_system ext4
+without_cache
+in_memory
+umount $DISK
+mount -t tmpfs -o size=24M none $DISK
+without_cache
+in_memory
+umount $DISK
+unload_module

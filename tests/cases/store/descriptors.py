@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Open files that do what they are told, a line each, and say what came of it.
+
+    open NAME PATH [direct] [dsync] [ro]
+    close NAME
+    write NAME OFFSET BYTES SEED
+    read NAME OFFSET BYTES
+    check NAME OFFSET BYTES SEED    what was written with that seed; 'zero': zeroes
+    fill NAME OFFSET BYTES SEED STEP    writes of STEP bytes until one fails
+    fsync NAME
+
+The answer is 'ok', the name of an errno, 'short' or 'differs'; of 'fill' the bytes that
+were written and the name. Each read and write is one system call.
+"""
+
+import errno
+import mmap
+import os
+import struct
+import sys
+
+SECTOR = 512
+STAMP = struct.Struct("<QQ")
+FLAGS = {"direct": os.O_DIRECT, "dsync": os.O_DSYNC, "ro": 0}
+fds = {}
+
+
+def pattern(offset, size, seed):
+    if seed == "zero":
+        return bytes(size)
+    return b"".join(STAMP.pack(sector, int(seed)) * (SECTOR // STAMP.size)
+                    for sector in range(offset // SECTOR, (offset + size) // SECTOR))
+
+
+def write(fd, offset, size, seed):
+    buf = mmap.mmap(-1, size)
+    buf[:] = pattern(offset, size, seed)
+    return os.pwritev(fd, [buf], offset) == size
+
+
+def read(fd, offset, size):
+    buf = mmap.mmap(-1, size)
+    return buf if os.preadv(fd, [buf], offset) == size else None
+
+
+def fill(fd, offset, size, seed, step):
+    done = 0
+    try:
+        while done < size:
+            if not write(fd, offset + done, step, seed):
+                return f"{done} short"
+            done += step
+    except OSError as error:
+        return f"{done} {errno.errorcode[error.errno]}"
+    return f"{done} ok"
+
+
+def do(command, name, *words):
+    if command == "open":
+        flags = os.O_RDONLY if "ro" in words else os.O_RDWR
+        for word in words[1:]:
+            flags |= FLAGS[word]
+        fds[name] = os.open(words[0], flags)
+        return "ok"
+    fd = fds[name]
+    if command == "close":
+        os.close(fds.pop(name))
+    elif command == "fsync":
+        os.fsync(fd)
+    elif command == "fill":
+        return fill(fd, int(words[0]), int(words[1]), words[2], int(words[3]))
+    elif command == "write":
+        return "ok" if write(fd, int(words[0]), int(words[1]), words[2]) else "short"
+    else:
+        buf = read(fd, int(words[0]), int(words[1]))
+        if buf is None:
+            return "short"
+        if command == "check" and buf[:] != pattern(int(words[0]), int(words[1]), words[2]):
+            return "differs"
+    return "ok"
+
+
+def main():
+    for line in sys.stdin:
+        try:
+            answer = do(*line.split())
+        except OSError as error:
+            answer = errno.errorcode[error.errno]
+        print(answer, flush=True)
+
+
+main()

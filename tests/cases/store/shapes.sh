@@ -1,0 +1,75 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For the cases of stores with errors and of unusual shapes.
+
+# shellcheck source=tests/cases/store/lib.sh
+source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+
+# shellcheck disable=SC2034 # for the cases
+KIB=1024 MIB=$((1024 * 1024))
+
+# io ANSWER COMMAND NAME [WORD...]: what descriptors.py says, a regular expression
+io() {
+	if [[ -z ${DESCRIPTORS_PID:-} ]]; then
+		coproc DESCRIPTORS {
+			exec python3 "$RDMABLK_TOP/tests/cases/store/descriptors.py"
+		}
+	fi
+	echo "${@:2}" >&"${DESCRIPTORS[1]}"
+	read -r -t $((PATIENCE * SLOWNESS)) -u "${DESCRIPTORS[0]}" ANSWER ||
+		fail "no answer to '${*:2}'"
+	[[ $ANSWER =~ ^($1)$ ]] || fail "'${*:2}' has ended with $ANSWER, not $1"
+}
+
+# open_disk: descriptors of it: two direct ones, of which the writes of d are FUA, and two
+# with the page cache
+open_disk() {
+	io ok open a $DEV direct
+	io ok open d $DEV direct dsync
+	io ok open b $DEV
+	io ok open c $DEV
+}
+
+close_disk() {
+	local name
+
+	for name in a b c d; do
+		io ok close $name
+	done
+}
+
+# told_once ERROR: what could not be written back later than it was written; each
+# descriptor is told, once
+told_once() {
+	local name
+
+	for name in a b c d; do
+		io "$1" fsync $name
+		io ok fsync $name
+	done
+}
+
+# file_has FILE OFFSET BYTES SEED: what is there now, past every cache where FILE is a
+# device
+file_has() {
+	if [[ -b $1 ]]; then
+		io ok open file "$1" ro direct
+	else
+		io ok open file "$1" ro
+	fi
+	io ok check file "${@:2}"
+	io ok close file
+}
+
+# failed_since N COUNT: so many requests have failed since there were N
+failed_since() {
+	expect $(($1 + $2)) "$(status errors)" "the number of failed requests"
+}
+
+# undisturbed: whatever requests have failed, the session has not
+undisturbed() {
+	expect live "$(attribute state)" "the state"
+	expect 0 "$(attribute reconnects)" "the number of reconnects"
+	target_lives || fail "the daemon is gone"
+}
