@@ -238,7 +238,7 @@ static bool only_grows(const struct export *e, struct export_config *ec)
 static void change_export(struct export *e, struct export_config *ec)
 {
 	uint64_t size = ec->size;
-	bool kept = ec->file || ec->arena;
+	bool kept = e->cfg->file || e->cfg->arena;
 
 	e->reload = reload.generation;
 	if (only_grows(e, ec)) {

@@ -160,13 +160,15 @@ struct export *export_new(const struct config *daemon, struct export_config *ec)
  * export_renew - get an export ready to be opened, for the first time or anew
  * @e: not open, without sessions
  * @ec: what it is from now on
+ *
+ * Who wrote last is not forgotten: of all the others none may resume.
  */
 void export_renew(struct export *e, struct export_config *ec)
 {
 	if (e->cfg != ec)
 		config_export_free(e->cfg);
 	e->cfg = ec;
-	e->store = (struct store){ .ops = ops_of(ec) };
+	e->store = (struct store){ .ops = ops_of(ec), .writer = e->store.writer };
 	e->state = EXPORT_OPENING;
 }
 

@@ -246,10 +246,12 @@ void losses_note(const char *name, const uint8_t *identity)
 	uint8_t number[RDMABLK_ID_LEN];
 	bool noted = false;
 
-	draw(number);
 	pthread_mutex_lock(&losses.lock);
-	for (size_t i = 0; !noted && i < PLACES; i++)
-		noted = append(losses.fd[i], identity, number);
+	/* Each its own: all are combined, and what is there twice would cancel itself. */
+	for (size_t i = 0; i < PLACES; i++) {
+		draw(number);
+		noted |= append(losses.fd[i], identity, number);
+	}
 	if (!noted)
 		combine(losses.own, number);
 	pthread_mutex_unlock(&losses.lock);

@@ -227,6 +227,11 @@ static void reloads(void **state)
 	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
 	assert_true(reported("second", "removed", ""));
 	assert_null(export_by_name("second"));
+	/* Nor for a file: what would be lost is in the memory that it has. */
+	snprintf(text, sizeof(text), "[export first]\nfile = %s\n", path);
+	configure(text);
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	assert_true(reported("first", "-", "would be lost"));
 	assert_int_equal(run(ADMIN_REMOVE, "hand", NULL, 0), 0);
 }
 
