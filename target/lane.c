@@ -21,6 +21,7 @@
 #include <endian.h>
 #include <poll.h>
 
+#include "conn.h"
 #include "lane.h"
 #include "log.h"
 #include "util.h"
@@ -243,19 +244,6 @@ static void sends_done(struct lane_queue *q, unsigned int nr)
 		queue_answering(q);
 }
 
-/*
- * A flush is the device's answer to a request it refused: nothing of ours puts a live
- * session's queue pair in error.
- */
-static unsigned int failure(const struct ibv_wc *wc)
-{
-	if (wc->status == IBV_WC_LOC_LEN_ERR)
-		return RDMABLK_R_MALFORMED;
-	if (wc->status == IBV_WC_WR_FLUSH_ERR || !(wc->wr_id & WR_SEND))
-		return RDMABLK_R_ACCESS;
-	return RDMABLK_R_CONNECTION;
-}
-
 static void completed(struct lane *lane, const struct ibv_wc *wc)
 {
 	uint64_t id = wc->wr_id & ~WR_SEND;
@@ -263,7 +251,7 @@ static void completed(struct lane *lane, const struct ibv_wc *wc)
 	unsigned int reason = RDMABLK_OK;
 
 	if (wc->status)
-		reason = failure(wc);
+		reason = conn_failure(wc, !(wc->wr_id & WR_SEND));
 	else if (wc->wr_id & WR_SEND)
 		sends_done(q, LANE_WR_INDEX(id));
 	else if (wc->opcode != IBV_WC_RECV ||

@@ -127,7 +127,7 @@ static void open_places(const char *name)
 /**
  * losses_init - before the first file is opened
  * @dir: where notes are kept
- * @other: where else, if not there
+ * @other: where else, at the same time
  */
 void losses_init(const char *dir, const char *other)
 {

@@ -255,6 +255,21 @@ static int fill_table(struct libscols_table *table,
 	return 0;
 }
 
+static struct libscols_table *table_new(void)
+{
+	scols_init_debug(0);
+	return scols_new_table();
+}
+
+/* Prints it, if it was filled and there is something in it, and releases it. */
+static int table_end(struct libscols_table *table, int ret, bool print)
+{
+	if (!ret && print)
+		ret = scols_print_table(table);
+	scols_unref_table(table);
+	return ret ? -1 : 0;
+}
+
 /**
  * output_table() - prints devices in a table
  * @list: the devices
@@ -267,19 +282,13 @@ static int fill_table(struct libscols_table *table,
 int output_table(const struct device_list *list,
 		 const struct output_columns *columns, bool headings, bool bytes)
 {
-	struct libscols_table *table;
-	int ret;
+	struct libscols_table *table = table_new();
 
-	scols_init_debug(0);
-	table = scols_new_table();
 	if (!table)
 		return -1;
 	scols_table_enable_noheadings(table, !headings);
-	ret = fill_table(table, list, columns, bytes);
-	if (!ret && (list->nr || headings))
-		ret = scols_print_table(table);
-	scols_unref_table(table);
-	return ret ? -1 : 0;
+	return table_end(table, fill_table(table, list, columns, bytes),
+			 list->nr || headings);
 }
 
 static int fill_rows(struct libscols_table *table, struct json_object *rows,
@@ -318,18 +327,11 @@ static int fill_rows(struct libscols_table *table, struct json_object *rows,
 int output_rows(struct json_object *rows, const struct output_column *columns,
 		output_cell_fn cell_of)
 {
-	struct libscols_table *table;
-	int ret;
+	struct libscols_table *table = table_new();
 
-	scols_init_debug(0);
-	table = scols_new_table();
 	if (!table)
 		return -1;
-	ret = fill_rows(table, rows, columns, cell_of);
-	if (!ret)
-		ret = scols_print_table(table);
-	scols_unref_table(table);
-	return ret ? -1 : 0;
+	return table_end(table, fill_rows(table, rows, columns, cell_of), true);
 }
 
 static void print_value(const struct value *value, const struct attr_info *info)

@@ -35,6 +35,14 @@ static bool same(const uint8_t *identity, const uint8_t *as)
 	return !memcmp(now, as, sizeof(now));
 }
 
+/* Another loss; the epoch was @before, and is @now. */
+static void lose(const uint8_t *before, uint8_t *now)
+{
+	losses_note("disk", one);
+	epoch(one, now);
+	assert_memory_not_equal(now, before, sizeof(epoch_t));
+}
+
 static void a_loss_is_remembered(void **state)
 {
 	epoch_t first, second;
@@ -43,17 +51,13 @@ static void a_loss_is_remembered(void **state)
 	start("a", "b");
 	assert_true(same(one, one));
 	assert_true(same(one, one));
-	losses_note("disk", one);
-	epoch(one, first);
-	assert_memory_not_equal(first, one, sizeof(first));
+	lose(one, first);
 	assert_true(same(one, first));
 	assert_true(same(two, two));
 	start("a", "b");
 	assert_true(same(one, first));
 	assert_true(same(two, two));
-	losses_note("disk", one);
-	epoch(one, second);
-	assert_memory_not_equal(second, first, sizeof(first));
+	lose(first, second);
 	assert_memory_not_equal(second, one, sizeof(first));
 	start("a", "b");
 	assert_true(same(one, second));
@@ -68,9 +72,7 @@ static void one_place(void **state)
 	(void)state;
 	start("j", "j");
 	assert_true(same(one, one));
-	losses_note("disk", one);
-	epoch(one, first);
-	assert_memory_not_equal(first, one, sizeof(first));
+	lose(one, first);
 	start("j", "j");
 	assert_true(same(one, first));
 }
@@ -84,17 +86,13 @@ static void the_other_place(void **state)
 	files_text(files_path("no"), "no directory\n");
 	start("no/dir", "c");
 	assert_true(same(one, one));
-	losses_note("disk", one);
-	epoch(one, first);
-	assert_memory_not_equal(first, one, sizeof(first));
+	lose(one, first);
 	start("no/dir", "c");
 	assert_true(same(one, first));
 	/* back again: what is in either place counts */
 	start("d", "c");
 	assert_true(same(one, first));
-	losses_note("disk", one);
-	epoch(one, second);
-	assert_memory_not_equal(second, first, sizeof(first));
+	lose(first, second);
 	start("d", "c");
 	assert_true(same(one, second));
 }
@@ -115,9 +113,7 @@ static void a_full_place(void **state)
 	while (write(fd, block, sizeof(block)) > 0)
 		;
 	close(fd);
-	losses_note("disk", one);
-	epoch(one, first);
-	assert_memory_not_equal(first, one, sizeof(first));
+	lose(one, first);
 	start("small", "e");
 	assert_true(same(one, first));
 	umount2(files_path("small"), MNT_DETACH);
@@ -132,9 +128,7 @@ static void nowhere(void **state)
 	epoch(one, first);
 	assert_memory_not_equal(first, one, sizeof(first));
 	assert_true(same(one, first));
-	losses_note("disk", one);
-	epoch(one, second);
-	assert_memory_not_equal(second, first, sizeof(first));
+	lose(first, second);
 	start("no/dir", "no/other");
 	epoch(one, third);
 	assert_memory_not_equal(third, second, sizeof(first));
@@ -155,9 +149,7 @@ static void rubbish(void **state)
 	files_text(files_path("f/losses"), text);
 	start("f", "g");
 	assert_true(same(one, one));
-	losses_note("disk", one);
-	epoch(one, first);
-	assert_memory_not_equal(first, one, sizeof(first));
+	lose(one, first);
 	start("f", "g");
 	assert_true(same(one, first));
 	/* not followed, not waited for */

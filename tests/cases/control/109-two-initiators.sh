@@ -30,18 +30,6 @@ refused() {
 		"$RDMABLK" connect "${@:4}" "$2/$3"
 }
 
-# put N TEXT; get N TEXT: the first bytes of a disk
-put() {
-	printf '%-512s' "$2" | dd of="/dev/rdmablk$1" oflag=direct status=none
-}
-
-get() {
-	local text
-
-	text=$(dd if="/dev/rdmablk$1" bs=512 count=1 iflag=direct status=none)
-	expect "$2" "${text%%  *}" "what rdmablk$1 reads"
-}
-
 start_target --insecure --listen 10.99.0.2 --listen 10.99.0.1 \
 	--export disk0,memory,size=16M --export disk1,memory,size=16M \
 	--export shared,memory,size=16M,shared --export ro,memory,size=16M,ro

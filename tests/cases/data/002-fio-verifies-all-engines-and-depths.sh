@@ -5,20 +5,12 @@
 # 1 MiB at any sector, several jobs at once, queue depths 1, 16 and 128, io_uring
 # and psync, with reads between writes. So is what a mapping writes; and all of it is in
 # the target's memory.
-#
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 require fio
 
-export DEV
 serve 48M
 load_module connect="$TARGET_ADDR/disk0"
-run_fio "$CASES/data/mixed.fio"
-run_fio "$CASES/data/both-ways.fio"
-python3 "$CASES/data/mapped.py" "$DEV" 6
-sync "$DEV"
-same_as_target "$DEV"
-device_same_as_target
-still_live
+verify_all_ways
 disconnect

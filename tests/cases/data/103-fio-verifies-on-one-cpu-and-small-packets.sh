@@ -12,17 +12,10 @@
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 require fio
 
-export DEV
 expect 1 "$(nproc)" "the number of processors"
 expect 1500 "$(<"/sys/class/net/dummy0/mtu")" "the MTU"
 serve 48M
 load_module connect="$TARGET_ADDR/disk0"
 expect 1 "$(<$SESSION/queues)" "the number of queues"
-run_fio "$CASES/data/mixed.fio"
-run_fio "$CASES/data/both-ways.fio"
-python3 "$CASES/data/mapped.py" "$DEV" 6
-sync "$DEV"
-same_as_target "$DEV"
-device_same_as_target
-still_live
+verify_all_ways
 disconnect

@@ -89,3 +89,16 @@ fio_verify() {
 		--serialize_overlap=1 --verify=crc32c --verify_fatal=1 \
 		--do_verify=1 --group_reporting "${@:2}"
 }
+
+# verify_all_ways: what jobs of several engines, sizes and depths, and a mapping, have
+# written is what they read, and what is in the target's memory
+verify_all_ways() {
+	export DEV
+	run_fio "$CASES/data/mixed.fio"
+	run_fio "$CASES/data/both-ways.fio"
+	python3 "$CASES/data/mapped.py" "$DEV" 6
+	sync "$DEV"
+	same_as_target "$DEV"
+	device_same_as_target
+	still_live
+}

@@ -168,3 +168,15 @@ trace_stop() {
 	cat $TRACING/trace >/tmp/trace
 	grep -q 'entries-in-buffer' /tmp/trace || fail "no trace"
 }
+
+# put N TEXT; get N TEXT: the first bytes of a disk
+put() {
+	printf '%-512s' "$2" | dd of="/dev/rdmablk$1" oflag=direct status=none
+}
+
+get() {
+	local text
+
+	text=$(dd if="/dev/rdmablk$1" bs=512 count=1 iflag=direct status=none)
+	expect "$2" "${text%%  *}" "what rdmablk$1 reads"
+}

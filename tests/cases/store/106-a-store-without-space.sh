@@ -16,14 +16,6 @@ require mkfs.ext4
 
 FILE=$DISK/disk0 SIZE=$((48 * MIB)) LAST=$((47 * MIB))
 
-begin() {
-	truncate -s 0 $FILE
-	truncate -s $SIZE $FILE
-	serve_file "$FILE,cache=$1"
-	connect
-	open_disk
-}
-
 # killed CACHE: what flushes have promised is in the file, and the disk is that
 killed() {
 	stop_target KILL
@@ -35,18 +27,11 @@ killed() {
 	rm /dev/shm/kept
 }
 
-end() {
-	close_disk
-	disconnect
-	stop_target
-	expect 0 "$TARGET_STATUS" "the daemon's exit status"
-}
-
 # without_cache: the file system has 24 MiB at most
 without_cache() {
 	local before fits
 
-	begin none
+	begin_blank none
 	before=$(status errors)
 	io '[0-9]+ ENOSPC' fill a 0 $SIZE 1 65536
 	fits=${ANSWER% *}
@@ -78,13 +63,13 @@ without_cache() {
 	file_has $FILE $LAST $MIB 4
 	file_has $FILE $MIB 65536 3
 	file_has $FILE 0 $MIB 1
-	end
+	end_well
 }
 
 in_memory() {
 	local before
 
-	begin full
+	begin_blank full
 	before=$(status errors)
 	io "$((32 * MIB)) ok" fill a 0 $((32 * MIB)) 5 $MIB
 	io ENOSPC fsync a
@@ -112,7 +97,7 @@ in_memory() {
 	killed full
 	file_has $FILE $((4 * MIB)) $((4 * MIB)) 6
 	file_has $FILE $LAST 65536 5
-	end
+	end_well
 }
 
 load_module

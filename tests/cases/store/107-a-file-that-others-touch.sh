@@ -17,20 +17,9 @@ require fio mkfs.ext4 mkfs.xfs losetup
 FILE=$DISK/disk0 SIZE=$((32 * MIB)) CUT=$((8 * MIB + 1000))
 
 begin() {
-	truncate -s 0 $FILE
-	truncate -s $SIZE $FILE
-	serve_file "$FILE,cache=$1"
-	connect
-	open_disk
+	begin_blank "$1"
 	io "$SIZE ok" fill a 0 $SIZE 1 $MIB
 	io ok fsync a
-}
-
-end() {
-	close_disk
-	disconnect
-	stop_target
-	expect 0 "$TARGET_STATUS" "the daemon's exit status"
 }
 
 cut() {
@@ -101,7 +90,7 @@ without_cache() {
 	while_cut
 	serve_file $FILE,cache=none
 	wait_state live
-	end
+	end_well
 }
 
 in_memory() {
@@ -132,7 +121,7 @@ in_memory() {
 	while_cut
 	serve_file $FILE,cache=full
 	wait_state live
-	end
+	end_well
 }
 
 # also TEXT EXPORT...: another daemon, which does not get ready
@@ -162,7 +151,7 @@ one_each() {
 	done
 	io ok write a 0 65536 8
 	undisturbed
-	end
+	end_well
 	file_has $FILE 0 65536 8
 	for name in $FILE $DISK/hard $DISK/symbolic /mnt/bound/disk0; do
 		also "export x2: $name is what export x0 is made of already" \

@@ -17,13 +17,6 @@ require fio mkfs.ext4 mkfs.xfs losetup fincore
 TIB=$((MIB * MIB)) LARGE=$((10 * MIB * MIB))
 FILE=$DISK/disk0
 
-end() {
-	close_disk
-	disconnect
-	stop_target
-	expect 0 "$TARGET_STATUS" "the daemon's exit status"
-}
-
 allocated() {
 	sync -f $DISK
 	echo $(($(stat -c %b $FILE) * 512))
@@ -148,7 +141,7 @@ blocks() {
 	run_expect 1 'not aligned|Invalid argument' blkdiscard -f -z -o 512 -l 4096 $DEV
 	io ok fsync a
 	still_live
-	end
+	end_well
 	file_has "${1%%,*}" 0 8192 1
 	file_has "${1%%,*}" 8192 4096 2
 	file_has "${1%%,*}" $((4 * 4096)) $((12 * 4096)) 1
@@ -202,7 +195,7 @@ for cache in none full; do
 	same_as_file /tmp/after $FILE
 	serve_file $FILE,cache=$cache
 	wait_state live
-	end
+	end_well
 done
 blocks $FILE,block=4096 none
 umount $DISK

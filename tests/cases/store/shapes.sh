@@ -39,6 +39,23 @@ close_disk() {
 	done
 }
 
+# begin_blank CACHE: a disk of $FILE, which is one hole of $SIZE bytes
+begin_blank() {
+	truncate -s 0 "$FILE"
+	truncate -s "$SIZE" "$FILE"
+	serve_file "$FILE,cache=$1"
+	connect
+	open_disk
+}
+
+# end_well: of the disk, and of the daemon, which has nothing to complain of
+end_well() {
+	close_disk
+	disconnect
+	stop_target
+	expect 0 "$TARGET_STATUS" "the daemon's exit status"
+}
+
 # told_once ERROR: what could not be written back later than it was written; each
 # descriptor is told, once
 told_once() {

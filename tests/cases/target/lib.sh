@@ -22,18 +22,6 @@ disconnect_all() {
 	"$RDMABLK" disconnect --all
 }
 
-# put N TEXT; get N TEXT: the first bytes of a disk
-put() {
-	printf '%-512s' "$2" | dd of="/dev/rdmablk$1" oflag=direct status=none
-}
-
-get() {
-	local text
-
-	text=$(dd if="/dev/rdmablk$1" bs=512 count=1 iflag=direct status=none)
-	expect "$2" "${text%%  *}" "what rdmablk$1 reads"
-}
-
 # hold NAME OPTION... ADDRESS EXPORT: a session that lasts until holder_kill NAME,
 # or until the daemon ends it; returns when it is live
 hold() {
