@@ -18,7 +18,7 @@
  * WRITE with FUA goes by RWF_DSYNC, for which devices have a bit of their own. Its
  * errors may be those of the write, which concern nobody else, or those of the sync,
  * which do: the write is tried again without it, and when that succeeds it was the
- * sync. The descriptor for FLUSHes is another one than that of direct writes, so none
+ * sync. Until that is known, and noted, no FLUSH is answered. The descriptor for FLUSHes is another one than that of direct writes, so none
  * of them takes from the other the news of an error; where there is only one, FUA is a
  * write and then a FLUSH.
  *
@@ -154,6 +154,8 @@ static void sync_ready(struct ring_source *src, int res, unsigned int flags)
 		staged_fail(sf, res);
 	TAILQ_CONCAT(&done, &sf->batch, entry);
 	pthread_mutex_lock(&sf->lock);
+	if (res >= 0 && sf->suspects)
+		TAILQ_CONCAT(&sf->held, &done, entry);
 	TAILQ_CONCAT(res < 0 ? &late : &sf->batch, &sf->waiting, entry);
 	sf->syncing = !TAILQ_EMPTY(&sf->batch);
 	if (sf->syncing)
@@ -234,11 +236,45 @@ static void rw_start(struct staged_io *io)
 		rw_submit(&io->src, ask.bytes);
 }
 
+/* A write with FUA has failed: what came of the others is not known yet. */
+static void suspect_begin(struct staged_io *io)
+{
+	struct staged_file *sf = io->engine->file;
+
+	io->suspect = true;
+	pthread_mutex_lock(&sf->lock);
+	sf->suspects++;
+	pthread_mutex_unlock(&sf->lock);
+}
+
+/* It is, and what was lost has been noted. */
+static void suspect_end(struct staged_io *io)
+{
+	struct staged_ios held = TAILQ_HEAD_INITIALIZER(held);
+	struct staged_file *sf = io->engine->file;
+
+	if (!io->suspect)
+		return;
+	io->suspect = false;
+	pthread_mutex_lock(&sf->lock);
+	if (!--sf->suspects)
+		TAILQ_CONCAT(&held, &sf->held, entry);
+	pthread_mutex_unlock(&sf->lock);
+	finish_all(&held, &io->engine->ring, atomic_load(&sf->failed) ?
+		   RDMABLK_R_STORE_FAILED : RDMABLK_OK);
+}
+
+static void rw_finish(struct staged_io *io, unsigned int status)
+{
+	suspect_end(io);
+	staged_finish(io, status);
+}
+
 static void rw_done(struct staged_io *io)
 {
 	if (io->suspect) {
 		staged_fail(io->engine->file, -EIO);
-		staged_finish(io, RDMABLK_R_STORE_IO);
+		rw_finish(io, RDMABLK_R_STORE_IO);
 	} else if (io->fua && !io->synced) {
 		flush_begin(io);
 	} else {
@@ -249,7 +285,7 @@ static void rw_done(struct staged_io *io)
 static void rw_failed(struct staged_io *io, int res)
 {
 	if (io->synced) {
-		io->suspect = true;
+		suspect_begin(io);
 		io->at = 0;
 		rw_start(io);
 		return;
@@ -258,14 +294,14 @@ static void rw_failed(struct staged_io *io, int res)
 		 io->engine->file->file->name, io->op == RDMABLK_OP_READ ? "read" : "write",
 		 (unsigned long long)io->bytes, (unsigned long long)io->offset,
 		 strerror(-res));
-	staged_finish(io, file_reason(res));
+	rw_finish(io, file_reason(res));
 }
 
 /* Nothing more of a file that had more: it says why, once. */
 static void rw_ended(struct staged_io *io)
 {
 	if (file_shrunk(io->engine->file->file))
-		staged_finish(io, RDMABLK_R_STORE_IO);
+		rw_finish(io, RDMABLK_R_STORE_IO);
 	else
 		rw_failed(io, -EIO);
 }
@@ -373,6 +409,7 @@ void staged_file_init(struct staged_file *sf, struct file *file)
 	*sf = (struct staged_file){ .file = file, .sync.ready = sync_ready };
 	TAILQ_INIT(&sf->batch);
 	TAILQ_INIT(&sf->waiting);
+	TAILQ_INIT(&sf->held);
 	TAILQ_INIT(&sf->slow);
 	pthread_mutex_init(&sf->lock, NULL);
 	pthread_cond_init(&sf->wake, NULL);

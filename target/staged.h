@@ -28,6 +28,9 @@ TAILQ_HEAD(staged_ios, staged_io);
  * @ring: where it is
  * @batch: FLUSHes that it serves; touched by the thread of @ring alone
  * @waiting: FLUSHes that came after it began; the next one is for them
+ * @suspects: writes with FUA that have failed, of which nobody knows yet whether others
+ *	are lost with them
+ * @held: FLUSHes whose fdatasync is done, until there are none
  * @slow: DISCARDs and their like, in the order they came
  * @wake: there are such, or @stop
  * @stop: the thread for them shall end
@@ -45,6 +48,8 @@ struct staged_file {
 	struct ring *ring;
 	struct staged_ios batch;
 	struct staged_ios waiting;
+	unsigned int suspects;
+	struct staged_ios held;
 	struct staged_ios slow;
 	pthread_cond_t wake;
 	bool stop;

@@ -229,11 +229,16 @@ static void more_than_a_ring_takes(void **state)
 
 static void (*real_ready)(struct ring_source *src, int res, unsigned int flags);
 static int fake_res, fake_times, readies;
+static bool keep_back, kept_back;
 
-/* The first completions say something else than they do. */
+/* The first completions say something else than they do, or are kept back. */
 static void fake_ready(struct ring_source *src, int res, unsigned int flags)
 {
 	readies++;
+	if (keep_back && !fake_times) {
+		kept_back = true;
+		return;
+	}
 	if (fake_times > 0) {
 		fake_times--;
 		res = fake_res;
@@ -372,6 +377,41 @@ static void fua_tells_whose_fault(void **state)
 	assert_int_equal(readies, 1);
 	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_FAILED);
 	place_close();
+}
+
+/*
+ * A FLUSH between a write with FUA that has failed and the answer to whose fault it was
+ * says nothing before that is known. @again: what the second try comes to
+ */
+static void flush_between(int again, unsigned int want)
+{
+	struct command write = { .io.fua = true }, flush = { 0 };
+
+	place_open(dir, 1U << 20, 512, true);
+	if (place.file.direct) {
+		begin(&write, RDMABLK_OP_WRITE, 0, 0, BLOCK);
+		fake(&write.io.src, -EIO, 1);
+		keep_back = true;
+		kept_back = false;
+		while (!kept_back)
+			staged_engine_turn(&place.engine, true);
+		begin(&flush, RDMABLK_OP_FLUSH, 0, 0, 0);
+		while (place.sf.syncing)
+			staged_engine_turn(&place.engine, true);
+		assert_false(flush.done);
+		keep_back = false;
+		real_ready(&write.io.src, again, 0);
+		assert_int_equal(end(&write), RDMABLK_R_STORE_IO);
+		assert_int_equal(end(&flush), want);
+	}
+	place_close();
+}
+
+static void no_flush_before_a_failure_is_known(void **state)
+{
+	(void)state;
+	flush_between(BLOCK, RDMABLK_R_STORE_FAILED);
+	flush_between(-EIO, RDMABLK_OK);
 }
 
 static void shrink(bool direct)
@@ -621,6 +661,7 @@ int main(void)
 		cmocka_unit_test(a_failed_flush_is_the_last),
 		cmocka_unit_test(flushes_share),
 		cmocka_unit_test(fua_tells_whose_fault),
+		cmocka_unit_test(no_flush_before_a_failure_is_known),
 		cmocka_unit_test(a_file_that_shrinks),
 		cmocka_unit_test(a_full_file_system),
 		cmocka_unit_test(discard_and_zero),
