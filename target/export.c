@@ -318,6 +318,13 @@ static void close_begin(struct export *e)
 		close_main(e);
 }
 
+/* A worker closes it, or lets it grow: it has in memory what its file may not have. */
+static bool at_worker(const struct export *e)
+{
+	return e->store.ops->work && LIST_EMPTY(&e->leases) &&
+	       ((e->state == EXPORT_LEAVING && !e->closing) || e->growing);
+}
+
 /**
  * export_close_unused - close the stores that neither a session nor a worker uses, at
  *	the end
@@ -325,7 +332,7 @@ static void close_begin(struct export *e)
  * All at once: a file that does not answer shall not keep what is in memory from the
  * others. Does not wait.
  *
- * Return: how many are not closed yet.
+ * Return: how many are not closed yet, those that a worker has included.
  */
 unsigned int export_close_unused(void)
 {
@@ -335,7 +342,7 @@ unsigned int export_close_unused(void)
 	TAILQ_FOREACH(e, &exports, entry) {
 		if (e->state == EXPORT_READY && !e->growing && LIST_EMPTY(&e->leases))
 			close_begin(e);
-		left += e->closing && !atomic_load(&e->closed);
+		left += at_worker(e) || (e->closing && !atomic_load(&e->closed));
 	}
 	return left;
 }

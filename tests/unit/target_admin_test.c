@@ -398,6 +398,88 @@ static void whose_socket(void **state)
 	assert_int_equal(control_open("/nowhere/control"), -ENOENT);
 }
 
+static void again_later(struct loop_timer *timer)
+{
+	(void)timer;
+	loop_stop();
+}
+
+static void some_time(void)
+{
+	static struct loop_timer timer = { .expired = again_later };
+
+	loop_timer_start(&timer, 10);
+	assert_int_equal(loop_run(), 0);
+}
+
+/* An export with all of its file in memory, and with rules for that. */
+static struct export *add_faulty(const char *name, const char *path, const char *rules)
+{
+	char spec[512];
+
+	files_text(rules, "");
+	snprintf(spec, sizeof(spec), "%s,file=%s,cache=full,fault=%s", name, path, rules);
+	assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
+	return export_find(name);
+}
+
+static struct admin *begin(enum admin_op op, const char *name)
+{
+	struct admin *a = admin_alloc(op);
+
+	assert_non_null(a);
+	snprintf(a->name, sizeof(a->name), "%s", name);
+	a->done = done;
+	admin_free(last);
+	last = NULL;
+	admin_submit(a);
+	return a;
+}
+
+/* Its file does not answer: the end of the daemon would lose what is in memory. */
+static void what_a_worker_has_is_counted(void **state)
+{
+	const char *path = files_new("hung", 4 * MIB), *rules = files_path("rules");
+	unsigned int left = 0;
+	struct export *e;
+
+	(void)state;
+	/* every other one would be closed */
+	assert_int_equal(run(ADMIN_REMOVE, "first", NULL, 0), 0);
+	e = add_faulty("hung", path, rules);
+	files_write(path, MIB, MIB, 1);
+	e->store.ops->ended(&e->store, false);
+	files_text(rules, "read hang\n");
+	begin(ADMIN_REMOVE, "hung");
+	while (e->state != EXPORT_LEAVING)
+		some_time();
+	for (int i = 0; i < 5; i++) {
+		some_time();
+		left += export_close_unused();
+	}
+	files_text(rules, "");
+	while (!last)
+		some_time();
+	assert_int_equal(left, 5);
+	assert_int_equal(last->error, 0);
+	assert_int_equal(export_close_unused(), 0);
+	e = add_faulty("hung", path, rules);
+	assert_int_equal(truncate(path, 8 * MIB), 0);
+	files_write(path, 5 * MIB, MIB, 1);
+	files_text(rules, "read hang\n");
+	begin(ADMIN_RESIZE, "hung");
+	assert_true(e->growing);
+	some_time();
+	left = export_close_unused();
+	files_text(rules, "");
+	while (!last)
+		some_time();
+	assert_int_equal(left, 1);
+	assert_int_equal(last->error, 0);
+	assert_int_equal(run(ADMIN_REMOVE, "hung", NULL, 0), 0);
+	assert_int_equal(run(ADMIN_ADD, "", "first,memory,size=1M,hugepages=no", 0), 0);
+}
+
 /* The last of all: there is no way back. What is under way ends soon. */
 static void the_end(void **state)
 {
@@ -428,6 +510,7 @@ int main(void)
 		cmocka_unit_test(a_socket),
 		cmocka_unit_test(bad_clients),
 		cmocka_unit_test(whose_socket),
+		cmocka_unit_test(what_a_worker_has_is_counted),
 		cmocka_unit_test(the_end),
 	};
 
