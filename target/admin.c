@@ -385,7 +385,7 @@ void admin_grow(struct export *e, uint64_t size, admin_then then)
 		over(-EINVAL);
 		return;
 	}
-	ret = export_grow(e, size, grown);
+	ret = export_grow(e, size, session_room(e), grown);
 	if (ret == -EOPNOTSUPP)
 		admin_say("export %s: memory keeps the size it has", e->cfg->name);
 	if (ret)

@@ -223,6 +223,8 @@ static void register_done(struct job *job)
 	reason = send_grant(s);
 	if (reason)
 		session_end(s, reason);
+	else
+		session_tell_size(s);	/* it may have grown since PROOF */
 }
 
 static unsigned int handle_proof(struct session *s, const void *msg, size_t len)

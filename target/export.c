@@ -414,7 +414,7 @@ static void grow_run(struct job *job)
 	struct export *e = container_of(job, struct export, grow);
 
 	log_keep(e->grow_why, sizeof(e->grow_why));
-	e->grow_ret = e->store.ops->grow(&e->store, &e->grow_size);
+	e->grow_ret = e->store.ops->grow(&e->store, &e->grow_size, e->grow_most);
 	log_keep(NULL, 0);
 }
 
@@ -438,6 +438,7 @@ static void grow_done(struct job *job)
  * export_grow - let an export have the size that its file has got
  * @export: export
  * @size: bytes, of an export that was given its size; 0: all of the file
+ * @most: bytes that it may have
  * @grown: called in the loop: 1: @export->store.size has become larger, and its sessions
  *	have not been told yet; 0: it is as before; -errno, logged, as @export->grow_why
  *
@@ -445,13 +446,14 @@ static void grow_done(struct job *job)
  *
  * Return: 0: @grown will be called; -EOPNOTSUPP: its store cannot.
  */
-int export_grow(struct export *export, uint64_t size,
+int export_grow(struct export *export, uint64_t size, uint64_t most,
 		void (*grown)(struct export *export, int ret))
 {
 	if (!export->store.ops->grow)
 		return -EOPNOTSUPP;
 	export->growing = true;
 	export->grow_size = size;
+	export->grow_most = most;
 	export->grown = grown;
 	export->grow = (struct job){ .run = grow_run, .done = grow_done, .slow = true };
 	worker_submit(&export->grow);
@@ -583,6 +585,20 @@ void export_release(struct lease *lease)
 	LIST_REMOVE(lease, entry);
 }
 
+/* Of an export of so many bytes; more than @max_mr_size: there is none. */
+static uint64_t region_for(const struct export *export, uint64_t size,
+			   uint64_t max_mr_size)
+{
+	uint64_t max = min_u64(export->cfg->region ?: REGION_MAX, max_mr_size);
+	uint64_t region = RDMABLK_MIN_REGION;
+
+	if (export->cfg->region && export->cfg->region <= max_mr_size)
+		return export->cfg->region;
+	while (region < size && region * 2 <= max)
+		region *= 2;
+	return region;
+}
+
 /**
  * export_region_bytes - size of the regions of an export on a device
  * @export: the export
@@ -593,14 +609,21 @@ void export_release(struct lease *lease)
 uint64_t export_region_bytes(const struct export *export, uint64_t max_mr_size)
 {
 	uint64_t size = export->store.size;
-	uint64_t max = min_u64(export->cfg->region ?: REGION_MAX, max_mr_size);
-	uint64_t region = RDMABLK_MIN_REGION;
+	uint64_t region = region_for(export, size, max_mr_size);
 
-	while (region < size && region * 2 <= max)
-		region *= 2;
-	if (export->cfg->region && export->cfg->region <= max_mr_size)
-		region = export->cfg->region;
 	if (region > max_mr_size || (size - 1) / region >= RDMABLK_MAX_REGIONS)
 		return 0;
 	return region;
+}
+
+/**
+ * export_region_max - how large may an export get and have one region on a device
+ * @export: the export
+ * @max_mr_size: of the device, bytes
+ *
+ * Return: bytes.
+ */
+uint64_t export_region_max(const struct export *export, uint64_t max_mr_size)
+{
+	return region_for(export, RDMABLK_MAX_SIZE, max_mr_size);
 }

@@ -66,6 +66,7 @@ enum export_state {
  * @grow: looks how large its file has become, beside the loop
  * @growing: @grow is under way
  * @grow_size: wished for, or 0; then what came of it
+ * @grow_most: that it may have
  * @grow_ret: what came of it
  * @grow_why: if nothing, why
  * @grown: to be called then
@@ -86,6 +87,7 @@ struct export {
 	struct job grow;
 	bool growing;
 	uint64_t grow_size;
+	uint64_t grow_most;
 	int grow_ret;
 	char grow_why[EXPORT_WHY];
 	void (*grown)(struct export *export, int ret);
@@ -107,7 +109,7 @@ void export_free(struct export *export);
 struct export *export_find(const char *name);
 struct export *export_by_name(const char *name);
 struct export *export_next(const struct export *export);
-int export_grow(struct export *export, uint64_t size,
+int export_grow(struct export *export, uint64_t size, uint64_t most,
 		void (*grown)(struct export *export, int ret));
 unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
 			  bool shared, bool steal);
@@ -115,5 +117,6 @@ bool export_resumable(const struct export *export, const struct lease *claim);
 void export_lease(struct export *export, struct lease *lease);
 void export_release(struct lease *lease);
 uint64_t export_region_bytes(const struct export *export, uint64_t max_mr_size);
+uint64_t export_region_max(const struct export *export, uint64_t max_mr_size);
 
 #endif

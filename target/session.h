@@ -213,6 +213,8 @@ void session_end_export(const struct export *export, unsigned int reason, bool c
 unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms);
 unsigned int session_caches(const struct export *only);
 unsigned int session_keepers(void);
+uint64_t session_room(const struct export *export);
+void session_tell_size(struct session *s);
 void session_resized(const struct export *export);
 
 /* session_event.c: what happens to its queues */

@@ -4,8 +4,10 @@
  */
 #include <stdlib.h>
 
+#include "log.h"
 #include "mac.h"
 #include "session.h"
+#include "util.h"
 
 static LIST_HEAD(, session) sessions = LIST_HEAD_INITIALIZER(sessions);
 static void (*session_gone)(void);
@@ -226,24 +228,68 @@ unsigned int session_keepers(void)
 	return nr;
 }
 
+/*
+ * A disk with one region was never told where regions end: its requests would cross from
+ * one to the next, so that it fails when it is granted two.
+ */
+static uint64_t room_of(const struct session *s)
+{
+	return s->regions.nr == 1 ?
+	       export_region_max(s->export, s->device->attr.max_mr_size) : UINT64_MAX;
+}
+
+/**
+ * session_room - how large may an export get while its sessions go on
+ * @export: export
+ *
+ * Return: bytes.
+ */
+uint64_t session_room(const struct export *export)
+{
+	uint64_t room = UINT64_MAX;
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry)
+		if (s->export == export && s->state < SESSION_CLOSING)
+			room = min_u64(room, room_of(s));
+	return room;
+}
+
+/**
+ * session_tell_size - tell a session that its export has grown, if it has
+ * @s: session past GRANT
+ *
+ * One with regions keeps the size it was granted until it logs in again.
+ */
+void session_tell_size(struct session *s)
+{
+	struct store *store = &s->export->store;
+
+	if (store->size == s->scope.size)
+		return;
+	if (store->size > room_of(s)) {	/* it came while the export was growing */
+		log_peer(LOG_WARNING, "%s: cannot go on with more than one region",
+			 session_text(s));
+		return;
+	}
+	if (s->staged && store->ops->staged->resized)
+		store->ops->staged->resized(s->staged, store->size);
+	if (s->wish.features & RDMABLK_F_COMMANDS)
+		session_tell(s, RDMABLK_EVENT_RESIZE, store->size);
+}
+
 /**
  * session_resized - tell the sessions of an export that it has grown
  * @export: with its new size
  *
- * Those with regions keep the size they were granted until they log in again.
+ * Those that are not granted it yet are told after GRANT.
  */
 void session_resized(const struct export *export)
 {
-	uint64_t size = export->store.size;
 	struct session *s;
 
-	LIST_FOREACH(s, &sessions, entry) {
-		if (s->export != export || s->state < SESSION_GRANTED ||
-		    s->state >= SESSION_CLOSING)
-			continue;
-		if (s->staged && export->store.ops->staged->resized)
-			export->store.ops->staged->resized(s->staged, size);
-		if (s->wish.features & RDMABLK_F_COMMANDS)
-			session_tell(s, RDMABLK_EVENT_RESIZE, size);
-	}
+	LIST_FOREACH(s, &sessions, entry)
+		if (s->export == export && s->state >= SESSION_GRANTED &&
+		    s->state < SESSION_CLOSING)
+			session_tell_size(s);
 }

@@ -312,8 +312,8 @@ struct store {
  *	keeper asks idle() again. NULL: of no interest
  * @grow: in a worker, one at a time: look how large what is behind the store has
  *	become, and make room, for all of it or, with @size not 0, for so much; @size
- *	gets what @store->size shall be, in the loop, afterwards. 0 or -errno, logged:
- *	it stays as it is; -ERANGE: what is behind it has become smaller. NULL: cannot
+ *	gets what @store->size shall be, in the loop, afterwards; with an arena no more
+ *	than @most. 0 or -errno, logged: it stays as it is; -ERANGE: what is behind it has become smaller. NULL: cannot
  * @staged: of a store without an arena; NULL: one-sided
  */
 struct store_ops {
@@ -330,7 +330,7 @@ struct store_ops {
 			     uint64_t offset, uint64_t bytes);
 	bool (*idle)(struct store *store);
 	void (*ended)(struct store *store, bool clean);
-	int (*grow)(struct store *store, uint64_t *size);
+	int (*grow)(struct store *store, uint64_t *size, uint64_t most);
 	const struct staged_ops *staged;
 };
 

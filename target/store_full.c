@@ -418,7 +418,7 @@ static int grow_sets(struct full *full, uint64_t size)
 	return 0;
 }
 
-static int store_grow(struct store *store, uint64_t *size)
+static int store_grow(struct store *store, uint64_t *size, uint64_t most)
 {
 	struct full *full = full_of(store);
 	const struct file *f = &full->file;
@@ -431,6 +431,11 @@ static int store_grow(struct store *store, uint64_t *size)
 	if (store->kept) {
 		log_err("export %s: a kept arena does not grow while the daemon runs", f->name);
 		return -EOPNOTSUPP;
+	}
+	if (have > most) {
+		log_err("export %s: who uses it has it in one region, and cannot go on with more than %llu bytes: disconnect its disks, then resize it",
+			f->name, (unsigned long long)most);
+		return -EBUSY;
 	}
 	ret = grow_arena(store, have) ?: grow_sets(full, have);
 	if (!ret)

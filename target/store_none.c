@@ -199,13 +199,14 @@ static void none_limits(const struct store *store, struct store_limits *out)
 	}
 }
 
-static int none_grow(struct store *store, uint64_t *size)
+static int none_grow(struct store *store, uint64_t *size, uint64_t most)
 {
 	struct store_none *none = store->priv;
 	struct file *f = &none->file;
 	uint64_t have = *size;
 	int ret = file_grown(f, none->fixed, &have);
 
+	(void)most;
 	*size = f->size;
 	if (ret || have == f->size)
 		return ret;

@@ -9,6 +9,7 @@
  *	    target/export.c target/options.c
  * Libraries: json-c liburing
  */
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -480,6 +481,84 @@ static void what_a_worker_has_is_counted(void **state)
 	assert_int_equal(run(ADMIN_ADD, "", "first,memory,size=1M,hugepages=no", 0), 0);
 }
 
+/*
+ * Sessions without an adapter. Events stay due: there seem to be too many under way.
+ */
+static struct device adapter = { .attr.max_mr_size = 64 * MIB };
+
+static struct session *session_new(struct export *e, enum session_state state)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	s->cfg = &cfg;
+	s->device = &adapter;
+	s->export = e;
+	s->state = state;
+	s->wish.features = RDMABLK_F_COMMANDS;
+	s->scope.size = e->store.size;
+	s->regions.nr = e->store.ops->staged ? 0 : 1;
+	s->ctrl.events = UINT_MAX;
+	session_add(s);
+	return s;
+}
+
+#define DUE(event)	(1U << RDMABLK_EVENT_##event)
+
+/* What would end those who use it is refused; the others are told. */
+static void growth_of_what_is_used(void **state)
+{
+	const char *path = files_new("used", 4 * MIB);
+	struct session *s, *early;
+	struct export *e;
+	char spec[256];
+
+	(void)state;
+	snprintf(spec, sizeof(spec), "used,file=%s,cache=full,region=4M", path);
+	assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
+	e = export_find("used");
+	s = session_new(e, SESSION_LIVE);
+	assert_int_equal(truncate(path, 8 * MIB), 0);
+	assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), -EBUSY);
+	assert_non_null(strstr(last->why, "one region"));
+	assert_true(e->store.size == 4 * MIB);
+	assert_false(s->due);
+	/* the disk was told where its regions end */
+	s->regions.nr = 2;
+	early = session_new(e, SESSION_REGISTER);
+	early->regions.nr = 2;
+	assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), 0);
+	assert_int_equal(s->due, DUE(RESIZE));
+	assert_true(s->event_value[RDMABLK_EVENT_RESIZE] == 8 * MIB);
+	/* not before it knows what it is granted */
+	assert_false(early->due);
+	early->state = SESSION_GRANTED;
+	session_tell_size(early);
+	assert_int_equal(early->due, DUE(RESIZE));
+	session_remove(early);
+	session_remove(s);
+	assert_int_equal(truncate(path, 16 * MIB), 0);
+	assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), 0);
+	assert_int_equal(run(ADMIN_REMOVE, "used", NULL, 0), 0);
+	/* what has no regions grows as it likes, and so does what has room in its own */
+	for (int full = 0; full < 2; full++) {
+		assert_int_equal(truncate(path, 4 * MIB), 0);
+		snprintf(spec, sizeof(spec), "used,file=%s%s", path,
+			 full ? ",cache=full" : "");
+		assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
+		s = session_new(export_find("used"), SESSION_LIVE);
+		assert_int_equal(truncate(path, 64 * MIB), 0);
+		assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), 0);
+		assert_int_equal(s->due, DUE(RESIZE));
+		s->due = 0;
+		assert_int_equal(truncate(path, 65 * MIB), 0);
+		assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), full ? -EBUSY : 0);
+		assert_int_equal(s->due, full ? 0 : DUE(RESIZE));
+		session_remove(s);
+		assert_int_equal(run(ADMIN_REMOVE, "used", NULL, 0), 0);
+	}
+}
+
 /* The last of all: there is no way back. What is under way ends soon. */
 static void the_end(void **state)
 {
@@ -510,6 +589,7 @@ int main(void)
 		cmocka_unit_test(a_socket),
 		cmocka_unit_test(bad_clients),
 		cmocka_unit_test(whose_socket),
+		cmocka_unit_test(growth_of_what_is_used),
 		cmocka_unit_test(what_a_worker_has_is_counted),
 		cmocka_unit_test(the_end),
 	};

@@ -329,7 +329,7 @@ static void an_arena_belongs_to_its_file(void **state)
 static int grow(struct store *s, uint64_t *size)
 {
 	*size = 0;
-	return s->ops->grow(s, size);
+	return s->ops->grow(s, size, UINT64_MAX);
 }
 
 static void growing(void **state)
@@ -467,7 +467,7 @@ static void count_grown(struct export *export, int ret)
 	if (++grown_times == 2)
 		loop_stop();
 	else
-		assert_int_equal(export_grow(export, 0, count_grown), 0);
+		assert_int_equal(export_grow(export, 0, UINT64_MAX, count_grown), 0);
 }
 
 /* Asked for twice, it is looked at twice, and has grown once. */
@@ -485,7 +485,8 @@ static void an_export_grows(void **state)
 	add_export(&cfg, "grows", path);
 	assert_int_equal(export_open_all(&cfg), 0);
 	assert_int_equal(truncate(path, SIZE + MIB), 0);
-	assert_int_equal(export_grow(export_find("grows"), 0, count_grown), 0);
+	assert_int_equal(export_grow(export_find("grows"), 0, UINT64_MAX,
+				     count_grown), 0);
 	assert_int_equal(loop_run(), 0);
 	assert_int_equal(grown_sum, 1);
 	worker_stop();
