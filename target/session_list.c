@@ -176,12 +176,14 @@ static bool is_of(const struct session *s, const struct export *only)
 }
 
 /**
- * session_drain - tell live sessions that the end is near
+ * session_drain - tell live sessions that the end is near, and end those that log in
  * @only: those of this export; NULL: all
  * @ms: until then
  * @cache_ms: until then for those that have to flush
  *
- * Return: how many there are.
+ * Who logs in has sent nothing yet; live by then it would not know, and have all that time.
+ *
+ * Return: how many have been told.
  */
 unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms)
 {
@@ -189,10 +191,15 @@ unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cach
 	struct session *s;
 
 	LIST_FOREACH(s, &sessions, entry) {
-		if (s->state != SESSION_LIVE || !is_of(s, only))
+		if (!is_of(s, only))
 			continue;
-		nr++;
-		session_tell(s, RDMABLK_EVENT_DRAIN, has_cache(s) ? cache_ms : ms);
+		if (s->state == SESSION_LIVE) {
+			nr++;
+			session_tell(s, RDMABLK_EVENT_DRAIN,
+				     has_cache(s) ? cache_ms : ms);
+		} else {
+			session_end(s, only ? RDMABLK_R_EXPORT_GONE : RDMABLK_R_SHUTDOWN);
+		}
 	}
 	return nr;
 }

@@ -411,6 +411,7 @@ static void some_time(void)
 
 	loop_timer_start(&timer, 10);
 	assert_int_equal(loop_run(), 0);
+	loop_timer_stop(&timer);
 }
 
 /* An export with all of its file in memory, and with rules for that. */
@@ -496,8 +497,8 @@ static struct session *session_new(struct export *e, enum session_state state)
 	s->export = e;
 	s->state = state;
 	s->wish.features = RDMABLK_F_COMMANDS;
-	s->scope.size = e->store.size;
-	s->regions.nr = e->store.ops->staged ? 0 : 1;
+	s->scope.size = e ? e->store.size : 0;
+	s->regions.nr = e && !e->store.ops->staged ? 1 : 0;
 	s->ctrl.events = UINT_MAX;
 	session_add(s);
 	return s;
@@ -559,6 +560,34 @@ static void growth_of_what_is_used(void **state)
 	}
 }
 
+/* Who is live is told; who is on the way to that is ended, and never lives untold. */
+static void a_drain_reaches_logins(void **state)
+{
+	struct export *e = export_find("first");
+	struct session *s[SESSION_CLOSING], *other;
+
+	(void)state;
+	other = session_new(NULL, SESSION_GRANTED);
+	for (unsigned int i = 0; i < ARRAY_SIZE(s); i++) {
+		s[i] = session_new(e, i);
+		s[i]->busy = true;	/* a worker has it: nothing more happens to it */
+	}
+	assert_int_equal(session_drain(e, 200, 60000), 1);
+	for (unsigned int i = 0; i < ARRAY_SIZE(s); i++) {
+		bool live = i == SESSION_LIVE;
+
+		assert_int_equal(s[i]->state, live ? SESSION_LIVE : SESSION_CLOSING);
+		assert_int_equal(s[i]->due, live ? DUE(DRAIN) : 0);
+		assert_int_equal(s[i]->reason, live ? 0 : RDMABLK_R_EXPORT_GONE);
+		session_remove(s[i]);
+	}
+	assert_int_equal(other->state, SESSION_GRANTED);
+	other->busy = true;
+	assert_int_equal(session_drain(NULL, 200, 60000), 0);
+	assert_int_equal(other->reason, RDMABLK_R_SHUTDOWN);
+	session_remove(other);
+}
+
 /* The last of all: there is no way back. What is under way ends soon. */
 static void the_end(void **state)
 {
@@ -590,6 +619,7 @@ int main(void)
 		cmocka_unit_test(bad_clients),
 		cmocka_unit_test(whose_socket),
 		cmocka_unit_test(growth_of_what_is_used),
+		cmocka_unit_test(a_drain_reaches_logins),
 		cmocka_unit_test(what_a_worker_has_is_counted),
 		cmocka_unit_test(the_end),
 	};
