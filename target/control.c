@@ -51,6 +51,7 @@ enum phase {
  * @admin: its request that is under way, or NULL
  * @in: what it has sent
  * @nr_in: bytes
+ * @broken: there was no memory for its answer: it is sent away
  * @out: what it has to take, or NULL
  * @nr_out: bytes
  * @at_out: of these, taken
@@ -63,6 +64,7 @@ struct client {
 	struct admin *admin;
 	char in[CONTROL_LINE];
 	size_t nr_in;
+	bool broken;
 	char *out;
 	size_t nr_out;
 	size_t at_out;
@@ -121,7 +123,7 @@ static void client_phase(struct client *c, enum phase phase)
 /* What is waited for: a request, its end, or that an answer, or the next, is taken. */
 static void client_watch(struct client *c)
 {
-	bool busy = c->admin, taking = !busy && (c->out || has_line(c));
+	bool busy = c->admin, taking = !busy && (c->out || c->broken || has_line(c));
 
 	loop_watch(&c->source, !busy && !taking, taking);
 	client_phase(c, busy ? PHASE_WAITING : taking ? PHASE_TAKING : PHASE_SENDING);
@@ -135,6 +137,10 @@ static void client_expired(struct loop_timer *timer)
 /* Return: whether the client still is; its answer is all taken when @out is NULL */
 static bool client_write(struct client *c)
 {
+	if (c->broken) {
+		client_free(c);
+		return false;
+	}
 	while (c->out && c->at_out < c->nr_out) {
 		ssize_t n = send(c->source.fd, c->out + c->at_out, c->nr_out - c->at_out,
 				 MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -159,12 +165,14 @@ static void client_answer(struct client *c, struct json_object *answer)
 {
 	const char *text = json_object_to_json_string_ext(answer, JSON_C_TO_STRING_PLAIN |
 							  JSON_C_TO_STRING_NOSLASHESCAPE);
-	int len = asprintf(&c->out, "%s\n", text);
+	int len = text ? asprintf(&c->out, "%s\n", text) : -1;
 
-	if (len < 0)
+	if (len < 0) {
 		c->out = NULL;
-	else
+		c->broken = true;
+	} else {
 		c->nr_out = (size_t)len;
+	}
 	c->at_out = 0;
 	json_object_put(answer);
 	c->phase = PHASE_NEW;
@@ -258,7 +266,7 @@ static void client_ready(struct loop_source *src)
 
 	if (c->admin)
 		client_free(c);
-	else if (c->out || has_line(c) || client_read(c))
+	else if (c->broken || c->out || has_line(c) || client_read(c))
 		client_on(c);
 }
 

@@ -9,7 +9,10 @@
  *	    target/export.c target/options.c
  * Libraries: json-c liburing
  */
+#include <dlfcn.h>
+#include <json-c/json.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -291,6 +294,70 @@ static void a_socket(void **state)
 			       "{\"version\":1,\"error\":{\"code\":\"ENOENT\""));
 	control_close();
 	assert_int_equal(stat(files_path("control"), &st), -1);
+}
+
+static bool no_memory;
+
+/* In the place of the library's: there may be no memory for it. */
+const char *json_object_to_json_string_ext(struct json_object *o, int flags)
+{
+	static const char *(*real)(struct json_object *o, int flags);
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "json_object_to_json_string_ext");
+	return no_memory ? NULL : real(o, flags);
+}
+
+#define GIVE_UP_MS	20000
+
+/* Waits for the end of the connection; each request is a line. */
+static void *unanswered(void *arg)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const char *line = arg;
+	struct pollfd fd = { .events = POLLIN };
+	bool ended = false;
+	char c;
+
+	fd.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/control", files_dir);
+	if (!connect(fd.fd, (struct sockaddr *)&addr, sizeof(addr)) &&
+	    write(fd.fd, line, strlen(line)) > 0 && poll(&fd, 1, GIVE_UP_MS) == 1)
+		ended = read(fd.fd, &c, 1) <= 0;
+	close(fd.fd);
+	loop_stop();
+	return ended ? arg : NULL;
+}
+
+/* Who cannot be answered is not kept. */
+static void no_memory_for_an_answer(void **state)
+{
+	static const char * const lines[] = {
+		"{\"version\":1,\"command\":\"list\"}\n",
+		"{\"version\":1,\"command\":\"remove\",\"name\":\"nobody\"}\n",
+		"{\"version\":1,\"command\":\"reload\"}\n",
+	};
+	static struct loop_timer timer = { .expired = wake };
+	int64_t idle = control_idle_ms;
+
+	(void)state;
+	control_idle_ms = 1000 * GIVE_UP_MS;
+	no_memory = true;
+	assert_int_equal(control_open(files_path("control")), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		void *line = (void *)lines[i], *ended;
+		pthread_t thread;
+
+		assert_int_equal(pthread_create(&thread, NULL, unanswered, line), 0);
+		wake(&timer);
+		assert_int_equal(loop_run(), 0);
+		loop_timer_stop(&timer);
+		pthread_join(thread, &ended);
+		assert_ptr_equal(ended, line);
+	}
+	no_memory = false;
+	control_idle_ms = idle;
+	control_close();
 }
 
 static void *abuse(void *arg)
@@ -617,6 +684,7 @@ int main(void)
 		cmocka_unit_test(reloads),
 		cmocka_unit_test(a_socket),
 		cmocka_unit_test(bad_clients),
+		cmocka_unit_test(no_memory_for_an_answer),
 		cmocka_unit_test(whose_socket),
 		cmocka_unit_test(growth_of_what_is_used),
 		cmocka_unit_test(a_drain_reaches_logins),
