@@ -171,6 +171,7 @@ static void client_answer(struct client *c, struct json_object *answer)
 		c->out = NULL;
 		c->broken = true;
 	} else {
+		value_utf8(c->out);
 		c->nr_out = (size_t)len;
 	}
 	c->at_out = 0;

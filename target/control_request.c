@@ -188,6 +188,30 @@ static int parse(struct json_object *request, struct control_request *out, char 
 	return ret;
 }
 
+/* Members of an object that is right, those that come twice included. */
+static size_t count_members(const char *line, size_t len)
+{
+	bool text = false;
+	size_t nr = 0;
+	int depth = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = line[i];
+
+		if (text && c == '\\')
+			i++;
+		else if (c == '"')
+			text = !text;
+		else if (!text && (c == '{' || c == '['))
+			depth++;
+		else if (!text && (c == '}' || c == ']'))
+			depth--;
+		else if (!text && c == ':' && depth == 1)
+			nr++;
+	}
+	return nr;
+}
+
 /**
  * control_parse - understand a request
  * @line: of it, without the line feed
@@ -210,6 +234,9 @@ int control_parse(const char *line, size_t len, struct control_request *out, cha
 	request = json_tokener_parse_ex(tok, line, (int)len);
 	if (!request || json_tokener_get_parse_end(tok) != len)
 		ret = wrong(why, "the request is no JSON object", "");
+	else if (json_object_is_type(request, json_type_object) &&
+		 count_members(line, len) != (size_t)json_object_object_length(request))
+		ret = wrong(why, "a key was given twice", "");
 	else
 		ret = parse(request, out, why);
 	json_object_put(request);

@@ -300,3 +300,36 @@ unsigned int value_distance(const char *a, const char *b)
 	}
 	return row[lb];
 }
+
+/* Return: bytes of the character that begins here; 0: none does */
+static size_t utf8_length(const unsigned char *p)
+{
+	size_t len = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 :
+		     *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	/* too long for what it says, half of a pair, beyond the last */
+	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
+	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+/**
+ * value_utf8 - make a text UTF-8, be it cut in a character, or of another encoding
+ * @text: each byte that is no part of a character becomes a question mark
+ */
+void value_utf8(char *text)
+{
+	size_t len;
+
+	for (; *text; text += len) {
+		len = utf8_length((unsigned char *)text);
+		if (!len) {
+			*text = '?';
+			len = 1;
+		}
+	}
+}

@@ -239,6 +239,8 @@ static void reloads(void **state)
 	assert_int_equal(run(ADMIN_REMOVE, "hand", NULL, 0), 0);
 }
 
+#define SIXTEEN	"0123456789abcdef"
+
 static void *client(void *arg)
 {
 	static const char line[] =
@@ -246,7 +248,9 @@ static void *client(void *arg)
 		"{\"version\":1,\"command\":\"list\"}\n"
 		"{\"version\":1,\"command\":\"sessions\"}\n"
 		"{\"version\":1,\"command\":\"remove\",\"name\":\"c\"}\n"
-		"{\"version\":1,\"command\":\"remove\",\"name\":\"c\"}\n";
+		"{\"version\":1,\"command\":\"remove\",\"name\":\"c\"}\n"
+		"{\"version\":1,\"command\":\"list\",\"" SIXTEEN SIXTEEN SIXTEEN
+		"123456789abcdef\xc3\xa9\":1}\n";
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char *text = arg;
@@ -292,6 +296,8 @@ static void a_socket(void **state)
 	assert_non_null(strstr(second, "{\"version\":1,\"sessions\":[]}\n"
 			       "{\"version\":1,\"name\":\"c\"}\n"
 			       "{\"version\":1,\"error\":{\"code\":\"ENOENT\""));
+	/* no half of a character */
+	assert_non_null(strstr(second, SIXTEEN "123456789abcdef?\""));
 	control_close();
 	assert_int_equal(stat(files_path("control"), &st), -1);
 }

@@ -58,6 +58,8 @@ static void commands(void **state)
 		{ ASK("\"reopen\",\"name\":\"d\",\"force\":true"), .op = ADMIN_REOPEN,
 		  .name = "d", .force = true },
 		{ ASK("\"reload\""), .op = ADMIN_RELOAD },
+		{ ASK("\"add\",\"spec\":\"a:{\\\"b\\\":1,\\\\\""), .op = ADMIN_ADD,
+		  .spec = "a:{\"b\":1,\\" },
 		{ "{ \"command\" : \"reload\" , \"version\" : 1 }", .op = ADMIN_RELOAD },
 	};
 	struct control_request r;
@@ -114,6 +116,10 @@ static void what_is_wrong_is_refused(void **state)
 		ASK("\"resize\",\"name\":\"d\",\"force\":true"),
 		ASK("\"reload\",\"name\":\"d\""),
 		ASK("\"list\"") "x", ASK("\"list\"") "{}", ASK("\"list\","),
+		"{\"version\":1,\"version\":1,\"command\":\"list\"}",
+		ASK("\"list\",\"command\":\"list\""),
+		ASK("\"remove\",\"name\":\"d\",\"force\":false,\"force\":true"),
+		ASK("\"remove\",\"name\":\"d\",\"\\u006eame\":\"d\""),
 		"{\"version\":1,\"command\":\"list\",\"x\":[[[[[[[[]]]]]]]]}",
 	};
 	struct control_request r;
@@ -170,6 +176,26 @@ static void long_texts(void **state)
 	text[4097] = '\0';
 	snprintf(line, sizeof(line), ASK("\"add\",\"spec\":\"%s\""), text);
 	assert_int_not_equal(parse(line, &r), 0);
+}
+
+static void what_is_no_text_is_marked(void **state)
+{
+	static const char * const texts[][2] = {
+		{ "", "" }, { "plain", "plain" }, { "\xc3\xa9\xe2\x82\xac\xf0\x9f\x92\xbe", NULL },
+		{ "x\xc3", "x?" }, { "\xe2\x82", "??" }, { "\xf0\x9f\x92", "???" },
+		{ "\xe9t\xe9", "?t?" }, { "\xc0\xaf", "??" }, { "\xe0\x80\xaf", "???" },
+		{ "\xed\xa0\x80", "???" }, { "\xf4\x90\x80\x80", "????" }, { "\xff", "?" },
+		{ "\xc3\xa9\xa9.", "\xc3\xa9?." },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		char *text = strdup(texts[i][0]);
+
+		value_utf8(text);
+		assert_string_equal(text, texts[i][1] ?: texts[i][0]);
+		free(text);
+	}
 }
 
 /* An export in the words of --export, checked; the caller's */
@@ -267,6 +293,7 @@ int main(void)
 		cmocka_unit_test(what_is_wrong_is_refused),
 		cmocka_unit_test(cut_lines),
 		cmocka_unit_test(long_texts),
+		cmocka_unit_test(what_is_no_text_is_marked),
 		cmocka_unit_test(sameness),
 		cmocka_unit_test(complaints_have_a_place),
 		cmocka_unit_test(the_last_error_is_kept),
