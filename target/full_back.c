@@ -131,7 +131,8 @@ int full_sync(struct store *store)
 	if (full->rewrite) {
 		log_info("export %s: writing to %s again what a failed fdatasync may have lost",
 			 full->file.name, full->file.path);
-		ret = write_set(store, &full->unsynced, NULL);
+		ret = file_shrunk(&full->file) ? -EIO :
+		      write_set(store, &full->unsynced, NULL);
 	}
 	ret = ret ?: uring_sync(&full->ring);
 	if (ret)

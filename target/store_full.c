@@ -221,7 +221,7 @@ static int store_publish(struct store *store)
 	return ret;
 }
 
-/* Everything into the file that is not in it yet. */
+/* Everything into the file that is not in it yet. An arena that is kept has more of it. */
 static int finish(struct store *store)
 {
 	struct full *full = full_of(store);
@@ -232,7 +232,7 @@ static int finish(struct store *store)
 		if (!ret && bitmap_any(&full->unsynced))
 			ret = full_sync(store);
 	}
-	return ret;
+	return ret ?: store->kept && file_shrunk(&full->file) ? -EIO : 0;
 }
 
 static void store_close(struct store *store)

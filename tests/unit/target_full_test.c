@@ -458,6 +458,29 @@ static void a_file_that_shrinks(void **state)
 	full_close(&s);
 }
 
+/* What a failed fdatasync may have lost is not written behind the end of a file. */
+static void the_end_of_a_file_that_shrank(void **state)
+{
+	const char *path = files_new("shrank", SIZE), *rules = files_path("rules");
+	struct bitmap dirty;
+	struct store s;
+	struct stat st;
+
+	(void)state;
+	files_text(rules, "sync error EIO count 1\n");
+	full_config(path)->fault = (char *)rules;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	dirty = full_dirty(&s);
+	full_rdma(&s, 0, SIZE, 2);
+	full_note(&s, &dirty, 0, SIZE);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_R_STORE_IO);
+	assert_int_equal(truncate(path, 4 * MIB), 0);
+	bitmap_free(&dirty);
+	full_close(&s);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 4 * MIB);
+}
+
 static void a_block_device(void **state)
 {
 	const char *path = files_new("disk", SIZE);
@@ -510,6 +533,7 @@ int main(void)
 		cmocka_unit_test(zeroes_and_discards),
 		cmocka_unit_test(refused_zeroes_change_nothing),
 		cmocka_unit_test(a_file_that_shrinks),
+		cmocka_unit_test(the_end_of_a_file_that_shrank),
 		cmocka_unit_test(a_block_device),
 	};
 
