@@ -119,23 +119,6 @@ static const struct store_ops *ops_of(const struct export_config *ec)
 	return ec->cache == CACHE_FULL ? &store_full_ops : &store_none_ops;
 }
 
-/* Two exports of one file would each have caches that know nothing of the other. */
-static int file_check(const struct export_config *ec)
-{
-	const struct export *e;
-
-	if (!ec->file)
-		return 0;
-	TAILQ_FOREACH(e, &exports, entry) {
-		if (e->cfg->file && file_same_path(e->cfg->file, ec->file)) {
-			log_err("export %s: %s is what export %s is made of already",
-				ec->name, ec->file, e->cfg->name);
-			return -EBUSY;
-		}
-	}
-	return 0;
-}
-
 /**
  * export_new - an export whose store is not open yet
  * @daemon: configuration, outlives it
@@ -267,12 +250,8 @@ void export_free(struct export *e)
 
 static int open_one(struct config *cfg, struct export_config *ec)
 {
-	struct export *e;
-	int ret = file_check(ec);
+	struct export *e = export_new(cfg, ec);
 
-	if (ret)
-		return ret;
-	e = export_new(cfg, ec);
 	if (!e)
 		return -ENOMEM;
 	config_export_take(cfg, ec);

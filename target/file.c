@@ -15,8 +15,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/queue.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -69,6 +73,67 @@ static void pause_ms(long ms)
 	const struct timespec time = { .tv_nsec = ms * 1000000 };
 
 	nanosleep(&time, NULL);
+}
+
+/**
+ * struct file_claim - a file that an export of this process is made of
+ * @entry: in the list of them
+ * @dev: as in struct file
+ * @ino: likewise
+ * @block_device: likewise
+ * @name: of the export
+ */
+struct file_claim {
+	LIST_ENTRY(file_claim) entry;
+	uint64_t dev;
+	uint64_t ino;
+	bool block_device;
+	char name[RDMABLK_NAME_LEN];
+};
+
+static struct {
+	pthread_mutex_t lock;
+	LIST_HEAD(, file_claim) list;
+} claims = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Its lock would keep others away, but not say who they are, and be waited for. */
+static int claim_file(struct file *f)
+{
+	struct file_claim *c, *mine = calloc(1, sizeof(*mine));
+
+	if (!mine)
+		return open_failed(f, -ENOMEM);
+	mine->dev = f->dev;
+	mine->ino = f->ino;
+	mine->block_device = f->block_device;
+	snprintf(mine->name, sizeof(mine->name), "%s", f->name);
+	pthread_mutex_lock(&claims.lock);
+	LIST_FOREACH(c, &claims.list, entry)
+		if (c->dev == f->dev && c->ino == f->ino &&
+		    c->block_device == f->block_device)
+			break;
+	if (c)
+		log_err("export %s: %s is what export %s is made of already", f->name,
+			f->path, c->name);
+	else
+		LIST_INSERT_HEAD(&claims.list, mine, entry);
+	pthread_mutex_unlock(&claims.lock);
+	if (c)
+		free(mine);
+	else
+		f->claim = mine;
+	return c ? -EBUSY : 0;
+}
+
+static void disclaim(struct file *f)
+{
+	if (!f->claim)
+		return;
+	pthread_mutex_lock(&claims.lock);
+	LIST_REMOVE(f->claim, entry);
+	pthread_mutex_unlock(&claims.lock);
+	free(f->claim);
+	f->claim = NULL;
 }
 
 /* Return: a descriptor or -errno; -EBUSY: somebody has it */
@@ -181,7 +246,7 @@ int file_open(struct file *f, const struct file_wish *wish)
 		.fd = -1,
 		.buffered = -1,
 	};
-	ret = look_at(f, -1);
+	ret = look_at(f, -1) ?: claim_file(f);
 	if (ret)
 		return ret;
 	ret = store_fault_open(&f->fault, wish->fault) ?: open_both(f) ?:
@@ -206,6 +271,7 @@ void file_close(struct file *f)
 		close(f->buffered);
 	if (f->fd >= 0)
 		close(f->fd);
+	disclaim(f);
 	store_fault_close(f->fault);
 	f->fault = NULL;
 	f->fd = -1;
@@ -321,27 +387,6 @@ bool file_same(const struct file *a, const struct file *b)
 {
 	return a->block_device == b->block_device && a->dev == b->dev &&
 	       a->ino == b->ino;
-}
-
-/**
- * file_same_path - do two paths lead to the same file or device
- * @a: path
- * @b: path
- *
- * Return: whether they do.
- */
-bool file_same_path(const char *a, const char *b)
-{
-	struct file one, other;
-	struct stat st;
-
-	if (stat(a, &st))
-		return false;
-	identify(&one, &st);
-	if (stat(b, &st))
-		return false;
-	identify(&other, &st);
-	return file_same(&one, &other);
 }
 
 /**

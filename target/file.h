@@ -31,10 +31,13 @@ struct file_wish {
 	uint32_t block;
 };
 
+struct file_claim;
+
 /**
  * struct file - an open file or block device
  * @name: of the export, for messages
  * @path: of the file
+ * @claim: that no other export of this process may have it
  * @fault: what goes wrong on demand; NULL: nothing
  * @fd: holds the lock, and with @direct bypasses the page cache. I/O under way pins
  *	it, and thereby the lock, beyond the death of the process
@@ -72,6 +75,7 @@ struct file_wish {
 struct file {
 	const char *name;
 	const char *path;
+	struct file_claim *claim;
 	struct store_fault *fault;
 	int fd;
 	int buffered;
@@ -111,7 +115,6 @@ bool file_shrunk(struct file *f);
 bool file_aligned(const struct file *f, const void *buf, uint64_t offset,
 		  uint64_t bytes);
 bool file_same(const struct file *a, const struct file *b);
-bool file_same_path(const char *a, const char *b);
 uint32_t file_block(const char *path);
 int file_epoch(const struct file *f, uint8_t *epoch);
 int file_time(const struct file *f, int64_t *sec, int64_t *nsec);

@@ -116,6 +116,7 @@ static void add_and_remove(void **state)
 		assert_string_equal(last->why, "export disk exists already");
 		snprintf(spec, sizeof(spec), "other,file=%s", path);
 		assert_int_equal(run(ADMIN_ADD, "", spec, 0), -EBUSY);
+		assert_non_null(strstr(last->why, "is what export disk is made of already"));
 		assert_null(export_by_name("other"));
 		assert_int_equal(run(ADMIN_REMOVE, "disk", NULL, 0), 0);
 		assert_null(export_by_name("disk"));

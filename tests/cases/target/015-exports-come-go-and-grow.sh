@@ -121,7 +121,7 @@ expect "live $(uname -n) 0" "$(jq -r '.sessions[] | "\(.state) \(.host) " +
 truncate -s 4M $DISK/late
 refused 'export mem exists already' add mem,memory,size=1M
 refused '.*cannot open .*nowhere' add "late,file=$DISK/nowhere"
-refused '.*is what export none is made of already|.*in use' add "again,file=$DISK/none"
+refused '.*is what export none is made of already' add "again,file=$DISK/none"
 target add "late,file=$DISK/late,cache=full"
 attach 3 late
 dd if=/tmp/before of=/dev/rdmablk3 bs=1M oflag=direct status=none
