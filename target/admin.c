@@ -4,6 +4,9 @@
  * place of the step is one struct, and what it waits for is one of a job, a timer and
  * the end of sessions.
  *
+ * A step may take for ever: a file does not answer, or a session does not end. Then those
+ * that wait for their turn are told so, and so is who comes.
+ *
  * An export goes through the states of enum export_state. Whoever logs in finds those
  * that are EXPORT_READY; a store is closed when no session knows the export any more,
  * be it an ending one. A worker has an export from admin_work() to work_done(), and the
@@ -25,12 +28,17 @@
 
 TAILQ_HEAD(admin_queue, admin);
 
+int64_t admin_patience_ms = 10000;
+
 static void drain_expired(struct loop_timer *timer);
+static void patience_over(struct loop_timer *timer);
 
 static struct {
 	struct config *cfg;
 	struct admin_queue queue;	/* the first is under way */
 	bool stopping;
+	struct loop_timer patience;	/* of those that wait */
+	bool late;			/* it is over */
 	/* of the step */
 	struct export *e;
 	struct export_config *ec;
@@ -46,6 +54,7 @@ static struct {
 	char why[ADMIN_WHY];
 } admin = {
 	.queue = TAILQ_HEAD_INITIALIZER(admin.queue),
+	.patience = { .expired = patience_over },
 	.timer = { .expired = drain_expired },
 };
 
@@ -502,12 +511,50 @@ static void begin_one(struct admin *a)
 	}
 }
 
+static void refuse_busy(struct admin *a)
+{
+	const struct admin *first = TAILQ_FIRST(&admin.queue);
+	char text[ADMIN_TEXT];
+
+	admin_text(first, text, sizeof(text));
+	a->error = -EBUSY;
+	snprintf(a->why, sizeof(a->why), "busy: the daemon is still at \"%s\"%s%s", text,
+		 admin.e && !first->name[0] ? ", export " : "",
+		 admin.e && !first->name[0] ? admin.e->cfg->name : "");
+	a->done(a);
+}
+
+static struct admin *next_impatient(void)
+{
+	struct admin *a = TAILQ_FIRST(&admin.queue);
+
+	while (a && (a = TAILQ_NEXT(a, entry)) && a->patient)
+		;
+	return a;
+}
+
+static void patience_over(struct loop_timer *timer)
+{
+	struct admin *a;
+
+	(void)timer;
+	admin.late = true;
+	while ((a = next_impatient())) {
+		TAILQ_REMOVE(&admin.queue, a, entry);
+		refuse_busy(a);
+	}
+}
+
 static void request_begin(void)
 {
 	struct admin *a = TAILQ_FIRST(&admin.queue);
 
-	if (!a)
+	admin.late = false;
+	if (!a) {
+		loop_timer_stop(&admin.patience);
 		return;
+	}
+	loop_timer_start(&admin.patience, admin_patience_ms);
 	admin.why[0] = '\0';
 	if (admin.stopping) {
 		admin_say("the daemon is shutting down");
@@ -525,12 +572,17 @@ static void request_begin(void)
  * admin_submit - ask for something
  * @a: filled; its @done may be called before this returns
  *
+ * With -EBUSY when what is under way takes longer than others wait, unless @a->patient.
  * In the loop.
  */
 void admin_submit(struct admin *a)
 {
 	bool idle = TAILQ_EMPTY(&admin.queue);
 
+	if (admin.late && !a->patient) {
+		refuse_busy(a);
+		return;
+	}
 	TAILQ_INSERT_TAIL(&admin.queue, a, entry);
 	if (idle)
 		request_begin();

@@ -10,6 +10,7 @@
 #include "export.h"
 
 #define ADMIN_WHY	1024	/* text of an error */
+#define ADMIN_TEXT	96	/* text of a request */
 #define ADMIN_FLUSH_MS	60000	/* for initiators to flush and log out */
 
 /**
@@ -54,6 +55,7 @@ TAILQ_HEAD(admin_changes, admin_change);
  * @spec: ADD: in the words of --export
  * @size: RESIZE: bytes, of an export that was given its size; or 0
  * @force: REMOVE and REOPEN: end the sessions that use it
+ * @patient: waits for its turn as long as it takes
  * @owner: for @done
  * @done: in the loop, when it is over, well or not; releases it with admin_free()
  * @error: outcome: 0 or -errno
@@ -68,6 +70,7 @@ struct admin {
 	char *spec;
 	uint64_t size;
 	bool force;
+	bool patient;
 	void *owner;
 	void (*done)(struct admin *a);
 	int error;
@@ -79,8 +82,10 @@ struct admin {
 /* admin_ask.c */
 struct admin *admin_alloc(enum admin_op op);
 void admin_free(struct admin *a);
+void admin_text(const struct admin *a, char *text, size_t size);
 
 /* admin.c: the queue, and what is done to one export */
+extern int64_t admin_patience_ms;	/* with the one under way */
 void admin_init(struct config *cfg);
 void admin_submit(struct admin *a);
 void admin_session_gone(void);

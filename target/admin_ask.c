@@ -2,6 +2,7 @@
 /*
  * Requests for changes at run time.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "admin.h"
@@ -39,4 +40,21 @@ void admin_free(struct admin *a)
 	}
 	free(a->spec);
 	free(a);
+}
+
+/**
+ * admin_text - a request in words
+ * @a: submitted
+ * @text: filled
+ * @size: of it, ADMIN_TEXT bytes
+ */
+void admin_text(const struct admin *a, char *text, size_t size)
+{
+	static const char * const words[] = {
+		[ADMIN_ADD] = "add", [ADMIN_REMOVE] = "remove",
+		[ADMIN_RESIZE] = "resize", [ADMIN_REOPEN] = "reopen",
+		[ADMIN_RELOAD] = "reload",
+	};
+
+	snprintf(text, size, "%s%s%s", words[a->op], a->name[0] ? " " : "", a->name);
 }

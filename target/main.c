@@ -172,6 +172,7 @@ static void reload(void)
 		return;
 	daemon_state.reloads++;
 	a->done = reload_done;
+	a->patient = true;	/* there is nobody to be told to try again */
 	admin_submit(a);
 }
 

@@ -22,6 +22,7 @@
 #include "target_files.h"
 #include "../../target/admin.h"
 #include "../../target/control.h"
+#include "../../target/control_request.h"
 #include "../../target/limits.h"
 #include "../../target/loop.h"
 #include "../../target/options.h"
@@ -662,6 +663,84 @@ static void a_drain_reaches_logins(void **state)
 	session_remove(other);
 }
 
+static const char *state_of(const char *name)
+{
+	static char text[4096];
+	struct json_object *list = control_list(name);
+
+	snprintf(text, sizeof(text), "%s",
+		 json_object_to_json_string_ext(list, JSON_C_TO_STRING_PLAIN));
+	json_object_put(list);
+	return text;
+}
+
+static void busy_done(struct admin *a)
+{
+	*(int *)a->owner = a->error;
+	assert_non_null(strstr(a->why, "busy: the daemon is still at \"remove hung\""));
+	admin_free(a);
+}
+
+static void patient_done(struct admin *a)
+{
+	*(int *)a->owner = a->error;
+	admin_free(a);
+}
+
+static void ask(int *error, bool patient)
+{
+	struct admin *a = admin_alloc(ADMIN_RESIZE);
+
+	assert_non_null(a);
+	snprintf(a->name, sizeof(a->name), "first");
+	a->owner = error;
+	a->done = patient ? patient_done : busy_done;
+	a->patient = patient;
+	*error = 1;
+	admin_submit(a);
+}
+
+/* A file that does not answer stops what waits for it, and nothing else. */
+static void what_hangs_is_told(void **state)
+{
+	const char *path = files_new("hung", 4 * MIB), *rules = files_path("rules");
+	struct export *e = add_faulty("hung", path, rules);
+	int64_t patience = admin_patience_ms;
+	int first, second, patient;
+	struct admin *removal;
+
+	(void)state;
+	files_write(path, MIB, MIB, 1);
+	e->store.ops->ended(&e->store, false);
+	files_text(rules, "read hang\n");
+	admin_patience_ms = 30;
+	removal = begin(ADMIN_REMOVE, "hung");
+	ask(&first, false);
+	ask(&patient, true);
+	assert_int_equal(first, 1);
+	for (int i = 0; i < 1000 && first == 1; i++)
+		some_time();
+	ask(&second, false);
+	admin_patience_ms = patience;
+	assert_non_null(strstr(state_of(""), "\"name\":\"hung\",\"state\":\"leaving\""));
+	assert_non_null(strstr(state_of("first"), "\"state\":\"ready\""));
+	json_object_put(control_sessions(""));
+	files_text(rules, "");
+	assert_int_equal(first, -EBUSY);
+	assert_int_equal(second, -EBUSY);
+	assert_null(last);
+	while (!last)
+		some_time();
+	assert_ptr_equal(last, removal);
+	assert_int_equal(last->error, 0);
+	while (patient == 1)
+		some_time();
+	/* it had its turn */
+	assert_int_equal(patient, -EOPNOTSUPP);
+	/* nobody waits for what is over */
+	assert_int_equal(run(ADMIN_RESIZE, "first", NULL, 0), -EOPNOTSUPP);
+}
+
 /* The last of all: there is no way back. What is under way ends soon. */
 static void the_end(void **state)
 {
@@ -695,6 +774,7 @@ int main(void)
 		cmocka_unit_test(whose_socket),
 		cmocka_unit_test(growth_of_what_is_used),
 		cmocka_unit_test(a_drain_reaches_logins),
+		cmocka_unit_test(what_hangs_is_told),
 		cmocka_unit_test(what_a_worker_has_is_counted),
 		cmocka_unit_test(the_end),
 	};
