@@ -135,7 +135,6 @@ static unsigned int command_received(struct command_queue *q, unsigned int buffe
 	slot = &q->slot[data.tag];
 	if (slot->state != SLOT_FREE)
 		return RDMABLK_R_STATE;
-	c->commands++;
 	slot->state = SLOT_BUSY;
 	slot->data = data;
 	if (data.op == RDMABLK_OP_DIRTY && !data.status)

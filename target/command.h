@@ -92,9 +92,7 @@ struct command_queue {
  * @flush_under_way: it is
  * @flushed: commands that @flush answers
  * @waiting: FLUSH commands for the next one
- * @commands: received; of a staged store when its queues have stopped, as @flushes
- * @flushes: done by the keeper
- * @counts: of commands answered
+ * @counts: of commands answered; of a staged store when its queues have stopped
  */
 struct commands {
 	struct login_scope scope;
@@ -118,8 +116,6 @@ struct commands {
 	bool flush_under_way;
 	struct command_slots flushed;
 	struct command_slots waiting;
-	uint64_t commands;
-	uint64_t flushes;
 	struct store_counts counts;
 };
 

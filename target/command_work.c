@@ -120,7 +120,6 @@ static void flush_done(struct store_work *w)
 	struct commands *c = container_of(w, struct commands, flush);
 
 	c->flush_under_way = false;
-	c->flushes++;
 	if (c->dirty.nr)
 		bitmap_merge(&c->dirty, &c->flushing);
 	flush_answer(c, w->status);

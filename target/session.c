@@ -297,9 +297,19 @@ static void destroy_run(struct job *job)
 	conn_destroy(s->conn);
 }
 
+static uint64_t commands_of(const struct session *s)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < STORE_OPS; i++)
+		sum += s->commands.counts.done[i];
+	return sum;
+}
+
 static void destroy_done(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
+	const uint64_t *done = s->commands.counts.done;
 
 	log_peer(LOG_INFO,
 		 "%s: ended: %s; lasted %lld ms, %llu messages, %llu keepalives, %llu joins refused, %llu commands, %llu flushes",
@@ -307,8 +317,8 @@ static void destroy_done(struct job *job)
 		 (long long)(loop_now() - s->born), (unsigned long long)s->messages,
 		 (unsigned long long)s->keepalives,
 		 (unsigned long long)s->refused_joins,
-		 (unsigned long long)s->commands.commands,
-		 (unsigned long long)s->commands.flushes);
+		 (unsigned long long)commands_of(s),
+		 (unsigned long long)done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE]);
 	login_slot_put(s);
 	device_put(s->device);
 	for (unsigned int i = 0; i < s->nr_data; i++)
@@ -493,16 +503,6 @@ void session_fence(struct session *s)
 	}
 }
 
-static void note_staged_counts(struct session *s)
-{
-	struct store_counts sum = { 0 };
-
-	staged_ops(s)->counts(s->staged, &sum);
-	for (unsigned int i = 0; i < STORE_OPS; i++)
-		s->commands.commands += sum.done[i];
-	s->commands.flushes = sum.done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE];
-}
-
 /**
  * session_staged_stopped - the threads of a staged store have let go of the queues
  * @owner: session
@@ -512,7 +512,7 @@ void session_staged_stopped(void *owner)
 	struct session *s = owner;
 
 	s->staged_end = STAGED_STOPPED;
-	note_staged_counts(s);
+	staged_ops(s)->counts(s->staged, &s->commands.counts);
 	if (s->state == SESSION_CLOSING)
 		session_submit(s, fence_run, fence_done, false);
 }
