@@ -4,12 +4,14 @@
  *
  * Start: exports are filled before anything listens, and everything listens
  * before "ready" is said. Shutdown: requests are refused, live sessions are told
- * and get their time, then every session is closed; when the last one is gone,
- * or after SHUTDOWN_MS at the latest, the process ends. Sessions that may have
- * something to flush get CACHE_MS, and what a keeper does, for a session or to bring
- * a file up to date that no session uses, is waited for without limit: both are data.
- * I/O that a file without a cache has begun and not ended is not waited for: there is
- * nothing of it in this process.
+ * and get their time, then every session is closed; when the last one is gone and all
+ * files are closed, or after SHUTDOWN_MS at the latest, the process ends. Sessions
+ * that may have something to flush get CACHE_MS, and what a keeper does, for a session
+ * or to bring a file up to date that no session uses, is waited for without limit:
+ * both are data.
+ * I/O that a file without a cache has begun and not ended is not waited for, nor is a file
+ * that is being opened: there is nothing of them in this process. All the while the loop
+ * runs: a second signal ends it at once.
  */
 #include <errno.h>
 #include <signal.h>
@@ -35,7 +37,8 @@
 #define WORKERS		4
 #define SHUTDOWN_MS	5000
 #define CACHE_MS	60000	/* for initiators to flush and log out */
-#define LOOK_MS		200	/* whether the last file is up to date */
+#define REST_MS		2000	/* for sessions to end after their keepers */
+#define LOOK_MS		20	/* whether the last file is up to date */
 
 static void signal_ready(struct loop_source *src);
 static void shutdown_timer_expired(struct loop_timer *timer);
@@ -48,7 +51,7 @@ static struct {
 	bool flushing;		/* only sessions with something to flush are waited for */
 	bool closing;		/* every session has been told to end */
 	int64_t told;		/* when it was said last what is waited for, ms */
-	int64_t deadline;	/* of theirs, ms */
+	int64_t deadline;	/* of those that are waited for, ms */
 	unsigned int reloads;	/* that SIGHUP has asked for */
 } daemon_state = {
 	.signals = { .fd = -1, .ready = signal_ready },
@@ -61,20 +64,61 @@ static void device_gone(struct device *dev)
 	listener_close_device(dev);
 }
 
+/* Nothing of what is left keeps a file from what it lacks. */
+static bool stores_left(void)
+{
+	unsigned int files = export_close_unused();
+	unsigned int sessions = session_keepers();
+	int64_t now = loop_now();
+
+	if (!files && !sessions)
+		return false;
+	if (now - daemon_state.told < SHUTDOWN_MS)
+		return true;
+	daemon_state.told = now;
+	sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d", 2 * SHUTDOWN_MS * 1000);
+	if (sessions)
+		log_info("waiting for the stores of %u sessions", sessions);
+	if (files)
+		log_info("waiting for the files of %u exports", files);
+	return true;
+}
+
+/* Of what was closed: is it? */
+static void look_for_end(void)
+{
+	bool stores = stores_left();
+	int64_t now = loop_now();
+
+	if (stores && daemon_state.deadline < now + REST_MS)
+		daemon_state.deadline = now + REST_MS;
+	if (!stores && !session_any() && worker_idle()) {
+		loop_stop();
+		return;
+	}
+	if (!stores && now >= daemon_state.deadline) {
+		log_err("%s after %d ms: exiting", session_any() ?
+			"sessions are still not closed" : "a file does not answer",
+			SHUTDOWN_MS);
+		_exit(EXIT_FAILED);
+	}
+	loop_timer_start(&daemon_state.timer, LOOK_MS);
+}
+
 static void close_sessions(void)
 {
 	daemon_state.closing = true;
+	daemon_state.told = loop_now();
+	daemon_state.deadline = daemon_state.told + SHUTDOWN_MS;
 	session_end_all(RDMABLK_R_SHUTDOWN);
-	loop_timer_start(&daemon_state.timer, SHUTDOWN_MS);
-	if (!session_any())
-		loop_stop();
+	look_for_end();
 }
 
 static void session_gone(void)
 {
-	if (daemon_state.closing && !session_any())
-		loop_stop();
-	else if (daemon_state.flushing && !daemon_state.closing && !session_caches(NULL))
+	if (daemon_state.closing)
+		look_for_end();
+	else if (daemon_state.flushing && !session_caches(NULL))
 		close_sessions();
 	admin_session_gone();
 }
@@ -99,38 +143,13 @@ static void drained(void)
 	loop_timer_start(&daemon_state.timer, left);
 }
 
-/* Sessions are left that do not end, but nothing of theirs keeps a file from what it lacks. */
-static bool stores_left(void)
-{
-	unsigned int files = export_close_unused();
-	unsigned int sessions = session_keepers();
-	int64_t now = loop_now();
-
-	if (!files && !sessions)
-		return false;
-	if (now - daemon_state.told < SHUTDOWN_MS)
-		return true;
-	daemon_state.told = now;
-	sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d", 2 * SHUTDOWN_MS * 1000);
-	if (sessions)
-		log_info("waiting for the stores of %u sessions", sessions);
-	if (files)
-		log_info("waiting for the files of %u exports", files);
-	return true;
-}
-
 static void shutdown_timer_expired(struct loop_timer *timer)
 {
-	if (!daemon_state.closing) {
+	(void)timer;
+	if (daemon_state.closing)
+		look_for_end();
+	else
 		drained();
-		return;
-	}
-	if (stores_left()) {
-		loop_timer_start(timer, LOOK_MS);
-		return;
-	}
-	log_err("sessions are still not closed after %d ms: exiting", SHUTDOWN_MS);
-	_exit(EXIT_FAILED);
 }
 
 static void shutdown_begin(const char *name)

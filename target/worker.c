@@ -28,6 +28,7 @@ static struct {
 	bool stop;
 	pthread_t thread[WORKER_MAX];
 	unsigned int nr_threads;
+	unsigned int busy;		/* jobs that are not done; the loop's */
 	struct loop_source source;
 } workers = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -90,6 +91,7 @@ static void worker_ready(struct loop_source *src)
 		pthread_mutex_unlock(&workers.lock);
 		if (!job)
 			return;
+		workers.busy--;
 		job->done(job);
 	}
 }
@@ -131,9 +133,12 @@ int worker_start(unsigned int threads)
 /**
  * worker_submit - hand a job to the workers
  * @job: theirs until its @done is called
+ *
+ * In the loop.
  */
 void worker_submit(struct job *job)
 {
+	workers.busy++;
 	pthread_mutex_lock(&workers.lock);
 	if (job->slow)
 		TAILQ_INSERT_TAIL(&workers.slow, job, entry);
@@ -142,6 +147,16 @@ void worker_submit(struct job *job)
 	/* All of them: the one that woke might not take slow jobs. */
 	pthread_cond_broadcast(&workers.wake);
 	pthread_mutex_unlock(&workers.lock);
+}
+
+/**
+ * worker_idle - have all jobs been done
+ *
+ * Return: whether they have. In the loop.
+ */
+bool worker_idle(void)
+{
+	return !workers.busy;
 }
 
 /**

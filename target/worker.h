@@ -26,6 +26,7 @@ struct job {
 
 int worker_start(unsigned int threads);
 void worker_submit(struct job *job);
+bool worker_idle(void);
 void worker_stop(void);
 
 #endif

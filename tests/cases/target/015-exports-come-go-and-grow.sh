@@ -163,4 +163,22 @@ stop_target
 expect 0 "$TARGET_STATUS" "the daemon's exit status"
 [[ ! -e $CONTROL ]] || fail "$CONTROL outlives the daemon"
 e2fsck -fn $DISK/full >/dev/null || fail "the file system in the file"
+
+# A file that does not answer while it is opened: to look is possible, and the daemon
+# that ends waits 5 s for it, not for ever
+opening() {
+	target list --json | jq -e '.exports[] | select(.name == "hung") |
+		.state == "opening"' >/dev/null
+}
+configure "$NONE"
+start_target --config $CONFIG
+truncate -s 4M $DISK/hung
+dd if=/dev/urandom of=$DISK/hung bs=1M count=1 conv=notrunc status=none
+echo 'read hang' >/tmp/rules
+target add "hung,file=$DISK/hung,cache=full,fault=/tmp/rules" &>/dev/null &
+wait_until "$PATIENCE" opening || fail "the export is not being opened"
+stop_target
+expect 1 "$TARGET_STATUS" "the status of a daemon that does not wait for a file"
+grep -q 'a file does not answer after 5000 ms: exiting' "$TARGET_LOG" ||
+	fail "the daemon does not say what it has waited for"
 unload_module
