@@ -3,7 +3,7 @@
  * rdmablkd: start, signals, shutdown.
  *
  * Start: exports are filled before anything listens, and everything listens
- * before "ready" is said. Shutdown: requests are refused, live sessions are told
+ * before "ready" is said; until then a signal ends the process at once. Shutdown: requests are refused, live sessions are told
  * and get their time, then every session is closed; when the last one is gone and all
  * files are closed, or after SHUTDOWN_MS at the latest, the process ends. Sessions
  * that may have something to flush get CACHE_MS, and what a keeper does, for a session
@@ -213,6 +213,28 @@ static void signal_ready(struct loop_source *src)
 	}
 }
 
+/* Exports are being filled, which may take hours; nobody has any of them yet. */
+static void early_signal(int signo)
+{
+	static const char text[] = "rdmablkd: ended by a signal before it was ready\n";
+	ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	(void)signo;
+	(void)n;
+	_exit(EXIT_FAILED);
+}
+
+static int early_signals_init(void)
+{
+	const struct sigaction action = { .sa_handler = early_signal };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);	/* it keeps until there is something to look at */
+	return sigprocmask(SIG_BLOCK, &set, NULL) || sigaction(SIGTERM, &action, NULL) ||
+	       sigaction(SIGINT, &action, NULL) ? -errno : 0;
+}
+
 static int signals_init(void)
 {
 	sigset_t set;
@@ -271,10 +293,8 @@ static void tear_down(void)
 
 static int run(struct config *cfg)
 {
-	int ret = loop_init();
+	int ret = loop_init() ?: early_signals_init();
 
-	if (!ret)
-		ret = signals_init();
 	if (ret)
 		return fail("cannot start the event loop", ret);
 	ret = session_init(session_gone);
@@ -283,6 +303,9 @@ static int run(struct config *cfg)
 	limits_init(cfg);
 	if (export_open_all(cfg))
 		return EXIT_FAILED;
+	ret = signals_init();
+	if (ret)
+		return fail("cannot wait for signals", ret);
 	ret = worker_start(WORKERS);
 	return ret ? fail("cannot start workers", ret) : serve(cfg);
 }
