@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A daemon that can be changed at run time, without adapters: one export of memory, and
+ * the configuration file "conf".
+ */
+#ifndef TARGET_ADMIN_H
+#define TARGET_ADMIN_H
+
+#include "target_files.h"
+#include "../../target/admin.h"
+#include "../../target/limits.h"
+#include "../../target/loop.h"
+#include "../../target/options.h"
+#include "../../target/session.h"
+#include "../../target/util.h"
+
+static struct config cfg;
+static struct admin *last;
+
+static inline void gone(void)
+{
+	admin_session_gone();
+}
+
+static inline int setup(void **state)
+{
+	static char config[160];
+	static char *argv[4];	/* a reload reads them again */
+
+	if (files_setup(state))
+		return -1;
+	argv[0] = "rdmablkd";
+	argv[1] = "--config";
+	argv[2] = config;
+	snprintf(config, sizeof(config), "%s", files_path("conf"));
+	files_text(config, "[target]\nlisten = 127.0.0.1\n[export first]\n"
+		   "type = memory\nsize = 1M\nhugepages = no\n");
+	config_init(&cfg);
+	if (options_parse(&cfg, 3, argv) != OPTIONS_RUN)
+		return -1;
+	free(cfg.state_dir);
+	cfg.state_dir = strdup(files_path("state"));
+	if (loop_init() || session_init(gone))
+		return -1;
+	limits_init(&cfg);
+	if (export_open_all(&cfg))
+		return -1;
+	admin_init(&cfg);
+	return worker_start(4);
+}
+
+static inline int teardown(void **state)
+{
+	worker_stop();
+	export_close_all();
+	loop_exit();
+	config_free(&cfg);
+	admin_free(last);
+	return files_teardown(state);
+}
+
+static inline void done(struct admin *a)
+{
+	last = a;
+	loop_stop();
+}
+
+/* Return: what came of it, and more in @last */
+static inline int run(enum admin_op op, const char *name, const char *spec, uint64_t size)
+{
+	struct admin *a = admin_alloc(op);
+	bool now;
+
+	assert_non_null(a);
+	snprintf(a->name, sizeof(a->name), "%s", name);
+	if (spec)
+		a->spec = strdup(spec);
+	a->size = size;
+	a->done = done;
+	admin_free(last);
+	last = NULL;
+	admin_submit(a);
+	now = last;
+	assert_int_equal(loop_run(), 0);
+	assert_true(now || last);
+	return last->error;
+}
+
+#endif

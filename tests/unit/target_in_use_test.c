@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Changes of exports that are in use, and of files that do not answer: who is told, who
+ * is ended, who waits, and what the end of the daemon has to wait for. Sessions have no
+ * adapter.
+ *
+ * Sources: target/admin.c target/control_show.c target/export.c target/session_list.c
+ * Libraries: json-c liburing
+ */
+#include <json-c/json.h>
+#include <limits.h>
+
+#include "target_admin.h"
+#include "../../target/control.h"
+#include "../../target/control_request.h"
+
+static void again_later(struct loop_timer *timer)
+{
+	(void)timer;
+	loop_stop();
+}
+
+static void some_time(void)
+{
+	static struct loop_timer timer = { .expired = again_later };
+
+	loop_timer_start(&timer, 10);
+	assert_int_equal(loop_run(), 0);
+	loop_timer_stop(&timer);
+}
+
+/* An export with all of its file in memory, and with rules for that. */
+static struct export *add_faulty(const char *name, const char *path, const char *rules)
+{
+	char spec[512];
+
+	files_text(rules, "");
+	snprintf(spec, sizeof(spec), "%s,file=%s,cache=full,fault=%s", name, path, rules);
+	assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
+	return export_find(name);
+}
+
+static struct admin *begin(enum admin_op op, const char *name)
+{
+	struct admin *a = admin_alloc(op);
+
+	assert_non_null(a);
+	snprintf(a->name, sizeof(a->name), "%s", name);
+	a->done = done;
+	admin_free(last);
+	last = NULL;
+	admin_submit(a);
+	return a;
+}
+
+/* Its file does not answer: the end of the daemon would lose what is in memory. */
+static void what_a_worker_has_is_counted(void **state)
+{
+	const char *path = files_new("hung", 4 * MIB), *rules = files_path("rules");
+	unsigned int left = 0;
+	struct export *e;
+
+	(void)state;
+	/* every other one would be closed */
+	assert_int_equal(run(ADMIN_REMOVE, "first", NULL, 0), 0);
+	e = add_faulty("hung", path, rules);
+	files_write(path, MIB, MIB, 1);
+	e->store.ops->ended(&e->store, false);
+	files_text(rules, "read hang\n");
+	begin(ADMIN_REMOVE, "hung");
+	while (e->state != EXPORT_LEAVING)
+		some_time();
+	for (int i = 0; i < 5; i++) {
+		some_time();
+		left += export_close_unused();
+	}
+	files_text(rules, "");
+	while (!last)
+		some_time();
+	assert_int_equal(left, 5);
+	assert_int_equal(last->error, 0);
+	assert_int_equal(export_close_unused(), 0);
+	e = add_faulty("hung", path, rules);
+	assert_int_equal(truncate(path, 8 * MIB), 0);
+	files_write(path, 5 * MIB, MIB, 1);
+	files_text(rules, "read hang\n");
+	begin(ADMIN_RESIZE, "hung");
+	assert_true(e->growing);
+	some_time();
+	left = export_close_unused();
+	files_text(rules, "");
+	while (!last)
+		some_time();
+	assert_int_equal(left, 1);
+	assert_int_equal(last->error, 0);
+	assert_int_equal(run(ADMIN_REMOVE, "hung", NULL, 0), 0);
+	assert_int_equal(run(ADMIN_ADD, "", "first,memory,size=1M,hugepages=no", 0), 0);
+}
+
+/*
+ * Sessions without an adapter. Events stay due: there seem to be too many under way.
+ */
+static struct device adapter = { .attr.max_mr_size = 64 * MIB };
+
+static struct session *session_new(struct export *e, enum session_state state)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	s->cfg = &cfg;
+	s->device = &adapter;
+	s->export = e;
+	s->state = state;
+	s->wish.features = RDMABLK_F_COMMANDS;
+	s->scope.size = e ? e->store.size : 0;
+	s->regions.nr = e && !e->store.ops->staged ? 1 : 0;
+	s->ctrl.events = UINT_MAX;
+	session_add(s);
+	return s;
+}
+
+#define DUE(event)	(1U << RDMABLK_EVENT_##event)
+
+/* What would end those who use it is refused; the others are told. */
+static void growth_of_what_is_used(void **state)
+{
+	const char *path = files_new("used", 4 * MIB);
+	struct session *s, *early;
+	struct export *e;
+	char spec[256];
+
+	(void)state;
+	snprintf(spec, sizeof(spec), "used,file=%s,cache=full,region=4M", path);
+	assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
+	e = export_find("used");
+	s = session_new(e, SESSION_LIVE);
+	assert_int_equal(truncate(path, 8 * MIB), 0);
+	assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), -EBUSY);
+	assert_non_null(strstr(last->why, "one region"));
+	assert_true(e->store.size == 4 * MIB);
+	assert_false(s->due);
+	/* the disk was told where its regions end */
+	s->regions.nr = 2;
+	early = session_new(e, SESSION_REGISTER);
+	early->regions.nr = 2;
+	assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), 0);
+	assert_int_equal(s->due, DUE(RESIZE));
+	assert_true(s->event_value[RDMABLK_EVENT_RESIZE] == 8 * MIB);
+	/* not before it knows what it is granted */
+	assert_false(early->due);
+	early->state = SESSION_GRANTED;
+	session_tell_size(early);
+	assert_int_equal(early->due, DUE(RESIZE));
+	session_remove(early);
+	session_remove(s);
+	assert_int_equal(truncate(path, 16 * MIB), 0);
+	assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), 0);
+	assert_int_equal(run(ADMIN_REMOVE, "used", NULL, 0), 0);
+	/* what has no regions grows as it likes, and so does what has room in its own */
+	for (int full = 0; full < 2; full++) {
+		assert_int_equal(truncate(path, 4 * MIB), 0);
+		snprintf(spec, sizeof(spec), "used,file=%s%s", path,
+			 full ? ",cache=full" : "");
+		assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
+		s = session_new(export_find("used"), SESSION_LIVE);
+		assert_int_equal(truncate(path, 64 * MIB), 0);
+		assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), 0);
+		assert_int_equal(s->due, DUE(RESIZE));
+		s->due = 0;
+		assert_int_equal(truncate(path, 65 * MIB), 0);
+		assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), full ? -EBUSY : 0);
+		assert_int_equal(s->due, full ? 0 : DUE(RESIZE));
+		session_remove(s);
+		assert_int_equal(run(ADMIN_REMOVE, "used", NULL, 0), 0);
+	}
+}
+
+/* Who is live is told; who is on the way to that is ended, and never lives untold. */
+static void a_drain_reaches_logins(void **state)
+{
+	struct export *e = export_find("first");
+	struct session *s[SESSION_CLOSING], *other;
+
+	(void)state;
+	other = session_new(NULL, SESSION_GRANTED);
+	for (unsigned int i = 0; i < ARRAY_SIZE(s); i++) {
+		s[i] = session_new(e, i);
+		s[i]->busy = true;	/* a worker has it: nothing more happens to it */
+	}
+	assert_int_equal(session_drain(e, 200, 60000), 1);
+	for (unsigned int i = 0; i < ARRAY_SIZE(s); i++) {
+		bool live = i == SESSION_LIVE;
+
+		assert_int_equal(s[i]->state, live ? SESSION_LIVE : SESSION_CLOSING);
+		assert_int_equal(s[i]->due, live ? DUE(DRAIN) : 0);
+		assert_int_equal(s[i]->reason, live ? 0 : RDMABLK_R_EXPORT_GONE);
+		session_remove(s[i]);
+	}
+	assert_int_equal(other->state, SESSION_GRANTED);
+	other->busy = true;
+	assert_int_equal(session_drain(NULL, 200, 60000), 0);
+	assert_int_equal(other->reason, RDMABLK_R_SHUTDOWN);
+	session_remove(other);
+}
+
+static const char *state_of(const char *name)
+{
+	static char text[4096];
+	struct json_object *list = control_list(name);
+
+	snprintf(text, sizeof(text), "%s",
+		 json_object_to_json_string_ext(list, JSON_C_TO_STRING_PLAIN));
+	json_object_put(list);
+	return text;
+}
+
+static void busy_done(struct admin *a)
+{
+	*(int *)a->owner = a->error;
+	assert_non_null(strstr(a->why, "busy: the daemon is still at \"remove hung\""));
+	admin_free(a);
+}
+
+static void patient_done(struct admin *a)
+{
+	*(int *)a->owner = a->error;
+	admin_free(a);
+}
+
+static void ask(int *error, bool patient)
+{
+	struct admin *a = admin_alloc(ADMIN_RESIZE);
+
+	assert_non_null(a);
+	snprintf(a->name, sizeof(a->name), "first");
+	a->owner = error;
+	a->done = patient ? patient_done : busy_done;
+	a->patient = patient;
+	*error = 1;
+	admin_submit(a);
+}
+
+/* A file that does not answer stops what waits for it, and nothing else. */
+static void what_hangs_is_told(void **state)
+{
+	const char *path = files_new("hung", 4 * MIB), *rules = files_path("rules");
+	struct export *e = add_faulty("hung", path, rules);
+	int64_t patience = admin_patience_ms;
+	int first, second, patient;
+	struct admin *removal;
+
+	(void)state;
+	files_write(path, MIB, MIB, 1);
+	e->store.ops->ended(&e->store, false);
+	files_text(rules, "read hang\n");
+	admin_patience_ms = 30;
+	removal = begin(ADMIN_REMOVE, "hung");
+	ask(&first, false);
+	ask(&patient, true);
+	assert_int_equal(first, 1);
+	for (int i = 0; i < 1000 && first == 1; i++)
+		some_time();
+	ask(&second, false);
+	admin_patience_ms = patience;
+	assert_non_null(strstr(state_of(""), "\"name\":\"hung\",\"state\":\"leaving\""));
+	assert_non_null(strstr(state_of("first"), "\"state\":\"ready\""));
+	json_object_put(control_sessions(""));
+	files_text(rules, "");
+	assert_int_equal(first, -EBUSY);
+	assert_int_equal(second, -EBUSY);
+	assert_null(last);
+	while (!last)
+		some_time();
+	assert_ptr_equal(last, removal);
+	assert_int_equal(last->error, 0);
+	while (patient == 1)
+		some_time();
+	/* it had its turn */
+	assert_int_equal(patient, -EOPNOTSUPP);
+	/* nobody waits for what is over */
+	assert_int_equal(run(ADMIN_RESIZE, "first", NULL, 0), -EOPNOTSUPP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(growth_of_what_is_used),
+		cmocka_unit_test(a_drain_reaches_logins),
+		cmocka_unit_test(what_hangs_is_told),
+		cmocka_unit_test(what_a_worker_has_is_counted),
+	};
+
+	return cmocka_run_group_tests_name("in-use", tests, setup, teardown);
+}
