@@ -3,15 +3,16 @@
  * rdmablkd: start, signals, shutdown.
  *
  * Start: exports are filled before anything listens, and everything listens
- * before "ready" is said; until then a signal ends the process at once. Shutdown: requests are refused, live sessions are told
- * and get their time, then every session is closed; when the last one is gone and all
- * files are closed, or after SHUTDOWN_MS at the latest, the process ends. Sessions
- * that may have something to flush get CACHE_MS, and what a keeper does, for a session
- * or to bring a file up to date that no session uses, is waited for without limit:
- * both are data.
- * I/O that a file without a cache has begun and not ended is not waited for, nor is a file
- * that is being opened: there is nothing of them in this process. All the while the loop
- * runs: a second signal ends it at once.
+ * before "ready" is said; until then a signal ends the process at once.
+ *
+ * Shutdown: requests are refused, live sessions are told and get their time, then every
+ * session is closed; when the last one is gone and all files are closed, or after
+ * SHUTDOWN_MS at the latest, the process ends. Sessions that may have something to flush
+ * get CACHE_MS, and what a keeper does, for a session or to bring a file up to date that
+ * no session uses, is waited for without limit: both are data. I/O that a file without a
+ * cache has begun and not ended is not waited for, nor is a file that is being opened:
+ * there is nothing of them in this process. All the while the loop runs: a second signal
+ * ends it at once.
  */
 #include <errno.h>
 #include <signal.h>

@@ -18,9 +18,9 @@
  * WRITE with FUA goes by RWF_DSYNC, for which devices have a bit of their own. Its
  * errors may be those of the write, which concern nobody else, or those of the sync,
  * which do: the write is tried again without it, and when that succeeds it was the
- * sync. Until that is known, and noted, no FLUSH is answered. The descriptor for FLUSHes is another one than that of direct writes, so none
- * of them takes from the other the news of an error; where there is only one, FUA is a
- * write and then a FLUSH.
+ * sync. Until that is known, and noted, no FLUSH is answered. The descriptor for FLUSHes
+ * is another one than that of direct writes, so none of them takes from the other the
+ * news of an error; where there is only one, FUA is a write and then a FLUSH.
  *
  * DISCARD and its like: staged_slow.c.
  */

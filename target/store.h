@@ -311,9 +311,10 @@ struct store {
  *	is admitted. @clean: everything it wrote was flushed before. Afterwards the
  *	keeper asks idle() again. NULL: of no interest
  * @grow: in a worker, one at a time: look how large what is behind the store has
- *	become, and make room, for all of it or, with @size not 0, for so much; @size
- *	gets what @store->size shall be, in the loop, afterwards; with an arena no more
- *	than @most. 0 or -errno, logged: it stays as it is; -ERANGE: what is behind it has become smaller. NULL: cannot
+ *	become, and make room, for all of it or, with @size not 0, for so much, but with
+ *	an arena not more than @most; @size gets what @store->size shall be, in the loop,
+ *	afterwards. 0 or -errno, logged: it stays as it is; -ERANGE: what is behind it has
+ *	become smaller. NULL: cannot
  * @staged: of a store without an arena; NULL: one-sided
  */
 struct store_ops {
