@@ -256,6 +256,7 @@ static void rdmablk_request_prepare_fua(struct rdmablk_hwq *hwq, struct request 
 		rdmablk_request_command(rq, cmd, RDMABLK_OP_FLUSH, 0);
 		/* The WRITEs are not signalled. */
 		cmd->slots = req->nr_wr;
+		cmd->pages = true;
 		return;
 	}
 	req->fua = true;

@@ -208,6 +208,7 @@ blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hw
 	if (trailer)
 		flags |= RDMABLK_IO_TRAILER;
 	rdmablk_cmd_prepare(req->cmd, op, flags, pos, bytes, write && trailer ? bytes : 0);
+	req->cmd->pages = write;
 	if (write && trailer)
 		rdmablk_staged_add_trailer(req);
 	return BLK_STS_OK;
