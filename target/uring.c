@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "log.h"
 #include "uring.h"
@@ -107,9 +108,7 @@ static void prepare(struct uring *u, struct uring_io *io, uint64_t bytes)
 	int fd = cached ? REGISTERED_BUFFERED : REGISTERED_FD;
 
 	io->through_cache = cached;
-	if (io->op == STORE_FAULT_SYNC)
-		io_uring_prep_fsync(sqe, fd, IORING_FSYNC_DATASYNC);
-	else if (io->op == STORE_FAULT_READ)
+	if (io->op == STORE_FAULT_READ)
 		io_uring_prep_read(sqe, fd, io->buf, (unsigned int)bytes, io->offset);
 	else
 		io_uring_prep_write(sqe, fd, io->buf, (unsigned int)bytes, io->offset);
@@ -118,11 +117,11 @@ static void prepare(struct uring *u, struct uring_io *io, uint64_t bytes)
 }
 
 /* Return: whether a request that was told to come again shall do so */
-static bool again(struct uring_io *io, int ret)
+static bool again(unsigned int *tries, int ret)
 {
-	if ((ret != -EINTR && ret != -EAGAIN) || ++io->tries > TRIES)
+	if ((ret != -EINTR && ret != -EAGAIN) || ++*tries > TRIES)
 		return false;
-	if (io->tries > 1)
+	if (*tries > 1)
 		pause_shortly();
 	return true;
 }
@@ -136,7 +135,7 @@ static void go_on(struct uring *u, struct uring_io *io)
 	do {
 		bytes = io->bytes;
 		ret = store_fault(u->file->fault, io->op, io->offset, &bytes);
-	} while (again(io, ret));
+	} while (again(&io->tries, ret));
 	if (ret)
 		end(u, io, ret);
 	else
@@ -168,12 +167,11 @@ static void moved(struct uring *u, struct uring_io *io, uint64_t bytes)
 
 static void complete(struct uring *u, struct uring_io *io, int res)
 {
-	if (again(io, res))
+	if (again(&io->tries, res))
 		go_on(u, io);
-	else if (res == -EINVAL && !io->through_cache && u->file->direct &&
-		 io->op != STORE_FAULT_SYNC)
+	else if (res == -EINVAL && !io->through_cache && u->file->direct)
 		go_through_cache(u, io);
-	else if (res < 0 || io->op == STORE_FAULT_SYNC)
+	else if (res < 0)
 		end(u, io, res);
 	else if (res == 0)
 		end(u, io, -EIO);
@@ -276,10 +274,21 @@ int uring_wait(struct uring *u)
  * uring_sync - fdatasync
  * @u: ring; nothing is under way
  *
+ * Not by the ring: it would give it to a thread of the kernel, and this one waits anyway.
+ *
  * Return: 0 or -errno.
  */
 int uring_sync(struct uring *u)
 {
-	start(u, STORE_FAULT_SYNC, NULL, 0, 0);
-	return uring_wait(u);
+	const struct file *f = u->file;
+	unsigned int tries = 0;
+	uint64_t none = 0;
+	int ret;
+
+	do {
+		ret = store_fault(f->fault, STORE_FAULT_SYNC, 0, &none);
+		if (!ret && fdatasync(u->no_direct ? f->buffered : f->fd))
+			ret = -errno;
+	} while (again(&tries, ret));
+	return ret;
 }
