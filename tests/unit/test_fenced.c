@@ -167,11 +167,12 @@ static void note_ranges(const struct rdmablk_cmd_tag *cmd)
 
 static uint8_t do_flush(const struct rdmablk_cmd_tag *cmd)
 {
-	uint64_t bytes = le64toh(cmd->msg->bytes), g = le64toh(cmd->msg->offset) / 512;
+	uint64_t g = le64toh(cmd->msg->offset) / 512, nr = le64toh(cmd->msg->bytes) / 512;
 	bool fails = failing && !(unit_random() % 4);
 
-	if (bytes) {
-		if (!fails)
+	assert_true(g + nr <= GRANULES);
+	if (nr) {
+		for (; nr && !fails; nr--, g++)
 			file[g] = visible[g];
 		return fails ? RDMABLK_R_STORE_IO : RDMABLK_OK;
 	}
