@@ -112,6 +112,8 @@ static void prepare(struct uring *u, struct uring_io *io, uint64_t bytes)
 		io_uring_prep_read(sqe, fd, io->buf, (unsigned int)bytes, io->offset);
 	else
 		io_uring_prep_write(sqe, fd, io->buf, (unsigned int)bytes, io->offset);
+	if (io->durable)
+		sqe->rw_flags = RWF_DSYNC;
 	sqe->flags |= IOSQE_FIXED_FILE;
 	io_uring_sqe_set_data(sqe, io);
 }
@@ -196,8 +198,7 @@ static void reap(struct uring *u)
 	}
 }
 
-static void start(struct uring *u, enum store_fault_op op, char *buf,
-		  uint64_t offset, uint64_t bytes)
+static void start(struct uring *u, const struct uring_io *what)
 {
 	struct uring_io *io;
 
@@ -205,23 +206,22 @@ static void start(struct uring *u, enum store_fault_op op, char *buf,
 		reap(u);
 	io = SLIST_FIRST(&u->free);
 	SLIST_REMOVE_HEAD(&u->free, free);
-	*io = (struct uring_io){
-		.op = op, .buf = buf, .offset = offset, .bytes = bytes,
-	};
+	*io = *what;
 	u->busy++;
 	go_on(u, io);
 }
 
-static void start_all(struct uring *u, enum store_fault_op op, char *buf,
-		      uint64_t offset, uint64_t bytes)
+/* In pieces. */
+static void start_all(struct uring *u, struct uring_io what)
 {
-	while (bytes) {
-		uint64_t piece = min_u64(bytes, URING_PIECE);
+	uint64_t left = what.bytes;
 
-		start(u, op, buf, offset, piece);
-		buf += piece;
-		offset += piece;
-		bytes -= piece;
+	while (left) {
+		what.bytes = min_u64(left, URING_PIECE);
+		start(u, &what);
+		what.buf += what.bytes;
+		what.offset += what.bytes;
+		left -= what.bytes;
 	}
 }
 
@@ -236,7 +236,9 @@ static void start_all(struct uring *u, enum store_fault_op op, char *buf,
  */
 void uring_read(struct uring *u, void *buf, uint64_t offset, uint64_t bytes)
 {
-	start_all(u, STORE_FAULT_READ, buf, offset, bytes);
+	start_all(u, (struct uring_io){
+		.op = STORE_FAULT_READ, .buf = buf, .offset = offset, .bytes = bytes,
+	});
 }
 
 /**
@@ -250,7 +252,28 @@ void uring_read(struct uring *u, void *buf, uint64_t offset, uint64_t bytes)
  */
 void uring_write(struct uring *u, const void *buf, uint64_t offset, uint64_t bytes)
 {
-	start_all(u, STORE_FAULT_WRITE, (char *)buf, offset, bytes);
+	start_all(u, (struct uring_io){
+		.op = STORE_FAULT_WRITE, .buf = (char *)buf, .offset = offset,
+		.bytes = bytes,
+	});
+}
+
+/**
+ * uring_write_durable - write, soon, so that it is durable when uring_wait() says it is done
+ * @u: ring
+ * @buf: as for uring_write()
+ * @offset: in the file
+ * @bytes: how many
+ *
+ * What was written before in any other way is not concerned.
+ */
+void uring_write_durable(struct uring *u, const void *buf, uint64_t offset,
+			 uint64_t bytes)
+{
+	start_all(u, (struct uring_io){
+		.op = STORE_FAULT_WRITE, .buf = (char *)buf, .offset = offset,
+		.bytes = bytes, .durable = true,
+	});
 }
 
 /**
