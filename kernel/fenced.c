@@ -164,8 +164,8 @@ static bool rdmablk_fenced_take(struct rdmablk_fenced *f, bool *commands, bool *
 /* The order matters; see the top of the file. */
 static void rdmablk_fenced_snapshot(struct rdmablk_fenced *f)
 {
-	/* Before the bits; pairs with the barrier in rdmablk_fenced_wrote(). */
-	f->was_unflushed = xchg(&f->path->unflushed, false);
+	/* Before the bits; a full barrier, pairs with the one in rdmablk_fenced_wrote(). */
+	f->was_unflushed = rdmablk_ahead_begin(f->path);
 	if (f->has_dirty)
 		rdmablk_dirty_begin(&f->dirty);
 }
@@ -309,8 +309,7 @@ static void rdmablk_fenced_flush_end(struct rdmablk_fenced *f)
 		rdmablk_dirty_restore(&f->dirty);
 	else if (f->has_dirty)
 		rdmablk_dirty_done(&f->dirty);
-	if (status && f->was_unflushed)
-		WRITE_ONCE(f->path->unflushed, true);
+	rdmablk_ahead_end(f->path, f->was_unflushed, !status);
 	f->flushing = false;
 	f->shipping = false;
 	list_splice_init(&f->flushes, &ended);
