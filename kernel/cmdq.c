@@ -7,10 +7,12 @@
  * can be used again: an answer never finds none.
  *
  * A tag comes back when both are true: the target has answered, and the SEND has
- * completed. The answer alone is not enough: until the acknowledgment has been seen
- * the device may read the command, and the pages sent with it, to send them again.
- * Both completions arrive at one completion queue, one after the other; the two flags
- * need no lock.
+ * completed. The answer alone is not enough where pages of the request are sent: until
+ * the acknowledgment has been seen the device may read them to send them again. Both
+ * completions arrive at one completion queue, one after the other; the two flags need no
+ * lock. A command that is sent alone is out of the tag's own buffer, which stays mapped:
+ * most of those do not tell of their completion, and the next SEND that does gives their
+ * send slots back.
  *
  * Nobody gives up on a command as long as the connection lives. So an answer that
  * nobody waits for is the target's mistake and ends the session.
@@ -197,6 +199,10 @@ int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 	cmdq->owned = attr->owned;
 	cmdq->dirty_bytes = attr->dirty_bytes;
 	cmdq->rx_bytes = attr->rx_bytes;
+	cmdq->quiet = 0;
+	/* What is not told of leaves enough send slots, whatever else is posted. */
+	cmdq->max_quiet = min_t(u32, RDMABLK_CMD_QUIET,
+				(q->send_slots - attr->owned - attr->needed) / 4);
 	bitmap_zero(cmdq->used, RDMABLK_MAX_CMD_DEPTH);
 	bitmap_set(cmdq->used, 0, RDMABLK_CMD_RESERVED);
 	cmdq->cmd = kvcalloc(attr->depth, sizeof(*cmdq->cmd), GFP_KERNEL);
@@ -289,6 +295,7 @@ void rdmablk_cmd_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 off
 	cmd->generation++;
 	cmd->sent = false;
 	cmd->answered = false;
+	cmd->pages = false;
 	cmd->nr_sge = 1;
 	cmd->sge[0].addr = cmd->dma;
 	cmd->sge[0].length = sizeof(*cmd->msg);
@@ -299,6 +306,21 @@ void rdmablk_cmd_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 off
 				  bytes, trailer);
 }
 
+/*
+ * Whether the answer alone is enough: no page of a request is sent, nothing but the
+ * command's own buffer, which stays mapped. A device that reads it once more, for an
+ * acknowledgment that was lost, sends what the target has got and ignores. A slot that
+ * is the tag's own is not free when the tag is: another one is taken instead.
+ */
+static bool rdmablk_cmd_is_quiet(const struct rdmablk_cmd_tag *cmd)
+{
+	struct rdmablk_cmdq *cmdq = cmd->cmdq;
+
+	if (cmd->pages || cmdq->quiet >= cmdq->max_quiet)
+		return false;
+	return cmd->slots || rdmablk_queue_get_slots(cmdq->queue, 1);
+}
+
 /**
  * rdmablk_cmd_add() - put a command at the end of its queue's batch
  * @cmd: prepared; its queue's lock is held
@@ -307,9 +329,18 @@ void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd)
 {
 	struct rdmablk_cmdq *cmdq = cmd->cmdq;
 	struct ib_rdma_wr *wr;
+	bool signal;
 
 	ib_dma_sync_single_for_device(cmdq->dev, cmd->dma, cmd->sge[0].length,
 				      DMA_TO_DEVICE);
+	signal = !rdmablk_cmd_is_quiet(cmd);
+	if (signal) {
+		cmd->slots += cmdq->quiet;
+		cmdq->quiet = 0;
+	} else {
+		cmdq->quiet++;
+		cmd->sent = true;
+	}
 	/* A hostile target may answer what it has not got yet. */
 	smp_store_release(&cmd->busy, true);
 	wr = rdmablk_queue_next_wr(cmdq->queue);
@@ -317,7 +348,7 @@ void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd)
 	wr->wr.sg_list = cmd->sge;
 	wr->wr.num_sge = cmd->nr_sge;
 	wr->wr.opcode = IB_WR_SEND;
-	wr->wr.send_flags = IB_SEND_SIGNALED;
+	wr->wr.send_flags = signal ? IB_SEND_SIGNALED : 0;
 }
 
 /**

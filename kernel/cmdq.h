@@ -21,6 +21,7 @@
 #define RDMABLK_CMD_FLUSH	2
 #define RDMABLK_CMD_RESERVED	3
 
+#define RDMABLK_CMD_QUIET	31	/* SENDs one after the other that tell nothing */
 #define RDMABLK_CMD_SGES	4	/* the command and segments of what follows it */
 
 struct rdmablk_cmdq;
@@ -42,6 +43,8 @@ struct rdmablk_cmdq;
  * @slots: send slots that come back when the SEND is done
  * @generation: uses of the tag, modulo 256
  * @status: of the answer, enum rdmablk_reason
+ * @pages: pages of a request are sent with it, or by work requests before it: the device
+ *	must be known to be done with them. Set after rdmablk_cmd_prepare()
  * @busy: under way: from the posting to the call of @done
  * @sent: the device is done with it
  * @answered: the target is
@@ -60,6 +63,7 @@ struct rdmablk_cmd_tag {
 	u16 slots;
 	u8 generation;
 	u8 status;
+	bool pages;
 	bool busy;
 	bool sent;
 	bool answered;
@@ -88,6 +92,8 @@ struct rdmablk_cmd_rx {
  * @owned: the first so many have a send slot for their SEND for good
  * @dirty_bytes: of a DIRTY with what may follow it in its buffer
  * @rx_bytes: of an answer's payload
+ * @quiet: SENDs since the last that tells of its completion; the lock of @queue is held
+ * @max_quiet: of them
  * @used: tags in use, but for the reserved ones
  * @cmd: tags
  * @rx: receives, as many
@@ -100,6 +106,8 @@ struct rdmablk_cmdq {
 	u32 owned;
 	u32 dirty_bytes;
 	u32 rx_bytes;
+	u32 quiet;
+	u32 max_quiet;
 	struct rdmablk_cmd_tag *cmd;
 	struct rdmablk_cmd_rx *rx;
 	DECLARE_BITMAP(used, RDMABLK_MAX_CMD_DEPTH);
@@ -109,12 +117,14 @@ struct rdmablk_cmdq {
  * struct rdmablk_cmdq_attr - sizes of a struct rdmablk_cmdq
  * @depth: tags
  * @owned: of them with a send slot of their own, at least RDMABLK_CMD_RESERVED
+ * @needed: send slots that one request may ask for, no more than there are besides those
  * @dirty_bytes: of a DIRTY and what follows it in its buffer
  * @rx_bytes: of what may come with an answer; 0: nothing
  */
 struct rdmablk_cmdq_attr {
 	u32 depth;
 	u32 owned;
+	u32 needed;
 	u32 dirty_bytes;
 	u32 rx_bytes;
 };

@@ -164,8 +164,8 @@ static bool rdmablk_fenced_take(struct rdmablk_fenced *f, bool *commands, bool *
 /* The order matters; see the top of the file. */
 static void rdmablk_fenced_snapshot(struct rdmablk_fenced *f)
 {
-	/* Before the bits; pairs with the barrier in rdmablk_fenced_wrote(). */
-	f->was_unflushed = xchg(&f->path->unflushed, false);
+	/* Before the bits; a full barrier, pairs with the one in rdmablk_fenced_wrote(). */
+	f->was_unflushed = rdmablk_ahead_begin(f->path);
 	if (f->has_dirty)
 		rdmablk_dirty_begin(&f->dirty);
 }
@@ -181,6 +181,7 @@ static bool rdmablk_fenced_begin(struct rdmablk_fenced *f)
 	if (flush) {
 		f->flushing = true;
 		f->flush_last = false;
+		f->told = false;
 		f->status = RDMABLK_OK;
 		rdmablk_fenced_snapshot(f);
 		f->flush_hwq = rdmablk_fenced_pick(f);
@@ -308,8 +309,7 @@ static void rdmablk_fenced_flush_end(struct rdmablk_fenced *f)
 		rdmablk_dirty_restore(&f->dirty);
 	else if (f->has_dirty)
 		rdmablk_dirty_done(&f->dirty);
-	if (status && f->was_unflushed)
-		WRITE_ONCE(f->path->unflushed, true);
+	rdmablk_ahead_end(f->path, f->was_unflushed, !status);
 	f->flushing = false;
 	f->shipping = false;
 	list_splice_init(&f->flushes, &ended);
@@ -323,25 +323,32 @@ static void rdmablk_fenced_flush_end(struct rdmablk_fenced *f)
 static u32 rdmablk_fenced_ranges(struct rdmablk_fenced *f, struct rdmablk_cmdq *cmdq)
 {
 	struct rdmablk_cmd_tag *cmd = &cmdq->cmd[RDMABLK_CMD_DIRTY];
-	u32 n, bytes;
 
 	if (!f->has_dirty)
 		return 0;
 	ib_dma_sync_single_for_cpu(cmdq->dev, cmd->dma, cmdq->dirty_bytes, DMA_TO_DEVICE);
-	n = rdmablk_dirty_next(&f->dirty, (struct rdmablk_range *)(cmd->msg + 1),
-			       f->path->cmds.max_ranges);
-	if (!n)
-		return 0;
-	bytes = n * sizeof(struct rdmablk_range);
-	rdmablk_cmd_prepare(cmd, RDMABLK_OP_DIRTY, 0, 0, 0, bytes);
-	cmd->sge[0].length += bytes;
-	return n;
+	return rdmablk_dirty_next(&f->dirty, (struct rdmablk_range *)(cmd->msg + 1),
+				  f->path->cmds.max_ranges);
 }
 
+static void rdmablk_fenced_prepare_dirty(struct rdmablk_cmd_tag *cmd, u32 n)
+{
+	u32 bytes = n * sizeof(struct rdmablk_range);
+
+	rdmablk_cmd_prepare(cmd, RDMABLK_OP_DIRTY, 0, 0, 0, bytes);
+	cmd->sge[0].length += bytes;
+}
+
+/*
+ * A FLUSH has a range of its own, or is of all ranges that DIRTY has told of. When there is
+ * one to tell of the FLUSH itself does: two commands less to send and to answer.
+ */
 static void rdmablk_fenced_ship(struct rdmablk_fenced *f)
 {
 	struct rdmablk_hwq *hwq = &f->path->hwq[f->flush_hwq];
 	struct rdmablk_cmd_tag *dirty, *flush;
+	const struct rdmablk_range *range;
+	u64 offset = 0, bytes = 0;
 	u32 n;
 
 	/* Pairs with the barrier in rdmablk_fenced_flush_answered(): the status is there. */
@@ -356,9 +363,18 @@ static void rdmablk_fenced_ship(struct rdmablk_fenced *f)
 	n = rdmablk_fenced_ranges(f, &hwq->cmdq);
 	/* The target takes the commands of a queue in order: the last two go together. */
 	f->flush_last = !f->has_dirty || n < f->path->cmds.max_ranges;
+	if (n == 1 && f->flush_last && !f->told) {
+		range = (const struct rdmablk_range *)(dirty->msg + 1);
+		offset = le64_to_cpu(range->offset);
+		bytes = le64_to_cpu(range->bytes);
+		n = 0;
+	}
+	f->told |= !!n;
 	atomic_set(&f->unanswered, !!n + f->flush_last);
+	if (n)
+		rdmablk_fenced_prepare_dirty(dirty, n);
 	if (f->flush_last)
-		rdmablk_cmd_prepare(flush, RDMABLK_OP_FLUSH, 0, 0, 0, 0);
+		rdmablk_cmd_prepare(flush, RDMABLK_OP_FLUSH, 0, offset, bytes, 0);
 	spin_lock_bh(&hwq->write.lock);
 	if (n)
 		rdmablk_cmd_add(dirty);

@@ -84,6 +84,7 @@ struct rdmablk_fenced_op {
  * @flush_hwq: hardware queue on which it is sent
  * @unanswered: of its DIRTY and FLUSH; taken down by the answers
  * @flush_last: what is unanswered is all there was to send
+ * @told: a DIRTY has been sent
  * @status: first answer that was not OK
  * @dirty: what has been written since it was last flushed; set up when the target has a
  *	volatile cache
@@ -114,6 +115,7 @@ struct rdmablk_fenced {
 	u32 flush_hwq;
 	atomic_t unanswered;
 	bool flush_last;
+	bool told;
 	u8 status;
 	struct rdmablk_dirty dirty;
 	bool has_dirty;

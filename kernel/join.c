@@ -87,6 +87,7 @@ static int rdmablk_login_commands(struct rdmablk_session *s, struct rdmablk_hwq 
 	const struct rdmablk_cmdq_attr attr = {
 		.depth		= rdmablk_login_tags(s),
 		.owned		= rdmablk_login_owned(s),
+		.needed		= s->offer.limits.max_chain + 1,
 		.dirty_bytes	= rdmablk_login_dirty_bytes(cmds),
 		.rx_bytes	= cmds->slot_bytes ? cmds->trailer_bytes : 0,
 	};

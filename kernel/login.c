@@ -502,8 +502,10 @@ static int rdmablk_login_ready(struct rdmablk_session *s)
 	s->offer.read_depth = s->path.hwq[0].read.read_depth;
 	/* Before the move: an error that follows it must find this to undo. */
 	rdmablk_keepalive_start(s);
-	if (s->path.commands)
+	if (s->path.commands) {
+		rdmablk_ahead_start(&s->path, s->offer.grant.flags & RDMABLK_GRANT_SHARED);
 		rdmablk_fenced_start(&s->path.fenced);
+	}
 	if (rdmablk_session_go_live(s))
 		return 0;
 	reason = READ_ONCE(s->attempt_reason);

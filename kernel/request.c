@@ -144,11 +144,15 @@ static void rdmablk_request_answered(struct rdmablk_cmd_tag *cmd)
 		return;
 	}
 	/* A FUA write that was flushed is done with. */
-	if (status != RDMABLK_OK)
+	if (status != RDMABLK_OK) {
 		rdmablk_fenced_wrote(path, hwq, rdmablk_request_start(rq),
 				     blk_rq_bytes(rq));
-	else if (!write && req_op(rq) != REQ_OP_DISCARD && path->cache)
+		/* Who has not asked for more has written, and has still to flush. */
+		if (!(rq->cmd_flags & REQ_FUA))
+			status = RDMABLK_OK;
+	} else if (!write && req_op(rq) != REQ_OP_DISCARD && path->cache) {
 		WRITE_ONCE(path->unflushed, true);
+	}
 	rdmablk_request_end(rq, rdmablk_cmd_blk_status(status));
 }
 
@@ -179,12 +183,14 @@ static void rdmablk_request_half_done(struct rdmablk_fenced_op *op, u8 status)
  */
 u16 rdmablk_request_op(struct request *rq, u16 *flags)
 {
+	const struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
 	*flags = 0;
 	switch (req_op(rq)) {
 	case REQ_OP_READ:
 		return RDMABLK_OP_READ;
 	case REQ_OP_WRITE:
-		if (rq->cmd_flags & REQ_FUA)
+		if (rq->cmd_flags & REQ_FUA || req->durable)
 			*flags = RDMABLK_IO_FUA;
 		return RDMABLK_OP_WRITE;
 	case REQ_OP_FLUSH:
@@ -256,8 +262,13 @@ static void rdmablk_request_prepare_fua(struct rdmablk_hwq *hwq, struct request 
 		rdmablk_request_command(rq, cmd, RDMABLK_OP_FLUSH, 0);
 		/* The WRITEs are not signalled. */
 		cmd->slots = req->nr_wr;
+		cmd->pages = true;
 		return;
 	}
+	/* What nobody has asked for waits for nothing. */
+	req->durable = rq->cmd_flags & REQ_FUA;
+	if (!req->durable)
+		return;
 	req->fua = true;
 	req->fenced.kind = RDMABLK_FENCED_FUA;
 	req->fenced.hwq = hwq;
@@ -268,7 +279,6 @@ static blk_status_t rdmablk_request_prepare_io(struct rdmablk_path *path,
 					       struct rdmablk_hwq *hwq,
 					       struct request *rq)
 {
-	bool fua = path->cache && rq->cmd_flags & REQ_FUA && req_op(rq) == REQ_OP_WRITE;
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	blk_status_t ret;
 
@@ -285,7 +295,7 @@ static blk_status_t rdmablk_request_prepare_io(struct rdmablk_path *path,
 		 */
 		return BLK_STS_RESOURCE;
 	}
-	if (unlikely(fua))
+	if (unlikely(req->durable))
 		rdmablk_request_prepare_fua(hwq, rq);
 	return BLK_STS_OK;
 }
@@ -319,9 +329,15 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 	req->nr_sge = 0;
 	req->nr_wr = 0;
 	req->was_unflushed = false;
+	req->durable = path->cache && req_op(rq) == REQ_OP_WRITE &&
+		       (rq->cmd_flags & REQ_FUA ||
+			rdmablk_ahead_expects(path, blk_rq_bytes(rq)));
+	req->clean = req_op(rq) == REQ_OP_FLUSH && rdmablk_ahead_is_clean(path);
 	req->fua = false;
 	req->posted = false;
 	req->held = false;
+	if (req->clean)
+		return BLK_STS_OK;
 	if (path->staged)
 		return rdmablk_staged_prepare(path, hwq, rq);
 	switch (req_op(rq)) {
@@ -349,6 +365,14 @@ static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, 
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
+	if (path->cache && req_op(rq) == REQ_OP_FLUSH)
+		rdmablk_ahead_flush(path);
+	else if (path->cache && op_is_write(req_op(rq)) && !(rq->cmd_flags & REQ_FUA))
+		rdmablk_ahead_write(path);
+	if (req->clean) {
+		rdmablk_request_end(rq, BLK_STS_OK);
+		return;
+	}
 	if (path->staged) {
 		rdmablk_staged_send(path, rq, last);
 		return;

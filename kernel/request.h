@@ -9,6 +9,7 @@
 #include <linux/blk-mq.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
+#include "ahead.h"
 #include "cmdq.h"
 #include "fenced.h"
 #include "queue.h"
@@ -52,6 +53,7 @@ struct rdmablk_hwq {
  * @staged: READs and WRITEs are commands, too
  * @cache: what is written is durable after a flush only
  * @unflushed: something has been written, and reported as done, since the last flush
+ * @ahead: flushes that come with the write
  * @region_shift: log2 of the region size; 63 when there is one region
  * @read_only: the session has no write right at the target
  * @sge_per_wr: scatter/gather elements of one work request
@@ -81,6 +83,7 @@ struct rdmablk_path {
 	bool cache;
 	u8 region_shift;
 	u32 unflushed;
+	struct rdmablk_ahead ahead;
 	u32 sge_per_wr;
 	u32 max_segment;
 	u32 lkey;
@@ -107,6 +110,8 @@ struct rdmablk_path {
  * @nr_wr: work requests, as many send slots are taken
  * @status: how it ends
  * @was_unflushed: of a staged FLUSH: path.unflushed when it was sent
+ * @durable: it is a write that must be durable when it ends, or shall be: see ahead.c
+ * @clean: it is a FLUSH with nothing to do
  * @fua: its WRITE is sent without the FLUSH that makes it durable, which follows
  * @posted: the device may have seen it
  * @held: in flight when the connection was lost, and no device's any more; posted
@@ -122,6 +127,8 @@ struct rdmablk_request {
 	u16 nr_wr;
 	blk_status_t status;
 	bool was_unflushed;
+	bool durable;
+	bool clean;
 	bool fua;
 	bool posted;
 	bool held;

@@ -51,10 +51,9 @@ static void rdmablk_staged_end(struct request *rq, blk_status_t status)
 	req->cmd = NULL;
 	rdmablk_cmd_put(cmd);
 	if (req_op(rq) == REQ_OP_FLUSH) {
-		if (status && req->was_unflushed)
-			WRITE_ONCE(path->unflushed, true);
+		rdmablk_ahead_end(path, req->was_unflushed, !status);
 	} else if (op_is_write(req_op(rq)) && req_op(rq) != REQ_OP_DISCARD && path->cache &&
-		   !(rq->cmd_flags & REQ_FUA)) {
+		   (!req->durable || status)) {
 		WRITE_ONCE(path->unflushed, true);
 	}
 	rdmablk_request_end(rq, status);
@@ -208,6 +207,7 @@ blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hw
 	if (trailer)
 		flags |= RDMABLK_IO_TRAILER;
 	rdmablk_cmd_prepare(req->cmd, op, flags, pos, bytes, write && trailer ? bytes : 0);
+	req->cmd->pages = write;
 	if (write && trailer)
 		rdmablk_staged_add_trailer(req);
 	return BLK_STS_OK;
@@ -228,7 +228,7 @@ void rdmablk_staged_send(struct rdmablk_path *path, struct request *rq, bool flu
 	struct rdmablk_cmd_tag *cmd = req->cmd;
 
 	if (req_op(rq) == REQ_OP_FLUSH)
-		req->was_unflushed = xchg(&path->unflushed, false);
+		req->was_unflushed = rdmablk_ahead_begin(path);
 	spin_lock_bh(&q->lock);
 	/* Not signalled: the SEND that follows is. */
 	if (req_op(rq) == REQ_OP_WRITE && cmd->nr_sge == 1)

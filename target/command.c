@@ -25,11 +25,12 @@
 
 /*
  * Sends: an answer per tag, and as many again that the peer has seen but the transport
- * has not yet told us about.
+ * has not yet told us about: it does that once for several.
  */
 #define COMMAND_SENDS	(2 * COMMAND_DEPTH)
+#define TELL_EACH	(COMMAND_DEPTH / 2)
 
-/* Work request ids: what it was, which queue, which buffer. */
+/* Work request ids: what it was, which queue, which buffer or how many sends. */
 #define WR_RECV		(1ULL << 32)
 #define WR_QUEUE_SHIFT	16
 #define WR_BUFFER	0xffff
@@ -45,14 +46,17 @@ static void post_answer(struct command_slot *slot)
 	uint32_t imm = RDMABLK_IMM(slot->data.tag, slot->data.generation,
 				   slot->data.status);
 	struct ibv_send_wr wr = {
-		.wr_id = (uint64_t)(q - c->queue) << WR_QUEUE_SHIFT,
 		.opcode = IBV_WR_SEND_WITH_IMM,
-		.send_flags = IBV_SEND_SIGNALED,
 		.imm_data = htobe32(imm),
 	}, *bad;
 
 	slot->state = SLOT_FREE;
 	q->sends++;
+	if (++q->quiet == TELL_EACH) {
+		wr.wr_id = (uint64_t)(q - c->queue) << WR_QUEUE_SHIFT | q->quiet;
+		wr.send_flags = IBV_SEND_SIGNALED;
+		q->quiet = 0;
+	}
 	if (ibv_post_send(q->qp, &wr, &bad))
 		c->ended(c, RDMABLK_R_CONNECTION);
 }
@@ -79,18 +83,19 @@ void command_answer(struct command_slot *slot, unsigned int status)
 }
 
 /**
- * command_sent - an answer has arrived
- * @q: its queue
+ * command_sent - answers have arrived
+ * @q: their queue
+ * @nr: how many
  */
-void command_sent(struct command_queue *q)
+void command_sent(struct command_queue *q, unsigned int nr)
 {
-	struct command_slot *slot = TAILQ_FIRST(&q->answers);
+	struct command_slot *slot;
 
-	q->sends--;
-	if (!slot)
-		return;
-	TAILQ_REMOVE(&q->answers, slot, entry);
-	post_answer(slot);
+	q->sends -= nr;
+	while (q->sends < COMMAND_SENDS && (slot = TAILQ_FIRST(&q->answers))) {
+		TAILQ_REMOVE(&q->answers, slot, entry);
+		post_answer(slot);
+	}
 }
 
 /*
@@ -154,7 +159,7 @@ static void completed(struct commands *c, const struct ibv_wc *wc)
 	if (wc->status)
 		reason = conn_failure(wc, wc->wr_id & WR_RECV);
 	else if (!(wc->wr_id & WR_RECV))
-		command_sent(q);
+		command_sent(q, id & WR_BUFFER);
 	/* Neither a WRITE that says so nor anything but the plain command. */
 	else if (wc->opcode != IBV_WC_RECV ||
 		 wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV))

@@ -57,7 +57,8 @@ struct command_slot {
  * struct command_queue - a write queue
  * @commands: of its session
  * @qp: its queue pair; NULL: it has not joined
- * @sends: under way
+ * @sends: posted and not known to be done
+ * @quiet: of these, posted after the last that will tell
  * @answers: that wait for one
  * @slot: by tag
  */
@@ -65,6 +66,7 @@ struct command_queue {
 	struct commands *commands;
 	struct ibv_qp *qp;
 	unsigned int sends;
+	unsigned int quiet;
 	struct command_slots answers;
 	struct command_slot slot[COMMAND_DEPTH];
 };
@@ -132,7 +134,7 @@ bool command_clean(const struct commands *c);
 int command_close(struct commands *c);
 void command_free(struct commands *c);
 void command_answer(struct command_slot *slot, unsigned int status);
-void command_sent(struct command_queue *q);
+void command_sent(struct command_queue *q, unsigned int nr);
 
 /* command_work.c: what commands do */
 void command_note(struct commands *c, const void *msg, const struct login_data *data);

@@ -139,7 +139,7 @@ static void flush_take(struct commands *c, bool ranged)
 			continue;
 		TAILQ_REMOVE(&c->waiting, slot, entry);
 		TAILQ_INSERT_TAIL(&c->flushed, slot, entry);
-		if (ranged && c->flushing.nr)
+		if (ranged && c->flushing.nr && !fault(FAULT_LOST_DIRTY))
 			note(&c->flushing, c->scope.granule, slot->data.offset,
 			     slot->data.bytes);
 	}

@@ -20,7 +20,7 @@
  * @FAULT_LOST_FLUSH: answer FLUSH without doing it
  * @FAULT_EARLY_FLUSH: answer FLUSH before it is done
  * @FAULT_EARLY_ZEROES: answer DISCARD and WRITE_ZEROES before they are done
- * @FAULT_LOST_DIRTY: note nothing of DIRTY
+ * @FAULT_LOST_DIRTY: note nothing of DIRTY, nor of the range of a FLUSH
  * @FAULT_LOST_END: do not tell the store that a session ended with something unflushed
  * @FAULT_NO_KEEPER_WAIT: let a session be over while a command of it is being done
  * @FAULT_SLOW_KEEPER: each piece of a command takes so many milliseconds longer

@@ -24,6 +24,8 @@
  * @lock: of all that follows, of @ring, and of the size of @file: the keeper and a
  *	worker that lets the store grow
  * @unsynced: granules of the file changed since the last good fdatasync
+ * @settled: but for these all of the file is durable: an fdatasync has succeeded since it
+ *	was opened. What an earlier process has written may be in a cache of the disk
  * @rewrite: the last fdatasync failed, or another operation did half of its work: what
  *	is @unsynced has to be written again, whatever the page cache says of it
  * @compare_at: where to compare arena and file next
@@ -45,6 +47,7 @@ struct full {
 	atomic_bool ended;
 	pthread_mutex_t lock;
 	struct bitmap unsynced;
+	bool settled;
 	bool rewrite;
 	uint64_t compare_at;
 	uint64_t compare_left;

@@ -115,6 +115,7 @@ static void all_synced(struct full *full)
 		at = first + count;
 	}
 	full->rewrite = false;
+	full->settled = true;
 }
 
 /**
@@ -135,6 +136,52 @@ int full_sync(struct store *store)
 		      write_set(store, &full->unsynced, NULL);
 	}
 	ret = ret ?: uring_sync(&full->ring);
+	if (ret)
+		full->rewrite = true;
+	else
+		all_synced(full);
+	return ret;
+}
+
+/*
+ * Little that was written, to a disk of which all else is durable, is made so while it is
+ * written: one request that the disk has a bit for (FUA), or that the kernel has a flush of
+ * its cache behind, instead of a write and an fdatasync. The kernel does that of a block
+ * device without a thread; of a regular file it would do an fdatasync all the same.
+ *
+ * Return: whether @w is such, with its only run of granules.
+ */
+static bool is_short(struct store *store, const struct store_work *w, struct store_range *run)
+{
+	const struct full *full = full_of(store);
+	uint64_t first, count, more;
+
+	/* Faults on demand know a write and a sync. */
+	if (!full->file.block_device || !full->file.direct || full->ring.no_direct ||
+	    full->file.fault)
+		return false;
+	if (!full->settled || bitmap_any(&full->unsynced) || !w->dirty || w->bytes)
+		return false;
+	if (!bitmap_next(w->dirty, 0, &first, &count) ||
+	    bitmap_next(w->dirty, first + count, &more, &more))
+		return false;
+	run->offset = first * full->granule;
+	run->bytes = min_u64(count * full->granule, full->file.size - run->offset);
+	return run->bytes <= URING_PIECE &&
+	       file_aligned(&full->file, (char *)store->base + run->offset, run->offset,
+			    run->bytes);
+}
+
+/* What has failed is written again with all that an fdatasync is due for. */
+static int write_through(struct store *store, const struct store_range *run)
+{
+	struct full *full = full_of(store);
+	int ret;
+
+	full_changed(full, run->offset, run->bytes);
+	uring_write_durable(&full->ring, (char *)store->base + run->offset, run->offset,
+			    run->bytes);
+	ret = uring_wait(&full->ring);
 	if (ret)
 		full->rewrite = true;
 	else
@@ -183,13 +230,18 @@ int full_flush(struct store *store, struct store_work *w)
 {
 	struct full *full = full_of(store);
 	int ret = file_shrunk(&full->file) ? cut_off(full) : 0;
+	struct store_range run;
 
 	ret = ret ?: full_compare(store, &w->cancelled);
-	if (!ret && w->dirty)
-		ret = write_set(store, w->dirty, &w->cancelled);
-	if (!ret && w->bytes)
-		ret = write_own(store, w);
-	ret = ret ?: full_sync(store);
+	if (!ret && is_short(store, w, &run)) {
+		ret = write_through(store, &run);
+	} else {
+		if (!ret && w->dirty)
+			ret = write_set(store, w->dirty, &w->cancelled);
+		if (!ret && w->bytes)
+			ret = write_own(store, w);
+		ret = ret ?: full_sync(store);
+	}
 	if (!ret && w->dirty)
 		clear_set(w->dirty);
 	return ret;

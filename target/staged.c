@@ -216,6 +216,8 @@ static void rw_submit(struct ring_source *src, uint64_t bytes)
 		     !fault(FAULT_LOST_FLUSH);
 	if (io->synced)
 		sqe->rw_flags = RWF_DSYNC;
+	else
+		io->plain = true;
 }
 
 static void rw_start(struct staged_io *io)
@@ -275,7 +277,7 @@ static void rw_done(struct staged_io *io)
 	if (io->suspect) {
 		staged_fail(io->engine->file, -EIO);
 		rw_finish(io, RDMABLK_R_STORE_IO);
-	} else if (io->fua && !io->synced) {
+	} else if (io->fua && io->plain) {
 		flush_begin(io);
 	} else {
 		staged_finish(io, RDMABLK_OK);
@@ -377,6 +379,7 @@ void staged_begin(struct staged_io *io)
 	io->tries = 0;
 	io->suspect = false;
 	io->synced = false;
+	io->plain = false;
 	switch (io->op) {
 	case RDMABLK_OP_READ:
 	case RDMABLK_OP_WRITE:

@@ -91,6 +91,7 @@ struct staged_engine {
  * @at: how many of them are done
  * @tries: that came to nothing, one after the other
  * @synced: the write under way is one that makes durable what it writes
+ * @plain: one before was not
  * @suspect: such a write has failed; whose fault it was shows when it is tried again
  * @status: enum rdmablk_reason
  */
@@ -111,6 +112,7 @@ struct staged_io {
 	uint64_t at;
 	unsigned int tries;
 	bool synced;
+	bool plain;
 	bool suspect;
 	unsigned int status;
 };

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "log.h"
 #include "uring.h"
@@ -107,22 +108,22 @@ static void prepare(struct uring *u, struct uring_io *io, uint64_t bytes)
 	int fd = cached ? REGISTERED_BUFFERED : REGISTERED_FD;
 
 	io->through_cache = cached;
-	if (io->op == STORE_FAULT_SYNC)
-		io_uring_prep_fsync(sqe, fd, IORING_FSYNC_DATASYNC);
-	else if (io->op == STORE_FAULT_READ)
+	if (io->op == STORE_FAULT_READ)
 		io_uring_prep_read(sqe, fd, io->buf, (unsigned int)bytes, io->offset);
 	else
 		io_uring_prep_write(sqe, fd, io->buf, (unsigned int)bytes, io->offset);
+	if (io->durable)
+		sqe->rw_flags = RWF_DSYNC;
 	sqe->flags |= IOSQE_FIXED_FILE;
 	io_uring_sqe_set_data(sqe, io);
 }
 
 /* Return: whether a request that was told to come again shall do so */
-static bool again(struct uring_io *io, int ret)
+static bool again(unsigned int *tries, int ret)
 {
-	if ((ret != -EINTR && ret != -EAGAIN) || ++io->tries > TRIES)
+	if ((ret != -EINTR && ret != -EAGAIN) || ++*tries > TRIES)
 		return false;
-	if (io->tries > 1)
+	if (*tries > 1)
 		pause_shortly();
 	return true;
 }
@@ -136,7 +137,7 @@ static void go_on(struct uring *u, struct uring_io *io)
 	do {
 		bytes = io->bytes;
 		ret = store_fault(u->file->fault, io->op, io->offset, &bytes);
-	} while (again(io, ret));
+	} while (again(&io->tries, ret));
 	if (ret)
 		end(u, io, ret);
 	else
@@ -168,12 +169,11 @@ static void moved(struct uring *u, struct uring_io *io, uint64_t bytes)
 
 static void complete(struct uring *u, struct uring_io *io, int res)
 {
-	if (again(io, res))
+	if (again(&io->tries, res))
 		go_on(u, io);
-	else if (res == -EINVAL && !io->through_cache && u->file->direct &&
-		 io->op != STORE_FAULT_SYNC)
+	else if (res == -EINVAL && !io->through_cache && u->file->direct)
 		go_through_cache(u, io);
-	else if (res < 0 || io->op == STORE_FAULT_SYNC)
+	else if (res < 0)
 		end(u, io, res);
 	else if (res == 0)
 		end(u, io, -EIO);
@@ -198,8 +198,7 @@ static void reap(struct uring *u)
 	}
 }
 
-static void start(struct uring *u, enum store_fault_op op, char *buf,
-		  uint64_t offset, uint64_t bytes)
+static void start(struct uring *u, const struct uring_io *what)
 {
 	struct uring_io *io;
 
@@ -207,23 +206,22 @@ static void start(struct uring *u, enum store_fault_op op, char *buf,
 		reap(u);
 	io = SLIST_FIRST(&u->free);
 	SLIST_REMOVE_HEAD(&u->free, free);
-	*io = (struct uring_io){
-		.op = op, .buf = buf, .offset = offset, .bytes = bytes,
-	};
+	*io = *what;
 	u->busy++;
 	go_on(u, io);
 }
 
-static void start_all(struct uring *u, enum store_fault_op op, char *buf,
-		      uint64_t offset, uint64_t bytes)
+/* In pieces. */
+static void start_all(struct uring *u, struct uring_io what)
 {
-	while (bytes) {
-		uint64_t piece = min_u64(bytes, URING_PIECE);
+	uint64_t left = what.bytes;
 
-		start(u, op, buf, offset, piece);
-		buf += piece;
-		offset += piece;
-		bytes -= piece;
+	while (left) {
+		what.bytes = min_u64(left, URING_PIECE);
+		start(u, &what);
+		what.buf += what.bytes;
+		what.offset += what.bytes;
+		left -= what.bytes;
 	}
 }
 
@@ -238,7 +236,9 @@ static void start_all(struct uring *u, enum store_fault_op op, char *buf,
  */
 void uring_read(struct uring *u, void *buf, uint64_t offset, uint64_t bytes)
 {
-	start_all(u, STORE_FAULT_READ, buf, offset, bytes);
+	start_all(u, (struct uring_io){
+		.op = STORE_FAULT_READ, .buf = buf, .offset = offset, .bytes = bytes,
+	});
 }
 
 /**
@@ -252,7 +252,28 @@ void uring_read(struct uring *u, void *buf, uint64_t offset, uint64_t bytes)
  */
 void uring_write(struct uring *u, const void *buf, uint64_t offset, uint64_t bytes)
 {
-	start_all(u, STORE_FAULT_WRITE, (char *)buf, offset, bytes);
+	start_all(u, (struct uring_io){
+		.op = STORE_FAULT_WRITE, .buf = (char *)buf, .offset = offset,
+		.bytes = bytes,
+	});
+}
+
+/**
+ * uring_write_durable - write, soon, so that it is durable when uring_wait() says it is done
+ * @u: ring
+ * @buf: as for uring_write()
+ * @offset: in the file
+ * @bytes: how many
+ *
+ * What was written before in any other way is not concerned.
+ */
+void uring_write_durable(struct uring *u, const void *buf, uint64_t offset,
+			 uint64_t bytes)
+{
+	start_all(u, (struct uring_io){
+		.op = STORE_FAULT_WRITE, .buf = (char *)buf, .offset = offset,
+		.bytes = bytes, .durable = true,
+	});
 }
 
 /**
@@ -276,10 +297,21 @@ int uring_wait(struct uring *u)
  * uring_sync - fdatasync
  * @u: ring; nothing is under way
  *
+ * Not by the ring: it would give it to a thread of the kernel, and this one waits anyway.
+ *
  * Return: 0 or -errno.
  */
 int uring_sync(struct uring *u)
 {
-	start(u, STORE_FAULT_SYNC, NULL, 0, 0);
-	return uring_wait(u);
+	const struct file *f = u->file;
+	unsigned int tries = 0;
+	uint64_t none = 0;
+	int ret;
+
+	do {
+		ret = store_fault(f->fault, STORE_FAULT_SYNC, 0, &none);
+		if (!ret && fdatasync(u->no_direct ? f->buffered : f->fd))
+			ret = -errno;
+	} while (again(&tries, ret));
+	return ret;
 }

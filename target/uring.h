@@ -22,6 +22,7 @@ struct uring;
  * @free: in the list of those that are not under way
  * @op: read, write or sync
  * @through_cache: past direct I/O, which has refused it
+ * @durable: of a write: it is, once it is done
  * @tries: in which nothing moved
  * @buf: of what is left
  * @offset: of it, in the file
@@ -31,6 +32,7 @@ struct uring_io {
 	SLIST_ENTRY(uring_io) free;
 	enum store_fault_op op;
 	bool through_cache;
+	bool durable;
 	unsigned int tries;
 	char *buf;
 	uint64_t offset;
@@ -68,6 +70,8 @@ int uring_open(struct uring *u, struct file *f, unsigned int depth);
 void uring_close(struct uring *u);
 void uring_read(struct uring *u, void *buf, uint64_t offset, uint64_t bytes);
 void uring_write(struct uring *u, const void *buf, uint64_t offset, uint64_t bytes);
+void uring_write_durable(struct uring *u, const void *buf, uint64_t offset,
+			 uint64_t bytes);
 int uring_wait(struct uring *u);
 int uring_sync(struct uring *u);
 

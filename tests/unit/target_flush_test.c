@@ -33,6 +33,7 @@ static struct {
 	struct ibv_qp qp;
 	uint32_t answers[64];
 	unsigned int nr_answers;
+	unsigned int told;		/* answers that will tell of their completion */
 	unsigned int stop_after;	/* answers, or the end of what was under way */
 	unsigned int ends;		/* upcalls */
 	unsigned int idles;
@@ -52,6 +53,7 @@ static int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	assert_int_equal(wr->num_sge, 0);
 	assert_true(t.nr_answers < ARRAY_SIZE(t.answers));
 	t.answers[t.nr_answers++] = be32toh(wr->imm_data);
+	t.told += wr->send_flags & IBV_SEND_SIGNALED ? wr->wr_id & 0xffff : 0;
 	if (t.nr_answers == t.stop_after)
 		loop_stop();
 	return 0;
@@ -459,13 +461,20 @@ static void answers_wait_for_sends(void **state)
 	for (nr = 0; nr < 2 * COMMAND_DEPTH; nr++)
 		start(RDMABLK_OP_FENCE, nr % COMMAND_DEPTH, 0, 0);
 	assert_int_equal(t.nr_answers, nr);
+	/* all of them will be told of, or nobody would ever send again */
+	assert_int_equal(t.told, nr);
 	start(RDMABLK_OP_FENCE, 3, 0, 0);
+	start(RDMABLK_OP_FENCE, 5, 0, 0);
 	assert_int_equal(t.nr_answers, nr);
 	assert_int_equal(t.c.queue->slot[3].state, SLOT_ANSWERED);
-	command_sent(t.c.queue);
+	assert_int_equal(t.c.queue->slot[5].state, SLOT_ANSWERED);
+	command_sent(t.c.queue, 1);
 	assert_int_equal(t.nr_answers, nr + 1);
 	expect_answer(nr, 3, RDMABLK_OK);
 	assert_int_equal(t.c.queue->slot[3].state, SLOT_FREE);
+	command_sent(t.c.queue, 3);
+	assert_int_equal(t.nr_answers, nr + 2);
+	expect_answer(nr + 1, 5, RDMABLK_OK);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

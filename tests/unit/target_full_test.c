@@ -8,9 +8,40 @@
  *	    target/uring.c target/bitmap.c
  * Libraries: liburing libcrypto
  */
+#include <linux/fs.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
 #include "target_full.h"
 
 #define SIZE	(16 * MIB)
+
+static unsigned int syncs;
+static bool disguised;		/* a file passes for a block device */
+
+/* The daemon's calls come here. */
+int fdatasync(int fd)
+{
+	syncs++;
+	return (int)syscall(SYS_fdatasync, fd);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	struct stat st;
+	va_list args;
+	void *arg;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	if (!disguised || request != BLKGETSIZE64)
+		return (int)syscall(SYS_ioctl, fd, request, arg);
+	assert_int_equal(fstat(fd, &st), 0);
+	*(uint64_t *)arg = (uint64_t)st.st_size;
+	return 0;
+}
 
 static void a_file_is_read(void **state)
 {
@@ -517,6 +548,77 @@ static void a_block_device(void **state)
 	files_unloop(dev);
 }
 
+static void let_writes_reach(uint64_t end)
+{
+	const struct rlimit limit = { .rlim_cur = end, .rlim_max = RLIM_INFINITY };
+
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* One run, at @offset. Return: how often fdatasync was called for it. */
+static unsigned int flush_run(struct store *s, struct bitmap *dirty, uint64_t offset,
+			      uint64_t bytes, unsigned int seed, bool fails)
+{
+	unsigned int before = syncs;
+
+	full_rdma(s, offset, bytes, seed);
+	full_note(s, dirty, offset, bytes);
+	assert_int_equal(full_flush_all(s, dirty) == RDMABLK_OK, !fails);
+	assert_int_equal(bitmap_any(dirty), fails);
+	return syncs - before;
+}
+
+/* What a disk makes durable while it is written needs no fdatasync, if all else is. */
+static void a_run_is_written_through(void **state)
+{
+	const char *path = files_new("through", SIZE);
+	struct bitmap dirty;
+	struct store s;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	if (!full_of(&s)->file.direct) {
+		full_close(&s);
+		skip();
+	}
+	dirty = full_dirty(&s);
+	/* of a file, always */
+	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 1, false), 1);
+	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 2, false), 1);
+	full_close(&s);
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	full_of(&s)->file.block_device = true;
+	disguised = true;
+	/* who knows what an earlier daemon has written */
+	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 3, false), 1);
+	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 4, false), 0);
+	assert_int_equal(flush_run(&s, &dirty, SIZE - MIB, MIB, 4, false), 0);
+	assert_true(files_are(path, 0, 4096, 4) && files_are(path, SIZE - MIB, MIB, 4));
+	/* too long, and more than one */
+	assert_int_equal(flush_run(&s, &dirty, MIB, MIB + 4096, 5, false), 1);
+	full_note(&s, &dirty, 0, 4096);
+	assert_int_equal(flush_run(&s, &dirty, MIB, 4096, 5, false), 1);
+	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 6, false), 0);
+	/* something else is not durable */
+	assert_int_equal(full_do(&s, RDMABLK_OP_WRITE_ZEROES, 0, MIB, 4096, NULL), RDMABLK_OK);
+	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 7, false), 1);
+	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 8, false), 0);
+	/* what has failed is written again, and with an fdatasync */
+	let_writes_reach(MIB);
+	assert_int_equal(flush_run(&s, &dirty, 2 * MIB, 4096, 9, true), 0);
+	let_writes_reach(RLIM_INFINITY);
+	bitmap_clear(&dirty, 0, SIZE / 4096);
+	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 9, false), 1);
+	assert_true(files_are(path, 2 * MIB, 4096, 9));
+	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 10, false), 0);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	full_close(&s);
+	disguised = false;
+	assert_true(files_are(path, 0, 4096, 10));
+	bitmap_free(&dirty);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -535,6 +637,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_shrinks),
 		cmocka_unit_test(the_end_of_a_file_that_shrank),
 		cmocka_unit_test(a_block_device),
+		cmocka_unit_test(a_run_is_written_through),
 	};
 
 	return cmocka_run_group_tests(tests, files_setup, files_teardown);

@@ -414,6 +414,32 @@ static void no_flush_before_a_failure_is_known(void **state)
 	flush_between(-EIO, RDMABLK_OK);
 }
 
+/* A part went through the page cache, the rest did not. */
+static void fua_is_of_all_parts(void **state)
+{
+	struct command c = { .io.fua = true };
+
+	(void)state;
+	place_open(dir, 1U << 20, 512, true);
+	if (!place.file.direct) {
+		place_close();
+		skip();
+	}
+	place.file.align = BLOCK;
+	begin(&c, RDMABLK_OP_WRITE, BLOCK - 512, BLOCK - 512, BLOCK + 512);
+	assert_false(c.io.synced);
+	fake(&c.io.src, 512, 1);
+	assert_false(c.done);
+	while (readies < 2)
+		staged_engine_turn(&place.engine, true);
+	assert_true(c.io.synced);
+	/* which is a flush */
+	assert_false(c.done);
+	assert_int_equal(end(&c), RDMABLK_OK);
+	assert_int_equal(readies, 2);
+	place_close();
+}
+
 static void shrink(bool direct)
 {
 	struct stat st;
@@ -662,6 +688,7 @@ int main(void)
 		cmocka_unit_test(flushes_share),
 		cmocka_unit_test(fua_tells_whose_fault),
 		cmocka_unit_test(no_flush_before_a_failure_is_known),
+		cmocka_unit_test(fua_is_of_all_parts),
 		cmocka_unit_test(a_file_that_shrinks),
 		cmocka_unit_test(a_full_file_system),
 		cmocka_unit_test(discard_and_zero),

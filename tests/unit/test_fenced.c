@@ -55,9 +55,9 @@ static struct rdmablk_fenced *const f = &path.fenced;
 static struct op op[OPS];
 static unsigned int nr_ops;
 static uint32_t version, ended[GRANULES], visible[GRANULES], file[GRANULES];
-static bool noted[GRANULES], no_hurry, failing;
+static bool noted[GRANULES], no_hurry, failing, calm;
 static bool in_world, in_work;
-static unsigned int fences, slow_done;
+static unsigned int fences, slow_done, cleans;
 
 /*
  * What fenced.c calls
@@ -167,11 +167,12 @@ static void note_ranges(const struct rdmablk_cmd_tag *cmd)
 
 static uint8_t do_flush(const struct rdmablk_cmd_tag *cmd)
 {
-	uint64_t bytes = le64toh(cmd->msg->bytes), g = le64toh(cmd->msg->offset) / 512;
+	uint64_t g = le64toh(cmd->msg->offset) / 512, nr = le64toh(cmd->msg->bytes) / 512;
 	bool fails = failing && !(unit_random() % 4);
 
-	if (bytes) {
-		if (!fails)
+	assert_true(g + nr <= GRANULES);
+	if (nr) {
+		for (; nr && !fails; nr--, g++)
 			file[g] = visible[g];
 		return fails ? RDMABLK_R_STORE_IO : RDMABLK_OK;
 	}
@@ -342,6 +343,19 @@ static void work(void)
 	in_work = false;
 }
 
+/* Who finds that there is nothing to flush sends no FLUSH. */
+static void flush_is_wanted(void)
+{
+	uint32_t before[GRANULES];
+
+	memcpy(before, ended, sizeof(ended));
+	if (!rdmablk_ahead_is_clean(&path))
+		return;
+	cleans++;
+	for (uint32_t g = 0; g < GRANULES; g++)
+		assert_true(file[g] >= before[g]);
+}
+
 /* Somebody does something. */
 static void step(void)
 {
@@ -349,6 +363,8 @@ static void step(void)
 
 	switch (unit_random() % 8) {
 	case 0 ... 2:
+		if (calm && unit_random() % 16)
+			break;
 		write_done(q, (uint32_t)(unit_random() % GRANULES));
 		break;
 	case 3 ... 5:
@@ -357,6 +373,9 @@ static void step(void)
 	case 6:
 		if (nr_ops < OPS)
 			op_new((enum rdmablk_fenced_kind)(unit_random() % 3), q);
+		break;
+	case 7:
+		flush_is_wanted();
 		break;
 	}
 }
@@ -444,6 +463,7 @@ static int setup(void **state)
 	slow_done = 0;
 	no_hurry = false;
 	failing = false;
+	calm = false;
 	path.hwq = hwq;
 	path.nr_hwqs = QUEUES;
 	path.cache = true;
@@ -457,6 +477,7 @@ static int setup(void **state)
 	rdmablk_fenced_init(f, &path, NULL);
 	assert_int_equal(rdmablk_dirty_init(&f->dirty, BYTES, 512), 0);
 	f->has_dirty = true;
+	rdmablk_ahead_start(&path, false);
 	rdmablk_fenced_start(f);
 	return 0;
 }
@@ -485,6 +506,7 @@ static void lose_connection(void)
 		assert_true(list_empty(&hwq[q].line[RDMABLK_LINE_SLOW]));
 		assert_true(list_empty(&hwq[q].line[RDMABLK_LINE_FUA]));
 	}
+	rdmablk_ahead_start(&path, false);
 	rdmablk_fenced_start(f);
 	for (unsigned int i = 0; i < nr_ops; i++) {
 		if (op[i].done)
@@ -552,6 +574,20 @@ static void test_lost_connections(void **state)
 		run_world(300, true);
 		teardown(state);
 	}
+}
+
+/* So few writes that there is often nothing to flush. */
+static void test_a_calm_disk(void **state)
+{
+	cleans = 0;
+	for (int i = 0; i < 2000; i++) {
+		setup(state);
+		calm = true;
+		failing = i & 1;
+		run_world(300, i & 2);
+		teardown(state);
+	}
+	assert_in_range(cleans, 5000, UINT32_MAX);
 }
 
 /* 100 of them on one queue, none of which ends: others still get through. */
@@ -624,6 +660,7 @@ int main(void)
 		cmocka_unit_test(test_a_flush_is_durable),
 		cmocka_unit_test(test_flushes_that_fail),
 		cmocka_unit_test(test_lost_connections),
+		cmocka_unit_test(test_a_calm_disk),
 		cmocka_unit_test_setup_teardown(test_slow_commands_leave_tags, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fua_writes_wait_in_line, setup, teardown),
 		cmocka_unit_test(test_a_single_tag),

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Flushes that come with the write.
+ */
+#ifndef RDMABLK_AHEAD_H
+#define RDMABLK_AHEAD_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+
+struct rdmablk_path;
+
+/**
+ * struct rdmablk_ahead - see the top of ahead.c
+ * @flushed: a flush has succeeded in this session
+ * @shared: others write, too
+ * @recent: writes since the last FLUSH, 2 at most; a hint, as @singles
+ * @singles: FLUSHes one after the other with one write each
+ * @begun: flushes
+ * @done: of these; those that a lost connection has ended are counted with the next
+ */
+struct rdmablk_ahead {
+	bool flushed;
+	bool shared;
+	u8 recent;
+	u8 singles;
+	atomic_t begun;
+	atomic_t done;
+};
+
+void rdmablk_ahead_start(struct rdmablk_path *path, bool shared);
+bool rdmablk_ahead_expects(const struct rdmablk_path *path, u32 bytes);
+void rdmablk_ahead_write(struct rdmablk_path *path);
+void rdmablk_ahead_flush(struct rdmablk_path *path);
+bool rdmablk_ahead_is_clean(const struct rdmablk_path *path);
+bool rdmablk_ahead_begin(struct rdmablk_path *path);
+void rdmablk_ahead_end(struct rdmablk_path *path, bool was_unflushed, bool ok);
+
+#endif /* RDMABLK_AHEAD_H */

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Proves that kernel/ahead.c calls nothing flushed that is not, whatever happens between
+ * any two of its steps, and which writes it expects a flush of. The same of sessions that
+ * have their target's memory: test_fenced.c.
+ */
+#include <limits.h>
+#include <linux/kernel.h>
+
+#include "../../kernel/request.h"
+#include "unit.h"
+
+#define FLUSHES	3
+#define SINGLES	4
+#define BYTES	(64U << 10)
+
+static struct rdmablk_path path;
+static unsigned int ended, durable, depth, cleans;
+
+/* A FLUSH from its beginning to its end */
+static struct {
+	bool busy, was_unflushed;
+	unsigned int covers;		/* writes that had ended when it was sent */
+} flush[FLUSHES];
+
+static void write_ends(void)
+{
+	WRITE_ONCE(path.unflushed, true);
+	ended++;
+}
+
+static void flush_begins(unsigned int i)
+{
+	flush[i].busy = true;
+	flush[i].covers = UINT_MAX;
+	flush[i].was_unflushed = rdmablk_ahead_begin(&path);
+	flush[i].covers = ended;
+}
+
+static void flush_ends(unsigned int i)
+{
+	bool ok = unit_random() & 1;
+
+	if (flush[i].covers == UINT_MAX)
+		return;		/* it is being sent */
+	if (ok)
+		durable = max(durable, flush[i].covers);
+	flush[i].covers = UINT_MAX;
+	rdmablk_ahead_end(&path, flush[i].was_unflushed, ok);
+	flush[i].busy = false;
+}
+
+static void flush_is_wanted(void)
+{
+	unsigned int before = ended;
+
+	if (!rdmablk_ahead_is_clean(&path))
+		return;
+	cleans++;
+	assert_true(durable >= before);
+}
+
+static void step(void)
+{
+	unsigned int i = (unsigned int)(unit_random() % FLUSHES);
+
+	switch (unit_random() % 4) {
+	case 0:
+		if (unit_random() % 8)
+			break;
+		write_ends();
+		break;
+	case 1 ... 2:
+		if (flush[i].busy)
+			flush_ends(i);
+		else
+			flush_begins(i);
+		break;
+	case 3:
+		flush_is_wanted();
+		break;
+	}
+}
+
+/* Before an access of the tested code: others are at work, too. */
+static void world(const void *at)
+{
+	(void)at;
+	if (depth == 3 || unit_random() % 3)
+		return;
+	depth++;
+	step();
+	depth--;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	shim_access = NULL;
+	memset(&path, 0, sizeof(path));
+	memset(flush, 0, sizeof(flush));
+	path.cache = true;
+	ended = 0;
+	durable = 0;
+	rdmablk_ahead_start(&path, false);
+	return 0;
+}
+
+static void test_what_is_clean_is_durable(void **state)
+{
+	cleans = 0;
+	for (int i = 0; i < 5000; i++) {
+		setup(state);
+		shim_access = world;
+		for (int n = 0; n < 200; n++)
+			step();
+		shim_access = NULL;
+	}
+	/* or it has shown nothing */
+	assert_in_range(cleans, 5000, UINT_MAX);
+}
+
+static bool flushes_clean(void)
+{
+	bool was = rdmablk_ahead_begin(&path);
+
+	rdmablk_ahead_end(&path, was, true);
+	return rdmablk_ahead_is_clean(&path);
+}
+
+/* What was there before the session, and what others write, is not known. */
+static void test_the_first_flush_is_sent(void **state)
+{
+	(void)state;
+	assert_false(rdmablk_ahead_is_clean(&path));
+	rdmablk_ahead_end(&path, rdmablk_ahead_begin(&path), false);
+	assert_false(rdmablk_ahead_is_clean(&path));
+	assert_true(flushes_clean());
+	rdmablk_ahead_start(&path, true);
+	assert_false(flushes_clean());
+	/* a session ends with FLUSHes under way; its successor is another connection */
+	rdmablk_ahead_begin(&path);
+	rdmablk_ahead_start(&path, false);
+	assert_false(rdmablk_ahead_is_clean(&path));
+	assert_true(flushes_clean());
+}
+
+static void singles(unsigned int nr)
+{
+	while (nr--) {
+		assert_false(rdmablk_ahead_expects(&path, 512));
+		rdmablk_ahead_write(&path);
+		rdmablk_ahead_flush(&path);
+	}
+}
+
+static void test_what_is_expected(void **state)
+{
+	(void)state;
+	rdmablk_ahead_flush(&path);
+	singles(SINGLES);
+	/* no FLUSH has succeeded: this one would have to be sent */
+	assert_false(rdmablk_ahead_expects(&path, 512));
+	assert_true(flushes_clean());
+	assert_true(rdmablk_ahead_expects(&path, BYTES));
+	assert_false(rdmablk_ahead_expects(&path, BYTES + 512));
+	/* one is, the second is not, and then it begins anew */
+	rdmablk_ahead_write(&path);
+	assert_false(rdmablk_ahead_expects(&path, 512));
+	rdmablk_ahead_flush(&path);
+	assert_true(rdmablk_ahead_expects(&path, 512));
+	for (int i = 0; i < 1000; i++)
+		rdmablk_ahead_write(&path);
+	rdmablk_ahead_flush(&path);
+	singles(SINGLES);
+	/* FLUSHes of nothing say nothing */
+	for (int i = 0; i < 10; i++)
+		rdmablk_ahead_flush(&path);
+	assert_true(rdmablk_ahead_expects(&path, 512));
+	rdmablk_ahead_start(&path, true);
+	assert_false(rdmablk_ahead_expects(&path, 512));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_clean_is_durable),
+		cmocka_unit_test_setup_teardown(test_the_first_flush_is_sent, setup, NULL),
+		cmocka_unit_test_setup_teardown(test_what_is_expected, setup, NULL),
+	};
+
+	return cmocka_run_group_tests_name("ahead", tests, NULL, NULL);
+}
