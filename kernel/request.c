@@ -364,13 +364,23 @@ static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, 
 	}
 }
 
+static void rdmablk_request_begin(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	blk_mq_start_request(rq);
+	trace_rdmablk_queue(path->index, rq->mq_hctx->queue_num, rq->tag,
+			    (__force u32)req_op(rq),
+			    blk_rq_pos(rq), blk_rq_bytes(rq), req->nr_wr);
+	req->posted = true;
+}
+
 static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 					  const struct blk_mq_queue_data *bd)
 {
 	struct rdmablk_path *path = hctx->queue->queuedata;
 	struct rdmablk_hwq *hwq;
 	struct request *rq = bd->rq;
-	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	blk_status_t ret;
 
 	/* Pairs with the release in session.c: the queues are those of this session. */
@@ -389,11 +399,7 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 			rdmablk_hwq_commit(hwq);
 		return ret;
 	}
-	blk_mq_start_request(rq);
-	trace_rdmablk_queue(path->index, hctx->queue_num, rq->tag,
-			    (__force u32)req_op(rq),
-			    blk_rq_pos(rq), blk_rq_bytes(rq), req->nr_wr);
-	req->posted = true;
+	rdmablk_request_begin(path, rq);
 	rdmablk_request_send(path, rq, bd->last);
 	/* The batch of the other direction ends here, too. */
 	if (bd->last)
@@ -405,6 +411,55 @@ static void rdmablk_request_commit(struct blk_mq_hw_ctx *hctx)
 {
 	rdmablk_hwq_commit(*(struct rdmablk_hwq **)hctx->driver_data);
 }
+
+static bool rdmablk_request_may_batch(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
+				      struct request *rq)
+{
+	if (req_op(rq) != REQ_OP_READ && req_op(rq) != REQ_OP_WRITE)
+		return false;
+	return rdmablk_request_prepare(path, hwq, rq) == BLK_STS_OK;
+}
+
+static void rdmablk_request_send_lists(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
+				       struct rq_list *lists)
+{
+	if (!hwq)
+		return;
+	rdmablk_onesided_send_list(path, &hwq->read, &lists[READ]);
+	rdmablk_onesided_send_list(path, &hwq->write, &lists[WRITE]);
+}
+
+/*
+ * What a task has plugged: the READs and WRITEs of each hardware queue with one doorbell
+ * for each direction. What stays in the list, the block layer queues one by one: what
+ * cannot be prepared now, or ever, and what is, or needs, a command alone.
+ */
+static void rdmablk_request_queue_batch(struct rq_list *list)
+{
+	struct rq_list lists[2] = { }, left = { };
+	struct rdmablk_hwq *hwq = NULL, *next;
+	struct request *rq = rq_list_pop(list);
+	struct rdmablk_path *path = rq->q->queuedata;
+	/* Pairs with the release in session.c, as in rdmablk_request_queue(). */
+	bool batch = smp_load_acquire(&path->live) && !path->staged;
+
+	for (; rq; rq = rq_list_pop(list)) {
+		next = *(struct rdmablk_hwq **)rq->mq_hctx->driver_data;
+		if (!batch || !rdmablk_request_may_batch(path, next, rq)) {
+			rq_list_add_tail(&left, rq);
+			continue;
+		}
+		if (next != hwq)
+			rdmablk_request_send_lists(path, hwq, lists);
+		hwq = next;
+		rdmablk_request_begin(path, rq);
+		rq_list_add_tail(&lists[rq_data_dir(rq)], rq);
+	}
+	rdmablk_request_send_lists(path, hwq, lists);
+	*list = left;
+}
+
+RDMABLK_QUEUE_RQS(rdmablk_request_queue_rqs, rdmablk_request_queue_batch)
 
 static int rdmablk_request_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
 				     unsigned int idx)
@@ -462,6 +517,7 @@ void rdmablk_stats_sum(const struct rdmablk_stats __percpu *stats,
 
 const struct blk_mq_ops rdmablk_mq_ops = {
 	.queue_rq	= rdmablk_request_queue,
+	.queue_rqs	= rdmablk_request_queue_rqs,
 	.commit_rqs	= rdmablk_request_commit,
 	.complete	= rdmablk_request_complete,
 	.timeout	= rdmablk_request_timeout,
