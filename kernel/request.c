@@ -22,6 +22,7 @@
 #include <linux/blk-mq.h>
 #include "compat.h"
 #include "onesided.h"
+#include "poll.h"
 #include "request.h"
 #include "staged.h"
 #include "trace.h"
@@ -63,8 +64,7 @@ static void rdmablk_request_count(struct rdmablk_path *path, struct request *rq)
 	this_cpu_add(path->stats->work_requests, req->nr_wr);
 }
 
-/* ->complete(): on the CPU that submitted, when the administrator wants that. */
-static void rdmablk_request_complete(struct request *rq)
+static void rdmablk_request_account(struct request *rq)
 {
 	struct rdmablk_path *path = rq->q->queuedata;
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
@@ -75,6 +75,14 @@ static void rdmablk_request_complete(struct request *rq)
 		this_cpu_inc(path->stats->errors);
 	trace_rdmablk_complete(path->index, rq->mq_hctx->queue_num, rq->tag,
 			       blk_status_to_errno(req->status));
+}
+
+/* ->complete(): on the CPU that submitted, when the administrator wants that. */
+static void rdmablk_request_complete(struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	rdmablk_request_account(rq);
 	blk_mq_end_request(rq, req->status);
 }
 
@@ -92,6 +100,19 @@ void rdmablk_request_end(struct request *rq, blk_status_t status)
 		blk_mq_complete_request(rq);
 }
 
+/* Who polls for it ends it, with others. From here on it is no recovery's any more. */
+static void rdmablk_request_end_polled(struct request *rq, struct io_comp_batch *iob)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	req->status = BLK_STS_OK;
+	if (unlikely(blk_should_fake_timeout(rq->q)) || blk_mq_complete_request_remote(rq))
+		return;
+	rdmablk_request_account(rq);
+	if (!blk_mq_add_to_batch(rq, iob, false, blk_mq_end_request_batch))
+		blk_mq_end_request(rq, BLK_STS_OK);
+}
+
 static u64 rdmablk_request_start(struct request *rq)
 {
 	return (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
@@ -103,6 +124,7 @@ static void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 						   cqe);
 	struct request *rq = blk_mq_rq_from_pdu(req);
 	struct rdmablk_path *path = rq->q->queuedata;
+	struct rdmablk_hwq *hwq = cq->cq_context;
 	struct rdmablk_queue *q = req->queue;
 
 	/* After an error only wr_cqe and status are valid. */
@@ -121,9 +143,11 @@ static void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	if (path->commands && req_op(rq) == REQ_OP_WRITE)
-		rdmablk_fenced_wrote(path, container_of(q, struct rdmablk_hwq, write),
-				     rdmablk_request_start(rq), blk_rq_bytes(rq));
-	rdmablk_request_end(rq, BLK_STS_OK);
+		rdmablk_fenced_wrote(path, hwq, rdmablk_request_start(rq), blk_rq_bytes(rq));
+	if (hwq->iob)
+		rdmablk_request_end_polled(rq, hwq->iob);
+	else
+		rdmablk_request_end(rq, BLK_STS_OK);
 }
 
 /* A command of a one-sided session: a FUA write's flush, DISCARD, WRITE_ZEROES … */
@@ -461,6 +485,29 @@ static void rdmablk_request_queue_batch(struct rq_list *list)
 
 RDMABLK_QUEUE_RQS(rdmablk_request_queue_rqs, rdmablk_request_queue_batch)
 
+static int rdmablk_request_poll(struct blk_mq_hw_ctx *hctx, struct io_comp_batch *iob)
+{
+	return rdmablk_poll(*(struct rdmablk_hwq **)hctx->driver_data, iob);
+}
+
+/* The last are for who polls; where the target granted too few these have interrupts. */
+static void rdmablk_request_map_queues(struct blk_mq_tag_set *set)
+{
+	const struct rdmablk_path *path = set->driver_data;
+	struct blk_mq_queue_map *map = set->map;
+	u32 poll = set->nr_maps > HCTX_TYPE_POLL ? path->nr_poll : 0;
+
+	map[HCTX_TYPE_DEFAULT].nr_queues = set->nr_hw_queues - poll;
+	map[HCTX_TYPE_DEFAULT].queue_offset = 0;
+	blk_mq_map_queues(&map[HCTX_TYPE_DEFAULT]);
+	if (!poll)
+		return;
+	map[HCTX_TYPE_READ].nr_queues = 0;
+	map[HCTX_TYPE_POLL].nr_queues = poll;
+	map[HCTX_TYPE_POLL].queue_offset = set->nr_hw_queues - poll;
+	blk_mq_map_queues(&map[HCTX_TYPE_POLL]);
+}
+
 static int rdmablk_request_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
 				     unsigned int idx)
 {
@@ -474,7 +521,8 @@ static int rdmablk_request_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
  * The transport gives up before this timer fires, so a request that is still here
  * belongs to a connection that is broken without knowing it. The request itself is
  * the device's until the queue pairs are drained. A command may take as long as the
- * store does; that the daemon lives is what the keep-alive is for.
+ * store does; that the daemon lives is what the keep-alive is for. On a polled queue
+ * it may have completed, and nobody has looked.
  */
 static enum blk_eh_timer_return rdmablk_request_timeout(struct request *rq)
 {
@@ -484,6 +532,9 @@ static enum blk_eh_timer_return rdmablk_request_timeout(struct request *rq)
 	/* Its command may have to wait for a tag. */
 	bool command = !io || req->fua || READ_ONCE(req->cmd);
 
+	rdmablk_poll_now(*(struct rdmablk_hwq **)rq->mq_hctx->driver_data);
+	if (blk_mq_rq_state(rq) != MQ_RQ_IN_FLIGHT)
+		return BLK_EH_DONE;
 	if (READ_ONCE(path->live) && !READ_ONCE(req->held))
 		path->timed_out(path, command);
 	return BLK_EH_RESET_TIMER;
@@ -521,5 +572,7 @@ const struct blk_mq_ops rdmablk_mq_ops = {
 	.commit_rqs	= rdmablk_request_commit,
 	.complete	= rdmablk_request_complete,
 	.timeout	= rdmablk_request_timeout,
+	.poll		= rdmablk_request_poll,
+	.map_queues	= rdmablk_request_map_queues,
 	.init_hctx	= rdmablk_request_init_hctx,
 };
