@@ -140,4 +140,64 @@ static inline void rdmablk_compat_unfreeze_queue(struct request_queue *q)
 }
 #endif
 
+/*
+ * "block: add a rq_list type" (6.13, and 6.12 by a stable update): the requests that
+ * ->queue_rqs() is given are a list with head and tail instead of a bare chain. Where
+ * they are a chain, what handles it are macros.
+ */
+#ifdef rq_list_add_tail
+#undef rq_list_add_tail
+#undef rq_list_empty
+#undef rq_list_pop
+
+struct rq_list {
+	struct request *head;
+	struct request *tail;
+};
+
+static inline bool rq_list_empty(const struct rq_list *rl)
+{
+	return !rl->head;
+}
+
+static inline void rq_list_add_tail(struct rq_list *rl, struct request *rq)
+{
+	rq->rq_next = NULL;
+	if (rl->tail)
+		rl->tail->rq_next = rq;
+	else
+		rl->head = rq;
+	rl->tail = rq;
+}
+
+static inline struct request *rq_list_pop(struct rq_list *rl)
+{
+	struct request *rq = rl->head;
+
+	if (!rq)
+		return NULL;
+	rl->head = rq->rq_next;
+	if (!rl->head)
+		rl->tail = NULL;
+	rq->rq_next = NULL;
+	return rq;
+}
+
+/* Nothing asks for the tail of what is left to the caller. */
+#define RDMABLK_QUEUE_RQS(name, fn)					\
+	static void name(struct request **chain)			\
+	{								\
+		struct rq_list list = { .head = *chain };		\
+									\
+		fn(&list);						\
+		*chain = list.head;					\
+	}
+#else
+#define RDMABLK_QUEUE_RQS(name, fn)					\
+	static void name(struct rq_list *list)				\
+	{								\
+		fn(list);						\
+	}
+#endif
+
 #endif /* RDMABLK_COMPAT_H */

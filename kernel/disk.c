@@ -58,6 +58,7 @@ static int rdmablk_disk_alloc_tags(struct rdmablk_session *s)
 
 	set->ops = &rdmablk_mq_ops;
 	set->nr_hw_queues = s->nr_queues;
+	set->nr_maps = s->path.nr_poll ? HCTX_MAX_TYPES : 1;
 	set->queue_depth = s->offer.grant.queue_depth;
 	set->numa_node = ibdev_to_node(s->pd->device);
 	set->cmd_size = rdmablk_request_size(s->offer.limits.max_segments);

@@ -17,6 +17,7 @@
 #include "cm.h"
 #include "ibdev.h"
 #include "login.h"
+#include "poll.h"
 #include "session.h"
 
 /* Of a write queue, when READs and WRITEs are no commands; and those that are reserved */
@@ -42,6 +43,59 @@ static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue 
 	return true;
 }
 
+/* Of the hardware queues that are granted: when too few are, half of them at most. */
+static u32 rdmablk_login_polled(const struct rdmablk_session *s)
+{
+	u32 granted = s->offer.grant.nr_queues;
+
+	return granted == s->nr_queues ? s->path.nr_poll :
+					 min(s->path.nr_poll, granted / 2);
+}
+
+/**
+ * rdmablk_login_sharers() - hardware queues of the tag set that share one
+ * @s: session with a grant
+ *
+ * Return: how many at most.
+ */
+u32 rdmablk_login_sharers(const struct rdmablk_session *s)
+{
+	u32 granted = s->offer.grant.nr_queues, polled = rdmablk_login_polled(s);
+
+	if (!polled)
+		return DIV_ROUND_UP(s->nr_queues, granted);
+	return max(DIV_ROUND_UP(s->nr_queues - s->path.nr_poll, granted - polled),
+		   DIV_ROUND_UP(s->path.nr_poll, polled));
+}
+
+/**
+ * rdmablk_login_map() - say which hardware queue of the tag set uses which
+ * @s: session with a grant; nothing is posted
+ *
+ * Those for polled I/O use the last ones; or any, with interrupts, when there is but one.
+ */
+void rdmablk_login_map(struct rdmablk_session *s)
+{
+	u32 granted = s->offer.grant.nr_queues, polled = rdmablk_login_polled(s);
+	u32 first = granted - polled, shown = s->nr_queues - (polled ? s->path.nr_poll : 0);
+	struct rdmablk_path *path = &s->path;
+	struct rdmablk_hwq *hwq;
+	u32 i;
+
+	for (i = 0; i < s->nr_queues; i++) {
+		hwq = &path->hwq[i];
+		hwq->polled = i >= first && i < granted;
+		hwq->write.watch = hwq->polled ? rdmablk_poll_watch : NULL;
+		if (i < shown)
+			path->map[i] = &path->hwq[i % first];
+		else
+			path->map[i] = &path->hwq[first + (i - shown) % polled];
+	}
+	path->nr_hwqs = granted;
+	s->offer.nr_hwqs = granted;
+	s->offer.nr_polled = polled;
+}
+
 static u32 rdmablk_login_dirty_bytes(const struct rdmablk_wire_limits *cmds)
 {
 	return sizeof(struct rdmablk_command) +
@@ -54,8 +108,7 @@ static u32 rdmablk_login_dirty_bytes(const struct rdmablk_wire_limits *cmds)
  */
 static u32 rdmablk_login_tags(const struct rdmablk_session *s)
 {
-	u32 sharers = DIV_ROUND_UP(s->nr_queues, (u32)s->offer.grant.nr_queues);
-	u32 most = sharers * s->offer.grant.queue_depth;
+	u32 most = rdmablk_login_sharers(s) * s->offer.grant.queue_depth;
 
 	/* Who needs one waits for it; READs and WRITEs need none. */
 	if (!(s->offer.grant.flags & RDMABLK_GRANT_STAGED))
@@ -177,7 +230,7 @@ int rdmablk_login_queues(struct rdmablk_session *s)
 		struct rdmablk_hwq *hwq = &s->path.hwq[i];
 
 		hwq->cq = ib_alloc_cq(dev, hwq, cqes, i % dev->num_comp_vectors,
-				      IB_POLL_SOFTIRQ);
+				      hwq->polled ? IB_POLL_DIRECT : IB_POLL_SOFTIRQ);
 		if (IS_ERR(hwq->cq)) {
 			ret = PTR_ERR(hwq->cq);
 			hwq->cq = NULL;
@@ -189,6 +242,8 @@ int rdmablk_login_queues(struct rdmablk_session *s)
 			ret = rdmablk_login_join(s, hwq, &hwq->write);
 		if (ret)
 			return ret;
+		if (hwq->polled)
+			rdmablk_poll_open(hwq);
 	}
 	return 0;
 }

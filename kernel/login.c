@@ -34,6 +34,7 @@
 #include "ibdev.h"
 #include "log.h"
 #include "login.h"
+#include "poll.h"
 #include "session.h"
 
 #define RDMABLK_RETRY_MIN_MS	10
@@ -294,10 +295,10 @@ static bool rdmablk_login_cmds_shrunk(const struct rdmablk_wire_limits *now,
 static void rdmablk_login_depth(struct rdmablk_session *s)
 {
 	struct rdmablk_wire_grant *g = &s->offer.grant;
-	u32 sharers = DIV_ROUND_UP(s->nr_queues, g->nr_queues);
 	u32 tags = s->offer.cmds.cmd_depth - RDMABLK_CMD_RESERVED;
 
-	g->queue_depth = min_t(u32, g->queue_depth, max(tags / sharers, 1U));
+	g->queue_depth = min_t(u32, g->queue_depth,
+			       max(tags / rdmablk_login_sharers(s), 1U));
 }
 
 static int rdmablk_login_cmds(struct rdmablk_session *s)
@@ -442,6 +443,7 @@ static int rdmablk_login_alloc(struct rdmablk_session *s)
 		struct rdmablk_hwq *hwq = &path->hwq[i];
 
 		hwq->path = path;
+		rdmablk_poll_init(hwq);
 		INIT_LIST_HEAD(&hwq->line[RDMABLK_LINE_SLOW]);
 		INIT_LIST_HEAD(&hwq->line[RDMABLK_LINE_FUA]);
 		rdmablk_queue_init(&hwq->read, 2 * i + 1, RDMABLK_KIND_READ,
@@ -476,13 +478,11 @@ static int rdmablk_login_path(struct rdmablk_session *s)
 	path->commands = path->cmds.cmd_depth;
 	path->staged = g->flags & RDMABLK_GRANT_STAGED;
 	path->cache = g->flags & RDMABLK_GRANT_CACHE;
-	path->nr_hwqs = g->nr_queues;
-	s->offer.nr_hwqs = g->nr_queues;
 	for (i = 0; i < s->nr_queues; i++) {
-		path->map[i] = &path->hwq[i % path->nr_hwqs];
 		rdmablk_queue_reset(&path->hwq[i].read);
 		rdmablk_queue_reset(&path->hwq[i].write);
 	}
+	rdmablk_login_map(s);
 	return 0;
 }
 
@@ -563,9 +563,12 @@ int rdmablk_login(struct rdmablk_session *s)
 
 	s->deadline = jiffies + s->opt.connect_tmo * HZ;
 	/* More than CPUs would never be used. */
-	if (!s->nr_queues)
+	if (!s->nr_queues) {
+		s->path.nr_poll = min(s->opt.poll_queues, nr_cpu_ids);
 		s->nr_queues = min3(s->opt.queues ?: num_online_cpus(), nr_cpu_ids,
-				    (unsigned int)RDMABLK_MAX_QUEUES);
+				    RDMABLK_MAX_QUEUES - s->path.nr_poll);
+		s->nr_queues += s->path.nr_poll;
+	}
 	ret = s->auth.tfm ? 0 : rdmablk_auth_open(&s->auth);
 	if (ret)
 		return rdmablk_login_fail(s, ret, ret == -ENOENT ?

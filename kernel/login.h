@@ -14,6 +14,8 @@ int rdmablk_login_fail(struct rdmablk_session *s, int ret, const char *why);
 int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret);
 
 /* join.c */
+u32 rdmablk_login_sharers(const struct rdmablk_session *s);
+void rdmablk_login_map(struct rdmablk_session *s);
 u32 rdmablk_login_owned(const struct rdmablk_session *s);
 int rdmablk_login_queues(struct rdmablk_session *s);
 

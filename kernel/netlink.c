@@ -45,6 +45,7 @@ static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] =
 	[RDMABLK_ATTR_READ_ONLY]	= { .type = NLA_FLAG },
 	[RDMABLK_ATTR_STEAL]		= { .type = NLA_FLAG },
 	[RDMABLK_ATTR_QUEUES]		= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_QUEUES),
+	[RDMABLK_ATTR_POLL_QUEUES]	= NLA_POLICY_MAX(NLA_U32, RDMABLK_MAX_POLL_QUEUES),
 	[RDMABLK_ATTR_QUEUE_DEPTH]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_DEPTH),
 	[RDMABLK_ATTR_KEEP_ALIVE_TMO]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_TMO),
 	[RDMABLK_ATTR_CONNECT_TMO]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_TMO),
@@ -202,6 +203,7 @@ static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *op
 	opt->read_only = nla_get_flag(info->attrs[RDMABLK_ATTR_READ_ONLY]);
 	opt->steal = nla_get_flag(info->attrs[RDMABLK_ATTR_STEAL]);
 	opt->queues = rdmablk_nl_u32(info, RDMABLK_ATTR_QUEUES, opt->queues);
+	opt->poll_queues = rdmablk_nl_u32(info, RDMABLK_ATTR_POLL_QUEUES, opt->poll_queues);
 	opt->queue_depth = rdmablk_nl_u32(info, RDMABLK_ATTR_QUEUE_DEPTH, opt->queue_depth);
 	opt->connect_tmo = rdmablk_nl_u32(info, RDMABLK_ATTR_CONNECT_TMO,
 					  opt->connect_tmo);

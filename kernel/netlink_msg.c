@@ -61,6 +61,7 @@ static int rdmablk_nl_put_agreed(struct sk_buff *msg, struct rdmablk_session *s)
 			   a.read_depth) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_REGIONS, g->nr_regions) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_QUEUES, a.nr_hwqs) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_POLL_QUEUES, a.nr_polled) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_QUEUE_DEPTH, g->queue_depth) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_KEEP_ALIVE_TMO,
 			   DIV_ROUND_UP(g->keep_alive_ms, MSEC_PER_SEC)) ||

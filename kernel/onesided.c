@@ -132,14 +132,29 @@ void rdmablk_onesided_add(struct rdmablk_path *path, struct rdmablk_request *req
 	}
 }
 
+/*
+ * With the lock of its queue held. A command of the request follows its WRITEs on the
+ * same queue pair, and its answer completes it.
+ */
+static void rdmablk_onesided_add_request(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	u64 pos = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
+	const struct rdmablk_wire_region *region = &path->region[pos >> path->region_shift];
+	u64 remote = region->iova + (pos & ((1ULL << path->region_shift) - 1));
+	enum ib_wr_opcode op = rq_data_dir(rq) == WRITE ? IB_WR_RDMA_WRITE :
+							  IB_WR_RDMA_READ;
+
+	rdmablk_onesided_add(path, req, op, remote, region->rkey, !req->cmd);
+	if (req->cmd)
+		rdmablk_cmd_add(req->cmd);
+}
+
 /**
  * rdmablk_onesided_send() - hand a mapped request to its queue pair
  * @path: live path
  * @rq: started request, with send slots taken for its work requests
  * @flush: post the batch; else a rdmablk_queue_commit() follows
- *
- * A command of the request follows its WRITEs on the same queue pair, and its answer
- * completes it.
  *
  * The request may complete, and its tag be in use again, before this returns.
  */
@@ -147,18 +162,30 @@ void rdmablk_onesided_send(struct rdmablk_path *path, struct request *rq, bool f
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	struct rdmablk_queue *q = req->queue;
-	u64 pos = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
-	const struct rdmablk_wire_region *region = &path->region[pos >> path->region_shift];
-	u64 remote = region->iova + (pos & ((1ULL << path->region_shift) - 1));
-	enum ib_wr_opcode op = rq_data_dir(rq) == WRITE ? IB_WR_RDMA_WRITE :
-							  IB_WR_RDMA_READ;
-	struct rdmablk_cmd_tag *cmd = req->cmd;
 
 	spin_lock_bh(&q->lock);
-	rdmablk_onesided_add(path, req, op, remote, region->rkey, !cmd);
-	if (cmd)
-		rdmablk_cmd_add(cmd);
+	rdmablk_onesided_add_request(path, rq);
 	if (flush)
 		rdmablk_queue_post(q);
+	spin_unlock_bh(&q->lock);
+}
+
+/**
+ * rdmablk_onesided_send_list() - hand mapped requests to their queue pair, and post them
+ * @path: live path
+ * @q: queue of all of them
+ * @list: started requests, each with send slots taken for its work requests
+ */
+void rdmablk_onesided_send_list(struct rdmablk_path *path, struct rdmablk_queue *q,
+				struct rq_list *list)
+{
+	struct request *rq;
+
+	if (rq_list_empty(list))
+		return;
+	spin_lock_bh(&q->lock);
+	while ((rq = rq_list_pop(list)))
+		rdmablk_onesided_add_request(path, rq);
+	rdmablk_queue_post(q);
 	spin_unlock_bh(&q->lock);
 }

@@ -180,6 +180,8 @@ void rdmablk_queue_post(struct rdmablk_queue *q)
 	lockdep_assert_held(&q->lock);
 	if (!q->nr_batch)
 		return;
+	if (unlikely(q->watch))
+		q->watch(q);
 	WRITE_ONCE(q->nr_batch, 0);
 	/*
 	 * What a failed post leaves behind was never seen by the device. Its

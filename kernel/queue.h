@@ -48,12 +48,14 @@ struct rdmablk_waiter {
  * @connected: the connection is established, so that its end is worth a call of
  *	@fatal; set and read by the CM handler, which rdma_cm serialises
  * @fatal: upcall: the queue is broken. Any context, any number of times.
+ * @watch: upcall with @lock held: @batch is about to be posted; or NULL
  * @batch: work requests that are not posted yet, linked
  */
 struct rdmablk_queue {
 	/* read only in the hot path */
 	struct ib_qp *qp;
 	void (*fatal)(struct rdmablk_queue *q, u16 reason);
+	void (*watch)(struct rdmablk_queue *q);
 
 	/* written in the hot path */
 	spinlock_t lock;	/* batch, nr_batch, posting */

@@ -22,6 +22,7 @@
 #include <linux/blk-mq.h>
 #include "compat.h"
 #include "onesided.h"
+#include "poll.h"
 #include "request.h"
 #include "staged.h"
 #include "trace.h"
@@ -63,8 +64,7 @@ static void rdmablk_request_count(struct rdmablk_path *path, struct request *rq)
 	this_cpu_add(path->stats->work_requests, req->nr_wr);
 }
 
-/* ->complete(): on the CPU that submitted, when the administrator wants that. */
-static void rdmablk_request_complete(struct request *rq)
+static void rdmablk_request_account(struct request *rq)
 {
 	struct rdmablk_path *path = rq->q->queuedata;
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
@@ -75,6 +75,14 @@ static void rdmablk_request_complete(struct request *rq)
 		this_cpu_inc(path->stats->errors);
 	trace_rdmablk_complete(path->index, rq->mq_hctx->queue_num, rq->tag,
 			       blk_status_to_errno(req->status));
+}
+
+/* ->complete(): on the CPU that submitted, when the administrator wants that. */
+static void rdmablk_request_complete(struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	rdmablk_request_account(rq);
 	blk_mq_end_request(rq, req->status);
 }
 
@@ -92,6 +100,19 @@ void rdmablk_request_end(struct request *rq, blk_status_t status)
 		blk_mq_complete_request(rq);
 }
 
+/* Who polls for it ends it, with others. From here on it is no recovery's any more. */
+static void rdmablk_request_end_polled(struct request *rq, struct io_comp_batch *iob)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	req->status = BLK_STS_OK;
+	if (unlikely(blk_should_fake_timeout(rq->q)) || blk_mq_complete_request_remote(rq))
+		return;
+	rdmablk_request_account(rq);
+	if (!blk_mq_add_to_batch(rq, iob, false, blk_mq_end_request_batch))
+		blk_mq_end_request(rq, BLK_STS_OK);
+}
+
 static u64 rdmablk_request_start(struct request *rq)
 {
 	return (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
@@ -103,6 +124,7 @@ static void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 						   cqe);
 	struct request *rq = blk_mq_rq_from_pdu(req);
 	struct rdmablk_path *path = rq->q->queuedata;
+	struct rdmablk_hwq *hwq = cq->cq_context;
 	struct rdmablk_queue *q = req->queue;
 
 	/* After an error only wr_cqe and status are valid. */
@@ -121,9 +143,11 @@ static void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	if (path->commands && req_op(rq) == REQ_OP_WRITE)
-		rdmablk_fenced_wrote(path, container_of(q, struct rdmablk_hwq, write),
-				     rdmablk_request_start(rq), blk_rq_bytes(rq));
-	rdmablk_request_end(rq, BLK_STS_OK);
+		rdmablk_fenced_wrote(path, hwq, rdmablk_request_start(rq), blk_rq_bytes(rq));
+	if (hwq->iob)
+		rdmablk_request_end_polled(rq, hwq->iob);
+	else
+		rdmablk_request_end(rq, BLK_STS_OK);
 }
 
 /* A command of a one-sided session: a FUA write's flush, DISCARD, WRITE_ZEROES … */
@@ -388,13 +412,23 @@ static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, 
 	}
 }
 
+static void rdmablk_request_begin(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	blk_mq_start_request(rq);
+	trace_rdmablk_queue(path->index, rq->mq_hctx->queue_num, rq->tag,
+			    (__force u32)req_op(rq),
+			    blk_rq_pos(rq), blk_rq_bytes(rq), req->nr_wr);
+	req->posted = true;
+}
+
 static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 					  const struct blk_mq_queue_data *bd)
 {
 	struct rdmablk_path *path = hctx->queue->queuedata;
 	struct rdmablk_hwq *hwq;
 	struct request *rq = bd->rq;
-	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	blk_status_t ret;
 
 	/* Pairs with the release in session.c: the queues are those of this session. */
@@ -413,11 +447,7 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 			rdmablk_hwq_commit(hwq);
 		return ret;
 	}
-	blk_mq_start_request(rq);
-	trace_rdmablk_queue(path->index, hctx->queue_num, rq->tag,
-			    (__force u32)req_op(rq),
-			    blk_rq_pos(rq), blk_rq_bytes(rq), req->nr_wr);
-	req->posted = true;
+	rdmablk_request_begin(path, rq);
 	rdmablk_request_send(path, rq, bd->last);
 	/* The batch of the other direction ends here, too. */
 	if (bd->last)
@@ -428,6 +458,78 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 static void rdmablk_request_commit(struct blk_mq_hw_ctx *hctx)
 {
 	rdmablk_hwq_commit(*(struct rdmablk_hwq **)hctx->driver_data);
+}
+
+static bool rdmablk_request_may_batch(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
+				      struct request *rq)
+{
+	if (req_op(rq) != REQ_OP_READ && req_op(rq) != REQ_OP_WRITE)
+		return false;
+	return rdmablk_request_prepare(path, hwq, rq) == BLK_STS_OK;
+}
+
+static void rdmablk_request_send_lists(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
+				       struct rq_list *lists)
+{
+	if (!hwq)
+		return;
+	rdmablk_onesided_send_list(path, &hwq->read, &lists[READ]);
+	rdmablk_onesided_send_list(path, &hwq->write, &lists[WRITE]);
+}
+
+/*
+ * What a task has plugged: the READs and WRITEs of each hardware queue with one doorbell
+ * for each direction. What stays in the list, the block layer queues one by one: what
+ * cannot be prepared now, or ever, and what is, or needs, a command alone.
+ */
+static void rdmablk_request_queue_batch(struct rq_list *list)
+{
+	struct rq_list lists[2] = { }, left = { };
+	struct rdmablk_hwq *hwq = NULL, *next;
+	struct request *rq = rq_list_pop(list);
+	struct rdmablk_path *path = rq->q->queuedata;
+	/* Pairs with the release in session.c, as in rdmablk_request_queue(). */
+	bool batch = smp_load_acquire(&path->live) && !path->staged;
+
+	for (; rq; rq = rq_list_pop(list)) {
+		next = *(struct rdmablk_hwq **)rq->mq_hctx->driver_data;
+		if (!batch || !rdmablk_request_may_batch(path, next, rq)) {
+			rq_list_add_tail(&left, rq);
+			continue;
+		}
+		if (next != hwq)
+			rdmablk_request_send_lists(path, hwq, lists);
+		hwq = next;
+		rdmablk_request_begin(path, rq);
+		rq_list_add_tail(&lists[rq_data_dir(rq)], rq);
+	}
+	rdmablk_request_send_lists(path, hwq, lists);
+	*list = left;
+}
+
+RDMABLK_QUEUE_RQS(rdmablk_request_queue_rqs, rdmablk_request_queue_batch)
+
+static int rdmablk_request_poll(struct blk_mq_hw_ctx *hctx, struct io_comp_batch *iob)
+{
+	return rdmablk_poll(*(struct rdmablk_hwq **)hctx->driver_data, iob);
+}
+
+/* The last are for who polls; where the target granted too few these have interrupts. */
+static void rdmablk_request_map_queues(struct blk_mq_tag_set *set)
+{
+	const struct rdmablk_path *path = set->driver_data;
+	struct blk_mq_queue_map *map = set->map;
+	u32 poll = set->nr_maps > HCTX_TYPE_POLL ? path->nr_poll : 0;
+
+	map[HCTX_TYPE_DEFAULT].nr_queues = set->nr_hw_queues - poll;
+	map[HCTX_TYPE_DEFAULT].queue_offset = 0;
+	blk_mq_map_queues(&map[HCTX_TYPE_DEFAULT]);
+	if (!poll)
+		return;
+	map[HCTX_TYPE_READ].nr_queues = 0;
+	map[HCTX_TYPE_POLL].nr_queues = poll;
+	map[HCTX_TYPE_POLL].queue_offset = set->nr_hw_queues - poll;
+	blk_mq_map_queues(&map[HCTX_TYPE_POLL]);
 }
 
 static int rdmablk_request_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
@@ -443,7 +545,8 @@ static int rdmablk_request_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
  * The transport gives up before this timer fires, so a request that is still here
  * belongs to a connection that is broken without knowing it. The request itself is
  * the device's until the queue pairs are drained. A command may take as long as the
- * store does; that the daemon lives is what the keep-alive is for.
+ * store does; that the daemon lives is what the keep-alive is for. On a polled queue
+ * it may have completed, and nobody has looked.
  */
 static enum blk_eh_timer_return rdmablk_request_timeout(struct request *rq)
 {
@@ -453,126 +556,12 @@ static enum blk_eh_timer_return rdmablk_request_timeout(struct request *rq)
 	/* Its command may have to wait for a tag. */
 	bool command = !io || req->fua || READ_ONCE(req->cmd);
 
+	rdmablk_poll_now(*(struct rdmablk_hwq **)rq->mq_hctx->driver_data);
+	if (blk_mq_rq_state(rq) != MQ_RQ_IN_FLIGHT)
+		return BLK_EH_DONE;
 	if (READ_ONCE(path->live) && !READ_ONCE(req->held))
 		path->timed_out(path, command);
 	return BLK_EH_RESET_TIMER;
-}
-
-static bool rdmablk_request_hold(struct request *rq, void *data)
-{
-	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	struct rdmablk_path *path = rq->q->queuedata;
-	struct rdmablk_held *held = data;
-
-	/* Ended already; ->complete() has not run yet. */
-	if (blk_mq_request_completed(rq))
-		return true;
-	rdmablk_onesided_unmap(path, rq);
-	if (path->staged && req_op(rq) == REQ_OP_FLUSH && req->was_unflushed)
-		WRITE_ONCE(path->unflushed, true);
-	req->cmd = NULL;
-	WRITE_ONCE(req->held, true);
-	held->requests++;
-	held->writes += req->posted && op_is_write(req_op(rq));
-	return true;
-}
-
-/**
- * rdmablk_request_hold_all() - take the requests that a lost connection left behind
- * @set: tag set, quiesced; all queue pairs are drained, the device is still there
- *
- * Return: how many there are.
- */
-struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set)
-{
-	struct rdmablk_held held = { };
-
-	blk_mq_tagset_busy_iter(set, rdmablk_request_hold, &held);
-	return held;
-}
-
-static bool rdmablk_request_is_posted(struct request *rq, void *data)
-{
-	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	bool *busy = data;
-
-	*busy |= !blk_mq_request_completed(rq) && !req->held;
-	return !*busy;
-}
-
-/**
- * rdmablk_request_busy() - look for requests that are under way
- * @set: tag set, quiesced
- *
- * Return: whether there is one.
- */
-bool rdmablk_request_busy(struct blk_mq_tag_set *set)
-{
-	bool busy = false;
-
-	blk_mq_tagset_busy_iter(set, rdmablk_request_is_posted, &busy);
-	return busy;
-}
-
-struct rdmablk_fail {
-	bool keep_writes;
-	unsigned int kept;
-};
-
-static bool rdmablk_request_fail(struct request *rq, void *data)
-{
-	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	struct rdmablk_fail *fail = data;
-
-	if (blk_mq_request_completed(rq) || !req->held)
-		return true;
-	if (fail->keep_writes && req->posted && op_is_write(req_op(rq))) {
-		fail->kept++;
-		return true;
-	}
-	req->held = false;
-	req->status = BLK_STS_TRANSPORT;
-	blk_mq_complete_request(rq);
-	return true;
-}
-
-/**
- * rdmablk_request_fail_held() - end held requests with BLK_STS_TRANSPORT
- * @set: tag set
- * @keep_writes: not the WRITEs that were posted
- *
- * Return: how many WRITEs are still held.
- */
-unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_writes)
-{
-	struct rdmablk_fail fail = { .keep_writes = keep_writes };
-
-	blk_mq_tagset_busy_iter(set, rdmablk_request_fail, &fail);
-	return fail.kept;
-}
-
-static bool rdmablk_request_requeue(struct request *rq, void *data)
-{
-	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-
-	if (blk_mq_request_completed(rq) || !req->held)
-		return true;
-	/*
-	 * It stays marked: until it is queued anew its timer may fire. Whoever unquiesces
-	 * the queue kicks the list.
-	 */
-	blk_mq_requeue_request(rq, false);
-	return true;
-}
-
-/**
- * rdmablk_request_requeue_held() - give held requests back to the block layer, to
- *	be posted anew
- * @set: tag set; nothing of an earlier connection can land any more
- */
-void rdmablk_request_requeue_held(struct blk_mq_tag_set *set)
-{
-	blk_mq_tagset_busy_iter(set, rdmablk_request_requeue, NULL);
 }
 
 /**
@@ -603,8 +592,11 @@ void rdmablk_stats_sum(const struct rdmablk_stats __percpu *stats,
 
 const struct blk_mq_ops rdmablk_mq_ops = {
 	.queue_rq	= rdmablk_request_queue,
+	.queue_rqs	= rdmablk_request_queue_rqs,
 	.commit_rqs	= rdmablk_request_commit,
 	.complete	= rdmablk_request_complete,
 	.timeout	= rdmablk_request_timeout,
+	.poll		= rdmablk_request_poll,
+	.map_queues	= rdmablk_request_map_queues,
 	.init_hctx	= rdmablk_request_init_hctx,
 };

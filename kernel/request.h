@@ -7,7 +7,9 @@
 #define RDMABLK_REQUEST_H
 
 #include <linux/blk-mq.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include "ahead.h"
 #include "cmdq.h"
@@ -30,6 +32,11 @@
  *	a tag the last time
  * @slow: tags that those of RDMABLK_LINE_SLOW have got; taken down by the answers
  * @cq: completion queue of both, on a completion vector of its own
+ * @polled: @cq has no interrupts, see poll.c
+ * @poll_open: whoever waits may look for completions; under @poll_lock
+ * @poll_lock: held by who looks; never taken in softirq
+ * @iob: where who looks wants what has ended; NULL: nowhere; under @poll_lock
+ * @poll_work: looks while a command of no request is under way
  * @path: what it belongs to
  */
 struct rdmablk_hwq {
@@ -41,6 +48,11 @@ struct rdmablk_hwq {
 	atomic_t slow;
 	struct rdmablk_cmdq cmdq;
 	struct ib_cq *cq;
+	bool polled;
+	bool poll_open;
+	spinlock_t poll_lock;	/* poll_open, iob, looking */
+	struct io_comp_batch *iob;
+	struct work_struct poll_work;
 	struct rdmablk_path *path;
 };
 
@@ -68,6 +80,8 @@ struct rdmablk_hwq {
  * @fenced: commands that need a fence
  * @nr_hwqs: how many the target granted; the tag set may have more, then several
  *	of them share one
+ * @nr_poll: of the hardware queues of the tag set, the last so many are for requests
+ *	whose completion is polled for
  * @stats: counters
  * @index: N of rdmablkN, for tracepoints
  * @timed_out: upcall: a request has been under way for longer than the transport
@@ -94,6 +108,7 @@ struct rdmablk_path {
 	struct rdmablk_hwq **map;
 	struct rdmablk_stats __percpu *stats;
 	u32 nr_hwqs;
+	u32 nr_poll;
 	int index;
 	struct rdmablk_wire_limits cmds;
 	struct rdmablk_fenced fenced;

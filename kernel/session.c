@@ -57,6 +57,7 @@
 #include "disk.h"
 #include "log.h"
 #include "netlink.h"
+#include "poll.h"
 #include "session.h"
 #include "state.h"
 #include "trace.h"
@@ -380,6 +381,7 @@ void rdmablk_session_stop_data(struct rdmablk_session *s)
 
 	rdmablk_fenced_stop(&s->path.fenced);
 	for (i = 0; s->path.hwq && i < s->path.nr_hwqs; i++) {
+		rdmablk_poll_close(&s->path.hwq[i]);
 		/* Of the write queue first: answers to commands post READs. */
 		rdmablk_queue_stop(&s->path.hwq[i].write);
 		rdmablk_queue_stop(&s->path.hwq[i].read);

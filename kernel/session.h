@@ -22,6 +22,7 @@
 /* Defaults and bounds of what uapi/rdmablk_netlink.h documents */
 #define RDMABLK_DEFAULT_DEPTH		128
 #define RDMABLK_MAX_DEPTH		1024
+#define RDMABLK_MAX_POLL_QUEUES		(RDMABLK_MAX_QUEUES / 2)
 #define RDMABLK_DEFAULT_KEEP_ALIVE	5	/* seconds */
 #define RDMABLK_DEFAULT_CONNECT_TMO	10	/* seconds */
 #define RDMABLK_DEFAULT_ACK_TIMEOUT	16	/* 4.096 us << 16 = 268 ms */
@@ -45,6 +46,7 @@
  * @read_only: no write access wanted
  * @steal: end another host's writing session
  * @queues: hardware queues; 0: one per CPU
+ * @poll_queues: hardware queues for polled I/O, besides
  * @queue_depth: requests per hardware queue
  * @connect_tmo: seconds
  * @ack_timeout: 4.096 us << this
@@ -62,6 +64,7 @@ struct rdmablk_options {
 	bool read_only;
 	bool steal;
 	u32 queues;
+	u32 poll_queues;
 	u32 queue_depth;
 	u32 connect_tmo;
 	u8 ack_timeout;
@@ -80,6 +83,7 @@ struct rdmablk_options {
  * @ibdev: name of the RDMA device, for the administrator
  * @port: port of the RDMA device
  * @nr_hwqs: hardware queues with queue pairs of their own
+ * @nr_polled: of these, the last, without interrupts
  * @read_depth: RDMA READs in flight per queue pair
  */
 struct rdmablk_agreed {
@@ -89,6 +93,7 @@ struct rdmablk_agreed {
 	char ibdev[IB_DEVICE_NAME_MAX];
 	u32 port;
 	u32 nr_hwqs;
+	u32 nr_polled;
 	u8 read_depth;
 };
 

@@ -30,6 +30,7 @@ RDMABLK_ATTR(uuid, "%pUb", a.grant.uuid);
 RDMABLK_ATTR(epoch, "%pUb", a.grant.epoch);
 RDMABLK_ATTR(session_id, "%016llx", a.grant.session_id);
 RDMABLK_ATTR(queues, "%u", a.nr_hwqs);
+RDMABLK_ATTR(poll_queues, "%u", a.nr_polled);
 RDMABLK_ATTR(queue_depth, "%u", a.grant.queue_depth);
 RDMABLK_ATTR(read_depth, "%u", a.read_depth);
 RDMABLK_ATTR(regions, "%u", a.grant.nr_regions);
@@ -65,6 +66,7 @@ static struct attribute *rdmablk_disk_attrs[] = {
 	&dev_attr_epoch.attr,
 	&dev_attr_session_id.attr,
 	&dev_attr_queues.attr,
+	&dev_attr_poll_queues.attr,
 	&dev_attr_queue_depth.attr,
 	&dev_attr_read_depth.attr,
 	&dev_attr_regions.attr,

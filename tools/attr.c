@@ -70,6 +70,7 @@ const struct attr_info attr_table[RDMABLK_ATTR_MAX + 1] = {
 	INFO(WRITE_CACHE, "write_cache", "WRITE-CACHE", FLAG, NULL),
 	INFO(STAGED, "staged", "STAGED", FLAG, NULL),
 	INFO(UNFLUSHED, "unflushed", "UNFLUSHED", FLAG, NULL),
+	INFO(POLL_QUEUES, "poll_queues", "POLL-QUEUES", U32, NULL),
 };
 
 /**

@@ -22,6 +22,8 @@ const struct option_info connect_options[] = {
 	  "end another host's session that writes" },
 	{ "queues", 0, SETTING_ID_QUEUES, "N",
 	  "hardware queues, 1 to 256 (default: one per CPU)" },
+	{ "poll-queues", 0, SETTING_ID_POLL_QUEUES, "N",
+	  "hardware queues for polled I/O, besides, 0 to 128 (0)" },
 	{ "queue-depth", 0, SETTING_ID_QUEUE_DEPTH, "N",
 	  "requests in flight per queue, 1 to 1024 (128)" },
 	SETTING_OPTION_KEEP_ALIVE_TMO,

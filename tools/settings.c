@@ -26,6 +26,7 @@ static const struct number_info {
 	[SETTING_ID_##attr - SETTING_FIRST] = { name, unit, min, max, \
 						RDMABLK_ATTR_##attr }
 	NUMBER(QUEUES, "queues", "", 1, 256),
+	NUMBER(POLL_QUEUES, "poll-queues", "", 0, 128),
 	NUMBER(QUEUE_DEPTH, "queue-depth", "", 1, 1024),
 	NUMBER(KEEP_ALIVE_TMO, "keep-alive-tmo", " seconds", 1, 600),
 	NUMBER(CONNECT_TMO, "connect-tmo", " seconds", 1, 600),

@@ -18,8 +18,8 @@
  * RDMABLK_CMD_CONNECT (do)
  *	Connects to an export and creates its disk; replies when the disk exists.
  *
- *	request:  TARGET EXPORT [SOURCE] [READ_ONLY] [STEAL] [QUEUES] [QUEUE_DEPTH]
- *		  [KEEP_ALIVE_TMO] [CONNECT_TMO] [RECONNECT_DELAY]
+ *	request:  TARGET EXPORT [SOURCE] [READ_ONLY] [STEAL] [QUEUES] [POLL_QUEUES]
+ *		  [QUEUE_DEPTH] [KEEP_ALIVE_TMO] [CONNECT_TMO] [RECONNECT_DELAY]
  *		  [FAST_IO_FAIL_TMO] [DEV_LOSS_TMO] [ON_DATA_LOSS] [ACK_TIMEOUT]
  *		  [HOST_ID]
  *	reply:    INDEX NAME, and ERROR TEXT when it failed
@@ -184,6 +184,8 @@ enum rdmablk_cmd {
  * @RDMABLK_ATTR_STAGED: flag; the export is not in memory of the target: reads and
  *	writes are commands
  * @RDMABLK_ATTR_UNFLUSHED: flag; something has been written since the last flush
+ * @RDMABLK_ATTR_POLL_QUEUES: u32, request: hardware queues for polled I/O, besides QUEUES,
+ *	0 to 128; default 0; reply: so many of QUEUES are polled
  */
 enum rdmablk_attr {
 	RDMABLK_ATTR_UNSPEC,
@@ -247,6 +249,7 @@ enum rdmablk_attr {
 	RDMABLK_ATTR_WRITE_CACHE,
 	RDMABLK_ATTR_STAGED,
 	RDMABLK_ATTR_UNFLUSHED,
+	RDMABLK_ATTR_POLL_QUEUES,
 
 	/* private: */
 	__RDMABLK_ATTR_MAX,

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests that a lost connection leaves behind: who holds them, and how they end; see
+ * the top of request.c.
+ */
+#include <linux/blk-mq.h>
+#include "onesided.h"
+#include "request.h"
+
+static bool rdmablk_request_hold(struct request *rq, void *data)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_path *path = rq->q->queuedata;
+	struct rdmablk_held *held = data;
+
+	/* Ended already; ->complete() has not run yet. */
+	if (blk_mq_request_completed(rq))
+		return true;
+	rdmablk_onesided_unmap(path, rq);
+	if (path->staged && req_op(rq) == REQ_OP_FLUSH && req->was_unflushed)
+		WRITE_ONCE(path->unflushed, true);
+	req->cmd = NULL;
+	WRITE_ONCE(req->held, true);
+	held->requests++;
+	held->writes += req->posted && op_is_write(req_op(rq));
+	return true;
+}
+
+/**
+ * rdmablk_request_hold_all() - take the requests that a lost connection left behind
+ * @set: tag set, quiesced; all queue pairs are drained, the device is still there
+ *
+ * Return: how many there are.
+ */
+struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set)
+{
+	struct rdmablk_held held = { };
+
+	blk_mq_tagset_busy_iter(set, rdmablk_request_hold, &held);
+	return held;
+}
+
+static bool rdmablk_request_is_posted(struct request *rq, void *data)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	bool *busy = data;
+
+	*busy |= !blk_mq_request_completed(rq) && !req->held;
+	return !*busy;
+}
+
+/**
+ * rdmablk_request_busy() - look for requests that are under way
+ * @set: tag set, quiesced
+ *
+ * Return: whether there is one.
+ */
+bool rdmablk_request_busy(struct blk_mq_tag_set *set)
+{
+	bool busy = false;
+
+	blk_mq_tagset_busy_iter(set, rdmablk_request_is_posted, &busy);
+	return busy;
+}
+
+struct rdmablk_fail {
+	bool keep_writes;
+	unsigned int kept;
+};
+
+static bool rdmablk_request_fail(struct request *rq, void *data)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_fail *fail = data;
+
+	if (blk_mq_request_completed(rq) || !req->held)
+		return true;
+	if (fail->keep_writes && req->posted && op_is_write(req_op(rq))) {
+		fail->kept++;
+		return true;
+	}
+	req->held = false;
+	req->status = BLK_STS_TRANSPORT;
+	blk_mq_complete_request(rq);
+	return true;
+}
+
+/**
+ * rdmablk_request_fail_held() - end held requests with BLK_STS_TRANSPORT
+ * @set: tag set
+ * @keep_writes: not the WRITEs that were posted
+ *
+ * Return: how many WRITEs are still held.
+ */
+unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_writes)
+{
+	struct rdmablk_fail fail = { .keep_writes = keep_writes };
+
+	blk_mq_tagset_busy_iter(set, rdmablk_request_fail, &fail);
+	return fail.kept;
+}
+
+static bool rdmablk_request_requeue(struct request *rq, void *data)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	if (blk_mq_request_completed(rq) || !req->held)
+		return true;
+	/*
+	 * It stays marked: until it is queued anew its timer may fire. Whoever unquiesces
+	 * the queue kicks the list.
+	 */
+	blk_mq_requeue_request(rq, false);
+	return true;
+}
+
+/**
+ * rdmablk_request_requeue_held() - give held requests back to the block layer, to
+ *	be posted anew
+ * @set: tag set; nothing of an earlier connection can land any more
+ */
+void rdmablk_request_requeue_held(struct blk_mq_tag_set *set)
+{
+	blk_mq_tagset_busy_iter(set, rdmablk_request_requeue, NULL);
+}

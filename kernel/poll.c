@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hardware queues whose completions are looked for.
+ *
+ * The completion queue of such a hardware queue has no interrupts: what is in it, is
+ * found by who looks. That is, one at a time:
+ *
+ * - Who waits for a request, by ->poll().
+ * - The work of the hardware queue, while a FENCE, DIRTY or FLUSH is under way there:
+ *   these belong to no request of that queue.
+ * - The timer of a request, before it says anything about the connection: who has sent
+ *   the request may have been stopped.
+ *
+ * Requests that end while somebody looks are collected where he says, and ended
+ * together; they count as completed from when they are found.
+ *
+ * Before a queue pair is drained nobody looks any more, and who did is done: the drain
+ * looks itself.
+ */
+#include <linux/delay.h>
+#include "poll.h"
+#include "request.h"
+
+/* Completions at once: who waits for one of them waits for all */
+#define RDMABLK_POLL_BUDGET	64
+
+/* Pauses of the work, microseconds: from the first to the longest */
+#define RDMABLK_POLL_PAUSE	20U
+#define RDMABLK_POLL_PAUSE_MAX	1000U
+
+/* Returns the number of completions; -1: nobody looks any more. */
+static int rdmablk_poll_locked(struct rdmablk_hwq *hwq, struct io_comp_batch *iob)
+{
+	int n;
+
+	lockdep_assert_held(&hwq->poll_lock);
+	if (!hwq->poll_open)
+		return -1;
+	hwq->iob = iob;
+	n = ib_process_cq_direct(hwq->cq, RDMABLK_POLL_BUDGET);
+	hwq->iob = NULL;
+	return n;
+}
+
+/**
+ * rdmablk_poll() - look for completions, unless somebody does
+ * @hwq: hardware queue, polled or not
+ * @iob: collects what has ended, or NULL
+ *
+ * Context: of a task.
+ *
+ * Return: how many there were.
+ */
+int rdmablk_poll(struct rdmablk_hwq *hwq, struct io_comp_batch *iob)
+{
+	int n;
+
+	if (!spin_trylock(&hwq->poll_lock))
+		return 0;
+	n = rdmablk_poll_locked(hwq, iob);
+	spin_unlock(&hwq->poll_lock);
+	return max(n, 0);
+}
+
+/**
+ * rdmablk_poll_now() - look for completions, and wait for who does
+ * @hwq: hardware queue, polled or not
+ *
+ * Context: of a task.
+ */
+void rdmablk_poll_now(struct rdmablk_hwq *hwq)
+{
+	spin_lock(&hwq->poll_lock);
+	while (rdmablk_poll_locked(hwq, NULL) == RDMABLK_POLL_BUDGET)
+		;
+	spin_unlock(&hwq->poll_lock);
+}
+
+/* Whether a command of no request is under way. */
+static bool rdmablk_poll_must_watch(const struct rdmablk_cmdq *cmdq)
+{
+	bool busy = false;
+	u32 i;
+
+	for (i = 0; i < RDMABLK_CMD_RESERVED; i++)
+		busy |= READ_ONCE(cmdq->cmd[i].busy);
+	return busy;
+}
+
+static void rdmablk_poll_work(struct work_struct *work)
+{
+	struct rdmablk_hwq *hwq = container_of(work, struct rdmablk_hwq, poll_work);
+	unsigned int pause = RDMABLK_POLL_PAUSE;
+	bool more;
+
+	for (;;) {
+		spin_lock(&hwq->poll_lock);
+		more = rdmablk_poll_locked(hwq, NULL) >= 0 &&
+		       rdmablk_poll_must_watch(&hwq->cmdq);
+		spin_unlock(&hwq->poll_lock);
+		if (!more)
+			return;
+		usleep_range(pause, 2 * pause);
+		pause = min(2 * pause, RDMABLK_POLL_PAUSE_MAX);
+	}
+}
+
+/**
+ * rdmablk_poll_watch() - upcall of a polled write queue, before it posts its batch
+ * @q: queue, with its lock held
+ */
+void rdmablk_poll_watch(struct rdmablk_queue *q)
+{
+	struct rdmablk_hwq *hwq = container_of(q, struct rdmablk_hwq, write);
+	const struct ib_send_wr *wr;
+	unsigned int i;
+
+	for (i = 0; i < q->nr_batch; i++) {
+		wr = &q->batch[i].wr;
+		if (wr->opcode == IB_WR_SEND &&
+		    container_of(wr->wr_cqe, struct rdmablk_cmd_tag, cqe)->tag <
+		    RDMABLK_CMD_RESERVED)
+			queue_work(hwq->path->fenced.wq, &hwq->poll_work);
+	}
+}
+
+/**
+ * rdmablk_poll_init() - nobody looks yet
+ * @hwq: of zeroed memory
+ */
+void rdmablk_poll_init(struct rdmablk_hwq *hwq)
+{
+	spin_lock_init(&hwq->poll_lock);
+	INIT_WORK(&hwq->poll_work, rdmablk_poll_work);
+}
+
+/**
+ * rdmablk_poll_open() - who likes may look
+ * @hwq: polled hardware queue whose queue pairs are connected
+ */
+void rdmablk_poll_open(struct rdmablk_hwq *hwq)
+{
+	spin_lock(&hwq->poll_lock);
+	hwq->poll_open = true;
+	spin_unlock(&hwq->poll_lock);
+}
+
+/**
+ * rdmablk_poll_close() - nobody looks any more; may be called twice
+ * @hwq: hardware queue on which nobody posts any more
+ *
+ * Who did is done when this returns.
+ */
+void rdmablk_poll_close(struct rdmablk_hwq *hwq)
+{
+	spin_lock(&hwq->poll_lock);
+	hwq->poll_open = false;
+	spin_unlock(&hwq->poll_lock);
+	cancel_work_sync(&hwq->poll_work);
+}
