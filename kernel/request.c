@@ -41,6 +41,20 @@ size_t rdmablk_request_size(u32 max_segments)
 	       (size_t)max_segments * sizeof(struct ib_sge);
 }
 
+static enum rdmablk_timed rdmablk_request_timed(struct request *rq)
+{
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+		return RDMABLK_TIMED_READ;
+	case REQ_OP_WRITE:
+		return RDMABLK_TIMED_WRITE;
+	case REQ_OP_FLUSH:
+		return RDMABLK_TIMED_FLUSH;
+	default:
+		return RDMABLK_TIMED_DISCARD;
+	}
+}
+
 static void rdmablk_request_count(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
@@ -61,6 +75,7 @@ static void rdmablk_request_count(struct rdmablk_path *path, struct request *rq)
 		break;
 	}
 	this_cpu_add(path->stats->work_requests, req->nr_wr);
+	rdmablk_timing_end(&path->timing, rdmablk_request_timed(rq), req->begun);
 }
 
 /* ->complete(): on the CPU that submitted, when the administrator wants that. */
@@ -73,8 +88,8 @@ static void rdmablk_request_complete(struct request *rq)
 		rdmablk_request_count(path, rq);
 	else
 		this_cpu_inc(path->stats->errors);
-	trace_rdmablk_complete(path->index, rq->mq_hctx->queue_num, rq->tag,
-			       blk_status_to_errno(req->status));
+	trace_rdmablk_end(path->index, rq->mq_hctx->queue_num, rq->tag,
+			  blk_status_to_errno(req->status));
 	blk_mq_end_request(rq, req->status);
 }
 
@@ -87,6 +102,9 @@ void rdmablk_request_end(struct request *rq, blk_status_t status)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
+	trace_rdmablk_complete(((struct rdmablk_path *)rq->q->queuedata)->index,
+			       rq->mq_hctx->queue_num, rq->tag,
+			       blk_status_to_errno(status));
 	req->status = status;
 	if (likely(!blk_should_fake_timeout(rq->q)))
 		blk_mq_complete_request(rq);
@@ -315,6 +333,9 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
+	if (unlikely(req->held))
+		this_cpu_inc(path->stats->requeues);
+	req->begun = rdmablk_timing_begin(&path->timing);
 	req->cmd = NULL;
 	req->nr_sge = 0;
 	req->nr_wr = 0;
@@ -364,6 +385,13 @@ static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, 
 	}
 }
 
+/* It comes again a little later. */
+static blk_status_t rdmablk_request_busy_now(struct rdmablk_path *path)
+{
+	this_cpu_inc(path->stats->busy);
+	return BLK_STS_RESOURCE;
+}
+
 static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 					  const struct blk_mq_queue_data *bd)
 {
@@ -375,22 +403,19 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 
 	/* Pairs with the release in session.c: the queues are those of this session. */
 	if (unlikely(!smp_load_acquire(&path->live)))
-		/*
-		 * Between an error and the quiesce that follows it, I/O comes
-		 * again a little later.
-		 */
+		/* Between an error and the quiesce that follows it I/O is not held yet. */
 		return READ_ONCE(path->failing) ? BLK_STS_TRANSPORT :
-						  BLK_STS_RESOURCE;
+						  rdmablk_request_busy_now(path);
 
 	hwq = *(struct rdmablk_hwq **)hctx->driver_data;
 	ret = rdmablk_request_prepare(path, hwq, rq);
 	if (unlikely(ret != BLK_STS_OK)) {
 		if (bd->last)
 			rdmablk_hwq_commit(hwq);
-		return ret;
+		return ret == BLK_STS_RESOURCE ? rdmablk_request_busy_now(path) : ret;
 	}
 	blk_mq_start_request(rq);
-	trace_rdmablk_queue(path->index, hctx->queue_num, rq->tag,
+	trace_rdmablk_queue(path->index, hctx->queue_num, rq->tag, hwq - path->hwq,
 			    (__force u32)req_op(rq),
 			    blk_rq_pos(rq), blk_rq_bytes(rq), req->nr_wr);
 	req->posted = true;
@@ -490,6 +515,28 @@ bool rdmablk_request_busy(struct blk_mq_tag_set *set)
 	return busy;
 }
 
+static bool rdmablk_request_is_in_flight(struct request *rq, void *data)
+{
+	u32 *n = data;
+
+	*n += !blk_mq_request_completed(rq);
+	return true;
+}
+
+/**
+ * rdmablk_request_in_flight() - count the requests that have not ended
+ * @set: tag set
+ *
+ * Return: how many there are at the moment, held ones among them.
+ */
+u32 rdmablk_request_in_flight(struct blk_mq_tag_set *set)
+{
+	u32 n = 0;
+
+	blk_mq_tagset_busy_iter(set, rdmablk_request_is_in_flight, &n);
+	return n;
+}
+
 struct rdmablk_fail {
 	bool keep_writes;
 	unsigned int kept;
@@ -549,32 +596,6 @@ static bool rdmablk_request_requeue(struct request *rq, void *data)
 void rdmablk_request_requeue_held(struct blk_mq_tag_set *set)
 {
 	blk_mq_tagset_busy_iter(set, rdmablk_request_requeue, NULL);
-}
-
-/**
- * rdmablk_stats_sum() - add up the counters of all CPUs
- * @stats: counters
- * @sum: result
- */
-void rdmablk_stats_sum(const struct rdmablk_stats __percpu *stats,
-		       struct rdmablk_stats *sum)
-{
-	int cpu;
-
-	memset(sum, 0, sizeof(*sum));
-	for_each_possible_cpu(cpu) {
-		const struct rdmablk_stats *s = per_cpu_ptr(stats, cpu);
-
-		sum->ios[READ] += s->ios[READ];
-		sum->ios[WRITE] += s->ios[WRITE];
-		sum->bytes[READ] += s->bytes[READ];
-		sum->bytes[WRITE] += s->bytes[WRITE];
-		sum->flushes += s->flushes;
-		sum->discards += s->discards;
-		sum->discard_bytes += s->discard_bytes;
-		sum->errors += s->errors;
-		sum->work_requests += s->work_requests;
-	}
 }
 
 const struct blk_mq_ops rdmablk_mq_ops = {
