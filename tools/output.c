@@ -51,6 +51,8 @@ static struct json_object *json_value(const struct value *value,
 	if (!value->present)
 		return NULL;
 	switch (kind) {
+	case ATTR_BOOL:
+		return json_object_new_boolean(value->number);
 	case ATTR_U8:
 	case ATTR_U32:
 	case ATTR_REASON:
@@ -214,6 +216,8 @@ static void cell(const struct device *device, unsigned int id, bool bytes,
 		device_path(device, text);
 	else if (info->kind == ATTR_FLAG)
 		snprintf(text, size, "%d", value->present);
+	else if (info->kind == ATTR_BOOL && value->present)
+		snprintf(text, size, "%d", !!value->number);
 	else if (info->kind == ATTR_U64 && info->unit && value->present && !bytes)
 		output_human_bytes(value->number, text, size);
 	else

@@ -11,7 +11,7 @@ struct device;
 struct device_list;
 
 #define OUTPUT_JSON_VERSION	1
-#define OUTPUT_MAX_COLUMNS	64
+#define OUTPUT_MAX_COLUMNS	80
 #define OUTPUT_COLUMN_NAMES	1024	/* bytes for the names of all columns */
 
 /**
