@@ -85,6 +85,13 @@ static const struct command_info commands[] = {
 		.options = status_options,
 	},
 	{
+		.name = "stats",
+		.run = cmd_stats,
+		.synopsis = "[--json] [DEV]",
+		.help = "Show what a disk, or each, has done, and how long it took",
+		.options = stats_options,
+	},
+	{
 		.name = "monitor",
 		.run = cmd_monitor,
 		.synopsis = "[--json]",
