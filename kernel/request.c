@@ -333,16 +333,15 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	if (unlikely(req->held))
-		this_cpu_inc(path->stats->requeues);
-	req->begun = rdmablk_timing_begin(&path->timing);
+	/* Time that it was held counts. */
+	if (likely(!req->held))
+		req->begun = rdmablk_timing_begin(&path->timing);
 	req->cmd = NULL;
 	req->nr_sge = 0;
 	req->nr_wr = 0;
 	req->was_unflushed = false;
 	req->fua = false;
 	req->posted = false;
-	req->held = false;
 	if (path->staged)
 		return rdmablk_staged_prepare(path, hwq, rq);
 	switch (req_op(rq)) {
@@ -385,11 +384,17 @@ static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, 
 	}
 }
 
-/* It comes again a little later. */
-static blk_status_t rdmablk_request_busy_now(struct rdmablk_path *path)
+/* It comes again a little later, or ends here; then nothing may be left of it. */
+static blk_status_t rdmablk_request_refuse(struct rdmablk_path *path, struct request *rq,
+					   blk_status_t why)
 {
-	this_cpu_inc(path->stats->busy);
-	return BLK_STS_RESOURCE;
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	if (why == BLK_STS_RESOURCE)
+		this_cpu_inc(path->stats->busy);
+	else
+		req->held = false;
+	return why;
 }
 
 static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
@@ -404,15 +409,19 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 	/* Pairs with the release in session.c: the queues are those of this session. */
 	if (unlikely(!smp_load_acquire(&path->live)))
 		/* Between an error and the quiesce that follows it I/O is not held yet. */
-		return READ_ONCE(path->failing) ? BLK_STS_TRANSPORT :
-						  rdmablk_request_busy_now(path);
+		return rdmablk_request_refuse(path, rq, READ_ONCE(path->failing) ?
+					      BLK_STS_TRANSPORT : BLK_STS_RESOURCE);
 
 	hwq = *(struct rdmablk_hwq **)hctx->driver_data;
 	ret = rdmablk_request_prepare(path, hwq, rq);
 	if (unlikely(ret != BLK_STS_OK)) {
 		if (bd->last)
 			rdmablk_hwq_commit(hwq);
-		return ret == BLK_STS_RESOURCE ? rdmablk_request_busy_now(path) : ret;
+		return rdmablk_request_refuse(path, rq, ret);
+	}
+	if (unlikely(req->held)) {
+		this_cpu_inc(path->stats->requeues);
+		req->held = false;
 	}
 	blk_mq_start_request(rq);
 	trace_rdmablk_queue(path->index, hctx->queue_num, rq->tag, hwq - path->hwq,

@@ -105,7 +105,7 @@ struct rdmablk_path {
  * @queue: queue it was posted to
  * @cmd: its command; NULL: it has none
  * @fenced: place in the line of those that need a fence, or a tag
- * @begun: when it was queued, nanoseconds; 0: it is not timed
+ * @begun: when it was first queued, nanoseconds; 0: it is not timed
  * @nr_sge: mapped elements of @sge
  * @nr_wr: work requests, as many send slots are taken
  * @status: how it ends

@@ -72,8 +72,8 @@
  *
  * RDMABLK_CMD_STATS_GET (do, dump)
  *	request:  INDEX (do); nothing (dump)
- *	reply:    INDEX NAME STATE, counters, TIMED when requests are timed, and the
- *		  LATENCY_ histograms of the operations that have been
+ *	reply:    INDEX NAME STATE, counters, TIMED, and the LATENCY_ histograms, which
+ *		  are zero while nothing has been timed
  *	errors:   ENODEV no such device
  *
  * RDMABLK_CMD_EVENT (multicast group "events")
@@ -361,7 +361,8 @@ static inline unsigned int rdmablk_latency_bucket(__u64 ns)
 
 /**
  * rdmablk_latency_begin() - the shortest duration that is counted in a bucket
- * @bucket: less than RDMABLK_LATENCY_BUCKETS, or that, for the end of the last but one
+ * @bucket: less than RDMABLK_LATENCY_BUCKETS, or that: where the last would end if there
+ *	were another
  *
  * Returns nanoseconds.
  */
