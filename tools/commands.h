@@ -16,6 +16,7 @@ extern const struct option_info reconnect_options[];
 extern const struct option_info list_options[];
 extern const struct option_info status_options[];
 extern const struct option_info stats_options[];
+extern const struct option_info top_options[];
 extern const struct option_info monitor_options[];
 extern const struct option_info target_options[];
 
@@ -30,6 +31,7 @@ int cmd_reconnect(const struct command_info *command, int argc, char **argv);
 int cmd_list(const struct command_info *command, int argc, char **argv);
 int cmd_status(const struct command_info *command, int argc, char **argv);
 int cmd_stats(const struct command_info *command, int argc, char **argv);
+int cmd_top(const struct command_info *command, int argc, char **argv);
 int cmd_monitor(const struct command_info *command, int argc, char **argv);
 int cmd_target(const struct command_info *command, int argc, char **argv);
 

@@ -92,6 +92,13 @@ static const struct command_info commands[] = {
 		.options = stats_options,
 	},
 	{
+		.name = "top",
+		.run = cmd_top,
+		.synopsis = "[--interval S] [--count N]",
+		.help = "Show what the disks are doing, again and again",
+		.options = top_options,
+	},
+	{
 		.name = "monitor",
 		.run = cmd_monitor,
 		.synopsis = "[--json]",

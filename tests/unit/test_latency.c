@@ -125,7 +125,8 @@ static void test_ends(void **state)
 	assert_true(latency_percentile(&h, 50) == 256);
 	/* More than a double can count one by one. */
 	clear();
-	h.count[0] = h.count[1] = UINT64_MAX / 2;
+	h.count[0] = UINT64_MAX / 2;
+	h.count[1] = UINT64_MAX / 2;
 	assert_true(latency_percentile(&h, 99.9999999999999999) <= 512);
 	assert_true(latency_percentile(&h, 100) == 512);
 }

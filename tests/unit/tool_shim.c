@@ -19,6 +19,7 @@
  *   SHIM_BLAME=N       ... and this attribute, at once; or
  *   SHIM_EARLY=1       ... without one, at once
  *   SHIM_REFUSE=N      the first N connects fail with ECONNREFUSED
+ *   SHIM_TERMINAL=N    standard output is a terminal with so many lines
  *   SHIM_HOST_ID=FILE  stands in for /etc/rdmablk/host-id
  *   SHIM_LOG=FILE      gets a line per request, with its attributes, and "poll" with
  *                      the milliseconds of each wait
@@ -33,10 +34,12 @@
 #include <netdb.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -325,6 +328,29 @@ int stat(const char *path, struct stat *st)
 		return strcmp(path, "/dev/rdmablk0") ? -1 : 0;
 	}
 	return fstatat(AT_FDCWD, path, st, 0);
+}
+
+int isatty(int fd)
+{
+	return fd == STDOUT_FILENO && getenv("SHIM_TERMINAL");
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	struct winsize *size;
+	va_list args;
+
+	if (fd != STDOUT_FILENO || request != TIOCGWINSZ || !isatty(fd)) {
+		errno = ENOTTY;
+		return -1;
+	}
+	va_start(args, request);
+	size = va_arg(args, struct winsize *);
+	va_end(args);
+	memset(size, 0, sizeof(*size));
+	size->ws_row = number("SHIM_TERMINAL");
+	size->ws_col = 200;
+	return 0;
 }
 
 int open(const char *path, int flags, ...)
