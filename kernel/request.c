@@ -397,6 +397,20 @@ static blk_status_t rdmablk_request_refuse(struct rdmablk_path *path, struct req
 	return why;
 }
 
+static void rdmablk_request_trace(struct rdmablk_path *path, struct blk_mq_hw_ctx *hctx,
+				  struct rdmablk_hwq *hwq, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	bool io = req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
+	u32 flags = req->held ? RDMABLK_TRACE_AGAIN : 0;
+
+	if (!io || path->staged || req->fua)
+		flags |= RDMABLK_TRACE_COMMAND;
+	trace_rdmablk_queue(path->index, hctx->queue_num, rq->tag, hwq - path->hwq,
+			    (__force u32)req_op(rq), blk_rq_pos(rq), blk_rq_bytes(rq),
+			    req->nr_wr, flags);
+}
+
 static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 					  const struct blk_mq_queue_data *bd)
 {
@@ -419,14 +433,13 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 			rdmablk_hwq_commit(hwq);
 		return rdmablk_request_refuse(path, rq, ret);
 	}
+	if (trace_rdmablk_queue_enabled())
+		rdmablk_request_trace(path, hctx, hwq, rq);
 	if (unlikely(req->held)) {
 		this_cpu_inc(path->stats->requeues);
 		req->held = false;
 	}
 	blk_mq_start_request(rq);
-	trace_rdmablk_queue(path->index, hctx->queue_num, rq->tag, hwq - path->hwq,
-			    (__force u32)req_op(rq),
-			    blk_rq_pos(rq), blk_rq_bytes(rq), req->nr_wr);
 	req->posted = true;
 	rdmablk_request_send(path, rq, bd->last);
 	/* The batch of the other direction ends here, too. */

@@ -27,14 +27,17 @@
 		{ (__force u32)REQ_OP_SECURE_ERASE, "secure-erase" },	\
 		{ (__force u32)REQ_OP_WRITE_ZEROES, "write-zeroes" })
 
+#define RDMABLK_TRACE_COMMAND	1	/* not, or not only, by READ or WRITE */
+#define RDMABLK_TRACE_AGAIN	2	/* it was held in an outage */
+
 /*
  * The block layer has given a request; tags are per hardware queue of the block layer,
  * several of which may share the queue pairs of one, hwq.
  */
 TRACE_EVENT(rdmablk_queue,
 	TP_PROTO(int index, u32 queue, int tag, u32 hwq, u32 op, u64 sector, u32 bytes,
-		 u32 wrs),
-	TP_ARGS(index, queue, tag, hwq, op, sector, bytes, wrs),
+		 u32 wrs, u32 flags),
+	TP_ARGS(index, queue, tag, hwq, op, sector, bytes, wrs, flags),
 	TP_STRUCT__entry(
 		__field(int, index)
 		__field(u32, queue)
@@ -44,6 +47,7 @@ TRACE_EVENT(rdmablk_queue,
 		__field(u64, sector)
 		__field(u32, bytes)
 		__field(u32, wrs)
+		__field(u32, flags)
 	),
 	TP_fast_assign(
 		__entry->index = index;
@@ -54,11 +58,15 @@ TRACE_EVENT(rdmablk_queue,
 		__entry->sector = sector;
 		__entry->bytes = bytes;
 		__entry->wrs = wrs;
+		__entry->flags = flags;
 	),
-	TP_printk("rdmablk%d queue=%u tag=%d hwq=%u op=%s sector=%llu bytes=%u wrs=%u",
+	TP_printk("rdmablk%d queue=%u tag=%d hwq=%u op=%s sector=%llu bytes=%u wrs=%u flags=%s",
 		  __entry->index, __entry->queue, __entry->tag, __entry->hwq,
 		  rdmablk_show_op(__entry->op),
-		  __entry->sector, __entry->bytes, __entry->wrs)
+		  __entry->sector, __entry->bytes, __entry->wrs,
+		  __print_flags(__entry->flags, "|",
+				{ RDMABLK_TRACE_COMMAND, "command" },
+				{ RDMABLK_TRACE_AGAIN, "again" }))
 );
 
 /* Work requests go to the adapter, with one doorbell; write: of the write queue pair. */
