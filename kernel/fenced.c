@@ -99,6 +99,7 @@ static void rdmablk_fenced_send_fence(struct rdmablk_fenced *f, struct rdmablk_h
 	struct rdmablk_cmd_tag *cmd = rdmablk_fenced_cmd(hwq, RDMABLK_CMD_FENCE, f,
 						     rdmablk_fenced_answered);
 
+	WRITE_ONCE(f->fences_sent, f->fences_sent + 1);
 	atomic_inc(&f->fences);
 	rdmablk_cmd_prepare(cmd, RDMABLK_OP_FENCE, 0, 0, 0, 0);
 	rdmablk_cmd_send(cmd);

@@ -78,6 +78,7 @@ struct rdmablk_fenced_op {
  * @fencing: a round is under way
  * @fences: unanswered FENCEs of the round, and one more until all are sent; taken down
  *	by the answers
+ * @fences_sent: FENCEs, in all
  * @with_flush: the round is also that of the flush
  * @flushing: a flush is under way, from the snapshot to its end
  * @shipping: its ranges may be sent
@@ -109,6 +110,7 @@ struct rdmablk_fenced {
 	struct list_head flushes;
 	bool fencing;
 	atomic_t fences;
+	u64 fences_sent;
 	bool with_flush;
 	bool flushing;
 	bool shipping;

@@ -63,6 +63,28 @@ bool rdmablk_request_busy(struct blk_mq_tag_set *set)
 	return busy;
 }
 
+static bool rdmablk_request_is_in_flight(struct request *rq, void *data)
+{
+	u32 *n = data;
+
+	*n += !blk_mq_request_completed(rq);
+	return true;
+}
+
+/**
+ * rdmablk_request_in_flight() - count the requests that have not ended
+ * @set: tag set
+ *
+ * Return: how many there are at the moment, held ones among them.
+ */
+u32 rdmablk_request_in_flight(struct blk_mq_tag_set *set)
+{
+	u32 n = 0;
+
+	blk_mq_tagset_busy_iter(set, rdmablk_request_is_in_flight, &n);
+	return n;
+}
+
 struct rdmablk_fail {
 	bool keep_writes;
 	unsigned int kept;

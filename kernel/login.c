@@ -450,6 +450,10 @@ static int rdmablk_login_alloc(struct rdmablk_session *s)
 				   &s->waiter, rdmablk_data_fatal);
 		rdmablk_queue_init(&hwq->write, 2 * i + 2, RDMABLK_KIND_WRITE,
 				   &s->waiter, rdmablk_data_fatal);
+		hwq->read.index = s->index;
+		hwq->write.index = s->index;
+		hwq->read.errors = &s->errors;
+		hwq->write.errors = &s->errors;
 	}
 	return 0;
 }

@@ -76,6 +76,7 @@ static const struct nla_policy rdmablk_nl_set_policy[RDMABLK_ATTR_MAX + 1] = {
 		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_dev_loss),
 	[RDMABLK_ATTR_ON_DATA_LOSS]	= NLA_POLICY_MAX(NLA_U32,
 							 RDMABLK_DATA_LOSS_CONTINUE),
+	[RDMABLK_ATTR_TIMED]		= NLA_POLICY_MAX(NLA_U8, 1),
 };
 
 static const struct nla_policy rdmablk_nl_reconnect_policy[RDMABLK_ATTR_MAX + 1] = {
@@ -413,6 +414,26 @@ static int rdmablk_nl_disconnect(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
+/* First what can fail, so that all of it counts, or none. */
+static int rdmablk_nl_change(struct genl_info *info, struct rdmablk_session *s)
+{
+	struct nlattr *timed = info->attrs[RDMABLK_ATTR_TIMED];
+	struct rdmablk_timing *t = &s->path.timing;
+	bool was = READ_ONCE(t->on);
+	int ret = 0;
+
+	if (timed)
+		ret = rdmablk_timing_set(t, nla_get_u8(timed));
+	if (ret) {
+		rdmablk_nl_text(info->extack, "out of memory");
+		return ret;
+	}
+	ret = rdmablk_nl_changeable(info, &s->opt);
+	if (ret && timed)
+		rdmablk_timing_set(t, was);
+	return ret;
+}
+
 static int rdmablk_nl_set(struct sk_buff *skb, struct genl_info *info)
 {
 	struct rdmablk_session *s = rdmablk_nl_session(info);
@@ -420,7 +441,7 @@ static int rdmablk_nl_set(struct sk_buff *skb, struct genl_info *info)
 
 	if (IS_ERR(s))
 		return PTR_ERR(s);
-	ret = rdmablk_nl_changeable(info, &s->opt);
+	ret = rdmablk_nl_change(info, s);
 	if (!ret)
 		rdmablk_recovery_changed(s);
 	rdmablk_session_put(s);
@@ -443,19 +464,21 @@ static int rdmablk_nl_reconnect(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
-static int rdmablk_nl_get(struct sk_buff *skb, struct genl_info *info)
+typedef int (*rdmablk_nl_put_fn)(struct sk_buff *msg, void *hdr,
+				 struct rdmablk_session *s);
+
+static int rdmablk_nl_reply(struct genl_info *info, u8 cmd, size_t size,
+			    rdmablk_nl_put_fn put)
 {
 	struct rdmablk_session *s = rdmablk_nl_session(info);
 	struct sk_buff *msg;
 	int ret = -ENOMEM;
-	void *hdr;
 
 	if (IS_ERR(s))
 		return PTR_ERR(s);
-	msg = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	msg = genlmsg_new(size, GFP_KERNEL);
 	if (msg) {
-		hdr = genlmsg_put_reply(msg, info, &rdmablk_nl_family, 0, RDMABLK_CMD_GET);
-		ret = rdmablk_nl_put_session(msg, hdr, s);
+		ret = put(msg, genlmsg_put_reply(msg, info, &rdmablk_nl_family, 0, cmd), s);
 		if (ret)
 			nlmsg_free(msg);
 		else
@@ -466,7 +489,8 @@ static int rdmablk_nl_get(struct sk_buff *skb, struct genl_info *info)
 }
 
 /* cb->args[0]: the number to go on with */
-static int rdmablk_nl_dump(struct sk_buff *skb, struct netlink_callback *cb)
+static int rdmablk_nl_dump_all(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
+			       rdmablk_nl_put_fn put)
 {
 	struct rdmablk_session *s;
 	void *hdr;
@@ -474,8 +498,8 @@ static int rdmablk_nl_dump(struct sk_buff *skb, struct netlink_callback *cb)
 
 	while ((s = rdmablk_session_next(cb->args[0]))) {
 		hdr = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-				  &rdmablk_nl_family, NLM_F_MULTI, RDMABLK_CMD_GET);
-		ret = rdmablk_nl_put_session(skb, hdr, s);
+				  &rdmablk_nl_family, NLM_F_MULTI, cmd);
+		ret = put(skb, hdr, s);
 		if (ret && hdr)
 			genlmsg_cancel(skb, hdr);
 		if (!ret)
@@ -485,6 +509,35 @@ static int rdmablk_nl_dump(struct sk_buff *skb, struct netlink_callback *cb)
 			return skb->len ?: ret;
 	}
 	return skb->len;
+}
+
+static int rdmablk_nl_get(struct sk_buff *skb, struct genl_info *info)
+{
+	return rdmablk_nl_reply(info, RDMABLK_CMD_GET, NLMSG_GOODSIZE,
+				rdmablk_nl_put_session);
+}
+
+static int rdmablk_nl_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return rdmablk_nl_dump_all(skb, cb, RDMABLK_CMD_GET, rdmablk_nl_put_session);
+}
+
+static int rdmablk_nl_stats_get(struct sk_buff *skb, struct genl_info *info)
+{
+	return rdmablk_nl_reply(info, RDMABLK_CMD_STATS_GET, RDMABLK_NL_STATS_SIZE,
+				rdmablk_nl_put_stats);
+}
+
+static int rdmablk_nl_stats_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return rdmablk_nl_dump_all(skb, cb, RDMABLK_CMD_STATS_GET, rdmablk_nl_put_stats);
+}
+
+/* A message of a dump has to have room for all of a disk's histograms. */
+static int rdmablk_nl_stats_start(struct netlink_callback *cb)
+{
+	cb->min_dump_alloc = RDMABLK_NL_STATS_SIZE;
+	return 0;
 }
 
 /**
@@ -549,6 +602,15 @@ static const struct genl_ops rdmablk_nl_ops[] = {
 		.maxattr	= RDMABLK_ATTR_MAX,
 		.doit		= rdmablk_nl_get,
 		.dumpit		= rdmablk_nl_dump,
+	},
+	{
+		.cmd		= RDMABLK_CMD_STATS_GET,
+		.flags		= GENL_ADMIN_PERM,
+		.policy		= rdmablk_nl_get_policy,
+		.maxattr	= RDMABLK_ATTR_MAX,
+		.doit		= rdmablk_nl_stats_get,
+		.start		= rdmablk_nl_stats_start,
+		.dumpit		= rdmablk_nl_stats_dump,
 	},
 };
 

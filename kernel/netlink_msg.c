@@ -78,33 +78,77 @@ static int rdmablk_nl_put_agreed(struct sk_buff *msg, struct rdmablk_session *s)
 	       (g->flags & RDMABLK_GRANT_SHARED && nla_put_flag(msg, RDMABLK_ATTR_SHARED));
 }
 
-static int rdmablk_nl_put_stats(struct sk_buff *msg, struct rdmablk_session *s)
+static int rdmablk_nl_put_counters(struct sk_buff *msg, struct rdmablk_session *s)
 {
 	struct rdmablk_stats st;
-	u32 openers;
 
-	mutex_lock(&s->disk_mutex);
-	openers = s->disk ? disk_openers(s->disk) : 0;
-	mutex_unlock(&s->disk_mutex);
 	rdmablk_stats_sum(s->path.stats, &st);
-	return nla_put_u32(msg, RDMABLK_ATTR_OPENERS, openers) ||
-	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_READS, st.ios[READ]) ||
+	return rdmablk_nl_put_u64(msg, RDMABLK_ATTR_READS, st.ios[READ]) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_WRITES, st.ios[WRITE]) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_READ_BYTES, st.bytes[READ]) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_WRITE_BYTES, st.bytes[WRITE]) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_FLUSHES, st.flushes) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_DISCARDS, st.discards) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_DISCARD_BYTES, st.discard_bytes) ||
-	       (READ_ONCE(s->path.unflushed) && nla_put_flag(msg, RDMABLK_ATTR_UNFLUSHED)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_ERRORS, st.errors) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_WORK_REQUESTS, st.work_requests) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_BUSY, st.busy) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_REQUEUES, st.requeues) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_FENCES,
+				  READ_ONCE(s->path.fenced.fences_sent)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_KEEPALIVES, READ_ONCE(s->keepalives)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_STALE_ANSWERS,
 				  READ_ONCE(s->ctrl.stale_answers)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_RECONNECTS, READ_ONCE(s->reconnects)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_HELD, READ_ONCE(s->held)) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_RETRY_ERRORS,
+				  atomic_read(&s->errors.retry)) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_RNR_ERRORS,
+				  atomic_read(&s->errors.rnr)) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_REMOTE_ERRORS,
+				  atomic_read(&s->errors.remote)) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_OTHER_ERRORS,
+				  atomic_read(&s->errors.other));
+}
+
+static int rdmablk_nl_put_live(struct sk_buff *msg, struct rdmablk_session *s)
+{
+	u32 openers, in_flight = 0;
+
+	mutex_lock(&s->disk_mutex);
+	openers = s->disk ? disk_openers(s->disk) : 0;
+	if (s->disk)
+		in_flight = rdmablk_request_in_flight(&s->tag_set);
+	mutex_unlock(&s->disk_mutex);
+	return nla_put_u32(msg, RDMABLK_ATTR_OPENERS, openers) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_IN_FLIGHT, in_flight) ||
+	       (READ_ONCE(s->path.unflushed) && nla_put_flag(msg, RDMABLK_ATTR_UNFLUSHED)) ||
+	       nla_put_u8(msg, RDMABLK_ATTR_TIMED, READ_ONCE(s->path.timing.on)) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_ATTEMPTS, READ_ONCE(s->attempts)) ||
 	       nla_put_string(msg, RDMABLK_ATTR_LAST_ERROR, READ_ONCE(s->why) ?: "");
+}
+
+static int rdmablk_nl_put_latency(struct sk_buff *msg, struct rdmablk_session *s)
+{
+	static const int attrs[RDMABLK_TIMED_OPS] = {
+		[RDMABLK_TIMED_READ]	= RDMABLK_ATTR_LATENCY_READ,
+		[RDMABLK_TIMED_WRITE]	= RDMABLK_ATTR_LATENCY_WRITE,
+		[RDMABLK_TIMED_FLUSH]	= RDMABLK_ATTR_LATENCY_FLUSH,
+		[RDMABLK_TIMED_DISCARD]	= RDMABLK_ATTR_LATENCY_DISCARD,
+	};
+	struct rdmablk_latency_histogram *sum;
+	struct nlattr *attr;
+	unsigned int op;
+
+	/* Summed up in the message: it is too large for the stack. */
+	for (op = 0; op < RDMABLK_TIMED_OPS; op++) {
+		attr = nla_reserve_64bit(msg, attrs[op], sizeof(*sum), RDMABLK_ATTR_PAD);
+		if (!attr)
+			return -EMSGSIZE;
+		sum = nla_data(attr);
+		rdmablk_timing_sum(&s->path.timing, op, sum);
+	}
+	return 0;
 }
 
 /**
@@ -138,7 +182,38 @@ int rdmablk_nl_put_session(struct sk_buff *msg, void *hdr, struct rdmablk_sessio
 		return -EMSGSIZE;
 	/* Pairs with the release in session.c: there is something to tell. */
 	if (smp_load_acquire(&s->added) &&
-	    (rdmablk_nl_put_agreed(msg, s) || rdmablk_nl_put_stats(msg, s)))
+	    (rdmablk_nl_put_agreed(msg, s) || rdmablk_nl_put_live(msg, s) ||
+	     rdmablk_nl_put_counters(msg, s)))
+		return -EMSGSIZE;
+	genlmsg_end(msg, hdr);
+	return 0;
+}
+
+static int rdmablk_nl_put_adapter(struct sk_buff *msg, struct rdmablk_session *s)
+{
+	struct rdmablk_agreed a;
+
+	rdmablk_session_agreed(s, &a);
+	return nla_put_string(msg, RDMABLK_ATTR_IBDEV, a.ibdev) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_IBPORT, a.port);
+}
+
+/**
+ * rdmablk_nl_put_stats() - what a device has done
+ * @msg: to append to, with RDMABLK_NL_STATS_SIZE of room
+ * @hdr: header of the message, or NULL when it had no room
+ * @s: session
+ *
+ * Return: 0 with a complete message; -EMSGSIZE.
+ */
+int rdmablk_nl_put_stats(struct sk_buff *msg, void *hdr, struct rdmablk_session *s)
+{
+	if (!hdr || rdmablk_nl_put_id(msg, s))
+		return -EMSGSIZE;
+	/* As above. */
+	if (smp_load_acquire(&s->added) &&
+	    (rdmablk_nl_put_adapter(msg, s) || rdmablk_nl_put_live(msg, s) ||
+	     rdmablk_nl_put_counters(msg, s) || rdmablk_nl_put_latency(msg, s)))
 		return -EMSGSIZE;
 	genlmsg_end(msg, hdr);
 	return 0;

@@ -28,6 +28,7 @@
 #include <linux/errno.h>
 #include <rdma/rdma_cm.h>
 #include "queue.h"
+#include "trace.h"
 
 /**
  * rdmablk_waiter_init() - a place to wait at
@@ -182,6 +183,8 @@ void rdmablk_queue_post(struct rdmablk_queue *q)
 		return;
 	if (unlikely(q->watch))
 		q->watch(q);
+	trace_rdmablk_post(q->index, (q->nr - 1) / 2, q->kind == RDMABLK_KIND_WRITE,
+			   q->nr_batch);
 	WRITE_ONCE(q->nr_batch, 0);
 	/*
 	 * What a failed post leaves behind was never seen by the device. Its
@@ -228,6 +231,29 @@ void rdmablk_queue_commit(struct rdmablk_queue *q)
 	spin_unlock_bh(&q->lock);
 }
 
+/* The first error of a queue pair says why it ends; what follows it is flushed. */
+static void rdmablk_queue_count(struct rdmablk_queue *q, enum ib_wc_status status)
+{
+	switch (status) {
+	case IB_WC_WR_FLUSH_ERR:
+		break;
+	case IB_WC_RETRY_EXC_ERR:
+		atomic_inc(&q->errors->retry);
+		break;
+	case IB_WC_RNR_RETRY_EXC_ERR:
+		atomic_inc(&q->errors->rnr);
+		break;
+	case IB_WC_REM_ACCESS_ERR:
+	case IB_WC_REM_INV_REQ_ERR:
+	case IB_WC_REM_OP_ERR:
+		atomic_inc(&q->errors->remote);
+		break;
+	default:
+		atomic_inc(&q->errors->other);
+		break;
+	}
+}
+
 /**
  * rdmablk_queue_failed() - a work request of a send queue has completed with an error
  * @q: queue
@@ -235,6 +261,7 @@ void rdmablk_queue_commit(struct rdmablk_queue *q)
  */
 void rdmablk_queue_failed(struct rdmablk_queue *q, const struct ib_wc *wc)
 {
+	rdmablk_queue_count(q, wc->status);
 	q->fatal(q, wc->status == IB_WC_REM_ACCESS_ERR ?
 		 RDMABLK_R_ACCESS : RDMABLK_R_CONNECTION);
 }

@@ -10,6 +10,7 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <rdma/ib_verbs.h>
+#include "stats.h"
 #include "uapi/rdmablk_proto.h"
 
 struct rdma_cm_id;
@@ -47,6 +48,8 @@ struct rdmablk_waiter {
  * @kind: enum rdmablk_kind
  * @connected: the connection is established, so that its end is worth a call of
  *	@fatal; set and read by the CM handler, which rdma_cm serialises
+ * @index: N of rdmablkN, for tracepoints
+ * @errors: where the end of the queue pair is counted
  * @fatal: upcall: the queue is broken. Any context, any number of times.
  * @watch: upcall with @lock held: @batch is about to be posted; or NULL
  * @batch: work requests that are not posted yet, linked
@@ -76,6 +79,8 @@ struct rdmablk_queue {
 	u16 nr;
 	u8 kind;
 	bool connected;
+	int index;
+	struct rdmablk_transport_errors *errors;
 
 	struct ib_rdma_wr batch[RDMABLK_BATCH];
 };

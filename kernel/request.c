@@ -42,6 +42,20 @@ size_t rdmablk_request_size(u32 max_segments)
 	       (size_t)max_segments * sizeof(struct ib_sge);
 }
 
+static enum rdmablk_timed rdmablk_request_timed(struct request *rq)
+{
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+		return RDMABLK_TIMED_READ;
+	case REQ_OP_WRITE:
+		return RDMABLK_TIMED_WRITE;
+	case REQ_OP_FLUSH:
+		return RDMABLK_TIMED_FLUSH;
+	default:
+		return RDMABLK_TIMED_DISCARD;
+	}
+}
+
 static void rdmablk_request_count(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
@@ -62,6 +76,7 @@ static void rdmablk_request_count(struct rdmablk_path *path, struct request *rq)
 		break;
 	}
 	this_cpu_add(path->stats->work_requests, req->nr_wr);
+	rdmablk_timing_end(&path->timing, rdmablk_request_timed(rq), req->begun);
 }
 
 static void rdmablk_request_account(struct request *rq)
@@ -73,8 +88,8 @@ static void rdmablk_request_account(struct request *rq)
 		rdmablk_request_count(path, rq);
 	else
 		this_cpu_inc(path->stats->errors);
-	trace_rdmablk_complete(path->index, rq->mq_hctx->queue_num, rq->tag,
-			       blk_status_to_errno(req->status));
+	trace_rdmablk_end(path->index, rq->mq_hctx->queue_num, rq->tag,
+			  blk_status_to_errno(req->status));
 }
 
 /* ->complete(): on the CPU that submitted, when the administrator wants that. */
@@ -86,6 +101,14 @@ static void rdmablk_request_complete(struct request *rq)
 	blk_mq_end_request(rq, req->status);
 }
 
+static void rdmablk_request_trace_complete(struct request *rq, blk_status_t status)
+{
+	const struct rdmablk_path *path = rq->q->queuedata;
+
+	trace_rdmablk_complete(path->index, rq->mq_hctx->queue_num, rq->tag,
+			       blk_status_to_errno(status));
+}
+
 /**
  * rdmablk_request_end() - end a request that no device refers to any more
  * @rq: request, unmapped, without a command
@@ -95,6 +118,7 @@ void rdmablk_request_end(struct request *rq, blk_status_t status)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
+	rdmablk_request_trace_complete(rq, status);
 	req->status = status;
 	if (likely(!blk_should_fake_timeout(rq->q)))
 		blk_mq_complete_request(rq);
@@ -105,6 +129,7 @@ static void rdmablk_request_end_polled(struct request *rq, struct io_comp_batch 
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
+	rdmablk_request_trace_complete(rq, BLK_STS_OK);
 	req->status = BLK_STS_OK;
 	if (unlikely(blk_should_fake_timeout(rq->q)) || blk_mq_complete_request_remote(rq))
 		return;
@@ -349,6 +374,9 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
+	/* Time that it was held counts. */
+	if (likely(!req->held))
+		req->begun = rdmablk_timing_begin(&path->timing);
 	req->cmd = NULL;
 	req->nr_sge = 0;
 	req->nr_wr = 0;
@@ -359,7 +387,6 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 	req->clean = req_op(rq) == REQ_OP_FLUSH && rdmablk_ahead_is_clean(path);
 	req->fua = false;
 	req->posted = false;
-	req->held = false;
 	if (req->clean)
 		return BLK_STS_OK;
 	if (path->staged)
@@ -389,10 +416,6 @@ static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, 
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	if (path->cache && req_op(rq) == REQ_OP_FLUSH)
-		rdmablk_ahead_flush(path);
-	else if (path->cache && op_is_write(req_op(rq)) && !(rq->cmd_flags & REQ_FUA))
-		rdmablk_ahead_write(path);
 	if (req->clean) {
 		rdmablk_request_end(rq, BLK_STS_OK);
 		return;
@@ -412,14 +435,50 @@ static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, 
 	}
 }
 
-static void rdmablk_request_begin(struct rdmablk_path *path, struct request *rq)
+/* It comes again a little later, or ends here; then nothing may be left of it. */
+static blk_status_t rdmablk_request_refuse(struct rdmablk_path *path, struct request *rq,
+					   blk_status_t why)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
+	if (why == BLK_STS_RESOURCE)
+		this_cpu_inc(path->stats->busy);
+	else
+		req->held = false;
+	return why;
+}
+
+static void rdmablk_request_trace(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
+				  struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	bool io = req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
+	u32 flags = req->held ? RDMABLK_TRACE_AGAIN : 0;
+
+	if (!io || path->staged || req->fua)
+		flags |= RDMABLK_TRACE_COMMAND;
+	trace_rdmablk_queue(path->index, rq->mq_hctx->queue_num, rq->tag, hwq - path->hwq,
+			    (__force u32)req_op(rq), blk_rq_pos(rq), blk_rq_bytes(rq),
+			    req->nr_wr, flags);
+}
+
+/* It is prepared, and the next thing is to send it. */
+static void rdmablk_request_begin(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
+				  struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	if (trace_rdmablk_queue_enabled())
+		rdmablk_request_trace(path, hwq, rq);
+	if (unlikely(req->held)) {
+		this_cpu_inc(path->stats->requeues);
+		req->held = false;
+	}
+	if (path->cache && req_op(rq) == REQ_OP_FLUSH)
+		rdmablk_ahead_flush(path);
+	else if (path->cache && op_is_write(req_op(rq)) && !(rq->cmd_flags & REQ_FUA))
+		rdmablk_ahead_write(path);
 	blk_mq_start_request(rq);
-	trace_rdmablk_queue(path->index, rq->mq_hctx->queue_num, rq->tag,
-			    (__force u32)req_op(rq),
-			    blk_rq_pos(rq), blk_rq_bytes(rq), req->nr_wr);
 	req->posted = true;
 }
 
@@ -433,21 +492,18 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 
 	/* Pairs with the release in session.c: the queues are those of this session. */
 	if (unlikely(!smp_load_acquire(&path->live)))
-		/*
-		 * Between an error and the quiesce that follows it, I/O comes
-		 * again a little later.
-		 */
-		return READ_ONCE(path->failing) ? BLK_STS_TRANSPORT :
-						  BLK_STS_RESOURCE;
+		/* Between an error and the quiesce that follows it I/O is not held yet. */
+		return rdmablk_request_refuse(path, rq, READ_ONCE(path->failing) ?
+					      BLK_STS_TRANSPORT : BLK_STS_RESOURCE);
 
 	hwq = *(struct rdmablk_hwq **)hctx->driver_data;
 	ret = rdmablk_request_prepare(path, hwq, rq);
 	if (unlikely(ret != BLK_STS_OK)) {
 		if (bd->last)
 			rdmablk_hwq_commit(hwq);
-		return ret;
+		return rdmablk_request_refuse(path, rq, ret);
 	}
-	rdmablk_request_begin(path, rq);
+	rdmablk_request_begin(path, hwq, rq);
 	rdmablk_request_send(path, rq, bd->last);
 	/* The batch of the other direction ends here, too. */
 	if (bd->last)
@@ -500,7 +556,7 @@ static void rdmablk_request_queue_batch(struct rq_list *list)
 		if (next != hwq)
 			rdmablk_request_send_lists(path, hwq, lists);
 		hwq = next;
-		rdmablk_request_begin(path, rq);
+		rdmablk_request_begin(path, hwq, rq);
 		rq_list_add_tail(&lists[rq_data_dir(rq)], rq);
 	}
 	rdmablk_request_send_lists(path, hwq, lists);
@@ -562,32 +618,6 @@ static enum blk_eh_timer_return rdmablk_request_timeout(struct request *rq)
 	if (READ_ONCE(path->live) && !READ_ONCE(req->held))
 		path->timed_out(path, command);
 	return BLK_EH_RESET_TIMER;
-}
-
-/**
- * rdmablk_stats_sum() - add up the counters of all CPUs
- * @stats: counters
- * @sum: result
- */
-void rdmablk_stats_sum(const struct rdmablk_stats __percpu *stats,
-		       struct rdmablk_stats *sum)
-{
-	int cpu;
-
-	memset(sum, 0, sizeof(*sum));
-	for_each_possible_cpu(cpu) {
-		const struct rdmablk_stats *s = per_cpu_ptr(stats, cpu);
-
-		sum->ios[READ] += s->ios[READ];
-		sum->ios[WRITE] += s->ios[WRITE];
-		sum->bytes[READ] += s->bytes[READ];
-		sum->bytes[WRITE] += s->bytes[WRITE];
-		sum->flushes += s->flushes;
-		sum->discards += s->discards;
-		sum->discard_bytes += s->discard_bytes;
-		sum->errors += s->errors;
-		sum->work_requests += s->work_requests;
-	}
 }
 
 const struct blk_mq_ops rdmablk_mq_ops = {

@@ -83,6 +83,7 @@ struct rdmablk_hwq {
  * @nr_poll: of the hardware queues of the tag set, the last so many are for requests
  *	whose completion is polled for
  * @stats: counters
+ * @timing: clock
  * @index: N of rdmablkN, for tracepoints
  * @timed_out: upcall: a request has been under way for longer than the transport
  *	can retry; a command, which may take as long as the store does
@@ -107,6 +108,7 @@ struct rdmablk_path {
 	struct rdmablk_hwq *hwq;
 	struct rdmablk_hwq **map;
 	struct rdmablk_stats __percpu *stats;
+	struct rdmablk_timing timing;
 	u32 nr_hwqs;
 	u32 nr_poll;
 	int index;
@@ -121,6 +123,7 @@ struct rdmablk_path {
  * @queue: queue it was posted to
  * @cmd: its command; NULL: it has none
  * @fenced: place in the line of those that need a fence, or a tag
+ * @begun: when it was first queued, nanoseconds; 0: it is not timed
  * @nr_sge: mapped elements of @sge
  * @nr_wr: work requests, as many send slots are taken
  * @status: how it ends
@@ -138,6 +141,7 @@ struct rdmablk_request {
 	struct rdmablk_queue *queue;
 	struct rdmablk_cmd_tag *cmd;
 	struct rdmablk_fenced_op fenced;
+	u64 begun;
 	u16 nr_sge;
 	u16 nr_wr;
 	blk_status_t status;
@@ -167,6 +171,7 @@ struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set);
 unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_writes);
 void rdmablk_request_requeue_held(struct blk_mq_tag_set *set);
 bool rdmablk_request_busy(struct blk_mq_tag_set *set);
+u32 rdmablk_request_in_flight(struct blk_mq_tag_set *set);
 
 extern const struct blk_mq_ops rdmablk_mq_ops;
 

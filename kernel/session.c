@@ -91,6 +91,7 @@ static void rdmablk_session_free(struct kref *ref)
 	rdmablk_fenced_exit(&s->path.fenced);
 	kvfree(s->path.hwq);
 	kfree(s->path.map);
+	rdmablk_timing_exit(&s->path.timing);
 	free_percpu(s->path.stats);
 	kfree_sensitive(s);
 	if (atomic_dec_and_test(&rdmablk_sessions_left))

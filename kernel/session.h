@@ -161,6 +161,7 @@ struct rdmablk_agreed {
  * @attempt_ret: result of the last one, so that the log says each error once
  * @reconnects: times the connection came back
  * @held: requests that were in flight when a connection was lost
+ * @errors: how connections have ended
  * @keepalive_work: asks the daemon whether it lives
  * @keepalive_sent: when it was last asked, in jiffies
  * @keepalive_late: the answer was due when the work last looked
@@ -231,6 +232,7 @@ struct rdmablk_session {
 	int attempt_ret;
 	u64 reconnects;
 	u64 held;
+	struct rdmablk_transport_errors errors;
 	struct delayed_work keepalive_work;
 	unsigned long keepalive_sent;
 	bool keepalive_late;

@@ -27,36 +27,69 @@
 		{ (__force u32)REQ_OP_SECURE_ERASE, "secure-erase" },	\
 		{ (__force u32)REQ_OP_WRITE_ZEROES, "write-zeroes" })
 
-/* A request was handed to a queue pair; tags are per hardware queue. */
+#define RDMABLK_TRACE_COMMAND	1	/* not, or not only, by READ or WRITE */
+#define RDMABLK_TRACE_AGAIN	2	/* it was held in an outage */
+
+/*
+ * The block layer has given a request; tags are per hardware queue of the block layer,
+ * several of which may share the queue pairs of one, hwq.
+ */
 TRACE_EVENT(rdmablk_queue,
-	TP_PROTO(int index, u32 queue, int tag, u32 op, u64 sector, u32 bytes, u32 wrs),
-	TP_ARGS(index, queue, tag, op, sector, bytes, wrs),
+	TP_PROTO(int index, u32 queue, int tag, u32 hwq, u32 op, u64 sector, u32 bytes,
+		 u32 wrs, u32 flags),
+	TP_ARGS(index, queue, tag, hwq, op, sector, bytes, wrs, flags),
 	TP_STRUCT__entry(
 		__field(int, index)
 		__field(u32, queue)
 		__field(int, tag)
+		__field(u32, hwq)
 		__field(u32, op)
 		__field(u64, sector)
 		__field(u32, bytes)
 		__field(u32, wrs)
+		__field(u32, flags)
 	),
 	TP_fast_assign(
 		__entry->index = index;
 		__entry->queue = queue;
 		__entry->tag = tag;
+		__entry->hwq = hwq;
 		__entry->op = op;
 		__entry->sector = sector;
 		__entry->bytes = bytes;
 		__entry->wrs = wrs;
+		__entry->flags = flags;
 	),
-	TP_printk("rdmablk%d queue=%u tag=%d op=%s sector=%llu bytes=%u wrs=%u",
-		  __entry->index, __entry->queue, __entry->tag,
+	TP_printk("rdmablk%d queue=%u tag=%d hwq=%u op=%s sector=%llu bytes=%u wrs=%u flags=%s",
+		  __entry->index, __entry->queue, __entry->tag, __entry->hwq,
 		  rdmablk_show_op(__entry->op),
-		  __entry->sector, __entry->bytes, __entry->wrs)
+		  __entry->sector, __entry->bytes, __entry->wrs,
+		  __print_flags(__entry->flags, "|",
+				{ RDMABLK_TRACE_COMMAND, "command" },
+				{ RDMABLK_TRACE_AGAIN, "again" }))
 );
 
-/* A request ends; error is 0 or a negative errno. */
-TRACE_EVENT(rdmablk_complete,
+/* Work requests go to the adapter, with one doorbell; write: of the write queue pair. */
+TRACE_EVENT(rdmablk_post,
+	TP_PROTO(int index, u32 hwq, bool write, u32 wrs),
+	TP_ARGS(index, hwq, write, wrs),
+	TP_STRUCT__entry(
+		__field(int, index)
+		__field(u32, hwq)
+		__field(bool, write)
+		__field(u32, wrs)
+	),
+	TP_fast_assign(
+		__entry->index = index;
+		__entry->hwq = hwq;
+		__entry->write = write;
+		__entry->wrs = wrs;
+	),
+	TP_printk("rdmablk%d hwq=%u write=%d wrs=%u", __entry->index, __entry->hwq,
+		  __entry->write, __entry->wrs)
+);
+
+DECLARE_EVENT_CLASS(rdmablk_outcome,
 	TP_PROTO(int index, u32 queue, int tag, int error),
 	TP_ARGS(index, queue, tag, error),
 	TP_STRUCT__entry(
@@ -73,6 +106,18 @@ TRACE_EVENT(rdmablk_complete,
 	),
 	TP_printk("rdmablk%d queue=%u tag=%d error=%d",
 		  __entry->index, __entry->queue, __entry->tag, __entry->error)
+);
+
+/* The adapter, or the target, is done with a request; error: 0 or a negative errno. */
+DEFINE_EVENT(rdmablk_outcome, rdmablk_complete,
+	TP_PROTO(int index, u32 queue, int tag, int error),
+	TP_ARGS(index, queue, tag, error)
+);
+
+/* A request ends; error: 0 or a negative errno. */
+DEFINE_EVENT(rdmablk_outcome, rdmablk_end,
+	TP_PROTO(int index, u32 queue, int tag, int error),
+	TP_ARGS(index, queue, tag, error)
 );
 
 /* A device moved to another state; reason is an enum rdmablk_reason. */

@@ -71,6 +71,19 @@ const struct attr_info attr_table[RDMABLK_ATTR_MAX + 1] = {
 	INFO(STAGED, "staged", "STAGED", FLAG, NULL),
 	INFO(UNFLUSHED, "unflushed", "UNFLUSHED", FLAG, NULL),
 	INFO(POLL_QUEUES, "poll_queues", "POLL-QUEUES", U32, NULL),
+	INFO(TIMED, "timed", "TIMED", BOOL, NULL),
+	INFO(IN_FLIGHT, "in_flight", "IN-FLIGHT", U32, NULL),
+	INFO(BUSY, "busy", "BUSY", U64, NULL),
+	INFO(REQUEUES, "requeues", "REQUEUES", U64, NULL),
+	INFO(FENCES, "fences", "FENCES", U64, NULL),
+	INFO(RETRY_ERRORS, "retry_errors", "RETRY-ERRORS", U64, NULL),
+	INFO(RNR_ERRORS, "rnr_errors", "RNR-ERRORS", U64, NULL),
+	INFO(REMOTE_ERRORS, "remote_errors", "REMOTE-ERRORS", U64, NULL),
+	INFO(OTHER_ERRORS, "other_errors", "OTHER-ERRORS", U64, NULL),
+	INFO(LATENCY_READ, "latency_read", NULL, NONE, NULL),
+	INFO(LATENCY_WRITE, "latency_write", NULL, NONE, NULL),
+	INFO(LATENCY_FLUSH, "latency_flush", NULL, NONE, NULL),
+	INFO(LATENCY_DISCARD, "latency_discard", NULL, NONE, NULL),
 };
 
 /**

@@ -10,6 +10,7 @@
  * enum attr_kind - what the bytes of an attribute mean
  * @ATTR_NONE: nothing that is shown
  * @ATTR_U8: unsigned number, 1 byte
+ * @ATTR_BOOL: 1 byte, 1 or 0: yes or no
  * @ATTR_U32: unsigned number, 4 bytes
  * @ATTR_TMO: signed number, 4 bytes; -1: without end, which reads "off"
  * @ATTR_U64: unsigned number, 8 bytes
@@ -25,6 +26,7 @@
 enum attr_kind {
 	ATTR_NONE,
 	ATTR_U8,
+	ATTR_BOOL,
 	ATTR_U32,
 	ATTR_TMO,
 	ATTR_U64,
@@ -42,7 +44,7 @@ enum attr_kind {
  * struct attr_info - how an attribute is shown
  * @key: its name: in JSON, in 'rdmablk status', in complaints
  * @column: its column in 'rdmablk list'
- * @kind: what it holds; ATTR_NONE: only ever part of a request
+ * @kind: what it holds; ATTR_NONE: only ever part of a request, or of statistics
  * @unit: of a number, or NULL
  */
 struct attr_info {

@@ -16,6 +16,8 @@ const struct option_info set_options[] = {
 	SETTING_OPTION_FAST_IO_FAIL_TMO,
 	SETTING_OPTION_DEV_LOSS_TMO,
 	SETTING_OPTION_ON_DATA_LOSS,
+	{ "timed", 0, SETTING_ID_TIMED, "on|off",
+	  "measure how long requests take (off)" },
 	{ 0 }
 };
 

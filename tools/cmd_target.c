@@ -167,7 +167,7 @@ static int show_table(struct json_object *answer, const char *key,
 
 	if (!rows)
 		return report_failure(EPROTO, "target", "the daemon's answer has no %s", key);
-	if (output_rows(rows, columns, cell))
+	if (output_rows(rows, columns, OUTPUT_ALL_WORDS, cell))
 		return report_failure(ENOMEM, "target", "%s", strerror(ENOMEM));
 	return STATUS_DONE;
 }

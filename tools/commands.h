@@ -15,6 +15,8 @@ extern const struct option_info set_options[];
 extern const struct option_info reconnect_options[];
 extern const struct option_info list_options[];
 extern const struct option_info status_options[];
+extern const struct option_info stats_options[];
+extern const struct option_info top_options[];
 extern const struct option_info monitor_options[];
 extern const struct option_info target_options[];
 
@@ -28,6 +30,8 @@ int cmd_set(const struct command_info *command, int argc, char **argv);
 int cmd_reconnect(const struct command_info *command, int argc, char **argv);
 int cmd_list(const struct command_info *command, int argc, char **argv);
 int cmd_status(const struct command_info *command, int argc, char **argv);
+int cmd_stats(const struct command_info *command, int argc, char **argv);
+int cmd_top(const struct command_info *command, int argc, char **argv);
 int cmd_monitor(const struct command_info *command, int argc, char **argv);
 int cmd_target(const struct command_info *command, int argc, char **argv);
 

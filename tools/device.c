@@ -86,6 +86,8 @@ static void format_number(enum attr_kind kind, struct value *value)
 		snprintf(value->text, size, "%016llx", value->number);
 	else if (kind == ATTR_TMO && (__s64)value->number < 0)
 		snprintf(value->text, size, "off");
+	else if (kind == ATTR_BOOL)
+		snprintf(value->text, size, "%s", value->number ? "yes" : "no");
 	else
 		snprintf(value->text, size, "%llu", value->number);
 }
@@ -95,7 +97,7 @@ static int decode_number(const struct nlattr *attr, enum attr_kind kind,
 			 struct value *value)
 {
 	static const size_t sizes[] = {
-		[ATTR_U8] = 1, [ATTR_U32] = 4, [ATTR_TMO] = 4, [ATTR_U64] = 8,
+		[ATTR_U8] = 1, [ATTR_BOOL] = 1, [ATTR_U32] = 4, [ATTR_TMO] = 4, [ATTR_U64] = 8,
 		[ATTR_ID64] = 8, [ATTR_STATE] = 4, [ATTR_REASON] = 4,
 		[ATTR_LOSS] = 4,
 	};

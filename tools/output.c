@@ -43,14 +43,25 @@ void output_json_line(struct json_object *object)
 	json_object_put(object);
 }
 
-static struct json_object *json_value(const struct value *value,
-				      enum attr_kind kind)
+/**
+ * output_json_value() - an attribute
+ * @device: its device
+ * @attr: enum rdmablk_attr
+ *
+ * Returns NULL, which is null in JSON, when it is absent.
+ */
+struct json_object *output_json_value(const struct device *device, unsigned int attr)
 {
+	const struct value *value = &device->value[attr];
+	enum attr_kind kind = attr_table[attr].kind;
+
 	if (kind == ATTR_FLAG)
 		return json_object_new_boolean(value->present);
 	if (!value->present)
 		return NULL;
 	switch (kind) {
+	case ATTR_BOOL:
+		return json_object_new_boolean(value->number);
 	case ATTR_U8:
 	case ATTR_U32:
 	case ATTR_REASON:
@@ -79,8 +90,7 @@ struct json_object *output_json_device(const struct device *device)
 		if (attr_table[attr].kind == ATTR_NONE)
 			continue;
 		json_object_object_add(object, attr_table[attr].key,
-				       json_value(&device->value[attr],
-						  attr_table[attr].kind));
+				       output_json_value(device, attr));
 		if (attr == RDMABLK_ATTR_NAME) {
 			device_path(device, path);
 			json_object_object_add(object, "path",
@@ -96,22 +106,32 @@ struct json_object *output_json_device(const struct device *device)
 }
 
 /**
+ * output_json_document() - prints a whole document
+ * @devices: array of what is known of each; is freed
+ */
+void output_json_document(struct json_object *devices)
+{
+	struct json_object *top = output_json_new();
+
+	json_object_object_add(top, "devices", devices);
+	puts(json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY |
+					    JSON_C_TO_STRING_SPACED |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(top);
+}
+
+/**
  * output_json_devices() - prints devices as a whole document
  * @list: the devices
  */
 void output_json_devices(const struct device_list *list)
 {
-	struct json_object *top = output_json_new();
 	struct json_object *array = json_object_new_array();
 	size_t i;
 
 	for (i = 0; i < list->nr; i++)
 		json_object_array_add(array, output_json_device(&list->device[i]));
-	json_object_object_add(top, "devices", array);
-	puts(json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY |
-					    JSON_C_TO_STRING_SPACED |
-					    JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(top);
+	output_json_document(array);
 }
 
 static const char *column_name(unsigned int id)
@@ -214,6 +234,8 @@ static void cell(const struct device *device, unsigned int id, bool bytes,
 		device_path(device, text);
 	else if (info->kind == ATTR_FLAG)
 		snprintf(text, size, "%d", value->present);
+	else if (info->kind == ATTR_BOOL && value->present)
+		snprintf(text, size, "%d", !!value->number);
 	else if (info->kind == ATTR_U64 && info->unit && value->present && !bytes)
 		output_human_bytes(value->number, text, size);
 	else
@@ -292,14 +314,17 @@ int output_table(const struct device_list *list,
 }
 
 static int fill_rows(struct libscols_table *table, struct json_object *rows,
-		     const struct output_column *columns, output_cell_fn cell_of)
+		     const struct output_column *columns, unsigned int words,
+		     output_cell_fn cell_of)
 {
 	const struct output_column *c;
 	char text[VALUE_TEXT_LEN];
 	size_t i;
 
 	for (c = columns; c->name; c++)
-		if (!scols_table_new_column(table, c->name, 0, 0))
+		if (!scols_table_new_column(table, c->name, 0,
+					    (size_t)(c - columns) < words ?
+					    0 : SCOLS_FL_RIGHT))
 			return -1;
 	for (i = 0; i < json_object_array_length(rows); i++) {
 		struct libscols_line *line = scols_table_new_line(table, NULL);
@@ -320,24 +345,33 @@ static int fill_rows(struct libscols_table *table, struct json_object *rows,
  * output_rows() - prints JSON objects in a table
  * @rows: an array of them
  * @columns: what of them; ends with an entry without a name
+ * @words: so many columns begin at the left; those that follow, numbers, end at the right
  * @cell_of: gets the text of a cell
  *
  * Returns 0, or -1 when memory is short.
  */
 int output_rows(struct json_object *rows, const struct output_column *columns,
-		output_cell_fn cell_of)
+		unsigned int words, output_cell_fn cell_of)
 {
 	struct libscols_table *table = table_new();
 
 	if (!table)
 		return -1;
-	return table_end(table, fill_rows(table, rows, columns, cell_of), true);
+	return table_end(table, fill_rows(table, rows, columns, words, cell_of), true);
 }
 
-static void print_value(const struct value *value, const struct attr_info *info)
+/**
+ * output_line() - prints an attribute: its key and its value
+ * @device: its device
+ * @attr: enum rdmablk_attr
+ */
+void output_line(const struct device *device, unsigned int attr)
 {
+	const struct value *value = &device->value[attr];
+	const struct attr_info *info = &attr_table[attr];
 	char human[16];
 
+	printf("  %-18s", info->key);
 	if (info->kind == ATTR_FLAG) {
 		printf("%s", value->present ? "yes" : "no");
 	} else if (!value->present || !value->text[0]) {
@@ -350,6 +384,7 @@ static void print_value(const struct value *value, const struct attr_info *info)
 	} else {
 		printf("%s %s", value->text, info->unit);
 	}
+	printf("\n");
 }
 
 /**
@@ -364,13 +399,7 @@ void output_block(const struct device *device)
 	device_path(device, path);
 	printf("%s\n", device->value[RDMABLK_ATTR_NAME].text);
 	printf("  %-18s%s\n", "path", path);
-	for (attr = 0; attr <= RDMABLK_ATTR_MAX; attr++) {
-		const struct attr_info *info = &attr_table[attr];
-
-		if (info->kind == ATTR_NONE || attr == RDMABLK_ATTR_NAME)
-			continue;
-		printf("  %-18s", info->key);
-		print_value(&device->value[attr], info);
-		printf("\n");
-	}
+	for (attr = 0; attr <= RDMABLK_ATTR_MAX; attr++)
+		if (attr_table[attr].kind != ATTR_NONE && attr != RDMABLK_ATTR_NAME)
+			output_line(device, attr);
 }

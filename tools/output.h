@@ -11,7 +11,8 @@ struct device;
 struct device_list;
 
 #define OUTPUT_JSON_VERSION	1
-#define OUTPUT_MAX_COLUMNS	64
+#define OUTPUT_MAX_COLUMNS	80
+#define OUTPUT_ALL_WORDS	OUTPUT_MAX_COLUMNS
 #define OUTPUT_COLUMN_NAMES	1024	/* bytes for the names of all columns */
 
 /**
@@ -38,8 +39,10 @@ typedef void (*output_cell_fn)(struct json_object *row, const char *key, char *t
 			       size_t size);
 
 struct json_object *output_json_new(void);
+struct json_object *output_json_value(const struct device *device, unsigned int attr);
 struct json_object *output_json_device(const struct device *device);
 void output_json_line(struct json_object *object);
+void output_json_document(struct json_object *devices);
 void output_json_devices(const struct device_list *list);
 
 const char *output_parse_columns(const char *text,
@@ -47,9 +50,10 @@ const char *output_parse_columns(const char *text,
 void output_column_names(char *text, size_t size);
 int output_table(const struct device_list *list,
 		 const struct output_columns *columns, bool headings, bool bytes);
+void output_line(const struct device *device, unsigned int attr);
 void output_block(const struct device *device);
 void output_human_bytes(__u64 bytes, char *text, size_t size);
 int output_rows(struct json_object *rows, const struct output_column *columns,
-		output_cell_fn cell_of);
+		unsigned int words, output_cell_fn cell_of);
 
 #endif /* RDMABLK_TOOLS_OUTPUT_H */

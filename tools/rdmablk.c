@@ -85,6 +85,20 @@ static const struct command_info commands[] = {
 		.options = status_options,
 	},
 	{
+		.name = "stats",
+		.run = cmd_stats,
+		.synopsis = "[--json] [DEV]",
+		.help = "Show what a disk, or each, has done, and how long it took",
+		.options = stats_options,
+	},
+	{
+		.name = "top",
+		.run = cmd_top,
+		.synopsis = "[--interval S] [--count N]",
+		.help = "Show what the disks are doing, again and again",
+		.options = top_options,
+	},
+	{
 		.name = "monitor",
 		.run = cmd_monitor,
 		.synopsis = "[--json]",

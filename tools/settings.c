@@ -64,6 +64,14 @@ static int set_on_data_loss(const struct opts_origin *origin, const char *value,
 	return 0;
 }
 
+static int set_timed(const struct opts_origin *origin, const char *value, __u32 *number)
+{
+	*number = !strcmp(value, "on");
+	if (*number || !strcmp(value, "off"))
+		return 0;
+	return opts_refuse(origin, "timed", "'%s' is neither on nor off", value);
+}
+
 /**
  * settings_set() - takes an option
  * @origin: where it was given
@@ -77,11 +85,15 @@ int settings_set(const struct opts_origin *origin, struct settings *settings,
 		 int id, const char *value)
 {
 	const struct number_info *info;
-	__u16 attr = RDMABLK_ATTR_ON_DATA_LOSS;
+	__u16 attr;
 	int ret;
 
 	if (id == SETTING_ID_ON_DATA_LOSS) {
+		attr = RDMABLK_ATTR_ON_DATA_LOSS;
 		ret = set_on_data_loss(origin, value, &settings->number[attr]);
+	} else if (id == SETTING_ID_TIMED) {
+		attr = RDMABLK_ATTR_TIMED;
+		ret = set_timed(origin, value, &settings->number[attr]);
 	} else {
 		info = &numbers[id - SETTING_FIRST];
 		attr = info->attr;
@@ -140,7 +152,7 @@ void settings_put(struct nlmsghdr *nlh, const struct settings *settings)
 	for (attr = 0; attr <= RDMABLK_ATTR_MAX; attr++) {
 		if (!settings->given[attr])
 			continue;
-		if (attr_table[attr].kind == ATTR_U8)
+		if (attr_table[attr].kind == ATTR_U8 || attr_table[attr].kind == ATTR_BOOL)
 			mnl_attr_put_u8(nlh, attr, settings->number[attr]);
 		else
 			mnl_attr_put_u32(nlh, attr, settings->number[attr]);

@@ -28,6 +28,7 @@ enum setting {
 	SETTING_ID_DEV_LOSS_TMO,
 	SETTING_ID_ACK_TIMEOUT,
 	SETTING_ID_ON_DATA_LOSS,
+	SETTING_ID_TIMED,
 };
 
 /* Entries of option tables, for the settings that connect and set both have. */

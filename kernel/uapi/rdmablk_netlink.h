@@ -50,9 +50,9 @@
  *	that lasts; KEEP_ALIVE_TMO is agreed with the target at the next login.
  *
  *	request:  INDEX [KEEP_ALIVE_TMO] [RECONNECT_DELAY] [FAST_IO_FAIL_TMO]
- *		  [DEV_LOSS_TMO] [ON_DATA_LOSS]
+ *		  [DEV_LOSS_TMO] [ON_DATA_LOSS] [TIMED]
  *	errors:   ENODEV no such device; EINVAL FAST_IO_FAIL_TMO is not shorter than
- *		  DEV_LOSS_TMO; ERANGE an attribute is out of its range
+ *		  DEV_LOSS_TMO; ERANGE an attribute is out of its range; ENOMEM
  *
  * RDMABLK_CMD_RECONNECT (do)
  *	Ends the connection of a live device and connects anew; tries again at once
@@ -70,12 +70,20 @@
  *	reply:    INDEX NAME STATE TARGET EXPORT and what is known of the others
  *	errors:   ENODEV no such device
  *
+ * RDMABLK_CMD_STATS_GET (do, dump)
+ *	request:  INDEX (do); nothing (dump)
+ *	reply:    INDEX NAME STATE, counters, TIMED, and the LATENCY_ histograms, which
+ *		  are zero while nothing has been timed
+ *	errors:   ENODEV no such device
+ *
  * RDMABLK_CMD_EVENT (multicast group "events")
  *	A device changed its state, or its I/O began to fail: INDEX NAME STATE REASON
  *	[IO_FAILING].
  */
 #ifndef _UAPI_RDMABLK_NETLINK_H
 #define _UAPI_RDMABLK_NETLINK_H
+
+#include <linux/types.h>
 
 #define RDMABLK_GENL_NAME	"rdmablk"
 #define RDMABLK_GENL_VERSION	1
@@ -90,6 +98,7 @@
  * @RDMABLK_CMD_EVENT: a disk changed its state
  * @RDMABLK_CMD_SET: change options of a disk
  * @RDMABLK_CMD_RECONNECT: connect anew
+ * @RDMABLK_CMD_STATS_GET: what a disk, or each, has done
  */
 enum rdmablk_cmd {
 	RDMABLK_CMD_UNSPEC,
@@ -99,6 +108,7 @@ enum rdmablk_cmd {
 	RDMABLK_CMD_EVENT,
 	RDMABLK_CMD_SET,
 	RDMABLK_CMD_RECONNECT,
+	RDMABLK_CMD_STATS_GET,
 
 	/* private: */
 	__RDMABLK_CMD_MAX,
@@ -186,6 +196,26 @@ enum rdmablk_cmd {
  * @RDMABLK_ATTR_UNFLUSHED: flag; something has been written since the last flush
  * @RDMABLK_ATTR_POLL_QUEUES: u32, request: hardware queues for polled I/O, besides QUEUES,
  *	0 to 128; default 0; reply: so many of QUEUES are polled
+ * @RDMABLK_ATTR_TIMED: u8, 1: the latency of requests is measured; 0, the default: it is
+ *	not
+ * @RDMABLK_ATTR_IN_FLIGHT: u32, requests that the disk has and has not ended; during an
+ *	outage those that are held
+ * @RDMABLK_ATTR_BUSY: u64, times a request was given back to the block layer for a moment:
+ *	no send slot, no tag, no memory to map it, or a connection that was just lost
+ * @RDMABLK_ATTR_REQUEUES: u64, requests posted anew after the connection was lost
+ * @RDMABLK_ATTR_FENCES: u64, FENCE commands
+ * @RDMABLK_ATTR_RETRY_ERRORS: u64, queue pairs that have ended because the target's adapter
+ *	acknowledged nothing (transport retry counter exceeded)
+ * @RDMABLK_ATTR_RNR_ERRORS: u64, because the target had no receive posted for too long (RNR
+ *	retry counter exceeded)
+ * @RDMABLK_ATTR_REMOTE_ERRORS: u64, because the target's adapter refused a work request
+ * @RDMABLK_ATTR_OTHER_ERRORS: u64, because of a local error
+ * @RDMABLK_ATTR_LATENCY_READ: struct rdmablk_latency_histogram of reads, in the byte order
+ *	of the host; from when the disk has the request to when it ends
+ * @RDMABLK_ATTR_LATENCY_WRITE: struct rdmablk_latency_histogram of writes
+ * @RDMABLK_ATTR_LATENCY_FLUSH: struct rdmablk_latency_histogram of flushes
+ * @RDMABLK_ATTR_LATENCY_DISCARD: struct rdmablk_latency_histogram of discards,
+ *	write-zeroes and secure erases
  */
 enum rdmablk_attr {
 	RDMABLK_ATTR_UNSPEC,
@@ -250,6 +280,19 @@ enum rdmablk_attr {
 	RDMABLK_ATTR_STAGED,
 	RDMABLK_ATTR_UNFLUSHED,
 	RDMABLK_ATTR_POLL_QUEUES,
+	RDMABLK_ATTR_TIMED,
+	RDMABLK_ATTR_IN_FLIGHT,
+	RDMABLK_ATTR_BUSY,
+	RDMABLK_ATTR_REQUEUES,
+	RDMABLK_ATTR_FENCES,
+	RDMABLK_ATTR_RETRY_ERRORS,
+	RDMABLK_ATTR_RNR_ERRORS,
+	RDMABLK_ATTR_REMOTE_ERRORS,
+	RDMABLK_ATTR_OTHER_ERRORS,
+	RDMABLK_ATTR_LATENCY_READ,
+	RDMABLK_ATTR_LATENCY_WRITE,
+	RDMABLK_ATTR_LATENCY_FLUSH,
+	RDMABLK_ATTR_LATENCY_DISCARD,
 
 	/* private: */
 	__RDMABLK_ATTR_MAX,
@@ -289,6 +332,49 @@ enum rdmablk_on_data_loss {
 	RDMABLK_DATA_LOSS_FAIL,
 	RDMABLK_DATA_LOSS_CONTINUE,
 };
+
+#define RDMABLK_LATENCY_BUCKETS	128
+
+/**
+ * struct rdmablk_latency_histogram - how long requests have taken
+ * @sum: nanoseconds of all of them
+ * @count: requests by duration. Bucket i begins at rdmablk_latency_begin(i): four buckets to
+ *	a power of two, from 256 ns on; the last has no end.
+ */
+struct rdmablk_latency_histogram {
+	__u64 sum;
+	__u64 count[RDMABLK_LATENCY_BUCKETS];
+};
+
+/**
+ * rdmablk_latency_bucket() - which bucket a duration is counted in
+ * @ns: nanoseconds
+ */
+static inline unsigned int rdmablk_latency_bucket(__u64 ns)
+{
+	__u64 v = ns >> 8;
+	unsigned int log = 0, i;
+
+	if (v < 4)
+		return v;
+	log = 63 - __builtin_clzll(v);
+	i = 4 * (log - 1) + ((v >> (log - 2)) & 3);
+	return i < RDMABLK_LATENCY_BUCKETS ? i : RDMABLK_LATENCY_BUCKETS - 1;
+}
+
+/**
+ * rdmablk_latency_begin() - the shortest duration that is counted in a bucket
+ * @bucket: less than RDMABLK_LATENCY_BUCKETS, or that: where the last would end if there
+ *	were another
+ *
+ * Returns nanoseconds.
+ */
+static inline __u64 rdmablk_latency_begin(unsigned int bucket)
+{
+	if (bucket < 4)
+		return (__u64)bucket << 8;
+	return (__u64)(4 + bucket % 4) << (bucket / 4 + 7);
+}
 
 static inline const char *rdmablk_dev_state_text(unsigned int state)
 {

@@ -7,6 +7,10 @@
  * The environment says what the module is like:
  *
  *   SHIM_DEVICES=N     disks that there are; the last of several has failed
+ *   SHIM_STATS=W,...   what disks have done at each question for it: all counters are that
+ *                      number of times something; "-": without the last disk; "gone": the
+ *                      module is loaded anew
+ *   SHIM_COUNTERS=DIR  stands in for hw_counters of port 1 of rxe0
  *   SHIM_STATES=S:N,.. the disk's state and session at each question for one disk
  *   SHIM_SCRIPT=W,...  what happens when the tool waits, see play(); a command that
  *                      takes time: "ack,reply" unless this says otherwise
@@ -15,6 +19,7 @@
  *   SHIM_BLAME=N       ... and this attribute, at once; or
  *   SHIM_EARLY=1       ... without one, at once
  *   SHIM_REFUSE=N      the first N connects fail with ECONNREFUSED
+ *   SHIM_TERMINAL=N    standard output is a terminal with so many lines
  *   SHIM_HOST_ID=FILE  stands in for /etc/rdmablk/host-id
  *   SHIM_LOG=FILE      gets a line per request, with its attributes, and "poll" with
  *                      the milliseconds of each wait
@@ -29,10 +34,12 @@
 #include <netdb.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -150,6 +157,8 @@ ssize_t mnl_socket_sendto(const struct mnl_socket *nl, const void *buf, size_t l
 	index = log_request(req, genl->cmd);
 	if (genl->cmd == RDMABLK_CMD_GET)
 		answer_get(req, index);
+	else if (genl->cmd == RDMABLK_CMD_STATS_GET)
+		answer_stats(req, index);
 	else if (!is_late(genl->cmd))
 		acknowledge(req, genl->cmd);
 	return len;
@@ -319,6 +328,38 @@ int stat(const char *path, struct stat *st)
 		return strcmp(path, "/dev/rdmablk0") ? -1 : 0;
 	}
 	return fstatat(AT_FDCWD, path, st, 0);
+}
+
+int isatty(int fd)
+{
+	return fd == STDOUT_FILENO && getenv("SHIM_TERMINAL");
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	struct winsize *size;
+	va_list args;
+
+	if (fd != STDOUT_FILENO || request != TIOCGWINSZ || !isatty(fd)) {
+		errno = ENOTTY;
+		return -1;
+	}
+	va_start(args, request);
+	size = va_arg(args, struct winsize *);
+	va_end(args);
+	memset(size, 0, sizeof(*size));
+	size->ws_row = number("SHIM_TERMINAL");
+	size->ws_col = 200;
+	return 0;
+}
+
+int open(const char *path, int flags, ...)
+{
+	const char *counters = getenv("SHIM_COUNTERS");
+
+	if (counters && !strcmp(path, "/sys/class/infiniband/rxe0/ports/1/hw_counters"))
+		path = counters;
+	return openat(AT_FDCWD, path, flags);
 }
 
 FILE *fopen(const char *path, const char *mode)

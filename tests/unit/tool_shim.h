@@ -15,7 +15,7 @@
 
 /* One datagram, as the kernel sends it: mostly one message */
 struct datagram {
-	__u64 bytes[1024];
+	__u64 bytes[2048];
 	size_t len;
 	int err;	/* instead */
 };
@@ -37,6 +37,7 @@ long number(const char *name);
 void deliver(void);
 int state_number(const char *name);
 void answer_get(const struct nlmsghdr *req, long index);
+void answer_stats(const struct nlmsghdr *req, long index);
 int is_late(__u8 cmd);
 void acknowledge(const struct nlmsghdr *req, __u8 cmd);
 void reply(const struct nlmsghdr *req, __u8 cmd, const char *wrong);

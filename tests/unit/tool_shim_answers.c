@@ -153,6 +153,8 @@ static void put_device(struct nlmsghdr *nlh, int index, int failed)
 	mnl_attr_put_strz(nlh, RDMABLK_ATTR_TARGET_NAME, "evil\033[2J");
 	if (index)
 		mnl_attr_put(nlh, RDMABLK_ATTR_READ_ONLY, 0, NULL);
+	mnl_attr_put_u8(nlh, RDMABLK_ATTR_TIMED, index > 0);
+	mnl_attr_put_u64(nlh, RDMABLK_ATTR_RETRY_ERRORS, 5);
 	mnl_attr_put_u32(nlh, RDMABLK_ATTR_MAX + 7, 1);	/* of a newer module */
 	end(nlh);
 }
@@ -177,6 +179,94 @@ void answer_get(const struct nlmsghdr *req, long index)
 			   i && i == nr - 1);
 	end(begin(req, NLMSG_DONE, NLM_F_MULTI, 0));
 	deliver();
+}
+
+/*
+ * Of disk 0 nothing is timed. Of disk 1, for each of @times: 90 reads of 5000 ns, 10 of
+ * 1 ms, a write of 0 ns and one of an hour.
+ */
+static void put_latency(struct nlmsghdr *nlh, int index, long times)
+{
+	struct rdmablk_latency_histogram h = { 0 };
+
+	mnl_attr_put_u8(nlh, RDMABLK_ATTR_TIMED, index == 1);
+	if (index == 1) {
+		h.sum = times * (90 * 5000 + 10 * 1000000);
+		h.count[rdmablk_latency_bucket(5000)] = 90 * times;
+		h.count[rdmablk_latency_bucket(1000000)] = 10 * times;
+	}
+	mnl_attr_put(nlh, RDMABLK_ATTR_LATENCY_READ, sizeof(h), &h);
+	if (index == 1) {
+		memset(&h, 0, sizeof(h));
+		h.sum = times * 3600 * 1000000000L;
+		h.count[0] = times;
+		h.count[RDMABLK_LATENCY_BUCKETS - 1] = times;
+	}
+	mnl_attr_put(nlh, RDMABLK_ATTR_LATENCY_WRITE, sizeof(h), &h);
+	memset(&h, 0, sizeof(h));
+	mnl_attr_put(nlh, RDMABLK_ATTR_LATENCY_FLUSH, sizeof(h), &h);
+	mnl_attr_put(nlh, RDMABLK_ATTR_LATENCY_DISCARD,
+		     sizeof(h) - number("SHIM_SHORT"), &h);
+}
+
+/* Disk 2 is still being connected, and has nothing to tell. */
+static void put_stats(struct nlmsghdr *nlh, int index, long times)
+{
+	put_id(nlh, index, index == 2 ? RDMABLK_DEV_CONNECTING : RDMABLK_DEV_LIVE, 0);
+	if (index != 2) {
+		mnl_attr_put_strz(nlh, RDMABLK_ATTR_IBDEV, index ? "rxe1" : "rxe0");
+		mnl_attr_put_u32(nlh, RDMABLK_ATTR_IBPORT, 1);
+		mnl_attr_put_u32(nlh, RDMABLK_ATTR_IN_FLIGHT, 7 + index);
+		mnl_attr_put_u64(nlh, RDMABLK_ATTR_READS, 1000 * times);
+		mnl_attr_put_u64(nlh, RDMABLK_ATTR_READ_BYTES, 4096000 * times);
+		mnl_attr_put_u64(nlh, RDMABLK_ATTR_WRITES, 10 * times);
+		mnl_attr_put_u64(nlh, RDMABLK_ATTR_WRITE_BYTES, 1000000 * times);
+		mnl_attr_put_u64(nlh, RDMABLK_ATTR_FLUSHES, 3 * times);
+		mnl_attr_put_u64(nlh, RDMABLK_ATTR_REQUEUES, 2 * times);
+		mnl_attr_put_u64(nlh, RDMABLK_ATTR_ERRORS, times);
+		put_latency(nlh, index, times);
+	}
+	end(nlh);
+}
+
+/* The next word of SHIM_STATS; the last one stays. */
+static const char *scripted_stats(void)
+{
+	const char *text = getenv("SHIM_STATS") ?: "1", *comma;
+	static int questions;
+	int i;
+
+	for (i = 0; i < questions && (comma = strchr(text, ',')); i++)
+		text = comma + 1;
+	questions++;
+	return text;
+}
+
+void answer_stats(const struct nlmsghdr *req, long index)
+{
+	const char *word = scripted_stats();
+	long i, nr = number("SHIM_DEVICES") - (*word == '-');
+	long times = atol(word + (*word == '-'));
+
+	if (!strncmp(word, "gone", 4)) {
+		ack(req, ENOENT, NULL, 0);
+		return;
+	}
+	if (req->nlmsg_flags & NLM_F_DUMP) {
+		for (i = nr - 1; i >= 0; i--)
+			put_stats(begin(req, FAMILY, NLM_F_MULTI, RDMABLK_CMD_STATS_GET),
+				  i, times);
+		end(begin(req, NLMSG_DONE, NLM_F_MULTI, 0));
+		deliver();
+		return;
+	}
+	if (index >= nr) {
+		ack(req, ENODEV, "no such device", RDMABLK_ATTR_INDEX);
+		return;
+	}
+	put_stats(begin(req, FAMILY, 0, RDMABLK_CMD_STATS_GET), index, times);
+	deliver();
+	ack(req, 0, NULL, 0);
 }
 
 /* What becomes of the newest request; 0 or a negative errno. */

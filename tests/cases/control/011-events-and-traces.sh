@@ -58,7 +58,7 @@ for ((i = 1; i < 4; i++)); do
 done
 has 1 'rdmablk_queue: rdmablk0 .*op=write sector=7 bytes=512 wrs=1'
 has 9 'rdmablk_queue: .*op=write'
-has "$(grep -c rdmablk_queue: /tmp/trace)" 'rdmablk_complete: rdmablk0 .*error=0'
+has "$(grep -c rdmablk_queue: /tmp/trace)" 'rdmablk_end: rdmablk0 .*error=0'
 has 0 'error=-'
 has 1 'rdmablk_state: rdmablk0 new -> connecting reason=0'
 has 1 'rdmablk_state: rdmablk0 connecting -> live reason=0'

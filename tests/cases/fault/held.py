@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """held.py TRACE SESSION_TMO_MS: checks the trace of a session that failed.
 
-TRACE is the text of the events rdmablk_queue, rdmablk_complete and rdmablk_state
+TRACE is the text of the events rdmablk_queue, rdmablk_end and rdmablk_state
 of one disk. A write that was handed to the device and not completed may only be
 reported as failed SESSION_TMO_MS after the session has failed; reads that were
 under way fail before that. Each request that was queued completes once.
@@ -29,10 +29,12 @@ def main():
             if "live -> recovering" in rest:
                 recovering = time
             continue
+        if event not in ("rdmablk_queue", "rdmablk_end"):
+            continue
         tag, what = re.match(r"(queue=\d+ tag=\d+) (.*)", rest).groups()
         if event == "rdmablk_queue":
             assert tag not in under_way, f"queued twice: {line}"
-            under_way[tag] = re.match(r"op=(\w+)", what)[1]
+            under_way[tag] = re.search(r"op=(\w+)", what)[1]
             continue
         error = int(what.split("=")[1])
         operation = under_way.pop(tag, None)

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Counters, and histograms of latencies.
+ *
+ * Counters are per CPU and always on. Latencies are of those devices that the
+ * administrator wants them of: the memory comes when that is first said, and else the
+ * data path has a branch that is not taken where the clock would be read. Not one that is
+ * patched out: patching waits for CPU hotplug, which waits for requests that may be held.
+ */
+#include <linux/cpumask.h>
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "stats.h"
+
+/**
+ * rdmablk_stats_sum() - add up the counters of all CPUs
+ * @stats: counters
+ * @sum: result
+ */
+void rdmablk_stats_sum(const struct rdmablk_stats __percpu *stats,
+		       struct rdmablk_stats *sum)
+{
+	int cpu;
+
+	memset(sum, 0, sizeof(*sum));
+	for_each_possible_cpu(cpu) {
+		const struct rdmablk_stats *s = per_cpu_ptr(stats, cpu);
+
+		sum->ios[READ] += s->ios[READ];
+		sum->ios[WRITE] += s->ios[WRITE];
+		sum->bytes[READ] += s->bytes[READ];
+		sum->bytes[WRITE] += s->bytes[WRITE];
+		sum->flushes += s->flushes;
+		sum->discards += s->discards;
+		sum->discard_bytes += s->discard_bytes;
+		sum->errors += s->errors;
+		sum->work_requests += s->work_requests;
+		sum->busy += s->busy;
+		sum->requeues += s->requeues;
+	}
+}
+
+/**
+ * rdmablk_timing_set() - switch the clock of a device on or off
+ * @t: clock
+ * @on: whether requests are timed from now on
+ *
+ * What has been measured stays.
+ *
+ * Context: may sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rdmablk_timing_set(struct rdmablk_timing *t, bool on)
+{
+	struct rdmablk_latency __percpu *latency;
+
+	/* Of several at once one gets its memory in. */
+	if (on && !READ_ONCE(t->latency)) {
+		latency = alloc_percpu(struct rdmablk_latency);
+		if (!latency)
+			return -ENOMEM;
+		if (cmpxchg(&t->latency, NULL, latency))
+			free_percpu(latency);
+	}
+	/* Pairs with the acquire in rdmablk_timing_begin(): the memory is there. */
+	smp_store_release(&t->on, on);
+	return 0;
+}
+
+/**
+ * rdmablk_timing_exit() - give the memory back
+ * @t: of a device that is gone
+ */
+void rdmablk_timing_exit(struct rdmablk_timing *t)
+{
+	free_percpu(t->latency);
+	t->latency = NULL;
+}
+
+/**
+ * rdmablk_timing_add() - count a request
+ * @t: of the device
+ * @op: what it was
+ * @ns: how long it took
+ *
+ * Context: any that completes requests.
+ */
+void rdmablk_timing_add(struct rdmablk_timing *t, enum rdmablk_timed op, u64 ns)
+{
+	this_cpu_add(t->latency->op[op].sum, ns);
+	this_cpu_inc(t->latency->op[op].count[rdmablk_latency_bucket(ns)]);
+}
+
+/**
+ * rdmablk_timing_sum() - add up the histograms of all CPUs
+ * @t: of a device
+ * @op: of which operation
+ * @sum: result; all zero when nothing has been timed
+ */
+void rdmablk_timing_sum(const struct rdmablk_timing *t, enum rdmablk_timed op,
+			struct rdmablk_latency_histogram *sum)
+{
+	struct rdmablk_latency __percpu *latency = READ_ONCE(t->latency);
+	const struct rdmablk_latency_histogram *h;
+	unsigned int i;
+	int cpu;
+
+	memset(sum, 0, sizeof(*sum));
+	if (!latency)
+		return;
+	for_each_possible_cpu(cpu) {
+		h = &per_cpu_ptr(latency, cpu)->op[op];
+		sum->sum += h->sum;
+		for (i = 0; i < RDMABLK_LATENCY_BUCKETS; i++)
+			sum->count[i] += h->count[i];
+	}
+}

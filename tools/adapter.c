@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What an RDMA adapter counts by itself, /sys/class/infiniband/DEV/ports/N/hw_counters:
+ * of all that use the port, not of a disk. Which counters there are is the business of
+ * each driver; those are of interest here that tell of trouble on the way.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "adapter.h"
+#include "attr.h"
+#include "device.h"
+#include "util.h"
+
+static bool is_of_interest(const char *name)
+{
+	static const char *const parts[] = { "rnr", "retry", "timeout", "seq", "dup" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		if (strstr(name, parts[i]))
+			return true;
+	return false;
+}
+
+/* A number and a line feed; -1 when it is something else, or not to be had. */
+static int read_number(int dir, const char *name, __u64 *number)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	char text[32], *end;
+	ssize_t len;
+
+	if (fd < 0)
+		return -1;
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (len <= 0)
+		return -1;
+	text[len] = '\0';
+	errno = 0;
+	*number = strtoull(text, &end, 10);
+	return errno || end == text || (*end && *end != '\n') ? -1 : 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int only_of_interest(const struct dirent *entry)
+{
+	return is_of_interest(entry->d_name);
+}
+
+/**
+ * adapter_counters() - the counters of the port that a disk uses
+ * @device: the disk
+ *
+ * Returns an object: names and numbers, by name; NULL when there are none.
+ */
+struct json_object *adapter_counters(const struct device *device)
+{
+	const struct value *ibdev = &device->value[RDMABLK_ATTR_IBDEV];
+	const struct value *port = &device->value[RDMABLK_ATTR_IBPORT];
+	struct json_object *object = NULL;
+	struct dirent **names;
+	char path[PATH_MAX];
+	int i, nr, dir;
+	__u64 number;
+
+	if (!ibdev->text[0] || strchr(ibdev->text, '/') || !port->present)
+		return NULL;
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/%llu/hw_counters",
+		 ibdev->text, port->number);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return NULL;
+	nr = scandirat(dir, ".", &names, only_of_interest, by_name);
+	for (i = 0; i < nr; i++) {
+		if (!read_number(dir, names[i]->d_name, &number)) {
+			object = object ?: json_object_new_object();
+			json_object_object_add(object, names[i]->d_name,
+					       json_object_new_uint64(number));
+		}
+		free(names[i]);
+	}
+	if (nr >= 0)
+		free(names);
+	close(dir);
+	return object;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* rdmablk stats: what disks have done, and how long it took. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "adapter.h"
+#include "commands.h"
+#include "output.h"
+#include "report.h"
+#include "stats.h"
+#include "util.h"
+
+const struct option_info stats_options[] = {
+	{ "json", 0, 'j', NULL, "print JSON" },
+	{ 0 }
+};
+
+/* What is shown, in this order. */
+static const unsigned int shown[] = {
+	RDMABLK_ATTR_STATE, RDMABLK_ATTR_IO_FAILING, RDMABLK_ATTR_OPENERS,
+	RDMABLK_ATTR_IN_FLIGHT, RDMABLK_ATTR_UNFLUSHED, RDMABLK_ATTR_READS,
+	RDMABLK_ATTR_WRITES, RDMABLK_ATTR_READ_BYTES, RDMABLK_ATTR_WRITE_BYTES,
+	RDMABLK_ATTR_FLUSHES, RDMABLK_ATTR_DISCARDS, RDMABLK_ATTR_DISCARD_BYTES,
+	RDMABLK_ATTR_ERRORS, RDMABLK_ATTR_WORK_REQUESTS, RDMABLK_ATTR_BUSY,
+	RDMABLK_ATTR_FENCES, RDMABLK_ATTR_KEEPALIVES, RDMABLK_ATTR_STALE_ANSWERS,
+	RDMABLK_ATTR_RECONNECTS, RDMABLK_ATTR_ATTEMPTS, RDMABLK_ATTR_LAST_ERROR,
+	RDMABLK_ATTR_HELD, RDMABLK_ATTR_REQUEUES, RDMABLK_ATTR_RETRY_ERRORS,
+	RDMABLK_ATTR_RNR_ERRORS, RDMABLK_ATTR_REMOTE_ERRORS,
+	RDMABLK_ATTR_OTHER_ERRORS, RDMABLK_ATTR_IBDEV, RDMABLK_ATTR_IBPORT,
+	RDMABLK_ATTR_TIMED,
+};
+
+static const struct {
+	const char *key;
+	double percent;
+} percentiles[] = {
+	{ "p50_ns", 50 }, { "p90_ns", 90 }, { "p99_ns", 99 }, { "p999_ns", 99.9 },
+};
+
+static int set(void *context, int id, const char *value)
+{
+	(void)context;
+	(void)value;
+	if (id == 'j')
+		report_json = true;
+	return 0;
+}
+
+static struct json_object *json_ns(double ns)
+{
+	return json_object_new_uint64(ns + 0.5);
+}
+
+static struct json_object *json_buckets(const struct rdmablk_latency_histogram *h)
+{
+	struct json_object *array = json_object_new_array(), *bucket;
+	unsigned int i;
+
+	for (i = 0; i < RDMABLK_LATENCY_BUCKETS; i++) {
+		if (!h->count[i])
+			continue;
+		bucket = json_object_new_object();
+		json_object_object_add(bucket, "begin_ns",
+				       json_object_new_uint64(rdmablk_latency_begin(i)));
+		json_object_object_add(bucket, "count",
+				       json_object_new_uint64(h->count[i]));
+		json_object_array_add(array, bucket);
+	}
+	return array;
+}
+
+/* Without requests there is no mean, and no percentile: null. */
+static struct json_object *json_latency(const struct rdmablk_latency_histogram *h)
+{
+	struct json_object *object = json_object_new_object();
+	__u64 requests = latency_requests(h);
+	size_t i;
+
+	json_object_object_add(object, "requests", json_object_new_uint64(requests));
+	json_object_object_add(object, "sum_ns", json_object_new_uint64(h->sum));
+	json_object_object_add(object, "mean_ns",
+			       requests ? json_ns(latency_mean(h)) : NULL);
+	for (i = 0; i < ARRAY_SIZE(percentiles); i++)
+		json_object_object_add(object, percentiles[i].key, requests ?
+				       json_ns(latency_percentile(h, percentiles[i].percent)) :
+				       NULL);
+	json_object_object_add(object, "max_ns",
+			       requests ? json_ns(latency_max(h)) : NULL);
+	return object;
+}
+
+static struct json_object *json_stats(const struct stats *stats)
+{
+	struct json_object *object = json_object_new_object(), *latency, *op;
+	unsigned int i;
+
+	json_object_object_add(object, "index",
+			       output_json_value(&stats->device, RDMABLK_ATTR_INDEX));
+	json_object_object_add(object, "name",
+			       output_json_value(&stats->device, RDMABLK_ATTR_NAME));
+	for (i = 0; i < ARRAY_SIZE(shown); i++)
+		json_object_object_add(object, attr_key(shown[i]),
+				       output_json_value(&stats->device, shown[i]));
+	latency = json_object_new_object();
+	for (i = 0; i < STATS_OPS; i++) {
+		op = json_latency(&stats->latency[i]);
+		json_object_object_add(op, "buckets", json_buckets(&stats->latency[i]));
+		json_object_object_add(latency, stats_op_names[i], op);
+	}
+	json_object_object_add(object, "latency", latency);
+	json_object_object_add(object, "adapter", adapter_counters(&stats->device));
+	return object;
+}
+
+static void print_json(const struct stats_list *list)
+{
+	struct json_object *array = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < list->nr; i++)
+		json_object_array_add(array, json_stats(&list->stats[i]));
+	output_json_document(array);
+}
+
+/* Times are microseconds. */
+static void cell(struct json_object *row, const char *key, char *text, size_t size)
+{
+	struct json_object *value = json_object_object_get(row, key);
+
+	if (strstr(key, "_ns"))
+		snprintf(text, size, "%.1f", json_object_get_uint64(value) / 1000.0);
+	else
+		snprintf(text, size, "%s", json_object_get_string(value));
+}
+
+static int print_latency(const struct stats *stats)
+{
+	static const struct output_column columns[] = {
+		{ "OPERATION", "operation" }, { "REQUESTS", "requests" },
+		{ "MEAN-US", "mean_ns" }, { "P50-US", "p50_ns" }, { "P90-US", "p90_ns" },
+		{ "P99-US", "p99_ns" }, { "P99.9-US", "p999_ns" }, { "MAX-US", "max_ns" },
+		{ 0 }
+	};
+	struct json_object *rows = json_object_new_array(), *row;
+	int i, ret = 0;
+
+	for (i = 0; i < STATS_OPS; i++) {
+		if (!latency_requests(&stats->latency[i]))
+			continue;
+		row = json_latency(&stats->latency[i]);
+		json_object_object_add(row, "operation",
+				       json_object_new_string(stats_op_names[i]));
+		json_object_array_add(rows, row);
+	}
+	if (json_object_array_length(rows))
+		ret = output_rows(rows, columns, 1, cell);
+	json_object_put(rows);
+	return ret;
+}
+
+static void print_adapter(const struct stats *stats)
+{
+	struct json_object *counters = adapter_counters(&stats->device);
+
+	if (!counters)
+		return;
+	printf("  of all that use port %s of %s:\n",
+	       stats->device.value[RDMABLK_ATTR_IBPORT].text,
+	       stats->device.value[RDMABLK_ATTR_IBDEV].text);
+	json_object_object_foreach(counters, name, value)
+		printf("    %-24s%s\n", name, json_object_get_string(value));
+	json_object_put(counters);
+}
+
+static int print_text(const struct stats_list *list)
+{
+	const struct stats *stats;
+	size_t i, j;
+
+	for (i = 0; i < list->nr; i++) {
+		stats = &list->stats[i];
+		printf("%s%s\n", i ? "\n" : "",
+		       stats->device.value[RDMABLK_ATTR_NAME].text);
+		for (j = 0; j < ARRAY_SIZE(shown); j++)
+			output_line(&stats->device, shown[j]);
+		print_adapter(stats);
+		if (print_latency(stats))
+			return report_failure(ENOMEM, "stats", "%s", strerror(ENOMEM));
+	}
+	return STATUS_DONE;
+}
+
+/**
+ * cmd_stats() - rdmablk stats
+ * @command: its entry in the table
+ * @argc: arguments from the name on
+ * @argv: the same
+ */
+int cmd_stats(const struct command_info *command, int argc, char **argv)
+{
+	__cleanup(stats_list_clear) struct stats_list list = { 0 };
+	__cleanup(nl_closep) struct nl *nl = NULL;
+	char what[64] = "stats", why[128];
+	struct nl_failure failure;
+	const char *name;
+	__u32 index = 0;
+	int ret;
+
+	ret = opts_parse(command, argc, argv, set, NULL);
+	if (ret)
+		return ret;
+	name = argv[optind];
+	if (name) {
+		snprintf(what, sizeof(what), "stats %.48s", name);
+		if (argv[optind + 1])
+			return report_usage("stats", "too many arguments: '%s'",
+					    argv[optind + 1]);
+		if (device_parse_name(name, &index, why, sizeof(why)))
+			return report_usage(what, "%s", why);
+	}
+
+	nl = nl_open(&failure);
+	if (!nl || (name ? stats_get(nl, index, &list, &failure) :
+			   stats_dump(nl, &list, &failure)))
+		return report_failure(failure.err, what, "%s", failure.text);
+	if (!report_json)
+		return print_text(&list);
+	print_json(&list);
+	return STATUS_DONE;
+}
