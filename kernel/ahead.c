@@ -14,20 +14,20 @@
  * begins and sets it again before it ends when it fails. So there is nothing to flush when
  * it is clear and was not cleared by a flush that has not ended:
  *
- *	a flush				who wants another
- *	"begun" is one more			"begun"? n
- *	full barrier				"done"? n, too: none is under way
- *	"unflushed" is cleared			"unflushed"? no
- *	...					"begun"? still n: none has cleared it since
- *	it fails: "unflushed" is set
+ *	a flush			who wants another
+ *	"begun" is one more		"begun"? n
+ *	full barrier			"done"? n, too: none is under way
+ *	"unflushed" is cleared		"unflushed"? no
+ *	...				"begun"? still n: none has cleared
+ *	if it fails: it is set		that since the first look
  *	full barrier
  *	"done" is one more
  *
  * with a read barrier between each two on the right.
  *
  * This is about what the session has written. What was written before, by another disk or
- * a daemon that was killed, is durable when a flush has succeeded. What others write to a shared export
- * is nobody's to know, so all is sent there.
+ * a daemon that was killed, is durable when a flush has succeeded. What others write to a
+ * shared export is nobody's to know, so all is sent there.
  */
 #include "ahead.h"
 #include "request.h"
