@@ -47,6 +47,7 @@ struct rdmablk_waiter {
  * @kind: enum rdmablk_kind
  * @connected: the connection is established, so that its end is worth a call of
  *	@fatal; set and read by the CM handler, which rdma_cm serialises
+ * @failed: it has been broken since rdmablk_queue_reset()
  * @fatal: upcall: the queue is broken. Any context, any number of times.
  * @batch: work requests that are not posted yet, linked
  */
@@ -74,6 +75,7 @@ struct rdmablk_queue {
 	u16 nr;
 	u8 kind;
 	bool connected;
+	bool failed;
 
 	struct ib_rdma_wr batch[RDMABLK_BATCH];
 };

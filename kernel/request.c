@@ -73,6 +73,7 @@ static void rdmablk_request_complete(struct request *rq)
 		rdmablk_request_count(path, rq);
 	else
 		this_cpu_inc(path->stats->errors);
+	req->holds = 0;
 	trace_rdmablk_complete(path->index, rq->mq_hctx->queue_num, rq->tag,
 			       blk_status_to_errno(req->status));
 	blk_mq_end_request(rq, req->status);
@@ -364,6 +365,16 @@ static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, 
 	}
 }
 
+/* It ends without ->complete(), unless it comes again. */
+static blk_status_t rdmablk_request_refuse(struct request *rq, blk_status_t status)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	if (status != BLK_STS_RESOURCE)
+		req->holds = 0;
+	return status;
+}
+
 static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 					  const struct blk_mq_queue_data *bd)
 {
@@ -379,15 +390,15 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 		 * Between an error and the quiesce that follows it, I/O comes
 		 * again a little later.
 		 */
-		return READ_ONCE(path->failing) ? BLK_STS_TRANSPORT :
-						  BLK_STS_RESOURCE;
+		return rdmablk_request_refuse(rq, READ_ONCE(path->failing) ?
+					      BLK_STS_TRANSPORT : BLK_STS_RESOURCE);
 
 	hwq = *(struct rdmablk_hwq **)hctx->driver_data;
 	ret = rdmablk_request_prepare(path, hwq, rq);
 	if (unlikely(ret != BLK_STS_OK)) {
 		if (bd->last)
 			rdmablk_hwq_commit(hwq);
-		return ret;
+		return rdmablk_request_refuse(rq, ret);
 	}
 	blk_mq_start_request(rq);
 	trace_rdmablk_queue(path->index, hctx->queue_num, rq->tag,
@@ -447,6 +458,11 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 	if (path->staged && req_op(rq) == REQ_OP_FLUSH && req->was_unflushed)
 		WRITE_ONCE(path->unflushed, true);
 	req->cmd = NULL;
+	if (held->lost) {
+		if (!req->holds)
+			req->held_since = jiffies;
+		req->holds = min(req->holds + 1, 2);
+	}
 	WRITE_ONCE(req->held, true);
 	held->requests++;
 	held->writes += req->posted && op_is_write(req_op(rq));
@@ -456,12 +472,13 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 /**
  * rdmablk_request_hold_all() - take the requests that a lost connection left behind
  * @set: tag set, quiesced; all queue pairs are drained, the device is still there
+ * @lost: the connection was, and not given up as planned
  *
  * Return: how many there are.
  */
-struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set)
+struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lost)
 {
-	struct rdmablk_held held = { };
+	struct rdmablk_held held = { .lost = lost };
 
 	blk_mq_tagset_busy_iter(set, rdmablk_request_hold, &held);
 	return held;
@@ -530,9 +547,16 @@ unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_wri
 static bool rdmablk_request_requeue(struct request *rq, void *data)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	unsigned long *patience = data;
 
 	if (blk_mq_request_completed(rq) || !req->held)
 		return true;
+	if (req->holds > 1 && time_after_eq(jiffies, req->held_since + *patience)) {
+		req->held = false;
+		req->status = BLK_STS_TRANSPORT;
+		blk_mq_complete_request(rq);
+		return true;
+	}
 	/*
 	 * It stays marked: until it is queued anew its timer may fire. Whoever unquiesces
 	 * the queue kicks the list.
@@ -545,10 +569,15 @@ static bool rdmablk_request_requeue(struct request *rq, void *data)
  * rdmablk_request_requeue_held() - give held requests back to the block layer, to
  *	be posted anew
  * @set: tag set; nothing of an earlier connection can land any more
+ * @patience: jiffies after which a request fails that has met the end of one connection
+ *	after the other; up to MAX_JIFFY_OFFSET
+ *
+ * A connection that comes back ends the outage, but not for a request that breaks
+ * it again and again: where large packets do not get through it may be this very one.
  */
-void rdmablk_request_requeue_held(struct blk_mq_tag_set *set)
+void rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned long patience)
 {
-	blk_mq_tagset_busy_iter(set, rdmablk_request_requeue, NULL);
+	blk_mq_tagset_busy_iter(set, rdmablk_request_requeue, &patience);
 }
 
 /**
