@@ -19,6 +19,9 @@
 #include "log.h"
 #include "session.h"
 
+/* A target may say all the time that the export has grown; each change is an event. */
+#define RDMABLK_DISK_PAUSE	(HZ / 10)
+
 /* Called with disk->open_mutex held, as is the move to "deleting" unless by force. */
 static int rdmablk_disk_may_open(struct gendisk *disk)
 {
@@ -144,7 +147,7 @@ static void rdmablk_disk_resize(struct rdmablk_session *s)
 	sectors = a.grant.size >> SECTOR_SHIFT;
 	if (get_capacity(s->disk) == sectors)
 		return;
-	rdmablk_info(s, "now %llu bytes\n", a.grant.size);
+	rdmablk_info_ratelimited(s, "now %llu bytes\n", a.grant.size);
 	set_capacity_and_notify(s->disk, sectors);
 }
 
@@ -178,8 +181,10 @@ static void rdmablk_disk_rescan(struct rdmablk_session *s)
  */
 void rdmablk_disk_work(struct work_struct *work)
 {
-	struct rdmablk_session *s = container_of(work, struct rdmablk_session, disk_work);
+	struct rdmablk_session *s = container_of(to_delayed_work(work),
+						 struct rdmablk_session, disk_work);
 
+	WRITE_ONCE(s->disk_looked, jiffies);
 	rdmablk_disk_resize(s);
 	rdmablk_disk_rescan(s);
 }
@@ -190,11 +195,15 @@ void rdmablk_disk_work(struct work_struct *work)
  */
 void rdmablk_disk_look(struct rdmablk_session *s)
 {
+	unsigned long next = READ_ONCE(s->disk_looked) + RDMABLK_DISK_PAUSE;
+	unsigned long flags, now = jiffies;
+
 	/* Queued under the lock: who moves to "deleting" cancels it afterwards. */
-	spin_lock_irq(&s->lock);
+	spin_lock_irqsave(&s->lock, flags);
 	if (s->state != RDMABLK_DEV_DELETING)
-		queue_work(rdmablk_login_wq, &s->disk_work);
-	spin_unlock_irq(&s->lock);
+		queue_delayed_work(rdmablk_login_wq, &s->disk_work,
+				   time_in_range(now, s->disk_looked, next) ? next - now : 0);
+	spin_unlock_irqrestore(&s->lock, flags);
 }
 
 /**

@@ -4,6 +4,7 @@
  * the top of request.c.
  */
 #include <linux/blk-mq.h>
+#include <linux/jiffies.h>
 #include "onesided.h"
 #include "request.h"
 
@@ -20,6 +21,11 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 	if (path->staged && req_op(rq) == REQ_OP_FLUSH && req->was_unflushed)
 		WRITE_ONCE(path->unflushed, true);
 	req->cmd = NULL;
+	if (held->lost) {
+		if (!req->holds)
+			req->held_since = jiffies;
+		req->holds = min(req->holds + 1, 2);
+	}
 	WRITE_ONCE(req->held, true);
 	held->requests++;
 	held->writes += req->posted && op_is_write(req_op(rq));
@@ -29,12 +35,13 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 /**
  * rdmablk_request_hold_all() - take the requests that a lost connection left behind
  * @set: tag set, quiesced; all queue pairs are drained, the device is still there
+ * @lost: the connection was, and not given up as planned
  *
  * Return: how many there are.
  */
-struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set)
+struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lost)
 {
-	struct rdmablk_held held = { };
+	struct rdmablk_held held = { .lost = lost };
 
 	blk_mq_tagset_busy_iter(set, rdmablk_request_hold, &held);
 	return held;
@@ -125,9 +132,16 @@ unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_wri
 static bool rdmablk_request_requeue(struct request *rq, void *data)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	unsigned long *patience = data;
 
 	if (blk_mq_request_completed(rq) || !req->held)
 		return true;
+	if (req->holds > 1 && time_after_eq(jiffies, req->held_since + *patience)) {
+		req->held = false;
+		req->status = BLK_STS_TRANSPORT;
+		blk_mq_complete_request(rq);
+		return true;
+	}
 	/*
 	 * It stays marked: until it is queued anew its timer may fire. Whoever unquiesces
 	 * the queue kicks the list.
@@ -140,8 +154,13 @@ static bool rdmablk_request_requeue(struct request *rq, void *data)
  * rdmablk_request_requeue_held() - give held requests back to the block layer, to
  *	be posted anew
  * @set: tag set; nothing of an earlier connection can land any more
+ * @patience: jiffies after which a request fails that has met the end of one connection
+ *	after the other; up to MAX_JIFFY_OFFSET
+ *
+ * A connection that comes back ends the outage, but not for a request that breaks
+ * it again and again: where large packets do not get through it may be this very one.
  */
-void rdmablk_request_requeue_held(struct blk_mq_tag_set *set)
+void rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned long patience)
 {
-	blk_mq_tagset_busy_iter(set, rdmablk_request_requeue, NULL);
+	blk_mq_tagset_busy_iter(set, rdmablk_request_requeue, &patience);
 }

@@ -9,6 +9,7 @@
  * Nothing is undone here but a queue pair that the target's connection manager takes for
  * one of an earlier life of this host; see login.c.
  */
+#include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -23,6 +24,24 @@
 /* Of a write queue, when READs and WRITEs are no commands; and those that are reserved */
 #define RDMABLK_ONESIDED_TAGS	32
 
+/* Between two tries with another queue pair */
+#define RDMABLK_STALE_PAUSE	10	/* milliseconds */
+
+static bool rdmablk_login_others_failed(struct rdmablk_session *s,
+					const struct rdmablk_queue *q)
+{
+	const struct rdmablk_hwq *hwq;
+	u32 i;
+
+	for (i = 0; i < s->path.nr_hwqs; i++) {
+		hwq = &s->path.hwq[i];
+		if ((&hwq->read != q && READ_ONCE(hwq->read.failed)) ||
+		    (&hwq->write != q && READ_ONCE(hwq->write.failed)))
+			return true;
+	}
+	return READ_ONCE(s->ctrl.broken);
+}
+
 /* The target knows the number of this queue pair already; that of the next is another. */
 static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue *q,
 				struct rdmablk_cmdq *cmdq, int ret)
@@ -33,13 +52,14 @@ static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue 
 	/* The receives of a queue pair that is refused complete, and with an error. */
 	rdmablk_queue_stop(q);
 	spin_lock_irq(&s->lock);
-	if (s->attempt_reason == RDMABLK_R_CONNECTION && !READ_ONCE(s->ctrl.broken))
+	if (s->attempt_reason == RDMABLK_R_CONNECTION && !rdmablk_login_others_failed(s, q))
 		s->attempt_reason = 0;
 	spin_unlock_irq(&s->lock);
 	q->cm_reason = 0;
 	rdmablk_queue_destroy_qp(q);
 	rdmablk_cmdq_destroy(cmdq);
 	rdmablk_cm_destroy(q);
+	msleep(RDMABLK_STALE_PAUSE);
 	return true;
 }
 

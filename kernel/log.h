@@ -12,6 +12,10 @@
 #define rdmablk_err(s, fmt, ...)	pr_err("%s: " fmt, (s)->id, ##__VA_ARGS__)
 #define rdmablk_info(s, fmt, ...)	pr_info("%s: " fmt, (s)->id, ##__VA_ARGS__)
 #define rdmablk_warn(s, fmt, ...)	pr_warn("%s: " fmt, (s)->id, ##__VA_ARGS__)
+#define rdmablk_err_ratelimited(s, fmt, ...)				\
+	pr_err_ratelimited("%s: " fmt, (s)->id, ##__VA_ARGS__)
+#define rdmablk_info_ratelimited(s, fmt, ...)				\
+	pr_info_ratelimited("%s: " fmt, (s)->id, ##__VA_ARGS__)
 #define rdmablk_warn_ratelimited(s, fmt, ...)				\
 	pr_warn_ratelimited("%s: " fmt, (s)->id, ##__VA_ARGS__)
 

@@ -16,6 +16,7 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/netlink.h>
 #include <linux/notifier.h>
 #include <linux/slab.h>
@@ -90,6 +91,7 @@ static const struct nla_policy rdmablk_nl_get_policy[RDMABLK_ATTR_MAX + 1] = {
 
 static struct genl_family rdmablk_nl_family;
 static bool rdmablk_nl_registered;
+static DEFINE_MUTEX(rdmablk_nl_mutex);	/* rdmablk_nl_registered */
 
 enum { RDMABLK_NL_EVENTS };
 
@@ -252,14 +254,20 @@ struct rdmablk_nl_job {
 	bool wait;
 };
 
+static const char rdmablk_nl_no_job[] = "out of memory, or the module is being unloaded";
+
 static struct rdmablk_nl_job *rdmablk_nl_job_create(struct genl_info *info, u8 cmd,
 						    struct rdmablk_session *s,
 						    work_func_t fn)
 {
-	struct rdmablk_nl_job *job = kzalloc(sizeof(*job), GFP_KERNEL);
+	struct rdmablk_nl_job *job;
 
-	if (!job)
+	/* The lock of generic netlink is no reference: the module may be on its way out. */
+	if (!try_module_get(THIS_MODULE))
 		return NULL;
+	job = kzalloc(sizeof(*job), GFP_KERNEL);
+	if (!job)
+		goto err_module;
 	job->msg = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!job->msg)
 		goto err_job;
@@ -276,6 +284,8 @@ err_msg:
 	nlmsg_free(job->msg);
 err_job:
 	kfree(job);
+err_module:
+	module_put(THIS_MODULE);
 	return NULL;
 }
 
@@ -284,12 +294,12 @@ static void rdmablk_nl_job_free(struct rdmablk_nl_job *job)
 	rdmablk_session_put(job->s);
 	nlmsg_free(job->msg);
 	kfree(job);
+	/* The module's exit waits for whoever calls this to return. */
+	module_put(THIS_MODULE);
 }
 
 static void rdmablk_nl_job_start(struct rdmablk_nl_job *job)
 {
-	/* Held by the command that is running, so this cannot fail. */
-	__module_get(THIS_MODULE);
 	queue_work(rdmablk_login_wq, &job->work);
 }
 
@@ -303,8 +313,6 @@ static void rdmablk_nl_job_end(struct rdmablk_nl_job *job, int ret, const char *
 	genlmsg_unicast(&init_net, job->msg, job->portid);
 	job->msg = NULL;
 	rdmablk_nl_job_free(job);
-	/* The module's exit waits for this function to return. */
-	module_put(THIS_MODULE);
 }
 
 static void rdmablk_nl_connect_work(struct work_struct *work)
@@ -348,7 +356,7 @@ static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
 	}
 	job = rdmablk_nl_job_create(info, RDMABLK_CMD_CONNECT, s, rdmablk_nl_connect_work);
 	if (!job) {
-		rdmablk_nl_text(info->extack, "out of memory");
+		rdmablk_nl_text(info->extack, rdmablk_nl_no_job);
 		rdmablk_session_abort(s);
 		return -ENOMEM;
 	}
@@ -391,7 +399,7 @@ static int rdmablk_nl_disconnect(struct sk_buff *skb, struct genl_info *info)
 {
 	struct rdmablk_session *s = rdmablk_nl_session(info);
 	struct rdmablk_nl_job *job;
-	const char *why = "out of memory";
+	const char *why = rdmablk_nl_no_job;
 	int ret = -ENOMEM;
 
 	if (IS_ERR(s))
@@ -552,8 +560,6 @@ void rdmablk_netlink_event(struct rdmablk_session *s)
 	struct sk_buff *msg;
 	void *hdr;
 
-	if (!READ_ONCE(rdmablk_nl_registered))
-		return;
 	msg = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_NOIO);
 	if (!msg)
 		return;
@@ -563,7 +569,13 @@ void rdmablk_netlink_event(struct rdmablk_session *s)
 		return;
 	}
 	genlmsg_end(msg, hdr);
-	genlmsg_multicast(&rdmablk_nl_family, msg, 0, RDMABLK_NL_EVENTS, GFP_NOIO);
+	/* The number of the group is somebody else's when the family is gone. */
+	mutex_lock(&rdmablk_nl_mutex);
+	if (rdmablk_nl_registered)
+		genlmsg_multicast(&rdmablk_nl_family, msg, 0, RDMABLK_NL_EVENTS, GFP_NOIO);
+	else
+		nlmsg_free(msg);
+	mutex_unlock(&rdmablk_nl_mutex);
 }
 
 static const struct genl_ops rdmablk_nl_ops[] = {
@@ -641,7 +653,9 @@ int rdmablk_netlink_init(void)
 		genl_unregister_family(&rdmablk_nl_family);
 		return ret;
 	}
+	mutex_lock(&rdmablk_nl_mutex);
 	rdmablk_nl_registered = true;
+	mutex_unlock(&rdmablk_nl_mutex);
 	return 0;
 }
 
@@ -650,7 +664,9 @@ int rdmablk_netlink_init(void)
  */
 void rdmablk_netlink_exit(void)
 {
-	WRITE_ONCE(rdmablk_nl_registered, false);
+	mutex_lock(&rdmablk_nl_mutex);
+	rdmablk_nl_registered = false;
+	mutex_unlock(&rdmablk_nl_mutex);
 	netlink_unregister_notifier(&rdmablk_nl_notifier);
 	genl_unregister_family(&rdmablk_nl_family);
 }

@@ -85,6 +85,7 @@ void rdmablk_queue_reset(struct rdmablk_queue *q)
 	q->version = 0;
 	q->read_depth = 0;
 	q->connected = false;
+	q->failed = false;
 }
 
 static void rdmablk_queue_qp_event(struct ib_event *event, void *context)

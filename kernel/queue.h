@@ -50,6 +50,7 @@ struct rdmablk_waiter {
  *	@fatal; set and read by the CM handler, which rdma_cm serialises
  * @index: N of rdmablkN, for tracepoints
  * @errors: where the end of the queue pair is counted
+ * @failed: it has been broken since rdmablk_queue_reset()
  * @fatal: upcall: the queue is broken. Any context, any number of times.
  * @watch: upcall with @lock held: @batch is about to be posted; or NULL
  * @batch: work requests that are not posted yet, linked
@@ -81,6 +82,7 @@ struct rdmablk_queue {
 	bool connected;
 	int index;
 	struct rdmablk_transport_errors *errors;
+	bool failed;
 
 	struct ib_rdma_wr batch[RDMABLK_BATCH];
 };

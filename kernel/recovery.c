@@ -53,6 +53,9 @@
 #define RDMABLK_FLUSH_TMO	(60 * HZ)
 #define RDMABLK_SETTLE_TMO	(2 * HZ)
 
+/* How long a logout waits for its answer, at most */
+#define RDMABLK_LOGOUT_TMO	(10 * HZ)
+
 /* The shortest pause between two tries */
 #define RDMABLK_MIN_PAUSE	(HZ / 20)
 
@@ -286,7 +289,7 @@ void rdmablk_recovery_flush(struct rdmablk_session *s)
  * @s: session with a control queue, no request of which is with the device
  * @ended: all its requests have ended; what has not may have been written
  *
- * Context: may sleep, for the keep-alive timeout at most.
+ * Context: may sleep, for the keep-alive timeout or RDMABLK_LOGOUT_TMO at most.
  *
  * Return: 0: the target says that nothing of it can land any more; else a negative errno.
  */
@@ -304,7 +307,8 @@ int rdmablk_recovery_logout(struct rdmablk_session *s, bool ended)
 	if (ret)
 		return ret;
 	return rdmablk_ctrl_wait(&s->ctrl, RDMABLK_TAG_LOGOUT,
-				 jiffies + rdmablk_keep_alive(s));
+				 jiffies + min(rdmablk_keep_alive(s),
+					       (unsigned long)RDMABLK_LOGOUT_TMO));
 }
 
 /* Tries to learn from the target that nothing of the session can land any more. */
@@ -360,12 +364,22 @@ static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
 	       s->path.cache && !s->path.read_only && !READ_ONCE(s->fenced);
 }
 
+/*
+ * A login that succeeds is no end of trouble when I/O breaks the connection at once, as
+ * where large packets do not get through. Such a life does not reset the pause between
+ * two tries.
+ */
+static bool rdmablk_recovery_was_short(const struct rdmablk_session *s)
+{
+	return s->attempts && time_before(s->lost_at, s->live_at + rdmablk_keep_alive(s));
+}
+
 static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 {
 	struct rdmablk_held held;
 	bool hopeless, orderly;
 
-	rdmablk_err(s, "connection lost: %s\n", rdmablk_reason_text(s->reason));
+	rdmablk_err_ratelimited(s, "connection lost: %s\n", rdmablk_reason_text(s->reason));
 	rdmablk_session_move(s, RDMABLK_DEV_RECOVERING);
 	rdmablk_recovery_quiesce(s);
 	orderly = rdmablk_recovery_is_orderly(s);
@@ -373,7 +387,7 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 		rdmablk_recovery_settle(s);
 	cancel_delayed_work_sync(&s->keepalive_work);
 	rdmablk_session_stop_data(s);
-	held = rdmablk_request_hold_all(&s->tag_set);
+	held = rdmablk_request_hold_all(&s->tag_set, !rdmablk_recovery_is_planned(s));
 	s->held += held.requests;
 	hopeless = rdmablk_recovery_is_hopeless(s);
 	if (s->reason == RDMABLK_R_MALFORMED || s->reason == RDMABLK_R_STATE)
@@ -384,7 +398,8 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	rdmablk_session_destroy_queues(s);
 	s->hold_until = jiffies + msecs_to_jiffies(s->agreed.grant.session_tmo_ms) +
 			RDMABLK_PACKET_LIFE;
-	s->attempts = 0;
+	if (!rdmablk_recovery_was_short(s))
+		s->attempts = 0;
 	s->attempt_ret = 0;
 	spin_lock_irq(&s->lock);
 	if (rdmablk_recovery_is_planned(s))
@@ -401,14 +416,18 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 
 static void rdmablk_recovery_resume(struct rdmablk_session *s)
 {
+	unsigned long patience = MAX_JIFFY_OFFSET, at;
+
 	cancel_delayed_work_sync(&s->fail_work);
-	rdmablk_request_requeue_held(&s->tag_set);
+	if (rdmablk_recovery_fail_time(s, &at))
+		patience = at - s->clock;
+	rdmablk_request_requeue_held(&s->tag_set, patience);
 	rdmablk_recovery_unquiesce(s);
 	blk_mq_kick_requeue_list(s->disk->queue);
 	s->reconnects++;
 	WRITE_ONCE(s->why, NULL);
-	rdmablk_info(s, "live again after %u ms and %u tries\n",
-		     jiffies_to_msecs(jiffies - s->lost_at), s->attempts);
+	rdmablk_info_ratelimited(s, "live again after %u ms and %u tries\n",
+				 jiffies_to_msecs(jiffies - s->lost_at), s->attempts);
 	rdmablk_disk_look(s);
 }
 
@@ -493,7 +512,9 @@ static void rdmablk_recovery_work(struct work_struct *work)
 	spin_unlock_irq(&s->lock);
 	if (broken)
 		rdmablk_recovery_teardown(s);
-	if (rdmablk_recovery_may_try(s))
+	if (broken && s->attempts)
+		rdmablk_recovery_kick(s, rdmablk_recovery_pause(s, s->live_at));
+	else if (rdmablk_recovery_may_try(s))
 		rdmablk_recovery_try(s);
 	memalloc_noio_restore(noio);
 }
@@ -511,7 +532,7 @@ void rdmablk_recovery_init(struct rdmablk_session *s)
 	INIT_DELAYED_WORK(&s->recovery_work, rdmablk_recovery_work);
 	INIT_DELAYED_WORK(&s->fail_work, rdmablk_fail_work);
 	INIT_DELAYED_WORK(&s->keepalive_work, rdmablk_keepalive_work);
-	INIT_WORK(&s->disk_work, rdmablk_disk_work);
+	INIT_DELAYED_WORK(&s->disk_work, rdmablk_disk_work);
 }
 
 /**
@@ -665,5 +686,5 @@ void rdmablk_recovery_finish(struct rdmablk_session *s)
 	cancel_delayed_work_sync(&s->recovery_work);
 	cancel_delayed_work_sync(&s->fail_work);
 	cancel_delayed_work_sync(&s->keepalive_work);
-	cancel_work_sync(&s->disk_work);
+	cancel_delayed_work_sync(&s->disk_work);
 }

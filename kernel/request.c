@@ -375,8 +375,10 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
 	/* Time that it was held counts. */
-	if (likely(!req->held))
+	if (likely(!req->held)) {
 		req->begun = rdmablk_timing_begin(&path->timing);
+		req->holds = 0;
+	}
 	req->cmd = NULL;
 	req->nr_sge = 0;
 	req->nr_wr = 0;

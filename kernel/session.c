@@ -47,7 +47,6 @@
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/errno.h>
-#include <linux/file.h>
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
@@ -188,6 +187,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s)
 		if (!s->resume)
 			s->told = s->offer;
 		s->agreed = s->offer;
+		s->live_at = jiffies;
 		s->down = false;
 		s->error = false;
 		s->fenced = false;
@@ -309,6 +309,7 @@ void rdmablk_data_fatal(struct rdmablk_queue *q, u16 reason)
 		container_of(q, struct rdmablk_hwq, read) :
 		container_of(q, struct rdmablk_hwq, write);
 
+	WRITE_ONCE(q->failed, true);
 	rdmablk_session_error(container_of(hwq->path, struct rdmablk_session, path),
 			      reason);
 }
@@ -445,6 +446,19 @@ int rdmablk_session_connect(struct rdmablk_session *s)
 	return ret;
 }
 
+/*
+ * The scan for partitions has opened the disk, and in a kernel thread a file is closed a
+ * little later. Until then the disk would be in use for nobody. Others may have opened it
+ * meanwhile, so not for long.
+ */
+static void rdmablk_session_scanned(struct gendisk *disk)
+{
+	unsigned long deadline = jiffies + HZ / 20 + 1;
+
+	while (disk_openers(disk) && time_before(jiffies, deadline))
+		schedule_timeout_uninterruptible(1);
+}
+
 /**
  * rdmablk_session_publish() - make the disk visible
  * @s: session after rdmablk_session_connect()
@@ -468,11 +482,7 @@ int rdmablk_session_publish(struct rdmablk_session *s)
 		rdmablk_err(s, "cannot add the disk (%d)\n", ret);
 		return ret;
 	}
-	/*
-	 * The scan for partitions has opened the disk, and in a kernel thread a file
-	 * is closed later: the disk would be in use for nobody.
-	 */
-	flush_delayed_fput();
+	rdmablk_session_scanned(s->disk);
 	rdmablk_info(s, "%llu bytes, %u-byte blocks%s%s, %u queues of depth %u, %u READs each, on %s port %u\n",
 		     a.grant.size, a.grant.logical_block,
 		     a.grant.flags & RDMABLK_GRANT_READ_ONLY ? ", read-only" : "",
@@ -632,10 +642,16 @@ void rdmablk_session_remove(struct rdmablk_session *s)
 	 * Nothing is written back to a disk that has failed. An error that comes
 	 * later ends the I/O that del_gendisk() waits for.
 	 */
-	if (failed) {
+	if (failed)
 		rdmablk_recovery_give_up(s);
+	/*
+	 * Its kick of the requeue list is not the last thing that happens to the queue, and
+	 * there is none after the move to "deleting". The capacity stays as it is, too.
+	 */
+	flush_delayed_work(&s->recovery_work);
+	cancel_delayed_work_sync(&s->disk_work);
+	if (failed)
 		blk_mark_disk_dead(s->disk);
-	}
 	del_gendisk(s->disk);
 	if (!failed)
 		rdmablk_recovery_flush(s);

@@ -123,6 +123,7 @@ struct rdmablk_agreed {
  * @attempt_reason: why the login under way cannot succeed, enum rdmablk_reason
  * @lost_at: when the connection was lost, in jiffies
  * @clock: what the timeouts count from, in jiffies
+ * @live_at: when the last login succeeded, in jiffies
  * @agreed: by the last login that succeeded
  * @told: by the first, which is what the block layer was told
  * @why: text of the last login error, static
@@ -155,6 +156,7 @@ struct rdmablk_agreed {
  * @recovery_work: takes the queues down after an error, and connects anew
  * @fail_work: ends what is held when it has been held for long enough
  * @disk_work: tells the block layer what a new connection has changed
+ * @disk_looked: when it last did, in jiffies
  * @quiesced: the queue is, by the recovery; bit 0
  * @hold_until: writes that were posted may fail from then on, in jiffies
  * @attempts: since the connection was lost
@@ -189,6 +191,7 @@ struct rdmablk_session {
 	u16 attempt_reason;
 	unsigned long lost_at;
 	unsigned long clock;
+	unsigned long live_at;
 	struct rdmablk_agreed agreed;
 	struct rdmablk_agreed told;
 
@@ -225,7 +228,8 @@ struct rdmablk_session {
 	u32 nl_portid;
 	struct delayed_work recovery_work;
 	struct delayed_work fail_work;
-	struct work_struct disk_work;
+	struct delayed_work disk_work;
+	unsigned long disk_looked;
 	unsigned long quiesced;
 	unsigned long hold_until;
 	u32 attempts;

@@ -165,7 +165,8 @@ static void grant_times(struct session *s)
 	if (ms > s->cfg->keep_alive_max)
 		ms = s->cfg->keep_alive_max;
 	s->keep_alive_ms = (uint32_t)ms;
-	s->silence_ms = (uint32_t)(ms * s->cfg->session_factor);
+	s->silence_ms = (uint32_t)min_u64(ms * s->cfg->session_factor,
+					  RDMABLK_MAX_SESSION_MS);
 }
 
 static unsigned int grant_flags(const struct session *s)

@@ -56,7 +56,7 @@
 #define RDMABLK_MAX_SIZE	(1ULL << 62)	/* bytes; of an export */
 #define RDMABLK_MIN_KEEP_ALIVE_MS	100
 #define RDMABLK_MAX_KEEP_ALIVE_MS	600000
-#define RDMABLK_MAX_SESSION_MS	(100 * RDMABLK_MAX_KEEP_ALIVE_MS)
+#define RDMABLK_MAX_SESSION_MS	(4 * RDMABLK_MAX_KEEP_ALIVE_MS)
 
 /*
  * Labels of the MACs. Each MAC is HMAC-SHA256 over its label (16 bytes) and then

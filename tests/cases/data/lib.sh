@@ -22,11 +22,13 @@ serve() {
 		--export "disk0,memory,arena=$ARENA,size=$1" "${@:2}"
 }
 
-# connect [OPTION...]: the disk by netlink, as $DEV
+# connect [OPTION...]: the disk by netlink, as $DEV. A kernel with checks of everything may
+# take longer than the default for it, on a busy host.
 connect() {
-	local path
+	local path time=()
 
-	path=$("$RDMABLK" connect "$@" "$TARGET_ADDR/disk0")
+	[[ ! -e /sys/kernel/debug/kmemleak ]] || time=(--connect-tmo 60)
+	path=$("$RDMABLK" connect "${time[@]}" "$@" "$TARGET_ADDR/disk0")
 	[[ $path == "$DEV" && -b $DEV ]] || fail "connect printed '$path'"
 }
 

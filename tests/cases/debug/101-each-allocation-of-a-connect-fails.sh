@@ -15,8 +15,11 @@ source "$RDMABLK_TOP/tests/cases/debug/lib.sh"
 
 inject load "$MODULE"
 load_module
-leak_snapshot
 serve 8M
+# The daemon opens the device for its first initiator, and keeps it.
+connect
+disconnect
+leak_snapshot
 inject connect "$TARGET_ADDR"
 leak_check
 inject disconnect "$TARGET_ADDR"
