@@ -465,11 +465,26 @@ static void rdmablk_request_trace(struct rdmablk_path *path, struct rdmablk_hwq 
 }
 
 /* It is prepared, and the next thing is to send it. */
+/*
+ * For who polls, but on a queue that has interrupts, because the target granted too few:
+ * up to 6.1 a bio that is polled for must not end in softirq.
+ */
+static void rdmablk_request_unpoll(struct request *rq)
+{
+	struct bio *bio;
+
+	rq->cmd_flags &= ~REQ_POLLED;
+	__rq_for_each_bio(bio, rq)
+		bio_clear_polled(bio);
+}
+
 static void rdmablk_request_begin(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
 				  struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
+	if (unlikely(rq->cmd_flags & REQ_POLLED) && !hwq->polled)
+		rdmablk_request_unpoll(rq);
 	if (trace_rdmablk_queue_enabled())
 		rdmablk_request_trace(path, hwq, rq);
 	if (unlikely(req->held)) {
