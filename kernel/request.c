@@ -457,7 +457,7 @@ static void rdmablk_request_trace(struct rdmablk_path *path, struct rdmablk_hwq 
 	bool io = req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
 	u32 flags = req->held ? RDMABLK_TRACE_AGAIN : 0;
 
-	if (!io || path->staged || req->fua)
+	if (!io || path->staged || req->durable)
 		flags |= RDMABLK_TRACE_COMMAND;
 	trace_rdmablk_queue(path->index, rq->mq_hctx->queue_num, rq->tag, hwq - path->hwq,
 			    (__force u32)req_op(rq), blk_rq_pos(rq), blk_rq_bytes(rq),

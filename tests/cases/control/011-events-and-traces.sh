@@ -3,7 +3,8 @@
 #
 # Each change of a disk's state is an event of 'rdmablk monitor', as text and as
 # JSON, and of the trace. Each request is queued and completed once in the trace,
-# with its direction, sector and size.
+# with its direction, sector and size; what the adapter gets with its doorbells are
+# its work requests. Statistics time each request while that is on, and none else.
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
@@ -59,6 +60,13 @@ done
 has 1 'rdmablk_queue: rdmablk0 .*op=write sector=7 bytes=512 wrs=1'
 has 9 'rdmablk_queue: .*op=write'
 has "$(grep -c rdmablk_queue: /tmp/trace)" 'rdmablk_end: rdmablk0 .*error=0'
+has "$(grep -c rdmablk_queue: /tmp/trace)" 'rdmablk_complete: rdmablk0 .*error=0'
+# work_requests EVENT: of all of them
+work_requests() {
+	awk -v event="rdmablk_$1:" '$0 ~ event { sub(/.* wrs=/, ""); n += $1 } END { print n }' \
+		/tmp/trace
+}
+expect "$(work_requests queue)" "$(work_requests post)" "the work requests that were posted"
 has 0 'error=-'
 has 1 'rdmablk_state: rdmablk0 new -> connecting reason=0'
 has 1 'rdmablk_state: rdmablk0 connecting -> live reason=0'
@@ -68,6 +76,23 @@ has 3 'rdmablk_state:'
 # A failure.
 : >/tmp/text
 connect_brittle --keep-alive-tmo 1
+# timed READS WRITES: the numbers of requests in the histograms, and in their buckets
+timed() {
+	expect "$1 $1 $2 $2 0 0" "$("$RDMABLK" stats rdmablk0 --json | jq -r '.devices[0].latency |
+		[(.read, .write | .requests, ([.buckets[].count] | add // 0)),
+		 .flush.requests, .discard.requests] | join(" ")')" "the requests that were timed"
+}
+dd if=/dev/zero of=$DEV bs=4k count=3 oflag=direct status=none
+timed 0 0
+"$RDMABLK" set rdmablk0 --timed on
+reads=$(status reads) writes=$(status writes)
+dd if=/dev/zero of=$DEV bs=4k count=6 oflag=direct status=none
+dd if=$DEV of=/dev/null bs=64k count=5 iflag=direct status=none
+timed 5 6
+expect "5 6" "$(($(status reads) - reads)) $(($(status writes) - writes))" "the requests"
+"$RDMABLK" set rdmablk0 --timed off
+dd if=$DEV of=/dev/null bs=4k count=2 iflag=direct status=none
+timed 5 6
 kill -STOP "$TARGET_PID"
 expect_failed 'session was silent for too long'
 kill -CONT "$TARGET_PID"

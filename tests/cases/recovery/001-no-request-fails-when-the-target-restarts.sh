@@ -4,7 +4,8 @@
 # A daemon with a kept arena is killed, stopped for longer than a keep-alive, and
 # shut down, under load that verifies what it reads: no request fails, none is
 # lost, and the disk comes back by itself each time. The same when the
-# administrator asks for a new connection, and when two disks are lost at once.
+# administrator asks for a new connection, and when two disks are lost at once. What
+# was held is counted as posted anew, and its time with that of the outage.
 #
 # kernels: 6.1 6.12
 
@@ -16,6 +17,7 @@ leak_snapshot
 serve 16M --export disk1,memory,arena=/dev/shm/disk1,size=16M
 connect --keep-alive-tmo 2
 expect /dev/rdmablk1 "$("$RDMABLK" connect "$TARGET_ADDR/disk1")" "the second disk"
+"$RDMABLK" set rdmablk0 --timed on
 start_verify
 start_load 1 --rate_iops=50
 
@@ -48,6 +50,10 @@ for i in 4 5 6; do
 	expect_progress
 done
 (($(attribute held) > 0)) || fail "no request was ever in flight when it mattered"
+"$RDMABLK" stats rdmablk0 --json >/tmp/stats
+jq -e '.devices[0] | .requeues > 0 and .requeues <= .held and .reconnects == 6 and
+	([.latency[].max_ns | values] | max) > 1000000000' /tmp/stats ||
+	fail "the statistics are: $(</tmp/stats)"
 stop_verify
 stop_load 1
 run_expect 0 '' "$RDMABLK" status rdmablk1
