@@ -9,7 +9,6 @@
  * Nothing is undone here but a queue pair that the target's connection manager takes for
  * one of an earlier life of this host; see login.c.
  */
-#include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -25,7 +24,7 @@
 #define RDMABLK_ONESIDED_TAGS	32
 
 /* Between two tries with another queue pair */
-#define RDMABLK_STALE_PAUSE	10	/* milliseconds */
+#define RDMABLK_STALE_PAUSE	(HZ / 100 + 1)
 
 static bool rdmablk_login_others_failed(struct rdmablk_session *s,
 					const struct rdmablk_queue *q)
@@ -59,7 +58,8 @@ static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue 
 	rdmablk_queue_destroy_qp(q);
 	rdmablk_cmdq_destroy(cmdq);
 	rdmablk_cm_destroy(q);
-	msleep(RDMABLK_STALE_PAUSE);
+	wait_event_timeout(s->waiter.wq, READ_ONCE(s->waiter.cancelled),
+			   RDMABLK_STALE_PAUSE);
 	return true;
 }
 

@@ -36,22 +36,14 @@
 
 static char dir[64];
 
-/**
- * struct place - a file and a thread's part in it
- * @path: of the file
- * @file: open
- * @sf: the same
- * @engine: of the calling thread
- * @memory: registered as buffer 0
- * @none: cancels nothing
- */
+/* A file and a thread's part in it. */
 static struct place {
 	char path[96];
-	struct file file;
-	struct staged_file sf;
-	struct staged_engine engine;
-	char *memory;
-	atomic_bool none;
+	struct file file;		/* open */
+	struct staged_file sf;		/* the same */
+	struct staged_engine engine;	/* of the calling thread */
+	char *memory;			/* registered as buffer 0 */
+	atomic_bool none;		/* cancels nothing */
 } place;
 
 struct command {
