@@ -151,9 +151,8 @@ bool rdmablk_ahead_begin(struct rdmablk_path *path)
  */
 void rdmablk_ahead_end(struct rdmablk_path *path, bool was_unflushed, bool ok)
 {
-	if (ok)
-		WRITE_ONCE(path->ahead.flushed, true);
-	else if (was_unflushed)
+	WRITE_ONCE(path->ahead.flushed, ok);
+	if (!ok && was_unflushed)
 		WRITE_ONCE(path->unflushed, true);
 	/* See the top of the file. */
 	smp_mb();

@@ -12,7 +12,8 @@ struct rdmablk_path;
 
 /**
  * struct rdmablk_ahead - see the top of ahead.c
- * @flushed: a flush has succeeded in this session
+ * @flushed: the last flush of this session has succeeded, and no write that was made
+ *	durable ahead of one has failed since
  * @shared: others write, too
  * @recent: writes since the last FLUSH, 2 at most; a hint, as @singles
  * @singles: FLUSHes one after the other with one write each

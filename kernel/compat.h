@@ -200,4 +200,16 @@ static inline struct request *rq_list_pop(struct rq_list *rl)
 	}
 #endif
 
+/*
+ * "blk-mq: update driver tags request table when start request" (6.7): before, who has
+ * ->queue_rqs() enters its requests in the table that iterators and timeouts go by. No
+ * macro tells.
+ */
+static inline void rdmablk_compat_enter(struct request *rq)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+	rq->mq_hctx->tags->rqs[rq->tag] = rq;
+#endif
+}
+
 #endif /* RDMABLK_COMPAT_H */

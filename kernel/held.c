@@ -21,10 +21,11 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 	if (path->staged && req_op(rq) == REQ_OP_FLUSH && req->was_unflushed)
 		WRITE_ONCE(path->unflushed, true);
 	req->cmd = NULL;
-	if (held->lost) {
-		if (!req->holds)
-			req->held_since = jiffies;
-		req->holds = min(req->holds + 1, 2);
+	if (held->lost && held->again && req->holds) {
+		req->holds = 2;
+	} else if (held->lost) {
+		req->holds = 1;
+		req->held_since = jiffies;
 	}
 	WRITE_ONCE(req->held, true);
 	held->requests++;
@@ -36,12 +37,14 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
  * rdmablk_request_hold_all() - take the requests that a lost connection left behind
  * @set: tag set, quiesced; all queue pairs are drained, the device is still there
  * @lost: the connection was, and not given up as planned
+ * @again: it had not lasted
  *
  * Return: how many there are.
  */
-struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lost)
+struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lost,
+					     bool again)
 {
-	struct rdmablk_held held = { .lost = lost };
+	struct rdmablk_held held = { .lost = lost, .again = again };
 
 	blk_mq_tagset_busy_iter(set, rdmablk_request_hold, &held);
 	return held;

@@ -371,7 +371,7 @@ static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
  */
 static bool rdmablk_recovery_was_short(const struct rdmablk_session *s)
 {
-	return s->attempts && time_before(s->lost_at, s->live_at + rdmablk_keep_alive(s));
+	return time_before(s->lost_at, s->live_at + rdmablk_keep_alive(s));
 }
 
 static void rdmablk_recovery_teardown(struct rdmablk_session *s)
@@ -387,7 +387,8 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 		rdmablk_recovery_settle(s);
 	cancel_delayed_work_sync(&s->keepalive_work);
 	rdmablk_session_stop_data(s);
-	held = rdmablk_request_hold_all(&s->tag_set, !rdmablk_recovery_is_planned(s));
+	held = rdmablk_request_hold_all(&s->tag_set, !rdmablk_recovery_is_planned(s),
+					rdmablk_recovery_was_short(s));
 	s->held += held.requests;
 	hopeless = rdmablk_recovery_is_hopeless(s);
 	if (s->reason == RDMABLK_R_MALFORMED || s->reason == RDMABLK_R_STATE)

@@ -88,6 +88,7 @@ static void rdmablk_request_account(struct request *rq)
 		rdmablk_request_count(path, rq);
 	else
 		this_cpu_inc(path->stats->errors);
+	req->begun = 0;
 	trace_rdmablk_end(path->index, rq->mq_hctx->queue_num, rq->tag,
 			  blk_status_to_errno(req->status));
 }
@@ -374,11 +375,11 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	/* Time that it was held counts. */
-	if (likely(!req->held)) {
+	/* Time that it was held, or waited for a tag, counts. */
+	if (likely(!req->begun))
 		req->begun = rdmablk_timing_begin(&path->timing);
+	if (likely(!req->held))
 		req->holds = 0;
-	}
 	req->cmd = NULL;
 	req->nr_sge = 0;
 	req->nr_wr = 0;
@@ -437,6 +438,13 @@ static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, 
 	}
 }
 
+/* The tag is somebody else's next. */
+static void rdmablk_request_forget(struct rdmablk_request *req)
+{
+	req->held = false;
+	req->begun = 0;
+}
+
 /* It comes again a little later, or ends here; then nothing may be left of it. */
 static blk_status_t rdmablk_request_refuse(struct rdmablk_path *path, struct request *rq,
 					   blk_status_t why)
@@ -446,7 +454,7 @@ static blk_status_t rdmablk_request_refuse(struct rdmablk_path *path, struct req
 	if (why == BLK_STS_RESOURCE)
 		this_cpu_inc(path->stats->busy);
 	else
-		req->held = false;
+		rdmablk_request_forget(req);
 	return why;
 }
 
@@ -464,7 +472,6 @@ static void rdmablk_request_trace(struct rdmablk_path *path, struct rdmablk_hwq 
 			    req->nr_wr, flags);
 }
 
-/* It is prepared, and the next thing is to send it. */
 /*
  * For who polls, but on a queue that has interrupts, because the target granted too few:
  * up to 6.1 a bio that is polled for must not end in softirq.
@@ -478,6 +485,7 @@ static void rdmablk_request_unpoll(struct request *rq)
 		bio_clear_polled(bio);
 }
 
+/* It is prepared, and the next thing is to send it. */
 static void rdmablk_request_begin(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
 				  struct request *rq)
 {
@@ -573,6 +581,7 @@ static void rdmablk_request_queue_batch(struct rq_list *list)
 		if (next != hwq)
 			rdmablk_request_send_lists(path, hwq, lists);
 		hwq = next;
+		rdmablk_compat_enter(rq);
 		rdmablk_request_begin(path, hwq, rq);
 		rq_list_add_tail(&lists[rq_data_dir(rq)], rq);
 	}

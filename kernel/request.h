@@ -132,8 +132,9 @@ struct rdmablk_path {
  * @clean: it is a FLUSH with nothing to do
  * @fua: its WRITE is sent without the FLUSH that makes it durable, which follows
  * @posted: the device may have seen it
- * @holds: times in a row that the connection was lost with it in flight, up to 2
- * @held_since: when that was the first time, in jiffies
+ * @holds: times that the connection was lost with it in flight and had not lasted since
+ *	the time before, up to 2
+ * @held_since: when it was the first of these, in jiffies
  * @held: in flight when the connection was lost, and no device's any more; posted
  *	anew with the next connection, or ended
  * @sge: scatter/gather elements, as many as the queue's max_segments
@@ -163,17 +164,20 @@ struct rdmablk_request {
  * @requests: held
  * @writes: of these, such that change the export and were posted
  * @lost: it was lost, and not given up as planned
+ * @again: it had not lasted
  */
 struct rdmablk_held {
 	unsigned int requests;
 	unsigned int writes;
 	bool lost;
+	bool again;
 };
 
 size_t rdmablk_request_size(u32 max_segments);
 void rdmablk_request_end(struct request *rq, blk_status_t status);
 u16 rdmablk_request_op(struct request *rq, u16 *flags);
-struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lost);
+struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lost,
+					     bool again);
 unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_writes);
 void rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned long patience);
 bool rdmablk_request_busy(struct blk_mq_tag_set *set);

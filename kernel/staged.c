@@ -56,6 +56,12 @@ static void rdmablk_staged_end(struct request *rq, blk_status_t status)
 		   (!req->durable || status)) {
 		WRITE_ONCE(path->unflushed, true);
 	}
+	if (unlikely(status && req->durable && !(rq->cmd_flags & REQ_FUA))) {
+		/* Nobody has asked for more than a write: again, as one. */
+		WRITE_ONCE(path->ahead.flushed, false);
+		blk_mq_requeue_request(rq, true);
+		return;
+	}
 	rdmablk_request_end(rq, status);
 }
 

@@ -260,7 +260,6 @@ int arena_publish(struct store *store)
 	t->start_time = process_start(t->pid);
 	memcpy(t->uuid, store->uuid, sizeof(t->uuid));
 	memcpy(t->epoch, store->epoch, sizeof(t->epoch));
-	t->clean = 0;
 	__atomic_store_n(&t->state, ARENA_COMPLETE, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -270,12 +269,18 @@ int arena_publish(struct store *store)
  * @store: with its writer; of an arena that is not kept nothing happens
  *
  * Before that one is given a key: a daemon that follows this process must know of
- * every writer there may have been.
+ * every writer there may have been, and that the arena may be newer than its file. Not
+ * when it is published: a daemon that ends before anybody has it leaves no such thing.
  */
 void arena_written_by(struct store *store)
 {
-	if (store->kept)
-		trailer_of(store)->writer = store->writer;
+	struct arena_trailer *t;
+
+	if (!store->kept)
+		return;
+	t = trailer_of(store);
+	t->writer = store->writer;
+	__atomic_store_n(&t->clean, 0, __ATOMIC_RELEASE);
 }
 
 /**

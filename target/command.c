@@ -92,7 +92,9 @@ void command_sent(struct command_queue *q, unsigned int nr)
 	struct command_slot *slot;
 
 	q->sends -= nr;
-	while (q->sends < COMMAND_SENDS && (slot = TAILQ_FIRST(&q->answers))) {
+	/* One that cannot be sent ends the session, and a worker its queue pair. */
+	while (!q->commands->stopped && q->sends < COMMAND_SENDS &&
+	       (slot = TAILQ_FIRST(&q->answers))) {
 		TAILQ_REMOVE(&q->answers, slot, entry);
 		post_answer(slot);
 	}

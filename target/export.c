@@ -301,7 +301,8 @@ static void close_begin(struct export *e)
 static bool at_worker(const struct export *e)
 {
 	return e->store.ops->work && LIST_EMPTY(&e->leases) &&
-	       ((e->state == EXPORT_LEAVING && !e->closing) || e->growing);
+	       ((e->state == EXPORT_LEAVING && !e->closing && !atomic_load(&e->closed)) ||
+		e->growing);
 }
 
 /**
@@ -549,7 +550,7 @@ void export_lease(struct export *export, struct lease *lease)
 	struct store_writer writer = writer_of(lease);
 
 	LIST_INSERT_HEAD(&export->leases, lease, entry);
-	if (!lease->writer || same_writer(&export->store.writer, &writer))
+	if (!lease->writer)
 		return;
 	export->store.writer = writer;
 	export->store.ops->written_by(&export->store);

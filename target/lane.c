@@ -93,6 +93,8 @@ static void fill_answer(struct lane_cmd *cmd)
 	bool carries = data->op == RDMABLK_OP_READ && data->status == RDMABLK_OK &&
 		       data->flags & RDMABLK_IO_TRAILER;
 
+	/* Of one that is not signalled, too: its completion may be an error. */
+	cmd->wr.wr_id = WR_SEND | LANE_WR(q->index, 0);
 	cmd->wr.imm_data = htobe32(RDMABLK_IMM(data->tag, data->generation,
 					       data->status));
 	cmd->wr.num_sge = carries;

@@ -117,11 +117,12 @@ static void close_sessions(void)
 
 static void session_gone(void)
 {
+	/* First: a removal that waits for it is a worker's from here on. */
+	admin_session_gone();
 	if (daemon_state.closing)
 		look_for_end();
 	else if (daemon_state.flushing && !session_caches(NULL))
 		close_sessions();
-	admin_session_gone();
 }
 
 /* The time of those that have nothing to flush is over. */
@@ -230,6 +231,7 @@ static int early_signals_init(void)
 	const struct sigaction action = { .sa_handler = early_signal };
 	sigset_t set;
 
+	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGHUP);	/* it keeps until there is something to look at */
 	return sigprocmask(SIG_BLOCK, &set, NULL) || sigaction(SIGTERM, &action, NULL) ||
@@ -244,7 +246,6 @@ static int signals_init(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
-	signal(SIGPIPE, SIG_IGN);
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
 	daemon_state.signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -19,42 +19,42 @@ TAILQ_HEAD(staged_ios, staged_io);
  * struct staged_file - what the threads share of a file
  * @file: open
  * @identity: of what the host's caches have of it; see losses.h
+ * @errors: commands that have failed
  * @failed: an fdatasync has failed: what was written before may be lost, although the
  *	next would not say so
- * @errors: commands that have failed
- * @lock: guards what follows
- * @syncing: an fdatasync is under way, for @batch
- * @sync: its completion
+ * @syncing: an fdatasync is under way, for @batch; under @lock, as what follows
+ * @stop: the thread for @slow shall end
+ * @threaded: it exists
+ * @suspects: writes with FUA that have failed, of which nobody knows yet whether others
+ *	are lost with them
+ * @sync: completion of the fdatasync
  * @ring: where it is
  * @batch: FLUSHes that it serves; touched by the thread of @ring alone
  * @waiting: FLUSHes that came after it began; the next one is for them
- * @suspects: writes with FUA that have failed, of which nobody knows yet whether others
- *	are lost with them
- * @held: FLUSHes whose fdatasync is done, until there are none
+ * @held: FLUSHes whose fdatasync is done, until there are no suspects
  * @slow: DISCARDs and their like, in the order they came
- * @wake: there are such, or @stop
- * @stop: the thread for them shall end
- * @thread: it
- * @threaded: it exists
+ * @lock: guards all from @syncing on
+ * @wake: there is something in @slow, or @stop
+ * @thread: for @slow
  */
 struct staged_file {
 	struct file *file;
 	uint8_t identity[RDMABLK_ID_LEN];
-	atomic_bool failed;
 	atomic_uint_fast64_t errors;
-	pthread_mutex_t lock;
+	atomic_bool failed;
 	bool syncing;
+	bool stop;
+	bool threaded;
+	unsigned int suspects;
 	struct ring_source sync;
 	struct ring *ring;
 	struct staged_ios batch;
 	struct staged_ios waiting;
-	unsigned int suspects;
 	struct staged_ios held;
 	struct staged_ios slow;
+	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	bool stop;
 	pthread_t thread;
-	bool threaded;
 };
 
 /**

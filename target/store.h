@@ -294,7 +294,7 @@ struct store {
  *	what is wrong; 0 or -errno. With @store->uuid set it is checked against what is
  *	kept with the contents; not set, it may come from there
  * @publish: the export is complete, with its UUID; 0 or -errno
- * @written_by: @store->writer has changed; it is kept where the contents are
+ * @written_by: @store->writer is about to write; it is kept where the contents are
  * @attach: in the loop, after @publish: hear of the store's own threads; 0 or -errno.
  *	NULL: it has none
  * @detach: in the loop, when no session is left, before @close, perhaps without

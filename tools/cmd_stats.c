@@ -2,6 +2,7 @@
 /* rdmablk stats: what disks have done, and how long it took. */
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,7 +51,7 @@ static int set(void *context, int id, const char *value)
 
 static struct json_object *json_ns(double ns)
 {
-	return json_object_new_uint64(ns + 0.5);
+	return json_object_new_uint64((__u64)llround(ns));
 }
 
 static struct json_object *json_buckets(const struct rdmablk_latency_histogram *h)

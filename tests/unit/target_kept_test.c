@@ -203,6 +203,7 @@ static void die_with(const struct export_config *ec, unsigned int seed, uint8_t 
 	if (!child) {
 		if (full_open(&s, ec))
 			_exit(1);
+		s.ops->written_by(&s);
 		scatter(&s, seed);
 		if (write(epochs[1], s.epoch, RDMABLK_ID_LEN) != RDMABLK_ID_LEN)
 			_exit(1);
@@ -263,6 +264,37 @@ static void a_kept_arena_outlives_its_daemon(void **state)
 	idle_all(&s);
 	assert_true(scattered(full_ec.file, 1));
 	full_close(&s);
+	kept_end();
+}
+
+static void nobody_had(const struct export_config *ec)
+{
+	pid_t child = fork();
+	struct store s;
+	int status;
+
+	if (!child)
+		_exit(full_open(&s, ec) != 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* A daemon that dies before anybody has its arena has left nothing to bring up to date. */
+static void an_arena_that_nobody_had(void **state)
+{
+	uint8_t epoch[RDMABLK_ID_LEN];
+	struct store s;
+
+	(void)state;
+	if (!kept_config("nobody"))
+		skip();
+	die_with(&full_ec, 3, epoch, true);
+	nobody_had(&full_ec);
+	files_write(full_ec.file, 17 * MIB, MIB, 5);
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_true(full_has(&s, 17 * MIB, MIB, 5));
+	full_close(&s);
+	assert_true(files_are(full_ec.file, 17 * MIB, MIB, 5));
 	kept_end();
 }
 
@@ -560,6 +592,7 @@ int main(void)
 		cmocka_unit_test(a_flush_nobody_waits_for_stops),
 		cmocka_unit_test(the_end_of_the_daemon_waits),
 		cmocka_unit_test(a_kept_arena_outlives_its_daemon),
+		cmocka_unit_test(an_arena_that_nobody_had),
 		cmocka_unit_test(a_clean_end_needs_no_comparison),
 		cmocka_unit_test(an_arena_belongs_to_its_file),
 		cmocka_unit_test(growing),

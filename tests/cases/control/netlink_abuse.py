@@ -33,6 +33,7 @@ def refused(host):
                  b"\xc3\xa4\0", b"x" * 64 + b"\0", b"x" * 3000 + b"\0"):
         yield ("ERANGE", "EINVAL"), nl.CONNECT, target + nl.attr(nl.EXPORT, name)
     for kind, values in ((nl.QUEUES, (0, 257, 0xffffffff)),
+                         (nl.POLL_QUEUES, (129, 0xffffffff)),
                          (nl.QUEUE_DEPTH, (0, 1025, 0xffffffff)),
                          (nl.KEEP_ALIVE_TMO, (0, 601, 0xffffffff)),
                          (nl.CONNECT_TMO, (0, 601, 0xffffffff)),
@@ -42,7 +43,7 @@ def refused(host):
                          (nl.ON_DATA_LOSS, (2, 0xffffffff))):
         for value in values:
             yield "ERANGE", nl.CONNECT, good + nl.u32(kind, value)
-            if kind not in (nl.QUEUES, nl.QUEUE_DEPTH, nl.CONNECT_TMO):
+            if kind not in (nl.QUEUES, nl.POLL_QUEUES, nl.QUEUE_DEPTH, nl.CONNECT_TMO):
                 yield "ERANGE", nl.SET, nl.u32(nl.INDEX, 0) + nl.u32(kind, value)
         for payload in (b"", b"\1", b"\1\0", b"\1\0\0\0\0\0\0\0"):
             yield ("ERANGE", "EINVAL"), nl.CONNECT, good + nl.attr(kind, payload)
@@ -51,6 +52,8 @@ def refused(host):
             nl.u32(nl.DEV_LOSS_TMO, loss)
     for value in (0, 7, 23, 255):
         yield "ERANGE", nl.CONNECT, good + nl.attr(nl.ACK_TIMEOUT, bytes([value]))
+    for value in (2, 255):
+        yield "ERANGE", nl.SET, nl.u32(nl.INDEX, 0) + nl.attr(nl.TIMED, bytes([value]))
     for payload in (b"", b"\1" * 15, b"\1" * 17):
         yield ("ERANGE", "EINVAL"), nl.CONNECT, good + nl.attr(nl.HOST_ID, payload)
     for kind in (nl.READ_ONLY, nl.STEAL):
@@ -62,12 +65,12 @@ def refused(host):
     yield "EINVAL", nl.CONNECT, good + struct.pack("HH", 99, nl.QUEUES)  # beyond the end
     yield "EINVAL", nl.DISCONNECT, b""
     yield "EINVAL", nl.GET, b""
-    for command in (nl.DISCONNECT, nl.GET, nl.SET, nl.RECONNECT):
+    for command in (nl.DISCONNECT, nl.GET, nl.SET, nl.RECONNECT, nl.STATS_GET):
         for index in (0, 1, 0x7fffffff, 0x80000000, 0xffffffff):
             yield "ENODEV", command, nl.u32(nl.INDEX, index)
         yield ("ERANGE", "EINVAL"), command, nl.attr(nl.INDEX, b"\0\0")
         yield "EINVAL", command, nl.u32(nl.INDEX, 0) + nl.u32(nl.QUEUES, 1)
-    for command in (0, nl.EVENT, 7, 255):
+    for command in (0, nl.EVENT, nl.STATS_GET + 1, 255):
         yield "ENOTSUP", command, good
 
 
@@ -93,7 +96,7 @@ def mutate(data):
         elif what == 3:
             del data[at:at + random.randint(1, 8)]
         else:
-            data += nl.attr(random.randrange(60), os.urandom(random.randrange(32)))
+            data += nl.attr(random.randrange(nl.LAST_ATTR + 6), os.urandom(random.randrange(32)))
     return bytes(data)
 
 
@@ -107,15 +110,16 @@ def fuzz(sock, host, rounds):
          nl.string(nl.EXPORT, "x") + nl.attr(nl.SOURCE, nl.address("fd99::1"))),
         (nl.DISCONNECT, nl.u32(nl.INDEX, 0) + nl.attr(nl.FORCE)),
         (nl.GET, nl.u32(nl.INDEX, 0)),
+        (nl.STATS_GET, nl.u32(nl.INDEX, 0)),
         (nl.SET, nl.u32(nl.INDEX, 0) + nl.u32(nl.RECONNECT_DELAY, 1) +
-         nl.u32(nl.FAST_IO_FAIL_TMO, 1) + nl.u32(nl.DEV_LOSS_TMO, 9)),
+         nl.u32(nl.FAST_IO_FAIL_TMO, 1) + nl.u32(nl.DEV_LOSS_TMO, 9) + nl.attr(nl.TIMED, b"\1")),
         (nl.RECONNECT, nl.u32(nl.INDEX, 0) + nl.attr(nl.ACCEPT_DATA_LOSS)),
     ]
     answers = {}
     for _ in range(rounds):
         command, attrs = random.choice(seeds)
         if random.random() < 0.05:
-            command = random.randrange(8)
+            command = random.randrange(nl.STATS_GET + 2)
         flags = nl.NLM_F_DUMP if random.random() < 0.1 else 0
         attrs = mutate(attrs)
         try:
