@@ -203,24 +203,18 @@ int cmd_stats(const struct command_info *command, int argc, char **argv)
 {
 	__cleanup(stats_list_clear) struct stats_list list = { 0 };
 	__cleanup(nl_closep) struct nl *nl = NULL;
-	char what[64] = "stats", why[128];
+	char what[DEVICE_WHAT_LEN];
 	struct nl_failure failure;
 	const char *name;
 	__u32 index = 0;
 	int ret;
 
 	ret = opts_parse(command, argc, argv, set, NULL);
+	if (!ret)
+		ret = device_operand(command->name, argv + optind, &index, what);
 	if (ret)
 		return ret;
 	name = argv[optind];
-	if (name) {
-		snprintf(what, sizeof(what), "stats %.48s", name);
-		if (argv[optind + 1])
-			return report_usage("stats", "too many arguments: '%s'",
-					    argv[optind + 1]);
-		if (device_parse_name(name, &index, why, sizeof(why)))
-			return report_usage(what, "%s", why);
-	}
 
 	nl = nl_open(&failure);
 	if (!nl || (name ? stats_get(nl, index, &list, &failure) :

@@ -46,7 +46,7 @@ int cmd_status(const struct command_info *command, int argc, char **argv)
 {
 	__cleanup(device_list_clear) struct device_list list = { 0 };
 	__cleanup(nl_closep) struct nl *nl = NULL;
-	char what[64] = "status", why[128];
+	char what[DEVICE_WHAT_LEN];
 	struct nl_failure failure;
 	const char *name;
 	__u32 index = 0;
@@ -54,17 +54,11 @@ int cmd_status(const struct command_info *command, int argc, char **argv)
 	int ret;
 
 	ret = opts_parse(command, argc, argv, set, NULL);
+	if (!ret)
+		ret = device_operand(command->name, argv + optind, &index, what);
 	if (ret)
 		return ret;
 	name = argv[optind];
-	if (name) {
-		snprintf(what, sizeof(what), "status %.48s", name);
-		if (argv[optind + 1])
-			return report_usage("status", "too many arguments: '%s'",
-					    argv[optind + 1]);
-		if (device_parse_name(name, &index, why, sizeof(why)))
-			return report_usage(what, "%s", why);
-	}
 
 	nl = nl_open(&failure);
 	if (!nl || gather(nl, name, index, &list, &failure))

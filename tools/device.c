@@ -15,6 +15,7 @@
 
 #include "device.h"
 #include "rdmablk_proto.h"
+#include "report.h"
 
 #define PREFIX		"rdmablk"
 #define DUMP_TRIES	8	/* a dump is repeated when devices came or went */
@@ -327,6 +328,31 @@ int device_parse_name(const char *text, __u32 *index, char *why, size_t size)
 		return -1;
 	}
 	*index = n;
+	return 0;
+}
+
+/**
+ * device_operand() - the operands of a command that takes a device, or none
+ * @command: its name
+ * @operands: what the user wrote, ends with NULL
+ * @index: result when there is one, N
+ * @what: result: what the command is at, for complaints
+ *
+ * Returns 0 or the exit status after a complaint.
+ */
+int device_operand(const char *command, char **operands, __u32 *index,
+		   char what[DEVICE_WHAT_LEN])
+{
+	char why[128];
+
+	snprintf(what, DEVICE_WHAT_LEN, "%s", command);
+	if (!operands[0])
+		return 0;
+	if (operands[1])
+		return report_usage(command, "too many arguments: '%s'", operands[1]);
+	snprintf(what, DEVICE_WHAT_LEN, "%.12s %.48s", command, operands[0]);
+	if (device_parse_name(operands[0], index, why, sizeof(why)))
+		return report_usage(what, "%s", why);
 	return 0;
 }
 

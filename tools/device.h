@@ -11,6 +11,7 @@
 #include "nl.h"
 
 #define DEVICE_PATH_LEN	32	/* "/dev/rdmablk4294967295" */
+#define DEVICE_WHAT_LEN	64	/* "status rdmablk0", for complaints */
 #define VALUE_TEXT_LEN	160	/* the longest are last errors, and addresses */
 
 /**
@@ -53,6 +54,8 @@ int device_list_add(struct device_list *list, const struct device *device,
 void device_list_clear(struct device_list *list);
 
 int device_parse_name(const char *text, __u32 *index, char *why, size_t size);
+int device_operand(const char *command, char **operands, __u32 *index,
+		   char what[DEVICE_WHAT_LEN]);
 void device_path(const struct device *device, char path[DEVICE_PATH_LEN]);
 
 #endif /* RDMABLK_TOOLS_DEVICE_H */
