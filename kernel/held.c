@@ -95,6 +95,15 @@ u32 rdmablk_request_in_flight(struct blk_mq_tag_set *set)
 	return n;
 }
 
+static void rdmablk_request_end_held(struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	req->held = false;
+	req->status = BLK_STS_TRANSPORT;
+	blk_mq_complete_request(rq);
+}
+
 struct rdmablk_fail {
 	bool keep_writes;
 	unsigned int kept;
@@ -111,9 +120,7 @@ static bool rdmablk_request_fail(struct request *rq, void *data)
 		fail->kept++;
 		return true;
 	}
-	req->held = false;
-	req->status = BLK_STS_TRANSPORT;
-	blk_mq_complete_request(rq);
+	rdmablk_request_end_held(rq);
 	return true;
 }
 
@@ -140,9 +147,7 @@ static bool rdmablk_request_requeue(struct request *rq, void *data)
 	if (blk_mq_request_completed(rq) || !req->held)
 		return true;
 	if (req->holds > 1 && time_after_eq(jiffies, req->held_since + *patience)) {
-		req->held = false;
-		req->status = BLK_STS_TRANSPORT;
-		blk_mq_complete_request(rq);
+		rdmablk_request_end_held(rq);
 		return true;
 	}
 	/*
