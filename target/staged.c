@@ -18,9 +18,17 @@
  * WRITE with FUA goes by RWF_DSYNC, for which devices have a bit of their own. Its
  * errors may be those of the write, which concern nobody else, or those of the sync,
  * which do: the write is tried again without it, and when that succeeds it was the
- * sync. Until that is known, and noted, no FLUSH is answered. The descriptor for FLUSHes
- * is another one than that of direct writes, so none of them takes from the other the
- * news of an error; where there is only one, FUA is a write and then a FLUSH.
+ * sync. The descriptor for FLUSHes is another one than that of direct writes, so none of
+ * them takes from the other the news of an error of the page cache; where there is only
+ * one, FUA is a write and then a FLUSH.
+ *
+ * An error of the device's cache is not kept for anybody: who had the device write it
+ * out is told, and the next to do so is not. That may be a write with FUA whose
+ * completion waits in the ring of one thread while another has an fdatasync begin and
+ * end well. So a FLUSH is answered when the outcome of every write with FUA is known that
+ * was under way when its fdatasync ended: what failed before that, failed by one of them.
+ * They are counted in two generations, of which only one grows, or FLUSHes would wait for
+ * as long as writes with FUA keep coming.
  *
  * DISCARD and its like: staged_slow.c.
  */
@@ -137,12 +145,51 @@ static void staged_fail(struct staged_file *sf, int ret)
 			sf->file->name, sf->file->path, strerror(-ret));
 }
 
+/*
+ * FLUSHes that wait for no write with FUA any more, for @ios. Those that have come since
+ * the last generation was closed wait for the next, which is closed when that has ended.
+ * The lock is held.
+ */
+static void held_release(struct staged_file *sf, struct staged_ios *ios)
+{
+	for (int i = 0; i < 2 && !sf->fua[!sf->turn]; i++) {
+		TAILQ_CONCAT(ios, &sf->held, entry);
+		if (TAILQ_EMPTY(&sf->synced))
+			return;
+		TAILQ_CONCAT(&sf->held, &sf->synced, entry);
+		sf->turn = !sf->turn;
+	}
+}
+
 /* The lock is not held while FLUSHes are done with: their owners may begin others. */
+static void held_finish(struct staged_file *sf, struct staged_ios *ios,
+			const struct ring *here)
+{
+	finish_all(ios, here, atomic_load(&sf->failed) ? RDMABLK_R_STORE_FAILED :
+		   RDMABLK_OK);
+}
+
+/* One has failed: those that it was for, and those that waited for the next. */
+static void sync_failed(struct staged_file *sf, int ret)
+{
+	struct staged_ios late = TAILQ_HEAD_INITIALIZER(late);
+	struct staged_ios now = TAILQ_HEAD_INITIALIZER(now);
+	struct ring *here = sf->ring;
+
+	staged_fail(sf, ret);
+	pthread_mutex_lock(&sf->lock);
+	TAILQ_CONCAT(&now, &sf->batch, entry);
+	TAILQ_CONCAT(&late, &sf->waiting, entry);
+	sf->syncing = false;
+	pthread_mutex_unlock(&sf->lock);
+	finish_all(&now, here, file_reason(ret));
+	finish_all(&late, here, RDMABLK_R_STORE_FAILED);
+}
+
 static void sync_ready(struct ring_source *src, int res, unsigned int flags)
 {
 	struct staged_file *sf = container_of(src, struct staged_file, sync);
 	struct staged_ios done = TAILQ_HEAD_INITIALIZER(done);
-	struct staged_ios late = TAILQ_HEAD_INITIALIZER(late);
 	struct ring *here = sf->ring;
 
 	(void)flags;
@@ -150,22 +197,19 @@ static void sync_ready(struct ring_source *src, int res, unsigned int flags)
 		sync_start(sf, here);
 		return;
 	}
-	if (res < 0)
-		staged_fail(sf, res);
-	TAILQ_CONCAT(&done, &sf->batch, entry);
+	if (res < 0) {
+		sync_failed(sf, res);
+		return;
+	}
 	pthread_mutex_lock(&sf->lock);
-	if (res >= 0 && sf->suspects)
-		TAILQ_CONCAT(&sf->held, &done, entry);
-	TAILQ_CONCAT(res < 0 ? &late : &sf->batch, &sf->waiting, entry);
+	TAILQ_CONCAT(&sf->synced, &sf->batch, entry);
+	held_release(sf, &done);
+	TAILQ_CONCAT(&sf->batch, &sf->waiting, entry);
 	sf->syncing = !TAILQ_EMPTY(&sf->batch);
 	if (sf->syncing)
 		sync_start(sf, here);
 	pthread_mutex_unlock(&sf->lock);
-	/* a write with FUA may have found out meanwhile */
-	if (res >= 0 && atomic_load(&sf->failed))
-		finish_all(&done, here, RDMABLK_R_STORE_FAILED);
-	finish_all(&done, here, file_reason(res < 0 ? res : 0));
-	finish_all(&late, here, RDMABLK_R_STORE_FAILED);
+	held_finish(sf, &done, here);
 }
 
 static void flush_begin(struct staged_io *io)
@@ -195,6 +239,36 @@ static void flush_begin(struct staged_io *io)
  * READ and WRITE
  */
 
+/* Before the kernel has it: FLUSHes wait for what comes of it. */
+static void fua_begin(struct staged_io *io)
+{
+	struct staged_file *sf = io->engine->file;
+
+	if (io->counted)
+		return;
+	io->counted = true;
+	pthread_mutex_lock(&sf->lock);
+	io->turn = sf->turn;
+	sf->fua[io->turn]++;
+	pthread_mutex_unlock(&sf->lock);
+}
+
+/* That is known, and noted if others may be lost with it. */
+static void fua_end(struct staged_io *io)
+{
+	struct staged_ios done = TAILQ_HEAD_INITIALIZER(done);
+	struct staged_file *sf = io->engine->file;
+
+	if (!io->counted)
+		return;
+	io->counted = false;
+	pthread_mutex_lock(&sf->lock);
+	sf->fua[io->turn]--;
+	held_release(sf, &done);
+	pthread_mutex_unlock(&sf->lock);
+	held_finish(sf, &done, &io->engine->ring);
+}
+
 static void rw_submit(struct ring_source *src, uint64_t bytes)
 {
 	struct staged_io *io = container_of(src, struct staged_io, src);
@@ -214,10 +288,12 @@ static void rw_submit(struct ring_source *src, uint64_t bytes)
 					  (int)io->buffer);
 	io->synced = direct && io->fua && !io->suspect && !f->fault &&
 		     !fault(FAULT_LOST_FLUSH);
-	if (io->synced)
+	if (io->synced) {
 		sqe->rw_flags = RWF_DSYNC;
-	else
+		fua_begin(io);
+	} else {
 		io->plain = true;
+	}
 }
 
 static void rw_start(struct staged_io *io)
@@ -238,37 +314,9 @@ static void rw_start(struct staged_io *io)
 		rw_submit(&io->src, ask.bytes);
 }
 
-/* A write with FUA has failed: what came of the others is not known yet. */
-static void suspect_begin(struct staged_io *io)
-{
-	struct staged_file *sf = io->engine->file;
-
-	io->suspect = true;
-	pthread_mutex_lock(&sf->lock);
-	sf->suspects++;
-	pthread_mutex_unlock(&sf->lock);
-}
-
-/* It is, and what was lost has been noted. */
-static void suspect_end(struct staged_io *io)
-{
-	struct staged_ios held = TAILQ_HEAD_INITIALIZER(held);
-	struct staged_file *sf = io->engine->file;
-
-	if (!io->suspect)
-		return;
-	io->suspect = false;
-	pthread_mutex_lock(&sf->lock);
-	if (!--sf->suspects)
-		TAILQ_CONCAT(&held, &sf->held, entry);
-	pthread_mutex_unlock(&sf->lock);
-	finish_all(&held, &io->engine->ring, atomic_load(&sf->failed) ?
-		   RDMABLK_R_STORE_FAILED : RDMABLK_OK);
-}
-
 static void rw_finish(struct staged_io *io, unsigned int status)
 {
-	suspect_end(io);
+	fua_end(io);
 	staged_finish(io, status);
 }
 
@@ -278,16 +326,17 @@ static void rw_done(struct staged_io *io)
 		staged_fail(io->engine->file, -EIO);
 		rw_finish(io, RDMABLK_R_STORE_IO);
 	} else if (io->fua && io->plain) {
+		fua_end(io);	/* or it would wait for itself */
 		flush_begin(io);
 	} else {
-		staged_finish(io, RDMABLK_OK);
+		rw_finish(io, RDMABLK_OK);
 	}
 }
 
 static void rw_failed(struct staged_io *io, int res)
 {
 	if (io->synced) {
-		suspect_begin(io);
+		io->suspect = true;
 		io->at = 0;
 		rw_start(io);
 		return;
@@ -380,6 +429,7 @@ void staged_begin(struct staged_io *io)
 	io->suspect = false;
 	io->synced = false;
 	io->plain = false;
+	io->counted = false;
 	switch (io->op) {
 	case RDMABLK_OP_READ:
 	case RDMABLK_OP_WRITE:
@@ -412,6 +462,7 @@ void staged_file_init(struct staged_file *sf, struct file *file)
 	*sf = (struct staged_file){ .file = file, .sync.ready = sync_ready };
 	TAILQ_INIT(&sf->batch);
 	TAILQ_INIT(&sf->waiting);
+	TAILQ_INIT(&sf->synced);
 	TAILQ_INIT(&sf->held);
 	TAILQ_INIT(&sf->slow);
 	pthread_mutex_init(&sf->lock, NULL);

@@ -25,13 +25,15 @@ TAILQ_HEAD(staged_ios, staged_io);
  * @syncing: an fdatasync is under way, for @batch; under @lock, as what follows
  * @stop: the thread for @slow shall end
  * @threaded: it exists
- * @suspects: writes with FUA that have failed, of which nobody knows yet whether others
- *	are lost with them
+ * @turn: the generation of writes with FUA that begin
+ * @fua: of each generation, those of which nobody knows yet whether they, or others with
+ *	them, are lost
  * @sync: completion of the fdatasync
  * @ring: where it is
  * @batch: FLUSHes that it serves; touched by the thread of @ring alone
  * @waiting: FLUSHes that came after it began; the next one is for them
- * @held: FLUSHes whose fdatasync is done, until there are no suspects
+ * @held: FLUSHes whose fdatasync is done, until nothing is left of @fua[!@turn]
+ * @synced: those that are for the next generation
  * @slow: DISCARDs and their like, in the order they came
  * @lock: guards all from @syncing on
  * @wake: there is something in @slow, or @stop
@@ -45,12 +47,14 @@ struct staged_file {
 	bool syncing;
 	bool stop;
 	bool threaded;
-	unsigned int suspects;
+	unsigned int turn;
+	unsigned int fua[2];
 	struct ring_source sync;
 	struct ring *ring;
 	struct staged_ios batch;
 	struct staged_ios waiting;
 	struct staged_ios held;
+	struct staged_ios synced;
 	struct staged_ios slow;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -93,6 +97,8 @@ struct staged_engine {
  * @synced: the write under way is one that makes durable what it writes
  * @plain: one before was not
  * @suspect: such a write has failed; whose fault it was shows when it is tried again
+ * @counted: among @fua of the file
+ * @turn: in this generation
  * @status: enum rdmablk_reason
  */
 struct staged_io {
@@ -114,6 +120,8 @@ struct staged_io {
 	bool synced;
 	bool plain;
 	bool suspect;
+	bool counted;
+	unsigned int turn;
 	unsigned int status;
 };
 

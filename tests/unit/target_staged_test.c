@@ -23,131 +23,11 @@
 #include <sys/wait.h>
 #include <cmocka.h>
 
-#include "../../target/log.h"
-#include "../../target/losses.h"
-#include "../../target/staged.h"
-#include "../../target/util.h"
+#include "target_staged.h"
 
-#define MEMORY		(16U << 20)
-#define BLOCK		4096U
 #define MANY		3000U		/* more than a ring takes at once */
 #define THREADS		3U
 #define ROUNDS		40
-
-static char dir[64];
-
-/* A file and a thread's part in it. */
-static struct place {
-	char path[96];
-	struct file file;		/* open */
-	struct staged_file sf;		/* the same */
-	struct staged_engine engine;	/* of the calling thread */
-	char *memory;			/* registered as buffer 0 */
-	atomic_bool none;		/* cancels nothing */
-} place;
-
-struct command {
-	struct staged_io io;
-	bool done;
-};
-
-static void done(struct staged_io *io)
-{
-	container_of(io, struct command, io)->done = true;
-}
-
-static void begin_on(struct staged_engine *e, struct command *c, uint16_t op, char *buf,
-		     uint64_t offset, uint64_t bytes)
-{
-	c->done = false;
-	c->io.engine = e;
-	c->io.done = done;
-	if (!c->io.cancel)
-		c->io.cancel = &place.none;
-	c->io.op = op;
-	c->io.buf = buf;
-	c->io.offset = offset;
-	c->io.bytes = bytes;
-	staged_begin(&c->io);
-}
-
-static void begin(struct command *c, uint16_t op, size_t from, uint64_t offset,
-		  uint64_t bytes)
-{
-	begin_on(&place.engine, c, op, place.memory + from, offset, bytes);
-}
-
-static unsigned int end(struct command *c)
-{
-	while (!c->done)
-		staged_engine_turn(c->io.engine, true);
-	return c->io.status;
-}
-
-static unsigned int run(uint16_t op, size_t from, uint64_t offset, uint64_t bytes)
-{
-	struct command c = { 0 };
-
-	begin(&c, op, from, offset, bytes);
-	return end(&c);
-}
-
-static unsigned int write_fua(uint64_t offset, uint64_t bytes)
-{
-	struct command c = { .io.fua = true };
-
-	begin(&c, RDMABLK_OP_WRITE, 0, offset, bytes);
-	return end(&c);
-}
-
-static void pattern(char *buf, size_t bytes, uint64_t seed)
-{
-	for (size_t i = 0; i < bytes / 8; i++)
-		memcpy(buf + 8 * i, &(uint64_t){ (seed + i) * 0x9e3779b97f4a7c15 }, 8);
-}
-
-static void make_engine(struct staged_engine *e, char **memory)
-{
-	*memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_ptr_not_equal(*memory, MAP_FAILED);
-	assert_int_equal(staged_engine_init(e, &place.sf, 8), 0);
-	assert_int_equal(ring_set_buffer(&e->ring, 0, *memory, MEMORY), 0);
-}
-
-/* @block of the export; @direct: as the file system likes, or never */
-static void place_open(const char *in, uint64_t size, uint32_t block, bool direct)
-{
-	struct place *p = &place;
-	struct file_wish wish = { .name = "test", .path = p->path, .block = block };
-	static unsigned int files;	/* a test that has failed keeps its own */
-	int fd;
-
-	memset(p, 0, sizeof(*p));
-	snprintf(p->path, sizeof(p->path), "%s/file%u", in, files++);
-	fd = open(p->path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-	assert_true(fd >= 0);
-	assert_int_equal(ftruncate(fd, (off_t)size), 0);
-	close(fd);
-	assert_int_equal(file_open(&p->file, &wish), 0);
-	if (!direct && p->file.direct) {
-		assert_int_equal(dup2(p->file.buffered, p->file.fd), p->file.fd);
-		close(p->file.buffered);
-		p->file.buffered = p->file.fd;
-		p->file.direct = false;
-	}
-	staged_file_init(&p->sf, &p->file);
-	make_engine(&p->engine, &p->memory);
-}
-
-static void place_close(void)
-{
-	staged_engine_exit(&place.engine);
-	staged_file_exit(&place.sf);
-	file_close(&place.file);
-	munmap(place.memory, MEMORY);
-	unlink(place.path);
-}
 
 /*
  * Reading and writing
@@ -218,43 +98,6 @@ static void more_than_a_ring_takes(void **state)
 /*
  * Errors and short transfers
  */
-
-static void (*real_ready)(struct ring_source *src, int res, unsigned int flags);
-static int fake_res, fake_times, readies;
-static bool keep_back, kept_back;
-
-/* The first completions say something else than they do, or are kept back. */
-static void fake_ready(struct ring_source *src, int res, unsigned int flags)
-{
-	readies++;
-	if (keep_back && !fake_times) {
-		kept_back = true;
-		return;
-	}
-	if (fake_times > 0) {
-		fake_times--;
-		res = fake_res;
-	}
-	real_ready(src, res, flags);
-}
-
-static void fake(struct ring_source *src, int res, int times)
-{
-	real_ready = src->ready;
-	src->ready = fake_ready;
-	fake_res = res;
-	fake_times = times;
-	readies = 0;
-}
-
-static unsigned int run_faked(uint16_t op, bool fua, uint64_t bytes, int res, int times)
-{
-	struct command c = { .io.fua = fua };
-
-	begin(&c, op, 0, 0, bytes);
-	fake(&c.io.src, res, times);
-	return end(&c);
-}
 
 static void short_transfers_go_on(void **state)
 {
@@ -342,92 +185,6 @@ static void flushes_share(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++)
 		assert_int_equal(end(&c[i]), RDMABLK_OK);
 	/* none of them by one that had begun before it came */
-	assert_int_equal(readies, 2);
-	place_close();
-}
-
-/* What a write that should have been durable does to the rest. */
-static void fua_tells_whose_fault(void **state)
-{
-	(void)state;
-	place_open(dir, 1U << 20, 512, true);
-	if (place.file.direct) {
-		/* the write itself: tried without, fails again */
-		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -EIO, 2),
-				 RDMABLK_R_STORE_IO);
-		assert_int_equal(readies, 2);
-		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
-		/* the sync: without it, it is done */
-		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -EIO, 1),
-				 RDMABLK_R_STORE_IO);
-		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_FAILED);
-	}
-	place_close();
-	place_open(dir, 1U << 20, 512, false);
-	fake(&place.sf.sync, -EIO, 1);
-	assert_int_equal(write_fua(0, BLOCK), RDMABLK_R_STORE_IO);
-	assert_int_equal(readies, 1);
-	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_FAILED);
-	place_close();
-}
-
-/*
- * A FLUSH between a write with FUA that has failed and the answer to whose fault it was
- * says nothing before that is known. @again: what the second try comes to
- */
-static void flush_between(int again, unsigned int want)
-{
-	struct command write = { .io.fua = true }, flush = { 0 };
-
-	place_open(dir, 1U << 20, 512, true);
-	if (place.file.direct) {
-		begin(&write, RDMABLK_OP_WRITE, 0, 0, BLOCK);
-		fake(&write.io.src, -EIO, 1);
-		keep_back = true;
-		kept_back = false;
-		while (!kept_back)
-			staged_engine_turn(&place.engine, true);
-		begin(&flush, RDMABLK_OP_FLUSH, 0, 0, 0);
-		while (place.sf.syncing)
-			staged_engine_turn(&place.engine, true);
-		assert_false(flush.done);
-		keep_back = false;
-		real_ready(&write.io.src, again, 0);
-		assert_int_equal(end(&write), RDMABLK_R_STORE_IO);
-		assert_int_equal(end(&flush), want);
-	}
-	place_close();
-}
-
-static void no_flush_before_a_failure_is_known(void **state)
-{
-	(void)state;
-	flush_between(BLOCK, RDMABLK_R_STORE_FAILED);
-	flush_between(-EIO, RDMABLK_OK);
-}
-
-/* A part went through the page cache, the rest did not. */
-static void fua_is_of_all_parts(void **state)
-{
-	struct command c = { .io.fua = true };
-
-	(void)state;
-	place_open(dir, 1U << 20, 512, true);
-	if (!place.file.direct) {
-		place_close();
-		skip();
-	}
-	place.file.align = BLOCK;
-	begin(&c, RDMABLK_OP_WRITE, BLOCK - 512, BLOCK - 512, BLOCK + 512);
-	assert_false(c.io.synced);
-	fake(&c.io.src, 512, 1);
-	assert_false(c.done);
-	while (readies < 2)
-		staged_engine_turn(&place.engine, true);
-	assert_true(c.io.synced);
-	/* which is a flush */
-	assert_false(c.done);
-	assert_int_equal(end(&c), RDMABLK_OK);
 	assert_int_equal(readies, 2);
 	place_close();
 }
@@ -678,23 +435,17 @@ int main(void)
 		cmocka_unit_test(one_error_ends_one_command),
 		cmocka_unit_test(a_failed_flush_is_the_last),
 		cmocka_unit_test(flushes_share),
-		cmocka_unit_test(fua_tells_whose_fault),
-		cmocka_unit_test(no_flush_before_a_failure_is_known),
-		cmocka_unit_test(fua_is_of_all_parts),
 		cmocka_unit_test(a_file_that_shrinks),
 		cmocka_unit_test(a_full_file_system),
 		cmocka_unit_test(discard_and_zero),
 		cmocka_unit_test(nobody_waits_for_it),
 		cmocka_unit_test(threads_flush_together),
 	};
-	const char *tmp = getenv("TMPDIR");
 	int failed;
 
-	log_setup(getenv("VERBOSE") ? LOG_DEBUG : -1);
-	snprintf(dir, sizeof(dir), "%s/staged.XXXXXX", tmp ?: "/tmp");
-	if (!mkdtemp(dir))
+	if (place_dir_make())
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	rmdir(dir);
+	place_dir_remove();
 	return failed;
 }

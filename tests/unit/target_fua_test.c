@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Writes with FUA to a file without a cache, and the FLUSHes beside them: an error of the
+ * one is an error of the other when it may be, and nobody is told before that is known.
+ *
+ * Sources: target/staged.c
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/mman.h>
+#include <cmocka.h>
+
+#include "target_staged.h"
+
+/* What a write that should have been durable does to the rest. */
+static void fua_tells_whose_fault(void **state)
+{
+	(void)state;
+	place_open(dir, 1U << 20, 512, true);
+	if (place.file.direct) {
+		/* the write itself: tried without, fails again */
+		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -EIO, 2),
+				 RDMABLK_R_STORE_IO);
+		assert_int_equal(readies, 2);
+		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+		/* the sync: without it, it is done */
+		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -EIO, 1),
+				 RDMABLK_R_STORE_IO);
+		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_FAILED);
+	}
+	place_close();
+	place_open(dir, 1U << 20, 512, false);
+	fake(&place.sf.sync, -EIO, 1);
+	assert_int_equal(write_fua(0, BLOCK), RDMABLK_R_STORE_IO);
+	assert_int_equal(readies, 1);
+	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_FAILED);
+	place_close();
+}
+
+/*
+ * A FLUSH between a write with FUA that has failed and the answer to whose fault it was
+ * says nothing before that is known. @again: what the second try comes to
+ */
+static void flush_between(int again, unsigned int want)
+{
+	struct command write = { .io.fua = true }, flush = { 0 };
+
+	place_open(dir, 1U << 20, 512, true);
+	if (place.file.direct) {
+		begin(&write, RDMABLK_OP_WRITE, 0, 0, BLOCK);
+		fake(&write.io.src, -EIO, 1);
+		keep_back = true;
+		kept_back = false;
+		while (!kept_back)
+			staged_engine_turn(&place.engine, true);
+		begin(&flush, RDMABLK_OP_FLUSH, 0, 0, 0);
+		while (place.sf.syncing)
+			staged_engine_turn(&place.engine, true);
+		assert_false(flush.done);
+		keep_back = false;
+		real_ready(&write.io.src, again, 0);
+		assert_int_equal(end(&write), RDMABLK_R_STORE_IO);
+		assert_int_equal(end(&flush), want);
+	}
+	place_close();
+}
+
+static void no_flush_before_a_failure_is_known(void **state)
+{
+	(void)state;
+	flush_between(BLOCK, RDMABLK_R_STORE_FAILED);
+	flush_between(-EIO, RDMABLK_OK);
+}
+
+/* A part went through the page cache, the rest did not. */
+static void fua_is_of_all_parts(void **state)
+{
+	struct command c = { .io.fua = true };
+
+	(void)state;
+	place_open(dir, 1U << 20, 512, true);
+	if (!place.file.direct) {
+		place_close();
+		skip();
+	}
+	place.file.align = BLOCK;
+	begin(&c, RDMABLK_OP_WRITE, BLOCK - 512, BLOCK - 512, BLOCK + 512);
+	assert_false(c.io.synced);
+	fake(&c.io.src, 512, 1);
+	assert_false(c.done);
+	while (readies < 2)
+		staged_engine_turn(&place.engine, true);
+	assert_true(c.io.synced);
+	/* which is a flush */
+	assert_false(c.done);
+	assert_int_equal(end(&c), RDMABLK_OK);
+	assert_int_equal(readies, 2);
+	place_close();
+}
+
+/*
+ * The outcome of a write with FUA is in the ring, unread, when an fdatasync has begun and
+ * ended. A device tells an error of its cache once: it may be for both.
+ */
+
+/* Its completion is there, and stays unread until release(). */
+static void keep(struct command *c)
+{
+	c->io.fua = true;
+	begin(c, RDMABLK_OP_WRITE, 0, 0, BLOCK);
+	assert_true(c->io.synced);
+	fake(&c->io.src, 0, 0);
+	keep_back = true;
+	kept_back = false;
+	while (!kept_back)
+		staged_engine_turn(&place.engine, true);
+	keep_back = false;
+}
+
+static void release(struct command *c, int res)
+{
+	c->io.src.ready = real_ready;
+	real_ready(&c->io.src, res, 0);
+}
+
+static void sync_all(struct command *flush)
+{
+	begin(flush, RDMABLK_OP_FLUSH, 0, 0, 0);
+	while (place.sf.syncing)
+		staged_engine_turn(&place.engine, true);
+}
+
+static void unread(int res, unsigned int write_status, unsigned int flush_status)
+{
+	struct command write = { 0 }, flush = { 0 };
+
+	keep(&write);
+	sync_all(&flush);
+	assert_false(flush.done);
+	release(&write, res);
+	assert_int_equal(end(&write), write_status);
+	assert_int_equal(end(&flush), flush_status);
+}
+
+static bool place_open_direct(void)
+{
+	place_open(dir, 1U << 20, 512, true);
+	if (place.file.direct)
+		return true;
+	place_close();
+	return false;
+}
+
+static void no_flush_before_an_outcome_is_read(void **state)
+{
+	(void)state;
+	if (!place_open_direct())
+		skip();
+	unread(BLOCK, RDMABLK_OK, RDMABLK_OK);
+	/* the second try succeeds: it was not the write */
+	unread(-EIO, RDMABLK_R_STORE_IO, RDMABLK_R_STORE_FAILED);
+	place_close();
+}
+
+/* Those that begin after an fdatasync has ended are of no interest to its FLUSHes. */
+static void no_flush_waits_for_what_comes_after(void **state)
+{
+	struct command w1 = { 0 }, w2 = { 0 }, w3 = { 0 };
+	struct command f1 = { 0 }, f2 = { 0 }, f3 = { 0 };
+
+	(void)state;
+	if (!place_open_direct())
+		skip();
+	keep(&w1);
+	sync_all(&f1);
+	keep(&w2);
+	/* by now there are two to wait for, and it is not the first that tells */
+	sync_all(&f2);
+	keep(&w3);
+	assert_false(f1.done || f2.done);
+	release(&w2, BLOCK);
+	assert_true(w2.done);
+	assert_false(f1.done || f2.done);
+	release(&w1, BLOCK);
+	assert_true(f1.done);
+	/* as old as w3 for all that is known */
+	sync_all(&f3);
+	assert_false(f3.done);
+	release(&w3, BLOCK);
+	assert_int_equal(end(&f2), RDMABLK_OK);
+	assert_int_equal(end(&f3), RDMABLK_OK);
+	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+	place_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fua_tells_whose_fault),
+		cmocka_unit_test(no_flush_before_a_failure_is_known),
+		cmocka_unit_test(fua_is_of_all_parts),
+		cmocka_unit_test(no_flush_before_an_outcome_is_read),
+		cmocka_unit_test(no_flush_waits_for_what_comes_after),
+	};
+	int failed;
+
+	if (place_dir_make())
+		return 1;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	place_dir_remove();
+	return failed;
+}
