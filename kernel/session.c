@@ -173,6 +173,7 @@ bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to)
  */
 bool rdmablk_session_go_live(struct rdmablk_session *s)
 {
+	bool drained = false;
 	u64 resized = 0;
 	int from = -1;
 
@@ -196,6 +197,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s)
 		s->accept_loss = false;
 		s->path.failing = false;
 		resized = s->resized;
+		drained = s->drained;
 		/* Pairs with the acquire in request.c. */
 		smp_store_release(&s->path.live, true);
 	}
@@ -205,6 +207,8 @@ bool rdmablk_session_go_live(struct rdmablk_session *s)
 	rdmablk_session_moved(s, from, RDMABLK_DEV_LIVE);
 	if (resized)
 		rdmablk_session_resized(s, resized);
+	if (drained)
+		rdmablk_upcall_drain(s);
 	return true;
 }
 

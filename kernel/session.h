@@ -116,6 +116,7 @@ struct rdmablk_agreed {
  * @lost: reconnecting has ended
  * @resized: size of the export that the target has told of during the login under way,
  *	bytes; 0: none
+ * @drained: it has told, during that login, that it is about to end
  * @failing_early: I/O fails only because the disk has not been added yet
  * @unscanned: I/O has failed before the disk was added, and with it the scan for
  *	partitions
@@ -185,6 +186,7 @@ struct rdmablk_session {
 	bool fenced;
 	bool lost;
 	u64 resized;
+	bool drained;
 	bool failing_early;
 	bool unscanned;
 	u16 reason;
@@ -275,6 +277,7 @@ void rdmablk_data_fatal(struct rdmablk_queue *q, u16 reason);
 /* upcall.c */
 extern const struct rdmablk_ctrl_ops rdmablk_upcall_ops;
 void rdmablk_upcall_fatal(struct rdmablk_queue *q, u16 reason);
+void rdmablk_upcall_drain(struct rdmablk_session *s);
 
 /* registry.c */
 int rdmablk_registry_add(struct rdmablk_session *s, const char **why);

@@ -61,13 +61,24 @@ static void rdmablk_upcall_closed(struct rdmablk_ctrl *ctrl,
 	rdmablk_ctrl_break(ctrl);
 }
 
-/*
+/**
+ * rdmablk_upcall_drain() - the target says that it is about to end
+ * @s: session with a control queue
+ *
  * What is written and not flushed would have to be found out by the target; the recovery
- * flushes and logs out instead.
+ * flushes and logs out instead. A login that is under way does so when it is done.
+ * Context: any.
  */
-static void rdmablk_upcall_drain(struct rdmablk_session *s)
+void rdmablk_upcall_drain(struct rdmablk_session *s)
 {
-	if (READ_ONCE(s->path.live) && s->path.cache && !s->path.read_only)
+	unsigned long flags;
+	bool live;
+
+	spin_lock_irqsave(&s->lock, flags);
+	live = s->path.live;
+	s->drained = s->down;
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (live && s->path.cache && !s->path.read_only)
 		rdmablk_session_error(s, RDMABLK_R_SHUTDOWN);
 }
 

@@ -222,10 +222,12 @@ static void register_done(struct job *job)
 	s->granted = true;
 	session_login_timer(s);
 	reason = send_grant(s);
-	if (reason)
+	if (reason) {
 		session_end(s, reason);
-	else
-		session_tell_size(s);	/* it may have grown since PROOF */
+		return;
+	}
+	session_tell_size(s);	/* it may have grown since PROOF */
+	session_tell_due(s);
 }
 
 static unsigned int handle_proof(struct session *s, const void *msg, size_t len)

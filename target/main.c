@@ -5,14 +5,14 @@
  * Start: exports are filled before anything listens, and everything listens
  * before "ready" is said; until then a signal ends the process at once.
  *
- * Shutdown: requests are refused, live sessions are told and get their time, then every
- * session is closed; when the last one is gone and all files are closed, or after
- * SHUTDOWN_MS at the latest, the process ends. Sessions that may have something to flush
- * get CACHE_MS, and what a keeper does, for a session or to bring a file up to date that
- * no session uses, is waited for without limit: both are data. I/O that a file without a
- * cache has begun and not ended is not waited for, nor is a file that is being opened:
- * there is nothing of them in this process. All the while the loop runs: a second signal
- * ends it at once.
+ * Shutdown: logins are refused, live sessions are told and get their time, then nobody
+ * listens any more and every session is closed; when the last one is gone and all files
+ * are closed, or after SHUTDOWN_MS at the latest, the process ends. Sessions that may have
+ * something to flush get CACHE_MS, also those that are logging in again, and what a keeper
+ * does, for a session or to bring a file up to date that no session uses, is waited for
+ * without limit: all that is data. I/O that a file without a cache has begun and not ended
+ * is not waited for, nor is a file that is being opened: there is nothing of them in this
+ * process. All the while the loop runs: a second signal ends it at once.
  */
 #include <errno.h>
 #include <signal.h>
@@ -111,6 +111,7 @@ static void close_sessions(void)
 	daemon_state.closing = true;
 	daemon_state.told = loop_now();
 	daemon_state.deadline = daemon_state.told + SHUTDOWN_MS;
+	listener_close_all();
 	session_end_all(RDMABLK_R_SHUTDOWN);
 	look_for_end();
 }
@@ -162,9 +163,8 @@ static void shutdown_begin(const char *name)
 	sd_notify(0, "STOPPING=1");
 	daemon_state.stopping = true;
 	daemon_state.deadline = loop_now() + CACHE_MS;
-	request_refuse_all(RDMABLK_R_SHUTDOWN);
+	request_refuse_logins(RDMABLK_R_SHUTDOWN);
 	admin_shutdown();
-	listener_close_all();
 	live = session_drain(NULL, daemon_state.cfg.drain_ms, CACHE_MS);
 	if (live && daemon_state.cfg.drain_ms)
 		loop_timer_start(&daemon_state.timer,

@@ -25,10 +25,12 @@ void request_init(const struct config *cfg)
 }
 
 /**
- * request_refuse_all - refuse every request from now on
+ * request_refuse_logins - refuse whoever wants to log in from now on
  * @reason: enum rdmablk_reason
+ *
+ * Sessions that are granted still get their queues.
  */
-void request_refuse_all(unsigned int reason)
+void request_refuse_logins(unsigned int reason)
 {
 	request_refused = reason;
 }
@@ -38,7 +40,7 @@ static unsigned int begin_login(const struct cm_event *ev,
 {
 	struct sockaddr *peer = rdma_get_peer_addr(ev->id);
 	struct device *dev;
-	unsigned int reason = limits_login_get(peer);
+	unsigned int reason = request_refused ?: limits_login_get(peer);
 
 	if (reason)
 		return reason;
@@ -93,11 +95,9 @@ static unsigned int join(const struct cm_event *ev, const struct login_request *
 void request_handle(const struct cm_event *ev)
 {
 	struct login_request req = { 0 };
-	unsigned int reason = request_refused;
+	unsigned int reason = login_check_request(ev->data, ev->len, &req);
 	char text[ADDR_TEXT];
 
-	if (!reason)
-		reason = login_check_request(ev->data, ev->len, &req);
 	if (!reason)
 		reason = req.kind == RDMABLK_KIND_CONTROL ?
 			 begin_login(ev, &req) : join(ev, &req);

@@ -124,6 +124,8 @@ unsigned int session_send(struct session *s, const void *msg, size_t len)
  */
 void session_tell_due(struct session *s)
 {
+	if (s->state < SESSION_GRANTED)
+		return;
 	for (uint16_t event = 1; s->due >> event; event++) {
 		struct rdmablk_event_msg msg;
 
@@ -138,7 +140,7 @@ void session_tell_due(struct session *s)
 
 /**
  * session_tell - send an event, at once or when those before have arrived
- * @s: session past GRANT
+ * @s: session past PROOF; until GRANT is sent it stays due
  * @event: enum rdmablk_event
  * @value: takes the place of one that is still due
  */

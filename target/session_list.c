@@ -105,10 +105,16 @@ void session_end_all(unsigned int reason)
 		session_end(s, reason);
 }
 
-/* It may have something that is durable only after a FLUSH, and can still flush it. */
+/*
+ * It may have something that is durable only after a FLUSH, and can still flush it: what
+ * an earlier session of its device has left, when it is on the way to be live again.
+ */
 static bool has_cache(const struct session *s)
 {
-	return s->state == SESSION_LIVE && s->lease.writer &&
+	bool resumes = (s->state == SESSION_REGISTER || s->state == SESSION_GRANTED) &&
+		       s->wish.flags & RDMABLK_HELLO_RESUME;
+
+	return (resumes || s->state == SESSION_LIVE) && s->lease.writer &&
 	       s->grant_flags & RDMABLK_GRANT_CACHE;
 }
 
@@ -176,12 +182,15 @@ static bool is_of(const struct session *s, const struct export *only)
 }
 
 /**
- * session_drain - tell live sessions that the end is near, and end those that log in
+ * session_drain - tell sessions that the end is near, and end those that log in
  * @only: those of this export; NULL: all
  * @ms: until then
  * @cache_ms: until then for those that have to flush
  *
- * Who logs in has sent nothing yet; live by then it would not know, and have all that time.
+ * Who logs in for the first time has written nothing, and who has nothing to flush loses
+ * nothing when it comes again later. A device that may have unflushed writes is let in,
+ * or they would be taken for lost with the contents that this process has: it is told
+ * after GRANT, and flushes when it is live.
  *
  * Return: how many have been told.
  */
@@ -193,7 +202,7 @@ unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cach
 	LIST_FOREACH(s, &sessions, entry) {
 		if (!is_of(s, only))
 			continue;
-		if (s->state == SESSION_LIVE) {
+		if (s->state == SESSION_LIVE || has_cache(s)) {
 			nr++;
 			session_tell(s, RDMABLK_EVENT_DRAIN,
 				     has_cache(s) ? cache_ms : ms);

@@ -203,6 +203,52 @@ static void a_drain_reaches_logins(void **state)
 	session_remove(other);
 }
 
+/*
+ * A device that comes back may have something to flush, which only a session of this
+ * process can: it is let in, and told as soon as it may be.
+ */
+static void a_drain_lets_in_who_has_to_flush(void **state)
+{
+	struct export *e = export_find("first");
+	struct session *s[SESSION_CLOSING], *read_only, *clean;
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(s); i++) {
+		s[i] = session_new(e, i);
+		s[i]->busy = true;
+		s[i]->wish.flags = RDMABLK_HELLO_RESUME;
+		s[i]->lease.writer = i >= SESSION_REGISTER;
+		s[i]->grant_flags = i >= SESSION_REGISTER ? RDMABLK_GRANT_CACHE : 0;
+	}
+	read_only = session_new(e, SESSION_GRANTED);
+	read_only->busy = true;
+	read_only->wish.flags = RDMABLK_HELLO_RESUME;
+	read_only->grant_flags = RDMABLK_GRANT_CACHE;
+	clean = session_new(e, SESSION_GRANTED);
+	clean->busy = true;
+	clean->wish.flags = RDMABLK_HELLO_RESUME;
+	clean->lease.writer = true;
+	assert_int_equal(session_drain(NULL, 200, 60000), 3);
+	assert_int_equal(session_caches(NULL), 3);
+	for (unsigned int i = 0; i < ARRAY_SIZE(s); i++) {
+		bool stays = i >= SESSION_REGISTER;
+
+		assert_int_equal(s[i]->state, stays ? i : SESSION_CLOSING);
+		assert_int_equal(s[i]->due, stays ? DUE(DRAIN) : 0);
+		if (stays)
+			assert_int_equal(s[i]->event_value[RDMABLK_EVENT_DRAIN], 60000);
+	}
+	assert_int_equal(read_only->state, SESSION_CLOSING);
+	assert_int_equal(clean->state, SESSION_CLOSING);
+	/* it is no longer of the first time that matters */
+	s[SESSION_GRANTED]->state = SESSION_CLOSING;
+	assert_int_equal(session_caches(e), 2);
+	for (unsigned int i = 0; i < ARRAY_SIZE(s); i++)
+		session_remove(s[i]);
+	session_remove(read_only);
+	session_remove(clean);
+}
+
 static const char *state_of(const char *name)
 {
 	static char text[4096];
@@ -286,6 +332,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(growth_of_what_is_used),
 		cmocka_unit_test(a_drain_reaches_logins),
+		cmocka_unit_test(a_drain_lets_in_who_has_to_flush),
 		cmocka_unit_test(what_hangs_is_told),
 		cmocka_unit_test(what_a_worker_has_is_counted),
 	};
