@@ -100,7 +100,13 @@ static void rdmablk_disk_limits(const struct rdmablk_session *s,
 		.rotational	= g->flags & RDMABLK_GRANT_ROTATIONAL,
 		.cache		= g->flags & RDMABLK_GRANT_CACHE,
 	};
-	/* A power of two that divides the region serves as well as the region. */
+	/*
+	 * A power of two that divides the region serves as well as the region. One region
+	 * has no end that a request could cross, and the block layer looks at each small
+	 * request once more where there is a chunk. So such a disk goes on with one region
+	 * only: rdmablk_login_compare() refuses two, whatever has been queued by then, and
+	 * no target lets an export grow beyond it while a session has it.
+	 */
 	if (g->nr_regions > 1)
 		lim->chunk_sectors = min_t(u64, g->region_bytes >> SECTOR_SHIFT, 1U << 31);
 }
