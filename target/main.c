@@ -12,10 +12,11 @@
  * does, for a session or to bring a file up to date that no session uses, is waited for
  * without limit: all that is data. I/O that a file without a cache has begun and not ended
  * is not waited for, nor is a file that is being opened: there is nothing of them in this
- * process. All the while the loop runs: a second signal ends it at once.
+ * process. A second signal ends it at once, whether the loop still runs or has ended.
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
@@ -278,8 +279,49 @@ static int serve(struct config *cfg)
 	return ret ? fail("event loop", ret) : EXIT_DONE;
 }
 
+static atomic_int signals_seen;
+
+/*
+ * The loop is over, and what is left may take as long as a file does. Whoever has asked
+ * once for the end has it ended at once by asking again, as before; if nobody has, it was
+ * an error, and what is being brought up to date is not given up for the first who does.
+ */
+static void late_signal(int signo)
+{
+	static const char first[] =
+		"rdmablkd: ending already; another signal ends it at once\n";
+	static const char again[] = "rdmablkd: a signal again: exiting at once\n";
+	ssize_t n;
+
+	(void)signo;
+	if (atomic_fetch_add(&signals_seen, 1)) {
+		n = write(STDERR_FILENO, again, sizeof(again) - 1);
+		_exit(EXIT_FAILED);
+	}
+	n = write(STDERR_FILENO, first, sizeof(first) - 1);
+	(void)n;
+}
+
+/* Nobody reads the signalfd any more. */
+static void late_signals_init(void)
+{
+	const struct sigaction action = { .sa_handler = late_signal, .sa_flags = SA_RESTART };
+	sigset_t set;
+
+	if (daemon_state.signals.fd < 0)	/* early_signal() is still there */
+		return;
+	atomic_store(&signals_seen, daemon_state.stopping);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static void tear_down(void)
 {
+	late_signals_init();
 	listener_close_all();
 	control_close();
 	loop_timer_stop(&daemon_state.timer);
