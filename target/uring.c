@@ -49,7 +49,7 @@ int uring_open(struct uring *u, struct file *f, unsigned int depth)
 {
 	int ret;
 
-	*u = (struct uring){ .file = f, .depth = depth };
+	*u = (struct uring){ .file = f };
 	u->io = calloc(depth, sizeof(*u->io));
 	if (!u->io)
 		return -ENOMEM;

@@ -47,7 +47,6 @@ SLIST_HEAD(uring_free, uring_io);
  * @file: the file; @fd and @buffered are registered
  * @io: requests
  * @free: those not under way
- * @depth: how many there are
  * @busy: how many are under way
  * @error: the first since uring_wait(), or 0
  * @error_at: its offset
@@ -59,7 +58,6 @@ struct uring {
 	struct file *file;
 	struct uring_io *io;
 	struct uring_free free;
-	unsigned int depth;
 	unsigned int busy;
 	int error;
 	uint64_t error_at;
