@@ -248,7 +248,7 @@ void rdmablk_cmdq_destroy(struct rdmablk_cmdq *cmdq)
 /**
  * rdmablk_cmd_get() - a tag that is free, and send slots for its SEND
  * @cmdq: of a connected queue
- * @slots: work requests, the SEND among them; 0: of tags that have a slot of their own
+ * @slots: work requests, the SEND among them; 0: one that is kept for it
  *
  * Context: any.
  *

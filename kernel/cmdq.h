@@ -7,6 +7,7 @@
 
 #include <linux/bitmap.h>
 #include <linux/blk_types.h>
+#include <linux/kernel.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 #include "queue.h"
@@ -20,6 +21,9 @@
 #define RDMABLK_CMD_DIRTY	1
 #define RDMABLK_CMD_FLUSH	2
 #define RDMABLK_CMD_RESERVED	3
+
+/* What may take as long as the store does has half of the others, and no more than this */
+#define RDMABLK_CMD_SLOW	16
 
 #define RDMABLK_CMD_QUIET	31	/* SENDs one after the other that tell nothing */
 #define RDMABLK_CMD_SGES	4	/* the command and segments of what follows it */
@@ -89,7 +93,7 @@ struct rdmablk_cmd_rx {
  * @dev: device of the buffers; NULL while there are none
  * @lkey: local key
  * @depth: tags; 0: this session has no commands
- * @owned: the first so many have a send slot for their SEND for good
+ * @owned: so many send slots, for a SEND each, are kept for those that ask for none
  * @dirty_bytes: of a DIRTY with what may follow it in its buffer
  * @rx_bytes: of an answer's payload
  * @quiet: SENDs since the last that tells of its completion; the lock of @queue is held
@@ -116,7 +120,8 @@ struct rdmablk_cmdq {
 /**
  * struct rdmablk_cmdq_attr - sizes of a struct rdmablk_cmdq
  * @depth: tags
- * @owned: of them with a send slot of their own, at least RDMABLK_CMD_RESERVED
+ * @owned: send slots that are kept for those that ask for none: one for each reserved tag,
+ *	and as many as may have another tag without asking
  * @needed: send slots that one request may ask for, no more than there are besides those
  * @dirty_bytes: of a DIRTY and what follows it in its buffer
  * @rx_bytes: of what may come with an answer; 0: nothing
@@ -128,6 +133,19 @@ struct rdmablk_cmdq_attr {
 	u32 dirty_bytes;
 	u32 rx_bytes;
 };
+
+/**
+ * rdmablk_cmdq_slow() - tags of a write queue that slow commands may have
+ * @depth: tags in all
+ *
+ * Return: how many; one at least.
+ */
+static inline u32 rdmablk_cmdq_slow(u32 depth)
+{
+	u32 half = (depth - RDMABLK_CMD_RESERVED) / 2;
+
+	return max_t(u32, min_t(u32, half, RDMABLK_CMD_SLOW), 1);
+}
 
 int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 			struct ib_pd *pd, const struct rdmablk_cmdq_attr *attr);

@@ -148,6 +148,8 @@ static bool rdmablk_fenced_take(struct rdmablk_fenced *f, bool *commands, bool *
 	list_for_each_entry_safe(op, next, &f->queued, node) {
 		if (op->kind == RDMABLK_FENCED_FUA) {
 			list_move_tail(&op->node, &op->hwq->line[RDMABLK_LINE_FUA]);
+		} else if (op->kind == RDMABLK_FENCED_ALONE) {
+			list_move_tail(&op->node, &op->hwq->line[RDMABLK_LINE_SLOW]);
 		} else if (f->fencing) {
 			continue;
 		} else if (op->kind == RDMABLK_FENCED_COMMAND) {
@@ -216,13 +218,11 @@ static u8 rdmablk_fenced_waits(const struct rdmablk_hwq *hwq)
 	return waits;
 }
 
-/* FLUSHes of FUA writes may have all tags; what is slow leaves them half of these. */
+/* All others may have all tags; what is slow leaves them half of these. */
 static bool rdmablk_fenced_may_send(struct rdmablk_hwq *hwq, u8 line)
 {
-	u32 tags = hwq->cmdq.depth - RDMABLK_CMD_RESERVED;
-
 	return line != RDMABLK_LINE_SLOW ||
-	       (u32)atomic_read(&hwq->slow) < max(tags / 2, 1U);
+	       (u32)atomic_read(&hwq->slow) < rdmablk_cmdq_slow(hwq->cmdq.depth);
 }
 
 static void rdmablk_fenced_serve_line(struct rdmablk_hwq *hwq, u8 line)
@@ -235,8 +235,10 @@ static void rdmablk_fenced_serve_line(struct rdmablk_hwq *hwq, u8 line)
 		      rdmablk_cmd_get(&hwq->cmdq, 0) : NULL;
 		if (!cmd)
 			return;
-		if (line == RDMABLK_LINE_SLOW)
+		if (line == RDMABLK_LINE_SLOW) {
 			atomic_inc(&hwq->slow);
+			WRITE_ONCE(hwq->passed, false);
+		}
 		/* It may end, and be queued anew, before the upcall returns. */
 		list_del_init(&op->node);
 		op->send(op, cmd);
@@ -264,10 +266,10 @@ static void rdmablk_fenced_serve(struct rdmablk_fenced *f)
 }
 
 /**
- * rdmablk_fenced_put() - give back the tag of a command that waited for it, or might have
+ * rdmablk_fenced_put() - give back the tag of a command where others may wait for it
  * @f: of the session
  * @cmd: tag, done with
- * @slow: its command was of kind RDMABLK_FENCED_COMMAND
+ * @slow: its command stood in RDMABLK_LINE_SLOW
  *
  * Context: any.
  */
@@ -279,7 +281,7 @@ void rdmablk_fenced_put(struct rdmablk_fenced *f, struct rdmablk_cmd_tag *cmd, b
 		atomic_dec(&hwq->slow);
 	rdmablk_cmd_put(cmd);
 	/* Pairs with the barrier in rdmablk_fenced_serve(). */
-	smp_mb();
+	smp_mb__after_atomic();
 	if (READ_ONCE(hwq->waits))
 		rdmablk_fenced_kick(f);
 }
@@ -497,6 +499,7 @@ static void rdmablk_fenced_forget_lines(struct rdmablk_path *path)
 		rdmablk_fenced_forget(&hwq->line[RDMABLK_LINE_SLOW]);
 		rdmablk_fenced_forget(&hwq->line[RDMABLK_LINE_FUA]);
 		hwq->waits = 0;
+		hwq->passed = false;
 		atomic_set(&hwq->slow, 0);
 	}
 }

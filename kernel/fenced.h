@@ -22,12 +22,14 @@ struct rdmablk_path;
 /**
  * enum rdmablk_fenced_kind - things to be done
  * @RDMABLK_FENCED_COMMAND: a command that needs a fence
+ * @RDMABLK_FENCED_ALONE: one that needs none, only a tag
  * @RDMABLK_FENCED_FUA: a FLUSH of what a WRITE on the same queue has written, which is
  *	its own fence
  * @RDMABLK_FENCED_FLUSH: the flush of all that is dirty
  */
 enum rdmablk_fenced_kind {
 	RDMABLK_FENCED_COMMAND,
+	RDMABLK_FENCED_ALONE,
 	RDMABLK_FENCED_FUA,
 	RDMABLK_FENCED_FLUSH,
 };

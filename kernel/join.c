@@ -139,11 +139,11 @@ static u32 rdmablk_login_tags(const struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_login_owned() - tags that have a send slot of their own
+ * rdmablk_login_owned() - send slots that are kept for commands
  * @s: session with grant and limits of commands
  *
- * Where a request waits for a tag it must not wait for a slot, too. Where each request
- * is a command its slots are taken with the tag.
+ * What waits for a tag must not wait for a slot, too. Where each request is a command, slow
+ * ones wait; of all others the slots are taken with the tag.
  *
  * Return: 0 without commands.
  */
@@ -153,7 +153,7 @@ u32 rdmablk_login_owned(const struct rdmablk_session *s)
 
 	if (!(s->offer.grant.flags & RDMABLK_GRANT_STAGED))
 		return tags;
-	return min_t(u32, tags, RDMABLK_CMD_RESERVED);
+	return tags ? RDMABLK_CMD_RESERVED + rdmablk_cmdq_slow(tags) : 0;
 }
 
 static int rdmablk_login_commands(struct rdmablk_session *s, struct rdmablk_hwq *hwq)

@@ -370,6 +370,25 @@ static blk_status_t rdmablk_request_prepare_command(struct rdmablk_path *path,
 	return BLK_STS_OK;
 }
 
+static blk_status_t rdmablk_request_prepare_flush(struct rdmablk_path *path,
+						  struct rdmablk_request *req)
+{
+	req->fenced.kind = RDMABLK_FENCED_FLUSH;
+	req->fenced.done = rdmablk_request_flushed;
+	return path->commands ? BLK_STS_OK : BLK_STS_NOTSUPP;
+}
+
+static blk_status_t rdmablk_request_prepare_staged(struct rdmablk_path *path,
+						   struct rdmablk_hwq *hwq,
+						   struct request *rq)
+{
+	blk_status_t ret = rdmablk_staged_prepare(path, hwq, rq);
+
+	if (ret != BLK_STS_RESOURCE || req_op(rq) != REQ_OP_FLUSH)
+		return ret;
+	return rdmablk_request_prepare_flush(path, blk_mq_rq_to_pdu(rq));
+}
+
 static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 					    struct rdmablk_hwq *hwq, struct request *rq)
 {
@@ -393,7 +412,7 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 	if (req->clean)
 		return BLK_STS_OK;
 	if (path->staged)
-		return rdmablk_staged_prepare(path, hwq, rq);
+		return rdmablk_request_prepare_staged(path, hwq, rq);
 	switch (req_op(rq)) {
 	case REQ_OP_WRITE:
 		/*
@@ -407,9 +426,7 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 	case REQ_OP_READ:
 		return rdmablk_request_prepare_io(path, hwq, rq);
 	case REQ_OP_FLUSH:
-		req->fenced.kind = RDMABLK_FENCED_FLUSH;
-		req->fenced.done = rdmablk_request_flushed;
-		return path->commands ? BLK_STS_OK : BLK_STS_NOTSUPP;
+		return rdmablk_request_prepare_flush(path, req);
 	default:
 		return rdmablk_request_prepare_command(path, hwq, rq);
 	}
@@ -423,7 +440,7 @@ static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, 
 		rdmablk_request_end(rq, BLK_STS_OK);
 		return;
 	}
-	if (path->staged) {
+	if (path->staged && req->cmd) {
 		rdmablk_staged_send(path, rq, last);
 		return;
 	}

@@ -31,6 +31,8 @@
  * @waits: which of @line have somebody, a bit each; set by that work, before it looks for
  *	a tag the last time
  * @slow: tags that those of RDMABLK_LINE_SLOW have got; taken down by the answers
+ * @passed: somebody who stands in no line has got a tag while RDMABLK_LINE_SLOW waited and
+ *	had none; a hint, set and cleared by who gets one
  * @cq: completion queue of both, on a completion vector of its own
  * @polled: @cq has no interrupts, see poll.c
  * @poll_open: whoever waits may look for completions; under @poll_lock
@@ -46,6 +48,7 @@ struct rdmablk_hwq {
 	struct list_head line[RDMABLK_LINES];
 	u8 waits;
 	atomic_t slow;
+	bool passed;
 	struct rdmablk_cmdq cmdq;
 	struct ib_cq *cq;
 	bool polled;

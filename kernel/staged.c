@@ -12,6 +12,14 @@
  * the command, so the tag is kept until nothing reads the slot any more. What a request
  * needs later, slots of the read queue say, is taken before it begins: an answer never
  * has to wait for anything.
+ *
+ * After a reconnect there may be fewer tags than requests. A READ or WRITE that finds none
+ * is tried again by the block layer. DISCARD and its like always wait in the line of
+ * fenced.c, for half of the tags; in the block layer all that comes later would wait behind
+ * them. Were who comes from there always faster, they would wait for ever: so when the line
+ * has no tag, one may pass, and then it is the line's turn. A FLUSH that finds no tag waits
+ * for nothing: it goes by the tag that is reserved for flushes, together with others of its
+ * kind (request.c).
  */
 #include <linux/errno.h>
 #include "onesided.h"
@@ -40,6 +48,19 @@ static bool rdmablk_staged_is_large_read(struct rdmablk_path *path, struct reque
 	return req_op(rq) == REQ_OP_READ && blk_rq_bytes(rq) > path->cmds.trailer_bytes;
 }
 
+/* Takes as long as the store does, whatever that is. */
+static bool rdmablk_staged_is_slow(struct request *rq)
+{
+	switch (req_op(rq)) {
+	case REQ_OP_DISCARD:
+	case REQ_OP_WRITE_ZEROES:
+	case REQ_OP_SECURE_ERASE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void rdmablk_staged_end(struct request *rq, blk_status_t status)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
@@ -49,7 +70,7 @@ static void rdmablk_staged_end(struct request *rq, blk_status_t status)
 	rdmablk_onesided_unmap(path, rq);
 	/* Before the end: until then the tag is this request's. */
 	req->cmd = NULL;
-	rdmablk_cmd_put(cmd);
+	rdmablk_fenced_put(&path->fenced, cmd, rdmablk_staged_is_slow(rq));
 	if (req_op(rq) == REQ_OP_FLUSH) {
 		rdmablk_ahead_end(path, req->was_unflushed, !status);
 	} else if (op_is_write(req_op(rq)) && req_op(rq) != REQ_OP_DISCARD && path->cache &&
@@ -132,6 +153,12 @@ static bool rdmablk_staged_write_fits(struct rdmablk_path *path, struct request 
 	       req->nr_sge < min_t(u32, RDMABLK_CMD_SGES, path->sge_per_wr);
 }
 
+/* Slow ones wait for a tag, and have none. */
+static bool rdmablk_staged_slow_waits(struct rdmablk_hwq *hwq)
+{
+	return READ_ONCE(hwq->waits) & BIT(RDMABLK_LINE_SLOW) && !atomic_read(&hwq->slow);
+}
+
 /* A tag and send slots for all there is to post, or nothing. */
 static blk_status_t rdmablk_staged_reserve(struct rdmablk_path *path,
 					   struct rdmablk_hwq *hwq, struct request *rq,
@@ -139,18 +166,58 @@ static blk_status_t rdmablk_staged_reserve(struct rdmablk_path *path,
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	bool large = rdmablk_staged_is_large_read(path, rq);
+	bool pass = rdmablk_staged_slow_waits(hwq);
 	int slots = 1;
 
+	if (unlikely(pass) && READ_ONCE(hwq->passed))
+		return BLK_STS_RESOURCE;
 	if (req_op(rq) == REQ_OP_WRITE && !trailer)
 		slots += req->nr_wr;
 	if (large && !rdmablk_queue_get_slots(&hwq->read, req->nr_wr))
 		return BLK_STS_RESOURCE;
 	req->cmd = rdmablk_cmd_get(&hwq->cmdq, slots);
-	if (likely(req->cmd))
+	if (likely(req->cmd)) {
+		if (unlikely(pass))
+			WRITE_ONCE(hwq->passed, true);
 		return BLK_STS_OK;
+	}
 	if (large)
 		rdmablk_queue_put_slots(&hwq->read, req->nr_wr);
 	return BLK_STS_RESOURCE;
+}
+
+static void rdmablk_staged_command(struct request *rq, u16 op, u16 flags, u64 pos,
+				   u32 trailer)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_cmd_tag *cmd = req->cmd;
+
+	cmd->owner = rq;
+	cmd->done = rdmablk_staged_done;
+	cmd->payload = NULL;
+	rdmablk_cmd_prepare(cmd, op, flags, pos, blk_rq_bytes(rq), trailer);
+}
+
+/* There is a tag for a slow one. */
+static void rdmablk_staged_send_slow(struct rdmablk_fenced_op *op,
+				     struct rdmablk_cmd_tag *cmd)
+{
+	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fenced);
+	struct request *rq = blk_mq_rq_from_pdu(req);
+	u16 flags, code = rdmablk_request_op(rq, &flags);
+
+	req->cmd = cmd;
+	rdmablk_staged_command(rq, code, flags, (u64)blk_rq_pos(rq) << SECTOR_SHIFT, 0);
+	rdmablk_cmd_send(cmd);
+}
+
+static blk_status_t rdmablk_staged_prepare_slow(struct rdmablk_hwq *hwq,
+						struct rdmablk_request *req)
+{
+	req->fenced.kind = RDMABLK_FENCED_ALONE;
+	req->fenced.hwq = hwq;
+	req->fenced.send = rdmablk_staged_send_slow;
+	return BLK_STS_OK;
 }
 
 static void rdmablk_staged_add_trailer(struct rdmablk_request *req)
@@ -167,7 +234,8 @@ static void rdmablk_staged_add_trailer(struct rdmablk_request *req)
  * @hwq: hardware queue
  * @rq: request
  *
- * Return: BLK_STS_OK; BLK_STS_RESOURCE: not now; or why it cannot be done.
+ * Return: BLK_STS_OK, without a tag when the request is one for rdmablk_fenced_queue();
+ * BLK_STS_RESOURCE: not now; or why it cannot be done.
  */
 blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
 				    struct request *rq)
@@ -196,6 +264,8 @@ blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hw
 	} else if (pos > path->size || bytes > path->size - pos) {
 		return BLK_STS_IOERR;
 	}
+	if (rdmablk_staged_is_slow(rq))
+		return rdmablk_staged_prepare_slow(hwq, req);
 	if (write)
 		trailer = rdmablk_staged_write_fits(path, rq);
 	else if (op == RDMABLK_OP_READ)
@@ -207,12 +277,11 @@ blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hw
 	}
 	req->queue = write ? &hwq->write : &hwq->read;
 	req->cqe.done = rdmablk_staged_read_done;
-	req->cmd->owner = rq;
-	req->cmd->done = rdmablk_staged_done;
-	req->cmd->payload = op == RDMABLK_OP_READ && trailer ? rdmablk_staged_payload : NULL;
 	if (trailer)
 		flags |= RDMABLK_IO_TRAILER;
-	rdmablk_cmd_prepare(req->cmd, op, flags, pos, bytes, write && trailer ? bytes : 0);
+	rdmablk_staged_command(rq, op, flags, pos, write && trailer ? bytes : 0);
+	if (op == RDMABLK_OP_READ && trailer)
+		req->cmd->payload = rdmablk_staged_payload;
 	req->cmd->pages = write;
 	if (write && trailer)
 		rdmablk_staged_add_trailer(req);

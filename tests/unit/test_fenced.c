@@ -247,6 +247,11 @@ static void write_done(unsigned int q, uint32_t g)
 	ended[g] = max(ended[g], v);
 }
 
+static bool kind_is_slow(enum rdmablk_fenced_kind kind)
+{
+	return kind == RDMABLK_FENCED_COMMAND || kind == RDMABLK_FENCED_ALONE;
+}
+
 static void op_end(struct op *o)
 {
 	o->done = true;
@@ -273,7 +278,7 @@ static void op_answered(struct rdmablk_cmd_tag *cmd)
 {
 	unsigned int q = queue_of(cmd);
 	struct op *o = cmd->owner;
-	bool slow = o->op.kind == RDMABLK_FENCED_COMMAND;
+	bool slow = kind_is_slow(o->op.kind);
 	u8 status = cmd->status;
 
 	slow_done += slow;
@@ -293,7 +298,7 @@ static void op_answered(struct rdmablk_cmd_tag *cmd)
 static void op_send(struct rdmablk_fenced_op *fop, struct rdmablk_cmd_tag *cmd)
 {
 	struct op *o = container_of(fop, struct op, op);
-	bool slow = fop->kind == RDMABLK_FENCED_COMMAND;
+	bool slow = kind_is_slow(fop->kind);
 
 	assert_true(in_work);
 	assert_null(o->cmd);
@@ -372,7 +377,7 @@ static void step(void)
 		break;
 	case 6:
 		if (nr_ops < OPS)
-			op_new((enum rdmablk_fenced_kind)(unit_random() % 3), q);
+			op_new((enum rdmablk_fenced_kind)(unit_random() % 4), q);
 		break;
 	case 7:
 		flush_is_wanted();
@@ -614,6 +619,25 @@ static void test_slow_commands_leave_tags(void **state)
 	all_done();
 }
 
+/* Those that need no fence get none, and no more tags than others. */
+static void test_slow_commands_without_a_fence(void **state)
+{
+	(void)state;
+	no_hurry = true;
+	write_done(0, 1);
+	write_done(1, 1);
+	for (int i = 0; i < 100; i++)
+		op_new(RDMABLK_FENCED_ALONE, 0);
+	settle();
+	assert_int_equal(fences, 0);
+	assert_int_equal(queue[0].nr_sent, TAGS / 2);
+	no_hurry = false;
+	settle();
+	assert_int_equal(fences, 0);
+	assert_int_equal(slow_done, 100);
+	all_done();
+}
+
 /* In the order in which they came. */
 static void test_fua_writes_wait_in_line(void **state)
 {
@@ -662,6 +686,8 @@ int main(void)
 		cmocka_unit_test(test_lost_connections),
 		cmocka_unit_test(test_a_calm_disk),
 		cmocka_unit_test_setup_teardown(test_slow_commands_leave_tags, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_slow_commands_without_a_fence, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_fua_writes_wait_in_line, setup, teardown),
 		cmocka_unit_test(test_a_single_tag),
 	};

@@ -36,6 +36,11 @@ static inline void smp_mb(void)
 	__atomic_fetch_add(&own, 1, __ATOMIC_SEQ_CST);
 }
 
+static inline void smp_mb__after_atomic(void)
+{
+	smp_mb();
+}
+
 /* Loads; who stops here would not see anything new */
 static inline void smp_rmb(void)
 {

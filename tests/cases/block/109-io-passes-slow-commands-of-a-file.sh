@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# smp: 1
+#
+# A disk on a file without a cache has come back to a target that takes fewer commands at
+# once than the disk has requests. DISCARDs that hang leave half of the tags to READs and
+# WRITEs, and a FLUSH needs none of these. With a single tag DISCARDs and other I/O take
+# turns.
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+
+require addpart blkdiscard fio
+# Who discards holds a lock of the block device that others need, too.
+SLOW=${DEV}p1 REST=${DEV}p2
+FILE=/dev/shm/disk0 RULES=/run/rules COUNT=16
+
+# rules [LINE...]: faults of the file from now on
+rules() {
+	printf '%s\n' "$@" >$RULES.new
+	mv $RULES.new $RULES
+}
+
+# instead MEMORY: another daemon with the same file, and so much memory for slots
+instead() {
+	[[ -z $TARGET_PID ]] || stop_target KILL
+	start_target --insecure --listen "$TARGET_ADDR" --state-dir /run/state \
+		--export "disk0,file=$FILE,fault=$RULES,slot-memory=$1"
+}
+
+# in_flight_are N: so many requests that change the disk are under way
+in_flight_are() {
+	local writes
+
+	read -r _ writes </sys/block/rdmablk0/inflight
+	((writes >= $1))
+}
+
+over() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# discard_begin: $COUNT requests of 64 KiB each, all at once
+discard_begin() {
+	blkdiscard -f -o 0 -l $((COUNT * 65536)) "$SLOW" &
+	DISCARD=$!
+	wait_until "$PATIENCE" in_flight_are 2 || fail "no discards under way"
+}
+
+discard_end() {
+	wait_until "$PATIENCE" over "$DISCARD" || fail "the discards hang"
+	wait "$DISCARD" || fail "blkdiscard has failed"
+}
+
+# soon CMD [ARGS]: with what hangs under way, and in time; else nothing could end it but
+# the end of that
+soon() {
+	local pid
+
+	"$@" &
+	pid=$!
+	if ! wait_until 40 over "$pid"; then
+		rules
+		fail "behind slow commands: $*"
+	fi
+	wait "$pid"
+}
+
+# write_at MIB: a block that hangs
+write_at() {
+	dd if=/tmp/pattern of="$REST" bs=4k count=1 seek=$(($1 * 256)) oflag=direct status=none &
+	WRITERS+=($!)
+}
+WRITERS=()
+
+random_file 64k /tmp/pattern
+truncate -s 64M $FILE
+rules
+load_module
+instead 16M
+connect --dev-loss-tmo off --reconnect-delay 1 --queue-depth 32
+addpart $DEV 1 0 $((32 << 11))
+addpart $DEV 2 $((32 << 11)) $((32 << 11))
+echo 65536 >$QUEUE/discard_max_bytes
+
+# Four slots of 128 KiB, besides the three of other commands
+instead 896K
+expect_back 1
+expect 4 "$(<$SESSION/queue_depth)" "the depth"
+rules 'discard hang'
+discard_begin
+soon dd if=/tmp/pattern of="$REST" bs=4k count=16 oflag=direct status=none
+soon dd if="$REST" of=/tmp/back bs=4k count=16 iflag=direct status=none
+cmp /tmp/pattern /tmp/back
+# The other two tags are taken as well.
+rules 'discard hang' 'write hang at 40M+8M'
+write_at 8
+write_at 9
+wait_until "$PATIENCE" in_flight_are 4 || fail "no writes under way"
+expect true "$(status unflushed)" "unflushed"
+soon sync "$REST"
+expect false "$(status unflushed)" "unflushed after a flush"
+kill -0 "$DISCARD" "${WRITERS[@]}" || fail "nothing has hung"
+rules
+discard_end
+wait "${WRITERS[@]}"
+
+instead 512K
+expect_back 2
+expect 1 "$(<$SESSION/queue_depth)" "the depth"
+start_load 0 --filename="$REST" --rw=randrw --iodepth=8
+rules 'discard delay 50'
+discard_begin
+before=$(completed 0)
+discard_end
+(($(completed 0) > before)) || fail "the discards let nobody pass"
+soon sync "$SLOW"
+stop_load
+rules
+run_fio --name=verify --filename="$REST" --direct=1 --ioengine=libaio --iodepth=8 \
+	--rw=randwrite --bs=4k --size=1M --verify=crc32c --do_verify=1
+delpart $DEV 1
+delpart $DEV 2
+sync $DEV
+cmp $FILE <(dd if=$DEV bs=1M iflag=direct status=none) || fail "the file differs"
+still_live
+disconnect
+stop_target
+unload_module
