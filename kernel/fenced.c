@@ -477,6 +477,8 @@ void rdmablk_fenced_stop(struct rdmablk_fenced *f)
 	spin_lock_bh(&f->lock);
 	f->stopped = true;
 	spin_unlock_bh(&f->lock);
+	/* Who waits for a flush has queued it before, and waits in vain. */
+	complete(&f->own_done);
 	cancel_work_sync(&f->work);
 }
 
@@ -630,6 +632,23 @@ static void rdmablk_fenced_own_done(struct rdmablk_fenced_op *op, u8 status)
 	complete(&f->own_done);
 }
 
+/* False: nothing is done any more. Else who stops wakes us. */
+static bool rdmablk_fenced_queue_own(struct rdmablk_fenced *f)
+{
+	bool queued;
+
+	spin_lock_bh(&f->lock);
+	queued = !f->stopped;
+	if (queued) {
+		f->own_queued = true;
+		list_add_tail(&f->own.node, &f->queued);
+	}
+	spin_unlock_bh(&f->lock);
+	if (queued)
+		rdmablk_fenced_kick(f);
+	return queued;
+}
+
 static int rdmablk_fenced_flush_locked(struct rdmablk_fenced *f, unsigned long timeout)
 {
 	lockdep_assert_held(&f->own_mutex);
@@ -644,8 +663,8 @@ static int rdmablk_fenced_flush_locked(struct rdmablk_fenced *f, unsigned long t
 	f->own_status = RDMABLK_R_CONNECTION;
 	f->own.kind = RDMABLK_FENCED_FLUSH;
 	f->own.done = rdmablk_fenced_own_done;
-	f->own_queued = true;
-	rdmablk_fenced_queue(f, &f->own);
+	if (!rdmablk_fenced_queue_own(f))
+		return -ENOTCONN;
 	if (!wait_for_completion_timeout(&f->own_done, timeout))
 		return -ETIMEDOUT;
 	return READ_ONCE(f->own_status) ? -EIO : 0;
@@ -660,8 +679,8 @@ static int rdmablk_fenced_flush_locked(struct rdmablk_fenced *f, unsigned long t
  *
  * Context: may sleep.
  *
- * Return: 0; -ETIMEDOUT; -EBUSY: an earlier one has not ended; -ENOTCONN; -EIO: the target
- * says so, or the connection was lost.
+ * Return: 0; -ETIMEDOUT; -EBUSY: an earlier one has not ended; -ENOTCONN: stopped, or the
+ * connection has failed; -EIO: the target says so, or that came meanwhile.
  */
 int rdmablk_fenced_flush(struct rdmablk_fenced *f, unsigned long timeout)
 {

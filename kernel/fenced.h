@@ -96,7 +96,7 @@ struct rdmablk_fenced_op {
  * @own: the driver's own flush
  * @own_mutex: who waits for it
  * @own_queued: it is in a list; cleared by the work, or by rdmablk_fenced_reset()
- * @own_done: its end, or that of the connection
+ * @own_done: its end, or that of the connection, or rdmablk_fenced_stop()
  * @own_status: its outcome, enum rdmablk_reason
  * @broken: the connection has failed: nobody waits for a flush any more
  */

@@ -55,7 +55,7 @@ static struct rdmablk_fenced *const f = &path.fenced;
 static struct op op[OPS];
 static unsigned int nr_ops;
 static uint32_t version, ended[GRANULES], visible[GRANULES], file[GRANULES];
-static bool noted[GRANULES], no_hurry, failing, calm;
+static bool noted[GRANULES], no_hurry, failing, calm, stop_meanwhile;
 static bool in_world, in_work;
 static unsigned int fences, slow_done, cleans;
 
@@ -417,7 +417,10 @@ unsigned long wait_for_completion_timeout(struct completion *c, unsigned long ti
 	bool locked = f->own_mutex.lock.held;
 
 	f->own_mutex.lock.held = false;
-	settle();
+	if (stop_meanwhile)
+		rdmablk_fenced_stop(f);
+	else
+		settle();
 	f->own_mutex.lock.held = locked;
 	return c->done ? timeout : 0;
 }
@@ -469,6 +472,7 @@ static int setup(void **state)
 	no_hurry = false;
 	failing = false;
 	calm = false;
+	stop_meanwhile = false;
 	path.hwq = hwq;
 	path.nr_hwqs = QUEUES;
 	path.cache = true;
@@ -638,6 +642,23 @@ static void test_slow_commands_without_a_fence(void **state)
 	all_done();
 }
 
+/* Whoever waits for a flush that nobody does any more does not. */
+static void test_a_flush_after_the_end(void **state)
+{
+	(void)state;
+	write_done(0, 1);
+	rdmablk_fenced_stop(f);
+	assert_int_equal(rdmablk_fenced_flush(f, 1), -ENOTCONN);
+	assert_false(f->own_queued);
+	lose_connection();
+	stop_meanwhile = true;
+	assert_int_equal(rdmablk_fenced_flush(f, 1), -EIO);
+	assert_int_equal(rdmablk_fenced_flush(f, 1), -EBUSY);
+	stop_meanwhile = false;
+	lose_connection();
+	flush_the_rest();
+}
+
 /* In the order in which they came. */
 static void test_fua_writes_wait_in_line(void **state)
 {
@@ -688,6 +709,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_slow_commands_leave_tags, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slow_commands_without_a_fence, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_a_flush_after_the_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fua_writes_wait_in_line, setup, teardown),
 		cmocka_unit_test(test_a_single_tag),
 	};
