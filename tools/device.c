@@ -18,7 +18,6 @@
 #include "report.h"
 
 #define PREFIX		"rdmablk"
-#define DUMP_TRIES	8	/* a dump is repeated when devices came or went */
 
 static const struct errno_text get_texts[] = {
 	{ ENODEV, "no such device" },
@@ -211,13 +210,25 @@ static int on_device(const struct nlmsghdr *nlh, void *context)
 	return MNL_CB_OK;
 }
 
-static int compare(const void *a, const void *b)
+/**
+ * device_compare() - by number, for qsort()
+ * @a: struct device, or what begins with one
+ * @b: the same
+ *
+ * Returns less than, equal to or greater than 0.
+ */
+int device_compare(const void *a, const void *b)
 {
 	const struct device *left = a, *right = b;
 	__u64 l = left->value[RDMABLK_ATTR_INDEX].number;
 	__u64 r = right->value[RDMABLK_ATTR_INDEX].number;
 
 	return (l > r) - (l < r);
+}
+
+static void clear(void *list)
+{
+	device_list_clear(list);
 }
 
 /**
@@ -231,17 +242,10 @@ static int compare(const void *a, const void *b)
 int device_dump(struct nl *nl, struct device_list *list,
 		struct nl_failure *failure)
 {
-	int try, ret = -1;
+	int ret = nl_dump(nl, RDMABLK_CMD_GET, on_device, list, clear, get_texts, failure);
 
-	for (try = 0; try < DUMP_TRIES; try++) {
-		device_list_clear(list);
-		nl_request(nl, RDMABLK_CMD_GET, NLM_F_DUMP);
-		ret = nl_run(nl, on_device, list, get_texts, failure);
-		if (!ret || failure->err != EINTR)
-			break;
-	}
 	if (!ret && list->nr)
-		qsort(list->device, list->nr, sizeof(*list->device), compare);
+		qsort(list->device, list->nr, sizeof(*list->device), device_compare);
 	return ret;
 }
 

@@ -45,6 +45,7 @@ struct device_list {
 };
 
 int device_decode(const struct nlmsghdr *nlh, struct device *device);
+int device_compare(const void *a, const void *b);
 int device_get(struct nl *nl, __u32 index, struct device *device,
 	       struct nl_failure *failure);
 int device_dump(struct nl *nl, struct device_list *list,

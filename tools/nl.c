@@ -246,6 +246,37 @@ int nl_run(struct nl *nl, mnl_cb_t handler, void *context,
 	return -1;
 }
 
+/* A dump is repeated when devices came or went. */
+#define DUMP_TRIES	8
+
+/**
+ * nl_dump() - asks for all there is
+ * @nl: the connection
+ * @cmd: enum rdmablk_cmd
+ * @handler: called for each answer
+ * @list: for @handler
+ * @clear: empties it: a dump is repeated when devices came or went
+ * @texts: as for nl_run()
+ * @failure: result
+ *
+ * Returns 0 or -1, when @failure tells why.
+ */
+int nl_dump(struct nl *nl, __u8 cmd, mnl_cb_t handler, void *list,
+	    void (*clear)(void *list), const struct errno_text *texts,
+	    struct nl_failure *failure)
+{
+	int try, ret = -1;
+
+	for (try = 0; try < DUMP_TRIES; try++) {
+		clear(list);
+		nl_request(nl, cmd, NLM_F_DUMP);
+		ret = nl_run(nl, handler, list, texts, failure);
+		if (!ret || failure->err != EINTR)
+			break;
+	}
+	return ret;
+}
+
 static void decode_groups(struct nl *nl, const struct nlattr *groups)
 {
 	const struct nlattr *group, *attr;

@@ -53,6 +53,9 @@ void nl_closep(struct nl **nl);
 struct nlmsghdr *nl_request(struct nl *nl, __u8 cmd, __u16 flags);
 int nl_run(struct nl *nl, mnl_cb_t handler, void *context,
 	   const struct errno_text *texts, struct nl_failure *failure);
+int nl_dump(struct nl *nl, __u8 cmd, mnl_cb_t handler, void *list,
+	    void (*clear)(void *list), const struct errno_text *texts,
+	    struct nl_failure *failure);
 int nl_run_late(struct nl *nl, const struct nl_late *late,
 		struct nl_failure *failure);
 

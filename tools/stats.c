@@ -9,8 +9,6 @@
 
 #include "stats.h"
 
-#define DUMP_TRIES	8	/* a dump is repeated when devices came or went */
-
 const char *const stats_op_names[STATS_OPS] = {
 	[STATS_READ]	= "read",
 	[STATS_WRITE]	= "write",
@@ -73,13 +71,9 @@ static int on_stats(const struct nlmsghdr *nlh, void *context)
 	return MNL_CB_OK;
 }
 
-static int compare(const void *a, const void *b)
+static void clear(void *list)
 {
-	const struct stats *left = a, *right = b;
-	__u64 l = left->device.value[RDMABLK_ATTR_INDEX].number;
-	__u64 r = right->device.value[RDMABLK_ATTR_INDEX].number;
-
-	return (l > r) - (l < r);
+	stats_list_clear(list);
 }
 
 /**
@@ -92,17 +86,11 @@ static int compare(const void *a, const void *b)
  */
 int stats_dump(struct nl *nl, struct stats_list *list, struct nl_failure *failure)
 {
-	int try, ret = -1;
+	int ret = nl_dump(nl, RDMABLK_CMD_STATS_GET, on_stats, list, clear, texts, failure);
 
-	for (try = 0; try < DUMP_TRIES; try++) {
-		stats_list_clear(list);
-		nl_request(nl, RDMABLK_CMD_STATS_GET, NLM_F_DUMP);
-		ret = nl_run(nl, on_stats, list, texts, failure);
-		if (!ret || failure->err != EINTR)
-			break;
-	}
 	if (!ret && list->nr)
-		qsort(list->stats, list->nr, sizeof(*list->stats), compare);
+		/* Each begins with its device. */
+		qsort(list->stats, list->nr, sizeof(*list->stats), device_compare);
 	return ret;
 }
 
