@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -175,13 +176,60 @@ static size_t room(const struct top *top)
 	return size.ws_row - 3;
 }
 
+/* How many characters fit in a line. */
+static size_t line_length(const struct top *top)
+{
+	struct winsize size;
+
+	if (!top->terminal)
+		return SIZE_MAX;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+		return 80;
+	return size.ws_col;
+}
+
+/* How wide a table is, with a blank between two columns. */
+static size_t table_width(struct json_object *rows, const struct output_column *c)
+{
+	char text[VALUE_TEXT_LEN];
+	size_t width = 0, widest, i;
+
+	for (; c->name; c++) {
+		widest = strlen(c->name);
+		for (i = 0; i < json_object_array_length(rows); i++) {
+			cell(json_object_array_get_idx(rows, i), c->key, text, sizeof(text));
+			if (strlen(text) > widest)
+				widest = strlen(text);
+		}
+		width += widest + !!c[1].name;
+	}
+	return width;
+}
+
+/* Leaves columns out, those first that tell least, until a line holds the rest. */
+static void fit(struct json_object *rows, struct output_column *columns, size_t length)
+{
+	static const char *const keys[] = {
+		"flush", "requeue", "p50", "in_flight", "write_mb", "read_mb", "p99",
+	};
+	struct output_column *c;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(keys) && table_width(rows, columns) > length; i++) {
+		for (c = columns; strcmp(c->key, keys[i]); c++)
+			;
+		for (; c->name; c++)
+			c[0] = c[1];
+	}
+}
+
 static int print_table(const struct top *top, bool first)
 {
-	static const struct output_column columns[] = {
+	struct output_column columns[] = {
 		{ "NAME", "name" }, { "STATE", "state" }, { "R/S", "read" },
 		{ "W/S", "write" }, { "R-MB/S", "read_mb" }, { "W-MB/S", "write_mb" },
-		{ "F/S", "flush" }, { "IN-FLIGHT", "in_flight" }, { "P50-US", "p50" },
-		{ "P99-US", "p99" }, { "REQUEUE/S", "requeue" }, { "ERROR/S", "error" },
+		{ "F/S", "flush" }, { "IN-FL", "in_flight" }, { "P50-US", "p50" },
+		{ "P99-US", "p99" }, { "RQ/S", "requeue" }, { "ERR/S", "error" },
 		{ 0 }
 	};
 	struct json_object *rows = json_object_new_array();
@@ -194,6 +242,7 @@ static int print_table(const struct top *top, bool first)
 		printf("\n");
 	for (i = 0; i < top->now.nr && i < nr; i++)
 		json_object_array_add(rows, row_of(top, &top->now.stats[i]));
+	fit(rows, columns, line_length(top));
 	ret = output_rows(rows, columns, 2, cell);
 	if (!top->now.nr)
 		printf("no disks\n");

@@ -19,7 +19,8 @@
  *   SHIM_BLAME=N       ... and this attribute, at once; or
  *   SHIM_EARLY=1       ... without one, at once
  *   SHIM_REFUSE=N      the first N connects fail with ECONNREFUSED
- *   SHIM_TERMINAL=N    standard output is a terminal with so many lines
+ *   SHIM_TERMINAL=N    standard output is a terminal with so many lines ...
+ *   SHIM_COLUMNS=N     ... of so many characters, 200 unless this says otherwise
  *   SHIM_HOST_ID=FILE  stands in for /etc/rdmablk/host-id
  *   SHIM_LOG=FILE      gets a line per request, with its attributes, and "poll" with
  *                      the milliseconds of each wait
@@ -349,7 +350,7 @@ int ioctl(int fd, unsigned long request, ...)
 	va_end(args);
 	memset(size, 0, sizeof(*size));
 	size->ws_row = number("SHIM_TERMINAL");
-	size->ws_col = 200;
+	size->ws_col = getenv("SHIM_COLUMNS") ? number("SHIM_COLUMNS") : 200;
 	return 0;
 }
 
