@@ -184,59 +184,6 @@ void rdmablk_dirty_set(struct rdmablk_dirty *d, u64 pos, u64 bytes)
 	}
 }
 
-/* Bits begin to move from one bitmap to the other, or have moved. */
-static void rdmablk_dirty_moves(struct rdmablk_dirty *d)
-{
-	/* After what has moved, when it has; pairs with rdmablk_dirty_any(). */
-	smp_wmb();
-	WRITE_ONCE(d->moves, d->moves + 1);
-	/* Before what is to move; pairs with rdmablk_dirty_any(). */
-	smp_wmb();
-}
-
-static bool rdmablk_dirty_any_in(const struct rdmablk_dirty *d, unsigned long group)
-{
-	unsigned long i = group * RDMABLK_GROUP_WORDS, end = i + RDMABLK_GROUP_WORDS;
-
-	for (; i < end; i++) {
-		if (atomic_long_read(&d->dirty[i]) || READ_ONCE(d->flushing[i]))
-			return true;
-	}
-	return false;
-}
-
-/**
- * rdmablk_dirty_any() - is there anything that is not known to be durable?
- * @d: dirty granules
- *
- * May be called in any context, at any time. What a flush has taken counts until
- * rdmablk_dirty_done(). While a flush takes bits, or puts them back, the answer is yes
- * without a look.
- *
- * Return: false only if no bit was set of which the caller can know.
- */
-bool rdmablk_dirty_any(const struct rdmablk_dirty *d)
-{
-	unsigned int moves = READ_ONCE(d->moves);
-	unsigned long sum, groups, bit;
-
-	if (moves & 1)
-		return true;
-	/* @moves before the bits; pairs with rdmablk_dirty_moves(). */
-	smp_rmb();
-	for (sum = 0; sum < BITS_TO_LONGS(d->groups); sum++) {
-		groups = READ_ONCE(d->dirty_groups[sum]) |
-			 READ_ONCE(d->flushing_groups[sum]);
-		for_each_set_bit(bit, &groups, BITS_PER_LONG) {
-			if (rdmablk_dirty_any_in(d, sum * BITS_PER_LONG + bit))
-				return true;
-		}
-	}
-	/* If a move was seen in part, so is its beginning; pairs with the same. */
-	smp_rmb();
-	return READ_ONCE(d->moves) != moves;
-}
-
 static void rdmablk_dirty_take(struct rdmablk_dirty *d, unsigned long group)
 {
 	unsigned long i = group * RDMABLK_GROUP_WORDS, end = i + RDMABLK_GROUP_WORDS;
@@ -264,7 +211,6 @@ void rdmablk_dirty_begin(struct rdmablk_dirty *d)
 {
 	unsigned long sum, groups, bit;
 
-	rdmablk_dirty_moves(d);
 	d->cursor = 0;
 	for (sum = 0; sum < BITS_TO_LONGS(d->groups); sum++) {
 		if (!READ_ONCE(d->dirty_groups[sum]))
@@ -276,7 +222,6 @@ void rdmablk_dirty_begin(struct rdmablk_dirty *d)
 			rdmablk_dirty_take(d, sum * BITS_PER_LONG + bit);
 		cond_resched();
 	}
-	rdmablk_dirty_moves(d);
 	/* Bits before what their setters have written; pairs with rdmablk_dirty_set(). */
 	smp_mb();
 }
@@ -387,7 +332,5 @@ void rdmablk_dirty_done(struct rdmablk_dirty *d)
  */
 void rdmablk_dirty_restore(struct rdmablk_dirty *d)
 {
-	rdmablk_dirty_moves(d);
 	rdmablk_dirty_end(d, true);
-	rdmablk_dirty_moves(d);
 }

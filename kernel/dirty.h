@@ -22,7 +22,6 @@
  * @flushing: in the flush that is under way; of the flushing context, as all below
  * @flushing_groups: groups that may have a bit in @flushing
  * @cursor: granules before it have been given out in this flush
- * @moves: odd while bits are on their way from one bitmap to the other
  */
 struct rdmablk_dirty {
 	/* read only while writes complete */
@@ -36,14 +35,12 @@ struct rdmablk_dirty {
 	unsigned long *flushing;
 	unsigned long *flushing_groups;
 	unsigned long cursor;
-	unsigned int moves;
 };
 
 int rdmablk_dirty_init(struct rdmablk_dirty *d, u64 bytes, u32 granule);
 int rdmablk_dirty_grow(struct rdmablk_dirty *d, u64 bytes);
 void rdmablk_dirty_exit(struct rdmablk_dirty *d);
 void rdmablk_dirty_set(struct rdmablk_dirty *d, u64 pos, u64 bytes);
-bool rdmablk_dirty_any(const struct rdmablk_dirty *d);
 void rdmablk_dirty_begin(struct rdmablk_dirty *d);
 unsigned int rdmablk_dirty_next(struct rdmablk_dirty *d, struct rdmablk_range *out,
 				unsigned int max);

@@ -10,6 +10,7 @@
 #include <ucontext.h>
 
 #include "dirty.h"
+#include "dirty_any.h"
 #include "unit.h"
 
 #define GROUP		4096	/* granules of a summary bit, of words of 64 bits */
@@ -128,14 +129,14 @@ static void test_small_exports(void **state)
 			for (unsigned int g = 0; g < n; g++)
 				if (bits >> g & 1)
 					set(g * 4096, 1);
-			assert_int_equal(rdmablk_dirty_any(&d), bits != 0);
+			assert_int_equal(dirty_any(&d), bits != 0);
 			flush(1 + bits % 3);
-			assert_int_equal(rdmablk_dirty_any(&d), bits != 0);
+			assert_int_equal(dirty_any(&d), bits != 0);
 			restore();
-			assert_int_equal(rdmablk_dirty_any(&d), bits != 0);
+			assert_int_equal(dirty_any(&d), bits != 0);
 			flush(RANGES);
 			done();
-			assert_false(rdmablk_dirty_any(&d));
+			assert_false(dirty_any(&d));
 			flush(1);
 			rdmablk_dirty_exit(&d);
 		}
@@ -209,7 +210,7 @@ static void random_step(void)
 		most = most < left ? most : left;
 		set(pos, 1 + unit_random() % most);
 	}
-	assert_int_equal(rdmablk_dirty_any(&d), model_any());
+	assert_int_equal(dirty_any(&d), model_any());
 }
 
 static void test_random(void **state)
@@ -225,7 +226,7 @@ static void test_random(void **state)
 		restore();
 		flush(7);
 		done();
-		assert_false(rdmablk_dirty_any(&d));
+		assert_false(dirty_any(&d));
 		rdmablk_dirty_exit(&d);
 	}
 }
@@ -253,9 +254,9 @@ static void test_limits(void **state)
 	assert_int_equal(rdmablk_dirty_init(&x, (512ULL << 28) + 1, 512), -EFBIG);
 	assert_int_equal(rdmablk_dirty_init(&x, 512ULL << 28, 512), 0);
 	rdmablk_dirty_set(&x, (512ULL << 28) - 1, 1);
-	assert_true(rdmablk_dirty_any(&x));
+	assert_true(dirty_any(&x));
 	assert_int_equal(rdmablk_dirty_grow(&x, (512ULL << 28) + 1), -EFBIG);
-	assert_true(rdmablk_dirty_any(&x));
+	assert_true(dirty_any(&x));
 	rdmablk_dirty_exit(&x);
 	rdmablk_dirty_exit(&x);
 }
@@ -273,7 +274,7 @@ static void test_growth_is_taken_back(void **state)
 	grow(was);
 	flush(RANGES);
 	done();
-	assert_false(rdmablk_dirty_any(&d));
+	assert_false(dirty_any(&d));
 	grow(2 * GROUP * 4096ULL);
 	set(2 * GROUP * 4096ULL - 1, 1);
 	flush(RANGES);

@@ -12,6 +12,7 @@
 #include <linux/kernel.h>
 
 #include "../../kernel/request.h"
+#include "dirty_any.h"
 #include "unit.h"
 
 #define QUEUES		3
@@ -537,7 +538,7 @@ static void flush_the_rest(void)
 	for (uint32_t g = 0; g < GRANULES; g++)
 		assert_true(file[g] >= ended[g]);
 	assert_true(rdmablk_fenced_is_clean(f));
-	assert_false(rdmablk_dirty_any(&f->dirty));
+	assert_false(dirty_any(&f->dirty));
 }
 
 static void run_world(unsigned int rounds, bool lossy)
