@@ -1,0 +1,105 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For tests of tools/rdmablk with tool_shim.c in the module's place: runs it, and
+# compares output, requests and schemas. Counts in $passed and $failed.
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
+TOOL=${RDMABLK_TOOL:-$TOP/tools/rdmablk}
+DIR=$(mktemp -d) || exit 1
+trap 'rm -rf "$DIR"' EXIT
+# shellcheck disable=SC2034 # for the tests
+passed=0 failed=0 skipped=0
+
+[[ -x $TOOL ]] || make -s -C "$TOP/tools" >&2 || exit 1
+"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wno-nonnull-compare -shared \
+	-fPIC -I"$TOP/kernel/uapi" -o "$DIR/shim.so" \
+	"$TOP/tests/unit/tool_shim.c" "$TOP/tests/unit/tool_shim_answers.c" \
+	-lmnl -ldl || exit 1
+
+# A sanitized tool wants its runtime first.
+preload=$(ldd "$TOOL" | sed -nE 's/.*libasan[^ ]* => ([^ ]+).*/\1/p'):$DIR/shim.so
+
+pass() { passed=$((passed + 1)); }
+
+fail() {
+	failed=$((failed + 1))
+	echo "FAIL $*"
+}
+
+# A background job of a shell ignores SIGINT, and these tests may be part of one.
+SIGNALS=(--default-signal=INT)
+
+# run [NAME=VALUE]... ARGUMENT...
+run() {
+	local set=()
+
+	while [[ $1 == SHIM_*=* ]]; do
+		set+=("$1")
+		shift
+	done
+	what="${set[*]} rdmablk $*"
+	: >"$DIR/log"
+	env "${SIGNALS[@]}" "${set[@]}" SHIM_LOG="$DIR/log" LD_PRELOAD="$preload" \
+		ASAN_OPTIONS=detect_leaks=0 \
+		"$TOOL" "$@" >"$DIR/out" 2>"$DIR/err" </dev/null
+	status=$?
+}
+
+# expect STATUS OUTPUT ERROR, after run; patterns
+expect() {
+	local out err
+
+	out=$(<"$DIR/out") err=$(<"$DIR/err")
+	# shellcheck disable=SC2053 # patterns are meant
+	if [[ $status -ne $1 ]]; then
+		fail "$what: exit status $status, not $1: $err"
+	elif [[ $out != $2 ]]; then
+		fail "$what: prints '$out', not '$2'"
+	elif [[ $err != $3 ]]; then
+		fail "$what: says '$err', not '$3'"
+	else
+		pass
+	fi
+}
+
+# sent TEXT, after run: a request that was sent
+sent() {
+	if grep -qxF -- "$1" "$DIR/log"; then
+		pass
+	else
+		fail "$what: sends '$(<"$DIR/log")', not '$1'"
+	fi
+}
+
+# schema NAME, after run: each line or the whole of the output is valid
+schema() {
+	if python3 - "$DIR/out" "$TOP/Documentation/json/rdmablk-$1.schema.json" <<'PYTHON'
+import json, sys
+text = open(sys.argv[1]).read()
+docs = [json.loads(l) for l in text.splitlines()] if sys.argv[2].count("monitor") \
+    else [json.loads(text)]
+try:
+    import jsonschema
+except ImportError:
+    sys.exit(0)
+validator = jsonschema.Draft202012Validator(json.load(open(sys.argv[2])))
+for doc in docs:
+    validator.validate(doc)
+PYTHON
+	then
+		pass
+	else
+		fail "$what: does not follow its schema: $(<"$DIR/out")"
+	fi
+}
+
+# json EXPRESSION, after run: true of the output, as 'o'
+json() {
+	if python3 -c "import json,sys; o=json.load(open(sys.argv[1])); assert $1" \
+			"$DIR/out" 2>/dev/null; then
+		pass
+	else
+		fail "$what: not true: $1: $(<"$DIR/out")"
+	fi
+}
