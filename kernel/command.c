@@ -33,9 +33,15 @@ void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops 
 		       struct rdmablk_waiter *waiter,
 		       void (*fatal)(struct rdmablk_queue *q, u16 reason))
 {
+	/* It has no batches to trace, and counts no ends. */
+	const struct rdmablk_queue_owner owner = {
+		.index	= -1,
+		.waiter	= waiter,
+		.fatal	= fatal,
+	};
 	int i;
 
-	rdmablk_queue_init(&ctrl->queue, 0, RDMABLK_KIND_CONTROL, waiter, fatal);
+	rdmablk_queue_init(&ctrl->queue, 0, RDMABLK_KIND_CONTROL, &owner);
 	spin_lock_init(&ctrl->lock);
 	for (i = 0; i < RDMABLK_CTRL_TAGS; i++)
 		init_completion(&ctrl->slot[i].done);

@@ -429,6 +429,12 @@ static int rdmablk_login_limits(struct rdmablk_session *s)
 /* Hardware queues for as many as the tag set will have, whatever is granted. */
 static int rdmablk_login_alloc(struct rdmablk_session *s)
 {
+	const struct rdmablk_queue_owner owner = {
+		.index	= s->index,
+		.waiter	= &s->waiter,
+		.errors	= &s->errors,
+		.fatal	= rdmablk_data_fatal,
+	};
 	struct rdmablk_path *path = &s->path;
 	u32 i;
 
@@ -446,14 +452,8 @@ static int rdmablk_login_alloc(struct rdmablk_session *s)
 		rdmablk_poll_init(hwq);
 		INIT_LIST_HEAD(&hwq->line[RDMABLK_LINE_SLOW]);
 		INIT_LIST_HEAD(&hwq->line[RDMABLK_LINE_FUA]);
-		rdmablk_queue_init(&hwq->read, 2 * i + 1, RDMABLK_KIND_READ,
-				   &s->waiter, rdmablk_data_fatal);
-		rdmablk_queue_init(&hwq->write, 2 * i + 2, RDMABLK_KIND_WRITE,
-				   &s->waiter, rdmablk_data_fatal);
-		hwq->read.index = s->index;
-		hwq->write.index = s->index;
-		hwq->read.errors = &s->errors;
-		hwq->write.errors = &s->errors;
+		rdmablk_queue_init(&hwq->read, 2 * i + 1, RDMABLK_KIND_READ, &owner);
+		rdmablk_queue_init(&hwq->write, 2 * i + 2, RDMABLK_KIND_WRITE, &owner);
 	}
 	return 0;
 }

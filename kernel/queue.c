@@ -57,18 +57,18 @@ void rdmablk_waiter_cancel(struct rdmablk_waiter *waiter)
  * @q: queue, of zeroed memory
  * @nr: queue number
  * @kind: enum rdmablk_kind
- * @waiter: where its connect waits
- * @fatal: upcall, see struct rdmablk_queue
+ * @owner: what else it has to know; need not outlive the call
  */
 void rdmablk_queue_init(struct rdmablk_queue *q, u16 nr, u8 kind,
-			struct rdmablk_waiter *waiter,
-			void (*fatal)(struct rdmablk_queue *q, u16 reason))
+			const struct rdmablk_queue_owner *owner)
 {
 	spin_lock_init(&q->lock);
 	q->nr = nr;
 	q->kind = kind;
-	q->waiter = waiter;
-	q->fatal = fatal;
+	q->index = owner->index;
+	q->waiter = owner->waiter;
+	q->errors = owner->errors;
+	q->fatal = owner->fatal;
 }
 
 /**

@@ -87,11 +87,25 @@ struct rdmablk_queue {
 	struct ib_rdma_wr batch[RDMABLK_BATCH];
 };
 
+/**
+ * struct rdmablk_queue_owner - what the queues of a session have in common
+ * @index: N of rdmablkN, for tracepoints
+ * @waiter: where connects wait
+ * @errors: where the ends of queue pairs are counted; NULL where rdmablk_queue_failed() is
+ *	never called
+ * @fatal: upcall, see struct rdmablk_queue
+ */
+struct rdmablk_queue_owner {
+	int index;
+	struct rdmablk_waiter *waiter;
+	struct rdmablk_transport_errors *errors;
+	void (*fatal)(struct rdmablk_queue *q, u16 reason);
+};
+
 void rdmablk_waiter_init(struct rdmablk_waiter *waiter);
 void rdmablk_waiter_cancel(struct rdmablk_waiter *waiter);
 void rdmablk_queue_init(struct rdmablk_queue *q, u16 nr, u8 kind,
-			struct rdmablk_waiter *waiter,
-			void (*fatal)(struct rdmablk_queue *q, u16 reason));
+			const struct rdmablk_queue_owner *owner);
 void rdmablk_queue_reset(struct rdmablk_queue *q);
 int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd,
 			    struct ib_cq *cq, unsigned int send_slots,
