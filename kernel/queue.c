@@ -24,7 +24,13 @@
  * every completion has been delivered: after it the device touches no memory of a
  * request and no done() handler of this queue runs. Only then requests may be
  * ended, their pages unmapped and the queue pair destroyed.
+ *
+ * Where the completion queue has no interrupts the end has to be looked for. ib_drain_qp()
+ * looks once in 0.1 s; rdmablk_queue_drain() does so at once, and then more and more
+ * rarely. Whatever it cannot do is left to ib_drain_qp(), which some devices have their
+ * own way of, for when they are broken.
  */
+#include <linux/delay.h>
 #include <linux/errno.h>
 #include <rdma/rdma_cm.h>
 #include "queue.h"
@@ -143,6 +149,55 @@ int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd,
 	return 0;
 }
 
+/* Pauses between two looks, microseconds: the first and the longest */
+#define RDMABLK_DRAIN_PAUSE	20U
+#define RDMABLK_DRAIN_PAUSE_MAX	1000U
+
+struct rdmablk_drain {
+	struct ib_cqe cqe;
+	bool done;
+};
+
+/* Nobody but rdmablk_queue_drain() looks: no other context. */
+static void rdmablk_queue_drained(struct ib_cq *cq, struct ib_wc *wc)
+{
+	container_of(wc->wr_cqe, struct rdmablk_drain, cqe)->done = true;
+}
+
+/*
+ * Behind all that has been posted to either queue of the pair comes one more, whose
+ * completion is the last.
+ */
+static void rdmablk_queue_drain(struct ib_qp *qp)
+{
+	struct rdmablk_drain send = { .cqe.done = rdmablk_queue_drained };
+	struct rdmablk_drain recv = { .cqe.done = rdmablk_queue_drained };
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct ib_rdma_wr swr = {
+		.wr = { .wr_cqe = &send.cqe, .opcode = IB_WR_RDMA_WRITE },
+	};
+	struct ib_recv_wr rwr = { .wr_cqe = &recv.cqe };
+	unsigned int pause = RDMABLK_DRAIN_PAUSE;
+	bool others;
+
+	if (ib_modify_qp(qp, &attr, IB_QP_STATE)) {
+		ib_drain_qp(qp);
+		return;
+	}
+	send.done = ib_post_send(qp, &swr.wr, NULL);
+	recv.done = ib_post_recv(qp, &rwr, NULL);
+	others = send.done || recv.done;
+	for (;;) {
+		ib_process_cq_direct(qp->send_cq, -1);
+		if (send.done && recv.done)
+			break;
+		usleep_range(pause, 2 * pause);
+		pause = min(2 * pause, RDMABLK_DRAIN_PAUSE_MAX);
+	}
+	if (others)
+		ib_drain_qp(qp);
+}
+
 /**
  * rdmablk_queue_stop() - end all traffic of a queue
  * @q: queue, connected or not, with a queue pair or without
@@ -155,7 +210,10 @@ void rdmablk_queue_stop(struct rdmablk_queue *q)
 		return;
 	/* Tells the peer; harmless when there is no connection. */
 	rdma_disconnect(q->cm_id);
-	ib_drain_qp(q->qp);
+	if (q->qp->send_cq->poll_ctx == IB_POLL_DIRECT)
+		rdmablk_queue_drain(q->qp);
+	else
+		ib_drain_qp(q->qp);
 	spin_lock_bh(&q->lock);
 	q->nr_batch = 0;
 	spin_unlock_bh(&q->lock);
