@@ -33,6 +33,7 @@ module_param(host_id, charp, 0);
 MODULE_PARM_DESC(host_id, "UUID of this host (default: the machine's SMBIOS UUID)");
 
 struct workqueue_struct *rdmablk_wq;
+struct workqueue_struct *rdmablk_poll_wq;
 struct workqueue_struct *rdmablk_recovery_wq;
 struct workqueue_struct *rdmablk_login_wq;
 u8 rdmablk_host_id[RDMABLK_ID_LEN];
@@ -245,6 +246,46 @@ static struct ib_client rdmablk_ib_client = {
 	.add	= rdmablk_device_added,
 };
 
+/*
+ * Recovery and keep-alive must make progress under memory pressure. What waits for a
+ * target, or sleeps, does not keep the clocks of other devices waiting: a queue for
+ * recoveries, one for those who look for completions, and one for first logins, which
+ * allocate.
+ */
+static int rdmablk_init_works(void)
+{
+	rdmablk_wq = alloc_workqueue("rdmablk", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rdmablk_wq)
+		return -ENOMEM;
+	rdmablk_recovery_wq = alloc_workqueue("rdmablk_recovery",
+					      WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rdmablk_recovery_wq)
+		goto err_wq;
+	rdmablk_poll_wq = alloc_workqueue("rdmablk_poll", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rdmablk_poll_wq)
+		goto err_recovery_wq;
+	rdmablk_login_wq = alloc_workqueue("rdmablk_login", WQ_UNBOUND, 0);
+	if (!rdmablk_login_wq)
+		goto err_poll_wq;
+	return 0;
+
+err_poll_wq:
+	destroy_workqueue(rdmablk_poll_wq);
+err_recovery_wq:
+	destroy_workqueue(rdmablk_recovery_wq);
+err_wq:
+	destroy_workqueue(rdmablk_wq);
+	return -ENOMEM;
+}
+
+static void rdmablk_exit_works(void)
+{
+	destroy_workqueue(rdmablk_login_wq);
+	destroy_workqueue(rdmablk_poll_wq);
+	destroy_workqueue(rdmablk_recovery_wq);
+	destroy_workqueue(rdmablk_wq);
+}
+
 static int __init rdmablk_init(void)
 {
 	int ret;
@@ -253,25 +294,12 @@ static int __init rdmablk_init(void)
 	ret = rdmablk_init_host_id();
 	if (ret)
 		return ret;
-	/*
-	 * Recovery and keep-alive must make progress under memory pressure. What waits
-	 * for a target does not keep the clocks of other devices waiting: a queue for
-	 * recoveries, and one for first logins, which allocate.
-	 */
-	ret = -ENOMEM;
-	rdmablk_wq = alloc_workqueue("rdmablk", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!rdmablk_wq)
+	ret = rdmablk_init_works();
+	if (ret)
 		return ret;
-	rdmablk_recovery_wq = alloc_workqueue("rdmablk_recovery",
-					      WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!rdmablk_recovery_wq)
-		goto err_wq;
-	rdmablk_login_wq = alloc_workqueue("rdmablk_login", WQ_UNBOUND, 0);
-	if (!rdmablk_login_wq)
-		goto err_recovery_wq;
 	ret = ib_register_client(&rdmablk_ib_client);
 	if (ret)
-		goto err_login_wq;
+		goto err_works;
 	ret = register_reboot_notifier(&rdmablk_reboot_notifier);
 	if (ret)
 		goto err_ib_client;
@@ -296,12 +324,8 @@ err_reboot:
 	unregister_reboot_notifier(&rdmablk_reboot_notifier);
 err_ib_client:
 	ib_unregister_client(&rdmablk_ib_client);
-err_login_wq:
-	destroy_workqueue(rdmablk_login_wq);
-err_recovery_wq:
-	destroy_workqueue(rdmablk_recovery_wq);
-err_wq:
-	destroy_workqueue(rdmablk_wq);
+err_works:
+	rdmablk_exit_works();
 	return ret;
 }
 
@@ -312,9 +336,7 @@ static void __exit rdmablk_exit(void)
 	unregister_reboot_notifier(&rdmablk_reboot_notifier);
 	ib_unregister_client(&rdmablk_ib_client);
 	rdmablk_session_remove_all();
-	destroy_workqueue(rdmablk_login_wq);
-	destroy_workqueue(rdmablk_recovery_wq);
-	destroy_workqueue(rdmablk_wq);
+	rdmablk_exit_works();
 }
 
 module_init(rdmablk_init);

@@ -16,6 +16,11 @@
  *
  * Before a queue pair is drained nobody looks any more, and who did is done: the drain
  * looks itself.
+ *
+ * The work sleeps between two looks, and in a shortage of memory one thread does all that
+ * is queued where it is. So that is a queue of its own, on which nothing else waits, and
+ * after each look comes who is next. A recovery waits for one pause, when it ends the
+ * looking, and for no work that has not begun.
  */
 #include <linux/delay.h>
 #include "poll.h"
@@ -90,19 +95,18 @@ static bool rdmablk_poll_must_watch(const struct rdmablk_cmdq *cmdq)
 static void rdmablk_poll_work(struct work_struct *work)
 {
 	struct rdmablk_hwq *hwq = container_of(work, struct rdmablk_hwq, poll_work);
-	unsigned int pause = RDMABLK_POLL_PAUSE;
 	bool more;
 
-	for (;;) {
-		spin_lock(&hwq->poll_lock);
-		more = rdmablk_poll_locked(hwq, NULL) >= 0 &&
-		       rdmablk_poll_must_watch(&hwq->cmdq);
-		spin_unlock(&hwq->poll_lock);
-		if (!more)
-			return;
-		usleep_range(pause, 2 * pause);
-		pause = min(2 * pause, RDMABLK_POLL_PAUSE_MAX);
+	spin_lock(&hwq->poll_lock);
+	more = rdmablk_poll_locked(hwq, NULL) >= 0 && rdmablk_poll_must_watch(&hwq->cmdq);
+	spin_unlock(&hwq->poll_lock);
+	if (!more) {
+		hwq->poll_pause = RDMABLK_POLL_PAUSE;
+		return;
 	}
+	usleep_range(hwq->poll_pause, 2 * hwq->poll_pause);
+	hwq->poll_pause = min(2 * hwq->poll_pause, RDMABLK_POLL_PAUSE_MAX);
+	queue_work(hwq->path->poll_wq, &hwq->poll_work);
 }
 
 /**
@@ -120,7 +124,7 @@ void rdmablk_poll_watch(struct rdmablk_queue *q)
 		if (wr->opcode == IB_WR_SEND &&
 		    container_of(wr->wr_cqe, struct rdmablk_cmd_tag, cqe)->tag <
 		    RDMABLK_CMD_RESERVED)
-			queue_work(hwq->path->fenced.wq, &hwq->poll_work);
+			queue_work(hwq->path->poll_wq, &hwq->poll_work);
 	}
 }
 
@@ -131,6 +135,7 @@ void rdmablk_poll_watch(struct rdmablk_queue *q)
 void rdmablk_poll_init(struct rdmablk_hwq *hwq)
 {
 	spin_lock_init(&hwq->poll_lock);
+	hwq->poll_pause = RDMABLK_POLL_PAUSE;
 	INIT_WORK(&hwq->poll_work, rdmablk_poll_work);
 }
 

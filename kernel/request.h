@@ -39,6 +39,7 @@
  * @poll_lock: held by who looks; never taken in softirq
  * @iob: where who looks wants what has ended; NULL: nowhere; under @poll_lock
  * @poll_work: looks while a command of no request is under way
+ * @poll_pause: how long it sleeps after the next look, microseconds; of that work
  * @path: what it belongs to
  */
 struct rdmablk_hwq {
@@ -56,6 +57,7 @@ struct rdmablk_hwq {
 	spinlock_t poll_lock;	/* poll_open, iob, looking */
 	struct io_comp_batch *iob;
 	struct work_struct poll_work;
+	unsigned int poll_pause;
 	struct rdmablk_path *path;
 };
 
@@ -81,6 +83,7 @@ struct rdmablk_hwq {
  * @map: which of them each hardware queue of the tag set uses
  * @cmds: what commands may ask for
  * @fenced: commands that need a fence
+ * @poll_wq: where those look who look for nobody else; nothing else runs there
  * @nr_hwqs: how many the target granted; the tag set may have more, then several
  *	of them share one
  * @nr_poll: of the hardware queues of the tag set, the last so many are for requests
@@ -117,6 +120,7 @@ struct rdmablk_path {
 	int index;
 	struct rdmablk_wire_limits cmds;
 	struct rdmablk_fenced fenced;
+	struct workqueue_struct *poll_wq;
 	void (*timed_out)(struct rdmablk_path *path, bool command);
 };
 

@@ -365,6 +365,7 @@ struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt
 			  rdmablk_upcall_fatal);
 	rdmablk_recovery_init(s);
 	rdmablk_fenced_init(&s->path.fenced, &s->path, rdmablk_wq);
+	s->path.poll_wq = rdmablk_poll_wq;
 	if (!s->path.stats) {
 		ret = -ENOMEM;
 		goto err_put;

@@ -6,6 +6,7 @@
 # connection is lost while somebody polls. A timer that fires although the answers are
 # there, because who polls was stopped, ends no connection. What was written so is durable
 # after a flush, and with FUA at once. Who is granted one queue only has interrupts.
+# The work that watches what belongs to no request sleeps, on a queue of its own.
 #
 # kernels: 6.1 6.12 newest
 
@@ -77,8 +78,12 @@ stop_verify
 device_same_as_target
 
 "$RDMABLK" connect --queues 1 --poll-queues 1 "$TARGET_ADDR/disk1"
+echo 1 >$TRACING/events/workqueue/workqueue_queue_work/enable
 polled_fio 1 --verify=crc32c --verify_fatal=1
 sync /dev/rdmablk1
+echo 0 >$TRACING/events/workqueue/workqueue_queue_work/enable
+grep 'function=rdmablk_poll_work' $TRACING/trace >/tmp/works || fail "nobody watches"
+! grep -v 'workqueue=rdmablk_poll ' /tmp/works || fail "it sleeps where others wait"
 cmp /dev/rdmablk1 $FILE || fail "the file is not what was flushed"
 polled_fio 1 --sync=dsync --iodepth=4 --number_ios=64
 cmp /dev/rdmablk1 $FILE || fail "the file is not what was written durably"
