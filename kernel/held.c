@@ -21,6 +21,7 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 	if (path->staged && req_op(rq) == REQ_OP_FLUSH && req->was_unflushed)
 		WRITE_ONCE(path->unflushed, true);
 	req->cmd = NULL;
+	req->watched = false;
 	if (held->lost && held->again && req->holds) {
 		req->holds = 2;
 	} else if (held->lost) {

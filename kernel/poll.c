@@ -7,7 +7,10 @@
  *
  * - Who waits for a request, by ->poll().
  * - The work of the hardware queue, while a FENCE, DIRTY or FLUSH is under way there:
- *   these belong to no request of that queue.
+ *   these belong to no request of that queue; and while there is a request that nobody
+ *   polls for. That is one whose sender was told not to, on a connection that had no such
+ *   queue for it, and that has been sent anew with one that has; or the block layer's own
+ *   FLUSH of a bio that is polled for, which is not until its data is sent.
  * - The timer of a request, before it says anything about the connection: who has sent
  *   the request may have been stopped.
  *
@@ -81,14 +84,14 @@ void rdmablk_poll_now(struct rdmablk_hwq *hwq)
 	spin_unlock(&hwq->poll_lock);
 }
 
-/* Whether a command of no request is under way. */
-static bool rdmablk_poll_must_watch(const struct rdmablk_cmdq *cmdq)
+/* Whether a command of no request is under way, or a request that nobody polls for. */
+static bool rdmablk_poll_must_watch(struct rdmablk_hwq *hwq)
 {
-	bool busy = false;
+	bool busy = atomic_read(&hwq->watched);
 	u32 i;
 
 	for (i = 0; i < RDMABLK_CMD_RESERVED; i++)
-		busy |= READ_ONCE(cmdq->cmd[i].busy);
+		busy |= READ_ONCE(hwq->cmdq.cmd[i].busy);
 	return busy;
 }
 
@@ -98,7 +101,7 @@ static void rdmablk_poll_work(struct work_struct *work)
 	bool more;
 
 	spin_lock(&hwq->poll_lock);
-	more = rdmablk_poll_locked(hwq, NULL) >= 0 && rdmablk_poll_must_watch(&hwq->cmdq);
+	more = rdmablk_poll_locked(hwq, NULL) >= 0 && rdmablk_poll_must_watch(hwq);
 	spin_unlock(&hwq->poll_lock);
 	if (!more) {
 		hwq->poll_pause = RDMABLK_POLL_PAUSE;
@@ -128,6 +131,52 @@ void rdmablk_poll_watch(struct rdmablk_queue *q)
 	}
 }
 
+/* Up to 6.1 a bio that is polled for must not end in softirq. */
+static void rdmablk_poll_not(struct request *rq)
+{
+	struct bio *bio;
+
+	rq->cmd_flags &= ~REQ_POLLED;
+	__rq_for_each_bio(bio, rq)
+		bio_clear_polled(bio);
+}
+
+/**
+ * rdmablk_poll_request() - a request is polled for on a queue that has interrupts, because
+ *	the target granted too few without, or is not on one that has none
+ * @hwq: hardware queue on which it is about to be posted
+ * @rq: request
+ *
+ * Context: any.
+ */
+void rdmablk_poll_request(struct rdmablk_hwq *hwq, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	if (!hwq->polled) {
+		rdmablk_poll_not(rq);
+		return;
+	}
+	req->watched = true;
+	atomic_inc(&hwq->watched);
+	queue_work(hwq->path->poll_wq, &hwq->poll_work);
+}
+
+/**
+ * rdmablk_poll_request_done() - a request that is watched is the device's no more
+ * @rq: request after rdmablk_poll_request(), which has not ended
+ *
+ * Context: any.
+ */
+void rdmablk_poll_request_done(struct request *rq)
+{
+	struct rdmablk_hwq *hwq = *(struct rdmablk_hwq **)rq->mq_hctx->driver_data;
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	req->watched = false;
+	atomic_dec(&hwq->watched);
+}
+
 /**
  * rdmablk_poll_init() - nobody looks yet
  * @hwq: of zeroed memory
@@ -145,6 +194,8 @@ void rdmablk_poll_init(struct rdmablk_hwq *hwq)
  */
 void rdmablk_poll_open(struct rdmablk_hwq *hwq)
 {
+	/* Requests of an earlier connection are held, or gone. */
+	atomic_set(&hwq->watched, 0);
 	spin_lock(&hwq->poll_lock);
 	hwq->poll_open = true;
 	spin_unlock(&hwq->poll_lock);

@@ -119,6 +119,8 @@ void rdmablk_request_end(struct request *rq, blk_status_t status)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
+	if (unlikely(req->watched))
+		rdmablk_poll_request_done(rq);
 	rdmablk_request_trace_complete(rq, status);
 	req->status = status;
 	if (likely(!blk_should_fake_timeout(rq->q)))
@@ -130,6 +132,8 @@ static void rdmablk_request_end_polled(struct request *rq, struct io_comp_batch 
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
+	if (unlikely(req->watched))
+		rdmablk_poll_request_done(rq);
 	rdmablk_request_trace_complete(rq, BLK_STS_OK);
 	req->status = BLK_STS_OK;
 	if (unlikely(blk_should_fake_timeout(rq->q)) || blk_mq_complete_request_remote(rq))
@@ -489,27 +493,14 @@ static void rdmablk_request_trace(struct rdmablk_path *path, struct rdmablk_hwq 
 			    req->nr_wr, flags);
 }
 
-/*
- * For who polls, but on a queue that has interrupts, because the target granted too few:
- * up to 6.1 a bio that is polled for must not end in softirq.
- */
-static void rdmablk_request_unpoll(struct request *rq)
-{
-	struct bio *bio;
-
-	rq->cmd_flags &= ~REQ_POLLED;
-	__rq_for_each_bio(bio, rq)
-		bio_clear_polled(bio);
-}
-
 /* It is prepared, and the next thing is to send it. */
 static void rdmablk_request_begin(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
 				  struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	if (unlikely(rq->cmd_flags & REQ_POLLED) && !hwq->polled)
-		rdmablk_request_unpoll(rq);
+	if (unlikely(!!(rq->cmd_flags & REQ_POLLED) != hwq->polled))
+		rdmablk_poll_request(hwq, rq);
 	if (trace_rdmablk_queue_enabled())
 		rdmablk_request_trace(path, hwq, rq);
 	if (unlikely(req->held)) {

@@ -38,7 +38,8 @@
  * @poll_open: whoever waits may look for completions; under @poll_lock
  * @poll_lock: held by who looks; never taken in softirq
  * @iob: where who looks wants what has ended; NULL: nowhere; under @poll_lock
- * @poll_work: looks while a command of no request is under way
+ * @poll_work: looks while a command of no request is under way, or one of @watched
+ * @watched: requests under way here that nobody polls for
  * @poll_pause: how long it sleeps after the next look, microseconds; of that work
  * @path: what it belongs to
  */
@@ -57,6 +58,7 @@ struct rdmablk_hwq {
 	spinlock_t poll_lock;	/* poll_open, iob, looking */
 	struct io_comp_batch *iob;
 	struct work_struct poll_work;
+	atomic_t watched;
 	unsigned int poll_pause;
 	struct rdmablk_path *path;
 };
@@ -139,6 +141,7 @@ struct rdmablk_path {
  * @clean: it is a FLUSH with nothing to do
  * @fua: its WRITE is sent without the FLUSH that makes it durable, which follows
  * @posted: the device may have seen it
+ * @watched: nobody polls for it, although its completion has no interrupt
  * @holds: times that the connection was lost with it in flight and had not lasted since
  *	the time before, up to 2
  * @held_since: when it was the first of these, in jiffies
@@ -160,6 +163,7 @@ struct rdmablk_request {
 	bool clean;
 	bool fua;
 	bool posted;
+	bool watched;
 	bool held;
 	u8 holds;
 	unsigned long held_since;

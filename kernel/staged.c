@@ -23,6 +23,7 @@
  */
 #include <linux/errno.h>
 #include "onesided.h"
+#include "poll.h"
 #include "staged.h"
 
 static struct rdmablk_path *rdmablk_staged_path(struct request *rq)
@@ -80,6 +81,8 @@ static void rdmablk_staged_end(struct request *rq, blk_status_t status)
 	if (unlikely(status && req->durable && !(rq->cmd_flags & REQ_FUA))) {
 		/* Nobody has asked for more than a write: again, as one. */
 		WRITE_ONCE(path->ahead.flushed, false);
+		if (unlikely(req->watched))
+			rdmablk_poll_request_done(rq);
 		blk_mq_requeue_request(rq, true);
 		return;
 	}
