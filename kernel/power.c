@@ -14,6 +14,9 @@
  * in flight has time to end. When it does not, because it is held in an outage, the
  * suspend is refused.
  *
+ * Who polls for a request has been stopped by then, so whoever waits for these looks
+ * himself.
+ *
  * ->prepare() of any device comes before ->suspend() of all, hence a device of our own.
  */
 #include <linux/blk-mq.h>
@@ -23,6 +26,7 @@
 #include <linux/pm.h>
 #include "compat.h"
 #include "log.h"
+#include "poll.h"
 #include "power.h"
 #include "session.h"
 
@@ -42,14 +46,35 @@ static void rdmablk_power_freeze_start(struct rdmablk_session *s)
 	mutex_unlock(&s->disk_mutex);
 }
 
+static void rdmablk_power_poll(struct rdmablk_session *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->nr_queues; i++)
+		rdmablk_poll_now(&s->path.hwq[i]);
+}
+
+static bool rdmablk_power_settle(struct rdmablk_session *s, unsigned long until)
+{
+	long left;
+
+	do {
+		rdmablk_power_poll(s);
+		left = max((long)(until - jiffies), 1L);
+		if (blk_mq_freeze_queue_wait_timeout(s->disk->queue,
+						     s->path.nr_poll ? 1 : left))
+			return true;
+	} while (time_before(jiffies, until));
+	return false;
+}
+
 static bool rdmablk_power_freeze_wait(struct rdmablk_session *s, unsigned long until)
 {
-	long left = (long)(until - jiffies);
 	bool idle = true;
 
 	mutex_lock(&s->disk_mutex);
 	if (s->disk && s->frozen)
-		idle = blk_mq_freeze_queue_wait_timeout(s->disk->queue, max(left, 1L));
+		idle = rdmablk_power_settle(s, until);
 	mutex_unlock(&s->disk_mutex);
 	if (!idle)
 		rdmablk_warn(s, "no suspend while requests are held or take long\n");

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A suspend with requests in flight whose sender polls for them, and has been stopped, is
+# not refused for these: whoever waits for them looks for their completions. No request
+# fails, and what was written is what is read.
+#
+# kernels: 6.12
+# net: two
+# timeout: 400
+
+# shellcheck source=tests/cases/life/lib.sh
+source "$RDMABLK_TOP/tests/cases/life/lib.sh"
+
+inflight() {
+	local reads writes
+
+	read -r reads writes </sys/block/rdmablk0/inflight
+	echo $((reads + writes))
+}
+
+# stop_in_flight: the load stands still, and has requests under way
+stop_in_flight() {
+	kill -STOP "$VERIFY"
+	(($(inflight) > 0)) && return
+	kill -CONT "$VERIFY"
+	return 1
+}
+
+# suspend LEVEL: to where it goes, for a second
+suspend() {
+	wait_until "$PATIENCE" stop_in_flight || fail "no request is under way"
+	echo "$1" >/sys/power/pm_test
+	echo mem >/sys/power/state || fail "no suspend to $1: $(dmesg | tail -n 20)"
+	expect 0 "$(inflight)" "the number of requests in flight"
+	kill -CONT "$VERIFY"
+	expect_progress
+}
+
+initiator() {
+	insmod "${MODULE%/kernel/*}/stay/stay.ko"
+	load_module
+	peer_wait served.0 $PEER
+	connect --queues 1 --poll-queues 1 --keep-alive-tmo 5
+	# No timer looks for them.
+	echo 600000 >$QUEUE/io_timeout
+	echo 1 >/sys/module/suspend/parameters/pm_test_delay
+	start_verify --ioengine=io_uring --hipri=1
+	suspend devices
+	suspend core
+	stop_verify
+	expect 0 "$(status errors)" "the number of failed requests"
+	disconnect
+	unload_module
+	peer_set over
+}
+
+if [[ $ROLE == target ]]; then
+	target_serve 0
+else
+	initiator
+fi
