@@ -65,7 +65,12 @@ static int rdmablk_disk_alloc_tags(struct rdmablk_session *s)
 	set->queue_depth = s->offer.grant.queue_depth;
 	set->numa_node = ibdev_to_node(s->pd->device);
 	set->cmd_size = rdmablk_request_size(s->offer.limits.max_segments);
-	set->flags = RDMABLK_TAGSET_FLAGS;
+	/*
+	 * A processor that goes need not wait for the requests of its hardware queue, which
+	 * may be held in an outage. That wait is for devices whose interrupts go with their
+	 * processors; those of RDMA devices move to others, and so do softirqs and works.
+	 */
+	set->flags = RDMABLK_TAGSET_FLAGS | BLK_MQ_F_STACKING;
 	set->driver_data = &s->path;
 	set->timeout = rdmablk_disk_timeout(s);
 	return blk_mq_alloc_tag_set(set);

@@ -5,7 +5,7 @@
  * Counters are per CPU and always on. Latencies are of those devices that the
  * administrator wants them of: the memory comes when that is first said, and else the
  * data path has a branch that is not taken where the clock would be read. Not one that is
- * patched out: patching waits for CPU hotplug, which waits for requests that may be held.
+ * patched out: patching waits for CPU hotplug, and that for requests of any disk.
  */
 #include <linux/cpumask.h>
 #include <linux/errno.h>

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Who changes the queue of a disk in an outage, or takes a processor away, waits for
-# held requests no longer than these are held: until I/O fails, also with the target
-# still away, or the disk is disconnected by force. A processor that comes waits for
-# nothing.
+# Who changes the queue of a disk in an outage waits for held requests no longer than
+# these are held: until I/O fails, also with the target still away, or the disk is
+# disconnected by force. A processor that goes or comes waits for nothing.
 #
 # kernels: 6.1 6.12
 
@@ -19,10 +18,9 @@ connect --keep-alive-tmo 1 --dev-loss-tmo off --reconnect-delay 1
 start_verify --cpus_allowed=1
 lose_target
 job cpu write_to $CPU 0
-cpu_waits
+job_ends cpu
 again 16M
 expect_back 1
-job_ends cpu
 expect_progress
 
 # A processor comes in an outage.
@@ -43,11 +41,11 @@ device_same_as_target
 start_load 0 --cpus_allowed=1
 lose_target
 job cpu write_to $CPU 0
+job_ends cpu
 job scheduler write_to $QUEUE/scheduler none
 job_waits scheduler "$FREEZE"
 "$RDMABLK" set rdmablk0 --fast-io-fail-tmo 0
 expect_load_failed
-job_ends cpu
 job_ends scheduler
 expect recovering "$(attribute state)" "the state"
 scheduler_is none

@@ -106,12 +106,6 @@ scheduler_is() {
 		fail "the scheduler is $(<$QUEUE/scheduler), not $1"
 }
 
-# cpu_waits: the processor that goes, by its own thread
-cpu_waits() {
-	wait_until "$PATIENCE" stack_has "$(pgrep -x cpuhp/1)" blk_mq_hctx_notify_offline ||
-		fail "the processor goes in spite of held requests"
-}
-
 # --- the daemon on another machine --------------------------------------------------
 
 PEER=400	# seconds, more than the other machine works
