@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The virtual machine itself, shared by run and shell. The caller sets SERIES
-# SMP MEM MTU NET TIMEOUT SLOWNESS ICOUNT DISK LOG (directory of logs), TMP
+# SMP MEM MTU NET TIMEOUT SLOWNESS ICOUNT PLUGIN DISK LOG (directory of logs), TMP
 # (directory of sockets and pipes, with a short name) and COMMAND (array).
 
 # QEMU's options take commas doubled.
@@ -90,6 +90,8 @@ qemu_command() {
 		-initrd "$("$RDMABLK_TOP/tests/vm/initramfs" "$SERIES")")
 	qemu_net "$role"
 	qemu_disk "$role"
+	[[ -z $PLUGIN ]] ||
+		QEMU+=(-plugin "file=$(comma "$PLUGIN"),dir=$(comma "$LOG/vm")")
 }
 
 # qemu_ports ROLE: adds the console, what the script says, its status, and the monitor
