@@ -233,13 +233,11 @@ void rdmablk_queue_destroy_qp(struct rdmablk_queue *q)
 
 /**
  * rdmablk_queue_post() - post the batch, with one doorbell
- * @q: queue, with its lock held
+ * @q: queue with a batch, with its lock held
  */
 void rdmablk_queue_post(struct rdmablk_queue *q)
 {
 	lockdep_assert_held(&q->lock);
-	if (!q->nr_batch)
-		return;
 	if (unlikely(q->watch))
 		q->watch(q);
 	trace_rdmablk_post(q->index, (q->nr - 1) / 2, q->kind == RDMABLK_KIND_WRITE,
@@ -255,29 +253,6 @@ void rdmablk_queue_post(struct rdmablk_queue *q)
 }
 
 /**
- * rdmablk_queue_next_wr() - a work request at the end of the batch
- * @q: queue, with its lock held; a send slot has been taken for it
- *
- * A batch that is full is posted first.
- *
- * Return: work request for the caller to fill, but for its next.
- */
-struct ib_rdma_wr *rdmablk_queue_next_wr(struct rdmablk_queue *q)
-{
-	struct ib_rdma_wr *wr;
-
-	lockdep_assert_held(&q->lock);
-	if (unlikely(q->nr_batch == RDMABLK_BATCH))
-		rdmablk_queue_post(q);
-	wr = &q->batch[q->nr_batch];
-	wr->wr.next = NULL;
-	if (q->nr_batch)
-		wr[-1].wr.next = &wr->wr;
-	WRITE_ONCE(q->nr_batch, q->nr_batch + 1);
-	return wr;
-}
-
-/**
  * rdmablk_queue_commit() - post the batch, if there is one
  * @q: queue
  */
@@ -286,7 +261,8 @@ void rdmablk_queue_commit(struct rdmablk_queue *q)
 	if (likely(!READ_ONCE(q->nr_batch)))
 		return;
 	spin_lock_bh(&q->lock);
-	rdmablk_queue_post(q);
+	if (q->nr_batch)
+		rdmablk_queue_post(q);
 	spin_unlock_bh(&q->lock);
 }
 

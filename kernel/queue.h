@@ -112,10 +112,32 @@ int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd,
 			    unsigned int recvs, unsigned int sge);
 void rdmablk_queue_stop(struct rdmablk_queue *q);
 void rdmablk_queue_destroy_qp(struct rdmablk_queue *q);
-struct ib_rdma_wr *rdmablk_queue_next_wr(struct rdmablk_queue *q);
 void rdmablk_queue_post(struct rdmablk_queue *q);
 void rdmablk_queue_commit(struct rdmablk_queue *q);
 void rdmablk_queue_failed(struct rdmablk_queue *q, const struct ib_wc *wc);
+
+/**
+ * rdmablk_queue_next_wr() - a work request at the end of the batch
+ * @q: queue, with its lock held; a send slot has been taken for it
+ *
+ * A batch that is full is posted first.
+ *
+ * Return: work request for the caller to fill, but for its next.
+ */
+static inline struct ib_rdma_wr *rdmablk_queue_next_wr(struct rdmablk_queue *q)
+{
+	struct ib_rdma_wr *wr;
+
+	lockdep_assert_held(&q->lock);
+	if (unlikely(q->nr_batch == RDMABLK_BATCH))
+		rdmablk_queue_post(q);
+	wr = &q->batch[q->nr_batch];
+	wr->wr.next = NULL;
+	if (q->nr_batch)
+		wr[-1].wr.next = &wr->wr;
+	WRITE_ONCE(q->nr_batch, q->nr_batch + 1);
+	return wr;
+}
 
 /**
  * rdmablk_queue_get_slots() - reserve send slots before posting

@@ -89,8 +89,10 @@ static void rdmablk_request_account(struct request *rq)
 	else
 		this_cpu_inc(path->stats->errors);
 	req->begun = 0;
-	trace_rdmablk_end(path->index, rq->mq_hctx->queue_num, rq->tag,
-			  blk_status_to_errno(req->status));
+	/* Asked for first: the errno takes a call. */
+	if (trace_rdmablk_end_enabled())
+		trace_rdmablk_end(path->index, rq->mq_hctx->queue_num, rq->tag,
+				  blk_status_to_errno(req->status));
 }
 
 /* ->complete(): on the CPU that submitted, when the administrator wants that. */
@@ -102,20 +104,16 @@ static void rdmablk_request_complete(struct request *rq)
 	blk_mq_end_request(rq, req->status);
 }
 
-static void rdmablk_request_trace_complete(struct request *rq, blk_status_t status)
+static inline void rdmablk_request_trace_complete(struct request *rq, blk_status_t status)
 {
 	const struct rdmablk_path *path = rq->q->queuedata;
 
-	trace_rdmablk_complete(path->index, rq->mq_hctx->queue_num, rq->tag,
-			       blk_status_to_errno(status));
+	if (trace_rdmablk_complete_enabled())
+		trace_rdmablk_complete(path->index, rq->mq_hctx->queue_num, rq->tag,
+				       blk_status_to_errno(status));
 }
 
-/**
- * rdmablk_request_end() - end a request that no device refers to any more
- * @rq: request, unmapped, without a command
- * @status: how
- */
-void rdmablk_request_end(struct request *rq, blk_status_t status)
+static inline void rdmablk_request_end_now(struct request *rq, blk_status_t status)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
@@ -127,8 +125,18 @@ void rdmablk_request_end(struct request *rq, blk_status_t status)
 		blk_mq_complete_request(rq);
 }
 
+/**
+ * rdmablk_request_end() - end a request that no device refers to any more
+ * @rq: request, unmapped, without a command
+ * @status: how
+ */
+void rdmablk_request_end(struct request *rq, blk_status_t status)
+{
+	rdmablk_request_end_now(rq, status);
+}
+
 /* Who polls for it ends it, with others. From here on it is no recovery's any more. */
-static void rdmablk_request_end_polled(struct request *rq, struct io_comp_batch *iob)
+static noinline void rdmablk_request_end_polled(struct request *rq, struct io_comp_batch *iob)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
@@ -153,8 +161,8 @@ static void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rdmablk_request *req = container_of(wc->wr_cqe, struct rdmablk_request,
 						   cqe);
 	struct request *rq = blk_mq_rq_from_pdu(req);
-	struct rdmablk_path *path = rq->q->queuedata;
 	struct rdmablk_hwq *hwq = cq->cq_context;
+	struct rdmablk_path *path = hwq->path;
 	struct rdmablk_queue *q = req->queue;
 
 	/* After an error only wr_cqe and status are valid. */
@@ -177,7 +185,7 @@ static void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (hwq->iob)
 		rdmablk_request_end_polled(rq, hwq->iob);
 	else
-		rdmablk_request_end(rq, BLK_STS_OK);
+		rdmablk_request_end_now(rq, BLK_STS_OK);
 }
 
 /* A command of a one-sided session: a FUA write's flush, DISCARD, WRITE_ZEROES … */
@@ -374,6 +382,18 @@ static blk_status_t rdmablk_request_prepare_command(struct rdmablk_path *path,
 	return BLK_STS_OK;
 }
 
+/* Where writes need a flush. Return: the request is one, with nothing to do. */
+static bool rdmablk_request_prepare_cached(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	req->durable = req_op(rq) == REQ_OP_WRITE &&
+		       (rq->cmd_flags & REQ_FUA ||
+			rdmablk_ahead_expects(path, blk_rq_bytes(rq)));
+	req->clean = req_op(rq) == REQ_OP_FLUSH && rdmablk_ahead_is_clean(path);
+	return req->clean;
+}
+
 static blk_status_t rdmablk_request_prepare_flush(struct rdmablk_path *path,
 						  struct rdmablk_request *req)
 {
@@ -393,6 +413,15 @@ static blk_status_t rdmablk_request_prepare_staged(struct rdmablk_path *path,
 	return rdmablk_request_prepare_flush(path, blk_mq_rq_to_pdu(rq));
 }
 
+static noinline blk_status_t rdmablk_request_prepare_other(struct rdmablk_path *path,
+							   struct rdmablk_hwq *hwq,
+							   struct request *rq)
+{
+	if (req_op(rq) == REQ_OP_FLUSH)
+		return rdmablk_request_prepare_flush(path, blk_mq_rq_to_pdu(rq));
+	return rdmablk_request_prepare_command(path, hwq, rq);
+}
+
 static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 					    struct rdmablk_hwq *hwq, struct request *rq)
 {
@@ -403,37 +432,21 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 		req->begun = rdmablk_timing_begin(&path->timing);
 	if (likely(!req->held))
 		req->holds = 0;
-	req->cmd = NULL;
-	req->nr_sge = 0;
-	req->nr_wr = 0;
-	req->was_unflushed = false;
-	req->durable = path->cache && req_op(rq) == REQ_OP_WRITE &&
-		       (rq->cmd_flags & REQ_FUA ||
-			rdmablk_ahead_expects(path, blk_rq_bytes(rq)));
-	req->clean = req_op(rq) == REQ_OP_FLUSH && rdmablk_ahead_is_clean(path);
-	req->fua = false;
-	req->posted = false;
-	if (req->clean)
+	memset(&req->attempt, 0, sizeof(req->attempt));
+	if (path->cache && rdmablk_request_prepare_cached(path, rq))
 		return BLK_STS_OK;
 	if (path->staged)
 		return rdmablk_request_prepare_staged(path, hwq, rq);
-	switch (req_op(rq)) {
-	case REQ_OP_WRITE:
-		/*
-		 * Only who opens the disk is refused by the block layer; bios of
-		 * stacked devices come through. The target would answer with an
-		 * access error, which is the end of the session.
-		 */
-		if (unlikely(path->read_only))
-			return BLK_STS_IOERR;
-		fallthrough;
-	case REQ_OP_READ:
-		return rdmablk_request_prepare_io(path, hwq, rq);
-	case REQ_OP_FLUSH:
-		return rdmablk_request_prepare_flush(path, req);
-	default:
-		return rdmablk_request_prepare_command(path, hwq, rq);
-	}
+	if (unlikely(req_op(rq) != REQ_OP_READ && req_op(rq) != REQ_OP_WRITE))
+		return rdmablk_request_prepare_other(path, hwq, rq);
+	/*
+	 * Only who opens the disk is refused by the block layer; bios of stacked
+	 * devices come through. The target would answer with an access error, which is
+	 * the end of the session.
+	 */
+	if (unlikely(path->read_only) && req_op(rq) == REQ_OP_WRITE)
+		return BLK_STS_IOERR;
+	return rdmablk_request_prepare_io(path, hwq, rq);
 }
 
 static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, bool last)
@@ -494,8 +507,8 @@ static void rdmablk_request_trace(struct rdmablk_path *path, struct rdmablk_hwq 
 }
 
 /* It is prepared, and the next thing is to send it. */
-static void rdmablk_request_begin(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
-				  struct request *rq)
+static inline void rdmablk_request_begin(struct rdmablk_path *path,
+					 struct rdmablk_hwq *hwq, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
@@ -507,10 +520,12 @@ static void rdmablk_request_begin(struct rdmablk_path *path, struct rdmablk_hwq 
 		this_cpu_inc(path->stats->requeues);
 		req->held = false;
 	}
-	if (path->cache && req_op(rq) == REQ_OP_FLUSH)
-		rdmablk_ahead_flush(path);
-	else if (path->cache && op_is_write(req_op(rq)) && !(rq->cmd_flags & REQ_FUA))
-		rdmablk_ahead_write(path);
+	if (path->cache) {
+		if (req_op(rq) == REQ_OP_FLUSH)
+			rdmablk_ahead_flush(path);
+		else if (op_is_write(req_op(rq)) && !(rq->cmd_flags & REQ_FUA))
+			rdmablk_ahead_write(path);
+	}
 	blk_mq_start_request(rq);
 	req->posted = true;
 }
@@ -557,6 +572,19 @@ static bool rdmablk_request_may_batch(struct rdmablk_path *path, struct rdmablk_
 	return rdmablk_request_prepare(path, hwq, rq) == BLK_STS_OK;
 }
 
+/* It can be prepared, and is at its queue pair's now. */
+static bool rdmablk_request_queue_one(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_hwq *hwq = *(struct rdmablk_hwq **)rq->mq_hctx->driver_data;
+
+	if (!rdmablk_request_may_batch(path, hwq, rq))
+		return false;
+	rdmablk_compat_enter(rq);
+	rdmablk_request_begin(path, hwq, rq);
+	rdmablk_onesided_send(path, rq, true);
+	return true;
+}
+
 static void rdmablk_request_send_lists(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
 				       struct rq_list *lists)
 {
@@ -567,22 +595,18 @@ static void rdmablk_request_send_lists(struct rdmablk_path *path, struct rdmablk
 }
 
 /*
- * What a task has plugged: the READs and WRITEs of each hardware queue with one doorbell
- * for each direction. What stays in the list, the block layer queues one by one: what
- * cannot be prepared now, or ever, and what is, or needs, a command alone.
+ * Requests of each hardware queue with one doorbell for each direction. Out of line, so
+ * that a single request does not pay for the lists.
  */
-static void rdmablk_request_queue_batch(struct rq_list *list)
+static noinline void rdmablk_request_queue_many(struct rdmablk_path *path, struct rq_list *list)
 {
 	struct rq_list lists[2] = { }, left = { };
 	struct rdmablk_hwq *hwq = NULL, *next;
-	struct request *rq = rq_list_pop(list);
-	struct rdmablk_path *path = rq->q->queuedata;
-	/* Pairs with the release in session.c, as in rdmablk_request_queue(). */
-	bool batch = smp_load_acquire(&path->live) && !path->staged;
+	struct request *rq;
 
-	for (; rq; rq = rq_list_pop(list)) {
+	while ((rq = rq_list_pop(list))) {
 		next = *(struct rdmablk_hwq **)rq->mq_hctx->driver_data;
-		if (!batch || !rdmablk_request_may_batch(path, next, rq)) {
+		if (!rdmablk_request_may_batch(path, next, rq)) {
 			rq_list_add_tail(&left, rq);
 			continue;
 		}
@@ -595,6 +619,25 @@ static void rdmablk_request_queue_batch(struct rq_list *list)
 	}
 	rdmablk_request_send_lists(path, hwq, lists);
 	*list = left;
+}
+
+/*
+ * What a task has plugged, which may be a single request. What stays in the list, the
+ * block layer queues one by one: what cannot be prepared now, or ever, and what is, or
+ * needs, a command alone.
+ */
+static void rdmablk_request_queue_batch(struct rq_list *list)
+{
+	struct request *rq = list->head;
+	struct rdmablk_path *path = rq->q->queuedata;
+
+	/* Pairs with the release in session.c, as in rdmablk_request_queue(). */
+	if (unlikely(!smp_load_acquire(&path->live) || path->staged))
+		return;
+	if (rq->rq_next)
+		rdmablk_request_queue_many(path, list);
+	else if (likely(rdmablk_request_queue_one(path, rq)))
+		*list = (struct rq_list) { };
 }
 
 RDMABLK_QUEUE_RQS(rdmablk_request_queue_rqs, rdmablk_request_queue_batch)

@@ -131,40 +131,47 @@ struct rdmablk_path {
  * @cqe: completion of the last work request
  * @queue: queue it was posted to
  * @cmd: its command; NULL: it has none
- * @fenced: place in the line of those that need a fence, or a tag
- * @begun: when it was first queued, nanoseconds; 0: it is not timed
  * @nr_sge: mapped elements of @sge
  * @nr_wr: work requests, as many send slots are taken
- * @status: how it ends
  * @was_unflushed: of a staged FLUSH: path.unflushed when it was sent
  * @durable: it is a write that must be durable when it ends, or shall be: see ahead.c
  * @clean: it is a FLUSH with nothing to do
  * @fua: its WRITE is sent without the FLUSH that makes it durable, which follows
  * @posted: the device may have seen it
  * @watched: nobody polls for it, although its completion has no interrupt
+ * @held: in flight when the connection was lost, and no device's any more; posted
+ *	anew with the next connection, or ended
+ * @status: how it ends
+ * @remote: address of a one-sided one at the target
+ * @begun: when it was first queued, nanoseconds; 0: it is not timed
+ * @rkey: key of @remote
+ * @fenced: place in the line of those that need a fence, or a tag
  * @holds: times that the connection was lost with it in flight and had not lasted since
  *	the time before, up to 2
  * @held_since: when it was the first of these, in jiffies
- * @held: in flight when the connection was lost, and no device's any more; posted
- *	anew with the next connection, or ended
  * @sge: scatter/gather elements, as many as the queue's max_segments
  */
 struct rdmablk_request {
 	struct ib_cqe cqe;
 	struct rdmablk_queue *queue;
-	struct rdmablk_cmd_tag *cmd;
-	struct rdmablk_fenced_op fenced;
-	u64 begun;
-	u16 nr_sge;
-	u16 nr_wr;
-	blk_status_t status;
-	bool was_unflushed;
-	bool durable;
-	bool clean;
-	bool fua;
-	bool posted;
+	/* forgotten at once when it is queued */
+	struct_group(attempt,
+		struct rdmablk_cmd_tag *cmd;
+		u16 nr_sge;
+		u16 nr_wr;
+		bool was_unflushed;
+		bool durable;
+		bool clean;
+		bool fua;
+		bool posted;
+	);
 	bool watched;
 	bool held;
+	blk_status_t status;
+	u64 remote;
+	u64 begun;
+	u32 rkey;
+	struct rdmablk_fenced_op fenced;
 	u8 holds;
 	unsigned long held_since;
 	struct ib_sge sge[];

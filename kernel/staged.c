@@ -255,17 +255,17 @@ blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hw
 		return BLK_STS_NOTSUPP;
 	if (path->read_only && op_is_write(req_op(rq)))
 		return BLK_STS_IOERR;
+	/* The block layer gives a flush a position that means none. */
+	if (op == RDMABLK_OP_FLUSH)
+		pos = 0;
+	if (pos > path->size || bytes > path->size - pos)
+		return BLK_STS_IOERR;
 	if (write || rdmablk_staged_is_large_read(path, rq)) {
 		if (bytes > path->cmds.slot_bytes)
 			return BLK_STS_IOERR;
-		ret = rdmablk_onesided_map(path, rq);
+		ret = rdmablk_onesided_map_pages(path, rq);
 		if (ret)
 			return ret;
-	} else if (op == RDMABLK_OP_FLUSH) {
-		/* The block layer gives it a position that means none. */
-		pos = 0;
-	} else if (pos > path->size || bytes > path->size - pos) {
-		return BLK_STS_IOERR;
 	}
 	if (rdmablk_staged_is_slow(rq))
 		return rdmablk_staged_prepare_slow(hwq, req);
