@@ -148,6 +148,7 @@ static inline void rdmablk_compat_unfreeze_queue(struct request_queue *q)
 #ifdef rq_list_add_tail
 #undef rq_list_add_tail
 #undef rq_list_empty
+#undef rq_list_peek
 #undef rq_list_pop
 
 struct rq_list {
@@ -158,6 +159,17 @@ struct rq_list {
 static inline bool rq_list_empty(const struct rq_list *rl)
 {
 	return !rl->head;
+}
+
+static inline struct request *rq_list_peek(const struct rq_list *rl)
+{
+	return rl->head;
+}
+
+static inline void rq_list_init(struct rq_list *rl)
+{
+	rl->head = NULL;
+	rl->tail = NULL;
 }
 
 static inline void rq_list_add_tail(struct rq_list *rl, struct request *rq)

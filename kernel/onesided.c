@@ -10,12 +10,10 @@
  * with its queue.
  *
  * The remote side of a request is one contiguous piece: the block layer splits at
- * region ends (chunk_sectors), and a request that crosses one is refused here
- * rather than sent to the wrong memory.
+ * region ends (chunk_sectors), and a request that crosses one is refused by
+ * rdmablk_onesided_map() rather than sent to the wrong memory.
  */
-#include <linux/errno.h>
 #include "onesided.h"
-#include "wire.h"
 
 /**
  * rdmablk_onesided_map_all() - map the pages of a request of any shape
@@ -57,12 +55,12 @@ blk_status_t rdmablk_onesided_map_all(struct rdmablk_path *path, struct request 
 
 /**
  * rdmablk_onesided_add_chain() - rdmablk_onesided_add() for any number of work requests
- * @path: see there
- * @req: see there
- * @op: see there
- * @remote: see there
- * @rkey: see there
- * @signal: see there
+ * @path: live path
+ * @req: mapped; the lock of its queue is held
+ * @op: RDMA READ or WRITE
+ * @remote: address at the target
+ * @rkey: key of it
+ * @signal: the last one completes @req->cqe
  */
 void rdmablk_onesided_add_chain(struct rdmablk_path *path, struct rdmablk_request *req,
 				enum ib_wr_opcode op, u64 remote, u32 rkey, bool signal)

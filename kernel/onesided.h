@@ -5,7 +5,7 @@
 #ifndef RDMABLK_ONESIDED_H
 #define RDMABLK_ONESIDED_H
 
-#include "command.h"
+#include "cmdq.h"
 #include "compat.h"
 #include "request.h"
 

@@ -238,6 +238,9 @@ void rdmablk_queue_destroy_qp(struct rdmablk_queue *q)
 void rdmablk_queue_post(struct rdmablk_queue *q)
 {
 	lockdep_assert_held(&q->lock);
+	/* What was posted before belongs to requests that have ended. */
+	if (WARN_ON_ONCE(!q->nr_batch))
+		return;
 	if (unlikely(q->watch))
 		q->watch(q);
 	trace_rdmablk_post(q->index, (q->nr - 1) / 2, q->kind == RDMABLK_KIND_WRITE,

@@ -628,7 +628,7 @@ static noinline void rdmablk_request_queue_many(struct rdmablk_path *path, struc
  */
 static void rdmablk_request_queue_batch(struct rq_list *list)
 {
-	struct request *rq = list->head;
+	struct request *rq = rq_list_peek(list);
 	struct rdmablk_path *path = rq->q->queuedata;
 
 	/* Pairs with the release in session.c, as in rdmablk_request_queue(). */
@@ -637,7 +637,7 @@ static void rdmablk_request_queue_batch(struct rq_list *list)
 	if (rq->rq_next)
 		rdmablk_request_queue_many(path, list);
 	else if (likely(rdmablk_request_queue_one(path, rq)))
-		*list = (struct rq_list) { };
+		rq_list_init(list);
 }
 
 RDMABLK_QUEUE_RQS(rdmablk_request_queue_rqs, rdmablk_request_queue_batch)

@@ -3,8 +3,8 @@
 #
 # The kernel 'debug' of the cache: Debian's source of 6.12 with the options of
 # tests/vm/debug.config, which look for mistakes in memory, locks and lives of
-# objects and let allocations fail on demand. Building it takes about an
-# hour of two slow processors, so only tests/setup --debug does that.
+# objects and let allocations fail on demand. Building it takes a
+# quarter of an hour of two processors, so only tests/setup --debug does that.
 #
 # $RDMABLK_CACHE/kernels/debug looks like any other kernel of the cache, and
 # like these its link moves only when all is there. To be sourced after
@@ -136,7 +136,7 @@ setup_debug_kernel() {
 	dir=$kernels_root/$store
 	mkdir -p "$dir"
 	if ! kernel_is_complete "$store"; then
-		echo "kernel debug: building, which takes about an hour"
+		echo "kernel debug: building, which takes a quarter of an hour"
 		debug_build "$dir" || return 1
 		kernel_is_complete "$store" || {
 			echo "kernel debug: incomplete in $dir" >&2

@@ -108,6 +108,7 @@ void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd)
 	assert_true(hwq[q].write.lock.held);
 	assert_true(n < DEPTH);
 	cmd->busy = true;
+	hwq[q].write.nr_batch++;
 	queue[q].sent[n] = cmd;
 	queue[q].writes[n] = queue[q].nr;
 }
@@ -115,6 +116,8 @@ void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd)
 void rdmablk_queue_post(struct rdmablk_queue *q)
 {
 	assert_true(q->lock.held);
+	assert_true(q->nr_batch);
+	q->nr_batch = 0;
 }
 
 void rdmablk_cmd_send(struct rdmablk_cmd_tag *cmd)
@@ -123,6 +126,7 @@ void rdmablk_cmd_send(struct rdmablk_cmd_tag *cmd)
 
 	spin_lock_bh(&h->write.lock);
 	rdmablk_cmd_add(cmd);
+	rdmablk_queue_post(&h->write);
 	spin_unlock_bh(&h->write.lock);
 }
 

@@ -12,7 +12,9 @@
  *
  * A program in the guest makes the marks: "xchg %bx,%bx" begins, "xchg %cx,%cx"
  * ends and writes DIR/profile.N. Neither does anything else, and no compiler
- * writes them. Before the first mark DIR/kallsyms has to be there, /proc/kallsyms
+ * writes them. A block counts as a whole when it begins, and once more in part when a
+ * fault has cut it. Indirect calls have to be calls, so the kernel must run without
+ * retpolines (mitigations=off). Before the first mark DIR/kallsyms has to be there, /proc/kallsyms
  * of the guest.
  *
  *   -plugin insns.so,dir=DIR
@@ -68,7 +70,6 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_tb *tb);
 struct qemu_insn *qemu_plugin_tb_get_insn(const struct qemu_tb *tb, size_t i);
 size_t qemu_plugin_insn_data(const struct qemu_insn *insn, void *to, size_t len);
-size_t qemu_plugin_insn_size(const struct qemu_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_insn *insn);
 struct byte_array *qemu_plugin_get_registers(void);
 int qemu_plugin_read_register(struct qemu_register *reg, struct byte_array *to);
@@ -85,7 +86,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info,
 /* How a block ends, which says what the next one is. */
 enum ending { NORMAL, CALL, RETURN, IRET, SYSRET };
 
-/* What begins with a block, see the names in kernel_symbol(). */
+/* What begins with a block, see the names in symbol_role(). */
 enum role {
 	UNKNOWN, PLAIN, FUNCTION, USER, INTERRUPT, EXCEPTION, SYSCALL, SWITCH, FORK
 };
@@ -136,6 +137,7 @@ static int n_tasks;
 static struct task *task;
 static enum ending last_ending;
 static uint64_t last_end;
+static uint64_t last_pc;	/* of the last block of the kernel */
 static bool running;
 static int window;
 static const char *dir;
@@ -213,6 +215,12 @@ static void push(uint64_t pc, uint64_t ret)
 
 	if (task->depth == MAX_DEPTH)
 		return;
+	/* Called before the first mark: who calls is known, though not for whom. */
+	if (!task->depth && last_pc) {
+		task->frames[task->depth++] = (struct frame) {
+			.ret = 1, .node = table_find(&nodes, 0, last_pc),
+		};
+	}
 	frame = &task->frames[task->depth];
 	*frame = (struct frame) {
 		.ret = ret, .node = table_find(&nodes, node_now(), pc),
@@ -268,15 +276,19 @@ static void pop_to(uint64_t pc)
 
 static void pop_interrupt(void)
 {
-	while (task->depth) {
-		struct frame *frame = &task->frames[--task->depth];
+	struct frame *frame;
+	int i;
 
+	for (i = task->depth - 1; i >= 0; i--) {
+		frame = &task->frames[i];
 		if (!frame->ret) {
+			task->depth = i;
 			last_ending = frame->ending;
 			last_end = frame->end;
 			return;
 		}
 	}
+	/* It began before the first mark, or was no interrupt. */
 	last_ending = NORMAL;
 }
 
@@ -423,15 +435,14 @@ static void arrive(struct block *block)
 		if (task->depth != 1 || last_ending == IRET ||
 		    last_ending == SYSRET) {
 			task->depth = 0;
+			last_pc = 0;
 			push(1, 1);
 		}
 		break;
 	case SYSCALL:
-		task->depth = 0;
-		push(block->pc, 1);
-		break;
 	case FORK:
 		task->depth = 0;
+		last_pc = 0;
 		push(block->pc, 1);
 		break;
 	case INTERRUPT:
@@ -470,6 +481,7 @@ static void executed(unsigned int vcpu, void *data)
 	counts.entries[block->last_count].count += block->insns;
 	last_ending = block->ending;
 	last_end = block->end;
+	last_pc = block->role == USER ? 0 : block->pc;
 }
 
 static void begin(unsigned int vcpu, void *data)
@@ -482,7 +494,11 @@ static void begin(unsigned int vcpu, void *data)
 		read_symbols();
 	for (i = 1; i <= counts.used; i++)
 		counts.entries[i].count = 0;
+	/* What the tasks have done between two windows nobody has followed. */
+	for (i = 0; i < (uint32_t)n_tasks; i++)
+		tasks[i]->depth = 0;
 	last_ending = NORMAL;
+	last_pc = 0;
 	running = true;
 }
 

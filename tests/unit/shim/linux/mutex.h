@@ -5,12 +5,11 @@
 #include <linux/spinlock.h>
 
 struct mutex {
-	spinlock_t lock;	/* itself */
+	spinlock_t lock;	/* itself; the first, see lockdep_assert_held() */
 };
 
 #define mutex_init(m)		spin_lock_init(&(m)->lock)
 #define mutex_lock(m)		spin_lock_bh(&(m)->lock)
 #define mutex_unlock(m)		spin_unlock_bh(&(m)->lock)
-#define lockdep_assert_held(m)	assert((m)->lock.held)
 
 #endif

@@ -29,4 +29,8 @@ static inline void spin_unlock_bh(spinlock_t *lock)
 	lock->held = false;
 }
 
+/* Of a mutex, too. */
+#define lockdep_assert_held(l)	\
+	assert(((const struct shim_spinlock *)(const void *)(l))->held)
+
 #endif

@@ -19,6 +19,9 @@ typedef uint64_t u64;
 
 #define U32_MAX		UINT32_MAX
 
+#define struct_group(name, ...)	\
+	union { struct { __VA_ARGS__ }; struct { __VA_ARGS__ } name; }
+
 #define cpu_to_le16	htole16
 #define cpu_to_le32	htole32
 #define cpu_to_le64	htole64

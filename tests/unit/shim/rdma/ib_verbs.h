@@ -21,7 +21,12 @@ struct ib_sge {
 	u32 lkey;
 };
 
+struct ib_send_wr {
+	struct ib_send_wr *next;
+};
+
 struct ib_rdma_wr {
+	struct ib_send_wr wr;
 	u64 remote_addr;
 	u32 rkey;
 };
