@@ -15,6 +15,17 @@ void rdmablk_onesided_add_chain(struct rdmablk_path *path, struct rdmablk_reques
 void rdmablk_onesided_send_list(struct rdmablk_path *path, struct rdmablk_queue *q,
 				struct rq_list *list);
 
+/**
+ * rdmablk_request_start() - where a request begins
+ * @rq: request
+ *
+ * Return: bytes.
+ */
+static inline u64 rdmablk_request_start(struct request *rq)
+{
+	return (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
+}
+
 static inline enum dma_data_direction rdmablk_onesided_dir(struct request *rq)
 {
 	return rq_data_dir(rq) == WRITE ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
@@ -102,7 +113,7 @@ static inline blk_status_t rdmablk_onesided_map(struct rdmablk_path *path,
 						struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	u64 pos = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
+	u64 pos = rdmablk_request_start(rq);
 	u64 mask = (1ULL << path->region_shift) - 1;
 	const struct rdmablk_wire_region *region;
 	u32 bytes = blk_rq_bytes(rq);

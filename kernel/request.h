@@ -194,6 +194,11 @@ struct rdmablk_held {
 size_t rdmablk_request_size(u32 max_segments);
 void rdmablk_request_end(struct request *rq, blk_status_t status);
 u16 rdmablk_request_op(struct request *rq, u16 *flags);
+void rdmablk_request_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq);
+blk_status_t rdmablk_request_prepare_flush(struct rdmablk_path *path,
+					   struct rdmablk_request *req);
+blk_status_t rdmablk_request_prepare_other(struct rdmablk_path *path,
+					   struct rdmablk_hwq *hwq, struct request *rq);
 struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lost,
 					     bool again);
 unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_writes);

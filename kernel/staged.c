@@ -210,7 +210,7 @@ static void rdmablk_staged_send_slow(struct rdmablk_fenced_op *op,
 	u16 flags, code = rdmablk_request_op(rq, &flags);
 
 	req->cmd = cmd;
-	rdmablk_staged_command(rq, code, flags, (u64)blk_rq_pos(rq) << SECTOR_SHIFT, 0);
+	rdmablk_staged_command(rq, code, flags, rdmablk_request_start(rq), 0);
 	rdmablk_cmd_send(cmd);
 }
 
@@ -244,7 +244,7 @@ blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hw
 				    struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	u64 pos = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
+	u64 pos = rdmablk_request_start(rq);
 	bool write = req_op(rq) == REQ_OP_WRITE, trailer = false;
 	u32 bytes = blk_rq_bytes(rq);
 	u16 op, flags;

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests of one-sided sessions that are commands, or need one: FLUSH, DISCARD, WRITE
+ * ZEROES, SECURE ERASE, and writes that are to be durable. Their answers end them; what
+ * has to be ordered with WRITEs goes by fenced.c.
+ */
+#include <linux/blk-mq.h>
+#include "compat.h"
+#include "onesided.h"
+#include "request.h"
+
+/* What is marked as changed at once, where it may be much */
+#define RDMABLK_MARK_BYTES	(64ULL << 20)
+
+/* A command of a one-sided session: a FUA write's flush, DISCARD, WRITE_ZEROES … */
+static void rdmablk_request_answered(struct rdmablk_cmd_tag *cmd)
+{
+	struct rdmablk_hwq *hwq = container_of(cmd->cmdq, struct rdmablk_hwq, cmdq);
+	struct request *rq = cmd->owner;
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_path *path = rq->q->queuedata;
+	bool write = req_op(rq) == REQ_OP_WRITE;
+	u8 status = cmd->status;
+
+	rdmablk_onesided_unmap(path, rq);
+	req->cmd = NULL;
+	rdmablk_fenced_put(&path->fenced, cmd, !write);
+	if (unlikely(status != RDMABLK_OK && !write)) {
+		rdmablk_fenced_end(&path->fenced, &req->fenced, status);
+		return;
+	}
+	/* A FUA write that was flushed is done with. */
+	if (status != RDMABLK_OK) {
+		rdmablk_fenced_wrote(path, hwq, rdmablk_request_start(rq),
+				     blk_rq_bytes(rq));
+		/* Who has not asked for more has written, and has still to flush. */
+		if (!(rq->cmd_flags & REQ_FUA))
+			status = RDMABLK_OK;
+	} else if (!write && req_op(rq) != REQ_OP_DISCARD && path->cache) {
+		WRITE_ONCE(path->unflushed, true);
+	}
+	rdmablk_request_end(rq, rdmablk_cmd_blk_status(status));
+}
+
+/*
+ * What a DISCARD, say, has left half done is in the target's memory and has to get into
+ * the store. It may be a large part of the export.
+ */
+static void rdmablk_request_half_done(struct rdmablk_fenced_op *op, u8 status)
+{
+	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fenced);
+	struct request *rq = blk_mq_rq_from_pdu(req);
+	u64 pos = rdmablk_request_start(rq), end = pos + blk_rq_bytes(rq), next;
+
+	for (; pos < end; pos = next) {
+		next = min_t(u64, end, pos + RDMABLK_MARK_BYTES);
+		rdmablk_fenced_wrote(rq->q->queuedata, op->hwq, pos, next - pos);
+		cond_resched();
+	}
+	rdmablk_request_end(rq, rdmablk_cmd_blk_status(status));
+}
+
+/**
+ * rdmablk_request_op() - the command that a request is, where it is one
+ * @rq: request
+ * @flags: of the operation
+ *
+ * Return: enum rdmablk_op; 0: none.
+ */
+u16 rdmablk_request_op(struct request *rq, u16 *flags)
+{
+	const struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	*flags = 0;
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+		return RDMABLK_OP_READ;
+	case REQ_OP_WRITE:
+		if (rq->cmd_flags & REQ_FUA || req->durable)
+			*flags = RDMABLK_IO_FUA;
+		return RDMABLK_OP_WRITE;
+	case REQ_OP_FLUSH:
+		return RDMABLK_OP_FLUSH;
+	case REQ_OP_DISCARD:
+		return RDMABLK_OP_DISCARD;
+	case REQ_OP_WRITE_ZEROES:
+		if (rq->cmd_flags & REQ_NOUNMAP)
+			*flags = RDMABLK_ZEROES_KEEP;
+		return RDMABLK_OP_WRITE_ZEROES;
+	case REQ_OP_SECURE_ERASE:
+		return RDMABLK_OP_SECURE_ERASE;
+	default:
+		return 0;
+	}
+}
+
+/* The answer to the command, which is on the range of the request, ends it. */
+static void rdmablk_request_command(struct request *rq, struct rdmablk_cmd_tag *cmd,
+				    u16 op, u16 flags)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	req->cmd = cmd;
+	cmd->owner = rq;
+	cmd->done = rdmablk_request_answered;
+	cmd->payload = NULL;
+	rdmablk_cmd_prepare(cmd, op, flags, rdmablk_request_start(rq), blk_rq_bytes(rq), 0);
+}
+
+/* It is fenced, and there is a tag for it. */
+static void rdmablk_request_send_command(struct rdmablk_fenced_op *op,
+					 struct rdmablk_cmd_tag *cmd)
+{
+	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fenced);
+	struct request *rq = blk_mq_rq_from_pdu(req);
+	u16 flags, code = rdmablk_request_op(rq, &flags);
+
+	if (op->kind == RDMABLK_FENCED_FUA)
+		rdmablk_request_command(rq, cmd, RDMABLK_OP_FLUSH, 0);
+	else
+		rdmablk_request_command(rq, cmd, code, flags);
+	rdmablk_cmd_send(cmd);
+}
+
+static void rdmablk_request_flushed(struct rdmablk_fenced_op *op, u8 status)
+{
+	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fenced);
+
+	rdmablk_request_end(blk_mq_rq_from_pdu(req), rdmablk_cmd_blk_status(status));
+}
+
+/**
+ * rdmablk_request_prepare_fua() - a WRITE that is to be durable has a FLUSH of its range
+ *	behind it, now or later
+ * @hwq: its hardware queue
+ * @rq: write of a one-sided session, mapped, with send slots
+ */
+void rdmablk_request_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_cmd_tag *cmd = NULL;
+
+	/* Not before those that wait. */
+	if (!(READ_ONCE(hwq->waits) & BIT(RDMABLK_LINE_FUA)))
+		cmd = rdmablk_cmd_get(&hwq->cmdq, 0);
+	if (cmd) {
+		rdmablk_request_command(rq, cmd, RDMABLK_OP_FLUSH, 0);
+		/* The WRITEs are not signalled. */
+		cmd->slots = req->nr_wr;
+		cmd->pages = true;
+		return;
+	}
+	/* What nobody has asked for waits for nothing. */
+	req->durable = rq->cmd_flags & REQ_FUA;
+	if (!req->durable)
+		return;
+	req->fua = true;
+	req->fenced.kind = RDMABLK_FENCED_FUA;
+	req->fenced.hwq = hwq;
+	req->fenced.send = rdmablk_request_send_command;
+}
+
+static blk_status_t rdmablk_request_prepare_command(struct rdmablk_path *path,
+						    struct rdmablk_hwq *hwq,
+						    struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	u64 pos = rdmablk_request_start(rq);
+	u16 flags;
+
+	if (!path->commands || !rdmablk_request_op(rq, &flags))
+		return BLK_STS_NOTSUPP;
+	if (path->read_only || pos > path->size || blk_rq_bytes(rq) > path->size - pos)
+		return BLK_STS_IOERR;
+	req->nr_wr = 1;
+	req->fenced.kind = RDMABLK_FENCED_COMMAND;
+	req->fenced.hwq = hwq;
+	req->fenced.send = rdmablk_request_send_command;
+	req->fenced.done = rdmablk_request_half_done;
+	return BLK_STS_OK;
+}
+
+/**
+ * rdmablk_request_prepare_flush() - take all that a FLUSH needs that is fenced first
+ * @path: live path
+ * @req: of a FLUSH
+ *
+ * Return: BLK_STS_OK, or BLK_STS_NOTSUPP in a session without commands.
+ */
+blk_status_t rdmablk_request_prepare_flush(struct rdmablk_path *path,
+					   struct rdmablk_request *req)
+{
+	req->fenced.kind = RDMABLK_FENCED_FLUSH;
+	req->fenced.done = rdmablk_request_flushed;
+	return path->commands ? BLK_STS_OK : BLK_STS_NOTSUPP;
+}
+
+/**
+ * rdmablk_request_prepare_other() - take all that a request needs that moves no data
+ * @path: live path of a one-sided session
+ * @hwq: hardware queue
+ * @rq: FLUSH, DISCARD, WRITE ZEROES or SECURE ERASE
+ *
+ * Return: BLK_STS_OK, or why it cannot be done.
+ */
+blk_status_t rdmablk_request_prepare_other(struct rdmablk_path *path,
+					   struct rdmablk_hwq *hwq, struct request *rq)
+{
+	if (req_op(rq) == REQ_OP_FLUSH)
+		return rdmablk_request_prepare_flush(path, blk_mq_rq_to_pdu(rq));
+	return rdmablk_request_prepare_command(path, hwq, rq);
+}
