@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Results of a bench: what is in the file, and what is made of it.
+
+Everything that reads a results.json goes through this; Documentation/json/
+rdmablk-bench.schema.json says what is in one.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import time
+
+VERSION = 2
+SMALL = ("randread-4k-qd1", "randread-4k-qd32", "randwrite-4k-qd1", "randwrite-4k-qd32")
+LARGE = ("read-64k-qd16", "write-64k-qd16", "read-1m-qd16", "write-1m-qd16")
+POLLED = ("randread-4k-qd1-poll", "randwrite-4k-qd1-poll")
+BATCHES = ("randread-4k-qd32-b16", "randwrite-4k-qd32-b16")
+ONE_SIDED = SMALL + LARGE[:2]
+STAGED = SMALL + ("read-64k-qd1", "read-64k-qd32", "write-64k-qd1", "write-64k-qd32")
+FSYNC = "fsync-4k-qd1"
+# What a disk at its limit would cost: fio on null_blk and the same work requests.
+EFFICIENCY = ("randread-4k-qd32", "randwrite-4k-qd32")
+PACKETS, PACKETS_TOLERANCE = 2.0, 0.02
+POSTS = 1 / 8
+
+
+def read(name):
+    """A results.json; exits where it is none."""
+    try:
+        with open(name, encoding="ascii") as f:
+            doc = json.load(f)
+    except (OSError, ValueError) as e:
+        raise SystemExit(f"{name}: {e}") from e
+    if not isinstance(doc, dict) or doc.get("version") != VERSION or "results" not in doc:
+        raise SystemExit(f"{name} is no result of tests/perf/run of version {VERSION}")
+    return doc
+
+
+def write(name, doc):
+    """Any object, as a file for people, too."""
+    with open(name, "w", encoding="ascii") as f:
+        json.dump(doc, f, indent=2)
+        f.write("\n")
+
+
+def first_line(command):
+    """Of what it prints, or None."""
+    try:
+        out = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return out.stdout.splitlines()[0].strip() if out.stdout else None
+
+
+def host_cpu():
+    """The processor that emulates."""
+    with open("/proc/cpuinfo", encoding="ascii") as f:
+        for line in f:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return None
+
+
+def collect(directory, which, rounds):
+    """What the guest has left in a directory, with where it comes from."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    environment = {
+        "qemu": first_line(["qemu-system-x86_64", "--version"]),
+        "compiler": first_line(["gcc", "--version"]),
+        "host_cpu": host_cpu(),
+    }
+    for name in ("kernel", "fio"):
+        with open(os.path.join(directory, name), encoding="ascii") as f:
+            environment[name] = f.read().strip()
+    found = {}
+    for name in sorted(os.listdir(directory)):
+        if name.endswith(".json"):
+            with open(os.path.join(directory, name), encoding="ascii") as f:
+                found[name[:-len(".json")]] = json.load(f)
+    latency = found.pop("ib_read_lat", None)
+    return {
+        "version": VERSION,
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "commit": first_line(["git", "-C", here, "describe", "--always", "--dirty"]),
+        "set": which,
+        "rounds": rounds,
+        "environment": environment,
+        "results": found,
+    } | ({"ib_read_lat": latency} if latency else {})
+
+
+def result(doc, device, workload):
+    """Of one workload on one device, or None."""
+    return doc["results"].get(device, {}).get(workload)
+
+
+def ratio(doc, workload, device, peer):
+    """IOPS of a device by those of another, or None."""
+    ours, theirs = result(doc, device, workload), result(doc, peer, workload)
+    return ours["iops"] / theirs["iops"] if ours and theirs else None
+
+
+def efficiency(doc, workload):
+    """(cost of fio on null_blk + cost of the same work requests) / cost of ours"""
+    parts = [result(doc, d, workload) for d in ("null_blk", "verbs", "rdmablk")]
+    if None in parts:
+        return None
+    null, verbs, ours = (p["ns_per_io"] for p in parts)
+    return (null + verbs) / ours
+
+
+def steady(doc, workload, device, peer):
+    """The same by which two runs can be compared, or None.
+
+    The work queues of rxe and the scheduler fall into one of several patterns for a whole
+    round; which it is of a peer's, is no merit of ours. So this is the round in the middle
+    of ours by the slowest of the peer's.
+    """
+    ours, theirs = result(doc, device, workload), result(doc, peer, workload)
+    if not ours or not theirs:
+        return None
+    return statistics.median(ours["iops_rounds"]) / min(theirs["iops_rounds"])
+
+
+class Ratio:
+    """A figure of which more is better, and how much it is to be.
+
+    `goal` is what is wanted; `floor` is the least that is good enough for the gate: lower
+    while the goal is not reached, or not by each run. `steady` is what is compared with
+    other runs.
+    """
+
+    def __init__(self, name, value, goal=None, floor=None, steady_value=None):
+        self.name, self.value, self.goal = name, value, goal
+        self.floor = goal if floor is None else floor
+        self.steady = value if steady_value is None else steady_value
+
+    @property
+    def reached(self):
+        """The goal."""
+        return self.goal is None or self.value >= self.goal
+
+
+# (device, peer, workload): (goal, floor)
+GOALS = {
+    ("rdmablk", "nvme-rdma", "randread-4k-qd1"): (2.0, 2.0),
+    ("rdmablk", "nvme-rdma", "randread-4k-qd32"): (2.0, 2.0),
+    ("rdmablk", "nvme-rdma", "randwrite-4k-qd1"): (1.85, 1.75),
+    ("rdmablk", "nvme-rdma", "randwrite-4k-qd32"): (1.6, 1.6),
+    ("rdmablk", "nvme-rdma", "randread-4k-qd1-poll"): (2.0, 2.0),
+    ("rdmablk", "nvme-rdma", "randwrite-4k-qd1-poll"): (2.0, 1.7),
+    **{("rdmablk", "nvme-rdma", w): (1.25, 1.25) for w in LARGE[:2]},
+    **{("rdmablk", "nvme-rdma", w): (1.25, 1.15) for w in LARGE[2:]},
+    **{("rdmablk-full", "rdmablk", w): (0.95, 0.95) for w in ONE_SIDED},
+    **{("rdmablk-none", "nvme-rdma", w): (1.2, 0.9) for w in STAGED},
+    ("rdmablk-none", "nvme-rdma", FSYNC): (1.0, 1.0),
+    ("rdmablk-full", "nvme-rdma-cached", FSYNC): (1.0, 1.0),
+    ("rdmablk-none-cached", "nvme-rdma-cached", FSYNC): (1.0, 1.0),
+}
+EFFICIENCY_GOAL = (0.97, 0.94)
+
+
+def ratios(doc):
+    """Yields a Ratio for each goal that the results can be held against."""
+    for (device, peer, workload), goal in GOALS.items():
+        value = ratio(doc, workload, device, peer)
+        if value is not None:
+            yield Ratio(f"{device} / {peer}, {workload}", value, *goal,
+                        steady(doc, workload, device, peer))
+    for workload in EFFICIENCY:
+        value = efficiency(doc, workload)
+        if value is not None:
+            yield Ratio(f"(null_blk + verbs) / rdmablk, {workload}", value,
+                        *EFFICIENCY_GOAL)
+
+
+def gate_ratios(doc):
+    """These and what has no goal, but should not get worse: how near to verbs it is."""
+    yield from ratios(doc)
+    for workload in SMALL + LARGE:
+        value = ratio(doc, workload, "rdmablk", "verbs")
+        if value is not None:
+            yield Ratio(f"rdmablk / verbs, {workload}", value, None, None,
+                        steady(doc, workload, "rdmablk", "verbs"))
+
+
+def facts(doc):
+    """Yields (true, text) of what is no ratio and has no tolerance."""
+    ours = doc["results"].get("rdmablk", {})
+    for workload, r in ours.items():
+        n = r.get("packets_per_io")
+        if n is not None and "-4k-" in workload and workload != FSYNC:
+            yield (abs(n - PACKETS) <= PACKETS_TOLERANCE,
+                   f"rdmablk, {workload}: {n:.2f} packets per I/O, to be {PACKETS:.2f}")
+    for workload in BATCHES:
+        n = ours.get(workload, {}).get("posts_per_io")
+        if n is not None:
+            yield n <= POSTS, (f"rdmablk, {workload}: {n:.4f} calls of post_send per I/O,"
+                               f" {POSTS:.4f} at most")
+    timed = [r for r in ours.values() if "daemon" in r]
+    if timed:
+        ticks = sum(r["daemon"]["ticks"] for r in timed)
+        ios = sum(r["ios"] for r in timed)
+        yield ticks == 0, (f"rdmablk: {ticks} ticks of rdmablkd in {ios} I/Os, to be 0")
