@@ -7,7 +7,10 @@
 #   make check           all set-up, then every test
 #   make check-long      the long ones, too, and all on a kernel that looks for
 #                        mistakes: hours
-#   make bench           the benchmark beside nvme-rdma, in a virtual machine
+#   make bench           the benchmark beside nvme-rdma, in a virtual machine; FULL=1
+#                        with all sizes, directions and depths
+#   make bench-gate      has it become slower? what 'make check' does, too
+#   make bench-record    what it is from now on compared with
 #   make lint            style and static analysis
 #   make install         daemon, tool, man pages, units, udev rule (PREFIX, DESTDIR)
 #   make modules_install the module, for KDIR
@@ -17,7 +20,7 @@ KDIR	?= $(if $(wildcard $(RUNNING)/Makefile),$(RUNNING))
 PREFIX	?= /usr/local
 
 .PHONY: all modules target tools man demo check check-long lint bench \
-	install modules_install clean
+	bench-gate bench-record install modules_install clean
 
 all: target tools $(if $(KDIR),modules)
 
@@ -53,7 +56,15 @@ lint:
 
 bench:
 	tests/setup
-	tests/perf/run
+	tests/perf/run $(if $(filter-out 0,$(FULL)),--set matrix)
+
+bench-gate:
+	tests/setup
+	tests/perf/gate
+
+bench-record:
+	tests/setup
+	tests/perf/gate --record
 
 install: target tools man
 	$(MAKE) -C target install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)

@@ -111,16 +111,11 @@ def efficiency(doc, workload):
 
 
 def steady(doc, workload, device, peer):
-    """The same by which two runs can be compared, or None.
-
-    The work queues of rxe and the scheduler fall into one of several patterns for a whole
-    round; which it is of a peer's, is no merit of ours. So this is the round in the middle
-    of ours by the slowest of the peer's.
-    """
+    """The same, of the round in the middle of each, or None: for comparing two runs."""
     ours, theirs = result(doc, device, workload), result(doc, peer, workload)
     if not ours or not theirs:
         return None
-    return statistics.median(ours["iops_rounds"]) / min(theirs["iops_rounds"])
+    return statistics.median(ours["iops_rounds"]) / statistics.median(theirs["iops_rounds"])
 
 
 class Ratio:
