@@ -2,8 +2,9 @@
 /*
  * What the work requests of rdmablk cost without a driver: the limit of the bench.
  *
- * The module connects two RC queue pairs of one RDMA device by way of rdma_cm. The
- * target registers memory and does nothing more. The initiator posts READs or WRITEs of
+ * The module connects two RC queue pairs of one RDMA device by way of rdma_cm, or
+ * PAIRS times two, which take turns. The target registers memory and does nothing more.
+ * The initiator posts READs or WRITEs of
  * that memory as rdmablk does: so many SGEs under pd->local_dma_lkey, each work request
  * signalled, completions in softirq, posted with the lock of the queue pair held. Each
  * completion posts the next one, or each BATCH of them the next BATCH, until COUNT are
@@ -33,6 +34,7 @@
 #define VERBS_ORDER	9
 #define VERBS_BYTES	((u32)(PAGE_SIZE << VERBS_ORDER))
 #define VERBS_DEPTH	1024U
+#define VERBS_PAIRS	64U
 #define VERBS_BATCH	32U		/* as rdmablk's longest */
 #define VERBS_WAIT	(60 * HZ)	/* for a step of the connection */
 
@@ -61,6 +63,9 @@ MODULE_PARM_DESC(depth, "work requests in flight");
 static uint batch = 1;
 module_param(batch, uint, 0444);
 MODULE_PARM_DESC(batch, "work requests that are posted together");
+static uint pairs = 1;
+module_param(pairs, uint, 0444);
+MODULE_PARM_DESC(pairs, "connections, each with a completion queue of its own");
 static ulong count = 10000;
 module_param(count, ulong, 0444);
 MODULE_PARM_DESC(count, "work requests of the whole run");
@@ -76,11 +81,17 @@ struct verbs_end {
 	struct ib_cq *cq;
 	void *memory;
 	u64 dma;
+	struct ib_mr *mr;		/* of the target's memory, else NULL */
+	struct ib_cqe reg_cqe;
 	struct completion step;		/* of the connection, with its @status */
 	int status;
 };
 
-/* A place for a work request. Its SGEs stay; so does its part of the memory. */
+struct verbs_pair {
+	struct verbs_end target, initiator;
+};
+
+/* A place for a work request. Its SGEs stay but for their key; so does its memory. */
 struct verbs_slot {
 	struct ib_cqe cqe;
 	struct ib_sge *sge;
@@ -88,13 +99,13 @@ struct verbs_slot {
 
 struct verbs {
 	struct rdma_cm_id *listener;
-	struct verbs_end target, initiator;
-	struct ib_mr *mr;
-	struct ib_cqe reg_cqe;
+	struct verbs_pair *pair;
+	struct verbs_end *accepting;	/* the target of the next connection */
 
 	spinlock_t lock;		/* all that follows, and posting */
 	struct ib_rdma_wr wr[VERBS_BATCH];
 	u32 nr_wr;
+	u32 turn;			/* the connection that posts next */
 	struct verbs_slot *slot;
 	struct ib_sge *sge;
 	enum ib_wr_opcode opcode;
@@ -114,7 +125,7 @@ static void verbs_fail(int status)
 	complete(&verbs.done);
 }
 
-static void verbs_post(void)
+static void verbs_post(struct verbs_pair *pair)
 {
 	int ret;
 
@@ -123,39 +134,47 @@ static void verbs_post(void)
 		return;
 	verbs.nr_wr = 0;
 	verbs.posts++;
-	ret = ib_post_send(verbs.initiator.id->qp, &verbs.wr[0].wr, NULL);
+	ret = ib_post_send(pair->initiator.id->qp, &verbs.wr[0].wr, NULL);
 	if (ret)
 		verbs_fail(ret);
 }
 
 /* The target's memory is walked from its beginning to its end, again and again. */
-static u64 verbs_remote(u64 nr)
+static u64 verbs_remote(const struct verbs_pair *pair, u64 nr)
 {
 	u32 at;
 
 	div_u64_rem(nr, VERBS_BYTES / size, &at);
-	return verbs.mr->iova + (u64)at * size;
+	return pair->target.mr->iova + (u64)at * size;
 }
 
+/* Connections take turns. */
 static void verbs_add(struct verbs_slot *slot)
 {
 	struct ib_rdma_wr *wr = &verbs.wr[verbs.nr_wr];
+	struct verbs_pair *pair;
+	u32 i;
 
 	lockdep_assert_held(&verbs.lock);
+	pair = &verbs.pair[verbs.turn];
+	if (++verbs.turn == pairs)
+		verbs.turn = 0;
+	for (i = 0; i < sges; i++)
+		slot->sge[i].lkey = pair->initiator.pd->local_dma_lkey;
 	*wr = (struct ib_rdma_wr) {
 		.wr.wr_cqe	= &slot->cqe,
 		.wr.sg_list	= slot->sge,
 		.wr.num_sge	= sges,
 		.wr.opcode	= verbs.opcode,
 		.wr.send_flags	= IB_SEND_SIGNALED,
-		.remote_addr	= verbs_remote(verbs.posted++),
-		.rkey		= verbs.mr->rkey,
+		.remote_addr	= verbs_remote(pair, verbs.posted++),
+		.rkey		= pair->target.mr->rkey,
 	};
 	if (verbs.nr_wr)
 		wr[-1].wr.next = &wr->wr;
 	verbs.nr_wr++;
 	if (verbs.nr_wr == batch || verbs.posted == count)
-		verbs_post();
+		verbs_post(pair);
 }
 
 static void verbs_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -206,9 +225,8 @@ static int verbs_alloc_slots(void)
 		at = i % (VERBS_BYTES / size) * size;
 		for (j = 0; j < sges; j++, at += len)
 			slot->sge[j] = (struct ib_sge) {
-				.addr	= verbs.initiator.dma + at,
+				.addr	= verbs.pair[0].initiator.dma + at,
 				.length	= len,
-				.lkey	= verbs.initiator.pd->local_dma_lkey,
 			};
 	}
 	return 0;
@@ -218,8 +236,10 @@ static int verbs_alloc_slots(void)
 
 static void verbs_registered(struct ib_cq *cq, struct ib_wc *wc)
 {
-	verbs.target.status = wc->status == IB_WC_SUCCESS ? 0 : -EIO;
-	complete(&verbs.target.step);
+	struct verbs_end *end = container_of(wc->wr_cqe, struct verbs_end, reg_cqe);
+
+	end->status = wc->status == IB_WC_SUCCESS ? 0 : -EIO;
+	complete(&end->step);
 }
 
 static int verbs_wait(struct verbs_end *end)
@@ -229,31 +249,29 @@ static int verbs_wait(struct verbs_end *end)
 	return end->status;
 }
 
-static int verbs_register(void)
+static int verbs_register(struct verbs_end *end)
 {
-	struct verbs_end *end = &verbs.target;
 	struct ib_reg_wr reg = { };
 	struct scatterlist sg;
+	struct ib_mr *mr;
 	int n, ret;
 
-	verbs.mr = ib_alloc_mr(end->pd, IB_MR_TYPE_MEM_REG, 1 << VERBS_ORDER);
-	if (IS_ERR(verbs.mr)) {
-		ret = PTR_ERR(verbs.mr);
-		verbs.mr = NULL;
-		return ret;
-	}
+	mr = ib_alloc_mr(end->pd, IB_MR_TYPE_MEM_REG, 1 << VERBS_ORDER);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	end->mr = mr;
 	sg_init_table(&sg, 1);
 	sg_dma_address(&sg) = end->dma;
 	sg_dma_len(&sg) = VERBS_BYTES;
-	n = ib_map_mr_sg(verbs.mr, &sg, 1, NULL, PAGE_SIZE);
+	n = ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE);
 	if (n != 1)
 		return n < 0 ? n : -EINVAL;
-	verbs.reg_cqe.done = verbs_registered;
-	reg.wr.wr_cqe = &verbs.reg_cqe;
+	end->reg_cqe.done = verbs_registered;
+	reg.wr.wr_cqe = &end->reg_cqe;
 	reg.wr.opcode = IB_WR_REG_MR;
 	reg.wr.send_flags = IB_SEND_SIGNALED;
-	reg.mr = verbs.mr;
-	reg.key = verbs.mr->rkey;
+	reg.mr = mr;
+	reg.key = mr->rkey;
 	reg.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
 		     IB_ACCESS_REMOTE_WRITE;
 	reinit_completion(&end->step);
@@ -325,8 +343,8 @@ static void verbs_end_destroy(struct verbs_end *end)
 				    DMA_BIDIRECTIONAL);
 		free_pages((unsigned long)end->memory, VERBS_ORDER);
 	}
-	if (end == &verbs.target && verbs.mr)
-		ib_dereg_mr(verbs.mr);
+	if (end->mr)
+		ib_dereg_mr(end->mr);
 	if (end->cq)
 		ib_free_cq(end->cq);
 	if (end->pd)
@@ -341,19 +359,21 @@ static void verbs_outcome(struct verbs_end *end, int status)
 	complete(&end->step);
 }
 
-/* Only the first one is let in: that of this module. */
+/* One is let in for each of this module's own. */
 static int verbs_accept(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct rdma_conn_param param = {
 		.responder_resources	= ev->param.conn.responder_resources,
 		.rnr_retry_count	= VERBS_RETRY,
 	};
-	struct verbs_end *end = &verbs.target;
+	struct verbs_end *end = verbs.accepting;
 	int ret;
 
-	if (end->id)
+	if (!end)
 		return -EBUSY;
+	verbs.accepting = NULL;
 	end->id = id;
+	id->context = end;
 	ret = verbs_end_create(end, 1);
 	if (ret)
 		rdma_reject(id, NULL, 0, IB_CM_REJ_CONSUMER_DEFINED);
@@ -395,18 +415,16 @@ static int verbs_listen(struct sockaddr_in *addr)
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = rdma_create_id(&init_net, verbs_cm_handler, &verbs.target, RDMA_PS_TCP,
-			    IB_QPT_RC);
+	id = rdma_create_id(&init_net, verbs_cm_handler, NULL, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	verbs.listener = id;
 	ret = rdma_bind_addr(id, (struct sockaddr *)addr);
-	return ret ?: rdma_listen(id, 1);
+	return ret ?: rdma_listen(id, pairs);
 }
 
-static int verbs_resolve(struct sockaddr_in *addr)
+static int verbs_resolve(struct verbs_end *end, struct sockaddr_in *addr)
 {
-	struct verbs_end *end = &verbs.initiator;
 	int ret;
 
 	end->id = rdma_create_id(&init_net, verbs_cm_handler, end, RDMA_PS_TCP, IB_QPT_RC);
@@ -424,9 +442,9 @@ static int verbs_resolve(struct sockaddr_in *addr)
 	return rdma_resolve_route(end->id, 10000) ?: verbs_wait(end);
 }
 
-static int verbs_connect(void)
+static int verbs_connect(struct verbs_pair *pair)
 {
-	struct verbs_end *end = &verbs.initiator;
+	struct verbs_end *end = &pair->initiator;
 	struct ib_device_attr *attrs = &end->id->device->attrs;
 	struct rdma_conn_param param = {
 		.initiator_depth = min3(attrs->max_qp_init_rd_atom, attrs->max_qp_rd_atom,
@@ -445,7 +463,16 @@ static int verbs_connect(void)
 	if (ret)
 		return ret;
 	reinit_completion(&end->step);
-	return rdma_connect(end->id, &param) ?: verbs_wait(end) ?: verbs_wait(&verbs.target);
+	verbs.accepting = &pair->target;
+	return rdma_connect(end->id, &param) ?: verbs_wait(end) ?: verbs_wait(&pair->target);
+}
+
+static int verbs_pair_create(struct verbs_pair *pair, struct sockaddr_in *addr)
+{
+	init_completion(&pair->target.step);
+	init_completion(&pair->initiator.step);
+	return verbs_resolve(&pair->initiator, addr) ?: verbs_connect(pair) ?:
+	       verbs_register(&pair->target);
 }
 
 /* --- all of it ---------------------------------------------------------------------- */
@@ -473,21 +500,32 @@ static int verbs_check(struct sockaddr_in *addr)
 		       depth, VERBS_DEPTH, batch, VERBS_BATCH, count);
 		return -EINVAL;
 	}
+	if (!pairs || pairs > VERBS_PAIRS || (pairs > 1 && batch > 1)) {
+		pr_err("pairs=%u is not from 1 to %u, or more than 1 with batch=%u\n", pairs,
+		       VERBS_PAIRS, batch);
+		return -EINVAL;
+	}
 	verbs.opcode = strcmp(op, "read") ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ;
 	return 0;
 }
 
 static int verbs_measure(struct sockaddr_in *addr)
 {
+	u32 i;
 	int ret;
 
-	ret = verbs_listen(addr) ?: verbs_resolve(addr) ?: verbs_connect() ?:
-	      verbs_register() ?: verbs_alloc_slots() ?: verbs_run();
+	verbs.pair = kcalloc(pairs, sizeof(*verbs.pair), GFP_KERNEL);
+	if (!verbs.pair)
+		return -ENOMEM;
+	ret = verbs_listen(addr);
+	for (i = 0; i < pairs && !ret; i++)
+		ret = verbs_pair_create(&verbs.pair[i], addr);
+	ret = ret ?: verbs_alloc_slots() ?: verbs_run();
 	if (ret)
 		return ret;
 	snprintf(result, sizeof(result),
-		 "{\"op\": \"%s\", \"size\": %u, \"sges\": %u, \"depth\": %u, \"batch\": %u, \"count\": %llu, \"ns\": %llu, \"posts\": %llu, \"completions\": %llu}",
-		 op, size, sges, depth, batch, verbs.posted, verbs.ns, verbs.posts,
+		 "{\"op\": \"%s\", \"size\": %u, \"sges\": %u, \"depth\": %u, \"batch\": %u, \"pairs\": %u, \"count\": %llu, \"ns\": %llu, \"posts\": %llu, \"completions\": %llu}",
+		 op, size, sges, depth, batch, pairs, verbs.posted, verbs.ns, verbs.posts,
 		 verbs.completed);
 	return 0;
 }
@@ -495,10 +533,15 @@ static int verbs_measure(struct sockaddr_in *addr)
 /* The listener first: nobody becomes the target any more. */
 static void verbs_destroy(void)
 {
+	u32 i;
+
 	if (verbs.listener)
 		rdma_destroy_id(verbs.listener);
-	verbs_end_destroy(&verbs.initiator);
-	verbs_end_destroy(&verbs.target);
+	for (i = 0; verbs.pair && i < pairs; i++) {
+		verbs_end_destroy(&verbs.pair[i].initiator);
+		verbs_end_destroy(&verbs.pair[i].target);
+	}
+	kfree(verbs.pair);
 	kvfree(verbs.sge);
 	kfree(verbs.slot);
 }
@@ -510,8 +553,6 @@ static int __init verbs_init(void)
 
 	spin_lock_init(&verbs.lock);
 	init_completion(&verbs.done);
-	init_completion(&verbs.target.step);
-	init_completion(&verbs.initiator.step);
 	ret = verbs_check(&addr);
 	if (ret)
 		return ret;
