@@ -174,12 +174,14 @@ int conn_guard(struct conn *conn, uint64_t wr_id, struct ibv_sge *sge)
 
 /**
  * conn_destroy - end the connection and destroy the CM id
- * @conn: closed; its memory is the owner's to free
+ * @conn: its memory is the owner's to free
  *
  * Blocks; for workers.
  */
 void conn_destroy(struct conn *conn)
 {
+	if (conn_close(conn))
+		log_err("queue %u: cannot be destroyed", conn->queue);
 	rdma_destroy_id(conn->id);
 	conn->id = NULL;
 }

@@ -170,19 +170,12 @@ void ctrl_sent(struct ctrl *ctrl, unsigned int index)
 /**
  * ctrl_destroy - undo ctrl_create(), after the queue pair is destroyed
  * @ctrl: created, perhaps half
- *
- * May be called again after an error: the adapter may still write to the buffers.
- *
- * Return: 0 or -errno.
  */
-int ctrl_destroy(struct ctrl *ctrl)
+void ctrl_destroy(struct ctrl *ctrl)
 {
-	int ret = ctrl->mr ? ibv_dereg_mr(ctrl->mr) : 0;
-
-	if (ret)
-		return -ret;
+	if (ctrl->mr)
+		ibv_dereg_mr(ctrl->mr);
 	free(ctrl->buf);
 	ctrl->mr = NULL;
 	ctrl->buf = NULL;
-	return 0;
 }

@@ -49,6 +49,6 @@ int ctrl_send_event(struct ctrl *ctrl, const void *msg, size_t len);
 const void *ctrl_message(const struct ctrl *ctrl, unsigned int index);
 void ctrl_guard_sge(const struct ctrl *ctrl, struct ibv_sge *sge);
 void ctrl_sent(struct ctrl *ctrl, unsigned int index);
-int ctrl_destroy(struct ctrl *ctrl);
+void ctrl_destroy(struct ctrl *ctrl);
 
 #endif

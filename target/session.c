@@ -25,9 +25,8 @@
  *  3. SESSION_CLOSED. The lease and the host's share are given back, and only now
  *     is the peer told: by CLOSE, or by the answer to LOGOUT. The control queue
  *     lives until the peer has disconnected, a second at most.
- *  4. SESSION_DYING, in a worker: queue pairs before the buffers, before the
- *     completion queue, before the domain; CM ids last. What the device does not let
- *     go of is tried again, and nothing is freed until it has.
+ *  4. SESSION_DYING, in a worker: queue pairs before the completion queue, before
+ *     the buffers, before the domain; CM ids last of the connections.
  *  5. In the loop, the memory of the queues and the session is freed.
  *
  * Why the memory goes last and in the loop. Events name a queue by its context:
@@ -281,31 +280,22 @@ static bool staged_stop(struct session *s, enum session_staged end)
 	return true;
 }
 
-/* Nothing that an adapter or an event may still name is let go of. */
-static int destroy_verbs(struct session *s)
-{
-	int ret = 0;
-
-	for (unsigned int i = 0; !ret && i < s->nr_data; i++)
-		if (s->data[i])
-			ret = conn_close(s->data[i]);
-	ret = ret ?: regions_deregister(&s->regions) ?: staged_close(s);
-	if (ret)
-		return ret;
-	staged_free(s);
-	return session_unmake(s);
-}
-
 static void destroy_run(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
 
-	s->job_error = destroy_verbs(s);
-	if (s->job_error)
-		return;
 	for (unsigned int i = 0; i < s->nr_data; i++)
 		if (s->data[i])
 			conn_destroy(s->data[i]);
+	if (regions_deregister(&s->regions) || staged_close(s))
+		log_err("session %016llx: memory cannot be deregistered",
+			(unsigned long long)s->id);
+	staged_free(s);
+	conn_close(s->conn);
+	ctrl_destroy(&s->ctrl);
+	if (command_close(&s->commands) || ibv_destroy_cq(s->cq) || ibv_dealloc_pd(s->pd))
+		log_err("session %016llx: cannot be destroyed altogether",
+			(unsigned long long)s->id);
 	conn_destroy(s->conn);
 }
 
@@ -318,34 +308,11 @@ static uint64_t commands_of(const struct session *s)
 	return sum;
 }
 
-static void destroy_done(struct job *job);
-
-static void again_expired(struct loop_timer *timer)
-{
-	struct session *s = container_of(timer, struct session, timer);
-
-	session_submit(s, destroy_run, destroy_done, false);
-}
-
-/* Its export is free; its memory is not, while the device may write to it. */
-static void destroy_again(struct session *s)
-{
-	log_peer(LOG_ERR, "%s: cannot be destroyed: %s; its memory stays taken",
-		 session_text(s), strerror(-s->job_error));
-	s->timer.expired = again_expired;
-	loop_timer_start(&s->timer, REFENCE_MS);
-}
-
 static void destroy_done(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
 	const uint64_t *done = s->commands.counts.done;
 
-	s->busy = false;
-	if (s->job_error) {
-		destroy_again(s);
-		return;
-	}
 	log_peer(LOG_INFO,
 		 "%s: ended: %s; lasted %lld ms, %llu messages, %llu keepalives, %llu joins refused, %llu commands, %llu flushes",
 		 session_text(s), rdmablk_reason_text(s->reason),

@@ -228,7 +228,6 @@ unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
 						    const void *msg, size_t len));
 unsigned int session_join(struct session *s, struct rdma_cm_id *id,
 			  const struct login_request *req, uint8_t resources);
-int session_unmake(struct session *s);
 unsigned int session_register(struct session *s, void (*done)(struct job *job));
 bool session_registered(struct session *s);
 

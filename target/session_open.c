@@ -43,49 +43,18 @@ static int create_queue(struct session *s)
 	return ret ?: -ibv_req_notify_cq(s->cq, 0);
 }
 
-/**
- * session_unmake - destroy what of verbs a session has besides its data queues and memory
- * @s: without those
- *
- * Blocks; for workers, but for a session that has never had any. May be called again after
- * an error: what is destroyed is gone, and what the device has not let go of stays.
- *
- * Return: 0 or -errno.
- */
-int session_unmake(struct session *s)
+/* The id stays the caller's. */
+static void undo_create(struct session *s)
 {
-	int ret = conn_close(s->conn) ?: ctrl_destroy(&s->ctrl) ?:
-		  command_close(&s->commands);
-
-	if (!ret && s->cq)
-		ret = -ibv_destroy_cq(s->cq);
-	if (ret)
-		return ret;
-	s->cq = NULL;
+	if (s->conn)
+		conn_close(s->conn);
+	ctrl_destroy(&s->ctrl);
+	if (s->cq)
+		ibv_destroy_cq(s->cq);
 	if (s->pd)
-		ret = -ibv_dealloc_pd(s->pd);
-	if (!ret)
-		s->pd = NULL;
-	return ret;
-}
-
-/*
- * The id stays the caller's with RDMABLK_R_NO_MEMORY. What the device does not let go of
- * may still write to our memory, and name it in events: then it is a session whose end
- * has begun, which tries again until it is gone.
- */
-static unsigned int undo_create(struct session *s)
-{
-	if (!session_unmake(s)) {
-		free(s->conn);
-		free(s);
-		return RDMABLK_R_NO_MEMORY;
-	}
-	s->login_slot = true;
-	s->quiet = true;
-	session_add(s);
-	session_end(s, RDMABLK_R_NO_MEMORY);
-	return RDMABLK_OK;
+		ibv_dealloc_pd(s->pd);
+	free(s->conn);
+	free(s);
 }
 
 static struct session *session_alloc(struct rdma_cm_id *id, struct device *dev,
@@ -144,7 +113,8 @@ unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
 	if (ret) {
 		log_peer(LOG_ERR, "%s: cannot make a control queue: %s",
 			 s->peer_text, strerror(-ret));
-		return undo_create(s);
+		undo_create(s);
+		return RDMABLK_R_NO_MEMORY;
 	}
 	s->login_slot = true;
 	session_add(s);
@@ -319,16 +289,14 @@ unsigned int session_join(struct session *s, struct rdma_cm_id *id,
 	if (!conn)
 		return RDMABLK_R_NO_MEMORY;
 	reason = open_data(s, conn, req, resources < depth ? resources : depth);
-	if (reason && req->kind == RDMABLK_KIND_READ && !conn_close(conn)) {
+	if (reason && req->kind == RDMABLK_KIND_READ) {
+		conn_close(conn);
 		free(conn);
 		return reason;
 	}
 	s->data[req->queue - 1] = conn;
 	s->joined++;
-	/*
-	 * Who answers its commands may know the queue pair, or the device does not let go
-	 * of it: only a fence ends that.
-	 */
+	/* who answers its commands may know the queue pair: only a fence ends that */
 	if (reason)
 		session_end(s, reason);
 	return RDMABLK_OK;

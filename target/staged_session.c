@@ -280,20 +280,6 @@ static void free_memory(struct staged *s)
 	s->receives = NULL;
 }
 
-/* No key of it has been disclosed. What the device keeps is not freed below it. */
-static void open_failed(struct staged *s, const char *name)
-{
-	int ret = unmake_verbs(s);
-
-	if (ret) {
-		log_err("export %s: the device does not let go of %zu bytes: %s; they stay taken",
-			name, s->mapped[0] + s->mapped[1], strerror(-ret));
-		return;
-	}
-	free_memory(s);
-	staged_put(s);
-}
-
 /*
  * What struct staged_ops says
  */
@@ -332,7 +318,9 @@ static int staged_open(struct store *store, struct staged_plan *plan,
 	atomic_store(&s->users, 1);
 	ret = make_all(s, plan);
 	if (ret) {
-		open_failed(s, none->file.name);
+		unmake_verbs(s);
+		free_memory(s);
+		staged_put(s);
 		return ret;
 	}
 	plan->slot_iova = s->slot_iova;
