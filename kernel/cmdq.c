@@ -256,19 +256,26 @@ void rdmablk_cmdq_destroy(struct rdmablk_cmdq *cmdq)
  */
 struct rdmablk_cmd_tag *rdmablk_cmd_get(struct rdmablk_cmdq *cmdq, int slots)
 {
-	unsigned long tag;
+	unsigned long tag = find_first_zero_bit(cmdq->used, cmdq->depth);
 
-	do {
+	if (tag >= cmdq->depth)
+		return NULL;
+	/*
+	 * Before the tag: who waits for one is told when it comes back from a command, and
+	 * not when it was had for nothing. Slots may be short while somebody else has
+	 * asked for too many.
+	 */
+	if (slots && unlikely(!rdmablk_queue_get_slots(cmdq->queue, slots)))
+		return NULL;
+	while (test_and_set_bit_lock(tag, cmdq->used)) {
 		tag = find_first_zero_bit(cmdq->used, cmdq->depth);
-		if (tag >= cmdq->depth)
+		if (tag >= cmdq->depth) {
+			rdmablk_queue_put_slots(cmdq->queue, slots);
 			return NULL;
-	} while (test_and_set_bit_lock(tag, cmdq->used));
+		}
+	}
 	cmdq->cmd[tag].slots = slots;
-	/* None is had for nothing, but not while somebody else has asked for too many. */
-	if (!slots || likely(rdmablk_queue_get_slots(cmdq->queue, slots)))
-		return &cmdq->cmd[tag];
-	rdmablk_cmd_put(&cmdq->cmd[tag]);
-	return NULL;
+	return &cmdq->cmd[tag];
 }
 
 /**

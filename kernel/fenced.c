@@ -276,13 +276,22 @@ static void rdmablk_fenced_serve(struct rdmablk_fenced *f)
 void rdmablk_fenced_put(struct rdmablk_fenced *f, struct rdmablk_cmd_tag *cmd, bool slow)
 {
 	struct rdmablk_hwq *hwq = container_of(cmd->cmdq, struct rdmablk_hwq, cmdq);
+	u8 waits;
 
 	if (slow)
 		atomic_dec(&hwq->slow);
 	rdmablk_cmd_put(cmd);
 	/* Pairs with the barrier in rdmablk_fenced_serve(). */
 	smp_mb__after_atomic();
-	if (READ_ONCE(hwq->waits))
+	waits = READ_ONCE(hwq->waits);
+	if (likely(!waits))
+		return;
+	/*
+	 * Slow ones that have all the tags they may have can do nothing with this one.
+	 * Whoever takes their number down looks here after it, and sees the tag.
+	 */
+	if (waits & ~BIT(RDMABLK_LINE_SLOW) ||
+	    rdmablk_fenced_may_send(hwq, RDMABLK_LINE_SLOW))
 		rdmablk_fenced_kick(f);
 }
 

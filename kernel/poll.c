@@ -90,7 +90,8 @@ static bool rdmablk_poll_must_watch(struct rdmablk_hwq *hwq)
 	bool busy = atomic_read(&hwq->watched);
 	u32 i;
 
-	for (i = 0; i < RDMABLK_CMD_RESERVED; i++)
+	/* A session without commands has no tags. */
+	for (i = 0; i < min_t(u32, RDMABLK_CMD_RESERVED, hwq->cmdq.depth); i++)
 		busy |= READ_ONCE(hwq->cmdq.cmd[i].busy);
 	return busy;
 }
@@ -196,6 +197,7 @@ void rdmablk_poll_open(struct rdmablk_hwq *hwq)
 {
 	/* Requests of an earlier connection are held, or gone. */
 	atomic_set(&hwq->watched, 0);
+	hwq->poll_pause = RDMABLK_POLL_PAUSE;
 	spin_lock(&hwq->poll_lock);
 	hwq->poll_open = true;
 	spin_unlock(&hwq->poll_lock);

@@ -4,10 +4,9 @@
  *
  * From the moment the network devices are suspended until they are resumed nothing
  * that is in flight can end, and nothing that is held: the recovery has no network.
- * But a processor that is taken away waits for the requests of its queue, so a
- * suspend in the middle of I/O could wait for itself. A program that has submitted
- * its I/O and waits for the outcome interruptibly does not keep the freezer of
- * processes from going on.
+ * Whoever needs the disk on the way down would wait for what comes up last. A program
+ * that has submitted its I/O and waits for the outcome interruptibly does not keep the
+ * freezer of processes from going on.
  *
  * So the queues are frozen before the first device is suspended, when all devices and
  * the recovery still work, and unfrozen after the last one has been resumed. What is

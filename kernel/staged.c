@@ -180,7 +180,8 @@ static blk_status_t rdmablk_staged_reserve(struct rdmablk_path *path,
 		return BLK_STS_RESOURCE;
 	req->cmd = rdmablk_cmd_get(&hwq->cmdq, slots);
 	if (likely(req->cmd)) {
-		if (unlikely(pass))
+		/* They may have got theirs meanwhile. */
+		if (unlikely(pass) && rdmablk_staged_slow_waits(hwq))
 			WRITE_ONCE(hwq->passed, true);
 		return BLK_STS_OK;
 	}

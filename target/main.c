@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 
@@ -250,8 +251,14 @@ static int signals_init(void)
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
 	daemon_state.signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (daemon_state.signals.fd < 0)
-		return -errno;
+	if (daemon_state.signals.fd < 0) {
+		int ret = -errno;
+
+		/* Who could not read them must not swallow them. */
+		sigdelset(&set, SIGHUP);
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+		return ret;
+	}
 	return loop_add(&daemon_state.signals);
 }
 
@@ -291,6 +298,7 @@ static void late_signal(int signo)
 	static const char first[] =
 		"rdmablkd: ending already; another signal ends it at once\n";
 	static const char again[] = "rdmablkd: a signal again: exiting at once\n";
+	int saved = errno;
 	ssize_t n;
 
 	(void)signo;
@@ -300,6 +308,7 @@ static void late_signal(int signo)
 	}
 	n = write(STDERR_FILENO, first, sizeof(first) - 1);
 	(void)n;
+	errno = saved;
 }
 
 /* Nobody reads the signalfd any more. */
@@ -359,6 +368,11 @@ int main(int argc, char **argv)
 	struct config *cfg = &daemon_state.cfg;
 	int ret;
 
+	/*
+	 * Objects of a device that the kernel has let go of are gone, whatever it answers:
+	 * without this libibverbs says EIO, and what refers to them would wait for ever.
+	 */
+	setenv("RDMAV_ALLOW_DISASSOC_DESTROY", "1", 1);
 	config_init(cfg);
 	ret = options_parse(cfg, argc, argv);
 	if (ret == OPTIONS_RUN) {
