@@ -284,14 +284,12 @@ void rdmablk_fenced_put(struct rdmablk_fenced *f, struct rdmablk_cmd_tag *cmd, b
 	/* Pairs with the barrier in rdmablk_fenced_serve(). */
 	smp_mb__after_atomic();
 	waits = READ_ONCE(hwq->waits);
-	if (likely(!waits))
-		return;
 	/*
 	 * Slow ones that have all the tags they may have can do nothing with this one.
 	 * Whoever takes their number down looks here after it, and sees the tag.
 	 */
 	if (waits & ~BIT(RDMABLK_LINE_SLOW) ||
-	    rdmablk_fenced_may_send(hwq, RDMABLK_LINE_SLOW))
+	    (waits && rdmablk_fenced_may_send(hwq, RDMABLK_LINE_SLOW)))
 		rdmablk_fenced_kick(f);
 }
 

@@ -96,9 +96,7 @@ void rdmablk_cmd_prepare(struct rdmablk_cmd_tag *cmd, u16 code, u16 flags, u64 o
 
 static unsigned int queue_of(const struct rdmablk_cmd_tag *cmd)
 {
-	const struct rdmablk_hwq *h = container_of(cmd->cmdq, struct rdmablk_hwq, cmdq);
-
-	return (unsigned int)(h - hwq);
+	return (unsigned int)(container_of(cmd->cmdq, struct rdmablk_hwq, cmdq) - hwq);
 }
 
 void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd)

@@ -23,8 +23,7 @@
  * the instructions that a node has spent in the block that begins at pc, which is
  * in another function than the node's after a tail call.
  *
- * QEMU publishes no header of this interface on Debian: what is used of it, and
- * of GLib's arrays, is declared here.
+ * It speaks version 4 of QEMU's interface, see qemu_plugin.h.
  */
 
 #include <inttypes.h>
@@ -35,51 +34,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- QEMU's interface, version 4 --- */
-
-typedef uint64_t qemu_plugin_id_t;
-struct qemu_info;
-struct qemu_tb;
-struct qemu_insn;
-struct qemu_register;
-
-struct byte_array {
-	uint8_t *data;
-	unsigned int len;
-};
-
-struct reg_desc {
-	struct qemu_register *handle;
-	const char *name;
-	const char *feature;
-};
-
-enum { CB_R_REGS = 1 };
-
-typedef void (*vcpu_cb)(qemu_plugin_id_t id, unsigned int vcpu);
-typedef void (*tb_cb)(qemu_plugin_id_t id, struct qemu_tb *tb);
-typedef void (*exec_cb)(unsigned int vcpu, void *data);
-
-void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, vcpu_cb cb);
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, tb_cb cb);
-void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_tb *tb, exec_cb cb,
-					  int flags, void *data);
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_insn *insn, exec_cb cb,
-					    int flags, void *data);
-size_t qemu_plugin_tb_n_insns(const struct qemu_tb *tb);
-uint64_t qemu_plugin_tb_vaddr(const struct qemu_tb *tb);
-struct qemu_insn *qemu_plugin_tb_get_insn(const struct qemu_tb *tb, size_t i);
-size_t qemu_plugin_insn_data(const struct qemu_insn *insn, void *to, size_t len);
-uint64_t qemu_plugin_insn_vaddr(const struct qemu_insn *insn);
-struct byte_array *qemu_plugin_get_registers(void);
-int qemu_plugin_read_register(struct qemu_register *reg, struct byte_array *to);
-struct byte_array *g_byte_array_new(void);
-struct byte_array *g_byte_array_set_size(struct byte_array *array,
-					 unsigned int len);
+#include "qemu_plugin.h"
 
 int qemu_plugin_version = 4;
-int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info,
-			int argc, char **argv);
 
 /* --- the tree --- */
 
@@ -88,7 +45,7 @@ enum ending { NORMAL, CALL, RETURN, IRET, SYSRET };
 
 /* What begins with a block, see the names in symbol_role(). */
 enum role {
-	UNKNOWN, PLAIN, FUNCTION, USER, INTERRUPT, EXCEPTION, SYSCALL, SWITCH, FORK
+	UNKNOWN, PLAIN, FUNCTION, USER, INTERRUPT, FAULT, SYSCALL, SWITCH, FORK
 };
 
 struct block {
@@ -311,7 +268,7 @@ static enum role symbol_role(const char *name)
 	    !strcmp(name, "asm_spurious_interrupt"))
 		return INTERRUPT;
 	if (!strncmp(name, "asm_exc_", 8))
-		return EXCEPTION;
+		return FAULT;
 	if (!strcmp(name, "entry_SYSCALL_64"))
 		return SYSCALL;
 	if (!strcmp(name, "__switch_to_asm"))
@@ -404,7 +361,7 @@ static void read_symbols(void)
 	}
 	fclose(file);
 	qsort(functions, n_functions, sizeof(*functions), compare);
-	if (!stubs_from || found != (1 << INTERRUPT | 1 << EXCEPTION | 1 << SYSCALL |
+	if (!stubs_from || found != (1 << INTERRUPT | 1 << FAULT | 1 << SYSCALL |
 		      1 << SWITCH | 1 << FORK))
 		die("entries of the kernel are missing in ", path);
 }
@@ -446,8 +403,8 @@ static void arrive(struct block *block)
 		push(block->pc, 1);
 		break;
 	case INTERRUPT:
-	case EXCEPTION:
-		interrupt(block->pc, block->role == EXCEPTION);
+	case FAULT:
+		interrupt(block->pc, block->role == FAULT);
 		break;
 	default:
 		if (last_ending == CALL)

@@ -38,7 +38,7 @@ static inline void smp_mb(void)
 
 static inline void smp_mb__after_atomic(void)
 {
-	smp_mb();
+	smp_mb();	/* for the caller's reason */
 }
 
 /* Loads; who stops here would not see anything new */
