@@ -12,12 +12,21 @@
  * That lets the kernel go on, and librdmacm may close the context whenever it
  * likes.
  *
+ * Who hears of a removal first is a matter of the order in which the kernel's modules
+ * were loaded. Where ib_uverbs comes before rdma_cm, and the driver cannot take a device
+ * from programs that use it, as rxe cannot, no event of verbs or rdma_cm comes: the
+ * removal waits for the device to be closed and tells nobody. What comes is the kernel's
+ * message that the file in /dev/infiniband has gone.
+ *
  * All calls are the loop's; no other thread makes librdmacm open or close a
  * device.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/netlink.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -26,6 +35,10 @@
 
 static LIST_HEAD(, device) devices = LIST_HEAD_INITIALIZER(devices);
 static void (*device_on_gone)(struct device *dev);
+static struct loop_source uevents = { .fd = -1 };
+
+#define UEVENT_GROUP	1	/* the kernel's own, not udev's */
+#define UEVENT_BYTES	8192	/* more than the kernel sends at once */
 
 static void set_nonblock(int fd)
 {
@@ -198,13 +211,98 @@ static void device_close(struct device *dev)
 	free(dev);
 }
 
+/* Whether its file is there, and that of no other device with the same number. */
+static bool uverbs_is_there(const struct device *dev)
+{
+	char path[PATH_MAX], name[IBV_SYSFS_NAME_MAX + 1];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband_verbs/%s/ibdev",
+		 dev->verbs->device->dev_name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno != ENOENT;
+	n = read(fd, name, sizeof(name) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	name[n] = '\0';
+	name[strcspn(name, "\n")] = '\0';
+	return !strcmp(name, dev->name);
+}
+
+static void look_for_removed(void)
+{
+	struct device *dev, *next;
+
+	for (dev = LIST_FIRST(&devices); dev; dev = next) {
+		next = LIST_NEXT(dev, entry);
+		if (!uverbs_is_there(dev))
+			device_remove(dev);
+	}
+}
+
+/* What a message says is not needed, nor whether one was lost. */
+static void uevents_ready(struct loop_source *src)
+{
+	static const char verbs[] = "/infiniband_verbs/";
+	char message[UEVENT_BYTES + 1];
+	bool look = false;
+	ssize_t n;
+
+	while ((n = recv(src->fd, message, UEVENT_BYTES, 0)) >= 0 || errno == ENOBUFS) {
+		if (n >= 0)
+			message[n] = '\0';
+		look |= n < 0 || (!strncmp(message, "remove@", 7) &&
+				  strstr(message, verbs));
+	}
+	if (look)
+		look_for_removed();
+}
+
+static int uevents_open(void)
+{
+	const struct sockaddr_nl addr = {
+		.nl_family = AF_NETLINK, .nl_groups = UEVENT_GROUP,
+	};
+	int ret;
+
+	uevents.ready = uevents_ready;
+	uevents.fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			    NETLINK_KOBJECT_UEVENT);
+	if (uevents.fd < 0)
+		return -errno;
+	ret = bind(uevents.fd, (const struct sockaddr *)&addr, sizeof(addr)) ? -errno :
+	      loop_add(&uevents);
+	if (ret) {
+		close(uevents.fd);
+		uevents.fd = -1;
+	}
+	return ret;
+}
+
+static void uevents_close(void)
+{
+	if (uevents.fd < 0)
+		return;
+	loop_del(&uevents);
+	close(uevents.fd);
+	uevents.fd = -1;
+}
+
 /**
  * device_init - say who hears of removals
  * @gone: shall end everything that uses the device, and then device_put() it
  */
 void device_init(void (*gone)(struct device *dev))
 {
+	int ret = uevents_open();
+
 	device_on_gone = gone;
+	if (ret)
+		log_warn("cannot hear the kernel's messages about devices: %s; the removal of one may wait for the daemon's end",
+			 strerror(-ret));
 }
 
 /**
@@ -263,6 +361,7 @@ void device_exit(void)
 {
 	struct device *dev, *next;
 
+	uevents_close();
 	for (dev = LIST_FIRST(&devices); dev; dev = next) {
 		next = LIST_NEXT(dev, entry);
 		device_close(dev);

@@ -304,6 +304,7 @@ static void late_signal(int signo)
 	(void)signo;
 	if (atomic_fetch_add(&signals_seen, 1)) {
 		n = write(STDERR_FILENO, again, sizeof(again) - 1);
+		(void)n;
 		_exit(EXIT_FAILED);
 	}
 	n = write(STDERR_FILENO, first, sizeof(first) - 1);

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# 'rdma link delete' at the target where ib_uverbs hears of it before rdma_cm, which is
+# so when rdma_cm was loaded first: rxe cannot take a device from the daemon, and no event
+# of verbs or rdma_cm says that it shall let go. The command returns, and when the device
+# is back the disk is, by itself.
+#
+# net: veth
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+
+# What has come last is told first. The kernel 'debug' has it so from the beginning.
+verbs_last() {
+	grep -q '^ib_uverbs ' /proc/modules || return 0
+	modprobe rdma_cm
+	modprobe -r rdma_ucm rdma_rxe
+	! grep -q '^ib_uverbs ' /proc/modules || fail "ib_uverbs is still there"
+	modprobe -a rdma_cm rdma_rxe rdma_ucm
+}
+
+link_delete rv0
+link_delete rv1
+verbs_last
+link_add rv0 v0 "$INITIATOR_ADDR"
+link_add rv1 v1 "$TARGET_ADDR"
+
+load_module
+serve 16M
+connect --keep-alive-tmo 4 --reconnect-delay 1
+start_verify
+expect_progress
+: >"$TARGET_LOG"
+link_delete rv1
+wait_state recovering
+expect_log 'device rv1: is being removed'
+expect_log 'device rv1: closed'
+link_add rv1 v1 "$TARGET_ADDR"
+expect_log "listening on $TARGET_ADDR:20420, device rv1"
+expect_back 1
+expect_progress
+stop_verify
+device_same_as_target
+disconnect
+unload_module
+stop_target
+expect 0 "$TARGET_STATUS" "the daemon's exit status"
