@@ -18,9 +18,11 @@
  * WRITE with FUA goes by RWF_DSYNC, for which devices have a bit of their own. Its
  * errors may be those of the write, which concern nobody else, or those of the sync,
  * which do: the write is tried again without it, and when that succeeds it was the
- * sync. The descriptor for FLUSHes is another one than that of direct writes, so none of
- * them takes from the other the news of an error of the page cache; where there is only
- * one, FUA is a write and then a FLUSH.
+ * sync. When it fails, too, that says little: it comes so soon after the first that a
+ * device which is reset, or out of reach, fails both. Only errors that no sync has are
+ * then those of the write. The descriptor for FLUSHes is another one than that of direct
+ * writes, so none of them takes from the other the news of an error of the page cache;
+ * where there is only one, FUA is a write and then a FLUSH.
  *
  * An error of the device's cache is not kept for anybody: who had the device write it
  * out is told, and the next to do so is not. That may be a write with FUA whose
@@ -323,7 +325,7 @@ static void rw_finish(struct staged_io *io, unsigned int status)
 static void rw_done(struct staged_io *io)
 {
 	if (io->suspect) {
-		staged_fail(io->engine->file, -EIO);
+		staged_fail(io->engine->file, io->suspect);
 		rw_finish(io, RDMABLK_R_STORE_IO);
 	} else if (io->fua && io->plain) {
 		fua_end(io);	/* or it would wait for itself */
@@ -333,18 +335,41 @@ static void rw_done(struct staged_io *io)
 	}
 }
 
+/* Of a write: nothing but itself, and no cache, can have failed so. */
+static bool own_error(int ret)
+{
+	switch (-ret) {
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG:
+	case EROFS:
+	case EPERM:
+	case EINVAL:
+	case EOPNOTSUPP:
+	case ENODATA:	/* the medium */
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void rw_failed(struct staged_io *io, int res)
 {
+	struct staged_file *sf = io->engine->file;
+
 	if (io->synced) {
-		io->suspect = true;
+		io->suspect = res;
 		io->at = 0;
+		io->tries = 0;
 		rw_start(io);
 		return;
 	}
 	log_peer(LOG_WARNING, "export %s: %s of %llu bytes at %llu: %s",
-		 io->engine->file->file->name, io->op == RDMABLK_OP_READ ? "read" : "write",
+		 sf->file->name, io->op == RDMABLK_OP_READ ? "read" : "write",
 		 (unsigned long long)io->bytes, (unsigned long long)io->offset,
 		 strerror(-res));
+	if (io->suspect && !(own_error(io->suspect) && own_error(res)))
+		staged_fail(sf, io->suspect);
 	rw_finish(io, file_reason(res));
 }
 
@@ -426,7 +451,7 @@ void staged_begin(struct staged_io *io)
 {
 	io->at = 0;
 	io->tries = 0;
-	io->suspect = false;
+	io->suspect = 0;
 	io->synced = false;
 	io->plain = false;
 	io->counted = false;

@@ -20,8 +20,8 @@ TAILQ_HEAD(staged_ios, staged_io);
  * @file: open
  * @identity: of what the host's caches have of it; see losses.h
  * @errors: commands that have failed
- * @failed: an fdatasync has failed: what was written before may be lost, although the
- *	next would not say so
+ * @failed: an fdatasync has failed, or may have: what was written before may be lost,
+ *	although the next would not say so
  * @syncing: an fdatasync is under way, for @batch; under @lock, as what follows
  * @stop: the thread for @slow shall end
  * @threaded: it exists
@@ -96,7 +96,8 @@ struct staged_engine {
  * @tries: that came to nothing, one after the other
  * @synced: the write under way is one that makes durable what it writes
  * @plain: one before was not
- * @suspect: such a write has failed; whose fault it was shows when it is tried again
+ * @suspect: such a write has failed so, -errno; when it is tried again it may show whose
+ *	fault it was
  * @counted: among @fua of the file
  * @turn: in this generation
  * @status: enum rdmablk_reason
@@ -119,8 +120,8 @@ struct staged_io {
 	unsigned int tries;
 	bool synced;
 	bool plain;
-	bool suspect;
 	bool counted;
+	int suspect;
 	unsigned int turn;
 	unsigned int status;
 };

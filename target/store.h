@@ -65,7 +65,8 @@ struct store_limits {
 
 /**
  * struct store_status - how a store is, for the administrator
- * @failed: an fdatasync has failed, and no FLUSH succeeds until it is opened anew
+ * @failed: an fdatasync has failed, or may have with a write with FUA, and no FLUSH
+ *	succeeds until it is opened anew
  * @dirty: the file has been changed and is not synced
  * @comparing: bytes of the file that are still to be compared
  * @errors: commands that have failed

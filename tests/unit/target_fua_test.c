@@ -27,9 +27,12 @@ static void fua_tells_whose_fault(void **state)
 	(void)state;
 	place_open(dir, 1U << 20, 512, true);
 	if (place.file.direct) {
-		/* the write itself: tried without, fails again */
-		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -EIO, 2),
+		/* the write itself: tried without, fails again, as no sync does */
+		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -ENODATA, 2),
 				 RDMABLK_R_STORE_IO);
+		assert_int_equal(readies, 2);
+		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -ENOSPC, 2),
+				 RDMABLK_R_STORE_SPACE);
 		assert_int_equal(readies, 2);
 		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
 		/* the sync: without it, it is done */
@@ -47,17 +50,59 @@ static void fua_tells_whose_fault(void **state)
 }
 
 /*
- * A FLUSH between a write with FUA that has failed and the answer to whose fault it was
- * says nothing before that is known. @again: what the second try comes to
+ * One that fails twice with an error that a sync may have had, too: a device that is
+ * reset or out of reach fails both tries, and its cache may be lost. Nothing but what
+ * makes durable fails from then on.
  */
-static void flush_between(int again, unsigned int want)
+static void failed_twice(int first, int again, unsigned int want)
+{
+	struct command write = { .io.fua = true };
+
+	place_open(dir, 1U << 20, 512, true);
+	if (place.file.direct) {
+		begin(&write, RDMABLK_OP_WRITE, 0, 0, BLOCK);
+		fake(&write.io.src, first, 1);
+		keep_back = true;
+		kept_back = false;
+		while (!kept_back)
+			staged_engine_turn(&place.engine, true);
+		keep_back = false;
+		real_ready(&write.io.src, again, 0);
+		assert_int_equal(end(&write), RDMABLK_R_STORE_IO);
+		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), want);
+		assert_int_equal(write_fua(0, BLOCK), want);
+		assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+		assert_int_equal(run(RDMABLK_OP_READ, 0, 0, BLOCK), RDMABLK_OK);
+	}
+	place_close();
+}
+
+static void twice_is_once_for_a_device_that_is_away(void **state)
+{
+	static const int lost[] = { EIO, ETIMEDOUT, ENOLINK, EREMOTEIO, ENODEV };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lost); i++)
+		failed_twice(-lost[i], -lost[i], RDMABLK_R_STORE_FAILED);
+	failed_twice(-EIO, -ENODATA, RDMABLK_R_STORE_FAILED);
+	failed_twice(-ENODATA, -EIO, RDMABLK_R_STORE_FAILED);
+	failed_twice(-ENODATA, -ENODATA, RDMABLK_OK);
+	failed_twice(-EINVAL, -EINVAL, RDMABLK_OK);
+}
+
+/*
+ * A FLUSH between a write with FUA that has failed and the answer to whose fault it was
+ * says nothing before that is known. @first: how it has failed; @again: what the second
+ * try comes to
+ */
+static void flush_between(int first, int again, unsigned int want)
 {
 	struct command write = { .io.fua = true }, flush = { 0 };
 
 	place_open(dir, 1U << 20, 512, true);
 	if (place.file.direct) {
 		begin(&write, RDMABLK_OP_WRITE, 0, 0, BLOCK);
-		fake(&write.io.src, -EIO, 1);
+		fake(&write.io.src, first, 1);
 		keep_back = true;
 		kept_back = false;
 		while (!kept_back)
@@ -77,8 +122,9 @@ static void flush_between(int again, unsigned int want)
 static void no_flush_before_a_failure_is_known(void **state)
 {
 	(void)state;
-	flush_between(BLOCK, RDMABLK_R_STORE_FAILED);
-	flush_between(-EIO, RDMABLK_OK);
+	flush_between(-EIO, BLOCK, RDMABLK_R_STORE_FAILED);
+	flush_between(-EIO, -EIO, RDMABLK_R_STORE_FAILED);
+	flush_between(-ENODATA, -ENODATA, RDMABLK_OK);
 }
 
 /* A part went through the page cache, the rest did not. */
@@ -206,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fua_tells_whose_fault),
+		cmocka_unit_test(twice_is_once_for_a_device_that_is_away),
 		cmocka_unit_test(no_flush_before_a_failure_is_known),
 		cmocka_unit_test(fua_is_of_all_parts),
 		cmocka_unit_test(no_flush_before_an_outcome_is_read),
