@@ -26,11 +26,12 @@
  *
  * An error of the device's cache is not kept for anybody: who had the device write it
  * out is told, and the next to do so is not. That may be a write with FUA whose
- * completion waits in the ring of one thread while another has an fdatasync begin and
- * end well. So a FLUSH is answered when the outcome of every write with FUA is known that
- * was under way when its fdatasync ended: what failed before that, failed by one of them.
- * They are counted in two generations, of which only one grows, or FLUSHes would wait for
- * as long as writes with FUA keep coming.
+ * completion waits in the ring of one thread while another has an fdatasync, or a write
+ * with FUA, begin and end well. So a FLUSH, or such a write, is answered when the outcome
+ * of every write with FUA is known that was under way when it ended: what failed before
+ * that, failed by one of them. A write with FUA waits for the fdatasync under way, too.
+ * They are counted in two generations, of which only one grows, or they would wait for
+ * as long as writes with FUA keep coming. One with nothing beside it waits for nobody.
  *
  * DISCARD and its like: staged_slow.c.
  */
@@ -148,7 +149,7 @@ static void staged_fail(struct staged_file *sf, int ret)
 }
 
 /*
- * FLUSHes that wait for no write with FUA any more, for @ios. Those that have come since
+ * Those that wait for no write with FUA any more, for @ios. Those that have come since
  * the last generation was closed wait for the next, which is closed when that has ended.
  * The lock is held.
  */
@@ -163,7 +164,7 @@ static void held_release(struct staged_file *sf, struct staged_ios *ios)
 	}
 }
 
-/* The lock is not held while FLUSHes are done with: their owners may begin others. */
+/* The lock is not held while they are done with: their owners may begin others. */
 static void held_finish(struct staged_file *sf, struct staged_ios *ios,
 			const struct ring *here)
 {
@@ -241,7 +242,7 @@ static void flush_begin(struct staged_io *io)
  * READ and WRITE
  */
 
-/* Before the kernel has it: FLUSHes wait for what comes of it. */
+/* Before the kernel has it: others wait for what comes of it. */
 static void fua_begin(struct staged_io *io)
 {
 	struct staged_file *sf = io->engine->file;
@@ -255,10 +256,14 @@ static void fua_begin(struct staged_io *io)
 	pthread_mutex_unlock(&sf->lock);
 }
 
-/* That is known, and noted if others may be lost with it. */
-static void fua_end(struct staged_io *io)
+/*
+ * That is known, and noted if others may be lost with it. @safe: it is not lost by
+ * itself, and answered when no other can have lost it.
+ */
+static void fua_end(struct staged_io *io, bool safe)
 {
 	struct staged_ios done = TAILQ_HEAD_INITIALIZER(done);
+	const struct ring *here = &io->engine->ring;
 	struct staged_file *sf = io->engine->file;
 
 	if (!io->counted)
@@ -266,9 +271,11 @@ static void fua_end(struct staged_io *io)
 	io->counted = false;
 	pthread_mutex_lock(&sf->lock);
 	sf->fua[io->turn]--;
+	if (safe)
+		TAILQ_INSERT_TAIL(sf->syncing ? &sf->batch : &sf->synced, io, entry);
 	held_release(sf, &done);
 	pthread_mutex_unlock(&sf->lock);
-	held_finish(sf, &done, &io->engine->ring);
+	held_finish(sf, &done, here);
 }
 
 static void rw_submit(struct ring_source *src, uint64_t bytes)
@@ -318,7 +325,7 @@ static void rw_start(struct staged_io *io)
 
 static void rw_finish(struct staged_io *io, unsigned int status)
 {
-	fua_end(io);
+	fua_end(io, false);
 	staged_finish(io, status);
 }
 
@@ -328,10 +335,12 @@ static void rw_done(struct staged_io *io)
 		staged_fail(io->engine->file, io->suspect);
 		rw_finish(io, RDMABLK_R_STORE_IO);
 	} else if (io->fua && io->plain) {
-		fua_end(io);	/* or it would wait for itself */
+		fua_end(io, false);	/* or it would wait for itself */
 		flush_begin(io);
+	} else if (io->counted) {
+		fua_end(io, true);
 	} else {
-		rw_finish(io, RDMABLK_OK);
+		staged_finish(io, RDMABLK_OK);
 	}
 }
 

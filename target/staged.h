@@ -30,9 +30,10 @@ TAILQ_HEAD(staged_ios, staged_io);
  *	them, are lost
  * @sync: completion of the fdatasync
  * @ring: where it is
- * @batch: FLUSHes that it serves; touched by the thread of @ring alone
+ * @batch: FLUSHes that it serves, and writes with FUA that ended well beside it
  * @waiting: FLUSHes that came after it began; the next one is for them
- * @held: FLUSHes whose fdatasync is done, until nothing is left of @fua[!@turn]
+ * @held: FLUSHes whose fdatasync is done, and writes with FUA, until nothing is left of
+ *	@fua[!@turn]
  * @synced: those that are for the next generation
  * @slow: DISCARDs and their like, in the order they came
  * @lock: guards all from @syncing on

@@ -21,6 +21,8 @@
 
 #include "target_staged.h"
 
+#define STREAM	16U	/* writes, of which there is always one */
+
 /* What a write that should have been durable does to the rest. */
 static void fua_tells_whose_fault(void **state)
 {
@@ -234,17 +236,114 @@ static void no_flush_waits_for_what_comes_after(void **state)
 	keep(&w3);
 	assert_false(f1.done || f2.done);
 	release(&w2, BLOCK);
-	assert_true(w2.done);
 	assert_false(f1.done || f2.done);
 	release(&w1, BLOCK);
 	assert_true(f1.done);
+	assert_false(w1.done || w2.done);
 	/* as old as w3 for all that is known */
 	sync_all(&f3);
 	assert_false(f3.done);
 	release(&w3, BLOCK);
+	assert_int_equal(end(&w1), RDMABLK_OK);
+	assert_int_equal(end(&w2), RDMABLK_OK);
+	assert_int_equal(end(&w3), RDMABLK_OK);
 	assert_int_equal(end(&f2), RDMABLK_OK);
 	assert_int_equal(end(&f3), RDMABLK_OK);
 	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+	place_close();
+}
+
+/* In its own memory, and not kept back: all that is under way ends but what is. */
+static void write_beside(struct command *c)
+{
+	c->io.fua = true;
+	begin(c, RDMABLK_OP_WRITE, BLOCK, BLOCK, BLOCK);
+	assert_true(c->io.synced);
+	while (c->io.counted)
+		staged_engine_turn(&place.engine, true);
+}
+
+/* @res: of the one that is kept back while the other begins and ends well */
+static void beside_a_write(int res, unsigned int want)
+{
+	struct command kept = { 0 }, beside = { 0 };
+
+	keep(&kept);
+	write_beside(&beside);
+	assert_false(beside.done);
+	release(&kept, res);
+	assert_int_equal(end(&kept), res < 0 ? RDMABLK_R_STORE_IO : RDMABLK_OK);
+	assert_int_equal(end(&beside), want);
+}
+
+/* A cache that is lost is lost for all, and one of those who wrote it out is told. */
+static void no_write_before_an_outcome_is_read(void **state)
+{
+	(void)state;
+	if (!place_open_direct())
+		skip();
+	beside_a_write(BLOCK, RDMABLK_OK);
+	beside_a_write(-EIO, RDMABLK_R_STORE_FAILED);
+	place_close();
+}
+
+/* The same, and it is an fdatasync that is told. */
+static void beside_a_sync(int res, unsigned int want)
+{
+	struct command flush = { 0 }, beside = { 0 };
+
+	if (!place_open_direct())
+		skip();
+	fake(&place.sf.sync, 0, 0);
+	keep_back = true;
+	kept_back = false;
+	begin(&flush, RDMABLK_OP_FLUSH, 0, 0, 0);
+	while (!kept_back)
+		staged_engine_turn(&place.engine, true);
+	write_beside(&beside);
+	assert_false(flush.done || beside.done);
+	keep_back = false;
+	place.sf.sync.ready = real_ready;
+	real_ready(&place.sf.sync, res, 0);
+	assert_int_equal(end(&flush), want);
+	assert_int_equal(end(&beside), want);
+	assert_true(TAILQ_EMPTY(&place.sf.batch));
+	place_close();
+}
+
+static void no_write_before_a_sync_has_ended(void **state)
+{
+	(void)state;
+	beside_a_sync(0, RDMABLK_OK);
+	beside_a_sync(-EIO, RDMABLK_R_STORE_IO);
+}
+
+/* One alone is done when it completes; in a stream that never pauses each is done. */
+static void writes_wait_for_few(void **state)
+{
+	struct command c[STREAM] = { 0 };
+
+	(void)state;
+	if (!place_open_direct())
+		skip();
+	write_beside(&c[0]);
+	assert_true(c[0].done);
+	for (size_t i = 0; i < 2; i++)
+		keep(&c[i]);
+	for (size_t i = 2; i < ARRAY_SIZE(c); i++) {
+		/* the oldest ends after the next has begun */
+		keep(&c[i]);
+		release(&c[i - 2], BLOCK);
+		/* by now nothing is left of what was there with the one before */
+		if (i >= 5)
+			assert_true(c[i - 5].done);
+	}
+	release(&c[STREAM - 2], BLOCK);
+	release(&c[STREAM - 1], BLOCK);
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
+		assert_true(c[i].done);
+		assert_int_equal(c[i].io.status, RDMABLK_OK);
+	}
 	place_close();
 }
 
@@ -257,6 +356,9 @@ int main(void)
 		cmocka_unit_test(fua_is_of_all_parts),
 		cmocka_unit_test(no_flush_before_an_outcome_is_read),
 		cmocka_unit_test(no_flush_waits_for_what_comes_after),
+		cmocka_unit_test(no_write_before_an_outcome_is_read),
+		cmocka_unit_test(no_write_before_a_sync_has_ended),
+		cmocka_unit_test(writes_wait_for_few),
 	};
 	int failed;
 
