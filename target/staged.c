@@ -75,6 +75,10 @@ static void sync_submit(struct ring_source *src, uint64_t bytes)
 			    IORING_FSYNC_DATASYNC);
 }
 
+/*
+ * For who has set @syncing. The lock is not held: where the ring takes no more entries
+ * there are system calls until it does.
+ */
 static void sync_start(struct staged_file *sf, struct ring *r)
 {
 	const struct staged_ask ask = {
@@ -194,6 +198,7 @@ static void sync_ready(struct ring_source *src, int res, unsigned int flags)
 	struct staged_file *sf = container_of(src, struct staged_file, sync);
 	struct staged_ios done = TAILQ_HEAD_INITIALIZER(done);
 	struct ring *here = sf->ring;
+	bool again;
 
 	(void)flags;
 	if (res == -EINTR || res == -EAGAIN) {
@@ -208,16 +213,19 @@ static void sync_ready(struct ring_source *src, int res, unsigned int flags)
 	TAILQ_CONCAT(&sf->synced, &sf->batch, entry);
 	held_release(sf, &done);
 	TAILQ_CONCAT(&sf->batch, &sf->waiting, entry);
-	sf->syncing = !TAILQ_EMPTY(&sf->batch);
-	if (sf->syncing)
-		sync_start(sf, here);
+	again = !TAILQ_EMPTY(&sf->batch);
+	sf->syncing = again;
 	pthread_mutex_unlock(&sf->lock);
+	if (again)
+		sync_start(sf, here);
 	held_finish(sf, &done, here);
 }
 
 static void flush_begin(struct staged_io *io)
 {
 	struct staged_file *sf = io->engine->file;
+	struct ring *here = &io->engine->ring;
+	bool first;
 
 	if (fault(FAULT_LOST_FLUSH)) {
 		staged_finish(io, RDMABLK_OK);
@@ -228,14 +236,12 @@ static void flush_begin(struct staged_io *io)
 		return;
 	}
 	pthread_mutex_lock(&sf->lock);
-	if (sf->syncing) {
-		TAILQ_INSERT_TAIL(&sf->waiting, io, entry);
-	} else {
-		sf->syncing = true;
-		TAILQ_INSERT_TAIL(&sf->batch, io, entry);
-		sync_start(sf, &io->engine->ring);
-	}
+	first = !sf->syncing;
+	sf->syncing = true;
+	TAILQ_INSERT_TAIL(first ? &sf->batch : &sf->waiting, io, entry);
 	pthread_mutex_unlock(&sf->lock);
+	if (first)
+		sync_start(sf, here);
 }
 
 /*

@@ -5,6 +5,7 @@
  *
  * Sources: target/staged.c target/ring.c target/file.c
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -186,6 +187,72 @@ static void flushes_share(void **state)
 		assert_int_equal(end(&c[i]), RDMABLK_OK);
 	/* none of them by one that had begun before it came */
 	assert_int_equal(readies, 2);
+	place_close();
+}
+
+/*
+ * No lock of a file is held while a ring is made to take more than it has room for, which
+ * may take long.
+ */
+
+static unsigned int submits, submits_locked;
+
+/* Instead of that of the library: is asked for room when there is none. */
+int io_uring_submit(struct io_uring *uring)
+{
+	static int (*real)(struct io_uring *uring);
+
+	if (!real)
+		real = (int (*)(struct io_uring *))dlsym(RTLD_NEXT, "io_uring_submit");
+	submits++;
+	if (pthread_mutex_trylock(&place.sf.lock))
+		submits_locked++;
+	else
+		pthread_mutex_unlock(&place.sf.lock);
+	return real(uring);
+}
+
+/* Until there is no room, with READs. Return: of how many */
+static unsigned int fill(struct command *c, unsigned int max)
+{
+	unsigned int n = 0;
+
+	while (n < max && io_uring_sq_space_left(&place.engine.ring.uring))
+		begin(&c[n++], RDMABLK_OP_READ, 0, 0, BLOCK);
+	assert_true(n < max);
+	submits = 0;
+	return n;
+}
+
+static void a_full_ring_locks_nobody_out(void **state)
+{
+	static struct command c[1024];
+	struct command first = { 0 }, second = { 0 };
+	unsigned int n, m;
+
+	(void)state;
+	place_open(dir, 1U << 20, 512, true);
+	submits_locked = 0;
+	n = fill(c, ARRAY_SIZE(c) / 2);
+	fake(&place.sf.sync, 0, 0);
+	keep_back = true;
+	kept_back = false;
+	begin(&first, RDMABLK_OP_FLUSH, 0, 0, 0);
+	assert_int_equal(submits, 1);
+	begin(&second, RDMABLK_OP_FLUSH, 0, 0, 0);
+	while (!kept_back)
+		staged_engine_turn(&place.engine, true);
+	keep_back = false;
+	/* the next begins where the first ends */
+	m = fill(c + n, ARRAY_SIZE(c) / 2);
+	place.sf.sync.ready = real_ready;
+	real_ready(&place.sf.sync, 0, 0);
+	assert_int_equal(submits, 1);
+	assert_int_equal(submits_locked, 0);
+	for (unsigned int i = 0; i < n + m; i++)
+		assert_int_equal(end(&c[i]), RDMABLK_OK);
+	assert_int_equal(end(&first), RDMABLK_OK);
+	assert_int_equal(end(&second), RDMABLK_OK);
 	place_close();
 }
 
@@ -435,6 +502,7 @@ int main(void)
 		cmocka_unit_test(one_error_ends_one_command),
 		cmocka_unit_test(a_failed_flush_is_the_last),
 		cmocka_unit_test(flushes_share),
+		cmocka_unit_test(a_full_ring_locks_nobody_out),
 		cmocka_unit_test(a_file_that_shrinks),
 		cmocka_unit_test(a_full_file_system),
 		cmocka_unit_test(discard_and_zero),
