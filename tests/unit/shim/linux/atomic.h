@@ -36,6 +36,7 @@ static inline void smp_mb(void)
 	__atomic_fetch_add(&own, 1, __ATOMIC_SEQ_CST);
 }
 
+/* As strong as any, whatever the atomic operation before it was */
 static inline void smp_mb__after_atomic(void)
 {
 	smp_mb();	/* for the caller's reason */
