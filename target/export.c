@@ -327,6 +327,61 @@ unsigned int export_close_unused(void)
 	return left;
 }
 
+/*
+ * Its file may lack what is in memory, or will be. For one that no worker and no closer
+ * has.
+ */
+static bool lacks(const struct export *e)
+{
+	const struct lease *lease;
+
+	if (!e->store.ops->behind)
+		return false;
+	LIST_FOREACH(lease, &e->leases, entry)
+		if (lease->writer)
+			return true;
+	return e->store.ops->behind(&e->store);
+}
+
+/**
+ * export_held - look for stores that cannot be closed before their sessions have ended
+ *
+ * A session that cannot be fenced may still write: what it has written is in memory, and
+ * in the file only when that is compared afterwards.
+ *
+ * Return: how many of them have what their files may lack.
+ */
+unsigned int export_held(void)
+{
+	unsigned int nr = 0;
+	struct export *e;
+
+	TAILQ_FOREACH(e, &exports, entry)
+		nr += !LIST_EMPTY(&e->leases) && lacks(e);
+	return nr;
+}
+
+/**
+ * export_log_lost - say what is lost when the process ends now
+ *
+ * In the loop, before it has ended.
+ */
+void export_log_lost(void)
+{
+	struct export *e;
+
+	TAILQ_FOREACH(e, &exports, entry) {
+		bool theirs = at_worker(e) || (e->closing && !atomic_load(&e->closed));
+		bool ours = e->state == EXPORT_READY || !LIST_EMPTY(&e->leases);
+
+		if (!e->cfg->read_only && e->store.ops->behind &&
+		    (theirs || (ours && lacks(e))))
+			log_warn("export %s: %s may lack what was written last%s",
+				 e->cfg->name, e->cfg->file,
+				 e->cfg->arena ? "; its arena has it" : "");
+	}
+}
+
 /**
  * export_close_all - close the stores; no session is left, and no worker
  */

@@ -98,6 +98,8 @@ struct export {
 
 int export_open_all(struct config *cfg);
 unsigned int export_close_unused(void);
+unsigned int export_held(void);
+void export_log_lost(void);
 void export_close_all(void);
 struct export *export_new(const struct config *daemon, struct export_config *ec);
 void export_renew(struct export *export, struct export_config *ec);

@@ -8,9 +8,10 @@
  * Shutdown: logins are refused, live sessions are told and get their time, then nobody
  * listens any more and every session is closed; when the last one is gone and all files
  * are closed, or after SHUTDOWN_MS at the latest, the process ends. Sessions that may have
- * something to flush get CACHE_MS, also those that are logging in again, and what a keeper
+ * something to flush get CACHE_MS, also those that are logging in again. What a keeper
  * does, for a session or to bring a file up to date that no session uses, is waited for
- * without limit: all that is data. I/O that a file without a cache has begun and not ended
+ * without limit, and so is the end of a session for which a file cannot be brought up to
+ * date: all that is data. I/O that a file without a cache has begun and not ended
  * is not waited for, nor is a file that is being opened: there is nothing of them in this
  * process. A second signal ends it at once, whether the loop still runs or has ended.
  */
@@ -72,9 +73,10 @@ static bool stores_left(void)
 {
 	unsigned int files = export_close_unused();
 	unsigned int sessions = session_keepers();
+	unsigned int held = export_held();
 	int64_t now = loop_now();
 
-	if (!files && !sessions)
+	if (!files && !sessions && !held)
 		return false;
 	if (now - daemon_state.told < SHUTDOWN_MS)
 		return true;
@@ -84,6 +86,8 @@ static bool stores_left(void)
 		log_info("waiting for the stores of %u sessions", sessions);
 	if (files)
 		log_info("waiting for the files of %u exports", files);
+	if (held)
+		log_info("waiting for the end of sessions of %u exports", held);
 	return true;
 }
 
@@ -210,6 +214,7 @@ static void signal_ready(struct loop_source *src)
 			reload();
 		} else if (daemon_state.stopping) {
 			log_warn("%s again: exiting at once", name);
+			export_log_lost();
 			_exit(EXIT_FAILED);
 		} else {
 			shutdown_begin(name);

@@ -311,6 +311,8 @@ struct store {
  * @ended: in the loop, after the fence of a session that could write, before the next
  *	is admitted. @clean: everything it wrote was flushed before. Afterwards the
  *	keeper asks idle() again. NULL: of no interest
+ * @behind: in the loop: may what is behind the store lack something of the arena that no
+ *	session will write again; does not wait. NULL: nothing has to have what it has
  * @grow: in a worker, one at a time: look how large what is behind the store has
  *	become, and make room, for all of it or, with @size not 0, for so much, but with
  *	an arena not more than @most; @size gets what @store->size shall be, in the loop,
@@ -332,6 +334,7 @@ struct store_ops {
 			     uint64_t offset, uint64_t bytes);
 	bool (*idle)(struct store *store);
 	void (*ended)(struct store *store, bool clean);
+	bool (*behind)(const struct store *store);
 	int (*grow)(struct store *store, uint64_t *size, uint64_t most);
 	const struct staged_ops *staged;
 };

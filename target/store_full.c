@@ -358,6 +358,21 @@ static void store_ended(struct store *store, bool clean)
 		atomic_store(&full_of(store)->ended, true);
 }
 
+static bool store_behind(const struct store *store)
+{
+	struct full *full = full_of(store);
+	bool behind;
+
+	if (full->file.read_only)
+		return false;
+	if (pthread_mutex_trylock(&full->lock))	/* the keeper is at it */
+		return true;
+	behind = atomic_load(&full->ended) || full->compare_left || full->compare_sync ||
+		 full->rewrite;
+	pthread_mutex_unlock(&full->lock);
+	return behind;
+}
+
 static void store_status(struct store *store, struct store_status *out)
 {
 	struct full *full = full_of(store);
@@ -454,5 +469,6 @@ const struct store_ops store_full_ops = {
 	.work = store_work,
 	.idle = store_idle,
 	.ended = store_ended,
+	.behind = store_behind,
 	.grow = store_grow,
 };

@@ -13,6 +13,7 @@
 #include "target_admin.h"
 #include "../../target/control.h"
 #include "../../target/control_request.h"
+#include "../../target/keeper.h"
 
 static void again_later(struct loop_timer *timer)
 {
@@ -95,6 +96,40 @@ static void what_a_worker_has_is_counted(void **state)
 	assert_int_equal(last->error, 0);
 	assert_int_equal(run(ADMIN_REMOVE, "hung", NULL, 0), 0);
 	assert_int_equal(run(ADMIN_ADD, "", "first,memory,size=1M,hugepages=no", 0), 0);
+}
+
+/*
+ * A session that cannot be fenced, or is being registered, keeps its export from being
+ * closed: what it has written is waited for, and so is what another has left.
+ */
+static void what_cannot_be_closed_is_counted(void **state)
+{
+	const char *path = files_new("held", 4 * MIB), *rules = files_path("rules");
+	struct export *e = add_faulty("held", path, rules);
+	struct lease reader = { 0 }, writer = { .writer = true, .ending = true };
+
+	(void)state;
+	assert_int_equal(export_held(), 0);
+	export_lease(e, &reader);
+	some_time();
+	assert_int_equal(export_held(), 0);
+	export_lease(e, &writer);
+	assert_int_equal(export_held(), 1);
+	export_release(&writer);
+	files_text(rules, "read hang\n");
+	files_write(path, MIB, MIB, 1);
+	e->store.ops->ended(&e->store, false);
+	assert_int_equal(export_held(), 1);
+	keeper_wake(e->store.keeper);
+	some_time();
+	assert_int_equal(export_held(), 1);
+	files_text(rules, "");
+	for (int i = 0; i < 1000 && export_held(); i++)
+		some_time();
+	assert_int_equal(export_held(), 0);
+	assert_true(files_zero(path, MIB, MIB));
+	export_release(&reader);
+	assert_int_equal(run(ADMIN_REMOVE, "held", NULL, 0), 0);
 }
 
 /*
@@ -335,6 +370,7 @@ int main(void)
 		cmocka_unit_test(a_drain_lets_in_who_has_to_flush),
 		cmocka_unit_test(what_hangs_is_told),
 		cmocka_unit_test(what_a_worker_has_is_counted),
+		cmocka_unit_test(what_cannot_be_closed_is_counted),
 	};
 
 	return cmocka_run_group_tests_name("in-use", tests, setup, teardown);
