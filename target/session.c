@@ -118,6 +118,17 @@ unsigned int session_send(struct session *s, const void *msg, size_t len)
 	return ret ? RDMABLK_R_CONNECTION : RDMABLK_OK;
 }
 
+/* What is to be sent now. */
+static uint64_t event_value(const struct session *s, uint16_t event)
+{
+	int64_t left;
+
+	if (event != RDMABLK_EVENT_DRAIN)
+		return s->event_value[event];
+	left = (int64_t)s->event_value[event] - loop_now();
+	return left > 0 ? (uint64_t)left : 0;
+}
+
 /**
  * session_tell_due - send what events are due and may be sent
  * @s: session
@@ -131,7 +142,7 @@ void session_tell_due(struct session *s)
 
 		if (!(s->due & 1U << event))
 			continue;
-		login_pack_event(&msg, event, s->event_value[event]);
+		login_pack_event(&msg, event, event_value(s, event));
 		if (ctrl_send_event(&s->ctrl, &msg, sizeof(msg)))
 			return;
 		s->due &= ~(1U << event);
@@ -142,7 +153,8 @@ void session_tell_due(struct session *s)
  * session_tell - send an event, at once or when those before have arrived
  * @s: session past PROOF; until GRANT is sent it stays due
  * @event: enum rdmablk_event
- * @value: takes the place of one that is still due
+ * @value: takes the place of one that is still due; of DRAIN when it is, by loop_now(),
+ *	of which is sent how long that is from then on
  */
 void session_tell(struct session *s, uint16_t event, uint64_t value)
 {

@@ -101,7 +101,7 @@ enum session_staged {
  * @scope: what LIMITS says, with RDMABLK_F_COMMANDS
  * @grant_flags: RDMABLK_GRANT_*, as granted
  * @due: events that have to wait for others to arrive, bit by bit
- * @event_value: of each event due
+ * @event_value: of each event due, as session_tell() has been given it
  * @keep_alive_ms: granted
  * @silence_ms: it ends when nothing was heard for so long
  * @heard: when something was heard last, ms

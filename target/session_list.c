@@ -196,6 +196,7 @@ static bool is_of(const struct session *s, const struct export *only)
  */
 unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms)
 {
+	uint64_t now = (uint64_t)loop_now();
 	unsigned int nr = 0;
 	struct session *s;
 
@@ -205,7 +206,7 @@ unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cach
 		if (s->state == SESSION_LIVE || has_cache(s)) {
 			nr++;
 			session_tell(s, RDMABLK_EVENT_DRAIN,
-				     has_cache(s) ? cache_ms : ms);
+				     now + (has_cache(s) ? cache_ms : ms));
 		} else {
 			session_end(s, only ? RDMABLK_R_EXPORT_GONE : RDMABLK_R_SHUTDOWN);
 		}

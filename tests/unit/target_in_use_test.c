@@ -246,6 +246,7 @@ static void a_drain_lets_in_who_has_to_flush(void **state)
 {
 	struct export *e = export_find("first");
 	struct session *s[SESSION_CLOSING], *read_only, *clean;
+	uint64_t before, after;
 
 	(void)state;
 	for (unsigned int i = 0; i < ARRAY_SIZE(s); i++) {
@@ -263,7 +264,9 @@ static void a_drain_lets_in_who_has_to_flush(void **state)
 	clean->busy = true;
 	clean->wish.flags = RDMABLK_HELLO_RESUME;
 	clean->lease.writer = true;
+	before = (uint64_t)loop_now();
 	assert_int_equal(session_drain(NULL, 200, 60000), 3);
+	after = (uint64_t)loop_now();
 	assert_int_equal(session_caches(NULL), 3);
 	for (unsigned int i = 0; i < ARRAY_SIZE(s); i++) {
 		bool stays = i >= SESSION_REGISTER;
@@ -271,7 +274,8 @@ static void a_drain_lets_in_who_has_to_flush(void **state)
 		assert_int_equal(s[i]->state, stays ? i : SESSION_CLOSING);
 		assert_int_equal(s[i]->due, stays ? DUE(DRAIN) : 0);
 		if (stays)
-			assert_int_equal(s[i]->event_value[RDMABLK_EVENT_DRAIN], 60000);
+			assert_in_range(s[i]->event_value[RDMABLK_EVENT_DRAIN],
+					before + 60000, after + 60000);
 	}
 	assert_int_equal(read_only->state, SESSION_CLOSING);
 	assert_int_equal(clean->state, SESSION_CLOSING);
@@ -282,6 +286,51 @@ static void a_drain_lets_in_who_has_to_flush(void **state)
 		session_remove(s[i]);
 	session_remove(read_only);
 	session_remove(clean);
+}
+
+static struct rdmablk_event_msg sent;
+
+static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	(void)qp;
+	(void)bad;
+	assert_int_equal(wr->sg_list->length, sizeof(sent));
+	memcpy(&sent, (const void *)(uintptr_t)wr->sg_list->addr, sizeof(sent));
+	return 0;
+}
+
+/*
+ * Time goes on while memory is registered: the message says what is left when it is
+ * sent, and nothing when nothing is.
+ */
+static void a_drain_says_what_is_left(void **state)
+{
+	struct ibv_context verbs = { .ops.post_send = post_send };
+	struct ibv_qp qp = { .context = &verbs };
+	struct ibv_mr mr = { 0 };
+	struct session *s = session_new(export_find("first"), SESSION_REGISTER);
+	int64_t until;
+
+	(void)state;
+	s->ctrl = (struct ctrl){ .qp = &qp, .mr = &mr };
+	s->ctrl.buf = calloc(CTRL_RECVS + CTRL_SENDS, RDMABLK_CTRL_MSG_MAX);
+	assert_non_null(s->ctrl.buf);
+	until = loop_now() + 60000;
+	session_tell(s, RDMABLK_EVENT_DRAIN, (uint64_t)until);
+	assert_int_equal(s->due, DUE(DRAIN));
+	while (loop_now() < until - 60000 + 30)
+		some_time();
+	s->state = SESSION_GRANTED;
+	session_tell_due(s);
+	assert_false(s->due);
+	assert_int_equal(le16toh(sent.event), RDMABLK_EVENT_DRAIN);
+	assert_in_range(le64toh(sent.value), 1, 60000 - 30);
+	session_tell(s, RDMABLK_EVENT_DRAIN, (uint64_t)(until - 60000));
+	assert_int_equal(le64toh(sent.value), 0);
+	session_tell(s, RDMABLK_EVENT_RESIZE, MIB);
+	assert_int_equal(le64toh(sent.value), MIB);
+	free(s->ctrl.buf);
+	session_remove(s);
 }
 
 static const char *state_of(const char *name)
@@ -368,6 +417,7 @@ int main(void)
 		cmocka_unit_test(growth_of_what_is_used),
 		cmocka_unit_test(a_drain_reaches_logins),
 		cmocka_unit_test(a_drain_lets_in_who_has_to_flush),
+		cmocka_unit_test(a_drain_says_what_is_left),
 		cmocka_unit_test(what_hangs_is_told),
 		cmocka_unit_test(what_a_worker_has_is_counted),
 		cmocka_unit_test(what_cannot_be_closed_is_counted),
