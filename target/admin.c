@@ -13,9 +13,9 @@
  * loop touches nothing of its store meanwhile.
  *
  * Sessions of an export that goes are told to drain first. Those that have something to
- * flush do so and log out, and get ADMIN_FLUSH_MS for it; the others get as long as at
- * a shutdown. What they leave unflushed nevertheless is the store's to bring up to date
- * before it is closed.
+ * flush do so and log out, and get ADMIN_FLUSH_MS for it, or as long as a FLUSH takes that
+ * is under way then; the others get as long as at a shutdown. What they leave unflushed
+ * nevertheless is the store's to bring up to date before it is closed.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -25,6 +25,8 @@
 #include "log.h"
 #include "session.h"
 #include "util.h"
+
+#define LATE_MS		1000	/* whether those that flush longer do still */
 
 TAILQ_HEAD(admin_queue, admin);
 
@@ -235,17 +237,19 @@ void admin_session_gone(void)
 static void drain_expired(struct loop_timer *timer)
 {
 	int64_t left = admin.deadline - loop_now();
-	unsigned int nr = session_caches(admin.e);
+	unsigned int nr = session_caches(admin.e), late;
 
-	session_end_export(admin.e, RDMABLK_R_EXPORT_GONE, false);
+	session_end_export(admin.e, RDMABLK_R_EXPORT_GONE);
 	if (nr && left > 0) {
 		loop_timer_start(timer, left);
 		return;
 	}
-	if (nr)
+	late = session_end_late(admin.e, RDMABLK_R_EXPORT_GONE);
+	if (nr > late)
 		log_warn("export %s: %u sessions have not flushed in %d s",
-			 admin.e->cfg->name, nr, ADMIN_FLUSH_MS / 1000);
-	session_end_export(admin.e, RDMABLK_R_EXPORT_GONE, true);
+			 admin.e->cfg->name, nr - late, ADMIN_FLUSH_MS / 1000);
+	if (late)
+		loop_timer_start(timer, LATE_MS);
 }
 
 /* Return: 0: @vacated is called when no session knows the export any more */

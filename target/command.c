@@ -371,6 +371,18 @@ bool command_busy(const struct commands *c)
 }
 
 /**
+ * command_flushes - is a FLUSH under way
+ * @c: in any condition
+ * @since: ms: or was there one that has ended after that
+ *
+ * Return: whether there is, or was.
+ */
+bool command_flushes(const struct commands *c, int64_t since)
+{
+	return c->flush_under_way || (c->flush_ended && c->flush_ended >= since);
+}
+
+/**
  * command_clean - has everything noted been flushed
  * @c: stopped and not busy
  *

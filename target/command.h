@@ -92,6 +92,8 @@ struct command_queue {
  * @flushing: granules of the FLUSH at the keeper; empty with none
  * @flush: the FLUSH at the keeper; one at a time
  * @flush_under_way: it is
+ * @flushes: that have begun
+ * @flush_ended: when the last one has, ms; 0: none
  * @flushed: commands that @flush answers
  * @waiting: FLUSH commands for the next one
  * @counts: of commands answered; of a staged store when its queues have stopped
@@ -116,6 +118,8 @@ struct commands {
 	struct bitmap flushing;
 	struct store_work flush;
 	bool flush_under_way;
+	uint64_t flushes;
+	int64_t flush_ended;
 	struct command_slots flushed;
 	struct command_slots waiting;
 	struct store_counts counts;
@@ -130,6 +134,7 @@ int command_join(struct commands *c, unsigned int i, struct ibv_qp *qp);
 void command_live(struct commands *c);
 void command_stop(struct commands *c);
 bool command_busy(const struct commands *c);
+bool command_flushes(const struct commands *c, int64_t since);
 bool command_clean(const struct commands *c);
 int command_close(struct commands *c);
 void command_free(struct commands *c);

@@ -120,6 +120,7 @@ static void flush_done(struct store_work *w)
 	struct commands *c = container_of(w, struct commands, flush);
 
 	c->flush_under_way = false;
+	c->flush_ended = loop_now();
 	if (c->dirty.nr)
 		bitmap_merge(&c->dirty, &c->flushing);
 	flush_answer(c, w->status);
@@ -165,6 +166,7 @@ static void flush_begin(struct commands *c)
 		.done = flush_done,
 	};
 	c->flush_under_way = true;
+	c->flushes++;
 	c->pending++;
 	keeper_submit(c->store->keeper, &c->flush);
 	if (fault(FAULT_EARLY_FLUSH))

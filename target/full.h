@@ -29,7 +29,8 @@
  * @rewrite: the last fdatasync failed, or another operation did half of its work: what
  *	is @unsynced has to be written again, whatever the page cache says of it
  * @compare_at: where to compare arena and file next
- * @compare_left: bytes that are still to be compared; 0: none
+ * @compare_left: bytes that are still to be compared; 0: none. Changed by
+ *	full_compare_leave() only, and looked at without the lock by who just wants to know
  * @compare_wrote: bytes that were found to differ, and written
  * @compare_sync: what was written is not synced yet
  * @compare_said: error of the last time in the background, so that it is logged once
@@ -63,6 +64,12 @@ struct full {
 static inline struct full *full_of(const struct store *store)
 {
 	return store->priv;
+}
+
+/* Locked: so many bytes are still to be compared. */
+static inline void full_compare_leave(struct full *full, uint64_t bytes)
+{
+	__atomic_store_n(&full->compare_left, bytes, __ATOMIC_RELAXED);
 }
 
 int full_fill(struct store *store, struct uring *ring, uint64_t from, bool blank);

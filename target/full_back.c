@@ -215,7 +215,7 @@ static void clear_set(struct bitmap *set)
 /* What was cut off is only here, and will be written again when there is room for it. */
 static int cut_off(struct full *full)
 {
-	full->compare_left = full->file.size;
+	full_compare_leave(full, full->file.size);
 	return -EIO;
 }
 

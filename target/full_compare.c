@@ -52,7 +52,7 @@ int full_compare_init(struct full *full)
  */
 void full_compare_begin(struct full *full)
 {
-	full->compare_left = full->file.size;
+	full_compare_leave(full, full->file.size);
 	full->progress = now_s();
 	log_info("export %s: %s is compared with what was written, and brought up to date",
 		 full->file.name, full->file.path);
@@ -121,7 +121,8 @@ static void advance(struct full *full, uint64_t bytes)
 	full->compare_at += bytes;
 	if (full->compare_at >= full->file.size)
 		full->compare_at = 0;
-	full->compare_left -= min_u64(bytes, full->compare_left);
+	full_compare_leave(full, full->compare_left -
+			   min_u64(bytes, full->compare_left));
 	full->compare_sync = true;
 	tell(full);
 }

@@ -8,7 +8,8 @@
  * Shutdown: logins are refused, live sessions are told and get their time, then nobody
  * listens any more and every session is closed; when the last one is gone and all files
  * are closed, or after SHUTDOWN_MS at the latest, the process ends. Sessions that may have
- * something to flush get CACHE_MS, also those that are logging in again. What a keeper
+ * something to flush get CACHE_MS, also those that are logging in again, and those whose
+ * FLUSH is under way then as long as that takes. What a keeper
  * does, for a session or to bring a file up to date that no session uses, is waited for
  * without limit, and so is the end of a session for which a file cannot be brought up to
  * date: all that is data. I/O that a file without a cache has begun and not ended
@@ -43,6 +44,7 @@
 #define CACHE_MS	60000	/* for initiators to flush and log out */
 #define REST_MS		2000	/* for sessions to end after their keepers */
 #define LOOK_MS		20	/* whether the last file is up to date */
+#define LATE_MS		1000	/* whether those that flush longer do still */
 
 static void signal_ready(struct loop_source *src);
 static void shutdown_timer_expired(struct loop_timer *timer);
@@ -132,20 +134,35 @@ static void session_gone(void)
 		close_sessions();
 }
 
+/* The time of those that have something to flush is over, but for who is at it. */
+static unsigned int end_late(unsigned int nr)
+{
+	unsigned int late = session_end_late(NULL, RDMABLK_R_SHUTDOWN);
+
+	if (nr > late)
+		log_warn("%u sessions have not flushed in %d s", nr - late,
+			 CACHE_MS / 1000);
+	return late;
+}
+
 /* The time of those that have nothing to flush is over. */
 static void drained(void)
 {
-	int64_t left = daemon_state.deadline - loop_now();
+	int64_t now = loop_now(), left = daemon_state.deadline - now;
 	unsigned int nr = session_caches(NULL);
 
-	if (!nr || left <= 0) {
-		if (nr)
-			log_warn("%u sessions have not flushed in %d s", nr,
-				 CACHE_MS / 1000);
+	if (left <= 0) {
+		nr = end_late(nr);
+		left = LATE_MS;
+	}
+	if (!nr) {
 		close_sessions();
 		return;
 	}
-	log_info("waiting for %u sessions to flush", nr);
+	if (!daemon_state.flushing || now - daemon_state.told >= SHUTDOWN_MS) {
+		daemon_state.told = now;
+		log_info("waiting for %u sessions to flush", nr);
+	}
 	sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%llu",
 		   (unsigned long long)(left + SHUTDOWN_MS) * 1000);
 	daemon_state.flushing = true;

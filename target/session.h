@@ -106,6 +106,8 @@ enum session_staged {
  * @silence_ms: it ends when nothing was heard for so long
  * @heard: when something was heard last, ms
  * @born: ms
+ * @late: the time to flush is over, and it is waited for because it is at it
+ * @late_flushes: that had begun by then
  * @logout: the command to be answered, when @reason is RDMABLK_R_LOGOUT
  * @window: start of the second in which @window_messages are counted, ms
  * @window_messages: for the limit on messages
@@ -169,6 +171,8 @@ struct session {
 	uint32_t silence_ms;
 	int64_t heard;
 	int64_t born;
+	bool late;
+	uint64_t late_flushes;
 	struct login_command logout;
 
 	int64_t window;
@@ -209,9 +213,10 @@ void session_end_all(unsigned int reason);
 const struct session *session_next(const struct session *s);
 unsigned int session_users(const struct export *export);
 bool session_left(const struct export *export);
-void session_end_export(const struct export *export, unsigned int reason, bool caches);
+void session_end_export(const struct export *export, unsigned int reason);
 unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms);
 unsigned int session_caches(const struct export *only);
+unsigned int session_end_late(const struct export *only, unsigned int reason);
 unsigned int session_keepers(void);
 uint64_t session_room(const struct export *export);
 void session_tell_size(struct session *s);

@@ -9,6 +9,9 @@
 #include "session.h"
 #include "util.h"
 
+#define LATE_FLUSHES	3	/* that are waited for */
+#define LATE_MS		5000	/* from the end of a FLUSH to what an initiator does next */
+
 static LIST_HEAD(, session) sessions = LIST_HEAD_INITIALIZER(sessions);
 static void (*session_gone)(void);
 static uint64_t session_last_id;
@@ -162,17 +165,16 @@ bool session_left(const struct export *export)
 }
 
 /**
- * session_end_export - end the sessions of an export
+ * session_end_export - end the sessions of an export that have nothing to flush
  * @export: export
  * @reason: enum rdmablk_reason
- * @caches: those, too, that still have to flush
  */
-void session_end_export(const struct export *export, unsigned int reason, bool caches)
+void session_end_export(const struct export *export, unsigned int reason)
 {
 	struct session *s;
 
 	LIST_FOREACH(s, &sessions, entry)
-		if (s->export == export && (caches || !has_cache(s)))
+		if (s->export == export && !has_cache(s))
 			session_end(s, reason);
 }
 
@@ -227,6 +229,45 @@ unsigned int session_caches(const struct export *only)
 
 	LIST_FOREACH(s, &sessions, entry)
 		nr += has_cache(s) && is_of(s, only);
+	return nr;
+}
+
+/*
+ * It is at its FLUSH, which may take as long as its file does. Not for ever: who has had
+ * time for the one that was under way, one that waited for it, and one for the rest, has
+ * had enough.
+ */
+static bool is_flushing(struct session *s)
+{
+	if (!s->late)
+		s->late_flushes = s->commands.flushes;
+	s->late = true;
+	return s->commands.flushes - s->late_flushes < LATE_FLUSHES &&
+	       command_flushes(&s->commands, loop_now() - LATE_MS);
+}
+
+/**
+ * session_end_late - the time of those that have to flush is over
+ * @only: those of this export; NULL: all
+ * @reason: enum rdmablk_reason, for those that do not
+ *
+ * One whose FLUSH is under way goes on as long as it is heard of. To be called again.
+ *
+ * Return: how many go on.
+ */
+unsigned int session_end_late(const struct export *only, unsigned int reason)
+{
+	unsigned int nr = 0;
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry) {
+		if (!has_cache(s) || !is_of(s, only))
+			continue;
+		if (is_flushing(s))
+			nr++;
+		else
+			session_end(s, reason);
+	}
 	return nr;
 }
 

@@ -378,13 +378,16 @@ static void store_status(struct store *store, struct store_status *out)
 	struct full *full = full_of(store);
 	struct store_status *seen = &full->seen;
 
-	/* The keeper holds it for as long as the file takes: then what was counts. */
+	/*
+	 * The keeper holds it for as long as the file takes: then what was counts. But how
+	 * far a FLUSH is that compares is of interest just then.
+	 */
 	if (!pthread_mutex_trylock(&full->lock)) {
 		seen->dirty = bitmap_any(&full->unsynced);
-		seen->comparing = full->compare_left;
 		seen->failed = full->rewrite;
 		pthread_mutex_unlock(&full->lock);
 	}
+	seen->comparing = __atomic_load_n(&full->compare_left, __ATOMIC_RELAXED);
 	seen->errors = atomic_load(&full->errors);
 	*out = *seen;
 }
@@ -427,7 +430,7 @@ static int grow_sets(struct full *full, uint64_t size)
 	bitmap_free(&full->unsynced);
 	full->unsynced = larger;
 	if (full->compare_left)
-		full->compare_left += size - full->file.size;
+		full_compare_leave(full, full->compare_left + size - full->file.size);
 	__atomic_store_n(&full->file.size, size, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&full->lock);
 	return 0;

@@ -223,6 +223,23 @@ static void a_flush_writes_what_was_noted_once(void **state)
 	assert_true(command_clean(&t.c));
 }
 
+/* Who must end all sessions looks whether one is at a FLUSH, or has just been. */
+static void a_flush_under_way_is_seen(void **state)
+{
+	int64_t before = loop_now();
+
+	(void)state;
+	assert_false(command_flushes(&t.c, 0));
+	flush(0);
+	begun();
+	assert_true(command_flushes(&t.c, INT64_MAX));
+	assert_int_equal(t.c.flushes, 1);
+	let();
+	wait_answers(1);
+	assert_true(command_flushes(&t.c, before));
+	assert_false(command_flushes(&t.c, loop_now() + 1));
+}
+
 static void what_is_noted_during_a_flush_is_for_the_next(void **state)
 {
 	(void)state;
@@ -480,6 +497,7 @@ static void answers_wait_for_sends(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
+	TEST(a_flush_under_way_is_seen),
 	TEST(a_flush_writes_what_was_noted_once),
 	TEST(what_is_noted_during_a_flush_is_for_the_next),
 	TEST(what_failed_is_dirty_again),

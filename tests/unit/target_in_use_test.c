@@ -107,6 +107,7 @@ static void what_cannot_be_closed_is_counted(void **state)
 	const char *path = files_new("held", 4 * MIB), *rules = files_path("rules");
 	struct export *e = add_faulty("held", path, rules);
 	struct lease reader = { 0 }, writer = { .writer = true, .ending = true };
+	unsigned int held, still;
 
 	(void)state;
 	assert_int_equal(export_held(), 0);
@@ -119,17 +120,59 @@ static void what_cannot_be_closed_is_counted(void **state)
 	files_text(rules, "read hang\n");
 	files_write(path, MIB, MIB, 1);
 	e->store.ops->ended(&e->store, false);
-	assert_int_equal(export_held(), 1);
+	held = export_held();
 	keeper_wake(e->store.keeper);
 	some_time();
-	assert_int_equal(export_held(), 1);
+	still = export_held();
 	files_text(rules, "");
+	assert_int_equal(held, 1);
+	assert_int_equal(still, 1);
 	for (int i = 0; i < 1000 && export_held(); i++)
 		some_time();
 	assert_int_equal(export_held(), 0);
 	assert_true(files_zero(path, MIB, MIB));
 	export_release(&reader);
 	assert_int_equal(run(ADMIN_REMOVE, "held", NULL, 0), 0);
+}
+
+static bool flushed;
+
+static void flush_done(struct store_work *w)
+{
+	assert_int_equal(w->status, RDMABLK_OK);
+	flushed = true;
+}
+
+/* A FLUSH that has to compare keeps the store locked: how far it is can be seen. */
+static void the_progress_of_a_flush_is_seen(void **state)
+{
+	const char *path = files_new("large", 32 * MIB), *rules = files_path("rules");
+	static struct store_work w = { .op = RDMABLK_OP_FLUSH, .done = flush_done };
+	struct store_status status = { 0 };
+	bool early;
+	struct export *e;
+
+	(void)state;
+	files_write(path, 0, 32 * MIB, 1);
+	e = add_faulty("large", path, rules);
+	some_time();
+	files_text(rules, "read hang at 16M+8M\n");
+	e->store.ops->ended(&e->store, false);
+	keeper_submit(e->store.keeper, &w);
+	for (int i = 0; i < 1000 && status.comparing != 16 * MIB; i++) {
+		some_time();
+		e->store.ops->status(&e->store, &status);
+	}
+	early = flushed;
+	files_text(rules, "");
+	for (int i = 0; i < 1000 && !flushed; i++)
+		some_time();
+	assert_false(early);
+	assert_true(flushed);
+	assert_int_equal(status.comparing, 16 * MIB);
+	e->store.ops->status(&e->store, &status);
+	assert_int_equal(status.comparing, 0);
+	assert_int_equal(run(ADMIN_REMOVE, "large", NULL, 0), 0);
 }
 
 /*
@@ -288,6 +331,48 @@ static void a_drain_lets_in_who_has_to_flush(void **state)
 	session_remove(clean);
 }
 
+static struct session *session_dirty(struct export *e)
+{
+	struct session *s = session_new(e, SESSION_LIVE);
+
+	s->busy = true;
+	s->lease.writer = true;
+	s->grant_flags = RDMABLK_GRANT_CACHE;
+	return s;
+}
+
+/*
+ * The first FLUSH after a session that ended without one reads all of the file: its session
+ * is not ended meanwhile, nor before it can log out.
+ */
+static void a_flush_takes_its_time(void **state)
+{
+	struct export *e = export_find("first");
+	struct session *late = session_dirty(e), *idle = session_dirty(e);
+	struct session *greedy = session_dirty(e);
+
+	(void)state;
+	late->commands.flush_under_way = true;
+	late->commands.flushes = 7;
+	greedy->commands.flush_under_way = true;
+	assert_int_equal(session_end_late(e, RDMABLK_R_EXPORT_GONE), 2);
+	assert_int_equal(idle->state, SESSION_CLOSING);
+	assert_int_equal(idle->reason, RDMABLK_R_EXPORT_GONE);
+	late->commands.flush_under_way = false;
+	late->commands.flush_ended = loop_now();
+	greedy->commands.flushes = 3;
+	assert_int_equal(session_end_late(NULL, RDMABLK_R_SHUTDOWN), 1);
+	assert_int_equal(greedy->state, SESSION_CLOSING);
+	late->commands.flushes++;
+	assert_int_equal(session_end_late(NULL, RDMABLK_R_SHUTDOWN), 1);
+	late->commands.flush_ended -= 60000;
+	assert_int_equal(session_end_late(NULL, RDMABLK_R_SHUTDOWN), 0);
+	assert_int_equal(late->reason, RDMABLK_R_SHUTDOWN);
+	session_remove(late);
+	session_remove(idle);
+	session_remove(greedy);
+}
+
 static struct rdmablk_event_msg sent;
 
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -417,10 +502,12 @@ int main(void)
 		cmocka_unit_test(growth_of_what_is_used),
 		cmocka_unit_test(a_drain_reaches_logins),
 		cmocka_unit_test(a_drain_lets_in_who_has_to_flush),
+		cmocka_unit_test(a_flush_takes_its_time),
 		cmocka_unit_test(a_drain_says_what_is_left),
 		cmocka_unit_test(what_hangs_is_told),
 		cmocka_unit_test(what_a_worker_has_is_counted),
 		cmocka_unit_test(what_cannot_be_closed_is_counted),
+		cmocka_unit_test(the_progress_of_a_flush_is_seen),
 	};
 
 	return cmocka_run_group_tests_name("in-use", tests, setup, teardown);
