@@ -14,6 +14,25 @@
 /* What RDMABLK_AUTH_NONE uses for K; wire header, "Labels of the MACs". */
 static const uint8_t no_key[RDMABLK_MAC_LEN];
 
+static struct {
+	unsigned int reason;	/* RDMABLK_OK: logins go on */
+	int64_t until;
+} refused;
+
+/**
+ * dialog_refuse_logins - the end has begun
+ * @reason: enum rdmablk_reason, for those whose login has not got as far as PROOF
+ * @until: by loop_now(), ms: when sessions end that have nothing to flush by then
+ *
+ * A device that comes back and may have unflushed writes is let in, and told to flush:
+ * the contents that they are in end with this process.
+ */
+void dialog_refuse_logins(unsigned int reason, int64_t until)
+{
+	refused.reason = reason;
+	refused.until = until;
+}
+
 static unsigned int handle_hello(struct session *s, const void *msg, size_t len)
 {
 	uint8_t nonce[RDMABLK_NONCE_LEN];
@@ -230,6 +249,14 @@ static void register_done(struct job *job)
 	session_tell_due(s);
 }
 
+static unsigned int check_refused(const struct session *s)
+{
+	if (s->wish.flags & RDMABLK_HELLO_RESUME && s->lease.writer &&
+	    s->limits.flags & RDMABLK_GRANT_CACHE)
+		return RDMABLK_OK;
+	return refused.reason;
+}
+
 static unsigned int handle_proof(struct session *s, const void *msg, size_t len)
 {
 	unsigned int reason = verify_proof(s, msg);
@@ -240,11 +267,11 @@ static unsigned int handle_proof(struct session *s, const void *msg, size_t len)
 		return reason;
 	e = export_find(s->wish.export_name);
 	if (!e)
-		return RDMABLK_R_NO_EXPORT;
+		return refused.reason ?: RDMABLK_R_NO_EXPORT;
 	fill_lease(s);
 	if (e->store.ops->limits)
 		e->store.ops->limits(&e->store, &s->limits);
-	reason = check_features(s) ?: admit(s, e) ?: plan(s, e);
+	reason = check_refused(s) ?: check_features(s) ?: admit(s, e) ?: plan(s, e);
 	if (reason)
 		return reason;
 	s->export = e;
@@ -254,6 +281,8 @@ static unsigned int handle_proof(struct session *s, const void *msg, size_t len)
 	s->grant_flags = grant_flags(s);
 	grant_times(s);
 	session_set_state(s, SESSION_REGISTER);
+	if (refused.reason)
+		session_tell(s, RDMABLK_EVENT_DRAIN, (uint64_t)refused.until);
 	return session_register(s, register_done);
 }
 

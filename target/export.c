@@ -152,6 +152,7 @@ void export_renew(struct export *e, struct export_config *ec)
 		config_export_free(e->cfg);
 	e->cfg = ec;
 	e->store = (struct store){ .ops = ops_of(ec), .writer = e->store.writer };
+	e->awaited = 0;
 	e->state = EXPORT_OPENING;
 }
 
@@ -274,134 +275,6 @@ int export_open_all(struct config *cfg)
 	while (!ret && (ec = TAILQ_FIRST(&cfg->exports)))
 		ret = open_one(cfg, ec);
 	return ret;
-}
-
-static void *close_main(void *arg)
-{
-	struct export *e = arg;
-
-	export_close(e);
-	atomic_store(&e->closed, true);
-	return NULL;
-}
-
-/* What has no keeper has nothing that has to be brought up to date. */
-static void close_begin(struct export *e)
-{
-	if (e->closing || !e->open || !e->store.keeper)
-		return;
-	e->state = EXPORT_LEAVING;
-	export_quiet(e);
-	e->closing = !pthread_create(&e->closer, NULL, close_main, e);
-	if (!e->closing)	/* then the loop has to wait */
-		close_main(e);
-}
-
-/* A worker closes it, or lets it grow: it has in memory what its file may not have. */
-static bool at_worker(const struct export *e)
-{
-	return e->store.ops->work && LIST_EMPTY(&e->leases) &&
-	       ((e->state == EXPORT_LEAVING && !e->closing && !atomic_load(&e->closed)) ||
-		e->growing);
-}
-
-/**
- * export_close_unused - close the stores that neither a session nor a worker uses, at
- *	the end
- *
- * All at once: a file that does not answer shall not keep what is in memory from the
- * others. Does not wait.
- *
- * Return: how many are not closed yet, those that a worker has included.
- */
-unsigned int export_close_unused(void)
-{
-	unsigned int left = 0;
-	struct export *e;
-
-	TAILQ_FOREACH(e, &exports, entry) {
-		if (e->state == EXPORT_READY && !e->growing && LIST_EMPTY(&e->leases))
-			close_begin(e);
-		left += at_worker(e) || (e->closing && !atomic_load(&e->closed));
-	}
-	return left;
-}
-
-/*
- * Its file may lack what is in memory, or will be. For one that no worker and no closer
- * has.
- */
-static bool lacks(const struct export *e)
-{
-	const struct lease *lease;
-
-	if (!e->store.ops->behind)
-		return false;
-	LIST_FOREACH(lease, &e->leases, entry)
-		if (lease->writer)
-			return true;
-	return e->store.ops->behind(&e->store);
-}
-
-/**
- * export_held - look for stores that cannot be closed before their sessions have ended
- *
- * A session that cannot be fenced may still write: what it has written is in memory, and
- * in the file only when that is compared afterwards.
- *
- * Return: how many of them have what their files may lack.
- */
-unsigned int export_held(void)
-{
-	unsigned int nr = 0;
-	struct export *e;
-
-	TAILQ_FOREACH(e, &exports, entry)
-		nr += !LIST_EMPTY(&e->leases) && lacks(e);
-	return nr;
-}
-
-/**
- * export_log_lost - say what is lost when the process ends now
- *
- * In the loop, before it has ended.
- */
-void export_log_lost(void)
-{
-	struct export *e;
-
-	TAILQ_FOREACH(e, &exports, entry) {
-		bool theirs = at_worker(e) || (e->closing && !atomic_load(&e->closed));
-		bool ours = e->state == EXPORT_READY || !LIST_EMPTY(&e->leases);
-
-		if (!e->cfg->read_only && e->store.ops->behind &&
-		    (theirs || (ours && lacks(e))))
-			log_warn("export %s: %s may lack what was written last%s",
-				 e->cfg->name, e->cfg->file,
-				 e->cfg->arena ? "; its arena has it" : "");
-	}
-}
-
-/**
- * export_close_all - close the stores; no session is left, and no worker
- */
-void export_close_all(void)
-{
-	struct export *e;
-
-	TAILQ_FOREACH(e, &exports, entry)
-		close_begin(e);
-	TAILQ_FOREACH(e, &exports, entry)
-		if (e->closing)
-			pthread_join(e->closer, NULL);
-	while ((e = TAILQ_FIRST(&exports))) {
-		if (e->open) {
-			export_quiet(e);
-			export_close(e);
-		}
-		export_free(e);
-	}
-	losses_exit();
 }
 
 /**
@@ -607,6 +480,7 @@ void export_lease(struct export *export, struct lease *lease)
 	LIST_INSERT_HEAD(&export->leases, lease, entry);
 	if (!lease->writer)
 		return;
+	export->awaited = 0;
 	export->store.writer = writer;
 	export->store.ops->written_by(&export->store);
 }

@@ -63,6 +63,8 @@ enum export_state {
  * @open: @store is; a worker's while it opens or closes it
  * @store: its contents
  * @leases: held on it
+ * @awaited: until when the device may come back that has lost its session and may have
+ *	unflushed writes, ms
  * @grow: looks how large its file has become, beside the loop
  * @growing: @grow is under way
  * @grow_size: wished for, or 0; then what came of it
@@ -84,6 +86,7 @@ struct export {
 	bool open;
 	struct store store;
 	struct lease_list leases;
+	int64_t awaited;
 	struct job grow;
 	bool growing;
 	uint64_t grow_size;
@@ -118,6 +121,8 @@ unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
 bool export_resumable(const struct export *export, const struct lease *claim);
 void export_lease(struct export *export, struct lease *lease);
 void export_release(struct lease *lease);
+void export_await(struct export *export, int64_t until);
+unsigned int export_awaiting(void);
 uint64_t export_region_bytes(const struct export *export, uint64_t max_mr_size);
 uint64_t export_region_max(const struct export *export, uint64_t max_mr_size);
 

@@ -7,14 +7,15 @@
  *
  * Shutdown: logins are refused, live sessions are told and get their time, then nobody
  * listens any more and every session is closed; when the last one is gone and all files
- * are closed, or after SHUTDOWN_MS at the latest, the process ends. Sessions that may have
- * something to flush get CACHE_MS, also those that are logging in again, and those whose
- * FLUSH is under way then as long as that takes. What a keeper
- * does, for a session or to bring a file up to date that no session uses, is waited for
- * without limit, and so is the end of a session for which a file cannot be brought up to
- * date: all that is data. I/O that a file without a cache has begun and not ended
- * is not waited for, nor is a file that is being opened: there is nothing of them in this
- * process. A second signal ends it at once, whether the loop still runs or has ended.
+ * are closed, or after SHUTDOWN_MS at the latest, the process ends. Sessions that may
+ * have something to flush get CACHE_MS, also those that are logging in again, and those
+ * whose FLUSH is under way then as long as that takes; and who has lost its session just
+ * now may log in again for it. What a keeper does, for a session or to bring a file up
+ * to date that no session uses, is waited for without limit, and so is the end of a
+ * session for which a file cannot be brought up to date: all that is data. I/O that a
+ * file without a cache has begun and not ended is not waited for, nor is a file that is
+ * being opened: there is nothing of them in this process. A second signal ends it at
+ * once, whether the loop still runs or has ended.
  */
 #include <errno.h>
 #include <signal.h>
@@ -44,7 +45,7 @@
 #define CACHE_MS	60000	/* for initiators to flush and log out */
 #define REST_MS		2000	/* for sessions to end after their keepers */
 #define LOOK_MS		20	/* whether the last file is up to date */
-#define LATE_MS		1000	/* whether those that flush longer do still */
+#define LATE_MS		1000	/* whether those that flush do still */
 
 static void signal_ready(struct loop_source *src);
 static void shutdown_timer_expired(struct loop_timer *timer);
@@ -130,7 +131,7 @@ static void session_gone(void)
 	admin_session_gone();
 	if (daemon_state.closing)
 		look_for_end();
-	else if (daemon_state.flushing && !session_caches(NULL))
+	else if (daemon_state.flushing && !session_expected())
 		close_sessions();
 }
 
@@ -149,19 +150,25 @@ static unsigned int end_late(unsigned int nr)
 static void drained(void)
 {
 	int64_t now = loop_now(), left = daemon_state.deadline - now;
-	unsigned int nr = session_caches(NULL);
+	unsigned int nr = session_caches(NULL), away = export_awaiting();
 
 	if (left <= 0) {
 		nr = end_late(nr);
-		left = LATE_MS;
+		away = 0;
 	}
-	if (!nr) {
+	if (!nr && !away) {
 		close_sessions();
 		return;
 	}
+	if (left <= 0 || left > LATE_MS)
+		left = LATE_MS;
 	if (!daemon_state.flushing || now - daemon_state.told >= SHUTDOWN_MS) {
 		daemon_state.told = now;
-		log_info("waiting for %u sessions to flush", nr);
+		if (nr)
+			log_info("waiting for %u sessions to flush", nr);
+		if (away)
+			log_info("waiting for the initiators of %u exports to come back",
+				 away);
 	}
 	sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%llu",
 		   (unsigned long long)(left + SHUTDOWN_MS) * 1000);
@@ -186,7 +193,7 @@ static void shutdown_begin(const char *name)
 	sd_notify(0, "STOPPING=1");
 	daemon_state.stopping = true;
 	daemon_state.deadline = loop_now() + CACHE_MS;
-	request_refuse_logins(RDMABLK_R_SHUTDOWN);
+	request_refuse_logins(RDMABLK_R_SHUTDOWN, daemon_state.deadline);
 	admin_shutdown();
 	live = session_drain(NULL, daemon_state.cfg.drain_ms, CACHE_MS);
 	if (live && daemon_state.cfg.drain_ms)

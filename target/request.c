@@ -27,12 +27,15 @@ void request_init(const struct config *cfg)
 /**
  * request_refuse_logins - refuse whoever wants to log in from now on
  * @reason: enum rdmablk_reason
+ * @until: by loop_now(), ms: the end
  *
- * Sessions that are granted still get their queues.
+ * Sessions that are granted still get their queues. While a device may come that has to
+ * flush, who logs in is asked who he is.
  */
-void request_refuse_logins(unsigned int reason)
+void request_refuse_logins(unsigned int reason, int64_t until)
 {
 	request_refused = reason;
+	dialog_refuse_logins(reason, until);
 }
 
 static unsigned int begin_login(const struct cm_event *ev,
@@ -40,8 +43,11 @@ static unsigned int begin_login(const struct cm_event *ev,
 {
 	struct sockaddr *peer = rdma_get_peer_addr(ev->id);
 	struct device *dev;
-	unsigned int reason = request_refused ?: limits_login_get(peer);
+	unsigned int reason;
 
+	if (request_refused && !session_expected())
+		return request_refused;
+	reason = limits_login_get(peer);
 	if (reason)
 		return reason;
 	dev = device_get(ev->id->verbs, rdma_get_local_addr(ev->id));

@@ -52,6 +52,7 @@
 #define LINGER_GONE_MS	200	/* the same when somebody waits for the device */
 #define NO_FENCE_MS	60000	/* with that fault: how long a session is a ghost */
 #define REFENCE_MS	1000	/* between tries of a fence that failed */
+#define RETURN_MS	10000	/* from the end of a session to the next of its device */
 #define LATE_MS		5000	/* of waiting for a store: then it is said */
 
 /**
@@ -395,6 +396,8 @@ static void session_fenced(struct session *s)
 	session_set_state(s, SESSION_CLOSED);
 	if (s->leased) {
 		tell_store(s);
+		if (s->returns)	/* it was told to come again until now */
+			export_await(s->export, loop_now() + RETURN_MS);
 		export_release(&s->lease);
 		log_peer(LOG_INFO, "%s: fenced: its queues and keys are gone",
 			 session_text(s));
@@ -561,6 +564,24 @@ static int reason_level(unsigned int reason)
 	}
 }
 
+/*
+ * Does its device come back? By itself, and soon: a host that has booted, or gives way to
+ * another one, has nothing to flush.
+ */
+static bool comes_back(const struct session *s, unsigned int reason)
+{
+	switch (reason) {
+	case RDMABLK_R_CONNECTION:
+	case RDMABLK_R_DEVICE_GONE:
+	case RDMABLK_R_EXPIRED:
+	case RDMABLK_R_LOGIN_TIMEOUT:
+	case RDMABLK_R_REPLACED:
+		return session_has_cache(s);
+	default:
+		return false;
+	}
+}
+
 /**
  * session_end - end a session
  * @s: in any state; from SESSION_CLOSING on nothing happens
@@ -568,8 +589,13 @@ static int reason_level(unsigned int reason)
  */
 void session_end(struct session *s, unsigned int reason)
 {
+	bool returns = comes_back(s, reason);
+
 	if (!session_set_state(s, SESSION_CLOSING))
 		return;
+	s->returns = returns;
+	if (returns)
+		export_await(s->export, loop_now() + RETURN_MS);
 	log_peer(reason_level(reason), "%s: closing: %s", session_text(s),
 		 rdmablk_reason_text(reason));
 	s->reason = reason;

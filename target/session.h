@@ -106,6 +106,7 @@ enum session_staged {
  * @silence_ms: it ends when nothing was heard for so long
  * @heard: when something was heard last, ms
  * @born: ms
+ * @returns: its device may come back, and have unflushed writes
  * @late: the time to flush is over, and it is waited for because it is at it
  * @late_flushes: that had begun by then
  * @logout: the command to be answered, when @reason is RDMABLK_R_LOGOUT
@@ -171,6 +172,7 @@ struct session {
 	uint32_t silence_ms;
 	int64_t heard;
 	int64_t born;
+	bool returns;
 	bool late;
 	uint64_t late_flushes;
 	struct login_command logout;
@@ -215,6 +217,8 @@ unsigned int session_users(const struct export *export);
 bool session_left(const struct export *export);
 void session_end_export(const struct export *export, unsigned int reason);
 unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms);
+bool session_has_cache(const struct session *s);
+bool session_expected(void);
 unsigned int session_caches(const struct export *only);
 unsigned int session_end_late(const struct export *only, unsigned int reason);
 unsigned int session_keepers(void);

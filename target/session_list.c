@@ -108,11 +108,16 @@ void session_end_all(unsigned int reason)
 		session_end(s, reason);
 }
 
-/*
- * It may have something that is durable only after a FLUSH, and can still flush it: what
- * an earlier session of its device has left, when it is on the way to be live again.
+/**
+ * session_has_cache - may a session have something that is durable only after a FLUSH
+ * @s: session
+ *
+ * And still flush it: what an earlier session of its device has left, when it is on the
+ * way to be live again.
+ *
+ * Return: whether it may.
  */
-static bool has_cache(const struct session *s)
+bool session_has_cache(const struct session *s)
 {
 	bool resumes = (s->state == SESSION_REGISTER || s->state == SESSION_GRANTED) &&
 		       s->wish.flags & RDMABLK_HELLO_RESUME;
@@ -174,8 +179,20 @@ void session_end_export(const struct export *export, unsigned int reason)
 	struct session *s;
 
 	LIST_FOREACH(s, &sessions, entry)
-		if (s->export == export && !has_cache(s))
+		if (s->export == export && !session_has_cache(s))
 			session_end(s, reason);
+}
+
+/**
+ * session_expected - may a device come that has to flush
+ *
+ * One that has lost its session, of which this side may not have heard yet.
+ *
+ * Return: whether one may.
+ */
+bool session_expected(void)
+{
+	return session_caches(NULL) || export_awaiting();
 }
 
 static bool is_of(const struct session *s, const struct export *only)
@@ -192,12 +209,14 @@ static bool is_of(const struct session *s, const struct export *only)
  * Who logs in for the first time has written nothing, and who has nothing to flush loses
  * nothing when it comes again later. A device that may have unflushed writes is let in,
  * or they would be taken for lost with the contents that this process has: it is told
- * after GRANT, and flushes when it is live.
+ * after GRANT, and flushes when it is live. While one is expected, a login whose export is
+ * not known yet may be its.
  *
  * Return: how many have been told.
  */
 unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms)
 {
+	bool expected = !only && session_expected();
 	uint64_t now = (uint64_t)loop_now();
 	unsigned int nr = 0;
 	struct session *s;
@@ -205,11 +224,11 @@ unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cach
 	LIST_FOREACH(s, &sessions, entry) {
 		if (!is_of(s, only))
 			continue;
-		if (s->state == SESSION_LIVE || has_cache(s)) {
+		if (s->state == SESSION_LIVE || session_has_cache(s)) {
 			nr++;
 			session_tell(s, RDMABLK_EVENT_DRAIN,
-				     now + (has_cache(s) ? cache_ms : ms));
-		} else {
+				     now + (session_has_cache(s) ? cache_ms : ms));
+		} else if (!expected || s->state >= SESSION_REGISTER) {
 			session_end(s, only ? RDMABLK_R_EXPORT_GONE : RDMABLK_R_SHUTDOWN);
 		}
 	}
@@ -228,7 +247,7 @@ unsigned int session_caches(const struct export *only)
 	struct session *s;
 
 	LIST_FOREACH(s, &sessions, entry)
-		nr += has_cache(s) && is_of(s, only);
+		nr += session_has_cache(s) && is_of(s, only);
 	return nr;
 }
 
@@ -261,7 +280,7 @@ unsigned int session_end_late(const struct export *only, unsigned int reason)
 	struct session *s;
 
 	LIST_FOREACH(s, &sessions, entry) {
-		if (!has_cache(s) || !is_of(s, only))
+		if (!session_has_cache(s) || !is_of(s, only))
 			continue;
 		if (is_flushing(s))
 			nr++;
