@@ -672,9 +672,7 @@ static int rdmablk_fenced_flush_locked(struct rdmablk_fenced *f, unsigned long t
 	f->own.done = rdmablk_fenced_own_done;
 	if (!rdmablk_fenced_queue_own(f))
 		return -ENOTCONN;
-	if (!wait_for_completion_timeout(&f->own_done, timeout))
-		return -ETIMEDOUT;
-	return READ_ONCE(f->own_status) ? -EIO : 0;
+	return rdmablk_fenced_flush_wait(f, timeout);
 }
 
 /**

@@ -8,6 +8,7 @@
 
 #include <linux/atomic.h>
 #include <linux/completion.h>
+#include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
@@ -146,5 +147,21 @@ void rdmablk_fenced_wrote(struct rdmablk_path *path, struct rdmablk_hwq *hwq, u6
 void rdmablk_fenced_break(struct rdmablk_fenced *f);
 bool rdmablk_fenced_is_clean(const struct rdmablk_fenced *f);
 int rdmablk_fenced_flush(struct rdmablk_fenced *f, unsigned long timeout);
+
+/**
+ * rdmablk_fenced_flush_wait() - wait longer for what rdmablk_fenced_flush() has begun
+ * @f: of which it has returned -ETIMEDOUT, in the same thread
+ * @timeout: jiffies
+ *
+ * Context: may sleep.
+ *
+ * Return: 0; -ETIMEDOUT; -EIO: as of rdmablk_fenced_flush(), or the connection has failed.
+ */
+static inline int rdmablk_fenced_flush_wait(struct rdmablk_fenced *f, unsigned long timeout)
+{
+	if (!wait_for_completion_timeout(&f->own_done, timeout))
+		return -ETIMEDOUT;
+	return READ_ONCE(f->own_status) ? -EIO : 0;
+}
 
 #endif /* RDMABLK_FENCED_H */

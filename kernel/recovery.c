@@ -49,7 +49,7 @@
 /* What a packet of ours can live in the network, generously */
 #define RDMABLK_PACKET_LIFE	HZ
 
-/* How long a logout waits for the store to flush, and a shutdown for requests to end */
+/* How long a logout waits for the store to flush, at a time, and for requests to end */
 #define RDMABLK_FLUSH_TMO	(60 * HZ)
 #define RDMABLK_SETTLE_TMO	(2 * HZ)
 
@@ -269,17 +269,25 @@ static void rdmablk_fail_work(struct work_struct *work)
  * rdmablk_recovery_flush() - flush what has been written, before a logout
  * @s: session with a connection, whose requests have ended
  *
- * What cannot be flushed is the target's to find.
+ * What cannot be flushed is the target's to find. But of a target that goes down nobody will
+ * know that it has: then this waits until I/O would fail, or the disk is to be removed. The
+ * target may compare all of a file first, and answers keep-alives meanwhile.
  *
- * Context: may sleep, for RDMABLK_FLUSH_TMO at most.
+ * Context: may sleep; unless the target goes down for RDMABLK_FLUSH_TMO at most.
  */
 void rdmablk_recovery_flush(struct rdmablk_session *s)
 {
+	unsigned long at;
 	int ret;
 
 	if (!s->path.cache || s->path.read_only || !READ_ONCE(s->path.unflushed))
 		return;
 	ret = rdmablk_fenced_flush(&s->path.fenced, RDMABLK_FLUSH_TMO);
+	while (ret == -ETIMEDOUT && s->reason == RDMABLK_R_SHUTDOWN &&
+	       rdmablk_session_state(s) == RDMABLK_DEV_RECOVERING &&
+	       !(rdmablk_recovery_fail_time(s, &at) &&
+		 time_after(jiffies + RDMABLK_FLUSH_TMO, at)))
+		ret = rdmablk_fenced_flush_wait(&s->path.fenced, RDMABLK_FLUSH_TMO);
 	if (ret)
 		rdmablk_warn(s, "not all that was written could be flushed (%d)\n", ret);
 }
