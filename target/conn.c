@@ -41,7 +41,8 @@ static void conn_qp_established(struct qp_handler *handler)
 {
 	struct conn *conn = container_of(handler, struct conn, qp);
 
-	rdma_notify(conn->id, IBV_EVENT_COMM_EST);
+	if (conn->id)	/* or the device has kept a queue pair that is over */
+		rdma_notify(conn->id, IBV_EVENT_COMM_EST);
 }
 
 /**

@@ -27,7 +27,10 @@
  *     lives until the peer has disconnected, a second at most.
  *  4. SESSION_DYING, in a worker: queue pairs before the completion queue, before
  *     the buffers, before the domain; CM ids last of the connections.
- *  5. In the loop, the memory of the queues and the session is freed.
+ *  5. In the loop, the memory of the queues and the session is freed. What the device
+ *     has refused to let go of by then is as if it were gone to all others: nobody waits
+ *     for it, be it the removal of the device. But its memory is kept for good, for the
+ *     adapter may write to it, and the device name it in an event.
  *
  * Why the memory goes last and in the loop. Events name a queue by its context:
  * CM events by that of the id, asynchronous ones by that of the queue pair,
@@ -304,10 +307,13 @@ static void destroy_run(struct job *job)
 		log_err("session %016llx: memory cannot be deregistered",
 			(unsigned long long)s->id);
 	staged_free(s);
-	conn_close(s->conn);
-	ctrl_destroy(&s->ctrl);
-	if (command_close(&s->commands) || ibv_destroy_cq(s->cq) || ibv_dealloc_pd(s->pd))
-		log_err("session %016llx: cannot be destroyed altogether",
+	s->stuck = conn_close(s->conn);
+	if (!s->stuck)		/* or the adapter writes there */
+		ctrl_destroy(&s->ctrl);
+	s->stuck = s->stuck || command_close(&s->commands) || ibv_destroy_cq(s->cq) ||
+		   ibv_dealloc_pd(s->pd);
+	if (s->stuck)
+		log_err("session %016llx: cannot be destroyed altogether; its memory stays taken",
 			(unsigned long long)s->id);
 	conn_destroy(s->conn);
 }
@@ -336,10 +342,12 @@ static void destroy_done(struct job *job)
 		 (unsigned long long)done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE]);
 	login_slot_put(s);
 	device_put(s->device);
-	for (unsigned int i = 0; i < s->nr_data; i++)
+	for (unsigned int i = 0; i < s->nr_data && !s->stuck; i++)
 		free(s->data[i]);
-	free(s->data);
-	free(s->conn);
+	if (!s->stuck) {
+		free(s->data);
+		free(s->conn);
+	}
 	mac_wipe(s->key, sizeof(s->key));
 	command_free(&s->commands);
 	session_remove(s);

@@ -72,6 +72,7 @@ enum session_staged {
  * @granted: GRANT was sent: keys may have been used
  * @clean: the initiator has logged out and says that nothing is unflushed
  * @fenced: its queues and keys are gone
+ * @stuck: the device has not let go of all of the rest
  * @job: the one piece of work a session has at a time
  * @job_error: its outcome
  * @timer: of the login, of silence, of lingering, by state
@@ -136,6 +137,7 @@ struct session {
 	bool granted;
 	bool clean;
 	bool fenced;
+	bool stuck;
 	struct job job;
 	int job_error;
 	struct loop_timer timer;
@@ -207,6 +209,7 @@ void session_destroy(struct session *s);
 /* session_list.c: all of them */
 int session_init(void (*gone)(void));
 void session_add(struct session *s);
+void session_keep(struct session *s);
 void session_remove(struct session *s);
 struct session *session_find(uint64_t id);
 bool session_any(void);

@@ -13,6 +13,7 @@
 #define LATE_MS		5000	/* from the end of a FLUSH to what an initiator does next */
 
 static LIST_HEAD(, session) sessions = LIST_HEAD_INITIALIZER(sessions);
+static LIST_HEAD(, session) kept = LIST_HEAD_INITIALIZER(kept);
 static void (*session_gone)(void);
 static uint64_t session_last_id;
 
@@ -43,13 +44,28 @@ void session_add(struct session *s)
 }
 
 /**
+ * session_keep - a session is over, but its device has not let go of all of it
+ * @s: in no list; with its queues and their memory, for good. Its keys are dead
+ *
+ * Events of what the device has kept may come: they find it, and change nothing.
+ */
+void session_keep(struct session *s)
+{
+	s->state = SESSION_DYING;
+	LIST_INSERT_HEAD(&kept, s, entry);
+}
+
+/**
  * session_remove - a session is gone
- * @s: freed
+ * @s: freed, or kept with @stuck
  */
 void session_remove(struct session *s)
 {
 	LIST_REMOVE(s, entry);
-	free(s);
+	if (s->stuck)
+		session_keep(s);
+	else
+		free(s);
 	session_gone();
 }
 

@@ -43,16 +43,27 @@ static int create_queue(struct session *s)
 	return ret ?: -ibv_req_notify_cq(s->cq, 0);
 }
 
-/* The id stays the caller's. */
+/*
+ * The id stays the caller's. What the device does not let go of it may still write to,
+ * and tell of: that is not freed.
+ */
 static void undo_create(struct session *s)
 {
-	if (s->conn)
-		conn_close(s->conn);
-	ctrl_destroy(&s->ctrl);
-	if (s->cq)
-		ibv_destroy_cq(s->cq);
-	if (s->pd)
-		ibv_dealloc_pd(s->pd);
+	int ret = conn_close(s->conn);
+
+	if (!ret)
+		ctrl_destroy(&s->ctrl);
+	if (!ret && s->cq)
+		ret = -ibv_destroy_cq(s->cq);
+	if (!ret && s->pd)
+		ret = -ibv_dealloc_pd(s->pd);
+	if (ret) {
+		log_err("%s: the device does not let go of a queue: %s; its memory stays taken",
+			s->peer_text, strerror(-ret));
+		s->conn->id = NULL;
+		session_keep(s);
+		return;
+	}
 	free(s->conn);
 	free(s);
 }
@@ -289,14 +300,16 @@ unsigned int session_join(struct session *s, struct rdma_cm_id *id,
 	if (!conn)
 		return RDMABLK_R_NO_MEMORY;
 	reason = open_data(s, conn, req, resources < depth ? resources : depth);
-	if (reason && req->kind == RDMABLK_KIND_READ) {
-		conn_close(conn);
+	if (reason && req->kind == RDMABLK_KIND_READ && !conn_close(conn)) {
 		free(conn);
 		return reason;
 	}
 	s->data[req->queue - 1] = conn;
 	s->joined++;
-	/* who answers its commands may know the queue pair: only a fence ends that */
+	/*
+	 * Who answers its commands may know the queue pair, or the device keeps it: only a
+	 * fence ends that.
+	 */
 	if (reason)
 		session_end(s, reason);
 	return RDMABLK_OK;

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What becomes of a session whose device does not let go of its objects: nothing that the
+ * device may still use is freed, no export is free that may be written, and nobody waits
+ * for what cannot be written any more. The device is a fake that refuses on demand.
+ *
+ * Sources: target/session.c target/session_open.c target/conn.c target/ctrl.c
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "../../target/limits.h"
+#include "../../target/log.h"
+#include "../../target/session.h"
+#include "../../target/util.h"
+
+/* In the order in which a session lets go of them. */
+enum object {
+	QP,
+	MR,
+	CQ,
+	PD,
+	ID,
+	OBJECTS,
+};
+
+static struct {
+	int have[OBJECTS];
+	int refuse[OBJECTS];	/* how many times the device will */
+	bool early;		/* something was destroyed before what it depends on */
+	struct ibv_qp *qp;	/* the last that was made */
+	struct ibv_cq *cq;
+	uint64_t receive;	/* where it may receive */
+	void *stuck[16];	/* objects */
+	unsigned int nr_stuck;
+	bool no_receive;
+	bool gone;
+} fake;
+
+static void *made(enum object object, void *p)
+{
+	fake.have[object] += !!p;
+	return p;
+}
+
+static int destroyed(enum object object, void *p)
+{
+	int busy = fake.refuse[object] ? EBUSY : 0;
+
+	for (enum object o = QP; o < object && object != ID; o++)
+		fake.early = fake.early || fake.have[o];
+	if (busy) {
+		fake.refuse[object]--;
+		return busy;
+	}
+	fake.have[object]--;
+	free(p);
+	return 0;
+}
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *verbs)
+{
+	struct ibv_pd *pd = calloc(1, sizeof(*pd));
+
+	pd->context = verbs;
+	return made(PD, pd);
+}
+
+int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	return destroyed(PD, pd);
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int cqe, void *context,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	struct ibv_cq *cq = calloc(1, sizeof(*cq));
+
+	(void)cqe;
+	(void)vector;
+	cq->context = verbs;
+	cq->cq_context = context;
+	cq->channel = channel;
+	fake.cq = cq;
+	return made(CQ, cq);
+}
+
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	return destroyed(CQ, cq);
+}
+
+#undef ibv_reg_mr
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	(void)pd;
+	(void)addr;
+	(void)length;
+	(void)access;
+	return made(MR, calloc(1, sizeof(struct ibv_mr)));
+}
+
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	return destroyed(MR, mr);
+}
+
+int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	id->qp = made(QP, calloc(1, sizeof(*id->qp)));
+	id->qp->context = pd->context;
+	id->qp->qp_context = attr->qp_context;
+	fake.qp = id->qp;
+	return 0;
+}
+
+int ibv_destroy_qp(struct ibv_qp *qp)
+{
+	return destroyed(QP, qp);
+}
+
+int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	return destroyed(ID, id);
+}
+
+/* No connection ever comes about. */
+int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
+{
+	(void)id;
+	(void)param;
+	errno = ENOMEM;
+	return -1;
+}
+
+static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	(void)qp;
+	(void)bad;
+	fake.receive = wr->sg_list->addr;
+	return fake.no_receive ? ENOMEM : 0;
+}
+
+static int req_notify(struct ibv_cq *cq, int solicited)
+{
+	(void)cq;
+	(void)solicited;
+	return 0;
+}
+
+static struct ibv_context verbs = {
+	.ops = { .post_recv = post_recv, .req_notify_cq = req_notify },
+};
+
+static struct device device = { .verbs = &verbs, .attr.max_cqe = 1024, .users = 1 };
+static struct config cfg;
+
+static struct rdma_cm_id *id_new(void)
+{
+	struct rdma_cm_id *id = calloc(1, sizeof(*id));
+
+	id->verbs = &verbs;
+	id->route.addr.dst_addr.sa_family = AF_INET;
+	return made(ID, id);
+}
+
+static void gone(void)
+{
+	fake.gone = true;
+	loop_stop();
+}
+
+static unsigned int received(struct session *s, const void *msg, size_t len)
+{
+	(void)s;
+	(void)msg;
+	(void)len;
+	return RDMABLK_OK;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	while (fake.nr_stuck)
+		free(fake.stuck[--fake.nr_stuck]);
+	memset(&fake, 0, sizeof(fake));
+	device.users = 1;
+	return 0;
+}
+
+/* Once: workers that have been stopped do not start again. */
+static int begin(void **state)
+{
+	(void)state;
+	config_init(&cfg);
+	limits_init(&cfg);
+	return loop_init() || worker_start(1) || session_init(gone);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	worker_stop();
+	loop_exit();
+	config_free(&cfg);
+	return 0;
+}
+
+static void wait_gone(void)
+{
+	assert_int_equal(loop_run(), 0);
+	assert_true(fake.gone);
+	assert_false(session_any());
+	assert_false(fake.early);
+	for (enum object o = QP; o < OBJECTS; o++) {
+		assert_int_equal(fake.have[o], 0);
+		assert_int_equal(fake.refuse[o], 0);
+	}
+}
+
+static unsigned int create(struct rdma_cm_id *id)
+{
+	device.users++;
+	assert_int_equal(limits_login_get(rdma_get_peer_addr(id)), RDMABLK_OK);
+	return session_create(id, &device, &cfg, 1, received);
+}
+
+/* The request is refused, and nothing is left of it. */
+static void a_login_that_fails_is_undone(void **state)
+{
+	struct rdma_cm_id *id = id_new();
+
+	(void)state;
+	assert_int_equal(create(id), RDMABLK_R_NO_MEMORY);
+	assert_false(session_any());
+	assert_int_equal(fake.have[QP] + fake.have[MR] + fake.have[CQ] + fake.have[PD], 0);
+	assert_int_equal(fake.have[ID], 1);
+	assert_false(fake.early);
+	limits_login_put(rdma_get_peer_addr(id));
+	rdma_destroy_id(id);
+}
+
+/* What it has kept it may write to, and tell of. */
+static void device_goes_on(bool queue, bool completions)
+{
+	if (queue) {
+		struct qp_handler *qp = fake.qp->qp_context;
+
+		memset((void *)(uintptr_t)fake.receive, 1, 64);
+		qp->established(qp);
+		qp->failed(qp, false);
+		fake.stuck[fake.nr_stuck++] = fake.qp;
+	}
+	if (completions) {
+		struct cq_handler *cq = fake.cq->cq_context;
+
+		cq->ready(cq);
+		fake.stuck[fake.nr_stuck++] = fake.cq;
+	}
+}
+
+/* The request is refused as before. */
+static void a_login_that_cannot_be_undone_keeps_its_memory(void **state)
+{
+	(void)state;
+	for (enum object o = QP; o < ID; o++) {
+		struct rdma_cm_id *id;
+
+		if (o == MR)	/* of what nobody can reach any more */
+			continue;
+		id = id_new();
+		fake.refuse[o] = 1;
+		assert_int_equal(create(id), RDMABLK_R_NO_MEMORY);
+		assert_int_equal(fake.have[o], 1);
+		assert_false(session_any());
+		assert_false(fake.early);
+		device_goes_on(o == QP, o <= CQ);
+		limits_login_put(rdma_get_peer_addr(id));
+		rdma_destroy_id(id);
+		memset(fake.have, 0, sizeof(fake.have));
+	}
+}
+
+static struct session *session_make(struct export *export)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	LIST_INIT(&export->leases);
+	s->cfg = &cfg;
+	s->device = &device;
+	device.users++;
+	s->export = export;
+	s->quiet = true;
+	s->cq_handler.ready = session_cq_ready;
+	s->pd = ibv_alloc_pd(&verbs);
+	s->cq = ibv_create_cq(&verbs, 1, &s->cq_handler, NULL, 0);
+	assert_int_equal(ctrl_create(&s->ctrl, s->pd), 0);
+	s->conn = conn_create(id_new(), s, 0, session_conn_event);
+	s->nr_data = 2;
+	s->data = calloc(2, sizeof(*s->data));
+	s->state = SESSION_GRANTED;
+	session_add(s);
+	export_lease(export, &s->lease);
+	s->leased = true;
+	return s;
+}
+
+/* Its queue pair may be written through: the export is not free before it is gone. */
+static void a_queue_that_fails_to_join_is_fenced(void **state)
+{
+	const struct login_request req = { .kind = RDMABLK_KIND_READ, .queue = 1 };
+	struct store_ops ops = { 0 };
+	struct export export = { .store.ops = &ops };
+	struct session *s = session_make(&export);
+
+	(void)state;
+	fake.no_receive = true;
+	fake.refuse[QP] = 2;
+	assert_int_equal(session_join(s, id_new(), &req, 1), RDMABLK_OK);
+	assert_int_equal(s->state, SESSION_CLOSING);
+	assert_int_equal(fake.have[QP], 1);
+	assert_false(LIST_EMPTY(&export.leases));
+	wait_gone();
+	assert_true(LIST_EMPTY(&export.leases));
+}
+
+/* Nothing of an export can be reached through it: the session is over, its memory not. */
+static void a_control_queue_that_stays_keeps_its_memory(void **state)
+{
+	const struct conn_caps caps = { .sends = 1, .recvs = 1 };
+	struct store_ops ops = { 0 };
+	struct export export = { .store.ops = &ops };
+	struct session *s = session_make(&export);
+
+	(void)state;
+	assert_int_equal(conn_open(s->conn, s->pd, s->cq, &caps), 0);
+	assert_int_equal(ctrl_start(&s->ctrl, s->conn->id->qp), 0);
+	fake.refuse[QP] = 2;
+	session_end(s, RDMABLK_R_CONNECTION);
+	assert_true(LIST_EMPTY(&export.leases));
+	assert_int_equal(loop_run(), 0);
+	assert_true(fake.gone);
+	assert_false(session_any());
+	assert_int_equal(fake.have[QP], 1);
+	assert_int_equal(fake.have[ID], 0);
+	assert_int_equal(device.users, 1);
+	device_goes_on(true, true);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, setup)
+
+static const struct CMUnitTest tests[] = {
+	TEST(a_login_that_fails_is_undone),
+	TEST(a_login_that_cannot_be_undone_keeps_its_memory),
+	TEST(a_queue_that_fails_to_join_is_fenced),
+	TEST(a_control_queue_that_stays_keeps_its_memory),
+};
+
+int main(void)
+{
+	log_setup(getenv("VERBOSE") ? LOG_DEBUG : -1);
+	return cmocka_run_group_tests(tests, begin, end);
+}
