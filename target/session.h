@@ -73,6 +73,8 @@ enum session_staged {
  * @clean: the initiator has logged out and says that nothing is unflushed
  * @fenced: its queues and keys are gone
  * @stuck: the device has not let go of all of the rest
+ * @returns: its device may come back, and have unflushed writes
+ * @late: the time to flush is over, and it is waited for because it is at it
  * @job: the one piece of work a session has at a time
  * @job_error: its outcome
  * @timer: of the login, of silence, of lingering, by state
@@ -107,9 +109,7 @@ enum session_staged {
  * @silence_ms: it ends when nothing was heard for so long
  * @heard: when something was heard last, ms
  * @born: ms
- * @returns: its device may come back, and have unflushed writes
- * @late: the time to flush is over, and it is waited for because it is at it
- * @late_flushes: that had begun by then
+ * @late_flushes: that had begun when it became @late
  * @logout: the command to be answered, when @reason is RDMABLK_R_LOGOUT
  * @window: start of the second in which @window_messages are counted, ms
  * @window_messages: for the limit on messages
@@ -138,6 +138,8 @@ struct session {
 	bool clean;
 	bool fenced;
 	bool stuck;
+	bool returns;
+	bool late;
 	struct job job;
 	int job_error;
 	struct loop_timer timer;
@@ -174,8 +176,6 @@ struct session {
 	uint32_t silence_ms;
 	int64_t heard;
 	int64_t born;
-	bool returns;
-	bool late;
 	uint64_t late_flushes;
 	struct login_command logout;
 
