@@ -398,11 +398,6 @@ int main(int argc, char **argv)
 	struct config *cfg = &daemon_state.cfg;
 	int ret;
 
-	/*
-	 * Objects of a device that the kernel has let go of are gone, whatever it answers:
-	 * without this libibverbs says EIO, and what refers to them would wait for ever.
-	 */
-	setenv("RDMAV_ALLOW_DISASSOC_DESTROY", "1", 1);
 	config_init(cfg);
 	ret = options_parse(cfg, argc, argv);
 	if (ret == OPTIONS_RUN) {

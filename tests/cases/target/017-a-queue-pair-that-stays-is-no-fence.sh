@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A device that is there and refuses to destroy a queue pair with EIO, which libibverbs
+# can be told to take for a device that has gone: the session is not fenced, and nobody
+# gets its export, until the queue pair is destroyed.
+
+# shellcheck source=tests/cases/target/lib.sh
+source "$RDMABLK_TOP/tests/cases/target/lib.sh"
+
+REFUSE=/tmp/refuse FENCING=20
+program refuse.so
+SHIM=$PROGRAM
+
+queue_pairs() {
+	rdma resource show qp | grep -c "pid $TARGET_PID " || :
+}
+
+# logs_in STATUS [OPTION...]: the next host
+logs_in() {
+	program target_probe
+	run_expect "$1" '' timeout 60 "$PROGRAM" --host 2 "${@:2}" "$TARGET_ADDR" disk0 io
+}
+
+export RDMABLK_REFUSE=$REFUSE
+LD_PRELOAD=$SHIM serve 16M
+grep -q refuse.so "/proc/$TARGET_PID/maps" || fail "the daemon runs without the shim"
+hold first --host 1 "$TARGET_ADDR" disk0
+touch $REFUSE
+holder_kill first
+expect_log 'host probe1 .* cannot be fenced: Input/output error; the export stays taken'
+! log_has 'host probe1 .* fenced: its queues and keys are gone' ||
+	fail "fenced, and the queue pairs are there"
+(($(queue_pairs) > 0)) || fail "the queue pairs are gone: this test proves nothing"
+logs_in 0 --expect $FENCING
+
+rm $REFUSE
+expect_log 'host probe1 .* fenced: its queues and keys are gone'
+logs_in 0
+stop_target
+expect 0 "$TARGET_STATUS" "the daemon's exit status"
