@@ -20,9 +20,11 @@
  * which do: the write is tried again without it, and when that succeeds it was the
  * sync. When it fails, too, that says little: it comes so soon after the first that a
  * device which is reset, or out of reach, fails both. Only errors that no sync has are
- * then those of the write. The descriptor for FLUSHes is another one than that of direct
- * writes, so none of them takes from the other the news of an error of the page cache;
- * where there is only one, FUA is a write and then a FLUSH.
+ * then those of the write; when it succeeds after such a one, a FLUSH makes it durable.
+ * An error of the medium is none of them: a disk may have it when it writes out its cache.
+ * The descriptor for FLUSHes is another one than that of direct writes, so none of them
+ * takes from the other the news of an error of the page cache; where there is only one,
+ * FUA is a write and then a FLUSH.
  *
  * An error of the device's cache is not kept for anybody: who had the device write it
  * out is told, and the next to do so is not. That may be a write with FUA whose
@@ -335,21 +337,6 @@ static void rw_finish(struct staged_io *io, unsigned int status)
 	staged_finish(io, status);
 }
 
-static void rw_done(struct staged_io *io)
-{
-	if (io->suspect) {
-		staged_fail(io->engine->file, io->suspect);
-		rw_finish(io, RDMABLK_R_STORE_IO);
-	} else if (io->fua && io->plain) {
-		fua_end(io, false);	/* or it would wait for itself */
-		flush_begin(io);
-	} else if (io->counted) {
-		fua_end(io, true);
-	} else {
-		staged_finish(io, RDMABLK_OK);
-	}
-}
-
 /* Of a write: nothing but itself, and no cache, can have failed so. */
 static bool own_error(int ret)
 {
@@ -361,10 +348,24 @@ static bool own_error(int ret)
 	case EPERM:
 	case EINVAL:
 	case EOPNOTSUPP:
-	case ENODATA:	/* the medium */
 		return true;
 	default:
 		return false;
+	}
+}
+
+static void rw_done(struct staged_io *io)
+{
+	if (io->suspect && !own_error(io->suspect)) {
+		staged_fail(io->engine->file, io->suspect);
+		rw_finish(io, RDMABLK_R_STORE_IO);
+	} else if (io->fua && io->plain) {
+		fua_end(io, false);	/* or it would wait for itself */
+		flush_begin(io);
+	} else if (io->counted) {
+		fua_end(io, true);
+	} else {
+		staged_finish(io, RDMABLK_OK);
 	}
 }
 
@@ -388,10 +389,13 @@ static void rw_failed(struct staged_io *io, int res)
 	rw_finish(io, file_reason(res));
 }
 
-/* Nothing more of a file that had more: it says why, once. */
+/*
+ * Nothing more of a file that had more: it says why, once. Of a second try that is not
+ * all: the first may have been a sync that has failed.
+ */
 static void rw_ended(struct staged_io *io)
 {
-	if (file_shrunk(io->engine->file->file))
+	if (!io->suspect && file_shrunk(io->engine->file->file))
 		rw_finish(io, RDMABLK_R_STORE_IO);
 	else
 		rw_failed(io, -EIO);

@@ -30,11 +30,16 @@ static void fua_tells_whose_fault(void **state)
 	place_open(dir, 1U << 20, 512, true);
 	if (place.file.direct) {
 		/* the write itself: tried without, fails again, as no sync does */
-		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -ENODATA, 2),
+		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -EINVAL, 2),
 				 RDMABLK_R_STORE_IO);
 		assert_int_equal(readies, 2);
 		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -ENOSPC, 2),
 				 RDMABLK_R_STORE_SPACE);
+		assert_int_equal(readies, 2);
+		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+		/* the same, and now there is space: it is made durable by a sync */
+		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -ENOSPC, 1),
+				 RDMABLK_OK);
 		assert_int_equal(readies, 2);
 		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
 		/* the sync: without it, it is done */
@@ -81,15 +86,39 @@ static void failed_twice(int first, int again, unsigned int want)
 
 static void twice_is_once_for_a_device_that_is_away(void **state)
 {
-	static const int lost[] = { EIO, ETIMEDOUT, ENOLINK, EREMOTEIO, ENODEV };
+	static const int lost[] = {
+		EIO, ETIMEDOUT, ENOLINK, EREMOTEIO, ENODEV, ENODATA,
+	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lost); i++)
 		failed_twice(-lost[i], -lost[i], RDMABLK_R_STORE_FAILED);
-	failed_twice(-EIO, -ENODATA, RDMABLK_R_STORE_FAILED);
-	failed_twice(-ENODATA, -EIO, RDMABLK_R_STORE_FAILED);
-	failed_twice(-ENODATA, -ENODATA, RDMABLK_OK);
+	failed_twice(-EIO, -EINVAL, RDMABLK_R_STORE_FAILED);
+	failed_twice(-EINVAL, -EIO, RDMABLK_R_STORE_FAILED);
 	failed_twice(-EINVAL, -EINVAL, RDMABLK_OK);
+}
+
+/* The second try does nothing, for the file was cut: the first says more than that. */
+static void a_cut_hides_no_failure(void **state)
+{
+	struct command write = { .io.fua = true };
+
+	(void)state;
+	place_open(dir, 1U << 20, 512, true);
+	if (place.file.direct) {
+		begin(&write, RDMABLK_OP_WRITE, 0, 0, BLOCK);
+		fake(&write.io.src, -EIO, 1);
+		keep_back = true;
+		kept_back = false;
+		while (!kept_back)
+			staged_engine_turn(&place.engine, true);
+		keep_back = false;
+		assert_int_equal(ftruncate(place.file.fd, 0), 0);
+		real_ready(&write.io.src, 0, 0);
+		assert_int_equal(end(&write), RDMABLK_R_STORE_IO);
+		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_FAILED);
+	}
+	place_close();
 }
 
 /*
@@ -126,7 +155,7 @@ static void no_flush_before_a_failure_is_known(void **state)
 	(void)state;
 	flush_between(-EIO, BLOCK, RDMABLK_R_STORE_FAILED);
 	flush_between(-EIO, -EIO, RDMABLK_R_STORE_FAILED);
-	flush_between(-ENODATA, -ENODATA, RDMABLK_OK);
+	flush_between(-EINVAL, -EINVAL, RDMABLK_OK);
 }
 
 /* A part went through the page cache, the rest did not. */
@@ -352,6 +381,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fua_tells_whose_fault),
 		cmocka_unit_test(twice_is_once_for_a_device_that_is_away),
+		cmocka_unit_test(a_cut_hides_no_failure),
 		cmocka_unit_test(no_flush_before_a_failure_is_known),
 		cmocka_unit_test(fua_is_of_all_parts),
 		cmocka_unit_test(no_flush_before_an_outcome_is_read),
