@@ -157,9 +157,11 @@ del_completions:
 	loop_del(&dev->completions);
 destroy_channel:
 	ibv_destroy_comp_channel(dev->channel);
+	dev->channel = NULL;
 	return ret;
 }
 
+/* In the list even when it cannot be used: librdmacm has it open. */
 static struct device *device_open(struct ibv_context *verbs,
 				  const struct sockaddr *local)
 {
@@ -170,15 +172,25 @@ static struct device *device_open(struct ibv_context *verbs,
 	dev->verbs = verbs;
 	dev->name = ibv_get_device_name(verbs->device);
 	dev->cm.event = sentinel_event;
-	if (ibv_query_device(verbs, &dev->attr) || device_watch(dev)) {
-		log_err("device %s: cannot be used: %s", dev->name, strerror(errno));
-		free(dev);
-		return NULL;
-	}
 	sentinel_create(dev, local);
 	LIST_INSERT_HEAD(&devices, dev, entry);
-	log_info("device %s: in use", dev->name);
 	return dev;
+}
+
+/* Return: whether it can be used; it may be so the next time. */
+static bool device_use(struct device *dev)
+{
+	int ret;
+
+	if (dev->channel)
+		return true;
+	ret = -ibv_query_device(dev->verbs, &dev->attr) ?: device_watch(dev);
+	if (ret)
+		log_peer(LOG_ERR, "device %s: cannot be used: %s", dev->name,
+			 strerror(-ret));
+	else
+		log_info("device %s: in use", dev->name);
+	return !ret;
 }
 
 /* See the top of the file. */
@@ -199,9 +211,11 @@ static void device_close(struct device *dev)
 	int cmd_fd = dev->verbs->cmd_fd, async_fd = dev->verbs->async_fd;
 
 	LIST_REMOVE(dev, entry);
-	loop_del(&dev->completions);
-	loop_del(&dev->async);
-	ibv_destroy_comp_channel(dev->channel);
+	if (dev->channel) {
+		loop_del(&dev->completions);
+		loop_del(&dev->async);
+		ibv_destroy_comp_channel(dev->channel);
+	}
 	if (dev->sentinel)
 		rdma_destroy_id(dev->sentinel);
 	if (dev->gone) {
@@ -322,7 +336,7 @@ struct device *device_get(struct ibv_context *verbs, const struct sockaddr *loca
 			break;
 	if (!dev)
 		dev = device_open(verbs, local);
-	if (!dev || dev->gone)
+	if (!dev || dev->gone || !device_use(dev))
 		return NULL;
 	dev->users++;
 	return dev;

@@ -40,12 +40,12 @@ struct cq_handler {
  * @verbs: librdmacm's context of it
  * @attr: its limits
  * @name: for the log
- * @channel: of all completion queues on it
+ * @channel: of all completion queues on it; NULL: it could not be used until now
  * @completions: @channel in the loop
  * @async: asynchronous events in the loop
  * @cm: handler of @sentinel
  * @sentinel: an id bound to it, which hears of its removal
- * @users: sessions and listeners
+ * @users: sessions and listeners, and a request that is looked at
  * @gone: it is being removed; closed when @users is 0
  */
 struct device {

@@ -54,16 +54,14 @@ static int listener_try(struct listener *l, const char **step)
 	*step = "no RDMA device has this address";
 	if (rdma_bind_addr(l->id, (struct sockaddr *)&l->addr->sa))
 		return -errno;
-	*step = "cannot listen";
-	if (rdma_listen(l->id, LISTENER_BACKLOG))
-		return -errno;
 	*step = "its RDMA device cannot be used";
 	if (l->id->verbs) {
 		l->device = device_get(l->id->verbs, rdma_get_local_addr(l->id));
 		if (!l->device)
 			return -ENODEV;
 	}
-	return 0;
+	*step = "cannot listen";
+	return rdma_listen(l->id, LISTENER_BACKLOG) ? -errno : 0;
 }
 
 static void listener_close(struct listener *l)

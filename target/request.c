@@ -94,28 +94,42 @@ static unsigned int join(const struct cm_event *ev, const struct login_request *
 	return reason;
 }
 
-/**
- * request_handle - a connection request
- * @ev: the event; its id is the session's or destroyed afterwards
- */
-void request_handle(const struct cm_event *ev)
+static void refuse(const struct cm_event *ev, const struct login_request *req,
+		   unsigned int reason)
 {
-	struct login_request req = { 0 };
-	unsigned int reason = login_check_request(ev->data, ev->len, &req);
 	char text[ADDR_TEXT];
 
-	if (!reason)
-		reason = req.kind == RDMABLK_KIND_CONTROL ?
-			 begin_login(ev, &req) : join(ev, &req);
-	if (!reason)
-		return;
 	value_address_text(rdma_get_peer_addr(ev->id), text, false);
-	if (req.session_id)
+	if (req->session_id)
 		log_peer(LOG_WARNING, "queue %u of session %016llx (%s): refused: %s",
-			 req.queue, (unsigned long long)req.session_id, text,
+			 req->queue, (unsigned long long)req->session_id, text,
 			 rdmablk_reason_text(reason));
 	else
 		log_peer(LOG_WARNING, "connection from %s: refused: %s", text,
 			 rdmablk_reason_text(reason));
 	conn_reject(ev->id, reason);
+}
+
+/**
+ * request_handle - a connection request
+ * @ev: the event; its id is the session's or destroyed afterwards
+ *
+ * librdmacm has opened the device for it and leaves it open, whatever becomes of the
+ * request: it has to be known, or nobody hears that it is being removed.
+ */
+void request_handle(const struct cm_event *ev)
+{
+	struct device *dev = device_get(ev->id->verbs, rdma_get_local_addr(ev->id));
+	struct login_request req = { 0 };
+	unsigned int reason = login_check_request(ev->data, ev->len, &req);
+
+	if (!reason && !dev)
+		reason = RDMABLK_R_DEVICE_GONE;
+	if (!reason)
+		reason = req.kind == RDMABLK_KIND_CONTROL ?
+			 begin_login(ev, &req) : join(ev, &req);
+	if (reason)
+		refuse(ev, &req, reason);
+	if (dev)
+		device_put(dev);
 }

@@ -4,7 +4,8 @@
 # 'rdma link delete' at the target where ib_uverbs hears of it before rdma_cm, which is
 # so when rdma_cm was loaded first: rxe cannot take a device from the daemon, and no event
 # of verbs or rdma_cm says that it shall let go. The command returns, and when the device
-# is back the disk is, by itself.
+# is back the disk is, by itself. It returns, too, when all that the daemon has ever had of
+# the device is a connection that it refused.
 #
 # net: veth
 
@@ -25,6 +26,17 @@ link_delete rv1
 verbs_last
 link_add rv0 v0 "$INITIATOR_ADDR"
 link_add rv1 v1 "$TARGET_ADDR"
+
+# Listeners on all addresses have no device; the peer does not speak the protocol.
+program target_probe
+LISTEN=0.0.0.0 serve 16M
+run_expect 0 '^rejected' timeout 60 "$PROGRAM" --arg 0 --expect 1 "$TARGET_ADDR" disk0 cm
+expect_log 'connection from .*: refused:'
+link_delete rv1
+expect_log 'device rv1: closed'
+link_add rv1 v1 "$TARGET_ADDR"
+stop_target
+expect 0 "$TARGET_STATUS" "the exit status of a daemon whose device has come back"
 
 load_module
 serve 16M
