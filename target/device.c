@@ -27,6 +27,7 @@
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -36,6 +37,7 @@
 static LIST_HEAD(, device) devices = LIST_HEAD_INITIALIZER(devices);
 static void (*device_on_gone)(struct device *dev);
 static struct loop_source uevents = { .fd = -1 };
+static int nowhere = -1;	/* open early: later there may be no descriptor left */
 
 #define UEVENT_GROUP	1	/* the kernel's own, not udev's */
 #define UEVENT_BYTES	8192	/* more than the kernel sends at once */
@@ -161,16 +163,50 @@ destroy_channel:
 	return ret;
 }
 
+static int uverbs_stat(const struct device *dev, struct stat *st)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband_verbs/%s/",
+		 dev->verbs->device->dev_name);
+	return stat(path, st) ? -errno : 0;
+}
+
+/*
+ * Whether its file is there, and not that of another device with the same number. Names
+ * say nothing: RDMA devices can be renamed in use.
+ */
+static bool uverbs_is_there(const struct device *dev)
+{
+	struct stat st;
+	int ret = uverbs_stat(dev, &st);
+
+	return ret ? ret != -ENOENT : !dev->ino || dev->ino == st.st_ino;
+}
+
+/* What context_close() has done; librdmacm does not know until it looks. */
+static bool context_is_closed(const struct ibv_context *verbs)
+{
+	struct stat now, null;
+
+	return nowhere >= 0 && !fstat(verbs->cmd_fd, &now) && !fstat(nowhere, &null) &&
+	       now.st_rdev == null.st_rdev;
+}
+
 /* In the list even when it cannot be used: librdmacm has it open. */
 static struct device *device_open(struct ibv_context *verbs,
 				  const struct sockaddr *local)
 {
 	struct device *dev = calloc(1, sizeof(*dev));
+	struct stat st;
 
-	if (!dev)
+	if (!dev || context_is_closed(verbs)) {
+		free(dev);
 		return NULL;
+	}
 	dev->verbs = verbs;
 	dev->name = ibv_get_device_name(verbs->device);
+	dev->ino = uverbs_stat(dev, &st) ? 0 : st.st_ino;
 	dev->cm.event = sentinel_event;
 	sentinel_create(dev, local);
 	LIST_INSERT_HEAD(&devices, dev, entry);
@@ -196,14 +232,10 @@ static bool device_use(struct device *dev)
 /* See the top of the file. */
 static void context_close(int cmd_fd, int async_fd)
 {
-	int null;
-
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null < 0)
+	if (nowhere < 0)
 		return;
-	dup3(null, async_fd, O_CLOEXEC);
-	dup3(null, cmd_fd, O_CLOEXEC);
-	close(null);
+	dup3(nowhere, async_fd, O_CLOEXEC);
+	dup3(nowhere, cmd_fd, O_CLOEXEC);
 }
 
 static void device_close(struct device *dev)
@@ -223,27 +255,6 @@ static void device_close(struct device *dev)
 		log_info("device %s: closed", dev->name);
 	}
 	free(dev);
-}
-
-/* Whether its file is there, and that of no other device with the same number. */
-static bool uverbs_is_there(const struct device *dev)
-{
-	char path[PATH_MAX], name[IBV_SYSFS_NAME_MAX + 1];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband_verbs/%s/ibdev",
-		 dev->verbs->device->dev_name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno != ENOENT;
-	n = read(fd, name, sizeof(name) - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	name[n] = '\0';
-	name[strcspn(name, "\n")] = '\0';
-	return !strcmp(name, dev->name);
 }
 
 static void look_for_removed(void)
@@ -314,6 +325,10 @@ void device_init(void (*gone)(struct device *dev))
 	int ret = uevents_open();
 
 	device_on_gone = gone;
+	nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (nowhere < 0)
+		log_warn("cannot open /dev/null: %s; the removal of a device waits for the daemon's end",
+			 strerror(errno));
 	if (ret)
 		log_warn("cannot hear the kernel's messages about devices: %s; the removal of one may wait for the daemon's end",
 			 strerror(-ret));
@@ -334,8 +349,14 @@ struct device *device_get(struct ibv_context *verbs, const struct sockaddr *loca
 	LIST_FOREACH(dev, &devices, entry)
 		if (dev->verbs == verbs)
 			break;
-	if (!dev)
+	if (!dev) {
 		dev = device_open(verbs, local);
+		/* The kernel may have told of its removal before it was in the list. */
+		if (dev && !uverbs_is_there(dev)) {
+			device_remove(dev);
+			return NULL;
+		}
+	}
 	if (!dev || dev->gone || !device_use(dev))
 		return NULL;
 	dev->users++;
@@ -380,6 +401,9 @@ void device_exit(void)
 		next = LIST_NEXT(dev, entry);
 		device_close(dev);
 	}
+	if (nowhere >= 0)
+		close(nowhere);
+	nowhere = -1;
 }
 
 /**

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include "cm.h"
 #include "loop.h"
@@ -40,6 +41,7 @@ struct cq_handler {
  * @verbs: librdmacm's context of it
  * @attr: its limits
  * @name: for the log
+ * @ino: of its directory in sysfs, which no other device ever has; 0: unknown
  * @channel: of all completion queues on it; NULL: it could not be used until now
  * @completions: @channel in the loop
  * @async: asynchronous events in the loop
@@ -53,6 +55,7 @@ struct device {
 	struct ibv_context *verbs;
 	struct ibv_device_attr attr;
 	const char *name;
+	ino_t ino;
 	struct ibv_comp_channel *channel;
 	struct loop_source completions;
 	struct loop_source async;

@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# An RDMA device of the target that is renamed in use, as udev does to give it a lasting
+# name, is there when another one is removed: no session ends. When it is itself removed,
+# the command returns, and when it is back the disk is, by itself.
+#
+# net: veth
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+
+# The second answer comes when all has been handled that was there at the first.
+daemon_has_looked() {
+	"$RDMABLK" target list >/dev/null
+	"$RDMABLK" target list >/dev/null
+}
+
+ip link add other type dummy
+ip link set other up
+rdma link add rother type rxe netdev other
+load_module
+serve 16M
+connect --keep-alive-tmo 4 --reconnect-delay 1
+start_verify
+rdma dev set rv1 name renamed
+link_delete rother
+daemon_has_looked
+! log_has 'is being removed' || fail "the device that was renamed is taken for removed"
+expect_progress
+expect live "$(attribute state)" "the state"
+expect 0 "$(attribute reconnects)" "how often it has come back"
+
+link_delete renamed
+wait_state recovering
+expect_log 'device rv1: closed'
+link_add rv1 v1 "$TARGET_ADDR"
+expect_log "listening on $TARGET_ADDR:20420, device rv1"
+expect_back 1
+expect_progress
+stop_verify
+device_same_as_target
+disconnect
+unload_module
+stop_target
+expect 0 "$TARGET_STATUS" "the daemon's exit status"
