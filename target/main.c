@@ -37,6 +37,7 @@
 #include "options.h"
 #include "request.h"
 #include "session.h"
+#include "staged_loss.h"
 #include "util.h"
 #include "worker.h"
 
@@ -110,6 +111,7 @@ static void look_for_end(void)
 		log_err("%s after %d ms: exiting", session_any() ?
 			"sessions are still not closed" : "a file does not answer",
 			SHUTDOWN_MS);
+		staged_abandon();
 		_exit(EXIT_FAILED);
 	}
 	loop_timer_start(&daemon_state.timer, LOOK_MS);
@@ -237,6 +239,7 @@ static void signal_ready(struct loop_source *src)
 		if (info.ssi_signo == SIGHUP) {
 			reload();
 		} else if (daemon_state.stopping) {
+			staged_abandon();
 			log_warn("%s again: exiting at once", name);
 			export_log_lost();
 			_exit(EXIT_FAILED);

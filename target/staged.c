@@ -35,15 +35,17 @@
  * They are counted in two generations, of which only one grows, or they would wait for
  * as long as writes with FUA keep coming. One with nothing beside it waits for nobody.
  *
+ * What a failure means: staged_loss.c.
+ *
  * DISCARD and its like: staged_slow.c.
  */
 #include <errno.h>
 
 #include "fault.h"
 #include "log.h"
-#include "losses.h"
 #include "staged.h"
 #include "staged_fault.h"
+#include "staged_loss.h"
 #include "util.h"
 
 #define TRIES	16		/* without progress */
@@ -136,22 +138,6 @@ static void finish_all(struct staged_ios *ios, const struct ring *here,
 		TAILQ_REMOVE(ios, io, entry);
 		finish_at_home(io, here, status);
 	}
-}
-
-/**
- * staged_fail - what was written to a file may be lost
- * @sf: file
- * @ret: -errno
- *
- * It is noted before anybody is answered: who hears of it may kill the daemon.
- */
-static void staged_fail(struct staged_file *sf, int ret)
-{
-	if (!atomic_load(&sf->failed))
-		losses_note(sf->file->name, sf->identity);
-	if (!atomic_exchange(&sf->failed, true))
-		log_err("export %s: what was written to %s cannot be made durable: %s; no FLUSH will succeed until it is opened anew",
-			sf->file->name, sf->file->path, strerror(-ret));
 }
 
 /*
@@ -337,26 +323,9 @@ static void rw_finish(struct staged_io *io, unsigned int status)
 	staged_finish(io, status);
 }
 
-/* Of a write: nothing but itself, and no cache, can have failed so. */
-static bool own_error(int ret)
-{
-	switch (-ret) {
-	case ENOSPC:
-	case EDQUOT:
-	case EFBIG:
-	case EROFS:
-	case EPERM:
-	case EINVAL:
-	case EOPNOTSUPP:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void rw_done(struct staged_io *io)
 {
-	if (io->suspect && !own_error(io->suspect)) {
+	if (io->suspect && !staged_own_error(io->suspect)) {
 		staged_fail(io->engine->file, io->suspect);
 		rw_finish(io, RDMABLK_R_STORE_IO);
 	} else if (io->fua && io->plain) {
@@ -384,7 +353,7 @@ static void rw_failed(struct staged_io *io, int res)
 		 sf->file->name, io->op == RDMABLK_OP_READ ? "read" : "write",
 		 (unsigned long long)io->bytes, (unsigned long long)io->offset,
 		 strerror(-res));
-	if (io->suspect && !(own_error(io->suspect) && own_error(res)))
+	if (io->suspect && !(staged_own_error(io->suspect) && staged_own_error(res)))
 		staged_fail(sf, io->suspect);
 	rw_finish(io, file_reason(res));
 }
@@ -500,10 +469,15 @@ void staged_begin(struct staged_io *io)
  * staged_file_init - a file for any number of threads
  * @sf: filled
  * @file: open; stays the caller's
+ * @identity: RDMABLK_ID_LEN bytes, as file_epoch()
  */
-void staged_file_init(struct staged_file *sf, struct file *file)
+void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *identity)
 {
-	*sf = (struct staged_file){ .file = file, .sync.ready = sync_ready };
+	*sf = (struct staged_file){
+		.file = file,
+		.sync.ready = sync_ready,
+	};
+	memcpy(sf->identity, identity, sizeof(sf->identity));
 	TAILQ_INIT(&sf->batch);
 	TAILQ_INIT(&sf->waiting);
 	TAILQ_INIT(&sf->synced);
@@ -511,6 +485,7 @@ void staged_file_init(struct staged_file *sf, struct file *file)
 	TAILQ_INIT(&sf->slow);
 	pthread_mutex_init(&sf->lock, NULL);
 	pthread_cond_init(&sf->wake, NULL);
+	staged_loss_watch(sf);
 }
 
 /**
@@ -519,6 +494,7 @@ void staged_file_init(struct staged_file *sf, struct file *file)
  */
 void staged_file_exit(struct staged_file *sf)
 {
+	staged_loss_forget(sf);
 	staged_slow_stop(sf);
 	pthread_cond_destroy(&sf->wake);
 	pthread_mutex_destroy(&sf->lock);

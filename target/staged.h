@@ -17,6 +17,7 @@ TAILQ_HEAD(staged_ios, staged_io);
 
 /**
  * struct staged_file - what the threads share of a file
+ * @entry: in the list of all
  * @file: open
  * @identity: of what the host's caches have of it; see losses.h
  * @errors: commands that have failed
@@ -41,6 +42,7 @@ TAILQ_HEAD(staged_ios, staged_io);
  * @thread: for @slow
  */
 struct staged_file {
+	LIST_ENTRY(staged_file) entry;
 	struct file *file;
 	uint8_t identity[RDMABLK_ID_LEN];
 	atomic_uint_fast64_t errors;
@@ -127,7 +129,7 @@ struct staged_io {
 	unsigned int status;
 };
 
-void staged_file_init(struct staged_file *sf, struct file *file);
+void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *identity);
 void staged_file_exit(struct staged_file *sf);
 int staged_engine_init(struct staged_engine *e, struct staged_file *sf,
 		       unsigned int buffers);

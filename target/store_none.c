@@ -63,21 +63,26 @@ static int none_start(struct store *store, struct store_none *none,
 		      const struct export_config *ec)
 {
 	uint8_t identity[RDMABLK_ID_LEN];
-	int ret = file_epoch(&none->file, identity) ?:
-		  losses_epoch(ec->name, identity, store->epoch);
+	int ret = file_epoch(&none->file, identity);
 
-	if (ret) {
-		log_err("export %s: has no epoch: %s", ec->name, strerror(-ret));
-		return ret;
-	}
+	if (ret)
+		goto no_epoch;
+	/* First: what its disk loses from here on is known to it. */
+	staged_file_init(&none->staged, &none->file, identity);
+	ret = losses_epoch(ec->name, identity, store->epoch);
+	if (ret)
+		goto exit;
 	none->volatile_cache = !write_through(&none->file);
-	staged_file_init(&none->staged, &none->file);
-	memcpy(none->staged.identity, identity, sizeof(identity));
 	none->threads = iothreads_start(&none->staged, nr_threads);
 	if (none->threads)
 		return 0;
 	staged_file_exit(&none->staged);
 	return -EIO;
+exit:
+	staged_file_exit(&none->staged);
+no_epoch:
+	log_err("export %s: has no epoch: %s", ec->name, strerror(-ret));
+	return ret;
 }
 
 static int none_open(struct store *store, const struct export_config *ec)

@@ -8,7 +8,7 @@
 
 #include "../../target/log.h"
 #include "../../target/losses.h"
-#include "../../target/staged.h"
+#include "../../target/staged_loss.h"
 #include "../../target/util.h"
 
 #define MEMORY		(16U << 20)
@@ -24,6 +24,7 @@ static struct place {
 	struct staged_engine engine;	/* of the calling thread */
 	char *memory;			/* registered as buffer 0 */
 	atomic_bool none;		/* cancels nothing */
+	bool open;
 } place;
 
 struct command {
@@ -101,8 +102,11 @@ static inline void place_open(const char *in, uint64_t size, uint32_t block, boo
 	struct place *p = &place;
 	struct file_wish wish = { .name = "test", .path = p->path, .block = block };
 	static unsigned int files;	/* a test that has failed keeps its own */
+	const uint8_t identity[RDMABLK_ID_LEN] = { 1, 2, 3, (uint8_t)files };
 	int fd;
 
+	if (p->open)
+		staged_loss_forget(&p->sf);
 	memset(p, 0, sizeof(*p));
 	snprintf(p->path, sizeof(p->path), "%s/file%u", in, files++);
 	fd = open(p->path, O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -116,7 +120,8 @@ static inline void place_open(const char *in, uint64_t size, uint32_t block, boo
 		p->file.buffered = p->file.fd;
 		p->file.direct = false;
 	}
-	staged_file_init(&p->sf, &p->file);
+	staged_file_init(&p->sf, &p->file, identity);
+	p->open = true;
 	make_engine(&p->engine, &p->memory);
 }
 
@@ -127,6 +132,7 @@ static inline void place_close(void)
 	file_close(&place.file);
 	munmap(place.memory, MEMORY);
 	unlink(place.path);
+	place.open = false;
 }
 
 static void (*real_ready)(struct ring_source *src, int res, unsigned int flags);
