@@ -390,6 +390,34 @@ bool file_same(const struct file *a, const struct file *b)
 }
 
 /**
+ * file_disk - what has the cache that an fdatasync of a file writes out
+ * @f: open file
+ *
+ * Return: number of the device, of a partition that of the whole. Two with the same are
+ * on one disk; two without may be, below devices made of others.
+ */
+uint64_t file_disk(const struct file *f)
+{
+	uint64_t dev = f->block_device ? f->ino : f->dev;
+	unsigned int whole[2];
+	char path[96];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", major(dev),
+		 minor(dev));
+	if (access(path, F_OK))
+		return dev;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../dev", major(dev), minor(dev));
+	file = fopen(path, "re");
+	if (!file)
+		return dev;
+	if (fscanf(file, "%u:%u", &whole[0], &whole[1]) == 2)
+		dev = makedev(whole[0], whole[1]);
+	fclose(file);
+	return dev;
+}
+
+/**
  * file_block - logical block of an export that is given none
  * @path: of its file
  *

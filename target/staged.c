@@ -35,7 +35,7 @@
  * They are counted in two generations, of which only one grows, or they would wait for
  * as long as writes with FUA keep coming. One with nothing beside it waits for nobody.
  *
- * What a failure means: staged_loss.c.
+ * What a failure means for this and other files: staged_loss.c.
  *
  * DISCARD and its like: staged_slow.c.
  */
@@ -475,6 +475,7 @@ void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *
 {
 	*sf = (struct staged_file){
 		.file = file,
+		.disk = file_disk(file),
 		.sync.ready = sync_ready,
 	};
 	memcpy(sf->identity, identity, sizeof(sf->identity));

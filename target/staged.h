@@ -20,9 +20,10 @@ TAILQ_HEAD(staged_ios, staged_io);
  * @entry: in the list of all
  * @file: open
  * @identity: of what the host's caches have of it; see losses.h
+ * @disk: that it is on, as file_disk()
  * @errors: commands that have failed
- * @failed: an fdatasync has failed, or may have: what was written before may be lost,
- *	although the next would not say so
+ * @failed: an fdatasync has failed, or may have, of this or of another file on @disk: what
+ *	was written before may be lost, although the next would not say so
  * @syncing: an fdatasync is under way, for @batch; under @lock, as what follows
  * @stop: the thread for @slow shall end
  * @threaded: it exists
@@ -45,6 +46,7 @@ struct staged_file {
 	LIST_ENTRY(staged_file) entry;
 	struct file *file;
 	uint8_t identity[RDMABLK_ID_LEN];
+	uint64_t disk;
 	atomic_uint_fast64_t errors;
 	atomic_bool failed;
 	bool syncing;

@@ -4,6 +4,12 @@
  *
  * A file of which one has failed is not flushed any more, and that is noted (losses.c)
  * before anybody is answered: who hears of it may kill the daemon.
+ *
+ * Files on one disk have one cache: when a sync of the one fails, it may be what was
+ * written to the others that is lost, and theirs would not say so. So they fail with it,
+ * but for an error that tells of no cache. What has been answered for another file in the
+ * moment before the failure was read is not held back: each FLUSH would have to wait for
+ * those of all other files of its disk.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +22,7 @@ static LIST_HEAD(, staged_file) files = LIST_HEAD_INITIALIZER(files);
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /**
- * staged_loss_watch - a file that staged_abandon() looks at
+ * staged_loss_watch - a file that others may fail with
  * @sf: filled
  */
 void staged_loss_watch(struct staged_file *sf)
@@ -59,6 +65,14 @@ bool staged_own_error(int ret)
 	}
 }
 
+/* Return: whether it had not failed before. */
+static bool note_failure(struct staged_file *sf)
+{
+	if (!atomic_load(&sf->failed))
+		losses_note(sf->file->name, sf->identity);
+	return !atomic_exchange(&sf->failed, true);
+}
+
 /**
  * staged_fail - what was written to a file may be lost
  * @sf: file
@@ -68,11 +82,31 @@ bool staged_own_error(int ret)
  */
 void staged_fail(struct staged_file *sf, int ret)
 {
-	if (!atomic_load(&sf->failed))
-		losses_note(sf->file->name, sf->identity);
-	if (!atomic_exchange(&sf->failed, true))
+	struct staged_file *other;
+
+	if (note_failure(sf))
 		log_err("export %s: what was written to %s cannot be made durable: %s; no FLUSH will succeed until it is opened anew",
 			sf->file->name, sf->file->path, strerror(-ret));
+	if (staged_own_error(ret))
+		return;
+	pthread_mutex_lock(&files_lock);
+	LIST_FOREACH(other, &files, entry)
+		if (other->disk == sf->disk && !other->file->read_only &&
+		    note_failure(other))
+			log_err("export %s: what was written to %s may be lost with what export %s has lost of the same disk; no FLUSH will succeed until it is opened anew",
+				other->file->name, other->file->path, sf->file->name);
+	pthread_mutex_unlock(&files_lock);
+}
+
+/* Something is being made durable of a file on that disk; all locks are held. */
+static bool disk_syncs(uint64_t disk)
+{
+	const struct staged_file *sf;
+
+	LIST_FOREACH(sf, &files, entry)
+		if (sf->disk == disk && (sf->syncing || sf->fua[0] || sf->fua[1]))
+			return true;
+	return false;
 }
 
 /**
@@ -87,10 +121,11 @@ void staged_abandon(void)
 	struct staged_file *sf;
 
 	pthread_mutex_lock(&files_lock);
-	LIST_FOREACH(sf, &files, entry) {
+	LIST_FOREACH(sf, &files, entry)
 		pthread_mutex_lock(&sf->lock);
-		if (atomic_load(&sf->failed) ||
-		    !(sf->syncing || sf->fua[0] || sf->fua[1]))
+	LIST_FOREACH(sf, &files, entry) {
+		if (atomic_load(&sf->failed) || sf->file->read_only ||
+		    !disk_syncs(sf->disk))
 			continue;
 		losses_note(sf->file->name, sf->identity);
 		log_warn("export %s: whether what was written to %s is durable is not waited for: what was not flushed counts as lost",

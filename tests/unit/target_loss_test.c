@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a sync that may have failed means for files without a cache. A process that ends at once while something
+ * What a sync that has failed, or may have, means for files without a cache. Those on the
+ * same disk fail with the one that was told. A process that ends at once while something
  * is being made durable will not be told whether it was: the next one has another epoch
  * of the file, and has the same where nothing was.
  *
@@ -22,6 +23,46 @@
 #include <cmocka.h>
 
 #include "target_staged.h"
+
+static const uint8_t beside[RDMABLK_ID_LEN] = { 9 };
+
+/* Another file in the same directory, or, so to speak, elsewhere. */
+static struct neighbour {
+	struct file file;
+	struct staged_file sf;
+} *neighbour_open(bool same_disk, bool read_only)
+{
+	struct neighbour *n = calloc(1, sizeof(*n));
+	char path[96];
+	struct file_wish wish = { .name = "beside", .path = path, .read_only = read_only };
+	int fd;
+
+	assert_non_null(n);
+	snprintf(path, sizeof(path), "%s/beside", dir);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 1 << 20), 0);
+	close(fd);
+	assert_int_equal(file_open(&n->file, &wish), 0);
+	unlink(path);
+	n->file.path = "beside";
+	staged_file_init(&n->sf, &n->file, beside);
+	assert_true(n->sf.disk);
+	if (!same_disk)
+		n->sf.disk++;
+	return n;
+}
+
+static void neighbour_close(struct neighbour *n)
+{
+	staged_file_exit(&n->sf);
+	file_close(&n->file);
+	free(n);
+}
+
+/*
+ * The end of a process
+ */
 
 static const uint8_t mine[RDMABLK_ID_LEN] = { 1, 2, 3 };
 
@@ -71,6 +112,14 @@ static bool a_write_without(struct command *c)
 	fake(&c->io.src, 0, 0);
 	until_kept_back();
 	return true;
+}
+
+static bool a_sync_beside_another(struct command *c)
+{
+	neighbour_open(true, false);
+	neighbour_open(true, true);
+	neighbour_open(false, false);
+	return a_sync(c);
 }
 
 /* It has been noted by then, and not by this. */
@@ -164,6 +213,51 @@ static void a_write_with_fua_counts_as_failed(void **state)
 	assert_true(epoch_changes(a_write_with_fua, true));
 }
 
+/* What it may have lost is for each that can have written: not for who only reads. */
+static void all_of_the_disk_count_as_failed(void **state)
+{
+	(void)state;
+	assert_int_equal(ends_during(a_sync_beside_another, false), 2);
+}
+
+/*
+ * A failure
+ */
+
+static void fails_beside(int ret, bool same_disk, bool read_only, bool want)
+{
+	uint8_t before[RDMABLK_ID_LEN], after[RDMABLK_ID_LEN];
+	struct command c = { 0 };
+	struct neighbour *n;
+
+	place_open(dir, 1U << 20, 512, false);
+	n = neighbour_open(same_disk, read_only);
+	assert_int_equal(losses_epoch("beside", beside, before), 0);
+	fake(&place.sf.sync, ret, 1);
+	begin(&c, RDMABLK_OP_FLUSH, 0, 0, 0);
+	assert_int_not_equal(end(&c), RDMABLK_OK);
+	assert_true(atomic_load(&place.sf.failed));
+	assert_int_equal(losses_epoch("beside", beside, after), 0);
+	assert_int_equal(atomic_load(&n->sf.failed), want);
+	assert_int_equal(!!memcmp(before, after, sizeof(after)), want);
+	neighbour_close(n);
+	place_close();
+}
+
+static void a_cache_is_lost_for_all_of_its_disk(void **state)
+{
+	(void)state;
+	fails_beside(-EIO, true, false, true);
+	fails_beside(-EIO, false, false, false);
+	fails_beside(-EIO, true, true, false);
+}
+
+static void other_errors_are_of_one_file(void **state)
+{
+	(void)state;
+	fails_beside(-ENOSPC, true, false, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +265,9 @@ int main(void)
 		cmocka_unit_test(a_sync_counts_as_failed),
 		cmocka_unit_test(a_loss_is_noted_once),
 		cmocka_unit_test(a_write_with_fua_counts_as_failed),
+		cmocka_unit_test(all_of_the_disk_count_as_failed),
+		cmocka_unit_test(a_cache_is_lost_for_all_of_its_disk),
+		cmocka_unit_test(other_errors_are_of_one_file),
 	};
 	char path[96];
 	int failed;
