@@ -8,7 +8,8 @@
 #   make check-long      the long ones, too, and all on a kernel that looks for
 #                        mistakes: hours
 #   make bench           the benchmark beside nvme-rdma, in a virtual machine; FULL=1
-#                        with all sizes, directions and depths
+#                        with all sizes, directions and depths; CONTINUE=DIR goes on
+#                        with one that was cut off
 #   make bench-gate      has it become slower? what 'make check' does, too
 #   make bench-record    what it is from now on compared with
 #   make lint            style and static analysis
@@ -56,7 +57,8 @@ lint:
 
 bench:
 	tests/setup
-	tests/perf/run $(if $(filter-out 0,$(FULL)),--set matrix)
+	tests/perf/run $(if $(CONTINUE),--continue $(CONTINUE),$(if \
+		$(filter-out 0,$(FULL)),--set matrix))
 
 bench-gate:
 	tests/setup
