@@ -8,8 +8,8 @@
 #   make check-long      the long ones, too, and all on a kernel that looks for
 #                        mistakes: hours
 #   make bench           the benchmark beside nvme-rdma, in a virtual machine; FULL=1
-#                        with all sizes, directions and depths; CONTINUE=DIR goes on
-#                        with one that was cut off
+#                        with all sizes, directions and depths, WALL=1 in two machines
+#                        and by the clock; CONTINUE=DIR goes on with one that was cut off
 #   make bench-gate      has it become slower? what 'make check' does, too
 #   make bench-record    what it is from now on compared with
 #   make lint            style and static analysis
@@ -58,7 +58,7 @@ lint:
 bench:
 	tests/setup
 	tests/perf/run $(if $(CONTINUE),--continue $(CONTINUE),$(if \
-		$(filter-out 0,$(FULL)),--set matrix))
+		$(filter-out 0,$(WALL)),--set wall,$(if $(filter-out 0,$(FULL)),--set matrix)))
 
 bench-gate:
 	tests/setup

@@ -23,6 +23,8 @@ FSYNC = "fsync-4k-qd1"
 EFFICIENCY = ("randread-4k-qd32", "randwrite-4k-qd32")
 PACKETS, PACKETS_TOLERANCE = 2.0, 0.02
 POSTS = 1 / 8
+# Sets whose time counts instructions: all others have no goals, and fail no gate.
+COUNTED = ("default", "gate", "matrix", "scaling", "size")
 
 
 def read(name):
@@ -62,10 +64,11 @@ def host_cpu():
     return None
 
 
-def collect(directory, which, rounds):
+def collect(directory, which, rounds, machine):
     """What the guest has left in a directory, with where it comes from."""
     here = os.path.dirname(os.path.abspath(__file__))
     environment = {
+        "machine": machine,
         "qemu": first_line(["qemu-system-x86_64", "--version"]),
         "compiler": first_line(["gcc", "--version"]),
         "host_cpu": host_cpu(),
@@ -78,7 +81,8 @@ def collect(directory, which, rounds):
         if name.endswith(".json"):
             with open(os.path.join(directory, name), encoding="ascii") as f:
                 found[name[:-len(".json")]] = json.load(f)
-    apart = {n: found.pop(n) for n in ("ib_read_lat", "scaling") if n in found}
+    apart = {n: found.pop(n) for n in ("ib_read_lat", "scaling", "footprint")
+             if n in found}
     return {
         "version": VERSION,
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -116,6 +120,12 @@ def steady(doc, workload, device, peer):
     if not ours or not theirs:
         return None
     return statistics.median(ours["iops_rounds"]) / statistics.median(theirs["iops_rounds"])
+
+
+def paired(doc, workload, device, peer):
+    """IOPS of each round of a device by those of the peer's round beside it."""
+    rounds = [result(doc, d, workload)["iops_rounds"] for d in (device, peer)]
+    return [a / b for a, b in zip(*rounds)]
 
 
 class Ratio:
@@ -159,6 +169,8 @@ EFFICIENCY_GOAL = (0.97, 0.94)
 
 def ratios(doc):
     """Yields a Ratio for each goal that the results can be held against."""
+    if doc["set"] not in COUNTED:
+        return
     for (device, peer, workload), goal in GOALS.items():
         value = ratio(doc, workload, device, peer)
         if value is not None:
@@ -174,7 +186,7 @@ def ratios(doc):
 def gate_ratios(doc):
     """These and what has no goal, but should not get worse: how near to verbs it is."""
     yield from ratios(doc)
-    for workload in SMALL + LARGE:
+    for workload in SMALL + LARGE if doc["set"] in COUNTED else ():
         value = ratio(doc, workload, "rdmablk", "verbs")
         if value is not None:
             yield Ratio(f"rdmablk / verbs, {workload}", value, None, None,
@@ -183,7 +195,7 @@ def gate_ratios(doc):
 
 def facts(doc):
     """Yields (true, text) of what is no ratio and has no tolerance."""
-    ours = doc["results"].get("rdmablk", {})
+    ours = doc["results"].get("rdmablk", {}) if doc["set"] in COUNTED else {}
     for workload, r in ours.items():
         n = r.get("packets_per_io")
         if n is not None and "-4k-" in workload and workload != FSYNC:
