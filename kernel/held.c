@@ -102,10 +102,7 @@ static void rdmablk_request_end_held(struct request *rq)
 
 	req->held = false;
 	req->status = BLK_STS_TRANSPORT;
-	/* See rdmablk_request_end_now(). */
-	preempt_disable();
-	blk_mq_complete_request(rq);
-	preempt_enable();
+	rdmablk_request_hand_over(rq);
 }
 
 struct rdmablk_fail {

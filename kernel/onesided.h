@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The data path of a request of one segment, which most are, in line; see onesided.c.
+ * The data path of a request of one segment, which most are, in line; see onesided.c and
+ * request.c.
  */
 #ifndef RDMABLK_ONESIDED_H
 #define RDMABLK_ONESIDED_H
@@ -24,6 +25,26 @@ void rdmablk_onesided_send_list(struct rdmablk_path *path, struct rdmablk_queue 
 static inline u64 rdmablk_request_start(struct request *rq)
 {
 	return (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
+}
+
+/**
+ * rdmablk_request_hand_over() - have ->complete() called
+ * @rq: request with a status, no device's any more
+ *
+ * It may be handed to another processor, which must not go away between the block layer's
+ * look at it and that: there it would lie until the processor is back. Taking one away
+ * waits for sections without preemption. With PREEMPT_RT the block layer hands over
+ * nothing, and ->complete() takes locks that sleep.
+ */
+static inline void rdmablk_request_hand_over(struct request *rq)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
+		blk_mq_complete_request(rq);
+		return;
+	}
+	preempt_disable();
+	blk_mq_complete_request(rq);
+	preempt_enable();
 }
 
 static inline enum dma_data_direction rdmablk_onesided_dir(struct request *rq)

@@ -120,14 +120,7 @@ static inline void rdmablk_request_end_now(struct request *rq, blk_status_t stat
 	req->status = status;
 	if (unlikely(blk_should_fake_timeout(rq->q)))
 		return;
-	/*
-	 * It may be handed to another processor, which must not go away between the block
-	 * layer's look at it and that: there it would lie until the processor is back.
-	 * Taking one away waits for sections without preemption.
-	 */
-	preempt_disable();
-	blk_mq_complete_request(rq);
-	preempt_enable();
+	rdmablk_request_hand_over(rq);
 }
 
 /**
