@@ -84,6 +84,21 @@ void rdmablk_poll_now(struct rdmablk_hwq *hwq)
 	spin_unlock(&hwq->poll_lock);
 }
 
+/**
+ * rdmablk_poll_all() - look for what has completed where nobody looks any more
+ * @hwq: hardware queues
+ * @n: how many
+ *
+ * Who waits until nothing is under way would else wait for it in vain. Context: of a task.
+ */
+void rdmablk_poll_all(struct rdmablk_hwq *hwq, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		rdmablk_poll_now(&hwq[i]);
+}
+
 /* Whether a command of no request is under way, or a request that nobody polls for. */
 static bool rdmablk_poll_must_watch(struct rdmablk_hwq *hwq)
 {

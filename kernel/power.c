@@ -45,20 +45,12 @@ static void rdmablk_power_freeze_start(struct rdmablk_session *s)
 	mutex_unlock(&s->disk_mutex);
 }
 
-static void rdmablk_power_poll(struct rdmablk_session *s)
-{
-	u32 i;
-
-	for (i = 0; i < s->nr_queues; i++)
-		rdmablk_poll_now(&s->path.hwq[i]);
-}
-
 static bool rdmablk_power_settle(struct rdmablk_session *s, unsigned long until)
 {
 	long left;
 
 	do {
-		rdmablk_power_poll(s);
+		rdmablk_poll_all(s->path.hwq, s->nr_queues);
 		left = max((long)(until - jiffies), 1L);
 		if (blk_mq_freeze_queue_wait_timeout(s->disk->queue,
 						     s->path.nr_poll ? 1 : left))

@@ -44,6 +44,7 @@
 #include "disk.h"
 #include "log.h"
 #include "netlink.h"
+#include "poll.h"
 #include "session.h"
 
 /* What a packet of ours can live in the network, generously */
@@ -341,8 +342,10 @@ static void rdmablk_recovery_settle(struct rdmablk_session *s)
 	unsigned long deadline = jiffies + RDMABLK_SETTLE_TMO;
 
 	while (rdmablk_request_busy(&s->tag_set) && time_before(jiffies, deadline) &&
-	       !READ_ONCE(s->ctrl.broken))
+	       !READ_ONCE(s->ctrl.broken)) {
+		rdmablk_poll_all(s->path.hwq, s->nr_queues);
 		schedule_timeout_uninterruptible(1);
+	}
 	if (!READ_ONCE(s->ctrl.broken))
 		rdmablk_recovery_flush(s);
 	cancel_delayed_work_sync(&s->keepalive_work);

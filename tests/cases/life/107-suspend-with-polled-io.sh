@@ -12,24 +12,9 @@
 # shellcheck source=tests/cases/life/lib.sh
 source "$RDMABLK_TOP/tests/cases/life/lib.sh"
 
-inflight() {
-	local reads writes
-
-	read -r reads writes </sys/block/rdmablk0/inflight
-	echo $((reads + writes))
-}
-
-# stop_in_flight: the load stands still, and has requests under way
-stop_in_flight() {
-	kill -STOP "$VERIFY"
-	(($(inflight) > 0)) && return
-	kill -CONT "$VERIFY"
-	return 1
-}
-
 # suspend LEVEL: to where it goes, for a second
 suspend() {
-	wait_until "$PATIENCE" stop_in_flight || fail "no request is under way"
+	verify_stop_in_flight
 	echo "$1" >/sys/power/pm_test
 	echo mem >/sys/power/state || fail "no suspend to $1: $(dmesg | tail -n 20)"
 	expect 0 "$(inflight)" "the number of requests in flight"

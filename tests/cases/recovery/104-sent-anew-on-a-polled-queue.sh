@@ -19,10 +19,7 @@ file() {
 }
 
 are_in_flight() {
-	local reads writes
-
-	read -r reads writes <"/sys/block/rdmablk0/inflight"
-	((reads + writes >= 8))
+	(($(inflight) >= 8))
 }
 
 # lose_requests POLLED: the connection is lost with requests under way that it has not

@@ -31,6 +31,27 @@ verify_kill() {
 	verify_is_over || kill -KILL "$VERIFY"
 }
 
+# inflight: how many requests have not ended
+inflight() {
+	local reads writes
+
+	read -r reads writes </sys/block/rdmablk0/inflight
+	echo $((reads + writes))
+}
+
+verify_try_stop() {
+	kill -STOP "$VERIFY"
+	(($(inflight) > 0)) && return
+	kill -CONT "$VERIFY"
+	return 1
+}
+
+# verify_stop_in_flight: the load, which polls, stands still and has requests under way
+# until SIGCONT
+verify_stop_in_flight() {
+	wait_until "$PATIENCE" verify_try_stop || fail "no request is under way"
+}
+
 # expect_progress: the load is there, and gets something done
 expect_progress() {
 	local before
