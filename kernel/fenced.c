@@ -167,7 +167,7 @@ static bool rdmablk_fenced_take(struct rdmablk_fenced *f, bool *commands, bool *
 /* The order matters; see the top of the file. */
 static void rdmablk_fenced_snapshot(struct rdmablk_fenced *f)
 {
-	/* Before the bits; a full barrier, pairs with the one in rdmablk_fenced_wrote(). */
+	/* Before the bits; a full barrier, pairs with the one in rdmablk_fenced_dirty(). */
 	f->was_unflushed = rdmablk_ahead_begin(f->path);
 	if (f->has_dirty)
 		rdmablk_dirty_begin(&f->dirty);
@@ -602,22 +602,15 @@ void rdmablk_fenced_end(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op, 
 }
 
 /**
- * rdmablk_fenced_wrote() - a part of the export has changed, and neither the target's CPU
- *	nor its store need know
- * @path: data path
- * @hwq: whose write queue it was
+ * rdmablk_fenced_dirty() - a part of the export has changed, and its store need know
+ * @path: data path, of an export with a cache
  * @pos: first byte
  * @bytes: how many, not 0
  *
  * Before the request ends. The order matters; see the top of the file. Context: any.
  */
-void rdmablk_fenced_wrote(struct rdmablk_path *path, struct rdmablk_hwq *hwq, u64 pos,
-			  u64 bytes)
+void rdmablk_fenced_dirty(struct rdmablk_path *path, u64 pos, u64 bytes)
 {
-	if (!READ_ONCE(hwq->wrote))
-		WRITE_ONCE(hwq->wrote, true);
-	if (!path->cache)
-		return;
 	/* A full barrier to begin with. */
 	rdmablk_dirty_set(&path->fenced.dirty, pos, bytes);
 	/*

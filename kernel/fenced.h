@@ -142,8 +142,7 @@ void rdmablk_fenced_reset(struct rdmablk_fenced *f);
 void rdmablk_fenced_queue(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op);
 void rdmablk_fenced_end(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op, u8 status);
 void rdmablk_fenced_put(struct rdmablk_fenced *f, struct rdmablk_cmd_tag *cmd, bool slow);
-void rdmablk_fenced_wrote(struct rdmablk_path *path, struct rdmablk_hwq *hwq, u64 pos,
-			  u64 bytes);
+void rdmablk_fenced_dirty(struct rdmablk_path *path, u64 pos, u64 bytes);
 void rdmablk_fenced_break(struct rdmablk_fenced *f);
 bool rdmablk_fenced_is_clean(const struct rdmablk_fenced *f);
 int rdmablk_fenced_flush(struct rdmablk_fenced *f, unsigned long timeout);

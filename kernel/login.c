@@ -478,6 +478,7 @@ static int rdmablk_login_path(struct rdmablk_session *s)
 	path->read_only = g->flags & RDMABLK_GRANT_READ_ONLY;
 	path->size = g->size;
 	path->region_shift = g->nr_regions > 1 ? ilog2(g->region_bytes) : 63;
+	path->region_mask = BIT_ULL(path->region_shift) - 1;
 	path->cmds = s->offer.cmds;
 	path->commands = path->cmds.cmd_depth;
 	path->staged = g->flags & RDMABLK_GRANT_STAGED;

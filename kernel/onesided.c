@@ -16,6 +16,21 @@
 #include "onesided.h"
 
 /**
+ * rdmablk_onesided_unmap_all() - unmap the pages of a request for a device with DMA
+ * @path: path; its device is still there
+ * @rq: request that no work request refers to any more
+ */
+void rdmablk_onesided_unmap_all(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	u16 i;
+
+	for (i = 0; i < req->nr_sge; i++)
+		ib_dma_unmap_page(path->dev, req->sge[i].addr, req->sge[i].length,
+				  rdmablk_onesided_dir(rq));
+}
+
+/**
  * rdmablk_onesided_map_all() - map the pages of a request of any shape
  * @path: live path
  * @rq: see rdmablk_onesided_map_pages()

@@ -10,6 +10,7 @@
 #include "compat.h"
 #include "request.h"
 
+void rdmablk_onesided_unmap_all(struct rdmablk_path *path, struct request *rq);
 blk_status_t rdmablk_onesided_map_all(struct rdmablk_path *path, struct request *rq);
 void rdmablk_onesided_add_chain(struct rdmablk_path *path, struct rdmablk_request *req,
 				enum ib_wr_opcode op, u64 remote, u32 rkey, bool signal);
@@ -60,11 +61,10 @@ static inline enum dma_data_direction rdmablk_onesided_dir(struct request *rq)
 static inline void rdmablk_onesided_unmap(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	u16 i;
 
-	for (i = 0; i < req->nr_sge; i++)
-		ib_dma_unmap_page(path->dev, req->sge[i].addr, req->sge[i].length,
-				  rdmablk_onesided_dir(rq));
+	/* The device that is none has nothing to unmap. */
+	if (req->nr_sge && !ib_uses_virt_dma(path->dev))
+		rdmablk_onesided_unmap_all(path, rq);
 	req->nr_sge = 0;
 }
 
@@ -135,15 +135,15 @@ static inline blk_status_t rdmablk_onesided_map(struct rdmablk_path *path,
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	u64 pos = rdmablk_request_start(rq);
-	u64 mask = (1ULL << path->region_shift) - 1;
-	const struct rdmablk_wire_region *region;
 	u32 bytes = blk_rq_bytes(rq);
+	u64 last = pos + bytes - 1;
+	const struct rdmablk_wire_region *region;
 
-	if (unlikely(!bytes || pos >= path->size || bytes > path->size - pos ||
-		     (pos & mask) + bytes > mask + 1))
+	/* One whose end does not fit into 64 bits has its last byte in another region. */
+	if (unlikely(!bytes || last >= path->size || (pos ^ last) >> path->region_shift))
 		return BLK_STS_IOERR;
 	region = &path->region[pos >> path->region_shift];
-	req->remote = region->iova + (pos & mask);
+	req->remote = region->iova + (pos & path->region_mask);
 	req->rkey = region->rkey;
 	return rdmablk_onesided_map_pages(path, rq);
 }

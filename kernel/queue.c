@@ -243,8 +243,10 @@ void rdmablk_queue_post(struct rdmablk_queue *q)
 		return;
 	if (unlikely(q->watch))
 		q->watch(q);
-	trace_rdmablk_post(q->index, (q->nr - 1) / 2, q->kind == RDMABLK_KIND_WRITE,
-			   q->nr_batch);
+	/* Asked for first: the arguments have to be computed. */
+	if (trace_rdmablk_post_enabled())
+		trace_rdmablk_post(q->index, (q->nr - 1) / 2,
+				   q->kind == RDMABLK_KIND_WRITE, q->nr_batch);
 	WRITE_ONCE(q->nr_batch, 0);
 	/*
 	 * What a failed post leaves behind was never seen by the device. Its

@@ -126,16 +126,19 @@ void rdmablk_queue_failed(struct rdmablk_queue *q, const struct ib_wc *wc);
  */
 static inline struct ib_rdma_wr *rdmablk_queue_next_wr(struct rdmablk_queue *q)
 {
+	unsigned int n = q->nr_batch;
 	struct ib_rdma_wr *wr;
 
 	lockdep_assert_held(&q->lock);
-	if (unlikely(q->nr_batch == RDMABLK_BATCH))
+	if (unlikely(n == RDMABLK_BATCH)) {
 		rdmablk_queue_post(q);
-	wr = &q->batch[q->nr_batch];
+		n = 0;
+	}
+	wr = &q->batch[n];
 	wr->wr.next = NULL;
-	if (q->nr_batch)
+	if (n)
 		wr[-1].wr.next = &wr->wr;
-	WRITE_ONCE(q->nr_batch, q->nr_batch + 1);
+	WRITE_ONCE(q->nr_batch, n + 1);
 	return wr;
 }
 

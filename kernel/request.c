@@ -20,6 +20,7 @@
  *   still land, after a newer write that somebody issued because this one had failed.
  */
 #include <linux/blk-mq.h>
+#include <linux/ktime.h>
 #include "compat.h"
 #include "onesided.h"
 #include "poll.h"
@@ -53,7 +54,16 @@ static enum rdmablk_timed rdmablk_request_timed(struct request *rq)
 	}
 }
 
-static void rdmablk_request_count(struct rdmablk_path *path, struct request *rq)
+/* Out of line: nobody else pays for the clock. */
+static noinline void rdmablk_request_time(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	rdmablk_timing_add(&path->timing, rdmablk_request_timed(rq), req->begun);
+	req->begun = 0;
+}
+
+static inline void rdmablk_request_count(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	int dir = rq_data_dir(rq);
@@ -73,19 +83,21 @@ static void rdmablk_request_count(struct rdmablk_path *path, struct request *rq)
 		break;
 	}
 	this_cpu_add(path->stats->work_requests, req->nr_wr);
-	rdmablk_timing_end(&path->timing, rdmablk_request_timed(rq), req->begun);
+	if (unlikely(req->begun))
+		rdmablk_request_time(path, rq);
 }
 
-static void rdmablk_request_account(struct request *rq)
+static __always_inline void rdmablk_request_account(struct request *rq)
 {
 	struct rdmablk_path *path = rq->q->queuedata;
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	if (likely(req->status == BLK_STS_OK))
+	if (likely(req->status == BLK_STS_OK)) {
 		rdmablk_request_count(path, rq);
-	else
+	} else {
 		this_cpu_inc(path->stats->errors);
-	req->begun = 0;
+		req->begun = 0;
+	}
 	/* Asked for first: the errno takes a call. */
 	if (trace_rdmablk_end_enabled())
 		trace_rdmablk_end(path->index, rq->mq_hctx->queue_num, rq->tag,
@@ -173,8 +185,8 @@ static void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 		rdmablk_fenced_queue(&path->fenced, &req->fenced);
 		return;
 	}
-	if (path->commands && req_op(rq) == REQ_OP_WRITE)
-		rdmablk_fenced_wrote(path, hwq, rdmablk_request_start(rq), blk_rq_bytes(rq));
+	if (req_op(rq) == REQ_OP_WRITE)
+		rdmablk_request_wrote(path, hwq, rdmablk_request_start(rq), blk_rq_bytes(rq));
 	if (hwq->iob)
 		rdmablk_request_end_polled(rq, hwq->iob);
 	else
@@ -235,23 +247,24 @@ static blk_status_t rdmablk_request_prepare_staged(struct rdmablk_path *path,
 	return rdmablk_request_prepare_flush(path, blk_mq_rq_to_pdu(rq));
 }
 
-static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
-					    struct rdmablk_hwq *hwq, struct request *rq)
+/* Return: there is nothing to do for it. */
+static inline bool rdmablk_request_prepare_any(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
 	/* Time that it was held, or waited for a tag, counts. */
-	if (likely(!req->begun))
-		req->begun = rdmablk_timing_begin(&path->timing);
-	if (likely(!req->held))
+	if (unlikely(rdmablk_timing_is_on(&path->timing)) && !req->begun)
+		req->begun = ktime_get_ns();
+	if (unlikely(req->holds) && !req->held)
 		req->holds = 0;
 	memset(&req->attempt, 0, sizeof(req->attempt));
-	if (path->cache && rdmablk_request_prepare_cached(path, rq))
-		return BLK_STS_OK;
-	if (path->staged)
-		return rdmablk_request_prepare_staged(path, hwq, rq);
-	if (unlikely(req_op(rq) != REQ_OP_READ && req_op(rq) != REQ_OP_WRITE))
-		return rdmablk_request_prepare_other(path, hwq, rq);
+	return path->cache && rdmablk_request_prepare_cached(path, rq);
+}
+
+static inline blk_status_t rdmablk_request_prepare_onesided(struct rdmablk_path *path,
+							    struct rdmablk_hwq *hwq,
+							    struct request *rq)
+{
 	/*
 	 * Only who opens the disk is refused by the block layer; bios of stacked
 	 * devices come through. The target would answer with an access error, which is
@@ -260,6 +273,18 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 	if (unlikely(path->read_only) && req_op(rq) == REQ_OP_WRITE)
 		return BLK_STS_IOERR;
 	return rdmablk_request_prepare_io(path, hwq, rq);
+}
+
+static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
+					    struct rdmablk_hwq *hwq, struct request *rq)
+{
+	if (rdmablk_request_prepare_any(path, rq))
+		return BLK_STS_OK;
+	if (path->staged)
+		return rdmablk_request_prepare_staged(path, hwq, rq);
+	if (unlikely(req_op(rq) != REQ_OP_READ && req_op(rq) != REQ_OP_WRITE))
+		return rdmablk_request_prepare_other(path, hwq, rq);
+	return rdmablk_request_prepare_onesided(path, hwq, rq);
 }
 
 static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, bool last)
@@ -377,12 +402,15 @@ static void rdmablk_request_commit(struct blk_mq_hw_ctx *hctx)
 	rdmablk_hwq_commit(*(struct rdmablk_hwq **)hctx->driver_data);
 }
 
+/* Of a session that is not staged */
 static bool rdmablk_request_may_batch(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
 				      struct request *rq)
 {
 	if (req_op(rq) != REQ_OP_READ && req_op(rq) != REQ_OP_WRITE)
 		return false;
-	return rdmablk_request_prepare(path, hwq, rq) == BLK_STS_OK;
+	/* No READ or WRITE has nothing to do. */
+	rdmablk_request_prepare_any(path, rq);
+	return rdmablk_request_prepare_onesided(path, hwq, rq) == BLK_STS_OK;
 }
 
 /* It can be prepared, and is at its queue pair's now. */

@@ -74,6 +74,7 @@ struct rdmablk_hwq {
  * @unflushed: something has been written, and reported as done, since the last flush
  * @ahead: flushes that come with the write
  * @region_shift: log2 of the region size; 63 when there is one region
+ * @region_mask: the bits of a position that are one within its region
  * @read_only: the session has no write right at the target
  * @sge_per_wr: scatter/gather elements of one work request
  * @max_segment: bytes of one element
@@ -111,6 +112,7 @@ struct rdmablk_path {
 	u32 max_segment;
 	u32 lkey;
 	u64 size;
+	u64 region_mask;
 	struct ib_device *dev;
 	struct rdmablk_wire_region *region;
 	struct rdmablk_hwq *hwq;
@@ -205,6 +207,25 @@ unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_wri
 void rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned long patience);
 bool rdmablk_request_busy(struct blk_mq_tag_set *set);
 u32 rdmablk_request_in_flight(struct blk_mq_tag_set *set);
+
+/**
+ * rdmablk_request_wrote() - a part of the export has changed, and neither the target's CPU
+ *	nor its store need know
+ * @path: data path
+ * @hwq: whose write queue it was
+ * @pos: first byte
+ * @bytes: how many, not 0
+ *
+ * Before the request ends. The order matters; see the top of fenced.c. Context: any.
+ */
+static inline void rdmablk_request_wrote(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
+					 u64 pos, u64 bytes)
+{
+	if (!READ_ONCE(hwq->wrote))
+		WRITE_ONCE(hwq->wrote, true);
+	if (path->cache)
+		rdmablk_fenced_dirty(path, pos, bytes);
+}
 
 extern const struct blk_mq_ops rdmablk_mq_ops;
 

@@ -31,8 +31,8 @@ static void rdmablk_request_answered(struct rdmablk_cmd_tag *cmd)
 	}
 	/* A FUA write that was flushed is done with. */
 	if (status != RDMABLK_OK) {
-		rdmablk_fenced_wrote(path, hwq, rdmablk_request_start(rq),
-				     blk_rq_bytes(rq));
+		rdmablk_request_wrote(path, hwq, rdmablk_request_start(rq),
+				      blk_rq_bytes(rq));
 		/* Who has not asked for more has written, and has still to flush. */
 		if (!(rq->cmd_flags & REQ_FUA))
 			status = RDMABLK_OK;
@@ -54,7 +54,7 @@ static void rdmablk_request_half_done(struct rdmablk_fenced_op *op, u8 status)
 
 	for (; pos < end; pos = next) {
 		next = min_t(u64, end, pos + RDMABLK_MARK_BYTES);
-		rdmablk_fenced_wrote(rq->q->queuedata, op->hwq, pos, next - pos);
+		rdmablk_request_wrote(rq->q->queuedata, op->hwq, pos, next - pos);
 		cond_resched();
 	}
 	rdmablk_request_end(rq, rdmablk_cmd_blk_status(status));

@@ -9,6 +9,7 @@
  */
 #include <linux/cpumask.h>
 #include <linux/errno.h>
+#include <linux/ktime.h>
 #include <linux/string.h>
 #include "stats.h"
 
@@ -63,7 +64,7 @@ int rdmablk_timing_set(struct rdmablk_timing *t, bool on)
 		if (cmpxchg(&t->latency, NULL, latency))
 			free_percpu(latency);
 	}
-	/* Pairs with the acquire in rdmablk_timing_begin(): the memory is there. */
+	/* Pairs with the acquire in rdmablk_timing_is_on(): the memory is there. */
 	smp_store_release(&t->on, on);
 	return 0;
 }
@@ -79,15 +80,17 @@ void rdmablk_timing_exit(struct rdmablk_timing *t)
 }
 
 /**
- * rdmablk_timing_add() - count a request
+ * rdmablk_timing_add() - count a request that has been timed and ends now
  * @t: of the device
  * @op: what it was
- * @ns: how long it took
+ * @begun: when, by ktime_get_ns()
  *
  * Context: any that completes requests.
  */
-void rdmablk_timing_add(struct rdmablk_timing *t, enum rdmablk_timed op, u64 ns)
+void rdmablk_timing_add(struct rdmablk_timing *t, enum rdmablk_timed op, u64 begun)
 {
+	u64 ns = ktime_get_ns() - begun;
+
 	this_cpu_add(t->latency->op[op].sum, ns);
 	this_cpu_inc(t->latency->op[op].count[rdmablk_latency_bucket(ns)]);
 }

@@ -3,7 +3,6 @@
 #define RDMABLK_STATS_H
 
 #include <linux/atomic.h>
-#include <linux/ktime.h>
 #include <linux/percpu.h>
 #include <linux/types.h>
 #include "uapi/rdmablk_netlink.h"
@@ -80,33 +79,20 @@ void rdmablk_stats_sum(const struct rdmablk_stats __percpu *stats,
 		       struct rdmablk_stats *sum);
 int rdmablk_timing_set(struct rdmablk_timing *t, bool on);
 void rdmablk_timing_exit(struct rdmablk_timing *t);
-void rdmablk_timing_add(struct rdmablk_timing *t, enum rdmablk_timed op, u64 ns);
+void rdmablk_timing_add(struct rdmablk_timing *t, enum rdmablk_timed op, u64 begun);
 void rdmablk_timing_sum(const struct rdmablk_timing *t, enum rdmablk_timed op,
 			struct rdmablk_latency_histogram *sum);
 
 /**
- * rdmablk_timing_begin() - read the clock, if anybody wants it
+ * rdmablk_timing_is_on() - whether requests are to be timed
  * @t: of the device
  *
- * Return: nanoseconds; 0: not timed.
+ * Then rdmablk_timing_add() may be called for those that begin now.
  */
-static inline u64 rdmablk_timing_begin(const struct rdmablk_timing *t)
+static inline bool rdmablk_timing_is_on(const struct rdmablk_timing *t)
 {
 	/* Pairs with the release in rdmablk_timing_set(). */
-	return unlikely(smp_load_acquire(&t->on)) ? ktime_get_ns() : 0;
-}
-
-/**
- * rdmablk_timing_end() - a request ends that may have been timed
- * @t: of the device
- * @op: enum rdmablk_timed
- * @begun: from rdmablk_timing_begin()
- */
-static inline void rdmablk_timing_end(struct rdmablk_timing *t, enum rdmablk_timed op,
-				      u64 begun)
-{
-	if (unlikely(begun))
-		rdmablk_timing_add(t, op, ktime_get_ns() - begun);
+	return smp_load_acquire(&t->on);
 }
 
 #endif /* RDMABLK_STATS_H */

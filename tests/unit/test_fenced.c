@@ -246,7 +246,7 @@ static void write_done(unsigned int q, uint32_t g)
 	complete_write(q, g);
 	v = version;
 	/* Others may complete meanwhile. */
-	rdmablk_fenced_wrote(&path, &hwq[q], (u64)g * 512, 512);
+	rdmablk_request_wrote(&path, &hwq[q], (u64)g * 512, 512);
 	ended[g] = max(ended[g], v);
 }
 
@@ -292,7 +292,7 @@ static void op_answered(struct rdmablk_cmd_tag *cmd)
 		return;
 	}
 	if (!slow && status)
-		rdmablk_fenced_wrote(&path, &hwq[q], (u64)o->granule * 512, 512);
+		rdmablk_request_wrote(&path, &hwq[q], (u64)o->granule * 512, 512);
 	else if (!slow)
 		assert_true(file[o->granule] >= o->version);
 	op_end(o);
