@@ -32,8 +32,7 @@
  * then the bound is many times what a packet can live.
  *
  * The recovery work runs under memalloc_noio: an allocation that waited for write-back
- * to this very disk would wait for itself. Each failure, of an allocation as of anything
- * else, is answered by the next try.
+ * to this very disk would wait for itself. Any failure is answered by the next try.
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
@@ -270,9 +269,8 @@ static void rdmablk_fail_work(struct work_struct *work)
  * rdmablk_recovery_flush() - flush what has been written, before a logout
  * @s: session with a connection, whose requests have ended
  *
- * What cannot be flushed is the target's to find. But of a target that goes down nobody will
- * know that it has: then this waits until I/O would fail, or the disk is to be removed. The
- * target may compare all of a file first, and answers keep-alives meanwhile.
+ * What cannot be flushed is the target's to find; that it has, nobody learns of one that goes
+ * down: then this waits until I/O would fail, or the disk is to be removed.
  *
  * Context: may sleep; unless the target goes down for RDMABLK_FLUSH_TMO at most.
  */
