@@ -22,15 +22,30 @@ static struct {
 /**
  * dialog_refuse_logins - the end has begun
  * @reason: enum rdmablk_reason, for those whose login has not got as far as PROOF
- * @until: by loop_now(), ms: when sessions end that have nothing to flush by then
+ * @until: by loop_now(), ms: when sessions end that have not flushed by then
  *
- * A device that comes back and may have unflushed writes is let in, and told to flush:
- * the contents that they are in end with this process.
+ * A device that comes back until then and may have unflushed writes is let in, and told to
+ * flush: the contents that they are in end with this process. Sessions that are granted
+ * still get their queues.
  */
 void dialog_refuse_logins(unsigned int reason, int64_t until)
 {
 	refused.reason = reason;
 	refused.until = until;
+}
+
+/**
+ * dialog_refuses - is a login refused of which nothing is known yet
+ *
+ * While a device may come that has to flush, who logs in is asked who he is. Not after the
+ * end has come: then one that comes again and again would put it off for ever.
+ *
+ * Return: RDMABLK_OK: no; else why.
+ */
+unsigned int dialog_refuses(void)
+{
+	return loop_now() < refused.until && session_expected() ? RDMABLK_OK :
+	       refused.reason;
 }
 
 static unsigned int handle_hello(struct session *s, const void *msg, size_t len)
@@ -252,7 +267,7 @@ static void register_done(struct job *job)
 static unsigned int check_refused(const struct session *s)
 {
 	if (s->wish.flags & RDMABLK_HELLO_RESUME && s->lease.writer &&
-	    s->limits.flags & RDMABLK_GRANT_CACHE)
+	    s->limits.flags & RDMABLK_GRANT_CACHE && loop_now() < refused.until)
 		return RDMABLK_OK;
 	return refused.reason;
 }

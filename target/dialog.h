@@ -8,6 +8,7 @@
 #include "session.h"
 
 void dialog_refuse_logins(unsigned int reason, int64_t until);
+unsigned int dialog_refuses(void);
 unsigned int dialog_receive(struct session *s, const void *msg, size_t len);
 
 #endif

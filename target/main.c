@@ -9,13 +9,14 @@
  * listens any more and every session is closed; when the last one is gone and all files
  * are closed, or after SHUTDOWN_MS at the latest, the process ends. Sessions that may
  * have something to flush get CACHE_MS, also those that are logging in again, and those
- * whose FLUSH is under way then as long as that takes; and who has lost its session just
- * now may log in again for it. What a keeper does, for a session or to bring a file up
- * to date that no session uses, is waited for without limit, and so is the end of a
- * session for which a file cannot be brought up to date: all that is data. I/O that a
- * file without a cache has begun and not ended is not waited for, nor is a file that is
- * being opened: there is nothing of them in this process. A second signal ends it at
- * once, whether the loop still runs or has ended.
+ * whose FLUSH is under way then, if one of cache=full, as long as that takes; and who has
+ * lost its session just now may log in again for it, until those CACHE_MS are over. What a
+ * keeper does, for a session or to bring a file up to date that no session uses, is
+ * waited for without limit, and so is the end of a session for which a file cannot be
+ * brought up to date: all that is data. I/O that a file without a cache has begun and
+ * not ended is not waited for, nor is a file that is being opened: there is nothing of
+ * them in this process. A second signal ends it at once, whether the loop still runs or
+ * has ended.
  */
 #include <errno.h>
 #include <signal.h>
@@ -29,6 +30,7 @@
 #include "cm.h"
 #include "control.h"
 #include "device.h"
+#include "dialog.h"
 #include "export.h"
 #include "limits.h"
 #include "listener.h"
@@ -195,7 +197,7 @@ static void shutdown_begin(const char *name)
 	sd_notify(0, "STOPPING=1");
 	daemon_state.stopping = true;
 	daemon_state.deadline = loop_now() + CACHE_MS;
-	request_refuse_logins(RDMABLK_R_SHUTDOWN, daemon_state.deadline);
+	dialog_refuse_logins(RDMABLK_R_SHUTDOWN, daemon_state.deadline);
 	admin_shutdown();
 	live = session_drain(NULL, daemon_state.cfg.drain_ms, CACHE_MS);
 	if (live && daemon_state.cfg.drain_ms)

@@ -13,7 +13,6 @@
 #include "session.h"
 
 static const struct config *request_cfg;
-static unsigned int request_refused;
 
 /**
  * request_init - before the first request
@@ -24,20 +23,6 @@ void request_init(const struct config *cfg)
 	request_cfg = cfg;
 }
 
-/**
- * request_refuse_logins - refuse whoever wants to log in from now on
- * @reason: enum rdmablk_reason
- * @until: by loop_now(), ms: the end
- *
- * Sessions that are granted still get their queues. While a device may come that has to
- * flush, who logs in is asked who he is.
- */
-void request_refuse_logins(unsigned int reason, int64_t until)
-{
-	request_refused = reason;
-	dialog_refuse_logins(reason, until);
-}
-
 static unsigned int begin_login(const struct cm_event *ev,
 				const struct login_request *req)
 {
@@ -45,9 +30,7 @@ static unsigned int begin_login(const struct cm_event *ev,
 	struct device *dev;
 	unsigned int reason;
 
-	if (request_refused && !session_expected())
-		return request_refused;
-	reason = limits_login_get(peer);
+	reason = dialog_refuses() ?: limits_login_get(peer);
 	if (reason)
 		return reason;
 	dev = device_get(ev->id->verbs, rdma_get_local_addr(ev->id));

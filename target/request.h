@@ -9,7 +9,6 @@
 #include "config.h"
 
 void request_init(const struct config *cfg);
-void request_refuse_logins(unsigned int reason, int64_t until);
 void request_handle(const struct cm_event *ev);
 
 #endif

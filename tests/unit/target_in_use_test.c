@@ -442,19 +442,38 @@ static void who_may_have_to_flush_is_expected(void **state)
 	session_drain(NULL, 200, 60000);
 	assert_int_equal(s->reason, RDMABLK_R_SHUTDOWN);
 	session_remove(s);
+	assert_int_equal(run(ADMIN_REMOVE, "away", NULL, 0), 0);
+}
+
+/* Until the end has come: then whoever comes would put it off. */
+static void who_may_have_to_flush_is_let_in(void **state)
+{
+	struct export *first = export_find("first"), *e;
+
+	(void)state;
+	e = add_faulty("back", files_new("back", 4 * MIB), files_path("rules"));
 	dialog_refuse_logins(RDMABLK_R_SHUTDOWN, loop_now() + 60000);
 	assert_int_equal(prove(e, 0), RDMABLK_R_SHUTDOWN);
 	assert_int_equal(prove(e, RDMABLK_HELLO_RESUME | RDMABLK_HELLO_READ_ONLY),
 			 RDMABLK_R_SHUTDOWN);
 	assert_int_equal(prove(first, RDMABLK_HELLO_RESUME), RDMABLK_R_SHUTDOWN);
 	assert_int_equal(prove(e, RDMABLK_HELLO_RESUME), RDMABLK_R_IDENTITY);
+	assert_int_equal(dialog_refuses(), RDMABLK_R_SHUTDOWN);
+	export_await(e, loop_now() + 60000);
+	assert_int_equal(dialog_refuses(), RDMABLK_OK);
+	dialog_refuse_logins(RDMABLK_R_SHUTDOWN, loop_now());
+	assert_int_equal(export_awaiting(), 1);
+	assert_int_equal(dialog_refuses(), RDMABLK_R_SHUTDOWN);
+	assert_int_equal(prove(e, RDMABLK_HELLO_RESUME), RDMABLK_R_SHUTDOWN);
+	dialog_refuse_logins(RDMABLK_R_SHUTDOWN, loop_now() + 60000);
 	/* nobody is told that the next daemon has not got it either */
 	e->state = EXPORT_CLOSED;
 	assert_int_equal(prove(e, RDMABLK_HELLO_RESUME), RDMABLK_R_SHUTDOWN);
 	e->state = EXPORT_READY;
 	dialog_refuse_logins(RDMABLK_OK, 0);
+	assert_int_equal(dialog_refuses(), RDMABLK_OK);
 	assert_int_equal(prove(first, RDMABLK_HELLO_RESUME), RDMABLK_R_IDENTITY);
-	assert_int_equal(run(ADMIN_REMOVE, "away", NULL, 0), 0);
+	assert_int_equal(run(ADMIN_REMOVE, "back", NULL, 0), 0);
 }
 
 static struct rdmablk_event_msg sent;
@@ -588,6 +607,7 @@ int main(void)
 		cmocka_unit_test(a_drain_lets_in_who_has_to_flush),
 		cmocka_unit_test(a_flush_takes_its_time),
 		cmocka_unit_test(who_may_have_to_flush_is_expected),
+		cmocka_unit_test(who_may_have_to_flush_is_let_in),
 		cmocka_unit_test(a_drain_says_what_is_left),
 		cmocka_unit_test(what_hangs_is_told),
 		cmocka_unit_test(what_a_worker_has_is_counted),
