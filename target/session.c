@@ -574,7 +574,7 @@ static int reason_level(unsigned int reason)
 
 /*
  * Does its device come back? By itself, and soon: a host that has booted, or gives way to
- * another one, has nothing to flush.
+ * another one, has nothing to flush, and one that logs out says whether it has.
  */
 static bool comes_back(const struct session *s, unsigned int reason)
 {
@@ -584,7 +584,10 @@ static bool comes_back(const struct session *s, unsigned int reason)
 	case RDMABLK_R_EXPIRED:
 	case RDMABLK_R_LOGIN_TIMEOUT:
 	case RDMABLK_R_REPLACED:
+	case RDMABLK_R_NO_MEMORY:
 		return session_has_cache(s);
+	case RDMABLK_R_LOGOUT:
+		return !s->clean && session_has_cache(s);
 	default:
 		return false;
 	}
@@ -602,8 +605,8 @@ void session_end(struct session *s, unsigned int reason)
 	if (!session_set_state(s, SESSION_CLOSING))
 		return;
 	s->returns = returns;
-	if (returns)
-		export_await(s->export, loop_now() + RETURN_MS);
+	if (returns)		/* session_fenced() says until when */
+		export_await(s->export, INT64_MAX);
 	log_peer(reason_level(reason), "%s: closing: %s", session_text(s),
 		 rdmablk_reason_text(reason));
 	s->reason = reason;

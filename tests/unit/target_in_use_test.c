@@ -402,11 +402,11 @@ static unsigned int prove(struct export *e, uint32_t flags)
  */
 static void who_may_have_to_flush_is_expected(void **state)
 {
-	static const struct { unsigned int reason, awaited; } ends[] = {
-		{ RDMABLK_R_CONNECTION, 1 }, { RDMABLK_R_EXPIRED, 1 },
-		{ RDMABLK_R_REPLACED, 1 }, { RDMABLK_R_DEVICE_GONE, 1 },
-		{ RDMABLK_R_LOGOUT, 0 }, { RDMABLK_R_STOLEN, 0 },
-		{ RDMABLK_R_SHUTDOWN, 0 },
+	static const struct { unsigned int reason, clean, awaited; } ends[] = {
+		{ RDMABLK_R_CONNECTION, 0, 1 }, { RDMABLK_R_EXPIRED, 0, 1 },
+		{ RDMABLK_R_REPLACED, 0, 1 }, { RDMABLK_R_DEVICE_GONE, 0, 1 },
+		{ RDMABLK_R_LOGOUT, 0, 1 }, { RDMABLK_R_LOGOUT, 1, 0 },
+		{ RDMABLK_R_STOLEN, 0, 0 }, { RDMABLK_R_SHUTDOWN, 0, 0 },
 	};
 	struct export *first = export_find("first"), *e;
 	const char *path = files_new("away", 4 * MIB);
@@ -417,6 +417,7 @@ static void who_may_have_to_flush_is_expected(void **state)
 	e = add_faulty("away", path, files_path("rules"));
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		s = session_dirty(e);
+		s->clean = ends[i].clean;
 		session_end(s, ends[i].reason);
 		assert_int_equal(export_awaiting(), ends[i].awaited);
 		session_remove(s);
@@ -424,6 +425,14 @@ static void who_may_have_to_flush_is_expected(void **state)
 		assert_int_equal(export_awaiting(), 0);
 		export_release(&writer);
 	}
+	/* it is told to try again */
+	s = session_dirty(e);
+	s->state = SESSION_REGISTER;
+	s->wish.flags = RDMABLK_HELLO_RESUME;
+	session_end(s, RDMABLK_R_NO_MEMORY);
+	assert_int_equal(export_awaiting(), 1);
+	session_remove(s);
+	export_await(e, 0);
 	/* memory ends with the process, and who only reads has nothing to flush */
 	s = session_dirty(first);
 	session_end(s, RDMABLK_R_CONNECTION);
@@ -474,6 +483,50 @@ static void who_may_have_to_flush_is_let_in(void **state)
 	assert_int_equal(dialog_refuses(), RDMABLK_OK);
 	assert_int_equal(prove(first, RDMABLK_HELLO_RESUME), RDMABLK_R_IDENTITY);
 	assert_int_equal(run(ADMIN_REMOVE, "back", NULL, 0), 0);
+}
+
+static int post_any(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	(void)qp;
+	(void)wr;
+	(void)bad;
+	return 0;
+}
+
+/*
+ * It is told to come again until its old session is fenced, however long that takes, and
+ * its time to come begins then.
+ */
+static void who_is_told_to_come_again_is_expected(void **state)
+{
+	struct ibv_context verbs = { .ops.post_send = post_any };
+	struct ibv_qp qp = { .context = &verbs };
+	struct ibv_mr mr = { 0 };
+	struct export *e;
+	struct session *s;
+
+	(void)state;
+	e = add_faulty("again", files_new("again", 4 * MIB), files_path("rules"));
+	s = session_dirty(e);
+	s->ctrl = (struct ctrl){ .qp = &qp, .mr = &mr };
+	s->ctrl.buf = calloc(CTRL_RECVS + CTRL_SENDS, RDMABLK_CTRL_MSG_MAX);
+	assert_non_null(s->ctrl.buf);
+	export_lease(e, &s->lease);
+	s->leased = true;
+	session_end(s, RDMABLK_R_CONNECTION);
+	assert_int_equal(s->state, SESSION_CLOSING);
+	assert_true(e->awaited > loop_now() + 24 * 3600 * 1000);
+	assert_int_equal(export_awaiting(), 1);
+	s->busy = false;
+	session_fence(s);
+	assert_int_equal(s->state, SESSION_CLOSED);
+	assert_int_equal(export_awaiting(), 1);
+	assert_true(e->awaited <= loop_now() + 10000);
+	loop_timer_stop(&s->timer);
+	free(s->ctrl.buf);
+	session_remove(s);
+	export_await(e, 0);
+	assert_int_equal(run(ADMIN_REMOVE, "again", NULL, 0), 0);
 }
 
 static struct rdmablk_event_msg sent;
@@ -608,6 +661,7 @@ int main(void)
 		cmocka_unit_test(a_flush_takes_its_time),
 		cmocka_unit_test(who_may_have_to_flush_is_expected),
 		cmocka_unit_test(who_may_have_to_flush_is_let_in),
+		cmocka_unit_test(who_is_told_to_come_again_is_expected),
 		cmocka_unit_test(a_drain_says_what_is_left),
 		cmocka_unit_test(what_hangs_is_told),
 		cmocka_unit_test(what_a_worker_has_is_counted),
