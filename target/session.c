@@ -28,9 +28,11 @@
  *  4. SESSION_DYING, in a worker: queue pairs before the completion queue, before
  *     the buffers, before the domain; CM ids last of the connections.
  *  5. In the loop, the memory of the queues and the session is freed. What the device
- *     has refused to let go of by then is as if it were gone to all others: nobody waits
- *     for it, be it the removal of the device. But its memory is kept for good, for the
- *     adapter may write to it, and the device name it in an event.
+ *     has refused to let go of by then is as if it were gone to all others: no session
+ *     and no export waits for it. But its memory is kept for good, for the adapter may
+ *     write to it, and the device name it in an event. A removal of the device that the
+ *     driver cannot force waits for it until the process ends: what is mapped of it keeps
+ *     the device open, whatever device_close() does.
  *
  * Why the memory goes last and in the loop. Events name a queue by its context:
  * CM events by that of the id, asynchronous ones by that of the queue pair,
