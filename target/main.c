@@ -87,7 +87,8 @@ static bool stores_left(void)
 	if (now - daemon_state.told < SHUTDOWN_MS)
 		return true;
 	daemon_state.told = now;
-	sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d", 2 * SHUTDOWN_MS * 1000);
+	if (files || sessions)	/* not for a device that may never let go */
+		sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d", 2 * SHUTDOWN_MS * 1000);
 	if (sessions)
 		log_info("waiting for the stores of %u sessions", sessions);
 	if (files)
