@@ -34,6 +34,14 @@
 #include "log.h"
 #include "util.h"
 
+/*
+ * rxe says that a registration may have any size, and keeps 16 bytes for each page of it, in
+ * some kernels in one piece of memory: for 256 MiB that is one of 1 MiB, which a kernel that
+ * has run for long still has. More than 4 MiB it never gets, and warns that it was asked for.
+ */
+#define RXE_VENDOR	0xffffff
+#define RXE_MR_BYTES	(256ULL << 20)
+
 static LIST_HEAD(, device) devices = LIST_HEAD_INITIALIZER(devices);
 static void (*device_on_gone)(struct device *dev);
 static struct loop_source uevents = { .fd = -1 };
@@ -221,6 +229,8 @@ static bool device_use(struct device *dev)
 	if (dev->channel)
 		return true;
 	ret = -ibv_query_device(dev->verbs, &dev->attr) ?: device_watch(dev);
+	if (!ret && dev->attr.vendor_id == RXE_VENDOR && dev->attr.max_mr_size > RXE_MR_BYTES)
+		dev->attr.max_mr_size = RXE_MR_BYTES;
 	if (ret)
 		log_peer(LOG_ERR, "device %s: cannot be used: %s", dev->name,
 			 strerror(-ret));
