@@ -13,10 +13,11 @@
  * lost its session just now may log in again for it, until those CACHE_MS are over. What a
  * keeper does, for a session or to bring a file up to date that no session uses, is
  * waited for without limit, and so is the end of a session for which a file cannot be
- * brought up to date: all that is data. I/O that a file without a cache has begun and
- * not ended is not waited for, nor is a file that is being opened: there is nothing of
- * them in this process. A second signal ends it at once, whether the loop still runs or
- * has ended.
+ * brought up to date: all that is data. What a file without a cache is making durable
+ * gets CACHE_MS, because what was not flushed counts as lost when nobody hears of it.
+ * Other I/O that such a file has begun and not ended is not waited for, nor is a file
+ * that is being opened: there is nothing of them in this process. A second signal ends
+ * it at once, whether the loop still runs or has ended.
  */
 #include <errno.h>
 #include <signal.h>
@@ -45,7 +46,7 @@
 
 #define WORKERS		4
 #define SHUTDOWN_MS	5000
-#define CACHE_MS	60000	/* for initiators to flush and log out */
+#define CACHE_MS	60000	/* for initiators to flush and log out, and for syncs */
 #define REST_MS		2000	/* for sessions to end after their keepers */
 #define LOOK_MS		20	/* whether the last file is up to date */
 #define LATE_MS		1000	/* whether those that flush do still */
@@ -62,6 +63,7 @@ static struct {
 	bool closing;		/* every session has been told to end */
 	int64_t told;		/* when it was said last what is waited for, ms */
 	int64_t deadline;	/* of those that are waited for, ms */
+	int64_t closed;		/* when every session was told to end, ms */
 	unsigned int reloads;	/* that SIGHUP has asked for */
 } daemon_state = {
 	.signals = { .fd = -1, .ready = signal_ready },
@@ -81,13 +83,14 @@ static bool stores_left(void)
 	unsigned int sessions = session_keepers();
 	unsigned int held = export_held();
 	int64_t now = loop_now();
+	unsigned int syncs = now - daemon_state.closed < CACHE_MS ? staged_syncing() : 0;
 
-	if (!files && !sessions && !held)
+	if (!files && !sessions && !held && !syncs)
 		return false;
 	if (now - daemon_state.told < SHUTDOWN_MS)
 		return true;
 	daemon_state.told = now;
-	if (files || sessions)	/* not for a device that may never let go */
+	if (files || sessions || syncs)	/* not for a device that may never let go */
 		sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d", 2 * SHUTDOWN_MS * 1000);
 	if (sessions)
 		log_info("waiting for the stores of %u sessions", sessions);
@@ -95,6 +98,8 @@ static bool stores_left(void)
 		log_info("waiting for the files of %u exports", files);
 	if (held)
 		log_info("waiting for the end of sessions of %u exports", held);
+	if (syncs)
+		log_info("waiting for the syncs of %u files", syncs);
 	return true;
 }
 
@@ -111,9 +116,9 @@ static void look_for_end(void)
 		return;
 	}
 	if (!stores && now >= daemon_state.deadline) {
-		log_err("%s after %d ms: exiting", session_any() ?
+		log_err("%s after %lld ms: exiting", session_any() ?
 			"sessions are still not closed" : "a file does not answer",
-			SHUTDOWN_MS);
+			(long long)(now - daemon_state.closed));
 		staged_abandon();
 		_exit(EXIT_FAILED);
 	}
@@ -124,6 +129,7 @@ static void close_sessions(void)
 {
 	daemon_state.closing = true;
 	daemon_state.told = loop_now();
+	daemon_state.closed = daemon_state.told;
 	daemon_state.deadline = daemon_state.told + SHUTDOWN_MS;
 	listener_close_all();
 	session_end_all(RDMABLK_R_SHUTDOWN);

@@ -98,13 +98,39 @@ void staged_fail(struct staged_file *sf, int ret)
 	pthread_mutex_unlock(&files_lock);
 }
 
+/* Something of it is being made durable; its lock is held. */
+static bool syncs(const struct staged_file *sf)
+{
+	return sf->syncing || sf->fua[0] || sf->fua[1];
+}
+
+/**
+ * staged_syncing - of how many files is something being made durable
+ *
+ * Return: how many; what staged_abandon() would count as lost, with that of their disks.
+ */
+unsigned int staged_syncing(void)
+{
+	struct staged_file *sf;
+	unsigned int nr = 0;
+
+	pthread_mutex_lock(&files_lock);
+	LIST_FOREACH(sf, &files, entry) {
+		pthread_mutex_lock(&sf->lock);
+		nr += syncs(sf);
+		pthread_mutex_unlock(&sf->lock);
+	}
+	pthread_mutex_unlock(&files_lock);
+	return nr;
+}
+
 /* Something is being made durable of a file on that disk; all locks are held. */
 static bool disk_syncs(uint64_t disk)
 {
 	const struct staged_file *sf;
 
 	LIST_FOREACH(sf, &files, entry)
-		if (sf->disk == disk && (sf->syncing || sf->fua[0] || sf->fua[1]))
+		if (sf->disk == disk && syncs(sf))
 			return true;
 	return false;
 }

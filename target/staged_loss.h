@@ -11,6 +11,7 @@ void staged_loss_watch(struct staged_file *sf);
 void staged_loss_forget(struct staged_file *sf);
 bool staged_own_error(int ret);
 void staged_fail(struct staged_file *sf, int ret);
+unsigned int staged_syncing(void);
 void staged_abandon(void);
 
 #endif

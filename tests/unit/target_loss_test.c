@@ -122,6 +122,41 @@ static bool a_sync_beside_another(struct command *c)
 	return a_sync(c);
 }
 
+static unsigned int syncing_after(under_way begin_it, bool direct)
+{
+	struct command c = { 0 };
+	unsigned int nr;
+
+	place_open(dir, 1U << 20, 512, direct);
+	if (direct && !place.file.direct) {
+		place_close();
+		skip();
+	}
+	keep_back = false;
+	assert_true(begin_it(&c));
+	nr = staged_syncing();
+	if (keep_back) {
+		keep_back = false;
+		kept_by->ready = real_ready;
+		real_ready(kept_by, kept_res, 0);
+	}
+	assert_int_equal(end(&c), RDMABLK_OK);
+	assert_int_equal(staged_syncing(), 0);
+	place_close();
+	return nr;
+}
+
+/* The end waits for what would count as lost. */
+static void a_sync_is_waited_for(void **state)
+{
+	(void)state;
+	assert_int_equal(staged_syncing(), 0);
+	assert_int_equal(syncing_after(a_sync, false), 1);
+	assert_int_equal(syncing_after(a_sync_that_has_ended, false), 0);
+	assert_int_equal(syncing_after(a_write_without, false), 0);
+	assert_int_equal(syncing_after(a_write_with_fua, true), 1);
+}
+
 /* It has been noted by then, and not by this. */
 static bool a_failure(struct command *c)
 {
@@ -261,6 +296,7 @@ static void other_errors_are_of_one_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sync_is_waited_for),
 		cmocka_unit_test(nothing_is_lost),
 		cmocka_unit_test(a_sync_counts_as_failed),
 		cmocka_unit_test(a_loss_is_noted_once),

@@ -138,6 +138,8 @@ static inline void place_close(void)
 static void (*real_ready)(struct ring_source *src, int res, unsigned int flags);
 static int fake_res, fake_times, readies;
 static bool keep_back, kept_back;
+static struct ring_source *kept_by;
+static int kept_res;
 
 /* The first completions say something else than they do, or are kept back. */
 static inline void fake_ready(struct ring_source *src, int res, unsigned int flags)
@@ -145,6 +147,8 @@ static inline void fake_ready(struct ring_source *src, int res, unsigned int fla
 	readies++;
 	if (keep_back && !fake_times) {
 		kept_back = true;
+		kept_by = src;
+		kept_res = res;
 		return;
 	}
 	if (fake_times > 0) {
