@@ -389,14 +389,8 @@ bool file_same(const struct file *a, const struct file *b)
 	       a->ino == b->ino;
 }
 
-/**
- * file_disk - what has the cache that an fdatasync of a file writes out
- * @f: open file
- *
- * Return: number of the device, of a partition that of the whole. Two with the same are
- * on one disk; two without may be, below devices made of others.
- */
-uint64_t file_disk(const struct file *f)
+/* Number of the device, of a partition that of the whole. */
+static uint64_t disk_number(const struct file *f)
 {
 	uint64_t dev = f->block_device ? f->ino : f->dev;
 	unsigned int whole[2];
@@ -415,6 +409,42 @@ uint64_t file_disk(const struct file *f)
 		dev = makedev(whole[0], whole[1]);
 	fclose(file);
 	return dev;
+}
+
+static int boot_id(char *boot, size_t size)
+{
+	int fd __cleanup_close = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 || read(fd, boot, size) < 36 ? -EIO : 0;
+}
+
+static int digest_id(const char *label, const void *data, size_t size, uint8_t *id)
+{
+	uint8_t digest[MAC_DIGEST_LEN];
+	int ret = mac_digest(label, data, size, digest);
+
+	if (!ret)
+		memcpy(id, digest, RDMABLK_ID_LEN);
+	return ret;
+}
+
+/**
+ * file_disk - identity of what has the cache that an fdatasync of a file writes out
+ * @f: open file
+ * @id: RDMABLK_ID_LEN bytes: another one after a reboot. Two files with the same are on
+ *	one disk; two without may be, below devices made of others.
+ *
+ * Return: 0 or -errno.
+ */
+int file_disk(const struct file *f, uint8_t *id)
+{
+	struct {
+		char boot[40];
+		uint64_t disk;
+	} disk = { .disk = disk_number(f) };
+
+	return boot_id(disk.boot, sizeof(disk.boot)) ?:
+	       digest_id("rdmablk disk   1", &disk, sizeof(disk), id);
 }
 
 /**
@@ -449,13 +479,11 @@ int file_epoch(const struct file *f, uint8_t *epoch)
 		char boot[40];
 		uint64_t dev, ino, born_sec, born_nsec, disk_seq;
 	} id = { .dev = f->dev, .ino = f->ino };
-	int fd __cleanup_close = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
-	uint8_t digest[MAC_DIGEST_LEN];
 	struct statx stx;
-	int ret;
+	int ret = boot_id(id.boot, sizeof(id.boot));
 
-	if (fd < 0 || read(fd, id.boot, sizeof(id.boot)) < 36)
-		return -EIO;
+	if (ret)
+		return ret;
 	if (f->block_device) {
 		/* A number may have been given to another device since. */
 		if (ioctl(f->fd, BLKGETDISKSEQ, &id.disk_seq))
@@ -465,10 +493,7 @@ int file_epoch(const struct file *f, uint8_t *epoch)
 		id.born_sec = (uint64_t)stx.stx_btime.tv_sec;
 		id.born_nsec = stx.stx_btime.tv_nsec;
 	}
-	ret = mac_digest("rdmablk file   1", &id, sizeof(id), digest);
-	if (!ret)
-		memcpy(epoch, digest, RDMABLK_ID_LEN);
-	return ret;
+	return digest_id("rdmablk file   1", &id, sizeof(id), epoch);
 }
 
 /**

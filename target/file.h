@@ -115,7 +115,7 @@ bool file_shrunk(struct file *f);
 bool file_aligned(const struct file *f, const void *buf, uint64_t offset,
 		  uint64_t bytes);
 bool file_same(const struct file *a, const struct file *b);
-uint64_t file_disk(const struct file *f);
+int file_disk(const struct file *f, uint8_t *id);
 uint32_t file_block(const char *path);
 int file_epoch(const struct file *f, uint8_t *epoch);
 int file_time(const struct file *f, int64_t *sec, int64_t *nsec);

@@ -8,11 +8,13 @@
  * not flushed fails, and says why; every other goes on.
  *
  * Loss by loss a line is noted, with a random number: the epoch of a file comes from its
- * identity and all the numbers noted with that. Another boot of the host is another
- * identity. The notes have to outlive the process, not the host: a write to a file does
- * for that. It is done before anybody hears of the failure. There are two places, each
- * open from the start on: one may be on the medium that fails. A process that has neither
- * of them is the only one that knows; then so is its epoch, whatever happens.
+ * identity and all the numbers noted with that, or with that of its disk: what a disk's
+ * cache has lost may be of any file on it, exported at that moment or not. Another boot
+ * of the host is another identity. The notes have to outlive the process, not the host: a
+ * write to a file does for that. It is done before anybody hears of the failure. There
+ * are two places, each open from the start on: one may be on the medium that fails. A
+ * process that has neither of them is the only one that knows; then so is its epoch,
+ * whatever happens.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -153,8 +155,9 @@ void losses_exit(void)
 	memset(losses.own, 0, sizeof(losses.own));
 }
 
-/* All numbers noted for @identity in one place; lines cut short are no notes. */
-static int read_notes(const char *path, const uint8_t *identity, uint8_t *sum)
+/* All numbers noted for either in one place; lines cut short are no notes. */
+static int read_notes(const char *path, const uint8_t *identity, const uint8_t *disk,
+		      uint8_t *sum)
 {
 	uint8_t id[RDMABLK_ID_LEN], number[RDMABLK_ID_LEN];
 	char line[128];
@@ -165,7 +168,7 @@ static int read_notes(const char *path, const uint8_t *identity, uint8_t *sum)
 	while (fgets(line, sizeof(line), file))
 		if (strlen(line) == 2 * DIGITS + 2 && line[DIGITS] == ' ' &&
 		    from_hex(line, id) && from_hex(line + DIGITS + 1, number) &&
-		    !memcmp(id, identity, sizeof(id)))
+		    (!memcmp(id, identity, sizeof(id)) || !memcmp(id, disk, sizeof(id))))
 			combine(sum, number);
 	if (ferror(file)) {
 		fclose(file);
@@ -196,11 +199,13 @@ static int epoch_of(const uint8_t *identity, const uint8_t *sum, uint8_t *epoch)
  * losses_epoch - the epoch of a file that is being opened
  * @name: of the export, for messages
  * @identity: of what the host's caches have of it; see file_epoch()
- * @epoch: RDMABLK_ID_LEN bytes: another one after losses_note() with that
+ * @disk: of what it is on; see file_disk()
+ * @epoch: RDMABLK_ID_LEN bytes: another one after losses_note() with either
  *
  * Return: 0 or -errno, logged.
  */
-int losses_epoch(const char *name, const uint8_t *identity, uint8_t *epoch)
+int losses_epoch(const char *name, const uint8_t *identity, const uint8_t *disk,
+		 uint8_t *epoch)
 {
 	uint8_t sum[RDMABLK_ID_LEN];
 	int ret = 0;
@@ -211,7 +216,7 @@ int losses_epoch(const char *name, const uint8_t *identity, uint8_t *epoch)
 	for (size_t i = 0; !ret && i < PLACES; i++) {
 		if (losses.fd[i] < 0)
 			continue;
-		ret = read_notes(losses.path[i], identity, sum);
+		ret = read_notes(losses.path[i], identity, disk, sum);
 		if (ret)
 			log_err("export %s: cannot read %s: %s", name, losses.path[i],
 				strerror(-ret));
@@ -235,9 +240,9 @@ static bool append(int fd, const uint8_t *identity, const uint8_t *number)
 }
 
 /**
- * losses_note - a file may have lost what was acknowledged
+ * losses_note - a file, or those of a disk, may have lost what was acknowledged
  * @name: of the export, for messages
- * @identity: as for losses_epoch()
+ * @identity: as @identity or @disk for losses_epoch()
  *
  * Any thread.
  */

@@ -11,7 +11,8 @@
 
 void losses_init(const char *dir, const char *other);
 void losses_exit(void);
-int losses_epoch(const char *name, const uint8_t *identity, uint8_t *epoch);
+int losses_epoch(const char *name, const uint8_t *identity, const uint8_t *disk,
+		 uint8_t *epoch);
 void losses_note(const char *name, const uint8_t *identity);
 
 #endif

@@ -470,15 +470,17 @@ void staged_begin(struct staged_io *io)
  * @sf: filled
  * @file: open; stays the caller's
  * @identity: RDMABLK_ID_LEN bytes, as file_epoch()
+ * @disk: the same, as file_disk()
  */
-void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *identity)
+void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *identity,
+		      const uint8_t *disk)
 {
 	*sf = (struct staged_file){
 		.file = file,
-		.disk = file_disk(file),
 		.sync.ready = sync_ready,
 	};
 	memcpy(sf->identity, identity, sizeof(sf->identity));
+	memcpy(sf->disk, disk, sizeof(sf->disk));
 	TAILQ_INIT(&sf->batch);
 	TAILQ_INIT(&sf->waiting);
 	TAILQ_INIT(&sf->synced);

@@ -20,7 +20,7 @@ TAILQ_HEAD(staged_ios, staged_io);
  * @entry: in the list of all
  * @file: open
  * @identity: of what the host's caches have of it; see losses.h
- * @disk: that it is on, as file_disk()
+ * @disk: identity of what it is on; see file_disk()
  * @errors: commands that have failed
  * @failed: an fdatasync has failed, or may have, of this or of another file on @disk: what
  *	was written before may be lost, although the next would not say so
@@ -46,7 +46,7 @@ struct staged_file {
 	LIST_ENTRY(staged_file) entry;
 	struct file *file;
 	uint8_t identity[RDMABLK_ID_LEN];
-	uint64_t disk;
+	uint8_t disk[RDMABLK_ID_LEN];
 	atomic_uint_fast64_t errors;
 	atomic_bool failed;
 	bool syncing;
@@ -131,7 +131,8 @@ struct staged_io {
 	unsigned int status;
 };
 
-void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *identity);
+void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *identity,
+		      const uint8_t *disk);
 void staged_file_exit(struct staged_file *sf);
 int staged_engine_init(struct staged_engine *e, struct staged_file *sf,
 		       unsigned int buffers);

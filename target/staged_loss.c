@@ -7,9 +7,10 @@
  *
  * Files on one disk have one cache: when a sync of the one fails, it may be what was
  * written to the others that is lost, and theirs would not say so. So they fail with it,
- * but for an error that tells of no cache. What has been answered for another file in the
- * moment before the failure was read is not held back: each FLUSH would have to wait for
- * those of all other files of its disk.
+ * but for an error that tells of no cache, and the loss is noted for the disk: it is that
+ * of files, too, that are exported before and after, and not in that moment. What has been
+ * answered for another file in the moment before the failure was read is not held back:
+ * each FLUSH would have to wait for those of all other files of its disk.
  */
 #include <errno.h>
 #include <string.h>
@@ -65,12 +66,9 @@ bool staged_own_error(int ret)
 	}
 }
 
-/* Return: whether it had not failed before. */
-static bool note_failure(struct staged_file *sf)
+static bool same_disk(const struct staged_file *a, const struct staged_file *b)
 {
-	if (!atomic_load(&sf->failed))
-		losses_note(sf->file->name, sf->identity);
-	return !atomic_exchange(&sf->failed, true);
+	return !memcmp(a->disk, b->disk, sizeof(a->disk));
 }
 
 /**
@@ -82,17 +80,21 @@ static bool note_failure(struct staged_file *sf)
  */
 void staged_fail(struct staged_file *sf, int ret)
 {
+	bool own = staged_own_error(ret);
 	struct staged_file *other;
 
-	if (note_failure(sf))
+	/* Of a disk each time: one may have begun to be used since the last. */
+	if (!own || !atomic_load(&sf->failed))
+		losses_note(sf->file->name, own ? sf->identity : sf->disk);
+	if (!atomic_exchange(&sf->failed, true))
 		log_err("export %s: what was written to %s cannot be made durable: %s; no FLUSH will succeed until it is opened anew",
 			sf->file->name, sf->file->path, strerror(-ret));
-	if (staged_own_error(ret))
+	if (own)
 		return;
 	pthread_mutex_lock(&files_lock);
 	LIST_FOREACH(other, &files, entry)
-		if (other->disk == sf->disk && !other->file->read_only &&
-		    note_failure(other))
+		if (same_disk(other, sf) && !other->file->read_only &&
+		    !atomic_exchange(&other->failed, true))
 			log_err("export %s: what was written to %s may be lost with what export %s has lost of the same disk; no FLUSH will succeed until it is opened anew",
 				other->file->name, other->file->path, sf->file->name);
 	pthread_mutex_unlock(&files_lock);
@@ -124,15 +126,15 @@ unsigned int staged_syncing(void)
 	return nr;
 }
 
-/* Something is being made durable of a file on that disk; all locks are held. */
-static bool disk_syncs(uint64_t disk)
+/* The first of those on its disk of which something is; all locks are held. */
+static const struct staged_file *first_that_syncs(const struct staged_file *beside)
 {
 	const struct staged_file *sf;
 
 	LIST_FOREACH(sf, &files, entry)
-		if (sf->disk == disk && syncs(sf))
-			return true;
-	return false;
+		if (same_disk(sf, beside) && syncs(sf))
+			return sf;
+	return NULL;
 }
 
 /**
@@ -149,11 +151,13 @@ void staged_abandon(void)
 	pthread_mutex_lock(&files_lock);
 	LIST_FOREACH(sf, &files, entry)
 		pthread_mutex_lock(&sf->lock);
+	LIST_FOREACH(sf, &files, entry)
+		if (first_that_syncs(sf) == sf)
+			losses_note(sf->file->name, sf->disk);
 	LIST_FOREACH(sf, &files, entry) {
 		if (atomic_load(&sf->failed) || sf->file->read_only ||
-		    !disk_syncs(sf->disk))
+		    !first_that_syncs(sf))
 			continue;
-		losses_note(sf->file->name, sf->identity);
 		log_warn("export %s: whether what was written to %s is durable is not waited for: what was not flushed counts as lost",
 			 sf->file->name, sf->file->path);
 	}

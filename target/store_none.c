@@ -62,14 +62,14 @@ static bool write_through(const struct file *f)
 static int none_start(struct store *store, struct store_none *none,
 		      const struct export_config *ec)
 {
-	uint8_t identity[RDMABLK_ID_LEN];
-	int ret = file_epoch(&none->file, identity);
+	uint8_t identity[RDMABLK_ID_LEN], disk[RDMABLK_ID_LEN];
+	int ret = file_epoch(&none->file, identity) ?: file_disk(&none->file, disk);
 
 	if (ret)
 		goto no_epoch;
 	/* First: what its disk loses from here on is known to it. */
-	staged_file_init(&none->staged, &none->file, identity);
-	ret = losses_epoch(ec->name, identity, store->epoch);
+	staged_file_init(&none->staged, &none->file, identity, disk);
+	ret = losses_epoch(ec->name, identity, disk, store->epoch);
 	if (ret)
 		goto exit;
 	none->volatile_cache = !write_through(&none->file);

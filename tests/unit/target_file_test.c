@@ -161,7 +161,7 @@ static void a_closed_ring_holds_nothing(void **state)
 static void identity(void **state)
 {
 	const char *path = files_new("id", MIB), *other = files_new("id2", MIB);
-	uint8_t first[16], again[16], second[16];
+	uint8_t first[16], again[16], second[16], disk[16];
 	struct file f, g;
 
 	(void)state;
@@ -170,6 +170,10 @@ static void identity(void **state)
 	assert_int_equal(open_file(&g, other, false, 0, 0), 0);
 	assert_int_equal(file_epoch(&g, second), 0);
 	assert_memory_not_equal(first, second, 16);
+	assert_int_equal(file_disk(&f, disk), 0);
+	assert_int_equal(file_disk(&g, again), 0);
+	assert_memory_equal(disk, again, 16);
+	assert_memory_not_equal(disk, first, 16);
 	assert_false(file_same(&f, &g));
 	file_close(&g);
 	file_close(&f);

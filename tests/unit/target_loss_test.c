@@ -25,6 +25,7 @@
 #include "target_staged.h"
 
 static const uint8_t beside[RDMABLK_ID_LEN] = { 9 };
+static const uint8_t another_disk[RDMABLK_ID_LEN] = { 7, 8 };
 
 /* Another file in the same directory, or, so to speak, elsewhere. */
 static struct neighbour {
@@ -46,10 +47,7 @@ static struct neighbour {
 	assert_int_equal(file_open(&n->file, &wish), 0);
 	unlink(path);
 	n->file.path = "beside";
-	staged_file_init(&n->sf, &n->file, beside);
-	assert_true(n->sf.disk);
-	if (!same_disk)
-		n->sf.disk++;
+	staged_file_init(&n->sf, &n->file, beside, same_disk ? one_disk : another_disk);
 	return n;
 }
 
@@ -214,9 +212,9 @@ static bool epoch_changes(under_way begin_it, bool direct)
 	uint8_t before[RDMABLK_ID_LEN], after[RDMABLK_ID_LEN];
 	unsigned int nr;
 
-	assert_int_equal(losses_epoch("test", mine, before), 0);
+	assert_int_equal(losses_epoch("test", mine, one_disk, before), 0);
 	nr = ends_during(begin_it, direct);
-	assert_int_equal(losses_epoch("test", mine, after), 0);
+	assert_int_equal(losses_epoch("test", mine, one_disk, after), 0);
 	assert_int_equal(nr, !!memcmp(before, after, sizeof(after)));
 	return nr;
 }
@@ -248,34 +246,66 @@ static void a_write_with_fua_counts_as_failed(void **state)
 	assert_true(epoch_changes(a_write_with_fua, true));
 }
 
-/* What it may have lost is for each that can have written: not for who only reads. */
+static bool changes_beside(under_way begin_it, const uint8_t *disk)
+{
+	uint8_t before[RDMABLK_ID_LEN], after[RDMABLK_ID_LEN];
+
+	assert_int_equal(losses_epoch("beside", beside, disk, before), 0);
+	assert_int_equal(ends_during(begin_it, false), 1);
+	assert_int_equal(losses_epoch("beside", beside, disk, after), 0);
+	return memcmp(before, after, sizeof(after));
+}
+
+/* Also of what is not exported in that moment. */
 static void all_of_the_disk_count_as_failed(void **state)
 {
 	(void)state;
-	assert_int_equal(ends_during(a_sync_beside_another, false), 2);
+	assert_true(changes_beside(a_sync_beside_another, one_disk));
+	assert_false(changes_beside(a_sync_beside_another, another_disk));
+	assert_true(changes_beside(a_sync, one_disk));
 }
 
 /*
  * A failure
  */
 
-static void fails_beside(int ret, bool same_disk, bool read_only, bool want)
+/* Return: whether what is on that disk has another epoch after a sync has failed so. */
+static bool fails(int ret, const uint8_t *disk)
 {
 	uint8_t before[RDMABLK_ID_LEN], after[RDMABLK_ID_LEN];
 	struct command c = { 0 };
-	struct neighbour *n;
 
-	place_open(dir, 1U << 20, 512, false);
-	n = neighbour_open(same_disk, read_only);
-	assert_int_equal(losses_epoch("beside", beside, before), 0);
+	assert_int_equal(losses_epoch("beside", beside, disk, before), 0);
 	fake(&place.sf.sync, ret, 1);
 	begin(&c, RDMABLK_OP_FLUSH, 0, 0, 0);
 	assert_int_not_equal(end(&c), RDMABLK_OK);
 	assert_true(atomic_load(&place.sf.failed));
-	assert_int_equal(losses_epoch("beside", beside, after), 0);
+	assert_int_equal(losses_epoch("beside", beside, disk, after), 0);
+	return memcmp(before, after, sizeof(after));
+}
+
+/* Who only reads has nothing to lose; that its epoch is another one stops nobody. */
+static void fails_beside(int ret, bool same_disk, bool read_only, bool want)
+{
+	struct neighbour *n;
+
+	place_open(dir, 1U << 20, 512, false);
+	n = neighbour_open(same_disk, read_only);
+	assert_int_equal(fails(ret, n->sf.disk), same_disk && (want || read_only));
 	assert_int_equal(atomic_load(&n->sf.failed), want);
-	assert_int_equal(!!memcmp(before, after, sizeof(after)), want);
 	neighbour_close(n);
+	place_close();
+}
+
+/* Exported before and after, and not in that moment. */
+static void a_file_that_is_closed_has_lost_it_too(void **state)
+{
+	(void)state;
+	place_open(dir, 1U << 20, 512, false);
+	assert_true(fails(-EIO, one_disk));
+	place_close();
+	place_open(dir, 1U << 20, 512, false);
+	assert_false(fails(-EIO, another_disk));
 	place_close();
 }
 
@@ -303,6 +333,7 @@ int main(void)
 		cmocka_unit_test(a_write_with_fua_counts_as_failed),
 		cmocka_unit_test(all_of_the_disk_count_as_failed),
 		cmocka_unit_test(a_cache_is_lost_for_all_of_its_disk),
+		cmocka_unit_test(a_file_that_is_closed_has_lost_it_too),
 		cmocka_unit_test(other_errors_are_of_one_file),
 	};
 	char path[96];

@@ -13,7 +13,7 @@
 
 typedef uint8_t epoch_t[16];
 
-static const epoch_t one = { 1 }, two = { 2 };
+static const epoch_t one = { 1 }, two = { 2 }, disk = { 3 }, other_disk = { 4 };
 
 static void start(const char *dir, const char *other)
 {
@@ -24,7 +24,7 @@ static void start(const char *dir, const char *other)
 static void epoch(const uint8_t *identity, uint8_t *out)
 {
 	memset(out, 0, sizeof(epoch_t));
-	assert_int_equal(losses_epoch("disk", identity, out), 0);
+	assert_int_equal(losses_epoch("disk", identity, disk, out), 0);
 }
 
 static bool same(const uint8_t *identity, const uint8_t *as)
@@ -62,6 +62,30 @@ static void a_loss_is_remembered(void **state)
 	start("a", "b");
 	assert_true(same(one, second));
 	assert_true(same(two, two));
+}
+
+/* Of a disk: that of all on it. */
+static void a_loss_of_a_disk(void **state)
+{
+	epoch_t first, second;
+
+	(void)state;
+	start("l", "m");
+	assert_true(same(one, one));
+	losses_note("disk", other_disk);
+	assert_true(same(one, one));
+	losses_note("disk", disk);
+	epoch(one, first);
+	epoch(two, second);
+	assert_memory_not_equal(first, one, sizeof(first));
+	assert_memory_not_equal(second, two, sizeof(second));
+	assert_memory_not_equal(first, second, sizeof(first));
+	start("l", "m");
+	assert_true(same(one, first));
+	assert_true(same(two, second));
+	lose(first, second);
+	losses_note("disk", disk);
+	assert_false(same(one, second));
 }
 
 /* Both places are one. */
@@ -173,6 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_loss_is_remembered),
+		cmocka_unit_test(a_loss_of_a_disk),
 		cmocka_unit_test(one_place),
 		cmocka_unit_test(the_other_place),
 		cmocka_unit_test(a_full_place),

@@ -16,6 +16,9 @@
 
 static char dir[64];
 
+/* All that are opened here are on one. */
+static const uint8_t one_disk[RDMABLK_ID_LEN] = { 4, 5, 6 };
+
 /* A file and a thread's part in it. */
 static struct place {
 	char path[96];
@@ -120,7 +123,7 @@ static inline void place_open(const char *in, uint64_t size, uint32_t block, boo
 		p->file.buffered = p->file.fd;
 		p->file.direct = false;
 	}
-	staged_file_init(&p->sf, &p->file, identity);
+	staged_file_init(&p->sf, &p->file, identity, one_disk);
 	p->open = true;
 	make_engine(&p->engine, &p->memory);
 }

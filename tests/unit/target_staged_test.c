@@ -154,13 +154,13 @@ static void a_failed_flush_is_the_last(void **state)
 	place_open(dir, 1U << 20, 512, true);
 	memset(place.sf.identity, 7, sizeof(epoch));
 	losses_init(dir, dir);
-	assert_int_equal(losses_epoch("d", place.sf.identity, epoch), 0);
+	assert_int_equal(losses_epoch("d", place.sf.identity, one_disk, epoch), 0);
 	assert_memory_equal(epoch, place.sf.identity, sizeof(epoch));
 	fake(&place.sf.sync, -EIO, 1);
 	begin(&first, RDMABLK_OP_FLUSH, 0, 0, 0);
 	begin(&second, RDMABLK_OP_FLUSH, 0, 0, 0);
 	assert_int_equal(end(&first), RDMABLK_R_STORE_IO);
-	assert_int_equal(losses_epoch("d", place.sf.identity, epoch), 0);
+	assert_int_equal(losses_epoch("d", place.sf.identity, one_disk, epoch), 0);
 	assert_memory_not_equal(epoch, place.sf.identity, sizeof(epoch));
 	losses_exit();
 	assert_int_equal(end(&second), RDMABLK_R_STORE_FAILED);
