@@ -66,6 +66,15 @@ bool staged_own_error(int ret)
 	}
 }
 
+/*
+ * These say that there was no room for a file's data, or no memory: nothing of the disk.
+ * The others may: EROFS is what a file system says whose journal was told of the loss.
+ */
+static bool one_file_only(int ret)
+{
+	return ret == -ENOSPC || ret == -EDQUOT || ret == -ENOMEM;
+}
+
 static bool same_disk(const struct staged_file *a, const struct staged_file *b)
 {
 	return !memcmp(a->disk, b->disk, sizeof(a->disk));
@@ -80,7 +89,7 @@ static bool same_disk(const struct staged_file *a, const struct staged_file *b)
  */
 void staged_fail(struct staged_file *sf, int ret)
 {
-	bool own = staged_own_error(ret);
+	bool own = one_file_only(ret);
 	struct staged_file *other;
 
 	/* Of a disk each time: one may have begun to be used since the last. */

@@ -313,6 +313,8 @@ static void a_cache_is_lost_for_all_of_its_disk(void **state)
 {
 	(void)state;
 	fails_beside(-EIO, true, false, true);
+	fails_beside(-EROFS, true, false, true);
+	fails_beside(-EINVAL, true, false, true);
 	fails_beside(-EIO, false, false, false);
 	fails_beside(-EIO, true, true, false);
 }
@@ -321,6 +323,8 @@ static void other_errors_are_of_one_file(void **state)
 {
 	(void)state;
 	fails_beside(-ENOSPC, true, false, false);
+	fails_beside(-EDQUOT, true, false, false);
+	fails_beside(-ENOMEM, true, false, false);
 }
 
 int main(void)
