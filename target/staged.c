@@ -19,8 +19,9 @@
  * errors may be those of the write, which concern nobody else, or those of the sync,
  * which do: the write is tried again without it, and when that succeeds it was the
  * sync. When it fails, too, that says little: it comes so soon after the first that a
- * device which is reset, or out of reach, fails both. Only errors that no sync has are
- * then those of the write; when it succeeds after such a one, a FLUSH makes it durable.
+ * device which is reset, or out of reach, fails both. Only when the first is an error that
+ * no sync has, was it the write; when it succeeds after such a one, a FLUSH makes it
+ * durable.
  * An error of the medium is none of them: a disk may have it when it writes out its cache.
  * The descriptor for FLUSHes is another one than that of direct writes, so none of them
  * takes from the other the news of an error of the page cache; where there is only one,
@@ -353,7 +354,7 @@ static void rw_failed(struct staged_io *io, int res)
 		 sf->file->name, io->op == RDMABLK_OP_READ ? "read" : "write",
 		 (unsigned long long)io->bytes, (unsigned long long)io->offset,
 		 strerror(-res));
-	if (io->suspect && !(staged_own_error(io->suspect) && staged_own_error(res)))
+	if (io->suspect && !staged_own_error(io->suspect))
 		staged_fail(sf, io->suspect);
 	rw_finish(io, file_reason(res));
 }
