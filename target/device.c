@@ -171,25 +171,29 @@ destroy_channel:
 	return ret;
 }
 
+#define UVERBS	"/sys/class/infiniband_verbs"
+
 static int uverbs_stat(const struct device *dev, struct stat *st)
 {
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "/sys/class/infiniband_verbs/%s/",
-		 dev->verbs->device->dev_name);
+	snprintf(path, sizeof(path), UVERBS "/%s/", dev->verbs->device->dev_name);
 	return stat(path, st) ? -errno : 0;
 }
 
 /*
  * Whether its file is there, and not that of another device with the same number. Names
- * say nothing: RDMA devices can be renamed in use.
+ * say nothing: RDMA devices can be renamed in use. Nor does it that the file cannot be
+ * seen where nothing of verbs can, as in a container without sysfs.
  */
 static bool uverbs_is_there(const struct device *dev)
 {
 	struct stat st;
 	int ret = uverbs_stat(dev, &st);
 
-	return ret ? ret != -ENOENT : !dev->ino || dev->ino == st.st_ino;
+	if (ret)
+		return ret != -ENOENT || access(UVERBS, F_OK);
+	return !dev->ino || dev->ino == st.st_ino;
 }
 
 /* What context_close() has done; librdmacm does not know until it looks. */
