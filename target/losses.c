@@ -252,8 +252,11 @@ void losses_note(const char *name, const uint8_t *identity)
 	bool noted = false;
 
 	pthread_mutex_lock(&losses.lock);
-	/* Each its own: all are combined, and what is there twice would cancel itself. */
-	for (size_t i = 0; i < PLACES; i++) {
+	/*
+	 * Each its own: all are combined, and what is there twice would cancel itself. The
+	 * one in memory first: a write to a disk that hangs may never return.
+	 */
+	for (size_t i = PLACES; i--;) {
 		draw(number);
 		noted |= append(losses.fd[i], identity, number);
 	}

@@ -90,7 +90,8 @@ static bool stores_left(void)
 	if (now - daemon_state.told < SHUTDOWN_MS)
 		return true;
 	daemon_state.told = now;
-	if (files || sessions || syncs)	/* not for a device that may never let go */
+	/* A device may never let go: not for that alone, but for its first CACHE_MS. */
+	if (files || sessions || syncs || now - daemon_state.closed < CACHE_MS)
 		sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d", 2 * SHUTDOWN_MS * 1000);
 	if (sessions)
 		log_info("waiting for the stores of %u sessions", sessions);
@@ -181,8 +182,9 @@ static void drained(void)
 			log_info("waiting for the initiators of %u exports to come back",
 				 away);
 	}
+	/* Longer than until stores_left() says it for the first time, if that is next. */
 	sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%llu",
-		   (unsigned long long)(left + SHUTDOWN_MS) * 1000);
+		   (unsigned long long)(left + 2 * SHUTDOWN_MS) * 1000);
 	daemon_state.flushing = true;
 	loop_timer_start(&daemon_state.timer, left);
 }
@@ -248,8 +250,8 @@ static void signal_ready(struct loop_source *src)
 		if (info.ssi_signo == SIGHUP) {
 			reload();
 		} else if (daemon_state.stopping) {
-			staged_abandon();
 			log_warn("%s again: exiting at once", name);
+			staged_abandon();
 			export_log_lost();
 			_exit(EXIT_FAILED);
 		} else {
