@@ -47,9 +47,4 @@ link_add rv0 v0 "$INITIATOR_ADDR"
 expect_back 4
 start_verify
 expect_progress
-stop_verify
-device_same_as_target
-disconnect
-unload_module
-stop_target
-expect 0 "$TARGET_STATUS" "the daemon's exit status"
+end_verified

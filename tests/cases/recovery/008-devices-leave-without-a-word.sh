@@ -52,9 +52,4 @@ link_add rv1 v1 "$TARGET_ADDR"
 expect_log "listening on $TARGET_ADDR:20420, device rv1"
 expect_back 1
 expect_progress
-stop_verify
-device_same_as_target
-disconnect
-unload_module
-stop_target
-expect 0 "$TARGET_STATUS" "the daemon's exit status"
+end_verified

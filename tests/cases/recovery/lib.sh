@@ -71,6 +71,17 @@ stop_verify() {
 	expect 0 "$(status errors)" "the number of failed requests"
 }
 
+# end_verified: the load has found no mistake, the target has what the disk has, and both end
+# in order
+end_verified() {
+	stop_verify
+	device_same_as_target
+	disconnect
+	unload_module
+	stop_target
+	expect 0 "$TARGET_STATUS" "the daemon's exit status"
+}
+
 # reconnected N: the disk has come back N times
 reconnected() {
 	(($(attribute reconnects) >= $1))
