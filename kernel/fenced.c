@@ -602,7 +602,7 @@ void rdmablk_fenced_end(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op, 
 }
 
 /**
- * rdmablk_fenced_dirty() - a part of the export has changed, and its store need know
+ * rdmablk_fenced_dirty() - a part of the export has changed, and its store may not know
  * @path: data path, of an export with a cache
  * @pos: first byte
  * @bytes: how many, not 0

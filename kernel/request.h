@@ -210,7 +210,7 @@ u32 rdmablk_request_in_flight(struct blk_mq_tag_set *set);
 
 /**
  * rdmablk_request_wrote() - a part of the export has changed, and neither the target's CPU
- *	nor its store need know
+ *	nor its store may know
  * @path: data path
  * @hwq: whose write queue it was
  * @pos: first byte
