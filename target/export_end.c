@@ -66,6 +66,12 @@ static bool at_worker(const struct export *e)
 		e->growing);
 }
 
+/* A worker or a closer has it. */
+static bool is_elsewhere(const struct export *e)
+{
+	return at_worker(e) || (e->closing && !atomic_load(&e->closed));
+}
+
 /**
  * export_close_unused - close the stores that neither a session nor a worker uses, at
  *	the end
@@ -83,7 +89,7 @@ unsigned int export_close_unused(void)
 	for (e = export_next(NULL); e; e = export_next(e)) {
 		if (e->state == EXPORT_READY && !e->growing && LIST_EMPTY(&e->leases))
 			close_begin(e);
-		left += at_worker(e) || (e->closing && !atomic_load(&e->closed));
+		left += is_elsewhere(e);
 	}
 	return left;
 }
@@ -132,11 +138,10 @@ void export_log_lost(void)
 	struct export *e;
 
 	for (e = export_next(NULL); e; e = export_next(e)) {
-		bool theirs = at_worker(e) || (e->closing && !atomic_load(&e->closed));
 		bool ours = e->state == EXPORT_READY || !LIST_EMPTY(&e->leases);
 
 		if (!e->cfg->read_only && e->store.ops->behind &&
-		    (theirs || (ours && lacks(e))))
+		    (is_elsewhere(e) || (ours && lacks(e))))
 			log_warn("export %s: %s may lack what was written last%s",
 				 e->cfg->name, e->cfg->file,
 				 e->cfg->arena ? "; its arena has it" : "");

@@ -23,7 +23,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 
@@ -83,7 +82,8 @@ static bool stores_left(void)
 	unsigned int sessions = session_keepers();
 	unsigned int held = export_held();
 	int64_t now = loop_now();
-	unsigned int syncs = now - daemon_state.closed < CACHE_MS ? staged_syncing() : 0;
+	bool young = now - daemon_state.closed < CACHE_MS;
+	unsigned int syncs = young ? staged_syncing() : 0;
 
 	if (!files && !sessions && !held && !syncs)
 		return false;
@@ -91,7 +91,7 @@ static bool stores_left(void)
 		return true;
 	daemon_state.told = now;
 	/* A device may never let go: not for that alone, but for its first CACHE_MS. */
-	if (files || sessions || syncs || now - daemon_state.closed < CACHE_MS)
+	if (files || sessions || young)
 		sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d", 2 * SHUTDOWN_MS * 1000);
 	if (sessions)
 		log_info("waiting for the stores of %u sessions", sessions);

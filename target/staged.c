@@ -476,10 +476,7 @@ void staged_begin(struct staged_io *io)
 void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *identity,
 		      const uint8_t *disk)
 {
-	*sf = (struct staged_file){
-		.file = file,
-		.sync.ready = sync_ready,
-	};
+	*sf = (struct staged_file){ .file = file, .sync.ready = sync_ready };
 	memcpy(sf->identity, identity, sizeof(sf->identity));
 	memcpy(sf->disk, disk, sizeof(sf->disk));
 	TAILQ_INIT(&sf->batch);
