@@ -69,10 +69,7 @@ static void failed_twice(int first, int again, unsigned int want)
 	if (place.file.direct) {
 		begin(&write, RDMABLK_OP_WRITE, 0, 0, BLOCK);
 		fake(&write.io.src, first, 1);
-		keep_back = true;
-		kept_back = false;
-		while (!kept_back)
-			staged_engine_turn(&place.engine, true);
+		until_kept_back();
 		keep_back = false;
 		real_ready(&write.io.src, again, 0);
 		assert_int_equal(end(&write), RDMABLK_R_STORE_IO);
@@ -108,10 +105,7 @@ static void a_cut_hides_no_failure(void **state)
 	if (place.file.direct) {
 		begin(&write, RDMABLK_OP_WRITE, 0, 0, BLOCK);
 		fake(&write.io.src, -EIO, 1);
-		keep_back = true;
-		kept_back = false;
-		while (!kept_back)
-			staged_engine_turn(&place.engine, true);
+		until_kept_back();
 		keep_back = false;
 		assert_int_equal(ftruncate(place.file.fd, 0), 0);
 		real_ready(&write.io.src, 0, 0);
@@ -134,10 +128,7 @@ static void flush_between(int first, int again, unsigned int want)
 	if (place.file.direct) {
 		begin(&write, RDMABLK_OP_WRITE, 0, 0, BLOCK);
 		fake(&write.io.src, first, 1);
-		keep_back = true;
-		kept_back = false;
-		while (!kept_back)
-			staged_engine_turn(&place.engine, true);
+		until_kept_back();
 		begin(&flush, RDMABLK_OP_FLUSH, 0, 0, 0);
 		while (place.sf.syncing)
 			staged_engine_turn(&place.engine, true);
@@ -196,10 +187,7 @@ static void keep(struct command *c)
 	begin(c, RDMABLK_OP_WRITE, 0, 0, BLOCK);
 	assert_true(c->io.synced);
 	fake(&c->io.src, 0, 0);
-	keep_back = true;
-	kept_back = false;
-	while (!kept_back)
-		staged_engine_turn(&place.engine, true);
+	until_kept_back();
 	keep_back = false;
 }
 
@@ -324,11 +312,8 @@ static void beside_a_sync(int res, unsigned int want)
 	if (!place_open_direct())
 		skip();
 	fake(&place.sf.sync, 0, 0);
-	keep_back = true;
-	kept_back = false;
 	begin(&flush, RDMABLK_OP_FLUSH, 0, 0, 0);
-	while (!kept_back)
-		staged_engine_turn(&place.engine, true);
+	until_kept_back();
 	write_beside(&beside);
 	assert_false(flush.done || beside.done);
 	keep_back = false;

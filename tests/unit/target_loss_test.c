@@ -73,14 +73,6 @@ static bool nothing(struct command *c)
 	return true;
 }
 
-static void until_kept_back(void)
-{
-	keep_back = true;
-	kept_back = false;
-	while (!kept_back)
-		staged_engine_turn(&place.engine, true);
-}
-
 static bool a_sync(struct command *c)
 {
 	fake(&place.sf.sync, 0, 0);

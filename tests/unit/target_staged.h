@@ -170,6 +170,15 @@ static inline void fake(struct ring_source *src, int res, int times)
 	readies = 0;
 }
 
+/* Those that are faked no more times, from here on; the first of them is there. */
+static inline void until_kept_back(void)
+{
+	keep_back = true;
+	kept_back = false;
+	while (!kept_back)
+		staged_engine_turn(&place.engine, true);
+}
+
 static inline unsigned int run_faked(uint16_t op, bool fua, uint64_t bytes, int res, int times)
 {
 	struct command c = { .io.fua = fua };

@@ -235,13 +235,10 @@ static void a_full_ring_locks_nobody_out(void **state)
 	submits_locked = 0;
 	n = fill(c, ARRAY_SIZE(c) / 2);
 	fake(&place.sf.sync, 0, 0);
-	keep_back = true;
-	kept_back = false;
 	begin(&first, RDMABLK_OP_FLUSH, 0, 0, 0);
 	assert_int_equal(submits, 1);
 	begin(&second, RDMABLK_OP_FLUSH, 0, 0, 0);
-	while (!kept_back)
-		staged_engine_turn(&place.engine, true);
+	until_kept_back();
 	keep_back = false;
 	/* the next begins where the first ends */
 	m = fill(c + n, ARRAY_SIZE(c) / 2);
