@@ -25,11 +25,7 @@ expect_progress
 : >"$TARGET_LOG"
 link_delete rv1
 wait_state recovering
-expect_log 'device rv1: closed'
-link_add rv1 v1 "$TARGET_ADDR"
-expect_log "listening on $TARGET_ADDR:20420, device rv1"
-expect_back 2
-expect_progress
+expect_closed_and_back rv1 2
 
 link_delete rv1
 link_delete rv0

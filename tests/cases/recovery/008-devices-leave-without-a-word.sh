@@ -47,9 +47,5 @@ expect_progress
 link_delete rv1
 wait_state recovering
 expect_log 'device rv1: is being removed'
-expect_log 'device rv1: closed'
-link_add rv1 v1 "$TARGET_ADDR"
-expect_log "listening on $TARGET_ADDR:20420, device rv1"
-expect_back 1
-expect_progress
+expect_closed_and_back rv1 1
 end_verified

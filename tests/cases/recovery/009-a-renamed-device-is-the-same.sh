@@ -33,9 +33,5 @@ expect 0 "$(attribute reconnects)" "how often it has come back"
 
 link_delete renamed
 wait_state recovering
-expect_log 'device rv1: closed'
-link_add rv1 v1 "$TARGET_ADDR"
-expect_log "listening on $TARGET_ADDR:20420, device rv1"
-expect_back 1
-expect_progress
+expect_closed_and_back rv1 1
 end_verified

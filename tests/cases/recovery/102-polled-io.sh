@@ -13,23 +13,8 @@
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
-inflight() {
-	local reads writes
-
-	read -r reads writes <"/sys/block/rdmablk0/inflight"
-	echo $((reads + writes))
-}
-
 nothing_inflight() {
 	(($(inflight) == 0))
-}
-
-# stop_in_flight: the load stands still, and has requests under way
-stop_in_flight() {
-	kill -STOP "$VERIFY"
-	(($(inflight) > 0)) && return
-	kill -CONT "$VERIFY"
-	return 1
 }
 
 # polled_fio N [OPTION...]: one job on /dev/rdmablkN that polls
@@ -56,7 +41,7 @@ grep -q 'rdmablk_queue: .* queue=1 ' /tmp/trace || fail "nothing has gone by the
 	fail "a polled write has gone by the other queue"
 
 echo 500 >$QUEUE/io_timeout
-wait_until "$PATIENCE" stop_in_flight || fail "no request is under way"
+verify_stop_in_flight
 wait_until "$PATIENCE" nothing_inflight || fail "the timer ends nothing"
 kill -CONT "$VERIFY"
 expect_progress

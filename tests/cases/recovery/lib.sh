@@ -98,6 +98,16 @@ tried() {
 	(($(attribute attempts) >= $1))
 }
 
+# expect_closed_and_back DEVICE N: the target lets go of it, and when it is there again, as
+# rv1, the disk comes back by itself, for the Nth time
+expect_closed_and_back() {
+	expect_log "device $1: closed"
+	link_add rv1 v1 "$TARGET_ADDR"
+	expect_log "listening on $TARGET_ADDR:20420, device rv1"
+	expect_back "$2"
+	expect_progress
+}
+
 # again SIZE[,WORD...] [OPTION...]: the daemon, with an empty log
 again() {
 	: >"$TARGET_LOG"
