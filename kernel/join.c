@@ -16,6 +16,7 @@
 #include <rdma/rdma_cm.h>
 #include "cm.h"
 #include "ibdev.h"
+#include "log.h"
 #include "login.h"
 #include "poll.h"
 #include "session.h"
@@ -230,6 +231,23 @@ static int rdmablk_login_join(struct rdmablk_session *s, struct rdmablk_hwq *hwq
 	return ret;
 }
 
+/*
+ * A hint, so a device that cannot moderate is no reason to have no disk. One with adaptive
+ * moderation sets its own values again when its load changes, until it is told not to.
+ */
+static void rdmablk_login_moderate(struct rdmablk_session *s, struct rdmablk_hwq *hwq)
+{
+	const struct rdmablk_options *opt = &s->opt;
+	int ret;
+
+	if (hwq->polled || !opt->cq_count)
+		return;
+	ret = rdma_set_cq_moderation(hwq->cq, opt->cq_count, opt->cq_period);
+	if (ret && hwq == s->path.hwq)
+		rdmablk_warn(s, "%s does not moderate completions as asked to: %d\n",
+			     dev_name(&s->pd->device->dev), ret);
+}
+
 /**
  * rdmablk_login_queues() - connect all data queues
  * @s: session with all that was agreed on
@@ -259,6 +277,7 @@ int rdmablk_login_queues(struct rdmablk_session *s)
 			return rdmablk_login_fail(s, ret,
 						  "cannot create a completion queue");
 		}
+		rdmablk_login_moderate(s, hwq);
 		ret = rdmablk_login_join(s, hwq, &hwq->read);
 		if (!ret)
 			ret = rdmablk_login_join(s, hwq, &hwq->write);

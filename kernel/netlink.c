@@ -33,6 +33,11 @@ static struct netlink_range_validation_signed rdmablk_nl_fast_io_fail = {
 	.max = RDMABLK_MAX_FAST_IO_FAIL,
 };
 
+/* NLA_POLICY_MAX() takes 32767 at most. */
+static struct netlink_range_validation rdmablk_nl_u16 = {
+	.max = U16_MAX,
+};
+
 static struct netlink_range_validation_signed rdmablk_nl_dev_loss = {
 	.min = -1,
 	.max = RDMABLK_MAX_DEV_LOSS,
@@ -60,6 +65,8 @@ static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] =
 	[RDMABLK_ATTR_ACK_TIMEOUT]	= NLA_POLICY_RANGE(NLA_U8, RDMABLK_MIN_ACK_TIMEOUT,
 							   RDMABLK_MAX_ACK_TIMEOUT),
 	[RDMABLK_ATTR_HOST_ID]		= NLA_POLICY_EXACT_LEN(RDMABLK_ID_LEN),
+	[RDMABLK_ATTR_CQ_COUNT]		= NLA_POLICY_FULL_RANGE(NLA_U32, &rdmablk_nl_u16),
+	[RDMABLK_ATTR_CQ_PERIOD]	= NLA_POLICY_FULL_RANGE(NLA_U32, &rdmablk_nl_u16),
 };
 
 static const struct nla_policy rdmablk_nl_disconnect_policy[RDMABLK_ATTR_MAX + 1] = {
@@ -212,9 +219,16 @@ static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *op
 					  opt->connect_tmo);
 	if (info->attrs[RDMABLK_ATTR_ACK_TIMEOUT])
 		opt->ack_timeout = nla_get_u8(info->attrs[RDMABLK_ATTR_ACK_TIMEOUT]);
+	opt->cq_count = rdmablk_nl_u32(info, RDMABLK_ATTR_CQ_COUNT, 0);
+	opt->cq_period = rdmablk_nl_u32(info, RDMABLK_ATTR_CQ_PERIOD, 0);
 	if (info->attrs[RDMABLK_ATTR_HOST_ID])
 		nla_memcpy(opt->host_id, info->attrs[RDMABLK_ATTR_HOST_ID],
 			   sizeof(opt->host_id));
+	if (opt->cq_period && !opt->cq_count) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[RDMABLK_ATTR_CQ_PERIOD],
+				    "cq_period without cq_count");
+		return -EINVAL;
+	}
 	if (!memchr_inv(opt->host_id, 0, sizeof(opt->host_id))) {
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[RDMABLK_ATTR_HOST_ID],
 				    "the host id is all zero");

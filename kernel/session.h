@@ -50,6 +50,8 @@
  * @queue_depth: requests per hardware queue
  * @connect_tmo: seconds
  * @ack_timeout: 4.096 us << this
+ * @cq_count: completions that an interrupt waits for; 0: see rdma_set_cq_moderation()
+ * @cq_period: microseconds that it waits at most; both 0: as the RDMA device has it
  * @keep_alive_tmo: seconds
  * @reconnect_delay: seconds
  * @fast_io_fail_tmo: seconds; -1: never before @dev_loss_tmo
@@ -68,6 +70,8 @@ struct rdmablk_options {
 	u32 queue_depth;
 	u32 connect_tmo;
 	u8 ack_timeout;
+	u16 cq_count;
+	u16 cq_period;
 	u32 keep_alive_tmo;
 	u32 reconnect_delay;
 	s32 fast_io_fail_tmo;

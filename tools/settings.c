@@ -34,6 +34,8 @@ static const struct number_info {
 	NUMBER(FAST_IO_FAIL_TMO, "fast-io-fail-tmo", " seconds, or off", 0, 86400),
 	NUMBER(DEV_LOSS_TMO, "dev-loss-tmo", " seconds, or off", 0, 1000000),
 	NUMBER(ACK_TIMEOUT, "ack-timeout", "", 8, 22),
+	NUMBER(CQ_COUNT, "cq-count", "", 0, 65535),
+	NUMBER(CQ_PERIOD, "cq-period", " microseconds", 0, 65535),
 #undef NUMBER
 };
 

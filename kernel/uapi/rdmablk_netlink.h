@@ -21,7 +21,7 @@
  *	request:  TARGET EXPORT [SOURCE] [READ_ONLY] [STEAL] [QUEUES] [POLL_QUEUES]
  *		  [QUEUE_DEPTH] [KEEP_ALIVE_TMO] [CONNECT_TMO] [RECONNECT_DELAY]
  *		  [FAST_IO_FAIL_TMO] [DEV_LOSS_TMO] [ON_DATA_LOSS] [ACK_TIMEOUT]
- *		  [HOST_ID]
+ *		  [HOST_ID] [CQ_COUNT] [CQ_PERIOD]
  *	reply:    INDEX NAME, and ERROR TEXT when it failed
  *	errors:   EINVAL an attribute is missing or wrong; ERANGE one is out of its
  *		  range; EAGAIN the module is still loading; EEXIST this export
@@ -216,6 +216,10 @@ enum rdmablk_cmd {
  * @RDMABLK_ATTR_LATENCY_FLUSH: struct rdmablk_latency_histogram of flushes
  * @RDMABLK_ATTR_LATENCY_DISCARD: struct rdmablk_latency_histogram of discards,
  *	write-zeroes and secure erases
+ * @RDMABLK_ATTR_CQ_COUNT: u32, completions that an interrupt waits for, 0 to 65535;
+ *	0, the default, with CQ_PERIOD 0: as the RDMA device has it
+ * @RDMABLK_ATTR_CQ_PERIOD: u32, microseconds that an interrupt waits for them, 0 to
+ *	65535; default 0
  */
 enum rdmablk_attr {
 	RDMABLK_ATTR_UNSPEC,
@@ -293,6 +297,8 @@ enum rdmablk_attr {
 	RDMABLK_ATTR_LATENCY_WRITE,
 	RDMABLK_ATTR_LATENCY_FLUSH,
 	RDMABLK_ATTR_LATENCY_DISCARD,
+	RDMABLK_ATTR_CQ_COUNT,
+	RDMABLK_ATTR_CQ_PERIOD,
 
 	/* private: */
 	__RDMABLK_ATTR_MAX,

@@ -40,16 +40,20 @@ def refused(host):
                          (nl.RECONNECT_DELAY, (0, 601, 0xffffffff)),
                          (nl.FAST_IO_FAIL_TMO, (-2, 86401, 0x7fffffff)),
                          (nl.DEV_LOSS_TMO, (-2, 1000001, 0x7fffffff)),
-                         (nl.ON_DATA_LOSS, (2, 0xffffffff))):
+                         (nl.ON_DATA_LOSS, (2, 0xffffffff)),
+                         (nl.CQ_COUNT, (65536, 0xffffffff)),
+                         (nl.CQ_PERIOD, (65536, 0xffffffff))):
         for value in values:
             yield "ERANGE", nl.CONNECT, good + nl.u32(kind, value)
-            if kind not in (nl.QUEUES, nl.POLL_QUEUES, nl.QUEUE_DEPTH, nl.CONNECT_TMO):
+            if kind not in (nl.QUEUES, nl.POLL_QUEUES, nl.QUEUE_DEPTH, nl.CONNECT_TMO,
+                            nl.CQ_COUNT, nl.CQ_PERIOD):
                 yield "ERANGE", nl.SET, nl.u32(nl.INDEX, 0) + nl.u32(kind, value)
         for payload in (b"", b"\1", b"\1\0", b"\1\0\0\0\0\0\0\0"):
             yield ("ERANGE", "EINVAL"), nl.CONNECT, good + nl.attr(kind, payload)
     for fast, loss in ((5, 5), (6, 5), (1, 0)):
         yield "EINVAL", nl.CONNECT, good + nl.u32(nl.FAST_IO_FAIL_TMO, fast) + \
             nl.u32(nl.DEV_LOSS_TMO, loss)
+    yield "EINVAL", nl.CONNECT, good + nl.u32(nl.CQ_PERIOD, 1)
     for value in (0, 7, 23, 255):
         yield "ERANGE", nl.CONNECT, good + nl.attr(nl.ACK_TIMEOUT, bytes([value]))
     for value in (2, 255):
@@ -59,7 +63,8 @@ def refused(host):
     for kind in (nl.READ_ONLY, nl.STEAL):
         yield ("ERANGE", "EINVAL"), nl.CONNECT, good + nl.attr(kind, b"\1\0\0\0")
     # not for this command, or for none
-    for kind in (nl.INDEX, nl.NAME, nl.FORCE, nl.ACCEPT_DATA_LOSS, nl.LAST_ATTR, nl.LAST_ATTR + 1, 999):
+    for kind in (nl.INDEX, nl.NAME, nl.FORCE, nl.ACCEPT_DATA_LOSS, nl.LATENCY_DISCARD,
+                 nl.LAST_ATTR + 1, 999):
         yield "EINVAL", nl.CONNECT, good + nl.u32(kind, 0)
     yield "EINVAL", nl.CONNECT, good + b"\x03\0\1\0"            # shorter than its head
     yield "EINVAL", nl.CONNECT, good + struct.pack("HH", 99, nl.QUEUES)  # beyond the end
