@@ -46,6 +46,8 @@ struct file_claim;
  * @direct: @fd is O_DIRECT
  * @block_device: it is one; else a regular file
  * @read_only: opened so
+ * @fua: a device that makes a direct write with RWF_DSYNC durable by itself: no cache is
+ *	flushed with it, whose error would be that of the write
  * @rotational: it seeks
  * @stable: what is written directly must not change meanwhile, or it cannot be read
  *	again: there are checksums over it
@@ -82,6 +84,7 @@ struct file {
 	bool direct;
 	bool block_device;
 	bool read_only;
+	bool fua;
 	bool rotational;
 	bool stable;
 	uint64_t size;

@@ -4,6 +4,7 @@
  * of a file the file system is asked, by trying where it has no words for it: what
  * is tried there cannot change a byte.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -63,6 +64,29 @@ static uint64_t attribute(const struct file *f, const char *name)
 	return attribute_of(f->ino, name);
 }
 
+/* Is a device, or the disk a partition is on, made of others? Where nobody says it may be. */
+static bool is_stacked(dev_t dev)
+{
+	static const char * const places[] = {
+		"/sys/dev/block/%u:%u/slaves", "/sys/dev/block/%u:%u/../slaves",
+	};
+	const struct dirent *entry;
+	char path[96];
+	DIR *dir = NULL;
+
+	for (size_t i = 0; !dir && i < ARRAY_SIZE(places); i++) {
+		snprintf(path, sizeof(path), places[i], major(dev), minor(dev));
+		dir = opendir(path);
+	}
+	if (!dir)
+		return true;
+	do
+		entry = readdir(dir);
+	while (entry && entry->d_name[0] == '.');
+	closedir(dir);
+	return entry;
+}
+
 static uint32_t block_size(const struct file *f, unsigned long request)
 {
 	unsigned int size = 0;
@@ -115,6 +139,8 @@ static int device_geometry(struct file *f, uint32_t block)
 	f->align = logical;
 	f->mem_align = logical;
 	f->physical_block = block_size(f, BLKPBSZGET);
+	/* What is made of others says that it has FUA, and has a cache flushed below. */
+	f->fua = attribute(f, "queue/fua") && !is_stacked(f->ino);
 	f->rotational = attribute(f, "queue/rotational");
 	f->stable = attribute(f, "queue/stable_writes");
 	f->io_min = (uint32_t)min_u64(attribute(f, "queue/minimum_io_size"), MAX_IO_HINT);

@@ -15,17 +15,17 @@
  * After one has failed, none is tried any more: the kernel has marked clean what it
  * could not write.
  *
- * WRITE with FUA goes by RWF_DSYNC, for which devices have a bit of their own. Its
- * errors may be those of the write, which concern nobody else, or those of the sync,
- * which do: the write is tried again without it, and when that succeeds it was the
- * sync. When it fails, too, that says little: it comes so soon after the first that a
- * device which is reset, or out of reach, fails both. Only when the first is an error that
- * no sync has, was it the write; when it succeeds after such a one, a FLUSH makes it
- * durable.
- * An error of the medium is none of them: a disk may have it when it writes out its cache.
+ * WRITE with FUA is a write and then a FLUSH, each with errors of its own: that of the
+ * write concerns nobody else. RWF_DSYNC is that in one, with one error for both, and after
+ * EIO nobody knows whether a sector is bad or a cache is lost. Only where a device makes
+ * the write durable by itself, and flushes nothing with it (file_geometry.c), is it used.
+ *
+ * A device may do otherwise than it says: one in a network may flush a cache elsewhere. So
+ * what has failed so is tried again without. When that fails in the same way, it was the
+ * write; when it succeeds it was a sync, but for an error that no sync has: then a FLUSH
+ * makes it durable. When it fails otherwise that says nothing, and it counts as a sync.
  * The descriptor for FLUSHes is another one than that of direct writes, so none of them
- * takes from the other the news of an error of the page cache; where there is only one,
- * FUA is a write and then a FLUSH.
+ * takes from the other the news of an error of the page cache.
  *
  * An error of the device's cache is not kept for anybody: who had the device write it
  * out is told, and the next to do so is not. That may be a write with FUA whose
@@ -290,7 +290,7 @@ static void rw_submit(struct ring_source *src, uint64_t bytes)
 	else
 		io_uring_prep_write_fixed(sqe, fd, buf, (unsigned int)bytes, offset,
 					  (int)io->buffer);
-	io->synced = direct && io->fua && !io->suspect && !f->fault &&
+	io->synced = direct && io->fua && f->fua && !io->suspect && !f->fault &&
 		     !fault(FAULT_LOST_FLUSH);
 	if (io->synced) {
 		sqe->rw_flags = RWF_DSYNC;
@@ -324,9 +324,15 @@ static void rw_finish(struct staged_io *io, unsigned int status)
 	staged_finish(io, status);
 }
 
+/* The first try may have been a sync that has failed. */
+static bool in_doubt(const struct staged_io *io)
+{
+	return io->suspect && !staged_own_error(io->suspect);
+}
+
 static void rw_done(struct staged_io *io)
 {
-	if (io->suspect && !staged_own_error(io->suspect)) {
+	if (in_doubt(io)) {
 		staged_fail(io->engine->file, io->suspect);
 		rw_finish(io, RDMABLK_R_STORE_IO);
 	} else if (io->fua && io->plain) {
@@ -354,18 +360,20 @@ static void rw_failed(struct staged_io *io, int res)
 		 sf->file->name, io->op == RDMABLK_OP_READ ? "read" : "write",
 		 (unsigned long long)io->bytes, (unsigned long long)io->offset,
 		 strerror(-res));
-	if (io->suspect && !staged_own_error(io->suspect))
+	if (in_doubt(io) && io->suspect != res)
 		staged_fail(sf, io->suspect);
 	rw_finish(io, file_reason(res));
 }
 
 /*
  * Nothing more of a file that had more: it says why, once. Of a second try that is not
- * all: the first may have been a sync that has failed.
+ * all, and not how the first has failed, which may have been a sync.
  */
 static void rw_ended(struct staged_io *io)
 {
-	if (!io->suspect && file_shrunk(io->engine->file->file))
+	if (io->suspect)
+		rw_failed(io, -ENXIO);
+	else if (file_shrunk(io->engine->file->file))
 		rw_finish(io, RDMABLK_R_STORE_IO);
 	else
 		rw_failed(io, -EIO);

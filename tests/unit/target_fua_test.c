@@ -57,9 +57,9 @@ static void fua_tells_whose_fault(void **state)
 }
 
 /*
- * One that fails twice with an error that a sync may have had, too: a device that is
- * reset or out of reach fails both tries, and its cache may be lost. Nothing but what
- * makes durable fails from then on.
+ * One that fails twice in the same way is a write that has failed, and nothing else is
+ * lost. Otherwise the first may have been a sync: nothing but what makes durable fails
+ * from then on.
  */
 static void failed_twice(int first, int again, unsigned int want)
 {
@@ -81,18 +81,59 @@ static void failed_twice(int first, int again, unsigned int want)
 	place_close();
 }
 
-static void twice_is_once_for_a_device_that_is_away(void **state)
+static void twice_the_same_is_the_write(void **state)
 {
-	static const int lost[] = {
+	static const int errors[] = {
 		EIO, ETIMEDOUT, ENOLINK, EREMOTEIO, ENODEV, ENODATA,
 	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(lost); i++)
-		failed_twice(-lost[i], -lost[i], RDMABLK_R_STORE_FAILED);
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+		failed_twice(-errors[i], -errors[i], RDMABLK_OK);
 	failed_twice(-EIO, -EINVAL, RDMABLK_R_STORE_FAILED);
+	failed_twice(-EIO, -ENODEV, RDMABLK_R_STORE_FAILED);
 	failed_twice(-EINVAL, -EIO, RDMABLK_OK);
 	failed_twice(-EINVAL, -EINVAL, RDMABLK_OK);
+}
+
+/*
+ * A disk that has a cache flushed behind such a write, or a file: one error for both would
+ * not say whose it is. The write is told its own, once, and nobody else is told.
+ */
+static void a_bad_sector_is_no_lost_cache(void **state)
+{
+	(void)state;
+	for (int direct = 0; direct < 2; direct++) {
+		place_open(dir, 1U << 20, 512, direct);
+		place.file.fua = false;
+		assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -EIO, 1),
+				 RDMABLK_R_STORE_IO);
+		assert_int_equal(readies, 1);
+		assert_false(place.sf.failed);
+		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+		assert_int_equal(write_fua(BLOCK, BLOCK), RDMABLK_OK);
+		place_close();
+	}
+}
+
+/* Nor the other way round: the write is done, and the fdatasync behind it fails. */
+static void a_lost_cache_is_no_bad_sector(void **state)
+{
+	struct command write = { .io.fua = true };
+
+	(void)state;
+	for (int direct = 0; direct < 2; direct++) {
+		place_open(dir, 1U << 20, 512, direct);
+		place.file.fua = false;
+		begin(&write, RDMABLK_OP_WRITE, 0, 0, BLOCK);
+		assert_false(write.io.synced);
+		fake(&place.sf.sync, -EIO, 1);
+		assert_int_equal(end(&write), RDMABLK_R_STORE_IO);
+		assert_int_equal(readies, 1);
+		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_FAILED);
+		place_close();
+	}
 }
 
 /* The second try does nothing, for the file was cut: the first says more than that. */
@@ -145,7 +186,8 @@ static void no_flush_before_a_failure_is_known(void **state)
 {
 	(void)state;
 	flush_between(-EIO, BLOCK, RDMABLK_R_STORE_FAILED);
-	flush_between(-EIO, -EIO, RDMABLK_R_STORE_FAILED);
+	flush_between(-EIO, -ENODEV, RDMABLK_R_STORE_FAILED);
+	flush_between(-EIO, -EIO, RDMABLK_OK);
 	flush_between(-EINVAL, -EINVAL, RDMABLK_OK);
 }
 
@@ -365,7 +407,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fua_tells_whose_fault),
-		cmocka_unit_test(twice_is_once_for_a_device_that_is_away),
+		cmocka_unit_test(twice_the_same_is_the_write),
+		cmocka_unit_test(a_bad_sector_is_no_lost_cache),
+		cmocka_unit_test(a_lost_cache_is_no_bad_sector),
 		cmocka_unit_test(a_cut_hides_no_failure),
 		cmocka_unit_test(no_flush_before_a_failure_is_known),
 		cmocka_unit_test(fua_is_of_all_parts),

@@ -99,7 +99,10 @@ static inline void make_engine(struct staged_engine *e, char **memory)
 	assert_int_equal(ring_set_buffer(&e->ring, 0, *memory, MEMORY), 0);
 }
 
-/* @block of the export; @direct: as the file system likes, or never */
+/*
+ * @block of the export; @direct: as the file system likes, or never. If it is, the file is
+ * taken for a device that makes durable what it is told to.
+ */
 static inline void place_open(const char *in, uint64_t size, uint32_t block, bool direct)
 {
 	struct place *p = &place;
@@ -123,6 +126,7 @@ static inline void place_open(const char *in, uint64_t size, uint32_t block, boo
 		p->file.buffered = p->file.fd;
 		p->file.direct = false;
 	}
+	p->file.fua = p->file.direct;
 	staged_file_init(&p->sf, &p->file, identity, one_disk);
 	p->open = true;
 	make_engine(&p->engine, &p->memory);
