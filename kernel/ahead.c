@@ -6,7 +6,9 @@
  * trips each time. So when some FLUSHes in a row had a single small write each, the next
  * write that comes alone is sent as one that must be durable when it ends, and the FLUSH
  * behind it finds nothing to do: it is not sent at all. If none comes, one write was slower
- * than it had to be, and none is sent so before the next FLUSH.
+ * than it had to be, and none is sent so before the next FLUSH. When one fails it is sent
+ * again as what it was asked for, and none is sent so before there have been such FLUSHes
+ * anew.
  *
  * When there is nothing to flush
  *
@@ -95,6 +97,19 @@ void rdmablk_ahead_flush(struct rdmablk_path *path)
 		WRITE_ONCE(a->singles, singles + 1);
 	if (recent)
 		WRITE_ONCE(a->recent, 0);
+}
+
+/**
+ * rdmablk_ahead_failed() - a write that was sent to be durable unasked has failed
+ * @path: path
+ *
+ * It is not expected to be durable when it comes again, whatever FLUSHes succeed until
+ * then; and the next FLUSH is sent, for what came of it is not known. Context: any.
+ */
+void rdmablk_ahead_failed(struct rdmablk_path *path)
+{
+	WRITE_ONCE(path->ahead.flushed, false);
+	WRITE_ONCE(path->ahead.singles, 0);
 }
 
 /**

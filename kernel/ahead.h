@@ -33,6 +33,7 @@ void rdmablk_ahead_start(struct rdmablk_path *path, bool shared);
 bool rdmablk_ahead_expects(const struct rdmablk_path *path, u32 bytes);
 void rdmablk_ahead_write(struct rdmablk_path *path);
 void rdmablk_ahead_flush(struct rdmablk_path *path);
+void rdmablk_ahead_failed(struct rdmablk_path *path);
 bool rdmablk_ahead_is_clean(const struct rdmablk_path *path);
 bool rdmablk_ahead_begin(struct rdmablk_path *path);
 void rdmablk_ahead_end(struct rdmablk_path *path, bool was_unflushed, bool ok);

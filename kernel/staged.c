@@ -80,7 +80,7 @@ static void rdmablk_staged_end(struct request *rq, blk_status_t status)
 	}
 	if (unlikely(status && req->durable && !(rq->cmd_flags & REQ_FUA))) {
 		/* Nobody has asked for more than a write: again, as one. */
-		WRITE_ONCE(path->ahead.flushed, false);
+		rdmablk_ahead_failed(path);
 		if (unlikely(req->watched))
 			rdmablk_poll_request_done(rq);
 		blk_mq_requeue_request(rq, true);

@@ -181,12 +181,29 @@ static void test_what_is_expected(void **state)
 	assert_false(rdmablk_ahead_expects(&path, 512));
 }
 
+/* It comes again as a plain one, whoever flushes meanwhile, and the FLUSH behind it is sent. */
+static void test_a_failure_is_the_end_of_it(void **state)
+{
+	(void)state;
+	assert_true(flushes_clean());
+	rdmablk_ahead_flush(&path);
+	singles(SINGLES);
+	assert_true(rdmablk_ahead_expects(&path, 512));
+	rdmablk_ahead_failed(&path);
+	assert_false(rdmablk_ahead_is_clean(&path));
+	assert_false(rdmablk_ahead_expects(&path, 512));
+	assert_true(flushes_clean());
+	singles(SINGLES);
+	assert_true(rdmablk_ahead_expects(&path, 512));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_clean_is_durable),
 		cmocka_unit_test_setup_teardown(test_the_first_flush_is_sent, setup, NULL),
 		cmocka_unit_test_setup_teardown(test_what_is_expected, setup, NULL),
+		cmocka_unit_test_setup_teardown(test_a_failure_is_the_end_of_it, setup, NULL),
 	};
 
 	return cmocka_run_group_tests_name("ahead", tests, NULL, NULL);
