@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Proves that what kernel/fenced.c sends gets tags of its write queue: slow commands not
+ * all of them, and each sooner or later.
+ */
+#include "fenced_world.h"
+
+/* 100 on one queue, fenced or not, none of which ends: others still get through. */
+static void test_slow_commands_leave_tags(void **state)
+{
+	(void)state;
+	no_hurry = true;
+	for (int i = 0; i < 100; i++)
+		op_new(i < 50 ? RDMABLK_FENCED_ALONE : RDMABLK_FENCED_COMMAND, 0);
+	settle();
+	assert_int_equal(queue[0].nr_sent, TAGS / 2);
+	for (int i = 0; i < 20; i++)
+		op_new(RDMABLK_FENCED_FUA, 0);
+	write_done(1, 1);
+	op_new(RDMABLK_FENCED_FLUSH, 0);
+	settle();
+	for (int i = 100; i < 121; i++)
+		assert_true(op[i].done);
+	assert_int_equal(queue[0].nr_sent, TAGS / 2);
+	assert_int_equal(hwq[0].waits, 1 << RDMABLK_LINE_SLOW);
+	no_hurry = false;
+	settle();
+	assert_int_equal(slow_done, 100);
+	all_done();
+}
+
+/* In the order in which they came. */
+static void test_fua_writes_wait_in_line(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		op_new(RDMABLK_FENCED_FUA, 2);
+	work();
+	assert_int_equal(queue[2].nr_sent, TAGS);
+	assert_true(hwq[2].waits & 1 << RDMABLK_LINE_FUA);
+	for (unsigned int i = 0; i < 20; i++) {
+		assert_ptr_equal(queue[2].sent[0], op[i].cmd);
+		answer(2, 0);
+		assert_true(op[i].done);
+		work();
+		assert_int_equal(queue[2].nr_sent, i < 20 - TAGS ? TAGS : 19 - i);
+	}
+	assert_int_equal(fences, 0);
+	all_done();
+}
+
+/*
+ * A target that takes no more than one besides the reserved ones: when that comes back at
+ * the wrong moment nobody else will say that there is one.
+ */
+static void test_a_single_tag(void **state)
+{
+	for (int i = 0; i < 500; i++) {
+		setup(state);
+		hwq[0].cmdq.depth = RDMABLK_CMD_RESERVED + 1;
+		for (int n = 0; n < 30; n++)
+			op_new(n & 1 ? RDMABLK_FENCED_FUA : RDMABLK_FENCED_COMMAND, 0);
+		shim_access = world;
+		settle();
+		shim_access = NULL;
+		settle();
+		all_done();
+		teardown(state);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_slow_commands_leave_tags, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fua_writes_wait_in_line, setup, teardown),
+		cmocka_unit_test(test_a_single_tag),
+	};
+
+	return cmocka_run_group_tests_name("fenced_tags", tests, NULL, NULL);
+}
