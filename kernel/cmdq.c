@@ -371,26 +371,3 @@ void rdmablk_cmd_send(struct rdmablk_cmd_tag *cmd)
 	rdmablk_queue_post(q);
 	spin_unlock_bh(&q->lock);
 }
-
-/**
- * rdmablk_cmd_blk_status() - what an answer means for a request
- * @status: enum rdmablk_reason
- *
- * Return: BLK_STS_OK or what the block layer is told.
- */
-blk_status_t rdmablk_cmd_blk_status(u8 status)
-{
-	switch (status) {
-	case RDMABLK_OK:
-		return BLK_STS_OK;
-	case RDMABLK_R_UNSUPPORTED:
-		return BLK_STS_NOTSUPP;
-	case RDMABLK_R_STORE_SPACE:
-		return BLK_STS_NOSPC;
-	case RDMABLK_R_READ_ONLY:
-	case RDMABLK_R_STORE_READ_ONLY:
-		return BLK_STS_TARGET;
-	default:
-		return BLK_STS_IOERR;
-	}
-}

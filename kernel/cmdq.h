@@ -6,7 +6,6 @@
 #define RDMABLK_CMDQ_H
 
 #include <linux/bitmap.h>
-#include <linux/blk_types.h>
 #include <linux/kernel.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
@@ -156,6 +155,5 @@ void rdmablk_cmd_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 off
 			 u64 bytes, u32 trailer);
 void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd);
 void rdmablk_cmd_send(struct rdmablk_cmd_tag *cmd);
-blk_status_t rdmablk_cmd_blk_status(u8 status);
 
 #endif /* RDMABLK_CMDQ_H */

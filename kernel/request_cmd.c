@@ -8,6 +8,7 @@
 #include "compat.h"
 #include "onesided.h"
 #include "request.h"
+#include "status.h"
 
 /* What is marked as changed at once, where it may be much */
 #define RDMABLK_MARK_BYTES	(64ULL << 20)
@@ -39,7 +40,7 @@ static void rdmablk_request_answered(struct rdmablk_cmd_tag *cmd)
 	} else if (!write && req_op(rq) != REQ_OP_DISCARD && path->cache) {
 		WRITE_ONCE(path->unflushed, true);
 	}
-	rdmablk_request_end(rq, rdmablk_cmd_blk_status(status));
+	rdmablk_request_end(rq, rdmablk_status_blk(status));
 }
 
 /*
@@ -57,7 +58,7 @@ static void rdmablk_request_half_done(struct rdmablk_fenced_op *op, u8 status)
 		rdmablk_request_wrote(rq->q->queuedata, op->hwq, pos, next - pos);
 		cond_resched();
 	}
-	rdmablk_request_end(rq, rdmablk_cmd_blk_status(status));
+	rdmablk_request_end(rq, rdmablk_status_blk(status));
 }
 
 /**
@@ -126,7 +127,7 @@ static void rdmablk_request_flushed(struct rdmablk_fenced_op *op, u8 status)
 {
 	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fenced);
 
-	rdmablk_request_end(blk_mq_rq_from_pdu(req), rdmablk_cmd_blk_status(status));
+	rdmablk_request_end(blk_mq_rq_from_pdu(req), rdmablk_status_blk(status));
 }
 
 /**

@@ -25,6 +25,7 @@
 #include "onesided.h"
 #include "poll.h"
 #include "staged.h"
+#include "status.h"
 
 static struct rdmablk_path *rdmablk_staged_path(struct request *rq)
 {
@@ -129,7 +130,7 @@ static void rdmablk_staged_done(struct rdmablk_cmd_tag *cmd)
 	}
 	if (large)
 		rdmablk_queue_put_slots(req->queue, req->nr_wr);
-	rdmablk_staged_end(rq, rdmablk_cmd_blk_status(cmd->status));
+	rdmablk_staged_end(rq, rdmablk_status_blk(cmd->status));
 }
 
 static bool rdmablk_staged_payload(struct rdmablk_cmd_tag *cmd, const void *data, u32 len)

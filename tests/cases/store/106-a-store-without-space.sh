@@ -8,13 +8,14 @@
 # cache (tmpfs). Who writes is told ENOSPC: without a cache the write, with all of it in
 # memory the flush. What has space is written on, what was written stays, the session goes
 # on, and when there is space again, because the disk has discarded some or because
-# somebody else gave way, the same flush succeeds, and a killed daemon has kept it.
+# somebody else gave way, the same flush succeeds, and a killed daemon has kept it. A quota
+# that is used up is no space, too; a file that takes no writes any more is EREMOTEIO.
 
 # shellcheck source=tests/cases/store/shapes.sh
 source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
 require mkfs.ext4
 
-FILE=$DISK/disk0 SIZE=$((48 * MIB)) LAST=$((47 * MIB))
+FILE=$DISK/disk0 SIZE=$((48 * MIB)) LAST=$((47 * MIB)) RULES=/run/rules
 
 # killed CACHE: what flushes have promised is in the file, and the disk is that
 killed() {
@@ -100,6 +101,35 @@ in_memory() {
 	end_well
 }
 
+# fails RULE ANSWER COMMAND NAME [WORD...]: as io, with an error of the file, once
+fails() {
+	echo "$1 count 1" >$RULES.new
+	mv $RULES.new $RULES
+	io "${@:2}"
+}
+
+# by_name CACHE: what each error is called
+by_name() {
+	: >$RULES
+	begin_blank "$1,fault=$RULES"
+	if [[ $1 == none ]]; then
+		fails 'write error EDQUOT' ENOSPC write a 0 4096 7
+		fails 'write error EROFS' EREMOTEIO write a 0 4096 7
+		fails 'write error EIO' EIO write a 0 4096 7
+		fails 'read error EIO' EIO read a 0 4096
+	fi
+	io ok write a 0 4096 7
+	if [[ $1 == full ]]; then
+		fails 'write error EDQUOT' ENOSPC fsync a
+		fails 'write error EROFS' EREMOTEIO fsync a
+		fails 'sync error EROFS' EREMOTEIO fsync a
+		fails 'sync error EIO' EIO fsync a
+	fi
+	io ok fsync a
+	undisturbed
+	end_well
+}
+
 load_module
 ram_disk 28
 file_system ext4
@@ -109,5 +139,7 @@ umount $DISK
 mount -t tmpfs -o size=24M none $DISK
 without_cache
 in_memory
+by_name none
+by_name full
 umount $DISK
 unload_module

@@ -6,4 +6,10 @@
 
 typedef u8 blk_status_t;
 
+#define BLK_STS_OK		0
+#define BLK_STS_NOTSUPP		1
+#define BLK_STS_NOSPC		3
+#define BLK_STS_TARGET		5
+#define BLK_STS_IOERR		10
+
 #endif

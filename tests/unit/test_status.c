@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a program is told of each answer: the errno of the block status is beside it.
+ */
+#include "status.h"
+#include "unit.h"
+
+static blk_status_t want(unsigned int status)
+{
+	switch (status) {
+	case RDMABLK_OK:
+		return BLK_STS_OK;
+	case RDMABLK_R_UNSUPPORTED:	/* EOPNOTSUPP */
+		return BLK_STS_NOTSUPP;
+	case RDMABLK_R_STORE_SPACE:	/* ENOSPC */
+		return BLK_STS_NOSPC;
+	case RDMABLK_R_READ_ONLY:	/* EREMOTEIO */
+	case RDMABLK_R_STORE_READ_ONLY:
+		return BLK_STS_TARGET;
+	default:			/* EIO; also what no version has yet */
+		return BLK_STS_IOERR;
+	}
+}
+
+static void test_every_status(void **state)
+{
+	(void)state;
+	for (unsigned int status = 0; status <= UINT8_MAX; status++)
+		assert_int_equal(rdmablk_status_blk((u8)status), want(status));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_status),
+	};
+
+	return cmocka_run_group_tests_name("status", tests, NULL, NULL);
+}
