@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a block device says of itself, and what exports make of it: whether it erases, has a
+ * cache, makes single writes durable, and is made of others. A file passes for one: this
+ * has what the daemon asks the kernel, and its part of sysfs is a directory.
+ *
+ * Sources: target/file.c target/file_geometry.c target/file_op.c target/store_none.c
+ *	    target/store_full.c
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <linux/fs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include "target_full.h"
+#include "../../target/store_none.h"
+
+#define SIZE		(4 * MIB)
+#define NUMBER		makedev(259, 77)
+#define SYSFS		"/sys/dev/block/259:77"
+
+static struct {
+	char path[160];
+	ino_t inode;		/* of the file; 0: it is one */
+	char place[160];	/* of its directory of sysfs */
+	bool erases;
+	int error;		/* of that */
+	uint64_t range[2];	/* of the last erase */
+} device;
+
+/*
+ * The daemon's calls come here.
+ */
+
+static void disguise(struct stat *st)
+{
+	if (!device.inode || st->st_ino != device.inode)
+		return;
+	st->st_mode = S_IFBLK | 0600;
+	st->st_rdev = NUMBER;
+}
+
+int fstat(int fd, struct stat *st)
+{
+	int (*real)(int, struct stat *) = dlsym(RTLD_NEXT, "fstat");
+	int ret = real(fd, st);
+
+	if (!ret)
+		disguise(st);
+	return ret;
+}
+
+int stat(const char *path, struct stat *st)
+{
+	int (*real)(const char *, struct stat *) = dlsym(RTLD_NEXT, "stat");
+	int ret = real(path, st);
+
+	if (!ret)
+		disguise(st);
+	return ret;
+}
+
+/* Where a file of the device's sysfs is, or the path itself. */
+static const char *place_of(const char *path, char *buf, size_t len)
+{
+	if (!device.place[0] || strncmp(path, SYSFS "/", strlen(SYSFS "/")))
+		return path;
+	snprintf(buf, len, "%s/%s", device.place, path + strlen(SYSFS "/"));
+	return buf;
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+	FILE *(*real)(const char *, const char *) = dlsym(RTLD_NEXT, "fopen");
+	char buf[256];
+
+	return real(place_of(path, buf, sizeof(buf)), mode);
+}
+
+DIR *opendir(const char *path)
+{
+	DIR *(*real)(const char *) = dlsym(RTLD_NEXT, "opendir");
+	char buf[256];
+
+	return real(place_of(path, buf, sizeof(buf)));
+}
+
+/* As a device does: the zeroes are what it has afterwards. */
+static int erase(int fd, const uint64_t *range)
+{
+	if (!device.erases)
+		errno = EOPNOTSUPP;
+	else if (range[0] % 512 || range[1] % 512)
+		errno = EINVAL;
+	else if (device.error)
+		errno = device.error;
+	else
+		errno = 0;
+	if (errno)
+		return -1;
+	memcpy(device.range, range, sizeof(device.range));
+	return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)range[0],
+			 (off_t)range[1]);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+	void *arg;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	switch (request) {
+	case BLKGETSIZE64:
+		*(uint64_t *)arg = SIZE;
+		return 0;
+	case BLKSSZGET:
+	case BLKPBSZGET:
+		*(int *)arg = 512;
+		return 0;
+	case BLKSECDISCARD:
+		return erase(fd, arg);
+	default:
+		return (int)syscall(SYS_ioctl, fd, request, arg);
+	}
+}
+
+/*
+ * Devices
+ */
+
+static void attribute(const char *name, const char *text)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "disk/%s", name);
+	files_text(files_path(path), text);
+}
+
+/* A disk that discards, has a cache and FUA, and is made of nothing else; or a part of it. */
+static const char *device_new(bool part)
+{
+	struct stat st;
+
+	memset(&device, 0, sizeof(device));
+	snprintf(device.path, sizeof(device.path), "%s", files_new("device", SIZE));
+	files_write(device.path, 0, SIZE, 1);
+	assert_int_equal(stat(device.path, &st), 0);
+	assert_int_equal(files_run("rm -rf %s && mkdir -p %s/queue %s/slaves %s/part/holders",
+				   files_path("disk"), files_path("disk"),
+				   files_path("disk"), files_path("disk")), 0);
+	attribute("queue/discard_granularity", "65536\n");
+	attribute("queue/discard_max_bytes", "1073741824\n");
+	attribute("queue/write_cache", "write back\n");
+	attribute("queue/fua", "1\n");
+	snprintf(device.place, sizeof(device.place), "%s",
+		 files_path(part ? "disk/part" : "disk"));
+	device.inode = st.st_ino;
+	return device.path;
+}
+
+static struct file_wish wish_of(const char *path)
+{
+	return (struct file_wish){ .name = "d", .path = path };
+}
+
+static bool has_fua(const char *path)
+{
+	const struct file_wish wish = wish_of(path);
+	struct file f;
+	bool fua;
+
+	assert_int_equal(file_open(&f, &wish), 0);
+	assert_true(f.block_device == !!device.inode);
+	fua = f.fua;
+	file_close(&f);
+	return fua;
+}
+
+static struct store_limits none_limits(const char *path, bool *direct)
+{
+	struct export_config ec = {
+		.name = "d", .file = (char *)path, .cache = CACHE_NONE, .block = 4096,
+		.slot_bytes = 65536, .slot_memory = 1U << 20,
+	};
+	struct store s = { .ops = &store_none_ops };
+	struct store_limits limits;
+
+	assert_int_equal(s.ops->open(&s, &ec), 0);
+	*direct = ((struct store_none *)s.priv)->file.direct;
+	s.ops->limits(&s, &limits);
+	s.ops->close(&s);
+	return limits;
+}
+
+/*
+ * Tests
+ */
+
+static void fua_is_of_the_device_itself(void **state)
+{
+	(void)state;
+	for (int part = 0; part < 2; part++) {
+		const char *path = device_new(part);
+
+		assert_true(has_fua(path));
+		/* what is below may have none, and is flushed instead */
+		attribute("slaves/sda", "");
+		assert_false(has_fua(path));
+		/* nobody says */
+		assert_int_equal(files_run("rm -r %s", files_path("disk/slaves")), 0);
+		assert_false(has_fua(path));
+		assert_int_equal(files_run("mkdir %s", files_path("disk/slaves")), 0);
+		assert_true(has_fua(path));
+		attribute("queue/fua", "0\n");
+		assert_false(has_fua(path));
+	}
+}
+
+static void a_device_without_a_cache_is_not_flushed(void **state)
+{
+	static const struct {
+		const char *says;
+		uint32_t cache;
+	} caches[] = {
+		{ "write back\n", RDMABLK_GRANT_CACHE },
+		{ "write through\n", 0 },
+		{ "write throughout\n", RDMABLK_GRANT_CACHE },
+		{ "", RDMABLK_GRANT_CACHE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(caches); i++) {
+		const char *path = device_new(i & 1);
+		struct store_limits l;
+		bool direct;
+
+		attribute("queue/write_cache", caches[i / 2].says);
+		l = none_limits(path, &direct);
+		/* what goes through the page cache is durable after a flush only */
+		assert_int_equal(l.flags & RDMABLK_GRANT_CACHE,
+				 direct ? caches[i / 2].cache : RDMABLK_GRANT_CACHE);
+		assert_int_equal(unlink(files_path("disk/queue/write_cache")), 0);
+		l = none_limits(path, &direct);
+		assert_true(l.flags & RDMABLK_GRANT_CACHE);
+	}
+}
+
+static void a_file_is_flushed_whatever_its_disk_says(void **state)
+{
+	const char *path = device_new(false);
+	struct store_limits l;
+	bool direct;
+
+	(void)state;
+	attribute("queue/write_cache", "write through\n");
+	device.inode = 0;
+	l = none_limits(path, &direct);
+	assert_true(l.flags & RDMABLK_GRANT_CACHE);
+	assert_false(has_fua(path));
+}
+
+static void erasing_is_offered(const struct store_limits *l, bool erases, uint32_t granularity)
+{
+	assert_true(!!(l->ops & RDMABLK_OP_BIT(RDMABLK_OP_SECURE_ERASE)) == erases);
+	assert_int_equal(l->max_erase, erases ? 1U << 30 : 0);
+	assert_int_equal(l->erase_granularity, erases ? granularity : 0);
+}
+
+static void who_can_erase_offers_it(void **state)
+{
+	struct store_limits l;
+	struct store s;
+	bool direct;
+
+	(void)state;
+	for (int erases = 0; erases < 2; erases++) {
+		const char *path = device_new(false);
+
+		device.erases = erases;
+		l = none_limits(path, &direct);
+		erasing_is_offered(&l, erases, 65536);
+		assert_int_equal(full_open(&s, full_config(path)), 0);
+		s.ops->limits(&s, &l);
+		erasing_is_offered(&l, erases, 65536);
+		full_close(&s);
+		/* which it does block by block when it does not say */
+		attribute("queue/discard_max_bytes", "0\n");
+		l = none_limits(path, &direct);
+		erasing_is_offered(&l, erases, 4096);
+		full_config(path)->read_only = true;
+		assert_int_equal(full_open(&s, &full_ec), 0);
+		s.ops->limits(&s, &l);
+		erasing_is_offered(&l, false, 0);
+		full_close(&s);
+	}
+}
+
+static void what_is_erased_is_gone(void **state)
+{
+	const char *path = device_new(false);
+	const struct file_wish wish = wish_of(path);
+	struct file f;
+
+	(void)state;
+	device.erases = true;
+	assert_int_equal(file_open(&f, &wish), 0);
+	assert_int_equal(file_erase(&f, MIB, 65536), 0);
+	assert_int_equal(device.range[0], MIB);
+	assert_int_equal(device.range[1], 65536);
+	assert_true(files_zero(path, MIB, 65536));
+	assert_true(files_are(path, 0, MIB, 1));
+	assert_true(files_are(path, MIB + 65536, SIZE - MIB - 65536, 1));
+	device.error = EIO;
+	assert_int_equal(file_erase(&f, 0, 65536), -EIO);
+	device.erases = false;
+	assert_int_equal(file_erase(&f, 0, 65536), -EOPNOTSUPP);
+	file_close(&f);
+}
+
+/* And in memory, or the next flush would bring it back. */
+static void what_is_erased_is_gone_from_memory(void **state)
+{
+	const char *path = device_new(false);
+	struct bitmap dirty;
+	struct store s;
+
+	(void)state;
+	device.erases = true;
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	dirty = full_dirty(&s);
+	assert_int_equal(full_do(&s, RDMABLK_OP_SECURE_ERASE, 0, MIB, 65536, NULL), RDMABLK_OK);
+	assert_int_equal(device.range[0], MIB);
+	assert_true(full_is_zero(&s, MIB, 65536));
+	assert_true(full_has(&s, 0, MIB, 1));
+	assert_true(full_has(&s, MIB + 65536, SIZE - MIB - 65536, 1));
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(files_zero(path, MIB, 65536));
+	/* what the device refuses is as it was, in both */
+	device.error = EIO;
+	assert_int_equal(full_do(&s, RDMABLK_OP_SECURE_ERASE, 0, 0, 65536, NULL),
+			 RDMABLK_R_STORE_IO);
+	assert_true(full_has(&s, 0, MIB, 1));
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(files_are(path, 0, MIB, 1));
+	bitmap_free(&dirty);
+	full_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fua_is_of_the_device_itself),
+		cmocka_unit_test(a_device_without_a_cache_is_not_flushed),
+		cmocka_unit_test(a_file_is_flushed_whatever_its_disk_says),
+		cmocka_unit_test(who_can_erase_offers_it),
+		cmocka_unit_test(what_is_erased_is_gone),
+		cmocka_unit_test(what_is_erased_is_gone_from_memory),
+	};
+
+	store_none_setup(1);
+	return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
