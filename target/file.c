@@ -22,18 +22,15 @@
 #include <sys/ioctl.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 
 #include "file.h"
 #include "file_geometry.h"
 #include "log.h"
-#include "mac.h"
 #include "util.h"
 
 #define LOCK_WAIT_MS	2000	/* for the writes of a killed daemon to end */
 #define LOCK_STEP_MS	10
-#define BOOT_ID		"/proc/sys/kernel/random/boot_id"
 
 static int open_failed(const struct file *f, int ret)
 {
@@ -389,64 +386,6 @@ bool file_same(const struct file *a, const struct file *b)
 	       a->ino == b->ino;
 }
 
-/* Number of the device, of a partition that of the whole. */
-static uint64_t disk_number(const struct file *f)
-{
-	uint64_t dev = f->block_device ? f->ino : f->dev;
-	unsigned int whole[2];
-	char path[96];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", major(dev),
-		 minor(dev));
-	if (access(path, F_OK))
-		return dev;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../dev", major(dev), minor(dev));
-	file = fopen(path, "re");
-	if (!file)
-		return dev;
-	if (fscanf(file, "%u:%u", &whole[0], &whole[1]) == 2)
-		dev = makedev(whole[0], whole[1]);
-	fclose(file);
-	return dev;
-}
-
-static int boot_id(char *boot, size_t size)
-{
-	int fd __cleanup_close = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
-
-	return fd < 0 || read(fd, boot, size) < 36 ? -EIO : 0;
-}
-
-static int digest_id(const char *label, const void *data, size_t size, uint8_t *id)
-{
-	uint8_t digest[MAC_DIGEST_LEN];
-	int ret = mac_digest(label, data, size, digest);
-
-	if (!ret)
-		memcpy(id, digest, RDMABLK_ID_LEN);
-	return ret;
-}
-
-/**
- * file_disk - identity of what has the cache that an fdatasync of a file writes out
- * @f: open file
- * @id: RDMABLK_ID_LEN bytes: another one after a reboot. Two files with the same are on
- *	one disk; two without may be, below devices made of others.
- *
- * Return: 0 or -errno.
- */
-int file_disk(const struct file *f, uint8_t *id)
-{
-	struct {
-		char boot[40];
-		uint64_t disk;
-	} disk = { .disk = disk_number(f) };
-
-	return boot_id(disk.boot, sizeof(disk.boot)) ?:
-	       digest_id("rdmablk disk   1", &disk, sizeof(disk), id);
-}
-
 /**
  * file_block - logical block of an export that is given none
  * @path: of its file
@@ -464,36 +403,6 @@ uint32_t file_block(const char *path)
 		return 512;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	return fd < 0 || ioctl(fd, BLKSSZGET, &size) ? 0 : (uint32_t)size;
-}
-
-/**
- * file_epoch - identity of what the host's caches have of a file
- * @f: open file
- * @epoch: RDMABLK_ID_LEN bytes: another one after a reboot, and of another file
- *
- * Return: 0 or -errno.
- */
-int file_epoch(const struct file *f, uint8_t *epoch)
-{
-	struct {
-		char boot[40];
-		uint64_t dev, ino, born_sec, born_nsec, disk_seq;
-	} id = { .dev = f->dev, .ino = f->ino };
-	struct statx stx;
-	int ret = boot_id(id.boot, sizeof(id.boot));
-
-	if (ret)
-		return ret;
-	if (f->block_device) {
-		/* A number may have been given to another device since. */
-		if (ioctl(f->fd, BLKGETDISKSEQ, &id.disk_seq))
-			id.disk_seq = 0;
-	} else if (!statx(f->fd, "", AT_EMPTY_PATH, STATX_BTIME, &stx) &&
-		   stx.stx_mask & STATX_BTIME) {
-		id.born_sec = (uint64_t)stx.stx_btime.tv_sec;
-		id.born_nsec = stx.stx_btime.tv_nsec;
-	}
-	return digest_id("rdmablk file   1", &id, sizeof(id), epoch);
 }
 
 /**
