@@ -316,11 +316,17 @@ int arena_bind(struct store *store, const struct export_config *ec,
  * arena_renew - an arena is about to be filled anew
  * @store: attached; gets an epoch
  *
+ * Who wrote what was in it says nothing of who wrote the file since.
+ *
  * Return: 0 or -errno.
  */
 int arena_renew(struct store *store)
 {
-	__atomic_store_n(&trailer_of(store)->state, ARENA_FILLING, __ATOMIC_RELEASE);
+	struct arena_trailer *t = trailer_of(store);
+
+	__atomic_store_n(&t->state, ARENA_FILLING, __ATOMIC_RELEASE);
+	memset(&t->writer, 0, sizeof(t->writer));
+	store->writer = t->writer;
 	return mac_random(store->epoch, sizeof(store->epoch));
 }
 

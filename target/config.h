@@ -100,7 +100,7 @@ TAILQ_HEAD(export_config_list, export_config);
  * @nr_listen: how many
  * @exports: in the order given
  * @name: of this target, for the logs of initiators
- * @state_dir: where UUIDs of exports are kept
+ * @state_dir: where UUIDs of exports are kept, what files have lost, who wrote them
  * @insecure: may listen beyond loopback without authentication
  * @log_level: LOG_ERR..LOG_DEBUG
  * @keep_alive_min: shortest keep-alive timeout granted, ms

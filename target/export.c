@@ -152,6 +152,7 @@ void export_renew(struct export *e, struct export_config *ec)
 		config_export_free(e->cfg);
 	e->cfg = ec;
 	e->store = (struct store){ .ops = ops_of(ec), .writer = e->store.writer };
+	memset(&e->noted, 0, sizeof(e->noted));
 	e->awaited = 0;
 	e->state = EXPORT_OPENING;
 }
@@ -177,6 +178,8 @@ int export_open(struct export *e)
 		return ret;
 	if (!known)
 		ret = uuid_make(e, e->daemon);
+	if (!ret)
+		export_recall(e);
 	ret = ret ?: e->store.ops->publish(&e->store);
 	e->open = !ret;
 	if (ret)
@@ -430,59 +433,6 @@ unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
 		return refused;
 	}
 	return fencing ? RDMABLK_R_FENCING : RDMABLK_OK;
-}
-
-static bool same_writer(const struct store_writer *a, const struct store_writer *b)
-{
-	return !memcmp(a, b, sizeof(*a));
-}
-
-static struct store_writer writer_of(const struct lease *lease)
-{
-	struct store_writer writer;
-
-	memcpy(writer.host_id, lease->host_id, sizeof(writer.host_id));
-	memcpy(writer.instance_id, lease->instance_id, sizeof(writer.instance_id));
-	return writer;
-}
-
-/**
- * export_resumable - may a device go on from an earlier session
- * @export: it had
- * @claim: of the device
- *
- * Not when another was let write in between: what the device's host has cached
- * is stale, and what it writes back would destroy what the other wrote.
- *
- * Return: whether it may.
- */
-bool export_resumable(const struct export *export, const struct lease *claim)
-{
-	static const struct store_writer nobody;
-	const struct store_writer *last = &export->store.writer;
-	struct store_writer writer = writer_of(claim);
-
-	return !claim->writer || export->cfg->shared ||
-	       same_writer(last, &nobody) || same_writer(last, &writer);
-}
-
-/**
- * export_lease - give a session its lease
- * @export: admitted to
- * @lease: the session's; held until export_release()
- *
- * Before the session learns of any key.
- */
-void export_lease(struct export *export, struct lease *lease)
-{
-	struct store_writer writer = writer_of(lease);
-
-	LIST_INSERT_HEAD(&export->leases, lease, entry);
-	if (!lease->writer)
-		return;
-	export->awaited = 0;
-	export->store.writer = writer;
-	export->store.ops->written_by(&export->store);
 }
 
 /**

@@ -62,6 +62,7 @@ enum export_state {
  * @reload: the last reload that has looked at it
  * @open: @store is; a worker's while it opens or closes it
  * @store: its contents
+ * @noted: who is noted as @store's last writer, since it was opened; all zero: nobody
  * @leases: held on it
  * @awaited: until when the device may come back that has lost its session and may have
  *	unflushed writes, ms
@@ -85,6 +86,7 @@ struct export {
 	unsigned int reload;
 	bool open;
 	struct store store;
+	struct store_writer noted;
 	struct lease_list leases;
 	int64_t awaited;
 	struct job grow;
@@ -118,12 +120,18 @@ int export_grow(struct export *export, uint64_t size, uint64_t most,
 		void (*grown)(struct export *export, int ret));
 unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
 			  bool shared, bool steal);
-bool export_resumable(const struct export *export, const struct lease *claim);
-void export_lease(struct export *export, struct lease *lease);
 void export_release(struct lease *lease);
 void export_await(struct export *export, int64_t until);
 unsigned int export_awaiting(void);
 uint64_t export_region_bytes(const struct export *export, uint64_t max_mr_size);
 uint64_t export_region_max(const struct export *export, uint64_t max_mr_size);
+
+/* export_writer.c: who wrote last */
+void export_recall(struct export *export);
+bool export_resumable(const struct export *export, const struct lease *claim);
+void export_lease(struct export *export, struct lease *lease);
+bool export_note_due(struct export *export, const struct lease *lease);
+int export_note_writer(const struct export *export, const struct lease *lease);
+void export_noted(struct export *export, const struct lease *lease);
 
 #endif

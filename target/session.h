@@ -77,6 +77,8 @@ enum session_staged {
  * @late: the time to flush is over, and it is waited for because it is at it
  * @job: the one piece of work a session has at a time
  * @job_error: its outcome
+ * @note: the job that registers has to note who writes
+ * @noted: what came of that: 1: it is; 0: it is not; -errno: and must not write
  * @timer: of the login, of silence, of lingering, by state
  * @receive: upcall for a message: RDMABLK_OK or why the session must end
  * @cq_handler: of @cq
@@ -142,6 +144,8 @@ struct session {
 	bool late;
 	struct job job;
 	int job_error;
+	bool note;
+	int noted;
 	struct loop_timer timer;
 	unsigned int (*receive)(struct session *s, const void *msg, size_t len);
 

@@ -160,6 +160,10 @@ static void register_run(struct job *job)
 
 	if (fault(FAULT_SLOW_LOGIN))
 		usleep((useconds_t)fault(FAULT_SLOW_LOGIN) * 1000);
+	if (s->note)
+		s->noted = export_note_writer(s->export, &s->lease);
+	if (s->noted < 0)
+		return;
 	if (s->grant_flags & RDMABLK_GRANT_STAGED)
 		s->job_error = register_staged(s);
 	else
@@ -198,6 +202,7 @@ unsigned int session_register(struct session *s, void (*done)(struct job *job))
 	s->plan.failed = staged_failed;
 	s->plan.stopped = session_staged_stopped;
 	s->plan.idle = session_staged_idle;
+	s->note = export_note_due(s->export, &s->lease);
 	loop_timer_stop(&s->timer);
 	session_submit(s, register_run, done, true);
 	return RDMABLK_OK;
@@ -212,8 +217,14 @@ unsigned int session_register(struct session *s, void (*done)(struct job *job))
 bool session_registered(struct session *s)
 {
 	s->busy = false;
+	if (s->noted > 0)
+		export_noted(s->export, &s->lease);
 	if (s->state == SESSION_CLOSING) {
 		session_fence(s);
+		return false;
+	}
+	if (s->noted < 0) {
+		session_end(s, RDMABLK_R_INTERNAL);
 		return false;
 	}
 	if (s->job_error) {

@@ -14,6 +14,7 @@
 
 #include "bitmap.h"
 #include "config.h"
+#include "file.h"
 
 struct ibv_context;
 struct ibv_cq;
@@ -262,7 +263,9 @@ struct staged_ops {
  * @physical_block: preferred unit of I/O, bytes
  * @uuid: identity of the export; all zero until it is known
  * @epoch: identity of the volatile contents
- * @writer: who was the last to be let write
+ * @writer: who was the last to be let write; all ones: somebody, nobody knows who
+ * @mark: of its file
+ * @marked: @mark is known: who is let write is noted
  * @kept: the arena outlives this process
  * @fd: of the arena; holds its lock
  * @cancelled: nobody waits for it to be opened any more. Any thread
@@ -282,6 +285,8 @@ struct store {
 	uint8_t uuid[RDMABLK_ID_LEN];
 	uint8_t epoch[RDMABLK_ID_LEN];
 	struct store_writer writer;
+	struct file_mark mark;
+	bool marked;
 	bool kept;
 	int fd;
 	atomic_bool cancelled;
@@ -295,7 +300,8 @@ struct store {
  *	what is wrong; 0 or -errno. With @store->uuid set it is checked against what is
  *	kept with the contents; not set, it may come from there
  * @publish: the export is complete, with its UUID; 0 or -errno
- * @written_by: @store->writer is about to write; it is kept where the contents are
+ * @written_by: in the loop: @store->writer is about to write; it is kept in memory that
+ *	outlives the process. NULL: there is none
  * @attach: in the loop, after @publish: hear of the store's own threads; 0 or -errno.
  *	NULL: it has none
  * @detach: in the loop, when no session is left, before @close, perhaps without
@@ -338,6 +344,16 @@ struct store_ops {
 	int (*grow)(struct store *store, uint64_t *size, uint64_t most);
 	const struct staged_ops *staged;
 };
+
+/*
+ * In a worker, by a store that is being opened: its contents are those of an open file, of
+ * which has to be known who wrote it last. Return: 0 or -errno.
+ */
+static inline int store_mark(struct store *store, const struct file *f)
+{
+	store->marked = !f->read_only;
+	return store->marked ? file_mark(f, &store->mark) : 0;
+}
 
 extern const struct store_ops store_memory_ops;
 extern const struct store_ops store_full_ops;

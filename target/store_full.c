@@ -172,6 +172,12 @@ static int open_parts(struct store *store, const struct export_config *ec)
 	store->size = full->file.size;
 	store->physical_block = full->file.physical_block;
 	full->granule = choose_granule(full);
+	ret = store_mark(store, &full->file);
+	if (ret) {
+		log_err("export %s: cannot tell what %s is: %s", ec->name, ec->file,
+			strerror(-ret));
+		return ret;
+	}
 	ret = uring_open(&full->ring, &full->file, FULL_DEPTH);
 	if (ret)
 		return ret;

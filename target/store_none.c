@@ -63,7 +63,8 @@ static int none_start(struct store *store, struct store_none *none,
 		      const struct export_config *ec)
 {
 	uint8_t identity[RDMABLK_ID_LEN], disk[RDMABLK_ID_LEN];
-	int ret = file_epoch(&none->file, identity) ?: file_disk(&none->file, disk);
+	int ret = file_epoch(&none->file, identity) ?: file_disk(&none->file, disk) ?:
+		  store_mark(store, &none->file);
 
 	if (ret)
 		goto no_epoch;
@@ -131,11 +132,6 @@ static int none_publish(struct store *store)
 {
 	(void)store;
 	return 0;
-}
-
-static void none_written_by(struct store *store)
-{
-	(void)store;
 }
 
 static int none_attach(struct store *store)
@@ -224,7 +220,6 @@ const struct store_ops store_none_ops = {
 	.type = "file",
 	.open = none_open,
 	.publish = none_publish,
-	.written_by = none_written_by,
 	.attach = none_attach,
 	.detach = none_detach,
 	.close = none_close,

@@ -72,7 +72,9 @@ target_power() {
 		cat "$STORE" >"/run/vm/found.$n"
 		RDMABLKD=$RDMABLK_TOP/target/rdmablkd
 		((${#words[@]} == 3)) || RDMABLKD=$FAULTY
-		serve_file "$STORE,cache=${words[2]},uuid=$UUID" "${words[@]:3}"
+		# Its state is on another disk, which loses nothing.
+		serve_file "$STORE,cache=${words[2]},uuid=$UUID" --state-dir /run/vm/state \
+			"${words[@]:3}"
 		peer_set "served.$n"
 		((++n))
 	done

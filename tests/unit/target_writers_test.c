@@ -1,0 +1,678 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Who was the last to be let write a file: known to the next process, whatever the file is
+ * exported as in between; and where that cannot be kept, or is not what was kept, nobody
+ * may go on.
+ *
+ * Sources: target/writers.c target/export_writer.c target/file_identity.c target/export.c
+ * Libraries: libcrypto libsystemd liburing
+ */
+#include "target_files.h"
+#include "../../target/export.h"
+#include "../../target/loop.h"
+#include "../../target/util.h"
+#include "../../target/writers.h"
+
+#define SIZE	MIB
+
+static const uint8_t u[16] = { 0x0a, 1 }, v[16] = { 0x0b, 2 };
+static const struct file_mark f = { { 3 }, { 4 } }, g = { { 5 }, { 6 } }, heir = { { 3 }, { 7 } };
+static const struct store_writer a = { { 8 }, { 9 } }, b = { { 8 }, { 10 } };
+
+static struct writers_of of(const char *dir, const uint8_t *uuid, const struct file_mark *mark)
+{
+	return (struct writers_of){ .dir = files_path(dir), .name = "d", .uuid = uuid,
+				    .mark = mark };
+}
+
+static bool noted;	/* by the last note() */
+
+static int note(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
+		const struct store_writer *writer)
+{
+	const struct writers_of export = of(dir, uuid, mark);
+	int ret = writers_note(&export, writer);
+
+	noted = ret == 1;
+	return ret > 0 ? 0 : ret;
+}
+
+static enum writers_state recall(const char *dir, const uint8_t *uuid,
+				 const struct file_mark *mark, struct store_writer *last)
+{
+	const struct writers_of export = of(dir, uuid, mark);
+
+	memset(last, 0, sizeof(*last));
+	return writers_read(&export, last);
+}
+
+static void expect(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
+		   const struct store_writer *writer)
+{
+	struct store_writer last;
+
+	assert_int_equal(recall(dir, uuid, mark, &last), WRITERS_KNOWN);
+	assert_memory_equal(&last, writer, sizeof(last));
+}
+
+static void expect_state(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
+			 enum writers_state state)
+{
+	struct store_writer last;
+
+	assert_int_equal(recall(dir, uuid, mark, &last), state);
+}
+
+/* Path of a note; four at a time */
+static const char *note_of(const char *dir, const char *kind, const uint8_t *key)
+{
+	static char path[4][200];
+	static unsigned int next;
+	char *p = path[next++ % ARRAY_SIZE(path)], text[40];
+
+	value_uuid_text(key, text);
+	snprintf(p, sizeof(path[0]), "%s/%s/" WRITERS_DIR "/%s-%s", files_dir, dir, kind, text);
+	return p;
+}
+
+static void the_last_one_is_known(void **state)
+{
+	(void)state;
+	expect_state("a", u, &f, WRITERS_NONE);
+	assert_int_equal(note("a", u, &f, &a), 0);
+	assert_true(noted);
+	expect("a", u, &f, &a);
+	assert_int_equal(note("a", u, &f, &a), 0);
+	assert_true(noted);
+	expect("a", u, &f, &a);
+	assert_int_equal(note("a", u, &f, &b), 0);
+	expect("a", u, &f, &b);
+	/* of another export nothing is known, and nothing is forgotten for it */
+	expect_state("a", v, &g, WRITERS_NONE);
+	assert_int_equal(note("a", v, &g, &a), 0);
+	expect("a", u, &f, &b);
+	expect("a", v, &g, &a);
+}
+
+static void several_are_nobody(void **state)
+{
+	(void)state;
+	assert_int_equal(note("b", u, &f, &a), 0);
+	assert_int_equal(note("b", u, &f, NULL), 0);
+	assert_true(noted);
+	expect_state("b", u, &f, WRITERS_NONE);
+	assert_int_equal(note("b", u, &f, NULL), 0);
+	assert_int_equal(note("b", u, &f, &a), 0);
+	expect("b", u, &f, &a);
+}
+
+/* Who wrote it as that knows nothing of what was written since. */
+static void a_file_that_was_another_export(void **state)
+{
+	(void)state;
+	assert_int_equal(note("c", u, &f, &a), 0);
+	expect_state("c", v, &f, WRITERS_OTHER);
+	assert_int_equal(note("c", v, &f, &b), 0);
+	expect("c", v, &f, &b);
+	expect_state("c", u, &f, WRITERS_OTHER);
+	/* also when the file is told by something else, as a device after a boot */
+	expect_state("c", u, &g, WRITERS_NONE);
+	assert_int_equal(note("c", u, &f, &a), 0);
+	expect("c", u, &f, &a);
+	expect_state("c", v, &f, WRITERS_OTHER);
+	expect_state("c", v, &g, WRITERS_NONE);
+}
+
+/* An export that is moved to another file, and a place that is another file's by now. */
+static void another_file(void **state)
+{
+	(void)state;
+	assert_int_equal(note("d", u, &f, &a), 0);
+	expect("d", u, &g, &a);
+	assert_int_equal(note("d", v, &heir, &b), 0);
+	expect("d", u, &g, &a);
+	expect("d", v, &heir, &b);
+}
+
+static void there_is_no_place(void **state)
+{
+	(void)state;
+	files_text(files_path("no"), "no directory\n");
+	expect_state("no/dir", u, &f, WRITERS_NONE);
+	assert_int_equal(note("no/dir", u, &f, &a), 0);
+	assert_false(noted);
+	assert_int_equal(note("no/dir", u, &f, NULL), 0);
+	assert_false(noted);
+	expect_state("no/dir", u, &f, WRITERS_NONE);
+}
+
+static void fill(const char *name)
+{
+	char block[4096] = { 0 };
+	int fd = open(files_path(name), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	while (write(fd, block, sizeof(block)) > 0)
+		;
+	close(fd);
+}
+
+/* The old note goes, for which no space is needed. */
+static void there_is_no_space(void **state)
+{
+	(void)state;
+	if (!files_tmpfs("small", "size=64k"))
+		skip();
+	assert_int_equal(note("small", u, &f, &a), 0);
+	fill("small/fill");
+	assert_int_equal(note("small", u, &f, &a), 0);
+	expect("small", u, &f, &a);
+	assert_int_equal(note("small", u, &f, &b), 0);
+	assert_false(noted);
+	expect_state("small", u, &f, WRITERS_NONE);
+	/* nor can it be noted that the file is another export by now */
+	fill("small/fill");
+	assert_int_equal(note("small", v, &f, &b), 0);
+	expect_state("small", v, &f, WRITERS_OTHER);
+	expect_state("small", u, &f, WRITERS_NONE);
+	assert_int_equal(unlink(files_path("small/fill")), 0);
+	assert_int_equal(note("small", v, &f, &b), 0);
+	expect("small", v, &f, &b);
+	expect_state("small", u, &f, WRITERS_OTHER);
+	umount2(files_path("small"), MNT_DETACH);
+}
+
+static bool remount(const char *name, unsigned long flags)
+{
+	return !mount("none", files_path(name), NULL, MS_REMOUNT | flags, NULL);
+}
+
+/* Neither can the old note go: nobody else is let write. */
+static void nothing_can_be_written(void **state)
+{
+	(void)state;
+	if (!files_tmpfs("small", "size=64k"))
+		skip();
+	assert_int_equal(note("small", u, &f, &a), 0);
+	assert_true(remount("small", MS_RDONLY));
+	assert_int_equal(note("small", u, &f, &a), 0);
+	assert_int_equal(note("small", u, &f, &b), -EROFS);
+	assert_int_equal(note("small", u, &f, NULL), -EROFS);
+	assert_int_equal(note("small", v, &f, &b), -EROFS);
+	expect("small", u, &f, &a);
+	/* of another one there is nothing that would have to go */
+	assert_int_equal(note("small", v, &g, &b), 0);
+	expect_state("small", v, &g, WRITERS_NONE);
+	assert_true(remount("small", 0));
+	assert_int_equal(note("small", v, &f, &b), 0);
+	expect_state("small", u, &f, WRITERS_OTHER);
+	umount2(files_path("small"), MNT_DETACH);
+}
+
+static size_t text_of(const char *path, char *text, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = read(fd, text, room);
+
+	assert_true(n > 0);
+	close(fd);
+	return (size_t)n;
+}
+
+static void set_text(const char *path, const char *text, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	assert_int_equal(write(fd, text, len), len);
+	close(fd);
+}
+
+/* Cut short at any byte, a wrong byte anywhere, more than a note, that of another. */
+static void what_is_no_note(void **state)
+{
+	for (int own = 0; own < 2; own++) {
+		const char *dir = own ? "e" : "h";
+		const char *path = own ? note_of(dir, "export", u) :
+					 note_of(dir, "file", f.place);
+		char text[200], bad[200];
+		size_t len;
+
+		(void)state;
+		assert_int_equal(note(dir, u, &f, &a), 0);
+		len = text_of(path, text, sizeof(text) - 1);
+		for (size_t i = 0; i < len; i++) {
+			set_text(path, text, i);
+			expect_state(dir, u, &f, WRITERS_NONE);
+			memcpy(bad, text, len);
+			bad[i] = bad[i] == 'x' ? 'y' : 'x';
+			set_text(path, bad, len);
+			expect_state(dir, u, &f, WRITERS_NONE);
+			bad[i] = '\0';
+			set_text(path, bad, len);
+			expect_state(dir, u, &f, WRITERS_NONE);
+		}
+		text[len] = '\n';
+		set_text(path, text, len + 1);
+		expect_state(dir, u, &f, WRITERS_NONE);
+		/* the next writer is known again */
+		assert_int_equal(note(dir, u, &f, &b), 0);
+		expect(dir, u, &f, &b);
+	}
+	assert_int_equal(note("e", v, &g, &a), 0);
+	assert_int_equal(rename(note_of("e", "export", v), note_of("e", "export", u)), 0);
+	expect_state("e", u, &f, WRITERS_NONE);
+}
+
+/* Not followed, not waited for, not written through. */
+static void what_is_no_file(void **state)
+{
+	const char *path;
+
+	(void)state;
+	assert_int_equal(note("i", u, &f, &a), 0);
+	path = note_of("i", "export", u);
+	assert_int_equal(rename(path, files_path("elsewhere")), 0);
+	assert_int_equal(symlink(files_path("elsewhere"), path), 0);
+	expect_state("i", u, &f, WRITERS_NONE);
+	assert_int_equal(note("i", u, &f, &a), 0);
+	expect("i", u, &f, &a);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	expect_state("i", u, &f, WRITERS_NONE);
+	assert_int_equal(unlink(path), 0);
+	/* one that cannot go, either */
+	assert_int_equal(mkdir(path, 0755), 0);
+	expect_state("i", u, &f, WRITERS_NONE);
+	assert_true(note("i", u, &f, &a) < 0);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(note("i", u, &f, &a), 0);
+	expect("i", u, &f, &a);
+}
+
+/* What a file is told by, under any name, and never as another one. */
+static void marks(void **state)
+{
+	const struct file_wish wish = { .name = "d", .path = files_path("file") };
+	struct file_mark first, again, other;
+	struct file file;
+
+	(void)state;
+	files_new("file", SIZE);
+	assert_int_equal(file_open(&file, &wish), 0);
+	assert_int_equal(file_mark(&file, &first), 0);
+	file_close(&file);
+	assert_int_equal(rename(files_path("file"), files_path("renamed")), 0);
+	assert_int_equal(symlink(files_path("renamed"), files_path("file")), 0);
+	assert_int_equal(file_open(&file, &wish), 0);
+	assert_int_equal(file_mark(&file, &again), 0);
+	file_close(&file);
+	assert_memory_equal(&first, &again, sizeof(first));
+	unlink(files_path("renamed"));
+	files_new("renamed", SIZE);
+	assert_int_equal(file_open(&file, &wish), 0);
+	assert_int_equal(file_mark(&file, &other), 0);
+	file_close(&file);
+	assert_memory_not_equal(first.id, other.id, sizeof(first.id));
+}
+
+static void mark_of(const char *path, struct file_mark *mark)
+{
+	const struct file_wish wish = { .name = "d", .path = path };
+	struct file file;
+
+	assert_int_equal(file_open(&file, &wish), 0);
+	assert_int_equal(file_mark(&file, mark), 0);
+	file_close(&file);
+}
+
+/* Where its number is, another device may be the next moment. */
+static void marks_of_devices(void **state)
+{
+	const char *path = files_new("disk", SIZE);
+	struct file_mark first, other;
+	char dev[64];
+
+	(void)state;
+	if (!files_loop(path, 512, dev, sizeof(dev)))
+		skip();
+	mark_of(dev, &first);
+	mark_of(dev, &other);
+	assert_memory_equal(&first, &other, sizeof(first));
+	files_unloop(dev);
+	if (files_run("losetup %s %s", dev, path))
+		skip();
+	mark_of(dev, &other);
+	files_unloop(dev);
+	assert_memory_equal(first.place, other.place, sizeof(first.place));
+	assert_memory_not_equal(first.id, other.id, sizeof(first.id));
+}
+
+/*
+ * Exports
+ */
+
+static struct config cfg;
+static struct lease lease_a = { .host_id = { 1 }, .instance_id = { 2 }, .writer = true };
+static struct lease lease_b = { .host_id = { 3 }, .instance_id = { 4 }, .writer = true };
+
+static void start_with(const char *dir, const char *spec)
+{
+	config_init(&cfg);
+	free(cfg.state_dir);
+	cfg.state_dir = strdup(files_path(dir));
+	config_export_spec(&cfg, spec);
+	assert_int_equal(cfg.errors, 0);
+	assert_int_equal(loop_init(), 0);
+	assert_int_equal(export_open_all(&cfg), 0);
+}
+
+static void stop(void)
+{
+	export_close_all();
+	loop_exit();
+	config_free(&cfg);
+}
+
+/* As a session does it. Return: whether something had to be noted */
+static bool let_write(const char *name, struct lease *lease)
+{
+	struct export *e = export_find(name);
+	bool due;
+
+	assert_non_null(e);
+	export_lease(e, lease);
+	due = export_note_due(e, lease);
+	if (due) {
+		assert_int_equal(export_note_writer(e, lease), 1);
+		export_noted(e, lease);
+	}
+	export_release(lease);
+	return due;
+}
+
+/* Who may go on with an export: bit 0: A, bit 1: B */
+static int may(const char *name)
+{
+	struct export *e = export_find(name);
+
+	assert_non_null(e);
+	return export_resumable(e, &lease_a) | export_resumable(e, &lease_b) << 1;
+}
+
+static int resume_of(const char *dir, const char *spec)
+{
+	int who;
+
+	start_with(dir, spec);
+	who = may("d");
+	stop();
+	return who;
+}
+
+static const char *spec_of(const char *name, const char *file, const char *words)
+{
+	static char spec[400];
+
+	snprintf(spec, sizeof(spec), "%s,file=%s,%s", name, files_path(file), words);
+	return spec;
+}
+
+/* In the same daemon and the next, of either store. */
+static void who_may_go_on(void **state)
+{
+	static const char * const caches[] = { "cache=none", "cache=full" };
+
+	(void)state;
+	files_new("disk0", SIZE);
+	for (size_t i = 0; i < ARRAY_SIZE(caches); i++) {
+		const char *dir = caches[i];
+
+		/* of one of which nothing is known, nobody */
+		start_with(dir, spec_of("d", "disk0", caches[i]));
+		assert_int_equal(may("d"), 0);
+		let_write("d", &lease_a);
+		assert_int_equal(may("d"), 1);
+		stop();
+		start_with(dir, spec_of("d", "disk0", caches[i]));
+		assert_int_equal(may("d"), 1);
+		let_write("d", &lease_b);
+		assert_int_equal(may("d"), 2);
+		stop();
+		assert_int_equal(resume_of(dir, spec_of("d", "disk0", caches[i])), 2);
+		/* who only reads is nobody, and may always */
+		start_with(dir, spec_of("d", "disk0", caches[i]));
+		lease_a.writer = false;
+		let_write("d", &lease_a);
+		assert_int_equal(may("d"), 3);
+		lease_a.writer = true;
+		assert_int_equal(may("d"), 2);
+		stop();
+		assert_int_equal(resume_of(dir, spec_of("d", "disk0", caches[i])), 2);
+	}
+}
+
+/* The other store, and another name, with the same UUID. */
+static void under_another_name(void **state)
+{
+	static const char uuid[] = "cache=none,uuid=6f1c1f6e-0f3c-4f0e-9d0a-4b8f3a9f1c11";
+	static const char full[] = "cache=full,uuid=6f1c1f6e-0f3c-4f0e-9d0a-4b8f3a9f1c11";
+	static const char other[] = "cache=none,uuid=7f1c1f6e-0f3c-4f0e-9d0a-4b8f3a9f1c11";
+
+	(void)state;
+	files_new("disk1", SIZE);
+	files_new("disk2", SIZE);
+	start_with("names", spec_of("d", "disk1", uuid));
+	let_write("d", &lease_a);
+	stop();
+	assert_int_equal(resume_of("names", spec_of("d", "disk1", full)), 1);
+	start_with("names", spec_of("e", "disk1", uuid));
+	assert_int_equal(may("e"), 1);
+	let_write("e", &lease_b);
+	stop();
+	assert_int_equal(resume_of("names", spec_of("d", "disk1", uuid)), 2);
+	/* moved to another file */
+	assert_int_equal(resume_of("names", spec_of("d", "disk2", uuid)), 2);
+	/* and as an export with another UUID */
+	start_with("names", spec_of("e", "disk1", other));
+	assert_int_equal(may("e"), 0);
+	let_write("e", &lease_a);
+	stop();
+	assert_int_equal(resume_of("names", spec_of("d", "disk1", uuid)), 0);
+	assert_int_equal(resume_of("names", spec_of("d", "disk1", other)), 1);
+}
+
+/* Several have written it: none has seen what the others wrote. */
+static void once_shared(void **state)
+{
+	(void)state;
+	files_new("disk3", SIZE);
+	start_with("shared", spec_of("d", "disk3", "cache=none"));
+	let_write("d", &lease_a);
+	stop();
+	start_with("shared", spec_of("d", "disk3", "cache=none,shared"));
+	assert_int_equal(may("d"), 3);
+	let_write("d", &lease_b);
+	let_write("d", &lease_a);
+	assert_int_equal(may("d"), 3);
+	stop();
+	assert_int_equal(resume_of("shared", spec_of("d", "disk3", "cache=none")), 0);
+}
+
+static void renew(const char *name)
+{
+	struct export *e = export_find(name);
+
+	export_quiet(e);
+	export_close(e);
+	export_renew(e, e->cfg);
+	assert_int_equal(export_open(e), 0);
+	assert_int_equal(export_begin(e), 0);
+}
+
+/* What this process knows needs no note; but it may be known to be wrong. */
+static void opened_anew(void **state)
+{
+	const char *path;
+	struct export *e;
+
+	(void)state;
+	files_new("disk4", SIZE);
+	start_with("anew", spec_of("d", "disk4", "cache=none"));
+	let_write("d", &lease_a);
+	renew("d");
+	assert_int_equal(may("d"), 1);
+	e = export_find("d");
+	path = note_of("anew", "export", e->store.uuid);
+	files_text(path, "no note\n");
+	renew("d");
+	assert_int_equal(may("d"), 1);
+	assert_int_equal(unlink(path), 0);
+	renew("d");
+	assert_int_equal(may("d"), 1);
+	/* another daemon has had it in between */
+	export_quiet(e);
+	export_close(e);
+	assert_int_equal(note("anew", e->store.uuid, &e->store.mark, &b), 0);
+	export_renew(e, e->cfg);
+	assert_int_equal(export_open(e), 0);
+	assert_int_equal(export_begin(e), 0);
+	assert_int_equal(may("d"), 0);
+	stop();
+	/* who removes a note may do so */
+	start_with("anew", spec_of("d", "disk4", "cache=none"));
+	let_write("d", &lease_a);
+	assert_int_equal(unlink(path), 0);
+	stop();
+	assert_int_equal(resume_of("anew", spec_of("d", "disk4", "cache=none")), 0);
+}
+
+/* Who comes back needs no place to be noted again, as long as nobody else has come. */
+static void noted_once(void **state)
+{
+	struct export *e;
+
+	(void)state;
+	files_new("disk7", SIZE);
+	start_with("once", spec_of("d", "disk7", "cache=none"));
+	e = export_find("d");
+	assert_true(let_write("d", &lease_a));
+	assert_false(let_write("d", &lease_a));
+	lease_b.writer = false;
+	assert_false(let_write("d", &lease_b));
+	lease_b.writer = true;
+	assert_false(let_write("d", &lease_a));
+	assert_true(let_write("d", &lease_b));
+	assert_true(let_write("d", &lease_a));
+	/* one of whom it is not known whether he was noted */
+	export_lease(e, &lease_b);
+	assert_true(export_note_due(e, &lease_b));
+	export_release(&lease_b);
+	assert_true(let_write("d", &lease_a));
+	assert_false(let_write("d", &lease_a));
+	renew("d");
+	assert_true(let_write("d", &lease_a));
+	stop();
+	start_with("once", spec_of("d", "disk7", "cache=none,shared"));
+	assert_true(let_write("d", &lease_a));
+	assert_false(let_write("d", &lease_b));
+	assert_false(let_write("d", &lease_a));
+	stop();
+}
+
+/* Nobody is let write it. */
+static void read_only(void **state)
+{
+	static const char ro[] = "cache=none,ro,uuid=6f1c1f6e-0f3c-4f0e-9d0a-4b8f3a9f1c11";
+
+	(void)state;
+	files_new("disk5", SIZE);
+	start_with("ro", spec_of("d", "disk5", ro));
+	assert_false(export_find("d")->store.marked);
+	stop();
+	assert_int_not_equal(access(files_path("ro/" WRITERS_DIR), F_OK), 0);
+}
+
+/* The trailer of an arena and the note have to agree; without either the other counts. */
+static void with_an_arena(void **state)
+{
+	uint8_t uuid[16];
+	struct file_mark mark;
+	char with[200];
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	files_new("disk6", SIZE);
+	snprintf(with, sizeof(with), "cache=full,arena=%s", files_path("kept/arena"));
+	start_with("arena", spec_of("d", "disk6", with));
+	let_write("d", &lease_a);
+	memcpy(uuid, export_find("d")->store.uuid, sizeof(uuid));
+	mark = export_find("d")->store.mark;
+	stop();
+	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 1);
+	assert_int_equal(unlink(note_of("arena", "export", uuid)), 0);
+	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 1);
+	assert_int_equal(note("arena", uuid, &mark, &b), 0);
+	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 0);
+	/* its file is written without it, so that it has to be filled anew */
+	start_with("arena", spec_of("d", "disk6", "cache=full"));
+	let_write("d", &lease_b);
+	stop();
+	files_write(files_path("disk6"), 0, 4096, 1);
+	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 2);
+	/* what was in it before is not known of the file, be nothing noted */
+	start_with("arena", spec_of("d", "disk6", with));
+	let_write("d", &lease_a);
+	stop();
+	files_write(files_path("disk6"), 0, 4096, 2);
+	assert_int_equal(unlink(note_of("arena", "export", uuid)), 0);
+	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 0);
+	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 0);
+	/* it is gone, as after a boot */
+	start_with("arena", spec_of("d", "disk6", with));
+	let_write("d", &lease_b);
+	stop();
+	assert_int_equal(unlink(files_path("kept/arena")), 0);
+	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 2);
+	umount2(files_path("kept"), MNT_DETACH);
+}
+
+/* It is zeroes, and has an epoch of its own: nobody has written them. */
+static void memory(void **state)
+{
+	(void)state;
+	start_with("memory", "d,memory,size=1M,hugepages=no,block=512");
+	assert_int_equal(may("d"), 3);
+	let_write("d", &lease_a);
+	assert_int_equal(may("d"), 1);
+	stop();
+	assert_int_equal(resume_of("memory", "d,memory,size=1M,hugepages=no,block=512"), 3);
+	assert_int_not_equal(access(files_path("memory/" WRITERS_DIR), F_OK), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_last_one_is_known),
+		cmocka_unit_test(several_are_nobody),
+		cmocka_unit_test(a_file_that_was_another_export),
+		cmocka_unit_test(another_file),
+		cmocka_unit_test(there_is_no_place),
+		cmocka_unit_test(there_is_no_space),
+		cmocka_unit_test(nothing_can_be_written),
+		cmocka_unit_test(what_is_no_note),
+		cmocka_unit_test(what_is_no_file),
+		cmocka_unit_test(marks),
+		cmocka_unit_test(marks_of_devices),
+		cmocka_unit_test(who_may_go_on),
+		cmocka_unit_test(under_another_name),
+		cmocka_unit_test(once_shared),
+		cmocka_unit_test(opened_anew),
+		cmocka_unit_test(noted_once),
+		cmocka_unit_test(read_only),
+		cmocka_unit_test(with_an_arena),
+		cmocka_unit_test(memory),
+	};
+
+	return cmocka_run_group_tests_name("writers", tests, files_setup, files_teardown);
+}
