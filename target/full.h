@@ -7,11 +7,13 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "store.h"
 #include "uring.h"
 
 #define FULL_DEPTH	16	/* requests to the file at once */
+#define FULL_PROGRESS_S	10	/* between lines about how far something is */
 
 /**
  * struct full - the file behind an arena
@@ -60,6 +62,15 @@ struct full {
 	atomic_uint_fast64_t errors;
 	struct store_status seen;
 };
+
+/* For FULL_PROGRESS_S */
+static inline int64_t full_now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
 
 static inline struct full *full_of(const struct store *store)
 {

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 
 #include "full.h"
 #include "log.h"
@@ -20,16 +19,7 @@
 #define STEP_IDLE	(512ULL << 10)	/* bytes compared at once in the background */
 #define STEP_FLUSH	(8ULL << 20)	/* while somebody waits */
 #define STEP_HOLE	(16ULL << 20)	/* where there is nothing to read */
-#define PROGRESS_S	10		/* between lines about progress */
 #define MIB		(1ULL << 20)
-
-static int64_t now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
 
 /**
  * full_compare_init - get ready to compare
@@ -53,7 +43,7 @@ int full_compare_init(struct full *full)
 void full_compare_begin(struct full *full)
 {
 	full_compare_leave(full, full->file.size);
-	full->progress = now_s();
+	full->progress = full_now_s();
 	log_info("export %s: %s is compared with what was written, and brought up to date",
 		 full->file.name, full->file.path);
 }
@@ -105,9 +95,9 @@ static int compare_data(struct store *store, uint64_t at, uint64_t bytes)
 
 static void tell(struct full *full)
 {
-	int64_t now = now_s();
+	int64_t now = full_now_s();
 
-	if (now - full->progress < PROGRESS_S)
+	if (now - full->progress < FULL_PROGRESS_S)
 		return;
 	full->progress = now;
 	sd_notify(0, "EXTEND_TIMEOUT_USEC=120000000");	/* if this is the end */

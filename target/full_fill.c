@@ -11,8 +11,7 @@
 #include "util.h"
 
 #define STEP		(64ULL << 20)	/* read before errors are looked for */
-#define GIB		(1ULL << 30)
-#define LINES		(16 * GIB)	/* between lines about progress */
+#define MIB		(1ULL << 20)
 #define TIMEOUT_US	"600000000"	/* of the service manager, from here on */
 #define UNIT		4096ULL		/* in which pieces of a file begin and end */
 
@@ -23,12 +22,17 @@ static int failed(const struct file *f, const struct uring *ring, int ret)
 	return ret;
 }
 
-static void tell(const struct file *f, uint64_t at, uint64_t next)
+/* @told: when that was last told, seconds */
+static void tell(const struct file *f, uint64_t at, int64_t *told)
 {
-	if (f->size > LINES && at / LINES != next / LINES)
-		log_info("export %s: %llu of %llu GiB read from %s", f->name,
-			 (unsigned long long)(next / GIB),
-			 (unsigned long long)(f->size / GIB), f->path);
+	int64_t now = full_now_s();
+
+	if (now - *told < FULL_PROGRESS_S)
+		return;
+	*told = now;
+	log_info("export %s: %llu of %llu MiB read from %s", f->name,
+		 (unsigned long long)(at / MIB),
+		 (unsigned long long)(f->size / MIB), f->path);
 }
 
 /* At the start the loop does not run yet: nobody else would see it. */
@@ -41,7 +45,7 @@ static bool told_to_end(void)
 }
 
 static int read_piece(const struct store *store, struct uring *ring, uint64_t from,
-		      uint64_t to)
+		      uint64_t to, int64_t *told)
 {
 	char *base = store->base;
 	int ret = 0;
@@ -56,8 +60,9 @@ static int read_piece(const struct store *store, struct uring *ring, uint64_t fr
 		if (!ret && told_to_end())
 			ret = -EINTR;
 		sd_notify(0, "EXTEND_TIMEOUT_USEC=" TIMEOUT_US);
-		tell(ring->file, from, from + bytes);
 		from += bytes;
+		if (!ret)
+			tell(ring->file, from, told);
 	}
 	return ret ? failed(ring->file, ring, ret) : 0;
 }
@@ -75,6 +80,7 @@ int full_fill(struct store *store, struct uring *ring, uint64_t from, bool blank
 {
 	const struct file *f = ring->file;
 	uint64_t at = from, data = 0, start, end;
+	int64_t told = full_now_s();
 	char *base = store->base;
 	int ret = 0;
 
@@ -87,7 +93,7 @@ int full_fill(struct store *store, struct uring *ring, uint64_t from, bool blank
 		end = min_u64(round_up(end, UNIT), f->size);
 		if (!blank)
 			memset(base + at, 0, start - at);
-		ret = read_piece(store, ring, start, end);
+		ret = read_piece(store, ring, start, end, &told);
 		data += end - start;
 		at = end;
 	}

@@ -19,12 +19,24 @@
 
 static unsigned int syncs;
 static bool disguised;		/* a file passes for a block device */
+static int hurry;		/* seconds that pass whenever somebody looks at the clock */
 
 /* The daemon's calls come here. */
 int fdatasync(int fd)
 {
 	syncs++;
 	return (int)syscall(SYS_fdatasync, fd);
+}
+
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+	static time_t later;
+
+	later += hurry;
+	if (syscall(SYS_clock_gettime, id, now))
+		return -1;
+	now->tv_sec += later;
+	return 0;
 }
 
 int ioctl(int fd, unsigned long request, ...)
@@ -60,6 +72,46 @@ static void a_file_is_read(void **state)
 		assert_true(s.mapped >= size);
 		full_close(&s);
 	}
+}
+
+/* Return: whether the log has @text, and at @rest all that follows it. */
+static bool logged(const char *text, const char **rest)
+{
+	*rest = strstr(*rest, text);
+	*rest = *rest ? *rest + strlen(text) : "";
+	return **rest;
+}
+
+/* A file that is read slowly: by the clock, however large it is. */
+static void how_far_it_is(void **state)
+{
+	const char *path = files_new("slow", 4 * MIB), *log = files_path("log");
+	int to = dup(STDERR_FILENO), fd;
+	char text[4096] = "";
+	const char *at = text;
+	struct store s;
+	int ret;
+
+	(void)state;
+	for (uint64_t i = 0; i < 4; i++)	/* with holes between them: four readings */
+		files_write(path, i * MIB, 4096, 1);
+	fd = open(log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	dup2(fd, STDERR_FILENO);
+	hurry = 6;
+	ret = full_open(&s, full_config(path));
+	hurry = 0;
+	dup2(to, STDERR_FILENO);
+	close(to);
+	assert_int_equal(ret, 0);
+	full_close(&s);
+	assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
+	close(fd);
+	assert_true(logged("reading ", &at));
+	assert_true(logged("1 of 4 MiB read from ", &at));
+	assert_true(logged("3 of 4 MiB read from ", &at));
+	assert_null(strstr(at, " of 4 MiB"));
+	assert_true(logged("16384 bytes read from ", &at));
 }
 
 static void holes_are_zero(void **state)
@@ -623,6 +675,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_is_read),
+		cmocka_unit_test(how_far_it_is),
 		cmocka_unit_test(holes_are_zero),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(the_epoch_of_a_read_only_file_lasts),
