@@ -12,6 +12,7 @@
 
 #include "target_full.h"
 #include "../../target/export.h"
+#include "../../target/log.h"
 #include "../../target/loop.h"
 
 #define SIZE	(24 * MIB)	/* more than is compared at once */
@@ -440,6 +441,33 @@ static void growing_after_an_error(void **state)
 	full_close(&s);
 }
 
+/* The page behind its contents says what it is: it cannot move while it is served. */
+static void a_kept_arena_does_not_grow(void **state)
+{
+	const char *path = files_new("stays", MIB);
+	uint64_t size = 0;
+	struct store s;
+	char why[200];
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	full_config(path)->arena = (char *)files_path("kept/stays");
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_int_equal(grow(&s, &size), 0);
+	assert_int_equal(size, MIB);
+	assert_int_equal(truncate(path, 2 * MIB), 0);
+	size = 0;
+	log_keep(why, sizeof(why));
+	assert_int_equal(grow(&s, &size), -EOPNOTSUPP);
+	log_keep(NULL, 0);
+	assert_non_null(strstr(why, "a kept arena does not grow while the daemon runs"));
+	assert_int_equal(size, MIB);
+	assert_true(full_is_zero(&s, 0, MIB));
+	full_close(&s);
+	umount2(files_path("kept"), MNT_DETACH);
+}
+
 static void shrinking_is_refused(void **state)
 {
 	const char *path = files_new("shrinks", SIZE);
@@ -597,6 +625,7 @@ int main(void)
 		cmocka_unit_test(an_arena_belongs_to_its_file),
 		cmocka_unit_test(growing),
 		cmocka_unit_test(growing_after_an_error),
+		cmocka_unit_test(a_kept_arena_does_not_grow),
 		cmocka_unit_test(shrinking_is_refused),
 		cmocka_unit_test(one_file_one_export),
 		cmocka_unit_test(an_export_grows),
