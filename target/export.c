@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "export.h"
+#include "fault.h"
 #include "file.h"
 #include "keeper.h"
 #include "log.h"
@@ -176,6 +177,8 @@ int export_open(struct export *e)
 	ret = uuid_known(e, e->daemon, &known) ?: e->store.ops->open(&e->store, ec);
 	if (ret)
 		return ret;
+	if (fault(FAULT_SAME_EPOCH))
+		memset(e->store.epoch, 1, sizeof(e->store.epoch));
 	if (!known)
 		ret = uuid_make(e, e->daemon);
 	if (!ret)

@@ -8,6 +8,7 @@
  * zeroes, every one may: its epoch tells what it is.
  */
 #include "export.h"
+#include "fault.h"
 #include "log.h"
 #include "util.h"
 #include "writers.h"
@@ -65,7 +66,9 @@ void export_recall(struct export *export)
 	struct store_writer none = unknown(), *last = &export->store.writer, kept;
 	const struct writers_of of = notes_of(export);
 
-	if (!export->store.marked)
+	if (fault(FAULT_FORGET_WRITER))
+		*last = nobody;
+	if (!export->store.marked || fault(FAULT_FORGET_WRITER))
 		return;
 	switch (writers_read(&of, &kept)) {
 	case WRITERS_NONE:

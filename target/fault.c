@@ -20,6 +20,8 @@ static const char * const fault_names[FAULT_COUNT] = {
 	[FAULT_LOST_END]		= "lost-end",
 	[FAULT_NO_KEEPER_WAIT]		= "no-keeper-wait",
 	[FAULT_SLOW_KEEPER]		= "slow-keeper",
+	[FAULT_SAME_EPOCH]		= "same-epoch",
+	[FAULT_FORGET_WRITER]		= "forget-writer",
 };
 
 static uint64_t faults[FAULT_COUNT];
@@ -70,5 +72,6 @@ const char *fault_options(void)
 	return "\nTests only:\n"
 	       "  --fault no-keepalive-answer|no-fence|no-recv|corrupt-grant|\n"
 	       "\tbad-version|slow-login=MS|lost-flush|early-flush|early-zeroes|\n"
-	       "\tlost-dirty|lost-end|no-keeper-wait|slow-keeper=MS\n";
+	       "\tlost-dirty|lost-end|no-keeper-wait|slow-keeper=MS|\n"
+	       "\tsame-epoch|forget-writer\n";
 }

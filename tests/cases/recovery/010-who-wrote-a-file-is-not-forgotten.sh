@@ -6,7 +6,7 @@
 # the daemon was killed, not after the export was removed and added again, nor after the
 # file was another export in between, of either store; the owner's disk does. A host of
 # which it cannot be noted that it writes is not let in; where nothing can be noted no disk
-# goes on.
+# goes on. A daemon that forgets is noticed.
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
@@ -120,6 +120,25 @@ for cache in none full; do
 	refused
 	stop_target
 done
+
+# What would become of it: the second host's write is gone.
+good=$RDMABLKD
+RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
+daemon none --fault forget-writer
+connect
+write_block 0 /tmp/first
+goes_away
+daemon none --fault forget-writer
+other_writes
+stop_target KILL
+daemon none --fault forget-writer
+comes_back
+wait_state live
+write_block 0 /tmp/first
+cmp -n 4096 $FILE /tmp/first || fail "what the second host wrote is still there"
+disconnect
+stop_target
+RDMABLKD=$good
 
 # No note of the first host can be replaced: the second one is not let in, and the first one
 # may go on, with the disk it had.

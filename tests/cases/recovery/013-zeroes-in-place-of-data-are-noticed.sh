@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What the comparison of epochs is for: a daemon whose memory is new and that says that it is
+# not is gone on with, and the disk shows zeroes where data was, without an error. One that
+# tells the truth is not, and the disk fails.
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+
+uuid=7d2c0a34-61a5-4f0e-9f3b-0c1d2e3f4a5b
+good=$RDMABLKD
+
+# memory [OPTION...]: the daemon, whose contents end with it
+memory() {
+	start_target --insecure --listen "$TARGET_ADDR" \
+		--export "disk0,memory,size=16M,uuid=$uuid" "$@"
+}
+
+# has FILE: the disk begins with its first MiB
+has() {
+	dd if=$DEV bs=1M count=1 iflag=direct status=none | cmp -n $((1 << 20)) - "$1"
+}
+
+load_module
+random_file 1M /tmp/pattern
+RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
+memory --fault same-epoch
+connect --reconnect-delay 1
+dd if=/tmp/pattern of=$DEV bs=1M oflag=direct status=none
+has /tmp/pattern || fail "what was written is not there"
+epoch=$(attribute epoch)
+stop_target KILL
+memory --fault same-epoch
+expect_back 1
+expect "$epoch" "$(attribute epoch)" "the epoch"
+has /dev/zero || fail "what is there now are not zeroes"
+expect 0 "$(status errors)" "the number of failed requests"
+
+dd if=/tmp/pattern of=$DEV bs=1M oflag=direct status=none
+stop_target KILL
+RDMABLKD=$good
+memory
+expect_failed 'store has lost its contents'
+expect_no_io
+disconnect
+unload_module
+stop_target
