@@ -173,7 +173,16 @@ static int rdmablk_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	return 0;
 }
 
-/* Waits for the outcome of the step that was just started. */
+/* No data queue is of use without the control queue. */
+static bool rdmablk_cm_is_alone(const struct rdmablk_queue *q)
+{
+	return q->kind != RDMABLK_KIND_CONTROL && READ_ONCE(q->waiter->broken);
+}
+
+/*
+ * Waits for the outcome of the step that was just started. An outcome counts before the
+ * end of the control queue: it says why this one is refused.
+ */
 static int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
 {
 	struct rdmablk_waiter *w = q->waiter;
@@ -181,17 +190,21 @@ static int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
 
 	/* Pairs with the release in rdmablk_cm_outcome(). */
 	left = wait_event_timeout(w->wq, !smp_load_acquire(&q->cm_pending) ||
-				  READ_ONCE(w->cancelled),
+				  READ_ONCE(w->cancelled) || rdmablk_cm_is_alone(q),
 				  rdmablk_deadline_left(deadline));
 	if (READ_ONCE(w->cancelled)) {
 		q->why = "the connect was given up";
 		return -ECANCELED;
 	}
-	if (!left) {
-		q->why = "no answer in time";
-		return -ETIMEDOUT;
+	/* The same pair */
+	if (!smp_load_acquire(&q->cm_pending))
+		return q->cm_status;
+	if (left) {
+		q->why = "connection lost during the login";
+		return -ENOTCONN;
 	}
-	return q->cm_status;
+	q->why = "no answer in time";
+	return -ETIMEDOUT;
 }
 
 /**
@@ -204,8 +217,8 @@ static int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
  *
  * Context: may sleep. On error the caller destroys what there is.
  *
- * Return: 0 or a negative errno, with a text in @q->why. After success
- * @q->cm_id->device is known and held by the id.
+ * Return: 0 or a negative errno, with a text in @q->why; -ENOTCONN when the control queue
+ * broke. After success @q->cm_id->device is known and held by the id.
  */
 int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
 		       struct sockaddr *src, u8 ack_timeout,
@@ -257,7 +270,7 @@ int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
  * Context: may sleep.
  *
  * Return: 0 or a negative errno, with a text in @q->why and, when the target said
- * no, its reason in @q->cm_reason.
+ * no, its reason in @q->cm_reason; -ENOTCONN when the control queue broke.
  */
 int rdmablk_cm_connect(struct rdmablk_queue *q,
 		       const struct rdmablk_cm_request *req, u8 read_depth,

@@ -67,6 +67,7 @@ void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl)
 	ctrl->expected = 0;
 	ctrl->msg_len = 0;
 	ctrl->broken = false;
+	WRITE_ONCE(ctrl->queue.waiter->broken, false);
 	spin_unlock_irq(&ctrl->lock);
 }
 
@@ -300,6 +301,7 @@ static void rdmablk_ctrl_end_waits(struct rdmablk_ctrl *ctrl, bool broken)
 
 	spin_lock_irqsave(&ctrl->lock, flags);
 	ctrl->broken |= broken;
+	WRITE_ONCE(ctrl->queue.waiter->broken, true);
 	ctrl->expected = 0;
 	for (i = 0; i < RDMABLK_CTRL_TAGS; i++)
 		complete(&ctrl->slot[i].done);

@@ -6,6 +6,13 @@
  * All come from the address of the control queue and are on its device and port: that a
  * READ sees what a completed WRITE of another queue pair has written rests on that.
  *
+ * A message of rdma_cm that is lost ends the try of a disk that comes back, see
+ * rdmablk_login_step(): a queue whose reply was lost has joined, and does not join twice.
+ * Each queue has that time for itself, because one takes a round trip to join, and all of
+ * them as many as there are. For a network or a target that needs longer than that, the time
+ * doubles with every other try in a row that ends so, up to that of the whole login. Not
+ * with every one: where packets get lost, that may happen twice.
+ *
  * Nothing is undone here but a queue pair that the target's connection manager takes for
  * one of an earlier life of this host; see login.c.
  */
@@ -171,6 +178,24 @@ static int rdmablk_login_commands(struct rdmablk_session *s, struct rdmablk_hwq 
 	return rdmablk_cmdq_create(&hwq->cmdq, &hwq->write, s->pd, &attr);
 }
 
+static unsigned long rdmablk_login_join_step(const struct rdmablk_session *s)
+{
+	return rdmablk_login_step(s, s->late_joins / 2);
+}
+
+static int rdmablk_login_join_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
+				   int ret)
+{
+	u16 reason = READ_ONCE(s->attempt_reason);
+
+	if (ret == -ETIMEDOUT)
+		s->late_joins++;
+	if (ret == -ENOTCONN && reason)
+		return rdmablk_login_fail(s, rdmablk_wire_errno(reason),
+					  rdmablk_reason_text(reason));
+	return rdmablk_login_queue_fail(s, q, ret);
+}
+
 /* Return: -EAGAIN: the queue is as before, and another try makes sense. */
 static int rdmablk_login_join_once(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
 				   struct rdmablk_queue *q)
@@ -189,9 +214,9 @@ static int rdmablk_login_join_once(struct rdmablk_session *s, struct rdmablk_hwq
 		((struct sockaddr_in *)&src)->sin_port = 0;
 	ret = rdmablk_cm_resolve(q, (struct sockaddr *)&s->opt.target,
 				 (struct sockaddr *)&src, s->opt.ack_timeout,
-				 s->deadline);
+				 rdmablk_login_join_step(s));
 	if (ret)
-		return rdmablk_login_queue_fail(s, q, ret);
+		return rdmablk_login_join_fail(s, q, ret);
 	if (q->cm_id->device != s->pd->device || q->cm_id->port_num != s->offer.port)
 		return rdmablk_login_fail(s, -EXDEV,
 					  "the route changed to another RDMA device");
@@ -210,11 +235,11 @@ static int rdmablk_login_join_once(struct rdmablk_session *s, struct rdmablk_hwq
 	if (q->kind == RDMABLK_KIND_READ)
 		depth = min_t(u16, rdmablk_ibdev_read_depth(s->pd->device),
 			      s->offer.grant.read_depth);
-	ret = rdmablk_cm_connect(q, &req, depth, s->deadline);
+	ret = rdmablk_cm_connect(q, &req, depth, rdmablk_login_join_step(s));
 	if (rdmablk_login_stale(s, q, &hwq->cmdq, ret))
 		return -EAGAIN;
 	if (ret)
-		return rdmablk_login_queue_fail(s, q, ret);
+		return rdmablk_login_join_fail(s, q, ret);
 	if (q->version != version || (depth && !q->read_depth))
 		return rdmablk_login_fail(s, -EPROTO, "the target accepts a queue wrongly");
 	return 0;
@@ -286,5 +311,6 @@ int rdmablk_login_queues(struct rdmablk_session *s)
 		if (hwq->polled)
 			rdmablk_poll_open(hwq);
 	}
+	s->late_joins = 0;
 	return 0;
 }

@@ -9,8 +9,9 @@
  *   data queues     two per hardware queue, each joined with a MAC
  *   READY -> LIVE
  *
- * Each step knows its error and says why. All of them share one deadline. Nothing
- * is undone here: after an error the session is torn down as a whole.
+ * Each step knows its error and says why. All of them share one deadline; of a login that
+ * is not the first each connection has one of its own, too. Nothing is undone here: after
+ * an error the session is torn down as a whole.
  *
  * A target that still fences an earlier session of this export says so and when to
  * try again. That is the one refusal which the login answers by trying again, and
@@ -39,6 +40,9 @@
 
 #define RDMABLK_RETRY_MIN_MS	10
 #define RDMABLK_RETRY_MAX_MS	1000
+
+/* Of the shortest time for a connection, 1 s: longer than any connect_tmo */
+#define RDMABLK_STEP_DOUBLINGS	10U
 
 /**
  * rdmablk_login_fail() - a step of the login has failed
@@ -83,6 +87,24 @@ int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
 	return rdmablk_login_fail(s, ret, q->why);
 }
 
+/**
+ * rdmablk_login_step() - when to give up a connection that gets no answer
+ * @s: session
+ * @doublings: of the time it has
+ *
+ * What was lost on its way, rdma_cm sends again after 4 s at the earliest. A disk that comes
+ * back tries anew, which is sooner.
+ *
+ * Return: deadline in jiffies.
+ */
+unsigned long rdmablk_login_step(const struct rdmablk_session *s, unsigned int doublings)
+{
+	unsigned long tmo = max(READ_ONCE(s->opt.reconnect_delay), 1U) * HZ;
+	unsigned long at = jiffies + (tmo << min(doublings, RDMABLK_STEP_DOUBLINGS));
+
+	return s->resume && time_before(at, s->deadline) ? at : s->deadline;
+}
+
 static void rdmablk_login_hello(struct rdmablk_session *s)
 {
 	struct rdmablk_wire_hello h = {
@@ -113,17 +135,10 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 	struct sockaddr *src = s->opt.source.ss_family != AF_UNSPEC ?
 		(struct sockaddr *)&s->opt.source : NULL;
 	struct rdmablk_queue *q = &s->ctrl.queue;
-	unsigned long deadline = s->deadline, tmo;
+	unsigned long deadline = rdmablk_login_step(s, 0);
 	struct rdmablk_cm_request req;
 	int ret;
 
-	/*
-	 * What was sent to a target that is away is lost, and rdma_cm sends it again
-	 * after seconds only. A new try is sooner.
-	 */
-	tmo = jiffies + max(READ_ONCE(s->opt.reconnect_delay), 1U) * HZ;
-	if (s->resume && time_before(tmo, deadline))
-		deadline = tmo;
 	ret = rdmablk_cm_resolve(q, (struct sockaddr *)&s->opt.target, src,
 				 s->opt.ack_timeout, deadline);
 	if (ret)
@@ -529,6 +544,9 @@ static int rdmablk_login_dialogue(struct rdmablk_session *s)
 	spin_unlock_irq(&s->lock);
 	rdmablk_ctrl_reset(&s->ctrl);
 	ret = rdmablk_login_control(s);
+	/* The target is away, and not slow. */
+	if (ret == -ETIMEDOUT)
+		s->late_joins = 0;
 	if (!ret)
 		ret = rdmablk_login_challenge(s);
 	if (!ret)

@@ -12,6 +12,7 @@ struct rdmablk_session;
 
 int rdmablk_login_fail(struct rdmablk_session *s, int ret, const char *why);
 int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret);
+unsigned long rdmablk_login_step(const struct rdmablk_session *s, unsigned int doublings);
 
 /* join.c */
 u32 rdmablk_login_sharers(const struct rdmablk_session *s);

@@ -44,6 +44,7 @@ void rdmablk_waiter_init(struct rdmablk_waiter *waiter)
 {
 	init_waitqueue_head(&waiter->wq);
 	waiter->cancelled = false;
+	waiter->broken = false;
 }
 
 /**

@@ -21,10 +21,12 @@ struct rdma_cm_id;
  * struct rdmablk_waiter - where the steps of a login wait
  * @wq: woken by every outcome
  * @cancelled: the login is given up; nobody waits any more
+ * @broken: the control queue of the login under way is; no data queue is waited for
  */
 struct rdmablk_waiter {
 	wait_queue_head_t wq;
 	bool cancelled;
+	bool broken;
 };
 
 /**

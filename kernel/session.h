@@ -142,6 +142,7 @@ struct rdmablk_agreed {
  * @resume: a login has succeeded once
  * @accept_loss: the administrator acknowledged the loss of the store's contents
  * @deadline: of the login under way, in jiffies
+ * @late_joins: tries in a row that a data queue without an answer has ended
  * @waiter: where the login under way waits
  * @auth: keys of the login
  * @hello: as sent
@@ -213,6 +214,7 @@ struct rdmablk_session {
 	bool resume;
 	bool accept_loss;
 	unsigned long deadline;
+	unsigned int late_joins;
 	struct rdmablk_waiter waiter;
 	struct rdmablk_auth auth;
 	struct rdmablk_hello hello;

@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A message of rdma_cm for a data queue is lost while a disk comes back: rdma_cm would send it
+# again after seconds. The try is given up when reconnect_delay has passed, whatever is left
+# of connect_tmo, and the next one succeeds: with a lost request, and with a lost reply,
+# where the target has let the queue join. A network in which a queue takes longer than that
+# to join does not keep the disk from coming back, because tries get longer. And who waits
+# for a data queue learns at once that the control queue has ended, and why.
+#
+# net: veth
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+require nft tc jq
+
+# Offsets in the UDP datagram: the number of the queue pair, 1 for that of rdma_cm; the
+# message, 16 for a request and 19 for a reply; in the private data of a request the kind
+# of the queue, of a reply its number, 0 for the control queue.
+QP='@th,104,24' MESSAGE='@th,352,16' KIND='@th,1888,8' NUMBER='@th,752,16'
+
+# lose RULE: messages that match it, from now on
+lose() {
+	nft -f - <<-END
+	table ip joins {
+		chain input {
+			type filter hook input priority 0;
+			udp dport 4791 $QP 1 $1 counter drop
+		}
+	}
+	END
+}
+
+lost() {
+	nft -j list table ip joins |
+		jq '[.nftables[].rule.expr[]?.counter.packets? // empty] | add'
+}
+
+is_lost() {
+	(($(lost) > 0))
+}
+
+lose_no_more() {
+	nft delete table ip joins
+}
+
+tries_given_up() {
+	dmesg | grep -c 'cannot reconnect: no answer in time (-110), try 1$'
+}
+
+# come_back N RULE: while that is in force, tries are given up; rdma_cm itself says after 70 s
+# that there is no answer
+come_back() {
+	connect "${PATIENT[@]}" --reconnect-delay 1
+	lose "$2"
+	"$RDMABLK" reconnect rdmablk0
+	wait_until "$PATIENCE" tried 2 || fail "$(attribute attempts) tries"
+	expect "$1" "$(tries_given_up)" "the number of first tries that were given up"
+	is_lost || fail "nothing was lost"
+	lose_no_more
+	expect_back 1
+	device_same_as_target
+	disconnect
+}
+
+# delay_joins SECONDS: requests of data queues wait for so long at the target
+delay_joins() {
+	local kind
+
+	modprobe ifb numifbs=1
+	ip link set ifb0 up
+	tc qdisc add dev ifb0 root netem limit 1000 delay "$1s"
+	tc qdisc add dev v1 ingress
+	# Behind an IP header of 20 bytes.
+	for kind in 1 2; do
+		tc filter add dev v1 parent ffff: protocol ip u32 \
+			match ip protocol 17 0xff match ip dport 4791 0xffff \
+			match u32 1 0x00ffffff at 32 match u16 16 0xffff at 64 \
+			match u8 $kind 0xff at 256 \
+			action mirred egress redirect dev ifb0
+	done
+}
+
+joins_delayed() {
+	[[ $(tc -s qdisc show dev ifb0) =~ Sent\ [0-9]+\ bytes\ ([0-9]+) ]]
+	echo "${BASH_REMATCH[1]}"
+}
+
+# Neither side loses its patience meanwhile.
+PATIENT=(--queues 1 --connect-tmo 600 --keep-alive-tmo 60 --dev-loss-tmo off)
+load_module
+serve 16M --login-timeout 600000
+
+come_back 1 "iifname v1 $MESSAGE 16 $KIND != 0"
+come_back 2 "iifname v0 $MESSAGE 19 $NUMBER != 0"
+
+connect "${PATIENT[@]}" --reconnect-delay 1
+delay_joins 1.5
+"$RDMABLK" reconnect rdmablk0
+expect_back 1
+echo "slow joins: live after $(attribute attempts) tries, $(joins_delayed) requests"
+(($(joins_delayed) >= 2)) || fail "the joins were not slow"
+tc qdisc del dev v1 ingress
+device_same_as_target
+disconnect
+
+# No try ends by time.
+connect "${PATIENT[@]}" --reconnect-delay 600
+lose "iifname v1 $MESSAGE 16 $KIND != 0"
+"$RDMABLK" reconnect rdmablk0
+wait_until "$PATIENCE" is_lost || fail "nothing was lost"
+stop_target
+wait_until "$PATIENCE" dmesg_has 'cannot reconnect: target is shutting down .*, try 1' ||
+	fail "who waits does not notice: $(attribute attempts) tries, $(attribute last_error)"
+disconnect
+unload_module
