@@ -35,6 +35,7 @@ queue write_zeroes_max_bytes 1073741824
 queue chunk_sectors 0
 queue max_integrity_segments 0
 queue nr_zones 0
+queue io_timeout 30000
 (($(<$QUEUE/max_segments) >= 256)) || fail "max_segments: $(<$QUEUE/max_segments)"
 (($(<$QUEUE/max_hw_sectors_kb) >= 1024)) ||
 	fail "max_hw_sectors_kb: $(<$QUEUE/max_hw_sectors_kb)"
@@ -147,3 +148,22 @@ expect 31 "$(<"/sys/block/rdmablk0/mq/0/nr_tags")" "the depth of queue 0"
 session queues 1
 session queue_depth 31
 disconnect
+
+# timeout_is MS: of a request; the block layer rounds it down to its ticks
+timeout_is() {
+	local got
+
+	got=$(<$QUEUE/io_timeout)
+	((got <= $1 && got > $1 - 10)) || fail "queue/io_timeout is $got, not $1"
+}
+
+# Longer than a transport tries that stretches its timeout, 4.096 us * 2^N, to 4 times as
+# much, and tries 7 times, by a second; and no shorter than that of other disks.
+connect --queues 1 --ack-timeout 17
+timeout_is 30000
+disconnect
+for n in 18 22; do
+	connect --queues 1 --ack-timeout $n
+	timeout_is $((28 * (4096 << n) / 1000000 + 1000))
+	disconnect
+done
