@@ -4,7 +4,8 @@
 # fast_io_fail_tmo and dev_loss_tmo, given at the connect and changed during an
 # outage: I/O is held, then fails while the disk goes on reconnecting, and flows
 # again when that succeeds; or reconnecting ends and the disk stays, failed, until
-# the administrator reconnects or disconnects it.
+# the administrator reconnects or disconnects it. The trace says that nothing happens before
+# its time: that is what the numbers are. How much later is a matter of the host.
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
@@ -15,6 +16,12 @@ set_options() {
 
 failing() {
 	[[ $(attribute io_failing) == 1 ]]
+}
+
+# lose_at_mark: the daemon is killed, after a mark in the trace
+lose_at_mark() {
+	echo killed >$TRACING/trace_marker
+	stop_target KILL
 }
 
 load_module
@@ -66,5 +73,35 @@ stop_target KILL
 expect_failed "$LOST"
 run_expect 1 'nobody listens|failed' "$RDMABLK" reconnect --wait "$PATIENCE" rdmablk0
 expect_failed "$LOST"
+disconnect
+
+# First the one time, then the other; a target that is silent ends a session after 8 s.
+again 16M
+connect --fast-io-fail-tmo 6 --dev-loss-tmo 600 --keep-alive-tmo 4 --reconnect-delay 1
+trace_start
+start_load
+lose_at_mark
+expect_load_failed
+wait_until "$PATIENCE" failing || fail "I/O does not fail"
+expect recovering "$(attribute state)" "the state"
+set_options --dev-loss-tmo 15
+expect_failed "$LOST"
+trace_stop
+python3 "$CASES/recovery/patience.py" /tmp/trace 6 15 "$(attribute session_tmo_ms)" ||
+	fail "the trace"
+disconnect
+
+# An outage that ends before its time fails nothing.
+again 16M
+connect --fast-io-fail-tmo 100 --dev-loss-tmo 600 --reconnect-delay 1
+start_load
+stop_target KILL
+wait_state recovering
+wait_until "$PATIENCE" deadline_passed "$(deadline_in 3)" || fail "the clock stands"
+expect 0 "$(attribute io_failing)" "io_failing"
+again 16M
+expect_back 1
+stop_load
+still_live
 disconnect
 unload_module
