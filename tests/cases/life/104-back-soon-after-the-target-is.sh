@@ -3,8 +3,9 @@
 #
 # How long it takes from the return of the target to the first request that ends,
 # over outages of random length: of the daemon, and of the network. The figures are in
-# the output; that the daemon is back is seen up to some 0.3 s late. What is checked is that no more than one try fails after the return, the
-# one that was under way: the next one succeeds.
+# the output; that the daemon is back is seen up to some 0.3 s late. What is checked is that
+# no more than one try fails after the return, the one that was under way: the next one
+# succeeds. What is promised of the time, life/002 checks where it can be measured.
 #
 # kernels: 6.12
 # net: two

@@ -1,0 +1,20 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""reads.py DISK: reads its first block again and again, a hundred times a second at most,
+until a read fails: in an outage there is one that waits."""
+
+import mmap
+import os
+import sys
+import time
+
+
+def main():
+    disk = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+    block = mmap.mmap(-1, 4096)
+    while True:
+        os.preadv(disk, [block], 0)
+        time.sleep(0.01)
+
+
+main()
