@@ -7,6 +7,9 @@
  *   --settle         note in the log what was found where several contents were
  *                    possible, so that the next round and the next check hold the disk
  *                    to it; with DATA
+ *   --flushed        DATA is below a volatile cache, and has what was flushed or what was
+ *                    written later; flushed.c begins with the rules. With DATA, without
+ *                    --settle
  *   --torn, --late   what the disk may do beyond model.c
  *   --dump           print the log
  *   --sector LBA     print what the log has about a sector, and what it may hold
@@ -32,6 +35,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "flushed.h"
 #include "replay.h"
 
 #define CHUNK		2048	/* sectors */
@@ -39,7 +43,7 @@
 #define HISTORY_SHOWN	5
 
 static struct {
-	int unclean, settle, torn, late, dump, sector;
+	int unclean, settle, flushed, torn, late, dump, sector;
 	uint64_t lba;
 } opt;
 
@@ -120,6 +124,7 @@ struct result {
 	uint64_t kinds[VERDICTS];
 	uint64_t settled;
 	struct log log;
+	struct flushed flushed;
 };
 
 static void show_bad(const struct model *m, uint64_t lba, const struct look *look)
@@ -141,13 +146,17 @@ static void settle(struct log *log, uint64_t lba, const struct look *look)
 static void judge_chunk(struct model *m, uint64_t lba, uint32_t count, struct look *look,
 			struct result *res)
 {
-	model_judge(m, lba, count, look);
+	if (opt.flushed)
+		flushed_judge(&res->flushed, m, lba, count, look);
+	else
+		model_judge(m, lba, count, look);
 	for (uint32_t i = 0; i < count; i++) {
 		if (look[i].verdict != VERDICT_GOOD) {
 			res->kinds[look[i].verdict]++;
 			if (res->bad++ < BAD_SHOWN)
 				show_bad(m, lba + i, &look[i]);
-		} else if (!model_is_settled(m, lba + i)) {
+		} else if (opt.flushed ? flushed_is_open(&res->flushed, lba + i) :
+					 !model_is_settled(m, lba + i)) {
 			res->settled++;
 			if (opt.settle)
 				settle(&res->log, lba + i, &look[i]);
@@ -244,11 +253,13 @@ static void print_log(const struct replay *r, size_t records)
 	       r->ended[OP_FLUSH][1]);
 }
 
-static void check_disk(struct model *m, const char *log_path, size_t records,
+static void check_disk(struct model *m, const char *log_path, const struct log_map *map,
 		       const char *data_path, struct result *res)
 {
+	if (opt.flushed)
+		flushed_init(&res->flushed, m, map);
 	if (opt.settle) {
-		errno = -log_open(&res->log, log_path, records, false);
+		errno = -log_open(&res->log, log_path, map->nr, false);
 		if (errno)
 			err(2, "%s", log_path);
 		log_add(&res->log, (struct record){ .type = RECORD_QUIET });
@@ -256,6 +267,7 @@ static void check_disk(struct model *m, const char *log_path, size_t records,
 	check_data(m, data_path, res);
 	if (opt.settle)
 		log_flush(&res->log);
+	flushed_free(&res->flushed);
 	for (int i = 1; i < VERDICTS; i++)
 		if (res->kinds[i])
 			printf("%" PRIu64 " sectors: %s\n", res->kinds[i], verdict_text[i]);
@@ -285,7 +297,7 @@ static int run(const char *log_path, const char *data_path)
 	if (opt.sector && opt.lba < m.sectors)
 		show_history(&m, opt.lba, UINT32_MAX);
 	if (data_path)
-		check_disk(&m, log_path, map.nr, data_path, &res);
+		check_disk(&m, log_path, &map, data_path, &res);
 	return res.bad || r.bad ? 1 : 0;
 }
 
@@ -294,6 +306,7 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "unclean",	no_argument,		&opt.unclean,	1 },
 		{ "settle",	no_argument,		&opt.settle,	1 },
+		{ "flushed",	no_argument,		&opt.flushed,	1 },
 		{ "torn",	no_argument,		&opt.torn,	1 },
 		{ "late",	no_argument,		&opt.late,	1 },
 		{ "dump",	no_argument,		&opt.dump,	1 },
@@ -305,7 +318,8 @@ int main(int argc, char **argv)
 	while (!(c = getopt_long(argc, argv, "", options, NULL)))
 		if (optarg)
 			opt.lba = strtoull(optarg, NULL, 0);
-	if (c > 0 || (argc - optind != 2 && (argc - optind != 1 || opt.settle)))
+	if (c > 0 || (opt.settle && opt.flushed) ||
+	    (argc - optind != 2 && (argc - optind != 1 || opt.settle || opt.flushed)))
 		errx(2, "usage: check [OPTION...] LOG [DATA]");
 	stamp_init();
 	return run(argv[optind], argv[optind + 1]);

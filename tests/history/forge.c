@@ -5,7 +5,7 @@
  *
  *   run SECTORS [BLOCK] [any]      first line; sectors of a logical block, 1
  *   round                          numbers itself
- *   write|read LBA COUNT           issue; requests number themselves, from 1
+ *   write|fua|read LBA COUNT       issue; requests number themselves, from 1
  *   flush
  *   ok OP ; error OP               its end
  *   seen LBA COUNT OP
@@ -154,6 +154,8 @@ static bool record(const char *word, const unsigned long *n)
 		add(RECORD_ROUND, &(struct record){ .op = ++forge.rounds });
 	else if (!strcmp(word, "write"))
 		issue(OP_WRITE, n);
+	else if (!strcmp(word, "fua"))
+		issue(OP_WRITE_FUA, n);
 	else if (!strcmp(word, "read"))
 		issue(OP_READ, n);
 	else if (!strcmp(word, "flush"))

@@ -18,7 +18,7 @@
  *     that one alone: what was absent does not come, what was there does not go. A read
  *     that failed says nothing. The check between two rounds is such a read.
  *  6. FLUSH and FUA change nothing: what the target lost with a volatile cache is not
- *     part of this specification.
+ *     part of this specification; flushed.c has one of what is below such a cache.
  *
  * Torn requests: 3 and 4 are about each sector for itself, so of a request that failed
  * any part may have landed. A request that succeeded is there as a whole, by 2.
@@ -349,7 +349,15 @@ static enum verdict judge_old(const struct model *m, uint64_t lba, uint32_t op)
 	return VERDICT_LATE;
 }
 
-static bool wrote(const struct model *m, uint32_t op, uint64_t lba)
+/**
+ * model_wrote - is this the number of a write of that sector
+ * @m: model
+ * @op: any number
+ * @lba: sector
+ *
+ * Return: whether it is.
+ */
+bool model_wrote(const struct model *m, uint32_t op, uint64_t lba)
 {
 	return op && op < m->nr_ops && writes(m->ops[op].kind) &&
 	       lba >= m->ops[op].lba && lba - m->ops[op].lba < m->ops[op].count;
@@ -366,7 +374,7 @@ static enum verdict judge(const struct model *m, uint64_t lba, struct look *look
 	};
 
 	if (look->kind == STAMP_GOOD) {
-		if (!wrote(m, look->op, lba))
+		if (!model_wrote(m, look->op, lba))
 			return VERDICT_UNKNOWN;
 		return model_allows(m, lba, look->op) ? VERDICT_GOOD :
 							judge_old(m, lba, look->op);
