@@ -10,7 +10,8 @@
 #
 # It is about $DEV, the daemon of 'start_target', and ends v0 (initiator) and v1
 # (target) of the wire. The caller defines fault_serve, which starts the daemon again,
-# and calls net_shaped before the first connection.
+# perhaps fault_gone, which looks at what it has left, and calls net_shaped before the
+# first connection.
 
 # All of them, each after what it takes for itself: two that share a word cannot happen
 # at the same time.
@@ -63,6 +64,14 @@ for shape in 'loss 0.1%' 'loss 1%' 'loss 5%' 'loss gemodel 1% 25%' 'duplicate 20
 		"wire0 wire1: netem v0+v1 $shape")
 done
 unset shape
+
+# What the campaign does not draw: number n of a seed is the same for ever.
+# shellcheck disable=SC2034 # for the caller
+FAULTS_MORE=(
+	'wire0: neighbour_lost v0'
+	'wire1: neighbour_lost v1'
+	'port0: route v0'
+)
 declare -A FAULT_WORKERS=()
 
 # fault_begin WORD...; fault_end WORD...: a line of the table, in one argument or more
@@ -161,8 +170,13 @@ FAULT_MENDED=0
 
 # --- the daemon -----------------------------------------------------------------------
 
+fault_gone() {
+	:
+}
+
 fault_kill_begin() {
 	stop_target KILL
+	fault_gone
 }
 
 fault_kill_end() {
@@ -172,6 +186,7 @@ fault_kill_end() {
 fault_term_begin() {
 	stop_target TERM
 	expect 0 "$TARGET_STATUS" "the daemon's exit status"
+	fault_gone
 }
 
 fault_term_end() {
@@ -248,6 +263,27 @@ fault_address_end() {
 	ip address add "$(net_veth_address "$1")/32" dev "$1"
 	net_veth_routes
 	net_veth_ready "$1" || fail "no RDMA on $1"
+}
+
+# neighbour_lost DEV: what it sends has an address that nobody has
+fault_neighbour_lost_begin() {
+	ip neigh replace "$(net_veth_peer "$1")" lladdr 02:00:00:00:00:01 dev "$1" \
+		nud permanent
+}
+
+fault_neighbour_lost_end() {
+	net_veth_routes
+}
+
+# route DEV: it has no way to the other end
+fault_route_begin() {
+	FAULT_RECONNECTS=$(attribute reconnects)
+	ip route del "$(net_veth_peer "$1")/32" dev "$1" table $((102 - ${1#v}))
+}
+
+fault_route_end() {
+	fault_noticed
+	net_veth_routes
 }
 
 # mtu DEV MTU
@@ -343,6 +379,22 @@ fault_elevator_begin() {
 
 fault_elevator_end() {
 	fault_worker_end elevator
+}
+
+# Spaces are given back, too, where the store can.
+fault_zeroes_once() {
+	blkdiscard -f -z -o "$1" -l 512K "$DEV"
+	(($(<"$QUEUE/discard_max_bytes") == 0)) ||
+		blkdiscard -f -o $(($1 + 524288)) -l 512K "$DEV"
+}
+
+# zeroes OFFSET: of a MiB there, which nobody else may use
+fault_zeroes_begin() {
+	fault_worker zeroes fault_zeroes_once "$1"
+}
+
+fault_zeroes_end() {
+	fault_worker_end zeroes
 }
 
 fault_requests_once() {

@@ -136,6 +136,11 @@ net_veth_address() {
 	echo "10.2.0.$((${1#v} + 1))"
 }
 
+# net_veth_peer DEV: the address of the other end
+net_veth_peer() {
+	echo "10.2.0.$((2 - ${1#v}))"
+}
+
 # net_veth_ready DEV...: waits until RDMA works there that had stopped
 net_veth_ready() {
 	local dev
