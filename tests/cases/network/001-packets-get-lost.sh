@@ -4,7 +4,9 @@
 # Under load, packets get lost, come twice, overtake one another, are damaged, take
 # their time, and vanish altogether in one direction and in the other: no
 # request fails, the disk comes back whenever it was lost, and holds what a disk may
-# hold. The counters of the network say that each of these really happened.
+# hold. The counters of the network say that each of these really happened. So it is with
+# a disk in memory and with that of a file, with a cache and without, whose medium has all
+# of it once it was flushed.
 #
 # net: veth
 
@@ -13,7 +15,7 @@ source "$RDMABLK_TOP/tests/cases/network/lib.sh"
 
 # dropped, doubled, gaps, queued: there was that, or more of it than before
 dropped() {
-	(($(qdisc v0 drops) > 0 && $(qdisc v1 drops) > 0))
+	(($(qdisc v0 drops) > drops[0] && $(qdisc v1 drops) > drops[1]))
 }
 
 doubled() {
@@ -31,6 +33,7 @@ queued() {
 # shaped EVIDENCE WHAT...: on both ends, until that has been seen
 shaped() {
 	case $1 in
+	dropped) drops=("$(qdisc v0 drops)" "$(qdisc v1 drops)") ;;
 	doubled) trouble=$(counters rv1 duplicate_request) ;;
 	gaps) trouble=$(counters rv1 out_of_seq_request) ;;
 	esac
@@ -54,22 +57,47 @@ black_hole() {
 	echo "black hole $1: $SECONDS s"
 }
 
+# round STORE
+round() {
+	echo "$1"
+	store_make "$1" 8388608
+	fault_serve
+	connect_patient
+	history_start --max 16K --flush 100 --fua 10
+	"through_$1"
+	expect_well 20
+	black_hole v0
+	black_hole v1
+	expect_legal
+	disconnect
+	stop_target
+	store_remove
+}
+
+through_memory() {
+	shaped dropped loss gemodel 1% 25%
+	shaped doubled duplicate 20%
+	shaped gaps delay 2ms reorder 75% 50%
+	shaped gaps corrupt 1%
+	shaped queued delay 200ms
+}
+
+# With a file commands and their answers are on the wire, too.
+through_none() {
+	shaped dropped loss gemodel 1% 25%
+	shaped doubled duplicate 20%
+	shaped gaps corrupt 1%
+}
+
+through_full() {
+	through_none
+}
+
 net_shaped
 load_module
 leak_snapshot
-serve 8M
-connect_patient
-history_start --max 16K --flush 100
-shaped dropped loss gemodel 1% 25%
-shaped doubled duplicate 20%
-shaped gaps delay 2ms reorder 75% 50%
-shaped gaps corrupt 1%
-shaped queued delay 200ms
-expect_well 20
-black_hole v0
-black_hole v1
-expect_legal
-disconnect
+for store in memory none full; do
+	round $store
+done
 unload_module
-stop_target
 leak_check

@@ -8,11 +8,17 @@
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 # shellcheck source=tests/lib/history.sh
 source "$RDMABLK_TOP/tests/lib/history.sh"
+# shellcheck source=tests/lib/stores.sh
+source "$RDMABLK_TOP/tests/lib/stores.sh"
 # shellcheck source=tests/lib/faults.sh
 source "$RDMABLK_TOP/tests/lib/faults.sh"
 
 fault_serve() {
-	again 8M --export disk1,memory,size=4M
+	store_serve --export disk1,memory,size=4M
+}
+
+fault_gone() {
+	store_check_flushed
 }
 
 # connect_patient [OPTION...]: a disk that waits for ever, and notices soon
@@ -28,12 +34,12 @@ expect_well() {
 	expect 0 "$(status errors)" "the number of failed requests"
 }
 
-# expect_legal: what is on the disk and in the target's memory
+# expect_legal: what is on the disk and in its store
 expect_legal() {
 	history_stop
 	grep -q ' writes, 0 failed; .* reads, 0 failed; .* flushes, 0 failed' \
 		/tmp/history.out || fail "requests have failed: $(</tmp/history.out)"
-	history_check "$ARENA" $DEV
+	store_check
 }
 
 # counters DEV NAME...: their sum
