@@ -1,0 +1,201 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The daemon of a file is stopped (SIGSTOP) before a flush of the disk, or in the middle
+# of it. Its adapter goes on without it, and with all of the file in memory so do reads and
+# writes, but the flush waits, also when the connection is given up meanwhile, and the
+# medium has nothing of what was written. When the daemon goes on the flush succeeds, and
+# the medium has all of it; so when it is killed and what was written outlives it. When
+# that does not, the flush fails, and the disk says why. A daemon that answers a flush too
+# early is found out.
+#
+# timeout: 600
+
+# shellcheck source=tests/cases/network/lib.sh
+source "$RDMABLK_TOP/tests/cases/network/lib.sh"
+
+DATA=/dev/shm/data BEFORE=/dev/shm/before RULES=/tmp/rules
+KEPT=1		# an arena outlives the daemon
+BYTES=4194304	# written and flushed; the disk has twice as many
+
+# begin STORE [OPTION...]: a disk that nobody has written yet
+begin() {
+	echo "$*"
+	rm -f $RULES
+	store_make "$1" $((2 * BYTES))
+	[[ $KEPT ]] || STORE_EXPORT=${STORE_EXPORT%,arena=*}
+	STORE_EXPORT+=,fault=$RULES
+	head -c $BYTES /dev/zero >$DATA
+	store_serve "${@:2}"
+	connect --dev-loss-tmo off --keep-alive-tmo 60 --reconnect-delay 1
+}
+
+end() {
+	disconnect
+	stop_target
+	store_remove
+}
+
+# write_some: what the medium does not have yet
+write_some() {
+	mv $DATA $BEFORE
+	random_file $BYTES $DATA
+	dd if=$DATA of=$DEV bs=64k oflag=direct status=none
+	expect true "$(status unflushed)" "unflushed"
+}
+
+medium_has() {
+	dd if=$MEDIUM bs=$BYTES count=1 iflag=direct status=none | cmp -s - "$1"
+}
+
+flush_is_over() {
+	! kill -0 "$FLUSH" 2>/dev/null
+}
+
+flush_sleeps() {
+	flush_is_over || grep -q '^State:.*disk sleep' "/proc/$FLUSH/status"
+}
+
+flush_start() {
+	sync $DEV &
+	FLUSH=$!
+	wait_until "$PATIENCE" flush_sleeps || fail "no flush has begun"
+}
+
+# A thread of the daemon waits as a rule says.
+sync_hangs() {
+	grep -qs nanosleep "/proc/$TARGET_PID/task/"*/wchan
+}
+
+# one_sided: requests that need no daemon
+one_sided() {
+	timeout "$PATIENCE" dd if=$DATA of=$DEV bs=64k count=4 seek=64 oflag=direct \
+		status=none
+	timeout "$PATIENCE" dd if=$DEV bs=64k count=4 skip=64 iflag=direct status=none |
+		cmp -n 262144 - $DATA || fail "a write was lost"
+}
+
+# flush_waits SECONDS: and the medium is as it was
+flush_waits() {
+	local deadline
+
+	deadline=$(deadline_in "$1")
+	until deadline_passed "$deadline"; do
+		[[ $STORE != full ]] || ! state_is live || one_sided
+		! flush_is_over || fail "the flush has ended"
+		pause 0.2
+	done
+	medium_has $BEFORE || fail "the medium has what nobody has flushed"
+}
+
+flush_succeeds() {
+	local status=0
+
+	wait_until "$PATIENCE" flush_is_over || fail "the flush hangs"
+	wait "$FLUSH" || status=$?
+	((status == 0)) || fail "the flush has failed"
+	medium_has $DATA || fail "the medium lacks what was flushed"
+}
+
+# The flush gets as far as the adapter of a daemon that does not look.
+stopped_before() {
+	write_some
+	kill -STOP "$TARGET_PID"
+	flush_start
+	flush_waits 3
+	kill -CONT "$TARGET_PID"
+	flush_succeeds
+	expect 0 "$(attribute reconnects)" "the number of reconnects"
+}
+
+# The daemon has it, and the kernel is at it.
+stopped_within() {
+	write_some
+	echo 'sync hang' >$RULES
+	flush_start
+	wait_until "$PATIENCE" sync_hangs || fail "no fdatasync is under way"
+	kill -STOP "$TARGET_PID"
+	flush_waits 1
+	rm $RULES
+	flush_waits 2
+	kill -CONT "$TARGET_PID"
+	flush_succeeds
+	expect 0 "$(attribute reconnects)" "the number of reconnects"
+}
+
+stopped_and_killed() {
+	write_some
+	kill -STOP "$TARGET_PID"
+	flush_start
+	flush_waits 1
+	stop_target KILL
+	store_serve
+	flush_succeeds
+	expect_back 1
+}
+
+stopped_and_given_up() {
+	"$RDMABLK" set rdmablk0 --keep-alive-tmo 2
+	"$RDMABLK" reconnect --wait "$PATIENCE" rdmablk0
+	backs=$(attribute reconnects)
+	write_some
+	kill -STOP "$TARGET_PID"
+	flush_start
+	wait_state recovering
+	flush_waits 2
+	kill -CONT "$TARGET_PID"
+	expect_back $((backs + 1))
+	flush_succeeds
+	expect 0 "$(status errors)" "the number of failed requests"
+}
+
+# What was written is in the memory of the daemon alone.
+stopped_and_lost() {
+	local status=0
+
+	write_some
+	kill -STOP "$TARGET_PID"
+	flush_start
+	flush_waits 1
+	stop_target KILL
+	store_serve
+	expect_failed 'store has lost its contents'
+	wait_until "$PATIENCE" flush_is_over || fail "the flush hangs"
+	wait "$FLUSH" || status=$?
+	((status != 0)) || fail "a flush of what is lost has succeeded"
+	medium_has $BEFORE || fail "the medium has something else"
+}
+
+# found_out STORE FAULT: the flush does not wait, and the medium lacks what it is for
+found_out() {
+	begin "$1" --fault "$2"
+	write_some
+	echo 'sync hang' >$RULES
+	flush_start
+	wait_until "$PATIENCE" flush_is_over || fail "$2 changes nothing"
+	medium_has $BEFORE || fail "the medium has something else"
+	rm $RULES
+	end
+}
+
+load_module
+for store in none full; do
+	begin $store
+	stopped_before
+	stopped_within
+	stopped_and_killed
+	stopped_and_given_up
+	end
+done
+
+KEPT=''
+begin full
+stopped_and_lost
+"$RDMABLK" disconnect --force rdmablk0
+stop_target
+store_remove
+
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
+found_out full early-flush
+found_out none lost-flush
+unload_module
