@@ -5,6 +5,7 @@
 # serves nothing, until the administrator accepts the loss or disconnects. With
 # --on-data-loss continue it goes on. An export that is another one, smaller, or
 # of another block size is not taken for the old one; the right one is, later.
+# Each of these changes is an event of 'rdmablk monitor', with its reason.
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
@@ -24,8 +25,11 @@ refuses() {
 }
 
 load_module
+monitor_start
 serve 16M,uuid=$uuid
 connect --reconnect-delay 1
+expect_events 'rdmablk0 connecting' 'rdmablk0 live'
+events_forget
 random_file 1M /tmp/pattern
 dd if=/tmp/pattern of=$DEV bs=1M oflag=direct status=none
 
@@ -49,6 +53,8 @@ again 16M,uuid=$uuid
 expect_back 1
 dd if=$DEV bs=1M count=1 iflag=direct status=none | cmp - /tmp/pattern ||
 	fail "the contents are not those"
+expect_events "rdmablk0 recovering: ($LOST)" 'rdmablk0 live'
+events_forget
 
 # Nothing is kept.
 start_load
@@ -62,9 +68,13 @@ dmesg_has "the store has lost its contents \(epoch" || fail "the log does not sa
 expect_log "the initiator closes: $lost"
 run_expect 1 'the loss is not accepted' "$RDMABLK" reconnect rdmablk0
 expect_no_io
+expect_events "rdmablk0 recovering: ($LOST)" "rdmablk0 failed: $lost \(I/O fails\)"
+! events_went '.* live.*' || fail "with lost contents it was live: $(events)"
+events_forget
 "$RDMABLK" reconnect --accept-data-loss --wait "$PATIENCE" rdmablk0
 dd if=$DEV bs=1M count=1 iflag=direct status=none | cmp -n $((1 << 20)) - /dev/zero ||
 	fail "what is there now are not zeroes"
+expect_events 'rdmablk0 recovering.*' 'rdmablk0 live'
 fio_verify 8 --numjobs=1 --size=8M --io_size=8M
 
 # Accepted once, and not for ever.
@@ -76,12 +86,14 @@ disconnect
 
 # Who does not care says so.
 connect --on-data-loss continue --reconnect-delay 1
+events_forget
 epoch=$(attribute epoch)
 start_verify --do_verify=0 --verify=0
 stop_target KILL
 rm $ARENA
 again 32M,uuid=$uuid
 expect_back 1
+expect_events "rdmablk0 recovering: ($LOST)" 'rdmablk0 live'
 [[ $(attribute epoch) != "$epoch" ]] || fail "the epoch is the old one"
 stop_verify
 

@@ -108,6 +108,52 @@ expect_closed_and_back() {
 	expect_progress
 }
 
+# monitor_start: the events of all disks, from now on
+monitor_start() {
+	: >/tmp/events
+	"$RDMABLK" monitor >>/tmp/events 2>/tmp/events.err &
+	MONITOR=$!
+	cleanup_add monitor_end
+	wait_until "$PATIENCE" monitor_listens ||
+		fail "the monitor does not listen: $(</tmp/events.err)"
+}
+
+# It ends by itself when the module is unloaded.
+monitor_end() {
+	kill "$MONITOR" 2>/dev/null || :
+}
+
+# Generic netlink is family 16; the column is a mask of groups.
+monitor_listens() {
+	awk '$2 == 16 && $4 != "00000000" { found = 1 } END { exit !found }' /proc/net/netlink
+}
+
+# events: since events_forget or the beginning, without their times
+events() {
+	cut -d ' ' -f 2- /tmp/events
+}
+
+events_forget() {
+	: >/tmp/events
+}
+
+events_went() {
+	local line
+
+	while (($#)) && read -r line; do
+		if [[ $line =~ ^$1$ ]]; then
+			shift
+		fi
+	done < <(events)
+	(($# == 0))
+}
+
+# expect_events REGEX...: in this order, with or without others between them
+expect_events() {
+	wait_until "$PATIENCE" events_went "$@" ||
+		fail "the events are: $(events), not: $*"
+}
+
 # again SIZE[,WORD...] [OPTION...]: the daemon, with an empty log
 again() {
 	: >"$TARGET_LOG"
