@@ -5,14 +5,18 @@
 # wait at the receiver: rxe keeps a queue pair from being destroyed for as long as a
 # packet of its own waits at the sender.
 
+# hold_setup [ADDRESS]: those from there, or all
 hold_setup() {
+	local from=()
+
+	(($# == 0)) || from=(match ip src "$1")
 	modprobe ifb numifbs=1
 	ip link set ifb0 up
 	tc qdisc add dev ifb0 root netem limit 100000
 	tc qdisc add dev v1 ingress
 	tc filter add dev v1 parent ffff: protocol ip u32 \
 		match ip protocol 17 0xff match ip dport 4791 0xffff \
-		action mirred egress redirect dev ifb0
+		"${from[@]}" action mirred egress redirect dev ifb0
 }
 
 # hold_packets SECONDS: those that come from now on; 0 lets these pass, and those
@@ -24,6 +28,12 @@ hold_packets() {
 # packets_held: how many wait
 packets_held() {
 	[[ $(tc -s qdisc show dev ifb0) =~ backlog\ [0-9KMb]+\ ([0-9]+)p ]]
+	echo "${BASH_REMATCH[1]}"
+}
+
+# packets_passed: how many have not waited, or not any more
+packets_passed() {
+	[[ $(tc -s qdisc show dev ifb0) =~ Sent\ [0-9]+\ bytes\ ([0-9]+)\ pkt ]]
 	echo "${BASH_REMATCH[1]}"
 }
 
