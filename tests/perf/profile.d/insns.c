@@ -19,9 +19,9 @@
  *
  *   -plugin insns.so,dir=DIR
  *
- * Output, a line each: "N id parent pc" for each node, and "C id pc count" for
- * the instructions that a node has spent in the block that begins at pc, which is
- * in another function than the node's after a tail call.
+ * Output, a line each: "N id parent pc" for each node, and "C id pc count times" for
+ * the instructions that a node has spent in the block that begins at pc, and how often
+ * it began, which is in another function than the node's after a tail call.
  *
  * It speaks version 4 of QEMU's interface, see qemu_plugin.h.
  */
@@ -76,6 +76,7 @@ struct task {
 struct entry {
 	uint64_t pc;
 	uint64_t count;
+	uint64_t times;
 	uint32_t parent;	/* a node */
 	uint32_t next;		/* in the bucket; 0: none */
 };
@@ -436,6 +437,7 @@ static void executed(unsigned int vcpu, void *data)
 		block->last_count = table_find(&counts, node, block->pc);
 	}
 	counts.entries[block->last_count].count += block->insns;
+	counts.entries[block->last_count].times++;
 	last_ending = block->ending;
 	last_end = block->end;
 	last_pc = block->role == USER ? 0 : block->pc;
@@ -449,8 +451,10 @@ static void begin(unsigned int vcpu, void *data)
 	(void)data;
 	if (!n_roles)
 		read_symbols();
-	for (i = 1; i <= counts.used; i++)
+	for (i = 1; i <= counts.used; i++) {
 		counts.entries[i].count = 0;
+		counts.entries[i].times = 0;
+	}
 	/* What the tasks have done between two windows nobody has followed. */
 	for (i = 0; i < (uint32_t)n_tasks; i++)
 		tasks[i]->depth = 0;
@@ -479,9 +483,9 @@ static void end(unsigned int vcpu, void *data)
 			nodes.entries[i].parent, nodes.entries[i].pc);
 	for (i = 1; i <= counts.used; i++)
 		if (counts.entries[i].count)
-			fprintf(file, "C %u %" PRIx64 " %" PRIu64 "\n",
+			fprintf(file, "C %u %" PRIx64 " %" PRIu64 " %" PRIu64 "\n",
 				counts.entries[i].parent, counts.entries[i].pc,
-				counts.entries[i].count);
+				counts.entries[i].count, counts.entries[i].times);
 	if (fclose(file))
 		die("cannot write ", path);
 }
