@@ -4,11 +4,11 @@
  *
  * The module connects two RC queue pairs of one RDMA device by way of rdma_cm, or
  * PAIRS times two, which take turns. The target registers memory and does nothing more.
- * The initiator posts READs or WRITEs of
- * that memory as rdmablk does: so many SGEs under pd->local_dma_lkey, each work request
- * signalled, completions in softirq, posted with the lock of the queue pair held. Each
- * completion posts the next one, or each BATCH of them the next BATCH, until COUNT are
- * done. There are no requests, no tags and no mappings: memory is mapped once.
+ * The initiator posts READs or WRITEs of that memory as rdmablk does: an SGE for each
+ * segment under pd->local_dma_lkey, as few work requests as these fit into, the last one of
+ * an I/O signalled, completions in softirq, posted with the lock of the queue pair held.
+ * Each completion posts the next I/O, or each BATCH of them the next BATCH, until COUNT
+ * are done. There are no requests, no tags and no mappings: memory is mapped once.
  *
  *   insmod verbs_loop.ko address=10.99.0.2 op=write size=4096 depth=32 count=4000
  *   cat /sys/module/verbs_loop/parameters/result
@@ -36,6 +36,8 @@
 #define VERBS_DEPTH	1024U
 #define VERBS_PAIRS	64U
 #define VERBS_BATCH	32U		/* as rdmablk's longest */
+#define VERBS_SGES	32U		/* of a work request, as rdmablk's on rxe */
+#define VERBS_CHAIN	8U		/* work requests of an I/O: 1 MiB in pages */
 #define VERBS_WAIT	(60 * HZ)	/* for a step of the connection */
 
 /* As in kernel/cm.c and kernel/session.h */
@@ -53,22 +55,22 @@ module_param(op, charp, 0444);
 MODULE_PARM_DESC(op, "read or write");
 static uint size = 4096;
 module_param(size, uint, 0444);
-MODULE_PARM_DESC(size, "bytes of a work request");
+MODULE_PARM_DESC(size, "bytes of an I/O");
 static uint sges = 1;
 module_param(sges, uint, 0444);
-MODULE_PARM_DESC(sges, "scatter/gather elements of a work request");
+MODULE_PARM_DESC(sges, "segments of an I/O; a work request has up to 32 of them");
 static uint depth = 32;
 module_param(depth, uint, 0444);
-MODULE_PARM_DESC(depth, "work requests in flight");
+MODULE_PARM_DESC(depth, "I/Os in flight");
 static uint batch = 1;
 module_param(batch, uint, 0444);
-MODULE_PARM_DESC(batch, "work requests that are posted together");
+MODULE_PARM_DESC(batch, "I/Os that are posted together");
 static uint pairs = 1;
 module_param(pairs, uint, 0444);
 MODULE_PARM_DESC(pairs, "connections, each with a completion queue of its own");
 static ulong count = 10000;
 module_param(count, ulong, 0444);
-MODULE_PARM_DESC(count, "work requests of the whole run");
+MODULE_PARM_DESC(count, "I/Os of the whole run");
 
 static char result[256];
 module_param_string(result, result, sizeof(result), 0444);
@@ -91,7 +93,7 @@ struct verbs_pair {
 	struct verbs_end target, initiator;
 };
 
-/* A place for a work request. Its SGEs stay but for their key; so does its memory. */
+/* A place for an I/O. Its SGEs stay but for their key; so does its memory. */
 struct verbs_slot {
 	struct ib_cqe cqe;
 	struct ib_sge *sge;
@@ -103,8 +105,9 @@ struct verbs {
 	struct verbs_end *accepting;	/* the target of the next connection */
 
 	spinlock_t lock;		/* all that follows, and posting */
-	struct ib_rdma_wr wr[VERBS_BATCH];
+	struct ib_rdma_wr wr[VERBS_BATCH * VERBS_CHAIN];
 	u32 nr_wr;
+	u32 nr_ios;			/* that these are of */
 	u32 turn;			/* the connection that posts next */
 	struct verbs_slot *slot;
 	struct ib_sge *sge;
@@ -133,6 +136,7 @@ static void verbs_post(struct verbs_pair *pair)
 	if (!verbs.nr_wr)
 		return;
 	verbs.nr_wr = 0;
+	verbs.nr_ios = 0;
 	verbs.posts++;
 	ret = ib_post_send(pair->initiator.id->qp, &verbs.wr[0].wr, NULL);
 	if (ret)
@@ -148,10 +152,35 @@ static u64 verbs_remote(const struct verbs_pair *pair, u64 nr)
 	return pair->target.mr->iova + (u64)at * size;
 }
 
+/* As rdmablk_onesided_add_chain(): only the last one tells of its completion. */
+static void verbs_add_chain(struct verbs_pair *pair, struct verbs_slot *slot)
+{
+	u64 remote = verbs_remote(pair, verbs.posted++);
+	u32 first, n, len = size / sges;
+	struct ib_rdma_wr *wr;
+
+	for (first = 0; first < sges; first += n) {
+		n = min(sges - first, VERBS_SGES);
+		wr = &verbs.wr[verbs.nr_wr];
+		*wr = (struct ib_rdma_wr) {
+			.wr.wr_cqe	= &slot->cqe,
+			.wr.sg_list	= &slot->sge[first],
+			.wr.num_sge	= n,
+			.wr.opcode	= verbs.opcode,
+			.wr.send_flags	= first + n == sges ? IB_SEND_SIGNALED : 0,
+			.remote_addr	= remote,
+			.rkey		= pair->target.mr->rkey,
+		};
+		remote += (u64)n * len;
+		if (verbs.nr_wr++)
+			wr[-1].wr.next = &wr->wr;
+	}
+	verbs.nr_ios++;
+}
+
 /* Connections take turns. */
 static void verbs_add(struct verbs_slot *slot)
 {
-	struct ib_rdma_wr *wr = &verbs.wr[verbs.nr_wr];
 	struct verbs_pair *pair;
 	u32 i;
 
@@ -161,19 +190,8 @@ static void verbs_add(struct verbs_slot *slot)
 		verbs.turn = 0;
 	for (i = 0; i < sges; i++)
 		slot->sge[i].lkey = pair->initiator.pd->local_dma_lkey;
-	*wr = (struct ib_rdma_wr) {
-		.wr.wr_cqe	= &slot->cqe,
-		.wr.sg_list	= slot->sge,
-		.wr.num_sge	= sges,
-		.wr.opcode	= verbs.opcode,
-		.wr.send_flags	= IB_SEND_SIGNALED,
-		.remote_addr	= verbs_remote(pair, verbs.posted++),
-		.rkey		= pair->target.mr->rkey,
-	};
-	if (verbs.nr_wr)
-		wr[-1].wr.next = &wr->wr;
-	verbs.nr_wr++;
-	if (verbs.nr_wr == batch || verbs.posted == count)
+	verbs_add_chain(pair, slot);
+	if (verbs.nr_ios == batch || verbs.posted == count)
 		verbs_post(pair);
 }
 
@@ -307,7 +325,7 @@ static int verbs_end_create(struct verbs_end *end, u32 slots)
 		.cap = {
 			.max_send_wr	= slots + 1,	/* +1: drain */
 			.max_recv_wr	= 1,		/* drain */
-			.max_send_sge	= sges,
+			.max_send_sge	= min(sges, VERBS_SGES),
 			.max_recv_sge	= 1,
 		},
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,
@@ -452,14 +470,16 @@ static int verbs_connect(struct verbs_pair *pair)
 		.retry_count	 = VERBS_RETRY,
 		.rnr_retry_count = VERBS_RETRY,
 	};
+	/* What is flushed tells of its completion in any case. */
+	u32 slots = depth * DIV_ROUND_UP(sges, VERBS_SGES);
 	int ret;
 
-	if (sges > min(attrs->max_send_sge, attrs->max_sge_rd) ||
-	    depth >= attrs->max_qp_wr || depth + 2 > attrs->max_cqe) {
+	if (min(sges, VERBS_SGES) > min(attrs->max_send_sge, attrs->max_sge_rd) ||
+	    slots >= attrs->max_qp_wr || slots + 2 > attrs->max_cqe) {
 		pr_err("depth or sges is more than %s can\n", dev_name(&end->id->device->dev));
 		return -EINVAL;
 	}
-	ret = verbs_end_create(end, depth);
+	ret = verbs_end_create(end, slots);
 	if (ret)
 		return ret;
 	reinit_completion(&end->step);
@@ -489,9 +509,10 @@ static int verbs_check(struct sockaddr_in *addr)
 		pr_err("op=%s is neither read nor write\n", op);
 		return -EINVAL;
 	}
-	if (!size || size > VERBS_BYTES || !sges || size % sges) {
-		pr_err("size=%u is not from 1 to %u, or no multiple of sges=%u\n", size,
-		       VERBS_BYTES, sges);
+	if (!size || size > VERBS_BYTES || !sges || sges > VERBS_SGES * VERBS_CHAIN ||
+	    size % sges) {
+		pr_err("size=%u is not from 1 to %u, or no multiple of sges=%u, %u at most\n",
+		       size, VERBS_BYTES, sges, VERBS_SGES * VERBS_CHAIN);
 		return -EINVAL;
 	}
 	if (!depth || depth > VERBS_DEPTH || !batch || batch > min(depth, VERBS_BATCH) ||
