@@ -23,6 +23,11 @@ FSYNC = "fsync-4k-qd1"
 EFFICIENCY = ("randread-4k-qd32", "randwrite-4k-qd32")
 PACKETS, PACKETS_TOLERANCE = 2.0, 0.02
 POSTS = 1 / 8
+# Nanoseconds of the daemon for an I/O that it has no part in: what it does besides.
+DAEMON_NS = 10
+# Instructions of the driver by those of nvme-rdma's.
+DRIVER = 0.4
+COUNTED_INSTRUCTIONS = ("randread-4k-qd32", "randwrite-4k-qd32")
 # Sets whose time counts instructions: all others have no goals, and fail no gate.
 COUNTED = ("default", "gate", "matrix", "scaling", "size")
 
@@ -64,8 +69,24 @@ def host_cpu():
     return None
 
 
-def collect(directory, which, rounds, machine):
-    """What the guest has left in a directory, with where it comes from."""
+def instructions(name):
+    """What tests/perf/profile has counted, by workload, disk and layer, or nothing."""
+    if not name:
+        return {}
+    with open(name, encoding="ascii") as f:
+        doc = json.load(f)
+    found = {}
+    for workload, disks in doc.items():
+        rw, depth, *polled = workload.split("-")
+        found[f"{rw}-4k-qd{depth}" + ("-poll" if polled else "")] = {
+            disk: {"total": round(r["total"], 1)}
+            | {layer: round(n, 1) for layer, n in r["layers"].items()}
+            for disk, r in disks.items()}
+    return {"instructions": found}
+
+
+def collect(directory, which, rounds, machine, profile=None):
+    """What the guest has left in a directory, and a profile, with where it comes from."""
     here = os.path.dirname(os.path.abspath(__file__))
     environment = {
         "machine": machine,
@@ -91,7 +112,7 @@ def collect(directory, which, rounds, machine):
         "rounds": rounds,
         "environment": environment,
         "results": found,
-    } | apart
+    } | apart | instructions(profile)
 
 
 def result(doc, device, workload):
@@ -193,21 +214,76 @@ def gate_ratios(doc):
                         steady(doc, workload, "rdmablk", "verbs"))
 
 
+def gate_names(doc):
+    """Yields the names of the ratios that the set of the gate has to have."""
+    if doc["set"] != "gate":
+        return
+    for device, peer, workload in GOALS:
+        if (device != "rdmablk-x64"
+                and (device != "rdmablk-none" or workload == FSYNC)):
+            yield f"{device} / {peer}, {workload}"
+    for workload in EFFICIENCY:
+        yield f"(null_blk + verbs) / rdmablk, {workload}"
+    for workload in SMALL + LARGE:
+        yield f"rdmablk / verbs, {workload}"
+
+
 def facts(doc):
-    """Yields (true, text) of what is no ratio and has no tolerance."""
-    ours = doc["results"].get("rdmablk", {}) if doc["set"] in COUNTED else {}
-    for workload, r in ours.items():
-        n = r.get("packets_per_io")
-        if n is not None and "-4k-" in workload and workload != FSYNC:
+    """Yields (true, text) of what is no ratio and has no tolerance.
+
+    Of the set of the gate what was not measured is not true.
+    """
+    if doc["set"] not in COUNTED:
+        return
+    for yes, text in (*packet_facts(doc), *post_facts(doc), *daemon_facts(doc),
+                      *driver_facts(doc)):
+        if yes is not None or doc["set"] == "gate":
+            yield bool(yes), text
+
+
+def packet_facts(doc):
+    """Of I/Os of 4 KiB; None for what was not measured."""
+    ours = doc["results"].get("rdmablk", {})
+    for workload in (*SMALL, *(w for w in ours if "-4k-" in w and w not in SMALL + (FSYNC,))):
+        n = ours.get(workload, {}).get("packets_per_io")
+        if n is None:
+            yield None, f"rdmablk, {workload}: packets were not measured"
+        else:
             yield (abs(n - PACKETS) <= PACKETS_TOLERANCE,
                    f"rdmablk, {workload}: {n:.2f} packets per I/O, to be {PACKETS:.2f}")
+
+
+def post_facts(doc):
+    """Of batches."""
     for workload in BATCHES:
-        n = ours.get(workload, {}).get("posts_per_io")
-        if n is not None:
+        r = result(doc, "rdmablk", workload) or {}
+        n = r.get("posts_per_io")
+        if n is None:
+            yield None, f"rdmablk, {workload}: calls of post_send were not measured"
+        else:
             yield n <= POSTS, (f"rdmablk, {workload}: {n:.4f} calls of post_send per I/O,"
                                f" {POSTS:.4f} at most")
-    timed = [r for r in ours.values() if "daemon" in r]
-    if timed:
-        ticks = sum(r["daemon"]["ticks"] for r in timed)
-        ios = sum(r["ios"] for r in timed)
-        yield ticks == 0, (f"rdmablk: {ticks} ticks of rdmablkd in {ios} I/Os, to be 0")
+
+
+def daemon_facts(doc):
+    """Of all I/Os to memory."""
+    timed = [r for r in doc["results"].get("rdmablk", {}).values() if "daemon" in r]
+    if not timed:
+        yield None, "rdmablk: the time of rdmablkd was not measured"
+        return
+    ns, ios = (sum(n) for n in zip(*((r["daemon"]["ns"], r["ios"]) for r in timed)))
+    yield ns <= DAEMON_NS * ios, (f"rdmablk: {ns} ns of rdmablkd in {ios} I/Os,"
+                                  f" {DAEMON_NS} for each at most")
+
+
+def driver_facts(doc):
+    """Of instructions."""
+    for workload in COUNTED_INSTRUCTIONS:
+        disks = doc.get("instructions", {}).get(workload, {})
+        both = [disks.get(d, {}).get("driver") for d in ("rdmablk", "nvme-rdma")]
+        if None in both:
+            yield None, f"rdmablk, {workload}: instructions were not counted"
+        else:
+            yield both[0] <= DRIVER * both[1], (
+                f"rdmablk, {workload}: {both[0]:.0f} instructions of the driver,"
+                f" {both[0] / both[1]:.3f} of nvme-rdma's, {DRIVER:.3f} at most")
