@@ -9,7 +9,9 @@
 #                        mistakes: hours
 #   make bench           the benchmark beside nvme-rdma, in a virtual machine; FULL=1
 #                        with all sizes, directions and depths, WALL=1 in two machines
-#                        and by the clock; CONTINUE=DIR goes on with one that was cut off
+#                        and by the clock; SET=scaling with 1 to 64 disks, SET=size
+#                        exports of 1 to 8 GiB, SET=memory what connecting takes of memory
+#                        and time; CONTINUE=DIR goes on with one that was cut off
 #   make bench-gate      has it become slower? what 'make check' does, too
 #   make bench-record    what it is from now on compared with
 #   make lint            style and static analysis
@@ -57,8 +59,8 @@ lint:
 
 bench:
 	tests/setup
-	tests/perf/run $(if $(CONTINUE),--continue $(CONTINUE),$(if \
-		$(filter-out 0,$(WALL)),--set wall,$(if $(filter-out 0,$(FULL)),--set matrix)))
+	tests/perf/run $(if $(CONTINUE),--continue $(CONTINUE),$(addprefix --set ,$(or \
+		$(SET),$(if $(filter-out 0,$(WALL)),wall),$(if $(filter-out 0,$(FULL)),matrix))))
 
 bench-gate:
 	tests/setup
