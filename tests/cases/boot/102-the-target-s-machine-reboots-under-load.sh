@@ -19,7 +19,8 @@ source "$RDMABLK_TOP/tests/cases/boot/lib.sh"
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 UUID=3f0c5a86-4a0e-4b9f-8a53-5d1f6f0f7a21
 
-# What a machine has that serves its disk by a service; anew at each boot, but for the disk.
+# What a machine has that serves its disk by a service; anew at each boot, but for the disk
+# and the daemon's state.
 prepare() {
 	local dir=/etc/systemd/system/rdmablkd.service.d
 
@@ -36,7 +37,8 @@ prepare() {
 	printf '%s\n' '[target]' "listen = $TARGET_ADDR" 'insecure = yes' \
 		'[export disk0]' 'file = /dev/vda' 'cache = none' "uuid = $UUID" \
 		>/etc/rdmablk/rdmablkd.conf
-	mkdir -p "$UNITS/basic.target.wants"
+	mkdir -p "$UNITS/basic.target.wants" /run/vm/state /var/lib/rdmablkd
+	mount --bind /run/vm/state /var/lib/rdmablkd
 	ln -s /usr/lib/systemd/system/rdmablkd.service "$UNITS/basic.target.wants"
 	boot_systemd
 }
