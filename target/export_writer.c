@@ -48,10 +48,12 @@ static struct store_writer writer_of(const struct lease *lease)
 	return writer;
 }
 
-/* Who is noted when the one with this lease is to write */
+/* Who is noted when the one with this lease is to write; one without a name is anybody. */
 static struct store_writer note_for(const struct export *export, const struct lease *lease)
 {
-	return export->cfg->shared ? unknown() : writer_of(lease);
+	struct store_writer writer = writer_of(lease);
+
+	return export->cfg->shared || same_writer(&writer, &nobody) ? unknown() : writer;
 }
 
 /**
@@ -168,10 +170,10 @@ bool export_note_due(struct export *export, const struct lease *lease)
  */
 int export_note_writer(const struct export *export, const struct lease *lease)
 {
-	struct store_writer writer = writer_of(lease);
+	struct store_writer writer = note_for(export, lease), none = unknown();
 	const struct writers_of of = notes_of(export);
 
-	return writers_note(&of, export->cfg->shared ? NULL : &writer);
+	return writers_note(&of, same_writer(&writer, &none) ? NULL : &writer);
 }
 
 /**

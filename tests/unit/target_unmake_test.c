@@ -2,7 +2,8 @@
 /*
  * What becomes of a session whose device does not let go of its objects: nothing that the
  * device may still use is freed, no export is free that may be written, and nobody waits
- * for what cannot be written any more. The device is a fake that refuses on demand.
+ * for what cannot be written any more. The device is a fake that refuses on demand. And
+ * a session of which it cannot be noted that it writes.
  *
  * Sources: target/session.c target/session_open.c target/conn.c target/ctrl.c
  */
@@ -14,6 +15,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "../../target/limits.h"
@@ -201,7 +204,7 @@ static int begin(void **state)
 	(void)state;
 	config_init(&cfg);
 	limits_init(&cfg);
-	return loop_init() || worker_start(1) || session_init(gone);
+	return loop_init() || worker_start(2) || session_init(gone);
 }
 
 static int end(void **state)
@@ -354,6 +357,57 @@ static void a_control_queue_that_stays_keeps_its_memory(void **state)
 	device_goes_on(true, true);
 }
 
+static unsigned int went_on, ended_for;
+
+static void count_registered(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	if (session_registered(s))
+		went_on++;
+	ended_for = s->reason;
+}
+
+/* It gets no key, and its export is free again; the note of another cannot be removed. */
+static void who_cannot_be_noted_is_not_let_write(void **state)
+{
+	static const char * const dirs[] = {
+		"", "/writers", "/writers/export-00000000-0000-0000-0000-000000000000",
+	};
+	char dir[] = "/var/tmp/rdmablk-unit-XXXXXX", path[200];
+	struct config daemon = { .state_dir = dir };
+	struct export_config ec = { .name = "d" };
+	struct store_ops ops = { 0 };
+	struct export export = { .store = { .ops = &ops, .marked = true },
+				 .cfg = &ec, .daemon = &daemon };
+	struct session *s = session_make(&export);
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	for (size_t i = 1; i < ARRAY_SIZE(dirs); i++) {	/* a directory in its place */
+		snprintf(path, sizeof(path), "%s%s", dir, dirs[i]);
+		assert_int_equal(mkdir(path, 0755), 0);
+	}
+	free(s->data);
+	s->nr_data = 0;
+	s->share.queues = 1;
+	s->lease.writer = true;
+	s->lease.host_id[0] = 1;
+	s->state = SESSION_REGISTER;
+	assert_int_equal(session_register(s, count_registered), RDMABLK_OK);
+	wait_gone();
+	assert_int_equal(went_on, 0);
+	assert_int_equal(ended_for, RDMABLK_R_INTERNAL);
+	assert_true(LIST_EMPTY(&export.leases));
+	snprintf(path, sizeof(path), "%s/writers/file-00000000-0000-0000-0000-000000000000",
+		 dir);
+	assert_int_equal(unlink(path), 0);
+	for (size_t i = ARRAY_SIZE(dirs); i--;) {
+		snprintf(path, sizeof(path), "%s%s", dir, dirs[i]);
+		assert_int_equal(rmdir(path), 0);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 static const struct CMUnitTest tests[] = {
@@ -361,6 +415,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_login_that_cannot_be_undone_keeps_its_memory),
 	TEST(a_queue_that_fails_to_join_is_fenced),
 	TEST(a_control_queue_that_stays_keeps_its_memory),
+	TEST(who_cannot_be_noted_is_not_let_write),
 };
 
 int main(void)

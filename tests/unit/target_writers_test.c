@@ -481,6 +481,21 @@ static void under_another_name(void **state)
 	assert_int_equal(resume_of("names", spec_of("d", "disk1", other)), 1);
 }
 
+/* A host and a device of zeroes are no name: nobody is known by it. */
+static void without_a_name(void **state)
+{
+	struct lease lease = { .writer = true };
+
+	(void)state;
+	files_new("disk8", SIZE);
+	start_with("zero", spec_of("d", "disk8", "cache=none"));
+	assert_true(let_write("d", &lease));
+	assert_false(export_resumable(export_find("d"), &lease));
+	assert_int_equal(may("d"), 0);
+	stop();
+	assert_int_equal(resume_of("zero", spec_of("d", "disk8", "cache=none")), 0);
+}
+
 /* Several have written it: none has seen what the others wrote. */
 static void once_shared(void **state)
 {
@@ -666,6 +681,7 @@ int main(void)
 		cmocka_unit_test(marks_of_devices),
 		cmocka_unit_test(who_may_go_on),
 		cmocka_unit_test(under_another_name),
+		cmocka_unit_test(without_a_name),
 		cmocka_unit_test(once_shared),
 		cmocka_unit_test(opened_anew),
 		cmocka_unit_test(noted_once),

@@ -93,7 +93,7 @@ for cache in none full; do
 	daemon $cache
 	comes_back
 	wait_state live
-	target remove disk0 --force
+	target remove --force disk0
 	wait_state recovering
 	target add "disk0,file=$FILE,cache=$cache,uuid=$uuid"
 	comes_back
