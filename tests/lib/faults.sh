@@ -184,12 +184,19 @@ fault_kill_end() {
 }
 
 fault_term_begin() {
-	stop_target TERM
-	expect 0 "$TARGET_STATUS" "the daemon's exit status"
-	fault_gone
+	kill -TERM "$TARGET_PID"
+	wait_until 5 target_is_gone || :
 }
 
+# It waits for an initiator that has something to flush, and may be cut off.
 fault_term_end() {
+	local status=0
+
+	wait_until "$PATIENCE" target_is_gone || fail "the daemon does not end"
+	wait "$TARGET_PID" || status=$?
+	expect 0 $status "the daemon's exit status"
+	TARGET_PID=''
+	fault_gone
 	fault_serve
 }
 

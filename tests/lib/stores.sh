@@ -9,15 +9,18 @@
 #	store_serve [OPTION...]		the daemon with it as disk0, again and again
 #	store_check			the writer has ended: what it wrote is everywhere
 #	store_check_flushed		the daemon has ended: what was flushed is there
+#	store_medium FILE		what the medium has of the disk
 #	store_remove			another one can be made
 #
-# A file is a loop device. Its volatile cache is the page cache of what is below it,
-# which nobody writes back but a flush, and which outlives the daemon. $MEDIUM has what
-# has been flushed, and perhaps more. A store in memory has its arena kept.
+# memory has its arena kept. none is a loop device, full a file on one, whose arena is
+# kept. The volatile cache of the loop device is the page cache of what is below it, which
+# nobody writes back but a flush, and which outlives the daemon. The RAM disk below that
+# is the medium: it has what was flushed, and perhaps more.
 
-MEDIUM=/dev/ram0
-STORE=memory STORE_EXPORT=memory,arena=$ARENA,size=8M STORE_PLACES=("$ARENA")
+STORE=memory STORE_EXPORT=memory,arena=$ARENA,size=8M STORE_MOUNT=/mnt/store
+STORE_SECTORS=0	# looked at
 STORE_LOOKS=0	# at what was flushed
+STORE_BLOCK=4096
 
 # store_device BYTES: sets STORE_DEVICE
 store_device() {
@@ -25,37 +28,57 @@ store_device() {
 
 	modprobe -a loop dm-mod
 	modprobe brd rd_nr=1 rd_size=$(($1 / 1024))
-	wait_until 10 test -b $MEDIUM || fail "no $MEDIUM"
+	wait_until 10 test -b /dev/ram0 || fail "no /dev/ram0"
+	wait_until 10 test -b /dev/loop0 || fail "no /dev/loop0"
 	echo 0 >/proc/sys/vm/dirty_writeback_centisecs
-	# A page cache of its own: what is below is read as it is.
-	dmsetup create cached --table "0 $(($1 / 512)) linear $MEDIUM 0"
+	# With a page cache of its own, so that what is below can be read as it is
+	dmsetup create cached --table "0 $(($1 / 512)) linear /dev/ram0 0"
 	IFS=: read -r major minor < <(dmsetup info -c --noheadings -o major,minor cached)
 	rm -f /dev/cached
 	mknod /dev/cached b "$major" "$minor"
-	wait_until 10 test -b /dev/loop0 || fail "no /dev/loop0"
 	STORE_DEVICE=$(losetup -f --show /dev/cached) ||
-		fail "$(ls -l /dev/cached /dev/loop* /dev/dm* /dev/mapper)"
+		fail "$(ls -l /dev/cached /dev/loop* /dev/mapper)"
 	# else a flush would be nobody's
 	expect 'write back' "$(<"/sys/block/${STORE_DEVICE#/dev/}/queue/write_cache")" \
 		"the kind of cache of $STORE_DEVICE"
 }
 
+# store_file BYTES: all of its blocks are there, and stay where they are: sets
+# STORE_EXTENTS, each 'FROM TO COUNT' in blocks
+store_file() {
+	local extent='^ *[0-9]+: +([0-9]+)\.\. *[0-9]+: +([0-9]+)\.\. *[0-9]+: +([0-9]+):'
+	local line
+
+	STORE_EXTENTS=()
+	mkfs.ext4 -q -b $STORE_BLOCK "$STORE_DEVICE"
+	mkdir -p $STORE_MOUNT
+	# Each commit is a flush.
+	mount -o commit=600 "$STORE_DEVICE" $STORE_MOUNT
+	head -c "$1" /dev/zero >$STORE_MOUNT/disk0
+	sync -f $STORE_MOUNT
+	while read -r line; do
+		[[ $line =~ $extent ]] || continue
+		STORE_EXTENTS+=("${BASH_REMATCH[2]} ${BASH_REMATCH[1]} ${BASH_REMATCH[3]}")
+	done < <(filefrag -v -b$STORE_BLOCK $STORE_MOUNT/disk0)
+	((${#STORE_EXTENTS[@]} > 0)) || fail "the file is nowhere"
+}
+
 store_make() {
 	STORE=$1
 	rm -f "$ARENA" "$HISTORY_LOG"
-	[[ $STORE == memory ]] || store_device "$2"
 	case $STORE in
 	memory)
 		STORE_EXPORT=memory,arena=$ARENA,size=$2
-		STORE_PLACES=("$ARENA")
 		;;
 	none)
+		store_device "$2"
+		STORE_EXTENTS=("0 0 $(($2 / STORE_BLOCK))")
 		STORE_EXPORT=file=$STORE_DEVICE,cache=none
-		STORE_PLACES=("$MEDIUM")
 		;;
 	full)
-		STORE_EXPORT=file=$STORE_DEVICE,cache=full,arena=$ARENA
-		STORE_PLACES=("$MEDIUM" "$ARENA")
+		store_device $(($2 + 25165824))
+		store_file "$2"
+		STORE_EXPORT=file=$STORE_MOUNT/disk0,cache=full,arena=$ARENA
 		;;
 	*)
 		fail "there is no store '$STORE'"
@@ -68,21 +91,41 @@ store_serve() {
 		--export "disk0,$STORE_EXPORT" "$@"
 }
 
+store_medium() {
+	local extent from to count
+
+	: >"$1"
+	for extent in "${STORE_EXTENTS[@]}"; do
+		read -r from to count <<<"$extent"
+		dd if=/dev/ram0 of="$1" bs=$STORE_BLOCK skip="$from" seek="$to" \
+			count="$count" iflag=direct conv=notrunc status=none
+	done
+}
+
+# store_check_place DATA
+store_check_place() {
+	history_check "$1"
+	[[ $OUTPUT =~ ' of '([0-9]+)' sectors are bad' ]]
+	((STORE_SECTORS += BASH_REMATCH[1]))
+}
+
 # The medium comes first: a flush that is answered too early is still under way.
 store_check() {
-	local data
-
 	timeout "$PATIENCE" sync "$DEV" || fail "$DEV cannot be flushed"
-	for data in "${STORE_PLACES[@]}" "$DEV"; do
-		history_check "$data"
-	done
+	if [[ $STORE != memory ]]; then
+		store_medium /dev/shm/medium
+		store_check_place /dev/shm/medium
+		rm /dev/shm/medium
+	fi
+	[[ $STORE == none ]] || store_check_place "$ARENA"
+	store_check_place "$DEV"
 }
 
 # Others are still in the middle of something: the log comes last, so that it has all
 # that may be there. Sectors may be written back while they are written anew.
 store_check_flushed() {
 	[[ $STORE != memory ]] || return 0
-	dd if=$MEDIUM of=/dev/shm/medium bs=1M iflag=direct status=none
+	store_medium /dev/shm/medium
 	cp "$HISTORY_LOG" /dev/shm/history
 	HISTORY_LOG=/dev/shm/history history_check --flushed --unclean --torn \
 		/dev/shm/medium
@@ -92,7 +135,10 @@ store_check_flushed() {
 
 # store_remove: its daemon has ended
 store_remove() {
-	[[ $STORE != memory ]] || return 0
+	case $STORE in
+	memory) return ;;
+	full) umount $STORE_MOUNT ;;
+	esac
 	losetup -d "$STORE_DEVICE"
 	dmsetup remove --retry cached
 	rmmod brd
