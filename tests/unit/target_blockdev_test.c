@@ -21,9 +21,9 @@
 #define SYSFS		"/sys/dev/block/259:77"
 
 static struct {
-	char path[160];
+	char path[240];
 	ino_t inode;		/* of the file; 0: it is one */
-	char place[160];	/* of its directory of sysfs */
+	char place[240];	/* of its directory of sysfs */
 	bool erases;
 	int error;		/* of that */
 	uint64_t range[2];	/* of the last erase */
@@ -43,7 +43,7 @@ static void disguise(struct stat *st)
 
 int fstat(int fd, struct stat *st)
 {
-	int (*real)(int, struct stat *) = dlsym(RTLD_NEXT, "fstat");
+	int (*real)(int fd, struct stat *st) = dlsym(RTLD_NEXT, "fstat");
 	int ret = real(fd, st);
 
 	if (!ret)
@@ -53,7 +53,7 @@ int fstat(int fd, struct stat *st)
 
 int stat(const char *path, struct stat *st)
 {
-	int (*real)(const char *, struct stat *) = dlsym(RTLD_NEXT, "stat");
+	int (*real)(const char *path, struct stat *st) = dlsym(RTLD_NEXT, "stat");
 	int ret = real(path, st);
 
 	if (!ret)
@@ -72,16 +72,16 @@ static const char *place_of(const char *path, char *buf, size_t len)
 
 FILE *fopen(const char *path, const char *mode)
 {
-	FILE *(*real)(const char *, const char *) = dlsym(RTLD_NEXT, "fopen");
-	char buf[256];
+	FILE *(*real)(const char *path, const char *mode) = dlsym(RTLD_NEXT, "fopen");
+	char buf[400];
 
 	return real(place_of(path, buf, sizeof(buf)), mode);
 }
 
 DIR *opendir(const char *path)
 {
-	DIR *(*real)(const char *) = dlsym(RTLD_NEXT, "opendir");
-	char buf[256];
+	DIR *(*real)(const char *path) = dlsym(RTLD_NEXT, "opendir");
+	char buf[400];
 
 	return real(place_of(path, buf, sizeof(buf)));
 }

@@ -28,13 +28,15 @@
 #define MIB	(1024 * KIB)
 #define EXTENTS	(64 * KIB)	/* what a file system may need to describe a file in pieces */
 
-static char files_dir[64];	/* on disk */
+static char files_dir[160];	/* on disk */
 static bool files_mounts;	/* more may be mounted */
 
 static inline int files_setup(void **state)
 {
+	const char *tmp = getenv("UNIT_TMP");
+
 	(void)state;
-	snprintf(files_dir, sizeof(files_dir), "/var/tmp/rdmablk-unit-XXXXXX");
+	snprintf(files_dir, sizeof(files_dir), "%s/rdmablk-unit-XXXXXX", tmp ?: "/var/tmp");
 	if (!mkdtemp(files_dir))
 		return -1;
 	files_mounts = !unshare(CLONE_NEWNS) &&
@@ -58,7 +60,7 @@ static inline int files_run(const char *fmt, ...)
 /* Path of a file in the directory; a few at a time. */
 static inline const char *files_path(const char *name)
 {
-	static char path[8][160];
+	static char path[8][240];
 	static unsigned int next;
 	char *p = path[next++ % 8];
 
@@ -135,7 +137,7 @@ static inline void files_write(const char *path, uint64_t offset, size_t bytes,
 
 static inline void files_text(const char *path, const char *text)
 {
-	char temp[200];
+	char temp[260];
 	FILE *file;
 
 	/* Another inode each time: whoever looks sees that it has changed. */

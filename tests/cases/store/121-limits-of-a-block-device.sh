@@ -4,7 +4,8 @@
 #
 # The disk of an export that is a block device has the limits of that: its blocks, the
 # sizes of requests it prefers, the largest it does at once, and whether it rotates; with
-# a cache, too, but for the largest request.
+# a cache, too, but for the largest request. One without a cache of its own has none here,
+# and is sent no flush.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
@@ -57,6 +58,7 @@ expect 32 "$(</sys/block/nullb0/queue/max_hw_sectors_kb)" "nullb0's max_hw_secto
 export_of "$SCSI" none
 as_device "$SCSI"
 limit max_hw_sectors_kb 128
+limit write_cache "write back"
 fio_verify 16
 disconnect
 stop_target
@@ -64,6 +66,7 @@ stop_target
 export_of "$SCSI" full
 as_device "$SCSI"
 limit max_hw_sectors_kb 1024
+limit write_cache "write back"
 disconnect
 stop_target
 
@@ -77,7 +80,11 @@ export_of nullb0 none
 limit logical_block_size 4096
 limit max_hw_sectors_kb 32
 expect 32768 "$(status max_io)" "status' max_io"
-dd if=/dev/zero of=$DEV bs=1M count=4 oflag=direct status=none
+expect "write through" "$(</sys/block/nullb0/queue/write_cache)" "nullb0's write_cache"
+limit write_cache "write through"
+expect false "$(status write_cache)" "status' write_cache"
+dd if=/dev/zero of=$DEV bs=1M count=4 oflag=direct conv=fsync status=none
+expect 0 "$(status flushes)" "the number of flushes"
 disconnect
 stop_target
 modprobe -r null_blk
