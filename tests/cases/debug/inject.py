@@ -1,15 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""inject.py WHAT ADDRESS|MODULE: connect, disconnect, recover, commands; load
+"""inject.py WHAT ADDRESS|MODULE [OPTION...]: connect, disconnect, recover, commands; load
 
 Lets the first allocation fail that the module asks for during an operation, then the
 second, and so on, until the operation has no more of them. Whatever fails has to say
 so, and the operation has to work again afterwards. Allocations of others that the
 module calls, of rdma_cm or the block layer say, count as its own.
 
-recover and commands need a live rdmablk0 at ADDRESS; load needs no module.
+recover and commands need a live rdmablk0 at ADDRESS; load needs no module. With --below
+only those allocations fail that a function of the module's makes, and what it calls.
 """
 
+import argparse
 import collections
 import ctypes
 import errno
@@ -33,23 +35,26 @@ PATIENCE = 120 * int(os.environ.get("SLOWNESS", "1"))
 
 def text_of(name):
     """First address, and the one behind the last, of a module or a function."""
-    start, end = None, None
+    module, start, text = [], None, []
     with open("/proc/kallsyms", encoding="ascii") as f:
         for line in f:
             words = line.split()
+            if words[1] not in "tT":
+                continue
             address = int(words[0], 16)
+            text.append(address)
             if words[3:] == [f"[{name}]"]:
-                if words[1] in "tT":
-                    start = min(start or address, address)
-                    # To the end of the page: the last function has no end here.
-                    end = max(end or 0, (address | 0xfff) + 1)
-            elif words[2] == name:
+                module.append(address)
+            if words[2] == name:
                 start = address
-            elif start and not end and address > start:
-                end = address
-    if not start or not end:
+    if module:
+        # To the end of the page: the last function has no end here.
+        return min(module), (max(module) | 0xfff) + 1
+    # Modules' functions come in any order.
+    behind = [address for address in text if start and address > start]
+    if not behind:
         sys.exit(f"no {name} in /proc/kallsyms")
-    return start, end
+    return start, min(behind)
 
 
 class Fault:
@@ -58,8 +63,13 @@ class Fault:
     def __init__(self, kind):
         self.dir = f"{DEBUGFS}/{kind}"
         self.kind = kind
-        self.count = 0          # the kernel's own, of what has matched
         self.interval = 1
+        # The kernel's own, of what has matched since it was booted, which it tells nobody
+        self.kept = f"/run/inject.{kind}"
+        self.count = 0
+        if os.path.exists(self.kept):
+            with open(self.kept, encoding="ascii") as f:
+                self.count = int(f.read())
 
     def write(self, name, value):
         with open(f"{self.dir}/{name}", "w", encoding="ascii") as f:
@@ -95,6 +105,8 @@ class Fault:
             failed = f.read().strip() == "0"
         if failed and self.interval > 1:
             self.count = self.interval
+            with open(self.kept, "w", encoding="ascii") as f:
+                f.write(str(self.count))
         return failed
 
 
@@ -136,7 +148,8 @@ class Sweep:
 
     def run(self, fault):
         """The first allocation, the second, ... to the last. Memory that was kept from
-        another time is not asked for each time: the end has to be seen twice."""
+        another time is not asked for each time: the end has to be seen twice. Returns
+        how many have failed."""
         start = time.monotonic()
         self.results.clear()
         nth = missed = 0
@@ -145,12 +158,11 @@ class Sweep:
                 nth, missed = nth + 1, 0
                 continue
             missed += 1
-            while not self.once(fault.go_on, fault.disarm):
+            while nth and not self.once(fault.go_on, fault.disarm):
                 pass    # until the kernel's count is known again
         print(f"{self.name}: {nth} of {fault.kind} in "
               f"{time.monotonic() - start:.0f} s: {dict(self.results)}", flush=True)
-        if not nth:
-            sys.exit(f"{self.name}: nothing has failed")
+        return nth
 
 
 def fail_nth(nth):
@@ -201,13 +213,18 @@ def prepare(symbol):
 class Disk:
     """An export, and operations on it."""
 
-    def __init__(self, host):
+    def __init__(self, host, poll, depth):
         self.sock = nl.Netlink(timeout=PATIENCE)
         self.host = host
+        self.options = nl.u32(nl.QUEUES, 1)
+        if poll:
+            self.options += nl.u32(nl.POLL_QUEUES, 1)
+        if depth:
+            self.options += nl.u32(nl.QUEUE_DEPTH, depth)
         self.made = None
 
     def connect(self):
-        self.made = self.sock.connect(self.host, "disk0", nl.u32(nl.QUEUES, 1))
+        self.made = self.sock.connect(self.host, "disk0", self.options)
 
     def disconnect(self):
         if self.made is not None:
@@ -256,13 +273,20 @@ def unload():
 
 
 def main():
-    what, where = sys.argv[1:]
-    faults = prepare("do_one_initcall" if what == "load" else "rdmablk")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=("connect", "disconnect", "recover", "commands", "load"))
+    parser.add_argument("where")
+    parser.add_argument("--below", metavar="FUNCTION", default="rdmablk")
+    parser.add_argument("--poll", action="store_true", help="connect: with a polled queue")
+    parser.add_argument("--depth", type=int, help="connect: of the queues")
+    args = parser.parse_args()
+    what, where = args.what, args.where
+    faults = prepare("do_one_initcall" if what == "load" else args.below)
     if what == "load":
         if not sweep_thread("load", lambda: load(where), unload):
             sys.exit("nothing has failed")
         return
-    disk = Disk(where)
+    disk = Disk(where, args.poll, args.depth)
     if what == "commands":
         # These two have all they need.
         sweep_thread("set", disk.set)
@@ -270,13 +294,16 @@ def main():
         if not sweep_thread("get", disk.get):
             sys.exit("nothing has failed")
         return
-    sweeps = {
-        "connect": Sweep("connect", disk.connect, after=disk.gone),
-        "disconnect": Sweep("disconnect", disk.disconnect, disk.connect, disk.gone),
-        "recover": Sweep("recover", disk.recover),
-    }
-    for fault in faults:
-        sweeps[what].run(fault)
+    name = f"{what} below {args.below}"
+    sweep = {
+        "connect": Sweep(name, disk.connect, after=disk.gone),
+        "disconnect": Sweep(name, disk.disconnect, disk.connect, disk.gone),
+        "recover": Sweep(name, disk.recover),
+    }[what]
+    counts = [sweep.run(fault) for fault in faults]
+    # One function need not ask for both kinds.
+    if not (all(counts) if args.below == "rdmablk" else any(counts)):
+        sys.exit(f"{name}: nothing has failed")
 
 
 main()

@@ -7,6 +7,8 @@
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+# shellcheck source=tests/cases/store/lib.sh
+source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 
 FAULTS=(failslab fail_page_alloc)
 FAULTS_MANY=1000000000
@@ -74,7 +76,159 @@ requests_more() {
 	(($(requests) >= $1))
 }
 
-# inject WHAT ADDRESS|MODULE
+# --- I/O without memory ---------------------------------------------------------------
+
+# quiet_round KEEPALIVES REQUESTS [CMD...]: a round of I/O without memory: what CMD asks
+# for, and so many reads and writes of the load. True when none was asked for, in this one
+# and in others, while so many keep-alives were sent. What the kernel's own checkers take
+# for their pools now and then counts as the module's, because that is who calls them:
+# rounds without that come, whereas what a request or a keep-alive needs is needed in each.
+quiet_round() {
+	local before sent
+
+	sent=$(status keepalives)
+	no_memory
+	before=$(requests)
+	(($# == 2)) || "${@:3}" || fail "$3 fails without memory"
+	wait_until "$PATIENCE" requests_more $((before + $2)) ||
+		fail "I/O has stopped"
+	asked=$(refused)
+	memory_again
+	((asked == 0)) || return 1
+	((keepalives += $(status keepalives) - sent, keepalives >= $1))
+}
+
+# quiet_rounds KEEPALIVES REQUESTS [CMD...]
+quiet_rounds() {
+	keepalives=0
+	wait_until "$PATIENCE" quiet_round "$@" ||
+		fail "$keepalives keep-alives in rounds without allocations; $asked in the last round"
+}
+
+# outlasts_no_memory N CMD...: without memory the daemon is killed, and CMD starts it
+# again: one try after the other fails and no request does; with memory the disk comes
+# back, for the Nth time
+outlasts_no_memory() {
+	no_memory
+	stop_target KILL
+	"${@:2}"
+	wait_until "$PATIENCE" tried 4 || fail "only $(attribute attempts) tries"
+	expect recovering "$(attribute state)" "the state"
+	(($(refused) >= 3)) || fail "only $(refused) allocations have failed"
+	expect 0 "$(attribute io_failing)" "whether I/O fails"
+	memory_again
+	expect_back "$1"
+	expect_progress
+}
+
+# --- exports that are files --------------------------------------------------------------
+
+FILE=$DISK/file
+
+# file_export full|none: the daemon with a file of 16 MiB as disk0, anew or again
+file_export() {
+	local words=cache=$1
+
+	[[ $1 == none ]] || words+=,arena=$ARENA
+	if [[ ! -e $FILE ]]; then
+		ram_disk 64
+		file_system
+		truncate -s 16M $FILE
+	fi
+	: >"$TARGET_LOG"
+	serve_file "$FILE,$words"
+}
+
+# other_kinds: FUA writes, FLUSHes, DISCARDs, WRITE ZEROES, beside the load, and writes so
+# large that their data does not go with a command
+other_kinds() {
+	dd if=/dev/zero of=$DEV bs=4k count=16 seek=2048 oflag=direct,dsync status=none &&
+		dd if=/dev/zero of=$DEV bs=512k count=2 seek=18 oflag=direct \
+			conv=fsync status=none &&
+		dd if=$DEV of=/dev/null bs=512k count=2 skip=18 iflag=direct status=none &&
+		blkdiscard -o 12M -l 1M -p 128k $DEV &&
+		blkdiscard -z -o 14M -l 1M -p 128k $DEV
+}
+
+# polled_kinds: and FUA writes that are polled for
+polled_kinds() {
+	other_kinds && fio --output=/tmp/fio.out --name=fua --filename=$DEV --direct=1 \
+		--thread --ioengine=io_uring --hipri=1 --sync=dsync --rw=randwrite \
+		--bs=4k --iodepth=4 --offset=10M --size=1M --number_ios=64
+}
+
+# kinds_need_no_memory CMD: what it asks for does not, and was sent. The FUA of a disk
+# that has it is none of the FLUSHes.
+kinds_need_no_memory() {
+	local flushes discards
+
+	expect 1 "$(<$QUEUE/fua)" "whether the disk has FUA"
+	expect true "$(status write_cache)" "write_cache"
+	flushes=$(status flushes) discards=$(status discards)
+	quiet_rounds 0 200 "$1"
+	(($(status flushes) > flushes)) || fail "no FLUSH was sent"
+	(($(status discards) >= discards + 16)) || fail "no DISCARD was sent"
+	expect 0 "$(status errors)" "the number of failed requests"
+}
+
+# file_is_right: what has been written is at the target
+file_is_right() {
+	sync $DEV
+	dd if=$DEV iflag=direct bs=1M status=none >/tmp/contents
+	same_as_file "$FILE" /tmp/contents
+}
+
+# io_of_a_file_needs_no_memory full|none: what the cases of both do
+io_of_a_file_needs_no_memory() {
+	load_module
+	leak_snapshot
+	file_export "$1"
+	connect --keep-alive-tmo 20 --dev-loss-tmo off
+	start_verify --fsync=16
+	kinds_need_no_memory other_kinds
+	stop_verify
+	file_is_right
+	disconnect
+
+	# The load polls, the others have interrupts.
+	connect --queues 1 --poll-queues 1 --keep-alive-tmo 20 --dev-loss-tmo off
+	expect 1 "$(attribute poll_queues)" "the number of polled queues"
+	start_verify --ioengine=io_uring --hipri=1
+	kinds_need_no_memory polled_kinds
+	outlasts_no_memory 1 file_export "$1"
+	stop_verify
+	file_is_right
+	disconnect
+	stop_target
+	expect 0 "$TARGET_STATUS" "the daemon's exit status"
+	leak_check
+	unload_module
+}
+
+# --- one allocation after the other -------------------------------------------------------
+
+# Few tags and little load: it is the number of tries that takes its time.
+# shellcheck disable=SC2034 # for the cases
+DEPTH=4 SLOWLY=(--iodepth=2 --rate_iops=100)
+
+# sweep_begin: with what a first connect leaves, because the daemon keeps a device open
+sweep_begin() {
+	connect
+	disconnect
+	leak_snapshot
+}
+
+# inject WHAT ADDRESS|MODULE [OPTION...]
 inject() {
 	python3 "$CASES/debug/inject.py" "$@" || fail "inject.py $*"
+}
+
+# sweep_end: the disk goes, and nothing is left behind
+sweep_end() {
+	disconnect
+	leak_check
+	stop_target
+	expect 0 "$TARGET_STATUS" "the daemon's exit status"
+	expect 0 "$(</sys/module/rdmablk/refcnt)" "the module's use count"
+	unload_module
 }
