@@ -2,9 +2,10 @@
 /*
  * Commands on a write queue.
  *
- * A command is a SEND; its answer is the immediate data of a SEND of the target. As many
- * receives are posted as there are tags, and a receive is posted again before its tag
- * can be used again: an answer never finds none.
+ * A command is a SEND; its answer is the immediate data of a SEND of the target, or one
+ * of several in the payload of a SEND without. As many receives are posted as there are
+ * tags, and a receive is posted again before its tag can be used again: an answer never
+ * finds none.
  *
  * A tag comes back when both are true: the target has answered, and the SEND has
  * completed. The answer alone is not enough where pages of the request are sent: until
@@ -93,6 +94,46 @@ static bool rdmablk_cmdq_payload(struct rdmablk_cmdq *cmdq, struct rdmablk_cmd_t
 	return cmd->payload(cmd, rx->data, len);
 }
 
+/*
+ * Several answers, none of which has data. They are copied: once the first tag is free
+ * there may be a receive too few, and what comes in it may be here.
+ */
+static void rdmablk_cmdq_list(struct rdmablk_cmdq *cmdq, struct rdmablk_cmd_rx *rx, u32 len)
+{
+	struct rdmablk_queue *q = cmdq->queue;
+	struct rdmablk_answers list;
+	struct rdmablk_cmd_tag *cmd;
+	int nr, i;
+
+	if (unlikely(len > sizeof(list))) {
+		q->fatal(q, RDMABLK_R_MALFORMED);
+		return;
+	}
+	ib_dma_sync_single_for_cpu(cmdq->dev, rx->dma, len, DMA_FROM_DEVICE);
+	nr = rdmablk_wire_parse_answers(rx->data, len, &list);
+	if (unlikely(nr < 0)) {
+		q->fatal(q, RDMABLK_R_MALFORMED);
+		return;
+	}
+	if (unlikely(rdmablk_cmdq_post_recv(cmdq, rx))) {
+		q->fatal(q, RDMABLK_R_CONNECTION);
+		return;
+	}
+	for (i = 0; i < nr; i++) {
+		cmd = rdmablk_cmdq_match(cmdq, le32_to_cpu(list.imm[i]));
+		if (unlikely(!cmd)) {
+			q->fatal(q, RDMABLK_R_STATE);
+			return;
+		}
+		if (unlikely(cmd->status == RDMABLK_OK && cmd->payload)) {
+			q->fatal(q, RDMABLK_R_MALFORMED);
+			return;
+		}
+		cmd->answered = true;
+		rdmablk_cmd_finish(cmd);
+	}
+}
+
 static void rdmablk_cmdq_received(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rdmablk_cmd_rx *rx = container_of(wc->wr_cqe, struct rdmablk_cmd_rx, cqe);
@@ -104,8 +145,15 @@ static void rdmablk_cmdq_received(struct ib_cq *cq, struct ib_wc *wc)
 		q->fatal(q, RDMABLK_R_CONNECTION);
 		return;
 	}
-	if (unlikely(wc->opcode != IB_WC_RECV || !(wc->wc_flags & IB_WC_WITH_IMM))) {
+	if (unlikely(wc->opcode != IB_WC_RECV)) {
 		q->fatal(q, RDMABLK_R_MALFORMED);
+		return;
+	}
+	if (!(wc->wc_flags & IB_WC_WITH_IMM)) {
+		if (likely(cmdq->lists))
+			rdmablk_cmdq_list(cmdq, rx, wc->byte_len);
+		else
+			q->fatal(q, RDMABLK_R_MALFORMED);
 		return;
 	}
 	cmd = rdmablk_cmdq_match(cmdq, be32_to_cpu(wc->ex.imm_data));
@@ -199,6 +247,7 @@ int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 	cmdq->owned = attr->owned;
 	cmdq->dirty_bytes = attr->dirty_bytes;
 	cmdq->rx_bytes = attr->rx_bytes;
+	cmdq->lists = attr->lists;
 	cmdq->quiet = 0;
 	/* What is not told of leaves enough send slots, whatever else is posted. */
 	cmdq->max_quiet = min_t(u32, RDMABLK_CMD_QUIET,

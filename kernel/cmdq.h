@@ -95,6 +95,7 @@ struct rdmablk_cmd_rx {
  * @owned: so many send slots, for a SEND each, are kept for those that ask for none
  * @dirty_bytes: of a DIRTY with what may follow it in its buffer
  * @rx_bytes: of an answer's payload
+ * @lists: several answers may come together
  * @quiet: SENDs since the last that tells of its completion; the lock of @queue is held
  * @max_quiet: of them
  * @used: tags in use, but for the reserved ones
@@ -109,6 +110,7 @@ struct rdmablk_cmdq {
 	u32 owned;
 	u32 dirty_bytes;
 	u32 rx_bytes;
+	bool lists;
 	u32 quiet;
 	u32 max_quiet;
 	struct rdmablk_cmd_tag *cmd;
@@ -124,6 +126,7 @@ struct rdmablk_cmdq {
  * @needed: send slots that one request may ask for, no more than there are besides those
  * @dirty_bytes: of a DIRTY and what follows it in its buffer
  * @rx_bytes: of what may come with an answer; 0: nothing
+ * @lists: several answers may come together, in @rx_bytes
  */
 struct rdmablk_cmdq_attr {
 	u32 depth;
@@ -131,6 +134,7 @@ struct rdmablk_cmdq_attr {
 	u32 needed;
 	u32 dirty_bytes;
 	u32 rx_bytes;
+	bool lists;
 };
 
 /**

@@ -173,6 +173,8 @@ static int rdmablk_login_commands(struct rdmablk_session *s, struct rdmablk_hwq 
 		.needed		= s->offer.limits.max_chain + 1,
 		.dirty_bytes	= rdmablk_login_dirty_bytes(cmds),
 		.rx_bytes	= cmds->slot_bytes ? cmds->trailer_bytes : 0,
+		.lists		= cmds->slot_bytes &&
+				  s->offer.grant.features & RDMABLK_F_LISTS,
 	};
 
 	return rdmablk_cmdq_create(&hwq->cmdq, &hwq->write, s->pd, &attr);

@@ -136,6 +136,9 @@ static bool rdmablk_wire_slots_ok(const struct rdmablk_wire_limits *l,
 	if (l->slot_bytes < RDMABLK_MIN_MAX_IO || l->slot_bytes > RDMABLK_MAX_SLOT ||
 	    l->slot_bytes & (g->logical_block - 1))
 		return false;
+	if (g->features & RDMABLK_F_LISTS &&
+	    l->trailer_bytes < sizeof(struct rdmablk_answers))
+		return false;
 	return l->slot_iova + bytes - 1 >= l->slot_iova;
 }
 
@@ -226,4 +229,21 @@ int rdmablk_wire_parse_imm(u32 imm, u16 cmd_depth, struct rdmablk_wire_imm *out)
 		.status		= RDMABLK_IMM_STATUS(imm),
 	};
 	return out->tag < cmd_depth ? 0 : -EBADMSG;
+}
+
+/**
+ * rdmablk_wire_parse_answers() - SEND without immediate data on a write queue
+ * @buf: message
+ * @len: bytes
+ * @out: a copy
+ *
+ * Return: how many answers there are in @out, each for rdmablk_wire_parse_imm(); or
+ * -EBADMSG.
+ */
+int rdmablk_wire_parse_answers(const void *buf, size_t len, struct rdmablk_answers *out)
+{
+	if (!len || len % sizeof(out->imm[0]) || len > sizeof(*out))
+		return -EBADMSG;
+	memcpy(out, buf, len);
+	return len / sizeof(out->imm[0]);
 }

@@ -9,6 +9,8 @@
  *
  * A tag is busy from its receive to the posting of its answer. The receive goes back
  * before the answer is posted, so a peer that keeps to its depth always finds one.
+ * Answers that are posted at the same time go in one send, where the peer takes that and
+ * as long as they carry no data: none waits for others.
  * Sends tell of their completion every so often only. The peer may have seen an answer,
  * and send the next command, before we know that the send is done: sends are counted
  * by themselves, and answers wait for a free one.
@@ -84,21 +86,36 @@ static void answer(struct lane_cmd *cmd, unsigned int status)
 	queue_answering(q);
 }
 
+static bool carries_data(const struct lane_cmd *cmd)
+{
+	const struct login_data *data = &cmd->data;
+
+	return data->op == RDMABLK_OP_READ && data->status == RDMABLK_OK &&
+	       data->flags & RDMABLK_IO_TRAILER;
+}
+
+static uint32_t number_of(const struct lane_cmd *cmd)
+{
+	const struct login_data *data = &cmd->data;
+
+	return RDMABLK_IMM(data->tag, data->generation, data->status);
+}
+
 /* The data of a READ goes out of its slot. */
 static void fill_answer(struct lane_cmd *cmd)
 {
 	struct lane_queue *q = cmd->queue;
 	struct staged *s = q->lane->staged;
-	const struct login_data *data = &cmd->data;
-	bool carries = data->op == RDMABLK_OP_READ && data->status == RDMABLK_OK &&
-		       data->flags & RDMABLK_IO_TRAILER;
+	bool carries = carries_data(cmd);
 
 	/* Of one that is not signalled, too: its completion may be an error. */
 	cmd->wr.wr_id = WR_SEND | LANE_WR(q->index, 0);
-	cmd->wr.imm_data = htobe32(RDMABLK_IMM(data->tag, data->generation,
-					       data->status));
+	cmd->wr.opcode = IBV_WR_SEND_WITH_IMM;
+	cmd->wr.imm_data = htobe32(number_of(cmd));
+	cmd->wr.sg_list = &cmd->sge;
 	cmd->wr.num_sge = carries;
-	cmd->sge.length = carries ? (uint32_t)data->bytes : 0;
+	cmd->sge.length = carries ? (uint32_t)cmd->data.bytes : 0;
+	cmd->list.length = 0;
 	cmd->wr.send_flags = 0;
 	q->sends++;
 	if (++q->quiet < s->tell_each)
@@ -106,6 +123,29 @@ static void fill_answer(struct lane_cmd *cmd)
 	cmd->wr.send_flags = IBV_SEND_SIGNALED;
 	cmd->wr.wr_id = WR_SEND | LANE_WR(q->index, q->quiet);
 	q->quiet = 0;
+}
+
+/*
+ * Another answer goes with the one of @first. Who gets the list may use its tags again,
+ * and this memory is used again; a device that sends it once more, for an acknowledgment
+ * that was lost, sends what is not looked at.
+ *
+ * Return: there is room for more.
+ */
+static bool add_answer(struct lane_cmd *first, const struct lane_cmd *cmd)
+{
+	struct rdmablk_answers *list = (void *)(uintptr_t)first->list.addr;
+	size_t nr = first->list.length / sizeof(list->imm[0]);
+
+	if (!nr) {
+		first->wr.opcode = IBV_WR_SEND;
+		first->wr.sg_list = &first->list;
+		first->wr.num_sge = 1;
+		list->imm[nr++] = htole32(number_of(first));
+	}
+	list->imm[nr++] = htole32(number_of(cmd));
+	first->list.length = (uint32_t)(nr * sizeof(list->imm[0]));
+	return nr < ARRAY_SIZE(list->imm);
 }
 
 static int post_receives(struct lane_queue *q)
@@ -120,15 +160,26 @@ static int post_receives(struct lane_queue *q)
 static int post_answers(struct lane_queue *q)
 {
 	struct ibv_send_wr *first = NULL, **end = &first, *bad;
-	struct lane_cmd *cmd;
+	const struct staged *s = q->lane->staged;
+	struct lane_cmd *cmd, *open = NULL;
 
-	while (q->sends < q->lane->staged->max_sends &&
-	       (cmd = TAILQ_FIRST(&q->answers))) {
+	while ((cmd = TAILQ_FIRST(&q->answers))) {
+		bool data = carries_data(cmd);
+
+		if ((data || !open) && q->sends == s->max_sends)
+			break;
 		TAILQ_REMOVE(&q->answers, cmd, entry);
+		cmd->busy = false;
+		if (open && !data) {
+			if (!add_answer(open, cmd))
+				open = NULL;
+			continue;
+		}
 		fill_answer(cmd);
 		*end = &cmd->wr;
 		end = &cmd->wr.next;
-		cmd->busy = false;
+		if (s->lists && !data)
+			open = cmd;
 	}
 	*end = NULL;
 	return first ? ibv_post_send(q->qp, first, &bad) : 0;
@@ -185,6 +236,20 @@ char *lane_receive(const struct lane_queue *q, unsigned int index)
 
 	return s->receives + ((size_t)q->index * s->scope.cmd_depth + index) * s->stride +
 	       s->stride - s->scope.trailer_bytes - RDMABLK_CMD_BYTES;
+}
+
+/**
+ * lane_list - where the list of answers is made that begins with a tag
+ * @q: queue
+ * @tag: the tag
+ *
+ * Return: its first byte, which no receive receives in.
+ */
+char *lane_list(const struct lane_queue *q, unsigned int tag)
+{
+	const struct staged *s = q->lane->staged;
+
+	return s->receives + ((size_t)q->index * s->scope.cmd_depth + tag) * s->stride;
 }
 
 static void command_begin(struct lane_cmd *cmd)

@@ -28,7 +28,8 @@ TAILQ_HEAD(lane_cmds, lane_cmd);
  * @io: what it asks for
  * @queue: its own
  * @wr: its answer
- * @sge: of @wr
+ * @sge: of @wr, when that is alone
+ * @list: of @wr, when it is a list; no bytes: it is not
  * @data: as received
  * @receive: which receive it came with
  * @busy: it is under way: from its receive to the posting of its answer
@@ -39,6 +40,7 @@ struct lane_cmd {
 	struct lane_queue *queue;
 	struct ibv_send_wr wr;
 	struct ibv_sge sge;
+	struct ibv_sge list;
 	struct login_data data;
 	uint16_t receive;
 	bool busy;
@@ -131,7 +133,7 @@ struct lane {
  * @scope: what commands may ask for
  * @slots: memory of all slots; of hardware queue i from i * @queue_bytes on
  * @queue_bytes: of the slots of a queue
- * @receives: memory of all receives
+ * @receives: memory of all receives, and of a list of answers for each tag
  * @stride: from one receive to the next, bytes; the command ends at a page's end, so
  *	that what follows it is aligned
  * @mapped: bytes of @slots and @receives
@@ -144,6 +146,7 @@ struct lane {
  * @nr_lanes: how many
  * @max_sends: of a queue pair
  * @tell_each: every so manyth send tells of its completion
+ * @lists: several answers may go in one send
  * @live: commands are right
  * @cancel: what has not begun is not begun any more
  * @ending: @fail is on its way
@@ -179,6 +182,7 @@ struct staged {
 	unsigned int nr_lanes;
 	unsigned int max_sends;
 	unsigned int tell_each;
+	bool lists;
 	atomic_bool live;
 	atomic_bool cancel;
 	atomic_bool ending;
@@ -199,6 +203,7 @@ struct staged {
 };
 
 char *lane_receive(const struct lane_queue *q, unsigned int index);
+char *lane_list(const struct lane_queue *q, unsigned int tag);
 void lane_command_done(struct staged_io *io);
 void lane_watch(struct lane *lane);
 void lane_unpoll(struct lane *lane);

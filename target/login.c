@@ -150,7 +150,11 @@ static uint64_t choose_features(const struct rdmablk_hello *hello)
 {
 	uint64_t both = le64toh(hello->features_offered) & RDMABLK_FEATURES_V1;
 
-	return both & RDMABLK_F_COMMANDS ? both : both & ~RDMABLK_F_STAGED;
+	if (!(both & RDMABLK_F_COMMANDS))
+		both &= ~RDMABLK_F_STAGED;
+	if (!(both & RDMABLK_F_STAGED))
+		both &= ~RDMABLK_F_LISTS;
+	return both;
 }
 
 static unsigned int check_hello_fields(const struct rdmablk_hello *hello)

@@ -6,7 +6,8 @@
  * Two pieces of memory. The slots, one per tag of each queue, which the peer writes to
  * and reads from, and out of which short READs are answered. The receives, which are
  * ours alone: a command ends where a page ends, so that the data which follows it is as
- * direct I/O wants it. Both are new and zeroed for each session.
+ * direct I/O wants it. Before the command there is room for a list of answers. Both are
+ * new and zeroed for each session.
  */
 #include <assert.h>
 #include <errno.h>
@@ -48,6 +49,13 @@ static unsigned int max_sends(unsigned int depth)
 
 static_assert(STAGED_RECEIVE == 2 * PAGE && STAGED_TRAILER <= PAGE,
 	      "a command ends with a page, and what follows it has the next");
+
+static_assert(sizeof(struct rdmablk_answers) <=
+	      STAGED_RECEIVE - STAGED_TRAILER - RDMABLK_CMD_BYTES,
+	      "a list has room before the command");
+
+static_assert(sizeof(struct rdmablk_answers) <= STAGED_TRAILER,
+	      "the peer receives a list where it receives data");
 
 static_assert(MIN_DEPTH > SPARE_TAGS, "a READ or WRITE has a tag");
 
@@ -166,6 +174,8 @@ static void make_command(struct lane_queue *q, unsigned int tag)
 	cmd->sge.addr = s->slot_iova + q->index * s->queue_bytes +
 			(uint64_t)tag * s->scope.slot_bytes;
 	cmd->sge.lkey = s->slot_mr->lkey;
+	cmd->list.addr = (uintptr_t)lane_list(q, tag);
+	cmd->list.lkey = s->receive_mr->lkey;
 }
 
 static void make_receive(struct lane_queue *q, unsigned int i)
@@ -308,6 +318,7 @@ static int staged_open(struct store *store, struct staged_plan *plan,
 	s->queue_bytes = (uint64_t)plan->cmd_depth * plan->slot_bytes;
 	s->stride = STAGED_RECEIVE;
 	s->tell_each = tell_each(plan->cmd_depth);
+	s->lists = plan->lists;
 	s->max_sends = max_sends(plan->cmd_depth);
 	s->owner = plan->owner;
 	s->failed = plan->failed;

@@ -170,6 +170,7 @@ struct store_work {
  *	as there is memory for, at least 1
  * @logical_block: in: bytes
  * @writer: in: the session may write
+ * @lists: in: several answers may go in one SEND
  * @size: in: of the export, bytes
  * @owner: in: for @failed
  * @failed: in: to be called in the loop when the session must end: a command was
@@ -194,6 +195,7 @@ struct staged_plan {
 	unsigned int nr_queues;
 	uint32_t logical_block;
 	bool writer;
+	bool lists;
 	uint64_t size;
 	void *owner;
 	void (*failed)(void *owner, unsigned int reason);

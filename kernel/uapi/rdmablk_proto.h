@@ -48,6 +48,7 @@
 #define RDMABLK_REGIONS_PER_MSG	16
 #define RDMABLK_MAX_CMD_DEPTH	1024	/* commands in flight on a write queue */
 #define RDMABLK_CMD_BYTES	64	/* of a command without what follows it */
+#define RDMABLK_MAX_ANSWERS	64	/* in one SEND */
 #define RDMABLK_MAX_TRAILER	16384	/* what follows a command or answers it, bytes */
 #define RDMABLK_MIN_GRANULE	512	/* of dirty ranges, bytes, a power of two */
 #define RDMABLK_MAX_GRANULE	(1U << 20)
@@ -382,13 +383,17 @@ RDMABLK_OFFSET(rdmablk_hdr, generation, 8);
  * their answers; there is a message LIMITS, an event RESIZE, and a flag of LOGOUT.
  * STAGED: exports whose data is not in registered memory can be had; only together
  * with COMMANDS.
+ * LISTS: several answers of a staged session may come in one SEND; only together with
+ * STAGED.
  *
  * A target refuses an export that needs what was not agreed on with
  * RDMABLK_R_FEATURE, after PROOF.
  */
 #define RDMABLK_F_COMMANDS	(1ULL << 0)
 #define RDMABLK_F_STAGED	(1ULL << 1)
-#define RDMABLK_FEATURES_V1	(RDMABLK_F_COMMANDS | RDMABLK_F_STAGED)
+#define RDMABLK_F_LISTS		(1ULL << 2)
+#define RDMABLK_FEATURES_V1	(RDMABLK_F_COMMANDS | RDMABLK_F_STAGED | \
+				 RDMABLK_F_LISTS)
 
 /* Authentication methods, as a set in HELLO and as one bit in CHALLENGE. */
 #define RDMABLK_AUTH_NONE	(1U << 0)
@@ -638,7 +643,8 @@ RDMABLK_SIZE(rdmablk_limits_get, 16);
  * @granule: with DIRTY: every range begins and ends at a multiple of this, but for the
  *	end of the export; a power of two, at least the logical block; else 0
  * @trailer_bytes: what may follow a WRITE command as its data, or answer a READ;
- *	0: nothing; at most RDMABLK_MAX_TRAILER
+ *	0: nothing; at most RDMABLK_MAX_TRAILER. When staged, with RDMABLK_F_LISTS, at
+ *	least the size of struct rdmablk_answers
  * @max_discard: bytes of a DISCARD, not 0 with that operation
  * @max_zeroes: bytes of a WRITE_ZEROES, not 0 with that operation
  * @max_erase: bytes of a SECURE_ERASE, not 0 with that operation
@@ -815,6 +821,17 @@ RDMABLK_SIZE(rdmablk_range, 16);
 #define RDMABLK_IMM_TAG(imm)		((imm) >> 16)
 #define RDMABLK_IMM_GENERATION(imm)	((imm) >> 8 & 0xff)
 #define RDMABLK_IMM_STATUS(imm)		((imm) & 0xff)
+
+/**
+ * struct rdmablk_answers - several answers in one SEND, which has no immediate data
+ * @imm: RDMABLK_IMM() of each; none is that of a READ with RDMABLK_IO_TRAILER that was
+ *	done. As many as were received, RDMABLK_MAX_ANSWERS at most
+ */
+struct rdmablk_answers {
+	__le32	imm[RDMABLK_MAX_ANSWERS];
+};
+
+RDMABLK_SIZE(rdmablk_answers, 256);
 
 /**
  * struct rdmablk_answer - outcome of a command on the control queue

@@ -89,6 +89,16 @@ static void imm(const void *buf, size_t len)
 		check(out.tag < MSG_CMDS);
 }
 
+/* None more than there are. */
+static void answers(const void *buf, size_t len)
+{
+	struct rdmablk_answers out;
+	int nr = rdmablk_wire_parse_answers(buf, len, &out);
+
+	check(nr < 0 || (nr && nr <= RDMABLK_MAX_ANSWERS &&
+			 (size_t)nr * sizeof(out.imm[0]) == len));
+}
+
 static void event(const void *buf, size_t len)
 {
 	struct rdmablk_wire_event out;
@@ -135,6 +145,7 @@ static void small(unsigned int which, const void *buf, size_t len)
 		break;
 	case 12:
 		imm(buf, len);
+		answers(buf, len);
 		break;
 	default:
 		rdmablk_wire_type(buf, len);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fake_verbs.h"
+#include "../../kernel/uapi/rdmablk_proto.h"
 
 #define PATIENCE	30	/* s */
 #define REGIONS		16
@@ -121,6 +122,44 @@ static void sent(struct fake_qp *q, uint64_t id, unsigned int nr)
 	complete(q->cq, &wc);
 }
 
+/* The lock is held. */
+static struct fake_answer *answered(struct fake_qp *q, uint32_t imm)
+{
+	struct fake_answer *a = &q->answers[q->nr_answers++];
+
+	if (q->nr_answers > FAKE_DEPTH)
+		abort();
+	*a = (struct fake_answer){ .imm = imm };
+	return a;
+}
+
+/* The lock is held. */
+static void take_answer(struct fake_qp *q, const struct ibv_send_wr *wr, const void *payload)
+{
+	struct fake_answer *a = answered(q, be32toh(wr->imm_data));
+
+	if (!payload)
+		return;
+	a->len = wr->sg_list->length;
+	a->data = malloc(a->len);
+	memcpy(a->data, payload, a->len);
+}
+
+/* The lock is held. */
+static void take_list(struct fake_qp *q, const struct ibv_send_wr *wr, const void *payload)
+{
+	struct rdmablk_answers list;
+	uint32_t len = wr->num_sge ? wr->sg_list->length : 0;
+
+	if (!len || len % sizeof(list.imm[0]) || len > sizeof(list))
+		abort();
+	memcpy(&list, payload, len);
+	for (uint32_t i = 0; i < len / sizeof(list.imm[0]); i++)
+		answered(q, le32toh(list.imm[i]));
+	q->lists++;
+	q->listed += len / (uint32_t)sizeof(list.imm[0]);
+}
+
 static int post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct fake_qp *q = (struct fake_qp *)ibv;
@@ -129,20 +168,18 @@ static int post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send
 	pthread_mutex_lock(&lock);
 	q->late |= q->dead;
 	for (; wr; wr = wr->next) {
-		struct fake_answer *a = &q->answers[q->nr_answers++];
+		void *payload = NULL;
 
-		if (q->nr_answers > FAKE_DEPTH || wr->opcode != IBV_WR_SEND_WITH_IMM)
+		if (wr->num_sge)
+			payload = memory_of(wr->sg_list->addr, wr->sg_list->lkey);
+		if (wr->num_sge && !payload)
 			abort();
-		*a = (struct fake_answer){ .imm = be32toh(wr->imm_data) };
-		if (wr->num_sge) {
-			void *from = memory_of(wr->sg_list->addr, wr->sg_list->lkey);
-
-			if (!from)
-				abort();
-			a->len = wr->sg_list->length;
-			a->data = malloc(a->len);
-			memcpy(a->data, from, a->len);
-		}
+		if (wr->opcode == IBV_WR_SEND_WITH_IMM)
+			take_answer(q, wr, payload);
+		else if (wr->opcode == IBV_WR_SEND)
+			take_list(q, wr, payload);
+		else
+			abort();
 		q->posted++;
 		q->quiet++;
 		if (q->posted > q->most)

@@ -14,7 +14,7 @@
 #define FAKE_DEPTH	1024
 
 /**
- * struct fake_answer - a send of the target
+ * struct fake_answer - a send of the target, or one of the answers in it
  * @imm: in host order
  * @len: bytes of @data
  * @data: payload; the test's to free
@@ -33,6 +33,8 @@ struct fake_answer {
  * @nr_receives: how many
  * @answers: sends of the target that nobody has looked at
  * @nr_answers: how many
+ * @lists: sends with more than one answer
+ * @listed: answers in these
  * @unsaid: ids of sends whose completions are held back
  * @nr_unsaid: how many
  * @hold: hold completions of sends back
@@ -49,6 +51,8 @@ struct fake_qp {
 	unsigned int nr_receives;
 	struct fake_answer answers[FAKE_DEPTH];
 	unsigned int nr_answers;
+	unsigned int lists;
+	unsigned int listed;
 	uint64_t unsaid[FAKE_DEPTH];
 	unsigned int nr_unsaid;
 	bool hold;

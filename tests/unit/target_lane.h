@@ -44,6 +44,8 @@ static struct store store;
 static struct staged *session;
 static struct staged_plan plan;
 static struct fake_qp qp[QUEUES];
+static uint16_t depth = DEPTH;	/* of sessions to come */
+static bool lists;	/* of sessions to come: answers may go together */
 static uint8_t generation;
 static atomic_uint ended;	/* why the session must end */
 static atomic_bool stopped, idle;	/* how far its end is */
@@ -133,12 +135,13 @@ static inline void open_session(bool writer)
 	plan = (struct staged_plan){
 		.verbs = fake_context(), .pd = fake_pd(), .max_mr_size = 1ULL << 40,
 		.nr_queues = QUEUES, .logical_block = 512, .writer = writer,
+		.lists = lists,
 		.size = SIZE, .owner = &plan, .failed = failed,
-		.stopped = has_stopped, .idle = is_idle, .queue_depth = DEPTH,
+		.stopped = has_stopped, .idle = is_idle, .queue_depth = depth,
 	};
 	assert_int_equal(ops->plan(&store, &plan), RDMABLK_OK);
-	assert_int_equal(plan.queue_depth, DEPTH);
-	assert_true(plan.cmd_depth > DEPTH);
+	assert_int_equal(plan.queue_depth, depth);
+	assert_true(plan.cmd_depth > depth);
 	assert_int_equal(ops->open(&store, &plan, &session), 0);
 	for (unsigned int i = 0; i < QUEUES; i++) {
 		struct ibv_cq *cq = NULL;

@@ -150,11 +150,10 @@ static void not_before_it_is_live(void **state)
 }
 
 /* As many as there may be on every queue, again and again. */
-static void a_full_house(void **state)
+static void full_house(void)
 {
 	static char data[TRAILER], seen[TRAILER];
 
-	(void)state;
 	open_store(false);
 	open_session(true);
 	for (unsigned int round = 0; round < 60; round++) {
@@ -185,15 +184,31 @@ static void a_full_house(void **state)
 	close_all();
 }
 
-/* The peer knows of answers of which we do not know yet that they are done. */
-static void sends_are_counted(void **state)
+static unsigned int listed(void)
 {
-	unsigned int nr = 0, max;
+	unsigned int nr = 0;
 
+	for (unsigned int i = 0; i < QUEUES; i++)
+		nr += qp[i].listed;
+	return nr;
+}
+
+static void a_full_house(void **state)
+{
 	(void)state;
-	open_store(false);
-	open_session(true);
-	max = session->max_sends;
+	full_house();
+	assert_int_equal(listed(), 0);
+	lists = true;
+	full_house();
+	lists = false;
+	assert_true(listed() > 0);
+}
+
+/* As many answers as the queue pair takes, whose completions are held back */
+static unsigned int fill_sends(void)
+{
+	unsigned int nr = 0, max = session->max_sends;
+
 	qp[0].hold = true;
 	for (; nr < max; nr++) {
 		send_command(0, (uint16_t)(nr % plan.cmd_depth), RDMABLK_OP_FENCE, 0, 0, 0,
@@ -201,6 +216,19 @@ static void sends_are_counted(void **state)
 		assert_int_equal(answer(0, (uint16_t)(nr % plan.cmd_depth), NULL, 0),
 				 RDMABLK_OK);
 	}
+	return max;
+}
+
+/* The peer knows of answers of which we do not know yet that they are done. */
+static void sends_are_counted(void **state)
+{
+	unsigned int nr, max;
+
+	(void)state;
+	open_store(false);
+	open_session(true);
+	max = fill_sends();
+	nr = max;
 	for (unsigned int i = 0; i < plan.cmd_depth; i++, nr++)
 		send_command(0, (uint16_t)(nr % plan.cmd_depth), RDMABLK_OP_FENCE, 0, 0, 0,
 			     NULL, 0);
@@ -219,6 +247,113 @@ static void sends_are_counted(void **state)
 	close_all();
 }
 
+/* What was sent on queue 0 is done, and its answers wait. Queue 2 is of the same thread. */
+static void wait_done(void)
+{
+	int64_t until = now() + PATIENCE_MS;
+	uint8_t was = generation;
+
+	assert_int_equal(command(2, RDMABLK_OP_FENCE, 0, 0, 0), RDMABLK_OK);
+	while (__atomic_load_n(&session->lane[0].busy, __ATOMIC_RELAXED) && now() < until)
+		pause_1ms();
+	assert_int_equal(command(2, RDMABLK_OP_FENCE, 0, 0, 0), RDMABLK_OK);
+	generation = was;
+}
+
+/*
+ * Answers that have waited for a send go together, whatever they say and of whatever
+ * command, but for those that carry data.
+ */
+static void answers_go_together(void **state)
+{
+	static const struct {
+		uint16_t op, flags;
+		uint64_t offset;
+		uint32_t bytes;
+		unsigned int status;
+		bool data;
+	} list[] = {
+		{ RDMABLK_OP_FENCE, 0, 0, 0, RDMABLK_OK, false },
+		{ RDMABLK_OP_READ, RDMABLK_IO_TRAILER, 4096, 512, RDMABLK_OK, true },
+		{ RDMABLK_OP_READ, RDMABLK_IO_TRAILER, SIZE, 512, RDMABLK_R_RANGE, false },
+		{ RDMABLK_OP_READ, 0, 4096, SLOT, RDMABLK_OK, false },
+		{ RDMABLK_OP_WRITE, 0, 4096, SLOT, RDMABLK_OK, false },
+		{ RDMABLK_OP_FLUSH, 0, 0, 0, RDMABLK_OK, false },
+	};
+	static char data[SLOT], seen[512];
+	unsigned int nr, alone = 0;
+	int fd;
+
+	(void)state;
+	lists = true;
+	open_store(false);
+	open_session(true);
+	lists = false;
+	fill_sends();
+	pattern(data, SLOT, 1);
+	fd = open(path, O_WRONLY);
+	assert_int_equal(pwrite(fd, data, SLOT, 4096), SLOT);
+	close(fd);
+	assert_int_equal(qp[0].lists, 0);
+	generation++;
+	for (nr = 0; nr < plan.cmd_depth; nr++) {
+		unsigned int kind = nr % ARRAY_SIZE(list);
+
+		/* Each has a slot of its own. */
+		memcpy(slot(0, (uint16_t)nr), data, SLOT);
+		send_command(0, (uint16_t)nr, list[kind].op, list[kind].flags,
+			     list[kind].offset, list[kind].bytes, NULL, 0);
+		alone += list[kind].data;
+	}
+	wait_done();
+	assert_int_equal(qp[0].nr_answers, 0);
+	fake_release(&qp[0]);
+	for (nr = 0; nr < plan.cmd_depth; nr++) {
+		unsigned int kind = nr % ARRAY_SIZE(list);
+
+		assert_int_equal(answer(0, (uint16_t)nr, seen, list[kind].data ? 512 : 0),
+				 list[kind].status);
+		if (list[kind].data)
+			assert_memory_equal(seen, data, 512);
+		if (list[kind].op == RDMABLK_OP_READ && list[kind].bytes == SLOT)
+			assert_memory_equal(slot(0, (uint16_t)nr), data, SLOT);
+	}
+	assert_int_equal(qp[0].listed, plan.cmd_depth - alone);
+	assert_int_equal(qp[0].lists, 1);
+	close_all();
+}
+
+/* A list that is full is followed by another. */
+static void lists_have_an_end(void **state)
+{
+	unsigned int nr;
+
+	(void)state;
+	lists = true;
+	open_store(false);
+	depth = 200;
+	open_session(true);
+	depth = DEPTH;
+	lists = false;
+	assert_int_equal(plan.cmd_depth, 203);
+	fill_sends();
+	generation++;
+	for (nr = 0; nr < plan.cmd_depth; nr++)
+		send_command(0, (uint16_t)nr, RDMABLK_OP_FENCE, 0, 0, 0, NULL, 0);
+	wait_done();
+	fake_release(&qp[0]);
+	for (nr = 0; nr < plan.cmd_depth; nr++) {
+		struct fake_answer a;
+
+		assert_true(fake_answer(&qp[0], (uint16_t)nr, &a));
+		assert_int_equal(RDMABLK_IMM_STATUS(a.imm), RDMABLK_OK);
+	}
+	/* 64, 64, 64, 11 */
+	assert_int_equal(qp[0].lists, 4);
+	assert_int_equal(qp[0].listed, plan.cmd_depth);
+	close_all();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +363,8 @@ int main(void)
 		cmocka_unit_test(not_before_it_is_live),
 		cmocka_unit_test(a_full_house),
 		cmocka_unit_test(sends_are_counted),
+		cmocka_unit_test(answers_go_together),
+		cmocka_unit_test(lists_have_an_end),
 	};
 
 	return lane_run(tests, ARRAY_SIZE(tests));

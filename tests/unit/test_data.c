@@ -309,6 +309,7 @@ static void lay_out(struct rdmablk_limits *msg, uint32_t ops, uint32_t flags)
 	if (!(ops & BIT_OF(SECURE_ERASE)))
 		msg->erase_granularity = 0;
 	if (flags & RDMABLK_GRANT_STAGED) {
+		msg->trailer_bytes = htole32(MSG_TRAILER);
 		msg->slot_bytes = htole32(MSG_SLOT);
 		msg->slot_rkey = htole32(1);
 	}
@@ -446,6 +447,45 @@ static void test_answers(void **state)
 	}
 }
 
+static void test_lists_of_answers(void **state)
+{
+	struct rdmablk_answers sent, list;
+	uint8_t buf[sizeof(sent) + 8];
+
+	(void)state;
+	for (size_t i = 0; i < RDMABLK_MAX_ANSWERS; i++)
+		sent.imm[i] = htole32((uint32_t)unit_random());
+	memset(buf, 0xff, sizeof(buf));
+	memcpy(buf, &sent, sizeof(sent));
+	for (size_t len = 0; len <= sizeof(buf); len++) {
+		bool ok = len && len <= sizeof(sent) && !(len % 4);
+
+		memset(&list, 0, sizeof(list));
+		assert_int_equal(rdmablk_wire_parse_answers(buf, len, &list),
+				 ok ? (int)(len / 4) : -EBADMSG);
+		if (ok)
+			assert_memory_equal(&list, &sent, len);
+	}
+}
+
+/* Who sends lists has room for them at the other end. */
+static void test_lists_need_room(void **state)
+{
+	struct rdmablk_wire_grant g = msg_staged;
+	struct rdmablk_limits msg;
+
+	(void)state;
+	granted = &g;
+	msg_staged_limits(&msg);
+	for (uint32_t room = 0; room <= 1024; room++) {
+		msg.trailer_bytes = htole32(room);
+		g.features = RDMABLK_FEATURES_V1;
+		assert_int_equal(parse(&msg, sizeof(msg)), room < 256 ? -EBADMSG : 0);
+		g.features = RDMABLK_FEATURES_V1 & ~RDMABLK_F_LISTS;
+		assert_int_equal(parse(&msg, sizeof(msg)), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -458,6 +498,8 @@ int main(void)
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_operations),
 		cmocka_unit_test(test_fields_come_out_as_they_were_sent),
+		cmocka_unit_test(test_lists_of_answers),
+		cmocka_unit_test(test_lists_need_room),
 		cmocka_unit_test(test_what_is_packed),
 		cmocka_unit_test(test_answers),
 	};

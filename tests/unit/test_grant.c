@@ -126,7 +126,7 @@ static void test_session(void **state)
 		{ "another session", -EBADMSG, { G(session_id, MSG_SESSION + 1) } },
 		{ "no feature", -EBADMSG, { G(features, 0) } },
 		{ "a feature less", -EBADMSG, { G(features, 1) } },
-		{ "a feature more", -EBADMSG, { G(features, 7) } },
+		{ "a feature more", -EBADMSG, { G(features, RDMABLK_FEATURES_V1 + 1) } },
 		{ "no flags", 0, { G(flags, 0) } },
 		{ "all flags", 0,
 		  { G(flags, RDMABLK_GRANT_FLAGS), G(region_bytes, 0), G(nr_regions, 0) } },
