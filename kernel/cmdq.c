@@ -15,6 +15,12 @@
  * most of those do not tell of their completion, and the next SEND that does gives their
  * send slots back.
  *
+ * A WRITE may be nothing but its data (RDMABLK_F_IMPLIED). Its tag is the one after that of
+ * the command posted before it, at both ends, which count what they post and receive on a
+ * connection that keeps the order. So tags are given out in turn, and a WRITE that has got
+ * another one, because that was in use or somebody else was faster, is a command in full,
+ * which those behind it go on from.
+ *
  * Nobody gives up on a command as long as the connection lives. So an answer that
  * nobody waits for is the target's mistake and ends the session.
  */
@@ -248,6 +254,8 @@ int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 	cmdq->dirty_bytes = attr->dirty_bytes;
 	cmdq->rx_bytes = attr->rx_bytes;
 	cmdq->lists = attr->lists;
+	cmdq->implies = attr->implied;
+	cmdq->next = attr->depth;
 	cmdq->quiet = 0;
 	/* What is not told of leaves enough send slots, whatever else is posted. */
 	cmdq->max_quiet = min_t(u32, RDMABLK_CMD_QUIET,
@@ -305,8 +313,13 @@ void rdmablk_cmdq_destroy(struct rdmablk_cmdq *cmdq)
  */
 struct rdmablk_cmd_tag *rdmablk_cmd_get(struct rdmablk_cmdq *cmdq, int slots)
 {
-	unsigned long tag = find_first_zero_bit(cmdq->used, cmdq->depth);
+	unsigned long tag = cmdq->depth;
 
+	/* In turn; else the same few, which are in the caches. */
+	if (cmdq->implies)
+		tag = find_next_zero_bit(cmdq->used, cmdq->depth, READ_ONCE(cmdq->next));
+	if (tag >= cmdq->depth)
+		tag = find_first_zero_bit(cmdq->used, cmdq->depth);
 	if (tag >= cmdq->depth)
 		return NULL;
 	/*
@@ -352,6 +365,7 @@ void rdmablk_cmd_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 off
 	cmd->sent = false;
 	cmd->answered = false;
 	cmd->pages = false;
+	cmd->implied = false;
 	cmd->nr_sge = 1;
 	cmd->sge[0].addr = cmd->dma;
 	cmd->sge[0].length = sizeof(*cmd->msg);
@@ -377,6 +391,61 @@ static bool rdmablk_cmd_is_quiet(const struct rdmablk_cmd_tag *cmd)
 	return cmd->slots || rdmablk_queue_get_slots(cmdq->queue, 1);
 }
 
+/* Its send slots come back with those of the SENDs before it that told nothing. */
+static void rdmablk_cmd_tells(struct rdmablk_cmd_tag *cmd)
+{
+	cmd->slots += cmd->cmdq->quiet;
+	cmd->cmdq->quiet = 0;
+}
+
+/**
+ * rdmablk_cmd_imply() - prepare a WRITE that is nothing but its data
+ * @cmd: tag that is not under way; @done, @payload and @owner are the caller's to set
+ * @imm: what it says
+ *
+ * Return: false: it has to be a command in full; nothing has changed.
+ */
+bool rdmablk_cmd_imply(struct rdmablk_cmd_tag *cmd, u32 imm)
+{
+	struct rdmablk_cmdq *cmdq = cmd->cmdq;
+
+	if (!cmdq->implies || cmd->tag != READ_ONCE(cmdq->next))
+		return false;
+	cmd->sent = false;
+	cmd->answered = false;
+	cmd->pages = true;
+	cmd->implied = true;
+	cmd->imm = imm;
+	return true;
+}
+
+/**
+ * rdmablk_cmd_add_implied() - put such a WRITE at the end of its queue's batch
+ * @cmd: from rdmablk_cmd_imply(); its queue's lock is held
+ *
+ * Return: work request, in which data, remote address and key are the caller's to set;
+ * NULL: another command was faster, and it has to be one in full.
+ */
+struct ib_rdma_wr *rdmablk_cmd_add_implied(struct rdmablk_cmd_tag *cmd)
+{
+	struct rdmablk_cmdq *cmdq = cmd->cmdq;
+	struct ib_rdma_wr *wr;
+
+	if (unlikely(cmd->tag != cmdq->next))
+		return NULL;
+	WRITE_ONCE(cmdq->next, cmd->tag + 1);
+	cmd->generation++;
+	rdmablk_cmd_tells(cmd);
+	/* As in rdmablk_cmd_add(). */
+	smp_store_release(&cmd->busy, true);
+	wr = rdmablk_queue_next_wr(cmdq->queue);
+	wr->wr.wr_cqe = &cmd->cqe;
+	wr->wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
+	wr->wr.send_flags = IB_SEND_SIGNALED;
+	wr->wr.ex.imm_data = cpu_to_be32(cmd->imm);
+	return wr;
+}
+
 /**
  * rdmablk_cmd_add() - put a command at the end of its queue's batch
  * @cmd: prepared; its queue's lock is held
@@ -389,10 +458,10 @@ void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd)
 
 	ib_dma_sync_single_for_device(cmdq->dev, cmd->dma, cmd->sge[0].length,
 				      DMA_TO_DEVICE);
+	WRITE_ONCE(cmdq->next, cmd->tag + 1);
 	signal = !rdmablk_cmd_is_quiet(cmd);
 	if (signal) {
-		cmd->slots += cmdq->quiet;
-		cmdq->quiet = 0;
+		rdmablk_cmd_tells(cmd);
 	} else {
 		cmdq->quiet++;
 		cmd->sent = true;

@@ -48,6 +48,8 @@ struct rdmablk_cmdq;
  * @status: of the answer, enum rdmablk_reason
  * @pages: pages of a request are sent with it, or by work requests before it: the device
  *	must be known to be done with them. Set after rdmablk_cmd_prepare()
+ * @implied: it is a WRITE that is nothing but its data
+ * @imm: of one that is implied: what it says, in host order
  * @busy: under way: from the posting to the call of @done
  * @sent: the device is done with it
  * @answered: the target is
@@ -67,6 +69,8 @@ struct rdmablk_cmd_tag {
 	u8 generation;
 	u8 status;
 	bool pages;
+	bool implied;
+	u32 imm;
 	bool busy;
 	bool sent;
 	bool answered;
@@ -96,6 +100,9 @@ struct rdmablk_cmd_rx {
  * @dirty_bytes: of a DIRTY with what may follow it in its buffer
  * @rx_bytes: of an answer's payload
  * @lists: several answers may come together
+ * @implies: WRITEs may be nothing but their data
+ * @next: the tag after that of the last command, @depth: none; the lock of @queue is held
+ *	where it changes
  * @quiet: SENDs since the last that tells of its completion; the lock of @queue is held
  * @max_quiet: of them
  * @used: tags in use, but for the reserved ones
@@ -111,6 +118,8 @@ struct rdmablk_cmdq {
 	u32 dirty_bytes;
 	u32 rx_bytes;
 	bool lists;
+	bool implies;
+	u32 next;
 	u32 quiet;
 	u32 max_quiet;
 	struct rdmablk_cmd_tag *cmd;
@@ -127,6 +136,7 @@ struct rdmablk_cmdq {
  * @dirty_bytes: of a DIRTY and what follows it in its buffer
  * @rx_bytes: of what may come with an answer; 0: nothing
  * @lists: several answers may come together, in @rx_bytes
+ * @implied: WRITEs may be nothing but their data
  */
 struct rdmablk_cmdq_attr {
 	u32 depth;
@@ -135,6 +145,7 @@ struct rdmablk_cmdq_attr {
 	u32 dirty_bytes;
 	u32 rx_bytes;
 	bool lists;
+	bool implied;
 };
 
 /**
@@ -157,6 +168,8 @@ struct rdmablk_cmd_tag *rdmablk_cmd_get(struct rdmablk_cmdq *cmdq, int slots);
 void rdmablk_cmd_put(struct rdmablk_cmd_tag *cmd);
 void rdmablk_cmd_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 offset,
 			 u64 bytes, u32 trailer);
+bool rdmablk_cmd_imply(struct rdmablk_cmd_tag *cmd, u32 imm);
+struct ib_rdma_wr *rdmablk_cmd_add_implied(struct rdmablk_cmd_tag *cmd);
 void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd);
 void rdmablk_cmd_send(struct rdmablk_cmd_tag *cmd);
 

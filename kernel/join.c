@@ -175,6 +175,8 @@ static int rdmablk_login_commands(struct rdmablk_session *s, struct rdmablk_hwq 
 		.rx_bytes	= cmds->slot_bytes ? cmds->trailer_bytes : 0,
 		.lists		= cmds->slot_bytes &&
 				  s->offer.grant.features & RDMABLK_F_LISTS,
+		.implied	= cmds->slot_bytes &&
+				  s->offer.grant.features & RDMABLK_F_IMPLIED,
 	};
 
 	return rdmablk_cmdq_create(&hwq->cmdq, &hwq->write, s->pd, &attr);

@@ -497,6 +497,7 @@ static int rdmablk_login_path(struct rdmablk_session *s)
 	path->cmds = s->offer.cmds;
 	path->commands = path->cmds.cmd_depth;
 	path->staged = g->flags & RDMABLK_GRANT_STAGED;
+	path->block_shift = ilog2(g->logical_block);
 	path->cache = g->flags & RDMABLK_GRANT_CACHE;
 	for (i = 0; i < s->nr_queues; i++) {
 		rdmablk_queue_reset(&path->hwq[i].read);

@@ -73,6 +73,7 @@ struct rdmablk_hwq {
  * @cache: what is written is durable after a flush only
  * @unflushed: something has been written, and reported as done, since the last flush
  * @ahead: flushes that come with the write
+ * @block_shift: log2 of the logical block
  * @region_shift: log2 of the region size; 63 when there is one region
  * @region_mask: the bits of a position that are one within its region
  * @read_only: the session has no write right at the target
@@ -105,6 +106,7 @@ struct rdmablk_path {
 	bool commands;
 	bool staged;
 	bool cache;
+	u8 block_shift;
 	u8 region_shift;
 	u32 unflushed;
 	struct rdmablk_ahead ahead;

@@ -6,6 +6,9 @@
  *   large READ    command; answer; RDMA READ from the command's slot
  *   small WRITE   command with the data behind it; answer
  *   large WRITE   RDMA WRITE into the slot, command; answer
+ *   any WRITE     RDMA WRITE into the slot with immediate data; answer. With the feature
+ *                 IMPLIED, when the tag is the one that is implied, a single work request
+ *                 has all the data, and the immediate data can say where it goes
  *   others        command; answer
  *
  * A slot is the target's memory for the data of one command. It belongs to the tag of
@@ -191,16 +194,20 @@ static blk_status_t rdmablk_staged_reserve(struct rdmablk_path *path,
 	return BLK_STS_RESOURCE;
 }
 
+static void rdmablk_staged_own(struct rdmablk_cmd_tag *cmd, struct request *rq)
+{
+	cmd->owner = rq;
+	cmd->done = rdmablk_staged_done;
+	cmd->payload = NULL;
+}
+
 static void rdmablk_staged_command(struct request *rq, u16 op, u16 flags, u64 pos,
 				   u32 trailer)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	struct rdmablk_cmd_tag *cmd = req->cmd;
 
-	cmd->owner = rq;
-	cmd->done = rdmablk_staged_done;
-	cmd->payload = NULL;
-	rdmablk_cmd_prepare(cmd, op, flags, pos, blk_rq_bytes(rq), trailer);
+	rdmablk_staged_own(req->cmd, rq);
+	rdmablk_cmd_prepare(req->cmd, op, flags, pos, blk_rq_bytes(rq), trailer);
 }
 
 /* There is a tag for a slow one. */
@@ -231,6 +238,34 @@ static void rdmablk_staged_add_trailer(struct rdmablk_request *req)
 
 	memcpy(&cmd->sge[1], req->sge, req->nr_sge * sizeof(req->sge[0]));
 	cmd->nr_sge = 1 + req->nr_sge;
+}
+
+/* A WRITE as a command in full, @trailer: with its data behind it. */
+static void rdmablk_staged_write(struct request *rq, u16 flags, bool trailer)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	rdmablk_staged_command(rq, RDMABLK_OP_WRITE,
+			       flags | (trailer ? RDMABLK_IO_TRAILER : 0),
+			       rdmablk_request_start(rq), trailer ? blk_rq_bytes(rq) : 0);
+	req->cmd->pages = true;
+	if (trailer)
+		rdmablk_staged_add_trailer(req);
+}
+
+/* Return: its data is all that has to be sent of a WRITE. */
+static bool rdmablk_staged_imply(struct rdmablk_path *path, struct request *rq, u16 flags)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	u32 imm;
+
+	if (req->nr_wr != 1 ||
+	    !rdmablk_wire_implied(rdmablk_request_start(rq), path->block_shift,
+				  flags & RDMABLK_IO_FUA, &imm) ||
+	    !rdmablk_cmd_imply(req->cmd, imm))
+		return false;
+	rdmablk_staged_own(req->cmd, rq);
+	return true;
 }
 
 /**
@@ -282,15 +317,50 @@ blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hw
 	}
 	req->queue = write ? &hwq->write : &hwq->read;
 	req->cqe.done = rdmablk_staged_read_done;
+	if (write) {
+		if (!rdmablk_staged_imply(path, rq, flags))
+			rdmablk_staged_write(rq, flags, trailer);
+		return BLK_STS_OK;
+	}
 	if (trailer)
 		flags |= RDMABLK_IO_TRAILER;
-	rdmablk_staged_command(rq, op, flags, pos, write && trailer ? bytes : 0);
-	if (op == RDMABLK_OP_READ && trailer)
+	rdmablk_staged_command(rq, op, flags, pos, 0);
+	if (trailer)
 		req->cmd->payload = rdmablk_staged_payload;
-	req->cmd->pages = write;
-	if (write && trailer)
-		rdmablk_staged_add_trailer(req);
 	return BLK_STS_OK;
+}
+
+/* The command, behind what goes into its slot. */
+static void rdmablk_staged_add(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_cmd_tag *cmd = req->cmd;
+
+	/* Not signalled: the SEND that follows is. */
+	if (req_op(rq) == REQ_OP_WRITE && cmd->nr_sge == 1)
+		rdmablk_onesided_add(path, req, IB_WR_RDMA_WRITE,
+				     rdmablk_staged_slot(path, cmd), path->cmds.slot_rkey,
+				     false);
+	rdmablk_cmd_add(cmd);
+}
+
+/* Return: false: it is a command in full now, which has the same send slots. */
+static bool rdmablk_staged_add_implied(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct ib_rdma_wr *wr = rdmablk_cmd_add_implied(req->cmd);
+	u16 flags;
+
+	if (unlikely(!wr)) {
+		rdmablk_request_op(rq, &flags);
+		rdmablk_staged_write(rq, flags, rdmablk_staged_write_fits(path, rq));
+		return false;
+	}
+	wr->wr.sg_list = req->sge;
+	wr->wr.num_sge = req->nr_sge;
+	wr->remote_addr = rdmablk_staged_slot(path, req->cmd);
+	wr->rkey = path->cmds.slot_rkey;
+	return true;
 }
 
 /**
@@ -310,12 +380,8 @@ void rdmablk_staged_send(struct rdmablk_path *path, struct request *rq, bool flu
 	if (req_op(rq) == REQ_OP_FLUSH)
 		req->was_unflushed = rdmablk_ahead_begin(path);
 	spin_lock_bh(&q->lock);
-	/* Not signalled: the SEND that follows is. */
-	if (req_op(rq) == REQ_OP_WRITE && cmd->nr_sge == 1)
-		rdmablk_onesided_add(path, req, IB_WR_RDMA_WRITE,
-				     rdmablk_staged_slot(path, cmd), path->cmds.slot_rkey,
-				     false);
-	rdmablk_cmd_add(cmd);
+	if (!cmd->implied || !rdmablk_staged_add_implied(path, rq))
+		rdmablk_staged_add(path, rq);
 	if (flush)
 		rdmablk_queue_post(q);
 	spin_unlock_bh(&q->lock);

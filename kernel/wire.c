@@ -261,8 +261,9 @@ int rdmablk_wire_parse_challenge(const void *buf, size_t len,
 	/* Staged I/O consists of commands. */
 	if (out->features & RDMABLK_F_STAGED && !(out->features & RDMABLK_F_COMMANDS))
 		return -EBADMSG;
-	/* Only its answers come in lists. */
-	if (out->features & RDMABLK_F_LISTS && !(out->features & RDMABLK_F_STAGED))
+	/* Only its answers come in lists, and only its WRITEs are implied. */
+	if (out->features & (RDMABLK_F_LISTS | RDMABLK_F_IMPLIED) &&
+	    !(out->features & RDMABLK_F_STAGED))
 		return -EBADMSG;
 	return 0;
 }

@@ -261,6 +261,7 @@ int rdmablk_wire_parse_limits(const void *buf, size_t len,
 			      struct rdmablk_wire_limits *out);
 void rdmablk_wire_data_command(struct rdmablk_command *msg, u16 op, u16 flags, u16 tag,
 			       u8 generation, u64 offset, u64 bytes, u16 trailer);
+bool rdmablk_wire_implied(u64 offset, u8 block_shift, bool fua, u32 *imm);
 int rdmablk_wire_parse_imm(u32 imm, u16 cmd_depth, struct rdmablk_wire_imm *out);
 int rdmablk_wire_parse_answers(const void *buf, size_t len, struct rdmablk_answers *out);
 

@@ -214,6 +214,28 @@ void rdmablk_wire_data_command(struct rdmablk_command *msg, u16 op, u16 flags, u
 }
 
 /**
+ * rdmablk_wire_implied() - immediate data of a WRITE that is nothing but its data
+ * @offset: first byte
+ * @block_shift: log2 of the logical block
+ * @fua: with RDMABLK_IO_FUA
+ * @imm: result, in host order
+ *
+ * Return: false: it cannot say that.
+ */
+bool rdmablk_wire_implied(u64 offset, u8 block_shift, bool fua, u32 *imm)
+{
+	u32 flags = fua ? RDMABLK_WRITE_FUA : 0;
+
+	if (!(offset & ((1U << RDMABLK_WRITE_PAGE_SHIFT) - 1))) {
+		flags |= RDMABLK_WRITE_PAGES;
+		block_shift = RDMABLK_WRITE_PAGE_SHIFT;
+	}
+	offset >>= block_shift;
+	*imm = flags | RDMABLK_WRITE_POS((u32)offset);
+	return offset <= RDMABLK_WRITE_POS(U32_MAX);
+}
+
+/**
  * rdmablk_wire_parse_imm() - immediate data of a SEND on a write queue
  * @imm: in host order
  * @cmd_depth: of LIMITS

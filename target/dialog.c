@@ -153,6 +153,7 @@ static unsigned int plan_staged(struct session *s, struct export *e,
 		.logical_block = (uint32_t)e->cfg->block,
 		.writer = s->lease.writer,
 		.lists = s->wish.features & RDMABLK_F_LISTS,
+		.implied = s->wish.features & RDMABLK_F_IMPLIED,
 		.size = e->store.size,
 		.queue_depth = s->wish.queue_depth,
 	};

@@ -274,30 +274,53 @@ static void command_begin(struct lane_cmd *cmd)
 }
 
 /* Return: RDMABLK_OK or why the session must end. */
+static unsigned int command_take(struct lane_queue *q, unsigned int index,
+				 const struct login_data *data)
+{
+	struct lane_cmd *cmd = &q->cmd[data->tag];
+
+	if (cmd->busy)
+		return RDMABLK_R_STATE;
+	q->implied = data->tag + 1U;
+	cmd->busy = true;
+	cmd->data = *data;
+	cmd->receive = (uint16_t)index;
+	if (data->status || data->op == RDMABLK_OP_FENCE)
+		answer(cmd, data->status);
+	else
+		command_begin(cmd);
+	return RDMABLK_OK;
+}
+
+/* The same. */
 static unsigned int command_received(struct lane_queue *q, unsigned int index,
 				     uint32_t len)
 {
 	struct staged *s = q->lane->staged;
 	struct login_data data;
-	struct lane_cmd *cmd;
 	unsigned int reason;
 
 	if (!atomic_load_explicit(&s->live, memory_order_relaxed))
 		return RDMABLK_R_STATE;
 	reason = login_check_data(lane_receive(q, index), len, &s->scope, &data);
-	if (reason)
-		return reason;
-	cmd = &q->cmd[data.tag];
-	if (cmd->busy)
+	return reason ?: command_take(q, index, &data);
+}
+
+/* The same; the data is in the slot. */
+static unsigned int implied_received(struct lane_queue *q, unsigned int index,
+				     const struct ibv_wc *wc)
+{
+	struct staged *s = q->lane->staged;
+	struct login_data data;
+
+	if (!s->implied)
+		return RDMABLK_R_MALFORMED;
+	if (!atomic_load_explicit(&s->live, memory_order_relaxed) ||
+	    q->implied == s->scope.cmd_depth)
 		return RDMABLK_R_STATE;
-	cmd->busy = true;
-	cmd->data = data;
-	cmd->receive = (uint16_t)index;
-	if (data.status || data.op == RDMABLK_OP_FENCE)
-		answer(cmd, data.status);
-	else
-		command_begin(cmd);
-	return RDMABLK_OK;
+	login_check_implied(be32toh(wc->imm_data), wc->byte_len, &s->scope,
+			    (uint16_t)q->implied, &q->cmd[q->implied].data, &data);
+	return command_take(q, index, &data);
 }
 
 /*
@@ -321,6 +344,8 @@ static void completed(struct lane *lane, const struct ibv_wc *wc)
 		reason = conn_failure(wc, !(wc->wr_id & WR_SEND));
 	else if (wc->wr_id & WR_SEND)
 		sends_done(q, LANE_WR_INDEX(id));
+	else if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
+		reason = implied_received(q, LANE_WR_INDEX(id), wc);
 	else if (wc->opcode != IBV_WC_RECV ||
 		 wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV))
 		reason = RDMABLK_R_MALFORMED;

@@ -56,6 +56,8 @@ struct lane_cmd {
  * @cmd: by tag
  * @receive: by number
  * @receive_sge: of @receive
+ * @implied: the tag after that of the last command, which a WRITE that is nothing but its
+ *	data has
  * @again: receives to be posted, linked
  * @again_end: where the next is linked
  * @answers: to be posted
@@ -72,6 +74,7 @@ struct lane_queue {
 	struct lane_cmd *cmd;
 	struct ibv_recv_wr *receive;
 	struct ibv_sge *receive_sge;
+	unsigned int implied;
 	struct ibv_recv_wr *again;
 	struct ibv_recv_wr **again_end;
 	struct lane_cmds answers;
@@ -147,6 +150,7 @@ struct lane {
  * @max_sends: of a queue pair
  * @tell_each: every so manyth send tells of its completion
  * @lists: several answers may go in one send
+ * @implied: a WRITE may be nothing but its data
  * @live: commands are right
  * @cancel: what has not begun is not begun any more
  * @ending: @fail is on its way
@@ -183,6 +187,7 @@ struct staged {
 	unsigned int max_sends;
 	unsigned int tell_each;
 	bool lists;
+	bool implied;
 	atomic_bool live;
 	atomic_bool cancel;
 	atomic_bool ending;

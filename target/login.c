@@ -153,7 +153,7 @@ static uint64_t choose_features(const struct rdmablk_hello *hello)
 	if (!(both & RDMABLK_F_COMMANDS))
 		both &= ~RDMABLK_F_STAGED;
 	if (!(both & RDMABLK_F_STAGED))
-		both &= ~RDMABLK_F_LISTS;
+		both &= ~(RDMABLK_F_LISTS | RDMABLK_F_IMPLIED);
 	return both;
 }
 

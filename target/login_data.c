@@ -186,6 +186,33 @@ unsigned int login_check_data(const void *msg, size_t len,
 }
 
 /**
+ * login_check_implied - a WRITE command that is nothing but its data
+ * @imm: immediate data, in host order
+ * @len: bytes received
+ * @scope: what the session may ask for
+ * @tag: the tag after that of the last command
+ * @last: the last command with this tag; zeroed: there was none
+ * @out: decoded; not @last. Its form is never wrong, its status may be
+ */
+void login_check_implied(uint32_t imm, uint32_t len, const struct login_scope *scope,
+			 uint16_t tag, const struct login_data *last,
+			 struct login_data *out)
+{
+	uint64_t unit = imm & RDMABLK_WRITE_PAGES ? 1ULL << RDMABLK_WRITE_PAGE_SHIFT :
+						    scope->logical_block;
+
+	*out = (struct login_data){
+		.op = RDMABLK_OP_WRITE,
+		.flags = imm & RDMABLK_WRITE_FUA ? RDMABLK_IO_FUA : 0,
+		.tag = tag,
+		.generation = (uint8_t)(last->generation + 1),
+		.offset = RDMABLK_WRITE_POS(imm) * unit,
+		.bytes = len,
+	};
+	judge(NULL, form_of(out->op), scope, out);
+}
+
+/**
  * login_data_ranges - how many ranges a DIRTY command has
  * @data: decoded
  *

@@ -33,6 +33,9 @@ struct login_data {
 unsigned int login_check_data(const void *msg, size_t len,
 			      const struct login_scope *scope,
 			      struct login_data *out);
+void login_check_implied(uint32_t imm, uint32_t len, const struct login_scope *scope,
+			 uint16_t tag, const struct login_data *last,
+			 struct login_data *out);
 void login_data_range(const void *msg, unsigned int index, uint64_t *offset,
 		      uint64_t *bytes);
 unsigned int login_data_ranges(const struct login_data *data);

@@ -200,6 +200,7 @@ static int make_queue(struct staged *s, unsigned int index)
 
 	q->index = index;
 	q->lane = &s->lane[index % s->nr_lanes];
+	q->implied = depth;	/* none */
 	q->buffer[0] = -1;
 	q->buffer[1] = -1;
 	q->again_end = &q->again;
@@ -319,6 +320,7 @@ static int staged_open(struct store *store, struct staged_plan *plan,
 	s->stride = STAGED_RECEIVE;
 	s->tell_each = tell_each(plan->cmd_depth);
 	s->lists = plan->lists;
+	s->implied = plan->implied;
 	s->max_sends = max_sends(plan->cmd_depth);
 	s->owner = plan->owner;
 	s->failed = plan->failed;

@@ -171,6 +171,7 @@ struct store_work {
  * @logical_block: in: bytes
  * @writer: in: the session may write
  * @lists: in: several answers may go in one SEND
+ * @implied: in: a WRITE may be nothing but its data
  * @size: in: of the export, bytes
  * @owner: in: for @failed
  * @failed: in: to be called in the loop when the session must end: a command was
@@ -196,6 +197,7 @@ struct staged_plan {
 	uint32_t logical_block;
 	bool writer;
 	bool lists;
+	bool implied;
 	uint64_t size;
 	void *owner;
 	void (*failed)(void *owner, unsigned int reason);

@@ -385,6 +385,8 @@ RDMABLK_OFFSET(rdmablk_hdr, generation, 8);
  * with COMMANDS.
  * LISTS: several answers of a staged session may come in one SEND; only together with
  * STAGED.
+ * IMPLIED: a WRITE of a staged session may be nothing but its data, see RDMABLK_WRITE_FUA;
+ * only together with STAGED.
  *
  * A target refuses an export that needs what was not agreed on with
  * RDMABLK_R_FEATURE, after PROOF.
@@ -392,8 +394,9 @@ RDMABLK_OFFSET(rdmablk_hdr, generation, 8);
 #define RDMABLK_F_COMMANDS	(1ULL << 0)
 #define RDMABLK_F_STAGED	(1ULL << 1)
 #define RDMABLK_F_LISTS		(1ULL << 2)
+#define RDMABLK_F_IMPLIED	(1ULL << 3)
 #define RDMABLK_FEATURES_V1	(RDMABLK_F_COMMANDS | RDMABLK_F_STAGED | \
-				 RDMABLK_F_LISTS)
+				 RDMABLK_F_LISTS | RDMABLK_F_IMPLIED)
 
 /* Authentication methods, as a set in HELLO and as one bit in CHALLENGE. */
 #define RDMABLK_AUTH_NONE	(1U << 0)
@@ -821,6 +824,22 @@ RDMABLK_SIZE(rdmablk_range, 16);
 #define RDMABLK_IMM_TAG(imm)		((imm) >> 16)
 #define RDMABLK_IMM_GENERATION(imm)	((imm) >> 8 & 0xff)
 #define RDMABLK_IMM_STATUS(imm)		((imm) & 0xff)
+
+/*
+ * A WRITE command that is implied: one RDMA WRITE with immediate data into the slot of its
+ * tag, from the slot's beginning, as long as the data. The tag is the one after that of the
+ * last command on this write queue, implied or not, and below LIMITS.cmd_depth; its
+ * generation is the next of that tag, from 1. In host order:
+ *
+ *   bit 31       RDMABLK_WRITE_FUA: as RDMABLK_IO_FUA
+ *   bit 30       RDMABLK_WRITE_PAGES: the first byte is a multiple of 4096 bytes, else of
+ *                the logical block
+ *   bits 29..0   which one
+ */
+#define RDMABLK_WRITE_FUA		(1U << 31)
+#define RDMABLK_WRITE_PAGES		(1U << 30)
+#define RDMABLK_WRITE_POS(imm)		((imm) & (RDMABLK_WRITE_PAGES - 1))
+#define RDMABLK_WRITE_PAGE_SHIFT	12
 
 /**
  * struct rdmablk_answers - several answers in one SEND, which has no immediate data

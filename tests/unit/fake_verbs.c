@@ -352,6 +352,19 @@ void fake_qp_init(struct fake_qp *q, struct ibv_cq *cq)
 	q->cq = cq;
 }
 
+/* Return: whether there was a receive for it. The lock is held. */
+static bool received(struct fake_qp *q, struct ibv_wc *wc)
+{
+	if (!q->nr_receives)
+		return false;
+	wc->wr_id = q->receives[0].wr_id;
+	q->nr_receives--;
+	memmove(q->receives, q->receives + 1, q->nr_receives * sizeof(*q->receives));
+	memmove(q->sges, q->sges + 1, q->nr_receives * sizeof(*q->sges));
+	complete(q->cq, wc);
+	return true;
+}
+
 /* Return: whether there was a receive for it. */
 bool fake_send(struct fake_qp *q, const void *msg, uint32_t len)
 {
@@ -359,18 +372,31 @@ bool fake_send(struct fake_qp *q, const void *msg, uint32_t len)
 	bool found;
 
 	pthread_mutex_lock(&lock);
-	found = q->nr_receives;
-	if (found) {
-		wc.wr_id = q->receives[0].wr_id;
-		if (q->sges[0].length < len)
-			wc.status = IBV_WC_LOC_LEN_ERR;
-		else
-			memcpy((void *)(uintptr_t)q->sges[0].addr, msg, len);
-		q->nr_receives--;
-		memmove(q->receives, q->receives + 1, q->nr_receives * sizeof(*q->receives));
-		memmove(q->sges, q->sges + 1, q->nr_receives * sizeof(*q->sges));
-		complete(q->cq, &wc);
-	}
+	if (!q->nr_receives || q->sges[0].length < len)
+		wc.status = IBV_WC_LOC_LEN_ERR;
+	else
+		memcpy((void *)(uintptr_t)q->sges[0].addr, msg, len);
+	found = received(q, &wc);
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+/*
+ * An RDMA WRITE with immediate data, which the caller has put where it goes. Return: as
+ * fake_send().
+ */
+bool fake_write(struct fake_qp *q, uint32_t imm, uint32_t len)
+{
+	struct ibv_wc wc = {
+		.opcode = IBV_WC_RECV_RDMA_WITH_IMM,
+		.wc_flags = IBV_WC_WITH_IMM,
+		.byte_len = len,
+		.imm_data = htobe32(imm),
+	};
+	bool found;
+
+	pthread_mutex_lock(&lock);
+	found = received(q, &wc);
 	pthread_mutex_unlock(&lock);
 	return found;
 }

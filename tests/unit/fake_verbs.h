@@ -67,6 +67,7 @@ struct ibv_context *fake_context(void);
 struct ibv_pd *fake_pd(void);
 void fake_qp_init(struct fake_qp *q, struct ibv_cq *cq);
 bool fake_send(struct fake_qp *q, const void *msg, uint32_t len);
+bool fake_write(struct fake_qp *q, uint32_t imm, uint32_t len);
 void fake_complete(struct fake_qp *q, const struct ibv_wc *wc);
 void fake_release(struct fake_qp *q);
 bool fake_answer(struct fake_qp *q, uint16_t tag, struct fake_answer *out);

@@ -46,6 +46,7 @@ static struct staged_plan plan;
 static struct fake_qp qp[QUEUES];
 static uint16_t depth = DEPTH;	/* of sessions to come */
 static bool lists;	/* of sessions to come: answers may go together */
+static bool implied;	/* the same: WRITEs may be nothing but their data */
 static uint8_t generation;
 static atomic_uint ended;	/* why the session must end */
 static atomic_bool stopped, idle;	/* how far its end is */
@@ -135,7 +136,7 @@ static inline void open_session(bool writer)
 	plan = (struct staged_plan){
 		.verbs = fake_context(), .pd = fake_pd(), .max_mr_size = 1ULL << 40,
 		.nr_queues = QUEUES, .logical_block = 512, .writer = writer,
-		.lists = lists,
+		.lists = lists, .implied = implied,
 		.size = SIZE, .owner = &plan, .failed = failed,
 		.stopped = has_stopped, .idle = is_idle, .queue_depth = depth,
 	};

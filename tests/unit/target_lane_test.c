@@ -260,6 +260,167 @@ static void wait_done(void)
 	generation = was;
 }
 
+/* Its data is in the slot. */
+static void write_implied(unsigned int queue, uint32_t imm, uint32_t bytes)
+{
+	assert_true(fake_write(&qp[queue], imm, bytes));
+}
+
+static void open_implied(bool faults, bool writer)
+{
+	implied = true;
+	open_store(faults);
+	open_session(writer);
+	implied = false;
+}
+
+/* Its tag is the one after the last, and its generation the next of that tag. */
+static void the_tag_is_implied(void **state)
+{
+	static char data[SLOT];
+	uint32_t at = 0;
+
+	(void)state;
+	open_implied(false, true);
+	for (unsigned int round = 0; round < 600; round++) {
+		unsigned int queue = round % QUEUES;
+		uint16_t tag;
+
+		/* The last command before has its own. */
+		send_command(queue, 2, RDMABLK_OP_FENCE, 0, 0, 0, NULL, 0);
+		assert_int_equal(answer(queue, 2, NULL, 0), RDMABLK_OK);
+		for (tag = 3; tag + 4U < plan.cmd_depth; tag += 5) {
+			uint32_t bytes = 512U << (round + tag) % 8, pos = at / 512;
+
+			if (!(round % 2)) {
+				at += 4096 - at % 4096;
+				pos = RDMABLK_WRITE_PAGES | at / 4096;
+			}
+			if (at + bytes > SIZE) {
+				at = 0;
+				pos = 0;
+			}
+			if (round % 5 == 4)
+				pos |= RDMABLK_WRITE_FUA;
+			pattern(data, bytes, round + tag);
+			memcpy(slot(queue, tag), data, bytes);
+			write_implied(queue, pos, bytes);
+			generation = (uint8_t)(round / QUEUES + 1);
+			assert_int_equal(answer(queue, tag, NULL, 0), RDMABLK_OK);
+			in_file(data, at, bytes);
+			at += bytes;
+			/* Others come between, from which it goes on. */
+			send_command(queue, (uint16_t)(tag + 4), RDMABLK_OP_READ,
+				     RDMABLK_IO_TRAILER, 0, SIZE, NULL, 0);
+			assert_int_equal(answer(queue, (uint16_t)(tag + 4), NULL, 0),
+					 RDMABLK_R_RANGE);
+		}
+	}
+	for (unsigned int i = 0; i < QUEUES; i++)
+		assert_int_equal(qp[i].nr_receives, plan.cmd_depth);
+	assert_int_equal(atomic_load(&ended), RDMABLK_OK);
+	close_all();
+}
+
+/* One after the other, without an answer before the last. */
+static void as_many_as_there_are_tags(void **state)
+{
+	static char data[TRAILER];
+
+	(void)state;
+	open_implied(false, true);
+	for (unsigned int round = 0; round < 60; round++) {
+		generation = (uint8_t)(round + 1);
+		send_command(1, 0, RDMABLK_OP_FENCE, 0, 0, 0, NULL, 0);
+		for (uint16_t tag = 1; tag < plan.cmd_depth; tag++) {
+			pattern(data, TRAILER, round * 1000 + tag);
+			memcpy(slot(1, tag), data, TRAILER);
+			write_implied(1, RDMABLK_WRITE_PAGES | tag, TRAILER);
+		}
+		for (uint16_t tag = 0; tag < plan.cmd_depth; tag++)
+			assert_int_equal(answer(1, tag, NULL, 0), RDMABLK_OK);
+		for (uint16_t tag = 1; tag < plan.cmd_depth; tag++) {
+			pattern(data, TRAILER, round * 1000 + tag);
+			in_file(data, tag * TRAILER, TRAILER);
+		}
+	}
+	close_all();
+}
+
+static void what_is_implied_may_be_wrong(void **state)
+{
+	static const struct {
+		uint32_t imm, bytes;
+	} list[] = {
+		{ 0, 0 }, { 0, 1 }, { 0, 511 }, { 0, 513 }, { 0, SLOT + 512 },
+		{ 0, UINT32_MAX }, { SIZE / 512, 512 }, { SIZE / 512 - 1, 1024 },
+		{ RDMABLK_WRITE_PAGES | SIZE / 4096, 512 },
+		{ RDMABLK_WRITE_PAGES | RDMABLK_WRITE_FUA | (SIZE / 4096 - 1), 8192 },
+		{ UINT32_MAX, 4096 },
+	};
+
+	(void)state;
+	for (int writer = 0; writer < 2; writer++) {
+		open_implied(false, writer);
+		for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+			assert_int_equal(command(0, RDMABLK_OP_FENCE, 0, 0, 0), RDMABLK_OK);
+			write_implied(0, list[i].imm, list[i].bytes);
+			generation = (uint8_t)(i + 1);
+			assert_int_equal(answer(0, 2, NULL, 0), writer ? RDMABLK_R_RANGE :
+					 RDMABLK_R_READ_ONLY);
+		}
+		assert_int_equal(atomic_load(&ended), RDMABLK_OK);
+		close_all();
+	}
+}
+
+static void first_of_all(void)
+{
+	write_implied(0, 0, 512);
+}
+
+static void after_the_last(void)
+{
+	send_command(1, (uint16_t)(plan.cmd_depth - 1), RDMABLK_OP_FENCE, 0, 0, 0, NULL, 0);
+	write_implied(1, 0, 512);
+}
+
+static void of_a_tag_in_use(void)
+{
+	write_rules("read hang\n");
+	send_command(1, 5, RDMABLK_OP_READ, 0, 0, 512, NULL, 0);
+	send_command(1, 4, RDMABLK_OP_FENCE, 0, 0, 0, NULL, 0);
+	write_implied(1, 0, 512);
+}
+
+static void before_it_is_live(void)
+{
+	atomic_store(&session->live, false);
+	write_implied(1, 0, 512);
+}
+
+static void none_may_be_implied_there(void **state)
+{
+	static void (* const sins[])(void) = {
+		first_of_all, after_the_last, of_a_tag_in_use, before_it_is_live
+	};
+
+	(void)state;
+	open_store(true);
+	implied = true;
+	for (size_t i = 0; i < ARRAY_SIZE(sins); i++) {
+		open_session(true);
+		assert_int_equal(command(1, RDMABLK_OP_FENCE, 0, 0, 0), RDMABLK_OK);
+		sins[i]();
+		assert_int_equal(wait_ended(), RDMABLK_R_STATE);
+		write_rules("");
+		close_session();
+	}
+	implied = false;
+	open_session(true);
+	close_all();
+}
+
 /*
  * Answers that have waited for a send go together, whatever they say and of whatever
  * command, but for those that carry data.
@@ -365,6 +526,10 @@ int main(void)
 		cmocka_unit_test(sends_are_counted),
 		cmocka_unit_test(answers_go_together),
 		cmocka_unit_test(lists_have_an_end),
+		cmocka_unit_test(the_tag_is_implied),
+		cmocka_unit_test(as_many_as_there_are_tags),
+		cmocka_unit_test(what_is_implied_may_be_wrong),
+		cmocka_unit_test(none_may_be_implied_there),
 	};
 
 	return lane_run(tests, ARRAY_SIZE(tests));

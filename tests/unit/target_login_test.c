@@ -141,11 +141,12 @@ static const struct {
 	{ AT(features_required), 1, "\1", RDMABLK_R_MALFORMED },
 	{ AT(features_offered), 9, "\1\0\0\0\0\0\0\0\1", RDMABLK_OK },
 	{ AT(features_offered), 9, "\3\0\0\0\0\0\0\0\3", RDMABLK_OK },
-	{ AT(features_offered), 9, "\7\0\0\0\0\0\0\0\7", RDMABLK_OK },
-	{ AT(features_offered), 9, "\10\0\0\0\0\0\0\0\10", RDMABLK_R_FEATURE },
-	/* staged stores without commands are none, lists without staged stores neither */
+	{ AT(features_offered), 9, "\17\0\0\0\0\0\0\0\17", RDMABLK_OK },
+	{ AT(features_offered), 9, "\20\0\0\0\0\0\0\0\20", RDMABLK_R_FEATURE },
+	/* a feature without the one it needs is none */
 	{ AT(features_offered), 9, "\2\0\0\0\0\0\0\0\2", RDMABLK_R_FEATURE },
 	{ AT(features_offered), 9, "\5\0\0\0\0\0\0\0\4", RDMABLK_R_FEATURE },
+	{ AT(features_offered), 9, "\11\0\0\0\0\0\0\0\10", RDMABLK_R_FEATURE },
 	{ AT(generation), 4, "\0\0\0\0", RDMABLK_R_MALFORMED },
 	{ AT(nr_queues), 2, "\0\0", RDMABLK_R_MALFORMED },
 	{ AT(nr_queues), 2, "\1\1", RDMABLK_R_MALFORMED },
@@ -182,8 +183,12 @@ static void hello_fields_are_checked(void **state)
 
 static void features_are_what_both_can_do(void **state)
 {
-	static const uint64_t offered[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 15, ~0ULL };
-	static const uint64_t chosen[] = { 0, 1, 0, 3, 0, 1, 0, 7, 0, 7, 7 };
+	static const uint64_t offered[] = {
+		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 14, 15, 16, ~0ULL
+	};
+	static const uint64_t chosen[] = {
+		0, 1, 0, 3, 0, 1, 0, 7, 0, 1, 11, 0, 15, 0, 15
+	};
 	struct rdmablk_hello h = good_hello();
 	struct login_wish wish;
 

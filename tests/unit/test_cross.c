@@ -141,6 +141,7 @@ static void test_features(void **state)
 		{ RDMABLK_F_COMMANDS, RDMABLK_F_COMMANDS },
 		{ RDMABLK_F_STAGED, 0 },
 		{ RDMABLK_F_LISTS | RDMABLK_F_COMMANDS, RDMABLK_F_COMMANDS },
+		{ RDMABLK_F_IMPLIED | RDMABLK_F_COMMANDS, RDMABLK_F_COMMANDS },
 		{ RDMABLK_F_STAGED | RDMABLK_F_COMMANDS,
 		  RDMABLK_F_STAGED | RDMABLK_F_COMMANDS },
 		{ RDMABLK_FEATURES_V1, RDMABLK_FEATURES_V1 },
@@ -356,6 +357,58 @@ static void command_and_answer(const struct data_case *c)
 	free(buf);
 }
 
+/* A WRITE that is nothing but its data is the WRITE that it would be in full, or none. */
+static void test_implied_writes(void **state)
+{
+	static const struct login_data none;
+	struct login_scope scope = staged;
+
+	(void)state;
+	for (unsigned int i = 0; i < 200000; i++) {
+		bool fua = unit_random() & 1, large = unit_random() & 1;
+		uint64_t offset = unit_random() >> (unit_random() % 64);
+		uint32_t len = (uint32_t)unit_random() % (2 * MSG_SLOT);
+		uint16_t tag = (uint16_t)(unit_random() % MSG_CMDS);
+		struct login_data last = { .generation = (uint8_t)unit_random() }, out;
+		uint64_t most;
+		uint32_t imm;
+		bool ok;
+
+		scope.logical_block = large ? 4096 : 512;
+		scope.size = RDMABLK_MAX_SIZE;
+		offset -= offset % scope.logical_block;
+		most = (offset % 4096 ? 512ULL : 4096ULL) << 30;
+		ok = rdmablk_wire_implied(offset, large ? 12 : 9, fua, &imm);
+		assert_int_equal(ok, offset < most);
+		if (!ok)
+			continue;
+		login_check_implied(imm, len, &scope, tag, &last, &out);
+		assert_int_equal(out.op, RDMABLK_OP_WRITE);
+		assert_int_equal(out.flags, fua ? RDMABLK_IO_FUA : 0);
+		assert_int_equal(out.tag, tag);
+		assert_int_equal(out.generation, (uint8_t)(last.generation + 1));
+		assert_int_equal(out.offset, offset);
+		assert_int_equal(out.bytes, len);
+		assert_int_equal(out.trailer, 0);
+		assert_int_equal(out.status, len && len <= MSG_SLOT &&
+				 !(len % scope.logical_block) ?
+				 RDMABLK_OK : RDMABLK_R_RANGE);
+		scope.size = offset + len - !!len;
+		login_check_implied(imm, len, &scope, tag, &none, &out);
+		assert_int_equal(out.generation, 1);
+		assert_int_equal(out.status, RDMABLK_R_RANGE);
+	}
+	scope = staged;
+	scope.writer = false;
+	for (unsigned int i = 0; i < 1000; i++) {
+		struct login_data out;
+
+		login_check_implied((uint32_t)unit_random(), (uint32_t)unit_random(), &scope,
+				    1, &none, &out);
+		assert_int_equal(out.status, RDMABLK_R_READ_ONLY);
+	}
+}
+
 static void test_commands_of_write_queues(void **state)
 {
 	static const struct data_case list[] = {
@@ -519,6 +572,7 @@ int main(void)
 		cmocka_unit_test(test_staged_grant),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_commands_of_write_queues),
+		cmocka_unit_test(test_implied_writes),
 		cmocka_unit_test(test_dirty_ranges),
 		cmocka_unit_test(test_ready_and_live),
 		cmocka_unit_test(test_commands_and_answers),
