@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# An initiator or a target for which each command and each answer is a message of its own
+# gets along with one that makes fewer of them, also when one follows the other while the
+# disk is in use: what is written is in the file, and the packets tell who knew what. Those
+# who know take four for a write of 4 KiB, and less when there are many at once.
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+# shellcheck source=tests/cases/store/lib.sh
+source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+require fio
+
+PLAIN=$RDMABLK_TOP/build/plain WRITES=500
+[[ -x $PLAIN/target/rdmablkd && -f $PLAIN/$KERNEL_SERIES/rdmablk.ko ]] ||
+	skip "no peers of that time: the tree has no history"
+
+# packets COMMAND...: how many rxe has sent meanwhile, both ways
+packets() {
+	local counter=/sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts before
+
+	before=$(<$counter)
+	"$@" >&2
+	echo $(($(<$counter) - before))
+}
+
+write_singly() {
+	dd if=/tmp/pattern of=$DEV bs=4k count=$WRITES oflag=direct status=none
+}
+
+write_many() {
+	run_fio --name=many --filename=$DEV --direct=1 --ioengine=libaio --iodepth=32 \
+		--rw=randwrite --bs=4k --number_ios=$WRITES --size=8M
+}
+
+works() {
+	random_file 8M /tmp/pattern
+	dd if=/tmp/pattern of=$DEV bs=1M oflag=direct conv=fsync status=none
+	cmp -n 8388608 /tmp/pattern $DISK/disk0 || fail "the file lacks what was written"
+	dd if=$DEV bs=64k iflag=direct status=none | cmp - /tmp/pattern ||
+		fail "reads differ from what was written"
+	fio_verify 8
+	expect 0 "$(status errors)" "the number of failed requests"
+}
+
+# all_messages: as many as ever: command and data are two, and an acknowledgment; an
+# answer, and one
+all_messages() {
+	works
+	(($(packets write_singly) >= 5 * WRITES)) || fail "there are too few packets"
+	(($(packets write_many) >= 5 * WRITES)) || fail "there are too few packets at once"
+}
+
+# fewer_messages: nine writes of ten are nothing but their data, at least, and keep-alives
+# and what is sent anew are few; one answer of two is in a list, at least
+fewer_messages() {
+	local singly many
+
+	works
+	singly=$(packets write_singly)
+	many=$(packets write_many)
+	((singly >= 4 * WRITES && singly < 4 * WRITES + WRITES / 10)) ||
+		fail "$WRITES writes, one at a time, have taken $singly packets"
+	((many < 3 * WRITES)) || fail "$WRITES writes at once have taken $many packets"
+}
+
+# follows DAEMON: it takes the place of the one before, which is killed under load
+follows() {
+	start_verify
+	stop_target KILL
+	RDMABLKD=$1
+	serve_file $DISK/disk0
+	wait_state live
+	expect_progress
+	stop_verify
+}
+
+ram_disk 64
+file_system
+truncate -s 8M $DISK/disk0
+new=$RDMABLKD
+load_module
+RDMABLKD=$PLAIN/target/rdmablkd
+serve_file $DISK/disk0
+connect --queues 1 --dev-loss-tmo off
+all_messages
+follows "$new"
+fewer_messages
+follows "$PLAIN/target/rdmablkd"
+all_messages
+disconnect
+stop_target
+unload_module
+RDMABLKD=$new
+serve_file $DISK/disk0
+MODULE=$PLAIN/$KERNEL_SERIES/rdmablk.ko load_module
+connect --queues 1
+all_messages
+disconnect
+unload_module
+stop_target
