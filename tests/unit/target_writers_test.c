@@ -66,7 +66,7 @@ static void expect_state(const char *dir, const uint8_t *uuid, const struct file
 /* Path of a note; four at a time */
 static const char *note_of(const char *dir, const char *kind, const uint8_t *key)
 {
-	static char path[4][200];
+	static char path[4][320];
 	static unsigned int next;
 	char *p = path[next++ % ARRAY_SIZE(path)], text[40];
 
