@@ -330,13 +330,13 @@ fault_flap_once() {
 
 # flap DEV: it sends nothing every other 0.3 s
 fault_flap_begin() {
-	fault_worker flap fault_flap_once "$1"
+	fault_worker "flap $1" fault_flap_once "$1"
 }
 
 # The next fault may be of the same wire.
 fault_flap_end() {
-	fault_worker_end flap
-	fault_join flap
+	fault_worker_end "flap $1"
+	fault_join "flap $1"
 }
 
 # qdisc DEV: another one and back, with what that drops
