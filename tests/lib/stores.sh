@@ -30,7 +30,8 @@ store_device() {
 	modprobe brd rd_nr=1 rd_size=$(($1 / 1024))
 	wait_until 10 test -b /dev/ram0 || fail "no /dev/ram0"
 	wait_until 10 test -b /dev/loop0 || fail "no /dev/loop0"
-	echo 0 >/proc/sys/vm/dirty_writeback_centisecs
+	# Not 0: that wakes who writes back as soon as there is anything.
+	echo 360000 >/proc/sys/vm/dirty_writeback_centisecs
 	# With a page cache of its own, so that what is below can be read as it is
 	dmsetup create cached --table "0 $(($1 / 512)) linear /dev/ram0 0"
 	IFS=: read -r major minor < <(dmsetup info -c --noheadings -o major,minor cached)

@@ -54,7 +54,7 @@ flush_is_over() {
 }
 
 flush_sleeps() {
-	flush_is_over || grep -q '^State:.*disk sleep' "/proc/$FLUSH/status"
+	flush_is_over || grep -qs "^State:.*disk sleep" "/proc/$FLUSH/status"
 }
 
 flush_start() {
