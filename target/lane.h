@@ -137,25 +137,25 @@ struct lane {
  * @slots: memory of all slots; of hardware queue i from i * @queue_bytes on
  * @queue_bytes: of the slots of a queue
  * @receives: memory of all receives, and of a list of answers for each tag
- * @stride: from one receive to the next, bytes; the command ends at a page's end, so
- *	that what follows it is aligned
  * @mapped: bytes of @slots and @receives
  * @slot_mr: registration of @slots
  * @receive_mr: registration of @receives, with local rights only
  * @slot_iova: address of @slots for @slot_mr
  * @queue: of each hardware queue
  * @nr_queues: how many
+ * @stride: from one receive to the next, bytes; the command ends at a page's end, so
+ *	that what follows it is aligned
  * @lane: each
  * @nr_lanes: how many
  * @max_sends: of a queue pair
  * @tell_each: every so manyth send tells of its completion
+ * @reason: why the session must end
  * @lists: several answers may go in one send
  * @implied: a WRITE may be nothing but its data
  * @live: commands are right
  * @cancel: what has not begun is not begun any more
  * @ending: @fail is on its way
  * @fail: brings @reason to the loop
- * @reason: why the session must end
  * @owner: for the upcalls
  * @failed: upcall
  * @stopped: upcall
@@ -175,24 +175,24 @@ struct staged {
 	char *slots;
 	uint64_t queue_bytes;
 	char *receives;
-	uint32_t stride;
 	size_t mapped[2];
 	struct ibv_mr *slot_mr;
 	struct ibv_mr *receive_mr;
 	uint64_t slot_iova;
 	struct lane_queue *queue;
 	unsigned int nr_queues;
+	uint32_t stride;
 	struct lane *lane;
 	unsigned int nr_lanes;
 	unsigned int max_sends;
 	unsigned int tell_each;
+	unsigned int reason;
 	bool lists;
 	bool implied;
 	atomic_bool live;
 	atomic_bool cancel;
 	atomic_bool ending;
 	struct ring_note fail;
-	unsigned int reason;
 	void *owner;
 	void (*failed)(void *owner, unsigned int reason);
 	void (*stopped)(void *owner);
