@@ -163,6 +163,15 @@ static void reloads(void **state)
 
 #define SIXTEEN	"0123456789abcdef"
 
+/* Nobody listens where it is too long. */
+static void control_path(struct sockaddr_un *addr)
+{
+	int n = snprintf(addr->sun_path, sizeof(addr->sun_path), "%s/control", files_dir);
+
+	if (n >= (int)sizeof(addr->sun_path))
+		addr->sun_path[0] = '\0';
+}
+
 static void *client(void *arg)
 {
 	static const char line[] =
@@ -179,7 +188,7 @@ static void *client(void *arg)
 	size_t at = 0;
 	ssize_t n;
 
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/control", files_dir);
+	control_path(&addr);
 	if (!connect(fd, (struct sockaddr *)&addr, sizeof(addr)) &&
 	    write(fd, line, sizeof(line) - 1) > 0 && !shutdown(fd, SHUT_WR))
 		while ((n = read(fd, text + at, 8191 - at)) > 0)
@@ -248,7 +257,7 @@ static void *unanswered(void *arg)
 	char c;
 
 	fd.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/control", files_dir);
+	control_path(&addr);
 	if (!connect(fd.fd, (struct sockaddr *)&addr, sizeof(addr)) &&
 	    write(fd.fd, line, strlen(line)) > 0 && poll(&fd, 1, GIVE_UP_MS) == 1)
 		ended = read(fd.fd, &c, 1) <= 0;
