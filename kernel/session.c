@@ -409,10 +409,14 @@ void rdmablk_session_destroy_queues(struct rdmablk_session *s)
 		hwq = &s->path.hwq[i];
 		rdmablk_queue_destroy_qp(&hwq->read);
 		rdmablk_queue_destroy_qp(&hwq->write);
-		rdmablk_cmdq_destroy(&hwq->cmdq);
+		/*
+		 * First: a receive that was posted again behind the marker of the drain
+		 * ends after it, and who polls may still be about to call its handler.
+		 */
 		if (hwq->cq)
 			ib_free_cq(hwq->cq);
 		hwq->cq = NULL;
+		rdmablk_cmdq_destroy(&hwq->cmdq);
 	}
 	rdmablk_ctrl_destroy(&s->ctrl);
 	if (s->pd)
