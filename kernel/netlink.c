@@ -229,6 +229,12 @@ static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *op
 				    "cq_period without cq_count");
 		return -EINVAL;
 	}
+	/* Without a timer the last completions would wait for others. */
+	if (opt->cq_count > 1 && !opt->cq_period) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[RDMABLK_ATTR_CQ_COUNT],
+				    "cq_count of more than 1 without cq_period");
+		return -EINVAL;
+	}
 	if (!memchr_inv(opt->host_id, 0, sizeof(opt->host_id))) {
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[RDMABLK_ATTR_HOST_ID],
 				    "the host id is all zero");

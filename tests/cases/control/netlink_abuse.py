@@ -54,6 +54,7 @@ def refused(host):
         yield "EINVAL", nl.CONNECT, good + nl.u32(nl.FAST_IO_FAIL_TMO, fast) + \
             nl.u32(nl.DEV_LOSS_TMO, loss)
     yield "EINVAL", nl.CONNECT, good + nl.u32(nl.CQ_PERIOD, 1)
+    yield "EINVAL", nl.CONNECT, good + nl.u32(nl.CQ_COUNT, 2)
     for value in (0, 7, 23, 255):
         yield "ERANGE", nl.CONNECT, good + nl.attr(nl.ACK_TIMEOUT, bytes([value]))
     for value in (2, 255):
