@@ -130,6 +130,7 @@ uint64_t export_region_max(const struct export *export, uint64_t max_mr_size);
 void export_recall(struct export *export);
 bool export_resumable(const struct export *export, const struct lease *claim);
 void export_lease(struct export *export, struct lease *lease);
+void export_let_write(struct export *export, const struct lease *lease);
 bool export_note_due(struct export *export, const struct lease *lease);
 int export_note_writer(const struct export *export, const struct lease *lease);
 void export_noted(struct export *export, const struct lease *lease);

@@ -121,17 +121,30 @@ bool export_resumable(const struct export *export, const struct lease *claim)
  * @export: admitted to
  * @lease: the session's; held until export_release()
  *
- * Before the session learns of any key. Who writes a shared export is one of several: should
- * it no longer be shared one day, none of them has seen what the others wrote.
+ * Before the session learns of any key.
  */
 void export_lease(struct export *export, struct lease *lease)
 {
+	LIST_INSERT_HEAD(&export->leases, lease, entry);
+	if (lease->writer)
+		export->awaited = 0;
+}
+
+/**
+ * export_let_write - the session is about to learn of the keys
+ * @export: its lease is held, and what was due is noted
+ * @lease: of the session
+ *
+ * Not before that: a login that fails has written nothing, and costs nobody his disk. Who
+ * writes a shared export is one of several: should it no longer be shared one day, none of
+ * them has seen what the others wrote. In the loop.
+ */
+void export_let_write(struct export *export, const struct lease *lease)
+{
 	const struct store_ops *ops = export->store.ops;
 
-	LIST_INSERT_HEAD(&export->leases, lease, entry);
 	if (!lease->writer)
 		return;
-	export->awaited = 0;
 	export->store.writer = note_for(export, lease);
 	if (ops->written_by)
 		ops->written_by(&export->store);

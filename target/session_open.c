@@ -236,6 +236,7 @@ bool session_registered(struct session *s)
 		session_end(s, RDMABLK_R_NO_MEMORY);
 		return false;
 	}
+	export_let_write(s->export, &s->lease);
 	return true;
 }
 

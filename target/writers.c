@@ -17,7 +17,8 @@
  * note that does not come about is not missed, as long as none of another is left in its
  * place. Before somebody is let write
  *
- *  1. the file's note is read: when that names another export, its note goes;
+ *  1. the file's note is read: when that names another export, its note goes, and this
+ *     export's, which is of before that;
  *  2. the file's note gets this export;
  *  3. the export's note gets the writer, or goes when there are several.
  *
@@ -149,7 +150,7 @@ static int sync_notes(const struct writers_of *of)
 
 	snprintf(path, sizeof(path), "%s/" WRITERS_DIR, of->dir);
 	ret = sync_dir(path);
-	settled = settled || !ret;
+	settled = !ret;
 	return ret;
 }
 
@@ -228,22 +229,34 @@ static void cannot(const struct writers_of *of, const char *what, const char *pa
 		 of->name, what, path, strerror(-ret));
 }
 
-/* Step 1 */
-static int drop_other(const struct writers_of *of, const char *path)
+/*
+ * Step 1. The export's own note, too, is of before the file was another's, and would count
+ * again after step 2.
+ */
+static int drop_other(const struct writers_of *of, const char *path, const char *own)
 {
 	char other[NOTE_ROOM];
 	struct note is;
 	int ret;
 
-	/* One that cannot be read says nothing of this file; nor does the one of another. */
-	if (get(path, of->mark->place, &is) != 1 ||
-	    memcmp(is.a, of->mark->id, sizeof(is.a)) ||
+	ret = get(path, of->mark->place, &is);
+	if (ret < 0 && ret != -EBADMSG) {
+		cannot(of, "read", path, ret);
+		return ret;
+	}
+	/* One that is none says nothing of this file; nor does the one of another. */
+	if (ret != 1 || memcmp(is.a, of->mark->id, sizeof(is.a)) ||
 	    !memcmp(is.b, of->uuid, sizeof(is.b)))
 		return 0;
 	note_path(of, "export", is.b, other);
 	ret = drop(of, other);
-	if (ret)
+	if (ret) {
 		cannot(of, "remove", other, ret);
+		return ret;
+	}
+	ret = drop(of, own);
+	if (ret)
+		cannot(of, "remove", own, ret);
 	return ret;
 }
 
@@ -268,7 +281,7 @@ int writers_note(const struct writers_of *of, const struct store_writer *writer)
 	note_path(of, "file", of->mark->place, file_path);
 	note_path(of, "export", of->uuid, own_path);
 	pthread_mutex_lock(&lock);
-	ret = drop_other(of, file_path);
+	ret = drop_other(of, file_path, own_path);
 	if (ret)
 		goto unlock;
 	ret = put(of, file_path, &file);

@@ -386,6 +386,7 @@ static bool let_write(const char *name, struct lease *lease)
 		assert_int_equal(export_note_writer(e, lease), 1);
 		export_noted(e, lease);
 	}
+	export_let_write(e, lease);
 	export_release(lease);
 	return due;
 }
@@ -582,6 +583,8 @@ static void noted_once(void **state)
 	export_lease(e, &lease_b);
 	assert_true(export_note_due(e, &lease_b));
 	export_release(&lease_b);
+	/* nor did he write: his login went no further */
+	assert_int_equal(may("d"), 1);
 	assert_true(let_write("d", &lease_a));
 	assert_false(let_write("d", &lease_a));
 	renew("d");
