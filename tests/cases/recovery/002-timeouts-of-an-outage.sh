@@ -78,6 +78,7 @@ disconnect
 # First the one time, then the other; a target that is silent ends a session after 8 s.
 again 16M
 connect --fast-io-fail-tmo 6 --dev-loss-tmo 600 --keep-alive-tmo 4 --reconnect-delay 1
+echo 1 >$TRACING/events/block/block_rq_error/enable
 trace_start
 start_load
 lose_at_mark
@@ -86,6 +87,7 @@ wait_until "$PATIENCE" failing || fail "I/O does not fail"
 expect recovering "$(attribute state)" "the state"
 set_options --dev-loss-tmo 15
 expect_failed "$LOST"
+echo 0 >$TRACING/events/block/block_rq_error/enable
 trace_stop
 python3 "$CASES/recovery/patience.py" /tmp/trace 6 15 "$(attribute session_tmo_ms)" ||
 	fail "the trace"

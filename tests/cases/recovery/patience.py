@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """patience.py TRACE FAST LOSS SESSION_TMO_MS: checks the trace of an outage.
 
-TRACE is the text of the events of one disk, with a mark, "killed", from just before its
-daemon was: the connection was not lost earlier. No request fails FAST seconds after that
-or sooner, no write that was handed to the device SESSION_TMO_MS after it or sooner, and
-reconnecting does not end LOSS seconds after it or sooner.
+TRACE is the text of the events of one disk, and of requests that fail, with a mark,
+"killed", from just before its daemon was: the connection was not lost earlier. No request
+fails FAST seconds after that or sooner, no write that was handed to the device
+SESSION_TMO_MS after it or sooner, and reconnecting does not end LOSS seconds after it or
+sooner.
 """
 
 import re
@@ -39,6 +40,10 @@ def main():
             if "error=0" not in rest:
                 assert killed, f"failed in good times: {line}"
                 failed.append((operation, time - killed))
+        elif event == "block_rq_error":
+            # of one that the driver has not begun, too
+            assert killed, f"failed in good times: {line}"
+            failed.append((None, time - killed))
     assert killed and ended and failed, f"killed {killed}, {failed}, ended {ended}"
     first = min(t for _, t in failed)
     assert first > fast - TICK, f"a request failed after {first} s"
