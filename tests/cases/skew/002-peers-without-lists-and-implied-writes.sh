@@ -81,14 +81,14 @@ file_system
 truncate -s 8M $DISK/disk0
 new=$RDMABLKD
 load_module
-RDMABLKD=$PLAIN/target/rdmablkd
+# This one first: it notes who writes, and of whom it knows nothing nobody goes on.
 serve_file $DISK/disk0
 connect --queues 1 --dev-loss-tmo off
-all_messages
-follows "$new"
 fewer_messages
 follows "$PLAIN/target/rdmablkd"
 all_messages
+follows "$new"
+fewer_messages
 disconnect
 stop_target
 unload_module
