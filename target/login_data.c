@@ -125,7 +125,10 @@ static unsigned int check_ranges(const void *msg, const struct login_data *d,
 	return RDMABLK_OK;
 }
 
-/* A command of the right form: @out->status. Return: as login_check_data(). */
+/*
+ * A command of the right form, @msg, or NULL: a WRITE without one: @out->status. Return: as
+ * login_check_data().
+ */
 static unsigned int judge(const void *msg, const struct form *form,
 			  const struct login_scope *scope, struct login_data *out)
 {
@@ -133,7 +136,7 @@ static unsigned int judge(const void *msg, const struct form *form,
 		out->status = RDMABLK_R_UNSUPPORTED;
 	else if (form->writes && !scope->writer)
 		out->status = RDMABLK_R_READ_ONLY;
-	else if (out->op == RDMABLK_OP_DIRTY)
+	else if (msg && out->op == RDMABLK_OP_DIRTY)
 		return check_ranges(msg, out, scope, &out->status);
 	else if (form->extent == EXTENT_RANGE ||
 		 (form->extent == EXTENT_OPTIONAL && out->bytes))
