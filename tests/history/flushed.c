@@ -103,14 +103,6 @@ bool flushed_is_open(const struct flushed *f, uint64_t lba)
 static enum verdict judge(const struct flushed *f, const struct model *m, uint64_t lba,
 			  const struct look *look)
 {
-	static const enum verdict bad[] = {
-		[STAMP_ZERO]		= VERDICT_ZEROES,
-		[STAMP_DAMAGED]		= VERDICT_DAMAGED,
-		[STAMP_FOREIGN]		= VERDICT_FOREIGN,
-		[STAMP_MISPLACED]	= VERDICT_MISPLACED,
-		[STAMP_NONE]		= VERDICT_GARBAGE,
-	};
-
 	if (look->kind == STAMP_GOOD) {
 		if (!model_wrote(m, look->op, lba))
 			return VERDICT_UNKNOWN;
@@ -121,7 +113,7 @@ static enum verdict judge(const struct flushed *f, const struct model *m, uint64
 	if (m->torn && flushed_is_open(f, lba) &&
 	    (look->kind == STAMP_DAMAGED || look->kind == STAMP_NONE))
 		return VERDICT_GOOD;
-	return bad[look->kind];
+	return model_bad[look->kind];
 }
 
 /**

@@ -349,6 +349,14 @@ static enum verdict judge_old(const struct model *m, uint64_t lba, uint32_t op)
 	return VERDICT_LATE;
 }
 
+const enum verdict model_bad[] = {
+	[STAMP_ZERO]		= VERDICT_ZEROES,
+	[STAMP_DAMAGED]		= VERDICT_DAMAGED,
+	[STAMP_FOREIGN]		= VERDICT_FOREIGN,
+	[STAMP_MISPLACED]	= VERDICT_MISPLACED,
+	[STAMP_NONE]		= VERDICT_GARBAGE,
+};
+
 /**
  * model_wrote - is this the number of a write of that sector
  * @m: model
@@ -365,14 +373,6 @@ bool model_wrote(const struct model *m, uint32_t op, uint64_t lba)
 
 static enum verdict judge(const struct model *m, uint64_t lba, struct look *look)
 {
-	static const enum verdict bad[] = {
-		[STAMP_ZERO]		= VERDICT_ZEROES,
-		[STAMP_DAMAGED]		= VERDICT_DAMAGED,
-		[STAMP_FOREIGN]		= VERDICT_FOREIGN,
-		[STAMP_MISPLACED]	= VERDICT_MISPLACED,
-		[STAMP_NONE]		= VERDICT_GARBAGE,
-	};
-
 	if (look->kind == STAMP_GOOD) {
 		if (!model_wrote(m, look->op, lba))
 			return VERDICT_UNKNOWN;
@@ -387,7 +387,7 @@ static enum verdict judge(const struct model *m, uint64_t lba, struct look *look
 		look->op = VALUE_ANY;
 		return VERDICT_GOOD;
 	}
-	return bad[look->kind];
+	return model_bad[look->kind];
 }
 
 /**
