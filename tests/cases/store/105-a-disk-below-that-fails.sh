@@ -12,25 +12,11 @@
 # what the last could not. So it does through the page cache, which has forgotten it; and
 # after the file system was lost, repaired and served again.
 
-# shellcheck source=tests/cases/store/shapes.sh
-source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
+# shellcheck source=tests/cases/store/mapped.sh
+source "$RDMABLK_TOP/tests/cases/store/mapped.sh"
 require dmsetup fio mkfs.ext4
 
-# Nothing but the kernel makes nodes here.
-export DM_DISABLE_UDEV=1
-STORE=/dev/mapper/store SECTORS=65536
 BAD=$((8 * MIB))		# from here to 16 MiB, where part of it fails
-
-# table: from stdin, becomes that of the store, whatever is under way
-table() {
-	dmsetup load store
-	dmsetup suspend --noflush --nolockfs store
-	dmsetup resume --noflush --nolockfs store
-}
-
-mended() {
-	echo "0 $SECTORS linear /dev/vda 0" | table
-}
 
 part_fails() {
 	table <<-END
@@ -49,12 +35,6 @@ begin() {
 	connect
 	expect true "$(status write_cache)" "write_cache"
 	open_disk
-}
-
-end() {
-	close_disk
-	disconnect
-	stop_target
 }
 
 # restart FILE...: the daemon ends, and another serves the same; the session goes on

@@ -11,26 +11,13 @@
 # was flushed is there, and when it is mended so does who was told. A device that makes such
 # a write durable by itself is asked to; elsewhere its cache is flushed behind it.
 
-# shellcheck source=tests/cases/store/shapes.sh
-source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
+# shellcheck source=tests/cases/store/mapped.sh
+source "$RDMABLK_TOP/tests/cases/store/mapped.sh"
 require dmsetup jq mkfs.ext4 sfdisk
 
-# Nothing but the kernel makes nodes here.
-export DM_DISABLE_UDEV=1
-STORE=/dev/mapper/store SECTORS=65536
 NULLB=/sys/kernel/config/nullb/fua
 FILE=$DISK/disk0
 BAD=$((8 * MIB)) HELD=$((16 * MIB))
-
-table() {
-	dmsetup load store
-	dmsetup suspend --noflush --nolockfs store
-	dmsetup resume --noflush --nolockfs store
-}
-
-mended() {
-	echo "0 $SECTORS linear /dev/vda 0" | table
-}
 
 # Eight sectors from $BAD on
 sector_fails() {
@@ -46,12 +33,6 @@ begin() {
 	connect
 	open_disk
 	: >"$TARGET_LOG"
-}
-
-end() {
-	close_disk
-	disconnect
-	stop_target
 }
 
 # pairs COUNT SEED: writes, each of them flushed, before $BAD

@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For the cases of stores on a disk, $STORE, that can be told to fail: /dev/vda, or what its
+# table says.
+
+# shellcheck source=tests/cases/store/shapes.sh
+source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
+
+# Nothing but the kernel makes nodes here.
+export DM_DISABLE_UDEV=1
+# shellcheck disable=SC2034 # for the cases
+STORE=/dev/mapper/store
+SECTORS=65536
+
+# table: from stdin, becomes that of the store, whatever is under way
+table() {
+	dmsetup load store
+	dmsetup suspend --noflush --nolockfs store
+	dmsetup resume --noflush --nolockfs store
+}
+
+mended() {
+	echo "0 $SECTORS linear /dev/vda 0" | table
+}
+
+end() {
+	close_disk
+	disconnect
+	stop_target
+}
