@@ -98,15 +98,20 @@ flush_succeeds() {
 	medium_has $DATA || fail "the medium lacks what was flushed"
 }
 
+# flush_goes_on: by the daemon that was stopped, and over the same connection
+flush_goes_on() {
+	kill -CONT "$TARGET_PID"
+	flush_succeeds
+	expect 0 "$(attribute reconnects)" "the number of reconnects"
+}
+
 # The flush gets as far as the adapter of a daemon that does not look.
 stopped_before() {
 	write_some
 	kill -STOP "$TARGET_PID"
 	flush_start
 	flush_waits 3
-	kill -CONT "$TARGET_PID"
-	flush_succeeds
-	expect 0 "$(attribute reconnects)" "the number of reconnects"
+	flush_goes_on
 }
 
 # The daemon has it, and the kernel is at it.
@@ -119,9 +124,7 @@ stopped_within() {
 	flush_waits 1
 	rm $RULES
 	flush_waits 2
-	kill -CONT "$TARGET_PID"
-	flush_succeeds
-	expect 0 "$(attribute reconnects)" "the number of reconnects"
+	flush_goes_on
 }
 
 stopped_and_killed() {
