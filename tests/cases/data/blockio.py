@@ -13,6 +13,7 @@ import subprocess
 
 PAGE = 4096
 MIB = 1 << 20
+PAGEMAP = "/proc/self/pagemap"
 RDMABLK = os.environ.get(
     "RDMABLK", os.environ["RDMABLK_TOP"] + "/tools/rdmablk")
 
@@ -24,10 +25,16 @@ def status():
     return json.loads(out)["devices"][0]
 
 
+def mapped(pages):
+    """Memory that exists."""
+    return mmap.mmap(-1, pages * PAGE, flags=mmap.MAP_PRIVATE |
+                     mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE)
+
+
 def frames(memory):
     """Numbers of the physical pages behind mapped memory."""
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    with open("/proc/self/pagemap", "rb") as file:
+    with open(PAGEMAP, "rb") as file:
         file.seek(start // PAGE * 8)
         entries = file.read(len(memory) // PAGE * 8)
     return [entry[0] & ((1 << 55) - 1)
@@ -38,15 +45,20 @@ def pieces(count, size, shift=0):
     """COUNT pieces of memory of SIZE bytes, SHIFT bytes into their pages.
 
     They come by falling physical address. So no page is contiguous with the one
-    before it, and each piece within one page is a segment of its own.
+    before it, and each piece within one page is a segment of its own. A kernel that
+    does not tell where pages are (the kernel 'debug') gives them out one after the
+    other, up or down; there a page lies between any two pieces.
     """
     pages = (shift + size + PAGE - 1) // PAGE
-    memory = mmap.mmap(-1, count * pages * PAGE, flags=mmap.MAP_PRIVATE |
-                       mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE)
-    first = frames(memory)[::pages]
+    if os.path.exists(PAGEMAP):
+        memory = mapped(count * pages)
+        first = frames(memory)[::pages]
+        order = sorted(range(count), key=lambda i: first[i], reverse=True)
+        starts = [i * pages * PAGE + shift for i in order]
+    else:
+        memory = mapped(count * (pages + 1))
+        starts = [i * (pages + 1) * PAGE + shift for i in range(count)]
     view = memoryview(memory)
-    order = sorted(range(count), key=lambda i: first[i], reverse=True)
-    starts = [i * pages * PAGE + shift for i in order]
     return [view[at:at + size] for at in starts]
 
 
