@@ -19,7 +19,8 @@
  *
  *   -plugin insns.so,dir=DIR
  *
- * Output, a line each: "N id parent pc" for each node, and "C id pc count times" for
+ * Output, a line each: "N id parent pc" for each node, "T id" for a node that is no
+ * function but a task, whose functions are below it, and "C id pc count times" for
  * the instructions that a node has spent in the block that begins at pc, and how often
  * it began, which is in another function than the node's after a tail call.
  *
@@ -69,6 +70,7 @@ enum { MAX_DEPTH = 256, BUCKETS = 1 << 20, MAX_TASKS = 4096, MAX_ROLES = 256 };
 
 struct task {
 	uint64_t pointer;
+	uint32_t node;
 	int depth;
 	struct frame frames[MAX_DEPTH];
 };
@@ -157,13 +159,14 @@ static struct task *task_find(uint64_t pointer)
 	if (!tasks[i])
 		die("out of memory", "");
 	tasks[i]->pointer = pointer;
-	n_tasks++;
+	/* No function begins at so small an address. */
+	tasks[i]->node = table_find(&nodes, 0, ++n_tasks);
 	return tasks[i];
 }
 
 static uint32_t node_now(void)
 {
-	return task->depth ? task->frames[task->depth - 1].node : 0;
+	return task->depth ? task->frames[task->depth - 1].node : task->node;
 }
 
 /* What does not fit is charged to the deepest that does. */
@@ -176,7 +179,7 @@ static void push(uint64_t pc, uint64_t ret)
 	/* Called before the first mark: who calls is known, though not for whom. */
 	if (!task->depth && last_pc) {
 		task->frames[task->depth++] = (struct frame) {
-			.ret = 1, .node = table_find(&nodes, 0, last_pc),
+			.ret = 1, .node = table_find(&nodes, task->node, last_pc),
 		};
 	}
 	frame = &task->frames[task->depth];
@@ -481,6 +484,8 @@ static void end(unsigned int vcpu, void *data)
 	for (i = 1; i <= nodes.used; i++)
 		fprintf(file, "N %u %u %" PRIx64 "\n", i,
 			nodes.entries[i].parent, nodes.entries[i].pc);
+	for (i = 0; i < (uint32_t)n_tasks; i++)
+		fprintf(file, "T %u\n", tasks[i]->node);
 	for (i = 1; i <= counts.used; i++)
 		if (counts.entries[i].count)
 			fprintf(file, "C %u %" PRIx64 " %" PRIu64 " %" PRIu64 "\n",
