@@ -484,6 +484,37 @@ static void a_block_device(void **state)
 	free(buf);
 }
 
+/* The kernel keeps them apart: what is exclusive in part is nobody's as a whole. */
+static void a_partition_and_its_disk(void **state)
+{
+	const char *path = files_new("disk", 16 * MIB);
+	struct file whole, part, other;
+	char dev[64], first[70], second[70];
+
+	(void)state;
+	assert_int_equal(files_run("printf '2048,8192\n10240,8192\n' | sfdisk -q %s", path), 0);
+	if (!files_loop(path, 512, dev, sizeof(dev)))
+		skip();
+	snprintf(first, sizeof(first), "%sp1", dev);
+	snprintf(second, sizeof(second), "%sp2", dev);
+	if (files_run("partx -a %s", dev) || access(second, F_OK)) {
+		files_unloop(dev);
+		skip();
+	}
+	assert_int_equal(open_file(&part, first, false, 0, 0), 0);
+	assert_int_equal(open_file(&whole, dev, false, 0, 0), -EBUSY);
+	assert_int_equal(open_file(&whole, dev, true, 0, 0), -EBUSY);
+	assert_int_equal(open_file(&other, second, false, 0, 0), 0);
+	file_close(&other);
+	file_close(&part);
+	assert_int_equal(open_file(&whole, dev, false, 0, 0), 0);
+	assert_int_equal(open_file(&part, first, false, 0, 0), -EBUSY);
+	assert_int_equal(open_file(&part, first, true, 0, 0), -EBUSY);
+	file_close(&whole);
+	assert_int_equal(files_run("partx -d %s", dev), 0);
+	files_unloop(dev);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -501,6 +532,7 @@ int main(void)
 		cmocka_unit_test(reasons),
 		cmocka_unit_test(hangs_end_on_demand),
 		cmocka_unit_test(a_block_device),
+		cmocka_unit_test(a_partition_and_its_disk),
 	};
 
 	return cmocka_run_group_tests(tests, files_setup, files_teardown);
