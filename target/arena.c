@@ -299,6 +299,7 @@ int arena_bind(struct store *store, const struct export_config *ec,
 
 	if (fresh) {
 		t->file = *file;
+		store->writer = t->writer;
 		return ARENA_OLDER;
 	}
 	if (memcmp(t->file.id, file->id, sizeof(file->id))) {

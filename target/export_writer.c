@@ -58,8 +58,11 @@ static struct store_writer note_for(const struct export *export, const struct le
 
 /**
  * export_recall - find out who wrote last what has been opened
- * @export: its store is open, its UUID known; @store.writer is who this process or a kept
- *	arena knows of
+ * @export: its store is open, its UUID known; @store.writer is who a kept arena knows of,
+ *	or this process
+ *
+ * What this process knows is of before the file was closed: whoever wrote it since has
+ * removed the note, at the least, and so it counts no more without.
  *
  * Blocks. In a worker, as export_open().
  */
@@ -74,7 +77,7 @@ void export_recall(struct export *export)
 		return;
 	switch (writers_read(&of, &kept)) {
 	case WRITERS_NONE:
-		if (same_writer(last, &nobody))
+		if (!export->store.kept || same_writer(last, &nobody))
 			*last = none;
 		break;
 	case WRITERS_KNOWN:

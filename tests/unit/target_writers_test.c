@@ -7,73 +7,7 @@
  * Sources: target/writers.c target/export_writer.c target/file_identity.c target/export.c
  * Libraries: libcrypto libsystemd liburing
  */
-#include "target_files.h"
-#include "../../target/export.h"
-#include "../../target/loop.h"
-#include "../../target/util.h"
-#include "../../target/writers.h"
-
-#define SIZE	MIB
-
-static const uint8_t u[16] = { 0x0a, 1 }, v[16] = { 0x0b, 2 };
-static const struct file_mark f = { { 3 }, { 4 } }, g = { { 5 }, { 6 } }, heir = { { 3 }, { 7 } };
-static const struct store_writer a = { { 8 }, { 9 } }, b = { { 8 }, { 10 } };
-
-static struct writers_of of(const char *dir, const uint8_t *uuid, const struct file_mark *mark)
-{
-	return (struct writers_of){ .dir = files_path(dir), .name = "d", .uuid = uuid,
-				    .mark = mark };
-}
-
-static bool noted;	/* by the last note() */
-
-static int note(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
-		const struct store_writer *writer)
-{
-	const struct writers_of export = of(dir, uuid, mark);
-	int ret = writers_note(&export, writer);
-
-	noted = ret == 1;
-	return ret > 0 ? 0 : ret;
-}
-
-static enum writers_state recall(const char *dir, const uint8_t *uuid,
-				 const struct file_mark *mark, struct store_writer *last)
-{
-	const struct writers_of export = of(dir, uuid, mark);
-
-	memset(last, 0, sizeof(*last));
-	return writers_read(&export, last);
-}
-
-static void expect(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
-		   const struct store_writer *writer)
-{
-	struct store_writer last;
-
-	assert_int_equal(recall(dir, uuid, mark, &last), WRITERS_KNOWN);
-	assert_memory_equal(&last, writer, sizeof(last));
-}
-
-static void expect_state(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
-			 enum writers_state state)
-{
-	struct store_writer last;
-
-	assert_int_equal(recall(dir, uuid, mark, &last), state);
-}
-
-/* Path of a note; four at a time */
-static const char *note_of(const char *dir, const char *kind, const uint8_t *key)
-{
-	static char path[4][320];
-	static unsigned int next;
-	char *p = path[next++ % ARRAY_SIZE(path)], text[40];
-
-	value_uuid_text(key, text);
-	snprintf(p, sizeof(path[0]), "%s/%s/" WRITERS_DIR "/%s-%s", files_dir, dir, kind, text);
-	return p;
-}
+#include "target_writers.h"
 
 static void the_last_one_is_known(void **state)
 {
@@ -347,77 +281,6 @@ static void marks_of_devices(void **state)
 	assert_memory_not_equal(first.id, other.id, sizeof(first.id));
 }
 
-/*
- * Exports
- */
-
-static struct config cfg;
-static struct lease lease_a = { .host_id = { 1 }, .instance_id = { 2 }, .writer = true };
-static struct lease lease_b = { .host_id = { 3 }, .instance_id = { 4 }, .writer = true };
-
-static void start_with(const char *dir, const char *spec)
-{
-	config_init(&cfg);
-	free(cfg.state_dir);
-	cfg.state_dir = strdup(files_path(dir));
-	config_export_spec(&cfg, spec);
-	assert_int_equal(cfg.errors, 0);
-	assert_int_equal(loop_init(), 0);
-	assert_int_equal(export_open_all(&cfg), 0);
-}
-
-static void stop(void)
-{
-	export_close_all();
-	loop_exit();
-	config_free(&cfg);
-}
-
-/* As a session does it. Return: whether something had to be noted */
-static bool let_write(const char *name, struct lease *lease)
-{
-	struct export *e = export_find(name);
-	bool due;
-
-	assert_non_null(e);
-	export_lease(e, lease);
-	due = export_note_due(e, lease);
-	if (due) {
-		assert_int_equal(export_note_writer(e, lease), 1);
-		export_noted(e, lease);
-	}
-	export_let_write(e, lease);
-	export_release(lease);
-	return due;
-}
-
-/* Who may go on with an export: bit 0: A, bit 1: B */
-static int may(const char *name)
-{
-	struct export *e = export_find(name);
-
-	assert_non_null(e);
-	return export_resumable(e, &lease_a) | export_resumable(e, &lease_b) << 1;
-}
-
-static int resume_of(const char *dir, const char *spec)
-{
-	int who;
-
-	start_with(dir, spec);
-	who = may("d");
-	stop();
-	return who;
-}
-
-static const char *spec_of(const char *name, const char *file, const char *words)
-{
-	static char spec[400];
-
-	snprintf(spec, sizeof(spec), "%s,file=%s,%s", name, files_path(file), words);
-	return spec;
-}
-
 /* In the same daemon and the next, of either store. */
 static void who_may_go_on(void **state)
 {
@@ -514,18 +377,10 @@ static void once_shared(void **state)
 	assert_int_equal(resume_of("shared", spec_of("d", "disk3", "cache=none")), 0);
 }
 
-static void renew(const char *name)
-{
-	struct export *e = export_find(name);
-
-	export_quiet(e);
-	export_close(e);
-	export_renew(e, e->cfg);
-	assert_int_equal(export_open(e), 0);
-	assert_int_equal(export_begin(e), 0);
-}
-
-/* What this process knows needs no note; but it may be known to be wrong. */
+/*
+ * What this process knows is of before the file was closed, and nothing without the note
+ * that it made of that, which whoever wrote the file since has removed.
+ */
 static void opened_anew(void **state)
 {
 	const char *path;
@@ -541,10 +396,14 @@ static void opened_anew(void **state)
 	path = note_of("anew", "export", e->store.uuid);
 	files_text(path, "no note\n");
 	renew("d");
+	assert_int_equal(may("d"), 0);
+	let_write("d", &lease_a);
+	renew("d");
 	assert_int_equal(may("d"), 1);
 	assert_int_equal(unlink(path), 0);
 	renew("d");
-	assert_int_equal(may("d"), 1);
+	assert_int_equal(may("d"), 0);
+	let_write("d", &lease_a);
 	/* another daemon has had it in between */
 	export_quiet(e);
 	export_close(e);

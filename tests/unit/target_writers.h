@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who wrote a file last, for the tests of that: notes, and exports whose sessions are let
+ * write. All of it is in directories of target_files.h.
+ */
+#ifndef TARGET_WRITERS_H
+#define TARGET_WRITERS_H
+
+#include "target_files.h"
+#include "../../target/export.h"
+#include "../../target/loop.h"
+#include "../../target/util.h"
+#include "../../target/writers.h"
+
+#define SIZE	MIB
+
+static const uint8_t u[16] = { 0x0a, 1 }, v[16] = { 0x0b, 2 };
+static const struct file_mark f = { { 3 }, { 4 } }, g = { { 5 }, { 6 } }, heir = { { 3 }, { 7 } };
+static const struct store_writer a = { { 8 }, { 9 } }, b = { { 8 }, { 10 } };
+
+static inline struct writers_of of(const char *dir, const uint8_t *uuid,
+				   const struct file_mark *mark)
+{
+	return (struct writers_of){ .dir = files_path(dir), .name = "d", .uuid = uuid,
+				    .mark = mark };
+}
+
+static bool noted;	/* by the last note() */
+
+static inline int note(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
+		       const struct store_writer *writer)
+{
+	const struct writers_of export = of(dir, uuid, mark);
+	int ret = writers_note(&export, writer);
+
+	noted = ret == 1;
+	return ret > 0 ? 0 : ret;
+}
+
+static inline enum writers_state recall(const char *dir, const uint8_t *uuid,
+					const struct file_mark *mark,
+					struct store_writer *last)
+{
+	const struct writers_of export = of(dir, uuid, mark);
+
+	memset(last, 0, sizeof(*last));
+	return writers_read(&export, last);
+}
+
+static inline void expect(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
+			  const struct store_writer *writer)
+{
+	struct store_writer last;
+
+	assert_int_equal(recall(dir, uuid, mark, &last), WRITERS_KNOWN);
+	assert_memory_equal(&last, writer, sizeof(last));
+}
+
+static inline void expect_state(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
+				enum writers_state state)
+{
+	struct store_writer last;
+
+	assert_int_equal(recall(dir, uuid, mark, &last), state);
+}
+
+/* Path of a note; four at a time */
+static inline const char *note_of(const char *dir, const char *kind, const uint8_t *key)
+{
+	static char path[4][320];
+	static unsigned int next;
+	char *p = path[next++ % ARRAY_SIZE(path)], text[40];
+
+	value_uuid_text(key, text);
+	snprintf(p, sizeof(path[0]), "%s/%s/" WRITERS_DIR "/%s-%s", files_dir, dir, kind, text);
+	return p;
+}
+
+/*
+ * Exports
+ */
+
+static struct config cfg;
+static struct lease lease_a = { .host_id = { 1 }, .instance_id = { 2 }, .writer = true };
+static struct lease lease_b = { .host_id = { 3 }, .instance_id = { 4 }, .writer = true };
+
+static inline void start_with(const char *dir, const char *spec)
+{
+	config_init(&cfg);
+	free(cfg.state_dir);
+	cfg.state_dir = strdup(files_path(dir));
+	config_export_spec(&cfg, spec);
+	assert_int_equal(cfg.errors, 0);
+	assert_int_equal(loop_init(), 0);
+	assert_int_equal(export_open_all(&cfg), 0);
+}
+
+static inline void stop(void)
+{
+	export_close_all();
+	loop_exit();
+	config_free(&cfg);
+}
+
+/* As a session does it. Return: whether something had to be noted */
+static inline bool let_write(const char *name, struct lease *lease)
+{
+	struct export *e = export_find(name);
+	bool due;
+
+	assert_non_null(e);
+	export_lease(e, lease);
+	due = export_note_due(e, lease);
+	if (due) {
+		assert_int_equal(export_note_writer(e, lease), 1);
+		export_noted(e, lease);
+	}
+	export_let_write(e, lease);
+	export_release(lease);
+	return due;
+}
+
+/* Who may go on with an export: bit 0: A, bit 1: B */
+static inline int may(const char *name)
+{
+	struct export *e = export_find(name);
+
+	assert_non_null(e);
+	return export_resumable(e, &lease_a) | export_resumable(e, &lease_b) << 1;
+}
+
+static inline int resume_of(const char *dir, const char *spec)
+{
+	int who;
+
+	start_with(dir, spec);
+	who = may("d");
+	stop();
+	return who;
+}
+
+static inline const char *spec_of(const char *name, const char *file, const char *words)
+{
+	static char spec[400];
+
+	snprintf(spec, sizeof(spec), "%s,file=%s,%s", name, files_path(file), words);
+	return spec;
+}
+
+static inline void renew(const char *name)
+{
+	struct export *e = export_find(name);
+
+	export_quiet(e);
+	export_close(e);
+	export_renew(e, e->cfg);
+	assert_int_equal(export_open(e), 0);
+	assert_int_equal(export_begin(e), 0);
+}
+
+#endif
