@@ -298,7 +298,9 @@ int arena_bind(struct store *store, const struct export_config *ec,
 	struct arena_trailer *t = trailer_of(store);
 
 	if (fresh) {
+		/* It will be, once it is filled; nobody has written it. */
 		t->file = *file;
+		t->clean = 1;
 		store->writer = t->writer;
 		return ARENA_OLDER;
 	}

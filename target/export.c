@@ -181,9 +181,7 @@ int export_open(struct export *e)
 		memset(e->store.epoch, 1, sizeof(e->store.epoch));
 	if (!known)
 		ret = uuid_make(e, e->daemon);
-	if (!ret)
-		export_recall(e);
-	ret = ret ?: e->store.ops->publish(&e->store);
+	ret = ret ?: export_recall(e) ?: e->store.ops->publish(&e->store);
 	e->open = !ret;
 	if (ret)
 		e->store.ops->close(&e->store);

@@ -127,7 +127,7 @@ uint64_t export_region_bytes(const struct export *export, uint64_t max_mr_size);
 uint64_t export_region_max(const struct export *export, uint64_t max_mr_size);
 
 /* export_writer.c: who wrote last */
-void export_recall(struct export *export);
+int export_recall(struct export *export);
 bool export_resumable(const struct export *export, const struct lease *claim);
 void export_lease(struct export *export, struct lease *lease);
 void export_let_write(struct export *export, const struct lease *lease);

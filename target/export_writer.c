@@ -7,6 +7,8 @@
  * which nothing is known nobody may go on. Of memory nobody has written since it became
  * zeroes, every one may: its epoch tells what it is.
  */
+#include <errno.h>
+
 #include "export.h"
 #include "fault.h"
 #include "log.h"
@@ -31,6 +33,7 @@ static struct writers_of notes_of(const struct export *e)
 		.name = e->cfg->name,
 		.uuid = e->store.uuid,
 		.mark = &e->store.mark,
+		.arena = e->store.kept ? e->store.epoch : NULL,
 	};
 }
 
@@ -56,17 +59,32 @@ static struct store_writer note_for(const struct export *export, const struct le
 	return export->cfg->shared || same_writer(&writer, &nobody) ? unknown() : writer;
 }
 
+/* An arena that was not written back to its file must not be once others wrote the file. */
+static int check_arena(const struct export *export, const struct writers_of *of)
+{
+	const struct export_config *ec = export->cfg;
+	int ret = export->store.newer ? writers_missed(of) : 0;
+
+	if (ret == -ESTALE)
+		log_err("export %s: %s was written without arena %s since, or may have been: move the arena elsewhere to go on with the file, which lacks what only the arena has",
+			ec->name, ec->file, ec->arena);
+	return ret;
+}
+
 /**
  * export_recall - find out who wrote last what has been opened
  * @export: its store is open, its UUID known; @store.writer is who a kept arena knows of,
  *	or this process
  *
  * What this process knows is of before the file was closed: whoever wrote it since has
- * removed the note, at the least, and so it counts no more without.
+ * removed the note, at the least, and so it counts no more without. An arena that is
+ * kept counts: it is what the file was when it had that writer, or it is refused.
  *
  * Blocks. In a worker, as export_open().
+ *
+ * Return: 0; -errno, logged: it must not be had.
  */
-void export_recall(struct export *export)
+int export_recall(struct export *export)
 {
 	struct store_writer none = unknown(), *last = &export->store.writer, kept;
 	const struct writers_of of = notes_of(export);
@@ -74,7 +92,7 @@ void export_recall(struct export *export)
 	if (fault(FAULT_FORGET_WRITER))
 		*last = nobody;
 	if (!export->store.marked || fault(FAULT_FORGET_WRITER))
-		return;
+		return 0;
 	switch (writers_read(&of, &kept)) {
 	case WRITERS_NONE:
 		if (!export->store.kept || same_writer(last, &nobody))
@@ -90,6 +108,7 @@ void export_recall(struct export *export)
 		*last = none;
 		break;
 	}
+	return check_arena(export, &of);
 }
 
 /**

@@ -271,6 +271,8 @@ struct staged_ops {
  * @mark: of its file
  * @marked: @mark is known: who is let write is noted
  * @kept: the arena outlives this process
+ * @newer: an arena that is kept may have what its file lacks; until @publish of
+ *	&struct store_ops: from then on that is for the keeper to mend
  * @fd: of the arena; holds its lock
  * @cancelled: nobody waits for it to be opened any more. Any thread
  * @priv: its kind's own
@@ -292,6 +294,7 @@ struct store {
 	struct file_mark mark;
 	bool marked;
 	bool kept;
+	bool newer;
 	int fd;
 	atomic_bool cancelled;
 	void *priv;

@@ -96,8 +96,6 @@ static int open_anonymous(struct store *store, const struct export_config *ec)
 static int take_over(struct store *store, const struct export_config *ec,
 		     enum arena_state state)
 {
-	struct full *full = full_of(store);
-
 	switch (state) {
 	case ARENA_EQUAL:
 		log_info("export %s: arena %s keeps the contents of %s", ec->name,
@@ -106,10 +104,9 @@ static int take_over(struct store *store, const struct export_config *ec,
 	case ARENA_NEWER:
 		log_warn("export %s: arena %s was not written back to %s when its daemon ended",
 			 ec->name, ec->arena, ec->file);
-		if (!ec->read_only) {
-			atomic_store(&full->ended, true);
+		store->newer = true;
+		if (!ec->read_only)
 			return 0;
-		}
 		log_err("export %s: it can only be once it is not exported \"ro\"", ec->name);
 		return -EROFS;
 	case ARENA_OLDER:
@@ -219,6 +216,9 @@ static int store_publish(struct store *store)
 	struct arena_file file;
 	int ret = arena_publish(store);
 
+	if (store->newer)
+		atomic_store(&full->ended, true);
+	store->newer = false;
 	if (ret || !store->kept || !full->file.read_only)
 		return ret;
 	ret = file_of(full, &file);	/* the two stay equal */
@@ -247,6 +247,10 @@ static void store_close(struct store *store)
 	struct arena_file file;
 	int ret;
 
+	if (store->newer) {	/* never served: both stay as they are */
+		release(store);
+		return;
+	}
 	pthread_mutex_lock(&full->lock);
 	ret = full->file.read_only ? 0 : finish(store);
 	if (ret)

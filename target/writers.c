@@ -5,13 +5,16 @@
  * A device that comes back may go on if nobody else has been let write since. What
  * outlives the daemon with the contents must therefore outlive it with the name of who
  * made them; memory that is not kept needs no such thing, and a kept arena has it in its
- * trailer. For a file there are two notes, each a file of its own, of one line:
+ * trailer. For a file there are notes, each a file of its own, of one line:
  *
  *  export-UUID	 who was the last to be let write this export. By its UUID, because that is
  *		 what a device asks for when it comes back, whatever the export is called,
  *		 whatever the file is after a boot or a move to another disk.
  *  file-PLACE	 as which export the file was written last. By what the file is told by,
  *		 for it may be exported under another UUID in between.
+ *  arena-PLACE	 by way of which kept arena that was. An arena whose daemon was killed may
+ *		 have what its file lacks; when the file was written without it since, as
+ *		 this export or another, it has not, and must not be written over it.
  *
  * What is not noted is not known, and of whom nothing is known nobody may go on: so a
  * note that does not come about is not missed, as long as none of another is left in its
@@ -19,17 +22,20 @@
  *
  *  1. the file's note is read: when that names another export, its note goes, and this
  *     export's, which is of before that;
- *  2. the file's note gets this export;
- *  3. the export's note gets the writer, or goes when there are several.
+ *  2. the file's arena is noted, or the note of one goes;
+ *  3. the file's note gets this export;
+ *  4. the export's note gets the writer, or goes when there are several.
  *
- * When 2 or 3 fails the export's own note goes; when that, or 1, fails, he is not let
- * write. Each step is durable before the next. A note is replaced by renaming, so that
- * it is the old or the new one, whenever the power fails. Who is noted and then not
- * granted anything has written nothing, and keeps others away all the same: the safe
- * side.
+ * When 2, 3 or 4 fails the export's own note goes; when that, or 1, fails, or another arena
+ * stays noted, he is not let write. Each step is durable before the next, but that no arena
+ * is noted: an arena ends with the boot of its host, and so does what it may be worth. A
+ * note is replaced by renaming, so that it is the old or the new one, whenever the power
+ * fails. Who is noted and then not granted anything has written nothing, and keeps others
+ * away all the same: the safe side.
  *
- * Removing a note is always safe. Daemons that serve the same files in turn have to
- * have the same directory.
+ * Removing a note is safe; removing all of them is, too, but for a file that lacks what an
+ * arena has: of a file without any note the arena counts. Daemons that serve the same files
+ * in turn have to have the same directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,8 +64,8 @@ static bool settled;
 /**
  * struct note - what is in one
  * @key: UUID or place, as in its name
- * @a: of an export: the host; of a file: which file this is
- * @b: of an export: its device; of a file: UUID of the export
+ * @a: of an export: the host; of a file, or its arena: which file this is
+ * @b: of an export: its device; of a file: UUID of the export; of its arena: the epoch
  */
 struct note {
 	uint8_t key[RDMABLK_ID_LEN];
@@ -206,21 +212,23 @@ static int put(const struct writers_of *of, const char *path, const struct note 
 	return ret ?: sync_notes(of);
 }
 
+/* Not durable. A file system that is read-only has not got what is not there, either. */
+static int forget(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st))
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	return unlink(path) && errno != ENOENT ? -errno : 0;
+}
+
 /*
  * Durable when 0 is returned, and also what an earlier call has begun: so even when there
  * is none.
  */
 static int drop(const struct writers_of *of, const char *path)
 {
-	struct stat st;
-
-	if (lstat(path, &st)) {
-		if (errno != ENOENT && errno != ENOTDIR)
-			return -errno;
-	} else if (unlink(path) && errno != ENOENT) {
-		return -errno;
-	}
-	return sync_notes(of);
+	return forget(path) ?: sync_notes(of);
 }
 
 static void cannot(const struct writers_of *of, const char *what, const char *path, int ret)
@@ -260,6 +268,44 @@ static int drop_other(const struct writers_of *of, const char *path, const char 
 	return ret;
 }
 
+/*
+ * Step 2. Return: 0; -errno: this one is not noted, but nor is another, unless @stays: then
+ * that is logged.
+ */
+static int put_arena(const struct writers_of *of, const char *path, bool *stays)
+{
+	struct note arena;
+	int ret = 0, gone;
+
+	if (of->arena) {
+		arena = make_note(of->mark->place, of->mark->id, of->arena);
+		ret = put(of, path, &arena);
+		if (!ret)
+			return 0;
+	}
+	gone = forget(path);
+	*stays = gone;
+	if (gone)
+		cannot(of, "remove", path, gone);
+	return gone ?: ret;
+}
+
+/* Steps 3 and 4. Return: 0; -errno: @path is not noted */
+static int put_writer(const struct writers_of *of, const struct store_writer *writer,
+		      const char *file_path, const char *own_path, const char **path)
+{
+	struct note file = make_note(of->mark->place, of->mark->id, of->uuid), own;
+	int ret;
+
+	*path = file_path;
+	ret = put(of, file_path, &file);
+	if (ret || !writer)
+		return ret;
+	*path = own_path;
+	own = make_note(of->uuid, writer->host_id, writer->instance_id);
+	return put(of, own_path, &own);
+}
+
 /**
  * writers_note - somebody is about to be let write
  * @of: which export
@@ -273,23 +319,22 @@ static int drop_other(const struct writers_of *of, const char *path, const char 
  */
 int writers_note(const struct writers_of *of, const struct store_writer *writer)
 {
-	struct note file = make_note(of->mark->place, of->mark->id, of->uuid), own;
-	char file_path[NOTE_ROOM], own_path[NOTE_ROOM];
-	const char *path = file_path;
+	char file_path[NOTE_ROOM], own_path[NOTE_ROOM], arena_path[NOTE_ROOM];
+	const char *path = arena_path;
+	bool stays = false;
 	int ret, gone = 0;
 
 	note_path(of, "file", of->mark->place, file_path);
+	note_path(of, "arena", of->mark->place, arena_path);
 	note_path(of, "export", of->uuid, own_path);
 	pthread_mutex_lock(&lock);
 	ret = drop_other(of, file_path, own_path);
 	if (ret)
 		goto unlock;
-	ret = put(of, file_path, &file);
-	if (!ret && writer) {
-		path = own_path;
-		own = make_note(of->uuid, writer->host_id, writer->instance_id);
-		ret = put(of, own_path, &own);
-	}
+	ret = put_arena(of, arena_path, &stays);
+	if (stays)
+		goto unlock;
+	ret = ret ?: put_writer(of, writer, file_path, own_path, &path);
 	if (ret || !writer)
 		gone = drop(of, own_path);
 	if (gone)
@@ -301,6 +346,43 @@ int writers_note(const struct writers_of *of, const struct store_writer *writer)
 	ret = gone ?: !ret;
 unlock:
 	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+/**
+ * writers_missed - was a file written without its arena
+ * @of: which export, with an arena whose daemon did not end in order
+ *
+ * Blocks. Any thread.
+ *
+ * Return: 0: it was not, or nothing is known of it; -ESTALE: it may have been, by way of
+ * another arena or none; -errno: what is noted cannot be read, which is logged.
+ */
+int writers_missed(const struct writers_of *of)
+{
+	char path[NOTE_ROOM];
+	struct note is;
+	bool known;
+	int ret;
+
+	pthread_mutex_lock(&lock);
+	note_path(of, "arena", of->mark->place, path);
+	ret = get(path, of->mark->place, &is);
+	known = ret == 1 && !memcmp(is.a, of->mark->id, sizeof(is.a)) &&
+		!memcmp(is.b, of->arena, sizeof(is.b));
+	if (!ret) {
+		/* None has ever been noted, or the note went when the file was written. */
+		note_path(of, "file", of->mark->place, path);
+		ret = get(path, of->mark->place, &is);
+	}
+	if (known)
+		ret = 0;
+	else if (ret == 1 || ret == -EBADMSG)
+		ret = -ESTALE;
+	pthread_mutex_unlock(&lock);
+	if (ret && ret != -ESTALE)
+		log_err("export %s: cannot read %s: %s; nobody knows whether its file was written without its arena",
+			of->name, path, strerror(-ret));
 	return ret;
 }
 

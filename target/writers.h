@@ -27,15 +27,18 @@ enum writers_state {
  * @name: of the export, for messages
  * @uuid: its identity
  * @mark: of its file
+ * @arena: epoch of the kept arena that has its contents; NULL: none
  */
 struct writers_of {
 	const char *dir;
 	const char *name;
 	const uint8_t *uuid;
 	const struct file_mark *mark;
+	const uint8_t *arena;
 };
 
 enum writers_state writers_read(const struct writers_of *of, struct store_writer *last);
+int writers_missed(const struct writers_of *of);
 int writers_note(const struct writers_of *of, const struct store_writer *writer);
 
 #endif

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Who was the last to be let write a file, when noting that ends at any step, when the power
+ * fails there, and when a sync fails; what a file that is opened anew had in between; and
+ * arenas that were not written back.
+ *
+ * Sources: target/writers.c target/export_writer.c target/arena.c target/store_full.c
+ * Libraries: libcrypto libsystemd liburing
+ */
+#include "target_writers.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <sys/syscall.h>
+
+enum {			/* exit status of a process that has noted somebody */
+	NOTED = 10,	/* he is let write */
+	LET,		/* likewise; he is not noted */
+	REFUSED,
+	ENDED,		/* in between */
+};
+
+enum who {
+	NOBODY,
+	WAS_OTHER,
+	IS_A,
+	IS_B,
+	IS_C,
+	IS_WRONG,
+};
+
+static const struct store_writer c = { { 8 }, { 11 } };
+static const uint8_t arena1[16] = { 0x21 }, arena2[16] = { 0x22 };
+
+/* What is done to the names of notes, and to their syncs: of a process that is to end there */
+static struct {
+	unsigned int steps;
+	unsigned int end_at;
+	unsigned int syncs;
+	unsigned int fail_at;	/* a sync; UINT_MAX: all of files */
+	char notes[300];	/* directory, of which a copy is kept at each sync */
+	char durable[300];	/* the copy: what is there after a power failure */
+} disk;
+
+static void step(void)
+{
+	if (++disk.steps == disk.end_at)
+		_exit(ENDED);
+}
+
+/* Notes are replaced, and never changed: links to them are a copy. */
+static void copy(const char *from, const char *to)
+{
+	struct dirent *entry;
+	DIR *dir;
+
+	mkdir(to, 0755);
+	dir = opendir(to);
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		syscall(SYS_unlinkat, dirfd(dir), entry->d_name, 0);
+	closedir(dir);
+	dir = opendir(from);
+	assert_non_null(dir);
+	while ((entry = readdir(dir))) {
+		char path[600];
+
+		snprintf(path, sizeof(path), "%s/%s", to, entry->d_name);
+		if (entry->d_name[0] != '.')
+			assert_int_equal(linkat(dirfd(dir), entry->d_name, AT_FDCWD, path, 0), 0);
+	}
+	closedir(dir);
+}
+
+static bool is_notes(int fd)
+{
+	struct stat is, notes;
+
+	return !fstat(fd, &is) && !stat(disk.notes, &notes) && is.st_ino == notes.st_ino &&
+	       is.st_dev == notes.st_dev;
+}
+
+/* Instead of the library's */
+int fsync(int fd)
+{
+	struct stat st;
+
+	step();
+	if (++disk.syncs == disk.fail_at ||
+	    (disk.fail_at == UINT_MAX && !fstat(fd, &st) && S_ISREG(st.st_mode))) {
+		errno = EIO;
+		return -1;
+	}
+	if (is_notes(fd))
+		copy(disk.notes, disk.durable);
+	return (int)syscall(SYS_fsync, fd);
+}
+
+int rename(const char *from, const char *to)
+{
+	step();
+	return (int)syscall(SYS_rename, from, to);
+}
+
+int unlink(const char *path)
+{
+	step();
+	return (int)syscall(SYS_unlink, path);
+}
+
+static void watch(const char *dir)
+{
+	disk.end_at = 0;
+	disk.fail_at = 0;
+	snprintf(disk.notes, sizeof(disk.notes), "%s/" WRITERS_DIR, files_path(dir));
+	snprintf(disk.durable, sizeof(disk.durable), "%s/durable", files_path(dir));
+}
+
+/* By another process each time, which knows nothing of what is durable. */
+static int note_by(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
+		   const struct store_writer *writer, const uint8_t *arena)
+{
+	struct writers_of export = of(dir, uuid, mark);
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		export.arena = arena;
+		disk.steps = 0;
+		disk.syncs = 0;
+		status = writers_note(&export, writer);
+		_exit(status < 0 ? REFUSED : status ? NOTED : LET);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static enum who who(const char *dir, const uint8_t *uuid)
+{
+	struct store_writer last;
+	enum writers_state state = recall(dir, uuid, &f, &last);
+
+	if (state != WRITERS_KNOWN)
+		return state == WRITERS_OTHER ? WAS_OTHER : NOBODY;
+	return !memcmp(&last, &a, sizeof(a)) ? IS_A : !memcmp(&last, &b, sizeof(b)) ? IS_B :
+	       !memcmp(&last, &c, sizeof(c)) ? IS_C : IS_WRONG;
+}
+
+static int missed(const char *dir, const uint8_t *arena)
+{
+	struct writers_of export = of(dir, u, &f);
+
+	export.arena = arena;
+	return writers_missed(&export);
+}
+
+/*
+ * As what a file was written: by A as U, and perhaps by B as V since. Now C, or several,
+ * come to write it as U. Nobody else may go on once they are let, and nobody who could
+ * not before.
+ */
+static const struct scene {
+	const char *dir;
+	bool other;			/* V was since */
+	const struct store_writer *now;
+	const uint8_t *arena[2];	/* before and now */
+} scenes[] = {
+	{ "other", true, &c, { NULL, NULL } },
+	{ "writer", false, &c, { NULL, NULL } },
+	{ "several", false, NULL, { NULL, NULL } },
+	{ "without", false, &c, { arena1, NULL } },
+	{ "instead", false, &c, { arena1, arena2 } },
+	{ "taken", true, &c, { arena1, NULL } },
+};
+
+static void prepare(const struct scene *s)
+{
+	files_run("rm -rf %s", files_path(s->dir));
+	assert_int_equal(mkdir(files_path(s->dir), 0755), 0);
+	watch(s->dir);
+	/* U was written by A, as another file, too, so that its note is not of this one */
+	assert_int_equal(note_by(s->dir, u, &f, &a, s->arena[0]), NOTED);
+	if (s->other) {
+		assert_int_equal(note_by(s->dir, v, &f, &b, s->arena[1]), NOTED);
+		assert_int_equal(note_by(s->dir, u, &g, &a, NULL), NOTED);
+	}
+	assert_int_equal(who(s->dir, u), s->other ? WAS_OTHER : IS_A);
+}
+
+static void judge(const struct scene *s, bool let)
+{
+	enum who is = who(s->dir, u);
+
+	assert_int_not_equal(is, IS_WRONG);
+	assert_int_not_equal(is, IS_B);
+	if (let || s->other)
+		assert_int_not_equal(is, IS_A);
+	if (!s->now)
+		assert_int_not_equal(is, IS_C);
+	if (let && s->other)
+		assert_int_not_equal(who(s->dir, v), IS_B);
+	if (let && s->arena[0])
+		assert_int_equal(missed(s->dir, arena1), -ESTALE);
+}
+
+/* With all that was done, or after a power failure with nothing of what was not synced. */
+static void judge_both(const struct scene *s, bool let)
+{
+	char kept[300];
+
+	judge(s, let);
+	snprintf(kept, sizeof(kept), "%s/kept", files_path(s->dir));
+	copy(disk.notes, kept);
+	copy(disk.durable, disk.notes);
+	/* no arena is left then */
+	judge(&(struct scene){ s->dir, s->other, s->now, { NULL, NULL } }, let);
+	copy(kept, disk.notes);
+}
+
+static void goes_on(const struct scene *s, bool power)
+{
+	if (power)
+		copy(disk.durable, disk.notes);
+	disk.end_at = 0;
+	disk.fail_at = 0;
+	assert_int_equal(note_by(s->dir, u, &f, s->now, s->arena[1]), NOTED);
+	judge_both(s, true);
+	assert_int_equal(who(s->dir, u), s->now ? IS_C : NOBODY);
+	if (s->arena[1])
+		assert_int_equal(missed(s->dir, arena2), 0);
+	copy(disk.durable, disk.notes);
+	assert_int_equal(who(s->dir, u), s->now ? IS_C : NOBODY);
+}
+
+/* Return: how many steps it takes */
+static unsigned int end_everywhere(const struct scene *s, bool power)
+{
+	for (unsigned int i = 1;; i++) {
+		int status;
+
+		prepare(s);
+		disk.end_at = i;
+		status = note_by(s->dir, u, &f, s->now, s->arena[1]);
+		judge_both(s, status == NOTED);
+		if (status == NOTED)
+			return i - 1;
+		assert_int_equal(status, ENDED);
+		goes_on(s, power);
+	}
+}
+
+static void an_end_at_any_step(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(scenes); i++)
+		for (int power = 0; power < 2; power++)
+			assert_in_range(end_everywhere(&scenes[i], power), 3, 20);
+}
+
+/* Once; then it is as if it had not been asked for. Return: how many there are */
+static unsigned int fail_everywhere(const struct scene *s, bool power)
+{
+	for (unsigned int i = 1;; i++) {
+		int status;
+
+		prepare(s);
+		disk.fail_at = i;
+		status = note_by(s->dir, u, &f, s->now, s->arena[1]);
+		judge_both(s, status != REFUSED);
+		if (status == NOTED)
+			return i - 1;
+		goes_on(s, power);
+	}
+}
+
+static void a_sync_that_fails(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(scenes); i++)
+		for (int power = 0; power < 2; power++)
+			assert_in_range(fail_everywhere(&scenes[i], power), 2, 10);
+}
+
+static void open_anew(struct export *e)
+{
+	export_renew(e, e->cfg);
+	assert_int_equal(export_open(e), 0);
+	assert_int_equal(export_begin(e), 0);
+}
+
+/* B could not be noted when it wrote the file as another export: A may not go on. */
+static void a_note_that_went_meanwhile(void **state)
+{
+	struct export *e;
+
+	(void)state;
+	files_new("disk0", SIZE);
+	start_with("meanwhile", spec_of("d", "disk0", "cache=none"));
+	let_write("d", &lease_a);
+	e = export_find("d");
+	export_quiet(e);
+	export_close(e);
+	disk.fail_at = UINT_MAX;
+	assert_int_equal(note("meanwhile", v, &e->store.mark, &b), 0);
+	disk.fail_at = 0;
+	assert_false(noted);
+	open_anew(e);
+	assert_int_equal(may("d"), 0);
+	stop();
+}
+
+/*
+ * Arenas that were not written back
+ */
+
+#define BYTES	4096
+
+static char with[200], without[200], instead[200], as_other[200];
+
+static int try_with(const char *dir, const char *words)
+{
+	int ret;
+
+	config_init(&cfg);
+	free(cfg.state_dir);
+	cfg.state_dir = strdup(files_path(dir));
+	config_export_spec(&cfg, spec_of("d", "disk1", words));
+	assert_int_equal(cfg.errors, 0);
+	assert_int_equal(loop_init(), 0);
+	ret = export_open_all(&cfg);
+	if (ret)
+		stop();
+	return ret;
+}
+
+static void keep_arena(void)
+{
+	assert_int_equal(files_run("cp %s %s", files_path("kept/arena"), files_path("arena")), 0);
+}
+
+static bool same_arena(void)
+{
+	return !files_run("cmp %s %s", files_path("kept/arena"), files_path("arena"));
+}
+
+/* A has written the arena, with seed 2, and the daemon was killed; the file has seed 1. */
+static void leave_newer(const char *dir)
+{
+	unlink(files_path("kept/arena"));
+	files_new("disk1", SIZE);
+	files_write(files_path("disk1"), 0, BYTES, 1);
+	files_run("rm -rf %s", files_path(dir));
+	assert_int_equal(try_with(dir, with), 0);
+	let_write("d", &lease_a);
+	files_pattern(export_find("d")->store.base, 0, BYTES, 2);
+	keep_arena();
+	stop();
+	files_write(files_path("disk1"), 0, BYTES, 1);
+	assert_int_equal(files_run("cp %s %s", files_path("arena"), files_path("kept/arena")), 0);
+}
+
+/* Somebody has the file, without that arena, and perhaps writes seed 3 to it. */
+static void have_it(const char *dir, const char *words, struct lease *writer)
+{
+	assert_int_equal(try_with(dir, words), 0);
+	if (writer)
+		let_write("d", writer);
+	stop();
+	if (writer)
+		files_write(files_path("disk1"), 0, BYTES, 3);
+}
+
+static bool arenas(void)
+{
+	if (!files_tmpfs("kept", "size=16m"))
+		return false;
+	snprintf(with, sizeof(with), "cache=full,arena=%s", files_path("kept/arena"));
+	snprintf(instead, sizeof(instead), "cache=full,arena=%s", files_path("kept/second"));
+	snprintf(without, sizeof(without), "cache=full");
+	snprintf(as_other, sizeof(as_other), "uuid=6f1c1f6e-0f3c-4f0e-9d0a-4b8f3a9f1c11");
+	return true;
+}
+
+static void arena_counts(const char *dir)
+{
+	assert_int_equal(try_with(dir, with), 0);
+	assert_int_equal(may("d"), 1);
+	stop();
+	assert_true(files_are(files_path("disk1"), 0, BYTES, 2));
+}
+
+/* What it has is not lost, be it opened in vain before, or the file by one who reads. */
+static void an_arena_that_is_newer(void **state)
+{
+	(void)state;
+	if (!arenas())
+		skip();
+	leave_newer("newer");
+	arena_counts("newer");
+	leave_newer("newer");
+	have_it("newer", without, NULL);
+	arena_counts("newer");
+	/* of a file of which nothing is known */
+	leave_newer("newer");
+	files_run("rm %s/" WRITERS_DIR "/*", files_path("newer"));
+	arena_counts("newer");
+	/* what keeps it from being served does not make it what the file has */
+	leave_newer("newer");
+	files_run("rm %s/d.uuid", files_path("newer"));
+	assert_int_equal(mkdir(files_path("newer/d.uuid.new"), 0755), 0);
+	assert_true(try_with("newer", with) < 0);
+	assert_true(files_are(files_path("disk1"), 0, BYTES, 1));
+	assert_true(same_arena());
+	assert_int_equal(rmdir(files_path("newer/d.uuid.new")), 0);
+	arena_counts("newer");
+	umount2(files_path("kept"), MNT_DETACH);
+}
+
+/* It is not written over what others, or A, have written since; neither of the two is lost. */
+static void an_arena_that_is_older(void **state)
+{
+	static const struct {
+		const char *words;
+		struct lease *writer;
+	} since[] = {
+		{ without, &lease_b }, { without, &lease_a }, { "cache=none", &lease_b },
+		{ as_other, &lease_b }, { instead, &lease_b },
+	};
+
+	(void)state;
+	if (!arenas())
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(since); i++) {
+		leave_newer("older");
+		have_it("older", since[i].words, since[i].writer);
+		for (int again = 0; again < 2; again++) {
+			assert_int_equal(try_with("older", with), -ESTALE);
+			assert_true(files_are(files_path("disk1"), 0, BYTES, 3));
+			assert_true(same_arena());
+		}
+		assert_int_equal(unlink(files_path("kept/arena")), 0);
+		assert_int_equal(try_with("older", with), 0);
+		stop();
+		assert_true(files_are(files_path("disk1"), 0, BYTES, 3));
+		unlink(files_path("kept/second"));
+	}
+	umount2(files_path("kept"), MNT_DETACH);
+}
+
+/* Its daemon was killed before anybody was let write. */
+static void an_arena_that_nobody_wrote(void **state)
+{
+	(void)state;
+	if (!arenas())
+		skip();
+	files_new("disk1", SIZE);
+	files_write(files_path("disk1"), 0, BYTES, 1);
+	have_it("unused", without, &lease_b);
+	assert_int_equal(try_with("unused", with), 0);
+	keep_arena();
+	stop();
+	assert_int_equal(files_run("cp %s %s", files_path("arena"), files_path("kept/arena")), 0);
+	assert_int_equal(try_with("unused", with), 0);
+	stop();
+	files_write(files_path("disk1"), 0, BYTES, 4);
+	assert_int_equal(files_run("cp %s %s", files_path("arena"), files_path("kept/arena")), 0);
+	assert_int_equal(try_with("unused", with), 0);
+	stop();
+	assert_true(files_are(files_path("disk1"), 0, BYTES, 4));
+	umount2(files_path("kept"), MNT_DETACH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_end_at_any_step),
+		cmocka_unit_test(a_sync_that_fails),
+		cmocka_unit_test(a_note_that_went_meanwhile),
+		cmocka_unit_test(an_arena_that_is_newer),
+		cmocka_unit_test(an_arena_that_is_older),
+		cmocka_unit_test(an_arena_that_nobody_wrote),
+	};
+
+	return cmocka_run_group_tests_name("writers_end", tests, files_setup, files_teardown);
+}
