@@ -7,10 +7,11 @@
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+# shellcheck source=tests/cases/skew/lib.sh
+source "$RDMABLK_TOP/tests/cases/skew/lib.sh"
 
-FIRST=$RDMABLK_TOP/build/first
-[[ -x $FIRST/target/rdmablkd && -f $FIRST/$KERNEL_SERIES/rdmablk.ko ]] ||
-	skip "no peers of the first version: the tree has no history"
+need_peers first
+FIRST=$PEERS
 
 # serves_and_discards MOST: data goes both ways; this much can be discarded at once
 serves_and_discards() {

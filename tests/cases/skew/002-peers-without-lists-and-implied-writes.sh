@@ -10,11 +10,12 @@
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+# shellcheck source=tests/cases/skew/lib.sh
+source "$RDMABLK_TOP/tests/cases/skew/lib.sh"
 require fio
 
-PLAIN=$RDMABLK_TOP/build/plain WRITES=500
-[[ -x $PLAIN/target/rdmablkd && -f $PLAIN/$KERNEL_SERIES/rdmablk.ko ]] ||
-	skip "no peers of that time: the tree has no history"
+need_peers plain
+PLAIN=$PEERS WRITES=500
 
 # packets COMMAND...: how many rxe has sent meanwhile, both ways
 packets() {

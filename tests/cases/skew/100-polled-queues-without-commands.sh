@@ -7,10 +7,11 @@
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+# shellcheck source=tests/cases/skew/lib.sh
+source "$RDMABLK_TOP/tests/cases/skew/lib.sh"
 
-FIRST=$RDMABLK_TOP/build/first
-[[ -x $FIRST/target/rdmablkd ]] ||
-	skip "no target of the first version: the tree has no history"
+need_peers first
+FIRST=$PEERS
 NOW=$RDMABLKD
 
 # lose_requests: whether any was under way when the daemon died
