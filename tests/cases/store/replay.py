@@ -1,13 +1,5 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a disk has, at any moment, of what dm-log-writes has seen.
-
-replay.py points LOG COUNT
-    Numbers of entries at which a power failure is looked at: FLUSHes, FUA writes and
-    marks between the marks "begin" and "end", COUNT of them or all, and always the last.
-
-replay.py apply LOG IMAGE FIRST LAST MARKS
-    Does entries FIRST to LAST to IMAGE, and adds the marks among them to MARKS.
 
 The log has a write only once it is certain to be durable: with the FLUSH that came after
 its completion, or when it is a FUA write that has ended. So a disk that did everything up
@@ -30,8 +22,13 @@ FLUSH, FUA, DISCARD, MARK, METADATA = 1, 2, 4, 8, 16
 Entry = collections.namedtuple("Entry", "offset size flags data text")
 
 
-def entries(log):
-    """Yields all of a log, with the place of each entry's data."""
+def entries(path):
+    """Returns all of a log, with the place of each entry's data."""
+    with open(path, "rb") as log:
+        return list(read(log))
+
+
+def read(log):
     magic, version, count, sector = SUPER.unpack(log.read(SUPER.size))
     if magic != MAGIC or version != VERSION:
         sys.exit(f"no log of dm-log-writes: {magic:x}, version {version}")
@@ -50,47 +47,16 @@ def entries(log):
             place += sectors * sector
 
 
-def points(path, count):
-    found, inside, writes = [], False, 0
-    with open(path, "rb") as log:
-        for number, entry in enumerate(entries(log)):
-            if entry.text == "end":
-                break
-            if inside and entry.flags & (FLUSH | FUA | MARK):
-                found.append(number)
-            writes += inside and entry.size > 0
-            inside = inside or entry.text == "begin"
-        else:
-            sys.exit("the log has no end")
-    if not found:
-        sys.exit("the log has no moment to look at")
-    print(f"{len(found)} moments, {writes} writes", file=sys.stderr)
-    count = min(count, len(found))
-    print(*sorted(found[-1 - n * len(found) // count] for n in range(count)))
-
-
-def apply(path, image, first, last, marks):
-    with open(path, "rb") as log, open(image, "r+b") as disk, \
-            open(marks, "a", encoding="ascii") as out:
-        for number, entry in enumerate(list(entries(log))[first:last + 1], first):
+def apply(path, image, some):
+    """Does some entries of a log to a disk"""
+    with open(path, "rb") as log, open(image, "r+b") as disk:
+        for entry in some:
             if entry.text is not None:
-                out.write(entry.text + "\n")
                 continue
             log.seek(entry.data)
             disk.seek(entry.offset)
             # What was discarded may read as anything: not as what it was.
             data = bytes(entry.size) if entry.flags & DISCARD else log.read(entry.size)
             if len(data) != entry.size:
-                sys.exit(f"entry {number} is cut short")
+                sys.exit(f"the data at {entry.data} is cut short")
             disk.write(data)
-
-
-def main():
-    command, log, *rest = sys.argv[1:]
-    if command == "points":
-        points(log, int(rest[0]))
-    else:
-        apply(log, rest[0], int(rest[1]), int(rest[2]), rest[3])
-
-
-main()

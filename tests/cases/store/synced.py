@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files that were synced, on a disk whose writes are logged by dm-log-writes.
 
-synced.py write DIR DEVICE WRITERS STEPS
+synced.py DIR DEVICE WRITERS STEPS
     Each writer makes files, rewrites blocks of another one in place, and removes files.
     Whatever fsync or fdatasync has returned for is promised by a mark in the log of the
-    device-mapper's DEVICE; what is about to be removed is not promised any more.
+    device-mapper's DEVICE; what is about to be removed is said to be gone.
 
-synced.py check DIR MARKS
-    Each promise among MARKS is kept by DIR: files have what they had, blocks what they
-    had or something newer.
+moments.py has those promises checked: files have what they had, blocks what they had or
+something newer.
 
 In a block that is rewritten each byte is the number of the write, because a block that
 nobody has synced may be half old and half new.
@@ -102,53 +101,58 @@ def write(path, device, writers, steps):
         sys.exit("\n".join(failed))
 
 
-def promised(path):
-    files, tables = {}, {}
-    with open(path, encoding="ascii") as marks:
-        for line in marks:
-            word, *rest = line.strip().split(":")
+class Promises:
+    """What marks promise: contents of files by name, least numbers of blocks by writer"""
+
+    def __init__(self):
+        self.files, self.tables, self.gone = {}, {}, []
+
+    def add(self, marks):
+        for mark in marks:
+            word, *rest = mark.split(":")
             if word == "file":
-                files[rest[0]] = rest[1]
-            elif word == "gone":
-                files.pop(rest[0])
+                self.files[rest[0]] = rest[1]
             elif word == "table":
-                tables[rest[0]] = bytes.fromhex(rest[1])
-    return files, tables
+                self.tables[rest[0]] = bytes.fromhex(rest[1])
+            elif word == "gone":
+                self.gone.append(rest[0])
+            else:
+                sys.exit(f"unknown mark {mark}")
+
+    def forget(self):
+        """Not promised any more from here on: what add() was told to be gone."""
+        for name in self.gone:
+            self.files.pop(name)
+        self.gone = []
+
+    def __str__(self):
+        return f"{len(self.files)} files and {len(self.tables)} tables promised"
 
 
 def content(path):
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError as error:
-        print(error)
-        return b""
+    with open(path, "rb") as file:
+        return file.read()
 
 
-def check(path, marks):
-    files, tables = promised(marks)
-    bad = 0
-    for name, want in files.items():
-        if digest(content(f"{path}/{name}")) != want:
-            print(f"file {name} is not what was synced")
-            bad += 1
-    for name, least in tables.items():
-        data = content(f"{path}/{name}.table")
+def broken(path, promises):
+    """Yields a line for each promise that a directory does not keep"""
+    for name, want in promises.files.items():
+        try:
+            if digest(content(f"{path}/{name}")) != want:
+                yield f"file {name} is not what was synced"
+        except OSError as error:
+            yield f"file {name}: {error.strerror}"
+    for name, least in promises.tables.items():
+        try:
+            data = content(f"{path}/{name}.table")
+        except OSError as error:
+            yield f"table {name}: {error.strerror}"
+            continue
         for block, number in enumerate(least):
             have = data[block * BLOCK:(block + 1) * BLOCK]
             if len(have) != BLOCK or not number <= min(have) <= max(have) <= NEWEST:
-                print(f"table {name}, block {block}: not as new as {number}")
-                bad += 1
-    print(f"{len(files)} files and {len(tables)} tables promised, {bad} bad")
-    sys.exit(1 if bad else 0)
+                yield f"table {name}, block {block}: not as new as {number}"
 
 
-def main():
-    command, path, *rest = sys.argv[1:]
-    if command == "write":
-        write(path, rest[0], int(rest[1]), int(rest[2]))
-    else:
-        check(path, rest[0])
-
-
-main()
+if __name__ == "__main__":
+    write(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
