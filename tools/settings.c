@@ -117,17 +117,9 @@ __u32 settings_get(const struct settings *settings, __u16 attr, __u32 otherwise)
 	return settings->given[attr] ? settings->number[attr] : otherwise;
 }
 
-/**
- * settings_check() - do they go together
- * @origin: where they were given
- * @settings: all that were given
- * @defaults: what was not given is as the module has it by default; else it is
- *	not known, and only the module can tell
- *
- * Returns 0 or the exit status after a complaint.
- */
-int settings_check(const struct opts_origin *origin,
-		   const struct settings *settings, bool defaults)
+/* The two of outages. */
+static int check_outage(const struct opts_origin *origin,
+			const struct settings *settings, bool defaults)
 {
 	bool given = settings->given[RDMABLK_ATTR_DEV_LOSS_TMO];
 	__u32 fast = settings_get(settings, RDMABLK_ATTR_FAST_IO_FAIL_TMO, OFF);
@@ -140,6 +132,39 @@ int settings_check(const struct opts_origin *origin,
 			    "%sfast-io-fail-tmo %u is not shorter than %sdev-loss-tmo %u%s",
 			    origin->dashes, fast, origin->dashes, loss,
 			    given ? "" : ", the default");
+}
+
+/* The two of completions: 0, which is the default, leaves them to the RDMA device. */
+static int check_moderation(const struct opts_origin *origin,
+			    const struct settings *settings)
+{
+	__u32 count = settings_get(settings, RDMABLK_ATTR_CQ_COUNT, 0);
+	__u32 period = settings_get(settings, RDMABLK_ATTR_CQ_PERIOD, 0);
+
+	if (period && !count)
+		return report_usage(origin->what, "%scq-period %u needs %scq-count",
+				    origin->dashes, period, origin->dashes);
+	if (count > 1 && !period)
+		return report_usage(origin->what, "%scq-count %u needs %scq-period",
+				    origin->dashes, count, origin->dashes);
+	return 0;
+}
+
+/**
+ * settings_check() - do they go together
+ * @origin: where they were given
+ * @settings: all that were given
+ * @defaults: what was not given is as the module has it by default; else it is
+ *	not known, and only the module can tell
+ *
+ * Returns 0 or the exit status after a complaint.
+ */
+int settings_check(const struct opts_origin *origin,
+		   const struct settings *settings, bool defaults)
+{
+	int ret = check_outage(origin, settings, defaults);
+
+	return ret ? ret : check_moderation(origin, settings);
 }
 
 /**

@@ -37,7 +37,7 @@ asked 0
 expect 0 "$(status cq_count)" "cq_count"
 disconnect
 
-run_expect 1 'cq_period without cq_count' \
+run_expect 2 'cq-period 8 needs --cq-count' \
 	"$RDMABLK" connect --cq-period 8 "$TARGET_ADDR/disk0"
 asked 0
 
