@@ -66,8 +66,7 @@ static int run(struct connect_request *request, const char *what)
 	char path[DEVICE_PATH_LEN];
 
 	if (connect_read_host_id(request, &failure))
-		return report_failure(failure.err, CONNECT_HOST_ID_FILE, "%s",
-				      failure.text);
+		return report_failure(failure.err, what, "%s", failure.text);
 	if (connect_run(request, &device, &failure))
 		return report_failure(failure.err, what, "%s%s", failure.text,
 				      failure.err == EROFS ?

@@ -55,7 +55,11 @@ static int set(void *context, int id, const char *value)
 			   &args->wait);
 }
 
-/* What will be the same in a second. */
+/*
+ * What will be the same in a second. EPROTO need not be: a queue whose session is gone
+ * because the daemon was restarted between the two has it, too. ENOENT is an export that
+ * the target, or its administrator, may be about to add.
+ */
 static bool is_final(int err, const struct device *device)
 {
 	const struct value *state = &device->value[RDMABLK_ATTR_STATE];
@@ -74,6 +78,7 @@ static bool is_final(int err, const struct device *device)
 	case EUNATCH:
 	case ETIME:
 	case EBADMSG:
+	case EFBIG:
 		return true;
 	case EEXIST:
 		/* One that reconnects may yet be live, or it is another disk. */
@@ -82,17 +87,6 @@ static bool is_final(int err, const struct device *device)
 	default:
 		return false;
 	}
-}
-
-static int connect_one(const struct disk_config *disk, struct device *device,
-		       struct nl_failure *failure)
-{
-	struct connect_request request = disk->request;
-
-	*device = (struct device) { 0 };
-	if (connect_read_host_id(&request, failure))
-		return -1;
-	return connect_run(&request, device, failure);
 }
 
 static int finish(struct attempt *attempt, const struct device *device,
@@ -122,10 +116,15 @@ static void say(struct attempt *attempt, const char *text)
 
 static int try_one(struct attempt *attempt)
 {
+	struct connect_request request = attempt->disk->request;
 	struct nl_failure failure = { 0 };
-	struct device device;
+	struct device device = { 0 };
 
-	if (!connect_one(attempt->disk, &device, &failure))
+	if (connect_read_host_id(&request, &failure)) {
+		attempt->over = true;
+		return report_failure(failure.err, attempt->what, "%s", failure.text);
+	}
+	if (!connect_run(&request, &device, &failure))
 		return finish(attempt, &device, &failure);
 	attempt->over = is_final(failure.err, &device) ||
 			nl_deadline(0) >= attempt->deadline;

@@ -91,7 +91,7 @@ void connect_clear(struct connect_request *request)
 /**
  * connect_read_host_id() - takes the identity from its file
  * @request: gets it, unless it has one
- * @failure: result
+ * @failure: result, with the name of the file in its text
  *
  * Without the file the module's own applies. Returns 0, or -1 when the file
  * cannot be read or holds something else.
@@ -100,6 +100,7 @@ int connect_read_host_id(struct connect_request *request,
 			 struct nl_failure *failure)
 {
 	char line[80] = "";
+	int err = 0;
 	FILE *file;
 
 	if (request->has_host_id)
@@ -108,14 +109,17 @@ int connect_read_host_id(struct connect_request *request,
 	if (!file && errno == ENOENT)
 		return 0;
 	if (!file)
-		return fail(failure, errno, "%s", strerror(errno));
-	if (!fgets(line, sizeof(line), file))
-		line[0] = '\0';
+		return fail(failure, errno, CONNECT_HOST_ID_FILE ": %s",
+			    strerror(errno));
+	if (!fgets(line, sizeof(line), file) && ferror(file))
+		err = errno;
 	fclose(file);
+	if (err)
+		return fail(failure, err, CONNECT_HOST_ID_FILE ": %s", strerror(err));
 	line[strcspn(line, " \t\r\n")] = '\0';
 	if (connect_set_host_id(request, line))
-		return fail(failure, EINVAL,
-			    "'%s' is not a UUID other than the nil one", line);
+		return fail(failure, EINVAL, CONNECT_HOST_ID_FILE
+			    ": '%s' is not a UUID other than the nil one", line);
 	return 0;
 }
 
