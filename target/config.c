@@ -195,10 +195,12 @@ void config_set(struct config *cfg, struct export_config *ec,
 		unknown_key(cfg, keys, nr, key, where);
 		return;
 	}
-	if (*seen & 1ULL << i && !keys[i].repeat) {
+	if (*seen & 1ULL << i && !keys[i].clear) {
 		config_error(cfg, where, "\"%s\" was given before", key);
 		return;
 	}
+	if (!(*seen & 1ULL << i) && keys[i].clear)
+		keys[i].clear(base);
 	*seen |= 1ULL << i;
 	wrong = keys[i].set(&keys[i], base, value);
 	if (wrong)

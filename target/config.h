@@ -154,7 +154,8 @@ struct config {
  * @offset: of the field in the struct @set is given
  * @min: smallest number or size
  * @max: largest
- * @repeat: may be given more than once
+ * @clear: of a key that may be given more than once: forget what there is, which was
+ *	given elsewhere; NULL: it may not
  */
 struct config_key {
 	const char *name;
@@ -165,7 +166,7 @@ struct config_key {
 	size_t offset;
 	uint64_t min;
 	uint64_t max;
-	bool repeat;
+	void (*clear)(void *base);
 };
 
 extern const struct config_key config_target_keys[];

@@ -199,12 +199,21 @@ static const char *set_listen(const struct config_key *key, void *base,
 	return wrong ?: any ? NULL : "needs an address";
 }
 
+static void clear_listen(void *base)
+{
+	struct config *cfg = base;
+
+	free(cfg->listen);
+	cfg->listen = NULL;
+	cfg->nr_listen = 0;
+}
+
 #define TARGET(field)	.offset = offsetof(struct config, field)
 #define EXPORT(field)	.offset = offsetof(struct export_config, field)
 
 const struct config_key config_target_keys[] = {
 	{ "listen", "ADDR[:PORT]", "listen here (numeric; IPv6 in brackets; again for more)",
-	  set_listen, .repeat = true },
+	  set_listen, .clear = clear_listen },
 	{ "insecure", NULL, "listen beyond loopback although nobody is authenticated",
 	  set_bool, TARGET(insecure) },
 	{ "name", "NAME", "name of this target in the logs of initiators (host name)",

@@ -176,7 +176,7 @@ static int read_all(struct parse *p, int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	in_file = cfg->errors;
-	cfg->seen = 0;
+	cfg->seen = 0;		/* what is given from here on stands above the file */
 	ret = pass(p, argc, argv, true);
 	if (ret != OPTIONS_RUN)
 		return ret;

@@ -4,7 +4,7 @@
  * everything else is an error that says where.
  *
  * Sources: target/config.c target/config_keys.c target/config_export.c
- *	    target/config_file.c target/value.c
+ *	    target/config_file.c target/options.c target/value.c
  * Libraries: inih
  */
 #include <setjmp.h>
@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "../../target/config.h"
+#include "../../target/options.h"
 #include "../../target/util.h"
 
 static void sizes(void **state)
@@ -313,6 +314,92 @@ static void specs_of_files(void **state)
 	config_free(&cfg);
 }
 
+#define ADDRESSES	"[target]\nlisten = 127.0.0.2, 127.0.0.3\nlisten = 127.0.0.4\n" \
+			"drain-ms = 7\nio-threads = 7\n"
+
+/* The daemon with a configuration of @text and further options, up to a NULL. */
+static int options(struct config *cfg, const char *text, char **more)
+{
+	char path[] = "/tmp/rdmablk-unit-XXXXXX";
+	char *argv[16] = { "rdmablkd", "--config", path };
+	FILE *file = fdopen(mkstemp(path), "w");
+	int argc = 3, ret;
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	while (more[argc - 3]) {
+		argv[argc] = more[argc - 3];
+		argc++;
+	}
+	config_init(cfg);
+	ret = options_parse(cfg, argc, argv);
+	if (ret == OPTIONS_RUN) {	/* the same again, as for a reload */
+		config_free(cfg);
+		config_init(cfg);
+		cfg->complaints = stderr;
+		assert_int_equal(options_again(cfg), 0);
+	}
+	unlink(path);
+	return ret;
+}
+
+static void what_is_asked_listens(const struct config *cfg, const char * const *want)
+{
+	unsigned int i;
+
+	for (i = 0; want[i]; i++) {
+		assert_in_range(cfg->nr_listen, i + 1, UINT32_MAX);
+		assert_string_equal(cfg->listen[i].text, want[i]);
+	}
+	assert_int_equal(cfg->nr_listen, i);
+}
+
+static void options_stand_above_the_file(void **state)
+{
+	struct config cfg;
+
+	(void)state;
+	assert_int_equal(options(&cfg, ADDRESSES DISK, (char *[]){ NULL }), OPTIONS_RUN);
+	what_is_asked_listens(&cfg, (const char *[]){ "127.0.0.2:20420", "127.0.0.3:20420",
+						      "127.0.0.4:20420", NULL });
+	config_free(&cfg);
+	assert_int_equal(options(&cfg, ADDRESSES DISK, (char *[]){
+				 "--listen", "127.0.0.9", "--drain-ms", "8",
+				 "--listen", "127.0.0.3,[::1]:1", "--export",
+				 "e,memory,size=1M", NULL }), OPTIONS_RUN);
+	what_is_asked_listens(&cfg, (const char *[]){ "127.0.0.9:20420", "127.0.0.3:20420",
+						      "[::1]:1", NULL });
+	assert_int_equal(cfg.drain_ms, 8);
+	assert_int_equal(cfg.io_threads, 7);
+	/* exports come together */
+	assert_string_equal(TAILQ_FIRST(&cfg.exports)->name, "d");
+	assert_string_equal(TAILQ_LAST(&cfg.exports, export_config_list)->name, "e");
+	config_free(&cfg);
+}
+
+/* What the command line replaces need not be allowed, but it must be an address. */
+static void what_stands_below_is_still_read(void **state)
+{
+	char *here[] = { "--listen", "127.0.0.1", NULL };
+	struct config cfg;
+
+	(void)state;
+	assert_int_equal(options(&cfg, "[target]\nlisten = 10.0.0.1\n" DISK, here),
+			 OPTIONS_RUN);
+	config_free(&cfg);
+	assert_int_equal(options(&cfg, "[target]\nlisten = nowhere\n" DISK, here),
+			 EXIT_USAGE);
+	config_free(&cfg);
+	assert_int_equal(options(&cfg, TARGET DISK, (char *[]){
+				 "--listen", "127.0.0.1", "--listen", "127.0.0.1", NULL }),
+			 EXIT_USAGE);
+	config_free(&cfg);
+	assert_int_equal(options(&cfg, TARGET DISK, (char *[]){
+				 "--export", "d,memory,size=1M", NULL }), EXIT_USAGE);
+	config_free(&cfg);
+}
+
 static void nearest_key(void **state)
 {
 	(void)state;
@@ -335,6 +422,8 @@ int main(void)
 		cmocka_unit_test(specs_of_files),
 		cmocka_unit_test(files),
 		cmocka_unit_test(what_does_not_go_with_a_file),
+		cmocka_unit_test(options_stand_above_the_file),
+		cmocka_unit_test(what_stands_below_is_still_read),
 		cmocka_unit_test(nearest_key),
 	};
 
