@@ -3,7 +3,8 @@
  * rdmablkd: start, signals, shutdown.
  *
  * Start: exports are filled before anything listens, and everything listens
- * before "ready" is said; until then a signal ends the process at once.
+ * before "ready" is said; until then a signal ends the process at once, which is what was
+ * asked for and no failure.
  *
  * Shutdown: logins are refused, live sessions are told and get their time, then nobody
  * listens any more and every session is closed; when the last one is gone and all files
@@ -260,6 +261,8 @@ static void signal_ready(struct loop_source *src)
 	}
 }
 
+static volatile sig_atomic_t early_status = EXIT_DONE;
+
 /* Exports are being filled, which may take hours; nobody has any of them yet. */
 static void early_signal(int signo)
 {
@@ -268,7 +271,7 @@ static void early_signal(int signo)
 
 	(void)signo;
 	(void)n;
-	_exit(EXIT_FAILED);
+	_exit(early_status);
 }
 
 static int early_signals_init(void)
@@ -361,6 +364,7 @@ static void late_signals_init(void)
 	const struct sigaction action = { .sa_handler = late_signal, .sa_flags = SA_RESTART };
 	sigset_t set;
 
+	early_status = EXIT_FAILED;		/* whoever asks for the end now */
 	if (daemon_state.signals.fd < 0)	/* early_signal() is still there */
 		return;
 	atomic_store(&signals_seen, daemon_state.stopping);
