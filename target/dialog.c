@@ -214,7 +214,6 @@ static unsigned int grant_flags(const struct session *s)
 
 static unsigned int send_grant(struct session *s)
 {
-	bool staged = s->grant_flags & RDMABLK_GRANT_STAGED;
 	const struct login_grant in = {
 		.session_id = s->id,
 		.features = s->wish.features,
@@ -230,7 +229,7 @@ static unsigned int send_grant(struct session *s)
 		.io_opt = s->limits.io_opt,
 		.max_io = s->limits.max_io,
 		.nr_queues = (uint16_t)s->share.queues,
-		.queue_depth = staged ? s->plan.queue_depth : s->wish.queue_depth,
+		.queue_depth = session_queue_depth(s),
 		.read_depth = device_read_depth(s->device),
 		.keep_alive_ms = s->keep_alive_ms,
 		.session_tmo_ms = s->silence_ms,

@@ -221,6 +221,17 @@ static void login_slot_put(struct session *s)
 }
 
 /**
+ * session_queue_depth - requests of a hardware queue at once
+ * @s: session
+ *
+ * Return: what GRANT says; of a session that has not got that far, what is wished for.
+ */
+uint16_t session_queue_depth(const struct session *s)
+{
+	return s->plan.queue_depth ?: s->wish.queue_depth;
+}
+
+/**
  * session_live - I/O may start
  * @s: session, of which all queues have joined
  */
@@ -236,7 +247,7 @@ void session_live(struct session *s)
 	log_peer(LOG_INFO,
 		 "%s: live%s: %u queues of depth %u, keep-alive %u ms, session timeout %u ms",
 		 session_text(s), s->lease.writer ? "" : ", read-only",
-		 s->nr_data / 2, s->wish.queue_depth, s->keep_alive_ms,
+		 s->nr_data / 2, session_queue_depth(s), s->keep_alive_ms,
 		 s->silence_ms);
 }
 

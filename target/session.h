@@ -98,7 +98,7 @@ enum session_staged {
  * @share: of its host's limits
  * @regions: of @export
  * @limits: of the store, as GRANT and LIMITS say
- * @plan: of a staged store
+ * @plan: of a staged store, else all 0
  * @staged: its write queues, when a staged store has them; NULL: freed
  * @staged_end: how far their end is
  * @staged_closed: nothing of verbs is left of them; set by a job
@@ -200,6 +200,7 @@ unsigned int session_send(struct session *s, const void *msg, size_t len);
 void session_tell(struct session *s, uint16_t event, uint64_t value);
 void session_tell_due(struct session *s);
 void session_login_timer(struct session *s);
+uint16_t session_queue_depth(const struct session *s);
 void session_live(struct session *s);
 void session_submit(struct session *s, void (*run)(struct job *job),
 		    void (*done)(struct job *job), bool slow);

@@ -27,9 +27,15 @@ instead() {
 }
 backs=0
 
+# granted QUEUES DEPTH [GRANTED]: the hardware queues of a disk share a depth of GRANTED
 granted() {
 	expect "$1" "$(<$SESSION/queues)" "the number of queues"
 	expect "$2" "$(<$SESSION/queue_depth)" "the depth"
+	wait_until "$PATIENCE" \
+		grep -q "live: $1 queues of depth ${3:-$2}," "$TARGET_LOG" ||
+		fail "the daemon's log has no depth of ${3:-$2}: $(<"$TARGET_LOG")"
+	expect "${3:-$2}" "$("$RDMABLK" target sessions --json |
+		jq '.sessions[0].queue_depth')" "the depth that the daemon shows"
 }
 
 load_module
@@ -40,12 +46,12 @@ granted 2 32
 start_verify --iodepth=32 --numjobs=2 --offset_increment=8M
 
 instead '' --max-queues-per-host 1
-granted 1 16
+granted 1 16 32
 # Two slots of 128 KiB for each queue, besides the three of other commands
 instead ,slot-memory=1280K
 granted 2 2
 instead ,slot-memory=640K --max-queues-per-host 1
-granted 1 1
+granted 1 1 2
 # More than the disk was made with, which is all it needs afterwards
 instead ,slot-bytes=1M
 instead ''
