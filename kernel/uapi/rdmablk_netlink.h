@@ -33,8 +33,9 @@
  *		  does not follow the protocol; EPROTONOSUPPORT no common version;
  *		  EOPNOTSUPP iWARP device; EXDEV the route moved to another RDMA
  *		  device; ECONNRESET, ECONNABORTED the connection broke; ENOSPC a
- *		  limit of the target; EACCES authentication; EIO the target has an
- *		  internal error; ENOMEM; ECANCELED the connect was given up
+ *		  limit of the target; EFBIG the export is too large for its granule;
+ *		  EACCES authentication; EIO the target has an internal error; ENOMEM;
+ *		  ECANCELED the connect was given up
  *
  * RDMABLK_CMD_DISCONNECT (do)
  *	Logs out and removes the disk; replies when it is gone. I/O that is held
