@@ -112,6 +112,24 @@ void rdmablk_ahead_failed(struct rdmablk_path *path)
 	WRITE_ONCE(path->ahead.singles, 0);
 }
 
+/* The rest of what who wants another does, after its first look at "begun". */
+static bool rdmablk_ahead_nothing_since(const struct rdmablk_path *path, int begun)
+{
+	const struct rdmablk_ahead *a = &path->ahead;
+
+	/* As all of these: see the top of the file. */
+	smp_rmb();
+	if (atomic_read(&a->done) != begun)
+		return false;
+	/* None is under way; what it has left is seen. */
+	smp_rmb();
+	if (READ_ONCE(path->unflushed))
+		return false;
+	/* If that was cleared since, "begun" says so. */
+	smp_rmb();
+	return atomic_read(&a->begun) == begun;
+}
+
 /**
  * rdmablk_ahead_is_clean() - whether there is nothing to flush
  * @path: live
@@ -125,19 +143,24 @@ bool rdmablk_ahead_is_clean(const struct rdmablk_path *path)
 	const struct rdmablk_ahead *a = &path->ahead;
 	int begun = atomic_read(&a->begun);
 
-	if (!READ_ONCE(a->flushed) || a->shared)
-		return false;
-	/* As all of these: see the top of the file. */
-	smp_rmb();
-	if (atomic_read(&a->done) != begun)
-		return false;
-	/* None is under way; what it has left is seen. */
-	smp_rmb();
-	if (READ_ONCE(path->unflushed))
-		return false;
-	/* If that was cleared since, "begun" says so. */
-	smp_rmb();
-	return atomic_read(&a->begun) == begun;
+	return READ_ONCE(a->flushed) && !a->shared &&
+	       rdmablk_ahead_nothing_since(path, begun);
+}
+
+/**
+ * rdmablk_ahead_is_settled() - whether no write of the session waits for a flush, nor for
+ *	the end of one
+ * @path: live
+ *
+ * "unflushed" alone does not say so: a flush that is under way has cleared it.
+ *
+ * Context: any.
+ *
+ * Return: whether.
+ */
+bool rdmablk_ahead_is_settled(const struct rdmablk_path *path)
+{
+	return rdmablk_ahead_nothing_since(path, atomic_read(&path->ahead.begun));
 }
 
 /**

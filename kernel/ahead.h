@@ -35,6 +35,7 @@ void rdmablk_ahead_write(struct rdmablk_path *path);
 void rdmablk_ahead_flush(struct rdmablk_path *path);
 void rdmablk_ahead_failed(struct rdmablk_path *path);
 bool rdmablk_ahead_is_clean(const struct rdmablk_path *path);
+bool rdmablk_ahead_is_settled(const struct rdmablk_path *path);
 bool rdmablk_ahead_begin(struct rdmablk_path *path);
 void rdmablk_ahead_end(struct rdmablk_path *path, bool was_unflushed, bool ok);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What happens after an error, and the keep-alive that finds one when nothing else
- * moves.
+ * What happens after an error.
  *
  * Two works share it. The recovery work is the only one that touches queues: it takes
  * them down, then logs in again and again. The fail work is the only one that ends
@@ -58,56 +57,6 @@
 
 /* The shortest pause between two tries */
 #define RDMABLK_MIN_PAUSE	(HZ / 20)
-
-static unsigned long rdmablk_keep_alive(const struct rdmablk_session *s)
-{
-	return max(msecs_to_jiffies(s->offer.grant.keep_alive_ms), 2UL);
-}
-
-static void rdmablk_keepalive_work(struct work_struct *work)
-{
-	struct rdmablk_session *s = container_of(to_delayed_work(work),
-						 struct rdmablk_session, keepalive_work);
-	unsigned long tmo = rdmablk_keep_alive(s), delay = tmo / 2;
-	int ret;
-
-	ret = rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_KEEPALIVE, 0,
-				   RDMABLK_TAG_KEEPALIVE);
-	if (!ret) {
-		s->keepalive_sent = jiffies;
-		s->keepalive_late = false;
-	} else {
-		/* The last one is under way. Look more often. */
-		delay = tmo / 4;
-	}
-	if (ret && time_after(jiffies, s->keepalive_sent + tmo)) {
-		if (s->keepalive_late) {
-			/* Whoever does not answer this will not answer a LOGOUT. */
-			rdmablk_ctrl_break(&s->ctrl);
-			rdmablk_session_error(s, RDMABLK_R_EXPIRED);
-			return;
-		}
-		/*
-		 * Once more: on a host that stood still, a virtual one say, this
-		 * work may run before the answer that came meanwhile is received.
-		 */
-		s->keepalive_late = true;
-	}
-	queue_delayed_work(rdmablk_wq, &s->keepalive_work, max(delay, 1UL));
-}
-
-/**
- * rdmablk_keepalive_start() - ask the daemon whether it lives, from now on
- * @s: session that is about to be live
- *
- * READs and WRITEs succeed against a daemon that is stopped; only its own answer
- * proves that it lives.
- */
-void rdmablk_keepalive_start(struct rdmablk_session *s)
-{
-	s->keepalive_late = false;
-	queue_delayed_work(rdmablk_wq, &s->keepalive_work, rdmablk_keep_alive(s) / 2);
-}
 
 /*
  * Trying again would not help, or do harm: somebody else has written the export since,
@@ -267,9 +216,10 @@ static void rdmablk_fail_work(struct work_struct *work)
 
 /**
  * rdmablk_recovery_flush() - flush what has been written, before a logout
- * @s: session with a connection, whose requests have ended
+ * @s: session with a connection, whose requests have ended, or are FLUSHes under way
  *
- * What cannot be flushed is the target's to find; that it has, nobody learns of one that goes
+ * What such a FLUSH has begun with counts as unflushed: an end in the middle of it is none
+ * in order. What cannot be flushed is the target's to find; that it has, nobody learns of one that goes
  * down: then this waits until I/O would fail, or the disk is to be removed.
  *
  * Context: may sleep; unless the target goes down for RDMABLK_FLUSH_TMO at most.
@@ -279,7 +229,7 @@ void rdmablk_recovery_flush(struct rdmablk_session *s)
 	unsigned long at;
 	int ret;
 
-	if (!s->path.cache || s->path.read_only || !READ_ONCE(s->path.unflushed))
+	if (!s->path.cache || s->path.read_only || rdmablk_ahead_is_settled(&s->path))
 		return;
 	ret = rdmablk_fenced_flush(&s->path.fenced, RDMABLK_FLUSH_TMO);
 	while (ret == -ETIMEDOUT && s->reason == RDMABLK_R_SHUTDOWN &&
@@ -328,6 +278,18 @@ static void rdmablk_recovery_goodbye(struct rdmablk_session *s, bool ended)
 	spin_unlock_irq(&s->lock);
 }
 
+/* Waits until no request is with the device, for RDMABLK_SETTLE_TMO at most. */
+static void rdmablk_recovery_wait_idle(struct rdmablk_session *s)
+{
+	unsigned long deadline = jiffies + RDMABLK_SETTLE_TMO;
+
+	while (rdmablk_request_busy(&s->tag_set) && time_before(jiffies, deadline) &&
+	       !READ_ONCE(s->ctrl.broken)) {
+		rdmablk_poll_all(s->path.hwq, s->nr_queues);
+		schedule_timeout_uninterruptible(1);
+	}
+}
+
 /*
  * The target goes down and has asked for an orderly end, or the administrator has: the
  * connection still works. What is under way ends, what was written is flushed, and the
@@ -337,15 +299,11 @@ static void rdmablk_recovery_goodbye(struct rdmablk_session *s, bool ended)
  */
 static void rdmablk_recovery_settle(struct rdmablk_session *s)
 {
-	unsigned long deadline = jiffies + RDMABLK_SETTLE_TMO;
-
-	while (rdmablk_request_busy(&s->tag_set) && time_before(jiffies, deadline) &&
-	       !READ_ONCE(s->ctrl.broken)) {
-		rdmablk_poll_all(s->path.hwq, s->nr_queues);
-		schedule_timeout_uninterruptible(1);
-	}
+	rdmablk_recovery_wait_idle(s);
 	if (!READ_ONCE(s->ctrl.broken))
 		rdmablk_recovery_flush(s);
+	/* A FLUSH that was under way has ended with that one, and its request ends. */
+	rdmablk_recovery_wait_idle(s);
 	cancel_delayed_work_sync(&s->keepalive_work);
 	if (!rdmablk_request_busy(&s->tag_set))
 		rdmablk_recovery_goodbye(s, true);
@@ -541,7 +499,7 @@ void rdmablk_recovery_init(struct rdmablk_session *s)
 {
 	INIT_DELAYED_WORK(&s->recovery_work, rdmablk_recovery_work);
 	INIT_DELAYED_WORK(&s->fail_work, rdmablk_fail_work);
-	INIT_DELAYED_WORK(&s->keepalive_work, rdmablk_keepalive_work);
+	rdmablk_keepalive_init(s);
 	INIT_DELAYED_WORK(&s->disk_work, rdmablk_disk_work);
 }
 

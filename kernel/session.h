@@ -307,6 +307,8 @@ void rdmablk_recovery_flush(struct rdmablk_session *s);
 int rdmablk_recovery_logout(struct rdmablk_session *s, bool ended);
 void rdmablk_recovery_kick(struct rdmablk_session *s, unsigned long delay);
 void rdmablk_recovery_shutdown(struct rdmablk_session *s);
+unsigned long rdmablk_keep_alive(const struct rdmablk_session *s);
+void rdmablk_keepalive_init(struct rdmablk_session *s);
 void rdmablk_keepalive_start(struct rdmablk_session *s);
 
 /* sysfs.c */

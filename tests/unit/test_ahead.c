@@ -15,7 +15,7 @@
 #define BYTES	(64U << 10)
 
 static struct rdmablk_path path;
-static unsigned int ended, durable, depth, cleans;
+static unsigned int ended, durable, depth, cleans, settled;
 
 /* A FLUSH from its beginning to its end */
 static struct {
@@ -60,6 +60,16 @@ static void flush_is_wanted(void)
 	assert_true(durable >= before);
 }
 
+static void session_ends(void)
+{
+	unsigned int before = ended;
+
+	if (!rdmablk_ahead_is_settled(&path))
+		return;
+	settled++;
+	assert_true(durable >= before);
+}
+
 static void step(void)
 {
 	unsigned int i = (unsigned int)(unit_random() % FLUSHES);
@@ -77,7 +87,10 @@ static void step(void)
 			flush_begins(i);
 		break;
 	case 3:
-		flush_is_wanted();
+		if (unit_random() & 1)
+			flush_is_wanted();
+		else
+			session_ends();
 		break;
 	}
 }
@@ -109,6 +122,7 @@ static int setup(void **state)
 static void test_what_is_clean_is_durable(void **state)
 {
 	cleans = 0;
+	settled = 0;
 	for (int i = 0; i < 5000; i++) {
 		setup(state);
 		shim_access = world;
@@ -118,6 +132,7 @@ static void test_what_is_clean_is_durable(void **state)
 	}
 	/* or it has shown nothing */
 	assert_in_range(cleans, 5000, UINT_MAX);
+	assert_in_range(settled, 5000, UINT_MAX);
 }
 
 static bool flushes_clean(void)
@@ -143,6 +158,24 @@ static void test_the_first_flush_is_sent(void **state)
 	rdmablk_ahead_start(&path, false);
 	assert_false(rdmablk_ahead_is_clean(&path));
 	assert_true(flushes_clean());
+}
+
+/* An end in order waits for a flush that is under way, whatever has been written. */
+static void test_a_flush_under_way_is_not_settled(void **state)
+{
+	bool was;
+
+	(void)state;
+	assert_true(rdmablk_ahead_is_settled(&path));
+	write_ends();
+	assert_false(rdmablk_ahead_is_settled(&path));
+	was = rdmablk_ahead_begin(&path);
+	assert_false(rdmablk_ahead_is_settled(&path));
+	rdmablk_ahead_end(&path, was, true);
+	assert_true(rdmablk_ahead_is_settled(&path));
+	/* nobody's flush is needed where others write, too */
+	rdmablk_ahead_start(&path, true);
+	assert_true(rdmablk_ahead_is_settled(&path));
 }
 
 static void singles(unsigned int nr)
@@ -202,6 +235,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_clean_is_durable),
 		cmocka_unit_test_setup_teardown(test_the_first_flush_is_sent, setup, NULL),
+		cmocka_unit_test_setup_teardown(test_a_flush_under_way_is_not_settled, setup,
+						NULL),
 		cmocka_unit_test_setup_teardown(test_what_is_expected, setup, NULL),
 		cmocka_unit_test_setup_teardown(test_a_failure_is_the_end_of_it, setup, NULL),
 	};
