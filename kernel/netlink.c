@@ -113,35 +113,12 @@ static void rdmablk_nl_text(struct netlink_ext_ack *extack, const char *text)
 		extack->_msg = text;
 }
 
-/* Copies an address out of an attribute; the default port is filled in. */
-static int rdmablk_nl_addr(struct genl_info *info, int nr, u16 port,
-			   struct sockaddr_storage *ss)
+static bool rdmablk_nl_is_ready(struct netlink_ext_ack *extack)
 {
-	struct nlattr *attr = info->attrs[nr];
-	const struct sockaddr *sa = nla_data(attr);
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
-	struct sockaddr_in *in = (struct sockaddr_in *)ss;
-
-	memset(ss, 0, sizeof(*ss));
-	if (sa->sa_family == AF_INET && nla_len(attr) == sizeof(*in)) {
-		const struct sockaddr_in *from = nla_data(attr);
-
-		in->sin_family = AF_INET;
-		in->sin_addr = from->sin_addr;
-		in->sin_port = from->sin_port ?: htons(port);
-		return 0;
-	}
-	if (sa->sa_family == AF_INET6 && nla_len(attr) == sizeof(*in6)) {
-		const struct sockaddr_in6 *from = nla_data(attr);
-
-		in6->sin6_family = AF_INET6;
-		in6->sin6_addr = from->sin6_addr;
-		in6->sin6_port = from->sin6_port ?: htons(port);
-		in6->sin6_scope_id = from->sin6_scope_id;
-		return 0;
-	}
-	NL_SET_ERR_MSG_ATTR(info->extack, attr, "neither an IPv4 nor an IPv6 address");
-	return -EINVAL;
+	if (READ_ONCE(rdmablk_ready))
+		return true;
+	rdmablk_nl_text(extack, "the module is still loading");
+	return false;
 }
 
 static u32 rdmablk_nl_u32(struct genl_info *info, int nr, u32 def)
@@ -362,10 +339,8 @@ static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
 	const char *why;
 	int ret;
 
-	if (!READ_ONCE(rdmablk_ready)) {
-		rdmablk_nl_text(info->extack, "the module is still loading");
+	if (!rdmablk_nl_is_ready(info->extack))
 		return -EAGAIN;
-	}
 	ret = rdmablk_nl_options(info, &opt);
 	if (ret)
 		return ret;
@@ -561,11 +536,20 @@ static int rdmablk_nl_stats_dump(struct sk_buff *skb, struct netlink_callback *c
 	return rdmablk_nl_dump_all(skb, cb, RDMABLK_CMD_STATS_GET, rdmablk_nl_put_stats);
 }
 
-/* A message of a dump has to have room for all of a disk's histograms. */
+/*
+ * A dump goes on when whoever asked for it reads, be it in an hour, and nothing waits for
+ * that but a reference to the module, for which no failed load does.
+ */
+static int rdmablk_nl_dump_start(struct netlink_callback *cb)
+{
+	return rdmablk_nl_is_ready(cb->extack) ? 0 : -EAGAIN;
+}
+
 static int rdmablk_nl_stats_start(struct netlink_callback *cb)
 {
+	/* Room for all of a disk's histograms in one message */
 	cb->min_dump_alloc = RDMABLK_NL_STATS_SIZE;
-	return 0;
+	return rdmablk_nl_dump_start(cb);
 }
 
 /**
@@ -633,6 +617,7 @@ static const struct genl_ops rdmablk_nl_ops[] = {
 		.policy		= rdmablk_nl_get_policy,
 		.maxattr	= RDMABLK_ATTR_MAX,
 		.doit		= rdmablk_nl_get,
+		.start		= rdmablk_nl_dump_start,
 		.dumpit		= rdmablk_nl_dump,
 	},
 	{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the management interface says of a device.
+ * What the management interface says of a device, and how it reads an address.
  */
 #include <linux/blkdev.h>
 #include <linux/in.h>
@@ -219,4 +219,43 @@ int rdmablk_nl_put_stats(struct sk_buff *msg, void *hdr, struct rdmablk_session 
 		return -EMSGSIZE;
 	genlmsg_end(msg, hdr);
 	return 0;
+}
+
+/**
+ * rdmablk_nl_addr() - copy an address out of an attribute
+ * @info: command
+ * @nr: number of the attribute
+ * @port: what it has for a port when it names none
+ * @ss: result
+ *
+ * Return: 0, or -EINVAL, and @info says why.
+ */
+int rdmablk_nl_addr(struct genl_info *info, int nr, u16 port,
+		    struct sockaddr_storage *ss)
+{
+	struct nlattr *attr = info->attrs[nr];
+	const struct sockaddr *sa = nla_data(attr);
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
+	struct sockaddr_in *in = (struct sockaddr_in *)ss;
+
+	memset(ss, 0, sizeof(*ss));
+	if (sa->sa_family == AF_INET && nla_len(attr) == sizeof(*in)) {
+		const struct sockaddr_in *from = nla_data(attr);
+
+		in->sin_family = AF_INET;
+		in->sin_addr = from->sin_addr;
+		in->sin_port = from->sin_port ?: htons(port);
+		return 0;
+	}
+	if (sa->sa_family == AF_INET6 && nla_len(attr) == sizeof(*in6)) {
+		const struct sockaddr_in6 *from = nla_data(attr);
+
+		in6->sin6_family = AF_INET6;
+		in6->sin6_addr = from->sin6_addr;
+		in6->sin6_port = from->sin6_port ?: htons(port);
+		in6->sin6_scope_id = from->sin6_scope_id;
+		return 0;
+	}
+	NL_SET_ERR_MSG_ATTR(info->extack, attr, "neither an IPv4 nor an IPv6 address");
+	return -EINVAL;
 }

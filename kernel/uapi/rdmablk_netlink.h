@@ -69,13 +69,13 @@
  * RDMABLK_CMD_GET (do, dump)
  *	request:  INDEX (do); nothing (dump)
  *	reply:    INDEX NAME STATE TARGET EXPORT and what is known of the others
- *	errors:   ENODEV no such device
+ *	errors:   ENODEV no such device; EAGAIN (dump) the module is still loading
  *
  * RDMABLK_CMD_STATS_GET (do, dump)
  *	request:  INDEX (do); nothing (dump)
  *	reply:    INDEX NAME STATE, counters, TIMED, and the LATENCY_ histograms, which
  *		  are zero while nothing has been timed
- *	errors:   ENODEV no such device
+ *	errors:   as for RDMABLK_CMD_GET
  *
  * RDMABLK_CMD_EVENT (multicast group "events")
  *	A device changed its state, or its I/O began to fail: INDEX NAME STATE REASON
