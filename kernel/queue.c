@@ -242,6 +242,14 @@ void rdmablk_queue_post(struct rdmablk_queue *q)
 	/* What was posted before belongs to requests that have ended. */
 	if (WARN_ON_ONCE(!q->nr_batch))
 		return;
+	/*
+	 * The end of a request must not be posted when its beginning was not, or its
+	 * completion would say that all of it was done.
+	 */
+	if (unlikely(READ_ONCE(q->failed))) {
+		WRITE_ONCE(q->nr_batch, 0);
+		return;
+	}
 	if (unlikely(q->watch))
 		q->watch(q);
 	/* Asked for first: the arguments have to be computed. */
