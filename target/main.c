@@ -261,7 +261,7 @@ static void signal_ready(struct loop_source *src)
 	}
 }
 
-static volatile sig_atomic_t early_status = EXIT_DONE;
+static atomic_int early_status = EXIT_DONE;
 
 /* Exports are being filled, which may take hours; nobody has any of them yet. */
 static void early_signal(int signo)
@@ -271,7 +271,7 @@ static void early_signal(int signo)
 
 	(void)signo;
 	(void)n;
-	_exit(early_status);
+	_exit(atomic_load(&early_status));
 }
 
 static int early_signals_init(void)
@@ -364,7 +364,8 @@ static void late_signals_init(void)
 	const struct sigaction action = { .sa_handler = late_signal, .sa_flags = SA_RESTART };
 	sigset_t set;
 
-	early_status = EXIT_FAILED;		/* whoever asks for the end now */
+	/* Whoever asks for the end now */
+	atomic_store(&early_status, EXIT_FAILED);
 	if (daemon_state.signals.fd < 0)	/* early_signal() is still there */
 		return;
 	atomic_store(&signals_seen, daemon_state.stopping);

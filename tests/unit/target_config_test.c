@@ -357,17 +357,17 @@ static void what_is_asked_listens(const struct config *cfg, const char * const *
 
 static void options_stand_above_the_file(void **state)
 {
+	char *none[] = { NULL };
+	char *here[] = { "--listen", "127.0.0.9", "--drain-ms", "8", "--listen",
+			 "127.0.0.3,[::1]:1", "--export", "e,memory,size=1M", NULL };
 	struct config cfg;
 
 	(void)state;
-	assert_int_equal(options(&cfg, ADDRESSES DISK, (char *[]){ NULL }), OPTIONS_RUN);
+	assert_int_equal(options(&cfg, ADDRESSES DISK, none), OPTIONS_RUN);
 	what_is_asked_listens(&cfg, (const char *[]){ "127.0.0.2:20420", "127.0.0.3:20420",
 						      "127.0.0.4:20420", NULL });
 	config_free(&cfg);
-	assert_int_equal(options(&cfg, ADDRESSES DISK, (char *[]){
-				 "--listen", "127.0.0.9", "--drain-ms", "8",
-				 "--listen", "127.0.0.3,[::1]:1", "--export",
-				 "e,memory,size=1M", NULL }), OPTIONS_RUN);
+	assert_int_equal(options(&cfg, ADDRESSES DISK, here), OPTIONS_RUN);
 	what_is_asked_listens(&cfg, (const char *[]){ "127.0.0.9:20420", "127.0.0.3:20420",
 						      "[::1]:1", NULL });
 	assert_int_equal(cfg.drain_ms, 8);
