@@ -219,8 +219,8 @@ static void rdmablk_fail_work(struct work_struct *work)
  * @s: session with a connection, whose requests have ended, or are FLUSHes under way
  *
  * What such a FLUSH has begun with counts as unflushed: an end in the middle of it is none
- * in order. What cannot be flushed is the target's to find; that it has, nobody learns of one that goes
- * down: then this waits until I/O would fail, or the disk is to be removed.
+ * in order. What cannot be flushed is the target's to find; that it has, nobody learns of
+ * one that goes down: then this waits until I/O would fail, or the disk is to be removed.
  *
  * Context: may sleep; unless the target goes down for RDMABLK_FLUSH_TMO at most.
  */
@@ -550,6 +550,12 @@ static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss
 		spin_unlock_irq(&s->lock);
 		return false;
 	}
+	/* What has failed was lost. If it is not, somebody is at this already. */
+	if (!s->lost) {
+		s->accept_loss |= accept_loss;
+		spin_unlock_irq(&s->lock);
+		return true;
+	}
 	s->lost = false;
 	s->accept_loss = accept_loss;
 	s->lost_at = jiffies;
@@ -572,6 +578,25 @@ static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss
 	return again;
 }
 
+/* A device that reconnects does so at once. */
+static int rdmablk_recovery_hurry(struct rdmablk_session *s, bool accept_loss,
+				  const char **why)
+{
+	bool lost;
+
+	spin_lock_irq(&s->lock);
+	lost = s->lost;
+	if (!lost && accept_loss)
+		s->accept_loss = true;
+	spin_unlock_irq(&s->lock);
+	if (lost) {
+		*why = "reconnecting has ended; writes are still held";
+		return -EAGAIN;
+	}
+	rdmablk_recovery_kick(s, 0);
+	return 0;
+}
+
 /**
  * rdmablk_recovery_again() - the administrator wants a new connection
  * @s: session
@@ -583,8 +608,6 @@ static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss
 int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
 			   const char **why)
 {
-	bool lost;
-
 	switch (rdmablk_session_state(s)) {
 	case RDMABLK_DEV_LIVE:
 		spin_lock_irq(&s->lock);
@@ -593,17 +616,7 @@ int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
 		rdmablk_session_error(s, RDMABLK_R_LOGOUT);
 		return 0;
 	case RDMABLK_DEV_RECOVERING:
-		spin_lock_irq(&s->lock);
-		lost = s->lost;
-		if (!lost && accept_loss)
-			s->accept_loss = true;
-		spin_unlock_irq(&s->lock);
-		if (lost) {
-			*why = "reconnecting has ended; writes are still held";
-			return -EAGAIN;
-		}
-		rdmablk_recovery_kick(s, 0);
-		return 0;
+		return rdmablk_recovery_hurry(s, accept_loss, why);
 	case RDMABLK_DEV_FAILED:
 		if (READ_ONCE(s->reason) == RDMABLK_R_DATA_LOST && !accept_loss) {
 			*why = "the store has lost its contents, and the loss is not accepted";
@@ -611,6 +624,9 @@ int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
 		}
 		if (rdmablk_recovery_restart(s, accept_loss))
 			return 0;
+		/* Somebody else has, or removes it. */
+		if (rdmablk_session_state(s) != RDMABLK_DEV_DELETING)
+			return rdmablk_recovery_hurry(s, accept_loss, why);
 		fallthrough;
 	case RDMABLK_DEV_DELETING:
 		*why = "the device is being disconnected already";
