@@ -21,6 +21,7 @@
 
 static const struct errno_text get_texts[] = {
 	{ ENODEV, "no such device" },
+	{ EAGAIN, "the module is still loading" },
 	{ 0, NULL }
 };
 
