@@ -19,6 +19,7 @@
 #define CONFIG_SLOT_BYTES	(128ULL << 10)
 #define CONFIG_SLOT_MEMORY	(64ULL << 20)
 #define CONFIG_MIN_SLOTS	4	/* of a hardware queue: one, and three spare */
+#define CONFIG_NODES		1024	/* the kernel has no more */
 #define CONFIG_IO_THREADS	4	/* or as many as there are processors */
 #define CONFIG_RUN_DIR		"/run/rdmablkd"
 #define CONFIG_CONTROL		CONFIG_RUN_DIR "/control"
@@ -35,6 +36,18 @@ enum huge_pages {
 	HUGE_NO,
 	HUGE_2M,
 	HUGE_1G,
+};
+
+/**
+ * enum numa_mode - where the memory of an export is
+ * @NUMA_AUTO: on the node of the adapters
+ * @NUMA_NONE: wherever the kernel puts it
+ * @NUMA_NODE: on one node
+ */
+enum numa_mode {
+	NUMA_AUTO,
+	NUMA_NONE,
+	NUMA_NODE,
 };
 
 /**
@@ -65,6 +78,8 @@ enum cache_mode {
  *	once the export is open
  * @region: bytes, a power of two; 0: as large as the device takes
  * @huge_pages: of an anonymous arena
+ * @numa: where its memory is
+ * @node: with NUMA_NODE: its number
  * @slot_bytes: of a slot, which is the largest request; without a cache
  * @slot_memory: bytes of all slots of a session, at most; without a cache
  * @fault: file with rules of faults of @file, or NULL
@@ -86,6 +101,8 @@ struct export_config {
 	uint64_t block;
 	uint64_t region;
 	enum huge_pages huge_pages;
+	enum numa_mode numa;
+	unsigned int node;
 	uint64_t slot_bytes;
 	uint64_t slot_memory;
 	char *fault;

@@ -128,7 +128,8 @@ bool config_export_same(const struct export_config *a, const struct export_confi
 	       a->has_uuid == b->has_uuid &&
 	       !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) &&
 	       block_of(a) == block_of(b) && a->region == b->region &&
-	       a->huge_pages == b->huge_pages && a->slot_bytes == b->slot_bytes &&
+	       a->huge_pages == b->huge_pages && a->numa == b->numa &&
+	       a->node == b->node && a->slot_bytes == b->slot_bytes &&
 	       a->slot_memory == b->slot_memory;
 }
 

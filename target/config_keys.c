@@ -143,6 +143,24 @@ static const char *set_huge_pages(const struct config_key *key, void *base,
 	return "none of auto, no, 2M, 1G";
 }
 
+static const char *set_numa(const struct config_key *key, void *base, const char *value)
+{
+	struct export_config *ec = base;
+	uint64_t n = 0;
+
+	if (!strcmp(value, "auto")) {
+		ec->numa = NUMA_AUTO;
+	} else if (!strcmp(value, "none")) {
+		ec->numa = NUMA_NONE;
+	} else if (!value_number(value, &n) && n <= key->max) {
+		ec->numa = NUMA_NODE;
+		ec->node = (unsigned int)n;
+	} else {
+		return "neither auto, none nor the number of a NUMA node";
+	}
+	return NULL;
+}
+
 static const char *set_log_level(const struct config_key *key, void *base,
 				 const char *value)
 {
@@ -274,6 +292,8 @@ const struct config_key config_export_keys[] = {
 	  EXPORT(region), RDMABLK_MIN_REGION, 1ULL << 40 },
 	{ "hugepages", "PAGES", "auto, no, 2M or 1G", set_huge_pages,
 	  EXPORT(huge_pages) },
+	{ "numa", "NODE", "node of its memory: auto, that of the adapter; none; a number (auto)",
+	  set_numa, .max = CONFIG_NODES - 1 },
 	{ "slot-bytes", "SIZE", "cache=none: largest request (128K)", set_size,
 	  EXPORT(slot_bytes), 4096, RDMABLK_MAX_SLOT },
 	{ "slot-memory", "SIZE", "cache=none: for the requests of a session (64M)",

@@ -106,6 +106,15 @@ static void show_store(struct json_object *o, struct export *e)
 	add(o, "errors", json_object_new_uint64(status.errors));
 }
 
+/* Where its memory is; while a worker has the store nobody knows. */
+static struct json_object *node_or_null(const struct export *e)
+{
+	const struct numa_place *place = &e->store.place;
+
+	return e->state == EXPORT_READY && place->placed ?
+	       json_object_new_int64(place->node) : NULL;
+}
+
 static struct json_object *show_export(struct export *e)
 {
 	const struct export_config *ec = e->cfg;
@@ -117,6 +126,7 @@ static struct json_object *show_export(struct export *e)
 	add(o, "file", text_or_null(ec->file));
 	add(o, "cache", text_or_null(cache_name(ec)));
 	add(o, "arena", text_or_null(ec->arena));
+	add(o, "numa", node_or_null(e));
 	add(o, "read_only", json_object_new_boolean(ec->read_only));
 	add(o, "shared", json_object_new_boolean(ec->shared));
 	add(o, "by_hand", json_object_new_boolean(e->by_hand));

@@ -174,7 +174,8 @@ int export_open(struct export *e)
 
 	if (!ec->block)
 		ec->block = file_block(ec->file) ?: 512;
-	ret = uuid_known(e, e->daemon, &known) ?: e->store.ops->open(&e->store, ec);
+	ret = numa_find(e->daemon, ec, &e->store.place) ?:
+	      uuid_known(e, e->daemon, &known) ?: e->store.ops->open(&e->store, ec);
 	if (ret)
 		return ret;
 	if (fault(FAULT_SAME_EPOCH))

@@ -23,6 +23,7 @@
 
 #define PAGE_2M		(2ULL << 20)
 #define PAGE_1G		(1ULL << 30)
+#define PLACE_TEXT	32	/* " on NUMA node 1023" */
 #define STEP		(1ULL << 30)	/* between lines about progress */
 
 static const struct page_kind {
@@ -36,17 +37,39 @@ static const struct page_kind {
 	{ HUGE_NO, 4096, 0, "base pages" },
 };
 
+/* Have pages of a file exist, where they shall be. */
+static int allocate(const struct store *store, int fd, uint64_t page_size, uint64_t from,
+		    uint64_t bytes)
+{
+	struct numa_saved saved;
+	int ret;
+
+	numa_enter(&store->place, page_size >= PAGE_2M, &saved);
+	ret = fallocate(fd, 0, (off_t)from, (off_t)bytes) ? -errno : 0;
+	numa_leave(&saved);
+	return ret;
+}
+
+/* Of an export that insists on a node, for messages */
+static const char *place_text(const struct store *store, char *text, size_t bytes)
+{
+	text[0] = '\0';
+	if (store->place.only)
+		snprintf(text, bytes, " on NUMA node %u", store->place.node);
+	return text;
+}
+
 static int try_kind(struct store *store, const char *name,
 		    const struct page_kind *kind)
 {
 	uint64_t bytes = round_up(store->size, kind->size);
 	int fd = memfd_create(name, kind->flags | MFD_CLOEXEC);
-	int ret = 0;
+	int ret;
 
 	if (fd < 0)
 		return -errno;
-	if (ftruncate(fd, (off_t)bytes) || fallocate(fd, 0, 0, (off_t)bytes))
-		ret = -errno;
+	ret = ftruncate(fd, (off_t)bytes) ? -errno :
+	      allocate(store, fd, kind->size, 0, bytes);
 	if (ret) {
 		close(fd);
 		return ret;
@@ -66,8 +89,10 @@ static int try_kind(struct store *store, const char *name,
  */
 int pages_anonymous(struct store *store, const struct export_config *ec)
 {
+	char place[PLACE_TEXT];
 	int ret = -ENOMEM;
 
+	place_text(store, place, sizeof(place));
 	for (size_t i = 0; i < ARRAY_SIZE(page_kinds); i++) {
 		const struct page_kind *kind = &page_kinds[i];
 
@@ -79,15 +104,17 @@ int pages_anonymous(struct store *store, const struct export_config *ec)
 			continue;
 		ret = try_kind(store, ec->name, kind);
 		if (!ret) {
-			log_info("export %s: %llu bytes in %s%s", ec->name,
+			bool poor = kind->wish == HUGE_NO && ec->huge_pages == HUGE_AUTO;
+
+			log_info("export %s: %llu bytes in %s%s%s", ec->name,
 				 (unsigned long long)store->size, kind->text,
-				 kind->wish == HUGE_NO && ec->huge_pages == HUGE_AUTO ?
-				 "; the host has no huge pages free" : "");
+				 poor ? "; the host has no huge pages free" : "",
+				 poor ? place : "");
 			return mac_random(store->epoch, sizeof(store->epoch));
 		}
 	}
-	log_err("export %s: no memory for %llu bytes: %s", ec->name,
-		(unsigned long long)store->size, strerror(-ret));
+	log_err("export %s: no memory for %llu bytes%s: %s", ec->name,
+		(unsigned long long)store->size, place, strerror(-ret));
 	return ret;
 }
 
@@ -100,11 +127,13 @@ int pages_anonymous(struct store *store, const struct export_config *ec)
  */
 int pages_reserve(struct store *store, const char *name)
 {
-	int ret = fallocate(store->fd, 0, 0, (off_t)store->mapped) ? -errno : 0;
+	int ret = allocate(store, store->fd, store->page_size, 0, store->mapped);
+	char place[PLACE_TEXT];
 
 	if (ret)
-		log_err("export %s: its arena's file system has no room for %llu bytes: %s",
-			name, (unsigned long long)store->mapped, strerror(-ret));
+		log_err("export %s: its arena's file system has no room for %llu bytes%s: %s",
+			name, (unsigned long long)store->mapped,
+			place_text(store, place, sizeof(place)), strerror(-ret));
 	return ret;
 }
 
@@ -166,15 +195,19 @@ int pages_map(struct store *store, const char *name, uint64_t room)
 	return ret;
 }
 
-/**
- * pages_populate - make every page exist
- * @store: mapped
- * @name: of the export
- * @from: offset from which on
- *
- * Return: 0 or -errno, logged.
- */
-int pages_populate(const struct store *store, const char *name, uint64_t from)
+/* What is on the wrong node is moved, which takes as long as copying it. */
+static int keep_place(const struct store *store, const char *name, uint64_t from)
+{
+	int ret = numa_keep(&store->place, (char *)store->base + from, store->mapped - from);
+
+	if (ret)
+		log_err("export %s: not all of its memory can be on NUMA node %u: %s", name,
+			store->place.node, ret == -EIO ? "the node has too little" :
+			strerror(-ret));
+	return ret;
+}
+
+static int populate(const struct store *store, const char *name, uint64_t from)
 {
 	for (uint64_t off = from; off < store->mapped; off += STEP) {
 		uint64_t len = min_u64(STEP, store->mapped - off);
@@ -197,6 +230,25 @@ int pages_populate(const struct store *store, const char *name, uint64_t from)
 }
 
 /**
+ * pages_populate - make every page exist, where it shall be
+ * @store: mapped
+ * @name: of the export
+ * @from: offset from which on, a multiple of the page
+ *
+ * Return: 0 or -errno, logged.
+ */
+int pages_populate(const struct store *store, const char *name, uint64_t from)
+{
+	struct numa_saved saved;
+	int ret;
+
+	numa_enter(&store->place, store->page_size >= PAGE_2M, &saved);
+	ret = populate(store, name, from);
+	numa_leave(&saved);
+	return ret ?: keep_place(store, name, from);
+}
+
+/**
  * pages_grow - more memory behind what there is, zeroed
  * @store: mapped by pages_map(); @mapped grows
  * @name: of the export
@@ -210,7 +262,7 @@ int pages_populate(const struct store *store, const char *name, uint64_t from)
 int pages_grow(struct store *store, const char *name, uint64_t room, uint64_t size)
 {
 	uint64_t had = store->mapped, want = round_up(size, store->page_size);
-	int ret = 0;
+	int ret;
 
 	if (want <= had)
 		return 0;
@@ -219,9 +271,8 @@ int pages_grow(struct store *store, const char *name, uint64_t room, uint64_t si
 			name, (unsigned long long)size);
 		return -ENOMEM;
 	}
-	if (ftruncate(store->fd, (off_t)want) ||
-	    fallocate(store->fd, 0, (off_t)had, (off_t)(want - had)))
-		ret = -errno;
+	ret = ftruncate(store->fd, (off_t)want) ? -errno :
+	      allocate(store, store->fd, store->page_size, had, want - had);
 	ret = ret ?: map_at(store, store->base, had, want - had);
 	if (ret) {
 		log_err("export %s: no memory to grow to %llu bytes: %s", name,
@@ -229,7 +280,10 @@ int pages_grow(struct store *store, const char *name, uint64_t room, uint64_t si
 		return ret;
 	}
 	store->mapped = want;
-	return pages_populate(store, name, had);
+	ret = pages_populate(store, name, had);
+	if (ret)
+		store->mapped = had;	/* the next time it is asked for anew */
+	return ret;
 }
 
 /**

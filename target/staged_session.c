@@ -116,8 +116,9 @@ static unsigned int staged_plan(struct store *store, struct staged_plan *plan)
  * Memory
  */
 
-static void *map(size_t bytes)
+static void *map(size_t bytes, const struct numa_place *place)
 {
+	struct numa_place there = *place;
 	void *from = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -125,13 +126,16 @@ static void *map(size_t bytes)
 		return NULL;
 	madvise(from, bytes, MADV_DONTFORK);
 	madvise(from, bytes, MADV_HUGEPAGE);
+	/* No page exists yet, so its policy does; and to insist would be to be killed. */
+	there.only = false;
+	numa_keep(&there, from, bytes);
 	if (!madvise(from, bytes, MADV_POPULATE_WRITE))
 		return from;
 	munmap(from, bytes);
 	return NULL;
 }
 
-static int make_memory(struct staged *s, struct ibv_pd *pd)
+static int make_memory(struct staged *s, struct ibv_pd *pd, const struct numa_place *place)
 {
 	unsigned int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
 	uint64_t n;
@@ -143,8 +147,8 @@ static int make_memory(struct staged *s, struct ibv_pd *pd)
 		access |= IBV_ACCESS_REMOTE_WRITE;
 	s->mapped[0] = s->nr_queues * s->queue_bytes;
 	s->mapped[1] = (size_t)s->nr_queues * s->scope.cmd_depth * s->stride;
-	s->slots = map(s->mapped[0]);
-	s->receives = map(s->mapped[1]);
+	s->slots = map(s->mapped[0], place);
+	s->receives = map(s->mapped[1], place);
 	if (!s->slots || !s->receives)
 		return -ENOMEM;
 	n &= (1ULL << IOVA_BITS) - 1;
@@ -244,7 +248,8 @@ static int make_lane(struct staged *s, unsigned int number, struct ibv_context *
 	return lane->cq ? 0 : -errno;
 }
 
-static int make_all(struct staged *s, struct staged_plan *plan)
+static int make_all(struct staged *s, struct staged_plan *plan,
+		    const struct numa_place *place)
 {
 	int ret = 0;
 
@@ -255,7 +260,7 @@ static int make_all(struct staged *s, struct staged_plan *plan)
 	atomic_fetch_add(&s->threads->next, s->nr_lanes);
 	for (unsigned int i = 0; !ret && i < s->nr_lanes; i++)
 		ret = make_lane(s, i, plan->verbs);
-	ret = ret ?: make_memory(s, plan->pd);
+	ret = ret ?: make_memory(s, plan->pd, place);
 	for (unsigned int i = 0; !ret && i < s->nr_queues; i++)
 		ret = make_queue(s, i);
 	return ret;
@@ -329,7 +334,7 @@ static int staged_open(struct store *store, struct staged_plan *plan,
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	atomic_store(&s->users, 1);
-	ret = make_all(s, plan);
+	ret = make_all(s, plan, &store->place);
 	if (ret) {
 		unmake_verbs(s);
 		free_memory(s);

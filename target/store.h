@@ -15,6 +15,7 @@
 #include "bitmap.h"
 #include "config.h"
 #include "file.h"
+#include "numa.h"
 
 struct ibv_context;
 struct ibv_cq;
@@ -273,6 +274,7 @@ struct staged_ops {
  * @kept: the arena outlives this process
  * @newer: an arena that is kept may have what its file lacks; until @publish of
  *	&struct store_ops: from then on that is for the keeper to mend
+ * @place: where its memory is
  * @fd: of the arena; holds its lock
  * @cancelled: nobody waits for it to be opened any more. Any thread
  * @priv: its kind's own
@@ -295,6 +297,7 @@ struct store {
 	bool marked;
 	bool kept;
 	bool newer;
+	struct numa_place place;
 	int fd;
 	atomic_bool cancelled;
 	void *priv;

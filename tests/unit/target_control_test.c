@@ -245,6 +245,10 @@ static void sameness(void **state)
 	assert_false(same("d,memory,size=1M", "d,memory,size=1M,arena=/a"));
 	assert_false(same("d,memory,size=1M", "d,memory,size=1M,hugepages=no"));
 	assert_false(same("d,memory,size=1M", "d,memory,size=1M,region=1M"));
+	assert_true(same("d,memory,size=1M", "d,memory,size=1M,numa=auto"));
+	assert_false(same("d,memory,size=1M", "d,memory,size=1M,numa=none"));
+	assert_false(same("d,memory,size=1M", "d,memory,size=1M,numa=0"));
+	assert_false(same("d,memory,size=1M,numa=0", "d,memory,size=1M,numa=1"));
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (same("d,file=/x", others[i]))
 			fail_msg("the same: %s", others[i]);
