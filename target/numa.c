@@ -12,12 +12,15 @@
  * The memory is given out under a policy of the thread that asks for it, because pages
  * of a file exist before it is mapped. That policy only prefers the node: one that
  * insists would have the kernel kill a process when the node is full. Whether all of it
- * is there is asked afterwards, and what is not is moved. Of huge pages there are so many,
- * and to insist on the node's own only fails.
+ * is there is asked afterwards, and what is not is moved: the kernel goes to another node
+ * rather than give up what it caches of files on this one, and a kept arena may be from
+ * before. Whether there is room is looked at first, for a move that fails is a warning of
+ * the kernel's. Of huge pages there are so many, and to insist on the node's own only fails.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/mempolicy.h>
 #include <netinet/in.h>
@@ -168,6 +171,39 @@ static bool in_list(const char *list, unsigned long n, bool *more)
 	return is_in;
 }
 
+/**
+ * numa_room - how much can be had at a place
+ * @place: where
+ *
+ * What is free there, and what the kernel caches and can do without.
+ *
+ * Return: bytes; as many as there can be: nobody knows.
+ */
+uint64_t numa_room(const struct numa_place *place)
+{
+	static const char * const kinds[] = {
+		"MemFree:", "Active(file):", "Inactive(file):", "SReclaimable:",
+	};
+	char path[PATH_MAX], line[128], word[32];
+	uint64_t kib = 0, n;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/devices/system/node/node%u/meminfo", numa_sysfs,
+		 place->node);
+	file = fopen(path, "re");
+	if (!file)
+		return UINT64_MAX;
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "Node %*u %31s %" SCNu64, word, &n) != 2)
+			continue;
+		for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+			if (!strcmp(word, kinds[i]))
+				kib += n;
+	}
+	fclose(file);
+	return kib << 10;
+}
+
 /*
  * The policy of the thread
  */
@@ -198,7 +234,7 @@ static int find_asked(const struct export_config *ec, const char *list,
 	bool more;
 
 	if (!*list) {
-		log_err("export %s: numa = %u: the kernel knows no NUMA nodes", ec->name,
+		log_err("export %s: numa = %u: the kernel shows no NUMA nodes", ec->name,
 			ec->node);
 		return -EINVAL;
 	}

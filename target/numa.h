@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "config.h"
 
@@ -40,6 +41,7 @@ extern const char *numa_sysfs;
 
 int numa_find(const struct config *daemon, const struct export_config *ec,
 	      struct numa_place *place);
+uint64_t numa_room(const struct numa_place *place);
 void numa_enter(const struct numa_place *place, bool huge, struct numa_saved *saved);
 void numa_leave(const struct numa_saved *saved);
 int numa_keep(const struct numa_place *place, void *from, size_t bytes);

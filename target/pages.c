@@ -11,6 +11,7 @@
 #include <linux/memfd.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "log.h"
 #include "mac.h"
@@ -37,6 +38,18 @@ static const struct page_kind {
 	{ HUGE_NO, 4096, 0, "base pages" },
 };
 
+/* Can the node have what a file lacks of its first @bytes? */
+static bool has_room(const struct store *store, int fd, uint64_t bytes)
+{
+	struct stat st;
+	uint64_t had;
+
+	if (fstat(fd, &st))
+		return false;
+	had = (uint64_t)st.st_blocks * 512;
+	return had >= bytes || bytes - had <= numa_room(&store->place);
+}
+
 /* Have pages of a file exist, where they shall be. */
 static int allocate(const struct store *store, int fd, uint64_t page_size, uint64_t from,
 		    uint64_t bytes)
@@ -44,6 +57,8 @@ static int allocate(const struct store *store, int fd, uint64_t page_size, uint6
 	struct numa_saved saved;
 	int ret;
 
+	if (store->place.only && page_size < PAGE_2M && !has_room(store, fd, from + bytes))
+		return -ENOMEM;
 	numa_enter(&store->place, page_size >= PAGE_2M, &saved);
 	ret = fallocate(fd, 0, (off_t)from, (off_t)bytes) ? -errno : 0;
 	numa_leave(&saved);

@@ -104,7 +104,7 @@ static void adapter(const char *name, const char *node)
 static int make_sysfs(void **state)
 {
 	(void)state;
-	strcpy(root, "/tmp/rdmablk-numa.XXXXXX");
+	snprintf(root, sizeof(root), "/tmp/rdmablk-numa.XXXXXX");
 	assert_non_null(mkdtemp(root));
 	numa_sysfs = root;
 	run("mkdir -p class/net devices/system/node devices/virtual/net");
@@ -229,7 +229,7 @@ static void a_node_that_is_asked_for(void **state)
 	assert_non_null(strstr(why, "there is only 0"));
 	run("rm devices/system/node/has_memory");
 	assert_int_equal(find("0", "10.0.0.1"), -2);
-	assert_non_null(strstr(why, "the kernel knows no NUMA nodes"));
+	assert_non_null(strstr(why, "the kernel shows no NUMA nodes"));
 	nodes("0-1,4");
 }
 
@@ -267,6 +267,19 @@ static void no_node_is_known(void **state)
 	run("rm devices/system/node/has_memory");
 	assert_int_equal(find("auto", "10.0.0.1"), -1);
 	nodes("0-1,4");
+}
+
+static void room(void **state)
+{
+	const struct numa_place one = { .placed = true, .only = true, .node = 1 };
+
+	(void)state;
+	assert_true(numa_room(&one) == UINT64_MAX);
+	run("mkdir devices/system/node/node1 && printf '%s' >devices/system/node/node1/meminfo",
+	    "\\nNode 1 MemTotal:  9000000 kB\\nNode 1 MemFree:  1000 kB\\nNode 1 MemUsed: 7 kB\\n"
+	    "Node 1 Active(file):  200 kB\\nNode 1 Inactive(file):   30 kB\\n"
+	    "Node 1 FilePages: 5000 kB\\nNode 1 SReclaimable:    4 kB\\nNode 1 HugePages_Free:  9\\n");
+	assert_true(numa_room(&one) == 1234 << 10);
 }
 
 static void who_says_where_is_heard(void **state)
@@ -315,6 +328,7 @@ int main(void)
 		cmocka_unit_test(a_node_that_is_asked_for),
 		cmocka_unit_test(that_of_the_adapter),
 		cmocka_unit_test(no_node_is_known),
+		cmocka_unit_test(room),
 		cmocka_unit_test(who_says_where_is_heard),
 		cmocka_unit_test(the_policy_of_a_thread_comes_back),
 	};

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The virtual machine itself, shared by run and shell. The caller sets SERIES
-# SMP MEM MTU NET TIMEOUT SLOWNESS ICOUNT PLUGIN DISK LOG (directory of logs), TMP
+# SMP MEM NUMA MTU NET TIMEOUT SLOWNESS ICOUNT PLUGIN DISK LOG (directory of logs), TMP
 # (directory of sockets and pipes, with a short name) and COMMAND (array).
 
 # QEMU's options take commas doubled.
@@ -63,6 +63,17 @@ qemu_net() {
 		-device "virtio-net-pci,netdev=net0,mac=$mac,host_mtu=$MTU")
 }
 
+# qemu_nodes: memory in so many equal parts
+qemu_nodes() {
+	local i
+
+	((NUMA > 1)) || return 0
+	for ((i = 0; i < NUMA; i++)); do
+		QEMU+=(-object "memory-backend-ram,id=node$i,size=$((MEM / NUMA))M"
+			-numa "node,nodeid=$i,memdev=node$i")
+	done
+}
+
 qemu_disk() {
 	local file=$LOG/disk.$1
 
@@ -88,6 +99,7 @@ qemu_command() {
 		-device virtio-9p-pci,fsdev=vm,mount_tag=vm
 		-kernel "$(kernel_image "$SERIES")"
 		-initrd "$("$RDMABLK_TOP/tests/vm/initramfs" "$SERIES")")
+	qemu_nodes
 	qemu_net "$role"
 	qemu_disk "$role"
 	[[ -z $PLUGIN ]] ||

@@ -28,7 +28,7 @@ snapshot_file() {
 		readlink -f "$(kernel_image "$SERIES")"
 		"$here/initramfs" "$SERIES"
 		kernel_command_line "$1"
-		echo "$SMP $MEM"
+		echo "$SMP $MEM $NUMA"
 	} | sha256sum | cut -c1-16)
 	echo "$snapshots/$SERIES-$key"
 }
