@@ -2,7 +2,8 @@
 /*
  * The io_uring of an I/O thread. A turn is one system call: it submits what was
  * prepared since the last, waits if there is nothing else to do, and brings back what
- * has completed.
+ * has completed. With a thread of the kernel that submits (SQPOLL) it is none while
+ * there is something to do.
  */
 #include <errno.h>
 #include <sys/eventfd.h>
@@ -45,6 +46,22 @@ static void ring_woken(struct ring_source *src, int res, unsigned int flags)
 	}
 }
 
+/* Rings of an export have one thread, or each of theirs would take a processor. */
+static int ring_setup_poll(struct ring *r, const struct ring_poller *poller)
+{
+	struct io_uring_params params = {
+		.flags = IORING_SETUP_SQPOLL | IORING_SETUP_CQSIZE,
+		.cq_entries = RING_CQES,
+		.sq_thread_idle = poller->idle_ms,
+	};
+
+	if (poller->ring) {
+		params.flags |= IORING_SETUP_ATTACH_WQ;
+		params.wq_fd = (unsigned int)poller->ring->uring.ring_fd;
+	}
+	return io_uring_queue_init_params(RING_SQES, &r->uring, &params);
+}
+
 /* The newest way of running completions first: only when this thread asks for them. */
 static int ring_setup(struct ring *r)
 {
@@ -71,10 +88,11 @@ static int ring_setup(struct ring *r)
  * ring_init - make the ring of the calling thread
  * @r: filled
  * @buffers: places in its table of buffers
+ * @poller: who submits, if not this thread
  *
  * Return: 0 or -errno.
  */
-int ring_init(struct ring *r, unsigned int buffers)
+int ring_init(struct ring *r, unsigned int buffers, const struct ring_poller *poller)
 {
 	int ret;
 
@@ -83,7 +101,7 @@ int ring_init(struct ring *r, unsigned int buffers)
 	r->event = eventfd(0, EFD_CLOEXEC);
 	if (r->event < 0)
 		return -errno;
-	ret = ring_setup(r);
+	ret = poller->idle_ms ? ring_setup_poll(r, poller) : ring_setup(r);
 	if (ret)
 		goto close_event;
 	ret = io_uring_register_buffers_sparse(&r->uring, buffers);
@@ -123,6 +141,11 @@ static void ring_check(int ret)
 	nanosleep(&time, NULL);
 }
 
+static bool ring_is_polled(const struct ring *r)
+{
+	return r->uring.flags & IORING_SETUP_SQPOLL;
+}
+
 /**
  * ring_sqe - prepare an entry
  * @r: ring
@@ -139,6 +162,8 @@ struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src)
 
 	while (!sqe) {
 		ring_check(io_uring_submit(&r->uring));
+		if (ring_is_polled(r))
+			ring_check(io_uring_sqring_wait(&r->uring));
 		sqe = io_uring_get_sqe(&r->uring);
 	}
 	r->busy++;
@@ -155,6 +180,14 @@ struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src)
 bool ring_full(const struct ring *r)
 {
 	return r->busy >= RING_DEPTH;
+}
+
+/* Without waiting. A thread that submits needs to be told only when it sleeps. */
+static int ring_submit(struct ring *r)
+{
+	if (ring_is_polled(r) && !(*r->uring.sq.kflags & IORING_SQ_CQ_OVERFLOW))
+		return io_uring_submit(&r->uring);
+	return io_uring_submit_and_get_events(&r->uring);
 }
 
 static bool ring_pending(const struct ring *r)
@@ -177,7 +210,7 @@ void ring_turn(struct ring *r, bool wait)
 	if (wait)
 		ring_check(io_uring_submit_and_wait(&r->uring, 1));
 	else if (ring_pending(r))
-		ring_check(io_uring_submit_and_get_events(&r->uring));
+		ring_check(ring_submit(r));
 	io_uring_for_each_cqe(&r->uring, head, cqe) {
 		struct ring_source *src = io_uring_cqe_get_data(cqe);
 		unsigned int flags = cqe->flags;

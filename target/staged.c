@@ -514,16 +514,17 @@ void staged_file_exit(struct staged_file *sf)
  * @e: filled
  * @sf: on this
  * @buffers: that may be registered with the ring
+ * @poller: of that
  *
  * Return: 0 or -errno.
  */
 int staged_engine_init(struct staged_engine *e, struct staged_file *sf,
-		       unsigned int buffers)
+		       unsigned int buffers, const struct ring_poller *poller)
 {
 	e->file = sf;
 	e->looked = false;
 	TAILQ_INIT(&e->backlog);
-	return ring_init(&e->ring, buffers);
+	return ring_init(&e->ring, buffers, poller);
 }
 
 /**

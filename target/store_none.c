@@ -19,15 +19,17 @@
 
 #define SLOT_ALIGN	4096
 
-static unsigned int nr_threads = 1;
+static unsigned int nr_threads = 1, poll_ms;
 
 /**
  * store_none_setup - before the first store is opened
  * @threads: of each store
+ * @poll: how long the kernel's thread that submits for them looks, ms; 0: there is none
  */
-void store_none_setup(unsigned int threads)
+void store_none_setup(unsigned int threads, unsigned int poll)
 {
 	nr_threads = threads;
+	poll_ms = poll;
 }
 
 /*
@@ -74,7 +76,7 @@ static int none_start(struct store *store, struct store_none *none,
 	if (ret)
 		goto exit;
 	none->volatile_cache = !write_through(&none->file);
-	none->threads = iothreads_start(&none->staged, nr_threads);
+	none->threads = iothreads_start(&none->staged, nr_threads, poll_ms);
 	if (none->threads)
 		return 0;
 	staged_file_exit(&none->staged);

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -29,6 +31,7 @@
 #define MANY		3000U		/* more than a ring takes at once */
 #define THREADS		3U
 #define ROUNDS		40
+#define PATIENCE_S	60
 
 /*
  * Reading and writing
@@ -474,6 +477,7 @@ static void threads_flush_together(void **state)
 	struct worker w[THREADS] = { 0 };
 
 	(void)state;
+	atomic_store(&finished, 0);
 	place_open(dir, (uint64_t)THREADS << 20, BLOCK, true);
 	for (unsigned int i = 0; i < THREADS; i++) {
 		w[i].number = i;
@@ -488,6 +492,90 @@ static void threads_flush_together(void **state)
 	for (unsigned int i = 0; i < THREADS; i++)
 		munmap(w[i].memory, MEMORY);
 	place_close();
+}
+
+/*
+ * A thread of the kernel that submits
+ */
+
+static unsigned int kernel_threads(void)
+{
+	unsigned int nr = 0;
+	glob_t all;
+
+	assert_int_equal(glob("/proc/self/task/*/comm", 0, NULL, &all), 0);
+	for (size_t i = 0; i < all.gl_pathc; i++) {
+		FILE *file = fopen(all.gl_pathv[i], "re");
+		char name[32] = "";
+
+		if (file && fgets(name, sizeof(name), file))
+			nr += !strncmp(name, "iou-sqp-", 8);
+		if (file)
+			fclose(file);
+	}
+	globfree(&all);
+	return nr;
+}
+
+/* Those of tests before end in their own time. */
+static void kernel_threads_get(unsigned int nr)
+{
+	time_t end = time(NULL) + PATIENCE_S;
+
+	while (kernel_threads() != nr && time(NULL) < end)
+		sched_yield();
+	assert_int_equal(kernel_threads(), nr);
+}
+
+static void engines_share_it(void **state)
+{
+	struct staged_engine second;
+	struct command c = { 0 };
+	char *memory;
+
+	(void)state;
+	kernel_threads_get(0);
+	place_open(dir, 1U << 20, BLOCK, true);
+	make_engine(&second, &memory);
+	kernel_threads_get(poll_ms ? 1 : 0);
+	pattern(memory, BLOCK, 5);
+	begin_on(&second, &c, RDMABLK_OP_WRITE, memory, 0, BLOCK);
+	assert_int_equal(end(&c), RDMABLK_OK);
+	assert_int_equal(run(RDMABLK_OP_READ, 0, 0, BLOCK), RDMABLK_OK);
+	assert_memory_equal(place.memory, memory, BLOCK);
+	staged_engine_exit(&second);
+	munmap(memory, MEMORY);
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+	place_close();
+}
+
+static bool it_sleeps(void)
+{
+	return *place.engine.ring.uring.sq.kflags & IORING_SQ_NEED_WAKEUP;
+}
+
+/* It sleeps after a millisecond, and has to be woken for each. */
+static void it_is_woken(void **state)
+{
+	time_t end = time(NULL) + PATIENCE_S;
+
+	(void)state;
+	place_open(dir, 1U << 20, BLOCK, true);
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		while (poll_ms && !it_sleeps() && time(NULL) < end)
+			sched_yield();
+		assert_true(!poll_ms || it_sleeps());
+		assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+	}
+	place_close();
+}
+
+static int with_it(void **state)
+{
+	(void)state;
+	poll_ms = 1;
+	place_dir_remove();	/* with what has been lost there */
+	return place_dir_make();
 }
 
 int main(void)
@@ -505,12 +593,15 @@ int main(void)
 		cmocka_unit_test(discard_and_zero),
 		cmocka_unit_test(nobody_waits_for_it),
 		cmocka_unit_test(threads_flush_together),
+		cmocka_unit_test(engines_share_it),
+		cmocka_unit_test(it_is_woken),
 	};
 	int failed;
 
 	if (place_dir_make())
 		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	failed = cmocka_run_group_tests(tests, NULL, NULL) ?:
+		 cmocka_run_group_tests_name("the kernel submits", tests, with_it, NULL);
 	place_dir_remove();
 	return failed;
 }
