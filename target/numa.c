@@ -322,7 +322,9 @@ void numa_leave(const struct numa_saved *saved)
  * @from: address, a multiple of the page
  * @bytes: how many, whole pages
  *
- * Pages that are elsewhere are moved, if they may be nowhere else.
+ * Pages that are elsewhere are moved, if they may be nowhere else. Then the node is but
+ * preferred again: the policy of a file stays with it, and a page that was swapped out
+ * while nobody had it registered is better elsewhere than the end of a process.
  *
  * Return: 0 or -errno: -EIO: not all of it could be moved. Where it may be elsewhere
  * always 0.
@@ -330,12 +332,14 @@ void numa_leave(const struct numa_saved *saved)
 int numa_keep(const struct numa_place *place, void *from, size_t bytes)
 {
 	unsigned long nodes[NUMA_WORDS];
-	long ret;
+	int ret = 0;
 
 	if (!place->placed || !bytes)
 		return 0;
 	node_mask(place, nodes);
-	ret = syscall(SYS_mbind, from, bytes, place->only ? MPOL_BIND : MPOL_PREFERRED,
-		      nodes, MAX_NODE, place->only ? MPOL_MF_STRICT | MPOL_MF_MOVE : 0);
-	return ret && place->only ? -errno : 0;
+	if (place->only && syscall(SYS_mbind, from, bytes, MPOL_BIND, nodes, MAX_NODE,
+				   MPOL_MF_STRICT | MPOL_MF_MOVE))
+		ret = -errno;
+	syscall(SYS_mbind, from, bytes, MPOL_PREFERRED, nodes, MAX_NODE, 0);
+	return ret;
 }
