@@ -4,6 +4,9 @@
  * so rdma_destroy_id(), which waits for acknowledgements, never waits for a
  * handler; the context of the id is read before that, for afterwards another
  * thread may destroy the id.
+ *
+ * Who asks for connections without pause keeps the loop here for a few milliseconds at
+ * a time; the rest stays in the channel, which says so in the loop's next turn.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +15,8 @@
 #include "log.h"
 #include "loop.h"
 #include "util.h"
+
+#define EVENTS_MS	3	/* of events at a time */
 
 static void cm_ready(struct loop_source *src);
 
@@ -40,20 +45,24 @@ static void cm_copy(struct cm_event *ev, const struct rdma_cm_event *from)
 
 static void cm_ready(struct loop_source *src)
 {
+	int64_t until = loop_now() + EVENTS_MS;
 	struct rdma_cm_event *event;
 	struct cm_handler *handler;
 	struct cm_event ev;
 
 	(void)src;
-	while (!rdma_get_cm_event(cm.channel, &event)) {
-		bool request = event->event == RDMA_CM_EVENT_CONNECT_REQUEST;
+	do {
+		bool request;
 
+		if (rdma_get_cm_event(cm.channel, &event))
+			return;
+		request = event->event == RDMA_CM_EVENT_CONNECT_REQUEST;
 		handler = request ? event->listen_id->context : event->id->context;
 		cm_copy(&ev, event);
 		rdma_ack_cm_event(event);
 		log_debug("%s, status %d", rdma_event_str(ev.type), ev.status);
 		handler->event(handler, &ev);
-	}
+	} while (loop_now() < until);
 }
 
 /**

@@ -21,7 +21,6 @@
 #define COMMAND_RANGES	((COMMAND_BYTES - RDMABLK_CMD_BYTES) / \
 			 sizeof(struct rdmablk_range))
 #define COMMAND_ALIGN	4096
-#define BUDGET_MS	5	/* of completions at a time: others are waiting, too */
 
 /*
  * Sends: an answer per tag, and as many again that the peer has seen but the transport
@@ -152,8 +151,9 @@ static unsigned int command_received(struct command_queue *q, unsigned int buffe
 	return RDMABLK_OK;
 }
 
-static void completed(struct commands *c, const struct ibv_wc *wc)
+static void completed(struct cq *cq, const struct ibv_wc *wc)
 {
+	struct commands *c = container_of(cq, struct commands, cq);
 	uint64_t id = wc->wr_id & ~WR_RECV;
 	struct command_queue *q = &c->queue[id >> WR_QUEUE_SHIFT];
 	unsigned int reason = RDMABLK_OK;
@@ -172,35 +172,11 @@ static void completed(struct commands *c, const struct ibv_wc *wc)
 		c->ended(c, reason);
 }
 
-static void poll_some(struct commands *c)
+static void failed(struct cq *cq)
 {
-	int64_t until = loop_now() + BUDGET_MS;
-	struct ibv_wc wc;
+	struct commands *c = container_of(cq, struct commands, cq);
 
-	while (!c->stopped && ibv_poll_cq(c->cq, 1, &wc) > 0) {
-		completed(c, &wc);
-		if (!c->stopped && loop_now() >= until) {
-			loop_timer_start(&c->again, 0);
-			return;
-		}
-	}
-}
-
-static void cq_ready(struct cq_handler *handler)
-{
-	struct commands *c = container_of(handler, struct commands, handler);
-
-	if (c->stopped)
-		return;
-	/* armed first: what comes while we poll is either polled or tells us */
-	if (ibv_req_notify_cq(c->cq, 0))
-		c->ended(c, RDMABLK_R_CONNECTION);
-	poll_some(c);
-}
-
-static void again_expired(struct loop_timer *timer)
-{
-	poll_some(container_of(timer, struct commands, again));
+	c->ended(c, RDMABLK_R_CONNECTION);
 }
 
 /*
@@ -286,17 +262,12 @@ int command_open(struct commands *c, struct device *dev, struct ibv_pd *pd,
 	if (cqes > dev->attr.max_cqe)
 		return -E2BIG;
 	c->nr = nr;
-	c->handler.ready = cq_ready;
-	c->again.expired = again_expired;
+	c->cq.completed = completed;
+	c->cq.failed = failed;
 	TAILQ_INIT(&c->flushed);
 	TAILQ_INIT(&c->waiting);
 	ret = make_queues(c) ?: make_sets(c) ?: make_buffers(c, pd);
-	if (ret)
-		return ret;
-	c->cq = ibv_create_cq(dev->verbs, cqes, &c->handler, dev->channel, 0);
-	if (!c->cq)
-		return -errno;
-	return -ibv_req_notify_cq(c->cq, 0);
+	return ret ?: cq_open(&c->cq, dev->channel, cqes);
 }
 
 /**
@@ -349,7 +320,7 @@ void command_stop(struct commands *c)
 	if (c->stopped)
 		return;
 	c->stopped = true;
-	loop_timer_stop(&c->again);
+	cq_stop(&c->cq);
 	if (c->flush_under_way)
 		keeper_cancel(c->store->keeper, &c->flush);
 	for (unsigned int i = 0; c->queue && i < c->nr; i++)
@@ -403,11 +374,10 @@ bool command_clean(const struct commands *c)
  */
 int command_close(struct commands *c)
 {
-	int ret = c->cq ? ibv_destroy_cq(c->cq) : 0;
+	int ret = cq_close(&c->cq);
 
 	if (ret)
-		return -ret;
-	c->cq = NULL;
+		return ret;
 	ret = c->mr ? ibv_dereg_mr(c->mr) : 0;
 	if (ret)
 		return -ret;

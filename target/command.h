@@ -11,10 +11,10 @@
 #include <stdbool.h>
 
 #include "conn.h"
+#include "cq.h"
 #include "device.h"
 #include "keeper.h"
 #include "login_data.h"
-#include "loop.h"
 
 #define COMMAND_DEPTH	8	/* commands in flight on a write queue */
 #define COMMAND_BYTES	4096	/* of a command with ranges */
@@ -79,9 +79,7 @@ struct command_queue {
  * @idle: upcall, after command_stop(): what was under way is over; likewise
  * @queue: of the write queues, @nr of them
  * @nr: hardware queues granted
- * @cq: of all write queues; NULL: no commands
- * @handler: of @cq
- * @again: more was left in @cq than is done at a time
+ * @cq: of all write queues; none: no commands
  * @mr: registration of @buf, local rights only
  * @buf: receive buffers, of @buf_bytes each
  * @buf_bytes: each
@@ -105,9 +103,7 @@ struct commands {
 	void (*idle)(struct commands *c);
 	struct command_queue *queue;
 	unsigned int nr;
-	struct ibv_cq *cq;
-	struct cq_handler handler;
-	struct loop_timer again;
+	struct cq cq;
 	struct ibv_mr *mr;
 	char *buf;
 	uint32_t buf_bytes;

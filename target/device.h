@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "cm.h"
+#include "cq.h"
 #include "loop.h"
 
 /**
@@ -28,21 +29,14 @@ struct qp_handler {
 };
 
 /**
- * struct cq_handler - what the context of a completion queue points to
- * @ready: poll it and arm it again. In the loop.
- */
-struct cq_handler {
-	void (*ready)(struct cq_handler *handler);
-};
-
-/**
  * struct device - one RDMA device
  * @entry: in the list of devices
  * @verbs: librdmacm's context of it
  * @attr: its limits
  * @name: for the log
  * @ino: of its directory in sysfs, which no other device ever has; 0: unknown
- * @channel: of all completion queues on it; NULL: it could not be used until now
+ * @channel: of all completion queues on it that the loop polls; NULL: it could not be
+ *	used until now
  * @completions: @channel in the loop
  * @async: asynchronous events in the loop
  * @cm: handler of @sentinel

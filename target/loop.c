@@ -12,13 +12,16 @@
 #include "util.h"
 
 #define LOOP_BATCH	16
+#define TASKS_MS	5	/* of tasks at a time: others are waiting, too */
 
 TAILQ_HEAD(timer_list, loop_timer);
+TAILQ_HEAD(task_list, loop_task);
 
 static struct {
 	int epoll;
 	bool stop;
 	struct timer_list timers;		/* soonest first */
+	struct task_list tasks;			/* next first */
 	struct epoll_event batch[LOOP_BATCH];
 	int nr_batch;
 } loop = { .epoll = -1 };
@@ -31,6 +34,7 @@ static struct {
 int loop_init(void)
 {
 	TAILQ_INIT(&loop.timers);
+	TAILQ_INIT(&loop.tasks);
 	loop.epoll = epoll_create1(EPOLL_CLOEXEC);
 	return loop.epoll < 0 ? -errno : 0;
 }
@@ -134,17 +138,56 @@ void loop_timer_stop(struct loop_timer *timer)
 	TAILQ_REMOVE(&loop.timers, timer, entry);
 }
 
+/**
+ * loop_task_start - have a task run in its turn
+ * @task: with @run set; started or not
+ */
+void loop_task_start(struct loop_task *task)
+{
+	if (task->queued)
+		return;
+	task->queued = true;
+	TAILQ_INSERT_TAIL(&loop.tasks, task, entry);
+}
+
+/**
+ * loop_task_stop - do not run a task
+ * @task: started or not; may be freed afterwards
+ */
+void loop_task_stop(struct loop_task *task)
+{
+	if (!task->queued)
+		return;
+	task->queued = false;
+	TAILQ_REMOVE(&loop.tasks, task, entry);
+}
+
 static int loop_timeout(void)
 {
 	struct loop_timer *first = TAILQ_FIRST(&loop.timers);
 	int64_t left;
 
+	if (!TAILQ_EMPTY(&loop.tasks))
+		return 0;
 	if (!first)
 		return -1;
 	left = first->deadline - loop_now();
 	if (left <= 0)
 		return 0;
 	return left > INT_MAX ? INT_MAX : (int)left;
+}
+
+static void loop_run_tasks(void)
+{
+	int64_t until = loop_now() + TASKS_MS;
+	struct loop_task *task;
+
+	while ((task = TAILQ_FIRST(&loop.tasks))) {
+		loop_task_stop(task);
+		task->run(task);
+		if (loop_now() >= until)
+			return;
+	}
 }
 
 static void loop_expire(void)
@@ -185,6 +228,7 @@ int loop_run(void)
 				src->ready(src);
 		}
 		loop.nr_batch = 0;
+		loop_run_tasks();
 		loop_expire();
 	}
 	loop.stop = false;

@@ -184,6 +184,9 @@ static void silence_expired(struct loop_timer *timer)
 	struct session *s = container_of(timer, struct session, timer);
 	int64_t left = s->heard + s->silence_ms - loop_now();
 
+	/* What has come in is heard first, and others' may come before it. */
+	if (left <= 0 && cq_waits(&s->cq))
+		left = 1;
 	if (left > 0)
 		loop_timer_start(timer, left);
 	else
@@ -238,6 +241,7 @@ uint16_t session_queue_depth(const struct session *s)
 void session_live(struct session *s)
 {
 	session_set_state(s, SESSION_LIVE);
+	s->window_messages = 0;		/* those of the login were more */
 	command_live(&s->commands);
 	if (s->staged)
 		s->export->store.ops->staged->live(s->staged);
@@ -323,7 +327,7 @@ static void destroy_run(struct job *job)
 	s->stuck = conn_close(s->conn);
 	if (!s->stuck)		/* or the adapter writes there */
 		ctrl_destroy(&s->ctrl);
-	s->stuck = s->stuck || command_close(&s->commands) || ibv_destroy_cq(s->cq) ||
+	s->stuck = s->stuck || command_close(&s->commands) || cq_close(&s->cq) ||
 		   ibv_dealloc_pd(s->pd);
 	if (s->stuck)
 		log_err("session %016llx: cannot be destroyed altogether; its memory stays taken",
@@ -381,6 +385,7 @@ void session_destroy(struct session *s)
 	if (!session_set_state(s, SESSION_DYING))
 		return;
 	loop_timer_stop(&s->timer);
+	cq_stop(&s->cq);
 	session_submit(s, destroy_run, destroy_done, false);
 }
 

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "config.h"
 #include "conn.h"
+#include "cq.h"
 #include "ctrl.h"
 #include "export.h"
 #include "limits.h"
@@ -81,7 +82,6 @@ enum session_staged {
  * @noted: what came of that: 1: it is; 0: it is not; -errno: and must not write
  * @timer: of the login, of silence, of lingering, by state
  * @receive: upcall for a message: RDMABLK_OK or why the session must end
- * @cq_handler: of @cq
  * @pd: its domain; its keys are valid nowhere else
  * @cq: of its queues; not of write queues that carry commands
  * @ctrl: buffers of the control queue
@@ -149,9 +149,8 @@ struct session {
 	struct loop_timer timer;
 	unsigned int (*receive)(struct session *s, const void *msg, size_t len);
 
-	struct cq_handler cq_handler;
 	struct ibv_pd *pd;
-	struct ibv_cq *cq;
+	struct cq cq;
 	struct ctrl ctrl;
 	struct conn *conn;
 	struct conn **data;
@@ -235,7 +234,8 @@ void session_tell_size(struct session *s);
 void session_resized(const struct export *export);
 
 /* session_event.c: what happens to its queues */
-void session_cq_ready(struct cq_handler *handler);
+void session_completed(struct cq *cq, const struct ibv_wc *wc);
+void session_cq_failed(struct cq *cq);
 void session_conn_event(struct conn *conn, enum conn_event event);
 
 /* session_open.c: beginnings */

@@ -7,7 +7,13 @@
 #include "session.h"
 #include "util.h"
 
-#define MESSAGES_MAX	200	/* live, per second; a KEEPALIVE each 50 ms is 20 */
+#define MESSAGES_MAX	200	/* per second; a KEEPALIVE each 50 ms is 20 */
+
+/* A login may ask for each of its regions, all of them at once. */
+static unsigned int messages_max(const struct session *s)
+{
+	return MESSAGES_MAX + (s->state < SESSION_LIVE ? s->regions.nr : 0);
+}
 
 static void message_received(struct session *s, const struct ibv_wc *wc)
 {
@@ -20,8 +26,7 @@ static void message_received(struct session *s, const struct ibv_wc *wc)
 		s->window = now;
 		s->window_messages = 0;
 	}
-	/* a login has its timer, and may fetch thousands of regions at once */
-	if (s->state == SESSION_LIVE && ++s->window_messages > MESSAGES_MAX)
+	if (++s->window_messages > messages_max(s))
 		reason = RDMABLK_R_STATE;
 	else
 		reason = s->receive(s, ctrl_message(&s->ctrl, index), wc->byte_len);
@@ -45,7 +50,8 @@ static void recv_completed(struct session *s, const struct ibv_wc *wc)
 	}
 	if (s->state < SESSION_CLOSING)
 		message_received(s, wc);
-	if (s->state != SESSION_DYING && !fault(FAULT_NO_RECV) &&
+	/* Who is told to go has room for what was under way, and for no more. */
+	if (s->state < SESSION_CLOSING && !fault(FAULT_NO_RECV) &&
 	    ctrl_post(&s->ctrl, wc->wr_id & CTRL_WR_INDEX))
 		ctrl_failed(s, RDMABLK_R_CONNECTION);
 }
@@ -72,8 +78,15 @@ static void guard_completed(struct session *s, const struct ibv_wc *wc)
 		session_end(s, RDMABLK_R_ACCESS);
 }
 
-static void session_completion(struct session *s, const struct ibv_wc *wc)
+/**
+ * session_completed - a completion of any queue of a session
+ * @cq: its completion queue
+ * @wc: it
+ */
+void session_completed(struct cq *cq, const struct ibv_wc *wc)
 {
+	struct session *s = container_of(cq, struct session, cq);
+
 	if (wc->wr_id & SESSION_WR_GUARD)
 		guard_completed(s, wc);
 	else if (wc->wr_id & CTRL_WR_RECV)
@@ -83,21 +96,12 @@ static void session_completion(struct session *s, const struct ibv_wc *wc)
 }
 
 /**
- * session_cq_ready - completions of any queue of a session
- * @handler: of its completion queue
+ * session_cq_failed - no completion of a session is told of any more
+ * @cq: its completion queue
  */
-void session_cq_ready(struct cq_handler *handler)
+void session_cq_failed(struct cq *cq)
 {
-	struct session *s = container_of(handler, struct session, cq_handler);
-	struct ibv_wc wc;
-
-	if (s->state == SESSION_DYING)
-		return;
-	/* armed first: what comes while we poll is either polled or tells us */
-	if (ibv_req_notify_cq(s->cq, 0))
-		ctrl_failed(s, RDMABLK_R_CONNECTION);
-	while (s->state != SESSION_DYING && ibv_poll_cq(s->cq, 1, &wc) > 0)
-		session_completion(s, &wc);
+	ctrl_failed(container_of(cq, struct session, cq), RDMABLK_R_CONNECTION);
 }
 
 /**

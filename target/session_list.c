@@ -52,6 +52,7 @@ void session_add(struct session *s)
 void session_keep(struct session *s)
 {
 	s->state = SESSION_DYING;
+	cq_stop(&s->cq);
 	LIST_INSERT_HEAD(&kept, s, entry);
 }
 

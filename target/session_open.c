@@ -29,18 +29,11 @@ static int create_queue(struct session *s)
 	s->pd = ibv_alloc_pd(s->device->verbs);
 	if (!s->pd)
 		return -errno;
-	s->cq = ibv_create_cq(s->device->verbs, cqes, &s->cq_handler,
-			      s->device->channel, 0);
-	if (!s->cq)
-		return -errno;
-	ret = ctrl_create(&s->ctrl, s->pd);
+	ret = cq_open(&s->cq, s->device->channel, cqes) ?: ctrl_create(&s->ctrl, s->pd);
 	if (ret)
 		return ret;
-	ret = conn_open(s->conn, s->pd, s->cq, &caps);
-	if (ret)
-		return ret;
-	ret = ctrl_start(&s->ctrl, s->conn->id->qp);
-	return ret ?: -ibv_req_notify_cq(s->cq, 0);
+	ret = conn_open(s->conn, s->pd, s->cq.ibv, &caps);
+	return ret ?: ctrl_start(&s->ctrl, s->conn->id->qp);
 }
 
 /*
@@ -53,8 +46,8 @@ static void undo_create(struct session *s)
 
 	if (!ret)
 		ctrl_destroy(&s->ctrl);
-	if (!ret && s->cq)
-		ret = -ibv_destroy_cq(s->cq);
+	if (!ret)
+		ret = cq_close(&s->cq);
 	if (!ret && s->pd)
 		ret = -ibv_dealloc_pd(s->pd);
 	if (ret) {
@@ -84,7 +77,8 @@ static struct session *session_alloc(struct rdma_cm_id *id, struct device *dev,
 	s->device = dev;
 	s->port = id->port_num;
 	s->version = version;
-	s->cq_handler.ready = session_cq_ready;
+	s->cq.completed = session_completed;
+	s->cq.failed = session_cq_failed;
 	s->born = loop_now();
 	s->heard = s->born;
 	memcpy(&s->peer, peer, peer->sa_family == AF_INET6 ?
@@ -247,7 +241,7 @@ static int open_queue(struct session *s, struct conn *conn,
 	const struct staged_ops *staged = s->export->store.ops->staged;
 	unsigned int i = (req->queue - 1U) / 2;
 	struct conn_caps caps = { .sends = 1, .recvs = 1 };
-	struct ibv_cq *cq = s->cq;
+	struct ibv_cq *cq = s->cq.ibv;
 	struct ibv_sge sge;
 	int ret;
 
@@ -256,9 +250,9 @@ static int open_queue(struct session *s, struct conn *conn,
 		ret = conn_open(conn, s->pd, cq, &caps);
 		return ret ?: staged->join(s->staged, i, conn->id->qp);
 	}
-	if (req->kind == RDMABLK_KIND_WRITE && s->commands.cq) {
+	if (req->kind == RDMABLK_KIND_WRITE && s->commands.cq.ibv) {
 		command_caps(&s->commands, &caps);
-		ret = conn_open(conn, s->pd, s->commands.cq, &caps);
+		ret = conn_open(conn, s->pd, s->commands.cq.ibv, &caps);
 		return ret ?: command_join(&s->commands, i, conn->id->qp);
 	}
 	ctrl_guard_sge(&s->ctrl, &sge);

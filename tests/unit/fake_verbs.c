@@ -194,6 +194,8 @@ static int post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send
 	}
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
+	if (q->sent)
+		q->sent(q);
 	return 0;
 }
 

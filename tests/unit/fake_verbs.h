@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Verbs without an adapter: the calls that target/lane.c and target/staged_session.c
- * make end here, and the other side of each queue pair is the test.
+ * Verbs without an adapter: the calls that the queues of the target make end here, and
+ * the other side of each queue pair is the test.
  */
 #ifndef FAKE_VERBS_H
 #define FAKE_VERBS_H
@@ -42,6 +42,7 @@ struct fake_answer {
  * @most: the highest that @posted has been
  * @dead: nothing may be posted any more
  * @late: something was
+ * @sent: upcall after sends of the target, or NULL; may send, too
  */
 struct fake_qp {
 	struct ibv_qp qp;
@@ -61,6 +62,7 @@ struct fake_qp {
 	unsigned int most;
 	bool dead;
 	bool late;
+	void (*sent)(struct fake_qp *q);
 };
 
 struct ibv_context *fake_context(void);

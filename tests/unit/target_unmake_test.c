@@ -162,7 +162,9 @@ static struct ibv_context verbs = {
 	.ops = { .post_recv = post_recv, .req_notify_cq = req_notify },
 };
 
-static struct device device = { .verbs = &verbs, .attr.max_cqe = 1024, .users = 1 };
+static struct ibv_comp_channel channel = { .context = &verbs, .fd = -1 };
+static struct device device = { .verbs = &verbs, .attr.max_cqe = 1024, .channel = &channel,
+				.users = 1 };
 static struct config cfg;
 
 static struct rdma_cm_id *id_new(void)
@@ -262,9 +264,10 @@ static void device_goes_on(bool queue, bool completions)
 		fake.stuck[fake.nr_stuck++] = fake.qp;
 	}
 	if (completions) {
-		struct cq_handler *cq = fake.cq->cq_context;
+		struct cq *cq = fake.cq->cq_context;
 
-		cq->ready(cq);
+		cq_event(cq);
+		assert_false(cq_waits(cq));
 		fake.stuck[fake.nr_stuck++] = fake.cq;
 	}
 }
@@ -301,9 +304,8 @@ static struct session *session_make(struct export *export)
 	device.users++;
 	s->export = export;
 	s->quiet = true;
-	s->cq_handler.ready = session_cq_ready;
 	s->pd = ibv_alloc_pd(&verbs);
-	s->cq = ibv_create_cq(&verbs, 1, &s->cq_handler, NULL, 0);
+	assert_int_equal(cq_open(&s->cq, device.channel, 1), 0);
 	assert_int_equal(ctrl_create(&s->ctrl, s->pd), 0);
 	s->conn = conn_create(id_new(), s, 0, session_conn_event);
 	s->nr_data = 2;
@@ -343,7 +345,7 @@ static void a_control_queue_that_stays_keeps_its_memory(void **state)
 	struct session *s = session_make(&export);
 
 	(void)state;
-	assert_int_equal(conn_open(s->conn, s->pd, s->cq, &caps), 0);
+	assert_int_equal(conn_open(s->conn, s->pd, s->cq.ibv, &caps), 0);
 	assert_int_equal(ctrl_start(&s->ctrl, s->conn->id->qp), 0);
 	fake.refuse[QP] = 2;
 	session_end(s, RDMABLK_R_CONNECTION);

@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Who sends without pause keeps nobody else from their turn in the loop: not timers, not
+ * other descriptors, not other sessions. Yet no completion is left lying. RDMA is a fake.
+ *
+ * Sources: target/loop.c target/cq.c target/device.c target/cm.c target/command.c
+ *	    target/session_event.c
+ */
+#include <endian.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "../../target/log.h"
+#include "../../target/session.h"
+#include "../../target/util.h"
+#include "fake_verbs.h"
+
+#define FLOOD_MS	10000	/* then it ends by itself, and all others have waited for it */
+#define SHORT_MS	20
+#define HOG_MS		7	/* more than all tasks may take at a time */
+#define LIVE_MESSAGES	200	/* in a second */
+#define TURNS		20	/* more than what is not without pause needs */
+
+static struct ibv_device adapter = { .name = "fake0", .dev_name = "." };
+static struct device *dev;
+static struct config cfg = { .login_ms = SHORT_MS };
+
+/* A peer and the queue that it floods. */
+static struct peer {
+	struct commands commands;
+	struct session *session;
+	struct fake_qp qp;
+	uint64_t sent;
+	bool flood;
+	unsigned int ended;
+} peers[2];
+
+static int64_t flood_until;
+static struct loop_timer timer;
+static bool timely;		/* the timer was not the last to get its turn */
+static struct loop_source other;
+static unsigned int others;	/* turns of another descriptor */
+
+static bool flooding(void)
+{
+	return loop_now() < flood_until;
+}
+
+/* As late as it likes, but not last. */
+static void expired(struct loop_timer *t)
+{
+	timely = flooding();
+	if (timely && others < 2)
+		loop_timer_start(t, 1);
+	else
+		loop_stop();
+}
+
+static void other_ready(struct loop_source *src)
+{
+	(void)src;
+	others++;
+}
+
+/* Return: whether the timer and another descriptor have had their turn meanwhile. */
+static bool others_live(void)
+{
+	timely = false;
+	others = 0;
+	timer.expired = expired;
+	loop_timer_start(&timer, SHORT_MS);
+	assert_int_equal(loop_run(), 0);
+	return timely;
+}
+
+static void stop_run(struct loop_task *task)
+{
+	(void)task;
+	loop_stop();
+}
+
+static void turn(void)
+{
+	static struct loop_task stop = { .run = stop_run };
+
+	loop_task_start(&stop);
+	assert_int_equal(loop_run(), 0);
+}
+
+static void settle(void)
+{
+	for (unsigned int i = 0; i < TURNS; i++)
+		turn();
+}
+
+/*
+ * Events of rdma_cm without end, when asked for
+ */
+
+static struct rdma_event_channel cm_channel;
+static uint64_t cm_events;
+
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	cm_channel.fd = eventfd(1, EFD_CLOEXEC);
+	return &cm_channel;
+}
+
+void rdma_destroy_event_channel(struct rdma_event_channel *channel)
+{
+	close(channel->fd);
+}
+
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+		   enum rdma_port_space ps)
+{
+	(void)channel;
+	(void)id;
+	(void)context;
+	(void)ps;
+	return -1;
+}
+
+static void cm_count(struct cm_handler *handler, const struct cm_event *ev)
+{
+	(void)handler;
+	(void)ev;
+	cm_events++;
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	static struct cm_handler handler = { .event = cm_count };
+	static struct rdma_cm_id id = { .context = &handler };
+	static struct rdma_cm_event one = { .id = &id, .event = RDMA_CM_EVENT_ESTABLISHED };
+
+	(void)channel;
+	*event = &one;
+	return flooding() ? 0 : -1;
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	(void)event;
+	return 0;
+}
+
+static void connections_without_pause(void **state)
+{
+	(void)state;
+	cm_events = 0;
+	flood_until = loop_now() + FLOOD_MS;
+	assert_int_equal(cm_init(), 0);
+	assert_true(others_live());
+	assert_true(cm_events > 1);
+	cm_exit();
+}
+
+/*
+ * Commands
+ */
+
+static bool send_fence(struct peer *p, uint16_t tag)
+{
+	const struct rdmablk_command cmd = {
+		.hdr = { .type = htole16(RDMABLK_MSG_COMMAND),
+			 .length = htole16(sizeof(cmd)), .tag = htole16(tag) },
+		.op = htole16(RDMABLK_OP_FENCE),
+	};
+
+	p->sent++;
+	return fake_send(&p->qp, &cmd, sizeof(cmd));
+}
+
+/* Each answer makes another command. */
+static void answered(struct fake_qp *qp)
+{
+	struct peer *p = container_of(qp, struct peer, qp);
+
+	while (qp->nr_answers) {
+		uint16_t tag = (uint16_t)(qp->answers[--qp->nr_answers].imm >> 16);
+
+		if (p->flood && flooding())
+			assert_true(send_fence(p, tag));
+	}
+}
+
+static void commands_ended(struct commands *c, unsigned int reason)
+{
+	container_of(c, struct peer, commands)->ended = reason;
+	command_stop(c);
+}
+
+static struct peer *commands_open(unsigned int i)
+{
+	struct peer *p = &peers[i];
+	struct commands *c = &p->commands;
+
+	memset(p, 0, sizeof(*p));
+	c->scope = (struct login_scope){ .size = 4096, .logical_block = 512,
+					 .cmd_depth = COMMAND_DEPTH };
+	c->ended = commands_ended;
+	assert_int_equal(command_open(c, dev, fake_pd(), 1), 0);
+	fake_qp_init(&p->qp, c->cq.ibv);
+	p->qp.sent = answered;
+	assert_int_equal(command_join(c, 0, &p->qp.qp), 0);
+	command_live(c);
+	return p;
+}
+
+/* The last events are read while there is a queue that they are of. */
+static void commands_close(struct peer *p)
+{
+	command_stop(&p->commands);
+	dev->completions.ready(&dev->completions);
+	assert_false(cq_waits(&p->commands.cq));
+	assert_int_equal(command_close(&p->commands), 0);
+	command_free(&p->commands);
+}
+
+static void commands_without_pause(void **state)
+{
+	struct peer *p = commands_open(0), *quiet = commands_open(1);
+	uint64_t before;
+
+	(void)state;
+	flood_until = loop_now() + FLOOD_MS;
+	p->flood = true;
+	for (uint16_t tag = 0; tag < COMMAND_DEPTH; tag++)
+		assert_true(send_fence(p, tag));
+	assert_true(others_live());
+	assert_true(p->sent > COMMAND_DEPTH);
+	/* another session has its turn, too */
+	assert_true(send_fence(quiet, 0));
+	before = p->sent;
+	assert_true(others_live());
+	assert_true(p->sent > before);
+	assert_int_equal(quiet->commands.counts.done[0], 1);
+	p->flood = false;
+	settle();
+	assert_int_equal(p->commands.counts.done[0], p->sent);
+	assert_int_equal(p->ended, RDMABLK_OK);
+	commands_close(p);
+	commands_close(quiet);
+}
+
+/*
+ * What comes just before the queue is armed, and just after
+ */
+
+static int (*real_req_notify)(struct ibv_cq *cq, int solicited);
+static bool before_it, after_it;
+
+static int req_notify(struct ibv_cq *cq, int solicited)
+{
+	int ret;
+
+	if (before_it)
+		assert_true(send_fence(&peers[0], 1));
+	before_it = false;
+	ret = real_req_notify(cq, solicited);
+	if (after_it)
+		assert_true(send_fence(&peers[0], 2));
+	after_it = false;
+	return ret;
+}
+
+static void nothing_is_left_lying(void **state)
+{
+	struct ibv_context_ops *ops = &fake_context()->ops;
+	struct peer *p = commands_open(0);
+
+	(void)state;
+	real_req_notify = ops->req_notify_cq;
+	ops->req_notify_cq = req_notify;
+	for (unsigned int which = 0; which < 4; which++) {
+		before_it = which & 1;
+		after_it = which & 2;
+		assert_true(send_fence(p, 0));
+		settle();
+		assert_false(before_it || after_it);
+		assert_int_equal(p->commands.counts.done[0], p->sent);
+	}
+	ops->req_notify_cq = real_req_notify;
+	assert_int_equal(p->ended, RDMABLK_OK);
+	commands_close(p);
+}
+
+static int cannot_notify(struct ibv_cq *cq, int solicited)
+{
+	int error = EIO;
+
+	(void)cq;
+	(void)solicited;
+	return error;
+}
+
+static void a_queue_that_cannot_be_armed_ends_its_session(void **state)
+{
+	struct ibv_context_ops *ops = &fake_context()->ops;
+	struct peer *p = commands_open(0);
+
+	(void)state;
+	real_req_notify = ops->req_notify_cq;
+	ops->req_notify_cq = cannot_notify;
+	assert_true(send_fence(p, 0));
+	settle();
+	ops->req_notify_cq = real_req_notify;
+	assert_int_equal(p->commands.counts.done[0], 1);
+	assert_int_equal(p->ended, RDMABLK_R_CONNECTION);
+	commands_close(p);
+}
+
+/* Nothing is polled any more, and an event that was on its way says nothing. */
+static void who_has_ended_is_not_heard(void **state)
+{
+	struct peer *p = commands_open(0);
+
+	(void)state;
+	assert_true(fake_send(&p->qp, "x", 1));
+	assert_true(send_fence(p, 0));
+	settle();
+	assert_int_equal(p->ended, RDMABLK_R_MALFORMED);
+	assert_int_equal(p->commands.counts.done[0], 0);
+	p->qp.dead = true;
+	cq_event(&p->commands.cq);
+	settle();
+	assert_int_equal(p->commands.counts.done[0], 0);
+	assert_false(p->qp.late);
+	commands_close(p);
+}
+
+/*
+ * Messages
+ */
+
+static bool send_message(struct peer *p)
+{
+	p->sent++;
+	return fake_send(&p->qp, "message", 8);
+}
+
+/* Each message makes another one. */
+static unsigned int received(struct session *s, const void *msg, size_t len)
+{
+	struct peer *p = &peers[0];
+
+	(void)msg;
+	assert_ptr_equal(p->session, s);
+	assert_int_equal(len, 8);
+	if (p->flood && flooding())
+		assert_true(send_message(p));
+	return RDMABLK_OK;
+}
+
+static struct session *session_open(enum session_state how)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	struct peer *p = &peers[0];
+
+	assert_non_null(s);
+	memset(p, 0, sizeof(*p));
+	p->session = s;
+	s->cfg = &cfg;
+	s->device = dev;
+	s->pd = fake_pd();
+	s->state = how;
+	s->heard = loop_now();
+	s->silence_ms = 60000;
+	s->receive = received;
+	s->cq.completed = session_completed;
+	s->cq.failed = session_cq_failed;
+	assert_int_equal(cq_open(&s->cq, dev->channel, 64), 0);
+	assert_int_equal(ctrl_create(&s->ctrl, s->pd), 0);
+	fake_qp_init(&p->qp, s->cq.ibv);
+	assert_int_equal(ctrl_start(&s->ctrl, &p->qp.qp), 0);
+	return s;
+}
+
+static void session_close(struct session *s)
+{
+	loop_timer_stop(&s->timer);
+	cq_stop(&s->cq);
+	dev->completions.ready(&dev->completions);
+	assert_false(cq_waits(&s->cq));
+	assert_int_equal(cq_close(&s->cq), 0);
+	ctrl_destroy(&s->ctrl);
+	free(s);
+}
+
+/* As a login whose timer ends it. */
+static void messages_without_pause(void **state)
+{
+	struct session *s = session_open(SESSION_GRANTED);
+	struct peer *p = &peers[0];
+
+	(void)state;
+	s->regions.nr = UINT32_MAX / 2;		/* so that there may be as many of them */
+	flood_until = loop_now() + FLOOD_MS;
+	p->flood = true;
+	session_login_timer(s);
+	assert_true(send_message(p));
+	assert_true(others_live());
+	while (s->state < SESSION_CLOSING)
+		settle();
+	assert_true(flooding());
+	assert_int_equal(s->reason, RDMABLK_R_LOGIN_TIMEOUT);
+	session_close(s);
+}
+
+/* Return: how many messages it takes until the session ends. */
+static uint64_t messages_until_end(struct session *s)
+{
+	struct peer *p = &peers[0];
+
+	flood_until = loop_now() + FLOOD_MS;
+	p->flood = true;
+	assert_true(send_message(p));
+	settle();
+	while (flooding() && s->state < SESSION_CLOSING)
+		settle();
+	p->flood = false;
+	assert_int_equal(s->state, SESSION_CLOSED);
+	assert_int_equal(s->reason, RDMABLK_R_STATE);
+	return s->messages;
+}
+
+static void messages_are_counted(void **state)
+{
+	struct session *s = session_open(SESSION_LIVE);
+
+	(void)state;
+	assert_int_equal(messages_until_end(s), LIVE_MESSAGES + 1);
+	session_close(s);
+	s = session_open(SESSION_HELLO);
+	assert_int_equal(messages_until_end(s), LIVE_MESSAGES + 1);
+	session_close(s);
+	s = session_open(SESSION_GRANTED);
+	s->regions.nr = 100;
+	assert_int_equal(messages_until_end(s), LIVE_MESSAGES + 101);
+	session_close(s);
+}
+
+/* As many messages, one after the other. */
+static void say(struct session *s, unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++) {
+		uint64_t before = s->messages;
+
+		assert_true(send_message(&peers[0]));
+		while (s->messages == before)
+			turn();
+	}
+}
+
+/* A login may have many regions; that is nothing against who is live then. */
+static void a_login_counts_for_itself(void **state)
+{
+	struct session *s = session_open(SESSION_GRANTED);
+
+	(void)state;
+	s->regions.nr = RDMABLK_MAX_REGIONS;
+	say(s, RDMABLK_MAX_REGIONS);
+	session_live(s);
+	say(s, LIVE_MESSAGES);
+	assert_int_equal(s->state, SESSION_LIVE);
+	session_close(s);
+}
+
+/* There is room for what was under way, and then for nothing more. */
+static void who_is_told_to_go_is_not_listened_to(void **state)
+{
+	struct session *s = session_open(SESSION_LIVE);
+	unsigned int room = 0;
+
+	(void)state;
+	session_end(s, RDMABLK_R_STATE);
+	assert_int_equal(s->state, SESSION_CLOSED);
+	while (room <= CTRL_RECVS && send_message(&peers[0])) {
+		room++;
+		settle();
+	}
+	assert_int_equal(room, CTRL_RECVS);
+	assert_int_equal(s->messages, 0);
+	session_close(s);
+}
+
+/*
+ * A daemon that was stopped for long has much to hear: nobody is silent whose turn to be
+ * heard has not come.
+ */
+
+static unsigned int hogs;
+
+static void hog(struct loop_task *task)
+{
+	int64_t until = loop_now() + HOG_MS;
+
+	while (loop_now() < until)
+		;
+	if (!hogs)
+		return;
+	hogs--;
+	loop_task_start(task);
+}
+
+static void who_waits_to_be_heard_is_not_silent(void **state)
+{
+	static struct loop_task first[3] = { { .run = hog }, { .run = hog }, { .run = hog } };
+	struct session *s = session_open(SESSION_GRANTED);
+
+	(void)state;
+	s->silence_ms = 60000;
+	session_live(s);
+	s->heard -= s->silence_ms + 1;
+	loop_timer_start(&s->timer, 0);
+	hogs = 2 * ARRAY_SIZE(first);
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++)
+		loop_task_start(&first[i]);
+	assert_true(send_message(&peers[0]));
+	while (hogs)
+		settle();
+	settle();
+	assert_int_equal(s->messages, 1);
+	assert_int_equal(s->state, SESSION_LIVE);
+	/* who has said nothing is */
+	s->heard -= s->silence_ms + 1;
+	loop_timer_start(&s->timer, 0);
+	settle();
+	assert_int_equal(s->reason, RDMABLK_R_EXPIRED);
+	session_close(s);
+}
+
+static void gone(struct device *device)
+{
+	(void)device;
+}
+
+/* A device, and a descriptor that is always readable. */
+static int begin(void **state)
+{
+	const struct sockaddr_in local = { .sin_family = AF_INET };
+	struct ibv_context *verbs = fake_context();
+
+	(void)state;
+	verbs->device = &adapter;
+	verbs->cmd_fd = -1;
+	verbs->async_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (loop_init())
+		return -1;
+	device_init(gone);
+	dev = device_get(verbs, (const struct sockaddr *)&local);
+	other.fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	other.ready = other_ready;
+	return dev ? loop_add(&other) : -1;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	device_put(dev);
+	device_exit();
+	loop_exit();
+	close(other.fd);
+	close(fake_context()->async_fd);
+	return fake_objects() ? -1 : 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(connections_without_pause),
+		cmocka_unit_test(commands_without_pause),
+		cmocka_unit_test(nothing_is_left_lying),
+		cmocka_unit_test(a_queue_that_cannot_be_armed_ends_its_session),
+		cmocka_unit_test(who_has_ended_is_not_heard),
+		cmocka_unit_test(messages_without_pause),
+		cmocka_unit_test(messages_are_counted),
+		cmocka_unit_test(a_login_counts_for_itself),
+		cmocka_unit_test(who_is_told_to_go_is_not_listened_to),
+		cmocka_unit_test(who_waits_to_be_heard_is_not_silent),
+	};
+
+	log_setup(getenv("VERBOSE") ? LOG_DEBUG : -1);
+	return cmocka_run_group_tests(tests, begin, end);
+}
