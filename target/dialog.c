@@ -160,21 +160,21 @@ static unsigned int plan_staged(struct session *s, struct export *e,
 	return e->store.ops->staged->plan(&e->store, &s->plan);
 }
 
-/* What the session takes of its host's limits, and how its data moves. */
+/*
+ * What the session takes of its host's limits, and how its data moves. The memory of
+ * fewer queues may be more, for they may be deeper: it is planned for those there will be.
+ */
 static unsigned int plan(struct session *s, struct export *e)
 {
 	bool staged = s->limits.flags & RDMABLK_GRANT_STAGED;
-	unsigned int queues = s->wish.nr_queues, reason;
+	unsigned int queues = limits_session_queues(s->wish.host_id, s->wish.nr_queues);
+	unsigned int reason;
 
 	reason = staged ? plan_staged(s, e, queues) : plan_regions(s, e);
 	if (staged)
 		queues = s->plan.nr_queues;
-	if (!reason)
-		reason = limits_session_get(&s->share, s->wish.host_id, queues, staged ?
+	return reason ?: limits_session_get(&s->share, s->wish.host_id, queues, staged ?
 					    s->plan.pinned : e->store.size);
-	if (!reason && staged && s->share.queues < queues)
-		reason = plan_staged(s, e, s->share.queues);
-	return reason;
 }
 
 static void fill_scope(struct session *s)

@@ -130,10 +130,26 @@ static unsigned int host_check(const struct limits_host *h, uint64_t bytes)
 }
 
 /**
+ * limits_session_queues - how many queues a session would get now
+ * @host_id: identity of the host
+ * @queues: wished for
+ *
+ * Return: fewer, perhaps; one at least, be it that limits_session_get() refuses it.
+ */
+uint32_t limits_session_queues(const uint8_t *host_id, uint32_t queues)
+{
+	const struct limits_host *h = find_host(host_id);
+	uint64_t max = limits.cfg->max_queues, taken = h ? h->queues : 0;
+
+	/* The limit may have been lowered below what is taken. */
+	return (uint32_t)min_u64(queues, taken < max ? max - taken : 1);
+}
+
+/**
  * limits_session_get - take what a session needs
  * @share: zeroed; says what was taken
  * @host_id: identity of the host
- * @queues: wished for; fewer may be taken, one at least
+ * @queues: wished for; limits_session_queues() of them are taken
  * @bytes: registered
  *
  * Return: enum rdmablk_reason; with RDMABLK_OK limits_session_put() is due.
@@ -156,7 +172,7 @@ unsigned int limits_session_get(struct limits_share *share,
 	}
 	share->host = h;
 	share->bytes = bytes;
-	share->queues = (uint32_t)min_u64(queues, limits.cfg->max_queues - h->queues);
+	share->queues = limits_session_queues(host_id, queues);
 	h->sessions++;
 	h->bytes += share->bytes;
 	h->queues += share->queues;

@@ -25,6 +25,7 @@ struct limits_share {
 void limits_init(const struct config *cfg);
 unsigned int limits_login_get(const struct sockaddr *peer);
 void limits_login_put(const struct sockaddr *peer);
+uint32_t limits_session_queues(const uint8_t *host_id, uint32_t queues);
 unsigned int limits_session_get(struct limits_share *share,
 				const uint8_t *host_id, uint32_t queues,
 				uint64_t bytes);

@@ -114,9 +114,8 @@ static void regions_are_powers_of_two_that_the_device_takes(void **state)
 static void limits_hold_and_are_given_back(void **state)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET }, b = a;
-	const struct config cfg = { .max_logins = 3, .max_logins_addr = 2,
-				    .max_sessions = 2, .max_queues = 5,
-				    .max_pinned = 100 };
+	struct config cfg = { .max_logins = 3, .max_logins_addr = 2,
+			      .max_sessions = 2, .max_queues = 5, .max_pinned = 100 };
 	struct limits_share s[3] = { 0 };
 	uint8_t host[RDMABLK_ID_LEN] = { 1 };
 
@@ -138,11 +137,18 @@ static void limits_hold_and_are_given_back(void **state)
 	assert_int_equal(limits_session_get(&s[1], host, 4, 41), RDMABLK_R_LIMIT_MEMORY);
 	assert_int_equal(limits_session_get(&s[1], host, 4, 40), RDMABLK_OK);
 	assert_int_equal(s[1].queues, 2);
+	assert_int_equal(limits_session_queues(host, 4), 1);
 	assert_int_equal(limits_session_get(&s[2], host, 1, 0), RDMABLK_R_LIMIT_SESSIONS);
 	limits_session_put(&s[0]);
 	limits_session_put(&s[0]);
+	assert_int_equal(limits_session_queues(host, 9), 3);
+	assert_int_equal(limits_session_queues(host, 2), 2);
 	assert_int_equal(limits_session_get(&s[2], host, 9, 0), RDMABLK_OK);
 	assert_int_equal(s[2].queues, 3);
+	/* a reload may lower it below what is taken */
+	cfg.max_queues = 2;
+	assert_int_equal(limits_session_queues(host, 9), 1);
+	cfg.max_queues = 5;
 	limits_session_put(&s[1]);
 	limits_session_put(&s[2]);
 }

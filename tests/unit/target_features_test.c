@@ -1,40 +1,86 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What a store wants of an initiator: one that has not agreed on the features for it is
- * refused, and told why. Sessions have no adapter.
+ * refused, and told why. And what a host is charged for a session: what it will have.
+ * Sessions have no adapter.
  *
- * Sources: target/dialog.c target/store_full.c target/store_none.c
+ * Sources: target/dialog.c target/limits.c target/store_full.c target/store_none.c
  * Libraries: json-c liburing
  */
 #include "target_admin.h"
 #include "../../target/dialog.h"
 #include "../../target/mac.h"
 
-static struct device adapter = { .attr.max_mr_size = 64 * MIB };
+static struct ibv_context context;
+static struct device adapter = { .verbs = &context, .attr.max_mr_size = 64 * MIB,
+				 .users = 1 };
 
 /*
- * Return: what comes of a login that has got as far as PROOF. It resumes another export, so
- * that it gets no further.
+ * An adapter that says what it can do, and does nothing.
  */
-static unsigned int prove(const struct export *e, uint64_t features)
+
+int ibv_query_device(struct ibv_context *verbs, struct ibv_device_attr *attr)
 {
-	static const uint8_t no_key[RDMABLK_MAC_LEN];
+	(void)verbs;
+	memset(attr, 0, sizeof(*attr));
+	attr->max_cqe = 1 << 20;
+	return 0;
+}
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *verbs)
+{
+	(void)verbs;
+	errno = ENOMEM;
+	return NULL;
+}
+
+int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	(void)pd;
+	return 0;
+}
+
+int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	(void)id;
+	return 0;
+}
+
+/* A login that has got as far as PROOF. */
+static struct session *login(const struct export *e, uint64_t features)
+{
 	struct session *s = calloc(1, sizeof(*s));
-	struct rdmablk_proof proof = { .hdr = { .type = htole16(RDMABLK_MSG_PROOF),
-						.length = htole16(sizeof(proof)) } };
-	unsigned int reason;
 
 	assert_non_null(s);
 	s->cfg = &cfg;
 	s->device = &adapter;
 	s->state = SESSION_PROOF;
-	s->wish.uuid[0] = (uint8_t)~e->store.uuid[0];
-	s->wish.flags = RDMABLK_HELLO_RESUME;
 	s->wish.features = features;
 	snprintf(s->wish.export_name, sizeof(s->wish.export_name), "%s", e->cfg->name);
 	session_add(s);
+	return s;
+}
+
+/* Return: what comes of it. */
+static unsigned int prove(struct session *s)
+{
+	static const uint8_t no_key[RDMABLK_MAC_LEN];
+	struct rdmablk_proof proof = { .hdr = { .type = htole16(RDMABLK_MSG_PROOF),
+						.length = htole16(sizeof(proof)) } };
+
 	assert_int_equal(mac_proof(no_key, &s->hello, &s->challenge, proof.mac), 0);
-	reason = dialog_receive(s, &proof, sizeof(proof));
+	return dialog_receive(s, &proof, sizeof(proof));
+}
+
+/* The same for one that resumes another export, so that it gets no further. */
+static unsigned int prove_another(const struct export *e, uint64_t features)
+{
+	struct session *s = login(e, features);
+	unsigned int reason;
+
+	s->wish.uuid[0] = (uint8_t)~e->store.uuid[0];
+	s->wish.flags = RDMABLK_HELLO_RESUME;
+	reason = prove(s);
 	session_remove(s);
 	return reason;
 }
@@ -65,20 +111,64 @@ static void a_store_wants_its_features(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(logins); i++) {
 		snprintf(spec, sizeof(spec), "disk,file=%s%s", path, logins[i].words);
 		assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
-		assert_int_equal(prove(export_find("disk"), logins[i].features),
+		assert_int_equal(prove_another(export_find("disk"), logins[i].features),
 				 logins[i].reason);
 		assert_int_equal(run(ADMIN_REMOVE, "disk", NULL, 0), 0);
 	}
-	assert_int_equal(prove(export_find("first"), 0), RDMABLK_R_IDENTITY);
+	assert_int_equal(prove_another(export_find("first"), 0), RDMABLK_R_IDENTITY);
 	/* what the admin guide and the protocol have of it */
 	assert_string_equal(rdmablk_reason_text(RDMABLK_R_FEATURE),
 			    "a required feature is missing");
+}
+
+static void stop(struct loop_timer *timer)
+{
+	(void)timer;
+	loop_stop();
+}
+
+#define SLOTS	511U	/* 6 for each of 74 queues, and 7 for each of 73 */
+
+/* Each queue has as many slots as there is room for: of fewer queues there may be more. */
+static void memory_of_fewer_queues_is_charged(void **state)
+{
+	static struct loop_timer timer = { .expired = stop };
+	uint32_t max = cfg.max_queues;
+	struct rdma_cm_id *id = calloc(1, sizeof(*id));
+	struct session *s;
+	char spec[300];
+
+	(void)state;
+	snprintf(spec, sizeof(spec), "disk,file=%s,slot-bytes=4096,slot-memory=%u",
+		 files_new("slots", 4 * MIB), SLOTS * 4096);
+	assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
+	s = login(export_find("disk"), RDMABLK_F_COMMANDS | RDMABLK_F_STAGED);
+	adapter.users++;
+	s->conn = conn_create(id, s, 0, session_conn_event);
+	s->quiet = true;
+	s->wish.flags = RDMABLK_HELLO_READ_ONLY;
+	s->wish.nr_queues = 74;
+	s->wish.queue_depth = 128;
+	cfg.max_queues = 73;
+	assert_int_equal(prove(s), RDMABLK_OK);
+	assert_int_equal(s->share.queues, 73);
+	assert_int_equal(s->plan.nr_queues, 73);
+	assert_int_equal(s->plan.cmd_depth, SLOTS / 73);
+	assert_int_equal(s->share.bytes, s->plan.pinned);
+	cfg.max_queues = max;
+	while (session_any()) {
+		loop_timer_start(&timer, 10);
+		assert_int_equal(loop_run(), 0);
+	}
+	assert_int_equal(run(ADMIN_REMOVE, "disk", NULL, 0), 0);
+	free(id);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_store_wants_its_features),
+		cmocka_unit_test(memory_of_fewer_queues_is_charged),
 	};
 
 	return cmocka_run_group_tests_name("features", tests, setup, teardown);
