@@ -9,6 +9,7 @@
 
 #define RECEIVES	64	/* answers are not waited for when the queue is bad */
 #define BLOCK		4096
+#define FLOOD_TAGS	8	/* of the daemon's write queues with a store in memory */
 
 static struct queue *const wq = &p.data[1];
 static uint8_t generation;
@@ -493,6 +494,84 @@ static void scenario_unasked(void)
 	wait_closed(20000, false);
 }
 
+/* Each tag of each write queue has a place of its own, for nobody waits for the sends. */
+static void send_fence(unsigned int q, unsigned int tag)
+{
+	struct rdmablk_command cmd = make(RDMABLK_OP_FENCE, tag, 0, 0);
+	char *place = p.buf + 16384 + (q * FLOOD_TAGS + tag) * sizeof(cmd);
+	struct ibv_sge sge = { (uintptr_t)place, sizeof(cmd), p.mr->lkey };
+	struct ibv_send_wr wr = {
+		.wr_id = 1000, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	}, *bad;
+
+	memcpy(place, &cmd, sizeof(cmd));
+	if (ibv_post_send(p.data[q].id->qp, &wr, &bad))
+		die("ibv_post_send");
+}
+
+/* Return: answers; each of them is followed by another command. */
+static unsigned int again(unsigned int q)
+{
+	struct ibv_wc wc[16];
+	int n = ibv_poll_cq(p.data[q].cq, ARRAY_SIZE(wc), wc);
+	unsigned int answers = 0;
+	uint32_t imm;
+
+	for (int i = 0; i < n; i++) {
+		if (!is_answer(&p.data[q], &wc[i], &imm))
+			continue;
+		if (RDMABLK_IMM_STATUS(imm))
+			die("FENCE");
+		send_fence(q, RDMABLK_IMM_TAG(imm));
+		answers++;
+	}
+	return answers;
+}
+
+/* FENCEs without pause, as many as may be under way, for --hold ms or until it is killed. */
+static void scenario_fences(void)
+{
+	long long end, next = now_ms();
+	unsigned long count = 0;
+
+	login();
+	end = now_ms() + p.hold;
+	for (unsigned int q = 1; q < 2U * le16toh(p.grant.nr_queues); q += 2)
+		for (unsigned int tag = 0; tag < le16toh(p.limits.cmd_depth); tag++)
+			send_fence(q, tag);
+	while (!p.ended && !p.gone && now_ms() < end) {
+		for (unsigned int q = 1; q < 2U * le16toh(p.grant.nr_queues); q += 2)
+			count += again(q);
+		if (now_ms() < next)
+			continue;
+		send_command(RDMABLK_OP_KEEPALIVE, RDMABLK_TAG_KEEPALIVE);
+		receive(NULL, 0, 0);
+		next = now_ms() + le32toh(p.grant.keep_alive_ms) / 4;
+		printf("%lu FENCEs\n", count);
+		fflush(stdout);
+	}
+}
+
+/* Asks for LIMITS without pause, and goes no further with its login. */
+static void scenario_limits_flood(void)
+{
+	struct rdmablk_limits_get get = {
+		.hdr = head(RDMABLK_MSG_LIMITS_GET, sizeof(get)),
+	};
+	unsigned int asked = 0;
+
+	p.features = RDMABLK_F_COMMANDS;
+	login_to_grant();
+	while (!p.ended && !p.gone) {
+		send_raw(&p.ctrl, &get, sizeof(get));
+		asked++;
+		while (!p.gone && receive(NULL, 0, 1000) != RDMABLK_MSG_LIMITS && !p.ended)
+			;
+	}
+	printf("asked %u times\n", asked);
+}
+
 const struct scenario command_scenarios[] = {
 	{ "commands", scenario_commands }, { "many", scenario_many },
 	{ "commands-read-only", scenario_read_only }, { "slow", scenario_slow },
@@ -500,6 +579,7 @@ const struct scenario command_scenarios[] = {
 	{ "flush", scenario_flush }, { "drain", scenario_drain },
 	{ "bad-command", scenario_bad_command }, { "tag-twice", scenario_tag_twice },
 	{ "early-command", scenario_early_command }, { "unasked", scenario_unasked },
+	{ "fences", scenario_fences }, { "limits-flood", scenario_limits_flood },
 };
 
 const unsigned int nr_command_scenarios = ARRAY_SIZE(command_scenarios);

@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# While initiators send commands without pause, as many as may be under way, another
+# logs in, reads, writes and flushes; the daemon answers the administrator, ends who says
+# nothing in time, and ends itself when it is told to. Who asks for the same thing
+# without pause during a login is told that it is one too many.
+
+# shellcheck source=tests/cases/target/lib.sh
+source "$RDMABLK_TOP/tests/cases/target/lib.sh"
+program target_probe
+
+# probe WANTED [OPTION...] EXPORT SCENARIO: the reason the daemon gives, 0 for success
+probe() {
+	local want=$1 args=("${@:2}") expectation=()
+
+	((want == 0)) || expectation=(--expect "$want")
+	run_expect 0 '' timeout 60 "$PROGRAM" "${expectation[@]}" \
+		"${args[@]:0:${#args[@]}-2}" "$TARGET_ADDR" "${args[@]: -2}"
+}
+
+# flooded I N: so many FENCEs of flood I have been answered
+flooded() {
+	local n
+
+	n=$(sed -n '$s/ FENCEs$//p' "/tmp/flood.$1")
+	[[ -n $n ]] && ((n >= $2))
+}
+
+# flood I: begins when it is not delayed by the others
+flood() {
+	"$PROGRAM" --host "$((10 + $1))" --queues 4 --keep-alive 20000 --hold 600000 \
+		"$TARGET_ADDR" "flooded$1" fences >"/tmp/flood.$1" &
+	FLOOD[$1]=$!
+	cleanup_add kill -KILL "${FLOOD[$1]}"
+	wait_until "$PATIENCE" grep -q FENCEs "/tmp/flood.$1" ||
+		fail "no flood $1: $(cat "/tmp/flood.$1")"
+}
+FLOOD=()
+floods=(0 1)
+
+start_target --insecure --listen "$TARGET_ADDR" --login-timeout 3000 \
+	--export flooded0,memory,size=1M --export flooded1,memory,size=1M \
+	--export disk0,memory,size=16M
+load_module
+probe 4 flooded0 limits-flood
+for i in "${floods[@]}"; do
+	flood "$i"
+done
+
+probe 0 --host 2 --features 1 disk0 commands
+probe 71 --host 3 disk0 silent
+connect
+fio_verify 4 --numjobs=1 --size=4M --io_size=4M --end_fsync=1
+expect live "$(attribute state)" "the state of the disk"
+expect 0 "$(status errors)" "its failed requests"
+run_expect 0 flooded "$RDMABLK" target list
+for i in "${floods[@]}"; do
+	kill -0 "${FLOOD[$i]}" || fail "flood $i has ended: $(cat "/tmp/flood.$i")"
+	wait_until "$PATIENCE" flooded "$i" 1000 || fail "flood $i: $(cat "/tmp/flood.$i")"
+done
+disconnect
+stop_target TERM
+expect 0 "$TARGET_STATUS" "how the daemon ends"
