@@ -347,7 +347,9 @@ static int options(struct config *cfg, const char *text, char **more)
 	return ret;
 }
 
-static void what_is_asked_listens(const struct config *cfg, const char * const *want)
+#define WORDS(...)	((char *[]){ __VA_ARGS__, NULL })
+
+static void what_is_asked_listens(const struct config *cfg, char * const *want)
 {
 	unsigned int i;
 
@@ -360,19 +362,18 @@ static void what_is_asked_listens(const struct config *cfg, const char * const *
 
 static void options_stand_above_the_file(void **state)
 {
-	char *none[] = { NULL };
-	char *here[] = { "--listen", "127.0.0.9", "--drain-ms", "8", "--listen",
-			 "127.0.0.3,[::1]:1", "--export", "e,memory,size=1M", NULL };
 	struct config cfg;
 
 	(void)state;
-	assert_int_equal(options(&cfg, ADDRESSES DISK, none), OPTIONS_RUN);
-	what_is_asked_listens(&cfg, (const char *[]){ "127.0.0.2:20420", "127.0.0.3:20420",
-						      "127.0.0.4:20420", NULL });
+	assert_int_equal(options(&cfg, ADDRESSES DISK, WORDS(NULL)), OPTIONS_RUN);
+	what_is_asked_listens(&cfg, WORDS("127.0.0.2:20420", "127.0.0.3:20420",
+					  "127.0.0.4:20420"));
 	config_free(&cfg);
-	assert_int_equal(options(&cfg, ADDRESSES DISK, here), OPTIONS_RUN);
-	what_is_asked_listens(&cfg, (const char *[]){ "127.0.0.9:20420", "127.0.0.3:20420",
-						      "[::1]:1", NULL });
+	assert_int_equal(options(&cfg, ADDRESSES DISK,
+				 WORDS("--listen", "127.0.0.9", "--drain-ms", "8", "--listen",
+				       "127.0.0.3,[::1]:1", "--export", "e,memory,size=1M")),
+			 OPTIONS_RUN);
+	what_is_asked_listens(&cfg, WORDS("127.0.0.9:20420", "127.0.0.3:20420", "[::1]:1"));
 	assert_int_equal(cfg.drain_ms, 8);
 	assert_int_equal(cfg.io_threads, 7);
 	/* exports come together */
@@ -384,22 +385,21 @@ static void options_stand_above_the_file(void **state)
 /* What the command line replaces need not be allowed, but it must be an address. */
 static void what_stands_below_is_still_read(void **state)
 {
-	char *here[] = { "--listen", "127.0.0.1", NULL };
 	struct config cfg;
 
 	(void)state;
-	assert_int_equal(options(&cfg, "[target]\nlisten = 10.0.0.1\n" DISK, here),
-			 OPTIONS_RUN);
+	assert_int_equal(options(&cfg, "[target]\nlisten = 10.0.0.1\n" DISK,
+				 WORDS("--listen", "127.0.0.1")), OPTIONS_RUN);
 	config_free(&cfg);
-	assert_int_equal(options(&cfg, "[target]\nlisten = nowhere\n" DISK, here),
+	assert_int_equal(options(&cfg, "[target]\nlisten = nowhere\n" DISK,
+				 WORDS("--listen", "127.0.0.1")), EXIT_USAGE);
+	config_free(&cfg);
+	assert_int_equal(options(&cfg, TARGET DISK, WORDS("--listen", "127.0.0.1",
+							  "--listen", "127.0.0.1")),
 			 EXIT_USAGE);
 	config_free(&cfg);
-	assert_int_equal(options(&cfg, TARGET DISK, (char *[]){
-				 "--listen", "127.0.0.1", "--listen", "127.0.0.1", NULL }),
+	assert_int_equal(options(&cfg, TARGET DISK, WORDS("--export", "d,memory,size=1M")),
 			 EXIT_USAGE);
-	config_free(&cfg);
-	assert_int_equal(options(&cfg, TARGET DISK, (char *[]){
-				 "--export", "d,memory,size=1M", NULL }), EXIT_USAGE);
 	config_free(&cfg);
 }
 
