@@ -68,6 +68,21 @@ void cq_event(struct cq *cq)
 }
 
 /**
+ * cq_catch_up - handle what has completed already, out of turn
+ * @cq: in any condition
+ * @most: completions; a peer may be making new ones
+ *
+ * Before something is believed that happened after them.
+ */
+void cq_catch_up(struct cq *cq, unsigned int most)
+{
+	struct ibv_wc wc;
+
+	while (most-- && cq->ibv && !cq->stopped && ibv_poll_cq(cq->ibv, 1, &wc) > 0)
+		cq->completed(cq, &wc);
+}
+
+/**
  * cq_waits - may there be completions that have not been handled yet
  * @cq: opened
  *

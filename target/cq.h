@@ -30,6 +30,7 @@ struct cq {
 
 int cq_open(struct cq *cq, struct ibv_comp_channel *channel, int cqes);
 void cq_event(struct cq *cq);
+void cq_catch_up(struct cq *cq, unsigned int most);
 bool cq_waits(const struct cq *cq);
 void cq_stop(struct cq *cq);
 int cq_close(struct cq *cq);

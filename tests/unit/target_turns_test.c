@@ -495,6 +495,38 @@ static void who_is_told_to_go_is_not_listened_to(void **state)
 	session_close(s);
 }
 
+static unsigned int received_last(struct session *s, const void *msg, size_t len)
+{
+	(void)s;
+	(void)msg;
+	(void)len;
+	return RDMABLK_R_LOGOUT;
+}
+
+/* What was said before a connection was lost has been said, but no more than there was. */
+static void last_words_are_heard(void **state)
+{
+	struct session *s = session_open(SESSION_LIVE);
+	struct conn data = { .owner = s };
+
+	(void)state;
+	s->receive = received_last;
+	assert_true(send_message(&peers[0]));
+	session_conn_event(&data, CONN_LOST);
+	assert_int_equal(s->reason, RDMABLK_R_LOGOUT);
+	session_close(s);
+	s = session_open(SESSION_LIVE);
+	data.owner = s;
+	flood_until = loop_now() + FLOOD_MS;
+	peers[0].flood = true;
+	assert_true(send_message(&peers[0]));
+	session_conn_event(&data, CONN_FAILED);
+	assert_true(flooding());
+	assert_int_equal(s->reason, RDMABLK_R_CONNECTION);
+	assert_int_equal(s->messages, CTRL_RECVS + CTRL_SENDS);
+	session_close(s);
+}
+
 /*
  * A daemon that was stopped for long has much to hear: nobody is silent whose turn to be
  * heard has not come.
@@ -588,6 +620,7 @@ int main(void)
 		cmocka_unit_test(messages_are_counted),
 		cmocka_unit_test(a_login_counts_for_itself),
 		cmocka_unit_test(who_is_told_to_go_is_not_listened_to),
+		cmocka_unit_test(last_words_are_heard),
 		cmocka_unit_test(who_waits_to_be_heard_is_not_silent),
 	};
 
