@@ -63,7 +63,7 @@ static inline void rdmablk_onesided_unmap(struct rdmablk_path *path, struct requ
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
 	/* The device that is none has nothing to unmap. */
-	if (req->nr_sge && !ib_uses_virt_dma(path->dev))
+	if (!ib_uses_virt_dma(path->dev) && req->nr_sge)
 		rdmablk_onesided_unmap_all(path, rq);
 	req->nr_sge = 0;
 }

@@ -66,23 +66,24 @@ static noinline void rdmablk_request_time(struct rdmablk_path *path, struct requ
 static inline void rdmablk_request_count(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_stats __percpu *stats = path->stats;
 	int dir = rq_data_dir(rq);
 
 	switch (req_op(rq)) {
 	case REQ_OP_READ:
 	case REQ_OP_WRITE:
-		this_cpu_inc(path->stats->ios[dir]);
-		this_cpu_add(path->stats->bytes[dir], blk_rq_bytes(rq));
+		this_cpu_inc(stats->ios[dir]);
+		this_cpu_add(stats->bytes[dir], blk_rq_bytes(rq));
 		break;
 	case REQ_OP_FLUSH:
-		this_cpu_inc(path->stats->flushes);
+		this_cpu_inc(stats->flushes);
 		break;
 	default:
-		this_cpu_inc(path->stats->discards);
-		this_cpu_add(path->stats->discard_bytes, blk_rq_bytes(rq));
+		this_cpu_inc(stats->discards);
+		this_cpu_add(stats->discard_bytes, blk_rq_bytes(rq));
 		break;
 	}
-	this_cpu_add(path->stats->work_requests, req->nr_wr);
+	this_cpu_add(stats->work_requests, req->nr_wr);
 	if (unlikely(req->begun))
 		rdmablk_request_time(path, rq);
 }
