@@ -175,9 +175,9 @@ GOALS = {
     ("rdmablk", "nvme-rdma", "randwrite-4k-qd1"): (1.85, 1.75),
     ("rdmablk", "nvme-rdma", "randwrite-4k-qd32"): (1.6, 1.6),
     ("rdmablk", "nvme-rdma", "randread-4k-qd1-poll"): (2.0, 2.0),
-    ("rdmablk", "nvme-rdma", "randwrite-4k-qd1-poll"): (2.0, 1.7),
+    ("rdmablk", "nvme-rdma", "randwrite-4k-qd1-poll"): (2.0, 1.75),
     **{("rdmablk", "nvme-rdma", w): (1.25, 1.25) for w in LARGE[:2]},
-    **{("rdmablk", "nvme-rdma", w): (1.25, 1.15) for w in LARGE[2:]},
+    **{("rdmablk", "nvme-rdma", w): (1.25, 1.17) for w in LARGE[2:]},
     **{("rdmablk-full", "rdmablk", w): (0.95, 0.95) for w in ONE_SIDED},
     **{("rdmablk-none", "nvme-rdma", w): (1.2, 0.9) for w in STAGED},
     ("rdmablk-none", "nvme-rdma", FSYNC): (1.0, 1.0),
@@ -185,7 +185,7 @@ GOALS = {
     ("rdmablk-full", "nvme-rdma-cached", FSYNC): (1.0, 1.0),
     ("rdmablk-none-cached", "nvme-rdma-cached", FSYNC): (1.0, 1.0),
 }
-EFFICIENCY_GOAL = (0.97, 0.94)
+EFFICIENCY_GOAL = (0.97, 0.96)
 
 
 def ratios(doc):
