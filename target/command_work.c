@@ -129,15 +129,23 @@ static void flush_done(struct store_work *w)
 	work_done(c);
 }
 
-/* Those that wait and are as the first: of ranges of their own, or of all that is noted. */
+/*
+ * Those that wait and are as the first: of ranges of their own, or of all that is noted.
+ * Of ranges no more than the store has bytes: the loop has no time for the same thing
+ * again. The others keep their place for a turn to come.
+ */
 static void flush_take(struct commands *c, bool ranged)
 {
 	struct command_slot *slot, *next;
+	uint64_t room = c->scope.size;
 
 	for (slot = TAILQ_FIRST(&c->waiting); slot; slot = next) {
 		next = TAILQ_NEXT(slot, entry);
 		if (!!slot->data.bytes != ranged)
 			continue;
+		if (slot->data.bytes > room)
+			break;		/* not the first: it is no larger than the store */
+		room -= slot->data.bytes;
 		TAILQ_REMOVE(&c->waiting, slot, entry);
 		TAILQ_INSERT_TAIL(&c->flushed, slot, entry);
 		if (ranged && c->flushing.nr && !fault(FAULT_LOST_DIRTY))

@@ -372,6 +372,75 @@ static void ranges_and_all_take_turns(void **state)
 	assert_true(command_clean(&t.c));
 }
 
+/* The loop does not note the same granules for each of them, in one go. */
+static void a_turn_has_ranges_of_no_more_than_everything(void **state)
+{
+	(void)state;
+	flush(1);
+	begun();
+	start(RDMABLK_OP_FLUSH, 2, 0, SIZE);
+	start(RDMABLK_OP_FLUSH, 3, 0, SIZE);
+	start(RDMABLK_OP_FLUSH, 4, 0, 60 * GRANULE);
+	start(RDMABLK_OP_FLUSH, 5, 60 * GRANULE, 40 * (uint64_t)GRANULE + 512);
+	start(RDMABLK_OP_FLUSH, 6, 10 * GRANULE, 512);
+	start(RDMABLK_OP_FLUSH, 7, 10 * GRANULE, SIZE - 10 * GRANULE);
+	/* of all that is noted; it has waited no longer than they have */
+	flush(0);
+	let();
+	wait_answers(1);
+	for (unsigned int tag = 2; tag <= 3; tag++) {
+		begun();
+		expect_written(0, GRANULES);
+		let();
+		wait_answers(tag);
+		expect_answer(tag - 1, tag, RDMABLK_OK);
+	}
+	begun();
+	expect_written(0, GRANULES);
+	let();
+	wait_answers(5);
+	expect_answer(3, 4, RDMABLK_OK);
+	expect_answer(4, 5, RDMABLK_OK);
+	begun();
+	expect_written(10, GRANULES - 10);
+	let();
+	wait_answers(7);
+	expect_answer(5, 6, RDMABLK_OK);
+	expect_answer(6, 7, RDMABLK_OK);
+	begun();
+	expect_written(0, 0);
+	let();
+	wait_answers(8);
+	expect_answer(7, 0, RDMABLK_OK);
+	assert_int_equal(t.works, 6);
+}
+
+/* One that has no room in this turn is not overtaken by those behind it that have. */
+static void ranges_keep_their_order(void **state)
+{
+	(void)state;
+	flush(1);
+	begun();
+	start(RDMABLK_OP_FLUSH, 2, 0, 60 * GRANULE);
+	start(RDMABLK_OP_FLUSH, 3, 0, 60 * GRANULE);
+	start(RDMABLK_OP_FLUSH, 4, 70 * GRANULE, GRANULE);
+	let();
+	wait_answers(1);
+	begun();
+	expect_written(0, 60);
+	let();
+	wait_answers(2);
+	expect_answer(1, 2, RDMABLK_OK);
+	begun();
+	assert_int_equal(t.written[0], 'x');
+	assert_int_equal(t.written[70], 'x');
+	let();
+	wait_answers(4);
+	expect_answer(2, 3, RDMABLK_OK);
+	expect_answer(3, 4, RDMABLK_OK);
+	assert_int_equal(t.works, 3);
+}
+
 static void overlapping_ranges_cost_no_more_than_everything(void **state)
 {
 	struct {
@@ -505,6 +574,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_range_of_its_own_is_flushed),
 	TEST(a_range_does_not_fail_for_another),
 	TEST(ranges_and_all_take_turns),
+	TEST(a_turn_has_ranges_of_no_more_than_everything),
+	TEST(ranges_keep_their_order),
 	TEST(overlapping_ranges_cost_no_more_than_everything),
 	TEST(the_last_granule_is_not_whole),
 	TEST(zeroes_do_not_wait_for_flushes_to_be_answered),
