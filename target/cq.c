@@ -20,10 +20,13 @@ static void cq_poll(struct loop_task *task)
 {
 	struct cq *cq = container_of(task, struct cq, task);
 	struct ibv_wc wc;
+	int nr = ibv_poll_cq(cq->ibv, 1, &wc);
 
-	if (ibv_poll_cq(cq->ibv, 1, &wc) > 0) {
+	if (nr > 0) {
 		loop_task_start(task);	/* before the upcall, which may stop it */
 		cq->completed(cq, &wc);
+	} else if (nr < 0) {
+		cq->failed(cq);
 	} else if (!cq->armed) {
 		cq->armed = !ibv_req_notify_cq(cq->ibv, 0);
 		if (cq->armed)

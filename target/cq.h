@@ -17,7 +17,7 @@
  * @armed: the next completion makes an event, or has made one that nobody has read
  * @stopped: it is polled no more
  * @completed: upcall for each completion; may end in cq_stop()
- * @failed: upcall: it tells of nothing any more; likewise
+ * @failed: upcall: it cannot be polled, or tells of nothing any more; likewise
  */
 struct cq {
 	struct ibv_cq *ibv;

@@ -321,6 +321,38 @@ static void a_queue_that_cannot_be_armed_ends_its_session(void **state)
 	commands_close(p);
 }
 
+static int (*real_poll)(struct ibv_cq *cq, int max, struct ibv_wc *wc);
+static unsigned int polls_left;
+
+static int poll_fails(struct ibv_cq *cq, int max, struct ibv_wc *wc)
+{
+	if (!polls_left)
+		return -1;
+	polls_left--;
+	return real_poll(cq, max, wc);
+}
+
+/* At once, when there may be more, and when it has been armed. */
+static void a_queue_that_cannot_be_polled_ends_its_session(void **state)
+{
+	struct ibv_context_ops *ops = &fake_context()->ops;
+
+	(void)state;
+	real_poll = ops->poll_cq;
+	for (unsigned int which = 0; which < 3; which++) {
+		struct peer *p = commands_open(0);
+
+		polls_left = which;
+		ops->poll_cq = poll_fails;
+		assert_true(send_fence(p, 0));
+		settle();
+		ops->poll_cq = real_poll;
+		assert_int_equal(p->commands.counts.done[0], !!which);
+		assert_int_equal(p->ended, RDMABLK_R_CONNECTION);
+		commands_close(p);
+	}
+}
+
 /* Nothing is polled any more, and an event that was on its way says nothing. */
 static void who_has_ended_is_not_heard(void **state)
 {
@@ -615,6 +647,7 @@ int main(void)
 		cmocka_unit_test(commands_without_pause),
 		cmocka_unit_test(nothing_is_left_lying),
 		cmocka_unit_test(a_queue_that_cannot_be_armed_ends_its_session),
+		cmocka_unit_test(a_queue_that_cannot_be_polled_ends_its_session),
 		cmocka_unit_test(who_has_ended_is_not_heard),
 		cmocka_unit_test(messages_without_pause),
 		cmocka_unit_test(messages_are_counted),
