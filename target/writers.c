@@ -239,7 +239,7 @@ static void cannot(const struct writers_of *of, const char *what, const char *pa
 
 /*
  * Step 1. The export's own note, too, is of before the file was another's, and would count
- * again after step 2.
+ * again after step 3.
  */
 static int drop_other(const struct writers_of *of, const char *path, const char *own)
 {
