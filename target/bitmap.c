@@ -3,6 +3,7 @@
  * Sets of granules.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "bitmap.h"
 #include "util.h"
@@ -76,9 +77,17 @@ void bitmap_set(struct bitmap *b, uint64_t first, uint64_t count)
 	while (first < end) {
 		uint64_t word = first / WORD_BITS, bit = first % WORD_BITS;
 		uint64_t stop = min_u64(WORD_BITS, bit + end - first);
+		uint64_t whole = bit ? 0 : min_u64((end - first) / WORD_BITS,
+						   GROUP_WORDS - word % GROUP_WORDS);
 
-		b->words[word] |= word_mask(bit, stop);
 		group_set(b, word);
+		/* It may be all of a large set, and the loop is waiting. */
+		if (whole) {
+			memset(&b->words[word], 0xff, whole * sizeof(*b->words));
+			first += whole * WORD_BITS;
+			continue;
+		}
+		b->words[word] |= word_mask(bit, stop);
 		first += stop - bit;
 	}
 }
