@@ -25,7 +25,8 @@
 #define PAGE_2M		(2ULL << 20)
 #define PAGE_1G		(1ULL << 30)
 #define PLACE_TEXT	32	/* " on NUMA node 1023" */
-#define STEP		(1ULL << 30)	/* between lines about progress */
+#define STEP		(1ULL << 30)	/* at a time; may be cancelled in between */
+#define MOVE_STEP	(64ULL << 20)	/* likewise, of base pages that may be moved */
 
 static const struct page_kind {
 	enum huge_pages wish;
@@ -210,16 +211,34 @@ int pages_map(struct store *store, const char *name, uint64_t room)
 	return ret;
 }
 
-/* What is on the wrong node is moved, which takes as long as copying it. */
+/*
+ * What is on the wrong node is moved, which takes as long as copying it. While the kernel
+ * looks for such pages, and before 6.7 until they are moved, nobody in the process can map
+ * memory: so it goes by small steps. After each the policy is the one that shall stay, and
+ * the kernel makes one mapping of those that have it, but not of pages of a pool. There must
+ * not be too many.
+ */
 static int keep_place(const struct store *store, const char *name, uint64_t from)
 {
-	int ret = numa_keep(&store->place, (char *)store->base + from, store->mapped - from);
+	uint64_t step = store->page_size < PAGE_2M ? MOVE_STEP : STEP;
 
-	if (ret)
-		log_err("export %s: not all of its memory can be on NUMA node %u: %s", name,
-			store->place.node, ret == -EIO ? "the node has too little" :
-			strerror(-ret));
-	return ret;
+	if (!store->place.only)
+		step = store->mapped;
+	for (uint64_t off = from; off < store->mapped; off += step) {
+		int ret;
+
+		if (atomic_load(&store->cancelled))
+			return -ECANCELED;
+		ret = numa_keep(&store->place, (char *)store->base + off,
+				min_u64(step, store->mapped - off));
+		if (ret) {
+			log_err("export %s: not all of its memory can be on NUMA node %u: %s",
+				name, store->place.node, ret == -EIO ?
+				"the node has too little" : strerror(-ret));
+			return ret;
+		}
+	}
+	return 0;
 }
 
 static int populate(const struct store *store, const char *name, uint64_t from)

@@ -69,11 +69,11 @@ random_file 4M /tmp/pattern
 truncate -s 4M $FILE
 
 # Nobody's choice, and no adapter has a node
-start --export a,memory,size=4M,hugepages=no --export "kept,memory,size=4M,arena=$KEPT" \
+start --export a,memory,size=4M,hugepages=no --export "kept,memory,size=72M,arena=$KEPT" \
 	--export b,memory,size=4M,hugepages=no,numa=none
 expect_pages memfd:a 1024 0
 expect_pages memfd:b 1024 0
-expect_pages $KEPT 1025 0
+expect_pages $KEPT 18433 0
 expect_nodes '[null,null,null]'
 run_expect 1 '' grep -i numa "$TARGET_LOG"
 load_module
@@ -82,11 +82,11 @@ dd if=/tmp/pattern of=/dev/rdmablk0 bs=1M oflag=direct status=none
 disconnect_all
 stop_target
 
-# A node that was given; what was on the other one is moved
+# A node that was given; what was on the other one is moved, which takes two steps
 huge_pages 0 8
 huge_pages 1 6
 start --export a,memory,size=4M,hugepages=no,numa=1 \
-	--export "kept,memory,size=4M,arena=$KEPT,numa=1" \
+	--export "kept,memory,size=72M,arena=$KEPT,numa=1" \
 	--export large,memory,size=4M,hugepages=2M,numa=1 \
 	--export "huge,memory,size=4M,arena=$HUGE,numa=1" \
 	--export "full,file=$FILE,cache=full,hugepages=no,numa=1" \
@@ -94,7 +94,8 @@ start --export a,memory,size=4M,hugepages=no,numa=1 \
 for name in memfd:a memfd:full; do
 	expect_pages "$name" 0 1024
 done
-expect_pages $KEPT 0 1025
+expect_pages $KEPT 0 18433
+expect 1 "$(grep -c $KEPT "/proc/$TARGET_PID/numa_maps")" "the mappings of an arena that was moved"
 expect_pages memfd:large 0 2
 expect_pages $HUGE 0 3
 expect_nodes '[1,1,1,1,1,1]'

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Pages of an arena that have to be on one NUMA node: how much of it the kernel is asked to
+ * move at a time, and that it ends when it shall not go on. What it is asked is noted here,
+ * and answered.
+ *
+ * Sources: target/pages.c target/numa.c
+ */
+#include "target_full.h"
+
+#include <dlfcn.h>
+#include <linux/mempolicy.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "../../target/log.h"
+#include "../../target/pages.h"
+
+#define BASE_PAGE	(4 * KIB)
+#define HUGE_PAGE	(2 * MIB)
+#define POPULATE	23	/* MADV_POPULATE_WRITE */
+#define NODE		3
+
+static const struct numa_place only = { .placed = true, .only = true, .node = NODE };
+static char why[256];
+
+/* What the kernel was asked, and what it shall say */
+static struct {
+	struct {
+		unsigned int mode;
+		uint64_t from;	/* in the arena */
+		uint64_t bytes;
+	} call[256];
+	size_t calls;
+	size_t moves;		/* those that insist */
+	size_t fail_at;		/* of these, with @error */
+	int error;
+	size_t cancel_at;	/* likewise */
+	struct store *store;
+	bool sparse;		/* what is to be populated stays a hole */
+} kernel;
+
+static long do_mbind(uint64_t from, uint64_t bytes, unsigned int mode,
+		     const unsigned long *nodes)
+{
+	size_t i = kernel.calls++;
+
+	assert_in_range(i, 0, ARRAY_SIZE(kernel.call) - 1);
+	assert_int_equal(nodes[0], 1UL << NODE);
+	kernel.call[i].mode = mode;
+	kernel.call[i].from = from - (uintptr_t)kernel.store->base;
+	kernel.call[i].bytes = bytes;
+	if (mode != MPOL_BIND)
+		return 0;
+	kernel.moves++;
+	if (kernel.moves == kernel.cancel_at)
+		atomic_store(&kernel.store->cancelled, true);
+	if (kernel.moves != kernel.fail_at)
+		return 0;
+	errno = kernel.error;
+	return -1;
+}
+
+/* Instead of the library's. Policies of threads are not to be had. */
+long syscall(long number, ...)
+{
+	static long (*real)(long number, ...);
+	va_list list;
+	long arg[6];
+
+	va_start(list, number);
+	for (size_t i = 0; i < ARRAY_SIZE(arg); i++)
+		arg[i] = va_arg(list, long);
+	va_end(list);
+	if (number == SYS_mbind)
+		return do_mbind((uint64_t)arg[0], (uint64_t)arg[1], (unsigned int)arg[2],
+				(const unsigned long *)arg[3]);
+	if (number == SYS_get_mempolicy || number == SYS_set_mempolicy) {
+		errno = EPERM;
+		return -1;
+	}
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "syscall");
+	return real(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+}
+
+int madvise(void *from, size_t bytes, int advice)
+{
+	if (kernel.sparse && advice == POPULATE)
+		return 0;
+	return (int)syscall(SYS_madvise, from, bytes, (long)advice);
+}
+
+static void make_store(struct store *s, uint64_t page_size, uint64_t bytes)
+{
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.store = s;
+	kernel.sparse = true;
+	why[0] = '\0';
+	*s = (struct store){ .page_size = page_size, .mapped = bytes, .place = only };
+	s->fd = memfd_create("d", MFD_CLOEXEC);
+	assert_true(s->fd >= 0);
+	assert_int_equal(ftruncate(s->fd, (off_t)bytes), 0);
+	assert_int_equal(pages_map(s, "d", 0), 0);
+}
+
+static int populate(struct store *s, uint64_t from)
+{
+	int ret;
+
+	log_keep(why, sizeof(why));
+	ret = pages_populate(s, "d", from);
+	log_keep(NULL, 0);
+	return ret;
+}
+
+/* What has been moved may be elsewhere from then on, before the next is asked for. */
+static uint64_t moved(uint64_t from, uint64_t most)
+{
+	assert_int_equal(kernel.calls, 2 * kernel.moves);
+	for (size_t i = 0; i < kernel.calls; i += 2) {
+		assert_int_equal(kernel.call[i].mode, MPOL_BIND);
+		assert_true(kernel.call[i].from == from);
+		assert_in_range(kernel.call[i].bytes, 1, most);
+		assert_int_equal(kernel.call[i + 1].mode, MPOL_PREFERRED);
+		assert_true(kernel.call[i + 1].from == from);
+		assert_true(kernel.call[i + 1].bytes == kernel.call[i].bytes);
+		from += kernel.call[i].bytes;
+	}
+	return from;
+}
+
+static const struct {
+	uint64_t page_size, most;
+} kinds[] = {
+	{ BASE_PAGE, 64 * MIB },
+	{ HUGE_PAGE, 1024 * MIB },
+};
+
+static void step_by_step(void **state)
+{
+	struct store s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const uint64_t page = kinds[i].page_size, step = kinds[i].most;
+		const uint64_t bytes[] = { page, step, step + page, 3 * step - page };
+
+		for (size_t j = 0; j < 2 * ARRAY_SIZE(bytes); j++) {
+			uint64_t from = j % 2 * page;
+
+			make_store(&s, page, from + bytes[j / 2]);
+			assert_int_equal(populate(&s, from), 0);
+			assert_true(moved(from, step) == s.mapped);
+			/* nor are there more of them than need be */
+			assert_int_equal(kernel.moves, (bytes[j / 2] + step - 1) / step);
+			pages_release(&s, 0);
+		}
+	}
+}
+
+static void nobody_insists(void **state)
+{
+	struct store s;
+
+	(void)state;
+	make_store(&s, BASE_PAGE, 200 * MIB);
+	s.place.only = false;
+	assert_int_equal(populate(&s, 0), 0);
+	assert_int_equal(kernel.calls, 1);
+	assert_int_equal(kernel.call[0].mode, MPOL_PREFERRED);
+	assert_true(kernel.call[0].from == 0 && kernel.call[0].bytes == s.mapped);
+	s.place.placed = false;
+	assert_int_equal(populate(&s, 0), 0);
+	assert_int_equal(kernel.calls, 1);
+	pages_release(&s, 0);
+}
+
+/* Nobody waits for the rest, and nothing is wrong with it. */
+static void no_longer_wanted(void **state)
+{
+	struct store s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		make_store(&s, kinds[i].page_size, 4 * kinds[i].most);
+		kernel.cancel_at = 2;
+		assert_int_equal(populate(&s, 0), -ECANCELED);
+		assert_true(moved(0, kinds[i].most) == 2 * kinds[i].most);
+		assert_string_equal(why, "");
+		pages_release(&s, 0);
+	}
+}
+
+static void too_little_there(void **state)
+{
+	struct store s;
+
+	(void)state;
+	make_store(&s, BASE_PAGE, 300 * MIB);
+	kernel.fail_at = 3;
+	kernel.error = EIO;
+	assert_int_equal(populate(&s, 0), -EIO);
+	assert_true(moved(0, 64 * MIB) == 192 * MIB);
+	assert_non_null(strstr(why, "export d: not all of its memory can be on NUMA node 3: the node has too little"));
+	pages_release(&s, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(step_by_step),
+		cmocka_unit_test(nobody_insists),
+		cmocka_unit_test(no_longer_wanted),
+		cmocka_unit_test(too_little_there),
+	};
+
+	numa_sysfs = "/nowhere";
+	return cmocka_run_group_tests_name("pages", tests, files_setup, files_teardown);
+}
