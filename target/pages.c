@@ -291,7 +291,7 @@ int pages_populate(const struct store *store, const char *name, uint64_t from)
  *
  * What is there neither moves nor changes.
  *
- * Return: 0 or -errno, logged.
+ * Return: 0 or -errno, logged: then pages_shrink() gives back what it has got.
  */
 int pages_grow(struct store *store, const char *name, uint64_t room, uint64_t size)
 {
@@ -314,10 +314,23 @@ int pages_grow(struct store *store, const char *name, uint64_t room, uint64_t si
 		return ret;
 	}
 	store->mapped = want;
-	ret = pages_populate(store, name, had);
-	if (ret)
-		store->mapped = had;	/* the next time it is asked for anew */
-	return ret;
+	return pages_populate(store, name, had);
+}
+
+/**
+ * pages_shrink - give back the memory of a growth that has come to nothing
+ * @store: as pages_grow() has left it
+ * @had: @mapped before that
+ *
+ * Of which nobody has been told: no adapter writes to it. Its addresses stay, for the next
+ * time.
+ */
+void pages_shrink(struct store *store, uint64_t had)
+{
+	int ret = ftruncate(store->fd, (off_t)had);
+
+	(void)ret;	/* nobody else has the file: nothing keeps it from that */
+	store->mapped = had;
 }
 
 /**

@@ -13,6 +13,7 @@ int pages_reserve(struct store *store, const char *name);
 int pages_map(struct store *store, const char *name, uint64_t room);
 int pages_populate(const struct store *store, const char *name, uint64_t from);
 int pages_grow(struct store *store, const char *name, uint64_t room, uint64_t size);
+void pages_shrink(struct store *store, uint64_t had);
 void pages_release(struct store *store, uint64_t room);
 
 #endif

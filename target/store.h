@@ -279,8 +279,8 @@ struct staged_ops {
  * @cancelled: nobody waits for it to be opened any more. Any thread
  * @priv: its kind's own
  *
- * From open to close the arena is neither punched, truncated nor remapped:
- * adapters write to it.
+ * From open to close the arena is neither punched, truncated nor remapped, adapters
+ * write to it; but for what a growth got that has failed.
  */
 struct store {
 	const struct store_ops *ops;

@@ -403,8 +403,8 @@ static void store_status(struct store *store, struct store_status *out)
 }
 
 /*
- * The arena gets larger, with what the file has there; nobody looks at it yet. It may
- * have something there already, of an earlier time that came to nothing.
+ * The arena gets larger, with what the file has there; nobody looks at it yet. Its last
+ * page may have something there already, of an earlier time that came to nothing.
  */
 static int grow_arena(struct store *store, uint64_t size)
 {
@@ -450,7 +450,7 @@ static int store_grow(struct store *store, uint64_t *size, uint64_t most)
 {
 	struct full *full = full_of(store);
 	const struct file *f = &full->file;
-	uint64_t have = *size;
+	uint64_t have = *size, had = store->mapped;
 	int ret = file_grown(f, full->fixed, &have);
 
 	*size = f->size;
@@ -466,7 +466,9 @@ static int store_grow(struct store *store, uint64_t *size, uint64_t most)
 		return -EBUSY;
 	}
 	ret = grow_arena(store, have) ?: grow_sets(full, have);
-	if (!ret)
+	if (ret)
+		pages_shrink(store, had);
+	else
 		*size = have;
 	return ret;
 }

@@ -418,18 +418,24 @@ static void growing(void **state)
 /* What was read when it failed is not there when it succeeds, with other contents. */
 static void growing_after_an_error(void **state)
 {
-	const char *path = files_new("again", SIZE), *rules = files_path("rules");
+	const char *path = files_new("again", SIZE + 512), *rules = files_path("rules");
 	uint64_t size = 0;
+	struct stat had, has;
 	struct store s;
 
 	(void)state;
 	files_text(rules, "read error EIO at 30M+4K\n");	/* SIZE is 24M */
 	full_config(path)->fault = (char *)rules;
 	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_int_equal(fstat(s.fd, &had), 0);
 	assert_int_equal(truncate(path, SIZE + 8 * MIB), 0);
 	files_write(path, SIZE, MIB, 1);
 	files_write(path, SIZE + 6 * MIB, MIB, 1);
 	assert_int_equal(grow(&s, &size), -EIO);
+	/* what it had got for that is given back */
+	assert_int_equal(fstat(s.fd, &has), 0);
+	assert_int_equal(has.st_size, had.st_size);
+	assert_int_equal(has.st_blocks, had.st_blocks);
 	assert_int_equal(truncate(path, SIZE), 0);
 	assert_int_equal(truncate(path, SIZE + 8 * MIB), 0);
 	files_write(path, SIZE + 7 * MIB, MIB, 2);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Pages of an arena that have to be on one NUMA node: how much of it the kernel is asked to
- * move at a time, and that it ends when it shall not go on. What it is asked is noted here,
- * and answered.
+ * move at a time, and what is left when it cannot, or shall not go on. What it is asked is
+ * noted here, and answered.
  *
- * Sources: target/pages.c target/numa.c
+ * Sources: target/pages.c target/numa.c target/store_full.c
+ * Libraries: libcrypto libsystemd liburing
  */
 #include "target_full.h"
 
@@ -16,6 +17,7 @@
 #include "../../target/log.h"
 #include "../../target/pages.h"
 
+#define SIZE		(2 * MIB)
 #define BASE_PAGE	(4 * KIB)
 #define HUGE_PAGE	(2 * MIB)
 #define POPULATE	23	/* MADV_POPULATE_WRITE */
@@ -206,6 +208,52 @@ static void too_little_there(void **state)
 	pages_release(&s, 0);
 }
 
+/* Bytes of memory that a store has */
+static uint64_t memory_of(const struct store *s)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(s->fd, &st), 0);
+	assert_true((uint64_t)st.st_size == s->mapped);
+	return (uint64_t)st.st_blocks * 512;
+}
+
+/* Whatever it had got, its node is what it shall not be on. */
+static void a_growth_that_comes_to_nothing(void **state)
+{
+	const char *path = files_new("grow", SIZE);
+	uint64_t size;
+	struct store s;
+
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.store = &s;
+	files_write(path, 0, SIZE, 1);
+	full_config(path)->huge_pages = HUGE_NO;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_true(memory_of(&s) == SIZE);
+	s.place = only;
+	assert_int_equal(truncate(path, SIZE + 100 * MIB), 0);
+	files_write(path, SIZE + 99 * MIB, MIB, 2);
+	kernel.error = EIO;
+	for (kernel.fail_at = 1; kernel.fail_at <= 2; kernel.fail_at++) {
+		kernel.moves = 0;
+		size = 0;
+		assert_int_equal(s.ops->grow(&s, &size, UINT64_MAX), -EIO);
+		assert_true(size == SIZE && s.mapped == SIZE);
+		assert_true(memory_of(&s) == SIZE);
+		assert_true(full_has(&s, 0, SIZE, 1));
+	}
+	/* the node has room by now */
+	kernel.fail_at = 0;
+	size = 0;
+	assert_int_equal(s.ops->grow(&s, &size, UINT64_MAX), 0);
+	assert_true(size == SIZE + 100 * MIB && memory_of(&s) == size);
+	assert_true(full_has(&s, 0, SIZE, 1) && full_has(&s, SIZE + 99 * MIB, MIB, 2));
+	assert_true(full_is_zero(&s, SIZE, 99 * MIB));
+	full_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +261,7 @@ int main(void)
 		cmocka_unit_test(nobody_insists),
 		cmocka_unit_test(no_longer_wanted),
 		cmocka_unit_test(too_little_there),
+		cmocka_unit_test(a_growth_that_comes_to_nothing),
 	};
 
 	numa_sysfs = "/nowhere";
