@@ -60,10 +60,11 @@ static struct store_writer note_for(const struct export *export, const struct le
 }
 
 /* An arena that was not written back to its file must not be once others wrote the file. */
-static int check_arena(const struct export *export, const struct writers_of *of)
+static int check_arena(const struct export *export, const struct writers_of *of,
+		       const struct store_writer *by)
 {
 	const struct export_config *ec = export->cfg;
-	int ret = export->store.newer ? writers_missed(of) : 0;
+	int ret = export->store.newer ? writers_missed(of, by) : 0;
 
 	if (ret == -ESTALE)
 		log_err("export %s: %s was written without arena %s since, or may have been: move the arena elsewhere to go on with the file, which lacks what only the arena has",
@@ -86,7 +87,7 @@ static int check_arena(const struct export *export, const struct writers_of *of)
  */
 int export_recall(struct export *export)
 {
-	struct store_writer none = unknown(), *last = &export->store.writer, kept;
+	struct store_writer none = unknown(), *last = &export->store.writer, kept, by = *last;
 	const struct writers_of of = notes_of(export);
 
 	if (fault(FAULT_FORGET_WRITER))
@@ -108,7 +109,7 @@ int export_recall(struct export *export)
 		*last = none;
 		break;
 	}
-	return check_arena(export, &of);
+	return check_arena(export, &of, &by);
 }
 
 /**

@@ -33,9 +33,10 @@
  * fails. Who is noted and then not granted anything has written nothing, and keeps others
  * away all the same: the safe side.
  *
- * Removing a note is safe; removing all of them is, too, but for a file that lacks what an
- * arena has: of a file without any note the arena counts. Daemons that serve the same files
- * in turn have to have the same directory.
+ * Removing a note is safe, but for that of a file which lacks what an arena has: where no
+ * arena is noted it is what says that the file was written without. Only when the export's
+ * own names another writer than the arena does, that says so, too; otherwise the arena
+ * counts. Daemons that serve the same files in turn have to have the same directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -352,13 +353,14 @@ unlock:
 /**
  * writers_missed - was a file written without its arena
  * @of: which export, with an arena whose daemon did not end in order
+ * @by: who was the last to be let write the arena
  *
  * Blocks. Any thread.
  *
  * Return: 0: it was not, or nothing is known of it; -ESTALE: it may have been, by way of
  * another arena or none; -errno: what is noted cannot be read, which is logged.
  */
-int writers_missed(const struct writers_of *of)
+int writers_missed(const struct writers_of *of, const struct store_writer *by)
 {
 	char path[NOTE_ROOM];
 	struct note is;
@@ -374,6 +376,12 @@ int writers_missed(const struct writers_of *of)
 		/* None has ever been noted, or the note went when the file was written. */
 		note_path(of, "file", of->mark->place, path);
 		ret = get(path, of->mark->place, &is);
+	}
+	if (!ret) {
+		note_path(of, "export", of->uuid, path);
+		ret = get(path, of->uuid, &is);
+		known = ret == 1 && !memcmp(is.a, by->host_id, sizeof(is.a)) &&
+			!memcmp(is.b, by->instance_id, sizeof(is.b));
 	}
 	if (known)
 		ret = 0;

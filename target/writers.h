@@ -38,7 +38,7 @@ struct writers_of {
 };
 
 enum writers_state writers_read(const struct writers_of *of, struct store_writer *last);
-int writers_missed(const struct writers_of *of);
+int writers_missed(const struct writers_of *of, const struct store_writer *by);
 int writers_note(const struct writers_of *of, const struct store_writer *writer);
 
 #endif

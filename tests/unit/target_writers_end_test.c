@@ -153,7 +153,7 @@ static int missed(const char *dir, const uint8_t *arena)
 	struct writers_of export = of(dir, u, &f);
 
 	export.arena = arena;
-	return writers_missed(&export);
+	return writers_missed(&export, &a);
 }
 
 /*
@@ -460,6 +460,48 @@ static void an_arena_that_is_older(void **state)
 	umount2(files_path("kept"), MNT_DETACH);
 }
 
+/* What is left of the notes says enough; refused: by @since, without that arena. */
+static void some_notes_are_gone(void **state)
+{
+	static const struct {
+		const char *since;
+		struct lease *writer;
+		const char *gone;
+		bool refused;
+	} scene[] = {
+		{ without, &lease_b, "export-*", true },
+		{ without, &lease_a, "export-*", true },
+		{ without, &lease_b, "file-*", true },
+		{ instead, &lease_b, "arena-*", true },
+		{ instead, &lease_b, "file-*", true },
+		{ instead, &lease_b, "file-* arena-*", true },
+		{ without, NULL, "export-*", false },
+		{ without, NULL, "file-*", false },
+		{ without, NULL, "file-* arena-*", false },
+		/* nothing says that nobody had it */
+		{ without, NULL, "arena-*", true },
+	};
+
+	(void)state;
+	if (!arenas())
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(scene); i++) {
+		leave_newer("gone");
+		have_it("gone", scene[i].since, scene[i].writer);
+		assert_int_equal(files_run("cd %s/" WRITERS_DIR " && rm %s", files_path("gone"),
+					   scene[i].gone), 0);
+		unlink(files_path("kept/second"));
+		if (!scene[i].refused) {
+			arena_counts("gone");
+			continue;
+		}
+		assert_int_equal(try_with("gone", with), -ESTALE);
+		assert_true(files_are(files_path("disk1"), 0, BYTES, scene[i].writer ? 3 : 1));
+		assert_true(same_arena());
+	}
+	umount2(files_path("kept"), MNT_DETACH);
+}
+
 /* Its daemon was killed before anybody was let write. */
 static void an_arena_that_nobody_wrote(void **state)
 {
@@ -491,6 +533,7 @@ int main(void)
 		cmocka_unit_test(a_note_that_went_meanwhile),
 		cmocka_unit_test(an_arena_that_is_newer),
 		cmocka_unit_test(an_arena_that_is_older),
+		cmocka_unit_test(some_notes_are_gone),
 		cmocka_unit_test(an_arena_that_nobody_wrote),
 	};
 
