@@ -307,6 +307,19 @@ static int put_writer(const struct writers_of *of, const struct store_writer *wr
 	return put(of, own_path, &own);
 }
 
+/*
+ * What that costs. Of an arena that is not noted the file's note of before says that it was
+ * written without, should the daemon not end in order.
+ */
+static void cannot_note(const struct writers_of *of, bool last, bool arena, const char *path,
+			int ret)
+{
+	log_peer(LOG_WARNING, "export %s: cannot write %s: %s%s%s (--state-dir)", of->name,
+		 path, strerror(-ret), last ?
+		 "; nobody will go on with a disk of it when the daemon has been restarted" : "",
+		 arena ? "; its arena may be refused when the daemon has been killed" : "");
+}
+
 /**
  * writers_note - somebody is about to be let write
  * @of: which export
@@ -340,10 +353,8 @@ int writers_note(const struct writers_of *of, const struct store_writer *writer)
 		gone = drop(of, own_path);
 	if (gone)
 		cannot(of, "remove", own_path, gone);
-	else if (ret && writer)
-		log_peer(LOG_WARNING,
-			 "export %s: cannot write %s: %s; nobody will go on with a disk of it when the daemon has been restarted (--state-dir)",
-			 of->name, path, strerror(-ret));
+	else if (ret && (writer || path == arena_path))
+		cannot_note(of, writer, path == arena_path, path, ret);
 	ret = gone ?: !ret;
 unlock:
 	pthread_mutex_unlock(&lock);

@@ -460,6 +460,70 @@ static void an_arena_that_is_older(void **state)
 	umount2(files_path("kept"), MNT_DETACH);
 }
 
+/* Return: what note() said on stderr, with the syncs of all files failing */
+static const char *says(const char *dir, const struct store_writer *writer,
+			const uint8_t *arena)
+{
+	static char text[700];
+	struct writers_of export = of(dir, u, &f);
+	int kept = dup(STDERR_FILENO), fd = open(files_path("said"), O_RDWR | O_CREAT | O_TRUNC |
+						 O_CLOEXEC, 0600);
+	ssize_t n;
+
+	assert_true(kept >= 0 && fd >= 0);
+	export.arena = arena;
+	disk.end_at = 0;
+	disk.fail_at = UINT_MAX;
+	fflush(stderr);
+	dup2(fd, STDERR_FILENO);
+	assert_int_equal(writers_note(&export, writer), 0);
+	dup2(kept, STDERR_FILENO);
+	disk.fail_at = 0;
+	close(kept);
+	n = pread(fd, text, sizeof(text) - 1, 0);
+	close(fd);
+	assert_true(n > 0);
+	text[n] = '\0';
+	return text;
+}
+
+/*
+ * He is let write by way of an arena that could not be noted. Once its daemon is killed that
+ * is as one that the file was written without, but where no note of the file is left: which
+ * is said, of a shared export, too.
+ */
+static void an_arena_that_is_not_noted(void **state)
+{
+	static const char refused[] = "its arena may be refused when the daemon has been killed";
+	static const char nobody[] = "nobody will go on with a disk of it";
+	const char *text;
+
+	(void)state;
+	mkdir(files_path("unnoted"), 0755);
+	watch("unnoted");
+	for (int shared = 0; shared < 2; shared++) {
+		assert_int_equal(note_by("unnoted", u, &f, &a, arena1), NOTED);
+		text = says("unnoted", shared ? NULL : &b, arena2);
+		assert_non_null(strstr(text, "/arena-"));
+		assert_non_null(strstr(text, refused));
+		assert_int_equal(!!strstr(text, nobody), !shared);
+		assert_int_equal(missed("unnoted", arena2), -ESTALE);
+		assert_int_equal(missed("unnoted", arena1), -ESTALE);
+	}
+	/* it is noted, and only who writes is not; there is none */
+	for (int none = 0; none < 2; none++) {
+		assert_int_equal(note_by("unnoted", u, &f, &a, arena2), NOTED);
+		text = says("unnoted", &b, none ? NULL : arena2);
+		assert_non_null(strstr(text, nobody));
+		assert_null(strstr(text, refused));
+		assert_int_equal(missed("unnoted", arena2), none ? -ESTALE : 0);
+	}
+	/* nothing was noted before */
+	files_run("rm %s/*", disk.notes);
+	assert_non_null(strstr(says("unnoted", &b, arena2), refused));
+	assert_int_equal(missed("unnoted", arena2), 0);
+}
+
 /* What is left of the notes says enough; refused: by @since, without that arena. */
 static void some_notes_are_gone(void **state)
 {
@@ -533,6 +597,7 @@ int main(void)
 		cmocka_unit_test(a_note_that_went_meanwhile),
 		cmocka_unit_test(an_arena_that_is_newer),
 		cmocka_unit_test(an_arena_that_is_older),
+		cmocka_unit_test(an_arena_that_is_not_noted),
 		cmocka_unit_test(some_notes_are_gone),
 		cmocka_unit_test(an_arena_that_nobody_wrote),
 	};
