@@ -215,8 +215,8 @@ int pages_map(struct store *store, const char *name, uint64_t room)
  * What is on the wrong node is moved, which takes as long as copying it. While the kernel
  * looks for such pages, and before 6.7 until they are moved, nobody in the process can map
  * memory: so it goes by small steps. After each the policy is the one that shall stay, and
- * the kernel makes one mapping of those that have it, but not of pages of a pool. There must
- * not be too many.
+ * the kernel makes one mapping of the steps that have it. It does not of pages of a pool,
+ * and there must not be too many mappings: there the steps are large.
  */
 static int keep_place(const struct store *store, const char *name, uint64_t from)
 {
