@@ -167,12 +167,23 @@ decided() {
 	[[ $(attribute state) == @(live|failed) ]]
 }
 
-# crash EXPORT-WORDS: daemon and database die under load. CRASH is what has become of
+# scribble: writes that nobody flushes, until one fails
+scribble() {
+	while dd if=/dev/zero of="$FS/scribble" bs=4k count=64 oflag=direct conv=notrunc \
+		status=none; do
+		:
+	done 2>/dev/null
+}
+
+# crash EXPORT-WORDS: daemon and database die under load, and there is something unflushed
+# most of the time, however well a database flushes. CRASH is what has become of
 # the disk: failed, when it has lost what was acknowledged, or live. It is connected again.
 crash() {
-	local unflushed
+	local unflushed scribbler
 
 	writers_start
+	scribble &
+	scribbler=$!
 	writers_progress 20
 	stop_target KILL
 	unflushed=$(status unflushed)
@@ -190,6 +201,8 @@ crash() {
 		writers_kill
 	fi
 	server_kill
+	kill "$scribbler" 2>/dev/null || :
+	wait "$scribbler" || :
 	wait_until "$PATIENCE" umount $FS || fail "$FS is in use"
 	if [[ $CRASH == failed ]]; then
 		"$RDMABLK" reconnect --accept-data-loss --wait "$PATIENCE" rdmablk0
@@ -202,10 +215,11 @@ crash() {
 
 # crashes N EXPORT-WORDS HOW: so many that end like that
 crashes() {
-	local n=0
+	local n=0 tries=0
 
 	up "$2"
 	while ((n < $1)); do
+		((++tries <= 10)) || fail "$((tries - 1)) crashes, $n of them ${3^^}"
 		crash "$2"
 		look
 		[[ $CRASH != "$3" ]] || ((++n))
