@@ -62,6 +62,7 @@ huge_pages() {
 	expect "$2" "$(<"$file")" "the huge pages of node $1"
 }
 
+[[ $KERNEL_SERIES != debug || -e $NODES/has_memory ]] || skip "a kernel without NUMA"
 expect 0-1 "$(<$NODES/has_memory)" "the nodes of this guest"
 mkdir /run/huge
 mount -t hugetlbfs none /run/huge
