@@ -394,6 +394,9 @@ static unsigned int handle_close(struct session *s, const void *msg, size_t len)
 	log_peer(LOG_INFO, "%s: the initiator closes: %s", session_text(s),
 		 rdmablk_reason_text(theirs));
 	s->quiet = true;
+	/* A login that it refuses itself it refuses the next time, too. */
+	if (s->state < SESSION_LIVE)
+		s->refused = theirs;
 	return RDMABLK_R_CONNECTION;
 }
 

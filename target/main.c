@@ -11,7 +11,8 @@
  * are closed, or after SHUTDOWN_MS at the latest, the process ends. Sessions that may
  * have something to flush get CACHE_MS, also those that are logging in again, and those
  * whose FLUSH is under way then, if one of cache=full, as long as that takes; and who has
- * lost its session just now may log in again for it, until those CACHE_MS are over. What a
+ * lost its session just now may log in again for it, until those CACHE_MS are over, but not
+ * who was told of the end and could not flush. What a
  * keeper does, for a session or to bring a file up to date that no session uses, is
  * waited for without limit, and so is the end of a session for which a file cannot be
  * brought up to date: all that is data. What a file without a cache is making durable

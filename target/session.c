@@ -166,6 +166,7 @@ void session_tell(struct session *s, uint16_t event, uint64_t value)
 {
 	s->due |= 1U << event;
 	s->event_value[event] = value;
+	s->drained |= event == RDMABLK_EVENT_DRAIN;
 	session_tell_due(s);
 }
 
@@ -592,7 +593,8 @@ static int reason_level(unsigned int reason)
 
 /*
  * Does its device come back? By itself, and soon: a host that has booted, or gives way to
- * another one, has nothing to flush, and one that logs out says whether it has.
+ * another one, has nothing to flush, and one that logs out says whether it has. Who was
+ * told of the end, and could not flush, has had its time: it would go on like that.
  */
 static bool comes_back(const struct session *s, unsigned int reason)
 {
@@ -605,7 +607,7 @@ static bool comes_back(const struct session *s, unsigned int reason)
 	case RDMABLK_R_NO_MEMORY:
 		return session_has_cache(s);
 	case RDMABLK_R_LOGOUT:
-		return !s->clean && session_has_cache(s);
+		return !s->clean && !s->drained && session_has_cache(s);
 	default:
 		return false;
 	}
@@ -618,7 +620,7 @@ static bool comes_back(const struct session *s, unsigned int reason)
  */
 void session_end(struct session *s, unsigned int reason)
 {
-	bool returns = comes_back(s, reason);
+	bool returns = comes_back(s, s->refused ? s->refused : reason);
 
 	if (!session_set_state(s, SESSION_CLOSING))
 		return;

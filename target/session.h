@@ -75,6 +75,8 @@ enum session_staged {
  * @fenced: its queues and keys are gone
  * @stuck: the device has not let go of all of the rest
  * @returns: its device may come back, and have unflushed writes
+ * @drained: it has been told that the end is near
+ * @refused: why its initiator has closed it before it was live, or RDMABLK_OK
  * @late: the time to flush is over, and it is waited for because it is at it
  * @job: the one piece of work a session has at a time
  * @job_error: its outcome
@@ -141,6 +143,8 @@ struct session {
 	bool fenced;
 	bool stuck;
 	bool returns;
+	bool drained;
+	unsigned int refused;
 	bool late;
 	struct job job;
 	int job_error;

@@ -402,11 +402,16 @@ static unsigned int prove(struct export *e, uint32_t flags)
  */
 static void who_may_have_to_flush_is_expected(void **state)
 {
-	static const struct { unsigned int reason, clean, awaited; } ends[] = {
-		{ RDMABLK_R_CONNECTION, 0, 1 }, { RDMABLK_R_EXPIRED, 0, 1 },
-		{ RDMABLK_R_REPLACED, 0, 1 }, { RDMABLK_R_DEVICE_GONE, 0, 1 },
-		{ RDMABLK_R_LOGOUT, 0, 1 }, { RDMABLK_R_LOGOUT, 1, 0 },
-		{ RDMABLK_R_STOLEN, 0, 0 }, { RDMABLK_R_SHUTDOWN, 0, 0 },
+	static const struct { unsigned int reason, clean, drained, refused, awaited; } ends[] = {
+		{ RDMABLK_R_CONNECTION, 0, 0, 0, 1 }, { RDMABLK_R_EXPIRED, 0, 0, 0, 1 },
+		{ RDMABLK_R_REPLACED, 0, 0, 0, 1 }, { RDMABLK_R_DEVICE_GONE, 0, 0, 0, 1 },
+		{ RDMABLK_R_LOGOUT, 0, 0, 0, 1 }, { RDMABLK_R_LOGOUT, 1, 0, 0, 0 },
+		{ RDMABLK_R_STOLEN, 0, 0, 0, 0 }, { RDMABLK_R_SHUTDOWN, 0, 0, 0, 0 },
+		/* told of the end: who could not flush has had its time, unless it is lost */
+		{ RDMABLK_R_LOGOUT, 0, 1, 0, 0 }, { RDMABLK_R_CONNECTION, 0, 1, 0, 1 },
+		/* its initiator wants no such export, or could not have it just now */
+		{ RDMABLK_R_CONNECTION, 0, 0, RDMABLK_R_SHRUNK, 0 },
+		{ RDMABLK_R_CONNECTION, 0, 0, RDMABLK_R_NO_MEMORY, 1 },
 	};
 	struct export *first = export_find("first"), *e;
 	const char *path = files_new("away", 4 * MIB);
@@ -418,6 +423,11 @@ static void who_may_have_to_flush_is_expected(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		s = session_dirty(e);
 		s->clean = ends[i].clean;
+		s->refused = ends[i].refused;
+		s->state = SESSION_REGISTER;	/* it is told when it is granted */
+		if (ends[i].drained)
+			session_tell(s, RDMABLK_EVENT_DRAIN, 0);
+		s->state = SESSION_LIVE;
 		session_end(s, ends[i].reason);
 		assert_int_equal(export_awaiting(), ends[i].awaited);
 		session_remove(s);
