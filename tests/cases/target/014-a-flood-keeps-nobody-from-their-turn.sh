@@ -39,7 +39,7 @@ flood() {
 FLOOD=()
 floods=(0 1)
 
-start_target --insecure --listen "$TARGET_ADDR" --login-timeout 3000 \
+start_target --insecure --listen "$TARGET_ADDR" --login-timeout $((3000 * SLOWNESS)) \
 	--export flooded0,memory,size=1M --export flooded1,memory,size=1M \
 	--export disk0,memory,size=16M
 load_module
