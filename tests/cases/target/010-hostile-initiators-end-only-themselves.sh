@@ -11,17 +11,6 @@
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 
-program target_probe
-
-# probe WANTED [OPTION...] EXPORT MODE: the reason the daemon gives, 0 for success
-probe() {
-	local want=$1 args=("${@:2}") expectation=()
-
-	((want == 0)) || expectation=(--expect "$want")
-	run_expect 0 '' timeout 60 "$PROGRAM" "${expectation[@]}" \
-		"${args[@]:0:${#args[@]}-2}" "$TARGET_ADDR" "${args[@]: -2}"
-}
-
 # bait_is_intact: it begins with what the scenario "io" has written there, and not
 # with what others would write
 bait_is_intact() {

@@ -8,16 +8,7 @@
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
-program target_probe
-
-# probe WANTED [OPTION...] EXPORT SCENARIO: the reason the daemon gives, 0 for success
-probe() {
-	local want=$1 args=("${@:2}") expectation=()
-
-	((want == 0)) || expectation=(--expect "$want")
-	run_expect 0 '' timeout 60 "$PROGRAM" --features 1 "${expectation[@]}" \
-		"${args[@]:0:${#args[@]}-2}" "$TARGET_ADDR" "${args[@]: -2}"
-}
+PROBE_OPTIONS=(--features 1)
 
 start_target --insecure --listen "$TARGET_ADDR" \
 	--export bait,memory,size=40M,region=16M,arena=/dev/shm/bait \

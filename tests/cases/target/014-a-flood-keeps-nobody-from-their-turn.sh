@@ -10,15 +10,6 @@
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 program target_probe
 
-# probe WANTED [OPTION...] EXPORT SCENARIO: the reason the daemon gives, 0 for success
-probe() {
-	local want=$1 args=("${@:2}") expectation=()
-
-	((want == 0)) || expectation=(--expect "$want")
-	run_expect 0 '' timeout 60 "$PROGRAM" "${expectation[@]}" \
-		"${args[@]:0:${#args[@]}-2}" "$TARGET_ADDR" "${args[@]: -2}"
-}
-
 # flooded I N: so many FENCEs of flood I have been answered
 flooded() {
 	local n

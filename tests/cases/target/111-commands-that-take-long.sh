@@ -36,8 +36,8 @@ stop() {
 	expect 0 "$TARGET_STATUS" "how the daemon ends"
 }
 
-# probe SCENARIO [OPTION...]: in the background
-probe() {
+# start_probe SCENARIO [OPTION...]: in the background
+start_probe() {
 	"$INITIATOR" --features 1 --keep-alive 20000 "${@:2}" "$TARGET_ADDR" disk0 "$1" \
 		>/tmp/probe 2>&1 &
 	PROBE=$!
@@ -64,7 +64,7 @@ probe_ends() {
 
 # probe_crash: an initiator that has died while its zeroes are held
 probe_crash() {
-	probe zeroes-crash
+	start_probe zeroes-crash
 	probe_ends
 }
 
@@ -73,13 +73,13 @@ written() {
 	grep -q '^written' /tmp/probe && return
 	if probe_is_over; then
 		grep -q '^closed 20' /tmp/probe || fail "no session: $(cat /tmp/probe)"
-		probe put --boot 2
+		start_probe put --boot 2
 	fi
 	return 1
 }
 
 next_session() {
-	probe put --boot 2
+	start_probe put --boot 2
 	wait_until "$PATIENCE" written || fail "no session: $(cat /tmp/probe)"
 }
 
@@ -116,20 +116,20 @@ zeroed() {
 head -c 16M /dev/urandom >$OLD
 cp $OLD $FILE
 start full
-probe slow --keep-alive 1000
+start_probe slow --keep-alive 1000
 probe_says silent
 rules ''
 probe_ends
 grep -q '^done' /tmp/probe || fail "no answer: $(cat /tmp/probe)"
 rules 'zero hang count 1'
-probe tag-twice --expect 4
+start_probe tag-twice --expect 4
 expect_log 'closing: message not allowed in this state'
 rules ''
 probe_ends
 
 rules 'zero hang count 1'
 probe_crash
-probe put --boot 2 --expect 20
+start_probe put --boot 2 --expect 20
 probe_ends
 rules ''
 next_session

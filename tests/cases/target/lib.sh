@@ -22,6 +22,18 @@ disconnect_all() {
 	"$RDMABLK" disconnect --all
 }
 
+# probe WANTED [OPTION...] EXPORT SCENARIO: the reason the daemon gives, 0 for success;
+# every time with PROBE_OPTIONS
+probe() {
+	local want=$1 args=("${PROBE_OPTIONS[@]}" "${@:2}")
+
+	((want == 0)) || args=(--expect "$want" "${args[@]}")
+	program target_probe
+	run_expect 0 '' timeout 60 "$PROGRAM" "${args[@]:0:${#args[@]}-2}" "$TARGET_ADDR" \
+		"${args[@]: -2}"
+}
+PROBE_OPTIONS=()
+
 # hold NAME OPTION... ADDRESS EXPORT: a session that lasts until holder_kill NAME,
 # or until the daemon ends it; returns when it is live
 hold() {
