@@ -620,7 +620,7 @@ static bool comes_back(const struct session *s, unsigned int reason)
  */
 void session_end(struct session *s, unsigned int reason)
 {
-	bool returns = comes_back(s, s->refused ? s->refused : reason);
+	bool returns = comes_back(s, s->refused ?: reason);
 
 	if (!session_set_state(s, SESSION_CLOSING))
 		return;
