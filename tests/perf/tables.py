@@ -65,7 +65,7 @@ def of(doc, device):
 
 
 def parse(workload):
-    """(direction, size, depth, "", "b16" or "poll"), or None."""
+    """(direction, size, depth, how), or None; how is "", "b16" or "poll"."""
     m = re.fullmatch(r"([a-z]+)-(\d+)([km])-qd(\d+)(?:-(b\d+|poll))?", workload)
     if not m:
         return None
