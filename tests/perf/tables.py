@@ -123,9 +123,9 @@ def by(doc, workload, device, peer):
     return NOTHING if value is None else f"{value:.2f}"
 
 
-def digits(value, goal):
-    """Two, or as many as it takes to see that a goal is missed."""
-    for n in (2, 3, 4):
+def digits(value, goal, least=2):
+    """So many, or as many as it takes to see that a goal is missed."""
+    for n in range(least, 5):
         text = f"{value:.{n}f}"
         if (float(text) >= goal) == (value >= goal):
             break
@@ -220,8 +220,7 @@ def limit_rows(doc):
             continue
         yield [label(w), *(micros(results.result(doc, d, w)) for d in
                            ("null_blk", "verbs", "rdmablk", "nvme-rdma")),
-               digits(value, results.EFFICIENCY_GOAL[0]) if w in results.EFFICIENCY
-               else f"{value:.3f}"]
+               digits(value, results.EFFICIENCY_GOAL[0] if w in results.EFFICIENCY else 0, 3)]
 
 
 LIMITS = ["Workload", "null_blk", "verbs", "rdmablk", "nvme-rdma", "efficiency"]
