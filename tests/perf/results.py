@@ -187,7 +187,6 @@ GOALS = {
 }
 EFFICIENCY_GOAL = (0.97, 0.96)
 
-
 def ratios(doc):
     """Yields a Ratio for each goal that the results can be held against."""
     if doc["set"] not in COUNTED:
@@ -204,14 +203,26 @@ def ratios(doc):
                         *EFFICIENCY_GOAL)
 
 
+# What has no goal, but should not get worse: (device, peer, workload). Of these the set of
+# the gate has those to verbs.
+RECORDED = (*(("rdmablk", "verbs", w) for w in SMALL + LARGE + BATCHES),
+            *(("rdmablk", "nvme-rdma", w) for w in BATCHES))
+
+
 def gate_ratios(doc):
-    """These and what has no goal, but should not get worse: how near to verbs it is."""
+    """These, and what has no goal."""
     yield from ratios(doc)
-    for workload in SMALL + LARGE if doc["set"] in COUNTED else ():
-        value = ratio(doc, workload, "rdmablk", "verbs")
+    if doc["set"] not in COUNTED:
+        return
+    for device, peer, workload in RECORDED:
+        value = ratio(doc, workload, device, peer)
         if value is not None:
-            yield Ratio(f"rdmablk / verbs, {workload}", value, None, None,
-                        steady(doc, workload, "rdmablk", "verbs"))
+            yield Ratio(f"{device} / {peer}, {workload}", value, None, None,
+                        steady(doc, workload, device, peer))
+    for workload in BATCHES:
+        value = efficiency(doc, workload)
+        if value is not None:
+            yield Ratio(f"(null_blk + verbs) / rdmablk, {workload}", value)
 
 
 def gate_names(doc):
@@ -224,8 +235,9 @@ def gate_names(doc):
             yield f"{device} / {peer}, {workload}"
     for workload in EFFICIENCY:
         yield f"(null_blk + verbs) / rdmablk, {workload}"
-    for workload in SMALL + LARGE:
-        yield f"rdmablk / verbs, {workload}"
+    for device, peer, workload in RECORDED:
+        if peer == "verbs":
+            yield f"{device} / {peer}, {workload}"
 
 
 def facts(doc):
@@ -274,6 +286,13 @@ def daemon_facts(doc):
     ns, ios = (sum(n) for n in zip(*((r["daemon"]["ns"], r["ios"]) for r in timed)))
     yield ns <= DAEMON_NS * ios, (f"rdmablk: {ns} ns of rdmablkd in {ios} I/Os,"
                                   f" {DAEMON_NS} for each at most")
+
+
+def driver_instructions(doc):
+    """Those of the driver for an I/O, by name, that were counted: less is better."""
+    counted = {w: doc.get("instructions", {}).get(w, {}).get("rdmablk", {}).get("driver")
+               for w in COUNTED_INSTRUCTIONS}
+    return {f"rdmablk, {w}": n for w, n in counted.items() if n is not None}
 
 
 def driver_facts(doc):
