@@ -28,6 +28,8 @@ DAEMON_NS = 10
 # Instructions of the driver by those of nvme-rdma's.
 DRIVER = 0.4
 COUNTED_INSTRUCTIONS = ("randread-4k-qd32", "randwrite-4k-qd32")
+# Layers of who waits, which depend on where the scheduler takes the processor away.
+WAITING = ("polling", "scheduler", "interrupt")
 # Sets whose time counts instructions: all others have no goals, and fail no gate.
 COUNTED = ("default", "gate", "matrix", "scaling", "size")
 
@@ -186,6 +188,15 @@ GOALS = {
     ("rdmablk-none-cached", "nvme-rdma-cached", FSYNC): (1.0, 1.0),
 }
 EFFICIENCY_GOAL = (0.97, 0.96)
+# Of polled I/Os, one at a time, where polling is slower than interrupts: (goal, floor)
+INSTRUCTIONS_GOALS = {POLLED[0]: (2.0, 2.0), POLLED[1]: (2.0, 1.85)}
+
+
+def working(doc, disk, workload):
+    """Instructions of an I/O but those of WAITING, or None."""
+    counted = doc.get("instructions", {}).get(workload, {}).get(disk)
+    return counted and counted["total"] - sum(counted.get(w, 0) for w in WAITING)
+
 
 def ratios(doc):
     """Yields a Ratio for each goal that the results can be held against."""
@@ -201,6 +212,11 @@ def ratios(doc):
         if value is not None:
             yield Ratio(f"(null_blk + verbs) / rdmablk, {workload}", value,
                         *EFFICIENCY_GOAL)
+    for workload, goal in INSTRUCTIONS_GOALS.items():
+        ours, theirs = (working(doc, d, workload) for d in ("rdmablk", "nvme-rdma"))
+        if ours and theirs:
+            yield Ratio("nvme-rdma / rdmablk, instructions without polling, scheduler and"
+                        f" interrupts, {workload}", theirs / ours, *goal)
 
 
 # What has no goal, but should not get worse: (device, peer, workload). Of these the set of
