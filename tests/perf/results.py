@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import time
 
-VERSION = 2
+VERSION = 3
 SMALL = ("randread-4k-qd1", "randread-4k-qd32", "randwrite-4k-qd1", "randwrite-4k-qd32")
 LARGE = ("read-64k-qd16", "write-64k-qd16", "read-1m-qd16", "write-1m-qd16")
 POLLED = ("randread-4k-qd1-poll", "randwrite-4k-qd1-poll")
