@@ -11,7 +11,9 @@
 #                        with all sizes, directions and depths, WALL=1 in two machines
 #                        and by the clock; SET=scaling with 1 to 64 disks, SET=size
 #                        exports of 1 to 8 GiB, SET=memory what connecting takes of memory
-#                        and time; CONTINUE=DIR goes on with one that was cut off
+#                        and time; CONTINUE=DIR goes on with one that was cut off.
+#                        ROUNDS=N, ONLY=REGEX, EACH=SECONDS (of WALL=1), and for hardware
+#                        DEVICE=D ADDRESS=A [PORT=N] with WALL=1: see tests/perf/run
 #   make bench-gate      has it become slower? what 'make check' does, too
 #   make bench-record    what it is from now on compared with
 #   make lint            style and static analysis
@@ -57,10 +59,20 @@ lint:
 	tests/setup
 	tests/lint
 
+# What does not go together tests/perf/run says.
+bench_set = $(or $(SET),$(if $(filter-out 0,$(WALL)),wall),$(if $(filter-out 0,$(FULL)),matrix))
+bench_option = $(if $(2),--$(1) '$(2)')
+
 bench:
 	tests/setup
-	tests/perf/run $(if $(CONTINUE),--continue $(CONTINUE),$(addprefix --set ,$(or \
-		$(SET),$(if $(filter-out 0,$(WALL)),wall),$(if $(filter-out 0,$(FULL)),matrix))))
+	tests/perf/run $(strip $(call bench_option,continue,$(CONTINUE)) \
+		$(call bench_option,set,$(bench_set)) \
+		$(call bench_option,rounds,$(ROUNDS)) \
+		$(call bench_option,only,$(ONLY)) \
+		$(call bench_option,seconds,$(EACH)) \
+		$(call bench_option,device,$(DEVICE)) \
+		$(call bench_option,address,$(ADDRESS)) \
+		$(call bench_option,port,$(PORT)))
 
 bench-gate:
 	tests/setup
