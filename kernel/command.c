@@ -27,16 +27,19 @@
  * @ctrl: control queue, of zeroed memory
  * @ops: upcalls
  * @waiter: where logins wait
+ * @errors: where the ends of its queue pairs are counted
  * @fatal: upcall of its queue
  */
 void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops *ops,
 		       struct rdmablk_waiter *waiter,
+		       struct rdmablk_transport_errors *errors,
 		       void (*fatal)(struct rdmablk_queue *q, u16 reason))
 {
 	/* It has no batches to trace, and counts no ends. */
 	const struct rdmablk_queue_owner owner = {
 		.index	= -1,
 		.waiter	= waiter,
+		.errors	= errors,
 		.fatal	= fatal,
 	};
 	int i;
@@ -196,7 +199,7 @@ static void rdmablk_ctrl_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	rdmablk_ctrl_tx_free(ctrl, buf - ctrl->tx);
 	if (wc->status != IB_WC_SUCCESS)
-		ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_CONNECTION);
+		rdmablk_queue_failed(&ctrl->queue, wc);
 }
 
 static int rdmablk_ctrl_send(struct rdmablk_ctrl *ctrl, int nr, const void *msg, size_t len)

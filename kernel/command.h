@@ -95,6 +95,7 @@ struct rdmablk_ctrl {
 
 void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops *ops,
 		       struct rdmablk_waiter *waiter,
+		       struct rdmablk_transport_errors *errors,
 		       void (*fatal)(struct rdmablk_queue *q, u16 reason));
 void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl);
 int rdmablk_ctrl_create(struct rdmablk_ctrl *ctrl, struct ib_pd *pd);

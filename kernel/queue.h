@@ -93,8 +93,7 @@ struct rdmablk_queue {
  * struct rdmablk_queue_owner - what the queues of a session have in common
  * @index: N of rdmablkN, for tracepoints
  * @waiter: where connects wait
- * @errors: where the ends of queue pairs are counted; NULL where rdmablk_queue_failed() is
- *	never called
+ * @errors: where the ends of queue pairs are counted
  * @fatal: upcall, see struct rdmablk_queue
  */
 struct rdmablk_queue_owner {

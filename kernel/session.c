@@ -362,7 +362,7 @@ struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt
 	s->path.timed_out = rdmablk_session_timed_out;
 	get_random_bytes(s->instance_id, sizeof(s->instance_id));
 	rdmablk_ctrl_init(&s->ctrl, &rdmablk_upcall_ops, &s->waiter,
-			  rdmablk_upcall_fatal);
+			  &s->errors, rdmablk_upcall_fatal);
 	rdmablk_recovery_init(s);
 	rdmablk_fenced_init(&s->path.fenced, &s->path, rdmablk_wq);
 	s->path.poll_wq = rdmablk_poll_wq;

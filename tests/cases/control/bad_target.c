@@ -11,6 +11,7 @@
  * With the modes that start with "live" the login succeeds: the export has 1 MiB
  * of zeroes, which cannot be written. Those that strike do so when the initiator
  * sends its first command; with "soon" in the place of "live", right behind LIVE.
+ * "live-no-recv" has receives for the login and no more.
  * Nor does the login fail with "twice", which sends messages of type N twice, if the
  * initiator can bear them.
  */
@@ -36,6 +37,7 @@
 #define EXPORT_BYTES	(1U << 20)
 #define SLOTS		RDMABLK_CTRL_RECVS
 #define SLOT_BYTES	1024
+#define LOGIN_RECVS	4		/* HELLO, PROOF, REGIONS_GET, READY */
 #define SENDS		8
 #define WR_SEND		100
 
@@ -205,7 +207,7 @@ static void accept_with(struct rdma_cm_id *id, unsigned int version,
 		.private_data = &acc,
 		.private_data_len = sizeof(acc),
 		.responder_resources = resources,
-		.rnr_retry_count = 7,
+		.rnr_retry_count = is("live-no-recv") ? 1 : 7,
 	};
 
 	if (is("bad-accept"))
@@ -247,8 +249,17 @@ static void session_begin(struct rdma_cm_id *id)
 	if (!s.mr || !s.memory_mr)
 		die("ibv_reg_mr");
 	make_queue(id);
-	for (unsigned int i = 0; i < SLOTS; i++)
+	for (unsigned int i = 0; i < (is("live-no-recv") ? LOGIN_RECVS : SLOTS); i++)
 		post_recv(i);
+}
+
+/* Whoever sends may try once more, and does so after 10 us. */
+static void hurry_rnr(void)
+{
+	struct ibv_qp_attr attr = { .min_rnr_timer = 1 };
+
+	if (ibv_modify_qp(s.id->qp, &attr, IBV_QP_MIN_RNR_TIMER))
+		die("ibv_modify_qp");
 }
 
 static void queue_end(struct rdma_cm_id **id)
@@ -450,6 +461,8 @@ static void handle_ready(void)
 		return;
 	if (is("live-head"))
 		live.hdr.reserved = 1;
+	if (is("live-no-recv"))
+		hurry_rnr();
 	send_msg(&live, sizeof(live));
 }
 
@@ -533,7 +546,8 @@ static void handle_message(struct ibv_wc *wc)
 	default:
 		break;
 	}
-	post_recv((unsigned int)wc->wr_id);
+	if (!is("live-no-recv"))
+		post_recv((unsigned int)wc->wr_id);
 }
 
 /*

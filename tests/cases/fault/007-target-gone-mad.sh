@@ -3,7 +3,8 @@
 #
 # A target that logs an initiator in and then misbehaves costs it that one session,
 # with a reason, and nothing else: a disk of another target works on meanwhile.
-# What it may do without harm does none.
+# What it may do without harm does none. What its adapter refuses, and what it has no
+# receive for, is counted, each as what it is.
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
@@ -34,12 +35,15 @@ fails_with 'internal error of the target' live-close=96
 fails_with 'unknown reason' live-close=4711
 fails_with "$silent" live-mute
 fails_with "$silent" live-stale
-# Only who reads finds out. rxe says nothing but that the connection is lost.
-fails_with "access outside the granted regions|$lost" live-wrong-key
-fails_with "access outside the granted regions|$lost" live-outside
+# Only who reads finds out.
+fails_with 'access outside the granted regions' live-wrong-key
+fails_with 'access outside the granted regions' live-outside
 # No harm.
 fails_with '' live-events
 fails_with '' live-status
+# Noticed by the first keep-alive, before its answer is late.
+fails_with "$lost" live-no-recv
+declare -A ENDED=([live-wrong-key]=remote [live-outside]=remote [live-no-recv]=rnr)
 
 keepalives_more() {
 	(($("$RDMABLK" status rdmablk1 --json |
@@ -78,6 +82,7 @@ for ((i = 0; i < ${#MODES[@]}; i++)); do
 			iflag=direct status=none 2>/dev/null || :
 		expect_failed "${REASONS[i]}" 1
 	fi
+	[[ ! ${ENDED[${MODES[i]}]:-} ]] || expect_ended "${ENDED[${MODES[i]}]}" 1
 	"$RDMABLK" disconnect rdmablk1
 done
 stop_bad_target

@@ -48,6 +48,31 @@ expect_failed() {
 	[[ $reason =~ ^($1)$ ]] || fail "the reason is '$reason', not '$1'"
 }
 
+# transport_errors [N]: how many queue pairs of a disk have ended how: retry, rnr, remote,
+# other
+transport_errors() {
+	"$RDMABLK" stats "rdmablk${1:-0}" --json | jq -r '.devices[0] |
+		[.retry_errors, .rnr_errors, .remote_errors, .other_errors] | join(" ")'
+}
+
+# expect_ended KIND [N [BEFORE]]: queue pairs have ended with errors of this kind, and
+# none with others, since transport_errors said BEFORE
+expect_ended() {
+	local kinds=(retry rnr remote other) before after i
+
+	read -ra before <<<"${3:-0 0 0 0}"
+	read -ra after <<<"$(transport_errors "${2:-0}")"
+	for ((i = 0; i < 4; i++)); do
+		if [[ ${kinds[i]} == "$1" ]]; then
+			((after[i] > before[i])) ||
+				fail "no $1 error: ${after[*]}, before ${before[*]}"
+		else
+			((after[i] == before[i])) ||
+				fail "errors other than $1: ${after[*]}, before ${before[*]}"
+		fi
+	done
+}
+
 # expect_no_io [N]: each request ends at once with ENOLINK
 expect_no_io() {
 	local dev=/dev/rdmablk${1:-0}
