@@ -4,7 +4,8 @@
 # Each change of a disk's state is an event of 'rdmablk monitor', as text and as
 # JSON, and of the trace. Each request is queued and completed once in the trace,
 # with its direction, sector and size; what the adapter gets with its doorbells are
-# its work requests. Statistics time each request while that is on, and none else.
+# its work requests. Statistics time each request while that is on, and none else, and count
+# the fences that a flush or a discard takes.
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
@@ -28,7 +29,8 @@ subscribed() {
 	(($(awk '$2 == 16 && $4 != "00000000"' /proc/net/netlink | wc -l) >= 2))
 }
 
-serve 16M
+truncate -s 16M /tmp/file
+serve 16M --export "disk1,file=/tmp/file,cache=full"
 load_module
 "$RDMABLK" monitor >/tmp/text 2>/tmp/monitor.err &
 text=$!
@@ -76,11 +78,15 @@ has 3 'rdmablk_state:'
 # A failure.
 : >/tmp/text
 connect_brittle --keep-alive-tmo 1
-# timed READS WRITES: the numbers of requests in the histograms, and in their buckets
+# timed READS WRITES [FLUSHES DISCARDS]: the numbers of requests in the histograms, and in
+# their buckets
 timed() {
-	expect "$1 $1 $2 $2 0 0" "$("$RDMABLK" stats rdmablk0 --json | jq -r '.devices[0].latency |
-		[(.read, .write | .requests, ([.buckets[].count] | add // 0)),
-		 .flush.requests, .discard.requests] | join(" ")')" "the requests that were timed"
+	local flushes=${3:-0} discards=${4:-0}
+
+	expect "$1 $1 $2 $2 $flushes $flushes $discards $discards" \
+		"$("$RDMABLK" stats rdmablk0 --json | jq -r '.devices[0].latency |
+		[.read, .write, .flush, .discard | .requests, ([.buckets[].count] | add // 0)]
+		| join(" ")')" "the requests that were timed"
 }
 dd if=/dev/zero of=$DEV bs=4k count=3 oflag=direct status=none
 timed 0 0
@@ -112,6 +118,33 @@ expect 'connecting live deleting connecting live recovering recovering failed de
 	"the list of states in JSON"
 expect "68" "$(jq -s '[.[] | select(.state == "failed")][0].reason' /tmp/json)" \
 	"the reason in JSON"
+
+# Flushes and discards, of a disk with a cache.
+# counted KEY: by the statistics
+counted() {
+	"$RDMABLK" stats rdmablk0 --json | jq ".devices[0].$1"
+}
+expect $DEV "$("$RDMABLK" connect --queues 2 "$TARGET_ADDR/disk1")" "the disk of the file"
+"$RDMABLK" set rdmablk0 --timed on
+reads=$(status reads)
+expect 0 "$(counted fences)" "the fences before all"
+for cpu in 0 1; do
+	taskset -c $cpu dd if=/dev/zero of=$DEV bs=4k count=1 seek=$cpu oflag=direct status=none
+done
+expect 0 "$(counted fences)" "the fences of writes"
+# By a queue that has written; the other one takes a fence.
+sync $DEV
+expect 1 "$(counted fences)" "the fences before a flush"
+# The queue of the flush has been fenced by nothing else.
+blkdiscard -o 64k -l 64k $DEV
+expect 2 "$(counted fences)" "the fences before a discard"
+# Nobody has written.
+blkdiscard -o 128k -l 64k $DEV
+sync $DEV
+expect 2 "$(counted fences)" "the fences where nobody has written"
+timed $(($(status reads) - reads)) 2 "$(status flushes)" 2
+expect 2 "$(status discards)" "the discards"
+disconnect
 unload_module
 monitor_ended() {
 	! kill -0 "$text" 2>/dev/null

@@ -4,8 +4,9 @@
 # Under load, packets get lost, come twice, overtake one another, are damaged, take
 # their time, and vanish altogether in one direction and in the other: no
 # request fails, the disk comes back whenever it was lost, and holds what a disk may
-# hold. The counters of the network say that each of these really happened. So it is with
-# a disk in memory and with that of a file, with a cache and without, whose medium has all
+# hold. The counters of the network say that each of these really happened, those of the
+# disk that what is lost in a black hole was tried again until retries were used up. So it is
+# with a disk in memory and with that of a file, with a cache and without, whose medium has all
 # of it once it was flushed.
 #
 # net: veth
@@ -44,16 +45,18 @@ shaped() {
 	echo "${*:2}: $SECONDS s"
 }
 
-# black_hole DEV...
+# black_hole DEV
 black_hole() {
-	local before
+	local before errors
 
 	before=$(attribute reconnects)
+	errors=$(transport_errors)
 	fault_begin netem "$1" loss 100%
 	wait_state recovering
 	fault_end netem "$1" loss 100%
 	expect_back $((before + 1))
 	expect_well 20
+	[[ $STORE != memory ]] || expect_ended retry 0 "$errors"
 	echo "black hole $1: $SECONDS s"
 }
 
@@ -62,7 +65,12 @@ round() {
 	echo "$1"
 	store_make "$1" 8388608
 	fault_serve
-	connect_patient
+	# Where no keep-alive is that early it is the transport that notices.
+	if [[ $1 == memory ]]; then
+		connect_patient --keep-alive-tmo 20
+	else
+		connect_patient
+	fi
 	history_start --max 16K --flush 100 --fua 10
 	"through_$1"
 	expect_well 20
