@@ -23,8 +23,10 @@
 #include "wire.h"
 
 /*
- * Six retries, because on rxe seven means for ever and the error never comes. An
- * RNR happens on the control queue only, when the daemon is slow to post receives.
+ * Six retries, because on rxe seven means for ever and the error never comes. RNR_RETRY is
+ * the target's number: the CM gives what is asked for to the queue pair of the other side,
+ * and to this one what the target answers. rdmablkd answers for ever; what ends a session
+ * whose target takes no messages is its silence.
  */
 #define RDMABLK_RETRY_COUNT	6
 #define RDMABLK_RNR_RETRY	6

@@ -35,7 +35,7 @@ void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops 
 		       struct rdmablk_transport_errors *errors,
 		       void (*fatal)(struct rdmablk_queue *q, u16 reason))
 {
-	/* It has no batches to trace, and counts no ends. */
+	/* It has no batches to trace. */
 	const struct rdmablk_queue_owner owner = {
 		.index	= -1,
 		.waiter	= waiter,
