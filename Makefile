@@ -15,7 +15,8 @@
 #                        ROUNDS=N, ONLY=REGEX, EACH=SECONDS (of WALL=1), and for hardware
 #                        DEVICE=D ADDRESS=A [PORT=N] with WALL=1: see tests/perf/run
 #   make bench-gate      has it become slower? what 'make check' does, too
-#   make bench-record    what it is from now on compared with
+#   make bench-record    what it is from now on compared with; MERGE=1: ratios to
+#                        nvme-rdma with the lowest from before
 #   make lint            style and static analysis
 #   make install         daemon, tool, man pages, units, udev rule (PREFIX, DESTDIR)
 #   make modules_install the module, for KDIR
@@ -80,7 +81,7 @@ bench-gate:
 
 bench-record:
 	tests/setup
-	tests/perf/gate --record
+	tests/perf/gate --record $(if $(filter-out 0,$(MERGE)),--merge)
 
 install: target tools man
 	$(MAKE) -C target install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
