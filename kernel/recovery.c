@@ -50,6 +50,7 @@
 
 /* How long a logout waits for the store to flush, at a time, and for requests to end */
 #define RDMABLK_FLUSH_TMO	(60 * HZ)
+#define RDMABLK_FLUSHES		3		/* there is time for, however long they take */
 #define RDMABLK_SETTLE_TMO	(2 * HZ)
 
 /* How long a logout waits for its answer, at most */
@@ -216,21 +217,23 @@ static void rdmablk_fail_work(struct work_struct *work)
 
 /**
  * rdmablk_recovery_flush() - flush what has been written, before a logout
- * @s: session with a connection, whose requests have ended, or are FLUSHes under way
+ * @s: session with a connection; requests may be under way, and none is sent any more
  *
- * What such a FLUSH has begun with counts as unflushed: an end in the middle of it is none
+ * What a FLUSH under way has begun with counts as unflushed: an end in the middle of it is none
  * in order. What cannot be flushed is the target's to find; that it has, nobody learns of
  * one that goes down: then this waits until I/O would fail, or the disk is to be removed.
  *
  * Context: may sleep; unless the target goes down for RDMABLK_FLUSH_TMO at most.
+ *
+ * Return: whether it has, all but what was answered meanwhile: not when there was nothing.
  */
-void rdmablk_recovery_flush(struct rdmablk_session *s)
+bool rdmablk_recovery_flush(struct rdmablk_session *s)
 {
 	unsigned long at;
 	int ret;
 
 	if (!s->path.cache || s->path.read_only || rdmablk_ahead_is_settled(&s->path))
-		return;
+		return false;
 	ret = rdmablk_fenced_flush(&s->path.fenced, RDMABLK_FLUSH_TMO);
 	while (ret == -ETIMEDOUT && s->reason == RDMABLK_R_SHUTDOWN &&
 	       rdmablk_session_state(s) == RDMABLK_DEV_RECOVERING &&
@@ -239,6 +242,7 @@ void rdmablk_recovery_flush(struct rdmablk_session *s)
 		ret = rdmablk_fenced_flush_wait(&s->path.fenced, RDMABLK_FLUSH_TMO);
 	if (ret)
 		rdmablk_warn(s, "not all that was written could be flushed (%d)\n", ret);
+	return !ret;
 }
 
 /**
@@ -291,19 +295,35 @@ static void rdmablk_recovery_wait_idle(struct rdmablk_session *s)
 }
 
 /*
+ * What is answered while a flush is under way is in the next one. Nothing is sent any more,
+ * so there is little of that, and the target has time for as much.
+ */
+static void rdmablk_recovery_flush_all(struct rdmablk_session *s)
+{
+	unsigned long until = jiffies + RDMABLK_FLUSH_TMO;
+	unsigned int flushes = 0;
+
+	while (!READ_ONCE(s->ctrl.broken) && rdmablk_recovery_flush(s)) {
+		/* A FLUSH that was under way has ended with that one, and its request ends. */
+		rdmablk_recovery_wait_idle(s);
+		if (rdmablk_session_state(s) != RDMABLK_DEV_RECOVERING ||
+		    (++flushes >= RDMABLK_FLUSHES && time_after(jiffies, until)))
+			return;
+	}
+}
+
+/*
  * The target goes down and has asked for an orderly end, or the administrator has: the
  * connection still works. What is under way ends, what was written is flushed, and the
  * session ends before its queues do: to the target the end of one is that of the
- * connection. Anything that goes wrong is what would have come without this. The
- * keep-alive goes on: a flush may take longer than the target's patience.
+ * connection. What does not end is held, and sent anew with the next connection. Anything
+ * that goes wrong is what would have come without this. The keep-alive goes on: a flush may
+ * take longer than the target's patience.
  */
 static void rdmablk_recovery_settle(struct rdmablk_session *s)
 {
 	rdmablk_recovery_wait_idle(s);
-	if (!READ_ONCE(s->ctrl.broken))
-		rdmablk_recovery_flush(s);
-	/* A FLUSH that was under way has ended with that one, and its request ends. */
-	rdmablk_recovery_wait_idle(s);
+	rdmablk_recovery_flush_all(s);
 	cancel_delayed_work_sync(&s->keepalive_work);
 	if (!rdmablk_request_busy(&s->tag_set))
 		rdmablk_recovery_goodbye(s, true);

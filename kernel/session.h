@@ -303,7 +303,7 @@ void rdmablk_recovery_finish(struct rdmablk_session *s);
 void rdmablk_recovery_changed(struct rdmablk_session *s);
 int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
 			   const char **why);
-void rdmablk_recovery_flush(struct rdmablk_session *s);
+bool rdmablk_recovery_flush(struct rdmablk_session *s);
 int rdmablk_recovery_logout(struct rdmablk_session *s, bool ended);
 void rdmablk_recovery_kick(struct rdmablk_session *s, unsigned long delay);
 void rdmablk_recovery_shutdown(struct rdmablk_session *s);

@@ -365,6 +365,20 @@ bool command_clean(const struct commands *c)
 }
 
 /**
+ * command_gave_up - would a FLUSH of who logs out with something unflushed be in vain
+ * @c: in any condition
+ *
+ * The last one has failed; or something takes too long to be waited for, but what has
+ * been answered is flushed.
+ *
+ * Return: whether.
+ */
+bool command_gave_up(const struct commands *c)
+{
+	return c->flush_failed || (c->pending && !c->changed);
+}
+
+/**
  * command_close - undo the verbs of command_open()
  * @c: in any condition, its queue pairs destroyed
  *

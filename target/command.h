@@ -92,6 +92,8 @@ struct command_queue {
  * @flush_under_way: it is
  * @flushes: that have begun
  * @flush_ended: when the last one has, ms; 0: none
+ * @flush_failed: and with an error
+ * @changed: something was done since the last FLUSH of all began that the next one takes
  * @flushed: commands that @flush answers
  * @waiting: FLUSH commands for the next one
  * @counts: of commands answered; of a staged store when its queues have stopped
@@ -116,6 +118,8 @@ struct commands {
 	bool flush_under_way;
 	uint64_t flushes;
 	int64_t flush_ended;
+	bool flush_failed;
+	bool changed;
 	struct command_slots flushed;
 	struct command_slots waiting;
 	struct store_counts counts;
@@ -132,6 +136,7 @@ void command_stop(struct commands *c);
 bool command_busy(const struct commands *c);
 bool command_flushes(const struct commands *c, int64_t since);
 bool command_clean(const struct commands *c);
+bool command_gave_up(const struct commands *c);
 int command_close(struct commands *c);
 void command_free(struct commands *c);
 void command_answer(struct command_slot *slot, unsigned int status);

@@ -26,6 +26,7 @@ static void slot_done(struct store_work *w)
 	struct command_slot *slot = container_of(w, struct command_slot, work);
 
 	slot->state = SLOT_BUSY;
+	slot->queue->commands->changed |= !w->status && w->op != RDMABLK_OP_DISCARD;
 	command_answer(slot, w->status);
 	work_done(slot->queue->commands);
 }
@@ -121,6 +122,7 @@ static void flush_done(struct store_work *w)
 
 	c->flush_under_way = false;
 	c->flush_ended = loop_now();
+	c->flush_failed = w->status;
 	if (c->dirty.nr)
 		bitmap_merge(&c->dirty, &c->flushing);
 	flush_answer(c, w->status);
@@ -174,6 +176,7 @@ static void flush_begin(struct commands *c)
 		.done = flush_done,
 	};
 	c->flush_under_way = true;
+	c->changed &= ranged;
 	c->flushes++;
 	c->pending++;
 	keeper_submit(c->store->keeper, &c->flush);

@@ -11,13 +11,14 @@
  * are closed, or after SHUTDOWN_MS at the latest, the process ends. Sessions that may
  * have something to flush get CACHE_MS, also those that are logging in again, and those
  * whose FLUSH is under way then, if one of cache=full, as long as that takes; and who has
- * lost its session just now may log in again for it, until those CACHE_MS are over, but not
- * who was told of the end and could not flush. What a keeper does, for a session or to
- * bring a file up to date that no session uses, is waited for without limit, and so is the
- * end of a session for which a file cannot be brought up to date: all that is data. What a
- * file without a cache is making durable gets CACHE_MS, because what was not flushed counts
- * as lost when nobody hears of it. Other I/O that such a file has begun and not ended is not
- * waited for, nor is a file that is being opened: there is nothing of them in this process.
+ * lost its session just now, or has logged out with more to flush, may log in again for it,
+ * until those CACHE_MS are over, but not who was told of the end and could not flush. What
+ * a keeper does, for a session or to bring a file up to date that no session uses, is
+ * waited for without limit, and so is the end of a session for which a file cannot be
+ * brought up to date: all that is data. What a file without a cache is making durable gets
+ * CACHE_MS, because what was not flushed counts as lost when nobody hears of it. Other I/O
+ * that such a file has begun and not ended is not waited for, nor is a file that is being
+ * opened: there is nothing of them in this process.
  * A second signal ends it at once, whether the loop still runs or has ended.
  */
 #include <errno.h>

@@ -594,7 +594,8 @@ static int reason_level(unsigned int reason)
 /*
  * Does its device come back? By itself, and soon: a host that has booted, or gives way to
  * another one, has nothing to flush, and one that logs out says whether it has. Who was
- * told of the end, and could not flush, has had its time: it would go on like that.
+ * told of the end, and could not flush, has had its time: it would go on like that. Who had
+ * only more to flush than it has flushed comes back for the rest.
  */
 static bool comes_back(const struct session *s, unsigned int reason)
 {
@@ -607,7 +608,8 @@ static bool comes_back(const struct session *s, unsigned int reason)
 	case RDMABLK_R_NO_MEMORY:
 		return session_has_cache(s);
 	case RDMABLK_R_LOGOUT:
-		return !s->clean && !s->drained && session_has_cache(s);
+		return !s->clean && session_has_cache(s) &&
+		       !(s->drained && command_gave_up(&s->commands));
 	default:
 		return false;
 	}

@@ -483,6 +483,35 @@ static void zeroes_do_not_wait_for_flushes_to_be_answered(void **state)
 	expect_answer(1, 1, RDMABLK_OK);
 }
 
+/* Who logs out now has flushed all it knows of, or could not, or has more to flush. */
+static void what_a_session_leaves_to_flush_is_known(void **state)
+{
+	(void)state;
+	assert_false(command_gave_up(&t.c));
+	start(RDMABLK_OP_WRITE_ZEROES, 5, 0, GRANULE);
+	begun();
+	assert_true(command_gave_up(&t.c));
+	flush(1);
+	let();
+	wait_answers(1);
+	assert_false(command_gave_up(&t.c));
+	let();
+	wait_answers(2);
+	assert_false(command_gave_up(&t.c));
+	t.status = RDMABLK_R_STORE_IO;
+	flush(1);
+	begun();
+	assert_true(command_gave_up(&t.c));
+	let();
+	wait_answers(3);
+	assert_true(command_gave_up(&t.c));
+	t.status = RDMABLK_OK;
+	flush(1);
+	let();
+	wait_answers(4);
+	assert_false(command_gave_up(&t.c));
+}
+
 static void a_session_that_ends_waits_for_what_has_begun(void **state)
 {
 	(void)state;
@@ -579,6 +608,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(overlapping_ranges_cost_no_more_than_everything),
 	TEST(the_last_granule_is_not_whole),
 	TEST(zeroes_do_not_wait_for_flushes_to_be_answered),
+	TEST(what_a_session_leaves_to_flush_is_known),
 	TEST(a_session_that_ends_waits_for_what_has_begun),
 	TEST(a_flush_that_has_not_begun_is_dropped),
 	TEST(what_cannot_be_done_is_answered_at_once),

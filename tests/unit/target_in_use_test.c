@@ -402,13 +402,22 @@ static unsigned int prove(struct export *e, uint32_t flags)
  */
 static void who_may_have_to_flush_is_expected(void **state)
 {
-	static const struct { unsigned int reason, clean, drained, refused, awaited; } ends[] = {
+	enum { TOLD = 1, FAILED = 2, PENDING = 4, CHANGED = 8 };
+	static const struct { unsigned int reason, clean, is, refused, awaited; } ends[] = {
 		{ RDMABLK_R_CONNECTION, 0, 0, 0, 1 }, { RDMABLK_R_EXPIRED, 0, 0, 0, 1 },
 		{ RDMABLK_R_REPLACED, 0, 0, 0, 1 }, { RDMABLK_R_DEVICE_GONE, 0, 0, 0, 1 },
 		{ RDMABLK_R_LOGOUT, 0, 0, 0, 1 }, { RDMABLK_R_LOGOUT, 1, 0, 0, 0 },
 		{ RDMABLK_R_STOLEN, 0, 0, 0, 0 }, { RDMABLK_R_SHUTDOWN, 0, 0, 0, 0 },
-		/* told of the end: who could not flush has had its time, unless it is lost */
-		{ RDMABLK_R_LOGOUT, 0, 1, 0, 0 }, { RDMABLK_R_CONNECTION, 0, 1, 0, 1 },
+		/* told of the end: who had more to flush than it has comes back for that */
+		{ RDMABLK_R_LOGOUT, 0, TOLD, 0, 1 }, { RDMABLK_R_LOGOUT, 1, TOLD, 0, 0 },
+		/* who could not flush has had its time, unless it is lost */
+		{ RDMABLK_R_LOGOUT, 0, TOLD | FAILED, 0, 0 },
+		{ RDMABLK_R_CONNECTION, 0, TOLD | FAILED, 0, 1 },
+		{ RDMABLK_R_LOGOUT, 0, FAILED, 0, 1 },
+		/* and so has who is kept waiting, when all else is flushed */
+		{ RDMABLK_R_LOGOUT, 0, TOLD | PENDING, 0, 0 },
+		{ RDMABLK_R_LOGOUT, 0, TOLD | PENDING | CHANGED, 0, 1 },
+		{ RDMABLK_R_LOGOUT, 0, TOLD | PENDING | CHANGED | FAILED, 0, 0 },
 		/* its initiator wants no such export, or could not have it just now */
 		{ RDMABLK_R_CONNECTION, 0, 0, RDMABLK_R_SHRUNK, 0 },
 		{ RDMABLK_R_CONNECTION, 0, 0, RDMABLK_R_NO_MEMORY, 1 },
@@ -425,11 +434,15 @@ static void who_may_have_to_flush_is_expected(void **state)
 		s->clean = ends[i].clean;
 		s->refused = ends[i].refused;
 		s->state = SESSION_REGISTER;	/* it is told when it is granted */
-		if (ends[i].drained)
+		if (ends[i].is & TOLD)
 			session_tell(s, RDMABLK_EVENT_DRAIN, 0);
 		s->state = SESSION_LIVE;
+		s->commands.flush_failed = ends[i].is & FAILED;
+		s->commands.pending = !!(ends[i].is & PENDING);
+		s->commands.changed = ends[i].is & CHANGED;
 		session_end(s, ends[i].reason);
 		assert_int_equal(export_awaiting(), ends[i].awaited);
+		s->commands.pending = 0;
 		session_remove(s);
 		export_lease(e, &writer);	/* it, or another */
 		assert_int_equal(export_awaiting(), 0);

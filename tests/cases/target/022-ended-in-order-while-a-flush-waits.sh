@@ -5,6 +5,8 @@
 # the medium, which takes longer than requests are given to end. The initiator stays until
 # that FLUSH is over, and its session ends in order: the file has all that was written, and
 # with the next daemon, whose memory is another one, the disk goes on and has lost nothing.
+# So it does when a WRITE ZEROES is what takes as long: it is answered while the flush is
+# under way that the end has begun with, and there is another flush for it.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
@@ -18,8 +20,22 @@ serve() {
 }
 
 # A thread of the daemon waits as a rule says.
-sync_hangs() {
+store_hangs() {
 	grep -qs nanosleep "/proc/$TARGET_PID/task/"*/wchan
+}
+
+# The store goes on, and the daemon ends when nothing is left to flush.
+ended_in_order() {
+	rm $RULES
+	wait_until "$PATIENCE" target_is_gone || fail "the daemon does not end"
+	TARGET_STATUS=0
+	wait "$TARGET_PID" || TARGET_STATUS=$?
+	expect 0 "$TARGET_STATUS" "the daemon's exit status"
+	expect 1 "$(grep -c ': live' "$TARGET_LOG")" "logins until the end"
+}
+
+flush_has_begun() {
+	[[ $(status unflushed) == false ]]
 }
 
 load_module
@@ -34,7 +50,7 @@ expect true "$(status unflushed)" "unflushed"
 echo 'sync hang' >$RULES
 sync $DEV &
 flush=$!
-wait_until "$PATIENCE" sync_hangs || fail "no fdatasync is under way"
+wait_until "$PATIENCE" store_hangs || fail "no fdatasync is under way"
 expect false "$(status unflushed)" "unflushed, while the FLUSH is under way"
 
 kill -TERM "$TARGET_PID"
@@ -42,14 +58,27 @@ kill -TERM "$TARGET_PID"
 wait_until "$PATIENCE" log_count 2 'waiting for 1 sessions to flush' ||
 	fail "the daemon does not wait for the FLUSH: $(tail -n 5 "$TARGET_LOG")"
 kill -0 $flush || fail "the FLUSH has ended before the medium has anything"
-rm $RULES
-wait_until "$PATIENCE" target_is_gone || fail "the daemon does not end"
-TARGET_STATUS=0
-wait "$TARGET_PID" || TARGET_STATUS=$?
-expect 0 "$TARGET_STATUS" "the daemon's exit status"
+ended_in_order
 wait $flush || fail "the FLUSH has failed"
-expect 1 "$(grep -c ': live' "$TARGET_LOG")" "logins until the end"
 cmp -n $BYTES $DISK/disk0 $DATA || fail "the file lacks what was flushed"
+
+serve
+wait_state live
+dd if=$DEV bs=64k iflag=direct count=$((BYTES / 65536)) status=none | cmp - $DATA || fail "something was lost"
+
+random_file $BYTES $DATA
+dd if=$DATA of=$DEV bs=64k oflag=direct status=none
+expect true "$(status unflushed)" "unflushed"
+echo 'zero hang' >$RULES
+blkdiscard -f -z -o $BYTES -l 65536 $DEV &
+zeroes=$!
+wait_until "$PATIENCE" store_hangs || fail "no WRITE ZEROES is under way"
+kill -TERM "$TARGET_PID"
+wait_until "$PATIENCE" flush_has_begun || fail "the disk does not flush"
+kill -0 $zeroes || fail "the WRITE ZEROES has ended before the medium has anything"
+ended_in_order
+wait $zeroes || fail "the WRITE ZEROES has failed"
+cmp -n $BYTES $DISK/disk0 $DATA || fail "the file lacks what was written"
 
 serve
 wait_state live
