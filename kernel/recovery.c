@@ -598,7 +598,10 @@ static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss
 	return again;
 }
 
-/* A device that reconnects does so at once. */
+/*
+ * A device that reconnects does so at once. One that is live by now has done so, and a loss
+ * that is still to come is not what was accepted.
+ */
 static int rdmablk_recovery_hurry(struct rdmablk_session *s, bool accept_loss,
 				  const char **why)
 {
@@ -606,8 +609,8 @@ static int rdmablk_recovery_hurry(struct rdmablk_session *s, bool accept_loss,
 
 	spin_lock_irq(&s->lock);
 	lost = s->lost;
-	if (!lost && accept_loss)
-		s->accept_loss = true;
+	if (!lost && s->state != RDMABLK_DEV_LIVE)
+		s->accept_loss |= accept_loss;
 	spin_unlock_irq(&s->lock);
 	if (lost) {
 		*why = "reconnecting has ended; writes are still held";
