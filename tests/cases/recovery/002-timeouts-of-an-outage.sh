@@ -24,6 +24,19 @@ lose_at_mark() {
 	stop_target KILL
 }
 
+# What fails before the device has it is counted and traced as what fails in it.
+expect_refused_counted() {
+	local before
+
+	before=$(status errors)
+	trace_start
+	expect_no_io
+	trace_stop
+	expect $((before + 2)) "$(status errors)" "failed requests"
+	expect 2 "$(grep -c 'rdmablk_end: .* error=-67$' /tmp/trace)" "their ends in the trace"
+	expect 0 "$(grep -c 'rdmablk_queue:' /tmp/trace)" "requests that were queued"
+}
+
 load_module
 serve 16M
 run_expect 2 'fast-io-fail-tmo' "$RDMABLK" connect --fast-io-fail-tmo 5 \
@@ -45,7 +58,7 @@ set_options --fast-io-fail-tmo 0
 expect_load_failed
 wait_until "$PATIENCE" failing || fail "I/O does not fail"
 expect recovering "$(attribute state)" "the state"
-expect_no_io
+expect_refused_counted
 again 16M
 expect_back 1
 expect 0 "$(attribute io_failing)" "io_failing"
