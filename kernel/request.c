@@ -336,6 +336,15 @@ static noinline blk_status_t rdmablk_request_refuse(struct rdmablk_path *path,
 	return why;
 }
 
+/*
+ * ->cleanup_rq(): a clone of a stacked device that was refused for the moment. It is freed,
+ * and another one is made later.
+ */
+static void rdmablk_request_cleanup(struct request *rq)
+{
+	rdmablk_request_forget(blk_mq_rq_to_pdu(rq));
+}
+
 static void rdmablk_request_trace(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
 				  struct request *rq)
 {
@@ -549,6 +558,7 @@ const struct blk_mq_ops rdmablk_mq_ops = {
 	.queue_rqs	= rdmablk_request_queue_rqs,
 	.commit_rqs	= rdmablk_request_commit,
 	.complete	= rdmablk_request_complete,
+	.cleanup_rq	= rdmablk_request_cleanup,
 	.timeout	= rdmablk_request_timeout,
 	.poll		= rdmablk_request_poll,
 	.map_queues	= rdmablk_request_map_queues,
