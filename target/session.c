@@ -592,10 +592,18 @@ static int reason_level(unsigned int reason)
 }
 
 /*
+ * Who was told of the end, and could not flush, has had its time: it would go on like that.
+ * Who had only more to flush than it has flushed comes back for the rest. What a staged store
+ * has not flushed is in caches of the host, which outlive this process.
+ */
+static bool gave_up(const struct session *s)
+{
+	return s->drained && (s->staged || command_gave_up(&s->commands));
+}
+
+/*
  * Does its device come back? By itself, and soon: a host that has booted, or gives way to
- * another one, has nothing to flush, and one that logs out says whether it has. Who was
- * told of the end, and could not flush, has had its time: it would go on like that. Who had
- * only more to flush than it has flushed comes back for the rest.
+ * another one, has nothing to flush, and one that logs out says whether it has.
  */
 static bool comes_back(const struct session *s, unsigned int reason)
 {
@@ -608,8 +616,7 @@ static bool comes_back(const struct session *s, unsigned int reason)
 	case RDMABLK_R_NO_MEMORY:
 		return session_has_cache(s);
 	case RDMABLK_R_LOGOUT:
-		return !s->clean && session_has_cache(s) &&
-		       !(s->drained && command_gave_up(&s->commands));
+		return !s->clean && session_has_cache(s) && !gave_up(s);
 	default:
 		return false;
 	}

@@ -402,7 +402,7 @@ static unsigned int prove(struct export *e, uint32_t flags)
  */
 static void who_may_have_to_flush_is_expected(void **state)
 {
-	enum { TOLD = 1, FAILED = 2, PENDING = 4, CHANGED = 8 };
+	enum { TOLD = 1, FAILED = 2, PENDING = 4, CHANGED = 8, STAGED = 16 };
 	static const struct { unsigned int reason, clean, is, refused, awaited; } ends[] = {
 		{ RDMABLK_R_CONNECTION, 0, 0, 0, 1 }, { RDMABLK_R_EXPIRED, 0, 0, 0, 1 },
 		{ RDMABLK_R_REPLACED, 0, 0, 0, 1 }, { RDMABLK_R_DEVICE_GONE, 0, 0, 0, 1 },
@@ -418,17 +418,18 @@ static void who_may_have_to_flush_is_expected(void **state)
 		{ RDMABLK_R_LOGOUT, 0, TOLD | PENDING, 0, 0 },
 		{ RDMABLK_R_LOGOUT, 0, TOLD | PENDING | CHANGED, 0, 1 },
 		{ RDMABLK_R_LOGOUT, 0, TOLD | PENDING | CHANGED | FAILED, 0, 0 },
+		/* of a staged store nothing is lost with this process */
+		{ RDMABLK_R_LOGOUT, 0, TOLD | STAGED, 0, 0 }, { RDMABLK_R_LOGOUT, 0, STAGED, 0, 1 },
 		/* its initiator wants no such export, or could not have it just now */
 		{ RDMABLK_R_CONNECTION, 0, 0, RDMABLK_R_SHRUNK, 0 },
 		{ RDMABLK_R_CONNECTION, 0, 0, RDMABLK_R_NO_MEMORY, 1 },
 	};
 	struct export *first = export_find("first"), *e;
-	const char *path = files_new("away", 4 * MIB);
 	struct lease writer = { .writer = true };
 	struct session *s;
 
 	(void)state;
-	e = add_faulty("away", path, files_path("rules"));
+	e = add_faulty("away", files_new("away", 4 * MIB), files_path("rules"));
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		s = session_dirty(e);
 		s->clean = ends[i].clean;
@@ -440,8 +441,11 @@ static void who_may_have_to_flush_is_expected(void **state)
 		s->commands.flush_failed = ends[i].is & FAILED;
 		s->commands.pending = !!(ends[i].is & PENDING);
 		s->commands.changed = ends[i].is & CHANGED;
+		s->staged = ends[i].is & STAGED ? (struct staged *)s : NULL;
+		s->staged_end = STAGED_IDLE;
 		session_end(s, ends[i].reason);
 		assert_int_equal(export_awaiting(), ends[i].awaited);
+		s->staged = NULL;
 		s->commands.pending = 0;
 		session_remove(s);
 		export_lease(e, &writer);	/* it, or another */
