@@ -58,17 +58,17 @@ transport_errors() {
 # expect_ended KIND [N [BEFORE]]: queue pairs have ended with errors of this kind, and
 # none with others, since transport_errors said BEFORE
 expect_ended() {
-	local kinds=(retry rnr remote other) before after i
+	local kinds=(retry rnr remote other) had have i
 
-	read -ra before <<<"${3:-0 0 0 0}"
-	read -ra after <<<"$(transport_errors "${2:-0}")"
+	read -ra had <<<"${3:-0 0 0 0}"
+	read -ra have <<<"$(transport_errors "${2:-0}")"
 	for ((i = 0; i < 4; i++)); do
 		if [[ ${kinds[i]} == "$1" ]]; then
-			((after[i] > before[i])) ||
-				fail "no $1 error: ${after[*]}, before ${before[*]}"
+			((have[i] > had[i])) ||
+				fail "no $1 error: ${have[*]}, before ${had[*]}"
 		else
-			((after[i] == before[i])) ||
-				fail "errors other than $1: ${after[*]}, before ${before[*]}"
+			((have[i] == had[i])) ||
+				fail "errors other than $1: ${have[*]}, before ${had[*]}"
 		fi
 	done
 }
