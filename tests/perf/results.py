@@ -128,9 +128,9 @@ def ratio(doc, workload, device, peer):
     return ours["iops"] / theirs["iops"] if ours and theirs else None
 
 
-def efficiency(doc, workload):
-    """(cost of fio on null_blk + cost of the same work requests) / cost of ours"""
-    parts = [result(doc, d, workload) for d in ("null_blk", "verbs", "rdmablk")]
+def efficiency(doc, workload, suffix=""):
+    """(cost of fio on null_blk + cost of the same work requests) / cost of ours, or None"""
+    parts = [result(doc, d + suffix, workload) for d in ("null_blk", "verbs", "rdmablk")]
     if None in parts:
         return None
     null, verbs, ours = (p["ns_per_io"] for p in parts)

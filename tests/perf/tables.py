@@ -58,6 +58,11 @@ def devices(doc):
             + [d for d in doc["results"] if d not in DEVICES])
 
 
+def matching(doc, regex):
+    """(number, device) of all whose names match, in order."""
+    return sorted((int(m[1]), d) for d in doc["results"] if (m := re.fullmatch(regex, d)))
+
+
 def of(doc, device):
     """Workloads of a device, in order, but for fsync, which has a table of its own."""
     return [w for w in workloads(doc)
@@ -80,6 +85,17 @@ def label(workload):
         return workload
     rw, size, depth, how = parsed
     return f"{size} {rw}, {depth}" + (f" {how}" if how.startswith("b") else "")
+
+
+def measured(doc, names, wanted, title=str):
+    """(title, workload, device, result) of all that there are; a title in the first row alone."""
+    for workload in names:
+        text = title(workload)
+        for device in wanted:
+            r = results.result(doc, device, workload)
+            if r:
+                yield text, workload, device, r
+                text = ""
 
 
 # --- cells ---------------------------------------------------------------------------
@@ -136,17 +152,12 @@ def digits(value, goal, least=2):
 
 def driver_rows(doc, names):
     """rdmablk, its peers and null_blk, by workload."""
-    for workload in names:
-        title = label(workload)
-        for device in ("rdmablk", "nvme-rdma", "nbd", "null_blk"):
-            r = results.result(doc, device, workload)
-            if not r:
-                continue
-            ratio = by(doc, workload, device, "nvme-rdma") if device == "rdmablk" else ""
-            yield [title, device, iops(r), mib_s(r), latency(r, "p50"), latency(r, "p99"),
-                   latency(r, "p999"), per_io(r, "packets"), per_io(r, "posts"),
-                   per_io(r, "context_switches"), per_io(r, "softirqs"), ratio]
-            title = ""
+    for title, workload, device, r in measured(
+            doc, names, ("rdmablk", "nvme-rdma", "nbd", "null_blk"), label):
+        ratio = by(doc, workload, device, "nvme-rdma") if device == "rdmablk" else ""
+        yield [title, device, iops(r), mib_s(r), latency(r, "p50"), latency(r, "p99"),
+               latency(r, "p999"), per_io(r, "packets"), per_io(r, "posts"),
+               per_io(r, "context_switches"), per_io(r, "softirqs"), ratio]
 
 
 DRIVERS = ["Workload", "Driver", "IOPS", "MiB/s", "p50", "p99", "p99.9", "packets", "posts",
@@ -186,17 +197,14 @@ def fsync_rows(doc):
             ("null_blk with a cache", "nvme-rdma-cached",
              {"rdmablk-full": "full", "rdmablk-none-cached": "none"}),
             ("RAM disk", "nvme-rdma", {"rdmablk-none": "none"})):
-        for device in (*ours, peer):
-            r = results.result(doc, device, results.FSYNC)
-            if not r:
-                continue
+        for title, _, device, r in measured(doc, [results.FSYNC], (*ours, peer),
+                                            lambda _, behind=behind: behind):
             name = f"rdmablk, cache={ours[device]}" if device in ours else "nvme-rdma"
-            yield [behind, name, iops(r), micros(r), latency(r, "mean", "write_lat_us"),
+            yield [title, name, iops(r), micros(r), latency(r, "mean", "write_lat_us"),
                    cell(r, lambda r: r["fsync_us"], "{:.1f}"),
                    *(latency(r, p, "write_lat_us") for p in ("p50", "p99", "p999")),
                    per_io(r, "packets"), per_io(r, "context_switches"),
                    by(doc, results.FSYNC, device, peer) if device in ours else ""]
-            behind = ""
 
 
 FSYNCS = ["What is behind", "Driver", "IOPS", "µs", "write", "fsync", "p50", "p99", "p99.9",
@@ -228,8 +236,7 @@ LIMITS = ["Workload", "null_blk", "verbs", "rdmablk", "nvme-rdma", "efficiency"]
 
 def disk_rows(doc):
     """By the I/Os in flight in all, and the number of disks."""
-    numbers = sorted({int(m[1]) for d in doc["results"]
-                      if (m := re.fullmatch(r"rdmablk-x(\d+)", d))})
+    numbers = [n for n, _ in matching(doc, r"rdmablk-x(\d+)")]
     depths = sorted({parse(w)[2] for n in numbers for w in doc["results"][f"rdmablk-x{n}"]
                      if parse(w)})
     for depth in depths:
@@ -238,11 +245,9 @@ def disk_rows(doc):
             ours, null, verbs = (results.result(doc, f"{d}-x{n}", write)
                                  for d in ("rdmablk", "null_blk", "verbs"))
             read = results.result(doc, f"rdmablk-x{n}", f"randread-4k-qd{depth}")
-            value = NOTHING
-            if ours and null and verbs:
-                value = f"{(null['ns_per_io'] + verbs['ns_per_io']) / ours['ns_per_io']:.2f}"
+            value = results.efficiency(doc, write, f"-x{n}")
             yield [title, str(n), iops(read), iops(ours), micros(null), micros(verbs),
-                   micros(ours), value]
+                   micros(ours), NOTHING if value is None else f"{value:.2f}"]
             title = ""
 
 
@@ -287,8 +292,7 @@ def matrix_table(doc):
 
 def export_table(doc):
     """IOPS by the size of an export and its pages."""
-    sizes = sorted({int(m[1]) for d in doc["results"]
-                    if (m := re.fullmatch(r"rdmablk-(\d+)g(-huge)?", d))})
+    sizes = sorted({n for n, _ in matching(doc, r"rdmablk-(\d+)g(?:-huge)?")})
     rows = []
     for pages, suffix in (("base", ""), ("2 MiB", "-huge")):
         for w in workloads(doc):
@@ -315,17 +319,11 @@ INSTRUCTIONS = ["Instructions", "per I/O", "all", "outside rxe", "driver"]
 
 def all_rows(doc):
     """Everything that was measured of an I/O."""
-    for workload in workloads(doc):
-        title = workload
-        for device in devices(doc):
-            r = results.result(doc, device, workload)
-            if not r:
-                continue
-            yield [title, device, iops(r), cell(r, lambda r: r["ns_per_io"], "{:.0f}"),
-                   *(latency(r, p) for p in ("mean", "p50", "p99", "p999")),
-                   *(per_io(r, n) for n in ("packets", "posts", "completions",
-                                            "context_switches", "softirqs"))]
-            title = ""
+    for title, _, device, r in measured(doc, workloads(doc), devices(doc)):
+        yield [title, device, iops(r), cell(r, lambda r: r["ns_per_io"], "{:.0f}"),
+               *(latency(r, p) for p in ("mean", "p50", "p99", "p999")),
+               *(per_io(r, n) for n in ("packets", "posts", "completions",
+                                        "context_switches", "softirqs"))]
 
 
 ALL = ["Workload", "Device", "IOPS", "ns", "mean", "p50", "p99", "p99.9", "packets", "posts",
@@ -336,40 +334,39 @@ ALL = ["Workload", "Device", "IOPS", "ns", "mean", "p50", "p99", "p99.9", "packe
 
 def wall_rows(doc):
     """By workload and device."""
-    for workload in workloads(doc):
-        title = workload
-        for device in devices(doc):
-            r = results.result(doc, device, workload)
-            if not r:
-                continue
-            median, times = statistics.median(r["iops_rounds"]), sorted(r["iops_rounds"])
-            peer = device.replace("rdmablk", "nvme-rdma")
-            last = ["", ""]
-            if peer != device and results.result(doc, peer, workload):
-                pairs = results.paired(doc, workload, device, peer)
-                last = [by(doc, workload, device, peer),
-                        f"{min(pairs):.2f}-{max(pairs):.2f}"]
-            yield [title, device, f"{median:.0f}", f"{(times[-1] - times[0]) / median:.0%}",
-                   cell(r, lambda r: r["mib_s"], "{:.0f}"), latency(r, "p50"),
-                   latency(r, "p99"), latency(r, "p999"), *last]
-            title = ""
+    for title, workload, device, r in measured(doc, workloads(doc), devices(doc)):
+        median, times = statistics.median(r["iops_rounds"]), sorted(r["iops_rounds"])
+        peer = device.replace("rdmablk", "nvme-rdma")
+        last = ["", ""]
+        if peer != device and results.result(doc, peer, workload):
+            pairs = results.paired(doc, workload, device, peer)
+            last = [by(doc, workload, device, peer),
+                    f"{min(pairs):.2f}-{max(pairs):.2f}"]
+        yield [title, device, f"{median:.0f}", f"{(times[-1] - times[0]) / median:.0%}",
+               cell(r, lambda r: r["mib_s"], "{:.0f}"), latency(r, "p50"),
+               latency(r, "p99"), latency(r, "p999"), *last]
 
 
 WALL = ["Workload", "Device", "IOPS", "range", "MiB/s", "p50", "p99", "p99.9", "ratio",
         "rounds"]
 
 
-def footprint_rows(doc):
-    """By what was connected; of one disk."""
+def footprints(doc):
+    """(driver, export, disks, queues, ms, KiB of the initiator, of the target), of one disk."""
     for r in doc.get("footprint", []):
         n = r["disks"]
         size = f"{r['mib'] // 1024} GiB" if r["mib"] >= 1024 else f"{r['mib']} MiB"
-        pages = ", huge pages" if r["pages"] == "2M" else ""
-        times = sorted(ms / n for ms in r["connect_ms"])
-        yield [r["driver"], size + pages, f"{n} disk{'s' if n > 1 else ''}",
-               str(r["queues"]), f"{statistics.median(times):.0f}",
-               f"{times[0]:.0f}-{times[-1]:.0f}", f"{r['initiator_kib'] / n:.0f}",
-               f"{r['target_kib'] / n:.0f}"]
+        yield (r["driver"], size + (", huge pages" if r["pages"] == "2M" else ""), n,
+               r["queues"], sorted(ms / n for ms in r["connect_ms"]),
+               r["initiator_kib"] / n, r["target_kib"] / n)
+
+
+def footprint_rows(doc):
+    """By what was connected."""
+    for driver, export, n, queues, ms, initiator, target in footprints(doc):
+        yield [driver, export, f"{n} disk{'s' if n > 1 else ''}", str(queues),
+               f"{statistics.median(ms):.0f}", f"{ms[0]:.0f}-{ms[-1]:.0f}",
+               f"{initiator:.0f}", f"{target:.0f}"]
 
 
 FOOTPRINT = ["Driver", "Export", "What", "queues", "ms", "range", "initiator", "target"]
