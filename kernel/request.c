@@ -318,21 +318,20 @@ static void rdmablk_request_forget(struct rdmablk_request *req)
 	req->begun = 0;
 }
 
-/*
- * It comes again a little later, or ends here, without rdmablk_request_account(); then
- * nothing may be left of it.
- */
+/* It comes again a little later, or ends here; then nothing may be left of it. */
 static noinline blk_status_t rdmablk_request_refuse(struct rdmablk_path *path,
 						    struct request *rq, blk_status_t why)
 {
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
 	if (why == BLK_STS_RESOURCE) {
 		this_cpu_inc(path->stats->busy);
 		return why;
 	}
-	rdmablk_request_forget(blk_mq_rq_to_pdu(rq));
-	this_cpu_inc(path->stats->errors);
-	trace_rdmablk_end(path->index, rq->mq_hctx->queue_num, rq->tag,
-			  blk_status_to_errno(why));
+	rdmablk_request_forget(req);
+	req->status = why;
+	/* The block layer ends it, without ->complete(). */
+	rdmablk_request_account(rq);
 	return why;
 }
 
