@@ -89,6 +89,7 @@ struct lane_queue {
  * @note: to attach it
  * @leave: to detach it
  * @event: completions of the poll of @channel
+ * @unwatch: completion of the request that cancels this poll
  * @thread: its own
  * @staged: its session
  * @channel: of @cq alone
@@ -99,6 +100,7 @@ struct lane_queue {
  * @attached: it is
  * @error: of attaching
  * @watched: the poll of @channel is under way
+ * @unwatching: the request that cancels it is under way
  * @armed: the next completion makes an event
  * @polled: it is in that list of the thread
  * @failed: the session must end: what comes is no longer looked at
@@ -112,6 +114,7 @@ struct lane {
 	struct ring_note note;
 	struct ring_note leave;
 	struct ring_source event;
+	struct ring_source unwatch;
 	struct iothread *thread;
 	struct staged *staged;
 	struct ibv_comp_channel *channel;
@@ -121,6 +124,7 @@ struct lane {
 	bool attached;
 	int error;
 	bool watched;
+	bool unwatching;
 	bool armed;
 	bool polled;
 	bool failed;

@@ -189,7 +189,7 @@ static void lane_leave(struct lane *lane)
  */
 void lane_check_done(struct lane *lane)
 {
-	if (!lane->attached || lane->watched)
+	if (!lane->attached || lane->watched || lane->unwatching)
 		return;
 	if (!lane->parted)
 		lane_part(lane);
@@ -200,16 +200,37 @@ void lane_check_done(struct lane *lane)
 	lane_leave(lane);
 }
 
+static void lane_unwatch(struct lane *lane);
+
+/*
+ * The kernel refuses with -EALREADY while an event of the channel is on its way to the
+ * ring: the poll then reports that event and goes on. It is asked again until the poll has
+ * reported its end.
+ */
 static void unwatched(struct ring_source *src, int res, unsigned int flags)
 {
-	(void)src;
-	(void)res;
+	struct lane *lane = container_of(src, struct lane, unwatch);
+
 	(void)flags;
+	lane->unwatching = false;
+	if (res && lane->watched)
+		lane_unwatch(lane);
+	else
+		lane_check_done(lane);
+}
+
+/* Have the kernel end the poll of the channel. */
+static void lane_unwatch(struct lane *lane)
+{
+	struct io_uring_sqe *sqe = ring_sqe(&lane->thread->engine.ring, &lane->unwatch);
+
+	lane->unwatch.ready = unwatched;
+	lane->unwatching = true;
+	io_uring_prep_cancel(sqe, &lane->event, 0);
 }
 
 static void detach_run(struct ring_note *note)
 {
-	static struct ring_source ignored = { .ready = unwatched };
 	struct lane *lane = container_of(note, struct lane, leave);
 	struct iothread *t = lane->thread;
 	struct lane_queue *q, *next;
@@ -228,8 +249,7 @@ static void detach_run(struct ring_note *note)
 			TAILQ_REMOVE(&t->answering, q, entry);
 	}
 	if (lane->watched)
-		io_uring_prep_poll_remove(ring_sqe(&t->engine.ring, &ignored),
-					  (uintptr_t)&lane->event);
+		lane_unwatch(lane);
 	lane_check_done(lane);
 }
 

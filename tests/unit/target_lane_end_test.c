@@ -139,6 +139,33 @@ static void sessions_come_and_go(void **state)
 	close_all();
 }
 
+/*
+ * One command arrives at a random moment of the end. Its event may be on its way to the
+ * ring while the thread asks the kernel to cancel its poll of the channel: the kernel then
+ * refuses, and only a second request ends the poll. Without that the session never stops,
+ * and wait_for() fails the test.
+ */
+static void a_session_ends_at_any_moment_of_its_last_command(void **state)
+{
+	const struct staged_ops *ops = store_none_ops.staged;
+	unsigned int seed = 1;
+
+	(void)state;
+	open_store(false);
+	for (unsigned int round = 0; round < 2000; round++) {
+		unsigned int spins = (unsigned int)rand_r(&seed) % 30000;
+		uint16_t op = round & 1 ? RDMABLK_OP_READ : RDMABLK_OP_FENCE;
+
+		open_session(true);
+		ops->stop(session);
+		for (volatile unsigned int n = 0; n < spins; n++)
+			;
+		send_command(round % QUEUES, 0, op, 0, 0, round & 1 ? SLOT : 0, NULL, 0);
+		close_session();
+	}
+	close_store();
+}
+
 static void memory_is_planned(void **state)
 {
 	struct staged_plan p = { .verbs = fake_context(), .max_mr_size = 1ULL << 40,
@@ -193,6 +220,7 @@ int main(void)
 		cmocka_unit_test(a_hung_session_is_alone),
 		cmocka_unit_test(a_thread_that_hangs_takes_no_session),
 		cmocka_unit_test(sessions_come_and_go),
+		cmocka_unit_test(a_session_ends_at_any_moment_of_its_last_command),
 		cmocka_unit_test(memory_is_planned),
 	};
 
