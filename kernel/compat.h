@@ -213,6 +213,18 @@ static inline struct request *rq_list_pop(struct rq_list *rl)
 #endif
 
 /*
+ * "block: remove the q argument from blk_rq_map_sg" (6.15). No macro tells.
+ */
+static inline unsigned int rdmablk_compat_map_sg(struct request *rq, struct scatterlist *sg)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+	return blk_rq_map_sg(rq->q, rq, sg);
+#else
+	return blk_rq_map_sg(rq, sg);
+#endif
+}
+
+/*
  * "blk-mq: update driver tags request table when start request" (6.7): before, who has
  * ->queue_rqs() enters its requests in the table that iterators and timeouts go by. No
  * macro tells.

@@ -64,7 +64,7 @@ static int rdmablk_disk_alloc_tags(struct rdmablk_session *s)
 	set->nr_maps = s->path.nr_poll ? HCTX_MAX_TYPES : 1;
 	set->queue_depth = s->offer.grant.queue_depth;
 	set->numa_node = ibdev_to_node(s->pd->device);
-	set->cmd_size = rdmablk_request_size(s->offer.limits.max_segments);
+	set->cmd_size = sizeof(struct rdmablk_request);
 	/*
 	 * A processor that goes need not wait for the requests of its hardware queue, which
 	 * may be held in an outage. That wait is for devices whose interrupts go with their

@@ -4,7 +4,9 @@
  * PURE: the unit tests compile this file.
  *
  * A request is never larger than one message of the device, so only the number of
- * scatter/gather elements decides how many work requests its chain has.
+ * scatter/gather elements decides how many work requests its chain has. The number of
+ * segments is such that a chain stays short on every device. A disk that comes back by
+ * another device keeps its number of segments, and its chains become longer.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -21,7 +23,7 @@ int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 			   struct rdmablk_limits_out *out)
 {
 	u64 bytes = RDMABLK_MAX_IO;
-	u32 most;
+	u32 chain, most;
 
 	if (!in->max_send_sge || !in->max_sge_rd || in->max_qp_wr < 2 ||
 	    !in->queue_depth || !in->logical_block)
@@ -36,11 +38,11 @@ int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 		return -EINVAL;
 
 	out->sge_per_wr = min_t(u32, min_t(u32, in->max_send_sge, in->max_sge_rd),
-				RDMABLK_MAX_SEGMENTS);
+				RDMABLK_MAX_SGES);
 	/* One more is the drain's; two of the longest chains fit, or the chain shrinks. */
 	most = in->max_qp_wr - 1;
-	out->max_chain = DIV_ROUND_UP(RDMABLK_MAX_SEGMENTS, out->sge_per_wr);
-	out->max_chain = min_t(u32, out->max_chain, max_t(u32, most / 2, 1));
+	chain = max_t(u32, RDMABLK_MAX_CHAIN, DIV_ROUND_UP(in->segments, out->sge_per_wr));
+	out->max_chain = min_t(u32, chain, max_t(u32, most / 2, 1));
 	out->max_segments = min_t(u32, RDMABLK_MAX_SEGMENTS,
 				  out->max_chain * out->sge_per_wr);
 	/* The longest chain may have a command behind it. */

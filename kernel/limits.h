@@ -8,7 +8,16 @@
 #include <linux/sizes.h>
 #include <linux/types.h>
 
-#define RDMABLK_MAX_SEGMENTS	256		/* of a request, at most */
+/*
+ * Elements used of a work request, at most: 64 KiB in pages of 4 KiB. The memory of a
+ * queue pair is as many times what a work request takes, whether its elements are used
+ * or not.
+ */
+#define RDMABLK_MAX_SGES	16
+/* Work requests of a request, at most, on any device */
+#define RDMABLK_MAX_CHAIN	4
+/* Segments of a request, at most */
+#define RDMABLK_MAX_SEGMENTS	(RDMABLK_MAX_CHAIN * RDMABLK_MAX_SGES)
 #define RDMABLK_MAX_IO		SZ_1M		/* bytes of a request, at most */
 
 /**
@@ -23,6 +32,8 @@
  * @region_bytes: bytes of a region, a power of two
  * @reserved: send slots that tags of commands have for themselves
  * @page_bytes: bytes of a page of this host
+ * @segments: segments of a request that the block layer was told of with an earlier
+ *	connection, at most RDMABLK_MAX_SEGMENTS; 0: it was told of nothing
  */
 struct rdmablk_limits_in {
 	u32 max_send_sge;
@@ -35,13 +46,15 @@ struct rdmablk_limits_in {
 	u64 region_bytes;
 	u32 reserved;
 	u32 page_bytes;
+	u32 segments;
 };
 
 /**
  * struct rdmablk_limits_out - what follows for requests
  * @sge_per_wr: scatter/gather elements used of a work request
  * @max_segments: segments of a request
- * @max_chain: work requests of a request, at most
+ * @max_chain: work requests of a request, at most; more than RDMABLK_MAX_CHAIN only after a
+ *	reconnect by a device with smaller work requests
  * @max_io_bytes: bytes of a request, a multiple of the logical block
  * @send_slots: work requests a queue pair holds, without the drain's
  */

@@ -428,6 +428,7 @@ static int rdmablk_login_limits(struct rdmablk_session *s)
 		.region_bytes	= g->region_bytes ?: U64_MAX,
 		.reserved	= rdmablk_login_owned(s),
 		.page_bytes	= PAGE_SIZE,
+		.segments	= s->resume ? was->max_segments : 0,
 	};
 
 	rdmablk_ibdev_limits(s->pd->device, s->offer.port, &in);
@@ -438,6 +439,22 @@ static int rdmablk_login_limits(struct rdmablk_session *s)
 			  now->max_segments < was->max_segments ||
 			  rdmablk_ibdev_max_segment(s->pd->device) < s->path.max_segment))
 		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_SHRUNK);
+	return 0;
+}
+
+/* Memory for requests with more segments than a tag has room for, if there can be any */
+static int rdmablk_login_reserve(struct rdmablk_session *s, struct rdmablk_hwq *hwq)
+{
+	struct rdmablk_reserve *reserve = &hwq->reserve;
+	u32 i;
+
+	if (s->offer.limits.max_segments <= RDMABLK_FEW_SEGMENTS)
+		return 0;
+	reserve->segments = kvcalloc(RDMABLK_RESERVE, sizeof(*reserve->segments), GFP_KERNEL);
+	if (!reserve->segments)
+		return -ENOMEM;
+	for (i = 0; i < RDMABLK_RESERVE; i++)
+		reserve->segments[i].reserve = reserve;
 	return 0;
 }
 
@@ -464,6 +481,8 @@ static int rdmablk_login_alloc(struct rdmablk_session *s)
 		struct rdmablk_hwq *hwq = &path->hwq[i];
 
 		hwq->path = path;
+		if (rdmablk_login_reserve(s, hwq))
+			return rdmablk_login_fail(s, -ENOMEM, "out of memory");
 		rdmablk_poll_init(hwq);
 		INIT_LIST_HEAD(&hwq->line[RDMABLK_LINE_SLOW]);
 		INIT_LIST_HEAD(&hwq->line[RDMABLK_LINE_FUA]);

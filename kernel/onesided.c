@@ -2,70 +2,144 @@
 /*
  * A block request as RDMA READs or WRITEs.
  *
- * Each segment of the request is mapped for the device and becomes one
- * scatter/gather element under pd->local_dma_lkey: nothing is registered, nothing
- * is copied, no key of this host leaves it. As many elements as the device takes
- * make one work request, as many work requests as it takes make a chain. Only the
- * last is signalled. The memory that a request needs was allocated with its tag and
- * with its queue.
+ * The pages of the request are one mapping for the device, whose pieces become
+ * scatter/gather elements under pd->local_dma_lkey: nothing is registered, nothing
+ * is copied, no key of this host leaves it. An IOMMU may make one piece of many
+ * segments. As many elements as a work request takes make one, as many work requests
+ * as it takes make a chain. Only the last is signalled.
+ *
+ * All memory was allocated before. A tag has what few segments need. More segments take
+ * memory of a reserve of the hardware queue; a request that finds none waits in the
+ * block layer, as one does that finds no send slot.
  *
  * The remote side of a request is one contiguous piece: the block layer splits at
  * region ends (chunk_sectors), and a request that crosses one is refused by
  * rdmablk_onesided_map() rather than sent to the wrong memory.
  */
+#include <linux/bitops.h>
+#include <linux/scatterlist.h>
 #include "onesided.h"
 
+static struct rdmablk_segments *rdmablk_onesided_get(struct rdmablk_reserve *reserve)
+{
+	unsigned long i;
+
+	do {
+		i = find_first_zero_bit(&reserve->used, RDMABLK_RESERVE);
+		if (i >= RDMABLK_RESERVE)
+			return NULL;
+	} while (test_and_set_bit_lock(i, &reserve->used));
+	return &reserve->segments[i];
+}
+
+static void rdmablk_onesided_put(struct rdmablk_request *req)
+{
+	struct rdmablk_segments *segments = req->segments;
+
+	if (!segments)
+		return;
+	req->segments = NULL;
+	clear_bit_unlock(segments - segments->reserve->segments, &segments->reserve->used);
+}
+
+static struct scatterlist *rdmablk_onesided_sg(struct rdmablk_request *req)
+{
+	return req->segments ? req->segments->sg : req->sg;
+}
+
 /**
- * rdmablk_onesided_unmap_all() - unmap the pages of a request for a device with DMA
+ * rdmablk_onesided_unmap_all() - unmap the pages of a request of any shape
  * @path: path; its device is still there
- * @rq: request that no work request refers to any more
+ * @rq: request that no work request refers to any more; may have been unmapped
  */
 void rdmablk_onesided_unmap_all(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	u16 i;
 
-	for (i = 0; i < req->nr_sge; i++)
-		ib_dma_unmap_page(path->dev, req->sge[i].addr, req->sge[i].length,
+	if (!req->nr_sge)
+		return;
+	if (req->nr_sg)
+		ib_dma_unmap_sg(path->dev, rdmablk_onesided_sg(req), req->nr_sg,
+				rdmablk_onesided_dir(rq));
+	else
+		ib_dma_unmap_page(path->dev, req->sge[0].addr, req->sge[0].length,
 				  rdmablk_onesided_dir(rq));
+	req->nr_sg = 0;
+	rdmablk_onesided_put(req);
+}
+
+/* Maps @nr entries of the table, and makes elements of what has become of them. */
+static bool rdmablk_onesided_map_sg(struct rdmablk_path *path, struct request *rq,
+				    struct scatterlist *sg, unsigned int nr)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	int n = ib_dma_map_sg(path->dev, sg, nr, rdmablk_onesided_dir(rq));
+	struct ib_sge *sge;
+	int i;
+
+	if (unlikely(n <= 0))
+		return false;
+	req->nr_sg = nr;
+	req->nr_sge = n;
+	req->nr_wr = DIV_ROUND_UP(n, path->sge_per_wr);
+	sge = rdmablk_request_sge(req);
+	for (i = 0; i < n; i++) {
+		sge[i].addr = sg_dma_address(&sg[i]);
+		sge[i].length = sg_dma_len(&sg[i]);
+		sge[i].lkey = path->lkey;
+	}
+	return true;
+}
+
+/* Maps a table of one entry, whose memory is not needed any longer. */
+static bool rdmablk_onesided_map_single(struct rdmablk_path *path, struct request *rq,
+					struct scatterlist *sg)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	if (!rdmablk_onesided_map_page(path, rq, req->sge, sg_page(sg), sg->offset,
+				       sg->length))
+		return false;
+	req->nr_sge = 1;
+	req->nr_wr = 1;
+	rdmablk_onesided_put(req);
+	return true;
 }
 
 /**
  * rdmablk_onesided_map_all() - map the pages of a request of any shape
  * @path: live path
+ * @hwq: hardware queue of the request
  * @rq: see rdmablk_onesided_map_pages()
  *
- * Its segments are bio_vecs, as the block layer counts them, or parts of one that is
- * larger than what the device maps at once.
+ * All segments are one mapping. An IOMMU may make one element of them all.
  *
- * Return: BLK_STS_OK; BLK_STS_RESOURCE when they cannot be mapped now.
+ * Return: BLK_STS_OK; BLK_STS_RESOURCE when they cannot be mapped now; BLK_STS_IOERR when
+ * there are more of them than the block layer was told of.
  */
-blk_status_t rdmablk_onesided_map_all(struct rdmablk_path *path, struct request *rq)
+blk_status_t rdmablk_onesided_map_all(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
+				      struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	u16 most = queue_max_segments(rq->q);
-	struct req_iterator iter;
-	struct bio_vec bv;
-	u32 done, len;
+	unsigned int nr = blk_rq_nr_phys_segments(rq);
+	struct scatterlist *sg;
+	bool mapped;
 
-	rq_for_each_bvec(bv, rq, iter) {
-		for (done = 0; done < bv.bv_len; done += len) {
-			len = min(bv.bv_len - done, path->max_segment);
-			if (WARN_ON_ONCE(req->nr_sge == most)) {
-				rdmablk_onesided_unmap(path, rq);
-				return BLK_STS_IOERR;
-			}
-			if (!rdmablk_onesided_map_page(path, rq, &req->sge[req->nr_sge],
-						       bv.bv_page, bv.bv_offset + done,
-						       len)) {
-				rdmablk_onesided_unmap(path, rq);
-				return BLK_STS_RESOURCE;
-			}
-			req->nr_sge++;
-		}
+	if (WARN_ON_ONCE(nr > queue_max_segments(rq->q)))
+		return BLK_STS_IOERR;
+	if (nr > RDMABLK_FEW_SEGMENTS) {
+		req->segments = rdmablk_onesided_get(&hwq->reserve);
+		if (!req->segments)
+			return BLK_STS_RESOURCE;
 	}
-	req->nr_wr = DIV_ROUND_UP(req->nr_sge, path->sge_per_wr);
-	return BLK_STS_OK;
+	sg = rdmablk_onesided_sg(req);
+	nr = rdmablk_compat_map_sg(rq, sg);
+	mapped = nr == 1 ? rdmablk_onesided_map_single(path, rq, sg) :
+			   rdmablk_onesided_map_sg(path, rq, sg, nr);
+	if (likely(mapped))
+		return BLK_STS_OK;
+	rdmablk_onesided_put(req);
+	return BLK_STS_RESOURCE;
 }
 
 /**
@@ -80,7 +154,8 @@ blk_status_t rdmablk_onesided_map_all(struct rdmablk_path *path, struct request 
 void rdmablk_onesided_add_chain(struct rdmablk_path *path, struct rdmablk_request *req,
 				enum ib_wr_opcode op, u64 remote, u32 rkey, bool signal)
 {
-	u32 first = 0, left = req->nr_sge, n, i;
+	struct ib_sge *sge = rdmablk_request_sge(req);
+	u32 left = req->nr_sge, n;
 	struct ib_rdma_wr *wr;
 
 	while (left) {
@@ -88,13 +163,11 @@ void rdmablk_onesided_add_chain(struct rdmablk_path *path, struct rdmablk_reques
 		left -= n;
 		wr = rdmablk_queue_next_wr(req->queue);
 		rdmablk_onesided_fill(wr, req, op, remote, rkey);
-		wr->wr.sg_list = &req->sge[first];
+		wr->wr.sg_list = sge;
 		wr->wr.num_sge = n;
 		wr->wr.send_flags = left || !signal ? 0 : IB_SEND_SIGNALED;
-		/* Nothing follows the last one, so its length is not needed. */
-		for (i = first; left && i < first + n; i++)
-			remote += req->sge[i].length;
-		first += n;
+		for (; n; n--, sge++)
+			remote += sge->length;
 	}
 }
 

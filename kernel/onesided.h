@@ -11,7 +11,8 @@
 #include "request.h"
 
 void rdmablk_onesided_unmap_all(struct rdmablk_path *path, struct request *rq);
-blk_status_t rdmablk_onesided_map_all(struct rdmablk_path *path, struct request *rq);
+blk_status_t rdmablk_onesided_map_all(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
+				      struct request *rq);
 void rdmablk_onesided_add_chain(struct rdmablk_path *path, struct rdmablk_request *req,
 				enum ib_wr_opcode op, u64 remote, u32 rkey, bool signal);
 void rdmablk_onesided_send_list(struct rdmablk_path *path, struct rdmablk_queue *q,
@@ -62,8 +63,8 @@ static inline void rdmablk_onesided_unmap(struct rdmablk_path *path, struct requ
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	/* The device that is none has nothing to unmap. */
-	if (!ib_uses_virt_dma(path->dev) && req->nr_sge)
+	/* A single segment needs no unmapping where the device is software. */
+	if (unlikely(req->nr_sge != 1) || !ib_uses_virt_dma(path->dev))
 		rdmablk_onesided_unmap_all(path, rq);
 	req->nr_sge = 0;
 }
@@ -97,11 +98,13 @@ static inline bool rdmablk_onesided_map_page(struct rdmablk_path *path,
 /**
  * rdmablk_onesided_map_pages() - map the pages of a read or write request
  * @path: live path
+ * @hwq: hardware queue of the request
  * @rq: REQ_OP_READ or REQ_OP_WRITE, nothing of which is mapped
  *
  * Return: BLK_STS_OK, or BLK_STS_RESOURCE when they cannot be mapped now.
  */
 static inline blk_status_t rdmablk_onesided_map_pages(struct rdmablk_path *path,
+						      struct rdmablk_hwq *hwq,
 						      struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
@@ -110,10 +113,10 @@ static inline blk_status_t rdmablk_onesided_map_pages(struct rdmablk_path *path,
 
 	/* Mostly it is one page or less, and no loop is needed. */
 	if (unlikely(blk_rq_nr_phys_segments(rq) != 1))
-		return rdmablk_onesided_map_all(path, rq);
+		return rdmablk_onesided_map_all(path, hwq, rq);
 	bv = req_bvec(rq);
 	if (unlikely(bv.bv_len != bytes || bytes > path->max_segment))
-		return rdmablk_onesided_map_all(path, rq);
+		return rdmablk_onesided_map_all(path, hwq, rq);
 	if (unlikely(!rdmablk_onesided_map_page(path, rq, req->sge, bv.bv_page,
 						bv.bv_offset, bytes)))
 		return BLK_STS_RESOURCE;
@@ -125,12 +128,14 @@ static inline blk_status_t rdmablk_onesided_map_pages(struct rdmablk_path *path,
 /**
  * rdmablk_onesided_map() - find where a read or write request goes, and map its pages
  * @path: live path
+ * @hwq: hardware queue of the request
  * @rq: REQ_OP_READ or REQ_OP_WRITE, nothing of which is mapped
  *
  * Return: BLK_STS_OK; BLK_STS_RESOURCE when the pages cannot be mapped now;
  * BLK_STS_IOERR when the request does not lie within one region of the export.
  */
 static inline blk_status_t rdmablk_onesided_map(struct rdmablk_path *path,
+						struct rdmablk_hwq *hwq,
 						struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
@@ -145,7 +150,7 @@ static inline blk_status_t rdmablk_onesided_map(struct rdmablk_path *path,
 	region = &path->region[pos >> path->region_shift];
 	req->remote = region->iova + (pos & path->region_mask);
 	req->rkey = region->rkey;
-	return rdmablk_onesided_map_pages(path, rq);
+	return rdmablk_onesided_map_pages(path, hwq, rq);
 }
 
 static inline void rdmablk_onesided_fill(struct ib_rdma_wr *wr,
@@ -174,14 +179,14 @@ static inline void rdmablk_onesided_add(struct rdmablk_path *path,
 {
 	struct ib_rdma_wr *wr;
 
-	if (unlikely(req->nr_wr != 1)) {
+	if (unlikely(req->nr_sge != 1)) {
 		rdmablk_onesided_add_chain(path, req, op, remote, rkey, signal);
 		return;
 	}
 	wr = rdmablk_queue_next_wr(req->queue);
 	rdmablk_onesided_fill(wr, req, op, remote, rkey);
 	wr->wr.sg_list = req->sge;
-	wr->wr.num_sge = req->nr_sge;
+	wr->wr.num_sge = 1;
 	wr->wr.send_flags = signal ? IB_SEND_SIGNALED : 0;
 }
 

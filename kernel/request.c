@@ -28,18 +28,6 @@
 #include "staged.h"
 #include "trace.h"
 
-/**
- * rdmablk_request_size() - bytes of per-request state
- * @max_segments: segments of the largest request
- *
- * Return: what goes into the tag set's cmd_size.
- */
-size_t rdmablk_request_size(u32 max_segments)
-{
-	return sizeof(struct rdmablk_request) +
-	       (size_t)max_segments * sizeof(struct ib_sge);
-}
-
 static enum rdmablk_timed rdmablk_request_timed(struct request *rq)
 {
 	switch (req_op(rq)) {
@@ -209,7 +197,7 @@ static blk_status_t rdmablk_request_prepare_io(struct rdmablk_path *path,
 
 	req->queue = req_op(rq) == REQ_OP_WRITE ? &hwq->write : &hwq->read;
 	req->cqe.done = rdmablk_request_done;
-	ret = rdmablk_onesided_map(path, rq);
+	ret = rdmablk_onesided_map(path, hwq, rq);
 	if (unlikely(ret))
 		return ret;
 	if (unlikely(!rdmablk_queue_get_slots(req->queue, req->nr_wr))) {

@@ -7,6 +7,7 @@
 #define RDMABLK_REQUEST_H
 
 #include <linux/blk-mq.h>
+#include <linux/scatterlist.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -14,9 +15,38 @@
 #include "ahead.h"
 #include "cmdq.h"
 #include "fenced.h"
+#include "limits.h"
 #include "queue.h"
 #include "stats.h"
 #include "wire.h"
+
+/* Segments for which a request has memory of its own */
+#define RDMABLK_FEW_SEGMENTS	8
+/* Requests of a hardware queue that have more at a time */
+#define RDMABLK_RESERVE		BITS_PER_LONG
+
+/**
+ * struct rdmablk_segments - memory for the segments of a request that has more than
+ *	RDMABLK_FEW_SEGMENTS
+ * @reserve: where it comes from
+ * @sge: scatter/gather elements
+ * @sg: what is mapped
+ */
+struct rdmablk_segments {
+	struct rdmablk_reserve *reserve;
+	struct ib_sge sge[RDMABLK_MAX_SEGMENTS];
+	struct scatterlist sg[RDMABLK_MAX_SEGMENTS];
+};
+
+/**
+ * struct rdmablk_reserve - memory for large requests of a hardware queue
+ * @segments: for RDMABLK_RESERVE requests; NULL: no request has so many segments
+ * @used: which of @segments are in use, a bit each
+ */
+struct rdmablk_reserve {
+	struct rdmablk_segments *segments;
+	unsigned long used;
+};
 
 /**
  * struct rdmablk_hwq - one hardware queue
@@ -41,6 +71,7 @@
  * @poll_work: looks while a command of no request is under way, or one of @watched
  * @watched: requests under way here that nobody polls for
  * @poll_pause: how long it sleeps after the next look, microseconds; of that work
+ * @reserve: memory for requests with many segments
  * @path: what it belongs to
  */
 struct rdmablk_hwq {
@@ -60,6 +91,7 @@ struct rdmablk_hwq {
 	struct work_struct poll_work;
 	atomic_t watched;
 	unsigned int poll_pause;
+	struct rdmablk_reserve reserve;
 	struct rdmablk_path *path;
 };
 
@@ -135,7 +167,7 @@ struct rdmablk_path {
  * @cqe: completion of the last work request
  * @queue: queue it was posted to
  * @cmd: its command; NULL: it has none
- * @nr_sge: mapped elements of @sge
+ * @nr_sge: elements, see rdmablk_request_sge(); 0: nothing is mapped
  * @nr_wr: work requests, as many send slots are taken
  * @was_unflushed: of a staged FLUSH: path.unflushed when it was sent
  * @durable: it is a write that must be durable when it ends, or shall be: see ahead.c
@@ -153,7 +185,11 @@ struct rdmablk_path {
  * @holds: times that the connection was lost with it in flight and had not lasted since
  *	the time before, up to 2
  * @held_since: when it was the first of these, in jiffies
- * @sge: scatter/gather elements, as many as the queue's max_segments
+ * @nr_sg: entries of the table that is mapped; 0: none, and an element is a mapping by
+ *	itself
+ * @segments: memory for elements and table; NULL: @sge and @sg are
+ * @sge: scatter/gather elements; the only one of a request is here in any case
+ * @sg: table for the mapping of several segments
  */
 struct rdmablk_request {
 	struct ib_cqe cqe;
@@ -178,8 +214,22 @@ struct rdmablk_request {
 	struct rdmablk_fenced_op fenced;
 	u8 holds;
 	unsigned long held_since;
-	struct ib_sge sge[];
+	u16 nr_sg;
+	struct rdmablk_segments *segments;
+	struct ib_sge sge[RDMABLK_FEW_SEGMENTS];
+	struct scatterlist sg[RDMABLK_FEW_SEGMENTS];
 };
+
+/**
+ * rdmablk_request_sge() - scatter/gather elements of a request
+ * @req: mapped
+ *
+ * Return: the first of nr_sge.
+ */
+static inline struct ib_sge *rdmablk_request_sge(struct rdmablk_request *req)
+{
+	return req->segments && req->nr_sge > 1 ? req->segments->sge : req->sge;
+}
 
 /**
  * struct rdmablk_held - what a lost connection left behind
@@ -195,7 +245,6 @@ struct rdmablk_held {
 	bool again;
 };
 
-size_t rdmablk_request_size(u32 max_segments);
 void rdmablk_request_end(struct request *rq, blk_status_t status);
 u16 rdmablk_request_op(struct request *rq, u16 *flags);
 void rdmablk_request_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq);

@@ -81,6 +81,16 @@ void rdmablk_options_init(struct rdmablk_options *opt)
 	memcpy(opt->host_id, rdmablk_host_id, sizeof(opt->host_id));
 }
 
+static void rdmablk_session_free_hwqs(struct rdmablk_session *s)
+{
+	u32 i;
+
+	for (i = 0; s->path.hwq && i < s->nr_queues; i++)
+		kvfree(s->path.hwq[i].reserve.segments);
+	kvfree(s->path.hwq);
+	kfree(s->path.map);
+}
+
 static void rdmablk_session_free(struct kref *ref)
 {
 	struct rdmablk_session *s = container_of(ref, struct rdmablk_session, ref);
@@ -88,8 +98,7 @@ static void rdmablk_session_free(struct kref *ref)
 	rdmablk_auth_close(&s->auth);
 	kvfree(s->path.region);
 	rdmablk_fenced_exit(&s->path.fenced);
-	kvfree(s->path.hwq);
-	kfree(s->path.map);
+	rdmablk_session_free_hwqs(s);
 	rdmablk_timing_exit(&s->path.timing);
 	free_percpu(s->path.stats);
 	kfree_sensitive(s);

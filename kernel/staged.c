@@ -236,7 +236,7 @@ static void rdmablk_staged_add_trailer(struct rdmablk_request *req)
 {
 	struct rdmablk_cmd_tag *cmd = req->cmd;
 
-	memcpy(&cmd->sge[1], req->sge, req->nr_sge * sizeof(req->sge[0]));
+	memcpy(&cmd->sge[1], rdmablk_request_sge(req), req->nr_sge * sizeof(req->sge[0]));
 	cmd->nr_sge = 1 + req->nr_sge;
 }
 
@@ -300,7 +300,7 @@ blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hw
 	if (write || rdmablk_staged_is_large_read(path, rq)) {
 		if (bytes > path->cmds.slot_bytes)
 			return BLK_STS_IOERR;
-		ret = rdmablk_onesided_map_pages(path, rq);
+		ret = rdmablk_onesided_map_pages(path, hwq, rq);
 		if (ret)
 			return ret;
 	}
@@ -356,7 +356,7 @@ static bool rdmablk_staged_add_implied(struct rdmablk_path *path, struct request
 		rdmablk_staged_write(rq, flags, rdmablk_staged_write_fits(path, rq));
 		return false;
 	}
-	wr->wr.sg_list = req->sge;
+	wr->wr.sg_list = rdmablk_request_sge(req);
 	wr->wr.num_sge = req->nr_sge;
 	wr->remote_addr = rdmablk_staged_slot(path, req->cmd);
 	wr->rkey = path->cmds.slot_rkey;

@@ -27,9 +27,9 @@ static void test_usual_device(void **state)
 {
 	(void)state;
 	compute(&usual);
-	assert_int_equal(out.sge_per_wr, 32);
-	assert_int_equal(out.max_segments, 256);
-	assert_int_equal(out.max_chain, 8);
+	assert_int_equal(out.sge_per_wr, 16);
+	assert_int_equal(out.max_segments, 64);
+	assert_int_equal(out.max_chain, 4);
 	assert_int_equal(out.max_io_bytes, 1 << 20);
 	assert_int_equal(out.send_slots, 256);
 }
@@ -39,9 +39,11 @@ static void test_elements_of_a_work_request(void **state)
 	static const struct {
 		uint32_t send, rd, per_wr, chain, segments;
 	} list[] = {
-		{ 1, 32, 1, 256, 256 }, { 32, 1, 1, 256, 256 }, { 2, 3, 2, 128, 256 },
-		{ 30, 30, 30, 9, 256 }, { 255, 300, 255, 2, 256 }, { 256, 256, 256, 1, 256 },
-		{ 257, 1000, 256, 1, 256 }, { UINT32_MAX, UINT32_MAX, 256, 1, 256 },
+		{ 1, 32, 1, 4, 4 }, { 32, 1, 1, 4, 4 }, { 2, 3, 2, 4, 8 }, { 3, 3, 3, 4, 12 },
+		/* bnxt_re, irdma, mlx5 */
+		{ 6, 6, 6, 4, 24 }, { 13, 13, 13, 4, 52 }, { 30, 30, 16, 4, 64 },
+		{ 16, 17, 16, 4, 64 }, { 15, 16, 15, 4, 60 },
+		{ UINT32_MAX, UINT32_MAX, 16, 4, 64 },
 	};
 
 	(void)state;
@@ -95,20 +97,19 @@ static void test_send_queue(void **state)
 	static const struct {
 		uint32_t wr, sge, depth, slots, chain, segments;
 	} list[] = {
-		{ 4096, 32, 1, 16, 8, 256 },
-		{ 4096, 32, 8, 16, 8, 256 },
-		{ 4096, 32, 9, 18, 8, 256 },
-		{ 257, 32, 128, 256, 8, 256 },
-		{ 256, 32, 128, 255, 8, 256 },
-		{ 65535, 1, 65535, 65534, 256, 256 },
-		{ 131072, 1, 65535, 131070, 256, 256 },
-		{ UINT32_MAX, 1, 65535, 131070, 256, 256 },
-		{ 513, 1, 1, 512, 256, 256 },
-		{ 512, 1, 1, 510, 255, 255 },
-		{ 17, 32, 1, 16, 8, 256 },
-		{ 16, 32, 1, 14, 7, 224 },
-		{ 3, 32, 128, 2, 1, 32 },
-		{ 2, 32, 128, 1, 1, 32 },
+		{ 4096, 32, 1, 8, 4, 64 },
+		{ 4096, 32, 4, 8, 4, 64 },
+		{ 4096, 32, 5, 10, 4, 64 },
+		{ 257, 32, 128, 256, 4, 64 },
+		{ 256, 32, 128, 255, 4, 64 },
+		{ 65535, 1, 65535, 65534, 4, 4 },
+		{ 131072, 1, 65535, 131070, 4, 4 },
+		{ UINT32_MAX, 1, 65535, 131070, 4, 4 },
+		{ 9, 32, 1, 8, 4, 64 },
+		{ 8, 32, 1, 6, 3, 48 },
+		{ 8, 6, 1, 6, 3, 18 },
+		{ 3, 32, 128, 2, 1, 16 },
+		{ 2, 32, 128, 1, 1, 16 },
 		{ 2, 1, 128, 1, 1, 1 },
 	};
 
@@ -123,6 +124,32 @@ static void test_send_queue(void **state)
 		assert_int_equal(out.send_slots, list[i].slots);
 		assert_int_equal(out.max_chain, list[i].chain);
 		assert_int_equal(out.max_segments, list[i].segments);
+	}
+}
+
+/* A disk that comes back by another device keeps its segments, if there is room for them. */
+static void test_another_device(void **state)
+{
+	static const struct {
+		uint32_t told, sge, wr, chain, segments;
+	} list[] = {
+		{ 64, 32, 4096, 4, 64 }, { 64, 13, 4096, 5, 64 }, { 64, 6, 4096, 11, 64 },
+		{ 64, 1, 4096, 64, 64 }, { 24, 6, 4096, 4, 24 }, { 24, 16, 4096, 4, 64 },
+		{ 24, 13, 4096, 4, 52 }, { 52, 6, 4096, 9, 54 }, { 1, 1, 4096, 4, 4 },
+		{ 64, 1, 33, 16, 16 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		struct rdmablk_limits_in in = usual;
+
+		in.segments = list[i].told;
+		in.max_send_sge = list[i].sge;
+		in.max_qp_wr = list[i].wr;
+		compute(&in);
+		assert_int_equal(out.max_chain, list[i].chain);
+		assert_int_equal(out.max_segments, list[i].segments);
+		assert_true(out.send_slots >= 2 * out.max_chain);
 	}
 }
 
@@ -169,13 +196,16 @@ static void test_invariants(void **state)
 			.logical_block	= unit_random() & 1 ? 512 : 4096,
 			.region_bytes	= 1ULL << unit_random() % 64,
 			.page_bytes	= unit_random() & 1 ? 4096 : 65536,
+			.segments	= unit_random() & 1 ? 0 :
+					  (uint32_t)(unit_random() % (RDMABLK_MAX_SEGMENTS + 1)),
 		};
 
 		if (rdmablk_limits_compute(&in, &out))
 			continue;
-		assert_in_range(out.sge_per_wr, 1, RDMABLK_MAX_SEGMENTS);
+		assert_in_range(out.sge_per_wr, 1, 16);
+		assert_true(in.segments || out.max_chain <= 4);
 		assert_true(out.sge_per_wr <= in.max_send_sge && out.sge_per_wr <= in.max_sge_rd);
-		assert_in_range(out.max_segments, 1, RDMABLK_MAX_SEGMENTS);
+		assert_in_range(out.max_segments, 1, 64);
 		assert_true(out.max_chain * out.sge_per_wr >= out.max_segments);
 		assert_true((out.max_chain - 1) * out.sge_per_wr < out.max_segments);
 		assert_in_range(out.max_io_bytes, in.page_bytes, RDMABLK_MAX_IO);
@@ -196,6 +226,7 @@ int main(void)
 		cmocka_unit_test(test_elements_of_a_work_request),
 		cmocka_unit_test(test_largest_request),
 		cmocka_unit_test(test_send_queue),
+		cmocka_unit_test(test_another_device),
 		cmocka_unit_test(test_devices_that_are_too_small),
 		cmocka_unit_test(test_invariants),
 	};

@@ -36,7 +36,7 @@ queue chunk_sectors 0
 queue max_integrity_segments 0
 queue nr_zones 0
 queue io_timeout 30000
-(($(<$QUEUE/max_segments) >= 256)) || fail "max_segments: $(<$QUEUE/max_segments)"
+(($(<$QUEUE/max_segments) >= 64)) || fail "max_segments: $(<$QUEUE/max_segments)"
 (($(<$QUEUE/max_hw_sectors_kb) >= 1024)) ||
 	fail "max_hw_sectors_kb: $(<$QUEUE/max_hw_sectors_kb)"
 (($(<$QUEUE/max_segment_size) >= 65536)) ||

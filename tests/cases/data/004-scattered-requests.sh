@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Requests as awkward as they come carry every byte: up to 256 discontiguous
-# segments in one request of 1 MiB, which goes out as one chain of work requests
-# and no more than needed; segments of 512 bytes; buffers at any address that
-# the queue allows; the last sector of the disk, and nothing behind it.
+# Requests as awkward as they come carry every byte: as many discontiguous segments as
+# the disk takes, which go out as one chain of four work requests at most and no more
+# than needed; 1 MiB of discontiguous pages, which is several such requests; more of
+# them at once than have memory for their segments, of which some wait; segments of
+# 512 bytes; buffers at any address that the queue allows; the last sector of the disk,
+# and nothing behind it.
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
@@ -13,19 +15,24 @@ serve 8M
 load_module connect="$TARGET_ADDR/disk0"
 (($(<$QUEUE/max_sectors_kb) >= 1024)) ||
 	fail "requests of 1 MiB get split: max_sectors_kb $(<$QUEUE/max_sectors_kb)"
-(($(<$QUEUE/max_segments) >= 256)) ||
-	fail "requests of 256 pages get split: max_segments $(<$QUEUE/max_segments)"
+(($(<$QUEUE/max_segments) >= 64)) ||
+	fail "requests of 64 pages get split: max_segments $(<$QUEUE/max_segments)"
 expect "$(<$QUEUE/max_segments)" "$(status max_segments)" "status' max_segments"
+(($(<$QUEUE/max_segments) <= 4 * $(status sge_per_wr))) ||
+	fail "a request may be more than four work requests"
 random_file 8M $ARENA.new
 dd if=$ARENA.new of="$DEV" bs=1M oflag=direct status=none
 
 PYTHONPATH=$CASES/data /usr/bin/python3 - <<'PYTHON' || fail "see above"
 import errno
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from blockio import Disk, MIB, PAGE, pieces, status
 
 disk = Disk("/dev/rdmablk0", "/dev/shm/disk0")
 per_wr = status()["sge_per_wr"]
+most = status()["max_segments"]
 
 
 def one_request(op, pos, buffers, kind):
@@ -41,19 +48,37 @@ def one_request(op, pos, buffers, kind):
         f"{len(buffers)} segments: {chain} work requests, not {want}"
 
 
-for count in (1, per_wr, per_wr + 1, 255):
+# Few segments have memory of their tag, more of a reserve.
+for count in (1, 2, 8, 9, per_wr, per_wr + 1, 2 * per_wr, most - 1, most):
     one_request(disk.write, 512, pieces(count, PAGE), "writes")
     one_request(disk.read, 512, pieces(count, PAGE), "reads")
 # A mebibyte, aligned as file systems like it.
-one_request(disk.write, MIB, pieces(256, PAGE), "writes")
-one_request(disk.read, MIB, pieces(256, PAGE), "reads")
+before = status()
+disk.write(MIB, pieces(256, PAGE))
+disk.read(MIB, pieces(256, PAGE))
+after = status()
+for kind in ("writes", "reads"):
+    assert after[kind] - before[kind] == -(-256 // most), \
+        f"256 segments: {after[kind] - before[kind]} {kind} of {most}"
 # The same bytes arrive in another arrangement of memory.
 disk.read(MIB - 512, pieces(515, 2048))
 disk.read(0, pieces(2, MIB))
 
+# Each processor has tags for 128 such requests, but memory and send slots for about 64.
+jobs = [pieces(1024, PAGE) for _ in range(16)]
+deadline = time.monotonic() + 120
+waited = 0
+while not waited:
+    before = status()["busy"]
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        for done in [pool.submit(disk.read, MIB, job) for job in jobs]:
+            done.result()
+    waited = status()["busy"] - before
+    assert time.monotonic() < deadline, "no request had to wait"
+
 # Segments of one sector, some of which share a page.
-one_request(disk.write, 3 * MIB + 512, pieces(256, 512), "writes")
-one_request(disk.read, 3 * MIB + 512, pieces(256, 512), "reads")
+one_request(disk.write, 3 * MIB + 512, pieces(most, 512), "writes")
+one_request(disk.read, 3 * MIB + 512, pieces(most, 512), "reads")
 disk.write(3 * MIB, pieces(700, 512))
 disk.read(3 * MIB, pieces(100, 3584))
 

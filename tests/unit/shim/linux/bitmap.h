@@ -28,6 +28,7 @@ static inline unsigned long shim_find(const unsigned long *map, unsigned long si
 }
 
 #define find_next_bit(map, size, from)		shim_find(map, size, from, true)
+#define find_first_zero_bit(map, size)		shim_find(map, size, 0, false)
 #define find_next_zero_bit(map, size, from)	shim_find(map, size, from, false)
 
 #define for_each_set_bit(bit, map, size)				\

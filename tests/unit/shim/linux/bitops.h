@@ -21,4 +21,19 @@ static inline void set_bit(unsigned long nr, unsigned long *map)
 			  __ATOMIC_RELAXED);
 }
 
+static inline bool test_and_set_bit_lock(unsigned long nr, unsigned long *map)
+{
+	unsigned long bit = 1UL << nr % BITS_PER_LONG;
+
+	shim_before(&map[nr / BITS_PER_LONG]);
+	return __atomic_fetch_or(&map[nr / BITS_PER_LONG], bit, __ATOMIC_ACQUIRE) & bit;
+}
+
+static inline void clear_bit_unlock(unsigned long nr, unsigned long *map)
+{
+	shim_before(&map[nr / BITS_PER_LONG]);
+	__atomic_fetch_and(&map[nr / BITS_PER_LONG], ~(1UL << nr % BITS_PER_LONG),
+			   __ATOMIC_RELEASE);
+}
+
 #endif

@@ -21,8 +21,20 @@ struct ib_sge {
 	u32 lkey;
 };
 
+enum ib_wr_opcode {
+	IB_WR_RDMA_WRITE,
+	IB_WR_RDMA_READ,
+};
+
+#define IB_SEND_SIGNALED	2
+
 struct ib_send_wr {
 	struct ib_send_wr *next;
+	struct ib_cqe *wr_cqe;
+	struct ib_sge *sg_list;
+	int num_sge;
+	enum ib_wr_opcode opcode;
+	int send_flags;
 };
 
 struct ib_rdma_wr {
@@ -33,6 +45,7 @@ struct ib_rdma_wr {
 
 enum dma_data_direction {
 	DMA_TO_DEVICE,
+	DMA_FROM_DEVICE,
 };
 
 static inline void ib_dma_sync_single_for_cpu(struct ib_device *dev, u64 addr, size_t bytes,
