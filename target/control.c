@@ -252,7 +252,7 @@ static bool client_read(struct client *c)
 	}
 	c->nr_in += (size_t)n;
 	if (c->nr_in == sizeof(c->in) && !memchr(c->in, '\n', c->nr_in)) {
-		log_peer(LOG_WARNING, "control: a request of more than %d bytes",
+		log_peer(NULL, LOG_WARNING, "control: a request of more than %d bytes",
 			 CONTROL_LINE - 1);
 		client_free(c);
 		return false;
@@ -322,7 +322,7 @@ static void listen_ready(struct loop_source *src)
 		client_new(fd);
 		return;
 	}
-	log_peer(LOG_WARNING, "control: a connection is refused: %s",
+	log_peer(NULL, LOG_WARNING, "control: a connection is refused: %s",
 		 control.nr < CONTROL_CLIENTS ? "not the user of the daemon" : "too many");
 	close(fd);
 }

@@ -235,7 +235,7 @@ static bool device_use(struct device *dev)
 	if (!ret && dev->attr.vendor_id == RXE_VENDOR && dev->attr.max_mr_size > RXE_MR_BYTES)
 		dev->attr.max_mr_size = RXE_MR_BYTES;
 	if (ret)
-		log_peer(LOG_ERR, "device %s: cannot be used: %s", dev->name,
+		log_peer(NULL, LOG_ERR, "device %s: cannot be used: %s", dev->name,
 			 strerror(-ret));
 	else
 		log_info("device %s: in use", dev->name);

@@ -133,7 +133,7 @@ static unsigned int plan_regions(struct session *s, const struct export *e)
 	uint64_t bytes = export_region_bytes(e, s->device->attr.max_mr_size);
 
 	if (!bytes) {
-		log_peer(LOG_ERR, "%s: device %s cannot register so much",
+		log_peer(session_peer(s), LOG_ERR, "%s: device %s cannot register so much",
 			 session_text(s), s->device->name);
 		return RDMABLK_R_NO_MEMORY;
 	}
@@ -391,7 +391,7 @@ static unsigned int handle_close(struct session *s, const void *msg, size_t len)
 
 	if (reason)
 		return reason;
-	log_peer(LOG_INFO, "%s: the initiator closes: %s", session_text(s),
+	log_peer(session_peer(s), LOG_INFO, "%s: the initiator closes: %s", session_text(s),
 		 rdmablk_reason_text(theirs));
 	s->quiet = true;
 	/* A login that it refuses itself it refuses the next time, too. */

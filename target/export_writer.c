@@ -131,7 +131,7 @@ bool export_resumable(const struct export *export, const struct lease *claim)
 	if (!claim->writer || export->cfg->shared || same_writer(last, &nobody))
 		return true;
 	if (same_writer(last, &none)) {
-		log_peer(LOG_WARNING,
+		log_peer(NULL, LOG_WARNING,
 			 "export %s: who wrote it last is not known; a disk of it does not go on",
 			 export->cfg->name);
 		return false;

@@ -12,39 +12,35 @@
 #include <stdint.h>
 #include <syslog.h>
 
-/**
- * struct log_limit - budget of one place in the code that a peer can trigger
- * @start: of the present window, ms
- * @count: lines in this window
- * @dropped: lines not written since the last one that was
- */
-struct log_limit {
-	int64_t start;
-	unsigned int count;
-	unsigned int dropped;
-};
+struct sockaddr;
 
 void log_setup(int level);
 bool log_wanted(int level);
 void log_keep(char *buf, size_t size);
 void log_write(int level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-bool log_allow(struct log_limit *limit);
+bool log_allow(const void *place, const struct sockaddr *peer);
 void log_ready(void);
+int log_start(void);
+void log_stop(void);
+void log_signal(const char *line, size_t len);
 
 #define log_err(...)	log_write(LOG_ERR, __VA_ARGS__)
 #define log_warn(...)	log_write(LOG_WARNING, __VA_ARGS__)
 #define log_info(...)	log_write(LOG_INFO, __VA_ARGS__)
 #define log_debug(...)	log_write(LOG_DEBUG, __VA_ARGS__)
 
-/* For whatever a peer can trigger. */
-#define log_peer(level, ...)						\
+/*
+ * For whatever a peer can trigger. @peer is its address, a struct sockaddr, or NULL when
+ * the line is about none.
+ */
+#define log_peer(peer, level, ...)					\
 	do {								\
-		static struct log_limit log_peer_limit;			\
+		static char log_peer_place;				\
 		int log_peer_level = (level);				\
 									\
 		if (log_wanted(log_peer_level) &&			\
-		    log_allow(&log_peer_limit))				\
+		    log_allow(&log_peer_place, (peer)))			\
 			log_write(log_peer_level, __VA_ARGS__);		\
 	} while (0)
 

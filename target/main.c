@@ -123,6 +123,7 @@ static void look_for_end(void)
 			"sessions are still not closed" : "a file does not answer",
 			(long long)(now - daemon_state.closed));
 		staged_abandon();
+		log_stop();
 		_exit(EXIT_FAILED);
 	}
 	loop_timer_start(&daemon_state.timer, LOOK_MS);
@@ -255,6 +256,7 @@ static void signal_ready(struct loop_source *src)
 			log_warn("%s again: exiting at once", name);
 			staged_abandon();
 			export_log_lost();
+			log_stop();
 			_exit(EXIT_FAILED);
 		} else {
 			shutdown_begin(name);
@@ -268,10 +270,9 @@ static atomic_int early_status = EXIT_DONE;
 static void early_signal(int signo)
 {
 	static const char text[] = "rdmablkd: ended by a signal before it was ready\n";
-	ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
 
 	(void)signo;
-	(void)n;
+	log_signal(text, sizeof(text) - 1);
 	_exit(atomic_load(&early_status));
 }
 
@@ -328,6 +329,9 @@ static int serve(struct config *cfg)
 	if (listener_open_all(cfg) || control_open(cfg->control))
 		return EXIT_FAILED;
 	log_ready();
+	ret = log_start();
+	if (ret)
+		return fail("cannot start the thread of the log", ret);
 	sd_notify(0, "READY=1");
 	ret = loop_run();
 	return ret ? fail("event loop", ret) : EXIT_DONE;
@@ -346,16 +350,13 @@ static void late_signal(int signo)
 		"rdmablkd: ending already; another signal ends it at once\n";
 	static const char again[] = "rdmablkd: a signal again: exiting at once\n";
 	int saved = errno;
-	ssize_t n;
 
 	(void)signo;
 	if (atomic_fetch_add(&signals_seen, 1)) {
-		n = write(STDERR_FILENO, again, sizeof(again) - 1);
-		(void)n;
+		log_signal(again, sizeof(again) - 1);
 		_exit(EXIT_FAILED);
 	}
-	n = write(STDERR_FILENO, first, sizeof(first) - 1);
-	(void)n;
+	log_signal(first, sizeof(first) - 1);
 	errno = saved;
 }
 
@@ -426,6 +427,7 @@ int main(int argc, char **argv)
 		tear_down();
 		if (ret == EXIT_DONE)
 			log_info("done");
+		log_stop();
 	}
 	config_free(cfg);
 	return ret;

@@ -80,15 +80,16 @@ static unsigned int join(const struct cm_event *ev, const struct login_request *
 static void refuse(const struct cm_event *ev, const struct login_request *req,
 		   unsigned int reason)
 {
+	const struct sockaddr *peer = rdma_get_peer_addr(ev->id);
 	char text[ADDR_TEXT];
 
-	value_address_text(rdma_get_peer_addr(ev->id), text, false);
+	value_address_text(peer, text, false);
 	if (req->session_id)
-		log_peer(LOG_WARNING, "queue %u of session %016llx (%s): refused: %s",
+		log_peer(peer, LOG_WARNING, "queue %u of session %016llx (%s): refused: %s",
 			 req->queue, (unsigned long long)req->session_id, text,
 			 rdmablk_reason_text(reason));
 	else
-		log_peer(LOG_WARNING, "connection from %s: refused: %s", text,
+		log_peer(peer, LOG_WARNING, "connection from %s: refused: %s", text,
 			 rdmablk_reason_text(reason));
 	conn_reject(ev->id, reason);
 }

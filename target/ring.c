@@ -131,12 +131,12 @@ void ring_exit(struct ring *r)
 /* What the kernel could not do now it is asked for again by the next turn. */
 static void ring_check(int ret)
 {
-	static struct log_limit limit;
+	static char place;
 	const struct timespec time = { .tv_nsec = PAUSE_NS };
 
 	if (ret >= 0 || ret == -EINTR)
 		return;
-	if (ret != -EAGAIN && ret != -EBUSY && log_allow(&limit))
+	if (ret != -EAGAIN && ret != -EBUSY && log_allow(&place, NULL))
 		log_err("io_uring: %s", strerror(-ret));
 	nanosleep(&time, NULL);
 }

@@ -45,6 +45,7 @@
  * for a worker, so the wait always ends.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "fault.h"
@@ -58,7 +59,8 @@
 #define NO_FENCE_MS	60000	/* with that fault: how long a session is a ghost */
 #define REFENCE_MS	1000	/* between tries of a fence that failed */
 #define RETURN_MS	10000	/* from the end of a session to the next of its device */
-#define LATE_MS		5000	/* of waiting for a store: then it is said */
+#define LATE_MS		5000	/* an end that takes longer is said to */
+#define LATE_MOST_MS	60000	/* between two times that it is said */
 
 /**
  * session_text - a session for the log
@@ -78,6 +80,35 @@ const char *session_text(const struct session *s)
 		snprintf(text, sizeof(text), "session %016llx (%s)",
 			 (unsigned long long)s->id, s->peer_text);
 	return text;
+}
+
+/**
+ * session_peer - the initiator's address, for the budgets of the log
+ * @s: session
+ *
+ * Return: address, valid as long as the session is.
+ */
+const struct sockaddr *session_peer(const struct session *s)
+{
+	return (const struct sockaddr *)&s->peer;
+}
+
+/*
+ * One line about a change of state. Once the initiator has been granted the export, nothing
+ * that others make the daemon log hides such a line.
+ */
+__attribute__((format(printf, 3, 4)))
+static void log_state(const struct session *s, int level, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (!log_wanted(level) || (!s->granted && !log_allow(fmt, session_peer(s))))
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	log_write(level, "%s: %s", session_text(s), text);
 }
 
 /* From each state, the states that may follow, bit by bit. */
@@ -249,11 +280,11 @@ void session_live(struct session *s)
 	login_slot_put(s);
 	s->timer.expired = silence_expired;
 	loop_timer_start(&s->timer, s->silence_ms);
-	log_peer(LOG_INFO,
-		 "%s: live%s: %u queues of depth %u, keep-alive %u ms, session timeout %u ms",
-		 session_text(s), s->lease.writer ? "" : ", read-only",
-		 s->nr_data / 2, session_queue_depth(s), s->keep_alive_ms,
-		 s->silence_ms);
+	log_state(s, LOG_INFO,
+		  "live%s: %u queues of depth %u, keep-alive %u ms, session timeout %u ms",
+		  s->lease.writer ? "" : ", read-only",
+		  s->nr_data / 2, session_queue_depth(s), s->keep_alive_ms,
+		  s->silence_ms);
 }
 
 /*
@@ -350,14 +381,13 @@ static void destroy_done(struct job *job)
 	struct session *s = container_of(job, struct session, job);
 	const uint64_t *done = s->commands.counts.done;
 
-	log_peer(LOG_INFO,
-		 "%s: ended: %s; lasted %lld ms, %llu messages, %llu keepalives, %llu joins refused, %llu commands, %llu flushes",
-		 session_text(s), rdmablk_reason_text(s->reason),
-		 (long long)(loop_now() - s->born), (unsigned long long)s->messages,
-		 (unsigned long long)s->keepalives,
-		 (unsigned long long)s->refused_joins,
-		 (unsigned long long)commands_of(s),
-		 (unsigned long long)done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE]);
+	log_state(s, LOG_INFO,
+		  "ended: %s; lasted %lld ms, %llu messages, %llu keepalives, %llu joins refused, %llu commands, %llu flushes",
+		  rdmablk_reason_text(s->reason), (long long)(loop_now() - s->born),
+		  (unsigned long long)s->messages, (unsigned long long)s->keepalives,
+		  (unsigned long long)s->refused_joins,
+		  (unsigned long long)commands_of(s),
+		  (unsigned long long)done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE]);
 	login_slot_put(s);
 	device_put(s->device);
 	for (unsigned int i = 0; i < s->nr_data && !s->stuck; i++)
@@ -426,8 +456,7 @@ static void session_fenced(struct session *s)
 		if (s->returns)	/* it was told to come again until now */
 			export_await(s->export, loop_now() + RETURN_MS);
 		export_release(&s->lease);
-		log_peer(LOG_INFO, "%s: fenced: its queues and keys are gone",
-			 session_text(s));
+		log_state(s, LOG_INFO, "fenced: its queues and keys are gone");
 	}
 	s->leased = false;
 	limits_session_put(&s->share);
@@ -454,21 +483,6 @@ static void free_done(struct job *job)
 	session_fenced(s);
 }
 
-static void late_expired(struct loop_timer *timer)
-{
-	struct session *s = container_of(timer, struct session, timer);
-
-	log_peer(LOG_WARNING,
-		 "%s: what its store has begun has not ended after %d s; the export stays taken until it has",
-		 session_text(s), LATE_MS / 1000);
-}
-
-static void late_start(struct session *s)
-{
-	s->timer.expired = late_expired;
-	loop_timer_start(&s->timer, LATE_MS);
-}
-
 /*
  * The fence is over when queues and keys are gone and the keeper, or the store's own
  * threads, are done with us.
@@ -478,13 +492,12 @@ static void session_settle(struct session *s)
 	if (s->state != SESSION_CLOSING || !s->fenced || s->busy)
 		return;
 	if ((command_busy(&s->commands) && !fault(FAULT_NO_KEEPER_WAIT)) ||
-	    (s->staged && s->staged_end < STAGED_IDLE && !fault(FAULT_NO_FENCE))) {
-		late_start(s);
-	} else if (s->staged && !fault(FAULT_NO_FENCE)) {
+	    (s->staged && s->staged_end < STAGED_IDLE && !fault(FAULT_NO_FENCE)))
+		return;
+	if (s->staged && !fault(FAULT_NO_FENCE))
 		session_submit(s, free_run, free_done, false);
-	} else {
+	else
 		session_fenced(s);
-	}
 }
 
 /**
@@ -540,9 +553,7 @@ void session_fence(struct session *s)
 	    fault(FAULT_NO_FENCE)) {
 		s->fenced = true;
 		session_settle(s);
-	} else if (staged_stop(s, STAGED_STOPPED)) {
-		late_start(s);
-	} else {
+	} else if (!staged_stop(s, STAGED_STOPPED)) {
 		session_submit(s, fence_run, fence_done, false);
 	}
 }
@@ -622,6 +633,48 @@ static bool comes_back(const struct session *s, unsigned int reason)
 	}
 }
 
+/* What the end of a session waits for. */
+static const char *awaited(const struct session *s)
+{
+	if (s->busy && s->job.run == fence_run)
+		return "a worker, to destroy its queue pairs and memory keys";
+	if (s->busy && s->job.run == free_run)
+		return "a worker, to free its buffers";
+	if (s->busy && s->job.run == destroy_run)
+		return "a worker, to destroy its control queue";
+	if (s->busy)
+		return "a worker, to stop registering the export's memory";
+	if (s->staged_end == STAGED_STOPPING)
+		return "an I/O thread of its export, to let go of its queue pairs";
+	if (s->staged && s->staged_end == STAGED_STOPPED && s->fenced)
+		return "I/O that the file of its export has not ended";
+	if (command_busy(&s->commands))
+		return "a command that its export's store has not ended";
+	if (s->job_error)
+		return "its next try to destroy queue pairs and memory keys";
+	return "its initiator, to close the connection";
+}
+
+static void late_expired(struct loop_timer *timer)
+{
+	struct session *s = container_of(timer, struct session, late_timer);
+
+	log_warn("%s: has been ending for %lld s, waits for %s%s", session_text(s),
+		 (long long)(loop_now() - s->ended) / 1000, awaited(s),
+		 s->leased ? "; the export stays taken until then" : "");
+	s->late_ms = s->late_ms * 2 < LATE_MOST_MS ? s->late_ms * 2 : LATE_MOST_MS;
+	loop_timer_start(timer, s->late_ms);
+}
+
+/* No wait of an end has a limit, because a fence cannot be skipped. The log names each. */
+static void late_start(struct session *s)
+{
+	s->ended = loop_now();
+	s->late_ms = LATE_MS;
+	s->late_timer.expired = late_expired;
+	loop_timer_start(&s->late_timer, s->late_ms);
+}
+
 /**
  * session_end - end a session
  * @s: in any state; from SESSION_CLOSING on nothing happens
@@ -636,11 +689,11 @@ void session_end(struct session *s, unsigned int reason)
 	s->returns = returns;
 	if (returns)		/* session_fenced() says until when */
 		export_await(s->export, INT64_MAX);
-	log_peer(reason_level(reason), "%s: closing: %s", session_text(s),
-		 rdmablk_reason_text(reason));
+	log_state(s, reason_level(reason), "closing: %s", rdmablk_reason_text(reason));
 	s->reason = reason;
 	s->lease.ending = true;
 	loop_timer_stop(&s->timer);
+	late_start(s);
 	if (s->busy)
 		atomic_store(&s->regions.cancel, true);
 	else

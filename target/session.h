@@ -82,7 +82,10 @@ enum session_staged {
  * @job_error: its outcome
  * @note: the job that registers has to note who writes
  * @noted: what came of that: 1: it is; 0: it is not; -errno: and must not write
- * @timer: of the login, of silence, of lingering, by state
+ * @timer: of the login, of silence, of a fence that is tried again, of lingering, by state
+ * @late_timer: says what the end of the session waits for, from SESSION_CLOSING on
+ * @late_ms: how long it waits before it says so the next time, ms
+ * @ended: when the end began, ms
  * @receive: upcall for a message: RDMABLK_OK or why the session must end
  * @pd: its domain; its keys are valid nowhere else
  * @cq: of its queues; not of write queues that carry commands
@@ -151,6 +154,9 @@ struct session {
 	bool note;
 	int noted;
 	struct loop_timer timer;
+	struct loop_timer late_timer;
+	int64_t late_ms;
+	int64_t ended;
 	unsigned int (*receive)(struct session *s, const void *msg, size_t len);
 
 	struct ibv_pd *pd;
@@ -198,6 +204,7 @@ struct session {
 
 /* session.c: life and end */
 const char *session_text(const struct session *s);
+const struct sockaddr *session_peer(const struct session *s);
 bool session_set_state(struct session *s, enum session_state state);
 unsigned int session_send(struct session *s, const void *msg, size_t len);
 void session_tell(struct session *s, uint16_t event, uint64_t value);

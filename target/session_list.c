@@ -63,6 +63,7 @@ void session_keep(struct session *s)
 void session_remove(struct session *s)
 {
 	LIST_REMOVE(s, entry);
+	loop_timer_stop(&s->late_timer);
 	if (s->stuck)
 		session_keep(s);
 	else
@@ -362,7 +363,7 @@ void session_tell_size(struct session *s)
 	if (store->size == s->scope.size)
 		return;
 	if (store->size > room_of(s)) {	/* it came while the export was growing */
-		log_peer(LOG_WARNING, "%s: cannot go on with more than one region",
+		log_peer(session_peer(s), LOG_WARNING, "%s: cannot go on with more than one region",
 			 session_text(s));
 		return;
 	}

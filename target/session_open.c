@@ -116,7 +116,7 @@ unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
 		ret = conn_accept(s->conn, fault(FAULT_BAD_VERSION) ? 99 : version,
 				  0, 0);
 	if (ret) {
-		log_peer(LOG_ERR, "%s: cannot make a control queue: %s",
+		log_peer(session_peer(s), LOG_ERR, "%s: cannot make a control queue: %s",
 			 s->peer_text, strerror(-ret));
 		undo_create(s);
 		return RDMABLK_R_NO_MEMORY;
@@ -222,7 +222,7 @@ bool session_registered(struct session *s)
 		return false;
 	}
 	if (s->job_error) {
-		log_peer(LOG_ERR, "%s: cannot register %llu bytes: %s%s",
+		log_peer(session_peer(s), LOG_ERR, "%s: cannot register %llu bytes: %s%s",
 			 session_text(s), (unsigned long long)s->share.bytes,
 			 strerror(-s->job_error),
 			 s->job_error == -ENOMEM ?
@@ -273,8 +273,8 @@ static unsigned int open_data(struct session *s, struct conn *conn,
 		ret = conn_accept(conn, s->version, resources, access);
 	if (!ret)
 		return RDMABLK_OK;
-	log_peer(LOG_ERR, "%s: cannot make data queue %u: %s", session_text(s),
-		 req->queue, strerror(-ret));
+	log_peer(session_peer(s), LOG_ERR, "%s: cannot make data queue %u: %s",
+		 session_text(s), req->queue, strerror(-ret));
 	return RDMABLK_R_NO_MEMORY;
 }
 

@@ -356,7 +356,7 @@ static void rw_failed(struct staged_io *io, int res)
 		rw_start(io);
 		return;
 	}
-	log_peer(LOG_WARNING, "export %s: %s of %llu bytes at %llu: %s",
+	log_peer(NULL, LOG_WARNING, "export %s: %s of %llu bytes at %llu: %s",
 		 sf->file->name, io->op == RDMABLK_OP_READ ? "read" : "write",
 		 (unsigned long long)io->bytes, (unsigned long long)io->offset,
 		 strerror(-res));

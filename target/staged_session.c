@@ -98,7 +98,7 @@ static unsigned int staged_plan(struct store *store, struct staged_plan *plan)
 		plan->nr_queues--;
 	depth = depth_of(none, plan, max_cqe, plan->nr_queues);
 	if (depth < MIN_DEPTH) {
-		log_peer(LOG_WARNING,
+		log_peer(NULL, LOG_WARNING,
 			 "export %s: its device registers %llu bytes at once, too few for %u slots of %u bytes",
 			 none->file.name, (unsigned long long)plan->max_mr_size,
 			 MIN_DEPTH, none->slot_bytes);
@@ -346,7 +346,7 @@ static int staged_open(struct store *store, struct staged_plan *plan,
 	*out = s;
 	ret = lanes_attach(s);
 	if (ret)
-		log_peer(LOG_ERR, "export %s: its I/O threads take no session: %s",
+		log_peer(NULL, LOG_ERR, "export %s: its I/O threads take no session: %s",
 			 none->file.name, strerror(-ret));
 	return ret;
 }

@@ -37,7 +37,7 @@ static void slow_run(struct staged_io *io)
 		io->at += bytes;
 	}
 	if (ret && ret != -EOPNOTSUPP)
-		log_peer(LOG_WARNING, "export %s: operation %u of %llu bytes at %llu: %s",
+		log_peer(NULL, LOG_WARNING, "export %s: operation %u of %llu bytes at %llu: %s",
 			 io->engine->file->file->name, io->op, (unsigned long long)io->bytes,
 			 (unsigned long long)io->offset, strerror(-ret));
 	staged_tell(io, io->at < io->bytes && !ret ? RDMABLK_R_INTERNAL :

@@ -344,7 +344,7 @@ static unsigned int store_work(struct store *store, struct store_work *w,
 	if (ret && ret != -ECANCELED)
 		atomic_fetch_add(&full->errors, 1);
 	if (ret && ret != -ECANCELED)
-		log_peer(LOG_ERR, "export %s: %s: %s", full->file.name, full->file.path,
+		log_peer(NULL, LOG_ERR, "export %s: %s: %s", full->file.name, full->file.path,
 			 strerror(-ret));
 	return file_reason(ret);
 }

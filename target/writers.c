@@ -234,7 +234,7 @@ static int drop(const struct writers_of *of, const char *path)
 
 static void cannot(const struct writers_of *of, const char *what, const char *path, int ret)
 {
-	log_peer(LOG_ERR, "export %s: cannot %s %s: %s; nobody is let write (--state-dir)",
+	log_peer(NULL, LOG_ERR, "export %s: cannot %s %s: %s; nobody is let write (--state-dir)",
 		 of->name, what, path, strerror(-ret));
 }
 
@@ -314,7 +314,7 @@ static int put_writer(const struct writers_of *of, const struct store_writer *wr
 static void cannot_note(const struct writers_of *of, bool last, bool arena, const char *path,
 			int ret)
 {
-	log_peer(LOG_WARNING, "export %s: cannot write %s: %s%s%s (--state-dir)", of->name,
+	log_peer(NULL, LOG_WARNING, "export %s: cannot write %s: %s%s%s (--state-dir)", of->name,
 		 path, strerror(-ret), last ?
 		 "; nobody will go on with a disk of it when the daemon has been restarted" : "",
 		 arena ? "; its arena may be refused when the daemon has been killed" : "");

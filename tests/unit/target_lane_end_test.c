@@ -139,6 +139,16 @@ static void sessions_come_and_go(void **state)
 	close_all();
 }
 
+static void spin(long ns)
+{
+	struct timespec from, at;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &at);
+	} while ((at.tv_sec - from.tv_sec) * 1000000000L + at.tv_nsec - from.tv_nsec < ns);
+}
+
 /*
  * One command arrives at a random moment of the end. Its event may be on its way to the
  * ring while the thread asks the kernel to cancel its poll of the channel: the kernel then
@@ -153,13 +163,12 @@ static void a_session_ends_at_any_moment_of_its_last_command(void **state)
 	(void)state;
 	open_store(false);
 	for (unsigned int round = 0; round < 2000; round++) {
-		unsigned int spins = (unsigned int)rand_r(&seed) % 30000;
+		long ns = rand_r(&seed) % 40000;
 		uint16_t op = round & 1 ? RDMABLK_OP_READ : RDMABLK_OP_FENCE;
 
 		open_session(true);
 		ops->stop(session);
-		for (volatile unsigned int n = 0; n < spins; n++)
-			;
+		spin(ns);
 		send_command(round % QUEUES, 0, op, 0, 0, round & 1 ? SLOT : 0, NULL, 0);
 		close_session();
 	}

@@ -422,6 +422,7 @@ static struct session *session_open(enum session_state how)
 static void session_close(struct session *s)
 {
 	loop_timer_stop(&s->timer);
+	loop_timer_stop(&s->late_timer);
 	cq_stop(&s->cq);
 	dev->completions.ready(&dev->completions);
 	assert_false(cq_waits(&s->cq));

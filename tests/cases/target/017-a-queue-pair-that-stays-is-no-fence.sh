@@ -3,7 +3,7 @@
 #
 # A device that is there and refuses to destroy a queue pair with EIO, which libibverbs
 # can be told to take for a device that has gone: the session is not fenced, and nobody
-# gets its export, until the queue pair is destroyed.
+# gets its export, until the queue pair is destroyed. The log says what the end waits for.
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
@@ -33,6 +33,7 @@ expect_log 'host probe1 .* cannot be fenced: Input/output error; the export stay
 	fail "fenced, and the queue pairs are there"
 (($(queue_pairs) > 0)) || fail "the queue pairs are gone: this test proves nothing"
 logs_in 0 --expect $FENCING
+expect_log 'host probe1 .* has been ending for [0-9]+ s, waits for its next try to destroy queue pairs and memory keys; the export stays taken'
 
 rm $REFUSE
 expect_log 'host probe1 .* fenced: its queues and keys are gone'

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The log of the daemon: nobody waits for its reader, lines keep their order, what is
+ * missing is counted where it is missing, and no peer uses up the lines about another.
+ *
+ * Sources: target/log.c
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "../../target/log.h"
+#include "../../target/util.h"
+
+#define LINES	5000U
+#define BURST	60U	/* lines about a peer that a place may write at once */
+
+static int ends[2], saved = -1;
+
+/* From here on stderr is a pipe that holds one page, which nobody reads. */
+static void log_to_pipe(void)
+{
+	alarm(60);	/* whoever waits for the reader is ended by it */
+	assert_int_equal(pipe(ends), 0);
+	assert_true(fcntl(ends[1], F_SETPIPE_SZ, 4096) > 0);
+	saved = dup(STDERR_FILENO);
+	assert_true(saved >= 0);
+	assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+	close(ends[1]);
+	log_setup(LOG_INFO);
+}
+
+static void log_to_stderr(void)
+{
+	log_setup(-1);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	alarm(0);
+}
+
+static char *text;
+
+static void *read_all(void *arg)
+{
+	size_t size = 1 << 20, len = 0;
+	ssize_t n;
+
+	text = calloc(1, size);
+	while ((n = read(ends[0], text + len, size - 1 - len)) > 0)
+		len += (size_t)n;
+	return arg;
+}
+
+static void nobody_waits_for_the_reader(void **state)
+{
+	unsigned int next = 0, number = 0, dropped = 0;
+	pthread_t reader;
+	char *line, *rest;
+
+	(void)state;
+	log_to_pipe();
+	assert_int_equal(log_start(), 0);
+	for (unsigned int i = 0; i < LINES; i++)
+		log_info("line %u", i);
+	assert_int_equal(pthread_create(&reader, NULL, read_all, NULL), 0);
+	log_stop();
+	log_info("the last");	/* written here: there is no thread any more */
+	log_to_stderr();
+	pthread_join(reader, NULL);
+	close(ends[0]);
+	line = strtok_r(text, "\n", &rest);
+	while (line && sscanf(line, "rdmablkd: line %u", &number) == 1) {
+		assert_int_equal(number, next++);
+		line = strtok_r(NULL, "\n", &rest);
+	}
+	assert_true(next >= 1000);	/* as many as wait, and those in the pipe */
+	assert_non_null(line);
+	assert_int_equal(sscanf(line, "rdmablkd: warning: %u lines were dropped", &dropped), 1);
+	assert_int_equal(next + dropped, LINES);
+	assert_string_equal(strtok_r(NULL, "\n", &rest), "rdmablkd: the last");
+	assert_null(strtok_r(NULL, "\n", &rest));
+	free(text);
+}
+
+static void a_stuck_reader_does_not_keep_the_process(void **state)
+{
+	pthread_t reader;
+
+	(void)state;
+	log_to_pipe();
+	assert_int_equal(log_start(), 0);
+	for (unsigned int i = 0; i < LINES; i++)
+		log_info("line %u", i);
+	log_stop();
+	log_signal("rdmablkd: a signal\n", 19);
+	log_info("nobody waits for this one");
+	/* the thread is in write(2) still: it goes on and ends */
+	assert_int_equal(pthread_create(&reader, NULL, read_all, NULL), 0);
+	log_stop();
+	log_to_stderr();
+	pthread_join(reader, NULL);
+	close(ends[0]);
+	assert_non_null(strstr(text, "lines were dropped"));
+	assert_null(strstr(text, "a signal"));
+	free(text);
+}
+
+static struct sockaddr_storage address(const char *what)
+{
+	struct sockaddr_storage sa = { .ss_family = strchr(what, ':') ? AF_INET6 : AF_INET };
+
+	if (sa.ss_family == AF_INET6)
+		assert_int_equal(inet_pton(AF_INET6, what,
+					   &((struct sockaddr_in6 *)&sa)->sin6_addr), 1);
+	else
+		assert_int_equal(inet_pton(AF_INET, what,
+					   &((struct sockaddr_in *)&sa)->sin_addr), 1);
+	return sa;
+}
+
+static unsigned int allowed(const void *place, const char *peer, unsigned int tries)
+{
+	struct sockaddr_storage sa = { 0 };
+	unsigned int nr = 0;
+
+	if (peer)
+		sa = address(peer);
+	while (tries--)
+		nr += log_allow(place, peer ? (struct sockaddr *)&sa : NULL);
+	return nr;
+}
+
+static void no_peer_uses_up_the_lines_of_another(void **state)
+{
+	static char place, other;
+
+	(void)state;
+	assert_int_equal(allowed(&place, "10.0.0.1", 3 * BURST), BURST);
+	assert_int_equal(allowed(&place, "10.0.0.2", 3 * BURST), BURST);
+	assert_int_equal(allowed(&other, "10.0.0.1", 3 * BURST), BURST);
+	assert_int_equal(allowed(&place, NULL, 3 * BURST), BURST);
+	assert_int_equal(allowed(&place, "10.0.0.1", BURST), 0);
+	/* who has an IPv6 network has all its addresses */
+	assert_int_equal(allowed(&place, "2001:db8::1", BURST), BURST);
+	assert_int_equal(allowed(&place, "2001:db8::2", BURST), 0);
+	assert_int_equal(allowed(&place, "2001:db8:0:1::1", BURST), BURST);
+}
+
+/* Budgets are bounded: what was left out of one that makes room is said. */
+static void many_peers_are_no_way_to_hide(void **state)
+{
+	static char place;
+	pthread_t reader;
+	unsigned int sum = 0, n;
+	char *line, *rest;
+
+	(void)state;
+	log_to_pipe();
+	assert_int_equal(pthread_create(&reader, NULL, read_all, NULL), 0);
+	assert_int_equal(allowed(&place, "10.1.0.1", BURST + 7), BURST);
+	for (unsigned int i = 0; i < 20000; i++) {
+		char peer[32];
+
+		snprintf(peer, sizeof(peer), "10.2.%u.%u", i >> 8, i & 255);
+		assert_int_equal(allowed(&place, peer, 1), 1);
+	}
+	log_to_stderr();
+	pthread_join(reader, NULL);
+	close(ends[0]);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (sscanf(line, "rdmablkd: %u lines about other peers were left out", &n) == 1)
+			sum += n;
+	assert_true(sum >= 7);
+	free(text);
+}
+
+#define THREADS	4
+
+static char shared_place;
+static atomic_uint shared_allowed;
+
+static void *ask(void *arg)
+{
+	atomic_fetch_add(&shared_allowed, allowed(&shared_place, "10.0.0.9", 10000));
+	return arg;
+}
+
+static void threads_share_a_budget(void **state)
+{
+	pthread_t thread[THREADS];
+
+	(void)state;
+	for (unsigned int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, ask, NULL), 0);
+	for (unsigned int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	assert_int_equal(atomic_load(&shared_allowed), BURST);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nobody_waits_for_the_reader),
+		cmocka_unit_test(a_stuck_reader_does_not_keep_the_process),
+		cmocka_unit_test(no_peer_uses_up_the_lines_of_another),
+		cmocka_unit_test(many_peers_are_no_way_to_hide),
+		cmocka_unit_test(threads_share_a_budget),
+	};
+
+	log_setup(-1);
+	return _cmocka_run_group_tests("log", tests, ARRAY_SIZE(tests), NULL, NULL);
+}
