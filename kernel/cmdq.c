@@ -182,7 +182,7 @@ static void rdmablk_cmdq_received(struct ib_cq *cq, struct ib_wc *wc)
 static int rdmablk_cmdq_buf(struct rdmablk_cmdq *cmdq, u32 bytes, void **data, u64 *dma,
 			    enum dma_data_direction dir)
 {
-	*data = kzalloc(bytes, GFP_KERNEL);
+	*data = kzalloc_node(bytes, GFP_KERNEL, cmdq->node);
 	if (!*data)
 		return -ENOMEM;
 	*dma = ib_dma_map_single(cmdq->dev, *data, bytes, dir);
@@ -255,6 +255,7 @@ int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 	cmdq->rx_bytes = attr->rx_bytes;
 	cmdq->lists = attr->lists;
 	cmdq->implies = attr->implied;
+	cmdq->node = attr->node;
 	cmdq->next = attr->depth;
 	cmdq->quiet = 0;
 	/* What is not told of leaves enough send slots, whatever else is posted. */
@@ -262,8 +263,10 @@ int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 				(q->send_slots - attr->owned - attr->needed) / 4);
 	bitmap_zero(cmdq->used, RDMABLK_MAX_CMD_DEPTH);
 	bitmap_set(cmdq->used, 0, RDMABLK_CMD_RESERVED);
-	cmdq->cmd = kvcalloc(attr->depth, sizeof(*cmdq->cmd), GFP_KERNEL);
-	cmdq->rx = kvcalloc(attr->depth, sizeof(*cmdq->rx), GFP_KERNEL);
+	cmdq->cmd = kvzalloc_node(array_size(attr->depth, sizeof(*cmdq->cmd)), GFP_KERNEL,
+				  attr->node);
+	cmdq->rx = kvzalloc_node(array_size(attr->depth, sizeof(*cmdq->rx)), GFP_KERNEL,
+				 attr->node);
 	if (!cmdq->cmd || !cmdq->rx)
 		return -ENOMEM;
 	for (i = 0; !ret && i < attr->depth; i++)

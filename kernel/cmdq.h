@@ -6,6 +6,7 @@
 #define RDMABLK_CMDQ_H
 
 #include <linux/bitmap.h>
+#include <linux/cache.h>
 #include <linux/kernel.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
@@ -105,11 +106,13 @@ struct rdmablk_cmd_rx {
  *	where it changes
  * @quiet: SENDs since the last that tells of its completion; the lock of @queue is held
  * @max_quiet: of them
+ * @node: NUMA node of its memory, or NUMA_NO_NODE
  * @used: tags in use, but for the reserved ones
  * @cmd: tags
  * @rx: receives, as many
  */
 struct rdmablk_cmdq {
+	/* read only in the hot path */
 	struct rdmablk_queue *queue;
 	struct ib_device *dev;
 	u32 lkey;
@@ -119,11 +122,14 @@ struct rdmablk_cmdq {
 	u32 rx_bytes;
 	bool lists;
 	bool implies;
-	u32 next;
-	u32 quiet;
 	u32 max_quiet;
+	int node;
 	struct rdmablk_cmd_tag *cmd;
 	struct rdmablk_cmd_rx *rx;
+
+	/* written in the hot path */
+	u32 next ____cacheline_aligned_in_smp;
+	u32 quiet;
 	DECLARE_BITMAP(used, RDMABLK_MAX_CMD_DEPTH);
 };
 
@@ -137,6 +143,7 @@ struct rdmablk_cmdq {
  * @rx_bytes: of what may come with an answer; 0: nothing
  * @lists: several answers may come together, in @rx_bytes
  * @implied: WRITEs may be nothing but their data
+ * @node: NUMA node of the processors that use it, or NUMA_NO_NODE
  */
 struct rdmablk_cmdq_attr {
 	u32 depth;
@@ -146,6 +153,7 @@ struct rdmablk_cmdq_attr {
 	u32 rx_bytes;
 	bool lists;
 	bool implied;
+	int node;
 };
 
 /**

@@ -6,6 +6,7 @@
 #define RDMABLK_DIRTY_H
 
 #include <linux/atomic.h>
+#include <linux/cache.h>
 #include <linux/types.h>
 #include "uapi/rdmablk_proto.h"
 
@@ -32,7 +33,8 @@ struct rdmablk_dirty {
 	atomic_long_t *dirty;
 	unsigned long *dirty_groups;
 
-	unsigned long *flushing;
+	/* of the flush */
+	unsigned long *flushing ____cacheline_aligned_in_smp;
 	unsigned long *flushing_groups;
 	unsigned long cursor;
 };

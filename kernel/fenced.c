@@ -117,7 +117,7 @@ static void rdmablk_fenced_send_fences(struct rdmablk_fenced *f, u32 own)
 	/* One of ours, so that no answer ends the round before all are sent. */
 	atomic_set(&f->fences, 1);
 	for (i = 0; i < f->path->nr_hwqs; i++) {
-		struct rdmablk_hwq *hwq = &f->path->hwq[i];
+		struct rdmablk_hwq *hwq = f->path->hwq[i];
 
 		if (i != own && xchg(&hwq->wrote, false))
 			rdmablk_fenced_send_fence(f, hwq);
@@ -131,7 +131,7 @@ static u32 rdmablk_fenced_pick(const struct rdmablk_fenced *f)
 	u32 i;
 
 	for (i = 0; i < f->path->nr_hwqs; i++) {
-		if (READ_ONCE(f->path->hwq[i].wrote))
+		if (READ_ONCE(f->path->hwq[i]->wrote))
 			return i;
 	}
 	return 0;
@@ -252,7 +252,7 @@ static void rdmablk_fenced_serve(struct rdmablk_fenced *f)
 	u32 i;
 
 	for (i = 0; i < f->path->nr_hwqs; i++) {
-		hwq = &f->path->hwq[i];
+		hwq = f->path->hwq[i];
 		waits = rdmablk_fenced_waits(hwq);
 		if (!waits && !hwq->waits)
 			continue;
@@ -355,7 +355,7 @@ static void rdmablk_fenced_prepare_dirty(struct rdmablk_cmd_tag *cmd, u32 n)
  */
 static void rdmablk_fenced_ship(struct rdmablk_fenced *f)
 {
-	struct rdmablk_hwq *hwq = &f->path->hwq[f->flush_hwq];
+	struct rdmablk_hwq *hwq = f->path->hwq[f->flush_hwq];
 	struct rdmablk_cmd_tag *dirty, *flush;
 	const struct rdmablk_range *range;
 	u64 offset = 0, bytes = 0;
@@ -468,7 +468,7 @@ void rdmablk_fenced_start(struct rdmablk_fenced *f)
 
 	/* The target has destroyed what could have been under way. */
 	for (i = 0; i < f->path->nr_hwqs; i++)
-		f->path->hwq[i].wrote = false;
+		f->path->hwq[i]->wrote = false;
 	WRITE_ONCE(f->broken, false);
 	spin_lock_bh(&f->lock);
 	f->stopped = false;
@@ -504,7 +504,7 @@ static void rdmablk_fenced_forget_lines(struct rdmablk_path *path)
 	u32 i;
 
 	for (i = 0; path->hwq && i < path->nr_hwqs; i++) {
-		hwq = &path->hwq[i];
+		hwq = path->hwq[i];
 		rdmablk_fenced_forget(&hwq->line[RDMABLK_LINE_SLOW]);
 		rdmablk_fenced_forget(&hwq->line[RDMABLK_LINE_FUA]);
 		hwq->waits = 0;

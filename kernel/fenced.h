@@ -7,6 +7,7 @@
 #define RDMABLK_FENCED_H
 
 #include <linux/atomic.h>
+#include <linux/cache.h>
 #include <linux/completion.h>
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -102,9 +103,14 @@ struct rdmablk_fenced_op {
  * @broken: the connection has failed: nobody waits for a flush any more
  */
 struct rdmablk_fenced {
+	/* read only in the hot path */
 	struct rdmablk_path *path;
 	struct workqueue_struct *wq;
-	spinlock_t lock;	/* queued, ended, stopped */
+	bool has_dirty;
+	struct rdmablk_dirty dirty;
+
+	/* written by commands and flushes */
+	spinlock_t lock ____cacheline_aligned_in_smp;	/* queued, ended, stopped */
 	struct list_head queued;
 	struct list_head ended;
 	bool stopped;
@@ -122,8 +128,6 @@ struct rdmablk_fenced {
 	bool flush_last;
 	bool told;
 	u8 status;
-	struct rdmablk_dirty dirty;
-	bool has_dirty;
 	bool was_unflushed;
 	struct rdmablk_fenced_op own;
 	struct mutex own_mutex;		/* who waits for own */

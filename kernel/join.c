@@ -41,7 +41,7 @@ static bool rdmablk_login_others_failed(struct rdmablk_session *s,
 	u32 i;
 
 	for (i = 0; i < s->path.nr_hwqs; i++) {
-		hwq = &s->path.hwq[i];
+		hwq = s->path.hwq[i];
 		if ((&hwq->read != q && READ_ONCE(hwq->read.failed)) ||
 		    (&hwq->write != q && READ_ONCE(hwq->write.failed)))
 			return true;
@@ -113,13 +113,13 @@ void rdmablk_login_map(struct rdmablk_session *s)
 	u32 i;
 
 	for (i = 0; i < s->nr_queues; i++) {
-		hwq = &path->hwq[i];
+		hwq = path->hwq[i];
 		hwq->polled = i >= first && i < granted;
 		hwq->write.watch = hwq->polled ? rdmablk_poll_watch : NULL;
 		if (i < shown)
-			path->map[i] = &path->hwq[i % first];
+			path->map[i] = path->hwq[i % first];
 		else
-			path->map[i] = &path->hwq[first + (i - shown) % polled];
+			path->map[i] = path->hwq[first + (i - shown) % polled];
 	}
 	path->nr_hwqs = granted;
 	s->offer.nr_hwqs = granted;
@@ -171,6 +171,7 @@ static int rdmablk_login_commands(struct rdmablk_session *s, struct rdmablk_hwq 
 		.depth		= rdmablk_login_tags(s),
 		.owned		= rdmablk_login_owned(s),
 		.needed		= s->offer.limits.max_chain + 1,
+		.node		= hwq->node,
 		.dirty_bytes	= rdmablk_login_dirty_bytes(cmds),
 		.rx_bytes	= cmds->slot_bytes ? cmds->trailer_bytes : 0,
 		.lists		= cmds->slot_bytes &&
@@ -272,7 +273,7 @@ static void rdmablk_login_moderate(struct rdmablk_session *s, struct rdmablk_hwq
 	if (hwq->polled || !opt->cq_count)
 		return;
 	ret = rdma_set_cq_moderation(hwq->cq, opt->cq_count, opt->cq_period);
-	if (ret && hwq == s->path.hwq)
+	if (ret && !hwq->nr)
 		rdmablk_warn(s, "%s does not moderate completions as asked to: %d\n",
 			     dev_name(&s->pd->device->dev), ret);
 }
@@ -296,9 +297,11 @@ int rdmablk_login_queues(struct rdmablk_session *s)
 		return rdmablk_login_fail(s, -EOPNOTSUPP,
 					  "queue_depth is too large for the RDMA device");
 	for (i = 0; i < s->path.nr_hwqs; i++) {
-		struct rdmablk_hwq *hwq = &s->path.hwq[i];
+		struct rdmablk_hwq *hwq = s->path.hwq[i];
 
-		hwq->cq = ib_alloc_cq(dev, hwq, cqes, i % dev->num_comp_vectors,
+		hwq->cq = ib_alloc_cq(dev, hwq, cqes,
+				      rdmablk_limits_vector(s->index, s->path.nr_hwqs, i,
+							    dev->num_comp_vectors),
 				      hwq->polled ? IB_POLL_DIRECT : IB_POLL_SOFTIRQ);
 		if (IS_ERR(hwq->cq)) {
 			ret = PTR_ERR(hwq->cq);

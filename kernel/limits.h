@@ -66,6 +66,23 @@ struct rdmablk_limits_out {
 	u32 send_slots;
 };
 
+/**
+ * rdmablk_limits_vector() - completion vector of a hardware queue
+ * @disk: number of the disk
+ * @nr: hardware queues that the disk has
+ * @i: which of them
+ * @vectors: completion vectors of the device
+ *
+ * Where there are more vectors than hardware queues, disks share the load. Where each
+ * vector has its hardware queue, that of a processor is the same for all disks.
+ *
+ * Return: below @vectors.
+ */
+static inline u32 rdmablk_limits_vector(u32 disk, u32 nr, u32 i, u32 vectors)
+{
+	return (disk % vectors * (nr % vectors) + i) % vectors;
+}
+
 int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 			   struct rdmablk_limits_out *out);
 

@@ -442,56 +442,6 @@ static int rdmablk_login_limits(struct rdmablk_session *s)
 	return 0;
 }
 
-/* Memory for requests with more segments than a tag has room for, if there can be any */
-static int rdmablk_login_reserve(struct rdmablk_session *s, struct rdmablk_hwq *hwq)
-{
-	struct rdmablk_reserve *reserve = &hwq->reserve;
-	u32 i;
-
-	if (s->offer.limits.max_segments <= RDMABLK_FEW_SEGMENTS)
-		return 0;
-	reserve->segments = kvcalloc(RDMABLK_RESERVE, sizeof(*reserve->segments), GFP_KERNEL);
-	if (!reserve->segments)
-		return -ENOMEM;
-	for (i = 0; i < RDMABLK_RESERVE; i++)
-		reserve->segments[i].reserve = reserve;
-	return 0;
-}
-
-/* Hardware queues for as many as the tag set will have, whatever is granted. */
-static int rdmablk_login_alloc(struct rdmablk_session *s)
-{
-	const struct rdmablk_queue_owner owner = {
-		.index	= s->index,
-		.waiter	= &s->waiter,
-		.errors	= &s->errors,
-		.fatal	= rdmablk_data_fatal,
-	};
-	struct rdmablk_path *path = &s->path;
-	u32 i;
-
-	path->hwq = kvcalloc(s->nr_queues, sizeof(*path->hwq), GFP_KERNEL);
-	path->map = kcalloc(s->nr_queues, sizeof(*path->map), GFP_KERNEL);
-	if (!path->hwq || !path->map) {
-		kvfree(path->hwq);
-		path->hwq = NULL;
-		return rdmablk_login_fail(s, -ENOMEM, "out of memory");
-	}
-	for (i = 0; i < s->nr_queues; i++) {
-		struct rdmablk_hwq *hwq = &path->hwq[i];
-
-		hwq->path = path;
-		if (rdmablk_login_reserve(s, hwq))
-			return rdmablk_login_fail(s, -ENOMEM, "out of memory");
-		rdmablk_poll_init(hwq);
-		INIT_LIST_HEAD(&hwq->line[RDMABLK_LINE_SLOW]);
-		INIT_LIST_HEAD(&hwq->line[RDMABLK_LINE_FUA]);
-		rdmablk_queue_init(&hwq->read, 2 * i + 1, RDMABLK_KIND_READ, &owner);
-		rdmablk_queue_init(&hwq->write, 2 * i + 2, RDMABLK_KIND_WRITE, &owner);
-	}
-	return 0;
-}
-
 static int rdmablk_login_path(struct rdmablk_session *s)
 {
 	const struct rdmablk_wire_grant *g = &s->offer.grant;
@@ -501,7 +451,7 @@ static int rdmablk_login_path(struct rdmablk_session *s)
 
 	ret = rdmablk_login_limits(s);
 	if (!ret && !path->hwq)
-		ret = rdmablk_login_alloc(s);
+		ret = rdmablk_hwq_alloc(s);
 	if (ret)
 		return ret;
 	path->dev = s->pd->device;
@@ -519,8 +469,8 @@ static int rdmablk_login_path(struct rdmablk_session *s)
 	path->block_shift = ilog2(g->logical_block);
 	path->cache = g->flags & RDMABLK_GRANT_CACHE;
 	for (i = 0; i < s->nr_queues; i++) {
-		rdmablk_queue_reset(&path->hwq[i].read);
-		rdmablk_queue_reset(&path->hwq[i].write);
+		rdmablk_queue_reset(&path->hwq[i]->read);
+		rdmablk_queue_reset(&path->hwq[i]->write);
 	}
 	rdmablk_login_map(s);
 	return 0;
@@ -539,7 +489,7 @@ static int rdmablk_login_ready(struct rdmablk_session *s)
 	ret = rdmablk_wire_parse_live(s->ctrl.msg, s->ctrl.msg_len);
 	if (ret)
 		return rdmablk_login_bad(s, ret, "the target sent a bad LIVE");
-	s->offer.read_depth = s->path.hwq[0].read.read_depth;
+	s->offer.read_depth = s->path.hwq[0]->read.read_depth;
 	/* Before the move: an error that follows it must find this to undo. */
 	rdmablk_keepalive_start(s);
 	if (s->path.commands) {

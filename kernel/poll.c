@@ -91,12 +91,12 @@ void rdmablk_poll_now(struct rdmablk_hwq *hwq)
  *
  * Who waits until nothing is under way would else wait for it in vain. Context: of a task.
  */
-void rdmablk_poll_all(struct rdmablk_hwq *hwq, u32 n)
+void rdmablk_poll_all(struct rdmablk_hwq **hwq, u32 n)
 {
 	u32 i;
 
 	for (i = 0; i < n; i++)
-		rdmablk_poll_now(&hwq[i]);
+		rdmablk_poll_now(hwq[i]);
 }
 
 /* Whether a command of no request is under way, or a request that nobody polls for. */

@@ -6,6 +6,7 @@
 #define RDMABLK_QUEUE_H
 
 #include <linux/atomic.h>
+#include <linux/cache.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
@@ -62,13 +63,9 @@ struct rdmablk_queue {
 	struct ib_qp *qp;
 	void (*fatal)(struct rdmablk_queue *q, u16 reason);
 	void (*watch)(struct rdmablk_queue *q);
+	bool failed;
 
-	/* written in the hot path */
-	spinlock_t lock;	/* batch, nr_batch, posting */
-	unsigned int nr_batch;
-	atomic_t slots;
-
-	/* control path */
+	/* control path; constant while I/O is under way */
 	unsigned int send_slots;
 	struct rdma_cm_id *cm_id;
 	struct rdmablk_waiter *waiter;
@@ -84,8 +81,11 @@ struct rdmablk_queue {
 	bool connected;
 	int index;
 	struct rdmablk_transport_errors *errors;
-	bool failed;
 
+	/* written in the hot path */
+	spinlock_t lock ____cacheline_aligned_in_smp;	/* batch, nr_batch, posting */
+	unsigned int nr_batch;
+	atomic_t slots;
 	struct ib_rdma_wr batch[RDMABLK_BATCH];
 };
 

@@ -341,7 +341,7 @@ static void rdmablk_request_trace(struct rdmablk_path *path, struct rdmablk_hwq 
 
 	if (!io || path->staged || req->durable)
 		flags |= RDMABLK_TRACE_COMMAND;
-	trace_rdmablk_queue(path->index, rq->mq_hctx->queue_num, rq->tag, hwq - path->hwq,
+	trace_rdmablk_queue(path->index, rq->mq_hctx->queue_num, rq->tag, hwq->nr,
 			    (__force u32)req_op(rq), blk_rq_pos(rq), blk_rq_bytes(rq),
 			    req->nr_wr, flags);
 }

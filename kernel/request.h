@@ -7,6 +7,7 @@
 #define RDMABLK_REQUEST_H
 
 #include <linux/blk-mq.h>
+#include <linux/cache.h>
 #include <linux/scatterlist.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -44,8 +45,11 @@ struct rdmablk_segments {
  * @used: which of @segments are in use, a bit each
  */
 struct rdmablk_reserve {
+	/* read only in the hot path */
 	struct rdmablk_segments *segments;
-	unsigned long used;
+
+	/* written in the hot path */
+	unsigned long used ____cacheline_aligned_in_smp;
 };
 
 /**
@@ -73,26 +77,36 @@ struct rdmablk_reserve {
  * @poll_pause: how long it sleeps after the next look, microseconds; of that work
  * @reserve: memory for requests with many segments
  * @path: what it belongs to
+ * @nr: index in @hwq of @path
+ * @node: NUMA node of the processors that use it, or NUMA_NO_NODE
  */
 struct rdmablk_hwq {
-	struct rdmablk_queue read;
-	struct rdmablk_queue write;
-	u32 wrote;
-	struct list_head line[RDMABLK_LINES];
-	u8 waits;
-	atomic_t slow;
-	bool passed;
-	struct rdmablk_cmdq cmdq;
+	/* read only in the hot path */
+	struct rdmablk_path *path;
 	struct ib_cq *cq;
+	u32 nr;
+	int node;
 	bool polled;
-	bool poll_open;
+
+	/* written by writes and flushes */
+	u32 wrote ____cacheline_aligned_in_smp;
+	u8 waits;
+	bool passed;
+	atomic_t slow;
+	struct list_head line[RDMABLK_LINES];
+
+	/* written by who looks for completions; without that, by nobody */
+	struct io_comp_batch *iob ____cacheline_aligned_in_smp;
 	spinlock_t poll_lock;	/* poll_open, iob, looking */
-	struct io_comp_batch *iob;
-	struct work_struct poll_work;
+	bool poll_open;
 	atomic_t watched;
 	unsigned int poll_pause;
+	struct work_struct poll_work;
+
+	struct rdmablk_queue read;
+	struct rdmablk_queue write;
+	struct rdmablk_cmdq cmdq;
 	struct rdmablk_reserve reserve;
-	struct rdmablk_path *path;
 };
 
 /**
@@ -115,7 +129,7 @@ struct rdmablk_hwq {
  * @dev: RDMA device; valid while requests are mapped
  * @region: regions of the export
  * @size: of the export, bytes
- * @hwq: hardware queues, as many as the tag set has
+ * @hwq: hardware queues, as many as the tag set has, each in memory of its own node
  * @map: which of them each hardware queue of the tag set uses
  * @cmds: what commands may ask for
  * @fenced: commands that need a fence
@@ -140,8 +154,6 @@ struct rdmablk_path {
 	bool cache;
 	u8 block_shift;
 	u8 region_shift;
-	u32 unflushed;
-	struct rdmablk_ahead ahead;
 	u32 sge_per_wr;
 	u32 max_segment;
 	u32 lkey;
@@ -149,7 +161,7 @@ struct rdmablk_path {
 	u64 region_mask;
 	struct ib_device *dev;
 	struct rdmablk_wire_region *region;
-	struct rdmablk_hwq *hwq;
+	struct rdmablk_hwq **hwq;
 	struct rdmablk_hwq **map;
 	struct rdmablk_stats __percpu *stats;
 	struct rdmablk_timing timing;
@@ -157,9 +169,14 @@ struct rdmablk_path {
 	u32 nr_poll;
 	int index;
 	struct rdmablk_wire_limits cmds;
-	struct rdmablk_fenced fenced;
 	struct workqueue_struct *poll_wq;
 	void (*timed_out)(struct rdmablk_path *path, bool command);
+
+	/* written by writes and flushes */
+	u32 unflushed ____cacheline_aligned_in_smp;
+	struct rdmablk_ahead ahead;
+
+	struct rdmablk_fenced fenced;
 };
 
 /**

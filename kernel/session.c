@@ -81,16 +81,6 @@ void rdmablk_options_init(struct rdmablk_options *opt)
 	memcpy(opt->host_id, rdmablk_host_id, sizeof(opt->host_id));
 }
 
-static void rdmablk_session_free_hwqs(struct rdmablk_session *s)
-{
-	u32 i;
-
-	for (i = 0; s->path.hwq && i < s->nr_queues; i++)
-		kvfree(s->path.hwq[i].reserve.segments);
-	kvfree(s->path.hwq);
-	kfree(s->path.map);
-}
-
 static void rdmablk_session_free(struct kref *ref)
 {
 	struct rdmablk_session *s = container_of(ref, struct rdmablk_session, ref);
@@ -98,7 +88,7 @@ static void rdmablk_session_free(struct kref *ref)
 	rdmablk_auth_close(&s->auth);
 	kvfree(s->path.region);
 	rdmablk_fenced_exit(&s->path.fenced);
-	rdmablk_session_free_hwqs(s);
+	rdmablk_hwq_free(s);
 	rdmablk_timing_exit(&s->path.timing);
 	free_percpu(s->path.stats);
 	kfree_sensitive(s);
@@ -397,10 +387,10 @@ void rdmablk_session_stop_data(struct rdmablk_session *s)
 
 	rdmablk_fenced_stop(&s->path.fenced);
 	for (i = 0; s->path.hwq && i < s->path.nr_hwqs; i++) {
-		rdmablk_poll_close(&s->path.hwq[i]);
+		rdmablk_poll_close(s->path.hwq[i]);
 		/* Of the write queue first: answers to commands post READs. */
-		rdmablk_queue_stop(&s->path.hwq[i].write);
-		rdmablk_queue_stop(&s->path.hwq[i].read);
+		rdmablk_queue_stop(&s->path.hwq[i]->write);
+		rdmablk_queue_stop(&s->path.hwq[i]->read);
 	}
 	rdmablk_fenced_reset(&s->path.fenced);
 }
@@ -415,7 +405,7 @@ void rdmablk_session_destroy_queues(struct rdmablk_session *s)
 	u32 i;
 
 	for (i = 0; s->path.hwq && i < s->path.nr_hwqs; i++) {
-		hwq = &s->path.hwq[i];
+		hwq = s->path.hwq[i];
 		rdmablk_queue_destroy_qp(&hwq->read);
 		rdmablk_queue_destroy_qp(&hwq->write);
 		/*
@@ -432,8 +422,8 @@ void rdmablk_session_destroy_queues(struct rdmablk_session *s)
 		ib_dealloc_pd(s->pd);
 	s->pd = NULL;
 	for (i = 0; s->path.hwq && i < s->path.nr_hwqs; i++) {
-		rdmablk_cm_destroy(&s->path.hwq[i].read);
-		rdmablk_cm_destroy(&s->path.hwq[i].write);
+		rdmablk_cm_destroy(&s->path.hwq[i]->read);
+		rdmablk_cm_destroy(&s->path.hwq[i]->write);
 	}
 	rdmablk_cm_destroy(&s->ctrl.queue);
 }

@@ -293,6 +293,10 @@ struct rdmablk_session *rdmablk_session_find(int index);
 struct rdmablk_session *rdmablk_session_next(int index);
 bool rdmablk_session_step(struct rdmablk_session **s);
 
+/* hwq.c */
+int rdmablk_hwq_alloc(struct rdmablk_session *s);
+void rdmablk_hwq_free(struct rdmablk_session *s);
+
 /* login.c */
 int rdmablk_login(struct rdmablk_session *s);
 

@@ -43,7 +43,7 @@ static struct rdmablk_hwq *rdmablk_staged_hwq(const struct rdmablk_request *req)
 static u64 rdmablk_staged_slot(struct rdmablk_path *path, const struct rdmablk_cmd_tag *cmd)
 {
 	struct rdmablk_hwq *hwq = container_of(cmd->cmdq, struct rdmablk_hwq, cmdq);
-	u64 nr = (u64)(hwq - path->hwq) * path->cmds.cmd_depth + cmd->tag;
+	u64 nr = (u64)hwq->nr * path->cmds.cmd_depth + cmd->tag;
 
 	return path->cmds.slot_iova + nr * path->cmds.slot_bytes;
 }

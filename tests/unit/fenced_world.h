@@ -54,7 +54,7 @@ static struct {
 	struct command buf[DEPTH];
 } queue[QUEUES];
 
-static struct rdmablk_hwq hwq[QUEUES];
+static struct rdmablk_hwq hwq[QUEUES], *hwq_list[QUEUES];
 static struct rdmablk_path path;
 static struct rdmablk_fenced *const f = &path.fenced;
 static struct op op[OPS];
@@ -495,11 +495,12 @@ static inline int setup(void **state)
 	failing = false;
 	calm = false;
 	stop_meanwhile = false;
-	path.hwq = hwq;
+	path.hwq = hwq_list;
 	path.nr_hwqs = QUEUES;
 	path.cache = true;
 	path.cmds.max_ranges = ARRAY_SIZE(queue[0].buf[0].ranges);
 	for (unsigned int q = 0; q < QUEUES; q++) {
+		hwq_list[q] = &hwq[q];
 		INIT_LIST_HEAD(&hwq[q].line[RDMABLK_LINE_SLOW]);
 		INIT_LIST_HEAD(&hwq[q].line[RDMABLK_LINE_FUA]);
 		hwq[q].write.fatal = fatal;

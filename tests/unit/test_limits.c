@@ -181,6 +181,34 @@ static void test_devices_that_are_too_small(void **state)
 #undef REFUSED
 }
 
+/* Each hardware queue of a disk has a vector of its own while there are enough of them. */
+static void test_vectors(void **state)
+{
+	static const struct {
+		uint32_t disk, nr, i, vectors, want;
+	} list[] = {
+		{ 0, 4, 0, 16, 0 }, { 0, 4, 3, 16, 3 }, { 1, 4, 0, 16, 4 }, { 3, 4, 3, 16, 15 },
+		{ 4, 4, 0, 16, 0 }, { 1, 3, 2, 4, 1 }, { 7, 16, 5, 16, 5 }, { 9, 2, 1, 1, 0 },
+		{ 1, 256, 255, 64, 63 }, { 1048575, 128, 127, 63, 7 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		assert_int_equal(rdmablk_limits_vector(list[i].disk, list[i].nr, list[i].i,
+						       list[i].vectors), list[i].want);
+	for (int i = 0; i < 10000; i++) {
+		uint32_t vectors = 1 + (uint32_t)(unit_random() % 256);
+		uint32_t nr = 1 + (uint32_t)(unit_random() % 128);
+		uint32_t disk = (uint32_t)(unit_random() % (1 << 20));
+		uint32_t first = rdmablk_limits_vector(disk, nr, 0, vectors);
+
+		assert_in_range(first, 0, vectors - 1);
+		for (uint32_t q = 1; q < nr; q++)
+			assert_int_equal(rdmablk_limits_vector(disk, nr, q, vectors),
+					 (first + q) % vectors);
+	}
+}
+
 /* What holds for any device and any export. */
 static void test_invariants(void **state)
 {
@@ -228,6 +256,7 @@ int main(void)
 		cmocka_unit_test(test_send_queue),
 		cmocka_unit_test(test_another_device),
 		cmocka_unit_test(test_devices_that_are_too_small),
+		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_invariants),
 	};
 

@@ -3,10 +3,9 @@
 #
 # Requests as awkward as they come carry every byte: as many discontiguous segments as
 # the disk takes, which go out as one chain of four work requests at most and no more
-# than needed; 1 MiB of discontiguous pages, which is several such requests; more of
-# them at once than have memory for their segments, of which some wait; segments of
-# 512 bytes; buffers at any address that the queue allows; the last sector of the disk,
-# and nothing behind it.
+# than needed; 1 MiB of discontiguous pages, which is several such requests; as many of
+# them at once as there are tags; segments of 512 bytes; buffers at any address that the
+# queue allows; the last sector of the disk, and nothing behind it.
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
@@ -26,7 +25,6 @@ dd if=$ARENA.new of="$DEV" bs=1M oflag=direct status=none
 PYTHONPATH=$CASES/data /usr/bin/python3 - <<'PYTHON' || fail "see above"
 import errno
 import os
-import time
 from concurrent.futures import ThreadPoolExecutor
 from blockio import Disk, MIB, PAGE, pieces, status
 
@@ -64,17 +62,12 @@ for kind in ("writes", "reads"):
 disk.read(MIB - 512, pieces(515, 2048))
 disk.read(0, pieces(2, MIB))
 
-# Each processor has tags for 128 such requests, but memory and send slots for about 64.
+# 256 requests: each processor has tags for 128 of them, but memory and send slots for
+# about 64. Those that find none wait; that some do is up to the scheduler.
 jobs = [pieces(1024, PAGE) for _ in range(16)]
-deadline = time.monotonic() + 120
-waited = 0
-while not waited:
-    before = status()["busy"]
-    with ThreadPoolExecutor(len(jobs)) as pool:
-        for done in [pool.submit(disk.read, MIB, job) for job in jobs]:
-            done.result()
-    waited = status()["busy"] - before
-    assert time.monotonic() < deadline, "no request had to wait"
+with ThreadPoolExecutor(len(jobs)) as pool:
+    for done in [pool.submit(disk.read, MIB, job) for job in jobs]:
+        done.result()
 
 # Segments of one sector, some of which share a page.
 one_request(disk.write, 3 * MIB + 512, pieces(most, 512), "writes")
