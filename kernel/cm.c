@@ -2,11 +2,12 @@
 /*
  * rdma_cm for one queue.
  *
- * Whoever connects a queue goes through the steps in its own context and waits for
- * each with the deadline of the whole connect: rdma_cm's own timers take a minute
- * with a dead address. The event handler only notes the outcome and wakes the
- * waiter; it never returns an error, so rdma_cm never destroys an id by itself, and
- * exactly one place does: rdmablk_cm_destroy().
+ * One task starts the steps of a queue: address, route, connection request. No step waits.
+ * The event handler notes the outcome and wakes the task, which starts the next step. The
+ * task may have several queues under way at once. It keeps the deadlines: rdma_cm's own
+ * timers take a minute with a dead address. The handler never returns an error, so rdma_cm
+ * never destroys an id by itself, and exactly one place does: rdmablk_cm_destroy(). That
+ * place takes an id in whatever step the id is.
  *
  * Device removal arrives as an event of every id on the device. rdma_cm then waits,
  * inside the removal, until all these ids are destroyed, which the session does
@@ -30,12 +31,6 @@
  */
 #define RDMABLK_RETRY_COUNT	6
 #define RDMABLK_RNR_RETRY	6
-
-/*
- * rdma_cm asks for the target's link address first and only then begins to wait. An
- * answer that is faster wakes nobody, and is found at the end of this time.
- */
-#define RDMABLK_RESOLVE_MS	500U
 
 /**
  * rdmablk_deadline_left() - jiffies until a deadline
@@ -175,43 +170,106 @@ static int rdmablk_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	return 0;
 }
 
-/* No data queue is of use without the control queue. */
-static bool rdmablk_cm_is_alone(const struct rdmablk_queue *q)
+/**
+ * rdmablk_cm_is_done() - the step that was started last has an outcome
+ * @q: queue
+ *
+ * Return: whether rdmablk_cm_result() has something to say.
+ */
+bool rdmablk_cm_is_done(const struct rdmablk_queue *q)
 {
-	return q->kind != RDMABLK_KIND_CONTROL && READ_ONCE(q->waiter->broken);
+	/* Pairs with the release in rdmablk_cm_outcome(). */
+	return !smp_load_acquire(&q->cm_pending);
 }
 
-/*
- * Waits for the outcome of the step that was just started. An outcome counts before the
- * end of the control queue: it says why this one is refused.
+/**
+ * rdmablk_cm_wait() - wait for the outcome of the step that was started last
+ * @q: the control queue, or one of its probes
+ * @deadline: in jiffies
+ *
+ * Context: may sleep.
+ *
+ * Return: 0 or a negative errno, with a text in @q->why.
  */
-static int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
+int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
 {
 	struct rdmablk_waiter *w = q->waiter;
-	long left;
 
-	/* Pairs with the release in rdmablk_cm_outcome(). */
-	left = wait_event_timeout(w->wq, !smp_load_acquire(&q->cm_pending) ||
-				  READ_ONCE(w->cancelled) || rdmablk_cm_is_alone(q),
-				  rdmablk_deadline_left(deadline));
+	wait_event_timeout(w->wq, rdmablk_cm_is_done(q) || READ_ONCE(w->cancelled),
+			   rdmablk_deadline_left(deadline));
 	if (READ_ONCE(w->cancelled)) {
 		q->why = "the connect was given up";
 		return -ECANCELED;
 	}
-	/* The same pair */
-	if (!smp_load_acquire(&q->cm_pending))
+	if (rdmablk_cm_is_done(q))
 		return q->cm_status;
-	if (left) {
-		q->why = "connection lost during the login";
-		return -ENOTCONN;
-	}
 	q->why = "no answer in time";
 	return -ETIMEDOUT;
 }
 
 /**
+ * rdmablk_cm_start_address() - start to look for the device that leads to a target
+ * @q: queue without a connection, or with one whose last try of this step timed out
+ * @dst: address of the target, with its port
+ * @src: address to connect from, or NULL
+ * @ms: time for this step, milliseconds; RDMABLK_RESOLVE_MS at most is used
+ *
+ * An outcome of -ETIMEDOUT means that the step may be started again. After success
+ * @q->cm_id->device is known and held by the id.
+ *
+ * Context: may sleep. On error the caller destroys the id.
+ *
+ * Return: 0: there will be an outcome; or a negative errno, with a text in @q->why.
+ */
+int rdmablk_cm_start_address(struct rdmablk_queue *q, struct sockaddr *dst,
+			     struct sockaddr *src, unsigned int ms)
+{
+	struct rdma_cm_id *id = q->cm_id;
+	int ret;
+
+	if (!id) {
+		id = rdma_create_id(&init_net, rdmablk_cm_handler, q, RDMA_PS_TCP, IB_QPT_RC);
+		if (IS_ERR(id)) {
+			q->why = "cannot create an rdma_cm id";
+			return PTR_ERR(id);
+		}
+		q->cm_id = id;
+	}
+	WRITE_ONCE(q->cm_pending, true);
+	ret = rdma_resolve_addr(id, src, dst, min(ms, RDMABLK_RESOLVE_MS));
+	if (!ret)
+		return 0;
+	rdmablk_cm_unreached(q, ret);
+	return q->cm_status;
+}
+
+/**
+ * rdmablk_cm_start_route() - start to look for the route to a target
+ * @q: queue whose address step has succeeded
+ * @ack_timeout: 4.096 us * 2^this is the transport's retransmit timeout
+ * @ms: time for this step, milliseconds
+ *
+ * Context: may sleep. On error the caller destroys the id.
+ *
+ * Return: 0: there will be an outcome; or a negative errno, with a text in @q->why.
+ */
+int rdmablk_cm_start_route(struct rdmablk_queue *q, u8 ack_timeout, unsigned int ms)
+{
+	int ret;
+
+	/* Cannot fail for an RC queue pair that is not connected yet. */
+	rdma_set_ack_timeout(q->cm_id, ack_timeout);
+	WRITE_ONCE(q->cm_pending, true);
+	ret = rdma_resolve_route(q->cm_id, ms);
+	if (!ret)
+		return 0;
+	rdmablk_cm_unreached(q, ret);
+	return q->cm_status;
+}
+
+/**
  * rdmablk_cm_resolve() - find device and route to a target
- * @q: queue without a connection
+ * @q: control queue without a connection
  * @dst: address of the target, with its port
  * @src: address to connect from, or NULL
  * @ack_timeout: 4.096 us * 2^this is the transport's retransmit timeout
@@ -219,64 +277,42 @@ static int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
  *
  * Context: may sleep. On error the caller destroys what there is.
  *
- * Return: 0 or a negative errno, with a text in @q->why; -ENOTCONN when the control queue
- * broke. After success @q->cm_id->device is known and held by the id.
+ * Return: 0 or a negative errno, with a text in @q->why.
  */
 int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
 		       struct sockaddr *src, u8 ack_timeout,
 		       unsigned long deadline)
 {
-	struct rdma_cm_id *id;
 	unsigned int ms;
 	int ret;
 
-	id = rdma_create_id(&init_net, rdmablk_cm_handler, q, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(id)) {
-		q->why = "cannot create an rdma_cm id";
-		return PTR_ERR(id);
-	}
-	q->cm_id = id;
 	do {
 		ms = jiffies_to_msecs(rdmablk_deadline_left(deadline));
-		WRITE_ONCE(q->cm_pending, true);
-		ret = rdma_resolve_addr(id, src, dst, min(ms, RDMABLK_RESOLVE_MS));
-		if (ret) {
-			rdmablk_cm_unreached(q, ret);
-			return q->cm_status;
-		}
+		ret = rdmablk_cm_start_address(q, dst, src, ms);
+		if (ret)
+			return ret;
 		ret = rdmablk_cm_wait(q, deadline);
 	} while (ret == -ETIMEDOUT && time_before(jiffies, deadline));
-	if (ret)
-		return ret;
-
-	/* Cannot fail for an RC queue pair that is not connected yet. */
-	rdma_set_ack_timeout(id, ack_timeout);
-	WRITE_ONCE(q->cm_pending, true);
-	ret = rdma_resolve_route(id, ms);
-	if (ret) {
-		rdmablk_cm_unreached(q, ret);
-		return q->cm_status;
-	}
-	return rdmablk_cm_wait(q, deadline);
+	if (!ret)
+		ret = rdmablk_cm_start_route(q, ack_timeout, ms);
+	return ret ?: rdmablk_cm_wait(q, deadline);
 }
 
 /**
- * rdmablk_cm_connect() - connect a queue pair
+ * rdmablk_cm_start_connect() - send a connection request
  * @q: queue with a queue pair
- * @req: private data
+ * @req: private data; need not outlive the call
  * @read_depth: RDMA READs to have in flight, at most what the device can
- * @deadline: in jiffies
  *
- * The target is granted no READ or atomic of its own (responder_resources 0).
+ * The target is granted no READ or atomic of its own (responder_resources 0). When the
+ * target refuses, its reason is in @q->cm_reason.
  *
  * Context: may sleep.
  *
- * Return: 0 or a negative errno, with a text in @q->why and, when the target said
- * no, its reason in @q->cm_reason; -ENOTCONN when the control queue broke.
+ * Return: 0: there will be an outcome; or a negative errno, with a text in @q->why.
  */
-int rdmablk_cm_connect(struct rdmablk_queue *q,
-		       const struct rdmablk_cm_request *req, u8 read_depth,
-		       unsigned long deadline)
+int rdmablk_cm_start_connect(struct rdmablk_queue *q,
+			     const struct rdmablk_cm_request *req, u8 read_depth)
 {
 	struct rdma_conn_param param = {
 		.private_data		= req,
@@ -290,11 +326,9 @@ int rdmablk_cm_connect(struct rdmablk_queue *q,
 
 	WRITE_ONCE(q->cm_pending, true);
 	ret = rdma_connect(q->cm_id, &param);
-	if (ret) {
+	if (ret)
 		q->why = "cannot send a connection request";
-		return ret;
-	}
-	return rdmablk_cm_wait(q, deadline);
+	return ret;
 }
 
 /**

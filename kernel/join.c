@@ -6,12 +6,16 @@
  * All come from the address of the control queue and are on its device and port: that a
  * READ sees what a completed WRITE of another queue pair has written rests on that.
  *
- * A message of rdma_cm that is lost ends the try of a disk that comes back, see
- * rdmablk_login_step(): a queue whose reply was lost has joined, and does not join twice.
- * Each queue has that time for itself, because one takes a round trip to join, and all of
- * them as many as there are. For a network or a target that needs longer than that, the time
- * doubles with every other try in a row that ends so, up to that of the whole login. Not
- * with every one: where packets get lost, that may happen twice.
+ * Up to RDMABLK_JOINS queues join at the same time. One task does all of it: it starts a step
+ * of each queue (cm.c), waits until any of them has an outcome, and starts the next step of
+ * that queue. So nothing here runs at the same time as a teardown, and a teardown finds each
+ * queue in one of the states that it could be in if the queues joined one after the other:
+ * without an id, with an id, with a queue pair. The target lets queues join in any order.
+ *
+ * A message of rdma_cm that is lost ends the try of a disk that comes back: a queue whose
+ * reply was lost has joined, and does not join twice. Such a try ends when no queue has made
+ * a step for the time that patience.c gives. The time grows with each try in a row that
+ * ends so, up to that of the whole login: the network or the target may just be slow.
  *
  * Nothing is undone here but a queue pair that the target's connection manager takes for
  * one of an earlier life of this host; see login.c.
@@ -25,6 +29,7 @@
 #include "ibdev.h"
 #include "log.h"
 #include "login.h"
+#include "patience.h"
 #include "poll.h"
 #include "session.h"
 
@@ -68,8 +73,6 @@ static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue 
 	rdmablk_queue_destroy_qp(q);
 	rdmablk_cmdq_destroy(cmdq);
 	rdmablk_cm_destroy(q);
-	wait_event_timeout(s->waiter.wq, READ_ONCE(s->waiter.cancelled),
-			   RDMABLK_STALE_PAUSE);
 	return true;
 }
 
@@ -183,13 +186,45 @@ static int rdmablk_login_commands(struct rdmablk_session *s, struct rdmablk_hwq 
 	return rdmablk_cmdq_create(&hwq->cmdq, &hwq->write, s->pd, &attr);
 }
 
-static unsigned long rdmablk_login_join_step(const struct rdmablk_session *s)
+/* What the next step of a join is, when the one under way has an outcome */
+enum rdmablk_join_step {
+	RDMABLK_JOIN_ADDRESS,
+	RDMABLK_JOIN_ROUTE,
+	RDMABLK_JOIN_CONNECT,
+	RDMABLK_JOIN_STALE,	/* pauses, and begins again */
+};
+
+/*
+ * A queue that joins. hwq: its hardware queue; queue: NULL: this one is free; until: end of
+ * the pause of RDMABLK_JOIN_STALE, in jiffies
+ */
+struct rdmablk_join {
+	struct rdmablk_hwq *hwq;
+	struct rdmablk_queue *queue;
+	enum rdmablk_join_step step;
+	unsigned long until;
+};
+
+/*
+ * The queues that join. cqes: entries of each completion queue; started: queues; deadline:
+ * for the next progress of any of them, in jiffies
+ */
+struct rdmablk_joins {
+	struct rdmablk_join join[RDMABLK_JOINS];
+	unsigned int cqes;
+	u32 started;
+	unsigned long deadline;
+};
+
+static void rdmablk_join_progress(struct rdmablk_session *s, struct rdmablk_joins *joins)
 {
-	return rdmablk_login_step(s, s->late_joins / 2);
+	unsigned int ms = READ_ONCE(s->opt.reconnect_delay) * MSEC_PER_SEC;
+
+	rdmablk_login_progress(s);
+	joins->deadline = rdmablk_login_step(s, rdmablk_patience_join(ms, s->late_joins));
 }
 
-static int rdmablk_login_join_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
-				   int ret)
+static int rdmablk_join_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret)
 {
 	u16 reason = READ_ONCE(s->attempt_reason);
 
@@ -201,15 +236,15 @@ static int rdmablk_login_join_fail(struct rdmablk_session *s, struct rdmablk_que
 	return rdmablk_login_queue_fail(s, q, ret);
 }
 
-/* Return: -EAGAIN: the queue is as before, and another try makes sense. */
-static int rdmablk_login_join_once(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
-				   struct rdmablk_queue *q)
+static unsigned int rdmablk_join_ms(const struct rdmablk_joins *joins)
+{
+	return jiffies_to_msecs(rdmablk_deadline_left(joins->deadline));
+}
+
+static int rdmablk_join_address(struct rdmablk_session *s, struct rdmablk_joins *joins,
+				struct rdmablk_join *j)
 {
 	struct sockaddr_storage src = s->ctrl.queue.cm_id->route.addr.src_addr;
-	u16 version = s->challenge.version;
-	struct rdmablk_cm_request req;
-	u8 depth = 0;
-	u32 recvs;
 	int ret;
 
 	/* The control queue's address, but not its port. */
@@ -217,19 +252,45 @@ static int rdmablk_login_join_once(struct rdmablk_session *s, struct rdmablk_hwq
 		((struct sockaddr_in6 *)&src)->sin6_port = 0;
 	else
 		((struct sockaddr_in *)&src)->sin_port = 0;
-	ret = rdmablk_cm_resolve(q, (struct sockaddr *)&s->opt.target,
-				 (struct sockaddr *)&src, s->opt.ack_timeout,
-				 rdmablk_login_join_step(s));
-	if (ret)
-		return rdmablk_login_join_fail(s, q, ret);
+	j->step = RDMABLK_JOIN_ADDRESS;
+	ret = rdmablk_cm_start_address(j->queue, (struct sockaddr *)&s->opt.target,
+				       (struct sockaddr *)&src, rdmablk_join_ms(joins));
+	return ret ? rdmablk_join_fail(s, j->queue, ret) : 0;
+}
+
+static int rdmablk_join_route(struct rdmablk_session *s, struct rdmablk_joins *joins,
+			      struct rdmablk_join *j)
+{
+	int ret;
+
+	j->step = RDMABLK_JOIN_ROUTE;
+	ret = rdmablk_cm_start_route(j->queue, s->opt.ack_timeout, rdmablk_join_ms(joins));
+	return ret ? rdmablk_join_fail(s, j->queue, ret) : 0;
+}
+
+static u8 rdmablk_join_depth(const struct rdmablk_session *s, const struct rdmablk_queue *q)
+{
+	if (q->kind != RDMABLK_KIND_READ)
+		return 0;
+	return min_t(u16, rdmablk_ibdev_read_depth(s->pd->device), s->offer.grant.read_depth);
+}
+
+static int rdmablk_join_connect(struct rdmablk_session *s, struct rdmablk_join *j)
+{
+	struct rdmablk_queue *q = j->queue;
+	u16 version = s->challenge.version;
+	struct rdmablk_cm_request req;
+	u32 recvs;
+	int ret;
+
 	if (q->cm_id->device != s->pd->device || q->cm_id->port_num != s->offer.port)
 		return rdmablk_login_fail(s, -EXDEV,
 					  "the route changed to another RDMA device");
 	recvs = q->kind == RDMABLK_KIND_WRITE ? rdmablk_login_tags(s) : 0;
-	ret = rdmablk_queue_create_qp(q, s->pd, hwq->cq, s->offer.limits.send_slots, recvs,
+	ret = rdmablk_queue_create_qp(q, s->pd, j->hwq->cq, s->offer.limits.send_slots, recvs,
 				      s->offer.limits.sge_per_wr);
 	if (!ret && recvs)
-		ret = rdmablk_login_commands(s, hwq);
+		ret = rdmablk_login_commands(s, j->hwq);
 	if (ret)
 		return rdmablk_login_fail(s, ret, "cannot create a data queue");
 	rdmablk_wire_cm_request(&req, q->kind, q->nr, s->generation,
@@ -237,28 +298,122 @@ static int rdmablk_login_join_once(struct rdmablk_session *s, struct rdmablk_hwq
 	ret = rdmablk_auth_join(&s->auth, &req);
 	if (ret)
 		return rdmablk_login_fail(s, ret, "cannot compute a MAC");
-	if (q->kind == RDMABLK_KIND_READ)
-		depth = min_t(u16, rdmablk_ibdev_read_depth(s->pd->device),
-			      s->offer.grant.read_depth);
-	ret = rdmablk_cm_connect(q, &req, depth, rdmablk_login_join_step(s));
-	if (rdmablk_login_stale(s, q, &hwq->cmdq, ret))
-		return -EAGAIN;
-	if (ret)
-		return rdmablk_login_join_fail(s, q, ret);
-	if (q->version != version || (depth && !q->read_depth))
+	j->step = RDMABLK_JOIN_CONNECT;
+	ret = rdmablk_cm_start_connect(q, &req, rdmablk_join_depth(s, q));
+	return ret ? rdmablk_join_fail(s, q, ret) : 0;
+}
+
+static int rdmablk_join_end(struct rdmablk_session *s, struct rdmablk_join *j)
+{
+	struct rdmablk_queue *q = j->queue;
+
+	if (q->version != s->challenge.version ||
+	    (rdmablk_join_depth(s, q) && !q->read_depth))
 		return rdmablk_login_fail(s, -EPROTO, "the target accepts a queue wrongly");
+	j->queue = NULL;
 	return 0;
 }
 
-static int rdmablk_login_join(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
-			      struct rdmablk_queue *q)
+/* A step has the outcome @ret. */
+static int rdmablk_join_next(struct rdmablk_session *s, struct rdmablk_joins *joins,
+			     struct rdmablk_join *j, int ret)
 {
-	int ret;
+	if (j->step == RDMABLK_JOIN_ADDRESS && ret == -ETIMEDOUT &&
+	    time_before(jiffies, joins->deadline))
+		return rdmablk_join_address(s, joins, j);
+	if (j->step == RDMABLK_JOIN_CONNECT &&
+	    rdmablk_login_stale(s, j->queue, &j->hwq->cmdq, ret)) {
+		j->step = RDMABLK_JOIN_STALE;
+		j->until = jiffies + RDMABLK_STALE_PAUSE;
+		return 0;
+	}
+	if (ret)
+		return rdmablk_join_fail(s, j->queue, ret);
+	rdmablk_join_progress(s, joins);
+	switch (j->step) {
+	case RDMABLK_JOIN_ADDRESS:
+		return rdmablk_join_route(s, joins, j);
+	case RDMABLK_JOIN_ROUTE:
+		return rdmablk_join_connect(s, j);
+	default:
+		return rdmablk_join_end(s, j);
+	}
+}
 
-	do {
-		ret = rdmablk_login_join_once(s, hwq, q);
-	} while (ret == -EAGAIN);
-	return ret;
+static bool rdmablk_join_is_due(const struct rdmablk_join *j)
+{
+	if (!j->queue)
+		return false;
+	if (j->step == RDMABLK_JOIN_STALE)
+		return time_after_eq(jiffies, j->until);
+	return rdmablk_cm_is_done(j->queue);
+}
+
+static struct rdmablk_join *rdmablk_joins_due(struct rdmablk_joins *joins)
+{
+	struct rdmablk_join *j;
+
+	for (j = joins->join; j < joins->join + RDMABLK_JOINS; j++) {
+		if (rdmablk_join_is_due(j))
+			return j;
+	}
+	return NULL;
+}
+
+/* The first that is under way; NULL: none is */
+static struct rdmablk_join *rdmablk_joins_busy(struct rdmablk_joins *joins)
+{
+	struct rdmablk_join *j;
+
+	for (j = joins->join; j < joins->join + RDMABLK_JOINS; j++) {
+		if (j->queue)
+			return j;
+	}
+	return NULL;
+}
+
+/* Until the deadline, or the end of a pause */
+static long rdmablk_joins_left(struct rdmablk_joins *joins)
+{
+	long left = rdmablk_deadline_left(joins->deadline);
+	struct rdmablk_join *j;
+
+	for (j = joins->join; j < joins->join + RDMABLK_JOINS; j++) {
+		if (j->queue && j->step == RDMABLK_JOIN_STALE)
+			left = min(left, rdmablk_deadline_left(j->until));
+	}
+	return left;
+}
+
+/*
+ * Waits until something can be done for one of the queues, and does it. An outcome counts
+ * before the end of the control queue: it says why a queue is refused.
+ */
+static int rdmablk_joins_step(struct rdmablk_session *s, struct rdmablk_joins *joins)
+{
+	struct rdmablk_waiter *w = &s->waiter;
+	struct rdmablk_join *j = NULL;
+
+	wait_event_timeout(w->wq, (j = rdmablk_joins_due(joins)) ||
+			   READ_ONCE(w->cancelled) || READ_ONCE(w->broken),
+			   rdmablk_joins_left(joins));
+	if (READ_ONCE(w->cancelled))
+		return rdmablk_login_fail(s, -ECANCELED, "the connect was given up");
+	if (!j)
+		j = rdmablk_joins_due(joins);
+	if (j && j->step == RDMABLK_JOIN_STALE)
+		return rdmablk_join_address(s, joins, j);
+	if (j)
+		return rdmablk_join_next(s, joins, j, j->queue->cm_status);
+	j = rdmablk_joins_busy(joins);
+	if (READ_ONCE(w->broken)) {
+		j->queue->why = "connection lost during the login";
+		return rdmablk_join_fail(s, j->queue, -ENOTCONN);
+	}
+	if (time_before(jiffies, joins->deadline))
+		return 0;
+	j->queue->why = "no answer in time";
+	return rdmablk_join_fail(s, j->queue, -ETIMEDOUT);
 }
 
 /*
@@ -278,9 +433,55 @@ static void rdmablk_login_moderate(struct rdmablk_session *s, struct rdmablk_hwq
 			     dev_name(&s->pd->device->dev), ret);
 }
 
+static int rdmablk_login_cq(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
+			    unsigned int cqes)
+{
+	struct ib_device *dev = s->pd->device;
+	int ret;
+
+	hwq->cq = ib_alloc_cq(dev, hwq, cqes,
+			      rdmablk_limits_vector(s->index, s->path.nr_hwqs, hwq->nr,
+						    dev->num_comp_vectors),
+			      hwq->polled ? IB_POLL_DIRECT : IB_POLL_SOFTIRQ);
+	if (IS_ERR(hwq->cq)) {
+		ret = PTR_ERR(hwq->cq);
+		hwq->cq = NULL;
+		return rdmablk_login_fail(s, ret, "cannot create a completion queue");
+	}
+	rdmablk_login_moderate(s, hwq);
+	return 0;
+}
+
+/* Starts as many queues as may join at the same time: of each pair that of READs first. */
+static int rdmablk_joins_start(struct rdmablk_session *s, struct rdmablk_joins *joins)
+{
+	struct rdmablk_hwq *hwq;
+	struct rdmablk_join *j;
+	int ret = 0;
+
+	for (j = joins->join; !ret && j < joins->join + RDMABLK_JOINS; j++) {
+		if (joins->started == 2 * s->path.nr_hwqs)
+			break;
+		if (j->queue)
+			continue;
+		hwq = s->path.hwq[joins->started / 2];
+		if (joins->started % 2 == 0)
+			ret = rdmablk_login_cq(s, hwq, joins->cqes);
+		if (ret)
+			break;
+		j->hwq = hwq;
+		j->queue = joins->started % 2 ? &hwq->write : &hwq->read;
+		joins->started++;
+		ret = rdmablk_join_address(s, joins, j);
+	}
+	return ret;
+}
+
 /**
  * rdmablk_login_queues() - connect all data queues
  * @s: session with all that was agreed on
+ *
+ * On error the caller takes down what there is.
  *
  * Return: 0 or a negative errno, with a text in @s->why.
  */
@@ -289,34 +490,27 @@ int rdmablk_login_queues(struct rdmablk_session *s)
 	struct ib_device *dev = s->pd->device;
 	/* READs, WRITEs and commands; answers; two queue pairs with two drains each */
 	unsigned int tags = rdmablk_login_tags(s);
-	unsigned int cqes = 2 * (s->offer.limits.send_slots + 2) + tags;
+	struct rdmablk_joins joins = {
+		.cqes = 2 * (s->offer.limits.send_slots + 2) + tags,
+	};
 	u32 i;
 	int ret;
 
-	if (cqes > dev->attrs.max_cqe || tags >= dev->attrs.max_qp_wr)
+	if (joins.cqes > dev->attrs.max_cqe || tags >= dev->attrs.max_qp_wr)
 		return rdmablk_login_fail(s, -EOPNOTSUPP,
 					  "queue_depth is too large for the RDMA device");
-	for (i = 0; i < s->path.nr_hwqs; i++) {
-		struct rdmablk_hwq *hwq = s->path.hwq[i];
-
-		hwq->cq = ib_alloc_cq(dev, hwq, cqes,
-				      rdmablk_limits_vector(s->index, s->path.nr_hwqs, i,
-							    dev->num_comp_vectors),
-				      hwq->polled ? IB_POLL_DIRECT : IB_POLL_SOFTIRQ);
-		if (IS_ERR(hwq->cq)) {
-			ret = PTR_ERR(hwq->cq);
-			hwq->cq = NULL;
-			return rdmablk_login_fail(s, ret,
-						  "cannot create a completion queue");
-		}
-		rdmablk_login_moderate(s, hwq);
-		ret = rdmablk_login_join(s, hwq, &hwq->read);
+	rdmablk_join_progress(s, &joins);
+	ret = rdmablk_joins_start(s, &joins);
+	while (!ret && rdmablk_joins_busy(&joins)) {
+		ret = rdmablk_joins_step(s, &joins);
 		if (!ret)
-			ret = rdmablk_login_join(s, hwq, &hwq->write);
-		if (ret)
-			return ret;
-		if (hwq->polled)
-			rdmablk_poll_open(hwq);
+			ret = rdmablk_joins_start(s, &joins);
+	}
+	if (ret)
+		return ret;
+	for (i = 0; i < s->path.nr_hwqs; i++) {
+		if (s->path.hwq[i]->polled)
+			rdmablk_poll_open(s->path.hwq[i]);
 	}
 	s->late_joins = 0;
 	return 0;

@@ -9,9 +9,10 @@
  *   data queues     two per hardware queue, each joined with a MAC
  *   READY -> LIVE
  *
- * Each step knows its error and says why. All of them share one deadline; of a login that
- * is not the first each connection has one of its own, too. Nothing is undone here: after
- * an error the session is torn down as a whole.
+ * Each step knows its error and says why. A login ends when it has made no progress for
+ * connect_tmo; the whole of it has a bound that grows with the number of queues. Of a
+ * login that is not the first each connection has a deadline of its own, too. Nothing is
+ * undone here: after an error the session is torn down as a whole.
  *
  * A target that still fences an earlier session of this export says so and when to
  * try again. That is the one refusal which the login answers by trying again, and
@@ -35,14 +36,12 @@
 #include "ibdev.h"
 #include "log.h"
 #include "login.h"
+#include "patience.h"
 #include "poll.h"
 #include "session.h"
 
 #define RDMABLK_RETRY_MIN_MS	10
 #define RDMABLK_RETRY_MAX_MS	1000
-
-/* Of the shortest time for a connection, 1 s: longer than any connect_tmo */
-#define RDMABLK_STEP_DOUBLINGS	10U
 
 /**
  * rdmablk_login_fail() - a step of the login has failed
@@ -88,21 +87,46 @@ int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
 }
 
 /**
+ * rdmablk_login_progress() - a step of the login has succeeded: the next has its time
+ * @s: session
+ */
+void rdmablk_login_progress(struct rdmablk_session *s)
+{
+	unsigned long at = jiffies + s->no_progress;
+
+	s->deadline = time_before(at, s->last_deadline) ? at : s->last_deadline;
+}
+
+/**
  * rdmablk_login_step() - when to give up a connection that gets no answer
  * @s: session
- * @doublings: of the time it has
+ * @ms: time that it has in a login that is not the first, milliseconds
  *
  * What was lost on its way, rdma_cm sends again after 4 s at the earliest. A disk that comes
- * back tries anew, which is sooner.
+ * back tries again, which is sooner.
  *
  * Return: deadline in jiffies.
  */
-unsigned long rdmablk_login_step(const struct rdmablk_session *s, unsigned int doublings)
+unsigned long rdmablk_login_step(const struct rdmablk_session *s, u64 ms)
 {
-	unsigned long tmo = max(READ_ONCE(s->opt.reconnect_delay), 1U) * HZ;
-	unsigned long at = jiffies + (tmo << min(doublings, RDMABLK_STEP_DOUBLINGS));
+	unsigned long at = jiffies + msecs_to_jiffies(min_t(u64, ms, INT_MAX));
 
 	return s->resume && time_before(at, s->deadline) ? at : s->deadline;
+}
+
+/* Sets the clocks of a login that begins. */
+static void rdmablk_login_start_clock(struct rdmablk_session *s)
+{
+	u32 tmo = s->opt.connect_tmo * MSEC_PER_SEC;
+	u64 whole;
+
+	s->failed_tries = s->resume && s->attempts ? s->attempts - 1 : 0;
+	if (s->failed_tries)
+		tmo = max(tmo, rdmablk_patience_control(0, s->failed_tries));
+	whole = rdmablk_patience_login(tmo, 2 * s->nr_queues);
+	s->no_progress = msecs_to_jiffies(tmo);
+	s->last_deadline = jiffies + msecs_to_jiffies(min_t(u64, whole, INT_MAX));
+	rdmablk_login_progress(s);
 }
 
 static void rdmablk_login_hello(struct rdmablk_session *s)
@@ -135,7 +159,9 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 	struct sockaddr *src = s->opt.source.ss_family != AF_UNSPEC ?
 		(struct sockaddr *)&s->opt.source : NULL;
 	struct rdmablk_queue *q = &s->ctrl.queue;
-	unsigned long deadline = rdmablk_login_step(s, 0);
+	u32 delay = READ_ONCE(s->opt.reconnect_delay) * MSEC_PER_SEC;
+	unsigned long deadline = rdmablk_login_step(s, rdmablk_patience_control(delay,
+								s->failed_tries));
 	struct rdmablk_cm_request req;
 	int ret;
 
@@ -160,8 +186,16 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 		return rdmablk_login_fail(s, ret, "cannot create the control queue");
 	rdmablk_wire_cm_request(&req, RDMABLK_KIND_CONTROL, 0, 0, 0,
 				RDMABLK_VERSION_MIN, RDMABLK_VERSION_MAX);
-	ret = rdmablk_cm_connect(q, &req, 0, deadline);
-	return ret ? rdmablk_login_queue_fail(s, q, ret) : 0;
+	ret = rdmablk_cm_start_connect(q, &req, 0);
+	if (!ret)
+		ret = s->failed_tries ? rdmablk_probe_wait(s, &req, deadline) :
+					rdmablk_cm_wait(q, deadline);
+	if (ret == -EAGAIN)
+		return rdmablk_login_fail(s, ret, "no answer in time");
+	if (ret)
+		return rdmablk_login_queue_fail(s, q, ret);
+	rdmablk_login_progress(s);
+	return 0;
 }
 
 /* Asks and waits; turns a CLOSE into its reason. */
@@ -176,8 +210,10 @@ static int rdmablk_login_ask(struct rdmablk_session *s, const void *msg, size_t 
 		ret = rdmablk_ctrl_ask(&s->ctrl, msg, len, reply, s->deadline);
 		reason = READ_ONCE(s->attempt_reason);
 	}
-	if (!ret)
+	if (!ret) {
+		rdmablk_login_progress(s);
 		return 0;
+	}
 	if (ret == -ECANCELED)
 		return rdmablk_login_fail(s, ret, "the connect was given up");
 	if (reason)
@@ -514,9 +550,6 @@ static int rdmablk_login_dialogue(struct rdmablk_session *s)
 	spin_unlock_irq(&s->lock);
 	rdmablk_ctrl_reset(&s->ctrl);
 	ret = rdmablk_login_control(s);
-	/* The target is away, and not slow. */
-	if (ret == -ETIMEDOUT)
-		s->late_joins = 0;
 	if (!ret)
 		ret = rdmablk_login_challenge(s);
 	if (!ret)
@@ -524,13 +557,18 @@ static int rdmablk_login_dialogue(struct rdmablk_session *s)
 	return ret;
 }
 
-static bool rdmablk_login_again(struct rdmablk_session *s)
+/* Whether the login begins again after @ret: not later than @until */
+static bool rdmablk_login_again(struct rdmablk_session *s, int ret, unsigned long until)
 {
 	u32 ms = clamp_t(u32, s->ctrl.queue.retry_after_ms, RDMABLK_RETRY_MIN_MS,
 			 RDMABLK_RETRY_MAX_MS);
 
-	if (READ_ONCE(s->attempt_reason) != RDMABLK_R_FENCING ||
-	    rdmablk_deadline_left(s->deadline) <= msecs_to_jiffies(ms))
+	/* A probe was answered. The request was lost, and the next one will not be. */
+	if (ret == -EAGAIN)
+		ms = 0;
+	else if (READ_ONCE(s->attempt_reason) != RDMABLK_R_FENCING)
+		return false;
+	if (rdmablk_deadline_left(until) <= msecs_to_jiffies(ms) + 1)
 		return false;
 	/* Back to where the session was before this connection. */
 	rdmablk_ctrl_stop(&s->ctrl);
@@ -546,16 +584,16 @@ static bool rdmablk_login_again(struct rdmablk_session *s)
  * rdmablk_login() - connect and log in
  * @s: connecting or recovering session
  *
- * Context: may sleep, for opt.connect_tmo seconds at most.
+ * Context: may sleep, for opt.connect_tmo seconds without progress at most.
  *
  * Return: 0 with a live session; or a negative errno, as RDMABLK_CMD_CONNECT lists
  * them, -ENODATA or -ESTALE, with a text in @s->why.
  */
 int rdmablk_login(struct rdmablk_session *s)
 {
+	unsigned long until;
 	int ret;
 
-	s->deadline = jiffies + s->opt.connect_tmo * HZ;
 	/* More than CPUs would never be used. */
 	if (!s->nr_queues) {
 		s->path.nr_poll = min(s->opt.poll_queues, nr_cpu_ids);
@@ -563,6 +601,9 @@ int rdmablk_login(struct rdmablk_session *s)
 				    RDMABLK_MAX_QUEUES - s->path.nr_poll);
 		s->nr_queues += s->path.nr_poll;
 	}
+	rdmablk_login_start_clock(s);
+	/* Progress does not give a target more time that fences, or loses requests. */
+	until = s->deadline;
 	ret = s->auth.tfm ? 0 : rdmablk_auth_open(&s->auth);
 	if (ret)
 		return rdmablk_login_fail(s, ret, ret == -ENOENT ?
@@ -570,7 +611,9 @@ int rdmablk_login(struct rdmablk_session *s)
 					  "cannot prepare hmac(sha256)");
 	do {
 		ret = rdmablk_login_dialogue(s);
-	} while (ret && rdmablk_login_again(s));
+	} while (ret && rdmablk_login_again(s, ret, until));
+	if (ret == -EAGAIN)
+		ret = -ETIMEDOUT;
 	if (!ret && s->resume)
 		ret = rdmablk_login_compare(s);
 	if (!ret)

@@ -7,12 +7,18 @@
 
 #include <linux/types.h>
 
+struct rdmablk_cm_request;
 struct rdmablk_queue;
 struct rdmablk_session;
 
 int rdmablk_login_fail(struct rdmablk_session *s, int ret, const char *why);
 int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret);
-unsigned long rdmablk_login_step(const struct rdmablk_session *s, unsigned int doublings);
+void rdmablk_login_progress(struct rdmablk_session *s);
+unsigned long rdmablk_login_step(const struct rdmablk_session *s, u64 ms);
+
+/* probe.c */
+int rdmablk_probe_wait(struct rdmablk_session *s, const struct rdmablk_cm_request *req,
+		       unsigned long deadline);
 
 /* join.c */
 u32 rdmablk_login_sharers(const struct rdmablk_session *s);

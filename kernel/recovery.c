@@ -42,6 +42,7 @@
 #include "disk.h"
 #include "log.h"
 #include "netlink.h"
+#include "patience.h"
 #include "poll.h"
 #include "session.h"
 
@@ -55,9 +56,6 @@
 
 /* How long a logout waits for its answer, at most */
 #define RDMABLK_LOGOUT_TMO	(10 * HZ)
-
-/* The shortest pause between two tries */
-#define RDMABLK_MIN_PAUSE	(HZ / 20)
 
 /*
  * Trying again would not help, or do harm: somebody else has written the export since,
@@ -428,22 +426,13 @@ static void rdmablk_recovery_undo(struct rdmablk_session *s)
 	rdmablk_session_destroy_queues(s);
 }
 
-/*
- * From the start of one try to the start of the next: doubles up to reconnect_delay.
- * Up to a quarter of it is left to chance, so that the initiators of a target that
- * comes back do not all come at once.
- */
-static unsigned long rdmablk_recovery_pause(struct rdmablk_session *s,
-					    unsigned long start)
+/* From the end of a failed try, or of a life that was short, to the next try: jiffies */
+static unsigned long rdmablk_recovery_pause(const struct rdmablk_session *s)
 {
-	unsigned long most = READ_ONCE(s->opt.reconnect_delay) * HZ, pause = most, next;
+	u32 delay = READ_ONCE(s->opt.reconnect_delay) * MSEC_PER_SEC;
 
-	if (s->attempts <= 4)
-		pause = max(most >> (5 - s->attempts), (unsigned long)RDMABLK_MIN_PAUSE);
-	pause -= get_random_u32() % (pause / 4 + 1);
-	next = start + pause;
-	return time_after(next, jiffies + RDMABLK_MIN_PAUSE) ? next - jiffies :
-							     RDMABLK_MIN_PAUSE;
+	return msecs_to_jiffies(rdmablk_patience_pause(delay, s->attempts, s->late_joins,
+						       get_random_u32()));
 }
 
 static bool rdmablk_recovery_may_try(struct rdmablk_session *s)
@@ -460,7 +449,6 @@ static bool rdmablk_recovery_may_try(struct rdmablk_session *s)
 
 static void rdmablk_recovery_try(struct rdmablk_session *s)
 {
-	unsigned long start = jiffies;
 	int ret;
 
 	s->attempts++;
@@ -485,7 +473,7 @@ static void rdmablk_recovery_try(struct rdmablk_session *s)
 	}
 	if (rdmablk_session_state(s) == RDMABLK_DEV_RECOVERING && !READ_ONCE(s->lost))
 		queue_delayed_work(rdmablk_recovery_wq, &s->recovery_work,
-				   rdmablk_recovery_pause(s, start));
+				   rdmablk_recovery_pause(s));
 }
 
 static void rdmablk_recovery_work(struct work_struct *work)
@@ -501,7 +489,7 @@ static void rdmablk_recovery_work(struct work_struct *work)
 	if (broken)
 		rdmablk_recovery_teardown(s);
 	if (broken && s->attempts)
-		rdmablk_recovery_kick(s, rdmablk_recovery_pause(s, s->live_at));
+		rdmablk_recovery_kick(s, rdmablk_recovery_pause(s));
 	else if (rdmablk_recovery_may_try(s))
 		rdmablk_recovery_try(s);
 	memalloc_noio_restore(noio);

@@ -141,8 +141,12 @@ struct rdmablk_agreed {
  * @generation: logins so far
  * @resume: a login has succeeded once
  * @accept_loss: the administrator acknowledged the loss of the store's contents
- * @deadline: of the login under way, in jiffies
- * @late_joins: tries in a row that a data queue without an answer has ended
+ * @deadline: of the login under way, if it makes no progress before, in jiffies
+ * @last_deadline: of the login under way, whatever progress it makes, in jiffies
+ * @no_progress: time without progress that ends the login under way, in jiffies
+ * @failed_tries: tries in a row that have failed before the login under way
+ * @late_joins: tries in a row that ended because no data queue made progress; a login that
+ *	joins all its queues resets it, and nothing else
  * @waiter: where the login under way waits
  * @auth: keys of the login
  * @hello: as sent
@@ -214,6 +218,9 @@ struct rdmablk_session {
 	bool resume;
 	bool accept_loss;
 	unsigned long deadline;
+	unsigned long last_deadline;
+	unsigned long no_progress;
+	u32 failed_tries;
 	unsigned int late_joins;
 	struct rdmablk_waiter waiter;
 	struct rdmablk_auth auth;

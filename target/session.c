@@ -58,6 +58,7 @@
 #define LINGER_GONE_MS	200	/* the same when somebody waits for the device */
 #define NO_FENCE_MS	60000	/* with that fault: how long a session is a ghost */
 #define REFENCE_MS	1000	/* between tries of a fence that failed */
+#define LOGIN_JOINS	16	/* data queues that a login has login_ms more for */
 #define RETURN_MS	10000	/* from the end of a session to the next of its device */
 #define LATE_MS		5000	/* an end that takes longer is said to */
 #define LATE_MOST_MS	60000	/* between two times that it is said */
@@ -241,11 +242,17 @@ static void refence_expired(struct loop_timer *timer)
 /**
  * session_login_timer - the initiator has its time for the next part of a login
  * @s: session
+ *
+ * Each part and each queue that joins renews the time. The whole login has a bound that
+ * grows with the number of queues, as that of the initiator does.
  */
 void session_login_timer(struct session *s)
 {
+	int64_t ms = (int64_t)s->cfg->login_ms;
+	int64_t left = s->born + ms * (2 + s->nr_data / LOGIN_JOINS) - loop_now();
+
 	s->timer.expired = login_expired;
-	loop_timer_start(&s->timer, (int64_t)s->cfg->login_ms);
+	loop_timer_start(&s->timer, left < 0 ? 0 : left < ms ? left : ms);
 }
 
 static void login_slot_put(struct session *s)

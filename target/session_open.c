@@ -312,6 +312,7 @@ unsigned int session_join(struct session *s, struct rdma_cm_id *id,
 	}
 	s->data[req->queue - 1] = conn;
 	s->joined++;
+	session_login_timer(s);
 	/*
 	 * Who answers its commands may know the queue pair, or the device keeps it: only a
 	 * fence ends that.

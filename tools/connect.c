@@ -144,14 +144,22 @@ static void put_request(struct nlmsghdr *nlh,
 	settings_put(nlh, &request->settings);
 }
 
+/* Data queues for which the kernel gives a login connect-tmo more */
+#define JOINS	16U
+
 /*
- * When the kernel counts as stuck: after the connect come the partition table, read
+ * When the kernel counts as stuck: a login that makes progress may take several times
+ * connect-tmo; after the connect come the partition table, read
  * from a target that may fall silent, and, after a failure, the goodbye.
  */
 static unsigned int patience(const struct settings *settings)
 {
-	return settings_get(settings, RDMABLK_ATTR_CONNECT_TMO,
-			    SETTING_CONNECT_TMO) +
+	unsigned int joins =
+		2 * (settings_get(settings, RDMABLK_ATTR_QUEUES, SETTING_QUEUES) +
+		     settings_get(settings, RDMABLK_ATTR_POLL_QUEUES, 0));
+
+	return settings_get(settings, RDMABLK_ATTR_CONNECT_TMO, SETTING_CONNECT_TMO) *
+		       (2 + (joins + JOINS - 1) / JOINS) +
 	       2 * settings_get(settings, RDMABLK_ATTR_KEEP_ALIVE_TMO,
 				SETTING_KEEP_ALIVE_TMO) +
 	       PATIENCE;

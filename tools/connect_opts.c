@@ -28,7 +28,7 @@ const struct option_info connect_options[] = {
 	  "requests in flight per queue, 1 to 1024 (128)" },
 	SETTING_OPTION_KEEP_ALIVE_TMO,
 	{ "connect-tmo", 0, SETTING_ID_CONNECT_TMO, "S",
-	  "seconds for the whole connect, 1 to 600 (10)" },
+	  "seconds without progress that end a login, 1 to 600 (10)" },
 	SETTING_OPTION_RECONNECT_DELAY,
 	SETTING_OPTION_FAST_IO_FAIL_TMO,
 	SETTING_OPTION_DEV_LOSS_TMO,

@@ -26,7 +26,7 @@
  *	errors:   EINVAL an attribute is missing or wrong; ERANGE one is out of its
  *		  range; EAGAIN the module is still loading; EEXIST this export
  *		  is connected on this host already; ENODEV no RDMA device leads to
- *		  the target; EHOSTUNREACH, ENETUNREACH no route; ETIMEDOUT no answer
+ *		  the target; EHOSTUNREACH, ENETUNREACH no route; ETIMEDOUT no progress
  *		  within CONNECT_TMO; ECONNREFUSED nobody listens there, or the target
  *		  refuses; ENOENT no such export; EBUSY the export is in use; EROFS the
  *		  export is read-only and write access was asked for; EPROTO the peer
@@ -139,7 +139,7 @@ enum rdmablk_cmd {
  *	default 128
  * @RDMABLK_ATTR_KEEP_ALIVE_TMO: u32, seconds without an answer of the daemon after
  *	which the session has failed, 1 to 600; default 5
- * @RDMABLK_ATTR_CONNECT_TMO: u32, seconds for the whole connect, 1 to 600; default 10
+ * @RDMABLK_ATTR_CONNECT_TMO: u32, seconds without progress that end a login, 1 to 600; default 10
  * @RDMABLK_ATTR_FAST_IO_FAIL_TMO: s32, seconds that I/O is held after the connection
  *	was lost, 0 to 86400; -1, the default: until DEV_LOSS_TMO
  * @RDMABLK_ATTR_ACK_TIMEOUT: u8, transport retransmit timeout, 4.096 us * 2^value,

@@ -63,24 +63,6 @@ come_back() {
 	disconnect
 }
 
-# delay_joins SECONDS: requests of data queues wait for so long at the target
-delay_joins() {
-	local kind
-
-	modprobe ifb numifbs=1
-	ip link set ifb0 up
-	tc qdisc add dev ifb0 root netem limit 1000 delay "$1s"
-	tc qdisc add dev v1 ingress
-	# Behind an IP header of 20 bytes.
-	for kind in 1 2; do
-		tc filter add dev v1 parent ffff: protocol ip u32 \
-			match ip protocol 17 0xff match ip dport 4791 0xffff \
-			match u32 1 0x00ffffff at 32 match u16 16 0xffff at 64 \
-			match u8 $kind 0xff at 256 \
-			action mirred egress redirect dev ifb0
-	done
-}
-
 joins_delayed() {
 	[[ $(tc -s qdisc show dev ifb0) =~ Sent\ [0-9]+\ bytes\ ([0-9]+) ]]
 	echo "${BASH_REMATCH[1]}"
@@ -95,7 +77,7 @@ come_back 1 "iifname v1 $MESSAGE 16 $KIND != 0"
 come_back 2 "iifname v0 $MESSAGE 19 $NUMBER != 0"
 
 connect "${PATIENT[@]}" --reconnect-delay 1
-delay_joins 1.5
+slow_joins delay 1.5s
 "$RDMABLK" reconnect rdmablk0
 expect_back 1
 echo "slow joins: live after $(attribute attempts) tries, $(joins_delayed) requests"

@@ -164,3 +164,21 @@ again() {
 read_one() {
 	timeout "$PATIENCE" dd if=$DEV of=/dev/null bs=4k count=1 iflag=direct status=none
 }
+
+# slow_joins OPTION...: of netem, for requests of data queues at the target; see recovery/011
+slow_joins() {
+	local kind
+
+	modprobe ifb numifbs=1
+	ip link set ifb0 up
+	tc qdisc add dev ifb0 root netem limit 1000 "$@"
+	tc qdisc add dev v1 ingress
+	# Behind an IP header of 20 bytes.
+	for kind in 1 2; do
+		tc filter add dev v1 parent ffff: protocol ip u32 \
+			match ip protocol 17 0xff match ip dport 4791 0xffff \
+			match u32 1 0x00ffffff at 32 match u16 16 0xffff at 64 \
+			match u8 $kind 0xff at 256 \
+			action mirred egress redirect dev ifb0
+	done
+}

@@ -17,5 +17,6 @@
 #define min_t(type, a, b)	({ type a_ = (a), b_ = (b); a_ < b_ ? a_ : b_; })
 #define max_t(type, a, b)	({ type c_ = (a), d_ = (b); c_ > d_ ? c_ : d_; })
 #define max(a, b)		max_t(typeof(a), a, b)
+#define min(a, b)		min_t(typeof(a), a, b)
 
 #endif

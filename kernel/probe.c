@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes: is the target back while the control queue waits for its answer?
+ *
+ * A connection request that was lost is sent again by rdma_cm after more than 4 s, and no
+ * sooner. A try of a disk that comes back must wait longer than that, because a target that
+ * is busy with the disks of many hosts may be as slow. But a disk must also be back soon
+ * after a network is. So while the request waits, a second one goes out whenever
+ * reconnect_delay has passed, from an id and a queue pair of its own. Any answer to it, a
+ * refusal as well, shows that a request gets through now; then the login begins again, which
+ * gives up the lost request. A slow target answers the older request first.
+ *
+ * Nothing is ever posted on the queue pair of a probe. A probe ends before
+ * rdmablk_probe_wait() returns, so no teardown needs to know of it. The target sees a control
+ * connection that ends before HELLO.
+ */
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+#include <rdma/rdma_cm.h>
+#include "cm.h"
+#include "login.h"
+#include "session.h"
+
+enum rdmablk_probe_step {
+	RDMABLK_PROBE_ADDRESS,
+	RDMABLK_PROBE_ROUTE,
+	RDMABLK_PROBE_CONNECT,
+};
+
+/* queue: NULL: none is under way; step: what has an outcome next */
+struct rdmablk_probe {
+	struct rdmablk_queue *queue;
+	enum rdmablk_probe_step step;
+};
+
+/* The connection of a probe carries nothing, so its end means nothing. */
+static void rdmablk_probe_fatal(struct rdmablk_queue *q, u16 reason)
+{
+}
+
+static void rdmablk_probe_end(struct rdmablk_probe *p)
+{
+	if (!p->queue)
+		return;
+	rdmablk_queue_destroy_qp(p->queue);
+	rdmablk_cm_destroy(p->queue);
+	kfree(p->queue);
+	p->queue = NULL;
+}
+
+/* Without memory there is no probe this time. */
+static void rdmablk_probe_start(struct rdmablk_session *s, struct rdmablk_probe *p)
+{
+	const struct rdmablk_queue_owner owner = {
+		.index	= -1,
+		.waiter	= &s->waiter,
+		.errors	= &s->errors,
+		.fatal	= rdmablk_probe_fatal,
+	};
+	struct sockaddr *src = s->opt.source.ss_family != AF_UNSPEC ?
+		(struct sockaddr *)&s->opt.source : NULL;
+
+	p->queue = kzalloc(sizeof(*p->queue), GFP_KERNEL);
+	if (!p->queue)
+		return;
+	rdmablk_queue_init(p->queue, 0, RDMABLK_KIND_CONTROL, &owner);
+	p->step = RDMABLK_PROBE_ADDRESS;
+	if (rdmablk_cm_start_address(p->queue, (struct sockaddr *)&s->opt.target, src, UINT_MAX))
+		rdmablk_probe_end(p);
+}
+
+static int rdmablk_probe_connect(struct rdmablk_session *s, struct rdmablk_probe *p,
+				 const struct rdmablk_cm_request *req)
+{
+	struct rdmablk_queue *q = p->queue;
+
+	if (q->cm_id->device != s->pd->device)
+		return -EXDEV;
+	return rdmablk_queue_create_qp(q, s->pd, s->ctrl.cq, 0, 0, 1) ?:
+	       rdmablk_cm_start_connect(q, req, 0);
+}
+
+/* A step of a probe has an outcome. Return: whether that is an answer of the target. */
+static bool rdmablk_probe_next(struct rdmablk_session *s, struct rdmablk_probe *p,
+			       const struct rdmablk_cm_request *req)
+{
+	struct rdmablk_queue *q = p->queue;
+	int ret = q->cm_status;
+
+	if (p->step == RDMABLK_PROBE_CONNECT && (!ret || q->cm_reason || ret == -ECONNREFUSED))
+		return true;
+	if (!ret && p->step == RDMABLK_PROBE_ADDRESS) {
+		p->step = RDMABLK_PROBE_ROUTE;
+		ret = rdmablk_cm_start_route(q, s->opt.ack_timeout, RDMABLK_RESOLVE_MS);
+	} else if (!ret) {
+		p->step = RDMABLK_PROBE_CONNECT;
+		ret = rdmablk_probe_connect(s, p, req);
+	}
+	if (ret)
+		rdmablk_probe_end(p);
+	return false;
+}
+
+/**
+ * rdmablk_probe_wait() - wait for the answer to the request of the control queue
+ * @s: session whose control queue connects
+ * @req: the request, which probes carry, too
+ * @deadline: in jiffies
+ *
+ * Context: may sleep.
+ *
+ * Return: 0; -EAGAIN: the target answers, but not this request; or another negative errno,
+ * with a text in the control queue's why.
+ */
+int rdmablk_probe_wait(struct rdmablk_session *s, const struct rdmablk_cm_request *req,
+		       unsigned long deadline)
+{
+	unsigned long every = READ_ONCE(s->opt.reconnect_delay) * HZ;
+	unsigned long next = jiffies + every;
+	struct rdmablk_queue *q = &s->ctrl.queue;
+	struct rdmablk_waiter *w = &s->waiter;
+	struct rdmablk_probe p = { };
+	bool answered = false;
+
+	while (!answered && time_before(jiffies, deadline)) {
+		wait_event_timeout(w->wq, rdmablk_cm_is_done(q) || READ_ONCE(w->cancelled) ||
+				   (p.queue && rdmablk_cm_is_done(p.queue)),
+				   rdmablk_deadline_left(time_before(next, deadline) ?
+							 next : deadline));
+		if (rdmablk_cm_is_done(q) || READ_ONCE(w->cancelled))
+			break;
+		if (p.queue && rdmablk_cm_is_done(p.queue)) {
+			answered = rdmablk_probe_next(s, &p, req);
+		} else if (time_after_eq(jiffies, next)) {
+			rdmablk_probe_end(&p);
+			rdmablk_probe_start(s, &p);
+			next = jiffies + every;
+		}
+	}
+	rdmablk_probe_end(&p);
+	/* The outcome, or why there is none */
+	return answered && !rdmablk_cm_is_done(q) ? -EAGAIN : rdmablk_cm_wait(q, deadline);
+}
