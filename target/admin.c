@@ -54,6 +54,7 @@ static struct {
 	void (*worked)(int ret);
 	int ret;
 	char why[ADMIN_WHY];
+	char begin_why[ADMIN_WHY];	/* of export_begin(), while the store is closed again */
 } admin = {
 	.queue = TAILQ_HEAD_INITIALIZER(admin.queue),
 	.patience = { .expired = patience_over },
@@ -162,6 +163,7 @@ static void open_failed(int ret)
 static void begin_failed(int ret)
 {
 	(void)ret;
+	admin_say("%s", admin.begin_why);	/* closing has taken its place */
 	open_failed(-EIO);
 }
 
@@ -171,7 +173,9 @@ static void opened(int ret)
 		open_failed(ret);
 		return;
 	}
+	log_keep(admin.begin_why, sizeof(admin.begin_why));
 	ret = export_begin(admin.e);
+	log_keep(NULL, 0);
 	if (!ret)
 		over(0);
 	else

@@ -239,6 +239,22 @@ void config_export_spec(struct config *cfg, const char *spec)
 	}
 }
 
+static void check_uuid(struct config *cfg, const struct export_config *ec)
+{
+	const struct export_config *other;
+
+	if (!ec->has_uuid)
+		return;
+	TAILQ_FOREACH(other, &cfg->exports, entry) {
+		if (other == ec)
+			return;
+		if (other->has_uuid && !memcmp(other->uuid, ec->uuid, sizeof(ec->uuid)))
+			config_error(cfg, ec->where,
+				     "export \"%s\" has the UUID of export \"%s\", at %s",
+				     ec->name, other->name, other->where);
+	}
+}
+
 /**
  * config_finish - check what only the whole shows
  * @cfg: complete
@@ -260,6 +276,8 @@ void config_finish(struct config *cfg)
 			config_error(cfg, "rdmablkd",
 				     "refusing to listen on %s: nobody is authenticated, so whoever reaches it reads and writes every export; --insecure says that is meant",
 				     cfg->listen[i].text);
-	TAILQ_FOREACH(ec, &cfg->exports, entry)
+	TAILQ_FOREACH(ec, &cfg->exports, entry) {
 		config_export_check(cfg, ec);
+		check_uuid(cfg, ec);
+	}
 }

@@ -5,10 +5,8 @@
  * of them has one it is made up, and then kept in the state file.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "export.h"
 #include "fault.h"
@@ -17,16 +15,16 @@
 #include "log.h"
 #include "losses.h"
 #include "mac.h"
+#include "state_file.h"
 #include "util.h"
 
 #define REGION_MAX	(1ULL << 40)
 
 static TAILQ_HEAD(, export) exports = TAILQ_HEAD_INITIALIZER(exports);
 
-static void state_path(const struct config *cfg, const char *name,
-		       const char *suffix, char *path)
+static void state_path(const struct config *cfg, const char *name, char *path)
 {
-	snprintf(path, PATH_MAX, "%s/%s.uuid%s", cfg->state_dir, name, suffix);
+	snprintf(path, PATH_MAX, "%s/%s.uuid", cfg->state_dir, name);
 }
 
 /* Return: 1: read; 0: there is none; -errno, logged. */
@@ -36,7 +34,7 @@ static int uuid_read(const struct config *cfg, const char *name, uint8_t *uuid)
 	FILE *file;
 	int ret;
 
-	state_path(cfg, name, "", path);
+	state_path(cfg, name, path);
 	file = fopen(path, "re");
 	if (!file) {
 		if (errno == ENOENT || errno == ENOTDIR)
@@ -54,30 +52,16 @@ static int uuid_read(const struct config *cfg, const char *name, uint8_t *uuid)
 	return -EINVAL;
 }
 
-static int write_text(const char *path, const char *text)
-{
-	int fd __cleanup_close = -1;
-
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0 || dprintf(fd, "%s\n", text) < 0 || fsync(fd))
-		return -errno;
-	return 0;
-}
-
 static int uuid_write(const struct config *cfg, const char *name,
 		      const uint8_t *uuid)
 {
-	char path[PATH_MAX], temp[PATH_MAX], text[40];
+	char path[PATH_MAX], text[40], line[48];
 	int ret;
 
-	if (mkdir(cfg->state_dir, 0755) && errno != EEXIST)
-		log_debug("cannot make %s: %s", cfg->state_dir, strerror(errno));
-	state_path(cfg, name, "", path);
-	state_path(cfg, name, ".new", temp);
+	state_path(cfg, name, path);
 	value_uuid_text(uuid, text);
-	ret = write_text(temp, text);
-	if (!ret && rename(temp, path))
-		ret = -errno;
+	snprintf(line, sizeof(line), "%s\n", text);
+	ret = state_file_make_dir(cfg->state_dir) ?: state_file_replace(path, line);
 	if (ret)
 		log_err("export %s: cannot keep its UUID in %s: %s (--state-dir, or uuid=)",
 			name, path, strerror(-ret));
@@ -189,6 +173,28 @@ int export_open(struct export *e)
 	return ret;
 }
 
+/*
+ * An initiator recognises an export by its UUID when it comes back, so two exports that
+ * can be had never have the same one. UUIDs come from state files and arenas, too, which
+ * may be copies: config_finish() sees only those of the configuration.
+ */
+static int check_unique(const struct export *e)
+{
+	struct export *other;
+	char text[40];
+
+	TAILQ_FOREACH(other, &exports, entry)
+		if (other != e && other->state == EXPORT_READY &&
+		    !memcmp(other->store.uuid, e->store.uuid, RDMABLK_ID_LEN))
+			break;
+	if (!other)
+		return 0;
+	value_uuid_text(e->store.uuid, text);
+	log_err("export %s: UUID %s is that of export %s already; give one of them another (uuid=)",
+		e->cfg->name, text, other->cfg->name);
+	return -EEXIST;
+}
+
 /**
  * export_begin - let an export be had
  * @e: opened
@@ -200,9 +206,12 @@ int export_open(struct export *e)
 int export_begin(struct export *e)
 {
 	const struct store_ops *ops = e->store.ops;
-	int ret = ops->attach ? ops->attach(&e->store) : 0;
+	int ret = check_unique(e);
 	char text[40];
 
+	if (ret)
+		return ret;
+	ret = ops->attach ? ops->attach(&e->store) : 0;
 	ret = ret ?: keeper_start(&e->store);
 	if (ret) {
 		log_err("export %s: %s", e->cfg->name, strerror(-ret));

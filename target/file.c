@@ -388,7 +388,7 @@ bool file_same(const struct file *a, const struct file *b)
 
 /**
  * file_block - logical block of an export that is given none
- * @path: of its file
+ * @path: of its file; NULL: it has none
  *
  * Return: bytes: the device's, of a regular file 512; 0: it cannot be looked at.
  */
@@ -397,7 +397,7 @@ uint32_t file_block(const char *path)
 	int fd __cleanup_close = -1, size = 0;
 	struct stat st;
 
-	if (stat(path, &st))
+	if (!path || stat(path, &st))
 		return 0;
 	if (!S_ISBLK(st.st_mode))
 		return 512;

@@ -46,6 +46,7 @@
 #include <sys/stat.h>
 
 #include "log.h"
+#include "state_file.h"
 #include "util.h"
 #include "writers.h"
 
@@ -139,37 +140,15 @@ static int get(const char *path, const uint8_t *key, struct note *note)
 	       -EBADMSG;
 }
 
-/* What has become of the names in a directory is durable. */
-static int sync_dir(const char *path)
-{
-	int fd __cleanup_close = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
-	/* EINVAL: the file system has nothing to do for that */
-	return !fsync(fd) || errno == EINVAL ? 0 : -errno;
-}
-
 static int sync_notes(const struct writers_of *of)
 {
 	char path[NOTE_ROOM];
 	int ret;
 
 	snprintf(path, sizeof(path), "%s/" WRITERS_DIR, of->dir);
-	ret = sync_dir(path);
+	ret = state_file_sync_dir(path);
 	settled = !ret;
 	return ret;
-}
-
-/* A directory and its name in the one above, which are there when nothing is said. */
-static int make_dir(const char *path)
-{
-	char above[NOTE_ROOM + 4];
-
-	if (mkdir(path, 0755))
-		return errno == EEXIST ? 0 : -errno;
-	snprintf(above, sizeof(above), "%s/..", path);
-	return sync_dir(above);
 }
 
 static int make_dirs(const struct writers_of *of)
@@ -177,40 +156,22 @@ static int make_dirs(const struct writers_of *of)
 	char path[NOTE_ROOM];
 
 	snprintf(path, sizeof(path), "%s/" WRITERS_DIR, of->dir);
-	return make_dir(of->dir) ?: make_dir(path);
-}
-
-static int write_file(const char *path, const char *text)
-{
-	int fd __cleanup_close = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
-				      O_NOFOLLOW | O_NONBLOCK, 0644);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = write(fd, text, NOTE_LEN);
-	if (n != (ssize_t)NOTE_LEN)
-		return n < 0 ? -errno : -ENOSPC;
-	return fsync(fd) ? -errno : 0;
+	return state_file_make_dir(of->dir) ?: state_file_make_dir(path);
 }
 
 /* Durable when 0 is returned; nothing is written when it is there already. */
 static int put(const struct writers_of *of, const char *path, const struct note *note)
 {
-	char temp[NOTE_ROOM + 4], text[NOTE_LEN + 1];
+	char text[NOTE_LEN + 1];
 	struct note old;
 	int ret;
 
 	if (get(path, note->key, &old) == 1 && !memcmp(&old, note, sizeof(old)))
 		return settled ? 0 : sync_notes(of);
-	snprintf(temp, sizeof(temp), "%s.new", path);
 	note_text(note, text);
-	ret = make_dirs(of) ?: write_file(temp, text);
-	if (!ret && rename(temp, path))
-		ret = -errno;
-	if (ret)
-		unlink(temp);
-	return ret ?: sync_notes(of);
+	ret = make_dirs(of) ?: state_file_replace(path, text);
+	settled = !ret;	/* it has synced the directory last */
+	return ret;
 }
 
 /* Not durable. A file system that is read-only has not got what is not there, either. */

@@ -151,6 +151,9 @@ static void a_whole_file(void **state)
 	config_free(&cfg);
 }
 
+#define UUID(n)	"uuid = 357fd8ba-e95a-4b0a-8c1d-74865a5c912" #n "\n"
+#define OTHER	"[export e]\ntype = memory\nsize = 1M\n"
+
 static void what_is_wrong_is_an_error(void **state)
 {
 	(void)state;
@@ -167,6 +170,8 @@ static void what_is_wrong_is_an_error(void **state)
 	assert_int_equal(errors_of(TARGET DISK "[exports e]\nx = 1\n"), 1);
 	assert_int_equal(errors_of(TARGET DISK "[export a/b]\nsize = 1M\n"), 1);
 	assert_int_equal(errors_of(TARGET DISK "rubbish\n"), 1);
+	assert_int_equal(errors_of(TARGET DISK UUID(1) OTHER UUID(2)), 0);
+	assert_int_equal(errors_of(TARGET DISK UUID(1) OTHER UUID(1)), 1);
 	assert_int_equal(errors_of("x = 1\n" TARGET DISK), 1);
 	assert_int_equal(errors_of(TARGET "keep-alive-min = 99\n" DISK), 1);
 	assert_int_equal(errors_of(TARGET "keep-alive-min = 61000\n" DISK), 1);

@@ -265,6 +265,7 @@ static void an_end_at_any_step(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(scenes); i++)
 		for (int power = 0; power < 2; power++)
 			assert_in_range(end_everywhere(&scenes[i], power), 3, 20);
+	disk.end_at = 0;
 	umount2(files_path("small"), MNT_DETACH);
 }
 
@@ -291,6 +292,7 @@ static void a_sync_that_fails(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(scenes); i++)
 		for (int power = 0; power < 2; power++)
 			assert_in_range(fail_everywhere(&scenes[i], power), 2, 10);
+	disk.fail_at = 0;
 	umount2(files_path("small"), MNT_DETACH);
 }
 

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files that carry the daemon's state across a power cut.
+ */
+#ifndef RDMABLKD_STATE_FILE_H
+#define RDMABLKD_STATE_FILE_H
+
+int state_file_make_dir(const char *path);
+int state_file_sync_dir(const char *path);
+int state_file_replace(const char *path, const char *text);
+
+#endif

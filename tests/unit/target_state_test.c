@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * State files are durable when the daemon goes on: fsync and rename are this program's
+ * own, and keep the order they come in. And no two exports have one UUID.
+ *
+ * Sources: target/state_file.c target/export.c target/writers.c target/config.c
+ */
+#include <sys/syscall.h>
+
+#include "target_writers.h"
+#include "../../target/log.h"
+#include "../../target/mac.h"
+#include "../../target/state_file.h"
+
+/* In the place of libc's. Each call: 'f' a file, 'd' a directory was synced, 'r' a rename */
+static char calls[64];
+static int fail_sync_dir;
+
+static void called(char what)
+{
+	size_t len = strlen(calls);
+
+	assert_true(len + 1 < sizeof(calls));
+	calls[len] = what;
+	calls[len + 1] = '\0';
+}
+
+int fsync(int fd)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	called(S_ISDIR(st.st_mode) ? 'd' : 'f');
+	if (S_ISDIR(st.st_mode) && fail_sync_dir) {
+		errno = fail_sync_dir;
+		return -1;
+	}
+	return (int)syscall(SYS_fsync, fd);
+}
+
+int rename(const char *from, const char *to)
+{
+	called('r');
+	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+static void expect_calls(const char *want)
+{
+	assert_string_equal(calls, want);
+	calls[0] = '\0';
+}
+
+static void expect_text(const char *path, const char *want)
+{
+	char text[64] = "";
+
+	files_read(path, text, 0, strlen(want));
+	assert_string_equal(text, want);
+}
+
+static void the_directory_is_synced_last(void **state)
+{
+	(void)state;
+	assert_int_equal(state_file_make_dir(files_path("s")), 0);
+	expect_calls("d");
+	assert_int_equal(state_file_make_dir(files_path("s")), 0);
+	expect_calls("");
+	assert_int_equal(state_file_replace(files_path("s/x"), "one\n"), 0);
+	expect_calls("frd");
+	expect_text(files_path("s/x"), "one\n");
+	assert_int_equal(state_file_replace(files_path("s/x"), "two\n"), 0);
+	expect_text(files_path("s/x"), "two\n");
+	assert_int_equal(access(files_path("s/x.new"), F_OK), -1);
+	calls[0] = '\0';
+}
+
+static void what_is_not_durable_is_an_error(void **state)
+{
+	(void)state;
+	fail_sync_dir = EIO;
+	assert_int_equal(state_file_replace(files_path("s/x"), "six\n"), -EIO);
+	fail_sync_dir = EINVAL;	/* a file system that has nothing to sync */
+	assert_int_equal(state_file_replace(files_path("s/x"), "ten\n"), 0);
+	fail_sync_dir = 0;
+	assert_int_equal(state_file_replace(files_path("none/x"), "one\n"), -ENOENT);
+	calls[0] = '\0';
+}
+
+static void a_made_up_uuid_is_durable(void **state)
+{
+	(void)state;
+	start_with("u", "d,memory,size=1M");
+	expect_calls("dfrd");	/* the directory is new */
+	stop();
+	start_with("u", "d,memory,size=1M");
+	expect_calls("");
+	stop();
+}
+
+static void a_uuid_that_is_not_kept_is_refused(void **state)
+{
+	(void)state;
+	fail_sync_dir = EIO;
+	config_init(&cfg);
+	free(cfg.state_dir);
+	cfg.state_dir = strdup(files_path("u"));
+	config_export_spec(&cfg, "e,memory,size=1M");
+	assert_int_equal(loop_init(), 0);
+	assert_int_equal(export_open_all(&cfg), -EIO);
+	fail_sync_dir = 0;
+	stop();
+	calls[0] = '\0';
+}
+
+static void notes_of_writers_are_durable(void **state)
+{
+	(void)state;
+	assert_int_equal(note("w", u, &f, &a), 0);
+	assert_true(noted);
+	/* two directories; the note of the file; that of the export */
+	expect_calls("dd" "frd" "frd");
+}
+
+static void two_exports_of_one_uuid(void **state)
+{
+	static const char state_text[] = "0123cdef-0000-4000-8000-000000000001\n";
+	char why[256];
+
+	(void)state;
+	mkdir(files_path("two"), 0755);
+	files_text(files_path("two/d.uuid"), state_text);
+	files_text(files_path("two/e.uuid"), state_text);
+	config_init(&cfg);
+	free(cfg.state_dir);
+	cfg.state_dir = strdup(files_path("two"));
+	config_export_spec(&cfg, "d,memory,size=1M");
+	config_export_spec(&cfg, "e,memory,size=1M");
+	assert_int_equal(cfg.errors, 0);
+	assert_int_equal(loop_init(), 0);
+	log_keep(why, sizeof(why));
+	assert_int_equal(export_open_all(&cfg), -EEXIST);
+	log_keep(NULL, 0);
+	assert_non_null(strstr(why, "export e: UUID 0123cdef-0000-4000-8000-000000000001"));
+	assert_non_null(strstr(why, " is that of export d already"));
+	assert_non_null(export_find("d"));
+	assert_null(export_find("e"));
+	stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_directory_is_synced_last),
+		cmocka_unit_test(what_is_not_durable_is_an_error),
+		cmocka_unit_test(a_made_up_uuid_is_durable),
+		cmocka_unit_test(a_uuid_that_is_not_kept_is_refused),
+		cmocka_unit_test(notes_of_writers_are_durable),
+		cmocka_unit_test(two_exports_of_one_uuid),
+	};
+
+	return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
