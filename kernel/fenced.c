@@ -16,8 +16,9 @@
  *
  *   a WRITE completes     "wrote" of its queue is set, then its dirty bits, then
  *                         "unflushed", then its request ends
- *   a flush               clears "unflushed", takes all dirty bits, then looks at "wrote"
- *                         of all queues and sends the fences, then ships what it has taken
+ *   a flush               clears "unflushed", takes all dirty bits, counts "snapshots" up,
+ *                         then looks at "wrote" of all queues and sends the fences, then
+ *                         ships what it has taken
  *
  * with a full barrier between each two. So a bit that a flush has left out leaves
  * "unflushed" set, and nothing is called flushed that is not.
@@ -26,6 +27,17 @@
  * "wrote" set; then the fence that cleared it was sent after that WRITE had completed.
  * "wrote" is cleared before the fence is posted: a WRITE that completes in between costs
  * one fence more.
+ *
+ * "wrote" holds the value of "snapshots" at the first WRITE since the last fence. A queue
+ * whose mark is the newest value has no bit in the flush: its first WRITE read "snapshots"
+ * after the flush had counted it up, so after the flush had taken the bits, and set its
+ * bits later still. The flush leaves that mark to the next flush. Bits that a failed flush
+ * puts back need no fence: that flush shipped them after their fence.
+ *
+ * The flush itself goes by a queue that would need a fence, if there is one: its commands
+ * are that fence, and the mark is cleared before they are posted. Until the flush ends
+ * nobody knows that the target has received them. So the commands of a round that begins
+ * meanwhile have a fence on that queue in any case.
  *
  * Rounds
  *
@@ -106,11 +118,20 @@ static void rdmablk_fenced_send_fence(struct rdmablk_fenced *f, struct rdmablk_h
 }
 
 /*
- * @own: a queue that will carry the flush, whose commands are a fence, too; or none, when
- * commands of this round go by other queues. It stays marked: the commands of the next
- * round may be sent before those of the flush are answered.
+ * Whether a queue has written since its last fence what the round is about: for commands
+ * all that has been written, for a flush what it has taken.
  */
-static void rdmablk_fenced_send_fences(struct rdmablk_fenced *f, u32 own)
+static bool rdmablk_fenced_must(const struct rdmablk_fenced *f, const struct rdmablk_hwq *hwq,
+				bool commands)
+{
+	u32 wrote = READ_ONCE(hwq->wrote);
+
+	if (commands)
+		return wrote || (f->carried && hwq->nr == f->flush_hwq);
+	return wrote && !(f->has_dirty && wrote == f->path->snapshots);
+}
+
+static void rdmablk_fenced_send_fences(struct rdmablk_fenced *f, bool commands)
 {
 	u32 i;
 
@@ -119,22 +140,30 @@ static void rdmablk_fenced_send_fences(struct rdmablk_fenced *f, u32 own)
 	for (i = 0; i < f->path->nr_hwqs; i++) {
 		struct rdmablk_hwq *hwq = f->path->hwq[i];
 
-		if (i != own && xchg(&hwq->wrote, false))
-			rdmablk_fenced_send_fence(f, hwq);
+		if (!rdmablk_fenced_must(f, hwq, commands))
+			continue;
+		/* A full barrier, before the fence is posted */
+		xchg(&hwq->wrote, 0);
+		rdmablk_fenced_send_fence(f, hwq);
 	}
 	atomic_dec(&f->fences);
 }
 
-/* The flush goes where something was written: one fence less. */
-static u32 rdmablk_fenced_pick(const struct rdmablk_fenced *f)
+/* The flush goes where something was written: one fence less, but for @commands. */
+static void rdmablk_fenced_pick(struct rdmablk_fenced *f, bool commands)
 {
 	u32 i;
 
+	f->flush_hwq = 0;
 	for (i = 0; i < f->path->nr_hwqs; i++) {
-		if (READ_ONCE(f->path->hwq[i]->wrote))
-			return i;
+		if (!rdmablk_fenced_must(f, f->path->hwq[i], false))
+			continue;
+		f->flush_hwq = i;
+		f->carried = !commands;
+		if (f->carried)
+			xchg(&f->path->hwq[i]->wrote, 0);
+		return;
 	}
-	return 0;
 }
 
 /* Takes what is queued and need not wait. Returns whether a round begins with it. */
@@ -169,8 +198,11 @@ static void rdmablk_fenced_snapshot(struct rdmablk_fenced *f)
 {
 	/* Before the bits; a full barrier, pairs with the one in rdmablk_fenced_dirty(). */
 	f->was_unflushed = rdmablk_ahead_begin(f->path);
-	if (f->has_dirty)
-		rdmablk_dirty_begin(&f->dirty);
+	if (!f->has_dirty)
+		return;
+	rdmablk_dirty_begin(&f->dirty);
+	/* After the bits: that has ended with a full barrier. No mark is 0. */
+	WRITE_ONCE(f->path->snapshots, f->path->snapshots + 1 ?: 1);
 }
 
 static bool rdmablk_fenced_begin(struct rdmablk_fenced *f)
@@ -187,9 +219,9 @@ static bool rdmablk_fenced_begin(struct rdmablk_fenced *f)
 		f->told = false;
 		f->status = RDMABLK_OK;
 		rdmablk_fenced_snapshot(f);
-		f->flush_hwq = rdmablk_fenced_pick(f);
+		rdmablk_fenced_pick(f, commands);
 	}
-	rdmablk_fenced_send_fences(f, commands ? U32_MAX : f->flush_hwq);
+	rdmablk_fenced_send_fences(f, commands);
 	return true;
 }
 
@@ -322,6 +354,7 @@ static void rdmablk_fenced_flush_end(struct rdmablk_fenced *f)
 	rdmablk_ahead_end(f->path, f->was_unflushed, !status);
 	f->flushing = false;
 	f->shipping = false;
+	f->carried = false;
 	list_splice_init(&f->flushes, &ended);
 	list_for_each_entry_safe(op, next, &ended, node) {
 		list_del_init(&op->node);
@@ -435,6 +468,7 @@ void rdmablk_fenced_init(struct rdmablk_fenced *f, struct rdmablk_path *path,
 			 struct workqueue_struct *wq)
 {
 	f->path = path;
+	path->snapshots = 1;
 	f->wq = wq;
 	f->stopped = true;
 	spin_lock_init(&f->lock);
@@ -468,7 +502,7 @@ void rdmablk_fenced_start(struct rdmablk_fenced *f)
 
 	/* The target has destroyed what could have been under way. */
 	for (i = 0; i < f->path->nr_hwqs; i++)
-		f->path->hwq[i]->wrote = false;
+		f->path->hwq[i]->wrote = 0;
 	WRITE_ONCE(f->broken, false);
 	spin_lock_bh(&f->lock);
 	f->stopped = false;
@@ -535,6 +569,7 @@ void rdmablk_fenced_reset(struct rdmablk_fenced *f)
 	f->fencing = false;
 	f->flushing = false;
 	f->shipping = false;
+	f->carried = false;
 	atomic_set(&f->unanswered, 0);
 	f->status = RDMABLK_OK;
 	if (f->own_queued) {

@@ -87,6 +87,8 @@ struct rdmablk_fenced_op {
  * @flushing: a flush is under way, from the snapshot to its end
  * @shipping: its ranges may be sent
  * @flush_hwq: hardware queue on which it is sent
+ * @carried: its commands are the fence of that hardware queue, and may not have been
+ *	received
  * @unanswered: of its DIRTY and FLUSH; taken down by the answers
  * @flush_last: what is unanswered is all there was to send
  * @told: a DIRTY has been sent
@@ -124,6 +126,7 @@ struct rdmablk_fenced {
 	bool flushing;
 	bool shipping;
 	u32 flush_hwq;
+	bool carried;
 	atomic_t unanswered;
 	bool flush_last;
 	bool told;

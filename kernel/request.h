@@ -59,7 +59,8 @@ struct rdmablk_reserve {
  *	posted here.
  * @write: queue pair of RDMA WRITEs, and of commands
  * @cmdq: commands on @write; of depth 0 without RDMABLK_F_COMMANDS
- * @wrote: a WRITE has completed since the target was last sent a fence, see fenced.c
+ * @wrote: value of @snapshots of @path when the first WRITE completed since the target was
+ *	last sent a fence; 0: none has; see fenced.c
  * @line: who waits for a tag of @cmdq, by enum rdmablk_fenced_line; of the work of
  *	fenced.c
  * @waits: which of @line have somebody, a bit each; set by that work, before it looks for
@@ -118,6 +119,7 @@ struct rdmablk_hwq {
  * @staged: READs and WRITEs are commands, too
  * @cache: what is written is durable after a flush only
  * @unflushed: something has been written, and reported as done, since the last flush
+ * @snapshots: flushes that have taken what was written, and 1 to begin with; never 0
  * @ahead: flushes that come with the write
  * @block_shift: log2 of the logical block
  * @region_shift: log2 of the region size; 63 when there is one region
@@ -174,6 +176,7 @@ struct rdmablk_path {
 
 	/* written by writes and flushes */
 	u32 unflushed ____cacheline_aligned_in_smp;
+	u32 snapshots;
 	struct rdmablk_ahead ahead;
 
 	struct rdmablk_fenced fenced;
@@ -289,8 +292,9 @@ u32 rdmablk_request_in_flight(struct blk_mq_tag_set *set);
 static inline void rdmablk_request_wrote(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
 					 u64 pos, u64 bytes)
 {
+	/* An older mark stays: it says that there are older bits. */
 	if (!READ_ONCE(hwq->wrote))
-		WRITE_ONCE(hwq->wrote, true);
+		cmpxchg(&hwq->wrote, 0, READ_ONCE(path->snapshots));
 	if (path->cache)
 		rdmablk_fenced_dirty(path, pos, bytes);
 }

@@ -66,6 +66,95 @@ static void test_a_flush_after_the_end(void **state)
 	flush_the_rest();
 }
 
+static void flush_now(void)
+{
+	assert_int_equal(rdmablk_fenced_flush(f, 1), 0);
+}
+
+/* A flush goes by the queue that has written, and needs no FENCE there, whichever it is. */
+static void test_fences_of_one_writer(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 30; i++) {
+		write_done(i / 2 % QUEUES, i);
+		flush_now();
+		assert_int_equal(fences, 0);
+	}
+	flush_now();
+	assert_int_equal(fences, 0);
+	for (unsigned int q = 0; q < QUEUES; q++)
+		write_done(q, q);
+	flush_now();
+	assert_int_equal(fences, QUEUES - 1);
+	flush_now();
+	assert_int_equal(fences, QUEUES - 1);
+}
+
+static unsigned int late;
+
+/* A WRITE completes after the flush has taken the bits, and before it sends fences. */
+static void write_late(const void *at)
+{
+	if (at != &hwq[0].wrote || !f->flushing || late)
+		return;
+	late = 1;
+	write_done(2, 2);
+}
+
+static void test_no_fence_of_a_late_writer(void **state)
+{
+	(void)state;
+	late = 0;
+	write_done(0, 0);
+	write_done(1, 1);
+	shim_access = write_late;
+	flush_now();
+	shim_access = NULL;
+	assert_int_equal(late, 1);
+	/* That of queue 1; queue 0 carries the flush. */
+	assert_int_equal(fences, 1);
+	assert_true(hwq[2].wrote);
+	assert_true(dirty_any(&f->dirty));
+	write_done(1, 1);
+	flush_now();
+	assert_int_equal(fences, 2);
+	assert_int_equal(file[2], ended[2]);
+}
+
+/* Bits that a flush puts back were fenced for it. */
+static void test_no_fence_after_a_failure(void **state)
+{
+	unsigned int failures = 0;
+
+	(void)state;
+	failing = true;
+	for (unsigned int i = 0; i < 20; i++) {
+		write_done(0, 0);
+		write_done(1, 1);
+		while (rdmablk_fenced_flush(f, 1) == -EIO)
+			failures++;
+		assert_int_equal(fences, i + 1);
+		assert_int_equal(file[0], ended[0]);
+		assert_int_equal(file[1], ended[1]);
+	}
+	assert_in_range(failures, 1, 1000);
+}
+
+/* The number of flushes starts again from 1; no mark is 0. */
+static void test_many_flushes(void **state)
+{
+	(void)state;
+	path.snapshots = UINT32_MAX - 3;
+	for (unsigned int i = 0; i < 8; i++) {
+		write_done(0, 0);
+		write_done(1, 1);
+		assert_int_not_equal(hwq[0].wrote, 0);
+		flush_now();
+		assert_int_equal(fences, i + 1);
+	}
+	assert_int_equal(path.snapshots, 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -74,6 +163,10 @@ int main(void)
 		cmocka_unit_test(test_lost_connections),
 		cmocka_unit_test(test_a_calm_disk),
 		cmocka_unit_test_setup_teardown(test_a_flush_after_the_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fences_of_one_writer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_fence_of_a_late_writer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_fence_after_a_failure, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_flushes, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("fenced", tests, NULL, NULL);

@@ -63,6 +63,14 @@ static inline void smp_wmb(void)
 #define xchg(p, v)							\
 	({ shim_before(p); __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST); })
 
+#define cmpxchg(p, old, v)						\
+	({ typeof(*(p)) old_ = (old);					\
+	   typeof(*(p)) new_ = (v);					\
+	   shim_before(p);						\
+	   __atomic_compare_exchange_n(p, &old_, new_, false, __ATOMIC_SEQ_CST,	\
+				       __ATOMIC_SEQ_CST);		\
+	   old_; })
+
 /* All else before it; all else after it. */
 #define smp_store_release(p, v)							\
 	({ shim_before(p); __atomic_store_n(p, v, __ATOMIC_RELEASE); })
