@@ -2,6 +2,10 @@
 /*
  * Kept arenas.
  *
+ * Whoever can write or truncate the file changes the disk, or takes it away, behind the
+ * back of every initiator. So the file must be the daemon's own: its user, nobody else
+ * with the right to write, one name, no symbolic link.
+ *
  * The file is the contents, rounded up to whole pages, and one page more: the
  * trailer. It carries the epoch and the identity of the export and who wrote it
  * last, and belongs to the contents as nothing beside them could: whoever removes
@@ -112,6 +116,27 @@ static int wait_for_process(const struct arena_trailer *t, const char *path)
 	return -EBUSY;
 }
 
+/* Nobody but the daemon's user may write it or cut it short. */
+static int check_owner(const struct stat *st, const char *path)
+{
+	if (st->st_uid != geteuid()) {
+		log_err("arena %s: belongs to user %u, and the daemon runs as user %u",
+			path, st->st_uid, geteuid());
+		return -EPERM;
+	}
+	if (st->st_mode & (S_IWGRP | S_IWOTH)) {
+		log_err("arena %s: its group or others may write it (mode %04o): chmod go-w",
+			path, st->st_mode & 07777);
+		return -EPERM;
+	}
+	if (st->st_nlink != 1) {
+		log_err("arena %s: has %u names; it must have one", path,
+			(unsigned int)st->st_nlink);
+		return -EPERM;
+	}
+	return 0;
+}
+
 static int check_file(struct store *store, const char *path, struct stat *st)
 {
 	struct statfs fs;
@@ -125,7 +150,7 @@ static int check_file(struct store *store, const char *path, struct stat *st)
 		return -EINVAL;
 	}
 	store->page_size = (uint64_t)fs.f_bsize;
-	return 0;
+	return check_owner(st, path);
 }
 
 /**
@@ -140,10 +165,11 @@ int arena_open(struct store *store, const struct export_config *ec)
 	struct stat st;
 	int ret;
 
-	store->fd = open(ec->arena, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	store->fd = open(ec->arena, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (store->fd < 0) {
 		ret = -errno;
-		log_err("arena %s: cannot open: %s", ec->arena, strerror(-ret));
+		log_err("arena %s: cannot open: %s", ec->arena,
+			ret == -ELOOP ? "it is a symbolic link" : strerror(-ret));
 		return ret;
 	}
 	ret = check_file(store, ec->arena, &st);

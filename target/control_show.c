@@ -100,7 +100,7 @@ static void show_store(struct json_object *o, struct export *e)
 	add(o, "size", ready ? json_object_new_uint64(e->store.size) : NULL);
 	add(o, "uuid", ready ? uuid_text(e->store.uuid) : NULL);
 	add(o, "epoch", ready ? hex(e->store.epoch, sizeof(e->store.epoch)) : NULL);
-	add(o, "failed", json_object_new_boolean(status.failed));
+	add(o, "failed", json_object_new_boolean(status.failed || e->broken));
 	add(o, "dirty", json_object_new_boolean(status.dirty));
 	add(o, "comparing", json_object_new_uint64(status.comparing));
 	add(o, "errors", json_object_new_uint64(status.errors));

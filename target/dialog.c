@@ -284,6 +284,8 @@ static unsigned int handle_proof(struct session *s, const void *msg, size_t len)
 	e = export_find(s->wish.export_name);
 	if (!e)
 		return refused.reason ?: RDMABLK_R_NO_EXPORT;
+	if (e->broken)
+		return RDMABLK_R_STORE_FAILED;
 	fill_lease(s);
 	if (e->store.ops->limits)
 		e->store.ops->limits(&e->store, &s->limits);

@@ -19,6 +19,7 @@
 #include "util.h"
 
 #define REGION_MAX	(1ULL << 40)
+#define CUT_SHORT	"another process has cut its file short, or the host's memory has an error"
 
 static TAILQ_HEAD(, export) exports = TAILQ_HEAD_INITIALIZER(exports);
 
@@ -139,6 +140,7 @@ void export_renew(struct export *e, struct export_config *ec)
 	e->store = (struct store){ .ops = ops_of(ec), .writer = e->store.writer };
 	memset(&e->noted, 0, sizeof(e->noted));
 	e->awaited = 0;
+	e->broken = false;
 	e->state = EXPORT_OPENING;
 }
 
@@ -167,6 +169,10 @@ int export_open(struct export *e)
 	if (!known)
 		ret = uuid_make(e, e->daemon);
 	ret = ret ?: export_recall(e) ?: e->store.ops->publish(&e->store);
+	if (!ret && arena_guard_broken(e->store.guard)) {
+		log_err("export %s: a page of its arena is missing; " CUT_SHORT, ec->name);
+		ret = -EIO;
+	}
 	e->open = !ret;
 	if (ret)
 		e->store.ops->close(&e->store);
@@ -329,6 +335,29 @@ struct export *export_by_name(const char *name)
 struct export *export_next(const struct export *e)
 {
 	return e ? TAILQ_NEXT(e, entry) : TAILQ_FIRST(&exports);
+}
+
+/**
+ * export_broken - look for an export whose arena has lost a page
+ *
+ * In the loop. Each such export is found once.
+ *
+ * Return: the export, in use no more but for its sessions, which have to end; or NULL.
+ */
+struct export *export_broken(void)
+{
+	struct export *e;
+
+	TAILQ_FOREACH(e, &exports, entry)
+		if (e->state == EXPORT_READY && !e->broken &&
+		    arena_guard_broken(e->store.guard))
+			break;
+	if (!e)
+		return NULL;
+	e->broken = true;
+	log_err("export %s: a page of its arena is missing: " CUT_SHORT "; its sessions end, and nobody may log in until it is reopened",
+		e->cfg->name);
+	return e;
 }
 
 static void grow_run(struct job *job)

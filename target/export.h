@@ -60,6 +60,7 @@ enum export_state {
  * @state: whether it can be had
  * @by_hand: added at run time by the administrator, in no configuration
  * @reload: the last reload that has looked at it
+ * @broken: a page of its arena is missing: nobody may have it until it is opened again
  * @open: @store is; a worker's while it opens or closes it
  * @store: its contents
  * @noted: who is noted as @store's last writer, since it was opened; all zero: nobody
@@ -84,6 +85,7 @@ struct export {
 	enum export_state state;
 	bool by_hand;
 	unsigned int reload;
+	bool broken;
 	bool open;
 	struct store store;
 	struct store_writer noted;
@@ -116,6 +118,7 @@ void export_free(struct export *export);
 struct export *export_find(const char *name);
 struct export *export_by_name(const char *name);
 struct export *export_next(const struct export *export);
+struct export *export_broken(void);
 int export_grow(struct export *export, uint64_t size, uint64_t most,
 		void (*grown)(struct export *export, int ret));
 unsigned int export_admit(struct lease_list *leases, const struct lease *claim,

@@ -59,7 +59,8 @@ static bool is_hole(const struct file *f, const char *p, uint64_t offset,
  *
  * What was discarded stays so: zeroes are not written where the file has none but them.
  *
- * Return: 0, or an error there has been; uring_wait() tells of it again
+ * Return: 0, or an error there has been; uring_wait() tells of it again, but not of -EIO
+ * because a page of the arena is missing
  */
 int full_write(struct store *store, uint64_t offset, uint64_t bytes)
 {
@@ -70,7 +71,12 @@ int full_write(struct store *store, uint64_t offset, uint64_t bytes)
 	while (offset < end && !full->ring.error) {
 		uint64_t n = min_u64(ZERO_PIECE, end - offset);
 
-		if (is_hole(&full->file, base + offset, offset, n)) {
+		bool hole = is_hole(&full->file, base + offset, offset, n);
+
+		/* What was looked at there may be the zeroes of a missing page. */
+		if (arena_guard_broken(store->guard))
+			return -EIO;
+		if (hole) {
 			uring_write(&full->ring, base + run, run, offset - run);
 			run = offset + n;
 		} else if (offset + n - run >= URING_PIECE) {
@@ -196,10 +202,11 @@ static int write_own(struct store *store, const struct store_work *w)
 	uint64_t unit = full->file.direct ? full->file.align : 1;
 	uint64_t first = align_down(w->offset, unit);
 	uint64_t end = round_up(w->offset + w->bytes, unit);
+	int ret;
 
 	full_changed(full, first, end - first);
-	full_write(store, first, end - first);
-	return uring_wait(&full->ring);
+	ret = full_write(store, first, end - first);
+	return uring_wait(&full->ring) ?: ret;
 }
 
 static void clear_set(struct bitmap *set)
@@ -229,7 +236,8 @@ static int cut_off(struct full *full)
 int full_flush(struct store *store, struct store_work *w)
 {
 	struct full *full = full_of(store);
-	int ret = file_shrunk(&full->file) ? cut_off(full) : 0;
+	int ret = arena_guard_broken(store->guard) ? -EIO :
+		  file_shrunk(&full->file) ? cut_off(full) : 0;
 	struct store_range run;
 
 	ret = ret ?: full_compare(store, &w->cancelled);

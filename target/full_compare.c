@@ -48,9 +48,12 @@ void full_compare_begin(struct full *full)
 		 full->file.name, full->file.path);
 }
 
-/* Writes what differs of a piece; @is: what the file has, NULL: zeroes */
-static void write_differing(struct store *store, const char *is, uint64_t at,
-			    uint64_t bytes)
+/*
+ * Writes what differs of a piece; @is: what the file has, NULL: zeroes. Of an arena with a
+ * missing page nothing is written: what was read there may be zeroes in its place.
+ */
+static int write_differing(struct store *store, const char *is, uint64_t at,
+			   uint64_t bytes)
 {
 	static const char zeroes[4096];
 	struct full *full = full_of(store);
@@ -61,6 +64,8 @@ static void write_differing(struct store *store, const char *is, uint64_t at,
 		n = min_u64(sizeof(zeroes), bytes - off);
 		if (memcmp(want + off, is ? is + off : zeroes, n))
 			continue;
+		if (arena_guard_broken(store->guard))
+			return -EIO;
 		if (run < off) {
 			full_changed(full, at + run, off - run);
 			uring_write(&full->ring, want + run, at + run, off - run);
@@ -68,11 +73,14 @@ static void write_differing(struct store *store, const char *is, uint64_t at,
 		}
 		run = off + n;
 	}
+	if (arena_guard_broken(store->guard))
+		return -EIO;
 	if (run < bytes) {
 		full_changed(full, at + run, bytes - run);
 		uring_write(&full->ring, want + run, at + run, bytes - run);
 		full->compare_wrote += bytes - run;
 	}
+	return 0;
 }
 
 /* Reads and compares a piece. */
@@ -89,8 +97,8 @@ static int compare_data(struct store *store, uint64_t at, uint64_t bytes)
 	ret = uring_wait(&full->ring);
 	if (ret)
 		return ret;
-	write_differing(store, full->bounce, at, bytes);
-	return uring_wait(&full->ring);
+	ret = write_differing(store, full->bounce, at, bytes);
+	return uring_wait(&full->ring) ?: ret;
 }
 
 static void tell(struct full *full)
@@ -130,8 +138,8 @@ static int compare_step(struct store *store, uint64_t step)
 	start = start / step * step;	/* a multiple of any alignment */
 	if (start > at) {
 		bytes = min_u64(start - at, STEP_HOLE);
-		write_differing(store, NULL, at, bytes);
-		ret = uring_wait(&full->ring);
+		ret = write_differing(store, NULL, at, bytes);
+		ret = uring_wait(&full->ring) ?: ret;
 	} else {
 		bytes = min_u64(step - at % step, full->file.size - at);
 		ret = compare_data(store, at, bytes);

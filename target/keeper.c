@@ -168,6 +168,7 @@ static int start_thread(struct keeper *k)
 	int ret;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS);	/* of the arena: see arena_guard.c */
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	ret = pthread_create(&k->thread, NULL, keeper_main, k);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -29,6 +29,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "admin.h"
+#include "arena_guard.h"
 #include "cm.h"
 #include "control.h"
 #include "device.h"
@@ -75,6 +76,14 @@ static void device_gone(struct device *dev)
 {
 	session_end_device(dev);
 	listener_close_device(dev);
+}
+
+static void arena_broken(void)
+{
+	struct export *e;
+
+	while ((e = export_broken()))
+		session_end_broken(e);
 }
 
 /* Nothing of what is left keeps a file from what it lacks. */
@@ -390,6 +399,7 @@ static void tear_down(void)
 	device_exit();
 	cm_exit();
 	export_close_all();
+	arena_guard_exit();
 	if (daemon_state.signals.fd >= 0)
 		close(daemon_state.signals.fd);
 	loop_exit();
@@ -405,6 +415,9 @@ static int run(struct config *cfg)
 	if (ret)
 		return fail("no random numbers", ret);
 	limits_init(cfg);
+	ret = arena_guard_init(arena_broken);
+	if (ret)
+		return fail("cannot catch SIGBUS", ret);
 	if (export_open_all(cfg))
 		return EXIT_FAILED;
 	ret = signals_init();

@@ -201,6 +201,11 @@ int pages_map(struct store *store, const char *name, uint64_t room)
 	int ret = base ? map_at(store, base, 0, store->mapped) : -errno;
 
 	if (!ret) {
+		store->guard = arena_guard_add(base, room ?: store->mapped,
+					       store->page_size);
+		ret = store->guard ? 0 : -ENFILE;
+	}
+	if (!ret) {
 		store->base = base;
 		return 0;
 	}
@@ -340,6 +345,8 @@ void pages_shrink(struct store *store, uint64_t had)
  */
 void pages_release(struct store *store, uint64_t room)
 {
+	arena_guard_del(store->guard);
+	store->guard = NULL;
 	if (store->base)
 		munmap(store->base, room ?: store->mapped);
 	if (store->fd >= 0)

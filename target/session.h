@@ -234,6 +234,7 @@ const struct session *session_next(const struct session *s);
 unsigned int session_users(const struct export *export);
 bool session_left(const struct export *export);
 void session_end_export(const struct export *export, unsigned int reason);
+void session_end_broken(const struct export *export);
 unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms);
 bool session_has_cache(const struct session *s);
 bool session_expected(void);

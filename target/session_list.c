@@ -202,6 +202,21 @@ void session_end_export(const struct export *export, unsigned int reason)
 }
 
 /**
+ * session_end_broken - end all sessions of an export whose arena has lost a page
+ * @export: export
+ *
+ * Those with something to flush, too: it cannot be flushed any more.
+ */
+void session_end_broken(const struct export *export)
+{
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry)
+		if (s->export == export)
+			session_end(s, RDMABLK_R_STORE_FAILED);
+}
+
+/**
  * session_expected - may a device come that has to flush
  *
  * One that has lost its session, of which this side may not have heard yet.

@@ -12,6 +12,7 @@
 
 #include <stdatomic.h>
 
+#include "arena_guard.h"
 #include "bitmap.h"
 #include "config.h"
 #include "file.h"
@@ -264,6 +265,7 @@ struct staged_ops {
  * @base: its arena in this process, aligned to @page_size; NULL: staged
  * @size: bytes; may grow, in the loop
  * @mapped: bytes mapped from @base on
+ * @guard: of its arena: whether all of its pages are there; NULL: no arena is mapped
  * @page_size: of the pages behind it, bytes
  * @physical_block: preferred unit of I/O, bytes
  * @uuid: identity of the export; all zero until it is known
@@ -288,6 +290,7 @@ struct store {
 	void *base;
 	uint64_t size;
 	uint64_t mapped;
+	struct arena_guard *guard;
 	uint64_t page_size;
 	uint32_t physical_block;
 	uint8_t uuid[RDMABLK_ID_LEN];

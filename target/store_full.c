@@ -256,7 +256,8 @@ static void store_close(struct store *store)
 	if (ret)
 		log_err("export %s: %s lacks what was written last: %s%s",
 			full->file.name, full->file.path, strerror(-ret),
-			store->kept ? "; its arena has it" : "");
+			store->kept && !arena_guard_broken(store->guard) ?
+			"; its arena has it" : "");
 	else if (store->kept && !file_of(full, &file))
 		arena_clean(store, &file);
 	pthread_mutex_unlock(&full->lock);
@@ -326,7 +327,7 @@ static int zero_range(struct store *store, const struct store_work *w,
 		full->rewrite = true;
 	else
 		memset((char *)store->base + offset, 0, bytes);
-	return ret;
+	return ret ?: arena_guard_broken(store->guard) ? -EIO : 0;
 }
 
 static unsigned int store_work(struct store *store, struct store_work *w,
@@ -341,6 +342,9 @@ static unsigned int store_work(struct store *store, struct store_work *w,
 	else
 		ret = zero_range(store, w, offset, bytes);
 	pthread_mutex_unlock(&full->lock);
+	/* The kernel could not read the arena. */
+	if (ret == -EFAULT)
+		arena_guard_break(store->guard);
 	if (ret && ret != -ECANCELED)
 		atomic_fetch_add(&full->errors, 1);
 	if (ret && ret != -ECANCELED)

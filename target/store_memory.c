@@ -76,7 +76,7 @@ static unsigned int memory_work(struct store *store, struct store_work *w,
 {
 	(void)w;
 	memset((char *)store->base + offset, 0, bytes);
-	return RDMABLK_OK;
+	return arena_guard_broken(store->guard) ? RDMABLK_R_STORE_FAILED : RDMABLK_OK;
 }
 
 const struct store_ops store_memory_ops = {

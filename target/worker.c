@@ -100,7 +100,7 @@ static void worker_ready(struct loop_source *src)
  * worker_start - start the threads and hear of finished jobs in the loop
  * @threads: how many jobs may run at once, at least 2; all but one of them slow
  *
- * Signals stay the loop's: the threads block all of them.
+ * Signals stay the loop's: the threads block all of them but SIGBUS.
  *
  * Return: 0 or -errno.
  */
@@ -117,6 +117,7 @@ int worker_start(unsigned int threads)
 		return -errno;
 	ret = loop_add(&workers.source);
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS);	/* of arenas: see arena_guard.c */
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	while (!ret && workers.nr_threads < threads &&
 	       workers.nr_threads < WORKER_MAX) {

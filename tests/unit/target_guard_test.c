@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * An arena that loses pages ends its export and nothing else; what a thread reads in
+ * their place is written to no file. An arena's file is the daemon's own, or refused.
+ *
+ * Sources: target/arena_guard.c target/arena.c target/export.c target/full_back.c
+ *	    target/full_compare.c
+ * Libraries: libcrypto libsystemd liburing
+ */
+#include <sys/syscall.h>
+
+#include "target_writers.h"
+#include "target_full.h"
+#include "../../target/arena.h"
+#include "../../target/arena_guard.h"
+#include "../../target/keeper.h"
+#include "../../target/log.h"
+
+static unsigned int hits;	/* of the daemon's */
+static struct export *last;
+
+static void hit(void)
+{
+	struct export *e;
+
+	while ((e = export_broken())) {
+		hits++;
+		last = e;
+	}
+	loop_stop();
+}
+
+static void give_up(struct loop_timer *timer)
+{
+	(void)timer;
+	fail_msg("nobody has woken the loop");
+}
+
+static void begin(const char *first, const char *second)
+{
+	config_init(&cfg);
+	free(cfg.state_dir);
+	cfg.state_dir = strdup(files_path("state"));
+	config_export_spec(&cfg, first);
+	if (second)
+		config_export_spec(&cfg, second);
+	assert_int_equal(cfg.errors, 0);
+	assert_int_equal(loop_init(), 0);
+	assert_int_equal(arena_guard_init(hit), 0);
+	assert_int_equal(export_open_all(&cfg), 0);
+	hits = 0;
+	last = NULL;
+}
+
+static void end(void)
+{
+	export_close_all();
+	arena_guard_exit();
+	loop_exit();
+	config_free(&cfg);
+}
+
+/* The loop runs until it has heard of a broken arena. */
+static void run_until_hit(void)
+{
+	struct loop_timer limit = { .expired = give_up };
+
+	loop_timer_start(&limit, 60000);
+	assert_int_equal(loop_run(), 0);
+	loop_timer_stop(&limit);
+}
+
+static struct store_work work;
+static bool work_over;
+
+static void work_done(struct store_work *w)
+{
+	assert_ptr_equal(w, &work);
+	work_over = true;
+	loop_stop();
+}
+
+/* In the keeper's thread, which is that of the export. Return: enum rdmablk_reason */
+static unsigned int zeroes(struct export *e, uint64_t offset)
+{
+	struct loop_timer limit = { .expired = give_up };
+
+	work = (struct store_work){
+		.op = RDMABLK_OP_WRITE_ZEROES, .offset = offset, .bytes = 4096,
+		.done = work_done,
+	};
+	work_over = false;
+	keeper_submit(e->store.keeper, &work);
+	loop_timer_start(&limit, 60000);
+	while (!work_over)
+		assert_int_equal(loop_run(), 0);
+	loop_timer_stop(&limit);
+	return work.status;
+}
+
+static void one_ends_and_the_other_goes_on(void **state)
+{
+	struct export *a, *b;
+
+	(void)state;
+	begin("a,memory,size=8M,hugepages=no", "b,memory,size=8M,hugepages=no");
+	a = export_find("a");
+	b = export_find("b");
+	assert_int_equal(zeroes(a, 4 * MIB), RDMABLK_OK);
+	assert_int_equal(hits, 0);
+	assert_int_equal(ftruncate(a->store.fd, 2 * MIB), 0);
+	assert_int_equal(zeroes(a, 4 * MIB), RDMABLK_R_STORE_FAILED);
+	if (!hits)
+		run_until_hit();
+	assert_int_equal(hits, 1);
+	assert_ptr_equal(last, a);
+	assert_true(a->broken);
+	assert_false(b->broken);
+	/* once for all: what is left of it is of no use either */
+	assert_int_equal(zeroes(a, MIB), RDMABLK_R_STORE_FAILED);
+	assert_null(export_broken());
+	memset((char *)b->store.base + MIB, 7, 4096);
+	assert_int_equal(zeroes(b, MIB), RDMABLK_OK);
+	assert_int_equal(((char *)b->store.base)[MIB], 0);
+	/* opened again it has all of its pages */
+	export_quiet(a);
+	export_close(a);
+	export_renew(a, a->cfg);
+	assert_int_equal(export_open(a), 0);
+	assert_int_equal(export_begin(a), 0);
+	assert_false(a->broken);
+	assert_int_equal(zeroes(a, 4 * MIB), RDMABLK_OK);
+	end();
+}
+
+static void the_loop_itself_may_touch_it(void **state)
+{
+	struct export *e;
+	char spec[400];
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=32m"))
+		skip();
+	snprintf(spec, sizeof(spec), "a,memory,size=8M,arena=%s", files_path("kept/arena"));
+	begin(spec, NULL);
+	e = export_find("a");
+	assert_int_equal(truncate(files_path("kept/arena"), 8 * MIB), 0);
+	let_write("a", &lease_a);	/* who that is belongs into the last page */
+	run_until_hit();
+	assert_int_equal(hits, 1);
+	assert_ptr_equal(last, e);
+	end();
+	umount2(files_path("kept"), MNT_DETACH);
+}
+
+/*
+ * The zeroes in the place of missing pages differ from the file, and are not written to
+ * it: neither when it is compared, nor by a FLUSH, nor at the end.
+ */
+static void zeroes_do_not_get_into_the_file(void **state)
+{
+	const char *path = files_new("disk", 8 * MIB);
+	struct bitmap dirty;
+	struct store s;
+
+	(void)state;
+	files_write(path, 0, 8 * MIB, 1);
+	assert_int_equal(loop_init(), 0);
+	assert_int_equal(arena_guard_init(hit), 0);
+	full_config(path)->huge_pages = HUGE_NO;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	dirty = full_dirty(&s);
+	full_rdma(&s, 0, 4096, 2);
+	full_note(&s, &dirty, 0, 8 * MIB);
+	assert_int_equal(ftruncate(s.fd, 2 * MIB), 0);
+	assert_int_not_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(bitmap_any(&dirty));
+	s.ops->ended(&s, false);
+	while (s.ops->idle(&s))
+		;
+	assert_true(arena_guard_broken(s.guard));
+	full_close(&s);
+	bitmap_free(&dirty);
+	assert_true(files_are(path, 2 * MIB, 6 * MIB, 1));
+	arena_guard_exit();
+	loop_exit();
+}
+
+static void comparing_finds_no_zeroes_either(void **state)
+{
+	const char *path = files_new("disk", 8 * MIB);
+	struct store s;
+
+	(void)state;
+	files_write(path, 0, 8 * MIB, 1);
+	assert_int_equal(loop_init(), 0);
+	assert_int_equal(arena_guard_init(hit), 0);
+	full_config(path)->huge_pages = HUGE_NO;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_int_equal(ftruncate(s.fd, 3 * MIB), 0);
+	s.ops->ended(&s, false);
+	while (s.ops->idle(&s))
+		;
+	assert_true(arena_guard_broken(s.guard));
+	full_close(&s);
+	assert_true(files_are(path, 0, 8 * MIB, 1));
+	arena_guard_exit();
+	loop_exit();
+}
+
+/* Return: what opening it says, in @why */
+static int open_arena(const char *path, char *why, size_t room)
+{
+	struct export_config ec = { .name = "a", .arena = (char *)path, .size = MIB };
+	struct store s = { .size = MIB, .fd = -1 };
+	int ret;
+
+	log_keep(why, room);
+	ret = arena_open(&s, &ec);
+	log_keep(NULL, 0);
+	if (s.fd >= 0)
+		close(s.fd);
+	return ret;
+}
+
+static void expect_refused(const char *path, int want, const char *text)
+{
+	char why[256];
+
+	assert_int_equal(open_arena(path, why, sizeof(why)), want);
+	if (!strstr(why, text))
+		fail_msg("%s", why);
+}
+
+static void an_arena_is_the_daemons_own(void **state)
+{
+	const char *path;
+	char why[256], link[300];
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=32m"))
+		skip();
+	path = files_path("kept/arena");
+	snprintf(link, sizeof(link), "%s/kept/link", files_dir);
+	assert_int_equal(open_arena(path, why, sizeof(why)), 1);
+	assert_int_equal(open_arena(path, why, sizeof(why)), 0);
+	assert_int_equal(symlink(path, link), 0);
+	expect_refused(link, -ELOOP, "symbolic link");
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(chmod(path, 0620), 0);
+	expect_refused(path, -EPERM, "mode 0620");
+	assert_int_equal(chmod(path, 0602), 0);
+	expect_refused(path, -EPERM, "mode 0602");
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_int_equal(open_arena(path, why, sizeof(why)), 0);
+	assert_int_equal(syscall(SYS_linkat, AT_FDCWD, path, AT_FDCWD, link, 0), 0);
+	expect_refused(path, -EPERM, "has 2 names");
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(chown(path, 12345, -1), 0);
+	expect_refused(path, -EPERM, "belongs to user 12345");
+	umount2(files_path("kept"), MNT_DETACH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_ends_and_the_other_goes_on),
+		cmocka_unit_test(the_loop_itself_may_touch_it),
+		cmocka_unit_test(zeroes_do_not_get_into_the_file),
+		cmocka_unit_test(comparing_finds_no_zeroes_either),
+		cmocka_unit_test(an_arena_is_the_daemons_own),
+	};
+
+	return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
