@@ -47,6 +47,7 @@ write_job() {
 	} >"$LOG/vm/job.$role"
 	echo "$RDMABLK_TOP/tests/vm/guest-init" >"$LOG/vm/init"
 	kernel_modules "$SERIES" >"$LOG/vm/modules"
+	[[ ! $HEADERS ]] || : >"$LOG/vm/headers"
 }
 
 # qemu_net ROLE: one cable between the two machines. Either may start first or

@@ -3,8 +3,6 @@
 #
 # The disk describes itself rightly to everybody who asks: sysfs, lsblk,
 # blockdev, and the tool, which all say the same.
-#
-# kernels: 6.1 6.12
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

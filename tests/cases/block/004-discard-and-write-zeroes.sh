@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# kernels: 6.1 6.12
 # smp: 2
 #
 # DISCARD and WRITE ZEROES are commands: no data crosses the network, the target's

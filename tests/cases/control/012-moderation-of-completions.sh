@@ -9,7 +9,7 @@
 # What the device was asked is seen by a kprobe. A kernel without them (CONFIG_KPROBE_EVENTS),
 # such as the one that looks for mistakes, leaves that out, and the rest is proved.
 #
-# kernels: 6.1 6.12 newest
+# long-kernels: newest
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

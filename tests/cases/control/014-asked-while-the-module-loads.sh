@@ -5,7 +5,7 @@
 # of disks: it could be read to its end long after the module is gone. The tool says so; one
 # disk may be asked for, and disconnected, which ends the wait.
 #
-# kernels: 6.1 6.12 newest
+# long-kernels: newest
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

@@ -10,7 +10,6 @@
 #
 # The processors are on node 0, so what is nobody's choice is there.
 #
-# kernels: 6.1 6.12
 # numa: 2
 
 # shellcheck source=tests/cases/target/lib.sh

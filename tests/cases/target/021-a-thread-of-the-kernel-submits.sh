@@ -6,7 +6,6 @@
 # the file has, while that thread spins and after it has gone to sleep; it takes no processor
 # then, and ends with the daemon. Without io-poll there is none.
 #
-# kernels: 6.1 6.12
 # smp: 2
 
 # shellcheck source=tests/cases/store/lib.sh
