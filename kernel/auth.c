@@ -76,6 +76,19 @@ void rdmablk_auth_close(struct rdmablk_auth *a)
 }
 
 /**
+ * rdmablk_auth_forget() - forget the session key
+ * @a: what rdmablk_auth_open() filled
+ *
+ * Nothing needs it after the last join, nor after a login that has failed. What @tfm
+ * keeps of it goes, too: its key is K again.
+ */
+void rdmablk_auth_forget(struct rdmablk_auth *a)
+{
+	memzero_explicit(a->session_key, sizeof(a->session_key));
+	crypto_shash_setkey(a->tfm, a->key, RDMABLK_MAC_LEN);
+}
+
+/**
  * rdmablk_auth_proof() - MAC of PROOF
  * @a: keys
  * @hello: as sent

@@ -12,7 +12,7 @@ struct crypto_shash;
  * struct rdmablk_auth - the keys of one login
  * @tfm: hmac(sha256)
  * @key: K of the protocol header
- * @session_key: derived by rdmablk_auth_session()
+ * @session_key: derived by rdmablk_auth_session(); zero after rdmablk_auth_forget()
  */
 struct rdmablk_auth {
 	struct crypto_shash *tfm;
@@ -22,6 +22,7 @@ struct rdmablk_auth {
 
 int rdmablk_auth_open(struct rdmablk_auth *a);
 void rdmablk_auth_close(struct rdmablk_auth *a);
+void rdmablk_auth_forget(struct rdmablk_auth *a);
 int rdmablk_auth_proof(struct rdmablk_auth *a, const struct rdmablk_hello *hello,
 		       const void *challenge, u8 *mac);
 int rdmablk_auth_session(struct rdmablk_auth *a, const struct rdmablk_hello *hello,

@@ -213,6 +213,17 @@ static inline struct request *rq_list_pop(struct rq_list *rl)
 #endif
 
 /*
+ * "genetlink: Use internal flags for multicast groups" (6.7, and stable updates of the
+ * kernels before): a multicast group can be for those with CAP_NET_ADMIN alone. Where it
+ * cannot, any process may join.
+ */
+#ifdef GENL_MCAST_CAP_NET_ADMIN
+#define RDMABLK_MCAST_FLAGS	.flags = GENL_MCAST_CAP_NET_ADMIN,
+#else
+#define RDMABLK_MCAST_FLAGS
+#endif
+
+/*
  * "block: remove the q argument from blk_rq_map_sg" (6.15). No macro tells.
  */
 static inline unsigned int rdmablk_compat_map_sg(struct request *rq, struct scatterlist *sg)

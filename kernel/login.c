@@ -426,7 +426,7 @@ static int rdmablk_login_regions(struct rdmablk_session *s)
 	int ret;
 
 	if (g->nr_regions > s->nr_regions) {
-		kvfree(s->path.region);
+		kvfree_sensitive(s->path.region, s->nr_regions * sizeof(*s->path.region));
 		s->nr_regions = 0;
 		s->path.region = kvcalloc(g->nr_regions, sizeof(*s->path.region),
 					  GFP_KERNEL);
@@ -631,6 +631,7 @@ int rdmablk_login(struct rdmablk_session *s)
 	}
 	if (!ret)
 		ret = rdmablk_login_queues(s);
+	rdmablk_auth_forget(&s->auth);
 	if (!ret)
 		ret = rdmablk_login_ready(s);
 	return ret;

@@ -12,6 +12,7 @@
  * allocated first: a disk whose reply finds no memory would be orphaned. A job holds
  * the module, and the module's exit waits for the queue that the jobs run on.
  */
+#include <linux/atomic.h>
 #include <linux/blkdev.h>
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -22,6 +23,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/genetlink.h>
+#include "compat.h"
 #include "netlink.h"
 #include "param.h"
 #include "session.h"
@@ -103,7 +105,7 @@ static DEFINE_MUTEX(rdmablk_nl_mutex);	/* rdmablk_nl_registered */
 enum { RDMABLK_NL_EVENTS };
 
 static const struct genl_multicast_group rdmablk_nl_groups[] = {
-	[RDMABLK_NL_EVENTS] = { .name = RDMABLK_GENL_EVENTS },
+	[RDMABLK_NL_EVENTS] = { .name = RDMABLK_GENL_EVENTS, RDMABLK_MCAST_FLAGS },
 };
 
 /* NL_SET_ERR_MSG() for a text that is not a literal, but lives as long as the module */
@@ -312,6 +314,9 @@ static void rdmablk_nl_job_end(struct rdmablk_nl_job *job, int ret, const char *
 	rdmablk_nl_job_free(job);
 }
 
+/* First connects that a socket waits for, and may give up */
+static atomic_t rdmablk_nl_connects;
+
 static void rdmablk_nl_connect_work(struct work_struct *work)
 {
 	struct rdmablk_nl_job *job = container_of(work, struct rdmablk_nl_job, work);
@@ -322,6 +327,7 @@ static void rdmablk_nl_connect_work(struct work_struct *work)
 	ret = rdmablk_session_connect(s);
 	if (!ret)
 		ret = rdmablk_session_publish(s);
+	atomic_dec(&rdmablk_nl_connects);
 	if (ret < 0) {
 		rdmablk_session_abort(s);
 		return rdmablk_nl_job_end(job, ret, s->why);
@@ -355,6 +361,8 @@ static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
 		rdmablk_session_abort(s);
 		return -ENOMEM;
 	}
+	/* The socket is not closed before this returns. */
+	atomic_inc(&rdmablk_nl_connects);
 	rdmablk_nl_job_start(job);
 	return 0;
 }
@@ -366,7 +374,7 @@ static int rdmablk_nl_released(struct notifier_block *nb, unsigned long event, v
 	struct rdmablk_session *s = NULL;
 
 	if (event != NETLINK_URELEASE || n->protocol != NETLINK_GENERIC ||
-	    n->net != &init_net || !n->portid)
+	    n->net != &init_net || !n->portid || !atomic_read(&rdmablk_nl_connects))
 		return NOTIFY_DONE;
 	while (rdmablk_session_step(&s)) {
 		if (s->nl_portid == n->portid)

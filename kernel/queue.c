@@ -307,9 +307,14 @@ static void rdmablk_queue_count(struct rdmablk_queue *q, enum ib_wc_status statu
  * rdmablk_queue_failed() - a work request of a send queue has completed with an error
  * @q: queue
  * @wc: completion, of which only wr_cqe and status are valid
+ *
+ * All that a queue pair has posted is flushed at once, on many processors for the many
+ * queue pairs of a session. Only the first of a queue pair takes the lock of the session.
  */
 void rdmablk_queue_failed(struct rdmablk_queue *q, const struct ib_wc *wc)
 {
+	if (wc->status == IB_WC_WR_FLUSH_ERR && READ_ONCE(q->failed))
+		return;
 	rdmablk_queue_count(q, wc->status);
 	q->fatal(q, wc->status == IB_WC_REM_ACCESS_ERR ?
 		 RDMABLK_R_ACCESS : RDMABLK_R_CONNECTION);

@@ -86,7 +86,7 @@ static void rdmablk_session_free(struct kref *ref)
 	struct rdmablk_session *s = container_of(ref, struct rdmablk_session, ref);
 
 	rdmablk_auth_close(&s->auth);
-	kvfree(s->path.region);
+	kvfree_sensitive(s->path.region, s->nr_regions * sizeof(*s->path.region));
 	rdmablk_fenced_exit(&s->path.fenced);
 	rdmablk_hwq_free(s);
 	rdmablk_timing_exit(&s->path.timing);

@@ -135,15 +135,18 @@ expect 0 "$(counted fences)" "the fences of writes"
 # By a queue that has written; the other one takes a fence.
 sync $DEV
 expect 1 "$(counted fences)" "the fences before a flush"
-# The queue of the flush has been fenced by nothing else.
+# The flush was the fence of its own queue.
+blkdiscard -o 64k -l 64k $DEV
+expect 1 "$(counted fences)" "the fences where all has been flushed"
+taskset -c 0 dd if=/dev/zero of=$DEV bs=4k count=1 oflag=direct status=none
 blkdiscard -o 64k -l 64k $DEV
 expect 2 "$(counted fences)" "the fences before a discard"
 # Nobody has written.
 blkdiscard -o 128k -l 64k $DEV
 sync $DEV
 expect 2 "$(counted fences)" "the fences where nobody has written"
-timed $(($(status reads) - reads)) 2 "$(status flushes)" 2
-expect 2 "$(status discards)" "the discards"
+timed $(($(status reads) - reads)) 3 "$(status flushes)" 3
+expect 3 "$(status discards)" "the discards"
 disconnect
 unload_module
 monitor_ended() {
