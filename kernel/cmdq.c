@@ -179,18 +179,21 @@ static void rdmablk_cmdq_received(struct ib_cq *cq, struct ib_wc *wc)
 	rdmablk_cmd_finish(cmd);
 }
 
+/*
+ * Memory that an earlier connection has left in *@data is used again. On error the caller
+ * unmaps nothing, and the memory stays.
+ */
 static int rdmablk_cmdq_buf(struct rdmablk_cmdq *cmdq, u32 bytes, void **data, u64 *dma,
 			    enum dma_data_direction dir)
 {
-	*data = kzalloc_node(bytes, GFP_KERNEL, cmdq->node);
+	if (*data)
+		memset(*data, 0, bytes);
+	else
+		*data = kzalloc_node(bytes, GFP_KERNEL, cmdq->node);
 	if (!*data)
 		return -ENOMEM;
 	*dma = ib_dma_map_single(cmdq->dev, *data, bytes, dir);
-	if (!ib_dma_mapping_error(cmdq->dev, *dma))
-		return 0;
-	kfree(*data);
-	*data = NULL;
-	return -ENOMEM;
+	return ib_dma_mapping_error(cmdq->dev, *dma) ? -ENOMEM : 0;
 }
 
 static u32 rdmablk_cmdq_tx_bytes(const struct rdmablk_cmdq *cmdq, u32 tag)
@@ -201,31 +204,55 @@ static u32 rdmablk_cmdq_tx_bytes(const struct rdmablk_cmdq *cmdq, u32 tag)
 static int rdmablk_cmdq_init_cmd(struct rdmablk_cmdq *cmdq, u32 tag)
 {
 	struct rdmablk_cmd_tag *cmd = &cmdq->cmd[tag];
-	void *data;
+	void *data = cmd->msg;
 	int ret;
 
+	*cmd = (struct rdmablk_cmd_tag){ };
 	ret = rdmablk_cmdq_buf(cmdq, rdmablk_cmdq_tx_bytes(cmdq, tag), &data, &cmd->dma,
 			       DMA_TO_DEVICE);
-	if (ret)
-		return ret;
 	cmd->msg = data;
+	cmd->mapped = !ret;
 	cmd->cqe.done = rdmablk_cmd_sent;
 	cmd->cmdq = cmdq;
 	cmd->tag = tag;
-	return 0;
+	return ret;
 }
 
 static int rdmablk_cmdq_init_rx(struct rdmablk_cmdq *cmdq, u32 i)
 {
 	struct rdmablk_cmd_rx *rx = &cmdq->rx[i];
-	int ret = 0;
+	int ret;
 
 	rx->cqe.done = rdmablk_cmdq_received;
 	rx->cmdq = cmdq;
-	if (cmdq->rx_bytes)
+	if (cmdq->rx_bytes) {
 		ret = rdmablk_cmdq_buf(cmdq, cmdq->rx_bytes, &rx->data, &rx->dma,
 				       DMA_FROM_DEVICE);
-	return ret ?: rdmablk_cmdq_post_recv(cmdq, rx);
+		rx->mapped = !ret;
+		if (ret)
+			return ret;
+	}
+	return rdmablk_cmdq_post_recv(cmdq, rx);
+}
+
+/*
+ * Tags and receives for @attr: those of an earlier connection when they are enough. Without
+ * payload a receive must have no buffer.
+ */
+static int rdmablk_cmdq_alloc(struct rdmablk_cmdq *cmdq, const struct rdmablk_cmdq_attr *attr)
+{
+	if (attr->depth <= cmdq->room && attr->dirty_bytes <= cmdq->room_dirty &&
+	    attr->rx_bytes <= cmdq->room_rx && !attr->rx_bytes == !cmdq->room_rx)
+		return 0;
+	rdmablk_cmdq_free(cmdq);
+	cmdq->cmd = kvzalloc_node(array_size(attr->depth, sizeof(*cmdq->cmd)), GFP_KERNEL,
+				  attr->node);
+	cmdq->rx = kvzalloc_node(array_size(attr->depth, sizeof(*cmdq->rx)), GFP_KERNEL,
+				 attr->node);
+	cmdq->room = attr->depth;
+	cmdq->room_dirty = attr->dirty_bytes;
+	cmdq->room_rx = attr->rx_bytes;
+	return cmdq->cmd && cmdq->rx ? 0 : -ENOMEM;
 }
 
 /**
@@ -243,13 +270,11 @@ static int rdmablk_cmdq_init_rx(struct rdmablk_cmdq *cmdq, u32 i)
 int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 			struct ib_pd *pd, const struct rdmablk_cmdq_attr *attr)
 {
-	int ret = 0;
+	int ret;
 	u32 i;
 
 	cmdq->queue = q;
-	cmdq->dev = pd->device;
 	cmdq->lkey = pd->local_dma_lkey;
-	cmdq->depth = attr->depth;
 	cmdq->owned = attr->owned;
 	cmdq->dirty_bytes = attr->dirty_bytes;
 	cmdq->rx_bytes = attr->rx_bytes;
@@ -263,12 +288,11 @@ int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 				(q->send_slots - attr->owned - attr->needed) / 4);
 	bitmap_zero(cmdq->used, RDMABLK_MAX_CMD_DEPTH);
 	bitmap_set(cmdq->used, 0, RDMABLK_CMD_RESERVED);
-	cmdq->cmd = kvzalloc_node(array_size(attr->depth, sizeof(*cmdq->cmd)), GFP_KERNEL,
-				  attr->node);
-	cmdq->rx = kvzalloc_node(array_size(attr->depth, sizeof(*cmdq->rx)), GFP_KERNEL,
-				 attr->node);
-	if (!cmdq->cmd || !cmdq->rx)
-		return -ENOMEM;
+	ret = rdmablk_cmdq_alloc(cmdq, attr);
+	if (ret)
+		return ret;
+	cmdq->dev = pd->device;
+	cmdq->depth = attr->depth;
 	for (i = 0; !ret && i < attr->depth; i++)
 		ret = rdmablk_cmdq_init_cmd(cmdq, i) ?: rdmablk_cmdq_init_rx(cmdq, i);
 	/* Nobody gives these back. */
@@ -278,31 +302,49 @@ int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 }
 
 /**
- * rdmablk_cmdq_destroy() - give all memory back; may be called twice
+ * rdmablk_cmdq_destroy() - unmap all memory; may be called twice
  * @cmdq: whose queue pair is destroyed
+ *
+ * The memory stays for the next connection: a recovery should need little of it, and the
+ * next device can use it as well as this one.
  */
 void rdmablk_cmdq_destroy(struct rdmablk_cmdq *cmdq)
 {
 	u32 i;
 
 	for (i = 0; i < cmdq->depth; i++) {
-		if (cmdq->cmd && cmdq->cmd[i].msg) {
+		if (cmdq->cmd[i].mapped)
 			ib_dma_unmap_single(cmdq->dev, cmdq->cmd[i].dma,
 					    rdmablk_cmdq_tx_bytes(cmdq, i), DMA_TO_DEVICE);
-			kfree(cmdq->cmd[i].msg);
-		}
-		if (cmdq->rx && cmdq->rx[i].data) {
+		if (cmdq->rx[i].mapped)
 			ib_dma_unmap_single(cmdq->dev, cmdq->rx[i].dma, cmdq->rx_bytes,
 					    DMA_FROM_DEVICE);
+		cmdq->cmd[i].mapped = false;
+		cmdq->rx[i].mapped = false;
+	}
+	cmdq->dev = NULL;
+	cmdq->depth = 0;
+}
+
+/**
+ * rdmablk_cmdq_free() - give all memory back; may be called twice
+ * @cmdq: zeroed, or destroyed
+ */
+void rdmablk_cmdq_free(struct rdmablk_cmdq *cmdq)
+{
+	u32 i;
+
+	for (i = 0; i < cmdq->room; i++) {
+		if (cmdq->cmd)
+			kfree(cmdq->cmd[i].msg);
+		if (cmdq->rx)
 			kfree(cmdq->rx[i].data);
-		}
 	}
 	kvfree(cmdq->cmd);
 	kvfree(cmdq->rx);
 	cmdq->cmd = NULL;
 	cmdq->rx = NULL;
-	cmdq->dev = NULL;
-	cmdq->depth = 0;
+	cmdq->room = 0;
 }
 
 /**

@@ -54,6 +54,7 @@ struct rdmablk_cmdq;
  * @busy: under way: from the posting to the call of @done
  * @sent: the device is done with it
  * @answered: the target is
+ * @mapped: @dma is the device's address of @msg
  */
 struct rdmablk_cmd_tag {
 	struct ib_cqe cqe;
@@ -75,6 +76,7 @@ struct rdmablk_cmd_tag {
 	bool busy;
 	bool sent;
 	bool answered;
+	bool mapped;
 };
 
 /**
@@ -83,12 +85,14 @@ struct rdmablk_cmd_tag {
  * @cmdq: owner
  * @data: buffer, NULL when answers have no payload
  * @dma: as the device sees @data
+ * @mapped: @dma is valid
  */
 struct rdmablk_cmd_rx {
 	struct ib_cqe cqe;
 	struct rdmablk_cmdq *cmdq;
 	void *data;
 	u64 dma;
+	bool mapped;
 };
 
 /**
@@ -107,6 +111,9 @@ struct rdmablk_cmd_rx {
  * @quiet: SENDs since the last that tells of its completion; the lock of @queue is held
  * @max_quiet: of them
  * @node: NUMA node of its memory, or NUMA_NO_NODE
+ * @room: tags that @cmd and @rx have memory for, with a connection and without
+ * @room_dirty: bytes of memory of the DIRTY tag
+ * @room_rx: bytes of memory of each receive
  * @used: tags in use, but for the reserved ones
  * @cmd: tags
  * @rx: receives, as many
@@ -126,6 +133,11 @@ struct rdmablk_cmdq {
 	int node;
 	struct rdmablk_cmd_tag *cmd;
 	struct rdmablk_cmd_rx *rx;
+
+	/* control path */
+	u32 room;
+	u32 room_dirty;
+	u32 room_rx;
 
 	/* written in the hot path */
 	u32 next ____cacheline_aligned_in_smp;
@@ -172,6 +184,7 @@ static inline u32 rdmablk_cmdq_slow(u32 depth)
 int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 			struct ib_pd *pd, const struct rdmablk_cmdq_attr *attr);
 void rdmablk_cmdq_destroy(struct rdmablk_cmdq *cmdq);
+void rdmablk_cmdq_free(struct rdmablk_cmdq *cmdq);
 struct rdmablk_cmd_tag *rdmablk_cmd_get(struct rdmablk_cmdq *cmdq, int slots);
 void rdmablk_cmd_put(struct rdmablk_cmd_tag *cmd);
 void rdmablk_cmd_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 offset,

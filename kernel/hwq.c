@@ -120,8 +120,10 @@ void rdmablk_hwq_free(struct rdmablk_session *s)
 	u32 i;
 
 	for (i = 0; s->path.hwq && i < s->nr_queues; i++) {
-		if (s->path.hwq[i])
-			kvfree(s->path.hwq[i]->reserve.segments);
+		if (!s->path.hwq[i])
+			continue;
+		rdmablk_cmdq_free(&s->path.hwq[i]->cmdq);
+		kvfree(s->path.hwq[i]->reserve.segments);
 		kvfree(s->path.hwq[i]);
 	}
 	kfree(s->path.hwq);

@@ -53,3 +53,24 @@ int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 		return -EINVAL;
 	return 0;
 }
+
+/**
+ * rdmablk_limits_receive() - how much of what a target offers its answers get memory for
+ * @queues: hardware queues granted
+ * @tags: command tags of each
+ * @bytes: data that may come with an answer
+ *
+ * Each tag has a receive buffer of @bytes. First the buffers become smaller, so that fewer
+ * READs get their data in the answer; then there are fewer tags, which requests wait for.
+ */
+void rdmablk_limits_receive(u32 queues, u32 *tags, u32 *bytes)
+{
+	u32 each = RDMABLK_MAX_RECV_BYTES / queues;
+
+	if (!*bytes)
+		return;
+	if (*bytes > each / *tags)
+		*bytes = max_t(u32, round_down(each / *tags, RDMABLK_MIN_RECV_BYTES),
+			       min_t(u32, *bytes, RDMABLK_MIN_RECV_BYTES));
+	*tags = min_t(u32, *tags, each / *bytes);
+}

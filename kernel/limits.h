@@ -20,6 +20,13 @@
 #define RDMABLK_MAX_SEGMENTS	(RDMABLK_MAX_CHAIN * RDMABLK_MAX_SGES)
 #define RDMABLK_MAX_IO		SZ_1M		/* bytes of a request, at most */
 
+/*
+ * Bytes of all receive buffers of a disk, at most, and the smallest that a buffer is made
+ * for that: it has room for a list of answers.
+ */
+#define RDMABLK_MAX_RECV_BYTES	SZ_64M
+#define RDMABLK_MIN_RECV_BYTES	512U
+
 /**
  * struct rdmablk_limits_in - what device, target and administrator say
  * @max_send_sge: scatter/gather elements of a work request
@@ -85,5 +92,6 @@ static inline u32 rdmablk_limits_vector(u32 disk, u32 nr, u32 i, u32 vectors)
 
 int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 			   struct rdmablk_limits_out *out);
+void rdmablk_limits_receive(u32 queues, u32 *tags, u32 *bytes);
 
 #endif /* RDMABLK_LIMITS_H */

@@ -339,17 +339,22 @@ static bool rdmablk_login_cmds_shrunk(const struct rdmablk_wire_limits *now,
 }
 
 /*
- * Each request is a command: no more requests than tags on a queue. A disk that is there
- * keeps its number of requests; with fewer tags they wait for each other, in the block
- * layer.
+ * Each request is a command: no more requests than tags on a queue, nor than the memory for
+ * answers allows, which the target must not choose. A disk that is there keeps its number of
+ * requests; with fewer tags they wait for each other, in the block layer.
  */
 static void rdmablk_login_depth(struct rdmablk_session *s)
 {
+	struct rdmablk_wire_limits *cmds = &s->offer.cmds;
 	struct rdmablk_wire_grant *g = &s->offer.grant;
-	u32 tags = s->offer.cmds.cmd_depth - RDMABLK_CMD_RESERVED;
+	u32 sharers = rdmablk_login_sharers(s);
+	u32 tags = min_t(u32, cmds->cmd_depth,
+			 RDMABLK_CMD_RESERVED + sharers * g->queue_depth);
 
+	/* Smaller buffers are no matter for the target: who sends a command says what fits. */
+	rdmablk_limits_receive(g->nr_queues, &tags, &cmds->trailer_bytes);
 	g->queue_depth = min_t(u32, g->queue_depth,
-			       max(tags / rdmablk_login_sharers(s), 1U));
+			       max((tags - RDMABLK_CMD_RESERVED) / sharers, 1U));
 }
 
 static int rdmablk_login_cmds(struct rdmablk_session *s)

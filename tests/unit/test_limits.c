@@ -247,9 +247,37 @@ static void test_invariants(void **state)
 	}
 }
 
+/* Whatever a target grants within the protocol, the memory for answers has an end. */
+static void test_receive_buffers(void **state)
+{
+	static const uint32_t queues[] = { 1, 2, 16, 64, 128, 256 };
+	static const uint32_t depths[] = { 4, 131, RDMABLK_MAX_CMD_DEPTH };
+	static const uint32_t sizes[] = { 0, 1, 256, 512, 513, 4096, RDMABLK_MAX_TRAILER };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(queues) * ARRAY_SIZE(depths) * ARRAY_SIZE(sizes); i++) {
+		uint32_t nr = queues[i % ARRAY_SIZE(queues)];
+		uint32_t depth = depths[i / ARRAY_SIZE(queues) % ARRAY_SIZE(depths)];
+		uint32_t size = sizes[i / ARRAY_SIZE(queues) / ARRAY_SIZE(depths)];
+		uint32_t tags = depth, bytes = size;
+
+		rdmablk_limits_receive(nr, &tags, &bytes);
+		assert_true((uint64_t)nr * tags * bytes <= RDMABLK_MAX_RECV_BYTES);
+		assert_in_range(tags, 4, depth);
+		assert_true(bytes <= size && !bytes == !size);
+		/* A list of answers always fits. */
+		assert_true(bytes >= sizeof(struct rdmablk_answers) || bytes == size);
+		if ((uint64_t)nr * depth * size <= RDMABLK_MAX_RECV_BYTES)
+			assert_true(tags == depth && bytes == size);
+		else if ((uint64_t)nr * depth * RDMABLK_MIN_RECV_BYTES <= RDMABLK_MAX_RECV_BYTES)
+			assert_int_equal(tags, depth);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_receive_buffers),
 		cmocka_unit_test(test_usual_device),
 		cmocka_unit_test(test_elements_of_a_work_request),
 		cmocka_unit_test(test_largest_request),
