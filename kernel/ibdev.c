@@ -50,6 +50,7 @@ void rdmablk_ibdev_limits(struct ib_device *dev, u32 port,
 	in->max_send_sge = dev->attrs.max_send_sge;
 	in->max_sge_rd = dev->attrs.max_sge_rd;
 	in->max_qp_wr = dev->attrs.max_qp_wr;
+	in->max_cqe = dev->attrs.max_cqe;
 	in->max_msg_size = U32_MAX;
 	if (!ib_query_port(dev, port, &attr) && attr.max_msg_sz)
 		in->max_msg_size = attr.max_msg_sz;

@@ -135,11 +135,16 @@ static u32 rdmablk_login_dirty_bytes(const struct rdmablk_wire_limits *cmds)
 	       cmds->max_ranges * sizeof(struct rdmablk_range);
 }
 
-/*
- * Tags, and receives for their answers: no more than there can be commands, however many
- * the target would take. It is this host's memory.
+/**
+ * rdmablk_login_tags() - tags of a write queue, and receives for their answers
+ * @s: session with grant and limits of commands
+ *
+ * No more than there can be commands, however many the target would take: it is this host's
+ * memory.
+ *
+ * Return: 0 without commands.
  */
-static u32 rdmablk_login_tags(const struct rdmablk_session *s)
+u32 rdmablk_login_tags(const struct rdmablk_session *s)
 {
 	u32 most = rdmablk_login_sharers(s) * s->offer.grant.queue_depth;
 
@@ -289,6 +294,7 @@ static int rdmablk_join_connect(struct rdmablk_session *s, struct rdmablk_join *
 	recvs = q->kind == RDMABLK_KIND_WRITE ? rdmablk_login_tags(s) : 0;
 	ret = rdmablk_queue_create_qp(q, s->pd, j->hwq->cq, s->offer.limits.send_slots, recvs,
 				      s->offer.limits.sge_per_wr);
+	s->no_room = ret;
 	if (!ret && recvs)
 		ret = rdmablk_login_commands(s, j->hwq);
 	if (ret)
@@ -446,6 +452,7 @@ static int rdmablk_login_cq(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
 	if (IS_ERR(hwq->cq)) {
 		ret = PTR_ERR(hwq->cq);
 		hwq->cq = NULL;
+		s->no_room = true;
 		return rdmablk_login_fail(s, ret, "cannot create a completion queue");
 	}
 	rdmablk_login_moderate(s, hwq);

@@ -13,6 +13,56 @@
 #include "limits.h"
 
 /**
+ * rdmablk_limits_polled() - hardware queues for polled I/O
+ * @in: what is given
+ *
+ * Return: no more than there are processors.
+ */
+u32 rdmablk_limits_polled(const struct rdmablk_limits_queues *in)
+{
+	return min_t(u32, min_t(u32, in->polled, in->possible), in->max - 1);
+}
+
+/**
+ * rdmablk_limits_shown() - hardware queues for I/O that is not polled
+ * @in: what is given
+ *
+ * A wish counts as far as processors and the protocol allow. Without one there are no more
+ * than completion vectors, because two queues on one vector share its interrupts, and no
+ * more than 16: each queue makes a login and a FLUSH longer and takes two of the adapter's
+ * queue pairs.
+ *
+ * Return: 1 at least.
+ */
+u32 rdmablk_limits_shown(const struct rdmablk_limits_queues *in)
+{
+	u32 most = min_t(u32, in->possible, in->max - rdmablk_limits_polled(in));
+	u32 nr = in->wanted;
+
+	if (!nr)
+		nr = min_t(u32, min_t(u32, in->online, max_t(u32, in->vectors, 1)),
+			   RDMABLK_DEFAULT_QUEUES);
+	return max_t(u32, min_t(u32, nr, most), 1);
+}
+
+/**
+ * rdmablk_limits_pairs() - hardware queues that a device can have queue pairs for
+ * @max_qp: queue pairs of the device
+ * @max_cq: completion queues of the device
+ *
+ * Each takes two queue pairs and a completion queue; the control queue takes one of each.
+ * What others use of the device is not known: there may be room for fewer.
+ *
+ * Return: 1 at least.
+ */
+u32 rdmablk_limits_pairs(int max_qp, int max_cq)
+{
+	int nr = min_t(int, (max_qp - 1) / 2, max_cq - 1);
+
+	return max_t(int, nr, 1);
+}
+
+/**
  * rdmablk_limits_compute() - limits of requests and queue pairs
  * @in: what is given
  * @out: result
@@ -23,7 +73,7 @@ int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 			   struct rdmablk_limits_out *out)
 {
 	u64 bytes = RDMABLK_MAX_IO;
-	u32 chain, most;
+	u32 chain, most, least, slots;
 
 	if (!in->max_send_sge || !in->max_sge_rd || in->max_qp_wr < 2 ||
 	    !in->queue_depth || !in->logical_block)
@@ -46,9 +96,22 @@ int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 	out->max_segments = min_t(u32, RDMABLK_MAX_SEGMENTS,
 				  out->max_chain * out->sge_per_wr);
 	/* The longest chain may have a command behind it. */
-	out->send_slots = max_t(u32, 2U * in->queue_depth, 2 * out->max_chain) +
-			  in->reserved;
+	slots = max_t(u32, 2U * in->queue_depth,
+		      min_t(u32, 2U * in->queue_depth * max_t(u32, in->sharers, 1),
+			    RDMABLK_SHARED_SLOTS));
+	out->send_slots = max_t(u32, slots, 2 * out->max_chain) + in->reserved;
 	out->send_slots = min_t(u32, out->send_slots, most);
+	/*
+	 * A completion queue has room for both queue pairs, with a drain each way. Where it has
+	 * too little for all who share it, they wait for each other; but one of them has what
+	 * it needs, or the device cannot be used.
+	 */
+	slots = 0;
+	if (in->max_cqe > in->cqes + 4)
+		slots = (in->max_cqe - in->cqes) / 2 - 2;
+	least = max_t(u32, 2U * in->queue_depth, 2 * out->max_chain) + in->reserved;
+	least = min_t(u32, out->send_slots, least);
+	out->send_slots = min_t(u32, out->send_slots, max_t(u32, slots, least));
 	if (in->reserved && out->send_slots < in->reserved + out->max_chain + 1)
 		return -EINVAL;
 	return 0;

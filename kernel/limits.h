@@ -20,6 +20,9 @@
 #define RDMABLK_MAX_SEGMENTS	(RDMABLK_MAX_CHAIN * RDMABLK_MAX_SGES)
 #define RDMABLK_MAX_IO		SZ_1M		/* bytes of a request, at most */
 
+/* Send slots of a queue pair that several hardware queues share, at most */
+#define RDMABLK_SHARED_SLOTS	4096U
+
 /*
  * Bytes of all receive buffers of a disk, at most, and the smallest that a buffer is made
  * for that: it has room for a list of answers.
@@ -33,7 +36,10 @@
  * @max_sge_rd: the same of an RDMA READ
  * @max_qp_wr: work requests in a queue pair's send queue
  * @max_msg_size: bytes of a work request
- * @queue_depth: requests per hardware queue
+ * @queue_depth: requests per hardware queue of the tag set
+ * @sharers: hardware queues of the tag set that share a queue pair
+ * @max_cqe: entries of a completion queue
+ * @cqes: entries that are needed besides those of send slots
  * @max_io: largest request of the target, bytes; 0: no limit
  * @logical_block: bytes
  * @region_bytes: bytes of a region, a power of two
@@ -48,6 +54,9 @@ struct rdmablk_limits_in {
 	u32 max_qp_wr;
 	u64 max_msg_size;
 	u16 queue_depth;
+	u32 sharers;
+	u32 max_cqe;
+	u32 cqes;
 	u32 max_io;
 	u32 logical_block;
 	u64 region_bytes;
@@ -90,6 +99,29 @@ static inline u32 rdmablk_limits_vector(u32 disk, u32 nr, u32 i, u32 vectors)
 	return (disk % vectors * (nr % vectors) + i) % vectors;
 }
 
+#define RDMABLK_DEFAULT_QUEUES	16	/* hardware queues of a disk, at most, unless set */
+
+/**
+ * struct rdmablk_limits_queues - what decides how many hardware queues a disk has
+ * @wanted: by the administrator; 0: no wish
+ * @polled: wanted for polled I/O, besides
+ * @possible: processors that this host may have
+ * @online: processors that it has now
+ * @vectors: completion vectors of the device
+ * @max: of a session, in the protocol
+ */
+struct rdmablk_limits_queues {
+	u32 wanted;
+	u32 polled;
+	u32 possible;
+	u32 online;
+	u32 vectors;
+	u32 max;
+};
+
+u32 rdmablk_limits_polled(const struct rdmablk_limits_queues *in);
+u32 rdmablk_limits_shown(const struct rdmablk_limits_queues *in);
+u32 rdmablk_limits_pairs(int max_qp, int max_cq);
 int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 			   struct rdmablk_limits_out *out);
 void rdmablk_limits_receive(u32 queues, u32 *tags, u32 *bytes);

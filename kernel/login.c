@@ -118,15 +118,48 @@ unsigned long rdmablk_login_step(const struct rdmablk_session *s, u64 ms)
 static void rdmablk_login_start_clock(struct rdmablk_session *s)
 {
 	u32 tmo = s->opt.connect_tmo * MSEC_PER_SEC;
+	u32 joins;
 	u64 whole;
 
 	s->failed_tries = s->resume && s->attempts ? s->attempts - 1 : 0;
 	if (s->failed_tries)
 		tmo = max(tmo, rdmablk_patience_control(0, s->failed_tries));
-	whole = rdmablk_patience_login(tmo, 2 * s->nr_queues);
+	joins = 2 * (s->nr_queues ?: max_t(u32, s->opt.queues, RDMABLK_DEFAULT_QUEUES) +
+				     s->opt.poll_queues);
+	whole = rdmablk_patience_login(tmo, joins);
 	s->no_progress = msecs_to_jiffies(tmo);
 	s->last_deadline = jiffies + msecs_to_jiffies(min_t(u64, whole, INT_MAX));
 	rdmablk_login_progress(s);
+}
+
+/*
+ * The number of hardware queues of the tag set stays what it is in the first login. It does
+ * not depend on how many of them the adapter has room for: several may share one.
+ */
+static void rdmablk_login_count(struct rdmablk_session *s)
+{
+	const struct rdmablk_limits_queues in = {
+		.wanted		= s->opt.queues,
+		.polled		= s->opt.poll_queues,
+		.possible	= nr_cpu_ids,
+		.online		= num_online_cpus(),
+		.vectors	= s->pd->device->num_comp_vectors,
+		.max		= RDMABLK_MAX_QUEUES,
+	};
+
+	if (s->nr_queues)
+		return;
+	s->path.nr_poll = rdmablk_limits_polled(&in);
+	s->nr_queues = rdmablk_limits_shown(&in) + s->path.nr_poll;
+	s->most_queues = s->nr_queues;
+}
+
+/* Hardware queues to ask for: those that the adapter seems to have room for */
+static u32 rdmablk_login_wish(const struct rdmablk_session *s)
+{
+	const struct ib_device_attr *attrs = &s->pd->device->attrs;
+
+	return min(s->most_queues, rdmablk_limits_pairs(attrs->max_qp, attrs->max_cq));
 }
 
 static void rdmablk_login_hello(struct rdmablk_session *s)
@@ -137,7 +170,7 @@ static void rdmablk_login_hello(struct rdmablk_session *s)
 				  (s->resume ? RDMABLK_HELLO_RESUME :
 				   s->opt.steal ? RDMABLK_HELLO_STEAL : 0),
 		.generation	= ++s->generation,
-		.nr_queues	= s->nr_queues,
+		.nr_queues	= rdmablk_login_wish(s),
 		.queue_depth	= s->opt.queue_depth,
 		.keep_alive_ms	= READ_ONCE(s->opt.keep_alive_tmo) * MSEC_PER_SEC,
 		.features_offered = RDMABLK_FEATURES_V1,
@@ -244,6 +277,7 @@ static int rdmablk_login_challenge(struct rdmablk_session *s)
 	u8 mac[RDMABLK_MAC_LEN];
 	int ret;
 
+	rdmablk_login_count(s);
 	rdmablk_login_hello(s);
 	ret = rdmablk_login_ask(s, &s->hello, sizeof(s->hello), RDMABLK_MSG_CHALLENGE);
 	if (ret)
@@ -467,6 +501,8 @@ static int rdmablk_login_limits(struct rdmablk_session *s)
 		.max_io		= min_not_zero(s->offer.cmds.slot_bytes, g->max_io),
 		.logical_block	= g->logical_block,
 		.region_bytes	= g->region_bytes ?: U64_MAX,
+		.sharers	= rdmablk_login_sharers(s),
+		.cqes		= rdmablk_login_tags(s),
 		.reserved	= rdmablk_login_owned(s),
 		.page_bytes	= PAGE_SIZE,
 		.segments	= s->resume ? was->max_segments : 0,
@@ -585,35 +621,40 @@ static bool rdmablk_login_again(struct rdmablk_session *s, int ret, unsigned lon
 				   msecs_to_jiffies(ms));
 }
 
-/**
- * rdmablk_login() - connect and log in
- * @s: connecting or recovering session
- *
- * Context: may sleep, for opt.connect_tmo seconds without progress at most.
- *
- * Return: 0 with a live session; or a negative errno, as RDMABLK_CMD_CONNECT lists
- * them, -ENODATA or -ESTALE, with a text in @s->why.
+/*
+ * The adapter has no room for so many queue pairs: half of them may do. Only a login can ask
+ * for fewer, because the target waits for all that it has granted.
  */
-int rdmablk_login(struct rdmablk_session *s)
+static bool rdmablk_login_fewer(struct rdmablk_session *s)
+{
+	u32 asked = s->offer.nr_hwqs;
+
+	if (!s->no_room || asked < 2 || READ_ONCE(s->waiter.cancelled))
+		return false;
+	rdmablk_warn(s, "%s has no room for %u queues; trying with %u\n",
+		     s->offer.ibdev, asked, asked / 2);
+	rdmablk_session_stop_data(s);
+	rdmablk_ctrl_stop(&s->ctrl);
+	rdmablk_session_destroy_queues(s);
+	/* It was made for what is to be granted now. */
+	if (!s->resume)
+		rdmablk_disk_free(s);
+	s->most_queues = asked / 2;
+	spin_lock_irq(&s->lock);
+	s->attempt_reason = 0;
+	spin_unlock_irq(&s->lock);
+	return true;
+}
+
+static int rdmablk_login_once(struct rdmablk_session *s)
 {
 	unsigned long until;
 	int ret;
 
-	/* More than CPUs would never be used. */
-	if (!s->nr_queues) {
-		s->path.nr_poll = min(s->opt.poll_queues, nr_cpu_ids);
-		s->nr_queues = min3(s->opt.queues ?: num_online_cpus(), nr_cpu_ids,
-				    RDMABLK_MAX_QUEUES - s->path.nr_poll);
-		s->nr_queues += s->path.nr_poll;
-	}
+	s->no_room = false;
 	rdmablk_login_start_clock(s);
 	/* Progress does not give a target more time that fences, or loses requests. */
 	until = s->deadline;
-	ret = s->auth.tfm ? 0 : rdmablk_auth_open(&s->auth);
-	if (ret)
-		return rdmablk_login_fail(s, ret, ret == -ENOENT ?
-					  "the kernel has no hmac(sha256)" :
-					  "cannot prepare hmac(sha256)");
 	do {
 		ret = rdmablk_login_dialogue(s);
 	} while (ret && rdmablk_login_again(s, ret, until));
@@ -639,5 +680,28 @@ int rdmablk_login(struct rdmablk_session *s)
 	rdmablk_auth_forget(&s->auth);
 	if (!ret)
 		ret = rdmablk_login_ready(s);
+	return ret;
+}
+
+/**
+ * rdmablk_login() - connect and log in
+ * @s: connecting or recovering session
+ *
+ * Context: may sleep, for opt.connect_tmo seconds without progress at most.
+ *
+ * Return: 0 with a live session; or a negative errno, as RDMABLK_CMD_CONNECT lists
+ * them, -ENODATA or -ESTALE, with a text in @s->why.
+ */
+int rdmablk_login(struct rdmablk_session *s)
+{
+	int ret = s->auth.tfm ? 0 : rdmablk_auth_open(&s->auth);
+
+	if (ret)
+		return rdmablk_login_fail(s, ret, ret == -ENOENT ?
+					  "the kernel has no hmac(sha256)" :
+					  "cannot prepare hmac(sha256)");
+	do {
+		ret = rdmablk_login_once(s);
+	} while (ret && rdmablk_login_fewer(s));
 	return ret;
 }

@@ -45,7 +45,7 @@
  * @host_id: identity of this host
  * @read_only: no write access wanted
  * @steal: end another host's writing session
- * @queues: hardware queues; 0: one per CPU
+ * @queues: hardware queues; 0: see rdmablk_limits_shown()
  * @poll_queues: hardware queues for polled I/O, besides
  * @queue_depth: requests per hardware queue
  * @connect_tmo: seconds
@@ -153,6 +153,9 @@ struct rdmablk_agreed {
  * @challenge: as received
  * @offer: what the login under way has agreed on so far
  * @nr_queues: hardware queues of the tag set
+ * @most_queues: hardware queues to ask the target for: fewer than @nr_queues when the RDMA
+ *	device had no room for more
+ * @no_room: the RDMA device could not create a queue of the login under way
  * @nr_regions: room in the table of regions
  * @ctrl: control queue
  * @pd: protection domain; no memory of this host is registered in it
@@ -228,6 +231,8 @@ struct rdmablk_session {
 	struct rdmablk_wire_challenge challenge;
 	struct rdmablk_agreed offer;
 	unsigned int nr_queues;
+	u32 most_queues;
+	bool no_room;
 	u32 nr_regions;
 
 	struct rdmablk_ctrl ctrl;

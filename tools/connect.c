@@ -147,6 +147,8 @@ static void put_request(struct nlmsghdr *nlh,
 /* Data queues for which the kernel gives a login connect-tmo more */
 #define JOINS	16U
 
+#define MOST_QUEUES	16	/* hardware queues of a disk, unless set */
+
 /*
  * When the kernel counts as stuck: a login that makes progress may take several times
  * connect-tmo; after the connect come the partition table, read
@@ -155,7 +157,7 @@ static void put_request(struct nlmsghdr *nlh,
 static unsigned int patience(const struct settings *settings)
 {
 	unsigned int joins =
-		2 * (settings_get(settings, RDMABLK_ATTR_QUEUES, SETTING_QUEUES) +
+		2 * (settings_get(settings, RDMABLK_ATTR_QUEUES, MOST_QUEUES) +
 		     settings_get(settings, RDMABLK_ATTR_POLL_QUEUES, 0));
 
 	return settings_get(settings, RDMABLK_ATTR_CONNECT_TMO, SETTING_CONNECT_TMO) *

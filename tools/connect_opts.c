@@ -21,7 +21,7 @@ const struct option_info connect_options[] = {
 	{ "steal", 0, OPT_STEAL, NULL,
 	  "end another host's session that writes" },
 	{ "queues", 0, SETTING_ID_QUEUES, "N",
-	  "hardware queues, 1 to 256 (default: one per CPU)" },
+	  "hardware queues, 1 to 256 (default: one per CPU, at most 16)" },
 	{ "poll-queues", 0, SETTING_ID_POLL_QUEUES, "N",
 	  "hardware queues for polled I/O, besides, 0 to 128 (0)" },
 	{ "queue-depth", 0, SETTING_ID_QUEUE_DEPTH, "N",

@@ -13,7 +13,6 @@
 /* What the module does when it is not told; rdmablk_netlink.h has them, too. */
 #define SETTING_KEEP_ALIVE_TMO	5
 #define SETTING_CONNECT_TMO	10
-#define SETTING_QUEUES		16	/* at most, unless set */
 #define SETTING_DEV_LOSS_TMO	600
 
 /* Options that are settings: ids for opts_parse(), apart from letters and enums. */

@@ -134,7 +134,8 @@ enum rdmablk_cmd {
  *	disk is read-only
  * @RDMABLK_ATTR_STEAL: flag; end another host's session that writes
  * @RDMABLK_ATTR_FORCE: flag; disconnect although the disk is in use
- * @RDMABLK_ATTR_QUEUES: u32, hardware queues, 1 to 256; default one per CPU
+ * @RDMABLK_ATTR_QUEUES: u32, hardware queues, 1 to 256; default one for each
+ *	processor and completion vector, 16 at most
  * @RDMABLK_ATTR_QUEUE_DEPTH: u32, requests in flight per hardware queue, 1 to 1024;
  *	default 128
  * @RDMABLK_ATTR_KEEP_ALIVE_TMO: u32, seconds without an answer of the daemon after

@@ -274,10 +274,94 @@ static void test_receive_buffers(void **state)
 	}
 }
 
+static uint32_t queues_of(uint32_t wanted, uint32_t polled, uint32_t online, uint32_t vectors)
+{
+	const struct rdmablk_limits_queues in = {
+		.wanted = wanted, .polled = polled, .possible = 512, .online = online,
+		.vectors = vectors, .max = RDMABLK_MAX_QUEUES,
+	};
+
+	assert_true(rdmablk_limits_polled(&in) <= polled);
+	return rdmablk_limits_shown(&in) + rdmablk_limits_polled(&in);
+}
+
+/* One for each processor, as far as completion vectors go, and no more than 16 */
+static void test_number_of_queues(void **state)
+{
+	const struct rdmablk_limits_queues small = {
+		.wanted = 64, .polled = 64, .possible = 4, .online = 2, .vectors = 2,
+		.max = RDMABLK_MAX_QUEUES,
+	};
+
+	(void)state;
+	assert_int_equal(queues_of(0, 0, 1, 64), 1);
+	assert_int_equal(queues_of(0, 0, 8, 64), 8);
+	assert_int_equal(queues_of(0, 0, 128, 64), 16);
+	assert_int_equal(queues_of(0, 0, 128, 6), 6);
+	assert_int_equal(queues_of(0, 0, 128, 0), 1);
+	assert_int_equal(queues_of(0, 8, 128, 64), 24);
+	/* A wish is an order. */
+	assert_int_equal(queues_of(64, 0, 8, 1), 64);
+	assert_int_equal(queues_of(256, 0, 8, 1), 256);
+	assert_int_equal(queues_of(256, 128, 8, 1), 256);
+	assert_int_equal(queues_of(UINT32_MAX, UINT32_MAX, 8, 1), 256);
+	/* More than processors would never be used. */
+	assert_int_equal(rdmablk_limits_shown(&small), 4);
+	assert_int_equal(rdmablk_limits_polled(&small), 4);
+}
+
+/* What a device has in all bounds what one disk asks for. */
+static void test_queues_of_a_device(void **state)
+{
+	(void)state;
+	assert_int_equal(rdmablk_limits_pairs(64, 64), 31);
+	assert_int_equal(rdmablk_limits_pairs(65, 64), 32);
+	assert_int_equal(rdmablk_limits_pairs(1024, 8), 7);
+	assert_int_equal(rdmablk_limits_pairs(262144, 16777216), 131071);
+	assert_int_equal(rdmablk_limits_pairs(3, 2), 1);
+	assert_int_equal(rdmablk_limits_pairs(0, 0), 1);
+	assert_int_equal(rdmablk_limits_pairs(-1, INT32_MIN + 1), 1);
+}
+
+/* All who share a queue pair have send slots, as far as the device has room for them. */
+static void test_shared_queue_pairs(void **state)
+{
+	struct rdmablk_limits_in in = usual;
+
+	(void)state;
+	in.max_qp_wr = 32768;
+	in.max_cqe = 1 << 20;
+	in.reserved = 35;
+	in.cqes = 35;
+	for (in.sharers = 1; in.sharers <= 16; in.sharers++) {
+		compute(&in);
+		assert_int_equal(out.send_slots, 256 * in.sharers + 35);
+	}
+	in.sharers = 256;
+	compute(&in);
+	assert_int_equal(out.send_slots, RDMABLK_SHARED_SLOTS + 35);
+	in.max_qp_wr = 1024;
+	compute(&in);
+	assert_int_equal(out.send_slots, 1023);
+	/* Two queue pairs, each with its drains, and the answers */
+	for (in.max_cqe = 700; in.max_cqe < 4096; in.max_cqe++) {
+		compute(&in);
+		assert_true(2 * (out.send_slots + 2) + in.cqes <= in.max_cqe);
+		assert_true(out.send_slots >= 256 + 35);
+	}
+	/* A completion queue too small for one of them is for the caller to refuse. */
+	in.max_cqe = 100;
+	compute(&in);
+	assert_int_equal(out.send_slots, 256 + 35);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_receive_buffers),
+		cmocka_unit_test(test_number_of_queues),
+		cmocka_unit_test(test_queues_of_a_device),
+		cmocka_unit_test(test_shared_queue_pairs),
 		cmocka_unit_test(test_usual_device),
 		cmocka_unit_test(test_elements_of_a_work_request),
 		cmocka_unit_test(test_largest_request),
