@@ -200,6 +200,24 @@ static void rdmablk_queue_drain(struct ib_qp *qp)
 }
 
 /**
+ * rdmablk_queue_disconnect() - begin to end the traffic of a queue
+ * @q: queue, connected or not, with a queue pair or without
+ *
+ * The queue pair goes to the error state, but may still deliver completions.
+ */
+void rdmablk_queue_disconnect(struct rdmablk_queue *q)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	if (!q->qp)
+		return;
+	/* Tells the peer; harmless when there is no connection. */
+	rdma_disconnect(q->cm_id);
+	/* For a queue pair that is not connected; a failure is for the drain to notice. */
+	ib_modify_qp(q->qp, &attr, IB_QP_STATE);
+}
+
+/**
  * rdmablk_queue_stop() - end all traffic of a queue
  * @q: queue, connected or not, with a queue pair or without
  *

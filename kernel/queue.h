@@ -111,6 +111,7 @@ void rdmablk_queue_reset(struct rdmablk_queue *q);
 int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd,
 			    struct ib_cq *cq, unsigned int send_slots,
 			    unsigned int recvs, unsigned int sge);
+void rdmablk_queue_disconnect(struct rdmablk_queue *q);
 void rdmablk_queue_stop(struct rdmablk_queue *q);
 void rdmablk_queue_destroy_qp(struct rdmablk_queue *q);
 void rdmablk_queue_post(struct rdmablk_queue *q);

@@ -17,8 +17,8 @@
  *
  *  1. path.live goes false and the queue is quiesced, or the disk is deleted: nobody
  *     posts any more.
- *  2. No more fences and flushes; data queues: disconnect, drain. No completion handler
- *     runs and the device touches no page of a request after this.
+ *  2. No more fences and flushes; data queues: disconnect all, then drain each. No
+ *     completion handler runs and the device touches no page of a request after this.
  *  3. Requests left over are unmapped and held (request.c).
  *  4. Control queue: said goodbye on, disconnected, drained.
  *  5. Queue pairs, then completion queues, message buffers, protection domain.
@@ -386,6 +386,11 @@ void rdmablk_session_stop_data(struct rdmablk_session *s)
 	u32 i;
 
 	rdmablk_fenced_stop(&s->path.fenced);
+	/* All of them first: an adapter takes its time for each, and does that side by side. */
+	for (i = 0; s->path.hwq && i < s->path.nr_hwqs; i++) {
+		rdmablk_queue_disconnect(&s->path.hwq[i]->write);
+		rdmablk_queue_disconnect(&s->path.hwq[i]->read);
+	}
 	for (i = 0; s->path.hwq && i < s->path.nr_hwqs; i++) {
 		rdmablk_poll_close(s->path.hwq[i]);
 		/* Of the write queue first: answers to commands post READs. */
