@@ -45,6 +45,11 @@ static struct netlink_range_validation_signed rdmablk_nl_dev_loss = {
 	.max = RDMABLK_MAX_DEV_LOSS,
 };
 
+static struct netlink_range_validation_signed rdmablk_nl_io_tmo = {
+	.min = -1,
+	.max = RDMABLK_MAX_IO_TMO,
+};
+
 static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] = {
 	[RDMABLK_ATTR_TARGET]		= NLA_POLICY_MIN_LEN(sizeof(struct sockaddr_in)),
 	[RDMABLK_ATTR_SOURCE]		= NLA_POLICY_MIN_LEN(sizeof(struct sockaddr_in)),
@@ -62,6 +67,8 @@ static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] =
 		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_fast_io_fail),
 	[RDMABLK_ATTR_DEV_LOSS_TMO]	=
 		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_dev_loss),
+	[RDMABLK_ATTR_IO_TMO]		=
+		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_io_tmo),
 	[RDMABLK_ATTR_ON_DATA_LOSS]	= NLA_POLICY_MAX(NLA_U32,
 							 RDMABLK_DATA_LOSS_CONTINUE),
 	[RDMABLK_ATTR_ACK_TIMEOUT]	= NLA_POLICY_RANGE(NLA_U8, RDMABLK_MIN_ACK_TIMEOUT,
@@ -84,6 +91,8 @@ static const struct nla_policy rdmablk_nl_set_policy[RDMABLK_ATTR_MAX + 1] = {
 		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_fast_io_fail),
 	[RDMABLK_ATTR_DEV_LOSS_TMO]	=
 		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_dev_loss),
+	[RDMABLK_ATTR_IO_TMO]		=
+		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_io_tmo),
 	[RDMABLK_ATTR_ON_DATA_LOSS]	= NLA_POLICY_MAX(NLA_U32,
 							 RDMABLK_DATA_LOSS_CONTINUE),
 	[RDMABLK_ATTR_TIMED]		= NLA_POLICY_MAX(NLA_U8, 1),
@@ -161,6 +170,7 @@ static int rdmablk_nl_changeable(struct genl_info *info, struct rdmablk_options 
 	WRITE_ONCE(opt->reconnect_delay, delay);
 	WRITE_ONCE(opt->fast_io_fail_tmo, fast);
 	WRITE_ONCE(opt->dev_loss_tmo, loss);
+	WRITE_ONCE(opt->io_tmo, rdmablk_nl_s32(info, RDMABLK_ATTR_IO_TMO, opt->io_tmo));
 	WRITE_ONCE(opt->on_data_loss, rdmablk_nl_u32(info, RDMABLK_ATTR_ON_DATA_LOSS,
 						     opt->on_data_loss));
 	return 0;
@@ -455,6 +465,8 @@ static int rdmablk_nl_set(struct sk_buff *skb, struct genl_info *info)
 	ret = rdmablk_nl_change(info, s);
 	if (!ret)
 		rdmablk_recovery_changed(s);
+	if (!ret && info->attrs[RDMABLK_ATTR_IO_TMO])
+		rdmablk_io_tmo_changed(s);
 	rdmablk_session_put(s);
 	return ret;
 }

@@ -373,7 +373,8 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	cancel_delayed_work_sync(&s->keepalive_work);
 	rdmablk_session_stop_data(s);
 	held = rdmablk_request_hold_all(&s->tag_set, !rdmablk_recovery_is_planned(s),
-					rdmablk_recovery_was_short(s));
+					rdmablk_recovery_was_short(s) ||
+					s->reason == RDMABLK_R_IO_TIMEOUT);
 	s->held += held.requests;
 	hopeless = rdmablk_recovery_is_hopeless(s);
 	if (s->reason == RDMABLK_R_MALFORMED || s->reason == RDMABLK_R_STATE)
@@ -545,6 +546,7 @@ void rdmablk_recovery_changed(struct rdmablk_session *s)
 void rdmablk_recovery_shutdown(struct rdmablk_session *s)
 {
 	WRITE_ONCE(s->opt.fast_io_fail_tmo, 0);
+	rdmablk_io_tmo_hurry(s);
 	rdmablk_recovery_changed(s);
 }
 

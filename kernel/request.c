@@ -517,27 +517,71 @@ static int rdmablk_request_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
 	return 0;
 }
 
+static bool rdmablk_request_is_command(struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	bool io = req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
+
+	/* A command may have to wait for its tag. */
+	return !io || req->fua || READ_ONCE(req->cmd);
+}
+
 /*
- * The transport gives up before this timer fires, so a request that is still here
- * belongs to a connection that is broken without knowing it. The request itself is
- * the device's until the queue pairs are drained. A command may take as long as the
- * store does; that the daemon lives is what the keep-alive is for. On a polled queue
- * it may have completed, and nobody has looked.
+ * The transport gives up before this timer fires, so a READ or WRITE without a command
+ * that is still here belongs to a connection that is broken without knowing it. A command
+ * has had io_tmo, or does not count its time; see keepalive.c. The request itself is the
+ * device's until the queue pairs are drained. On a polled queue it may have completed,
+ * and nobody has looked.
  */
 static enum blk_eh_timer_return rdmablk_request_timeout(struct request *rq)
 {
 	struct rdmablk_path *path = rq->q->queuedata;
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	bool io = req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
-	/* Its command may have to wait for a tag. */
-	bool command = !io || req->fua || READ_ONCE(req->cmd);
 
 	rdmablk_poll_now(*(struct rdmablk_hwq **)rq->mq_hctx->driver_data);
 	if (blk_mq_rq_state(rq) != MQ_RQ_IN_FLIGHT)
 		return BLK_EH_DONE;
 	if (READ_ONCE(path->live) && !READ_ONCE(req->held))
-		path->timed_out(path, command);
+		path->timed_out(path, rdmablk_request_is_command(rq));
 	return BLK_EH_RESET_TIMER;
+}
+
+static bool rdmablk_request_rearm_one(struct request *rq, void *data)
+{
+	const struct rdmablk_path *path = rq->q->queuedata;
+	const struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	unsigned int tmo = rq->timeout, *most = data;
+	unsigned long deadline;
+
+	if (blk_mq_rq_state(rq) != MQ_RQ_IN_FLIGHT)
+		return true;
+	if (rdmablk_request_is_command(rq))
+		tmo = (req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE) &&
+		      !(rq->cmd_flags & REQ_FUA) && !req->durable ?
+		      path->read_write_tmo : path->slow_tmo;
+	tmo = min(tmo ?: rq->timeout, *most);
+	if (tmo == rq->timeout)
+		return true;
+	deadline = rq->deadline - rq->timeout + tmo;
+	rq->timeout = tmo;
+	WRITE_ONCE(rq->deadline, deadline);
+	timer_reduce(&rq->q->timeout, time_after(deadline, jiffies) ? deadline : jiffies + 1);
+	return true;
+}
+
+/**
+ * rdmablk_request_rearm() - the time that requests may take has changed: let it count for
+ *	those under way, too
+ * @set: tag set
+ * @most: jiffies that any of them may take
+ *
+ * The block layer's timer of a request counts from when the request was sent, or from when
+ * the timer fired the last time. A request that ends meanwhile keeps its tag until this
+ * has looked at it. One that is sent again meanwhile has the new time already.
+ */
+void rdmablk_request_rearm(struct blk_mq_tag_set *set, unsigned int most)
+{
+	blk_mq_tagset_busy_iter(set, rdmablk_request_rearm_one, &most);
 }
 
 const struct blk_mq_ops rdmablk_mq_ops = {

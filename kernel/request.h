@@ -143,8 +143,11 @@ struct rdmablk_hwq {
  * @stats: counters
  * @timing: clock
  * @index: N of rdmablkN, for tracepoints
+ * @read_write_tmo: jiffies that a READ or WRITE that is a command may take; 0: as long as
+ *	the block layer's timeout lasts, again and again
+ * @slow_tmo: jiffies that any other command, and a durable write, may take; 0: the same
  * @timed_out: upcall: a request has been under way for longer than the transport
- *	can retry; a command, which may take as long as the store does
+ *	can retry; a command, for longer than @read_write_tmo or @slow_tmo
  */
 struct rdmablk_path {
 	/* read only in the hot path */
@@ -172,6 +175,8 @@ struct rdmablk_path {
 	int index;
 	struct rdmablk_wire_limits cmds;
 	struct workqueue_struct *poll_wq;
+	unsigned int read_write_tmo;
+	unsigned int slow_tmo;
 	void (*timed_out)(struct rdmablk_path *path, bool command);
 
 	/* written by writes and flushes */
@@ -278,6 +283,7 @@ unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_wri
 void rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned long patience);
 bool rdmablk_request_busy(struct blk_mq_tag_set *set);
 u32 rdmablk_request_in_flight(struct blk_mq_tag_set *set);
+void rdmablk_request_rearm(struct blk_mq_tag_set *set, unsigned int most);
 
 /**
  * rdmablk_request_wrote() - a part of the export has changed, and neither the target's CPU

@@ -141,6 +141,7 @@ void rdmablk_request_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq)
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	struct rdmablk_cmd_tag *cmd = NULL;
 
+	rq->timeout = READ_ONCE(hwq->path->slow_tmo);
 	/* Not before those that wait. */
 	if (!(READ_ONCE(hwq->waits) & BIT(RDMABLK_LINE_FUA)))
 		cmd = rdmablk_cmd_get(&hwq->cmdq, 0);
@@ -207,6 +208,7 @@ blk_status_t rdmablk_request_prepare_flush(struct rdmablk_path *path,
 blk_status_t rdmablk_request_prepare_other(struct rdmablk_path *path,
 					   struct rdmablk_hwq *hwq, struct request *rq)
 {
+	rq->timeout = READ_ONCE(path->slow_tmo);
 	if (req_op(rq) == REQ_OP_FLUSH)
 		return rdmablk_request_prepare_flush(path, blk_mq_rq_to_pdu(rq));
 	return rdmablk_request_prepare_command(path, hwq, rq);

@@ -78,6 +78,7 @@ void rdmablk_options_init(struct rdmablk_options *opt)
 	opt->reconnect_delay = RDMABLK_DEFAULT_RECONNECT_DELAY;
 	opt->fast_io_fail_tmo = RDMABLK_DEFAULT_FAST_IO_FAIL;
 	opt->dev_loss_tmo = RDMABLK_DEFAULT_DEV_LOSS;
+	opt->io_tmo = RDMABLK_DEFAULT_IO_TMO;
 	memcpy(opt->host_id, rdmablk_host_id, sizeof(opt->host_id));
 }
 
@@ -317,18 +318,6 @@ void rdmablk_data_fatal(struct rdmablk_queue *q, u16 reason)
 			      reason);
 }
 
-/*
- * A command is waited for while the daemon answers keep-alives, but not by who removes
- * the disk.
- */
-static void rdmablk_session_timed_out(struct rdmablk_path *path, bool command)
-{
-	struct rdmablk_session *s = container_of(path, struct rdmablk_session, path);
-
-	if (!command || rdmablk_session_state(s) == RDMABLK_DEV_DELETING)
-		rdmablk_session_error(s, RDMABLK_R_CONNECTION);
-}
-
 /**
  * rdmablk_session_create() - a new session, not connected
  * @opt: options
@@ -358,7 +347,8 @@ struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt
 	s->state = RDMABLK_DEV_NEW;
 	s->down = true;
 	s->path.stats = alloc_percpu(struct rdmablk_stats);
-	s->path.timed_out = rdmablk_session_timed_out;
+	s->path.timed_out = rdmablk_io_timed_out;
+	rdmablk_io_tmo_apply(s);
 	get_random_bytes(s->instance_id, sizeof(s->instance_id));
 	rdmablk_ctrl_init(&s->ctrl, &rdmablk_upcall_ops, &s->waiter,
 			  &s->errors, rdmablk_upcall_fatal);
@@ -584,6 +574,8 @@ static int rdmablk_session_claim_disk(struct rdmablk_session *s, bool force,
 	} else if (!rdmablk_session_move(s, RDMABLK_DEV_DELETING)) {
 		*why = "the device is still connecting";
 		ret = -EAGAIN;
+	} else {
+		s->forced = force;
 	}
 	if (!force)
 		mutex_unlock(&s->disk->open_mutex);
@@ -642,7 +634,8 @@ int rdmablk_session_claim(struct rdmablk_session *s, bool force, const char **wh
  *
  * Without a connection this waits until no write is held any more, which is bounded by
  * the target's session timeout. On a live session what the page cache of the block
- * device holds is still written; later I/O of those who have it open fails.
+ * device holds is still written; later I/O of those who have it open fails. By force, a
+ * request that takes longer than RDMABLK_HURRY_TMO is an error of the connection.
  */
 void rdmablk_session_remove(struct rdmablk_session *s)
 {
@@ -657,6 +650,8 @@ void rdmablk_session_remove(struct rdmablk_session *s)
 	 */
 	if (failed)
 		rdmablk_recovery_give_up(s);
+	else if (s->forced)
+		rdmablk_io_tmo_hurry(s);
 	/*
 	 * Its kick of the requeue list is not the last thing that happens to the queue, and
 	 * there is none after the move to "deleting". The capacity stays as it is, too.

@@ -35,6 +35,10 @@
 #define RDMABLK_DEFAULT_DEV_LOSS	600	/* seconds */
 /* Seconds; half of what jiffies can compare on 32 bits with 1000 a second */
 #define RDMABLK_MAX_DEV_LOSS		1000000
+#define RDMABLK_DEFAULT_IO_TMO		30	/* seconds */
+#define RDMABLK_MAX_IO_TMO		86400	/* seconds */
+/* What a command other than READ and WRITE may take: so many times io_tmo */
+#define RDMABLK_SLOW_FACTOR		20
 
 /**
  * struct rdmablk_options - what the administrator asked for; those from @keep_alive_tmo
@@ -56,6 +60,7 @@
  * @reconnect_delay: seconds
  * @fast_io_fail_tmo: seconds; -1: never before @dev_loss_tmo
  * @dev_loss_tmo: seconds; -1: never
+ * @io_tmo: seconds; 0 or less: never
  * @on_data_loss: enum rdmablk_on_data_loss
  */
 struct rdmablk_options {
@@ -76,6 +81,7 @@ struct rdmablk_options {
 	u32 reconnect_delay;
 	s32 fast_io_fail_tmo;
 	s32 dev_loss_tmo;
+	s32 io_tmo;
 	u32 on_data_loss;
 };
 
@@ -134,6 +140,8 @@ struct rdmablk_agreed {
  * @why: text of the last login error, static
  * @added: the disk has been added; the session may be removed
  * @unwanted: disconnected before the disk was added; under @disk_mutex
+ * @forced: the disk is removed although it may be in use; under @disk_mutex
+ * @hurry: requests have RDMABLK_HURRY_TMO at most; under @disk_mutex
  * @frozen: the queue is, for a suspend; under @disk_mutex
  * @disk_mutex: @disk does not go away while this is held; @unwanted, @frozen
  * @gone: the disk is gone and the session out of the list
@@ -212,6 +220,8 @@ struct rdmablk_session {
 	const char *why;
 	bool added;
 	bool unwanted;
+	bool forced;
+	bool hurry;
 	bool frozen;
 	struct mutex disk_mutex;	/* disk does not go away */
 	struct completion gone;
@@ -324,6 +334,10 @@ int rdmablk_recovery_logout(struct rdmablk_session *s, bool ended);
 void rdmablk_recovery_kick(struct rdmablk_session *s, unsigned long delay);
 void rdmablk_recovery_shutdown(struct rdmablk_session *s);
 unsigned long rdmablk_keep_alive(const struct rdmablk_session *s);
+void rdmablk_io_tmo_apply(struct rdmablk_session *s);
+void rdmablk_io_tmo_changed(struct rdmablk_session *s);
+void rdmablk_io_tmo_hurry(struct rdmablk_session *s);
+void rdmablk_io_timed_out(struct rdmablk_path *path, bool command);
 void rdmablk_keepalive_init(struct rdmablk_session *s);
 void rdmablk_keepalive_start(struct rdmablk_session *s);
 

@@ -292,6 +292,9 @@ blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hw
 		return BLK_STS_NOTSUPP;
 	if (path->read_only && op_is_write(req_op(rq)))
 		return BLK_STS_IOERR;
+	rq->timeout = READ_ONCE(path->slow_tmo);
+	if (op == RDMABLK_OP_READ || (write && !(flags & RDMABLK_IO_FUA)))
+		rq->timeout = READ_ONCE(path->read_write_tmo);
 	/* The block layer gives a flush a position that means none. */
 	if (op == RDMABLK_OP_FLUSH)
 		pos = 0;

@@ -638,6 +638,7 @@ int rdmablk_wire_errno(unsigned int reason)
 	case RDMABLK_R_SHUTDOWN:
 		return -ECONNREFUSED;
 	case RDMABLK_R_LOGIN_TIMEOUT:
+	case RDMABLK_R_IO_TIMEOUT:
 		return -ETIMEDOUT;
 	case RDMABLK_R_LOGOUT:
 	case RDMABLK_R_STOLEN:

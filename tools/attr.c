@@ -86,6 +86,7 @@ const struct attr_info attr_table[RDMABLK_ATTR_MAX + 1] = {
 	INFO(LATENCY_DISCARD, "latency_discard", NULL, NONE, NULL),
 	INFO(CQ_COUNT, "cq_count", "CQ-COUNT", U32, NULL),
 	INFO(CQ_PERIOD, "cq_period", "CQ-PERIOD", U32, "us"),
+	INFO(IO_TMO, "io_tmo", "IO-TMO", TMO, "s"),
 };
 
 /**

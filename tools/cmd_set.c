@@ -15,6 +15,7 @@ const struct option_info set_options[] = {
 	SETTING_OPTION_RECONNECT_DELAY,
 	SETTING_OPTION_FAST_IO_FAIL_TMO,
 	SETTING_OPTION_DEV_LOSS_TMO,
+	SETTING_OPTION_IO_TMO,
 	SETTING_OPTION_ON_DATA_LOSS,
 	{ "timed", 0, SETTING_ID_TIMED, "on|off",
 	  "measure how long requests take (off)" },

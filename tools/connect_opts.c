@@ -32,6 +32,7 @@ const struct option_info connect_options[] = {
 	SETTING_OPTION_RECONNECT_DELAY,
 	SETTING_OPTION_FAST_IO_FAIL_TMO,
 	SETTING_OPTION_DEV_LOSS_TMO,
+	SETTING_OPTION_IO_TMO,
 	SETTING_OPTION_ON_DATA_LOSS,
 	{ "ack-timeout", 0, SETTING_ID_ACK_TIMEOUT, "N",
 	  "RDMA retransmit timeout, 4.096 us * 2^N, 8 to 22 (16)" },

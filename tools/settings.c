@@ -33,6 +33,7 @@ static const struct number_info {
 	NUMBER(RECONNECT_DELAY, "reconnect-delay", " seconds", 1, 600),
 	NUMBER(FAST_IO_FAIL_TMO, "fast-io-fail-tmo", " seconds, or off", 0, 86400),
 	NUMBER(DEV_LOSS_TMO, "dev-loss-tmo", " seconds, or off", 0, 1000000),
+	NUMBER(IO_TMO, "io-tmo", " seconds, or off", 0, 86400),
 	NUMBER(ACK_TIMEOUT, "ack-timeout", "", 8, 22),
 	NUMBER(CQ_COUNT, "cq-count", "", 0, 65535),
 	NUMBER(CQ_PERIOD, "cq-period", " microseconds", 0, 65535),

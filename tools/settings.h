@@ -26,6 +26,7 @@ enum setting {
 	SETTING_ID_RECONNECT_DELAY,
 	SETTING_ID_FAST_IO_FAIL_TMO,
 	SETTING_ID_DEV_LOSS_TMO,
+	SETTING_ID_IO_TMO,
 	SETTING_ID_ACK_TIMEOUT,
 	SETTING_ID_CQ_COUNT,
 	SETTING_ID_CQ_PERIOD,
@@ -46,6 +47,9 @@ enum setting {
 #define SETTING_OPTION_DEV_LOSS_TMO \
 	{ "dev-loss-tmo", 0, SETTING_ID_DEV_LOSS_TMO, "S", \
 	  "seconds until reconnecting ends, 0 to 1000000, or off (600)" }
+#define SETTING_OPTION_IO_TMO \
+	{ "io-tmo", 0, SETTING_ID_IO_TMO, "S", \
+	  "seconds that a command may take, 0 to 86400, or off (30)" }
 #define SETTING_OPTION_ON_DATA_LOSS \
 	{ "on-data-loss", 0, SETTING_ID_ON_DATA_LOSS, "DO", \
 	  "when the store has lost its contents: fail or continue (fail)" }

@@ -21,7 +21,7 @@
  *	request:  TARGET EXPORT [SOURCE] [READ_ONLY] [STEAL] [QUEUES] [POLL_QUEUES]
  *		  [QUEUE_DEPTH] [KEEP_ALIVE_TMO] [CONNECT_TMO] [RECONNECT_DELAY]
  *		  [FAST_IO_FAIL_TMO] [DEV_LOSS_TMO] [ON_DATA_LOSS] [ACK_TIMEOUT]
- *		  [HOST_ID] [CQ_COUNT] [CQ_PERIOD]
+ *		  [HOST_ID] [CQ_COUNT] [CQ_PERIOD] [IO_TMO]
  *	reply:    INDEX NAME, and ERROR TEXT when it failed
  *	errors:   EINVAL an attribute is missing or wrong; ERANGE one is out of its
  *		  range; EAGAIN the module is still loading; EEXIST this export
@@ -51,7 +51,7 @@
  *	that lasts; KEEP_ALIVE_TMO is agreed with the target at the next login.
  *
  *	request:  INDEX [KEEP_ALIVE_TMO] [RECONNECT_DELAY] [FAST_IO_FAIL_TMO]
- *		  [DEV_LOSS_TMO] [ON_DATA_LOSS] [TIMED]
+ *		  [DEV_LOSS_TMO] [ON_DATA_LOSS] [TIMED] [IO_TMO]
  *	errors:   ENODEV no such device; EINVAL FAST_IO_FAIL_TMO is not shorter than
  *		  DEV_LOSS_TMO; ERANGE an attribute is out of its range; ENOMEM
  *
@@ -222,6 +222,9 @@ enum rdmablk_cmd {
  *	0, the default, with CQ_PERIOD 0: as the RDMA device has it
  * @RDMABLK_ATTR_CQ_PERIOD: u32, microseconds that an interrupt waits for them, 0 to
  *	65535; default 0
+ * @RDMABLK_ATTR_IO_TMO: s32, seconds that a command of the daemon may take before the
+ *	connection counts as lost, 0 to 86400; a FLUSH, DISCARD, WRITE ZEROES or durable
+ *	write may take 20 times this; 0 or -1: any time; default 30
  */
 enum rdmablk_attr {
 	RDMABLK_ATTR_UNSPEC,
@@ -301,6 +304,7 @@ enum rdmablk_attr {
 	RDMABLK_ATTR_LATENCY_DISCARD,
 	RDMABLK_ATTR_CQ_COUNT,
 	RDMABLK_ATTR_CQ_PERIOD,
+	RDMABLK_ATTR_IO_TMO,
 
 	/* private: */
 	__RDMABLK_ATTR_MAX,

@@ -124,6 +124,7 @@
  * @RDMABLK_R_DATA_LOST: store has lost its contents
  * @RDMABLK_R_IDENTITY: export is not the one it was
  * @RDMABLK_R_SHRUNK: export has become smaller or takes less
+ * @RDMABLK_R_IO_TIMEOUT: command was not answered in time
  * @RDMABLK_R_UNSUPPORTED: command not supported
  * @RDMABLK_R_RANGE: command outside the export
  * @RDMABLK_R_STORE_IO: store reports an I/O error
@@ -174,6 +175,7 @@ enum rdmablk_reason {
 	RDMABLK_R_DATA_LOST		= 74,
 	RDMABLK_R_IDENTITY		= 75,
 	RDMABLK_R_SHRUNK		= 76,
+	RDMABLK_R_IO_TIMEOUT		= 77,
 	/* commands */
 	RDMABLK_R_UNSUPPORTED		= 80,
 	RDMABLK_R_RANGE			= 81,
@@ -223,6 +225,7 @@ static inline const char *rdmablk_reason_text(unsigned int reason)
 	case RDMABLK_R_DATA_LOST:	return "store has lost its contents";
 	case RDMABLK_R_IDENTITY:	return "export is not the one it was";
 	case RDMABLK_R_SHRUNK:		return "export has become smaller or takes less";
+	case RDMABLK_R_IO_TIMEOUT:	return "command was not answered in time";
 	case RDMABLK_R_UNSUPPORTED:	return "command not supported";
 	case RDMABLK_R_RANGE:		return "command outside the export";
 	case RDMABLK_R_STORE_IO:	return "store reports an I/O error";

@@ -40,6 +40,7 @@ def refused(host):
                          (nl.RECONNECT_DELAY, (0, 601, 0xffffffff)),
                          (nl.FAST_IO_FAIL_TMO, (-2, 86401, 0x7fffffff)),
                          (nl.DEV_LOSS_TMO, (-2, 1000001, 0x7fffffff)),
+                         (nl.IO_TMO, (-2, 86401, 0x7fffffff)),
                          (nl.ON_DATA_LOSS, (2, 0xffffffff)),
                          (nl.CQ_COUNT, (65536, 0xffffffff)),
                          (nl.CQ_PERIOD, (65536, 0xffffffff))):
