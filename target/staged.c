@@ -273,6 +273,19 @@ static void fua_end(struct staged_io *io, bool safe)
 	held_finish(sf, &done, here);
 }
 
+/*
+ * Below a disk with checksums data must not change while it is written, and a peer may
+ * WRITE to its slot at any time. There the kernel copies it into the page cache, and
+ * writes the copy.
+ */
+static bool is_direct(const struct file *f, const struct staged_io *io, const char *buf,
+		      uint64_t offset, uint64_t bytes)
+{
+	if (io->op == RDMABLK_OP_WRITE && f->stable)
+		return false;
+	return f->direct && file_aligned(f, buf, offset, bytes);
+}
+
 static void rw_submit(struct ring_source *src, uint64_t bytes)
 {
 	struct staged_io *io = container_of(src, struct staged_io, src);
@@ -280,7 +293,7 @@ static void rw_submit(struct ring_source *src, uint64_t bytes)
 	const struct file *f = e->file->file;
 	uint64_t offset = io->offset + io->at;
 	char *buf = io->buf + io->at;
-	bool direct = f->direct && file_aligned(f, buf, offset, bytes);
+	bool direct = is_direct(f, io, buf, offset, bytes);
 	struct io_uring_sqe *sqe = ring_sqe(&e->ring, src);
 	int fd = direct ? f->fd : f->buffered;
 

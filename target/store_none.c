@@ -45,7 +45,7 @@ static bool write_through(const struct file *f)
 	};
 	char path[96], text[32] = "";
 
-	if (!f->block_device || !f->direct || f->align > f->logical_block)
+	if (!f->block_device || !f->direct || f->stable || f->align > f->logical_block)
 		return false;
 	for (size_t i = 0; !text[0] && i < ARRAY_SIZE(places); i++) {
 		FILE *file;
@@ -118,7 +118,8 @@ static int none_open(struct store *store, const struct export_config *ec)
 	store->physical_block = none->file.physical_block;
 	log_info("export %s: %s, %llu bytes%s%s, %u I/O threads", ec->name, ec->file,
 		 (unsigned long long)store->size,
-		 none->file.direct ? "" : ", through the page cache",
+		 !none->file.direct ? ", through the page cache" : none->file.stable ?
+		 ", writes through the page cache because its disk has checksums" : "",
 		 none->volatile_cache ? "" : ", writes are durable at once", nr_threads);
 	memlock_check(ec->name, none->slot_memory + none->slot_memory / none->slot_bytes *
 		      STAGED_RECEIVE);

@@ -69,6 +69,46 @@ static void written_is_read(void **state)
 	back_and_forth(4096, false);
 }
 
+/* Is the page cache what has the file's first block? */
+static bool in_page_cache(void)
+{
+	unsigned char there = 0;
+	void *map = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 place.file.buffered, 0);
+
+	assert_ptr_not_equal(map, MAP_FAILED);
+	assert_int_equal(mincore(map, BLOCK, &there), 0);
+	munmap(map, BLOCK);
+	return there & 1;
+}
+
+/*
+ * Where data must not change while the disk reads it, the disk reads a copy: what a peer
+ * does to its slot until the WRITE is answered changes nothing in the copy's checksum.
+ */
+static void a_disk_with_checksums_gets_a_copy(void **state)
+{
+	(void)state;
+	place_open(dir, 4U << 20, BLOCK, true);
+	if (!place.file.direct)
+		skip();
+	pattern(place.memory, BLOCK, 1);
+	place.file.stable = false;
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+	assert_false(in_page_cache());
+	place.file.stable = true;
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+	assert_true(in_page_cache());
+	assert_int_equal(write_fua(0, BLOCK), RDMABLK_OK);
+	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+	/* a READ is direct, and finds what was written last */
+	pattern(place.memory, BLOCK, 2);
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+	assert_int_equal(run(RDMABLK_OP_READ, 8U << 20, 0, BLOCK), RDMABLK_OK);
+	assert_memory_equal(place.memory + (8U << 20), place.memory, BLOCK);
+	place_close();
+}
+
 static void more_than_a_ring_takes(void **state)
 {
 	struct command *c = calloc(MANY, sizeof(*c));
@@ -582,6 +622,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(written_is_read),
+		cmocka_unit_test(a_disk_with_checksums_gets_a_copy),
 		cmocka_unit_test(more_than_a_ring_takes),
 		cmocka_unit_test(short_transfers_go_on),
 		cmocka_unit_test(one_error_ends_one_command),
