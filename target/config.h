@@ -78,6 +78,7 @@ enum cache_mode {
  *	once the export is open
  * @region: bytes, a power of two; 0: as large as the device takes
  * @huge_pages: of an anonymous arena
+ * @overcommit: its memory is taken even if too little is free
  * @numa: where its memory is
  * @node: with NUMA_NODE: its number
  * @slot_bytes: of a slot, which is the largest request; without a cache
@@ -101,6 +102,7 @@ struct export_config {
 	uint64_t block;
 	uint64_t region;
 	enum huge_pages huge_pages;
+	bool overcommit;
 	enum numa_mode numa;
 	unsigned int node;
 	uint64_t slot_bytes;

@@ -28,6 +28,7 @@ static const struct {
 	{ "arena", KIND_MEMORY | KIND_FULL },
 	{ "region", KIND_MEMORY | KIND_FULL },
 	{ "hugepages", KIND_MEMORY | KIND_FULL },
+	{ "overcommit", KIND_MEMORY | KIND_FULL },
 	{ "slot-bytes", KIND_NONE },
 	{ "slot-memory", KIND_NONE },
 	{ "fault", KIND_FULL | KIND_NONE },
@@ -128,7 +129,7 @@ bool config_export_same(const struct export_config *a, const struct export_confi
 	       a->has_uuid == b->has_uuid &&
 	       !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) &&
 	       block_of(a) == block_of(b) && a->region == b->region &&
-	       a->huge_pages == b->huge_pages && a->numa == b->numa &&
+	       a->huge_pages == b->huge_pages && a->overcommit == b->overcommit && a->numa == b->numa &&
 	       a->node == b->node && a->slot_bytes == b->slot_bytes &&
 	       a->slot_memory == b->slot_memory;
 }

@@ -295,6 +295,8 @@ const struct config_key config_export_keys[] = {
 	  EXPORT(region), RDMABLK_MIN_REGION, 1ULL << 40 },
 	{ "hugepages", "PAGES", "auto, no, 2M or 1G", set_huge_pages,
 	  EXPORT(huge_pages) },
+	{ "overcommit", NULL, "take the memory even if the host has too little free",
+	  set_bool, EXPORT(overcommit) },
 	{ "numa", "NODE", "node of its memory: auto, that of the adapter; none; a number (auto)",
 	  set_numa, .max = CONFIG_NODES - 1 },
 	{ "slot-bytes", "SIZE", "cache=none: largest request (128K)", set_size,

@@ -39,6 +39,7 @@
 #include "listener.h"
 #include "log.h"
 #include "loop.h"
+#include "meminfo.h"
 #include "options.h"
 #include "request.h"
 #include "session.h"
@@ -418,8 +419,10 @@ static int run(struct config *cfg)
 	ret = arena_guard_init(arena_broken);
 	if (ret)
 		return fail("cannot catch SIGBUS", ret);
+	meminfo_expose();
 	if (export_open_all(cfg))
 		return EXIT_FAILED;
+	meminfo_protect();
 	ret = signals_init();
 	if (ret)
 		return fail("cannot wait for signals", ret);

@@ -15,6 +15,7 @@
 
 #include "log.h"
 #include "mac.h"
+#include "meminfo.h"
 #include "pages.h"
 #include "util.h"
 
@@ -51,13 +52,27 @@ static bool has_room(const struct store *store, int fd, uint64_t bytes)
 	return had >= bytes || bytes - had <= numa_room(&store->place);
 }
 
+/* May base pages be taken for what a file lacks of its first @bytes? */
+static int check_memory(const struct store *store, const char *name, int fd, uint64_t bytes)
+{
+	struct stat st;
+	uint64_t had;
+
+	if (fstat(fd, &st))
+		return -errno;
+	had = (uint64_t)st.st_blocks * 512;
+	return had >= bytes ? 0 : meminfo_check(name, bytes - had, store->overcommit);
+}
+
 /* Have pages of a file exist, where they shall be. */
-static int allocate(const struct store *store, int fd, uint64_t page_size, uint64_t from,
-		    uint64_t bytes)
+static int allocate(const struct store *store, const char *name, int fd,
+		    uint64_t page_size, uint64_t from, uint64_t bytes)
 {
 	struct numa_saved saved;
-	int ret;
+	int ret = page_size < PAGE_2M ? check_memory(store, name, fd, from + bytes) : 0;
 
+	if (ret)
+		return ret;
 	if (store->place.only && page_size < PAGE_2M && !has_room(store, fd, from + bytes))
 		return -ENOMEM;
 	numa_enter(&store->place, page_size >= PAGE_2M, &saved);
@@ -85,7 +100,7 @@ static int try_kind(struct store *store, const char *name,
 	if (fd < 0)
 		return -errno;
 	ret = ftruncate(fd, (off_t)bytes) ? -errno :
-	      allocate(store, fd, kind->size, 0, bytes);
+	      allocate(store, name, fd, kind->size, 0, bytes);
 	if (ret) {
 		close(fd);
 		return ret;
@@ -129,8 +144,9 @@ int pages_anonymous(struct store *store, const struct export_config *ec)
 			return mac_random(store->epoch, sizeof(store->epoch));
 		}
 	}
-	log_err("export %s: no memory for %llu bytes%s: %s", ec->name,
-		(unsigned long long)store->size, place, strerror(-ret));
+	if (ret != -E2BIG)	/* which check_memory() has logged */
+		log_err("export %s: no memory for %llu bytes%s: %s", ec->name,
+			(unsigned long long)store->size, place, strerror(-ret));
 	return ret;
 }
 
@@ -143,10 +159,10 @@ int pages_anonymous(struct store *store, const struct export_config *ec)
  */
 int pages_reserve(struct store *store, const char *name)
 {
-	int ret = allocate(store, store->fd, store->page_size, 0, store->mapped);
+	int ret = allocate(store, name, store->fd, store->page_size, 0, store->mapped);
 	char place[PLACE_TEXT];
 
-	if (ret)
+	if (ret && ret != -E2BIG)
 		log_err("export %s: its arena's file system has no room for %llu bytes%s: %s",
 			name, (unsigned long long)store->mapped,
 			place_text(store, place, sizeof(place)), strerror(-ret));
@@ -311,8 +327,10 @@ int pages_grow(struct store *store, const char *name, uint64_t room, uint64_t si
 		return -ENOMEM;
 	}
 	ret = ftruncate(store->fd, (off_t)want) ? -errno :
-	      allocate(store, store->fd, store->page_size, had, want - had);
+	      allocate(store, name, store->fd, store->page_size, had, want - had);
 	ret = ret ?: map_at(store, store->base, had, want - had);
+	if (ret == -E2BIG)
+		return ret;
 	if (ret) {
 		log_err("export %s: no memory to grow to %llu bytes: %s", name,
 			(unsigned long long)size, strerror(-ret));

@@ -277,6 +277,7 @@ struct staged_ops {
  * @newer: an arena that is kept may have what its file lacks; until @publish of
  *	&struct store_ops: from then on that is for the keeper to mend
  * @place: where its memory is
+ * @overcommit: its memory is taken even if too little is free
  * @fd: of the arena; holds its lock
  * @cancelled: nobody waits for it to be opened any more. Any thread
  * @priv: its kind's own
@@ -301,6 +302,7 @@ struct store {
 	bool kept;
 	bool newer;
 	struct numa_place place;
+	bool overcommit;
 	int fd;
 	atomic_bool cancelled;
 	void *priv;

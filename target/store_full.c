@@ -201,6 +201,7 @@ static int store_open(struct store *store, const struct export_config *ec)
 	store->priv = full;
 	store->fd = -1;
 	store->kept = ec->arena;
+	store->overcommit = ec->overcommit;
 	ret = open_parts(store, ec) ?: (ec->arena ? open_kept(store, ec) :
 					open_anonymous(store, ec));
 	if (ret)

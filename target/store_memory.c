@@ -46,6 +46,7 @@ static int memory_open(struct store *store, const struct export_config *ec)
 	store->size = ec->size;
 	store->physical_block = MEMORY_BLOCK;
 	store->kept = ec->arena;
+	store->overcommit = ec->overcommit;
 	if (ec->arena)
 		ret = kept_open(store, ec);
 	else

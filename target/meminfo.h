@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whether the host has the memory of an arena.
+ */
+#ifndef RDMABLKD_MEMINFO_H
+#define RDMABLKD_MEMINFO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+extern const char *meminfo_root;
+
+int meminfo_check(const char *name, uint64_t bytes, bool overcommit);
+void meminfo_expose(void);
+void meminfo_protect(void);
+
+#endif
