@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A write that asks to be durable is in the file when it completes, with no FLUSH of the
+# block layer behind it: one at a time, and more at once than the queue has tags for
+# commands. The daemon is killed, so that nothing else can bring the file up to date. An
+# error of the file's fdatasync fails exactly the write that asked. What polled I/O writes
+# is in the file after a flush.
+#
+# A write to a block device with O_DSYNC is followed by a FLUSH, which would hide what the
+# write itself has not done. An overwrite of a file on ext4 is not.
+
+# shellcheck source=tests/cases/store/shapes.sh
+source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
+require dmsetup filefrag fio mkfs.ext4
+
+# Nothing but the kernel makes nodes here.
+export DM_DISABLE_UDEV=1
+STORE=/dev/mapper/store MOUNT=/mnt/disk SECTORS=65536
+BYTES=$((2 * MIB))
+
+# flushes: FLUSH requests of the block layer that the disk has had
+flushes() {
+	awk '{ print $16 }' /sys/block/rdmablk0/stat
+}
+
+# table: from stdin, becomes that of the store, whatever is under way
+table() {
+	dmsetup load store
+	dmsetup suspend --noflush --nolockfs store
+	dmsetup resume --noflush --nolockfs store
+}
+
+# make_file: $MOUNT/data, in one extent; sets START, where it is on the disk
+make_file() {
+	# What mkfs leaves to a thread of the kernel would be flushed meanwhile.
+	mkfs.ext4 -q -b 4096 -O ^has_journal -E lazy_itable_init=0 $DEV
+	mkdir -p $MOUNT
+	mount -o noatime $DEV $MOUNT
+	dd if=/dev/zero of=$MOUNT/data bs=1M count=$((BYTES / MIB)) conv=fsync status=none
+	sync -f $MOUNT
+	[[ $(filefrag -v -b4096 $MOUNT/data) =~ 0:\ +0\.\.\ +[0-9]+:\ +([0-9]+)\.\. ]] ||
+		fail "no extent: $(filefrag -v -b4096 $MOUNT/data)"
+	START=$((BASH_REMATCH[1] * 4096))
+	filefrag $MOUNT/data | grep -q ' 1 extent' || fail "the file is in several extents"
+}
+
+# durable_fio DEPTH: each block of the file, once, with no FLUSH
+durable_fio() {
+	local before
+
+	before=$(flushes)
+	run_fio --name=durable --filename=$MOUNT/data --direct=1 --sync=dsync \
+		--ioengine=libaio --iodepth="$1" --rw=randwrite --bs=4k --size=$BYTES \
+		--overwrite=1 --fallocate=none --refill_buffers=1 --randseed="$RANDOM"
+	expect "$before" "$(flushes)" "the number of FLUSH requests"
+}
+
+# data_of FILE: what is there of the file, past the page cache
+data_of() {
+	dd if="$1" iflag=direct,skip_bytes,count_bytes skip="$START" count=$BYTES bs=1M \
+		status=none
+}
+
+# durable DEPTH: the daemon is killed after it; the store has what was written
+durable() {
+	serve_file "$STORE,cache=full"
+	connect --queues 1
+	expect 1 "$(<$QUEUE/fua)" "queue/fua"
+	make_file
+	durable_fio "$1"
+	data_of $DEV >/dev/shm/written
+	! cmp -s -n $BYTES /dev/shm/written /dev/zero || fail "nothing was written"
+	stop_target KILL
+	data_of $STORE | cmp - /dev/shm/written ||
+		fail "$1 at once: the store lacks durable writes"
+	# The file system is cut off from its disk, and has nothing that it must keep.
+	"$RDMABLK" disconnect --force rdmablk0
+	umount $MOUNT
+}
+
+# The file's second block cannot be written.
+sync_fails() {
+	local bad before
+
+	serve_file "$STORE,cache=full"
+	connect --queues 1
+	make_file
+	io ok open f $MOUNT/data direct dsync
+	io ok write f 0 4096 1
+	bad=$((START / 512 + 8))
+	table <<-END
+		0 $bad linear $RAM 0
+		$bad 8 error
+		$((bad + 8)) $((SECTORS - bad - 8)) linear $RAM $((bad + 8))
+	END
+	before=$(status errors)
+	io EIO write f 4096 4096 2
+	failed_since "$before" 1
+	undisturbed
+	echo "0 $SECTORS linear $RAM 0" | table
+	io ok write f 4096 4096 3
+	failed_since "$before" 1
+	io ok check f 4096 4096 3
+	io ok close f
+	data_of $DEV >/dev/shm/written
+	stop_target KILL
+	data_of $STORE | cmp - /dev/shm/written || fail "the store lacks what succeeded"
+	"$RDMABLK" disconnect --force rdmablk0
+	umount $MOUNT
+}
+
+polled() {
+	serve_file "$STORE,cache=full"
+	connect --queues 1 --poll-queues 1
+	expect 1 "$(attribute poll_queues)" "the number of polled queues"
+	run_fio --name=polled --filename=$DEV --direct=1 --ioengine=io_uring --hipri=1 \
+		--size=$BYTES --bs=4k --rw=randwrite --iodepth=8 --verify=crc32c \
+		--verify_fatal=1
+	expect 0 "$(status errors)" "the number of failed requests"
+	sync $DEV
+	START=0
+	data_of $DEV >/dev/shm/written
+	stop_target KILL
+	data_of $STORE | cmp - /dev/shm/written || fail "the store is not what was flushed"
+	"$RDMABLK" disconnect --force rdmablk0
+}
+
+modprobe dm_mod
+load_module
+ram_disk 32
+echo "0 $SECTORS linear $RAM 0" | dmsetup create store
+durable 1
+durable 64
+sync_fails
+polled
+dmsetup remove store
+unload_module
