@@ -270,6 +270,12 @@ static void command_begin(struct lane_cmd *cmd)
 		  s->slots + q->index * s->queue_bytes +
 		  (uint64_t)data->tag * s->scope.slot_bytes;
 	q->lane->busy++;
+	/* Who cannot write has nothing to make durable, and delays nobody's FLUSH. */
+	if (io->op == RDMABLK_OP_FLUSH && !s->scope.writer) {
+		io->status = RDMABLK_OK;
+		lane_command_done(io);
+		return;
+	}
 	staged_begin(io);
 }
 

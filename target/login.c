@@ -448,13 +448,26 @@ void login_pack_region(struct rdmablk_region *out, uint64_t iova, uint32_t rkey)
 	};
 }
 
+/* What a session that only reads is offered: what it asks for where there is a cache, too. */
+#define READ_ONLY_OPS	(RDMABLK_OP_BIT(RDMABLK_OP_READ) |	\
+			 RDMABLK_OP_BIT(RDMABLK_OP_DIRTY) |	\
+			 RDMABLK_OP_BIT(RDMABLK_OP_FLUSH))
+
 /**
  * login_pack_limits - LIMITS but for its MAC
  * @out: filled; @mac is zero
- * @in: what it says
+ * @scope: what it says; of a session that only reads without what that session may not do
  */
-void login_pack_limits(struct rdmablk_limits *out, const struct login_scope *in)
+void login_pack_limits(struct rdmablk_limits *out, const struct login_scope *scope)
 {
+	struct login_scope offer = *scope, *in = &offer;
+
+	if (!scope->writer) {
+		offer.ops &= READ_ONLY_OPS;
+		offer.max_discard = offer.max_zeroes = offer.max_erase = 0;
+		offer.discard_granularity = offer.discard_alignment = 0;
+		offer.erase_granularity = 0;
+	}
 	*out = (struct rdmablk_limits){
 		.hdr = head(RDMABLK_MSG_LIMITS),
 		.ops = htole32(in->ops | RDMABLK_OP_BIT(RDMABLK_OP_FENCE)),

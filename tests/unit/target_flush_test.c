@@ -223,6 +223,21 @@ static void a_flush_writes_what_was_noted_once(void **state)
 	assert_true(command_clean(&t.c));
 }
 
+/* A session that only reads wrote nothing: the store does not hear of its FLUSH. */
+static void a_reader_has_nothing_to_flush(void **state)
+{
+	(void)state;
+	t.c.scope.writer = false;
+	flush(1);
+	assert_int_equal(t.nr_answers, 1);
+	expect_answer(0, 1, RDMABLK_OK);
+	start(RDMABLK_OP_FLUSH, 2, GRANULE, GRANULE);
+	assert_int_equal(t.nr_answers, 2);
+	expect_answer(1, 2, RDMABLK_OK);
+	assert_int_equal(t.works, 0);
+	assert_int_equal(t.c.pending, 0);
+}
+
 /* Who must end all sessions looks whether one is at a FLUSH, or has just been. */
 static void a_flush_under_way_is_seen(void **state)
 {
@@ -600,6 +615,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(what_is_noted_during_a_flush_is_for_the_next),
 	TEST(what_failed_is_dirty_again),
 	TEST(flushes_that_come_meanwhile_are_answered_by_the_next),
+	TEST(a_reader_has_nothing_to_flush),
 	TEST(a_range_of_its_own_is_flushed),
 	TEST(a_range_does_not_fail_for_another),
 	TEST(ranges_and_all_take_turns),

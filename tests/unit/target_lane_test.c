@@ -374,6 +374,21 @@ static void what_is_implied_may_be_wrong(void **state)
 	}
 }
 
+/* The file hears nothing of the FLUSH of a session that only reads. */
+static void a_reader_has_nothing_to_flush(void **state)
+{
+	(void)state;
+	open_store(true);
+	write_rules("sync error EIO\n");
+	open_session(false);
+	assert_int_equal(command(1, RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+	assert_int_equal(atomic_load(&ended), RDMABLK_OK);
+	close_session();
+	open_session(true);
+	assert_int_not_equal(command(1, RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+	close_all();
+}
+
 static void first_of_all(void)
 {
 	write_implied(0, 0, 512);
@@ -520,6 +535,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(data_goes_both_ways),
 		cmocka_unit_test(what_cannot_be_done_is_answered),
+		cmocka_unit_test(a_reader_has_nothing_to_flush),
 		cmocka_unit_test(the_peer_must_keep_to_the_protocol),
 		cmocka_unit_test(not_before_it_is_live),
 		cmocka_unit_test(a_full_house),

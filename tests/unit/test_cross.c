@@ -319,6 +319,32 @@ static void test_limits(void **state)
 	assert_int_equal(out.slot_rkey, staged.slot_rkey);
 }
 
+/* A session that only reads is offered nothing that it may not do, and can be had. */
+static void test_limits_of_readers(void **state)
+{
+	struct rdmablk_wire_grant granted = msg_granted, granted_staged = msg_staged;
+	struct login_scope scope = cached;
+	struct rdmablk_wire_limits out;
+	struct rdmablk_limits msg;
+
+	(void)state;
+	granted.flags |= RDMABLK_GRANT_READ_ONLY;
+	scope.writer = false;
+	login_pack_limits(&msg, &scope);
+	assert_int_equal(rdmablk_wire_parse_limits(&msg, sizeof(msg), &granted, &out), 0);
+	assert_int_equal(out.ops, RDMABLK_OP_BIT(RDMABLK_OP_FENCE) |
+			 RDMABLK_OP_BIT(RDMABLK_OP_DIRTY) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH));
+	assert_int_equal(out.granule, cached.granule);
+	assert_int_equal(out.max_discard + out.max_zeroes + out.max_erase, 0);
+	granted_staged.flags |= RDMABLK_GRANT_READ_ONLY;
+	scope = staged;
+	scope.writer = false;
+	login_pack_limits(&msg, &scope);
+	assert_int_equal(rdmablk_wire_parse_limits(&msg, sizeof(msg), &granted_staged, &out), 0);
+	assert_int_equal(out.ops, RDMABLK_OP_BIT(RDMABLK_OP_FENCE) |
+			 RDMABLK_OP_BIT(RDMABLK_OP_READ) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH));
+}
+
 struct data_case {
 	const struct login_scope *scope;
 	uint16_t op, flags;
@@ -571,6 +597,7 @@ int main(void)
 		cmocka_unit_test(test_grant_and_regions),
 		cmocka_unit_test(test_staged_grant),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_limits_of_readers),
 		cmocka_unit_test(test_commands_of_write_queues),
 		cmocka_unit_test(test_implied_writes),
 		cmocka_unit_test(test_dirty_ranges),
