@@ -124,7 +124,7 @@ static int check_owner(const struct stat *st, const char *path)
 			path, st->st_uid, geteuid());
 		return -EPERM;
 	}
-	if (st->st_mode & (S_IWGRP | S_IWOTH)) {
+	if (st->st_mode & 0022) {
 		log_err("arena %s: its group or others may write it (mode %04o): chmod go-w",
 			path, st->st_mode & 07777);
 		return -EPERM;

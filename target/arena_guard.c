@@ -45,7 +45,7 @@
  */
 struct arena_guard {
 	atomic_bool used;
-	_Atomic uintptr_t base;
+	atomic_uintptr_t base;
 	uint64_t bytes;
 	uint64_t page_size;
 	atomic_bool broken;

@@ -355,7 +355,8 @@ struct export *export_broken(void)
 	if (!e)
 		return NULL;
 	e->broken = true;
-	log_err("export %s: a page of its arena is missing: " CUT_SHORT "; its sessions end, and nobody may log in until it is reopened",
+	log_err("export %s: a page of its arena is missing: " CUT_SHORT
+		"; its sessions end, and nobody may log in until it is reopened",
 		e->cfg->name);
 	return e;
 }

@@ -164,10 +164,12 @@ int meminfo_check(const char *name, uint64_t bytes, bool overcommit)
 	if (bytes <= room && bytes <= group)
 		return 0;
 	log_write(overcommit ? LOG_WARNING : LOG_ERR,
-		  "export %s: needs %" PRIu64 " MiB of memory, and the host has %" PRIu64 " MiB free: %s (huge pages free: %" PRIu64 " MiB)%s",
-		  name, in_mib(bytes + MIB - 1), in_mib(min_u64(room, group)),
+		  "export %s: needs %llu MiB of memory, and the host has %llu MiB free: %s (huge pages free: %llu MiB)%s",
+		  name, (unsigned long long)in_mib(bytes + MIB - 1),
+		  (unsigned long long)in_mib(min_u64(room, group)),
 		  group < room ? "the limit of the daemon's control group" :
-		  "what is available less a reserve", in_mib(free_huge_pages()),
+		  "what is available less a reserve",
+		  (unsigned long long)in_mib(free_huge_pages()),
 		  overcommit ? "" : "; \"overcommit\" tries it all the same");
 	return overcommit ? 0 : -E2BIG;
 }

@@ -87,7 +87,8 @@ static void nobody_waits_for_the_reader(void **state)
 	}
 	assert_true(next >= 1000);	/* as many as wait, and those in the pipe */
 	assert_non_null(line);
-	assert_int_equal(sscanf(line, "rdmablkd: warning: %u lines were dropped", &dropped), 1);
+	if (sscanf(line, "rdmablkd: warning: %u lines were dropped", &dropped) != 1)
+		fail_msg("not the number of lines: %s", line);
 	assert_int_equal(next + dropped, LINES);
 	assert_string_equal(strtok_r(NULL, "\n", &rest), "rdmablkd: the last");
 	assert_null(strtok_r(NULL, "\n", &rest));
