@@ -213,10 +213,10 @@ def prepare(symbol):
 class Disk:
     """An export, and operations on it."""
 
-    def __init__(self, host, poll, depth):
+    def __init__(self, host, queues, poll, depth):
         self.sock = nl.Netlink(timeout=PATIENCE)
         self.host = host
-        self.options = nl.u32(nl.QUEUES, 1)
+        self.options = nl.u32(nl.QUEUES, queues)
         if poll:
             self.options += nl.u32(nl.POLL_QUEUES, 1)
         if depth:
@@ -277,6 +277,7 @@ def main():
     parser.add_argument("what", choices=("connect", "disconnect", "recover", "commands", "load"))
     parser.add_argument("where")
     parser.add_argument("--below", metavar="FUNCTION", default="rdmablk")
+    parser.add_argument("--queues", type=int, default=1, help="connect: that are not polled")
     parser.add_argument("--poll", action="store_true", help="connect: with a polled queue")
     parser.add_argument("--depth", type=int, help="connect: of the queues")
     args = parser.parse_args()
@@ -286,7 +287,7 @@ def main():
         if not sweep_thread("load", lambda: load(where), unload):
             sys.exit("nothing has failed")
         return
-    disk = Disk(where, args.poll, args.depth)
+    disk = Disk(where, args.queues, args.poll, args.depth)
     if what == "commands":
         # These two have all they need.
         sweep_thread("set", disk.set)
