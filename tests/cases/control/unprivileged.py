@@ -10,19 +10,33 @@ import rdmablknl as nl
 
 sock = nl.Netlink()
 good = nl.attr(nl.TARGET, nl.address("10.99.0.2")) + nl.string(nl.EXPORT, "disk0")
-for command, attrs, flags in (
-        (nl.CONNECT, good, 0), (nl.CONNECT, b"", 0), (nl.DISCONNECT, b"", 0),
-        (nl.DISCONNECT, nl.u32(nl.INDEX, 0), 0), (nl.GET, nl.u32(nl.INDEX, 0), 0),
-        (nl.GET, b"", nl.NLM_F_DUMP), (nl.SET, nl.u32(nl.INDEX, 0), 0),
-        (nl.RECONNECT, nl.u32(nl.INDEX, 0), 0)):
-    got = sock.error(command, attrs, flags)
+for command, attrs in ((nl.CONNECT, good), (nl.DISCONNECT, nl.u32(nl.INDEX, 0)),
+                       (nl.SET, nl.u32(nl.INDEX, 0)), (nl.RECONNECT, nl.u32(nl.INDEX, 0))):
+    got = sock.error(command, attrs, 0)
     if got != "EPERM":
         sys.exit(f"command {command}: {got}")
 
-# The family, its groups, the first group: there is one.
+# The family says which commands it has: none of them is for everybody.
 reply = sock.request(nl.CTRL_CMD_GETFAMILY,
                      nl.string(nl.CTRL_ATTR_FAMILY_NAME, "rdmablk"),
                      family=nl.GENL_ID_CTRL)[0]
+CTRL_ATTR_OPS, CTRL_ATTR_OP_ID, CTRL_ATTR_OP_FLAGS = 6, 1, 2
+CAP_DO, CAP_DUMP = 2, 4
+asked = set()
+for op in nl.parse(reply[CTRL_ATTR_OPS]).values():
+    op = nl.parse(op)
+    command, = struct.unpack("I", op[CTRL_ATTR_OP_ID])
+    can, = struct.unpack("I", op[CTRL_ATTR_OP_FLAGS])
+    for capability, flags in ((CAP_DO, 0), (CAP_DUMP, nl.NLM_F_DUMP)):
+        for attrs in (b"", nl.u32(nl.INDEX, 0)):
+            got = sock.error(command, attrs, flags) if can & capability else "EPERM"
+            if got != "EPERM":
+                sys.exit(f"command {command}, flags {flags:#x}: {got}")
+    asked.add(command)
+if not asked >= {nl.CONNECT, nl.DISCONNECT, nl.GET, nl.SET, nl.RECONNECT, nl.STATS_GET}:
+    sys.exit(f"commands of the family: {asked}")
+
+# Its groups, the first group: there is one.
 CTRL_ATTR_MCAST_GROUPS, CTRL_ATTR_MCAST_GRP_NAME, CTRL_ATTR_MCAST_GRP_ID = 7, 1, 2
 SOL_NETLINK, NETLINK_ADD_MEMBERSHIP = 270, 1
 group = nl.parse(nl.parse(reply[CTRL_ATTR_MCAST_GROUPS])[1])
