@@ -129,8 +129,8 @@ bool config_export_same(const struct export_config *a, const struct export_confi
 	       a->has_uuid == b->has_uuid &&
 	       !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) &&
 	       block_of(a) == block_of(b) && a->region == b->region &&
-	       a->huge_pages == b->huge_pages && a->overcommit == b->overcommit && a->numa == b->numa &&
-	       a->node == b->node && a->slot_bytes == b->slot_bytes &&
+	       a->huge_pages == b->huge_pages && a->overcommit == b->overcommit &&
+	       a->numa == b->numa && a->node == b->node && a->slot_bytes == b->slot_bytes &&
 	       a->slot_memory == b->slot_memory;
 }
 

@@ -464,8 +464,11 @@ void login_pack_limits(struct rdmablk_limits *out, const struct login_scope *sco
 
 	if (!scope->writer) {
 		offer.ops &= READ_ONLY_OPS;
-		offer.max_discard = offer.max_zeroes = offer.max_erase = 0;
-		offer.discard_granularity = offer.discard_alignment = 0;
+		offer.max_discard = 0;
+		offer.max_zeroes = 0;
+		offer.max_erase = 0;
+		offer.discard_granularity = 0;
+		offer.discard_alignment = 0;
 		offer.erase_granularity = 0;
 	}
 	*out = (struct rdmablk_limits){
