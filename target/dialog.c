@@ -91,31 +91,6 @@ static void fill_lease(struct session *s)
 	lease->writer = !(s->wish.flags & RDMABLK_HELLO_READ_ONLY);
 }
 
-static unsigned int admit(struct session *s, struct export *e)
-{
-	bool resume = s->wish.flags & RDMABLK_HELLO_RESUME;
-	struct lease *held;
-	unsigned int reason;
-
-	/* Who has written this export tells nothing of another one. */
-	if (resume && memcmp(s->wish.uuid, e->store.uuid, sizeof(s->wish.uuid)))
-		return RDMABLK_R_IDENTITY;
-	if (e->cfg->read_only && s->lease.writer)
-		return RDMABLK_R_READ_ONLY;
-	if (resume && !export_resumable(e, &s->lease))
-		return RDMABLK_R_STOLEN;
-	reason = export_admit(&e->leases, &s->lease, e->cfg->shared,
-			      s->wish.flags & RDMABLK_HELLO_STEAL);
-	if (reason != RDMABLK_R_FENCING)
-		return reason;
-	/* releases come from workers at the earliest: the list holds still */
-	LIST_FOREACH(held, &e->leases, entry)
-		if (held->verdict)
-			session_end(container_of(held, struct session, lease),
-				    held->verdict);
-	return reason;
-}
-
 /* An export that needs what was not agreed on is not for this initiator. */
 static unsigned int check_features(const struct session *s)
 {
@@ -167,7 +142,7 @@ static unsigned int plan_staged(struct session *s, struct export *e,
 static unsigned int plan(struct session *s, struct export *e)
 {
 	bool staged = s->limits.flags & RDMABLK_GRANT_STAGED;
-	unsigned int queues = limits_session_queues(s->wish.host_id, s->wish.nr_queues);
+	unsigned int queues = limits_session_queues(s->wish.host_id, s->wish.nr_queues, NULL);
 	unsigned int reason;
 
 	reason = staged ? plan_staged(s, e, queues) : plan_regions(s, e);
@@ -175,6 +150,79 @@ static unsigned int plan(struct session *s, struct export *e)
 		queues = s->plan.nr_queues;
 	return reason ?: limits_session_get(&s->share, s->wish.host_id, queues, staged ?
 					    s->plan.pinned : e->store.size);
+}
+
+/* What the host of a session gets back from those that end, or have to end for it. */
+static struct limits_freed freed_for(const struct session *s, const struct export *e)
+{
+	struct limits_freed freed = { 0 };
+	struct lease *held;
+
+	LIST_FOREACH(held, &e->leases, entry) {
+		const struct session *other = container_of(held, struct session, lease);
+
+		if ((!held->verdict && !held->ending) ||
+		    memcmp(held->host_id, s->wish.host_id, sizeof(held->host_id)))
+			continue;
+		freed.sessions++;
+		freed.queues += other->share.queues;
+		freed.bytes += other->share.bytes;
+	}
+	return freed;
+}
+
+/*
+ * Would the session be refused when those that have to end for it are gone? Nobody's
+ * session ends for one that cannot be had.
+ */
+static unsigned int check_room(struct session *s, struct export *e)
+{
+	bool staged = s->limits.flags & RDMABLK_GRANT_STAGED;
+	const struct limits_freed freed = freed_for(s, e);
+	unsigned int queues = limits_session_queues(s->wish.host_id, s->wish.nr_queues, &freed);
+	unsigned int reason;
+
+	reason = staged ? plan_staged(s, e, queues) : plan_regions(s, e);
+	return reason ?: limits_session_check(s->wish.host_id, staged ? s->plan.pinned :
+					      e->store.size, &freed);
+}
+
+static bool has_victims(const struct export *e)
+{
+	const struct lease *held;
+
+	LIST_FOREACH(held, &e->leases, entry)
+		if (held->verdict)
+			return true;
+	return false;
+}
+
+static unsigned int admit(struct session *s, struct export *e)
+{
+	bool resume = s->wish.flags & RDMABLK_HELLO_RESUME;
+	struct lease *held;
+	unsigned int reason;
+
+	/* Who has written this export tells nothing of another one. */
+	if (resume && memcmp(s->wish.uuid, e->store.uuid, sizeof(s->wish.uuid)))
+		return RDMABLK_R_IDENTITY;
+	if (e->cfg->read_only && s->lease.writer)
+		return RDMABLK_R_READ_ONLY;
+	if (resume && !export_resumable(e, &s->lease))
+		return RDMABLK_R_STOLEN;
+	reason = export_admit(&e->leases, &s->lease, e->cfg->shared,
+			      s->wish.flags & RDMABLK_HELLO_STEAL);
+	if (reason != RDMABLK_R_FENCING)
+		return reason;
+	reason = has_victims(e) ? check_room(s, e) : RDMABLK_OK;
+	if (reason)
+		return reason;
+	/* releases come from workers at the earliest: the list holds still */
+	LIST_FOREACH(held, &e->leases, entry)
+		if (held->verdict)
+			session_end(container_of(held, struct session, lease),
+				    held->verdict);
+	return RDMABLK_R_FENCING;
 }
 
 static void fill_scope(struct session *s)

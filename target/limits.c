@@ -129,17 +129,50 @@ static unsigned int host_check(const struct limits_host *h, uint64_t bytes)
 	return RDMABLK_OK;
 }
 
+/* What is taken by a host, less what it gets back. */
+static struct limits_host taken_then(const uint8_t *host_id, const struct limits_freed *freed)
+{
+	const struct limits_host *h = find_host(host_id);
+	struct limits_host then = { .sessions = 0 };
+
+	if (!h)
+		return then;
+	then.sessions = h->sessions - min_u64(h->sessions, freed->sessions);
+	then.queues = h->queues - min_u64(h->queues, freed->queues);
+	then.bytes = h->bytes - min_u64(h->bytes, freed->bytes);
+	return then;
+}
+
 /**
- * limits_session_queues - how many queues a session would get now
+ * limits_session_check - would a session be refused once others of its host have ended
+ * @host_id: identity of the host
+ * @bytes: that the session would register
+ * @freed: what these others have taken
+ *
+ * Return: RDMABLK_OK, or the enum rdmablk_reason of limits_session_get() then.
+ */
+unsigned int limits_session_check(const uint8_t *host_id, uint64_t bytes,
+				  const struct limits_freed *freed)
+{
+	const struct limits_host then = taken_then(host_id, freed);
+
+	return host_check(&then, bytes);
+}
+
+/**
+ * limits_session_queues - how many queues a session would get
  * @host_id: identity of the host
  * @queues: wished for
+ * @freed: what sessions of that host have taken which end before; NULL: none does
  *
  * Return: fewer, perhaps; one at least, be it that limits_session_get() refuses it.
  */
-uint32_t limits_session_queues(const uint8_t *host_id, uint32_t queues)
+uint32_t limits_session_queues(const uint8_t *host_id, uint32_t queues,
+			       const struct limits_freed *freed)
 {
-	const struct limits_host *h = find_host(host_id);
-	uint64_t max = limits.cfg->max_queues, taken = h ? h->queues : 0;
+	static const struct limits_freed nothing;
+	uint64_t max = limits.cfg->max_queues;
+	uint64_t taken = taken_then(host_id, freed ?: &nothing).queues;
 
 	/* The limit may have been lowered below what is taken. */
 	return (uint32_t)min_u64(queues, taken < max ? max - taken : 1);
@@ -172,7 +205,7 @@ unsigned int limits_session_get(struct limits_share *share,
 	}
 	share->host = h;
 	share->bytes = bytes;
-	share->queues = limits_session_queues(host_id, queues);
+	share->queues = limits_session_queues(host_id, queues, NULL);
 	h->sessions++;
 	h->bytes += share->bytes;
 	h->queues += share->queues;

@@ -22,10 +22,25 @@ struct limits_share {
 	uint64_t bytes;
 };
 
+/**
+ * struct limits_freed - what a host gets back before its next session begins
+ * @sessions: how many of its sessions end for that one
+ * @queues: hardware queues of theirs
+ * @bytes: registered for them
+ */
+struct limits_freed {
+	uint64_t sessions;
+	uint64_t queues;
+	uint64_t bytes;
+};
+
 void limits_init(const struct config *cfg);
 unsigned int limits_login_get(const struct sockaddr *peer);
 void limits_login_put(const struct sockaddr *peer);
-uint32_t limits_session_queues(const uint8_t *host_id, uint32_t queues);
+unsigned int limits_session_check(const uint8_t *host_id, uint64_t bytes,
+				  const struct limits_freed *freed);
+uint32_t limits_session_queues(const uint8_t *host_id, uint32_t queues,
+			       const struct limits_freed *freed);
 unsigned int limits_session_get(struct limits_share *share,
 				const uint8_t *host_id, uint32_t queues,
 				uint64_t bytes);

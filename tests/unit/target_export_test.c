@@ -117,7 +117,8 @@ static void limits_hold_and_are_given_back(void **state)
 	struct config cfg = { .max_logins = 3, .max_logins_addr = 2,
 			      .max_sessions = 2, .max_queues = 5, .max_pinned = 100 };
 	struct limits_share s[3] = { 0 };
-	uint8_t host[RDMABLK_ID_LEN] = { 1 };
+	uint8_t host[RDMABLK_ID_LEN] = { 1 }, other[RDMABLK_ID_LEN] = { 2 };
+	struct limits_freed freed;
 
 	(void)state;
 	a.sin_addr.s_addr = htonl(1);
@@ -137,17 +138,28 @@ static void limits_hold_and_are_given_back(void **state)
 	assert_int_equal(limits_session_get(&s[1], host, 4, 41), RDMABLK_R_LIMIT_MEMORY);
 	assert_int_equal(limits_session_get(&s[1], host, 4, 40), RDMABLK_OK);
 	assert_int_equal(s[1].queues, 2);
-	assert_int_equal(limits_session_queues(host, 4), 1);
+	assert_int_equal(limits_session_queues(host, 4, NULL), 1);
 	assert_int_equal(limits_session_get(&s[2], host, 1, 0), RDMABLK_R_LIMIT_SESSIONS);
+	/* what it could have when the first of them ends for it */
+	freed = (struct limits_freed){ 1, s[0].queues, s[0].bytes };
+	assert_int_equal(limits_session_queues(host, 9, &freed), 3);
+	assert_int_equal(limits_session_check(host, 60, &freed), RDMABLK_OK);
+	assert_int_equal(limits_session_check(host, 61, &freed), RDMABLK_R_LIMIT_MEMORY);
+	freed.sessions = 0;
+	assert_int_equal(limits_session_check(host, 60, &freed), RDMABLK_R_LIMIT_SESSIONS);
+	freed = (struct limits_freed){ 1, s[1].queues, 0 };
+	assert_int_equal(limits_session_check(host, 1, &freed), RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(limits_session_check(other, 100, &freed), RDMABLK_OK);
+	assert_int_equal(limits_session_check(other, 101, &freed), RDMABLK_R_LIMIT_MEMORY);
 	limits_session_put(&s[0]);
 	limits_session_put(&s[0]);
-	assert_int_equal(limits_session_queues(host, 9), 3);
-	assert_int_equal(limits_session_queues(host, 2), 2);
+	assert_int_equal(limits_session_queues(host, 9, NULL), 3);
+	assert_int_equal(limits_session_queues(host, 2, NULL), 2);
 	assert_int_equal(limits_session_get(&s[2], host, 9, 0), RDMABLK_OK);
 	assert_int_equal(s[2].queues, 3);
 	/* a reload may lower it below what is taken */
 	cfg.max_queues = 2;
-	assert_int_equal(limits_session_queues(host, 9), 1);
+	assert_int_equal(limits_session_queues(host, 9, NULL), 1);
 	cfg.max_queues = 5;
 	limits_session_put(&s[1]);
 	limits_session_put(&s[2]);

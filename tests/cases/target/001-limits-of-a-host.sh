@@ -4,7 +4,8 @@
 # What one host may have: sessions, hardware queues, registered bytes, and, of an
 # address, logins in progress. Beyond that a login is refused, each time for its own
 # reason; another host, or another address, still gets in. What a holder had is free
-# again when it has logged out, when it was killed, and when its login took too long.
+# again when it has logged out, when it was killed, and when its login took too long. A
+# steal beyond it leaves the session of the other host alone.
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
@@ -13,6 +14,7 @@ source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 ONE=(--host-id 01000000-0000-0000-0000-000000000000)
 TWO=(--host-id 02000000-0000-0000-0000-000000000000)
 t=$TARGET_ADDR t6=fd99::1
+STEAL=2 LIMIT_MEMORY=35	# RDMABLK_HELLO_STEAL, RDMABLK_R_LIMIT_MEMORY
 
 start() {
 	start_target --insecure --log-level debug --listen "$t" --listen "[$t6]" \
@@ -70,6 +72,12 @@ expect 2 "$(attribute queues 1)" "the number of queues after a crash"
 disk 1 "$t/big" "${ONE[@]}" --queues 1
 refused 'too much registered memory' "$t/a" "${ONE[@]}"
 disk 2 "$t/a" "${TWO[@]}"
+put 2 'of the second host'
+: >"$TARGET_LOG"
+# A theft that is refused for its size ends nobody's session.
+run_expect 0 '' "$PROGRAM" --host 1 --flags $STEAL --expect $LIMIT_MEMORY "$t" a io
+! log_has 'export a: closing: export was taken over' || fail "a refused theft has ended a session"
+get 2 'of the second host'
 for n in 0 1 2; do
 	expect live "$(attribute state $n)" "the state of rdmablk$n"
 done
