@@ -29,7 +29,7 @@
 
 #define LOG_LINE	1024	/* bytes of a line, at most */
 #define LOG_RING	1024	/* lines that wait */
-#define LOG_STOP_MS	1000	/* for the last lines to be written */
+#define LOG_STOP_MS	1000	/* for the last lines, or one without the thread */
 
 #define LOG_WINDOW_MS	10000
 #define LOG_BURST	60	/* lines in a window */
@@ -130,12 +130,20 @@ bool log_wanted(int level)
 	return level <= log_level;
 }
 
-static void log_line(const char *line, size_t len)
+/*
+ * Whoever shares the descriptor may have made it non-blocking: then somebody has to wait
+ * until the rest of a line can be written, for @wait_ms at most; -1: without a limit.
+ */
+static void log_line(const char *line, size_t len, int wait_ms)
 {
+	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+
 	while (len) {
 		ssize_t n = write(STDERR_FILENO, line, len);
 
 		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN && poll(&fd, 1, wait_ms))
 			continue;
 		if (n <= 0)
 			return;
@@ -165,7 +173,7 @@ static void write_unlocked(const char *line, size_t len)
 {
 	ring.writing = true;
 	pthread_mutex_unlock(&ring.lock);
-	log_line(line, len);
+	log_line(line, len, -1);
 	pthread_mutex_lock(&ring.lock);
 	ring.writing = false;
 }
@@ -338,7 +346,7 @@ void log_write(int level, const char *fmt, ...)
 		len = LOG_LINE - 2;
 	line[len++] = '\n';
 	if (!log_queue(line, len))
-		log_line(line, len);
+		log_line(line, len, LOG_STOP_MS);
 }
 
 /**
@@ -348,7 +356,7 @@ void log_ready(void)
 {
 	static const char line[] = "rdmablkd: ready\n";
 
-	log_line(line, sizeof(line) - 1);
+	log_line(line, sizeof(line) - 1, LOG_STOP_MS);
 }
 
 /**
@@ -374,14 +382,25 @@ void log_signal(const char *line, size_t len)
  * Budgets
  */
 
-/* An IPv6 network of 64 bits is one peer: its owner has every address in it. */
+/*
+ * An IPv6 network of 64 bits is one peer: its owner has every address in it. Of link-local
+ * addresses, whose network is the same for all, each is one.
+ */
+static uint64_t peer_key6(const struct sockaddr_in6 *peer)
+{
+	bool local = IN6_IS_ADDR_LINKLOCAL(&peer->sin6_addr);
+	uint64_t key;
+
+	memcpy(&key, &peer->sin6_addr.s6_addr[local ? sizeof(key) : 0], sizeof(key));
+	return local ? key + peer->sin6_scope_id : key;
+}
+
 static uint64_t peer_key(const struct sockaddr *peer)
 {
 	uint64_t key = 0;
 
 	if (peer && peer->sa_family == AF_INET6)
-		memcpy(&key, &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr,
-		       sizeof(key));
+		key = peer_key6((const struct sockaddr_in6 *)(const void *)peer);
 	else if (peer && peer->sa_family == AF_INET)
 		key = ((const struct sockaddr_in *)(const void *)peer)->sin_addr.s_addr;
 	return key;
@@ -396,7 +415,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 32;
 }
 
-/* Return: the budget, or the one of its set that was used least lately, for @place. */
+/* Return: the budget, or that of its set whose window began first, which makes room. */
 static struct log_budget *budget_find(const void *place, uint64_t peer)
 {
 	uint64_t hash = mix(mix(budgets.seed ^ peer) ^ (uintptr_t)place);

@@ -63,14 +63,14 @@ static void *read_all(void *arg)
 	return arg;
 }
 
-static void nobody_waits_for_the_reader(void **state)
+static void no_line_is_lost_unsaid(int flags)
 {
 	unsigned int next = 0, number = 0, dropped = 0;
 	pthread_t reader;
 	char *line, *rest;
 
-	(void)state;
 	log_to_pipe();
+	assert_int_equal(fcntl(STDERR_FILENO, F_SETFL, flags), 0);
 	assert_int_equal(log_start(), 0);
 	for (unsigned int i = 0; i < LINES; i++)
 		log_info("line %u", i);
@@ -93,6 +93,18 @@ static void nobody_waits_for_the_reader(void **state)
 	assert_string_equal(strtok_r(NULL, "\n", &rest), "rdmablkd: the last");
 	assert_null(strtok_r(NULL, "\n", &rest));
 	free(text);
+}
+
+static void nobody_waits_for_the_reader(void **state)
+{
+	(void)state;
+	no_line_is_lost_unsaid(0);
+}
+
+static void a_pipe_that_does_not_block_is_waited_for(void **state)
+{
+	(void)state;
+	no_line_is_lost_unsaid(O_NONBLOCK);
 }
 
 static void a_stuck_reader_does_not_keep_the_process(void **state)
@@ -157,6 +169,9 @@ static void no_peer_uses_up_the_lines_of_another(void **state)
 	assert_int_equal(allowed(&place, "2001:db8::1", BURST), BURST);
 	assert_int_equal(allowed(&place, "2001:db8::2", BURST), 0);
 	assert_int_equal(allowed(&place, "2001:db8:0:1::1", BURST), BURST);
+	/* but nobody has all that are of a link */
+	assert_int_equal(allowed(&place, "fe80::1", BURST + 1), BURST);
+	assert_int_equal(allowed(&place, "fe80::2", BURST + 1), BURST);
 }
 
 /* Budgets are bounded: what was left out of one that makes room is said. */
@@ -214,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_waits_for_the_reader),
+		cmocka_unit_test(a_pipe_that_does_not_block_is_waited_for),
 		cmocka_unit_test(a_stuck_reader_does_not_keep_the_process),
 		cmocka_unit_test(no_peer_uses_up_the_lines_of_another),
 		cmocka_unit_test(many_peers_are_no_way_to_hide),
