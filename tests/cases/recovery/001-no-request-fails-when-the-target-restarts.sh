@@ -7,7 +7,6 @@
 # administrator asks for a new connection, and when two disks are lost at once. What
 # was held is counted as posted anew, and its time with that of the outage.
 #
-# kernels: 6.1 6.12
 # net: veth
 
 # shellcheck source=tests/cases/recovery/lib.sh

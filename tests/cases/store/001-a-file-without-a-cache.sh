@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# kernels: 6.1 6.12
 # smp: 2
 #
 # A file, and a block device, through the daemon's own I/O: what is written at the disk
