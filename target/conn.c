@@ -97,7 +97,10 @@ int conn_open(struct conn *conn, struct ibv_pd *pd, struct ibv_cq *cq,
 		.qp_type = IBV_QPT_RC,
 	};
 
-	return rdma_create_qp(conn->id, pd, &attr) ? -errno : 0;
+	if (rdma_create_qp(conn->id, pd, &attr))
+		return -errno;
+	conn->pair = conn->id->qp;
+	return 0;
 }
 
 /**
@@ -110,6 +113,12 @@ int conn_open(struct conn *conn, struct ibv_pd *pd, struct ibv_cq *cq,
  * rdma_cm gives every queue pair the right to write; what this queue has no use
  * for is taken away. That the device may refuse: the registrations guard the
  * memory, this is the second line.
+ *
+ * From here on librdmacm does not know the queue pair. When a connection is rejected,
+ * rdma_get_cm_event() itself modifies the queue pair of the id, in the loop, and a worker
+ * may be about to destroy it. What needs the queue pair finds it in @conn.
+ *
+ * Loop thread.
  *
  * Return: 0 or -errno.
  */
@@ -126,11 +135,14 @@ int conn_accept(struct conn *conn, uint16_t version, uint8_t resources,
 		.flow_control = 1,
 		.rnr_retry_count = 7,
 	};
+	int ret;
 
 	login_pack_accept(&data, version, conn->queue);
-	if (rdma_accept(conn->id, &param))
-		return -errno;
-	if (ibv_modify_qp(conn->id->qp, &attr, IBV_QP_ACCESS_FLAGS))
+	ret = rdma_accept(conn->id, &param) ? -errno : 0;
+	conn->id->qp = NULL;
+	if (ret)
+		return ret;
+	if (ibv_modify_qp(conn->pair, &attr, IBV_QP_ACCESS_FLAGS))
 		log_debug("queue %u: the device keeps its access rights",
 			  conn->queue);
 	return 0;
@@ -147,10 +159,10 @@ int conn_accept(struct conn *conn, uint16_t version, uint8_t resources,
  */
 int conn_close(struct conn *conn)
 {
-	int ret = conn->id->qp ? ibv_destroy_qp(conn->id->qp) : 0;
+	int ret = conn->pair ? ibv_destroy_qp(conn->pair) : 0;
 
 	if (!ret)
-		conn->id->qp = NULL;
+		conn->pair = NULL;
 	return -ret;
 }
 
@@ -170,7 +182,7 @@ int conn_guard(struct conn *conn, uint64_t wr_id, struct ibv_sge *sge)
 	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = sge, .num_sge = 1 };
 	struct ibv_recv_wr *bad;
 
-	return -ibv_post_recv(conn->id->qp, &wr, &bad);
+	return -ibv_post_recv(conn->pair, &wr, &bad);
 }
 
 /**

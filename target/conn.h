@@ -27,6 +27,7 @@ enum conn_event {
  * @cm: handler of @id
  * @qp: handler of its queue pair
  * @id: its own
+ * @pair: the queue pair, from conn_open() to conn_close()
  * @owner: the session
  * @queue: its number
  * @event: upcall to the owner, in the loop
@@ -35,6 +36,7 @@ struct conn {
 	struct cm_handler cm;
 	struct qp_handler qp;
 	struct rdma_cm_id *id;
+	struct ibv_qp *pair;
 	void *owner;
 	uint16_t queue;
 	void (*event)(struct conn *conn, enum conn_event event);

@@ -33,7 +33,7 @@ static int create_queue(struct session *s)
 	if (ret)
 		return ret;
 	ret = conn_open(s->conn, s->pd, s->cq.ibv, &caps);
-	return ret ?: ctrl_start(&s->ctrl, s->conn->id->qp);
+	return ret ?: ctrl_start(&s->ctrl, s->conn->pair);
 }
 
 /*
@@ -248,12 +248,12 @@ static int open_queue(struct session *s, struct conn *conn,
 	if (req->kind == RDMABLK_KIND_WRITE && s->staged) {
 		staged->queue(s->staged, i, &cq, &caps.sends, &caps.recvs);
 		ret = conn_open(conn, s->pd, cq, &caps);
-		return ret ?: staged->join(s->staged, i, conn->id->qp);
+		return ret ?: staged->join(s->staged, i, conn->pair);
 	}
 	if (req->kind == RDMABLK_KIND_WRITE && s->commands.cq.ibv) {
 		command_caps(&s->commands, &caps);
 		ret = conn_open(conn, s->pd, s->commands.cq.ibv, &caps);
-		return ret ?: command_join(&s->commands, i, conn->id->qp);
+		return ret ?: command_join(&s->commands, i, conn->pair);
 	}
 	ctrl_guard_sge(&s->ctrl, &sge);
 	ret = conn_open(conn, s->pd, cq, &caps);

@@ -44,6 +44,7 @@ static struct {
 	void *stuck[16];	/* objects */
 	unsigned int nr_stuck;
 	bool no_receive;
+	bool accepts;		/* connections come about */
 	bool gone;
 } fake;
 
@@ -134,13 +135,20 @@ int rdma_destroy_id(struct rdma_cm_id *id)
 	return destroyed(ID, id);
 }
 
-/* No connection ever comes about. */
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	(void)qp;
+	(void)attr;
+	(void)mask;
+	return 0;
+}
+
 int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
 {
-	(void)id;
 	(void)param;
+	assert_non_null(id->qp);
 	errno = ENOMEM;
-	return -1;
+	return fake.accepts ? 0 : -1;
 }
 
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
@@ -336,6 +344,28 @@ static void a_queue_that_fails_to_join_is_fenced(void **state)
 	assert_true(LIST_EMPTY(&export.leases));
 }
 
+/*
+ * When a connection is rejected, rdma_get_cm_event() modifies the queue pair of its id, in
+ * the loop, while a worker may be destroying that queue pair.
+ */
+static void an_accepted_queue_pair_is_unknown_to_librdmacm(void **state)
+{
+	const struct login_request req = { .kind = RDMABLK_KIND_READ, .queue = 1 };
+	struct store_ops ops = { 0 };
+	struct export export = { .store.ops = &ops };
+	struct session *s = session_make(&export);
+	struct rdma_cm_id *id = id_new();
+
+	(void)state;
+	fake.accepts = true;
+	assert_int_equal(session_join(s, id, &req, 1), RDMABLK_OK);
+	assert_int_equal(s->state, SESSION_GRANTED);
+	assert_int_equal(fake.have[QP], 1);
+	assert_null(id->qp);
+	session_end(s, RDMABLK_R_CONNECTION);
+	wait_gone();
+}
+
 /* Nothing of an export can be reached through it: the session is over, its memory not. */
 static void a_control_queue_that_stays_keeps_its_memory(void **state)
 {
@@ -346,7 +376,7 @@ static void a_control_queue_that_stays_keeps_its_memory(void **state)
 
 	(void)state;
 	assert_int_equal(conn_open(s->conn, s->pd, s->cq.ibv, &caps), 0);
-	assert_int_equal(ctrl_start(&s->ctrl, s->conn->id->qp), 0);
+	assert_int_equal(ctrl_start(&s->ctrl, s->conn->pair), 0);
 	fake.refuse[QP] = 2;
 	session_end(s, RDMABLK_R_CONNECTION);
 	assert_true(LIST_EMPTY(&export.leases));
@@ -416,6 +446,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_login_that_fails_is_undone),
 	TEST(a_login_that_cannot_be_undone_keeps_its_memory),
 	TEST(a_queue_that_fails_to_join_is_fenced),
+	TEST(an_accepted_queue_pair_is_unknown_to_librdmacm),
 	TEST(a_control_queue_that_stays_keeps_its_memory),
 	TEST(who_cannot_be_noted_is_not_let_write),
 };
