@@ -26,6 +26,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
@@ -137,20 +139,58 @@ static int check_owner(const struct stat *st, const char *path)
 	return 0;
 }
 
-static int check_file(struct store *store, const char *path, struct stat *st)
+static int check_file(const char *path, const struct stat *st, const struct statfs *fs)
 {
+	if (S_ISREG(st->st_mode) &&
+	    (fs->f_type == TMPFS_MAGIC || fs->f_type == HUGETLBFS_MAGIC))
+		return check_owner(st, path);
+	log_err("arena %s: not a file on tmpfs or hugetlbfs; memory of other file systems cannot be registered for remote writes",
+		path);
+	return -EINVAL;
+}
+
+static int open_failed(const char *path, int ret)
+{
+	log_err("arena %s: cannot open: %s", path,
+		ret == -ELOOP ? "it is a symbolic link" : strerror(-ret));
+	return ret;
+}
+
+/* Return: whether a file could be created there, which would be one for an arena. */
+static int check_missing(const char *path)
+{
+	const struct stat st = {
+		.st_mode = S_IFREG | 0600, .st_uid = geteuid(), .st_nlink = 1,
+	};
+	char text[PATH_MAX], *dir;
 	struct statfs fs;
 
-	if (fstat(store->fd, st) || fstatfs(store->fd, &fs))
-		return -errno;
-	if (!S_ISREG(st->st_mode) ||
-	    (fs.f_type != TMPFS_MAGIC && fs.f_type != HUGETLBFS_MAGIC)) {
-		log_err("arena %s: not a file on tmpfs or hugetlbfs; memory of other file systems cannot be registered for remote writes",
-			path);
-		return -EINVAL;
-	}
-	store->page_size = (uint64_t)fs.f_bsize;
-	return check_owner(st, path);
+	if (snprintf(text, sizeof(text), "%s", path) >= (int)sizeof(text))
+		return open_failed(path, -ENAMETOOLONG);
+	dir = dirname(text);
+	if (statfs(dir, &fs) || faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS))
+		return open_failed(path, -errno);
+	return check_file(path, &st, &fs);
+}
+
+/**
+ * arena_check - could arena_open() have a file
+ * @path: of the file
+ *
+ * Takes no lock and changes nothing: a daemon may be serving it.
+ *
+ * Return: 0 or -errno, logged.
+ */
+int arena_check(const char *path)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (lstat(path, &st))
+		return errno == ENOENT ? check_missing(path) : open_failed(path, -errno);
+	if (S_ISLNK(st.st_mode))
+		return open_failed(path, -ELOOP);
+	return statfs(path, &fs) ? open_failed(path, -errno) : check_file(path, &st, &fs);
 }
 
 /**
@@ -162,19 +202,19 @@ static int check_file(struct store *store, const char *path, struct stat *st)
  */
 int arena_open(struct store *store, const struct export_config *ec)
 {
+	struct statfs fs;
 	struct stat st;
 	int ret;
 
 	store->fd = open(ec->arena, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (store->fd < 0) {
-		ret = -errno;
-		log_err("arena %s: cannot open: %s", ec->arena,
-			ret == -ELOOP ? "it is a symbolic link" : strerror(-ret));
-		return ret;
-	}
-	ret = check_file(store, ec->arena, &st);
+	if (store->fd < 0)
+		return open_failed(ec->arena, -errno);
+	if (fstat(store->fd, &st) || fstatfs(store->fd, &fs))
+		return -errno;
+	ret = check_file(ec->arena, &st, &fs);
 	if (ret)
 		return ret;
+	store->page_size = (uint64_t)fs.f_bsize;
 	if (flock(store->fd, LOCK_EX | LOCK_NB)) {
 		ret = -errno;
 		log_err("arena %s: another process holds it", ec->arena);

@@ -32,6 +32,7 @@ enum arena_state {
 	ARENA_OLDER,
 };
 
+int arena_check(const char *path);
 int arena_open(struct store *store, const struct export_config *ec);
 int arena_attach(struct store *store, const struct export_config *ec,
 		 bool fresh);

@@ -35,6 +35,9 @@ struct cm_handler {
 	void (*event)(struct cm_handler *handler, const struct cm_event *ev);
 };
 
+/* When cm_init() fails */
+#define CM_MISSING "cannot open /dev/infiniband/rdma_cm (is the module rdma_ucm loaded?)"
+
 int cm_init(void);
 void cm_exit(void);
 struct rdma_cm_id *cm_create_id(struct cm_handler *handler);

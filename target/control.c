@@ -399,6 +399,9 @@ static void close_all(void)
  * control_open - let the administrator in
  * @path: of the socket; NULL: CONFIG_CONTROL, if that can be had
  *
+ * Where another daemon listens, "rdmablk target" would ask that one about this one's exports:
+ * that is an error with either path.
+ *
  * Return: 0 or -errno, logged.
  */
 int control_open(const char *path)
@@ -413,6 +416,11 @@ int control_open(const char *path)
 	if (!ret)
 		return 0;
 	close_all();
+	if (ret == -EADDRINUSE) {
+		log_err("cannot listen on %s: another daemon does; give this one a socket of its own (--control)",
+			at);
+		return ret;
+	}
 	log_write(path ? LOG_ERR : LOG_WARNING, "cannot listen on %s: %s%s", at,
 		  strerror(-ret), path ? "" : "; \"rdmablk target\" will not work");
 	return path ? ret : 0;

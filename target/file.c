@@ -259,6 +259,38 @@ int file_open(struct file *f, const struct file_wish *wish)
 }
 
 /**
+ * file_check - could file_open() have what an export is made of
+ * @wish: how
+ *
+ * Takes no lock and changes nothing: a daemon may be serving the file.
+ *
+ * Return: 0 or -errno, logged.
+ */
+int file_check(const struct file_wish *wish)
+{
+	struct file f = {
+		.name = wish->name,
+		.path = wish->path,
+		.read_only = wish->read_only,
+		.fd = -1,
+		.buffered = -1,
+	};
+	int ret = look_at(&f, -1);
+
+	if (ret)
+		return ret;
+	if (!f.read_only && faccessat(AT_FDCWD, f.path, W_OK, AT_EACCESS))
+		return open_failed(&f, -errno);
+	f.fd = open(f.path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (f.fd < 0)
+		return open_failed(&f, -errno);
+	f.read_only = true;	/* what a writer needs to know is found out by writing */
+	ret = file_geometry(&f, wish->block) ?: size_export(&f, wish->size);
+	file_close(&f);
+	return ret;
+}
+
+/**
  * file_close - close it and give up its lock
  * @f: file; closed already: nothing happens
  */

@@ -121,6 +121,7 @@ struct file_mark {
 };
 
 int file_open(struct file *f, const struct file_wish *wish);
+int file_check(const struct file_wish *wish);
 void file_close(struct file *f);
 int file_size(const struct file *f, uint64_t *size);
 int file_grown(const struct file *f, bool fixed, uint64_t *size);

@@ -4,6 +4,7 @@
  * gone tries again until a device for it is back. Only then does a timer run.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 
 #include "listener.h"
@@ -35,6 +36,19 @@ static void listener_event(struct cm_handler *handler, const struct cm_event *ev
 		device_remove(l->device);
 }
 
+static const char *bind_text(int error)
+{
+	switch (error) {
+	case EADDRINUSE:
+		return "another process listens there";
+	case EADDRNOTAVAIL:
+	case ENODEV:
+		return "no RDMA device has this address";
+	default:
+		return "cannot bind to it";
+	}
+}
+
 static int listener_try(struct listener *l, const char **step)
 {
 	int on = 1;
@@ -51,17 +65,20 @@ static int listener_try(struct listener *l, const char **step)
 	    rdma_set_option(l->id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on,
 			    sizeof(on)))
 		return -errno;
-	*step = "no RDMA device has this address";
-	if (rdma_bind_addr(l->id, (struct sockaddr *)&l->addr->sa))
+	if (rdma_bind_addr(l->id, (struct sockaddr *)&l->addr->sa)) {
+		*step = bind_text(errno);
 		return -errno;
+	}
 	*step = "its RDMA device cannot be used";
 	if (l->id->verbs) {
 		l->device = device_get(l->id->verbs, rdma_get_local_addr(l->id));
 		if (!l->device)
 			return -ENODEV;
 	}
-	*step = "cannot listen";
-	return rdma_listen(l->id, LISTENER_BACKLOG) ? -errno : 0;
+	if (!rdma_listen(l->id, LISTENER_BACKLOG))
+		return 0;
+	*step = errno == EADDRINUSE ? bind_text(errno) : "cannot listen";
+	return -errno;
 }
 
 static void listener_close(struct listener *l)
@@ -130,6 +147,38 @@ int listener_open_all(const struct config *cfg)
 		}
 	}
 	return 0;
+}
+
+static int try_address(struct rdma_cm_id *id, const struct listen_addr *addr)
+{
+	struct sockaddr_storage any_port = addr->sa;
+
+	/* A daemon may be listening on the port. IPv4 and IPv6 have it at the same place. */
+	((struct sockaddr_in *)(void *)&any_port)->sin_port = 0;
+	return rdma_bind_addr(id, (struct sockaddr *)&any_port) ? errno : 0;
+}
+
+/**
+ * listener_check - does an RDMA device have an address
+ * @addr: address; its port may be in use
+ *
+ * Return: 0 or -errno, logged.
+ */
+int listener_check(const struct listen_addr *addr)
+{
+	struct cm_handler nothing = { .event = listener_event };
+	struct rdma_cm_id *id = cm_create_id(&nothing);
+	const char *step = "cannot open the RDMA connection manager";
+	int error = errno;
+
+	if (id) {
+		error = try_address(id, addr);
+		step = bind_text(error);
+		rdma_destroy_id(id);
+	}
+	if (error)
+		log_err("cannot listen on %s: %s: %s", addr->text, step, strerror(error));
+	return -error;
 }
 
 /**

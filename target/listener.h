@@ -9,6 +9,7 @@
 #include "device.h"
 
 int listener_open_all(const struct config *cfg);
+int listener_check(const struct listen_addr *addr);
 void listener_close_device(struct device *dev);
 void listener_close_all(void);
 

@@ -30,6 +30,7 @@
 
 #include "admin.h"
 #include "arena_guard.h"
+#include "check.h"
 #include "cm.h"
 #include "control.h"
 #include "device.h"
@@ -331,8 +332,7 @@ static int serve(struct config *cfg)
 	int ret = cm_init();
 
 	if (ret)
-		return fail("cannot open /dev/infiniband/rdma_cm (is the module rdma_ucm loaded?)",
-			    ret);
+		return fail(CM_MISSING, ret);
 	device_init(device_gone);
 	request_init(cfg);
 	admin_init(cfg);
@@ -437,7 +437,10 @@ int main(int argc, char **argv)
 
 	config_init(cfg);
 	ret = options_parse(cfg, argc, argv);
-	if (ret == OPTIONS_RUN) {
+	if (ret == OPTIONS_CHECK) {
+		log_setup(LOG_ERR);
+		ret = check_host(cfg) ? EXIT_FAILED : EXIT_DONE;
+	} else if (ret == OPTIONS_RUN) {
 		log_setup(cfg->log_level);
 		ret = run(cfg);
 		tear_down();

@@ -54,7 +54,7 @@ static void print_help(void)
 	puts("\nOther options:\n"
 	     "  --export NAME,TYPE[,KEY[=VALUE]]…\n\texport this (again for more); TYPE is memory or file=FILE\n"
 	     "  --config FILE\n\tthis configuration comes first, options stand above it\n"
-	     "  --check\n\tcheck the configuration and exit\n"
+	     "  --check\n\tcheck the configuration, its files and its addresses, and exit\n"
 	     "  --help, --version\n"
 	     "\n"
 	     "Keys of an export (of [export NAME] in the file, too):");
@@ -191,7 +191,7 @@ static int read_all(struct parse *p, int argc, char **argv)
  * @argc: of main()
  * @argv: of main()
  *
- * Return: OPTIONS_RUN or an exit status; what is wrong is printed.
+ * Return: OPTIONS_RUN, OPTIONS_CHECK or an exit status; what is wrong is printed.
  */
 int options_parse(struct config *cfg, int argc, char **argv)
 {
@@ -205,7 +205,7 @@ int options_parse(struct config *cfg, int argc, char **argv)
 	if (ret != OPTIONS_RUN)
 		return ret;
 	ret = read_all(&p, argc, argv);
-	return ret == OPTIONS_RUN && p.check ? EXIT_DONE : ret;
+	return ret == OPTIONS_RUN && p.check ? OPTIONS_CHECK : ret;
 }
 
 /**

@@ -13,6 +13,7 @@
 #define EXIT_USAGE	2
 
 #define OPTIONS_RUN	(-1)	/* nothing to exit for: serve */
+#define OPTIONS_CHECK	(-2)	/* --check, and the configuration has no mistakes */
 
 int options_parse(struct config *cfg, int argc, char **argv);
 int options_again(struct config *cfg);

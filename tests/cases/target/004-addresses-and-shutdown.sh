@@ -28,7 +28,7 @@ in_arena() {
 
 load_module
 start --listen "${WHERE[0]},${WHERE[1]}" --listen "${WHERE[2]}" --listen "${WHERE[3]}" \
-	--drain-ms 300
+	--drain-ms 1000
 for address in "${WHERE[@]}"; do
 	for n in 0 1; do
 		disk $n "$address/${NAMES[n]}"
@@ -51,13 +51,36 @@ ip link add nordma type dummy
 ip address add 10.77.0.1/24 dev nordma
 ip link set nordma up
 for address in "${WHERE[0]}" "${WHERE[2]}"; do
-	run_expect 1 "cannot listen on .*: Address already in use" \
+	run_expect 1 "cannot listen on .*: another process listens there" \
 		timeout "$PATIENCE" "$RDMABLKD" --insecure --listen "$address" \
 		--export x,memory,size=1M
 done
 run_expect 1 'cannot listen on 10.77.0.1:20420: no RDMA device has this address' \
 	timeout "$PATIENCE" "$RDMABLKD" --insecure --listen 10.77.0.1 \
 	--export x,memory,size=1M
+# Its administrator would speak to the other one.
+run_expect 1 'cannot listen on /run/rdmablkd/control: another daemon does' \
+	timeout "$PATIENCE" "$RDMABLKD" --insecure --listen "$TARGET_ADDR:4422" \
+	--export x,memory,size=1M
+
+# check STATUS WORDS OPTION...: what would keep a daemon from starting, while one runs
+check() {
+	run_expect "$1" "$2" timeout "$PATIENCE" "$RDMABLKD" --check --insecure "${@:3}"
+}
+
+HERE=(--listen "${WHERE[0]}" --listen "${WHERE[3]}")
+truncate -s 1M /tmp/file
+check 0 '' "${HERE[@]}" --export x,file=/tmp/file --export a,memory,size=4M,arena=/dev/shm/a
+check 1 'cannot listen on 10.77.0.1:20420: no RDMA device has this address' \
+	"${HERE[@]}" --listen 10.77.0.1 --export x,file=/tmp/file
+check 1 'export x: cannot open /tmp/missing: No such file' \
+	"${HERE[@]}" --export y,file=/tmp/file --export x,file=/tmp/missing
+check 1 'export x: /tmp/file has 1048576 bytes, not 2097152' \
+	"${HERE[@]}" --export x,file=/tmp/file,size=2M
+check 1 'arena /tmp/new: not a file on tmpfs or hugetlbfs' \
+	"${HERE[@]}" --export x,memory,size=1M,arena=/tmp/new
+[[ ! -e /tmp/new ]] || fail "an arena was made"
+check 2 'export "x" has no size' "${HERE[@]}" --export x,memory
 
 # Each with a session of its own. With this keep-alive timeout none of them would
 # notice for minutes, and a held write would take two.
@@ -75,7 +98,7 @@ expect_log 'rdmablkd: done'
 expect_load_failed 0
 for n in 0 1 2 3; do
 	expect_failed 'target is shutting down' $n
-	dmesg_has "rdmablk$n .*: target is about to shut down, in [1-9][0-9]{0,2} ms" ||
+	dmesg_has "rdmablk$n .*: target is about to shut down, in [1-9][0-9]{0,3} ms" ||
 		fail "rdmablk$n has not been warned"
 done
 expect_no_io 1
