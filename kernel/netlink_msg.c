@@ -36,6 +36,8 @@ static int rdmablk_nl_put_options(struct sk_buff *msg, const struct rdmablk_sess
 			   READ_ONCE(opt->fast_io_fail_tmo)) ||
 	       nla_put_s32(msg, RDMABLK_ATTR_DEV_LOSS_TMO, READ_ONCE(opt->dev_loss_tmo)) ||
 	       nla_put_s32(msg, RDMABLK_ATTR_IO_TMO, READ_ONCE(opt->io_tmo)) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_KEEP_ALIVE_ASKED,
+			   READ_ONCE(opt->keep_alive_tmo)) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_ON_DATA_LOSS, READ_ONCE(opt->on_data_loss)) ||
 	       nla_put_u8(msg, RDMABLK_ATTR_ACK_TIMEOUT, opt->ack_timeout) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_CQ_COUNT, opt->cq_count) ||

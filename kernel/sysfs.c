@@ -41,6 +41,7 @@ RDMABLK_ATTR(reconnect_delay, "%u", READ_ONCE(s->opt.reconnect_delay));
 RDMABLK_ATTR(fast_io_fail_tmo, "%d", READ_ONCE(s->opt.fast_io_fail_tmo));
 RDMABLK_ATTR(dev_loss_tmo, "%d", READ_ONCE(s->opt.dev_loss_tmo));
 RDMABLK_ATTR(io_tmo, "%d", READ_ONCE(s->opt.io_tmo));
+RDMABLK_ATTR(keep_alive_asked, "%u", READ_ONCE(s->opt.keep_alive_tmo));
 RDMABLK_ATTR(on_data_loss, "%s", READ_ONCE(s->opt.on_data_loss) ==
 	     RDMABLK_DATA_LOSS_CONTINUE ? "continue" : "fail");
 RDMABLK_ATTR(io_failing, "%d", READ_ONCE(s->path.failing));
@@ -78,6 +79,7 @@ static struct attribute *rdmablk_disk_attrs[] = {
 	&dev_attr_fast_io_fail_tmo.attr,
 	&dev_attr_dev_loss_tmo.attr,
 	&dev_attr_io_tmo.attr,
+	&dev_attr_keep_alive_asked.attr,
 	&dev_attr_on_data_loss.attr,
 	&dev_attr_io_failing.attr,
 	&dev_attr_reconnects.attr,

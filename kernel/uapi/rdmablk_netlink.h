@@ -225,6 +225,8 @@ enum rdmablk_cmd {
  * @RDMABLK_ATTR_IO_TMO: s32, seconds that a command of the daemon may take before the
  *	connection counts as lost, 0 to 86400; a FLUSH, DISCARD, WRITE ZEROES or durable
  *	write may take 20 times this; 0 or -1: any time; default 30
+ * @RDMABLK_ATTR_KEEP_ALIVE_ASKED: u32, seconds: the KEEP_ALIVE_TMO that the next login asks
+ *	for; that of the present login may be another, because of SET or of the target
  */
 enum rdmablk_attr {
 	RDMABLK_ATTR_UNSPEC,
@@ -305,6 +307,7 @@ enum rdmablk_attr {
 	RDMABLK_ATTR_CQ_COUNT,
 	RDMABLK_ATTR_CQ_PERIOD,
 	RDMABLK_ATTR_IO_TMO,
+	RDMABLK_ATTR_KEEP_ALIVE_ASKED,
 
 	/* private: */
 	__RDMABLK_ATTR_MAX,

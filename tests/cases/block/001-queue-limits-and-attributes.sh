@@ -101,6 +101,7 @@ session fast_io_fail_tmo -1
 session dev_loss_tmo 600
 session reconnect_delay 2
 session io_tmo 30
+session keep_alive_asked 5
 session on_data_loss fail
 session io_failing 0
 for file in "$SESSION"/*; do

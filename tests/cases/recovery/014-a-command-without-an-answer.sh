@@ -61,6 +61,11 @@ start_target --insecure --listen "$TARGET_ADDR" --state-dir /run/state \
 connect --io-tmo 2 --fast-io-fail-tmo 3 --dev-loss-tmo off --keep-alive-tmo 2 \
 	--reconnect-delay 1
 expect 2 "$(attribute io_tmo)" "io_tmo"
+# This is agreed on at a login.
+"$RDMABLK" set rdmablk0 --keep-alive-tmo 3
+expect '2 3' "$(attribute keep_alive_tmo) $(attribute keep_alive_asked)" \
+	"what is agreed on and what will be asked for"
+expect 3 "$(status keep_alive_asked)" "what status says of it"
 hang read if=$DEV of=/tmp/back iflag=direct
 expect_late
 io_ends
@@ -69,6 +74,7 @@ wait_until "$PATIENCE" failing || fail "I/O does not fail"
 expect recovering "$(attribute state)" "the state"
 rules
 expect_back 1
+expect 3 "$(attribute keep_alive_tmo)" "keep_alive_tmo"
 cmp $FILE <(dd if=$DEV bs=64k iflag=direct status=none)
 
 # One that would wait for ever is told that it shall not, and is sent again.
