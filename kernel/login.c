@@ -587,7 +587,8 @@ static int rdmablk_login_dialogue(struct rdmablk_session *s)
 
 	spin_lock_irq(&s->lock);
 	s->resized = 0;
-	s->drained = false;
+	s->drained = 0;
+	s->leaving = false;
 	spin_unlock_irq(&s->lock);
 	rdmablk_ctrl_reset(&s->ctrl);
 	ret = rdmablk_login_control(s);

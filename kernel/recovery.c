@@ -233,7 +233,7 @@ bool rdmablk_recovery_flush(struct rdmablk_session *s)
 	if (!s->path.cache || s->path.read_only || rdmablk_ahead_is_settled(&s->path))
 		return false;
 	ret = rdmablk_fenced_flush(&s->path.fenced, RDMABLK_FLUSH_TMO);
-	while (ret == -ETIMEDOUT && s->reason == RDMABLK_R_SHUTDOWN &&
+	while (ret == -ETIMEDOUT && s->reason != RDMABLK_R_LOGOUT &&
 	       rdmablk_session_state(s) == RDMABLK_DEV_RECOVERING &&
 	       !(rdmablk_recovery_fail_time(s, &at) &&
 		 time_after(jiffies + RDMABLK_FLUSH_TMO, at)))
@@ -345,8 +345,8 @@ static bool rdmablk_recovery_is_hopeless(struct rdmablk_session *s)
 
 static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
 {
-	return (s->reason == RDMABLK_R_SHUTDOWN || s->reason == RDMABLK_R_LOGOUT) &&
-	       s->path.cache && !s->path.read_only && !READ_ONCE(s->fenced);
+	return rdmablk_reason_is_orderly(s->reason) && s->path.cache &&
+	       !s->path.read_only && !READ_ONCE(s->fenced);
 }
 
 /*

@@ -173,7 +173,7 @@ bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to)
  */
 bool rdmablk_session_go_live(struct rdmablk_session *s)
 {
-	bool drained = false;
+	u16 drained = 0;
 	u64 resized = 0;
 	int from = -1;
 
@@ -208,7 +208,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s)
 	if (resized)
 		rdmablk_session_resized(s, resized);
 	if (drained)
-		rdmablk_upcall_drain(s);
+		rdmablk_upcall_drain(s, drained);
 	return true;
 }
 
@@ -222,6 +222,18 @@ void rdmablk_session_agreed(struct rdmablk_session *s, struct rdmablk_agreed *ag
 	spin_lock_irq(&s->lock);
 	*agreed = s->agreed;
 	spin_unlock_irq(&s->lock);
+}
+
+/**
+ * rdmablk_reason_is_orderly() - does the connection still work when a session ends for it
+ * @reason: enum rdmablk_reason
+ *
+ * Return: whether what has been written may be flushed first.
+ */
+bool rdmablk_reason_is_orderly(u16 reason)
+{
+	return reason == RDMABLK_R_SHUTDOWN || reason == RDMABLK_R_EXPORT_GONE ||
+	       reason == RDMABLK_R_LOGOUT;
 }
 
 /**
@@ -251,7 +263,7 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 	}
 	spin_unlock_irqrestore(&s->lock, flags);
 	/* With these the connection still works, and may be flushed on. */
-	if (reason != RDMABLK_R_SHUTDOWN && reason != RDMABLK_R_LOGOUT)
+	if (!rdmablk_reason_is_orderly(reason))
 		rdmablk_fenced_break(&s->path.fenced);
 	/* The removal of the device waits for us: no goodbye, which takes time. */
 	if (reason == RDMABLK_R_DEVICE_GONE)

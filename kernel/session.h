@@ -126,7 +126,10 @@ struct rdmablk_agreed {
  * @lost: reconnecting has ended
  * @resized: size of the export that the target has told of during the login under way,
  *	bytes; 0: none
- * @drained: it has told, during that login, that it is about to end
+ * @drained: why it is about to end, as it has told during that login, enum
+ *	rdmablk_reason; 0: it is not
+ * @leaving: it has told, since that login began, that the export is about to be removed;
+ *	the handler of the control queue's
  * @failing_early: I/O fails only because the disk has not been added yet
  * @unscanned: I/O has failed before the disk was added, and with it the scan for
  *	partitions
@@ -206,7 +209,8 @@ struct rdmablk_session {
 	bool fenced;
 	bool lost;
 	u64 resized;
-	bool drained;
+	u16 drained;
+	bool leaving;
 	bool failing_early;
 	bool unscanned;
 	u16 reason;
@@ -297,6 +301,7 @@ void rdmablk_session_remove_all(void);
 void rdmablk_session_put(struct rdmablk_session *s);
 enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *s);
 bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to);
+bool rdmablk_reason_is_orderly(u16 reason);
 void rdmablk_session_error(struct rdmablk_session *s, u16 reason);
 void rdmablk_session_resized(struct rdmablk_session *s, u64 bytes);
 void rdmablk_session_stop_data(struct rdmablk_session *s);
@@ -306,7 +311,7 @@ void rdmablk_data_fatal(struct rdmablk_queue *q, u16 reason);
 /* upcall.c */
 extern const struct rdmablk_ctrl_ops rdmablk_upcall_ops;
 void rdmablk_upcall_fatal(struct rdmablk_queue *q, u16 reason);
-void rdmablk_upcall_drain(struct rdmablk_session *s);
+void rdmablk_upcall_drain(struct rdmablk_session *s, u16 reason);
 
 /* registry.c */
 int rdmablk_registry_add(struct rdmablk_session *s, const char **why);

@@ -62,24 +62,26 @@ static void rdmablk_upcall_closed(struct rdmablk_ctrl *ctrl,
 }
 
 /**
- * rdmablk_upcall_drain() - the target says that it is about to end
+ * rdmablk_upcall_drain() - the target says that it, or the export, is about to end
  * @s: session with a control queue
+ * @reason: which: RDMABLK_R_SHUTDOWN or RDMABLK_R_EXPORT_GONE
  *
  * What is written and not flushed would have to be found out by the target; the recovery
  * flushes and logs out instead. A login that is under way does so when it is done.
  * Context: any.
  */
-void rdmablk_upcall_drain(struct rdmablk_session *s)
+void rdmablk_upcall_drain(struct rdmablk_session *s, u16 reason)
 {
 	unsigned long flags;
 	bool live;
 
 	spin_lock_irqsave(&s->lock, flags);
 	live = s->path.live;
-	s->drained = s->down;
+	if (s->down && !s->drained)
+		s->drained = reason;
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (live && s->path.cache && !s->path.read_only)
-		rdmablk_session_error(s, RDMABLK_R_SHUTDOWN);
+		rdmablk_session_error(s, reason);
 }
 
 static void rdmablk_upcall_event(struct rdmablk_ctrl *ctrl,
@@ -88,10 +90,18 @@ static void rdmablk_upcall_event(struct rdmablk_ctrl *ctrl,
 	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
 
 	switch (ev->event) {
+	case RDMABLK_EVENT_LEAVING:
+		rdmablk_warn_ratelimited(s, "export is about to be removed, in %llu ms\n",
+					 ev->value);
+		rdmablk_upcall_drain(s, RDMABLK_R_EXPORT_GONE);
+		s->leaving = true;
+		break;
 	case RDMABLK_EVENT_DRAIN:
+		if (s->leaving)
+			break;
 		rdmablk_warn_ratelimited(s, "target is about to shut down, in %llu ms\n",
 					 ev->value);
-		rdmablk_upcall_drain(s);
+		rdmablk_upcall_drain(s, RDMABLK_R_SHUTDOWN);
 		break;
 	case RDMABLK_EVENT_RESIZE:
 		rdmablk_session_resized(s, ev->value);

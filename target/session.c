@@ -161,7 +161,7 @@ static uint64_t event_value(const struct session *s, uint16_t event)
 {
 	int64_t left;
 
-	if (event != RDMABLK_EVENT_DRAIN)
+	if (event == RDMABLK_EVENT_RESIZE)
 		return s->event_value[event];
 	left = (int64_t)s->event_value[event] - loop_now();
 	return left > 0 ? (uint64_t)left : 0;
@@ -170,12 +170,14 @@ static uint64_t event_value(const struct session *s, uint16_t event)
 /**
  * session_tell_due - send what events are due and may be sent
  * @s: session
+ *
+ * LEAVING says why DRAIN follows, so the order is that of falling numbers.
  */
 void session_tell_due(struct session *s)
 {
 	if (s->state < SESSION_GRANTED)
 		return;
-	for (uint16_t event = 1; s->due >> event; event++) {
+	for (uint16_t event = RDMABLK_EVENT_LEAVING; event; event--) {
 		struct rdmablk_event_msg msg;
 
 		if (!(s->due & 1U << event))
@@ -191,8 +193,8 @@ void session_tell_due(struct session *s)
  * session_tell - send an event, at once or when those before have arrived
  * @s: session past PROOF; until GRANT is sent it stays due
  * @event: enum rdmablk_event
- * @value: takes the place of one that is still due; of DRAIN when it is, by loop_now(),
- *	of which is sent how long that is from then on
+ * @value: takes the place of one that is still due; of DRAIN and LEAVING when it is, by
+ *	loop_now(), of which is sent how long that is from then on
  */
 void session_tell(struct session *s, uint16_t event, uint64_t value)
 {

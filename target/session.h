@@ -184,7 +184,7 @@ struct session {
 	struct login_scope scope;
 	uint32_t grant_flags;
 	uint32_t due;
-	uint64_t event_value[RDMABLK_EVENT_RESIZE + 1];
+	uint64_t event_value[RDMABLK_EVENT_LEAVING + 1];
 	uint32_t keep_alive_ms;
 	uint32_t silence_ms;
 	int64_t heard;

@@ -258,9 +258,12 @@ unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cach
 		if (!is_of(s, only))
 			continue;
 		if (s->state == SESSION_LIVE || session_has_cache(s)) {
+			uint64_t until = now + (session_has_cache(s) ? cache_ms : ms);
+
 			nr++;
-			session_tell(s, RDMABLK_EVENT_DRAIN,
-				     now + (session_has_cache(s) ? cache_ms : ms));
+			if (only)
+				session_tell(s, RDMABLK_EVENT_LEAVING, until);
+			session_tell(s, RDMABLK_EVENT_DRAIN, until);
 		} else if (!expected || s->state >= SESSION_REGISTER) {
 			session_end(s, only ? RDMABLK_R_EXPORT_GONE : RDMABLK_R_SHUTDOWN);
 		}

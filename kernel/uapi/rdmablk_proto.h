@@ -879,6 +879,8 @@ RDMABLK_SIZE(rdmablk_answer, 32);
  *	initiator with unflushed writes flushes them and logs out.
  * @RDMABLK_EVENT_RESIZE: the export has grown; value: its size now, bytes. A session
  *	with regions has those of the old size; a login gives the others.
+ * @RDMABLK_EVENT_LEAVING: the export is about to be removed, and DRAIN, which follows, is
+ *	told for that; value: as that of DRAIN
  *
  * An initiator ignores an event it does not know. At most RDMABLK_CTRL_RECVS -
  * RDMABLK_CTRL_TAGS - 1 events may be unacknowledged by the transport at a time.
@@ -886,6 +888,7 @@ RDMABLK_SIZE(rdmablk_answer, 32);
 enum rdmablk_event {
 	RDMABLK_EVENT_DRAIN	= 1,
 	RDMABLK_EVENT_RESIZE	= 2,
+	RDMABLK_EVENT_LEAVING	= 3,
 };
 
 /**

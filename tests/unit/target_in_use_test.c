@@ -272,7 +272,7 @@ static void a_drain_reaches_logins(void **state)
 		bool live = i == SESSION_LIVE;
 
 		assert_int_equal(s[i]->state, live ? SESSION_LIVE : SESSION_CLOSING);
-		assert_int_equal(s[i]->due, live ? DUE(DRAIN) : 0);
+		assert_int_equal(s[i]->due, live ? DUE(DRAIN) | DUE(LEAVING) : 0);
 		assert_int_equal(s[i]->reason, live ? 0 : RDMABLK_R_EXPORT_GONE);
 		session_remove(s[i]);
 	}
@@ -597,6 +597,20 @@ static void a_drain_says_what_is_left(void **state)
 	assert_int_equal(le64toh(sent.value), 0);
 	session_tell(s, RDMABLK_EVENT_RESIZE, MIB);
 	assert_int_equal(le64toh(sent.value), MIB);
+	/* Why the session is drained is told before that it is. */
+	for (unsigned int i = 0; i < CTRL_SENDS; i++)
+		ctrl_sent(&s->ctrl, i);
+	s->state = SESSION_REGISTER;
+	session_tell(s, RDMABLK_EVENT_LEAVING, (uint64_t)until);
+	assert_int_equal(s->due, DUE(LEAVING));
+	session_tell(s, RDMABLK_EVENT_DRAIN, (uint64_t)(until - 60000));
+	s->state = SESSION_GRANTED;
+	session_tell_due(s);
+	assert_false(s->due);
+	assert_int_equal(le16toh(sent.event), RDMABLK_EVENT_DRAIN);
+	session_tell(s, RDMABLK_EVENT_LEAVING, (uint64_t)until);
+	assert_int_equal(le16toh(sent.event), RDMABLK_EVENT_LEAVING);
+	assert_in_range(le64toh(sent.value), 1, 60000 - 30);
 	free(s->ctrl.buf);
 	session_remove(s);
 }

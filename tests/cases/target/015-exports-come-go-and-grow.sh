@@ -127,6 +127,12 @@ attach 3 late
 dd if=/tmp/before of=/dev/rdmablk3 bs=1M oflag=direct status=none
 refused 'export late is in use by 1 session' remove late
 target remove --force late
+dmesg_has 'rdmablk3 .*: export is about to be removed, in [0-9]+ ms' ||
+	fail "the disk was not told why"
+wait_until "$PATIENCE" dmesg_has 'rdmablk3 .*: connection lost: export was removed' ||
+	fail "the disk does not say why"
+! dmesg_has 'rdmablk3 .*: target is (about to shut|shutting) down' ||
+	fail "the disk takes it for the end of the daemon"
 cmp -n 1048576 /tmp/before $DISK/late || fail "the file lacks what was written"
 refused 'there is no export late' show late
 dd if=/dev/rdmablk3 of=/tmp/late bs=1M count=1 iflag=direct status=none &
