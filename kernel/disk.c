@@ -69,8 +69,12 @@ static int rdmablk_disk_alloc_tags(struct rdmablk_session *s)
 	 * A processor that goes need not wait for the requests of its hardware queue, which
 	 * may be held in an outage. That wait is for devices whose interrupts go with their
 	 * processors; those of RDMA devices move to others, and so do softirqs and works.
+	 *
+	 * With a single hardware queue the block layer would choose mq-deadline. The order of
+	 * requests is up to the disk of the target, if it has one.
 	 */
-	set->flags = RDMABLK_TAGSET_FLAGS | BLK_MQ_F_STACKING;
+	set->flags = RDMABLK_TAGSET_FLAGS | BLK_MQ_F_STACKING |
+		     BLK_MQ_F_NO_SCHED_BY_DEFAULT;
 	set->driver_data = &s->path;
 	set->timeout = rdmablk_disk_timeout(s);
 	return blk_mq_alloc_tag_set(set);

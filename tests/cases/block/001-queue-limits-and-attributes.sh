@@ -147,6 +147,8 @@ expect 1 "$(find /sys/block/rdmablk0/mq -mindepth 1 -maxdepth 1 | wc -l)" \
 expect 31 "$(<"/sys/block/rdmablk0/mq/0/nr_tags")" "the depth of queue 0"
 session queues 1
 session queue_depth 31
+# The block layer would choose another for a single hardware queue.
+[[ $(<$QUEUE/scheduler) == *'[none]'* ]] || fail "the scheduler is $(<$QUEUE/scheduler)"
 disconnect
 
 # timeout_is MS: of a request; the block layer rounds it down to its ticks
