@@ -309,7 +309,12 @@ static int rdmablk_login_grant(struct rdmablk_session *s)
 					 offsetof(struct rdmablk_grant, mac), g->mac);
 	if (ret)
 		return rdmablk_login_bad(s, ret, "the target sent a bad GRANT");
-	return 0;
+	if (rdmablk_wire_times_ok(g, le32_to_cpu(s->hello.keep_alive_ms)))
+		return 0;
+	rdmablk_warn(s, "target grants a keep-alive timeout of %u ms, %u ms were asked for, and a session timeout of %u ms\n",
+		     g->keep_alive_ms, le32_to_cpu(s->hello.keep_alive_ms),
+		     g->session_tmo_ms);
+	return rdmablk_login_bad(s, -ERANGE, "the target grants timeouts far longer than asked for");
 }
 
 /* The target is told why, and so is the administrator. */

@@ -668,7 +668,8 @@ void rdmablk_recovery_give_up(struct rdmablk_session *s)
 	while (rdmablk_recovery_fail_io(s)) {
 		long left = (long)(s->hold_until - jiffies);
 
-		schedule_timeout_uninterruptible(max(left, 1L));
+		/* In pieces: whoever sleeps for two minutes counts as hung. */
+		schedule_timeout_uninterruptible(clamp(left, 1L, (long)HZ));
 	}
 }
 

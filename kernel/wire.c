@@ -393,6 +393,22 @@ int rdmablk_wire_parse_grant(const void *buf, size_t len,
 }
 
 /**
+ * rdmablk_wire_times_ok() - are the timeouts of a GRANT what an initiator can live with
+ * @g: parsed
+ * @asked_ms: keep-alive timeout that HELLO asked for, milliseconds
+ *
+ * Return: whether they are.
+ */
+bool rdmablk_wire_times_ok(const struct rdmablk_wire_grant *g, u32 asked_ms)
+{
+	u64 keep_alive = (u64)asked_ms * RDMABLK_KEEP_ALIVE_FACTOR;
+	u64 session = (u64)g->keep_alive_ms * RDMABLK_SESSION_FACTOR;
+
+	return g->keep_alive_ms <= max_t(u64, keep_alive, RDMABLK_KEEP_ALIVE_ANY_MS) &&
+	       g->session_tmo_ms <= max_t(u64, session, RDMABLK_SESSION_ANY_MS);
+}
+
+/**
  * rdmablk_wire_regions_get() - pack REGIONS_GET
  * @msg: to fill
  * @first: first region wanted

@@ -237,6 +237,7 @@ int rdmablk_wire_parse_grant(const void *buf, size_t len,
 			     const struct rdmablk_hello *sent,
 			     const struct rdmablk_wire_challenge *ch,
 			     struct rdmablk_wire_grant *out);
+bool rdmablk_wire_times_ok(const struct rdmablk_wire_grant *g, u32 asked_ms);
 void rdmablk_wire_regions_get(struct rdmablk_regions_get *msg, u32 first);
 int rdmablk_wire_parse_regions(const void *buf, size_t len,
 			       const struct rdmablk_wire_grant *g, u32 first,

@@ -240,6 +240,16 @@ static void fill_scope(struct session *s)
 	scope->slot_bytes = s->plan.slot_bytes;
 }
 
+/* What an initiator takes. */
+static uint64_t session_max(uint64_t keep_alive_ms)
+{
+	uint64_t ms = keep_alive_ms * RDMABLK_SESSION_FACTOR;
+
+	if (ms < RDMABLK_SESSION_ANY_MS)
+		ms = RDMABLK_SESSION_ANY_MS;
+	return min_u64(ms, RDMABLK_MAX_SESSION_MS);
+}
+
 static void grant_times(struct session *s)
 {
 	uint64_t ms = s->wish.keep_alive_ms;
@@ -249,8 +259,7 @@ static void grant_times(struct session *s)
 	if (ms > s->cfg->keep_alive_max)
 		ms = s->cfg->keep_alive_max;
 	s->keep_alive_ms = (uint32_t)ms;
-	s->silence_ms = (uint32_t)min_u64(ms * s->cfg->session_factor,
-					  RDMABLK_MAX_SESSION_MS);
+	s->silence_ms = (uint32_t)min_u64(ms * s->cfg->session_factor, session_max(ms));
 }
 
 static unsigned int grant_flags(const struct session *s)

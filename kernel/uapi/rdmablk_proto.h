@@ -60,6 +60,17 @@
 #define RDMABLK_MAX_SESSION_MS	(4 * RDMABLK_MAX_KEEP_ALIVE_MS)
 
 /*
+ * What the target may grant in view of what HELLO asks for: a keep-alive timeout of so many
+ * times that, or so long, whichever is more; and a session timeout of so many times the
+ * keep-alive timeout, or so long. For that time an initiator holds what was under way when
+ * the connection was lost.
+ */
+#define RDMABLK_KEEP_ALIVE_FACTOR	4
+#define RDMABLK_KEEP_ALIVE_ANY_MS	60000
+#define RDMABLK_SESSION_FACTOR		20
+#define RDMABLK_SESSION_ANY_MS		300000
+
+/*
  * Labels of the MACs. Each MAC is HMAC-SHA256 over its label (16 bytes) and then
  * the parts named; no two uses share a label, so that no MAC serves for another.
  *

@@ -173,6 +173,40 @@ static void test_timeouts(void **state)
 	unit_cases(&message, cases, ARRAY_SIZE(cases));
 }
 
+/* Asked for, granted, session timeout: is that too long? */
+static void test_timeouts_fit_what_was_asked_for(void **state)
+{
+	static const struct {
+		uint32_t asked, keep_alive, session;
+		bool ok;
+	} cases[] = {
+		{ 5000, 5000, 10000, true },
+		{ 5000, 60000, 300000, true },
+		{ 5000, 60001, 300000, false },
+		{ 15001, 60004, 300000, true },
+		{ 15001, 60005, 300000, false },
+		{ 5000, 5000, 300000, true },
+		{ 5000, 5000, 300001, false },
+		{ 5000, 15001, 300020, true },
+		{ 5000, 15001, 300021, false },
+		{ 600000, 600000, RDMABLK_MAX_SESSION_MS, true },
+		{ UINT32_MAX, UINT32_MAX, UINT32_MAX, true },
+		{ 1, UINT32_MAX, UINT32_MAX, false },
+		{ 1, 1, UINT32_MAX, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct rdmablk_wire_grant g = {
+			.keep_alive_ms = cases[i].keep_alive,
+			.session_tmo_ms = cases[i].session,
+		};
+
+		if (rdmablk_wire_times_ok(&g, cases[i].asked) != cases[i].ok)
+			fail_msg("case %zu", i);
+	}
+}
+
 static void test_target_name(void **state)
 {
 	struct rdmablk_grant msg;
@@ -312,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_session),
 		cmocka_unit_test(test_timeouts),
+		cmocka_unit_test(test_timeouts_fit_what_was_asked_for),
 		cmocka_unit_test(test_target_name),
 		cmocka_unit_test(test_staged),
 		cmocka_unit_test(test_flags_need_features),

@@ -62,6 +62,9 @@ for field in size huge regions block=1024 block=0 queues=0 queues=3 depth=0 \
 	peer_fails EPROTO 'the target sent a bad GRANT' grant-$field
 done
 peer_fails EACCES 'the target sent a bad GRANT' grant-mac=31
+for times in keep-alive=60001 timeout=300001; do
+	peer_fails ERANGE 'the target grants timeouts far longer than asked for' grant-$times
+done
 for field in count=0 count=2 count=17 first rest wrap; do
 	peer_fails EPROTO 'the target sent bad REGIONS' regions-$field
 done

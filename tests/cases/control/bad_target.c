@@ -387,8 +387,10 @@ static void fill_grant(struct rdmablk_grant *g)
 		g->queue_depth = htole16((uint16_t)arg(0));
 	if (is("grant-name"))
 		memset(g->target_name, 'x', sizeof(g->target_name));
-	if (is("grant-keep-alive"))
+	if (is("grant-keep-alive")) {
 		g->keep_alive_ms = htole32(arg(0));
+		g->session_tmo_ms = htole32(arg(0) + 1000);
+	}
 	if (is("grant-timeout"))
 		g->session_tmo_ms = htole32(arg(1));
 	if (is("grant-io"))
