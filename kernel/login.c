@@ -297,6 +297,17 @@ static int rdmablk_login_challenge(struct rdmablk_session *s)
 	return rdmablk_login_ask(s, &proof, sizeof(proof), RDMABLK_MSG_GRANT);
 }
 
+static int rdmablk_login_refuse_times(struct rdmablk_session *s)
+{
+	const struct rdmablk_wire_grant *g = &s->offer.grant;
+
+	rdmablk_warn(s, "target grants a keep-alive timeout of %u ms, %u ms were asked for, and a session timeout of %u ms\n",
+		     g->keep_alive_ms, le32_to_cpu(s->hello.keep_alive_ms),
+		     g->session_tmo_ms);
+	return rdmablk_login_bad(s, -ERANGE,
+				 "the target grants timeouts far longer than asked for");
+}
+
 static int rdmablk_login_grant(struct rdmablk_session *s)
 {
 	struct rdmablk_wire_grant *g = &s->offer.grant;
@@ -309,12 +320,8 @@ static int rdmablk_login_grant(struct rdmablk_session *s)
 					 offsetof(struct rdmablk_grant, mac), g->mac);
 	if (ret)
 		return rdmablk_login_bad(s, ret, "the target sent a bad GRANT");
-	if (rdmablk_wire_times_ok(g, le32_to_cpu(s->hello.keep_alive_ms)))
-		return 0;
-	rdmablk_warn(s, "target grants a keep-alive timeout of %u ms, %u ms were asked for, and a session timeout of %u ms\n",
-		     g->keep_alive_ms, le32_to_cpu(s->hello.keep_alive_ms),
-		     g->session_tmo_ms);
-	return rdmablk_login_bad(s, -ERANGE, "the target grants timeouts far longer than asked for");
+	return rdmablk_wire_times_ok(g, le32_to_cpu(s->hello.keep_alive_ms)) ? 0 :
+	       rdmablk_login_refuse_times(s);
 }
 
 /* The target is told why, and so is the administrator. */

@@ -35,8 +35,10 @@ static void rdmablk_request_answered(struct rdmablk_cmd_tag *cmd)
 		rdmablk_request_wrote(path, hwq, rdmablk_request_start(rq),
 				      blk_rq_bytes(rq));
 		/* Who has not asked for more has written, and has still to flush. */
-		if (!(rq->cmd_flags & REQ_FUA))
+		if (!(rq->cmd_flags & REQ_FUA)) {
+			rdmablk_ahead_failed(path);
 			status = RDMABLK_OK;
+		}
 	} else if (!write && req_op(rq) != REQ_OP_DISCARD && path->cache) {
 		WRITE_ONCE(path->unflushed, true);
 	}
