@@ -135,7 +135,7 @@ static void admin_work(int (*work)(struct export *e), void (*worked)(int ret))
 {
 	admin.work = work;
 	admin.worked = worked;
-	admin.job = (struct job){ .run = work_run, .done = work_done, .slow = true };
+	admin.job = (struct job){ .run = work_run, .done = work_done, .kind = JOB_ADMIN };
 	worker_submit(&admin.job);
 }
 

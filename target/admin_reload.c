@@ -373,7 +373,7 @@ void admin_reload(struct admin *a, struct config *cfg, admin_then then)
 	reload.cfg = cfg;
 	reload.then = then;
 	reload.change = NULL;
-	reload.job = (struct job){ .run = read_run, .done = read_done, .slow = true };
+	reload.job = (struct job){ .run = read_run, .done = read_done, .kind = JOB_ADMIN };
 	worker_submit(&reload.job);
 }
 

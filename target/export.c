@@ -407,7 +407,7 @@ int export_grow(struct export *export, uint64_t size, uint64_t most,
 	export->grow_size = size;
 	export->grow_most = most;
 	export->grown = grown;
-	export->grow = (struct job){ .run = grow_run, .done = grow_done, .slow = true };
+	export->grow = (struct job){ .run = grow_run, .done = grow_done, .kind = JOB_GROW };
 	worker_submit(&export->grow);
 	return 0;
 }

@@ -48,7 +48,6 @@
 #include "util.h"
 #include "worker.h"
 
-#define WORKERS		4
 #define SHUTDOWN_MS	5000
 #define CACHE_MS	60000	/* for initiators to flush and log out, and for syncs */
 #define REST_MS		2000	/* for sessions to end after their keepers */
@@ -426,7 +425,7 @@ static int run(struct config *cfg)
 	ret = signals_init();
 	if (ret)
 		return fail("cannot wait for signals", ret);
-	ret = worker_start(WORKERS);
+	ret = worker_start();
 	return ret ? fail("cannot start workers", ret) : serve(cfg);
 }
 

@@ -305,16 +305,16 @@ void session_live(struct session *s)
  * @s: session without one under way
  * @run: in a worker
  * @done: in the loop
- * @slow: as in struct job
+ * @kind: of job
  */
 void session_submit(struct session *s, void (*run)(struct job *),
-		    void (*done)(struct job *), bool slow)
+		    void (*done)(struct job *), enum job_kind kind)
 {
 	s->busy = true;
 	s->job_error = 0;
 	s->job.run = run;
 	s->job.done = done;
-	s->job.slow = slow;
+	s->job.kind = kind;
 	worker_submit(&s->job);
 }
 
@@ -426,7 +426,7 @@ void session_destroy(struct session *s)
 		return;
 	loop_timer_stop(&s->timer);
 	cq_stop(&s->cq);
-	session_submit(s, destroy_run, destroy_done, false);
+	session_submit(s, destroy_run, destroy_done, JOB_FENCE);
 }
 
 static bool send_last(struct session *s)
@@ -504,7 +504,7 @@ static void session_settle(struct session *s)
 	    (s->staged && s->staged_end < STAGED_IDLE && !fault(FAULT_NO_FENCE)))
 		return;
 	if (s->staged && !fault(FAULT_NO_FENCE))
-		session_submit(s, free_run, free_done, false);
+		session_submit(s, free_run, free_done, JOB_FENCE);
 	else
 		session_fenced(s);
 }
@@ -563,7 +563,7 @@ void session_fence(struct session *s)
 		s->fenced = true;
 		session_settle(s);
 	} else if (!staged_stop(s, STAGED_STOPPED)) {
-		session_submit(s, fence_run, fence_done, false);
+		session_submit(s, fence_run, fence_done, JOB_FENCE);
 	}
 }
 
@@ -578,7 +578,7 @@ void session_staged_stopped(void *owner)
 	s->staged_end = STAGED_STOPPED;
 	staged_ops(s)->counts(s->staged, &s->commands.counts);
 	if (s->state == SESSION_CLOSING)
-		session_submit(s, fence_run, fence_done, false);
+		session_submit(s, fence_run, fence_done, JOB_FENCE);
 }
 
 /**
@@ -651,6 +651,8 @@ static const char *awaited(const struct session *s)
 		return "a worker, to free its buffers";
 	if (s->busy && s->job.run == destroy_run)
 		return "a worker, to destroy its control queue";
+	if (s->busy && s->job.kind == JOB_NOTE)
+		return "the state directory, to take down who writes its export";
 	if (s->busy)
 		return "a worker, to stop registering the export's memory";
 	if (s->staged_end == STAGED_STOPPING)

@@ -80,8 +80,8 @@ enum session_staged {
  * @late: the time to flush is over, and it is waited for because it is at it
  * @job: the one piece of work a session has at a time
  * @job_error: its outcome
- * @note: the job that registers has to note who writes
- * @noted: what came of that: 1: it is; 0: it is not; -errno: and must not write
+ * @noted: was it noted who writes: 1: it is; 0: it is not; -errno: it must not write
+ * @registered: called when it is registered, or is not
  * @timer: of the login, of silence, of a fence that is tried again, of lingering, by state
  * @late_timer: says what the end of the session waits for, from SESSION_CLOSING on
  * @late_ms: how long it waits before it says so the next time, ms
@@ -151,8 +151,8 @@ struct session {
 	bool late;
 	struct job job;
 	int job_error;
-	bool note;
 	int noted;
+	void (*registered)(struct job *job);
 	struct loop_timer timer;
 	struct loop_timer late_timer;
 	int64_t late_ms;
@@ -213,7 +213,7 @@ void session_login_timer(struct session *s);
 uint16_t session_queue_depth(const struct session *s);
 void session_live(struct session *s);
 void session_submit(struct session *s, void (*run)(struct job *job),
-		    void (*done)(struct job *job), bool slow);
+		    void (*done)(struct job *job), enum job_kind kind);
 void session_end(struct session *s, unsigned int reason);
 void session_fence(struct session *s);
 void session_commands_idle(struct commands *c);

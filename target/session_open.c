@@ -154,14 +154,27 @@ static void register_run(struct job *job)
 
 	if (fault(FAULT_SLOW_LOGIN))
 		usleep((useconds_t)fault(FAULT_SLOW_LOGIN) * 1000);
-	if (s->note)
-		s->noted = export_note_writer(s->export, &s->lease);
-	if (s->noted < 0)
-		return;
 	if (s->grant_flags & RDMABLK_GRANT_STAGED)
 		s->job_error = register_staged(s);
 	else
 		s->job_error = register_arena(s);
+}
+
+static void note_run(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	s->noted = export_note_writer(s->export, &s->lease);
+}
+
+static void note_done(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	if (s->state == SESSION_CLOSING || s->noted < 0)
+		s->registered(job);
+	else
+		session_submit(s, register_run, s->registered, JOB_REGISTER);
 }
 
 static void commands_ended(struct commands *c, unsigned int reason)
@@ -196,9 +209,12 @@ unsigned int session_register(struct session *s, void (*done)(struct job *job))
 	s->plan.failed = staged_failed;
 	s->plan.stopped = session_staged_stopped;
 	s->plan.idle = session_staged_idle;
-	s->note = export_note_due(s->export, &s->lease);
+	s->registered = done;
 	loop_timer_stop(&s->timer);
-	session_submit(s, register_run, done, true);
+	if (export_note_due(s->export, &s->lease))
+		session_submit(s, note_run, note_done, JOB_NOTE);
+	else
+		session_submit(s, register_run, done, JOB_REGISTER);
 	return RDMABLK_OK;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Worker threads. A job goes loop -> todo or slow -> thread -> done -> loop; the
+ * Worker threads. A job goes loop -> todo of its kind -> thread -> done -> loop; the
  * lock guards the lists and nothing else, and hands the job's memory over.
  */
 #include <errno.h>
@@ -13,7 +13,16 @@
 #include "util.h"
 #include "worker.h"
 
-#define WORKER_MAX	8
+/* Of each kind so many jobs run at once. */
+static const unsigned int threads_of[JOB_KINDS] = {
+	[JOB_FENCE]	= 2,
+	[JOB_REGISTER]	= 2,
+	[JOB_NOTE]	= 1,
+	[JOB_GROW]	= 1,
+	[JOB_ADMIN]	= 1,
+};
+
+#define WORKER_MAX	8	/* in all */
 
 TAILQ_HEAD(job_list, job);
 
@@ -21,9 +30,8 @@ static void worker_ready(struct loop_source *src);
 
 static struct {
 	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	struct job_list todo;
-	struct job_list slow;
+	pthread_cond_t wake[JOB_KINDS];
+	struct job_list todo[JOB_KINDS];
 	struct job_list done;
 	bool stop;
 	pthread_t thread[WORKER_MAX];
@@ -32,42 +40,32 @@ static struct {
 	struct loop_source source;
 } workers = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.wake = PTHREAD_COND_INITIALIZER,
+	.wake = { [0 ... JOB_KINDS - 1] = PTHREAD_COND_INITIALIZER },
 	.source = { .fd = -1, .ready = worker_ready },
 };
 
-/* Takes the next job off its list; the lock is held. */
-static struct job *worker_take(bool slow_too)
-{
-	struct job *job = TAILQ_FIRST(&workers.todo);
-
-	if (job) {
-		TAILQ_REMOVE(&workers.todo, job, entry);
-	} else if (slow_too) {
-		job = TAILQ_FIRST(&workers.slow);
-		if (job)
-			TAILQ_REMOVE(&workers.slow, job, entry);
-	}
-	return job;
-}
-
-static struct job *worker_next(bool slow_too)
+/* Return: the next job of a kind, off its list, or NULL when there are to be no more. */
+static struct job *worker_next(enum job_kind kind)
 {
 	struct job *job;
 
 	pthread_mutex_lock(&workers.lock);
-	while (!(job = worker_take(slow_too)) && !workers.stop)
-		pthread_cond_wait(&workers.wake, &workers.lock);
+	while (!(job = TAILQ_FIRST(&workers.todo[kind])) && !workers.stop)
+		pthread_cond_wait(&workers.wake[kind], &workers.lock);
+	if (job)
+		TAILQ_REMOVE(&workers.todo[kind], job, entry);
 	pthread_mutex_unlock(&workers.lock);
 	return job;
 }
 
-/* @arg: NULL for the thread that takes no slow job */
+/* @arg: of @threads_of, where its kind is */
 static void *worker_main(void *arg)
 {
+	const unsigned int *threads = arg;
+	enum job_kind kind = (enum job_kind)(threads - threads_of);
 	struct job *job;
 
-	while ((job = worker_next(arg))) {
+	while ((job = worker_next(kind))) {
 		job->run(job);
 		pthread_mutex_lock(&workers.lock);
 		TAILQ_INSERT_TAIL(&workers.done, job, entry);
@@ -96,21 +94,34 @@ static void worker_ready(struct loop_source *src)
 	}
 }
 
+/* Return: 0 or -errno. */
+static int start_kind(enum job_kind kind)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; !ret && i < threads_of[kind]; i++) {
+		ret = -pthread_create(&workers.thread[workers.nr_threads], NULL,
+				      worker_main, (void *)(uintptr_t)&threads_of[kind]);
+		if (!ret)
+			workers.nr_threads++;
+	}
+	return ret;
+}
+
 /**
  * worker_start - start the threads and hear of finished jobs in the loop
- * @threads: how many jobs may run at once, at least 2; all but one of them slow
  *
  * Signals stay the loop's: the threads block all of them but SIGBUS.
  *
  * Return: 0 or -errno.
  */
-int worker_start(unsigned int threads)
+int worker_start(void)
 {
 	sigset_t all, old;
 	int ret;
 
-	TAILQ_INIT(&workers.todo);
-	TAILQ_INIT(&workers.slow);
+	for (int kind = 0; kind < JOB_KINDS; kind++)
+		TAILQ_INIT(&workers.todo[kind]);
 	TAILQ_INIT(&workers.done);
 	workers.source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (workers.source.fd < 0)
@@ -119,14 +130,8 @@ int worker_start(unsigned int threads)
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS);	/* of arenas: see arena_guard.c */
 	pthread_sigmask(SIG_BLOCK, &all, &old);
-	while (!ret && workers.nr_threads < threads &&
-	       workers.nr_threads < WORKER_MAX) {
-		ret = -pthread_create(&workers.thread[workers.nr_threads], NULL,
-				      worker_main,
-				      workers.nr_threads ? &workers : NULL);
-		if (!ret)
-			workers.nr_threads++;
-	}
+	for (int kind = 0; !ret && kind < JOB_KINDS; kind++)
+		ret = start_kind((enum job_kind)kind);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return ret;
 }
@@ -141,12 +146,8 @@ void worker_submit(struct job *job)
 {
 	workers.busy++;
 	pthread_mutex_lock(&workers.lock);
-	if (job->slow)
-		TAILQ_INSERT_TAIL(&workers.slow, job, entry);
-	else
-		TAILQ_INSERT_TAIL(&workers.todo, job, entry);
-	/* All of them: the one that woke might not take slow jobs. */
-	pthread_cond_broadcast(&workers.wake);
+	TAILQ_INSERT_TAIL(&workers.todo[job->kind], job, entry);
+	pthread_cond_signal(&workers.wake[job->kind]);
 	pthread_mutex_unlock(&workers.lock);
 }
 
@@ -170,7 +171,8 @@ void worker_stop(void)
 {
 	pthread_mutex_lock(&workers.lock);
 	workers.stop = true;
-	pthread_cond_broadcast(&workers.wake);
+	for (int kind = 0; kind < JOB_KINDS; kind++)
+		pthread_cond_broadcast(&workers.wake[kind]);
 	pthread_mutex_unlock(&workers.lock);
 	while (workers.nr_threads)
 		pthread_join(workers.thread[--workers.nr_threads], NULL);

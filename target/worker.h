@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Worker threads for what may block: registering and deregistering memory,
- * destroying queue pairs and CM ids. The first thread takes no slow job, so that a
- * fence, on which somebody's writes wait, never queues behind registrations.
+ * destroying queue pairs and CM ids, looking at files. Each kind of job has threads of its
+ * own, so that what hangs keeps only its like waiting: a login of an export in memory goes
+ * on when the state directory does not answer, and so does a fence.
  */
 #ifndef RDMABLKD_WORKER_H
 #define RDMABLKD_WORKER_H
@@ -11,20 +12,37 @@
 #include <sys/queue.h>
 
 /**
+ * enum job_kind - what a job may wait for
+ * @JOB_FENCE: the adapter, which destroys something; others' writes wait for that
+ * @JOB_REGISTER: the adapter and the memory manager: memory is registered, for seconds
+ * @JOB_NOTE: the state directory
+ * @JOB_GROW: files of exports, which are looked at and read
+ * @JOB_ADMIN: the configuration, and files that are opened and filled, for hours
+ */
+enum job_kind {
+	JOB_FENCE,
+	JOB_REGISTER,
+	JOB_NOTE,
+	JOB_GROW,
+	JOB_ADMIN,
+	JOB_KINDS,
+};
+
+/**
  * struct job - one piece of blocking work
  * @entry: the workers'
  * @run: in a worker thread; touches only what its owner has handed over
  * @done: in the loop, after @run; may free the job
- * @slow: it may take seconds and nobody is endangered by its waiting
+ * @kind: whose threads run it
  */
 struct job {
 	TAILQ_ENTRY(job) entry;
 	void (*run)(struct job *job);
 	void (*done)(struct job *job);
-	bool slow;
+	enum job_kind kind;
 };
 
-int worker_start(unsigned int threads);
+int worker_start(void);
 void worker_submit(struct job *job);
 bool worker_idle(void);
 void worker_stop(void);

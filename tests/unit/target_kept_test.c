@@ -547,7 +547,7 @@ static void an_export_grows(void **state)
 	free(cfg.state_dir);
 	cfg.state_dir = strdup(files_path("state"));
 	assert_int_equal(loop_init(), 0);
-	assert_int_equal(worker_start(2), 0);
+	assert_int_equal(worker_start(), 0);
 	add_export(&cfg, "grows", path);
 	assert_int_equal(export_open_all(&cfg), 0);
 	assert_int_equal(truncate(path, SIZE + MIB), 0);

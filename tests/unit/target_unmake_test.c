@@ -214,7 +214,7 @@ static int begin(void **state)
 	(void)state;
 	config_init(&cfg);
 	limits_init(&cfg);
-	return loop_init() || worker_start(2) || session_init(gone);
+	return loop_init() || worker_start() || session_init(gone);
 }
 
 static int end(void **state)
@@ -389,6 +389,20 @@ static void a_control_queue_that_stays_keeps_its_memory(void **state)
 	device_goes_on(true, true);
 }
 
+/* A session that is about to register; of a device that writes. */
+static struct session *registering(struct export *export)
+{
+	struct session *s = session_make(export);
+
+	free(s->data);
+	s->nr_data = 0;
+	s->share.queues = 1;
+	s->lease.writer = true;
+	s->lease.host_id[0] = 1;
+	s->state = SESSION_REGISTER;
+	return s;
+}
+
 static unsigned int went_on, ended_for;
 
 static void count_registered(struct job *job)
@@ -412,7 +426,7 @@ static void who_cannot_be_noted_is_not_let_write(void **state)
 	struct store_ops ops = { 0 };
 	struct export export = { .store = { .ops = &ops, .marked = true },
 				 .cfg = &ec, .daemon = &daemon };
-	struct session *s = session_make(&export);
+	struct session *s = registering(&export);
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
@@ -420,12 +434,6 @@ static void who_cannot_be_noted_is_not_let_write(void **state)
 		snprintf(path, sizeof(path), "%s%s", dir, dirs[i]);
 		assert_int_equal(mkdir(path, 0755), 0);
 	}
-	free(s->data);
-	s->nr_data = 0;
-	s->share.queues = 1;
-	s->lease.writer = true;
-	s->lease.host_id[0] = 1;
-	s->state = SESSION_REGISTER;
 	assert_int_equal(session_register(s, count_registered), RDMABLK_OK);
 	wait_gone();
 	assert_int_equal(went_on, 0);
@@ -440,6 +448,77 @@ static void who_cannot_be_noted_is_not_let_write(void **state)
 	}
 }
 
+/*
+ * A state directory that does not answer
+ */
+
+static struct {
+	struct job job;
+	int pipe[2];
+	bool over;
+} hanging;
+
+static void hang_run(struct job *job)
+{
+	char byte;
+
+	(void)job;
+	assert_int_equal(read(hanging.pipe[0], &byte, 1), 1);
+}
+
+static void hang_done(struct job *job)
+{
+	(void)job;
+	hanging.over = true;
+}
+
+static void registered_meanwhile(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	assert_true(session_registered(s));
+	assert_false(hanging.over);
+	loop_stop();
+}
+
+/* It keeps those waiting of whom it has to take something down, and nobody else. */
+static void who_needs_no_note_does_not_wait_for_one(void **state)
+{
+	struct export_config ec = { .name = "d" };
+	struct config daemon = { .state_dir = (char *)(uintptr_t)"/nowhere" };
+	struct store_ops ops = { 0 };
+	struct export noted = { .store = { .ops = &ops, .marked = true },
+				.cfg = &ec, .daemon = &daemon };
+	struct export free_of_it = { .store.ops = &ops, .cfg = &ec, .daemon = &daemon };
+	struct session *waits = registering(&noted), *goes_on = registering(&free_of_it);
+
+	(void)state;
+	went_on = 0;
+	assert_int_equal(pipe(hanging.pipe), 0);
+	hanging.job = (struct job){ .run = hang_run, .done = hang_done, .kind = JOB_NOTE };
+	worker_submit(&hanging.job);
+	assert_int_equal(session_register(waits, count_registered), RDMABLK_OK);
+	assert_int_equal(session_register(goes_on, registered_meanwhile), RDMABLK_OK);
+	assert_int_equal(loop_run(), 0);
+	assert_int_equal(goes_on->state, SESSION_REGISTER);
+
+	/* Its end waits for the job that it has, and the fence of another does not. */
+	session_end(waits, RDMABLK_R_CONNECTION);
+	session_end(goes_on, RDMABLK_R_CONNECTION);
+	assert_int_equal(loop_run(), 0);
+	assert_true(LIST_EMPTY(&free_of_it.leases));
+	assert_int_equal(waits->state, SESSION_CLOSING);
+	assert_false(LIST_EMPTY(&noted.leases));
+	assert_false(hanging.over);
+	fake.early = false;	/* what the other session has was there */
+	assert_int_equal(write(hanging.pipe[1], "", 1), 1);
+	wait_gone();
+	assert_true(hanging.over);
+	assert_int_equal(went_on, 0);
+	close(hanging.pipe[0]);
+	close(hanging.pipe[1]);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 static const struct CMUnitTest tests[] = {
@@ -449,6 +528,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(an_accepted_queue_pair_is_unknown_to_librdmacm),
 	TEST(a_control_queue_that_stays_keeps_its_memory),
 	TEST(who_cannot_be_noted_is_not_let_write),
+	TEST(who_needs_no_note_does_not_wait_for_one),
 };
 
 int main(void)
