@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "log.h"
+#include "retry.h"
 #include "ring.h"
 #include "util.h"
 
@@ -128,8 +129,14 @@ void ring_exit(struct ring *r)
 	pthread_mutex_destroy(&r->lock);
 }
 
-/* What the kernel could not do now it is asked for again by the next turn. */
-static void ring_check(int ret)
+/**
+ * ring_check - look at what a system call of a ring has returned
+ * @ret: that, or -errno
+ *
+ * What the kernel could not do now it is asked for again by the next turn. Any thread that
+ * has a ring. After an error this waits for a moment.
+ */
+void ring_check(int ret)
 {
 	static char place;
 	const struct timespec time = { .tv_nsec = PAUSE_NS };
@@ -169,6 +176,18 @@ struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src)
 	r->busy++;
 	io_uring_sqe_set_data(sqe, src);
 	return sqe;
+}
+
+/**
+ * ring_pause - have a completion after RETRY_MS, in place of I/O that is to be tried again
+ * @r: ring
+ * @src: gets it; its result says nothing
+ */
+void ring_pause(struct ring *r, struct ring_source *src)
+{
+	static struct __kernel_timespec time = { .tv_nsec = RETRY_MS * 1000000L };
+
+	io_uring_prep_timeout(ring_sqe(r, src), &time, 0, 0);
 }
 
 /**

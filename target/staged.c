@@ -44,12 +44,11 @@
 
 #include "fault.h"
 #include "log.h"
+#include "retry.h"
 #include "staged.h"
 #include "staged_fault.h"
 #include "staged_loss.h"
 #include "util.h"
-
-#define TRIES	16		/* without progress */
 
 /**
  * staged_finish - a command is done
@@ -190,9 +189,18 @@ static void sync_ready(struct ring_source *src, int res, unsigned int flags)
 	bool again;
 
 	(void)flags;
-	if (res == -EINTR || res == -EAGAIN) {
+	switch (sf->sync_pausing ? RETRY_NOW : retry_after(&sf->sync_tries, res)) {
+	case RETRY_NOW:
+		sf->sync_pausing = false;
 		sync_start(sf, here);
 		return;
+	case RETRY_LATER:
+		sf->sync_pausing = true;
+		ring_pause(here, src);
+		return;
+	case RETRY_NOT:
+		sf->sync_tries = 0;
+		break;
 	}
 	if (res < 0) {
 		sync_failed(sf, res);
@@ -398,9 +406,17 @@ static void rw_ready(struct ring_source *src, int res, unsigned int flags)
 	uint64_t block = io->engine->file->file->logical_block, at;
 
 	(void)flags;
-	if ((res == -EINTR || res == -EAGAIN) && ++io->tries < TRIES) {
+	switch (io->pausing ? RETRY_NOW : retry_after(&io->tries, res)) {
+	case RETRY_NOW:
+		io->pausing = false;
 		rw_start(io);
 		return;
+	case RETRY_LATER:
+		io->pausing = true;
+		ring_pause(&io->engine->ring, src);
+		return;
+	case RETRY_NOT:
+		break;
 	}
 	if (res < 0) {
 		rw_failed(io, res);

@@ -31,6 +31,8 @@ TAILQ_HEAD(staged_ios, staged_io);
  * @fua: of each generation, those of which nobody knows yet whether they, or others with
  *	them, are lost
  * @sync: completion of the fdatasync
+ * @sync_tries: that came to nothing, one after the other
+ * @sync_pausing: it waits for the next try
  * @ring: where it is
  * @batch: FLUSHes that it serves, and writes with FUA that ended well beside it
  * @waiting: FLUSHes that came after it began; the next one is for them
@@ -55,6 +57,8 @@ struct staged_file {
 	unsigned int turn;
 	unsigned int fua[2];
 	struct ring_source sync;
+	unsigned int sync_tries;
+	bool sync_pausing;
 	struct ring *ring;
 	struct staged_ios batch;
 	struct staged_ios waiting;
@@ -99,6 +103,7 @@ struct staged_engine {
  * @bytes: how many
  * @at: how many of them are done
  * @tries: that came to nothing, one after the other
+ * @pausing: it waits for the next try
  * @synced: the write under way is one that makes durable what it writes
  * @plain: one before was not
  * @suspect: such a write has failed so, -errno; when it is tried again it may show whose
@@ -123,6 +128,7 @@ struct staged_io {
 	uint64_t bytes;
 	uint64_t at;
 	unsigned int tries;
+	bool pausing;
 	bool synced;
 	bool plain;
 	bool counted;

@@ -12,17 +12,16 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "retry.h"
+#include "ring.h"
 #include "uring.h"
 #include "util.h"
-
-#define TRIES		5000		/* of PAUSE_NS, when told to come again */
-#define PAUSE_NS	1000000
 
 enum { REGISTERED_FD, REGISTERED_BUFFERED };
 
 static void pause_shortly(void)
 {
-	const struct timespec time = { .tv_nsec = PAUSE_NS };
+	const struct timespec time = { .tv_nsec = RETRY_MS * 1000000L };
 
 	nanosleep(&time, NULL);
 }
@@ -118,14 +117,14 @@ static void prepare(struct uring *u, struct uring_io *io, uint64_t bytes)
 	io_uring_sqe_set_data(sqe, io);
 }
 
-/* Return: whether a request that was told to come again shall do so */
+/* Return: whether a request that was told to come again shall do so, now */
 static bool again(unsigned int *tries, int ret)
 {
-	if ((ret != -EINTR && ret != -EAGAIN) || ++*tries > TRIES)
-		return false;
-	if (*tries > 1)
+	enum retry retry = retry_after(tries, ret);
+
+	if (retry == RETRY_LATER)
 		pause_shortly();
-	return true;
+	return retry != RETRY_NOT;
 }
 
 /* Does the rest of a request. There is a place in the ring for each. */
@@ -187,8 +186,8 @@ static void reap(struct uring *u)
 	struct io_uring_cqe *cqe;
 	int ret = io_uring_submit_and_wait(&u->ring, 1);
 
-	if (ret < 0 && ret != -EINTR && !io_uring_cq_ready(&u->ring))
-		pause_shortly();	/* the kernel is short of something */
+	if (!io_uring_cq_ready(&u->ring))
+		ring_check(ret);
 	while (!io_uring_peek_cqe(&u->ring, &cqe)) {
 		struct uring_io *io = io_uring_cqe_get_data(cqe);
 		int res = cqe->res;

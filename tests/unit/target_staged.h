@@ -8,6 +8,7 @@
 
 #include "../../target/log.h"
 #include "../../target/losses.h"
+#include "../../target/retry.h"
 #include "../../target/staged_loss.h"
 #include "../../target/util.h"
 

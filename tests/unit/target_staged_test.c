@@ -162,10 +162,45 @@ static void short_transfers_go_on(void **state)
 			 RDMABLK_R_STORE_IO);
 	assert_int_equal(run_faked(RDMABLK_OP_WRITE, false, 2 * BLOCK, 0, 1),
 			 RDMABLK_R_STORE_IO);
+	place_close();
+}
+
+/* At once, then with pauses; not for ever, and the next is tried as often. */
+static void what_shall_come_again_does(void **state)
+{
+	unsigned int tries = 0;
+	struct command c = { 0 };
+
+	(void)state;
+	assert_int_equal(retry_after(&tries, BLOCK), RETRY_NOT);
+	assert_int_equal(retry_after(&tries, -EIO), RETRY_NOT);
+	assert_int_equal(tries, 0);
+	assert_int_equal(retry_after(&tries, -EAGAIN), RETRY_NOW);
+	for (unsigned int i = 1; i < RETRY_TRIES; i++)
+		assert_int_equal(retry_after(&tries, -EINTR), RETRY_LATER);
+	assert_int_equal(retry_after(&tries, -EAGAIN), RETRY_NOT);
+
+	place_open(dir, 1U << 20, 512, true);
 	assert_int_equal(run_faked(RDMABLK_OP_READ, false, 2 * BLOCK, -EINTR, 3),
 			 RDMABLK_OK);
-	assert_int_equal(run_faked(RDMABLK_OP_READ, false, 2 * BLOCK, -EAGAIN, 1000),
-			 RDMABLK_R_STORE_IO);
+	assert_int_equal(run_faked(RDMABLK_OP_READ, false, 2 * BLOCK, -EAGAIN, 100),
+			 RDMABLK_OK);
+	begin(&c, RDMABLK_OP_READ, 0, 0, BLOCK);
+	c.io.tries = RETRY_TRIES - 2;
+	fake(&c.io.src, -EAGAIN, 1000);
+	assert_int_equal(end(&c), RDMABLK_R_STORE_IO);
+
+	fake(&place.sf.sync, -EAGAIN, 100);
+	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+	assert_int_equal(place.sf.sync_tries, 0);
+	place_close();
+
+	place_open(dir, 1U << 20, 512, true);
+	losses_init(dir, dir);
+	place.sf.sync_tries = RETRY_TRIES - 2;
+	fake(&place.sf.sync, -EAGAIN, 1000);
+	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_IO);
+	losses_exit();
 	place_close();
 }
 
@@ -625,6 +660,7 @@ int main(void)
 		cmocka_unit_test(a_disk_with_checksums_gets_a_copy),
 		cmocka_unit_test(more_than_a_ring_takes),
 		cmocka_unit_test(short_transfers_go_on),
+		cmocka_unit_test(what_shall_come_again_does),
 		cmocka_unit_test(one_error_ends_one_command),
 		cmocka_unit_test(a_failed_flush_is_the_last),
 		cmocka_unit_test(flushes_share),

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What becomes of I/O that the kernel tells to come again, with EAGAIN or EINTR. It does so
+ * at once the first time, and then once a millisecond: what the kernel is short of may be
+ * back by then. After five seconds that is the result.
+ */
+#ifndef RDMABLKD_RETRY_H
+#define RDMABLKD_RETRY_H
+
+#include <errno.h>
+
+#define RETRY_TRIES	5000
+#define RETRY_MS	1
+
+/**
+ * enum retry - what to do with I/O that has ended
+ * @RETRY_NOT: it is done, or has failed
+ * @RETRY_NOW: try it again
+ * @RETRY_LATER: try it again after RETRY_MS
+ */
+enum retry {
+	RETRY_NOT,
+	RETRY_NOW,
+	RETRY_LATER,
+};
+
+/**
+ * retry_after - what to do with I/O that has ended
+ * @tries: how often it was tried again without progress; counted here
+ * @res: result, -errno or how much was done
+ *
+ * Return: what.
+ */
+static inline enum retry retry_after(unsigned int *tries, int res)
+{
+	if ((res != -EINTR && res != -EAGAIN) || *tries == RETRY_TRIES)
+		return RETRY_NOT;
+	return (*tries)++ ? RETRY_LATER : RETRY_NOW;
+}
+
+#endif
