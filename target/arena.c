@@ -14,8 +14,10 @@
  * Who may open it: the daemon holds an flock on the file. That does not
  * suffice, because a killed process loses its descriptors one by one, and queue
  * pairs that still write the arena may be the last. So the trailer names the
- * process as well, by pid and start time, and its successor waits until that
- * process is gone altogether.
+ * process as well, by boot of the host, PID namespace, pid and start time, and its
+ * successor waits until that process is gone altogether. A pid says nothing in another
+ * namespace, where it is that of another process or of none: an arena whose process was of
+ * another one is refused. A daemon that closes its arena takes its name out.
  *
  * The trailer is "filling" until the arena is complete. A daemon that finds it
  * so starts again with zeroes and a new epoch: nobody has seen the old ones.
@@ -44,6 +46,7 @@
 #define ARENA_MAGIC	"rdmablk arena 1"
 #define ARENA_FILLING	1
 #define ARENA_COMPLETE	2
+#define BOOT_BYTES	40
 #define ARENA_WAIT_MS	10000	/* for the former process to be gone */
 
 /* Fields of /proc/PID/stat after the name: the state is 3, the start time 22. */
@@ -62,7 +65,11 @@ struct arena_trailer {
 	struct store_writer writer;
 	struct arena_file file;
 	uint32_t clean;		/* @file has it all */
+	char boot[BOOT_BYTES];	/* of the host, when @pid was there; of version 0.1: empty */
+	uint64_t pid_ns;	/* of @pid; likewise 0 */
 };
+
+_Static_assert(sizeof(struct arena_trailer) <= 4096, "the trailer is one page");
 
 static struct arena_trailer *trailer_of(const struct store *store)
 {
@@ -95,15 +102,50 @@ static uint64_t process_start(uint32_t pid)
 	return state == 'X' ? 0 : start;
 }
 
+/* The inode of the PID namespace of this process; 0: not known. */
+static uint64_t pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
+}
+
+/* All but the nul: a boot is told by the text that the kernel has for it. */
+static void read_boot(char *boot)
+{
+	int fd __cleanup_close = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
+	memset(boot, 0, BOOT_BYTES);
+	if (fd < 0 || read(fd, boot, BOOT_BYTES - 1) < 0)
+		boot[0] = '\0';
+}
+
+static bool is_other_boot(const struct arena_trailer *t)
+{
+	char boot[BOOT_BYTES];
+
+	read_boot(boot);
+	return t->boot[0] && boot[0] && memcmp(t->boot, boot, BOOT_BYTES);
+}
+
 static int wait_for_process(const struct arena_trailer *t, const char *path)
 {
 	struct pollfd pfd = { .events = POLLIN };
+	uint64_t start, pid_ns = pid_namespace();
 	int fd __cleanup_close = -1;
 
-	/* This one has closed it: the flock says so, and all else went before that. */
-	if (t->pid == (uint32_t)getpid())
+	if (!t->pid || is_other_boot(t))
 		return 0;
-	if (!t->pid || process_start(t->pid) != t->start_time)
+	if (t->pid_ns && t->pid_ns != pid_ns) {
+		log_err("arena %s: process %u of another PID namespace served it and did not close it; whether an adapter still writes for that process cannot be seen from here; start the daemon in that namespace, or remove the arena",
+			path, t->pid);
+		return -EBUSY;
+	}
+	start = process_start(t->pid);
+	if (!start || start != t->start_time)
+		return 0;
+	/* This one has let go of it: the flock says so, and all else went before that. */
+	if (t->pid == (uint32_t)getpid())
 		return 0;
 	log_info("arena %s: waiting for its former process %u to be gone", path,
 		 t->pid);
@@ -324,10 +366,29 @@ int arena_publish(struct store *store)
 	t = trailer_of(store);
 	t->pid = (uint32_t)getpid();
 	t->start_time = process_start(t->pid);
+	t->pid_ns = pid_namespace();
+	read_boot(t->boot);
 	memcpy(t->uuid, store->uuid, sizeof(t->uuid));
 	memcpy(t->epoch, store->epoch, sizeof(t->epoch));
 	__atomic_store_n(&t->state, ARENA_COMPLETE, __ATOMIC_RELEASE);
 	return 0;
+}
+
+/**
+ * arena_leave - this process is done with the arena
+ * @store: no adapter writes to it any more; of an arena that is not kept nothing happens
+ */
+void arena_leave(struct store *store)
+{
+	struct arena_trailer *t;
+
+	if (!store->kept || !store->base || arena_guard_broken(store->guard))
+		return;
+	t = trailer_of(store);
+	/* One that could not be opened is still the former process's. */
+	if (t->pid == (uint32_t)getpid() && t->pid_ns == pid_namespace() &&
+	    t->start_time == process_start(t->pid))
+		t->pid = 0;
 }
 
 /**

@@ -146,6 +146,7 @@ static void release(struct store *store)
 
 	uring_close(&full->ring);
 	file_close(&full->file);
+	arena_leave(store);
 	pages_release(store, full->room);
 	bitmap_free(&full->unsynced);
 	free(full->bounce);

@@ -35,6 +35,7 @@ static int kept_open(struct store *store, const struct export_config *ec)
 
 static void memory_close(struct store *store)
 {
+	arena_leave(store);
 	pages_release(store, 0);
 }
 

@@ -6,7 +6,9 @@
  *	    target/value.c target/log.c target/mac.c target/memlock.c
  * Libraries: libcrypto
  */
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,6 +21,7 @@
 #include <unistd.h>
 #include <arpa/inet.h>
 #include <linux/capability.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -249,7 +252,7 @@ static void arena_waits_for_its_former_process(void **state)
 	if (!former) {
 		if (store_memory_ops.open(&s, &ec) || store_memory_ops.publish(&s))
 			_exit(1);
-		store_memory_ops.close(&s);
+		flock(s.fd, LOCK_UN);	/* which a process that is killed loses early */
 		pause();
 	}
 	for (int i = 0; i < 1000 && access(arena_path, F_OK); i++)
@@ -288,7 +291,7 @@ static void lose_the_first_thread(const struct export_config *ec, int fds[2])
 	close(fds[1]);
 	if (store_memory_ops.open(&s, ec) || store_memory_ops.publish(&s))
 		_exit(1);
-	store_memory_ops.close(&s);
+	flock(s.fd, LOCK_UN);	/* which a process that is killed loses early */
 	if (pthread_create(&thread, NULL, last_thread, &fds[0]))
 		_exit(1);
 	pthread_exit(NULL);
@@ -377,6 +380,68 @@ static void arena_waits_for_every_thread_of_its_former_process(void **state)
 	store_memory_ops.close(&s);
 }
 
+/* Serves the arena in a PID namespace of its own, as its first process, and is killed. */
+static void serve_elsewhere(const struct export_config *ec, bool closes)
+{
+	struct store s = { .uuid = { 7 } };
+	int status;
+	pid_t first;
+
+	if (unshare(CLONE_NEWPID))
+		_exit(77);
+	first = fork();
+	if (!first) {
+		int ret = store_memory_ops.open(&s, ec) ?: store_memory_ops.publish(&s);
+
+		if (closes)
+			store_memory_ops.close(&s);
+		_exit(ret ? 1 : 0);
+	}
+	waitpid(first, &status, 0);
+	_exit(WEXITSTATUS(status));
+}
+
+static int served_elsewhere(const struct export_config *ec, bool closes)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		serve_elsewhere(ec, closes);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/*
+ * What becomes of a process of another PID namespace cannot be seen; its pid is that of
+ * another process here, or of none. One that has closed its arena is not asked for.
+ */
+static void arena_of_another_pid_namespace_is_refused(void **state)
+{
+	const struct export_config ec = arena_config();
+	struct store s = { .uuid = { 7 } };
+	int ret = served_elsewhere(&ec, true);
+
+	(void)state;
+	if (ret == 77)	/* not allowed to here */
+		skip();
+	assert_int_equal(ret, 0);
+	assert_int_equal(store_memory_ops.open(&s, &ec), 0);
+	assert_int_equal(store_memory_ops.publish(&s), 0);
+	/* It is this process's, and not another's that has the same number there. */
+	assert_int_not_equal(served_elsewhere(&ec, true), 0);
+	store_memory_ops.close(&s);
+	assert_int_equal(served_elsewhere(&ec, false), 0);
+	s = (struct store){ .uuid = { 7 } };
+	assert_int_equal(store_memory_ops.open(&s, &ec), -EBUSY);
+	store_memory_ops.close(&s);
+	/* It is not forgotten because of that. */
+	assert_int_equal(store_memory_ops.open(&s, &ec), -EBUSY);
+	store_memory_ops.close(&s);
+	unlink(arena_path);
+}
+
 static void incomplete_arena_starts_with_zeroes(void **state)
 {
 	const struct export_config ec = arena_config();
@@ -459,6 +524,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(arena_waits_for_its_former_process,
 						arena_remove, arena_remove),
 		cmocka_unit_test_setup_teardown(arena_waits_for_every_thread_of_its_former_process,
+						arena_remove, arena_remove),
+		cmocka_unit_test_setup_teardown(arena_of_another_pid_namespace_is_refused,
 						arena_remove, arena_remove),
 		cmocka_unit_test_setup_teardown(incomplete_arena_starts_with_zeroes,
 						arena_remove, arena_remove),
