@@ -5,10 +5,13 @@
 # the disk takes, which go out as one chain of four work requests at most and no more
 # than needed; 1 MiB of discontiguous pages, which is several such requests; as many of
 # them at once as there are tags; segments of 512 bytes; buffers at any address that the
-# queue allows; the last sector of the disk, and nothing behind it.
+# queue allows; the last sector of the disk, and nothing behind it. None of them makes
+# the module allocate memory; a connect does, and that is seen.
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
+# shellcheck source=tests/lib/allocations.sh
+source "$RDMABLK_TOP/tests/lib/allocations.sh"
 
 serve 8M
 load_module connect="$TARGET_ADDR/disk0"
@@ -103,5 +106,9 @@ except OSError as error:
     assert error.errno == errno.ENOSPC, error
 disk.same_as_arena()
 PYTHON
+needs_no_memory fio --name=scattered --filename="$DEV" --direct=1 --ioengine=libaio \
+	--iodepth=32 --rw=randrw --bsrange=512-1M --size=8M --loops=2
 still_live
+disconnect
+needs_memory connect
 disconnect

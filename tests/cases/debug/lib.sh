@@ -9,6 +9,8 @@
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+# shellcheck source=tests/lib/allocations.sh
+source "$RDMABLK_TOP/tests/lib/allocations.sh"
 
 FAULTS=(failslab fail_page_alloc)
 FAULTS_MANY=1000000000
@@ -139,18 +141,7 @@ file_export() {
 	serve_file "$FILE,$words"
 }
 
-# other_kinds: FUA writes, FLUSHes, DISCARDs, WRITE ZEROES, beside the load, and writes so
-# large that their data does not go with a command
-other_kinds() {
-	dd if=/dev/zero of=$DEV bs=4k count=16 seek=2048 oflag=direct,dsync status=none &&
-		dd if=/dev/zero of=$DEV bs=512k count=2 seek=18 oflag=direct \
-			conv=fsync status=none &&
-		dd if=$DEV of=/dev/null bs=512k count=2 skip=18 iflag=direct status=none &&
-		blkdiscard -o 12M -l 1M -p 128k $DEV &&
-		blkdiscard -z -o 14M -l 1M -p 128k $DEV
-}
-
-# polled_kinds: and FUA writes that are polled for
+# polled_kinds: other_kinds, and FUA writes that are polled for
 polled_kinds() {
 	other_kinds && fio --output=/tmp/fio.out --name=fua --filename=$DEV --direct=1 \
 		--thread --ioengine=io_uring --hipri=1 --sync=dsync --rw=randwrite \

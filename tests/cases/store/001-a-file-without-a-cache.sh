@@ -5,9 +5,12 @@
 # A file, and a block device, through the daemon's own I/O: what is written at the disk
 # is in the file, of any size and alignment, by any engine; what reads find is what the
 # file has. FLUSH and FUA are sent, and the daemon ends in order with all of it there.
+# The module allocates no memory for any kind of request, nor does it with cache=full.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+# shellcheck source=tests/lib/allocations.sh
+source "$RDMABLK_TOP/tests/lib/allocations.sh"
 require fio mkfs.ext4
 
 # round_trip FILE: the export of it, from connect to disconnect
@@ -61,6 +64,14 @@ serve_file $RAM,size=16M
 connect
 dd if=/tmp/pattern of=$DEV bs=1M oflag=direct status=none
 fio_verify 16
+needs_no_memory other_kinds
+disconnect
+stop_target
+
+truncate -s 16M /dev/shm/disk0
+serve_file /dev/shm/disk0,cache=full
+connect
+needs_no_memory other_kinds
 disconnect
 stop_target
 unload_module

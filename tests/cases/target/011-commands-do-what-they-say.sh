@@ -4,7 +4,8 @@
 # Commands on write queues, of initiators in userspace. WRITE_ZEROES and DISCARD of a
 # store in memory change what they say, and nothing else; what cannot be done is
 # answered and changes nothing; each of many commands is answered. One that breaks a
-# rule costs its session, and so does what belongs to a feature nobody agreed on.
+# rule costs its session, and so does what belongs to a feature nobody agreed on. A daemon
+# that answers such a command before it is done (--fault early-zeroes) is noticed.
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
@@ -32,3 +33,18 @@ probe 4 --features 0 bait data-send
 probe 0 bait commands
 stop_target TERM
 expect 0 "$TARGET_STATUS" "how the daemon ends"
+
+# A keeper that takes its time changes no answer, unless the answer does not wait for it.
+RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
+PROBE_OPTIONS+=(--keep-alive 20000)
+for fault in '' early-zeroes; do
+	start_target --insecure --listen "$TARGET_ADDR" --export bait,memory,size=40M \
+		--fault slow-keeper=1000 ${fault:+--fault "$fault"}
+	if [[ ! $fault ]]; then
+		probe 0 bait commands
+	else
+		run_expect 1 'zeroes' "$PROGRAM" "${PROBE_OPTIONS[@]}" "$TARGET_ADDR" \
+			bait commands
+	fi
+	stop_target KILL
+done

@@ -5,19 +5,20 @@
 # the file has what was said to be dirty, and the range of a FLUSH that has one; what
 # was not said to be dirty it need not have yet. When a session dies the file is brought
 # up to date. A target that shuts down waits for a session that flushes, longer than for
-# others; it does not for one that never does. Who cannot flush cannot have the export.
+# others. All of this is asked of the daemon as it is installed; one that does not tell
+# the store that a session has left something (--fault lost-end) is noticed.
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 program target_probe
-export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 FILE=/var/tmp/disk
 
+# start [OPTION...]
 start() {
 	rm -f "$FILE"
 	truncate -s 32M "$FILE"
 	start_target --insecure --listen "$TARGET_ADDR" --drain-ms 200 \
-		--export "disk,file=$FILE,cache=full"
+		--export "disk,file=$FILE,cache=full" "$@"
 }
 
 # block N: the first byte of a block of the file
@@ -72,3 +73,13 @@ said 'event 1 60000' || fail "no event: $(cat /tmp/probe)"
 said 'logged out' || fail "not waited for: $(cat /tmp/probe)"
 expect 33 "$(block 2)" "what was flushed at the end"
 expect 44 "$(block 7)" "what was not"
+
+# The session has left block 7, and the daemon dies later.
+RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
+start --fault lost-end
+begin flushed --hold 600000 flush
+kill -KILL "$PROBE"
+expect_log 'export disk: fenced'
+stop_target KILL
+expect 33 "$(block 2)" "what was flushed"
+expect 00 "$(block 7)" "what the fault leaves out"

@@ -1,0 +1,61 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Which allocations of the kernel have code of the module on their stack. Source it after
+# guest.sh. Every kernel of a distribution can tell; what becomes of I/O when such an
+# allocation fails only the kernel 'debug' can show.
+
+ALLOCATION_EVENTS=(/sys/kernel/tracing/events/kmem/{kmalloc,kmem_cache_alloc,mm_page_alloc})
+
+# module_allocations CMD...: runs it, and prints the stacks with code of the module in
+# them; those of all processors while the command runs, and of deferred work that it has
+# caused
+module_allocations() {
+	local event status=0
+
+	for event in "${ALLOCATION_EVENTS[@]}"; do
+		echo 'hist:keys=stacktrace:size=16384' >"$event/trigger"
+	done
+	"$@" >/tmp/allocations.out 2>&1 || status=$?
+	for event in "${ALLOCATION_EVENTS[@]}"; do
+		cat "$event/hist"
+		echo '!hist:keys=stacktrace' >"$event/trigger"
+	done >/tmp/allocations
+	((status == 0)) || {
+		cat /tmp/allocations.out >&2
+		fail "$* fails with status $status"
+	}
+	expect ${#ALLOCATION_EVENTS[@]} "$(grep -cE 'Dropped: 0$' /tmp/allocations)" \
+		"the number of complete histograms"
+	awk -v RS='} hitcount:' '/\[rdmablk\]/' /tmp/allocations
+}
+
+# needs_no_memory CMD...: no allocation of the module while it runs
+needs_no_memory() {
+	local stacks
+
+	stacks=$(module_allocations "$@")
+	[[ ! $stacks ]] || {
+		echo "$stacks" >&2
+		fail "the module has allocated memory during: $*"
+	}
+}
+
+# needs_memory CMD...: some are seen; without them needs_no_memory() proves nothing
+needs_memory() {
+	local stacks
+
+	stacks=$(module_allocations "$@")
+	[[ $stacks ]] || fail "no allocation of the module is seen during: $*"
+}
+
+# other_kinds: on a disk of 16 MiB at least: FUA writes, FLUSHes, DISCARDs, WRITE ZEROES,
+# and writes so large that their data does not go with a command
+other_kinds() {
+	dd if=/dev/zero of="$DEV" bs=4k count=16 seek=2048 oflag=direct,dsync status=none &&
+		dd if=/dev/zero of="$DEV" bs=512k count=2 seek=18 oflag=direct \
+			conv=fsync status=none &&
+		dd if="$DEV" of=/dev/null bs=512k count=2 skip=18 iflag=direct status=none &&
+		blkdiscard -o 12M -l 1M -p 128k "$DEV" &&
+		blkdiscard -z -o 14M -l 1M -p 128k "$DEV"
+}
