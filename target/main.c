@@ -395,7 +395,12 @@ static void tear_down(void)
 	control_close();
 	loop_timer_stop(&daemon_state.timer);
 	export_close_unused();	/* a worker may wait for a file that does not answer */
-	worker_stop();
+	if (!worker_stop()) {
+		log_err("the state directory %s does not answer: exiting",
+			daemon_state.cfg.state_dir);
+		log_stop();
+		_exit(EXIT_FAILED);
+	}
 	device_exit();
 	cm_exit();
 	export_close_all();

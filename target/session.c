@@ -5,9 +5,9 @@
  * Who owns what. A session owns its control queue, its data queues, its domain,
  * completion queue, registrations and lease. It belongs to the loop; only what
  * the present job needs belongs to a worker while the job is under way (@busy),
- * and there is never more than one job: registering, then fencing, then
- * destroying. A session that must end while it is being registered asks the job
- * to stop and is fenced when the job is done.
+ * and there is never more than one job: noting who writes, then registering, then
+ * fencing, then destroying. A session that must end during one of the first two asks
+ * the job to stop and is fenced when the job is done.
  *
  * How a session ends, whatever the reason; session_end() is the only way in and
  * the change of state makes sure that it happens once:
@@ -652,7 +652,7 @@ static const char *awaited(const struct session *s)
 	if (s->busy && s->job.run == destroy_run)
 		return "a worker, to destroy its control queue";
 	if (s->busy && s->job.kind == JOB_NOTE)
-		return "the state directory, to take down who writes its export";
+		return "the state directory, to note who writes its export";
 	if (s->busy)
 		return "a worker, to stop registering the export's memory";
 	if (s->staged_end == STAGED_STOPPING)

@@ -81,7 +81,7 @@ enum session_staged {
  * @job: the one piece of work a session has at a time
  * @job_error: its outcome
  * @noted: was it noted who writes: 1: it is; 0: it is not; -errno: it must not write
- * @registered: called when it is registered, or is not
+ * @registered: upcall, once: the memory is registered, or the login has failed
  * @timer: of the login, of silence, of a fence that is tried again, of lingering, by state
  * @late_timer: says what the end of the session waits for, from SESSION_CLOSING on
  * @late_ms: how long it waits before it says so the next time, ms

@@ -160,6 +160,12 @@ static void register_run(struct job *job)
 		s->job_error = register_arena(s);
 }
 
+static void register_submit(struct session *s)
+{
+	loop_timer_stop(&s->timer);
+	session_submit(s, register_run, s->registered, JOB_REGISTER);
+}
+
 static void note_run(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
@@ -172,9 +178,9 @@ static void note_done(struct job *job)
 	struct session *s = container_of(job, struct session, job);
 
 	if (s->state == SESSION_CLOSING || s->noted < 0)
-		s->registered(job);
+		s->registered(job);	/* it ends without memory */
 	else
-		session_submit(s, register_run, s->registered, JOB_REGISTER);
+		register_submit(s);
 }
 
 static void commands_ended(struct commands *c, unsigned int reason)
@@ -190,7 +196,12 @@ static void staged_failed(void *owner, unsigned int reason)
 /**
  * session_register - register the export's memory for an admitted session
  * @s: with @export, @lease, @regions or @plan, @scope; in SESSION_REGISTER
- * @done: in the loop; calls session_registered() first
+ * @done: in the loop, once; calls session_registered() first
+ *
+ * If need be it is noted in the state directory before that who is to write. The directory
+ * may hang, so that the login timer runs meanwhile: when it expires the login has failed,
+ * and the end of the session waits for the directory. The registration has no such limit,
+ * because it lasts the longer the larger the export is.
  *
  * Return: enum rdmablk_reason.
  */
@@ -210,11 +221,12 @@ unsigned int session_register(struct session *s, void (*done)(struct job *job))
 	s->plan.stopped = session_staged_stopped;
 	s->plan.idle = session_staged_idle;
 	s->registered = done;
-	loop_timer_stop(&s->timer);
-	if (export_note_due(s->export, &s->lease))
+	if (export_note_due(s->export, &s->lease)) {
+		session_login_timer(s);
 		session_submit(s, note_run, note_done, JOB_NOTE);
-	else
-		session_submit(s, register_run, done, JOB_REGISTER);
+	} else {
+		register_submit(s);
+	}
 	return RDMABLK_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/eventfd.h>
+#include <time.h>
 
 #include "loop.h"
 #include "util.h"
@@ -23,6 +24,17 @@ static const unsigned int threads_of[JOB_KINDS] = {
 };
 
 #define WORKER_MAX	8	/* in all */
+#define WORKER_NOTE_MS	1000	/* for the state directory to answer at the end */
+
+/**
+ * struct worker - a thread
+ * @thread: itself
+ * @kind: of its jobs
+ */
+struct worker {
+	pthread_t thread;
+	enum job_kind kind;
+};
 
 TAILQ_HEAD(job_list, job);
 
@@ -34,8 +46,8 @@ static struct {
 	struct job_list todo[JOB_KINDS];
 	struct job_list done;
 	bool stop;
-	pthread_t thread[WORKER_MAX];
-	unsigned int nr_threads;
+	struct worker worker[WORKER_MAX];
+	unsigned int nr_workers;
 	unsigned int busy;		/* jobs that are not done; the loop's */
 	struct loop_source source;
 } workers = {
@@ -58,14 +70,13 @@ static struct job *worker_next(enum job_kind kind)
 	return job;
 }
 
-/* @arg: of @threads_of, where its kind is */
+/* @arg: struct worker */
 static void *worker_main(void *arg)
 {
-	const unsigned int *threads = arg;
-	enum job_kind kind = (enum job_kind)(threads - threads_of);
+	const struct worker *self = arg;
 	struct job *job;
 
-	while ((job = worker_next(kind))) {
+	while ((job = worker_next(self->kind))) {
 		job->run(job);
 		pthread_mutex_lock(&workers.lock);
 		TAILQ_INSERT_TAIL(&workers.done, job, entry);
@@ -100,10 +111,12 @@ static int start_kind(enum job_kind kind)
 	int ret = 0;
 
 	for (unsigned int i = 0; !ret && i < threads_of[kind]; i++) {
-		ret = -pthread_create(&workers.thread[workers.nr_threads], NULL,
-				      worker_main, (void *)(uintptr_t)&threads_of[kind]);
+		struct worker *worker = &workers.worker[workers.nr_workers];
+
+		worker->kind = kind;
+		ret = -pthread_create(&worker->thread, NULL, worker_main, worker);
 		if (!ret)
-			workers.nr_threads++;
+			workers.nr_workers++;
 	}
 	return ret;
 }
@@ -161,24 +174,42 @@ bool worker_idle(void)
 	return !workers.busy;
 }
 
+/* The state directory may never answer, and what is noted there is no data of a disk. */
+static bool worker_join(const struct worker *worker)
+{
+	struct timespec until;
+
+	if (worker->kind != JOB_NOTE)
+		return !pthread_join(worker->thread, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += WORKER_NOTE_MS / 1000;
+	return !pthread_clockjoin_np(worker->thread, NULL, CLOCK_MONOTONIC, &until);
+}
+
 /**
  * worker_stop - finish what was submitted, then end the threads
  *
- * No @done is called any more: the owner of a job that is still under way is
- * past caring.
+ * The state directory has WORKER_NOTE_MS for its jobs. No @done is called any more: the
+ * owner of a job that is still under way is past caring.
+ *
+ * Return: whether all threads have ended. If not, the state directory hangs, and nothing
+ * may be freed that its jobs use.
  */
-void worker_stop(void)
+bool worker_stop(void)
 {
+	bool ended = true;
+
 	pthread_mutex_lock(&workers.lock);
 	workers.stop = true;
 	for (int kind = 0; kind < JOB_KINDS; kind++)
 		pthread_cond_broadcast(&workers.wake[kind]);
 	pthread_mutex_unlock(&workers.lock);
-	while (workers.nr_threads)
-		pthread_join(workers.thread[--workers.nr_threads], NULL);
-	if (workers.source.fd >= 0) {
+	while (workers.nr_workers)
+		ended = worker_join(&workers.worker[--workers.nr_workers]) && ended;
+	if (workers.source.fd >= 0 && ended) {
 		loop_del(&workers.source);
 		close(workers.source.fd);
 		workers.source.fd = -1;
 	}
+	return ended;
 }

@@ -45,6 +45,6 @@ struct job {
 int worker_start(void);
 void worker_submit(struct job *job);
 bool worker_idle(void);
-void worker_stop(void);
+bool worker_stop(void);
 
 #endif

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -311,6 +312,7 @@ static struct session *session_make(struct export *export)
 	s->device = &device;
 	device.users++;
 	s->export = export;
+	s->born = loop_now();
 	s->quiet = true;
 	s->pd = ibv_alloc_pd(&verbs);
 	assert_int_equal(cq_open(&s->cq, device.channel, 1), 0);
@@ -470,6 +472,46 @@ static void hang_done(struct job *job)
 {
 	(void)job;
 	hanging.over = true;
+	if (!session_any())	/* or the loop ends with the session that waits */
+		loop_stop();
+}
+
+static void hang_submit(void)
+{
+	assert_int_equal(pipe(hanging.pipe), 0);
+	hanging.over = false;
+	hanging.job = (struct job){ .run = hang_run, .done = hang_done, .kind = JOB_NOTE };
+	worker_submit(&hanging.job);
+}
+
+static void hang_end(void)
+{
+	assert_int_equal(write(hanging.pipe[1], "", 1), 1);
+}
+
+static void hang_close(void)
+{
+	assert_true(hanging.over);
+	close(hanging.pipe[0]);
+	close(hanging.pipe[1]);
+}
+
+/* What the log says that the end of a session waits for. */
+static void assert_waits_for(struct session *s, const char *text)
+{
+	int file = memfd_create("log", MFD_CLOEXEC), was = dup(STDERR_FILENO);
+	char line[1024] = "";
+
+	assert_true(file >= 0 && was >= 0);
+	dup2(file, STDERR_FILENO);
+	log_setup(LOG_WARNING);
+	s->late_timer.expired(&s->late_timer);
+	log_setup(getenv("VERBOSE") ? LOG_DEBUG : -1);
+	dup2(was, STDERR_FILENO);
+	assert_true(pread(file, line, sizeof(line) - 1, 0) > 0);
+	assert_non_null(strstr(line, text));
+	close(file);
+	close(was);
 }
 
 static void registered_meanwhile(struct job *job)
@@ -485,7 +527,7 @@ static void registered_meanwhile(struct job *job)
 static void who_needs_no_note_does_not_wait_for_one(void **state)
 {
 	struct export_config ec = { .name = "d" };
-	struct config daemon = { .state_dir = (char *)(uintptr_t)"/nowhere" };
+	struct config daemon = { .state_dir = (char *)(uintptr_t)"/dev/null" };
 	struct store_ops ops = { 0 };
 	struct export noted = { .store = { .ops = &ops, .marked = true },
 				.cfg = &ec, .daemon = &daemon };
@@ -494,9 +536,7 @@ static void who_needs_no_note_does_not_wait_for_one(void **state)
 
 	(void)state;
 	went_on = 0;
-	assert_int_equal(pipe(hanging.pipe), 0);
-	hanging.job = (struct job){ .run = hang_run, .done = hang_done, .kind = JOB_NOTE };
-	worker_submit(&hanging.job);
+	hang_submit();
 	assert_int_equal(session_register(waits, count_registered), RDMABLK_OK);
 	assert_int_equal(session_register(goes_on, registered_meanwhile), RDMABLK_OK);
 	assert_int_equal(loop_run(), 0);
@@ -511,12 +551,63 @@ static void who_needs_no_note_does_not_wait_for_one(void **state)
 	assert_false(LIST_EMPTY(&noted.leases));
 	assert_false(hanging.over);
 	fake.early = false;	/* what the other session has was there */
-	assert_int_equal(write(hanging.pipe[1], "", 1), 1);
+	assert_waits_for(waits, "waits for the state directory, to note who writes");
+	hang_end();
 	wait_gone();
-	assert_true(hanging.over);
 	assert_int_equal(went_on, 0);
-	close(hanging.pipe[0]);
-	close(hanging.pipe[1]);
+	hang_close();
+}
+
+static struct loop_timer look;
+
+static void look_again(struct loop_timer *timer)
+{
+	(void)timer;
+	loop_stop();
+}
+
+/* Its initiator may come again, and hears why not meanwhile. */
+static void who_waits_for_a_note_too_long_has_not_logged_in(void **state)
+{
+	struct export_config ec = { .name = "d" };
+	struct config daemon = { .state_dir = (char *)(uintptr_t)"/dev/null" };
+	struct store_ops ops = { 0 };
+	struct export export = { .store = { .ops = &ops, .marked = true },
+				 .cfg = &ec, .daemon = &daemon };
+	struct session *s = registering(&export);
+	uint64_t login_ms = cfg.login_ms;
+	int64_t end = loop_now() + 60000;
+
+	(void)state;
+	went_on = 0;
+	hang_submit();
+	cfg.login_ms = 50;
+	assert_int_equal(session_register(s, count_registered), RDMABLK_OK);
+	cfg.login_ms = login_ms;
+	look.expired = look_again;
+	while (s->state == SESSION_REGISTER && loop_now() < end) {
+		loop_timer_start(&look, 1);
+		assert_int_equal(loop_run(), 0);
+	}
+	loop_timer_stop(&look);
+	assert_int_equal(s->state, SESSION_CLOSING);
+	assert_int_equal(s->reason, RDMABLK_R_LOGIN_TIMEOUT);
+	assert_false(LIST_EMPTY(&export.leases));
+	hang_end();
+	wait_gone();
+	assert_int_equal(went_on, 0);
+	hang_close();
+}
+
+/* The last one: the workers are stopped. */
+static void the_end_does_not_wait_for_a_state_directory(void **state)
+{
+	(void)state;
+	hang_submit();
+	assert_false(worker_stop());
+	hang_end();
+	assert_int_equal(loop_run(), 0);
+	hang_close();
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, setup)
@@ -529,6 +620,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_control_queue_that_stays_keeps_its_memory),
 	TEST(who_cannot_be_noted_is_not_let_write),
 	TEST(who_needs_no_note_does_not_wait_for_one),
+	TEST(who_waits_for_a_note_too_long_has_not_logged_in),
+	TEST(the_end_does_not_wait_for_a_state_directory),
 };
 
 int main(void)
