@@ -29,12 +29,13 @@
 
 #define LOG_LINE	1024	/* bytes of a line, at most */
 #define LOG_RING	1024	/* lines that wait */
-#define LOG_STOP_MS	1000	/* for the last lines, or one without the thread */
 
 #define LOG_WINDOW_MS	10000
 #define LOG_BURST	60	/* lines in a window */
 #define LOG_SETS	256
 #define LOG_WAYS	8	/* budgets in a set */
+
+int log_stop_ms = 1000;
 
 static int log_level = LOG_INFO;
 static bool log_journal;
@@ -248,7 +249,7 @@ static bool log_drained(void)
 /**
  * log_stop - have the last lines written, and end the thread
  *
- * Waits for LOG_STOP_MS at most. When nobody reads stderr for so long, the lines stay in
+ * Waits for @log_stop_ms at most. When nobody reads stderr for so long, the lines stay in
  * the ring and so do all that follow. Any thread but a signal handler; without log_start()
  * nothing happens.
  */
@@ -258,7 +259,7 @@ void log_stop(void)
 	bool stopped;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += LOG_STOP_MS / 1000;
+	until.tv_sec += log_stop_ms / 1000;
 	pthread_mutex_lock(&ring.lock);
 	while (ring.running && !log_drained() &&
 	       !pthread_cond_clockwait(&ring.written, &ring.lock, CLOCK_MONOTONIC, &until))
@@ -346,7 +347,7 @@ void log_write(int level, const char *fmt, ...)
 		len = LOG_LINE - 2;
 	line[len++] = '\n';
 	if (!log_queue(line, len))
-		log_line(line, len, LOG_STOP_MS);
+		log_line(line, len, log_stop_ms);
 }
 
 /**
@@ -356,7 +357,7 @@ void log_ready(void)
 {
 	static const char line[] = "rdmablkd: ready\n";
 
-	log_line(line, sizeof(line) - 1, LOG_STOP_MS);
+	log_line(line, sizeof(line) - 1, log_stop_ms);
 }
 
 /**

@@ -36,6 +36,7 @@
 #include "device.h"
 #include "dialog.h"
 #include "export.h"
+#include "late_signals.h"
 #include "limits.h"
 #include "listener.h"
 #include "log.h"
@@ -346,42 +347,23 @@ static int serve(struct config *cfg)
 	return ret ? fail("event loop", ret) : EXIT_DONE;
 }
 
-static atomic_int signals_seen;
-
-/*
- * The loop is over, and what is left may take as long as a file does. Whoever has asked
- * once for the end has it ended at once by asking again, as before; if nobody has, it was
- * an error, and what is being brought up to date is not given up for the first who does.
- */
-static void late_signal(int signo)
-{
-	static const char first[] =
-		"rdmablkd: ending already; another signal ends it at once\n";
-	static const char again[] = "rdmablkd: a signal again: exiting at once\n";
-	int saved = errno;
-
-	(void)signo;
-	if (atomic_fetch_add(&signals_seen, 1)) {
-		log_signal(again, sizeof(again) - 1);
-		_exit(EXIT_FAILED);
-	}
-	log_signal(first, sizeof(first) - 1);
-	errno = saved;
-}
-
 /* Nobody reads the signalfd any more. */
 static void late_signals_init(void)
 {
-	const struct sigaction action = { .sa_handler = late_signal, .sa_flags = SA_RESTART };
 	sigset_t set;
+	int ret;
 
 	/* Whoever asks for the end now */
 	atomic_store(&early_status, EXIT_FAILED);
 	if (daemon_state.signals.fd < 0)	/* early_signal() is still there */
 		return;
-	atomic_store(&signals_seen, daemon_state.stopping);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGINT, &action, NULL);
+	ret = late_signals_start(daemon_state.stopping);
+	if (!ret)
+		return;
+	log_warn("no thread to wait for signals: %s; the next one ends the process",
+		 strerror(-ret));
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
