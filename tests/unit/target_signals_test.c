@@ -98,6 +98,10 @@ static void assert_line(char **rest, const char *wanted)
 	assert_string_equal(line, wanted);
 }
 
+static const char first[] =
+	"rdmablkd: warning: ending already; another signal ends it at once";
+static const char again[] = "rdmablkd: warning: a signal again: exiting at once";
+
 static void assert_lines(char *text, bool asked)
 {
 	char line[100], *rest = text;
@@ -107,8 +111,8 @@ static void assert_lines(char *text, bool asked)
 		assert_line(&rest, line);
 	}
 	if (!asked)
-		assert_line(&rest, "rdmablkd: warning: ending already; another signal ends it at once");
-	assert_line(&rest, "rdmablkd: warning: a signal again: exiting at once");
+		assert_line(&rest, first);
+	assert_line(&rest, again);
 	assert_line(&rest, "");
 	assert_null(rest);
 }
