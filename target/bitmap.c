@@ -47,6 +47,20 @@ int bitmap_init(struct bitmap *b, uint64_t nr)
 }
 
 /**
+ * bitmap_touch - have the kernel provide the memory of a set now
+ * @b: empty set
+ *
+ * The first write to a page takes much longer than any other, and a large set has
+ * thousands of pages. For workers, before the loop writes there.
+ */
+void bitmap_touch(struct bitmap *b)
+{
+	memset(b->words, 0, nr_words(b) * sizeof(*b->words));
+	memset(b->groups, 0, (nr_groups(b) + WORD_BITS - 1) / WORD_BITS *
+	       sizeof(*b->groups));
+}
+
+/**
  * bitmap_free - free the memory of a set
  * @b: zeroed afterwards
  */
@@ -207,16 +221,21 @@ bool bitmap_any(const struct bitmap *b)
 }
 
 /**
- * bitmap_merge - move all of one set into another of the same size
+ * bitmap_merge - move one set, or a part of it, into another of the same size
  * @to: set
- * @from: set, empty afterwards
+ * @from: set; what is moved is taken out of it
+ * @most: runs of 4096 bits that may be moved, because the loop is waiting
+ *
+ * Return: whether all is moved and @from is empty.
  */
-void bitmap_merge(struct bitmap *to, struct bitmap *from)
+bool bitmap_merge(struct bitmap *to, struct bitmap *from, uint64_t most)
 {
 	for (uint64_t group = next_group(from, 0); group < nr_groups(from);
 	     group = next_group(from, group + 1)) {
 		uint64_t end = min_u64(nr_words(from), (group + 1) * GROUP_WORDS);
 
+		if (!most--)
+			return false;
 		for (uint64_t word = group * GROUP_WORDS; word < end; word++) {
 			to->words[word] |= from->words[word];
 			from->words[word] = 0;
@@ -224,4 +243,5 @@ void bitmap_merge(struct bitmap *to, struct bitmap *from)
 		group_set(to, group * GROUP_WORDS);
 		from->groups[group / WORD_BITS] &= ~(1ULL << group % WORD_BITS);
 	}
+	return true;
 }

@@ -24,12 +24,13 @@ struct bitmap {
 };
 
 int bitmap_init(struct bitmap *b, uint64_t nr);
+void bitmap_touch(struct bitmap *b);
 void bitmap_free(struct bitmap *b);
 void bitmap_set(struct bitmap *b, uint64_t first, uint64_t count);
 void bitmap_clear(struct bitmap *b, uint64_t first, uint64_t count);
 bool bitmap_next(const struct bitmap *b, uint64_t from, uint64_t *first,
 		 uint64_t *count);
 bool bitmap_any(const struct bitmap *b);
-void bitmap_merge(struct bitmap *to, struct bitmap *from);
+bool bitmap_merge(struct bitmap *to, struct bitmap *from, uint64_t most);
 
 #endif

@@ -225,7 +225,11 @@ static int make_sets(struct commands *c)
 	if (!c->scope.granule || !c->scope.writer)
 		return 0;
 	nr = (c->scope.size + c->scope.granule - 1) / c->scope.granule;
-	return bitmap_init(&c->dirty, nr) ?: bitmap_init(&c->flushing, nr);
+	if (bitmap_init(&c->dirty, nr) || bitmap_init(&c->flushing, nr))
+		return -ENOMEM;
+	bitmap_touch(&c->dirty);
+	bitmap_touch(&c->flushing);
+	return 0;
 }
 
 static int make_buffers(struct commands *c, struct ibv_pd *pd)
@@ -404,6 +408,8 @@ int command_close(struct commands *c)
 /**
  * command_free - free the memory
  * @c: closed and not busy
+ *
+ * For workers: there may be a lot of it.
  */
 void command_free(struct commands *c)
 {

@@ -87,9 +87,10 @@ struct command_queue {
  * @stopped: the session is ending: no queue pair may be touched any more
  * @pending: works at the keeper
  * @dirty: granules noted since the last FLUSH began
- * @flushing: granules of the FLUSH at the keeper; empty with none
+ * @flushing: granules of @flush; empty unless @flush_under_way
  * @flush: the FLUSH at the keeper; one at a time
- * @flush_under_way: it is
+ * @flush_under_way: it is, or @merge is still to run
+ * @merge: moves what a FLUSH has not flushed back from @flushing to @dirty
  * @flushes: that have begun
  * @flush_ended: when the last one has, ms; 0: none
  * @flush_failed: and with an error
@@ -116,6 +117,7 @@ struct commands {
 	struct bitmap flushing;
 	struct store_work flush;
 	bool flush_under_way;
+	struct loop_task merge;
 	uint64_t flushes;
 	int64_t flush_ended;
 	bool flush_failed;

@@ -6,7 +6,9 @@
  * Of FLUSHes there is one at a time, with the granules noted until it began; what
  * comes meanwhile is answered by the next one, all of it together. Granules noted while
  * it is under way are in another set, so nothing of theirs is lost when it succeeds;
- * when it fails its own go back among them.
+ * when it fails its own go back among them. The loop moves them bit by bit, because there
+ * may be so many that all at once would take too long; the FLUSH is under way until all are
+ * back, so that no other one takes a set that lacks some of them.
  *
  * FLUSHes with a range have a turn of their own, with their ranges and nothing else: one
  * must not fail for what another writer has in a part of the file that takes no writes.
@@ -14,6 +16,8 @@
 #include "command.h"
 #include "fault.h"
 #include "util.h"
+
+#define MERGE_MOST	4096U		/* runs of 4096 granules at once */
 
 static void work_done(struct commands *c)
 {
@@ -116,19 +120,30 @@ static void flush_answer(struct commands *c, unsigned int status)
 
 static void flush_begin(struct commands *c);
 
+/* All of it, when a few granules are left, as after every FLUSH that has succeeded */
+static void flush_merge(struct loop_task *task)
+{
+	struct commands *c = container_of(task, struct commands, merge);
+
+	if (c->dirty.nr && !bitmap_merge(&c->dirty, &c->flushing, MERGE_MOST)) {
+		loop_task_start(task);
+		return;
+	}
+	c->flush_under_way = false;
+	flush_answer(c, c->flush.status);
+	if (!c->stopped)
+		flush_begin(c);
+	work_done(c);
+}
+
 static void flush_done(struct store_work *w)
 {
 	struct commands *c = container_of(w, struct commands, flush);
 
-	c->flush_under_way = false;
 	c->flush_ended = loop_now();
 	c->flush_failed = w->status;
-	if (c->dirty.nr)
-		bitmap_merge(&c->dirty, &c->flushing);
-	flush_answer(c, w->status);
-	if (!c->stopped)
-		flush_begin(c);
-	work_done(c);
+	c->merge.run = flush_merge;
+	flush_merge(&c->merge);
 }
 
 /*

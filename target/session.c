@@ -373,6 +373,7 @@ static void destroy_run(struct job *job)
 	if (s->stuck)
 		log_err("session %016llx: cannot be destroyed altogether; its memory stays taken",
 			(unsigned long long)s->id);
+	command_free(&s->commands);
 	conn_destroy(s->conn);
 }
 
@@ -406,7 +407,6 @@ static void destroy_done(struct job *job)
 		free(s->conn);
 	}
 	mac_wipe(s->key, sizeof(s->key));
-	command_free(&s->commands);
 	session_remove(s);
 }
 

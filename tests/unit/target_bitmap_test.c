@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "../../target/bitmap.h"
@@ -94,9 +96,54 @@ static void what_is_beyond_the_last_is_ignored(void **state)
 	bitmap_free(&b);
 }
 
+/* The runs of 4096 bits in which there is something */
+static uint64_t runs_of(const struct bitmap *b)
+{
+	uint64_t first, count, runs = 0;
+
+	for (uint64_t at = 0; bitmap_next(b, at, &first, &count);
+	     at = (first / 4096 + 1) * 4096)
+		runs++;
+	return runs;
+}
+
+/* Return: how many of the pages of @b->words are in memory. */
+static size_t pages_of(const struct bitmap *b, size_t *all)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), in = 0;
+	uintptr_t start = round_up((uintptr_t)b->words, page);
+	uintptr_t end = ((uintptr_t)b->words + b->nr / 8) / page * page;
+	unsigned char *vec;
+
+	*all = (end - start) / page;
+	vec = calloc(1, *all);
+	assert_int_equal(mincore((void *)start, end - start, vec), 0);
+	for (size_t i = 0; i < *all; i++)
+		in += vec[i] & 1;
+	free(vec);
+	return in;
+}
+
+/* The set of the largest granule count: who puts something in there meets no new page. */
+static void what_is_touched_is_in_memory(void **state)
+{
+	struct bitmap b;
+	size_t all;
+
+	(void)state;
+	assert_int_equal(bitmap_init(&b, 1ULL << 28), 0);
+	assert_true(pages_of(&b, &all) < all / 2);
+	bitmap_touch(&b);
+	assert_int_equal(pages_of(&b, &all), all);
+	assert_false(bitmap_any(&b));
+	bitmap_free(&b);
+}
+
 static void merging_moves(void **state)
 {
+	uint64_t most, had;
 	struct bitmap a, b;
+	bool all;
 	unsigned int seed = 2;
 
 	(void)state;
@@ -109,7 +156,14 @@ static void merging_moves(void **state)
 			change(&a, model, BITS, &seed);
 			change(&b, other, BITS, &seed);
 		}
-		bitmap_merge(&a, &b);
+		/* In steps, each of which moves no more than it may. */
+		most = 1 + (uint64_t)round % 3;
+		do {
+			had = runs_of(&b);
+			all = bitmap_merge(&a, &b, most);
+			assert_int_equal(runs_of(&b), had > most ? had - most : 0);
+			assert_int_equal(all, !bitmap_any(&b));
+		} while (!all);
 		for (uint64_t i = 0; i < BITS; i++)
 			model[i] = model[i] || other[i];
 		memset(other, 0, sizeof(other));
@@ -137,6 +191,7 @@ int main(void)
 		cmocka_unit_test(sets_are_what_was_put_and_not_taken),
 		cmocka_unit_test(what_is_beyond_the_last_is_ignored),
 		cmocka_unit_test(merging_moves),
+		cmocka_unit_test(what_is_touched_is_in_memory),
 		cmocka_unit_test(a_zeroed_set_is_empty),
 	};
 

@@ -68,7 +68,7 @@ static unsigned int fake_work(struct store *store, struct store_work *w,
 	(void)offset;
 	(void)bytes;
 	t.works++;
-	if (w->op == RDMABLK_OP_FLUSH) {
+	if (w->op == RDMABLK_OP_FLUSH && w->dirty->nr == GRANULES) {
 		memset(t.written, '.', GRANULES);
 		while (bitmap_next(w->dirty, first + count, &first, &count))
 			memset(t.written + first, 'x', count);
@@ -292,6 +292,103 @@ static void what_failed_is_dirty_again(void **state)
 	wait_answers(2);
 	expect_answer(1, 1, RDMABLK_OK);
 	expect_written(5, 2);
+}
+
+/* Granules of so many runs that the loop has to take several turns to move them. */
+#define LARGE		(3 * 4096ULL * 4096)
+
+static void make_large(void)
+{
+	struct commands *c = &t.c;
+
+	bitmap_free(&c->dirty);
+	bitmap_free(&c->flushing);
+	c->scope.size = LARGE * GRANULE;
+	assert_int_equal(bitmap_init(&c->dirty, LARGE), 0);
+	assert_int_equal(bitmap_init(&c->flushing, LARGE), 0);
+}
+
+static bool is_noted(uint64_t granule)
+{
+	uint64_t first, count;
+
+	return bitmap_next(&t.c.dirty, granule, &first, &count) && first == granule;
+}
+
+static unsigned int looks;
+
+/* Between two runs of the task that moves granules back: as a command that comes then */
+static void look_between(struct loop_task *task)
+{
+	const struct commands *c = &t.c;
+
+	loop_task_start(task);
+	if (!bitmap_any(&c->dirty))	/* the keeper is at it */
+		return;
+	if (!looks++) {
+		flush(2);
+		dirty((LARGE - 7) * GRANULE, GRANULE);
+	}
+	assert_true(bitmap_any(&c->flushing));
+	assert_true(command_flushes(c, 0));
+	assert_int_equal(c->flushes, 1);
+	assert_int_equal(t.nr_answers, 0);
+}
+
+/* They are dirty again before it is answered; what comes meanwhile waits, and is not lost. */
+static void many_that_failed_go_back_bit_by_bit(void **state)
+{
+	struct loop_task look = { .run = look_between };
+
+	(void)state;
+	make_large();
+	dirty(0, LARGE * GRANULE);
+	flush(1);
+	begun();
+	t.status = RDMABLK_R_STORE_SPACE;
+	let();
+	looks = 0;
+	loop_task_start(&look);
+	wait_answers(1);
+	loop_task_stop(&look);
+	assert_true(looks);
+	expect_answer(0, 1, RDMABLK_R_STORE_SPACE);
+	/* the next one has them all */
+	begun();
+	assert_false(bitmap_any(&t.c.dirty));
+	let();
+	wait_answers(2);
+	expect_answer(1, 2, RDMABLK_R_STORE_SPACE);
+	assert_true(is_noted(0) && is_noted(LARGE - 7) && is_noted(LARGE - 1));
+}
+
+static void stop_between(struct loop_task *task)
+{
+	if (!bitmap_any(&t.c.dirty)) {
+		loop_task_start(task);
+		return;
+	}
+	command_stop(&t.c);
+	assert_true(command_busy(&t.c));
+}
+
+static void an_end_waits_until_all_have_gone_back(void **state)
+{
+	struct loop_task stop = { .run = stop_between };
+
+	(void)state;
+	make_large();
+	dirty(0, LARGE * GRANULE);
+	flush(1);
+	begun();
+	t.status = RDMABLK_R_STORE_SPACE;
+	let();
+	loop_task_start(&stop);
+	assert_int_equal(loop_run(), 0);
+	assert_int_equal(t.idles, 1);
+	assert_false(command_busy(&t.c));
+	assert_false(bitmap_any(&t.c.flushing));
+	assert_true(is_noted(0) && is_noted(LARGE - 1));
 }
 
 static void flushes_that_come_meanwhile_are_answered_by_the_next(void **state)
@@ -614,6 +711,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_flush_writes_what_was_noted_once),
 	TEST(what_is_noted_during_a_flush_is_for_the_next),
 	TEST(what_failed_is_dirty_again),
+	TEST(many_that_failed_go_back_bit_by_bit),
+	TEST(an_end_waits_until_all_have_gone_back),
 	TEST(flushes_that_come_meanwhile_are_answered_by_the_next),
 	TEST(a_reader_has_nothing_to_flush),
 	TEST(a_range_of_its_own_is_flushed),
