@@ -486,9 +486,31 @@ static void test_lists_need_room(void **state)
 	}
 }
 
+/* 30 bits are there for the position of an implied WRITE, in pages or in blocks. */
+static void test_implied_writes(void **state)
+{
+	const uint64_t most = 1ULL << 30;
+	uint32_t imm;
+
+	(void)state;
+	assert_true(rdmablk_wire_implied(0, 9, false, &imm));
+	assert_int_equal(imm, RDMABLK_WRITE_PAGES);
+	assert_true(rdmablk_wire_implied(8192, 9, true, &imm));
+	assert_int_equal(imm, RDMABLK_WRITE_PAGES | RDMABLK_WRITE_FUA | 2);
+	assert_true(rdmablk_wire_implied(8192 + 512, 9, false, &imm));
+	assert_int_equal(imm, 17);
+	assert_true(rdmablk_wire_implied((most - 1) * 512, 9, false, &imm));
+	assert_int_equal(imm, most - 1);
+	assert_false(rdmablk_wire_implied(most * 512 + 512, 9, false, &imm));
+	assert_true(rdmablk_wire_implied((most - 1) * 4096, 12, false, &imm));
+	assert_int_equal(imm, RDMABLK_WRITE_PAGES | (most - 1));
+	assert_false(rdmablk_wire_implied(most * 4096, 12, false, &imm));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_implied_writes),
 		cmocka_unit_test(test_as_every_message),
 		cmocka_unit_test(test_commands),
 		cmocka_unit_test(test_dirty),

@@ -562,6 +562,49 @@ static void test_few_segments(void **state)
 	run(make(request, RDMABLK_FEW_SEGMENTS, false));
 }
 
+/* 4 KiB at @pos, or why not */
+static blk_status_t map_at(u64 pos, struct request *rq)
+{
+	make(rq, 1, false);
+	rq->sector = pos >> SECTOR_SHIFT;
+	rq->bvec[0].bv_len = 4096;
+	rq->bytes = 4096;
+	return rdmablk_onesided_map(&path, &hwq, rq);
+}
+
+/* Each byte of a request is in the region whose key it is sent with, and none behind it. */
+static void test_regions(void **state)
+{
+	static struct rdmablk_wire_region regions[] = {
+		{ .iova = 1ULL << 40, .rkey = 1 }, { .iova = 7ULL << 40, .rkey = 2 },
+		{ .iova = 3ULL << 40, .rkey = 3 },
+	};
+	const u64 bytes = 1 << 20;
+	static struct request rq;
+
+	(void)state;
+	kind = DIRECT;
+	path.region = regions;
+	path.region_shift = 20;
+	path.region_mask = bytes - 1;
+	path.size = 2 * bytes + 8192;
+	for (u64 pos = 0; pos < path.size + 16384; pos += 512) {
+		bool fits = pos + 4096 <= path.size &&
+			    pos / bytes == (pos + 4095) / bytes;
+
+		assert_int_equal(map_at(pos, &rq), fits ? BLK_STS_OK : BLK_STS_IOERR);
+		if (!fits)
+			continue;
+		assert_int_equal(rq.pdu.remote, regions[pos / bytes].iova + pos % bytes);
+		assert_int_equal(rq.pdu.rkey, regions[pos / bytes].rkey);
+		rdmablk_onesided_unmap(&path, &rq);
+		nr_windows = 0;
+	}
+	/* One whose end is beyond what an address can say */
+	assert_int_equal(map_at(-4096ULL, &rq), BLK_STS_IOERR);
+	assert_int_equal(mappings, 0);
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -576,6 +619,7 @@ int main(void)
 		TEST(test_no_mapping),
 		TEST(test_too_many_segments),
 		TEST(test_few_segments),
+		TEST(test_regions),
 	};
 
 	return cmocka_run_group_tests_name("onesided", tests, NULL, NULL);

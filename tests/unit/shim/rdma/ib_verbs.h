@@ -24,6 +24,8 @@ struct ib_sge {
 enum ib_wr_opcode {
 	IB_WR_RDMA_WRITE,
 	IB_WR_RDMA_READ,
+	IB_WR_SEND,
+	IB_WR_RDMA_WRITE_WITH_IMM,
 };
 
 #define IB_SEND_SIGNALED	2
@@ -35,6 +37,9 @@ struct ib_send_wr {
 	int num_sge;
 	enum ib_wr_opcode opcode;
 	int send_flags;
+	union {
+		u32 imm_data;
+	} ex;
 };
 
 struct ib_rdma_wr {

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Proves that kernel/held.c lets each request that a lost connection leaves behind end
+ * once: as failed, or back in the block layer's hands to be posted again. A request whose
+ * completion was seen is left alone, however late its end comes, a WRITE that may land is
+ * kept until it cannot, and a request that breaks one connection after the other fails.
+ */
+#include <linux/kernel.h>
+
+#include "unit.h"
+
+#include "../../kernel/request.h"
+
+/* The block layer, as far as held.c knows it */
+#define RDMABLK_ONESIDED_H	/* what it has is here */
+#define BLK_STS_TRANSPORT	4
+#define time_after_eq(a, b)	((long)((a) - (b)) >= 0)
+#define REQUESTS		5
+
+enum { REQ_OP_READ, REQ_OP_WRITE, REQ_OP_FLUSH, REQ_OP_DISCARD };
+
+struct request_queue {
+	void *queuedata;
+};
+
+struct request {
+	struct request_queue *q;
+	int op;
+	bool free, completed;
+	unsigned int requeued, unmapped;
+	struct rdmablk_request pdu;
+};
+
+struct blk_mq_tag_set {
+	struct request *rq;
+};
+
+static unsigned long jiffies = 1000;
+static unsigned int ended;
+
+static void *blk_mq_rq_to_pdu(struct request *rq)
+{
+	return &rq->pdu;
+}
+
+static int req_op(struct request *rq)
+{
+	return rq->op;
+}
+
+static bool op_is_write(int op)
+{
+	return op & 1;
+}
+
+static bool blk_mq_request_completed(struct request *rq)
+{
+	return rq->completed;
+}
+
+static void blk_mq_tagset_busy_iter(struct blk_mq_tag_set *set,
+				    bool (*fn)(struct request *rq, void *data), void *data)
+{
+	for (int i = 0; i < REQUESTS; i++) {
+		if (!set->rq[i].free && !fn(&set->rq[i], data))
+			return;
+	}
+}
+
+/* The block layer takes it back: it is not to end as well. */
+static void blk_mq_requeue_request(struct request *rq, bool kick)
+{
+	assert_false(rq->completed || rq->free || kick);
+	rq->requeued++;
+	rq->free = true;
+}
+
+static void rdmablk_onesided_unmap(struct rdmablk_path *path, struct request *rq)
+{
+	(void)path;
+	rq->unmapped++;
+}
+
+/* ->complete() comes later: until then the tag is in use. */
+static void rdmablk_request_hand_over(struct request *rq)
+{
+	assert_false(rq->completed || rq->free);
+	assert_int_equal(rq->pdu.status, BLK_STS_TRANSPORT);
+	assert_false(rq->pdu.held);
+	rq->completed = true;
+	ended++;
+}
+
+#include "../../kernel/held.c"
+
+static struct rdmablk_path path;
+static struct request_queue queue = { .queuedata = &path };
+static struct request rq[REQUESTS];
+static struct blk_mq_tag_set set = { .rq = rq };
+
+/* A READ and a WRITE that were posted, a WRITE that was not, a FLUSH, one that has ended */
+enum { READ, WRITE, UNPOSTED, FLUSH, COMPLETED };
+
+static int setup(void **state)
+{
+	static const int op[REQUESTS] = {
+		REQ_OP_READ, REQ_OP_WRITE, REQ_OP_WRITE, REQ_OP_FLUSH, REQ_OP_WRITE,
+	};
+
+	(void)state;
+	memset(&path, 0, sizeof(path));
+	memset(rq, 0, sizeof(rq));
+	for (int i = 0; i < REQUESTS; i++) {
+		rq[i].q = &queue;
+		rq[i].op = op[i];
+		rq[i].pdu.posted = i != UNPOSTED;
+		rq[i].completed = i == COMPLETED;
+	}
+	ended = 0;
+	return 0;
+}
+
+static struct rdmablk_held hold(void)
+{
+	return rdmablk_request_hold_all(&set, true, false);
+}
+
+static void test_hold(void **state)
+{
+	struct rdmablk_cmd_tag cmd = { .tag = 3 };
+	struct rdmablk_held held;
+
+	(void)state;
+	rq[WRITE].pdu.cmd = &cmd;
+	rq[WRITE].pdu.watched = true;
+	assert_true(rdmablk_request_busy(&set));
+	held = hold();
+	assert_int_equal(held.requests, REQUESTS - 1);
+	assert_int_equal(held.writes, 1);
+	for (int i = 0; i < REQUESTS; i++) {
+		assert_int_equal(rq[i].pdu.held, i != COMPLETED);
+		assert_int_equal(rq[i].unmapped, i != COMPLETED);
+	}
+	assert_null(rq[WRITE].pdu.cmd);
+	assert_false(rq[WRITE].pdu.watched);
+	assert_false(rdmablk_request_busy(&set));
+	assert_int_equal(rdmablk_request_in_flight(&set), REQUESTS - 1);
+	assert_int_equal(ended, 0);
+}
+
+/* What a staged FLUSH was to make durable has still to be flushed. */
+static void test_unflushed(void **state)
+{
+	(void)state;
+	rq[FLUSH].pdu.was_unflushed = true;
+	hold();
+	assert_false(path.unflushed);
+	path.staged = true;
+	rq[FLUSH].pdu.was_unflushed = false;
+	hold();
+	assert_false(path.unflushed);
+	rq[FLUSH].pdu.was_unflushed = true;
+	hold();
+	assert_true(path.unflushed);
+}
+
+static void test_fail(void **state)
+{
+	(void)state;
+	hold();
+	/* A posted WRITE may land. */
+	assert_int_equal(rdmablk_request_fail_held(&set, true), 1);
+	assert_int_equal(ended, REQUESTS - 2);
+	assert_true(rq[WRITE].pdu.held && !rq[WRITE].completed);
+	assert_true(rq[UNPOSTED].completed);
+	assert_int_equal(rdmablk_request_fail_held(&set, true), 1);
+	assert_int_equal(rdmablk_request_fail_held(&set, false), 0);
+	assert_int_equal(ended, REQUESTS - 1);
+	/* Those that have ended, however long ago ->complete() is due, do not again. */
+	assert_int_equal(rdmablk_request_fail_held(&set, false), 0);
+	rdmablk_request_requeue_held(&set, 100);
+	assert_int_equal(ended, REQUESTS - 1);
+}
+
+static void test_requeue(void **state)
+{
+	(void)state;
+	hold();
+	rq[READ].pdu.held = false;
+	rdmablk_request_requeue_held(&set, 100);
+	for (int i = 0; i < REQUESTS; i++)
+		assert_int_equal(rq[i].requeued, i != COMPLETED && i != READ);
+	/* Until it is queued again its timer may fire, which must not count. */
+	assert_true(rq[WRITE].pdu.held);
+	assert_int_equal(ended, 0);
+}
+
+/* A request that completes although it is held, whatever is to blame: it ends once. */
+static void test_completed_and_held(void **state)
+{
+	(void)state;
+	hold();
+	for (int i = 0; i < REQUESTS; i++)
+		rq[i].completed = true;
+	assert_int_equal(rdmablk_request_fail_held(&set, true), 0);
+	rdmablk_request_requeue_held(&set, 0);
+	assert_int_equal(hold().requests, 0);
+	assert_int_equal(rdmablk_request_in_flight(&set), 0);
+	assert_int_equal(ended, 0);
+}
+
+/* Such that a connection does not outlive end when they have had their time. */
+static void test_connections_that_do_not_last(void **state)
+{
+	(void)state;
+	hold();
+	jiffies += 50;
+	/* Once more, and it is no coincidence; the time counts from the first. */
+	rdmablk_request_hold_all(&set, true, true);
+	for (int i = 0; i < COMPLETED; i++)
+		assert_int_equal(rq[i].pdu.holds, 2);
+	jiffies += 49;
+	rq[WRITE].pdu.holds = 1;
+	rq[READ].free = true;
+	rdmablk_request_requeue_held(&set, 100);
+	assert_int_equal(ended, 0);
+	assert_int_equal(rq[UNPOSTED].requeued, 1);
+	for (int i = 0; i < COMPLETED; i++)
+		rq[i].free = i == READ;
+	jiffies++;
+	rdmablk_request_requeue_held(&set, 100);
+	assert_int_equal(ended, 2);
+	assert_int_equal(rq[WRITE].requeued, 2);
+}
+
+/* A planned end is none of these, and one that had lasted begins from the beginning. */
+static void test_counted_holds(void **state)
+{
+	(void)state;
+	rdmablk_request_hold_all(&set, false, false);
+	assert_int_equal(rq[READ].pdu.holds, 0);
+	rdmablk_request_hold_all(&set, true, true);
+	assert_int_equal(rq[READ].pdu.holds, 1);
+	jiffies += 7;
+	rdmablk_request_hold_all(&set, true, true);
+	assert_int_equal(rq[READ].pdu.holds, 2);
+	assert_int_equal(rq[READ].pdu.held_since, jiffies - 7);
+	rdmablk_request_hold_all(&set, false, true);
+	assert_int_equal(rq[READ].pdu.holds, 2);
+	hold();
+	assert_int_equal(rq[READ].pdu.holds, 1);
+	assert_int_equal(rq[READ].pdu.held_since, jiffies);
+}
+
+#define TEST(name)	cmocka_unit_test_setup(name, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_hold),
+		TEST(test_unflushed),
+		TEST(test_fail),
+		TEST(test_requeue),
+		TEST(test_completed_and_held),
+		TEST(test_connections_that_do_not_last),
+		TEST(test_counted_holds),
+	};
+
+	return cmocka_run_group_tests_name("held", tests, NULL, NULL);
+}
