@@ -4,18 +4,28 @@
 # The whole way once: insmod brings the disk up, what is written lies in the
 # target's memory at the same place, what the target's memory holds is what is
 # read, a disconnect removes the disk, a connect by the tool brings it back with
-# its contents, and at the end nothing is left behind.
+# its contents, and at the end nothing is left behind. No key gives a peer access to the
+# initiator's memory.
 #
 # kernels: 6.1 6.12
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 
+# keys OBJECT: those of the module, with what keys they have
+keys() {
+	rdma -d resource show "$1" | grep -F '[rdmablk]' || :
+}
+
 serve 16M
 leak_snapshot
 load_module connect="$TARGET_ADDR/disk0"
 [[ -b $DEV ]] || fail "insmod returned without $DEV"
 expect live "$(<$SESSION/state)" "the state"
+[[ $(keys pd) ]] || fail "the disk has no protection domain: $(rdma -d resource show pd)"
+if [[ $(keys mr) || $(keys pd) == *unsafe_global_rkey* ]]; then
+	fail "memory is remotely accessible: $(keys mr) $(keys pd)"
+fi
 expect $((16 << 20)) "$(blockdev --getsize64 "$DEV")" "the size"
 
 # The initiator writes, the target sees it.
