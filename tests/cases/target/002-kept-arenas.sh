@@ -6,7 +6,9 @@
 # zeroes under another epoch: that of an anonymous export, of an arena whose file was
 # removed, and of one that was never complete, whatever is in it. Of two daemons on
 # one arena the second is refused and says why, and does no harm to the first; when
-# that is gone the other starts and serves the same contents.
+# that is gone the other starts and serves the same contents. When a file is cut short
+# under live sessions, the daemon ends those of its export only, says why, and refuses
+# logins until the export is reopened.
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
@@ -129,6 +131,22 @@ expect_log "export kept: arena $KEPT is new"
 connect_disks 2
 is_new 0
 is_new 1
+
+# The zeroing command is the first to touch a page that the file no longer has.
+truncate -s 4K $KEPT
+if blkdiscard -z /dev/rdmablk0 2>/tmp/zeroes; then
+	fail "zeroes were written to an arena that is cut short"
+fi
+expect_failed 'store has failed and must be reopened'
+expect_log 'export kept: a page of its arena is missing: .*; its sessions end'
+"$RDMABLK" disconnect /dev/rdmablk0
+refused '.*store has failed and must be reopened' "$TARGET_ADDR/kept"
+dd if=/tmp/pattern of=/dev/rdmablk1 bs=1M oflag=direct status=none
+contents 1 /tmp/pattern
+rm $KEPT
+"$RDMABLK" target reopen kept
+disk 0 "$TARGET_ADDR/kept" --keep-alive-tmo 1
+contents 0 /dev/zero
 disconnect_all
 unload_module
 stop_target
