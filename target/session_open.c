@@ -334,7 +334,7 @@ unsigned int session_join(struct session *s, struct rdma_cm_id *id,
 	if (!conn)
 		return RDMABLK_R_NO_MEMORY;
 	reason = open_data(s, conn, req, resources < depth ? resources : depth);
-	if (reason && req->kind == RDMABLK_KIND_READ && !conn_close(conn)) {
+	if (reason && req->kind == RDMABLK_KIND_READ && !conn->pair) {
 		free(conn);
 		return reason;
 	}
@@ -342,8 +342,9 @@ unsigned int session_join(struct session *s, struct rdma_cm_id *id,
 	s->joined++;
 	session_login_timer(s);
 	/*
-	 * Who answers its commands may know the queue pair, or the device keeps it: only a
-	 * fence ends that.
+	 * A worker has to destroy a queue pair that exists: the device may take its time, or
+	 * refuse. What answers the commands of a write queue may know the queue already. The
+	 * fence ends both.
 	 */
 	if (reason)
 		session_end(s, reason);
