@@ -44,6 +44,7 @@ static const struct {
 	{ "keep-alive-min", offsetof(struct config, keep_alive_min) },
 	{ "keep-alive-max", offsetof(struct config, keep_alive_max) },
 	{ "session-timeout-factor", offsetof(struct config, session_factor) },
+	{ "hello-timeout", offsetof(struct config, hello_ms) },
 	{ "login-timeout", offsetof(struct config, login_ms) },
 	{ "drain-ms", offsetof(struct config, drain_ms) },
 	{ "max-sessions-per-host", offsetof(struct config, max_sessions) },

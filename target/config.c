@@ -30,6 +30,7 @@ void config_init(struct config *cfg)
 		.keep_alive_min = 500,
 		.keep_alive_max = 60000,
 		.session_factor = 2,
+		.hello_ms = 5000,
 		.login_ms = 15000,
 		.drain_ms = 200,
 		.max_sessions = 256,

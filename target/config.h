@@ -125,6 +125,7 @@ TAILQ_HEAD(export_config_list, export_config);
  * @keep_alive_min: shortest keep-alive timeout granted, ms
  * @keep_alive_max: longest, ms
  * @session_factor: session timeout in keep-alive timeouts
+ * @hello_ms: a connection ends that has not proven who it is after this
  * @login_ms: a login that is not live after this ends
  * @drain_ms: time between EVENT DRAIN and CLOSE at shutdown
  * @max_sessions: per host
@@ -152,6 +153,7 @@ struct config {
 	uint64_t keep_alive_min;
 	uint64_t keep_alive_max;
 	uint64_t session_factor;
+	uint64_t hello_ms;
 	uint64_t login_ms;
 	uint64_t drain_ms;
 	uint64_t max_sessions;

@@ -249,6 +249,8 @@ const struct config_key config_target_keys[] = {
 	{ "session-timeout-factor", "N",
 	  "a session silent for N keep-alive timeouts ends (2)",
 	  set_number, TARGET(session_factor), 2, 100 },
+	{ "hello-timeout", "MS", "HELLO or PROOF not sent in time ends a login (5000)",
+	  set_number, TARGET(hello_ms), 100, 600000 },
 	{ "login-timeout", "MS", "a login not finished in time ends (15000)",
 	  set_number, TARGET(login_ms), 100, 600000 },
 	{ "drain-ms", "MS", "time initiators get to stop before shutdown (200)",

@@ -62,6 +62,7 @@ static unsigned int handle_hello(struct session *s, const void *msg, size_t len)
 	memcpy(&s->hello, msg, sizeof(s->hello));
 	login_pack_challenge(&s->challenge, &s->wish, s->id, nonce);
 	session_set_state(s, SESSION_PROOF);
+	session_login_timer(s);
 	return session_send(s, &s->challenge, sizeof(s->challenge));
 }
 

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 
 #include "limits.h"
+#include "loop.h"
 #include "util.h"
 
 struct limits_host {
@@ -15,10 +16,29 @@ struct limits_host {
 	uint64_t bytes;
 };
 
+/*
+ * Of the logins at once so many are kept for addresses that have a live session, or had one
+ * lately: connections that never become sessions cost nothing, and must not keep a host from
+ * coming back. So many addresses without a live session are remembered for so long.
+ */
+#define KNOWN_SHARE	4		/* one of so many logins */
+#define KNOWN_MAX	1024
+#define KNOWN_MS	900000
+
+/**
+ * struct limits_addr - what is known of an address
+ * @entry: in the list of all; those that had a session last come first
+ * @addr: it
+ * @logins: in progress
+ * @live: sessions that have been live and are not gone
+ * @until: it counts as known, ms; 0: no session of it has ended
+ */
 struct limits_addr {
 	LIST_ENTRY(limits_addr) entry;
 	struct in6_addr addr;
 	uint64_t logins;
+	uint64_t live;
+	int64_t until;
 };
 
 static struct {
@@ -26,6 +46,7 @@ static struct {
 	LIST_HEAD(, limits_host) hosts;
 	LIST_HEAD(, limits_addr) addrs;
 	uint64_t logins;
+	unsigned int remembered;	/* addresses with an @until */
 } limits;
 
 /**
@@ -37,6 +58,7 @@ void limits_init(const struct config *cfg)
 	limits.cfg = cfg;
 	LIST_INIT(&limits.hosts);
 	LIST_INIT(&limits.addrs);
+	limits.remembered = 0;
 }
 
 /* IPv4 as mapped IPv6, so that one comparison serves both. */
@@ -62,6 +84,37 @@ static struct limits_addr *find_addr(const struct in6_addr *addr)
 	return NULL;
 }
 
+static void forget(struct limits_addr *a)
+{
+	if (a->until)
+		limits.remembered--;
+	a->until = 0;
+	if (a->logins || a->live)
+		return;
+	LIST_REMOVE(a, entry);
+	free(a);
+}
+
+static struct limits_addr *get_addr(const struct sockaddr *peer)
+{
+	struct in6_addr addr = plain_address(peer);
+	struct limits_addr *a = find_addr(&addr);
+
+	if (a)
+		return a;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return NULL;
+	a->addr = addr;
+	LIST_INSERT_HEAD(&limits.addrs, a, entry);
+	return a;
+}
+
+static bool is_known(const struct limits_addr *a)
+{
+	return a && (a->live || a->until > loop_now());
+}
+
 /**
  * limits_login_get - take a login slot
  * @peer: address of the initiator
@@ -71,20 +124,16 @@ static struct limits_addr *find_addr(const struct in6_addr *addr)
 unsigned int limits_login_get(const struct sockaddr *peer)
 {
 	struct in6_addr addr = plain_address(peer);
-	struct limits_addr *a;
+	struct limits_addr *a = find_addr(&addr);
+	uint64_t max = limits.cfg->max_logins;
 
-	if (limits.logins >= limits.cfg->max_logins)
+	if (!is_known(a))
+		max -= max / KNOWN_SHARE;
+	if (limits.logins >= max || (a && a->logins >= limits.cfg->max_logins_addr))
 		return RDMABLK_R_LIMIT_LOGINS;
-	a = find_addr(&addr);
-	if (!a) {
-		a = calloc(1, sizeof(*a));
-		if (!a)
-			return RDMABLK_R_NO_MEMORY;
-		a->addr = addr;
-		LIST_INSERT_HEAD(&limits.addrs, a, entry);
-	}
-	if (a->logins >= limits.cfg->max_logins_addr)
-		return RDMABLK_R_LIMIT_LOGINS;
+	a = get_addr(peer);
+	if (!a)
+		return RDMABLK_R_NO_MEMORY;
 	a->logins++;
 	limits.logins++;
 	return RDMABLK_OK;
@@ -100,10 +149,73 @@ void limits_login_put(const struct sockaddr *peer)
 	struct limits_addr *a = find_addr(&addr);
 
 	limits.logins--;
-	if (a && !--a->logins) {
-		LIST_REMOVE(a, entry);
-		free(a);
+	if (!a)
+		return;
+	a->logins--;
+	if (!a->until || a->until <= loop_now())
+		forget(a);
+}
+
+/**
+ * limits_live_get - an initiator has a live session more
+ * @peer: its address
+ */
+void limits_live_get(const struct sockaddr *peer)
+{
+	struct limits_addr *a = get_addr(peer);
+
+	if (a)		/* else it is one of those nothing is known of */
+		a->live++;
+}
+
+/* Of those whose time is not over the one whose session ended first gives way. */
+static void make_room(void)
+{
+	struct limits_addr *a, *next, *last = NULL;
+
+	for (a = LIST_FIRST(&limits.addrs); a; a = next) {
+		next = LIST_NEXT(a, entry);
+		if (a->until && a->until <= loop_now())
+			forget(a);
+		else if (a->until)
+			last = a;
 	}
+	if (last && limits.remembered >= KNOWN_MAX)
+		forget(last);
+}
+
+/**
+ * limits_live_put - a session that limits_live_get() was called for is gone
+ * @peer: address of the initiator
+ */
+void limits_live_put(const struct sockaddr *peer)
+{
+	struct in6_addr addr = plain_address(peer);
+	struct limits_addr *a = find_addr(&addr);
+
+	if (!a || !a->live)
+		return;
+	a->live--;
+	if (!a->until)
+		make_room();
+	limits.remembered += !a->until;
+	a->until = loop_now() + KNOWN_MS;
+	LIST_REMOVE(a, entry);
+	LIST_INSERT_HEAD(&limits.addrs, a, entry);
+}
+
+/**
+ * limits_same_address - are two addresses the same but for the port
+ * @a: address
+ * @b: address
+ *
+ * Return: whether they are.
+ */
+bool limits_same_address(const struct sockaddr *a, const struct sockaddr *b)
+{
+	const struct in6_addr plain_a = plain_address(a), plain_b = plain_address(b);
+
+	return !memcmp(&plain_a, &plain_b, sizeof(plain_a));
 }
 
 static struct limits_host *find_host(const uint8_t *id)

@@ -5,6 +5,7 @@
 #ifndef RDMABLKD_LIMITS_H
 #define RDMABLKD_LIMITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -37,6 +38,9 @@ struct limits_freed {
 void limits_init(const struct config *cfg);
 unsigned int limits_login_get(const struct sockaddr *peer);
 void limits_login_put(const struct sockaddr *peer);
+void limits_live_get(const struct sockaddr *peer);
+void limits_live_put(const struct sockaddr *peer);
+bool limits_same_address(const struct sockaddr *a, const struct sockaddr *b);
 unsigned int limits_session_check(const uint8_t *host_id, uint64_t bytes,
 				  const struct limits_freed *freed);
 uint32_t limits_session_queues(const uint8_t *host_id, uint32_t queues,

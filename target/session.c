@@ -246,13 +246,16 @@ static void refence_expired(struct loop_timer *timer)
  * @s: session
  *
  * Each part and each queue that joins renews the time. The whole login has a bound that
- * grows with the number of queues, as that of the initiator does.
+ * grows with the number of queues, as that of the initiator does. Who has not said who he
+ * is has less: connections cost him nothing, and each takes a place from others.
  */
 void session_login_timer(struct session *s)
 {
 	int64_t ms = (int64_t)s->cfg->login_ms;
 	int64_t left = s->born + ms * (2 + s->nr_data / LOGIN_JOINS) - loop_now();
 
+	if (s->state < SESSION_REGISTER)
+		ms = (int64_t)min_u64(s->cfg->hello_ms, s->cfg->login_ms);
 	s->timer.expired = login_expired;
 	loop_timer_start(&s->timer, left < 0 ? 0 : left < ms ? left : ms);
 }
@@ -287,6 +290,8 @@ void session_live(struct session *s)
 	if (s->staged)
 		s->export->store.ops->staged->live(s->staged);
 	login_slot_put(s);
+	limits_live_get(session_peer(s));
+	s->known = true;
 	s->timer.expired = silence_expired;
 	loop_timer_start(&s->timer, s->silence_ms);
 	log_state(s, LOG_INFO,
@@ -399,6 +404,8 @@ static void destroy_done(struct job *job)
 		  (unsigned long long)commands_of(s),
 		  (unsigned long long)done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE]);
 	login_slot_put(s);
+	if (s->known)
+		limits_live_put(session_peer(s));
 	device_put(s->device);
 	for (unsigned int i = 0; i < s->nr_data && !s->stuck; i++)
 		free(s->data[i]);
@@ -705,6 +712,7 @@ void session_end(struct session *s, unsigned int reason)
 	s->lease.ending = true;
 	loop_timer_stop(&s->timer);
 	late_start(s);
+	session_register_skip(s);
 	if (s->busy)
 		atomic_store(&s->regions.cancel, true);
 	else

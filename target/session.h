@@ -82,6 +82,10 @@ enum session_staged {
  * @job_error: its outcome
  * @noted: was it noted who writes: 1: it is; 0: it is not; -errno: it must not write
  * @registered: upcall, once: the memory is registered, or the login has failed
+ * @registering: a worker is at that
+ * @turn: in the list of those that wait until another of their address is registered
+ * @waits: it is there
+ * @known: its address counts as that of a live session
  * @timer: of the login, of silence, of a fence that is tried again, of lingering, by state
  * @late_timer: says what the end of the session waits for, from SESSION_CLOSING on
  * @late_ms: how long it waits before it says so the next time, ms
@@ -126,6 +130,7 @@ enum session_staged {
  */
 struct session {
 	LIST_ENTRY(session) entry;
+	TAILQ_ENTRY(session) turn;
 	const struct config *cfg;
 	struct device *device;
 	uint8_t port;
@@ -153,6 +158,9 @@ struct session {
 	int job_error;
 	int noted;
 	void (*registered)(struct job *job);
+	bool registering;
+	bool waits;
+	bool known;
 	struct loop_timer timer;
 	struct loop_timer late_timer;
 	int64_t late_ms;
@@ -214,6 +222,7 @@ uint16_t session_queue_depth(const struct session *s);
 void session_live(struct session *s);
 void session_submit(struct session *s, void (*run)(struct job *job),
 		    void (*done)(struct job *job), enum job_kind kind);
+void session_register_skip(struct session *s);
 void session_end(struct session *s, unsigned int reason);
 void session_fence(struct session *s);
 void session_commands_idle(struct commands *c);

@@ -19,6 +19,8 @@
  */
 #define SESSION_CQES	(CTRL_RECVS + CTRL_SENDS + 2 * RDMABLK_MAX_QUEUES)
 
+static TAILQ_HEAD(, session) waiting = TAILQ_HEAD_INITIALIZER(waiting);
+
 static int create_queue(struct session *s)
 {
 	const struct conn_caps caps = { .sends = CTRL_SENDS, .recvs = CTRL_RECVS };
@@ -160,10 +162,31 @@ static void register_run(struct job *job)
 		s->job_error = register_arena(s);
 }
 
+static bool others_register(const struct session *s)
+{
+	const struct session *other = NULL;
+
+	while ((other = session_next(other)))
+		if (other->registering &&
+		    limits_same_address(session_peer(other), session_peer(s)))
+			return true;
+	return false;
+}
+
 static void register_submit(struct session *s)
 {
-	loop_timer_stop(&s->timer);
+	s->registering = true;
 	session_submit(s, register_run, s->registered, JOB_REGISTER);
+}
+
+static void register_turn(struct session *s)
+{
+	loop_timer_stop(&s->timer);
+	s->waits = others_register(s);
+	if (s->waits)
+		TAILQ_INSERT_TAIL(&waiting, s, turn);
+	else
+		register_submit(s);
 }
 
 static void note_run(struct job *job)
@@ -177,10 +200,12 @@ static void note_done(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
 
-	if (s->state == SESSION_CLOSING || s->noted < 0)
+	if (s->state == SESSION_CLOSING || s->noted < 0) {
 		s->registered(job);	/* it ends without memory */
-	else
-		register_submit(s);
+		return;
+	}
+	s->busy = false;
+	register_turn(s);
 }
 
 static void commands_ended(struct commands *c, unsigned int reason)
@@ -202,6 +227,9 @@ static void staged_failed(void *owner, unsigned int reason)
  * may hang, so that the login timer runs meanwhile: when it expires the login has failed,
  * and the end of the session waits for the directory. The registration has no such limit,
  * because it lasts the longer the larger the export is.
+ *
+ * One at a time of an address: a host that logs in again and again to an export with much
+ * memory keeps no other waiting.
  *
  * Return: enum rdmablk_reason.
  */
@@ -225,9 +253,37 @@ unsigned int session_register(struct session *s, void (*done)(struct job *job))
 		session_login_timer(s);
 		session_submit(s, note_run, note_done, JOB_NOTE);
 	} else {
-		register_submit(s);
+		register_turn(s);
 	}
 	return RDMABLK_OK;
+}
+
+/**
+ * session_register_skip - a session is not to be registered any more
+ * @s: session; unless it waits for its turn nothing happens
+ */
+void session_register_skip(struct session *s)
+{
+	if (s->waits)
+		TAILQ_REMOVE(&waiting, s, turn);
+	s->waits = false;
+}
+
+/* Another of its address may begin. */
+static void register_end(struct session *s)
+{
+	struct session *next;
+
+	if (!s->registering)
+		return;
+	s->registering = false;
+	TAILQ_FOREACH(next, &waiting, turn)
+		if (limits_same_address(session_peer(next), session_peer(s)))
+			break;
+	if (!next)
+		return;
+	session_register_skip(next);
+	register_submit(next);
 }
 
 /**
@@ -239,6 +295,7 @@ unsigned int session_register(struct session *s, void (*done)(struct job *job))
 bool session_registered(struct session *s)
 {
 	s->busy = false;
+	register_end(s);
 	if (s->noted > 0)
 		export_noted(s->export, &s->lease);
 	if (s->state == SESSION_CLOSING) {

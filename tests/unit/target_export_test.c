@@ -168,6 +168,56 @@ static void limits_hold_and_are_given_back(void **state)
 	limits_session_put(&s[2]);
 }
 
+static struct sockaddr *address(uint32_t n)
+{
+	static struct sockaddr_in in = { .sin_family = AF_INET };
+
+	in.sin_addr.s_addr = htonl(n);
+	return (struct sockaddr *)&in;
+}
+
+/* Connections that become no sessions cannot take every place of a login. */
+static void places_are_kept_for_known_addresses(void **state)
+{
+	struct config cfg = { .max_logins = 8, .max_logins_addr = 8 };
+
+	(void)state;
+	limits_init(&cfg);
+	limits_live_get(address(1));
+	limits_live_get(address(2));
+	limits_live_put(address(2));
+	for (uint32_t i = 0; i < 6; i++)
+		assert_int_equal(limits_login_get(address(100 + i)), RDMABLK_OK);
+	assert_int_equal(limits_login_get(address(106)), RDMABLK_R_LIMIT_LOGINS);
+	assert_int_equal(limits_login_get(address(1)), RDMABLK_OK);
+	assert_int_equal(limits_login_get(address(2)), RDMABLK_OK);
+	assert_int_equal(limits_login_get(address(1)), RDMABLK_R_LIMIT_LOGINS);
+	limits_login_put(address(2));
+	limits_login_put(address(1));
+	/* whose login ends without a session is as unknown as before */
+	limits_login_put(address(100));
+	assert_int_equal(limits_login_get(address(100)), RDMABLK_OK);
+	assert_int_equal(limits_login_get(address(100)), RDMABLK_R_LIMIT_LOGINS);
+	for (uint32_t i = 0; i < 6; i++)
+		limits_login_put(address(100 + i));
+
+	/* Of those that were, so many are remembered; those with a session always. */
+	for (uint32_t i = 0; i < 1024; i++) {
+		limits_live_get(address(1000 + i));
+		limits_live_put(address(1000 + i));
+	}
+	for (uint32_t i = 0; i < 6; i++)
+		assert_int_equal(limits_login_get(address(100 + i)), RDMABLK_OK);
+	assert_int_equal(limits_login_get(address(2)), RDMABLK_R_LIMIT_LOGINS);
+	assert_int_equal(limits_login_get(address(1000)), RDMABLK_OK);
+	assert_int_equal(limits_login_get(address(1)), RDMABLK_OK);
+	limits_login_put(address(1000));
+	limits_login_put(address(1));
+	for (uint32_t i = 0; i < 6; i++)
+		limits_login_put(address(100 + i));
+	limits_live_put(address(1));
+}
+
 /*
  * Arenas
  */
@@ -519,6 +569,7 @@ int main(void)
 		cmocka_unit_test(a_refusal_ends_nobody),
 		cmocka_unit_test(regions_are_powers_of_two_that_the_device_takes),
 		cmocka_unit_test(limits_hold_and_are_given_back),
+		cmocka_unit_test(places_are_kept_for_known_addresses),
 		cmocka_unit_test_setup_teardown(kept_arena_keeps_contents_epoch_and_identity,
 						arena_remove, arena_remove),
 		cmocka_unit_test_setup_teardown(arena_waits_for_its_former_process,

@@ -411,6 +411,14 @@ static struct session *registering(struct export *export)
 	return s;
 }
 
+static void come_from(struct session *s, uint32_t address)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&s->peer;
+
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(address);
+}
+
 static unsigned int went_on, ended_for;
 
 static void count_registered(struct job *job)
@@ -529,6 +537,18 @@ static void registered_meanwhile(struct job *job)
 	loop_stop();
 }
 
+static unsigned int registered_late;
+
+static void registered_and_go_on(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	assert_true(hanging.over);
+	assert_true(session_registered(s));
+	registered_late++;
+	session_end(s, RDMABLK_R_CONNECTION);
+}
+
 /* It keeps those waiting of whom it has to take something down, and nobody else. */
 static void who_needs_no_note_does_not_wait_for_one(void **state)
 {
@@ -543,6 +563,8 @@ static void who_needs_no_note_does_not_wait_for_one(void **state)
 	(void)state;
 	went_on = 0;
 	hang_submit();
+	come_from(goes_on, 1);
+	come_from(waits, 2);
 	assert_int_equal(session_register(waits, count_registered), RDMABLK_OK);
 	assert_int_equal(session_register(goes_on, registered_meanwhile), RDMABLK_OK);
 	assert_int_equal(loop_run(), 0);
@@ -616,6 +638,52 @@ static void the_end_does_not_wait_for_a_state_directory(void **state)
 	hang_close();
 }
 
+static void nothing_done(struct job *job)
+{
+	(void)job;
+}
+
+/* One session of an address after the other; other addresses do not wait for that. */
+static void an_address_registers_one_session_at_a_time(void **state)
+{
+	struct job hangs[2] = { [0 ... 1] = { .run = hang_run, .done = nothing_done,
+					      .kind = JOB_REGISTER } };
+	struct export_config ec = { .name = "d" };
+	struct store_ops ops = { 0 };
+	const struct export plain = { .store.ops = &ops, .cfg = &ec };
+	struct export exports[4] = { plain, plain, plain, plain };
+	struct session *first = registering(&exports[0]), *next = registering(&exports[1]),
+		       *gone_early = registering(&exports[2]), *other = registering(&exports[3]);
+
+	(void)state;
+	assert_int_equal(pipe(hanging.pipe), 0);
+	hanging.over = true;
+	worker_submit(&hangs[0]);
+	worker_submit(&hangs[1]);
+	come_from(first, 1);
+	come_from(gone_early, 1);
+	come_from(next, 1);
+	come_from(other, 2);
+	((struct sockaddr_in *)&next->peer)->sin_port = 1;
+	assert_int_equal(session_register(first, registered_and_go_on), RDMABLK_OK);
+	assert_int_equal(session_register(gone_early, count_registered), RDMABLK_OK);
+	assert_int_equal(session_register(next, registered_and_go_on), RDMABLK_OK);
+	assert_int_equal(session_register(other, registered_and_go_on), RDMABLK_OK);
+	assert_true(first->busy && other->busy);
+	assert_false(next->busy || gone_early->busy);
+
+	/* One that ends has no turn any more. */
+	went_on = 0;
+	session_end(gone_early, RDMABLK_R_CONNECTION);
+	assert_int_equal(write(hanging.pipe[1], "  ", 2), 2);
+	while (session_any())
+		assert_int_equal(loop_run(), 0);
+	assert_int_equal(registered_late, 3);
+	assert_int_equal(went_on, 0);
+	close(hanging.pipe[0]);
+	close(hanging.pipe[1]);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 static const struct CMUnitTest tests[] = {
@@ -627,6 +695,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(who_cannot_be_noted_is_not_let_write),
 	TEST(who_needs_no_note_does_not_wait_for_one),
 	TEST(who_waits_for_a_note_too_long_has_not_logged_in),
+	TEST(an_address_registers_one_session_at_a_time),
 	TEST(the_end_does_not_wait_for_a_state_directory),
 };
 

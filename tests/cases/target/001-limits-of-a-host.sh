@@ -85,7 +85,7 @@ disconnect_all
 stop_target
 
 # Logins in progress. A live session is none.
-start --max-logins 3 --max-logins-per-address 2 --login-timeout 600000
+start --max-logins 3 --max-logins-per-address 2 --login-timeout 600000 --hello-timeout 600000
 disk 0 "$t/a"
 disk 1 "$t/b"
 : >"$TARGET_LOG"
@@ -109,7 +109,7 @@ disk 3 "[$t6]/d"
 disconnect_all
 stop_target
 
-start --max-logins 1 --login-timeout 1000
+start --max-logins 1 --hello-timeout 1000
 run_expect 0 '^closed 71 ' "$PROGRAM" --expect 71 "$t" a silent
 expect_log 'session .*: ended: login took too long'
 disk 0 "$t/a"
