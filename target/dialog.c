@@ -223,7 +223,7 @@ static unsigned int admit(struct session *s, struct export *e)
 		if (held->verdict)
 			session_end(container_of(held, struct session, lease),
 				    held->verdict);
-	return RDMABLK_R_FENCING;
+	return fault(FAULT_GRANT_EARLY) ? RDMABLK_OK : RDMABLK_R_FENCING;
 }
 
 static void fill_scope(struct session *s)

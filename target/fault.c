@@ -9,6 +9,8 @@
 static const char * const fault_names[FAULT_COUNT] = {
 	[FAULT_NO_KEEPALIVE_ANSWER]	= "no-keepalive-answer",
 	[FAULT_NO_FENCE]		= "no-fence",
+	[FAULT_SLOW_FENCE]		= "slow-fence",
+	[FAULT_GRANT_EARLY]		= "grant-early",
 	[FAULT_NO_RECV]			= "no-recv",
 	[FAULT_CORRUPT_GRANT]		= "corrupt-grant",
 	[FAULT_BAD_VERSION]		= "bad-version",
@@ -70,8 +72,8 @@ int fault_set(const char *word)
 const char *fault_options(void)
 {
 	return "\nTests only:\n"
-	       "  --fault no-keepalive-answer|no-fence|no-recv|corrupt-grant|\n"
-	       "\tbad-version|slow-login=MS|lost-flush|early-flush|early-zeroes|\n"
-	       "\tlost-dirty|lost-end|no-keeper-wait|slow-keeper=MS|\n"
+	       "  --fault no-keepalive-answer|no-fence|slow-fence=MS|grant-early|\n"
+	       "\tno-recv|corrupt-grant|bad-version|slow-login=MS|lost-flush|\n"
+	       "\tearly-flush|early-zeroes|lost-dirty|lost-end|no-keeper-wait|slow-keeper=MS|\n"
 	       "\tsame-epoch|forget-writer\n";
 }

@@ -13,6 +13,8 @@
  * enum fault - what to break
  * @FAULT_NO_KEEPALIVE_ANSWER: swallow KEEPALIVE commands
  * @FAULT_NO_FENCE: say that a session is over while its queues and keys live on
+ * @FAULT_SLOW_FENCE: queues and keys of a session that ends live so many milliseconds longer
+ * @FAULT_GRANT_EARLY: grant before the session that is replaced has been fenced
  * @FAULT_NO_RECV: post no receive of the control queue anew
  * @FAULT_CORRUPT_GRANT: flip a bit of GRANT after its MAC
  * @FAULT_BAD_VERSION: accept with a version nobody speaks
@@ -31,6 +33,8 @@
 enum fault {
 	FAULT_NO_KEEPALIVE_ANSWER,
 	FAULT_NO_FENCE,
+	FAULT_SLOW_FENCE,
+	FAULT_GRANT_EARLY,
 	FAULT_NO_RECV,
 	FAULT_CORRUPT_GRANT,
 	FAULT_BAD_VERSION,

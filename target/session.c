@@ -47,6 +47,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "fault.h"
 #include "log.h"
@@ -533,6 +534,8 @@ static void fence_run(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
 
+	if (fault(FAULT_SLOW_FENCE))
+		usleep((useconds_t)fault(FAULT_SLOW_FENCE) * 1000);
 	for (unsigned int i = 0; i < s->nr_data && !s->job_error; i++)
 		if (s->data[i])
 			s->job_error = conn_close(s->data[i]);

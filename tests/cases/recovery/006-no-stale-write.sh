@@ -5,8 +5,9 @@
 # newer one was acknowledged: of the same initiator that has reconnected, of one whose
 # daemon was killed and started again, of another host that has stolen the export. The
 # disconnect messages of the old connection are held back as well, so the target learns of
-# its end by the new login alone. With a daemon that grants without a fence, and with queue
-# pairs that outlive the killed one, the old write does land, and this test sees it.
+# its end by the new login alone. A login waits for a fence that takes its time. With a
+# daemon that grants without a fence, or before a slow one is over, and with queue pairs that
+# outlive the killed one, the old write does land, and this test sees it.
 #
 # The packets wait at the receiver: one that waits at the sender keeps its queue
 # pair from being destroyed.
@@ -190,6 +191,11 @@ old_lands 0
 survivors_end
 program faults/rdmablkd
 RDMABLKD=$PROGRAM
+# Of two that take as long over a fence, one grants while it lasts.
+overtake by_reconnect --fault slow-fence=3000
+new_stays 0
+overtake by_reconnect --fault slow-fence=100000 --fault grant-early
+old_lands 0
 overtake by_reconnect --fault no-fence
 old_lands 0
 overtake by_theft --fault no-fence
