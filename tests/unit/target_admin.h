@@ -46,7 +46,7 @@ static inline int setup(void **state)
 	if (export_open_all(&cfg))
 		return -1;
 	admin_init(&cfg);
-	return worker_start(4);
+	return worker_start();
 }
 
 static inline int teardown(void **state)
