@@ -11,7 +11,10 @@
  * With the modes that start with "live" the login succeeds: the export has 1 MiB
  * of zeroes, which cannot be written. Those that strike do so when the initiator
  * sends its first command; with "soon" in the place of "live", right behind LIVE.
- * "live-no-recv" has receives for the login and no more.
+ * "live-no-recv" has receives for the login and no more. "live-answer" and those that start
+ * with it have the feature of commands, and answer on a write queue what nobody has asked;
+ * "live-reach-read" and "live-reach-write" reach for the initiator's memory, and say what
+ * its adapter makes of that.
  * Nor does the login fail with "twice", which sends messages of type N twice, if the
  * initiator can bear them.
  */
@@ -40,6 +43,8 @@
 #define LOGIN_RECVS	4		/* HELLO, PROOF, REGIONS_GET, READY */
 #define SENDS		8
 #define WR_SEND		100
+#define WR_REACH	101
+#define CMD_DEPTH	8
 
 struct mode {
 	char name[32];
@@ -81,6 +86,11 @@ static void __attribute__((noreturn)) die(const char *what)
 static bool is(const char *name)
 {
 	return !strcmp(s.mode->name, name);
+}
+
+static bool has_commands(void)
+{
+	return !strncmp(s.mode->name, "live-answer", 11);
 }
 
 static unsigned int arg(unsigned int otherwise)
@@ -151,6 +161,11 @@ static unsigned int receive(struct ibv_wc *wc, int ms)
 			usleep(1000);
 			continue;
 		}
+		if (wc->wr_id == WR_REACH) {
+			printf("%s: %s\n", s.mode->name, ibv_wc_status_str(wc->status));
+			rdma_disconnect(s.data[1]);
+			return 0;
+		}
 		if (wc->status)
 			return 0;
 		if (wc->wr_id >= WR_SEND)
@@ -207,6 +222,8 @@ static void accept_with(struct rdma_cm_id *id, unsigned int version,
 		.private_data = &acc,
 		.private_data_len = sizeof(acc),
 		.responder_resources = resources,
+		/* A READ of this end takes one that the initiator does not offer. */
+		.initiator_depth = is("live-reach-read"),
 		.rnr_retry_count = is("live-no-recv") ? 1 : 7,
 	};
 
@@ -301,6 +318,8 @@ static bool send_challenge(void)
 		.session_id = htole64(0x1234),
 	};
 	mac_random(c->nonce, sizeof(c->nonce));
+	if (has_commands())
+		c->features = htole64(RDMABLK_F_COMMANDS);
 	if (is("challenge-version"))
 		c->version = htole16(99);
 	if (is("challenge-auth"))
@@ -356,6 +375,7 @@ static void fill_grant(struct rdmablk_grant *g)
 	*g = (struct rdmablk_grant){
 		.hdr = head(RDMABLK_MSG_GRANT, sizeof(*g)),
 		.session_id = s.challenge.session_id,
+		.features = s.challenge.features,
 		.uuid = { 0xba, 0xd0 },
 		.epoch = { 1 },
 		.size = htole64(EXPORT_BYTES),
@@ -455,6 +475,19 @@ static void handle_regions_get(void)
 	send_msg(&r, sizeof(r));
 }
 
+static void handle_limits_get(void)
+{
+	struct rdmablk_limits limits = {
+		.hdr = head(RDMABLK_MSG_LIMITS, sizeof(limits)),
+		.ops = htole32(RDMABLK_OP_BIT(RDMABLK_OP_FENCE)),
+		.cmd_depth = htole16(CMD_DEPTH),
+	};
+
+	mac_message(s.key, RDMABLK_LABEL_LIMITS, &limits,
+		    offsetof(struct rdmablk_limits, mac), limits.mac);
+	send_msg(&limits, sizeof(limits));
+}
+
 static void handle_ready(void)
 {
 	struct rdmablk_live live = { .hdr = head(RDMABLK_MSG_LIVE, sizeof(live)) };
@@ -466,6 +499,38 @@ static void handle_ready(void)
 	if (is("live-no-recv"))
 		hurry_rnr();
 	send_msg(&live, sizeof(live));
+}
+
+/* On the write queue, with so much data */
+static void post_data(enum ibv_wr_opcode op, uint64_t id, uint32_t len)
+{
+	struct ibv_sge sge = { (uintptr_t)(slots + SLOTS * SLOT_BYTES), len, s.mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = len > 0,
+				  .opcode = op, .send_flags = IBV_SEND_SIGNALED }, *bad;
+
+	if (op == IBV_WR_SEND_WITH_IMM)
+		wr.imm_data = htobe32(RDMABLK_IMM(CMD_DEPTH - 1, 0, RDMABLK_OK));
+	else if (op != IBV_WR_SEND)	/* a page that is there, on most machines */
+		wr.wr.rdma.remote_addr = 1 << 20;
+	if (ibv_post_send(s.data[1]->qp, &wr, &bad))
+		die("ibv_post_send");
+}
+
+static bool strike_data(void)
+{
+	if (is("live-answer"))
+		post_data(IBV_WR_SEND_WITH_IMM, WR_SEND, 0);
+	else if (is("live-answer-list"))
+		post_data(IBV_WR_SEND, WR_SEND, 0);
+	else if (is("live-answer-data"))
+		post_data(IBV_WR_SEND_WITH_IMM, WR_SEND, 64);
+	else if (is("live-reach-read"))
+		post_data(IBV_WR_RDMA_READ, WR_REACH, 64);
+	else if (is("live-reach-write"))
+		post_data(IBV_WR_RDMA_WRITE, WR_REACH, 64);
+	else
+		return false;
+	return true;
 }
 
 /* Return: whether this mode does such a thing. */
@@ -487,7 +552,7 @@ static bool strike(void)
 	} else if (is("live-oversize")) {
 		send_random(SLOT_BYTES);
 	} else {
-		return false;
+		return strike_data();
 	}
 	return true;
 }
@@ -532,6 +597,9 @@ static void handle_message(struct ibv_wc *wc)
 		break;
 	case RDMABLK_MSG_REGIONS_GET:
 		handle_regions_get();
+		break;
+	case RDMABLK_MSG_LIMITS_GET:
+		handle_limits_get();
 		break;
 	case RDMABLK_MSG_READY:
 		handle_ready();

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # A target that logs an initiator in and then misbehaves costs it that one session,
-# with a reason, and nothing else: a disk of another target works on meanwhile.
+# with a reason, and nothing else: a disk of another target works on meanwhile. Its
+# answers on write queues are to what was asked, and it gets at no memory of the initiator.
 # What it may do without harm does none. What its adapter refuses, and what it has no
 # receive for, is counted, each as what it is.
 
@@ -33,6 +34,13 @@ fails_with "$lost" live-hang-up
 fails_with "$lost" live-drop-data
 fails_with 'internal error of the target' live-close=96
 fails_with 'unknown reason' live-close=4711
+# Answers on a write queue: to nothing, several where one is agreed on, one with data.
+fails_with 'message not allowed in this state' live-answer
+fails_with 'malformed message' live-answer-list
+fails_with "$lost" live-answer-data
+# What reaches for the initiator's memory breaks its own connection.
+fails_with "$lost" live-reach-read
+fails_with "$lost" live-reach-write
 fails_with "$silent" live-mute
 fails_with "$silent" live-stale
 # Only who reads finds out.
@@ -84,6 +92,10 @@ for ((i = 0; i < ${#MODES[@]}; i++)); do
 	fi
 	[[ ! ${ENDED[${MODES[i]}]:-} ]] || expect_ended "${ENDED[${MODES[i]}]}" 1
 	"$RDMABLK" disconnect rdmablk1
+done
+for mode in live-reach-read live-reach-write; do
+	run_expect 0 "^$mode: (remote access error|remote invalid request error)" \
+		cat /tmp/bad_target
 done
 stop_bad_target
 stop_load
