@@ -668,7 +668,7 @@ void rdmablk_recovery_give_up(struct rdmablk_session *s)
 	while (rdmablk_recovery_fail_io(s)) {
 		long left = (long)(s->hold_until - jiffies);
 
-		/* In pieces: whoever sleeps for two minutes counts as hung. */
+		/* In pieces: the kernel reports a task as hung that sleeps for two minutes. */
 		schedule_timeout_uninterruptible(clamp(left, 1L, (long)HZ));
 	}
 }
