@@ -15,9 +15,9 @@
 #include <linux/version.h>
 
 /*
- * "block: pass a queue_limits argument to blk_mq_alloc_disk" (6.9) and "block:
- * move cache control settings out of queue->flags" (6.11): limits are passed at
- * allocation instead of being set one by one afterwards.
+ * "block: pass a queue_limits argument to blk_mq_alloc_disk" (6.9): limits are passed at
+ * allocation instead of being set one by one afterwards. "block: move cache control
+ * settings out of queue->flags" (6.11): so are the features.
  */
 struct rdmablk_disk_limits {
 	unsigned int logical_block;
@@ -37,7 +37,19 @@ struct rdmablk_disk_limits {
 	bool cache;
 };
 
-#ifdef BLK_FEAT_WRITE_CACHE
+#ifndef BLK_FEAT_WRITE_CACHE
+static inline void rdmablk_compat_set_flags(struct request_queue *q,
+					    const struct rdmablk_disk_limits *l)
+{
+	blk_queue_write_cache(q, l->cache, l->cache);
+	if (!l->rotational)
+		blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
+	blk_queue_flag_clear(QUEUE_FLAG_ADD_RANDOM, q);
+}
+#endif
+
+/* The number of arguments of a macro is invisible to the preprocessor. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
 static inline struct gendisk *
 rdmablk_compat_alloc_disk(struct blk_mq_tag_set *set,
 			  const struct rdmablk_disk_limits *l, void *queuedata)
@@ -56,12 +68,19 @@ rdmablk_compat_alloc_disk(struct blk_mq_tag_set *set,
 		.discard_alignment	= l->discard_alignment,
 		.max_write_zeroes_sectors = l->max_zeroes_sectors,
 		.max_secure_erase_sectors = l->max_erase_sectors,
-		.features		=
-			(l->rotational ? BLK_FEAT_ROTATIONAL : 0) |
-			(l->cache ? BLK_FEAT_WRITE_CACHE | BLK_FEAT_FUA : 0),
 	};
+	struct gendisk *disk;
 
-	return blk_mq_alloc_disk(set, &lim, queuedata);
+#ifdef BLK_FEAT_WRITE_CACHE
+	lim.features = (l->rotational ? BLK_FEAT_ROTATIONAL : 0) |
+		       (l->cache ? BLK_FEAT_WRITE_CACHE | BLK_FEAT_FUA : 0);
+#endif
+	disk = blk_mq_alloc_disk(set, &lim, queuedata);
+#ifndef BLK_FEAT_WRITE_CACHE
+	if (!IS_ERR(disk))
+		rdmablk_compat_set_flags(disk->queue, l);
+#endif
+	return disk;
 }
 #else
 static inline struct gendisk *
@@ -87,10 +106,7 @@ rdmablk_compat_alloc_disk(struct blk_mq_tag_set *set,
 	q->limits.discard_alignment = l->discard_alignment;
 	blk_queue_max_write_zeroes_sectors(q, l->max_zeroes_sectors);
 	blk_queue_max_secure_erase_sectors(q, l->max_erase_sectors);
-	blk_queue_write_cache(q, l->cache, l->cache);
-	if (!l->rotational)
-		blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
-	blk_queue_flag_clear(QUEUE_FLAG_ADD_RANDOM, q);
+	rdmablk_compat_set_flags(q, l);
 	return disk;
 }
 #endif
