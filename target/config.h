@@ -128,8 +128,13 @@ TAILQ_HEAD(export_config_list, export_config);
  * @hello_ms: a connection ends that has not proven who it is after this
  * @login_ms: a login that is not live after this ends
  * @drain_ms: time between EVENT DRAIN and CLOSE at shutdown
+ * @max_sessions_all: in all
+ * @max_sessions_addr: per address
  * @max_sessions: per host
+ * @max_queues_all: hardware queues, in all
+ * @max_queues_addr: hardware queues, per address
  * @max_queues: per host, hardware queues
+ * @max_pinned_all: bytes registered, in all; 0: no limit
  * @max_pinned: per host, bytes registered
  * @max_logins: at once
  * @max_logins_addr: at once from one address
@@ -156,8 +161,13 @@ struct config {
 	uint64_t hello_ms;
 	uint64_t login_ms;
 	uint64_t drain_ms;
+	uint64_t max_sessions_all;
+	uint64_t max_sessions_addr;
 	uint64_t max_sessions;
+	uint64_t max_queues_all;
+	uint64_t max_queues_addr;
 	uint64_t max_queues;
+	uint64_t max_pinned_all;
 	uint64_t max_pinned;
 	uint64_t max_logins;
 	uint64_t max_logins_addr;

@@ -136,6 +136,15 @@ static unsigned int plan_staged(struct session *s, struct export *e,
 	return e->store.ops->staged->plan(&e->store, &s->plan);
 }
 
+static struct limits_who accounts_of(const struct session *s)
+{
+	return (struct limits_who){
+		.host_id = s->wish.host_id,
+		.peer = session_peer(s),
+		.writer = s->lease.writer,
+	};
+}
+
 /*
  * What the session takes of its host's limits, and how its data moves. The memory of
  * fewer queues may be more, for they may be deeper: it is planned for those there will be.
@@ -143,13 +152,14 @@ static unsigned int plan_staged(struct session *s, struct export *e,
 static unsigned int plan(struct session *s, struct export *e)
 {
 	bool staged = s->limits.flags & RDMABLK_GRANT_STAGED;
-	unsigned int queues = limits_session_queues(s->wish.host_id, s->wish.nr_queues, NULL);
+	const struct limits_who who = accounts_of(s);
+	unsigned int queues = limits_session_queues(&who, s->wish.nr_queues, NULL);
 	unsigned int reason;
 
 	reason = staged ? plan_staged(s, e, queues) : plan_regions(s, e);
 	if (staged)
 		queues = s->plan.nr_queues;
-	return reason ?: limits_session_get(&s->share, s->wish.host_id, queues, staged ?
+	return reason ?: limits_session_get(&s->share, &who, queues, staged ?
 					    s->plan.pinned : e->store.size);
 }
 
@@ -168,6 +178,10 @@ static struct limits_freed freed_for(const struct session *s, const struct expor
 		freed.sessions++;
 		freed.queues += other->share.queues;
 		freed.bytes += other->share.bytes;
+		if (!limits_same_address(session_peer(other), session_peer(s)))
+			continue;
+		freed.addr_sessions++;
+		freed.addr_queues += other->share.queues;
 	}
 	return freed;
 }
@@ -180,12 +194,13 @@ static unsigned int check_room(struct session *s, struct export *e)
 {
 	bool staged = s->limits.flags & RDMABLK_GRANT_STAGED;
 	const struct limits_freed freed = freed_for(s, e);
-	unsigned int queues = limits_session_queues(s->wish.host_id, s->wish.nr_queues, &freed);
+	const struct limits_who who = accounts_of(s);
+	unsigned int queues = limits_session_queues(&who, s->wish.nr_queues, &freed);
 	unsigned int reason;
 
 	reason = staged ? plan_staged(s, e, queues) : plan_regions(s, e);
-	return reason ?: limits_session_check(s->wish.host_id, staged ? s->plan.pinned :
-					      e->store.size, &freed);
+	return reason ?: limits_session_check(&who, staged ? s->plan.pinned : e->store.size,
+					      &freed);
 }
 
 static bool has_victims(const struct export *e)

@@ -8,12 +8,22 @@
 #include "loop.h"
 #include "util.h"
 
-struct limits_host {
-	LIST_ENTRY(limits_host) entry;
-	uint8_t id[RDMABLK_ID_LEN];
+/**
+ * struct account - what was taken
+ * @sessions: how many
+ * @queues: hardware queues of theirs
+ * @bytes: registered for them
+ */
+struct account {
 	uint64_t sessions;
 	uint64_t queues;
 	uint64_t bytes;
+};
+
+struct limits_host {
+	LIST_ENTRY(limits_host) entry;
+	uint8_t id[RDMABLK_ID_LEN];
+	struct account taken;
 };
 
 /*
@@ -31,6 +41,7 @@ struct limits_host {
  * @addr: it
  * @logins: in progress
  * @live: sessions that have been live and are not gone
+ * @taken: by sessions
  * @until: it counts as known, ms; 0: no session of it has ended
  */
 struct limits_addr {
@@ -38,6 +49,7 @@ struct limits_addr {
 	struct in6_addr addr;
 	uint64_t logins;
 	uint64_t live;
+	struct account taken;
 	int64_t until;
 };
 
@@ -46,6 +58,7 @@ static struct {
 	LIST_HEAD(, limits_host) hosts;
 	LIST_HEAD(, limits_addr) addrs;
 	uint64_t logins;
+	struct account taken;
 	unsigned int remembered;	/* addresses with an @until */
 } limits;
 
@@ -58,6 +71,7 @@ void limits_init(const struct config *cfg)
 	limits.cfg = cfg;
 	LIST_INIT(&limits.hosts);
 	LIST_INIT(&limits.addrs);
+	limits.taken = (struct account){ 0 };
 	limits.remembered = 0;
 }
 
@@ -89,7 +103,7 @@ static void forget(struct limits_addr *a)
 	if (a->until)
 		limits.remembered--;
 	a->until = 0;
-	if (a->logins || a->live)
+	if (a->logins || a->live || a->taken.sessions)
 		return;
 	LIST_REMOVE(a, entry);
 	free(a);
@@ -228,99 +242,177 @@ static struct limits_host *find_host(const uint8_t *id)
 	return NULL;
 }
 
-static unsigned int host_check(const struct limits_host *h, uint64_t bytes)
-{
-	uint64_t max = limits.cfg->max_pinned;
+#define READER_SHARE	4	/* what only reads leaves one part of so many to others */
 
-	if (h && h->sessions >= limits.cfg->max_sessions)
+static uint64_t for_all(const struct limits_who *who, uint64_t max)
+{
+	return who->writer ? max : max - max / READER_SHARE;
+}
+
+static uint64_t left(uint64_t max, uint64_t taken)
+{
+	return taken < max ? max - taken : 0;
+}
+
+static void give_back(struct account *then, uint64_t sessions, uint64_t queues, uint64_t bytes)
+{
+	then->sessions -= min_u64(then->sessions, sessions);
+	then->queues -= min_u64(then->queues, queues);
+	then->bytes -= min_u64(then->bytes, bytes);
+}
+
+/**
+ * struct taken - what was taken when others have ended
+ * @host: by the host
+ * @addr: by its address
+ * @all: by all
+ */
+struct taken {
+	struct account host;
+	struct account addr;
+	struct account all;
+};
+
+static struct taken taken_then(const struct limits_who *who, const struct limits_freed *freed)
+{
+	struct in6_addr addr = plain_address(who->peer);
+	const struct limits_addr *a = find_addr(&addr);
+	const struct limits_host *h = find_host(who->host_id);
+	struct taken then = { .all = limits.taken };
+
+	if (h)
+		then.host = h->taken;
+	if (a)
+		then.addr = a->taken;
+	if (!freed)
+		return then;
+	give_back(&then.host, freed->sessions, freed->queues, freed->bytes);
+	give_back(&then.addr, freed->addr_sessions, freed->addr_queues, 0);
+	give_back(&then.all, freed->sessions, freed->queues, freed->bytes);
+	return then;
+}
+
+static unsigned int check(const struct limits_who *who, const struct taken *then,
+			  uint64_t bytes)
+{
+	const struct config *cfg = limits.cfg;
+
+	if (!left(cfg->max_sessions, then->host.sessions) ||
+	    !left(cfg->max_sessions_addr, then->addr.sessions) ||
+	    !left(for_all(who, cfg->max_sessions_all), then->all.sessions))
 		return RDMABLK_R_LIMIT_SESSIONS;
-	if (h && h->queues >= limits.cfg->max_queues)
+	if (!left(cfg->max_queues, then->host.queues) ||
+	    !left(cfg->max_queues_addr, then->addr.queues) ||
+	    !left(for_all(who, cfg->max_queues_all), then->all.queues))
 		return RDMABLK_R_LIMIT_QUEUES;
-	if (max && (bytes > max || (h && h->bytes > max - bytes)))
+	if (cfg->max_pinned && bytes > left(cfg->max_pinned, then->host.bytes))
+		return RDMABLK_R_LIMIT_MEMORY;
+	if (cfg->max_pinned_all &&
+	    bytes > left(for_all(who, cfg->max_pinned_all), then->all.bytes))
 		return RDMABLK_R_LIMIT_MEMORY;
 	return RDMABLK_OK;
 }
 
-/* What is taken by a host, less what it gets back. */
-static struct limits_host taken_then(const uint8_t *host_id, const struct limits_freed *freed)
-{
-	const struct limits_host *h = find_host(host_id);
-	struct limits_host then = { .sessions = 0 };
-
-	if (!h)
-		return then;
-	then.sessions = h->sessions - min_u64(h->sessions, freed->sessions);
-	then.queues = h->queues - min_u64(h->queues, freed->queues);
-	then.bytes = h->bytes - min_u64(h->bytes, freed->bytes);
-	return then;
-}
-
 /**
  * limits_session_check - would a session be refused once others of its host have ended
- * @host_id: identity of the host
+ * @who: whose it is
  * @bytes: that the session would register
  * @freed: what these others have taken
  *
  * Return: RDMABLK_OK, or the enum rdmablk_reason of limits_session_get() then.
  */
-unsigned int limits_session_check(const uint8_t *host_id, uint64_t bytes,
+unsigned int limits_session_check(const struct limits_who *who, uint64_t bytes,
 				  const struct limits_freed *freed)
 {
-	const struct limits_host then = taken_then(host_id, freed);
+	const struct taken then = taken_then(who, freed);
 
-	return host_check(&then, bytes);
+	return check(who, &then, bytes);
 }
 
 /**
  * limits_session_queues - how many queues a session would get
- * @host_id: identity of the host
+ * @who: whose it is
  * @queues: wished for
  * @freed: what sessions of that host have taken which end before; NULL: none does
  *
  * Return: fewer, perhaps; one at least, be it that limits_session_get() refuses it.
  */
-uint32_t limits_session_queues(const uint8_t *host_id, uint32_t queues,
+uint32_t limits_session_queues(const struct limits_who *who, uint32_t queues,
 			       const struct limits_freed *freed)
 {
-	static const struct limits_freed nothing;
-	uint64_t max = limits.cfg->max_queues;
-	uint64_t taken = taken_then(host_id, freed ?: &nothing).queues;
+	const struct taken then = taken_then(who, freed);
+	const struct config *cfg = limits.cfg;
+	uint64_t room = min_u64(left(cfg->max_queues, then.host.queues),
+				left(cfg->max_queues_addr, then.addr.queues));
 
-	/* The limit may have been lowered below what is taken. */
-	return (uint32_t)min_u64(queues, taken < max ? max - taken : 1);
+	room = min_u64(room, left(for_all(who, cfg->max_queues_all), then.all.queues));
+	return (uint32_t)min_u64(queues, room ?: 1);
+}
+
+static struct limits_host *get_host(const uint8_t *id)
+{
+	struct limits_host *h = find_host(id);
+
+	if (h)
+		return h;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return NULL;
+	memcpy(h->id, id, sizeof(h->id));
+	LIST_INSERT_HEAD(&limits.hosts, h, entry);
+	return h;
+}
+
+static void forget_host(struct limits_host *h)
+{
+	if (h->taken.sessions)
+		return;
+	LIST_REMOVE(h, entry);
+	free(h);
+}
+
+static void take(struct account *account, const struct limits_share *share)
+{
+	account->sessions++;
+	account->queues += share->queues;
+	account->bytes += share->bytes;
 }
 
 /**
  * limits_session_get - take what a session needs
  * @share: zeroed; says what was taken
- * @host_id: identity of the host
+ * @who: whose it is
  * @queues: wished for; limits_session_queues() of them are taken
  * @bytes: registered
  *
  * Return: enum rdmablk_reason; with RDMABLK_OK limits_session_put() is due.
  */
 unsigned int limits_session_get(struct limits_share *share,
-				const uint8_t *host_id, uint32_t queues,
+				const struct limits_who *who, uint32_t queues,
 				uint64_t bytes)
 {
-	struct limits_host *h = find_host(host_id);
-	unsigned int reason = host_check(h, bytes);
+	const struct taken now = taken_then(who, NULL);
+	unsigned int reason = check(who, &now, bytes);
+	struct limits_addr *a;
+	struct limits_host *h;
 
 	if (reason)
 		return reason;
-	if (!h) {
-		h = calloc(1, sizeof(*h));
-		if (!h)
-			return RDMABLK_R_NO_MEMORY;
-		memcpy(h->id, host_id, sizeof(h->id));
-		LIST_INSERT_HEAD(&limits.hosts, h, entry);
+	share->bytes = bytes;
+	share->queues = limits_session_queues(who, queues, NULL);
+	h = get_host(who->host_id);
+	if (!h)
+		return RDMABLK_R_NO_MEMORY;
+	a = get_addr(who->peer);
+	if (!a) {
+		forget_host(h);
+		return RDMABLK_R_NO_MEMORY;
 	}
 	share->host = h;
-	share->bytes = bytes;
-	share->queues = limits_session_queues(host_id, queues, NULL);
-	h->sessions++;
-	h->bytes += share->bytes;
-	h->queues += share->queues;
+	share->addr = a;
+	take(&h->taken, share);
+	take(&a->taken, share);
+	take(&limits.taken, share);
 	return RDMABLK_OK;
 }
 
@@ -331,14 +423,15 @@ unsigned int limits_session_get(struct limits_share *share,
 void limits_session_put(struct limits_share *share)
 {
 	struct limits_host *h = share->host;
+	struct limits_addr *a = share->addr;
 
 	if (!h)
 		return;
-	h->bytes -= share->bytes;
-	h->queues -= share->queues;
-	if (!--h->sessions) {
-		LIST_REMOVE(h, entry);
-		free(h);
-	}
+	give_back(&h->taken, 1, share->queues, share->bytes);
+	give_back(&a->taken, 1, share->queues, share->bytes);
+	give_back(&limits.taken, 1, share->queues, share->bytes);
+	forget_host(h);
+	if (!is_known(a))
+		forget(a);
 	*share = (struct limits_share){ 0 };
 }

@@ -118,9 +118,13 @@ static void limits_hold_and_are_given_back(void **state)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET }, b = a;
 	struct config cfg = { .max_logins = 3, .max_logins_addr = 2,
-			      .max_sessions = 2, .max_queues = 5, .max_pinned = 100 };
+			      .max_sessions = 2, .max_queues = 5, .max_pinned = 100,
+			      .max_sessions_addr = 9, .max_sessions_all = 99,
+			      .max_queues_addr = 9, .max_queues_all = 99 };
 	struct limits_share s[3] = { 0 };
-	uint8_t host[RDMABLK_ID_LEN] = { 1 }, other[RDMABLK_ID_LEN] = { 2 };
+	uint8_t host_id[RDMABLK_ID_LEN] = { 1 }, other_id[RDMABLK_ID_LEN] = { 2 };
+	const struct limits_who host = { host_id, (struct sockaddr *)&a, true };
+	const struct limits_who other = { other_id, (struct sockaddr *)&b, true };
 	struct limits_freed freed;
 
 	(void)state;
@@ -136,36 +140,100 @@ static void limits_hold_and_are_given_back(void **state)
 	limits_login_put((struct sockaddr *)&a);
 	limits_login_put((struct sockaddr *)&b);
 
-	assert_int_equal(limits_session_get(&s[0], host, 4, 101), RDMABLK_R_LIMIT_MEMORY);
-	assert_int_equal(limits_session_get(&s[0], host, 3, 60), RDMABLK_OK);
-	assert_int_equal(limits_session_get(&s[1], host, 4, 41), RDMABLK_R_LIMIT_MEMORY);
-	assert_int_equal(limits_session_get(&s[1], host, 4, 40), RDMABLK_OK);
+	assert_int_equal(limits_session_get(&s[0], &host, 4, 101), RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(limits_session_get(&s[0], &host, 3, 60), RDMABLK_OK);
+	assert_int_equal(limits_session_get(&s[1], &host, 4, 41), RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(limits_session_get(&s[1], &host, 4, 40), RDMABLK_OK);
 	assert_int_equal(s[1].queues, 2);
-	assert_int_equal(limits_session_queues(host, 4, NULL), 1);
-	assert_int_equal(limits_session_get(&s[2], host, 1, 0), RDMABLK_R_LIMIT_SESSIONS);
+	assert_int_equal(limits_session_queues(&host, 4, NULL), 1);
+	assert_int_equal(limits_session_get(&s[2], &host, 1, 0), RDMABLK_R_LIMIT_SESSIONS);
 	/* what it could have when the first of them ends for it */
-	freed = (struct limits_freed){ 1, s[0].queues, s[0].bytes };
-	assert_int_equal(limits_session_queues(host, 9, &freed), 3);
-	assert_int_equal(limits_session_check(host, 60, &freed), RDMABLK_OK);
-	assert_int_equal(limits_session_check(host, 61, &freed), RDMABLK_R_LIMIT_MEMORY);
+	freed = (struct limits_freed){ .sessions = 1, .queues = s[0].queues,
+				       .bytes = s[0].bytes };
+	assert_int_equal(limits_session_queues(&host, 9, &freed), 3);
+	assert_int_equal(limits_session_check(&host, 60, &freed), RDMABLK_OK);
+	assert_int_equal(limits_session_check(&host, 61, &freed), RDMABLK_R_LIMIT_MEMORY);
 	freed.sessions = 0;
-	assert_int_equal(limits_session_check(host, 60, &freed), RDMABLK_R_LIMIT_SESSIONS);
-	freed = (struct limits_freed){ 1, s[1].queues, 0 };
-	assert_int_equal(limits_session_check(host, 1, &freed), RDMABLK_R_LIMIT_MEMORY);
-	assert_int_equal(limits_session_check(other, 100, &freed), RDMABLK_OK);
-	assert_int_equal(limits_session_check(other, 101, &freed), RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(limits_session_check(&host, 60, &freed), RDMABLK_R_LIMIT_SESSIONS);
+	freed = (struct limits_freed){ .sessions = 1, .queues = s[1].queues };
+	assert_int_equal(limits_session_check(&host, 1, &freed), RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(limits_session_check(&other, 100, &freed), RDMABLK_OK);
+	assert_int_equal(limits_session_check(&other, 101, &freed), RDMABLK_R_LIMIT_MEMORY);
 	limits_session_put(&s[0]);
 	limits_session_put(&s[0]);
-	assert_int_equal(limits_session_queues(host, 9, NULL), 3);
-	assert_int_equal(limits_session_queues(host, 2, NULL), 2);
-	assert_int_equal(limits_session_get(&s[2], host, 9, 0), RDMABLK_OK);
+	assert_int_equal(limits_session_queues(&host, 9, NULL), 3);
+	assert_int_equal(limits_session_queues(&host, 2, NULL), 2);
+	assert_int_equal(limits_session_get(&s[2], &host, 9, 0), RDMABLK_OK);
 	assert_int_equal(s[2].queues, 3);
 	/* a reload may lower it below what is taken */
 	cfg.max_queues = 2;
-	assert_int_equal(limits_session_queues(host, 9, NULL), 1);
+	assert_int_equal(limits_session_queues(&host, 9, NULL), 1);
 	cfg.max_queues = 5;
 	limits_session_put(&s[1]);
 	limits_session_put(&s[2]);
+}
+
+/* A host that makes up an identity for each session, and readers without number */
+static void limits_of_an_address_and_of_all_hold(void **state)
+{
+	struct config cfg = {
+		.max_logins = 8, .max_logins_addr = 8, .max_sessions = 100, .max_queues = 100,
+		.max_sessions_addr = 3, .max_sessions_all = 8, .max_queues_addr = 6,
+		.max_queues_all = 16, .max_pinned_all = 400,
+	};
+	struct sockaddr_in in[4] = { 0 };
+	struct limits_share s[8] = { 0 };
+	uint8_t id[8][RDMABLK_ID_LEN];
+	struct limits_freed freed = { .sessions = 1, .queues = 2, .bytes = 10 };
+
+	(void)state;
+	limits_init(&cfg);
+	for (uint8_t i = 0; i < 8; i++)
+		memset(id[i], i + 1, sizeof(id[i]));
+	for (unsigned int i = 0; i < 4; i++)
+		in[i] = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = i };
+#define WHO(i, a, w) (&(struct limits_who){ id[i], (struct sockaddr *)&in[a], w })
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(limits_session_get(&s[i], WHO(i, 0, false), 2, 10), RDMABLK_OK);
+	assert_int_equal(limits_session_get(&s[3], WHO(3, 0, true), 2, 10),
+			 RDMABLK_R_LIMIT_SESSIONS);
+	/* one from there that ends for it makes room, one from elsewhere does not */
+	assert_int_equal(limits_session_check(WHO(3, 0, true), 10, &freed),
+			 RDMABLK_R_LIMIT_SESSIONS);
+	freed.addr_sessions = 1;
+	assert_int_equal(limits_session_check(WHO(3, 0, true), 10, &freed),
+			 RDMABLK_R_LIMIT_QUEUES);
+	freed.addr_queues = 2;
+	assert_int_equal(limits_session_check(WHO(3, 0, true), 10, &freed), RDMABLK_OK);
+	/* the queues of an address */
+	assert_int_equal(limits_session_queues(WHO(3, 1, true), 9, NULL), 6);
+	assert_int_equal(limits_session_queues(WHO(3, 1, false), 9, NULL), 6);
+	for (unsigned int i = 3; i < 6; i++)
+		assert_int_equal(limits_session_get(&s[i], WHO(i, 1, false), 2, 10), RDMABLK_OK);
+	/* 6 of 8 sessions and 12 of 16 queues are the readers' */
+	assert_int_equal(limits_session_get(&s[6], WHO(6, 2, false), 1, 10),
+			 RDMABLK_R_LIMIT_SESSIONS);
+	cfg.max_sessions_all = 16;
+	assert_int_equal(limits_session_get(&s[6], WHO(6, 2, false), 1, 10),
+			 RDMABLK_R_LIMIT_QUEUES);
+	cfg.max_sessions_all = 8;
+	assert_int_equal(limits_session_queues(WHO(6, 2, true), 9, NULL), 4);
+	assert_int_equal(limits_session_get(&s[6], WHO(6, 2, true), 1, 341),
+			 RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(limits_session_get(&s[6], WHO(6, 2, true), 1, 340), RDMABLK_OK);
+	assert_int_equal(limits_session_get(&s[7], WHO(7, 3, true), 1, 0), RDMABLK_OK);
+	assert_int_equal(limits_session_get(&s[7], WHO(7, 3, true), 1, 0),
+			 RDMABLK_R_LIMIT_SESSIONS);
+	for (unsigned int i = 0; i < 8; i++)
+		limits_session_put(&s[i]);
+	for (unsigned int i = 0; i < 6; i++) {
+		assert_int_equal(limits_session_get(&s[i], WHO(i, i % 4, true), 2, 10),
+				 RDMABLK_OK);
+		assert_int_equal(s[i].queues, 2);
+	}
+	for (unsigned int i = 0; i < 6; i++)
+		limits_session_put(&s[i]);
+#undef WHO
 }
 
 static struct sockaddr *address(uint32_t n)
@@ -569,6 +637,7 @@ int main(void)
 		cmocka_unit_test(a_refusal_ends_nobody),
 		cmocka_unit_test(regions_are_powers_of_two_that_the_device_takes),
 		cmocka_unit_test(limits_hold_and_are_given_back),
+		cmocka_unit_test(limits_of_an_address_and_of_all_hold),
 		cmocka_unit_test(places_are_kept_for_known_addresses),
 		cmocka_unit_test_setup_teardown(kept_arena_keeps_contents_epoch_and_identity,
 						arena_remove, arena_remove),
