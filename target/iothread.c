@@ -211,30 +211,44 @@ void iothreads_stop(struct iothreads *all)
 }
 
 /**
+ * iothread_free_place - look for a place in the table of buffers of a ring
+ * @t: thread of the ring
+ * @writer: for a session that may write; others leave the last quarter to those
+ *
+ * Return: the place, or -ENOSPC.
+ */
+int iothread_free_place(const struct iothread *t, bool writer)
+{
+	size_t most = ARRAY_SIZE(t->buffers);
+
+	if (!writer)
+		most -= most / 4;
+	for (size_t i = 0; i < most; i++)
+		if (~t->buffers[i])
+			return (int)(i * 64) + __builtin_ctzll(~t->buffers[i]);
+	return -ENOSPC;
+}
+
+/**
  * iothread_get_buffer - register memory with the ring of a thread
  * @t: of the caller
  * @from: aligned to a page
  * @bytes: up to 1 GiB
+ * @writer: as for iothread_free_place()
  *
  * Return: its place in the ring's table, or -errno.
  */
-int iothread_get_buffer(struct iothread *t, void *from, size_t bytes)
+int iothread_get_buffer(struct iothread *t, void *from, size_t bytes, bool writer)
 {
-	for (unsigned int i = 0; i < ARRAY_SIZE(t->buffers); i++) {
-		unsigned int bit, place;
-		int ret;
+	int place = iothread_free_place(t, writer), ret;
 
-		if (!~t->buffers[i])
-			continue;
-		bit = (unsigned int)__builtin_ctzll(~t->buffers[i]);
-		place = i * 64 + bit;
-		ret = ring_set_buffer(&t->engine.ring, place, from, bytes);
-		if (ret)
-			return ret;
-		t->buffers[i] |= 1ULL << bit;
-		return (int)place;
-	}
-	return -ENOSPC;
+	if (place < 0)
+		return place;
+	ret = ring_set_buffer(&t->engine.ring, (unsigned int)place, from, bytes);
+	if (ret)
+		return ret;
+	t->buffers[place / 64] |= 1ULL << place % 64;
+	return place;
 }
 
 /**

@@ -9,7 +9,7 @@
 #include "loop.h"
 #include "staged.h"
 
-#define IOTHREAD_BUFFERS	8192	/* registered with a ring, at most */
+#define IOTHREAD_BUFFERS	16384	/* registered with a ring; the kernel takes no more */
 
 struct lane;
 struct lane_queue;
@@ -74,7 +74,8 @@ int iothreads_attach(struct iothreads *all);
 void iothreads_detach(struct iothreads *all);
 void iothreads_stop(struct iothreads *all);
 void iothreads_tell_loop(struct iothreads *all, struct ring_note *note);
-int iothread_get_buffer(struct iothread *t, void *from, size_t bytes);
+int iothread_free_place(const struct iothread *t, bool writer);
+int iothread_get_buffer(struct iothread *t, void *from, size_t bytes, bool writer);
 void iothread_put_buffer(struct iothread *t, unsigned int place);
 
 #endif

@@ -116,11 +116,12 @@ static int lane_get_buffers(struct lane *lane)
 		struct lane_queue *q = &s->queue[i];
 
 		q->buffer[0] = iothread_get_buffer(lane->thread, s->slots +
-						   i * s->queue_bytes, s->queue_bytes);
+						   i * s->queue_bytes, s->queue_bytes,
+						   s->scope.writer);
 		if (q->buffer[0] < 0)
 			return q->buffer[0];
 		q->buffer[1] = iothread_get_buffer(lane->thread, s->receives + i * bytes,
-						   bytes);
+						   bytes, s->scope.writer);
 		if (q->buffer[1] < 0)
 			return q->buffer[1];
 	}

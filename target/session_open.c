@@ -306,6 +306,13 @@ bool session_registered(struct session *s)
 		session_end(s, RDMABLK_R_INTERNAL);
 		return false;
 	}
+	if (s->job_error == -ENOSPC) {
+		log_peer(session_peer(s), LOG_ERR,
+			 "%s: its queues do not fit in beside those of other sessions of its export",
+			 session_text(s));
+		session_end(s, RDMABLK_R_LIMIT_QUEUES);
+		return false;
+	}
 	if (s->job_error) {
 		log_peer(session_peer(s), LOG_ERR, "%s: cannot register %llu bytes: %s%s",
 			 session_text(s), (unsigned long long)s->share.bytes,

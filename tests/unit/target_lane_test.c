@@ -530,12 +530,36 @@ static void lists_have_an_end(void **state)
 	close_all();
 }
 
+/* Readers leave the last quarter of a ring's table to those who write. */
+static void places_are_left_to_writers(void **state)
+{
+	struct iothread *t = calloc(1, sizeof(*t));
+	const unsigned int words = ARRAY_SIZE(t->buffers);
+
+	(void)state;
+	assert_non_null(t);
+	assert_int_equal(iothread_free_place(t, false), 0);
+	t->buffers[0] = 7;
+	assert_int_equal(iothread_free_place(t, false), 3);
+	for (unsigned int i = 0; i < words - words / 4; i++)
+		t->buffers[i] = ~0ULL;
+	t->buffers[words - words / 4 - 1] = ~0ULL >> 1;
+	assert_int_equal(iothread_free_place(t, false), IOTHREAD_BUFFERS / 4 * 3 - 1);
+	t->buffers[words - words / 4 - 1] = ~0ULL;
+	assert_int_equal(iothread_free_place(t, false), -ENOSPC);
+	assert_int_equal(iothread_free_place(t, true), IOTHREAD_BUFFERS / 4 * 3);
+	memset(t->buffers, 0xff, sizeof(t->buffers));
+	assert_int_equal(iothread_free_place(t, true), -ENOSPC);
+	free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(data_goes_both_ways),
 		cmocka_unit_test(what_cannot_be_done_is_answered),
 		cmocka_unit_test(a_reader_has_nothing_to_flush),
+		cmocka_unit_test(places_are_left_to_writers),
 		cmocka_unit_test(the_peer_must_keep_to_the_protocol),
 		cmocka_unit_test(not_before_it_is_live),
 		cmocka_unit_test(a_full_house),
