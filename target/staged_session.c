@@ -28,6 +28,7 @@
 #define PAGE		4096U
 #define SPARE_TAGS	3U		/* of commands that are not READs and WRITEs */
 #define MIN_DEPTH	CONFIG_MIN_SLOTS
+#define GOOD_DEPTH	32U		/* READs and WRITEs; with less there are fewer queues */
 #define MAX_QUEUE_BYTES	(1ULL << 30)	/* registered with a ring in one piece */
 #define TELL_EACH	32U		/* sends that tell of their completion */
 #define IOVA_ALIGN	(2ULL << 20)
@@ -86,15 +87,15 @@ static unsigned int staged_plan(struct store *store, struct staged_plan *plan)
 {
 	const struct store_none *none = store->priv;
 	struct ibv_device_attr attr;
+	uint64_t good = min_u64(plan->queue_depth, GOOD_DEPTH) + SPARE_TAGS, depth;
 	unsigned int max_cqe;
-	uint64_t depth;
 
 	if (ibv_query_device(plan->verbs, &attr))
 		return RDMABLK_R_INTERNAL;
 	max_cqe = (unsigned int)attr.max_cqe;
-	/* fewer queues are better than none */
+	/* Processors share a deep queue better than each has a shallow one. */
 	while (plan->nr_queues > 1 &&
-	       depth_of(none, plan, max_cqe, plan->nr_queues) < MIN_DEPTH)
+	       depth_of(none, plan, max_cqe, plan->nr_queues) < good)
 		plan->nr_queues--;
 	depth = depth_of(none, plan, max_cqe, plan->nr_queues);
 	if (depth < MIN_DEPTH) {

@@ -183,9 +183,17 @@ static void memory_is_planned(void **state)
 	(void)state;
 	open_store(false);
 	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
-	assert_int_equal(p.cmd_depth, (64 << 20) / SLOT / 64);
-	assert_true(p.queue_depth < p.cmd_depth);
-	assert_true(p.pinned >= 64ULL << 20);
+	/* fewer queues, rather than shallow ones: 32 READs and WRITEs and 3 other commands */
+	assert_int_equal(p.nr_queues, (64 << 20) / SLOT / 35);
+	assert_int_equal(p.cmd_depth, 35);
+	assert_int_equal(p.queue_depth, 32);
+	assert_true(p.pinned >= (uint64_t)p.nr_queues * 35 * SLOT);
+	/* who wants no deep ones has them all */
+	p.nr_queues = 64;
+	p.queue_depth = 8;
+	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
+	assert_int_equal(p.nr_queues, 64);
+	assert_int_equal(p.queue_depth, 8);
 	/* two threads have a completion queue each */
 	p.nr_queues = 2;
 	p.queue_depth = 1000;
@@ -200,14 +208,8 @@ static void memory_is_planned(void **state)
 	p.nr_queues = 256;
 	p.queue_depth = 128;
 	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
-	assert_true(p.queue_depth >= 1);
-	assert_int_equal(p.nr_queues, 256);
-	/* fewer queues, rather than none */
-	p.nr_queues = 512;
-	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
-	assert_int_equal(p.nr_queues, 256);
-	assert_int_equal(p.cmd_depth, 4);
-	assert_int_equal(p.queue_depth, 1);
+	assert_int_equal(p.nr_queues, (64 << 20) / SLOT / 35);
+	assert_int_equal(p.queue_depth, 32);
 	((struct store_none *)store.priv)->slot_memory = 4 * SLOT;
 	p.nr_queues = 8;
 	p.queue_depth = 128;

@@ -41,21 +41,24 @@ granted() {
 load_module
 truncate -s 16M $FILE
 again_with ''
-connect --dev-loss-tmo off --reconnect-delay 1 --queue-depth 32
-granted 2 32
+connect --dev-loss-tmo off --reconnect-delay 1 --queue-depth 64
+granted 2 64
 start_verify --iodepth=32 --numjobs=2 --offset_increment=8M
 
 instead '' --max-queues-per-host 1
-granted 1 16 32
-# Two slots of 128 KiB for each queue, besides the three of other commands
+granted 1 32 64
+# 37 slots of 128 KiB for each queue, besides the three of other commands
+instead ,slot-memory=10M
+granted 2 37
+# There are not 32 for two queues, but 7 for one.
 instead ,slot-memory=1280K
-granted 2 2
+granted 1 3 7
 instead ,slot-memory=640K --max-queues-per-host 1
 granted 1 1 2
 # More than the disk was made with, which is all it needs afterwards
 instead ,slot-bytes=1M
 instead ''
-granted 2 32
+granted 2 64
 stop_verify
 fio_verify 16
 still_live
