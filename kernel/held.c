@@ -101,11 +101,29 @@ static void rdmablk_request_end_held(struct request *rq)
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
 	req->held = false;
+	req->unsent = false;
 	req->status = BLK_STS_TRANSPORT;
 	rdmablk_request_hand_over(rq);
 }
 
+/**
+ * rdmablk_request_fails_fast() - whether a request is to fail while there is no connection
+ * @rq: request
+ *
+ * Multipath and md set the flags where they can use another disk at once. The block layer
+ * sets them for all readahead, which is exempt: it would turn an outage into pages that
+ * cannot be read. So is a request merged from several bios that differ in these flags.
+ *
+ * Return: whether it does not wait for the next connection.
+ */
+bool rdmablk_request_fails_fast(const struct request *rq)
+{
+	return rq->cmd_flags & (REQ_FAILFAST_TRANSPORT | REQ_FAILFAST_DEV) &&
+	       !(rq->cmd_flags & REQ_RAHEAD) && !(rq->rq_flags & RQF_MIXED_MERGE);
+}
+
 struct rdmablk_fail {
+	bool all;
 	bool keep_writes;
 	unsigned int kept;
 };
@@ -117,6 +135,8 @@ static bool rdmablk_request_fail(struct request *rq, void *data)
 
 	if (blk_mq_request_completed(rq) || !req->held)
 		return true;
+	if (!fail->all && !rdmablk_request_fails_fast(rq))
+		return true;
 	if (fail->keep_writes && req->posted && op_is_write(req_op(rq))) {
 		fail->kept++;
 		return true;
@@ -127,14 +147,16 @@ static bool rdmablk_request_fail(struct request *rq, void *data)
 
 /**
  * rdmablk_request_fail_held() - end held requests with BLK_STS_TRANSPORT
- * @set: tag set
+ * @set: tag set, quiesced
+ * @all: not only those that are to fail fast
  * @keep_writes: not the WRITEs that were posted
  *
- * Return: how many WRITEs are still held.
+ * Return: how many WRITEs are still held for @keep_writes alone.
  */
-unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_writes)
+unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool all,
+				       bool keep_writes)
 {
-	struct rdmablk_fail fail = { .keep_writes = keep_writes };
+	struct rdmablk_fail fail = { .all = all, .keep_writes = keep_writes };
 
 	blk_mq_tagset_busy_iter(set, rdmablk_request_fail, &fail);
 	return fail.kept;
@@ -162,7 +184,7 @@ static bool rdmablk_request_requeue(struct request *rq, void *data)
 /**
  * rdmablk_request_requeue_held() - give held requests back to the block layer, to
  *	be posted anew
- * @set: tag set; nothing of an earlier connection can land any more
+ * @set: tag set, quiesced; nothing of an earlier connection can land any more
  * @patience: jiffies after which a request fails that has met the end of one connection
  *	after the other; up to MAX_JIFFY_OFFSET
  *

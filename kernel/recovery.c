@@ -108,6 +108,15 @@ static bool rdmablk_recovery_loss_time(const struct rdmablk_session *s,
 	return rdmablk_recovery_time(s, READ_ONCE(s->opt.dev_loss_tmo), at);
 }
 
+/*
+ * Not lost but given up: the administrator wants a new connection, or the export has
+ * grown. The timeouts begin when a first try has had its time.
+ */
+static bool rdmablk_recovery_is_planned(const struct rdmablk_session *s)
+{
+	return READ_ONCE(s->reason) == RDMABLK_R_LOGOUT;
+}
+
 static void rdmablk_recovery_quiesce(struct rdmablk_session *s)
 {
 	if (!test_and_set_bit(0, &s->quiesced))
@@ -120,13 +129,24 @@ static void rdmablk_recovery_unquiesce(struct rdmablk_session *s)
 		blk_mq_unquiesce_queue(s->disk->queue);
 }
 
-/* With "failing" set. Returns how many writes must still be held. */
+/*
+ * Ends what is held: all of it with "failing" set, what is to fail fast with "failing_fast"
+ * set. The quiesce waits for those who have seen an earlier value and hold a new request
+ * just now.
+ *
+ * Return: how many writes must still be held.
+ */
 static unsigned int rdmablk_recovery_fail_io(struct rdmablk_session *s)
 {
 	bool keep = !READ_ONCE(s->fenced) && time_before(jiffies, s->hold_until);
+	bool failing = READ_ONCE(s->path.failing);
+	unsigned int kept = 0;
 
+	rdmablk_recovery_quiesce(s);
+	if (failing || READ_ONCE(s->path.failing_fast))
+		kept = rdmablk_request_fail_held(&s->tag_set, failing, keep);
 	rdmablk_recovery_unquiesce(s);
-	return rdmablk_request_fail_held(&s->tag_set, keep);
+	return kept;
 }
 
 /* The work is due again at the earliest of what is still to come. */
@@ -136,6 +156,8 @@ static void rdmablk_fail_arm(struct rdmablk_session *s, bool kept)
 
 	if (kept && time_before(s->hold_until, next))
 		next = s->hold_until;
+	if (!READ_ONCE(s->path.failing_fast) && time_before(s->clock, next))
+		next = s->clock;
 	if (!READ_ONCE(s->path.failing) && rdmablk_recovery_fail_time(s, &at) &&
 	    time_before(at, next))
 		next = at;
@@ -174,8 +196,8 @@ static void rdmablk_fail_work(struct work_struct *work)
 	struct rdmablk_session *s = container_of(to_delayed_work(work),
 						 struct rdmablk_session, fail_work);
 	bool news, over, failing;
-	unsigned int kept = 0;
 	unsigned long at;
+	unsigned int kept;
 
 	spin_lock_irq(&s->lock);
 	if (!s->down) {
@@ -187,15 +209,15 @@ static void rdmablk_fail_work(struct work_struct *work)
 	over = s->lost || s->state == RDMABLK_DEV_DELETING;
 	news = rdmablk_fail_decide(s, over);
 	failing = s->path.failing;
+	/* A connection that is renewed on purpose is no reason to use another disk. */
+	WRITE_ONCE(s->path.failing_fast,
+		   !rdmablk_recovery_is_planned(s) || time_after_eq(jiffies, s->clock));
 	/* Under the lock, which whoever takes "cancelled" back holds. */
 	if (over)
 		rdmablk_waiter_cancel(&s->waiter);
 	spin_unlock_irq(&s->lock);
 
-	if (failing)
-		kept = rdmablk_recovery_fail_io(s);
-	else
-		rdmablk_recovery_quiesce(s);
+	kept = rdmablk_recovery_fail_io(s);
 	if (news) {
 		rdmablk_warn(s, "I/O %s from now on\n", failing ? "fails" : "is held");
 		rdmablk_netlink_event(s);
@@ -327,15 +349,6 @@ static void rdmablk_recovery_settle(struct rdmablk_session *s)
 		rdmablk_recovery_goodbye(s, true);
 }
 
-/*
- * Not lost but given up: the administrator wants a new connection, or the export has
- * grown. The timeouts begin when a first try has had its time.
- */
-static bool rdmablk_recovery_is_planned(const struct rdmablk_session *s)
-{
-	return READ_ONCE(s->reason) == RDMABLK_R_LOGOUT;
-}
-
 static bool rdmablk_recovery_is_hopeless(struct rdmablk_session *s)
 {
 	return rdmablk_session_state(s) == RDMABLK_DEV_DELETING ||
@@ -392,8 +405,10 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	if (rdmablk_recovery_is_planned(s))
 		s->clock = jiffies + s->opt.connect_tmo * HZ;
 	s->down = true;
+	WRITE_ONCE(s->path.holding, true);
 	s->lost |= hopeless;
 	spin_unlock_irq(&s->lock);
+	/* It also ends the quiesce. */
 	mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
 }
 
@@ -408,6 +423,8 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 	cancel_delayed_work_sync(&s->fail_work);
 	if (rdmablk_recovery_fail_time(s, &at))
 		patience = at - s->clock;
+	/* Waits for those who found the session not live, and hold a new request. */
+	rdmablk_recovery_quiesce(s);
 	rdmablk_request_requeue_held(&s->tag_set, patience);
 	rdmablk_recovery_unquiesce(s);
 	blk_mq_kick_requeue_list(s->disk->queue);

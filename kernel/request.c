@@ -14,10 +14,12 @@
  *   of any request until all queue pairs are drained; the block layer would hand
  *   them to somebody else. After the drain, rdmablk_request_hold_all() takes what is
  *   left: unmapped, still in flight for the block layer, no device's any more.
+ *   Requests that arrive while the connection is down are held, too.
  * - What is held is requeued when the session is live again, or ended when the
- *   administrator's patience is. A write that was posted is not reported as failed
- *   before the target's session has ended: until then a delayed packet of it could
- *   still land, after a newer write that somebody issued because this one had failed.
+ *   administrator's patience is; at once, when its submitter has somewhere else to go
+ *   (FAILFAST). A write that was posted is not reported as failed before the target's
+ *   session has ended: until then a delayed packet of it could still land, after a newer
+ *   write that somebody issued because this one had failed.
  */
 #include <linux/blk-mq.h>
 #include <linux/ktime.h>
@@ -303,6 +305,7 @@ static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, 
 static void rdmablk_request_forget(struct rdmablk_request *req)
 {
 	req->held = false;
+	req->unsent = false;
 	req->begun = 0;
 }
 
@@ -357,7 +360,9 @@ static inline void rdmablk_request_begin(struct rdmablk_path *path,
 	if (trace_rdmablk_queue_enabled())
 		rdmablk_request_trace(path, hwq, rq);
 	if (unlikely(req->held)) {
-		this_cpu_inc(path->stats->requeues);
+		if (!req->unsent)
+			this_cpu_inc(path->stats->requeues);
+		req->unsent = false;
 		req->held = false;
 	}
 	if (path->cache) {
@@ -370,6 +375,44 @@ static inline void rdmablk_request_begin(struct rdmablk_path *path,
 	req->posted = true;
 }
 
+/*
+ * The connection is down: hold a new request like those that the connection left behind.
+ * The block layer regards it as started, so its tag bounds how many are held, and those
+ * behind it in the queue still come here: some of them must fail at once. All fields are
+ * written before the request is started; from then on others find it by its tag.
+ */
+static void rdmablk_request_hold_new(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	if (unlikely(rdmablk_timing_is_on(&path->timing)) && !req->begun)
+		req->begun = ktime_get_ns();
+	/* A request that was given back after an earlier outage keeps its history. */
+	if (!req->held) {
+		req->holds = 0;
+		req->unsent = true;
+	}
+	memset(&req->attempt, 0, sizeof(req->attempt));
+	req->watched = false;
+	WRITE_ONCE(req->held, true);
+	blk_mq_start_request(rq);
+}
+
+/* Out of line: a live session does not pay for it. */
+static noinline blk_status_t rdmablk_request_queue_down(struct rdmablk_path *path,
+							struct request *rq)
+{
+	if (READ_ONCE(path->failing))
+		return rdmablk_request_refuse(path, rq, BLK_STS_TRANSPORT);
+	/* Between an error and the end of the teardown nothing is held yet. */
+	if (!READ_ONCE(path->holding))
+		return rdmablk_request_refuse(path, rq, BLK_STS_RESOURCE);
+	if (READ_ONCE(path->failing_fast) && rdmablk_request_fails_fast(rq))
+		return rdmablk_request_refuse(path, rq, BLK_STS_TRANSPORT);
+	rdmablk_request_hold_new(path, rq);
+	return BLK_STS_OK;
+}
+
 static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 					  const struct blk_mq_queue_data *bd)
 {
@@ -380,9 +423,7 @@ static blk_status_t rdmablk_request_queue(struct blk_mq_hw_ctx *hctx,
 
 	/* Pairs with the release in session.c: the queues are those of this session. */
 	if (unlikely(!smp_load_acquire(&path->live)))
-		/* Between an error and the quiesce that follows it I/O is not held yet. */
-		return rdmablk_request_refuse(path, rq, READ_ONCE(path->failing) ?
-					      BLK_STS_TRANSPORT : BLK_STS_RESOURCE);
+		return rdmablk_request_queue_down(path, rq);
 
 	hwq = *(struct rdmablk_hwq **)hctx->driver_data;
 	ret = rdmablk_request_prepare(path, hwq, rq);

@@ -115,6 +115,9 @@ struct rdmablk_hwq {
  * @live: I/O may be posted; everything else here is constant while it is true. Cleared
  *	before a quiesce, so that after it nobody posts.
  * @failing: while not @live: I/O fails; else it waits
+ * @holding: the connection has been taken down: requests that come are held, unless
+ *	they fail
+ * @failing_fast: while not @live: I/O that is to fail fast fails
  * @commands: the session has commands
  * @staged: READs and WRITEs are commands, too
  * @cache: what is written is durable after a flush only
@@ -153,6 +156,8 @@ struct rdmablk_path {
 	/* read only in the hot path */
 	bool live;
 	bool failing;
+	bool holding;
+	bool failing_fast;
 	bool read_only;
 	bool commands;
 	bool staged;
@@ -200,8 +205,9 @@ struct rdmablk_path {
  * @fua: its WRITE is sent without the FLUSH that makes it durable, which follows
  * @posted: the device may have seen it
  * @watched: nobody polls for it, although its completion has no interrupt
- * @held: in flight when the connection was lost, and no device's any more; posted
- *	anew with the next connection, or ended
+ * @held: in flight when the connection was lost, and no device's any more, or queued
+ *	since; posted anew with the next connection, or ended
+ * @unsent: it is held and was never posted
  * @status: how it ends
  * @remote: address of a one-sided one at the target
  * @begun: when it was first queued, nanoseconds; 0: it is not timed
@@ -232,6 +238,7 @@ struct rdmablk_request {
 	);
 	bool watched;
 	bool held;
+	bool unsent;
 	blk_status_t status;
 	u64 remote;
 	u64 begun;
@@ -279,7 +286,9 @@ blk_status_t rdmablk_request_prepare_other(struct rdmablk_path *path,
 					   struct rdmablk_hwq *hwq, struct request *rq);
 struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lost,
 					     bool again);
-unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool keep_writes);
+bool rdmablk_request_fails_fast(const struct request *rq);
+unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool all,
+				       bool keep_writes);
 void rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned long patience);
 bool rdmablk_request_busy(struct blk_mq_tag_set *set);
 u32 rdmablk_request_in_flight(struct blk_mq_tag_set *set);

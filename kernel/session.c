@@ -196,6 +196,8 @@ bool rdmablk_session_go_live(struct rdmablk_session *s)
 		s->resume = true;
 		s->accept_loss = false;
 		s->path.failing = false;
+		WRITE_ONCE(s->path.failing_fast, false);
+		WRITE_ONCE(s->path.holding, false);
 		resized = s->resized;
 		drained = s->drained;
 		/* Pairs with the acquire in request.c. */

@@ -17,6 +17,11 @@
 #define time_after_eq(a, b)	((long)((a) - (b)) >= 0)
 #define REQUESTS		5
 
+#define REQ_FAILFAST_DEV	(1u << 8)
+#define REQ_FAILFAST_TRANSPORT	(1u << 9)
+#define REQ_RAHEAD		(1u << 10)
+#define RQF_MIXED_MERGE		(1u << 0)
+
 enum { REQ_OP_READ, REQ_OP_WRITE, REQ_OP_FLUSH, REQ_OP_DISCARD };
 
 struct request_queue {
@@ -26,6 +31,7 @@ struct request_queue {
 struct request {
 	struct request_queue *q;
 	int op;
+	unsigned int cmd_flags, rq_flags;
 	bool free, completed;
 	unsigned int requeued, unmapped;
 	struct rdmablk_request pdu;
@@ -169,17 +175,47 @@ static void test_fail(void **state)
 	(void)state;
 	hold();
 	/* A posted WRITE may land. */
-	assert_int_equal(rdmablk_request_fail_held(&set, true), 1);
+	assert_int_equal(rdmablk_request_fail_held(&set, true, true), 1);
 	assert_int_equal(ended, REQUESTS - 2);
 	assert_true(rq[WRITE].pdu.held && !rq[WRITE].completed);
 	assert_true(rq[UNPOSTED].completed);
-	assert_int_equal(rdmablk_request_fail_held(&set, true), 1);
-	assert_int_equal(rdmablk_request_fail_held(&set, false), 0);
+	assert_int_equal(rdmablk_request_fail_held(&set, true, true), 1);
+	assert_int_equal(rdmablk_request_fail_held(&set, true, false), 0);
 	assert_int_equal(ended, REQUESTS - 1);
 	/* Those that have ended, however long ago ->complete() is due, do not again. */
-	assert_int_equal(rdmablk_request_fail_held(&set, false), 0);
+	assert_int_equal(rdmablk_request_fail_held(&set, true, false), 0);
 	rdmablk_request_requeue_held(&set, 100);
 	assert_int_equal(ended, REQUESTS - 1);
+}
+
+/* What has another disk to go to ends at once, but for a WRITE that may land. */
+static void test_fail_fast(void **state)
+{
+	(void)state;
+	rq[READ].cmd_flags = REQ_FAILFAST_DEV;
+	rq[WRITE].cmd_flags = REQ_FAILFAST_TRANSPORT;
+	rq[UNPOSTED].cmd_flags = REQ_FAILFAST_TRANSPORT | REQ_FAILFAST_DEV;
+	hold();
+	assert_int_equal(rdmablk_request_fail_held(&set, false, true), 1);
+	assert_int_equal(ended, 2);
+	assert_true(rq[READ].completed && rq[UNPOSTED].completed);
+	assert_true(rq[WRITE].pdu.held && rq[FLUSH].pdu.held);
+	assert_int_equal(rdmablk_request_fail_held(&set, false, false), 0);
+	assert_int_equal(ended, 3);
+	assert_true(rq[WRITE].completed);
+	assert_true(rq[FLUSH].pdu.held && !rq[FLUSH].completed);
+}
+
+/* The block layer marks all readahead, and a merged request has one set of flags for all. */
+static void test_not_asked_to_fail_fast(void **state)
+{
+	(void)state;
+	rq[READ].cmd_flags = REQ_FAILFAST_DEV | REQ_FAILFAST_TRANSPORT | REQ_RAHEAD;
+	rq[UNPOSTED].cmd_flags = REQ_FAILFAST_DEV;
+	rq[UNPOSTED].rq_flags = RQF_MIXED_MERGE;
+	hold();
+	assert_int_equal(rdmablk_request_fail_held(&set, false, false), 0);
+	assert_int_equal(ended, 0);
 }
 
 static void test_requeue(void **state)
@@ -202,7 +238,7 @@ static void test_completed_and_held(void **state)
 	hold();
 	for (int i = 0; i < REQUESTS; i++)
 		rq[i].completed = true;
-	assert_int_equal(rdmablk_request_fail_held(&set, true), 0);
+	assert_int_equal(rdmablk_request_fail_held(&set, true, true), 0);
 	rdmablk_request_requeue_held(&set, 0);
 	assert_int_equal(hold().requests, 0);
 	assert_int_equal(rdmablk_request_in_flight(&set), 0);
@@ -260,6 +296,8 @@ int main(void)
 		TEST(test_hold),
 		TEST(test_unflushed),
 		TEST(test_fail),
+		TEST(test_fail_fast),
+		TEST(test_not_asked_to_fail_fast),
 		TEST(test_requeue),
 		TEST(test_completed_and_held),
 		TEST(test_connections_that_do_not_last),

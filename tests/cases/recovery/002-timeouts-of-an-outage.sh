@@ -37,16 +37,84 @@ expect_refused_counted() {
 	run_expect 1 '' grep 'rdmablk_queue:' /tmp/trace
 }
 
+# fast_make: FAST is the disk as multipath's only path, all of whose requests are to fail fast
+fast_make() {
+	local major minor
+
+	modprobe -a dm-multipath dm-round-robin
+	dmsetup create fast --table "0 $(blockdev --getsz "$DEV") multipath 0 0 1 1 \
+		round-robin 0 1 1 $DEV 1"
+	IFS=: read -r major minor < <(dmsetup info -c --noheadings -o major,minor fast)
+	rm -f $FAST
+	mknod $FAST b "$major" "$minor"
+}
+FAST=/dev/fast FAST_LOAD=''
+
+# fast_again: multipath believes in its path
+fast_again() {
+	dmsetup message fast 0 "reinstate_path $(cat /sys/block/rdmablk0/dev)"
+}
+
+fast_start() {
+	fio --name=fast --filename=$FAST --direct=1 --thread --ioengine=libaio \
+		--iodepth=8 --nice=10 --rw=randrw --bs=4k --time_based \
+		--runtime=600 >/tmp/fast 2>&1 &
+	FAST_LOAD=$!
+	cleanup_add fast_kill
+}
+
+fast_is_over() {
+	! kill -0 "$FAST_LOAD" 2>/dev/null
+}
+
+fast_kill() {
+	fast_is_over || kill -KILL "$FAST_LOAD"
+}
+
+# fast_expect_failed: what is under way by way of multipath ends, while all else waits, and
+# what comes then fails, too
+fast_expect_failed() {
+	local direction
+
+	wait_until "$PATIENCE" fast_is_over ||
+		fail "requests that are to fail fast wait: $(</tmp/fast)"
+	for direction in "if=$FAST iflag=direct of=/dev/null" \
+		"if=/dev/zero of=$FAST oflag=direct"; do
+		fast_again
+		# shellcheck disable=SC2086
+		run_expect 1 'Link has been severed' timeout "$PATIENCE" \
+			dd $direction bs=4k count=1
+	done
+	expect 0 "$(attribute io_failing)" "io_failing"
+	expect recovering "$(attribute state)" "the state"
+	! load_is_over 0 || fail "the load has noticed: $(</tmp/load.0)"
+}
+
+# fast_end: with a connection they get through
+fast_end() {
+	fast_again
+	dd if=$FAST of=/dev/null iflag=direct bs=4k count=1 status=none
+	dmsetup remove fast
+}
+
 load_module
 serve 16M
 run_expect 2 'fast-io-fail-tmo' "$RDMABLK" connect --fast-io-fail-tmo 5 \
 	--dev-loss-tmo 5 "$TARGET_ADDR/disk0"
-connect --dev-loss-tmo off --reconnect-delay 1
+connect --dev-loss-tmo off --reconnect-delay 1 --keep-alive-tmo 4
 expect -1 "$(attribute fast_io_fail_tmo)" "fast_io_fail_tmo"
 expect -1 "$(attribute dev_loss_tmo)" "dev_loss_tmo"
+# The debug kernel has no multipath.
+if [[ $(uname -r) != *-debug ]]; then
+	fast_make
+	fast_start
+fi
 start_load
 stop_target KILL
 wait_state recovering
+
+# What has somewhere else to go does not wait. A write that was sent does: it may land.
+[[ ! $FAST_LOAD ]] || fast_expect_failed
 
 # Held for as long as nobody says otherwise.
 wait_until "$PATIENCE" tried 5 || fail "only $(attribute attempts) tries"
@@ -61,6 +129,7 @@ expect recovering "$(attribute state)" "the state"
 expect_refused_counted
 again 16M
 expect_back 1
+[[ ! $FAST_LOAD ]] || fast_end
 expect 0 "$(attribute io_failing)" "io_failing"
 fio_verify 8 --numjobs=1 --size=8M --io_size=8M
 device_same_as_target
