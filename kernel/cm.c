@@ -20,6 +20,7 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
+#include <rdma/rdma_cm_ib.h>
 #include "cm.h"
 #include "wire.h"
 
@@ -31,6 +32,15 @@
  */
 #define RDMABLK_RETRY_COUNT	6
 #define RDMABLK_RNR_RETRY	6
+
+/*
+ * 4.096 us << 16 = 268 ms, where no subnet manager knows how long a packet may live. That
+ * is so on RoCE, whose path records have a number that rdma_cm makes up.
+ */
+#define RDMABLK_DEFAULT_ACK_TIMEOUT	16
+
+/* The largest exponent that a queue pair takes */
+#define RDMABLK_LONGEST_ACK		31
 
 /**
  * rdmablk_deadline_left() - jiffies until a deadline
@@ -244,21 +254,73 @@ int rdmablk_cm_start_address(struct rdmablk_queue *q, struct sockaddr *dst,
 }
 
 /**
+ * rdmablk_cm_ack_timeout() - the retransmit timeout that a queue pair asks for
+ * @q: queue whose device is known
+ * @route: what the administrator asks for
+ *
+ * Return: exponent of the timeout, or RDMABLK_ACK_TIMEOUT_PATH.
+ */
+u8 rdmablk_cm_ack_timeout(const struct rdmablk_queue *q, const struct rdmablk_cm_route *route)
+{
+	if (route->ack_timeout != RDMABLK_ACK_TIMEOUT_AUTO)
+		return route->ack_timeout;
+	return rdma_cap_ib_sa(q->cm_id->device, q->cm_id->port_num) ?
+	       RDMABLK_ACK_TIMEOUT_PATH : RDMABLK_DEFAULT_ACK_TIMEOUT;
+}
+
+/**
+ * rdmablk_cm_longest_ack() - the longest retransmit timeout that a queue pair can have
+ * @q: queue with a route
+ * @route: what the administrator asks for
+ *
+ * With a path record the connection manager adds the delay of the target's adapter, which
+ * is taken to be that of ours, and rounds up.
+ *
+ * Return: exponent of the timeout.
+ */
+u8 rdmablk_cm_longest_ack(const struct rdmablk_queue *q, const struct rdmablk_cm_route *route)
+{
+	u8 ack_timeout = rdmablk_cm_ack_timeout(q, route);
+	const struct rdma_cm_id *id = q->cm_id;
+
+	if (ack_timeout != RDMABLK_ACK_TIMEOUT_PATH)
+		return ack_timeout;
+	/* iWARP has none, and no such timeout. */
+	if (!id->route.path_rec)
+		return RDMABLK_DEFAULT_ACK_TIMEOUT;
+	return min_t(u32, RDMABLK_LONGEST_ACK,
+		     max_t(u32, id->route.path_rec->packet_life_time + 1,
+			   id->device->attrs.local_ca_ack_delay) + 1);
+}
+
+/* Before the route is looked for, on which both depend */
+static void rdmablk_cm_set(struct rdmablk_queue *q, const struct rdmablk_cm_route *route)
+{
+	u8 ack_timeout = rdmablk_cm_ack_timeout(q, route);
+
+	/* Cannot fail for an RC queue pair that is not connected yet. */
+	if (ack_timeout != RDMABLK_ACK_TIMEOUT_PATH)
+		rdma_set_ack_timeout(q->cm_id, ack_timeout);
+	if (route->tos != RDMABLK_TOS_UNSET)
+		rdma_set_service_type(q->cm_id, route->tos);
+}
+
+/**
  * rdmablk_cm_start_route() - start to look for the route to a target
  * @q: queue whose address step has succeeded
- * @ack_timeout: 4.096 us * 2^this is the transport's retransmit timeout
+ * @route: what the administrator asks for
  * @ms: time for this step, milliseconds
  *
  * Context: may sleep. On error the caller destroys the id.
  *
  * Return: 0: there will be an outcome; or a negative errno, with a text in @q->why.
  */
-int rdmablk_cm_start_route(struct rdmablk_queue *q, u8 ack_timeout, unsigned int ms)
+int rdmablk_cm_start_route(struct rdmablk_queue *q, const struct rdmablk_cm_route *route,
+			   unsigned int ms)
 {
 	int ret;
 
-	/* Cannot fail for an RC queue pair that is not connected yet. */
-	rdma_set_ack_timeout(q->cm_id, ack_timeout);
+	rdmablk_cm_set(q, route);
 	WRITE_ONCE(q->cm_pending, true);
 	ret = rdma_resolve_route(q->cm_id, ms);
 	if (!ret)
@@ -268,11 +330,46 @@ int rdmablk_cm_start_route(struct rdmablk_queue *q, u8 ack_timeout, unsigned int
 }
 
 /**
+ * rdmablk_cm_share_route() - take the route of another queue between the same addresses
+ * @q: queue whose address step has succeeded
+ * @route: what the administrator asks for
+ * @from: queue that has its route
+ * @ms: time for this step, milliseconds
+ *
+ * On native InfiniBand each look for a route is a question to the subnet manager, which
+ * many hosts with many queues would ask at once after a disturbance. On RoCE a route costs
+ * no message, and each queue needs its own: the flow label in it spreads queues over links.
+ *
+ * Context: may sleep. On error the caller destroys the id.
+ *
+ * Return: 0: there will be an outcome, or is one already; or a negative errno, with a text
+ * in @q->why.
+ */
+int rdmablk_cm_share_route(struct rdmablk_queue *q, const struct rdmablk_cm_route *route,
+			   const struct rdmablk_queue *from, unsigned int ms)
+{
+	const struct rdma_cm_id *has = from->cm_id;
+	struct rdma_cm_id *id = q->cm_id;
+	int ret;
+
+	if (!rdma_cap_ib_sa(id->device, id->port_num) || id->device != has->device ||
+	    id->port_num != has->port_num || !has->route.path_rec)
+		return rdmablk_cm_start_route(q, route, ms);
+	rdmablk_cm_set(q, route);
+	ret = rdma_set_ib_path(id, has->route.path_rec);
+	if (ret)
+		q->why = "cannot take the route of the control queue";
+	else
+		rdmablk_cm_outcome(q, 0, NULL);
+	return ret;
+}
+
+/**
  * rdmablk_cm_resolve() - find device and route to a target
  * @q: control queue without a connection
  * @dst: address of the target, with its port
  * @src: address to connect from, or NULL
- * @ack_timeout: 4.096 us * 2^this is the transport's retransmit timeout
+ * @route: what the administrator asks for
  * @deadline: in jiffies
  *
  * Context: may sleep. On error the caller destroys what there is.
@@ -280,7 +377,7 @@ int rdmablk_cm_start_route(struct rdmablk_queue *q, u8 ack_timeout, unsigned int
  * Return: 0 or a negative errno, with a text in @q->why.
  */
 int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
-		       struct sockaddr *src, u8 ack_timeout,
+		       struct sockaddr *src, const struct rdmablk_cm_route *route,
 		       unsigned long deadline)
 {
 	unsigned int ms;
@@ -294,7 +391,7 @@ int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
 		ret = rdmablk_cm_wait(q, deadline);
 	} while (ret == -ETIMEDOUT && time_before(jiffies, deadline));
 	if (!ret)
-		ret = rdmablk_cm_start_route(q, ack_timeout, ms);
+		ret = rdmablk_cm_start_route(q, route, ms);
 	return ret ?: rdmablk_cm_wait(q, deadline);
 }
 

@@ -50,7 +50,7 @@ static const struct block_device_operations rdmablk_disk_ops = {
  */
 static unsigned int rdmablk_disk_timeout(const struct rdmablk_session *s)
 {
-	u64 ns = 4096ULL << s->opt.ack_timeout;
+	u64 ns = 4096ULL << s->longest_ack;
 
 	return max_t(unsigned long, 30 * HZ, nsecs_to_jiffies(7 * 4 * ns) + HZ);
 }

@@ -269,7 +269,8 @@ static int rdmablk_join_route(struct rdmablk_session *s, struct rdmablk_joins *j
 	int ret;
 
 	j->step = RDMABLK_JOIN_ROUTE;
-	ret = rdmablk_cm_start_route(j->queue, s->opt.ack_timeout, rdmablk_join_ms(joins));
+	ret = rdmablk_cm_share_route(j->queue, &s->opt.route, &s->ctrl.queue,
+				     rdmablk_join_ms(joins));
 	return ret ? rdmablk_join_fail(s, j->queue, ret) : 0;
 }
 

@@ -199,9 +199,11 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 	int ret;
 
 	ret = rdmablk_cm_resolve(q, (struct sockaddr *)&s->opt.target, src,
-				 s->opt.ack_timeout, deadline);
+				 &s->opt.route, deadline);
 	if (ret)
 		return rdmablk_login_queue_fail(s, q, ret);
+	WRITE_ONCE(s->ack_timeout, rdmablk_cm_ack_timeout(q, &s->opt.route));
+	s->longest_ack = rdmablk_cm_longest_ack(q, &s->opt.route);
 	s->offer.port = q->cm_id->port_num;
 	strscpy(s->offer.ibdev, dev_name(&q->cm_id->device->dev),
 		sizeof(s->offer.ibdev));

@@ -50,6 +50,11 @@ static struct netlink_range_validation_signed rdmablk_nl_io_tmo = {
 	.max = RDMABLK_MAX_IO_TMO,
 };
 
+static struct netlink_range_validation_signed rdmablk_nl_tos = {
+	.min = RDMABLK_TOS_UNSET,
+	.max = U8_MAX,
+};
+
 static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] = {
 	[RDMABLK_ATTR_TARGET]		= NLA_POLICY_MIN_LEN(sizeof(struct sockaddr_in)),
 	[RDMABLK_ATTR_SOURCE]		= NLA_POLICY_MIN_LEN(sizeof(struct sockaddr_in)),
@@ -71,11 +76,12 @@ static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] =
 		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_io_tmo),
 	[RDMABLK_ATTR_ON_DATA_LOSS]	= NLA_POLICY_MAX(NLA_U32,
 							 RDMABLK_DATA_LOSS_CONTINUE),
-	[RDMABLK_ATTR_ACK_TIMEOUT]	= NLA_POLICY_RANGE(NLA_U8, RDMABLK_MIN_ACK_TIMEOUT,
-							   RDMABLK_MAX_ACK_TIMEOUT),
+	[RDMABLK_ATTR_ACK_TIMEOUT]	= NLA_POLICY_MAX(NLA_U8, RDMABLK_MAX_ACK_TIMEOUT),
 	[RDMABLK_ATTR_HOST_ID]		= NLA_POLICY_EXACT_LEN(RDMABLK_ID_LEN),
 	[RDMABLK_ATTR_CQ_COUNT]		= NLA_POLICY_FULL_RANGE(NLA_U32, &rdmablk_nl_u16),
 	[RDMABLK_ATTR_CQ_PERIOD]	= NLA_POLICY_FULL_RANGE(NLA_U32, &rdmablk_nl_u16),
+	[RDMABLK_ATTR_TOS]		= NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32,
+								       &rdmablk_nl_tos),
 };
 
 static const struct nla_policy rdmablk_nl_disconnect_policy[RDMABLK_ATTR_MAX + 1] = {
@@ -207,12 +213,20 @@ static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *op
 	opt->connect_tmo = rdmablk_nl_u32(info, RDMABLK_ATTR_CONNECT_TMO,
 					  opt->connect_tmo);
 	if (info->attrs[RDMABLK_ATTR_ACK_TIMEOUT])
-		opt->ack_timeout = nla_get_u8(info->attrs[RDMABLK_ATTR_ACK_TIMEOUT]);
+		opt->route.ack_timeout = nla_get_u8(info->attrs[RDMABLK_ATTR_ACK_TIMEOUT]);
+	if (info->attrs[RDMABLK_ATTR_TOS])
+		opt->route.tos = nla_get_s32(info->attrs[RDMABLK_ATTR_TOS]);
 	opt->cq_count = rdmablk_nl_u32(info, RDMABLK_ATTR_CQ_COUNT, 0);
 	opt->cq_period = rdmablk_nl_u32(info, RDMABLK_ATTR_CQ_PERIOD, 0);
 	if (info->attrs[RDMABLK_ATTR_HOST_ID])
 		nla_memcpy(opt->host_id, info->attrs[RDMABLK_ATTR_HOST_ID],
 			   sizeof(opt->host_id));
+	if (opt->route.ack_timeout != RDMABLK_ACK_TIMEOUT_PATH &&
+	    opt->route.ack_timeout < RDMABLK_MIN_ACK_TIMEOUT) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[RDMABLK_ATTR_ACK_TIMEOUT],
+				    "ack_timeout is neither 0 nor 8 to 22");
+		return -ERANGE;
+	}
 	if (opt->cq_period && !opt->cq_count) {
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[RDMABLK_ATTR_CQ_PERIOD],
 				    "cq_period without cq_count");

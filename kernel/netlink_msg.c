@@ -39,7 +39,8 @@ static int rdmablk_nl_put_options(struct sk_buff *msg, const struct rdmablk_sess
 	       nla_put_u32(msg, RDMABLK_ATTR_KEEP_ALIVE_ASKED,
 			   READ_ONCE(opt->keep_alive_tmo)) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_ON_DATA_LOSS, READ_ONCE(opt->on_data_loss)) ||
-	       nla_put_u8(msg, RDMABLK_ATTR_ACK_TIMEOUT, opt->ack_timeout) ||
+	       nla_put_u8(msg, RDMABLK_ATTR_ACK_TIMEOUT, READ_ONCE(s->ack_timeout)) ||
+	       nla_put_s32(msg, RDMABLK_ATTR_TOS, opt->route.tos) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_CQ_COUNT, opt->cq_count) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_CQ_PERIOD, opt->cq_period) ||
 	       (opt->source.ss_family != AF_UNSPEC &&

@@ -92,7 +92,8 @@ static bool rdmablk_probe_next(struct rdmablk_session *s, struct rdmablk_probe *
 		return true;
 	if (!ret && p->step == RDMABLK_PROBE_ADDRESS) {
 		p->step = RDMABLK_PROBE_ROUTE;
-		ret = rdmablk_cm_start_route(q, s->opt.ack_timeout, RDMABLK_RESOLVE_MS);
+		ret = rdmablk_cm_share_route(q, &s->opt.route, &s->ctrl.queue,
+					     RDMABLK_RESOLVE_MS);
 	} else if (!ret) {
 		p->step = RDMABLK_PROBE_CONNECT;
 		ret = rdmablk_probe_connect(s, p, req);

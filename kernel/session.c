@@ -74,7 +74,8 @@ void rdmablk_options_init(struct rdmablk_options *opt)
 	opt->queue_depth = RDMABLK_DEFAULT_DEPTH;
 	opt->keep_alive_tmo = RDMABLK_DEFAULT_KEEP_ALIVE;
 	opt->connect_tmo = RDMABLK_DEFAULT_CONNECT_TMO;
-	opt->ack_timeout = RDMABLK_DEFAULT_ACK_TIMEOUT;
+	opt->route.ack_timeout = RDMABLK_ACK_TIMEOUT_AUTO;
+	opt->route.tos = RDMABLK_TOS_UNSET;
 	opt->reconnect_delay = RDMABLK_DEFAULT_RECONNECT_DELAY;
 	opt->fast_io_fail_tmo = RDMABLK_DEFAULT_FAST_IO_FAIL;
 	opt->dev_loss_tmo = RDMABLK_DEFAULT_DEV_LOSS;
@@ -357,6 +358,8 @@ struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt
 	init_completion(&s->login_done);
 	rdmablk_waiter_init(&s->waiter);
 	s->opt = *opt;
+	if (opt->route.ack_timeout != RDMABLK_ACK_TIMEOUT_AUTO)
+		s->ack_timeout = opt->route.ack_timeout;
 	s->nl_portid = nl_portid;
 	s->state = RDMABLK_DEV_NEW;
 	s->down = true;

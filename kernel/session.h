@@ -14,6 +14,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include "auth.h"
+#include "cm.h"
 #include "command.h"
 #include "limits.h"
 #include "request.h"
@@ -25,7 +26,6 @@
 #define RDMABLK_MAX_POLL_QUEUES		(RDMABLK_MAX_QUEUES / 2)
 #define RDMABLK_DEFAULT_KEEP_ALIVE	5	/* seconds */
 #define RDMABLK_DEFAULT_CONNECT_TMO	10	/* seconds */
-#define RDMABLK_DEFAULT_ACK_TIMEOUT	16	/* 4.096 us << 16 = 268 ms */
 #define RDMABLK_MIN_ACK_TIMEOUT		8
 #define RDMABLK_MAX_ACK_TIMEOUT		22
 #define RDMABLK_MAX_TMO			600	/* seconds */
@@ -53,7 +53,7 @@
  * @poll_queues: hardware queues for polled I/O, besides
  * @queue_depth: requests per hardware queue
  * @connect_tmo: seconds
- * @ack_timeout: 4.096 us << this
+ * @route: retransmit timeout and type of service
  * @cq_count: completions that an interrupt waits for; 0: see rdma_set_cq_moderation()
  * @cq_period: microseconds that it waits at most; both 0: as the RDMA device has it
  * @keep_alive_tmo: seconds
@@ -74,7 +74,7 @@ struct rdmablk_options {
 	u32 poll_queues;
 	u32 queue_depth;
 	u32 connect_tmo;
-	u8 ack_timeout;
+	struct rdmablk_cm_route route;
 	u16 cq_count;
 	u16 cq_period;
 	u32 keep_alive_tmo;
@@ -141,6 +141,8 @@ struct rdmablk_agreed {
  * @agreed: by the last login that succeeded
  * @told: by the first, which is what the block layer was told
  * @why: text of the last login error, static
+ * @ack_timeout: exponent that the last login asked of its queue pairs; 0: the path record's
+ * @longest_ack: exponent of the longest retransmit timeout that these can have
  * @added: the disk has been added; the session may be removed
  * @unwanted: disconnected before the disk was added; under @disk_mutex
  * @forced: the disk is removed although it may be in use; under @disk_mutex
@@ -222,6 +224,8 @@ struct rdmablk_session {
 	struct rdmablk_agreed told;
 
 	const char *why;
+	u8 ack_timeout;
+	u8 longest_ack;
 	bool added;
 	bool unwanted;
 	bool forced;

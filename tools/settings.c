@@ -34,7 +34,8 @@ static const struct number_info {
 	NUMBER(FAST_IO_FAIL_TMO, "fast-io-fail-tmo", " seconds, or off", 0, 86400),
 	NUMBER(DEV_LOSS_TMO, "dev-loss-tmo", " seconds, or off", 0, 1000000),
 	NUMBER(IO_TMO, "io-tmo", " seconds, or off", 0, 86400),
-	NUMBER(ACK_TIMEOUT, "ack-timeout", "", 8, 22),
+	NUMBER(ACK_TIMEOUT, "ack-timeout", "", 0, 22),
+	NUMBER(TOS, "tos", ", or off", 0, 255),
 	NUMBER(CQ_COUNT, "cq-count", "", 0, 65535),
 	NUMBER(CQ_PERIOD, "cq-period", " microseconds", 0, 65535),
 #undef NUMBER
@@ -151,6 +152,18 @@ static int check_moderation(const struct opts_origin *origin,
 	return 0;
 }
 
+/* 0 leaves it to the path record; what is shorter than 8 breaks any connection. */
+static int check_ack_timeout(const struct opts_origin *origin,
+			     const struct settings *settings)
+{
+	__u32 n = settings_get(settings, RDMABLK_ATTR_ACK_TIMEOUT, 0);
+
+	if (!n || n >= 8)
+		return 0;
+	return report_usage(origin->what, "%sack-timeout %u is neither 0 nor 8 to 22",
+			    origin->dashes, n);
+}
+
 /**
  * settings_check() - do they go together
  * @origin: where they were given
@@ -165,6 +178,8 @@ int settings_check(const struct opts_origin *origin,
 {
 	int ret = check_outage(origin, settings, defaults);
 
+	if (!ret)
+		ret = check_ack_timeout(origin, settings);
 	return ret ? ret : check_moderation(origin, settings);
 }
 

@@ -21,7 +21,7 @@
  *	request:  TARGET EXPORT [SOURCE] [READ_ONLY] [STEAL] [QUEUES] [POLL_QUEUES]
  *		  [QUEUE_DEPTH] [KEEP_ALIVE_TMO] [CONNECT_TMO] [RECONNECT_DELAY]
  *		  [FAST_IO_FAIL_TMO] [DEV_LOSS_TMO] [ON_DATA_LOSS] [ACK_TIMEOUT]
- *		  [HOST_ID] [CQ_COUNT] [CQ_PERIOD] [IO_TMO]
+ *		  [HOST_ID] [CQ_COUNT] [CQ_PERIOD] [IO_TMO] [TOS]
  *	reply:    INDEX NAME, and ERROR TEXT when it failed
  *	errors:   EINVAL an attribute is missing or wrong; ERANGE one is out of its
  *		  range; EAGAIN the module is still loading; EEXIST this export
@@ -143,9 +143,10 @@ enum rdmablk_cmd {
  * @RDMABLK_ATTR_CONNECT_TMO: u32, seconds without progress that end a login, 1 to 600; default 10
  * @RDMABLK_ATTR_FAST_IO_FAIL_TMO: s32, seconds that I/O is held after the connection
  *	was lost, 0 to 86400; -1, the default: until DEV_LOSS_TMO
- * @RDMABLK_ATTR_ACK_TIMEOUT: u8, transport retransmit timeout, 4.096 us * 2^value,
- *	8 to 22; default 16 (268 ms). With 6 retries a dead link is noticed after
- *	about seven times this.
+ * @RDMABLK_ATTR_ACK_TIMEOUT: u8, exponent of the transport's retransmit timeout, 0 to 22:
+ *	from 8 on 4.096 us * 2^value; with 6 retries a dead link is noticed after about seven
+ *	times this. 0: what the path record says, the default on native InfiniBand; elsewhere
+ *	the default is 16 (268 ms). No other value is taken.
  * @RDMABLK_ATTR_HOST_ID: 16 bytes, identity of this host; default the module's
  *	host_id
  * @RDMABLK_ATTR_UUID: 16 bytes, identity of the export
@@ -227,6 +228,8 @@ enum rdmablk_cmd {
  *	write may take 20 times this; 0 or -1: any time; default 30
  * @RDMABLK_ATTR_KEEP_ALIVE_ASKED: u32, seconds: the KEEP_ALIVE_TMO that the next login asks
  *	for; that of the present login may be another, because of SET or of the target
+ * @RDMABLK_ATTR_TOS: s32, type of service of all packets, 0 to 255: the traffic class on
+ *	RoCE, the choice of the service level on InfiniBand; -1, the default: as rdma_cm has it
  */
 enum rdmablk_attr {
 	RDMABLK_ATTR_UNSPEC,
@@ -308,6 +311,7 @@ enum rdmablk_attr {
 	RDMABLK_ATTR_CQ_PERIOD,
 	RDMABLK_ATTR_IO_TMO,
 	RDMABLK_ATTR_KEEP_ALIVE_ASKED,
+	RDMABLK_ATTR_TOS,
 
 	/* private: */
 	__RDMABLK_ATTR_MAX,

@@ -150,6 +150,7 @@ static void put_device(struct nlmsghdr *nlh, int index, int failed)
 	mnl_attr_put_u64(nlh, RDMABLK_ATTR_SESSION_ID, session);
 	mnl_attr_put_u32(nlh, RDMABLK_ATTR_FAST_IO_FAIL_TMO, -1);
 	mnl_attr_put_u8(nlh, RDMABLK_ATTR_ACK_TIMEOUT, 16);
+	mnl_attr_put_u32(nlh, RDMABLK_ATTR_TOS, -1);
 	mnl_attr_put_strz(nlh, RDMABLK_ATTR_TARGET_NAME, "evil\033[2J");
 	if (index)
 		mnl_attr_put(nlh, RDMABLK_ATTR_READ_ONLY, 0, NULL);

@@ -164,6 +164,13 @@ timeout_is() {
 connect --queues 1 --ack-timeout 17
 timeout_is 30000
 disconnect
+# 0 is what the path record says; rdma_cm makes up 16, or 18, for RoCE.
+connect --queues 1 --ack-timeout 0
+expect 0 "$(status ack_timeout)" "the ack_timeout"
+n=$(<$QUEUE/io_timeout)
+((n == 30000 || n == 28 * (4096 << 18) / 1000000 + 1000 ||
+	n == 28 * (4096 << 20) / 1000000 + 1000)) || fail "queue/io_timeout is $n"
+disconnect
 for n in 18 22; do
 	connect --queues 1 --ack-timeout $n
 	timeout_is $((28 * (4096 << n) / 1000000 + 1000))

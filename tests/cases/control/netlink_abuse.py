@@ -56,8 +56,10 @@ def refused(host):
             nl.u32(nl.DEV_LOSS_TMO, loss)
     yield "EINVAL", nl.CONNECT, good + nl.u32(nl.CQ_PERIOD, 1)
     yield "EINVAL", nl.CONNECT, good + nl.u32(nl.CQ_COUNT, 2)
-    for value in (0, 7, 23, 255):
+    for value in (1, 7, 23, 255):
         yield "ERANGE", nl.CONNECT, good + nl.attr(nl.ACK_TIMEOUT, bytes([value]))
+    for value in (256, 0xfffffffe, 0x7fffffff):
+        yield "ERANGE", nl.CONNECT, good + nl.u32(nl.TOS, value)
     for value in (2, 255):
         yield "ERANGE", nl.SET, nl.u32(nl.INDEX, 0) + nl.attr(nl.TIMED, bytes([value]))
     for payload in (b"", b"\1" * 15, b"\1" * 17):

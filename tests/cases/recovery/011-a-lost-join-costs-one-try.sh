@@ -6,7 +6,8 @@
 # of connect_tmo, and the next one succeeds: with a lost request, and with a lost reply,
 # where the target has let the queue join. A network in which a queue takes longer than that
 # to join does not keep the disk from coming back, because tries get longer. And who waits
-# for a data queue learns at once that the control queue has ended, and why.
+# for a data queue learns at once that the control queue has ended, and why. All packets of a
+# disk have the type of service that was asked for.
 #
 # net: veth
 
@@ -68,10 +69,39 @@ joins_delayed() {
 	echo "${BASH_REMATCH[1]}"
 }
 
+# writes_of_service EXPECTED...: packets of RDMA WRITEs, opcodes 6 to 10, with DSCP 26 and with
+# another
+writes_of_service() {
+	nft -f - <<-END
+	table ip joins {
+		chain input {
+			type filter hook input priority 0;
+			iifname v1 udp dport 4791 @th,64,8 6-10 ip dscp 26 counter
+			iifname v1 udp dport 4791 @th,64,8 6-10 ip dscp != 26 counter
+		}
+	}
+	END
+	dd if=/dev/zero of=$DEV oflag=direct bs=4k count=4 status=none
+	expect "$*" "$(nft -j list table ip joins |
+		jq -r '[.nftables[].rule.expr[]?.counter.packets? // empty | . > 0] | join(" ")')" \
+		"packets with DSCP 26, and with another"
+	lose_no_more
+}
+
 # Neither side loses its patience meanwhile.
 PATIENT=(--queues 1 --connect-tmo 600 --keep-alive-tmo 60 --dev-loss-tmo off)
 load_module
 serve 16M --login-timeout 600000
+
+# The type of service is the DSCP times 4.
+connect --queues 1 --tos 104
+writes_of_service true false
+expect 104 "$(status tos)" "the type of service"
+disconnect
+connect --queues 1
+writes_of_service false true
+expect -1 "$(status tos)" "the type of service"
+disconnect
 
 come_back 1 "iifname v1 $MESSAGE 16 $KIND != 0"
 come_back 2 "iifname v0 $MESSAGE 19 $NUMBER != 0"
