@@ -252,7 +252,11 @@ static int rdmablk_cmdq_alloc(struct rdmablk_cmdq *cmdq, const struct rdmablk_cm
 	cmdq->room = attr->depth;
 	cmdq->room_dirty = attr->dirty_bytes;
 	cmdq->room_rx = attr->rx_bytes;
-	return cmdq->cmd && cmdq->rx ? 0 : -ENOMEM;
+	if (cmdq->cmd && cmdq->rx)
+		return 0;
+	/* Else the next login would take one of two tables for both. */
+	rdmablk_cmdq_free(cmdq);
+	return -ENOMEM;
 }
 
 /**
