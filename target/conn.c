@@ -100,6 +100,7 @@ int conn_open(struct conn *conn, struct ibv_pd *pd, struct ibv_cq *cq,
 	if (rdma_create_qp(conn->id, pd, &attr))
 		return -errno;
 	conn->pair = conn->id->qp;
+	conn->id->qp = NULL;
 	return 0;
 }
 
@@ -114,9 +115,10 @@ int conn_open(struct conn *conn, struct ibv_pd *pd, struct ibv_cq *cq,
  * for is taken away. That the device may refuse: the registrations guard the
  * memory, this is the second line.
  *
- * From here on librdmacm does not know the queue pair. When a connection is rejected,
- * rdma_get_cm_event() itself modifies the queue pair of the id, in the loop, and a worker
- * may be about to destroy it. What needs the queue pair finds it in @conn.
+ * librdmacm knows the queue pair for the time of rdma_accept() only, which makes it ready.
+ * When a connection is rejected, rdma_get_cm_event() itself modifies the queue pair of the
+ * id, in the loop, and a worker may be destroying it, or have destroyed it. What needs the
+ * queue pair finds it in @conn.
  *
  * Loop thread.
  *
@@ -138,6 +140,7 @@ int conn_accept(struct conn *conn, uint16_t version, uint8_t resources,
 	int ret;
 
 	login_pack_accept(&data, version, conn->queue);
+	conn->id->qp = conn->pair;
 	ret = rdma_accept(conn->id, &param) ? -errno : 0;
 	conn->id->qp = NULL;
 	if (ret)

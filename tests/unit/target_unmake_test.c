@@ -340,12 +340,15 @@ static void a_queue_that_fails_to_join_is_fenced(void **state)
 	struct store_ops ops = { 0 };
 	struct export export = { .store.ops = &ops };
 	struct session *s = session_make(&export);
+	struct rdma_cm_id *id = id_new();
 
 	(void)state;
 	fake.no_receive = true;
 	fake.refuse[QP] = 1;
-	assert_int_equal(session_join(s, id_new(), &req, 1), RDMABLK_OK);
+	assert_int_equal(session_join(s, id, &req, 1), RDMABLK_OK);
 	assert_int_equal(s->state, SESSION_CLOSING);
+	/* librdmacm would modify it after its end. */
+	assert_null(id->qp);
 	assert_int_equal(fake.have[QP], 1);
 	assert_false(LIST_EMPTY(&export.leases));
 	wait_gone();
