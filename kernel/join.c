@@ -54,7 +54,10 @@ static bool rdmablk_login_others_failed(struct rdmablk_session *s,
 	return READ_ONCE(s->ctrl.broken);
 }
 
-/* The target knows the number of this queue pair already; that of the next is another. */
+/*
+ * The target knows the number of this queue pair already; that of the next is another. The
+ * commands are those of the write queue, which may be connected when the READs' is not.
+ */
 static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue *q,
 				struct rdmablk_cmdq *cmdq, int ret)
 {
@@ -71,7 +74,8 @@ static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue 
 	spin_unlock_irq(&s->lock);
 	q->cm_reason = 0;
 	rdmablk_queue_destroy_qp(q);
-	rdmablk_cmdq_destroy(cmdq);
+	if (q->kind == RDMABLK_KIND_WRITE)
+		rdmablk_cmdq_destroy(cmdq);
 	rdmablk_cm_destroy(q);
 	return true;
 }

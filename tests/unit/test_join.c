@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Proves that kernel/join.c keeps the queues of a pair apart: when the target's connection
+ * manager takes the queue pair of one for that of an earlier life of this host, the other
+ * queue keeps what it has, and the refused one joins with a new queue pair.
+ */
+#include <linux/kernel.h>
+
+#include "unit.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+typedef int16_t s16;
+
+#include "../../kernel/cm.h"
+#include "../../kernel/request.h"
+
+/* The kernel around join.c */
+#define HZ			1000
+#define MSEC_PER_SEC		1000L
+#define IS_ERR(p)		(!(p))
+#define PTR_ERR(p)		((p) ? 0 : -ENOMEM)
+#define dev_name(dev)		"unit"
+#define spin_lock_irq		spin_lock_bh
+#define spin_unlock_irq		spin_unlock_bh
+#define time_after_eq(a, b)	((long)((a) - (b)) >= 0)
+#define time_before(a, b)	((long)((a) - (b)) < 0)
+#define jiffies_to_msecs(j)	((unsigned int)(j))
+/* Time passes, and the target answers, only while somebody waits. */
+#define wait_event_timeout(wq, condition, left)				\
+	do {								\
+		if (!(condition))					\
+			unit_wait(left);				\
+	} while (0)
+
+enum { IB_POLL_SOFTIRQ, IB_POLL_DIRECT };
+
+struct ib_device {
+	struct {
+		int max_cqe, max_qp_wr;
+	} attrs;
+	int num_comp_vectors, dev;
+};
+
+struct ib_pd {
+	struct ib_device *device;
+};
+
+struct ib_qp {
+	int none;
+};
+
+struct ib_cq {
+	int none;
+};
+
+struct rdma_cm_id {
+	struct ib_device *device;
+	u32 port_num;
+	struct {
+		struct {
+			struct sockaddr_storage src_addr;
+		} addr;
+	} route;
+};
+
+/* As much of session.h as join.c knows */
+#define RDMABLK_SESSION_H
+#define RDMABLK_LOG_H
+#define rdmablk_warn(s, ...)	((void)(s))
+
+struct rdmablk_session {
+	int index;
+	spinlock_t lock;
+	u16 attempt_reason;
+	unsigned long deadline;
+	unsigned int late_joins, nr_queues;
+	u32 generation;
+	bool no_room;
+	const char *why;
+	struct rdmablk_waiter waiter;
+	struct rdmablk_auth {
+		int none;
+	} auth;
+	struct rdmablk_wire_challenge challenge;
+	struct {
+		struct rdmablk_wire_grant grant;
+		struct rdmablk_limits_out limits;
+		struct rdmablk_wire_limits cmds;
+		u32 port, nr_hwqs, nr_polled;
+	} offer;
+	struct rdmablk_options {
+		u32 reconnect_delay;
+		struct sockaddr_storage target;
+		struct rdmablk_cm_route route;
+		u16 cq_count, cq_period;
+	} opt;
+	struct {
+		bool broken;
+		struct rdmablk_queue queue;
+	} ctrl;
+	struct ib_pd *pd;
+	struct rdmablk_path path;
+};
+
+static unsigned long jiffies = 1000;
+static struct ib_device device = {
+	.attrs = { .max_cqe = 1 << 16, .max_qp_wr = 1 << 12 }, .num_comp_vectors = 1,
+};
+static struct ib_pd pd = { .device = &device };
+static struct ib_cq cq;
+static struct ib_qp qp;
+static struct rdma_cm_id id = { .device = &device, .port_num = 1 };
+static struct rdmablk_hwq hwq, *hwqs[] = { &hwq }, *map[1];
+static struct rdmablk_session session;
+static struct rdmablk_queue *stale;	/* its first queue pair is one that the target knows */
+static unsigned int connects[2], cmdqs;
+
+/* Whoever has asked has the answer of the target, unless that is still to come. */
+static void outcome(struct rdmablk_queue *q, int status)
+{
+	q->cm_status = status;
+	q->cm_pending = false;
+}
+
+/* All that could be done has been done: now the target answers, the stale queue first. */
+static void unit_wait(long left)
+{
+	struct rdmablk_queue *queues[] = { &hwq.read, &hwq.write };
+
+	assert_true(left > 0);
+	if (stale) {
+		stale->cm_reason = RDMABLK_R_FENCING;
+		outcome(stale, -EBUSY);
+		stale = NULL;
+		return;
+	}
+	jiffies += (unsigned long)left;
+	for (int i = 0; i < 2; i++)
+		if (queues[i]->cm_pending)
+			outcome(queues[i], 0);
+}
+
+static struct ib_cq *ib_alloc_cq(struct ib_device *dev, void *context, unsigned int cqes,
+				 u32 vector, int how)
+{
+	(void)dev;
+	(void)context;
+	(void)cqes;
+	(void)vector;
+	(void)how;
+	return &cq;
+}
+
+static int rdma_set_cq_moderation(struct ib_cq *of, u16 count, u16 period)
+{
+	(void)of;
+	(void)count;
+	(void)period;
+	return 0;
+}
+
+long rdmablk_deadline_left(unsigned long deadline)
+{
+	return time_before(jiffies, deadline) ? (long)(deadline - jiffies) : 1;
+}
+
+bool rdmablk_cm_is_done(const struct rdmablk_queue *q)
+{
+	return !q->cm_pending;
+}
+
+int rdmablk_cm_start_address(struct rdmablk_queue *q, struct sockaddr *dst,
+			     struct sockaddr *src, unsigned int ms)
+{
+	(void)dst;
+	(void)src;
+	(void)ms;
+	q->cm_id = &id;
+	outcome(q, 0);
+	return 0;
+}
+
+int rdmablk_cm_share_route(struct rdmablk_queue *q, const struct rdmablk_cm_route *route,
+			   const struct rdmablk_queue *from, unsigned int ms)
+{
+	(void)route;
+	(void)from;
+	(void)ms;
+	outcome(q, 0);
+	return 0;
+}
+
+int rdmablk_cm_start_connect(struct rdmablk_queue *q, const struct rdmablk_cm_request *req,
+			     u8 read_depth)
+{
+	(void)req;
+	assert_non_null(q->qp);
+	connects[q == &hwq.write]++;
+	q->version = session.challenge.version;
+	q->read_depth = read_depth;
+	q->cm_pending = true;
+	return 0;
+}
+
+void rdmablk_cm_destroy(struct rdmablk_queue *q)
+{
+	assert_null(q->qp);
+	q->cm_id = NULL;
+}
+
+int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *domain, struct ib_cq *of,
+			    unsigned int send_slots, unsigned int recvs, unsigned int sge)
+{
+	(void)domain;
+	(void)of;
+	(void)send_slots;
+	(void)recvs;
+	(void)sge;
+	assert_null(q->qp);
+	q->qp = &qp;
+	return 0;
+}
+
+void rdmablk_queue_stop(struct rdmablk_queue *q)
+{
+	assert_non_null(q->qp);
+}
+
+void rdmablk_queue_destroy_qp(struct rdmablk_queue *q)
+{
+	q->qp = NULL;
+}
+
+int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
+			struct ib_pd *domain, const struct rdmablk_cmdq_attr *attr)
+{
+	(void)domain;
+	assert_ptr_equal(cmdq, &hwq.cmdq);
+	assert_ptr_equal(q, &hwq.write);
+	assert_int_equal(cmdq->depth, 0);
+	cmdq->depth = attr->depth;
+	cmdqs++;
+	return 0;
+}
+
+/* Its receives are posted to the queue pair as long as there is one. */
+void rdmablk_cmdq_destroy(struct rdmablk_cmdq *cmdq)
+{
+	assert_null(hwq.write.qp);
+	cmdq->depth = 0;
+}
+
+u8 rdmablk_ibdev_read_depth(struct ib_device *dev);
+u8 rdmablk_ibdev_read_depth(struct ib_device *dev)
+{
+	(void)dev;
+	return 16;
+}
+
+int rdmablk_auth_join(struct rdmablk_auth *a, struct rdmablk_cm_request *req);
+int rdmablk_auth_join(struct rdmablk_auth *a, struct rdmablk_cm_request *req)
+{
+	(void)a;
+	(void)req;
+	return 0;
+}
+
+void rdmablk_poll_open(struct rdmablk_hwq *of);
+void rdmablk_poll_open(struct rdmablk_hwq *of)
+{
+	(void)of;
+}
+
+void rdmablk_poll_watch(struct rdmablk_queue *q);
+void rdmablk_poll_watch(struct rdmablk_queue *q)
+{
+	(void)q;
+}
+
+int rdmablk_login_fail(struct rdmablk_session *s, int ret, const char *why)
+{
+	s->why = why;
+	return ret;
+}
+
+int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret)
+{
+	return rdmablk_login_fail(s, ret, q->why);
+}
+
+void rdmablk_login_progress(struct rdmablk_session *s)
+{
+	s->deadline = jiffies + 10000;
+}
+
+unsigned long rdmablk_login_step(const struct rdmablk_session *s, u64 ms)
+{
+	(void)ms;
+	return s->deadline;
+}
+
+/* The kernel is built without these warnings. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#include "../../kernel/join.c"
+#pragma GCC diagnostic warning "-Wunused-parameter"
+#pragma GCC diagnostic warning "-Wsign-compare"
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&hwq, 0, sizeof(hwq));
+	hwq.read.kind = RDMABLK_KIND_READ;
+	hwq.write.kind = RDMABLK_KIND_WRITE;
+	session = (struct rdmablk_session){
+		.nr_queues = 1, .pd = &pd,
+		.challenge.version = 1,
+		.offer = {
+			.grant = { .nr_queues = 1, .queue_depth = 8, .read_depth = 16 },
+			.limits = { .send_slots = 64, .sge_per_wr = 4, .max_chain = 4 },
+			.cmds = { .cmd_depth = 16 },
+			.port = 1,
+		},
+		.opt.reconnect_delay = 2,
+		.ctrl.queue.cm_id = &id,
+		.path = { .hwq = hwqs, .map = map },
+	};
+	rdmablk_login_map(&session);
+	connects[0] = connects[1] = cmdqs = 0;
+	stale = NULL;
+	return 0;
+}
+
+static void joined(unsigned int reads, unsigned int writes)
+{
+	assert_int_equal(rdmablk_login_queues(&session), 0);
+	assert_int_equal(connects[0], reads);
+	assert_int_equal(connects[1], writes);
+	assert_int_equal(cmdqs, writes);
+	assert_non_null(hwq.read.qp);
+	assert_non_null(hwq.write.qp);
+	assert_int_equal(hwq.cmdq.depth, rdmablk_login_tags(&session));
+}
+
+static void test_both_join(void **state)
+{
+	(void)state;
+	joined(1, 1);
+}
+
+/* The write queue of the pair may have posted its receives by then. */
+static void test_read_queue_known_to_the_target(void **state)
+{
+	(void)state;
+	stale = &hwq.read;
+	joined(2, 1);
+}
+
+static void test_write_queue_known_to_the_target(void **state)
+{
+	(void)state;
+	stale = &hwq.write;
+	joined(1, 2);
+}
+
+#define TEST(name)	cmocka_unit_test_setup(name, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_both_join),
+		TEST(test_read_queue_known_to_the_target),
+		TEST(test_write_queue_known_to_the_target),
+	};
+
+	return cmocka_run_group_tests_name("join", tests, NULL, NULL);
+}
