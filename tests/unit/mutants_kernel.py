@@ -3,7 +3,7 @@
 pauses of a recovery are in, for tests/unit/mutants, which says what the columns are."""
 
 CMDQ, HELD, QUEUE = "kernel/cmdq.c", "kernel/held.c", "kernel/queue.c"
-REQUEST_CMD = "kernel/request_cmd.c"
+JOIN, REQUEST_CMD = "kernel/join.c", "kernel/request_cmd.c"
 ONESIDED, ONESIDED_H = "kernel/onesided.c", "kernel/onesided.h"
 WIRE, DATA = "kernel/wire.c", "kernel/wire_data.c"
 LIMITS, PATIENCE = "kernel/limits.c", "kernel/patience.c"
@@ -14,6 +14,7 @@ PURE = "unit.o messages.o kernel-wire.o kernel-wire_data.o"
 TESTS = {
     "test_cmdq": PURE,
     "test_held": PURE,
+    "test_join": PURE + " kernel-patience.o kernel-limits.o",
     "test_request_cmd": PURE + " kernel-status.o kernel-ahead.o",
     "test_wire": PURE,
     "test_grant": PURE,
@@ -226,6 +227,13 @@ MUTANTS = [
      "= send_slots + 1,", "= send_slots,"),
     ("a lost receive is not counted as one", "test_queue", QUEUE,
      "\t\tatomic_inc(&q->errors->rnr);\n", "\t\tatomic_inc(&q->errors->retry);\n"),
+    ("a READ queue that is refused takes the commands of the write queue", "test_join", JOIN,
+     "\tif (q->kind == RDMABLK_KIND_WRITE)\n\t\trdmablk_cmdq_destroy(cmdq);\n",
+     "\trdmablk_cmdq_destroy(cmdq);\n"),
+    ("a write queue that is refused keeps its commands", "test_join", JOIN,
+     "\tif (q->kind == RDMABLK_KIND_WRITE)\n\t\trdmablk_cmdq_destroy(cmdq);\n", ""),
+    ("tables of tags of which one is missing are used", "test_cmdq", CMDQ,
+     "\trdmablk_cmdq_free(cmdq);\n\treturn -ENOMEM;\n", "\treturn -ENOMEM;\n"),
     # --- what a request becomes
     ("a request goes on into the next region", "test_onesided", ONESIDED_H,
      " || (pos ^ last) >> path->region_shift", ""),

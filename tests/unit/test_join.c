@@ -21,7 +21,7 @@ typedef int16_t s16;
 #define MSEC_PER_SEC		1000L
 #define IS_ERR(p)		(!(p))
 #define PTR_ERR(p)		((p) ? 0 : -ENOMEM)
-#define dev_name(dev)		"unit"
+#define dev_name(dev)		((void)(dev), "unit")
 #define spin_lock_irq		spin_lock_bh
 #define spin_unlock_irq		spin_unlock_bh
 #define time_after_eq(a, b)	((long)((a) - (b)) >= 0)
@@ -30,6 +30,7 @@ typedef int16_t s16;
 /* Time passes, and the target answers, only while somebody waits. */
 #define wait_event_timeout(wq, condition, left)				\
 	do {								\
+		(void)(wq);						\
 		if (!(condition))					\
 			unit_wait(left);				\
 	} while (0)
@@ -72,7 +73,7 @@ struct rdma_cm_id {
 
 struct rdmablk_session {
 	int index;
-	spinlock_t lock;
+	spinlock_t lock;	/* attempt_reason */
 	u16 attempt_reason;
 	unsigned long deadline;
 	unsigned int late_joins, nr_queues;
@@ -108,11 +109,13 @@ static unsigned long jiffies = 1000;
 static struct ib_device device = {
 	.attrs = { .max_cqe = 1 << 16, .max_qp_wr = 1 << 12 }, .num_comp_vectors = 1,
 };
+
 static struct ib_pd pd = { .device = &device };
 static struct ib_cq cq;
 static struct ib_qp qp;
 static struct rdma_cm_id id = { .device = &device, .port_num = 1 };
-static struct rdmablk_hwq hwq, *hwqs[] = { &hwq }, *map[1];
+static struct rdmablk_hwq hwq;
+static struct rdmablk_hwq *hwqs[] = { &hwq }, *map[1];
 static struct rdmablk_session session;
 static struct rdmablk_queue *stale;	/* its first queue pair is one that the target knows */
 static unsigned int connects[2], cmdqs;
@@ -328,7 +331,8 @@ static int setup(void **state)
 		.path = { .hwq = hwqs, .map = map },
 	};
 	rdmablk_login_map(&session);
-	connects[0] = connects[1] = cmdqs = 0;
+	memset(connects, 0, sizeof(connects));
+	cmdqs = 0;
 	stale = NULL;
 	return 0;
 }
