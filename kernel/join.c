@@ -239,6 +239,9 @@ static int rdmablk_join_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
 
 	if (ret == -ETIMEDOUT)
 		s->late_joins++;
+	if (q->cm_reason == RDMABLK_R_DEVICE_FULL ||
+	    (ret == -ENOTCONN && reason == RDMABLK_R_DEVICE_FULL))
+		s->no_room = true;
 	if (ret == -ENOTCONN && reason)
 		return rdmablk_login_fail(s, rdmablk_wire_errno(reason),
 					  rdmablk_reason_text(reason));
@@ -303,7 +306,9 @@ static int rdmablk_join_connect(struct rdmablk_session *s, struct rdmablk_join *
 	if (!ret && recvs)
 		ret = rdmablk_login_commands(s, j->hwq);
 	if (ret)
-		return rdmablk_login_fail(s, ret, "cannot create a data queue");
+		return rdmablk_login_fail(s, ret, ret == -ENOMEM ?
+					  "no memory or no room on the device for a data queue" :
+					  "cannot create a data queue");
 	rdmablk_wire_cm_request(&req, q->kind, q->nr, s->generation,
 				s->challenge.session_id, version, version);
 	ret = rdmablk_auth_join(&s->auth, &req);
@@ -458,7 +463,9 @@ static int rdmablk_login_cq(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
 		ret = PTR_ERR(hwq->cq);
 		hwq->cq = NULL;
 		s->no_room = true;
-		return rdmablk_login_fail(s, ret, "cannot create a completion queue");
+		return rdmablk_login_fail(s, ret, ret == -ENOMEM ?
+					  "no memory or no room on the device for completions" :
+					  "cannot create a completion queue");
 	}
 	rdmablk_login_moderate(s, hwq);
 	return 0;

@@ -218,7 +218,9 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 	}
 	ret = rdmablk_ctrl_create(&s->ctrl, s->pd);
 	if (ret)
-		return rdmablk_login_fail(s, ret, "cannot create the control queue");
+		return rdmablk_login_fail(s, ret, ret == -ENOMEM ?
+					  "no memory or no room on the device for a control queue" :
+					  "cannot create the control queue");
 	rdmablk_wire_cm_request(&req, RDMABLK_KIND_CONTROL, 0, 0, 0,
 				RDMABLK_VERSION_MIN, RDMABLK_VERSION_MAX);
 	ret = rdmablk_cm_start_connect(q, &req, 0);
@@ -637,17 +639,18 @@ static bool rdmablk_login_again(struct rdmablk_session *s, int ret, unsigned lon
 }
 
 /*
- * The adapter has no room for so many queue pairs: half of them may do. Only a login can ask
- * for fewer, because the target waits for all that it has granted.
+ * An adapter has no room for so many queue pairs, ours or the target's: half of them may do.
+ * Only a login can ask for fewer, because the target waits for all that it has granted.
  */
 static bool rdmablk_login_fewer(struct rdmablk_session *s)
 {
+	bool theirs = READ_ONCE(s->attempt_reason) == RDMABLK_R_DEVICE_FULL;
 	u32 asked = s->offer.nr_hwqs;
 
 	if (!s->no_room || asked < 2 || READ_ONCE(s->waiter.cancelled))
 		return false;
 	rdmablk_warn(s, "%s has no room for %u queues; trying with %u\n",
-		     s->offer.ibdev, asked, asked / 2);
+		     theirs ? "the target's RDMA device" : s->offer.ibdev, asked, asked / 2);
 	rdmablk_session_stop_data(s);
 	rdmablk_ctrl_stop(&s->ctrl);
 	rdmablk_session_destroy_queues(s);

@@ -644,6 +644,7 @@ int rdmablk_wire_errno(unsigned int reason)
 	case RDMABLK_R_LIMIT_SESSIONS:
 	case RDMABLK_R_LIMIT_QUEUES:
 	case RDMABLK_R_LIMIT_MEMORY:
+	case RDMABLK_R_DEVICE_FULL:
 	case RDMABLK_R_STORE_SPACE:
 		return -ENOSPC;
 	case RDMABLK_R_NO_MEMORY:

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "conn.h"
+#include "device.h"
 #include "log.h"
 #include "login.h"
 #include "util.h"
@@ -79,7 +80,7 @@ struct conn *conn_create(struct rdma_cm_id *id, void *owner, uint16_t queue,
  * @cq: for sends and receives
  * @caps: how many
  *
- * Return: 0 or -errno.
+ * Return: 0; DEVICE_FULL; or -errno.
  */
 int conn_open(struct conn *conn, struct ibv_pd *pd, struct ibv_cq *cq,
 	      const struct conn_caps *caps)
@@ -98,7 +99,7 @@ int conn_open(struct conn *conn, struct ibv_pd *pd, struct ibv_cq *cq,
 	};
 
 	if (rdma_create_qp(conn->id, pd, &attr))
-		return -errno;
+		return device_queue_error();
 	conn->pair = conn->id->qp;
 	conn->id->qp = NULL;
 	return 0;

@@ -14,6 +14,7 @@
 #include <errno.h>
 
 #include "cq.h"
+#include "device.h"
 #include "util.h"
 
 static void cq_poll(struct loop_task *task)
@@ -44,7 +45,7 @@ static void cq_poll(struct loop_task *task)
  *
  * cq_close() is due either way.
  *
- * Return: 0 or -errno.
+ * Return: 0; DEVICE_FULL; or -errno.
  */
 int cq_open(struct cq *cq, struct ibv_comp_channel *channel, int cqes)
 {
@@ -53,7 +54,7 @@ int cq_open(struct cq *cq, struct ibv_comp_channel *channel, int cqes)
 	cq->task.run = cq_poll;
 	cq->ibv = ibv_create_cq(channel->context, cqes, cq, channel, 0);
 	if (!cq->ibv)
-		return -errno;
+		return device_queue_error();
 	ret = ibv_req_notify_cq(cq->ibv, 0);
 	cq->armed = !ret;
 	return -ret;

@@ -6,6 +6,7 @@
 #ifndef RDMABLKD_DEVICE_H
 #define RDMABLKD_DEVICE_H
 
+#include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <sys/queue.h>
@@ -59,11 +60,16 @@ struct device {
 	bool gone;
 };
 
+/* Negative errno: the device has no queue pair or no completion queue left */
+#define DEVICE_FULL	(-EUSERS)
+
 void device_init(void (*gone)(struct device *dev));
 struct device *device_get(struct ibv_context *verbs, const struct sockaddr *local);
 void device_put(struct device *dev);
 void device_remove(struct device *dev);
 void device_exit(void);
 uint8_t device_read_depth(const struct device *dev);
+int device_queue_error(void);
+const char *device_error_text(int ret);
 
 #endif

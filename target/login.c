@@ -317,6 +317,7 @@ uint32_t login_retry_after(unsigned int reason)
 		return RETRY_FENCING;
 	case RDMABLK_R_LIMIT_LOGINS:
 	case RDMABLK_R_NO_MEMORY:
+	case RDMABLK_R_DEVICE_FULL:
 	case RDMABLK_R_SHUTDOWN:
 	case RDMABLK_R_DEVICE_GONE:
 		return RETRY_LATER;

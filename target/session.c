@@ -610,6 +610,7 @@ static int reason_level(unsigned int reason)
 	switch (reason) {
 	case RDMABLK_R_MAGIC ... RDMABLK_R_FEATURE:
 	case RDMABLK_R_NO_MEMORY:
+	case RDMABLK_R_DEVICE_FULL:
 	case RDMABLK_R_AUTH_FAILED ... RDMABLK_R_JOIN_MISSING:
 	case RDMABLK_R_ACCESS:
 	case RDMABLK_R_EXPIRED:
@@ -644,6 +645,7 @@ static bool comes_back(const struct session *s, unsigned int reason)
 	case RDMABLK_R_LOGIN_TIMEOUT:
 	case RDMABLK_R_REPLACED:
 	case RDMABLK_R_NO_MEMORY:
+	case RDMABLK_R_DEVICE_FULL:
 		return session_has_cache(s);
 	case RDMABLK_R_LOGOUT:
 		return !s->clean && session_has_cache(s) && !gave_up(s);

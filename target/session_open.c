@@ -21,6 +21,11 @@
 
 static TAILQ_HEAD(, session) waiting = TAILQ_HEAD_INITIALIZER(waiting);
 
+static unsigned int queue_reason(int ret)
+{
+	return ret == DEVICE_FULL ? RDMABLK_R_DEVICE_FULL : RDMABLK_R_NO_MEMORY;
+}
+
 static int create_queue(struct session *s)
 {
 	const struct conn_caps caps = { .sends = CTRL_SENDS, .recvs = CTRL_RECVS };
@@ -119,9 +124,9 @@ unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
 				  0, 0);
 	if (ret) {
 		log_peer(session_peer(s), LOG_ERR, "%s: cannot make a control queue: %s",
-			 s->peer_text, strerror(-ret));
+			 s->peer_text, device_error_text(ret));
 		undo_create(s);
-		return RDMABLK_R_NO_MEMORY;
+		return queue_reason(ret);
 	}
 	s->login_slot = true;
 	session_add(s);
@@ -313,6 +318,12 @@ bool session_registered(struct session *s)
 		session_end(s, RDMABLK_R_LIMIT_QUEUES);
 		return false;
 	}
+	if (s->job_error == DEVICE_FULL) {
+		log_peer(session_peer(s), LOG_ERR, "%s: cannot make its completion queues: %s",
+			 session_text(s), device_error_text(s->job_error));
+		session_end(s, RDMABLK_R_DEVICE_FULL);
+		return false;
+	}
 	if (s->job_error) {
 		log_peer(session_peer(s), LOG_ERR, "%s: cannot register %llu bytes: %s%s",
 			 session_text(s), (unsigned long long)s->share.bytes,
@@ -366,8 +377,8 @@ static unsigned int open_data(struct session *s, struct conn *conn,
 	if (!ret)
 		return RDMABLK_OK;
 	log_peer(session_peer(s), LOG_ERR, "%s: cannot make data queue %u: %s",
-		 session_text(s), req->queue, strerror(-ret));
-	return RDMABLK_R_NO_MEMORY;
+		 session_text(s), req->queue, device_error_text(ret));
+	return queue_reason(ret);
 }
 
 /**

@@ -246,7 +246,7 @@ static int make_lane(struct staged *s, unsigned int number, struct ibv_context *
 		return ret;
 	lane->cq = ibv_create_cq(verbs, (int)cqes, NULL, lane->channel,
 				 (int)number % vectors);
-	return lane->cq ? 0 : -errno;
+	return lane->cq ? 0 : device_queue_error();
 }
 
 static int make_all(struct staged *s, struct staged_plan *plan,

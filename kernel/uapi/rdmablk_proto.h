@@ -115,6 +115,7 @@
  * @RDMABLK_R_LIMIT_QUEUES: too many queues
  * @RDMABLK_R_LIMIT_MEMORY: too much registered memory
  * @RDMABLK_R_NO_MEMORY: target is out of memory
+ * @RDMABLK_R_DEVICE_FULL: target's RDMA device has no room for more queues
  * @RDMABLK_R_AUTH_REQUIRED: authentication required
  * @RDMABLK_R_AUTH_FAILED: authentication failed
  * @RDMABLK_R_JOIN_SESSION: queue joins an unknown session
@@ -164,6 +165,7 @@ enum rdmablk_reason {
 	RDMABLK_R_LIMIT_QUEUES		= 34,
 	RDMABLK_R_LIMIT_MEMORY		= 35,
 	RDMABLK_R_NO_MEMORY		= 36,
+	RDMABLK_R_DEVICE_FULL		= 37,
 	/* authentication and joining */
 	RDMABLK_R_AUTH_REQUIRED		= 48,
 	RDMABLK_R_AUTH_FAILED		= 49,
@@ -216,6 +218,8 @@ static inline const char *rdmablk_reason_text(unsigned int reason)
 	case RDMABLK_R_LIMIT_QUEUES:	return "too many queues";
 	case RDMABLK_R_LIMIT_MEMORY:	return "too much registered memory";
 	case RDMABLK_R_NO_MEMORY:	return "target is out of memory";
+	case RDMABLK_R_DEVICE_FULL:
+		return "target's RDMA device has no room for more queues";
 	case RDMABLK_R_AUTH_REQUIRED:	return "authentication required";
 	case RDMABLK_R_AUTH_FAILED:	return "authentication failed";
 	case RDMABLK_R_JOIN_SESSION:	return "queue joins an unknown session";

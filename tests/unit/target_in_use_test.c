@@ -422,7 +422,7 @@ static void who_may_have_to_flush_is_expected(void **state)
 		{ RDMABLK_R_LOGOUT, 0, TOLD | STAGED, 0, 0 }, { RDMABLK_R_LOGOUT, 0, STAGED, 0, 1 },
 		/* its initiator wants no such export, or could not have it just now */
 		{ RDMABLK_R_CONNECTION, 0, 0, RDMABLK_R_SHRUNK, 0 },
-		{ RDMABLK_R_CONNECTION, 0, 0, RDMABLK_R_NO_MEMORY, 1 },
+		{ RDMABLK_R_CONNECTION, 0, 0, RDMABLK_R_DEVICE_FULL, 1 },
 	};
 	struct export *first = export_find("first"), *e;
 	struct lease writer = { .writer = true };

@@ -47,6 +47,7 @@ static struct {
 	unsigned int nr_stuck;
 	bool no_receive;
 	bool accepts;		/* connections come about */
+	bool full[OBJECTS];	/* the device makes no more of them */
 	bool gone;
 	bool in_loop;		/* a queue pair was destroyed there, which may take long */
 	pthread_t loop;
@@ -89,8 +90,13 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int cqe, void *context,
 			     struct ibv_comp_channel *channel, int vector)
 {
-	struct ibv_cq *cq = calloc(1, sizeof(*cq));
+	struct ibv_cq *cq;
 
+	if (fake.full[CQ]) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	cq = calloc(1, sizeof(*cq));
 	(void)cqe;
 	(void)vector;
 	cq->context = verbs;
@@ -122,6 +128,10 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
+	if (fake.full[QP]) {
+		errno = ENOMEM;
+		return -1;
+	}
 	id->qp = made(QP, calloc(1, sizeof(*id->qp)));
 	id->qp->context = pd->context;
 	id->qp->qp_context = attr->qp_context;
@@ -265,6 +275,40 @@ static void a_login_that_fails_is_undone(void **state)
 	assert_false(fake.early);
 	limits_login_put(rdma_get_peer_addr(id));
 	rdma_destroy_id(id);
+}
+
+static struct session *session_make(struct export *export);
+
+/* The peer learns what there is too little of, and goes on with fewer queues, or without. */
+static void a_full_device_is_named(void **state)
+{
+	const struct login_request req = { .kind = RDMABLK_KIND_READ, .queue = 1 };
+	struct store_ops ops = { 0 };
+	struct export export = { .store.ops = &ops };
+	struct rdma_cm_id *id;
+	struct session *s;
+
+	(void)state;
+	for (enum object o = QP; o <= CQ; o++) {
+		if (o != QP && o != CQ)
+			continue;
+		id = id_new();
+		fake.full[o] = true;
+		assert_int_equal(create(id), RDMABLK_R_DEVICE_FULL);
+		assert_false(session_any());
+		assert_int_equal(fake.have[QP] + fake.have[CQ] + fake.have[PD], 0);
+		limits_login_put(rdma_get_peer_addr(id));
+		rdma_destroy_id(id);
+		fake.full[o] = false;
+	}
+	s = session_make(&export);
+	id = id_new();
+	fake.full[QP] = true;
+	assert_int_equal(session_join(s, id, &req, 1), RDMABLK_R_DEVICE_FULL);
+	assert_int_equal(s->state, SESSION_GRANTED);
+	rdma_destroy_id(id);
+	session_end(s, RDMABLK_R_CONNECTION);
+	wait_gone();
 }
 
 /* What it has kept it may write to, and tell of. */
@@ -691,6 +735,7 @@ static void an_address_registers_one_session_at_a_time(void **state)
 
 static const struct CMUnitTest tests[] = {
 	TEST(a_login_that_fails_is_undone),
+	TEST(a_full_device_is_named),
 	TEST(a_login_that_cannot_be_undone_keeps_its_memory),
 	TEST(a_queue_that_fails_to_join_is_fenced),
 	TEST(an_accepted_queue_pair_is_unknown_to_librdmacm),

@@ -39,6 +39,7 @@ for how in reject close; do
 	peer_fails EBUSY 'export is in use by this host already' $how=19
 	peer_fails ENOSPC 'too many sessions' $how=33
 	peer_fails ENOMEM 'target is out of memory' $how=36
+	peer_fails ENOSPC "target's RDMA device has no room for more queues" $how=37
 	peer_fails EACCES 'authentication required' $how=48
 	peer_fails ECONNREFUSED 'target is shutting down' $how=65
 	peer_fails EIO 'internal error of the target' $how=96
@@ -72,6 +73,7 @@ peer_fails EACCES 'the target sent bad REGIONS' regions-mac
 peer_fails EPROTO "$other" data-queue
 peer_fails EPROTO 'the target accepts a queue wrongly' no-read-depth
 peer_fails ECONNREFUSED '.+' reject-data
+peer_fails ENOSPC "target's RDMA device has no room for more queues" full-data=37
 peer_fails EPROTO 'malformed message' live-head
 
 # These are waited for, for 10 s, the default of connect_tmo: a host that is not
@@ -87,5 +89,7 @@ load_fails ETIMEDOUT "connect failed: (no answer in time|the target does not ans
 leak_snapshot
 start_bad_target "${MODES[@]}"
 insmod_all
+dmesg_has "the target's RDMA device has no room for 2 queues; trying with 1" ||
+	fail "no login asks a full device for fewer queues"
 stop_bad_target
 leak_check

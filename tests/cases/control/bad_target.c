@@ -403,6 +403,8 @@ static void fill_grant(struct rdmablk_grant *g)
 		g->logical_block = htole32(arg(1024));
 	if (is("grant-queues"))
 		g->nr_queues = htole16((uint16_t)arg(0));
+	if (is("full-data"))
+		g->nr_queues = s.hello.nr_queues;
 	if (is("grant-depth"))
 		g->queue_depth = htole16((uint16_t)arg(0));
 	if (is("grant-name"))
@@ -636,6 +638,10 @@ static void connect_request(struct rdma_cm_event *ev)
 	queue = le16toh(req.queue);
 	rdma_ack_cm_event(ev);
 	if (queue) {
+		if (s.id && is("full-data")) {
+			reject(id);
+			return;
+		}
 		if (!s.id || queue > 2 || is("reject-data")) {
 			rdma_reject(id, NULL, 0);
 			rdma_destroy_id(id);

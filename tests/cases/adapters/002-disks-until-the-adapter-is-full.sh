@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# An adapter with 64 queue pairs and 64 completion queues in all: disks that ask for four
+# hardware queues each are connected until it is full. The last one that fits has fewer
+# queues than it asked for, the next is refused with a text that names the adapter, those
+# that are connected go on, and when one of them goes, another one fits.
+#
+# kernels: 6.12
+
+# shellcheck source=tests/cases/adapters/lib.sh
+source "$RDMABLK_TOP/tests/cases/adapters/lib.sh"
+require fio
+
+MOST=16
+
+# add N: connects diskN, with at most as many queues as it asks for
+add() {
+	"$RDMABLK" connect --queues 2 --poll-queues 2 "$TARGET_ADDR/disk$1" >/tmp/added 2>&1
+}
+
+queues_of() {
+	"$RDMABLK" status --json "rdmablk$1" | jq '.devices[0].queues'
+}
+
+exports=()
+for ((n = 0; n < MOST; n++)); do
+	exports+=(--export "disk$n,memory,size=4M")
+done
+adapter queues=64
+start_target --insecure --listen "$TARGET_ADDR" "${exports[@]}"
+load_module
+
+for ((n = 0; n < MOST; n++)); do
+	add $n || break
+	echo "disk $n: $(queues_of $n) queues, $(rdma -j res | jq -c '.[] | [.qp, .cq]')"
+done
+((n > 2 && n < MOST)) || fail "$n disks fit: $(</tmp/added)"
+run_expect 0 '' grep -E 'no memory or no room on the device|has no room for more queues' /tmp/added
+expect 4 "$(queues_of 0)" "the queues of the first disk"
+(($(queues_of $((n - 1))) < 4)) || fail "the last disk has all the queues that it asked for"
+dmesg_has 'has no room for 4 queues; trying with 2' || fail "no login asked for fewer"
+
+# Those that are there have lost nothing.
+for ((i = 0; i < n; i++)); do
+	expect live "$(</sys/block/rdmablk$i/rdmablk/state)" "the state of disk $i"
+	fio --name=verify --filename=/dev/rdmablk$i --direct=1 --ioengine=libaio --iodepth=8 \
+		--rw=randwrite --bs=4k --size=1M --verify=crc32c >/tmp/fio ||
+		fail "disk $i: $(</tmp/fio)"
+done
+
+"$RDMABLK" disconnect rdmablk0
+add $n || fail "the room of a disk that has gone cannot be used: $(</tmp/added)"
+expect live "$(</sys/block/rdmablk0/rdmablk/state)" "the state of the new disk"
+"$RDMABLK" disconnect --all
+stop_target
+leak_check
