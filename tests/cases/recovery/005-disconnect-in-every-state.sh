@@ -55,6 +55,10 @@ deleting() {
 wait_until "$PATIENCE" deleting || fail "the disconnect does not begin"
 run_expect 1 'disconnected already|no such device' \
 	"$RDMABLK" disconnect --force rdmablk0
+first_is_over() {
+	! kill -0 "$first" 2>/dev/null
+}
+wait_until "$PATIENCE" first_is_over || fail "the disconnect hangs"
 wait "$first"
 expect_load_failed
 [[ ! -e $DEV ]] || fail "the disk outlives the disconnect"
