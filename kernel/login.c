@@ -227,7 +227,7 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 	if (!ret)
 		ret = s->failed_tries ? rdmablk_probe_wait(s, &req, deadline) :
 					rdmablk_cm_wait(q, deadline);
-	if (ret == -EAGAIN)
+	if (ret == -ERESTART)
 		return rdmablk_login_fail(s, ret, "no answer in time");
 	if (ret)
 		return rdmablk_login_queue_fail(s, q, ret);
@@ -622,7 +622,7 @@ static bool rdmablk_login_again(struct rdmablk_session *s, int ret, unsigned lon
 			 RDMABLK_RETRY_MAX_MS);
 
 	/* A probe was answered. The request was lost, and the next one will not be. */
-	if (ret == -EAGAIN)
+	if (ret == -ERESTART)
 		ms = 0;
 	else if (READ_ONCE(s->attempt_reason) != RDMABLK_R_FENCING)
 		return false;
@@ -676,7 +676,7 @@ static int rdmablk_login_once(struct rdmablk_session *s)
 	do {
 		ret = rdmablk_login_dialogue(s);
 	} while (ret && rdmablk_login_again(s, ret, until));
-	if (ret == -EAGAIN)
+	if (ret == -ERESTART)
 		ret = -ETIMEDOUT;
 	if (!ret && s->resume)
 		ret = rdmablk_login_compare(s);

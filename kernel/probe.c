@@ -111,8 +111,8 @@ static bool rdmablk_probe_next(struct rdmablk_session *s, struct rdmablk_probe *
  *
  * Context: may sleep.
  *
- * Return: 0; -EAGAIN: the target answers, but not this request; or another negative errno,
- * with a text in the control queue's why.
+ * Return: 0; -ERESTART, which no verb returns: the target answers, but not this request; or
+ * another negative errno, with a text in the control queue's why.
  */
 int rdmablk_probe_wait(struct rdmablk_session *s, const struct rdmablk_cm_request *req,
 		       unsigned long deadline)
@@ -141,5 +141,5 @@ int rdmablk_probe_wait(struct rdmablk_session *s, const struct rdmablk_cm_reques
 	}
 	rdmablk_probe_end(&p);
 	/* The outcome, or why there is none */
-	return answered && !rdmablk_cm_is_done(q) ? -EAGAIN : rdmablk_cm_wait(q, deadline);
+	return answered && !rdmablk_cm_is_done(q) ? -ERESTART : rdmablk_cm_wait(q, deadline);
 }
