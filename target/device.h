@@ -69,7 +69,20 @@ void device_put(struct device *dev);
 void device_remove(struct device *dev);
 void device_exit(void);
 uint8_t device_read_depth(const struct device *dev);
-int device_queue_error(void);
 const char *device_error_text(int ret);
+
+/**
+ * device_queue_error - why no queue pair or completion queue could be made
+ *
+ * After ibv_create_cq(), ibv_create_qp() or rdma_create_qp() has failed, with errno as that
+ * has left it. A device that is full says ENOMEM. So does a host without memory, which is
+ * rare: what a queue needs is small.
+ *
+ * Return: DEVICE_FULL or -errno.
+ */
+static inline int device_queue_error(void)
+{
+	return errno == ENOMEM ? DEVICE_FULL : -errno;
+}
 
 #endif
