@@ -15,6 +15,12 @@
  * After one has failed, none is tried any more: the kernel has marked clean what it
  * could not write.
  *
+ * A FLUSH with nothing to make durable needs no fdatasync. @unsynced is set after a
+ * command has changed the file and before it is answered, and is cleared just before an
+ * fdatasync begins. So whatever was answered before a FLUSH has come either finds the
+ * flag set, or was there when the last fdatasync began. At the start it is set: a former
+ * process may have left something in the page cache.
+ *
  * WRITE with FUA is a write and then a FLUSH, each with errors of its own: that of the
  * write concerns nobody else. RWF_DSYNC is that in one, with one error for both, and after
  * EIO nobody knows whether a sector is bad or a cache is lost. Only where a device makes
@@ -94,6 +100,7 @@ static void sync_start(struct staged_file *sf, struct ring *r)
 	};
 
 	sf->ring = r;
+	atomic_store(&sf->unsynced, false);
 	if (ask.fault)
 		staged_ask(&ask);
 	else
@@ -208,6 +215,9 @@ static void sync_ready(struct ring_source *src, int res, unsigned int flags)
 	}
 	pthread_mutex_lock(&sf->lock);
 	TAILQ_CONCAT(&sf->synced, &sf->batch, entry);
+	/* Nothing has changed since this one began: it is theirs, too. */
+	if (!atomic_load(&sf->unsynced))
+		TAILQ_CONCAT(&sf->synced, &sf->waiting, entry);
 	held_release(sf, &done);
 	TAILQ_CONCAT(&sf->batch, &sf->waiting, entry);
 	again = !TAILQ_EMPTY(&sf->batch);
@@ -220,9 +230,10 @@ static void sync_ready(struct ring_source *src, int res, unsigned int flags)
 
 static void flush_begin(struct staged_io *io)
 {
+	struct staged_ios done = TAILQ_HEAD_INITIALIZER(done);
 	struct staged_file *sf = io->engine->file;
 	struct ring *here = &io->engine->ring;
-	bool first;
+	bool start = false;
 
 	if (fault(FAULT_LOST_FLUSH)) {
 		staged_finish(io, RDMABLK_OK);
@@ -233,12 +244,20 @@ static void flush_begin(struct staged_io *io)
 		return;
 	}
 	pthread_mutex_lock(&sf->lock);
-	first = !sf->syncing;
-	sf->syncing = true;
-	TAILQ_INSERT_TAIL(first ? &sf->batch : &sf->waiting, io, entry);
+	if (sf->syncing) {
+		TAILQ_INSERT_TAIL(&sf->waiting, io, entry);
+	} else if (!atomic_load(&sf->unsynced)) {
+		TAILQ_INSERT_TAIL(&sf->synced, io, entry);
+		held_release(sf, &done);
+	} else {
+		TAILQ_INSERT_TAIL(&sf->batch, io, entry);
+		sf->syncing = true;
+		start = true;
+	}
 	pthread_mutex_unlock(&sf->lock);
-	if (first)
+	if (start)
 		sync_start(sf, here);
+	held_finish(sf, &done, here);
 }
 
 /*
@@ -339,8 +358,16 @@ static void rw_start(struct staged_io *io)
 		rw_submit(&io->src, ask.bytes);
 }
 
+/* A write that was not durable by itself has changed the file, at least in part. */
+static void rw_changed(const struct staged_io *io)
+{
+	if (io->op == RDMABLK_OP_WRITE && io->plain)
+		staged_changed(io->engine->file);
+}
+
 static void rw_finish(struct staged_io *io, unsigned int status)
 {
+	rw_changed(io);
 	fua_end(io, false);
 	staged_finish(io, status);
 }
@@ -353,6 +380,7 @@ static bool in_doubt(const struct staged_io *io)
 
 static void rw_done(struct staged_io *io)
 {
+	rw_changed(io);
 	if (in_doubt(io)) {
 		staged_fail(io->engine->file, io->suspect);
 		rw_finish(io, RDMABLK_R_STORE_IO);
@@ -514,6 +542,7 @@ void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *
 		      const uint8_t *disk)
 {
 	*sf = (struct staged_file){ .file = file, .sync.ready = sync_ready };
+	atomic_init(&sf->unsynced, true);
 	memcpy(sf->identity, identity, sizeof(sf->identity));
 	memcpy(sf->disk, disk, sizeof(sf->disk));
 	TAILQ_INIT(&sf->batch);

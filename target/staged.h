@@ -24,6 +24,7 @@ TAILQ_HEAD(staged_ios, staged_io);
  * @errors: commands that have failed
  * @failed: an fdatasync has failed, or may have, of this or of another file on @disk: what
  *	was written before may be lost, although the next would not say so
+ * @unsynced: the file has been changed since the last fdatasync began
  * @syncing: an fdatasync is under way, for @batch; under @lock, as what follows
  * @stop: the thread for @slow shall end
  * @threaded: it exists
@@ -51,6 +52,7 @@ struct staged_file {
 	uint8_t disk[RDMABLK_ID_LEN];
 	atomic_uint_fast64_t errors;
 	atomic_bool failed;
+	atomic_bool unsynced;
 	bool syncing;
 	bool stop;
 	bool threaded;
@@ -136,6 +138,16 @@ struct staged_io {
 	unsigned int turn;
 	unsigned int status;
 };
+
+/*
+ * Any thread: a command has changed the file; before it is answered. Most find the flag set,
+ * and then do not take its cache line from the others.
+ */
+static inline void staged_changed(struct staged_file *sf)
+{
+	if (!atomic_load(&sf->unsynced))
+		atomic_store(&sf->unsynced, true);
+}
 
 void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *identity,
 		      const uint8_t *disk);

@@ -40,6 +40,8 @@ static void slow_run(struct staged_io *io)
 		log_peer(NULL, LOG_WARNING, "export %s: operation %u of %llu bytes at %llu: %s",
 			 io->engine->file->file->name, io->op, (unsigned long long)io->bytes,
 			 (unsigned long long)io->offset, strerror(-ret));
+	if (io->at)
+		staged_changed(io->engine->file);
 	staged_tell(io, io->at < io->bytes && !ret ? RDMABLK_R_INTERNAL :
 			file_reason(ret));
 }

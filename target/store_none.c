@@ -215,6 +215,7 @@ static int none_grow(struct store *store, uint64_t *size, uint64_t most)
 	if (ret || have == f->size)
 		return ret;
 	__atomic_store_n(&f->size, have, __ATOMIC_RELAXED);
+	staged_changed(&none->staged);	/* its length may be in the page cache only */
 	*size = have;
 	return 0;
 }

@@ -252,19 +252,67 @@ static void a_failed_flush_is_the_last(void **state)
 	place_close();
 }
 
-static void flushes_share(void **state)
+/* @write: is answered while the first fdatasync is under way. Return: how many there were */
+static int flush_together(bool write)
 {
 	struct command c[20] = { 0 };
 
-	(void)state;
 	place_open(dir, 1U << 20, 512, true);
 	fake(&place.sf.sync, 0, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(c); i++)
+	begin(&c[0], RDMABLK_OP_FLUSH, 0, 0, 0);
+	until_kept_back();
+	keep_back = false;
+	if (write)
+		assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+	for (size_t i = 1; i < ARRAY_SIZE(c); i++)
 		begin(&c[i], RDMABLK_OP_FLUSH, 0, 0, 0);
+	real_ready(&place.sf.sync, 0, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++)
 		assert_int_equal(end(&c[i]), RDMABLK_OK);
-	/* none of them by one that had begun before it came */
-	assert_int_equal(readies, 2);
+	place_close();
+	return readies;
+}
+
+static void flushes_share(void **state)
+{
+	(void)state;
+	assert_int_equal(flush_together(false), 1);
+	/* the first fdatasync may have begun before the write */
+	assert_int_equal(flush_together(true), 2);
+}
+
+/* Return: how many fdatasyncs a FLUSH takes now */
+static int syncs(void)
+{
+	fake(&place.sf.sync, 0, 0);
+	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+	place.sf.sync.ready = real_ready;
+	return readies;
+}
+
+/* What was there when the daemon opened the file may be in the page cache of the host. */
+static void a_flush_of_nothing_syncs_nothing(void **state)
+{
+	(void)state;
+	place_open(dir, 1U << 20, 512, true);
+	assert_int_equal(syncs(), 1);
+	assert_int_equal(syncs(), 0);
+	assert_int_equal(run(RDMABLK_OP_READ, 0, 0, BLOCK), RDMABLK_OK);
+	assert_int_equal(syncs(), 0);
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+	assert_int_equal(syncs(), 1);
+	assert_int_equal(syncs(), 0);
+	/* one that is durable by itself, where there is such a thing */
+	assert_int_equal(write_fua(0, BLOCK), RDMABLK_OK);
+	assert_int_equal(syncs(), 0);
+	/* one that has failed may have done a part */
+	assert_int_equal(run_faked(RDMABLK_OP_WRITE, false, BLOCK, -EROFS, 1),
+			 RDMABLK_R_STORE_READ_ONLY);
+	assert_int_equal(syncs(), 1);
+	if (place.file.max_zeroes) {
+		assert_int_equal(run(RDMABLK_OP_WRITE_ZEROES, 0, 0, BLOCK), RDMABLK_OK);
+		assert_int_equal(syncs(), 1);
+	}
 	place_close();
 }
 
@@ -319,7 +367,8 @@ static void a_full_ring_locks_nobody_out(void **state)
 	begin(&second, RDMABLK_OP_FLUSH, 0, 0, 0);
 	until_kept_back();
 	keep_back = false;
-	/* the next begins where the first ends */
+	/* the next begins where the first ends, because something has changed meanwhile */
+	staged_changed(&place.sf);
 	m = fill(c + n, ARRAY_SIZE(c) / 2);
 	place.sf.sync.ready = real_ready;
 	real_ready(&place.sf.sync, 0, 0);
@@ -665,6 +714,7 @@ int main(void)
 		cmocka_unit_test(one_error_ends_one_command),
 		cmocka_unit_test(a_failed_flush_is_the_last),
 		cmocka_unit_test(flushes_share),
+		cmocka_unit_test(a_flush_of_nothing_syncs_nothing),
 		cmocka_unit_test(a_full_ring_locks_nobody_out),
 		cmocka_unit_test(a_file_that_shrinks),
 		cmocka_unit_test(a_full_file_system),
