@@ -87,7 +87,7 @@ int full_fill(struct store *store, struct uring *ring, uint64_t from, bool blank
 int full_write(struct store *store, uint64_t offset, uint64_t bytes);
 void full_changed(struct full *full, uint64_t offset, uint64_t bytes);
 int full_sync(struct store *store);
-int full_flush(struct store *store, struct store_work *w);
+void full_flush(struct store *store, struct store_works *works);
 int full_compare_init(struct full *full);
 void full_compare_begin(struct full *full);
 int full_compare(struct store *store, const atomic_bool *cancelled);

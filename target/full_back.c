@@ -226,31 +226,73 @@ static int cut_off(struct full *full)
 	return -EIO;
 }
 
-/**
- * full_flush - make durable what a session has written
- * @store: locked
- * @w: FLUSH: its granules, its range
- *
- * Return: 0, then its granules are clean; or -errno.
+/* Into the file; it is not synced yet. Return: 0 or -errno. */
+static int flush_write(struct store *store, struct store_work *w)
+{
+	int ret = full_compare(store, &w->cancelled);
+
+	if (!ret && w->dirty)
+		ret = write_set(store, w->dirty, &w->cancelled);
+	if (!ret && w->bytes)
+		ret = write_own(store, w);
+	return ret;
+}
+
+/*
+ * An error of writing is that of the session that has the data, one of the fdatasync is
+ * everybody's. Nothing is synced when nothing has changed since the last good fdatasync.
  */
-int full_flush(struct store *store, struct store_work *w)
+static void flush_all(struct store *store, struct store_works *works)
 {
 	struct full *full = full_of(store);
-	int ret = arena_guard_broken(store->guard) ? -EIO :
-		  file_shrunk(&full->file) ? cut_off(full) : 0;
+	struct store_work *w;
+	bool written = false;
+	int ret = 0;
+
+	TAILQ_FOREACH(w, works, entry) {
+		w->error = flush_write(store, w);
+		written |= !w->error;
+	}
+	if (written && (!full->settled || bitmap_any(&full->unsynced)))
+		ret = full_sync(store);
+	TAILQ_FOREACH(w, works, entry)
+		w->error = w->error ?: ret;
+}
+
+/* Return: whether it is all done, or has failed. */
+static bool flush_short(struct store *store, struct store_work *w)
+{
 	struct store_range run;
 
-	ret = ret ?: full_compare(store, &w->cancelled);
-	if (!ret && is_short(store, w, &run)) {
-		ret = write_through(store, &run);
-	} else {
-		if (!ret && w->dirty)
-			ret = write_set(store, w->dirty, &w->cancelled);
-		if (!ret && w->bytes)
-			ret = write_own(store, w);
-		ret = ret ?: full_sync(store);
-	}
-	if (!ret && w->dirty)
-		clear_set(w->dirty);
-	return ret;
+	w->error = full_compare(store, &w->cancelled);
+	if (w->error)
+		return true;
+	if (!is_short(store, w, &run))
+		return false;
+	w->error = write_through(store, &run);
+	return true;
+}
+
+/**
+ * full_flush - make durable what sessions have written
+ * @store: locked
+ * @works: FLUSHes, at least one: their granules, their ranges
+ *
+ * Fills the @error of each: 0, then its granules are clean; or -errno.
+ */
+void full_flush(struct store *store, struct store_works *works)
+{
+	struct full *full = full_of(store);
+	struct store_work *w, *first = TAILQ_FIRST(works);
+	int ret = arena_guard_broken(store->guard) ? -EIO :
+		  file_shrunk(&full->file) ? cut_off(full) : 0;
+
+	if (ret)
+		TAILQ_FOREACH(w, works, entry)
+			w->error = ret;
+	else if (TAILQ_NEXT(first, entry) || !flush_short(store, first))
+		flush_all(store, works);
+	TAILQ_FOREACH(w, works, entry)
+		if (!w->error && w->dirty)
+			clear_set(w->dirty);
 }

@@ -3,6 +3,9 @@
  * The keeper of an export. A work goes loop -> flush or rest -> thread -> done -> loop;
  * the lock guards the lists and nothing else, and hands the work's memory over, as in
  * worker.c. One that is cancelled takes the same way: its @done is called exactly once.
+ *
+ * All FLUSHes that wait are done together: several sessions may write to a shared export,
+ * and one fdatasync is enough for all of them.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,8 +19,6 @@
 #include "log.h"
 #include "loop.h"
 #include "util.h"
-
-TAILQ_HEAD(work_list, store_work);
 
 /**
  * struct keeper - the keeper of an export
@@ -37,9 +38,9 @@ struct keeper {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct work_list flush;
-	struct work_list rest;
-	struct work_list done;
+	struct store_works flush;
+	struct store_works rest;
+	struct store_works done;
 	bool idle;
 	bool stop;
 	struct loop_source source;
@@ -52,55 +53,69 @@ static void finish(struct keeper *k, struct store_work *w)
 	eventfd_write(k->source.fd, 1);
 }
 
-static struct work_list *list_of(struct keeper *k, const struct store_work *w)
+static struct store_works *list_of(struct keeper *k, const struct store_work *w)
 {
 	return w->op == RDMABLK_OP_FLUSH ? &k->flush : &k->rest;
 }
 
 /*
- * The next thing to do, off its list; the lock is held. NULL: nothing but, perhaps,
- * work in the background.
+ * The next things to do, off their list: all FLUSHes, or one of the rest. The lock is
+ * held. Return: whether there is something; else work in the background, perhaps.
  */
-static struct store_work *take(struct keeper *k)
+static bool take(struct keeper *k, struct store_works *works)
 {
-	struct store_work *w = TAILQ_FIRST(&k->flush) ?: TAILQ_FIRST(&k->rest);
+	struct store_work *w;
 
-	if (w) {
-		TAILQ_REMOVE(list_of(k, w), w, entry);
-		w->queued = false;
+	if (!TAILQ_EMPTY(&k->flush)) {
+		TAILQ_CONCAT(works, &k->flush, entry);
+	} else if ((w = TAILQ_FIRST(&k->rest))) {
+		TAILQ_REMOVE(&k->rest, w, entry);
+		TAILQ_INSERT_TAIL(works, w, entry);
 	}
-	return w;
+	TAILQ_FOREACH(w, works, entry)
+		w->queued = false;
+	return !TAILQ_EMPTY(works);
 }
 
-/* One piece, or a whole FLUSH. Return: whether it is all done. */
-static bool step(struct keeper *k, struct store_work *w)
+/* One piece. Return: whether it is all done. */
+static bool piece(struct keeper *k, struct store_work *w)
 {
-	uint64_t left = w->bytes - w->at;
+	uint64_t bytes = min_u64(w->bytes - w->at, KEEPER_PIECE);
 
-	if (fault(FAULT_SLOW_KEEPER))
-		usleep((useconds_t)fault(FAULT_SLOW_KEEPER) * 1000);
-	if (w->op == RDMABLK_OP_FLUSH) {
-		if (!fault(FAULT_LOST_FLUSH))
-			w->status = k->store->ops->work(k->store, w, w->offset, w->bytes);
-		return true;
-	}
-	left = min_u64(left, KEEPER_PIECE);
-	w->status = k->store->ops->work(k->store, w, w->offset + w->at, left);
-	w->at += left;
+	w->status = k->store->ops->work(k->store, w, w->offset + w->at, bytes);
+	w->at += bytes;
 	return w->status || w->at >= w->bytes;
 }
 
-static void do_work(struct keeper *k, struct store_work *w)
+/* Return: whether they are all done. */
+static bool step(struct keeper *k, struct store_works *works)
 {
-	bool over = step(k, w);
+	struct store_work *first = TAILQ_FIRST(works);
+
+	if (fault(FAULT_SLOW_KEEPER))
+		usleep((useconds_t)fault(FAULT_SLOW_KEEPER) * 1000);
+	if (first->op != RDMABLK_OP_FLUSH)
+		return piece(k, first);
+	if (!fault(FAULT_LOST_FLUSH))
+		k->store->ops->flush(k->store, works);
+	return true;
+}
+
+static void do_works(struct keeper *k, struct store_works *works)
+{
+	bool over = step(k, works);
+	struct store_work *w;
 
 	pthread_mutex_lock(&k->lock);
 	k->idle = true;
-	if (over || atomic_load(&w->cancelled)) {
-		finish(k, w);
-	} else {	/* the next round asks whether a FLUSH is wanted first */
-		TAILQ_INSERT_HEAD(&k->rest, w, entry);
-		w->queued = true;
+	while ((w = TAILQ_FIRST(works))) {
+		TAILQ_REMOVE(works, w, entry);
+		if (over || atomic_load(&w->cancelled)) {
+			finish(k, w);
+		} else {	/* the next round asks whether a FLUSH is wanted first */
+			TAILQ_INSERT_HEAD(&k->rest, w, entry);
+			w->queued = true;
+		}
 	}
 	pthread_mutex_unlock(&k->lock);
 }
@@ -114,16 +129,17 @@ static void do_idle(struct keeper *k)
 	pthread_mutex_unlock(&k->lock);
 }
 
-/* Return: whether to go on; then @w is to be done, or NULL: work in the background. */
-static bool next(struct keeper *k, struct store_work **w)
+/* Return: whether to go on; with nothing in @works, with work in the background. */
+static bool next(struct keeper *k, struct store_works *works)
 {
+	bool some;
 	bool on;
 
 	pthread_mutex_lock(&k->lock);
-	while (!(*w = take(k)) && !k->idle && !k->stop)
+	while (!(some = take(k, works)) && !k->idle && !k->stop)
 		pthread_cond_wait(&k->wake, &k->lock);
-	on = *w || k->idle;
-	if (!*w)
+	on = some || k->idle;
+	if (!some)
 		k->idle = false;
 	pthread_mutex_unlock(&k->lock);
 	return on;
@@ -131,14 +147,14 @@ static bool next(struct keeper *k, struct store_work **w)
 
 static void *keeper_main(void *arg)
 {
+	struct store_works works = TAILQ_HEAD_INITIALIZER(works);
 	struct keeper *k = arg;
-	struct store_work *w;
 
-	while (next(k, &w)) {
-		if (w)
-			do_work(k, w);
-		else
+	while (next(k, &works)) {
+		if (TAILQ_EMPTY(&works))
 			do_idle(k);
+		else
+			do_works(k, &works);
 	}
 	return NULL;
 }

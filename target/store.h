@@ -146,6 +146,7 @@ struct store_range {
  * @done: in the loop; may free the work
  * @cancelled: nobody waits for the outcome any more but for the end of it: a long FLUSH
  *	may stop early, with any error. Any thread
+ * @error: FLUSH: the store's: 0 or -errno
  * @queued: the keeper's
  * @at: the keeper's: bytes done
  */
@@ -159,9 +160,12 @@ struct store_work {
 	unsigned int status;
 	void (*done)(struct store_work *w);
 	atomic_bool cancelled;
+	int error;
 	bool queued;
 	uint64_t at;
 };
+
+TAILQ_HEAD(store_works, store_work);
 
 /**
  * struct staged_plan - what a session with a staged store gets
@@ -324,9 +328,11 @@ struct store {
  * @close: undo @open, when no session is left and the keeper has stopped; in a worker
  * @status: in the loop: how it is; does not wait. NULL: there is nothing to say
  * @limits: what it can do; NULL: nothing but READs and WRITEs of its arena
- * @work: in the keeper's thread: @bytes from @offset of @w (one piece of a DISCARD,
- *	WRITE_ZEROES, SECURE_ERASE), or the whole FLUSH; enum rdmablk_reason. NULL: the
+ * @work: in the keeper's thread: @bytes from @offset of @w, which is a DISCARD,
+ *	WRITE_ZEROES or SECURE_ERASE: one piece of it; enum rdmablk_reason. NULL: the
  *	store has no keeper
+ * @flush: in the keeper's thread: do all FLUSHes of a list, and fill their @status. NULL:
+ *	@limits offers no FLUSH
  * @idle: in the keeper's thread when there is nothing else to do: one short step, 10 ms
  *	at most, of work in the background; false: nothing is left. NULL: none
  * @ended: in the loop, after the fence of a session that could write, before the next
@@ -353,6 +359,7 @@ struct store_ops {
 	void (*limits)(const struct store *store, struct store_limits *out);
 	unsigned int (*work)(struct store *store, struct store_work *w,
 			     uint64_t offset, uint64_t bytes);
+	void (*flush)(struct store *store, struct store_works *works);
 	bool (*idle)(struct store *store);
 	void (*ended)(struct store *store, bool clean);
 	bool (*behind)(const struct store *store);

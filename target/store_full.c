@@ -332,6 +332,17 @@ static int zero_range(struct store *store, const struct store_work *w,
 	return ret ?: arena_guard_broken(store->guard) ? -EIO : 0;
 }
 
+/* Return: enum rdmablk_reason for -errno, which is counted and logged. */
+static unsigned int work_status(struct full *full, int ret)
+{
+	if (ret && ret != -ECANCELED) {
+		atomic_fetch_add(&full->errors, 1);
+		log_peer(NULL, LOG_ERR, "export %s: %s: %s", full->file.name,
+			 full->file.path, strerror(-ret));
+	}
+	return file_reason(ret);
+}
+
 static unsigned int store_work(struct store *store, struct store_work *w,
 			       uint64_t offset, uint64_t bytes)
 {
@@ -339,20 +350,25 @@ static unsigned int store_work(struct store *store, struct store_work *w,
 	int ret;
 
 	pthread_mutex_lock(&full->lock);
-	if (w->op == RDMABLK_OP_FLUSH)
-		ret = full_flush(store, w);
-	else
-		ret = zero_range(store, w, offset, bytes);
+	ret = zero_range(store, w, offset, bytes);
 	pthread_mutex_unlock(&full->lock);
-	/* The kernel could not read the arena. */
-	if (ret == -EFAULT)
-		arena_guard_break(store->guard);
-	if (ret && ret != -ECANCELED)
-		atomic_fetch_add(&full->errors, 1);
-	if (ret && ret != -ECANCELED)
-		log_peer(NULL, LOG_ERR, "export %s: %s: %s", full->file.name, full->file.path,
-			 strerror(-ret));
-	return file_reason(ret);
+	return work_status(full, ret);
+}
+
+static void store_flush(struct store *store, struct store_works *works)
+{
+	struct full *full = full_of(store);
+	struct store_work *w;
+
+	pthread_mutex_lock(&full->lock);
+	full_flush(store, works);
+	pthread_mutex_unlock(&full->lock);
+	TAILQ_FOREACH(w, works, entry) {
+		/* The kernel could not read the arena. */
+		if (w->error == -EFAULT)
+			arena_guard_break(store->guard);
+		w->status = work_status(full, w->error);
+	}
 }
 
 static bool store_idle(struct store *store)
@@ -445,6 +461,7 @@ static int grow_sets(struct full *full, uint64_t size)
 	}
 	bitmap_free(&full->unsynced);
 	full->unsynced = larger;
+	full->settled = false;	/* its length may be in the page cache only */
 	if (full->compare_left)
 		full_compare_leave(full, full->compare_left + size - full->file.size);
 	__atomic_store_n(&full->file.size, size, __ATOMIC_RELAXED);
@@ -488,6 +505,7 @@ const struct store_ops store_full_ops = {
 	.status = store_status,
 	.limits = store_limits,
 	.work = store_work,
+	.flush = store_flush,
 	.idle = store_idle,
 	.ended = store_ended,
 	.behind = store_behind,

@@ -59,30 +59,44 @@ static int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	return 0;
 }
 
+static unsigned int fake_step(void)
+{
+	t.works++;
+	sem_post(&t.begun);
+	sem_wait(&t.permit);
+	return t.status;
+}
+
 static unsigned int fake_work(struct store *store, struct store_work *w,
 			      uint64_t offset, uint64_t bytes)
 {
+	(void)store;
+	(void)w;
+	(void)offset;
+	(void)bytes;
+	return fake_step();
+}
+
+static void fake_flush(struct store *store, struct store_works *works)
+{
+	struct store_work *w = TAILQ_FIRST(works);
 	uint64_t first = 0, count = 0;
 
 	(void)store;
-	(void)offset;
-	(void)bytes;
-	t.works++;
-	if (w->op == RDMABLK_OP_FLUSH && w->dirty->nr == GRANULES) {
+	assert_null(TAILQ_NEXT(w, entry));	/* one at a time of a session */
+	if (w->dirty->nr == GRANULES) {
 		memset(t.written, '.', GRANULES);
 		while (bitmap_next(w->dirty, first + count, &first, &count))
 			memset(t.written + first, 'x', count);
 	}
-	sem_post(&t.begun);
-	sem_wait(&t.permit);
-	if (t.status)
-		return t.status;
-	if (w->op == RDMABLK_OP_FLUSH)
+	w->status = fake_step();
+	if (!w->status)
 		bitmap_clear(w->dirty, 0, GRANULES);
-	return RDMABLK_OK;
 }
 
-static const struct store_ops fake_ops = { .type = "fake", .work = fake_work };
+static const struct store_ops fake_ops = {
+	.type = "fake", .work = fake_work, .flush = fake_flush,
+};
 
 static void ended(struct commands *c, unsigned int reason)
 {

@@ -94,7 +94,13 @@ static inline unsigned int full_do(struct store *s, uint16_t op, uint16_t flags,
 		.dirty = dirty,
 	};
 
-	return s->ops->work(s, &w, offset, bytes);
+	struct store_works works = TAILQ_HEAD_INITIALIZER(works);
+
+	if (op != RDMABLK_OP_FLUSH)
+		return s->ops->work(s, &w, offset, bytes);
+	TAILQ_INSERT_TAIL(&works, &w, entry);
+	s->ops->flush(s, &works);
+	return w.status;
 }
 
 static inline unsigned int full_flush_all(struct store *s, struct bitmap *dirty)

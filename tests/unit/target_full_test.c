@@ -620,6 +620,75 @@ static unsigned int flush_run(struct store *s, struct bitmap *dirty, uint64_t of
 	return syncs - before;
 }
 
+/* What an earlier daemon has written may be in a cache, so the first one syncs. */
+static void a_flush_of_nothing_syncs_nothing(void **state)
+{
+	const char *path = files_new("nothing", SIZE);
+	struct bitmap dirty;
+	unsigned int before;
+	struct store s;
+
+	(void)state;
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	dirty = full_dirty(&s);
+	before = syncs;
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_int_equal(syncs, before + 1);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_int_equal(syncs, before + 1);
+	assert_int_equal(flush_run(&s, &dirty, MIB, 4096, 1, false), 1);
+	assert_int_equal(full_do(&s, RDMABLK_OP_WRITE_ZEROES, 0, MIB, 4096, NULL), RDMABLK_OK);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_int_equal(syncs, before + 3);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_int_equal(syncs, before + 3);
+	bitmap_free(&dirty);
+	full_close(&s);
+}
+
+/* Two sessions' FLUSHes: one fdatasync; a write that fails is the one session's alone. */
+static void flushes_share_a_sync(void **state)
+{
+	const char *path = files_new("shared", SIZE);
+	struct store_works works = TAILQ_HEAD_INITIALIZER(works);
+	struct store_work w[2] = {
+		{ .op = RDMABLK_OP_FLUSH }, { .op = RDMABLK_OP_FLUSH },
+	};
+	struct bitmap dirty[2];
+	unsigned int before;
+	struct store s;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		dirty[i] = full_dirty(&s);
+		w[i].dirty = &dirty[i];
+		TAILQ_INSERT_TAIL(&works, &w[i], entry);
+		full_rdma(&s, (i + 1) * MIB, 4096, i + 1);
+		full_note(&s, &dirty[i], (i + 1) * MIB, 4096);
+	}
+	before = syncs;
+	let_writes_reach(2 * MIB);
+	s.ops->flush(&s, &works);
+	let_writes_reach(RLIM_INFINITY);
+	assert_int_equal(w[0].status, RDMABLK_OK);
+	assert_int_not_equal(w[1].status, RDMABLK_OK);
+	assert_int_equal(syncs, before + 1);
+	assert_false(bitmap_any(&dirty[0]));
+	assert_true(bitmap_any(&dirty[1]));
+	assert_true(files_are(path, MIB, 4096, 1));
+	s.ops->flush(&s, &works);
+	assert_int_equal(w[0].status, RDMABLK_OK);
+	assert_int_equal(w[1].status, RDMABLK_OK);
+	assert_int_equal(syncs, before + 2);
+	assert_false(bitmap_any(&dirty[1]));
+	assert_true(files_are(path, 2 * MIB, 4096, 2));
+	bitmap_free(&dirty[0]);
+	bitmap_free(&dirty[1]);
+	full_close(&s);
+}
+
 /* What a disk makes durable while it is written needs no fdatasync, if all else is. */
 static void a_run_is_written_through(void **state)
 {
@@ -691,6 +760,8 @@ int main(void)
 		cmocka_unit_test(the_end_of_a_file_that_shrank),
 		cmocka_unit_test(a_block_device),
 		cmocka_unit_test(a_run_is_written_through),
+		cmocka_unit_test(a_flush_of_nothing_syncs_nothing),
+		cmocka_unit_test(flushes_share_a_sync),
 	};
 
 	return cmocka_run_group_tests(tests, files_setup, files_teardown);

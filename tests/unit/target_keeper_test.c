@@ -52,14 +52,30 @@ static unsigned int fake_work(struct store *store, struct store_work *w,
 			      uint64_t offset, uint64_t bytes)
 {
 	assert_ptr_equal(store, &t.store);
-	enter(w->op == RDMABLK_OP_FLUSH ? 'F' :
-	      (char)('0' + offset / PIECE % 10));
-	if (w->op != RDMABLK_OP_FLUSH)
-		assert_true(bytes && bytes <= PIECE);
+	(void)w;
+	enter((char)('0' + offset / PIECE % 10));
+	assert_true(bytes && bytes <= PIECE);
 	sem_post(&t.begun);
 	sem_wait(&t.permit);
 	atomic_fetch_sub(&t.inside, 1);
 	return (unsigned int)atomic_exchange(&t.fail, 0);
+}
+
+/* All at once; only the first has the error that the test wants. */
+static void fake_flush(struct store *store, struct store_works *works)
+{
+	struct store_work *w;
+
+	assert_ptr_equal(store, &t.store);
+	TAILQ_FOREACH(w, works, entry) {
+		assert_int_equal(w->op, RDMABLK_OP_FLUSH);
+		t.log[strlen(t.log)] = 'F';
+	}
+	enter('.');
+	sem_post(&t.begun);
+	sem_wait(&t.permit);
+	atomic_fetch_sub(&t.inside, 1);
+	TAILQ_FIRST(works)->status = (unsigned int)atomic_exchange(&t.fail, 0);
 }
 
 static bool fake_idle(struct store *store)
@@ -83,6 +99,7 @@ static bool fake_idle(struct store *store)
 static const struct store_ops fake_ops = {
 	.type = "fake",
 	.work = fake_work,
+	.flush = fake_flush,
 	.idle = fake_idle,
 };
 
@@ -147,11 +164,39 @@ static void a_flush_goes_before_the_rest(void **state)
 	let(100);
 	wait_done(3);
 	/* the piece at hand, the FLUSH, then in order */
-	assert_string_equal(t.log, "0F1235");
+	assert_string_equal(t.log, "0F.1235");
 	assert_int_equal(zeroes.status, RDMABLK_OK);
 	assert_null(zeroes.done);
 	assert_null(discard.done);
 	assert_null(flush.done);
+}
+
+/* They are of several sessions; one is nobody's any more before the others begin. */
+static void flushes_that_wait_are_done_together(void **state)
+{
+	struct store_work zeroes = work(RDMABLK_OP_WRITE_ZEROES, 0, PIECE + 512);
+	struct store_work flush[4];
+
+	(void)state;
+	keeper_submit(t.store.keeper, &zeroes);
+	sem_wait(&t.begun);
+	for (int i = 0; i < 4; i++) {
+		flush[i] = work(RDMABLK_OP_FLUSH, 0, 0);
+		keeper_submit(t.store.keeper, &flush[i]);
+	}
+	keeper_cancel(t.store.keeper, &flush[1]);
+	let(1);
+	sem_wait(&t.begun);
+	/* too late: the others' fdatasync is under way, and it ends with them */
+	keeper_cancel(t.store.keeper, &flush[2]);
+	atomic_store(&t.fail, RDMABLK_R_STORE_IO);
+	let(100);
+	wait_done(5);
+	assert_string_equal(t.log, "0FFF.1");
+	assert_int_equal(flush[0].status, RDMABLK_R_STORE_IO);
+	assert_int_equal(flush[3].status, RDMABLK_OK);
+	for (int i = 0; i < 4; i++)
+		assert_null(flush[i].done);
 }
 
 static void an_error_ends_a_command_at_its_piece(void **state)
@@ -269,6 +314,7 @@ static void a_store_without_work_has_no_keeper(void **state)
 
 static const struct CMUnitTest tests[] = {
 	TEST(a_flush_goes_before_the_rest),
+	TEST(flushes_that_wait_are_done_together),
 	TEST(an_error_ends_a_command_at_its_piece),
 	TEST(what_is_cancelled_before_it_begins_is_not_done),
 	TEST(what_is_cancelled_ends_after_its_piece),
