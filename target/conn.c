@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One queue. conn_close() and conn_destroy() may block and run in workers; the
- * memory of a conn is its owner's to free, in the loop, after conn_destroy():
+ * One queue. conn_open(), conn_close() and conn_destroy() may block and run in workers;
+ * the memory of a conn is its owner's to free, in the loop, after conn_destroy():
  * until then the loop may hold an event of it.
  */
 #include <errno.h>
@@ -73,83 +73,85 @@ struct conn *conn_create(struct rdma_cm_id *id, void *owner, uint16_t queue,
 	return conn;
 }
 
+/*
+ * What librdmacm does for a queue pair that it knows, but for the rights: those of
+ * rdma_cm let every queue write.
+ */
+static int conn_modify(struct conn *conn, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+	int mask;
+
+	if (rdma_init_qp_attr(conn->id, &attr, &mask))
+		return -errno;
+	if (state == IBV_QPS_INIT)
+		attr.qp_access_flags = conn->wish.access;
+	else if (state == IBV_QPS_RTR)
+		attr.max_dest_rd_atomic = conn->wish.resources;
+	else
+		attr.max_rd_atomic = 0;		/* it READs nothing */
+	return -ibv_modify_qp(conn->pair, &attr, mask);
+}
+
 /**
- * conn_open - make the queue pair
- * @conn: without one
- * @pd: of the session
- * @cq: for sends and receives
- * @caps: how many
+ * conn_open - make the queue pair, ready to be used once the connection is accepted
+ * @conn: without one, with @wish
+ *
+ * May block; for workers. After an error, too, there may be a queue pair.
  *
  * Return: 0; DEVICE_FULL; or -errno.
  */
-int conn_open(struct conn *conn, struct ibv_pd *pd, struct ibv_cq *cq,
-	      const struct conn_caps *caps)
+int conn_open(struct conn *conn)
 {
+	const struct conn_wish *wish = &conn->wish;
 	struct ibv_qp_init_attr attr = {
 		.qp_context = &conn->qp,
-		.send_cq = cq,
-		.recv_cq = cq,
+		.send_cq = wish->cq,
+		.recv_cq = wish->cq,
 		.cap = {
-			.max_send_wr = caps->sends,
-			.max_recv_wr = caps->recvs,
+			.max_send_wr = wish->caps.sends,
+			.max_recv_wr = wish->caps.recvs,
 			.max_send_sge = 1,
 			.max_recv_sge = 1,
 		},
 		.qp_type = IBV_QPT_RC,
 	};
 
-	if (rdma_create_qp(conn->id, pd, &attr))
+	conn->pair = ibv_create_qp(wish->pd, &attr);
+	if (!conn->pair)
 		return device_queue_error();
-	conn->pair = conn->id->qp;
-	conn->id->qp = NULL;
-	return 0;
+	return conn_modify(conn, IBV_QPS_INIT) ?: conn_modify(conn, IBV_QPS_RTR) ?:
+	       conn_modify(conn, IBV_QPS_RTS);
 }
 
 /**
  * conn_accept - accept the connection
  * @conn: opened
  * @version: of the protocol
- * @resources: READs at once that the queue pair answers
- * @access: what the initiator may do on it, IBV_ACCESS_REMOTE_*
  *
- * rdma_cm gives every queue pair the right to write; what this queue has no use
- * for is taken away. That the device may refuse: the registrations guard the
- * memory, this is the second line.
- *
- * librdmacm knows the queue pair for the time of rdma_accept() only, which makes it ready.
- * When a connection is rejected, rdma_get_cm_event() itself modifies the queue pair of the
- * id, in the loop, and a worker may be destroying it, or have destroyed it. What needs the
- * queue pair finds it in @conn.
+ * librdmacm never knows the queue pair. Of one that it knows rdma_get_cm_event() itself
+ * modifies the state, in the loop, when the connection is rejected; and a worker may be
+ * destroying it, or have destroyed it.
  *
  * Loop thread.
  *
  * Return: 0 or -errno.
  */
-int conn_accept(struct conn *conn, uint16_t version, uint8_t resources,
-		unsigned int access)
+int conn_accept(struct conn *conn, uint16_t version)
 {
-	struct ibv_qp_attr attr = { .qp_access_flags = access };
 	struct rdmablk_cm_accept data;
 	struct rdma_conn_param param = {
 		.private_data = &data,
 		.private_data_len = sizeof(data),
-		.responder_resources = resources,
+		.responder_resources = conn->wish.resources,
 		.initiator_depth = 0,
 		.flow_control = 1,
 		.rnr_retry_count = 7,
+		.qp_num = conn->pair->qp_num,
 	};
-	int ret;
 
 	login_pack_accept(&data, version, conn->queue);
-	conn->id->qp = conn->pair;
-	ret = rdma_accept(conn->id, &param) ? -errno : 0;
-	conn->id->qp = NULL;
-	if (ret)
-		return ret;
-	if (ibv_modify_qp(conn->pair, &attr, IBV_QP_ACCESS_FLAGS))
-		log_debug("queue %u: the device keeps its access rights",
-			  conn->queue);
-	return 0;
+	return rdma_accept(conn->id, &param) ? -errno : 0;
 }
 
 /**
@@ -223,6 +225,24 @@ unsigned int conn_failure(const struct ibv_wc *wc, bool receive)
 	return RDMABLK_R_CONNECTION;
 }
 
+static void reject(struct rdma_cm_id *id, unsigned int reason)
+{
+	struct rdmablk_cm_reject data;
+
+	login_pack_reject(&data, reason);
+	rdma_reject(id, &data, sizeof(data));
+}
+
+/**
+ * conn_refuse - refuse a connection request that has a queue
+ * @conn: not accepted; conn_destroy() is due
+ * @reason: enum rdmablk_reason
+ */
+void conn_refuse(struct conn *conn, unsigned int reason)
+{
+	reject(conn->id, reason);
+}
+
 /**
  * conn_reject - refuse a connection request
  * @id: of the request; destroyed
@@ -230,9 +250,6 @@ unsigned int conn_failure(const struct ibv_wc *wc, bool receive)
  */
 void conn_reject(struct rdma_cm_id *id, unsigned int reason)
 {
-	struct rdmablk_cm_reject data;
-
-	login_pack_reject(&data, reason);
-	rdma_reject(id, &data, sizeof(data));
+	reject(id, reason);
 	rdma_destroy_id(id);
 }

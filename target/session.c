@@ -5,9 +5,10 @@
  * Who owns what. A session owns its control queue, its data queues, its domain,
  * completion queue, registrations and lease. It belongs to the loop; only what
  * the present job needs belongs to a worker while the job is under way (@busy),
- * and there is never more than one job: noting who writes, then registering, then
- * fencing, then destroying. A session that must end during one of the first two asks
- * the job to stop and is fenced when the job is done.
+ * and there is never more than one job: making the control queue, then noting who writes,
+ * then registering, then fencing, then destroying. A session that must end during one of
+ * the first three is fenced when the job is done. Data queues that join have jobs of their
+ * own (@opening), and the fence waits for all of them.
  *
  * How a session ends, whatever the reason; session_end() is the only way in and
  * the change of state makes sure that it happens once:
@@ -375,7 +376,7 @@ static void destroy_run(struct job *job)
 	if (!s->stuck)		/* or the adapter writes there */
 		ctrl_destroy(&s->ctrl);
 	s->stuck = s->stuck || command_close(&s->commands) || cq_close(&s->cq) ||
-		   ibv_dealloc_pd(s->pd);
+		   (s->pd && ibv_dealloc_pd(s->pd));
 	if (s->stuck)
 		log_err("session %016llx: cannot be destroyed altogether; its memory stays taken",
 			(unsigned long long)s->id);
@@ -561,6 +562,14 @@ static void fence_done(struct job *job)
 	loop_timer_start(&s->timer, REFENCE_MS);
 }
 
+static bool has_queues(const struct session *s)
+{
+	for (unsigned int i = 0; i < s->nr_data; i++)
+		if (s->data[i])
+			return true;
+	return false;
+}
+
 /**
  * session_fence - make sure that nothing of a session can land any more
  * @s: in SESSION_CLOSING, without a job under way
@@ -568,7 +577,7 @@ static void fence_done(struct job *job)
 void session_fence(struct session *s)
 {
 	command_stop(&s->commands);
-	if ((!s->joined && !s->regions.region && !s->staged) ||
+	if ((!has_queues(s) && !s->regions.region && !s->staged) ||
 	    fault(FAULT_NO_FENCE)) {
 		s->fenced = true;
 		session_settle(s);
@@ -663,6 +672,8 @@ static const char *awaited(const struct session *s)
 		return "a worker, to free its buffers";
 	if (s->busy && s->job.run == destroy_run)
 		return "a worker, to destroy its control queue";
+	if (s->opening || (s->busy && s->job.kind == JOB_OPEN))
+		return "a worker, to make its queue pairs";
 	if (s->busy && s->job.kind == JOB_NOTE)
 		return "the state directory, to note who writes its export";
 	if (s->busy)
@@ -720,6 +731,6 @@ void session_end(struct session *s, unsigned int reason)
 	session_register_skip(s);
 	if (s->busy)
 		atomic_store(&s->regions.cancel, true);
-	else
+	else if (!s->opening)
 		session_fence(s);
 }

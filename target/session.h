@@ -19,7 +19,7 @@
 
 /**
  * enum session_state - where a session is
- * @SESSION_HELLO: connected, waits for HELLO
+ * @SESSION_HELLO: a worker makes its control queue; then connected, waits for HELLO
  * @SESSION_PROOF: CHALLENGE is sent, waits for PROOF
  * @SESSION_REGISTER: admitted; a worker registers the memory
  * @SESSION_GRANTED: GRANT is sent; regions are asked for, queues join
@@ -97,7 +97,8 @@ enum session_staged {
  * @conn: the control queue
  * @data: data queue q is @data[q - 1]; NULL: it has not joined
  * @nr_data: how many there may be, twice the hardware queues granted
- * @joined: how many there are
+ * @opening: how many of them a worker is making; no fence begins before there are none
+ * @joined: how many are connected
  * @hello: as received
  * @challenge: as sent
  * @wish: @hello, decoded
@@ -173,6 +174,7 @@ struct session {
 	struct conn *conn;
 	struct conn **data;
 	unsigned int nr_data;
+	unsigned int opening;
 	unsigned int joined;
 
 	struct rdmablk_hello hello;

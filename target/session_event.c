@@ -124,9 +124,11 @@ void session_conn_event(struct conn *conn, enum conn_event event)
 	case CONN_FAILED:
 		/*
 		 * Who leaves says so first, and hangs up at once. The message has completed
-		 * before that, but may still wait for its turn.
+		 * before that, but may still wait for its turn. Until the control queue is
+		 * accepted there is none, and a worker has the completion queue.
 		 */
-		cq_catch_up(&s->cq, CTRL_RECVS + CTRL_SENDS);
+		if (!s->quiet)
+			cq_catch_up(&s->cq, CTRL_RECVS + CTRL_SENDS);
 		if (conn == s->conn)
 			ctrl_failed(s, RDMABLK_R_CONNECTION);
 		else

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How a session begins, registers its export, gets its queues. What a failure
- * leaves half made before the session is in the list is undone here; afterwards
- * session_end() does it.
+ * How a session begins, registers its export, gets its queues. What a failure leaves half
+ * made session_end() undoes.
+ *
+ * Workers make the queue pairs. An adapter may take a millisecond for each, and one whose
+ * firmware does not answer a minute, in which the loop has the sessions of all others.
+ * Requests that join are opened several at a time, each a job of its own; the fence waits
+ * until the last of them is done.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -26,9 +30,9 @@ static unsigned int queue_reason(int ret)
 	return ret == DEVICE_FULL ? RDMABLK_R_DEVICE_FULL : RDMABLK_R_NO_MEMORY;
 }
 
+/* In a worker. What is half made after an error the end of the session undoes. */
 static int create_queue(struct session *s)
 {
-	const struct conn_caps caps = { .sends = CTRL_SENDS, .recvs = CTRL_RECVS };
 	int cqes = SESSION_CQES, ret;
 
 	if (cqes > s->device->attr.max_cqe)
@@ -39,33 +43,45 @@ static int create_queue(struct session *s)
 	ret = cq_open(&s->cq, s->device->channel, cqes) ?: ctrl_create(&s->ctrl, s->pd);
 	if (ret)
 		return ret;
-	ret = conn_open(s->conn, s->pd, s->cq.ibv, &caps);
+	s->conn->wish = (struct conn_wish){
+		.pd = s->pd,
+		.cq = s->cq.ibv,
+		.caps = { .sends = CTRL_SENDS, .recvs = CTRL_RECVS },
+	};
+	ret = conn_open(s->conn);
 	return ret ?: ctrl_start(&s->ctrl, s->conn->pair);
 }
 
-/*
- * The id stays the caller's. What the device does not let go of it may still write to,
- * and tell of: that is not freed.
- */
-static void undo_create(struct session *s)
+static void create_run(struct job *job)
 {
-	int ret = conn_close(s->conn);
+	struct session *s = container_of(job, struct session, job);
 
-	if (!ret)
-		ctrl_destroy(&s->ctrl);
-	if (!ret)
-		ret = cq_close(&s->cq);
-	if (!ret && s->pd)
-		ret = -ibv_dealloc_pd(s->pd);
-	if (ret) {
-		log_err("%s: the device does not let go of a queue: %s; its memory stays taken",
-			s->peer_text, strerror(-ret));
-		s->conn->id = NULL;
-		session_keep(s);
+	s->job_error = create_queue(s);
+}
+
+static void create_done(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+	uint16_t version = fault(FAULT_BAD_VERSION) ? 99 : s->version;
+	int ret = s->job_error;
+
+	s->busy = false;
+	if (s->state == SESSION_CLOSING) {
+		conn_refuse(s->conn, s->reason);
+		session_fence(s);
 		return;
 	}
-	free(s->conn);
-	free(s);
+	ret = ret ?: conn_accept(s->conn, version);
+	if (ret) {
+		log_peer(session_peer(s), LOG_ERR, "%s: cannot make a control queue: %s",
+			 s->peer_text, device_error_text(ret));
+		conn_refuse(s->conn, queue_reason(ret));
+		session_end(s, queue_reason(ret));
+		return;
+	}
+	s->quiet = false;
+	session_login_timer(s);
+	log_debug("%s: connected", session_text(s));
 }
 
 static struct session *session_alloc(struct rdma_cm_id *id, struct device *dev,
@@ -88,6 +104,7 @@ static struct session *session_alloc(struct rdma_cm_id *id, struct device *dev,
 	s->cq.failed = session_cq_failed;
 	s->born = loop_now();
 	s->heard = s->born;
+	s->quiet = true;	/* until it is accepted */
 	memcpy(&s->peer, peer, peer->sa_family == AF_INET6 ?
 	       sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
 	value_address_text(peer, s->peer_text, false);
@@ -102,7 +119,8 @@ static struct session *session_alloc(struct rdma_cm_id *id, struct device *dev,
  * @version: of the protocol
  * @receive: gets its messages; returns RDMABLK_OK or why the session must end
  *
- * The caller has taken a login slot; it is the session's with RDMABLK_OK.
+ * The caller has taken a login slot; it is the session's with RDMABLK_OK. A worker makes the
+ * control queue; then the request is accepted, or refused and the session ends.
  *
  * Return: enum rdmablk_reason; unless RDMABLK_OK @id is still the caller's.
  */
@@ -112,26 +130,15 @@ unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
 						    const void *msg, size_t len))
 {
 	struct session *s = session_alloc(id, dev, version);
-	int ret;
 
 	if (!s)
 		return RDMABLK_R_NO_MEMORY;
 	s->cfg = cfg;
 	s->receive = receive;
-	ret = create_queue(s);
-	if (!ret)
-		ret = conn_accept(s->conn, fault(FAULT_BAD_VERSION) ? 99 : version,
-				  0, 0);
-	if (ret) {
-		log_peer(session_peer(s), LOG_ERR, "%s: cannot make a control queue: %s",
-			 s->peer_text, device_error_text(ret));
-		undo_create(s);
-		return queue_reason(ret);
-	}
 	s->login_slot = true;
 	session_add(s);
 	session_login_timer(s);
-	log_debug("%s: connected", session_text(s));
+	session_submit(s, create_run, create_done, JOB_OPEN);
 	return RDMABLK_OK;
 }
 
@@ -338,47 +345,94 @@ bool session_registered(struct session *s)
 }
 
 /* Whose a data queue is decides what it is made with and who hears of it. */
-static int open_queue(struct session *s, struct conn *conn,
-		      const struct login_request *req)
+static void wish_queue(struct session *s, const struct conn *conn, bool write,
+		       struct conn_wish *wish)
 {
 	const struct staged_ops *staged = s->export->store.ops->staged;
-	unsigned int i = (req->queue - 1U) / 2;
-	struct conn_caps caps = { .sends = 1, .recvs = 1 };
-	struct ibv_cq *cq = s->cq.ibv;
-	struct ibv_sge sge;
-	int ret;
+	unsigned int i = (conn->queue - 1U) / 2;
 
-	if (req->kind == RDMABLK_KIND_WRITE && s->staged) {
-		staged->queue(s->staged, i, &cq, &caps.sends, &caps.recvs);
-		ret = conn_open(conn, s->pd, cq, &caps);
-		return ret ?: staged->join(s->staged, i, conn->pair);
+	wish->pd = s->pd;
+	wish->cq = s->cq.ibv;
+	wish->caps = (struct conn_caps){ .sends = 1, .recvs = 1 };
+	wish->access = IBV_ACCESS_REMOTE_READ;
+	/* WRITE queues may READ, too: that is how a write is fenced */
+	if (write && s->lease.writer)
+		wish->access |= IBV_ACCESS_REMOTE_WRITE;
+	if (!write)
+		return;
+	if (s->staged) {
+		staged->queue(s->staged, i, &wish->cq, &wish->caps.sends,
+			      &wish->caps.recvs);
+	} else if (s->commands.cq.ibv) {
+		wish->cq = s->commands.cq.ibv;
+		command_caps(&s->commands, &wish->caps);
 	}
-	if (req->kind == RDMABLK_KIND_WRITE && s->commands.cq.ibv) {
-		command_caps(&s->commands, &caps);
-		ret = conn_open(conn, s->pd, s->commands.cq.ibv, &caps);
-		return ret ?: command_join(&s->commands, i, conn->pair);
-	}
-	ctrl_guard_sge(&s->ctrl, &sge);
-	ret = conn_open(conn, s->pd, cq, &caps);
-	return ret ?: conn_guard(conn, SESSION_WR_GUARD | req->queue, &sge);
 }
 
-static unsigned int open_data(struct session *s, struct conn *conn,
-			      const struct login_request *req, uint8_t resources)
+/* What is received on it, before the peer may send. */
+static int start_queue(struct session *s, struct conn *conn)
 {
-	unsigned int access = IBV_ACCESS_REMOTE_READ;
-	int ret = open_queue(s, conn, req);
+	const struct staged_ops *staged = s->export->store.ops->staged;
+	unsigned int i = (conn->queue - 1U) / 2;
+	struct ibv_sge sge;
 
-	/* WRITE queues may READ, too: that is how a write is fenced */
-	if (req->kind == RDMABLK_KIND_WRITE && s->lease.writer)
-		access |= IBV_ACCESS_REMOTE_WRITE;
-	if (!ret)
-		ret = conn_accept(conn, s->version, resources, access);
-	if (!ret)
-		return RDMABLK_OK;
+	if (conn->wish.cq != s->cq.ibv)
+		return s->staged ? staged->join(s->staged, i, conn->pair) :
+				   command_join(&s->commands, i, conn->pair);
+	ctrl_guard_sge(&s->ctrl, &sge);
+	return conn_guard(conn, SESSION_WR_GUARD | conn->queue, &sge);
+}
+
+static void join_run(struct job *job)
+{
+	struct conn *conn = container_of(job, struct conn, job);
+
+	conn->error = conn_open(conn);
+}
+
+/*
+ * Without a queue pair nothing is left of it, and the initiator may go on with fewer queues.
+ * A queue pair that exists a worker has to destroy: the device may take its time, or refuse.
+ * What answers the commands of a write queue may know the queue already. The fence ends
+ * both.
+ */
+static void join_failed(struct session *s, struct conn *conn, int error)
+{
+	unsigned int reason = queue_reason(error);
+
 	log_peer(session_peer(s), LOG_ERR, "%s: cannot make data queue %u: %s",
-		 session_text(s), req->queue, device_error_text(ret));
-	return queue_reason(ret);
+		 session_text(s), conn->queue, device_error_text(error));
+	if (conn->pair) {
+		conn_refuse(conn, reason);
+		session_end(s, reason);
+		return;
+	}
+	s->refused_joins++;
+	s->data[conn->queue - 1] = NULL;
+	conn_reject(conn->id, reason);
+	free(conn);
+}
+
+static void join_done(struct job *job)
+{
+	struct conn *conn = container_of(job, struct conn, job);
+	struct session *s = conn->owner;
+	int ret = conn->error;
+
+	s->opening--;
+	if (s->state != SESSION_GRANTED) {
+		conn_refuse(conn, s->reason);
+		if (!s->opening)
+			session_fence(s);
+		return;
+	}
+	ret = ret ?: start_queue(s, conn) ?: conn_accept(conn, s->version);
+	if (ret) {
+		join_failed(s, conn, ret);
+		return;
+	}
+	s->joined++;
+	session_login_timer(s);
 }
 
 /**
@@ -388,6 +442,8 @@ static unsigned int open_data(struct session *s, struct conn *conn,
  * @req: decoded and verified
  * @resources: READs at once it asks us to answer
  *
+ * A worker makes the queue pair; then the request is accepted or refused.
+ *
  * Return: enum rdmablk_reason; unless RDMABLK_OK @id is still the caller's.
  */
 unsigned int session_join(struct session *s, struct rdma_cm_id *id,
@@ -395,7 +451,6 @@ unsigned int session_join(struct session *s, struct rdma_cm_id *id,
 {
 	uint8_t depth = device_read_depth(s->device);
 	struct conn *conn;
-	unsigned int reason;
 
 	if (s->state != SESSION_GRANTED)
 		return RDMABLK_R_STATE;
@@ -408,20 +463,11 @@ unsigned int session_join(struct session *s, struct rdma_cm_id *id,
 	conn = conn_create(id, s, req->queue, session_conn_event);
 	if (!conn)
 		return RDMABLK_R_NO_MEMORY;
-	reason = open_data(s, conn, req, resources < depth ? resources : depth);
-	if (reason && req->kind == RDMABLK_KIND_READ && !conn->pair) {
-		free(conn);
-		return reason;
-	}
+	wish_queue(s, conn, req->kind == RDMABLK_KIND_WRITE, &conn->wish);
+	conn->wish.resources = resources < depth ? resources : depth;
+	conn->job = (struct job){ .run = join_run, .done = join_done, .kind = JOB_OPEN };
 	s->data[req->queue - 1] = conn;
-	s->joined++;
-	session_login_timer(s);
-	/*
-	 * A worker has to destroy a queue pair that exists: the device may take its time, or
-	 * refuse. What answers the commands of a write queue may know the queue already. The
-	 * fence ends both.
-	 */
-	if (reason)
-		session_end(s, reason);
+	s->opening++;
+	worker_submit(&conn->job);
 	return RDMABLK_OK;
 }

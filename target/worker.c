@@ -16,6 +16,7 @@
 
 /* Of each kind so many jobs run at once. */
 static const unsigned int threads_of[JOB_KINDS] = {
+	[JOB_OPEN]	= 2,
 	[JOB_FENCE]	= 2,
 	[JOB_REGISTER]	= 2,
 	[JOB_NOTE]	= 1,
@@ -23,7 +24,7 @@ static const unsigned int threads_of[JOB_KINDS] = {
 	[JOB_ADMIN]	= 1,
 };
 
-#define WORKER_MAX	8	/* in all */
+#define WORKER_MAX	9	/* in all */
 #define WORKER_NOTE_MS	1000	/* for the state directory to answer at the end */
 
 /**

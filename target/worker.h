@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Worker threads for what may block: registering and deregistering memory,
+ * Worker threads for what may block: registering and deregistering memory, making and
  * destroying queue pairs and CM ids, looking at files. Each kind of job has threads of its
  * own, so that what hangs keeps only its like waiting: a login of an export in memory goes
  * on when the state directory does not answer, and so does a fence.
@@ -13,6 +13,7 @@
 
 /**
  * enum job_kind - what a job may wait for
+ * @JOB_OPEN: the adapter, which makes a queue
  * @JOB_FENCE: the adapter, which destroys something; others' writes wait for that
  * @JOB_REGISTER: the adapter and the memory manager: memory is registered, for seconds
  * @JOB_NOTE: the state directory
@@ -20,6 +21,7 @@
  * @JOB_ADMIN: the configuration, and files that are opened and filled, for hours
  */
 enum job_kind {
+	JOB_OPEN,
 	JOB_FENCE,
 	JOB_REGISTER,
 	JOB_NOTE,

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +50,14 @@ static struct {
 	bool accepts;		/* connections come about */
 	bool full[OBJECTS];	/* the device makes no more of them */
 	bool gone;
-	bool in_loop;		/* a queue pair was destroyed there, which may take long */
+	bool in_loop;		/* a queue pair was made or destroyed there: may take long */
+	bool stop;		/* the loop, when a request has been answered */
+	unsigned int rejects;
+	unsigned int reason;	/* of the last */
+	sem_t *hold;		/* what makes queue pairs waits for it */
+	sem_t begun;		/* and has said that it does */
+	enum ibv_qp_state state;	/* of the last queue pair */
+	unsigned int access;
 	pthread_t loop;
 } fake;
 
@@ -126,22 +134,55 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 	return destroyed(MR, mr);
 }
 
-int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+static void made_where(void)
 {
+	fake.in_loop = fake.in_loop || pthread_equal(pthread_self(), fake.loop);
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	made_where();
+	if (fake.hold) {
+		sem_post(&fake.begun);
+		sem_wait(fake.hold);
+	}
 	if (fake.full[QP]) {
 		errno = ENOMEM;
-		return -1;
+		return NULL;
 	}
-	id->qp = made(QP, calloc(1, sizeof(*id->qp)));
-	id->qp->context = pd->context;
-	id->qp->qp_context = attr->qp_context;
-	fake.qp = id->qp;
+	fake.qp = made(QP, calloc(1, sizeof(*fake.qp)));
+	fake.qp->context = pd->context;
+	fake.qp->qp_context = attr->qp_context;
+	fake.qp->qp_num = 77;
+	return fake.qp;
+}
+
+int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	(void)id;
+	made_where();
+	attr->qp_access_flags = ~0U;
+	*mask = IBV_QP_STATE;
+	return 0;
+}
+
+int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t len)
+{
+	struct rdmablk_cm_reject reject;
+
+	(void)id;
+	assert_int_equal(len, sizeof(reject));
+	memcpy(&reject, data, sizeof(reject));
+	fake.rejects++;
+	fake.reason = le16toh(reject.reason);
+	if (fake.stop)
+		loop_stop();
 	return 0;
 }
 
 int ibv_destroy_qp(struct ibv_qp *qp)
 {
-	fake.in_loop = fake.in_loop || pthread_equal(pthread_self(), fake.loop);
+	made_where();
 	return destroyed(QP, qp);
 }
 
@@ -152,16 +193,23 @@ int rdma_destroy_id(struct rdma_cm_id *id)
 
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
-	(void)qp;
-	(void)attr;
 	(void)mask;
+	made_where();
+	assert_ptr_equal(qp, fake.qp);
+	fake.state = attr->qp_state;
+	if (attr->qp_state == IBV_QPS_INIT)
+		fake.access = attr->qp_access_flags;
 	return 0;
 }
 
+/* librdmacm would modify a queue pair that it knows, in the loop, even after its end. */
 int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
 {
-	(void)param;
-	assert_non_null(id->qp);
+	assert_null(id->qp);
+	assert_int_equal(param->qp_num, 77);
+	assert_int_equal(fake.state, IBV_QPS_RTS);
+	if (fake.stop)
+		loop_stop();
 	errno = ENOMEM;
 	return fake.accepts ? 0 : -1;
 }
@@ -220,6 +268,7 @@ static int setup(void **state)
 		free(fake.stuck[--fake.nr_stuck]);
 	memset(&fake, 0, sizeof(fake));
 	fake.loop = pthread_self();
+	sem_init(&fake.begun, 0, 0);
 	device.users = 1;
 	return 0;
 }
@@ -265,50 +314,144 @@ static unsigned int create(struct rdma_cm_id *id)
 /* The request is refused, and nothing is left of it. */
 static void a_login_that_fails_is_undone(void **state)
 {
-	struct rdma_cm_id *id = id_new();
-
 	(void)state;
-	assert_int_equal(create(id), RDMABLK_R_NO_MEMORY);
-	assert_false(session_any());
-	assert_int_equal(fake.have[QP] + fake.have[MR] + fake.have[CQ] + fake.have[PD], 0);
-	assert_int_equal(fake.have[ID], 1);
-	assert_false(fake.early);
-	limits_login_put(rdma_get_peer_addr(id));
-	rdma_destroy_id(id);
+	assert_int_equal(create(id_new()), RDMABLK_OK);
+	wait_gone();
+	assert_int_equal(fake.rejects, 1);
+	assert_int_equal(fake.reason, RDMABLK_R_NO_MEMORY);
+	assert_int_equal(device.users, 1);
 }
 
 static struct session *session_make(struct export *export);
 
+/* Until a request to connect is accepted or refused. */
+static void wait_answered(void)
+{
+	fake.stop = true;
+	assert_int_equal(loop_run(), 0);
+	fake.stop = false;
+}
+
 /* The peer learns what there is too little of, and goes on with fewer queues, or without. */
 static void a_full_device_is_named(void **state)
 {
-	const struct login_request req = { .kind = RDMABLK_KIND_READ, .queue = 1 };
+	const struct login_request req = { .kind = RDMABLK_KIND_WRITE, .queue = 2 };
 	struct store_ops ops = { 0 };
 	struct export export = { .store.ops = &ops };
-	struct rdma_cm_id *id;
 	struct session *s;
 
 	(void)state;
 	for (enum object o = QP; o <= CQ; o++) {
 		if (o != QP && o != CQ)
 			continue;
-		id = id_new();
 		fake.full[o] = true;
-		assert_int_equal(create(id), RDMABLK_R_DEVICE_FULL);
-		assert_false(session_any());
-		assert_int_equal(fake.have[QP] + fake.have[CQ] + fake.have[PD], 0);
-		limits_login_put(rdma_get_peer_addr(id));
-		rdma_destroy_id(id);
+		fake.reason = RDMABLK_OK;
+		assert_int_equal(create(id_new()), RDMABLK_OK);
+		wait_gone();
+		assert_int_equal(fake.reason, RDMABLK_R_DEVICE_FULL);
 		fake.full[o] = false;
 	}
 	s = session_make(&export);
-	id = id_new();
 	fake.full[QP] = true;
-	assert_int_equal(session_join(s, id, &req, 1), RDMABLK_R_DEVICE_FULL);
+	fake.reason = RDMABLK_OK;
+	assert_int_equal(session_join(s, id_new(), &req, 1), RDMABLK_OK);
+	wait_answered();
+	assert_int_equal(fake.reason, RDMABLK_R_DEVICE_FULL);
 	assert_int_equal(s->state, SESSION_GRANTED);
-	rdma_destroy_id(id);
+	assert_null(s->data[1]);
+	assert_int_equal(fake.have[ID], 1);	/* of the control queue */
 	session_end(s, RDMABLK_R_CONNECTION);
 	wait_gone();
+}
+
+/* Rights are those of the kind of queue, and not what rdma_cm gives to all. */
+static void a_queue_is_made_by_a_worker(void **state)
+{
+	struct login_request req = { .kind = RDMABLK_KIND_READ, .queue = 1 };
+	struct store_ops ops = { 0 };
+	struct export export = { .store.ops = &ops };
+	struct session *s;
+
+	(void)state;
+	fake.accepts = true;
+	assert_int_equal(create(id_new()), RDMABLK_OK);
+	wait_answered();
+	s = (struct session *)session_next(NULL);
+	assert_int_equal(s->state, SESSION_HELLO);
+	assert_false(s->quiet);
+	assert_int_equal(fake.access, 0);
+	s->quiet = true;	/* the fake does not send */
+	session_end(s, RDMABLK_R_CONNECTION);
+	wait_gone();
+	s = session_make(&export);
+	s->lease.writer = true;
+	assert_int_equal(session_join(s, id_new(), &req, 1), RDMABLK_OK);
+	assert_int_equal(s->joined, 0);
+	assert_int_equal(session_join(s, NULL, &req, 1), RDMABLK_R_JOIN_TWICE);
+	wait_answered();
+	assert_int_equal(s->joined, 1);
+	assert_int_equal(fake.access, IBV_ACCESS_REMOTE_READ);
+	req = (struct login_request){ .kind = RDMABLK_KIND_WRITE, .queue = 2 };
+	assert_int_equal(session_join(s, id_new(), &req, 1), RDMABLK_OK);
+	wait_answered();
+	assert_int_equal(s->joined, 2);
+	assert_int_equal(fake.access, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
+	session_end(s, RDMABLK_R_CONNECTION);
+	wait_gone();
+}
+
+static void assert_waits_for(struct session *s, const char *text);
+
+/* An adapter takes its time; meanwhile the initiator's is over. */
+static void a_login_that_ends_is_undone_when_its_queue_is_made(void **state)
+{
+	struct session *s;
+	sem_t hold;
+
+	(void)state;
+	sem_init(&hold, 0, 0);
+	fake.hold = &hold;
+	assert_int_equal(create(id_new()), RDMABLK_OK);
+	sem_wait(&fake.begun);
+	s = (struct session *)session_next(NULL);
+	s->conn->event(s->conn, CONN_LOST);
+	assert_int_equal(s->state, SESSION_CLOSING);
+	assert_waits_for(s, "a worker, to make its queue pairs");
+	sem_post(&hold);
+	wait_gone();
+	assert_int_equal(fake.reason, RDMABLK_R_CONNECTION);
+}
+
+/* Its queue pairs can be written through as soon as they are made: the fence ends them all. */
+static void a_fence_waits_for_queues_that_are_made(void **state)
+{
+	const struct login_request req[] = {
+		{ .kind = RDMABLK_KIND_READ, .queue = 1 },
+		{ .kind = RDMABLK_KIND_WRITE, .queue = 2 },
+	};
+	struct store_ops ops = { 0 };
+	struct export export = { .store.ops = &ops };
+	struct session *s = session_make(&export);
+	sem_t hold;
+
+	(void)state;
+	sem_init(&hold, 0, 0);
+	fake.hold = &hold;
+	for (size_t i = 0; i < ARRAY_SIZE(req); i++) {
+		assert_int_equal(session_join(s, id_new(), &req[i], 1), RDMABLK_OK);
+		sem_wait(&fake.begun);
+	}
+	session_end(s, RDMABLK_R_EXPIRED);
+	assert_waits_for(s, "a worker, to make its queue pairs");
+	sem_post(&hold);
+	wait_answered();
+	assert_false(s->busy);
+	assert_false(LIST_EMPTY(&export.leases));
+	assert_int_equal(fake.reason, RDMABLK_R_EXPIRED);
+	sem_post(&hold);
+	wait_gone();
+	assert_int_equal(fake.rejects, 2);
+	assert_true(LIST_EMPTY(&export.leases));
 }
 
 /* What it has kept it may write to, and tell of. */
@@ -336,19 +479,17 @@ static void a_login_that_cannot_be_undone_keeps_its_memory(void **state)
 {
 	(void)state;
 	for (enum object o = QP; o < ID; o++) {
-		struct rdma_cm_id *id;
-
 		if (o == MR)	/* of what nobody can reach any more */
 			continue;
-		id = id_new();
-		fake.refuse[o] = 1;
-		assert_int_equal(create(id), RDMABLK_R_NO_MEMORY);
+		fake.refuse[o] = o == QP ? 2 : 1;
+		assert_int_equal(create(id_new()), RDMABLK_OK);
+		assert_int_equal(loop_run(), 0);
+		assert_int_equal(fake.reason, RDMABLK_R_NO_MEMORY);
 		assert_int_equal(fake.have[o], 1);
+		assert_int_equal(fake.have[ID], 0);
 		assert_false(session_any());
 		assert_false(fake.early);
 		device_goes_on(o == QP, o <= CQ);
-		limits_login_put(rdma_get_peer_addr(id));
-		rdma_destroy_id(id);
 		memset(fake.have, 0, sizeof(fake.have));
 	}
 }
@@ -384,53 +525,29 @@ static void a_queue_that_fails_to_join_is_fenced(void **state)
 	struct store_ops ops = { 0 };
 	struct export export = { .store.ops = &ops };
 	struct session *s = session_make(&export);
-	struct rdma_cm_id *id = id_new();
 
 	(void)state;
 	fake.no_receive = true;
 	fake.refuse[QP] = 1;
-	assert_int_equal(session_join(s, id, &req, 1), RDMABLK_OK);
+	assert_int_equal(session_join(s, id_new(), &req, 1), RDMABLK_OK);
+	wait_answered();
 	assert_int_equal(s->state, SESSION_CLOSING);
-	/* librdmacm would modify it after its end. */
-	assert_null(id->qp);
 	assert_int_equal(fake.have[QP], 1);
 	assert_false(LIST_EMPTY(&export.leases));
 	wait_gone();
 	assert_true(LIST_EMPTY(&export.leases));
 }
 
-/*
- * When a connection is rejected, rdma_get_cm_event() modifies the queue pair of its id, in
- * the loop, while a worker may be destroying that queue pair.
- */
-static void an_accepted_queue_pair_is_unknown_to_librdmacm(void **state)
-{
-	const struct login_request req = { .kind = RDMABLK_KIND_READ, .queue = 1 };
-	struct store_ops ops = { 0 };
-	struct export export = { .store.ops = &ops };
-	struct session *s = session_make(&export);
-	struct rdma_cm_id *id = id_new();
-
-	(void)state;
-	fake.accepts = true;
-	assert_int_equal(session_join(s, id, &req, 1), RDMABLK_OK);
-	assert_int_equal(s->state, SESSION_GRANTED);
-	assert_int_equal(fake.have[QP], 1);
-	assert_null(id->qp);
-	session_end(s, RDMABLK_R_CONNECTION);
-	wait_gone();
-}
-
 /* Nothing of an export can be reached through it: the session is over, its memory not. */
 static void a_control_queue_that_stays_keeps_its_memory(void **state)
 {
-	const struct conn_caps caps = { .sends = 1, .recvs = 1 };
 	struct store_ops ops = { 0 };
 	struct export export = { .store.ops = &ops };
 	struct session *s = session_make(&export);
 
 	(void)state;
-	assert_int_equal(conn_open(s->conn, s->pd, s->cq.ibv, &caps), 0);
+	s->conn->wish = (struct conn_wish){ .pd = s->pd, .cq = s->cq.ibv };
+	assert_int_equal(conn_open(s->conn), 0);
 	assert_int_equal(ctrl_start(&s->ctrl, s->conn->pair), 0);
 	fake.refuse[QP] = 2;
 	session_end(s, RDMABLK_R_CONNECTION);
@@ -736,9 +853,11 @@ static void an_address_registers_one_session_at_a_time(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(a_login_that_fails_is_undone),
 	TEST(a_full_device_is_named),
+	TEST(a_queue_is_made_by_a_worker),
+	TEST(a_login_that_ends_is_undone_when_its_queue_is_made),
+	TEST(a_fence_waits_for_queues_that_are_made),
 	TEST(a_login_that_cannot_be_undone_keeps_its_memory),
 	TEST(a_queue_that_fails_to_join_is_fenced),
-	TEST(an_accepted_queue_pair_is_unknown_to_librdmacm),
 	TEST(a_control_queue_that_stays_keeps_its_memory),
 	TEST(who_cannot_be_noted_is_not_let_write),
 	TEST(who_needs_no_note_does_not_wait_for_one),
