@@ -80,8 +80,14 @@ static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue 
 	return true;
 }
 
-/* Of the hardware queues that are granted: when too few are, half of them at most. */
-static u32 rdmablk_login_polled(const struct rdmablk_session *s)
+/**
+ * rdmablk_login_polled() - hardware queues for polled I/O, of those that are granted
+ * @s: session with a grant
+ *
+ * Return: as many as were asked for; when fewer hardware queues are granted than that takes,
+ * half of them at most.
+ */
+u32 rdmablk_login_polled(const struct rdmablk_session *s)
 {
 	u32 granted = s->offer.grant.nr_queues;
 

@@ -134,7 +134,8 @@ static void rdmablk_login_start_clock(struct rdmablk_session *s)
 
 /*
  * The number of hardware queues of the tag set stays what it is in the first login. It does
- * not depend on how many of them the adapter has room for: several may share one.
+ * not depend on how many of them the adapter has room for: several may share one. How many
+ * the target grants of a staged export counts, see rdmablk_login_fit().
  */
 static void rdmablk_login_count(struct rdmablk_session *s)
 {
@@ -407,6 +408,22 @@ static void rdmablk_login_depth(struct rdmablk_session *s)
 			       max((tags - RDMABLK_CMD_RESERVED) / sharers, 1U));
 }
 
+/*
+ * Hardware queues of the tag set that share one of the target share its requests, too. A
+ * disk that is yet to be made has none that would. One that has hardware queues already keeps
+ * their number, and one that was asked to poll has a hardware queue to poll.
+ */
+static void rdmablk_login_fit(struct rdmablk_session *s)
+{
+	u32 polled = rdmablk_login_polled(s);
+
+	if (s->path.hwq || !polled != !s->path.nr_poll)
+		return;
+	s->path.nr_poll = polled;
+	s->nr_queues = s->offer.grant.nr_queues;
+	s->most_queues = s->nr_queues;
+}
+
 static int rdmablk_login_cmds(struct rdmablk_session *s)
 {
 	struct rdmablk_wire_limits *cmds = &s->offer.cmds;
@@ -436,8 +453,10 @@ static int rdmablk_login_cmds(struct rdmablk_session *s)
 		rdmablk_warn(s, "no %s: the target takes less than its granularity at once\n",
 			     cmds->unusable & RDMABLK_OP_BIT(RDMABLK_OP_DISCARD) ?
 			     "DISCARD" : "SECURE ERASE");
-	if (s->offer.grant.flags & RDMABLK_GRANT_STAGED)
+	if (s->offer.grant.flags & RDMABLK_GRANT_STAGED) {
+		rdmablk_login_fit(s);
 		rdmablk_login_depth(s);
+	}
 	if (s->resume)
 		s->offer.grant.queue_depth = min_t(u32, s->offer.grant.queue_depth,
 						   s->tag_set.queue_depth);
