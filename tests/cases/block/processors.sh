@@ -1,0 +1,145 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For the cases of many processors. The guest has more of them than the host; what these
+# cases look at is how processors, hardware queues and queue pairs are numbered.
+
+# shellcheck source=tests/cases/fault/lib.sh
+source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
+require fio python3
+
+# shellcheck disable=SC2034 # for the cases
+DEFAULT_QUEUES=16 # RDMABLK_DEFAULT_QUEUES of the module
+
+# What the guest starts with
+start_many() {
+	cpus=$(nproc)
+	((cpus == $1)) || fail "the guest has $cpus processors, not $1"
+	leak_snapshot
+	load_module
+}
+
+# contexts_are N: the disk has so many hardware queues, each serves a processor at least,
+# and each processor has exactly one
+contexts_are() {
+	local dirs=(/sys/block/rdmablk0/mq/*) dir all=()
+
+	expect "$1" "$(<$SESSION/queues)" "the number of queues that the target has granted"
+	expect "$1" "${#dirs[@]}" "the number of hardware queues"
+	for dir in "${dirs[@]}"; do
+		[[ -n $(<"$dir/cpu_list") ]] || fail "no processor has hardware queue ${dir##*/}"
+		read -ra list <<<"$(tr -d , <"$dir/cpu_list")"
+		all+=("${list[@]}")
+		for cpu in "${list[@]}"; do
+			context[cpu]=${dir##*/}
+		done
+	done
+	expect "$(seq 0 $((cpus - 1)))" "$(printf '%s\n' "${all[@]}" | sort -n)" \
+		"the processors of all hardware queues"
+}
+declare -a context=()
+
+# each_processor_has_its_queue: a write of each goes by the queue pair of its own context,
+# and what it wrote is at the target
+each_processor_has_its_queue() {
+	local cpu seen
+
+	trace_start
+	python3 "$CASES/block/each_processor.py" $DEV >/tmp/places
+	trace_stop
+	expect "$cpus" "$(wc -l </tmp/places)" "the number of processors that have written"
+	for ((cpu = 0; cpu < cpus; cpu++)); do
+		seen=$(grep -E "rdmablk_queue: .* op=write sector=$((cpu * 8)) " /tmp/trace)
+		[[ $seen == *"queue=${context[cpu]} "*"hwq=${context[cpu]} "* ]] ||
+			fail "processor $cpu has hardware queue ${context[cpu]}, and: $seen"
+	done
+	dd if=$DEV bs=4k count="$cpus" iflag=direct status=none |
+		cmp - <(python3 -c "import sys
+for cpu in range($cpus): sys.stdout.buffer.write(cpu.to_bytes(8, 'little') * 512)") ||
+		fail "not each processor's write is at the target"
+}
+
+# all_write: each processor writes its part, reads it back, and flushes
+all_write() {
+	run_fio --name=all --filename=$DEV --direct=1 --thread --ioengine=io_uring \
+		--iodepth=4 --numjobs="$cpus" --cpus_allowed="0-$((cpus - 1))" \
+		--cpus_allowed_policy=split --size=256K --offset_increment=256K \
+		--rw=randwrite --bs=4k --verify=crc32c --verify_fatal=1 --do_verify=1 \
+		--end_fsync=1 --group_reporting
+}
+
+# fences: how many FENCEs the disk has sent
+fences() {
+	"$RDMABLK" stats rdmablk0 --json | jq '.devices[0].fences'
+}
+
+# flush_fences N: a FLUSH after a write of each processor fences all of the N queues, of
+# which one by being sent there; a FLUSH after that fences none
+flush_fences() {
+	local before
+
+	python3 "$CASES/block/each_processor.py" $DEV >/dev/null
+	before=$(fences)
+	sync $DEV
+	expect $(($1 - 1)) $(($(fences) - before)) "the number of FENCEs before a FLUSH"
+	before=$(fences)
+	sync $DEV
+	expect 0 $(($(fences) - before)) "the number of FENCEs before a FLUSH of nothing"
+}
+
+# in_file FILE: what was flushed is in the file of the target
+in_file() {
+	sync $DEV
+	dd if=$DEV bs=1M iflag=direct status=none | cmp - "$1" ||
+		fail "the file is not what the disk reads"
+}
+
+# many_queues N [OPTION...]: a disk in memory whose file is brought up to date by FLUSH
+many_queues() {
+	connect "${@:2}"
+	contexts_are "$1"
+	each_processor_has_its_queue
+	all_write
+	flush_fences "$1"
+	in_file "$FILE"
+	still_live
+	disconnect
+}
+
+# staged_queues [OPTION...]: of a file without a cache, whose slots are too few for a queue
+# of each processor: no hardware queue has less than 32 requests
+staged_queues() {
+	local path
+
+	path=$("$RDMABLK" connect "$@" "$TARGET_ADDR/disk1")
+	expect $DEV "$path" "the disk"
+	contexts_are 14
+	(($(<$SESSION/queue_depth) >= 32)) ||
+		fail "a depth of $(<$SESSION/queue_depth), and not 32 at least"
+	all_write
+	in_file "$FILE.1"
+	still_live
+	disconnect
+}
+
+# no_complaint: neither of the module nor of what it uses
+no_complaint() {
+	run_expect 1 '' bash -c 'dmesg --level=emerg,alert,crit,err,warn | grep "rdmablk0\|rxe"'
+}
+
+FILE=/dev/shm/file
+
+# serve_many MIB: the two exports
+serve_many() {
+	truncate -s "$1M" $FILE $FILE.1
+	start_target --insecure --listen "$TARGET_ADDR" --state-dir /run/state \
+		--export "disk0,file=$FILE,cache=full" --export "disk1,file=$FILE.1"
+}
+
+end_many() {
+	no_complaint
+	unload_module
+	stop_target
+	expect 0 "$TARGET_STATUS" "the status of the daemon"
+	leak_check
+}
