@@ -15,6 +15,7 @@
  * with it have the feature of commands, and answer on a write queue what nobody has asked;
  * "live-reach-read" and "live-reach-write" reach for the initiator's memory, and say what
  * its adapter makes of that.
+ * Those that start with "largest" grant all that the protocol allows, see bad_largest.c.
  * Nor does the login fail with "twice", which sends messages of type N twice, if the
  * initiator can bear them.
  */
@@ -30,6 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bad_largest.h"
 #include "mac.h"
 #include "uapi/rdmablk_proto.h"
 #include "util.h"
@@ -58,7 +60,7 @@ struct mode {
 static struct {
 	const struct mode *mode;
 	struct rdma_cm_id *id;		/* control queue */
-	struct rdma_cm_id *data[2];
+	struct rdma_cm_id *data[2 * RDMABLK_MAX_QUEUES];
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
@@ -91,6 +93,11 @@ static bool is(const char *name)
 static bool has_commands(void)
 {
 	return !strncmp(s.mode->name, "live-answer", 11);
+}
+
+static bool is_largest(void)
+{
+	return !strncmp(s.mode->name, LARGEST, strlen(LARGEST));
 }
 
 static unsigned int arg(unsigned int otherwise)
@@ -168,6 +175,10 @@ static unsigned int receive(struct ibv_wc *wc, int ms)
 		}
 		if (wc->status)
 			return 0;
+		if (wc->wr_id >= WR_LARGEST) {
+			largest_command(wc);
+			continue;
+		}
 		if (wc->wr_id >= WR_SEND)
 			continue;
 		hdr = slot_msg(wc);
@@ -293,10 +304,11 @@ static void session_end(void)
 {
 	if (!s.id)
 		return;
-	queue_end(&s.data[0]);
-	queue_end(&s.data[1]);
+	for (size_t i = 0; i < ARRAY_SIZE(s.data); i++)
+		queue_end(&s.data[i]);
 	queue_end(&s.id);
 	ibv_destroy_cq(s.cq);
+	largest_end();
 	ibv_dereg_mr(s.mr);
 	ibv_dereg_mr(s.memory_mr);
 	ibv_dealloc_pd(s.pd);
@@ -320,6 +332,8 @@ static bool send_challenge(void)
 	mac_random(c->nonce, sizeof(c->nonce));
 	if (has_commands())
 		c->features = htole64(RDMABLK_F_COMMANDS);
+	if (is_largest())
+		c->features = htole64(largest_features(s.mode->name));
 	if (is("challenge-version"))
 		c->version = htole16(99);
 	if (is("challenge-auth"))
@@ -390,6 +404,8 @@ static void fill_grant(struct rdmablk_grant *g)
 		.session_tmo_ms = htole32(le32toh(s.hello.keep_alive_ms) + 1000),
 		.target_name = "bad",
 	};
+	if (is_largest())
+		largest_grant(s.mode->name, &s.hello, g);
 	/* The first time it is half the size, and all of it soon afterwards. */
 	if (is("live-grown") && !grants++)
 		g->size = htole64(EXPORT_BYTES / 2);
@@ -447,7 +463,7 @@ static void handle_proof(void)
 		send_msg(&grown, sizeof(grown));
 }
 
-static void handle_regions_get(void)
+static void handle_regions_get(const struct rdmablk_regions_get *get)
 {
 	struct rdmablk_regions r = {
 		.hdr = head(RDMABLK_MSG_REGIONS, sizeof(r)),
@@ -458,6 +474,8 @@ static void handle_regions_get(void)
 		} },
 	};
 
+	if (is_largest())
+		largest_regions(&r, le32toh(get->first));
 	if (is("regions-count"))
 		r.count = htole32(arg(0));
 	if (is("regions-first"))
@@ -485,6 +503,8 @@ static void handle_limits_get(void)
 		.cmd_depth = htole16(CMD_DEPTH),
 	};
 
+	if (is_largest())
+		largest_limits(s.mode->name, &limits);
 	mac_message(s.key, RDMABLK_LABEL_LIMITS, &limits,
 		    offsetof(struct rdmablk_limits, mac), limits.mac);
 	send_msg(&limits, sizeof(limits));
@@ -598,7 +618,7 @@ static void handle_message(struct ibv_wc *wc)
 		handle_proof();
 		break;
 	case RDMABLK_MSG_REGIONS_GET:
-		handle_regions_get();
+		handle_regions_get(slot_msg(wc));
 		break;
 	case RDMABLK_MSG_LIMITS_GET:
 		handle_limits_get();
@@ -642,7 +662,8 @@ static void connect_request(struct rdma_cm_event *ev)
 			reject(id);
 			return;
 		}
-		if (!s.id || queue > 2 || is("reject-data")) {
+		if (!s.id || queue > (is_largest() ? ARRAY_SIZE(s.data) : 2) ||
+		    is("reject-data")) {
 			rdma_reject(id, NULL, 0);
 			rdma_destroy_id(id);
 			return;
@@ -650,6 +671,8 @@ static void connect_request(struct rdma_cm_event *ev)
 		queue_end(&s.data[queue - 1]);
 		s.data[queue - 1] = id;
 		make_queue(id);
+		if (is_largest())
+			largest_joined(s.pd, id->qp, queue);
 		accept_with(id, 1, is("data-queue") ? queue + 1 : queue,
 			    is("no-read-depth") ? 0 : resources);
 		return;

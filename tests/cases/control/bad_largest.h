@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A target that grants all that the protocol allows it to, for bad_target.c. The disk can be
+ * read as far as the login of an initiator does so by itself: everything reads as zeroes.
+ */
+#ifndef BAD_LARGEST_H
+#define BAD_LARGEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <infiniband/verbs.h>
+
+#include "uapi/rdmablk_proto.h"
+
+#define LARGEST		"largest"	/* what the names of its modes begin with */
+#define WR_LARGEST	1000		/* and above: receives of commands */
+
+uint64_t largest_features(const char *mode);
+void largest_grant(const char *mode, const struct rdmablk_hello *hello,
+		   struct rdmablk_grant *g);
+void largest_regions(struct rdmablk_regions *r, uint32_t first);
+void largest_limits(const char *mode, struct rdmablk_limits *l);
+void largest_joined(struct ibv_pd *pd, struct ibv_qp *qp, unsigned int queue);
+void largest_command(const struct ibv_wc *wc);
+void largest_end(void);
+
+#endif
