@@ -4,9 +4,10 @@
  * line above it, as at the start. What has a mistake changes nothing. Then, export by
  * export: those that are no longer in it go, unless somebody uses them; those that are
  * new come; those that differ are opened as they are now, unless somebody uses them, or
- * grow. What the administrator has added by hand stays. At last every export that was not
- * touched gets the size that its file has got. What cannot be done is in the report, and
- * so is each key of [target] that only counts at the start.
+ * grow; other limits of an export count from its next login on. What the administrator has
+ * added by hand stays. At last every export that was not touched gets the size that its
+ * file has got. What cannot be done is in the report, and so is each key of [target] that
+ * only counts at the start.
  *
  * A daemon without a configuration file has only files to look at: its command line is
  * as it was, and what was removed by hand would come back.
@@ -211,9 +212,9 @@ static void growth_over(int ret)
 }
 
 /* Return: whether nothing is to be waited for */
-static bool grow_export(struct export *e)
+static bool grow_export(struct export *e, const char *action)
 {
-	change_begin(e->cfg->name, "kept");
+	change_begin(e->cfg->name, action);
 	if (e->by_hand && reload.change)
 		snprintf(reload.change->why, sizeof(reload.change->why), "added by hand");
 	if (e->state != EXPORT_READY || !e->store.ops->grow) {
@@ -249,6 +250,7 @@ static void change_export(struct export *e, struct export_config *ec)
 
 	e->reload = reload.generation;
 	if (only_grows(e, ec)) {
+		config_export_limit(e->cfg, ec);
 		config_export_free(ec);
 		change_begin(e->cfg->name, "resized");
 		admin_grow(e, size, change_over);
@@ -286,9 +288,14 @@ static bool reload_one(struct export_config *ec)
 		return false;
 	}
 	if (e->open && config_export_same(e->cfg, ec)) {
+		bool limited = config_export_limit(e->cfg, ec);
+
 		e->by_hand = false;
 		config_export_free(ec);
-		return true;
+		if (!limited)
+			return true;
+		e->reload = reload.generation;
+		return grow_export(e, "changed");
 	}
 	change_export(e, ec);
 	return false;
@@ -319,7 +326,7 @@ static bool reload_step(void)
 		return reload_one(config_export_take(&reload.fresh, ec));
 	e = next_untouched();
 	if (e && !admin_stopping())
-		return grow_export(e);
+		return grow_export(e, "kept");
 	reload_end();
 	return false;
 }

@@ -83,6 +83,9 @@ enum cache_mode {
  * @node: with NUMA_NODE: its number
  * @slot_bytes: of a slot, which is the largest request; without a cache
  * @slot_memory: bytes of all slots of a session, at most; without a cache
+ * @max_sessions: sessions, at most; 0: as export_caps() says, and so below
+ * @max_queues: hardware queues of all sessions, at most
+ * @max_pinned: bytes registered for all sessions, at most; 0: no limit
  * @fault: file with rules of faults of @file, or NULL
  * @seen: which keys were given, bit by bit
  */
@@ -107,6 +110,9 @@ struct export_config {
 	unsigned int node;
 	uint64_t slot_bytes;
 	uint64_t slot_memory;
+	uint64_t max_sessions;
+	uint64_t max_queues;
+	uint64_t max_pinned;
 	char *fault;
 	uint64_t seen;
 };
@@ -221,6 +227,7 @@ void config_set(struct config *cfg, struct export_config *ec,
 void config_export_spec(struct config *cfg, const char *spec);
 void config_export_check(struct config *cfg, struct export_config *ec);
 bool config_export_same(const struct export_config *a, const struct export_config *b);
+bool config_export_limit(struct export_config *ec, const struct export_config *now);
 void config_finish(struct config *cfg);
 int config_read(struct config *cfg, const char *path);
 int config_read_stream(struct config *cfg, const char *path, FILE *file);

@@ -102,6 +102,17 @@ static void check_size(struct config *cfg, const struct export_config *ec)
 			     ec->name, RDMABLK_MAX_REGIONS);
 }
 
+/* Each session of what is in memory registers all of it. */
+static void check_pinned(struct config *cfg, const struct export_config *ec)
+{
+	bool all = !ec->file || ec->cache == CACHE_FULL;
+
+	if (all && ec->max_pinned && ec->max_pinned < ec->size)
+		config_error(cfg, ec->where,
+			     "max-pinned of export \"%s\" is less than its size, which each session registers",
+			     ec->name);
+}
+
 static bool same_text(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;
@@ -118,7 +129,8 @@ static uint64_t block_of(const struct export_config *ec)
  * @a: checked, perhaps open
  * @b: likewise
  *
- * Return: whether all that was said of them is the same, wherever it was said.
+ * Return: whether all that was said of them is the same, wherever it was said, but for
+ * what config_export_limit() takes over.
  */
 bool config_export_same(const struct export_config *a, const struct export_config *b)
 {
@@ -132,6 +144,24 @@ bool config_export_same(const struct export_config *a, const struct export_confi
 	       a->huge_pages == b->huge_pages && a->overcommit == b->overcommit &&
 	       a->numa == b->numa && a->node == b->node && a->slot_bytes == b->slot_bytes &&
 	       a->slot_memory == b->slot_memory;
+}
+
+/**
+ * config_export_limit - take over the limits of an export, which need no opening
+ * @ec: of an export, perhaps open and in use
+ * @now: what is said of it now
+ *
+ * Return: whether anything has changed.
+ */
+bool config_export_limit(struct export_config *ec, const struct export_config *now)
+{
+	bool same = ec->max_sessions == now->max_sessions &&
+		    ec->max_queues == now->max_queues && ec->max_pinned == now->max_pinned;
+
+	ec->max_sessions = now->max_sessions;
+	ec->max_queues = now->max_queues;
+	ec->max_pinned = now->max_pinned;
+	return !same;
 }
 
 /**
@@ -155,6 +185,7 @@ void config_export_check(struct config *cfg, struct export_config *ec)
 		check_memory(cfg, ec);
 	if (ec->size)
 		check_size(cfg, ec);
+	check_pinned(cfg, ec);
 	if (ec->arena && ec->huge_pages != HUGE_AUTO)
 		config_error(cfg, ec->where,
 			     "export \"%s\": its arena's file system decides about huge pages",

@@ -115,6 +115,18 @@ static struct json_object *node_or_null(const struct export *e)
 	       json_object_new_int64(place->node) : NULL;
 }
 
+/* What its sessions have taken, and what they may take. */
+static void show_limits(struct json_object *o, const struct export *e)
+{
+	const struct limits_caps caps = export_caps(e);
+
+	add(o, "queues", json_object_new_uint64(e->limits.taken.queues));
+	add(o, "pinned", json_object_new_uint64(e->limits.taken.bytes));
+	add(o, "max_sessions", json_object_new_uint64(caps.sessions));
+	add(o, "max_queues", json_object_new_uint64(caps.queues));
+	add(o, "max_pinned", caps.bytes ? json_object_new_uint64(caps.bytes) : NULL);
+}
+
 static struct json_object *show_export(struct export *e)
 {
 	const struct export_config *ec = e->cfg;
@@ -131,6 +143,7 @@ static struct json_object *show_export(struct export *e)
 	add(o, "shared", json_object_new_boolean(ec->shared));
 	add(o, "by_hand", json_object_new_boolean(e->by_hand));
 	add(o, "sessions", json_object_new_int((int)session_users(e)));
+	show_limits(o, e);
 	show_store(o, e);
 	return o;
 }

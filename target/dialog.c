@@ -136,53 +136,66 @@ static unsigned int plan_staged(struct session *s, struct export *e,
 	return e->store.ops->staged->plan(&e->store, &s->plan);
 }
 
-static struct limits_who accounts_of(const struct session *s)
+static struct limits_who accounts_of(const struct session *s, struct export *e)
 {
 	return (struct limits_who){
 		.host_id = s->wish.host_id,
 		.peer = session_peer(s),
 		.writer = s->lease.writer,
+		.export = &e->limits,
+		.caps = export_caps(e),
+		.read_only = e->cfg->read_only,
 	};
 }
 
+/* The peer is told the reason only: the log names the limit. */
+static unsigned int refuse(const struct session *s, const struct limits_who *who,
+			   uint64_t bytes, const struct limits_freed *freed,
+			   unsigned int reason)
+{
+	char why[LIMITS_WHY];
+
+	if (!reason)
+		return RDMABLK_OK;
+	limits_session_why(who, bytes, freed, why, sizeof(why));
+	if (*why)
+		log_peer(session_peer(s), LOG_WARNING, "%s: refused by %s",
+			 session_text(s), why);
+	return reason;
+}
+
 /*
- * What the session takes of its host's limits, and how its data moves. The memory of
+ * What the session takes of the limits, and how its data moves. The memory of
  * fewer queues may be more, for they may be deeper: it is planned for those there will be.
  */
 static unsigned int plan(struct session *s, struct export *e)
 {
 	bool staged = s->limits.flags & RDMABLK_GRANT_STAGED;
-	const struct limits_who who = accounts_of(s);
+	const struct limits_who who = accounts_of(s, e);
 	unsigned int queues = limits_session_queues(&who, s->wish.nr_queues, NULL);
 	unsigned int reason;
+	uint64_t bytes;
 
 	reason = staged ? plan_staged(s, e, queues) : plan_regions(s, e);
+	if (reason)
+		return reason;
 	if (staged)
 		queues = s->plan.nr_queues;
-	return reason ?: limits_session_get(&s->share, &who, queues, staged ?
-					    s->plan.pinned : e->store.size);
+	bytes = staged ? s->plan.pinned : e->store.size;
+	reason = limits_session_get(&s->share, &who, queues, bytes);
+	return refuse(s, &who, bytes, NULL, reason);
 }
 
-/* What the host of a session gets back from those that end, or have to end for it. */
-static struct limits_freed freed_for(const struct session *s, const struct export *e)
+/* What comes back from the sessions that end, or have to end for this one. */
+static struct limits_freed freed_for(const struct limits_who *who, const struct export *e)
 {
 	struct limits_freed freed = { 0 };
 	struct lease *held;
 
-	LIST_FOREACH(held, &e->leases, entry) {
-		const struct session *other = container_of(held, struct session, lease);
-
-		if ((!held->verdict && !held->ending) ||
-		    memcmp(held->host_id, s->wish.host_id, sizeof(held->host_id)))
-			continue;
-		freed.sessions++;
-		freed.queues += other->share.queues;
-		freed.bytes += other->share.bytes;
-		if (!limits_same_address(session_peer(other), session_peer(s)))
-			continue;
-		freed.addr_sessions++;
-		freed.addr_queues += other->share.queues;
-	}
+	LIST_FOREACH(held, &e->leases, entry)
+		if (held->verdict || held->ending)
+			limits_freed_add(&freed, who,
+					 &container_of(held, struct session, lease)->share);
 	return freed;
 }
 
@@ -193,14 +206,18 @@ static struct limits_freed freed_for(const struct session *s, const struct expor
 static unsigned int check_room(struct session *s, struct export *e)
 {
 	bool staged = s->limits.flags & RDMABLK_GRANT_STAGED;
-	const struct limits_freed freed = freed_for(s, e);
-	const struct limits_who who = accounts_of(s);
+	const struct limits_who who = accounts_of(s, e);
+	const struct limits_freed freed = freed_for(&who, e);
 	unsigned int queues = limits_session_queues(&who, s->wish.nr_queues, &freed);
 	unsigned int reason;
+	uint64_t bytes;
 
 	reason = staged ? plan_staged(s, e, queues) : plan_regions(s, e);
-	return reason ?: limits_session_check(&who, staged ? s->plan.pinned : e->store.size,
-					      &freed);
+	if (reason)
+		return reason;
+	bytes = staged ? s->plan.pinned : e->store.size;
+	reason = limits_session_check(&who, bytes, &freed);
+	return refuse(s, &who, bytes, &freed, reason);
 }
 
 static bool has_victims(const struct export *e)

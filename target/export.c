@@ -297,6 +297,35 @@ int export_open_all(struct config *cfg)
 	return ret;
 }
 
+/* One export of several may take half of what there is for all, a single one all of it. */
+static uint64_t cap_of(uint64_t given, uint64_t all, bool alone)
+{
+	if (given || alone)
+		return given ?: all;
+	return all > 1 ? all / 2 : 1;
+}
+
+/**
+ * export_caps - what the sessions of an export may take
+ * @export: export
+ *
+ * The defaults follow the limits of the daemon and the number of its exports.
+ *
+ * Return: the limits from now on; what is taken may be more.
+ */
+struct limits_caps export_caps(const struct export *export)
+{
+	bool alone = TAILQ_FIRST(&exports) == export && !TAILQ_NEXT(export, entry);
+	const struct export_config *ec = export->cfg;
+	const struct config *all = export->daemon;
+
+	return (struct limits_caps){
+		.sessions = cap_of(ec->max_sessions, all->max_sessions_all, alone),
+		.queues = cap_of(ec->max_queues, all->max_queues_all, alone),
+		.bytes = ec->max_pinned,
+	};
+}
+
 /**
  * export_find - an export that can be had
  * @name: as wished for

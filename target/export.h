@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "config.h"
+#include "limits.h"
 #include "store.h"
 #include "worker.h"
 
@@ -65,6 +66,7 @@ enum export_state {
  * @store: its contents
  * @noted: who is noted as @store's last writer, since it was opened; all zero: nobody
  * @leases: held on it
+ * @limits: what its sessions have taken
  * @awaited: until when the device may come back that has lost its session and may have
  *	unflushed writes, ms
  * @grow: looks how large its file has become, beside the loop
@@ -90,6 +92,7 @@ struct export {
 	struct store store;
 	struct store_writer noted;
 	struct lease_list leases;
+	struct limits_export limits;
 	int64_t awaited;
 	struct job grow;
 	bool growing;
@@ -119,6 +122,7 @@ struct export *export_find(const char *name);
 struct export *export_by_name(const char *name);
 struct export *export_next(const struct export *export);
 struct export *export_broken(void);
+struct limits_caps export_caps(const struct export *export);
 int export_grow(struct export *export, uint64_t size, uint64_t most,
 		void (*grown)(struct export *export, int ret));
 unsigned int export_admit(struct lease_list *leases, const struct lease *claim,

@@ -1,29 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Limits. Accounts exist as long as something is taken on them. Loop thread.
+ * Limits. Accounts of hosts and addresses exist as long as something is taken on them, those
+ * of an export as long as the export. Loop thread.
  */
 #include <netinet/in.h>
+#include <stdio.h>
 
 #include "limits.h"
 #include "loop.h"
 #include "util.h"
 
-/**
- * struct account - what was taken
- * @sessions: how many
- * @queues: hardware queues of theirs
- * @bytes: registered for them
- */
-struct account {
-	uint64_t sessions;
-	uint64_t queues;
-	uint64_t bytes;
-};
-
 struct limits_host {
 	LIST_ENTRY(limits_host) entry;
 	uint8_t id[RDMABLK_ID_LEN];
-	struct account taken;
+	struct limits_account taken;
 };
 
 /*
@@ -49,7 +39,7 @@ struct limits_addr {
 	struct in6_addr addr;
 	uint64_t logins;
 	uint64_t live;
-	struct account taken;
+	struct limits_account taken;
 	int64_t until;
 };
 
@@ -58,7 +48,7 @@ static struct {
 	LIST_HEAD(, limits_host) hosts;
 	LIST_HEAD(, limits_addr) addrs;
 	uint64_t logins;
-	struct account taken;
+	struct limits_account taken;
 	unsigned int remembered;	/* addresses with an @until */
 } limits;
 
@@ -71,7 +61,7 @@ void limits_init(const struct config *cfg)
 	limits.cfg = cfg;
 	LIST_INIT(&limits.hosts);
 	LIST_INIT(&limits.addrs);
-	limits.taken = (struct account){ 0 };
+	limits.taken = (struct limits_account){ 0 };
 	limits.remembered = 0;
 }
 
@@ -254,23 +244,52 @@ static uint64_t left(uint64_t max, uint64_t taken)
 	return taken < max ? max - taken : 0;
 }
 
-static void give_back(struct account *then, uint64_t sessions, uint64_t queues, uint64_t bytes)
+/*
+ * Readers of an export leave room for one session that writes, however small the limit is.
+ * They have an account of their own, so that a writer that is there takes none of theirs.
+ */
+static uint64_t for_readers(const struct limits_who *who, uint64_t max, uint64_t one)
 {
-	then->sessions -= min_u64(then->sessions, sessions);
-	then->queues -= min_u64(then->queues, queues);
-	then->bytes -= min_u64(then->bytes, bytes);
+	uint64_t kept = max / READER_SHARE;
+
+	if (who->writer || who->read_only)
+		return max;
+	return left(max, kept < one ? one : kept);
+}
+
+static uint64_t bytes_max(uint64_t max)
+{
+	return max ?: UINT64_MAX;
+}
+
+static void add(struct limits_account *to, uint64_t queues, uint64_t bytes)
+{
+	to->sessions++;
+	to->queues += queues;
+	to->bytes += bytes;
+}
+
+static void give_back(struct limits_account *from, const struct limits_account *what)
+{
+	from->sessions -= min_u64(from->sessions, what->sessions);
+	from->queues -= min_u64(from->queues, what->queues);
+	from->bytes -= min_u64(from->bytes, what->bytes);
 }
 
 /**
  * struct taken - what was taken when others have ended
  * @host: by the host
  * @addr: by its address
+ * @export: by the sessions of the export
+ * @readers: by those of them that may not write
  * @all: by all
  */
 struct taken {
-	struct account host;
-	struct account addr;
-	struct account all;
+	struct limits_account host;
+	struct limits_account addr;
+	struct limits_account export;
+	struct limits_account readers;
+	struct limits_account all;
 };
 
 static struct taken taken_then(const struct limits_who *who, const struct limits_freed *freed)
@@ -278,7 +297,11 @@ static struct taken taken_then(const struct limits_who *who, const struct limits
 	struct in6_addr addr = plain_address(who->peer);
 	const struct limits_addr *a = find_addr(&addr);
 	const struct limits_host *h = find_host(who->host_id);
-	struct taken then = { .all = limits.taken };
+	struct taken then = {
+		.export = who->export->taken,
+		.readers = who->export->readers,
+		.all = limits.taken,
+	};
 
 	if (h)
 		then.host = h->taken;
@@ -286,35 +309,109 @@ static struct taken taken_then(const struct limits_who *who, const struct limits
 		then.addr = a->taken;
 	if (!freed)
 		return then;
-	give_back(&then.host, freed->sessions, freed->queues, freed->bytes);
-	give_back(&then.addr, freed->addr_sessions, freed->addr_queues, 0);
-	give_back(&then.all, freed->sessions, freed->queues, freed->bytes);
+	give_back(&then.host, &freed->host);
+	give_back(&then.addr, &freed->addr);
+	give_back(&then.export, &freed->all);
+	give_back(&then.readers, &freed->readers);
+	give_back(&then.all, &freed->all);
 	return then;
 }
 
+/**
+ * struct cap - one limit, as it is for one session
+ * @option: its name
+ * @reason: enum rdmablk_reason of a refusal
+ * @of_export: it is a key of the export, not of the target
+ * @given: its value
+ * @max: the part of @given that sessions of this kind may take
+ * @taken: of @max
+ * @need: what the session needs at least
+ */
+struct cap {
+	const char *option;
+	unsigned int reason;
+	bool of_export;
+	uint64_t given;
+	uint64_t max;
+	uint64_t taken;
+	uint64_t need;
+};
+
+/* Return: RDMABLK_OK, or why there is no room, and in @full the first limit that says so. */
 static unsigned int check(const struct limits_who *who, const struct taken *then,
-			  uint64_t bytes)
+			  uint64_t bytes, struct cap *full)
 {
 	const struct config *cfg = limits.cfg;
+	const struct limits_caps *own = &who->caps;
+#define CAP(_reason, _option, _of_export, _given, _max, _taken, _need)			\
+	{ .reason = RDMABLK_R_LIMIT_##_reason, .option = (_option),			\
+	  .of_export = (_of_export), .given = (_given), .max = (_max),			\
+	  .taken = (_taken), .need = (_need) }
+	const struct cap caps[] = {
+		CAP(SESSIONS, "max-sessions-per-host", false, cfg->max_sessions,
+		    cfg->max_sessions, then->host.sessions, 1),
+		CAP(SESSIONS, "max-sessions-per-address", false, cfg->max_sessions_addr,
+		    cfg->max_sessions_addr, then->addr.sessions, 1),
+		CAP(SESSIONS, "max-sessions", false, cfg->max_sessions_all,
+		    for_all(who, cfg->max_sessions_all), then->all.sessions, 1),
+		CAP(SESSIONS, "max-sessions", true, own->sessions,
+		    own->sessions, then->export.sessions, 1),
+		CAP(SESSIONS, "max-sessions", true, own->sessions,
+		    for_readers(who, own->sessions, 1), then->readers.sessions, 1),
+		CAP(QUEUES, "max-queues-per-host", false, cfg->max_queues,
+		    cfg->max_queues, then->host.queues, 1),
+		CAP(QUEUES, "max-queues-per-address", false, cfg->max_queues_addr,
+		    cfg->max_queues_addr, then->addr.queues, 1),
+		CAP(QUEUES, "max-queues", false, cfg->max_queues_all,
+		    for_all(who, cfg->max_queues_all), then->all.queues, 1),
+		CAP(QUEUES, "max-queues", true, own->queues,
+		    own->queues, then->export.queues, 1),
+		CAP(QUEUES, "max-queues", true, own->queues,
+		    for_readers(who, own->queues, 1), then->readers.queues, 1),
+		CAP(MEMORY, "max-pinned", false, cfg->max_pinned,
+		    bytes_max(cfg->max_pinned), then->host.bytes, bytes),
+		CAP(MEMORY, "max-pinned-total", false, cfg->max_pinned_all,
+		    for_all(who, bytes_max(cfg->max_pinned_all)), then->all.bytes, bytes),
+		CAP(MEMORY, "max-pinned", true, own->bytes,
+		    bytes_max(own->bytes), then->export.bytes, bytes),
+		CAP(MEMORY, "max-pinned", true, own->bytes,
+		    for_readers(who, bytes_max(own->bytes), bytes), then->readers.bytes, bytes),
+	};
+#undef CAP
 
-	if (!left(cfg->max_sessions, then->host.sessions) ||
-	    !left(cfg->max_sessions_addr, then->addr.sessions) ||
-	    !left(for_all(who, cfg->max_sessions_all), then->all.sessions))
-		return RDMABLK_R_LIMIT_SESSIONS;
-	if (!left(cfg->max_queues, then->host.queues) ||
-	    !left(cfg->max_queues_addr, then->addr.queues) ||
-	    !left(for_all(who, cfg->max_queues_all), then->all.queues))
-		return RDMABLK_R_LIMIT_QUEUES;
-	if (cfg->max_pinned && bytes > left(cfg->max_pinned, then->host.bytes))
-		return RDMABLK_R_LIMIT_MEMORY;
-	if (cfg->max_pinned_all &&
-	    bytes > left(for_all(who, cfg->max_pinned_all), then->all.bytes))
-		return RDMABLK_R_LIMIT_MEMORY;
+	for (size_t i = 0; i < ARRAY_SIZE(caps); i++) {
+		if (caps[i].need <= left(caps[i].max, caps[i].taken))
+			continue;
+		*full = caps[i];
+		return caps[i].reason;
+	}
 	return RDMABLK_OK;
 }
 
 /**
- * limits_session_check - would a session be refused once others of its host have ended
+ * limits_freed_add - a session ends, or has to end, before another one of its export begins
+ * @freed: zeroed, or with others that end
+ * @who: whose the other one is
+ * @share: what the session has taken
+ */
+void limits_freed_add(struct limits_freed *freed, const struct limits_who *who,
+		      const struct limits_share *share)
+{
+	struct in6_addr addr = plain_address(who->peer);
+
+	if (!share->host)
+		return;
+	add(&freed->all, share->queues, share->bytes);
+	if (!share->writer)
+		add(&freed->readers, share->queues, share->bytes);
+	if (!memcmp(share->host->id, who->host_id, sizeof(share->host->id)))
+		add(&freed->host, share->queues, share->bytes);
+	if (!memcmp(&share->addr->addr, &addr, sizeof(addr)))
+		add(&freed->addr, share->queues, share->bytes);
+}
+
+/**
+ * limits_session_check - would a session be refused once others of its export have ended
  * @who: whose it is
  * @bytes: that the session would register
  * @freed: what these others have taken
@@ -325,15 +422,42 @@ unsigned int limits_session_check(const struct limits_who *who, uint64_t bytes,
 				  const struct limits_freed *freed)
 {
 	const struct taken then = taken_then(who, freed);
+	struct cap full;
 
-	return check(who, &then, bytes);
+	return check(who, &then, bytes, &full);
+}
+
+/**
+ * limits_session_why - which limit refuses a session, for the log
+ * @who: as given to limits_session_check() or limits_session_get(), which have refused it
+ * @bytes: likewise
+ * @freed: likewise; NULL: it was limits_session_get()
+ * @text: gets it; empty: no limit refuses the session
+ * @size: of @text, LIMITS_WHY is enough
+ */
+void limits_session_why(const struct limits_who *who, uint64_t bytes,
+			const struct limits_freed *freed, char *text, size_t size)
+{
+	const struct taken then = taken_then(who, freed);
+	char readers[80] = "";
+	struct cap full;
+
+	*text = '\0';
+	if (!check(who, &then, bytes, &full))
+		return;
+	if (full.max < full.given)
+		snprintf(readers, sizeof(readers), ", %llu for those that may not write",
+			 (unsigned long long)full.max);
+	snprintf(text, size, "%s=%llu of %s%s: %llu taken, %llu needed", full.option,
+		 (unsigned long long)full.given, full.of_export ? "the export" : "the target",
+		 readers, (unsigned long long)full.taken, (unsigned long long)full.need);
 }
 
 /**
  * limits_session_queues - how many queues a session would get
  * @who: whose it is
  * @queues: wished for
- * @freed: what sessions of that host have taken which end before; NULL: none does
+ * @freed: what sessions of that export have taken which end before; NULL: none does
  *
  * Return: fewer, perhaps; one at least, be it that limits_session_get() refuses it.
  */
@@ -342,10 +466,14 @@ uint32_t limits_session_queues(const struct limits_who *who, uint32_t queues,
 {
 	const struct taken then = taken_then(who, freed);
 	const struct config *cfg = limits.cfg;
+	uint64_t readers = for_readers(who, who->caps.queues, 1);
 	uint64_t room = min_u64(left(cfg->max_queues, then.host.queues),
 				left(cfg->max_queues_addr, then.addr.queues));
 
 	room = min_u64(room, left(for_all(who, cfg->max_queues_all), then.all.queues));
+	room = min_u64(room, left(who->caps.queues, then.export.queues));
+	if (!who->writer)
+		room = min_u64(room, left(readers, then.readers.queues));
 	return (uint32_t)min_u64(queues, room ?: 1);
 }
 
@@ -371,13 +499,6 @@ static void forget_host(struct limits_host *h)
 	free(h);
 }
 
-static void take(struct account *account, const struct limits_share *share)
-{
-	account->sessions++;
-	account->queues += share->queues;
-	account->bytes += share->bytes;
-}
-
 /**
  * limits_session_get - take what a session needs
  * @share: zeroed; says what was taken
@@ -392,7 +513,8 @@ unsigned int limits_session_get(struct limits_share *share,
 				uint64_t bytes)
 {
 	const struct taken now = taken_then(who, NULL);
-	unsigned int reason = check(who, &now, bytes);
+	struct cap full;
+	unsigned int reason = check(who, &now, bytes, &full);
 	struct limits_addr *a;
 	struct limits_host *h;
 
@@ -410,9 +532,14 @@ unsigned int limits_session_get(struct limits_share *share,
 	}
 	share->host = h;
 	share->addr = a;
-	take(&h->taken, share);
-	take(&a->taken, share);
-	take(&limits.taken, share);
+	share->export = who->export;
+	share->writer = who->writer;
+	add(&h->taken, share->queues, bytes);
+	add(&a->taken, share->queues, bytes);
+	add(&share->export->taken, share->queues, bytes);
+	if (!share->writer)
+		add(&share->export->readers, share->queues, bytes);
+	add(&limits.taken, share->queues, bytes);
 	return RDMABLK_OK;
 }
 
@@ -422,14 +549,18 @@ unsigned int limits_session_get(struct limits_share *share,
  */
 void limits_session_put(struct limits_share *share)
 {
+	const struct limits_account all = { 1, share->queues, share->bytes };
 	struct limits_host *h = share->host;
 	struct limits_addr *a = share->addr;
 
 	if (!h)
 		return;
-	give_back(&h->taken, 1, share->queues, share->bytes);
-	give_back(&a->taken, 1, share->queues, share->bytes);
-	give_back(&limits.taken, 1, share->queues, share->bytes);
+	give_back(&h->taken, &all);
+	give_back(&a->taken, &all);
+	give_back(&share->export->taken, &all);
+	if (!share->writer)
+		give_back(&share->export->readers, &all);
+	give_back(&limits.taken, &all);
 	forget_host(h);
 	if (!is_known(a))
 		forget(a);

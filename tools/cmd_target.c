@@ -191,7 +191,8 @@ static void show_key(const char *key, struct json_object *value)
 	printf("  %-18s", key);
 	if (!value) {
 		printf("-\n");
-	} else if (!strcmp(key, "size") || !strcmp(key, "comparing")) {
+	} else if (!strcmp(key, "size") || !strcmp(key, "comparing") ||
+		   !strcmp(key, "pinned") || !strcmp(key, "max_pinned")) {
 		output_human_bytes(json_object_get_uint64(value), human, sizeof(human));
 		printf("%s (%s bytes)\n", human, json_object_get_string(value));
 	} else if (json_object_is_type(value, json_type_boolean)) {

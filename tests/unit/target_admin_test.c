@@ -99,6 +99,16 @@ static bool reported(const char *name, const char *action, const char *why)
 	return false;
 }
 
+static unsigned int reports(const char *name)
+{
+	unsigned int nr = 0;
+	struct admin_change *c;
+
+	TAILQ_FOREACH(c, &last->changes, entry)
+		nr += !strcmp(c->name, name);
+	return nr;
+}
+
 static void configure(const char *exports)
 {
 	char text[2048];
@@ -117,7 +127,9 @@ static void reloads(void **state)
 	char text[1024];
 
 	(void)state;
-	assert_int_equal(run(ADMIN_ADD, "", "hand,memory,size=1M,hugepages=no", 0), 0);
+	assert_int_equal(run(ADMIN_ADD, "", "hand,memory,size=1M,hugepages=no,max-sessions=9",
+			     0), 0);
+	assert_int_equal(export_caps(export_find("hand")).sessions, 9);
 	configure(FIRST "sze = 1\n");
 	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), -EINVAL);
 	assert_non_null(strstr(last->why, "sze"));
@@ -149,8 +161,26 @@ static void reloads(void **state)
 	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
 	assert_true(reported("second", "resized", ""));
 	assert_true(export_find("second")->store.size == 3 * MIB);
+	/* Limits change although an export is in memory, and the file has grown. */
+	assert_int_equal(export_caps(export_find("first")).sessions, cfg.max_sessions_all / 2);
+	assert_int_equal(truncate(path, 5 * MIB), 0);
+	snprintf(text, sizeof(text), FIRST "max-sessions = 3\nmax-pinned = 4M\n"
+		 "[export second]\nfile = %s\ncache = full\nsize = 4M\nmax-queues = 5\n", path);
+	configure(text);
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	assert_int_equal(reports("first"), 1);
+	assert_true(reported("first", "changed", ""));
+	assert_ptr_equal(export_find("first"), first);
+	assert_int_equal(export_caps(first).sessions, 3);
+	assert_int_equal(export_caps(first).bytes, 4 * MIB);
+	assert_int_equal(reports("second"), 1);
+	assert_true(reported("second", "resized", ""));
+	assert_int_equal(export_caps(export_find("second")).queues, 5);
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	assert_true(reported("first", "kept", ""));
 	configure(FIRST);
 	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	assert_true(reported("first", "changed", ""));
 	assert_true(reported("second", "removed", ""));
 	assert_null(export_by_name("second"));
 	/* Nor for a file: what would be lost is in the memory that it has. */
@@ -175,7 +205,7 @@ static void control_path(struct sockaddr_un *addr)
 static void *client(void *arg)
 {
 	static const char line[] =
-		"{\"version\":1,\"command\":\"add\",\"spec\":\"c,memory,size=1M,hugepages=no\"}\n"
+		"{\"version\":1,\"command\":\"add\",\"spec\":\"c,memory,size=1M,hugepages=no,max-queues=7\"}\n"
 		"{\"version\":1,\"command\":\"list\"}\n"
 		"{\"version\":1,\"command\":\"sessions\"}\n"
 		"{\"version\":1,\"command\":\"remove\",\"name\":\"c\"}\n"
@@ -224,6 +254,8 @@ static void a_socket(void **state)
 	assert_non_null(second);
 	assert_memory_equal(text, "{\"version\":1,\"name\":\"c\",\"size\":1048576}", 39);
 	assert_non_null(strstr(second, "\"name\":\"c\",\"state\":\"ready\""));
+	assert_non_null(strstr(second, "\"sessions\":0,\"queues\":0,\"pinned\":0,"
+			       "\"max_sessions\":2048,\"max_queues\":7,\"max_pinned\":null"));
 	assert_non_null(strstr(second, "{\"version\":1,\"sessions\":[]}\n"
 			       "{\"version\":1,\"name\":\"c\"}\n"
 			       "{\"version\":1,\"error\":{\"code\":\"ENOENT\""));

@@ -195,6 +195,7 @@ static void files(void **state)
 	assert_int_equal(read_text(&cfg, TARGET FILE_FULL "arena = /dev/shm/a\n"
 				   "[export e]\nfile = /y\nslot-bytes = 64K\n"
 				   "slot-memory = 1M\nfault = /run/f\n"
+				   "max-sessions = 7\nmax-queues = 8\nmax-pinned = 1K\n"
 				   "[export f]\nsize = 8K\nfile = /z\ncache = none\n"
 				   "type = file\nblock = 4K\n"
 				   "[export g]\ntype = memory\nsize = 1M\n"), 0);
@@ -212,11 +213,17 @@ static void files(void **state)
 	assert_int_equal(ec->slot_bytes, 64 << 10);
 	assert_int_equal(ec->slot_memory, 1 << 20);
 	assert_string_equal(ec->fault, "/run/f");
+	assert_int_equal(ec->max_sessions, 7);
+	assert_int_equal(ec->max_queues, 8);
+	assert_int_equal(ec->max_pinned, 1024);
 	ec = TAILQ_NEXT(ec, entry);
 	assert_int_equal(ec->cache, CACHE_NONE);
 	assert_int_equal(ec->block, 4096);
 	assert_int_equal(ec->slot_bytes, 128 << 10);
 	assert_int_equal(ec->slot_memory, 64 << 20);
+	assert_int_equal(ec->max_sessions, 0);
+	assert_int_equal(ec->max_queues, 0);
+	assert_int_equal(ec->max_pinned, 0);
 	ec = TAILQ_NEXT(ec, entry);
 	assert_null(ec->file);
 	assert_int_equal(ec->block, 512);
@@ -251,6 +258,17 @@ static void what_does_not_go_with_a_file(void **state)
 	assert_int_equal(errors_of(TARGET FILE_NONE "slot-memory = 512K\n"), 0);
 	assert_int_equal(errors_of(TARGET FILE_NONE
 				   "slot-memory = 512K\nslot-bytes = 256K\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "max-sessions = 0\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "max-sessions = 4294967296\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "max-queues = 0\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "max-queues = many\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "max-pinned = 0\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "size = 2M\nmax-pinned = 1M\n"), 0);
+	assert_int_equal(errors_of(TARGET FILE_FULL "size = 2M\nmax-pinned = 1M\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_FULL "size = 2M\nmax-pinned = 2M\n"), 0);
+	assert_int_equal(errors_of(TARGET FILE_FULL "max-pinned = 1M\n"), 0);
+	assert_int_equal(errors_of(TARGET "[export d]\ntype = memory\nsize = 2M\n"
+				   "max-pinned = 1M\n"), 1);
 	assert_int_equal(errors_of(TARGET "io-threads = 0\n" FILE_NONE), 1);
 	assert_int_equal(errors_of(TARGET "io-threads = 65\n" FILE_NONE), 1);
 	assert_int_equal(errors_of(TARGET "io-threads = 64\n" FILE_NONE), 0);

@@ -228,6 +228,21 @@ static bool same(const char *one, const char *other)
 	return ret;
 }
 
+/* Return: whether the limits of @one change to those of @other */
+static bool limited(const char *one, const char *other)
+{
+	struct export_config *a = export_of(one), *b = export_of(other);
+	bool ret = config_export_limit(a, b);
+
+	assert_int_equal(a->max_sessions, b->max_sessions);
+	assert_int_equal(a->max_queues, b->max_queues);
+	assert_int_equal(a->max_pinned, b->max_pinned);
+	assert_false(config_export_limit(a, b));
+	config_export_free(a);
+	config_export_free(b);
+	return ret;
+}
+
 static void sameness(void **state)
 {
 	static const char * const others[] = {
@@ -249,6 +264,12 @@ static void sameness(void **state)
 	assert_false(same("d,memory,size=1M", "d,memory,size=1M,numa=none"));
 	assert_false(same("d,memory,size=1M", "d,memory,size=1M,numa=0"));
 	assert_false(same("d,memory,size=1M,numa=0", "d,memory,size=1M,numa=1"));
+	/* limits of the export, which it gets without being opened again */
+	assert_true(same("d,file=/x", "d,file=/x,max-sessions=1,max-queues=1,max-pinned=1M"));
+	assert_true(limited("d,file=/x", "d,file=/x,max-sessions=1"));
+	assert_true(limited("d,file=/x", "d,file=/x,max-queues=1"));
+	assert_true(limited("d,file=/x,max-pinned=2M", "d,file=/x,max-pinned=1M"));
+	assert_false(limited("d,file=/x,max-queues=3", "d,file=/x,max-queues=3"));
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (same("d,file=/x", others[i]))
 			fail_msg("the same: %s", others[i]);

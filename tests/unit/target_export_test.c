@@ -31,6 +31,7 @@
 #include "../../target/limits.h"
 #include "../../target/log.h"
 #include "../../target/memlock.h"
+#include "../../target/util.h"
 
 static struct lease lease(unsigned int host, unsigned int boot,
 			  unsigned int instance, unsigned int generation, bool writer)
@@ -114,6 +115,19 @@ static void regions_are_powers_of_two_that_the_device_takes(void **state)
 	assert_true(export_region_bytes(&e, UINT64_MAX) == 1ULL << 40);
 }
 
+static struct sockaddr *address(uint32_t n)
+{
+	static struct sockaddr_in in = { .sin_family = AF_INET };
+
+	in.sin_addr.s_addr = htonl(n);
+	return (struct sockaddr *)&in;
+}
+
+static struct limits_export accounts;
+
+/* An export whose own limits are none */
+#define ANY_EXPORT	.export = &accounts, .caps = { UINT32_MAX, UINT32_MAX, 0 }
+
 static void limits_hold_and_are_given_back(void **state)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET }, b = a;
@@ -123,8 +137,8 @@ static void limits_hold_and_are_given_back(void **state)
 			      .max_queues_addr = 9, .max_queues_all = 99 };
 	struct limits_share s[3] = { 0 };
 	uint8_t host_id[RDMABLK_ID_LEN] = { 1 }, other_id[RDMABLK_ID_LEN] = { 2 };
-	const struct limits_who host = { host_id, (struct sockaddr *)&a, true };
-	const struct limits_who other = { other_id, (struct sockaddr *)&b, true };
+	const struct limits_who host = { host_id, (struct sockaddr *)&a, true, ANY_EXPORT };
+	const struct limits_who other = { other_id, (struct sockaddr *)&b, true, ANY_EXPORT };
 	struct limits_freed freed;
 
 	(void)state;
@@ -148,14 +162,16 @@ static void limits_hold_and_are_given_back(void **state)
 	assert_int_equal(limits_session_queues(&host, 4, NULL), 1);
 	assert_int_equal(limits_session_get(&s[2], &host, 1, 0), RDMABLK_R_LIMIT_SESSIONS);
 	/* what it could have when the first of them ends for it */
-	freed = (struct limits_freed){ .sessions = 1, .queues = s[0].queues,
-				       .bytes = s[0].bytes };
+	freed = (struct limits_freed){ 0 };
+	limits_freed_add(&freed, &host, &s[0]);
 	assert_int_equal(limits_session_queues(&host, 9, &freed), 3);
 	assert_int_equal(limits_session_check(&host, 60, &freed), RDMABLK_OK);
 	assert_int_equal(limits_session_check(&host, 61, &freed), RDMABLK_R_LIMIT_MEMORY);
-	freed.sessions = 0;
+	freed.host.sessions = 0;
 	assert_int_equal(limits_session_check(&host, 60, &freed), RDMABLK_R_LIMIT_SESSIONS);
-	freed = (struct limits_freed){ .sessions = 1, .queues = s[1].queues };
+	freed = (struct limits_freed){ 0 };
+	limits_freed_add(&freed, &host, &s[1]);
+	freed.host.bytes = 0;
 	assert_int_equal(limits_session_check(&host, 1, &freed), RDMABLK_R_LIMIT_MEMORY);
 	assert_int_equal(limits_session_check(&other, 100, &freed), RDMABLK_OK);
 	assert_int_equal(limits_session_check(&other, 101, &freed), RDMABLK_R_LIMIT_MEMORY);
@@ -184,7 +200,8 @@ static void limits_of_an_address_and_of_all_hold(void **state)
 	struct sockaddr_in in[4] = { 0 };
 	struct limits_share s[8] = { 0 };
 	uint8_t id[8][RDMABLK_ID_LEN];
-	struct limits_freed freed = { .sessions = 1, .queues = 2, .bytes = 10 };
+	const struct limits_account one = { 1, 2, 10 };
+	struct limits_freed freed = { .all = one, .host = one };
 
 	(void)state;
 	limits_init(&cfg);
@@ -192,7 +209,8 @@ static void limits_of_an_address_and_of_all_hold(void **state)
 		memset(id[i], i + 1, sizeof(id[i]));
 	for (unsigned int i = 0; i < 4; i++)
 		in[i] = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = i };
-#define WHO(i, a, w) (&(struct limits_who){ id[i], (struct sockaddr *)&in[a], w })
+#define WHO(i, a, w) (&(struct limits_who){ id[i], (struct sockaddr *)&in[a], w, \
+				     ANY_EXPORT })
 	for (unsigned int i = 0; i < 3; i++)
 		assert_int_equal(limits_session_get(&s[i], WHO(i, 0, false), 2, 10), RDMABLK_OK);
 	assert_int_equal(limits_session_get(&s[3], WHO(3, 0, true), 2, 10),
@@ -200,10 +218,10 @@ static void limits_of_an_address_and_of_all_hold(void **state)
 	/* one from there that ends for it makes room, one from elsewhere does not */
 	assert_int_equal(limits_session_check(WHO(3, 0, true), 10, &freed),
 			 RDMABLK_R_LIMIT_SESSIONS);
-	freed.addr_sessions = 1;
+	freed.addr.sessions = 1;
 	assert_int_equal(limits_session_check(WHO(3, 0, true), 10, &freed),
 			 RDMABLK_R_LIMIT_QUEUES);
-	freed.addr_queues = 2;
+	freed.addr.queues = 2;
 	assert_int_equal(limits_session_check(WHO(3, 0, true), 10, &freed), RDMABLK_OK);
 	/* the queues of an address */
 	assert_int_equal(limits_session_queues(WHO(3, 1, true), 9, NULL), 6);
@@ -236,12 +254,174 @@ static void limits_of_an_address_and_of_all_hold(void **state)
 #undef WHO
 }
 
-static struct sockaddr *address(uint32_t n)
+/* A session of the host and the address with that number */
+static struct limits_who user(struct export *e, uint8_t host, bool writer)
 {
-	static struct sockaddr_in in = { .sin_family = AF_INET };
+	static uint8_t id[RDMABLK_ID_LEN];
 
-	in.sin_addr.s_addr = htonl(n);
-	return (struct sockaddr *)&in;
+	id[0] = host;
+	return (struct limits_who){ id, address(host), writer, &e->limits, export_caps(e),
+				    e->cfg->read_only };
+}
+
+static unsigned int take(struct limits_share *s, struct export *e, uint8_t host,
+			 bool writer, uint32_t queues, uint64_t bytes)
+{
+	const struct limits_who who = user(e, host, writer);
+
+	return limits_session_get(s, &who, queues, bytes);
+}
+
+#define NEW_HOST	99
+
+/* Return: which limit refuses a session of a host that has none, or "" */
+static const char *refusal(struct export *e, bool writer, uint64_t bytes,
+			   const struct limits_freed *freed)
+{
+	static const struct limits_freed none;
+	const struct limits_who who = user(e, NEW_HOST, writer);
+	static char text[LIMITS_WHY];
+
+	limits_session_why(&who, bytes, freed, text, sizeof(text));
+	assert_int_equal(!*text, !limits_session_check(&who, bytes, freed ?: &none));
+	return text;
+}
+
+static void ends(struct limits_freed *freed, struct export *e, const struct limits_share *s)
+{
+	const struct limits_who who = user(e, NEW_HOST, true);
+
+	limits_freed_add(freed, &who, s);
+}
+
+static void put_all(struct limits_share *s, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		limits_session_put(&s[i]);
+}
+
+#define NO_CONFIG	{ .max_sessions = 999, .max_sessions_addr = 999,	\
+			  .max_sessions_all = 999, .max_queues = 999,		\
+			  .max_queues_addr = 999, .max_queues_all = 999 }
+
+/* Readers leave room for a writer, as many as they are; a writer takes none of theirs. */
+static void limits_of_an_export_hold(void **state)
+{
+	struct config cfg = NO_CONFIG;
+	struct export_config ec = { .name = "e", .max_sessions = 4, .max_queues = 8,
+				    .max_pinned = 100 };
+	struct export e = { .cfg = &ec, .daemon = &cfg };
+	struct limits_freed freed = { 0 };
+	struct limits_share s[5] = { 0 };
+
+	(void)state;
+	limits_init(&cfg);
+	for (uint8_t i = 0; i < 3; i++)
+		assert_int_equal(take(&s[i], &e, i, false, 1, 10), RDMABLK_OK);
+	assert_int_equal(take(&s[3], &e, 3, false, 1, 10), RDMABLK_R_LIMIT_SESSIONS);
+	assert_string_equal(refusal(&e, false, 10, NULL),
+			    "max-sessions=4 of the export, 3 for those that may not write: 3 taken, 1 needed");
+	assert_int_equal(take(&s[3], &e, 3, true, 9, 10), RDMABLK_OK);
+	assert_int_equal(s[3].queues, 5);
+	assert_int_equal(take(&s[4], &e, 4, true, 1, 10), RDMABLK_R_LIMIT_SESSIONS);
+	assert_string_equal(refusal(&e, true, 10, NULL),
+			    "max-sessions=4 of the export: 4 taken, 1 needed");
+	/* a steal: the session of another host ends, and makes room here, not for its host */
+	ends(&freed, &e, &s[3]);
+	assert_int_equal(freed.all.sessions, 1);
+	assert_int_equal(freed.readers.sessions, 0);
+	assert_int_equal(freed.host.sessions, 0);
+	assert_int_equal(freed.addr.sessions, 0);
+	assert_string_equal(refusal(&e, true, 10, &freed), "");
+	assert_string_equal(refusal(&e, false, 10, &freed),
+			    "max-sessions=4 of the export, 3 for those that may not write: 3 taken, 1 needed");
+	ends(&freed, &e, &s[0]);
+	assert_string_equal(refusal(&e, false, 10, &freed), "");
+	put_all(s, ARRAY_SIZE(s));
+	assert_int_equal(e.limits.taken.sessions, 0);
+	assert_int_equal(e.limits.readers.queues, 0);
+
+	/* 6 of 8 queues are for readers, and at least one is for a writer */
+	assert_int_equal(take(&s[0], &e, 0, false, 9, 10), RDMABLK_OK);
+	assert_int_equal(s[0].queues, 6);
+	limits_session_put(&s[0]);
+	assert_int_equal(take(&s[0], &e, 0, true, 2, 10), RDMABLK_OK);
+	assert_int_equal(take(&s[1], &e, 1, false, 9, 10), RDMABLK_OK);
+	assert_int_equal(s[1].queues, 6);
+	assert_int_equal(take(&s[2], &e, 2, false, 1, 10), RDMABLK_R_LIMIT_QUEUES);
+	assert_string_equal(refusal(&e, false, 10, NULL),
+			    "max-queues=8 of the export: 8 taken, 1 needed");
+	limits_session_put(&s[0]);
+	assert_string_equal(refusal(&e, false, 10, NULL),
+			    "max-queues=8 of the export, 6 for those that may not write: 6 taken, 1 needed");
+	assert_int_equal(take(&s[0], &e, 0, true, 9, 10), RDMABLK_OK);
+	assert_int_equal(s[0].queues, 2);
+	put_all(s, ARRAY_SIZE(s));
+	ec.max_queues = 1;
+	assert_int_equal(take(&s[0], &e, 0, false, 1, 10), RDMABLK_R_LIMIT_QUEUES);
+	assert_int_equal(take(&s[0], &e, 0, true, 1, 10), RDMABLK_OK);
+	put_all(s, ARRAY_SIZE(s));
+
+	/* memory for a writer is that of one session, if that is more than a quarter */
+	ec.max_queues = 99;
+	assert_int_equal(take(&s[0], &e, 0, false, 1, 40), RDMABLK_OK);
+	assert_int_equal(take(&s[1], &e, 1, false, 1, 40), RDMABLK_R_LIMIT_MEMORY);
+	assert_string_equal(refusal(&e, false, 40, NULL),
+			    "max-pinned=100 of the export, 60 for those that may not write: 40 taken, 40 needed");
+	assert_int_equal(take(&s[1], &e, 1, true, 1, 61), RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(take(&s[1], &e, 1, true, 1, 60), RDMABLK_OK);
+	limits_session_put(&s[0]);
+	assert_int_equal(take(&s[2], &e, 2, true, 1, 41), RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(take(&s[2], &e, 2, true, 1, 40), RDMABLK_OK);
+	put_all(s, ARRAY_SIZE(s));
+
+	/* nobody may write: all is for readers */
+	ec.read_only = true;
+	ec.max_sessions = 1;
+	assert_int_equal(take(&s[0], &e, 0, false, 200, 100), RDMABLK_OK);
+	assert_int_equal(s[0].queues, 99);
+	assert_int_equal(take(&s[1], &e, 1, false, 1, 0), RDMABLK_R_LIMIT_SESSIONS);
+	put_all(s, ARRAY_SIZE(s));
+}
+
+/* One export cannot take all there is, unless there is no other. */
+static void an_export_leaves_room_for_others(void **state)
+{
+	struct config cfg = NO_CONFIG;
+	struct limits_share s[8] = { 0 };
+	struct export *a, *b;
+
+	(void)state;
+	cfg.max_sessions_all = 6;
+	cfg.max_queues_all = 1;
+	limits_init(&cfg);
+	a = export_new(&cfg, calloc(1, sizeof(struct export_config)));
+	assert_non_null(a);
+	assert_int_equal(export_caps(a).sessions, 6);
+	assert_int_equal(export_caps(a).queues, 1);
+	b = export_new(&cfg, calloc(1, sizeof(struct export_config)));
+	assert_non_null(b);
+	assert_int_equal(export_caps(a).sessions, 3);
+	assert_int_equal(export_caps(a).queues, 1);
+	assert_int_equal(export_caps(b).bytes, 0);
+	cfg.max_queues_all = 99;
+	for (uint8_t i = 0; i < 3; i++)
+		assert_int_equal(take(&s[i], a, i, true, 1, 10), RDMABLK_OK);
+	assert_int_equal(take(&s[3], a, 3, true, 1, 10), RDMABLK_R_LIMIT_SESSIONS);
+	assert_string_equal(refusal(a, true, 10, NULL),
+			    "max-sessions=3 of the export: 3 taken, 1 needed");
+	for (uint8_t i = 3; i < 6; i++)
+		assert_int_equal(take(&s[i], b, i, true, 1, 10), RDMABLK_OK);
+	put_all(s, ARRAY_SIZE(s));
+	a->cfg->max_sessions = 6;
+	for (uint8_t i = 0; i < 6; i++)
+		assert_int_equal(take(&s[i], a, i, true, 1, 10), RDMABLK_OK);
+	assert_string_equal(refusal(b, true, 10, NULL),
+			    "max-sessions=6 of the target: 6 taken, 1 needed");
+	put_all(s, ARRAY_SIZE(s));
+	export_free(b);
+	assert_int_equal(export_caps(a).queues, 99);
+	export_free(a);
 }
 
 /* Connections that become no sessions cannot take every place of a login. */
@@ -638,6 +818,8 @@ int main(void)
 		cmocka_unit_test(regions_are_powers_of_two_that_the_device_takes),
 		cmocka_unit_test(limits_hold_and_are_given_back),
 		cmocka_unit_test(limits_of_an_address_and_of_all_hold),
+		cmocka_unit_test(limits_of_an_export_hold),
+		cmocka_unit_test(an_export_leaves_room_for_others),
 		cmocka_unit_test(places_are_kept_for_known_addresses),
 		cmocka_unit_test_setup_teardown(kept_arena_keeps_contents_epoch_and_identity,
 						arena_remove, arena_remove),

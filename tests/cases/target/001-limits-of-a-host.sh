@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # What one host may have: sessions, hardware queues, registered bytes, and, of an
-# address, logins in progress. Beyond that a login is refused, each time for its own
-# reason; another host, or another address, still gets in. What a holder had is free
+# address, logins in progress; and what all sessions of an export may have. Beyond that a
+# login is refused, each time for its own reason, and the log names the limit; another
+# host, or another address, still gets in, and so does the writer of an export that is
+# full of readers. What a holder had is free
 # again when it has logged out, when it was killed, and when its login took too long. A
 # steal beyond it leaves the session of the other host alone.
 
@@ -20,7 +22,8 @@ start() {
 	start_target --insecure --log-level debug --listen "$t" --listen "[$t6]" \
 		--export a,memory,size=8M --export b,memory,size=8M \
 		--export c,memory,size=8M --export d,memory,size=8M \
-		--export big,memory,size=32M "$@"
+		--export big,memory,size=32M \
+		--export few,memory,size=8M,max-sessions=2,max-queues=3 "$@"
 }
 
 # slots N: waits until so many logins have begun
@@ -81,6 +84,25 @@ get 2 'of the second host'
 for n in 0 1 2; do
 	expect live "$(attribute state $n)" "the state of rdmablk$n"
 done
+disconnect_all
+
+# An export keeps room for its writer, whoever reads it: 1 of 2 sessions, 1 of 3 queues.
+disk 0 "$t/few" "${ONE[@]}" --read-only --queues 4
+expect 2 "$(attribute queues 0)" "the number of queues of a reader"
+refused 'too many sessions' "[$t6]/few" "${TWO[@]}" --read-only
+expect_log "export few: refused by max-sessions=2 of the export, 1 for those that may not write: 1 taken"
+disk 1 "[$t6]/few" "${TWO[@]}" --queues 4
+expect 1 "$(attribute queues 1)" "the number of queues of the writer"
+put 1 'of the writer'
+get 0 'of the writer'
+"$RDMABLK" target show few >/tmp/few
+expect_text() {
+	grep -qE "^ +$1 +$2\$" /tmp/few || fail "no $1 $2: $(cat /tmp/few)"
+}
+expect_text sessions 2
+expect_text queues 3
+expect_text max_sessions 2
+expect_text max_queues 3
 disconnect_all
 stop_target
 
