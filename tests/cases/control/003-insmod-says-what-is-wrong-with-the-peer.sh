@@ -70,6 +70,13 @@ for field in count=0 count=2 count=17 first rest wrap; do
 	peer_fails EPROTO 'the target sent bad REGIONS' regions-$field
 done
 peer_fails EACCES 'the target sent bad REGIONS' regions-mac
+# FENCE, READ and WRITE are needed: 193; DIRTY has no place there: 195.
+for field in depth=1 depth=1025 trailer=0 trailer=255 trailer=16385 slot=0 slot=4352 \
+	slot=33554432 wrap ops=65 ops=192 ops=195 reserved; do
+	peer_fails EPROTO 'the target sent bad LIMITS' limits-$field
+done
+peer_fails ENOTSUP 'the target takes too few commands at once' limits-depth=3
+peer_fails EACCES 'the target sent bad LIMITS' limits-mac
 peer_fails EPROTO "$other" data-queue
 peer_fails EPROTO 'the target accepts a queue wrongly' no-read-depth
 peer_fails ECONNREFUSED '.+' reject-data

@@ -16,6 +16,13 @@
  * "live-reach-read" and "live-reach-write" reach for the initiator's memory, and say what
  * its adapter makes of that.
  * Those that start with "largest" grant all that the protocol allows, see bad_largest.c.
+ *
+ * With the modes that start with "staged" the login succeeds, too, and READs are commands:
+ * the features are COMMANDS, STAGED and LISTS. The target answers every command as it
+ * should, a large READ by a list, but for a READ that begins at STRIKE_AT: that one gets
+ * what strike_staged() does in this mode. The modes that start with "limits" send LIMITS
+ * with one wrong field.
+ *
  * Nor does the login fail with "twice", which sends messages of type N twice, if the
  * initiator can bear them.
  */
@@ -47,6 +54,11 @@
 #define WR_SEND		100
 #define WR_REACH	101
 #define CMD_DEPTH	8
+#define CMD_SLOT	(SLOTS + SENDS)	/* the first receive of commands on a write queue */
+#define NR_SLOTS	(CMD_SLOT + CMD_DEPTH)
+#define CMD_SLOT_BYTES	65536		/* of a slot for the data of a command */
+#define TRAILER_BYTES	8192
+#define STRIKE_AT	(EXPORT_BYTES / 2)
 
 struct mode {
 	char name[32];
@@ -90,14 +102,28 @@ static bool is(const char *name)
 	return !strcmp(s.mode->name, name);
 }
 
-static bool has_commands(void)
+static bool begins(const char *with)
 {
-	return !strncmp(s.mode->name, "live-answer", 11);
+	return !strncmp(s.mode->name, with, strlen(with));
+}
+
+static bool is_staged(void)
+{
+	return begins("staged") || begins("limits");
 }
 
 static bool is_largest(void)
 {
-	return !strncmp(s.mode->name, LARGEST, strlen(LARGEST));
+	return begins(LARGEST);
+}
+
+static uint64_t features(void)
+{
+	if (is_largest())
+		return largest_features(s.mode->name);
+	if (is_staged())
+		return RDMABLK_F_COMMANDS | RDMABLK_F_STAGED | RDMABLK_F_LISTS;
+	return begins("live-answer") ? RDMABLK_F_COMMANDS : 0;
 }
 
 static unsigned int arg(unsigned int otherwise)
@@ -109,14 +135,26 @@ static unsigned int arg(unsigned int otherwise)
  * Messages
  */
 
-static void post_recv(unsigned int i)
+static void post_recv_on(struct rdma_cm_id *id, unsigned int i)
 {
 	struct ibv_sge sge = { (uintptr_t)(slots + i * SLOT_BYTES), SLOT_BYTES,
 			       s.mr->lkey };
 	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
 
-	if (ibv_post_recv(s.id->qp, &wr, &bad))
+	if (ibv_post_recv(id->qp, &wr, &bad))
 		die("ibv_post_recv");
+}
+
+static void post_recv(unsigned int i)
+{
+	post_recv_on(i < CMD_SLOT ? s.id : s.data[1], i);
+}
+
+/* For commands, before the write queue is connected */
+static void post_command_recvs(void)
+{
+	for (unsigned int i = CMD_SLOT; i < NR_SLOTS; i++)
+		post_recv(i);
 }
 
 static void post_msg(const void *msg, size_t len)
@@ -270,8 +308,7 @@ static void session_begin(struct rdma_cm_id *id)
 	s.cq = ibv_create_cq(id->verbs, 256, NULL, NULL, 0);
 	if (!s.pd || !s.cq)
 		die("cannot make a queue");
-	s.mr = ibv_reg_mr(s.pd, slots, (SLOTS + SENDS) * SLOT_BYTES,
-			  IBV_ACCESS_LOCAL_WRITE);
+	s.mr = ibv_reg_mr(s.pd, slots, NR_SLOTS * SLOT_BYTES, IBV_ACCESS_LOCAL_WRITE);
 	s.memory_mr = ibv_reg_mr(s.pd, memory, EXPORT_BYTES,
 				 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
 	if (!s.mr || !s.memory_mr)
@@ -330,10 +367,7 @@ static bool send_challenge(void)
 		.session_id = htole64(0x1234),
 	};
 	mac_random(c->nonce, sizeof(c->nonce));
-	if (has_commands())
-		c->features = htole64(RDMABLK_F_COMMANDS);
-	if (is_largest())
-		c->features = htole64(largest_features(s.mode->name));
+	c->features = htole64(features());
 	if (is("challenge-version"))
 		c->version = htole16(99);
 	if (is("challenge-auth"))
@@ -406,6 +440,11 @@ static void fill_grant(struct rdmablk_grant *g)
 	};
 	if (is_largest())
 		largest_grant(s.mode->name, &s.hello, g);
+	if (is_staged()) {
+		g->flags = htole32(RDMABLK_GRANT_STAGED);
+		g->region_bytes = 0;
+		g->nr_regions = 0;
+	}
 	/* The first time it is half the size, and all of it soon afterwards. */
 	if (is("live-grown") && !grants++)
 		g->size = htole64(EXPORT_BYTES / 2);
@@ -495,6 +534,30 @@ static void handle_regions_get(const struct rdmablk_regions_get *get)
 	send_msg(&r, sizeof(r));
 }
 
+static void fill_limits_staged(struct rdmablk_limits *l)
+{
+	l->ops = htole32(RDMABLK_OP_BIT(RDMABLK_OP_FENCE) | RDMABLK_OP_BIT(RDMABLK_OP_READ) |
+			 RDMABLK_OP_BIT(RDMABLK_OP_WRITE));
+	l->trailer_bytes = htole32(TRAILER_BYTES);
+	l->slot_bytes = htole32(CMD_SLOT_BYTES);
+	l->slot_iova = htole64((uintptr_t)memory);
+	l->slot_rkey = htole32(s.memory_mr->rkey);
+	if (is("staged-slot-outside"))
+		l->slot_iova = htole64((uintptr_t)memory + EXPORT_BYTES);
+	if (is("limits-slot"))
+		l->slot_bytes = htole32(arg(0));
+	if (is("limits-wrap"))
+		l->slot_iova = htole64(~0ULL - CMD_SLOT_BYTES);
+	if (is("limits-trailer"))
+		l->trailer_bytes = htole32(arg(0));
+	if (is("limits-ops"))
+		l->ops = htole32(arg(0));
+	if (is("limits-depth"))
+		l->cmd_depth = htole16((uint16_t)arg(0));
+	if (is("limits-reserved"))
+		l->reserved = 1;
+}
+
 static void handle_limits_get(void)
 {
 	struct rdmablk_limits limits = {
@@ -505,8 +568,12 @@ static void handle_limits_get(void)
 
 	if (is_largest())
 		largest_limits(s.mode->name, &limits);
+	if (is_staged())
+		fill_limits_staged(&limits);
 	mac_message(s.key, RDMABLK_LABEL_LIMITS, &limits,
 		    offsetof(struct rdmablk_limits, mac), limits.mac);
+	if (is("limits-mac"))
+		limits.mac[0] ^= 1;
 	send_msg(&limits, sizeof(limits));
 }
 
@@ -553,6 +620,131 @@ static bool strike_data(void)
 	else
 		return false;
 	return true;
+}
+
+/*
+ * Staged sessions: answers on the write queue
+ */
+
+/*
+ * A SEND of @len bytes: of @buf, which fits a slot, or, where that is NULL, of the export,
+ * which has nothing but zeroes. @imm: NULL: without immediate data
+ */
+static void post_answer(const void *buf, size_t len, const uint32_t *imm)
+{
+	char *out = slots + (SLOTS + s.sent++ % SENDS) * SLOT_BYTES;
+	struct ibv_sge sge = { (uintptr_t)memory, (uint32_t)len, s.memory_mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = WR_SEND, .sg_list = &sge, .num_sge = len > 0,
+				  .opcode = imm ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+
+	if (buf) {
+		memcpy(out, buf, len);
+		sge.addr = (uintptr_t)out;
+		sge.lkey = s.mr->lkey;
+	}
+	if (imm)
+		wr.imm_data = htobe32(*imm);
+	if (ibv_post_send(s.data[1]->qp, &wr, &bad))
+		die("ibv_post_send");
+}
+
+/* A list of @len bytes, SLOT_BYTES at most, in which each answer is @imm */
+static void post_list(uint32_t imm, size_t len)
+{
+	uint32_t list[SLOT_BYTES / sizeof(imm)];
+
+	if (len > sizeof(list))
+		len = sizeof(list);
+	for (size_t i = 0; i * sizeof(imm) < len; i++)
+		list[i] = htole32(imm);
+	post_answer(list, len, NULL);
+}
+
+static bool has_trailer(const struct rdmablk_command *cmd)
+{
+	return le16toh(cmd->op) == RDMABLK_OP_READ && le16toh(cmd->flags) & RDMABLK_IO_TRAILER;
+}
+
+/* As a target should. The data in the slots is zeroes, too. */
+static void answer_staged(const struct rdmablk_command *cmd)
+{
+	uint32_t imm = RDMABLK_IMM(le16toh(cmd->hdr.tag), le32toh(cmd->hdr.generation),
+				   RDMABLK_OK);
+
+	if (has_trailer(cmd))
+		post_answer(NULL, le64toh(cmd->bytes), &imm);
+	else
+		post_list(imm, sizeof(imm));
+}
+
+/*
+ * Answers that name no command in flight, or one that is over. The mode "staged-HOW" sends
+ * such an answer by itself, the mode "staged-list-HOW" in a list.
+ *
+ * Return: whether this mode does such a thing.
+ */
+static bool strike_with_tag(const struct rdmablk_command *cmd, const char *how, bool list)
+{
+	unsigned int tag = le16toh(cmd->hdr.tag), generation = le32toh(cmd->hdr.generation);
+	size_t times = 1;
+	uint32_t imm;
+
+	if (!strcmp(how, "free"))
+		tag = tag == CMD_DEPTH - 1 ? tag - 1 : CMD_DEPTH - 1;
+	else if (!strcmp(how, "reserved"))
+		tag = 0;
+	else if (!strcmp(how, "beyond"))
+		tag = CMD_DEPTH;
+	else if (!strcmp(how, "stale"))
+		generation--;
+	else if (!strcmp(how, "early"))
+		generation++;
+	else if (!strcmp(how, "twice"))
+		times = 2;
+	else
+		return false;
+	imm = RDMABLK_IMM(tag, generation, RDMABLK_OK);
+	if (list) {
+		post_list(imm, times * sizeof(imm));
+		return true;
+	}
+	while (times--)
+		post_answer(NULL, has_trailer(cmd) ? le64toh(cmd->bytes) : 0, &imm);
+	return true;
+}
+
+/* Return: whether this mode does anything but answer as it should. */
+static bool strike_staged(const struct rdmablk_command *cmd)
+{
+	bool list = begins("staged-list-");
+	uint32_t done = RDMABLK_IMM(le16toh(cmd->hdr.tag), le32toh(cmd->hdr.generation),
+				    RDMABLK_OK);
+	uint32_t failed = done | RDMABLK_R_STORE_IO;
+
+	if (strike_with_tag(cmd, s.mode->name + (list ? 12 : 7), list))
+		return true;
+	if (is("staged-list-bytes"))		/* a list whose first answer is right */
+		post_list(done, arg(0));
+	else if (is("staged-list-data"))	/* of a READ whose data is to come with it */
+		post_list(done, sizeof(done));
+	else if (is("staged-bytes"))		/* data of another length than was asked for */
+		post_answer(NULL, arg(0), &done);
+	else if (is("staged-error-data"))
+		post_answer(NULL, le64toh(cmd->bytes), &failed);
+	else if (is("staged-error"))		/* these two are allowed */
+		post_answer(NULL, 0, &failed);
+	else if (is("staged-list-error"))
+		post_list(failed, sizeof(failed));
+	else
+		return false;
+	return true;
+}
+
+static void handle_data_command(const struct rdmablk_command *cmd)
+{
+	if (le64toh(cmd->offset) != STRIKE_AT || !strike_staged(cmd))
+		answer_staged(cmd);
 }
 
 /* Return: whether this mode does such a thing. */
@@ -608,7 +800,14 @@ static void handle_command(const struct rdmablk_command *cmd)
 static void handle_message(struct ibv_wc *wc)
 {
 	unsigned int type = le16toh(((struct rdmablk_hdr *)slot_msg(wc))->type);
+	struct rdmablk_command cmd;
 
+	if (wc->wr_id >= CMD_SLOT) {
+		memcpy(&cmd, slot_msg(wc), sizeof(cmd));
+		post_recv((unsigned int)wc->wr_id);
+		handle_data_command(&cmd);
+		return;
+	}
 	switch (type) {
 	case RDMABLK_MSG_HELLO:
 		if (!handle_hello(slot_msg(wc)))
@@ -673,6 +872,8 @@ static void connect_request(struct rdma_cm_event *ev)
 		make_queue(id);
 		if (is_largest())
 			largest_joined(s.pd, id->qp, queue);
+		if (is_staged() && queue == 2)
+			post_command_recvs();
 		accept_with(id, 1, is("data-queue") ? queue + 1 : queue,
 			    is("no-read-depth") ? 0 : resources);
 		return;
@@ -741,7 +942,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	channel = rdma_create_event_channel();
-	slots = aligned_alloc(4096, (SLOTS + SENDS) * SLOT_BYTES);
+	slots = aligned_alloc(4096, NR_SLOTS * SLOT_BYTES);
 	memory = aligned_alloc(4096, EXPORT_BYTES);
 	if (!channel || !slots || !memory)
 		die("start");
