@@ -134,6 +134,8 @@ static void print_text(const struct options *opts, const struct port *port,
 	       (double)result->ns / 1e9);
 	if (!result->stale && !result->damaged) {
 		printf("no READ was stale\n");
+		if (!opts->target)
+			printf("Between two machines more can show: --listen, --target; see rdmablk-ordering(8)\n");
 		return;
 	}
 	printf("%" PRIu64 " READ%s stale, %" PRIu64 " damaged\n", result->stale,
