@@ -25,10 +25,11 @@
 
 static int cannot(const struct end *end, const char *what, int err)
 {
-	return report_failure(end->port->name, "cannot %s: %s%s", what, strerror(err),
-			      err == ENOMEM || err == EPERM ?
-			      " (the device may be full, or the limit of locked memory too low, see ulimit -l)" :
-			      "");
+	const char *hint = "";
+
+	if (err == ENOMEM || err == EPERM)
+		hint = " (the device may be full, or ulimit -l, locked memory, too low)";
+	return report_failure(end->port->name, "cannot %s: %s%s", what, strerror(err), hint);
 }
 
 static int open_memory(struct end *end, int access)

@@ -216,7 +216,8 @@ static int finish(struct options *opts, int nr, char **words, const char *measur
 		return report_failure("usage", nr ? "one device, not several; see --help" :
 				      "a device is missing; see --help");
 	if (opts->listen && measures)
-		return report_failure("usage", "--%s belongs to the side with --target, not to --listen",
+		return report_failure("usage",
+				      "--%s belongs to the side with --target, not to --listen",
 				      measures);
 	if (!opts->count)
 		opts->count = opts->seconds ? INT64_MAX : DEFAULT_COUNT;

@@ -149,17 +149,24 @@ static bool cut(const char *where, char *host, const char **port)
 	return true;
 }
 
-static int resolve(const char *where, int flags, struct addrinfo **list)
+/* Return: the addresses, or NULL after a complaint. */
+static struct addrinfo *resolve(const char *where, int flags)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = flags };
+	struct addrinfo *list = NULL;
 	char host[HOST_LEN];
 	const char *port;
 	int err;
 
-	if (!cut(where, host, &port))
-		return report_failure(where, "is not HOST, HOST:PORT or [IPV6]:PORT");
-	err = getaddrinfo(host, port, &hints, list);
-	return err ? report_failure(where, "%s", gai_strerror(err)) : 0;
+	if (!cut(where, host, &port)) {
+		report_failure(where, "is not HOST, HOST:PORT or [IPV6]:PORT");
+		return NULL;
+	}
+	err = getaddrinfo(host, port, &hints, &list);
+	if (!err)
+		return list;
+	report_failure(where, "%s", gai_strerror(err));
+	return NULL;
 }
 
 static void limit(int sock, int seconds)
@@ -194,12 +201,11 @@ static int hear(const char *who, int sock, void *message, size_t bytes)
 
 static int open_listener(const char *where, int *sock)
 {
-	struct addrinfo *list;
-	int one = 1, ret;
+	struct addrinfo *list = resolve(where, AI_NUMERICHOST);
+	int one = 1, ret = 0;
 
-	ret = resolve(where, AI_NUMERICHOST, &list);
-	if (ret)
-		return ret;
+	if (!list)
+		return STATUS_NOT_RUN;
 	*sock = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	setsockopt(*sock, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (*sock < 0 || bind(*sock, list->ai_addr, list->ai_addrlen) || listen(*sock, 1))
@@ -343,12 +349,11 @@ int peer_serve(const struct options *opts, const struct port *port)
 
 static int dial(const char *where, int *sock)
 {
-	struct addrinfo *list, *at;
-	int ret;
+	struct addrinfo *list = resolve(where, 0), *at;
+	int err = 0;
 
-	ret = resolve(where, 0, &list);
-	if (ret)
-		return ret;
+	if (!list)
+		return STATUS_NOT_RUN;
 	for (at = list; at; at = at->ai_next) {
 		*sock = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		if (*sock < 0)
@@ -356,15 +361,15 @@ static int dial(const char *where, int *sock)
 		limit(*sock, ASK_S);
 		if (!connect(*sock, at->ai_addr, at->ai_addrlen))
 			break;
-		ret = errno;
+		err = errno;
 		close(*sock);
 		*sock = -1;
 	}
 	freeaddrinfo(list);
 	if (*sock >= 0)
 		return 0;
-	return report_failure(where, "cannot connect: %s (does rdmablk-ordering --listen run there?)",
-			      strerror(ret ?: errno));
+	return report_failure(where, "cannot connect: %s (does it --listen there?)",
+			      strerror(err ?: errno));
 }
 
 static int check_answer(const char *who, struct wire_answer *answer, unsigned int pairs,
@@ -373,7 +378,7 @@ static int check_answer(const char *who, struct wire_answer *answer, unsigned in
 	char *p;
 
 	if (le64toh(answer->magic) != MAGIC || le32toh(answer->version) != VERSION)
-		return report_failure(who, "what listens there is not rdmablk-ordering, or of another version");
+		return report_failure(who, "no rdmablk-ordering of this version listens there");
 	if (answer->failed) {
 		answer->why[sizeof(answer->why) - 1] = '\0';
 		for (p = answer->why; *p; p++)

@@ -35,13 +35,14 @@ static int open_device(struct port *port, const struct options *opts)
 	size_t i;
 
 	if (!list)
-		return report_failure(opts->device, "the RDMA devices cannot be listed: %s%s",
-				      strerror(errno),
-				      errno == ENOSYS ? " (is the module ib_uverbs loaded?)" : "");
+		return report_failure(opts->device,
+				      "the RDMA devices cannot be listed: %s (no module ib_uverbs?)",
+				      strerror(errno));
 	for (i = 0; list[i] && strcmp(ibv_get_device_name(list[i]), opts->device); i++)
 		;
 	if (!list[0]) {
-		ret = report_failure(opts->device, "user space sees no RDMA device at all; see ibv_devices(1)");
+		ret = report_failure(opts->device,
+				     "user space sees no RDMA device at all; see ibv_devices(1)");
 	} else if (!list[i]) {
 		list_names(list, names);
 		ret = report_failure(opts->device, "there is no such RDMA device; there is %s",
@@ -73,7 +74,8 @@ static int query_port(struct port *port)
 		return report_failure(port->name, "the port does not describe itself: %s",
 				      strerror(err));
 	if (port->ctx->device->transport_type != IBV_TRANSPORT_IB)
-		return report_failure(port->name, "neither InfiniBand nor RoCE, and rdmablk needs one of them");
+		return report_failure(port->name,
+				      "it is neither InfiniBand nor RoCE, which rdmablk needs");
 	if (port->attr.state != IBV_PORT_ACTIVE)
 		return report_failure(port->name, "the port is %s, not active",
 				      ibv_port_state_str(port->attr.state));
@@ -129,7 +131,8 @@ static int choose_gid(struct port *port)
 		port->gid = entries[i].gid;
 	}
 	if (!best)
-		return report_failure(port->name, "the port has no address (GID): its network interface may have no IP address");
+		return report_failure(port->name,
+				      "the port has no address (GID); its interface needs an IP address");
 	return 0;
 }
 
@@ -147,7 +150,8 @@ static int find_gid(struct port *port, int index)
 				      port->attr.gid_tbl_len);
 	if (ibv_query_gid(port->ctx, port->num, index, &port->gid) ||
 	    !memcmp(&port->gid, &none, sizeof(none)))
-		return report_failure(port->name, "GID %d is not set; 'rdmablk-ordering' without --gid-index chooses one",
+		return report_failure(port->name,
+				      "GID %d is not set; without --gid-index one is chosen",
 				      index);
 	port->gid_index = index;
 	return 0;

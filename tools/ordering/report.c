@@ -107,9 +107,9 @@ static void print_json(const struct options *opts, const struct result *result)
 
 static void print_example(const struct example *example)
 {
-	printf("  pair %u: WRITE %" PRIu64 " of %u bytes at %u; from byte %u of its READ on ",
-	       example->pair, example->counter, example->bytes, example->offset,
-	       example->first);
+	printf("  pair %u: WRITE %" PRIu64 " of %u bytes at %u; ", example->pair,
+	       example->counter, example->bytes, example->offset);
+	printf("from byte %u of its READ on ", example->first);
 	if (example->found == PATTERN_EMPTY)
 		printf("there was nothing");
 	else if (!example->found)
@@ -126,16 +126,17 @@ static void print_text(const struct options *opts, const struct port *port,
 {
 	unsigned int i;
 
-	printf("%s, %s%s%s%s: %" PRIu64 " WRITEs of %u to %u bytes on %u pair%s in %.1f s, each then read on another queue pair: ",
-	       port->name, opts->target ? "memory of " : "loopback", opts->target ?: "",
-	       opts->relaxed ? ", relaxed ordering" : "",
-	       opts->no_wait ? ", READs that do not wait" : "", result->rounds,
+	printf("%s, %s%s%s%s: ", port->name, opts->target ? "memory of " : "loopback",
+	       opts->target ?: "", opts->relaxed ? ", relaxed ordering" : "",
+	       opts->no_wait ? ", READs that do not wait" : "");
+	printf("%" PRIu64 " WRITEs of %u to %u bytes on %u pair%s in %.1f s, ", result->rounds,
 	       opts->min_bytes, opts->max_bytes, opts->pairs, opts->pairs == 1 ? "" : "s",
 	       (double)result->ns / 1e9);
+	printf("each then read on another queue pair: ");
 	if (!result->stale && !result->damaged) {
 		printf("no READ was stale\n");
 		if (!opts->target)
-			printf("Between two machines more can show: --listen, --target; see rdmablk-ordering(8)\n");
+			printf("Between two machines (--listen, --target) more can show.\n");
 		return;
 	}
 	printf("%" PRIu64 " READ%s stale, %" PRIu64 " damaged\n", result->stale,

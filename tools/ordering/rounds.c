@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -86,12 +87,12 @@ struct run {
 	struct pair pair[MAX_PAIRS];
 };
 
-static volatile sig_atomic_t interrupted;
+static atomic_bool interrupted;
 
 static void interrupt(int signal)
 {
 	(void)signal;
-	interrupted = 1;
+	interrupted = true;
 }
 
 /**
@@ -279,7 +280,8 @@ static int look_around(struct run *run)
 		struct pair *pair = &run->pair[i];
 
 		if (pair->under_way && now - pair->since > PATIENCE_S * NS)
-			return report_failure(run->end->port->name, "the %s of pair %u has not completed in %u s",
+			return report_failure(run->end->port->name,
+					      "the %s of pair %u has not completed in %u s",
 					      pair->under_way & WRITING ? "WRITE" : "READ", i,
 					      PATIENCE_S);
 	}
@@ -293,7 +295,8 @@ static int poll_once(struct run *run)
 
 	nr = ibv_poll_cq(run->end->cq, BATCH, wc);
 	if (nr < 0)
-		return report_failure(run->end->port->name, "the completion queue cannot be polled");
+		return report_failure(run->end->port->name,
+				      "the completion queue cannot be polled");
 	if (nr) {
 		ret = handle(run, wc, nr);
 		if (ret)

@@ -25,13 +25,23 @@ ordering() {
 	run_expect "$1" "$2" timeout 120 "$ORDERING" "${@:3}" rxe0
 }
 
+# Are all keys of the schema there, and no others, with values of the right types? Python's
+# module for schemas takes 10 s to load in an emulated guest.
+# shellcheck disable=SC2016 # jq is to expand them
+VALID='
+	def fits($schema): keys == ($schema.properties | keys) and
+		(to_entries | all((.value | type) as $is | $schema.properties[.key].type |
+			. == null or ([.] | flatten | map(sub("integer"; "number")) |
+				index($is) != null)));
+	$schemas[0] as $schema | fits($schema.oneOf[0]) and
+		(.examples | all(fits($schema["$defs"].example)))'
+
 # ordering_json STATUS FILTER [OPTION...]: the object is valid, and FILTER true of it
 ordering_json() {
 	ordering "$1" '' --json "${@:3}"
 	jq -e "$2" >/dev/null <<<"$OUTPUT" || fail "not '$2': $OUTPUT"
-	python3 -c 'import json, jsonschema, sys
-jsonschema.Draft202012Validator(json.load(open(sys.argv[1]))).validate(json.load(sys.stdin))' \
-		"$SCHEMA" <<<"$OUTPUT" || fail "not as in $SCHEMA: $OUTPUT"
+	jq -e --slurpfile schemas "$SCHEMA" "$VALID" >/dev/null <<<"$OUTPUT" ||
+		fail "not as in $SCHEMA: $OUTPUT"
 }
 
 is_listening() {
