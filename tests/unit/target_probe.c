@@ -332,7 +332,7 @@ static const struct scenario scenarios[] = {
 	{ "write-read-only", scenario_write_read_only },
 	{ "foreign", scenario_foreign },
 	{ "data-send", scenario_data_send }, { "flood", scenario_flood },
-	{ "cm", scenario_cm }, { "close", scenario_close },
+	{ "cm", scenario_cm }, { "close", scenario_close }, { "crowd", scenario_crowd },
 };
 
 static const struct {

@@ -8,6 +8,7 @@
 
 #include <endian.h>
 #include <rdma/rdma_cma.h>
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -43,6 +44,7 @@ struct probe {
 	unsigned int ended;	/* reason of the reject or CLOSE */
 	bool gone;		/* disconnected */
 	unsigned int ka;
+	jmp_buf *refused;	/* where to go on in the place of an end */
 };
 
 /* A scenario and its name. */
@@ -82,6 +84,7 @@ void logout(void);
 enum ibv_wc_status transfer(struct queue *q, bool write, uint32_t region,
 			    uint64_t off, uint32_t len, uint32_t rkey_xor);
 void verify_all(void);
+void scenario_crowd(void);
 void wait_closed(long long ms, bool keep_alive);
 
 #endif

@@ -22,6 +22,8 @@ static const uint8_t no_key[RDMABLK_MAC_LEN];
 
 void __attribute__((noreturn)) finish(int status)
 {
+	if (p.refused)
+		longjmp(*p.refused, 1);
 	if (p.expect) {
 		status = p.ended != p.expect;
 		if (status)
@@ -285,6 +287,7 @@ void fill_hello(void)
 		.features_offered = htole64(p.features),
 	};
 	h->host_id[0] = (uint8_t)p.host;
+	h->host_id[1] = (uint8_t)(p.host >> 8);
 	h->boot_nonce[0] = (uint8_t)p.boot;
 	h->instance_id[0] = (uint8_t)p.instance;
 	mac_random(h->nonce, sizeof(h->nonce));

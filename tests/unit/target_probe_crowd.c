@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Many sessions of one process, each of a host of its own.
+ */
+#include <setjmp.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "target_probe.h"
+
+#define AT_ONCE		16	/* sessions that wait for an answer */
+#define REASONS		256
+
+struct member {
+	struct rdma_event_channel *channel;
+	struct queue ctrl, data[2];
+	unsigned int generation;	/* of the last command */
+};
+
+static struct member *members;
+static unsigned int nr_live, nr_reason[REASONS];
+static jmp_buf refused;
+
+static void post_answer(struct queue *q)
+{
+	struct ibv_recv_wr wr = { .wr_id = 2000 }, *bad;
+
+	if (ibv_post_recv(q->id->qp, &wr, &bad))
+		die("ibv_post_recv");
+}
+
+/* The next session is that of host @n. All share the buffers, which none uses when live. */
+static void begin(unsigned int n)
+{
+	p.host = n;
+	p.instance = n;
+	memset(&p.ctrl, 0, sizeof(p.ctrl));
+	memset(p.data, 0, 2 * sizeof(p.data[0]));
+	p.ended = 0;
+	p.gone = false;
+	p.channel = rdma_create_event_channel();
+	if (!p.channel)
+		die("rdma_create_event_channel");
+}
+
+static void drop(struct queue *q)
+{
+	if (!q->id)
+		return;
+	if (q->id->qp)
+		rdma_destroy_qp(q->id);
+	rdma_destroy_id(q->id);
+	if (q->cq)
+		ibv_destroy_cq(q->cq);
+}
+
+/* One that the daemon has refused leaves nothing; any other that does not get in is an error. */
+static void leave(void)
+{
+	if (!p.ended || p.ended >= REASONS)
+		exit(1);
+	nr_reason[p.ended]++;
+	drop(&p.data[0]);
+	drop(&p.data[1]);
+	drop(&p.ctrl);
+	rdma_destroy_event_channel(p.channel);
+}
+
+static void join_crowd(unsigned int n)
+{
+	begin(n);
+	p.refused = &refused;
+	if (setjmp(refused)) {
+		p.refused = NULL;
+		leave();
+		return;
+	}
+	login_to_live();
+	p.refused = NULL;
+	post_answer(&p.data[1]);
+	members[nr_live++] = (struct member){
+		.channel = p.channel, .ctrl = p.ctrl, .data = { p.data[0], p.data[1] },
+	};
+}
+
+static void send_flush(struct member *m)
+{
+	struct rdmablk_command cmd = {
+		.hdr = head(RDMABLK_MSG_COMMAND, sizeof(cmd)),
+		.op = htole16(RDMABLK_OP_FLUSH),
+	};
+
+	m->generation = (m->generation + 1) & 0xff;
+	cmd.hdr.tag = htole16(1);
+	cmd.hdr.generation = htole32(m->generation);
+	send_raw(&m->data[1], &cmd, sizeof(cmd));
+}
+
+static void want_answer(struct member *m)
+{
+	struct ibv_wc wc;
+	uint32_t imm;
+
+	p.channel = m->channel;
+	do {
+		if (completion(&m->data[1], &wc, 60000) <= 0)
+			die("no answer to a FLUSH");
+		if (wc.status)
+			die(ibv_wc_status_str(wc.status));
+	} while (wc.wr_id != 2000);
+	imm = be32toh(wc.imm_data);
+	if (RDMABLK_IMM_TAG(imm) != 1 || RDMABLK_IMM_GENERATION(imm) != m->generation ||
+	    RDMABLK_IMM_STATUS(imm))
+		die("answer to a FLUSH");
+	post_answer(&m->data[1]);
+}
+
+static void flush_all(void)
+{
+	unsigned int from, to, i;
+
+	for (from = 0; from < nr_live; from = to) {
+		to = from + AT_ONCE < nr_live ? from + AT_ONCE : nr_live;
+		for (i = from; i < to; i++)
+			send_flush(&members[i]);
+		for (i = from; i < to; i++)
+			want_answer(&members[i]);
+	}
+}
+
+/*
+ * --arg sessions log in, one after the other, as far as the daemon lets them. Those that are
+ * live send a FLUSH each, again and again: "round" is printed when all have been answered.
+ * Ends when it is killed.
+ */
+void scenario_crowd(void)
+{
+	members = calloc(p.arg, sizeof(*members));
+	if (!members)
+		die("calloc");
+	for (unsigned int n = 1; n <= p.arg; n++)
+		join_crowd(n);
+	printf("crowd: %u live", nr_live);
+	for (unsigned int i = 0; i < REASONS; i++)
+		if (nr_reason[i])
+			printf(", %u refused with %u", nr_reason[i], i);
+	puts("");
+	for (;;) {
+		flush_all();
+		puts("round");
+		fflush(stdout);
+	}
+}
