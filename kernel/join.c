@@ -287,9 +287,21 @@ static int rdmablk_join_route(struct rdmablk_session *s, struct rdmablk_joins *j
 	return ret ? rdmablk_join_fail(s, j->queue, ret) : 0;
 }
 
+/**
+ * rdmablk_login_ordered() - whether each WRITE of a session ends with a READ
+ * @s: session with a grant
+ *
+ * A staged one has nothing but commands, which the target answers when it has the data.
+ */
+bool rdmablk_login_ordered(const struct rdmablk_session *s)
+{
+	return s->opt.ordered && !(s->offer.grant.flags & RDMABLK_GRANT_STAGED);
+}
+
+/* RDMA READs that it is to have in flight */
 static u8 rdmablk_join_depth(const struct rdmablk_session *s, const struct rdmablk_queue *q)
 {
-	if (q->kind != RDMABLK_KIND_READ)
+	if (q->kind != RDMABLK_KIND_READ && !rdmablk_login_ordered(s))
 		return 0;
 	return min_t(u16, rdmablk_ibdev_read_depth(s->pd->device), s->offer.grant.read_depth);
 }
@@ -309,6 +321,8 @@ static int rdmablk_join_connect(struct rdmablk_session *s, struct rdmablk_join *
 	ret = rdmablk_queue_create_qp(q, s->pd, j->hwq->cq, s->offer.limits.send_slots, recvs,
 				      s->offer.limits.sge_per_wr);
 	s->no_room = ret;
+	if (!ret && q->kind == RDMABLK_KIND_WRITE && rdmablk_login_ordered(s))
+		ret = rdmablk_queue_make_tail(q, s->pd->local_dma_lkey);
 	if (!ret && recvs)
 		ret = rdmablk_login_commands(s, j->hwq);
 	if (ret)

@@ -95,11 +95,11 @@ int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 	out->max_chain = min_t(u32, chain, max_t(u32, most / 2, 1));
 	out->max_segments = min_t(u32, RDMABLK_MAX_SEGMENTS,
 				  out->max_chain * out->sge_per_wr);
-	/* The longest chain may have a command behind it. */
+	/* The longest chain may have a command or a READ behind it. */
 	slots = max_t(u32, 2U * in->queue_depth,
 		      min_t(u32, 2U * in->queue_depth * max_t(u32, in->sharers, 1),
 			    RDMABLK_SHARED_SLOTS));
-	out->send_slots = max_t(u32, slots, 2 * out->max_chain) + in->reserved;
+	out->send_slots = max_t(u32, slots, 2 * out->max_chain + in->tail) + in->reserved;
 	out->send_slots = min_t(u32, out->send_slots, most);
 	/*
 	 * A completion queue has room for both queue pairs, with a drain each way. Where it has
@@ -109,10 +109,11 @@ int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 	slots = 0;
 	if (in->max_cqe > in->cqes + 4)
 		slots = (in->max_cqe - in->cqes) / 2 - 2;
-	least = max_t(u32, 2U * in->queue_depth, 2 * out->max_chain) + in->reserved;
+	least = max_t(u32, 2U * in->queue_depth, 2 * out->max_chain + in->tail) + in->reserved;
 	least = min_t(u32, out->send_slots, least);
 	out->send_slots = min_t(u32, out->send_slots, max_t(u32, slots, least));
-	if (in->reserved && out->send_slots < in->reserved + out->max_chain + 1)
+	if ((in->reserved || in->tail) &&
+	    out->send_slots < in->reserved + out->max_chain + 1)
 		return -EINVAL;
 	return 0;
 }

@@ -44,6 +44,7 @@
  * @logical_block: bytes
  * @region_bytes: bytes of a region, a power of two
  * @reserved: send slots that tags of commands have for themselves
+ * @tail: work requests that follow those of a request
  * @page_bytes: bytes of a page of this host
  * @segments: segments of a request that the block layer was told of with an earlier
  *	connection, at most RDMABLK_MAX_SEGMENTS; 0: it was told of nothing
@@ -61,6 +62,7 @@ struct rdmablk_limits_in {
 	u32 logical_block;
 	u64 region_bytes;
 	u32 reserved;
+	u32 tail;
 	u32 page_bytes;
 	u32 segments;
 };

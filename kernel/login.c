@@ -539,6 +539,7 @@ static int rdmablk_login_limits(struct rdmablk_session *s)
 		.sharers	= rdmablk_login_sharers(s),
 		.cqes		= rdmablk_login_tags(s),
 		.reserved	= rdmablk_login_owned(s),
+		.tail		= rdmablk_login_ordered(s),
 		.page_bytes	= PAGE_SIZE,
 		.segments	= s->resume ? was->max_segments : 0,
 	};

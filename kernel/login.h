@@ -23,6 +23,7 @@ int rdmablk_probe_wait(struct rdmablk_session *s, const struct rdmablk_cm_reques
 /* join.c */
 u32 rdmablk_login_tags(const struct rdmablk_session *s);
 u32 rdmablk_login_polled(const struct rdmablk_session *s);
+bool rdmablk_login_ordered(const struct rdmablk_session *s);
 u32 rdmablk_login_sharers(const struct rdmablk_session *s);
 void rdmablk_login_map(struct rdmablk_session *s);
 u32 rdmablk_login_owned(const struct rdmablk_session *s);

@@ -82,6 +82,7 @@ static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] =
 	[RDMABLK_ATTR_CQ_PERIOD]	= NLA_POLICY_FULL_RANGE(NLA_U32, &rdmablk_nl_u16),
 	[RDMABLK_ATTR_TOS]		= NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32,
 								       &rdmablk_nl_tos),
+	[RDMABLK_ATTR_ORDERED]		= { .type = NLA_FLAG },
 };
 
 static const struct nla_policy rdmablk_nl_disconnect_policy[RDMABLK_ATTR_MAX + 1] = {
@@ -216,6 +217,7 @@ static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *op
 		opt->route.ack_timeout = nla_get_u8(info->attrs[RDMABLK_ATTR_ACK_TIMEOUT]);
 	if (info->attrs[RDMABLK_ATTR_TOS])
 		opt->route.tos = nla_get_s32(info->attrs[RDMABLK_ATTR_TOS]);
+	opt->ordered = nla_get_flag(info->attrs[RDMABLK_ATTR_ORDERED]);
 	opt->cq_count = rdmablk_nl_u32(info, RDMABLK_ATTR_CQ_COUNT, 0);
 	opt->cq_period = rdmablk_nl_u32(info, RDMABLK_ATTR_CQ_PERIOD, 0);
 	if (info->attrs[RDMABLK_ATTR_HOST_ID])

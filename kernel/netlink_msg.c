@@ -41,6 +41,7 @@ static int rdmablk_nl_put_options(struct sk_buff *msg, const struct rdmablk_sess
 	       nla_put_u32(msg, RDMABLK_ATTR_ON_DATA_LOSS, READ_ONCE(opt->on_data_loss)) ||
 	       nla_put_u8(msg, RDMABLK_ATTR_ACK_TIMEOUT, READ_ONCE(s->ack_timeout)) ||
 	       nla_put_s32(msg, RDMABLK_ATTR_TOS, opt->route.tos) ||
+	       (opt->ordered && nla_put_flag(msg, RDMABLK_ATTR_ORDERED)) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_CQ_COUNT, opt->cq_count) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_CQ_PERIOD, opt->cq_period) ||
 	       (opt->source.ss_family != AF_UNSPEC &&

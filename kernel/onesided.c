@@ -172,6 +172,28 @@ void rdmablk_onesided_add_chain(struct rdmablk_path *path, struct rdmablk_reques
 }
 
 /**
+ * rdmablk_onesided_follow() - put what completes a WRITE behind its work requests
+ * @rq: mapped, of a queue whose lock is held; it has a command, or its queue has a tail
+ */
+void rdmablk_onesided_follow(struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	struct rdmablk_queue *q = req->queue;
+	struct ib_rdma_wr *wr;
+
+	if (req->cmd) {
+		rdmablk_cmd_add(req->cmd);
+		return;
+	}
+	wr = rdmablk_queue_next_wr(q);
+	rdmablk_onesided_fill(wr, req, IB_WR_RDMA_READ,
+			      req->remote + blk_rq_bytes(rq) - RDMABLK_TAIL_BYTES, req->rkey);
+	wr->wr.sg_list = &q->tail_sge;
+	wr->wr.num_sge = 1;
+	wr->wr.send_flags = IB_SEND_SIGNALED;
+}
+
+/**
  * rdmablk_onesided_send_list() - hand mapped requests to their queue pair, and post them
  * @path: live path
  * @q: queue of all of them

@@ -15,6 +15,7 @@ blk_status_t rdmablk_onesided_map_all(struct rdmablk_path *path, struct rdmablk_
 				      struct request *rq);
 void rdmablk_onesided_add_chain(struct rdmablk_path *path, struct rdmablk_request *req,
 				enum ib_wr_opcode op, u64 remote, u32 rkey, bool signal);
+void rdmablk_onesided_follow(struct request *rq);
 void rdmablk_onesided_send_list(struct rdmablk_path *path, struct rdmablk_queue *q,
 				struct rq_list *list);
 
@@ -196,18 +197,20 @@ static inline void rdmablk_onesided_add(struct rdmablk_path *path,
  * @rq: mapped by rdmablk_onesided_map(); the lock of its queue is held
  *
  * A command of the request follows its WRITEs on the same queue pair, and its answer
- * completes it.
+ * completes it; or a READ does, see queue.c.
  */
 static inline void rdmablk_onesided_add_request(struct rdmablk_path *path,
 						struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	/* One branch for both. */
+	bool follow = (unsigned long)req->cmd | req->queue->tail;
 
 	rdmablk_onesided_add(path, req, rq_data_dir(rq) == WRITE ?
 			     IB_WR_RDMA_WRITE : IB_WR_RDMA_READ,
-			     req->remote, req->rkey, !req->cmd);
-	if (unlikely(req->cmd))
-		rdmablk_cmd_add(req->cmd);
+			     req->remote, req->rkey, !follow);
+	if (unlikely(follow))
+		rdmablk_onesided_follow(rq);
 }
 
 /**

@@ -18,6 +18,14 @@
  * completed on another CPU and its tag is in use again (rxe walks the list that
  * way). The lock is held while a batch is built and while it is posted.
  *
+ * The tail
+ *
+ * An adapter of the target whose firmware orders its writes to memory loosely lets a READ of
+ * one queue pair overtake a WRITE of another that has completed. It cannot overtake a READ of
+ * the same queue pair that came behind that WRITE: this one is answered when the WRITE is in
+ * memory. Where the administrator asks for it, each WRITE ends with such a READ of its last
+ * bytes, whose completion is the request's. What it reads nobody looks at.
+ *
  * Teardown
  *
  * rdmablk_queue_stop() moves the queue pair to the error state and returns when
@@ -32,6 +40,7 @@
  */
 #include <linux/delay.h>
 #include <linux/errno.h>
+#include <linux/slab.h>
 #include <rdma/rdma_cm.h>
 #include "queue.h"
 #include "trace.h"
@@ -150,6 +159,49 @@ int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd,
 	return 0;
 }
 
+/**
+ * rdmablk_queue_make_tail() - have a READ follow each WRITE
+ * @q: queue with a queue pair; nothing is posted
+ * @lkey: key of this host's memory
+ *
+ * Until rdmablk_queue_destroy_qp().
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rdmablk_queue_make_tail(struct rdmablk_queue *q, u32 lkey)
+{
+	struct ib_device *dev = q->qp->device;
+	void *buf = kzalloc(RDMABLK_TAIL_BYTES, GFP_KERNEL);
+	u64 addr;
+
+	if (!buf)
+		return -ENOMEM;
+	addr = ib_dma_map_single(dev, buf, RDMABLK_TAIL_BYTES, DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(dev, addr)) {
+		kfree(buf);
+		return -ENOMEM;
+	}
+	q->tail_buf = buf;
+	q->tail_sge = (struct ib_sge){
+		.addr = addr,
+		.length = RDMABLK_TAIL_BYTES,
+		.lkey = lkey,
+	};
+	q->tail = 1;
+	return 0;
+}
+
+static void rdmablk_queue_drop_tail(struct rdmablk_queue *q)
+{
+	if (!q->tail)
+		return;
+	ib_dma_unmap_single(q->qp->device, q->tail_sge.addr, RDMABLK_TAIL_BYTES,
+			    DMA_FROM_DEVICE);
+	kfree(q->tail_buf);
+	q->tail_buf = NULL;
+	q->tail = 0;
+}
+
 /* Pauses between two looks, microseconds: the first and the longest */
 #define RDMABLK_DRAIN_PAUSE	20U
 #define RDMABLK_DRAIN_PAUSE_MAX	1000U
@@ -246,6 +298,7 @@ void rdmablk_queue_destroy_qp(struct rdmablk_queue *q)
 {
 	if (!q->qp)
 		return;
+	rdmablk_queue_drop_tail(q);
 	q->qp = NULL;
 	rdma_destroy_qp(q->cm_id);
 }

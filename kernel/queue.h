@@ -16,6 +16,8 @@
 
 struct rdma_cm_id;
 
+#define RDMABLK_TAIL_BYTES	8	/* of the READ behind a WRITE; see @tail */
+
 #define RDMABLK_BATCH	32	/* work requests posted with one doorbell, at most */
 
 /**
@@ -54,6 +56,10 @@ struct rdmablk_waiter {
  * @index: N of rdmablkN, for tracepoints
  * @errors: where the end of the queue pair is counted
  * @failed: it has been broken since rdmablk_queue_reset()
+ * @tail: work requests that follow those of a request: 1 where each WRITE ends with a READ,
+ *	else 0
+ * @tail_sge: where all these READs read to
+ * @tail_buf: the same, of the processor
  * @fatal: upcall: the queue is broken. Any context, any number of times.
  * @watch: upcall with @lock held: @batch is about to be posted; or NULL
  * @batch: work requests that are not posted yet, linked
@@ -64,8 +70,11 @@ struct rdmablk_queue {
 	void (*fatal)(struct rdmablk_queue *q, u16 reason);
 	void (*watch)(struct rdmablk_queue *q);
 	bool failed;
+	u16 tail;
+	struct ib_sge tail_sge;
 
 	/* control path; constant while I/O is under way */
+	void *tail_buf;
 	unsigned int send_slots;
 	struct rdma_cm_id *cm_id;
 	struct rdmablk_waiter *waiter;
@@ -111,6 +120,7 @@ void rdmablk_queue_reset(struct rdmablk_queue *q);
 int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd,
 			    struct ib_cq *cq, unsigned int send_slots,
 			    unsigned int recvs, unsigned int sge);
+int rdmablk_queue_make_tail(struct rdmablk_queue *q, u32 lkey);
 void rdmablk_queue_disconnect(struct rdmablk_queue *q);
 void rdmablk_queue_stop(struct rdmablk_queue *q);
 void rdmablk_queue_destroy_qp(struct rdmablk_queue *q);

@@ -202,6 +202,7 @@ static blk_status_t rdmablk_request_prepare_io(struct rdmablk_path *path,
 	ret = rdmablk_onesided_map(path, hwq, rq);
 	if (unlikely(ret))
 		return ret;
+	req->nr_wr += req->queue->tail;
 	if (unlikely(!rdmablk_queue_get_slots(req->queue, req->nr_wr))) {
 		rdmablk_onesided_unmap(path, rq);
 		/*

@@ -54,6 +54,7 @@
  * @queue_depth: requests per hardware queue
  * @connect_tmo: seconds
  * @route: retransmit timeout and type of service
+ * @ordered: each WRITE ends with a READ; see queue.c
  * @cq_count: completions that an interrupt waits for; 0: see rdma_set_cq_moderation()
  * @cq_period: microseconds that it waits at most; both 0: as the RDMA device has it
  * @keep_alive_tmo: seconds
@@ -75,6 +76,7 @@ struct rdmablk_options {
 	u32 queue_depth;
 	u32 connect_tmo;
 	struct rdmablk_cm_route route;
+	bool ordered;
 	u16 cq_count;
 	u16 cq_period;
 	u32 keep_alive_tmo;

@@ -89,6 +89,7 @@ const struct attr_info attr_table[RDMABLK_ATTR_MAX + 1] = {
 	INFO(IO_TMO, "io_tmo", "IO-TMO", TMO, "s"),
 	INFO(KEEP_ALIVE_ASKED, "keep_alive_asked", "KEEP-ALIVE-ASKED", U32, "s"),
 	INFO(TOS, "tos", "TOS", TMO, NULL),
+	INFO(ORDERED, "ordered", "ORDERED", FLAG, NULL),
 };
 
 /**

@@ -139,6 +139,8 @@ static void put_request(struct nlmsghdr *nlh,
 			     sizeof(request->host_id), request->host_id);
 	if (request->read_only)
 		mnl_attr_put(nlh, RDMABLK_ATTR_READ_ONLY, 0, NULL);
+	if (request->ordered)
+		mnl_attr_put(nlh, RDMABLK_ATTR_ORDERED, 0, NULL);
 	if (request->steal)
 		mnl_attr_put(nlh, RDMABLK_ATTR_STEAL, 0, NULL);
 	settings_put(nlh, &request->settings);

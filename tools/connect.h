@@ -18,6 +18,7 @@
  * @source: address to connect from, or NULL
  * @settings: numbers for the module
  * @read_only: do not ask for write access
+ * @ordered: end each RDMA WRITE with a READ
  * @steal: end another host's session
  * @has_host_id: @host_id is to be sent
  * @host_id: identity of this host
@@ -28,6 +29,7 @@ struct connect_request {
 	struct addrinfo *source;
 	struct settings settings;
 	bool read_only;
+	bool ordered;
 	bool steal;
 	bool has_host_id;
 	__u8 host_id[RDMABLK_ID_LEN];

@@ -9,6 +9,7 @@
 
 enum {
 	OPT_READ_ONLY = 1,
+	OPT_ORDERED,
 	OPT_SOURCE,
 	OPT_HOST_ID,
 	OPT_STEAL	= OPTS_COMMAND_LINE | 1,
@@ -38,6 +39,8 @@ const struct option_info connect_options[] = {
 	  "RDMA retransmit timeout, 4.096 us * 2^N, 8 to 22; 0: the path's (16)" },
 	{ "tos", 0, SETTING_ID_TOS, "N",
 	  "type of service of all packets, 0 to 255, or off (off)" },
+	{ "ordered", 0, OPT_ORDERED, NULL,
+	  "end each RDMA WRITE with a READ, for adapters that reorder" },
 	{ "cq-count", 0, SETTING_ID_CQ_COUNT, "N",
 	  "completions that an interrupt waits for, 0 to 65535 (the device's)" },
 	{ "cq-period", 0, SETTING_ID_CQ_PERIOD, "US",
@@ -90,6 +93,9 @@ int connect_set_option(const struct opts_origin *origin,
 	switch (id) {
 	case OPT_READ_ONLY:
 		request->read_only = true;
+		return 0;
+	case OPT_ORDERED:
+		request->ordered = true;
 		return 0;
 	case OPT_STEAL:
 		request->steal = true;

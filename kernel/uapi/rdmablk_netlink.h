@@ -21,7 +21,7 @@
  *	request:  TARGET EXPORT [SOURCE] [READ_ONLY] [STEAL] [QUEUES] [POLL_QUEUES]
  *		  [QUEUE_DEPTH] [KEEP_ALIVE_TMO] [CONNECT_TMO] [RECONNECT_DELAY]
  *		  [FAST_IO_FAIL_TMO] [DEV_LOSS_TMO] [ON_DATA_LOSS] [ACK_TIMEOUT]
- *		  [HOST_ID] [CQ_COUNT] [CQ_PERIOD] [IO_TMO] [TOS]
+ *		  [HOST_ID] [CQ_COUNT] [CQ_PERIOD] [IO_TMO] [TOS] [ORDERED]
  *	reply:    INDEX NAME, and ERROR TEXT when it failed
  *	errors:   EINVAL an attribute is missing or wrong; ERANGE one is out of its
  *		  range; EAGAIN the module is still loading; EEXIST this export
@@ -230,6 +230,8 @@ enum rdmablk_cmd {
  *	for; that of the present login may be another, because of SET or of the target
  * @RDMABLK_ATTR_TOS: s32, type of service of all packets, 0 to 255: the traffic class on
  *	RoCE, the choice of the service level on InfiniBand; -1, the default: as rdma_cm has it
+ * @RDMABLK_ATTR_ORDERED: flag; each RDMA WRITE is followed by a READ of its last bytes on the
+ *	same queue pair, for targets whose adapter reorders what queue pairs write
  */
 enum rdmablk_attr {
 	RDMABLK_ATTR_UNSPEC,
@@ -312,6 +314,7 @@ enum rdmablk_attr {
 	RDMABLK_ATTR_IO_TMO,
 	RDMABLK_ATTR_KEEP_ALIVE_ASKED,
 	RDMABLK_ATTR_TOS,
+	RDMABLK_ATTR_ORDERED,
 
 	/* private: */
 	__RDMABLK_ATTR_MAX,

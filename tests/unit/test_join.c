@@ -46,6 +46,7 @@ struct ib_device {
 
 struct ib_pd {
 	struct ib_device *device;
+	u32 local_dma_lkey;
 };
 
 struct ib_qp {
@@ -96,6 +97,7 @@ struct rdmablk_session {
 		struct sockaddr_storage target;
 		struct rdmablk_cm_route route;
 		u16 cq_count, cq_period;
+		bool ordered;
 	} opt;
 	struct {
 		bool broken;
@@ -110,7 +112,7 @@ static struct ib_device device = {
 	.attrs = { .max_cqe = 1 << 16, .max_qp_wr = 1 << 12 }, .num_comp_vectors = 1,
 };
 
-static struct ib_pd pd = { .device = &device };
+static struct ib_pd pd = { .device = &device, .local_dma_lkey = 5 };
 static struct ib_cq cq;
 static struct ib_qp qp;
 static struct rdma_cm_id id = { .device = &device, .port_num = 1 };
@@ -143,6 +145,13 @@ static void unit_wait(long left)
 	for (int i = 0; i < 2; i++)
 		if (queues[i]->cm_pending)
 			outcome(queues[i], 0);
+}
+
+int rdmablk_queue_make_tail(struct rdmablk_queue *q, u32 lkey)
+{
+	assert_int_equal(lkey, pd.local_dma_lkey);
+	q->tail = 1;
+	return 0;
 }
 
 static struct ib_cq *ib_alloc_cq(struct ib_device *dev, void *context, unsigned int cqes,
@@ -369,12 +378,34 @@ static void test_write_queue_known_to_the_target(void **state)
 	joined(1, 2);
 }
 
+/* A write queue whose WRITEs end with READs may have READs in flight, and no other. */
+static void test_write_queues_that_read(void **state)
+{
+	(void)state;
+	joined(1, 1);
+	assert_int_equal(hwq.write.tail, 0);
+	assert_int_equal(hwq.write.read_depth, 0);
+	setup(NULL);
+	session.opt.ordered = true;
+	joined(1, 1);
+	assert_int_equal(hwq.read.tail, 0);
+	assert_int_equal(hwq.write.tail, 1);
+	assert_int_equal(hwq.write.read_depth, 16);
+	setup(NULL);
+	session.opt.ordered = true;
+	session.offer.grant.flags = RDMABLK_GRANT_STAGED;
+	joined(1, 1);
+	assert_int_equal(hwq.write.tail, 0);
+	assert_int_equal(hwq.write.read_depth, 0);
+}
+
 #define TEST(name)	cmocka_unit_test_setup(name, setup)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_both_join),
+		TEST(test_write_queues_that_read),
 		TEST(test_read_queue_known_to_the_target),
 		TEST(test_write_queue_known_to_the_target),
 	};

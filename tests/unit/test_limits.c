@@ -355,6 +355,25 @@ static void test_shared_queue_pairs(void **state)
 	assert_int_equal(out.send_slots, 256 + 35);
 }
 
+/* The longest request fits into the send queue, with the READ that follows it. */
+static void test_a_read_behind_each_write(void **state)
+{
+	struct rdmablk_limits_in in = usual;
+
+	(void)state;
+	in.tail = 1;
+	in.queue_depth = 1;
+	for (in.max_qp_wr = 3; in.max_qp_wr < 64; in.max_qp_wr++) {
+		compute(&in);
+		assert_true(out.send_slots >= out.max_chain + 1);
+	}
+	/* One for the request, none for its READ, one for the drain */
+	in.max_qp_wr = 2;
+	assert_int_equal(rdmablk_limits_compute(&in, &out), -EINVAL);
+	in.tail = 0;
+	assert_int_equal(rdmablk_limits_compute(&in, &out), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,6 +381,7 @@ int main(void)
 		cmocka_unit_test(test_number_of_queues),
 		cmocka_unit_test(test_queues_of_a_device),
 		cmocka_unit_test(test_shared_queue_pairs),
+		cmocka_unit_test(test_a_read_behind_each_write),
 		cmocka_unit_test(test_usual_device),
 		cmocka_unit_test(test_elements_of_a_work_request),
 		cmocka_unit_test(test_largest_request),

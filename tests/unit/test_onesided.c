@@ -357,6 +357,20 @@ static u64 memory_at(u64 address)
 	return 0;
 }
 
+/* It READs the last bytes, to where nobody looks, and completes the request. */
+static void check_tail(struct rdmablk_request *req, const struct ib_rdma_wr *wr, u64 end)
+{
+	assert_ptr_equal(wr[-1].wr.next, &wr->wr);
+	assert_null(wr->wr.next);
+	assert_int_equal(wr->wr.opcode, IB_WR_RDMA_READ);
+	assert_int_equal(wr->wr.send_flags, IB_SEND_SIGNALED);
+	assert_ptr_equal(wr->wr.wr_cqe, &req->cqe);
+	assert_int_equal(wr->remote_addr + RDMABLK_TAIL_BYTES, end);
+	assert_int_equal(wr->rkey, region.rkey);
+	assert_int_equal(wr->wr.num_sge, 1);
+	assert_ptr_equal(wr->wr.sg_list, &hwq.write.tail_sge);
+}
+
 /* What is posted moves the bytes of @rq, in their order, to one piece of the export. */
 static void check_chain(struct request *rq)
 {
@@ -364,7 +378,7 @@ static void check_chain(struct request *rq)
 	u64 remote = region.iova + (rq->sector << SECTOR_SHIFT);
 	unsigned int bv = 0, at = 0, wrs;
 
-	wrs = hwq.write.nr_batch;
+	wrs = hwq.write.nr_batch - hwq.write.tail;
 	assert_int_equal(wrs, req->nr_wr);
 	assert_int_equal(wrs, DIV_ROUND_UP((unsigned int)req->nr_sge, path.sge_per_wr));
 	for (unsigned int i = 0; i < wrs; i++) {
@@ -374,7 +388,8 @@ static void check_chain(struct request *rq)
 		assert_int_equal(wr->rkey, region.rkey);
 		assert_int_equal(wr->wr.opcode, rq->dir == WRITE ? IB_WR_RDMA_WRITE :
 								   IB_WR_RDMA_READ);
-		assert_int_equal(wr->wr.send_flags, i == wrs - 1 ? IB_SEND_SIGNALED : 0);
+		assert_int_equal(wr->wr.send_flags, i == wrs - 1 && !hwq.write.tail ?
+						    IB_SEND_SIGNALED : 0);
 		assert_ptr_equal(wr->wr.wr_cqe, &req->cqe);
 		assert_in_range(wr->wr.num_sge, 1, path.sge_per_wr);
 		for (int s = 0; s < wr->wr.num_sge; s++) {
@@ -397,6 +412,8 @@ static void check_chain(struct request *rq)
 	}
 	assert_int_equal(bv, rq->nr_bvecs);
 	assert_int_equal(remote, region.iova + (rq->sector << SECTOR_SHIFT) + rq->bytes);
+	if (hwq.write.tail)
+		check_tail(req, &hwq.write.batch[wrs], remote);
 }
 
 static void run(struct request *rq)
@@ -456,6 +473,21 @@ static void test_iommu_that_merges(void **state)
 		nr_windows = 0;
 	}
 	assert_true(one);
+}
+
+static void test_a_read_behind_each_write(void **state)
+{
+	(void)state;
+	hwq.write.tail = 1;
+	for (kind = VIRTUAL; kind <= MERGING; kind++) {
+		for (unsigned int n = 1; n <= SEGMENTS; n++) {
+			struct request *rq = make(request, n, false);
+
+			rq->dir = WRITE;
+			run(rq);
+		}
+	}
+	hwq.write.tail = 0;
 }
 
 static void test_small_work_requests(void **state)
@@ -613,6 +645,7 @@ int main(void)
 		TEST(test_software_device),
 		TEST(test_device_with_dma),
 		TEST(test_iommu_that_merges),
+		TEST(test_a_read_behind_each_write),
 		TEST(test_small_work_requests),
 		TEST(test_one_after_all),
 		TEST(test_reserve),

@@ -48,6 +48,7 @@ struct ib_cq {
 
 struct ib_qp {
 	struct ib_cq *send_cq;
+	struct ib_device *device;
 };
 
 struct rdma_cm_id {
@@ -81,6 +82,7 @@ struct ib_qp_init_attr {
 
 static struct ib_cq unit_cq;
 static struct ib_qp unit_qp = { .send_cq = &unit_cq };
+static struct rdma_cm_id *id_of_queue;
 static unsigned int posts, post_error;
 static struct ib_qp_init_attr created;
 
@@ -139,6 +141,54 @@ static void ib_process_cq_direct(struct ib_cq *cq, int budget)
 	fail_msg("nothing is drained here");
 }
 
+static void *taken;		/* memory that is allocated */
+static u64 dma;			/* where it is mapped; 0: it is not */
+static bool no_memory, no_dma;
+
+static void *kzalloc(size_t bytes, int flags)
+{
+	(void)flags;
+	assert_null(taken);
+	taken = no_memory ? NULL : calloc(1, bytes);
+	return taken;
+}
+
+static void kfree(void *p)
+{
+	assert_ptr_equal(p, taken);
+	assert_int_equal(dma, 0);	/* the device may still write there */
+	free(p);
+	taken = NULL;
+}
+
+static u64 ib_dma_map_single(struct ib_device *dev, void *p, size_t bytes,
+			     enum dma_data_direction dir)
+{
+	(void)dev;
+	assert_ptr_equal(p, taken);
+	assert_int_equal(bytes, RDMABLK_TAIL_BYTES);
+	assert_int_equal(dir, DMA_FROM_DEVICE);
+	dma = no_dma ? 0 : 4096;
+	return dma;
+}
+
+static bool ib_dma_mapping_error(struct ib_device *dev, u64 addr)
+{
+	(void)dev;
+	return !addr;
+}
+
+static void ib_dma_unmap_single(struct ib_device *dev, u64 addr, size_t bytes,
+				enum dma_data_direction dir)
+{
+	(void)dev;
+	assert_int_equal(addr, dma);
+	assert_int_equal(bytes, RDMABLK_TAIL_BYTES);
+	assert_int_equal(dir, DMA_FROM_DEVICE);
+	assert_non_null(id_of_queue->qp);	/* it is alive as long as that may be used */
+	dma = 0;
+}
+
 /* The kernel is built without this warning. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "../../kernel/queue.c"
@@ -172,6 +222,9 @@ static int setup(void **state)
 	rdmablk_queue_init(&q, 1, RDMABLK_KIND_READ, &owner);
 	rdmablk_queue_reset(&q);
 	q.cm_id = &id;
+	id_of_queue = &id;
+	no_memory = false;
+	no_dma = false;
 	assert_int_equal(rdmablk_queue_create_qp(&q, NULL, &unit_cq, 8, 3, 16), 0);
 	fatals = 0;
 	posts = 0;
@@ -186,6 +239,7 @@ static int teardown(void **state)
 	rdmablk_queue_destroy_qp(&q);
 	rdmablk_queue_destroy_qp(&q);
 	assert_null(id.qp);
+	assert_null(taken);
 	return 0;
 }
 
@@ -292,6 +346,33 @@ static void test_events(void **state)
 	assert_int_equal(fatals, 1);
 }
 
+/* It is the queue pair's: gone with it, whether another one follows or not. */
+static void test_tail(void **state)
+{
+	(void)state;
+	assert_int_equal(q.tail, 0);
+	no_memory = true;
+	assert_int_equal(rdmablk_queue_make_tail(&q, 5), -ENOMEM);
+	assert_int_equal(q.tail, 0);
+	no_memory = false;
+	no_dma = true;
+	assert_int_equal(rdmablk_queue_make_tail(&q, 5), -ENOMEM);
+	assert_int_equal(q.tail, 0);
+	no_dma = false;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rdmablk_queue_make_tail(&q, 5), 0);
+		assert_int_equal(q.tail, 1);
+		assert_int_equal(q.tail_sge.addr, dma);
+		assert_int_equal(q.tail_sge.length, RDMABLK_TAIL_BYTES);
+		assert_int_equal(q.tail_sge.lkey, 5);
+		rdmablk_queue_stop(&q);
+		rdmablk_queue_destroy_qp(&q);
+		assert_int_equal(q.tail, 0);
+		assert_int_equal(rdmablk_queue_create_qp(&q, NULL, &unit_cq, 8, 3, 16), 0);
+	}
+	assert_int_equal(rdmablk_queue_make_tail(&q, 5), 0);
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -302,6 +383,7 @@ int main(void)
 		TEST(test_posting),
 		TEST(test_sizes),
 		TEST(test_events),
+		TEST(test_tail),
 	};
 
 	return cmocka_run_group_tests_name("queue", tests, NULL, NULL);

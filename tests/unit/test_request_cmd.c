@@ -146,6 +146,7 @@ static int setup(void **state)
 	path.size = 1 << 20;
 	hwq.path = &path;
 	tag.cmdq = &hwq.cmdq;
+	rq.pdu.queue = &hwq.write;
 	rq.q = &queue;
 	rq.op = REQ_OP_WRITE;
 	rq.pos = 8192;
@@ -182,6 +183,19 @@ static void test_durable_write(void **state)
 	assert_int_equal(marked, 0);
 	assert_int_equal(hwq.wrote, 0);
 	assert_true(path.ahead.flushed);
+}
+
+/* The FLUSH behind it says that it is in memory: no READ has to. */
+static void test_durable_write_of_an_ordered_disk(void **state)
+{
+	(void)state;
+	hwq.write.tail = 1;
+	rq.pdu.nr_wr = 3;
+	write_answered(REQ_FUA, RDMABLK_OK);
+	assert_int_equal(how, BLK_STS_OK);
+	assert_int_equal(rq.pdu.nr_wr, 2);
+	assert_int_equal(tag.slots, 2);
+	assert_int_equal(atomic_read(&hwq.write.slots), 1);
 }
 
 static void test_durable_write_fails(void **state)
@@ -283,6 +297,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_durable_write),
+		TEST(test_durable_write_of_an_ordered_disk),
 		TEST(test_durable_write_fails),
 		TEST(test_unasked_flush_fails),
 		TEST(test_no_tag),

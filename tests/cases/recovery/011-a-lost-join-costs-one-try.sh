@@ -88,6 +88,22 @@ writes_of_service() {
 	lose_no_more
 }
 
+# written EXPECTED: READ requests, of opcode 12, that come with 4 writes
+written() {
+	nft -f - <<-END
+	table ip joins {
+		chain input {
+			type filter hook input priority 0;
+			iifname v1 udp dport 4791 @th,64,8 12 counter
+		}
+	}
+	END
+	dd if=/tmp/data of=$DEV oflag=direct bs=4k count=4 status=none
+	device_same_as_target
+	expect "$1" "$(lost)" "READs behind 4 writes"
+	lose_no_more
+}
+
 # Neither side loses its patience meanwhile.
 PATIENT=(--queues 1 --connect-tmo 600 --keep-alive-tmo 60 --dev-loss-tmo off)
 load_module
@@ -101,6 +117,14 @@ disconnect
 connect --queues 1
 writes_of_service false true
 expect -1 "$(status tos)" "the type of service"
+
+# Each WRITE ends with a READ, where that is asked for.
+random_file 16K /tmp/data
+written 0
+disconnect
+connect --queues 1 --ordered
+written 4
+expect true "$(status ordered)" "each WRITE ends with a READ"
 disconnect
 
 come_back 1 "iifname v1 $MESSAGE 16 $KIND != 0"
