@@ -99,9 +99,9 @@ written() {
 	}
 	END
 	dd if=/tmp/data of=$DEV oflag=direct bs=4k count=4 status=none
-	device_same_as_target
 	expect "$1" "$(lost)" "READs behind 4 writes"
 	lose_no_more
+	device_same_as_target
 }
 
 # Neither side loses its patience meanwhile.
