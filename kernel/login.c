@@ -581,6 +581,8 @@ static int rdmablk_login_path(struct rdmablk_session *s)
 	path->staged = g->flags & RDMABLK_GRANT_STAGED;
 	path->block_shift = ilog2(g->logical_block);
 	path->cache = g->flags & RDMABLK_GRANT_CACHE;
+	path->ordered = rdmablk_login_ordered(s);
+	path->more = path->cache || path->ordered;
 	for (i = 0; i < s->nr_queues; i++) {
 		rdmablk_queue_reset(&path->hwq[i]->read);
 		rdmablk_queue_reset(&path->hwq[i]->write);

@@ -173,7 +173,7 @@ void rdmablk_onesided_add_chain(struct rdmablk_path *path, struct rdmablk_reques
 
 /**
  * rdmablk_onesided_follow() - put what completes a WRITE behind its work requests
- * @rq: mapped, of a queue whose lock is held; it has a command, or its queue has a tail
+ * @rq: mapped, of a queue whose lock is held; it has a command, or its queue a tail
  */
 void rdmablk_onesided_follow(struct request *rq)
 {

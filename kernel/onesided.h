@@ -203,13 +203,11 @@ static inline void rdmablk_onesided_add_request(struct rdmablk_path *path,
 						struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	/* One branch for both. */
-	bool follow = (unsigned long)req->cmd | req->queue->tail;
 
 	rdmablk_onesided_add(path, req, rq_data_dir(rq) == WRITE ?
 			     IB_WR_RDMA_WRITE : IB_WR_RDMA_READ,
-			     req->remote, req->rkey, !follow);
-	if (unlikely(follow))
+			     req->remote, req->rkey, !req->more);
+	if (unlikely(req->more))
 		rdmablk_onesided_follow(rq);
 }
 

@@ -187,7 +187,7 @@ int rdmablk_queue_make_tail(struct rdmablk_queue *q, u32 lkey)
 		.length = RDMABLK_TAIL_BYTES,
 		.lkey = lkey,
 	};
-	q->tail = 1;
+	q->tail = true;
 	return 0;
 }
 
@@ -199,7 +199,7 @@ static void rdmablk_queue_drop_tail(struct rdmablk_queue *q)
 			    DMA_FROM_DEVICE);
 	kfree(q->tail_buf);
 	q->tail_buf = NULL;
-	q->tail = 0;
+	q->tail = false;
 }
 
 /* Pauses between two looks, microseconds: the first and the longest */

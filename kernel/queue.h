@@ -56,8 +56,7 @@ struct rdmablk_waiter {
  * @index: N of rdmablkN, for tracepoints
  * @errors: where the end of the queue pair is counted
  * @failed: it has been broken since rdmablk_queue_reset()
- * @tail: work requests that follow those of a request: 1 where each WRITE ends with a READ,
- *	else 0
+ * @tail: each WRITE ends with a READ
  * @tail_sge: where all these READs read to
  * @tail_buf: the same, of the processor
  * @fatal: upcall: the queue is broken. Any context, any number of times.
@@ -70,10 +69,10 @@ struct rdmablk_queue {
 	void (*fatal)(struct rdmablk_queue *q, u16 reason);
 	void (*watch)(struct rdmablk_queue *q);
 	bool failed;
-	u16 tail;
 	struct ib_sge tail_sge;
 
 	/* control path; constant while I/O is under way */
+	bool tail;
 	void *tail_buf;
 	unsigned int send_slots;
 	struct rdma_cm_id *cm_id;

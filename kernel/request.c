@@ -190,6 +190,30 @@ static void rdmablk_hwq_commit(struct rdmablk_hwq *hwq)
 	rdmablk_queue_commit(&hwq->write);
 }
 
+/*
+ * A WRITE, mapped and with send slots, may have something behind it. A command that makes it
+ * durable says that it is in memory, too, so it needs no READ.
+ */
+static noinline blk_status_t rdmablk_request_prepare_more(struct rdmablk_path *path,
+							  struct rdmablk_hwq *hwq,
+							  struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	if (req->durable)
+		rdmablk_request_prepare_fua(hwq, rq);
+	req->more = req->cmd || path->ordered;
+	if (req->cmd || !path->ordered)
+		return BLK_STS_OK;
+	if (!rdmablk_queue_get_slots(req->queue, 1)) {
+		rdmablk_queue_put_slots(req->queue, req->nr_wr);
+		rdmablk_onesided_unmap(path, rq);
+		return BLK_STS_RESOURCE;
+	}
+	req->nr_wr++;
+	return BLK_STS_OK;
+}
+
 static blk_status_t rdmablk_request_prepare_io(struct rdmablk_path *path,
 					       struct rdmablk_hwq *hwq,
 					       struct request *rq)
@@ -202,7 +226,6 @@ static blk_status_t rdmablk_request_prepare_io(struct rdmablk_path *path,
 	ret = rdmablk_onesided_map(path, hwq, rq);
 	if (unlikely(ret))
 		return ret;
-	req->nr_wr += req->queue->tail;
 	if (unlikely(!rdmablk_queue_get_slots(req->queue, req->nr_wr))) {
 		rdmablk_onesided_unmap(path, rq);
 		/*
@@ -211,20 +234,26 @@ static blk_status_t rdmablk_request_prepare_io(struct rdmablk_path *path,
 		 */
 		return BLK_STS_RESOURCE;
 	}
-	if (unlikely(req->durable))
-		rdmablk_request_prepare_fua(hwq, rq);
+	if (unlikely(req->more))
+		return rdmablk_request_prepare_more(path, hwq, rq);
 	return BLK_STS_OK;
 }
 
-/* Where writes need a flush. Return: the request is one, with nothing to do. */
-static bool rdmablk_request_prepare_cached(struct rdmablk_path *path, struct request *rq)
+/*
+ * Where writes need a flush, or something behind them. Return: the request is a flush, with
+ * nothing to do.
+ */
+static bool rdmablk_request_prepare_special(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	bool write = req_op(rq) == REQ_OP_WRITE;
 
-	req->durable = req_op(rq) == REQ_OP_WRITE &&
-		       (rq->cmd_flags & REQ_FUA ||
-			rdmablk_ahead_expects(path, blk_rq_bytes(rq)));
-	req->clean = req_op(rq) == REQ_OP_FLUSH && rdmablk_ahead_is_clean(path);
+	if (path->cache) {
+		req->durable = write && (rq->cmd_flags & REQ_FUA ||
+					 rdmablk_ahead_expects(path, blk_rq_bytes(rq)));
+		req->clean = req_op(rq) == REQ_OP_FLUSH && rdmablk_ahead_is_clean(path);
+	}
+	req->more = req->durable || (write && path->ordered);
 	return req->clean;
 }
 
@@ -250,7 +279,7 @@ static inline bool rdmablk_request_prepare_any(struct rdmablk_path *path, struct
 	if (unlikely(req->holds) && !req->held)
 		req->holds = 0;
 	memset(&req->attempt, 0, sizeof(req->attempt));
-	return path->cache && rdmablk_request_prepare_cached(path, rq);
+	return path->more && rdmablk_request_prepare_special(path, rq);
 }
 
 static inline blk_status_t rdmablk_request_prepare_onesided(struct rdmablk_path *path,

@@ -121,6 +121,8 @@ struct rdmablk_hwq {
  * @commands: the session has commands
  * @staged: READs and WRITEs are commands, too
  * @cache: what is written is durable after a flush only
+ * @ordered: each RDMA WRITE ends with a READ, or with a command; see queue.c
+ * @more: @cache or @ordered
  * @unflushed: something has been written, and reported as done, since the last flush
  * @snapshots: flushes that have taken what was written, and 1 to begin with; never 0
  * @ahead: flushes that come with the write
@@ -162,6 +164,8 @@ struct rdmablk_path {
 	bool commands;
 	bool staged;
 	bool cache;
+	bool ordered;
+	bool more;
 	u8 block_shift;
 	u8 region_shift;
 	u32 sge_per_wr;
@@ -202,6 +206,8 @@ struct rdmablk_path {
  * @was_unflushed: of a staged FLUSH: path.unflushed when it was sent
  * @durable: it is a write that must be durable when it ends, or shall be: see ahead.c
  * @clean: it is a FLUSH with nothing to do
+ * @more: something follows its WRITEs and completes it: @cmd, or a READ. Until it is
+ *	prepared: perhaps something does
  * @fua: its WRITE is sent without the FLUSH that makes it durable, which follows
  * @posted: the device may have seen it
  * @watched: nobody polls for it, although its completion has no interrupt
@@ -233,6 +239,7 @@ struct rdmablk_request {
 		bool was_unflushed;
 		bool durable;
 		bool clean;
+		bool more;
 		bool fua;
 		bool posted;
 	);

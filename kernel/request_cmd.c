@@ -148,9 +148,6 @@ void rdmablk_request_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq)
 	if (!(READ_ONCE(hwq->waits) & BIT(RDMABLK_LINE_FUA)))
 		cmd = rdmablk_cmd_get(&hwq->cmdq, 0);
 	if (cmd) {
-		/* The command is behind the WRITE; a READ is not needed. */
-		rdmablk_queue_put_slots(req->queue, req->queue->tail);
-		req->nr_wr -= req->queue->tail;
 		rdmablk_request_command(rq, cmd, RDMABLK_OP_FLUSH, 0);
 		/* The WRITEs are not signalled. */
 		cmd->slots = req->nr_wr;

@@ -478,16 +478,17 @@ static void test_iommu_that_merges(void **state)
 static void test_a_read_behind_each_write(void **state)
 {
 	(void)state;
-	hwq.write.tail = 1;
+	hwq.write.tail = true;
 	for (kind = VIRTUAL; kind <= MERGING; kind++) {
 		for (unsigned int n = 1; n <= SEGMENTS; n++) {
 			struct request *rq = make(request, n, false);
 
 			rq->dir = WRITE;
+			rq->pdu.more = true;
 			run(rq);
 		}
 	}
-	hwq.write.tail = 0;
+	hwq.write.tail = false;
 }
 
 static void test_small_work_requests(void **state)

@@ -185,19 +185,6 @@ static void test_durable_write(void **state)
 	assert_true(path.ahead.flushed);
 }
 
-/* The FLUSH behind it says that it is in memory: no READ has to. */
-static void test_durable_write_of_an_ordered_disk(void **state)
-{
-	(void)state;
-	hwq.write.tail = 1;
-	rq.pdu.nr_wr = 3;
-	write_answered(REQ_FUA, RDMABLK_OK);
-	assert_int_equal(how, BLK_STS_OK);
-	assert_int_equal(rq.pdu.nr_wr, 2);
-	assert_int_equal(tag.slots, 2);
-	assert_int_equal(atomic_read(&hwq.write.slots), 1);
-}
-
 static void test_durable_write_fails(void **state)
 {
 	(void)state;
@@ -297,7 +284,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_durable_write),
-		TEST(test_durable_write_of_an_ordered_disk),
 		TEST(test_durable_write_fails),
 		TEST(test_unasked_flush_fails),
 		TEST(test_no_tag),
