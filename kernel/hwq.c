@@ -11,6 +11,15 @@
 #include "poll.h"
 #include "session.h"
 
+/* Memory that the READs behind WRITEs read to, if there will be any */
+static int rdmablk_hwq_tail(struct rdmablk_session *s, struct rdmablk_hwq *hwq)
+{
+	if (!s->opt.ordered)
+		return 0;
+	hwq->write.tail_buf = kzalloc_node(RDMABLK_TAIL_BYTES, GFP_KERNEL, hwq->node);
+	return hwq->write.tail_buf ? 0 : -ENOMEM;
+}
+
 /* Memory for requests with more segments than a tag has room for, if there can be any */
 static int rdmablk_hwq_reserve(struct rdmablk_session *s, struct rdmablk_hwq *hwq)
 {
@@ -101,7 +110,8 @@ int rdmablk_hwq_alloc(struct rdmablk_session *s)
 	for (i = 0; !ret && i < s->nr_queues; i++) {
 		map = i < polled.queue_offset ? &shown : &polled;
 		path->hwq[i] = rdmablk_hwq_create(s, i, rdmablk_hwq_node(map, i));
-		if (!path->hwq[i] || rdmablk_hwq_reserve(s, path->hwq[i]))
+		if (!path->hwq[i] || rdmablk_hwq_reserve(s, path->hwq[i]) ||
+		    rdmablk_hwq_tail(s, path->hwq[i]))
 			ret = -ENOMEM;
 	}
 	kfree(shown.mq_map);
@@ -124,6 +134,7 @@ void rdmablk_hwq_free(struct rdmablk_session *s)
 			continue;
 		rdmablk_cmdq_free(&s->path.hwq[i]->cmdq);
 		kvfree(s->path.hwq[i]->reserve.segments);
+		kfree(s->path.hwq[i]->write.tail_buf);
 		kvfree(s->path.hwq[i]);
 	}
 	kfree(s->path.hwq);

@@ -40,7 +40,6 @@
  */
 #include <linux/delay.h>
 #include <linux/errno.h>
-#include <linux/slab.h>
 #include <rdma/rdma_cm.h>
 #include "queue.h"
 #include "trace.h"
@@ -161,7 +160,7 @@ int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd,
 
 /**
  * rdmablk_queue_make_tail() - have a READ follow each WRITE
- * @q: queue with a queue pair; nothing is posted
+ * @q: queue with a queue pair and @tail_buf; nothing is posted
  * @lkey: key of this host's memory
  *
  * Until rdmablk_queue_destroy_qp().
@@ -171,17 +170,10 @@ int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd,
 int rdmablk_queue_make_tail(struct rdmablk_queue *q, u32 lkey)
 {
 	struct ib_device *dev = q->qp->device;
-	void *buf = kzalloc(RDMABLK_TAIL_BYTES, GFP_KERNEL);
-	u64 addr;
+	u64 addr = ib_dma_map_single(dev, q->tail_buf, RDMABLK_TAIL_BYTES, DMA_FROM_DEVICE);
 
-	if (!buf)
+	if (ib_dma_mapping_error(dev, addr))
 		return -ENOMEM;
-	addr = ib_dma_map_single(dev, buf, RDMABLK_TAIL_BYTES, DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(dev, addr)) {
-		kfree(buf);
-		return -ENOMEM;
-	}
-	q->tail_buf = buf;
 	q->tail_sge = (struct ib_sge){
 		.addr = addr,
 		.length = RDMABLK_TAIL_BYTES,
@@ -197,8 +189,6 @@ static void rdmablk_queue_drop_tail(struct rdmablk_queue *q)
 		return;
 	ib_dma_unmap_single(q->qp->device, q->tail_sge.addr, RDMABLK_TAIL_BYTES,
 			    DMA_FROM_DEVICE);
-	kfree(q->tail_buf);
-	q->tail_buf = NULL;
 	q->tail = false;
 }
 

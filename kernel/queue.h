@@ -58,7 +58,7 @@ struct rdmablk_waiter {
  * @failed: it has been broken since rdmablk_queue_reset()
  * @tail: each WRITE ends with a READ
  * @tail_sge: where all these READs read to
- * @tail_buf: the same, of the processor
+ * @tail_buf: the same, of the processor; NULL: no WRITE will end with a READ
  * @fatal: upcall: the queue is broken. Any context, any number of times.
  * @watch: upcall with @lock held: @batch is about to be posted; or NULL
  * @batch: work requests that are not posted yet, linked

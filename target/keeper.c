@@ -68,7 +68,8 @@ static bool take(struct keeper *k, struct store_works *works)
 
 	if (!TAILQ_EMPTY(&k->flush)) {
 		TAILQ_CONCAT(works, &k->flush, entry);
-	} else if ((w = TAILQ_FIRST(&k->rest))) {
+	} else if (!TAILQ_EMPTY(&k->rest)) {
+		w = TAILQ_FIRST(&k->rest);
 		TAILQ_REMOVE(&k->rest, w, entry);
 		TAILQ_INSERT_TAIL(works, w, entry);
 	}
