@@ -345,5 +345,5 @@ module_exit(rdmablk_exit);
 MODULE_DESCRIPTION("Block device over one-sided RDMA");
 MODULE_AUTHOR("rdmablk developers");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION(RDMABLK_VERSION);
 MODULE_SOFTDEP("pre: hmac sha256 rdma_cm");
