@@ -5,6 +5,7 @@
 #   make KDIR=DIR        the module for that kernel as well
 #   make demo            all set-up, then a demonstration in virtual machines
 #   make check           all set-up, then every test
+#   make check-quick     linters, unit tests and a case of each group: 5 minutes
 #   make check-long      the long ones, too, and all on a kernel that looks for
 #                        mistakes: hours
 #   make bench           the benchmark beside nvme-rdma, in a virtual machine; FULL=1
@@ -18,15 +19,17 @@
 #   make bench-record    what it is from now on compared with; MERGE=1: ratios to
 #                        nvme-rdma with the lowest from before
 #   make lint            style and static analysis
+#   make dist            the sources of this commit as build/rdmablk-VERSION.tar.xz
 #   make install         daemon, tool, man pages, units, udev rule (PREFIX, DESTDIR)
 #   make modules_install the module, for KDIR
 
 RUNNING	:= /lib/modules/$(shell uname -r)/build
 KDIR	?= $(if $(wildcard $(RUNNING)/Makefile),$(RUNNING))
 PREFIX	?= /usr/local
+VERSION	:= $(shell cat $(CURDIR)/VERSION)
 
-.PHONY: all modules target tools man demo check check-long lint bench \
-	bench-gate bench-record install modules_install clean
+.PHONY: all modules target tools man demo check check-quick check-long lint bench \
+	bench-gate bench-record dist install modules_install clean
 
 all: target tools $(if $(KDIR),modules)
 
@@ -50,6 +53,10 @@ demo:
 check:
 	tests/setup
 	tests/run
+
+check-quick:
+	tests/setup
+	tests/run -q
 
 check-long:
 	tests/setup --debug
@@ -90,6 +97,16 @@ install: target tools man
 
 modules_install: modules
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
+
+# Only what is committed goes out, and only under a version that has its entries.
+dist:
+	@test -z "$$(git status --porcelain)" || \
+		{ echo "make dist: commit first, these differ:"; git status --short; exit 1; } >&2
+	tests/unit/version
+	mkdir -p build
+	git archive --format=tar --prefix=rdmablk-$(VERSION)/ HEAD | \
+		xz -T0 >build/rdmablk-$(VERSION).tar.xz
+	@echo build/rdmablk-$(VERSION).tar.xz
 
 clean:
 	$(if $(KDIR),$(MAKE) -C $(KDIR) M=$(CURDIR) clean)

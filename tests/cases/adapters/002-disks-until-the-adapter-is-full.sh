@@ -7,6 +7,7 @@
 # that are connected go on, and when one of them goes, another one fits.
 #
 # kernels: 6.12
+# quick: yes
 
 # shellcheck source=tests/cases/adapters/lib.sh
 source "$RDMABLK_TOP/tests/cases/adapters/lib.sh"

@@ -4,6 +4,8 @@
 # Less than was wished for is enough: when the target grants one queue to two
 # processors, their hardware queues share it; a queue depth of one still takes
 # requests of a mebibyte; both verify under load from all processors.
+#
+# quick: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

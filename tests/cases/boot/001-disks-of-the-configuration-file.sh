@@ -7,6 +7,8 @@
 # not in use, or that is not any more in a moment, or that is in an outage, and is
 # content with one that is not there. After 'shutdown' a file system whose target is
 # lost for good can be unmounted. The generator wants the disks with auto = yes.
+#
+# quick: yes
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

@@ -5,6 +5,8 @@
 # when there is no route, no RDMA device for the address, nobody listens, the export
 # does not exist or is in use, or a limit is reached. A list
 # is all or nothing: its good elements are logged out again.
+#
+# quick: yes
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

@@ -7,6 +7,8 @@
 # them at once as there are tags; segments of 512 bytes; buffers at any address that the
 # queue allows; the last sector of the disk, and nothing behind it. None of them makes
 # the module allocate memory; a connect does, and that is seen.
+#
+# quick: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -6,6 +6,8 @@
 # One that is stopped (SIGSTOP) still answers READs and WRITEs, or its adapter
 # does; the keep-alive notices. When it goes on (SIGCONT) it finds the session
 # gone, and a new connect works without a restart.
+#
+# quick: yes
 
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"

@@ -4,6 +4,8 @@
 # The life of an ext4: made, mounted, filled with a real tree of files,
 # unmounted; after a disconnect and a reconnect it checks clean and holds the
 # same files, and can be written again.
+#
+# quick: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -5,6 +5,8 @@
 # number of requests and has the partitions read again. All of that waits for held
 # requests, and none of it keeps the disk from coming back: then it is done, and no
 # request has failed. A processor with held requests goes at once.
+#
+# quick: yes
 
 # shellcheck source=tests/cases/life/lib.sh
 source "$RDMABLK_TOP/tests/cases/life/lib.sh"

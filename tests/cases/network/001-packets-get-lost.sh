@@ -10,6 +10,7 @@
 # it was flushed; network/100 does the same to a file with a cache.
 #
 # net: veth
+# quick: yes
 
 # shellcheck source=tests/cases/network/lib.sh
 source "$RDMABLK_TOP/tests/cases/network/lib.sh"

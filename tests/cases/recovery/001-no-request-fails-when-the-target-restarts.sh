@@ -8,6 +8,7 @@
 # was held is counted as posted anew, and its time with that of the outage.
 #
 # net: veth
+# quick: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

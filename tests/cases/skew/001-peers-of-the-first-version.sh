@@ -4,6 +4,8 @@
 # An initiator and a target that know no features of the protocol get along with these:
 # memory is served and used as ever, without commands; what needs commands is refused,
 # and the refusal says why; nobody reconnects to less than the disk was promised.
+#
+# quick: yes
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
