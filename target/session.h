@@ -56,13 +56,14 @@ enum session_staged {
 /**
  * struct session - see the top of session.c for who may touch what, when
  * @entry: in the list of sessions
+ * @turn: in the list of sessions that wait until another of their address is registered
  * @cfg: the configuration
  * @device: of all its queues
  * @port: of @device
+ * @version: of the protocol
  * @peer: address of the initiator
  * @peer_text: the same, for people
  * @id: never used twice by one process
- * @version: of the protocol
  * @state: changed by session_set_state() only
  * @reason: why it ends, from SESSION_CLOSING on
  * @quiet: the control queue is of no use for a last message
@@ -76,16 +77,16 @@ enum session_staged {
  * @stuck: the device has not let go of all of the rest
  * @returns: its device may come back, and have unflushed writes
  * @drained: it has been told that the end is near
- * @refused: why its initiator has closed it before it was live, or RDMABLK_OK
  * @late: the time to flush is over, and it is waited for because it is at it
+ * @registering: a worker registers its memory
+ * @waits: it is in the list of @turn
+ * @known: its address counts as that of a live session
+ * @staged_closed: @staged has no verbs objects any more; set by a job
+ * @refused: why its initiator has closed it before it was live, or RDMABLK_OK
  * @job: the one piece of work a session has at a time
  * @job_error: its outcome
  * @noted: was it noted who writes: 1: it is; 0: it is not; -errno: it must not write
  * @registered: upcall, once: the memory is registered, or the login has failed
- * @registering: a worker is at that
- * @turn: in the list of those that wait until another of their address is registered
- * @waits: it is there
- * @known: its address counts as that of a live session
  * @timer: of the login, of silence, of a fence that is tried again, of lingering, by state
  * @late_timer: says what the end of the session waits for, from SESSION_CLOSING on
  * @late_ms: how long it waits before it says so the next time, ms
@@ -111,7 +112,6 @@ enum session_staged {
  * @plan: of a staged store, else all 0
  * @staged: its write queues, when a staged store has them; NULL: freed
  * @staged_end: how far their end is
- * @staged_closed: nothing of verbs is left of them; set by a job
  * @commands: of a one-sided store; zeroed without RDMABLK_F_COMMANDS
  * @scope: what LIMITS says, with RDMABLK_F_COMMANDS
  * @grant_flags: RDMABLK_GRANT_*, as granted
@@ -135,10 +135,10 @@ struct session {
 	const struct config *cfg;
 	struct device *device;
 	uint8_t port;
+	uint16_t version;
 	struct sockaddr_storage peer;
 	char peer_text[ADDR_TEXT];
 	uint64_t id;
-	uint16_t version;
 
 	enum session_state state;
 	unsigned int reason;
@@ -153,15 +153,16 @@ struct session {
 	bool stuck;
 	bool returns;
 	bool drained;
-	unsigned int refused;
 	bool late;
+	bool registering;
+	bool waits;
+	bool known;
+	bool staged_closed;
+	unsigned int refused;
 	struct job job;
 	int job_error;
 	int noted;
 	void (*registered)(struct job *job);
-	bool registering;
-	bool waits;
-	bool known;
 	struct loop_timer timer;
 	struct loop_timer late_timer;
 	int64_t late_ms;
@@ -189,7 +190,6 @@ struct session {
 	struct staged_plan plan;
 	struct staged *staged;
 	enum session_staged staged_end;
-	bool staged_closed;
 	struct commands commands;
 	struct login_scope scope;
 	uint32_t grant_flags;
