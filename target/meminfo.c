@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whether the host has the memory of an arena.
+ * Whether the host has the memory of an arena, or of a session.
  *
  * An arena that does not fit has the kernel kill processes until it does: fallocate() on
  * memory does not fail, and the daemon is among the last that the kernel chooses. So an
@@ -11,6 +11,11 @@
  * Free is what the kernel calls available, less a reserve for the host, and not more than
  * the control groups of the daemon still allow. Huge pages are another matter: there are
  * so many, and fallocate() fails when they are used up.
+ *
+ * A session with a store without a cache has buffers of its own, and initiators decide how
+ * many sessions there are. Sessions may take half of the reserve, because arenas may have
+ * left no more. A session that may not write has to leave as much memory again as it takes,
+ * so that one that may write still gets in.
  *
  * For the same reason the daemon is an ordinary victim while it fills its arenas. It gives
  * up the protection that it was started with, and takes it back when all of them are there;
@@ -145,6 +150,25 @@ static uint64_t in_mib(uint64_t bytes)
 	return bytes / MIB;
 }
 
+/*
+ * What is free less a reserve. Return: whether the kernel says so; and what has decided, for
+ * messages.
+ */
+static bool find_room(uint64_t reserve_max, unsigned int reserve_part, uint64_t *room,
+		      const char **decided)
+{
+	uint64_t total, available, reserve, group = groups_room();
+
+	if (!read_meminfo(&total, &available))
+		return false;
+	reserve = min_u64(total / reserve_part, reserve_max);
+	*room = available > reserve ? available - reserve : 0;
+	*decided = group < *room ? "the limit of the daemon's control group" :
+				   "what is available less a reserve";
+	*room = min_u64(*room, group);
+	return true;
+}
+
 /**
  * meminfo_check - do base pages of an arena fit into the memory that is free
  * @name: of the export, for messages
@@ -155,23 +179,44 @@ static uint64_t in_mib(uint64_t bytes)
  */
 int meminfo_check(const char *name, uint64_t bytes, bool overcommit)
 {
-	uint64_t total, available, room, reserve, group = groups_room();
+	const char *decided;
+	uint64_t room;
 
-	if (!read_meminfo(&total, &available))
-		return 0;
-	reserve = min_u64(total / RESERVE_PART, RESERVE_MAX);
-	room = available > reserve ? available - reserve : 0;
-	if (bytes <= room && bytes <= group)
+	if (!find_room(RESERVE_MAX, RESERVE_PART, &room, &decided) || bytes <= room)
 		return 0;
 	log_write(overcommit ? LOG_WARNING : LOG_ERR,
 		  "export %s: needs %llu MiB of memory, and the host has %llu MiB free: %s (huge pages free: %llu MiB)%s",
 		  name, (unsigned long long)in_mib(bytes + MIB - 1),
-		  (unsigned long long)in_mib(min_u64(room, group)),
-		  group < room ? "the limit of the daemon's control group" :
-		  "what is available less a reserve",
+		  (unsigned long long)in_mib(room), decided,
 		  (unsigned long long)in_mib(free_huge_pages()),
 		  overcommit ? "" : "; \"overcommit\" tries it all the same");
 	return overcommit ? 0 : -E2BIG;
+}
+
+/**
+ * meminfo_check_session - do the buffers of a session fit into the memory that is free
+ * @name: of its export, for messages
+ * @bytes: that it is going to take
+ * @writer: it may write
+ *
+ * Reads files of the kernel; for workers.
+ *
+ * Return: 0, also where the kernel does not say what is free; -E2BIG, logged.
+ */
+int meminfo_check_session(const char *name, uint64_t bytes, bool writer)
+{
+	const char *decided;
+	uint64_t room;
+
+	if (!find_room(RESERVE_MAX / 2, RESERVE_PART * 2, &room, &decided) ||
+	    bytes <= (writer ? room : room / 2))
+		return 0;
+	log_peer(NULL, LOG_WARNING,
+		 "export %s: a session needs %llu MiB of memory%s, and the host has %llu MiB free: %s",
+		 name, (unsigned long long)in_mib(bytes + MIB - 1),
+		 writer ? "" : " and as much again for one that may write",
+		 (unsigned long long)in_mib(room), decided);
+	return -E2BIG;
 }
 
 static FILE *open_score(const char *mode)

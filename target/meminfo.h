@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether the host has the memory of an arena.
+ * Whether the host has the memory of an arena, or of a session.
  */
 #ifndef RDMABLKD_MEMINFO_H
 #define RDMABLKD_MEMINFO_H
@@ -11,6 +11,7 @@
 extern const char *meminfo_root;
 
 int meminfo_check(const char *name, uint64_t bytes, bool overcommit);
+int meminfo_check_session(const char *name, uint64_t bytes, bool writer);
 void meminfo_expose(void);
 void meminfo_protect(void);
 

@@ -325,6 +325,13 @@ bool session_registered(struct session *s)
 		session_end(s, RDMABLK_R_LIMIT_QUEUES);
 		return false;
 	}
+	if (s->job_error == -E2BIG) {
+		log_peer(session_peer(s), LOG_ERR,
+			 "%s: the host has too little memory free for its buffers",
+			 session_text(s));
+		session_end(s, RDMABLK_R_NO_MEMORY);
+		return false;
+	}
 	if (s->job_error == DEVICE_FULL) {
 		log_peer(session_peer(s), LOG_ERR, "%s: cannot make its completion queues: %s",
 			 session_text(s), device_error_text(s->job_error));

@@ -18,6 +18,7 @@
 #include "lane.h"
 #include "log.h"
 #include "mac.h"
+#include "meminfo.h"
 #include "store_none.h"
 #include "util.h"
 
@@ -305,10 +306,13 @@ static int staged_open(struct store *store, struct staged_plan *plan,
 		       struct staged **out)
 {
 	const struct store_none *none = store->priv;
-	struct staged *s = calloc(1, sizeof(*s));
+	int ret = meminfo_check_session(none->file.name, plan->pinned, plan->writer);
 	struct store_limits limits;
-	int ret;
+	struct staged *s;
 
+	if (ret)
+		return ret;
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	store->ops->limits(store, &limits);

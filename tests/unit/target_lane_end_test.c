@@ -6,6 +6,7 @@
  * Sources: target/lane_life.c target/staged_session.c target/iothread.c
  */
 #include "target_lane.h"
+#include "../../target/meminfo.h"
 
 /*
  * A write that has begun is over before the session is; what waits behind is dropped.
@@ -224,6 +225,57 @@ static void memory_is_planned(void **state)
 	close_all();
 }
 
+static int open_beside(uint64_t available, bool writer)
+{
+	struct staged_plan p = {
+		.verbs = fake_context(), .pd = fake_pd(), .max_mr_size = 1ULL << 40,
+		.nr_queues = QUEUES, .logical_block = 512, .writer = writer, .size = SIZE,
+		.queue_depth = depth, .owner = &plan, .failed = failed,
+		.stopped = has_stopped, .idle = is_idle,
+	};
+	char name[128];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "%s/proc/meminfo", dir);
+	file = fopen(name, "w");
+	assert_non_null(file);
+	fprintf(file, "MemTotal: 0 kB\nMemAvailable: %llu kB\n",
+		(unsigned long long)available >> 10);
+	fclose(file);
+	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
+	assert_true(p.pinned == plan.pinned);
+	atomic_store(&stopped, false);
+	atomic_store(&idle, false);
+	return store.ops->staged->open(&store, &p, &session);
+}
+
+/* Initiators, who decide how many sessions there are, cannot have the host run out of it. */
+static void no_session_without_memory(void **state)
+{
+	char name[128];
+
+	(void)state;
+	open_store(false);
+	open_session(true);
+	close_session();
+	snprintf(name, sizeof(name), "%s/proc", dir);
+	assert_int_equal(mkdir(name, 0700), 0);
+	meminfo_root = dir;
+	assert_int_equal(open_beside(plan.pinned - 1024, true), -E2BIG);
+	assert_int_equal(open_beside(2 * plan.pinned - 1024, false), -E2BIG);
+	assert_int_equal(fake_objects(), 0);
+	assert_int_equal(open_beside(plan.pinned, true), 0);
+	close_session();
+	assert_int_equal(open_beside(2 * plan.pinned, false), 0);
+	close_session();
+	meminfo_root = "";
+	snprintf(name, sizeof(name), "%s/proc/meminfo", dir);
+	assert_int_equal(unlink(name), 0);
+	snprintf(name, sizeof(name), "%s/proc", dir);
+	assert_int_equal(rmdir(name), 0);
+	close_store();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +285,7 @@ int main(void)
 		cmocka_unit_test(sessions_come_and_go),
 		cmocka_unit_test(a_session_ends_at_any_moment_of_its_last_command),
 		cmocka_unit_test(memory_is_planned),
+		cmocka_unit_test(no_session_without_memory),
 	};
 
 	return lane_run(tests, ARRAY_SIZE(tests));

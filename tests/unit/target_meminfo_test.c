@@ -83,6 +83,42 @@ static void control_groups_count(void **state)
 	put("/sys/fs/cgroup/memory.max", "max\n");
 }
 
+static int check_session(uint64_t bytes, bool writer)
+{
+	int ret;
+
+	log_keep(why, sizeof(why));
+	ret = meminfo_check_session("d", bytes, writer);
+	log_keep(NULL, 0);
+	return ret;
+}
+
+/* Sessions may have half of the reserve; one that may not write leaves room for another. */
+static void sessions_leave_room(void **state)
+{
+	(void)state;
+	put("/proc/self/cgroup", "0::/\n");
+	put("/sys/fs/cgroup/memory.max", "max\n");
+	put("/proc/meminfo", "MemTotal:  1638400 kB\nMemAvailable: 153600 kB\n");
+	assert_int_equal(check(50 * MIB, false), 0);
+	assert_int_equal(check(51 * MIB, false), -E2BIG);
+	assert_int_equal(check_session(100 * MIB, true), 0);
+	assert_int_equal(check_session(100 * MIB + 1, true), -E2BIG);
+	assert_int_equal(check_session(50 * MIB, false), 0);
+	assert_int_equal(check_session(50 * MIB + 1, false), -E2BIG);
+	put("/sys/fs/cgroup/memory.max", "62914560\n");
+	put("/sys/fs/cgroup/memory.current", "20971520\n");
+	assert_int_equal(check_session(40 * MIB, true), 0);
+	assert_int_equal(check_session(41 * MIB, true), -E2BIG);
+	assert_int_equal(check_session(21 * MIB, false), -E2BIG);
+	put("/sys/fs/cgroup/memory.max", "max\n");
+	put("/proc/meminfo", "MemTotal:  1638400 kB\nMemAvailable: 1024 kB\n");
+	assert_int_equal(check_session(1, true), -E2BIG);
+	meminfo_root = "/nowhere";
+	assert_int_equal(check_session(UINT64_MAX, false), 0);
+	meminfo_root = root;
+}
+
 static int open_memory(struct store *s, uint64_t size, bool overcommit)
 {
 	struct export_config ec = {
@@ -146,6 +182,7 @@ int main(void)
 		cmocka_unit_test(nothing_known_is_no_error),
 		cmocka_unit_test(what_is_available_less_a_reserve),
 		cmocka_unit_test(control_groups_count),
+		cmocka_unit_test(sessions_leave_room),
 		cmocka_unit_test(an_export_is_refused),
 		cmocka_unit_test(protected_when_ready),
 	};
