@@ -128,7 +128,6 @@ static void reload_settings(struct config *is, const struct config *fresh)
 	needs_restart("name", same_text(is->name, fresh->name));
 	needs_restart("state-dir", same_text(is->state_dir, fresh->state_dir));
 	needs_restart("io-threads", is->io_threads == fresh->io_threads);
-	needs_restart("io-poll", is->io_poll == fresh->io_poll);
 	needs_restart("control", same_text(is->control, fresh->control));
 }
 

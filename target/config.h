@@ -145,8 +145,6 @@ TAILQ_HEAD(export_config_list, export_config);
  * @max_logins: at once
  * @max_logins_addr: at once from one address
  * @io_threads: threads for each file without a cache
- * @io_poll: how long the kernel's thread that submits for these looks for more, ms;
- *	0: there is none
  * @control: path of the socket for the administrator; NULL: CONFIG_CONTROL, if that
  *	can be had
  * @seen: which keys of [target] were given, bit by bit
@@ -178,7 +176,6 @@ struct config {
 	uint64_t max_logins;
 	uint64_t max_logins_addr;
 	uint64_t io_threads;
-	uint64_t io_poll;
 	char *control;
 	uint64_t seen;
 	unsigned int errors;

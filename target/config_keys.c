@@ -279,9 +279,6 @@ const struct config_key config_target_keys[] = {
 	{ "io-threads", "N",
 	  "threads for each file without a cache (4, or the processors)",
 	  set_number, TARGET(io_threads), 1, 64 },
-	{ "io-poll", "MS",
-	  "cache=none: the kernel submits, and looks for so long before it sleeps (0: no)",
-	  set_number, TARGET(io_poll), 0, 60000 },
 	{ "control", "PATH", "socket of \"rdmablk target\" (/run/rdmablkd/control)",
 	  set_string, TARGET(control) },
 };

@@ -290,7 +290,7 @@ int export_open_all(struct config *cfg)
 	struct export_config *ec;
 	int ret = 0;
 
-	store_none_setup((unsigned int)cfg->io_threads, (unsigned int)cfg->io_poll);
+	store_none_setup((unsigned int)cfg->io_threads);
 	losses_init(cfg->state_dir, CONFIG_RUN_DIR);
 	while (!ret && (ec = TAILQ_FIRST(&cfg->exports)))
 		ret = open_one(cfg, ec);

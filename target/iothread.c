@@ -33,11 +33,8 @@ static void iothread_turn(struct iothread *t)
 
 static void *iothread_main(void *arg)
 {
-	struct iothread *t = arg, *first = t->all->thread;
-	const struct ring_poller poller = {
-		.idle_ms = t->all->poll_ms, .ring = t == first ? NULL : &first->engine.ring,
-	};
-	int ret = staged_engine_init(&t->engine, t->all->file, IOTHREAD_BUFFERS, &poller);
+	struct iothread *t = arg;
+	int ret = staged_engine_init(&t->engine, t->all->file, IOTHREAD_BUFFERS);
 
 	iothread_began(t, ret);
 	if (ret)
@@ -127,22 +124,18 @@ static int start_all(struct iothreads *all, unsigned int nr)
  * iothreads_start - start the threads of a store
  * @sf: its file
  * @nr: how many
- * @poll_ms: a thread of the kernel submits for them, and sleeps when it had nothing to
- *	do for so long; 0: there is none
  *
  * Any thread.
  *
  * Return: the threads, or NULL, logged.
  */
-struct iothreads *iothreads_start(struct staged_file *sf, unsigned int nr,
-				  unsigned int poll_ms)
+struct iothreads *iothreads_start(struct staged_file *sf, unsigned int nr)
 {
 	struct iothreads *all = calloc(1, sizeof(*all) + nr * sizeof(all->thread[0]));
 
 	if (!all)
 		return NULL;
 	all->file = sf;
-	all->poll_ms = poll_ms;
 	pthread_mutex_init(&all->lock, NULL);
 	pthread_cond_init(&all->began, NULL);
 	TAILQ_INIT(&all->notes);

@@ -52,7 +52,6 @@ struct iothread {
  * @notes: for the loop
  * @source: there are such
  * @next: where the next session begins; the loop's or a worker's, see iothreads_next()
- * @poll_ms: of the kernel's thread that submits for them, or 0
  * @nr: threads
  * @thread: each
  */
@@ -63,13 +62,11 @@ struct iothreads {
 	struct ring_notes notes;
 	struct loop_source source;
 	atomic_uint next;
-	unsigned int poll_ms;
 	unsigned int nr;
 	struct iothread thread[];
 };
 
-struct iothreads *iothreads_start(struct staged_file *sf, unsigned int nr,
-				  unsigned int poll_ms);
+struct iothreads *iothreads_start(struct staged_file *sf, unsigned int nr);
 int iothreads_attach(struct iothreads *all);
 void iothreads_detach(struct iothreads *all);
 void iothreads_stop(struct iothreads *all);

@@ -2,8 +2,7 @@
 /*
  * The io_uring of an I/O thread. A turn is one system call: it submits what was
  * prepared since the last, waits if there is nothing else to do, and brings back what
- * has completed. With a thread of the kernel that submits (SQPOLL) it is none while
- * there is something to do.
+ * has completed.
  */
 #include <errno.h>
 #include <sys/eventfd.h>
@@ -47,30 +46,16 @@ static void ring_woken(struct ring_source *src, int res, unsigned int flags)
 	}
 }
 
-/* Rings of an export have one thread, or each of theirs would take a processor. */
-static int ring_setup_poll(struct ring *r, const struct ring_poller *poller)
-{
-	struct io_uring_params params = {
-		.flags = IORING_SETUP_SQPOLL | IORING_SETUP_CQSIZE,
-		.cq_entries = RING_CQES,
-		.sq_thread_idle = poller->idle_ms,
-	};
-
-	if (poller->ring) {
-		params.flags |= IORING_SETUP_ATTACH_WQ;
-		params.wq_fd = (unsigned int)poller->ring->uring.ring_fd;
-	}
-	return io_uring_queue_init_params(RING_SQES, &r->uring, &params);
-}
-
-/* The newest way of running completions first: only when this thread asks for them. */
+/*
+ * The kernel runs completions when this thread asks for them, from Linux 6.1 on; before, when
+ * it enters the kernel.
+ */
 static int ring_setup(struct ring *r)
 {
 	static const unsigned int ways[] = {
 		IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
 		IORING_SETUP_TASKRUN_FLAG,
 		IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
-		0,
 	};
 	int ret = -EINVAL;
 
@@ -89,11 +74,10 @@ static int ring_setup(struct ring *r)
  * ring_init - make the ring of the calling thread
  * @r: filled
  * @buffers: places in its table of buffers
- * @poller: who submits, if not this thread
  *
  * Return: 0 or -errno.
  */
-int ring_init(struct ring *r, unsigned int buffers, const struct ring_poller *poller)
+int ring_init(struct ring *r, unsigned int buffers)
 {
 	int ret;
 
@@ -102,7 +86,7 @@ int ring_init(struct ring *r, unsigned int buffers, const struct ring_poller *po
 	r->event = eventfd(0, EFD_CLOEXEC);
 	if (r->event < 0)
 		return -errno;
-	ret = poller->idle_ms ? ring_setup_poll(r, poller) : ring_setup(r);
+	ret = ring_setup(r);
 	if (ret)
 		goto close_event;
 	ret = io_uring_register_buffers_sparse(&r->uring, buffers);
@@ -148,11 +132,6 @@ void ring_check(int ret)
 	nanosleep(&time, NULL);
 }
 
-static bool ring_is_polled(const struct ring *r)
-{
-	return r->uring.flags & IORING_SETUP_SQPOLL;
-}
-
 /**
  * ring_sqe - prepare an entry
  * @r: ring
@@ -169,8 +148,6 @@ struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src)
 
 	while (!sqe) {
 		ring_check(io_uring_submit(&r->uring));
-		if (ring_is_polled(r))
-			ring_check(io_uring_sqring_wait(&r->uring));
 		sqe = io_uring_get_sqe(&r->uring);
 	}
 	r->busy++;
@@ -201,19 +178,10 @@ bool ring_full(const struct ring *r)
 	return r->busy >= RING_DEPTH;
 }
 
-/* Without waiting. A thread that submits needs to be told only when it sleeps. */
-static int ring_submit(struct ring *r)
-{
-	if (ring_is_polled(r) && !(*r->uring.sq.kflags & IORING_SQ_CQ_OVERFLOW))
-		return io_uring_submit(&r->uring);
-	return io_uring_submit_and_get_events(&r->uring);
-}
-
 static bool ring_pending(const struct ring *r)
 {
 	return io_uring_sq_ready(&r->uring) ||
-	       *r->uring.sq.kflags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW) ||
-	       !(r->uring.flags & IORING_SETUP_TASKRUN_FLAG);
+	       *r->uring.sq.kflags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
 }
 
 /**
@@ -229,7 +197,7 @@ void ring_turn(struct ring *r, bool wait)
 	if (wait)
 		ring_check(io_uring_submit_and_wait(&r->uring, 1));
 	else if (ring_pending(r))
-		ring_check(ring_submit(r));
+		ring_check(io_uring_submit_and_get_events(&r->uring));
 	io_uring_for_each_cqe(&r->uring, head, cqe) {
 		struct ring_source *src = io_uring_cqe_get_data(cqe);
 		unsigned int flags = cqe->flags;

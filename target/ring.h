@@ -36,17 +36,6 @@ struct ring_note {
 TAILQ_HEAD(ring_notes, ring_note);
 
 /**
- * struct ring_poller - a thread of the kernel that submits for rings
- * @idle_ms: after so long without anything to submit it sleeps, and is woken by a system
- *	call; 0: there is no such thread, each turn is a system call
- * @ring: whose thread it is; NULL: the ring gets one
- */
-struct ring_poller {
-	unsigned int idle_ms;
-	const struct ring *ring;
-};
-
-/**
  * struct ring - an io_uring
  * @uring: it
  * @wake: completion of the read of @event
@@ -66,7 +55,7 @@ struct ring {
 	struct ring_notes notes;
 };
 
-int ring_init(struct ring *r, unsigned int buffers, const struct ring_poller *poller);
+int ring_init(struct ring *r, unsigned int buffers);
 void ring_exit(struct ring *r);
 struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src);
 bool ring_full(const struct ring *r);

@@ -572,17 +572,16 @@ void staged_file_exit(struct staged_file *sf)
  * @e: filled
  * @sf: on this
  * @buffers: that may be registered with the ring
- * @poller: of that
  *
  * Return: 0 or -errno.
  */
 int staged_engine_init(struct staged_engine *e, struct staged_file *sf,
-		       unsigned int buffers, const struct ring_poller *poller)
+		       unsigned int buffers)
 {
 	e->file = sf;
 	e->looked = false;
 	TAILQ_INIT(&e->backlog);
-	return ring_init(&e->ring, buffers, poller);
+	return ring_init(&e->ring, buffers);
 }
 
 /**

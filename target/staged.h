@@ -153,7 +153,7 @@ void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *
 		      const uint8_t *disk);
 void staged_file_exit(struct staged_file *sf);
 int staged_engine_init(struct staged_engine *e, struct staged_file *sf,
-		       unsigned int buffers, const struct ring_poller *poller);
+		       unsigned int buffers);
 void staged_engine_exit(struct staged_engine *e);
 void staged_engine_turn(struct staged_engine *e, bool wait);
 void staged_begin(struct staged_io *io);

@@ -381,6 +381,6 @@ extern const struct store_ops store_memory_ops;
 extern const struct store_ops store_full_ops;
 extern const struct store_ops store_none_ops;
 
-void store_none_setup(unsigned int threads, unsigned int poll);
+void store_none_setup(unsigned int threads);
 
 #endif

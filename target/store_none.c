@@ -19,17 +19,15 @@
 
 #define SLOT_ALIGN	4096
 
-static unsigned int nr_threads = 1, poll_ms;
+static unsigned int nr_threads = 1;
 
 /**
  * store_none_setup - before the first store is opened
  * @threads: of each store
- * @poll: how long the kernel's thread that submits for them looks, ms; 0: there is none
  */
-void store_none_setup(unsigned int threads, unsigned int poll)
+void store_none_setup(unsigned int threads)
 {
 	nr_threads = threads;
-	poll_ms = poll;
 }
 
 /*
@@ -76,7 +74,7 @@ static int none_start(struct store *store, struct store_none *none,
 	if (ret)
 		goto exit;
 	none->volatile_cache = !write_through(&none->file);
-	none->threads = iothreads_start(&none->staged, nr_threads, poll_ms);
+	none->threads = iothreads_start(&none->staged, nr_threads);
 	if (none->threads)
 		return 0;
 	staged_file_exit(&none->staged);

@@ -360,6 +360,6 @@ int main(void)
 		cmocka_unit_test(what_is_erased_is_gone_from_memory),
 	};
 
-	store_none_setup(1, 0);
+	store_none_setup(1);
 	return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

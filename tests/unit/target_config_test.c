@@ -272,9 +272,6 @@ static void what_does_not_go_with_a_file(void **state)
 	assert_int_equal(errors_of(TARGET "io-threads = 0\n" FILE_NONE), 1);
 	assert_int_equal(errors_of(TARGET "io-threads = 65\n" FILE_NONE), 1);
 	assert_int_equal(errors_of(TARGET "io-threads = 64\n" FILE_NONE), 0);
-	assert_int_equal(errors_of(TARGET "io-poll = 60001\n" FILE_NONE), 1);
-	assert_int_equal(errors_of(TARGET "io-poll = yes\n" FILE_NONE), 1);
-	assert_int_equal(errors_of(TARGET "io-poll = 60000\n" FILE_NONE), 0);
 	assert_int_equal(errors_of(TARGET FILE_NONE "fault = /run/f\n"), 0);
 	assert_int_equal(errors_of(TARGET DISK "file = /x\n"), 1);
 	assert_int_equal(errors_of(TARGET DISK "cache = full\n"), 1);

@@ -121,7 +121,7 @@ static inline void open_store(bool faults)
 		.fault = faults ? rules : NULL,
 	};
 	store = (struct store){ .ops = &store_none_ops };
-	store_none_setup(2, 0);
+	store_none_setup(2);
 	assert_int_equal(store_none_ops.open(&store, &config), 0);
 	assert_int_equal(store_none_ops.attach(&store), 0);
 }

@@ -91,19 +91,12 @@ static inline void pattern(char *buf, size_t bytes, uint64_t seed)
 		memcpy(buf + 8 * i, &(uint64_t){ (seed + i) * 0x9e3779b97f4a7c15 }, 8);
 }
 
-static unsigned int poll_ms;	/* of the kernel's thread that submits, or 0 */
-
-/* All have one thread of the kernel: that of this thread's. */
 static inline void make_engine(struct staged_engine *e, char **memory)
 {
-	const struct ring_poller poller = {
-		.idle_ms = poll_ms, .ring = e == &place.engine ? NULL : &place.engine.ring,
-	};
-
 	*memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(*memory, MAP_FAILED);
-	assert_int_equal(staged_engine_init(e, &place.sf, 8, &poller), 0);
+	assert_int_equal(staged_engine_init(e, &place.sf, 8), 0);
 	assert_int_equal(ring_set_buffer(&e->ring, 0, *memory, MEMORY), 0);
 }
 

@@ -148,14 +148,14 @@ refused '.*unknown key "sze"' reload
 expect 'none full fixed mem late' "$(target list --json |
 	jq -r '[.exports[].name] | join(" ")')" "what is exported after a mistake"
 truncate -s 4M $DISK/new
-configure 'drain-ms = 150' 'name = other' 'io-poll = 9' "$NONE" 'ro = yes' "$FULL" "$FIXED" \
+configure 'drain-ms = 150' 'name = other' 'io-threads = 9' "$NONE" 'ro = yes' "$FULL" "$FIXED" \
 	"$(export_section new "file = $DISK/new")"
 run_expect 1 'not all of it could be done' target reload
 for line in 'export mem: removed' 'export new: added' 'export full: kept' \
 	'export none: not done: export none is in use by 1 session' \
 	'export late: kept: added by hand' 'setting drain-ms: changed' \
 	'setting name: not done: needs a restart of the daemon' \
-	'setting io-poll: not done: needs a restart of the daemon'; do
+	'setting io-threads: not done: needs a restart of the daemon'; do
 	grep -qx "$line" <<<"$OUTPUT" || fail "no '$line': $OUTPUT"
 done
 configure 'drain-ms = 150' "$NONE" "$FULL" "$FIXED"
