@@ -26,7 +26,7 @@
 RUNNING	:= /lib/modules/$(shell uname -r)/build
 KDIR	?= $(if $(wildcard $(RUNNING)/Makefile),$(RUNNING))
 PREFIX	?= /usr/local
-VERSION	:= $(shell cat $(CURDIR)/VERSION)
+VERSION	= $(shell cat $(CURDIR)/VERSION)
 
 .PHONY: all modules target tools man demo check check-quick check-long lint bench \
 	bench-gate bench-record dist install modules_install clean
