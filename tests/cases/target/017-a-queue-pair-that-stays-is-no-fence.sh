@@ -12,8 +12,12 @@ REFUSE=/tmp/refuse FENCING=20
 program refuse.so
 SHIM=$PROGRAM
 
+# The kernel names the thread that has made a queue pair, a worker.
 queue_pairs() {
-	rdma resource show qp | grep -c "pid $TARGET_PID " || :
+	local tasks
+
+	tasks=$(cd "/proc/$TARGET_PID/task" && echo * | tr ' ' '|')
+	rdma resource show qp | grep -cE "pid ($tasks) " || :
 }
 
 # logs_in STATUS [OPTION...]: the next host
