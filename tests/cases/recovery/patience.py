@@ -48,11 +48,12 @@ def main():
     first = min(t for _, t in failed)
     assert first > fast - TICK, f"a request failed after {first} s"
     writes = [t for operation, t in failed if operation == "write"]
+    assert writes, "no write was under way"
     early = [t for t in writes if t < session_tmo]
     assert not early, f"writes failed after {early} s"
     assert ended - killed > loss - TICK, f"it ended after {ended - killed} s"
     print(f"the first request failed after {first:.3f} s, the first write that was under "
-          f"way after {min(writes, default=0):.3f} s, reconnecting ended after "
+          f"way after {min(writes):.3f} s, reconnecting ended after "
           f"{ended - killed:.3f} s")
 
 
