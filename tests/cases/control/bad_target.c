@@ -4,8 +4,8 @@
  *
  *	bad_target ADDR MODE[=N]...
  *
- * It listens on port 30000 for the first mode, 30001 for the second, and so on,
- * says "ready" and serves one connection at a time until it is killed. Up to the
+ * It listens on port $BAD_PORT (30000) for the first mode, the next for the second, and so
+ * on, says "ready" and serves one connection at a time until it is killed. Up to the
  * point where a mode strikes, it does what a target does.
  *
  * With the modes that start with "live" the login succeeds: the export has 1 MiB
@@ -22,6 +22,9 @@
  * should, a large READ by a list, but for a READ that begins at STRIKE_AT: that one gets
  * what strike_staged() does in this mode. The modes that start with "limits" send LIMITS
  * with one wrong field.
+ *
+ * "other" is another target at the address of the one that a disk has known: it refuses the
+ * first login, the third and so on with IDENTITY, and grants the others.
  *
  * Nor does the login fail with "twice", which sends messages of type N twice, if the
  * initiator can bear them.
@@ -387,6 +390,7 @@ static bool handle_hello(const void *msg)
 	char zero[RDMABLK_CTRL_MSG_MAX] = { 0 };
 	static const uint16_t size[] = { 16, 280, 72, 48, 224, 24, 312, 16, 16, 64,
 					 32, 32, 32 };
+	static unsigned int logins;
 	struct rdmablk_hdr hdr;
 
 	memcpy(&s.hello, msg, sizeof(s.hello));
@@ -400,6 +404,10 @@ static bool handle_hello(const void *msg)
 	}
 	if (is("close")) {
 		send_close(arg(0));
+		return true;
+	}
+	if (is("other") && logins++ % 2 == 0) {
+		send_close(RDMABLK_R_IDENTITY);
 		return true;
 	}
 	if (is("random")) {
@@ -936,6 +944,9 @@ static void listen_on(const char *address, struct mode *mode, int port)
 
 int main(int argc, char **argv)
 {
+	const char *port = getenv("BAD_PORT");
+	int base = port ? atoi(port) : BASE_PORT;
+
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc < 3 || argc - 2 > MAX_MODES) {
 		fprintf(stderr, "usage: bad_target ADDR MODE[=N]...\n");
@@ -959,7 +970,7 @@ int main(int argc, char **argv)
 		mode->has_arg = value;
 		if (value)
 			mode->arg = (unsigned int)strtoul(value + 1, NULL, 0);
-		listen_on(argv[1], mode, BASE_PORT + nr_modes);
+		listen_on(argv[1], mode, base + nr_modes);
 	}
 	puts("ready");
 	serve();

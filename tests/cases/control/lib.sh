@@ -29,7 +29,7 @@ insmod_all() {
 # start_bad_target MODE...: one port each, from BAD_PORT on
 start_bad_target() {
 	program bad_target
-	"$PROGRAM" "$TARGET_ADDR" "$@" >/tmp/bad_target 2>&1 &
+	BAD_PORT=$BAD_PORT "$PROGRAM" "$TARGET_ADDR" "$@" >/tmp/bad_target 2>&1 &
 	BAD_PID=$!
 	wait_until "$PATIENCE" grep -q '^ready' /tmp/bad_target ||
 		fail "bad_target: $(cat /tmp/bad_target)"
