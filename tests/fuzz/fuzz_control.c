@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../target/control_request.h"
-#include "../../target/util.h"
+#include "../../target/admin/control_request.h"
+#include "../../target/base/util.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

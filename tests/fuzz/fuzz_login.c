@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a hostile initiator can say: the first byte of the input chooses a check of
- * target/login.c or login_data.c, the rest is the message. What HELLO asks for and gets,
+ * target/wire/wire.c or login_data.c, the rest is the message. What HELLO asks for and gets,
  * the other end's parser must take. What a command asks for must be inside the export.
  */
 #include <linux/kernel.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../target/login.h"
-#include "../../target/login_data.h"
+#include "../../target/wire/wire.h"
+#include "../../target/wire/wire_data.h"
 #include "wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

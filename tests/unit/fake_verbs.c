@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fake_verbs.h"
 #include "../../kernel/uapi/rdmablk_proto.h"
+#include "fake_verbs.h"
 
 #define PATIENCE	30	/* s */
 #define REGIONS		16

@@ -6,13 +6,13 @@
 #ifndef TARGET_ADMIN_H
 #define TARGET_ADMIN_H
 
+#include "../../target/admin/admin.h"
+#include "../../target/base/loop.h"
+#include "../../target/base/util.h"
+#include "../../target/config/options.h"
+#include "../../target/export/quota.h"
+#include "../../target/session/session.h"
 #include "target_files.h"
-#include "../../target/admin.h"
-#include "../../target/limits.h"
-#include "../../target/loop.h"
-#include "../../target/options.h"
-#include "../../target/session.h"
-#include "../../target/util.h"
 
 static struct config cfg;
 static struct admin *last;

@@ -5,8 +5,8 @@
  * configuration is read again; and the socket through which all that is asked for, whose
  * clients may be as they like.
  *
- * Sources: target/admin.c target/admin_reload.c target/control.c target/control_show.c
- *	    target/export.c target/options.c
+ * Sources: target/admin/admin.c target/admin/admin_reload.c target/admin/control.c target/admin/control_show.c
+ *	    target/export/export.c target/config/options.c
  * Libraries: json-c liburing
  */
 #include <dlfcn.h>
@@ -18,8 +18,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "../../target/admin/control.h"
 #include "target_admin.h"
-#include "../../target/control.h"
 
 static void add_and_remove(void **state)
 {

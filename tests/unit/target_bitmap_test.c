@@ -2,7 +2,7 @@
 /*
  * Sets of granules do what a plain array of booleans does.
  *
- * Sources: target/bitmap.c
+ * Sources: target/base/bitmap.c
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "../../target/bitmap.h"
-#include "../../target/util.h"
+#include "../../target/base/bitmap.h"
+#include "../../target/base/util.h"
 
 #define BITS	(3 * 64 * 4096 + 77)	/* several words of groups, the last not whole */
 

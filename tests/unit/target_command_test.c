@@ -3,7 +3,7 @@
  * The daemon's checks of commands on write queues: what is malformed ends the session,
  * what cannot be done is answered, and nothing is read beyond what came in.
  *
- * Sources: target/login_data.c
+ * Sources: target/wire/wire_data.c
  */
 #include <endian.h>
 #include <setjmp.h>
@@ -14,8 +14,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "../../target/login_data.h"
-#include "../../target/util.h"
+#include "../../target/base/util.h"
+#include "../../target/wire/wire_data.h"
 
 #define SIZE	((1ULL << 30) + 1024)	/* ends within a granule */
 #define ALL_OPS	0xfe			/* but FENCE, which is no bit of a store */

@@ -3,8 +3,8 @@
  * Values, keys and files of the daemon's configuration: what is right is taken,
  * everything else is an error that says where.
  *
- * Sources: target/config.c target/config_keys.c target/config_export.c
- *	    target/config_file.c target/options.c target/value.c
+ * Sources: target/config/config.c target/config/config_keys.c target/config/config_export.c
+ *	    target/config/config_file.c target/config/options.c target/base/value.c
  * Libraries: inih
  */
 #include <setjmp.h>
@@ -17,9 +17,9 @@
 #include <syslog.h>
 #include <cmocka.h>
 
-#include "../../target/config.h"
-#include "../../target/options.h"
-#include "../../target/util.h"
+#include "../../target/base/util.h"
+#include "../../target/config/config.h"
+#include "../../target/config/options.h"
 
 static void sizes(void **state)
 {

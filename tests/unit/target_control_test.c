@@ -4,7 +4,7 @@
  * come to, and all those that are not; whether two exports are the same; and that a
  * mistake in one is told to whoever asked.
  *
- * Sources: target/control_request.c target/config_export.c target/config.c target/log.c
+ * Sources: target/admin/control_request.c target/config/config_export.c target/config/config.c target/base/log.c
  * Libraries: json-c
  */
 #include <setjmp.h>
@@ -16,9 +16,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "../../target/control_request.h"
-#include "../../target/log.h"
-#include "../../target/util.h"
+#include "../../target/admin/control_request.h"
+#include "../../target/base/log.h"
+#include "../../target/base/util.h"
 
 static char why[CONTROL_WHY];
 

@@ -3,7 +3,7 @@
  * Whether a device is there: its directory in sysfs says so, which is a tmpfs here, unless
  * sysfs cannot be seen.
  *
- * Sources: target/device.c
+ * Sources: target/rdma/device.c
  */
 #include <sched.h>
 #include <setjmp.h>
@@ -19,8 +19,8 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "../../target/device.h"
-#include "../../target/log.h"
+#include "../../target/base/log.h"
+#include "../../target/rdma/device.h"
 
 #define CLASS	"/sys/class/infiniband_verbs"
 

@@ -2,8 +2,8 @@
 /*
  * Who may have an export, what a host may take, and what a kept arena keeps.
  *
- * Sources: target/export.c target/store_memory.c target/arena.c target/limits.c
- *	    target/value.c target/log.c target/mac.c target/memlock.c
+ * Sources: target/export/export.c target/store/store_memory.c target/store/arena.c target/export/quota.c
+ *	    target/base/value.c target/base/log.c target/wire/mac.c target/rdma/memlock.c
  * Libraries: libcrypto
  */
 #include <errno.h>
@@ -27,11 +27,11 @@
 #include <sys/wait.h>
 #include <cmocka.h>
 
-#include "../../target/export.h"
-#include "../../target/limits.h"
-#include "../../target/log.h"
-#include "../../target/memlock.h"
-#include "../../target/util.h"
+#include "../../target/base/log.h"
+#include "../../target/base/util.h"
+#include "../../target/export/export.h"
+#include "../../target/export/quota.h"
+#include "../../target/rdma/memlock.h"
 
 static struct lease lease(unsigned int host, unsigned int boot,
 			  unsigned int instance, unsigned int generation, bool writer)

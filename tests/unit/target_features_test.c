@@ -4,12 +4,12 @@
  * refused, and told why. And what a host is charged for a session: what it will have.
  * Sessions have no adapter.
  *
- * Sources: target/dialog.c target/limits.c target/store_full.c target/store_none.c
+ * Sources: target/session/login.c target/export/quota.c target/store/store_full.c target/staged/store_none.c
  * Libraries: json-c liburing
  */
+#include "../../target/session/login.h"
+#include "../../target/wire/mac.h"
 #include "target_admin.h"
-#include "../../target/dialog.h"
-#include "../../target/mac.h"
 
 static struct ibv_context context;
 static struct device adapter = { .verbs = &context, .attr.max_mr_size = 64 * MIB,

@@ -4,8 +4,8 @@
  * is read, written, zeroed and discarded through the ring is what was asked for, also
  * when the kernel does less at a time.
  *
- * Sources: target/file.c target/file_geometry.c target/file_op.c target/uring.c
- *	    target/store_fault.c
+ * Sources: target/store/file.c target/store/file_geometry.c target/store/file_op.c target/store/file_batch.c
+ *	    target/store/store_fault.c
  * Libraries: liburing libcrypto
  */
 #include <pthread.h>
@@ -13,9 +13,9 @@
 #include <time.h>
 #include <sys/file.h>
 
+#include "../../target/base/log.h"
+#include "../../target/store/file_batch.h"
 #include "target_files.h"
-#include "../../target/log.h"
-#include "../../target/uring.h"
 
 static int open_file(struct file *f, const char *path, bool ro, uint64_t size,
 		     uint32_t block)

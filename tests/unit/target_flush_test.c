@@ -5,7 +5,7 @@
  * a fake that remembers the answers; the store is one that flushes when the test lets
  * it.
  *
- * Sources: target/command_work.c target/command.c
+ * Sources: target/session/cmdq_work.c target/session/cmdq.c
  */
 #include <endian.h>
 #include <infiniband/verbs.h>
@@ -18,9 +18,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "../../target/command.h"
-#include "../../target/loop.h"
-#include "../../target/util.h"
+#include "../../target/base/loop.h"
+#include "../../target/base/util.h"
+#include "../../target/session/cmdq.h"
 
 #define GRANULE	4096U
 #define SIZE	(100 * (uint64_t)GRANULE + 512)

@@ -3,7 +3,7 @@
  * Writes with FUA to a file without a cache, and the FLUSHes beside them: an error of the
  * one is an error of the other when it may be, and nobody is told before that is known.
  *
- * Sources: target/staged.c
+ * Sources: target/staged/staged_io.c
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -5,9 +5,9 @@
 #ifndef TARGET_FULL_H
 #define TARGET_FULL_H
 
+#include "../../target/base/util.h"
+#include "../../target/store/store_full.h"
 #include "target_files.h"
-#include "../../target/full.h"
-#include "../../target/util.h"
 
 static struct export_config full_ec;
 

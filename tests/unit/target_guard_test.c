@@ -3,18 +3,18 @@
  * An arena that loses pages ends its export and nothing else; what a thread reads in
  * their place is written to no file. An arena's file is the daemon's own, or refused.
  *
- * Sources: target/arena_guard.c target/arena.c target/export.c target/full_back.c
- *	    target/full_compare.c
+ * Sources: target/store/arena_guard.c target/store/arena.c target/export/export.c target/store/full_writeback.c
+ *	    target/store/full_compare.c
  * Libraries: libcrypto libsystemd liburing
  */
 #include <sys/syscall.h>
 
-#include "target_writers.h"
+#include "../../target/base/log.h"
+#include "../../target/store/arena.h"
+#include "../../target/store/arena_guard.h"
+#include "../../target/store/store_thread.h"
 #include "target_full.h"
-#include "../../target/arena.h"
-#include "../../target/arena_guard.h"
-#include "../../target/keeper.h"
-#include "../../target/log.h"
+#include "target_writers.h"
 
 static unsigned int hits;	/* of the daemon's */
 static struct export *last;

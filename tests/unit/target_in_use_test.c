@@ -4,18 +4,18 @@
  * is ended, who waits, and what the end of the daemon has to wait for. Sessions have no
  * adapter.
  *
- * Sources: target/admin.c target/control_show.c target/export.c target/session_list.c
+ * Sources: target/admin/admin.c target/admin/control_show.c target/export/export.c target/session/session_list.c
  * Libraries: json-c liburing
  */
 #include <json-c/json.h>
 #include <limits.h>
 
+#include "../../target/admin/control.h"
+#include "../../target/admin/control_request.h"
+#include "../../target/session/login.h"
+#include "../../target/store/store_thread.h"
+#include "../../target/wire/mac.h"
 #include "target_admin.h"
-#include "../../target/control.h"
-#include "../../target/control_request.h"
-#include "../../target/dialog.h"
-#include "../../target/keeper.h"
-#include "../../target/mac.h"
 
 static void again_later(struct loop_timer *timer)
 {

@@ -7,7 +7,7 @@
  * The store here does a piece when the test lets it: each call of its work() waits for
  * a permit, so that no order depends on time.
  *
- * Sources: target/keeper.c
+ * Sources: target/store/store_thread.c
  */
 #include <sched.h>
 #include <semaphore.h>
@@ -19,9 +19,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "../../target/keeper.h"
-#include "../../target/loop.h"
-#include "../../target/util.h"
+#include "../../target/base/loop.h"
+#include "../../target/base/util.h"
+#include "../../target/store/store_thread.h"
 
 #define PIECE	KEEPER_PIECE
 

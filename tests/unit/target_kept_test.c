@@ -4,16 +4,16 @@
  * and not flushed reaches the file, whatever the end; a kept arena knows whether it or
  * its file counts; an export grows.
  *
- * Sources: target/store_full.c target/full_compare.c target/arena.c target/export.c
- *	    target/pages.c
+ * Sources: target/store/store_full.c target/store/full_compare.c target/store/arena.c target/export/export.c
+ *	    target/store/pages.c
  * Libraries: liburing libcrypto
  */
 #include <fcntl.h>
 
+#include "../../target/base/log.h"
+#include "../../target/base/loop.h"
+#include "../../target/export/export.h"
 #include "target_full.h"
-#include "../../target/export.h"
-#include "../../target/log.h"
-#include "../../target/loop.h"
 
 #define SIZE	(24 * MIB)	/* more than is compared at once */
 

@@ -23,12 +23,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "../../target/lane.h"
-#include "../../target/log.h"
-#include "../../target/loop.h"
-#include "../../target/store.h"
-#include "../../target/store_none.h"
-#include "../../target/util.h"
+#include "../../target/base/log.h"
+#include "../../target/base/loop.h"
+#include "../../target/base/util.h"
+#include "../../target/staged/lane.h"
+#include "../../target/staged/store_none.h"
+#include "../../target/store/store.h"
 #include "fake_verbs.h"
 
 #define SIZE	(16ULL << 20)

@@ -3,10 +3,10 @@
  * The end of sessions with a store without a cache, be it that of a file that does not
  * answer; and what memory they get at their beginning.
  *
- * Sources: target/lane_life.c target/staged_session.c target/iothread.c
+ * Sources: target/staged/lane_life.c target/staged/staged_session.c target/staged/iothread.c
  */
+#include "../../target/base/meminfo.h"
 #include "target_lane.h"
-#include "../../target/meminfo.h"
 
 /*
  * A write that has begun is over before the session is; what waits behind is dropped.

@@ -3,7 +3,7 @@
  * The log of the daemon: nobody waits for its reader, lines keep their order, what is
  * missing is counted where it is missing, and no peer uses up the lines about another.
  *
- * Sources: target/log.c
+ * Sources: target/base/log.c
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,8 +21,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "../../target/log.h"
-#include "../../target/util.h"
+#include "../../target/base/log.h"
+#include "../../target/base/util.h"
 
 #define LINES	5000U
 #define BURST	60U	/* lines about a peer that a place may write at once */

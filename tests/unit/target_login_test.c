@@ -3,7 +3,7 @@
  * The daemon's checks of messages: every truncation and every length is refused,
  * every reserved byte is looked at, and what is right is taken as it is.
  *
- * Sources: target/login.c
+ * Sources: target/wire/wire.c
  */
 #include <endian.h>
 #include <setjmp.h>
@@ -14,8 +14,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "../../target/login.h"
-#include "../../target/util.h"
+#include "../../target/base/util.h"
+#include "../../target/wire/wire.h"
 
 static struct rdmablk_hdr head(uint16_t type, size_t len)
 {

@@ -5,7 +5,7 @@
  * is being made durable will not be told whether it was: the next one has another epoch
  * of the file, and has the same where nothing was.
  *
- * Sources: target/staged_loss.c
+ * Sources: target/staged/staged_loss.c
  */
 #include <errno.h>
 #include <fcntl.h>

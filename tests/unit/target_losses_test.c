@@ -4,12 +4,12 @@
  * for that file alone, in this process and in the next, wherever it can be noted; and
  * where it can be noted nowhere, in each process.
  *
- * Sources: target/losses.c
+ * Sources: target/store/sync_errors.c
  * Libraries: libcrypto
  */
+#include "../../target/base/util.h"
+#include "../../target/store/sync_errors.h"
 #include "target_files.h"
-#include "../../target/losses.h"
-#include "../../target/util.h"
 
 typedef uint8_t epoch_t[16];
 

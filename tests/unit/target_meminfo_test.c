@@ -3,13 +3,13 @@
  * An export that does not fit into the host's memory is refused before it has any; the
  * daemon protects itself from the kernel's choice of whom to kill once it is ready.
  *
- * Sources: target/meminfo.c target/pages.c target/store_memory.c
+ * Sources: target/base/meminfo.c target/store/pages.c target/store/store_memory.c
  * Libraries: libcrypto libsystemd liburing
  */
+#include "../../target/base/log.h"
+#include "../../target/base/meminfo.h"
+#include "../../target/store/store.h"
 #include "target_files.h"
-#include "../../target/log.h"
-#include "../../target/meminfo.h"
-#include "../../target/store.h"
 
 static char root[200], why[512];
 

@@ -3,7 +3,7 @@
  * On which NUMA node the memory of an export is to be: the key, what sysfs says of the
  * adapters, which is a directory of ours here, and what cannot be.
  *
- * Sources: target/numa.c target/config_keys.c
+ * Sources: target/rdma/numa.c target/config/config_keys.c
  * Libraries: inih
  */
 #include <errno.h>
@@ -23,9 +23,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "../../target/log.h"
-#include "../../target/numa.h"
-#include "../../target/util.h"
+#include "../../target/base/log.h"
+#include "../../target/base/util.h"
+#include "../../target/rdma/numa.h"
 
 static char root[32];
 static char why[256];

@@ -4,7 +4,7 @@
  * move at a time, and what is left when it cannot, or shall not go on. What it is asked is
  * noted here, and answered.
  *
- * Sources: target/pages.c target/numa.c target/store_full.c
+ * Sources: target/store/pages.c target/rdma/numa.c target/store/store_full.c
  * Libraries: libcrypto libsystemd liburing
  */
 #include "target_full.h"
@@ -14,8 +14,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "../../target/log.h"
-#include "../../target/pages.h"
+#include "../../target/base/log.h"
+#include "../../target/store/pages.h"
 
 #define SIZE		(2 * MIB)
 #define BASE_PAGE	(4 * KIB)

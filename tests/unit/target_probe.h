@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "uapi/rdmablk_proto.h"
-#include "mac.h"
-#include "util.h"
+#include "wire/mac.h"
 
 #define BUF_BYTES	(1U << 16)
 

@@ -3,7 +3,7 @@
  * A signal that ends a daemon whose loop has ended does not cost the lines that still wait
  * in the log: its reader gets them all, and why the daemon has ended as the last.
  *
- * Sources: target/late_signals.c target/log.c
+ * Sources: target/base/late_signals.c target/base/log.c
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -19,10 +19,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "../../target/late_signals.h"
-#include "../../target/log.h"
-#include "../../target/options.h"
-#include "../../target/util.h"
+#include "../../target/base/late_signals.h"
+#include "../../target/base/log.h"
+#include "../../target/base/util.h"
+#include "../../target/config/options.h"
 
 #define LINES		600U	/* more than a page, and fewer than wait in the log */
 #define PATIENCE_S	60

@@ -6,11 +6,11 @@
 #ifndef TARGET_STAGED_H
 #define TARGET_STAGED_H
 
-#include "../../target/log.h"
-#include "../../target/losses.h"
-#include "../../target/retry.h"
-#include "../../target/staged_loss.h"
-#include "../../target/util.h"
+#include "../../target/base/log.h"
+#include "../../target/base/retry.h"
+#include "../../target/base/util.h"
+#include "../../target/staged/staged_loss.h"
+#include "../../target/store/sync_errors.h"
 
 #define MEMORY		(16U << 20)
 #define BLOCK		4096U

@@ -3,7 +3,7 @@
  * What a store without a cache does to its file: real files, real io_uring. Errors and
  * short transfers that no file makes on demand are put in where completions come in.
  *
- * Sources: target/staged.c target/ring.c target/file.c
+ * Sources: target/staged/staged_io.c target/base/ring.c target/store/file.c
  */
 #include <dlfcn.h>
 #include <errno.h>

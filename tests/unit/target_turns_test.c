@@ -3,8 +3,8 @@
  * Who sends without pause keeps nobody else from their turn in the loop: not timers, not
  * other descriptors, not other sessions. Yet no completion is left lying. RDMA is a fake.
  *
- * Sources: target/loop.c target/cq.c target/device.c target/cm.c target/command.c
- *	    target/session_event.c
+ * Sources: target/base/loop.c target/rdma/cq.c target/rdma/device.c target/rdma/cm.c target/session/cmdq.c
+ *	    target/session/session_event.c
  */
 #include <endian.h>
 #include <errno.h>
@@ -20,9 +20,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "../../target/log.h"
-#include "../../target/session.h"
-#include "../../target/util.h"
+#include "../../target/base/log.h"
+#include "../../target/base/util.h"
+#include "../../target/session/session.h"
 #include "fake_verbs.h"
 
 #define FLOOD_MS	10000	/* then it ends by itself, and all others have waited for it */

@@ -5,7 +5,7 @@
  * for what cannot be written any more. The device is a fake that refuses on demand. And
  * a session of which it cannot be noted that it writes.
  *
- * Sources: target/session.c target/session_open.c target/conn.c target/ctrl.c
+ * Sources: target/session/session.c target/session/session_open.c target/rdma/conn.c target/rdma/ctrl.c
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -22,10 +22,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "../../target/limits.h"
-#include "../../target/log.h"
-#include "../../target/session.h"
-#include "../../target/util.h"
+#include "../../target/base/log.h"
+#include "../../target/base/util.h"
+#include "../../target/export/quota.h"
+#include "../../target/session/session.h"
 
 /* In the order in which a session lets go of them. */
 enum object {

@@ -6,11 +6,11 @@
 #ifndef TARGET_WRITERS_H
 #define TARGET_WRITERS_H
 
+#include "../../target/base/loop.h"
+#include "../../target/base/util.h"
+#include "../../target/export/export.h"
+#include "../../target/export/last_writer.h"
 #include "target_files.h"
-#include "../../target/export.h"
-#include "../../target/loop.h"
-#include "../../target/util.h"
-#include "../../target/writers.h"
 
 #define SIZE	MIB
 

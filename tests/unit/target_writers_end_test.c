@@ -4,7 +4,7 @@
  * fails there, and when a sync fails; what a file that is opened anew had in between; and
  * arenas that were not written back.
  *
- * Sources: target/writers.c target/export_writer.c target/arena.c target/store_full.c
+ * Sources: target/export/last_writer.c target/export/export_writer.c target/store/arena.c target/store/store_full.c
  * Libraries: libcrypto libsystemd liburing
  */
 #include "target_writers.h"

@@ -4,7 +4,7 @@
  * exported as in between; and where that cannot be kept, or is not what was kept, nobody
  * may go on.
  *
- * Sources: target/writers.c target/export_writer.c target/file_identity.c target/export.c
+ * Sources: target/export/last_writer.c target/export/export_writer.c target/store/file_identity.c target/export/export.c
  * Libraries: libcrypto libsystemd liburing
  */
 #include "target_writers.h"

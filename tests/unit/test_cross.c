@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that both ends agree: what kernel/wire.c and wire_data.c pack, target/login.c
+ * Proves that both ends agree: what kernel/wire.c and wire_data.c pack, target/wire/wire.c
  * and login_data.c take, with the same values, and the reverse; a whole login, message by
  * message, and the commands of write queues.
  */
 #include <linux/kernel.h>
 
-#include "../../target/login.h"
-#include "../../target/login_data.h"
+#include "../../target/wire/wire.h"
+#include "../../target/wire/wire_data.h"
 #include "dirty.h"
 #include "messages.h"
 #include "unit.h"

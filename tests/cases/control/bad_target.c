@@ -42,9 +42,9 @@
 #include <unistd.h>
 
 #include "bad_largest.h"
-#include "mac.h"
+#include "wire/mac.h"
 #include "uapi/rdmablk_proto.h"
-#include "util.h"
+#include "base/util.h"
 
 #define BASE_PORT	30000
 #define MAX_MODES	128

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Requests for changes at run time.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "admin/admin.h"
+
+/**
+ * admin_alloc - a new request
+ * @op: what it asks for
+ *
+ * Return: zeroed but for that, or NULL.
+ */
+struct admin *admin_alloc(enum admin_op op)
+{
+	struct admin *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->op = op;
+	TAILQ_INIT(&a->changes);
+	return a;
+}
+
+/**
+ * admin_free - release a request
+ * @a: not submitted, or done; or NULL
+ */
+void admin_free(struct admin *a)
+{
+	struct admin_change *c;
+
+	if (!a)
+		return;
+	while ((c = TAILQ_FIRST(&a->changes))) {
+		TAILQ_REMOVE(&a->changes, c, entry);
+		free(c);
+	}
+	free(a->spec);
+	free(a);
+}
+
+/**
+ * admin_text - a request in words
+ * @a: submitted
+ * @text: filled
+ * @size: of it, ADMIN_TEXT bytes
+ */
+void admin_text(const struct admin *a, char *text, size_t size)
+{
+	static const char * const words[] = {
+		[ADMIN_ADD] = "add", [ADMIN_REMOVE] = "remove",
+		[ADMIN_RESIZE] = "resize", [ADMIN_REOPEN] = "reopen",
+		[ADMIN_RELOAD] = "reload",
+	};
+
+	snprintf(text, size, "%s%s%s", words[a->op], a->name[0] ? " " : "", a->name);
+}

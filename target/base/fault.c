@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Faults on demand. Only in builds with FAULTS=1.
+ */
+#include "base/fault.h"
+#include "base/util.h"
+#include "base/value.h"
+
+static const char * const fault_names[FAULT_COUNT] = {
+	[FAULT_NO_KEEPALIVE_ANSWER]	= "no-keepalive-answer",
+	[FAULT_NO_FENCE]		= "no-fence",
+	[FAULT_SLOW_FENCE]		= "slow-fence",
+	[FAULT_GRANT_EARLY]		= "grant-early",
+	[FAULT_NO_RECV]			= "no-recv",
+	[FAULT_CORRUPT_GRANT]		= "corrupt-grant",
+	[FAULT_BAD_VERSION]		= "bad-version",
+	[FAULT_SLOW_LOGIN]		= "slow-login",
+	[FAULT_LOST_FLUSH]		= "lost-flush",
+	[FAULT_EARLY_FLUSH]		= "early-flush",
+	[FAULT_EARLY_ZEROES]		= "early-zeroes",
+	[FAULT_LOST_DIRTY]		= "lost-dirty",
+	[FAULT_LOST_END]		= "lost-end",
+	[FAULT_NO_KEEPER_WAIT]		= "no-keeper-wait",
+	[FAULT_SLOW_KEEPER]		= "slow-keeper",
+	[FAULT_SAME_EPOCH]		= "same-epoch",
+	[FAULT_FORGET_WRITER]		= "forget-writer",
+};
+
+static uint64_t faults[FAULT_COUNT];
+
+/**
+ * fault - is a fault on
+ * @which: fault
+ *
+ * Return: its value, 0: off. Any thread.
+ */
+uint64_t fault(enum fault which)
+{
+	return faults[which];
+}
+
+/**
+ * fault_set - switch a fault on
+ * @word: NAME or NAME=VALUE
+ *
+ * Before any other thread exists.
+ *
+ * Return: 0 or -1: there is no such fault.
+ */
+int fault_set(const char *word)
+{
+	size_t len = strcspn(word, "=");
+	uint64_t value = 1;
+
+	if (word[len] && (value_number(word + len + 1, &value) || !value))
+		return -1;
+	for (int i = 0; i < FAULT_COUNT; i++) {
+		if (strlen(fault_names[i]) == len &&
+		    !strncmp(fault_names[i], word, len)) {
+			faults[i] = value;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+/**
+ * fault_options - the faults, for --help
+ *
+ * Return: text.
+ */
+const char *fault_options(void)
+{
+	return "\nTests only:\n"
+	       "  --fault no-keepalive-answer|no-fence|slow-fence=MS|grant-early|\n"
+	       "\tno-recv|corrupt-grant|bad-version|slow-login=MS|lost-flush|\n"
+	       "\tearly-flush|early-zeroes|lost-dirty|lost-end|no-keeper-wait|slow-keeper=MS|\n"
+	       "\tsame-epoch|forget-writer\n";
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The event loop. A source may remove any other source from within its
+ * handler: what is left of the batch for a removed source is forgotten.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#include "base/loop.h"
+#include "base/util.h"
+
+#define LOOP_BATCH	16
+#define TASKS_MS	5	/* of tasks at a time: others are waiting, too */
+
+TAILQ_HEAD(timer_list, loop_timer);
+TAILQ_HEAD(task_list, loop_task);
+
+static struct {
+	int epoll;
+	bool stop;
+	struct timer_list timers;		/* soonest first */
+	struct task_list tasks;			/* next first */
+	struct epoll_event batch[LOOP_BATCH];
+	int nr_batch;
+} loop = { .epoll = -1 };
+
+/**
+ * loop_init - make the loop
+ *
+ * Return: 0 or -errno.
+ */
+int loop_init(void)
+{
+	TAILQ_INIT(&loop.timers);
+	TAILQ_INIT(&loop.tasks);
+	loop.epoll = epoll_create1(EPOLL_CLOEXEC);
+	return loop.epoll < 0 ? -errno : 0;
+}
+
+/**
+ * loop_exit - undo loop_init(); the sources are their owners' to close
+ */
+void loop_exit(void)
+{
+	if (loop.epoll >= 0)
+		close(loop.epoll);
+	loop.epoll = -1;
+}
+
+/**
+ * loop_add - watch a descriptor
+ * @src: stays the caller's, until loop_del()
+ *
+ * Return: 0 or -errno.
+ */
+int loop_add(struct loop_source *src)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = src };
+
+	return epoll_ctl(loop.epoll, EPOLL_CTL_ADD, src->fd, &ev) ? -errno : 0;
+}
+
+/**
+ * loop_watch - say what to watch a descriptor for; at first it is input
+ * @src: as given to loop_add()
+ * @input: there is something to read
+ * @output: something can be written
+ *
+ * The end of a connection is always heard of.
+ */
+void loop_watch(struct loop_source *src, bool input, bool output)
+{
+	struct epoll_event ev = {
+		.events = (input ? EPOLLIN : 0U) | (output ? EPOLLOUT : 0U),
+		.data.ptr = src,
+	};
+
+	epoll_ctl(loop.epoll, EPOLL_CTL_MOD, src->fd, &ev);
+}
+
+/**
+ * loop_del - watch a descriptor no more; before it is closed
+ * @src: as given to loop_add()
+ */
+void loop_del(struct loop_source *src)
+{
+	epoll_ctl(loop.epoll, EPOLL_CTL_DEL, src->fd, NULL);
+	for (int i = 0; i < loop.nr_batch; i++)
+		if (loop.batch[i].data.ptr == src)
+			loop.batch[i].data.ptr = NULL;
+}
+
+/**
+ * loop_now - the time
+ *
+ * Return: monotonic milliseconds.
+ */
+int64_t loop_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+/**
+ * loop_timer_start - (re)start a timer
+ * @timer: with @expired set
+ * @ms: from now
+ */
+void loop_timer_start(struct loop_timer *timer, int64_t ms)
+{
+	struct loop_timer *t;
+
+	loop_timer_stop(timer);
+	timer->deadline = loop_now() + ms;
+	timer->armed = true;
+	TAILQ_FOREACH(t, &loop.timers, entry) {
+		if (t->deadline > timer->deadline) {
+			TAILQ_INSERT_BEFORE(t, timer, entry);
+			return;
+		}
+	}
+	TAILQ_INSERT_TAIL(&loop.timers, timer, entry);
+}
+
+/**
+ * loop_timer_stop - stop a timer, running or not
+ * @timer: may be freed afterwards
+ */
+void loop_timer_stop(struct loop_timer *timer)
+{
+	if (!timer->armed)
+		return;
+	timer->armed = false;
+	TAILQ_REMOVE(&loop.timers, timer, entry);
+}
+
+/**
+ * loop_task_start - have a task run in its turn
+ * @task: with @run set; started or not
+ */
+void loop_task_start(struct loop_task *task)
+{
+	if (task->queued)
+		return;
+	task->queued = true;
+	TAILQ_INSERT_TAIL(&loop.tasks, task, entry);
+}
+
+/**
+ * loop_task_stop - do not run a task
+ * @task: started or not; may be freed afterwards
+ */
+void loop_task_stop(struct loop_task *task)
+{
+	if (!task->queued)
+		return;
+	task->queued = false;
+	TAILQ_REMOVE(&loop.tasks, task, entry);
+}
+
+static int loop_timeout(void)
+{
+	struct loop_timer *first = TAILQ_FIRST(&loop.timers);
+	int64_t left;
+
+	if (!TAILQ_EMPTY(&loop.tasks))
+		return 0;
+	if (!first)
+		return -1;
+	left = first->deadline - loop_now();
+	if (left <= 0)
+		return 0;
+	return left > INT_MAX ? INT_MAX : (int)left;
+}
+
+static void loop_run_tasks(void)
+{
+	int64_t until = loop_now() + TASKS_MS;
+	struct loop_task *task;
+
+	while ((task = TAILQ_FIRST(&loop.tasks))) {
+		loop_task_stop(task);
+		task->run(task);
+		if (loop_now() >= until)
+			return;
+	}
+}
+
+static void loop_expire(void)
+{
+	int64_t now = loop_now();
+	struct loop_timer *t;
+
+	while ((t = TAILQ_FIRST(&loop.timers)) && t->deadline <= now) {
+		loop_timer_stop(t);
+		t->expired(t);
+	}
+}
+
+/**
+ * loop_run - serve until loop_stop(); may be run again
+ *
+ * Return: 0 or -errno of epoll.
+ */
+int loop_run(void)
+{
+	while (!loop.stop) {
+		int n = epoll_wait(loop.epoll, loop.batch, LOOP_BATCH,
+				   loop_timeout());
+
+		/*
+		 * Stopped and continued: what came in meanwhile is heard before
+		 * any timer says that nothing did.
+		 */
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		loop.nr_batch = n;
+		for (int i = 0; i < loop.nr_batch; i++) {
+			struct loop_source *src = loop.batch[i].data.ptr;
+
+			if (src)
+				src->ready(src);
+		}
+		loop.nr_batch = 0;
+		loop_run_tasks();
+		loop_expire();
+	}
+	loop.stop = false;
+	return 0;
+}
+
+/**
+ * loop_stop - make loop_run() return
+ */
+void loop_stop(void)
+{
+	loop.stop = true;
+}

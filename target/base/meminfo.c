@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Whether the host has the memory of an arena, or of a session.
+ *
+ * An arena that does not fit has the kernel kill processes until it does: fallocate() on
+ * memory does not fail, and the daemon is among the last that the kernel chooses. So an
+ * arena is refused before any of its pages exist. It is compared with what is free at that
+ * moment; arenas that are open have taken their memory already, so the sum of all sizes
+ * is covered, and what "target add" and a growth ask for, too.
+ *
+ * Free is what the kernel calls available, less a reserve for the host, and not more than
+ * the control groups of the daemon still allow. Huge pages are another matter: there are
+ * so many, and fallocate() fails when they are used up.
+ *
+ * A session with a store without a cache has buffers of its own, and initiators decide how
+ * many sessions there are. Sessions may take half of the reserve, because arenas may have
+ * left no more. A session that may not write has to leave as much memory again as it takes,
+ * so that one that may write still gets in.
+ *
+ * For the same reason the daemon is an ordinary victim while it fills its arenas. It gives
+ * up the protection that it was started with, and takes it back when all of them are there;
+ * the kernel lets a process without privileges do that.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/meminfo.h"
+#include "base/util.h"
+
+#define RESERVE_PART	16		/* of the host's memory */
+#define RESERVE_MAX	(1ULL << 30)
+#define MIB		(1ULL << 20)
+
+/* Tests have another. */
+const char *meminfo_root = "";
+
+static bool read_number(const char *path, uint64_t *value)
+{
+	FILE *file = fopen(path, "re");
+	bool ok = file && fscanf(file, "%" SCNu64, value) == 1;
+
+	if (file)
+		fclose(file);
+	return ok;
+}
+
+/* Return: whether the kernel says both */
+static bool read_meminfo(uint64_t *total, uint64_t *available)
+{
+	char path[PATH_MAX], line[128];
+	unsigned int seen = 0;
+	uint64_t kib;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/proc/meminfo", meminfo_root);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "MemTotal: %" SCNu64, &kib) == 1) {
+			*total = kib << 10;
+			seen |= 1;
+		} else if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1) {
+			*available = kib << 10;
+			seen |= 2;
+		}
+	}
+	fclose(file);
+	return seen == 3;
+}
+
+static uint64_t free_huge_pages(void)
+{
+	char path[PATH_MAX], file[PATH_MAX + 300];
+	struct dirent *entry;
+	uint64_t bytes = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/sys/kernel/mm/hugepages", meminfo_root);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		uint64_t kib, nr;
+
+		if (sscanf(entry->d_name, "hugepages-%" SCNu64 "kB", &kib) != 1)
+			continue;
+		snprintf(file, sizeof(file), "%s/%s/free_hugepages", path, entry->d_name);
+		if (read_number(file, &nr))
+			bytes += nr * kib << 10;
+	}
+	if (dir)
+		closedir(dir);
+	return bytes;
+}
+
+static bool read_group(const char *group, const char *file, uint64_t *value)
+{
+	char path[2 * PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/sys/fs/cgroup%s/%s", meminfo_root, group, file);
+	return read_number(path, value);
+}
+
+/* What one control group still allows; UINT64_MAX: it has no limit. */
+static uint64_t group_room(const char *group)
+{
+	uint64_t max, now;
+
+	/* "max" is no number */
+	if (!read_group(group, "memory.max", &max))
+		return UINT64_MAX;
+	if (!read_group(group, "memory.current", &now))
+		return max;
+	return now < max ? max - now : 0;
+}
+
+/*
+ * Of the daemon's control group and all above it, of version 2. The last is the root, which
+ * has a limit in a container.
+ */
+static uint64_t groups_room(void)
+{
+	char path[PATH_MAX], line[PATH_MAX] = "", *slash;
+	uint64_t room = UINT64_MAX;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/proc/self/cgroup", meminfo_root);
+	file = fopen(path, "re");
+	if (!file)
+		return room;
+	while (fgets(line, sizeof(line), file))
+		if (!strncmp(line, "0::/", 4))
+			break;
+	fclose(file);
+	if (strncmp(line, "0::/", 4))
+		return room;
+	line[strcspn(line, "\n")] = '\0';
+	while ((slash = strrchr(line, '/'))) {
+		room = min_u64(room, group_room(line + 3));
+		*slash = '\0';
+	}
+	return min_u64(room, group_room(""));
+}
+
+static uint64_t in_mib(uint64_t bytes)
+{
+	return bytes / MIB;
+}
+
+/*
+ * What is free less a reserve. Return: whether the kernel says so; and what has decided, for
+ * messages.
+ */
+static bool find_room(uint64_t reserve_max, unsigned int reserve_part, uint64_t *room,
+		      const char **decided)
+{
+	uint64_t total, available, reserve, group = groups_room();
+
+	if (!read_meminfo(&total, &available))
+		return false;
+	reserve = min_u64(total / reserve_part, reserve_max);
+	*room = available > reserve ? available - reserve : 0;
+	*decided = group < *room ? "the limit of the daemon's control group" :
+				   "what is available less a reserve";
+	*room = min_u64(*room, group);
+	return true;
+}
+
+/**
+ * meminfo_check - do base pages of an arena fit into the memory that is free
+ * @name: of the export, for messages
+ * @bytes: that it is going to take
+ * @overcommit: the administrator knows better: it is only a warning
+ *
+ * Return: 0, also where the kernel does not say what is free; -E2BIG, logged.
+ */
+int meminfo_check(const char *name, uint64_t bytes, bool overcommit)
+{
+	const char *decided;
+	uint64_t room;
+
+	if (!find_room(RESERVE_MAX, RESERVE_PART, &room, &decided) || bytes <= room)
+		return 0;
+	log_write(overcommit ? LOG_WARNING : LOG_ERR,
+		  "export %s: needs %llu MiB of memory, and the host has %llu MiB free: %s (huge pages free: %llu MiB)%s",
+		  name, (unsigned long long)in_mib(bytes + MIB - 1),
+		  (unsigned long long)in_mib(room), decided,
+		  (unsigned long long)in_mib(free_huge_pages()),
+		  overcommit ? "" : "; \"overcommit\" tries it all the same");
+	return overcommit ? 0 : -E2BIG;
+}
+
+/**
+ * meminfo_check_session - do the buffers of a session fit into the memory that is free
+ * @name: of its export, for messages
+ * @bytes: that it is going to take
+ * @writer: it may write
+ *
+ * Reads files of the kernel; for workers.
+ *
+ * Return: 0, also where the kernel does not say what is free; -E2BIG, logged.
+ */
+int meminfo_check_session(const char *name, uint64_t bytes, bool writer)
+{
+	const char *decided;
+	uint64_t room;
+
+	if (!find_room(RESERVE_MAX / 2, RESERVE_PART * 2, &room, &decided) ||
+	    bytes <= (writer ? room : room / 2))
+		return 0;
+	log_peer(NULL, LOG_WARNING,
+		 "export %s: a session needs %llu MiB of memory%s, and the host has %llu MiB free: %s",
+		 name, (unsigned long long)in_mib(bytes + MIB - 1),
+		 writer ? "" : " and as much again for one that may write",
+		 (unsigned long long)in_mib(room), decided);
+	return -E2BIG;
+}
+
+static FILE *open_score(const char *mode)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/proc/self/oom_score_adj", meminfo_root);
+	return fopen(path, mode);
+}
+
+static bool write_score(int score)
+{
+	FILE *file = open_score("we");
+	bool ok = file && fprintf(file, "%d", score) > 0;
+
+	if (file)
+		ok = !fclose(file) && ok;
+	return ok;
+}
+
+static int protected_score;	/* that the process was started with, if below 0 */
+
+/**
+ * meminfo_expose - give up the protection from the kernel's choice of whom to kill
+ *
+ * Before the first arena.
+ */
+void meminfo_expose(void)
+{
+	FILE *file = open_score("re");
+	int score;
+
+	if (file && fscanf(file, "%d", &score) == 1 && score < 0 && write_score(0))
+		protected_score = score;
+	if (file)
+		fclose(file);
+}
+
+/**
+ * meminfo_protect - take back what meminfo_expose() has given up
+ *
+ * When all arenas are filled: their contents would be lost with the process.
+ */
+void meminfo_protect(void)
+{
+	if (protected_score && !write_score(protected_score))
+		log_warn("cannot set oom_score_adj to %d again: %s", protected_score,
+			 strerror(errno));
+	protected_score = 0;
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The io_uring of an I/O thread. A turn is one system call: it submits what was
+ * prepared since the last, waits if there is nothing else to do, and brings back what
+ * has completed.
+ */
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/retry.h"
+#include "base/ring.h"
+#include "base/util.h"
+
+#define RING_SQES	256		/* prepared between two system calls */
+#define RING_CQES	(2 * RING_DEPTH)
+#define PAUSE_NS	10000000	/* after an error that should not be */
+
+static void ring_listen(struct ring *r)
+{
+	struct io_uring_sqe *sqe = ring_sqe(r, &r->wake);
+
+	io_uring_prep_read(sqe, r->event, &r->count, sizeof(r->count), 0);
+}
+
+/*
+ * Notes may free themselves and bring new ones about; those wait for the next round,
+ * for which the eventfd has been written.
+ */
+static void ring_woken(struct ring_source *src, int res, unsigned int flags)
+{
+	struct ring *r = container_of(src, struct ring, wake);
+	struct ring_notes notes = TAILQ_HEAD_INITIALIZER(notes);
+	struct ring_note *note;
+
+	(void)res;
+	(void)flags;
+	ring_listen(r);
+	pthread_mutex_lock(&r->lock);
+	TAILQ_CONCAT(&notes, &r->notes, entry);
+	pthread_mutex_unlock(&r->lock);
+	while ((note = TAILQ_FIRST(&notes))) {
+		TAILQ_REMOVE(&notes, note, entry);
+		note->run(note);
+	}
+}
+
+/*
+ * The kernel runs completions when this thread asks for them, from Linux 6.1 on; before, when
+ * it enters the kernel.
+ */
+static int ring_setup(struct ring *r)
+{
+	static const unsigned int ways[] = {
+		IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+		IORING_SETUP_TASKRUN_FLAG,
+		IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
+	};
+	int ret = -EINVAL;
+
+	for (size_t i = 0; ret == -EINVAL && i < ARRAY_SIZE(ways); i++) {
+		struct io_uring_params params = {
+			.flags = ways[i] | IORING_SETUP_CQSIZE,
+			.cq_entries = RING_CQES,
+		};
+
+		ret = io_uring_queue_init_params(RING_SQES, &r->uring, &params);
+	}
+	return ret;
+}
+
+/**
+ * ring_init - make the ring of the calling thread
+ * @r: filled
+ * @buffers: places in its table of buffers
+ *
+ * Return: 0 or -errno.
+ */
+int ring_init(struct ring *r, unsigned int buffers)
+{
+	int ret;
+
+	*r = (struct ring){ .wake.ready = ring_woken };
+	TAILQ_INIT(&r->notes);
+	r->event = eventfd(0, EFD_CLOEXEC);
+	if (r->event < 0)
+		return -errno;
+	ret = ring_setup(r);
+	if (ret)
+		goto close_event;
+	ret = io_uring_register_buffers_sparse(&r->uring, buffers);
+	if (ret)
+		goto exit_uring;
+	pthread_mutex_init(&r->lock, NULL);
+	ring_listen(r);
+	return 0;
+exit_uring:
+	io_uring_queue_exit(&r->uring);
+close_event:
+	close(r->event);
+	return ret;
+}
+
+/**
+ * ring_exit - undo ring_init(); nothing is under way and nobody tells it anything
+ * @r: ring
+ */
+void ring_exit(struct ring *r)
+{
+	io_uring_queue_exit(&r->uring);
+	close(r->event);
+	pthread_mutex_destroy(&r->lock);
+}
+
+/**
+ * ring_check - look at what a system call of a ring has returned
+ * @ret: that, or -errno
+ *
+ * What the kernel could not do now it is asked for again by the next turn. Any thread that
+ * has a ring. After an error this waits for a moment.
+ */
+void ring_check(int ret)
+{
+	static char place;
+	const struct timespec time = { .tv_nsec = PAUSE_NS };
+
+	if (ret >= 0 || ret == -EINTR)
+		return;
+	if (ret != -EAGAIN && ret != -EBUSY && log_allow(&place, NULL))
+		log_err("io_uring: %s", strerror(-ret));
+	nanosleep(&time, NULL);
+}
+
+/**
+ * ring_sqe - prepare an entry
+ * @r: ring
+ * @src: gets its completion
+ *
+ * The caller fills the entry at once, with io_uring_prep_*(), and no field before.
+ * The order of @src and io_uring_prep_*() is no matter: those leave it alone.
+ *
+ * Return: the entry.
+ */
+struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&r->uring);
+
+	while (!sqe) {
+		ring_check(io_uring_submit(&r->uring));
+		sqe = io_uring_get_sqe(&r->uring);
+	}
+	r->busy++;
+	io_uring_sqe_set_data(sqe, src);
+	return sqe;
+}
+
+/**
+ * ring_pause - have a completion after RETRY_MS, in place of I/O that is to be tried again
+ * @r: ring
+ * @src: gets it; its result says nothing
+ */
+void ring_pause(struct ring *r, struct ring_source *src)
+{
+	static struct __kernel_timespec time = { .tv_nsec = RETRY_MS * 1000000L };
+
+	io_uring_prep_timeout(ring_sqe(r, src), &time, 0, 0);
+}
+
+/**
+ * ring_full - are there as many entries under way as there may be
+ * @r: ring
+ *
+ * Return: whether. Then the caller waits for a completion before the next.
+ */
+bool ring_full(const struct ring *r)
+{
+	return r->busy >= RING_DEPTH;
+}
+
+static bool ring_pending(const struct ring *r)
+{
+	return io_uring_sq_ready(&r->uring) ||
+	       *r->uring.sq.kflags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
+}
+
+/**
+ * ring_turn - submit what was prepared and handle what has completed
+ * @r: ring
+ * @wait: until something has
+ */
+void ring_turn(struct ring *r, bool wait)
+{
+	struct io_uring_cqe *cqe;
+	unsigned int head, budget = RING_DEPTH;
+
+	if (wait)
+		ring_check(io_uring_submit_and_wait(&r->uring, 1));
+	else if (ring_pending(r))
+		ring_check(io_uring_submit_and_get_events(&r->uring));
+	io_uring_for_each_cqe(&r->uring, head, cqe) {
+		struct ring_source *src = io_uring_cqe_get_data(cqe);
+		unsigned int flags = cqe->flags;
+		int res = cqe->res;
+
+		io_uring_cqe_seen(&r->uring, cqe);
+		if (!(flags & IORING_CQE_F_MORE))
+			r->busy--;
+		src->ready(src, res, flags);
+		if (!--budget)
+			break;
+	}
+}
+
+/**
+ * ring_tell - have something done in the thread of a ring
+ * @r: of any thread
+ * @note: the ring's until its @run is called
+ *
+ * Any thread.
+ */
+void ring_tell(struct ring *r, struct ring_note *note)
+{
+	bool first;
+
+	pthread_mutex_lock(&r->lock);
+	first = TAILQ_EMPTY(&r->notes);
+	TAILQ_INSERT_TAIL(&r->notes, note, entry);
+	/* inside: once the note has run nobody may count on the ring any more */
+	if (first)
+		eventfd_write(r->event, 1);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/**
+ * ring_set_buffer - give memory to the ring, which pins it
+ * @r: ring
+ * @slot: in its table
+ * @from: first byte; NULL: none any more
+ * @bytes: how many
+ *
+ * Return: 0 or -errno.
+ */
+int ring_set_buffer(struct ring *r, unsigned int slot, void *from, size_t bytes)
+{
+	const struct iovec iov = { .iov_base = from, .iov_len = bytes };
+	__u64 tag = 0;
+	int ret = io_uring_register_buffers_update_tag(&r->uring, slot, &iov, &tag, 1);
+
+	return ret < 0 ? ret : 0;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Files that carry the daemon's state across a power cut.
+ *
+ * A state file is small text that is replaced as a whole: a temporary file gets the new
+ * text and is synced, takes the old one's name, and the directory is synced. A power cut
+ * leaves the old text or the new one, and after state_file_replace() has returned 0 it
+ * leaves the new one. A new directory's own name is synced likewise.
+ *
+ * Two kinds of state need no such steps: the notes of losses.c, which are void after a
+ * reboot and are only appended to, and the trailer of an arena, which is memory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/state_file.h"
+#include "base/util.h"
+
+/**
+ * state_file_sync_dir - make creations, renames and removals in a directory durable
+ * @path: directory
+ *
+ * Blocks.
+ *
+ * Return: 0, also when there is no such directory; or -errno.
+ */
+int state_file_sync_dir(const char *path)
+{
+	int fd __cleanup_close = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	/* EINVAL: this file system has nothing to sync for a directory. */
+	return !fsync(fd) || errno == EINVAL ? 0 : -errno;
+}
+
+/**
+ * state_file_make_dir - make a directory whose name survives a power cut
+ * @path: directory; nothing happens if the name exists
+ *
+ * Blocks.
+ *
+ * Return: 0 or -errno.
+ */
+int state_file_make_dir(const char *path)
+{
+	char above[PATH_MAX];
+
+	if (mkdir(path, 0755))
+		return errno == EEXIST ? 0 : -errno;
+	if ((size_t)snprintf(above, sizeof(above), "%s/..", path) >= sizeof(above))
+		return -ENAMETOOLONG;
+	return state_file_sync_dir(above);
+}
+
+/* The directory of @path, in place: @dir holds a copy of @path. */
+static const char *dir_of(char *dir)
+{
+	char *slash = strrchr(dir, '/');
+
+	if (!slash)
+		return ".";
+	if (slash == dir)
+		return "/";
+	*slash = '\0';
+	return dir;
+}
+
+static int write_synced(const char *path, const char *text)
+{
+	int fd __cleanup_close = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
+				      O_NOFOLLOW | O_NONBLOCK, 0644);
+	size_t len = strlen(text);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, len);
+	if (n != (ssize_t)len)
+		return n < 0 ? -errno : -ENOSPC;
+	return fsync(fd) ? -errno : 0;
+}
+
+/**
+ * state_file_replace - give a state file new contents
+ * @path: file, in a directory that exists
+ * @text: all of its contents
+ *
+ * Blocks. Any thread, but one at a time for a file.
+ *
+ * Return: 0: @text is durable; or -errno: the file has its old contents, or @text, which
+ * a power cut may undo.
+ */
+int state_file_replace(const char *path, const char *text)
+{
+	char temp[PATH_MAX], dir[PATH_MAX];
+	int ret;
+
+	if ((size_t)snprintf(temp, sizeof(temp), "%s.new", path) >= sizeof(temp))
+		return -ENAMETOOLONG;
+	snprintf(dir, sizeof(dir), "%s", path);
+	ret = write_synced(temp, text);
+	if (!ret && rename(temp, path))
+		ret = -errno;
+	if (ret) {
+		unlink(temp);
+		return ret;
+	}
+	return state_file_sync_dir(dir_of(dir));
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Small things every room uses. Lists are those of <sys/queue.h>.
+ */
+#ifndef RDMABLKD_UTIL_H
+#define RDMABLKD_UTIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+#define container_of(ptr, type, member) \
+	((type *)((char *)(ptr) - offsetof(type, member)))
+
+/* Exit status; the same words in the manual. */
+#define EXIT_DONE	0
+#define EXIT_FAILED	1
+#define EXIT_USAGE	2
+
+/* Released when the variable goes out of scope. */
+#define __cleanup_free	__attribute__((cleanup(cleanup_free)))
+#define __cleanup_close	__attribute__((cleanup(cleanup_close)))
+
+static inline void cleanup_free(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline void cleanup_close(const int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static inline uint64_t round_up(uint64_t value, uint64_t multiple)
+{
+	return (value + multiple - 1) / multiple * multiple;
+}
+
+static inline int is_power_of_two(uint64_t value)
+{
+	return value && !(value & (value - 1));
+}
+
+static inline uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+#endif

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Values of options and configuration keys. Every parser takes the whole text
+ * or refuses it.
+ */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "base/util.h"
+#include "base/value.h"
+#include "uapi/rdmablk_proto.h"
+
+#define DISTANCE_MAX	63	/* longer words are not compared */
+
+static int value_digits(const char **text, uint64_t *out)
+{
+	const char *p = *text;
+	uint64_t n = 0;
+
+	if (!isdigit((unsigned char)*p))
+		return -EINVAL;
+	for (; isdigit((unsigned char)*p); p++) {
+		if (n > (UINT64_MAX - 9) / 10)
+			return -ERANGE;
+		n = n * 10 + (uint64_t)(*p - '0');
+	}
+	*text = p;
+	*out = n;
+	return 0;
+}
+
+/**
+ * value_number - parse a decimal number
+ * @text: digits, nothing else
+ * @out: set on success
+ *
+ * Return: 0, -EINVAL or -ERANGE.
+ */
+int value_number(const char *text, uint64_t *out)
+{
+	int ret = value_digits(&text, out);
+
+	return ret ?: *text ? -EINVAL : 0;
+}
+
+/**
+ * value_size - parse a size in bytes
+ * @text: digits and perhaps K, M, G or T, powers of 1024
+ * @out: set on success, bytes
+ *
+ * Return: 0, -EINVAL or -ERANGE.
+ */
+int value_size(const char *text, uint64_t *out)
+{
+	static const char suffix[] = "KMGT";
+	unsigned int shift = 0;
+	const char *s;
+	uint64_t n;
+	int ret = value_digits(&text, &n);
+
+	if (ret)
+		return ret;
+	if (*text) {
+		s = strchr(suffix, toupper((unsigned char)*text));
+		if (!s || text[1])
+			return -EINVAL;
+		shift = 10 * (unsigned int)(s - suffix + 1);
+	}
+	if (n > UINT64_MAX >> shift)
+		return -ERANGE;
+	*out = n << shift;
+	return 0;
+}
+
+/**
+ * value_bool - parse yes/no, true/false, on/off, 1/0
+ * @text: one of them
+ * @out: set on success
+ *
+ * Return: 0 or -EINVAL.
+ */
+int value_bool(const char *text, bool *out)
+{
+	static const char * const words[][2] = {
+		{ "no", "yes" }, { "false", "true" }, { "off", "on" }, { "0", "1" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		for (int v = 0; v < 2; v++) {
+			if (!strcasecmp(text, words[i][v])) {
+				*out = v;
+				return 0;
+			}
+		}
+	}
+	return -EINVAL;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)tolower((unsigned char)c);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/**
+ * value_uuid - parse a UUID
+ * @text: 8-4-4-4-12 hexadecimal digits
+ * @out: RDMABLK_ID_LEN bytes; touched on failure, too
+ *
+ * Return: 0 or -EINVAL.
+ */
+int value_uuid(const char *text, uint8_t *out)
+{
+	for (int i = 0; i < RDMABLK_ID_LEN; i++) {
+		int hi, lo;
+
+		if ((i == 4 || i == 6 || i == 8 || i == 10) && *text++ != '-')
+			return -EINVAL;
+		hi = hex_digit(text[0]);
+		lo = hi < 0 ? -1 : hex_digit(text[1]);
+		if (lo < 0)
+			return -EINVAL;
+		out[i] = (uint8_t)(hi << 4 | lo);
+		text += 2;
+	}
+	return *text ? -EINVAL : 0;
+}
+
+/**
+ * value_uuid_text - a UUID for people
+ * @uuid: RDMABLK_ID_LEN bytes
+ * @out: 37 bytes
+ */
+void value_uuid_text(const uint8_t *uuid, char *out)
+{
+	for (int i = 0; i < RDMABLK_ID_LEN; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*out++ = '-';
+		out += sprintf(out, "%02x", uuid[i]);
+	}
+}
+
+/* Split "[v6]:port", "v6" or "v4:port" in place. */
+static int split_address(char *text, char **host, char **port)
+{
+	char *colon;
+
+	*port = NULL;
+	*host = text;
+	if (*text == '[') {
+		char *end = strchr(text, ']');
+
+		if (!end || (end[1] && end[1] != ':'))
+			return -EINVAL;
+		*host = text + 1;
+		*end = '\0';
+		if (end[1])
+			*port = end + 2;
+		return 0;
+	}
+	colon = strchr(text, ':');
+	if (colon && !strchr(colon + 1, ':')) {
+		*colon = '\0';
+		*port = colon + 1;
+	}
+	return 0;
+}
+
+/**
+ * value_address - parse a numeric address to listen on
+ * @text: ADDR, ADDR:PORT, [ADDR] or [ADDR]:PORT; IPv6 may carry %interface
+ * @out: set on success; the port is RDMABLK_PORT unless given
+ *
+ * Return: 0 or -EINVAL.
+ */
+int value_address(const char *text, struct listen_addr *out)
+{
+	const struct addrinfo hints = {
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+		.ai_socktype = SOCK_STREAM,
+	};
+	uint64_t number = RDMABLK_PORT;
+	char copy[2 * ADDR_TEXT], service[8];
+	struct addrinfo *info;
+	char *host, *port;
+
+	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy))
+		return -EINVAL;
+	if (split_address(copy, &host, &port) || !*host)
+		return -EINVAL;
+	if (port && (value_number(port, &number) || !number || number > 65535))
+		return -EINVAL;
+	snprintf(service, sizeof(service), "%u", (unsigned int)number);
+	if (getaddrinfo(host, service, &hints, &info))
+		return -EINVAL;
+	memset(out, 0, sizeof(*out));
+	memcpy(&out->sa, info->ai_addr, info->ai_addrlen);
+	freeaddrinfo(info);
+	value_address_text((struct sockaddr *)&out->sa, out->text, true);
+	return 0;
+}
+
+/**
+ * value_address_text - an address for people
+ * @sa: IPv4 or IPv6
+ * @out: ADDR_TEXT bytes
+ * @port: with the port
+ */
+void value_address_text(const struct sockaddr *sa, char *out, bool port)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)sa;
+	char host[INET6_ADDRSTRLEN] = "?";
+	bool v6 = sa->sa_family == AF_INET6;
+	unsigned int number;
+
+	if (v6)
+		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
+	else if (sa->sa_family == AF_INET)
+		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+	number = ntohs(v6 ? in6->sin6_port : in->sin_port);
+	if (!port)
+		snprintf(out, ADDR_TEXT, "%s", host);
+	else
+		snprintf(out, ADDR_TEXT, v6 ? "[%s]:%u" : "%s:%u", host, number);
+}
+
+/**
+ * value_loopback - who can reach an address
+ * @addr: parsed
+ *
+ * Return: whether only this host can.
+ */
+bool value_loopback(const struct listen_addr *addr)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&addr->sa;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)&addr->sa;
+
+	if (addr->sa.ss_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+	return ntohl(in->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+/**
+ * value_name_ok - names of exports and targets
+ * @text: letters, digits and "._-", not starting with a dot or dash
+ * @max: room for it with its NUL, bytes
+ *
+ * Names become file names and parts of addresses; hence the few characters.
+ *
+ * Return: whether it is a name.
+ */
+bool value_name_ok(const char *text, size_t max)
+{
+	size_t len = strlen(text);
+
+	if (!len || len >= max || *text == '.' || *text == '-')
+		return false;
+	for (; *text; text++)
+		if (!isalnum((unsigned char)*text) && !strchr("._-", *text))
+			return false;
+	return true;
+}
+
+/**
+ * value_distance - how many letters differ between two words
+ * @a: first
+ * @b: second
+ *
+ * Return: insertions, deletions and changes that make @b of @a.
+ */
+unsigned int value_distance(const char *a, const char *b)
+{
+	unsigned int row[DISTANCE_MAX + 1];
+	size_t la = strlen(a), lb = strlen(b);
+
+	if (la > DISTANCE_MAX || lb > DISTANCE_MAX)
+		return DISTANCE_MAX;
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = (unsigned int)j;
+	for (size_t i = 1; i <= la; i++) {
+		unsigned int diagonal = row[0];
+
+		row[0] = (unsigned int)i;
+		for (size_t j = 1; j <= lb; j++) {
+			unsigned int change = diagonal + (a[i - 1] != b[j - 1]);
+			unsigned int shift = 1 + (row[j] < row[j - 1] ?
+						  row[j] : row[j - 1]);
+
+			diagonal = row[j];
+			row[j] = change < shift ? change : shift;
+		}
+	}
+	return row[lb];
+}
+
+/* Return: bytes of the character that begins here; 0: none does */
+static size_t utf8_length(const unsigned char *p)
+{
+	size_t len = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 :
+		     *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	/* too long for what it says, half of a pair, beyond the last */
+	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
+	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+/**
+ * value_utf8 - make a text UTF-8, be it cut in a character, or of another encoding
+ * @text: each byte that is no part of a character becomes a question mark
+ */
+void value_utf8(char *text)
+{
+	size_t len;
+
+	for (; *text; text += len) {
+		len = utf8_length((unsigned char *)text);
+		if (!len) {
+			*text = '?';
+			len = 1;
+		}
+	}
+}

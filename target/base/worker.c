@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Worker threads. A job goes loop -> todo of its kind -> thread -> done -> loop; the
+ * lock guards the lists and nothing else, and hands the job's memory over.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include "base/loop.h"
+#include "base/util.h"
+#include "base/worker.h"
+
+/* Of each kind so many jobs run at once. */
+static const unsigned int threads_of[JOB_KINDS] = {
+	[JOB_OPEN]	= 2,
+	[JOB_FENCE]	= 2,
+	[JOB_REGISTER]	= 2,
+	[JOB_NOTE]	= 1,
+	[JOB_GROW]	= 1,
+	[JOB_ADMIN]	= 1,
+};
+
+#define WORKER_MAX	9	/* in all */
+#define WORKER_NOTE_MS	1000	/* for the state directory to answer at the end */
+
+/**
+ * struct worker - a thread
+ * @thread: itself
+ * @kind: of its jobs
+ */
+struct worker {
+	pthread_t thread;
+	enum job_kind kind;
+};
+
+TAILQ_HEAD(job_list, job);
+
+static void worker_ready(struct loop_source *src);
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t wake[JOB_KINDS];
+	struct job_list todo[JOB_KINDS];
+	struct job_list done;
+	bool stop;
+	struct worker worker[WORKER_MAX];
+	unsigned int nr_workers;
+	unsigned int busy;		/* jobs that are not done; the loop's */
+	struct loop_source source;
+} workers = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.wake = { [0 ... JOB_KINDS - 1] = PTHREAD_COND_INITIALIZER },
+	.source = { .fd = -1, .ready = worker_ready },
+};
+
+/* Return: the next job of a kind, off its list, or NULL when there are to be no more. */
+static struct job *worker_next(enum job_kind kind)
+{
+	struct job *job;
+
+	pthread_mutex_lock(&workers.lock);
+	while (!(job = TAILQ_FIRST(&workers.todo[kind])) && !workers.stop)
+		pthread_cond_wait(&workers.wake[kind], &workers.lock);
+	if (job)
+		TAILQ_REMOVE(&workers.todo[kind], job, entry);
+	pthread_mutex_unlock(&workers.lock);
+	return job;
+}
+
+/* @arg: struct worker */
+static void *worker_main(void *arg)
+{
+	const struct worker *self = arg;
+	struct job *job;
+
+	while ((job = worker_next(self->kind))) {
+		job->run(job);
+		pthread_mutex_lock(&workers.lock);
+		TAILQ_INSERT_TAIL(&workers.done, job, entry);
+		pthread_mutex_unlock(&workers.lock);
+		eventfd_write(workers.source.fd, 1);
+	}
+	return NULL;
+}
+
+static void worker_ready(struct loop_source *src)
+{
+	struct job *job;
+	eventfd_t n;
+
+	eventfd_read(src->fd, &n);
+	for (;;) {
+		pthread_mutex_lock(&workers.lock);
+		job = TAILQ_FIRST(&workers.done);
+		if (job)
+			TAILQ_REMOVE(&workers.done, job, entry);
+		pthread_mutex_unlock(&workers.lock);
+		if (!job)
+			return;
+		workers.busy--;
+		job->done(job);
+	}
+}
+
+/* Return: 0 or -errno. */
+static int start_kind(enum job_kind kind)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; !ret && i < threads_of[kind]; i++) {
+		struct worker *worker = &workers.worker[workers.nr_workers];
+
+		worker->kind = kind;
+		ret = -pthread_create(&worker->thread, NULL, worker_main, worker);
+		if (!ret)
+			workers.nr_workers++;
+	}
+	return ret;
+}
+
+/**
+ * worker_start - start the threads and hear of finished jobs in the loop
+ *
+ * Signals stay the loop's: the threads block all of them but SIGBUS.
+ *
+ * Return: 0 or -errno.
+ */
+int worker_start(void)
+{
+	sigset_t all, old;
+	int ret;
+
+	for (int kind = 0; kind < JOB_KINDS; kind++)
+		TAILQ_INIT(&workers.todo[kind]);
+	TAILQ_INIT(&workers.done);
+	workers.source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (workers.source.fd < 0)
+		return -errno;
+	ret = loop_add(&workers.source);
+	sigfillset(&all);
+	sigdelset(&all, SIGBUS);	/* of arenas: see arena_guard.c */
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	for (int kind = 0; !ret && kind < JOB_KINDS; kind++)
+		ret = start_kind((enum job_kind)kind);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return ret;
+}
+
+/**
+ * worker_submit - hand a job to the workers
+ * @job: theirs until its @done is called
+ *
+ * In the loop.
+ */
+void worker_submit(struct job *job)
+{
+	workers.busy++;
+	pthread_mutex_lock(&workers.lock);
+	TAILQ_INSERT_TAIL(&workers.todo[job->kind], job, entry);
+	pthread_cond_signal(&workers.wake[job->kind]);
+	pthread_mutex_unlock(&workers.lock);
+}
+
+/**
+ * worker_idle - have all jobs been done
+ *
+ * Return: whether they have. In the loop.
+ */
+bool worker_idle(void)
+{
+	return !workers.busy;
+}
+
+/* The state directory may never answer, and what is noted there is no data of a disk. */
+static bool worker_join(const struct worker *worker)
+{
+	struct timespec until;
+
+	if (worker->kind != JOB_NOTE)
+		return !pthread_join(worker->thread, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += WORKER_NOTE_MS / 1000;
+	return !pthread_clockjoin_np(worker->thread, NULL, CLOCK_MONOTONIC, &until);
+}
+
+/**
+ * worker_stop - finish what was submitted, then end the threads
+ *
+ * The state directory has WORKER_NOTE_MS for its jobs. No @done is called any more: the
+ * owner of a job that is still under way is past caring.
+ *
+ * Return: whether all threads have ended. If not, the state directory hangs, and nothing
+ * may be freed that its jobs use.
+ */
+bool worker_stop(void)
+{
+	bool ended = true;
+
+	pthread_mutex_lock(&workers.lock);
+	workers.stop = true;
+	for (int kind = 0; kind < JOB_KINDS; kind++)
+		pthread_cond_broadcast(&workers.wake[kind]);
+	pthread_mutex_unlock(&workers.lock);
+	while (workers.nr_workers)
+		ended = worker_join(&workers.worker[--workers.nr_workers]) && ended;
+	if (workers.source.fd >= 0 && ended) {
+		loop_del(&workers.source);
+		close(workers.source.fd);
+		workers.source.fd = -1;
+	}
+	return ended;
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The configuration: defaults, setting one key, checking the whole. Problems
+ * are printed as "where: what" and counted, so that one run shows all of them.
+ */
+#include <stdarg.h>
+#include <sys/utsname.h>
+#include <syslog.h>
+
+#include "base/util.h"
+#include "config/config.h"
+
+static uint64_t io_threads(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus > 0 ? min_u64((uint64_t)cpus, CONFIG_IO_THREADS) : 1;
+}
+
+/**
+ * config_init - the defaults
+ * @cfg: filled
+ */
+void config_init(struct config *cfg)
+{
+	struct utsname host;
+
+	*cfg = (struct config){
+		.log_level = LOG_INFO,
+		.keep_alive_min = 500,
+		.keep_alive_max = 60000,
+		.session_factor = 2,
+		.hello_ms = 5000,
+		.login_ms = 15000,
+		.drain_ms = 200,
+		.max_sessions_all = 4096,
+		.max_sessions_addr = 512,
+		.max_sessions = 256,
+		.max_queues_all = 16384,
+		.max_queues_addr = 8192,
+		.max_queues = 4096,
+		.max_logins = 256,
+		.max_logins_addr = 64,
+		.io_threads = io_threads(),
+	};
+	TAILQ_INIT(&cfg->exports);
+	cfg->state_dir = strdup("/var/lib/rdmablkd");
+	cfg->name = strdup(!uname(&host) &&
+			   value_name_ok(host.nodename, RDMABLK_NAME_LEN) ?
+			   host.nodename : "rdmablkd");
+}
+
+/**
+ * config_export_free - release an export
+ * @ec: in no list; or NULL
+ */
+void config_export_free(struct export_config *ec)
+{
+	if (!ec)
+		return;
+	free(ec->type);
+	free(ec->file);
+	free(ec->fault);
+	free(ec->arena);
+	free(ec);
+}
+
+/**
+ * config_free - release everything
+ * @cfg: may be initialised anew
+ */
+void config_free(struct config *cfg)
+{
+	struct export_config *ec;
+
+	while ((ec = TAILQ_FIRST(&cfg->exports))) {
+		TAILQ_REMOVE(&cfg->exports, ec, entry);
+		config_export_free(ec);
+	}
+	free(cfg->listen);
+	free(cfg->name);
+	free(cfg->state_dir);
+	free(cfg->control);
+}
+
+/**
+ * config_export_take - have an export that outlives its configuration
+ * @cfg: loses it
+ * @ec: export of it
+ *
+ * Return: @ec; config_export_free() releases it.
+ */
+struct export_config *config_export_take(struct config *cfg, struct export_config *ec)
+{
+	TAILQ_REMOVE(&cfg->exports, ec, entry);
+	return ec;
+}
+
+/**
+ * config_error - print a problem and count it
+ * @cfg: whose
+ * @where: "file:line" or the option
+ * @fmt: what is wrong
+ */
+void config_error(struct config *cfg, const char *where, const char *fmt, ...)
+{
+	FILE *out = cfg->complaints ?: stderr;
+	va_list args;
+
+	cfg->errors++;
+	fprintf(out, "%s: ", where);
+	va_start(args, fmt);
+	vfprintf(out, fmt, args);
+	va_end(args);
+	fputc('\n', out);
+}
+
+/**
+ * config_export_add - begin an export
+ * @cfg: gets it
+ * @name: of the export
+ * @where: for messages
+ *
+ * Return: the export, or NULL with the problem printed.
+ */
+struct export_config *config_export_add(struct config *cfg, const char *name,
+					const char *where)
+{
+	struct export_config *ec;
+
+	if (!value_name_ok(name, RDMABLK_NAME_LEN)) {
+		config_error(cfg, where,
+			     "bad export name \"%s\": up to %d letters, digits, '.', '_', '-'",
+			     name, RDMABLK_NAME_LEN - 1);
+		return NULL;
+	}
+	TAILQ_FOREACH(ec, &cfg->exports, entry) {
+		if (!strcmp(ec->name, name)) {
+			config_error(cfg, where,
+				     "export \"%s\" exists already, at %s",
+				     name, ec->where);
+			return NULL;
+		}
+	}
+	ec = calloc(1, sizeof(*ec));
+	if (!ec) {
+		config_error(cfg, where, "out of memory");
+		return NULL;
+	}
+	snprintf(ec->name, sizeof(ec->name), "%s", name);
+	snprintf(ec->where, sizeof(ec->where), "%s", where);
+	ec->slot_bytes = CONFIG_SLOT_BYTES;
+	ec->slot_memory = CONFIG_SLOT_MEMORY;
+	TAILQ_INSERT_TAIL(&cfg->exports, ec, entry);
+	return ec;
+}
+
+static void unknown_key(struct config *cfg, const struct config_key *keys,
+			unsigned int nr, const char *key, const char *where)
+{
+	unsigned int best = 4, i;
+	const char *near = NULL;
+
+	for (i = 0; i < nr; i++) {
+		unsigned int d = value_distance(key, keys[i].name);
+
+		if (d < best) {
+			best = d;
+			near = keys[i].name;
+		}
+	}
+	if (near)
+		config_error(cfg, where, "unknown key \"%s\"; did you mean \"%s\"?",
+			     key, near);
+	else
+		config_error(cfg, where, "unknown key \"%s\"", key);
+}
+
+/**
+ * config_set - set one key
+ * @cfg: the configuration
+ * @ec: the export the key belongs to; NULL: the target itself
+ * @key: its name
+ * @value: its value, "" for a switch without one
+ * @where: for messages
+ */
+void config_set(struct config *cfg, struct export_config *ec,
+		const char *key, const char *value, const char *where)
+{
+	const struct config_key *keys = ec ? config_export_keys : config_target_keys;
+	unsigned int nr = ec ? config_nr_export_keys : config_nr_target_keys;
+	uint64_t *seen = ec ? &ec->seen : &cfg->seen;
+	void *base = ec ? (void *)ec : (void *)cfg;
+	const char *wrong;
+	unsigned int i;
+
+	for (i = 0; i < nr && strcmp(key, keys[i].name); i++)
+		;
+	if (i == nr) {
+		unknown_key(cfg, keys, nr, key, where);
+		return;
+	}
+	if (*seen & 1ULL << i && !keys[i].clear) {
+		config_error(cfg, where, "\"%s\" was given before", key);
+		return;
+	}
+	if (!(*seen & 1ULL << i) && keys[i].clear)
+		keys[i].clear(base);
+	*seen |= 1ULL << i;
+	wrong = keys[i].set(&keys[i], base, value);
+	if (wrong)
+		config_error(cfg, where, "%s = %.64s: %s", key, value, wrong);
+}
+
+/**
+ * config_export_spec - an export in the words of --export
+ * @cfg: gets it
+ * @spec: NAME,memory[,KEY[=VALUE]]… or NAME,file=PATH[,KEY[=VALUE]]…
+ */
+void config_export_spec(struct config *cfg, const char *spec)
+{
+	char *copy __cleanup_free = strdup(spec);
+	char where[CONFIG_WHERE], *rest = copy, *word;
+	struct export_config *ec;
+
+	snprintf(where, sizeof(where), "--export %s", spec);
+	if (!copy) {
+		config_error(cfg, where, "out of memory");
+		return;
+	}
+	word = strsep(&rest, ",");
+	ec = config_export_add(cfg, word, where);
+	if (!ec)
+		return;
+	for (unsigned int i = 0; (word = strsep(&rest, ",")); i++) {
+		char *value = strchr(word, '=');
+
+		if (value)
+			*value++ = '\0';
+		if (i == 0 && !value)
+			config_set(cfg, ec, "type", word, where);
+		else
+			config_set(cfg, ec, word, value ? value : "", where);
+	}
+}
+
+static void check_uuid(struct config *cfg, const struct export_config *ec)
+{
+	const struct export_config *other;
+
+	if (!ec->has_uuid)
+		return;
+	TAILQ_FOREACH(other, &cfg->exports, entry) {
+		if (other == ec)
+			return;
+		if (other->has_uuid && !memcmp(other->uuid, ec->uuid, sizeof(ec->uuid)))
+			config_error(cfg, ec->where,
+				     "export \"%s\" has the UUID of export \"%s\", at %s",
+				     ec->name, other->name, other->where);
+	}
+}
+
+/**
+ * config_finish - check what only the whole shows
+ * @cfg: complete
+ */
+void config_finish(struct config *cfg)
+{
+	struct export_config *ec;
+	unsigned int i;
+
+	if (!cfg->nr_listen)
+		config_error(cfg, "rdmablkd", "no address to listen on (--listen)");
+	if (TAILQ_EMPTY(&cfg->exports))
+		config_error(cfg, "rdmablkd", "nothing to export (--export)");
+	if (cfg->keep_alive_min > cfg->keep_alive_max)
+		config_error(cfg, "rdmablkd",
+			     "keep-alive-min is more than keep-alive-max");
+	for (i = 0; i < cfg->nr_listen && !cfg->insecure; i++)
+		if (!value_loopback(&cfg->listen[i]))
+			config_error(cfg, "rdmablkd",
+				     "refusing to listen on %s: nobody is authenticated, so whoever reaches it reads and writes every export; --insecure says that is meant",
+				     cfg->listen[i].text);
+	TAILQ_FOREACH(ec, &cfg->exports, entry) {
+		config_export_check(cfg, ec);
+		check_uuid(cfg, ec);
+	}
+}

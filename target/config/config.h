@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the daemon is told: options and the INI file end up in one struct
+ * config, by one table of keys.
+ */
+#ifndef RDMABLKD_CONFIG_H
+#define RDMABLKD_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/queue.h>
+
+#include "base/value.h"
+#include "uapi/rdmablk_proto.h"
+
+#define CONFIG_WHERE	160	/* "file:line" or "--option value" */
+
+#define CONFIG_SLOT_BYTES	(128ULL << 10)
+#define CONFIG_SLOT_MEMORY	(64ULL << 20)
+#define CONFIG_MIN_SLOTS	4	/* of a hardware queue: one, and three spare */
+#define CONFIG_NODES		1024	/* the kernel has no more */
+#define CONFIG_IO_THREADS	4	/* or as many as there are processors */
+#define CONFIG_RUN_DIR		"/run/rdmablkd"
+#define CONFIG_CONTROL		CONFIG_RUN_DIR "/control"
+
+/**
+ * enum huge_pages - pages of an anonymous arena
+ * @HUGE_AUTO: the largest the host has and the size allows
+ * @HUGE_NO: base pages
+ * @HUGE_2M: 2 MiB or fail
+ * @HUGE_1G: 1 GiB or fail
+ */
+enum huge_pages {
+	HUGE_AUTO,
+	HUGE_NO,
+	HUGE_2M,
+	HUGE_1G,
+};
+
+/**
+ * enum numa_mode - where the memory of an export is
+ * @NUMA_AUTO: on the node of the adapters
+ * @NUMA_NONE: wherever the kernel puts it
+ * @NUMA_NODE: on one node
+ */
+enum numa_mode {
+	NUMA_AUTO,
+	NUMA_NONE,
+	NUMA_NODE,
+};
+
+/**
+ * enum cache_mode - what of a file is in memory
+ * @CACHE_NONE: nothing: each request goes to the file
+ * @CACHE_FULL: all of it: requests are one-sided, FLUSH brings the file up to date
+ */
+enum cache_mode {
+	CACHE_NONE,
+	CACHE_FULL,
+};
+
+/**
+ * struct export_config - one export
+ * @entry: in struct config
+ * @name: unique
+ * @where: it was configured, for messages
+ * @type: of the store: "memory" or "file"
+ * @file: file or block device that has the contents; NULL: memory
+ * @cache: of a file
+ * @size: bytes; 0: all of the file
+ * @arena: file on tmpfs or hugetlbfs that keeps the contents, or NULL
+ * @read_only: nobody may write
+ * @shared: several hosts may write
+ * @has_uuid: @uuid was given
+ * @uuid: identity
+ * @block: logical block, bytes, 512 or 4096; 0: that of the device, else 512; never 0
+ *	once the export is open
+ * @region: bytes, a power of two; 0: as large as the device takes
+ * @huge_pages: of an anonymous arena
+ * @overcommit: its memory is taken even if too little is free
+ * @numa: where its memory is
+ * @node: with NUMA_NODE: its number
+ * @slot_bytes: of a slot, which is the largest request; without a cache
+ * @slot_memory: bytes of all slots of a session, at most; without a cache
+ * @max_sessions: sessions, at most; 0: as export_caps() says, and so below
+ * @max_queues: hardware queues of all sessions, at most
+ * @max_pinned: bytes registered for all sessions, at most; 0: no limit
+ * @fault: file with rules of faults of @file, or NULL
+ * @seen: which keys were given, bit by bit
+ */
+struct export_config {
+	TAILQ_ENTRY(export_config) entry;
+	char name[RDMABLK_NAME_LEN];
+	char where[CONFIG_WHERE];
+	char *type;
+	char *file;
+	enum cache_mode cache;
+	uint64_t size;
+	char *arena;
+	bool read_only;
+	bool shared;
+	bool has_uuid;
+	uint8_t uuid[RDMABLK_ID_LEN];
+	uint64_t block;
+	uint64_t region;
+	enum huge_pages huge_pages;
+	bool overcommit;
+	enum numa_mode numa;
+	unsigned int node;
+	uint64_t slot_bytes;
+	uint64_t slot_memory;
+	uint64_t max_sessions;
+	uint64_t max_queues;
+	uint64_t max_pinned;
+	char *fault;
+	uint64_t seen;
+};
+
+TAILQ_HEAD(export_config_list, export_config);
+
+/**
+ * struct config - everything
+ * @listen: addresses
+ * @nr_listen: how many
+ * @exports: in the order given
+ * @name: of this target, for the logs of initiators
+ * @state_dir: where UUIDs of exports are kept, what files have lost, who wrote them
+ * @insecure: may listen beyond loopback without authentication
+ * @log_level: LOG_ERR..LOG_DEBUG
+ * @keep_alive_min: shortest keep-alive timeout granted, ms
+ * @keep_alive_max: longest, ms
+ * @session_factor: session timeout in keep-alive timeouts
+ * @hello_ms: a connection ends that has not proven who it is after this
+ * @login_ms: a login that is not live after this ends
+ * @drain_ms: time between EVENT DRAIN and CLOSE at shutdown
+ * @max_sessions_all: in all
+ * @max_sessions_addr: per address
+ * @max_sessions: per host
+ * @max_queues_all: hardware queues, in all
+ * @max_queues_addr: hardware queues, per address
+ * @max_queues: per host, hardware queues
+ * @max_pinned_all: bytes registered, in all; 0: no limit
+ * @max_pinned: per host, bytes registered
+ * @max_logins: at once
+ * @max_logins_addr: at once from one address
+ * @io_threads: threads for each file without a cache
+ * @control: path of the socket for the administrator; NULL: CONFIG_CONTROL, if that
+ *	can be had
+ * @seen: which keys of [target] were given, bit by bit
+ * @errors: problems found and printed
+ * @complaints: where they are printed; NULL: standard error
+ */
+struct config {
+	struct listen_addr *listen;
+	unsigned int nr_listen;
+	struct export_config_list exports;
+	char *name;
+	char *state_dir;
+	bool insecure;
+	int log_level;
+	uint64_t keep_alive_min;
+	uint64_t keep_alive_max;
+	uint64_t session_factor;
+	uint64_t hello_ms;
+	uint64_t login_ms;
+	uint64_t drain_ms;
+	uint64_t max_sessions_all;
+	uint64_t max_sessions_addr;
+	uint64_t max_sessions;
+	uint64_t max_queues_all;
+	uint64_t max_queues_addr;
+	uint64_t max_queues;
+	uint64_t max_pinned_all;
+	uint64_t max_pinned;
+	uint64_t max_logins;
+	uint64_t max_logins_addr;
+	uint64_t io_threads;
+	char *control;
+	uint64_t seen;
+	unsigned int errors;
+	FILE *complaints;
+};
+
+/**
+ * struct config_key - one key, which is also one option
+ * @name: as written in the file and after "--"
+ * @arg: what it takes, for --help; NULL: nothing, it is a switch
+ * @help: one line
+ * @set: parse @value into @base; NULL on success, else what is wrong
+ * @offset: of the field in the struct @set is given
+ * @min: smallest number or size
+ * @max: largest
+ * @clear: of a key that may be given more than once: forget what there is, which was
+ *	given elsewhere; NULL: it may not
+ */
+struct config_key {
+	const char *name;
+	const char *arg;
+	const char *help;
+	const char *(*set)(const struct config_key *key, void *base,
+			   const char *value);
+	size_t offset;
+	uint64_t min;
+	uint64_t max;
+	void (*clear)(void *base);
+};
+
+extern const struct config_key config_target_keys[];
+extern const unsigned int config_nr_target_keys;
+extern const struct config_key config_export_keys[];
+extern const unsigned int config_nr_export_keys;
+
+void config_init(struct config *cfg);
+void config_free(struct config *cfg);
+void config_export_free(struct export_config *ec);
+struct export_config *config_export_take(struct config *cfg, struct export_config *ec);
+void config_error(struct config *cfg, const char *where, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+struct export_config *config_export_add(struct config *cfg, const char *name,
+					const char *where);
+void config_set(struct config *cfg, struct export_config *ec,
+		const char *key, const char *value, const char *where);
+void config_export_spec(struct config *cfg, const char *spec);
+void config_export_check(struct config *cfg, struct export_config *ec);
+bool config_export_same(const struct export_config *a, const struct export_config *b);
+bool config_export_limit(struct export_config *ec, const struct export_config *now);
+void config_finish(struct config *cfg);
+int config_read(struct config *cfg, const char *path);
+int config_read_stream(struct config *cfg, const char *path, FILE *file);
+
+#endif

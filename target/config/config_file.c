@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The INI file. inih tells its handler neither the line nor that a section
+ * began: the reader below counts the lines and looks for the sections, so that
+ * an export without any key is seen, too.
+ */
+#include <errno.h>
+#include <ini.h>
+
+#include "base/util.h"
+#include "config/config.h"
+
+#define EXPORT_PREFIX	"export "
+
+struct parse {
+	struct config *cfg;
+	const char *path;
+	FILE *file;
+	unsigned int line;
+	bool too_long;
+	bool target;			/* in section [target] */
+	struct export_config *ec;	/* in this export's section */
+};
+
+static void enter_section(struct parse *p, const char *section)
+{
+	char where[CONFIG_WHERE];
+
+	snprintf(where, sizeof(where), "%s:%u", p->path, p->line);
+	p->ec = NULL;
+	p->target = !strcmp(section, "target");
+	if (p->target)
+		return;
+	if (strncmp(section, EXPORT_PREFIX, sizeof(EXPORT_PREFIX) - 1))
+		config_error(p->cfg, where,
+			     "unknown section [%s]; there are [target] and [export NAME]",
+			     section);
+	else
+		p->ec = config_export_add(p->cfg,
+					  section + sizeof(EXPORT_PREFIX) - 1,
+					  where);
+}
+
+static void look_for_section(struct parse *p, const char *line)
+{
+	char section[RDMABLK_NAME_LEN * 2];
+	const char *end;
+
+	line += strspn(line, " \t");
+	end = *line == '[' ? strchr(line, ']') : NULL;
+	if (!end)
+		return;
+	snprintf(section, sizeof(section), "%.*s", (int)(end - line - 1), line + 1);
+	enter_section(p, section);
+}
+
+static char *read_line(char *buf, int size, void *stream)
+{
+	struct parse *p = stream;
+	size_t len;
+
+	if (!fgets(buf, size, p->file))
+		return NULL;
+	if (!p->too_long) {
+		p->line++;
+		look_for_section(p, buf);
+	}
+	len = strlen(buf);
+	p->too_long = len && buf[len - 1] != '\n' && !feof(p->file);
+	if (p->too_long) {
+		char where[CONFIG_WHERE];
+
+		snprintf(where, sizeof(where), "%s:%u", p->path, p->line);
+		config_error(p->cfg, where, "line is longer than %d characters",
+			     size - 2);
+	}
+	return buf;
+}
+
+/* Of the problems of a line the first is enough: inih goes on with the next. */
+static int handle_key(void *user, const char *section, const char *name,
+		      const char *value)
+{
+	struct parse *p = user;
+	char where[CONFIG_WHERE];
+
+	snprintf(where, sizeof(where), "%s:%u", p->path, p->line);
+	if (!*section)
+		config_error(p->cfg, where, "key before the first section");
+	else if (p->ec || p->target)
+		config_set(p->cfg, p->ec, name, value ? value : "", where);
+	return 1;
+}
+
+/**
+ * config_read_stream - read a configuration
+ * @cfg: gets it; problems are printed and counted
+ * @path: of the file, for messages
+ * @file: to read
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int config_read_stream(struct config *cfg, const char *path, FILE *file)
+{
+	struct parse p = { .cfg = cfg, .path = path, .file = file };
+	int ret;
+
+	ini_max_line = 1024;
+	ret = ini_parse_stream(read_line, &p, handle_key, &p);
+	if (ret > 0) {
+		char where[CONFIG_WHERE];
+
+		snprintf(where, sizeof(where), "%s:%d", path, ret);
+		config_error(cfg, where, "neither [section] nor key = value");
+	}
+	return ret == -2 ? -ENOMEM : 0;
+}
+
+/**
+ * config_read - read a configuration file
+ * @cfg: gets it; problems are printed and counted
+ * @path: of the file
+ *
+ * Return: 0 or -errno of opening it.
+ */
+int config_read(struct config *cfg, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	int ret;
+
+	if (!file)
+		return -errno;
+	ret = config_read_stream(cfg, path, file);
+	fclose(file);
+	return ret;
+}

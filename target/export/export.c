@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Exports. An export's UUID comes from the configuration, from the state file
+ * an earlier start wrote, or from a kept arena, in this order; only when none
+ * of them has one it is made up, and then kept in the state file.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/state_file.h"
+#include "base/util.h"
+#include "export/export.h"
+#include "store/file.h"
+#include "store/store_thread.h"
+#include "store/sync_errors.h"
+#include "wire/mac.h"
+
+#define REGION_MAX	(1ULL << 40)
+#define CUT_SHORT	"another process has cut its file short, or the host's memory has an error"
+
+static TAILQ_HEAD(, export) exports = TAILQ_HEAD_INITIALIZER(exports);
+
+static void state_path(const struct config *cfg, const char *name, char *path)
+{
+	snprintf(path, PATH_MAX, "%s/%s.uuid", cfg->state_dir, name);
+}
+
+/* Return: 1: read; 0: there is none; -errno, logged. */
+static int uuid_read(const struct config *cfg, const char *name, uint8_t *uuid)
+{
+	char path[PATH_MAX], text[64] = "";
+	FILE *file;
+	int ret;
+
+	state_path(cfg, name, path);
+	file = fopen(path, "re");
+	if (!file) {
+		if (errno == ENOENT || errno == ENOTDIR)
+			return 0;
+		ret = -errno;
+		log_err("export %s: cannot read %s: %s", name, path, strerror(-ret));
+		return ret;
+	}
+	if (fgets(text, sizeof(text), file))
+		text[strcspn(text, "\n")] = '\0';
+	fclose(file);
+	if (!value_uuid(text, uuid))
+		return 1;
+	log_err("export %s: %s holds no UUID", name, path);
+	return -EINVAL;
+}
+
+static int uuid_write(const struct config *cfg, const char *name,
+		      const uint8_t *uuid)
+{
+	char path[PATH_MAX], text[40], line[48];
+	int ret;
+
+	state_path(cfg, name, path);
+	value_uuid_text(uuid, text);
+	snprintf(line, sizeof(line), "%s\n", text);
+	ret = state_file_make_dir(cfg->state_dir) ?: state_file_replace(path, line);
+	if (ret)
+		log_err("export %s: cannot keep its UUID in %s: %s (--state-dir, or uuid=)",
+			name, path, strerror(-ret));
+	return ret;
+}
+
+/* Known before the store is opened, if at all. */
+static int uuid_known(struct export *e, const struct config *cfg, bool *known)
+{
+	int ret = 1;
+
+	if (e->cfg->has_uuid)
+		memcpy(e->store.uuid, e->cfg->uuid, RDMABLK_ID_LEN);
+	else
+		ret = uuid_read(cfg, e->cfg->name, e->store.uuid);
+	*known = ret == 1;
+	return ret < 0 ? ret : 0;
+}
+
+static int uuid_make(struct export *e, const struct config *cfg)
+{
+	static const uint8_t none[RDMABLK_ID_LEN];
+	uint8_t *uuid = e->store.uuid;
+
+	if (!memcmp(uuid, none, sizeof(none))) {
+		int ret = mac_random(uuid, RDMABLK_ID_LEN);
+
+		if (ret)
+			return ret;
+		uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x40);	/* version 4 */
+		uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
+	}
+	return uuid_write(cfg, e->cfg->name, uuid);
+}
+
+static const struct store_ops *ops_of(const struct export_config *ec)
+{
+	if (!ec->file)
+		return &store_memory_ops;
+	return ec->cache == CACHE_FULL ? &store_full_ops : &store_none_ops;
+}
+
+/**
+ * export_new - an export whose store is not open yet
+ * @daemon: configuration, outlives it
+ * @ec: of the export; the export's own, but not without success
+ *
+ * Return: the export, EXPORT_OPENING, its name taken; or NULL.
+ */
+struct export *export_new(const struct config *daemon, struct export_config *ec)
+{
+	struct export *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->daemon = daemon;
+	LIST_INIT(&e->leases);
+	export_renew(e, ec);
+	TAILQ_INSERT_TAIL(&exports, e, entry);
+	return e;
+}
+
+/**
+ * export_renew - get an export ready to be opened, for the first time or anew
+ * @e: not open, without sessions
+ * @ec: what it is from now on
+ *
+ * Who wrote last is not forgotten: of all the others none may resume.
+ */
+void export_renew(struct export *e, struct export_config *ec)
+{
+	if (e->cfg != ec)
+		config_export_free(e->cfg);
+	e->cfg = ec;
+	e->store = (struct store){ .ops = ops_of(ec), .writer = e->store.writer };
+	memset(&e->noted, 0, sizeof(e->noted));
+	e->awaited = 0;
+	e->broken = false;
+	e->state = EXPORT_OPENING;
+}
+
+/**
+ * export_open - open and fill the store of an export
+ * @e: EXPORT_OPENING; given no block it gets that of its device
+ *
+ * Blocks. In a worker: @cfg, @store and @open are the worker's.
+ *
+ * Return: 0 or -errno, logged.
+ */
+int export_open(struct export *e)
+{
+	struct export_config *ec = e->cfg;
+	bool known;
+	int ret;
+
+	if (!ec->block)
+		ec->block = file_block(ec->file) ?: 512;
+	ret = numa_find(e->daemon, ec, &e->store.place) ?:
+	      uuid_known(e, e->daemon, &known) ?: e->store.ops->open(&e->store, ec);
+	if (ret)
+		return ret;
+	if (fault(FAULT_SAME_EPOCH))
+		memset(e->store.epoch, 1, sizeof(e->store.epoch));
+	if (!known)
+		ret = uuid_make(e, e->daemon);
+	ret = ret ?: export_recall(e) ?: e->store.ops->publish(&e->store);
+	if (!ret && arena_guard_broken(e->store.guard)) {
+		log_err("export %s: a page of its arena is missing; " CUT_SHORT, ec->name);
+		ret = -EIO;
+	}
+	e->open = !ret;
+	if (ret)
+		e->store.ops->close(&e->store);
+	return ret;
+}
+
+/*
+ * An initiator recognises an export by its UUID when it comes back, so two exports that
+ * can be had never have the same one. UUIDs come from state files and arenas, too, which
+ * may be copies: config_finish() sees only those of the configuration.
+ */
+static int check_unique(const struct export *e)
+{
+	struct export *other;
+	char text[40];
+
+	TAILQ_FOREACH(other, &exports, entry)
+		if (other != e && other->state == EXPORT_READY &&
+		    !memcmp(other->store.uuid, e->store.uuid, RDMABLK_ID_LEN))
+			break;
+	if (!other)
+		return 0;
+	value_uuid_text(e->store.uuid, text);
+	log_err("export %s: UUID %s is that of export %s already; give one of them another (uuid=)",
+		e->cfg->name, text, other->cfg->name);
+	return -EEXIST;
+}
+
+/**
+ * export_begin - let an export be had
+ * @e: opened
+ *
+ * In the loop.
+ *
+ * Return: 0 or -errno, logged; then export_close() is due.
+ */
+int export_begin(struct export *e)
+{
+	const struct store_ops *ops = e->store.ops;
+	int ret = check_unique(e);
+	char text[40];
+
+	if (ret)
+		return ret;
+	ret = ops->attach ? ops->attach(&e->store) : 0;
+	ret = ret ?: keeper_start(&e->store);
+	if (ret) {
+		log_err("export %s: %s", e->cfg->name, strerror(-ret));
+		export_quiet(e);
+		return ret;
+	}
+	e->state = EXPORT_READY;
+	value_uuid_text(e->store.uuid, text);
+	log_info("export %s: UUID %s%s%s", e->cfg->name, text,
+		 e->cfg->read_only ? ", read-only" : "", e->cfg->shared ? ", shared" : "");
+	return 0;
+}
+
+/**
+ * export_quiet - hear of nothing that a store does any more; before export_close()
+ * @e: open, without sessions
+ *
+ * In the loop.
+ */
+void export_quiet(struct export *e)
+{
+	keeper_quiet(&e->store);
+	if (e->store.ops->detach)
+		e->store.ops->detach(&e->store);
+}
+
+/**
+ * export_close - close the store of an export
+ * @e: open and quiet
+ *
+ * Blocks, for as long as it takes to bring a file up to date. In a worker: as with
+ * export_open().
+ */
+void export_close(struct export *e)
+{
+	keeper_stop(&e->store);
+	e->store.ops->close(&e->store);
+	e->open = false;
+}
+
+/**
+ * export_free - forget an export
+ * @e: not open, without sessions
+ */
+void export_free(struct export *e)
+{
+	TAILQ_REMOVE(&exports, e, entry);
+	config_export_free(e->cfg);
+	free(e);
+}
+
+static int open_one(struct config *cfg, struct export_config *ec)
+{
+	struct export *e = export_new(cfg, ec);
+
+	if (!e)
+		return -ENOMEM;
+	config_export_take(cfg, ec);
+	return export_open(e) ?: export_begin(e);
+}
+
+/**
+ * export_open_all - open and fill every export
+ * @cfg: outlives them; its exports become theirs
+ *
+ * Return: 0 or -errno, logged.
+ */
+int export_open_all(struct config *cfg)
+{
+	struct export_config *ec;
+	int ret = 0;
+
+	store_none_setup((unsigned int)cfg->io_threads);
+	losses_init(cfg->state_dir, CONFIG_RUN_DIR);
+	while (!ret && (ec = TAILQ_FIRST(&cfg->exports)))
+		ret = open_one(cfg, ec);
+	return ret;
+}
+
+/* One export of several may take half of what there is for all, a single one all of it. */
+static uint64_t cap_of(uint64_t given, uint64_t all, bool alone)
+{
+	if (given || alone)
+		return given ?: all;
+	return all > 1 ? all / 2 : 1;
+}
+
+/**
+ * export_caps - what the sessions of an export may take
+ * @export: export
+ *
+ * The defaults follow the limits of the daemon and the number of its exports.
+ *
+ * Return: the limits from now on; what is taken may be more.
+ */
+struct limits_caps export_caps(const struct export *export)
+{
+	bool alone = TAILQ_FIRST(&exports) == export && !TAILQ_NEXT(export, entry);
+	const struct export_config *ec = export->cfg;
+	const struct config *all = export->daemon;
+
+	return (struct limits_caps){
+		.sessions = cap_of(ec->max_sessions, all->max_sessions_all, alone),
+		.queues = cap_of(ec->max_queues, all->max_queues_all, alone),
+		.bytes = ec->max_pinned,
+	};
+}
+
+/**
+ * export_find - an export that can be had
+ * @name: as wished for
+ *
+ * Return: the export or NULL.
+ */
+struct export *export_find(const char *name)
+{
+	struct export *e = export_by_name(name);
+
+	return e && e->state == EXPORT_READY ? e : NULL;
+}
+
+/**
+ * export_by_name - an export, whatever its state
+ * @name: its name
+ *
+ * Return: the export or NULL.
+ */
+struct export *export_by_name(const char *name)
+{
+	struct export *e;
+
+	TAILQ_FOREACH(e, &exports, entry)
+		if (!strcmp(e->cfg->name, name))
+			return e;
+	return NULL;
+}
+
+/**
+ * export_next - all exports, one by one
+ * @e: the one before, or NULL
+ *
+ * Return: the export or NULL.
+ */
+struct export *export_next(const struct export *e)
+{
+	return e ? TAILQ_NEXT(e, entry) : TAILQ_FIRST(&exports);
+}
+
+/**
+ * export_broken - look for an export whose arena has lost a page
+ *
+ * In the loop. Each such export is found once.
+ *
+ * Return: the export, in use no more but for its sessions, which have to end; or NULL.
+ */
+struct export *export_broken(void)
+{
+	struct export *e;
+
+	TAILQ_FOREACH(e, &exports, entry)
+		if (e->state == EXPORT_READY && !e->broken &&
+		    arena_guard_broken(e->store.guard))
+			break;
+	if (!e)
+		return NULL;
+	e->broken = true;
+	log_err("export %s: a page of its arena is missing: " CUT_SHORT
+		"; its sessions end, and nobody may log in until it is reopened",
+		e->cfg->name);
+	return e;
+}
+
+static void grow_run(struct job *job)
+{
+	struct export *e = container_of(job, struct export, grow);
+
+	log_keep(e->grow_why, sizeof(e->grow_why));
+	e->grow_ret = e->store.ops->grow(&e->store, &e->grow_size, e->grow_most);
+	log_keep(NULL, 0);
+}
+
+static void grow_done(struct job *job)
+{
+	struct export *e = container_of(job, struct export, grow);
+	int ret = e->grow_ret;
+
+	if (!ret && e->grow_size != e->store.size) {
+		log_info("export %s: has grown from %llu to %llu bytes", e->cfg->name,
+			 (unsigned long long)e->store.size,
+			 (unsigned long long)e->grow_size);
+		e->store.size = e->grow_size;
+		ret = 1;
+	}
+	e->growing = false;
+	e->grown(e, ret);
+}
+
+/**
+ * export_grow - let an export have the size that its file has got
+ * @export: export
+ * @size: bytes, of an export that was given its size; 0: all of the file
+ * @most: bytes that it may have
+ * @grown: called in the loop: 1: @export->store.size has become larger, and its sessions
+ *	have not been told yet; 0: it is as before; -errno, logged, as @export->grow_why
+ *
+ * One at a time.
+ *
+ * Return: 0: @grown will be called; -EOPNOTSUPP: its store cannot.
+ */
+int export_grow(struct export *export, uint64_t size, uint64_t most,
+		void (*grown)(struct export *export, int ret))
+{
+	if (!export->store.ops->grow)
+		return -EOPNOTSUPP;
+	export->growing = true;
+	export->grow_size = size;
+	export->grow_most = most;
+	export->grown = grown;
+	export->grow = (struct job){ .run = grow_run, .done = grow_done, .kind = JOB_GROW };
+	worker_submit(&export->grow);
+	return 0;
+}
+
+/*
+ * What stands between a claim and one lease that is held.
+ *
+ * Return: RDMABLK_OK: nothing; RDMABLK_R_REPLACED or RDMABLK_R_STOLEN: the
+ * lease must end for that reason; else why the claim is refused.
+ */
+static unsigned int conflict(const struct lease *held, const struct lease *claim,
+			     bool shared, bool steal)
+{
+	bool host = !memcmp(held->host_id, claim->host_id, RDMABLK_ID_LEN);
+	bool boot = !memcmp(held->boot_nonce, claim->boot_nonce, RDMABLK_ID_LEN);
+	bool instance = !memcmp(held->instance_id, claim->instance_id,
+				RDMABLK_ID_LEN);
+
+	if (host && !boot)	/* it has lost all it had */
+		return RDMABLK_R_REPLACED;
+	if (host && instance)
+		return claim->generation > held->generation ?
+		       RDMABLK_R_REPLACED : RDMABLK_R_STATE;
+	if (shared || !held->writer || !claim->writer)
+		return RDMABLK_OK;
+	if (host)
+		return RDMABLK_R_BUSY_INSTANCE;
+	return steal ? RDMABLK_R_STOLEN : RDMABLK_R_BUSY;
+}
+
+/**
+ * export_admit - may a session have an export
+ * @leases: held on it; each gets its @verdict
+ * @claim: of the session
+ * @shared: several hosts may write
+ * @steal: the writer of another host shall end
+ *
+ * Decides only: the caller ends the sessions whose lease has a verdict.
+ *
+ * Return: RDMABLK_OK: yes; RDMABLK_R_FENCING: when the leases with a verdict,
+ * and those already ending, are gone; else why not, and no lease has a verdict.
+ */
+unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
+			  bool shared, bool steal)
+{
+	unsigned int refused = RDMABLK_OK;
+	bool fencing = false;
+	struct lease *held;
+
+	LIST_FOREACH(held, leases, entry) {
+		held->verdict = conflict(held, claim, shared, steal);
+		if (!held->verdict)
+			continue;
+		fencing = true;
+		if (held->ending)	/* whatever it was, it will be gone */
+			held->verdict = RDMABLK_OK;
+		else if (held->verdict != RDMABLK_R_REPLACED &&
+			 held->verdict != RDMABLK_R_STOLEN)
+			refused = held->verdict;
+	}
+	if (refused) {
+		LIST_FOREACH(held, leases, entry)
+			held->verdict = RDMABLK_OK;
+		return refused;
+	}
+	return fencing ? RDMABLK_R_FENCING : RDMABLK_OK;
+}
+
+/**
+ * export_release - take a lease back, after the fence
+ * @lease: held
+ */
+void export_release(struct lease *lease)
+{
+	LIST_REMOVE(lease, entry);
+}
+
+/* Of an export of so many bytes; more than @max_mr_size: there is none. */
+static uint64_t region_for(const struct export *export, uint64_t size,
+			   uint64_t max_mr_size)
+{
+	uint64_t max = min_u64(export->cfg->region ?: REGION_MAX, max_mr_size);
+	uint64_t region = RDMABLK_MIN_REGION;
+
+	if (export->cfg->region && export->cfg->region <= max_mr_size)
+		return export->cfg->region;
+	while (region < size && region * 2 <= max)
+		region *= 2;
+	return region;
+}
+
+/**
+ * export_region_bytes - size of the regions of an export on a device
+ * @export: the export
+ * @max_mr_size: of the device, bytes
+ *
+ * Return: bytes, a power of two; 0: there would be too many.
+ */
+uint64_t export_region_bytes(const struct export *export, uint64_t max_mr_size)
+{
+	uint64_t size = export->store.size;
+	uint64_t region = region_for(export, size, max_mr_size);
+
+	if (region > max_mr_size || (size - 1) / region >= RDMABLK_MAX_REGIONS)
+		return 0;
+	return region;
+}
+
+/**
+ * export_region_max - how large may an export get and have one region on a device
+ * @export: the export
+ * @max_mr_size: of the device, bytes
+ *
+ * Return: bytes.
+ */
+uint64_t export_region_max(const struct export *export, uint64_t max_mr_size)
+{
+	return region_for(export, RDMABLK_MAX_SIZE, max_mr_size);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Exports: a name, an identity, a store, and the leases of those who use it.
+ */
+#ifndef RDMABLKD_EXPORT_H
+#define RDMABLKD_EXPORT_H
+
+#include <pthread.h>
+
+#include "base/worker.h"
+#include "config/config.h"
+#include "export/quota.h"
+#include "store/store.h"
+
+#define EXPORT_WHY	256	/* text of an error */
+
+/**
+ * struct lease - the right of one session to an export
+ * @entry: in the export's list while held
+ * @host_id: identity of the host
+ * @boot_nonce: of its start
+ * @instance_id: of its device
+ * @generation: of its login
+ * @writer: it may write
+ * @ending: its session is being fenced
+ * @verdict: out of export_admit(): why it must end; RDMABLK_OK: it need not
+ */
+struct lease {
+	LIST_ENTRY(lease) entry;
+	uint8_t host_id[RDMABLK_ID_LEN];
+	uint8_t boot_nonce[RDMABLK_ID_LEN];
+	uint8_t instance_id[RDMABLK_ID_LEN];
+	uint32_t generation;
+	bool writer;
+	bool ending;
+	unsigned int verdict;
+};
+
+LIST_HEAD(lease_list, lease);
+
+/**
+ * enum export_state - whether an export can be had
+ * @EXPORT_OPENING: a worker opens and fills its store
+ * @EXPORT_READY: it can
+ * @EXPORT_LEAVING: its sessions are being ended, or its store is being closed
+ * @EXPORT_CLOSED: its store could not be opened again
+ */
+enum export_state {
+	EXPORT_OPENING,
+	EXPORT_READY,
+	EXPORT_LEAVING,
+	EXPORT_CLOSED,
+};
+
+/**
+ * struct export - one export; what a worker has of it while it opens or closes the store
+ *	is said at the functions for that
+ * @entry: in the list of exports
+ * @cfg: its configuration, its own
+ * @daemon: that of the daemon
+ * @state: whether it can be had
+ * @by_hand: added at run time by the administrator, in no configuration
+ * @reload: the last reload that has looked at it
+ * @broken: a page of its arena is missing: nobody may have it until it is opened again
+ * @open: @store is; a worker's while it opens or closes it
+ * @store: its contents
+ * @noted: who is noted as @store's last writer, since it was opened; all zero: nobody
+ * @leases: held on it
+ * @limits: what its sessions have taken
+ * @awaited: until when the device may come back that has lost its session and may have
+ *	unflushed writes, ms
+ * @grow: looks how large its file has become, beside the loop
+ * @growing: @grow is under way
+ * @grow_size: wished for, or 0; then what came of it
+ * @grow_most: that it may have
+ * @grow_ret: what came of it
+ * @grow_why: if nothing, why
+ * @grown: to be called then
+ * @closing: @closer brings its file up to date and closes its store
+ * @closed: it has
+ * @closer: a thread, because the file may not answer
+ */
+struct export {
+	TAILQ_ENTRY(export) entry;
+	struct export_config *cfg;
+	const struct config *daemon;
+	enum export_state state;
+	bool by_hand;
+	unsigned int reload;
+	bool broken;
+	bool open;
+	struct store store;
+	struct store_writer noted;
+	struct lease_list leases;
+	struct limits_export limits;
+	int64_t awaited;
+	struct job grow;
+	bool growing;
+	uint64_t grow_size;
+	uint64_t grow_most;
+	int grow_ret;
+	char grow_why[EXPORT_WHY];
+	void (*grown)(struct export *export, int ret);
+	bool closing;
+	atomic_bool closed;
+	pthread_t closer;
+};
+
+int export_open_all(struct config *cfg);
+unsigned int export_close_unused(void);
+unsigned int export_held(void);
+void export_log_lost(void);
+void export_close_all(void);
+struct export *export_new(const struct config *daemon, struct export_config *ec);
+void export_renew(struct export *export, struct export_config *ec);
+int export_open(struct export *export);
+int export_begin(struct export *export);
+void export_quiet(struct export *export);
+void export_close(struct export *export);
+void export_free(struct export *export);
+struct export *export_find(const char *name);
+struct export *export_by_name(const char *name);
+struct export *export_next(const struct export *export);
+struct export *export_broken(void);
+struct limits_caps export_caps(const struct export *export);
+int export_grow(struct export *export, uint64_t size, uint64_t most,
+		void (*grown)(struct export *export, int ret));
+unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
+			  bool shared, bool steal);
+void export_release(struct lease *lease);
+void export_await(struct export *export, int64_t until);
+unsigned int export_awaiting(void);
+uint64_t export_region_bytes(const struct export *export, uint64_t max_mr_size);
+uint64_t export_region_max(const struct export *export, uint64_t max_mr_size);
+
+/* export_writer.c: who wrote last */
+int export_recall(struct export *export);
+bool export_resumable(const struct export *export, const struct lease *claim);
+void export_lease(struct export *export, struct lease *lease);
+void export_let_write(struct export *export, const struct lease *lease);
+bool export_note_due(struct export *export, const struct lease *lease);
+int export_note_writer(const struct export *export, const struct lease *lease);
+void export_noted(struct export *export, const struct lease *lease);
+
+#endif

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Who was the last to be let write an export, and may therefore go on after an outage.
+ *
+ * It is known for as long as the contents last: in this process; in the trailer of a kept
+ * arena; of a file in notes (writers.c), which are there before GRANT is. Of a file of
+ * which nothing is known nobody may go on. Of memory nobody has written since it became
+ * zeroes, every one may: its epoch tells what it is.
+ */
+#include <errno.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "export/export.h"
+#include "export/last_writer.h"
+
+static const struct store_writer nobody;
+
+/* Somebody, of whom nothing is known; or several. */
+static struct store_writer unknown(void)
+{
+	struct store_writer writer;
+
+	memset(&writer, 0xff, sizeof(writer));
+	return writer;
+}
+
+static struct writers_of notes_of(const struct export *e)
+{
+	return (struct writers_of){
+		.dir = e->daemon->state_dir,
+		.name = e->cfg->name,
+		.uuid = e->store.uuid,
+		.mark = &e->store.mark,
+		.arena = e->store.kept ? e->store.epoch : NULL,
+	};
+}
+
+static bool same_writer(const struct store_writer *a, const struct store_writer *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+static struct store_writer writer_of(const struct lease *lease)
+{
+	struct store_writer writer;
+
+	memcpy(writer.host_id, lease->host_id, sizeof(writer.host_id));
+	memcpy(writer.instance_id, lease->instance_id, sizeof(writer.instance_id));
+	return writer;
+}
+
+/* Who is noted when the one with this lease is to write; one without a name is anybody. */
+static struct store_writer note_for(const struct export *export, const struct lease *lease)
+{
+	struct store_writer writer = writer_of(lease);
+
+	return export->cfg->shared || same_writer(&writer, &nobody) ? unknown() : writer;
+}
+
+/* An arena that was not written back to its file must not be once others wrote the file. */
+static int check_arena(const struct export *export, const struct writers_of *of,
+		       const struct store_writer *by)
+{
+	const struct export_config *ec = export->cfg;
+	int ret = export->store.newer ? writers_missed(of, by) : 0;
+
+	if (ret == -ESTALE)
+		log_err("export %s: %s was written without arena %s since, or may have been: move the arena elsewhere to go on with the file, which lacks what only the arena has",
+			ec->name, ec->file, ec->arena);
+	return ret;
+}
+
+/**
+ * export_recall - find out who wrote last what has been opened
+ * @export: its store is open, its UUID known; @store.writer is who a kept arena knows of,
+ *	or this process
+ *
+ * What this process knows is of before the file was closed: whoever wrote it since has
+ * removed the note, at the least, and so it counts no more without. An arena that is
+ * kept counts: it is what the file was when it had that writer, or it is refused.
+ *
+ * Blocks. In a worker, as export_open().
+ *
+ * Return: 0; -errno, logged: it must not be had.
+ */
+int export_recall(struct export *export)
+{
+	struct store_writer none = unknown(), *last = &export->store.writer, kept, by = *last;
+	const struct writers_of of = notes_of(export);
+
+	if (fault(FAULT_FORGET_WRITER))
+		*last = nobody;
+	if (!export->store.marked || fault(FAULT_FORGET_WRITER))
+		return 0;
+	switch (writers_read(&of, &kept)) {
+	case WRITERS_NONE:
+		if (!export->store.kept || same_writer(last, &nobody))
+			*last = none;
+		break;
+	case WRITERS_KNOWN:
+		if (same_writer(last, &nobody) || same_writer(last, &none))
+			*last = kept;
+		else if (!same_writer(last, &kept))
+			*last = none;
+		break;
+	case WRITERS_OTHER:
+		*last = none;
+		break;
+	}
+	return check_arena(export, &of, &by);
+}
+
+/**
+ * export_resumable - may a device go on from an earlier session
+ * @export: it had
+ * @claim: of the device
+ *
+ * Not when another was let write in between: what the device's host has cached
+ * is stale, and what it writes back would destroy what the other wrote. Nor when nobody
+ * knows whether one was.
+ *
+ * Return: whether it may.
+ */
+bool export_resumable(const struct export *export, const struct lease *claim)
+{
+	const struct store_writer *last = &export->store.writer;
+	struct store_writer none = unknown(), writer = writer_of(claim);
+
+	if (!claim->writer || export->cfg->shared || same_writer(last, &nobody))
+		return true;
+	if (same_writer(last, &none)) {
+		log_peer(NULL, LOG_WARNING,
+			 "export %s: who wrote it last is not known; a disk of it does not go on",
+			 export->cfg->name);
+		return false;
+	}
+	return same_writer(last, &writer);
+}
+
+/**
+ * export_lease - give a session its lease
+ * @export: admitted to
+ * @lease: the session's; held until export_release()
+ *
+ * Before the session learns of any key.
+ */
+void export_lease(struct export *export, struct lease *lease)
+{
+	LIST_INSERT_HEAD(&export->leases, lease, entry);
+	if (lease->writer)
+		export->awaited = 0;
+}
+
+/**
+ * export_let_write - the session is about to learn of the keys
+ * @export: its lease is held, and what was due is noted
+ * @lease: of the session
+ *
+ * Not before that: a login that fails has written nothing, and costs nobody his disk. Who
+ * writes a shared export is one of several: should it no longer be shared one day, none of
+ * them has seen what the others wrote. In the loop.
+ */
+void export_let_write(struct export *export, const struct lease *lease)
+{
+	const struct store_ops *ops = export->store.ops;
+
+	if (!lease->writer)
+		return;
+	export->store.writer = note_for(export, lease);
+	if (ops->written_by)
+		ops->written_by(&export->store);
+}
+
+/**
+ * export_note_due - does it have to be noted who is about to write
+ * @export: its lease is held
+ * @lease: of the session
+ *
+ * Not again while the export is open: who comes back does not depend on the place where
+ * that is noted. In the loop.
+ *
+ * Return: whether export_note_writer() has to be called before the session learns of any
+ * key, and then export_noted().
+ */
+bool export_note_due(struct export *export, const struct lease *lease)
+{
+	struct store_writer note = note_for(export, lease);
+
+	if (!lease->writer || !export->store.marked || same_writer(&export->noted, &note))
+		return false;
+	export->noted = nobody;
+	return true;
+}
+
+/**
+ * export_note_writer - have it noted who is about to write
+ * @export: its lease is held, so that it stays open
+ * @lease: of the session
+ *
+ * Blocks. In a worker.
+ *
+ * Return: 1: done; 0: it is not, but nobody else is noted; -errno, logged: the session
+ * must not have the export.
+ */
+int export_note_writer(const struct export *export, const struct lease *lease)
+{
+	struct store_writer writer = note_for(export, lease), none = unknown();
+	const struct writers_of of = notes_of(export);
+
+	return writers_note(&of, same_writer(&writer, &none) ? NULL : &writer);
+}
+
+/**
+ * export_noted - it is noted who is about to write
+ * @export: as for export_note_writer(), which has returned 1
+ * @lease: likewise
+ *
+ * In the loop.
+ */
+void export_noted(struct export *export, const struct lease *lease)
+{
+	export->noted = note_for(export, lease);
+}

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Who was the last to be let write a file, beyond the end of the daemon.
+ *
+ * A device that comes back may go on if nobody else has been let write since. What
+ * outlives the daemon with the contents must therefore outlive it with the name of who
+ * made them; memory that is not kept needs no such thing, and a kept arena has it in its
+ * trailer. For a file there are notes, each a file of its own, of one line:
+ *
+ *  export-UUID	 who was the last to be let write this export. By its UUID, because that is
+ *		 what a device asks for when it comes back, whatever the export is called,
+ *		 whatever the file is after a boot or a move to another disk.
+ *  file-PLACE	 as which export the file was written last. By what the file is told by,
+ *		 for it may be exported under another UUID in between.
+ *  arena-PLACE	 by way of which kept arena that was. An arena whose daemon was killed may
+ *		 have what its file lacks; when the file was written without it since, as
+ *		 this export or another, it has not, and must not be written over it.
+ *
+ * What is not noted is not known, and of whom nothing is known nobody may go on: so a
+ * note that does not come about is not missed, as long as none of another is left in its
+ * place. Before somebody is let write
+ *
+ *  1. the file's note is read: when that names another export, its note goes, and this
+ *     export's, which is of before that;
+ *  2. the file's arena is noted, or the note of one goes;
+ *  3. the file's note gets this export;
+ *  4. the export's note gets the writer, or goes when there are several.
+ *
+ * When 2, 3 or 4 fails the export's own note goes; when that, or 1, fails, or another arena
+ * stays noted, he is not let write. Each step is durable before the next, but that no arena
+ * is noted: an arena ends with the boot of its host, and so does what it may be worth. A
+ * note is replaced by renaming, so that it is the old or the new one, whenever the power
+ * fails. Who is noted and then not granted anything has written nothing, and keeps others
+ * away all the same: the safe side.
+ *
+ * Removing a note is safe, but for that of a file which lacks what an arena has: where no
+ * arena is noted it is what says that the file was written without. Only when the export's
+ * own names another writer than the arena does, that says so, too; otherwise the arena
+ * counts. Daemons that serve the same files in turn have to have the same directory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/state_file.h"
+#include "base/util.h"
+#include "export/last_writer.h"
+
+#define LABEL		"rdmablk writer 1"
+#define ID_TEXT		36
+#define NOTE_LEN	(sizeof(LABEL) + 3 * (ID_TEXT + 1))	/* the NUL of LABEL: a blank */
+#define NOTE_ROOM	(PATH_MAX + 64)
+
+/* One at a time: exports of one file change each other's notes. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/*
+ * What is there is durable: it was synced as it came, or after this process had begun. An
+ * earlier one may have ended between the two.
+ */
+static bool settled;
+
+/**
+ * struct note - what is in one
+ * @key: UUID or place, as in its name
+ * @a: of an export: the host; of a file, or its arena: which file this is
+ * @b: of an export: its device; of a file: UUID of the export; of its arena: the epoch
+ */
+struct note {
+	uint8_t key[RDMABLK_ID_LEN];
+	uint8_t a[RDMABLK_ID_LEN];
+	uint8_t b[RDMABLK_ID_LEN];
+};
+
+static struct note make_note(const uint8_t *key, const uint8_t *a, const uint8_t *b)
+{
+	struct note note;
+
+	memcpy(note.key, key, sizeof(note.key));
+	memcpy(note.a, a, sizeof(note.a));
+	memcpy(note.b, b, sizeof(note.b));
+	return note;
+}
+
+static void note_path(const struct writers_of *of, const char *kind, const uint8_t *key,
+		      char *path)
+{
+	char text[ID_TEXT + 1];
+
+	value_uuid_text(key, text);
+	snprintf(path, NOTE_ROOM, "%s/" WRITERS_DIR "/%s-%s", of->dir, kind, text);
+}
+
+static void note_text(const struct note *note, char *text)
+{
+	char key[ID_TEXT + 1], a[ID_TEXT + 1], b[ID_TEXT + 1];
+
+	value_uuid_text(note->key, key);
+	value_uuid_text(note->a, a);
+	value_uuid_text(note->b, b);
+	snprintf(text, NOTE_LEN + 1, LABEL " %s %s %s\n", key, a, b);
+}
+
+/* Return: whether @text is a note, to the last byte. */
+static bool parse(const char *text, struct note *note)
+{
+	uint8_t *const id[] = { note->key, note->a, note->b };
+	char copy[NOTE_LEN + 1], again[NOTE_LEN + 1];
+
+	if (strlen(text) != NOTE_LEN)
+		return false;
+	memcpy(copy, text, sizeof(copy));
+	for (size_t i = 0; i < ARRAY_SIZE(id); i++) {
+		char *p = copy + sizeof(LABEL) + i * (ID_TEXT + 1);
+
+		p[ID_TEXT] = '\0';
+		if (value_uuid(p, id[i]))
+			return false;
+	}
+	note_text(note, again);
+	return !strcmp(text, again);
+}
+
+/* Return: 1: read; 0: there is none; -EBADMSG: it is none; -errno */
+static int get(const char *path, const uint8_t *key, struct note *note)
+{
+	int fd __cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	char text[NOTE_LEN + 2] = "";
+	ssize_t n;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	n = read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return -errno;
+	return parse(text, note) && !memcmp(note->key, key, sizeof(note->key)) ? 1 :
+	       -EBADMSG;
+}
+
+static int sync_notes(const struct writers_of *of)
+{
+	char path[NOTE_ROOM];
+	int ret;
+
+	snprintf(path, sizeof(path), "%s/" WRITERS_DIR, of->dir);
+	ret = state_file_sync_dir(path);
+	settled = !ret;
+	return ret;
+}
+
+static int make_dirs(const struct writers_of *of)
+{
+	char path[NOTE_ROOM];
+
+	snprintf(path, sizeof(path), "%s/" WRITERS_DIR, of->dir);
+	return state_file_make_dir(of->dir) ?: state_file_make_dir(path);
+}
+
+/* Durable when 0 is returned; nothing is written when it is there already. */
+static int put(const struct writers_of *of, const char *path, const struct note *note)
+{
+	char text[NOTE_LEN + 1];
+	struct note old;
+	int ret;
+
+	if (get(path, note->key, &old) == 1 && !memcmp(&old, note, sizeof(old)))
+		return settled ? 0 : sync_notes(of);
+	note_text(note, text);
+	ret = make_dirs(of) ?: state_file_replace(path, text);
+	settled = !ret;	/* it has synced the directory last */
+	return ret;
+}
+
+/* Not durable. A file system that is read-only has not got what is not there, either. */
+static int forget(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st))
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	return unlink(path) && errno != ENOENT ? -errno : 0;
+}
+
+/*
+ * Durable when 0 is returned, and also what an earlier call has begun: so even when there
+ * is none.
+ */
+static int drop(const struct writers_of *of, const char *path)
+{
+	return forget(path) ?: sync_notes(of);
+}
+
+static void cannot(const struct writers_of *of, const char *what, const char *path, int ret)
+{
+	log_peer(NULL, LOG_ERR, "export %s: cannot %s %s: %s; nobody is let write (--state-dir)",
+		 of->name, what, path, strerror(-ret));
+}
+
+/*
+ * Step 1. The export's own note, too, is of before the file was another's, and would count
+ * again after step 3.
+ */
+static int drop_other(const struct writers_of *of, const char *path, const char *own)
+{
+	char other[NOTE_ROOM];
+	struct note is;
+	int ret;
+
+	ret = get(path, of->mark->place, &is);
+	if (ret < 0 && ret != -EBADMSG) {
+		cannot(of, "read", path, ret);
+		return ret;
+	}
+	/* One that is none says nothing of this file; nor does the one of another. */
+	if (ret != 1 || memcmp(is.a, of->mark->id, sizeof(is.a)) ||
+	    !memcmp(is.b, of->uuid, sizeof(is.b)))
+		return 0;
+	note_path(of, "export", is.b, other);
+	ret = drop(of, other);
+	if (ret) {
+		cannot(of, "remove", other, ret);
+		return ret;
+	}
+	ret = drop(of, own);
+	if (ret)
+		cannot(of, "remove", own, ret);
+	return ret;
+}
+
+/*
+ * Step 2. Return: 0; -errno: this one is not noted, but nor is another, unless @stays: then
+ * that is logged.
+ */
+static int put_arena(const struct writers_of *of, const char *path, bool *stays)
+{
+	struct note arena;
+	int ret = 0, gone;
+
+	if (of->arena) {
+		arena = make_note(of->mark->place, of->mark->id, of->arena);
+		ret = put(of, path, &arena);
+		if (!ret)
+			return 0;
+	}
+	gone = forget(path);
+	*stays = gone;
+	if (gone)
+		cannot(of, "remove", path, gone);
+	return gone ?: ret;
+}
+
+/* Steps 3 and 4. Return: 0; -errno: @path is not noted */
+static int put_writer(const struct writers_of *of, const struct store_writer *writer,
+		      const char *file_path, const char *own_path, const char **path)
+{
+	struct note file = make_note(of->mark->place, of->mark->id, of->uuid), own;
+	int ret;
+
+	*path = file_path;
+	ret = put(of, file_path, &file);
+	if (ret || !writer)
+		return ret;
+	*path = own_path;
+	own = make_note(of->uuid, writer->host_id, writer->instance_id);
+	return put(of, own_path, &own);
+}
+
+/*
+ * What that costs. Of an arena that is not noted the file's note of before says that it was
+ * written without, should the daemon not end in order.
+ */
+static void cannot_note(const struct writers_of *of, bool last, bool arena, const char *path,
+			int ret)
+{
+	log_peer(NULL, LOG_WARNING, "export %s: cannot write %s: %s%s%s (--state-dir)", of->name,
+		 path, strerror(-ret), last ?
+		 "; nobody will go on with a disk of it when the daemon has been restarted" : "",
+		 arena ? "; its arena may be refused when the daemon has been killed" : "");
+}
+
+/**
+ * writers_note - somebody is about to be let write
+ * @of: which export
+ * @writer: who; NULL: several, of whom none may go on when the export is no longer shared
+ *
+ * Blocks. Any thread but the loop's.
+ *
+ * Return: 1: it is noted; 0, logged: it is not, but nor is anybody else; either way whoever
+ * is not @writer may not go on, be it with another process. -errno, logged: he must not be
+ * let.
+ */
+int writers_note(const struct writers_of *of, const struct store_writer *writer)
+{
+	char file_path[NOTE_ROOM], own_path[NOTE_ROOM], arena_path[NOTE_ROOM];
+	const char *path = arena_path;
+	bool stays = false;
+	int ret, gone = 0;
+
+	note_path(of, "file", of->mark->place, file_path);
+	note_path(of, "arena", of->mark->place, arena_path);
+	note_path(of, "export", of->uuid, own_path);
+	pthread_mutex_lock(&lock);
+	ret = drop_other(of, file_path, own_path);
+	if (ret)
+		goto unlock;
+	ret = put_arena(of, arena_path, &stays);
+	if (stays)
+		goto unlock;
+	ret = ret ?: put_writer(of, writer, file_path, own_path, &path);
+	if (ret || !writer)
+		gone = drop(of, own_path);
+	if (gone)
+		cannot(of, "remove", own_path, gone);
+	else if (ret && (writer || path == arena_path))
+		cannot_note(of, writer, path == arena_path, path, ret);
+	ret = gone ?: !ret;
+unlock:
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+/**
+ * writers_missed - was a file written without its arena
+ * @of: which export, with an arena whose daemon did not end in order
+ * @by: who was the last to be let write the arena
+ *
+ * Blocks. Any thread.
+ *
+ * Return: 0: it was not, or nothing is known of it; -ESTALE: it may have been, by way of
+ * another arena or none; -errno: what is noted cannot be read, which is logged.
+ */
+int writers_missed(const struct writers_of *of, const struct store_writer *by)
+{
+	char path[NOTE_ROOM];
+	struct note is;
+	bool known;
+	int ret;
+
+	pthread_mutex_lock(&lock);
+	note_path(of, "arena", of->mark->place, path);
+	ret = get(path, of->mark->place, &is);
+	known = ret == 1 && !memcmp(is.a, of->mark->id, sizeof(is.a)) &&
+		!memcmp(is.b, of->arena, sizeof(is.b));
+	if (!ret) {
+		/* None has ever been noted, or the note went when the file was written. */
+		note_path(of, "file", of->mark->place, path);
+		ret = get(path, of->mark->place, &is);
+	}
+	if (!ret) {
+		note_path(of, "export", of->uuid, path);
+		ret = get(path, of->uuid, &is);
+		known = ret == 1 && !memcmp(is.a, by->host_id, sizeof(is.a)) &&
+			!memcmp(is.b, by->instance_id, sizeof(is.b));
+	}
+	if (known)
+		ret = 0;
+	else if (ret == 1 || ret == -EBADMSG)
+		ret = -ESTALE;
+	pthread_mutex_unlock(&lock);
+	if (ret && ret != -ESTALE)
+		log_err("export %s: cannot read %s: %s; nobody knows whether its file was written without its arena",
+			of->name, path, strerror(-ret));
+	return ret;
+}
+
+static int get_logged(const struct writers_of *of, const char *path, const uint8_t *key,
+		      struct note *note)
+{
+	int ret = get(path, key, note);
+
+	if (ret < 0)
+		log_err("export %s: cannot read %s: %s; who wrote it last is not known, and nobody goes on with a disk of it",
+			of->name, path, strerror(-ret));
+	return ret;
+}
+
+/**
+ * writers_read - who was the last to be let write
+ * @of: which export
+ * @last: filled, if that is known
+ *
+ * Blocks. Any thread.
+ *
+ * Return: whether it is; what cannot be read is logged.
+ */
+enum writers_state writers_read(const struct writers_of *of, struct store_writer *last)
+{
+	char path[NOTE_ROOM], uuid[ID_TEXT + 1];
+	struct note file, own;
+	int as, ret;
+
+	pthread_mutex_lock(&lock);
+	note_path(of, "file", of->mark->place, path);
+	as = get_logged(of, path, of->mark->place, &file);
+	note_path(of, "export", of->uuid, path);
+	ret = get_logged(of, path, of->uuid, &own);
+	pthread_mutex_unlock(&lock);
+	if (as == 1 && !memcmp(file.a, of->mark->id, sizeof(file.a)) &&
+	    memcmp(file.b, of->uuid, sizeof(file.b))) {
+		value_uuid_text(file.b, uuid);
+		log_info("export %s: its file was written as export %s since; nobody goes on with a disk of it",
+			 of->name, uuid);
+		return WRITERS_OTHER;
+	}
+	if (as < 0 || ret != 1)
+		return WRITERS_NONE;
+	memcpy(last->host_id, own.a, sizeof(last->host_id));
+	memcpy(last->instance_id, own.b, sizeof(last->instance_id));
+	return WRITERS_KNOWN;
+}

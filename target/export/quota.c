@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Limits. Accounts of hosts and addresses exist as long as something is taken on them, those
+ * of an export as long as the export. Loop thread.
+ */
+#include <netinet/in.h>
+#include <stdio.h>
+
+#include "base/loop.h"
+#include "base/util.h"
+#include "export/quota.h"
+
+struct limits_host {
+	LIST_ENTRY(limits_host) entry;
+	uint8_t id[RDMABLK_ID_LEN];
+	struct limits_account taken;
+};
+
+/*
+ * Of the logins at once so many are kept for addresses that have a live session, or had one
+ * lately: connections that never become sessions cost nothing, and must not keep a host from
+ * coming back. So many addresses without a live session are remembered for so long.
+ */
+#define KNOWN_SHARE	4		/* one of so many logins */
+#define KNOWN_MAX	1024
+#define KNOWN_MS	900000
+
+/**
+ * struct limits_addr - what is known of an address
+ * @entry: in the list of all; those that had a session last come first
+ * @addr: it
+ * @logins: in progress
+ * @live: sessions that have been live and are not gone
+ * @taken: by sessions
+ * @until: it counts as known, ms; 0: no session of it has ended
+ */
+struct limits_addr {
+	LIST_ENTRY(limits_addr) entry;
+	struct in6_addr addr;
+	uint64_t logins;
+	uint64_t live;
+	struct limits_account taken;
+	int64_t until;
+};
+
+static struct {
+	const struct config *cfg;
+	LIST_HEAD(, limits_host) hosts;
+	LIST_HEAD(, limits_addr) addrs;
+	uint64_t logins;
+	struct limits_account taken;
+	unsigned int remembered;	/* addresses with an @until */
+} limits;
+
+/**
+ * limits_init - learn the limits
+ * @cfg: outlives the rest
+ */
+void limits_init(const struct config *cfg)
+{
+	limits.cfg = cfg;
+	LIST_INIT(&limits.hosts);
+	LIST_INIT(&limits.addrs);
+	limits.taken = (struct limits_account){ 0 };
+	limits.remembered = 0;
+}
+
+/* IPv4 as mapped IPv6, so that one comparison serves both. */
+static struct in6_addr plain_address(const struct sockaddr *peer)
+{
+	struct in6_addr addr = IN6ADDR_ANY_INIT;
+
+	if (peer->sa_family == AF_INET6)
+		return ((const struct sockaddr_in6 *)peer)->sin6_addr;
+	addr.s6_addr[10] = 0xff;
+	addr.s6_addr[11] = 0xff;
+	memcpy(&addr.s6_addr[12], &((const struct sockaddr_in *)peer)->sin_addr, 4);
+	return addr;
+}
+
+static struct limits_addr *find_addr(const struct in6_addr *addr)
+{
+	struct limits_addr *a;
+
+	LIST_FOREACH(a, &limits.addrs, entry)
+		if (!memcmp(&a->addr, addr, sizeof(*addr)))
+			return a;
+	return NULL;
+}
+
+static void forget(struct limits_addr *a)
+{
+	if (a->until)
+		limits.remembered--;
+	a->until = 0;
+	if (a->logins || a->live || a->taken.sessions)
+		return;
+	LIST_REMOVE(a, entry);
+	free(a);
+}
+
+static struct limits_addr *get_addr(const struct sockaddr *peer)
+{
+	struct in6_addr addr = plain_address(peer);
+	struct limits_addr *a = find_addr(&addr);
+
+	if (a)
+		return a;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return NULL;
+	a->addr = addr;
+	LIST_INSERT_HEAD(&limits.addrs, a, entry);
+	return a;
+}
+
+static bool is_known(const struct limits_addr *a)
+{
+	return a && (a->live || a->until > loop_now());
+}
+
+/**
+ * limits_login_get - take a login slot
+ * @peer: address of the initiator
+ *
+ * Return: enum rdmablk_reason; with RDMABLK_OK limits_login_put() is due.
+ */
+unsigned int limits_login_get(const struct sockaddr *peer)
+{
+	struct in6_addr addr = plain_address(peer);
+	struct limits_addr *a = find_addr(&addr);
+	uint64_t max = limits.cfg->max_logins;
+
+	if (!is_known(a))
+		max -= max / KNOWN_SHARE;
+	if (limits.logins >= max || (a && a->logins >= limits.cfg->max_logins_addr))
+		return RDMABLK_R_LIMIT_LOGINS;
+	a = get_addr(peer);
+	if (!a)
+		return RDMABLK_R_NO_MEMORY;
+	a->logins++;
+	limits.logins++;
+	return RDMABLK_OK;
+}
+
+/**
+ * limits_login_put - give a login slot back
+ * @peer: as given to limits_login_get()
+ */
+void limits_login_put(const struct sockaddr *peer)
+{
+	struct in6_addr addr = plain_address(peer);
+	struct limits_addr *a = find_addr(&addr);
+
+	limits.logins--;
+	if (!a)
+		return;
+	a->logins--;
+	if (!a->until || a->until <= loop_now())
+		forget(a);
+}
+
+/**
+ * limits_live_get - an initiator has a live session more
+ * @peer: its address
+ */
+void limits_live_get(const struct sockaddr *peer)
+{
+	struct limits_addr *a = get_addr(peer);
+
+	if (a)		/* else it is one of those nothing is known of */
+		a->live++;
+}
+
+/* Of those whose time is not over the one whose session ended first gives way. */
+static void make_room(void)
+{
+	struct limits_addr *a, *next, *last = NULL;
+
+	for (a = LIST_FIRST(&limits.addrs); a; a = next) {
+		next = LIST_NEXT(a, entry);
+		if (a->until && a->until <= loop_now())
+			forget(a);
+		else if (a->until)
+			last = a;
+	}
+	if (last && limits.remembered >= KNOWN_MAX)
+		forget(last);
+}
+
+/**
+ * limits_live_put - a session that limits_live_get() was called for is gone
+ * @peer: address of the initiator
+ */
+void limits_live_put(const struct sockaddr *peer)
+{
+	struct in6_addr addr = plain_address(peer);
+	struct limits_addr *a = find_addr(&addr);
+
+	if (!a || !a->live)
+		return;
+	a->live--;
+	if (!a->until)
+		make_room();
+	limits.remembered += !a->until;
+	a->until = loop_now() + KNOWN_MS;
+	LIST_REMOVE(a, entry);
+	LIST_INSERT_HEAD(&limits.addrs, a, entry);
+}
+
+/**
+ * limits_same_address - are two addresses the same but for the port
+ * @a: address
+ * @b: address
+ *
+ * Return: whether they are.
+ */
+bool limits_same_address(const struct sockaddr *a, const struct sockaddr *b)
+{
+	const struct in6_addr plain_a = plain_address(a), plain_b = plain_address(b);
+
+	return !memcmp(&plain_a, &plain_b, sizeof(plain_a));
+}
+
+static struct limits_host *find_host(const uint8_t *id)
+{
+	struct limits_host *h;
+
+	LIST_FOREACH(h, &limits.hosts, entry)
+		if (!memcmp(h->id, id, sizeof(h->id)))
+			return h;
+	return NULL;
+}
+
+#define READER_SHARE	4	/* what only reads leaves one part of so many to others */
+
+static uint64_t for_all(const struct limits_who *who, uint64_t max)
+{
+	return who->writer ? max : max - max / READER_SHARE;
+}
+
+static uint64_t left(uint64_t max, uint64_t taken)
+{
+	return taken < max ? max - taken : 0;
+}
+
+/*
+ * Readers of an export leave room for one session that writes, however small the limit is.
+ * They have an account of their own, so that a writer that is there takes none of theirs.
+ */
+static uint64_t for_readers(const struct limits_who *who, uint64_t max, uint64_t one)
+{
+	uint64_t kept = max / READER_SHARE;
+
+	if (who->writer || who->read_only)
+		return max;
+	return left(max, kept < one ? one : kept);
+}
+
+static uint64_t bytes_max(uint64_t max)
+{
+	return max ?: UINT64_MAX;
+}
+
+static void add(struct limits_account *to, uint64_t queues, uint64_t bytes)
+{
+	to->sessions++;
+	to->queues += queues;
+	to->bytes += bytes;
+}
+
+static void give_back(struct limits_account *from, const struct limits_account *what)
+{
+	from->sessions -= min_u64(from->sessions, what->sessions);
+	from->queues -= min_u64(from->queues, what->queues);
+	from->bytes -= min_u64(from->bytes, what->bytes);
+}
+
+/**
+ * struct taken - what was taken when others have ended
+ * @host: by the host
+ * @addr: by its address
+ * @export: by the sessions of the export
+ * @readers: by those of them that may not write
+ * @all: by all
+ */
+struct taken {
+	struct limits_account host;
+	struct limits_account addr;
+	struct limits_account export;
+	struct limits_account readers;
+	struct limits_account all;
+};
+
+static struct taken taken_then(const struct limits_who *who, const struct limits_freed *freed)
+{
+	struct in6_addr addr = plain_address(who->peer);
+	const struct limits_addr *a = find_addr(&addr);
+	const struct limits_host *h = find_host(who->host_id);
+	struct taken then = {
+		.export = who->export->taken,
+		.readers = who->export->readers,
+		.all = limits.taken,
+	};
+
+	if (h)
+		then.host = h->taken;
+	if (a)
+		then.addr = a->taken;
+	if (!freed)
+		return then;
+	give_back(&then.host, &freed->host);
+	give_back(&then.addr, &freed->addr);
+	give_back(&then.export, &freed->all);
+	give_back(&then.readers, &freed->readers);
+	give_back(&then.all, &freed->all);
+	return then;
+}
+
+/**
+ * struct cap - one limit, as it is for one session
+ * @option: its name
+ * @reason: enum rdmablk_reason of a refusal
+ * @of_export: it is a key of the export, not of the target
+ * @given: its value
+ * @max: the part of @given that sessions of this kind may take
+ * @taken: of @max
+ * @need: what the session needs at least
+ */
+struct cap {
+	const char *option;
+	unsigned int reason;
+	bool of_export;
+	uint64_t given;
+	uint64_t max;
+	uint64_t taken;
+	uint64_t need;
+};
+
+/* Return: RDMABLK_OK, or why there is no room, and in @full the first limit that says so. */
+static unsigned int check(const struct limits_who *who, const struct taken *then,
+			  uint64_t bytes, struct cap *full)
+{
+	const struct config *cfg = limits.cfg;
+	const struct limits_caps *own = &who->caps;
+#define CAP(_reason, _option, _of_export, _given, _max, _taken, _need)			\
+	{ .reason = RDMABLK_R_LIMIT_##_reason, .option = (_option),			\
+	  .of_export = (_of_export), .given = (_given), .max = (_max),			\
+	  .taken = (_taken), .need = (_need) }
+	const struct cap caps[] = {
+		CAP(SESSIONS, "max-sessions-per-host", false, cfg->max_sessions,
+		    cfg->max_sessions, then->host.sessions, 1),
+		CAP(SESSIONS, "max-sessions-per-address", false, cfg->max_sessions_addr,
+		    cfg->max_sessions_addr, then->addr.sessions, 1),
+		CAP(SESSIONS, "max-sessions", false, cfg->max_sessions_all,
+		    for_all(who, cfg->max_sessions_all), then->all.sessions, 1),
+		CAP(SESSIONS, "max-sessions", true, own->sessions,
+		    own->sessions, then->export.sessions, 1),
+		CAP(SESSIONS, "max-sessions", true, own->sessions,
+		    for_readers(who, own->sessions, 1), then->readers.sessions, 1),
+		CAP(QUEUES, "max-queues-per-host", false, cfg->max_queues,
+		    cfg->max_queues, then->host.queues, 1),
+		CAP(QUEUES, "max-queues-per-address", false, cfg->max_queues_addr,
+		    cfg->max_queues_addr, then->addr.queues, 1),
+		CAP(QUEUES, "max-queues", false, cfg->max_queues_all,
+		    for_all(who, cfg->max_queues_all), then->all.queues, 1),
+		CAP(QUEUES, "max-queues", true, own->queues,
+		    own->queues, then->export.queues, 1),
+		CAP(QUEUES, "max-queues", true, own->queues,
+		    for_readers(who, own->queues, 1), then->readers.queues, 1),
+		CAP(MEMORY, "max-pinned", false, cfg->max_pinned,
+		    bytes_max(cfg->max_pinned), then->host.bytes, bytes),
+		CAP(MEMORY, "max-pinned-total", false, cfg->max_pinned_all,
+		    for_all(who, bytes_max(cfg->max_pinned_all)), then->all.bytes, bytes),
+		CAP(MEMORY, "max-pinned", true, own->bytes,
+		    bytes_max(own->bytes), then->export.bytes, bytes),
+		CAP(MEMORY, "max-pinned", true, own->bytes,
+		    for_readers(who, bytes_max(own->bytes), bytes), then->readers.bytes, bytes),
+	};
+#undef CAP
+
+	for (size_t i = 0; i < ARRAY_SIZE(caps); i++) {
+		if (caps[i].need <= left(caps[i].max, caps[i].taken))
+			continue;
+		*full = caps[i];
+		return caps[i].reason;
+	}
+	return RDMABLK_OK;
+}
+
+/**
+ * limits_freed_add - a session ends, or has to end, before another one of its export begins
+ * @freed: zeroed, or with others that end
+ * @who: whose the other one is
+ * @share: what the session has taken
+ */
+void limits_freed_add(struct limits_freed *freed, const struct limits_who *who,
+		      const struct limits_share *share)
+{
+	struct in6_addr addr = plain_address(who->peer);
+
+	if (!share->host)
+		return;
+	add(&freed->all, share->queues, share->bytes);
+	if (!share->writer)
+		add(&freed->readers, share->queues, share->bytes);
+	if (!memcmp(share->host->id, who->host_id, sizeof(share->host->id)))
+		add(&freed->host, share->queues, share->bytes);
+	if (!memcmp(&share->addr->addr, &addr, sizeof(addr)))
+		add(&freed->addr, share->queues, share->bytes);
+}
+
+/**
+ * limits_session_check - would a session be refused once others of its export have ended
+ * @who: whose it is
+ * @bytes: that the session would register
+ * @freed: what these others have taken
+ *
+ * Return: RDMABLK_OK, or the enum rdmablk_reason of limits_session_get() then.
+ */
+unsigned int limits_session_check(const struct limits_who *who, uint64_t bytes,
+				  const struct limits_freed *freed)
+{
+	const struct taken then = taken_then(who, freed);
+	struct cap full;
+
+	return check(who, &then, bytes, &full);
+}
+
+/**
+ * limits_session_why - which limit refuses a session, for the log
+ * @who: as given to limits_session_check() or limits_session_get(), which have refused it
+ * @bytes: likewise
+ * @freed: likewise; NULL: it was limits_session_get()
+ * @text: gets it; empty: no limit refuses the session
+ * @size: of @text, LIMITS_WHY is enough
+ */
+void limits_session_why(const struct limits_who *who, uint64_t bytes,
+			const struct limits_freed *freed, char *text, size_t size)
+{
+	const struct taken then = taken_then(who, freed);
+	char readers[80] = "";
+	struct cap full;
+
+	*text = '\0';
+	if (!check(who, &then, bytes, &full))
+		return;
+	if (full.max < full.given)
+		snprintf(readers, sizeof(readers), ", %llu for those that may not write",
+			 (unsigned long long)full.max);
+	snprintf(text, size, "%s=%llu of %s%s: %llu taken, %llu needed", full.option,
+		 (unsigned long long)full.given, full.of_export ? "the export" : "the target",
+		 readers, (unsigned long long)full.taken, (unsigned long long)full.need);
+}
+
+/**
+ * limits_session_queues - how many queues a session would get
+ * @who: whose it is
+ * @queues: wished for
+ * @freed: what sessions of that export have taken which end before; NULL: none does
+ *
+ * Return: fewer, perhaps; one at least, be it that limits_session_get() refuses it.
+ */
+uint32_t limits_session_queues(const struct limits_who *who, uint32_t queues,
+			       const struct limits_freed *freed)
+{
+	const struct taken then = taken_then(who, freed);
+	const struct config *cfg = limits.cfg;
+	uint64_t readers = for_readers(who, who->caps.queues, 1);
+	uint64_t room = min_u64(left(cfg->max_queues, then.host.queues),
+				left(cfg->max_queues_addr, then.addr.queues));
+
+	room = min_u64(room, left(for_all(who, cfg->max_queues_all), then.all.queues));
+	room = min_u64(room, left(who->caps.queues, then.export.queues));
+	if (!who->writer)
+		room = min_u64(room, left(readers, then.readers.queues));
+	return (uint32_t)min_u64(queues, room ?: 1);
+}
+
+static struct limits_host *get_host(const uint8_t *id)
+{
+	struct limits_host *h = find_host(id);
+
+	if (h)
+		return h;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return NULL;
+	memcpy(h->id, id, sizeof(h->id));
+	LIST_INSERT_HEAD(&limits.hosts, h, entry);
+	return h;
+}
+
+static void forget_host(struct limits_host *h)
+{
+	if (h->taken.sessions)
+		return;
+	LIST_REMOVE(h, entry);
+	free(h);
+}
+
+/**
+ * limits_session_get - take what a session needs
+ * @share: zeroed; says what was taken
+ * @who: whose it is
+ * @queues: wished for; limits_session_queues() of them are taken
+ * @bytes: registered
+ *
+ * Return: enum rdmablk_reason; with RDMABLK_OK limits_session_put() is due.
+ */
+unsigned int limits_session_get(struct limits_share *share,
+				const struct limits_who *who, uint32_t queues,
+				uint64_t bytes)
+{
+	const struct taken now = taken_then(who, NULL);
+	struct cap full;
+	unsigned int reason = check(who, &now, bytes, &full);
+	struct limits_addr *a;
+	struct limits_host *h;
+
+	if (reason)
+		return reason;
+	share->bytes = bytes;
+	share->queues = limits_session_queues(who, queues, NULL);
+	h = get_host(who->host_id);
+	if (!h)
+		return RDMABLK_R_NO_MEMORY;
+	a = get_addr(who->peer);
+	if (!a) {
+		forget_host(h);
+		return RDMABLK_R_NO_MEMORY;
+	}
+	share->host = h;
+	share->addr = a;
+	share->export = who->export;
+	share->writer = who->writer;
+	add(&h->taken, share->queues, bytes);
+	add(&a->taken, share->queues, bytes);
+	add(&share->export->taken, share->queues, bytes);
+	if (!share->writer)
+		add(&share->export->readers, share->queues, bytes);
+	add(&limits.taken, share->queues, bytes);
+	return RDMABLK_OK;
+}
+
+/**
+ * limits_session_put - give it back
+ * @share: as filled by limits_session_get(), or zeroed; zeroed afterwards
+ */
+void limits_session_put(struct limits_share *share)
+{
+	const struct limits_account all = { 1, share->queues, share->bytes };
+	struct limits_host *h = share->host;
+	struct limits_addr *a = share->addr;
+
+	if (!h)
+		return;
+	give_back(&h->taken, &all);
+	give_back(&a->taken, &all);
+	give_back(&share->export->taken, &all);
+	if (!share->writer)
+		give_back(&share->export->readers, &all);
+	give_back(&limits.taken, &all);
+	forget_host(h);
+	if (!is_known(a))
+		forget(a);
+	*share = (struct limits_share){ 0 };
+}

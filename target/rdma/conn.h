@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One queue: a CM id and its queue pair.
+ */
+#ifndef RDMABLKD_CONN_H
+#define RDMABLKD_CONN_H
+
+#include "base/worker.h"
+#include "rdma/cm.h"
+#include "rdma/device.h"
+
+/**
+ * enum conn_event - what a queue tells its owner
+ * @CONN_LOST: the connection is over
+ * @CONN_FAILED: the queue pair is in error
+ * @CONN_ACCESS: the peer went where it may not
+ * @CONN_REMOVED: its device is being removed
+ */
+enum conn_event {
+	CONN_LOST,
+	CONN_FAILED,
+	CONN_ACCESS,
+	CONN_REMOVED,
+};
+
+/**
+ * struct conn_caps - work requests of a queue pair
+ * @sends: posted at once
+ * @recvs: posted at once
+ */
+struct conn_caps {
+	uint32_t sends;
+	uint32_t recvs;
+};
+
+/**
+ * struct conn_wish - what a queue pair is made with
+ * @pd: of the session
+ * @cq: for sends and receives
+ * @caps: how many
+ * @access: what the initiator may do on it, IBV_ACCESS_REMOTE_*
+ * @resources: READs at once that it answers
+ */
+struct conn_wish {
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct conn_caps caps;
+	unsigned int access;
+	uint8_t resources;
+};
+
+/**
+ * struct conn - one queue
+ * @cm: handler of @id
+ * @qp: handler of its queue pair
+ * @id: its own. librdmacm does not know the queue pair: see conn_accept()
+ * @pair: the queue pair, from conn_open() to conn_close()
+ * @owner: the session
+ * @queue: its number
+ * @wish: for conn_open()
+ * @job: for the owner: makes @pair in a worker
+ * @error: of @job: 0; DEVICE_FULL; or -errno
+ * @event: upcall to the owner, in the loop
+ */
+struct conn {
+	struct cm_handler cm;
+	struct qp_handler qp;
+	struct rdma_cm_id *id;
+	struct ibv_qp *pair;
+	void *owner;
+	uint16_t queue;
+	struct conn_wish wish;
+	struct job job;
+	int error;
+	void (*event)(struct conn *conn, enum conn_event event);
+};
+
+struct conn *conn_create(struct rdma_cm_id *id, void *owner, uint16_t queue,
+			 void (*event)(struct conn *, enum conn_event));
+int conn_open(struct conn *conn);
+int conn_accept(struct conn *conn, uint16_t version);
+int conn_guard(struct conn *conn, uint64_t wr_id, struct ibv_sge *sge);
+int conn_close(struct conn *conn);
+void conn_destroy(struct conn *conn);
+unsigned int conn_failure(const struct ibv_wc *wc, bool receive);
+void conn_refuse(struct conn *conn, unsigned int reason);
+void conn_reject(struct rdma_cm_id *id, unsigned int reason);
+
+#endif

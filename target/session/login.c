@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The dialogue on the control queue. One function per message; each returns
+ * RDMABLK_OK or the reason for which the session ends.
+ */
+#include <endian.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "session/login.h"
+#include "wire/mac.h"
+
+/* What RDMABLK_AUTH_NONE uses for K; wire header, "Labels of the MACs". */
+static const uint8_t no_key[RDMABLK_MAC_LEN];
+
+static struct {
+	unsigned int reason;	/* RDMABLK_OK: logins go on */
+	int64_t until;
+} refused;
+
+/**
+ * dialog_refuse_logins - the end has begun
+ * @reason: enum rdmablk_reason, for those whose login has not got as far as PROOF
+ * @until: by loop_now(), ms: when sessions end that have not flushed by then
+ *
+ * A device that comes back until then and may have unflushed writes is let in, and told to
+ * flush: the contents that they are in end with this process. Sessions that are granted
+ * still get their queues.
+ */
+void dialog_refuse_logins(unsigned int reason, int64_t until)
+{
+	refused.reason = reason;
+	refused.until = until;
+}
+
+/**
+ * dialog_refuses - is a login refused of which nothing is known yet
+ *
+ * While a device may come that has to flush, who logs in is asked who he is. Not after the
+ * end has come: then one that comes again and again would put it off for ever.
+ *
+ * Return: RDMABLK_OK: no; else why.
+ */
+unsigned int dialog_refuses(void)
+{
+	return loop_now() < refused.until && session_expected() ? RDMABLK_OK :
+	       refused.reason;
+}
+
+static unsigned int handle_hello(struct session *s, const void *msg, size_t len)
+{
+	uint8_t nonce[RDMABLK_NONCE_LEN];
+	unsigned int reason = login_check_hello(msg, len, &s->wish);
+
+	if (reason)
+		return reason;
+	if (s->wish.version != s->version)
+		return RDMABLK_R_VERSION;
+	if (mac_random(nonce, sizeof(nonce)))
+		return RDMABLK_R_INTERNAL;
+	memcpy(&s->hello, msg, sizeof(s->hello));
+	login_pack_challenge(&s->challenge, &s->wish, s->id, nonce);
+	session_set_state(s, SESSION_PROOF);
+	session_login_timer(s);
+	return session_send(s, &s->challenge, sizeof(s->challenge));
+}
+
+static unsigned int verify_proof(struct session *s, const void *msg)
+{
+	const struct rdmablk_proof *proof = msg;
+	uint8_t mac[RDMABLK_MAC_LEN];
+
+	if (mac_proof(no_key, &s->hello, &s->challenge, mac))
+		return RDMABLK_R_INTERNAL;
+	if (!mac_equal(mac, proof->mac))
+		return RDMABLK_R_AUTH_FAILED;
+	if (mac_session_key(no_key, &s->hello, &s->challenge, s->key))
+		return RDMABLK_R_INTERNAL;
+	return RDMABLK_OK;
+}
+
+static void fill_lease(struct session *s)
+{
+	struct lease *lease = &s->lease;
+
+	memcpy(lease->host_id, s->wish.host_id, sizeof(lease->host_id));
+	memcpy(lease->boot_nonce, s->wish.boot_nonce, sizeof(lease->boot_nonce));
+	memcpy(lease->instance_id, s->wish.instance_id,
+	       sizeof(lease->instance_id));
+	lease->generation = s->wish.generation;
+	lease->writer = !(s->wish.flags & RDMABLK_HELLO_READ_ONLY);
+}
+
+/* An export that needs what was not agreed on is not for this initiator. */
+static unsigned int check_features(const struct session *s)
+{
+	uint64_t needed = 0;
+
+	if (s->limits.flags & RDMABLK_GRANT_CACHE)
+		needed |= RDMABLK_F_COMMANDS;
+	if (s->limits.flags & RDMABLK_GRANT_STAGED)
+		needed |= RDMABLK_F_COMMANDS | RDMABLK_F_STAGED;
+	return needed & ~s->wish.features ? RDMABLK_R_FEATURE : RDMABLK_OK;
+}
+
+static unsigned int plan_regions(struct session *s, const struct export *e)
+{
+	uint64_t bytes = export_region_bytes(e, s->device->attr.max_mr_size);
+
+	if (!bytes) {
+		log_peer(session_peer(s), LOG_ERR, "%s: device %s cannot register so much",
+			 session_text(s), s->device->name);
+		return RDMABLK_R_NO_MEMORY;
+	}
+	s->regions.bytes = bytes;
+	s->regions.size = e->store.size;
+	s->regions.nr = (uint32_t)((e->store.size + bytes - 1) / bytes);
+	return RDMABLK_OK;
+}
+
+static unsigned int plan_staged(struct session *s, struct export *e,
+				unsigned int queues)
+{
+	s->plan = (struct staged_plan){
+		.verbs = s->device->verbs,
+		.max_mr_size = s->device->attr.max_mr_size,
+		.nr_queues = queues,
+		.logical_block = (uint32_t)e->cfg->block,
+		.writer = s->lease.writer,
+		.lists = s->wish.features & RDMABLK_F_LISTS,
+		.implied = s->wish.features & RDMABLK_F_IMPLIED,
+		.size = e->store.size,
+		.queue_depth = s->wish.queue_depth,
+	};
+	return e->store.ops->staged->plan(&e->store, &s->plan);
+}
+
+static struct limits_who accounts_of(const struct session *s, struct export *e)
+{
+	return (struct limits_who){
+		.host_id = s->wish.host_id,
+		.peer = session_peer(s),
+		.writer = s->lease.writer,
+		.export = &e->limits,
+		.caps = export_caps(e),
+		.read_only = e->cfg->read_only,
+	};
+}
+
+/* The peer is told the reason only: the log names the limit. */
+static unsigned int refuse(const struct session *s, const struct limits_who *who,
+			   uint64_t bytes, const struct limits_freed *freed,
+			   unsigned int reason)
+{
+	char why[LIMITS_WHY];
+
+	if (!reason)
+		return RDMABLK_OK;
+	limits_session_why(who, bytes, freed, why, sizeof(why));
+	if (*why)
+		log_peer(session_peer(s), LOG_WARNING, "%s: refused by %s",
+			 session_text(s), why);
+	return reason;
+}
+
+/*
+ * What the session takes of the limits, and how its data moves. The memory of
+ * fewer queues may be more, for they may be deeper: it is planned for those there will be.
+ */
+static unsigned int plan(struct session *s, struct export *e)
+{
+	bool staged = s->limits.flags & RDMABLK_GRANT_STAGED;
+	const struct limits_who who = accounts_of(s, e);
+	unsigned int queues = limits_session_queues(&who, s->wish.nr_queues, NULL);
+	unsigned int reason;
+	uint64_t bytes;
+
+	reason = staged ? plan_staged(s, e, queues) : plan_regions(s, e);
+	if (reason)
+		return reason;
+	if (staged)
+		queues = s->plan.nr_queues;
+	bytes = staged ? s->plan.pinned : e->store.size;
+	reason = limits_session_get(&s->share, &who, queues, bytes);
+	return refuse(s, &who, bytes, NULL, reason);
+}
+
+/* What comes back from the sessions that end, or have to end for this one. */
+static struct limits_freed freed_for(const struct limits_who *who, const struct export *e)
+{
+	struct limits_freed freed = { 0 };
+	struct lease *held;
+
+	LIST_FOREACH(held, &e->leases, entry)
+		if (held->verdict || held->ending)
+			limits_freed_add(&freed, who,
+					 &container_of(held, struct session, lease)->share);
+	return freed;
+}
+
+/*
+ * Would the session be refused when those that have to end for it are gone? Nobody's
+ * session ends for one that cannot be had.
+ */
+static unsigned int check_room(struct session *s, struct export *e)
+{
+	bool staged = s->limits.flags & RDMABLK_GRANT_STAGED;
+	const struct limits_who who = accounts_of(s, e);
+	const struct limits_freed freed = freed_for(&who, e);
+	unsigned int queues = limits_session_queues(&who, s->wish.nr_queues, &freed);
+	unsigned int reason;
+	uint64_t bytes;
+
+	reason = staged ? plan_staged(s, e, queues) : plan_regions(s, e);
+	if (reason)
+		return reason;
+	bytes = staged ? s->plan.pinned : e->store.size;
+	reason = limits_session_check(&who, bytes, &freed);
+	return refuse(s, &who, bytes, &freed, reason);
+}
+
+static bool has_victims(const struct export *e)
+{
+	const struct lease *held;
+
+	LIST_FOREACH(held, &e->leases, entry)
+		if (held->verdict)
+			return true;
+	return false;
+}
+
+static unsigned int admit(struct session *s, struct export *e)
+{
+	bool resume = s->wish.flags & RDMABLK_HELLO_RESUME;
+	struct lease *held;
+	unsigned int reason;
+
+	/* Who has written this export tells nothing of another one. */
+	if (resume && memcmp(s->wish.uuid, e->store.uuid, sizeof(s->wish.uuid)))
+		return RDMABLK_R_IDENTITY;
+	if (e->cfg->read_only && s->lease.writer)
+		return RDMABLK_R_READ_ONLY;
+	if (resume && !export_resumable(e, &s->lease))
+		return RDMABLK_R_STOLEN;
+	reason = export_admit(&e->leases, &s->lease, e->cfg->shared,
+			      s->wish.flags & RDMABLK_HELLO_STEAL);
+	if (reason != RDMABLK_R_FENCING)
+		return reason;
+	reason = has_victims(e) ? check_room(s, e) : RDMABLK_OK;
+	if (reason)
+		return reason;
+	/* releases come from workers at the earliest: the list holds still */
+	LIST_FOREACH(held, &e->leases, entry)
+		if (held->verdict)
+			session_end(container_of(held, struct session, lease),
+				    held->verdict);
+	return fault(FAULT_GRANT_EARLY) ? RDMABLK_OK : RDMABLK_R_FENCING;
+}
+
+static void fill_scope(struct session *s)
+{
+	struct login_scope *scope = &s->scope;
+
+	scope->size = s->export->store.size;
+	scope->logical_block = (uint32_t)s->export->cfg->block;
+	scope->writer = s->lease.writer;
+	command_scope(scope, &s->limits);
+	if (!(s->limits.flags & RDMABLK_GRANT_STAGED))
+		return;
+	scope->cmd_depth = s->plan.cmd_depth;
+	scope->trailer_bytes = s->plan.trailer_bytes;
+	scope->slot_bytes = s->plan.slot_bytes;
+}
+
+/* What an initiator takes. */
+static uint64_t session_max(uint64_t keep_alive_ms)
+{
+	uint64_t ms = keep_alive_ms * RDMABLK_SESSION_FACTOR;
+
+	if (ms < RDMABLK_SESSION_ANY_MS)
+		ms = RDMABLK_SESSION_ANY_MS;
+	return min_u64(ms, RDMABLK_MAX_SESSION_MS);
+}
+
+static void grant_times(struct session *s)
+{
+	uint64_t ms = s->wish.keep_alive_ms;
+
+	if (ms < s->cfg->keep_alive_min)
+		ms = s->cfg->keep_alive_min;
+	if (ms > s->cfg->keep_alive_max)
+		ms = s->cfg->keep_alive_max;
+	s->keep_alive_ms = (uint32_t)ms;
+	s->silence_ms = (uint32_t)min_u64(ms * s->cfg->session_factor, session_max(ms));
+}
+
+static unsigned int grant_flags(const struct session *s)
+{
+	return (s->lease.writer ? 0 : RDMABLK_GRANT_READ_ONLY) |
+	       (s->export->cfg->shared ? RDMABLK_GRANT_SHARED : 0) |
+	       s->limits.flags;
+}
+
+static unsigned int send_grant(struct session *s)
+{
+	const struct login_grant in = {
+		.session_id = s->id,
+		.features = s->wish.features,
+		.uuid = s->export->store.uuid,
+		.epoch = s->export->store.epoch,
+		.size = s->scope.size,
+		.region_bytes = s->regions.bytes,
+		.nr_regions = s->regions.nr,
+		.flags = s->grant_flags,
+		.logical_block = (uint32_t)s->export->cfg->block,
+		.physical_block = s->export->store.physical_block,
+		.io_min = s->limits.io_min,
+		.io_opt = s->limits.io_opt,
+		.max_io = s->limits.max_io,
+		.nr_queues = (uint16_t)s->share.queues,
+		.queue_depth = session_queue_depth(s),
+		.read_depth = device_read_depth(s->device),
+		.keep_alive_ms = s->keep_alive_ms,
+		.session_tmo_ms = s->silence_ms,
+		.target_name = s->cfg->name,
+	};
+	struct rdmablk_grant grant;
+
+	login_pack_grant(&grant, &in);
+	if (mac_message(s->key, RDMABLK_LABEL_GRANT, &grant,
+			offsetof(struct rdmablk_grant, mac), grant.mac))
+		return RDMABLK_R_INTERNAL;
+	if (fault(FAULT_CORRUPT_GRANT))
+		grant.uuid[0] ^= 1;
+	return session_send(s, &grant, sizeof(grant));
+}
+
+static void register_done(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+	unsigned int reason;
+
+	if (!session_registered(s))
+		return;
+	session_set_state(s, SESSION_GRANTED);
+	s->granted = true;
+	session_login_timer(s);
+	reason = send_grant(s);
+	if (reason) {
+		session_end(s, reason);
+		return;
+	}
+	session_tell_size(s);	/* it may have grown since PROOF */
+	session_tell_due(s);
+}
+
+static unsigned int check_refused(const struct session *s)
+{
+	if (s->wish.flags & RDMABLK_HELLO_RESUME && s->lease.writer &&
+	    s->limits.flags & RDMABLK_GRANT_CACHE && loop_now() < refused.until)
+		return RDMABLK_OK;
+	return refused.reason;
+}
+
+static unsigned int handle_proof(struct session *s, const void *msg, size_t len)
+{
+	unsigned int reason = verify_proof(s, msg);
+	struct export *e;
+
+	(void)len;
+	if (reason)
+		return reason;
+	e = export_find(s->wish.export_name);
+	if (!e)
+		return refused.reason ?: RDMABLK_R_NO_EXPORT;
+	if (e->broken)
+		return RDMABLK_R_STORE_FAILED;
+	fill_lease(s);
+	if (e->store.ops->limits)
+		e->store.ops->limits(&e->store, &s->limits);
+	reason = check_refused(s) ?: check_features(s) ?: admit(s, e) ?: plan(s, e);
+	if (reason)
+		return reason;
+	s->export = e;
+	export_lease(e, &s->lease);
+	s->leased = true;
+	fill_scope(s);
+	s->grant_flags = grant_flags(s);
+	grant_times(s);
+	session_set_state(s, SESSION_REGISTER);
+	if (refused.reason)
+		session_tell(s, RDMABLK_EVENT_DRAIN, (uint64_t)refused.until);
+	return session_register(s, register_done);
+}
+
+static unsigned int handle_regions_get(struct session *s, const void *msg,
+				       size_t len)
+{
+	struct rdmablk_regions regions;
+	unsigned int reason;
+	uint32_t first, count;
+
+	reason = login_check_regions_get(msg, len, s->regions.nr, &first);
+	if (reason)
+		return reason;
+	count = (uint32_t)min_u64(s->regions.nr - first, RDMABLK_REGIONS_PER_MSG);
+	login_pack_regions(&regions, first, count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct region *region = &s->regions.region[first + i];
+
+		login_pack_region(&regions.region[i], region->iova,
+				  region->mr->rkey);
+	}
+	if (mac_message(s->key, RDMABLK_LABEL_REGIONS, &regions,
+			offsetof(struct rdmablk_regions, mac), regions.mac))
+		return RDMABLK_R_INTERNAL;
+	return session_send(s, &regions, sizeof(regions));
+}
+
+static unsigned int handle_limits_get(struct session *s, const void *msg,
+				      size_t len)
+{
+	struct rdmablk_limits limits;
+
+	(void)msg;
+	(void)len;
+	if (!(s->wish.features & RDMABLK_F_COMMANDS))
+		return RDMABLK_R_STATE;
+	login_pack_limits(&limits, &s->scope);
+	if (mac_message(s->key, RDMABLK_LABEL_LIMITS, &limits,
+			offsetof(struct rdmablk_limits, mac), limits.mac))
+		return RDMABLK_R_INTERNAL;
+	return session_send(s, &limits, sizeof(limits));
+}
+
+static unsigned int handle_ready(struct session *s, const void *msg, size_t len)
+{
+	struct rdmablk_live live;
+
+	(void)msg;
+	(void)len;
+	if (s->joined != s->nr_data)
+		return RDMABLK_R_JOIN_MISSING;
+	session_live(s);
+	login_pack_live(&live);
+	return session_send(s, &live, sizeof(live));
+}
+
+static unsigned int handle_command(struct session *s, const void *msg, size_t len)
+{
+	unsigned int reason, status = RDMABLK_OK;
+	struct rdmablk_answer answer;
+	struct login_command cmd;
+
+	reason = login_check_command(msg, len, &cmd);
+	if (reason)
+		return reason;
+	switch (cmd.op) {
+	case RDMABLK_OP_KEEPALIVE:
+		if (fault(FAULT_NO_KEEPALIVE_ANSWER))
+			return RDMABLK_OK;
+		s->keepalives++;
+		break;
+	case RDMABLK_OP_LOGOUT:
+		if (cmd.flags && !(s->wish.features & RDMABLK_F_COMMANDS))
+			return RDMABLK_R_MALFORMED;
+		s->clean = cmd.flags & RDMABLK_LOGOUT_CLEAN;
+		s->logout = cmd;
+		return RDMABLK_R_LOGOUT;
+	default:
+		status = RDMABLK_R_UNSUPPORTED;
+		break;
+	}
+	login_pack_answer(&answer, &cmd, status);
+	return session_send(s, &answer, sizeof(answer));
+}
+
+static unsigned int handle_close(struct session *s, const void *msg, size_t len)
+{
+	unsigned int theirs;
+	unsigned int reason = login_check_close(msg, len, &theirs);
+
+	if (reason)
+		return reason;
+	log_peer(session_peer(s), LOG_INFO, "%s: the initiator closes: %s", session_text(s),
+		 rdmablk_reason_text(theirs));
+	s->quiet = true;
+	/* A login that it refuses itself it refuses the next time, too. */
+	if (s->state < SESSION_LIVE)
+		s->refused = theirs;
+	return RDMABLK_R_CONNECTION;
+}
+
+#define STATE(state)	(1U << SESSION_##state)
+
+static const struct {
+	unsigned int states;	/* in which it may come */
+	unsigned int (*handle)(struct session *s, const void *msg, size_t len);
+} messages[] = {
+	[RDMABLK_MSG_HELLO]	= { STATE(HELLO), handle_hello },
+	[RDMABLK_MSG_PROOF]	= { STATE(PROOF), handle_proof },
+	[RDMABLK_MSG_REGIONS_GET] = { STATE(GRANTED), handle_regions_get },
+	[RDMABLK_MSG_LIMITS_GET] = { STATE(GRANTED), handle_limits_get },
+	[RDMABLK_MSG_READY]	= { STATE(GRANTED), handle_ready },
+	[RDMABLK_MSG_COMMAND]	= { STATE(GRANTED) | STATE(LIVE), handle_command },
+	[RDMABLK_MSG_CLOSE]	= { STATE(HELLO) | STATE(PROOF) | STATE(REGISTER) |
+				    STATE(GRANTED) | STATE(LIVE), handle_close },
+};
+
+/**
+ * dialog_receive - a message came in
+ * @s: not yet ending
+ * @msg: as received; nothing of it is checked
+ * @len: bytes received
+ *
+ * Return: RDMABLK_OK or why the session must end.
+ */
+unsigned int dialog_receive(struct session *s, const void *msg, size_t len)
+{
+	unsigned int reason;
+	uint16_t type;
+
+	reason = login_check_head(msg, len, &type);
+	if (reason)
+		return reason;
+	if (type >= ARRAY_SIZE(messages) || !messages[type].handle ||
+	    !(messages[type].states & 1U << s->state))
+		return RDMABLK_R_STATE;
+	return messages[type].handle(s, msg, len);
+}

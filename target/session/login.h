@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The dialogue on the control queue: what a message does to a session.
+ */
+#ifndef RDMABLKD_LOGIN_H
+#define RDMABLKD_LOGIN_H
+
+#include "session/session.h"
+
+void dialog_refuse_logins(unsigned int reason, int64_t until);
+unsigned int dialog_refuses(void);
+unsigned int dialog_receive(struct session *s, const void *msg, size_t len);
+
+#endif

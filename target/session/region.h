@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Registration of an export's arena for one session.
+ */
+#ifndef RDMABLKD_REGION_H
+#define RDMABLKD_REGION_H
+
+#include <infiniband/verbs.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "store/store.h"
+
+/**
+ * struct region - one region
+ * @mr: its registration; NULL: none
+ * @iova: its remote address
+ */
+struct region {
+	struct ibv_mr *mr;
+	uint64_t iova;
+};
+
+/**
+ * struct regions - the regions of one session; zeroed: none
+ * @region: @nr of them, or NULL
+ * @nr: how many the session has
+ * @bytes: of each but the last
+ * @size: of all of them, bytes; the export may grow meanwhile
+ * @cancel: stop registering; set by the loop
+ */
+struct regions {
+	struct region *region;
+	uint32_t nr;
+	uint64_t bytes;
+	uint64_t size;
+	atomic_bool cancel;
+};
+
+int regions_register(struct regions *regions, const struct store *store,
+		     struct ibv_pd *pd, bool writable);
+int regions_deregister(struct regions *regions);
+
+#endif

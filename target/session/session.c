@@ -1,0 +1,736 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Sessions: how they begin, join queues, end.
+ *
+ * Who owns what. A session owns its control queue, its data queues, its domain,
+ * completion queue, registrations and lease. It belongs to the loop; only what
+ * the present job needs belongs to a worker while the job is under way (@busy),
+ * and there is never more than one job: making the control queue, then noting who writes,
+ * then registering, then fencing, then destroying. A session that must end during one of
+ * the first three is fenced when the job is done. Data queues that join have jobs of their
+ * own (@opening), and the fence waits for all of them.
+ *
+ * How a session ends, whatever the reason; session_end() is the only way in and
+ * the change of state makes sure that it happens once:
+ *
+ *  1. SESSION_CLOSING. No message is handled any more, no queue joins. The lease
+ *     is marked as ending, so that a claimant is told to come again.
+ *  2. The fence, in a worker: every data queue pair is destroyed, every region
+ *     deregistered. From then on no write of this session can land. A failure
+ *     here is not passed over: the fence is tried again, the export stays taken.
+ *     Meanwhile the keeper drops the session's commands, but for the piece it is
+ *     at. Of a staged store its own threads do: they let go of the queue pairs
+ *     before the fence, and of the file when the I/O that has begun is over. No
+ *     worker waits for a file: one disk that does not answer would take them all.
+ *     Then the store is told, which brings up to date what was not flushed.
+ *  3. SESSION_CLOSED. The lease and the host's share are given back, and only now
+ *     is the peer told: by CLOSE, or by the answer to LOGOUT. The control queue
+ *     lives until the peer has disconnected, a second at most.
+ *  4. SESSION_DYING, in a worker: queue pairs before the completion queue, before
+ *     the buffers, before the domain; CM ids last of the connections.
+ *  5. In the loop, the memory of the queues and the session is freed. What the device
+ *     has refused to let go of by then is as if it were gone to all others: no session
+ *     and no export waits for it. But its memory is kept for good, for the adapter may
+ *     write to it, and the device name it in an event. A removal of the device that the
+ *     driver cannot force waits for it until the process ends: what is mapped of it keeps
+ *     the device open, whatever device_close() does.
+ *
+ * Why the memory goes last and in the loop. Events name a queue by its context:
+ * CM events by that of the id, asynchronous ones by that of the queue pair,
+ * completions by that of the completion queue. The loop may hold such an event
+ * while a worker destroys its object. The verbs wait: destroying an object
+ * returns only after every event of it that was read has been acknowledged, and
+ * drops those not yet read. The loop acknowledges CM events before it handles
+ * them, so for them the wait is no guarantee, but memory freed by a job's done()
+ * is: it runs in the loop, after the event at hand. In turn the loop never waits
+ * for a worker, so the wait always ends.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "session/session.h"
+#include "wire/mac.h"
+
+#define LINGER_MS	1000	/* for the peer to disconnect after the last message */
+#define LINGER_GONE_MS	200	/* the same when somebody waits for the device */
+#define NO_FENCE_MS	60000	/* with that fault: how long a session is a ghost */
+#define REFENCE_MS	1000	/* between tries of a fence that failed */
+#define LOGIN_JOINS	16	/* data queues that a login has login_ms more for */
+#define RETURN_MS	10000	/* from the end of a session to the next of its device */
+#define LATE_MS		5000	/* an end that takes longer is said to */
+#define LATE_MOST_MS	60000	/* between two times that it is said */
+
+/**
+ * session_text - a session for the log
+ * @s: session
+ *
+ * Return: text, valid until the next call. Loop thread.
+ */
+const char *session_text(const struct session *s)
+{
+	static char text[256];
+
+	if (s->wish.export_name[0])
+		snprintf(text, sizeof(text), "session %016llx host %s (%s) export %s",
+			 (unsigned long long)s->id, s->wish.host_name,
+			 s->peer_text, s->wish.export_name);
+	else
+		snprintf(text, sizeof(text), "session %016llx (%s)",
+			 (unsigned long long)s->id, s->peer_text);
+	return text;
+}
+
+/**
+ * session_peer - the initiator's address, for the budgets of the log
+ * @s: session
+ *
+ * Return: address, valid as long as the session is.
+ */
+const struct sockaddr *session_peer(const struct session *s)
+{
+	return (const struct sockaddr *)&s->peer;
+}
+
+/*
+ * One line about a change of state. Once the initiator has been granted the export, nothing
+ * that others make the daemon log hides such a line.
+ */
+__attribute__((format(printf, 3, 4)))
+static void log_state(const struct session *s, int level, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (!log_wanted(level) || (!s->granted && !log_allow(fmt, session_peer(s))))
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	log_write(level, "%s: %s", session_text(s), text);
+}
+
+/* From each state, the states that may follow, bit by bit. */
+static const unsigned int session_moves[] = {
+	[SESSION_HELLO]		= 1U << SESSION_PROOF | 1U << SESSION_CLOSING,
+	[SESSION_PROOF]		= 1U << SESSION_REGISTER | 1U << SESSION_CLOSING,
+	[SESSION_REGISTER]	= 1U << SESSION_GRANTED | 1U << SESSION_CLOSING,
+	[SESSION_GRANTED]	= 1U << SESSION_LIVE | 1U << SESSION_CLOSING,
+	[SESSION_LIVE]		= 1U << SESSION_CLOSING,
+	[SESSION_CLOSING]	= 1U << SESSION_CLOSED,
+	[SESSION_CLOSED]	= 1U << SESSION_DYING,
+	[SESSION_DYING]		= 0,
+};
+
+/**
+ * session_set_state - change the state
+ * @s: session
+ * @state: new
+ *
+ * Return: whether that was allowed; if not nothing has changed.
+ */
+bool session_set_state(struct session *s, enum session_state state)
+{
+	if (!(session_moves[s->state] & 1U << state))
+		return false;
+	s->state = state;
+	return true;
+}
+
+/**
+ * session_send - send a message on the control queue
+ * @s: session
+ * @msg: copied
+ * @len: bytes
+ *
+ * Return: RDMABLK_OK or why the session must end.
+ */
+unsigned int session_send(struct session *s, const void *msg, size_t len)
+{
+	int ret = ctrl_send(&s->ctrl, msg, len, false);
+
+	if (ret == -ENOBUFS)	/* more commands under way than there are tags */
+		return RDMABLK_R_STATE;
+	return ret ? RDMABLK_R_CONNECTION : RDMABLK_OK;
+}
+
+/* What is to be sent now. */
+static uint64_t event_value(const struct session *s, uint16_t event)
+{
+	int64_t left;
+
+	if (event == RDMABLK_EVENT_RESIZE)
+		return s->event_value[event];
+	left = (int64_t)s->event_value[event] - loop_now();
+	return left > 0 ? (uint64_t)left : 0;
+}
+
+/**
+ * session_tell_due - send what events are due and may be sent
+ * @s: session
+ *
+ * LEAVING says why DRAIN follows, so the order is that of falling numbers.
+ */
+void session_tell_due(struct session *s)
+{
+	if (s->state < SESSION_GRANTED)
+		return;
+	for (uint16_t event = RDMABLK_EVENT_LEAVING; event; event--) {
+		struct rdmablk_event_msg msg;
+
+		if (!(s->due & 1U << event))
+			continue;
+		login_pack_event(&msg, event, event_value(s, event));
+		if (ctrl_send_event(&s->ctrl, &msg, sizeof(msg)))
+			return;
+		s->due &= ~(1U << event);
+	}
+}
+
+/**
+ * session_tell - send an event, at once or when those before have arrived
+ * @s: session past PROOF; until GRANT is sent it stays due
+ * @event: enum rdmablk_event
+ * @value: takes the place of one that is still due; of DRAIN and LEAVING when it is, by
+ *	loop_now(), of which is sent how long that is from then on
+ */
+void session_tell(struct session *s, uint16_t event, uint64_t value)
+{
+	s->due |= 1U << event;
+	s->event_value[event] = value;
+	s->drained |= event == RDMABLK_EVENT_DRAIN;
+	session_tell_due(s);
+}
+
+/*
+ * Timers
+ */
+
+static void login_expired(struct loop_timer *timer)
+{
+	session_end(container_of(timer, struct session, timer),
+		    RDMABLK_R_LOGIN_TIMEOUT);
+}
+
+static void silence_expired(struct loop_timer *timer)
+{
+	struct session *s = container_of(timer, struct session, timer);
+	int64_t left = s->heard + s->silence_ms - loop_now();
+
+	/* What has come in is heard first, and others' may come before it. */
+	if (left <= 0 && cq_waits(&s->cq))
+		left = 1;
+	if (left > 0)
+		loop_timer_start(timer, left);
+	else
+		session_end(s, RDMABLK_R_EXPIRED);
+}
+
+static void linger_expired(struct loop_timer *timer)
+{
+	struct session *s = container_of(timer, struct session, timer);
+
+	s->lingered = true;
+	session_destroy(s);
+}
+
+static void refence_expired(struct loop_timer *timer)
+{
+	session_fence(container_of(timer, struct session, timer));
+}
+
+/**
+ * session_login_timer - the initiator has its time for the next part of a login
+ * @s: session
+ *
+ * Each part and each queue that joins renews the time. The whole login has a bound that
+ * grows with the number of queues, as that of the initiator does. Who has not said who he
+ * is has less: connections cost him nothing, and each takes a place from others.
+ */
+void session_login_timer(struct session *s)
+{
+	int64_t ms = (int64_t)s->cfg->login_ms;
+	int64_t left = s->born + ms * (2 + s->nr_data / LOGIN_JOINS) - loop_now();
+
+	if (s->state < SESSION_REGISTER)
+		ms = (int64_t)min_u64(s->cfg->hello_ms, s->cfg->login_ms);
+	s->timer.expired = login_expired;
+	loop_timer_start(&s->timer, left < 0 ? 0 : left < ms ? left : ms);
+}
+
+static void login_slot_put(struct session *s)
+{
+	if (s->login_slot)
+		limits_login_put((struct sockaddr *)&s->peer);
+	s->login_slot = false;
+}
+
+/**
+ * session_queue_depth - requests of a hardware queue at once
+ * @s: session
+ *
+ * Return: what GRANT says; of a session that has not got that far, what is wished for.
+ */
+uint16_t session_queue_depth(const struct session *s)
+{
+	return s->plan.queue_depth ?: s->wish.queue_depth;
+}
+
+/**
+ * session_live - I/O may start
+ * @s: session, of which all queues have joined
+ */
+void session_live(struct session *s)
+{
+	session_set_state(s, SESSION_LIVE);
+	s->window_messages = 0;		/* those of the login were more */
+	command_live(&s->commands);
+	if (s->staged)
+		s->export->store.ops->staged->live(s->staged);
+	login_slot_put(s);
+	limits_live_get(session_peer(s));
+	s->known = true;
+	s->timer.expired = silence_expired;
+	loop_timer_start(&s->timer, s->silence_ms);
+	log_state(s, LOG_INFO,
+		  "live%s: %u queues of depth %u, keep-alive %u ms, session timeout %u ms",
+		  s->lease.writer ? "" : ", read-only",
+		  s->nr_data / 2, session_queue_depth(s), s->keep_alive_ms,
+		  s->silence_ms);
+}
+
+/*
+ * The end
+ */
+
+/**
+ * session_submit - give the workers the session's job
+ * @s: session without one under way
+ * @run: in a worker
+ * @done: in the loop
+ * @kind: of job
+ */
+void session_submit(struct session *s, void (*run)(struct job *),
+		    void (*done)(struct job *), enum job_kind kind)
+{
+	s->busy = true;
+	s->job_error = 0;
+	s->job.run = run;
+	s->job.done = done;
+	s->job.kind = kind;
+	worker_submit(&s->job);
+}
+
+static const struct staged_ops *staged_ops(const struct session *s)
+{
+	return s->export->store.ops->staged;
+}
+
+/* After the queue pairs are destroyed. May be called again after an error. */
+static int staged_close(struct session *s)
+{
+	int ret = 0;
+
+	if (s->staged && !s->staged_closed)
+		ret = staged_ops(s)->close(s->staged);
+	s->staged_closed = !ret;
+	return ret;
+}
+
+/* When it is closed and its threads are done with it */
+static void staged_free(struct session *s)
+{
+	if (s->staged && s->staged_closed)
+		staged_ops(s)->free(s->staged);
+	s->staged = NULL;
+}
+
+/* Return: whether to wait until its threads have let go of it, as far as @end. */
+static bool staged_stop(struct session *s, enum session_staged end)
+{
+	if (!s->staged || s->staged_end >= end)
+		return false;
+	if (s->staged_end == STAGED_RUNNING) {
+		s->staged_end = STAGED_STOPPING;
+		staged_ops(s)->stop(s->staged);
+	}
+	return true;
+}
+
+static void destroy_run(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	for (unsigned int i = 0; i < s->nr_data; i++)
+		if (s->data[i])
+			conn_destroy(s->data[i]);
+	if (regions_deregister(&s->regions) || staged_close(s))
+		log_err("session %016llx: memory cannot be deregistered",
+			(unsigned long long)s->id);
+	staged_free(s);
+	s->stuck = conn_close(s->conn);
+	if (!s->stuck)		/* or the adapter writes there */
+		ctrl_destroy(&s->ctrl);
+	s->stuck = s->stuck || command_close(&s->commands) || cq_close(&s->cq) ||
+		   (s->pd && ibv_dealloc_pd(s->pd));
+	if (s->stuck)
+		log_err("session %016llx: cannot be destroyed altogether; its memory stays taken",
+			(unsigned long long)s->id);
+	command_free(&s->commands);
+	conn_destroy(s->conn);
+}
+
+static uint64_t commands_of(const struct session *s)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < STORE_OPS; i++)
+		sum += s->commands.counts.done[i];
+	return sum;
+}
+
+static void destroy_done(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+	const uint64_t *done = s->commands.counts.done;
+
+	log_state(s, LOG_INFO,
+		  "ended: %s; lasted %lld ms, %llu messages, %llu keepalives, %llu joins refused, %llu commands, %llu flushes",
+		  rdmablk_reason_text(s->reason), (long long)(loop_now() - s->born),
+		  (unsigned long long)s->messages, (unsigned long long)s->keepalives,
+		  (unsigned long long)s->refused_joins,
+		  (unsigned long long)commands_of(s),
+		  (unsigned long long)done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE]);
+	login_slot_put(s);
+	if (s->known)
+		limits_live_put(session_peer(s));
+	device_put(s->device);
+	for (unsigned int i = 0; i < s->nr_data && !s->stuck; i++)
+		free(s->data[i]);
+	if (!s->stuck) {
+		free(s->data);
+		free(s->conn);
+	}
+	mac_wipe(s->key, sizeof(s->key));
+	session_remove(s);
+}
+
+/**
+ * session_destroy - the last message had its time, or is of no use
+ * @s: in SESSION_CLOSED; otherwise nothing happens
+ */
+void session_destroy(struct session *s)
+{
+	if (fault(FAULT_NO_FENCE) && !s->lingered)
+		return;
+	/* Only with a fault; tried again later. */
+	if (s->state != SESSION_CLOSED || command_busy(&s->commands) ||
+	    staged_stop(s, STAGED_IDLE))
+		return;
+	if (!session_set_state(s, SESSION_DYING))
+		return;
+	loop_timer_stop(&s->timer);
+	cq_stop(&s->cq);
+	session_submit(s, destroy_run, destroy_done, JOB_FENCE);
+}
+
+static bool send_last(struct session *s)
+{
+	struct rdmablk_answer answer;
+	struct rdmablk_close close;
+
+	if (s->quiet)
+		return false;
+	if (s->reason == RDMABLK_R_LOGOUT) {
+		login_pack_answer(&answer, &s->logout, RDMABLK_OK);
+		return !ctrl_send(&s->ctrl, &answer, sizeof(answer), true);
+	}
+	login_pack_close(&close, s->reason);
+	return !ctrl_send(&s->ctrl, &close, sizeof(close), true);
+}
+
+/* Nothing of the session can touch the store any more: what it left is the store's. */
+static void tell_store(struct session *s)
+{
+	struct store *store = &s->export->store;
+
+	if (!s->granted || !s->lease.writer || !store->ops->ended ||
+	    fault(FAULT_LOST_END))
+		return;
+	store->ops->ended(store, s->clean && command_clean(&s->commands));
+	if (store->keeper)
+		keeper_wake(store->keeper);
+}
+
+static void session_fenced(struct session *s)
+{
+	session_set_state(s, SESSION_CLOSED);
+	if (s->leased) {
+		tell_store(s);
+		if (s->returns)	/* it was told to come again until now */
+			export_await(s->export, loop_now() + RETURN_MS);
+		export_release(&s->lease);
+		log_state(s, LOG_INFO, "fenced: its queues and keys are gone");
+	}
+	s->leased = false;
+	limits_session_put(&s->share);
+	s->timer.expired = linger_expired;
+	if (fault(FAULT_NO_FENCE))
+		loop_timer_start(&s->timer, NO_FENCE_MS);
+	else if (send_last(s))
+		loop_timer_start(&s->timer,
+				 s->device->gone ? LINGER_GONE_MS : LINGER_MS);
+	else
+		session_destroy(s);
+}
+
+static void free_run(struct job *job)
+{
+	staged_free(container_of(job, struct session, job));
+}
+
+static void free_done(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	s->busy = false;
+	session_fenced(s);
+}
+
+/*
+ * The fence is over when queues and keys are gone and the keeper, or the store's own
+ * threads, are done with us.
+ */
+static void session_settle(struct session *s)
+{
+	if (s->state != SESSION_CLOSING || !s->fenced || s->busy)
+		return;
+	if ((command_busy(&s->commands) && !fault(FAULT_NO_KEEPER_WAIT)) ||
+	    (s->staged && s->staged_end < STAGED_IDLE && !fault(FAULT_NO_FENCE)))
+		return;
+	if (s->staged && !fault(FAULT_NO_FENCE))
+		session_submit(s, free_run, free_done, JOB_FENCE);
+	else
+		session_fenced(s);
+}
+
+/**
+ * session_commands_idle - the keeper is done with the last command of a session
+ * @c: its commands, stopped
+ */
+void session_commands_idle(struct commands *c)
+{
+	struct session *s = container_of(c, struct session, commands);
+
+	session_settle(s);
+	if (s->lingered)	/* it was kept for the keeper */
+		session_destroy(s);
+}
+
+static void fence_run(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	if (fault(FAULT_SLOW_FENCE))
+		usleep((useconds_t)fault(FAULT_SLOW_FENCE) * 1000);
+	for (unsigned int i = 0; i < s->nr_data && !s->job_error; i++)
+		if (s->data[i])
+			s->job_error = conn_close(s->data[i]);
+	if (!s->job_error)
+		s->job_error = regions_deregister(&s->regions);
+	if (!s->job_error)
+		s->job_error = staged_close(s);
+}
+
+static void fence_done(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	s->busy = false;
+	if (!s->job_error) {
+		s->fenced = true;
+		session_settle(s);
+		return;
+	}
+	log_err("%s: cannot be fenced: %s; the export stays taken",
+		session_text(s), strerror(-s->job_error));
+	s->timer.expired = refence_expired;
+	loop_timer_start(&s->timer, REFENCE_MS);
+}
+
+static bool has_queues(const struct session *s)
+{
+	for (unsigned int i = 0; i < s->nr_data; i++)
+		if (s->data[i])
+			return true;
+	return false;
+}
+
+/**
+ * session_fence - make sure that nothing of a session can land any more
+ * @s: in SESSION_CLOSING, without a job under way
+ */
+void session_fence(struct session *s)
+{
+	command_stop(&s->commands);
+	if ((!has_queues(s) && !s->regions.region && !s->staged) ||
+	    fault(FAULT_NO_FENCE)) {
+		s->fenced = true;
+		session_settle(s);
+	} else if (!staged_stop(s, STAGED_STOPPED)) {
+		session_submit(s, fence_run, fence_done, JOB_FENCE);
+	}
+}
+
+/**
+ * session_staged_stopped - the threads of a staged store have let go of the queues
+ * @owner: session
+ */
+void session_staged_stopped(void *owner)
+{
+	struct session *s = owner;
+
+	s->staged_end = STAGED_STOPPED;
+	staged_ops(s)->counts(s->staged, &s->commands.counts);
+	if (s->state == SESSION_CLOSING)
+		session_submit(s, fence_run, fence_done, JOB_FENCE);
+}
+
+/**
+ * session_staged_idle - the I/O that a staged session had begun is over
+ * @owner: session, stopped
+ */
+void session_staged_idle(void *owner)
+{
+	struct session *s = owner;
+
+	s->staged_end = STAGED_IDLE;
+	session_settle(s);
+	if (s->lingered)	/* it was kept for that */
+		session_destroy(s);
+}
+
+static int reason_level(unsigned int reason)
+{
+	switch (reason) {
+	case RDMABLK_R_MAGIC ... RDMABLK_R_FEATURE:
+	case RDMABLK_R_NO_MEMORY:
+	case RDMABLK_R_DEVICE_FULL:
+	case RDMABLK_R_AUTH_FAILED ... RDMABLK_R_JOIN_MISSING:
+	case RDMABLK_R_ACCESS:
+	case RDMABLK_R_EXPIRED:
+	case RDMABLK_R_STOLEN:
+	case RDMABLK_R_INTERNAL:
+		return LOG_WARNING;
+	default:
+		return LOG_INFO;
+	}
+}
+
+/*
+ * Who was told of the end, and could not flush, has had its time: it would go on like that.
+ * Who had only more to flush than it has flushed comes back for the rest. What a staged store
+ * has not flushed is in caches of the host, which outlive this process.
+ */
+static bool gave_up(const struct session *s)
+{
+	return s->drained && (s->staged || command_gave_up(&s->commands));
+}
+
+/*
+ * Does its device come back? By itself, and soon: a host that has booted, or gives way to
+ * another one, has nothing to flush, and one that logs out says whether it has.
+ */
+static bool comes_back(const struct session *s, unsigned int reason)
+{
+	switch (reason) {
+	case RDMABLK_R_CONNECTION:
+	case RDMABLK_R_DEVICE_GONE:
+	case RDMABLK_R_EXPIRED:
+	case RDMABLK_R_LOGIN_TIMEOUT:
+	case RDMABLK_R_REPLACED:
+	case RDMABLK_R_NO_MEMORY:
+	case RDMABLK_R_DEVICE_FULL:
+		return session_has_cache(s);
+	case RDMABLK_R_LOGOUT:
+		return !s->clean && session_has_cache(s) && !gave_up(s);
+	default:
+		return false;
+	}
+}
+
+/* What the end of a session waits for. */
+static const char *awaited(const struct session *s)
+{
+	if (s->busy && s->job.run == fence_run)
+		return "a worker, to destroy its queue pairs and memory keys";
+	if (s->busy && s->job.run == free_run)
+		return "a worker, to free its buffers";
+	if (s->busy && s->job.run == destroy_run)
+		return "a worker, to destroy its control queue";
+	if (s->opening || (s->busy && s->job.kind == JOB_OPEN))
+		return "a worker, to make its queue pairs";
+	if (s->busy && s->job.kind == JOB_NOTE)
+		return "the state directory, to note who writes its export";
+	if (s->busy)
+		return "a worker, to stop registering the export's memory";
+	if (s->staged_end == STAGED_STOPPING)
+		return "an I/O thread of its export, to let go of its queue pairs";
+	if (s->staged && s->staged_end == STAGED_STOPPED && s->fenced)
+		return "I/O that the file of its export has not ended";
+	if (command_busy(&s->commands))
+		return "a command that its export's store has not ended";
+	if (s->job_error)
+		return "its next try to destroy queue pairs and memory keys";
+	return "its initiator, to close the connection";
+}
+
+static void late_expired(struct loop_timer *timer)
+{
+	struct session *s = container_of(timer, struct session, late_timer);
+
+	log_warn("%s: has been ending for %lld s, waits for %s%s", session_text(s),
+		 (long long)(loop_now() - s->ended) / 1000, awaited(s),
+		 s->leased ? "; the export stays taken until then" : "");
+	s->late_ms = s->late_ms * 2 < LATE_MOST_MS ? s->late_ms * 2 : LATE_MOST_MS;
+	loop_timer_start(timer, s->late_ms);
+}
+
+/* No wait of an end has a limit, because a fence cannot be skipped. The log names each. */
+static void late_start(struct session *s)
+{
+	s->ended = loop_now();
+	s->late_ms = LATE_MS;
+	s->late_timer.expired = late_expired;
+	loop_timer_start(&s->late_timer, s->late_ms);
+}
+
+/**
+ * session_end - end a session
+ * @s: in any state; from SESSION_CLOSING on nothing happens
+ * @reason: enum rdmablk_reason
+ */
+void session_end(struct session *s, unsigned int reason)
+{
+	bool returns = comes_back(s, s->refused ?: reason);
+
+	if (!session_set_state(s, SESSION_CLOSING))
+		return;
+	s->returns = returns;
+	if (returns)		/* session_fenced() says until when */
+		export_await(s->export, INT64_MAX);
+	log_state(s, reason_level(reason), "closing: %s", rdmablk_reason_text(reason));
+	s->reason = reason;
+	s->lease.ending = true;
+	loop_timer_stop(&s->timer);
+	late_start(s);
+	session_register_skip(s);
+	if (s->busy)
+		atomic_store(&s->regions.cancel, true);
+	else if (!s->opening)
+		session_fence(s);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sessions: one initiator, one export, 1 + 2n queues.
+ */
+#ifndef RDMABLKD_SESSION_H
+#define RDMABLKD_SESSION_H
+
+#include "base/loop.h"
+#include "base/worker.h"
+#include "config/config.h"
+#include "export/export.h"
+#include "export/quota.h"
+#include "rdma/conn.h"
+#include "rdma/cq.h"
+#include "rdma/ctrl.h"
+#include "session/cmdq.h"
+#include "session/region.h"
+#include "wire/wire.h"
+
+/**
+ * enum session_state - where a session is
+ * @SESSION_HELLO: a worker makes its control queue; then connected, waits for HELLO
+ * @SESSION_PROOF: CHALLENGE is sent, waits for PROOF
+ * @SESSION_REGISTER: admitted; a worker registers the memory
+ * @SESSION_GRANTED: GRANT is sent; regions are asked for, queues join
+ * @SESSION_LIVE: in use
+ * @SESSION_CLOSING: ends; a worker destroys data queues and registrations
+ * @SESSION_CLOSED: fenced, its export is free; the last message is on its way
+ * @SESSION_DYING: a worker destroys the rest
+ */
+enum session_state {
+	SESSION_HELLO,
+	SESSION_PROOF,
+	SESSION_REGISTER,
+	SESSION_GRANTED,
+	SESSION_LIVE,
+	SESSION_CLOSING,
+	SESSION_CLOSED,
+	SESSION_DYING,
+};
+
+/**
+ * enum session_staged - how far the end of staged write queues is
+ * @STAGED_RUNNING: their threads have them
+ * @STAGED_STOPPING: the threads have been told
+ * @STAGED_STOPPED: no thread touches a queue pair any more
+ * @STAGED_IDLE: nor memory or file
+ */
+enum session_staged {
+	STAGED_RUNNING,
+	STAGED_STOPPING,
+	STAGED_STOPPED,
+	STAGED_IDLE,
+};
+
+/**
+ * struct session - see the top of session.c for who may touch what, when
+ * @entry: in the list of sessions
+ * @turn: in the list of sessions that wait until another of their address is registered
+ * @cfg: the configuration
+ * @device: of all its queues
+ * @port: of @device
+ * @version: of the protocol
+ * @peer: address of the initiator
+ * @peer_text: the same, for people
+ * @id: never used twice by one process
+ * @state: changed by session_set_state() only
+ * @reason: why it ends, from SESSION_CLOSING on
+ * @quiet: the control queue is of no use for a last message
+ * @lingered: the last message had its time
+ * @login_slot: it holds one
+ * @busy: @job is under way
+ * @leased: @lease is held
+ * @granted: GRANT was sent: keys may have been used
+ * @clean: the initiator has logged out and says that nothing is unflushed
+ * @fenced: its queues and keys are gone
+ * @stuck: the device has not let go of all of the rest
+ * @returns: its device may come back, and have unflushed writes
+ * @drained: it has been told that the end is near
+ * @late: the time to flush is over, and it is waited for because it is at it
+ * @registering: a worker registers its memory
+ * @waits: it is in the list of @turn
+ * @known: its address counts as that of a live session
+ * @staged_closed: @staged has no verbs objects any more; set by a job
+ * @refused: why its initiator has closed it before it was live, or RDMABLK_OK
+ * @job: the one piece of work a session has at a time
+ * @job_error: its outcome
+ * @noted: was it noted who writes: 1: it is; 0: it is not; -errno: it must not write
+ * @registered: upcall, once: the memory is registered, or the login has failed
+ * @timer: of the login, of silence, of a fence that is tried again, of lingering, by state
+ * @late_timer: says what the end of the session waits for, from SESSION_CLOSING on
+ * @late_ms: how long it waits before it says so the next time, ms
+ * @ended: when the end began, ms
+ * @receive: upcall for a message: RDMABLK_OK or why the session must end
+ * @pd: its domain; its keys are valid nowhere else
+ * @cq: of its queues; not of write queues that carry commands
+ * @ctrl: buffers of the control queue
+ * @conn: the control queue
+ * @data: data queue q is @data[q - 1]; NULL: it has not joined
+ * @nr_data: how many there may be, twice the hardware queues granted
+ * @opening: how many of them a worker is making; no fence begins before there are none
+ * @joined: how many are connected
+ * @hello: as received
+ * @challenge: as sent
+ * @wish: @hello, decoded
+ * @key: session key, from SESSION_REGISTER on
+ * @export: what it uses, from SESSION_REGISTER on
+ * @lease: on @export
+ * @share: of its host's limits
+ * @regions: of @export
+ * @limits: of the store, as GRANT and LIMITS say
+ * @plan: of a staged store, else all 0
+ * @staged: its write queues, when a staged store has them; NULL: freed
+ * @staged_end: how far their end is
+ * @commands: of a one-sided store; zeroed without RDMABLK_F_COMMANDS
+ * @scope: what LIMITS says, with RDMABLK_F_COMMANDS
+ * @grant_flags: RDMABLK_GRANT_*, as granted
+ * @due: events that have to wait for others to arrive, bit by bit
+ * @event_value: of each event due, as session_tell() has been given it
+ * @keep_alive_ms: granted
+ * @silence_ms: it ends when nothing was heard for so long
+ * @heard: when something was heard last, ms
+ * @born: ms
+ * @late_flushes: that had begun when it became @late
+ * @logout: the command to be answered, when @reason is RDMABLK_R_LOGOUT
+ * @window: start of the second in which @window_messages are counted, ms
+ * @window_messages: for the limit on messages
+ * @messages: received
+ * @keepalives: answered
+ * @refused_joins: with its id
+ */
+struct session {
+	LIST_ENTRY(session) entry;
+	TAILQ_ENTRY(session) turn;
+	const struct config *cfg;
+	struct device *device;
+	uint8_t port;
+	uint16_t version;
+	struct sockaddr_storage peer;
+	char peer_text[ADDR_TEXT];
+	uint64_t id;
+
+	enum session_state state;
+	unsigned int reason;
+	bool quiet;
+	bool lingered;
+	bool login_slot;
+	bool busy;
+	bool leased;
+	bool granted;
+	bool clean;
+	bool fenced;
+	bool stuck;
+	bool returns;
+	bool drained;
+	bool late;
+	bool registering;
+	bool waits;
+	bool known;
+	bool staged_closed;
+	unsigned int refused;
+	struct job job;
+	int job_error;
+	int noted;
+	void (*registered)(struct job *job);
+	struct loop_timer timer;
+	struct loop_timer late_timer;
+	int64_t late_ms;
+	int64_t ended;
+	unsigned int (*receive)(struct session *s, const void *msg, size_t len);
+
+	struct ibv_pd *pd;
+	struct cq cq;
+	struct ctrl ctrl;
+	struct conn *conn;
+	struct conn **data;
+	unsigned int nr_data;
+	unsigned int opening;
+	unsigned int joined;
+
+	struct rdmablk_hello hello;
+	struct rdmablk_challenge challenge;
+	struct login_wish wish;
+	uint8_t key[RDMABLK_MAC_LEN];
+	struct export *export;
+	struct lease lease;
+	struct limits_share share;
+	struct regions regions;
+	struct store_limits limits;
+	struct staged_plan plan;
+	struct staged *staged;
+	enum session_staged staged_end;
+	struct commands commands;
+	struct login_scope scope;
+	uint32_t grant_flags;
+	uint32_t due;
+	uint64_t event_value[RDMABLK_EVENT_LEAVING + 1];
+	uint32_t keep_alive_ms;
+	uint32_t silence_ms;
+	int64_t heard;
+	int64_t born;
+	uint64_t late_flushes;
+	struct login_command logout;
+
+	int64_t window;
+	unsigned int window_messages;
+	uint64_t messages;
+	uint64_t keepalives;
+	uint64_t refused_joins;
+};
+
+/* Work request id of a data queue's guard; the others are ctrl.h's. */
+#define SESSION_WR_GUARD	0x40000
+
+/* session.c: life and end */
+const char *session_text(const struct session *s);
+const struct sockaddr *session_peer(const struct session *s);
+bool session_set_state(struct session *s, enum session_state state);
+unsigned int session_send(struct session *s, const void *msg, size_t len);
+void session_tell(struct session *s, uint16_t event, uint64_t value);
+void session_tell_due(struct session *s);
+void session_login_timer(struct session *s);
+uint16_t session_queue_depth(const struct session *s);
+void session_live(struct session *s);
+void session_submit(struct session *s, void (*run)(struct job *job),
+		    void (*done)(struct job *job), enum job_kind kind);
+void session_register_skip(struct session *s);
+void session_end(struct session *s, unsigned int reason);
+void session_fence(struct session *s);
+void session_commands_idle(struct commands *c);
+void session_staged_stopped(void *owner);
+void session_staged_idle(void *owner);
+void session_destroy(struct session *s);
+
+/* session_list.c: all of them */
+int session_init(void (*gone)(void));
+void session_add(struct session *s);
+void session_keep(struct session *s);
+void session_remove(struct session *s);
+struct session *session_find(uint64_t id);
+bool session_any(void);
+void session_end_device(struct device *dev);
+void session_end_all(unsigned int reason);
+const struct session *session_next(const struct session *s);
+unsigned int session_users(const struct export *export);
+bool session_left(const struct export *export);
+void session_end_export(const struct export *export, unsigned int reason);
+void session_end_broken(const struct export *export);
+unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms);
+bool session_has_cache(const struct session *s);
+bool session_expected(void);
+unsigned int session_caches(const struct export *only);
+unsigned int session_end_late(const struct export *only, unsigned int reason);
+unsigned int session_keepers(void);
+uint64_t session_room(const struct export *export);
+void session_tell_size(struct session *s);
+void session_resized(const struct export *export);
+
+/* session_event.c: what happens to its queues */
+void session_completed(struct cq *cq, const struct ibv_wc *wc);
+void session_cq_failed(struct cq *cq);
+void session_conn_event(struct conn *conn, enum conn_event event);
+
+/* session_open.c: beginnings */
+unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
+			    const struct config *cfg, uint16_t version,
+			    unsigned int (*receive)(struct session *s,
+						    const void *msg, size_t len));
+unsigned int session_join(struct session *s, struct rdma_cm_id *id,
+			  const struct login_request *req, uint8_t resources);
+unsigned int session_register(struct session *s, void (*done)(struct job *job));
+bool session_registered(struct session *s);
+
+#endif

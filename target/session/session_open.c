@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * How a session begins, registers its export, gets its queues. What a failure leaves half
+ * made session_end() undoes.
+ *
+ * Workers make the queue pairs. An adapter may take a millisecond for each, and one whose
+ * firmware does not answer a minute, in which the loop has the sessions of all others.
+ * Requests that join are opened several at a time, each a job of its own; the fence waits
+ * until the last of them is done.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "session/session.h"
+
+/*
+ * Completions: each receive and each send of the control queue, and the guard
+ * of each data queue. Write queues that carry commands have another completion queue.
+ */
+#define SESSION_CQES	(CTRL_RECVS + CTRL_SENDS + 2 * RDMABLK_MAX_QUEUES)
+
+static TAILQ_HEAD(, session) waiting = TAILQ_HEAD_INITIALIZER(waiting);
+
+static unsigned int queue_reason(int ret)
+{
+	return ret == DEVICE_FULL ? RDMABLK_R_DEVICE_FULL : RDMABLK_R_NO_MEMORY;
+}
+
+/* In a worker. What is half made after an error the end of the session undoes. */
+static int create_queue(struct session *s)
+{
+	int cqes = SESSION_CQES, ret;
+
+	if (cqes > s->device->attr.max_cqe)
+		cqes = s->device->attr.max_cqe;
+	s->pd = ibv_alloc_pd(s->device->verbs);
+	if (!s->pd)
+		return -errno;
+	ret = cq_open(&s->cq, s->device->channel, cqes) ?: ctrl_create(&s->ctrl, s->pd);
+	if (ret)
+		return ret;
+	s->conn->wish = (struct conn_wish){
+		.pd = s->pd,
+		.cq = s->cq.ibv,
+		.caps = { .sends = CTRL_SENDS, .recvs = CTRL_RECVS },
+	};
+	ret = conn_open(s->conn);
+	return ret ?: ctrl_start(&s->ctrl, s->conn->pair);
+}
+
+static void create_run(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	s->job_error = create_queue(s);
+}
+
+static void create_done(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+	uint16_t version = fault(FAULT_BAD_VERSION) ? 99 : s->version;
+	int ret = s->job_error;
+
+	s->busy = false;
+	if (s->state == SESSION_CLOSING) {
+		conn_refuse(s->conn, s->reason);
+		session_fence(s);
+		return;
+	}
+	ret = ret ?: conn_accept(s->conn, version);
+	if (ret) {
+		log_peer(session_peer(s), LOG_ERR, "%s: cannot make a control queue: %s",
+			 s->peer_text, device_error_text(ret));
+		conn_refuse(s->conn, queue_reason(ret));
+		session_end(s, queue_reason(ret));
+		return;
+	}
+	s->quiet = false;
+	session_login_timer(s);
+	log_debug("%s: connected", session_text(s));
+}
+
+static struct session *session_alloc(struct rdma_cm_id *id, struct device *dev,
+				     uint16_t version)
+{
+	const struct sockaddr *peer = rdma_get_peer_addr(id);
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->conn = conn_create(id, s, 0, session_conn_event);
+	if (!s->conn) {
+		free(s);
+		return NULL;
+	}
+	s->device = dev;
+	s->port = id->port_num;
+	s->version = version;
+	s->cq.completed = session_completed;
+	s->cq.failed = session_cq_failed;
+	s->born = loop_now();
+	s->heard = s->born;
+	s->quiet = true;	/* until it is accepted */
+	memcpy(&s->peer, peer, peer->sa_family == AF_INET6 ?
+	       sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
+	value_address_text(peer, s->peer_text, false);
+	return s;
+}
+
+/**
+ * session_create - a login begins
+ * @id: of the connection request for a control queue
+ * @dev: of @id; the session's with RDMABLK_OK
+ * @cfg: outlives the session
+ * @version: of the protocol
+ * @receive: gets its messages; returns RDMABLK_OK or why the session must end
+ *
+ * The caller has taken a login slot; it is the session's with RDMABLK_OK. A worker makes the
+ * control queue; then the request is accepted, or refused and the session ends.
+ *
+ * Return: enum rdmablk_reason; unless RDMABLK_OK @id is still the caller's.
+ */
+unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
+			    const struct config *cfg, uint16_t version,
+			    unsigned int (*receive)(struct session *s,
+						    const void *msg, size_t len))
+{
+	struct session *s = session_alloc(id, dev, version);
+
+	if (!s)
+		return RDMABLK_R_NO_MEMORY;
+	s->cfg = cfg;
+	s->receive = receive;
+	s->login_slot = true;
+	session_add(s);
+	session_login_timer(s);
+	session_submit(s, create_run, create_done, JOB_OPEN);
+	return RDMABLK_OK;
+}
+
+static int register_staged(struct session *s)
+{
+	struct store *store = &s->export->store;
+	int ret = store->ops->staged->open(store, &s->plan, &s->staged);
+
+	s->scope.slot_iova = s->plan.slot_iova;
+	s->scope.slot_rkey = s->plan.slot_rkey;
+	return ret;
+}
+
+static int register_arena(struct session *s)
+{
+	int ret = regions_register(&s->regions, &s->export->store, s->pd,
+				   s->lease.writer);
+
+	if (!ret && s->wish.features & RDMABLK_F_COMMANDS)
+		ret = command_open(&s->commands, s->device, s->pd, s->share.queues);
+	return ret;
+}
+
+static void register_run(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	if (fault(FAULT_SLOW_LOGIN))
+		usleep((useconds_t)fault(FAULT_SLOW_LOGIN) * 1000);
+	if (s->grant_flags & RDMABLK_GRANT_STAGED)
+		s->job_error = register_staged(s);
+	else
+		s->job_error = register_arena(s);
+}
+
+static bool others_register(const struct session *s)
+{
+	const struct session *other = NULL;
+
+	while ((other = session_next(other)))
+		if (other->registering &&
+		    limits_same_address(session_peer(other), session_peer(s)))
+			return true;
+	return false;
+}
+
+static void register_submit(struct session *s)
+{
+	s->registering = true;
+	session_submit(s, register_run, s->registered, JOB_REGISTER);
+}
+
+static void register_turn(struct session *s)
+{
+	loop_timer_stop(&s->timer);
+	s->waits = others_register(s);
+	if (s->waits)
+		TAILQ_INSERT_TAIL(&waiting, s, turn);
+	else
+		register_submit(s);
+}
+
+static void note_run(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	s->noted = export_note_writer(s->export, &s->lease);
+}
+
+static void note_done(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	if (s->state == SESSION_CLOSING || s->noted < 0) {
+		s->registered(job);	/* it ends without memory */
+		return;
+	}
+	s->busy = false;
+	register_turn(s);
+}
+
+static void commands_ended(struct commands *c, unsigned int reason)
+{
+	session_end(container_of(c, struct session, commands), reason);
+}
+
+static void staged_failed(void *owner, unsigned int reason)
+{
+	session_end(owner, reason);
+}
+
+/**
+ * session_register - register the export's memory for an admitted session
+ * @s: with @export, @lease, @regions or @plan, @scope; in SESSION_REGISTER
+ * @done: in the loop, once; calls session_registered() first
+ *
+ * If need be it is noted in the state directory before that who is to write. The directory
+ * may hang, so that the login timer runs meanwhile: when it expires the login has failed,
+ * and the end of the session waits for the directory. The registration has no such limit,
+ * because it lasts the longer the larger the export is.
+ *
+ * One at a time of an address: a host that logs in again and again to an export with much
+ * memory keeps no other waiting.
+ *
+ * Return: enum rdmablk_reason.
+ */
+unsigned int session_register(struct session *s, void (*done)(struct job *job))
+{
+	s->data = calloc(2 * s->share.queues, sizeof(*s->data));
+	if (!s->data)
+		return RDMABLK_R_NO_MEMORY;
+	s->nr_data = 2 * s->share.queues;
+	s->commands.scope = s->scope;
+	s->commands.store = &s->export->store;
+	s->commands.ended = commands_ended;
+	s->commands.idle = session_commands_idle;
+	s->plan.pd = s->pd;
+	s->plan.owner = s;
+	s->plan.failed = staged_failed;
+	s->plan.stopped = session_staged_stopped;
+	s->plan.idle = session_staged_idle;
+	s->registered = done;
+	if (export_note_due(s->export, &s->lease)) {
+		session_login_timer(s);
+		session_submit(s, note_run, note_done, JOB_NOTE);
+	} else {
+		register_turn(s);
+	}
+	return RDMABLK_OK;
+}
+
+/**
+ * session_register_skip - a session is not to be registered any more
+ * @s: session; unless it waits for its turn nothing happens
+ */
+void session_register_skip(struct session *s)
+{
+	if (s->waits)
+		TAILQ_REMOVE(&waiting, s, turn);
+	s->waits = false;
+}
+
+/* Another of its address may begin. */
+static void register_end(struct session *s)
+{
+	struct session *next;
+
+	if (!s->registering)
+		return;
+	s->registering = false;
+	TAILQ_FOREACH(next, &waiting, turn)
+		if (limits_same_address(session_peer(next), session_peer(s)))
+			break;
+	if (!next)
+		return;
+	session_register_skip(next);
+	register_submit(next);
+}
+
+/**
+ * session_registered - the memory is registered, or not
+ * @s: session
+ *
+ * Return: whether the login goes on; if not the session's end has begun.
+ */
+bool session_registered(struct session *s)
+{
+	s->busy = false;
+	register_end(s);
+	if (s->noted > 0)
+		export_noted(s->export, &s->lease);
+	if (s->state == SESSION_CLOSING) {
+		session_fence(s);
+		return false;
+	}
+	if (s->noted < 0) {
+		session_end(s, RDMABLK_R_INTERNAL);
+		return false;
+	}
+	if (s->job_error == -ENOSPC) {
+		log_peer(session_peer(s), LOG_ERR,
+			 "%s: its queues do not fit in beside those of other sessions of its export",
+			 session_text(s));
+		session_end(s, RDMABLK_R_LIMIT_QUEUES);
+		return false;
+	}
+	if (s->job_error == -E2BIG) {
+		log_peer(session_peer(s), LOG_ERR,
+			 "%s: the host has too little memory free for its buffers",
+			 session_text(s));
+		session_end(s, RDMABLK_R_NO_MEMORY);
+		return false;
+	}
+	if (s->job_error == DEVICE_FULL) {
+		log_peer(session_peer(s), LOG_ERR, "%s: cannot make its completion queues: %s",
+			 session_text(s), device_error_text(s->job_error));
+		session_end(s, RDMABLK_R_DEVICE_FULL);
+		return false;
+	}
+	if (s->job_error) {
+		log_peer(session_peer(s), LOG_ERR, "%s: cannot register %llu bytes: %s%s",
+			 session_text(s), (unsigned long long)s->share.bytes,
+			 strerror(-s->job_error),
+			 s->job_error == -ENOMEM ?
+			 " (RLIMIT_MEMLOCK too small?)" : "");
+		session_end(s, RDMABLK_R_NO_MEMORY);
+		return false;
+	}
+	export_let_write(s->export, &s->lease);
+	return true;
+}
+
+/* Whose a data queue is decides what it is made with and who hears of it. */
+static void wish_queue(struct session *s, const struct conn *conn, bool write,
+		       struct conn_wish *wish)
+{
+	const struct staged_ops *staged = s->export->store.ops->staged;
+	unsigned int i = (conn->queue - 1U) / 2;
+
+	wish->pd = s->pd;
+	wish->cq = s->cq.ibv;
+	wish->caps = (struct conn_caps){ .sends = 1, .recvs = 1 };
+	wish->access = IBV_ACCESS_REMOTE_READ;
+	/* WRITE queues may READ, too: that is how a write is fenced */
+	if (write && s->lease.writer)
+		wish->access |= IBV_ACCESS_REMOTE_WRITE;
+	if (!write)
+		return;
+	if (s->staged) {
+		staged->queue(s->staged, i, &wish->cq, &wish->caps.sends,
+			      &wish->caps.recvs);
+	} else if (s->commands.cq.ibv) {
+		wish->cq = s->commands.cq.ibv;
+		command_caps(&s->commands, &wish->caps);
+	}
+}
+
+/* What is received on it, before the peer may send. */
+static int start_queue(struct session *s, struct conn *conn)
+{
+	const struct staged_ops *staged = s->export->store.ops->staged;
+	unsigned int i = (conn->queue - 1U) / 2;
+	struct ibv_sge sge;
+
+	if (conn->wish.cq != s->cq.ibv)
+		return s->staged ? staged->join(s->staged, i, conn->pair) :
+				   command_join(&s->commands, i, conn->pair);
+	ctrl_guard_sge(&s->ctrl, &sge);
+	return conn_guard(conn, SESSION_WR_GUARD | conn->queue, &sge);
+}
+
+static void join_run(struct job *job)
+{
+	struct conn *conn = container_of(job, struct conn, job);
+
+	conn->error = conn_open(conn);
+}
+
+/*
+ * Without a queue pair nothing is left of it, and the initiator may go on with fewer queues.
+ * A queue pair that exists a worker has to destroy: the device may take its time, or refuse.
+ * What answers the commands of a write queue may know the queue already. The fence ends
+ * both.
+ */
+static void join_failed(struct session *s, struct conn *conn, int error)
+{
+	unsigned int reason = queue_reason(error);
+
+	log_peer(session_peer(s), LOG_ERR, "%s: cannot make data queue %u: %s",
+		 session_text(s), conn->queue, device_error_text(error));
+	if (conn->pair) {
+		conn_refuse(conn, reason);
+		session_end(s, reason);
+		return;
+	}
+	s->refused_joins++;
+	s->data[conn->queue - 1] = NULL;
+	conn_reject(conn->id, reason);
+	free(conn);
+}
+
+static void join_done(struct job *job)
+{
+	struct conn *conn = container_of(job, struct conn, job);
+	struct session *s = conn->owner;
+	int ret = conn->error;
+
+	s->opening--;
+	if (s->state != SESSION_GRANTED) {
+		conn_refuse(conn, s->reason);
+		if (!s->opening)
+			session_fence(s);
+		return;
+	}
+	ret = ret ?: start_queue(s, conn) ?: conn_accept(conn, s->version);
+	if (ret) {
+		join_failed(s, conn, ret);
+		return;
+	}
+	s->joined++;
+	session_login_timer(s);
+}
+
+/**
+ * session_join - a data queue joins
+ * @s: session the initiator has proven to own
+ * @id: of the connection request
+ * @req: decoded and verified
+ * @resources: READs at once it asks us to answer
+ *
+ * A worker makes the queue pair; then the request is accepted or refused.
+ *
+ * Return: enum rdmablk_reason; unless RDMABLK_OK @id is still the caller's.
+ */
+unsigned int session_join(struct session *s, struct rdma_cm_id *id,
+			  const struct login_request *req, uint8_t resources)
+{
+	uint8_t depth = device_read_depth(s->device);
+	struct conn *conn;
+
+	if (s->state != SESSION_GRANTED)
+		return RDMABLK_R_STATE;
+	if (req->queue > s->nr_data)
+		return RDMABLK_R_LIMIT_QUEUES;
+	if (s->data[req->queue - 1])
+		return RDMABLK_R_JOIN_TWICE;
+	if (id->verbs != s->device->verbs || id->port_num != s->port)
+		return RDMABLK_R_JOIN_DEVICE;
+	conn = conn_create(id, s, req->queue, session_conn_event);
+	if (!conn)
+		return RDMABLK_R_NO_MEMORY;
+	wish_queue(s, conn, req->kind == RDMABLK_KIND_WRITE, &conn->wish);
+	conn->wish.resources = resources < depth ? resources : depth;
+	conn->job = (struct job){ .run = join_run, .done = join_done, .kind = JOB_OPEN };
+	s->data[req->queue - 1] = conn;
+	s->opening++;
+	worker_submit(&conn->job);
+	return RDMABLK_OK;
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The threads of a store without a cache. A thread sleeps in one place, the ring: what
+ * the file has done, what came in on the queues of sessions and what other threads have
+ * to say all wakes it there.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "staged/iothread.h"
+#include "staged/lane.h"
+
+static void iothread_began(struct iothread *t, int error)
+{
+	pthread_mutex_lock(&t->all->lock);
+	t->error = error;
+	t->started = true;
+	pthread_cond_broadcast(&t->all->began);
+	pthread_mutex_unlock(&t->all->lock);
+}
+
+/* Answers to what was refused at once are posted in the same turn as it came. */
+static void iothread_turn(struct iothread *t)
+{
+	staged_engine_turn(&t->engine, TAILQ_EMPTY(&t->polled));
+	lanes_answer(t);
+	lanes_poll(t);
+	lanes_answer(t);
+}
+
+static void *iothread_main(void *arg)
+{
+	struct iothread *t = arg;
+	int ret = staged_engine_init(&t->engine, t->all->file, IOTHREAD_BUFFERS);
+
+	iothread_began(t, ret);
+	if (ret)
+		return NULL;
+	while (!t->stop)
+		iothread_turn(t);
+	staged_engine_exit(&t->engine);
+	return NULL;
+}
+
+static int iothread_create(struct iothread *t, struct iothreads *all)
+{
+	int ret;
+
+	t->all = all;
+	TAILQ_INIT(&t->polled);
+	TAILQ_INIT(&t->answering);
+	ret = -pthread_create(&t->thread, NULL, iothread_main, t);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&all->lock);
+	while (!t->started)
+		pthread_cond_wait(&all->began, &all->lock);
+	ret = t->error;
+	pthread_mutex_unlock(&all->lock);
+	if (ret)
+		pthread_join(t->thread, NULL);
+	return ret;
+}
+
+static void loop_told(struct loop_source *src)
+{
+	struct iothreads *all = container_of(src, struct iothreads, source);
+	struct ring_notes notes = TAILQ_HEAD_INITIALIZER(notes);
+	struct ring_note *note;
+	eventfd_t n;
+
+	eventfd_read(src->fd, &n);
+	pthread_mutex_lock(&all->lock);
+	TAILQ_CONCAT(&notes, &all->notes, entry);
+	pthread_mutex_unlock(&all->lock);
+	while ((note = TAILQ_FIRST(&notes))) {
+		TAILQ_REMOVE(&notes, note, entry);
+		note->run(note);
+	}
+}
+
+/**
+ * iothreads_tell_loop - have something done in the loop
+ * @all: threads of a store
+ * @note: theirs until its @run is called
+ *
+ * Any thread.
+ */
+void iothreads_tell_loop(struct iothreads *all, struct ring_note *note)
+{
+	pthread_mutex_lock(&all->lock);
+	TAILQ_INSERT_TAIL(&all->notes, note, entry);
+	eventfd_write(all->source.fd, 1);
+	pthread_mutex_unlock(&all->lock);
+}
+
+static int start_all(struct iothreads *all, unsigned int nr)
+{
+	sigset_t set, old;
+	int ret = 0;
+
+	/* Signals stay the loop's. */
+	sigfillset(&set);
+	pthread_sigmask(SIG_BLOCK, &set, &old);
+	while (!ret && all->nr < nr) {
+		ret = iothread_create(&all->thread[all->nr], all);
+		if (!ret)
+			all->nr++;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		log_err("export %s: cannot start its I/O threads: %s%s",
+			all->file->file->name, strerror(-ret),
+			ret == -EPERM ?
+			" (io_uring is disabled: sysctl kernel.io_uring_disabled)" :
+			ret == -ENOMEM ? " (RLIMIT_MEMLOCK too small?)" : "");
+	return ret;
+}
+
+/**
+ * iothreads_start - start the threads of a store
+ * @sf: its file
+ * @nr: how many
+ *
+ * Any thread.
+ *
+ * Return: the threads, or NULL, logged.
+ */
+struct iothreads *iothreads_start(struct staged_file *sf, unsigned int nr)
+{
+	struct iothreads *all = calloc(1, sizeof(*all) + nr * sizeof(all->thread[0]));
+
+	if (!all)
+		return NULL;
+	all->file = sf;
+	pthread_mutex_init(&all->lock, NULL);
+	pthread_cond_init(&all->began, NULL);
+	TAILQ_INIT(&all->notes);
+	all->source.ready = loop_told;
+	all->source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (all->source.fd < 0) {
+		log_err("export %s: cannot start its I/O threads: %s",
+			sf->file->name, strerror(errno));
+		free(all);
+		return NULL;
+	}
+	if (!start_all(all, nr))
+		return all;
+	iothreads_stop(all);
+	return NULL;
+}
+
+static void stop_run(struct ring_note *note)
+{
+	container_of(note, struct iothread, note)->stop = true;
+}
+
+/**
+ * iothreads_attach - hear of the threads of a store
+ * @all: threads
+ *
+ * In the loop.
+ *
+ * Return: 0 or -errno.
+ */
+int iothreads_attach(struct iothreads *all)
+{
+	return loop_add(&all->source);
+}
+
+/**
+ * iothreads_detach - hear of them no more
+ * @all: threads; no session has a lane any more
+ *
+ * In the loop.
+ */
+void iothreads_detach(struct iothreads *all)
+{
+	loop_del(&all->source);
+}
+
+/**
+ * iothreads_stop - end the threads of a store
+ * @all: threads, detached
+ *
+ * Any thread.
+ */
+void iothreads_stop(struct iothreads *all)
+{
+	for (unsigned int i = 0; i < all->nr; i++) {
+		struct iothread *t = &all->thread[i];
+
+		t->note.run = stop_run;
+		ring_tell(&t->engine.ring, &t->note);
+		pthread_join(t->thread, NULL);
+	}
+	close(all->source.fd);
+	pthread_cond_destroy(&all->began);
+	pthread_mutex_destroy(&all->lock);
+	free(all);
+}
+
+/**
+ * iothread_free_place - look for a place in the table of buffers of a ring
+ * @t: thread of the ring
+ * @writer: for a session that may write; others leave the last quarter to those
+ *
+ * Return: the place, or -ENOSPC.
+ */
+int iothread_free_place(const struct iothread *t, bool writer)
+{
+	size_t most = ARRAY_SIZE(t->buffers);
+
+	if (!writer)
+		most -= most / 4;
+	for (size_t i = 0; i < most; i++)
+		if (~t->buffers[i])
+			return (int)(i * 64) + __builtin_ctzll(~t->buffers[i]);
+	return -ENOSPC;
+}
+
+/**
+ * iothread_get_buffer - register memory with the ring of a thread
+ * @t: of the caller
+ * @from: aligned to a page
+ * @bytes: up to 1 GiB
+ * @writer: as for iothread_free_place()
+ *
+ * Return: its place in the ring's table, or -errno.
+ */
+int iothread_get_buffer(struct iothread *t, void *from, size_t bytes, bool writer)
+{
+	int place = iothread_free_place(t, writer), ret;
+
+	if (place < 0)
+		return place;
+	ret = ring_set_buffer(&t->engine.ring, (unsigned int)place, from, bytes);
+	if (ret)
+		return ret;
+	t->buffers[place / 64] |= 1ULL << place % 64;
+	return place;
+}
+
+/**
+ * iothread_put_buffer - undo iothread_get_buffer(); no I/O is under way in it
+ * @t: of the caller
+ * @place: as returned
+ */
+void iothread_put_buffer(struct iothread *t, unsigned int place)
+{
+	ring_set_buffer(&t->engine.ring, place, NULL, 0);
+	t->buffers[place / 64] &= ~(1ULL << place % 64);
+}

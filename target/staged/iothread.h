@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The threads of a store without a cache. Each owns a ring and what of the sessions
+ * was given to it (lane.h).
+ */
+#ifndef RDMABLKD_IOTHREAD_H
+#define RDMABLKD_IOTHREAD_H
+
+#include "base/loop.h"
+#include "staged/staged_io.h"
+
+#define IOTHREAD_BUFFERS	16384	/* registered with a ring; the kernel takes no more */
+
+struct lane;
+struct lane_queue;
+struct iothreads;
+
+TAILQ_HEAD(lanes, lane);
+TAILQ_HEAD(lane_queues, lane_queue);
+
+/**
+ * struct iothread - one thread; all but @error is its own
+ * @engine: does the I/O
+ * @all: the threads of the store
+ * @thread: it
+ * @note: of iothreads_stop()
+ * @stop: it shall end
+ * @started: @error is valid; guarded by the lock of @all
+ * @error: of its beginning
+ * @polled: lanes that may have completions
+ * @answering: queues with answers to be posted
+ * @buffers: places in the ring's table in use, bit by bit
+ */
+struct iothread {
+	struct staged_engine engine;
+	struct iothreads *all;
+	pthread_t thread;
+	struct ring_note note;
+	bool stop;
+	bool started;
+	int error;
+	struct lanes polled;
+	struct lane_queues answering;
+	uint64_t buffers[IOTHREAD_BUFFERS / 64];
+};
+
+/**
+ * struct iothreads - the threads of a store
+ * @file: of the store
+ * @lock: guards @notes and the beginning of threads
+ * @began: one of them has
+ * @notes: for the loop
+ * @source: there are such
+ * @next: where the next session begins; the loop's or a worker's, see iothreads_next()
+ * @nr: threads
+ * @thread: each
+ */
+struct iothreads {
+	struct staged_file *file;
+	pthread_mutex_t lock;
+	pthread_cond_t began;
+	struct ring_notes notes;
+	struct loop_source source;
+	atomic_uint next;
+	unsigned int nr;
+	struct iothread thread[];
+};
+
+struct iothreads *iothreads_start(struct staged_file *sf, unsigned int nr);
+int iothreads_attach(struct iothreads *all);
+void iothreads_detach(struct iothreads *all);
+void iothreads_stop(struct iothreads *all);
+void iothreads_tell_loop(struct iothreads *all, struct ring_note *note);
+int iothread_free_place(const struct iothread *t, bool writer);
+int iothread_get_buffer(struct iothread *t, void *from, size_t bytes, bool writer);
+void iothread_put_buffer(struct iothread *t, unsigned int place);
+
+#endif

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a sync that has failed, or may have, means for files without a cache.
+ *
+ * A file of which one has failed is not flushed any more, and that is noted (losses.c)
+ * before anybody is answered: who hears of it may kill the daemon.
+ *
+ * Files on one disk have one cache: when a sync of the one fails, it may be what was
+ * written to the others that is lost, and theirs would not say so. So they fail with it,
+ * but for an error that tells of no cache, and the loss is noted for the disk: it is that
+ * of files, too, that are exported before and after, and not in that moment. What has been
+ * answered for another file in the moment before the failure was read is not held back:
+ * each FLUSH would have to wait for those of all other files of its disk.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "staged/staged_loss.h"
+#include "store/sync_errors.h"
+
+static LIST_HEAD(, staged_file) files = LIST_HEAD_INITIALIZER(files);
+static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/**
+ * staged_loss_watch - a file that others may fail with
+ * @sf: filled
+ */
+void staged_loss_watch(struct staged_file *sf)
+{
+	pthread_mutex_lock(&files_lock);
+	LIST_INSERT_HEAD(&files, sf, entry);
+	pthread_mutex_unlock(&files_lock);
+}
+
+/**
+ * staged_loss_forget - undo staged_loss_watch()
+ * @sf: file
+ */
+void staged_loss_forget(struct staged_file *sf)
+{
+	pthread_mutex_lock(&files_lock);
+	LIST_REMOVE(sf, entry);
+	pthread_mutex_unlock(&files_lock);
+}
+
+/**
+ * staged_own_error - can nothing but a write itself, and no cache, have failed so
+ * @ret: -errno of the write
+ *
+ * Return: whether that is so.
+ */
+bool staged_own_error(int ret)
+{
+	switch (-ret) {
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG:
+	case EROFS:
+	case EPERM:
+	case EINVAL:
+	case EOPNOTSUPP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * These say that there was no room for a file's data, or no memory: nothing of the disk.
+ * The others may: EROFS is what a file system says whose journal was told of the loss.
+ */
+static bool one_file_only(int ret)
+{
+	return ret == -ENOSPC || ret == -EDQUOT || ret == -ENOMEM;
+}
+
+static bool same_disk(const struct staged_file *a, const struct staged_file *b)
+{
+	return !memcmp(a->disk, b->disk, sizeof(a->disk));
+}
+
+/**
+ * staged_fail - what was written to a file may be lost
+ * @sf: file
+ * @ret: -errno
+ *
+ * Any thread, without the lock.
+ */
+void staged_fail(struct staged_file *sf, int ret)
+{
+	bool own = one_file_only(ret);
+	struct staged_file *other;
+
+	/* Of a disk each time: one may have begun to be used since the last. */
+	if (!own || !atomic_load(&sf->failed))
+		losses_note(sf->file->name, own ? sf->identity : sf->disk);
+	if (!atomic_exchange(&sf->failed, true))
+		log_err("export %s: what was written to %s cannot be made durable: %s; no FLUSH will succeed until it is opened anew",
+			sf->file->name, sf->file->path, strerror(-ret));
+	if (own)
+		return;
+	pthread_mutex_lock(&files_lock);
+	LIST_FOREACH(other, &files, entry)
+		if (same_disk(other, sf) && !other->file->read_only &&
+		    !atomic_exchange(&other->failed, true))
+			log_err("export %s: what was written to %s may be lost with what export %s has lost of the same disk; no FLUSH will succeed until it is opened anew",
+				other->file->name, other->file->path, sf->file->name);
+	pthread_mutex_unlock(&files_lock);
+}
+
+/* Something of it is being made durable; its lock is held. */
+static bool syncs(const struct staged_file *sf)
+{
+	return sf->syncing || sf->fua[0] || sf->fua[1];
+}
+
+/**
+ * staged_syncing - of how many files is something being made durable
+ *
+ * Return: how many; what staged_abandon() would count as lost, with that of their disks.
+ */
+unsigned int staged_syncing(void)
+{
+	struct staged_file *sf;
+	unsigned int nr = 0;
+
+	pthread_mutex_lock(&files_lock);
+	LIST_FOREACH(sf, &files, entry) {
+		pthread_mutex_lock(&sf->lock);
+		nr += syncs(sf);
+		pthread_mutex_unlock(&sf->lock);
+	}
+	pthread_mutex_unlock(&files_lock);
+	return nr;
+}
+
+/* The first of those on its disk of which something is; all locks are held. */
+static const struct staged_file *first_that_syncs(const struct staged_file *beside)
+{
+	const struct staged_file *sf;
+
+	LIST_FOREACH(sf, &files, entry)
+		if (same_disk(sf, beside) && syncs(sf))
+			return sf;
+	return NULL;
+}
+
+/**
+ * staged_abandon - the process ends at once
+ *
+ * A sync that is under way may fail when there is nobody left to be told, so what it was
+ * for counts as lost. No lock is given back: nothing is made durable from here on, and
+ * nobody hears that something is.
+ */
+void staged_abandon(void)
+{
+	struct staged_file *sf;
+
+	pthread_mutex_lock(&files_lock);
+	LIST_FOREACH(sf, &files, entry)
+		pthread_mutex_lock(&sf->lock);
+	LIST_FOREACH(sf, &files, entry)
+		if (first_that_syncs(sf) == sf)
+			losses_note(sf->file->name, sf->disk);
+	LIST_FOREACH(sf, &files, entry) {
+		if (atomic_load(&sf->failed) || sf->file->read_only ||
+		    !first_that_syncs(sf))
+			continue;
+		log_warn("export %s: whether what was written to %s is durable is not waited for: what was not flushed counts as lost",
+			 sf->file->name, sf->file->path);
+	}
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The store "file" without a cache: every READ and WRITE is a command, done by the
+ * threads of the store on the file or block device itself.
+ *
+ * The epoch is the host's boot and the file's identity: what was acknowledged and not
+ * flushed is in the caches of this host, which outlive the daemon; unless an fdatasync
+ * has failed: see losses.c.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/sysmacros.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "rdma/memlock.h"
+#include "staged/store_none.h"
+#include "store/sync_errors.h"
+
+#define SLOT_ALIGN	4096
+
+static unsigned int nr_threads = 1;
+
+/**
+ * store_none_setup - before the first store is opened
+ * @threads: of each store
+ */
+void store_none_setup(unsigned int threads)
+{
+	nr_threads = threads;
+}
+
+/*
+ * A block device without a volatile cache, or whose cache survives a power failure,
+ * says so; a partition says nothing and is asked for its disk. Direct writes to it are
+ * durable when they are done.
+ */
+static bool write_through(const struct file *f)
+{
+	static const char * const places[] = {
+		"/sys/dev/block/%u:%u/queue/write_cache",
+		"/sys/dev/block/%u:%u/../queue/write_cache",
+	};
+	char path[96], text[32] = "";
+
+	if (!f->block_device || !f->direct || f->stable || f->align > f->logical_block)
+		return false;
+	for (size_t i = 0; !text[0] && i < ARRAY_SIZE(places); i++) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), places[i], major(f->ino), minor(f->ino));
+		file = fopen(path, "re");
+		if (!file)
+			continue;
+		if (!fgets(text, sizeof(text), file))
+			text[0] = '\0';
+		fclose(file);
+	}
+	return !strcmp(text, "write through\n");
+}
+
+static int none_start(struct store *store, struct store_none *none,
+		      const struct export_config *ec)
+{
+	uint8_t identity[RDMABLK_ID_LEN], disk[RDMABLK_ID_LEN];
+	int ret = file_epoch(&none->file, identity) ?: file_disk(&none->file, disk) ?:
+		  store_mark(store, &none->file);
+
+	if (ret)
+		goto no_epoch;
+	/* First: what its disk loses from here on is known to it. */
+	staged_file_init(&none->staged, &none->file, identity, disk);
+	ret = losses_epoch(ec->name, identity, disk, store->epoch);
+	if (ret)
+		goto exit;
+	none->volatile_cache = !write_through(&none->file);
+	none->threads = iothreads_start(&none->staged, nr_threads);
+	if (none->threads)
+		return 0;
+	staged_file_exit(&none->staged);
+	return -EIO;
+exit:
+	staged_file_exit(&none->staged);
+no_epoch:
+	log_err("export %s: has no epoch: %s", ec->name, strerror(-ret));
+	return ret;
+}
+
+static int none_open(struct store *store, const struct export_config *ec)
+{
+	const struct file_wish wish = {
+		.name = ec->name,
+		.path = ec->file,
+		.fault = ec->fault,
+		.read_only = ec->read_only,
+		.size = ec->size,
+		.block = (uint32_t)ec->block,
+	};
+	struct store_none *none = calloc(1, sizeof(*none));
+	int ret;
+
+	store->fd = -1;
+	if (!none)
+		return -ENOMEM;
+	none->slot_bytes = (uint32_t)(ec->slot_bytes - ec->slot_bytes % SLOT_ALIGN);
+	none->slot_memory = ec->slot_memory;
+	none->fixed = ec->size;
+	ret = file_open(&none->file, &wish);
+	if (ret)
+		goto free;
+	ret = none_start(store, none, ec);
+	if (ret)
+		goto close;
+	store->priv = none;
+	store->size = none->file.size;
+	store->physical_block = none->file.physical_block;
+	log_info("export %s: %s, %llu bytes%s%s, %u I/O threads", ec->name, ec->file,
+		 (unsigned long long)store->size,
+		 !none->file.direct ? ", through the page cache" : none->file.stable ?
+		 ", writes through the page cache because its disk has checksums" : "",
+		 none->volatile_cache ? "" : ", writes are durable at once", nr_threads);
+	memlock_check(ec->name, none->slot_memory + none->slot_memory / none->slot_bytes *
+		      STAGED_RECEIVE);
+	return 0;
+close:
+	file_close(&none->file);
+free:
+	free(none);
+	return ret;
+}
+
+static int none_publish(struct store *store)
+{
+	(void)store;
+	return 0;
+}
+
+static int none_attach(struct store *store)
+{
+	struct store_none *none = store->priv;
+
+	return iothreads_attach(none->threads);
+}
+
+static void none_detach(struct store *store)
+{
+	struct store_none *none = store->priv;
+
+	iothreads_detach(none->threads);
+}
+
+static void none_status(struct store *store, struct store_status *out)
+{
+	struct store_none *none = store->priv;
+
+	*out = (struct store_status){
+		.failed = atomic_load(&none->staged.failed),
+		.errors = atomic_load(&none->staged.errors),
+	};
+}
+
+static void none_close(struct store *store)
+{
+	struct store_none *none = store->priv;
+
+	iothreads_stop(none->threads);
+	staged_file_exit(&none->staged);
+	file_close(&none->file);
+	free(none);
+	store->priv = NULL;
+}
+
+static void none_limits(const struct store *store, struct store_limits *out)
+{
+	const struct store_none *none = store->priv;
+	const struct file *f = &none->file;
+
+	*out = (struct store_limits){
+		.ops = RDMABLK_OP_BIT(RDMABLK_OP_READ) | RDMABLK_OP_BIT(RDMABLK_OP_WRITE) |
+		       RDMABLK_OP_BIT(RDMABLK_OP_FLUSH),
+		.flags = RDMABLK_GRANT_STAGED |
+			 (none->volatile_cache ? RDMABLK_GRANT_CACHE : 0) |
+			 (f->rotational ? RDMABLK_GRANT_ROTATIONAL : 0),
+		.max_discard = f->max_discard,
+		.max_zeroes = f->max_zeroes,
+		.max_erase = f->max_erase,
+		.io_min = f->io_min,
+		.io_opt = f->io_opt,
+		.max_io = f->max_io,
+	};
+	if (f->max_zeroes)
+		out->ops |= RDMABLK_OP_BIT(RDMABLK_OP_WRITE_ZEROES);
+	if (f->max_discard) {
+		out->ops |= RDMABLK_OP_BIT(RDMABLK_OP_DISCARD);
+		out->discard_granularity = f->discard_granularity;
+		out->discard_alignment = f->discard_alignment;
+	}
+	if (f->max_erase) {
+		out->ops |= RDMABLK_OP_BIT(RDMABLK_OP_SECURE_ERASE);
+		out->erase_granularity = f->erase_granularity;
+	}
+}
+
+static int none_grow(struct store *store, uint64_t *size, uint64_t most)
+{
+	struct store_none *none = store->priv;
+	struct file *f = &none->file;
+	uint64_t have = *size;
+	int ret = file_grown(f, none->fixed, &have);
+
+	(void)most;
+	*size = f->size;
+	if (ret || have == f->size)
+		return ret;
+	__atomic_store_n(&f->size, have, __ATOMIC_RELAXED);
+	staged_changed(&none->staged);	/* its length may be in the page cache only */
+	*size = have;
+	return 0;
+}
+
+const struct store_ops store_none_ops = {
+	.type = "file",
+	.open = none_open,
+	.publish = none_publish,
+	.attach = none_attach,
+	.detach = none_detach,
+	.close = none_close,
+	.status = none_status,
+	.limits = none_limits,
+	.grow = none_grow,
+	.staged = &staged_session_ops,
+};

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Kept arenas.
+ *
+ * Whoever can write or truncate the file changes the disk, or takes it away, behind the
+ * back of every initiator. So the file must be the daemon's own: its user, nobody else
+ * with the right to write, one name, no symbolic link.
+ *
+ * The file is the contents, rounded up to whole pages, and one page more: the
+ * trailer. It carries the epoch and the identity of the export and who wrote it
+ * last, and belongs to the contents as nothing beside them could: whoever removes
+ * or copies the file takes both. Adapters never reach it, for only the contents are registered.
+ *
+ * Who may open it: the daemon holds an flock on the file. That does not
+ * suffice, because a killed process loses its descriptors one by one, and queue
+ * pairs that still write the arena may be the last. So the trailer names the
+ * process as well, by boot of the host, PID namespace, pid and start time, and its
+ * successor waits until that process is gone altogether. A pid says nothing in another
+ * namespace, where it is that of another process or of none: an arena whose process was of
+ * another one is refused. A daemon that closes its arena takes its name out.
+ *
+ * The trailer is "filling" until the arena is complete. A daemon that finds it
+ * so starts again with zeroes and a new epoch: nobody has seen the old ones.
+ *
+ * An arena may have the contents of a file. Then the trailer says of which, and whether
+ * the file was brought up to date before the daemon ended, and when it was last written.
+ * Without that the arena is what counts: there are writes in it that nobody flushed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "store/arena.h"
+#include "wire/mac.h"
+
+#define ARENA_MAGIC	"rdmablk arena 1"
+#define ARENA_FILLING	1
+#define ARENA_COMPLETE	2
+#define BOOT_BYTES	40
+#define ARENA_WAIT_MS	10000	/* for the former process to be gone */
+
+/* Fields of /proc/PID/stat after the name: the state is 3, the start time 22. */
+#define STAT_STATE	" %c"
+#define STAT_SKIP	" %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+#define STAT_START	" %llu"
+
+struct arena_trailer {
+	char magic[16];
+	uint32_t state;
+	uint32_t pid;
+	uint64_t start_time;
+	uint64_t size;
+	uint8_t uuid[RDMABLK_ID_LEN];
+	uint8_t epoch[RDMABLK_ID_LEN];
+	struct store_writer writer;
+	struct arena_file file;
+	uint32_t clean;		/* @file has it all */
+	char boot[BOOT_BYTES];	/* of the host, when @pid was there; of version 0.1: empty */
+	uint64_t pid_ns;	/* of @pid; likewise 0 */
+};
+
+_Static_assert(sizeof(struct arena_trailer) <= 4096, "the trailer is one page");
+
+static struct arena_trailer *trailer_of(const struct store *store)
+{
+	return (struct arena_trailer *)((char *)store->base + store->mapped -
+					store->page_size);
+}
+
+/* Start time of a process in clock ticks since boot; 0: gone. */
+static uint64_t process_start(uint32_t pid)
+{
+	int fd __cleanup_close = -1;
+	char path[32], text[1024], *p, state;
+	unsigned long long start;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	p = strrchr(text, ')');	/* the name may hold anything */
+	if (!p || sscanf(p + 1, STAT_STATE STAT_SKIP STAT_SKIP STAT_START,
+			 &state, &start) != 2)
+		return 0;
+	/*
+	 * A zombie counts: its other threads may live, and with them queue pairs. The
+	 * pidfd that is waited for tells when the last of them is gone.
+	 */
+	return state == 'X' ? 0 : start;
+}
+
+/* The inode of the PID namespace of this process; 0: not known. */
+static uint64_t pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
+}
+
+/* All but the nul: a boot is told by the text that the kernel has for it. */
+static void read_boot(char *boot)
+{
+	int fd __cleanup_close = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
+	memset(boot, 0, BOOT_BYTES);
+	if (fd < 0 || read(fd, boot, BOOT_BYTES - 1) < 0)
+		boot[0] = '\0';
+}
+
+static bool is_other_boot(const struct arena_trailer *t)
+{
+	char boot[BOOT_BYTES];
+
+	read_boot(boot);
+	return t->boot[0] && boot[0] && memcmp(t->boot, boot, BOOT_BYTES);
+}
+
+static int wait_for_process(const struct arena_trailer *t, const char *path)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	uint64_t start, pid_ns = pid_namespace();
+	int fd __cleanup_close = -1;
+
+	if (!t->pid || is_other_boot(t))
+		return 0;
+	if (t->pid_ns && t->pid_ns != pid_ns) {
+		log_err("arena %s: process %u of another PID namespace served it and did not close it; whether an adapter still writes for that process cannot be seen from here; start the daemon in that namespace, or remove the arena",
+			path, t->pid);
+		return -EBUSY;
+	}
+	start = process_start(t->pid);
+	if (!start || start != t->start_time)
+		return 0;
+	/* This one has let go of it: the flock says so, and all else went before that. */
+	if (t->pid == (uint32_t)getpid())
+		return 0;
+	log_info("arena %s: waiting for its former process %u to be gone", path,
+		 t->pid);
+	fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+	if (fd < 0 && errno == ESRCH)
+		return 0;
+	pfd.fd = fd;
+	if (fd >= 0 && poll(&pfd, 1, ARENA_WAIT_MS) > 0)
+		return 0;
+	log_err("arena %s: process %u, which served it before, is still there",
+		path, t->pid);
+	return -EBUSY;
+}
+
+/* Nobody but the daemon's user may write it or cut it short. */
+static int check_owner(const struct stat *st, const char *path)
+{
+	if (st->st_uid != geteuid()) {
+		log_err("arena %s: belongs to user %u, and the daemon runs as user %u",
+			path, st->st_uid, geteuid());
+		return -EPERM;
+	}
+	if (st->st_mode & 0022) {
+		log_err("arena %s: its group or others may write it (mode %04o): chmod go-w",
+			path, st->st_mode & 07777);
+		return -EPERM;
+	}
+	if (st->st_nlink != 1) {
+		log_err("arena %s: has %u names; it must have one", path,
+			(unsigned int)st->st_nlink);
+		return -EPERM;
+	}
+	return 0;
+}
+
+static int check_file(const char *path, const struct stat *st, const struct statfs *fs)
+{
+	if (S_ISREG(st->st_mode) &&
+	    (fs->f_type == TMPFS_MAGIC || fs->f_type == HUGETLBFS_MAGIC))
+		return check_owner(st, path);
+	log_err("arena %s: not a file on tmpfs or hugetlbfs; memory of other file systems cannot be registered for remote writes",
+		path);
+	return -EINVAL;
+}
+
+static int open_failed(const char *path, int ret)
+{
+	log_err("arena %s: cannot open: %s", path,
+		ret == -ELOOP ? "it is a symbolic link" : strerror(-ret));
+	return ret;
+}
+
+/* Return: whether a file could be created there, which would be one for an arena. */
+static int check_missing(const char *path)
+{
+	const struct stat st = {
+		.st_mode = S_IFREG | 0600, .st_uid = geteuid(), .st_nlink = 1,
+	};
+	char text[PATH_MAX], *dir;
+	struct statfs fs;
+
+	if (snprintf(text, sizeof(text), "%s", path) >= (int)sizeof(text))
+		return open_failed(path, -ENAMETOOLONG);
+	dir = dirname(text);
+	if (statfs(dir, &fs) || faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS))
+		return open_failed(path, -errno);
+	return check_file(path, &st, &fs);
+}
+
+/**
+ * arena_check - could arena_open() have a file
+ * @path: of the file
+ *
+ * Takes no lock and changes nothing: a daemon may be serving it.
+ *
+ * Return: 0 or -errno, logged.
+ */
+int arena_check(const char *path)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (lstat(path, &st))
+		return errno == ENOENT ? check_missing(path) : open_failed(path, -errno);
+	if (S_ISLNK(st.st_mode))
+		return open_failed(path, -ELOOP);
+	return statfs(path, &fs) ? open_failed(path, -errno) : check_file(path, &st, &fs);
+}
+
+/**
+ * arena_open - open and lock a kept arena, give it its size
+ * @store: @fd, @page_size and @mapped are set
+ * @ec: its configuration
+ *
+ * Return: 1: new and empty; 0: it has contents; -errno, logged.
+ */
+int arena_open(struct store *store, const struct export_config *ec)
+{
+	struct statfs fs;
+	struct stat st;
+	int ret;
+
+	store->fd = open(ec->arena, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (store->fd < 0)
+		return open_failed(ec->arena, -errno);
+	if (fstat(store->fd, &st) || fstatfs(store->fd, &fs))
+		return -errno;
+	ret = check_file(ec->arena, &st, &fs);
+	if (ret)
+		return ret;
+	store->page_size = (uint64_t)fs.f_bsize;
+	if (flock(store->fd, LOCK_EX | LOCK_NB)) {
+		ret = -errno;
+		log_err("arena %s: another process holds it", ec->arena);
+		return ret;
+	}
+	store->mapped = round_up(store->size, store->page_size) + store->page_size;
+	if (st.st_size && (uint64_t)st.st_size != store->mapped) {
+		log_err("arena %s: is %llu bytes long, export %s needs %llu; remove it to start with a new one",
+			ec->arena, (unsigned long long)st.st_size, ec->name,
+			(unsigned long long)store->mapped);
+		return -EINVAL;
+	}
+	if (!st.st_size && ftruncate(store->fd, (off_t)store->mapped)) {
+		ret = -errno;
+		log_err("arena %s: cannot make it %llu bytes long: %s", ec->arena,
+			(unsigned long long)store->mapped, strerror(-ret));
+		return ret;
+	}
+	return !st.st_size;
+}
+
+static int trailer_check(struct store *store, const struct export_config *ec,
+			 const struct arena_trailer *t)
+{
+	static const uint8_t none[RDMABLK_ID_LEN];
+
+	if (t->size != store->size) {
+		log_err("arena %s: holds an export of %llu bytes, not of %llu; remove it to start with a new one",
+			ec->arena, (unsigned long long)t->size,
+			(unsigned long long)store->size);
+		return -EINVAL;
+	}
+	if (memcmp(store->uuid, none, sizeof(none)) &&
+	    memcmp(store->uuid, t->uuid, sizeof(none))) {
+		char text[40];
+
+		value_uuid_text(t->uuid, text);
+		log_err("arena %s: belongs to the export with UUID %s", ec->arena,
+			text);
+		return -EINVAL;
+	}
+	if (!ec->file && memcmp(t->file.id, none, sizeof(none))) {
+		log_err("arena %s: has the contents of a file; remove it to start with a new one",
+			ec->arena);
+		return -EINVAL;
+	}
+	return wait_for_process(t, ec->arena);
+}
+
+/**
+ * arena_attach - take over what is in a mapped arena
+ * @store: mapped; gets its epoch, and its UUID unless it has one
+ * @ec: its configuration
+ * @fresh: arena_open() found it empty
+ *
+ * Return: 1: to be zeroed, the epoch is new; 0: it has its contents and epoch;
+ * -errno, logged.
+ */
+int arena_attach(struct store *store, const struct export_config *ec,
+		 bool fresh)
+{
+	struct arena_trailer *t = trailer_of(store);
+	bool unwritten = !fresh && !t->magic[0] && !t->state;
+	int ret = 0;
+
+	if (!fresh && !unwritten) {
+		if (memcmp(t->magic, ARENA_MAGIC, sizeof(t->magic))) {
+			log_err("arena %s: not made by rdmablkd; remove it to start with a new one",
+				ec->arena);
+			return -EINVAL;
+		}
+		ret = trailer_check(store, ec, t);
+		if (ret)
+			return ret;
+		if (t->state == ARENA_COMPLETE) {
+			memcpy(store->uuid, t->uuid, sizeof(t->uuid));
+			memcpy(store->epoch, t->epoch, sizeof(t->epoch));
+			store->writer = t->writer;
+			return 0;
+		}
+	}
+	ret = mac_random(store->epoch, sizeof(store->epoch));
+	if (ret)
+		return ret;
+	memset(t, 0, sizeof(*t));
+	memcpy(t->magic, ARENA_MAGIC, sizeof(t->magic));
+	t->state = ARENA_FILLING;
+	t->size = store->size;
+	memcpy(t->uuid, store->uuid, sizeof(t->uuid));
+	return 1;
+}
+
+/**
+ * arena_publish - the arena is complete and served by this process
+ * @store: with epoch and UUID
+ *
+ * Before the first registration.
+ *
+ * Return: 0.
+ */
+int arena_publish(struct store *store)
+{
+	struct arena_trailer *t;
+
+	if (!store->kept)
+		return 0;
+	t = trailer_of(store);
+	t->pid = (uint32_t)getpid();
+	t->start_time = process_start(t->pid);
+	t->pid_ns = pid_namespace();
+	read_boot(t->boot);
+	memcpy(t->uuid, store->uuid, sizeof(t->uuid));
+	memcpy(t->epoch, store->epoch, sizeof(t->epoch));
+	__atomic_store_n(&t->state, ARENA_COMPLETE, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/**
+ * arena_leave - this process is done with the arena
+ * @store: no adapter writes to it any more; of an arena that is not kept nothing happens
+ */
+void arena_leave(struct store *store)
+{
+	struct arena_trailer *t;
+
+	if (!store->kept || !store->base || arena_guard_broken(store->guard))
+		return;
+	t = trailer_of(store);
+	/* One that could not be opened is still the former process's. */
+	if (t->pid == (uint32_t)getpid() && t->pid_ns == pid_namespace() &&
+	    t->start_time == process_start(t->pid))
+		t->pid = 0;
+}
+
+/**
+ * arena_written_by - keep who writes the arena from now on
+ * @store: with its writer; of an arena that is not kept nothing happens
+ *
+ * Before that one is given a key: a daemon that follows this process must know of
+ * every writer there may have been, and that the arena may be newer than its file. Not
+ * when it is published: a daemon that ends before anybody has it leaves no such thing.
+ */
+void arena_written_by(struct store *store)
+{
+	struct arena_trailer *t;
+
+	if (!store->kept)
+		return;
+	t = trailer_of(store);
+	t->writer = store->writer;
+	__atomic_store_n(&t->clean, 0, __ATOMIC_RELEASE);
+}
+
+/**
+ * arena_bind - an arena has the contents of a file
+ * @store: attached
+ * @ec: its configuration
+ * @file: which file, and when it was last written
+ * @fresh: as arena_attach() said
+ *
+ * Return: enum arena_state, of a fresh one ARENA_OLDER; -errno, logged.
+ */
+int arena_bind(struct store *store, const struct export_config *ec,
+	       const struct arena_file *file, bool fresh)
+{
+	struct arena_trailer *t = trailer_of(store);
+
+	if (fresh) {
+		/* It will be, once it is filled; nobody has written it. */
+		t->file = *file;
+		t->clean = 1;
+		store->writer = t->writer;
+		return ARENA_OLDER;
+	}
+	if (memcmp(t->file.id, file->id, sizeof(file->id))) {
+		log_err("arena %s: does not have the contents of %s; remove it to start with a new one",
+			ec->arena, ec->file);
+		return -EINVAL;
+	}
+	if (!t->clean)
+		return ARENA_NEWER;
+	return t->file.sec == file->sec && t->file.nsec == file->nsec ?
+	       ARENA_EQUAL : ARENA_OLDER;
+}
+
+/**
+ * arena_renew - an arena is about to be filled anew
+ * @store: attached; gets an epoch
+ *
+ * Who wrote what was in it says nothing of who wrote the file since.
+ *
+ * Return: 0 or -errno.
+ */
+int arena_renew(struct store *store)
+{
+	struct arena_trailer *t = trailer_of(store);
+
+	__atomic_store_n(&t->state, ARENA_FILLING, __ATOMIC_RELEASE);
+	memset(&t->writer, 0, sizeof(t->writer));
+	store->writer = t->writer;
+	return mac_random(store->epoch, sizeof(store->epoch));
+}
+
+/**
+ * arena_clean - the file has all that is in an arena
+ * @store: attached; nobody writes it any more
+ * @file: which file, and when it was last written
+ */
+void arena_clean(struct store *store, const struct arena_file *file)
+{
+	struct arena_trailer *t = trailer_of(store);
+
+	t->file = *file;
+	__atomic_store_n(&t->clean, 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Kept arenas: files on tmpfs or hugetlbfs that outlive the daemon, and the
+ * trailer that says what is in them.
+ */
+#ifndef RDMABLKD_ARENA_H
+#define RDMABLKD_ARENA_H
+
+#include "store/store.h"
+
+/**
+ * struct arena_file - the file whose contents are in an arena
+ * @id: identity in this boot of the host
+ * @sec: when it was last written
+ * @nsec: of that second
+ */
+struct arena_file {
+	uint8_t id[RDMABLK_ID_LEN];
+	int64_t sec;
+	int64_t nsec;
+};
+
+/**
+ * enum arena_state - how an arena stands to its file
+ * @ARENA_EQUAL: they have the same contents
+ * @ARENA_NEWER: the arena may have what the file lacks
+ * @ARENA_OLDER: the file has been written since, and the arena lacks nothing of its own
+ */
+enum arena_state {
+	ARENA_EQUAL,
+	ARENA_NEWER,
+	ARENA_OLDER,
+};
+
+int arena_check(const char *path);
+int arena_open(struct store *store, const struct export_config *ec);
+int arena_attach(struct store *store, const struct export_config *ec,
+		 bool fresh);
+int arena_publish(struct store *store);
+void arena_leave(struct store *store);
+void arena_written_by(struct store *store);
+int arena_bind(struct store *store, const struct export_config *ec,
+	       const struct arena_file *file, bool fresh);
+int arena_renew(struct store *store);
+void arena_clean(struct store *store, const struct arena_file *file);
+
+#endif

@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The store of a file with cache=full: an arena, filled from the file at the start, from
+ * which and to which adapters read and write. The keeper brings the file up to date.
+ *
+ * An arena that is kept counts more than its file after a daemon that did not end in
+ * order, and has to be compared with it; after one that did, the two are equal unless
+ * somebody wrote the file since, and then the file counts.
+ *
+ * The epoch is that of the arena, random; but of an export that nobody can write it is
+ * made of what the file is and when it was changed, so that it lasts as long as these
+ * contents do.
+ *
+ * The end of the daemon waits until the file is up to date, however long that takes.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "rdma/memlock.h"
+#include "store/arena.h"
+#include "store/file_contents.h"
+#include "store/pages.h"
+#include "store/store_full.h"
+
+#define MIN_GRANULE	4096
+#define MAX_GRANULES	(1ULL << 28)	/* a bit each, per session */
+#define ROOM_UNIT	(1ULL << 30)
+#define ROOM_FACTOR	8		/* to grow without moving */
+#define ROOM_MAX	(16ULL << 40)
+#define END_TRIES	3
+
+static uint32_t choose_granule(const struct full *full)
+{
+	uint64_t granule = MIN_GRANULE;
+
+	while (granule < RDMABLK_MAX_GRANULE && full->file.size / granule > MAX_GRANULES)
+		granule *= 2;
+	return (uint32_t)granule;
+}
+
+static int file_of(const struct full *full, struct arena_file *out)
+{
+	return file_epoch(&full->file, out->id) ?:
+	       file_time(&full->file, &out->sec, &out->nsec);
+}
+
+/* A file that changes while it is read has contents that it has never had. */
+static int fill_unchanging(struct store *store, bool blank)
+{
+	struct full *full = full_of(store);
+	struct file_contents before, after;
+	int known = file_contents(&full->file, &before);
+	int ret = full_fill(store, &full->ring, 0, blank);
+
+	if (ret)
+		return ret;
+	known = known ?: file_contents(&full->file, &after);
+	if (!known && !memcmp(&before, &after, sizeof(before)))
+		return file_contents_epoch(&after, store->epoch);
+	if (!full->file.block_device)
+		log_warn("export %s: %s; it has a new epoch", full->file.name, !known ?
+			 "was changed while it was read" : known == -EAGAIN ?
+			 "is being changed, or its times are of the future" :
+			 strerror(-known));
+	return 0;
+}
+
+static int fill(struct store *store, bool blank)
+{
+	struct full *full = full_of(store);
+
+	log_info("export %s: reading %s", full->file.name, full->file.path);
+	return full->file.read_only ? fill_unchanging(store, blank) :
+				      full_fill(store, &full->ring, 0, blank);
+}
+
+static int open_anonymous(struct store *store, const struct export_config *ec)
+{
+	struct full *full = full_of(store);
+	int ret = pages_anonymous(store, ec);
+	uint64_t room;
+
+	if (ret)
+		return ret;
+	room = round_up(store->mapped, ROOM_UNIT);
+	full->room = min_u64(room * ROOM_FACTOR, ROOM_MAX);
+	if (full->room < room)
+		full->room = room;
+	return pages_map(store, ec->name, full->room) ?:
+	       pages_populate(store, ec->name, 0) ?: fill(store, true);
+}
+
+/* An arena that has contents: what are they worth? */
+static int take_over(struct store *store, const struct export_config *ec,
+		     enum arena_state state)
+{
+	switch (state) {
+	case ARENA_EQUAL:
+		log_info("export %s: arena %s keeps the contents of %s", ec->name,
+			 ec->arena, ec->file);
+		return 0;
+	case ARENA_NEWER:
+		log_warn("export %s: arena %s was not written back to %s when its daemon ended",
+			 ec->name, ec->arena, ec->file);
+		store->newer = true;
+		if (!ec->read_only)
+			return 0;
+		log_err("export %s: it can only be once it is not exported \"ro\"", ec->name);
+		return -EROFS;
+	case ARENA_OLDER:
+		return arena_renew(store) ?: fill(store, false);
+	}
+	return -EINVAL;
+}
+
+static int open_kept(struct store *store, const struct export_config *ec)
+{
+	int empty = arena_open(store, ec), fresh, ret;
+	struct full *full = full_of(store);
+	struct arena_file file;
+
+	if (empty < 0)
+		return empty;
+	ret = pages_reserve(store, ec->name) ?: pages_map(store, ec->name, 0);
+	if (ret)
+		return ret;
+	fresh = arena_attach(store, ec, empty);
+	if (fresh < 0)
+		return fresh;
+	file.sec = full->file.found_sec;
+	file.nsec = full->file.found_nsec;
+	ret = file_epoch(&full->file, file.id) ?: pages_populate(store, ec->name, 0);
+	if (ret)
+		return ret;
+	ret = arena_bind(store, ec, &file, fresh);
+	if (ret < 0)
+		return ret;
+	return fresh ? fill(store, empty) : take_over(store, ec, (enum arena_state)ret);
+}
+
+static void release(struct store *store)
+{
+	struct full *full = full_of(store);
+
+	uring_close(&full->ring);
+	file_close(&full->file);
+	arena_leave(store);
+	pages_release(store, full->room);
+	bitmap_free(&full->unsynced);
+	free(full->bounce);
+	pthread_mutex_destroy(&full->lock);
+	free(full);
+	store->priv = NULL;
+}
+
+static int open_parts(struct store *store, const struct export_config *ec)
+{
+	const struct file_wish wish = {
+		.name = ec->name, .path = ec->file, .fault = ec->fault,
+		.read_only = ec->read_only, .size = ec->size,
+		.block = (uint32_t)ec->block,
+	};
+	struct full *full = full_of(store);
+	int ret = file_open(&full->file, &wish);
+
+	if (ret)
+		return ret;
+	store->size = full->file.size;
+	store->physical_block = full->file.physical_block;
+	full->granule = choose_granule(full);
+	ret = store_mark(store, &full->file);
+	if (ret) {
+		log_err("export %s: cannot tell what %s is: %s", ec->name, ec->file,
+			strerror(-ret));
+		return ret;
+	}
+	ret = uring_open(&full->ring, &full->file, FULL_DEPTH);
+	if (ret)
+		return ret;
+	/* Adapters write to the arena while it is written to the file. */
+	full->ring.no_direct = full->file.stable;
+	ret = bitmap_init(&full->unsynced, round_up(store->size, full->granule) /
+			  full->granule) ?: full_compare_init(full);
+	if (ret)
+		log_err("export %s: out of memory", ec->name);
+	return ret;
+}
+
+static int store_open(struct store *store, const struct export_config *ec)
+{
+	struct full *full = calloc(1, sizeof(*full));
+	int ret;
+
+	if (!full)
+		return -ENOMEM;
+	full->file.fd = -1;
+	full->file.buffered = -1;
+	full->fixed = ec->size;
+	pthread_mutex_init(&full->lock, NULL);
+	store->priv = full;
+	store->fd = -1;
+	store->kept = ec->arena;
+	store->overcommit = ec->overcommit;
+	ret = open_parts(store, ec) ?: (ec->arena ? open_kept(store, ec) :
+					open_anonymous(store, ec));
+	if (ret)
+		release(store);
+	else
+		memlock_check(ec->name, store->size);
+	return ret;
+}
+
+static int store_publish(struct store *store)
+{
+	struct full *full = full_of(store);
+	struct arena_file file;
+	int ret = arena_publish(store);
+
+	if (store->newer)
+		atomic_store(&full->ended, true);
+	store->newer = false;
+	if (ret || !store->kept || !full->file.read_only)
+		return ret;
+	ret = file_of(full, &file);	/* the two stay equal */
+	if (!ret)
+		arena_clean(store, &file);
+	return ret;
+}
+
+/* Everything into the file that is not in it yet. An arena that is kept has more of it. */
+static int finish(struct store *store)
+{
+	struct full *full = full_of(store);
+	int ret = -EIO;
+
+	for (int i = 0; ret && i < END_TRIES; i++) {
+		ret = full_compare(store, NULL);
+		if (!ret && bitmap_any(&full->unsynced))
+			ret = full_sync(store);
+	}
+	return ret ?: store->kept && file_shrunk(&full->file) ? -EIO : 0;
+}
+
+static void store_close(struct store *store)
+{
+	struct full *full = full_of(store);
+	struct arena_file file;
+	int ret;
+
+	if (store->newer) {	/* never served: both stay as they are */
+		release(store);
+		return;
+	}
+	pthread_mutex_lock(&full->lock);
+	ret = full->file.read_only ? 0 : finish(store);
+	if (ret)
+		log_err("export %s: %s lacks what was written last: %s%s",
+			full->file.name, full->file.path, strerror(-ret),
+			store->kept && !arena_guard_broken(store->guard) ?
+			"; its arena has it" : "");
+	else if (store->kept && !file_of(full, &file))
+		arena_clean(store, &file);
+	pthread_mutex_unlock(&full->lock);
+	release(store);
+}
+
+static void store_limits(const struct store *store, struct store_limits *out)
+{
+	const struct full *full = full_of(store);
+	const struct file *f = &full->file;
+
+	/* How large a request may be is memory's business, and that has no limit. */
+	*out = (struct store_limits){
+		.io_min = f->io_min,
+		.io_opt = f->io_opt,
+		.flags = f->rotational ? RDMABLK_GRANT_ROTATIONAL : 0,
+	};
+	if (f->read_only)
+		return;
+	out->ops = RDMABLK_OP_BIT(RDMABLK_OP_DIRTY) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH) |
+		   RDMABLK_OP_BIT(RDMABLK_OP_WRITE_ZEROES);
+	out->flags |= RDMABLK_GRANT_CACHE;
+	out->granule = full->granule;
+	out->max_zeroes = f->max_zeroes;
+	if (f->max_discard) {
+		out->ops |= RDMABLK_OP_BIT(RDMABLK_OP_DISCARD);
+		out->max_discard = f->max_discard;
+		out->discard_granularity = f->discard_granularity;
+		out->discard_alignment = f->discard_alignment;
+	}
+	if (f->max_erase) {
+		out->ops |= RDMABLK_OP_BIT(RDMABLK_OP_SECURE_ERASE);
+		out->max_erase = f->max_erase;
+		out->erase_granularity = f->erase_granularity;
+	}
+}
+
+static int do_range(struct full *full, const struct store_work *w, uint64_t offset,
+		    uint64_t bytes)
+{
+	switch (w->op) {
+	case RDMABLK_OP_DISCARD:
+		return file_discard(&full->file, offset, bytes);
+	case RDMABLK_OP_WRITE_ZEROES:
+		return file_zero(&full->file, offset, bytes, w->flags & RDMABLK_ZEROES_KEEP);
+	case RDMABLK_OP_SECURE_ERASE:
+		return file_erase(&full->file, offset, bytes);
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+/*
+ * The file first: when it refuses, the arena is as it was, and what the file did of it
+ * is undone with the next flush. The other way round what was refused would be half done
+ * until the arena ends, and undone then.
+ */
+static int zero_range(struct store *store, const struct store_work *w,
+		      uint64_t offset, uint64_t bytes)
+{
+	struct full *full = full_of(store);
+	int ret;
+
+	full_changed(full, offset, bytes);
+	ret = do_range(full, w, offset, bytes);
+	if (ret)
+		full->rewrite = true;
+	else
+		memset((char *)store->base + offset, 0, bytes);
+	return ret ?: arena_guard_broken(store->guard) ? -EIO : 0;
+}
+
+/* Return: enum rdmablk_reason for -errno, which is counted and logged. */
+static unsigned int work_status(struct full *full, int ret)
+{
+	if (ret && ret != -ECANCELED) {
+		atomic_fetch_add(&full->errors, 1);
+		log_peer(NULL, LOG_ERR, "export %s: %s: %s", full->file.name,
+			 full->file.path, strerror(-ret));
+	}
+	return file_reason(ret);
+}
+
+static unsigned int store_work(struct store *store, struct store_work *w,
+			       uint64_t offset, uint64_t bytes)
+{
+	struct full *full = full_of(store);
+	int ret;
+
+	pthread_mutex_lock(&full->lock);
+	ret = zero_range(store, w, offset, bytes);
+	pthread_mutex_unlock(&full->lock);
+	return work_status(full, ret);
+}
+
+static void store_flush(struct store *store, struct store_works *works)
+{
+	struct full *full = full_of(store);
+	struct store_work *w;
+
+	pthread_mutex_lock(&full->lock);
+	full_flush(store, works);
+	pthread_mutex_unlock(&full->lock);
+	TAILQ_FOREACH(w, works, entry) {
+		/* The kernel could not read the arena. */
+		if (w->error == -EFAULT)
+			arena_guard_break(store->guard);
+		w->status = work_status(full, w->error);
+	}
+}
+
+static bool store_idle(struct store *store)
+{
+	struct full *full = full_of(store);
+	bool more;
+
+	if (full->file.read_only)
+		return false;
+	pthread_mutex_lock(&full->lock);
+	more = full_compare_idle(store);
+	pthread_mutex_unlock(&full->lock);
+	return more;
+}
+
+static void store_ended(struct store *store, bool clean)
+{
+	if (!clean)
+		atomic_store(&full_of(store)->ended, true);
+}
+
+static bool store_behind(const struct store *store)
+{
+	struct full *full = full_of(store);
+	bool behind;
+
+	if (full->file.read_only)
+		return false;
+	if (pthread_mutex_trylock(&full->lock))	/* the keeper is at it */
+		return true;
+	behind = atomic_load(&full->ended) || full->compare_left || full->compare_sync ||
+		 full->rewrite;
+	pthread_mutex_unlock(&full->lock);
+	return behind;
+}
+
+static void store_status(struct store *store, struct store_status *out)
+{
+	struct full *full = full_of(store);
+	struct store_status *seen = &full->seen;
+
+	/*
+	 * The keeper holds it for as long as the file takes: then what was counts. But how
+	 * far a FLUSH is that compares is of interest just then.
+	 */
+	if (!pthread_mutex_trylock(&full->lock)) {
+		seen->dirty = bitmap_any(&full->unsynced);
+		seen->failed = full->rewrite;
+		pthread_mutex_unlock(&full->lock);
+	}
+	seen->comparing = __atomic_load_n(&full->compare_left, __ATOMIC_RELAXED);
+	seen->errors = atomic_load(&full->errors);
+	*out = *seen;
+}
+
+/*
+ * The arena gets larger, with what the file has there; nobody looks at it yet. Its last
+ * page may have something there already, of an earlier time that came to nothing.
+ */
+static int grow_arena(struct store *store, uint64_t size)
+{
+	struct full *full = full_of(store);
+	struct file file = full->file;
+	struct uring ring;
+	int ret = pages_grow(store, file.name, full->room, size);
+
+	if (ret)
+		return ret;
+	file.size = size;
+	ret = uring_open(&ring, &file, FULL_DEPTH);
+	if (ret)
+		return ret;
+	ret = full_fill(store, &ring, full->file.size, false);
+	uring_close(&ring);
+	return ret;
+}
+
+static int grow_sets(struct full *full, uint64_t size)
+{
+	uint64_t at = 0, first, count;
+	struct bitmap larger;
+	int ret = bitmap_init(&larger, round_up(size, full->granule) / full->granule);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&full->lock);
+	while (bitmap_next(&full->unsynced, at, &first, &count)) {
+		bitmap_set(&larger, first, count);
+		at = first + count;
+	}
+	bitmap_free(&full->unsynced);
+	full->unsynced = larger;
+	full->settled = false;	/* its length may be in the page cache only */
+	if (full->compare_left)
+		full_compare_leave(full, full->compare_left + size - full->file.size);
+	__atomic_store_n(&full->file.size, size, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&full->lock);
+	return 0;
+}
+
+static int store_grow(struct store *store, uint64_t *size, uint64_t most)
+{
+	struct full *full = full_of(store);
+	const struct file *f = &full->file;
+	uint64_t have = *size, had = store->mapped;
+	int ret = file_grown(f, full->fixed, &have);
+
+	*size = f->size;
+	if (ret || have == f->size)
+		return ret;
+	if (store->kept) {
+		log_err("export %s: a kept arena does not grow while the daemon runs", f->name);
+		return -EOPNOTSUPP;
+	}
+	if (have > most) {
+		log_err("export %s: who uses it has it in one region, and cannot go on with more than %llu bytes: disconnect its disks, then resize it",
+			f->name, (unsigned long long)most);
+		return -EBUSY;
+	}
+	ret = grow_arena(store, have) ?: grow_sets(full, have);
+	if (ret)
+		pages_shrink(store, had);
+	else
+		*size = have;
+	return ret;
+}
+
+const struct store_ops store_full_ops = {
+	.type = "file",
+	.open = store_open,
+	.publish = store_publish,
+	.written_by = arena_written_by,
+	.close = store_close,
+	.status = store_status,
+	.limits = store_limits,
+	.work = store_work,
+	.flush = store_flush,
+	.idle = store_idle,
+	.ended = store_ended,
+	.behind = store_behind,
+	.grow = store_grow,
+};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A file all of whose contents are in an arena: what the rooms of that store share.
+ */
+#ifndef RDMABLKD_STORE_FULL_H
+#define RDMABLKD_STORE_FULL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "store/file_batch.h"
+#include "store/store.h"
+
+#define FULL_DEPTH	16	/* requests to the file at once */
+#define FULL_PROGRESS_S	10	/* between lines about how far something is */
+
+/**
+ * struct full - the file behind an arena
+ * @file: it
+ * @ring: to read and write it
+ * @room: addresses that the arena may grow into, bytes; 0: cannot grow
+ * @fixed: its size was given, so that it stays
+ * @granule: of dirty ranges and of @unsynced, bytes, a power of two
+ * @ended: a session has ended that may have left unflushed writes
+ * @lock: of all that follows, of @ring, and of the size of @file: the keeper and a
+ *	worker that lets the store grow
+ * @unsynced: granules of the file changed since the last good fdatasync
+ * @settled: but for these all of the file is durable: an fdatasync has succeeded since it
+ *	was opened. What an earlier process has written may be in a cache of the disk
+ * @rewrite: the last fdatasync failed, or another operation did half of its work: what
+ *	is @unsynced has to be written again, whatever the page cache says of it
+ * @compare_at: where to compare arena and file next
+ * @compare_left: bytes that are still to be compared; 0: none. Changed by
+ *	full_compare_leave() only, and looked at without the lock by who just wants to know
+ * @compare_wrote: bytes that were found to differ, and written
+ * @compare_sync: what was written is not synced yet
+ * @compare_said: error of the last time in the background, so that it is logged once
+ * @progress: when it was last told how far the comparison is, seconds
+ * @bounce: what of the file is compared
+ * @errors: commands that have failed; any thread
+ * @seen: how it was when the loop could look last; the loop's
+ */
+struct full {
+	struct file file;
+	struct uring ring;
+	uint64_t room;
+	bool fixed;
+	uint32_t granule;
+	atomic_bool ended;
+	pthread_mutex_t lock;
+	struct bitmap unsynced;
+	bool settled;
+	bool rewrite;
+	uint64_t compare_at;
+	uint64_t compare_left;
+	uint64_t compare_wrote;
+	bool compare_sync;
+	int compare_said;
+	int64_t progress;
+	void *bounce;
+	atomic_uint_fast64_t errors;
+	struct store_status seen;
+};
+
+/* For FULL_PROGRESS_S */
+static inline int64_t full_now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+static inline struct full *full_of(const struct store *store)
+{
+	return store->priv;
+}
+
+/* Locked: so many bytes are still to be compared. */
+static inline void full_compare_leave(struct full *full, uint64_t bytes)
+{
+	__atomic_store_n(&full->compare_left, bytes, __ATOMIC_RELAXED);
+}
+
+int full_fill(struct store *store, struct uring *ring, uint64_t from, bool blank);
+int full_write(struct store *store, uint64_t offset, uint64_t bytes);
+void full_changed(struct full *full, uint64_t offset, uint64_t bytes);
+int full_sync(struct store *store);
+void full_flush(struct store *store, struct store_works *works);
+int full_compare_init(struct full *full);
+void full_compare_begin(struct full *full);
+int full_compare(struct store *store, const atomic_bool *cancelled);
+bool full_compare_idle(struct store *store);
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Files that have lost what was acknowledged and not flushed.
+ *
+ * After an fdatasync has failed nobody knows what of a file its medium has, and the
+ * kernel says it once: whoever opens the file anew finds nothing wrong. So the epoch of
+ * such a file is another one from then on. An initiator that has written what it has
+ * not flushed fails, and says why; every other goes on.
+ *
+ * Loss by loss a line is noted, with a random number: the epoch of a file comes from its
+ * identity and all the numbers noted with that, or with that of its disk: what a disk's
+ * cache has lost may be of any file on it, exported at that moment or not. Another boot
+ * of the host is another identity. The notes have to outlive the process, not the host: a
+ * write to a file does for that. It is done before anybody hears of the failure. There
+ * are two places, each open from the start on: one may be on the medium that fails. A
+ * process that has neither of them is the only one that knows; then so is its epoch,
+ * whatever happens.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "store/sync_errors.h"
+#include "wire/mac.h"
+
+#define PLACES	2
+#define LABEL	"rdmablk losses 1"
+#define DIGITS	(2 * RDMABLK_ID_LEN)
+
+static struct {
+	pthread_mutex_t lock;
+	char path[PLACES][PATH_MAX];	/* empty: there is none */
+	bool open;
+	int fd[PLACES];
+	uint8_t own[RDMABLK_ID_LEN];	/* for what is noted nowhere else; zero: nothing */
+} losses = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.fd = { -1, -1 },
+};
+
+static void combine(uint8_t *sum, const uint8_t *number)
+{
+	for (size_t i = 0; i < RDMABLK_ID_LEN; i++)
+		sum[i] ^= number[i];
+}
+
+static void draw(uint8_t *number)
+{
+	struct timespec now;
+
+	if (!mac_random(number, RDMABLK_ID_LEN))
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	memset(number, 0, RDMABLK_ID_LEN);
+	memcpy(number, &now, min_u64(sizeof(now), RDMABLK_ID_LEN));
+}
+
+static void to_hex(const uint8_t *id, char *text)
+{
+	for (size_t i = 0; i < RDMABLK_ID_LEN; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+}
+
+static bool from_hex(const char *text, uint8_t *id)
+{
+	if (strspn(text, "0123456789abcdef") < DIGITS)
+		return false;
+	for (size_t i = 0; i < RDMABLK_ID_LEN; i++)
+		if (sscanf(text + 2 * i, "%2hhx", &id[i]) != 1)
+			return false;
+	return true;
+}
+
+/* Return: whether @fd is a file, and not the place that is open already. */
+static bool is_place(int fd)
+{
+	struct stat st, first;
+
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	       (losses.fd[0] < 0 || fstat(losses.fd[0], &first) ||
+		first.st_dev != st.st_dev || first.st_ino != st.st_ino);
+}
+
+static int open_place(const char *path)
+{
+	char dir[PATH_MAX];
+	int fd;
+
+	if (!path[0])
+		return -1;
+	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(path, '/') - path), path);
+	if (mkdir(dir, 0755) && errno != EEXIST)
+		log_debug("cannot make %s: %s", dir, strerror(errno));
+	fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+		  0644);
+	if (fd >= 0 && is_place(fd))
+		return fd;
+	log_debug("%s is not used", path);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* With the first file, which may be never. The lock is held. */
+static void open_places(const char *name)
+{
+	bool any = false;
+
+	if (losses.open)
+		return;
+	losses.open = true;
+	for (size_t i = 0; i < PLACES; i++) {
+		losses.fd[i] = open_place(losses.path[i]);
+		any = any || losses.fd[i] >= 0;
+	}
+	if (any)
+		return;
+	draw(losses.own);
+	log_warn("export %s: cannot write %s: initiators with unflushed writes will not go on when the daemon has been restarted (--state-dir)",
+		 name, losses.path[0]);
+}
+
+/**
+ * losses_init - before the first file is opened
+ * @dir: where notes are kept
+ * @other: where else, at the same time
+ */
+void losses_init(const char *dir, const char *other)
+{
+	const char *dirs[PLACES] = { dir, other };
+
+	for (size_t i = 0; i < PLACES; i++)
+		if ((size_t)snprintf(losses.path[i], PATH_MAX, "%s/" LOSSES_FILE,
+				     dirs[i]) >= PATH_MAX)
+			losses.path[i][0] = '\0';
+}
+
+/**
+ * losses_exit - undo losses_init(); no file is open
+ */
+void losses_exit(void)
+{
+	for (size_t i = 0; i < PLACES; i++) {
+		if (losses.fd[i] >= 0)
+			close(losses.fd[i]);
+		losses.fd[i] = -1;
+	}
+	losses.open = false;
+	memset(losses.own, 0, sizeof(losses.own));
+}
+
+/* All numbers noted for either in one place; lines cut short are no notes. */
+static int read_notes(const char *path, const uint8_t *identity, const uint8_t *disk,
+		      uint8_t *sum)
+{
+	uint8_t id[RDMABLK_ID_LEN], number[RDMABLK_ID_LEN];
+	char line[128];
+	FILE *file = fopen(path, "re");
+
+	if (!file)
+		return -errno;
+	while (fgets(line, sizeof(line), file))
+		if (strlen(line) == 2 * DIGITS + 2 && line[DIGITS] == ' ' &&
+		    from_hex(line, id) && from_hex(line + DIGITS + 1, number) &&
+		    (!memcmp(id, identity, sizeof(id)) || !memcmp(id, disk, sizeof(id))))
+			combine(sum, number);
+	if (ferror(file)) {
+		fclose(file);
+		return -EIO;
+	}
+	fclose(file);
+	return 0;
+}
+
+static int epoch_of(const uint8_t *identity, const uint8_t *sum, uint8_t *epoch)
+{
+	static const uint8_t none[RDMABLK_ID_LEN];
+	uint8_t both[2 * RDMABLK_ID_LEN], digest[MAC_DIGEST_LEN];
+	int ret;
+
+	memcpy(epoch, identity, RDMABLK_ID_LEN);
+	if (!memcmp(sum, none, sizeof(none)))
+		return 0;
+	memcpy(both, identity, RDMABLK_ID_LEN);
+	memcpy(both + RDMABLK_ID_LEN, sum, RDMABLK_ID_LEN);
+	ret = mac_digest(LABEL, both, sizeof(both), digest);
+	if (!ret)
+		memcpy(epoch, digest, RDMABLK_ID_LEN);
+	return ret;
+}
+
+/**
+ * losses_epoch - the epoch of a file that is being opened
+ * @name: of the export, for messages
+ * @identity: of what the host's caches have of it; see file_epoch()
+ * @disk: of what it is on; see file_disk()
+ * @epoch: RDMABLK_ID_LEN bytes: another one after losses_note() with either
+ *
+ * Return: 0 or -errno, logged.
+ */
+int losses_epoch(const char *name, const uint8_t *identity, const uint8_t *disk,
+		 uint8_t *epoch)
+{
+	uint8_t sum[RDMABLK_ID_LEN];
+	int ret = 0;
+
+	pthread_mutex_lock(&losses.lock);
+	open_places(name);
+	memcpy(sum, losses.own, sizeof(sum));
+	for (size_t i = 0; !ret && i < PLACES; i++) {
+		if (losses.fd[i] < 0)
+			continue;
+		ret = read_notes(losses.path[i], identity, disk, sum);
+		if (ret)
+			log_err("export %s: cannot read %s: %s", name, losses.path[i],
+				strerror(-ret));
+	}
+	pthread_mutex_unlock(&losses.lock);
+	return ret ?: epoch_of(identity, sum, epoch);
+}
+
+/* A line of its own even behind one that was cut short. */
+static bool append(int fd, const uint8_t *identity, const uint8_t *number)
+{
+	char line[2 * DIGITS + 8] = "\n";
+
+	if (fd < 0)
+		return false;
+	to_hex(identity, line + 1);
+	line[1 + DIGITS] = ' ';
+	to_hex(number, line + 2 + DIGITS);
+	line[2 + 2 * DIGITS] = '\n';
+	return write(fd, line, 2 * DIGITS + 3) == 2 * DIGITS + 3;
+}
+
+/**
+ * losses_note - a file, or those of a disk, may have lost what was acknowledged
+ * @name: of the export, for messages
+ * @identity: as @identity or @disk for losses_epoch()
+ *
+ * Any thread.
+ */
+void losses_note(const char *name, const uint8_t *identity)
+{
+	uint8_t number[RDMABLK_ID_LEN];
+	bool noted = false;
+
+	pthread_mutex_lock(&losses.lock);
+	/*
+	 * Each its own: all are combined, and what is there twice would cancel itself. The
+	 * one in memory first: a write to a disk that hangs may never return.
+	 */
+	for (size_t i = PLACES; i--;) {
+		draw(number);
+		noted |= append(losses.fd[i], identity, number);
+	}
+	if (!noted)
+		combine(losses.own, number);
+	pthread_mutex_unlock(&losses.lock);
+	if (!noted)
+		log_err("export %s: its loss cannot be noted: restart every initiator of it before it is exported by another process",
+			name);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files that have lost what was acknowledged and not flushed.
+ */
+#ifndef RDMABLKD_SYNC_ERRORS_H
+#define RDMABLKD_SYNC_ERRORS_H
+
+#include <stdint.h>
+
+#define LOSSES_FILE	"losses"	/* in a directory */
+
+void losses_init(const char *dir, const char *other);
+void losses_exit(void);
+int losses_epoch(const char *name, const uint8_t *identity, const uint8_t *disk,
+		 uint8_t *epoch);
+void losses_note(const char *name, const uint8_t *identity);
+
+#endif

@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Messages in and out. A structure from the peer is copied before it is looked
+ * at: buffers are written by the adapter and need not be aligned.
+ */
+#include <endian.h>
+
+#include "base/util.h"
+#include "wire/wire.h"
+
+/* Hints for CLOSE and rejects, milliseconds. */
+#define RETRY_FENCING	100
+#define RETRY_LATER	1000
+
+static bool all_zero(const void *data, size_t len)
+{
+	const uint8_t *p = data;
+
+	while (len--)
+		if (*p++)
+			return false;
+	return true;
+}
+
+/* Printable, padded with NUL, at least one; empty only where that is allowed. */
+static bool name_ok(const char *name, bool may_be_empty)
+{
+	size_t len = strnlen(name, RDMABLK_NAME_LEN);
+
+	if (len == RDMABLK_NAME_LEN || (!len && !may_be_empty))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (name[i] < 0x20 || name[i] > 0x7e)
+			return false;
+	return all_zero(name + len, RDMABLK_NAME_LEN - len);
+}
+
+static unsigned int choose_version(uint16_t min, uint16_t max, uint16_t *version)
+{
+	if (min > max)
+		return RDMABLK_R_MALFORMED;
+	if (max < RDMABLK_VERSION_MIN || min > RDMABLK_VERSION_MAX)
+		return RDMABLK_R_VERSION;
+	*version = max < RDMABLK_VERSION_MAX ? max : RDMABLK_VERSION_MAX;
+	return RDMABLK_OK;
+}
+
+/**
+ * login_check_request - private data of a connection request
+ * @data: as received
+ * @len: bytes of it
+ * @out: decoded
+ *
+ * The MAC is the caller's to verify, before it uses anything of @out but the
+ * session id.
+ *
+ * Return: enum rdmablk_reason.
+ */
+unsigned int login_check_request(const void *data, size_t len,
+				 struct login_request *out)
+{
+	struct rdmablk_cm_request req;
+	unsigned int reason, reads;
+
+	if (len != sizeof(req))
+		return RDMABLK_R_MALFORMED;
+	memcpy(&req, data, sizeof(req));
+	if (le32toh(req.magic) != RDMABLK_MAGIC)
+		return RDMABLK_R_MAGIC;
+	reason = choose_version(le16toh(req.version_min),
+				le16toh(req.version_max), &out->version);
+	if (reason)
+		return reason;
+	out->kind = req.kind;
+	out->queue = le16toh(req.queue);
+	out->generation = le32toh(req.generation);
+	out->session_id = le64toh(req.session_id);
+	if (req.reserved || req.kind > RDMABLK_KIND_WRITE)
+		return RDMABLK_R_MALFORMED;
+	if (req.kind == RDMABLK_KIND_CONTROL)
+		return out->queue || out->generation || out->session_id ||
+		       !all_zero(req.mac, sizeof(req.mac)) ?
+		       RDMABLK_R_MALFORMED : RDMABLK_OK;
+	if (req.version_min != req.version_max)
+		return RDMABLK_R_MALFORMED;
+	/* odd queues READ, even ones WRITE */
+	reads = req.kind == RDMABLK_KIND_READ;
+	if (!out->queue || out->queue > 2 * RDMABLK_MAX_QUEUES ||
+	    (out->queue & 1) != reads)
+		return RDMABLK_R_MALFORMED;
+	return RDMABLK_OK;
+}
+
+static unsigned int message_length(unsigned int type)
+{
+	switch (type) {
+	case RDMABLK_MSG_HELLO:		return sizeof(struct rdmablk_hello);
+	case RDMABLK_MSG_CHALLENGE:	return sizeof(struct rdmablk_challenge);
+	case RDMABLK_MSG_PROOF:		return sizeof(struct rdmablk_proof);
+	case RDMABLK_MSG_GRANT:		return sizeof(struct rdmablk_grant);
+	case RDMABLK_MSG_REGIONS_GET:	return sizeof(struct rdmablk_regions_get);
+	case RDMABLK_MSG_REGIONS:	return sizeof(struct rdmablk_regions);
+	case RDMABLK_MSG_READY:		return sizeof(struct rdmablk_ready);
+	case RDMABLK_MSG_LIVE:		return sizeof(struct rdmablk_live);
+	case RDMABLK_MSG_COMMAND:	return sizeof(struct rdmablk_command);
+	case RDMABLK_MSG_ANSWER:	return sizeof(struct rdmablk_answer);
+	case RDMABLK_MSG_EVENT:		return sizeof(struct rdmablk_event_msg);
+	case RDMABLK_MSG_CLOSE:		return sizeof(struct rdmablk_close);
+	case RDMABLK_MSG_LIMITS_GET:	return sizeof(struct rdmablk_limits_get);
+	case RDMABLK_MSG_LIMITS:	return sizeof(struct rdmablk_limits);
+	default:			return 0;
+	}
+}
+
+/**
+ * login_check_head - the head of any message
+ * @msg: as received
+ * @len: bytes received
+ * @type: enum rdmablk_msg_type, known and of the right length
+ *
+ * HELLO may have any length a control message can have: that of another version
+ * is not ours to judge before its versions are.
+ *
+ * Return: enum rdmablk_reason.
+ */
+unsigned int login_check_head(const void *msg, size_t len, uint16_t *type)
+{
+	struct rdmablk_hdr hdr;
+	unsigned int want;
+
+	if (len < sizeof(hdr) || len > RDMABLK_CTRL_MSG_MAX)
+		return RDMABLK_R_MALFORMED;
+	memcpy(&hdr, msg, sizeof(hdr));
+	*type = le16toh(hdr.type);
+	want = message_length(*type);
+	if (!want || le16toh(hdr.length) != len)
+		return RDMABLK_R_MALFORMED;
+	if (*type != RDMABLK_MSG_HELLO && want != len)
+		return RDMABLK_R_MALFORMED;
+	if (hdr.reserved || hdr.reserved2)
+		return RDMABLK_R_MALFORMED;
+	if (*type != RDMABLK_MSG_COMMAND && *type != RDMABLK_MSG_ANSWER &&
+	    (hdr.tag || hdr.generation))
+		return RDMABLK_R_MALFORMED;
+	return RDMABLK_OK;
+}
+
+/* What both can do; a feature without the one it needs is none. */
+static uint64_t choose_features(const struct rdmablk_hello *hello)
+{
+	uint64_t both = le64toh(hello->features_offered) & RDMABLK_FEATURES_V1;
+
+	if (!(both & RDMABLK_F_COMMANDS))
+		both &= ~RDMABLK_F_STAGED;
+	if (!(both & RDMABLK_F_STAGED))
+		both &= ~(RDMABLK_F_LISTS | RDMABLK_F_IMPLIED);
+	return both;
+}
+
+static unsigned int check_hello_fields(const struct rdmablk_hello *hello)
+{
+	uint64_t required = le64toh(hello->features_required);
+	uint16_t queues = le16toh(hello->nr_queues);
+	uint32_t methods = le32toh(hello->auth_methods);
+
+	if (required & ~le64toh(hello->features_offered))
+		return RDMABLK_R_MALFORMED;
+	if (le32toh(hello->flags) & ~RDMABLK_HELLO_FLAGS)
+		return RDMABLK_R_MALFORMED;
+	if (!(le32toh(hello->flags) & RDMABLK_HELLO_RESUME) &&
+	    !all_zero(hello->uuid, sizeof(hello->uuid)))
+		return RDMABLK_R_MALFORMED;
+	if (!queues || queues > RDMABLK_MAX_QUEUES || !hello->queue_depth ||
+	    !hello->keep_alive_ms || !hello->generation || !methods)
+		return RDMABLK_R_MALFORMED;
+	if (!name_ok(hello->host_name, true) || !name_ok(hello->export_name, false))
+		return RDMABLK_R_MALFORMED;
+	if (required & ~choose_features(hello))
+		return RDMABLK_R_FEATURE;
+	if (!(methods & RDMABLK_AUTH_NONE))
+		return RDMABLK_R_AUTH_REQUIRED;
+	return RDMABLK_OK;
+}
+
+/**
+ * login_check_hello - HELLO
+ * @msg: passed login_check_head()
+ * @len: bytes
+ * @out: decoded
+ *
+ * Return: enum rdmablk_reason.
+ */
+unsigned int login_check_hello(const void *msg, size_t len,
+			       struct login_wish *out)
+{
+	struct rdmablk_hello hello = { 0 };
+	unsigned int reason;
+
+	if (len < offsetof(struct rdmablk_hello, flags))
+		return RDMABLK_R_MALFORMED;
+	memcpy(&hello, msg, len < sizeof(hello) ? len : sizeof(hello));
+	reason = choose_version(le16toh(hello.version_min),
+				le16toh(hello.version_max), &out->version);
+	if (reason)
+		return reason;
+	if (len != sizeof(hello))
+		return RDMABLK_R_MALFORMED;
+	reason = check_hello_fields(&hello);
+	if (reason)
+		return reason;
+	out->flags = le32toh(hello.flags);
+	out->features = choose_features(&hello);
+	memcpy(out->host_id, hello.host_id, sizeof(out->host_id));
+	memcpy(out->boot_nonce, hello.boot_nonce, sizeof(out->boot_nonce));
+	memcpy(out->instance_id, hello.instance_id, sizeof(out->instance_id));
+	out->generation = le32toh(hello.generation);
+	out->nr_queues = le16toh(hello.nr_queues);
+	out->queue_depth = le16toh(hello.queue_depth);
+	out->keep_alive_ms = le32toh(hello.keep_alive_ms);
+	memcpy(out->host_name, hello.host_name, sizeof(out->host_name));
+	memcpy(out->export_name, hello.export_name, sizeof(out->export_name));
+	memcpy(out->uuid, hello.uuid, sizeof(out->uuid));
+	return RDMABLK_OK;
+}
+
+/**
+ * login_check_regions_get - REGIONS_GET
+ * @msg: passed login_check_head()
+ * @len: bytes
+ * @nr_regions: of the session
+ * @first: the region asked for
+ *
+ * Return: enum rdmablk_reason.
+ */
+unsigned int login_check_regions_get(const void *msg, size_t len,
+				     uint32_t nr_regions, uint32_t *first)
+{
+	struct rdmablk_regions_get get;
+
+	if (len != sizeof(get))
+		return RDMABLK_R_MALFORMED;
+	memcpy(&get, msg, sizeof(get));
+	*first = le32toh(get.first);
+	return get.reserved || *first >= nr_regions ? RDMABLK_R_MALFORMED :
+						      RDMABLK_OK;
+}
+
+/**
+ * login_check_command - COMMAND on the control queue
+ * @msg: passed login_check_head()
+ * @len: bytes
+ * @out: decoded; an unknown operation is not an error of the message
+ *
+ * Whether a flag of LOGOUT was agreed on is the caller's to ask.
+ *
+ * Return: enum rdmablk_reason.
+ */
+unsigned int login_check_command(const void *msg, size_t len,
+				 struct login_command *out)
+{
+	struct rdmablk_command cmd;
+	unsigned int flags = 0;
+
+	if (len != sizeof(cmd))
+		return RDMABLK_R_MALFORMED;
+	memcpy(&cmd, msg, sizeof(cmd));
+	out->op = le16toh(cmd.op);
+	out->flags = le16toh(cmd.flags);
+	out->tag = le16toh(cmd.hdr.tag);
+	out->generation = le32toh(cmd.hdr.generation);
+	if (out->tag >= RDMABLK_CTRL_TAGS || cmd.reserved ||
+	    !all_zero(cmd.reserved2, sizeof(cmd.reserved2)))
+		return RDMABLK_R_MALFORMED;
+	if (out->op != RDMABLK_OP_KEEPALIVE && out->op != RDMABLK_OP_LOGOUT)
+		return RDMABLK_OK;
+	if (out->op == RDMABLK_OP_LOGOUT)
+		flags = RDMABLK_LOGOUT_CLEAN;
+	if (out->flags & ~flags || cmd.offset || cmd.bytes)
+		return RDMABLK_R_MALFORMED;
+	if (out->tag != (out->op == RDMABLK_OP_KEEPALIVE ?
+			 RDMABLK_TAG_KEEPALIVE : RDMABLK_TAG_LOGOUT))
+		return RDMABLK_R_MALFORMED;
+	return RDMABLK_OK;
+}
+
+/**
+ * login_check_close - CLOSE
+ * @msg: passed login_check_head()
+ * @len: bytes
+ * @reason: of the peer; known or not
+ *
+ * Return: enum rdmablk_reason.
+ */
+unsigned int login_check_close(const void *msg, size_t len,
+			       unsigned int *reason)
+{
+	struct rdmablk_close close;
+
+	if (len != sizeof(close))
+		return RDMABLK_R_MALFORMED;
+	memcpy(&close, msg, sizeof(close));
+	*reason = le16toh(close.reason);
+	return close.reserved || close.reserved2 ? RDMABLK_R_MALFORMED :
+						   RDMABLK_OK;
+}
+
+/**
+ * login_retry_after - when a refused peer may try again
+ * @reason: enum rdmablk_reason
+ *
+ * Return: milliseconds; 0: not by itself.
+ */
+uint32_t login_retry_after(unsigned int reason)
+{
+	switch (reason) {
+	case RDMABLK_R_FENCING:
+		return RETRY_FENCING;
+	case RDMABLK_R_LIMIT_LOGINS:
+	case RDMABLK_R_NO_MEMORY:
+	case RDMABLK_R_DEVICE_FULL:
+	case RDMABLK_R_SHUTDOWN:
+	case RDMABLK_R_DEVICE_GONE:
+		return RETRY_LATER;
+	default:
+		return 0;
+	}
+}
+
+static struct rdmablk_hdr head(uint16_t type)
+{
+	return (struct rdmablk_hdr){
+		.type = htole16(type),
+		.length = htole16((uint16_t)message_length(type)),
+	};
+}
+
+/**
+ * login_pack_accept - private data of an accepting reply
+ * @out: filled
+ * @version: spoken from here on
+ * @queue: of the request
+ */
+void login_pack_accept(struct rdmablk_cm_accept *out, uint16_t version,
+		       uint16_t queue)
+{
+	*out = (struct rdmablk_cm_accept){
+		.magic = htole32(RDMABLK_MAGIC),
+		.version = htole16(version),
+		.queue = htole16(queue),
+	};
+}
+
+/**
+ * login_pack_reject - private data of a reject
+ * @out: filled
+ * @reason: enum rdmablk_reason
+ */
+void login_pack_reject(struct rdmablk_cm_reject *out, unsigned int reason)
+{
+	*out = (struct rdmablk_cm_reject){
+		.magic = htole32(RDMABLK_MAGIC),
+		.reason = htole16((uint16_t)reason),
+		.version_min = htole16(RDMABLK_VERSION_MIN),
+		.version_max = htole16(RDMABLK_VERSION_MAX),
+		.retry_after_ms = htole32(login_retry_after(reason)),
+	};
+}
+
+/**
+ * login_pack_challenge - CHALLENGE
+ * @out: filled
+ * @wish: what it answers
+ * @session_id: of the session to be
+ * @nonce: RDMABLK_NONCE_LEN random bytes
+ */
+void login_pack_challenge(struct rdmablk_challenge *out,
+			  const struct login_wish *wish, uint64_t session_id,
+			  const uint8_t *nonce)
+{
+	*out = (struct rdmablk_challenge){
+		.hdr = head(RDMABLK_MSG_CHALLENGE),
+		.version = htole16(wish->version),
+		.auth_method = htole32(RDMABLK_AUTH_NONE),
+		.features = htole64(wish->features),
+		.session_id = htole64(session_id),
+	};
+	memcpy(out->nonce, nonce, sizeof(out->nonce));
+}
+
+/**
+ * login_pack_grant - GRANT but for its MAC
+ * @out: filled; @mac is zero
+ * @in: what it says
+ */
+void login_pack_grant(struct rdmablk_grant *out, const struct login_grant *in)
+{
+	*out = (struct rdmablk_grant){
+		.hdr = head(RDMABLK_MSG_GRANT),
+		.session_id = htole64(in->session_id),
+		.features = htole64(in->features),
+		.size = htole64(in->size),
+		.region_bytes = htole64(in->region_bytes),
+		.nr_regions = htole32(in->nr_regions),
+		.flags = htole32(in->flags),
+		.logical_block = htole32(in->logical_block),
+		.physical_block = htole32(in->physical_block),
+		.io_min = htole32(in->io_min),
+		.io_opt = htole32(in->io_opt),
+		.max_io = htole32(in->max_io),
+		.nr_queues = htole16(in->nr_queues),
+		.queue_depth = htole16(in->queue_depth),
+		.read_depth = htole16(in->read_depth),
+		.keep_alive_ms = htole32(in->keep_alive_ms),
+		.session_tmo_ms = htole32(in->session_tmo_ms),
+	};
+	memcpy(out->uuid, in->uuid, sizeof(out->uuid));
+	memcpy(out->epoch, in->epoch, sizeof(out->epoch));
+	memcpy(out->target_name, in->target_name,
+	       strnlen(in->target_name, RDMABLK_NAME_LEN - 1));
+}
+
+/**
+ * login_pack_regions - REGIONS without regions and MAC
+ * @out: filled; the caller lays out its regions
+ * @first: number of the first
+ * @count: how many
+ */
+void login_pack_regions(struct rdmablk_regions *out, uint32_t first,
+			uint32_t count)
+{
+	*out = (struct rdmablk_regions){
+		.hdr = head(RDMABLK_MSG_REGIONS),
+		.first = htole32(first),
+		.count = htole32(count),
+	};
+}
+
+/**
+ * login_pack_region - one region of REGIONS
+ * @out: filled
+ * @iova: remote address
+ * @rkey: remote key
+ */
+void login_pack_region(struct rdmablk_region *out, uint64_t iova, uint32_t rkey)
+{
+	*out = (struct rdmablk_region){
+		.iova = htole64(iova),
+		.rkey = htole32(rkey),
+	};
+}
+
+/* What a session that only reads is offered: what it asks for where there is a cache, too. */
+#define READ_ONLY_OPS	(RDMABLK_OP_BIT(RDMABLK_OP_READ) |	\
+			 RDMABLK_OP_BIT(RDMABLK_OP_DIRTY) |	\
+			 RDMABLK_OP_BIT(RDMABLK_OP_FLUSH))
+
+/**
+ * login_pack_limits - LIMITS but for its MAC
+ * @out: filled; @mac is zero
+ * @scope: what it says; of a session that only reads without what that session may not do
+ */
+void login_pack_limits(struct rdmablk_limits *out, const struct login_scope *scope)
+{
+	struct login_scope offer = *scope, *in = &offer;
+
+	if (!scope->writer) {
+		offer.ops &= READ_ONLY_OPS;
+		offer.max_discard = 0;
+		offer.max_zeroes = 0;
+		offer.max_erase = 0;
+		offer.discard_granularity = 0;
+		offer.discard_alignment = 0;
+		offer.erase_granularity = 0;
+	}
+	*out = (struct rdmablk_limits){
+		.hdr = head(RDMABLK_MSG_LIMITS),
+		.ops = htole32(in->ops | RDMABLK_OP_BIT(RDMABLK_OP_FENCE)),
+		.cmd_depth = htole16(in->cmd_depth),
+		.max_ranges = htole16(in->max_ranges),
+		.granule = htole32(in->granule),
+		.trailer_bytes = htole32(in->trailer_bytes),
+		.max_discard = htole64(in->max_discard),
+		.max_zeroes = htole64(in->max_zeroes),
+		.max_erase = htole64(in->max_erase),
+		.discard_granularity = htole32(in->discard_granularity),
+		.discard_alignment = htole32(in->discard_alignment),
+		.erase_granularity = htole32(in->erase_granularity),
+		.slot_bytes = htole32(in->slot_bytes),
+		.slot_iova = htole64(in->slot_iova),
+		.slot_rkey = htole32(in->slot_rkey),
+	};
+}
+
+/**
+ * login_pack_live - LIVE
+ * @out: filled
+ */
+void login_pack_live(struct rdmablk_live *out)
+{
+	*out = (struct rdmablk_live){ .hdr = head(RDMABLK_MSG_LIVE) };
+}
+
+/**
+ * login_pack_answer - ANSWER
+ * @out: filled
+ * @cmd: the command
+ * @status: enum rdmablk_reason
+ */
+void login_pack_answer(struct rdmablk_answer *out,
+		       const struct login_command *cmd, unsigned int status)
+{
+	*out = (struct rdmablk_answer){
+		.hdr = head(RDMABLK_MSG_ANSWER),
+		.status = htole16((uint16_t)status),
+	};
+	out->hdr.tag = htole16(cmd->tag);
+	out->hdr.generation = htole32(cmd->generation);
+}
+
+/**
+ * login_pack_event - EVENT
+ * @out: filled
+ * @event: enum rdmablk_event
+ * @value: its value
+ */
+void login_pack_event(struct rdmablk_event_msg *out, uint16_t event,
+		      uint64_t value)
+{
+	*out = (struct rdmablk_event_msg){
+		.hdr = head(RDMABLK_MSG_EVENT),
+		.event = htole16(event),
+		.value = htole64(value),
+	};
+}
+
+/**
+ * login_pack_close - CLOSE
+ * @out: filled
+ * @reason: enum rdmablk_reason
+ */
+void login_pack_close(struct rdmablk_close *out, unsigned int reason)
+{
+	*out = (struct rdmablk_close){
+		.hdr = head(RDMABLK_MSG_CLOSE),
+		.reason = htole16((uint16_t)reason),
+		.version_min = htole16(RDMABLK_VERSION_MIN),
+		.version_max = htole16(RDMABLK_VERSION_MAX),
+		.retry_after_ms = htole32(login_retry_after(reason)),
+	};
+}
