@@ -43,12 +43,12 @@
 #define RDMABLK_LONGEST_ACK		31
 
 /**
- * rdmablk_deadline_left() - jiffies until a deadline
+ * rdmablk_cm_left() - jiffies until a deadline
  * @deadline: in jiffies
  *
  * Return: at least 1, so that a passed deadline times out instead of waiting.
  */
-long rdmablk_deadline_left(unsigned long deadline)
+long rdmablk_cm_left(unsigned long deadline)
 {
 	long left = (long)(deadline - jiffies);
 
@@ -206,7 +206,7 @@ int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
 	struct rdmablk_waiter *w = q->waiter;
 
 	wait_event_timeout(w->wq, rdmablk_cm_is_done(q) || READ_ONCE(w->cancelled),
-			   rdmablk_deadline_left(deadline));
+			   rdmablk_cm_left(deadline));
 	if (READ_ONCE(w->cancelled)) {
 		q->why = "the connect was given up";
 		return -ECANCELED;
@@ -384,7 +384,7 @@ int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
 	int ret;
 
 	do {
-		ms = jiffies_to_msecs(rdmablk_deadline_left(deadline));
+		ms = jiffies_to_msecs(rdmablk_cm_left(deadline));
 		ret = rdmablk_cm_start_address(q, dst, src, ms);
 		if (ret)
 			return ret;

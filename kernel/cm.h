@@ -47,6 +47,6 @@ u8 rdmablk_cm_longest_ack(const struct rdmablk_queue *q, const struct rdmablk_cm
 int rdmablk_cm_start_connect(struct rdmablk_queue *q,
 			     const struct rdmablk_cm_request *req, u8 read_depth);
 void rdmablk_cm_destroy(struct rdmablk_queue *q);
-long rdmablk_deadline_left(unsigned long deadline);
+long rdmablk_cm_left(unsigned long deadline);
 
 #endif /* RDMABLK_CM_H */

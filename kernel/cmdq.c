@@ -79,7 +79,7 @@ static struct rdmablk_cmd_tag *rdmablk_cmdq_match(struct rdmablk_cmdq *cmdq, u32
 	if (rdmablk_wire_parse_imm(imm, cmdq->depth, &answer))
 		return NULL;
 	cmd = &cmdq->cmd[answer.tag];
-	/* Pairs with the release in rdmablk_cmd_add(): all else is of this command. */
+	/* Pairs with the release in rdmablk_cmdq_add(): all else is of this command. */
 	if (!smp_load_acquire(&cmd->busy) || cmd->answered ||
 	    cmd->generation != answer.generation)
 		return NULL;
@@ -352,15 +352,15 @@ void rdmablk_cmdq_free(struct rdmablk_cmdq *cmdq)
 }
 
 /**
- * rdmablk_cmd_get() - a tag that is free, and send slots for its SEND
+ * rdmablk_cmdq_get() - a tag that is free, and send slots for its SEND
  * @cmdq: of a connected queue
  * @slots: work requests, the SEND among them; 0: one that is kept for it
  *
  * Context: any.
  *
- * Return: command for rdmablk_cmd_prepare(), or NULL: none is free now.
+ * Return: command for rdmablk_cmdq_prepare(), or NULL: none is free now.
  */
-struct rdmablk_cmd_tag *rdmablk_cmd_get(struct rdmablk_cmdq *cmdq, int slots)
+struct rdmablk_cmd_tag *rdmablk_cmdq_get(struct rdmablk_cmdq *cmdq, int slots)
 {
 	unsigned long tag = cmdq->depth;
 
@@ -390,16 +390,16 @@ struct rdmablk_cmd_tag *rdmablk_cmd_get(struct rdmablk_cmdq *cmdq, int slots)
 }
 
 /**
- * rdmablk_cmd_put() - give a tag back
- * @cmd: from rdmablk_cmd_get(), done with
+ * rdmablk_cmdq_put() - give a tag back
+ * @cmd: from rdmablk_cmdq_get(), done with
  */
-void rdmablk_cmd_put(struct rdmablk_cmd_tag *cmd)
+void rdmablk_cmdq_put(struct rdmablk_cmd_tag *cmd)
 {
 	clear_bit_unlock(cmd->tag, cmd->cmdq->used);
 }
 
 /**
- * rdmablk_cmd_prepare() - fill in a command
+ * rdmablk_cmdq_prepare() - fill in a command
  * @cmd: tag that is not under way; @done, @payload and @owner are the caller's to set
  * @op: enum rdmablk_op
  * @flags: of the operation
@@ -407,8 +407,8 @@ void rdmablk_cmd_put(struct rdmablk_cmd_tag *cmd)
  * @bytes: how many
  * @trailer: bytes that follow the command, in its buffer or by the caller's @sge
  */
-void rdmablk_cmd_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 offset,
-			 u64 bytes, u32 trailer)
+void rdmablk_cmdq_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 offset,
+			  u64 bytes, u32 trailer)
 {
 	cmd->generation++;
 	cmd->sent = false;
@@ -448,13 +448,13 @@ static void rdmablk_cmd_tells(struct rdmablk_cmd_tag *cmd)
 }
 
 /**
- * rdmablk_cmd_imply() - prepare a WRITE that is nothing but its data
+ * rdmablk_cmdq_imply() - prepare a WRITE that is nothing but its data
  * @cmd: tag that is not under way; @done, @payload and @owner are the caller's to set
  * @imm: what it says
  *
  * Return: false: it has to be a command in full; nothing has changed.
  */
-bool rdmablk_cmd_imply(struct rdmablk_cmd_tag *cmd, u32 imm)
+bool rdmablk_cmdq_imply(struct rdmablk_cmd_tag *cmd, u32 imm)
 {
 	struct rdmablk_cmdq *cmdq = cmd->cmdq;
 
@@ -469,13 +469,13 @@ bool rdmablk_cmd_imply(struct rdmablk_cmd_tag *cmd, u32 imm)
 }
 
 /**
- * rdmablk_cmd_add_implied() - put such a WRITE at the end of its queue's batch
- * @cmd: from rdmablk_cmd_imply(); its queue's lock is held
+ * rdmablk_cmdq_add_implied() - put such a WRITE at the end of its queue's batch
+ * @cmd: from rdmablk_cmdq_imply(); its queue's lock is held
  *
  * Return: work request, in which data, remote address and key are the caller's to set;
  * NULL: another command was faster, and it has to be one in full.
  */
-struct ib_rdma_wr *rdmablk_cmd_add_implied(struct rdmablk_cmd_tag *cmd)
+struct ib_rdma_wr *rdmablk_cmdq_add_implied(struct rdmablk_cmd_tag *cmd)
 {
 	struct rdmablk_cmdq *cmdq = cmd->cmdq;
 	struct ib_rdma_wr *wr;
@@ -485,7 +485,7 @@ struct ib_rdma_wr *rdmablk_cmd_add_implied(struct rdmablk_cmd_tag *cmd)
 	WRITE_ONCE(cmdq->next, cmd->tag + 1);
 	cmd->generation++;
 	rdmablk_cmd_tells(cmd);
-	/* As in rdmablk_cmd_add(). */
+	/* As in rdmablk_cmdq_add(). */
 	smp_store_release(&cmd->busy, true);
 	wr = rdmablk_queue_next_wr(cmdq->queue);
 	wr->wr.wr_cqe = &cmd->cqe;
@@ -496,10 +496,10 @@ struct ib_rdma_wr *rdmablk_cmd_add_implied(struct rdmablk_cmd_tag *cmd)
 }
 
 /**
- * rdmablk_cmd_add() - put a command at the end of its queue's batch
+ * rdmablk_cmdq_add() - put a command at the end of its queue's batch
  * @cmd: prepared; its queue's lock is held
  */
-void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd)
+void rdmablk_cmdq_add(struct rdmablk_cmd_tag *cmd)
 {
 	struct rdmablk_cmdq *cmdq = cmd->cmdq;
 	struct ib_rdma_wr *wr;
@@ -526,15 +526,15 @@ void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd)
 }
 
 /**
- * rdmablk_cmd_send() - send a command now
+ * rdmablk_cmdq_send() - send a command now
  * @cmd: prepared
  */
-void rdmablk_cmd_send(struct rdmablk_cmd_tag *cmd)
+void rdmablk_cmdq_send(struct rdmablk_cmd_tag *cmd)
 {
 	struct rdmablk_queue *q = cmd->cmdq->queue;
 
 	spin_lock_bh(&q->lock);
-	rdmablk_cmd_add(cmd);
+	rdmablk_cmdq_add(cmd);
 	rdmablk_queue_post(q);
 	spin_unlock_bh(&q->lock);
 }

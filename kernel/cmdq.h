@@ -48,7 +48,7 @@ struct rdmablk_cmdq;
  * @generation: uses of the tag, modulo 256
  * @status: of the answer, enum rdmablk_reason
  * @pages: pages of a request are sent with it, or by work requests before it: the device
- *	must be known to be done with them. Set after rdmablk_cmd_prepare()
+ *	must be known to be done with them. Set after rdmablk_cmdq_prepare()
  * @implied: it is a WRITE that is nothing but its data
  * @imm: of one that is implied: what it says, in host order
  * @busy: under way: from the posting to the call of @done
@@ -185,13 +185,13 @@ int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 			struct ib_pd *pd, const struct rdmablk_cmdq_attr *attr);
 void rdmablk_cmdq_destroy(struct rdmablk_cmdq *cmdq);
 void rdmablk_cmdq_free(struct rdmablk_cmdq *cmdq);
-struct rdmablk_cmd_tag *rdmablk_cmd_get(struct rdmablk_cmdq *cmdq, int slots);
-void rdmablk_cmd_put(struct rdmablk_cmd_tag *cmd);
-void rdmablk_cmd_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 offset,
-			 u64 bytes, u32 trailer);
-bool rdmablk_cmd_imply(struct rdmablk_cmd_tag *cmd, u32 imm);
-struct ib_rdma_wr *rdmablk_cmd_add_implied(struct rdmablk_cmd_tag *cmd);
-void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd);
-void rdmablk_cmd_send(struct rdmablk_cmd_tag *cmd);
+struct rdmablk_cmd_tag *rdmablk_cmdq_get(struct rdmablk_cmdq *cmdq, int slots);
+void rdmablk_cmdq_put(struct rdmablk_cmd_tag *cmd);
+void rdmablk_cmdq_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 offset,
+			  u64 bytes, u32 trailer);
+bool rdmablk_cmdq_imply(struct rdmablk_cmd_tag *cmd, u32 imm);
+struct ib_rdma_wr *rdmablk_cmdq_add_implied(struct rdmablk_cmd_tag *cmd);
+void rdmablk_cmdq_add(struct rdmablk_cmd_tag *cmd);
+void rdmablk_cmdq_send(struct rdmablk_cmd_tag *cmd);
 
 #endif /* RDMABLK_CMDQ_H */

@@ -44,7 +44,7 @@ static struct rdmablk_hwq *rdmablk_hwq_create(struct rdmablk_session *s, u32 nr,
 		.index	= s->index,
 		.waiter	= &s->waiter,
 		.errors	= &s->errors,
-		.fatal	= rdmablk_data_fatal,
+		.fatal	= rdmablk_session_data_fatal,
 	};
 	struct rdmablk_hwq *hwq = kvzalloc_node(sizeof(*hwq), GFP_KERNEL, node);
 

@@ -15,12 +15,12 @@
 #include "session.h"
 
 /**
- * rdmablk_keep_alive() - how long an answer of the daemon may take
+ * rdmablk_keepalive_tmo() - how long an answer of the daemon may take
  * @s: session that has been granted
  *
  * Return: jiffies.
  */
-unsigned long rdmablk_keep_alive(const struct rdmablk_session *s)
+unsigned long rdmablk_keepalive_tmo(const struct rdmablk_session *s)
 {
 	return max(msecs_to_jiffies(s->offer.grant.keep_alive_ms), 2UL);
 }
@@ -29,7 +29,7 @@ static void rdmablk_keepalive_work(struct work_struct *work)
 {
 	struct rdmablk_session *s = container_of(to_delayed_work(work),
 						 struct rdmablk_session, keepalive_work);
-	unsigned long tmo = rdmablk_keep_alive(s), delay = tmo / 2;
+	unsigned long tmo = rdmablk_keepalive_tmo(s), delay = tmo / 2;
 	int ret;
 
 	ret = rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_KEEPALIVE, 0,
@@ -76,7 +76,7 @@ void rdmablk_keepalive_init(struct rdmablk_session *s)
 void rdmablk_keepalive_start(struct rdmablk_session *s)
 {
 	s->keepalive_late = false;
-	queue_delayed_work(rdmablk_wq, &s->keepalive_work, rdmablk_keep_alive(s) / 2);
+	queue_delayed_work(rdmablk_wq, &s->keepalive_work, rdmablk_keepalive_tmo(s) / 2);
 }
 
 /*
@@ -87,13 +87,13 @@ void rdmablk_keepalive_start(struct rdmablk_session *s)
 #define RDMABLK_HURRY_TMO	(5 * HZ)
 
 /**
- * rdmablk_io_timed_out() - upcall: a request has had its time
+ * rdmablk_io_tmo_expired() - upcall: a request has had its time
  * @path: of a session
  * @command: a command of the daemon's; else it is of the RDMA device alone
  *
  * Context: the block layer's work.
  */
-void rdmablk_io_timed_out(struct rdmablk_path *path, bool command)
+void rdmablk_io_tmo_expired(struct rdmablk_path *path, bool command)
 {
 	struct rdmablk_session *s = container_of(path, struct rdmablk_session, path);
 

@@ -293,9 +293,9 @@ static int rdmablk_login_challenge(struct rdmablk_session *s)
 		ret = -EBADMSG;
 	if (ret)
 		return rdmablk_login_bad(s, ret, "the target sent a bad CHALLENGE");
-	ret = rdmablk_auth_proof(&s->auth, &s->hello, s->ctrl.msg, mac);
+	ret = rdmablk_mac_proof(&s->mac, &s->hello, s->ctrl.msg, mac);
 	if (!ret)
-		ret = rdmablk_auth_session(&s->auth, &s->hello, &s->challenge);
+		ret = rdmablk_mac_session(&s->mac, &s->hello, &s->challenge);
 	if (ret)
 		return rdmablk_login_fail(s, ret, "cannot compute a MAC");
 	rdmablk_wire_proof(&proof, mac);
@@ -321,8 +321,8 @@ static int rdmablk_login_grant(struct rdmablk_session *s)
 	ret = rdmablk_wire_parse_grant(s->ctrl.msg, s->ctrl.msg_len, &s->hello,
 				       &s->challenge, g);
 	if (!ret)
-		ret = rdmablk_auth_check(&s->auth, RDMABLK_LABEL_GRANT, s->ctrl.msg,
-					 offsetof(struct rdmablk_grant, mac), g->mac);
+		ret = rdmablk_mac_check(&s->mac, RDMABLK_LABEL_GRANT, s->ctrl.msg,
+					offsetof(struct rdmablk_grant, mac), g->mac);
 	if (ret)
 		return rdmablk_login_bad(s, ret, "the target sent a bad GRANT");
 	return rdmablk_wire_times_ok(g, le32_to_cpu(s->hello.keep_alive_ms)) ? 0 :
@@ -439,10 +439,10 @@ static int rdmablk_login_cmds(struct rdmablk_session *s)
 		ret = rdmablk_wire_parse_limits(s->ctrl.msg, s->ctrl.msg_len,
 						&s->offer.grant, cmds);
 		if (!ret)
-			ret = rdmablk_auth_check(&s->auth, RDMABLK_LABEL_LIMITS,
-						 s->ctrl.msg,
-						 offsetof(struct rdmablk_limits, mac),
-						 cmds->mac);
+			ret = rdmablk_mac_check(&s->mac, RDMABLK_LABEL_LIMITS,
+						s->ctrl.msg,
+						offsetof(struct rdmablk_limits, mac),
+						cmds->mac);
 		if (ret)
 			return rdmablk_login_bad(s, ret, "the target sent bad LIMITS");
 		if (cmds->cmd_depth <= RDMABLK_CMD_RESERVED)
@@ -471,7 +471,7 @@ static int rdmablk_login_cmds(struct rdmablk_session *s)
  */
 static int rdmablk_login_dirty(struct rdmablk_session *s)
 {
-	struct rdmablk_fenced *f = &s->path.fenced;
+	struct rdmablk_fence *f = &s->path.fence;
 	int ret;
 
 	if (!(s->offer.grant.flags & RDMABLK_GRANT_CACHE) ||
@@ -516,10 +516,10 @@ static int rdmablk_login_regions(struct rdmablk_session *s)
 		ret = rdmablk_wire_parse_regions(s->ctrl.msg, s->ctrl.msg_len, g, first,
 						 s->path.region, mac);
 		if (!ret)
-			ret = rdmablk_auth_check(&s->auth, RDMABLK_LABEL_REGIONS,
-						 s->ctrl.msg,
-						 offsetof(struct rdmablk_regions, mac),
-						 mac);
+			ret = rdmablk_mac_check(&s->mac, RDMABLK_LABEL_REGIONS,
+						s->ctrl.msg,
+						offsetof(struct rdmablk_regions, mac),
+						mac);
 		if (ret)
 			return rdmablk_login_bad(s, ret, "the target sent bad REGIONS");
 	}
@@ -608,8 +608,8 @@ static int rdmablk_login_ready(struct rdmablk_session *s)
 	/* Before the move: an error that follows it must find this to undo. */
 	rdmablk_keepalive_start(s);
 	if (s->path.commands) {
-		rdmablk_ahead_start(&s->path, s->offer.grant.flags & RDMABLK_GRANT_SHARED);
-		rdmablk_fenced_start(&s->path.fenced);
+		rdmablk_flush_ahead_start(&s->path, s->offer.grant.flags & RDMABLK_GRANT_SHARED);
+		rdmablk_fence_start(&s->path.fence);
 	}
 	if (rdmablk_session_go_live(s))
 		return 0;
@@ -648,7 +648,7 @@ static bool rdmablk_login_again(struct rdmablk_session *s, int ret, unsigned lon
 		ms = 0;
 	else if (READ_ONCE(s->attempt_reason) != RDMABLK_R_FENCING)
 		return false;
-	if (rdmablk_deadline_left(until) <= msecs_to_jiffies(ms) + 1)
+	if (rdmablk_cm_left(until) <= msecs_to_jiffies(ms) + 1)
 		return false;
 	/* Back to where the session was before this connection. */
 	rdmablk_ctrl_stop(&s->ctrl);
@@ -717,7 +717,7 @@ static int rdmablk_login_once(struct rdmablk_session *s)
 	}
 	if (!ret)
 		ret = rdmablk_login_queues(s);
-	rdmablk_auth_forget(&s->auth);
+	rdmablk_mac_forget(&s->mac);
 	if (!ret)
 		ret = rdmablk_login_ready(s);
 	return ret;
@@ -734,7 +734,7 @@ static int rdmablk_login_once(struct rdmablk_session *s)
  */
 int rdmablk_login(struct rdmablk_session *s)
 {
-	int ret = s->auth.tfm ? 0 : rdmablk_auth_open(&s->auth);
+	int ret = s->mac.tfm ? 0 : rdmablk_mac_open(&s->mac);
 
 	if (ret)
 		return rdmablk_login_fail(s, ret, ret == -ENOENT ?

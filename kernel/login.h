@@ -20,7 +20,7 @@ unsigned long rdmablk_login_step(const struct rdmablk_session *s, u64 ms);
 int rdmablk_probe_wait(struct rdmablk_session *s, const struct rdmablk_cm_request *req,
 		       unsigned long deadline);
 
-/* join.c */
+/* login_queues.c */
 u32 rdmablk_login_tags(const struct rdmablk_session *s);
 u32 rdmablk_login_polled(const struct rdmablk_session *s);
 bool rdmablk_login_ordered(const struct rdmablk_session *s);

@@ -82,7 +82,7 @@ static int rdmablk_init_options(const struct rdmablk_param_spec *spec,
 {
 	char port[8];
 
-	rdmablk_options_init(opt);
+	rdmablk_session_options_init(opt);
 	strscpy(opt->export_name, spec->name, sizeof(opt->export_name));
 	snprintf(port, sizeof(port), "%u", spec->port);
 	if (inet_pton_with_scope(&init_net, AF_UNSPEC, spec->addr, port, &opt->target)) {
@@ -143,7 +143,7 @@ static int rdmablk_for_each(int (*fn)(struct rdmablk_session *s))
 	struct rdmablk_session *s = NULL;
 	int ret = 0, r;
 
-	while (rdmablk_session_step(&s)) {
+	while (rdmablk_registry_step(&s)) {
 		r = fn(s);
 		if (!ret)
 			ret = r;

@@ -188,15 +188,15 @@ static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *op
 	const char *why;
 	int ret;
 
-	rdmablk_options_init(opt);
+	rdmablk_session_options_init(opt);
 	ret = rdmablk_nl_required(info, RDMABLK_ATTR_TARGET, "no target address given");
 	if (!ret)
 		ret = rdmablk_nl_required(info, RDMABLK_ATTR_EXPORT, "no export name given");
 	if (!ret)
-		ret = rdmablk_nl_addr(info, RDMABLK_ATTR_TARGET, RDMABLK_PORT,
-				      &opt->target);
+		ret = rdmablk_netlink_addr(info, RDMABLK_ATTR_TARGET, RDMABLK_PORT,
+					   &opt->target);
 	if (!ret && info->attrs[RDMABLK_ATTR_SOURCE])
-		ret = rdmablk_nl_addr(info, RDMABLK_ATTR_SOURCE, 0, &opt->source);
+		ret = rdmablk_netlink_addr(info, RDMABLK_ATTR_SOURCE, 0, &opt->source);
 	if (ret)
 		return ret;
 	nla_strscpy(opt->export_name, info->attrs[RDMABLK_ATTR_EXPORT],
@@ -254,7 +254,7 @@ static struct rdmablk_session *rdmablk_nl_session(struct genl_info *info)
 
 	if (rdmablk_nl_required(info, RDMABLK_ATTR_INDEX, "no device given"))
 		return ERR_PTR(-EINVAL);
-	s = rdmablk_session_find(nla_get_u32(info->attrs[RDMABLK_ATTR_INDEX]));
+	s = rdmablk_registry_find(nla_get_u32(info->attrs[RDMABLK_ATTR_INDEX]));
 	if (s)
 		return s;
 	rdmablk_nl_text(info->extack, "no such device");
@@ -402,7 +402,7 @@ static int rdmablk_nl_released(struct notifier_block *nb, unsigned long event, v
 	if (event != NETLINK_URELEASE || n->protocol != NETLINK_GENERIC ||
 	    n->net != &init_net || !n->portid || !atomic_read(&rdmablk_nl_connects))
 		return NOTIFY_DONE;
-	while (rdmablk_session_step(&s)) {
+	while (rdmablk_registry_step(&s)) {
 		if (s->nl_portid == n->portid)
 			rdmablk_session_unwanted(s);
 	}
@@ -460,14 +460,14 @@ static int rdmablk_nl_change(struct genl_info *info, struct rdmablk_session *s)
 	int ret = 0;
 
 	if (timed)
-		ret = rdmablk_timing_set(t, nla_get_u8(timed));
+		ret = rdmablk_stats_timing_set(t, nla_get_u8(timed));
 	if (ret) {
 		rdmablk_nl_text(info->extack, "out of memory");
 		return ret;
 	}
 	ret = rdmablk_nl_changeable(info, &s->opt);
 	if (ret && timed)
-		rdmablk_timing_set(t, was);
+		rdmablk_stats_timing_set(t, was);
 	return ret;
 }
 
@@ -535,7 +535,7 @@ static int rdmablk_nl_dump_all(struct sk_buff *skb, struct netlink_callback *cb,
 	void *hdr;
 	int ret;
 
-	while ((s = rdmablk_session_next(cb->args[0]))) {
+	while ((s = rdmablk_registry_next(cb->args[0]))) {
 		hdr = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
 				  &rdmablk_nl_family, NLM_F_MULTI, cmd);
 		ret = put(skb, hdr, s);
@@ -553,23 +553,23 @@ static int rdmablk_nl_dump_all(struct sk_buff *skb, struct netlink_callback *cb,
 static int rdmablk_nl_get(struct sk_buff *skb, struct genl_info *info)
 {
 	return rdmablk_nl_reply(info, RDMABLK_CMD_GET, NLMSG_GOODSIZE,
-				rdmablk_nl_put_session);
+				rdmablk_netlink_put_session);
 }
 
 static int rdmablk_nl_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return rdmablk_nl_dump_all(skb, cb, RDMABLK_CMD_GET, rdmablk_nl_put_session);
+	return rdmablk_nl_dump_all(skb, cb, RDMABLK_CMD_GET, rdmablk_netlink_put_session);
 }
 
 static int rdmablk_nl_stats_get(struct sk_buff *skb, struct genl_info *info)
 {
 	return rdmablk_nl_reply(info, RDMABLK_CMD_STATS_GET, RDMABLK_NL_STATS_SIZE,
-				rdmablk_nl_put_stats);
+				rdmablk_netlink_put_stats);
 }
 
 static int rdmablk_nl_stats_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return rdmablk_nl_dump_all(skb, cb, RDMABLK_CMD_STATS_GET, rdmablk_nl_put_stats);
+	return rdmablk_nl_dump_all(skb, cb, RDMABLK_CMD_STATS_GET, rdmablk_netlink_put_stats);
 }
 
 /*
@@ -604,7 +604,7 @@ void rdmablk_netlink_event(struct rdmablk_session *s)
 	if (!msg)
 		return;
 	hdr = genlmsg_put(msg, 0, 0, &rdmablk_nl_family, 0, RDMABLK_CMD_EVENT);
-	if (!hdr || rdmablk_nl_put_id(msg, s)) {
+	if (!hdr || rdmablk_netlink_put_id(msg, s)) {
 		nlmsg_free(msg);
 		return;
 	}

@@ -102,7 +102,7 @@ static int rdmablk_nl_put_counters(struct sk_buff *msg, struct rdmablk_session *
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_BUSY, st.busy) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_REQUEUES, st.requeues) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_FENCES,
-				  READ_ONCE(s->path.fenced.fences_sent)) ||
+				  READ_ONCE(s->path.fence.fences_sent)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_KEEPALIVES, READ_ONCE(s->keepalives)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_STALE_ANSWERS,
 				  READ_ONCE(s->ctrl.stale_answers)) ||
@@ -153,19 +153,19 @@ static int rdmablk_nl_put_latency(struct sk_buff *msg, struct rdmablk_session *s
 		if (!attr)
 			return -EMSGSIZE;
 		sum = nla_data(attr);
-		rdmablk_timing_sum(&s->path.timing, op, sum);
+		rdmablk_stats_timing_sum(&s->path.timing, op, sum);
 	}
 	return 0;
 }
 
 /**
- * rdmablk_nl_put_id() - which device, and how it is: what an event says
+ * rdmablk_netlink_put_id() - which device, and how it is: what an event says
  * @msg: to append to
  * @s: session
  *
  * Return: 0; else the message has no room.
  */
-int rdmablk_nl_put_id(struct sk_buff *msg, struct rdmablk_session *s)
+int rdmablk_netlink_put_id(struct sk_buff *msg, struct rdmablk_session *s)
 {
 	return nla_put_u32(msg, RDMABLK_ATTR_INDEX, s->index) ||
 	       nla_put_string(msg, RDMABLK_ATTR_NAME, s->name) ||
@@ -176,16 +176,16 @@ int rdmablk_nl_put_id(struct sk_buff *msg, struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_nl_put_session() - all there is to say of a device
+ * rdmablk_netlink_put_session() - all there is to say of a device
  * @msg: to append to
  * @hdr: header of the message, or NULL when it had no room
  * @s: session
  *
  * Return: 0 with a complete message; -EMSGSIZE.
  */
-int rdmablk_nl_put_session(struct sk_buff *msg, void *hdr, struct rdmablk_session *s)
+int rdmablk_netlink_put_session(struct sk_buff *msg, void *hdr, struct rdmablk_session *s)
 {
-	if (!hdr || rdmablk_nl_put_id(msg, s) || rdmablk_nl_put_options(msg, s))
+	if (!hdr || rdmablk_netlink_put_id(msg, s) || rdmablk_nl_put_options(msg, s))
 		return -EMSGSIZE;
 	/* Pairs with the release in session.c: there is something to tell. */
 	if (smp_load_acquire(&s->added) &&
@@ -206,16 +206,16 @@ static int rdmablk_nl_put_adapter(struct sk_buff *msg, struct rdmablk_session *s
 }
 
 /**
- * rdmablk_nl_put_stats() - what a device has done
+ * rdmablk_netlink_put_stats() - what a device has done
  * @msg: to append to, with RDMABLK_NL_STATS_SIZE of room
  * @hdr: header of the message, or NULL when it had no room
  * @s: session
  *
  * Return: 0 with a complete message; -EMSGSIZE.
  */
-int rdmablk_nl_put_stats(struct sk_buff *msg, void *hdr, struct rdmablk_session *s)
+int rdmablk_netlink_put_stats(struct sk_buff *msg, void *hdr, struct rdmablk_session *s)
 {
-	if (!hdr || rdmablk_nl_put_id(msg, s))
+	if (!hdr || rdmablk_netlink_put_id(msg, s))
 		return -EMSGSIZE;
 	/* As above. */
 	if (smp_load_acquire(&s->added) &&
@@ -227,7 +227,7 @@ int rdmablk_nl_put_stats(struct sk_buff *msg, void *hdr, struct rdmablk_session 
 }
 
 /**
- * rdmablk_nl_addr() - copy an address out of an attribute
+ * rdmablk_netlink_addr() - copy an address out of an attribute
  * @info: command
  * @nr: number of the attribute
  * @port: what it has for a port when it names none
@@ -235,8 +235,8 @@ int rdmablk_nl_put_stats(struct sk_buff *msg, void *hdr, struct rdmablk_session 
  *
  * Return: 0, or -EINVAL, and @info says why.
  */
-int rdmablk_nl_addr(struct genl_info *info, int nr, u16 port,
-		    struct sockaddr_storage *ss)
+int rdmablk_netlink_addr(struct genl_info *info, int nr, u16 port,
+			 struct sockaddr_storage *ss)
 {
 	struct nlattr *attr = info->attrs[nr];
 	const struct sockaddr *sa = nla_data(attr);

@@ -182,7 +182,7 @@ void rdmablk_onesided_follow(struct request *rq)
 	struct ib_rdma_wr *wr;
 
 	if (req->cmd) {
-		rdmablk_cmd_add(req->cmd);
+		rdmablk_cmdq_add(req->cmd);
 		return;
 	}
 	wr = rdmablk_queue_next_wr(q);

@@ -85,7 +85,7 @@ static void rdmablk_power_complete(struct device *dev)
 {
 	struct rdmablk_session *s = NULL;
 
-	while (rdmablk_session_step(&s))
+	while (rdmablk_registry_step(&s))
 		rdmablk_power_unfreeze(s);
 }
 
@@ -95,9 +95,9 @@ static int rdmablk_power_prepare(struct device *dev)
 	struct rdmablk_session *s = NULL;
 	bool idle = true;
 
-	while (rdmablk_session_step(&s))
+	while (rdmablk_registry_step(&s))
 		rdmablk_power_freeze_start(s);
-	while (idle && rdmablk_session_step(&s))
+	while (idle && rdmablk_registry_step(&s))
 		idle = rdmablk_power_freeze_wait(s, until);
 	if (idle)
 		return 0;

@@ -127,8 +127,8 @@ int rdmablk_probe_wait(struct rdmablk_session *s, const struct rdmablk_cm_reques
 	while (!answered && time_before(jiffies, deadline)) {
 		wait_event_timeout(w->wq, rdmablk_cm_is_done(q) || READ_ONCE(w->cancelled) ||
 				   (p.queue && rdmablk_cm_is_done(p.queue)),
-				   rdmablk_deadline_left(time_before(next, deadline) ?
-							 next : deadline));
+				   rdmablk_cm_left(time_before(next, deadline) ?
+						   next : deadline));
 		if (rdmablk_cm_is_done(q) || READ_ONCE(w->cancelled))
 			break;
 		if (p.queue && rdmablk_cm_is_done(p.queue)) {

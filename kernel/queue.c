@@ -45,10 +45,10 @@
 #include "trace.h"
 
 /**
- * rdmablk_waiter_init() - a place to wait at
+ * rdmablk_queue_waiter_init() - a place to wait at
  * @waiter: to initialise
  */
-void rdmablk_waiter_init(struct rdmablk_waiter *waiter)
+void rdmablk_queue_waiter_init(struct rdmablk_waiter *waiter)
 {
 	init_waitqueue_head(&waiter->wq);
 	waiter->cancelled = false;
@@ -56,12 +56,12 @@ void rdmablk_waiter_init(struct rdmablk_waiter *waiter)
 }
 
 /**
- * rdmablk_waiter_cancel() - give up the login that waits here, and later ones
+ * rdmablk_queue_waiter_cancel() - give up the login that waits here, and later ones
  * @waiter: of the session
  *
  * Context: any.
  */
-void rdmablk_waiter_cancel(struct rdmablk_waiter *waiter)
+void rdmablk_queue_waiter_cancel(struct rdmablk_waiter *waiter)
 {
 	WRITE_ONCE(waiter->cancelled, true);
 	wake_up_all(&waiter->wq);

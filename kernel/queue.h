@@ -111,8 +111,8 @@ struct rdmablk_queue_owner {
 	void (*fatal)(struct rdmablk_queue *q, u16 reason);
 };
 
-void rdmablk_waiter_init(struct rdmablk_waiter *waiter);
-void rdmablk_waiter_cancel(struct rdmablk_waiter *waiter);
+void rdmablk_queue_waiter_init(struct rdmablk_waiter *waiter);
+void rdmablk_queue_waiter_cancel(struct rdmablk_waiter *waiter);
 void rdmablk_queue_init(struct rdmablk_queue *q, u16 nr, u8 kind,
 			const struct rdmablk_queue_owner *owner);
 void rdmablk_queue_reset(struct rdmablk_queue *q);

@@ -214,7 +214,7 @@ static void rdmablk_fail_work(struct work_struct *work)
 		   !rdmablk_recovery_is_planned(s) || time_after_eq(jiffies, s->clock));
 	/* Under the lock, which whoever takes "cancelled" back holds. */
 	if (over)
-		rdmablk_waiter_cancel(&s->waiter);
+		rdmablk_queue_waiter_cancel(&s->waiter);
 	spin_unlock_irq(&s->lock);
 
 	kept = rdmablk_recovery_fail_io(s);
@@ -252,14 +252,14 @@ bool rdmablk_recovery_flush(struct rdmablk_session *s)
 	unsigned long at;
 	int ret;
 
-	if (!s->path.cache || s->path.read_only || rdmablk_ahead_is_settled(&s->path))
+	if (!s->path.cache || s->path.read_only || rdmablk_flush_ahead_is_settled(&s->path))
 		return false;
-	ret = rdmablk_fenced_flush(&s->path.fenced, RDMABLK_FLUSH_TMO);
+	ret = rdmablk_fence_flush(&s->path.fence, RDMABLK_FLUSH_TMO);
 	while (ret == -ETIMEDOUT && s->reason != RDMABLK_R_LOGOUT &&
 	       rdmablk_session_state(s) == RDMABLK_DEV_RECOVERING &&
 	       !(rdmablk_recovery_fail_time(s, &at) &&
 		 time_after(jiffies + RDMABLK_FLUSH_TMO, at)))
-		ret = rdmablk_fenced_flush_wait(&s->path.fenced, RDMABLK_FLUSH_TMO);
+		ret = rdmablk_fence_flush_wait(&s->path.fence, RDMABLK_FLUSH_TMO);
 	if (ret)
 		rdmablk_warn(s, "not all that was written could be flushed (%d)\n", ret);
 	return !ret;
@@ -280,15 +280,15 @@ int rdmablk_recovery_logout(struct rdmablk_session *s, bool ended)
 	int ret;
 
 	/* A flush that was given up may be under way. */
-	rdmablk_fenced_stop(&s->path.fenced);
-	clean = s->path.commands && ended && rdmablk_fenced_is_clean(&s->path.fenced);
+	rdmablk_fence_stop(&s->path.fence);
+	clean = s->path.commands && ended && rdmablk_fence_is_clean(&s->path.fence);
 
 	ret = rdmablk_ctrl_command(&s->ctrl, RDMABLK_OP_LOGOUT,
 				   clean ? RDMABLK_LOGOUT_CLEAN : 0, RDMABLK_TAG_LOGOUT);
 	if (ret)
 		return ret;
 	return rdmablk_ctrl_wait(&s->ctrl, RDMABLK_TAG_LOGOUT,
-				 jiffies + min(rdmablk_keep_alive(s),
+				 jiffies + min(rdmablk_keepalive_tmo(s),
 					       (unsigned long)RDMABLK_LOGOUT_TMO));
 }
 
@@ -358,7 +358,7 @@ static bool rdmablk_recovery_is_hopeless(struct rdmablk_session *s)
 
 static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
 {
-	return rdmablk_reason_is_orderly(s->reason) && s->path.cache &&
+	return rdmablk_session_is_orderly(s->reason) && s->path.cache &&
 	       !s->path.read_only && !READ_ONCE(s->fenced);
 }
 
@@ -369,7 +369,7 @@ static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
  */
 static bool rdmablk_recovery_was_short(const struct rdmablk_session *s)
 {
-	return time_before(s->lost_at, s->live_at + rdmablk_keep_alive(s));
+	return time_before(s->lost_at, s->live_at + rdmablk_keepalive_tmo(s));
 }
 
 static void rdmablk_recovery_teardown(struct rdmablk_session *s)
@@ -676,7 +676,7 @@ int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
  */
 void rdmablk_recovery_give_up(struct rdmablk_session *s)
 {
-	rdmablk_waiter_cancel(&s->waiter);
+	rdmablk_queue_waiter_cancel(&s->waiter);
 	flush_delayed_work(&s->recovery_work);
 	cancel_delayed_work_sync(&s->fail_work);
 	spin_lock_irq(&s->lock);
@@ -696,7 +696,7 @@ void rdmablk_recovery_give_up(struct rdmablk_session *s)
  */
 void rdmablk_recovery_finish(struct rdmablk_session *s)
 {
-	rdmablk_waiter_cancel(&s->waiter);
+	rdmablk_queue_waiter_cancel(&s->waiter);
 	flush_delayed_work(&s->recovery_work);
 	cancel_delayed_work_sync(&s->recovery_work);
 	cancel_delayed_work_sync(&s->fail_work);

@@ -85,14 +85,14 @@ void rdmablk_registry_del(struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_session_find() - look a session up
+ * rdmablk_registry_find() - look a session up
  * @index: N of rdmablkN
  *
  * Return: session with a reference for the caller, or NULL.
  */
-struct rdmablk_session *rdmablk_session_find(int index)
+struct rdmablk_session *rdmablk_registry_find(int index)
 {
-	struct rdmablk_session *s = rdmablk_session_next(index);
+	struct rdmablk_session *s = rdmablk_registry_next(index);
 
 	if (s && s->index != index) {
 		rdmablk_session_put(s);
@@ -102,12 +102,12 @@ struct rdmablk_session *rdmablk_session_find(int index)
 }
 
 /**
- * rdmablk_session_next() - the first session at or after a number
+ * rdmablk_registry_next() - the first session at or after a number
  * @index: number
  *
  * Return: session with a reference for the caller, or NULL.
  */
-struct rdmablk_session *rdmablk_session_next(int index)
+struct rdmablk_session *rdmablk_registry_next(int index)
 {
 	struct rdmablk_session *s, *found = NULL;
 
@@ -124,18 +124,18 @@ struct rdmablk_session *rdmablk_session_next(int index)
 }
 
 /**
- * rdmablk_session_step() - go from one session to the next, in the order of their numbers
+ * rdmablk_registry_step() - go from one session to the next, in the order of their numbers
  * @s: NULL before the first one; its reference is put, and that of the next one is the
  *	caller's, who puts it when he ends the walk early
  *
  * Return: whether there is one.
  */
-bool rdmablk_session_step(struct rdmablk_session **s)
+bool rdmablk_registry_step(struct rdmablk_session **s)
 {
 	int index = *s ? (*s)->index + 1 : 0;
 
 	if (*s)
 		rdmablk_session_put(*s);
-	*s = rdmablk_session_next(index);
+	*s = rdmablk_registry_next(index);
 	return *s;
 }

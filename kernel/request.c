@@ -49,7 +49,7 @@ static noinline void rdmablk_request_time(struct rdmablk_path *path, struct requ
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	rdmablk_timing_add(&path->timing, rdmablk_request_timed(rq), req->begun);
+	rdmablk_stats_timing_add(&path->timing, rdmablk_request_timed(rq), req->begun);
 	req->begun = 0;
 }
 
@@ -173,7 +173,7 @@ static void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 	rdmablk_onesided_unmap(path, rq);
 	rdmablk_queue_put_slots(q, req->nr_wr);
 	if (unlikely(req->fua)) {
-		rdmablk_fenced_queue(&path->fenced, &req->fenced);
+		rdmablk_fence_queue(&path->fence, &req->fence);
 		return;
 	}
 	if (req_op(rq) == REQ_OP_WRITE)
@@ -201,7 +201,7 @@ static noinline blk_status_t rdmablk_request_prepare_more(struct rdmablk_path *p
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
 	if (req->durable)
-		rdmablk_request_prepare_fua(hwq, rq);
+		rdmablk_onesided_prepare_fua(hwq, rq);
 	req->more = req->cmd || path->ordered;
 	if (req->cmd || !path->ordered)
 		return BLK_STS_OK;
@@ -250,8 +250,8 @@ static bool rdmablk_request_prepare_special(struct rdmablk_path *path, struct re
 
 	if (path->cache) {
 		req->durable = write && (rq->cmd_flags & REQ_FUA ||
-					 rdmablk_ahead_expects(path, blk_rq_bytes(rq)));
-		req->clean = req_op(rq) == REQ_OP_FLUSH && rdmablk_ahead_is_clean(path);
+					 rdmablk_flush_ahead_expects(path, blk_rq_bytes(rq)));
+		req->clean = req_op(rq) == REQ_OP_FLUSH && rdmablk_flush_ahead_is_clean(path);
 	}
 	req->more = req->durable || (write && path->ordered);
 	return req->clean;
@@ -265,7 +265,7 @@ static blk_status_t rdmablk_request_prepare_staged(struct rdmablk_path *path,
 
 	if (ret != BLK_STS_RESOURCE || req_op(rq) != REQ_OP_FLUSH)
 		return ret;
-	return rdmablk_request_prepare_flush(path, blk_mq_rq_to_pdu(rq));
+	return rdmablk_onesided_prepare_flush(path, blk_mq_rq_to_pdu(rq));
 }
 
 /* Return: there is nothing to do for it. */
@@ -274,7 +274,7 @@ static inline bool rdmablk_request_prepare_any(struct rdmablk_path *path, struct
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
 	/* Time that it was held, or waited for a tag, counts. */
-	if (unlikely(rdmablk_timing_is_on(&path->timing)) && !req->begun)
+	if (unlikely(rdmablk_stats_timing_is_on(&path->timing)) && !req->begun)
 		req->begun = ktime_get_ns();
 	if (unlikely(req->holds) && !req->held)
 		req->holds = 0;
@@ -304,7 +304,7 @@ static blk_status_t rdmablk_request_prepare(struct rdmablk_path *path,
 	if (path->staged)
 		return rdmablk_request_prepare_staged(path, hwq, rq);
 	if (unlikely(req_op(rq) != REQ_OP_READ && req_op(rq) != REQ_OP_WRITE))
-		return rdmablk_request_prepare_other(path, hwq, rq);
+		return rdmablk_onesided_prepare_other(path, hwq, rq);
 	return rdmablk_request_prepare_onesided(path, hwq, rq);
 }
 
@@ -326,7 +326,7 @@ static void rdmablk_request_send(struct rdmablk_path *path, struct request *rq, 
 		rdmablk_onesided_send(path, rq, last);
 		break;
 	default:
-		rdmablk_fenced_queue(&path->fenced, &req->fenced);
+		rdmablk_fence_queue(&path->fence, &req->fence);
 		break;
 	}
 }
@@ -397,9 +397,9 @@ static inline void rdmablk_request_begin(struct rdmablk_path *path,
 	}
 	if (path->cache) {
 		if (req_op(rq) == REQ_OP_FLUSH)
-			rdmablk_ahead_flush(path);
+			rdmablk_flush_ahead_flush(path);
 		else if (op_is_write(req_op(rq)) && !(rq->cmd_flags & REQ_FUA))
-			rdmablk_ahead_write(path);
+			rdmablk_flush_ahead_write(path);
 	}
 	blk_mq_start_request(rq);
 	req->posted = true;
@@ -415,7 +415,7 @@ static void rdmablk_request_hold_new(struct rdmablk_path *path, struct request *
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	if (unlikely(rdmablk_timing_is_on(&path->timing)) && !req->begun)
+	if (unlikely(rdmablk_stats_timing_is_on(&path->timing)) && !req->begun)
 		req->begun = ktime_get_ns();
 	/* A request that was given back after an earlier outage keeps its history. */
 	if (!req->held) {

@@ -13,9 +13,9 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
-#include "ahead.h"
+#include "flush_ahead.h"
 #include "cmdq.h"
-#include "fenced.h"
+#include "fence.h"
 #include "limits.h"
 #include "queue.h"
 #include "stats.h"
@@ -60,9 +60,9 @@ struct rdmablk_reserve {
  * @write: queue pair of RDMA WRITEs, and of commands
  * @cmdq: commands on @write; of depth 0 without RDMABLK_F_COMMANDS
  * @wrote: value of @snapshots of @path when the first WRITE completed since the target was
- *	last sent a fence; 0: none has; see fenced.c
- * @line: who waits for a tag of @cmdq, by enum rdmablk_fenced_line; of the work of
- *	fenced.c
+ *	last sent a fence; 0: none has; see fence.c
+ * @line: who waits for a tag of @cmdq, by enum rdmablk_fence_line; of the work of
+ *	fence.c
  * @waits: which of @line have somebody, a bit each; set by that work, before it looks for
  *	a tag the last time
  * @slow: tags that those of RDMABLK_LINE_SLOW have got; taken down by the answers
@@ -139,7 +139,7 @@ struct rdmablk_hwq {
  * @hwq: hardware queues, as many as the tag set has, each in memory of its own node
  * @map: which of them each hardware queue of the tag set uses
  * @cmds: what commands may ask for
- * @fenced: commands that need a fence
+ * @fence: commands that need a fence
  * @poll_wq: where those look who look for nobody else; nothing else runs there
  * @nr_hwqs: how many the target granted; the tag set may have more, then several
  *	of them share one
@@ -191,9 +191,9 @@ struct rdmablk_path {
 	/* written by writes and flushes */
 	u32 unflushed ____cacheline_aligned_in_smp;
 	u32 snapshots;
-	struct rdmablk_ahead ahead;
+	struct rdmablk_flush_ahead ahead;
 
-	struct rdmablk_fenced fenced;
+	struct rdmablk_fence fence;
 };
 
 /**
@@ -204,7 +204,7 @@ struct rdmablk_path {
  * @nr_sge: elements, see rdmablk_request_sge(); 0: nothing is mapped
  * @nr_wr: work requests, as many send slots are taken
  * @was_unflushed: of a staged FLUSH: path.unflushed when it was sent
- * @durable: it is a write that must be durable when it ends, or shall be: see ahead.c
+ * @durable: it is a write that must be durable when it ends, or shall be: see flush_ahead.c
  * @clean: it is a FLUSH with nothing to do
  * @more: something follows its WRITEs and completes it: @cmd, or a READ. Until it is
  *	prepared: perhaps something does
@@ -218,7 +218,7 @@ struct rdmablk_path {
  * @remote: address of a one-sided one at the target
  * @begun: when it was first queued, nanoseconds; 0: it is not timed
  * @rkey: key of @remote
- * @fenced: place in the line of those that need a fence, or a tag
+ * @fence: place in the line of those that need a fence, or a tag
  * @holds: times that the connection was lost with it in flight and had not lasted since
  *	the time before, up to 2
  * @held_since: when it was the first of these, in jiffies
@@ -250,7 +250,7 @@ struct rdmablk_request {
 	u64 remote;
 	u64 begun;
 	u32 rkey;
-	struct rdmablk_fenced_op fenced;
+	struct rdmablk_fence_op fence;
 	u8 holds;
 	unsigned long held_since;
 	u16 nr_sg;
@@ -286,11 +286,11 @@ struct rdmablk_held {
 
 void rdmablk_request_end(struct request *rq, blk_status_t status);
 u16 rdmablk_request_op(struct request *rq, u16 *flags);
-void rdmablk_request_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq);
-blk_status_t rdmablk_request_prepare_flush(struct rdmablk_path *path,
-					   struct rdmablk_request *req);
-blk_status_t rdmablk_request_prepare_other(struct rdmablk_path *path,
-					   struct rdmablk_hwq *hwq, struct request *rq);
+void rdmablk_onesided_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq);
+blk_status_t rdmablk_onesided_prepare_flush(struct rdmablk_path *path,
+					    struct rdmablk_request *req);
+blk_status_t rdmablk_onesided_prepare_other(struct rdmablk_path *path,
+					    struct rdmablk_hwq *hwq, struct request *rq);
 struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lost,
 					     bool again);
 bool rdmablk_request_fails_fast(const struct request *rq);
@@ -309,7 +309,7 @@ void rdmablk_request_rearm(struct blk_mq_tag_set *set, unsigned int most);
  * @pos: first byte
  * @bytes: how many, not 0
  *
- * Before the request ends. The order matters; see the top of fenced.c. Context: any.
+ * Before the request ends. The order matters; see the top of fence.c. Context: any.
  */
 static inline void rdmablk_request_wrote(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
 					 u64 pos, u64 bytes)
@@ -318,7 +318,7 @@ static inline void rdmablk_request_wrote(struct rdmablk_path *path, struct rdmab
 	if (!READ_ONCE(hwq->wrote))
 		cmpxchg(&hwq->wrote, 0, READ_ONCE(path->snapshots));
 	if (path->cache)
-		rdmablk_fenced_dirty(path, pos, bytes);
+		rdmablk_fence_dirty(path, pos, bytes);
 }
 
 extern const struct blk_mq_ops rdmablk_mq_ops;

@@ -65,10 +65,10 @@
 static atomic_t rdmablk_sessions_left;
 
 /**
- * rdmablk_options_init() - the defaults
+ * rdmablk_session_options_init() - the defaults
  * @opt: to fill
  */
-void rdmablk_options_init(struct rdmablk_options *opt)
+void rdmablk_session_options_init(struct rdmablk_options *opt)
 {
 	memset(opt, 0, sizeof(*opt));
 	opt->queue_depth = RDMABLK_DEFAULT_DEPTH;
@@ -87,11 +87,11 @@ static void rdmablk_session_free(struct kref *ref)
 {
 	struct rdmablk_session *s = container_of(ref, struct rdmablk_session, ref);
 
-	rdmablk_auth_close(&s->auth);
+	rdmablk_mac_close(&s->mac);
 	kvfree_sensitive(s->path.region, s->nr_regions * sizeof(*s->path.region));
-	rdmablk_fenced_exit(&s->path.fenced);
+	rdmablk_fence_exit(&s->path.fence);
 	rdmablk_hwq_free(s);
-	rdmablk_timing_exit(&s->path.timing);
+	rdmablk_stats_timing_exit(&s->path.timing);
 	free_percpu(s->path.stats);
 	kfree_sensitive(s);
 	if (atomic_dec_and_test(&rdmablk_sessions_left))
@@ -211,7 +211,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s)
 	if (resized)
 		rdmablk_session_resized(s, resized);
 	if (drained)
-		rdmablk_upcall_drain(s, drained);
+		rdmablk_ctrl_events_drain(s, drained);
 	return true;
 }
 
@@ -228,12 +228,12 @@ void rdmablk_session_agreed(struct rdmablk_session *s, struct rdmablk_agreed *ag
 }
 
 /**
- * rdmablk_reason_is_orderly() - does the connection still work when a session ends for it
+ * rdmablk_session_is_orderly() - does the connection still work when a session ends for it
  * @reason: enum rdmablk_reason
  *
  * Return: whether what has been written may be flushed first.
  */
-bool rdmablk_reason_is_orderly(u16 reason)
+bool rdmablk_session_is_orderly(u16 reason)
 {
 	return reason == RDMABLK_R_SHUTDOWN || reason == RDMABLK_R_EXPORT_GONE ||
 	       reason == RDMABLK_R_LOGOUT;
@@ -266,8 +266,8 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 	}
 	spin_unlock_irqrestore(&s->lock, flags);
 	/* With these the connection still works, and may be flushed on. */
-	if (!rdmablk_reason_is_orderly(reason))
-		rdmablk_fenced_break(&s->path.fenced);
+	if (!rdmablk_session_is_orderly(reason))
+		rdmablk_fence_break(&s->path.fence);
 	/* The removal of the device waits for us: no goodbye, which takes time. */
 	if (reason == RDMABLK_R_DEVICE_GONE)
 		rdmablk_ctrl_break(&s->ctrl);
@@ -318,11 +318,11 @@ static bool rdmablk_session_seal(struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_data_fatal() - upcall of the data queues
+ * rdmablk_session_data_fatal() - upcall of the data queues
  * @q: queue
  * @reason: enum rdmablk_reason
  */
-void rdmablk_data_fatal(struct rdmablk_queue *q, u16 reason)
+void rdmablk_session_data_fatal(struct rdmablk_queue *q, u16 reason)
 {
 	struct rdmablk_hwq *hwq = q->kind == RDMABLK_KIND_READ ?
 		container_of(q, struct rdmablk_hwq, read) :
@@ -356,7 +356,7 @@ struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt
 	mutex_init(&s->disk_mutex);
 	init_completion(&s->gone);
 	init_completion(&s->login_done);
-	rdmablk_waiter_init(&s->waiter);
+	rdmablk_queue_waiter_init(&s->waiter);
 	s->opt = *opt;
 	if (opt->route.ack_timeout != RDMABLK_ACK_TIMEOUT_AUTO)
 		s->ack_timeout = opt->route.ack_timeout;
@@ -364,13 +364,13 @@ struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt
 	s->state = RDMABLK_DEV_NEW;
 	s->down = true;
 	s->path.stats = alloc_percpu(struct rdmablk_stats);
-	s->path.timed_out = rdmablk_io_timed_out;
+	s->path.timed_out = rdmablk_io_tmo_expired;
 	rdmablk_io_tmo_apply(s);
 	get_random_bytes(s->instance_id, sizeof(s->instance_id));
-	rdmablk_ctrl_init(&s->ctrl, &rdmablk_upcall_ops, &s->waiter,
-			  &s->errors, rdmablk_upcall_fatal);
+	rdmablk_ctrl_init(&s->ctrl, &rdmablk_ctrl_events_ops, &s->waiter,
+			  &s->errors, rdmablk_ctrl_events_fatal);
 	rdmablk_recovery_init(s);
-	rdmablk_fenced_init(&s->path.fenced, &s->path, rdmablk_wq);
+	rdmablk_fence_init(&s->path.fence, &s->path, rdmablk_wq);
 	s->path.poll_wq = rdmablk_poll_wq;
 	if (!s->path.stats) {
 		ret = -ENOMEM;
@@ -392,7 +392,7 @@ void rdmablk_session_stop_data(struct rdmablk_session *s)
 {
 	u32 i;
 
-	rdmablk_fenced_stop(&s->path.fenced);
+	rdmablk_fence_stop(&s->path.fence);
 	/* All of them first: an adapter takes its time for each, and does that side by side. */
 	for (i = 0; s->path.hwq && i < s->path.nr_hwqs; i++) {
 		rdmablk_queue_disconnect(&s->path.hwq[i]->write);
@@ -404,7 +404,7 @@ void rdmablk_session_stop_data(struct rdmablk_session *s)
 		rdmablk_queue_stop(&s->path.hwq[i]->write);
 		rdmablk_queue_stop(&s->path.hwq[i]->read);
 	}
-	rdmablk_fenced_reset(&s->path.fenced);
+	rdmablk_fence_reset(&s->path.fence);
 }
 
 /**
@@ -610,7 +610,7 @@ void rdmablk_session_unwanted(struct rdmablk_session *s)
 	mutex_lock(&s->disk_mutex);
 	if (!READ_ONCE(s->added)) {
 		s->unwanted = true;
-		rdmablk_waiter_cancel(&s->waiter);
+		rdmablk_queue_waiter_cancel(&s->waiter);
 	}
 	mutex_unlock(&s->disk_mutex);
 }
@@ -633,7 +633,7 @@ int rdmablk_session_claim(struct rdmablk_session *s, bool force, const char **wh
 	mutex_lock(&s->disk_mutex);
 	if (!READ_ONCE(s->added)) {
 		s->unwanted = true;
-		rdmablk_waiter_cancel(&s->waiter);
+		rdmablk_queue_waiter_cancel(&s->waiter);
 		ret = 1;
 	} else if (!s->disk) {
 		*why = "the device is being disconnected already";
@@ -693,7 +693,7 @@ void rdmablk_session_remove_all(void)
 	struct rdmablk_session *s = NULL;
 	const char *why;
 
-	while (rdmablk_session_step(&s)) {
+	while (rdmablk_registry_step(&s)) {
 		if (!rdmablk_session_claim(s, true, &why))
 			rdmablk_session_remove(s);
 	}

@@ -13,9 +13,9 @@
 #include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
-#include "auth.h"
+#include "mac.h"
 #include "cm.h"
-#include "command.h"
+#include "ctrl.h"
 #include "limits.h"
 #include "request.h"
 #include "uapi/rdmablk_netlink.h"
@@ -163,7 +163,7 @@ struct rdmablk_agreed {
  * @late_joins: tries in a row that ended because no data queue made progress; a login that
  *	joins all its queues resets it, and nothing else
  * @waiter: where the login under way waits
- * @auth: keys of the login
+ * @mac: keys of the login
  * @hello: as sent
  * @challenge: as received
  * @offer: what the login under way has agreed on so far
@@ -246,7 +246,7 @@ struct rdmablk_session {
 	u32 failed_tries;
 	unsigned int late_joins;
 	struct rdmablk_waiter waiter;
-	struct rdmablk_auth auth;
+	struct rdmablk_mac mac;
 	struct rdmablk_hello hello;
 	struct rdmablk_wire_challenge challenge;
 	struct rdmablk_agreed offer;
@@ -292,7 +292,7 @@ extern u8 rdmablk_boot_nonce[RDMABLK_ID_LEN];
 extern bool rdmablk_ready;
 
 /* session.c */
-void rdmablk_options_init(struct rdmablk_options *opt);
+void rdmablk_session_options_init(struct rdmablk_options *opt);
 struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt,
 					       u32 nl_portid, const char **why);
 int rdmablk_session_connect(struct rdmablk_session *s);
@@ -307,24 +307,24 @@ void rdmablk_session_remove_all(void);
 void rdmablk_session_put(struct rdmablk_session *s);
 enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *s);
 bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to);
-bool rdmablk_reason_is_orderly(u16 reason);
+bool rdmablk_session_is_orderly(u16 reason);
 void rdmablk_session_error(struct rdmablk_session *s, u16 reason);
 void rdmablk_session_resized(struct rdmablk_session *s, u64 bytes);
 void rdmablk_session_stop_data(struct rdmablk_session *s);
 void rdmablk_session_destroy_queues(struct rdmablk_session *s);
-void rdmablk_data_fatal(struct rdmablk_queue *q, u16 reason);
+void rdmablk_session_data_fatal(struct rdmablk_queue *q, u16 reason);
 
-/* upcall.c */
-extern const struct rdmablk_ctrl_ops rdmablk_upcall_ops;
-void rdmablk_upcall_fatal(struct rdmablk_queue *q, u16 reason);
-void rdmablk_upcall_drain(struct rdmablk_session *s, u16 reason);
+/* ctrl_events.c */
+extern const struct rdmablk_ctrl_ops rdmablk_ctrl_events_ops;
+void rdmablk_ctrl_events_fatal(struct rdmablk_queue *q, u16 reason);
+void rdmablk_ctrl_events_drain(struct rdmablk_session *s, u16 reason);
 
 /* registry.c */
 int rdmablk_registry_add(struct rdmablk_session *s, const char **why);
 void rdmablk_registry_del(struct rdmablk_session *s);
-struct rdmablk_session *rdmablk_session_find(int index);
-struct rdmablk_session *rdmablk_session_next(int index);
-bool rdmablk_session_step(struct rdmablk_session **s);
+struct rdmablk_session *rdmablk_registry_find(int index);
+struct rdmablk_session *rdmablk_registry_next(int index);
+bool rdmablk_registry_step(struct rdmablk_session **s);
 
 /* hwq.c */
 int rdmablk_hwq_alloc(struct rdmablk_session *s);
@@ -344,11 +344,11 @@ bool rdmablk_recovery_flush(struct rdmablk_session *s);
 int rdmablk_recovery_logout(struct rdmablk_session *s, bool ended);
 void rdmablk_recovery_kick(struct rdmablk_session *s, unsigned long delay);
 void rdmablk_recovery_shutdown(struct rdmablk_session *s);
-unsigned long rdmablk_keep_alive(const struct rdmablk_session *s);
+unsigned long rdmablk_keepalive_tmo(const struct rdmablk_session *s);
 void rdmablk_io_tmo_apply(struct rdmablk_session *s);
 void rdmablk_io_tmo_changed(struct rdmablk_session *s);
 void rdmablk_io_tmo_hurry(struct rdmablk_session *s);
-void rdmablk_io_timed_out(struct rdmablk_path *path, bool command);
+void rdmablk_io_tmo_expired(struct rdmablk_path *path, bool command);
 void rdmablk_keepalive_init(struct rdmablk_session *s);
 void rdmablk_keepalive_start(struct rdmablk_session *s);
 

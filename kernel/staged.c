@@ -18,7 +18,7 @@
  *
  * After a reconnect there may be fewer tags than requests. A READ or WRITE that finds none
  * is tried again by the block layer. DISCARD and its like always wait in the line of
- * fenced.c, for half of the tags; in the block layer all that comes later would wait behind
+ * fence.c, for half of the tags; in the block layer all that comes later would wait behind
  * them. Were who comes from there always faster, they would wait for ever: so when the line
  * has no tag, one may pass, and then it is the line's turn. A FLUSH that finds no tag waits
  * for nothing: it goes by the tag that is reserved for flushes, together with others of its
@@ -75,16 +75,16 @@ static void rdmablk_staged_end(struct request *rq, blk_status_t status)
 	rdmablk_onesided_unmap(path, rq);
 	/* Before the end: until then the tag is this request's. */
 	req->cmd = NULL;
-	rdmablk_fenced_put(&path->fenced, cmd, rdmablk_staged_is_slow(rq));
+	rdmablk_fence_put(&path->fence, cmd, rdmablk_staged_is_slow(rq));
 	if (req_op(rq) == REQ_OP_FLUSH) {
-		rdmablk_ahead_end(path, req->was_unflushed, !status);
+		rdmablk_flush_ahead_end(path, req->was_unflushed, !status);
 	} else if (op_is_write(req_op(rq)) && req_op(rq) != REQ_OP_DISCARD && path->cache &&
 		   (!req->durable || status)) {
 		WRITE_ONCE(path->unflushed, true);
 	}
 	if (unlikely(status && req->durable && !(rq->cmd_flags & REQ_FUA))) {
 		/* Nobody has asked for more than a write: again, as one. */
-		rdmablk_ahead_failed(path);
+		rdmablk_flush_ahead_failed(path);
 		if (unlikely(req->watched))
 			rdmablk_poll_request_done(rq);
 		blk_mq_requeue_request(rq, true);
@@ -182,7 +182,7 @@ static blk_status_t rdmablk_staged_reserve(struct rdmablk_path *path,
 		slots += req->nr_wr;
 	if (large && !rdmablk_queue_get_slots(&hwq->read, req->nr_wr))
 		return BLK_STS_RESOURCE;
-	req->cmd = rdmablk_cmd_get(&hwq->cmdq, slots);
+	req->cmd = rdmablk_cmdq_get(&hwq->cmdq, slots);
 	if (likely(req->cmd)) {
 		/* They may have got theirs meanwhile. */
 		if (unlikely(pass) && rdmablk_staged_slow_waits(hwq))
@@ -207,28 +207,28 @@ static void rdmablk_staged_command(struct request *rq, u16 op, u16 flags, u64 po
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
 	rdmablk_staged_own(req->cmd, rq);
-	rdmablk_cmd_prepare(req->cmd, op, flags, pos, blk_rq_bytes(rq), trailer);
+	rdmablk_cmdq_prepare(req->cmd, op, flags, pos, blk_rq_bytes(rq), trailer);
 }
 
 /* There is a tag for a slow one. */
-static void rdmablk_staged_send_slow(struct rdmablk_fenced_op *op,
+static void rdmablk_staged_send_slow(struct rdmablk_fence_op *op,
 				     struct rdmablk_cmd_tag *cmd)
 {
-	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fenced);
+	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fence);
 	struct request *rq = blk_mq_rq_from_pdu(req);
 	u16 flags, code = rdmablk_request_op(rq, &flags);
 
 	req->cmd = cmd;
 	rdmablk_staged_command(rq, code, flags, rdmablk_request_start(rq), 0);
-	rdmablk_cmd_send(cmd);
+	rdmablk_cmdq_send(cmd);
 }
 
 static blk_status_t rdmablk_staged_prepare_slow(struct rdmablk_hwq *hwq,
 						struct rdmablk_request *req)
 {
-	req->fenced.kind = RDMABLK_FENCED_ALONE;
-	req->fenced.hwq = hwq;
-	req->fenced.send = rdmablk_staged_send_slow;
+	req->fence.kind = RDMABLK_FENCE_ALONE;
+	req->fence.hwq = hwq;
+	req->fence.send = rdmablk_staged_send_slow;
 	return BLK_STS_OK;
 }
 
@@ -262,7 +262,7 @@ static bool rdmablk_staged_imply(struct rdmablk_path *path, struct request *rq, 
 	if (req->nr_wr != 1 ||
 	    !rdmablk_wire_implied(rdmablk_request_start(rq), path->block_shift,
 				  flags & RDMABLK_IO_FUA, &imm) ||
-	    !rdmablk_cmd_imply(req->cmd, imm))
+	    !rdmablk_cmdq_imply(req->cmd, imm))
 		return false;
 	rdmablk_staged_own(req->cmd, rq);
 	return true;
@@ -274,7 +274,7 @@ static bool rdmablk_staged_imply(struct rdmablk_path *path, struct request *rq, 
  * @hwq: hardware queue
  * @rq: request
  *
- * Return: BLK_STS_OK, without a tag when the request is one for rdmablk_fenced_queue();
+ * Return: BLK_STS_OK, without a tag when the request is one for rdmablk_fence_queue();
  * BLK_STS_RESOURCE: not now; or why it cannot be done.
  */
 blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
@@ -344,14 +344,14 @@ static void rdmablk_staged_add(struct rdmablk_path *path, struct request *rq)
 		rdmablk_onesided_add(path, req, IB_WR_RDMA_WRITE,
 				     rdmablk_staged_slot(path, cmd), path->cmds.slot_rkey,
 				     false);
-	rdmablk_cmd_add(cmd);
+	rdmablk_cmdq_add(cmd);
 }
 
 /* Return: false: it is a command in full now, which has the same send slots. */
 static bool rdmablk_staged_add_implied(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	struct ib_rdma_wr *wr = rdmablk_cmd_add_implied(req->cmd);
+	struct ib_rdma_wr *wr = rdmablk_cmdq_add_implied(req->cmd);
 	u16 flags;
 
 	if (unlikely(!wr)) {
@@ -381,7 +381,7 @@ void rdmablk_staged_send(struct rdmablk_path *path, struct request *rq, bool flu
 	struct rdmablk_cmd_tag *cmd = req->cmd;
 
 	if (req_op(rq) == REQ_OP_FLUSH)
-		req->was_unflushed = rdmablk_ahead_begin(path);
+		req->was_unflushed = rdmablk_flush_ahead_begin(path);
 	spin_lock_bh(&q->lock);
 	if (!cmd->implied || !rdmablk_staged_add_implied(path, rq))
 		rdmablk_staged_add(path, rq);

@@ -42,7 +42,7 @@ void rdmablk_stats_sum(const struct rdmablk_stats __percpu *stats,
 }
 
 /**
- * rdmablk_timing_set() - switch the clock of a device on or off
+ * rdmablk_stats_timing_set() - switch the clock of a device on or off
  * @t: clock
  * @on: whether requests are timed from now on
  *
@@ -52,7 +52,7 @@ void rdmablk_stats_sum(const struct rdmablk_stats __percpu *stats,
  *
  * Return: 0 or -ENOMEM.
  */
-int rdmablk_timing_set(struct rdmablk_timing *t, bool on)
+int rdmablk_stats_timing_set(struct rdmablk_timing *t, bool on)
 {
 	struct rdmablk_latency __percpu *latency;
 
@@ -64,30 +64,30 @@ int rdmablk_timing_set(struct rdmablk_timing *t, bool on)
 		if (cmpxchg(&t->latency, NULL, latency))
 			free_percpu(latency);
 	}
-	/* Pairs with the acquire in rdmablk_timing_is_on(): the memory is there. */
+	/* Pairs with the acquire in rdmablk_stats_timing_is_on(): the memory is there. */
 	smp_store_release(&t->on, on);
 	return 0;
 }
 
 /**
- * rdmablk_timing_exit() - give the memory back
+ * rdmablk_stats_timing_exit() - give the memory back
  * @t: of a device that is gone
  */
-void rdmablk_timing_exit(struct rdmablk_timing *t)
+void rdmablk_stats_timing_exit(struct rdmablk_timing *t)
 {
 	free_percpu(t->latency);
 	t->latency = NULL;
 }
 
 /**
- * rdmablk_timing_add() - count a request that has been timed and ends now
+ * rdmablk_stats_timing_add() - count a request that has been timed and ends now
  * @t: of the device
  * @op: what it was
  * @begun: when, by ktime_get_ns()
  *
  * Context: any that completes requests.
  */
-void rdmablk_timing_add(struct rdmablk_timing *t, enum rdmablk_timed op, u64 begun)
+void rdmablk_stats_timing_add(struct rdmablk_timing *t, enum rdmablk_timed op, u64 begun)
 {
 	u64 ns = ktime_get_ns() - begun;
 
@@ -96,13 +96,13 @@ void rdmablk_timing_add(struct rdmablk_timing *t, enum rdmablk_timed op, u64 beg
 }
 
 /**
- * rdmablk_timing_sum() - add up the histograms of all CPUs
+ * rdmablk_stats_timing_sum() - add up the histograms of all CPUs
  * @t: of a device
  * @op: of which operation
  * @sum: result; all zero when nothing has been timed
  */
-void rdmablk_timing_sum(const struct rdmablk_timing *t, enum rdmablk_timed op,
-			struct rdmablk_latency_histogram *sum)
+void rdmablk_stats_timing_sum(const struct rdmablk_timing *t, enum rdmablk_timed op,
+			      struct rdmablk_latency_histogram *sum)
 {
 	struct rdmablk_latency __percpu *latency = READ_ONCE(t->latency);
 	const struct rdmablk_latency_histogram *h;

@@ -77,21 +77,21 @@ struct rdmablk_timing {
 
 void rdmablk_stats_sum(const struct rdmablk_stats __percpu *stats,
 		       struct rdmablk_stats *sum);
-int rdmablk_timing_set(struct rdmablk_timing *t, bool on);
-void rdmablk_timing_exit(struct rdmablk_timing *t);
-void rdmablk_timing_add(struct rdmablk_timing *t, enum rdmablk_timed op, u64 begun);
-void rdmablk_timing_sum(const struct rdmablk_timing *t, enum rdmablk_timed op,
-			struct rdmablk_latency_histogram *sum);
+int rdmablk_stats_timing_set(struct rdmablk_timing *t, bool on);
+void rdmablk_stats_timing_exit(struct rdmablk_timing *t);
+void rdmablk_stats_timing_add(struct rdmablk_timing *t, enum rdmablk_timed op, u64 begun);
+void rdmablk_stats_timing_sum(const struct rdmablk_timing *t, enum rdmablk_timed op,
+			      struct rdmablk_latency_histogram *sum);
 
 /**
- * rdmablk_timing_is_on() - whether requests are to be timed
+ * rdmablk_stats_timing_is_on() - whether requests are to be timed
  * @t: of the device
  *
- * Then rdmablk_timing_add() may be called for those that begin now.
+ * Then rdmablk_stats_timing_add() may be called for those that begin now.
  */
-static inline bool rdmablk_timing_is_on(const struct rdmablk_timing *t)
+static inline bool rdmablk_stats_timing_is_on(const struct rdmablk_timing *t)
 {
-	/* Pairs with the release in rdmablk_timing_set(). */
+	/* Pairs with the release in rdmablk_stats_timing_set(). */
 	return smp_load_acquire(&t->on);
 }
 

@@ -3,7 +3,7 @@
 pauses of a recovery are in, for tests/unit/mutants, which says what the columns are."""
 
 CMDQ, HELD, QUEUE = "kernel/cmdq.c", "kernel/held.c", "kernel/queue.c"
-JOIN, REQUEST_CMD = "kernel/join.c", "kernel/request_cmd.c"
+JOIN, REQUEST_CMD = "kernel/login_queues.c", "kernel/onesided_cmd.c"
 ONESIDED, ONESIDED_H = "kernel/onesided.c", "kernel/onesided.h"
 WIRE, DATA = "kernel/wire.c", "kernel/wire_data.c"
 LIMITS, PATIENCE = "kernel/limits.c", "kernel/patience.c"
@@ -14,8 +14,8 @@ PURE = "unit.o messages.o kernel-wire.o kernel-wire_data.o"
 TESTS = {
     "test_cmdq": PURE,
     "test_held": PURE,
-    "test_join": PURE + " kernel-patience.o kernel-limits.o",
-    "test_request_cmd": PURE + " kernel-status.o kernel-ahead.o",
+    "test_login_queues": PURE + " kernel-patience.o kernel-limits.o",
+    "test_onesided_cmd": PURE + " kernel-status.o kernel-flush_ahead.o",
     "test_wire": PURE,
     "test_grant": PURE,
     "test_data": PURE,
@@ -168,23 +168,23 @@ MUTANTS = [
     ("a held request that has completed fails", "test_held", HELD,
      "\tif (blk_mq_request_completed(rq) || !req->held)\n\t\treturn true;\n\tif (!fail",
      "\tif (!req->held)\n\t\treturn true;\n\tif (!fail"),
-    ("a write that failed to be durable unasked is sent so again", "test_request_cmd",
-     REQUEST_CMD, "\t\t\trdmablk_ahead_failed(path);\n", ""),
-    ("a write that failed to be durable need not be flushed", "test_request_cmd", REQUEST_CMD,
+    ("a write that failed to be durable unasked is sent so again", "test_onesided_cmd",
+     REQUEST_CMD, "\t\t\trdmablk_flush_ahead_failed(path);\n", ""),
+    ("a write that failed to be durable need not be flushed", "test_onesided_cmd", REQUEST_CMD,
      "\t\trdmablk_request_wrote(path, hwq, rdmablk_request_start(rq),\n"
      "\t\t\t\t      blk_rq_bytes(rq));\n", "\t\t(void)hwq;\n"),
-    ("a write with FUA ends well although its FLUSH failed", "test_request_cmd", REQUEST_CMD,
+    ("a write with FUA ends well although its FLUSH failed", "test_onesided_cmd", REQUEST_CMD,
      "\t\tif (!(rq->cmd_flags & REQ_FUA)) {\n", "\t\t{\n"),
-    ("a write goes before those that wait for a tag", "test_request_cmd", REQUEST_CMD,
+    ("a write goes before those that wait for a tag", "test_onesided_cmd", REQUEST_CMD,
      "\tif (!(READ_ONCE(hwq->waits) & BIT(RDMABLK_LINE_FUA)))\n", ""),
-    ("a write with FUA is none when no tag is free", "test_request_cmd", REQUEST_CMD,
+    ("a write with FUA is none when no tag is free", "test_onesided_cmd", REQUEST_CMD,
      "\treq->fua = true;\n", ""),
-    ("what a DISCARD has left half done is not flushed", "test_request_cmd", REQUEST_CMD,
-     "\treq->fenced.done = rdmablk_request_half_done;\n",
-     "\treq->fenced.done = rdmablk_request_flushed;\n"),
-    ("zeroes that were written need no flush", "test_request_cmd", REQUEST_CMD,
+    ("what a DISCARD has left half done is not flushed", "test_onesided_cmd", REQUEST_CMD,
+     "\treq->fence.done = rdmablk_request_half_done;\n",
+     "\treq->fence.done = rdmablk_request_flushed;\n"),
+    ("zeroes that were written need no flush", "test_onesided_cmd", REQUEST_CMD,
      "\t\tWRITE_ONCE(path->unflushed, true);\n", "\t\t;\n"),
-    ("a command may reach beyond the export", "test_request_cmd", REQUEST_CMD,
+    ("a command may reach beyond the export", "test_onesided_cmd", REQUEST_CMD,
      "blk_rq_bytes(rq) > path->size - pos)", "0)"),
     ("all that is held fails fast", "test_held", HELD,
      "\tif (!fail->all && !rdmablk_request_fails_fast(rq))\n\t\treturn true;\n", ""),
@@ -227,10 +227,10 @@ MUTANTS = [
      "= send_slots + 1,", "= send_slots,"),
     ("a lost receive is not counted as one", "test_queue", QUEUE,
      "\t\tatomic_inc(&q->errors->rnr);\n", "\t\tatomic_inc(&q->errors->retry);\n"),
-    ("a READ queue that is refused takes the commands of the write queue", "test_join", JOIN,
+    ("a READ queue that is refused takes the commands of the write queue", "test_login_queues", JOIN,
      "\tif (q->kind == RDMABLK_KIND_WRITE)\n\t\trdmablk_cmdq_destroy(cmdq);\n",
      "\trdmablk_cmdq_destroy(cmdq);\n"),
-    ("a write queue that is refused keeps its commands", "test_join", JOIN,
+    ("a write queue that is refused keeps its commands", "test_login_queues", JOIN,
      "\tif (q->kind == RDMABLK_KIND_WRITE)\n\t\trdmablk_cmdq_destroy(cmdq);\n", ""),
     ("tables of tags of which one is missing are used", "test_cmdq", CMDQ,
      "\trdmablk_cmdq_free(cmdq);\n\treturn -ENOMEM;\n", "\treturn -ENOMEM;\n"),

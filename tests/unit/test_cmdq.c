@@ -164,7 +164,7 @@ static void done(struct rdmablk_cmd_tag *cmd)
 	last = cmd;
 	ended++;
 	if (cmd->tag >= RDMABLK_CMD_RESERVED)
-		rdmablk_cmd_put(cmd);
+		rdmablk_cmdq_put(cmd);
 }
 
 static bool payload(struct rdmablk_cmd_tag *cmd, const void *data, u32 len)
@@ -235,12 +235,12 @@ static int teardown(void **state)
 /* A command that is prepared. */
 static struct rdmablk_cmd_tag *prepared(int slots)
 {
-	struct rdmablk_cmd_tag *cmd = rdmablk_cmd_get(&c, slots);
+	struct rdmablk_cmd_tag *cmd = rdmablk_cmdq_get(&c, slots);
 
 	assert_non_null(cmd);
 	cmd->done = done;
 	cmd->payload = NULL;
-	rdmablk_cmd_prepare(cmd, RDMABLK_OP_FLUSH, 0, 0, 0, 0);
+	rdmablk_cmdq_prepare(cmd, RDMABLK_OP_FLUSH, 0, 0, 0, 0);
 	return cmd;
 }
 
@@ -249,7 +249,7 @@ static struct rdmablk_cmd_tag *sent(bool pages)
 	struct rdmablk_cmd_tag *cmd = prepared(1);
 
 	cmd->pages = pages;
-	rdmablk_cmd_send(cmd);
+	rdmablk_cmdq_send(cmd);
 	return cmd;
 }
 
@@ -443,7 +443,7 @@ static void test_an_answer_to_what_was_not_sent(void **state)
 	few_receives = true;
 	answer(cmd, RDMABLK_OK);
 	over(RDMABLK_R_STATE);
-	rdmablk_cmd_send(cmd);
+	rdmablk_cmdq_send(cmd);
 	answer(cmd, RDMABLK_OK);
 	assert_int_equal(ended, 1);
 }
@@ -627,8 +627,8 @@ static void test_slots_of_reserved_tags(void **state)
 		/* At first there are slots, then there are none. */
 		atomic_set(&q.slots, i ? 0 : 1);
 		cmd->done = done;
-		rdmablk_cmd_prepare(cmd, RDMABLK_OP_FENCE, 0, 0, 0, 0);
-		rdmablk_cmd_send(cmd);
+		rdmablk_cmdq_prepare(cmd, RDMABLK_OP_FENCE, 0, 0, 0, 0);
+		rdmablk_cmdq_send(cmd);
 		assert_int_equal(last_send()->send_flags, i ? IB_SEND_SIGNALED : 0);
 		assert_int_equal(atomic_read(&q.slots), 0);
 		if (i)
@@ -646,18 +646,18 @@ static void test_tags(void **state)
 
 	(void)state;
 	while (n < DEPTH - RDMABLK_CMD_RESERVED) {
-		cmd[n] = rdmablk_cmd_get(&c, 1);
+		cmd[n] = rdmablk_cmdq_get(&c, 1);
 		assert_non_null(cmd[n]);
 		assert_true(cmd[n]->tag >= RDMABLK_CMD_RESERVED);
 		n++;
 	}
-	assert_null(rdmablk_cmd_get(&c, 1));
+	assert_null(rdmablk_cmdq_get(&c, 1));
 	assert_int_equal(atomic_read(&q.slots), SLOTS - OWNED - n);
-	rdmablk_cmd_put(cmd[2]);
+	rdmablk_cmdq_put(cmd[2]);
 	/* Without slots no tag is taken. */
-	assert_null(rdmablk_cmd_get(&c, SLOTS));
+	assert_null(rdmablk_cmdq_get(&c, SLOTS));
 	assert_int_equal(atomic_read(&q.slots), SLOTS - OWNED - n);
-	assert_ptr_equal(rdmablk_cmd_get(&c, 3), cmd[2]);
+	assert_ptr_equal(rdmablk_cmdq_get(&c, 3), cmd[2]);
 	assert_int_equal(cmd[2]->slots, 3);
 }
 
@@ -674,19 +674,19 @@ static void test_implied(void **state)
 	a.implied = true;
 	create(&a);
 	/* Nothing has been posted that it could go on from. */
-	cmd = rdmablk_cmd_get(&c, 1);
+	cmd = rdmablk_cmdq_get(&c, 1);
 	cmd->done = done;
-	assert_false(rdmablk_cmd_imply(cmd, 5));
-	rdmablk_cmd_prepare(cmd, RDMABLK_OP_WRITE, 0, 0, 0, 0);
-	rdmablk_cmd_send(cmd);
-	other = rdmablk_cmd_get(&c, 1);
+	assert_false(rdmablk_cmdq_imply(cmd, 5));
+	rdmablk_cmdq_prepare(cmd, RDMABLK_OP_WRITE, 0, 0, 0, 0);
+	rdmablk_cmdq_send(cmd);
+	other = rdmablk_cmdq_get(&c, 1);
 	assert_int_equal(other->tag, cmd->tag + 1);
 	other->done = done;
 	other->payload = NULL;
 	generation = other->generation;
-	assert_true(rdmablk_cmd_imply(other, 5));
+	assert_true(rdmablk_cmdq_imply(other, 5));
 	spin_lock_bh(&q.lock);
-	wr = rdmablk_cmd_add_implied(other);
+	wr = rdmablk_cmdq_add_implied(other);
 	assert_non_null(wr);
 	assert_int_equal(wr->wr.opcode, IB_WR_RDMA_WRITE_WITH_IMM);
 	assert_int_equal(be32toh(wr->wr.ex.imm_data), 5);
@@ -694,16 +694,16 @@ static void test_implied(void **state)
 	assert_true(other->busy);
 	assert_int_equal(other->generation, (u8)(generation + 1));
 	/* It is nobody's turn twice. */
-	assert_null(rdmablk_cmd_add_implied(other));
+	assert_null(rdmablk_cmdq_add_implied(other));
 	rdmablk_queue_post(&q);
 	spin_unlock_bh(&q.lock);
-	assert_false(rdmablk_cmd_imply(cmd, 5));
+	assert_false(rdmablk_cmdq_imply(cmd, 5));
 	/* Its pages are the device's. */
 	answer(other, RDMABLK_OK);
 	assert_int_equal(ended, 0);
 	send_done(other);
 	assert_int_equal(ended, 1);
-	assert_int_equal(rdmablk_cmd_get(&c, 1)->tag, other->tag + 1);
+	assert_int_equal(rdmablk_cmdq_get(&c, 1)->tag, other->tag + 1);
 }
 
 /* Whatever is refused, nothing is lost, and the next connection finds its memory. */

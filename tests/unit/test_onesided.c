@@ -263,7 +263,7 @@ static void ib_dma_unmap_sg(struct ib_device *dev, struct scatterlist *sg, unsig
 	map_forget(sg, nr, sg[0].dma_address, 0, dir);
 }
 
-void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd)
+void rdmablk_cmdq_add(struct rdmablk_cmd_tag *cmd)
 {
 	fail_msg("command %p", (void *)cmd);
 }

@@ -184,7 +184,7 @@ static struct rdmablk_transport_errors errors;
 static unsigned int fatals;
 static u16 last;
 
-/* As rdmablk_data_fatal() */
+/* As rdmablk_session_data_fatal() */
 static void fatal(struct rdmablk_queue *queue, u16 reason)
 {
 	WRITE_ONCE(queue->failed, true);
@@ -202,7 +202,7 @@ static int setup(void **state)
 	(void)state;
 	memset(&q, 0, sizeof(q));
 	memset(&errors, 0, sizeof(errors));
-	rdmablk_waiter_init(&waiter);
+	rdmablk_queue_waiter_init(&waiter);
 	rdmablk_queue_init(&q, 1, RDMABLK_KIND_READ, &owner);
 	rdmablk_queue_reset(&q);
 	q.cm_id = &id;

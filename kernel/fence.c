@@ -61,23 +61,23 @@
  *	full barrier			full barrier
  *	a tag?				"waits"? queues the work
  *
- * After a lost connection: rdmablk_fenced_stop(), drain, rdmablk_fenced_reset(). What
+ * After a lost connection: rdmablk_fence_stop(), drain, rdmablk_fence_reset(). What
  * was taken and not flushed is dirty again. Requests are the caller's to hold: they are
  * queued anew with the next connection.
  */
 #include <linux/errno.h>
 #include "cmdq.h"
-#include "fenced.h"
+#include "fence.h"
 #include "request.h"
 
-static void rdmablk_fenced_kick(struct rdmablk_fenced *f)
+static void rdmablk_fence_kick(struct rdmablk_fence *f)
 {
 	queue_work(f->wq, &f->work);
 }
 
 static struct rdmablk_cmd_tag *
-rdmablk_fenced_cmd(struct rdmablk_hwq *hwq, int tag, struct rdmablk_fenced *f,
-		   void (*done)(struct rdmablk_cmd_tag *cmd))
+rdmablk_fence_cmd(struct rdmablk_hwq *hwq, int tag, struct rdmablk_fence *f,
+		  void (*done)(struct rdmablk_cmd_tag *cmd))
 {
 	struct rdmablk_cmd_tag *cmd = &hwq->cmdq.cmd[tag];
 
@@ -92,10 +92,10 @@ rdmablk_fenced_cmd(struct rdmablk_hwq *hwq, int tag, struct rdmablk_fenced *f,
  * Fences
  */
 
-static void rdmablk_fenced_answered(struct rdmablk_cmd_tag *cmd)
+static void rdmablk_fence_answered(struct rdmablk_cmd_tag *cmd)
 {
 	struct rdmablk_queue *q = cmd->cmdq->queue;
-	struct rdmablk_fenced *f = cmd->owner;
+	struct rdmablk_fence *f = cmd->owner;
 
 	/* Every target can do this. */
 	if (cmd->status != RDMABLK_OK) {
@@ -103,26 +103,26 @@ static void rdmablk_fenced_answered(struct rdmablk_cmd_tag *cmd)
 		return;
 	}
 	if (atomic_dec_and_test(&f->fences))
-		rdmablk_fenced_kick(f);
+		rdmablk_fence_kick(f);
 }
 
-static void rdmablk_fenced_send_fence(struct rdmablk_fenced *f, struct rdmablk_hwq *hwq)
+static void rdmablk_fence_send_fence(struct rdmablk_fence *f, struct rdmablk_hwq *hwq)
 {
-	struct rdmablk_cmd_tag *cmd = rdmablk_fenced_cmd(hwq, RDMABLK_CMD_FENCE, f,
-						     rdmablk_fenced_answered);
+	struct rdmablk_cmd_tag *cmd = rdmablk_fence_cmd(hwq, RDMABLK_CMD_FENCE, f,
+						     rdmablk_fence_answered);
 
 	WRITE_ONCE(f->fences_sent, f->fences_sent + 1);
 	atomic_inc(&f->fences);
-	rdmablk_cmd_prepare(cmd, RDMABLK_OP_FENCE, 0, 0, 0, 0);
-	rdmablk_cmd_send(cmd);
+	rdmablk_cmdq_prepare(cmd, RDMABLK_OP_FENCE, 0, 0, 0, 0);
+	rdmablk_cmdq_send(cmd);
 }
 
 /*
  * Whether a queue has written since its last fence what the round is about: for commands
  * all that has been written, for a flush what it has taken.
  */
-static bool rdmablk_fenced_must(const struct rdmablk_fenced *f, const struct rdmablk_hwq *hwq,
-				bool commands)
+static bool rdmablk_fence_must(const struct rdmablk_fence *f, const struct rdmablk_hwq *hwq,
+			       bool commands)
 {
 	u32 wrote = READ_ONCE(hwq->wrote);
 
@@ -131,7 +131,7 @@ static bool rdmablk_fenced_must(const struct rdmablk_fenced *f, const struct rdm
 	return wrote && !(f->has_dirty && wrote == f->path->snapshots);
 }
 
-static void rdmablk_fenced_send_fences(struct rdmablk_fenced *f, bool commands)
+static void rdmablk_fence_send_fences(struct rdmablk_fence *f, bool commands)
 {
 	u32 i;
 
@@ -140,23 +140,23 @@ static void rdmablk_fenced_send_fences(struct rdmablk_fenced *f, bool commands)
 	for (i = 0; i < f->path->nr_hwqs; i++) {
 		struct rdmablk_hwq *hwq = f->path->hwq[i];
 
-		if (!rdmablk_fenced_must(f, hwq, commands))
+		if (!rdmablk_fence_must(f, hwq, commands))
 			continue;
 		/* A full barrier, before the fence is posted */
 		xchg(&hwq->wrote, 0);
-		rdmablk_fenced_send_fence(f, hwq);
+		rdmablk_fence_send_fence(f, hwq);
 	}
 	atomic_dec(&f->fences);
 }
 
 /* The flush goes where something was written: one fence less, but for @commands. */
-static void rdmablk_fenced_pick(struct rdmablk_fenced *f, bool commands)
+static void rdmablk_fence_pick(struct rdmablk_fence *f, bool commands)
 {
 	u32 i;
 
 	f->flush_hwq = 0;
 	for (i = 0; i < f->path->nr_hwqs; i++) {
-		if (!rdmablk_fenced_must(f, f->path->hwq[i], false))
+		if (!rdmablk_fence_must(f, f->path->hwq[i], false))
 			continue;
 		f->flush_hwq = i;
 		f->carried = !commands;
@@ -167,21 +167,21 @@ static void rdmablk_fenced_pick(struct rdmablk_fenced *f, bool commands)
 }
 
 /* Takes what is queued and need not wait. Returns whether a round begins with it. */
-static bool rdmablk_fenced_take(struct rdmablk_fenced *f, bool *commands, bool *flush)
+static bool rdmablk_fence_take(struct rdmablk_fence *f, bool *commands, bool *flush)
 {
-	struct rdmablk_fenced_op *op, *next;
+	struct rdmablk_fence_op *op, *next;
 
 	*commands = false;
 	*flush = false;
 	spin_lock_bh(&f->lock);
 	list_for_each_entry_safe(op, next, &f->queued, node) {
-		if (op->kind == RDMABLK_FENCED_FUA) {
+		if (op->kind == RDMABLK_FENCE_FUA) {
 			list_move_tail(&op->node, &op->hwq->line[RDMABLK_LINE_FUA]);
-		} else if (op->kind == RDMABLK_FENCED_ALONE) {
+		} else if (op->kind == RDMABLK_FENCE_ALONE) {
 			list_move_tail(&op->node, &op->hwq->line[RDMABLK_LINE_SLOW]);
 		} else if (f->fencing) {
 			continue;
-		} else if (op->kind == RDMABLK_FENCED_COMMAND) {
+		} else if (op->kind == RDMABLK_FENCE_COMMAND) {
 			*commands = true;
 			list_move_tail(&op->node, &f->round);
 		} else if (!f->flushing) {
@@ -194,10 +194,10 @@ static bool rdmablk_fenced_take(struct rdmablk_fenced *f, bool *commands, bool *
 }
 
 /* The order matters; see the top of the file. */
-static void rdmablk_fenced_snapshot(struct rdmablk_fenced *f)
+static void rdmablk_fence_snapshot(struct rdmablk_fence *f)
 {
-	/* Before the bits; a full barrier, pairs with the one in rdmablk_fenced_dirty(). */
-	f->was_unflushed = rdmablk_ahead_begin(f->path);
+	/* Before the bits; a full barrier, pairs with the one in rdmablk_fence_dirty(). */
+	f->was_unflushed = rdmablk_flush_ahead_begin(f->path);
 	if (!f->has_dirty)
 		return;
 	rdmablk_dirty_begin(&f->dirty);
@@ -205,11 +205,11 @@ static void rdmablk_fenced_snapshot(struct rdmablk_fenced *f)
 	WRITE_ONCE(f->path->snapshots, f->path->snapshots + 1 ?: 1);
 }
 
-static bool rdmablk_fenced_begin(struct rdmablk_fenced *f)
+static bool rdmablk_fence_begin(struct rdmablk_fence *f)
 {
 	bool commands, flush;
 
-	if (!rdmablk_fenced_take(f, &commands, &flush))
+	if (!rdmablk_fence_take(f, &commands, &flush))
 		return false;
 	f->fencing = true;
 	f->with_flush = flush;
@@ -218,16 +218,16 @@ static bool rdmablk_fenced_begin(struct rdmablk_fenced *f)
 		f->flush_last = false;
 		f->told = false;
 		f->status = RDMABLK_OK;
-		rdmablk_fenced_snapshot(f);
-		rdmablk_fenced_pick(f, commands);
+		rdmablk_fence_snapshot(f);
+		rdmablk_fence_pick(f, commands);
 	}
-	rdmablk_fenced_send_fences(f, commands);
+	rdmablk_fence_send_fences(f, commands);
 	return true;
 }
 
-static void rdmablk_fenced_round(struct rdmablk_fenced *f)
+static void rdmablk_fence_round(struct rdmablk_fence *f)
 {
-	struct rdmablk_fenced_op *op, *next;
+	struct rdmablk_fence_op *op, *next;
 
 	if (!f->fencing || atomic_read(&f->fences))
 		return;
@@ -241,7 +241,7 @@ static void rdmablk_fenced_round(struct rdmablk_fenced *f)
  * Tags
  */
 
-static u8 rdmablk_fenced_waits(const struct rdmablk_hwq *hwq)
+static u8 rdmablk_fence_waits(const struct rdmablk_hwq *hwq)
 {
 	u8 waits = 0, line;
 
@@ -251,20 +251,20 @@ static u8 rdmablk_fenced_waits(const struct rdmablk_hwq *hwq)
 }
 
 /* All others may have all tags; what is slow leaves them half of these. */
-static bool rdmablk_fenced_may_send(struct rdmablk_hwq *hwq, u8 line)
+static bool rdmablk_fence_may_send(struct rdmablk_hwq *hwq, u8 line)
 {
 	return line != RDMABLK_LINE_SLOW ||
 	       (u32)atomic_read(&hwq->slow) < rdmablk_cmdq_slow(hwq->cmdq.depth);
 }
 
-static void rdmablk_fenced_serve_line(struct rdmablk_hwq *hwq, u8 line)
+static void rdmablk_fence_serve_line(struct rdmablk_hwq *hwq, u8 line)
 {
-	struct rdmablk_fenced_op *op, *next;
+	struct rdmablk_fence_op *op, *next;
 	struct rdmablk_cmd_tag *cmd;
 
 	list_for_each_entry_safe(op, next, &hwq->line[line], node) {
-		cmd = rdmablk_fenced_may_send(hwq, line) ?
-		      rdmablk_cmd_get(&hwq->cmdq, 0) : NULL;
+		cmd = rdmablk_fence_may_send(hwq, line) ?
+		      rdmablk_cmdq_get(&hwq->cmdq, 0) : NULL;
 		if (!cmd)
 			return;
 		if (line == RDMABLK_LINE_SLOW) {
@@ -277,7 +277,7 @@ static void rdmablk_fenced_serve_line(struct rdmablk_hwq *hwq, u8 line)
 	}
 }
 
-static void rdmablk_fenced_serve(struct rdmablk_fenced *f)
+static void rdmablk_fence_serve(struct rdmablk_fence *f)
 {
 	struct rdmablk_hwq *hwq;
 	u8 waits, line;
@@ -285,35 +285,35 @@ static void rdmablk_fenced_serve(struct rdmablk_fenced *f)
 
 	for (i = 0; i < f->path->nr_hwqs; i++) {
 		hwq = f->path->hwq[i];
-		waits = rdmablk_fenced_waits(hwq);
+		waits = rdmablk_fence_waits(hwq);
 		if (!waits && !hwq->waits)
 			continue;
 		WRITE_ONCE(hwq->waits, waits);
-		/* Pairs with the barrier in rdmablk_fenced_put(). */
+		/* Pairs with the barrier in rdmablk_fence_put(). */
 		smp_mb();
 		for (line = 0; line < RDMABLK_LINES; line++)
-			rdmablk_fenced_serve_line(hwq, line);
-		WRITE_ONCE(hwq->waits, rdmablk_fenced_waits(hwq));
+			rdmablk_fence_serve_line(hwq, line);
+		WRITE_ONCE(hwq->waits, rdmablk_fence_waits(hwq));
 	}
 }
 
 /**
- * rdmablk_fenced_put() - give back the tag of a command where others may wait for it
+ * rdmablk_fence_put() - give back the tag of a command where others may wait for it
  * @f: of the session
  * @cmd: tag, done with
  * @slow: its command stood in RDMABLK_LINE_SLOW
  *
  * Context: any.
  */
-void rdmablk_fenced_put(struct rdmablk_fenced *f, struct rdmablk_cmd_tag *cmd, bool slow)
+void rdmablk_fence_put(struct rdmablk_fence *f, struct rdmablk_cmd_tag *cmd, bool slow)
 {
 	struct rdmablk_hwq *hwq = container_of(cmd->cmdq, struct rdmablk_hwq, cmdq);
 	u8 waits;
 
 	if (slow)
 		atomic_dec(&hwq->slow);
-	rdmablk_cmd_put(cmd);
-	/* Pairs with the barrier in rdmablk_fenced_serve(). */
+	rdmablk_cmdq_put(cmd);
+	/* Pairs with the barrier in rdmablk_fence_serve(). */
 	smp_mb__after_atomic();
 	waits = READ_ONCE(hwq->waits);
 	/*
@@ -321,8 +321,8 @@ void rdmablk_fenced_put(struct rdmablk_fenced *f, struct rdmablk_cmd_tag *cmd, b
 	 * Whoever takes their number down looks here after it, and sees the tag.
 	 */
 	if (waits & ~BIT(RDMABLK_LINE_SLOW) ||
-	    (waits && rdmablk_fenced_may_send(hwq, RDMABLK_LINE_SLOW)))
-		rdmablk_fenced_kick(f);
+	    (waits && rdmablk_fence_may_send(hwq, RDMABLK_LINE_SLOW)))
+		rdmablk_fence_kick(f);
 }
 
 /*
@@ -330,20 +330,20 @@ void rdmablk_fenced_put(struct rdmablk_fenced *f, struct rdmablk_cmd_tag *cmd, b
  */
 
 /* DIRTY and FLUSH go by one queue: their answers come one after the other. */
-static void rdmablk_fenced_flush_answered(struct rdmablk_cmd_tag *cmd)
+static void rdmablk_fence_flush_answered(struct rdmablk_cmd_tag *cmd)
 {
-	struct rdmablk_fenced *f = cmd->owner;
+	struct rdmablk_fence *f = cmd->owner;
 
 	if (!f->status)
 		f->status = cmd->status;
-	/* A full barrier; pairs with the acquire in rdmablk_fenced_ship(). */
+	/* A full barrier; pairs with the acquire in rdmablk_fence_ship(). */
 	if (atomic_dec_and_test(&f->unanswered))
-		rdmablk_fenced_kick(f);
+		rdmablk_fence_kick(f);
 }
 
-static void rdmablk_fenced_flush_end(struct rdmablk_fenced *f)
+static void rdmablk_fence_flush_end(struct rdmablk_fence *f)
 {
-	struct rdmablk_fenced_op *op, *next;
+	struct rdmablk_fence_op *op, *next;
 	u8 status = f->status;
 	LIST_HEAD(ended);
 
@@ -351,7 +351,7 @@ static void rdmablk_fenced_flush_end(struct rdmablk_fenced *f)
 		rdmablk_dirty_restore(&f->dirty);
 	else if (f->has_dirty)
 		rdmablk_dirty_done(&f->dirty);
-	rdmablk_ahead_end(f->path, f->was_unflushed, !status);
+	rdmablk_flush_ahead_end(f->path, f->was_unflushed, !status);
 	f->flushing = false;
 	f->shipping = false;
 	f->carried = false;
@@ -363,7 +363,7 @@ static void rdmablk_fenced_flush_end(struct rdmablk_fenced *f)
 }
 
 /* Returns how many ranges there were to send; fewer than the most: these are the last. */
-static u32 rdmablk_fenced_ranges(struct rdmablk_fenced *f, struct rdmablk_cmdq *cmdq)
+static u32 rdmablk_fence_ranges(struct rdmablk_fence *f, struct rdmablk_cmdq *cmdq)
 {
 	struct rdmablk_cmd_tag *cmd = &cmdq->cmd[RDMABLK_CMD_DIRTY];
 
@@ -374,11 +374,11 @@ static u32 rdmablk_fenced_ranges(struct rdmablk_fenced *f, struct rdmablk_cmdq *
 				  f->path->cmds.max_ranges);
 }
 
-static void rdmablk_fenced_prepare_dirty(struct rdmablk_cmd_tag *cmd, u32 n)
+static void rdmablk_fence_prepare_dirty(struct rdmablk_cmd_tag *cmd, u32 n)
 {
 	u32 bytes = n * sizeof(struct rdmablk_range);
 
-	rdmablk_cmd_prepare(cmd, RDMABLK_OP_DIRTY, 0, 0, 0, bytes);
+	rdmablk_cmdq_prepare(cmd, RDMABLK_OP_DIRTY, 0, 0, 0, bytes);
 	cmd->sge[0].length += bytes;
 }
 
@@ -386,7 +386,7 @@ static void rdmablk_fenced_prepare_dirty(struct rdmablk_cmd_tag *cmd, u32 n)
  * A FLUSH has a range of its own, or is of all ranges that DIRTY has told of. When there is
  * one to tell of the FLUSH itself does: two commands less to send and to answer.
  */
-static void rdmablk_fenced_ship(struct rdmablk_fenced *f)
+static void rdmablk_fence_ship(struct rdmablk_fence *f)
 {
 	struct rdmablk_hwq *hwq = f->path->hwq[f->flush_hwq];
 	struct rdmablk_cmd_tag *dirty, *flush;
@@ -394,16 +394,16 @@ static void rdmablk_fenced_ship(struct rdmablk_fenced *f)
 	u64 offset = 0, bytes = 0;
 	u32 n;
 
-	/* Pairs with the barrier in rdmablk_fenced_flush_answered(): the status is there. */
+	/* Pairs with the barrier in rdmablk_fence_flush_answered(): the status is there. */
 	if (!f->shipping || atomic_read_acquire(&f->unanswered))
 		return;
 	if (f->flush_last || f->status) {
-		rdmablk_fenced_flush_end(f);
+		rdmablk_fence_flush_end(f);
 		return;
 	}
-	dirty = rdmablk_fenced_cmd(hwq, RDMABLK_CMD_DIRTY, f, rdmablk_fenced_flush_answered);
-	flush = rdmablk_fenced_cmd(hwq, RDMABLK_CMD_FLUSH, f, rdmablk_fenced_flush_answered);
-	n = rdmablk_fenced_ranges(f, &hwq->cmdq);
+	dirty = rdmablk_fence_cmd(hwq, RDMABLK_CMD_DIRTY, f, rdmablk_fence_flush_answered);
+	flush = rdmablk_fence_cmd(hwq, RDMABLK_CMD_FLUSH, f, rdmablk_fence_flush_answered);
+	n = rdmablk_fence_ranges(f, &hwq->cmdq);
 	/* The target takes the commands of a queue in order: the last two go together. */
 	f->flush_last = !f->has_dirty || n < f->path->cmds.max_ranges;
 	if (n == 1 && f->flush_last && !f->told) {
@@ -415,22 +415,22 @@ static void rdmablk_fenced_ship(struct rdmablk_fenced *f)
 	f->told |= !!n;
 	atomic_set(&f->unanswered, !!n + f->flush_last);
 	if (n)
-		rdmablk_fenced_prepare_dirty(dirty, n);
+		rdmablk_fence_prepare_dirty(dirty, n);
 	if (f->flush_last)
-		rdmablk_cmd_prepare(flush, RDMABLK_OP_FLUSH, 0, offset, bytes, 0);
+		rdmablk_cmdq_prepare(flush, RDMABLK_OP_FLUSH, 0, offset, bytes, 0);
 	spin_lock_bh(&hwq->write.lock);
 	if (n)
-		rdmablk_cmd_add(dirty);
+		rdmablk_cmdq_add(dirty);
 	if (f->flush_last)
-		rdmablk_cmd_add(flush);
+		rdmablk_cmdq_add(flush);
 	rdmablk_queue_post(&hwq->write);
 	spin_unlock_bh(&hwq->write.lock);
 }
 
 /* What took too long for where it was noticed. */
-static void rdmablk_fenced_ended(struct rdmablk_fenced *f)
+static void rdmablk_fence_ended(struct rdmablk_fence *f)
 {
-	struct rdmablk_fenced_op *op, *next;
+	struct rdmablk_fence_op *op, *next;
 	LIST_HEAD(ended);
 
 	if (list_empty_careful(&f->ended))
@@ -444,28 +444,28 @@ static void rdmablk_fenced_ended(struct rdmablk_fenced *f)
 	}
 }
 
-static void rdmablk_fenced_work(struct work_struct *work)
+static void rdmablk_fence_work(struct work_struct *work)
 {
-	struct rdmablk_fenced *f = container_of(work, struct rdmablk_fenced, work);
+	struct rdmablk_fence *f = container_of(work, struct rdmablk_fence, work);
 
 	if (READ_ONCE(f->stopped))
 		return;
-	rdmablk_fenced_ended(f);
+	rdmablk_fence_ended(f);
 	do {
-		rdmablk_fenced_round(f);
-		rdmablk_fenced_ship(f);
-	} while (rdmablk_fenced_begin(f));
-	rdmablk_fenced_serve(f);
+		rdmablk_fence_round(f);
+		rdmablk_fence_ship(f);
+	} while (rdmablk_fence_begin(f));
+	rdmablk_fence_serve(f);
 }
 
 /**
- * rdmablk_fenced_init() - nothing to do yet, and stopped
+ * rdmablk_fence_init() - nothing to do yet, and stopped
  * @f: of zeroed memory
  * @path: data path
  * @wq: runs the work; it reclaims memory
  */
-void rdmablk_fenced_init(struct rdmablk_fenced *f, struct rdmablk_path *path,
-			 struct workqueue_struct *wq)
+void rdmablk_fence_init(struct rdmablk_fence *f, struct rdmablk_path *path,
+			struct workqueue_struct *wq)
 {
 	f->path = path;
 	path->snapshots = 1;
@@ -477,15 +477,15 @@ void rdmablk_fenced_init(struct rdmablk_fenced *f, struct rdmablk_path *path,
 	INIT_LIST_HEAD(&f->round);
 	INIT_LIST_HEAD(&f->flushes);
 	mutex_init(&f->own_mutex);
-	INIT_WORK(&f->work, rdmablk_fenced_work);
+	INIT_WORK(&f->work, rdmablk_fence_work);
 	init_completion(&f->own_done);
 }
 
 /**
- * rdmablk_fenced_exit() - give the memory back; may be called twice
+ * rdmablk_fence_exit() - give the memory back; may be called twice
  * @f: stopped and reset
  */
-void rdmablk_fenced_exit(struct rdmablk_fenced *f)
+void rdmablk_fence_exit(struct rdmablk_fence *f)
 {
 	if (f->has_dirty)
 		rdmablk_dirty_exit(&f->dirty);
@@ -493,10 +493,10 @@ void rdmablk_fenced_exit(struct rdmablk_fenced *f)
 }
 
 /**
- * rdmablk_fenced_start() - commands may be sent
+ * rdmablk_fence_start() - commands may be sent
  * @f: reset
  */
-void rdmablk_fenced_start(struct rdmablk_fenced *f)
+void rdmablk_fence_start(struct rdmablk_fence *f)
 {
 	u32 i;
 
@@ -510,10 +510,10 @@ void rdmablk_fenced_start(struct rdmablk_fenced *f)
 }
 
 /**
- * rdmablk_fenced_stop() - send nothing any more; may be called twice
+ * rdmablk_fence_stop() - send nothing any more; may be called twice
  * @f: to stop
  */
-void rdmablk_fenced_stop(struct rdmablk_fenced *f)
+void rdmablk_fence_stop(struct rdmablk_fence *f)
 {
 	spin_lock_bh(&f->lock);
 	f->stopped = true;
@@ -524,23 +524,23 @@ void rdmablk_fenced_stop(struct rdmablk_fenced *f)
 }
 
 /* Requests are forgotten here; whoever calls holds them. */
-static void rdmablk_fenced_forget(struct list_head *list)
+static void rdmablk_fence_forget(struct list_head *list)
 {
-	struct rdmablk_fenced_op *op, *next;
+	struct rdmablk_fence_op *op, *next;
 
 	list_for_each_entry_safe(op, next, list, node)
 		list_del_init(&op->node);
 }
 
-static void rdmablk_fenced_forget_lines(struct rdmablk_path *path)
+static void rdmablk_fence_forget_lines(struct rdmablk_path *path)
 {
 	struct rdmablk_hwq *hwq;
 	u32 i;
 
 	for (i = 0; path->hwq && i < path->nr_hwqs; i++) {
 		hwq = path->hwq[i];
-		rdmablk_fenced_forget(&hwq->line[RDMABLK_LINE_SLOW]);
-		rdmablk_fenced_forget(&hwq->line[RDMABLK_LINE_FUA]);
+		rdmablk_fence_forget(&hwq->line[RDMABLK_LINE_SLOW]);
+		rdmablk_fence_forget(&hwq->line[RDMABLK_LINE_FUA]);
 		hwq->waits = 0;
 		hwq->passed = false;
 		atomic_set(&hwq->slow, 0);
@@ -548,20 +548,20 @@ static void rdmablk_fenced_forget_lines(struct rdmablk_path *path)
 }
 
 /**
- * rdmablk_fenced_reset() - forget what is under way; may be called twice
+ * rdmablk_fence_reset() - forget what is under way; may be called twice
  * @f: stopped, its queues drained
  */
-void rdmablk_fenced_reset(struct rdmablk_fenced *f)
+void rdmablk_fence_reset(struct rdmablk_fence *f)
 {
 	/* Answers that came until the queues were drained have queued it. */
 	cancel_work_sync(&f->work);
 	spin_lock_bh(&f->lock);
-	rdmablk_fenced_forget(&f->queued);
-	rdmablk_fenced_forget(&f->ended);
+	rdmablk_fence_forget(&f->queued);
+	rdmablk_fence_forget(&f->ended);
 	spin_unlock_bh(&f->lock);
-	rdmablk_fenced_forget(&f->round);
-	rdmablk_fenced_forget(&f->flushes);
-	rdmablk_fenced_forget_lines(f->path);
+	rdmablk_fence_forget(&f->round);
+	rdmablk_fence_forget(&f->flushes);
+	rdmablk_fence_forget_lines(f->path);
 	if (f->flushing && f->has_dirty)
 		rdmablk_dirty_restore(&f->dirty);
 	if (f->flushing && f->was_unflushed)
@@ -573,83 +573,83 @@ void rdmablk_fenced_reset(struct rdmablk_fenced *f)
 	atomic_set(&f->unanswered, 0);
 	f->status = RDMABLK_OK;
 	if (f->own_queued) {
-		/* As in rdmablk_fenced_own_done(). */
+		/* As in rdmablk_fence_own_done(). */
 		smp_store_release(&f->own_queued, false);
 		complete(&f->own_done);
 	}
 }
 
 /**
- * rdmablk_fenced_break() - the connection has failed: who waits for a flush need not
+ * rdmablk_fence_break() - the connection has failed: who waits for a flush need not
  * @f: of any session
  *
- * Until the next rdmablk_fenced_start(). Context: any.
+ * Until the next rdmablk_fence_start(). Context: any.
  */
-void rdmablk_fenced_break(struct rdmablk_fenced *f)
+void rdmablk_fence_break(struct rdmablk_fence *f)
 {
 	WRITE_ONCE(f->broken, true);
-	/* Pairs with the barrier in rdmablk_fenced_flush(): it is seen, or wakes. */
+	/* Pairs with the barrier in rdmablk_fence_flush(): it is seen, or wakes. */
 	smp_mb();
 	complete(&f->own_done);
 }
 
 /**
- * rdmablk_fenced_is_clean() - whether all that has been written is flushed
+ * rdmablk_fence_is_clean() - whether all that has been written is flushed
  * @f: stopped
  *
  * What a flush has taken that did not end is not.
  */
-bool rdmablk_fenced_is_clean(const struct rdmablk_fenced *f)
+bool rdmablk_fence_is_clean(const struct rdmablk_fence *f)
 {
 	return !READ_ONCE(f->path->unflushed) && !(f->flushing && f->was_unflushed);
 }
 
 /**
- * rdmablk_fenced_queue() - have something done
+ * rdmablk_fence_queue() - have something done
  * @f: of a live session
  * @op: filled in
  *
  * Context: any.
  */
-void rdmablk_fenced_queue(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op)
+void rdmablk_fence_queue(struct rdmablk_fence *f, struct rdmablk_fence_op *op)
 {
 	spin_lock_bh(&f->lock);
 	list_add_tail(&op->node, &f->queued);
 	spin_unlock_bh(&f->lock);
-	rdmablk_fenced_kick(f);
+	rdmablk_fence_kick(f);
 }
 
 /**
- * rdmablk_fenced_end() - have @done of a command called, in a work
+ * rdmablk_fence_end() - have @done of a command called, in a work
  * @f: of a session with a connection
  * @op: in no list
  * @status: for @done
  *
  * Context: any.
  */
-void rdmablk_fenced_end(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op, u8 status)
+void rdmablk_fence_end(struct rdmablk_fence *f, struct rdmablk_fence_op *op, u8 status)
 {
 	op->status = status;
 	spin_lock_bh(&f->lock);
 	list_add_tail(&op->node, &f->ended);
 	spin_unlock_bh(&f->lock);
-	rdmablk_fenced_kick(f);
+	rdmablk_fence_kick(f);
 }
 
 /**
- * rdmablk_fenced_dirty() - a part of the export has changed, and its store may not know
+ * rdmablk_fence_dirty() - a part of the export has changed, and its store may not know
  * @path: data path, of an export with a cache
  * @pos: first byte
  * @bytes: how many, not 0
  *
  * Before the request ends. The order matters; see the top of the file. Context: any.
  */
-void rdmablk_fenced_dirty(struct rdmablk_path *path, u64 pos, u64 bytes)
+void rdmablk_fence_dirty(struct rdmablk_path *path, u64 pos, u64 bytes)
 {
 	/* A full barrier to begin with. */
-	rdmablk_dirty_set(&path->fenced.dirty, pos, bytes);
+	rdmablk_dirty_set(&path->fence.dirty, pos, bytes);
 	/*
-	 * The bits before the look; pairs with xchg() in rdmablk_fenced_snapshot(): whoever
+	 * The bits before the look; pairs with xchg() in rdmablk_fence_snapshot(): whoever
 	 * finds it set has bits that the flush which clears it takes.
 	 */
 	smp_mb();
@@ -657,18 +657,18 @@ void rdmablk_fenced_dirty(struct rdmablk_path *path, u64 pos, u64 bytes)
 		WRITE_ONCE(path->unflushed, true);
 }
 
-static void rdmablk_fenced_own_done(struct rdmablk_fenced_op *op, u8 status)
+static void rdmablk_fence_own_done(struct rdmablk_fence_op *op, u8 status)
 {
-	struct rdmablk_fenced *f = container_of(op, struct rdmablk_fenced, own);
+	struct rdmablk_fence *f = container_of(op, struct rdmablk_fence, own);
 
 	f->own_status = status;
-	/* Pairs with the acquire in rdmablk_fenced_flush(). */
+	/* Pairs with the acquire in rdmablk_fence_flush(). */
 	smp_store_release(&f->own_queued, false);
 	complete(&f->own_done);
 }
 
 /* False: nothing is done any more. Else who stops wakes us. */
-static bool rdmablk_fenced_queue_own(struct rdmablk_fenced *f)
+static bool rdmablk_fence_queue_own(struct rdmablk_fence *f)
 {
 	bool queued;
 
@@ -680,47 +680,47 @@ static bool rdmablk_fenced_queue_own(struct rdmablk_fenced *f)
 	}
 	spin_unlock_bh(&f->lock);
 	if (queued)
-		rdmablk_fenced_kick(f);
+		rdmablk_fence_kick(f);
 	return queued;
 }
 
-static int rdmablk_fenced_flush_locked(struct rdmablk_fenced *f, unsigned long timeout)
+static int rdmablk_fence_flush_locked(struct rdmablk_fence *f, unsigned long timeout)
 {
 	lockdep_assert_held(&f->own_mutex);
 	/* Pairs with the release where it is taken out of its list. */
 	if (smp_load_acquire(&f->own_queued))
 		return -EBUSY;
 	reinit_completion(&f->own_done);
-	/* Pairs with the barrier in rdmablk_fenced_break(). */
+	/* Pairs with the barrier in rdmablk_fence_break(). */
 	smp_mb();
 	if (READ_ONCE(f->broken))
 		return -ENOTCONN;
 	f->own_status = RDMABLK_R_CONNECTION;
-	f->own.kind = RDMABLK_FENCED_FLUSH;
-	f->own.done = rdmablk_fenced_own_done;
-	if (!rdmablk_fenced_queue_own(f))
+	f->own.kind = RDMABLK_FENCE_FLUSH;
+	f->own.done = rdmablk_fence_own_done;
+	if (!rdmablk_fence_queue_own(f))
 		return -ENOTCONN;
-	return rdmablk_fenced_flush_wait(f, timeout);
+	return rdmablk_fence_flush_wait(f, timeout);
 }
 
 /**
- * rdmablk_fenced_flush() - flush without a request
+ * rdmablk_fence_flush() - flush without a request
  * @f: of a session that has commands
  * @timeout: jiffies
  *
- * When the time is over the flush goes on; rdmablk_fenced_reset() ends it.
+ * When the time is over the flush goes on; rdmablk_fence_reset() ends it.
  *
  * Context: may sleep.
  *
  * Return: 0; -ETIMEDOUT; -EBUSY: an earlier one has not ended; -ENOTCONN: stopped, or the
  * connection has failed; -EIO: the target says so, or that came meanwhile.
  */
-int rdmablk_fenced_flush(struct rdmablk_fenced *f, unsigned long timeout)
+int rdmablk_fence_flush(struct rdmablk_fence *f, unsigned long timeout)
 {
 	int ret;
 
 	mutex_lock(&f->own_mutex);
-	ret = rdmablk_fenced_flush_locked(f, timeout);
+	ret = rdmablk_fence_flush_locked(f, timeout);
 	mutex_unlock(&f->own_mutex);
 	return ret;
 }

@@ -31,18 +31,18 @@
  * a daemon that was killed, is durable when a flush has succeeded. What others write to a
  * shared export is nobody's to know, so all is sent there.
  */
-#include "ahead.h"
+#include "flush_ahead.h"
 #include "request.h"
 
-#define RDMABLK_AHEAD_SINGLES	4		/* until the next is expected */
-#define RDMABLK_AHEAD_BYTES	(64U << 10)	/* of a write that is sent so, at most */
+#define RDMABLK_FLUSH_AHEAD_SINGLES	4		/* until the next is expected */
+#define RDMABLK_FLUSH_AHEAD_BYTES	(64U << 10)	/* of a write that is sent so, at most */
 
 /**
- * rdmablk_ahead_start() - a session begins
+ * rdmablk_flush_ahead_start() - a session begins
  * @path: not live; no flush is under way
  * @shared: others may write the export, too
  */
-void rdmablk_ahead_start(struct rdmablk_path *path, bool shared)
+void rdmablk_flush_ahead_start(struct rdmablk_path *path, bool shared)
 {
 	path->ahead.shared = shared;
 	path->ahead.flushed = false;
@@ -50,7 +50,7 @@ void rdmablk_ahead_start(struct rdmablk_path *path, bool shared)
 }
 
 /**
- * rdmablk_ahead_expects() - whether a write that comes now should be durable when it ends
+ * rdmablk_flush_ahead_expects() - whether a write that comes now should be durable when it ends
  * @path: with a cache
  * @bytes: of the write
  *
@@ -58,21 +58,21 @@ void rdmablk_ahead_start(struct rdmablk_path *path, bool shared)
  *
  * Return: whether.
  */
-bool rdmablk_ahead_expects(const struct rdmablk_path *path, u32 bytes)
+bool rdmablk_flush_ahead_expects(const struct rdmablk_path *path, u32 bytes)
 {
-	const struct rdmablk_ahead *a = &path->ahead;
+	const struct rdmablk_flush_ahead *a = &path->ahead;
 
-	return READ_ONCE(a->singles) == RDMABLK_AHEAD_SINGLES && !READ_ONCE(a->recent) &&
-	       bytes <= RDMABLK_AHEAD_BYTES && a->flushed && !a->shared;
+	return READ_ONCE(a->singles) == RDMABLK_FLUSH_AHEAD_SINGLES && !READ_ONCE(a->recent) &&
+	       bytes <= RDMABLK_FLUSH_AHEAD_BYTES && a->flushed && !a->shared;
 }
 
 /**
- * rdmablk_ahead_write() - a write is sent that nobody has asked to be durable
+ * rdmablk_flush_ahead_write() - a write is sent that nobody has asked to be durable
  * @path: with a cache
  *
  * Many of them in a row only read here. Context: any.
  */
-void rdmablk_ahead_write(struct rdmablk_path *path)
+void rdmablk_flush_ahead_write(struct rdmablk_path *path)
 {
 	u8 recent = READ_ONCE(path->ahead.recent);
 
@@ -81,41 +81,41 @@ void rdmablk_ahead_write(struct rdmablk_path *path)
 }
 
 /**
- * rdmablk_ahead_flush() - there is a FLUSH
+ * rdmablk_flush_ahead_flush() - there is a FLUSH
  * @path: with a cache
  *
  * Context: any.
  */
-void rdmablk_ahead_flush(struct rdmablk_path *path)
+void rdmablk_flush_ahead_flush(struct rdmablk_path *path)
 {
-	struct rdmablk_ahead *a = &path->ahead;
+	struct rdmablk_flush_ahead *a = &path->ahead;
 	u8 recent = READ_ONCE(a->recent), singles = READ_ONCE(a->singles);
 
 	if (recent > 1)
 		WRITE_ONCE(a->singles, 0);
-	else if (recent && singles < RDMABLK_AHEAD_SINGLES)
+	else if (recent && singles < RDMABLK_FLUSH_AHEAD_SINGLES)
 		WRITE_ONCE(a->singles, singles + 1);
 	if (recent)
 		WRITE_ONCE(a->recent, 0);
 }
 
 /**
- * rdmablk_ahead_failed() - a write that was sent to be durable unasked has failed
+ * rdmablk_flush_ahead_failed() - a write that was sent to be durable unasked has failed
  * @path: path
  *
  * It is not expected to be durable when it comes again, whatever FLUSHes succeed until
  * then; and the next FLUSH is sent, for what came of it is not known. Context: any.
  */
-void rdmablk_ahead_failed(struct rdmablk_path *path)
+void rdmablk_flush_ahead_failed(struct rdmablk_path *path)
 {
 	WRITE_ONCE(path->ahead.flushed, false);
 	WRITE_ONCE(path->ahead.singles, 0);
 }
 
 /* The rest of what who wants another does, after its first look at "begun". */
-static bool rdmablk_ahead_nothing_since(const struct rdmablk_path *path, int begun)
+static bool rdmablk_flush_ahead_nothing_since(const struct rdmablk_path *path, int begun)
 {
-	const struct rdmablk_ahead *a = &path->ahead;
+	const struct rdmablk_flush_ahead *a = &path->ahead;
 
 	/* As all of these: see the top of the file. */
 	smp_rmb();
@@ -131,24 +131,24 @@ static bool rdmablk_ahead_nothing_since(const struct rdmablk_path *path, int beg
 }
 
 /**
- * rdmablk_ahead_is_clean() - whether there is nothing to flush
+ * rdmablk_flush_ahead_is_clean() - whether there is nothing to flush
  * @path: live
  *
  * Context: any.
  *
  * Return: whether.
  */
-bool rdmablk_ahead_is_clean(const struct rdmablk_path *path)
+bool rdmablk_flush_ahead_is_clean(const struct rdmablk_path *path)
 {
-	const struct rdmablk_ahead *a = &path->ahead;
+	const struct rdmablk_flush_ahead *a = &path->ahead;
 	int begun = atomic_read(&a->begun);
 
 	return READ_ONCE(a->flushed) && !a->shared &&
-	       rdmablk_ahead_nothing_since(path, begun);
+	       rdmablk_flush_ahead_nothing_since(path, begun);
 }
 
 /**
- * rdmablk_ahead_is_settled() - whether no write of the session waits for a flush, nor for
+ * rdmablk_flush_ahead_is_settled() - whether no write of the session waits for a flush, nor for
  *	the end of one
  * @path: live
  *
@@ -158,20 +158,20 @@ bool rdmablk_ahead_is_clean(const struct rdmablk_path *path)
  *
  * Return: whether.
  */
-bool rdmablk_ahead_is_settled(const struct rdmablk_path *path)
+bool rdmablk_flush_ahead_is_settled(const struct rdmablk_path *path)
 {
-	return rdmablk_ahead_nothing_since(path, atomic_read(&path->ahead.begun));
+	return rdmablk_flush_ahead_nothing_since(path, atomic_read(&path->ahead.begun));
 }
 
 /**
- * rdmablk_ahead_begin() - a flush begins: what is written from here on is not its own
+ * rdmablk_flush_ahead_begin() - a flush begins: what is written from here on is not its own
  * @path: live
  *
  * Context: any.
  *
- * Return: what was unflushed, for rdmablk_ahead_end().
+ * Return: what was unflushed, for rdmablk_flush_ahead_end().
  */
-bool rdmablk_ahead_begin(struct rdmablk_path *path)
+bool rdmablk_flush_ahead_begin(struct rdmablk_path *path)
 {
 	atomic_inc(&path->ahead.begun);
 	/* See the top of the file. */
@@ -180,14 +180,14 @@ bool rdmablk_ahead_begin(struct rdmablk_path *path)
 }
 
 /**
- * rdmablk_ahead_end() - a flush has ended, before anybody is told
+ * rdmablk_flush_ahead_end() - a flush has ended, before anybody is told
  * @path: path
- * @was_unflushed: from rdmablk_ahead_begin()
+ * @was_unflushed: from rdmablk_flush_ahead_begin()
  * @ok: it has succeeded
  *
  * Context: any.
  */
-void rdmablk_ahead_end(struct rdmablk_path *path, bool was_unflushed, bool ok)
+void rdmablk_flush_ahead_end(struct rdmablk_path *path, bool was_unflushed, bool ok)
 {
 	WRITE_ONCE(path->ahead.flushed, ok);
 	if (!ok && was_unflushed)

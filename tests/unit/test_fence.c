@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that a flush of kernel/fenced.c makes durable what had been written before it,
+ * Proves that a flush of kernel/fence.c makes durable what had been written before it,
  * and that what the target's CPU does to memory comes after that, whatever happens between
  * any two steps.
  */
-#include "fenced_world.h"
+#include "fence_world.h"
 
 static void test_a_flush_is_durable(void **state)
 {
@@ -54,13 +54,13 @@ static void test_a_flush_after_the_end(void **state)
 {
 	(void)state;
 	write_done(0, 1);
-	rdmablk_fenced_stop(f);
-	assert_int_equal(rdmablk_fenced_flush(f, 1), -ENOTCONN);
+	rdmablk_fence_stop(f);
+	assert_int_equal(rdmablk_fence_flush(f, 1), -ENOTCONN);
 	assert_false(f->own_queued);
 	lose_connection();
 	stop_meanwhile = true;
-	assert_int_equal(rdmablk_fenced_flush(f, 1), -EIO);
-	assert_int_equal(rdmablk_fenced_flush(f, 1), -EBUSY);
+	assert_int_equal(rdmablk_fence_flush(f, 1), -EIO);
+	assert_int_equal(rdmablk_fence_flush(f, 1), -EBUSY);
 	stop_meanwhile = false;
 	lose_connection();
 	flush_the_rest();
@@ -68,7 +68,7 @@ static void test_a_flush_after_the_end(void **state)
 
 static void flush_now(void)
 {
-	assert_int_equal(rdmablk_fenced_flush(f, 1), 0);
+	assert_int_equal(rdmablk_fence_flush(f, 1), 0);
 }
 
 /* A flush goes by the queue that has written, and needs no FENCE there, whichever it is. */
@@ -131,7 +131,7 @@ static void test_no_fence_after_a_failure(void **state)
 	for (unsigned int i = 0; i < 20; i++) {
 		write_done(0, 0);
 		write_done(1, 1);
-		while (rdmablk_fenced_flush(f, 1) == -EIO)
+		while (rdmablk_fence_flush(f, 1) == -EIO)
 			failures++;
 		assert_int_equal(fences, i + 1);
 		assert_int_equal(file[0], ended[0]);

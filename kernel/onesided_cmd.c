@@ -2,7 +2,7 @@
 /*
  * Requests of one-sided sessions that are commands, or need one: FLUSH, DISCARD, WRITE
  * ZEROES, SECURE ERASE, and writes that are to be durable. Their answers end them; what
- * has to be ordered with WRITEs goes by fenced.c.
+ * has to be ordered with WRITEs goes by fence.c.
  */
 #include <linux/blk-mq.h>
 #include "compat.h"
@@ -25,9 +25,9 @@ static void rdmablk_request_answered(struct rdmablk_cmd_tag *cmd)
 
 	rdmablk_onesided_unmap(path, rq);
 	req->cmd = NULL;
-	rdmablk_fenced_put(&path->fenced, cmd, !write);
+	rdmablk_fence_put(&path->fence, cmd, !write);
 	if (unlikely(status != RDMABLK_OK && !write)) {
-		rdmablk_fenced_end(&path->fenced, &req->fenced, status);
+		rdmablk_fence_end(&path->fence, &req->fence, status);
 		return;
 	}
 	/* A FUA write that was flushed is done with. */
@@ -36,7 +36,7 @@ static void rdmablk_request_answered(struct rdmablk_cmd_tag *cmd)
 				      blk_rq_bytes(rq));
 		/* Who has not asked for more has written, and has still to flush. */
 		if (!(rq->cmd_flags & REQ_FUA)) {
-			rdmablk_ahead_failed(path);
+			rdmablk_flush_ahead_failed(path);
 			status = RDMABLK_OK;
 		}
 	} else if (!write && req_op(rq) != REQ_OP_DISCARD && path->cache) {
@@ -49,9 +49,9 @@ static void rdmablk_request_answered(struct rdmablk_cmd_tag *cmd)
  * What a DISCARD, say, has left half done is in the target's memory and has to get into
  * the store. It may be a large part of the export.
  */
-static void rdmablk_request_half_done(struct rdmablk_fenced_op *op, u8 status)
+static void rdmablk_request_half_done(struct rdmablk_fence_op *op, u8 status)
 {
-	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fenced);
+	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fence);
 	struct request *rq = blk_mq_rq_from_pdu(req);
 	u64 pos = rdmablk_request_start(rq), end = pos + blk_rq_bytes(rq), next;
 
@@ -107,38 +107,38 @@ static void rdmablk_request_command(struct request *rq, struct rdmablk_cmd_tag *
 	cmd->owner = rq;
 	cmd->done = rdmablk_request_answered;
 	cmd->payload = NULL;
-	rdmablk_cmd_prepare(cmd, op, flags, rdmablk_request_start(rq), blk_rq_bytes(rq), 0);
+	rdmablk_cmdq_prepare(cmd, op, flags, rdmablk_request_start(rq), blk_rq_bytes(rq), 0);
 }
 
 /* It is fenced, and there is a tag for it. */
-static void rdmablk_request_send_command(struct rdmablk_fenced_op *op,
+static void rdmablk_request_send_command(struct rdmablk_fence_op *op,
 					 struct rdmablk_cmd_tag *cmd)
 {
-	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fenced);
+	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fence);
 	struct request *rq = blk_mq_rq_from_pdu(req);
 	u16 flags, code = rdmablk_request_op(rq, &flags);
 
-	if (op->kind == RDMABLK_FENCED_FUA)
+	if (op->kind == RDMABLK_FENCE_FUA)
 		rdmablk_request_command(rq, cmd, RDMABLK_OP_FLUSH, 0);
 	else
 		rdmablk_request_command(rq, cmd, code, flags);
-	rdmablk_cmd_send(cmd);
+	rdmablk_cmdq_send(cmd);
 }
 
-static void rdmablk_request_flushed(struct rdmablk_fenced_op *op, u8 status)
+static void rdmablk_request_flushed(struct rdmablk_fence_op *op, u8 status)
 {
-	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fenced);
+	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fence);
 
 	rdmablk_request_end(blk_mq_rq_from_pdu(req), rdmablk_status_blk(status));
 }
 
 /**
- * rdmablk_request_prepare_fua() - a WRITE that is to be durable has a FLUSH of its range
+ * rdmablk_onesided_prepare_fua() - a WRITE that is to be durable has a FLUSH of its range
  *	behind it, now or later
  * @hwq: its hardware queue
  * @rq: write of a one-sided session, mapped, with send slots
  */
-void rdmablk_request_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq)
+void rdmablk_onesided_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	struct rdmablk_cmd_tag *cmd = NULL;
@@ -146,7 +146,7 @@ void rdmablk_request_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq)
 	rq->timeout = READ_ONCE(hwq->path->slow_tmo);
 	/* Not before those that wait. */
 	if (!(READ_ONCE(hwq->waits) & BIT(RDMABLK_LINE_FUA)))
-		cmd = rdmablk_cmd_get(&hwq->cmdq, 0);
+		cmd = rdmablk_cmdq_get(&hwq->cmdq, 0);
 	if (cmd) {
 		rdmablk_request_command(rq, cmd, RDMABLK_OP_FLUSH, 0);
 		/* The WRITEs are not signalled. */
@@ -159,9 +159,9 @@ void rdmablk_request_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq)
 	if (!req->durable)
 		return;
 	req->fua = true;
-	req->fenced.kind = RDMABLK_FENCED_FUA;
-	req->fenced.hwq = hwq;
-	req->fenced.send = rdmablk_request_send_command;
+	req->fence.kind = RDMABLK_FENCE_FUA;
+	req->fence.hwq = hwq;
+	req->fence.send = rdmablk_request_send_command;
 }
 
 static blk_status_t rdmablk_request_prepare_command(struct rdmablk_path *path,
@@ -177,41 +177,41 @@ static blk_status_t rdmablk_request_prepare_command(struct rdmablk_path *path,
 	if (path->read_only || pos > path->size || blk_rq_bytes(rq) > path->size - pos)
 		return BLK_STS_IOERR;
 	req->nr_wr = 1;
-	req->fenced.kind = RDMABLK_FENCED_COMMAND;
-	req->fenced.hwq = hwq;
-	req->fenced.send = rdmablk_request_send_command;
-	req->fenced.done = rdmablk_request_half_done;
+	req->fence.kind = RDMABLK_FENCE_COMMAND;
+	req->fence.hwq = hwq;
+	req->fence.send = rdmablk_request_send_command;
+	req->fence.done = rdmablk_request_half_done;
 	return BLK_STS_OK;
 }
 
 /**
- * rdmablk_request_prepare_flush() - take all that a FLUSH needs that is fenced first
+ * rdmablk_onesided_prepare_flush() - take all that a FLUSH needs that is fenced first
  * @path: live path
  * @req: of a FLUSH
  *
  * Return: BLK_STS_OK, or BLK_STS_NOTSUPP in a session without commands.
  */
-blk_status_t rdmablk_request_prepare_flush(struct rdmablk_path *path,
-					   struct rdmablk_request *req)
+blk_status_t rdmablk_onesided_prepare_flush(struct rdmablk_path *path,
+					    struct rdmablk_request *req)
 {
-	req->fenced.kind = RDMABLK_FENCED_FLUSH;
-	req->fenced.done = rdmablk_request_flushed;
+	req->fence.kind = RDMABLK_FENCE_FLUSH;
+	req->fence.done = rdmablk_request_flushed;
 	return path->commands ? BLK_STS_OK : BLK_STS_NOTSUPP;
 }
 
 /**
- * rdmablk_request_prepare_other() - take all that a request needs that moves no data
+ * rdmablk_onesided_prepare_other() - take all that a request needs that moves no data
  * @path: live path of a one-sided session
  * @hwq: hardware queue
  * @rq: FLUSH, DISCARD, WRITE ZEROES or SECURE ERASE
  *
  * Return: BLK_STS_OK, or why it cannot be done.
  */
-blk_status_t rdmablk_request_prepare_other(struct rdmablk_path *path,
-					   struct rdmablk_hwq *hwq, struct request *rq)
+blk_status_t rdmablk_onesided_prepare_other(struct rdmablk_path *path,
+					    struct rdmablk_hwq *hwq, struct request *rq)
 {
 	rq->timeout = READ_ONCE(path->slow_tmo);
 	if (req_op(rq) == REQ_OP_FLUSH)
-		return rdmablk_request_prepare_flush(path, blk_mq_rq_to_pdu(rq));
+		return rdmablk_onesided_prepare_flush(path, blk_mq_rq_to_pdu(rq));
 	return rdmablk_request_prepare_command(path, hwq, rq);
 }

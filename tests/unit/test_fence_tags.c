@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that what kernel/fenced.c sends gets tags of its write queue: slow commands not
+ * Proves that what kernel/fence.c sends gets tags of its write queue: slow commands not
  * all of them, and each sooner or later.
  */
-#include "fenced_world.h"
+#include "fence_world.h"
 
 /* 100 on one queue, fenced or not, none of which ends: others still get through. */
 static void test_slow_commands_leave_tags(void **state)
@@ -11,13 +11,13 @@ static void test_slow_commands_leave_tags(void **state)
 	(void)state;
 	no_hurry = true;
 	for (int i = 0; i < 100; i++)
-		op_new(i < 50 ? RDMABLK_FENCED_ALONE : RDMABLK_FENCED_COMMAND, 0);
+		op_new(i < 50 ? RDMABLK_FENCE_ALONE : RDMABLK_FENCE_COMMAND, 0);
 	settle();
 	assert_int_equal(queue[0].nr_sent, TAGS / 2);
 	for (int i = 0; i < 20; i++)
-		op_new(RDMABLK_FENCED_FUA, 0);
+		op_new(RDMABLK_FENCE_FUA, 0);
 	write_done(1, 1);
-	op_new(RDMABLK_FENCED_FLUSH, 0);
+	op_new(RDMABLK_FENCE_FLUSH, 0);
 	settle();
 	for (int i = 100; i < 121; i++)
 		assert_true(op[i].done);
@@ -34,7 +34,7 @@ static void test_fua_writes_wait_in_line(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 20; i++)
-		op_new(RDMABLK_FENCED_FUA, 2);
+		op_new(RDMABLK_FENCE_FUA, 2);
 	work();
 	assert_int_equal(queue[2].nr_sent, TAGS);
 	assert_true(hwq[2].waits & 1 << RDMABLK_LINE_FUA);
@@ -59,7 +59,7 @@ static void test_a_single_tag(void **state)
 		setup(state);
 		hwq[0].cmdq.depth = RDMABLK_CMD_RESERVED + 1;
 		for (int n = 0; n < 30; n++)
-			op_new(n & 1 ? RDMABLK_FENCED_FUA : RDMABLK_FENCED_COMMAND, 0);
+			op_new(n & 1 ? RDMABLK_FENCE_FUA : RDMABLK_FENCE_COMMAND, 0);
 		shim_access = world;
 		settle();
 		shim_access = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/request_cmd.c ends a write that brings its own FLUSH with what was
+ * Proves that kernel/onesided_cmd.c ends a write that brings its own FLUSH with what was
  * promised to its submitter: a write with FUA ends with the error of a FLUSH that failed, a
  * write whose submitter has not asked for one ends well, but still has to be flushed, and
  * the next such write is not sent with a FLUSH.
@@ -12,7 +12,7 @@
 #include "../../kernel/request.h"
 #include "../../kernel/status.h"
 
-/* The block layer, and what request_cmd.c calls */
+/* The block layer, and what onesided_cmd.c calls */
 #define RDMABLK_COMPAT_H
 #define RDMABLK_ONESIDED_H
 #define REQ_FUA		(1u << 8)
@@ -77,15 +77,15 @@ static void rdmablk_onesided_unmap(struct rdmablk_path *of, struct request *mapp
 	mapped->pdu.nr_sge = 0;
 }
 
-struct rdmablk_cmd_tag *rdmablk_cmd_get(struct rdmablk_cmdq *cmdq, int slots)
+struct rdmablk_cmd_tag *rdmablk_cmdq_get(struct rdmablk_cmdq *cmdq, int slots)
 {
 	(void)cmdq;
 	assert_int_equal(slots, 0);
 	return tags_left ? &tag : NULL;
 }
 
-void rdmablk_cmd_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 offset,
-			 u64 bytes, u32 trailer)
+void rdmablk_cmdq_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 offset,
+			  u64 bytes, u32 trailer)
 {
 	assert_ptr_equal(cmd, &tag);
 	assert_int_equal(offset, rq.pos);
@@ -95,27 +95,27 @@ void rdmablk_cmd_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 off
 	op_sent = op;
 }
 
-void rdmablk_cmd_send(struct rdmablk_cmd_tag *cmd)
+void rdmablk_cmdq_send(struct rdmablk_cmd_tag *cmd)
 {
 	assert_ptr_equal(cmd, &tag);
 	sent++;
 }
 
-void rdmablk_fenced_put(struct rdmablk_fenced *f, struct rdmablk_cmd_tag *cmd, bool slow)
+void rdmablk_fence_put(struct rdmablk_fence *f, struct rdmablk_cmd_tag *cmd, bool slow)
 {
-	assert_ptr_equal(f, &path.fenced);
+	assert_ptr_equal(f, &path.fence);
 	assert_ptr_equal(cmd, &tag);
 	assert_int_equal(slow, rq.op != REQ_OP_WRITE);
 	put++;
 }
 
-void rdmablk_fenced_end(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op, u8 status)
+void rdmablk_fence_end(struct rdmablk_fence *f, struct rdmablk_fence_op *op, u8 status)
 {
 	(void)f;
 	op->done(op, status);
 }
 
-void rdmablk_fenced_dirty(struct rdmablk_path *of, u64 pos, u64 bytes)
+void rdmablk_fence_dirty(struct rdmablk_path *of, u64 pos, u64 bytes)
 {
 	assert_ptr_equal(of, &path);
 	assert_true(pos >= rq.pos && pos + bytes <= rq.pos + rq.bytes);
@@ -131,7 +131,7 @@ void rdmablk_request_end(struct request *of, blk_status_t status)
 	ended++;
 }
 
-#include "../../kernel/request_cmd.c"
+#include "../../kernel/onesided_cmd.c"
 
 static int setup(void **state)
 {
@@ -166,7 +166,7 @@ static int setup(void **state)
 static void write_answered(unsigned int flags, u8 status)
 {
 	rq.cmd_flags = flags;
-	rdmablk_request_prepare_fua(&hwq, &rq);
+	rdmablk_onesided_prepare_fua(&hwq, &rq);
 	assert_ptr_equal(rq.pdu.cmd, &tag);
 	assert_int_equal(op_sent, RDMABLK_OP_FLUSH);
 	tag.status = status;
@@ -213,15 +213,15 @@ static void test_no_tag(void **state)
 {
 	(void)state;
 	tags_left = false;
-	rdmablk_request_prepare_fua(&hwq, &rq);
+	rdmablk_onesided_prepare_fua(&hwq, &rq);
 	assert_false(rq.pdu.durable || rq.pdu.fua);
 	assert_null(rq.pdu.cmd);
 	rq.pdu.durable = true;
 	rq.cmd_flags = REQ_FUA;
-	rdmablk_request_prepare_fua(&hwq, &rq);
+	rdmablk_onesided_prepare_fua(&hwq, &rq);
 	assert_true(rq.pdu.durable && rq.pdu.fua);
-	assert_int_equal(rq.pdu.fenced.kind, RDMABLK_FENCED_FUA);
-	rq.pdu.fenced.send(&rq.pdu.fenced, &tag);
+	assert_int_equal(rq.pdu.fence.kind, RDMABLK_FENCE_FUA);
+	rq.pdu.fence.send(&rq.pdu.fence, &tag);
 	assert_int_equal(sent, 1);
 	assert_int_equal(op_sent, RDMABLK_OP_FLUSH);
 	/* Nobody goes before those that wait. */
@@ -229,7 +229,7 @@ static void test_no_tag(void **state)
 	rq.pdu.fua = false;
 	rq.pdu.cmd = NULL;
 	hwq.waits = BIT(RDMABLK_LINE_FUA);
-	rdmablk_request_prepare_fua(&hwq, &rq);
+	rdmablk_onesided_prepare_fua(&hwq, &rq);
 	assert_null(rq.pdu.cmd);
 	assert_true(rq.pdu.fua);
 }
@@ -239,8 +239,8 @@ static void test_half_done(void **state)
 {
 	(void)state;
 	rq.op = REQ_OP_DISCARD;
-	assert_int_equal(rdmablk_request_prepare_other(&path, &hwq, &rq), BLK_STS_OK);
-	rq.pdu.fenced.send(&rq.pdu.fenced, &tag);
+	assert_int_equal(rdmablk_onesided_prepare_other(&path, &hwq, &rq), BLK_STS_OK);
+	rq.pdu.fence.send(&rq.pdu.fence, &tag);
 	assert_int_equal(op_sent, RDMABLK_OP_DISCARD);
 	tag.status = RDMABLK_R_STORE_IO;
 	tag.done(&tag);
@@ -253,8 +253,8 @@ static void test_zeroes_want_a_flush(void **state)
 {
 	(void)state;
 	rq.op = REQ_OP_WRITE_ZEROES;
-	assert_int_equal(rdmablk_request_prepare_other(&path, &hwq, &rq), BLK_STS_OK);
-	rq.pdu.fenced.send(&rq.pdu.fenced, &tag);
+	assert_int_equal(rdmablk_onesided_prepare_other(&path, &hwq, &rq), BLK_STS_OK);
+	rq.pdu.fence.send(&rq.pdu.fence, &tag);
 	tag.status = RDMABLK_OK;
 	tag.done(&tag);
 	assert_int_equal(how, BLK_STS_OK);
@@ -266,16 +266,16 @@ static void test_refused(void **state)
 	(void)state;
 	rq.op = REQ_OP_DISCARD;
 	rq.pos = path.size - rq.bytes + 512;
-	assert_int_equal(rdmablk_request_prepare_other(&path, &hwq, &rq), BLK_STS_IOERR);
+	assert_int_equal(rdmablk_onesided_prepare_other(&path, &hwq, &rq), BLK_STS_IOERR);
 	rq.pos = path.size + 512;
-	assert_int_equal(rdmablk_request_prepare_other(&path, &hwq, &rq), BLK_STS_IOERR);
+	assert_int_equal(rdmablk_onesided_prepare_other(&path, &hwq, &rq), BLK_STS_IOERR);
 	rq.pos = 0;
 	path.read_only = true;
-	assert_int_equal(rdmablk_request_prepare_other(&path, &hwq, &rq), BLK_STS_IOERR);
+	assert_int_equal(rdmablk_onesided_prepare_other(&path, &hwq, &rq), BLK_STS_IOERR);
 	path.commands = false;
-	assert_int_equal(rdmablk_request_prepare_other(&path, &hwq, &rq), BLK_STS_NOTSUPP);
+	assert_int_equal(rdmablk_onesided_prepare_other(&path, &hwq, &rq), BLK_STS_NOTSUPP);
 	rq.op = REQ_OP_FLUSH;
-	assert_int_equal(rdmablk_request_prepare_other(&path, &hwq, &rq), BLK_STS_NOTSUPP);
+	assert_int_equal(rdmablk_onesided_prepare_other(&path, &hwq, &rq), BLK_STS_NOTSUPP);
 }
 
 #define TEST(name)	cmocka_unit_test_setup(name, setup)

@@ -10,15 +10,15 @@
 #include <linux/errno.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
-#include "auth.h"
+#include "mac.h"
 
 struct rdmablk_part {
 	const void *data;
 	unsigned int len;
 };
 
-static int rdmablk_auth_mac(struct rdmablk_auth *a, const u8 *key, const char *label,
-			    const struct rdmablk_part *part, int parts, u8 *mac)
+static int rdmablk_mac_mac(struct rdmablk_mac *a, const u8 *key, const char *label,
+			   const struct rdmablk_part *part, int parts, u8 *mac)
 {
 	SHASH_DESC_ON_STACK(desc, a->tfm);
 	int ret, i;
@@ -39,13 +39,13 @@ static int rdmablk_auth_mac(struct rdmablk_auth *a, const u8 *key, const char *l
 }
 
 /**
- * rdmablk_auth_open() - prepare for a login
+ * rdmablk_mac_open() - prepare for a login
  * @a: to fill; K is zero, which is what RDMABLK_AUTH_NONE means
  *
  * Return: 0 or a negative errno of the crypto layer (-ENOENT: the kernel has no
  * hmac(sha256)).
  */
-int rdmablk_auth_open(struct rdmablk_auth *a)
+int rdmablk_mac_open(struct rdmablk_mac *a)
 {
 	BUILD_BUG_ON(sizeof(RDMABLK_LABEL_PROOF) != RDMABLK_LABEL_LEN + 1);
 	BUILD_BUG_ON(sizeof(RDMABLK_LABEL_SESSION) != RDMABLK_LABEL_LEN + 1);
@@ -65,10 +65,10 @@ int rdmablk_auth_open(struct rdmablk_auth *a)
 }
 
 /**
- * rdmablk_auth_close() - forget the keys; may be called twice
- * @a: what rdmablk_auth_open() filled
+ * rdmablk_mac_close() - forget the keys; may be called twice
+ * @a: what rdmablk_mac_open() filled
  */
-void rdmablk_auth_close(struct rdmablk_auth *a)
+void rdmablk_mac_close(struct rdmablk_mac *a)
 {
 	if (a->tfm)
 		crypto_free_shash(a->tfm);
@@ -76,20 +76,20 @@ void rdmablk_auth_close(struct rdmablk_auth *a)
 }
 
 /**
- * rdmablk_auth_forget() - forget the session key
- * @a: what rdmablk_auth_open() filled
+ * rdmablk_mac_forget() - forget the session key
+ * @a: what rdmablk_mac_open() filled
  *
  * Nothing needs it after the last join, nor after a login that has failed. What @tfm
  * keeps of it goes, too: its key is K again.
  */
-void rdmablk_auth_forget(struct rdmablk_auth *a)
+void rdmablk_mac_forget(struct rdmablk_mac *a)
 {
 	memzero_explicit(a->session_key, sizeof(a->session_key));
 	crypto_shash_setkey(a->tfm, a->key, RDMABLK_MAC_LEN);
 }
 
 /**
- * rdmablk_auth_proof() - MAC of PROOF
+ * rdmablk_mac_proof() - MAC of PROOF
  * @a: keys
  * @hello: as sent
  * @challenge: as received, sizeof(struct rdmablk_challenge) bytes
@@ -97,28 +97,28 @@ void rdmablk_auth_forget(struct rdmablk_auth *a)
  *
  * Return: 0 or a negative errno of the crypto layer.
  */
-int rdmablk_auth_proof(struct rdmablk_auth *a, const struct rdmablk_hello *hello,
-		       const void *challenge, u8 *mac)
+int rdmablk_mac_proof(struct rdmablk_mac *a, const struct rdmablk_hello *hello,
+		      const void *challenge, u8 *mac)
 {
 	const struct rdmablk_part part[] = {
 		{ hello, sizeof(*hello) },
 		{ challenge, sizeof(struct rdmablk_challenge) },
 	};
 
-	return rdmablk_auth_mac(a, a->key, RDMABLK_LABEL_PROOF, part,
-				ARRAY_SIZE(part), mac);
+	return rdmablk_mac_mac(a, a->key, RDMABLK_LABEL_PROOF, part,
+			       ARRAY_SIZE(part), mac);
 }
 
 /**
- * rdmablk_auth_session() - derive the session key
+ * rdmablk_mac_session() - derive the session key
  * @a: keys
  * @hello: as sent
  * @ch: as received
  *
  * Return: 0 or a negative errno of the crypto layer.
  */
-int rdmablk_auth_session(struct rdmablk_auth *a, const struct rdmablk_hello *hello,
-			 const struct rdmablk_wire_challenge *ch)
+int rdmablk_mac_session(struct rdmablk_mac *a, const struct rdmablk_hello *hello,
+			const struct rdmablk_wire_challenge *ch)
 {
 	__le64 id = cpu_to_le64(ch->session_id);
 	const struct rdmablk_part part[] = {
@@ -128,12 +128,12 @@ int rdmablk_auth_session(struct rdmablk_auth *a, const struct rdmablk_hello *hel
 		{ &hello->generation, sizeof(hello->generation) },
 	};
 
-	return rdmablk_auth_mac(a, a->key, RDMABLK_LABEL_SESSION, part,
-				ARRAY_SIZE(part), a->session_key);
+	return rdmablk_mac_mac(a, a->key, RDMABLK_LABEL_SESSION, part,
+			       ARRAY_SIZE(part), a->session_key);
 }
 
 /**
- * rdmablk_auth_check() - is this message from who knows the session key
+ * rdmablk_mac_check() - is this message from who knows the session key
  * @a: keys
  * @label: of the message
  * @msg: message without its MAC
@@ -142,14 +142,14 @@ int rdmablk_auth_session(struct rdmablk_auth *a, const struct rdmablk_hello *hel
  *
  * Return: 0; -EACCES when the MAC is wrong; or an errno of the crypto layer.
  */
-int rdmablk_auth_check(struct rdmablk_auth *a, const char *label,
-		       const void *msg, size_t len, const u8 *mac)
+int rdmablk_mac_check(struct rdmablk_mac *a, const char *label,
+		      const void *msg, size_t len, const u8 *mac)
 {
 	const struct rdmablk_part part = { msg, len };
 	u8 want[RDMABLK_MAC_LEN];
 	int ret;
 
-	ret = rdmablk_auth_mac(a, a->session_key, label, &part, 1, want);
+	ret = rdmablk_mac_mac(a, a->session_key, label, &part, 1, want);
 	if (!ret && crypto_memneq(want, mac, sizeof(want)))
 		ret = -EACCES;
 	memzero_explicit(want, sizeof(want));
@@ -157,18 +157,18 @@ int rdmablk_auth_check(struct rdmablk_auth *a, const char *label,
 }
 
 /**
- * rdmablk_auth_join() - put the join MAC into a connection request
+ * rdmablk_mac_join() - put the join MAC into a connection request
  * @a: keys
  * @req: complete but for the MAC
  *
  * Return: 0 or a negative errno of the crypto layer.
  */
-int rdmablk_auth_join(struct rdmablk_auth *a, struct rdmablk_cm_request *req)
+int rdmablk_mac_join(struct rdmablk_mac *a, struct rdmablk_cm_request *req)
 {
 	const struct rdmablk_part part = {
 		req, offsetof(struct rdmablk_cm_request, mac)
 	};
 
-	return rdmablk_auth_mac(a, a->session_key, RDMABLK_LABEL_JOIN, &part, 1,
-				req->mac);
+	return rdmablk_mac_mac(a, a->session_key, RDMABLK_LABEL_JOIN, &part, 1,
+			       req->mac);
 }

@@ -20,7 +20,7 @@
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 #include "cm.h"
-#include "command.h"
+#include "ctrl.h"
 
 /**
  * rdmablk_ctrl_init() - put a control queue into its first state
@@ -396,7 +396,7 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
 	/* The answer to the last message may be faster than its send completion. */
 	left = wait_event_timeout(w->wq, !test_bit(RDMABLK_CTRL_TX_LOGIN, &ctrl->tx_busy) ||
 				  READ_ONCE(w->cancelled),
-				  rdmablk_deadline_left(deadline));
+				  rdmablk_cm_left(deadline));
 	if (READ_ONCE(w->cancelled))
 		return -ECANCELED;
 	if (!left)
@@ -413,7 +413,7 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
 		return ret;
 	left = wait_event_timeout(w->wq, !rdmablk_ctrl_expects(ctrl) ||
 				  READ_ONCE(w->cancelled),
-				  rdmablk_deadline_left(deadline));
+				  rdmablk_cm_left(deadline));
 	if (READ_ONCE(w->cancelled))
 		return -ECANCELED;
 	if (!left)
@@ -473,7 +473,7 @@ int rdmablk_ctrl_wait(struct rdmablk_ctrl *ctrl, u16 tag, unsigned long deadline
 	struct rdmablk_ctrl_slot *slot = &ctrl->slot[tag];
 	int ret;
 
-	if (!wait_for_completion_timeout(&slot->done, rdmablk_deadline_left(deadline)))
+	if (!wait_for_completion_timeout(&slot->done, rdmablk_cm_left(deadline)))
 		return -ETIMEDOUT;
 	spin_lock_irq(&ctrl->lock);
 	if (slot->busy)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/ahead.c calls nothing flushed that is not, whatever happens between
+ * Proves that kernel/flush_ahead.c calls nothing flushed that is not, whatever happens between
  * any two of its steps, and which writes it expects a flush of. The same of sessions that
- * have their target's memory: test_fenced.c.
+ * have their target's memory: test_fence.c.
  */
 #include <limits.h>
 #include <linux/kernel.h>
@@ -33,7 +33,7 @@ static void flush_begins(unsigned int i)
 {
 	flush[i].busy = true;
 	flush[i].covers = UINT_MAX;
-	flush[i].was_unflushed = rdmablk_ahead_begin(&path);
+	flush[i].was_unflushed = rdmablk_flush_ahead_begin(&path);
 	flush[i].covers = ended;
 }
 
@@ -46,7 +46,7 @@ static void flush_ends(unsigned int i)
 	if (ok)
 		durable = max(durable, flush[i].covers);
 	flush[i].covers = UINT_MAX;
-	rdmablk_ahead_end(&path, flush[i].was_unflushed, ok);
+	rdmablk_flush_ahead_end(&path, flush[i].was_unflushed, ok);
 	flush[i].busy = false;
 }
 
@@ -54,7 +54,7 @@ static void flush_is_wanted(void)
 {
 	unsigned int before = ended;
 
-	if (!rdmablk_ahead_is_clean(&path))
+	if (!rdmablk_flush_ahead_is_clean(&path))
 		return;
 	cleans++;
 	assert_true(durable >= before);
@@ -64,7 +64,7 @@ static void session_ends(void)
 {
 	unsigned int before = ended;
 
-	if (!rdmablk_ahead_is_settled(&path))
+	if (!rdmablk_flush_ahead_is_settled(&path))
 		return;
 	settled++;
 	assert_true(durable >= before);
@@ -115,7 +115,7 @@ static int setup(void **state)
 	path.cache = true;
 	ended = 0;
 	durable = 0;
-	rdmablk_ahead_start(&path, false);
+	rdmablk_flush_ahead_start(&path, false);
 	return 0;
 }
 
@@ -137,26 +137,26 @@ static void test_what_is_clean_is_durable(void **state)
 
 static bool flushes_clean(void)
 {
-	bool was = rdmablk_ahead_begin(&path);
+	bool was = rdmablk_flush_ahead_begin(&path);
 
-	rdmablk_ahead_end(&path, was, true);
-	return rdmablk_ahead_is_clean(&path);
+	rdmablk_flush_ahead_end(&path, was, true);
+	return rdmablk_flush_ahead_is_clean(&path);
 }
 
 /* What was there before the session, and what others write, is not known. */
 static void test_the_first_flush_is_sent(void **state)
 {
 	(void)state;
-	assert_false(rdmablk_ahead_is_clean(&path));
-	rdmablk_ahead_end(&path, rdmablk_ahead_begin(&path), false);
-	assert_false(rdmablk_ahead_is_clean(&path));
+	assert_false(rdmablk_flush_ahead_is_clean(&path));
+	rdmablk_flush_ahead_end(&path, rdmablk_flush_ahead_begin(&path), false);
+	assert_false(rdmablk_flush_ahead_is_clean(&path));
 	assert_true(flushes_clean());
-	rdmablk_ahead_start(&path, true);
+	rdmablk_flush_ahead_start(&path, true);
 	assert_false(flushes_clean());
 	/* a session ends with FLUSHes under way; its successor is another connection */
-	rdmablk_ahead_begin(&path);
-	rdmablk_ahead_start(&path, false);
-	assert_false(rdmablk_ahead_is_clean(&path));
+	rdmablk_flush_ahead_begin(&path);
+	rdmablk_flush_ahead_start(&path, false);
+	assert_false(rdmablk_flush_ahead_is_clean(&path));
 	assert_true(flushes_clean());
 }
 
@@ -166,52 +166,52 @@ static void test_a_flush_under_way_is_not_settled(void **state)
 	bool was;
 
 	(void)state;
-	assert_true(rdmablk_ahead_is_settled(&path));
+	assert_true(rdmablk_flush_ahead_is_settled(&path));
 	write_ends();
-	assert_false(rdmablk_ahead_is_settled(&path));
-	was = rdmablk_ahead_begin(&path);
-	assert_false(rdmablk_ahead_is_settled(&path));
-	rdmablk_ahead_end(&path, was, true);
-	assert_true(rdmablk_ahead_is_settled(&path));
+	assert_false(rdmablk_flush_ahead_is_settled(&path));
+	was = rdmablk_flush_ahead_begin(&path);
+	assert_false(rdmablk_flush_ahead_is_settled(&path));
+	rdmablk_flush_ahead_end(&path, was, true);
+	assert_true(rdmablk_flush_ahead_is_settled(&path));
 	/* nobody's flush is needed where others write, too */
-	rdmablk_ahead_start(&path, true);
-	assert_true(rdmablk_ahead_is_settled(&path));
+	rdmablk_flush_ahead_start(&path, true);
+	assert_true(rdmablk_flush_ahead_is_settled(&path));
 }
 
 static void singles(unsigned int nr)
 {
 	while (nr--) {
-		assert_false(rdmablk_ahead_expects(&path, 512));
-		rdmablk_ahead_write(&path);
-		rdmablk_ahead_flush(&path);
+		assert_false(rdmablk_flush_ahead_expects(&path, 512));
+		rdmablk_flush_ahead_write(&path);
+		rdmablk_flush_ahead_flush(&path);
 	}
 }
 
 static void test_what_is_expected(void **state)
 {
 	(void)state;
-	rdmablk_ahead_flush(&path);
+	rdmablk_flush_ahead_flush(&path);
 	singles(SINGLES);
 	/* no FLUSH has succeeded: this one would have to be sent */
-	assert_false(rdmablk_ahead_expects(&path, 512));
+	assert_false(rdmablk_flush_ahead_expects(&path, 512));
 	assert_true(flushes_clean());
-	assert_true(rdmablk_ahead_expects(&path, BYTES));
-	assert_false(rdmablk_ahead_expects(&path, BYTES + 512));
+	assert_true(rdmablk_flush_ahead_expects(&path, BYTES));
+	assert_false(rdmablk_flush_ahead_expects(&path, BYTES + 512));
 	/* one is, the second is not, and then it begins anew */
-	rdmablk_ahead_write(&path);
-	assert_false(rdmablk_ahead_expects(&path, 512));
-	rdmablk_ahead_flush(&path);
-	assert_true(rdmablk_ahead_expects(&path, 512));
+	rdmablk_flush_ahead_write(&path);
+	assert_false(rdmablk_flush_ahead_expects(&path, 512));
+	rdmablk_flush_ahead_flush(&path);
+	assert_true(rdmablk_flush_ahead_expects(&path, 512));
 	for (int i = 0; i < 1000; i++)
-		rdmablk_ahead_write(&path);
-	rdmablk_ahead_flush(&path);
+		rdmablk_flush_ahead_write(&path);
+	rdmablk_flush_ahead_flush(&path);
 	singles(SINGLES);
 	/* FLUSHes of nothing say nothing */
 	for (int i = 0; i < 10; i++)
-		rdmablk_ahead_flush(&path);
-	assert_true(rdmablk_ahead_expects(&path, 512));
-	rdmablk_ahead_start(&path, true);
-	assert_false(rdmablk_ahead_expects(&path, 512));
+		rdmablk_flush_ahead_flush(&path);
+	assert_true(rdmablk_flush_ahead_expects(&path, 512));
+	rdmablk_flush_ahead_start(&path, true);
+	assert_false(rdmablk_flush_ahead_expects(&path, 512));
 }
 
 /* It comes again as a plain one, whoever flushes meanwhile, and the FLUSH behind it is sent. */
@@ -219,15 +219,15 @@ static void test_a_failure_is_the_end_of_it(void **state)
 {
 	(void)state;
 	assert_true(flushes_clean());
-	rdmablk_ahead_flush(&path);
+	rdmablk_flush_ahead_flush(&path);
 	singles(SINGLES);
-	assert_true(rdmablk_ahead_expects(&path, 512));
-	rdmablk_ahead_failed(&path);
-	assert_false(rdmablk_ahead_is_clean(&path));
-	assert_false(rdmablk_ahead_expects(&path, 512));
+	assert_true(rdmablk_flush_ahead_expects(&path, 512));
+	rdmablk_flush_ahead_failed(&path);
+	assert_false(rdmablk_flush_ahead_is_clean(&path));
+	assert_false(rdmablk_flush_ahead_expects(&path, 512));
 	assert_true(flushes_clean());
 	singles(SINGLES);
-	assert_true(rdmablk_ahead_expects(&path, 512));
+	assert_true(rdmablk_flush_ahead_expects(&path, 512));
 }
 
 int main(void)

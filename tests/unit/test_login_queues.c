@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/join.c keeps the queues of a pair apart: when the target's connection
+ * Proves that kernel/login_queues.c keeps the queues of a pair apart: when the target's connection
  * manager takes the queue pair of one for that of an earlier life of this host, the other
  * queue keeps what it has, and the refused one joins with a new queue pair.
  */
@@ -16,7 +16,7 @@ typedef int16_t s16;
 #include "../../kernel/cm.h"
 #include "../../kernel/request.h"
 
-/* The kernel around join.c */
+/* The kernel around login_queues.c */
 #define HZ			1000
 #define MSEC_PER_SEC		1000L
 #define IS_ERR(p)		(!(p))
@@ -67,7 +67,7 @@ struct rdma_cm_id {
 	} route;
 };
 
-/* As much of session.h as join.c knows */
+/* As much of session.h as login_queues.c knows */
 #define RDMABLK_SESSION_H
 #define RDMABLK_LOG_H
 #define rdmablk_warn(s, ...)	((void)(s))
@@ -82,9 +82,9 @@ struct rdmablk_session {
 	bool no_room;
 	const char *why;
 	struct rdmablk_waiter waiter;
-	struct rdmablk_auth {
+	struct rdmablk_mac {
 		int none;
-	} auth;
+	} mac;
 	struct rdmablk_wire_challenge challenge;
 	struct {
 		struct rdmablk_wire_grant grant;
@@ -173,7 +173,7 @@ static int rdma_set_cq_moderation(struct ib_cq *of, u16 count, u16 period)
 	return 0;
 }
 
-long rdmablk_deadline_left(unsigned long deadline)
+long rdmablk_cm_left(unsigned long deadline)
 {
 	return time_before(jiffies, deadline) ? (long)(deadline - jiffies) : 1;
 }
@@ -271,8 +271,8 @@ u8 rdmablk_ibdev_read_depth(struct ib_device *dev)
 	return 16;
 }
 
-int rdmablk_auth_join(struct rdmablk_auth *a, struct rdmablk_cm_request *req);
-int rdmablk_auth_join(struct rdmablk_auth *a, struct rdmablk_cm_request *req)
+int rdmablk_mac_join(struct rdmablk_mac *a, struct rdmablk_cm_request *req);
+int rdmablk_mac_join(struct rdmablk_mac *a, struct rdmablk_cm_request *req)
 {
 	(void)a;
 	(void)req;
@@ -316,7 +316,7 @@ unsigned long rdmablk_login_step(const struct rdmablk_session *s, u64 ms)
 /* The kernel is built without these warnings. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wsign-compare"
-#include "../../kernel/join.c"
+#include "../../kernel/login_queues.c"
 #pragma GCC diagnostic warning "-Wunused-parameter"
 #pragma GCC diagnostic warning "-Wsign-compare"
 

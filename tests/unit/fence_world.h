@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The world around kernel/fenced.c: queue pairs, whose WRITEs the target's adapter has
+ * The world around kernel/fence.c: queue pairs, whose WRITEs the target's adapter has
  * when they complete, and its CPU sees when it has received a command that was posted
  * later on the same queue pair; a target that copies to its file what its CPU sees. Before
  * each access of the tested code to memory that others use, the world may go on.
@@ -31,7 +31,7 @@ struct command {
 };
 
 struct op {
-	struct rdmablk_fenced_op op;
+	struct rdmablk_fence_op op;
 	struct rdmablk_cmd_tag *cmd;
 	uint32_t granule, version;
 	uint32_t before[GRANULES];	/* versions that a flush has to make durable */
@@ -56,7 +56,7 @@ static struct {
 
 static struct rdmablk_hwq hwq[QUEUES], *hwq_list[QUEUES];
 static struct rdmablk_path path;
-static struct rdmablk_fenced *const f = &path.fenced;
+static struct rdmablk_fence *const f = &path.fence;
 static struct op op[OPS];
 static unsigned int nr_ops;
 static uint32_t version, ended[GRANULES], visible[GRANULES], file[GRANULES];
@@ -65,10 +65,10 @@ static bool in_world, in_work;
 static unsigned int fences, slow_done, cleans;
 
 /*
- * What fenced.c calls
+ * What fence.c calls
  */
 
-struct rdmablk_cmd_tag *rdmablk_cmd_get(struct rdmablk_cmdq *cmdq, int slots)
+struct rdmablk_cmd_tag *rdmablk_cmdq_get(struct rdmablk_cmdq *cmdq, int slots)
 {
 	assert_int_equal(slots, 0);
 	for (uint16_t tag = RDMABLK_CMD_RESERVED; tag < cmdq->depth; tag++) {
@@ -80,14 +80,14 @@ struct rdmablk_cmd_tag *rdmablk_cmd_get(struct rdmablk_cmdq *cmdq, int slots)
 	return NULL;
 }
 
-void rdmablk_cmd_put(struct rdmablk_cmd_tag *cmd)
+void rdmablk_cmdq_put(struct rdmablk_cmd_tag *cmd)
 {
 	assert_true(cmd->cmdq->used[0] >> cmd->tag & 1);
 	cmd->cmdq->used[0] &= ~(1UL << cmd->tag);
 }
 
-void rdmablk_cmd_prepare(struct rdmablk_cmd_tag *cmd, u16 code, u16 flags, u64 offset,
-			 u64 bytes, u32 trailer)
+void rdmablk_cmdq_prepare(struct rdmablk_cmd_tag *cmd, u16 code, u16 flags, u64 offset,
+			  u64 bytes, u32 trailer)
 {
 	(void)flags;
 	assert_false(cmd->busy);
@@ -103,7 +103,7 @@ static inline unsigned int queue_of(const struct rdmablk_cmd_tag *cmd)
 	return (unsigned int)(container_of(cmd->cmdq, struct rdmablk_hwq, cmdq) - hwq);
 }
 
-void rdmablk_cmd_add(struct rdmablk_cmd_tag *cmd)
+void rdmablk_cmdq_add(struct rdmablk_cmd_tag *cmd)
 {
 	unsigned int q = queue_of(cmd), n = queue[q].nr_sent++;
 
@@ -122,12 +122,12 @@ void rdmablk_queue_post(struct rdmablk_queue *q)
 	q->nr_batch = 0;
 }
 
-void rdmablk_cmd_send(struct rdmablk_cmd_tag *cmd)
+void rdmablk_cmdq_send(struct rdmablk_cmd_tag *cmd)
 {
 	struct rdmablk_hwq *h = &hwq[queue_of(cmd)];
 
 	spin_lock_bh(&h->write.lock);
-	rdmablk_cmd_add(cmd);
+	rdmablk_cmdq_add(cmd);
 	rdmablk_queue_post(&h->write);
 	spin_unlock_bh(&h->write.lock);
 }
@@ -196,7 +196,7 @@ static inline uint8_t do_discard(const struct rdmablk_cmd_tag *cmd)
 {
 	const struct op *o = cmd->owner;
 
-	for (unsigned int q = 0; o->op.kind == RDMABLK_FENCED_COMMAND && q < QUEUES; q++)
+	for (unsigned int q = 0; o->op.kind == RDMABLK_FENCE_COMMAND && q < QUEUES; q++)
 		assert_true(queue[q].seen >= o->first[q]);
 	return failing && unit_random() & 1 ? RDMABLK_R_STORE_IO : RDMABLK_OK;
 }
@@ -267,9 +267,9 @@ static inline void write_done(unsigned int q, uint32_t g)
 	queue[q].ended = max(queue[q].ended, nr);
 }
 
-static inline bool kind_is_slow(enum rdmablk_fenced_kind kind)
+static inline bool kind_is_slow(enum rdmablk_fence_kind kind)
 {
-	return kind == RDMABLK_FENCED_COMMAND || kind == RDMABLK_FENCED_ALONE;
+	return kind == RDMABLK_FENCE_COMMAND || kind == RDMABLK_FENCE_ALONE;
 }
 
 static inline void op_end(struct op *o)
@@ -278,7 +278,7 @@ static inline void op_end(struct op *o)
 	o->cmd = NULL;
 }
 
-static inline void op_flushed(struct rdmablk_fenced_op *fop, u8 status)
+static inline void op_flushed(struct rdmablk_fence_op *fop, u8 status)
 {
 	struct op *o = container_of(fop, struct op, op);
 
@@ -287,7 +287,7 @@ static inline void op_flushed(struct rdmablk_fenced_op *fop, u8 status)
 	op_end(o);
 }
 
-static inline void op_undone(struct rdmablk_fenced_op *fop, u8 status)
+static inline void op_undone(struct rdmablk_fence_op *fop, u8 status)
 {
 	assert_int_not_equal(status, RDMABLK_OK);
 	assert_true(in_work);
@@ -303,9 +303,9 @@ static inline void op_answered(struct rdmablk_cmd_tag *cmd)
 
 	slow_done += slow;
 	queue[q].slow_at_once -= slow;
-	rdmablk_fenced_put(f, cmd, slow);
+	rdmablk_fence_put(f, cmd, slow);
 	if (slow && status) {
-		rdmablk_fenced_end(f, &o->op, status);
+		rdmablk_fence_end(f, &o->op, status);
 		return;
 	}
 	if (!slow && status)
@@ -315,7 +315,7 @@ static inline void op_answered(struct rdmablk_cmd_tag *cmd)
 	op_end(o);
 }
 
-static inline void op_send(struct rdmablk_fenced_op *fop, struct rdmablk_cmd_tag *cmd)
+static inline void op_send(struct rdmablk_fence_op *fop, struct rdmablk_cmd_tag *cmd)
 {
 	struct op *o = container_of(fop, struct op, op);
 	bool slow = kind_is_slow(fop->kind);
@@ -327,34 +327,34 @@ static inline void op_send(struct rdmablk_fenced_op *fop, struct rdmablk_cmd_tag
 	cmd->done = op_answered;
 	if (slow)
 		assert_true(++queue[queue_of(cmd)].slow_at_once <= TAGS / 2);
-	rdmablk_cmd_prepare(cmd, slow ? RDMABLK_OP_DISCARD : RDMABLK_OP_FLUSH, 0,
-			    (u64)o->granule * 512, 512, 0);
-	rdmablk_cmd_send(cmd);
+	rdmablk_cmdq_prepare(cmd, slow ? RDMABLK_OP_DISCARD : RDMABLK_OP_FLUSH, 0,
+			     (u64)o->granule * 512, 512, 0);
+	rdmablk_cmdq_send(cmd);
 }
 
 static inline void op_submit(struct op *o)
 {
 	o->queued = true;
-	if (o->op.kind == RDMABLK_FENCED_FUA) {
+	if (o->op.kind == RDMABLK_FENCE_FUA) {
 		complete_write((unsigned int)(o->op.hwq - hwq), o->granule);
 		o->version = version;
 	}
 	memcpy(o->before, ended, sizeof(ended));
 	for (unsigned int q = 0; q < QUEUES; q++)
 		o->first[q] = queue[q].ended;
-	rdmablk_fenced_queue(f, &o->op);
+	rdmablk_fence_queue(f, &o->op);
 }
 
-static inline struct op *op_new(enum rdmablk_fenced_kind kind, unsigned int q)
+static inline struct op *op_new(enum rdmablk_fence_kind kind, unsigned int q)
 {
 	struct op *o = &op[nr_ops++];
 
 	assert_true(nr_ops <= OPS);
 	memset(o, 0, sizeof(*o));
 	o->op.kind = kind;
-	o->op.hwq = kind == RDMABLK_FENCED_FLUSH ? NULL : &hwq[q];
+	o->op.hwq = kind == RDMABLK_FENCE_FLUSH ? NULL : &hwq[q];
 	o->op.send = op_send;
-	o->op.done = kind == RDMABLK_FENCED_FLUSH ? op_flushed : op_undone;
+	o->op.done = kind == RDMABLK_FENCE_FLUSH ? op_flushed : op_undone;
 	o->granule = (uint32_t)(unit_random() % GRANULES);
 	op_submit(o);
 	return o;
@@ -376,7 +376,7 @@ static inline void flush_is_wanted(void)
 	uint32_t before[GRANULES];
 
 	memcpy(before, ended, sizeof(ended));
-	if (!rdmablk_ahead_is_clean(&path))
+	if (!rdmablk_flush_ahead_is_clean(&path))
 		return;
 	cleans++;
 	for (uint32_t g = 0; g < GRANULES; g++)
@@ -399,7 +399,7 @@ static inline void step(void)
 		break;
 	case 6:
 		if (nr_ops < OPS)
-			op_new((enum rdmablk_fenced_kind)(unit_random() % 4), q);
+			op_new((enum rdmablk_fence_kind)(unit_random() % 4), q);
 		break;
 	case 7:
 		flush_is_wanted();
@@ -440,7 +440,7 @@ unsigned long wait_for_completion_timeout(struct completion *c, unsigned long ti
 
 	f->own_mutex.lock.held = false;
 	if (stop_meanwhile)
-		rdmablk_fenced_stop(f);
+		rdmablk_fence_stop(f);
 	else
 		settle();
 	f->own_mutex.lock.held = locked;
@@ -507,11 +507,11 @@ static inline int setup(void **state)
 		hwq[q].write.fatal = fatal;
 		queue_start(q);
 	}
-	rdmablk_fenced_init(f, &path, NULL);
+	rdmablk_fence_init(f, &path, NULL);
 	assert_int_equal(rdmablk_dirty_init(&f->dirty, BYTES, 512), 0);
 	f->has_dirty = true;
-	rdmablk_ahead_start(&path, false);
-	rdmablk_fenced_start(f);
+	rdmablk_flush_ahead_start(&path, false);
+	rdmablk_fence_start(f);
 	return 0;
 }
 
@@ -519,9 +519,9 @@ static inline int teardown(void **state)
 {
 	(void)state;
 	shim_access = NULL;
-	rdmablk_fenced_stop(f);
-	rdmablk_fenced_reset(f);
-	rdmablk_fenced_exit(f);
+	rdmablk_fence_stop(f);
+	rdmablk_fence_reset(f);
+	rdmablk_fence_exit(f);
 	return 0;
 }
 
@@ -530,11 +530,11 @@ static inline void lose_connection(void)
 {
 	/* All is drained: nothing else happens. */
 	in_world = true;
-	rdmablk_fenced_stop(f);
-	rdmablk_fenced_reset(f);
+	rdmablk_fence_stop(f);
+	rdmablk_fence_reset(f);
 	memset(noted, 0, sizeof(noted));
 	/* The login looks at this when the store has lost what was not flushed. */
-	for (uint32_t g = 0; rdmablk_fenced_is_clean(f) && g < GRANULES; g++)
+	for (uint32_t g = 0; rdmablk_fence_is_clean(f) && g < GRANULES; g++)
 		assert_true(file[g] >= ended[g]);
 	for (unsigned int q = 0; q < QUEUES; q++) {
 		sees(q, queue[q].nr);
@@ -542,8 +542,8 @@ static inline void lose_connection(void)
 		assert_true(list_empty(&hwq[q].line[RDMABLK_LINE_SLOW]));
 		assert_true(list_empty(&hwq[q].line[RDMABLK_LINE_FUA]));
 	}
-	rdmablk_ahead_start(&path, false);
-	rdmablk_fenced_start(f);
+	rdmablk_flush_ahead_start(&path, false);
+	rdmablk_fence_start(f);
 	for (unsigned int i = 0; i < nr_ops; i++) {
 		if (op[i].done)
 			continue;
@@ -556,14 +556,14 @@ static inline void lose_connection(void)
 /* What was written and reported as done is in the file, or is known not to be. */
 static inline void flush_the_rest(void)
 {
-	bool clean = rdmablk_fenced_is_clean(f);
+	bool clean = rdmablk_fence_is_clean(f);
 
 	for (uint32_t g = 0; g < GRANULES; g++)
 		assert_true(!clean || file[g] >= ended[g]);
-	assert_int_equal(rdmablk_fenced_flush(f, 1), 0);
+	assert_int_equal(rdmablk_fence_flush(f, 1), 0);
 	for (uint32_t g = 0; g < GRANULES; g++)
 		assert_true(file[g] >= ended[g]);
-	assert_true(rdmablk_fenced_is_clean(f));
+	assert_true(rdmablk_fence_is_clean(f));
 	assert_false(dirty_any(&f->dirty));
 }
 

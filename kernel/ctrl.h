@@ -2,8 +2,8 @@
 /*
  * The control queue: messages of the login, commands and their answers, events.
  */
-#ifndef RDMABLK_COMMAND_H
-#define RDMABLK_COMMAND_H
+#ifndef RDMABLK_CTRL_H
+#define RDMABLK_CTRL_H
 
 #include <linux/completion.h>
 #include <linux/spinlock.h>
@@ -109,4 +109,4 @@ int rdmablk_ctrl_command(struct rdmablk_ctrl *ctrl, u16 op, u16 flags, u16 tag);
 int rdmablk_ctrl_wait(struct rdmablk_ctrl *ctrl, u16 tag, unsigned long deadline);
 void rdmablk_ctrl_close(struct rdmablk_ctrl *ctrl, u16 reason);
 
-#endif /* RDMABLK_COMMAND_H */
+#endif /* RDMABLK_CTRL_H */

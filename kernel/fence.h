@@ -3,8 +3,8 @@
  * Commands that make the target's CPU look at registered memory, and the fence that
  * comes before them.
  */
-#ifndef RDMABLK_FENCED_H
-#define RDMABLK_FENCED_H
+#ifndef RDMABLK_FENCE_H
+#define RDMABLK_FENCE_H
 
 #include <linux/atomic.h>
 #include <linux/cache.h>
@@ -22,54 +22,54 @@ struct rdmablk_hwq;
 struct rdmablk_path;
 
 /**
- * enum rdmablk_fenced_kind - things to be done
- * @RDMABLK_FENCED_COMMAND: a command that needs a fence
- * @RDMABLK_FENCED_ALONE: one that needs none, only a tag
- * @RDMABLK_FENCED_FUA: a FLUSH of what a WRITE on the same queue has written, which is
+ * enum rdmablk_fence_kind - things to be done
+ * @RDMABLK_FENCE_COMMAND: a command that needs a fence
+ * @RDMABLK_FENCE_ALONE: one that needs none, only a tag
+ * @RDMABLK_FENCE_FUA: a FLUSH of what a WRITE on the same queue has written, which is
  *	its own fence
- * @RDMABLK_FENCED_FLUSH: the flush of all that is dirty
+ * @RDMABLK_FENCE_FLUSH: the flush of all that is dirty
  */
-enum rdmablk_fenced_kind {
-	RDMABLK_FENCED_COMMAND,
-	RDMABLK_FENCED_ALONE,
-	RDMABLK_FENCED_FUA,
-	RDMABLK_FENCED_FLUSH,
+enum rdmablk_fence_kind {
+	RDMABLK_FENCE_COMMAND,
+	RDMABLK_FENCE_ALONE,
+	RDMABLK_FENCE_FUA,
+	RDMABLK_FENCE_FLUSH,
 };
 
 /**
- * enum rdmablk_fenced_line - who waits for a tag of a write queue
+ * enum rdmablk_fence_line - who waits for a tag of a write queue
  * @RDMABLK_LINE_SLOW: commands that may take long
  * @RDMABLK_LINE_FUA: FLUSHes of FUA writes
  * @RDMABLK_LINES: how many there are
  */
-enum rdmablk_fenced_line {
+enum rdmablk_fence_line {
 	RDMABLK_LINE_SLOW,
 	RDMABLK_LINE_FUA,
 	RDMABLK_LINES,
 };
 
 /**
- * struct rdmablk_fenced_op - one thing to be done
+ * struct rdmablk_fence_op - one thing to be done
  * @node: where it is: queued, in the round, waiting for a tag, served by the flush under
  *	way, or ended
  * @kind: what it is
  * @hwq: hardware queue of the command; NULL for a flush
  * @send: of a command: upcall, in a work: here is its tag, it may be sent
- * @done: of a flush, or after rdmablk_fenced_end(): upcall with enum rdmablk_reason, in a
+ * @done: of a flush, or after rdmablk_fence_end(): upcall with enum rdmablk_reason, in a
  *	work; not called when the connection is lost first
  * @status: for @done
  */
-struct rdmablk_fenced_op {
+struct rdmablk_fence_op {
 	struct list_head node;
-	enum rdmablk_fenced_kind kind;
+	enum rdmablk_fence_kind kind;
 	struct rdmablk_hwq *hwq;
-	void (*send)(struct rdmablk_fenced_op *op, struct rdmablk_cmd_tag *cmd);
-	void (*done)(struct rdmablk_fenced_op *op, u8 status);
+	void (*send)(struct rdmablk_fence_op *op, struct rdmablk_cmd_tag *cmd);
+	void (*done)(struct rdmablk_fence_op *op, u8 status);
 	u8 status;
 };
 
 /**
- * struct rdmablk_fenced - see the top of fenced.c
+ * struct rdmablk_fence - see the top of fence.c
  * @path: data path
  * @wq: where @work runs
  * @lock: protects @queued, @ended and @stopped; taken in softirq, too
@@ -99,12 +99,12 @@ struct rdmablk_fenced_op {
  * @was_unflushed: @path->unflushed before the snapshot
  * @own: the driver's own flush
  * @own_mutex: who waits for it
- * @own_queued: it is in a list; cleared by the work, or by rdmablk_fenced_reset()
- * @own_done: its end, or that of the connection, or rdmablk_fenced_stop()
+ * @own_queued: it is in a list; cleared by the work, or by rdmablk_fence_reset()
+ * @own_done: its end, or that of the connection, or rdmablk_fence_stop()
  * @own_status: its outcome, enum rdmablk_reason
  * @broken: the connection has failed: nobody waits for a flush any more
  */
-struct rdmablk_fenced {
+struct rdmablk_fence {
 	/* read only in the hot path */
 	struct rdmablk_path *path;
 	struct workqueue_struct *wq;
@@ -132,7 +132,7 @@ struct rdmablk_fenced {
 	bool told;
 	u8 status;
 	bool was_unflushed;
-	struct rdmablk_fenced_op own;
+	struct rdmablk_fence_op own;
 	struct mutex own_mutex;		/* who waits for own */
 	bool own_queued;
 	struct completion own_done;
@@ -140,34 +140,34 @@ struct rdmablk_fenced {
 	bool broken;
 };
 
-void rdmablk_fenced_init(struct rdmablk_fenced *f, struct rdmablk_path *path,
-			 struct workqueue_struct *wq);
-void rdmablk_fenced_exit(struct rdmablk_fenced *f);
-void rdmablk_fenced_start(struct rdmablk_fenced *f);
-void rdmablk_fenced_stop(struct rdmablk_fenced *f);
-void rdmablk_fenced_reset(struct rdmablk_fenced *f);
-void rdmablk_fenced_queue(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op);
-void rdmablk_fenced_end(struct rdmablk_fenced *f, struct rdmablk_fenced_op *op, u8 status);
-void rdmablk_fenced_put(struct rdmablk_fenced *f, struct rdmablk_cmd_tag *cmd, bool slow);
-void rdmablk_fenced_dirty(struct rdmablk_path *path, u64 pos, u64 bytes);
-void rdmablk_fenced_break(struct rdmablk_fenced *f);
-bool rdmablk_fenced_is_clean(const struct rdmablk_fenced *f);
-int rdmablk_fenced_flush(struct rdmablk_fenced *f, unsigned long timeout);
+void rdmablk_fence_init(struct rdmablk_fence *f, struct rdmablk_path *path,
+			struct workqueue_struct *wq);
+void rdmablk_fence_exit(struct rdmablk_fence *f);
+void rdmablk_fence_start(struct rdmablk_fence *f);
+void rdmablk_fence_stop(struct rdmablk_fence *f);
+void rdmablk_fence_reset(struct rdmablk_fence *f);
+void rdmablk_fence_queue(struct rdmablk_fence *f, struct rdmablk_fence_op *op);
+void rdmablk_fence_end(struct rdmablk_fence *f, struct rdmablk_fence_op *op, u8 status);
+void rdmablk_fence_put(struct rdmablk_fence *f, struct rdmablk_cmd_tag *cmd, bool slow);
+void rdmablk_fence_dirty(struct rdmablk_path *path, u64 pos, u64 bytes);
+void rdmablk_fence_break(struct rdmablk_fence *f);
+bool rdmablk_fence_is_clean(const struct rdmablk_fence *f);
+int rdmablk_fence_flush(struct rdmablk_fence *f, unsigned long timeout);
 
 /**
- * rdmablk_fenced_flush_wait() - wait longer for what rdmablk_fenced_flush() has begun
+ * rdmablk_fence_flush_wait() - wait longer for what rdmablk_fence_flush() has begun
  * @f: of which it has returned -ETIMEDOUT, in the same thread
  * @timeout: jiffies
  *
  * Context: may sleep.
  *
- * Return: 0; -ETIMEDOUT; -EIO: as of rdmablk_fenced_flush(), or the connection has failed.
+ * Return: 0; -ETIMEDOUT; -EIO: as of rdmablk_fence_flush(), or the connection has failed.
  */
-static inline int rdmablk_fenced_flush_wait(struct rdmablk_fenced *f, unsigned long timeout)
+static inline int rdmablk_fence_flush_wait(struct rdmablk_fence *f, unsigned long timeout)
 {
 	if (!wait_for_completion_timeout(&f->own_done, timeout))
 		return -ETIMEDOUT;
 	return READ_ONCE(f->own_status) ? -EIO : 0;
 }
 
-#endif /* RDMABLK_FENCED_H */
+#endif /* RDMABLK_FENCE_H */

@@ -8,13 +8,13 @@
 #include "session.h"
 
 /**
- * rdmablk_upcall_fatal() - the control queue is broken
+ * rdmablk_ctrl_events_fatal() - the control queue is broken
  * @q: control queue
  * @reason: enum rdmablk_reason
  *
  * Context: any.
  */
-void rdmablk_upcall_fatal(struct rdmablk_queue *q, u16 reason)
+void rdmablk_ctrl_events_fatal(struct rdmablk_queue *q, u16 reason)
 {
 	struct rdmablk_ctrl *ctrl = container_of(q, struct rdmablk_ctrl, queue);
 	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
@@ -30,8 +30,8 @@ void rdmablk_upcall_fatal(struct rdmablk_queue *q, u16 reason)
 		rdmablk_ctrl_wake(ctrl);
 }
 
-static void rdmablk_upcall_closed(struct rdmablk_ctrl *ctrl,
-				  const struct rdmablk_wire_close *c)
+static void rdmablk_ctrl_events_closed(struct rdmablk_ctrl *ctrl,
+				       const struct rdmablk_wire_close *c)
 {
 	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
 	unsigned long flags;
@@ -57,12 +57,12 @@ static void rdmablk_upcall_closed(struct rdmablk_ctrl *ctrl,
 		rdmablk_warn_ratelimited(s, "closed by the target: %s\n",
 					 rdmablk_reason_text(c->reason));
 	rdmablk_session_error(s, c->reason);
-	rdmablk_fenced_break(&s->path.fenced);
+	rdmablk_fence_break(&s->path.fence);
 	rdmablk_ctrl_break(ctrl);
 }
 
 /**
- * rdmablk_upcall_drain() - the target says that it, or the export, is about to end
+ * rdmablk_ctrl_events_drain() - the target says that it, or the export, is about to end
  * @s: session with a control queue
  * @reason: which: RDMABLK_R_SHUTDOWN or RDMABLK_R_EXPORT_GONE
  *
@@ -70,7 +70,7 @@ static void rdmablk_upcall_closed(struct rdmablk_ctrl *ctrl,
  * flushes and logs out instead. A login that is under way does so when it is done.
  * Context: any.
  */
-void rdmablk_upcall_drain(struct rdmablk_session *s, u16 reason)
+void rdmablk_ctrl_events_drain(struct rdmablk_session *s, u16 reason)
 {
 	unsigned long flags;
 	bool live;
@@ -84,8 +84,8 @@ void rdmablk_upcall_drain(struct rdmablk_session *s, u16 reason)
 		rdmablk_session_error(s, reason);
 }
 
-static void rdmablk_upcall_event(struct rdmablk_ctrl *ctrl,
-				 const struct rdmablk_wire_event *ev)
+static void rdmablk_ctrl_events_event(struct rdmablk_ctrl *ctrl,
+				      const struct rdmablk_wire_event *ev)
 {
 	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
 
@@ -93,7 +93,7 @@ static void rdmablk_upcall_event(struct rdmablk_ctrl *ctrl,
 	case RDMABLK_EVENT_LEAVING:
 		rdmablk_warn_ratelimited(s, "export is about to be removed, in %llu ms\n",
 					 ev->value);
-		rdmablk_upcall_drain(s, RDMABLK_R_EXPORT_GONE);
+		rdmablk_ctrl_events_drain(s, RDMABLK_R_EXPORT_GONE);
 		s->leaving = true;
 		break;
 	case RDMABLK_EVENT_DRAIN:
@@ -101,7 +101,7 @@ static void rdmablk_upcall_event(struct rdmablk_ctrl *ctrl,
 			break;
 		rdmablk_warn_ratelimited(s, "target is about to shut down, in %llu ms\n",
 					 ev->value);
-		rdmablk_upcall_drain(s, RDMABLK_R_SHUTDOWN);
+		rdmablk_ctrl_events_drain(s, RDMABLK_R_SHUTDOWN);
 		break;
 	case RDMABLK_EVENT_RESIZE:
 		rdmablk_session_resized(s, ev->value);
@@ -109,8 +109,8 @@ static void rdmablk_upcall_event(struct rdmablk_ctrl *ctrl,
 	}
 }
 
-static void rdmablk_upcall_answered(struct rdmablk_ctrl *ctrl,
-				    const struct rdmablk_wire_answer *a)
+static void rdmablk_ctrl_events_answered(struct rdmablk_ctrl *ctrl,
+					 const struct rdmablk_wire_answer *a)
 {
 	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
 
@@ -119,8 +119,8 @@ static void rdmablk_upcall_answered(struct rdmablk_ctrl *ctrl,
 	WRITE_ONCE(s->keepalives, s->keepalives + 1);
 }
 
-const struct rdmablk_ctrl_ops rdmablk_upcall_ops = {
-	.closed		= rdmablk_upcall_closed,
-	.event		= rdmablk_upcall_event,
-	.answered	= rdmablk_upcall_answered,
+const struct rdmablk_ctrl_ops rdmablk_ctrl_events_ops = {
+	.closed		= rdmablk_ctrl_events_closed,
+	.event		= rdmablk_ctrl_events_event,
+	.answered	= rdmablk_ctrl_events_answered,
 };

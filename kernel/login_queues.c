@@ -256,7 +256,7 @@ static int rdmablk_join_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
 
 static unsigned int rdmablk_join_ms(const struct rdmablk_joins *joins)
 {
-	return jiffies_to_msecs(rdmablk_deadline_left(joins->deadline));
+	return jiffies_to_msecs(rdmablk_cm_left(joins->deadline));
 }
 
 static int rdmablk_join_address(struct rdmablk_session *s, struct rdmablk_joins *joins,
@@ -331,7 +331,7 @@ static int rdmablk_join_connect(struct rdmablk_session *s, struct rdmablk_join *
 					  "cannot create a data queue");
 	rdmablk_wire_cm_request(&req, q->kind, q->nr, s->generation,
 				s->challenge.session_id, version, version);
-	ret = rdmablk_auth_join(&s->auth, &req);
+	ret = rdmablk_mac_join(&s->mac, &req);
 	if (ret)
 		return rdmablk_login_fail(s, ret, "cannot compute a MAC");
 	j->step = RDMABLK_JOIN_CONNECT;
@@ -411,12 +411,12 @@ static struct rdmablk_join *rdmablk_joins_busy(struct rdmablk_joins *joins)
 /* Until the deadline, or the end of a pause */
 static long rdmablk_joins_left(struct rdmablk_joins *joins)
 {
-	long left = rdmablk_deadline_left(joins->deadline);
+	long left = rdmablk_cm_left(joins->deadline);
 	struct rdmablk_join *j;
 
 	for (j = joins->join; j < joins->join + RDMABLK_JOINS; j++) {
 		if (j->queue && j->step == RDMABLK_JOIN_STALE)
-			left = min(left, rdmablk_deadline_left(j->until));
+			left = min(left, rdmablk_cm_left(j->until));
 	}
 	return left;
 }
