@@ -148,7 +148,9 @@ static void rdmablk_cmdq_received(struct ib_cq *cq, struct ib_wc *wc)
 	struct rdmablk_cmd_tag *cmd;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
-		q->fatal(q, RDMABLK_R_CONNECTION);
+		/* All receives are flushed at once; see rdmablk_queue_failed(). */
+		if (wc->status != IB_WC_WR_FLUSH_ERR || !READ_ONCE(q->failed))
+			q->fatal(q, RDMABLK_R_CONNECTION);
 		return;
 	}
 	if (unlikely(wc->opcode != IB_WC_RECV)) {

@@ -90,9 +90,16 @@ MUTANTS = [
      "\t\tif (likely(cmdq->lists))\n", "\t\tif (likely(cmdq))\n"),
     ("a receive that failed is an answer", "test_cmdq", CMDQ,
      "\tif (unlikely(wc->status != IB_WC_SUCCESS)) {\n"
-     "\t\tq->fatal(q, RDMABLK_R_CONNECTION);\n",
+     "\t\t/* All",
      "\tif (unlikely(wc->status == IB_WC_SUCCESS && !wc->opcode)) {\n"
-     "\t\tq->fatal(q, RDMABLK_R_CONNECTION);\n"),
+     "\t\t/* All"),
+    ("each flushed receive takes the lock of the session", "test_cmdq", CMDQ,
+     "\t\tif (wc->status != IB_WC_WR_FLUSH_ERR || !READ_ONCE(q->failed))\n"
+     "\t\t\tq->fatal(",
+     "\t\t\tq->fatal("),
+    ("an error behind a flushed receive is not told of", "test_cmdq", CMDQ,
+     "\t\tif (wc->status != IB_WC_WR_FLUSH_ERR || !READ_ONCE(q->failed))\n",
+     "\t\tif (!READ_ONCE(q->failed))\n"),
     ("memory has what an earlier connection left there", "test_cmdq", CMDQ,
      "\t\tmemset(*data, 0, bytes);\n", "\t\t(void)bytes;\n"),
     ("memory of an earlier connection is too small", "test_cmdq", CMDQ,

@@ -17,6 +17,7 @@
 enum ib_wc_status {
 	IB_WC_SUCCESS,
 	IB_WC_WR_FLUSH_ERR,
+	IB_WC_LOC_LEN_ERR,
 };
 
 enum { IB_WC_RECV = 128, IB_WC_RECV_RDMA_WITH_IMM, IB_WC_WITH_IMM = 2 };
@@ -372,6 +373,12 @@ static void test_failed_completions(void **state)
 	assert_int_equal(failed, 1);
 	assert_int_equal(fatals, 0);
 	receive((struct ib_wc){ .status = IB_WC_WR_FLUSH_ERR }, NULL, 0);
+	over(RDMABLK_R_CONNECTION);
+	/* Those that are flushed with it say nothing new; an error of its own does. */
+	q.failed = true;
+	receive((struct ib_wc){ .status = IB_WC_WR_FLUSH_ERR }, NULL, 0);
+	assert_int_equal(fatals, 0);
+	receive((struct ib_wc){ .status = IB_WC_LOC_LEN_ERR }, NULL, 0);
 	over(RDMABLK_R_CONNECTION);
 }
 
