@@ -55,6 +55,7 @@ static const struct {
 	{ "max-queues-per-address", offsetof(struct config, max_queues_addr) },
 	{ "max-queues-per-host", offsetof(struct config, max_queues) },
 	{ "max-pinned", offsetof(struct config, max_pinned) },
+	{ "max-pinned-per-address", offsetof(struct config, max_pinned_addr) },
 	{ "max-pinned-total", offsetof(struct config, max_pinned_all) },
 	{ "max-logins", offsetof(struct config, max_logins) },
 	{ "max-logins-per-address", offsetof(struct config, max_logins_addr) },

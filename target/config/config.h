@@ -141,6 +141,7 @@ TAILQ_HEAD(export_config_list, export_config);
  * @max_queues_addr: hardware queues, per address
  * @max_queues: per host, hardware queues
  * @max_pinned_all: bytes registered, in all; 0: no limit
+ * @max_pinned_addr: per address, bytes registered; 0: no limit
  * @max_pinned: per host, bytes registered
  * @max_logins: at once
  * @max_logins_addr: at once from one address
@@ -172,6 +173,7 @@ struct config {
 	uint64_t max_queues_addr;
 	uint64_t max_queues;
 	uint64_t max_pinned_all;
+	uint64_t max_pinned_addr;
 	uint64_t max_pinned;
 	uint64_t max_logins;
 	uint64_t max_logins_addr;

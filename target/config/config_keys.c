@@ -269,6 +269,8 @@ const struct config_key config_target_keys[] = {
 	  set_number, TARGET(max_queues), 1, UINT32_MAX },
 	{ "max-pinned", "SIZE", "memory registered for one host (no limit)",
 	  set_size, TARGET(max_pinned), 1, UINT64_MAX },
+	{ "max-pinned-per-address", "SIZE", "memory registered for one address (no limit)",
+	  set_size, TARGET(max_pinned_addr), 1, UINT64_MAX },
 	{ "max-pinned-total", "SIZE",
 	  "memory registered in all; readers get three quarters (no limit)",
 	  set_size, TARGET(max_pinned_all), 1, UINT64_MAX },

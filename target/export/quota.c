@@ -370,6 +370,8 @@ static unsigned int check(const struct limits_who *who, const struct taken *then
 		    for_readers(who, own->queues, 1), then->readers.queues, 1),
 		CAP(MEMORY, "max-pinned", false, cfg->max_pinned,
 		    bytes_max(cfg->max_pinned), then->host.bytes, bytes),
+		CAP(MEMORY, "max-pinned-per-address", false, cfg->max_pinned_addr,
+		    bytes_max(cfg->max_pinned_addr), then->addr.bytes, bytes),
 		CAP(MEMORY, "max-pinned-total", false, cfg->max_pinned_all,
 		    for_all(who, bytes_max(cfg->max_pinned_all)), then->all.bytes, bytes),
 		CAP(MEMORY, "max-pinned", true, own->bytes,

@@ -236,6 +236,22 @@ static void limits_of_an_address_and_of_all_hold(void **state)
 			 RDMABLK_R_LIMIT_QUEUES);
 	cfg.max_sessions_all = 8;
 	assert_int_equal(limits_session_queues(WHO(6, 2, true), 9, NULL), 4);
+	/* three sessions at the address, each of another host, have registered 30 bytes */
+	cfg.max_sessions_addr = 9;
+	cfg.max_queues_addr = 9;
+	cfg.max_pinned_addr = 40;
+	assert_int_equal(limits_session_get(&s[6], WHO(6, 1, true), 1, 11),
+			 RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(limits_session_check(WHO(6, 1, true), 10, NULL), RDMABLK_OK);
+	assert_int_equal(limits_session_check(WHO(6, 2, true), 40, NULL), RDMABLK_OK);
+	freed = (struct limits_freed){ 0 };
+	limits_freed_add(&freed, WHO(6, 1, true), &s[3]);
+	assert_int_equal(limits_session_check(WHO(6, 1, true), 20, &freed), RDMABLK_OK);
+	assert_int_equal(limits_session_check(WHO(6, 1, true), 21, &freed),
+			 RDMABLK_R_LIMIT_MEMORY);
+	cfg.max_sessions_addr = 3;
+	cfg.max_queues_addr = 6;
+	cfg.max_pinned_addr = 0;
 	assert_int_equal(limits_session_get(&s[6], WHO(6, 2, true), 1, 341),
 			 RDMABLK_R_LIMIT_MEMORY);
 	assert_int_equal(limits_session_get(&s[6], WHO(6, 2, true), 1, 340), RDMABLK_OK);
