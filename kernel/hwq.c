@@ -3,13 +3,20 @@
  * The memory of hardware queues: made with the first login, kept for all that follow, and
  * freed with the session. Each is on the NUMA node of the processors that use it.
  */
+#include <linux/bitops.h>
 #include <linux/blk-mq.h>
+#include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/list.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/topology.h>
 #include "poll.h"
 #include "session.h"
+
+/* The kernel gives powers of two; a bit more would be as much again. */
+static_assert(RDMABLK_RESERVE * sizeof(struct rdmablk_segments) <= SZ_128K);
+static_assert(RDMABLK_RESERVE <= BITS_PER_LONG);
 
 /* Memory that the READs behind WRITEs read to, if there will be any */
 static int rdmablk_hwq_tail(struct rdmablk_session *s, struct rdmablk_hwq *hwq)

@@ -10,6 +10,7 @@
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/log2.h>
 #include "limits.h"
 
 /**
@@ -116,6 +117,26 @@ int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 	    out->send_slots < in->reserved + out->max_chain + 1)
 		return -EINVAL;
 	return 0;
+}
+
+/**
+ * rdmablk_limits_reads() - work requests that a queue pair of READs holds
+ * @out: limits
+ * @reserved: send slots that tags of commands have for themselves, on the other queue pair
+ *
+ * Adapters round the memory of a send queue up to a power of two, and one place is the
+ * drain's; rxe leaves one empty, too. Two slots less than a power of two take half of the
+ * memory.
+ *
+ * Return: work requests, without the drain's.
+ */
+u32 rdmablk_limits_reads(const struct rdmablk_limits_out *out, u32 reserved)
+{
+	u32 slots = out->send_slots - reserved;
+
+	if (is_power_of_2(slots) && slots >= 2 * out->max_chain + 2)
+		slots -= 2;
+	return slots;
 }
 
 /**

@@ -74,7 +74,8 @@ struct rdmablk_limits_in {
  * @max_chain: work requests of a request, at most; more than RDMABLK_MAX_CHAIN only after a
  *	reconnect by a device with smaller work requests
  * @max_io_bytes: bytes of a request, a multiple of the logical block
- * @send_slots: work requests a queue pair holds, without the drain's
+ * @send_slots: work requests that a queue pair of WRITEs and commands holds, without the
+ *	drain's; of READs see rdmablk_limits_reads()
  */
 struct rdmablk_limits_out {
 	u32 sge_per_wr;
@@ -126,6 +127,7 @@ u32 rdmablk_limits_shown(const struct rdmablk_limits_queues *in);
 u32 rdmablk_limits_pairs(int max_qp, int max_cq);
 int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 			   struct rdmablk_limits_out *out);
+u32 rdmablk_limits_reads(const struct rdmablk_limits_out *out, u32 reserved);
 void rdmablk_limits_receive(u32 queues, u32 *tags, u32 *bytes);
 
 #endif /* RDMABLK_LIMITS_H */

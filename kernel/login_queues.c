@@ -310,15 +310,18 @@ static int rdmablk_join_connect(struct rdmablk_session *s, struct rdmablk_join *
 {
 	struct rdmablk_queue *q = j->queue;
 	u16 version = s->challenge.version;
+	u32 slots = s->offer.limits.send_slots, recvs = 0;
 	struct rdmablk_cm_request req;
-	u32 recvs;
 	int ret;
 
 	if (q->cm_id->device != s->pd->device || q->cm_id->port_num != s->offer.port)
 		return rdmablk_login_fail(s, -EXDEV,
 					  "the route changed to another RDMA device");
-	recvs = q->kind == RDMABLK_KIND_WRITE ? rdmablk_login_tags(s) : 0;
-	ret = rdmablk_queue_create_qp(q, s->pd, j->hwq->cq, s->offer.limits.send_slots, recvs,
+	if (q->kind == RDMABLK_KIND_WRITE)
+		recvs = rdmablk_login_tags(s);
+	else
+		slots = rdmablk_limits_reads(&s->offer.limits, rdmablk_login_owned(s));
+	ret = rdmablk_queue_create_qp(q, s->pd, j->hwq->cq, slots, recvs,
 				      s->offer.limits.sge_per_wr);
 	s->no_room = ret;
 	if (!ret && q->kind == RDMABLK_KIND_WRITE && rdmablk_login_ordered(s))

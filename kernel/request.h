@@ -23,8 +23,8 @@
 
 /* Segments for which a request has memory of its own */
 #define RDMABLK_FEW_SEGMENTS	8
-/* Requests of a hardware queue that have more at a time */
-#define RDMABLK_RESERVE		BITS_PER_LONG
+/* Requests of a hardware queue that have more at a time: what fits into 128 KiB */
+#define RDMABLK_RESERVE		42
 
 /**
  * struct rdmablk_segments - memory for the segments of a request that has more than

@@ -330,6 +330,8 @@ MUTANTS = [
      "min_t(u32, in->max_send_sge, in->max_sge_rd)", "in->max_send_sge"),
     ("more queue pairs than the device has", "test_limits", LIMITS,
      "(max_qp - 1) / 2", "max_qp"),
+    ("a queue of READs takes twice the memory that it needs", "test_limits", LIMITS,
+     "\t\tslots -= 2;\n", "\t\tslots -= 0;\n"),
     ("a target asks for any amount of memory", "test_limits", LIMITS,
      "\t*tags = min_t(u32, *tags, each / *bytes);\n", ""),
     ("all hosts come back at the same moment", "test_patience", PATIENCE,

@@ -355,6 +355,34 @@ static void test_shared_queue_pairs(void **state)
 	assert_int_equal(out.send_slots, 256 + 35);
 }
 
+/* READs need no slots of commands, and leave places of the queue free for drain and rxe. */
+static void test_queue_pairs_of_reads(void **state)
+{
+	struct rdmablk_limits_in in = usual;
+
+	(void)state;
+	in.reserved = 35;
+	compute(&in);
+	assert_int_equal(out.send_slots, 256 + 35);
+	assert_int_equal(rdmablk_limits_reads(&out, 35), 254);
+	in.queue_depth = 100;
+	compute(&in);
+	assert_int_equal(rdmablk_limits_reads(&out, 35), 200);
+	/* two of the longest chains fit in any case */
+	in.queue_depth = 1;
+	compute(&in);
+	assert_int_equal(rdmablk_limits_reads(&out, 35), 8);
+	in.queue_depth = 8;
+	compute(&in);
+	assert_int_equal(rdmablk_limits_reads(&out, 35), 14);
+	in.reserved = 0;
+	for (in.queue_depth = 1; in.queue_depth < 1024; in.queue_depth++) {
+		compute(&in);
+		assert_in_range(rdmablk_limits_reads(&out, 0), out.send_slots - 2, out.send_slots);
+		assert_true(rdmablk_limits_reads(&out, 0) >= 2 * out.max_chain);
+	}
+}
+
 /* The longest request fits into the send queue, with the READ that follows it. */
 static void test_a_read_behind_each_write(void **state)
 {
@@ -381,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_number_of_queues),
 		cmocka_unit_test(test_queues_of_a_device),
 		cmocka_unit_test(test_shared_queue_pairs),
+		cmocka_unit_test(test_queue_pairs_of_reads),
 		cmocka_unit_test(test_a_read_behind_each_write),
 		cmocka_unit_test(test_usual_device),
 		cmocka_unit_test(test_elements_of_a_work_request),

@@ -279,7 +279,7 @@ static struct rdmablk_hwq hwq;
 static struct rdmablk_wire_region region = { .iova = 0x10000, .rkey = 77 };
 static struct rdmablk_path path;
 static struct request_queue queue;
-static struct request request[BITS_PER_LONG + 1];
+static struct request request[RDMABLK_RESERVE + 1];
 
 static int setup(void **state)
 {
