@@ -22,6 +22,8 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 		WRITE_ONCE(path->unflushed, true);
 	req->cmd = NULL;
 	req->watched = false;
+	/* That of a command; it may be none when it is sent again. */
+	rq->timeout = 0;
 	if (held->lost && held->again && req->holds) {
 		req->holds = 2;
 	} else if (held->lost) {

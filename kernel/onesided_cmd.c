@@ -154,10 +154,12 @@ void rdmablk_onesided_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq)
 		cmd->pages = true;
 		return;
 	}
-	/* What nobody has asked for waits for nothing. */
+	/* What nobody has asked for waits for nothing: it is a WRITE and nothing else. */
 	req->durable = rq->cmd_flags & REQ_FUA;
-	if (!req->durable)
+	if (!req->durable) {
+		rq->timeout = 0;
 		return;
+	}
 	req->fua = true;
 	req->fence.kind = RDMABLK_FENCE_FUA;
 	req->fence.hwq = hwq;

@@ -33,7 +33,7 @@ struct request {
 	int op;
 	unsigned int cmd_flags, rq_flags;
 	bool free, completed;
-	unsigned int requeued, unmapped;
+	unsigned int requeued, unmapped, timeout;
 	struct rdmablk_request pdu;
 };
 
@@ -139,6 +139,7 @@ static void test_hold(void **state)
 	(void)state;
 	rq[WRITE].pdu.cmd = &cmd;
 	rq[WRITE].pdu.watched = true;
+	rq[WRITE].timeout = 600;
 	assert_true(rdmablk_request_busy(&set));
 	held = hold();
 	assert_int_equal(held.requests, REQUESTS - 1);
@@ -149,6 +150,7 @@ static void test_hold(void **state)
 	}
 	assert_null(rq[WRITE].pdu.cmd);
 	assert_false(rq[WRITE].pdu.watched);
+	assert_int_equal(rq[WRITE].timeout, 0);
 	assert_false(rdmablk_request_busy(&set));
 	assert_int_equal(rdmablk_request_in_flight(&set), REQUESTS - 1);
 	assert_int_equal(ended, 0);

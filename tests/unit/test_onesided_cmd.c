@@ -144,6 +144,7 @@ static int setup(void **state)
 	path.commands = true;
 	path.snapshots = 1;
 	path.size = 1 << 20;
+	path.slow_tmo = 600;
 	hwq.path = &path;
 	tag.cmdq = &hwq.cmdq;
 	rq.pdu.queue = &hwq.write;
@@ -169,6 +170,7 @@ static void write_answered(unsigned int flags, u8 status)
 	rdmablk_onesided_prepare_fua(&hwq, &rq);
 	assert_ptr_equal(rq.pdu.cmd, &tag);
 	assert_int_equal(op_sent, RDMABLK_OP_FLUSH);
+	assert_int_equal(rq.timeout, path.slow_tmo);
 	tag.status = status;
 	tag.done(&tag);
 	assert_int_equal(put, 1);
@@ -208,7 +210,10 @@ static void test_unasked_flush_fails(void **state)
 	assert_int_equal(path.ahead.singles, 0);
 }
 
-/* A write with FUA waits for a tag, any other does without its FLUSH. */
+/*
+ * A write with FUA waits for a tag, any other does without its FLUSH, and has the time of a
+ * write.
+ */
 static void test_no_tag(void **state)
 {
 	(void)state;
@@ -216,10 +221,12 @@ static void test_no_tag(void **state)
 	rdmablk_onesided_prepare_fua(&hwq, &rq);
 	assert_false(rq.pdu.durable || rq.pdu.fua);
 	assert_null(rq.pdu.cmd);
+	assert_int_equal(rq.timeout, 0);
 	rq.pdu.durable = true;
 	rq.cmd_flags = REQ_FUA;
 	rdmablk_onesided_prepare_fua(&hwq, &rq);
 	assert_true(rq.pdu.durable && rq.pdu.fua);
+	assert_int_equal(rq.timeout, path.slow_tmo);
 	assert_int_equal(rq.pdu.fence.kind, RDMABLK_FENCE_FUA);
 	rq.pdu.fence.send(&rq.pdu.fence, &tag);
 	assert_int_equal(sent, 1);
