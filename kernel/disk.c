@@ -234,6 +234,8 @@ void rdmablk_disk_free(struct rdmablk_session *s)
 	mutex_lock(&s->disk_mutex);
 	disk = s->disk;
 	s->disk = NULL;
+	/* Its queue was; that of the next disk is not. */
+	s->frozen = false;
 	mutex_unlock(&s->disk_mutex);
 	if (!disk)
 		return;

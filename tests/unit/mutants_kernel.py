@@ -4,6 +4,7 @@ pauses of a recovery are in, for tests/unit/mutants, which says what the columns
 
 CMDQ, HELD, QUEUE = "kernel/cmdq.c", "kernel/held.c", "kernel/queue.c"
 JOIN, REQUEST_CMD = "kernel/login_queues.c", "kernel/onesided_cmd.c"
+DISK, POWER = "kernel/disk.c", "kernel/power.c"
 ONESIDED, ONESIDED_H = "kernel/onesided.c", "kernel/onesided.h"
 WIRE, DATA = "kernel/wire.c", "kernel/wire_data.c"
 LIMITS, PATIENCE = "kernel/limits.c", "kernel/patience.c"
@@ -15,6 +16,7 @@ TESTS = {
     "test_cmdq": PURE,
     "test_held": PURE,
     "test_login_queues": PURE + " kernel-patience.o kernel-limits.o",
+    "test_power": PURE,
     "test_onesided_cmd": PURE + " kernel-status.o kernel-flush_ahead.o",
     "test_wire": PURE,
     "test_grant": PURE,
@@ -197,6 +199,15 @@ MUTANTS = [
      "\t\tWRITE_ONCE(path->unflushed, true);\n", "\t\t;\n"),
     ("a command may reach beyond the export", "test_onesided_cmd", REQUEST_CMD,
      "blk_rq_bytes(rq) > path->size - pos)", "0)"),
+    ("a disk is frozen because the one before it was", "test_power", DISK,
+     "\ts->frozen = false;\n", ""),
+    ("a suspend that is refused leaves disks frozen", "test_power", POWER,
+     "\trdmablk_power_complete(dev);\n", ""),
+    ("a disk is unfrozen for each resume", "test_power", POWER,
+     "\tif (s->disk && s->frozen)\n\t\trdmablk_compat_unfreeze", "\tif (s->disk)\n"
+     "\t\trdmablk_compat_unfreeze"),
+    ("a suspend does not wait for what is under way", "test_power", POWER,
+     "\t\tidle = rdmablk_power_settle(s, until);\n", "\t\tidle = until;\n"),
     ("all that is held fails fast", "test_held", HELD,
      "\tif (!fail->all && !rdmablk_request_fails_fast(rq))\n\t\treturn true;\n", ""),
     ("a write that may land fails fast", "test_held", HELD,

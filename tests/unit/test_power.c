@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Proves that kernel/power.c unfreezes the queues that it has frozen for a suspend, each
+ * once, and no other: also when kernel/disk.c has given up the disk meanwhile, and made
+ * another, as a login does that begins again with fewer queues.
+ */
+#include <linux/kernel.h>
+
+#include "unit.h"
+
+#include "../../kernel/request.h"
+
+/* The block layer and the kernel around both files */
+#define HZ			1000
+#define THIS_MODULE		NULL
+#define PLATFORM_DEVID_NONE	(-1)
+#define BLK_MQ_F_STACKING	1
+#define BLK_MQ_F_NO_SCHED_BY_DEFAULT	2
+#define HCTX_MAX_TYPES		3
+#define SECTOR_SHIFT		9
+#define GD_NEED_PART_SCAN	0
+#define KOBJ_CHANGE		0
+#define IS_ERR(p)		(!(p))
+#define PTR_ERR(p)		((p) ? 0 : -ENOMEM)
+#define nsecs_to_jiffies(ns)	((unsigned long)((ns) / 1000000))
+#define spin_lock_irq		spin_lock_bh
+#define spin_unlock_irq		spin_unlock_bh
+#define spin_lock_irqsave(l, f)	do { (f) = 0; spin_lock_bh(l); } while (0)
+#define spin_unlock_irqrestore(l, f)	do { (void)(f); spin_unlock_bh(l); } while (0)
+#define time_before(a, b)	((long)((a) - (b)) < 0)
+#define time_in_range(a, b, c)	((a) >= (b) && (a) <= (c))
+#define to_delayed_work(w)	container_of(w, struct delayed_work, work)
+#define strscpy(to, from, n)	snprintf(to, n, "%s", from)
+#define set_bit(nr, to)		(*(to) |= 1UL << (nr))
+#define kobject_uevent(k, what)	((void)(k))
+#define ibdev_to_node(dev)	((void)(dev), 0)
+#define platform_driver_register(d)	((void)(d), 0)
+#define platform_driver_unregister(d)	((void)(d))
+#define platform_device_unregister(d)	((void)(d))
+#define platform_device_register_simple(name, id, res, n)	((struct platform_device *)0)
+
+struct kobject {
+	int none;
+};
+
+struct device {
+	struct kobject kobj;
+};
+
+struct platform_device;
+
+struct dev_pm_ops {
+	int (*prepare)(struct device *dev);
+	void (*complete)(struct device *dev);
+};
+
+struct platform_driver {
+	struct {
+		const char *name;
+		const struct dev_pm_ops *pm;
+	} driver;
+};
+
+struct ib_pd {
+	struct ib_device *device;
+};
+
+struct delayed_work {
+	struct work_struct work;
+};
+
+struct request_queue {
+	int freeze_depth;
+};
+
+struct gendisk;
+
+struct block_device_operations {
+	void *owner;
+	int (*open)(struct gendisk *disk);
+	void (*free_disk)(struct gendisk *disk);
+};
+
+struct gendisk {
+	struct request_queue *queue, own;
+	const struct block_device_operations *fops;
+	void *private_data;
+	char disk_name[16];
+	u64 capacity;
+	unsigned long state;
+	struct device dev;
+};
+
+struct blk_mq_tag_set {
+	const struct blk_mq_ops *ops;
+	unsigned int nr_hw_queues, nr_maps, queue_depth, cmd_size, flags, timeout;
+	int numa_node;
+	void *driver_data;
+};
+
+/* As much of compat.h, log.h and session.h as both files know */
+#define RDMABLK_COMPAT_H
+#define RDMABLK_LOG_H
+#define RDMABLK_SESSION_H
+#define RDMABLK_TAGSET_FLAGS	0
+#define rdmablk_info_ratelimited(s, ...)	((void)(s))
+#define rdmablk_warn(s, ...)	((void)(s))
+#define RDMABLK_DISK_OPEN(name, fn)					\
+	static int name(struct gendisk *disk)				\
+	{								\
+		return fn(disk);					\
+	}
+
+struct rdmablk_disk_limits {
+	unsigned int logical_block, physical_block, io_min, io_opt, max_sectors, chunk_sectors;
+	unsigned int max_segments, max_segment_size, max_discard_sectors, discard_granularity;
+	unsigned int discard_alignment, max_zeroes_sectors, max_erase_sectors;
+	bool rotational, cache;
+};
+
+struct rdmablk_agreed {
+	struct rdmablk_wire_grant grant;
+	struct rdmablk_limits_out limits;
+	struct rdmablk_wire_limits cmds;
+};
+
+struct rdmablk_session {
+	int index;
+	char name[16];
+	spinlock_t lock;	/* unscanned, state */
+	int state;
+	bool down, unscanned, added, frozen;
+	u8 longest_ack;
+	unsigned int nr_queues;
+	struct mutex disk_mutex;
+	struct rdmablk_agreed offer;
+	struct ib_pd *pd;
+	struct rdmablk_path path;
+	struct blk_mq_tag_set tag_set;
+	struct gendisk *disk;
+	struct delayed_work disk_work;
+	unsigned long disk_looked;
+};
+
+static unsigned long jiffies = 1000;
+static struct workqueue_struct *rdmablk_login_wq;
+static struct ib_pd pd;
+static struct gendisk disks[2];	/* the second one is made when the first is given up */
+static struct rdmablk_session session;
+static unsigned int made;
+static bool stepped, busy;
+
+struct blk_mq_ops {
+	int none;
+};
+
+const struct blk_mq_ops rdmablk_mq_ops;
+
+static int blk_mq_alloc_tag_set(struct blk_mq_tag_set *set)
+{
+	assert_int_equal(set->nr_hw_queues, session.nr_queues);
+	return 0;
+}
+
+static void blk_mq_free_tag_set(struct blk_mq_tag_set *set)
+{
+	memset(set, 0, sizeof(*set));
+}
+
+static struct gendisk *rdmablk_compat_alloc_disk(struct blk_mq_tag_set *set,
+						 const struct rdmablk_disk_limits *lim,
+						 void *queuedata)
+{
+	struct gendisk *disk = &disks[made++];
+
+	(void)set;
+	(void)lim;
+	assert_ptr_equal(queuedata, &session.path);
+	disk->queue = &disk->own;
+	return disk;
+}
+
+static void put_disk(struct gendisk *disk)
+{
+	disk->queue = NULL;
+}
+
+static void set_capacity(struct gendisk *disk, u64 sectors)
+{
+	disk->capacity = sectors;
+}
+
+#define set_capacity_and_notify	set_capacity
+
+static u64 get_capacity(const struct gendisk *disk)
+{
+	return disk->capacity;
+}
+
+static void set_disk_ro(struct gendisk *disk, bool ro)
+{
+	(void)disk;
+	assert_true(ro);
+}
+
+static struct device *disk_to_dev(struct gendisk *disk)
+{
+	return &disk->dev;
+}
+
+static void queue_delayed_work(struct workqueue_struct *wq, struct delayed_work *work,
+			       unsigned long delay)
+{
+	(void)delay;
+	queue_work(wq, &work->work);
+}
+
+static void blk_freeze_queue_start(struct request_queue *q)
+{
+	q->freeze_depth++;
+}
+
+/* What the block layer warns of leaves a queue that can never be frozen again. */
+static void rdmablk_compat_unfreeze_queue(struct request_queue *q)
+{
+	assert_true(q->freeze_depth > 0);
+	q->freeze_depth--;
+}
+
+/* A queue that nobody has frozen does not become idle. */
+static bool blk_mq_freeze_queue_wait_timeout(struct request_queue *q, long left)
+{
+	jiffies += (unsigned long)left;
+	return q->freeze_depth && !busy;
+}
+
+void rdmablk_poll_all(struct rdmablk_hwq **hwq, u32 n)
+{
+	(void)hwq;
+	assert_int_equal(n, session.nr_queues);
+}
+
+static int rdmablk_session_state(struct rdmablk_session *s)
+{
+	return s->state;
+}
+
+static void rdmablk_session_agreed(struct rdmablk_session *s, struct rdmablk_agreed *agreed)
+{
+	*agreed = s->offer;
+}
+
+static void rdmablk_session_put(struct rdmablk_session *s)
+{
+	assert_ptr_equal(s, &session);
+	stepped = false;
+}
+
+static bool rdmablk_session_step(struct rdmablk_session **s)
+{
+	stepped = !*s;
+	*s = stepped ? &session : NULL;
+	return stepped;
+}
+
+/* The kernel is compiled without this warning: ->prepare() has the arguments of all. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include "../../kernel/disk.c"
+#include "../../kernel/power.c"
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&session, 0, sizeof(session));
+	memset(disks, 0, sizeof(disks));
+	made = 0;
+	busy = false;
+	session.pd = &pd;
+	session.nr_queues = 2;
+	session.longest_ack = 16;
+	session.offer.grant.size = 1 << 20;
+	session.offer.grant.logical_block = 512;
+	session.offer.grant.nr_regions = 1;
+	assert_int_equal(rdmablk_disk_alloc(&session), 0);
+	assert_ptr_equal(session.disk, &disks[0]);
+	return 0;
+}
+
+static void test_suspend(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rdmablk_power_ops.prepare(NULL), 0);
+		assert_int_equal(disks[0].own.freeze_depth, 1);
+		rdmablk_power_ops.complete(NULL);
+		assert_int_equal(disks[0].own.freeze_depth, 0);
+	}
+}
+
+/* Nobody calls ->complete() of a device that refuses. */
+static void test_refused(void **state)
+{
+	(void)state;
+	busy = true;
+	assert_int_equal(rdmablk_power_ops.prepare(NULL), -EBUSY);
+	assert_int_equal(disks[0].own.freeze_depth, 0);
+	assert_false(stepped);
+}
+
+static void again(void)
+{
+	rdmablk_disk_free(&session);
+	assert_null(session.disk);
+	assert_int_equal(rdmablk_disk_alloc(&session), 0);
+	assert_ptr_equal(session.disk, &disks[1]);
+}
+
+/* The second disk is made during the suspend. */
+static void test_other_disk(void **state)
+{
+	(void)state;
+	assert_int_equal(rdmablk_power_ops.prepare(NULL), 0);
+	again();
+	rdmablk_power_ops.complete(NULL);
+	assert_int_equal(disks[1].own.freeze_depth, 0);
+	assert_int_equal(rdmablk_power_ops.prepare(NULL), 0);
+	assert_int_equal(disks[1].own.freeze_depth, 1);
+	rdmablk_power_ops.complete(NULL);
+	assert_int_equal(disks[1].own.freeze_depth, 0);
+}
+
+/* The suspend waits for nothing that it has not frozen. */
+static void test_other_disk_before_the_wait(void **state)
+{
+	(void)state;
+	rdmablk_power_freeze_start(&session);
+	again();
+	assert_true(rdmablk_power_freeze_wait(&session, jiffies + RDMABLK_FREEZE_TMO));
+	rdmablk_power_ops.complete(NULL);
+	assert_int_equal(disks[1].own.freeze_depth, 0);
+}
+
+static void test_removed(void **state)
+{
+	(void)state;
+	assert_int_equal(rdmablk_power_ops.prepare(NULL), 0);
+	rdmablk_disk_free(&session);
+	rdmablk_disk_free(&session);
+	rdmablk_power_ops.complete(NULL);
+	assert_false(session.frozen);
+}
+
+/* The timer of a request is no shorter than the transport's last try. */
+static void test_timeout(void **state)
+{
+	(void)state;
+	assert_int_equal(session.tag_set.timeout, 30 * HZ);
+	session.longest_ack = 31;
+	assert_true(rdmablk_disk_timeout(&session) > (7 * 4 * (4096ULL << 31)) / 1000000);
+}
+
+#define TEST(name)	cmocka_unit_test_setup(name, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_suspend),
+		TEST(test_refused),
+		TEST(test_other_disk),
+		TEST(test_other_disk_before_the_wait),
+		TEST(test_removed),
+		TEST(test_timeout),
+	};
+
+	return cmocka_run_group_tests_name("power", tests, NULL, NULL);
+}
