@@ -66,14 +66,14 @@ static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue 
 		return false;
 	/* The receives of a queue pair that is refused complete, and with an error. */
 	rdmablk_queue_stop(q);
-	/* That was of a queue pair that has no future; all it had to say has been said. */
+	rdmablk_queue_destroy_qp(q);
+	/* That was of a queue pair that is gone: no event of it comes any more. */
 	WRITE_ONCE(q->failed, false);
 	spin_lock_irq(&s->lock);
 	if (s->attempt_reason == RDMABLK_R_CONNECTION && !rdmablk_login_others_failed(s, q))
 		s->attempt_reason = 0;
 	spin_unlock_irq(&s->lock);
 	q->cm_reason = 0;
-	rdmablk_queue_destroy_qp(q);
 	if (q->kind == RDMABLK_KIND_WRITE)
 		rdmablk_cmdq_destroy(cmdq);
 	rdmablk_cm_destroy(q);

@@ -254,6 +254,11 @@ MUTANTS = [
      "\trdmablk_cmdq_destroy(cmdq);\n"),
     ("a write queue that is refused keeps its commands", "test_login_queues", JOIN,
      "\tif (q->kind == RDMABLK_KIND_WRITE)\n\t\trdmablk_cmdq_destroy(cmdq);\n", ""),
+    ("an error of a queue pair that is gone is one of the next", "test_join", JOIN,
+     "\tWRITE_ONCE(q->failed, false);\n", ""),
+    ("a queue pair that is gone ends the login", "test_join", JOIN,
+     "\tif (s->attempt_reason == RDMABLK_R_CONNECTION &&",
+     "\tif (s->attempt_reason == RDMABLK_R_MALFORMED &&"),
     ("tables of tags of which one is missing are used", "test_cmdq", CMDQ,
      "\trdmablk_cmdq_free(cmdq);\n\treturn -ENOMEM;\n", "\treturn -ENOMEM;\n"),
     # --- what a request becomes

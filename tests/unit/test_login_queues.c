@@ -240,8 +240,12 @@ void rdmablk_queue_stop(struct rdmablk_queue *q)
 	assert_non_null(q->qp);
 }
 
+/* The device may tell of an error of a queue pair as long as that exists. */
 void rdmablk_queue_destroy_qp(struct rdmablk_queue *q)
 {
+	q->failed = true;
+	if (!session.attempt_reason)
+		session.attempt_reason = RDMABLK_R_CONNECTION;
 	q->qp = NULL;
 }
 
@@ -354,6 +358,9 @@ static void joined(unsigned int reads, unsigned int writes)
 	assert_int_equal(cmdqs, writes);
 	assert_non_null(hwq.read.qp);
 	assert_non_null(hwq.write.qp);
+	/* Else nothing would ever be posted, and the login would come to nothing. */
+	assert_false(hwq.read.failed || hwq.write.failed);
+	assert_int_equal(session.attempt_reason, 0);
 	assert_int_equal(hwq.cmdq.depth, rdmablk_login_tags(&session));
 }
 
