@@ -256,7 +256,7 @@ static void rdmablk_session_put(struct rdmablk_session *s)
 	stepped = false;
 }
 
-static bool rdmablk_session_step(struct rdmablk_session **s)
+static bool rdmablk_registry_step(struct rdmablk_session **s)
 {
 	stepped = !*s;
 	*s = stepped ? &session : NULL;
