@@ -128,7 +128,9 @@ static void all_synced(struct full *full)
  * full_sync - make durable what was written to the file
  * @store: locked
  *
- * Return: 0 or -errno; then all of it is to be written again, which the next call does.
+ * Return: 0 or -errno; then all of it is to be written again, which the next call does. As
+ * long as no fdatasync has succeeded, that is all of the file: what an earlier process has
+ * written may be lost, and nobody knows what that was.
  */
 int full_sync(struct store *store)
 {
@@ -142,10 +144,13 @@ int full_sync(struct store *store)
 		      write_set(store, &full->unsynced, NULL);
 	}
 	ret = ret ?: uring_sync(&full->ring);
-	if (ret)
-		full->rewrite = true;
-	else
+	if (!ret) {
 		all_synced(full);
+		return 0;
+	}
+	full->rewrite = true;
+	if (!full->settled)
+		full_compare_leave(full, full->file.size);
 	return ret;
 }
 

@@ -349,10 +349,11 @@ static void a_failed_fdatasync_loses_nothing(void **state)
 
 	(void)state;
 	files_write(path, 0, SIZE, 1);
-	files_text(rules, "sync error EIO count 1\n");
+	files_text(rules, "sync error EIO skip 1 count 1\n");
 	full_config(path)->fault = (char *)rules;
 	assert_int_equal(full_open(&s, &full_ec), 0);
 	dirty = full_dirty(&s);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
 	full_rdma(&s, 2 * MIB, MIB, 2);
 	full_note(&s, &dirty, 2 * MIB, MIB);
 	/* the first part in a flush of its own, whose outcome is unknown to the second */
@@ -370,6 +371,33 @@ static void a_failed_fdatasync_loses_nothing(void **state)
 	files_write(path, 2 * MIB, MIB, 3);
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
 	assert_true(files_are(path, 2 * MIB, MIB, 3));
+	bitmap_free(&dirty);
+	full_close(&s);
+}
+
+/* What an earlier daemon has written was in a cache, and none of it is noted as unsynced. */
+static void a_first_fdatasync_that_fails_loses_nothing(void **state)
+{
+	const char *path = files_new("first", SIZE), *rules = files_path("rules");
+	struct bitmap dirty;
+	struct store s;
+
+	(void)state;
+	files_write(path, 0, SIZE, 1);
+	files_text(rules, "sync error EIO count 2\n");
+	full_config(path)->fault = (char *)rules;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	dirty = full_dirty(&s);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_R_STORE_IO);
+	files_write(path, 4 * MIB, 4096, 3);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_R_STORE_IO);
+	files_write(path, 6 * MIB, MIB, 3);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(files_are(path, 0, SIZE, 1));
+	/* from then on all of it is durable, but for what is noted */
+	files_write(path, 4 * MIB, 4096, 3);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(files_are(path, 4 * MIB, 4096, 3));
 	bitmap_free(&dirty);
 	full_close(&s);
 }
@@ -752,6 +780,7 @@ int main(void)
 		cmocka_unit_test(a_flush_writes_what_is_dirty),
 		cmocka_unit_test(an_error_leaves_it_dirty),
 		cmocka_unit_test(a_failed_fdatasync_loses_nothing),
+		cmocka_unit_test(a_first_fdatasync_that_fails_loses_nothing),
 		cmocka_unit_test(the_end_writes_what_a_failed_fdatasync_lost),
 		cmocka_unit_test(a_full_file_system),
 		cmocka_unit_test(zeroes_and_discards),
