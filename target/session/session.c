@@ -248,13 +248,16 @@ static void refence_expired(struct loop_timer *timer)
  * @s: session
  *
  * Each part and each queue that joins renews the time. The whole login has a bound that
- * grows with the number of queues, as that of the initiator does. Who has not said who he
- * is has less: connections cost him nothing, and each takes a place from others.
+ * grows with the number of queues, as that of the initiator does. The registration is not
+ * counted: it lasts the longer the larger the export is. An initiator that has not said
+ * which one it is has less time: connections cost it nothing, and each takes a place from
+ * others.
  */
 void session_login_timer(struct session *s)
 {
 	int64_t ms = (int64_t)s->cfg->login_ms;
-	int64_t left = s->born + ms * (2 + s->nr_data / LOGIN_JOINS) - loop_now();
+	int64_t left = s->born + s->registered_ms +
+		       ms * (2 + s->nr_data / LOGIN_JOINS) - loop_now();
 
 	if (s->state < SESSION_REGISTER)
 		ms = (int64_t)min_u64(s->cfg->hello_ms, s->cfg->login_ms);

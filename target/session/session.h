@@ -121,6 +121,8 @@ enum session_staged {
  * @silence_ms: it ends when nothing was heard for so long
  * @heard: when something was heard last, ms
  * @born: ms
+ * @turn_began: when it began to wait for its turn to register, ms
+ * @registered_ms: how long that and the registration took: no part of the time for a login
  * @late_flushes: that had begun when it became @late
  * @logout: the command to be answered, when @reason is RDMABLK_R_LOGOUT
  * @window: start of the second in which @window_messages are counted, ms
@@ -199,6 +201,8 @@ struct session {
 	uint32_t silence_ms;
 	int64_t heard;
 	int64_t born;
+	int64_t turn_began;
+	int64_t registered_ms;
 	uint64_t late_flushes;
 	struct login_command logout;
 

@@ -194,6 +194,7 @@ static void register_submit(struct session *s)
 static void register_turn(struct session *s)
 {
 	loop_timer_stop(&s->timer);
+	s->turn_began = loop_now();
 	s->waits = others_register(s);
 	if (s->waits)
 		TAILQ_INSERT_TAIL(&waiting, s, turn);
@@ -307,6 +308,8 @@ static void register_end(struct session *s)
 bool session_registered(struct session *s)
 {
 	s->busy = false;
+	if (s->registering)
+		s->registered_ms = loop_now() - s->turn_began;
 	register_end(s);
 	if (s->noted > 0)
 		export_noted(s->export, &s->lease);

@@ -848,6 +848,51 @@ static void an_address_registers_one_session_at_a_time(void **state)
 	close(hanging.pipe[1]);
 }
 
+static int64_t time_left;	/* for the next part of a login */
+
+static void granted(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	if (!session_registered(s) || !session_set_state(s, SESSION_GRANTED))
+		return;
+	session_login_timer(s);
+	time_left = s->timer.deadline - loop_now();
+	session_end(s, RDMABLK_R_CONNECTION);
+}
+
+/* It lasts longer than a login may otherwise, because the export is large. */
+static void a_registration_is_no_part_of_the_time_for_a_login(void **state)
+{
+	struct job hangs[2] = { [0 ... 1] = { .run = hang_run, .done = nothing_done,
+					      .kind = JOB_REGISTER } };
+	struct export_config ec = { .name = "d" };
+	struct store_ops ops = { 0 };
+	struct export export = { .store.ops = &ops, .cfg = &ec };
+	struct session *s = registering(&export);
+	uint64_t login_ms = cfg.login_ms;
+
+	(void)state;
+	assert_int_equal(pipe(hanging.pipe), 0);
+	hanging.over = true;
+	worker_submit(&hangs[0]);
+	worker_submit(&hangs[1]);
+	come_from(s, 1);
+	cfg.login_ms = 1000;
+	time_left = 0;
+	assert_int_equal(session_register(s, granted), RDMABLK_OK);
+	look.expired = look_again;
+	loop_timer_start(&look, 2 * (int64_t)cfg.login_ms + 100);
+	assert_int_equal(loop_run(), 0);
+	assert_int_equal(s->state, SESSION_REGISTER);
+	assert_int_equal(write(hanging.pipe[1], "  ", 2), 2);
+	wait_gone();
+	cfg.login_ms = login_ms;
+	close(hanging.pipe[0]);
+	close(hanging.pipe[1]);
+	assert_true(time_left > 0 && time_left <= 1000);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 static const struct CMUnitTest tests[] = {
@@ -863,6 +908,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(who_needs_no_note_does_not_wait_for_one),
 	TEST(who_waits_for_a_note_too_long_has_not_logged_in),
 	TEST(an_address_registers_one_session_at_a_time),
+	TEST(a_registration_is_no_part_of_the_time_for_a_login),
 	TEST(the_end_does_not_wait_for_a_state_directory),
 };
 
