@@ -248,7 +248,8 @@ static int make_buffers(struct commands *c, struct ibv_pd *pd)
  *
  * Blocks; for workers. command_close() and command_free() are due either way.
  *
- * Return: 0 or -errno.
+ * Return: 0; DEVICE_FULL, also when a completion queue of the device is too short for so
+ * many hardware queues; or -errno.
  */
 int command_open(struct commands *c, struct device *dev, struct ibv_pd *pd,
 		 unsigned int nr)
@@ -257,7 +258,7 @@ int command_open(struct commands *c, struct device *dev, struct ibv_pd *pd,
 	int ret;
 
 	if (cqes > dev->attr.max_cqe)
-		return -E2BIG;
+		return DEVICE_FULL;
 	c->nr = nr;
 	c->cq.completed = completed;
 	c->cq.failed = failed;

@@ -848,6 +848,25 @@ static void an_address_registers_one_session_at_a_time(void **state)
 	close(hanging.pipe[1]);
 }
 
+/* The completions of so many hardware queues do not fit; those of fewer may. */
+static void a_short_completion_queue_is_a_full_device(void **state)
+{
+	struct export_config ec = { .name = "d" };
+	struct store_ops ops = { 0 };
+	struct export export = { .store.ops = &ops, .cfg = &ec };
+	struct session *s = registering(&export);
+
+	(void)state;
+	s->wish.features = RDMABLK_F_COMMANDS;
+	s->share.queues = (uint32_t)device.attr.max_cqe / COMMAND_DEPTH;
+	come_from(s, 1);
+	went_on = 0;
+	assert_int_equal(session_register(s, count_registered), RDMABLK_OK);
+	wait_gone();
+	assert_int_equal(went_on, 0);
+	assert_int_equal(ended_for, RDMABLK_R_DEVICE_FULL);
+}
+
 static int64_t time_left;	/* for the next part of a login */
 
 static void granted(struct job *job)
@@ -908,6 +927,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(who_needs_no_note_does_not_wait_for_one),
 	TEST(who_waits_for_a_note_too_long_has_not_logged_in),
 	TEST(an_address_registers_one_session_at_a_time),
+	TEST(a_short_completion_queue_is_a_full_device),
 	TEST(a_registration_is_no_part_of_the_time_for_a_login),
 	TEST(the_end_does_not_wait_for_a_state_directory),
 };
