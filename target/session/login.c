@@ -125,6 +125,7 @@ static unsigned int plan_staged(struct session *s, struct export *e,
 	s->plan = (struct staged_plan){
 		.verbs = s->device->verbs,
 		.max_mr_size = s->device->attr.max_mr_size,
+		.max_cqe = (unsigned int)s->device->attr.max_cqe,
 		.nr_queues = queues,
 		.logical_block = (uint32_t)e->cfg->block,
 		.writer = s->lease.writer,

@@ -74,12 +74,12 @@ static uint64_t completion_depth(const struct store_none *none, unsigned int max
 
 /* Commands of a queue, of so many. */
 static uint64_t depth_of(const struct store_none *none, const struct staged_plan *plan,
-			 unsigned int max_cqe, unsigned int nr)
+			 unsigned int nr)
 {
 	uint64_t depth = min_u64(plan->queue_depth + SPARE_TAGS, RDMABLK_MAX_CMD_DEPTH);
 	uint64_t memory = min_u64(none->slot_memory, plan->max_mr_size);
 
-	depth = min_u64(depth, completion_depth(none, max_cqe, nr));
+	depth = min_u64(depth, completion_depth(none, plan->max_cqe, nr));
 	depth = min_u64(depth, memory / none->slot_bytes / nr);
 	return min_u64(depth, MAX_QUEUE_BYTES / none->slot_bytes);
 }
@@ -87,18 +87,13 @@ static uint64_t depth_of(const struct store_none *none, const struct staged_plan
 static unsigned int staged_plan(struct store *store, struct staged_plan *plan)
 {
 	const struct store_none *none = store->priv;
-	struct ibv_device_attr attr;
 	uint64_t good = min_u64(plan->queue_depth, GOOD_DEPTH) + SPARE_TAGS, depth;
-	unsigned int max_cqe;
 
-	if (ibv_query_device(plan->verbs, &attr))
-		return RDMABLK_R_INTERNAL;
-	max_cqe = (unsigned int)attr.max_cqe;
 	/* Processors share a deep queue better than each has a shallow one. */
 	while (plan->nr_queues > 1 &&
-	       depth_of(none, plan, max_cqe, plan->nr_queues) < good)
+	       depth_of(none, plan, plan->nr_queues) < good)
 		plan->nr_queues--;
-	depth = depth_of(none, plan, max_cqe, plan->nr_queues);
+	depth = depth_of(none, plan, plan->nr_queues);
 	if (depth < MIN_DEPTH) {
 		log_peer(NULL, LOG_WARNING,
 			 "export %s: its device registers %llu bytes at once, too few for %u slots of %u bytes",

@@ -191,6 +191,7 @@ TAILQ_HEAD(store_works, store_work);
  * @verbs: in: device of the session
  * @pd: in, for open(): its domain
  * @max_mr_size: in: bytes, of the device
+ * @max_cqe: in: completions that a queue of the device has room for
  * @nr_queues: in: hardware queues granted; for plan() those wished for, and out: as many
  *	as there is memory for, at least 1
  * @logical_block: in: bytes
@@ -218,6 +219,7 @@ struct staged_plan {
 	struct ibv_context *verbs;
 	struct ibv_pd *pd;
 	uint64_t max_mr_size;
+	unsigned int max_cqe;
 	unsigned int nr_queues;
 	uint32_t logical_block;
 	bool writer;

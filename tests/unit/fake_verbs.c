@@ -14,7 +14,6 @@
 
 #define PATIENCE	30	/* s */
 #define REGIONS		16
-#define CQ_DEPTH	(8 * FAKE_DEPTH)
 
 /**
  * struct fake_cq - a completion queue
@@ -25,7 +24,7 @@
  */
 struct fake_cq {
 	struct ibv_cq cq;
-	struct ibv_wc wc[CQ_DEPTH];
+	struct ibv_wc wc[FAKE_CQES];
 	unsigned int nr;
 	bool armed;
 };
@@ -61,7 +60,7 @@ static void complete(struct ibv_cq *ibv, const struct ibv_wc *wc)
 {
 	struct fake_cq *cq = (struct fake_cq *)ibv;
 
-	if (cq->nr == CQ_DEPTH)
+	if (cq->nr == FAKE_CQES)
 		abort();
 	cq->wc[cq->nr++] = *wc;
 	if (!cq->armed)
@@ -207,7 +206,7 @@ int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *attr)
 {
 	(void)c;
 	memset(attr, 0, sizeof(*attr));
-	attr->max_cqe = CQ_DEPTH;
+	attr->max_cqe = FAKE_CQES;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define FAKE_DEPTH	1024
+#define FAKE_CQES	(8 * FAKE_DEPTH)	/* completions of a queue, at most */
 
 /**
  * struct fake_answer - a send of the target, or one of the answers in it

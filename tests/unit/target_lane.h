@@ -135,6 +135,7 @@ static inline void open_session(bool writer)
 	atomic_store(&idle, false);
 	plan = (struct staged_plan){
 		.verbs = fake_context(), .pd = fake_pd(), .max_mr_size = 1ULL << 40,
+		.max_cqe = FAKE_CQES,
 		.nr_queues = QUEUES, .logical_block = 512, .writer = writer,
 		.lists = lists, .implied = implied,
 		.size = SIZE, .owner = &plan, .failed = failed,

@@ -179,6 +179,7 @@ static void a_session_ends_at_any_moment_of_its_last_command(void **state)
 static void memory_is_planned(void **state)
 {
 	struct staged_plan p = { .verbs = fake_context(), .max_mr_size = 1ULL << 40,
+				 .max_cqe = FAKE_CQES,
 				 .queue_depth = 128, .nr_queues = 64 };
 
 	(void)state;
@@ -204,7 +205,7 @@ static void memory_is_planned(void **state)
 	p.nr_queues = 64;
 	p.queue_depth = 1000;
 	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
-	assert_int_equal(p.cmd_depth, 8 * FAKE_DEPTH / 32 / 3);
+	assert_int_equal(p.cmd_depth, FAKE_CQES / 32 / 3);
 	((struct store_none *)store.priv)->slot_memory = 64ULL << 20;
 	p.nr_queues = 256;
 	p.queue_depth = 128;
@@ -229,6 +230,7 @@ static int open_beside(uint64_t available, bool writer)
 {
 	struct staged_plan p = {
 		.verbs = fake_context(), .pd = fake_pd(), .max_mr_size = 1ULL << 40,
+		.max_cqe = FAKE_CQES,
 		.nr_queues = QUEUES, .logical_block = 512, .writer = writer, .size = SIZE,
 		.queue_depth = depth, .owner = &plan, .failed = failed,
 		.stopped = has_stopped, .idle = is_idle,
