@@ -133,6 +133,10 @@ static void go_on(struct uring *u, struct uring_io *io)
 	uint64_t bytes;
 	int ret;
 
+	if (u->given_up) {
+		end(u, io, -EIO);
+		return;
+	}
 	do {
 		bytes = io->bytes;
 		ret = store_fault(u->file->fault, io->op, io->offset, &bytes);
@@ -276,6 +280,23 @@ void uring_write_durable(struct uring *u, const void *buf, uint64_t offset,
 }
 
 /**
+ * uring_give_up - what the memory of requests has is not what it should be
+ * @u: ring
+ *
+ * Requests that the kernel does not have yet fail with -EIO, and so do the rests of those
+ * that it has done in part, until uring_wait() has returned.
+ */
+void uring_give_up(struct uring *u)
+{
+	const struct io_uring_sq *sq = &u->ring.sq;
+
+	u->given_up = true;
+	/* One that does nothing moves nothing, which is an error: see complete(). */
+	for (unsigned int i = io_uring_smp_load_acquire(sq->khead); i != sq->sqe_tail; i++)
+		io_uring_prep_nop(&sq->sqes[i & sq->ring_mask]);
+}
+
+/**
  * uring_wait - wait until nothing is under way
  * @u: ring
  *
@@ -289,6 +310,7 @@ int uring_wait(struct uring *u)
 		reap(u);
 	ret = u->error;
 	u->error = 0;
+	u->given_up = false;
 	return ret;
 }
 

@@ -50,6 +50,7 @@ SLIST_HEAD(uring_free, uring_io);
  * @busy: how many are under way
  * @error: the first since uring_wait(), or 0
  * @error_at: its offset
+ * @given_up: nothing is handed to the kernel until uring_wait() has returned
  * @no_direct: all goes through the page cache: direct I/O has refused what it should
  *	have taken, or the owner of the ring wants it so
  */
@@ -61,6 +62,7 @@ struct uring {
 	unsigned int busy;
 	int error;
 	uint64_t error_at;
+	bool given_up;
 	bool no_direct;
 };
 
@@ -70,6 +72,7 @@ void uring_read(struct uring *u, void *buf, uint64_t offset, uint64_t bytes);
 void uring_write(struct uring *u, const void *buf, uint64_t offset, uint64_t bytes);
 void uring_write_durable(struct uring *u, const void *buf, uint64_t offset,
 			 uint64_t bytes);
+void uring_give_up(struct uring *u);
 int uring_wait(struct uring *u);
 int uring_sync(struct uring *u);
 

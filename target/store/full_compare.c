@@ -64,8 +64,10 @@ static int write_differing(struct store *store, const char *is, uint64_t at,
 		n = min_u64(sizeof(zeroes), bytes - off);
 		if (memcmp(want + off, is ? is + off : zeroes, n))
 			continue;
-		if (arena_guard_broken(store->guard))
+		if (arena_guard_broken(store->guard)) {
+			uring_give_up(&full->ring);
 			return -EIO;
+		}
 		if (run < off) {
 			full_changed(full, at + run, off - run);
 			uring_write(&full->ring, want + run, at + run, off - run);
@@ -73,8 +75,10 @@ static int write_differing(struct store *store, const char *is, uint64_t at,
 		}
 		run = off + n;
 	}
-	if (arena_guard_broken(store->guard))
+	if (arena_guard_broken(store->guard)) {
+		uring_give_up(&full->ring);
 		return -EIO;
+	}
 	if (run < bytes) {
 		full_changed(full, at + run, bytes - run);
 		uring_write(&full->ring, want + run, at + run, bytes - run);

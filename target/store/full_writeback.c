@@ -74,8 +74,10 @@ int full_write(struct store *store, uint64_t offset, uint64_t bytes)
 		bool hole = is_hole(&full->file, base + offset, offset, n);
 
 		/* What was looked at there may be the zeroes of a missing page. */
-		if (arena_guard_broken(store->guard))
+		if (arena_guard_broken(store->guard)) {
+			uring_give_up(&full->ring);
 			return -EIO;
+		}
 		if (hole) {
 			uring_write(&full->ring, base + run, run, offset - run);
 			run = offset + n;

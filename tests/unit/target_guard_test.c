@@ -208,6 +208,39 @@ static void comparing_finds_no_zeroes_either(void **state)
 	loop_exit();
 }
 
+/*
+ * A huge page is missed when some of it has been looked at and is about to be written. It
+ * is replaced as a whole, and its zeroes are not what was looked at.
+ */
+static void nor_do_those_of_a_huge_page(void **state)
+{
+	const char *path = files_new("disk", 8 * MIB);
+	struct bitmap dirty;
+	struct store s;
+
+	(void)state;
+	files_write(path, 0, 8 * MIB, 1);
+	assert_int_equal(loop_init(), 0);
+	assert_int_equal(arena_guard_init(hit), 0);
+	full_config(path)->huge_pages = HUGE_NO;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	arena_guard_del(s.guard);
+	s.guard = arena_guard_add(s.base, 8 * MIB, 2 * MIB);
+	assert_non_null(s.guard);
+	dirty = full_dirty(&s);
+	full_rdma(&s, 4 * MIB, 4 * MIB, 2);
+	full_note(&s, &dirty, 4 * MIB, 4 * MIB);
+	assert_int_equal(ftruncate(s.fd, 5 * MIB), 0);
+	assert_int_not_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	assert_true(full_is_zero(&s, 4 * MIB, 2 * MIB));
+	assert_true(files_are(path, 0, 8 * MIB, 1));
+	full_close(&s);
+	bitmap_free(&dirty);
+	assert_true(files_are(path, 0, 8 * MIB, 1));
+	arena_guard_exit();
+	loop_exit();
+}
+
 /* Return: what opening it says, in @why */
 static int open_arena(const char *path, char *why, size_t room)
 {
@@ -268,6 +301,7 @@ int main(void)
 		cmocka_unit_test(the_loop_itself_may_touch_it),
 		cmocka_unit_test(zeroes_do_not_get_into_the_file),
 		cmocka_unit_test(comparing_finds_no_zeroes_either),
+		cmocka_unit_test(nor_do_those_of_a_huge_page),
 		cmocka_unit_test(an_arena_is_the_daemons_own),
 	};
 
