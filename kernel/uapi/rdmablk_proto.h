@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note OR BSD-3-Clause */
 /*
- * rdmablk wire protocol, version 1: what an initiator (rdmablk.ko) and a target
- * (rdmablkd) say to each other. Both compile this file; nothing else describes a
- * byte on the wire. Documentation/protocol.rst explains the sequences.
+ * rdmablk wire protocol, version 1: the messages between an initiator (rdmablk.ko) and
+ * a target (rdmablkd). Both compile this file; nothing else defines a byte on the wire.
  *
- * Rules of every structure here:
+ * Documentation/protocol.rst has the rules and sequences. Documentation/protocol-tables
+ * makes its tables from these comments: run it after a change here. It takes kernel-doc
+ * comments, comments after a #define, and "@NAME: meaning" in the comment above it.
  *
- * - integers are little-endian, naturally aligned, padding is explicit, named
- *   "reserved", sent as zero and checked to be zero;
- * - size and offsets are asserted below the definition;
- * - a message is exactly as long as its type says: a longer or shorter one is
- *   malformed;
- * - character arrays are printable ASCII, padded with NUL to their full size, at
+ * - Integers are little-endian and naturally aligned. Arrays of bytes have no byte order.
+ * - Padding is explicit and named "reserved". The sender writes zero, the receiver checks
+ *   for zero. Sizes and offsets are asserted below each definition.
+ * - A message is exactly as long as its type says; only a command on a write queue may
+ *   have data behind it. A longer or a shorter message is malformed, and so is one whose
+ *   length field is not the length received.
+ * - Names are printable ASCII (0x20 to 0x7e), padded with NUL to their full size, with at
  *   least one NUL at the end.
+ * - A receiver checks the length, then the fields, then what they point to. It uses
+ *   nothing before it has checked it.
  *
- * What never changes from version to version: struct rdmablk_hdr, the place of
- * version_min and version_max in struct rdmablk_hello, struct rdmablk_close and
- * struct rdmablk_cm_reject. They suffice to say "no common version".
+ * Some things are the same in all versions: struct rdmablk_hdr, struct rdmablk_close,
+ * struct rdmablk_cm_reject, and the place of version_min and version_max in struct
+ * rdmablk_hello. They suffice to say "no common version", and which versions the sender
+ * speaks.
  */
 #ifndef _UAPI_RDMABLK_PROTO_H
 #define _UAPI_RDMABLK_PROTO_H
@@ -29,41 +34,46 @@
 #define RDMABLK_OFFSET(type, member, off)				\
 	RDMABLK_ASSERT(__builtin_offsetof(struct type, member) == (off))
 
-#define RDMABLK_VERSION_MIN	1	/* lowest version this header speaks */
+/* Constants and limits */
+#define RDMABLK_VERSION_MIN	1	/* lowest version defined here */
 #define RDMABLK_VERSION_MAX	1	/* highest */
 
 #define RDMABLK_PORT		20420	/* default port of rdma_cm (RDMA_PS_TCP) */
-#define RDMABLK_MAGIC		0x6b6c6272	/* "rblk" as bytes on the wire */
+#define RDMABLK_MAGIC		0x6b6c6272	/* bytes "rblk" on the wire */
 
-#define RDMABLK_NAME_LEN	64	/* export and host names, with their NUL */
-#define RDMABLK_ID_LEN		16	/* UUIDs, nonces of hosts, epochs */
-#define RDMABLK_NONCE_LEN	32
-#define RDMABLK_MAC_LEN		32	/* HMAC-SHA256 */
+#define RDMABLK_NAME_LEN	64	/* bytes of a name, with its NUL */
+#define RDMABLK_ID_LEN		16	/* bytes of a UUID, a host's nonce, an epoch */
+#define RDMABLK_NONCE_LEN	32	/* bytes of a nonce of HELLO or CHALLENGE */
+#define RDMABLK_MAC_LEN		32	/* bytes of a MAC (HMAC-SHA256), and of K */
 
-#define RDMABLK_CTRL_MSG_MAX	512	/* no control message is larger, bytes */
+#define RDMABLK_CTRL_MSG_MAX	512	/* bytes of the largest control message */
 #define RDMABLK_CTRL_RECVS	8	/* receives each side keeps posted on queue 0 */
 #define RDMABLK_CTRL_TAGS	4	/* commands in flight on queue 0 */
 #define RDMABLK_MAX_QUEUES	256	/* hardware queues of a session */
-#define RDMABLK_MAX_REGIONS	4096	/* of an export */
-#define RDMABLK_REGIONS_PER_MSG	16
+#define RDMABLK_MAX_REGIONS	4096	/* regions of an export */
+#define RDMABLK_REGIONS_PER_MSG	16	/* regions in one REGIONS message */
 #define RDMABLK_MAX_CMD_DEPTH	1024	/* commands in flight on a write queue */
-#define RDMABLK_CMD_BYTES	64	/* of a command without what follows it */
-#define RDMABLK_MAX_ANSWERS	64	/* in one SEND */
-#define RDMABLK_MAX_TRAILER	16384	/* what follows a command or answers it, bytes */
-#define RDMABLK_MIN_GRANULE	512	/* of dirty ranges, bytes, a power of two */
-#define RDMABLK_MAX_GRANULE	(1U << 20)
-#define RDMABLK_MAX_SLOT	(1U << 24)	/* bytes */
-#define RDMABLK_MIN_REGION	(1U << 20)	/* bytes; a region is a power of two */
-#define RDMABLK_MAX_SIZE	(1ULL << 62)	/* bytes; of an export */
-#define RDMABLK_MIN_KEEP_ALIVE_MS	100
-#define RDMABLK_MAX_KEEP_ALIVE_MS	600000
-#define RDMABLK_MAX_SESSION_MS	(4 * RDMABLK_MAX_KEEP_ALIVE_MS)
+#define RDMABLK_CMD_BYTES	64	/* bytes of a command without its trailer */
+#define RDMABLK_MAX_ANSWERS	64	/* answers in one SEND */
+#define RDMABLK_MAX_TRAILER	16384	/* bytes behind a command, or of data in an answer */
+#define RDMABLK_MIN_GRANULE	512	/* bytes; smallest granule of dirty ranges */
+#define RDMABLK_MAX_GRANULE	(1U << 20)	/* bytes; largest granule, 1 MiB */
+#define RDMABLK_MAX_SLOT	(1U << 24)	/* bytes of a slot, 16 MiB */
+#define RDMABLK_MIN_REGION	(1U << 20)	/* bytes of a region, 1 MiB */
+#define RDMABLK_MAX_SIZE	(1ULL << 62)	/* bytes of an export */
+#define RDMABLK_MIN_KEEP_ALIVE_MS	100	/* shortest keep-alive timeout */
+#define RDMABLK_MAX_KEEP_ALIVE_MS	600000	/* longest keep-alive timeout */
+#define RDMABLK_MAX_SESSION_MS	(4 * RDMABLK_MAX_KEEP_ALIVE_MS)	/* longest session timeout */
 
 /*
- * What the target may grant in view of what HELLO asks for: a keep-alive timeout of so many
- * times that, or so long, whichever is more; and a session timeout of so many times the
- * keep-alive timeout, or so long. For that time an initiator holds what was under way when
- * the connection was lost.
+ * Limits of the timeouts in GRANT
+ *
+ * @RDMABLK_KEEP_ALIVE_FACTOR: keep-alive timeout: at most this many times HELLO's,
+ * @RDMABLK_KEEP_ALIVE_ANY_MS: or at most this, whichever is more
+ * @RDMABLK_SESSION_FACTOR: session timeout: at most this many keep-alive timeouts,
+ * @RDMABLK_SESSION_ANY_MS: or at most this, whichever is more
+ *
+ * After a lost connection an initiator may have to hold writes for the session timeout.
  */
 #define RDMABLK_KEEP_ALIVE_FACTOR	4
 #define RDMABLK_KEEP_ALIVE_ANY_MS	60000
@@ -71,19 +81,22 @@
 #define RDMABLK_SESSION_ANY_MS		300000
 
 /*
- * Labels of the MACs. Each MAC is HMAC-SHA256 over its label (16 bytes) and then
- * the parts named; no two uses share a label, so that no MAC serves for another.
+ * Labels of the MACs
  *
- * K is the key both sides know: the pre-shared key, or 32 zero bytes with
- * RDMABLK_AUTH_NONE, which keeps one code path but authenticates nobody.
+ * @RDMABLK_LABEL_LEN: bytes of a label
+ * @RDMABLK_LABEL_PROOF: proof; key K; HELLO and CHALLENGE as sent
+ * @RDMABLK_LABEL_SESSION: session key; key K; HELLO.nonce, CHALLENGE.nonce, session_id
+ *	(__le64), generation (__le32)
+ * @RDMABLK_LABEL_GRANT: grant MAC; session key; GRANT without its mac
+ * @RDMABLK_LABEL_REGIONS: regions MAC; session key; REGIONS without its mac
+ * @RDMABLK_LABEL_LIMITS: limits MAC; session key; LIMITS without its mac
+ * @RDMABLK_LABEL_JOIN: join MAC; session key; struct rdmablk_cm_request without its mac
  *
- *   proof       K,           label, HELLO, CHALLENGE
- *   session key K,           label, HELLO.nonce, CHALLENGE.nonce,
- *                            session_id (__le64), generation (__le32)
- *   grant       session key, label, GRANT without its mac
- *   regions     session key, label, REGIONS without its mac
- *   limits      session key, label, LIMITS without its mac
- *   join        session key, label, struct rdmablk_cm_request without its mac
+ * Each MAC is HMAC-SHA256 over its label (16 bytes) and the parts named after the key,
+ * with nothing in between. No two uses share a label, so no MAC serves for another.
+ *
+ * K is the key that both sides know: the pre-shared key, or 32 zero bytes with
+ * RDMABLK_AUTH_NONE.
  */
 #define RDMABLK_LABEL_LEN	16
 #define RDMABLK_LABEL_PROOF	"rdmablk proof  1"
@@ -94,56 +107,100 @@
 #define RDMABLK_LABEL_JOIN	"rdmablk join   1"
 
 /**
- * enum rdmablk_reason - why something was refused, closed or failed
+ * enum rdmablk_reason - reasons of rejects, CLOSE messages and answers
  *
- * One list for connection rejects, CLOSE messages and command answers. Numbers
- * are never reused. rdmablk_reason_text() has the words.
+ * @RDMABLK_OK: answer: the command is done
+ * @RDMABLK_R_MAGIC: reject: the private data does not begin with RDMABLK_MAGIC
+ * @RDMABLK_R_VERSION: reject, or CLOSE of either side: the two ranges of versions have
+ *	nothing in common, or HELLO or a join is of another version than the control
+ *	queue. The sender's range stands beside the reason.
+ * @RDMABLK_R_MALFORMED: reject, or CLOSE of either side: wrong length, a reserved field
+ *	that is not zero, a value out of bounds
+ * @RDMABLK_R_STATE: CLOSE of either side: a message that the state does not allow, or one
+ *	too many; a stale login generation, a SEND on a data queue without commands, a
+ *	tag in use, a flood of messages. Reject: a join after LIVE. Initiator, noted: an
+ *	answer on a write queue that belongs to no command.
+ * @RDMABLK_R_FEATURE: CLOSE after HELLO: the target lacks a required feature. CLOSE after
+ *	PROOF: the export needs a feature that was not chosen.
+ * @RDMABLK_R_NO_EXPORT: CLOSE after PROOF
+ * @RDMABLK_R_READ_ONLY: CLOSE after PROOF: the export is read-only and HELLO wants to
+ *	write. Answer: DIRTY, DISCARD, WRITE_ZEROES, SECURE_ERASE or WRITE without the
+ *	right to write.
+ * @RDMABLK_R_BUSY: CLOSE after PROOF: another host writes, and HELLO does not steal
+ * @RDMABLK_R_BUSY_INSTANCE: CLOSE after PROOF: another device of the same host writes
+ * @RDMABLK_R_FENCING: CLOSE after PROOF, with retry_after_ms: a session that this login
+ *	replaces or follows is being fenced. The one refusal after which an initiator
+ *	tries again within the same connect, until its timeout.
+ * @RDMABLK_R_LIMIT_LOGINS: reject, with retry_after_ms: in all, or from this address
+ * @RDMABLK_R_LIMIT_SESSIONS: CLOSE after PROOF: the host, its address, the export or the
+ *	target has as many sessions as it may
+ * @RDMABLK_R_LIMIT_QUEUES: CLOSE after PROOF: the same for hardware queues, and not one is
+ *	left. Reject: the queue number is beyond those granted.
+ * @RDMABLK_R_LIMIT_MEMORY: CLOSE after PROOF: the host, the export or the target would have
+ *	more memory registered than it may, or the RDMA device registers too little at
+ *	once for the slots of a hardware queue
+ * @RDMABLK_R_NO_MEMORY: reject or CLOSE, with retry_after_ms: the target cannot allocate,
+ *	register or pin (memlock) what the session needs. Answer: it cannot allocate
+ *	what the command needs.
+ * @RDMABLK_R_DEVICE_FULL: reject or CLOSE, with retry_after_ms: the device makes no more
+ *	queue pairs or completion queues. An initiator whose data queues meet this logs
+ *	in again and asks for half as many.
+ * @RDMABLK_R_AUTH_REQUIRED: CLOSE after HELLO: the target takes no method offered
+ * @RDMABLK_R_AUTH_FAILED: CLOSE: the MAC of PROOF is wrong. CLOSE of the initiator: that of
+ *	GRANT, REGIONS or LIMITS is.
+ * @RDMABLK_R_JOIN_SESSION: reject: no session has this id, queues may not join it now, or
+ *	the generation is not that of its login
+ * @RDMABLK_R_JOIN_MAC: reject
+ * @RDMABLK_R_JOIN_TWICE: reject
+ * @RDMABLK_R_JOIN_DEVICE: reject: not those of the control queue
+ * @RDMABLK_R_JOIN_MISSING: CLOSE after READY
+ * @RDMABLK_R_LOGOUT: noted by the target after LOGOUT
+ * @RDMABLK_R_SHUTDOWN: reject or CLOSE, with retry_after_ms
+ * @RDMABLK_R_EXPORT_GONE: CLOSE: the export is removed, or opened again, while in use
+ * @RDMABLK_R_STOLEN: CLOSE to the session that ends: another host took the export with
+ *	RDMABLK_HELLO_STEAL. CLOSE after PROOF with RDMABLK_HELLO_RESUME: the last writer
+ *	is somebody else, or unknown.
+ * @RDMABLK_R_EXPIRED: CLOSE: no message came for session_tmo_ms. Initiator, noted: the
+ *	daemon has not answered for keep_alive_ms.
+ * @RDMABLK_R_REPLACED: CLOSE to the session that ends: the same host logged in again, after
+ *	a restart or with a higher generation. An initiator that knows of no newer login
+ *	of its own shares its host_id with another host.
+ * @RDMABLK_R_ACCESS: CLOSE: a request went outside the granted regions, or wrote without
+ *	the right to. Initiator, noted: its adapter reports a remote access error.
+ * @RDMABLK_R_LOGIN_TIMEOUT: CLOSE: no progress in time
+ * @RDMABLK_R_CONNECTION: noted by the side that loses the connection. CLOSE: a data queue
+ *	is lost while the control queue is not.
+ * @RDMABLK_R_DEVICE_GONE: reject, or CLOSE if it can still be sent, with retry_after_ms: the
+ *	RDMA device is being removed, or cannot be used. Initiator, noted: its own is.
+ * @RDMABLK_R_DATA_LOST: CLOSE of the initiator after GRANT of a reconnect: another epoch,
+ *	and the disk may have lost data with the old one
+ * @RDMABLK_R_IDENTITY: CLOSE after PROOF with RDMABLK_HELLO_RESUME: uuid is not that of the
+ *	export. CLOSE of the initiator after GRANT of a reconnect: another UUID, logical
+ *	block, right to write or kind of export.
+ * @RDMABLK_R_SHRUNK: CLOSE of the initiator after GRANT, LIMITS or REGIONS of a reconnect:
+ *	the size, the operations or a limit that the disk depends on has become less
+ * @RDMABLK_R_IO_TIMEOUT: noted by the initiator: the daemon answers keep-alives, but a
+ *	command has been under way for longer than io_tmo allows
+ * @RDMABLK_R_UNSUPPORTED: answer: the operation is unknown, or not in LIMITS.ops
+ * @RDMABLK_R_RANGE: answer: the range is not inside the export, not of whole blocks or
+ *	granules, or larger than LIMITS allows. The request fails with an I/O error.
+ * @RDMABLK_R_STORE_IO: answer: the medium failed, or the file has become shorter than the
+ *	export. The request fails with an I/O error.
+ * @RDMABLK_R_STORE_SPACE: answer: there is no space, or the quota is used up. The request
+ *	fails with "no space".
+ * @RDMABLK_R_STORE_READ_ONLY: answer: the file system or the device under the export takes
+ *	no writes any more. The request fails, the session goes on.
+ * @RDMABLK_R_STORE_FAILED: answer: an earlier flush failed so that nobody knows what is on
+ *	the medium. The target answers every FLUSH, and every WRITE with
+ *	RDMABLK_IO_FUA, so until its administrator reopens the export.
+ * @RDMABLK_R_INTERNAL: reject, CLOSE or answer: an error of the target that no other reason
+ *	describes, for instance that it cannot note the writer of an export. Its log has
+ *	more.
  *
- * @RDMABLK_OK: no error
- * @RDMABLK_R_MAGIC: not an rdmablk peer
- * @RDMABLK_R_VERSION: no common protocol version
- * @RDMABLK_R_MALFORMED: malformed message
- * @RDMABLK_R_STATE: message not allowed in this state
- * @RDMABLK_R_FEATURE: a required feature is missing
- * @RDMABLK_R_NO_EXPORT: no such export
- * @RDMABLK_R_READ_ONLY: export is read-only
- * @RDMABLK_R_BUSY: export is in use by another host
- * @RDMABLK_R_BUSY_INSTANCE: export is in use by this host already
- * @RDMABLK_R_FENCING: previous session is being fenced
- * @RDMABLK_R_LIMIT_LOGINS: too many logins in progress
- * @RDMABLK_R_LIMIT_SESSIONS: too many sessions
- * @RDMABLK_R_LIMIT_QUEUES: too many queues
- * @RDMABLK_R_LIMIT_MEMORY: too much registered memory
- * @RDMABLK_R_NO_MEMORY: target is out of memory
- * @RDMABLK_R_DEVICE_FULL: target's RDMA device has no room for more queues
- * @RDMABLK_R_AUTH_REQUIRED: authentication required
- * @RDMABLK_R_AUTH_FAILED: authentication failed
- * @RDMABLK_R_JOIN_SESSION: queue joins an unknown session
- * @RDMABLK_R_JOIN_MAC: queue join does not verify
- * @RDMABLK_R_JOIN_TWICE: queue joined already
- * @RDMABLK_R_JOIN_DEVICE: queue joins on another RDMA device or port
- * @RDMABLK_R_JOIN_MISSING: not all queues have joined
- * @RDMABLK_R_LOGOUT: logged out
- * @RDMABLK_R_SHUTDOWN: target is shutting down
- * @RDMABLK_R_EXPORT_GONE: export was removed
- * @RDMABLK_R_STOLEN: export was taken over by another host
- * @RDMABLK_R_EXPIRED: session was silent for too long
- * @RDMABLK_R_REPLACED: session was replaced by a newer login
- * @RDMABLK_R_ACCESS: access outside the granted regions
- * @RDMABLK_R_LOGIN_TIMEOUT: login took too long
- * @RDMABLK_R_CONNECTION: connection lost
- * @RDMABLK_R_DEVICE_GONE: RDMA device was removed
- * @RDMABLK_R_DATA_LOST: store has lost its contents
- * @RDMABLK_R_IDENTITY: export is not the one it was
- * @RDMABLK_R_SHRUNK: export has become smaller or takes less
- * @RDMABLK_R_IO_TIMEOUT: command was not answered in time
- * @RDMABLK_R_UNSUPPORTED: command not supported
- * @RDMABLK_R_RANGE: command outside the export
- * @RDMABLK_R_STORE_IO: store reports an I/O error
- * @RDMABLK_R_STORE_SPACE: store is out of space
- * @RDMABLK_R_STORE_READ_ONLY: store has become read-only
- * @RDMABLK_R_STORE_FAILED: store has failed and must be reopened
- * @RDMABLK_R_INTERNAL: internal error of the target
+ * One list for all. Numbers are never reused. rdmablk_reason_text() has the short texts.
+ * Rejects, CLOSEs and answers come from the target unless the entry says otherwise. A
+ * reason that a side notes is not sent. The first connect fails with the reason; in a live
+ * session and at a reconnect the initiator does what "Reconnect" in protocol.rst says.
  */
 enum rdmablk_reason {
 	RDMABLK_OK			= 0,
@@ -253,11 +310,11 @@ static inline const char *rdmablk_reason_text(unsigned int reason)
 }
 
 /**
- * enum rdmablk_kind - what a queue pair of a session carries
- * @RDMABLK_KIND_CONTROL: queue 0: login, keep-alive, events. SENDs only.
- * @RDMABLK_KIND_READ: RDMA READs of the initiator, nothing else
- * @RDMABLK_KIND_WRITE: RDMA WRITEs of the initiator and, with RDMABLK_F_COMMANDS,
- *	commands and their answers
+ * enum rdmablk_kind - kinds of queue pairs
+ * @RDMABLK_KIND_CONTROL: queue 0: login, keep-alive, events; SENDs only
+ * @RDMABLK_KIND_READ: RDMA READs of the initiator, nothing else; odd queue numbers
+ * @RDMABLK_KIND_WRITE: RDMA WRITEs of the initiator and, with RDMABLK_F_COMMANDS, commands
+ *	and their answers; even queue numbers from 2
  */
 enum rdmablk_kind {
 	RDMABLK_KIND_CONTROL	= 0,
@@ -266,18 +323,18 @@ enum rdmablk_kind {
 };
 
 /**
- * struct rdmablk_cm_request - private data of a connection request (56 bytes,
- *	all that rdma_cm leaves)
+ * struct rdmablk_cm_request - private data of a connection request
  * @magic: RDMABLK_MAGIC
- * @version_min: lowest protocol version of the initiator
- * @version_max: highest; of a data queue: both are the session's version
+ * @version_min: lowest version of the initiator; data queue: the session's version
+ * @version_max: highest; data queue: the session's version
  * @kind: enum rdmablk_kind
  * @reserved: zero
- * @queue: 0 for the control queue; 1..2n for the data queues of n hardware
- *	queues: hardware queue i READs on 2i+1 and WRITEs on 2i+2
- * @generation: login generation of the session; 0 for the control queue
- * @session_id: as granted; 0 for the control queue
+ * @queue: 0 for the control queue; hardware queue i READs on 2i + 1 and WRITEs on 2i + 2
+ * @generation: login generation, as in HELLO; 0 for the control queue
+ * @session_id: as in CHALLENGE; 0 for the control queue
  * @mac: join MAC; zero for the control queue
+ *
+ * rdma_cm leaves no more than these 56 bytes.
  */
 struct rdmablk_cm_request {
 	__le32	magic;
@@ -299,12 +356,12 @@ RDMABLK_OFFSET(rdmablk_cm_request, mac, 24);
 /**
  * struct rdmablk_cm_accept - private data of the accepting reply
  * @magic: RDMABLK_MAGIC
- * @version: the version both sides speak from here on
- * @queue: the queue number of the request
+ * @version: the version that both sides speak from here on
+ * @queue: queue number of the request
  * @reserved: zero
  *
- * rdma_cm pads private data with zeroes; a receiver reads these 16 bytes and
- * ignores what follows them.
+ * rdma_cm pads replies and rejects with zeroes. A receiver ignores what follows the
+ * structure.
  */
 struct rdmablk_cm_accept {
 	__le32	magic;
@@ -317,13 +374,13 @@ RDMABLK_SIZE(rdmablk_cm_accept, 16);
 RDMABLK_OFFSET(rdmablk_cm_accept, reserved, 8);
 
 /**
- * struct rdmablk_cm_reject - private data of a reject; the same in all versions
+ * struct rdmablk_cm_reject - private data of a reject, in all versions
  * @magic: RDMABLK_MAGIC
  * @reason: enum rdmablk_reason
- * @version_min: lowest protocol version of the target
- * @version_max: highest
+ * @version_min: lowest version of the target
+ * @version_max: highest version of the target
  * @reserved: zero
- * @retry_after_ms: when a new try makes sense, milliseconds; 0: not by itself
+ * @retry_after_ms: milliseconds after which a new try makes sense; 0: waiting does not help
  */
 struct rdmablk_cm_reject {
 	__le32	magic;
@@ -339,20 +396,21 @@ RDMABLK_OFFSET(rdmablk_cm_reject, retry_after_ms, 12);
 
 /**
  * enum rdmablk_msg_type - messages on the control queue
- * @RDMABLK_MSG_HELLO: initiator: who I am and what I want
- * @RDMABLK_MSG_CHALLENGE: target: what we speak, prove yourself
- * @RDMABLK_MSG_PROOF: initiator: proof
- * @RDMABLK_MSG_GRANT: target: the session, proven in turn
- * @RDMABLK_MSG_REGIONS_GET: initiator: where is the memory
- * @RDMABLK_MSG_REGIONS: target: here, with keys
+ * @RDMABLK_MSG_HELLO: initiator: identity, wishes, export
+ * @RDMABLK_MSG_CHALLENGE: target: version, features, nonce
+ * @RDMABLK_MSG_PROOF: initiator: the MAC that proves K
+ * @RDMABLK_MSG_GRANT: target: the session, with a MAC in turn
+ * @RDMABLK_MSG_REGIONS_GET: initiator: asks where the memory is
+ * @RDMABLK_MSG_REGIONS: target: addresses and keys
  * @RDMABLK_MSG_READY: initiator: all queues have joined
- * @RDMABLK_MSG_LIVE: target: the session is live
- * @RDMABLK_MSG_COMMAND: initiator: see enum rdmablk_op
+ * @RDMABLK_MSG_LIVE: target: the session is live, I/O may start
+ * @RDMABLK_MSG_COMMAND: initiator: enum rdmablk_op
  * @RDMABLK_MSG_ANSWER: target: outcome of a command
- * @RDMABLK_MSG_EVENT: target: see enum rdmablk_event
- * @RDMABLK_MSG_CLOSE: either: this session is over, and why
- * @RDMABLK_MSG_LIMITS_GET: initiator: what may commands ask for
- * @RDMABLK_MSG_LIMITS: target: this
+ * @RDMABLK_MSG_EVENT: target: enum rdmablk_event
+ * @RDMABLK_MSG_CLOSE: either: the session, or the login, is over; the reason
+ * @RDMABLK_MSG_LIMITS_GET: initiator: asks what commands may ask for; with
+ *	RDMABLK_F_COMMANDS
+ * @RDMABLK_MSG_LIMITS: target: the answer
  */
 enum rdmablk_msg_type {
 	RDMABLK_MSG_HELLO	= 1,
@@ -372,14 +430,15 @@ enum rdmablk_msg_type {
 };
 
 /**
- * struct rdmablk_hdr - the head of every message; the same in all versions
+ * struct rdmablk_hdr - head of every message, in all versions
  * @type: enum rdmablk_msg_type
- * @length: of the whole message, bytes
- * @tag: of a command and its answer: below RDMABLK_CTRL_TAGS; else 0
+ * @length: bytes of the whole message; of a command on a write queue with its trailer
+ * @tag: of COMMAND and ANSWER: below RDMABLK_CTRL_TAGS, on a write queue below
+ *	LIMITS.cmd_depth; else 0
  * @reserved: zero
- * @generation: of a command and its answer: how often the tag has been used; an
- *	answer whose generation is not the newest of its tag completes nothing.
- *	Else 0
+ * @generation: of COMMAND and ANSWER: how often the tag has been used, on a write queue
+ *	modulo 256; else 0. An answer that is not of the newest generation of its tag
+ *	completes nothing.
  * @reserved2: zero
  */
 struct rdmablk_hdr {
@@ -395,19 +454,17 @@ RDMABLK_SIZE(rdmablk_hdr, 16);
 RDMABLK_OFFSET(rdmablk_hdr, generation, 8);
 
 /*
- * Features, both for what is offered and for what is required.
+ * Features, offered, required and chosen
  *
- * COMMANDS: write queues carry commands (operations from RDMABLK_OP_FENCE on) and
- * their answers; there is a message LIMITS, an event RESIZE, and a flag of LOGOUT.
- * STAGED: exports whose data is not in registered memory can be had; only together
- * with COMMANDS.
- * LISTS: several answers of a staged session may come in one SEND; only together with
- * STAGED.
- * IMPLIED: a WRITE of a staged session may be nothing but its data, see RDMABLK_WRITE_FUA;
- * only together with STAGED.
- *
- * A target refuses an export that needs what was not agreed on with
- * RDMABLK_R_FEATURE, after PROOF.
+ * @RDMABLK_F_COMMANDS: write queues carry commands (operations from RDMABLK_OP_FENCE on)
+ *	and their answers; LIMITS_GET and LIMITS, EVENT RESIZE and RDMABLK_LOGOUT_CLEAN
+ *	exist
+ * @RDMABLK_F_STAGED: the target may grant staged exports; needs RDMABLK_F_COMMANDS
+ * @RDMABLK_F_LISTS: one SEND may carry several answers of a staged session; needs
+ *	RDMABLK_F_STAGED
+ * @RDMABLK_F_IMPLIED: a WRITE of a staged session may be its data alone; needs
+ *	RDMABLK_F_STAGED
+ * @RDMABLK_FEATURES_V1: all features of version 1
  */
 #define RDMABLK_F_COMMANDS	(1ULL << 0)
 #define RDMABLK_F_STAGED	(1ULL << 1)
@@ -416,40 +473,47 @@ RDMABLK_OFFSET(rdmablk_hdr, generation, 8);
 #define RDMABLK_FEATURES_V1	(RDMABLK_F_COMMANDS | RDMABLK_F_STAGED | \
 				 RDMABLK_F_LISTS | RDMABLK_F_IMPLIED)
 
-/* Authentication methods, as a set in HELLO and as one bit in CHALLENGE. */
-#define RDMABLK_AUTH_NONE	(1U << 0)
+/* Authentication methods, a set in HELLO and one bit in CHALLENGE */
+#define RDMABLK_AUTH_NONE	(1U << 0)	/* K is 32 zero bytes: authenticates nobody */
 #define RDMABLK_AUTH_PSK	(1U << 1)	/* pre-shared key; reserved */
 
-/* Wishes in HELLO */
-#define RDMABLK_HELLO_READ_ONLY	(1U << 0)	/* never writes; no write right wanted */
-#define RDMABLK_HELLO_STEAL	(1U << 1)	/* end another host's writing session */
-#define RDMABLK_HELLO_RESUME	(1U << 2)	/* goes on from an earlier session */
+/*
+ * Flags of HELLO
+ *
+ * @RDMABLK_HELLO_READ_ONLY: the initiator never writes and wants no right to
+ * @RDMABLK_HELLO_STEAL: end another host's writing session if there is one
+ * @RDMABLK_HELLO_RESUME: continue an earlier session of this instance; the generation is
+ *	higher than that session's
+ * @RDMABLK_HELLO_FLAGS: all of them
+ */
+#define RDMABLK_HELLO_READ_ONLY	(1U << 0)
+#define RDMABLK_HELLO_STEAL	(1U << 1)
+#define RDMABLK_HELLO_RESUME	(1U << 2)
 #define RDMABLK_HELLO_FLAGS	(RDMABLK_HELLO_READ_ONLY | RDMABLK_HELLO_STEAL | \
 				 RDMABLK_HELLO_RESUME)
 
 /**
- * struct rdmablk_hello - first message of a login
+ * struct rdmablk_hello - HELLO, first message of a login
  * @hdr: head
  * @version_min: lowest version of the initiator; never moves
- * @version_max: highest; never moves
- * @flags: RDMABLK_HELLO_*
- * @features_offered: what the initiator can do
- * @features_required: without which it cannot go on; a subset of the offered
+ * @version_max: highest version of the initiator; never moves
+ * @flags: RDMABLK_HELLO_*; others are malformed
+ * @features_offered: RDMABLK_F_* that the initiator can use
+ * @features_required: those that it cannot do without; a subset of the offered
  * @host_id: identity of the host, the same for all its disks and after a reboot
- * @boot_nonce: random per start of the initiator; a host that comes back with a
- *	new one has lost all it had, so it may take over its old sessions
- * @instance_id: random per device; with the same boot nonce, another instance
- *	is another live device of this host
+ * @boot_nonce: random per start of the initiator. A host with a new one has lost all it
+ *	had, so it may take over its old sessions.
+ * @instance_id: random per device. With the same boot nonce, another instance is another
+ *	live device of this host.
  * @nonce: random per login
  * @generation: logins of this instance, from 1, each one more
- * @nr_queues: hardware queues wished for, 1..RDMABLK_MAX_QUEUES; each is two
- *	queue pairs
+ * @nr_queues: hardware queues wished for, 1 to RDMABLK_MAX_QUEUES; each is two queue pairs
  * @queue_depth: requests in flight per hardware queue, at least 1
- * @keep_alive_ms: wished keep-alive timeout, milliseconds
- * @auth_methods: RDMABLK_AUTH_* the initiator can do
- * @host_name: for the target's log
- * @export_name: what it wants
- * @uuid: of the export that it goes on with; zero without RDMABLK_HELLO_RESUME
+ * @keep_alive_ms: keep-alive timeout wished for, milliseconds, not 0
+ * @auth_methods: RDMABLK_AUTH_* that the initiator can use, at least one
+ * @host_name: for the target's log; may be empty
+ * @export_name: the export wanted; not empty
+ * @uuid: UUID of the export to resume; zero without RDMABLK_HELLO_RESUME
  */
 struct rdmablk_hello {
 	struct rdmablk_hdr hdr;
@@ -480,13 +544,13 @@ RDMABLK_OFFSET(rdmablk_hello, generation, 120);
 RDMABLK_OFFSET(rdmablk_hello, host_name, 136);
 
 /**
- * struct rdmablk_challenge - answer to HELLO
+ * struct rdmablk_challenge - CHALLENGE, answer to HELLO
  * @hdr: head
- * @version: chosen: the highest that both speak
+ * @version: chosen: the highest that both sides speak
  * @reserved: zero
- * @auth_method: chosen, one bit of HELLO's
- * @features: chosen, a subset of the offered, a superset of the required
- * @session_id: not zero, never used twice by one target process
+ * @auth_method: chosen: one bit of HELLO.auth_methods
+ * @features: chosen: a subset of the offered, a superset of the required
+ * @session_id: not 0, never used twice by one target process
  * @nonce: random
  */
 struct rdmablk_challenge {
@@ -504,9 +568,9 @@ RDMABLK_OFFSET(rdmablk_challenge, features, 24);
 RDMABLK_OFFSET(rdmablk_challenge, nonce, 40);
 
 /**
- * struct rdmablk_proof - the initiator knows K
+ * struct rdmablk_proof - PROOF, the initiator knows K
  * @hdr: head
- * @mac: see the labels above
+ * @mac: proof MAC
  */
 struct rdmablk_proof {
 	struct rdmablk_hdr hdr;
@@ -515,45 +579,53 @@ struct rdmablk_proof {
 
 RDMABLK_SIZE(rdmablk_proof, 48);
 
-/* What an export is, in GRANT */
-#define RDMABLK_GRANT_READ_ONLY	(1U << 0)	/* of the session: no write right */
-#define RDMABLK_GRANT_SHARED	(1U << 1)	/* other hosts may write, too */
+/*
+ * Flags of GRANT
+ *
+ * @RDMABLK_GRANT_READ_ONLY: the session has no right to write; set if HELLO asked for it
+ * @RDMABLK_GRANT_SHARED: other hosts may write, too
+ * @RDMABLK_GRANT_ROTATIONAL: the medium rotates
+ * @RDMABLK_GRANT_CACHE: writes are durable only after FLUSH; with RDMABLK_F_COMMANDS
+ * @RDMABLK_GRANT_STAGED: no regions, READ and WRITE are commands; with RDMABLK_F_STAGED
+ * @RDMABLK_GRANT_FLAGS: all of them
+ */
+#define RDMABLK_GRANT_READ_ONLY	(1U << 0)
+#define RDMABLK_GRANT_SHARED	(1U << 1)
 #define RDMABLK_GRANT_ROTATIONAL	(1U << 2)
-#define RDMABLK_GRANT_CACHE	(1U << 3)	/* durable after FLUSH only; COMMANDS */
-#define RDMABLK_GRANT_STAGED	(1U << 4)	/* no regions: READ and WRITE are commands */
+#define RDMABLK_GRANT_CACHE	(1U << 3)
+#define RDMABLK_GRANT_STAGED	(1U << 4)
 #define RDMABLK_GRANT_FLAGS	(RDMABLK_GRANT_READ_ONLY | \
 				 RDMABLK_GRANT_SHARED | \
 				 RDMABLK_GRANT_ROTATIONAL | \
 				 RDMABLK_GRANT_CACHE | RDMABLK_GRANT_STAGED)
 
 /**
- * struct rdmablk_grant - the session, as the target grants it
+ * struct rdmablk_grant - GRANT, the session
  * @hdr: head
  * @session_id: as in CHALLENGE
  * @features: as in CHALLENGE
  * @uuid: identity of the export
  * @epoch: identity of the store's volatile contents
- * @size: of the export, bytes; a multiple of @logical_block
- * @region_bytes: size of each region but the last, which holds the rest; a power
- *	of two, at least RDMABLK_MIN_REGION. No request crosses a region's end. Zero
- *	with RDMABLK_GRANT_STAGED.
- * @nr_regions: size / region_bytes, rounded up; at most RDMABLK_MAX_REGIONS. Zero
- *	with RDMABLK_GRANT_STAGED.
- * @flags: RDMABLK_GRANT_*
+ * @size: bytes of the export; a multiple of logical_block, at most RDMABLK_MAX_SIZE
+ * @region_bytes: bytes of every region but the last, which holds the rest; a power of two,
+ *	at least RDMABLK_MIN_REGION. Staged: 0
+ * @nr_regions: size / region_bytes, rounded up; at most RDMABLK_MAX_REGIONS. Staged: 0
+ * @flags: RDMABLK_GRANT_*; others are malformed
  * @logical_block: bytes, 512 or 4096
- * @physical_block: bytes, a power of two, at least @logical_block, at most 64 KiB
- * @io_min: preferred smallest request, bytes; 0: the physical block. As @io_opt and
- *	@max_io a multiple of @logical_block
- * @io_opt: preferred largest sustained request, bytes; 0: none
- * @max_io: largest request, bytes, at least 4096; 0: no limit of the target's own
- * @nr_queues: hardware queues granted, 1..HELLO.nr_queues
- * @queue_depth: granted, 1..HELLO.queue_depth
- * @read_depth: RDMA READs each queue pair of the target answers at once, at least 1
+ * @physical_block: bytes, a power of two, from logical_block to 65536
+ * @io_min: preferred smallest request, bytes, a multiple of logical_block; 0: the physical
+ *	block
+ * @io_opt: preferred largest sustained request, bytes, a multiple of logical_block; 0: none
+ * @max_io: largest request, bytes, a multiple of logical_block, at least 4096; 0: the target
+ *	has no limit of its own
+ * @nr_queues: hardware queues granted, 1 to HELLO.nr_queues
+ * @queue_depth: granted, 1 to HELLO.queue_depth
+ * @read_depth: RDMA READs that each queue pair of the target answers at once, at least 1
  * @reserved: zero
- * @keep_alive_ms: the initiator's keep-alive timeout: it sends two KEEPALIVEs in
- *	this time and gives up when one stays unanswered for longer
- * @session_tmo_ms: the target ends the session when it heard nothing for so long;
- *	more than @keep_alive_ms, at most RDMABLK_MAX_SESSION_MS
+ * @keep_alive_ms: keep-alive timeout of the initiator, from RDMABLK_MIN_KEEP_ALIVE_MS to
+ *	RDMABLK_MAX_KEEP_ALIVE_MS
+ * @session_tmo_ms: the target ends a session that is silent for so long; more than
+ *	keep_alive_ms, at most RDMABLK_MAX_SESSION_MS
  * @reserved2: zero
  * @target_name: for logs
  * @mac: grant MAC
@@ -591,7 +663,7 @@ RDMABLK_OFFSET(rdmablk_grant, target_name, 128);
 RDMABLK_OFFSET(rdmablk_grant, mac, 192);
 
 /**
- * struct rdmablk_regions_get - asks for region descriptors
+ * struct rdmablk_regions_get - REGIONS_GET, asks for regions
  * @hdr: head
  * @first: number of the first region wanted, below GRANT.nr_regions
  * @reserved: zero
@@ -605,9 +677,9 @@ struct rdmablk_regions_get {
 RDMABLK_SIZE(rdmablk_regions_get, 24);
 
 /**
- * struct rdmablk_region - one piece of registered memory of the target
+ * struct rdmablk_region - one region, inside REGIONS
  * @iova: remote address of its first byte
- * @rkey: remote key, of this session only
+ * @rkey: remote key, valid for this session only
  * @reserved: zero
  */
 struct rdmablk_region {
@@ -619,11 +691,11 @@ struct rdmablk_region {
 RDMABLK_SIZE(rdmablk_region, 16);
 
 /**
- * struct rdmablk_regions - answer to REGIONS_GET
+ * struct rdmablk_regions - REGIONS, answer to REGIONS_GET
  * @hdr: head
  * @first: as asked
- * @count: regions in this message: all that remain, RDMABLK_REGIONS_PER_MSG at most
- * @region: the first @count are valid, the others zero
+ * @count: regions in this message: all that remain, at most RDMABLK_REGIONS_PER_MSG
+ * @region: struct rdmablk_region each; the first @count are valid, the others zero
  * @mac: regions MAC
  */
 struct rdmablk_regions {
@@ -639,7 +711,7 @@ RDMABLK_OFFSET(rdmablk_regions, region, 24);
 RDMABLK_OFFSET(rdmablk_regions, mac, 280);
 
 /**
- * struct rdmablk_limits_get - asks what commands may ask for
+ * struct rdmablk_limits_get - LIMITS_GET, asks what commands may ask for
  * @hdr: head
  */
 struct rdmablk_limits_get {
@@ -648,34 +720,34 @@ struct rdmablk_limits_get {
 
 RDMABLK_SIZE(rdmablk_limits_get, 16);
 
-/* An operation of data queues in LIMITS.ops */
+/* The bit of an operation of write queues in LIMITS.ops */
 #define RDMABLK_OP_BIT(op)	(1U << ((op) - RDMABLK_OP_FENCE))
 
 /**
- * struct rdmablk_limits - answer to LIMITS_GET: what commands may ask for
+ * struct rdmablk_limits - LIMITS, answer to LIMITS_GET
  * @hdr: head
- * @ops: operations of data queues, RDMABLK_OP_BIT() of each; RDMABLK_OP_FENCE always;
- *	READ and WRITE when staged and only then, DIRTY only when not. What is not in
- *	it is answered with RDMABLK_R_UNSUPPORTED.
- * @cmd_depth: commands in flight on each write queue, at least 2, at most
- *	RDMABLK_MAX_CMD_DEPTH; their tags are below it
- * @max_ranges: ranges in a DIRTY command, as many as RDMABLK_MAX_TRAILER holds at most;
+ * @ops: operations of write queues: bit n stands for operation 32 + n. RDMABLK_OP_FENCE is
+ *	always among them. RDMABLK_R_UNSUPPORTED answers all others.
+ * @cmd_depth: commands in flight on each write queue, 2 to RDMABLK_MAX_CMD_DEPTH; tags are
+ *	below it
+ * @max_ranges: ranges in a DIRTY command, 1 to as many as RDMABLK_MAX_TRAILER holds (1024);
  *	0 without that operation
- * @granule: with DIRTY: every range begins and ends at a multiple of this, but for the
- *	end of the export; a power of two, at least the logical block; else 0
- * @trailer_bytes: what may follow a WRITE command as its data, or answer a READ;
- *	0: nothing; at most RDMABLK_MAX_TRAILER. When staged, with RDMABLK_F_LISTS, at
- *	least the size of struct rdmablk_answers
- * @max_discard: bytes of a DISCARD, not 0 with that operation
- * @max_zeroes: bytes of a WRITE_ZEROES, not 0 with that operation
- * @max_erase: bytes of a SECURE_ERASE, not 0 with that operation
+ * @granule: every range of DIRTY begins and ends at a multiple of this many bytes, or at the
+ *	end of the export; a power of two, from RDMABLK_MIN_GRANULE and the logical
+ *	block to RDMABLK_MAX_GRANULE; 0 without that operation
+ * @trailer_bytes: data that a WRITE command, or the answer to a READ, may carry; at most
+ *	RDMABLK_MAX_TRAILER; 0: none. Staged with RDMABLK_F_LISTS: at least the size of
+ *	struct rdmablk_answers
+ * @max_discard: bytes of a DISCARD, at least a logical block with that operation. An
+ *	initiator does without DISCARD when this is less than the granularity.
+ * @max_zeroes: bytes of a WRITE_ZEROES, at least a logical block with that operation
+ * @max_erase: bytes of a SECURE_ERASE, likewise
  * @discard_granularity: bytes, a power of two; 0 without DISCARD
- * @discard_alignment: where the first granule begins, bytes, below the granularity
- * @erase_granularity: the same of SECURE_ERASE
- * @slot_bytes: of a slot, and the largest READ or WRITE command; a multiple of the
- *	logical block, at least 4096, at most RDMABLK_MAX_SLOT; 0 unless staged
- * @slot_iova: remote address of slot 0. Slot of a command: i * cmd_depth + tag, for
- *	hardware queue i. 0 unless staged
+ * @discard_alignment: bytes before the first granule; below the granularity, or 0
+ * @erase_granularity: of SECURE_ERASE, bytes, a power of two; 0 without it
+ * @slot_bytes: bytes of a slot, and of the largest READ or WRITE command; a multiple of the
+ *	logical block, from 4096 to RDMABLK_MAX_SLOT; 0 unless staged
+ * @slot_iova: remote address of slot 0; 0 unless staged
  * @slot_rkey: remote key of all slots; 0 unless staged
  * @reserved: zero
  * @mac: limits MAC
@@ -706,7 +778,7 @@ RDMABLK_OFFSET(rdmablk_limits, slot_iova, 72);
 RDMABLK_OFFSET(rdmablk_limits, mac, 88);
 
 /**
- * struct rdmablk_ready - all data queues have joined
+ * struct rdmablk_ready - READY, all data queues have joined
  * @hdr: head
  */
 struct rdmablk_ready {
@@ -716,7 +788,7 @@ struct rdmablk_ready {
 RDMABLK_SIZE(rdmablk_ready, 16);
 
 /**
- * struct rdmablk_live - the target agrees: I/O may start
+ * struct rdmablk_live - LIVE, the target agrees: I/O may start
  * @hdr: head
  */
 struct rdmablk_live {
@@ -726,38 +798,26 @@ struct rdmablk_live {
 RDMABLK_SIZE(rdmablk_live, 16);
 
 /**
- * enum rdmablk_op - commands
- * @RDMABLK_OP_KEEPALIVE: answered by the daemon itself, which proves that it
- *	lives and extends the session. Tag RDMABLK_TAG_KEEPALIVE.
- * @RDMABLK_OP_LOGOUT: the initiator has no request in flight and wants the
- *	session to end. The answer comes after all its queue pairs but the control
- *	queue and all its registrations are gone. Tag RDMABLK_TAG_LOGOUT.
- * @RDMABLK_OP_FENCE: of a write queue, as all that follow: whatever was written by the
- *	WRITEs posted before it on this queue can be seen by the target's CPU. Every
- *	command is that, too, for its own queue. An operation that makes the CPU look
- *	at registered memory (DIRTY, FLUSH, DISCARD, WRITE_ZEROES) is sent after the
- *	answer to a FENCE, or to another command, on every queue with completed WRITEs
- *	since the last.
- * @RDMABLK_OP_DIRTY: the ranges that follow the command, an array of struct
- *	rdmablk_range, have been written since they were last flushed; the target
- *	notes them for the next FLUSH of this session
- * @RDMABLK_OP_FLUSH: make durable what has been written: of an export that is in
- *	memory the ranges of the DIRTY commands received before, and the range of the
- *	command if it has one; of a staged one whatever was answered before. After an
- *	error all of it is as dirty as it was.
- * @RDMABLK_OP_DISCARD: the contents of the range are of no use any more; it reads as
- *	anything until it is written
- * @RDMABLK_OP_WRITE_ZEROES: the range reads as zeroes. RDMABLK_ZEROES_KEEP: and
- *	keeps its space in the store
- * @RDMABLK_OP_SECURE_ERASE: the contents of the range cannot be had from the store any
- *	more
- * @RDMABLK_OP_READ: staged: answered with the data as the payload of the answer with
- *	RDMABLK_IO_TRAILER, else when it is in the command's slot
- * @RDMABLK_OP_WRITE: staged: the data follows the command with RDMABLK_IO_TRAILER,
- *	else it is in the command's slot. RDMABLK_IO_FUA: answered when it is durable
+ * enum rdmablk_op - operations of commands
+ * @RDMABLK_OP_KEEPALIVE: proves that the daemon lives, and extends the session; tag
+ *	RDMABLK_TAG_KEEPALIVE
+ * @RDMABLK_OP_LOGOUT: ends the session; the initiator has no request in flight; tag
+ *	RDMABLK_TAG_LOGOUT
+ * @RDMABLK_OP_FENCE: does nothing else. As every command, it makes what the WRITEs posted
+ *	before it on its queue have written visible to the target's CPU.
+ * @RDMABLK_OP_DIRTY: the ranges behind the command, an array of struct rdmablk_range, have
+ *	been written; the target notes them for this session's next FLUSH
+ * @RDMABLK_OP_FLUSH: makes durable what has been written
+ * @RDMABLK_OP_DISCARD: nobody needs the contents of the range: it reads as anything until it
+ *	is written, and the store may give back the space
+ * @RDMABLK_OP_WRITE_ZEROES: the range reads as zeroes
+ * @RDMABLK_OP_SECURE_ERASE: nobody can get the contents of the range from the store any more
+ * @RDMABLK_OP_READ: staged: the data is in the command's slot when the answer comes
+ * @RDMABLK_OP_WRITE: staged: the data is in the command's slot
  *
- * Numbers from 2 to 31 on the control queue and those above RDMABLK_OP_WRITE are kept
- * for features; a target answers what it does not know with RDMABLK_R_UNSUPPORTED.
+ * Numbers below 32 are operations of the control queue, the others those of write queues.
+ * 2 to 31 and those above RDMABLK_OP_WRITE are reserved. RDMABLK_R_UNSUPPORTED answers an
+ * operation that the target does not know.
  */
 enum rdmablk_op {
 	RDMABLK_OP_KEEPALIVE	= 0,
@@ -772,33 +832,47 @@ enum rdmablk_op {
 	RDMABLK_OP_WRITE	= 39,
 };
 
-/* Flags of commands, by operation */
-#define RDMABLK_LOGOUT_CLEAN	(1U << 0)	/* nothing written is not flushed; COMMANDS */
+/*
+ * Flags of commands
+ *
+ * @RDMABLK_LOGOUT_CLEAN: LOGOUT: a FLUSH has covered all that the session wrote; with
+ *	RDMABLK_F_COMMANDS
+ * @RDMABLK_ZEROES_KEEP: WRITE_ZEROES: the range keeps its space in the store
+ * @RDMABLK_IO_TRAILER: READ: the answer carries the data. WRITE: the data follows the
+ *	command.
+ * @RDMABLK_IO_FUA: WRITE: the data is durable when the answer comes
+ */
+#define RDMABLK_LOGOUT_CLEAN	(1U << 0)
 #define RDMABLK_ZEROES_KEEP	(1U << 0)
 #define RDMABLK_IO_TRAILER	(1U << 0)
 #define RDMABLK_IO_FUA		(1U << 1)
 
-/*
- * Tags of the control queue. Each has one purpose, so that a keep-alive or a
- * fence never waits for a slot behind something slow.
+/**
+ * enum rdmablk_ctrl_tag - tags of the control queue
+ * @RDMABLK_TAG_KEEPALIVE: KEEPALIVE
+ * @RDMABLK_TAG_LOGOUT: LOGOUT
+ * @RDMABLK_TAG_FENCE: reserved
+ * @RDMABLK_TAG_ADMIN: reserved
+ *
+ * Each has one purpose, so that a keep-alive never waits for a tag behind something slow.
  */
 enum rdmablk_ctrl_tag {
 	RDMABLK_TAG_KEEPALIVE	= 0,
 	RDMABLK_TAG_LOGOUT	= 1,
-	RDMABLK_TAG_FENCE	= 2,	/* reserved */
-	RDMABLK_TAG_ADMIN	= 3,	/* reserved */
+	RDMABLK_TAG_FENCE	= 2,
+	RDMABLK_TAG_ADMIN	= 3,
 };
 
 /**
- * struct rdmablk_command - a command
- * @hdr: head, with tag and generation. On a write queue @length counts what follows the
- *	command: the data of a WRITE, the ranges of DIRTY; and the generation is below
- *	256, because no more of it comes back
+ * struct rdmablk_command - COMMAND
+ * @hdr: head, with tag and generation. On a write queue the length counts the trailer: the
+ *	data of a WRITE, the ranges of DIRTY; and the generation is below 256, because
+ *	the answer has room for no more.
  * @op: enum rdmablk_op
- * @flags: of the operation; else zero
+ * @flags: of the operation; others are malformed
  * @reserved: zero
- * @offset: first byte of the export concerned; zero where the operation has none
- * @bytes: how many; zero where the operation has none
+ * @offset: first byte in the export; 0 where the operation has no range
+ * @bytes: bytes of the range; 0 where the operation has none
  * @reserved2: zero
  */
 struct rdmablk_command {
@@ -816,7 +890,7 @@ RDMABLK_OFFSET(rdmablk_command, offset, 24);
 RDMABLK_OFFSET(rdmablk_command, reserved2, 40);
 
 /**
- * struct rdmablk_range - a piece of the export, after a DIRTY command
+ * struct rdmablk_range - a range of the export, behind a DIRTY command
  * @offset: first byte
  * @bytes: how many, not 0
  */
@@ -828,13 +902,13 @@ struct rdmablk_range {
 RDMABLK_SIZE(rdmablk_range, 16);
 
 /*
- * The answer to a command on a write queue is the immediate data of a SEND, whose
- * payload is empty but for a READ with RDMABLK_IO_TRAILER that was done: then it is
- * the data, and nothing else. In host order:
+ * Immediate data of an answer on a write queue
  *
- *   bits 31..16  tag of the command
- *   bits 15..8   its generation
- *   bits 7..0    enum rdmablk_reason; RDMABLK_OK: done
+ * The number in host order; in the packet it is in network order, as all immediate data.
+ *
+ *   bits 31 to 16  tag of the command
+ *   bits 15 to 8   its generation
+ *   bits 7 to 0    enum rdmablk_reason; RDMABLK_OK: done
  */
 #define RDMABLK_IMM(tag, generation, status)				\
 	((__u32)(tag) << 16 | ((__u32)(generation) & 0xff) << 8 |	\
@@ -844,15 +918,14 @@ RDMABLK_SIZE(rdmablk_range, 16);
 #define RDMABLK_IMM_STATUS(imm)		((imm) & 0xff)
 
 /*
- * A WRITE command that is implied: one RDMA WRITE with immediate data into the slot of its
- * tag, from the slot's beginning, as long as the data. The tag is the one after that of the
- * last command on this write queue, implied or not, and below LIMITS.cmd_depth; its
- * generation is the next of that tag, from 1. In host order:
+ * Immediate data of an implied WRITE
  *
- *   bit 31       RDMABLK_WRITE_FUA: as RDMABLK_IO_FUA
- *   bit 30       RDMABLK_WRITE_PAGES: the first byte is a multiple of 4096 bytes, else of
- *                the logical block
- *   bits 29..0   which one
+ * @RDMABLK_WRITE_FUA: bit 31: as RDMABLK_IO_FUA
+ * @RDMABLK_WRITE_PAGES: bit 30: the position counts 4096 bytes, else logical blocks
+ * @RDMABLK_WRITE_PAGE_SHIFT: log2 of these 4096 bytes
+ *
+ * Bits 29 to 0, RDMABLK_WRITE_POS(), are the position of the first byte in the export.
+ * "Implied WRITEs" in protocol.rst has the rest.
  */
 #define RDMABLK_WRITE_FUA		(1U << 31)
 #define RDMABLK_WRITE_PAGES		(1U << 30)
@@ -860,9 +933,9 @@ RDMABLK_SIZE(rdmablk_range, 16);
 #define RDMABLK_WRITE_PAGE_SHIFT	12
 
 /**
- * struct rdmablk_answers - several answers in one SEND, which has no immediate data
- * @imm: RDMABLK_IMM() of each; none is that of a READ with RDMABLK_IO_TRAILER that was
- *	done. As many as were received, RDMABLK_MAX_ANSWERS at most
+ * struct rdmablk_answers - several answers in one SEND without immediate data
+ * @imm: the number that each answer would be alone. Only as many are sent as there are
+ *	answers.
  */
 struct rdmablk_answers {
 	__le32	imm[RDMABLK_MAX_ANSWERS];
@@ -871,7 +944,7 @@ struct rdmablk_answers {
 RDMABLK_SIZE(rdmablk_answers, 256);
 
 /**
- * struct rdmablk_answer - outcome of a command on the control queue
+ * struct rdmablk_answer - ANSWER, on the control queue
  * @hdr: head, with the tag and generation of the command
  * @status: enum rdmablk_reason; RDMABLK_OK: done
  * @reserved: zero
@@ -889,16 +962,17 @@ struct rdmablk_answer {
 RDMABLK_SIZE(rdmablk_answer, 32);
 
 /**
- * enum rdmablk_event - what the target says unasked
- * @RDMABLK_EVENT_DRAIN: it is about to shut down; value: milliseconds until then. An
- *	initiator with unflushed writes flushes them and logs out.
- * @RDMABLK_EVENT_RESIZE: the export has grown; value: its size now, bytes. A session
- *	with regions has those of the old size; a login gives the others.
- * @RDMABLK_EVENT_LEAVING: the export is about to be removed, and DRAIN, which follows, is
- *	told for that; value: as that of DRAIN
+ * enum rdmablk_event - events
+ * @RDMABLK_EVENT_DRAIN: the target is about to shut down; value: milliseconds until then; 0:
+ *	at any moment. An initiator with unflushed writes flushes them and logs out.
+ * @RDMABLK_EVENT_RESIZE: the export has grown; value: its size now, bytes, a multiple of 512
+ *	up to RDMABLK_MAX_SIZE; with RDMABLK_F_COMMANDS
+ * @RDMABLK_EVENT_LEAVING: the export is about to be removed, and DRAIN follows for that
+ *	reason; value: that of DRAIN
  *
- * An initiator ignores an event it does not know. At most RDMABLK_CTRL_RECVS -
- * RDMABLK_CTRL_TAGS - 1 events may be unacknowledged by the transport at a time.
+ * An initiator ignores an event that it does not know. At most 3 events (RDMABLK_CTRL_RECVS -
+ * RDMABLK_CTRL_TAGS - 1) are under way, unacknowledged by the transport, at a time; others
+ * wait.
  */
 enum rdmablk_event {
 	RDMABLK_EVENT_DRAIN	= 1,
@@ -907,12 +981,12 @@ enum rdmablk_event {
 };
 
 /**
- * struct rdmablk_event_msg - an event
+ * struct rdmablk_event_msg - EVENT
  * @hdr: head
  * @event: enum rdmablk_event
  * @reserved: zero
  * @reserved2: zero
- * @value: see the event
+ * @value: as the event says
  */
 struct rdmablk_event_msg {
 	struct rdmablk_hdr hdr;
@@ -926,19 +1000,17 @@ RDMABLK_SIZE(rdmablk_event_msg, 32);
 RDMABLK_OFFSET(rdmablk_event_msg, value, 24);
 
 /**
- * struct rdmablk_close - the session, or the login, is over; the same in all
- *	versions
+ * struct rdmablk_close - CLOSE, in all versions
  * @hdr: head
  * @reason: enum rdmablk_reason
  * @version_min: lowest version of the sender
  * @version_max: highest version of the sender
  * @reserved: zero
- * @retry_after_ms: when a new try makes sense, milliseconds; 0: not by itself
+ * @retry_after_ms: milliseconds after which a new try makes sense; 0: waiting does not help
  * @reserved2: zero
  *
- * From a target in a session that is past GRANT it says more: every data queue
- * pair of the session is destroyed and its memory deregistered. No write of this
- * session can land any more.
+ * From a target, in a session past GRANT, it also says: every data queue pair of the session
+ * is destroyed and its memory deregistered. No write of this session can land any more.
  */
 struct rdmablk_close {
 	struct rdmablk_hdr hdr;
