@@ -15,6 +15,9 @@ import time
 
 import jsonschema
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../lib'))
+from schema import validator    # pylint: disable=wrong-import-position
+
 PATH = sys.argv[1]
 CLIENTS = 16
 LIST = b'{"version":1,"command":"list"}\n'
@@ -83,8 +86,7 @@ def documented():
     """Answers are what the schema of the tool says, and the schema knows what is none."""
     name = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                         '../../Documentation/json/rdmablk-target.schema.json')
-    with open(name, encoding='utf-8') as file:
-        schema = json.load(file)
+    schema = validator(name)
     for request in ({'command': 'list'}, {'command': 'list', 'name': 'a'},
                     {'command': 'sessions'}, {'command': 'reload'},
                     {'command': 'resize', 'name': 'a'}, {'command': 'list', 'name': 'b'},
@@ -94,9 +96,9 @@ def documented():
         if 'error' in answer:    # the tool makes its own of it
             assert set(answer['error']) == {'code', 'errno', 'message'}, answer
             continue
-        jsonschema.validate(answer, schema)
+        schema.validate(answer)
         try:
-            jsonschema.validate({**answer, 'more': 1}, schema)
+            schema.validate({**answer, 'more': 1})
         except jsonschema.ValidationError:
             continue
         assert False, answer

@@ -48,12 +48,8 @@ loss_is_told() {
 
 # schema_holds FILE...: what the daemon answers is what it is said to be
 schema_holds() {
-	python3 -c '
-import json, jsonschema, sys
-schema, *answers = [json.load(open(name, encoding="utf-8")) for name in sys.argv[1:]]
-for answer in answers:
-    jsonschema.validate(answer, schema)
-' "$RDMABLK_TOP/Documentation/json/rdmablk-target.schema.json" "$@" ||
+	"$RDMABLK_TOP/tests/lib/schema.py" \
+		"$RDMABLK_TOP/Documentation/json/rdmablk-target.schema.json" "$@" ||
 		fail "an answer is not what its schema says"
 }
 

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""schema.py SCHEMA FILE...: do the files follow a schema of Documentation/json?
+
+A file has one JSON value, or one in each line. Exit status: 0 if all do, 1 if one does
+not, 77 without python3-jsonschema.
+"""
+
+import json
+import pathlib
+import sys
+
+COMMON = 'rdmablk-common.schema.json'
+
+
+def load(path):
+    """The JSON value of a file."""
+    return json.loads(path.read_text(encoding='utf-8'))
+
+
+def validator(path):
+    """A validator for the schema of a file."""
+    import jsonschema
+
+    path = pathlib.Path(path)
+    schema = load(path)
+    # The file that others refer to, as a part of them: references find it by its $id.
+    schema.setdefault('$defs', {})['common'] = load(path.with_name(COMMON))
+    return jsonschema.Draft202012Validator(schema)
+
+
+def values(path):
+    """The JSON values of a file."""
+    text = pathlib.Path(path).read_text(encoding='utf-8')
+    try:
+        return [json.loads(text)]
+    except json.JSONDecodeError:
+        return [json.loads(line) for line in text.splitlines()]
+
+
+def main(args):
+    """The exit status."""
+    files = [(name, value) for name in args[1:] for value in values(name)]
+    try:
+        check = validator(args[0])
+    except ImportError:
+        return 77
+    status = 0
+    for name, value in files:
+        for error in check.iter_errors(value):
+            print(f'{name}: {error.message}', file=sys.stderr)
+            status = 1
+    return status
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
