@@ -3,8 +3,8 @@
  * Management over generic netlink: uapi/rdmablk_netlink.h says what each command
  * and attribute means.
  *
- * Types and simple ranges are the policy's business, so that the kernel's netlink
- * code refuses them with the offending attribute named.
+ * Types and simple ranges are in the policies of netlink_ops.h, so that the kernel's
+ * netlink code refuses what does not fit and names the attribute.
  *
  * Generic netlink holds a lock while a command runs, which the registration of any
  * other family waits for. So what takes time, a connect and a disconnect, is a job of
@@ -25,94 +25,10 @@
 #include <net/genetlink.h>
 #include "compat.h"
 #include "netlink.h"
+#include "netlink_ops.h"
 #include "param.h"
 #include "session.h"
 #include "uapi/rdmablk_netlink.h"
-
-/* Not const: the policies of older kernels take a pointer that is not. */
-static struct netlink_range_validation_signed rdmablk_nl_fast_io_fail = {
-	.min = -1,
-	.max = RDMABLK_MAX_FAST_IO_FAIL,
-};
-
-/* NLA_POLICY_MAX() takes 32767 at most. */
-static struct netlink_range_validation rdmablk_nl_u16 = {
-	.max = U16_MAX,
-};
-
-static struct netlink_range_validation_signed rdmablk_nl_dev_loss = {
-	.min = -1,
-	.max = RDMABLK_MAX_DEV_LOSS,
-};
-
-static struct netlink_range_validation_signed rdmablk_nl_io_tmo = {
-	.min = -1,
-	.max = RDMABLK_MAX_IO_TMO,
-};
-
-static struct netlink_range_validation_signed rdmablk_nl_tos = {
-	.min = RDMABLK_TOS_UNSET,
-	.max = U8_MAX,
-};
-
-static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] = {
-	[RDMABLK_ATTR_TARGET]		= NLA_POLICY_MIN_LEN(sizeof(struct sockaddr_in)),
-	[RDMABLK_ATTR_SOURCE]		= NLA_POLICY_MIN_LEN(sizeof(struct sockaddr_in)),
-	[RDMABLK_ATTR_EXPORT]		= { .type = NLA_NUL_STRING,
-					    .len = RDMABLK_NAME_LEN - 1 },
-	[RDMABLK_ATTR_READ_ONLY]	= { .type = NLA_FLAG },
-	[RDMABLK_ATTR_STEAL]		= { .type = NLA_FLAG },
-	[RDMABLK_ATTR_QUEUES]		= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_QUEUES),
-	[RDMABLK_ATTR_POLL_QUEUES]	= NLA_POLICY_MAX(NLA_U32, RDMABLK_MAX_POLL_QUEUES),
-	[RDMABLK_ATTR_QUEUE_DEPTH]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_DEPTH),
-	[RDMABLK_ATTR_KEEP_ALIVE_TMO]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_TMO),
-	[RDMABLK_ATTR_CONNECT_TMO]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_TMO),
-	[RDMABLK_ATTR_RECONNECT_DELAY]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_TMO),
-	[RDMABLK_ATTR_FAST_IO_FAIL_TMO]	=
-		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_fast_io_fail),
-	[RDMABLK_ATTR_DEV_LOSS_TMO]	=
-		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_dev_loss),
-	[RDMABLK_ATTR_IO_TMO]		=
-		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_io_tmo),
-	[RDMABLK_ATTR_ON_DATA_LOSS]	= NLA_POLICY_MAX(NLA_U32,
-							 RDMABLK_DATA_LOSS_CONTINUE),
-	[RDMABLK_ATTR_ACK_TIMEOUT]	= NLA_POLICY_MAX(NLA_U8, RDMABLK_MAX_ACK_TIMEOUT),
-	[RDMABLK_ATTR_HOST_ID]		= NLA_POLICY_EXACT_LEN(RDMABLK_ID_LEN),
-	[RDMABLK_ATTR_CQ_COUNT]		= NLA_POLICY_FULL_RANGE(NLA_U32, &rdmablk_nl_u16),
-	[RDMABLK_ATTR_CQ_PERIOD]	= NLA_POLICY_FULL_RANGE(NLA_U32, &rdmablk_nl_u16),
-	[RDMABLK_ATTR_TOS]		= NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32,
-								       &rdmablk_nl_tos),
-	[RDMABLK_ATTR_ORDERED]		= { .type = NLA_FLAG },
-};
-
-static const struct nla_policy rdmablk_nl_disconnect_policy[RDMABLK_ATTR_MAX + 1] = {
-	[RDMABLK_ATTR_INDEX]		= { .type = NLA_U32 },
-	[RDMABLK_ATTR_FORCE]		= { .type = NLA_FLAG },
-};
-
-static const struct nla_policy rdmablk_nl_set_policy[RDMABLK_ATTR_MAX + 1] = {
-	[RDMABLK_ATTR_INDEX]		= { .type = NLA_U32 },
-	[RDMABLK_ATTR_KEEP_ALIVE_TMO]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_TMO),
-	[RDMABLK_ATTR_RECONNECT_DELAY]	= NLA_POLICY_RANGE(NLA_U32, 1, RDMABLK_MAX_TMO),
-	[RDMABLK_ATTR_FAST_IO_FAIL_TMO]	=
-		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_fast_io_fail),
-	[RDMABLK_ATTR_DEV_LOSS_TMO]	=
-		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_dev_loss),
-	[RDMABLK_ATTR_IO_TMO]		=
-		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_io_tmo),
-	[RDMABLK_ATTR_ON_DATA_LOSS]	= NLA_POLICY_MAX(NLA_U32,
-							 RDMABLK_DATA_LOSS_CONTINUE),
-	[RDMABLK_ATTR_TIMED]		= NLA_POLICY_MAX(NLA_U8, 1),
-};
-
-static const struct nla_policy rdmablk_nl_reconnect_policy[RDMABLK_ATTR_MAX + 1] = {
-	[RDMABLK_ATTR_INDEX]		= { .type = NLA_U32 },
-	[RDMABLK_ATTR_ACCEPT_DATA_LOSS]	= { .type = NLA_FLAG },
-};
-
-static const struct nla_policy rdmablk_nl_get_policy[RDMABLK_ATTR_MAX + 1] = {
-	[RDMABLK_ATTR_INDEX]		= { .type = NLA_U32 },
-};
 
 static struct genl_family rdmablk_nl_family;
 static bool rdmablk_nl_registered;
@@ -556,7 +472,7 @@ static int rdmablk_nl_get(struct sk_buff *skb, struct genl_info *info)
 				rdmablk_netlink_put_session);
 }
 
-static int rdmablk_nl_dump(struct sk_buff *skb, struct netlink_callback *cb)
+static int rdmablk_nl_get_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return rdmablk_nl_dump_all(skb, cb, RDMABLK_CMD_GET, rdmablk_netlink_put_session);
 }
@@ -567,7 +483,7 @@ static int rdmablk_nl_stats_get(struct sk_buff *skb, struct genl_info *info)
 				rdmablk_netlink_put_stats);
 }
 
-static int rdmablk_nl_stats_dump(struct sk_buff *skb, struct netlink_callback *cb)
+static int rdmablk_nl_stats_get_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return rdmablk_nl_dump_all(skb, cb, RDMABLK_CMD_STATS_GET, rdmablk_netlink_put_stats);
 }
@@ -617,55 +533,6 @@ void rdmablk_netlink_event(struct rdmablk_session *s)
 		nlmsg_free(msg);
 	mutex_unlock(&rdmablk_nl_mutex);
 }
-
-static const struct genl_ops rdmablk_nl_ops[] = {
-	{
-		.cmd		= RDMABLK_CMD_CONNECT,
-		.flags		= GENL_ADMIN_PERM,
-		.policy		= rdmablk_nl_connect_policy,
-		.maxattr	= RDMABLK_ATTR_MAX,
-		.doit		= rdmablk_nl_connect,
-	},
-	{
-		.cmd		= RDMABLK_CMD_DISCONNECT,
-		.flags		= GENL_ADMIN_PERM,
-		.policy		= rdmablk_nl_disconnect_policy,
-		.maxattr	= RDMABLK_ATTR_MAX,
-		.doit		= rdmablk_nl_disconnect,
-	},
-	{
-		.cmd		= RDMABLK_CMD_SET,
-		.flags		= GENL_ADMIN_PERM,
-		.policy		= rdmablk_nl_set_policy,
-		.maxattr	= RDMABLK_ATTR_MAX,
-		.doit		= rdmablk_nl_set,
-	},
-	{
-		.cmd		= RDMABLK_CMD_RECONNECT,
-		.flags		= GENL_ADMIN_PERM,
-		.policy		= rdmablk_nl_reconnect_policy,
-		.maxattr	= RDMABLK_ATTR_MAX,
-		.doit		= rdmablk_nl_reconnect,
-	},
-	{
-		.cmd		= RDMABLK_CMD_GET,
-		.flags		= GENL_ADMIN_PERM,
-		.policy		= rdmablk_nl_get_policy,
-		.maxattr	= RDMABLK_ATTR_MAX,
-		.doit		= rdmablk_nl_get,
-		.start		= rdmablk_nl_dump_start,
-		.dumpit		= rdmablk_nl_dump,
-	},
-	{
-		.cmd		= RDMABLK_CMD_STATS_GET,
-		.flags		= GENL_ADMIN_PERM,
-		.policy		= rdmablk_nl_get_policy,
-		.maxattr	= RDMABLK_ATTR_MAX,
-		.doit		= rdmablk_nl_stats_get,
-		.start		= rdmablk_nl_stats_start,
-		.dumpit		= rdmablk_nl_stats_dump,
-	},
-};
 
 static struct genl_family rdmablk_nl_family __ro_after_init = {
 	.name		= RDMABLK_GENL_NAME,

@@ -20,23 +20,15 @@
 #include "request.h"
 #include "uapi/rdmablk_netlink.h"
 
-/* Defaults and bounds of what uapi/rdmablk_netlink.h documents */
+/* Defaults of what uapi/rdmablk_netlink.h documents, and a bound that no policy has */
 #define RDMABLK_DEFAULT_DEPTH		128
-#define RDMABLK_MAX_DEPTH		1024
-#define RDMABLK_MAX_POLL_QUEUES		(RDMABLK_MAX_QUEUES / 2)
 #define RDMABLK_DEFAULT_KEEP_ALIVE	5	/* seconds */
 #define RDMABLK_DEFAULT_CONNECT_TMO	10	/* seconds */
 #define RDMABLK_MIN_ACK_TIMEOUT		8
-#define RDMABLK_MAX_ACK_TIMEOUT		22
-#define RDMABLK_MAX_TMO			600	/* seconds */
 #define RDMABLK_DEFAULT_RECONNECT_DELAY	2	/* seconds */
 #define RDMABLK_DEFAULT_FAST_IO_FAIL	-1	/* seconds */
-#define RDMABLK_MAX_FAST_IO_FAIL	86400	/* seconds */
 #define RDMABLK_DEFAULT_DEV_LOSS	600	/* seconds */
-/* Seconds; half of what jiffies can compare on 32 bits with 1000 a second */
-#define RDMABLK_MAX_DEV_LOSS		1000000
 #define RDMABLK_DEFAULT_IO_TMO		30	/* seconds */
-#define RDMABLK_MAX_IO_TMO		86400	/* seconds */
 /* What a command other than READ and WRITE may take: so many times io_tmo */
 #define RDMABLK_SLOW_FACTOR		20
 

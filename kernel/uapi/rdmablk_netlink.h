@@ -1,90 +1,100 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note OR BSD-3-Clause */
 /*
- * Management of rdmablk devices over generic netlink.
- *
- * Family "rdmablk", version 1. Every command needs CAP_NET_ADMIN; who listens to the
- * events needs nothing. All of it is of the initial network namespace only.
- * Attributes are flat, of enum rdmablk_attr; an
- * unknown one is refused. A failed command carries a text (NLMSGERR_ATTR_MSG) and,
- * where one attribute is to blame, its offset. The same description for machines
- * is Documentation/netlink/rdmablk.yaml.
- *
- * CONNECT and DISCONNECT take time, and hold no lock meanwhile: the command itself is
- * acknowledged (NLM_F_ACK) or refused at once, and its reply, with the sequence number
- * of the request, follows to the same socket when the work is done. The reply of work
- * that failed has ERROR and TEXT. A socket that is closed before the reply of its
- * CONNECT has come gives the connect up.
- *
- * RDMABLK_CMD_CONNECT (do)
- *	Connects to an export and creates its disk; replies when the disk exists.
- *
- *	request:  TARGET EXPORT [SOURCE] [READ_ONLY] [STEAL] [QUEUES] [POLL_QUEUES]
- *		  [QUEUE_DEPTH] [KEEP_ALIVE_TMO] [CONNECT_TMO] [RECONNECT_DELAY]
- *		  [FAST_IO_FAIL_TMO] [DEV_LOSS_TMO] [ON_DATA_LOSS] [ACK_TIMEOUT]
- *		  [HOST_ID] [CQ_COUNT] [CQ_PERIOD] [IO_TMO] [TOS] [ORDERED]
- *	reply:    INDEX NAME, and ERROR TEXT when it failed
- *	errors:   EINVAL an attribute is missing or wrong; ERANGE one is out of its
- *		  range; EAGAIN the module is still loading; EEXIST this export
- *		  is connected on this host already; ENODEV no RDMA device leads to
- *		  the target; EHOSTUNREACH, ENETUNREACH no route; ETIMEDOUT no progress
- *		  within CONNECT_TMO; ECONNREFUSED nobody listens there, or the target
- *		  refuses; ENOENT no such export; EBUSY the export is in use; EROFS the
- *		  export is read-only and write access was asked for; EPROTO the peer
- *		  does not follow the protocol; EPROTONOSUPPORT no common version;
- *		  EOPNOTSUPP iWARP device; EXDEV the route moved to another RDMA
- *		  device; ECONNRESET, ECONNABORTED the connection broke; ENOSPC a
- *		  limit of the target; EFBIG the export is too large for its granule;
- *		  EACCES authentication; EIO the target has an internal error; ENOMEM;
- *		  ECANCELED the connect was given up
- *
- * RDMABLK_CMD_DISCONNECT (do)
- *	Logs out and removes the disk; replies when it is gone. I/O that is held
- *	fails. A connect that is under way is given up.
- *
- *	request:  INDEX [FORCE]
- *	reply:    INDEX NAME
- *	errors:   ENODEV no such device; EBUSY the disk is open or mounted and FORCE
- *		  is absent; EALREADY somebody else is disconnecting it; ENOMEM
- *
- * RDMABLK_CMD_SET (do)
- *	Changes options of a device in use. They count at once, also for an outage
- *	that lasts; KEEP_ALIVE_TMO is agreed with the target at the next login.
- *
- *	request:  INDEX [KEEP_ALIVE_TMO] [RECONNECT_DELAY] [FAST_IO_FAIL_TMO]
- *		  [DEV_LOSS_TMO] [ON_DATA_LOSS] [TIMED] [IO_TMO]
- *	errors:   ENODEV no such device; EINVAL FAST_IO_FAIL_TMO is not shorter than
- *		  DEV_LOSS_TMO; ERANGE an attribute is out of its range; ENOMEM
- *
- * RDMABLK_CMD_RECONNECT (do)
- *	Ends the connection of a live device and connects anew; tries again at once
- *	during an outage; begins anew with a failed device. Does not wait: an event
- *	tells when the device is live.
- *
- *	request:  INDEX [ACCEPT_DATA_LOSS]
- *	errors:   ENODEV no such device; EALREADY the device is being disconnected;
- *		  EAGAIN it is still connecting, or reconnecting has ended and writes
- *		  are still held; ENODATA it failed because the store
- *		  lost its contents and ACCEPT_DATA_LOSS is absent
- *
- * RDMABLK_CMD_GET (do, dump)
- *	request:  INDEX (do); nothing (dump)
- *	reply:    INDEX NAME STATE TARGET EXPORT and what is known of the others
- *	errors:   ENODEV no such device; EAGAIN (dump) the module is still loading
- *
- * RDMABLK_CMD_STATS_GET (do, dump)
- *	request:  INDEX (do); nothing (dump)
- *	reply:    INDEX NAME STATE, counters, TIMED, and the LATENCY_ histograms, which
- *		  are zero while nothing has been timed
- *	errors:   as for RDMABLK_CMD_GET
- *
- * RDMABLK_CMD_EVENT (multicast group "events")
- *	A device changed its state, or its I/O began to fail: INDEX NAME STATE REASON
- *	[IO_FAILING].
+ * Management of rdmablk devices over generic netlink: commands, attributes, states.
  */
 #ifndef _UAPI_RDMABLK_NETLINK_H
 #define _UAPI_RDMABLK_NETLINK_H
 
 #include <linux/types.h>
+
+/* Documentation/netlink/generate makes what is from here ... */
+
+/*
+ * Management of rdmablk devices, disks over one-sided RDMA, in the initial network
+ * namespace only. Every command needs CAP_NET_ADMIN; the events need no right. A
+ * request with an attribute that its command does not take is refused. A failed command
+ * carries a text (NLMSGERR_ATTR_MSG) and, where one attribute is to blame, its offset.
+ *
+ * Connect and disconnect take time. The command itself is acknowledged (NLM_F_ACK) or
+ * refused at once. Its reply, with the sequence number of the request, follows to the
+ * same socket when the work is done; if the work failed it has error and text. Closing
+ * the socket before the reply of a connect gives the connect up.
+ *
+ * RDMABLK_CMD_CONNECT (do)
+ *	Connects to an export and creates its disk. Target and export are required. The reply
+ *	comes when the disk exists.
+ *	EINVAL: an attribute is missing or wrong. ERANGE: one is out of its range. EAGAIN:
+ *	the module is still loading. EEXIST: this export is connected on this host already.
+ *	ENODEV: no RDMA device leads to the target. EHOSTUNREACH, ENETUNREACH: no route.
+ *	ETIMEDOUT: no progress within CONNECT_TMO. ECONNREFUSED: nobody listens there, or the
+ *	target refuses. ENOENT: no such export. EBUSY: the export is in use. EROFS: nobody
+ *	may write to the export and READ_ONLY is absent. EPROTO: the peer does not follow the
+ *	protocol. EPROTONOSUPPORT: no common version. EOPNOTSUPP: iWARP device. EXDEV: the
+ *	route moved to another RDMA device. ECONNRESET, ECONNABORTED: the connection broke.
+ *	ENOSPC: a limit of the target. EFBIG: the export is too large for its granule.
+ *	EACCES: authentication. EIO: the target has an internal error. ENOMEM. ECANCELED: the
+ *	connect was given up.
+ *	request: TARGET EXPORT SOURCE READ_ONLY STEAL QUEUES POLL_QUEUES QUEUE_DEPTH
+ *		KEEP_ALIVE_TMO CONNECT_TMO RECONNECT_DELAY FAST_IO_FAIL_TMO DEV_LOSS_TMO
+ *		ON_DATA_LOSS ACK_TIMEOUT HOST_ID CQ_COUNT CQ_PERIOD IO_TMO TOS ORDERED
+ *	reply: INDEX NAME ERROR TEXT
+ *
+ * RDMABLK_CMD_DISCONNECT (do)
+ *	Logs out and removes the disk, or gives up its connect. Held I/O fails. Index is
+ *	required. The reply comes when the disk is gone.
+ *	ENODEV: no such device. EBUSY: the disk is open or mounted and force is absent.
+ *	EALREADY: somebody else is disconnecting it. ENOMEM.
+ *	request: INDEX FORCE
+ *	reply: INDEX NAME ERROR TEXT
+ *
+ * RDMABLK_CMD_GET (do, dump)
+ *	Describes one device, by index, or all of them. Attributes that are not known are
+ *	absent.
+ *	ENODEV: no such device. EAGAIN (dump): the module is still loading.
+ *	request: INDEX
+ *	reply: INDEX NAME STATE REASON TARGET SOURCE EXPORT READ_ONLY QUEUES QUEUE_DEPTH
+ *		KEEP_ALIVE_TMO CONNECT_TMO FAST_IO_FAIL_TMO ACK_TIMEOUT HOST_ID UUID EPOCH SIZE
+ *		LOGICAL_BLOCK PHYSICAL_BLOCK MAX_IO MAX_SEGMENTS SGE_PER_WR READ_DEPTH REGIONS IBDEV
+ *		IBPORT SESSION_ID TARGET_NAME SHARED OPENERS SESSION_TMO READS WRITES READ_BYTES
+ *		WRITE_BYTES ERRORS WORK_REQUESTS KEEPALIVES STALE_ANSWERS RECONNECT_DELAY
+ *		DEV_LOSS_TMO ON_DATA_LOSS IO_FAILING RECONNECTS ATTEMPTS HELD LAST_ERROR FLUSHES
+ *		DISCARDS DISCARD_BYTES WRITE_CACHE STAGED UNFLUSHED POLL_QUEUES TIMED IN_FLIGHT BUSY
+ *		REQUEUES FENCES RETRY_ERRORS RNR_ERRORS REMOTE_ERRORS OTHER_ERRORS CQ_COUNT
+ *		CQ_PERIOD IO_TMO KEEP_ALIVE_ASKED TOS ORDERED
+ *
+ * RDMABLK_CMD_EVENT (multicast group "events")
+ *	A device changed its state, or its I/O began to fail.
+ *	event: INDEX NAME STATE REASON IO_FAILING
+ *
+ * RDMABLK_CMD_SET (do)
+ *	Changes options of a device in use. Index is required. The options count at once,
+ *	also for the present outage; KEEP_ALIVE_TMO is agreed with the target at the next
+ *	login.
+ *	ENODEV: no such device. EINVAL: FAST_IO_FAIL_TMO is not shorter than DEV_LOSS_TMO.
+ *	ERANGE: an attribute is out of its range. ENOMEM.
+ *	request: INDEX KEEP_ALIVE_TMO RECONNECT_DELAY FAST_IO_FAIL_TMO DEV_LOSS_TMO
+ *		ON_DATA_LOSS TIMED IO_TMO
+ *
+ * RDMABLK_CMD_RECONNECT (do)
+ *	Ends the connection of a live device and connects again; during an outage, tries at
+ *	once; starts a failed device again. Index is required. The command does not wait: an
+ *	event tells when the device is live.
+ *	ENODEV: no such device. EALREADY: it is being disconnected. EAGAIN: it is still
+ *	connecting, or reconnecting has ended and writes are still held. ENODATA: it failed
+ *	because the store lost its contents, and ACCEPT_DATA_LOSS is absent.
+ *	request: INDEX ACCEPT_DATA_LOSS
+ *
+ * RDMABLK_CMD_STATS_GET (do, dump)
+ *	Says what one device, by index, or each has done. Histograms are zero while nothing
+ *	has been timed.
+ *	ENODEV: no such device. EAGAIN (dump): the module is still loading.
+ *	request: INDEX
+ *	reply: INDEX NAME STATE REASON IO_FAILING IBDEV IBPORT OPENERS IN_FLIGHT UNFLUSHED
+ *		TIMED ATTEMPTS LAST_ERROR READS WRITES READ_BYTES WRITE_BYTES FLUSHES DISCARDS
+ *		DISCARD_BYTES ERRORS WORK_REQUESTS BUSY REQUEUES FENCES KEEPALIVES STALE_ANSWERS
+ *		RECONNECTS HELD RETRY_ERRORS RNR_ERRORS REMOTE_ERRORS OTHER_ERRORS LATENCY_READ
+ *		LATENCY_WRITE LATENCY_FLUSH LATENCY_DISCARD
+ */
 
 #define RDMABLK_GENL_NAME	"rdmablk"
 #define RDMABLK_GENL_VERSION	1
@@ -93,13 +103,14 @@
 /**
  * enum rdmablk_cmd - commands; see above
  * @RDMABLK_CMD_UNSPEC: unused
- * @RDMABLK_CMD_CONNECT: connect and create a disk
- * @RDMABLK_CMD_DISCONNECT: log out and remove a disk
- * @RDMABLK_CMD_GET: what is known of a disk, or of all
- * @RDMABLK_CMD_EVENT: a disk changed its state
- * @RDMABLK_CMD_SET: change options of a disk
- * @RDMABLK_CMD_RECONNECT: connect anew
- * @RDMABLK_CMD_STATS_GET: what a disk, or each, has done
+ * @RDMABLK_CMD_CONNECT: connects to an export and creates its disk
+ * @RDMABLK_CMD_DISCONNECT: logs out and removes the disk, or gives up its connect
+ * @RDMABLK_CMD_GET: describes one device, by index, or all of them
+ * @RDMABLK_CMD_EVENT: a device changed its state, or its I/O began to fail
+ * @RDMABLK_CMD_SET: changes options of a device in use
+ * @RDMABLK_CMD_RECONNECT: ends the connection of a live device and connects again;
+ *	during an outage, tries at once; starts a failed device again
+ * @RDMABLK_CMD_STATS_GET: says what one device, by index, or each has done
  */
 enum rdmablk_cmd {
 	RDMABLK_CMD_UNSPEC,
@@ -123,45 +134,46 @@ enum rdmablk_cmd {
  * @RDMABLK_ATTR_INDEX: u32, N of rdmablkN
  * @RDMABLK_ATTR_NAME: string, "rdmablkN"
  * @RDMABLK_ATTR_STATE: u32, enum rdmablk_dev_state
- * @RDMABLK_ATTR_REASON: u32, why the session failed: enum rdmablk_reason of
- *	rdmablk_proto.h, 0 while it has not
- * @RDMABLK_ATTR_TARGET: struct sockaddr_in or sockaddr_in6 of the target; port 0
- *	means RDMABLK_PORT
+ * @RDMABLK_ATTR_REASON: u32, why the session failed, enum rdmablk_reason of
+ *	rdmablk_proto.h; 0 while it has not failed
+ * @RDMABLK_ATTR_TARGET: struct sockaddr_in or sockaddr_in6 of the target; port 0 means
+ *	RDMABLK_PORT
  * @RDMABLK_ATTR_SOURCE: struct sockaddr_in or sockaddr_in6 to connect from
- * @RDMABLK_ATTR_EXPORT: string, 1 to 63 printable ASCII characters, no space, no
- *	slash, no comma
- * @RDMABLK_ATTR_READ_ONLY: flag; request: do not ask for write access; reply: the
- *	disk is read-only
+ * @RDMABLK_ATTR_EXPORT: string, 1 to 63 printable ASCII characters, no space, no slash,
+ *	no comma
+ * @RDMABLK_ATTR_READ_ONLY: flag; request: do not ask for write access; reply: the disk
+ *	takes no writes
  * @RDMABLK_ATTR_STEAL: flag; end another host's session that writes
  * @RDMABLK_ATTR_FORCE: flag; disconnect although the disk is in use
- * @RDMABLK_ATTR_QUEUES: u32, hardware queues, 1 to 256; default one for each
- *	processor and completion vector, 16 at most
+ * @RDMABLK_ATTR_QUEUES: u32, hardware queues, 1 to 256; default one for each processor
+ *	and completion vector, 16 at most
  * @RDMABLK_ATTR_QUEUE_DEPTH: u32, requests in flight per hardware queue, 1 to 1024;
  *	default 128
  * @RDMABLK_ATTR_KEEP_ALIVE_TMO: u32, seconds without an answer of the daemon after
  *	which the session has failed, 1 to 600; default 5
- * @RDMABLK_ATTR_CONNECT_TMO: u32, seconds without progress that end a login, 1 to 600; default 10
+ * @RDMABLK_ATTR_CONNECT_TMO: u32, seconds without progress that end a login, 1 to 600;
+ *	default 10
  * @RDMABLK_ATTR_FAST_IO_FAIL_TMO: s32, seconds that I/O is held after the connection
- *	was lost, 0 to 86400; -1, the default: until DEV_LOSS_TMO
- * @RDMABLK_ATTR_ACK_TIMEOUT: u8, exponent of the transport's retransmit timeout, 0 to 22:
- *	from 8 on 4.096 us * 2^value; with 6 retries a dead link is noticed after about seven
- *	times this. 0: what the path record says, the default on native InfiniBand; elsewhere
- *	the default is 16 (268 ms). No other value is taken.
- * @RDMABLK_ATTR_HOST_ID: 16 bytes, identity of this host; default the module's
- *	host_id
+ *	was lost, 0 to 86400; -1, the default: until DEV_LOSS_TMO. Must be shorter than
+ *	DEV_LOSS_TMO, unless one of them is -1 or both are 0.
+ * @RDMABLK_ATTR_ACK_TIMEOUT: u8, exponent of the transport's retransmit timeout, 0 to
+ *	22: from 8 on 4.096 us * 2^value; with 6 retries a dead link is noticed after about
+ *	seven times this. 0: what the path record says, the default on native InfiniBand;
+ *	elsewhere the default is 16 (268 ms). No other value is taken.
+ * @RDMABLK_ATTR_HOST_ID: 16 bytes, identity of this host; default the module's host_id
  * @RDMABLK_ATTR_UUID: 16 bytes, identity of the export
  * @RDMABLK_ATTR_EPOCH: 16 bytes, identity of the store's volatile contents
  * @RDMABLK_ATTR_SIZE: u64, bytes
  * @RDMABLK_ATTR_LOGICAL_BLOCK: u32, bytes
  * @RDMABLK_ATTR_PHYSICAL_BLOCK: u32, bytes
  * @RDMABLK_ATTR_MAX_IO: u32, largest request, bytes
- * @RDMABLK_ATTR_MAX_SEGMENTS: u32, of a request
+ * @RDMABLK_ATTR_MAX_SEGMENTS: u32, segments of a request
  * @RDMABLK_ATTR_SGE_PER_WR: u32, scatter/gather elements of one work request
  * @RDMABLK_ATTR_READ_DEPTH: u32, RDMA READs in flight per queue pair
  * @RDMABLK_ATTR_REGIONS: u32, registered regions of the export
  * @RDMABLK_ATTR_IBDEV: string, RDMA device
- * @RDMABLK_ATTR_IBPORT: u32, its port
- * @RDMABLK_ATTR_SESSION_ID: u64
+ * @RDMABLK_ATTR_IBPORT: u32, port of the RDMA device
+ * @RDMABLK_ATTR_SESSION_ID: u64, session as the target numbers it
  * @RDMABLK_ATTR_TARGET_NAME: string, what the target calls itself
  * @RDMABLK_ATTR_SHARED: flag; other hosts may write, too
  * @RDMABLK_ATTR_OPENERS: u32, open handles of the disk and its partitions
@@ -169,69 +181,72 @@ enum rdmablk_cmd {
  *	session
  * @RDMABLK_ATTR_READS: u64, completed read requests
  * @RDMABLK_ATTR_WRITES: u64, completed write requests
- * @RDMABLK_ATTR_READ_BYTES: u64
- * @RDMABLK_ATTR_WRITE_BYTES: u64
+ * @RDMABLK_ATTR_READ_BYTES: u64, bytes read
+ * @RDMABLK_ATTR_WRITE_BYTES: u64, bytes written
  * @RDMABLK_ATTR_ERRORS: u64, requests ended with an error
  * @RDMABLK_ATTR_WORK_REQUESTS: u64, RDMA work requests posted for I/O
- * @RDMABLK_ATTR_KEEPALIVES: u64, keep-alives answered
+ * @RDMABLK_ATTR_KEEPALIVES: u64, keep-alive messages answered
  * @RDMABLK_ATTR_STALE_ANSWERS: u64, answers of an old generation, ignored
- * @RDMABLK_ATTR_RECONNECT_DELAY: u32, most seconds between two tries to reconnect,
- *	1 to 600; default 2. The first try is made at once, the pauses double up to
- *	this.
+ * @RDMABLK_ATTR_RECONNECT_DELAY: u32, most seconds between two tries to reconnect, 1 to
+ *	600; default 2. The first try is made at once, the pauses double up to this.
  * @RDMABLK_ATTR_DEV_LOSS_TMO: s32, seconds after the connection was lost when
- *	reconnecting ends, 0 to 1000000; the disk stays and fails all I/O. -1: never;
- *	default 600
+ *	reconnecting ends, 0 to 1000000; the disk stays and fails all I/O. -1: never; default
+ *	600
  * @RDMABLK_ATTR_ON_DATA_LOSS: u32, enum rdmablk_on_data_loss
  * @RDMABLK_ATTR_ACCEPT_DATA_LOSS: flag; go on although the store lost its contents
  * @RDMABLK_ATTR_IO_FAILING: flag; I/O fails, because of FAST_IO_FAIL_TMO or for good
  * @RDMABLK_ATTR_RECONNECTS: u64, times the connection was lost and came back
  * @RDMABLK_ATTR_ATTEMPTS: u32, tries since the connection was lost
  * @RDMABLK_ATTR_HELD: u64, requests that were in flight when a connection was lost
- * @RDMABLK_ATTR_LAST_ERROR: string, what the last try met
+ * @RDMABLK_ATTR_LAST_ERROR: string, error of the last try
  * @RDMABLK_ATTR_ERROR: s32, negative errno of a command that failed
- * @RDMABLK_ATTR_TEXT: string, says what failed
+ * @RDMABLK_ATTR_TEXT: string, what failed
  * @RDMABLK_ATTR_FLUSHES: u64, completed flush requests
- * @RDMABLK_ATTR_DISCARDS: u64, completed discard, write-zeroes and secure-erase requests
- * @RDMABLK_ATTR_DISCARD_BYTES: u64, their bytes
+ * @RDMABLK_ATTR_DISCARDS: u64, completed discard, write-zeroes and secure-erase
+ *	requests
+ * @RDMABLK_ATTR_DISCARD_BYTES: u64, bytes of discards
  * @RDMABLK_ATTR_WRITE_CACHE: flag; what is written is durable after a flush only
  * @RDMABLK_ATTR_STAGED: flag; the export is not in memory of the target: reads and
  *	writes are commands
  * @RDMABLK_ATTR_UNFLUSHED: flag; something has been written since the last flush
- * @RDMABLK_ATTR_POLL_QUEUES: u32, request: hardware queues for polled I/O, besides QUEUES,
- *	0 to 128; default 0; reply: so many of QUEUES are polled
- * @RDMABLK_ATTR_TIMED: u8, 1: the latency of requests is measured; 0, the default: it is
- *	not
- * @RDMABLK_ATTR_IN_FLIGHT: u32, requests that the disk has and has not ended; during an
+ * @RDMABLK_ATTR_POLL_QUEUES: u32, request: hardware queues for polled I/O, besides
+ *	queues, 0 to 128; default 0; reply: how many of queues are polled
+ * @RDMABLK_ATTR_TIMED: u8, 1: the latency of requests is measured; 0, the default: it
+ *	is not
+ * @RDMABLK_ATTR_IN_FLIGHT: u32, requests that the disk has not ended yet; during an
  *	outage those that are held
- * @RDMABLK_ATTR_BUSY: u64, times a request was given back to the block layer for a moment:
- *	no send slot, no tag, no memory to map it, or a connection that was just lost
- * @RDMABLK_ATTR_REQUEUES: u64, requests posted anew after the connection was lost
+ * @RDMABLK_ATTR_BUSY: u64, times the block layer got a request back for a moment: no
+ *	send slot, no tag, no memory to map it, or a connection that was just lost
+ * @RDMABLK_ATTR_REQUEUES: u64, requests posted again after the connection was lost
  * @RDMABLK_ATTR_FENCES: u64, FENCE commands
- * @RDMABLK_ATTR_RETRY_ERRORS: u64, queue pairs that have ended because the target's adapter
- *	acknowledged nothing (transport retry counter exceeded)
- * @RDMABLK_ATTR_RNR_ERRORS: u64, because the target had no receive posted for too long (RNR
- *	retry counter exceeded)
- * @RDMABLK_ATTR_REMOTE_ERRORS: u64, because the target's adapter refused a work request
- * @RDMABLK_ATTR_OTHER_ERRORS: u64, because of a local error
- * @RDMABLK_ATTR_LATENCY_READ: struct rdmablk_latency_histogram of reads, in the byte order
- *	of the host; from when the disk has the request to when it ends
+ * @RDMABLK_ATTR_RETRY_ERRORS: u64, queue pairs that have ended because the target's
+ *	adapter acknowledged nothing (transport retry counter exceeded)
+ * @RDMABLK_ATTR_RNR_ERRORS: u64, queue pairs that have ended because the target had no
+ *	receive posted for too long (RNR retry counter exceeded)
+ * @RDMABLK_ATTR_REMOTE_ERRORS: u64, queue pairs that have ended because the target's
+ *	adapter refused a work request
+ * @RDMABLK_ATTR_OTHER_ERRORS: u64, queue pairs that have ended because of a local error
+ * @RDMABLK_ATTR_LATENCY_READ: struct rdmablk_latency_histogram of reads, in the byte
+ *	order of the host; from when the disk has the request to when it ends
  * @RDMABLK_ATTR_LATENCY_WRITE: struct rdmablk_latency_histogram of writes
  * @RDMABLK_ATTR_LATENCY_FLUSH: struct rdmablk_latency_histogram of flushes
  * @RDMABLK_ATTR_LATENCY_DISCARD: struct rdmablk_latency_histogram of discards,
  *	write-zeroes and secure erases
- * @RDMABLK_ATTR_CQ_COUNT: u32, completions that an interrupt waits for, 0 to 65535;
- *	0, the default, with CQ_PERIOD 0: as the RDMA device has it
- * @RDMABLK_ATTR_CQ_PERIOD: u32, microseconds that an interrupt waits for them, 0 to
- *	65535; default 0
+ * @RDMABLK_ATTR_CQ_COUNT: u32, completions that an interrupt waits for, 0 to 65535; 0,
+ *	the default, with a CQ_PERIOD of 0: as the RDMA device has it
+ * @RDMABLK_ATTR_CQ_PERIOD: u32, microseconds that an interrupt waits for them at most,
+ *	0 to 65535; default 0. It needs CQ_COUNT, and CQ_COUNT of more than 1 needs it.
  * @RDMABLK_ATTR_IO_TMO: s32, seconds that a command of the daemon may take before the
  *	connection counts as lost, 0 to 86400; a FLUSH, DISCARD, WRITE ZEROES or durable
  *	write may take 20 times this; 0 or -1: any time; default 30
- * @RDMABLK_ATTR_KEEP_ALIVE_ASKED: u32, seconds: the KEEP_ALIVE_TMO that the next login asks
- *	for; that of the present login may be another, because of SET or of the target
- * @RDMABLK_ATTR_TOS: s32, type of service of all packets, 0 to 255: the traffic class on
- *	RoCE, the choice of the service level on InfiniBand; -1, the default: as rdma_cm has it
- * @RDMABLK_ATTR_ORDERED: flag; each RDMA WRITE is followed by a READ of its last bytes on the
- *	same queue pair, for targets whose adapter reorders what queue pairs write
+ * @RDMABLK_ATTR_KEEP_ALIVE_ASKED: u32, seconds: the KEEP_ALIVE_TMO that the next login
+ *	asks for; that of this login may be another, because of RDMABLK_CMD_SET or of the
+ *	target
+ * @RDMABLK_ATTR_TOS: s32, type of service of all packets, 0 to 255: the traffic class
+ *	on RoCE, the choice of the service level on InfiniBand; -1, the default: as rdma_cm
+ *	has it
+ * @RDMABLK_ATTR_ORDERED: flag; each RDMA WRITE is followed by a READ of its last bytes
+ *	on the same queue pair, for targets whose adapter reorders what queue pairs write
  */
 enum rdmablk_attr {
 	RDMABLK_ATTR_UNSPEC,
@@ -320,6 +335,8 @@ enum rdmablk_attr {
 	__RDMABLK_ATTR_MAX,
 	RDMABLK_ATTR_MAX = __RDMABLK_ATTR_MAX - 1
 };
+
+/* ... to here. */
 
 /**
  * enum rdmablk_dev_state - states of a device; the names are part of the interface
