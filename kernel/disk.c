@@ -59,7 +59,7 @@ static int rdmablk_disk_alloc_tags(struct rdmablk_session *s)
 {
 	struct blk_mq_tag_set *set = &s->tag_set;
 
-	set->ops = &rdmablk_mq_ops;
+	set->ops = &rdmablk_dispatch_ops;
 	set->nr_hw_queues = s->nr_queues;
 	set->nr_maps = s->path.nr_poll ? HCTX_MAX_TYPES : 1;
 	set->queue_depth = s->offer.grant.queue_depth;

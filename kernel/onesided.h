@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The data path of a request of one segment, which most are, in line; see onesided.c and
- * request.c.
+ * dispatch.c.
  */
 #ifndef RDMABLK_ONESIDED_H
 #define RDMABLK_ONESIDED_H

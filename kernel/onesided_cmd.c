@@ -7,6 +7,7 @@
 #include <linux/blk-mq.h>
 #include "compat.h"
 #include "onesided.h"
+#include "onesided_cmd.h"
 #include "request.h"
 #include "status.h"
 
@@ -64,13 +65,13 @@ static void rdmablk_request_half_done(struct rdmablk_fence_op *op, u8 status)
 }
 
 /**
- * rdmablk_request_op() - the command that a request is, where it is one
+ * rdmablk_onesided_op() - the command that a request is, where it is one
  * @rq: request
  * @flags: of the operation
  *
  * Return: enum rdmablk_op; 0: none.
  */
-u16 rdmablk_request_op(struct request *rq, u16 *flags)
+u16 rdmablk_onesided_op(struct request *rq, u16 *flags)
 {
 	const struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
@@ -116,7 +117,7 @@ static void rdmablk_request_send_command(struct rdmablk_fence_op *op,
 {
 	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fence);
 	struct request *rq = blk_mq_rq_from_pdu(req);
-	u16 flags, code = rdmablk_request_op(rq, &flags);
+	u16 flags, code = rdmablk_onesided_op(rq, &flags);
 
 	if (op->kind == RDMABLK_FENCE_FUA)
 		rdmablk_request_command(rq, cmd, RDMABLK_OP_FLUSH, 0);
@@ -174,7 +175,7 @@ static blk_status_t rdmablk_request_prepare_command(struct rdmablk_path *path,
 	u64 pos = rdmablk_request_start(rq);
 	u16 flags;
 
-	if (!path->commands || !rdmablk_request_op(rq, &flags))
+	if (!path->commands || !rdmablk_onesided_op(rq, &flags))
 		return BLK_STS_NOTSUPP;
 	if (path->read_only || pos > path->size || blk_rq_bytes(rq) > path->size - pos)
 		return BLK_STS_IOERR;

@@ -284,13 +284,13 @@ struct rdmablk_held {
 	bool again;
 };
 
+void rdmablk_request_complete(struct request *rq);
 void rdmablk_request_end(struct request *rq, blk_status_t status);
-u16 rdmablk_request_op(struct request *rq, u16 *flags);
-void rdmablk_onesided_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq);
-blk_status_t rdmablk_onesided_prepare_flush(struct rdmablk_path *path,
-					    struct rdmablk_request *req);
-blk_status_t rdmablk_onesided_prepare_other(struct rdmablk_path *path,
-					    struct rdmablk_hwq *hwq, struct request *rq);
+void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc);
+blk_status_t rdmablk_request_refuse(struct rdmablk_path *path, struct request *rq,
+				    blk_status_t why);
+void rdmablk_request_cleanup(struct request *rq);
+bool rdmablk_request_is_command(struct request *rq);
 struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lost,
 					     bool again);
 bool rdmablk_request_fails_fast(const struct request *rq);
@@ -321,6 +321,7 @@ static inline void rdmablk_request_wrote(struct rdmablk_path *path, struct rdmab
 		rdmablk_fence_dirty(path, pos, bytes);
 }
 
-extern const struct blk_mq_ops rdmablk_mq_ops;
+/* dispatch.c */
+extern const struct blk_mq_ops rdmablk_dispatch_ops;
 
 #endif /* RDMABLK_REQUEST_H */

@@ -201,7 +201,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s)
 		WRITE_ONCE(s->path.holding, false);
 		resized = s->resized;
 		drained = s->drained;
-		/* Pairs with the acquire in request.c. */
+		/* Pairs with the acquire in dispatch.c. */
 		smp_store_release(&s->path.live, true);
 	}
 	spin_unlock_irq(&s->lock);

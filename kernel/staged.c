@@ -26,6 +26,7 @@
  */
 #include <linux/errno.h>
 #include "onesided.h"
+#include "onesided_cmd.h"
 #include "poll.h"
 #include "staged.h"
 #include "status.h"
@@ -216,7 +217,7 @@ static void rdmablk_staged_send_slow(struct rdmablk_fence_op *op,
 {
 	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fence);
 	struct request *rq = blk_mq_rq_from_pdu(req);
-	u16 flags, code = rdmablk_request_op(rq, &flags);
+	u16 flags, code = rdmablk_onesided_op(rq, &flags);
 
 	req->cmd = cmd;
 	rdmablk_staged_command(rq, code, flags, rdmablk_request_start(rq), 0);
@@ -287,7 +288,7 @@ blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hw
 	u16 op, flags;
 	blk_status_t ret;
 
-	op = rdmablk_request_op(rq, &flags);
+	op = rdmablk_onesided_op(rq, &flags);
 	if (!op)
 		return BLK_STS_NOTSUPP;
 	if (path->read_only && op_is_write(req_op(rq)))
@@ -355,7 +356,7 @@ static bool rdmablk_staged_add_implied(struct rdmablk_path *path, struct request
 	u16 flags;
 
 	if (unlikely(!wr)) {
-		rdmablk_request_op(rq, &flags);
+		rdmablk_onesided_op(rq, &flags);
 		rdmablk_staged_write(rq, flags, rdmablk_staged_write_fits(path, rq));
 		return false;
 	}

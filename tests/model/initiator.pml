@@ -4,7 +4,7 @@
  *
  *   model                        code
  *   the application              whoever has /dev/rdmablk0 open
- *   post, complete               request.c: rdmablk_request_queue(), _done()
+ *   post, complete               dispatch.c: rdmablk_dispatch_queue(), request.c: _done()
  *   lose_a()                     recovery.c: rdmablk_recovery_teardown():
  *                                rdmablk_session_stop_data() drains,
  *                                rdmablk_request_hold_all() takes what is left

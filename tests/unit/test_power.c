@@ -154,7 +154,7 @@ struct blk_mq_ops {
 	int none;
 };
 
-const struct blk_mq_ops rdmablk_mq_ops;
+const struct blk_mq_ops rdmablk_dispatch_ops;
 
 static int blk_mq_alloc_tag_set(struct blk_mq_tag_set *set)
 {

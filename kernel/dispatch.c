@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DATA PATH: from blk-mq to the queue pairs.
+ *
+ * One request is one work request (or one chain). Nothing is allocated, no lock is taken
+ * that another hardware queue takes, and nothing waits. A request is prepared first: all
+ * memory, tags and send slots that it needs are taken, or it goes back to the block layer.
+ * Then it is begun, and sent. While the connection is down, requests are held or refused.
+ * How a request ends is in request.c.
+ */
+#include <linux/blk-mq.h>
+#include <linux/ktime.h>
+#include "compat.h"
+#include "onesided.h"
+#include "onesided_cmd.h"
+#include "poll.h"
+#include "request.h"
+#include "staged.h"
+#include "trace.h"
+
+static void rdmablk_dispatch_commit_hwq(struct rdmablk_hwq *hwq)
+{
+	rdmablk_queue_commit(&hwq->read);
+	rdmablk_queue_commit(&hwq->write);
+}
+
+/*
+ * A WRITE, mapped and with send slots, may have something behind it. A command that makes it
+ * durable says that it is in memory, too, so it needs no READ.
+ */
+static noinline blk_status_t rdmablk_dispatch_prepare_more(struct rdmablk_path *path,
+							   struct rdmablk_hwq *hwq,
+							   struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	if (req->durable)
+		rdmablk_onesided_prepare_fua(hwq, rq);
+	req->more = req->cmd || path->ordered;
+	if (req->cmd || !path->ordered)
+		return BLK_STS_OK;
+	if (!rdmablk_queue_get_slots(req->queue, 1)) {
+		rdmablk_queue_put_slots(req->queue, req->nr_wr);
+		rdmablk_onesided_unmap(path, rq);
+		return BLK_STS_RESOURCE;
+	}
+	req->nr_wr++;
+	return BLK_STS_OK;
+}
+
+static blk_status_t rdmablk_dispatch_prepare_io(struct rdmablk_path *path,
+						struct rdmablk_hwq *hwq,
+						struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	blk_status_t ret;
+
+	req->queue = req_op(rq) == REQ_OP_WRITE ? &hwq->write : &hwq->read;
+	req->cqe.done = rdmablk_request_done;
+	ret = rdmablk_onesided_map(path, hwq, rq);
+	if (unlikely(ret))
+		return ret;
+	if (unlikely(!rdmablk_queue_get_slots(req->queue, req->nr_wr))) {
+		rdmablk_onesided_unmap(path, rq);
+		/*
+		 * Not BLK_STS_DEV_RESOURCE: the requests that hold the slots may be of
+		 * another hardware queue, whose completions do not restart this one.
+		 */
+		return BLK_STS_RESOURCE;
+	}
+	if (unlikely(req->more))
+		return rdmablk_dispatch_prepare_more(path, hwq, rq);
+	return BLK_STS_OK;
+}
+
+/*
+ * Where writes need a flush, or something behind them. Return: the request is a flush, with
+ * nothing to do.
+ */
+static bool rdmablk_dispatch_prepare_special(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	bool write = req_op(rq) == REQ_OP_WRITE;
+
+	if (path->cache) {
+		req->durable = write && (rq->cmd_flags & REQ_FUA ||
+					 rdmablk_flush_ahead_expects(path, blk_rq_bytes(rq)));
+		req->clean = req_op(rq) == REQ_OP_FLUSH && rdmablk_flush_ahead_is_clean(path);
+	}
+	req->more = req->durable || (write && path->ordered);
+	return req->clean;
+}
+
+static blk_status_t rdmablk_dispatch_prepare_staged(struct rdmablk_path *path,
+						    struct rdmablk_hwq *hwq,
+						    struct request *rq)
+{
+	blk_status_t ret = rdmablk_staged_prepare(path, hwq, rq);
+
+	if (ret != BLK_STS_RESOURCE || req_op(rq) != REQ_OP_FLUSH)
+		return ret;
+	return rdmablk_onesided_prepare_flush(path, blk_mq_rq_to_pdu(rq));
+}
+
+/* Return: there is nothing to do for it. */
+static inline bool rdmablk_dispatch_prepare_any(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	/* Time that it was held, or waited for a tag, counts. */
+	if (unlikely(rdmablk_stats_timing_is_on(&path->timing)) && !req->begun)
+		req->begun = ktime_get_ns();
+	if (unlikely(req->holds) && !req->held)
+		req->holds = 0;
+	memset(&req->attempt, 0, sizeof(req->attempt));
+	return path->more && rdmablk_dispatch_prepare_special(path, rq);
+}
+
+static inline blk_status_t rdmablk_dispatch_prepare_onesided(struct rdmablk_path *path,
+							     struct rdmablk_hwq *hwq,
+							     struct request *rq)
+{
+	/*
+	 * Only who opens the disk is refused by the block layer; bios of stacked
+	 * devices come through. The target would answer with an access error, which is
+	 * the end of the session.
+	 */
+	if (unlikely(path->read_only) && req_op(rq) == REQ_OP_WRITE)
+		return BLK_STS_IOERR;
+	return rdmablk_dispatch_prepare_io(path, hwq, rq);
+}
+
+static blk_status_t rdmablk_dispatch_prepare(struct rdmablk_path *path,
+					     struct rdmablk_hwq *hwq, struct request *rq)
+{
+	if (rdmablk_dispatch_prepare_any(path, rq))
+		return BLK_STS_OK;
+	if (path->staged)
+		return rdmablk_dispatch_prepare_staged(path, hwq, rq);
+	if (unlikely(req_op(rq) != REQ_OP_READ && req_op(rq) != REQ_OP_WRITE))
+		return rdmablk_onesided_prepare_other(path, hwq, rq);
+	return rdmablk_dispatch_prepare_onesided(path, hwq, rq);
+}
+
+static void rdmablk_dispatch_send(struct rdmablk_path *path, struct request *rq, bool last)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	if (req->clean) {
+		rdmablk_request_end(rq, BLK_STS_OK);
+		return;
+	}
+	if (path->staged && req->cmd) {
+		rdmablk_staged_send(path, rq, last);
+		return;
+	}
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+	case REQ_OP_WRITE:
+		rdmablk_onesided_send(path, rq, last);
+		break;
+	default:
+		rdmablk_fence_queue(&path->fence, &req->fence);
+		break;
+	}
+}
+
+static void rdmablk_dispatch_trace(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
+				   struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	bool io = req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
+	u32 flags = req->held ? RDMABLK_TRACE_AGAIN : 0;
+
+	if (!io || path->staged || req->durable)
+		flags |= RDMABLK_TRACE_COMMAND;
+	trace_rdmablk_queue(path->index, rq->mq_hctx->queue_num, rq->tag, hwq->nr,
+			    (__force u32)req_op(rq), blk_rq_pos(rq), blk_rq_bytes(rq),
+			    req->nr_wr, flags);
+}
+
+/* It is prepared, and the next thing is to send it. */
+static inline void rdmablk_dispatch_begin(struct rdmablk_path *path,
+					  struct rdmablk_hwq *hwq, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	if (unlikely(!!(rq->cmd_flags & REQ_POLLED) != hwq->polled))
+		rdmablk_poll_request(hwq, rq);
+	if (trace_rdmablk_queue_enabled())
+		rdmablk_dispatch_trace(path, hwq, rq);
+	if (unlikely(req->held)) {
+		if (!req->unsent)
+			this_cpu_inc(path->stats->requeues);
+		req->unsent = false;
+		req->held = false;
+	}
+	if (path->cache) {
+		if (req_op(rq) == REQ_OP_FLUSH)
+			rdmablk_flush_ahead_flush(path);
+		else if (op_is_write(req_op(rq)) && !(rq->cmd_flags & REQ_FUA))
+			rdmablk_flush_ahead_write(path);
+	}
+	blk_mq_start_request(rq);
+	req->posted = true;
+}
+
+/*
+ * The connection is down: hold a new request like those that the connection left behind.
+ * The block layer regards it as started, so its tag bounds how many are held, and those
+ * behind it in the queue still come here: some of them must fail at once. All fields are
+ * written before the request is started; from then on others find it by its tag.
+ */
+static void rdmablk_dispatch_hold_new(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	if (unlikely(rdmablk_stats_timing_is_on(&path->timing)) && !req->begun)
+		req->begun = ktime_get_ns();
+	/* A request that was given back after an earlier outage keeps its history. */
+	if (!req->held) {
+		req->holds = 0;
+		req->unsent = true;
+	}
+	memset(&req->attempt, 0, sizeof(req->attempt));
+	req->watched = false;
+	WRITE_ONCE(req->held, true);
+	blk_mq_start_request(rq);
+}
+
+/* Out of line: a live session does not pay for it. */
+static noinline blk_status_t rdmablk_dispatch_queue_down(struct rdmablk_path *path,
+							 struct request *rq)
+{
+	if (READ_ONCE(path->failing))
+		return rdmablk_request_refuse(path, rq, BLK_STS_TRANSPORT);
+	/* Between an error and the end of the teardown nothing is held yet. */
+	if (!READ_ONCE(path->holding))
+		return rdmablk_request_refuse(path, rq, BLK_STS_RESOURCE);
+	if (READ_ONCE(path->failing_fast) && rdmablk_request_fails_fast(rq))
+		return rdmablk_request_refuse(path, rq, BLK_STS_TRANSPORT);
+	rdmablk_dispatch_hold_new(path, rq);
+	return BLK_STS_OK;
+}
+
+static blk_status_t rdmablk_dispatch_queue(struct blk_mq_hw_ctx *hctx,
+					   const struct blk_mq_queue_data *bd)
+{
+	struct rdmablk_path *path = hctx->queue->queuedata;
+	struct rdmablk_hwq *hwq;
+	struct request *rq = bd->rq;
+	blk_status_t ret;
+
+	/* Pairs with the release in session.c: the queues are those of this session. */
+	if (unlikely(!smp_load_acquire(&path->live)))
+		return rdmablk_dispatch_queue_down(path, rq);
+
+	hwq = *(struct rdmablk_hwq **)hctx->driver_data;
+	ret = rdmablk_dispatch_prepare(path, hwq, rq);
+	if (unlikely(ret != BLK_STS_OK)) {
+		if (bd->last)
+			rdmablk_dispatch_commit_hwq(hwq);
+		return rdmablk_request_refuse(path, rq, ret);
+	}
+	rdmablk_dispatch_begin(path, hwq, rq);
+	rdmablk_dispatch_send(path, rq, bd->last);
+	/* The batch of the other direction ends here, too. */
+	if (bd->last)
+		rdmablk_dispatch_commit_hwq(hwq);
+	return BLK_STS_OK;
+}
+
+static void rdmablk_dispatch_commit(struct blk_mq_hw_ctx *hctx)
+{
+	rdmablk_dispatch_commit_hwq(*(struct rdmablk_hwq **)hctx->driver_data);
+}
+
+/* Of a session that is not staged */
+static bool rdmablk_dispatch_may_batch(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
+				       struct request *rq)
+{
+	if (req_op(rq) != REQ_OP_READ && req_op(rq) != REQ_OP_WRITE)
+		return false;
+	/* No READ or WRITE has nothing to do. */
+	rdmablk_dispatch_prepare_any(path, rq);
+	return rdmablk_dispatch_prepare_onesided(path, hwq, rq) == BLK_STS_OK;
+}
+
+/* It can be prepared, and is at its queue pair's now. */
+static bool rdmablk_dispatch_queue_one(struct rdmablk_path *path, struct request *rq)
+{
+	struct rdmablk_hwq *hwq = *(struct rdmablk_hwq **)rq->mq_hctx->driver_data;
+
+	if (!rdmablk_dispatch_may_batch(path, hwq, rq))
+		return false;
+	rdmablk_compat_enter(rq);
+	rdmablk_dispatch_begin(path, hwq, rq);
+	rdmablk_onesided_send(path, rq, true);
+	return true;
+}
+
+static void rdmablk_dispatch_send_lists(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
+					struct rq_list *lists)
+{
+	if (!hwq)
+		return;
+	rdmablk_onesided_send_list(path, &hwq->read, &lists[READ]);
+	rdmablk_onesided_send_list(path, &hwq->write, &lists[WRITE]);
+}
+
+/*
+ * Requests of each hardware queue with one doorbell for each direction. Out of line, so
+ * that a single request does not pay for the lists.
+ */
+static noinline void rdmablk_dispatch_queue_many(struct rdmablk_path *path, struct rq_list *list)
+{
+	struct rq_list lists[2] = { }, left = { };
+	struct rdmablk_hwq *hwq = NULL, *next;
+	struct request *rq;
+
+	while ((rq = rq_list_pop(list))) {
+		next = *(struct rdmablk_hwq **)rq->mq_hctx->driver_data;
+		if (!rdmablk_dispatch_may_batch(path, next, rq)) {
+			rq_list_add_tail(&left, rq);
+			continue;
+		}
+		if (next != hwq)
+			rdmablk_dispatch_send_lists(path, hwq, lists);
+		hwq = next;
+		rdmablk_compat_enter(rq);
+		rdmablk_dispatch_begin(path, hwq, rq);
+		rq_list_add_tail(&lists[rq_data_dir(rq)], rq);
+	}
+	rdmablk_dispatch_send_lists(path, hwq, lists);
+	*list = left;
+}
+
+/*
+ * What a task has plugged, which may be a single request. What stays in the list, the
+ * block layer queues one by one: what cannot be prepared now, or ever, and what is, or
+ * needs, a command alone.
+ */
+static void rdmablk_dispatch_queue_batch(struct rq_list *list)
+{
+	struct request *rq = rq_list_peek(list);
+	struct rdmablk_path *path = rq->q->queuedata;
+
+	/* Pairs with the release in session.c, as in rdmablk_dispatch_queue(). */
+	if (unlikely(!smp_load_acquire(&path->live) || path->staged))
+		return;
+	if (rq->rq_next)
+		rdmablk_dispatch_queue_many(path, list);
+	else if (likely(rdmablk_dispatch_queue_one(path, rq)))
+		rq_list_init(list);
+}
+
+RDMABLK_QUEUE_RQS(rdmablk_dispatch_queue_rqs, rdmablk_dispatch_queue_batch)
+
+static int rdmablk_dispatch_poll(struct blk_mq_hw_ctx *hctx, struct io_comp_batch *iob)
+{
+	return rdmablk_poll(*(struct rdmablk_hwq **)hctx->driver_data, iob);
+}
+
+/* The last are for who polls; where the target granted too few these have interrupts. */
+static void rdmablk_dispatch_map_queues(struct blk_mq_tag_set *set)
+{
+	const struct rdmablk_path *path = set->driver_data;
+	struct blk_mq_queue_map *map = set->map;
+	u32 poll = set->nr_maps > HCTX_TYPE_POLL ? path->nr_poll : 0;
+
+	map[HCTX_TYPE_DEFAULT].nr_queues = set->nr_hw_queues - poll;
+	map[HCTX_TYPE_DEFAULT].queue_offset = 0;
+	blk_mq_map_queues(&map[HCTX_TYPE_DEFAULT]);
+	if (!poll)
+		return;
+	map[HCTX_TYPE_READ].nr_queues = 0;
+	map[HCTX_TYPE_POLL].nr_queues = poll;
+	map[HCTX_TYPE_POLL].queue_offset = set->nr_hw_queues - poll;
+	blk_mq_map_queues(&map[HCTX_TYPE_POLL]);
+}
+
+static int rdmablk_dispatch_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
+				      unsigned int idx)
+{
+	struct rdmablk_path *path = data;
+
+	hctx->driver_data = &path->map[idx];
+	return 0;
+}
+
+/*
+ * The transport gives up before this timer fires, so a READ or WRITE without a command
+ * that is still here belongs to a connection that is broken without knowing it. A command
+ * has had io_tmo, or does not count its time; see keepalive.c. The request itself is the
+ * device's until the queue pairs are drained. On a polled queue it may have completed,
+ * and nobody has looked.
+ */
+static enum blk_eh_timer_return rdmablk_dispatch_timeout(struct request *rq)
+{
+	struct rdmablk_path *path = rq->q->queuedata;
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	rdmablk_poll_now(*(struct rdmablk_hwq **)rq->mq_hctx->driver_data);
+	if (blk_mq_rq_state(rq) != MQ_RQ_IN_FLIGHT)
+		return BLK_EH_DONE;
+	if (READ_ONCE(path->live) && !READ_ONCE(req->held))
+		path->timed_out(path, rdmablk_request_is_command(rq));
+	return BLK_EH_RESET_TIMER;
+}
+
+const struct blk_mq_ops rdmablk_dispatch_ops = {
+	.queue_rq	= rdmablk_dispatch_queue,
+	.queue_rqs	= rdmablk_dispatch_queue_rqs,
+	.commit_rqs	= rdmablk_dispatch_commit,
+	.complete	= rdmablk_request_complete,
+	.cleanup_rq	= rdmablk_request_cleanup,
+	.timeout	= rdmablk_dispatch_timeout,
+	.poll		= rdmablk_dispatch_poll,
+	.map_queues	= rdmablk_dispatch_map_queues,
+	.init_hctx	= rdmablk_dispatch_init_hctx,
+};
