@@ -3,6 +3,7 @@
  * What the control queue tells the session: its end, and what the target says unasked.
  * Called in softirq context; whatever takes time is left to a work.
  */
+#include "ctrl_events.h"
 #include "disk.h"
 #include "log.h"
 #include "session.h"
@@ -84,6 +85,37 @@ void rdmablk_ctrl_events_drain(struct rdmablk_session *s, u16 reason)
 		rdmablk_session_error(s, reason);
 }
 
+/**
+ * rdmablk_ctrl_events_resized() - the target says that the export has grown
+ * @s: session with a control queue
+ * @bytes: its size now
+ *
+ * A login that is under way may have been granted the old size: it looks when it is done.
+ * One that follows an error will be granted the new one. Context: any.
+ */
+void rdmablk_ctrl_events_resized(struct rdmablk_session *s, u64 bytes)
+{
+	bool larger, staged;
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	if (s->down)
+		s->resized = max(s->resized, bytes);
+	larger = s->path.live &&
+		 round_down(bytes, (u64)s->agreed.grant.logical_block) > s->agreed.grant.size;
+	staged = larger && s->path.staged;
+	if (staged) {
+		s->agreed.grant.size = round_down(bytes, (u64)s->agreed.grant.logical_block);
+		WRITE_ONCE(s->path.size, s->agreed.grant.size);
+	}
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (staged)
+		rdmablk_disk_look(s);
+	else if (larger)
+		/* A login gives the regions of the new size. */
+		rdmablk_session_error(s, RDMABLK_R_LOGOUT);
+}
+
 static void rdmablk_ctrl_events_event(struct rdmablk_ctrl *ctrl,
 				      const struct rdmablk_wire_event *ev)
 {
@@ -104,7 +136,7 @@ static void rdmablk_ctrl_events_event(struct rdmablk_ctrl *ctrl,
 		rdmablk_ctrl_events_drain(s, RDMABLK_R_SHUTDOWN);
 		break;
 	case RDMABLK_EVENT_RESIZE:
-		rdmablk_session_resized(s, ev->value);
+		rdmablk_ctrl_events_resized(s, ev->value);
 		break;
 	}
 }

@@ -11,6 +11,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/topology.h>
+#include "hwq.h"
 #include "poll.h"
 #include "session.h"
 
@@ -45,13 +46,14 @@ static int rdmablk_hwq_reserve(struct rdmablk_session *s, struct rdmablk_hwq *hw
 	return 0;
 }
 
-static struct rdmablk_hwq *rdmablk_hwq_create(struct rdmablk_session *s, u32 nr, int node)
+static struct rdmablk_hwq *rdmablk_hwq_create(struct rdmablk_session *s, u32 nr, int node,
+					      void (*fatal)(struct rdmablk_queue *q, u16 reason))
 {
 	const struct rdmablk_queue_owner owner = {
 		.index	= s->index,
 		.waiter	= &s->waiter,
 		.errors	= &s->errors,
-		.fatal	= rdmablk_session_data_fatal,
+		.fatal	= fatal,
 	};
 	struct rdmablk_hwq *hwq = kvzalloc_node(sizeof(*hwq), GFP_KERNEL, node);
 
@@ -99,12 +101,15 @@ static int rdmablk_hwq_node(const struct blk_mq_queue_map *map, u32 nr)
 /**
  * rdmablk_hwq_alloc() - make the hardware queues of a session
  * @s: session with limits, which has none
+ * @fatal: upcall of each of their queues: the connection has failed, for an enum
+ *	rdmablk_reason
  *
  * As many as the tag set will have, whatever is granted.
  *
  * Return: 0; -ENOMEM, with a text in @s->why.
  */
-int rdmablk_hwq_alloc(struct rdmablk_session *s)
+int rdmablk_hwq_alloc(struct rdmablk_session *s,
+		      void (*fatal)(struct rdmablk_queue *q, u16 reason))
 {
 	struct blk_mq_queue_map shown = { }, polled = { }, *map;
 	struct rdmablk_path *path = &s->path;
@@ -116,7 +121,7 @@ int rdmablk_hwq_alloc(struct rdmablk_session *s)
 	ret = path->hwq && path->map ? rdmablk_hwq_spread(s, &shown, &polled) : -ENOMEM;
 	for (i = 0; !ret && i < s->nr_queues; i++) {
 		map = i < polled.queue_offset ? &shown : &polled;
-		path->hwq[i] = rdmablk_hwq_create(s, i, rdmablk_hwq_node(map, i));
+		path->hwq[i] = rdmablk_hwq_create(s, i, rdmablk_hwq_node(map, i), fatal);
 		if (!path->hwq[i] || rdmablk_hwq_reserve(s, path->hwq[i]) ||
 		    rdmablk_hwq_tail(s, path->hwq[i]))
 			ret = -ENOMEM;

@@ -11,14 +11,15 @@ struct rdmablk_cm_request;
 struct rdmablk_queue;
 struct rdmablk_session;
 
+int rdmablk_login(struct rdmablk_session *s);
+
+/* login_step.c */
 int rdmablk_login_fail(struct rdmablk_session *s, int ret, const char *why);
 int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret);
+void rdmablk_login_reason(struct rdmablk_session *s, u16 reason);
+void rdmablk_login_start_clock(struct rdmablk_session *s);
 void rdmablk_login_progress(struct rdmablk_session *s);
 unsigned long rdmablk_login_step(const struct rdmablk_session *s, u64 ms);
-
-/* probe.c */
-int rdmablk_probe_wait(struct rdmablk_session *s, const struct rdmablk_cm_request *req,
-		       unsigned long deadline);
 
 /* login_queues.c */
 u32 rdmablk_login_tags(const struct rdmablk_session *s);

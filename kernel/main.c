@@ -17,9 +17,12 @@
 #include <linux/uuid.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
+#include "lifecycle.h"
 #include "netlink.h"
 #include "param.h"
 #include "power.h"
+#include "recovery.h"
+#include "registry.h"
 #include "session.h"
 
 #define RDMABLK_CONNECT_LEN	1023
@@ -96,7 +99,7 @@ static void rdmablk_login_work(struct work_struct *work)
 {
 	struct rdmablk_session *s = container_of(work, struct rdmablk_session, login_work);
 
-	s->login_ret = rdmablk_session_connect(s);
+	s->login_ret = rdmablk_lifecycle_connect(s);
 	complete(&s->login_done);
 }
 
@@ -105,7 +108,7 @@ static int rdmablk_init_session(const struct rdmablk_options *opt)
 	struct rdmablk_session *s;
 	const char *why;
 
-	s = rdmablk_session_create(opt, 0, &why);
+	s = rdmablk_lifecycle_create(opt, 0, &why);
 	if (IS_ERR(s)) {
 		pr_err("connect=: %pISpc/%s: %s\n", &opt->target, opt->export_name, why);
 		return PTR_ERR(s);
@@ -165,19 +168,19 @@ static int rdmablk_login_end(struct rdmablk_session *s)
 
 static int rdmablk_abort_one(struct rdmablk_session *s)
 {
-	rdmablk_session_abort(s);
+	rdmablk_lifecycle_abort(s);
 	return 0;
 }
 
 static int rdmablk_publish_one(struct rdmablk_session *s)
 {
-	int ret = rdmablk_session_publish(s);
+	int ret = rdmablk_lifecycle_publish(s);
 	const char *why;
 
 	if (ret < 0)
-		rdmablk_session_abort(s);
-	else if (ret && !rdmablk_session_claim(s, true, &why))
-		rdmablk_session_remove(s);
+		rdmablk_lifecycle_abort(s);
+	else if (ret && !rdmablk_lifecycle_claim(s, true, &why))
+		rdmablk_lifecycle_remove(s);
 	return 0;
 }
 
@@ -335,7 +338,7 @@ static void __exit rdmablk_exit(void)
 	rdmablk_power_exit();
 	unregister_reboot_notifier(&rdmablk_reboot_notifier);
 	ib_unregister_client(&rdmablk_ib_client);
-	rdmablk_session_remove_all();
+	rdmablk_lifecycle_remove_all();
 	rdmablk_exit_works();
 }
 

@@ -27,6 +27,7 @@
 #include "log.h"
 #include "poll.h"
 #include "power.h"
+#include "registry.h"
 #include "session.h"
 
 /* For what is in flight on a connection that works, generously */

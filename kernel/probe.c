@@ -20,6 +20,7 @@
 #include <rdma/rdma_cm.h>
 #include "cm.h"
 #include "login.h"
+#include "probe.h"
 #include "session.h"
 
 enum rdmablk_probe_step {

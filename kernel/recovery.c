@@ -40,10 +40,13 @@
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include "disk.h"
+#include "io_tmo.h"
+#include "keepalive.h"
 #include "log.h"
-#include "netlink.h"
+#include "login.h"
 #include "patience.h"
 #include "poll.h"
+#include "recovery.h"
 #include "session.h"
 
 /* What a packet of ours can live in the network, generously */
@@ -220,7 +223,7 @@ static void rdmablk_fail_work(struct work_struct *work)
 	kept = rdmablk_recovery_fail_io(s);
 	if (news) {
 		rdmablk_warn(s, "I/O %s from now on\n", failing ? "fails" : "is held");
-		rdmablk_netlink_event(s);
+		rdmablk_session_announce(s);
 	}
 	if (over && !kept) {
 		if (rdmablk_session_move(s, RDMABLK_DEV_FAILED))

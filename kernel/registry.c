@@ -7,6 +7,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
+#include "registry.h"
 #include "session.h"
 
 static LIST_HEAD(rdmablk_sessions);

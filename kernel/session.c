@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sessions: the object, its states, its beginning and its end.
+ * Sessions: the object, its members, references, states and errors.
  *
  * Who holds what
  *
@@ -30,12 +30,6 @@
  * flushed and can not start again because the error flag is set, whoever removes the
  * session.
  *
- * Removal
- *
- * rdmablk_session_claim() decides who removes a session. Held I/O is ended before the
- * disk is marked dead, and that is done before del_gendisk(): a file system that is
- * told that its disk is dead may wait for I/O, and del_gendisk() does.
- *
  * Errors
  *
  * rdmablk_session_error() may be called from any context, any number of times and
@@ -53,9 +47,8 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "cm.h"
-#include "disk.h"
+#include "hwq.h"
 #include "log.h"
-#include "netlink.h"
 #include "poll.h"
 #include "session.h"
 #include "state.h"
@@ -63,6 +56,9 @@
 
 /* Sessions that exist, in the list or not */
 static atomic_t rdmablk_sessions_left;
+
+/* How sessions are announced: set by netlink.c before there is a session, for good */
+void (*rdmablk_session_event)(struct rdmablk_session *s);
 
 /**
  * rdmablk_session_options_init() - the defaults
@@ -108,6 +104,52 @@ void rdmablk_session_put(struct rdmablk_session *s)
 }
 
 /**
+ * rdmablk_session_alloc() - a session in the state "new", in no list
+ * @opt: options
+ *
+ * Return: session with a reference for the caller, or NULL: out of memory.
+ */
+struct rdmablk_session *rdmablk_session_alloc(const struct rdmablk_options *opt)
+{
+	struct rdmablk_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
+
+	if (!s)
+		return NULL;
+	atomic_inc(&rdmablk_sessions_left);
+	kref_init(&s->ref);
+	spin_lock_init(&s->lock);
+	mutex_init(&s->disk_mutex);
+	init_completion(&s->gone);
+	init_completion(&s->login_done);
+	rdmablk_queue_waiter_init(&s->waiter);
+	s->opt = *opt;
+	if (opt->route.ack_timeout != RDMABLK_ACK_TIMEOUT_AUTO)
+		s->ack_timeout = opt->route.ack_timeout;
+	s->state = RDMABLK_DEV_NEW;
+	s->down = true;
+	get_random_bytes(s->instance_id, sizeof(s->instance_id));
+	rdmablk_fence_init(&s->path.fence, &s->path, rdmablk_wq);
+	s->path.poll_wq = rdmablk_poll_wq;
+	s->path.stats = alloc_percpu(struct rdmablk_stats);
+	if (!s->path.stats) {
+		rdmablk_session_put(s);
+		return NULL;
+	}
+	return s;
+}
+
+/**
+ * rdmablk_session_await_freed() - wait until no session exists any more
+ *
+ * Whoever closes a disk that is gone puts the module first, and then the disk, which calls
+ * ->free_disk(): that must have been before the module goes.
+ */
+void rdmablk_session_await_freed(void)
+{
+	wait_var_event(&rdmablk_sessions_left, !atomic_read(&rdmablk_sessions_left));
+}
+
+/**
  * rdmablk_session_state() - the state now
  * @s: session
  *
@@ -130,11 +172,23 @@ static int rdmablk_session_set(struct rdmablk_session *s, enum rdmablk_dev_state
 	return from;
 }
 
+/**
+ * rdmablk_session_announce() - tell those who listen how the session is
+ * @s: session
+ *
+ * Context: may sleep.
+ */
+void rdmablk_session_announce(struct rdmablk_session *s)
+{
+	if (rdmablk_session_event)
+		rdmablk_session_event(s);
+}
+
 static void rdmablk_session_moved(struct rdmablk_session *s, int from,
 				  enum rdmablk_dev_state to)
 {
 	trace_rdmablk_state(s->index, from, to, READ_ONCE(s->reason));
-	rdmablk_netlink_event(s);
+	rdmablk_session_announce(s);
 }
 
 /**
@@ -166,16 +220,17 @@ bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to)
 /**
  * rdmablk_session_go_live() - the login has succeeded: I/O may be posted
  * @s: session whose queues are connected
+ * @resized: set to the size that the target has told of during the login, bytes; 0: none
+ * @drained: set to why the target has said during the login that the session will end
+ *	soon, enum rdmablk_reason; 0: it has not
  *
  * Context: may sleep; announces the move.
  *
  * Return: false when an error came in between, or the session is being removed, or
  * reconnecting has ended.
  */
-bool rdmablk_session_go_live(struct rdmablk_session *s)
+bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drained)
 {
-	u16 drained = 0;
-	u64 resized = 0;
 	int from = -1;
 
 	spin_lock_irq(&s->lock);
@@ -199,8 +254,8 @@ bool rdmablk_session_go_live(struct rdmablk_session *s)
 		s->path.failing = false;
 		WRITE_ONCE(s->path.failing_fast, false);
 		WRITE_ONCE(s->path.holding, false);
-		resized = s->resized;
-		drained = s->drained;
+		*resized = s->resized;
+		*drained = s->drained;
 		/* Pairs with the acquire in dispatch.c. */
 		smp_store_release(&s->path.live, true);
 	}
@@ -208,10 +263,6 @@ bool rdmablk_session_go_live(struct rdmablk_session *s)
 	if (from < 0)
 		return false;
 	rdmablk_session_moved(s, from, RDMABLK_DEV_LIVE);
-	if (resized)
-		rdmablk_session_resized(s, resized);
-	if (drained)
-		rdmablk_ctrl_events_drain(s, drained);
 	return true;
 }
 
@@ -274,50 +325,6 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 }
 
 /**
- * rdmablk_session_resized() - the target says that the export has grown
- * @s: session with a control queue
- * @bytes: its size now
- *
- * A login that is under way may have been granted the old size: it looks when it is done.
- * One that follows an error will be granted the new one. Context: any.
- */
-void rdmablk_session_resized(struct rdmablk_session *s, u64 bytes)
-{
-	bool larger, staged;
-	unsigned long flags;
-
-	spin_lock_irqsave(&s->lock, flags);
-	if (s->down)
-		s->resized = max(s->resized, bytes);
-	larger = s->path.live &&
-		 round_down(bytes, (u64)s->agreed.grant.logical_block) > s->agreed.grant.size;
-	staged = larger && s->path.staged;
-	if (staged) {
-		s->agreed.grant.size = round_down(bytes, (u64)s->agreed.grant.logical_block);
-		WRITE_ONCE(s->path.size, s->agreed.grant.size);
-	}
-	spin_unlock_irqrestore(&s->lock, flags);
-	if (staged)
-		rdmablk_disk_look(s);
-	else if (larger)
-		/* A login gives the regions of the new size. */
-		rdmablk_session_error(s, RDMABLK_R_LOGOUT);
-}
-
-/* The lock that a later error must not pass. Returns whether there was one. */
-static bool rdmablk_session_seal(struct rdmablk_session *s)
-{
-	bool error;
-
-	spin_lock_irq(&s->lock);
-	error = s->error || s->down;
-	s->sealed = !s->error;
-	s->error = true;
-	spin_unlock_irq(&s->lock);
-	return error;
-}
-
-/**
  * rdmablk_session_data_fatal() - upcall of the data queues
  * @q: queue
  * @reason: enum rdmablk_reason
@@ -331,57 +338,6 @@ void rdmablk_session_data_fatal(struct rdmablk_queue *q, u16 reason)
 	WRITE_ONCE(q->failed, true);
 	rdmablk_session_error(container_of(hwq->path, struct rdmablk_session, path),
 			      reason);
-}
-
-/**
- * rdmablk_session_create() - a new session, not connected
- * @opt: options
- * @nl_portid: netlink socket that waits for it, or 0
- * @why: set to a text on error
- *
- * Return: session, or an ERR_PTR: -EEXIST, -ENOMEM.
- */
-struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt,
-					       u32 nl_portid, const char **why)
-{
-	struct rdmablk_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
-	int ret;
-
-	*why = "out of memory";
-	if (!s)
-		return ERR_PTR(-ENOMEM);
-	atomic_inc(&rdmablk_sessions_left);
-	kref_init(&s->ref);
-	spin_lock_init(&s->lock);
-	mutex_init(&s->disk_mutex);
-	init_completion(&s->gone);
-	init_completion(&s->login_done);
-	rdmablk_queue_waiter_init(&s->waiter);
-	s->opt = *opt;
-	if (opt->route.ack_timeout != RDMABLK_ACK_TIMEOUT_AUTO)
-		s->ack_timeout = opt->route.ack_timeout;
-	s->nl_portid = nl_portid;
-	s->state = RDMABLK_DEV_NEW;
-	s->down = true;
-	s->path.stats = alloc_percpu(struct rdmablk_stats);
-	s->path.timed_out = rdmablk_io_tmo_expired;
-	rdmablk_io_tmo_apply(s);
-	get_random_bytes(s->instance_id, sizeof(s->instance_id));
-	rdmablk_ctrl_init(&s->ctrl, &rdmablk_ctrl_events_ops, &s->waiter,
-			  &s->errors, rdmablk_ctrl_events_fatal);
-	rdmablk_recovery_init(s);
-	rdmablk_fence_init(&s->path.fence, &s->path, rdmablk_wq);
-	s->path.poll_wq = rdmablk_poll_wq;
-	if (!s->path.stats) {
-		ret = -ENOMEM;
-		goto err_put;
-	}
-	ret = rdmablk_registry_add(s, why);
-	if (!ret)
-		return s;
-err_put:
-	rdmablk_session_put(s);
-	return ERR_PTR(ret);
 }
 
 /**
@@ -438,268 +394,4 @@ void rdmablk_session_destroy_queues(struct rdmablk_session *s)
 		rdmablk_cm_destroy(&s->path.hwq[i]->write);
 	}
 	rdmablk_cm_destroy(&s->ctrl.queue);
-}
-
-/**
- * rdmablk_session_connect() - log in
- * @s: new session
- *
- * Sleeps for connect_tmo at most. After success I/O is possible and the disk is
- * there, but not visible; after an error the caller calls rdmablk_session_abort().
- *
- * Return: 0 or a negative errno, with a text in @s->why, which has been logged.
- */
-int rdmablk_session_connect(struct rdmablk_session *s)
-{
-	int ret;
-
-	if (!rdmablk_session_move(s, RDMABLK_DEV_CONNECTING))
-		return -EALREADY;
-	ret = rdmablk_login(s);
-	if (!ret)
-		return 0;
-	if (!s->why)
-		s->why = "connect failed";
-	/* The disk's reason from now on; it is not there for long. */
-	s->reason = s->attempt_reason;
-	rdmablk_err(s, "connect failed: %s (%d)\n", s->why, ret);
-	return ret;
-}
-
-/*
- * The scan for partitions has opened the disk, and in a kernel thread a file is closed a
- * little later. Until then the disk would be in use for nobody. Others may have opened it
- * meanwhile, so not for long.
- */
-static void rdmablk_session_scanned(struct gendisk *disk)
-{
-	unsigned long deadline = jiffies + HZ / 20 + 1;
-
-	while (disk_openers(disk) && time_before(jiffies, deadline))
-		schedule_timeout_uninterruptible(1);
-}
-
-/**
- * rdmablk_session_publish() - make the disk visible
- * @s: session after rdmablk_session_connect()
- *
- * On error the caller calls rdmablk_session_abort().
- *
- * Return: 0; 1 when somebody disconnected it meanwhile, so that the caller has to remove
- * it; or a negative errno, with a text in @s->why, which has been logged.
- */
-int rdmablk_session_publish(struct rdmablk_session *s)
-{
-	struct rdmablk_agreed a;
-	int ret;
-
-	rdmablk_session_agreed(s, &a);
-	kref_get(&s->ref);
-	ret = device_add_disk(NULL, s->disk, rdmablk_disk_groups);
-	if (ret) {
-		rdmablk_session_put(s);
-		s->why = "cannot add the disk";
-		rdmablk_err(s, "cannot add the disk (%d)\n", ret);
-		return ret;
-	}
-	rdmablk_session_scanned(s->disk);
-	rdmablk_info(s, "%llu bytes, %u-byte blocks%s%s, %u queues of depth %u, %u READs each, on %s port %u\n",
-		     a.grant.size, a.grant.logical_block,
-		     a.grant.flags & RDMABLK_GRANT_READ_ONLY ? ", read-only" : "",
-		     a.grant.flags & RDMABLK_GRANT_SHARED ? ", shared" : "",
-		     a.nr_hwqs, a.grant.queue_depth, a.read_depth, a.ibdev, a.port);
-	mutex_lock(&s->disk_mutex);
-	/* Pairs with the acquire in netlink.c: there is something to tell. */
-	smp_store_release(&s->added, true);
-	ret = s->unwanted;
-	mutex_unlock(&s->disk_mutex);
-	/* Of a connection that was lost meanwhile: I/O is held from now on. */
-	rdmablk_recovery_changed(s);
-	/* Or that is back already. */
-	rdmablk_disk_look(s);
-	return ret;
-}
-
-/* From here on the recovery does not run; see the top of the file. */
-static void rdmablk_session_teardown(struct rdmablk_session *s, bool logout)
-{
-	bool failed = rdmablk_session_seal(s);
-
-	rdmablk_recovery_finish(s);
-	if (logout && !failed)
-		rdmablk_recovery_logout(s, true);
-	WRITE_ONCE(s->path.live, false);
-	rdmablk_session_stop_data(s);
-	rdmablk_ctrl_stop(&s->ctrl);
-	rdmablk_session_destroy_queues(s);
-	rdmablk_disk_free(s);
-	rdmablk_registry_del(s);
-	complete_all(&s->gone);
-	rdmablk_session_put(s);
-}
-
-/**
- * rdmablk_session_abort() - end a session whose disk was never visible
- * @s: session; the caller's reference, the list's, is used up
- */
-void rdmablk_session_abort(struct rdmablk_session *s)
-{
-	bool logout = rdmablk_session_state(s) == RDMABLK_DEV_LIVE;
-
-	rdmablk_session_move(s, RDMABLK_DEV_DELETING);
-	rdmablk_session_teardown(s, logout);
-}
-
-/* False: somebody has been opening, closing or scanning the disk for a second. */
-static bool rdmablk_session_lock_open(struct gendisk *disk)
-{
-	unsigned long deadline = jiffies + HZ;
-
-	while (!mutex_trylock(&disk->open_mutex)) {
-		if (time_after(jiffies, deadline))
-			return false;
-		schedule_timeout_uninterruptible(1);
-	}
-	return true;
-}
-
-/*
- * The opener check and the move to "deleting" are one step under open_mutex: who
- * opens later finds the disk closed, who opened before makes the disk busy. By force
- * it does not matter who opens.
- */
-static int rdmablk_session_claim_disk(struct rdmablk_session *s, bool force,
-				      const char **why)
-{
-	int ret = 0;
-
-	lockdep_assert_held(&s->disk_mutex);
-	/*
-	 * Who scans partitions does I/O under open_mutex. That I/O may be held, and
-	 * it is the removal that ends it.
-	 */
-	if (!force && !rdmablk_session_lock_open(s->disk)) {
-		*why = "the device is in use";
-		return -EBUSY;
-	}
-	if (rdmablk_session_state(s) == RDMABLK_DEV_DELETING) {
-		*why = "the device is being disconnected already";
-		ret = -EALREADY;
-	} else if (!force && disk_openers(s->disk)) {
-		*why = "the device is in use";
-		ret = -EBUSY;
-	} else if (!rdmablk_session_move(s, RDMABLK_DEV_DELETING)) {
-		*why = "the device is still connecting";
-		ret = -EAGAIN;
-	} else {
-		s->forced = force;
-	}
-	if (!force)
-		mutex_unlock(&s->disk->open_mutex);
-	return ret;
-}
-
-/**
- * rdmablk_session_unwanted() - nobody waits for the first connect any more
- * @s: session
- *
- * Without effect when the disk is there.
- */
-void rdmablk_session_unwanted(struct rdmablk_session *s)
-{
-	mutex_lock(&s->disk_mutex);
-	if (!READ_ONCE(s->added)) {
-		s->unwanted = true;
-		rdmablk_queue_waiter_cancel(&s->waiter);
-	}
-	mutex_unlock(&s->disk_mutex);
-}
-
-/**
- * rdmablk_session_claim() - the right, and the duty, to remove a session
- * @s: session
- * @force: although the disk is in use
- * @why: set to a text on error
- *
- * Context: may sleep, but waits for nobody's I/O and no peer.
- *
- * Return: 0: the caller calls rdmablk_session_remove(); 1: it was still connecting and
- * removes itself soon; -EBUSY; -EALREADY.
- */
-int rdmablk_session_claim(struct rdmablk_session *s, bool force, const char **why)
-{
-	int ret;
-
-	mutex_lock(&s->disk_mutex);
-	if (!READ_ONCE(s->added)) {
-		s->unwanted = true;
-		rdmablk_queue_waiter_cancel(&s->waiter);
-		ret = 1;
-	} else if (!s->disk) {
-		*why = "the device is being disconnected already";
-		ret = -EALREADY;
-	} else {
-		ret = rdmablk_session_claim_disk(s, force, why);
-	}
-	mutex_unlock(&s->disk_mutex);
-	return ret;
-}
-
-/**
- * rdmablk_session_remove() - log out and remove the disk
- * @s: claimed session; the caller keeps its reference
- *
- * Without a connection this waits until no write is held any more, which is bounded by
- * the target's session timeout. On a live session what the page cache of the block
- * device holds is still written; later I/O of those who have it open fails. By force, a
- * request that takes longer than RDMABLK_HURRY_TMO is an error of the connection.
- */
-void rdmablk_session_remove(struct rdmablk_session *s)
-{
-	bool failed;
-
-	spin_lock_irq(&s->lock);
-	failed = s->error || s->down;
-	spin_unlock_irq(&s->lock);
-	/*
-	 * Nothing is written back to a disk that has failed. An error that comes
-	 * later ends the I/O that del_gendisk() waits for.
-	 */
-	if (failed)
-		rdmablk_recovery_give_up(s);
-	else if (s->forced)
-		rdmablk_io_tmo_hurry(s);
-	/*
-	 * Its kick of the requeue list is not the last thing that happens to the queue, and
-	 * there is none after the move to "deleting". The capacity stays as it is, too.
-	 */
-	flush_delayed_work(&s->recovery_work);
-	cancel_delayed_work_sync(&s->disk_work);
-	if (failed)
-		blk_mark_disk_dead(s->disk);
-	del_gendisk(s->disk);
-	if (!failed)
-		rdmablk_recovery_flush(s);
-	rdmablk_info(s, "disconnected\n");
-	rdmablk_session_teardown(s, true);
-}
-
-/**
- * rdmablk_session_remove_all() - at module exit: nobody has a disk open, nobody can
- *	connect
- */
-void rdmablk_session_remove_all(void)
-{
-	struct rdmablk_session *s = NULL;
-	const char *why;
-
-	while (rdmablk_registry_step(&s)) {
-		if (!rdmablk_session_claim(s, true, &why))
-			rdmablk_session_remove(s);
-	}
-	/*
-	 * Who closes a disk that is gone puts the module first, and then the disk, which
-	 * calls ->free_disk(): that must have been before the module goes.
-	 */
-	wait_var_event(&rdmablk_sessions_left, !atomic_read(&rdmablk_sessions_left));
 }

@@ -283,68 +283,20 @@ extern u8 rdmablk_host_id[RDMABLK_ID_LEN];
 extern u8 rdmablk_boot_nonce[RDMABLK_ID_LEN];
 extern bool rdmablk_ready;
 
-/* session.c */
+struct rdmablk_session *rdmablk_session_alloc(const struct rdmablk_options *opt);
+void rdmablk_session_await_freed(void);
+bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drained);
+void rdmablk_session_announce(struct rdmablk_session *s);
+extern void (*rdmablk_session_event)(struct rdmablk_session *s);
 void rdmablk_session_options_init(struct rdmablk_options *opt);
-struct rdmablk_session *rdmablk_session_create(const struct rdmablk_options *opt,
-					       u32 nl_portid, const char **why);
-int rdmablk_session_connect(struct rdmablk_session *s);
-int rdmablk_session_publish(struct rdmablk_session *s);
-void rdmablk_session_abort(struct rdmablk_session *s);
-int rdmablk_session_claim(struct rdmablk_session *s, bool force, const char **why);
-void rdmablk_session_unwanted(struct rdmablk_session *s);
-void rdmablk_session_remove(struct rdmablk_session *s);
 void rdmablk_session_agreed(struct rdmablk_session *s, struct rdmablk_agreed *agreed);
-bool rdmablk_session_go_live(struct rdmablk_session *s);
-void rdmablk_session_remove_all(void);
 void rdmablk_session_put(struct rdmablk_session *s);
 enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *s);
 bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to);
 bool rdmablk_session_is_orderly(u16 reason);
 void rdmablk_session_error(struct rdmablk_session *s, u16 reason);
-void rdmablk_session_resized(struct rdmablk_session *s, u64 bytes);
 void rdmablk_session_stop_data(struct rdmablk_session *s);
 void rdmablk_session_destroy_queues(struct rdmablk_session *s);
 void rdmablk_session_data_fatal(struct rdmablk_queue *q, u16 reason);
-
-/* ctrl_events.c */
-extern const struct rdmablk_ctrl_ops rdmablk_ctrl_events_ops;
-void rdmablk_ctrl_events_fatal(struct rdmablk_queue *q, u16 reason);
-void rdmablk_ctrl_events_drain(struct rdmablk_session *s, u16 reason);
-
-/* registry.c */
-int rdmablk_registry_add(struct rdmablk_session *s, const char **why);
-void rdmablk_registry_del(struct rdmablk_session *s);
-struct rdmablk_session *rdmablk_registry_find(int index);
-struct rdmablk_session *rdmablk_registry_next(int index);
-bool rdmablk_registry_step(struct rdmablk_session **s);
-
-/* hwq.c */
-int rdmablk_hwq_alloc(struct rdmablk_session *s);
-void rdmablk_hwq_free(struct rdmablk_session *s);
-
-/* login.c */
-int rdmablk_login(struct rdmablk_session *s);
-
-/* recovery.c */
-void rdmablk_recovery_init(struct rdmablk_session *s);
-void rdmablk_recovery_give_up(struct rdmablk_session *s);
-void rdmablk_recovery_finish(struct rdmablk_session *s);
-void rdmablk_recovery_changed(struct rdmablk_session *s);
-int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
-			   const char **why);
-bool rdmablk_recovery_flush(struct rdmablk_session *s);
-int rdmablk_recovery_logout(struct rdmablk_session *s, bool ended);
-void rdmablk_recovery_kick(struct rdmablk_session *s, unsigned long delay);
-void rdmablk_recovery_shutdown(struct rdmablk_session *s);
-unsigned long rdmablk_keepalive_tmo(const struct rdmablk_session *s);
-void rdmablk_io_tmo_apply(struct rdmablk_session *s);
-void rdmablk_io_tmo_changed(struct rdmablk_session *s);
-void rdmablk_io_tmo_hurry(struct rdmablk_session *s);
-void rdmablk_io_tmo_expired(struct rdmablk_path *path, bool command);
-void rdmablk_keepalive_init(struct rdmablk_session *s);
-void rdmablk_keepalive_start(struct rdmablk_session *s);
-
-/* sysfs.c */
-extern const struct attribute_group *rdmablk_disk_groups[];
 
 #endif /* RDMABLK_SESSION_H */

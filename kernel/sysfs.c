@@ -8,6 +8,7 @@
 #include <linux/device.h>
 #include <linux/sysfs.h>
 #include "session.h"
+#include "sysfs.h"
 
 #define RDMABLK_ATTR(name, fmt, ...)						\
 	static ssize_t name##_show(struct device *dev,				\

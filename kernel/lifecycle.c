@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The life of a session: create, connect, publish, claim, remove.
+ *
+ * rdmablk_lifecycle_claim() decides who removes a session. Held I/O is ended before the
+ * disk is marked dead, and that is done before del_gendisk(): a file system that is told
+ * that its disk is dead may wait for I/O, and del_gendisk() does. The order of a teardown
+ * is at the top of session.c.
+ */
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/mutex.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include "ctrl_events.h"
+#include "disk.h"
+#include "io_tmo.h"
+#include "lifecycle.h"
+#include "log.h"
+#include "login.h"
+#include "recovery.h"
+#include "registry.h"
+#include "session.h"
+#include "sysfs.h"
+
+/* The lock that a later error must not pass. Returns whether there was one. */
+static bool rdmablk_lifecycle_seal(struct rdmablk_session *s)
+{
+	bool error;
+
+	spin_lock_irq(&s->lock);
+	error = s->error || s->down;
+	s->sealed = !s->error;
+	s->error = true;
+	spin_unlock_irq(&s->lock);
+	return error;
+}
+
+/**
+ * rdmablk_lifecycle_create() - a new session, not connected
+ * @opt: options
+ * @nl_portid: netlink socket that waits for it, or 0
+ * @why: set to a text on error
+ *
+ * Return: session, or an ERR_PTR: -EEXIST, -ENOMEM.
+ */
+struct rdmablk_session *rdmablk_lifecycle_create(const struct rdmablk_options *opt,
+						 u32 nl_portid, const char **why)
+{
+	struct rdmablk_session *s = rdmablk_session_alloc(opt);
+	int ret;
+
+	*why = "out of memory";
+	if (!s)
+		return ERR_PTR(-ENOMEM);
+	s->nl_portid = nl_portid;
+	s->path.timed_out = rdmablk_io_tmo_expired;
+	rdmablk_io_tmo_apply(s);
+	rdmablk_ctrl_init(&s->ctrl, &rdmablk_ctrl_events_ops, &s->waiter,
+			  &s->errors, rdmablk_ctrl_events_fatal);
+	rdmablk_recovery_init(s);
+	ret = rdmablk_registry_add(s, why);
+	if (!ret)
+		return s;
+	rdmablk_session_put(s);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rdmablk_lifecycle_connect() - log in
+ * @s: new session
+ *
+ * Sleeps for connect_tmo at most. After success I/O is possible and the disk is
+ * there, but not visible; after an error the caller calls rdmablk_lifecycle_abort().
+ *
+ * Return: 0 or a negative errno, with a text in @s->why, which has been logged.
+ */
+int rdmablk_lifecycle_connect(struct rdmablk_session *s)
+{
+	int ret;
+
+	if (!rdmablk_session_move(s, RDMABLK_DEV_CONNECTING))
+		return -EALREADY;
+	ret = rdmablk_login(s);
+	if (!ret)
+		return 0;
+	if (!s->why)
+		s->why = "connect failed";
+	/* The disk's reason from now on; it is not there for long. */
+	s->reason = s->attempt_reason;
+	rdmablk_err(s, "connect failed: %s (%d)\n", s->why, ret);
+	return ret;
+}
+
+/*
+ * The scan for partitions has opened the disk, and in a kernel thread a file is closed a
+ * little later. Until then the disk would be in use for nobody. Others may have opened it
+ * meanwhile, so not for long.
+ */
+static void rdmablk_lifecycle_scanned(struct gendisk *disk)
+{
+	unsigned long deadline = jiffies + HZ / 20 + 1;
+
+	while (disk_openers(disk) && time_before(jiffies, deadline))
+		schedule_timeout_uninterruptible(1);
+}
+
+/**
+ * rdmablk_lifecycle_publish() - make the disk visible
+ * @s: session after rdmablk_lifecycle_connect()
+ *
+ * On error the caller calls rdmablk_lifecycle_abort().
+ *
+ * Return: 0; 1 when somebody disconnected it meanwhile, so that the caller has to remove
+ * it; or a negative errno, with a text in @s->why, which has been logged.
+ */
+int rdmablk_lifecycle_publish(struct rdmablk_session *s)
+{
+	struct rdmablk_agreed a;
+	int ret;
+
+	rdmablk_session_agreed(s, &a);
+	kref_get(&s->ref);
+	ret = device_add_disk(NULL, s->disk, rdmablk_disk_groups);
+	if (ret) {
+		rdmablk_session_put(s);
+		s->why = "cannot add the disk";
+		rdmablk_err(s, "cannot add the disk (%d)\n", ret);
+		return ret;
+	}
+	rdmablk_lifecycle_scanned(s->disk);
+	rdmablk_info(s, "%llu bytes, %u-byte blocks%s%s, %u queues of depth %u, %u READs each, on %s port %u\n",
+		     a.grant.size, a.grant.logical_block,
+		     a.grant.flags & RDMABLK_GRANT_READ_ONLY ? ", read-only" : "",
+		     a.grant.flags & RDMABLK_GRANT_SHARED ? ", shared" : "",
+		     a.nr_hwqs, a.grant.queue_depth, a.read_depth, a.ibdev, a.port);
+	mutex_lock(&s->disk_mutex);
+	/* Pairs with the acquire in netlink.c: there is something to tell. */
+	smp_store_release(&s->added, true);
+	ret = s->unwanted;
+	mutex_unlock(&s->disk_mutex);
+	/* Of a connection that was lost meanwhile: I/O is held from now on. */
+	rdmablk_recovery_changed(s);
+	/* Or that is back already. */
+	rdmablk_disk_look(s);
+	return ret;
+}
+
+/* From here on the recovery does not run; see the top of the file. */
+static void rdmablk_lifecycle_teardown(struct rdmablk_session *s, bool logout)
+{
+	bool failed = rdmablk_lifecycle_seal(s);
+
+	rdmablk_recovery_finish(s);
+	if (logout && !failed)
+		rdmablk_recovery_logout(s, true);
+	WRITE_ONCE(s->path.live, false);
+	rdmablk_session_stop_data(s);
+	rdmablk_ctrl_stop(&s->ctrl);
+	rdmablk_session_destroy_queues(s);
+	rdmablk_disk_free(s);
+	rdmablk_registry_del(s);
+	complete_all(&s->gone);
+	rdmablk_session_put(s);
+}
+
+/**
+ * rdmablk_lifecycle_abort() - end a session whose disk was never visible
+ * @s: session; the caller's reference, the list's, is used up
+ */
+void rdmablk_lifecycle_abort(struct rdmablk_session *s)
+{
+	bool logout = rdmablk_session_state(s) == RDMABLK_DEV_LIVE;
+
+	rdmablk_session_move(s, RDMABLK_DEV_DELETING);
+	rdmablk_lifecycle_teardown(s, logout);
+}
+
+/* False: somebody has been opening, closing or scanning the disk for a second. */
+static bool rdmablk_lifecycle_lock_open(struct gendisk *disk)
+{
+	unsigned long deadline = jiffies + HZ;
+
+	while (!mutex_trylock(&disk->open_mutex)) {
+		if (time_after(jiffies, deadline))
+			return false;
+		schedule_timeout_uninterruptible(1);
+	}
+	return true;
+}
+
+/*
+ * The opener check and the move to "deleting" are one step under open_mutex: who
+ * opens later finds the disk closed, who opened before makes the disk busy. By force
+ * it does not matter who opens.
+ */
+static int rdmablk_lifecycle_claim_disk(struct rdmablk_session *s, bool force,
+					const char **why)
+{
+	int ret = 0;
+
+	lockdep_assert_held(&s->disk_mutex);
+	/*
+	 * Who scans partitions does I/O under open_mutex. That I/O may be held, and
+	 * it is the removal that ends it.
+	 */
+	if (!force && !rdmablk_lifecycle_lock_open(s->disk)) {
+		*why = "the device is in use";
+		return -EBUSY;
+	}
+	if (rdmablk_session_state(s) == RDMABLK_DEV_DELETING) {
+		*why = "the device is being disconnected already";
+		ret = -EALREADY;
+	} else if (!force && disk_openers(s->disk)) {
+		*why = "the device is in use";
+		ret = -EBUSY;
+	} else if (!rdmablk_session_move(s, RDMABLK_DEV_DELETING)) {
+		*why = "the device is still connecting";
+		ret = -EAGAIN;
+	} else {
+		s->forced = force;
+	}
+	if (!force)
+		mutex_unlock(&s->disk->open_mutex);
+	return ret;
+}
+
+/**
+ * rdmablk_lifecycle_unwanted() - nobody waits for the first connect any more
+ * @s: session
+ *
+ * Without effect when the disk is there.
+ */
+void rdmablk_lifecycle_unwanted(struct rdmablk_session *s)
+{
+	mutex_lock(&s->disk_mutex);
+	if (!READ_ONCE(s->added)) {
+		s->unwanted = true;
+		rdmablk_queue_waiter_cancel(&s->waiter);
+	}
+	mutex_unlock(&s->disk_mutex);
+}
+
+/**
+ * rdmablk_lifecycle_claim() - the right, and the duty, to remove a session
+ * @s: session
+ * @force: although the disk is in use
+ * @why: set to a text on error
+ *
+ * Context: may sleep, but waits for nobody's I/O and no peer.
+ *
+ * Return: 0: the caller calls rdmablk_lifecycle_remove(); 1: it was still connecting and
+ * removes itself soon; -EBUSY; -EALREADY.
+ */
+int rdmablk_lifecycle_claim(struct rdmablk_session *s, bool force, const char **why)
+{
+	int ret;
+
+	mutex_lock(&s->disk_mutex);
+	if (!READ_ONCE(s->added)) {
+		s->unwanted = true;
+		rdmablk_queue_waiter_cancel(&s->waiter);
+		ret = 1;
+	} else if (!s->disk) {
+		*why = "the device is being disconnected already";
+		ret = -EALREADY;
+	} else {
+		ret = rdmablk_lifecycle_claim_disk(s, force, why);
+	}
+	mutex_unlock(&s->disk_mutex);
+	return ret;
+}
+
+/**
+ * rdmablk_lifecycle_remove() - log out and remove the disk
+ * @s: claimed session; the caller keeps its reference
+ *
+ * Without a connection this waits until no write is held any more, which is bounded by
+ * the target's session timeout. On a live session what the page cache of the block
+ * device holds is still written; later I/O of those who have it open fails. By force, a
+ * request that takes longer than RDMABLK_HURRY_TMO is an error of the connection.
+ */
+void rdmablk_lifecycle_remove(struct rdmablk_session *s)
+{
+	bool failed;
+
+	spin_lock_irq(&s->lock);
+	failed = s->error || s->down;
+	spin_unlock_irq(&s->lock);
+	/*
+	 * Nothing is written back to a disk that has failed. An error that comes
+	 * later ends the I/O that del_gendisk() waits for.
+	 */
+	if (failed)
+		rdmablk_recovery_give_up(s);
+	else if (s->forced)
+		rdmablk_io_tmo_hurry(s);
+	/*
+	 * Its kick of the requeue list is not the last thing that happens to the queue, and
+	 * there is none after the move to "deleting". The capacity stays as it is, too.
+	 */
+	flush_delayed_work(&s->recovery_work);
+	cancel_delayed_work_sync(&s->disk_work);
+	if (failed)
+		blk_mark_disk_dead(s->disk);
+	del_gendisk(s->disk);
+	if (!failed)
+		rdmablk_recovery_flush(s);
+	rdmablk_info(s, "disconnected\n");
+	rdmablk_lifecycle_teardown(s, true);
+}
+
+/**
+ * rdmablk_lifecycle_remove_all() - at module exit: nobody has a disk open, nobody can
+ *	connect
+ */
+void rdmablk_lifecycle_remove_all(void)
+{
+	struct rdmablk_session *s = NULL;
+	const char *why;
+
+	while (rdmablk_registry_step(&s)) {
+		if (!rdmablk_lifecycle_claim(s, true, &why))
+			rdmablk_lifecycle_remove(s);
+	}
+	rdmablk_session_await_freed();
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the steps of a login share: why one has failed, and until when the next may take.
+ */
+#include <linux/jiffies.h>
+#include "log.h"
+#include "login.h"
+#include "patience.h"
+#include "session.h"
+
+/**
+ * rdmablk_login_fail() - a step of the login has failed
+ * @s: session
+ * @ret: negative errno
+ * @why: text, static
+ *
+ * Return: @ret.
+ */
+int rdmablk_login_fail(struct rdmablk_session *s, int ret, const char *why)
+{
+	s->why = why;
+	return ret;
+}
+
+/**
+ * rdmablk_login_reason() - note why the login under way cannot succeed
+ * @s: session
+ * @reason: enum rdmablk_reason; the first one counts
+ */
+void rdmablk_login_reason(struct rdmablk_session *s, u16 reason)
+{
+	spin_lock_irq(&s->lock);
+	if (!s->attempt_reason)
+		s->attempt_reason = reason;
+	spin_unlock_irq(&s->lock);
+}
+
+/**
+ * rdmablk_login_queue_fail() - the connect of a queue has failed
+ * @s: session
+ * @q: queue; has a text, and the target's reason if there is one
+ * @ret: negative errno
+ *
+ * A queue pair that is refused goes to error, and its receives may have said so first.
+ *
+ * Return: @ret.
+ */
+int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret)
+{
+	spin_lock_irq(&s->lock);
+	if (q->cm_reason && (!s->attempt_reason ||
+			     s->attempt_reason == RDMABLK_R_CONNECTION))
+		s->attempt_reason = q->cm_reason;
+	spin_unlock_irq(&s->lock);
+	return rdmablk_login_fail(s, ret, q->why);
+}
+
+/**
+ * rdmablk_login_progress() - a step of the login has succeeded: the next has its time
+ * @s: session
+ */
+void rdmablk_login_progress(struct rdmablk_session *s)
+{
+	unsigned long at = jiffies + s->no_progress;
+
+	s->deadline = time_before(at, s->last_deadline) ? at : s->last_deadline;
+}
+
+/**
+ * rdmablk_login_step() - when to give up a connection that gets no answer
+ * @s: session
+ * @ms: time that it has in a login that is not the first, milliseconds
+ *
+ * What was lost on its way, rdma_cm sends again after 4 s at the earliest. A disk that comes
+ * back tries again, which is sooner.
+ *
+ * Return: deadline in jiffies.
+ */
+unsigned long rdmablk_login_step(const struct rdmablk_session *s, u64 ms)
+{
+	unsigned long at = jiffies + msecs_to_jiffies(min_t(u64, ms, INT_MAX));
+
+	return s->resume && time_before(at, s->deadline) ? at : s->deadline;
+}
+
+/**
+ * rdmablk_login_start_clock() - set the deadlines of a login that begins
+ * @s: session
+ */
+void rdmablk_login_start_clock(struct rdmablk_session *s)
+{
+	u32 tmo = s->opt.connect_tmo * MSEC_PER_SEC;
+	u32 joins;
+	u64 whole;
+
+	s->failed_tries = s->resume && s->attempts ? s->attempts - 1 : 0;
+	if (s->failed_tries)
+		tmo = max(tmo, rdmablk_patience_control(0, s->failed_tries));
+	joins = 2 * (s->nr_queues ?: max_t(u32, s->opt.queues, RDMABLK_DEFAULT_QUEUES) +
+				     s->opt.poll_queues);
+	whole = rdmablk_patience_login(tmo, joins);
+	s->no_progress = msecs_to_jiffies(tmo);
+	s->last_deadline = jiffies + msecs_to_jiffies(min_t(u64, whole, INT_MAX));
+	rdmablk_login_progress(s);
+}
