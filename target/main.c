@@ -13,7 +13,7 @@
  * whose FLUSH is under way then, if one of cache=full, as long as that takes; and who has
  * lost its session just now, or has logged out with more to flush, may log in again for it,
  * until those CACHE_MS are over, but not who was told of the end and could not flush. What
- * a keeper does, for a session or to bring a file up to date that no session uses, is
+ * a store thread does, for a session or to bring a file up to date that no session uses, is
  * waited for without limit, and so is the end of a session for which a file cannot be
  * brought up to date: all that is data. What a file without a cache is making durable gets
  * CACHE_MS, because what was not flushed counts as lost when nobody hears of it. Other I/O
@@ -51,7 +51,7 @@
 
 #define SHUTDOWN_MS	5000
 #define CACHE_MS	60000	/* for initiators to flush and log out, and for syncs */
-#define REST_MS		2000	/* for sessions to end after their keepers */
+#define REST_MS		2000	/* for sessions to end after their store threads */
 #define LOOK_MS		20	/* whether the last file is up to date */
 #define LATE_MS		1000	/* whether those that flush do still */
 
@@ -92,7 +92,7 @@ static void arena_broken(void)
 static bool stores_left(void)
 {
 	unsigned int files = export_close_unused();
-	unsigned int sessions = session_keepers();
+	unsigned int sessions = session_cmdqs_busy();
 	unsigned int held = export_held();
 	int64_t now = loop_now();
 	bool young = now - daemon_state.closed < CACHE_MS;
@@ -220,7 +220,7 @@ static void shutdown_begin(const char *name)
 	sd_notify(0, "STOPPING=1");
 	daemon_state.stopping = true;
 	daemon_state.deadline = loop_now() + CACHE_MS;
-	dialog_refuse_logins(RDMABLK_R_SHUTDOWN, daemon_state.deadline);
+	login_refuse_all(RDMABLK_R_SHUTDOWN, daemon_state.deadline);
 	admin_shutdown();
 	live = session_drain(NULL, daemon_state.cfg.drain_ms, CACHE_MS);
 	if (live && daemon_state.cfg.drain_ms)
@@ -334,7 +334,7 @@ static int serve(struct config *cfg)
 	if (ret)
 		return fail(CM_MISSING, ret);
 	device_init(device_gone);
-	request_init(cfg);
+	accept_init(cfg);
 	admin_init(cfg);
 	if (listener_open_all(cfg) || control_open(cfg->control))
 		return EXIT_FAILED;
@@ -401,7 +401,7 @@ static int run(struct config *cfg)
 	ret = session_init(session_gone);
 	if (ret)
 		return fail("no random numbers", ret);
-	limits_init(cfg);
+	quota_init(cfg);
 	ret = arena_guard_init(arena_broken);
 	if (ret)
 		return fail("cannot catch SIGBUS", ret);

@@ -118,7 +118,7 @@ static struct json_object *node_or_null(const struct export *e)
 /* What its sessions have taken, and what they may take. */
 static void show_limits(struct json_object *o, const struct export *e)
 {
-	const struct limits_caps caps = export_caps(e);
+	const struct quota_caps caps = export_caps(e);
 
 	add(o, "queues", json_object_new_uint64(e->limits.taken.queues));
 	add(o, "pinned", json_object_new_uint64(e->limits.taken.bytes));
@@ -184,7 +184,7 @@ static const char *session_state_name(enum session_state state)
 /* A worker has the queues of a staged session that is not live. */
 static void session_counts(const struct session *s, struct store_counts *sum)
 {
-	store_add_counts(sum, &s->commands.counts);
+	store_add_counts(sum, &s->cmdqs.counts);
 	if (s->state == SESSION_LIVE && s->staged)
 		s->export->store.ops->staged->counts(s->staged, sum);
 }

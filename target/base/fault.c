@@ -20,8 +20,8 @@ static const char * const fault_names[FAULT_COUNT] = {
 	[FAULT_EARLY_ZEROES]		= "early-zeroes",
 	[FAULT_LOST_DIRTY]		= "lost-dirty",
 	[FAULT_LOST_END]		= "lost-end",
-	[FAULT_NO_KEEPER_WAIT]		= "no-keeper-wait",
-	[FAULT_SLOW_KEEPER]		= "slow-keeper",
+	[FAULT_NO_STORE_WAIT]		= "no-store-wait",
+	[FAULT_SLOW_STORE]		= "slow-store",
 	[FAULT_SAME_EPOCH]		= "same-epoch",
 	[FAULT_FORGET_WRITER]		= "forget-writer",
 };
@@ -74,6 +74,6 @@ const char *fault_options(void)
 	return "\nTests only:\n"
 	       "  --fault no-keepalive-answer|no-fence|slow-fence=MS|grant-early|\n"
 	       "\tno-recv|corrupt-grant|bad-version|slow-login=MS|lost-flush|\n"
-	       "\tearly-flush|early-zeroes|lost-dirty|lost-end|no-keeper-wait|slow-keeper=MS|\n"
+	       "\tearly-flush|early-zeroes|lost-dirty|lost-end|no-store-wait|slow-store=MS|\n"
 	       "\tsame-epoch|forget-writer\n";
 }

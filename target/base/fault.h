@@ -24,8 +24,8 @@
  * @FAULT_EARLY_ZEROES: answer DISCARD and WRITE_ZEROES before they are done
  * @FAULT_LOST_DIRTY: note nothing of DIRTY, nor of the range of a FLUSH
  * @FAULT_LOST_END: do not tell the store that a session ended with something unflushed
- * @FAULT_NO_KEEPER_WAIT: let a session be over while a command of it is being done
- * @FAULT_SLOW_KEEPER: each piece of a command takes so many milliseconds longer
+ * @FAULT_NO_STORE_WAIT: let a session be over while a command of it is being done
+ * @FAULT_SLOW_STORE: each piece of a command takes so many milliseconds longer
  * @FAULT_SAME_EPOCH: contents that are new have the epoch of all others
  * @FAULT_FORGET_WRITER: forget who wrote last when an export is opened
  * @FAULT_COUNT: how many there are
@@ -44,8 +44,8 @@ enum fault {
 	FAULT_EARLY_ZEROES,
 	FAULT_LOST_DIRTY,
 	FAULT_LOST_END,
-	FAULT_NO_KEEPER_WAIT,
-	FAULT_SLOW_KEEPER,
+	FAULT_NO_STORE_WAIT,
+	FAULT_SLOW_STORE,
 	FAULT_SAME_EPOCH,
 	FAULT_FORGET_WRITER,
 	FAULT_COUNT,

@@ -7,7 +7,7 @@
  * leaves the old text or the new one, and after state_file_replace() has returned 0 it
  * leaves the new one. A new directory's own name is synced likewise.
  *
- * Two kinds of state need no such steps: the notes of losses.c, which are void after a
+ * Two kinds of state need no such steps: the notes of sync_errors.c, which are void after a
  * reboot and are only appended to, and the trailer of an arena, which is memory.
  */
 #include <errno.h>

@@ -218,7 +218,7 @@ int export_begin(struct export *e)
 	if (ret)
 		return ret;
 	ret = ops->attach ? ops->attach(&e->store) : 0;
-	ret = ret ?: keeper_start(&e->store);
+	ret = ret ?: store_thread_start(&e->store);
 	if (ret) {
 		log_err("export %s: %s", e->cfg->name, strerror(-ret));
 		export_quiet(e);
@@ -239,7 +239,7 @@ int export_begin(struct export *e)
  */
 void export_quiet(struct export *e)
 {
-	keeper_quiet(&e->store);
+	store_thread_quiet(&e->store);
 	if (e->store.ops->detach)
 		e->store.ops->detach(&e->store);
 }
@@ -253,7 +253,7 @@ void export_quiet(struct export *e)
  */
 void export_close(struct export *e)
 {
-	keeper_stop(&e->store);
+	store_thread_stop(&e->store);
 	e->store.ops->close(&e->store);
 	e->open = false;
 }
@@ -291,7 +291,7 @@ int export_open_all(struct config *cfg)
 	int ret = 0;
 
 	store_none_setup((unsigned int)cfg->io_threads);
-	losses_init(cfg->state_dir, CONFIG_RUN_DIR);
+	sync_errors_init(cfg->state_dir, CONFIG_RUN_DIR);
 	while (!ret && (ec = TAILQ_FIRST(&cfg->exports)))
 		ret = open_one(cfg, ec);
 	return ret;
@@ -313,13 +313,13 @@ static uint64_t cap_of(uint64_t given, uint64_t all, bool alone)
  *
  * Return: the limits from now on; what is taken may be more.
  */
-struct limits_caps export_caps(const struct export *export)
+struct quota_caps export_caps(const struct export *export)
 {
 	bool alone = TAILQ_FIRST(&exports) == export && !TAILQ_NEXT(export, entry);
 	const struct export_config *ec = export->cfg;
 	const struct config *all = export->daemon;
 
-	return (struct limits_caps){
+	return (struct quota_caps){
 		.sessions = cap_of(ec->max_sessions, all->max_sessions_all, alone),
 		.queues = cap_of(ec->max_queues, all->max_queues_all, alone),
 		.bytes = ec->max_pinned,

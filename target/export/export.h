@@ -92,7 +92,7 @@ struct export {
 	struct store store;
 	struct store_writer noted;
 	struct lease_list leases;
-	struct limits_export limits;
+	struct quota_export limits;
 	int64_t awaited;
 	struct job grow;
 	bool growing;
@@ -122,7 +122,7 @@ struct export *export_find(const char *name);
 struct export *export_by_name(const char *name);
 struct export *export_next(const struct export *export);
 struct export *export_broken(void);
-struct limits_caps export_caps(const struct export *export);
+struct quota_caps export_caps(const struct export *export);
 int export_grow(struct export *export, uint64_t size, uint64_t most,
 		void (*grown)(struct export *export, int ret));
 unsigned int export_admit(struct lease_list *leases, const struct lease *claim,

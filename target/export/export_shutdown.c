@@ -46,10 +46,10 @@ static void *close_main(void *arg)
 	return NULL;
 }
 
-/* What has no keeper has nothing that has to be brought up to date. */
+/* What has no store thread has nothing that has to be brought up to date. */
 static void close_begin(struct export *e)
 {
-	if (e->closing || !e->open || !e->store.keeper)
+	if (e->closing || !e->open || !e->store.thread)
 		return;
 	e->state = EXPORT_LEAVING;
 	export_quiet(e);
@@ -167,5 +167,5 @@ void export_close_all(void)
 		}
 		export_free(e);
 	}
-	losses_exit();
+	sync_errors_exit();
 }

@@ -3,7 +3,7 @@
  * Who was the last to be let write an export, and may therefore go on after an outage.
  *
  * It is known for as long as the contents last: in this process; in the trailer of a kept
- * arena; of a file in notes (writers.c), which are there before GRANT is. Of a file of
+ * arena; of a file in notes (last_writer.c), which are there before GRANT is. Of a file of
  * which nothing is known nobody may go on. Of memory nobody has written since it became
  * zeroes, every one may: its epoch tells what it is.
  */
@@ -26,9 +26,9 @@ static struct store_writer unknown(void)
 	return writer;
 }
 
-static struct writers_of notes_of(const struct export *e)
+static struct last_writer_of notes_of(const struct export *e)
 {
-	return (struct writers_of){
+	return (struct last_writer_of){
 		.dir = e->daemon->state_dir,
 		.name = e->cfg->name,
 		.uuid = e->store.uuid,
@@ -60,11 +60,11 @@ static struct store_writer note_for(const struct export *export, const struct le
 }
 
 /* An arena that was not written back to its file must not be once others wrote the file. */
-static int check_arena(const struct export *export, const struct writers_of *of,
+static int check_arena(const struct export *export, const struct last_writer_of *of,
 		       const struct store_writer *by)
 {
 	const struct export_config *ec = export->cfg;
-	int ret = export->store.newer ? writers_missed(of, by) : 0;
+	int ret = export->store.newer ? last_writer_missed(of, by) : 0;
 
 	if (ret == -ESTALE)
 		log_err("export %s: %s was written without arena %s since, or may have been: move the arena elsewhere to go on with the file, which lacks what only the arena has",
@@ -88,24 +88,24 @@ static int check_arena(const struct export *export, const struct writers_of *of,
 int export_recall(struct export *export)
 {
 	struct store_writer none = unknown(), *last = &export->store.writer, kept, by = *last;
-	const struct writers_of of = notes_of(export);
+	const struct last_writer_of of = notes_of(export);
 
 	if (fault(FAULT_FORGET_WRITER))
 		*last = nobody;
 	if (!export->store.marked || fault(FAULT_FORGET_WRITER))
 		return 0;
-	switch (writers_read(&of, &kept)) {
-	case WRITERS_NONE:
+	switch (last_writer_read(&of, &kept)) {
+	case LAST_WRITER_NONE:
 		if (!export->store.kept || same_writer(last, &nobody))
 			*last = none;
 		break;
-	case WRITERS_KNOWN:
+	case LAST_WRITER_KNOWN:
 		if (same_writer(last, &nobody) || same_writer(last, &none))
 			*last = kept;
 		else if (!same_writer(last, &kept))
 			*last = none;
 		break;
-	case WRITERS_OTHER:
+	case LAST_WRITER_OTHER:
 		*last = none;
 		break;
 	}
@@ -207,9 +207,9 @@ bool export_note_due(struct export *export, const struct lease *lease)
 int export_note_writer(const struct export *export, const struct lease *lease)
 {
 	struct store_writer writer = note_for(export, lease), none = unknown();
-	const struct writers_of of = notes_of(export);
+	const struct last_writer_of of = notes_of(export);
 
-	return writers_note(&of, same_writer(&writer, &none) ? NULL : &writer);
+	return last_writer_note(&of, same_writer(&writer, &none) ? NULL : &writer);
 }
 
 /**

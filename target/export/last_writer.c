@@ -85,13 +85,13 @@ static struct note make_note(const uint8_t *key, const uint8_t *a, const uint8_t
 	return note;
 }
 
-static void note_path(const struct writers_of *of, const char *kind, const uint8_t *key,
+static void note_path(const struct last_writer_of *of, const char *kind, const uint8_t *key,
 		      char *path)
 {
 	char text[ID_TEXT + 1];
 
 	value_uuid_text(key, text);
-	snprintf(path, NOTE_ROOM, "%s/" WRITERS_DIR "/%s-%s", of->dir, kind, text);
+	snprintf(path, NOTE_ROOM, "%s/" LAST_WRITER_DIR "/%s-%s", of->dir, kind, text);
 }
 
 static void note_text(const struct note *note, char *text)
@@ -140,27 +140,27 @@ static int get(const char *path, const uint8_t *key, struct note *note)
 	       -EBADMSG;
 }
 
-static int sync_notes(const struct writers_of *of)
+static int sync_notes(const struct last_writer_of *of)
 {
 	char path[NOTE_ROOM];
 	int ret;
 
-	snprintf(path, sizeof(path), "%s/" WRITERS_DIR, of->dir);
+	snprintf(path, sizeof(path), "%s/" LAST_WRITER_DIR, of->dir);
 	ret = state_file_sync_dir(path);
 	settled = !ret;
 	return ret;
 }
 
-static int make_dirs(const struct writers_of *of)
+static int make_dirs(const struct last_writer_of *of)
 {
 	char path[NOTE_ROOM];
 
-	snprintf(path, sizeof(path), "%s/" WRITERS_DIR, of->dir);
+	snprintf(path, sizeof(path), "%s/" LAST_WRITER_DIR, of->dir);
 	return state_file_make_dir(of->dir) ?: state_file_make_dir(path);
 }
 
 /* Durable when 0 is returned; nothing is written when it is there already. */
-static int put(const struct writers_of *of, const char *path, const struct note *note)
+static int put(const struct last_writer_of *of, const char *path, const struct note *note)
 {
 	char text[NOTE_LEN + 1];
 	struct note old;
@@ -188,12 +188,12 @@ static int forget(const char *path)
  * Durable when 0 is returned, and also what an earlier call has begun: so even when there
  * is none.
  */
-static int drop(const struct writers_of *of, const char *path)
+static int drop(const struct last_writer_of *of, const char *path)
 {
 	return forget(path) ?: sync_notes(of);
 }
 
-static void cannot(const struct writers_of *of, const char *what, const char *path, int ret)
+static void cannot(const struct last_writer_of *of, const char *what, const char *path, int ret)
 {
 	log_peer(NULL, LOG_ERR, "export %s: cannot %s %s: %s; nobody is let write (--state-dir)",
 		 of->name, what, path, strerror(-ret));
@@ -203,7 +203,7 @@ static void cannot(const struct writers_of *of, const char *what, const char *pa
  * Step 1. The export's own note, too, is of before the file was another's, and would count
  * again after step 3.
  */
-static int drop_other(const struct writers_of *of, const char *path, const char *own)
+static int drop_other(const struct last_writer_of *of, const char *path, const char *own)
 {
 	char other[NOTE_ROOM];
 	struct note is;
@@ -234,7 +234,7 @@ static int drop_other(const struct writers_of *of, const char *path, const char 
  * Step 2. Return: 0; -errno: this one is not noted, but nor is another, unless @stays: then
  * that is logged.
  */
-static int put_arena(const struct writers_of *of, const char *path, bool *stays)
+static int put_arena(const struct last_writer_of *of, const char *path, bool *stays)
 {
 	struct note arena;
 	int ret = 0, gone;
@@ -253,7 +253,7 @@ static int put_arena(const struct writers_of *of, const char *path, bool *stays)
 }
 
 /* Steps 3 and 4. Return: 0; -errno: @path is not noted */
-static int put_writer(const struct writers_of *of, const struct store_writer *writer,
+static int put_writer(const struct last_writer_of *of, const struct store_writer *writer,
 		      const char *file_path, const char *own_path, const char **path)
 {
 	struct note file = make_note(of->mark->place, of->mark->id, of->uuid), own;
@@ -272,7 +272,7 @@ static int put_writer(const struct writers_of *of, const struct store_writer *wr
  * What that costs. Of an arena that is not noted the file's note of before says that it was
  * written without, should the daemon not end in order.
  */
-static void cannot_note(const struct writers_of *of, bool last, bool arena, const char *path,
+static void cannot_note(const struct last_writer_of *of, bool last, bool arena, const char *path,
 			int ret)
 {
 	log_peer(NULL, LOG_WARNING, "export %s: cannot write %s: %s%s%s (--state-dir)", of->name,
@@ -282,7 +282,7 @@ static void cannot_note(const struct writers_of *of, bool last, bool arena, cons
 }
 
 /**
- * writers_note - somebody is about to be let write
+ * last_writer_note - somebody is about to be let write
  * @of: which export
  * @writer: who; NULL: several, of whom none may go on when the export is no longer shared
  *
@@ -292,7 +292,7 @@ static void cannot_note(const struct writers_of *of, bool last, bool arena, cons
  * is not @writer may not go on, be it with another process. -errno, logged: he must not be
  * let.
  */
-int writers_note(const struct writers_of *of, const struct store_writer *writer)
+int last_writer_note(const struct last_writer_of *of, const struct store_writer *writer)
 {
 	char file_path[NOTE_ROOM], own_path[NOTE_ROOM], arena_path[NOTE_ROOM];
 	const char *path = arena_path;
@@ -323,7 +323,7 @@ unlock:
 }
 
 /**
- * writers_missed - was a file written without its arena
+ * last_writer_missed - was a file written without its arena
  * @of: which export, with an arena whose daemon did not end in order
  * @by: who was the last to be let write the arena
  *
@@ -332,7 +332,7 @@ unlock:
  * Return: 0: it was not, or nothing is known of it; -ESTALE: it may have been, by way of
  * another arena or none; -errno: what is noted cannot be read, which is logged.
  */
-int writers_missed(const struct writers_of *of, const struct store_writer *by)
+int last_writer_missed(const struct last_writer_of *of, const struct store_writer *by)
 {
 	char path[NOTE_ROOM];
 	struct note is;
@@ -366,7 +366,7 @@ int writers_missed(const struct writers_of *of, const struct store_writer *by)
 	return ret;
 }
 
-static int get_logged(const struct writers_of *of, const char *path, const uint8_t *key,
+static int get_logged(const struct last_writer_of *of, const char *path, const uint8_t *key,
 		      struct note *note)
 {
 	int ret = get(path, key, note);
@@ -378,7 +378,7 @@ static int get_logged(const struct writers_of *of, const char *path, const uint8
 }
 
 /**
- * writers_read - who was the last to be let write
+ * last_writer_read - who was the last to be let write
  * @of: which export
  * @last: filled, if that is known
  *
@@ -386,7 +386,7 @@ static int get_logged(const struct writers_of *of, const char *path, const uint8
  *
  * Return: whether it is; what cannot be read is logged.
  */
-enum writers_state writers_read(const struct writers_of *of, struct store_writer *last)
+enum last_writer_state last_writer_read(const struct last_writer_of *of, struct store_writer *last)
 {
 	char path[NOTE_ROOM], uuid[ID_TEXT + 1];
 	struct note file, own;
@@ -403,11 +403,11 @@ enum writers_state writers_read(const struct writers_of *of, struct store_writer
 		value_uuid_text(file.b, uuid);
 		log_info("export %s: its file was written as export %s since; nobody goes on with a disk of it",
 			 of->name, uuid);
-		return WRITERS_OTHER;
+		return LAST_WRITER_OTHER;
 	}
 	if (as < 0 || ret != 1)
-		return WRITERS_NONE;
+		return LAST_WRITER_NONE;
 	memcpy(last->host_id, own.a, sizeof(last->host_id));
 	memcpy(last->instance_id, own.b, sizeof(last->instance_id));
-	return WRITERS_KNOWN;
+	return LAST_WRITER_KNOWN;
 }

@@ -7,29 +7,29 @@
 
 #include "store/store.h"
 
-#define WRITERS_DIR	"writers"	/* in the directory of the daemon's state */
+#define LAST_WRITER_DIR	"writers"	/* in the directory of the daemon's state */
 
 /**
- * enum writers_state - what is known of the last writer
- * @WRITERS_NONE: nothing
- * @WRITERS_KNOWN: who it was
- * @WRITERS_OTHER: it wrote another export that the file was made of since
+ * enum last_writer_state - what is known of the last writer
+ * @LAST_WRITER_NONE: nothing
+ * @LAST_WRITER_KNOWN: who it was
+ * @LAST_WRITER_OTHER: it wrote another export that the file was made of since
  */
-enum writers_state {
-	WRITERS_NONE,
-	WRITERS_KNOWN,
-	WRITERS_OTHER,
+enum last_writer_state {
+	LAST_WRITER_NONE,
+	LAST_WRITER_KNOWN,
+	LAST_WRITER_OTHER,
 };
 
 /**
- * struct writers_of - an export whose writers are noted
+ * struct last_writer_of - an export whose writers are noted
  * @dir: of the daemon's state
  * @name: of the export, for messages
  * @uuid: its identity
  * @mark: of its file
  * @arena: epoch of the kept arena that has its contents; NULL: none
  */
-struct writers_of {
+struct last_writer_of {
 	const char *dir;
 	const char *name;
 	const uint8_t *uuid;
@@ -37,8 +37,8 @@ struct writers_of {
 	const uint8_t *arena;
 };
 
-enum writers_state writers_read(const struct writers_of *of, struct store_writer *last);
-int writers_missed(const struct writers_of *of, const struct store_writer *by);
-int writers_note(const struct writers_of *of, const struct store_writer *writer);
+enum last_writer_state last_writer_read(const struct last_writer_of *of, struct store_writer *last);
+int last_writer_missed(const struct last_writer_of *of, const struct store_writer *by);
+int last_writer_note(const struct last_writer_of *of, const struct store_writer *writer);
 
 #endif

@@ -10,10 +10,10 @@
 #include "base/util.h"
 #include "export/quota.h"
 
-struct limits_host {
-	LIST_ENTRY(limits_host) entry;
+struct quota_host {
+	LIST_ENTRY(quota_host) entry;
 	uint8_t id[RDMABLK_ID_LEN];
-	struct limits_account taken;
+	struct quota_account taken;
 };
 
 /*
@@ -26,7 +26,7 @@ struct limits_host {
 #define KNOWN_MS	900000
 
 /**
- * struct limits_addr - what is known of an address
+ * struct quota_addr - what is known of an address
  * @entry: in the list of all; those that had a session last come first
  * @addr: it
  * @logins: in progress
@@ -34,34 +34,34 @@ struct limits_host {
  * @taken: by sessions
  * @until: it counts as known, ms; 0: no session of it has ended
  */
-struct limits_addr {
-	LIST_ENTRY(limits_addr) entry;
+struct quota_addr {
+	LIST_ENTRY(quota_addr) entry;
 	struct in6_addr addr;
 	uint64_t logins;
 	uint64_t live;
-	struct limits_account taken;
+	struct quota_account taken;
 	int64_t until;
 };
 
 static struct {
 	const struct config *cfg;
-	LIST_HEAD(, limits_host) hosts;
-	LIST_HEAD(, limits_addr) addrs;
+	LIST_HEAD(, quota_host) hosts;
+	LIST_HEAD(, quota_addr) addrs;
 	uint64_t logins;
-	struct limits_account taken;
+	struct quota_account taken;
 	unsigned int remembered;	/* addresses with an @until */
 } limits;
 
 /**
- * limits_init - learn the limits
+ * quota_init - learn the limits
  * @cfg: outlives the rest
  */
-void limits_init(const struct config *cfg)
+void quota_init(const struct config *cfg)
 {
 	limits.cfg = cfg;
 	LIST_INIT(&limits.hosts);
 	LIST_INIT(&limits.addrs);
-	limits.taken = (struct limits_account){ 0 };
+	limits.taken = (struct quota_account){ 0 };
 	limits.remembered = 0;
 }
 
@@ -78,9 +78,9 @@ static struct in6_addr plain_address(const struct sockaddr *peer)
 	return addr;
 }
 
-static struct limits_addr *find_addr(const struct in6_addr *addr)
+static struct quota_addr *find_addr(const struct in6_addr *addr)
 {
-	struct limits_addr *a;
+	struct quota_addr *a;
 
 	LIST_FOREACH(a, &limits.addrs, entry)
 		if (!memcmp(&a->addr, addr, sizeof(*addr)))
@@ -88,7 +88,7 @@ static struct limits_addr *find_addr(const struct in6_addr *addr)
 	return NULL;
 }
 
-static void forget(struct limits_addr *a)
+static void forget(struct quota_addr *a)
 {
 	if (a->until)
 		limits.remembered--;
@@ -99,10 +99,10 @@ static void forget(struct limits_addr *a)
 	free(a);
 }
 
-static struct limits_addr *get_addr(const struct sockaddr *peer)
+static struct quota_addr *get_addr(const struct sockaddr *peer)
 {
 	struct in6_addr addr = plain_address(peer);
-	struct limits_addr *a = find_addr(&addr);
+	struct quota_addr *a = find_addr(&addr);
 
 	if (a)
 		return a;
@@ -114,21 +114,21 @@ static struct limits_addr *get_addr(const struct sockaddr *peer)
 	return a;
 }
 
-static bool is_known(const struct limits_addr *a)
+static bool is_known(const struct quota_addr *a)
 {
 	return a && (a->live || a->until > loop_now());
 }
 
 /**
- * limits_login_get - take a login slot
+ * quota_login_get - take a login slot
  * @peer: address of the initiator
  *
- * Return: enum rdmablk_reason; with RDMABLK_OK limits_login_put() is due.
+ * Return: enum rdmablk_reason; with RDMABLK_OK quota_login_put() is due.
  */
-unsigned int limits_login_get(const struct sockaddr *peer)
+unsigned int quota_login_get(const struct sockaddr *peer)
 {
 	struct in6_addr addr = plain_address(peer);
-	struct limits_addr *a = find_addr(&addr);
+	struct quota_addr *a = find_addr(&addr);
 	uint64_t max = limits.cfg->max_logins;
 
 	if (!is_known(a))
@@ -144,13 +144,13 @@ unsigned int limits_login_get(const struct sockaddr *peer)
 }
 
 /**
- * limits_login_put - give a login slot back
- * @peer: as given to limits_login_get()
+ * quota_login_put - give a login slot back
+ * @peer: as given to quota_login_get()
  */
-void limits_login_put(const struct sockaddr *peer)
+void quota_login_put(const struct sockaddr *peer)
 {
 	struct in6_addr addr = plain_address(peer);
-	struct limits_addr *a = find_addr(&addr);
+	struct quota_addr *a = find_addr(&addr);
 
 	limits.logins--;
 	if (!a)
@@ -161,12 +161,12 @@ void limits_login_put(const struct sockaddr *peer)
 }
 
 /**
- * limits_live_get - an initiator has a live session more
+ * quota_live_get - an initiator has a live session more
  * @peer: its address
  */
-void limits_live_get(const struct sockaddr *peer)
+void quota_live_get(const struct sockaddr *peer)
 {
-	struct limits_addr *a = get_addr(peer);
+	struct quota_addr *a = get_addr(peer);
 
 	if (a)		/* else it is one of those nothing is known of */
 		a->live++;
@@ -175,7 +175,7 @@ void limits_live_get(const struct sockaddr *peer)
 /* Of those whose time is not over the one whose session ended first gives way. */
 static void make_room(void)
 {
-	struct limits_addr *a, *next, *last = NULL;
+	struct quota_addr *a, *next, *last = NULL;
 
 	for (a = LIST_FIRST(&limits.addrs); a; a = next) {
 		next = LIST_NEXT(a, entry);
@@ -189,13 +189,13 @@ static void make_room(void)
 }
 
 /**
- * limits_live_put - a session that limits_live_get() was called for is gone
+ * quota_live_put - a session that quota_live_get() was called for is gone
  * @peer: address of the initiator
  */
-void limits_live_put(const struct sockaddr *peer)
+void quota_live_put(const struct sockaddr *peer)
 {
 	struct in6_addr addr = plain_address(peer);
-	struct limits_addr *a = find_addr(&addr);
+	struct quota_addr *a = find_addr(&addr);
 
 	if (!a || !a->live)
 		return;
@@ -209,22 +209,22 @@ void limits_live_put(const struct sockaddr *peer)
 }
 
 /**
- * limits_same_address - are two addresses the same but for the port
+ * quota_same_address - are two addresses the same but for the port
  * @a: address
  * @b: address
  *
  * Return: whether they are.
  */
-bool limits_same_address(const struct sockaddr *a, const struct sockaddr *b)
+bool quota_same_address(const struct sockaddr *a, const struct sockaddr *b)
 {
 	const struct in6_addr plain_a = plain_address(a), plain_b = plain_address(b);
 
 	return !memcmp(&plain_a, &plain_b, sizeof(plain_a));
 }
 
-static struct limits_host *find_host(const uint8_t *id)
+static struct quota_host *find_host(const uint8_t *id)
 {
-	struct limits_host *h;
+	struct quota_host *h;
 
 	LIST_FOREACH(h, &limits.hosts, entry)
 		if (!memcmp(h->id, id, sizeof(h->id)))
@@ -234,7 +234,7 @@ static struct limits_host *find_host(const uint8_t *id)
 
 #define READER_SHARE	4	/* what only reads leaves one part of so many to others */
 
-static uint64_t for_all(const struct limits_who *who, uint64_t max)
+static uint64_t for_all(const struct quota_who *who, uint64_t max)
 {
 	return who->writer ? max : max - max / READER_SHARE;
 }
@@ -248,7 +248,7 @@ static uint64_t left(uint64_t max, uint64_t taken)
  * Readers of an export leave room for one session that writes, however small the limit is.
  * They have an account of their own, so that a writer that is there takes none of theirs.
  */
-static uint64_t for_readers(const struct limits_who *who, uint64_t max, uint64_t one)
+static uint64_t for_readers(const struct quota_who *who, uint64_t max, uint64_t one)
 {
 	uint64_t kept = max / READER_SHARE;
 
@@ -262,14 +262,14 @@ static uint64_t bytes_max(uint64_t max)
 	return max ?: UINT64_MAX;
 }
 
-static void add(struct limits_account *to, uint64_t queues, uint64_t bytes)
+static void add(struct quota_account *to, uint64_t queues, uint64_t bytes)
 {
 	to->sessions++;
 	to->queues += queues;
 	to->bytes += bytes;
 }
 
-static void give_back(struct limits_account *from, const struct limits_account *what)
+static void give_back(struct quota_account *from, const struct quota_account *what)
 {
 	from->sessions -= min_u64(from->sessions, what->sessions);
 	from->queues -= min_u64(from->queues, what->queues);
@@ -285,18 +285,18 @@ static void give_back(struct limits_account *from, const struct limits_account *
  * @all: by all
  */
 struct taken {
-	struct limits_account host;
-	struct limits_account addr;
-	struct limits_account export;
-	struct limits_account readers;
-	struct limits_account all;
+	struct quota_account host;
+	struct quota_account addr;
+	struct quota_account export;
+	struct quota_account readers;
+	struct quota_account all;
 };
 
-static struct taken taken_then(const struct limits_who *who, const struct limits_freed *freed)
+static struct taken taken_then(const struct quota_who *who, const struct quota_freed *freed)
 {
 	struct in6_addr addr = plain_address(who->peer);
-	const struct limits_addr *a = find_addr(&addr);
-	const struct limits_host *h = find_host(who->host_id);
+	const struct quota_addr *a = find_addr(&addr);
+	const struct quota_host *h = find_host(who->host_id);
 	struct taken then = {
 		.export = who->export->taken,
 		.readers = who->export->readers,
@@ -338,11 +338,11 @@ struct cap {
 };
 
 /* Return: RDMABLK_OK, or why there is no room, and in @full the first limit that says so. */
-static unsigned int check(const struct limits_who *who, const struct taken *then,
+static unsigned int check(const struct quota_who *who, const struct taken *then,
 			  uint64_t bytes, struct cap *full)
 {
 	const struct config *cfg = limits.cfg;
-	const struct limits_caps *own = &who->caps;
+	const struct quota_caps *own = &who->caps;
 #define CAP(_reason, _option, _of_export, _given, _max, _taken, _need)			\
 	{ .reason = RDMABLK_R_LIMIT_##_reason, .option = (_option),			\
 	  .of_export = (_of_export), .given = (_given), .max = (_max),			\
@@ -391,13 +391,13 @@ static unsigned int check(const struct limits_who *who, const struct taken *then
 }
 
 /**
- * limits_freed_add - a session ends, or has to end, before another one of its export begins
+ * quota_freed_add - a session ends, or has to end, before another one of its export begins
  * @freed: zeroed, or with others that end
  * @who: whose the other one is
  * @share: what the session has taken
  */
-void limits_freed_add(struct limits_freed *freed, const struct limits_who *who,
-		      const struct limits_share *share)
+void quota_freed_add(struct quota_freed *freed, const struct quota_who *who,
+		     const struct quota_share *share)
 {
 	struct in6_addr addr = plain_address(who->peer);
 
@@ -413,15 +413,15 @@ void limits_freed_add(struct limits_freed *freed, const struct limits_who *who,
 }
 
 /**
- * limits_session_check - would a session be refused once others of its export have ended
+ * quota_session_check - would a session be refused once others of its export have ended
  * @who: whose it is
  * @bytes: that the session would register
  * @freed: what these others have taken
  *
- * Return: RDMABLK_OK, or the enum rdmablk_reason of limits_session_get() then.
+ * Return: RDMABLK_OK, or the enum rdmablk_reason of quota_session_get() then.
  */
-unsigned int limits_session_check(const struct limits_who *who, uint64_t bytes,
-				  const struct limits_freed *freed)
+unsigned int quota_session_check(const struct quota_who *who, uint64_t bytes,
+				 const struct quota_freed *freed)
 {
 	const struct taken then = taken_then(who, freed);
 	struct cap full;
@@ -430,15 +430,15 @@ unsigned int limits_session_check(const struct limits_who *who, uint64_t bytes,
 }
 
 /**
- * limits_session_why - which limit refuses a session, for the log
- * @who: as given to limits_session_check() or limits_session_get(), which have refused it
+ * quota_session_why - which limit refuses a session, for the log
+ * @who: as given to quota_session_check() or quota_session_get(), which have refused it
  * @bytes: likewise
- * @freed: likewise; NULL: it was limits_session_get()
+ * @freed: likewise; NULL: it was quota_session_get()
  * @text: gets it; empty: no limit refuses the session
- * @size: of @text, LIMITS_WHY is enough
+ * @size: of @text, QUOTA_WHY is enough
  */
-void limits_session_why(const struct limits_who *who, uint64_t bytes,
-			const struct limits_freed *freed, char *text, size_t size)
+void quota_session_why(const struct quota_who *who, uint64_t bytes,
+		       const struct quota_freed *freed, char *text, size_t size)
 {
 	const struct taken then = taken_then(who, freed);
 	char readers[80] = "";
@@ -456,15 +456,15 @@ void limits_session_why(const struct limits_who *who, uint64_t bytes,
 }
 
 /**
- * limits_session_queues - how many queues a session would get
+ * quota_session_queues - how many queues a session would get
  * @who: whose it is
  * @queues: wished for
  * @freed: what sessions of that export have taken which end before; NULL: none does
  *
- * Return: fewer, perhaps; one at least, be it that limits_session_get() refuses it.
+ * Return: fewer, perhaps; one at least, be it that quota_session_get() refuses it.
  */
-uint32_t limits_session_queues(const struct limits_who *who, uint32_t queues,
-			       const struct limits_freed *freed)
+uint32_t quota_session_queues(const struct quota_who *who, uint32_t queues,
+			      const struct quota_freed *freed)
 {
 	const struct taken then = taken_then(who, freed);
 	const struct config *cfg = limits.cfg;
@@ -479,9 +479,9 @@ uint32_t limits_session_queues(const struct limits_who *who, uint32_t queues,
 	return (uint32_t)min_u64(queues, room ?: 1);
 }
 
-static struct limits_host *get_host(const uint8_t *id)
+static struct quota_host *get_host(const uint8_t *id)
 {
-	struct limits_host *h = find_host(id);
+	struct quota_host *h = find_host(id);
 
 	if (h)
 		return h;
@@ -493,7 +493,7 @@ static struct limits_host *get_host(const uint8_t *id)
 	return h;
 }
 
-static void forget_host(struct limits_host *h)
+static void forget_host(struct quota_host *h)
 {
 	if (h->taken.sessions)
 		return;
@@ -502,28 +502,28 @@ static void forget_host(struct limits_host *h)
 }
 
 /**
- * limits_session_get - take what a session needs
+ * quota_session_get - take what a session needs
  * @share: zeroed; says what was taken
  * @who: whose it is
- * @queues: wished for; limits_session_queues() of them are taken
+ * @queues: wished for; quota_session_queues() of them are taken
  * @bytes: registered
  *
- * Return: enum rdmablk_reason; with RDMABLK_OK limits_session_put() is due.
+ * Return: enum rdmablk_reason; with RDMABLK_OK quota_session_put() is due.
  */
-unsigned int limits_session_get(struct limits_share *share,
-				const struct limits_who *who, uint32_t queues,
-				uint64_t bytes)
+unsigned int quota_session_get(struct quota_share *share,
+			       const struct quota_who *who, uint32_t queues,
+			       uint64_t bytes)
 {
 	const struct taken now = taken_then(who, NULL);
 	struct cap full;
 	unsigned int reason = check(who, &now, bytes, &full);
-	struct limits_addr *a;
-	struct limits_host *h;
+	struct quota_addr *a;
+	struct quota_host *h;
 
 	if (reason)
 		return reason;
 	share->bytes = bytes;
-	share->queues = limits_session_queues(who, queues, NULL);
+	share->queues = quota_session_queues(who, queues, NULL);
 	h = get_host(who->host_id);
 	if (!h)
 		return RDMABLK_R_NO_MEMORY;
@@ -546,14 +546,14 @@ unsigned int limits_session_get(struct limits_share *share,
 }
 
 /**
- * limits_session_put - give it back
- * @share: as filled by limits_session_get(), or zeroed; zeroed afterwards
+ * quota_session_put - give it back
+ * @share: as filled by quota_session_get(), or zeroed; zeroed afterwards
  */
-void limits_session_put(struct limits_share *share)
+void quota_session_put(struct quota_share *share)
 {
-	const struct limits_account all = { 1, share->queues, share->bytes };
-	struct limits_host *h = share->host;
-	struct limits_addr *a = share->addr;
+	const struct quota_account all = { 1, share->queues, share->bytes };
+	struct quota_host *h = share->host;
+	struct quota_addr *a = share->addr;
 
 	if (!h)
 		return;
@@ -566,5 +566,5 @@ void limits_session_put(struct limits_share *share)
 	forget_host(h);
 	if (!is_known(a))
 		forget(a);
-	*share = (struct limits_share){ 0 };
+	*share = (struct quota_share){ 0 };
 }

@@ -12,44 +12,44 @@
 
 #include "config/config.h"
 
-#define LIMITS_WHY	192	/* text of limits_session_why() */
+#define QUOTA_WHY	192	/* text of quota_session_why() */
 
 /**
- * struct limits_account - what sessions have taken
+ * struct quota_account - what sessions have taken
  * @sessions: their number
  * @queues: their hardware queues
  * @bytes: registered for them
  */
-struct limits_account {
+struct quota_account {
 	uint64_t sessions;
 	uint64_t queues;
 	uint64_t bytes;
 };
 
 /**
- * struct limits_export - accounts of an export; zeroed memory has nothing
+ * struct quota_export - accounts of an export; zeroed memory has nothing
  * @taken: by all its sessions
  * @readers: by those of them that may not write
  */
-struct limits_export {
-	struct limits_account taken;
-	struct limits_account readers;
+struct quota_export {
+	struct quota_account taken;
+	struct quota_account readers;
 };
 
 /**
- * struct limits_caps - what the sessions of an export may take
+ * struct quota_caps - what the sessions of an export may take
  * @sessions: sessions
  * @queues: hardware queues
  * @bytes: bytes registered; 0: no limit
  */
-struct limits_caps {
+struct quota_caps {
 	uint64_t sessions;
 	uint64_t queues;
 	uint64_t bytes;
 };
 
 /**
- * struct limits_share - what a session has taken; zeroed memory has nothing
+ * struct quota_share - what a session has taken; zeroed memory has nothing
  * @host: account of the host
  * @addr: account of its address
  * @export: accounts of the export
@@ -57,17 +57,17 @@ struct limits_caps {
  * @queues: hardware queues
  * @bytes: registered
  */
-struct limits_share {
-	struct limits_host *host;
-	struct limits_addr *addr;
-	struct limits_export *export;
+struct quota_share {
+	struct quota_host *host;
+	struct quota_addr *addr;
+	struct quota_export *export;
 	bool writer;
 	uint32_t queues;
 	uint64_t bytes;
 };
 
 /**
- * struct limits_who - the accounts of a session
+ * struct quota_who - the accounts of a session
  * @host_id: identity of its host
  * @peer: address of the initiator
  * @writer: the session may write. One that may not cannot have the last quarter of what
@@ -76,46 +76,46 @@ struct limits_share {
  * @caps: limits of its export
  * @read_only: nobody may write its export, so that no room is kept for a writer
  */
-struct limits_who {
+struct quota_who {
 	const uint8_t *host_id;
 	const struct sockaddr *peer;
 	bool writer;
-	struct limits_export *export;
-	struct limits_caps caps;
+	struct quota_export *export;
+	struct quota_caps caps;
 	bool read_only;
 };
 
 /**
- * struct limits_freed - what sessions of an export give back before its next one begins
+ * struct quota_freed - what sessions of an export give back before its next one begins
  * @all: by all of them
  * @readers: by those of them that may not write
  * @host: by those of the host of the next one
  * @addr: by those from the address of the next one
  */
-struct limits_freed {
-	struct limits_account all;
-	struct limits_account readers;
-	struct limits_account host;
-	struct limits_account addr;
+struct quota_freed {
+	struct quota_account all;
+	struct quota_account readers;
+	struct quota_account host;
+	struct quota_account addr;
 };
 
-void limits_init(const struct config *cfg);
-unsigned int limits_login_get(const struct sockaddr *peer);
-void limits_login_put(const struct sockaddr *peer);
-void limits_live_get(const struct sockaddr *peer);
-void limits_live_put(const struct sockaddr *peer);
-bool limits_same_address(const struct sockaddr *a, const struct sockaddr *b);
-void limits_freed_add(struct limits_freed *freed, const struct limits_who *who,
-		      const struct limits_share *share);
-unsigned int limits_session_check(const struct limits_who *who, uint64_t bytes,
-				  const struct limits_freed *freed);
-void limits_session_why(const struct limits_who *who, uint64_t bytes,
-			const struct limits_freed *freed, char *text, size_t size);
-uint32_t limits_session_queues(const struct limits_who *who, uint32_t queues,
-			       const struct limits_freed *freed);
-unsigned int limits_session_get(struct limits_share *share,
-				const struct limits_who *who, uint32_t queues,
-				uint64_t bytes);
-void limits_session_put(struct limits_share *share);
+void quota_init(const struct config *cfg);
+unsigned int quota_login_get(const struct sockaddr *peer);
+void quota_login_put(const struct sockaddr *peer);
+void quota_live_get(const struct sockaddr *peer);
+void quota_live_put(const struct sockaddr *peer);
+bool quota_same_address(const struct sockaddr *a, const struct sockaddr *b);
+void quota_freed_add(struct quota_freed *freed, const struct quota_who *who,
+		     const struct quota_share *share);
+unsigned int quota_session_check(const struct quota_who *who, uint64_t bytes,
+				 const struct quota_freed *freed);
+void quota_session_why(const struct quota_who *who, uint64_t bytes,
+		       const struct quota_freed *freed, char *text, size_t size);
+uint32_t quota_session_queues(const struct quota_who *who, uint32_t queues,
+			      const struct quota_freed *freed);
+unsigned int quota_session_get(struct quota_share *share,
+			       const struct quota_who *who, uint32_t queues,
+			       uint64_t bytes);
+void quota_session_put(struct quota_share *share);
 
 #endif

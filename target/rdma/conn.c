@@ -150,7 +150,7 @@ int conn_accept(struct conn *conn, uint16_t version)
 		.qp_num = conn->pair->qp_num,
 	};
 
-	login_pack_accept(&data, version, conn->queue);
+	wire_pack_accept(&data, version, conn->queue);
 	return rdma_accept(conn->id, &param) ? -errno : 0;
 }
 
@@ -229,7 +229,7 @@ static void reject(struct rdma_cm_id *id, unsigned int reason)
 {
 	struct rdmablk_cm_reject data;
 
-	login_pack_reject(&data, reason);
+	wire_pack_reject(&data, reason);
 	rdma_reject(id, &data, sizeof(data));
 }
 

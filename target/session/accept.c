@@ -12,37 +12,37 @@
 #include "wire/mac.h"
 #include "wire/wire.h"
 
-static const struct config *request_cfg;
+static const struct config *accept_cfg;
 
 /**
- * request_init - before the first request
+ * accept_init - before the first request
  * @cfg: outlives them
  */
-void request_init(const struct config *cfg)
+void accept_init(const struct config *cfg)
 {
-	request_cfg = cfg;
+	accept_cfg = cfg;
 }
 
 static unsigned int begin_login(const struct cm_event *ev,
-				const struct login_request *req)
+				const struct wire_request *req)
 {
 	struct sockaddr *peer = rdma_get_peer_addr(ev->id);
 	struct device *dev;
 	unsigned int reason;
 
-	reason = dialog_refuses() ?: limits_login_get(peer);
+	reason = login_refuses() ?: quota_login_get(peer);
 	if (reason)
 		return reason;
 	dev = device_get(ev->id->verbs, rdma_get_local_addr(ev->id));
 	if (!dev) {
-		limits_login_put(peer);
+		quota_login_put(peer);
 		return RDMABLK_R_DEVICE_GONE;
 	}
-	reason = session_create(ev->id, dev, request_cfg, req->version,
-				dialog_receive);
+	reason = session_create(ev->id, dev, accept_cfg, req->version,
+				login_receive);
 	if (reason) {
 		device_put(dev);
-		limits_login_put(peer);
+		quota_login_put(peer);
 	}
 	return reason;
 }
@@ -56,7 +56,7 @@ static bool join_verifies(const struct session *s, const struct cm_event *ev)
 	       mac_equal(mac, ev->data + signed_len);
 }
 
-static unsigned int join(const struct cm_event *ev, const struct login_request *req)
+static unsigned int join(const struct cm_event *ev, const struct wire_request *req)
 {
 	struct session *s = session_find(req->session_id);
 	unsigned int reason;
@@ -77,7 +77,7 @@ static unsigned int join(const struct cm_event *ev, const struct login_request *
 	return reason;
 }
 
-static void refuse(const struct cm_event *ev, const struct login_request *req,
+static void refuse(const struct cm_event *ev, const struct wire_request *req,
 		   unsigned int reason)
 {
 	const struct sockaddr *peer = rdma_get_peer_addr(ev->id);
@@ -95,17 +95,17 @@ static void refuse(const struct cm_event *ev, const struct login_request *req,
 }
 
 /**
- * request_handle - a connection request
+ * accept_request - a connection request
  * @ev: the event; its id is the session's or destroyed afterwards
  *
  * librdmacm has opened the device for it and leaves it open, whatever becomes of the
  * request: it has to be known, or nobody hears that it is being removed.
  */
-void request_handle(const struct cm_event *ev)
+void accept_request(const struct cm_event *ev)
 {
 	struct device *dev = device_get(ev->id->verbs, rdma_get_local_addr(ev->id));
-	struct login_request req = { 0 };
-	unsigned int reason = login_check_request(ev->data, ev->len, &req);
+	struct wire_request req = { 0 };
+	unsigned int reason = wire_check_request(ev->data, ev->len, &req);
 
 	if (!reason && !dev)
 		reason = RDMABLK_R_DEVICE_GONE;

@@ -8,7 +8,7 @@
 #include "config/config.h"
 #include "rdma/cm.h"
 
-void request_init(const struct config *cfg);
-void request_handle(const struct cm_event *ev);
+void accept_init(const struct config *cfg);
+void accept_request(const struct cm_event *ev);
 
 #endif

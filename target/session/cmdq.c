@@ -8,8 +8,8 @@
  * one. A receive is posted anew before its command is answered: the peer always finds
  * as many as it may have commands under way.
  *
- * The end: from command_stop() on no queue pair is touched, because a worker destroys
- * them. What the keeper has not begun is dropped, of what it has begun the piece at
+ * The end: from cmdq_stop() on no queue pair is touched, because a worker destroys
+ * them. What the store thread has not begun is dropped, of what it has begun the piece at
  * hand is finished; @idle says when, and until then the session's export is not free.
  */
 #include <endian.h>
@@ -18,16 +18,16 @@
 #include "base/util.h"
 #include "session/cmdq.h"
 
-#define COMMAND_RANGES	((COMMAND_BYTES - RDMABLK_CMD_BYTES) / \
+#define CMDQ_RANGES	((CMDQ_BYTES - RDMABLK_CMD_BYTES) / \
 			 sizeof(struct rdmablk_range))
-#define COMMAND_ALIGN	4096
+#define CMDQ_ALIGN	4096
 
 /*
  * Sends: an answer per tag, and as many again that the peer has seen but the transport
  * has not yet told us about: it does that once for several.
  */
-#define COMMAND_SENDS	(2 * COMMAND_DEPTH)
-#define TELL_EACH	(COMMAND_DEPTH / 2)
+#define CMDQ_SENDS	(2 * CMDQ_DEPTH)
+#define TELL_EACH	(CMDQ_DEPTH / 2)
 
 /* Work request ids: what it was, which queue, which buffer or how many sends. */
 #define WR_RECV		(1ULL << 32)
@@ -38,10 +38,10 @@
  * Answers
  */
 
-static void post_answer(struct command_slot *slot)
+static void post_answer(struct cmdq_slot *slot)
 {
-	struct command_queue *q = slot->queue;
-	struct commands *c = q->commands;
+	struct cmdq *q = slot->queue;
+	struct cmdqs *c = q->cmdqs;
 	uint32_t imm = RDMABLK_IMM(slot->data.tag, slot->data.generation,
 				   slot->data.status);
 	struct ibv_send_wr wr = {
@@ -61,19 +61,19 @@ static void post_answer(struct command_slot *slot)
 }
 
 /**
- * command_answer - a command is done, or not
+ * cmdq_answer - a command is done, or not
  * @slot: busy with it
  * @status: enum rdmablk_reason
  */
-void command_answer(struct command_slot *slot, unsigned int status)
+void cmdq_answer(struct cmdq_slot *slot, unsigned int status)
 {
-	struct command_queue *q = slot->queue;
+	struct cmdq *q = slot->queue;
 
-	if (q->commands->stopped)
+	if (q->cmdqs->stopped)
 		return;
-	store_count(&q->commands->counts, slot->data.op, status);
+	store_count(&q->cmdqs->counts, slot->data.op, status);
 	slot->data.status = status;
-	if (q->sends < COMMAND_SENDS) {
+	if (q->sends < CMDQ_SENDS) {
 		post_answer(slot);
 		return;
 	}
@@ -82,17 +82,17 @@ void command_answer(struct command_slot *slot, unsigned int status)
 }
 
 /**
- * command_sent - answers have arrived
+ * cmdq_sent - answers have arrived
  * @q: their queue
  * @nr: how many
  */
-void command_sent(struct command_queue *q, unsigned int nr)
+void cmdq_sent(struct cmdq *q, unsigned int nr)
 {
-	struct command_slot *slot;
+	struct cmdq_slot *slot;
 
 	q->sends -= nr;
 	/* One that cannot be sent ends the session, and a worker its queue pair. */
-	while (!q->commands->stopped && q->sends < COMMAND_SENDS &&
+	while (!q->cmdqs->stopped && q->sends < CMDQ_SENDS &&
 	       (slot = TAILQ_FIRST(&q->answers))) {
 		TAILQ_REMOVE(&q->answers, slot, entry);
 		post_answer(slot);
@@ -103,13 +103,13 @@ void command_sent(struct command_queue *q, unsigned int nr)
  * Completions
  */
 
-static int post_receive(struct command_queue *q, unsigned int buffer)
+static int post_receive(struct cmdq *q, unsigned int buffer)
 {
-	struct commands *c = q->commands;
+	struct cmdqs *c = q->cmdqs;
 	uint64_t queue = (uint64_t)(q - c->queue);
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)c->buf +
-			(queue * COMMAND_DEPTH + buffer) * c->buf_bytes,
+			(queue * CMDQ_DEPTH + buffer) * c->buf_bytes,
 		.length = c->buf_bytes,
 		.lkey = c->mr->lkey,
 	};
@@ -123,19 +123,19 @@ static int post_receive(struct command_queue *q, unsigned int buffer)
 }
 
 /* Return: RDMABLK_OK or why the session must end. */
-static unsigned int command_received(struct command_queue *q, unsigned int buffer,
-				     uint32_t len)
+static unsigned int cmdq_received(struct cmdq *q, unsigned int buffer,
+				  uint32_t len)
 {
-	struct commands *c = q->commands;
-	const char *msg = c->buf + ((size_t)(q - c->queue) * COMMAND_DEPTH + buffer) *
+	struct cmdqs *c = q->cmdqs;
+	const char *msg = c->buf + ((size_t)(q - c->queue) * CMDQ_DEPTH + buffer) *
 			  c->buf_bytes;
-	struct command_slot *slot;
-	struct login_data data;
+	struct cmdq_slot *slot;
+	struct wire_data data;
 	unsigned int reason;
 
 	if (!c->live)
 		return RDMABLK_R_STATE;
-	reason = login_check_data(msg, len, &c->scope, &data);
+	reason = wire_check_data(msg, len, &c->scope, &data);
 	if (reason)
 		return reason;
 	slot = &q->slot[data.tag];
@@ -144,37 +144,37 @@ static unsigned int command_received(struct command_queue *q, unsigned int buffe
 	slot->state = SLOT_BUSY;
 	slot->data = data;
 	if (data.op == RDMABLK_OP_DIRTY && !data.status)
-		command_note(c, msg, &data);
+		cmdq_note(c, msg, &data);
 	if (post_receive(q, buffer))
 		return RDMABLK_R_CONNECTION;
-	command_do(slot);
+	cmdq_do(slot);
 	return RDMABLK_OK;
 }
 
 static void completed(struct cq *cq, const struct ibv_wc *wc)
 {
-	struct commands *c = container_of(cq, struct commands, cq);
+	struct cmdqs *c = container_of(cq, struct cmdqs, cq);
 	uint64_t id = wc->wr_id & ~WR_RECV;
-	struct command_queue *q = &c->queue[id >> WR_QUEUE_SHIFT];
+	struct cmdq *q = &c->queue[id >> WR_QUEUE_SHIFT];
 	unsigned int reason = RDMABLK_OK;
 
 	if (wc->status)
 		reason = conn_failure(wc, wc->wr_id & WR_RECV);
 	else if (!(wc->wr_id & WR_RECV))
-		command_sent(q, id & WR_BUFFER);
+		cmdq_sent(q, id & WR_BUFFER);
 	/* Neither a WRITE that says so nor anything but the plain command. */
 	else if (wc->opcode != IBV_WC_RECV ||
 		 wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV))
 		reason = RDMABLK_R_MALFORMED;
 	else
-		reason = command_received(q, id & WR_BUFFER, wc->byte_len);
+		reason = cmdq_received(q, id & WR_BUFFER, wc->byte_len);
 	if (reason)
 		c->ended(c, reason);
 }
 
 static void failed(struct cq *cq)
 {
-	struct commands *c = container_of(cq, struct commands, cq);
+	struct cmdqs *c = container_of(cq, struct cmdqs, cq);
 
 	c->ended(c, RDMABLK_R_CONNECTION);
 }
@@ -184,34 +184,34 @@ static void failed(struct cq *cq)
  */
 
 /**
- * command_scope - what LIMITS says of a one-sided store
+ * cmdq_scope - what LIMITS says of a one-sided store
  * @scope: filled but for @size, @logical_block and @writer
  * @limits: of the store
  */
-void command_scope(struct login_scope *scope, const struct store_limits *limits)
+void cmdq_scope(struct wire_scope *scope, const struct store_limits *limits)
 {
 	store_limits_scope(limits, scope);
-	scope->cmd_depth = COMMAND_DEPTH;
-	scope->max_ranges = limits->granule ? COMMAND_RANGES : 0;
+	scope->cmd_depth = CMDQ_DEPTH;
+	scope->max_ranges = limits->granule ? CMDQ_RANGES : 0;
 }
 
-static int make_queues(struct commands *c)
+static int make_queues(struct cmdqs *c)
 {
 	c->queue = calloc(c->nr, sizeof(*c->queue));
 	if (!c->queue)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < c->nr; i++) {
-		struct command_queue *q = &c->queue[i];
+		struct cmdq *q = &c->queue[i];
 
-		q->commands = c;
+		q->cmdqs = c;
 		TAILQ_INIT(&q->answers);
-		for (unsigned int tag = 0; tag < COMMAND_DEPTH; tag++)
+		for (unsigned int tag = 0; tag < CMDQ_DEPTH; tag++)
 			q->slot[tag].queue = q;
 	}
 	return 0;
 }
 
-static int make_sets(struct commands *c)
+static int make_sets(struct cmdqs *c)
 {
 	uint64_t nr;
 
@@ -225,13 +225,13 @@ static int make_sets(struct commands *c)
 	return 0;
 }
 
-static int make_buffers(struct commands *c, struct ibv_pd *pd)
+static int make_buffers(struct cmdqs *c, struct ibv_pd *pd)
 {
 	size_t bytes;
 
-	c->buf_bytes = c->scope.max_ranges ? COMMAND_BYTES : RDMABLK_CMD_BYTES;
-	bytes = round_up((uint64_t)c->nr * COMMAND_DEPTH * c->buf_bytes, COMMAND_ALIGN);
-	c->buf = aligned_alloc(COMMAND_ALIGN, bytes);
+	c->buf_bytes = c->scope.max_ranges ? CMDQ_BYTES : RDMABLK_CMD_BYTES;
+	bytes = round_up((uint64_t)c->nr * CMDQ_DEPTH * c->buf_bytes, CMDQ_ALIGN);
+	c->buf = aligned_alloc(CMDQ_ALIGN, bytes);
 	if (!c->buf)
 		return -ENOMEM;
 	memset(c->buf, 0, bytes);
@@ -240,21 +240,21 @@ static int make_buffers(struct commands *c, struct ibv_pd *pd)
 }
 
 /**
- * command_open - get ready for write queues
+ * cmdq_open - get ready for write queues
  * @c: zeroed but for what the session sets
  * @dev: of the session
  * @pd: its domain
  * @nr: hardware queues
  *
- * Blocks; for workers. command_close() and command_free() are due either way.
+ * Blocks; for workers. cmdq_close() and cmdq_free() are due either way.
  *
  * Return: 0; DEVICE_FULL, also when a completion queue of the device is too short for so
  * many hardware queues; or -errno.
  */
-int command_open(struct commands *c, struct device *dev, struct ibv_pd *pd,
-		 unsigned int nr)
+int cmdq_open(struct cmdqs *c, struct device *dev, struct ibv_pd *pd,
+	      unsigned int nr)
 {
-	int cqes = (int)nr * (COMMAND_DEPTH + COMMAND_SENDS);
+	int cqes = (int)nr * (CMDQ_DEPTH + CMDQ_SENDS);
 	int ret;
 
 	if (cqes > dev->attr.max_cqe)
@@ -269,101 +269,101 @@ int command_open(struct commands *c, struct device *dev, struct ibv_pd *pd,
 }
 
 /**
- * command_caps - what a write queue is made with
+ * cmdq_caps - what a write queue is made with
  * @c: opened
  * @caps: filled
  */
-void command_caps(const struct commands *c, struct conn_caps *caps)
+void cmdq_caps(const struct cmdqs *c, struct conn_caps *caps)
 {
 	(void)c;
-	*caps = (struct conn_caps){ .sends = COMMAND_SENDS, .recvs = COMMAND_DEPTH };
+	*caps = (struct conn_caps){ .sends = CMDQ_SENDS, .recvs = CMDQ_DEPTH };
 }
 
 /**
- * command_join - a write queue has a queue pair
+ * cmdq_join - a write queue has a queue pair
  * @c: opened
  * @i: its hardware queue
  * @qp: its queue pair, with completions in @c->cq
  *
  * Return: 0 or -errno.
  */
-int command_join(struct commands *c, unsigned int i, struct ibv_qp *qp)
+int cmdq_join(struct cmdqs *c, unsigned int i, struct ibv_qp *qp)
 {
-	struct command_queue *q = &c->queue[i];
+	struct cmdq *q = &c->queue[i];
 	int ret = 0;
 
 	q->qp = qp;
-	for (unsigned int buffer = 0; !ret && buffer < COMMAND_DEPTH; buffer++)
+	for (unsigned int buffer = 0; !ret && buffer < CMDQ_DEPTH; buffer++)
 		ret = post_receive(q, buffer);
 	return ret;
 }
 
 /**
- * command_live - commands are right from now on
+ * cmdq_live - commands are right from now on
  * @c: opened
  */
-void command_live(struct commands *c)
+void cmdq_live(struct cmdqs *c)
 {
 	c->live = true;
 }
 
 /**
- * command_stop - the session ends: touch no queue pair, finish what has begun
+ * cmdq_stop - the session ends: touch no queue pair, finish what has begun
  * @c: in any condition
  *
  * When something has begun, @c->idle is called once it is over.
  */
-void command_stop(struct commands *c)
+void cmdq_stop(struct cmdqs *c)
 {
 	if (c->stopped)
 		return;
 	c->stopped = true;
 	cq_stop(&c->cq);
 	if (c->flush_under_way)
-		keeper_cancel(c->store->keeper, &c->flush);
+		store_thread_cancel(c->store->thread, &c->flush);
 	for (unsigned int i = 0; c->queue && i < c->nr; i++)
-		for (unsigned int tag = 0; tag < COMMAND_DEPTH; tag++)
-			if (c->queue[i].slot[tag].state == SLOT_KEEPER)
-				keeper_cancel(c->store->keeper,
-					      &c->queue[i].slot[tag].work);
+		for (unsigned int tag = 0; tag < CMDQ_DEPTH; tag++)
+			if (c->queue[i].slot[tag].state == SLOT_THREAD)
+				store_thread_cancel(c->store->thread,
+						    &c->queue[i].slot[tag].work);
 }
 
 /**
- * command_busy - is the keeper at something of the session's
+ * cmdq_busy - is the store thread at something of the session's
  * @c: in any condition
  *
  * Return: whether it is.
  */
-bool command_busy(const struct commands *c)
+bool cmdq_busy(const struct cmdqs *c)
 {
 	return c->pending;
 }
 
 /**
- * command_flushes - is a FLUSH under way
+ * cmdq_flushes - is a FLUSH under way
  * @c: in any condition
  * @since: ms: or was there one that has ended after that
  *
  * Return: whether there is, or was.
  */
-bool command_flushes(const struct commands *c, int64_t since)
+bool cmdq_flushes(const struct cmdqs *c, int64_t since)
 {
 	return c->flush_under_way || (c->flush_ended && c->flush_ended >= since);
 }
 
 /**
- * command_clean - has everything noted been flushed
+ * cmdq_clean - has everything noted been flushed
  * @c: stopped and not busy
  *
  * Return: whether it has.
  */
-bool command_clean(const struct commands *c)
+bool cmdq_clean(const struct cmdqs *c)
 {
 	return !bitmap_any(&c->dirty);
 }
 
 /**
- * command_gave_up - would a FLUSH of who logs out with something unflushed be in vain
+ * cmdq_gave_up - would a FLUSH of who logs out with something unflushed be in vain
  * @c: in any condition
  *
  * The last one has failed; or something takes too long to be waited for, but what has
@@ -371,20 +371,20 @@ bool command_clean(const struct commands *c)
  *
  * Return: whether.
  */
-bool command_gave_up(const struct commands *c)
+bool cmdq_gave_up(const struct cmdqs *c)
 {
 	return c->flush_failed || (c->pending && !c->changed);
 }
 
 /**
- * command_close - undo the verbs of command_open()
+ * cmdq_close - undo the verbs of cmdq_open()
  * @c: in any condition, its queue pairs destroyed
  *
  * Blocks; for workers. May be called again after an error.
  *
  * Return: 0 or -errno.
  */
-int command_close(struct commands *c)
+int cmdq_close(struct cmdqs *c)
 {
 	int ret = cq_close(&c->cq);
 
@@ -400,12 +400,12 @@ int command_close(struct commands *c)
 }
 
 /**
- * command_free - free the memory
+ * cmdq_free - free the memory
  * @c: closed and not busy
  *
  * For workers: there may be a lot of it.
  */
-void command_free(struct commands *c)
+void cmdq_free(struct cmdqs *c)
 {
 	bitmap_free(&c->dirty);
 	bitmap_free(&c->flushing);

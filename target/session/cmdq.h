@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Commands of one session with a one-sided store: the receives and answers of its
- * write queues, and what the commands do. Everything but command_open() and
- * command_close() is for the loop.
+ * write queues, and what the commands do. Everything but cmdq_open() and
+ * cmdq_close() is for the loop.
  */
 #ifndef RDMABLKD_CMDQ_H
 #define RDMABLKD_CMDQ_H
@@ -16,67 +16,67 @@
 #include "store/store_thread.h"
 #include "wire/wire_data.h"
 
-#define COMMAND_DEPTH	8	/* commands in flight on a write queue */
-#define COMMAND_BYTES	4096	/* of a command with ranges */
+#define CMDQ_DEPTH	8	/* commands in flight on a write queue */
+#define CMDQ_BYTES	4096	/* of a command with ranges */
 
-struct command_queue;
+struct cmdq;
 
-TAILQ_HEAD(command_slots, command_slot);
+TAILQ_HEAD(cmdq_slots, cmdq_slot);
 
 /**
- * enum slot_state - what a tag is in use for
+ * enum cmdq_slot_state - what a tag is in use for
  * @SLOT_FREE: nothing
  * @SLOT_BUSY: its command is being done
- * @SLOT_KEEPER: by the keeper, with @work
+ * @SLOT_THREAD: by the store thread, with @work
  * @SLOT_ANSWERED: its answer waits for a send
  */
-enum slot_state {
+enum cmdq_slot_state {
 	SLOT_FREE,
 	SLOT_BUSY,
-	SLOT_KEEPER,
+	SLOT_THREAD,
 	SLOT_ANSWERED,
 };
 
 /**
- * struct command_slot - a tag of a write queue
+ * struct cmdq_slot - a tag of a write queue
  * @entry: in @flushed or @waiting of the commands, or in @answers of the queue
  * @queue: its queue
  * @state: what it is in use for
  * @data: the command
- * @work: for the keeper
+ * @work: for the store thread
  */
-struct command_slot {
-	TAILQ_ENTRY(command_slot) entry;
-	struct command_queue *queue;
-	enum slot_state state;
-	struct login_data data;
+struct cmdq_slot {
+	TAILQ_ENTRY(cmdq_slot) entry;
+	struct cmdq *queue;
+	enum cmdq_slot_state state;
+	struct wire_data data;
 	struct store_work work;
 };
 
 /**
- * struct command_queue - a write queue
- * @commands: of its session
+ * struct cmdq - a write queue
+ * @cmdqs: of its session
  * @qp: its queue pair; NULL: it has not joined
  * @sends: posted and not known to be done
  * @quiet: of these, posted after the last that will tell
  * @answers: that wait for one
  * @slot: by tag
  */
-struct command_queue {
-	struct commands *commands;
+struct cmdq {
+	struct cmdqs *cmdqs;
 	struct ibv_qp *qp;
 	unsigned int sends;
 	unsigned int quiet;
-	struct command_slots answers;
-	struct command_slot slot[COMMAND_DEPTH];
+	struct cmdq_slots answers;
+	struct cmdq_slot slot[CMDQ_DEPTH];
 };
 
 /**
- * struct commands - the commands of a session; zeroed: it has none
- * @scope: what they may ask for; set by the session before command_open()
+ * struct cmdqs - the commands of a session; zeroed: it has none
+ * @scope: what they may ask for; set by the session before cmdq_open()
  * @store: of the session's export; likewise
  * @ended: upcall: the session must end; likewise
- * @idle: upcall, after command_stop(): what was under way is over; likewise
+ * @idle: upcall, after cmdq_stop(): what was under way is over; likewise
  * @queue: of the write queues, @nr of them
  * @nr: hardware queues granted
  * @cq: of all write queues; none: no commands
@@ -85,10 +85,10 @@ struct command_queue {
  * @buf_bytes: each
  * @live: commands are right
  * @stopped: the session is ending: no queue pair may be touched any more
- * @pending: works at the keeper
+ * @pending: works at the store thread
  * @dirty: granules noted since the last FLUSH began
  * @flushing: granules of @flush; empty unless @flush_under_way
- * @flush: the FLUSH at the keeper; one at a time
+ * @flush: the FLUSH at the store thread; one at a time
  * @flush_under_way: it is, or @merge is still to run
  * @merge: moves what a FLUSH has not flushed back from @flushing to @dirty
  * @flushes: that have begun
@@ -99,12 +99,12 @@ struct command_queue {
  * @waiting: FLUSH commands for the next one
  * @counts: of commands answered; of a staged store when its queues have stopped
  */
-struct commands {
-	struct login_scope scope;
+struct cmdqs {
+	struct wire_scope scope;
 	struct store *store;
-	void (*ended)(struct commands *c, unsigned int reason);
-	void (*idle)(struct commands *c);
-	struct command_queue *queue;
+	void (*ended)(struct cmdqs *c, unsigned int reason);
+	void (*idle)(struct cmdqs *c);
+	struct cmdq *queue;
 	unsigned int nr;
 	struct cq cq;
 	struct ibv_mr *mr;
@@ -122,30 +122,30 @@ struct commands {
 	int64_t flush_ended;
 	bool flush_failed;
 	bool changed;
-	struct command_slots flushed;
-	struct command_slots waiting;
+	struct cmdq_slots flushed;
+	struct cmdq_slots waiting;
 	struct store_counts counts;
 };
 
-/* command.c: the queues */
-void command_scope(struct login_scope *scope, const struct store_limits *limits);
-int command_open(struct commands *c, struct device *dev, struct ibv_pd *pd,
-		 unsigned int nr);
-void command_caps(const struct commands *c, struct conn_caps *caps);
-int command_join(struct commands *c, unsigned int i, struct ibv_qp *qp);
-void command_live(struct commands *c);
-void command_stop(struct commands *c);
-bool command_busy(const struct commands *c);
-bool command_flushes(const struct commands *c, int64_t since);
-bool command_clean(const struct commands *c);
-bool command_gave_up(const struct commands *c);
-int command_close(struct commands *c);
-void command_free(struct commands *c);
-void command_answer(struct command_slot *slot, unsigned int status);
-void command_sent(struct command_queue *q, unsigned int nr);
+/* cmdq.c: the queues */
+void cmdq_scope(struct wire_scope *scope, const struct store_limits *limits);
+int cmdq_open(struct cmdqs *c, struct device *dev, struct ibv_pd *pd,
+	      unsigned int nr);
+void cmdq_caps(const struct cmdqs *c, struct conn_caps *caps);
+int cmdq_join(struct cmdqs *c, unsigned int i, struct ibv_qp *qp);
+void cmdq_live(struct cmdqs *c);
+void cmdq_stop(struct cmdqs *c);
+bool cmdq_busy(const struct cmdqs *c);
+bool cmdq_flushes(const struct cmdqs *c, int64_t since);
+bool cmdq_clean(const struct cmdqs *c);
+bool cmdq_gave_up(const struct cmdqs *c);
+int cmdq_close(struct cmdqs *c);
+void cmdq_free(struct cmdqs *c);
+void cmdq_answer(struct cmdq_slot *slot, unsigned int status);
+void cmdq_sent(struct cmdq *q, unsigned int nr);
 
-/* command_work.c: what commands do */
-void command_note(struct commands *c, const void *msg, const struct login_data *data);
-void command_do(struct command_slot *slot);
+/* cmdq_work.c: what commands do */
+void cmdq_note(struct cmdqs *c, const void *msg, const struct wire_data *data);
+void cmdq_do(struct cmdq_slot *slot);
 
 #endif

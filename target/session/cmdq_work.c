@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What the commands of a session with a one-sided store do. What takes time goes to
- * the keeper.
+ * the store thread.
  *
  * Of FLUSHes there is one at a time, with the granules noted until it began; what
  * comes meanwhile is answered by the next one, all of it together. Granules noted while
@@ -19,7 +19,7 @@
 
 #define MERGE_MOST	4096U		/* runs of 4096 granules at once */
 
-static void work_done(struct commands *c)
+static void work_done(struct cmdqs *c)
 {
 	if (!--c->pending && c->stopped)
 		c->idle(c);
@@ -27,12 +27,12 @@ static void work_done(struct commands *c)
 
 static void slot_done(struct store_work *w)
 {
-	struct command_slot *slot = container_of(w, struct command_slot, work);
+	struct cmdq_slot *slot = container_of(w, struct cmdq_slot, work);
 
 	slot->state = SLOT_BUSY;
-	slot->queue->commands->changed |= !w->status && w->op != RDMABLK_OP_DISCARD;
-	command_answer(slot, w->status);
-	work_done(slot->queue->commands);
+	slot->queue->cmdqs->changed |= !w->status && w->op != RDMABLK_OP_DISCARD;
+	cmdq_answer(slot, w->status);
+	work_done(slot->queue->cmdqs);
 }
 
 static void early_done(struct store_work *w)
@@ -41,7 +41,7 @@ static void early_done(struct store_work *w)
 }
 
 /* The fault: answered, and done later. */
-static bool early(struct command_slot *slot)
+static bool early(struct cmdq_slot *slot)
 {
 	struct store_work *w;
 
@@ -52,14 +52,14 @@ static bool early(struct command_slot *slot)
 		return false;
 	*w = slot->work;
 	w->done = early_done;
-	keeper_submit(slot->queue->commands->store->keeper, w);
-	command_answer(slot, RDMABLK_OK);
+	store_thread_submit(slot->queue->cmdqs->store->thread, w);
+	cmdq_answer(slot, RDMABLK_OK);
 	return true;
 }
 
-static void slot_submit(struct command_slot *slot)
+static void slot_submit(struct cmdq_slot *slot)
 {
-	struct commands *c = slot->queue->commands;
+	struct cmdqs *c = slot->queue->cmdqs;
 
 	slot->work = (struct store_work){
 		.op = slot->data.op,
@@ -70,9 +70,9 @@ static void slot_submit(struct command_slot *slot)
 	};
 	if (early(slot))
 		return;
-	slot->state = SLOT_KEEPER;
+	slot->state = SLOT_THREAD;
 	c->pending++;
-	keeper_submit(c->store->keeper, &slot->work);
+	store_thread_submit(c->store->thread, &slot->work);
 }
 
 /* Granules that a range has any part of. */
@@ -84,20 +84,20 @@ static void note(struct bitmap *b, uint32_t granule, uint64_t offset, uint64_t b
 }
 
 /**
- * command_note - note the ranges of a DIRTY command
+ * cmdq_note - note the ranges of a DIRTY command
  * @c: commands of the session
  * @msg: as received
  * @data: the same, decoded and right
  */
-void command_note(struct commands *c, const void *msg, const struct login_data *data)
+void cmdq_note(struct cmdqs *c, const void *msg, const struct wire_data *data)
 {
 	uint64_t offset, bytes, sum = 0;
-	unsigned int nr = login_data_ranges(data);
+	unsigned int nr = wire_data_ranges(data);
 
 	if (fault(FAULT_LOST_DIRTY) || !c->dirty.nr)
 		return;
 	for (unsigned int i = 0; i < nr; i++) {
-		login_data_range(msg, i, &offset, &bytes);
+		wire_data_range(msg, i, &offset, &bytes);
 		/* They overlap: the loop has no time for the same thing again. */
 		if (bytes > c->scope.size - sum) {
 			bitmap_set(&c->dirty, 0, c->dirty.nr);
@@ -108,22 +108,22 @@ void command_note(struct commands *c, const void *msg, const struct login_data *
 	}
 }
 
-static void flush_answer(struct commands *c, unsigned int status)
+static void flush_answer(struct cmdqs *c, unsigned int status)
 {
-	struct command_slot *slot;
+	struct cmdq_slot *slot;
 
 	while ((slot = TAILQ_FIRST(&c->flushed))) {
 		TAILQ_REMOVE(&c->flushed, slot, entry);
-		command_answer(slot, status);
+		cmdq_answer(slot, status);
 	}
 }
 
-static void flush_begin(struct commands *c);
+static void flush_begin(struct cmdqs *c);
 
 /* All of it, when a few granules are left, as after every FLUSH that has succeeded */
 static void flush_merge(struct loop_task *task)
 {
-	struct commands *c = container_of(task, struct commands, merge);
+	struct cmdqs *c = container_of(task, struct cmdqs, merge);
 
 	if (c->dirty.nr && !bitmap_merge(&c->dirty, &c->flushing, MERGE_MOST)) {
 		loop_task_start(task);
@@ -138,7 +138,7 @@ static void flush_merge(struct loop_task *task)
 
 static void flush_done(struct store_work *w)
 {
-	struct commands *c = container_of(w, struct commands, flush);
+	struct cmdqs *c = container_of(w, struct cmdqs, flush);
 
 	c->flush_ended = loop_now();
 	c->flush_failed = w->status;
@@ -151,9 +151,9 @@ static void flush_done(struct store_work *w)
  * Of ranges no more than the store has bytes: the loop has no time for the same thing
  * again. The others keep their place for a turn to come.
  */
-static void flush_take(struct commands *c, bool ranged)
+static void flush_take(struct cmdqs *c, bool ranged)
 {
-	struct command_slot *slot, *next;
+	struct cmdq_slot *slot, *next;
 	uint64_t room = c->scope.size;
 
 	for (slot = TAILQ_FIRST(&c->waiting); slot; slot = next) {
@@ -171,7 +171,7 @@ static void flush_take(struct commands *c, bool ranged)
 	}
 }
 
-static void flush_begin(struct commands *c)
+static void flush_begin(struct cmdqs *c)
 {
 	bool ranged;
 
@@ -194,28 +194,28 @@ static void flush_begin(struct commands *c)
 	c->changed &= ranged;
 	c->flushes++;
 	c->pending++;
-	keeper_submit(c->store->keeper, &c->flush);
+	store_thread_submit(c->store->thread, &c->flush);
 	if (fault(FAULT_EARLY_FLUSH))
 		flush_answer(c, RDMABLK_OK);
 }
 
 /**
- * command_do - do a command, or begin to
+ * cmdq_do - do a command, or begin to
  * @slot: busy with it; of DIRTY the ranges are noted
  */
-void command_do(struct command_slot *slot)
+void cmdq_do(struct cmdq_slot *slot)
 {
-	struct commands *c = slot->queue->commands;
+	struct cmdqs *c = slot->queue->cmdqs;
 
 	if (slot->data.status) {
-		command_answer(slot, slot->data.status);
+		cmdq_answer(slot, slot->data.status);
 		return;
 	}
 	switch (slot->data.op) {
 	case RDMABLK_OP_FLUSH:
 		/* Who cannot write has nothing to make durable, and delays nobody's FLUSH. */
 		if (!c->scope.writer) {
-			command_answer(slot, RDMABLK_OK);
+			cmdq_answer(slot, RDMABLK_OK);
 			break;
 		}
 		TAILQ_INSERT_TAIL(&c->waiting, slot, entry);
@@ -227,7 +227,7 @@ void command_do(struct command_slot *slot)
 		slot_submit(slot);
 		break;
 	default:	/* FENCE: it is here. DIRTY: is noted. */
-		command_answer(slot, RDMABLK_OK);
+		cmdq_answer(slot, RDMABLK_OK);
 		break;
 	}
 }

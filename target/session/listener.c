@@ -31,7 +31,7 @@ static void listener_event(struct cm_handler *handler, const struct cm_event *ev
 	struct listener *l = container_of(handler, struct listener, cm);
 
 	if (ev->type == RDMA_CM_EVENT_CONNECT_REQUEST)
-		request_handle(ev);
+		accept_request(ev);
 	else if (ev->type == RDMA_CM_EVENT_DEVICE_REMOVAL && l->device)
 		device_remove(l->device);
 }

@@ -20,7 +20,7 @@ static struct {
 } refused;
 
 /**
- * dialog_refuse_logins - the end has begun
+ * login_refuse_all - the end has begun
  * @reason: enum rdmablk_reason, for those whose login has not got as far as PROOF
  * @until: by loop_now(), ms: when sessions end that have not flushed by then
  *
@@ -28,21 +28,21 @@ static struct {
  * flush: the contents that they are in end with this process. Sessions that are granted
  * still get their queues.
  */
-void dialog_refuse_logins(unsigned int reason, int64_t until)
+void login_refuse_all(unsigned int reason, int64_t until)
 {
 	refused.reason = reason;
 	refused.until = until;
 }
 
 /**
- * dialog_refuses - is a login refused of which nothing is known yet
+ * login_refuses - is a login refused of which nothing is known yet
  *
  * While a device may come that has to flush, who logs in is asked who he is. Not after the
  * end has come: then one that comes again and again would put it off for ever.
  *
  * Return: RDMABLK_OK: no; else why.
  */
-unsigned int dialog_refuses(void)
+unsigned int login_refuses(void)
 {
 	return loop_now() < refused.until && session_expected() ? RDMABLK_OK :
 	       refused.reason;
@@ -51,7 +51,7 @@ unsigned int dialog_refuses(void)
 static unsigned int handle_hello(struct session *s, const void *msg, size_t len)
 {
 	uint8_t nonce[RDMABLK_NONCE_LEN];
-	unsigned int reason = login_check_hello(msg, len, &s->wish);
+	unsigned int reason = wire_check_hello(msg, len, &s->wish);
 
 	if (reason)
 		return reason;
@@ -60,7 +60,7 @@ static unsigned int handle_hello(struct session *s, const void *msg, size_t len)
 	if (mac_random(nonce, sizeof(nonce)))
 		return RDMABLK_R_INTERNAL;
 	memcpy(&s->hello, msg, sizeof(s->hello));
-	login_pack_challenge(&s->challenge, &s->wish, s->id, nonce);
+	wire_pack_challenge(&s->challenge, &s->wish, s->id, nonce);
 	session_set_state(s, SESSION_PROOF);
 	session_login_timer(s);
 	return session_send(s, &s->challenge, sizeof(s->challenge));
@@ -137,9 +137,9 @@ static unsigned int plan_staged(struct session *s, struct export *e,
 	return e->store.ops->staged->plan(&e->store, &s->plan);
 }
 
-static struct limits_who accounts_of(const struct session *s, struct export *e)
+static struct quota_who accounts_of(const struct session *s, struct export *e)
 {
-	return (struct limits_who){
+	return (struct quota_who){
 		.host_id = s->wish.host_id,
 		.peer = session_peer(s),
 		.writer = s->lease.writer,
@@ -150,15 +150,15 @@ static struct limits_who accounts_of(const struct session *s, struct export *e)
 }
 
 /* The peer is told the reason only: the log names the limit. */
-static unsigned int refuse(const struct session *s, const struct limits_who *who,
-			   uint64_t bytes, const struct limits_freed *freed,
+static unsigned int refuse(const struct session *s, const struct quota_who *who,
+			   uint64_t bytes, const struct quota_freed *freed,
 			   unsigned int reason)
 {
-	char why[LIMITS_WHY];
+	char why[QUOTA_WHY];
 
 	if (!reason)
 		return RDMABLK_OK;
-	limits_session_why(who, bytes, freed, why, sizeof(why));
+	quota_session_why(who, bytes, freed, why, sizeof(why));
 	if (*why)
 		log_peer(session_peer(s), LOG_WARNING, "%s: refused by %s",
 			 session_text(s), why);
@@ -172,8 +172,8 @@ static unsigned int refuse(const struct session *s, const struct limits_who *who
 static unsigned int plan(struct session *s, struct export *e)
 {
 	bool staged = s->limits.flags & RDMABLK_GRANT_STAGED;
-	const struct limits_who who = accounts_of(s, e);
-	unsigned int queues = limits_session_queues(&who, s->wish.nr_queues, NULL);
+	const struct quota_who who = accounts_of(s, e);
+	unsigned int queues = quota_session_queues(&who, s->wish.nr_queues, NULL);
 	unsigned int reason;
 	uint64_t bytes;
 
@@ -183,20 +183,20 @@ static unsigned int plan(struct session *s, struct export *e)
 	if (staged)
 		queues = s->plan.nr_queues;
 	bytes = staged ? s->plan.pinned : e->store.size;
-	reason = limits_session_get(&s->share, &who, queues, bytes);
+	reason = quota_session_get(&s->share, &who, queues, bytes);
 	return refuse(s, &who, bytes, NULL, reason);
 }
 
 /* What comes back from the sessions that end, or have to end for this one. */
-static struct limits_freed freed_for(const struct limits_who *who, const struct export *e)
+static struct quota_freed freed_for(const struct quota_who *who, const struct export *e)
 {
-	struct limits_freed freed = { 0 };
+	struct quota_freed freed = { 0 };
 	struct lease *held;
 
 	LIST_FOREACH(held, &e->leases, entry)
 		if (held->verdict || held->ending)
-			limits_freed_add(&freed, who,
-					 &container_of(held, struct session, lease)->share);
+			quota_freed_add(&freed, who,
+					&container_of(held, struct session, lease)->share);
 	return freed;
 }
 
@@ -207,9 +207,9 @@ static struct limits_freed freed_for(const struct limits_who *who, const struct 
 static unsigned int check_room(struct session *s, struct export *e)
 {
 	bool staged = s->limits.flags & RDMABLK_GRANT_STAGED;
-	const struct limits_who who = accounts_of(s, e);
-	const struct limits_freed freed = freed_for(&who, e);
-	unsigned int queues = limits_session_queues(&who, s->wish.nr_queues, &freed);
+	const struct quota_who who = accounts_of(s, e);
+	const struct quota_freed freed = freed_for(&who, e);
+	unsigned int queues = quota_session_queues(&who, s->wish.nr_queues, &freed);
 	unsigned int reason;
 	uint64_t bytes;
 
@@ -217,7 +217,7 @@ static unsigned int check_room(struct session *s, struct export *e)
 	if (reason)
 		return reason;
 	bytes = staged ? s->plan.pinned : e->store.size;
-	reason = limits_session_check(&who, bytes, &freed);
+	reason = quota_session_check(&who, bytes, &freed);
 	return refuse(s, &who, bytes, &freed, reason);
 }
 
@@ -261,12 +261,12 @@ static unsigned int admit(struct session *s, struct export *e)
 
 static void fill_scope(struct session *s)
 {
-	struct login_scope *scope = &s->scope;
+	struct wire_scope *scope = &s->scope;
 
 	scope->size = s->export->store.size;
 	scope->logical_block = (uint32_t)s->export->cfg->block;
 	scope->writer = s->lease.writer;
-	command_scope(scope, &s->limits);
+	cmdq_scope(scope, &s->limits);
 	if (!(s->limits.flags & RDMABLK_GRANT_STAGED))
 		return;
 	scope->cmd_depth = s->plan.cmd_depth;
@@ -305,7 +305,7 @@ static unsigned int grant_flags(const struct session *s)
 
 static unsigned int send_grant(struct session *s)
 {
-	const struct login_grant in = {
+	const struct wire_grant in = {
 		.session_id = s->id,
 		.features = s->wish.features,
 		.uuid = s->export->store.uuid,
@@ -328,7 +328,7 @@ static unsigned int send_grant(struct session *s)
 	};
 	struct rdmablk_grant grant;
 
-	login_pack_grant(&grant, &in);
+	wire_pack_grant(&grant, &in);
 	if (mac_message(s->key, RDMABLK_LABEL_GRANT, &grant,
 			offsetof(struct rdmablk_grant, mac), grant.mac))
 		return RDMABLK_R_INTERNAL;
@@ -402,16 +402,16 @@ static unsigned int handle_regions_get(struct session *s, const void *msg,
 	unsigned int reason;
 	uint32_t first, count;
 
-	reason = login_check_regions_get(msg, len, s->regions.nr, &first);
+	reason = wire_check_regions_get(msg, len, s->regions.nr, &first);
 	if (reason)
 		return reason;
 	count = (uint32_t)min_u64(s->regions.nr - first, RDMABLK_REGIONS_PER_MSG);
-	login_pack_regions(&regions, first, count);
+	wire_pack_regions(&regions, first, count);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct region *region = &s->regions.region[first + i];
 
-		login_pack_region(&regions.region[i], region->iova,
-				  region->mr->rkey);
+		wire_pack_region(&regions.region[i], region->iova,
+				 region->mr->rkey);
 	}
 	if (mac_message(s->key, RDMABLK_LABEL_REGIONS, &regions,
 			offsetof(struct rdmablk_regions, mac), regions.mac))
@@ -428,7 +428,7 @@ static unsigned int handle_limits_get(struct session *s, const void *msg,
 	(void)len;
 	if (!(s->wish.features & RDMABLK_F_COMMANDS))
 		return RDMABLK_R_STATE;
-	login_pack_limits(&limits, &s->scope);
+	wire_pack_limits(&limits, &s->scope);
 	if (mac_message(s->key, RDMABLK_LABEL_LIMITS, &limits,
 			offsetof(struct rdmablk_limits, mac), limits.mac))
 		return RDMABLK_R_INTERNAL;
@@ -444,7 +444,7 @@ static unsigned int handle_ready(struct session *s, const void *msg, size_t len)
 	if (s->joined != s->nr_data)
 		return RDMABLK_R_JOIN_MISSING;
 	session_live(s);
-	login_pack_live(&live);
+	wire_pack_live(&live);
 	return session_send(s, &live, sizeof(live));
 }
 
@@ -452,9 +452,9 @@ static unsigned int handle_command(struct session *s, const void *msg, size_t le
 {
 	unsigned int reason, status = RDMABLK_OK;
 	struct rdmablk_answer answer;
-	struct login_command cmd;
+	struct wire_command cmd;
 
-	reason = login_check_command(msg, len, &cmd);
+	reason = wire_check_command(msg, len, &cmd);
 	if (reason)
 		return reason;
 	switch (cmd.op) {
@@ -473,14 +473,14 @@ static unsigned int handle_command(struct session *s, const void *msg, size_t le
 		status = RDMABLK_R_UNSUPPORTED;
 		break;
 	}
-	login_pack_answer(&answer, &cmd, status);
+	wire_pack_answer(&answer, &cmd, status);
 	return session_send(s, &answer, sizeof(answer));
 }
 
 static unsigned int handle_close(struct session *s, const void *msg, size_t len)
 {
 	unsigned int theirs;
-	unsigned int reason = login_check_close(msg, len, &theirs);
+	unsigned int reason = wire_check_close(msg, len, &theirs);
 
 	if (reason)
 		return reason;
@@ -510,19 +510,19 @@ static const struct {
 };
 
 /**
- * dialog_receive - a message came in
+ * login_receive - a message came in
  * @s: not yet ending
  * @msg: as received; nothing of it is checked
  * @len: bytes received
  *
  * Return: RDMABLK_OK or why the session must end.
  */
-unsigned int dialog_receive(struct session *s, const void *msg, size_t len)
+unsigned int login_receive(struct session *s, const void *msg, size_t len)
 {
 	unsigned int reason;
 	uint16_t type;
 
-	reason = login_check_head(msg, len, &type);
+	reason = wire_check_head(msg, len, &type);
 	if (reason)
 		return reason;
 	if (type >= ARRAY_SIZE(messages) || !messages[type].handle ||

@@ -7,8 +7,8 @@
 
 #include "session/session.h"
 
-void dialog_refuse_logins(unsigned int reason, int64_t until);
-unsigned int dialog_refuses(void);
-unsigned int dialog_receive(struct session *s, const void *msg, size_t len);
+void login_refuse_all(unsigned int reason, int64_t until);
+unsigned int login_refuses(void);
+unsigned int login_receive(struct session *s, const void *msg, size_t len);
 
 #endif

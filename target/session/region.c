@@ -46,18 +46,18 @@ static int register_one(const struct regions *regions, const struct store *store
 }
 
 /**
- * regions_register - register all regions of an export
+ * region_register - register all regions of an export
  * @regions: @nr, @bytes and @size are set
  * @store: of the export
  * @pd: of the session
  * @writable: the session may write
  *
- * Blocks; for workers. regions_deregister() is due either way.
+ * Blocks; for workers. region_deregister() is due either way.
  *
  * Return: 0, -ECANCELED or -errno.
  */
-int regions_register(struct regions *regions, const struct store *store,
-		     struct ibv_pd *pd, bool writable)
+int region_register(struct regions *regions, const struct store *store,
+		    struct ibv_pd *pd, bool writable)
 {
 	unsigned int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
 
@@ -79,14 +79,14 @@ int regions_register(struct regions *regions, const struct store *store,
 }
 
 /**
- * regions_deregister - undo regions_register(), finished or not
+ * region_deregister - undo region_register(), finished or not
  * @regions: no key of them is valid after success
  *
  * Blocks; for workers. May be called again after an error.
  *
  * Return: 0 or -errno.
  */
-int regions_deregister(struct regions *regions)
+int region_deregister(struct regions *regions)
 {
 	for (uint32_t i = 0; regions->region && i < regions->nr; i++) {
 		struct ibv_mr *mr = regions->region[i].mr;

@@ -37,8 +37,8 @@ struct regions {
 	atomic_bool cancel;
 };
 
-int regions_register(struct regions *regions, const struct store *store,
-		     struct ibv_pd *pd, bool writable);
-int regions_deregister(struct regions *regions);
+int region_register(struct regions *regions, const struct store *store,
+		    struct ibv_pd *pd, bool writable);
+int region_deregister(struct regions *regions);
 
 #endif

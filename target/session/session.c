@@ -18,7 +18,7 @@
  *  2. The fence, in a worker: every data queue pair is destroyed, every region
  *     deregistered. From then on no write of this session can land. A failure
  *     here is not passed over: the fence is tried again, the export stays taken.
- *     Meanwhile the keeper drops the session's commands, but for the piece it is
+ *     Meanwhile the store thread drops the session's commands, but for the piece it is
  *     at. Of a staged store its own threads do: they let go of the queue pairs
  *     before the fence, and of the file when the I/O that has begun is over. No
  *     worker waits for a file: one disk that does not answer would take them all.
@@ -184,7 +184,7 @@ void session_tell_due(struct session *s)
 
 		if (!(s->due & 1U << event))
 			continue;
-		login_pack_event(&msg, event, event_value(s, event));
+		wire_pack_event(&msg, event, event_value(s, event));
 		if (ctrl_send_event(&s->ctrl, &msg, sizeof(msg)))
 			return;
 		s->due &= ~(1U << event);
@@ -268,7 +268,7 @@ void session_login_timer(struct session *s)
 static void login_slot_put(struct session *s)
 {
 	if (s->login_slot)
-		limits_login_put((struct sockaddr *)&s->peer);
+		quota_login_put((struct sockaddr *)&s->peer);
 	s->login_slot = false;
 }
 
@@ -291,11 +291,11 @@ void session_live(struct session *s)
 {
 	session_set_state(s, SESSION_LIVE);
 	s->window_messages = 0;		/* those of the login were more */
-	command_live(&s->commands);
+	cmdq_live(&s->cmdqs);
 	if (s->staged)
 		s->export->store.ops->staged->live(s->staged);
 	login_slot_put(s);
-	limits_live_get(session_peer(s));
+	quota_live_get(session_peer(s));
 	s->known = true;
 	s->timer.expired = silence_expired;
 	loop_timer_start(&s->timer, s->silence_ms);
@@ -371,19 +371,19 @@ static void destroy_run(struct job *job)
 	for (unsigned int i = 0; i < s->nr_data; i++)
 		if (s->data[i])
 			conn_destroy(s->data[i]);
-	if (regions_deregister(&s->regions) || staged_close(s))
+	if (region_deregister(&s->regions) || staged_close(s))
 		log_err("session %016llx: memory cannot be deregistered",
 			(unsigned long long)s->id);
 	staged_free(s);
 	s->stuck = conn_close(s->conn);
 	if (!s->stuck)		/* or the adapter writes there */
 		ctrl_destroy(&s->ctrl);
-	s->stuck = s->stuck || command_close(&s->commands) || cq_close(&s->cq) ||
+	s->stuck = s->stuck || cmdq_close(&s->cmdqs) || cq_close(&s->cq) ||
 		   (s->pd && ibv_dealloc_pd(s->pd));
 	if (s->stuck)
 		log_err("session %016llx: cannot be destroyed altogether; its memory stays taken",
 			(unsigned long long)s->id);
-	command_free(&s->commands);
+	cmdq_free(&s->cmdqs);
 	conn_destroy(s->conn);
 }
 
@@ -392,14 +392,14 @@ static uint64_t commands_of(const struct session *s)
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < STORE_OPS; i++)
-		sum += s->commands.counts.done[i];
+		sum += s->cmdqs.counts.done[i];
 	return sum;
 }
 
 static void destroy_done(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
-	const uint64_t *done = s->commands.counts.done;
+	const uint64_t *done = s->cmdqs.counts.done;
 
 	log_state(s, LOG_INFO,
 		  "ended: %s; lasted %lld ms, %llu messages, %llu keepalives, %llu joins refused, %llu commands, %llu flushes",
@@ -410,7 +410,7 @@ static void destroy_done(struct job *job)
 		  (unsigned long long)done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE]);
 	login_slot_put(s);
 	if (s->known)
-		limits_live_put(session_peer(s));
+		quota_live_put(session_peer(s));
 	device_put(s->device);
 	for (unsigned int i = 0; i < s->nr_data && !s->stuck; i++)
 		free(s->data[i]);
@@ -431,7 +431,7 @@ void session_destroy(struct session *s)
 	if (fault(FAULT_NO_FENCE) && !s->lingered)
 		return;
 	/* Only with a fault; tried again later. */
-	if (s->state != SESSION_CLOSED || command_busy(&s->commands) ||
+	if (s->state != SESSION_CLOSED || cmdq_busy(&s->cmdqs) ||
 	    staged_stop(s, STAGED_IDLE))
 		return;
 	if (!session_set_state(s, SESSION_DYING))
@@ -449,10 +449,10 @@ static bool send_last(struct session *s)
 	if (s->quiet)
 		return false;
 	if (s->reason == RDMABLK_R_LOGOUT) {
-		login_pack_answer(&answer, &s->logout, RDMABLK_OK);
+		wire_pack_answer(&answer, &s->logout, RDMABLK_OK);
 		return !ctrl_send(&s->ctrl, &answer, sizeof(answer), true);
 	}
-	login_pack_close(&close, s->reason);
+	wire_pack_close(&close, s->reason);
 	return !ctrl_send(&s->ctrl, &close, sizeof(close), true);
 }
 
@@ -464,9 +464,9 @@ static void tell_store(struct session *s)
 	if (!s->granted || !s->lease.writer || !store->ops->ended ||
 	    fault(FAULT_LOST_END))
 		return;
-	store->ops->ended(store, s->clean && command_clean(&s->commands));
-	if (store->keeper)
-		keeper_wake(store->keeper);
+	store->ops->ended(store, s->clean && cmdq_clean(&s->cmdqs));
+	if (store->thread)
+		store_thread_wake(store->thread);
 }
 
 static void session_fenced(struct session *s)
@@ -480,7 +480,7 @@ static void session_fenced(struct session *s)
 		log_state(s, LOG_INFO, "fenced: its queues and keys are gone");
 	}
 	s->leased = false;
-	limits_session_put(&s->share);
+	quota_session_put(&s->share);
 	s->timer.expired = linger_expired;
 	if (fault(FAULT_NO_FENCE))
 		loop_timer_start(&s->timer, NO_FENCE_MS);
@@ -505,14 +505,14 @@ static void free_done(struct job *job)
 }
 
 /*
- * The fence is over when queues and keys are gone and the keeper, or the store's own
+ * The fence is over when queues and keys are gone and the store thread, or the store's own
  * threads, are done with us.
  */
 static void session_settle(struct session *s)
 {
 	if (s->state != SESSION_CLOSING || !s->fenced || s->busy)
 		return;
-	if ((command_busy(&s->commands) && !fault(FAULT_NO_KEEPER_WAIT)) ||
+	if ((cmdq_busy(&s->cmdqs) && !fault(FAULT_NO_STORE_WAIT)) ||
 	    (s->staged && s->staged_end < STAGED_IDLE && !fault(FAULT_NO_FENCE)))
 		return;
 	if (s->staged && !fault(FAULT_NO_FENCE))
@@ -522,15 +522,15 @@ static void session_settle(struct session *s)
 }
 
 /**
- * session_commands_idle - the keeper is done with the last command of a session
+ * session_cmdqs_idle - the store thread is done with the last command of a session
  * @c: its commands, stopped
  */
-void session_commands_idle(struct commands *c)
+void session_cmdqs_idle(struct cmdqs *c)
 {
-	struct session *s = container_of(c, struct session, commands);
+	struct session *s = container_of(c, struct session, cmdqs);
 
 	session_settle(s);
-	if (s->lingered)	/* it was kept for the keeper */
+	if (s->lingered)	/* it was kept for the store thread */
 		session_destroy(s);
 }
 
@@ -544,7 +544,7 @@ static void fence_run(struct job *job)
 		if (s->data[i])
 			s->job_error = conn_close(s->data[i]);
 	if (!s->job_error)
-		s->job_error = regions_deregister(&s->regions);
+		s->job_error = region_deregister(&s->regions);
 	if (!s->job_error)
 		s->job_error = staged_close(s);
 }
@@ -579,7 +579,7 @@ static bool has_queues(const struct session *s)
  */
 void session_fence(struct session *s)
 {
-	command_stop(&s->commands);
+	cmdq_stop(&s->cmdqs);
 	if ((!has_queues(s) && !s->regions.region && !s->staged) ||
 	    fault(FAULT_NO_FENCE)) {
 		s->fenced = true;
@@ -598,7 +598,7 @@ void session_staged_stopped(void *owner)
 	struct session *s = owner;
 
 	s->staged_end = STAGED_STOPPED;
-	staged_ops(s)->counts(s->staged, &s->commands.counts);
+	staged_ops(s)->counts(s->staged, &s->cmdqs.counts);
 	if (s->state == SESSION_CLOSING)
 		session_submit(s, fence_run, fence_done, JOB_FENCE);
 }
@@ -641,7 +641,7 @@ static int reason_level(unsigned int reason)
  */
 static bool gave_up(const struct session *s)
 {
-	return s->drained && (s->staged || command_gave_up(&s->commands));
+	return s->drained && (s->staged || cmdq_gave_up(&s->cmdqs));
 }
 
 /*
@@ -685,7 +685,7 @@ static const char *awaited(const struct session *s)
 		return "an I/O thread of its export, to let go of its queue pairs";
 	if (s->staged && s->staged_end == STAGED_STOPPED && s->fenced)
 		return "I/O that the file of its export has not ended";
-	if (command_busy(&s->commands))
+	if (cmdq_busy(&s->cmdqs))
 		return "a command that its export's store has not ended";
 	if (s->job_error)
 		return "its next try to destroy queue pairs and memory keys";

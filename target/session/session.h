@@ -112,7 +112,7 @@ enum session_staged {
  * @plan: of a staged store, else all 0
  * @staged: its write queues, when a staged store has them; NULL: freed
  * @staged_end: how far their end is
- * @commands: of a one-sided store; zeroed without RDMABLK_F_COMMANDS
+ * @cmdqs: of a one-sided store; zeroed without RDMABLK_F_COMMANDS
  * @scope: what LIMITS says, with RDMABLK_F_COMMANDS
  * @grant_flags: RDMABLK_GRANT_*, as granted
  * @due: events that have to wait for others to arrive, bit by bit
@@ -182,18 +182,18 @@ struct session {
 
 	struct rdmablk_hello hello;
 	struct rdmablk_challenge challenge;
-	struct login_wish wish;
+	struct wire_wish wish;
 	uint8_t key[RDMABLK_MAC_LEN];
 	struct export *export;
 	struct lease lease;
-	struct limits_share share;
+	struct quota_share share;
 	struct regions regions;
 	struct store_limits limits;
 	struct staged_plan plan;
 	struct staged *staged;
 	enum session_staged staged_end;
-	struct commands commands;
-	struct login_scope scope;
+	struct cmdqs cmdqs;
+	struct wire_scope scope;
 	uint32_t grant_flags;
 	uint32_t due;
 	uint64_t event_value[RDMABLK_EVENT_LEAVING + 1];
@@ -204,7 +204,7 @@ struct session {
 	int64_t turn_began;
 	int64_t registered_ms;
 	uint64_t late_flushes;
-	struct login_command logout;
+	struct wire_command logout;
 
 	int64_t window;
 	unsigned int window_messages;
@@ -231,7 +231,7 @@ void session_submit(struct session *s, void (*run)(struct job *job),
 void session_register_skip(struct session *s);
 void session_end(struct session *s, unsigned int reason);
 void session_fence(struct session *s);
-void session_commands_idle(struct commands *c);
+void session_cmdqs_idle(struct cmdqs *c);
 void session_staged_stopped(void *owner);
 void session_staged_idle(void *owner);
 void session_destroy(struct session *s);
@@ -255,7 +255,7 @@ bool session_has_cache(const struct session *s);
 bool session_expected(void);
 unsigned int session_caches(const struct export *only);
 unsigned int session_end_late(const struct export *only, unsigned int reason);
-unsigned int session_keepers(void);
+unsigned int session_cmdqs_busy(void);
 uint64_t session_room(const struct export *export);
 void session_tell_size(struct session *s);
 void session_resized(const struct export *export);
@@ -271,7 +271,7 @@ unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
 			    unsigned int (*receive)(struct session *s,
 						    const void *msg, size_t len));
 unsigned int session_join(struct session *s, struct rdma_cm_id *id,
-			  const struct login_request *req, uint8_t resources);
+			  const struct wire_request *req, uint8_t resources);
 unsigned int session_register(struct session *s, void (*done)(struct job *job));
 bool session_registered(struct session *s);
 

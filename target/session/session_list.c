@@ -295,10 +295,10 @@ unsigned int session_caches(const struct export *only)
 static bool is_flushing(struct session *s)
 {
 	if (!s->late)
-		s->late_flushes = s->commands.flushes;
+		s->late_flushes = s->cmdqs.flushes;
 	s->late = true;
-	return s->commands.flushes - s->late_flushes < LATE_FLUSHES &&
-	       command_flushes(&s->commands, loop_now() - LATE_MS);
+	return s->cmdqs.flushes - s->late_flushes < LATE_FLUSHES &&
+	       cmdq_flushes(&s->cmdqs, loop_now() - LATE_MS);
 }
 
 /**
@@ -327,17 +327,17 @@ unsigned int session_end_late(const struct export *only, unsigned int reason)
 }
 
 /**
- * session_keepers - look for ending sessions for which a keeper still works
+ * session_cmdqs_busy - look for ending sessions for which a store thread still works
  *
  * Return: how many there are.
  */
-unsigned int session_keepers(void)
+unsigned int session_cmdqs_busy(void)
 {
 	unsigned int nr = 0;
 	struct session *s;
 
 	LIST_FOREACH(s, &sessions, entry)
-		nr += command_busy(&s->commands);
+		nr += cmdq_busy(&s->cmdqs);
 	return nr;
 }
 

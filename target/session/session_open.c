@@ -154,11 +154,11 @@ static int register_staged(struct session *s)
 
 static int register_arena(struct session *s)
 {
-	int ret = regions_register(&s->regions, &s->export->store, s->pd,
-				   s->lease.writer);
+	int ret = region_register(&s->regions, &s->export->store, s->pd,
+				  s->lease.writer);
 
 	if (!ret && s->wish.features & RDMABLK_F_COMMANDS)
-		ret = command_open(&s->commands, s->device, s->pd, s->share.queues);
+		ret = cmdq_open(&s->cmdqs, s->device, s->pd, s->share.queues);
 	return ret;
 }
 
@@ -180,7 +180,7 @@ static bool others_register(const struct session *s)
 
 	while ((other = session_next(other)))
 		if (other->registering &&
-		    limits_same_address(session_peer(other), session_peer(s)))
+		    quota_same_address(session_peer(other), session_peer(s)))
 			return true;
 	return false;
 }
@@ -221,9 +221,9 @@ static void note_done(struct job *job)
 	register_turn(s);
 }
 
-static void commands_ended(struct commands *c, unsigned int reason)
+static void cmdqs_ended(struct cmdqs *c, unsigned int reason)
 {
-	session_end(container_of(c, struct session, commands), reason);
+	session_end(container_of(c, struct session, cmdqs), reason);
 }
 
 static void staged_failed(void *owner, unsigned int reason)
@@ -252,10 +252,10 @@ unsigned int session_register(struct session *s, void (*done)(struct job *job))
 	if (!s->data)
 		return RDMABLK_R_NO_MEMORY;
 	s->nr_data = 2 * s->share.queues;
-	s->commands.scope = s->scope;
-	s->commands.store = &s->export->store;
-	s->commands.ended = commands_ended;
-	s->commands.idle = session_commands_idle;
+	s->cmdqs.scope = s->scope;
+	s->cmdqs.store = &s->export->store;
+	s->cmdqs.ended = cmdqs_ended;
+	s->cmdqs.idle = session_cmdqs_idle;
 	s->plan.pd = s->pd;
 	s->plan.owner = s;
 	s->plan.failed = staged_failed;
@@ -291,7 +291,7 @@ static void register_end(struct session *s)
 		return;
 	s->registering = false;
 	TAILQ_FOREACH(next, &waiting, turn)
-		if (limits_same_address(session_peer(next), session_peer(s)))
+		if (quota_same_address(session_peer(next), session_peer(s)))
 			break;
 	if (!next)
 		return;
@@ -373,9 +373,9 @@ static void wish_queue(struct session *s, const struct conn *conn, bool write,
 	if (s->staged) {
 		staged->queue(s->staged, i, &wish->cq, &wish->caps.sends,
 			      &wish->caps.recvs);
-	} else if (s->commands.cq.ibv) {
-		wish->cq = s->commands.cq.ibv;
-		command_caps(&s->commands, &wish->caps);
+	} else if (s->cmdqs.cq.ibv) {
+		wish->cq = s->cmdqs.cq.ibv;
+		cmdq_caps(&s->cmdqs, &wish->caps);
 	}
 }
 
@@ -388,7 +388,7 @@ static int start_queue(struct session *s, struct conn *conn)
 
 	if (conn->wish.cq != s->cq.ibv)
 		return s->staged ? staged->join(s->staged, i, conn->pair) :
-				   command_join(&s->commands, i, conn->pair);
+				   cmdq_join(&s->cmdqs, i, conn->pair);
 	ctrl_guard_sge(&s->ctrl, &sge);
 	return conn_guard(conn, SESSION_WR_GUARD | conn->queue, &sge);
 }
@@ -457,7 +457,7 @@ static void join_done(struct job *job)
  * Return: enum rdmablk_reason; unless RDMABLK_OK @id is still the caller's.
  */
 unsigned int session_join(struct session *s, struct rdma_cm_id *id,
-			  const struct login_request *req, uint8_t resources)
+			  const struct wire_request *req, uint8_t resources)
 {
 	uint8_t depth = device_read_depth(s->device);
 	struct conn *conn;

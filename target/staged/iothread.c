@@ -26,9 +26,9 @@ static void iothread_began(struct iothread *t, int error)
 static void iothread_turn(struct iothread *t)
 {
 	staged_engine_turn(&t->engine, TAILQ_EMPTY(&t->polled));
-	lanes_answer(t);
-	lanes_poll(t);
-	lanes_answer(t);
+	lane_answer_all(t);
+	lane_poll_all(t);
+	lane_answer_all(t);
 }
 
 static void *iothread_main(void *arg)
@@ -45,7 +45,7 @@ static void *iothread_main(void *arg)
 	return NULL;
 }
 
-static int iothread_create(struct iothread *t, struct iothreads *all)
+static int iothread_create(struct iothread *t, struct iothread_pool *all)
 {
 	int ret;
 
@@ -67,7 +67,7 @@ static int iothread_create(struct iothread *t, struct iothreads *all)
 
 static void loop_told(struct loop_source *src)
 {
-	struct iothreads *all = container_of(src, struct iothreads, source);
+	struct iothread_pool *all = container_of(src, struct iothread_pool, source);
 	struct ring_notes notes = TAILQ_HEAD_INITIALIZER(notes);
 	struct ring_note *note;
 	eventfd_t n;
@@ -83,13 +83,13 @@ static void loop_told(struct loop_source *src)
 }
 
 /**
- * iothreads_tell_loop - have something done in the loop
+ * iothread_tell_loop - have something done in the loop
  * @all: threads of a store
  * @note: theirs until its @run is called
  *
  * Any thread.
  */
-void iothreads_tell_loop(struct iothreads *all, struct ring_note *note)
+void iothread_tell_loop(struct iothread_pool *all, struct ring_note *note)
 {
 	pthread_mutex_lock(&all->lock);
 	TAILQ_INSERT_TAIL(&all->notes, note, entry);
@@ -97,7 +97,7 @@ void iothreads_tell_loop(struct iothreads *all, struct ring_note *note)
 	pthread_mutex_unlock(&all->lock);
 }
 
-static int start_all(struct iothreads *all, unsigned int nr)
+static int start_all(struct iothread_pool *all, unsigned int nr)
 {
 	sigset_t set, old;
 	int ret = 0;
@@ -121,7 +121,7 @@ static int start_all(struct iothreads *all, unsigned int nr)
 }
 
 /**
- * iothreads_start - start the threads of a store
+ * iothread_pool_start - start the threads of a store
  * @sf: its file
  * @nr: how many
  *
@@ -129,9 +129,9 @@ static int start_all(struct iothreads *all, unsigned int nr)
  *
  * Return: the threads, or NULL, logged.
  */
-struct iothreads *iothreads_start(struct staged_file *sf, unsigned int nr)
+struct iothread_pool *iothread_pool_start(struct staged_file *sf, unsigned int nr)
 {
-	struct iothreads *all = calloc(1, sizeof(*all) + nr * sizeof(all->thread[0]));
+	struct iothread_pool *all = calloc(1, sizeof(*all) + nr * sizeof(all->thread[0]));
 
 	if (!all)
 		return NULL;
@@ -149,7 +149,7 @@ struct iothreads *iothreads_start(struct staged_file *sf, unsigned int nr)
 	}
 	if (!start_all(all, nr))
 		return all;
-	iothreads_stop(all);
+	iothread_pool_stop(all);
 	return NULL;
 }
 
@@ -159,36 +159,36 @@ static void stop_run(struct ring_note *note)
 }
 
 /**
- * iothreads_attach - hear of the threads of a store
+ * iothread_pool_attach - hear of the threads of a store
  * @all: threads
  *
  * In the loop.
  *
  * Return: 0 or -errno.
  */
-int iothreads_attach(struct iothreads *all)
+int iothread_pool_attach(struct iothread_pool *all)
 {
 	return loop_add(&all->source);
 }
 
 /**
- * iothreads_detach - hear of them no more
+ * iothread_pool_detach - hear of them no more
  * @all: threads; no session has a lane any more
  *
  * In the loop.
  */
-void iothreads_detach(struct iothreads *all)
+void iothread_pool_detach(struct iothread_pool *all)
 {
 	loop_del(&all->source);
 }
 
 /**
- * iothreads_stop - end the threads of a store
+ * iothread_pool_stop - end the threads of a store
  * @all: threads, detached
  *
  * Any thread.
  */
-void iothreads_stop(struct iothreads *all)
+void iothread_pool_stop(struct iothread_pool *all)
 {
 	for (unsigned int i = 0; i < all->nr; i++) {
 		struct iothread *t = &all->thread[i];

@@ -13,7 +13,7 @@
 
 struct lane;
 struct lane_queue;
-struct iothreads;
+struct iothread_pool;
 
 TAILQ_HEAD(lanes, lane);
 TAILQ_HEAD(lane_queues, lane_queue);
@@ -23,7 +23,7 @@ TAILQ_HEAD(lane_queues, lane_queue);
  * @engine: does the I/O
  * @all: the threads of the store
  * @thread: it
- * @note: of iothreads_stop()
+ * @note: of iothread_pool_stop()
  * @stop: it shall end
  * @started: @error is valid; guarded by the lock of @all
  * @error: of its beginning
@@ -33,7 +33,7 @@ TAILQ_HEAD(lane_queues, lane_queue);
  */
 struct iothread {
 	struct staged_engine engine;
-	struct iothreads *all;
+	struct iothread_pool *all;
 	pthread_t thread;
 	struct ring_note note;
 	bool stop;
@@ -45,7 +45,7 @@ struct iothread {
 };
 
 /**
- * struct iothreads - the threads of a store
+ * struct iothread_pool - the threads of a store
  * @file: of the store
  * @lock: guards @notes and the beginning of threads
  * @began: one of them has
@@ -55,7 +55,7 @@ struct iothread {
  * @nr: threads
  * @thread: each
  */
-struct iothreads {
+struct iothread_pool {
 	struct staged_file *file;
 	pthread_mutex_t lock;
 	pthread_cond_t began;
@@ -66,11 +66,11 @@ struct iothreads {
 	struct iothread thread[];
 };
 
-struct iothreads *iothreads_start(struct staged_file *sf, unsigned int nr);
-int iothreads_attach(struct iothreads *all);
-void iothreads_detach(struct iothreads *all);
-void iothreads_stop(struct iothreads *all);
-void iothreads_tell_loop(struct iothreads *all, struct ring_note *note);
+struct iothread_pool *iothread_pool_start(struct staged_file *sf, unsigned int nr);
+int iothread_pool_attach(struct iothread_pool *all);
+void iothread_pool_detach(struct iothread_pool *all);
+void iothread_pool_stop(struct iothread_pool *all);
+void iothread_tell_loop(struct iothread_pool *all, struct ring_note *note);
 int iothread_free_place(const struct iothread *t, bool writer);
 int iothread_get_buffer(struct iothread *t, void *from, size_t bytes, bool writer);
 void iothread_put_buffer(struct iothread *t, unsigned int place);

@@ -41,7 +41,7 @@ static void fail_run(struct ring_note *note)
 
 	if (!atomic_load(&s->cancel))
 		s->failed(s->owner, s->reason);
-	staged_put(s);
+	lane_staged_put(s);
 }
 
 /* The session must end. The first reason is the one. */
@@ -55,7 +55,7 @@ static void lane_fail(struct lane *lane, unsigned int reason)
 	s->reason = reason;
 	s->fail.run = fail_run;
 	atomic_fetch_add(&s->users, 1);
-	iothreads_tell_loop(s->threads, &s->fail);
+	iothread_tell_loop(s->threads, &s->fail);
 }
 
 /*
@@ -88,7 +88,7 @@ static void answer(struct lane_cmd *cmd, unsigned int status)
 
 static bool carries_data(const struct lane_cmd *cmd)
 {
-	const struct login_data *data = &cmd->data;
+	const struct wire_data *data = &cmd->data;
 
 	return data->op == RDMABLK_OP_READ && data->status == RDMABLK_OK &&
 	       data->flags & RDMABLK_IO_TRAILER;
@@ -96,7 +96,7 @@ static bool carries_data(const struct lane_cmd *cmd)
 
 static uint32_t number_of(const struct lane_cmd *cmd)
 {
-	const struct login_data *data = &cmd->data;
+	const struct wire_data *data = &cmd->data;
 
 	return RDMABLK_IMM(data->tag, data->generation, data->status);
 }
@@ -186,10 +186,10 @@ static int post_answers(struct lane_queue *q)
 }
 
 /**
- * lanes_answer - post what there is to be answered
+ * lane_answer_all - post what there is to be answered
  * @t: of the caller
  */
-void lanes_answer(struct iothread *t)
+void lane_answer_all(struct iothread *t)
 {
 	struct lane_queue *q;
 
@@ -256,7 +256,7 @@ static void command_begin(struct lane_cmd *cmd)
 {
 	struct lane_queue *q = cmd->queue;
 	struct staged *s = q->lane->staged;
-	const struct login_data *data = &cmd->data;
+	const struct wire_data *data = &cmd->data;
 	bool carried = data->op == RDMABLK_OP_WRITE && data->flags & RDMABLK_IO_TRAILER;
 	struct staged_io *io = &cmd->io;
 
@@ -281,7 +281,7 @@ static void command_begin(struct lane_cmd *cmd)
 
 /* Return: RDMABLK_OK or why the session must end. */
 static unsigned int command_take(struct lane_queue *q, unsigned int index,
-				 const struct login_data *data)
+				 const struct wire_data *data)
 {
 	struct lane_cmd *cmd = &q->cmd[data->tag];
 
@@ -299,16 +299,16 @@ static unsigned int command_take(struct lane_queue *q, unsigned int index,
 }
 
 /* The same. */
-static unsigned int command_received(struct lane_queue *q, unsigned int index,
-				     uint32_t len)
+static unsigned int cmdq_received(struct lane_queue *q, unsigned int index,
+				  uint32_t len)
 {
 	struct staged *s = q->lane->staged;
-	struct login_data data;
+	struct wire_data data;
 	unsigned int reason;
 
 	if (!atomic_load_explicit(&s->live, memory_order_relaxed))
 		return RDMABLK_R_STATE;
-	reason = login_check_data(lane_receive(q, index), len, &s->scope, &data);
+	reason = wire_check_data(lane_receive(q, index), len, &s->scope, &data);
 	return reason ?: command_take(q, index, &data);
 }
 
@@ -317,15 +317,15 @@ static unsigned int implied_received(struct lane_queue *q, unsigned int index,
 				     const struct ibv_wc *wc)
 {
 	struct staged *s = q->lane->staged;
-	struct login_data data;
+	struct wire_data data;
 
 	if (!s->implied)
 		return RDMABLK_R_MALFORMED;
 	if (!atomic_load_explicit(&s->live, memory_order_relaxed) ||
 	    q->implied == s->scope.cmd_depth)
 		return RDMABLK_R_STATE;
-	login_check_implied(be32toh(wc->imm_data), wc->byte_len, &s->scope,
-			    (uint16_t)q->implied, &q->cmd[q->implied].data, &data);
+	wire_check_implied(be32toh(wc->imm_data), wc->byte_len, &s->scope,
+			   (uint16_t)q->implied, &q->cmd[q->implied].data, &data);
 	return command_take(q, index, &data);
 }
 
@@ -356,7 +356,7 @@ static void completed(struct lane *lane, const struct ibv_wc *wc)
 		 wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV))
 		reason = RDMABLK_R_MALFORMED;
 	else
-		reason = command_received(q, LANE_WR_INDEX(id), wc->byte_len);
+		reason = cmdq_received(q, LANE_WR_INDEX(id), wc->byte_len);
 	if (reason)
 		lane_fail(lane, reason);
 }
@@ -412,10 +412,10 @@ static void lane_poll(struct lane *lane)
 }
 
 /**
- * lanes_poll - look at the completions of lanes that may have some
+ * lane_poll_all - look at the completions of lanes that may have some
  * @t: of the caller
  */
-void lanes_poll(struct iothread *t)
+void lane_poll_all(struct iothread *t)
 {
 	struct lane *lane, *next;
 

@@ -41,7 +41,7 @@ struct lane_cmd {
 	struct ibv_send_wr wr;
 	struct ibv_sge sge;
 	struct ibv_sge list;
-	struct login_data data;
+	struct wire_data data;
 	uint16_t receive;
 	bool busy;
 };
@@ -174,8 +174,8 @@ struct lane {
  * @working: lanes that have I/O under way, or their memory in the ring
  */
 struct staged {
-	struct iothreads *threads;
-	struct login_scope scope;
+	struct iothread_pool *threads;
+	struct wire_scope scope;
 	char *slots;
 	uint64_t queue_bytes;
 	char *receives;
@@ -219,10 +219,10 @@ void lane_unpoll(struct lane *lane);
 void lane_check_done(struct lane *lane);
 int lane_set_nonblock(struct lane *lane);
 int lane_destroy(struct lane *lane);
-int lanes_attach(struct staged *s);
-void lanes_detach(struct staged *s);
-void staged_put(struct staged *s);
-void lanes_poll(struct iothread *t);
-void lanes_answer(struct iothread *t);
+int lane_attach_all(struct staged *s);
+void lane_detach_all(struct staged *s);
+void lane_staged_put(struct staged *s);
+void lane_poll_all(struct iothread *t);
+void lane_answer_all(struct iothread *t);
 
 #endif

@@ -19,10 +19,10 @@
 #define ATTACH_S	5	/* a thread that takes longer hangs in its file */
 
 /**
- * staged_put - one user less
+ * lane_staged_put - one user less
  * @s: may be gone afterwards
  */
-void staged_put(struct staged *s)
+void lane_staged_put(struct staged *s)
 {
 	if (atomic_fetch_sub(&s->users, 1) != 1)
 		return;
@@ -169,7 +169,7 @@ static void lane_part(struct lane *lane)
 	if (atomic_fetch_sub(&s->together, 1) != 1)
 		return;
 	s->parting.run = parting_run;
-	iothreads_tell_loop(s->threads, &s->parting);
+	iothread_tell_loop(s->threads, &s->parting);
 }
 
 /* Afterwards the session may be gone. */
@@ -181,7 +181,7 @@ static void lane_leave(struct lane *lane)
 	if (atomic_fetch_sub(&s->working, 1) != 1)
 		return;
 	s->leaving.run = leaving_run;
-	iothreads_tell_loop(s->threads, &s->leaving);
+	iothread_tell_loop(s->threads, &s->leaving);
 }
 
 /**
@@ -194,7 +194,7 @@ void lane_check_done(struct lane *lane)
 		return;
 	if (!lane->parted)
 		lane_part(lane);
-	if (lane->busy && !fault(FAULT_NO_KEEPER_WAIT))
+	if (lane->busy && !fault(FAULT_NO_STORE_WAIT))
 		return;
 	if (!lane->busy)	/* with the fault they are used for longer */
 		lane_put_buffers(lane);
@@ -259,14 +259,14 @@ static void detach_run(struct ring_note *note)
  */
 
 /**
- * lanes_attach - give its lanes to the threads
+ * lane_attach_all - give its lanes to the threads
  * @s: with everything but queue pairs
  *
- * Blocks, for moments. lanes_detach() is due either way.
+ * Blocks, for moments. lane_detach_all() is due either way.
  *
  * Return: 0 or -errno; -ETIMEDOUT: a thread does not answer, but may yet.
  */
-int lanes_attach(struct staged *s)
+int lane_attach_all(struct staged *s)
 {
 	struct timespec until;
 	int ret = 0;
@@ -289,14 +289,14 @@ int lanes_attach(struct staged *s)
 }
 
 /**
- * lanes_detach - take its lanes from the threads
+ * lane_detach_all - take its lanes from the threads
  * @s: with queue pairs or without; once
  *
  * Any thread. @s->stopped is called in the loop when no thread touches a queue pair or
  * completion queue for this session any more, and then @s->idle, when none touches its
  * memory or the file: the I/O that has begun has ended.
  */
-void lanes_detach(struct staged *s)
+void lane_detach_all(struct staged *s)
 {
 	unsigned int nr = s->nr_lanes;
 

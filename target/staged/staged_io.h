@@ -19,7 +19,7 @@ TAILQ_HEAD(staged_ios, staged_io);
  * struct staged_file - what the threads share of a file
  * @entry: in the list of all
  * @file: open
- * @identity: of what the host's caches have of it; see losses.h
+ * @identity: of what the host's caches have of it; see sync_errors.h
  * @disk: identity of what it is on; see file_disk()
  * @errors: commands that have failed
  * @failed: an fdatasync has failed, or may have, of this or of another file on @disk: what

@@ -2,7 +2,7 @@
 /*
  * What a sync that has failed, or may have, means for files without a cache.
  *
- * A file of which one has failed is not flushed any more, and that is noted (losses.c)
+ * A file of which one has failed is not flushed any more, and that is noted (sync_errors.c)
  * before anybody is answered: who hears of it may kill the daemon.
  *
  * Files on one disk have one cache: when a sync of the one fails, it may be what was
@@ -94,7 +94,7 @@ void staged_fail(struct staged_file *sf, int ret)
 
 	/* Of a disk each time: one may have begun to be used since the last. */
 	if (!own || !atomic_load(&sf->failed))
-		losses_note(sf->file->name, own ? sf->identity : sf->disk);
+		sync_errors_note(sf->file->name, own ? sf->identity : sf->disk);
 	if (!atomic_exchange(&sf->failed, true))
 		log_err("export %s: what was written to %s cannot be made durable: %s; no FLUSH will succeed until it is opened anew",
 			sf->file->name, sf->file->path, strerror(-ret));
@@ -162,7 +162,7 @@ void staged_abandon(void)
 		pthread_mutex_lock(&sf->lock);
 	LIST_FOREACH(sf, &files, entry)
 		if (first_that_syncs(sf) == sf)
-			losses_note(sf->file->name, sf->disk);
+			sync_errors_note(sf->file->name, sf->disk);
 	LIST_FOREACH(sf, &files, entry) {
 		if (atomic_load(&sf->failed) || sf->file->read_only ||
 		    !first_that_syncs(sf))

@@ -338,13 +338,13 @@ static int staged_open(struct store *store, struct staged_plan *plan,
 	if (ret) {
 		unmake_verbs(s);
 		free_memory(s);
-		staged_put(s);
+		lane_staged_put(s);
 		return ret;
 	}
 	plan->slot_iova = s->slot_iova;
 	plan->slot_rkey = s->slot_mr->rkey;
 	*out = s;
-	ret = lanes_attach(s);
+	ret = lane_attach_all(s);
 	if (ret)
 		log_peer(NULL, LOG_ERR, "export %s: its I/O threads take no session: %s",
 			 none->file.name, strerror(-ret));
@@ -391,7 +391,7 @@ static void staged_counts(const struct staged *s, struct store_counts *sum)
 static void staged_stop(struct staged *s)
 {
 	if (!atomic_load(&s->cancel))
-		lanes_detach(s);
+		lane_detach_all(s);
 }
 
 /* With the fault that lets I/O go on: what it needs stays. */
@@ -405,10 +405,10 @@ static bool still_busy(const struct staged *s)
 
 static void staged_free(struct staged *s)
 {
-	if (fault(FAULT_NO_KEEPER_WAIT) && still_busy(s))
+	if (fault(FAULT_NO_STORE_WAIT) && still_busy(s))
 		return;
 	free_memory(s);
-	staged_put(s);
+	lane_staged_put(s);
 }
 
 const struct staged_ops staged_session_ops = {

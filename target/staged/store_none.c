@@ -5,7 +5,7 @@
  *
  * The epoch is the host's boot and the file's identity: what was acknowledged and not
  * flushed is in the caches of this host, which outlive the daemon; unless an fdatasync
- * has failed: see losses.c.
+ * has failed: see sync_errors.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -70,11 +70,11 @@ static int none_start(struct store *store, struct store_none *none,
 		goto no_epoch;
 	/* First: what its disk loses from here on is known to it. */
 	staged_file_init(&none->staged, &none->file, identity, disk);
-	ret = losses_epoch(ec->name, identity, disk, store->epoch);
+	ret = sync_errors_epoch(ec->name, identity, disk, store->epoch);
 	if (ret)
 		goto exit;
 	none->volatile_cache = !write_through(&none->file);
-	none->threads = iothreads_start(&none->staged, nr_threads);
+	none->threads = iothread_pool_start(&none->staged, nr_threads);
 	if (none->threads)
 		return 0;
 	staged_file_exit(&none->staged);
@@ -139,14 +139,14 @@ static int none_attach(struct store *store)
 {
 	struct store_none *none = store->priv;
 
-	return iothreads_attach(none->threads);
+	return iothread_pool_attach(none->threads);
 }
 
 static void none_detach(struct store *store)
 {
 	struct store_none *none = store->priv;
 
-	iothreads_detach(none->threads);
+	iothread_pool_detach(none->threads);
 }
 
 static void none_status(struct store *store, struct store_status *out)
@@ -163,7 +163,7 @@ static void none_close(struct store *store)
 {
 	struct store_none *none = store->priv;
 
-	iothreads_stop(none->threads);
+	iothread_pool_stop(none->threads);
 	staged_file_exit(&none->staged);
 	file_close(&none->file);
 	free(none);

@@ -24,7 +24,7 @@
 struct store_none {
 	struct file file;
 	struct staged_file staged;
-	struct iothreads *threads;
+	struct iothread_pool *threads;
 	uint32_t slot_bytes;
 	uint64_t slot_memory;
 	bool fixed;

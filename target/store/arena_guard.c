@@ -4,7 +4,7 @@
  *
  * A thread of the daemon gets SIGBUS when it touches an arena page that no longer
  * exists: another process truncated the file, or the host's memory has an uncorrectable
- * error. Keeper, workers and the loop touch arenas; the kernel's own accesses (io_uring,
+ * error. Store thread, workers and the loop touch arenas; the kernel's own accesses (io_uring,
  * registration) fail with EFAULT instead.
  *
  * The handler looks for the arena of the address in a table that it reads without a

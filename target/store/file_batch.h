@@ -13,12 +13,12 @@
 
 #include "store/file.h"
 
-#define URING_PIECE	(1U << 20)	/* bytes of a request, at most */
+#define FILE_BATCH_PIECE	(1U << 20)	/* bytes of a request, at most */
 
-struct uring;
+struct file_batch;
 
 /**
- * struct uring_io - a request
+ * struct file_batch_io - a request
  * @free: in the list of those that are not under way
  * @op: read, write or sync
  * @through_cache: past direct I/O, which has refused it
@@ -28,8 +28,8 @@ struct uring;
  * @offset: of it, in the file
  * @bytes: of it
  */
-struct uring_io {
-	SLIST_ENTRY(uring_io) free;
+struct file_batch_io {
+	SLIST_ENTRY(file_batch_io) free;
 	enum store_fault_op op;
 	bool through_cache;
 	bool durable;
@@ -39,26 +39,26 @@ struct uring_io {
 	uint64_t bytes;
 };
 
-SLIST_HEAD(uring_free, uring_io);
+SLIST_HEAD(file_batch_free, file_batch_io);
 
 /**
- * struct uring - a ring for a file
+ * struct file_batch - a ring for a file
  * @ring: the ring
  * @file: the file; @fd and @buffered are registered
  * @io: requests
  * @free: those not under way
  * @busy: how many are under way
- * @error: the first since uring_wait(), or 0
+ * @error: the first since file_batch_wait(), or 0
  * @error_at: its offset
- * @given_up: nothing is handed to the kernel until uring_wait() has returned
+ * @given_up: nothing is handed to the kernel until file_batch_wait() has returned
  * @no_direct: all goes through the page cache: direct I/O has refused what it should
  *	have taken, or the owner of the ring wants it so
  */
-struct uring {
+struct file_batch {
 	struct io_uring ring;
 	struct file *file;
-	struct uring_io *io;
-	struct uring_free free;
+	struct file_batch_io *io;
+	struct file_batch_free free;
 	unsigned int busy;
 	int error;
 	uint64_t error_at;
@@ -66,14 +66,14 @@ struct uring {
 	bool no_direct;
 };
 
-int uring_open(struct uring *u, struct file *f, unsigned int depth);
-void uring_close(struct uring *u);
-void uring_read(struct uring *u, void *buf, uint64_t offset, uint64_t bytes);
-void uring_write(struct uring *u, const void *buf, uint64_t offset, uint64_t bytes);
-void uring_write_durable(struct uring *u, const void *buf, uint64_t offset,
-			 uint64_t bytes);
-void uring_give_up(struct uring *u);
-int uring_wait(struct uring *u);
-int uring_sync(struct uring *u);
+int file_batch_open(struct file_batch *b, struct file *f, unsigned int depth);
+void file_batch_close(struct file_batch *b);
+void file_batch_read(struct file_batch *b, void *buf, uint64_t offset, uint64_t bytes);
+void file_batch_write(struct file_batch *b, const void *buf, uint64_t offset, uint64_t bytes);
+void file_batch_write_durable(struct file_batch *b, const void *buf, uint64_t offset,
+			      uint64_t bytes);
+void file_batch_give_up(struct file_batch *b);
+int file_batch_wait(struct file_batch *b);
+int file_batch_sync(struct file_batch *b);
 
 #endif

@@ -29,7 +29,7 @@
  */
 int full_compare_init(struct full *full)
 {
-	int ret = posix_memalign(&full->bounce, URING_PIECE, STEP_FLUSH);
+	int ret = posix_memalign(&full->bounce, FILE_BATCH_PIECE, STEP_FLUSH);
 
 	return -ret;
 }
@@ -65,23 +65,23 @@ static int write_differing(struct store *store, const char *is, uint64_t at,
 		if (memcmp(want + off, is ? is + off : zeroes, n))
 			continue;
 		if (arena_guard_broken(store->guard)) {
-			uring_give_up(&full->ring);
+			file_batch_give_up(&full->batch);
 			return -EIO;
 		}
 		if (run < off) {
 			full_changed(full, at + run, off - run);
-			uring_write(&full->ring, want + run, at + run, off - run);
+			file_batch_write(&full->batch, want + run, at + run, off - run);
 			full->compare_wrote += off - run;
 		}
 		run = off + n;
 	}
 	if (arena_guard_broken(store->guard)) {
-		uring_give_up(&full->ring);
+		file_batch_give_up(&full->batch);
 		return -EIO;
 	}
 	if (run < bytes) {
 		full_changed(full, at + run, bytes - run);
-		uring_write(&full->ring, want + run, at + run, bytes - run);
+		file_batch_write(&full->batch, want + run, at + run, bytes - run);
 		full->compare_wrote += bytes - run;
 	}
 	return 0;
@@ -93,16 +93,16 @@ static int compare_data(struct store *store, uint64_t at, uint64_t bytes)
 	struct full *full = full_of(store);
 	int ret;
 
-	if (!full->file.direct || full->ring.no_direct ||
+	if (!full->file.direct || full->batch.no_direct ||
 	    !file_aligned(&full->file, full->bounce, at, bytes))
 		posix_fadvise(full->file.buffered, (off_t)at, (off_t)bytes,
 			      POSIX_FADV_DONTNEED);
-	uring_read(&full->ring, full->bounce, at, bytes);
-	ret = uring_wait(&full->ring);
+	file_batch_read(&full->batch, full->bounce, at, bytes);
+	ret = file_batch_wait(&full->batch);
 	if (ret)
 		return ret;
 	ret = write_differing(store, full->bounce, at, bytes);
-	return uring_wait(&full->ring) ?: ret;
+	return file_batch_wait(&full->batch) ?: ret;
 }
 
 static void tell(struct full *full)
@@ -143,7 +143,7 @@ static int compare_step(struct store *store, uint64_t step)
 	if (start > at) {
 		bytes = min_u64(start - at, STEP_HOLE);
 		ret = write_differing(store, NULL, at, bytes);
-		ret = uring_wait(&full->ring) ?: ret;
+		ret = file_batch_wait(&full->batch) ?: ret;
 	} else {
 		bytes = min_u64(step - at % step, full->file.size - at);
 		ret = compare_data(store, at, bytes);

@@ -15,10 +15,10 @@
 #define TIMEOUT_US	"600000000"	/* of the service manager, from here on */
 #define UNIT		4096ULL		/* in which pieces of a file begin and end */
 
-static int failed(const struct file *f, const struct uring *ring, int ret)
+static int failed(const struct file *f, const struct file_batch *batch, int ret)
 {
 	log_err("export %s: cannot read %s at byte %llu: %s", f->name, f->path,
-		(unsigned long long)ring->error_at, strerror(-ret));
+		(unsigned long long)batch->error_at, strerror(-ret));
 	return ret;
 }
 
@@ -44,7 +44,7 @@ static bool told_to_end(void)
 				     sigismember(&set, SIGINT));
 }
 
-static int read_piece(const struct store *store, struct uring *ring, uint64_t from,
+static int read_piece(const struct store *store, struct file_batch *batch, uint64_t from,
 		      uint64_t to, int64_t *told)
 {
 	char *base = store->base;
@@ -55,30 +55,30 @@ static int read_piece(const struct store *store, struct uring *ring, uint64_t fr
 
 		if (atomic_load(&store->cancelled))
 			return -ECANCELED;
-		uring_read(ring, base + from, from, bytes);
-		ret = uring_wait(ring);
+		file_batch_read(batch, base + from, from, bytes);
+		ret = file_batch_wait(batch);
 		if (!ret && told_to_end())
 			ret = -EINTR;
 		sd_notify(0, "EXTEND_TIMEOUT_USEC=" TIMEOUT_US);
 		from += bytes;
 		if (!ret)
-			tell(ring->file, from, told);
+			tell(batch->file, from, told);
 	}
-	return ret ? failed(ring->file, ring, ret) : 0;
+	return ret ? failed(batch->file, batch, ret) : 0;
 }
 
 /**
  * full_fill - fill an arena from its file
  * @store: with an arena whose pages exist
- * @ring: of the file, whose size says how far
+ * @batch: of the file, whose size says how far
  * @from: where to begin, a multiple of the block
  * @blank: the arena is zero: what the file has no data for need not be touched
  *
  * Return: 0 or -errno, logged.
  */
-int full_fill(struct store *store, struct uring *ring, uint64_t from, bool blank)
+int full_fill(struct store *store, struct file_batch *batch, uint64_t from, bool blank)
 {
-	const struct file *f = ring->file;
+	const struct file *f = batch->file;
 	uint64_t at = from, data = 0, start, end;
 	int64_t told = full_now_s();
 	char *base = store->base;
@@ -87,13 +87,13 @@ int full_fill(struct store *store, struct uring *ring, uint64_t from, bool blank
 	while (!ret && at < f->size) {
 		ret = file_data(f, at, &start, &end);
 		if (ret)
-			return failed(f, ring, ret);
+			return failed(f, batch, ret);
 		if (start > at)
 			start = start / UNIT * UNIT > at ? start / UNIT * UNIT : at;
 		end = min_u64(round_up(end, UNIT), f->size);
 		if (!blank)
 			memset(base + at, 0, start - at);
-		ret = read_piece(store, ring, start, end, &told);
+		ret = read_piece(store, batch, start, end, &told);
 		data += end - start;
 		at = end;
 	}

@@ -59,7 +59,7 @@ static bool is_hole(const struct file *f, const char *p, uint64_t offset,
  *
  * What was discarded stays so: zeroes are not written where the file has none but them.
  *
- * Return: 0, or an error there has been; uring_wait() tells of it again, but not of -EIO
+ * Return: 0, or an error there has been; file_batch_wait() tells of it again, but not of -EIO
  * because a page of the arena is missing
  */
 int full_write(struct store *store, uint64_t offset, uint64_t bytes)
@@ -68,28 +68,28 @@ int full_write(struct store *store, uint64_t offset, uint64_t bytes)
 	const char *base = store->base;
 	uint64_t end = min_u64(offset + bytes, full->file.size), run = offset;
 
-	while (offset < end && !full->ring.error) {
+	while (offset < end && !full->batch.error) {
 		uint64_t n = min_u64(ZERO_PIECE, end - offset);
 
 		bool hole = is_hole(&full->file, base + offset, offset, n);
 
 		/* What was looked at there may be the zeroes of a missing page. */
 		if (arena_guard_broken(store->guard)) {
-			uring_give_up(&full->ring);
+			file_batch_give_up(&full->batch);
 			return -EIO;
 		}
 		if (hole) {
-			uring_write(&full->ring, base + run, run, offset - run);
+			file_batch_write(&full->batch, base + run, run, offset - run);
 			run = offset + n;
-		} else if (offset + n - run >= URING_PIECE) {
-			uring_write(&full->ring, base + run, run, offset + n - run);
+		} else if (offset + n - run >= FILE_BATCH_PIECE) {
+			file_batch_write(&full->batch, base + run, run, offset + n - run);
 			run = offset + n;
 		}
 		offset += n;
 	}
 	if (run < offset)
-		uring_write(&full->ring, base + run, run, offset - run);
-	return full->ring.error;
+		file_batch_write(&full->batch, base + run, run, offset - run);
+	return full->batch.error;
 }
 
 /* All granules of a set, from the arena to the file. */
@@ -111,7 +111,7 @@ static int write_set(struct store *store, const struct bitmap *set,
 		if (cancelled && atomic_load(cancelled))
 			ret = -ECANCELED;
 	}
-	return uring_wait(&full->ring) ?: ret;
+	return file_batch_wait(&full->batch) ?: ret;
 }
 
 static void all_synced(struct full *full)
@@ -145,7 +145,7 @@ int full_sync(struct store *store)
 		ret = file_shrunk(&full->file) ? -EIO :
 		      write_set(store, &full->unsynced, NULL);
 	}
-	ret = ret ?: uring_sync(&full->ring);
+	ret = ret ?: file_batch_sync(&full->batch);
 	if (!ret) {
 		all_synced(full);
 		return 0;
@@ -170,7 +170,7 @@ static bool is_short(struct store *store, const struct store_work *w, struct sto
 	uint64_t first, count, more;
 
 	/* Faults on demand know a write and a sync. */
-	if (!full->file.block_device || !full->file.direct || full->ring.no_direct ||
+	if (!full->file.block_device || !full->file.direct || full->batch.no_direct ||
 	    full->file.fault)
 		return false;
 	if (!full->settled || bitmap_any(&full->unsynced) || !w->dirty || w->bytes)
@@ -180,7 +180,7 @@ static bool is_short(struct store *store, const struct store_work *w, struct sto
 		return false;
 	run->offset = first * full->granule;
 	run->bytes = min_u64(count * full->granule, full->file.size - run->offset);
-	return run->bytes <= URING_PIECE &&
+	return run->bytes <= FILE_BATCH_PIECE &&
 	       file_aligned(&full->file, (char *)store->base + run->offset, run->offset,
 			    run->bytes);
 }
@@ -192,9 +192,9 @@ static int write_through(struct store *store, const struct store_range *run)
 	int ret;
 
 	full_changed(full, run->offset, run->bytes);
-	uring_write_durable(&full->ring, (char *)store->base + run->offset, run->offset,
-			    run->bytes);
-	ret = uring_wait(&full->ring);
+	file_batch_write_durable(&full->batch, (char *)store->base + run->offset, run->offset,
+				 run->bytes);
+	ret = file_batch_wait(&full->batch);
 	if (ret)
 		full->rewrite = true;
 	else
@@ -213,7 +213,7 @@ static int write_own(struct store *store, const struct store_work *w)
 
 	full_changed(full, first, end - first);
 	ret = full_write(store, first, end - first);
-	return uring_wait(&full->ring) ?: ret;
+	return file_batch_wait(&full->batch) ?: ret;
 }
 
 static void clear_set(struct bitmap *set)

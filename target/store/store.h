@@ -3,7 +3,7 @@
  * What is behind an export, and what the rooms above it ask of it.
  *
  * Of a one-sided store (the memory of the export is registered) commands go to the
- * keeper: one thread per export, which alone touches arena and file while sessions
+ * store thread: one per export, which alone touches arena and file while sessions
  * exist. Of a staged store the write queues of a session, with their commands, belong
  * to the store's own threads: struct staged_ops.
  */
@@ -23,7 +23,7 @@ struct ibv_context;
 struct ibv_cq;
 struct ibv_pd;
 struct ibv_qp;
-struct keeper;
+struct store_thread;
 struct store;
 struct staged;
 
@@ -73,7 +73,7 @@ struct store_limits {
  * @scope: gets the operations and their limits; the rest is the caller's to fill
  */
 static inline void store_limits_scope(const struct store_limits *limits,
-				      struct login_scope *scope)
+				      struct wire_scope *scope)
 {
 	scope->ops = limits->ops;
 	scope->granule = limits->granule;
@@ -152,8 +152,8 @@ struct store_range {
 };
 
 /**
- * struct store_work - one thing for the keeper; see keeper.h
- * @entry: the keeper's
+ * struct store_work - one thing for the store thread; see store_thread.h
+ * @entry: the store thread's
  * @op: FLUSH, DISCARD, WRITE_ZEROES, SECURE_ERASE
  * @flags: of the command
  * @offset: first byte; of a FLUSH, of a range of its own
@@ -166,8 +166,8 @@ struct store_range {
  * @cancelled: nobody waits for the outcome any more but for the end of it: a long FLUSH
  *	may stop early, with any error. Any thread
  * @error: FLUSH: the store's: 0 or -errno
- * @queued: the keeper's
- * @at: the keeper's: bytes done
+ * @queued: the store thread's
+ * @at: the store thread's: bytes done
  */
 struct store_work {
 	TAILQ_ENTRY(store_work) entry;
@@ -286,7 +286,7 @@ struct staged_ops {
 /**
  * struct store - the contents of an export
  * @ops: of its kind
- * @keeper: its thread; NULL: it has none
+ * @thread: its thread; NULL: it has none
  * @base: its arena in this process, aligned to @page_size; NULL: staged
  * @size: bytes; may grow, in the loop
  * @mapped: bytes mapped from @base on
@@ -300,7 +300,7 @@ struct staged_ops {
  * @marked: @mark is known: who is let write is noted
  * @kept: the arena outlives this process
  * @newer: an arena that is kept may have what its file lacks; until @publish of
- *	&struct store_ops: from then on that is for the keeper to mend
+ *	&struct store_ops: from then on that is for the store thread to mend
  * @place: where its memory is
  * @overcommit: its memory is taken even if too little is free
  * @fd: of the arena; holds its lock
@@ -312,7 +312,7 @@ struct staged_ops {
  */
 struct store {
 	const struct store_ops *ops;
-	struct keeper *keeper;
+	struct store_thread *thread;
 	void *base;
 	uint64_t size;
 	uint64_t mapped;
@@ -346,19 +346,19 @@ struct store {
  *	NULL: it has none
  * @detach: in the loop, when no session is left, before @close, perhaps without
  *	@attach: hear of them no more
- * @close: undo @open, when no session is left and the keeper has stopped; in a worker
+ * @close: undo @open, when no session is left and the store thread has stopped; in a worker
  * @status: in the loop: how it is; does not wait. NULL: there is nothing to say
  * @limits: what it can do; NULL: nothing but READs and WRITEs of its arena
- * @work: in the keeper's thread: @bytes from @offset of @w, which is a DISCARD,
+ * @work: in the store thread: @bytes from @offset of @w, which is a DISCARD,
  *	WRITE_ZEROES or SECURE_ERASE: one piece of it; enum rdmablk_reason. NULL: the
- *	store has no keeper
- * @flush: in the keeper's thread: do all FLUSHes of a list, and fill their @status. NULL:
+ *	store has no thread
+ * @flush: in the store thread: do all FLUSHes of a list, and fill their @status. NULL:
  *	@limits offers no FLUSH
- * @idle: in the keeper's thread when there is nothing else to do: one short step, 10 ms
+ * @idle: in the store thread when there is nothing else to do: one short step, 10 ms
  *	at most, of work in the background; false: nothing is left. NULL: none
  * @ended: in the loop, after the fence of a session that could write, before the next
  *	is admitted. @clean: everything it wrote was flushed before. Afterwards the
- *	keeper asks idle() again. NULL: of no interest
+ *	store thread asks idle() again. NULL: of no interest
  * @behind: in the loop: may what is behind the store lack something of the arena that no
  *	session will write again; does not wait. NULL: nothing has to have what it has
  * @grow: in a worker, one at a time: look how large what is behind the store has

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The store of a file with cache=full: an arena, filled from the file at the start, from
- * which and to which adapters read and write. The keeper brings the file up to date.
+ * which and to which adapters read and write. The store thread brings the file up to date.
  *
  * An arena that is kept counts more than its file after a daemon that did not end in
  * order, and has to be compared with it; after one that did, the two are equal unless
@@ -52,7 +52,7 @@ static int fill_unchanging(struct store *store, bool blank)
 	struct full *full = full_of(store);
 	struct file_contents before, after;
 	int known = file_contents(&full->file, &before);
-	int ret = full_fill(store, &full->ring, 0, blank);
+	int ret = full_fill(store, &full->batch, 0, blank);
 
 	if (ret)
 		return ret;
@@ -73,7 +73,7 @@ static int fill(struct store *store, bool blank)
 
 	log_info("export %s: reading %s", full->file.name, full->file.path);
 	return full->file.read_only ? fill_unchanging(store, blank) :
-				      full_fill(store, &full->ring, 0, blank);
+				      full_fill(store, &full->batch, 0, blank);
 }
 
 static int open_anonymous(struct store *store, const struct export_config *ec)
@@ -144,7 +144,7 @@ static void release(struct store *store)
 {
 	struct full *full = full_of(store);
 
-	uring_close(&full->ring);
+	file_batch_close(&full->batch);
 	file_close(&full->file);
 	arena_leave(store);
 	pages_release(store, full->room);
@@ -176,11 +176,11 @@ static int open_parts(struct store *store, const struct export_config *ec)
 			strerror(-ret));
 		return ret;
 	}
-	ret = uring_open(&full->ring, &full->file, FULL_DEPTH);
+	ret = file_batch_open(&full->batch, &full->file, FULL_DEPTH);
 	if (ret)
 		return ret;
 	/* Adapters write to the arena while it is written to the file. */
-	full->ring.no_direct = full->file.stable;
+	full->batch.no_direct = full->file.stable;
 	ret = bitmap_init(&full->unsynced, round_up(store->size, full->granule) /
 			  full->granule) ?: full_compare_init(full);
 	if (ret)
@@ -397,7 +397,7 @@ static bool store_behind(const struct store *store)
 
 	if (full->file.read_only)
 		return false;
-	if (pthread_mutex_trylock(&full->lock))	/* the keeper is at it */
+	if (pthread_mutex_trylock(&full->lock))	/* the store thread is at it */
 		return true;
 	behind = atomic_load(&full->ended) || full->compare_left || full->compare_sync ||
 		 full->rewrite;
@@ -411,7 +411,7 @@ static void store_status(struct store *store, struct store_status *out)
 	struct store_status *seen = &full->seen;
 
 	/*
-	 * The keeper holds it for as long as the file takes: then what was counts. But how
+	 * The store thread holds it for as long as the file takes: then what was counts. But how
 	 * far a FLUSH is that compares is of interest just then.
 	 */
 	if (!pthread_mutex_trylock(&full->lock)) {
@@ -432,17 +432,17 @@ static int grow_arena(struct store *store, uint64_t size)
 {
 	struct full *full = full_of(store);
 	struct file file = full->file;
-	struct uring ring;
+	struct file_batch batch;
 	int ret = pages_grow(store, file.name, full->room, size);
 
 	if (ret)
 		return ret;
 	file.size = size;
-	ret = uring_open(&ring, &file, FULL_DEPTH);
+	ret = file_batch_open(&batch, &file, FULL_DEPTH);
 	if (ret)
 		return ret;
-	ret = full_fill(store, &ring, full->file.size, false);
-	uring_close(&ring);
+	ret = full_fill(store, &batch, full->file.size, false);
+	file_batch_close(&batch);
 	return ret;
 }
 

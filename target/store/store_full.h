@@ -18,12 +18,12 @@
 /**
  * struct full - the file behind an arena
  * @file: it
- * @ring: to read and write it
+ * @batch: to read and write it
  * @room: addresses that the arena may grow into, bytes; 0: cannot grow
  * @fixed: its size was given, so that it stays
  * @granule: of dirty ranges and of @unsynced, bytes, a power of two
  * @ended: a session has ended that may have left unflushed writes
- * @lock: of all that follows, of @ring, and of the size of @file: the keeper and a
+ * @lock: of all that follows, of @batch, and of the size of @file: the store thread and a
  *	worker that lets the store grow
  * @unsynced: granules of the file changed since the last good fdatasync
  * @settled: but for these all of the file is durable: an fdatasync has succeeded since it
@@ -43,7 +43,7 @@
  */
 struct full {
 	struct file file;
-	struct uring ring;
+	struct file_batch batch;
 	uint64_t room;
 	bool fixed;
 	uint32_t granule;
@@ -83,7 +83,7 @@ static inline void full_compare_leave(struct full *full, uint64_t bytes)
 	__atomic_store_n(&full->compare_left, bytes, __ATOMIC_RELAXED);
 }
 
-int full_fill(struct store *store, struct uring *ring, uint64_t from, bool blank);
+int full_fill(struct store *store, struct file_batch *batch, uint64_t from, bool blank);
 int full_write(struct store *store, uint64_t offset, uint64_t bytes);
 void full_changed(struct full *full, uint64_t offset, uint64_t bytes);
 int full_sync(struct store *store);

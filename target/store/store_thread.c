@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The keeper of an export. A work goes loop -> flush or rest -> thread -> done -> loop;
+ * The store thread of an export. A work goes loop -> flush or rest -> thread -> done -> loop;
  * the lock guards the lists and nothing else, and hands the work's memory over, as in
  * worker.c. One that is cancelled takes the same way: its @done is called exactly once.
  *
@@ -21,7 +21,7 @@
 #include "store/store_thread.h"
 
 /**
- * struct keeper - the keeper of an export
+ * struct store_thread - the store thread of an export
  * @store: what it keeps
  * @thread: its own
  * @lock: of all that follows
@@ -33,7 +33,7 @@
  * @stop: end when nothing is left to do
  * @source: says that @done is not empty
  */
-struct keeper {
+struct store_thread {
 	struct store *store;
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -47,30 +47,30 @@ struct keeper {
 };
 
 /* The lock is held. */
-static void finish(struct keeper *k, struct store_work *w)
+static void finish(struct store_thread *t, struct store_work *w)
 {
-	TAILQ_INSERT_TAIL(&k->done, w, entry);
-	eventfd_write(k->source.fd, 1);
+	TAILQ_INSERT_TAIL(&t->done, w, entry);
+	eventfd_write(t->source.fd, 1);
 }
 
-static struct store_works *list_of(struct keeper *k, const struct store_work *w)
+static struct store_works *list_of(struct store_thread *t, const struct store_work *w)
 {
-	return w->op == RDMABLK_OP_FLUSH ? &k->flush : &k->rest;
+	return w->op == RDMABLK_OP_FLUSH ? &t->flush : &t->rest;
 }
 
 /*
  * The next things to do, off their list: all FLUSHes, or one of the rest. The lock is
  * held. Return: whether there is something; else work in the background, perhaps.
  */
-static bool take(struct keeper *k, struct store_works *works)
+static bool take(struct store_thread *t, struct store_works *works)
 {
 	struct store_work *w;
 
-	if (!TAILQ_EMPTY(&k->flush)) {
-		TAILQ_CONCAT(works, &k->flush, entry);
-	} else if (!TAILQ_EMPTY(&k->rest)) {
-		w = TAILQ_FIRST(&k->rest);
-		TAILQ_REMOVE(&k->rest, w, entry);
+	if (!TAILQ_EMPTY(&t->flush)) {
+		TAILQ_CONCAT(works, &t->flush, entry);
+	} else if (!TAILQ_EMPTY(&t->rest)) {
+		w = TAILQ_FIRST(&t->rest);
+		TAILQ_REMOVE(&t->rest, w, entry);
 		TAILQ_INSERT_TAIL(works, w, entry);
 	}
 	TAILQ_FOREACH(w, works, entry)
@@ -79,107 +79,107 @@ static bool take(struct keeper *k, struct store_works *works)
 }
 
 /* One piece. Return: whether it is all done. */
-static bool piece(struct keeper *k, struct store_work *w)
+static bool piece(struct store_thread *t, struct store_work *w)
 {
-	uint64_t bytes = min_u64(w->bytes - w->at, KEEPER_PIECE);
+	uint64_t bytes = min_u64(w->bytes - w->at, STORE_THREAD_PIECE);
 
-	w->status = k->store->ops->work(k->store, w, w->offset + w->at, bytes);
+	w->status = t->store->ops->work(t->store, w, w->offset + w->at, bytes);
 	w->at += bytes;
 	return w->status || w->at >= w->bytes;
 }
 
 /* Return: whether they are all done. */
-static bool step(struct keeper *k, struct store_works *works)
+static bool step(struct store_thread *t, struct store_works *works)
 {
 	struct store_work *first = TAILQ_FIRST(works);
 
-	if (fault(FAULT_SLOW_KEEPER))
-		usleep((useconds_t)fault(FAULT_SLOW_KEEPER) * 1000);
+	if (fault(FAULT_SLOW_STORE))
+		usleep((useconds_t)fault(FAULT_SLOW_STORE) * 1000);
 	if (first->op != RDMABLK_OP_FLUSH)
-		return piece(k, first);
+		return piece(t, first);
 	if (!fault(FAULT_LOST_FLUSH))
-		k->store->ops->flush(k->store, works);
+		t->store->ops->flush(t->store, works);
 	return true;
 }
 
-static void do_works(struct keeper *k, struct store_works *works)
+static void do_works(struct store_thread *t, struct store_works *works)
 {
-	bool over = step(k, works);
+	bool over = step(t, works);
 	struct store_work *w;
 
-	pthread_mutex_lock(&k->lock);
-	k->idle = true;
+	pthread_mutex_lock(&t->lock);
+	t->idle = true;
 	while ((w = TAILQ_FIRST(works))) {
 		TAILQ_REMOVE(works, w, entry);
 		if (over || atomic_load(&w->cancelled)) {
-			finish(k, w);
+			finish(t, w);
 		} else {	/* the next round asks whether a FLUSH is wanted first */
-			TAILQ_INSERT_HEAD(&k->rest, w, entry);
+			TAILQ_INSERT_HEAD(&t->rest, w, entry);
 			w->queued = true;
 		}
 	}
-	pthread_mutex_unlock(&k->lock);
+	pthread_mutex_unlock(&t->lock);
 }
 
-static void do_idle(struct keeper *k)
+static void do_idle(struct store_thread *t)
 {
-	bool more = k->store->ops->idle && k->store->ops->idle(k->store);
+	bool more = t->store->ops->idle && t->store->ops->idle(t->store);
 
-	pthread_mutex_lock(&k->lock);
-	k->idle = more || k->idle;
-	pthread_mutex_unlock(&k->lock);
+	pthread_mutex_lock(&t->lock);
+	t->idle = more || t->idle;
+	pthread_mutex_unlock(&t->lock);
 }
 
 /* Return: whether to go on; with nothing in @works, with work in the background. */
-static bool next(struct keeper *k, struct store_works *works)
+static bool next(struct store_thread *t, struct store_works *works)
 {
 	bool some;
 	bool on;
 
-	pthread_mutex_lock(&k->lock);
-	while (!(some = take(k, works)) && !k->idle && !k->stop)
-		pthread_cond_wait(&k->wake, &k->lock);
-	on = some || k->idle;
+	pthread_mutex_lock(&t->lock);
+	while (!(some = take(t, works)) && !t->idle && !t->stop)
+		pthread_cond_wait(&t->wake, &t->lock);
+	on = some || t->idle;
 	if (!some)
-		k->idle = false;
-	pthread_mutex_unlock(&k->lock);
+		t->idle = false;
+	pthread_mutex_unlock(&t->lock);
 	return on;
 }
 
-static void *keeper_main(void *arg)
+static void *store_thread_main(void *arg)
 {
 	struct store_works works = TAILQ_HEAD_INITIALIZER(works);
-	struct keeper *k = arg;
+	struct store_thread *t = arg;
 
-	while (next(k, &works)) {
+	while (next(t, &works)) {
 		if (TAILQ_EMPTY(&works))
-			do_idle(k);
+			do_idle(t);
 		else
-			do_works(k, &works);
+			do_works(t, &works);
 	}
 	return NULL;
 }
 
-static void keeper_ready(struct loop_source *src)
+static void store_thread_ready(struct loop_source *src)
 {
-	struct keeper *k = container_of(src, struct keeper, source);
+	struct store_thread *t = container_of(src, struct store_thread, source);
 	struct store_work *w;
 	eventfd_t n;
 
 	eventfd_read(src->fd, &n);
 	for (;;) {
-		pthread_mutex_lock(&k->lock);
-		w = TAILQ_FIRST(&k->done);
+		pthread_mutex_lock(&t->lock);
+		w = TAILQ_FIRST(&t->done);
 		if (w)
-			TAILQ_REMOVE(&k->done, w, entry);
-		pthread_mutex_unlock(&k->lock);
+			TAILQ_REMOVE(&t->done, w, entry);
+		pthread_mutex_unlock(&t->lock);
 		if (!w)
 			return;
 		w->done(w);
 	}
 }
 
-static int start_thread(struct keeper *k)
+static int start_thread(struct store_thread *t)
 {
 	sigset_t all, old;
 	int ret;
@@ -187,103 +187,103 @@ static int start_thread(struct keeper *k)
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS);	/* of the arena: see arena_guard.c */
 	pthread_sigmask(SIG_BLOCK, &all, &old);
-	ret = pthread_create(&k->thread, NULL, keeper_main, k);
+	ret = pthread_create(&t->thread, NULL, store_thread_main, t);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return -ret;
 }
 
 /**
- * keeper_start - give a store its keeper, when its kind has one
- * @store: published; not otherwise touched by a thread until keeper_stop(), but for
+ * store_thread_start - give a store its store thread, when its kind has one
+ * @store: published; not otherwise touched by a thread until store_thread_stop(), but for
  *	what its own kind takes care of
  *
  * Signals stay the loop's.
  *
  * Return: 0 or -errno.
  */
-int keeper_start(struct store *store)
+int store_thread_start(struct store *store)
 {
-	struct keeper *k;
+	struct store_thread *t;
 	int ret;
 
 	if (!store->ops->work)
 		return 0;
-	k = calloc(1, sizeof(*k));
-	if (!k)
+	t = calloc(1, sizeof(*t));
+	if (!t)
 		return -ENOMEM;
-	k->store = store;
-	k->idle = true;
-	k->source.ready = keeper_ready;
-	TAILQ_INIT(&k->flush);
-	TAILQ_INIT(&k->rest);
-	TAILQ_INIT(&k->done);
-	pthread_mutex_init(&k->lock, NULL);
-	pthread_cond_init(&k->wake, NULL);
-	k->source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (k->source.fd < 0) {
+	t->store = store;
+	t->idle = true;
+	t->source.ready = store_thread_ready;
+	TAILQ_INIT(&t->flush);
+	TAILQ_INIT(&t->rest);
+	TAILQ_INIT(&t->done);
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->wake, NULL);
+	t->source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (t->source.fd < 0) {
 		ret = -errno;
 		goto free;
 	}
-	ret = loop_add(&k->source) ?: start_thread(k);
+	ret = loop_add(&t->source) ?: start_thread(t);
 	if (ret)
 		goto close;
-	store->keeper = k;
+	store->thread = t;
 	return 0;
 close:
-	loop_del(&k->source);
-	close(k->source.fd);
+	loop_del(&t->source);
+	close(t->source.fd);
 free:
-	free(k);
+	free(t);
 	return ret;
 }
 
 /**
- * keeper_submit - have something done
- * @k: keeper
- * @w: with @op to @dirty and @done; the keeper's until @done is called
+ * store_thread_submit - have something done
+ * @t: store thread
+ * @w: with @op to @dirty and @done; the store thread's until @done is called
  */
-void keeper_submit(struct keeper *k, struct store_work *w)
+void store_thread_submit(struct store_thread *t, struct store_work *w)
 {
 	w->at = 0;
 	w->status = RDMABLK_OK;
 	atomic_store(&w->cancelled, false);
-	pthread_mutex_lock(&k->lock);
-	TAILQ_INSERT_TAIL(list_of(k, w), w, entry);
+	pthread_mutex_lock(&t->lock);
+	TAILQ_INSERT_TAIL(list_of(t, w), w, entry);
 	w->queued = true;
-	pthread_cond_signal(&k->wake);
-	pthread_mutex_unlock(&k->lock);
+	pthread_cond_signal(&t->wake);
+	pthread_mutex_unlock(&t->lock);
 }
 
 /**
- * keeper_cancel - nobody waits for the outcome of a work any more
- * @k: keeper
+ * store_thread_cancel - nobody waits for the outcome of a work any more
+ * @t: store thread
  * @w: submitted, its @done not yet called
  *
  * Its @done is called in any case: soon when nothing of it is being done, else after
  * the piece that is. Its @status says nothing.
  */
-void keeper_cancel(struct keeper *k, struct store_work *w)
+void store_thread_cancel(struct store_thread *t, struct store_work *w)
 {
-	pthread_mutex_lock(&k->lock);
+	pthread_mutex_lock(&t->lock);
 	atomic_store(&w->cancelled, true);
 	if (w->queued) {
-		TAILQ_REMOVE(list_of(k, w), w, entry);
+		TAILQ_REMOVE(list_of(t, w), w, entry);
 		w->queued = false;
-		finish(k, w);
+		finish(t, w);
 	}
-	pthread_mutex_unlock(&k->lock);
+	pthread_mutex_unlock(&t->lock);
 }
 
 /**
- * keeper_wake - the store has something to do in the background
- * @k: keeper
+ * store_thread_wake - the store has something to do in the background
+ * @t: store thread
  */
-void keeper_wake(struct keeper *k)
+void store_thread_wake(struct store_thread *t)
 {
-	pthread_mutex_lock(&k->lock);
-	k->idle = true;
-	pthread_cond_signal(&k->wake);
-	pthread_mutex_unlock(&k->lock);
+	pthread_mutex_lock(&t->lock);
+	t->idle = true;
+	pthread_cond_signal(&t->wake);
+	pthread_mutex_unlock(&t->lock);
 }
 
 /* The service manager is told that the shutdown goes on: this is data. */
@@ -299,33 +299,33 @@ static void join_thread(pthread_t thread)
 }
 
 /**
- * keeper_quiet - hear of nothing that a keeper has done any more
+ * store_thread_quiet - hear of nothing that a store thread has done any more
  * @store: perhaps without one; no session is left
  */
-void keeper_quiet(struct store *store)
+void store_thread_quiet(struct store *store)
 {
-	if (store->keeper)
-		loop_del(&store->keeper->source);
+	if (store->thread)
+		loop_del(&store->thread->source);
 }
 
 /**
- * keeper_stop - let a keeper finish, background included, and end it
+ * store_thread_stop - let a store thread finish, background included, and end it
  * @store: perhaps without one; quiet
  *
  * Blocks for as long as that takes. Any thread.
  */
-void keeper_stop(struct store *store)
+void store_thread_stop(struct store *store)
 {
-	struct keeper *k = store->keeper;
+	struct store_thread *t = store->thread;
 
-	if (!k)
+	if (!t)
 		return;
-	pthread_mutex_lock(&k->lock);
-	k->stop = true;
-	pthread_cond_signal(&k->wake);
-	pthread_mutex_unlock(&k->lock);
-	join_thread(k->thread);
-	close(k->source.fd);
-	free(k);
-	store->keeper = NULL;
+	pthread_mutex_lock(&t->lock);
+	t->stop = true;
+	pthread_cond_signal(&t->wake);
+	pthread_mutex_unlock(&t->lock);
+	join_thread(t->thread);
+	close(t->source.fd);
+	free(t);
+	store->thread = NULL;
 }

@@ -127,24 +127,24 @@ static void open_places(const char *name)
 }
 
 /**
- * losses_init - before the first file is opened
+ * sync_errors_init - before the first file is opened
  * @dir: where notes are kept
  * @other: where else, at the same time
  */
-void losses_init(const char *dir, const char *other)
+void sync_errors_init(const char *dir, const char *other)
 {
 	const char *dirs[PLACES] = { dir, other };
 
 	for (size_t i = 0; i < PLACES; i++)
-		if ((size_t)snprintf(losses.path[i], PATH_MAX, "%s/" LOSSES_FILE,
+		if ((size_t)snprintf(losses.path[i], PATH_MAX, "%s/" SYNC_ERRORS_FILE,
 				     dirs[i]) >= PATH_MAX)
 			losses.path[i][0] = '\0';
 }
 
 /**
- * losses_exit - undo losses_init(); no file is open
+ * sync_errors_exit - undo sync_errors_init(); no file is open
  */
-void losses_exit(void)
+void sync_errors_exit(void)
 {
 	for (size_t i = 0; i < PLACES; i++) {
 		if (losses.fd[i] >= 0)
@@ -196,16 +196,16 @@ static int epoch_of(const uint8_t *identity, const uint8_t *sum, uint8_t *epoch)
 }
 
 /**
- * losses_epoch - the epoch of a file that is being opened
+ * sync_errors_epoch - the epoch of a file that is being opened
  * @name: of the export, for messages
  * @identity: of what the host's caches have of it; see file_epoch()
  * @disk: of what it is on; see file_disk()
- * @epoch: RDMABLK_ID_LEN bytes: another one after losses_note() with either
+ * @epoch: RDMABLK_ID_LEN bytes: another one after sync_errors_note() with either
  *
  * Return: 0 or -errno, logged.
  */
-int losses_epoch(const char *name, const uint8_t *identity, const uint8_t *disk,
-		 uint8_t *epoch)
+int sync_errors_epoch(const char *name, const uint8_t *identity, const uint8_t *disk,
+		      uint8_t *epoch)
 {
 	uint8_t sum[RDMABLK_ID_LEN];
 	int ret = 0;
@@ -240,13 +240,13 @@ static bool append(int fd, const uint8_t *identity, const uint8_t *number)
 }
 
 /**
- * losses_note - a file, or those of a disk, may have lost what was acknowledged
+ * sync_errors_note - a file, or those of a disk, may have lost what was acknowledged
  * @name: of the export, for messages
- * @identity: as @identity or @disk for losses_epoch()
+ * @identity: as @identity or @disk for sync_errors_epoch()
  *
  * Any thread.
  */
-void losses_note(const char *name, const uint8_t *identity)
+void sync_errors_note(const char *name, const uint8_t *identity)
 {
 	uint8_t number[RDMABLK_ID_LEN];
 	bool noted = false;

@@ -7,12 +7,12 @@
 
 #include <stdint.h>
 
-#define LOSSES_FILE	"losses"	/* in a directory */
+#define SYNC_ERRORS_FILE	"losses"	/* in a directory */
 
-void losses_init(const char *dir, const char *other);
-void losses_exit(void);
-int losses_epoch(const char *name, const uint8_t *identity, const uint8_t *disk,
-		 uint8_t *epoch);
-void losses_note(const char *name, const uint8_t *identity);
+void sync_errors_init(const char *dir, const char *other);
+void sync_errors_exit(void);
+int sync_errors_epoch(const char *name, const uint8_t *identity, const uint8_t *disk,
+		      uint8_t *epoch);
+void sync_errors_note(const char *name, const uint8_t *identity);
 
 #endif

@@ -46,7 +46,7 @@ static unsigned int choose_version(uint16_t min, uint16_t max, uint16_t *version
 }
 
 /**
- * login_check_request - private data of a connection request
+ * wire_check_request - private data of a connection request
  * @data: as received
  * @len: bytes of it
  * @out: decoded
@@ -56,8 +56,8 @@ static unsigned int choose_version(uint16_t min, uint16_t max, uint16_t *version
  *
  * Return: enum rdmablk_reason.
  */
-unsigned int login_check_request(const void *data, size_t len,
-				 struct login_request *out)
+unsigned int wire_check_request(const void *data, size_t len,
+				struct wire_request *out)
 {
 	struct rdmablk_cm_request req;
 	unsigned int reason, reads;
@@ -113,7 +113,7 @@ static unsigned int message_length(unsigned int type)
 }
 
 /**
- * login_check_head - the head of any message
+ * wire_check_head - the head of any message
  * @msg: as received
  * @len: bytes received
  * @type: enum rdmablk_msg_type, known and of the right length
@@ -123,7 +123,7 @@ static unsigned int message_length(unsigned int type)
  *
  * Return: enum rdmablk_reason.
  */
-unsigned int login_check_head(const void *msg, size_t len, uint16_t *type)
+unsigned int wire_check_head(const void *msg, size_t len, uint16_t *type)
 {
 	struct rdmablk_hdr hdr;
 	unsigned int want;
@@ -183,15 +183,15 @@ static unsigned int check_hello_fields(const struct rdmablk_hello *hello)
 }
 
 /**
- * login_check_hello - HELLO
- * @msg: passed login_check_head()
+ * wire_check_hello - HELLO
+ * @msg: passed wire_check_head()
  * @len: bytes
  * @out: decoded
  *
  * Return: enum rdmablk_reason.
  */
-unsigned int login_check_hello(const void *msg, size_t len,
-			       struct login_wish *out)
+unsigned int wire_check_hello(const void *msg, size_t len,
+			      struct wire_wish *out)
 {
 	struct rdmablk_hello hello = { 0 };
 	unsigned int reason;
@@ -224,16 +224,16 @@ unsigned int login_check_hello(const void *msg, size_t len,
 }
 
 /**
- * login_check_regions_get - REGIONS_GET
- * @msg: passed login_check_head()
+ * wire_check_regions_get - REGIONS_GET
+ * @msg: passed wire_check_head()
  * @len: bytes
  * @nr_regions: of the session
  * @first: the region asked for
  *
  * Return: enum rdmablk_reason.
  */
-unsigned int login_check_regions_get(const void *msg, size_t len,
-				     uint32_t nr_regions, uint32_t *first)
+unsigned int wire_check_regions_get(const void *msg, size_t len,
+				    uint32_t nr_regions, uint32_t *first)
 {
 	struct rdmablk_regions_get get;
 
@@ -246,8 +246,8 @@ unsigned int login_check_regions_get(const void *msg, size_t len,
 }
 
 /**
- * login_check_command - COMMAND on the control queue
- * @msg: passed login_check_head()
+ * wire_check_command - COMMAND on the control queue
+ * @msg: passed wire_check_head()
  * @len: bytes
  * @out: decoded; an unknown operation is not an error of the message
  *
@@ -255,8 +255,8 @@ unsigned int login_check_regions_get(const void *msg, size_t len,
  *
  * Return: enum rdmablk_reason.
  */
-unsigned int login_check_command(const void *msg, size_t len,
-				 struct login_command *out)
+unsigned int wire_check_command(const void *msg, size_t len,
+				struct wire_command *out)
 {
 	struct rdmablk_command cmd;
 	unsigned int flags = 0;
@@ -284,15 +284,15 @@ unsigned int login_check_command(const void *msg, size_t len,
 }
 
 /**
- * login_check_close - CLOSE
- * @msg: passed login_check_head()
+ * wire_check_close - CLOSE
+ * @msg: passed wire_check_head()
  * @len: bytes
  * @reason: of the peer; known or not
  *
  * Return: enum rdmablk_reason.
  */
-unsigned int login_check_close(const void *msg, size_t len,
-			       unsigned int *reason)
+unsigned int wire_check_close(const void *msg, size_t len,
+			      unsigned int *reason)
 {
 	struct rdmablk_close close;
 
@@ -305,12 +305,12 @@ unsigned int login_check_close(const void *msg, size_t len,
 }
 
 /**
- * login_retry_after - when a refused peer may try again
+ * wire_retry_after - when a refused peer may try again
  * @reason: enum rdmablk_reason
  *
  * Return: milliseconds; 0: not by itself.
  */
-uint32_t login_retry_after(unsigned int reason)
+uint32_t wire_retry_after(unsigned int reason)
 {
 	switch (reason) {
 	case RDMABLK_R_FENCING:
@@ -335,13 +335,13 @@ static struct rdmablk_hdr head(uint16_t type)
 }
 
 /**
- * login_pack_accept - private data of an accepting reply
+ * wire_pack_accept - private data of an accepting reply
  * @out: filled
  * @version: spoken from here on
  * @queue: of the request
  */
-void login_pack_accept(struct rdmablk_cm_accept *out, uint16_t version,
-		       uint16_t queue)
+void wire_pack_accept(struct rdmablk_cm_accept *out, uint16_t version,
+		      uint16_t queue)
 {
 	*out = (struct rdmablk_cm_accept){
 		.magic = htole32(RDMABLK_MAGIC),
@@ -351,31 +351,31 @@ void login_pack_accept(struct rdmablk_cm_accept *out, uint16_t version,
 }
 
 /**
- * login_pack_reject - private data of a reject
+ * wire_pack_reject - private data of a reject
  * @out: filled
  * @reason: enum rdmablk_reason
  */
-void login_pack_reject(struct rdmablk_cm_reject *out, unsigned int reason)
+void wire_pack_reject(struct rdmablk_cm_reject *out, unsigned int reason)
 {
 	*out = (struct rdmablk_cm_reject){
 		.magic = htole32(RDMABLK_MAGIC),
 		.reason = htole16((uint16_t)reason),
 		.version_min = htole16(RDMABLK_VERSION_MIN),
 		.version_max = htole16(RDMABLK_VERSION_MAX),
-		.retry_after_ms = htole32(login_retry_after(reason)),
+		.retry_after_ms = htole32(wire_retry_after(reason)),
 	};
 }
 
 /**
- * login_pack_challenge - CHALLENGE
+ * wire_pack_challenge - CHALLENGE
  * @out: filled
  * @wish: what it answers
  * @session_id: of the session to be
  * @nonce: RDMABLK_NONCE_LEN random bytes
  */
-void login_pack_challenge(struct rdmablk_challenge *out,
-			  const struct login_wish *wish, uint64_t session_id,
-			  const uint8_t *nonce)
+void wire_pack_challenge(struct rdmablk_challenge *out,
+			 const struct wire_wish *wish, uint64_t session_id,
+			 const uint8_t *nonce)
 {
 	*out = (struct rdmablk_challenge){
 		.hdr = head(RDMABLK_MSG_CHALLENGE),
@@ -388,11 +388,11 @@ void login_pack_challenge(struct rdmablk_challenge *out,
 }
 
 /**
- * login_pack_grant - GRANT but for its MAC
+ * wire_pack_grant - GRANT but for its MAC
  * @out: filled; @mac is zero
  * @in: what it says
  */
-void login_pack_grant(struct rdmablk_grant *out, const struct login_grant *in)
+void wire_pack_grant(struct rdmablk_grant *out, const struct wire_grant *in)
 {
 	*out = (struct rdmablk_grant){
 		.hdr = head(RDMABLK_MSG_GRANT),
@@ -420,13 +420,13 @@ void login_pack_grant(struct rdmablk_grant *out, const struct login_grant *in)
 }
 
 /**
- * login_pack_regions - REGIONS without regions and MAC
+ * wire_pack_regions - REGIONS without regions and MAC
  * @out: filled; the caller lays out its regions
  * @first: number of the first
  * @count: how many
  */
-void login_pack_regions(struct rdmablk_regions *out, uint32_t first,
-			uint32_t count)
+void wire_pack_regions(struct rdmablk_regions *out, uint32_t first,
+		       uint32_t count)
 {
 	*out = (struct rdmablk_regions){
 		.hdr = head(RDMABLK_MSG_REGIONS),
@@ -436,12 +436,12 @@ void login_pack_regions(struct rdmablk_regions *out, uint32_t first,
 }
 
 /**
- * login_pack_region - one region of REGIONS
+ * wire_pack_region - one region of REGIONS
  * @out: filled
  * @iova: remote address
  * @rkey: remote key
  */
-void login_pack_region(struct rdmablk_region *out, uint64_t iova, uint32_t rkey)
+void wire_pack_region(struct rdmablk_region *out, uint64_t iova, uint32_t rkey)
 {
 	*out = (struct rdmablk_region){
 		.iova = htole64(iova),
@@ -455,13 +455,13 @@ void login_pack_region(struct rdmablk_region *out, uint64_t iova, uint32_t rkey)
 			 RDMABLK_OP_BIT(RDMABLK_OP_FLUSH))
 
 /**
- * login_pack_limits - LIMITS but for its MAC
+ * wire_pack_limits - LIMITS but for its MAC
  * @out: filled; @mac is zero
  * @scope: what it says; of a session that only reads without what that session may not do
  */
-void login_pack_limits(struct rdmablk_limits *out, const struct login_scope *scope)
+void wire_pack_limits(struct rdmablk_limits *out, const struct wire_scope *scope)
 {
-	struct login_scope offer = *scope, *in = &offer;
+	struct wire_scope offer = *scope, *in = &offer;
 
 	if (!scope->writer) {
 		offer.ops &= READ_ONLY_OPS;
@@ -492,22 +492,22 @@ void login_pack_limits(struct rdmablk_limits *out, const struct login_scope *sco
 }
 
 /**
- * login_pack_live - LIVE
+ * wire_pack_live - LIVE
  * @out: filled
  */
-void login_pack_live(struct rdmablk_live *out)
+void wire_pack_live(struct rdmablk_live *out)
 {
 	*out = (struct rdmablk_live){ .hdr = head(RDMABLK_MSG_LIVE) };
 }
 
 /**
- * login_pack_answer - ANSWER
+ * wire_pack_answer - ANSWER
  * @out: filled
  * @cmd: the command
  * @status: enum rdmablk_reason
  */
-void login_pack_answer(struct rdmablk_answer *out,
-		       const struct login_command *cmd, unsigned int status)
+void wire_pack_answer(struct rdmablk_answer *out,
+		      const struct wire_command *cmd, unsigned int status)
 {
 	*out = (struct rdmablk_answer){
 		.hdr = head(RDMABLK_MSG_ANSWER),
@@ -518,13 +518,13 @@ void login_pack_answer(struct rdmablk_answer *out,
 }
 
 /**
- * login_pack_event - EVENT
+ * wire_pack_event - EVENT
  * @out: filled
  * @event: enum rdmablk_event
  * @value: its value
  */
-void login_pack_event(struct rdmablk_event_msg *out, uint16_t event,
-		      uint64_t value)
+void wire_pack_event(struct rdmablk_event_msg *out, uint16_t event,
+		     uint64_t value)
 {
 	*out = (struct rdmablk_event_msg){
 		.hdr = head(RDMABLK_MSG_EVENT),
@@ -534,17 +534,17 @@ void login_pack_event(struct rdmablk_event_msg *out, uint16_t event,
 }
 
 /**
- * login_pack_close - CLOSE
+ * wire_pack_close - CLOSE
  * @out: filled
  * @reason: enum rdmablk_reason
  */
-void login_pack_close(struct rdmablk_close *out, unsigned int reason)
+void wire_pack_close(struct rdmablk_close *out, unsigned int reason)
 {
 	*out = (struct rdmablk_close){
 		.hdr = head(RDMABLK_MSG_CLOSE),
 		.reason = htole16((uint16_t)reason),
 		.version_min = htole16(RDMABLK_VERSION_MIN),
 		.version_max = htole16(RDMABLK_VERSION_MAX),
-		.retry_after_ms = htole32(login_retry_after(reason)),
+		.retry_after_ms = htole32(wire_retry_after(reason)),
 	};
 }

@@ -17,14 +17,14 @@
 #include "uapi/rdmablk_proto.h"
 
 /**
- * struct login_request - private data of a connection request, decoded
+ * struct wire_request - private data of a connection request, decoded
  * @version: highest both speak
  * @kind: enum rdmablk_kind
  * @queue: 0 or 1..2n
  * @generation: login generation
  * @session_id: of the session to join
  */
-struct login_request {
+struct wire_request {
 	uint16_t version;
 	uint8_t kind;
 	uint16_t queue;
@@ -33,7 +33,7 @@ struct login_request {
 };
 
 /**
- * struct login_wish - HELLO, decoded
+ * struct wire_wish - HELLO, decoded
  * @version: highest both speak
  * @flags: RDMABLK_HELLO_*
  * @features: chosen
@@ -48,7 +48,7 @@ struct login_request {
  * @export_name: wanted
  * @uuid: of the export that it goes on with; zero without RDMABLK_HELLO_RESUME
  */
-struct login_wish {
+struct wire_wish {
 	uint16_t version;
 	uint32_t flags;
 	uint64_t features;
@@ -65,13 +65,13 @@ struct login_wish {
 };
 
 /**
- * struct login_command - COMMAND, decoded
+ * struct wire_command - COMMAND, decoded
  * @op: enum rdmablk_op or unknown
  * @flags: of the operation
  * @tag: below RDMABLK_CTRL_TAGS
  * @generation: of the tag
  */
-struct login_command {
+struct wire_command {
 	uint16_t op;
 	uint16_t flags;
 	uint16_t tag;
@@ -79,7 +79,7 @@ struct login_command {
 };
 
 /* What GRANT says, before it is laid out; fields as in struct rdmablk_grant. */
-struct login_grant {
+struct wire_grant {
 	uint64_t session_id;
 	uint64_t features;
 	const uint8_t *uuid;
@@ -102,14 +102,14 @@ struct login_grant {
 };
 
 /**
- * struct login_scope - what the commands of a session may be and ask for
+ * struct wire_scope - what the commands of a session may be and ask for
  * @size: of the export as the session knows it, bytes
  * @logical_block: bytes
  * @writer: the session may write
  *
  * The other fields are those of struct rdmablk_limits.
  */
-struct login_scope {
+struct wire_scope {
 	uint64_t size;
 	uint32_t logical_block;
 	bool writer;
@@ -129,35 +129,35 @@ struct login_scope {
 	uint32_t slot_rkey;
 };
 
-unsigned int login_check_request(const void *data, size_t len,
-				 struct login_request *out);
-unsigned int login_check_head(const void *msg, size_t len, uint16_t *type);
-unsigned int login_check_hello(const void *msg, size_t len,
-			       struct login_wish *out);
-unsigned int login_check_regions_get(const void *msg, size_t len,
-				     uint32_t nr_regions, uint32_t *first);
-unsigned int login_check_command(const void *msg, size_t len,
-				 struct login_command *out);
-unsigned int login_check_close(const void *msg, size_t len,
-			       unsigned int *reason);
-uint32_t login_retry_after(unsigned int reason);
+unsigned int wire_check_request(const void *data, size_t len,
+				struct wire_request *out);
+unsigned int wire_check_head(const void *msg, size_t len, uint16_t *type);
+unsigned int wire_check_hello(const void *msg, size_t len,
+			      struct wire_wish *out);
+unsigned int wire_check_regions_get(const void *msg, size_t len,
+				    uint32_t nr_regions, uint32_t *first);
+unsigned int wire_check_command(const void *msg, size_t len,
+				struct wire_command *out);
+unsigned int wire_check_close(const void *msg, size_t len,
+			      unsigned int *reason);
+uint32_t wire_retry_after(unsigned int reason);
 
-void login_pack_accept(struct rdmablk_cm_accept *out, uint16_t version,
-		       uint16_t queue);
-void login_pack_reject(struct rdmablk_cm_reject *out, unsigned int reason);
-void login_pack_challenge(struct rdmablk_challenge *out,
-			  const struct login_wish *wish, uint64_t session_id,
-			  const uint8_t *nonce);
-void login_pack_grant(struct rdmablk_grant *out, const struct login_grant *in);
-void login_pack_regions(struct rdmablk_regions *out, uint32_t first,
-			uint32_t count);
-void login_pack_region(struct rdmablk_region *out, uint64_t iova, uint32_t rkey);
-void login_pack_limits(struct rdmablk_limits *out, const struct login_scope *in);
-void login_pack_live(struct rdmablk_live *out);
-void login_pack_answer(struct rdmablk_answer *out,
-		       const struct login_command *cmd, unsigned int status);
-void login_pack_event(struct rdmablk_event_msg *out, uint16_t event,
-		      uint64_t value);
-void login_pack_close(struct rdmablk_close *out, unsigned int reason);
+void wire_pack_accept(struct rdmablk_cm_accept *out, uint16_t version,
+		      uint16_t queue);
+void wire_pack_reject(struct rdmablk_cm_reject *out, unsigned int reason);
+void wire_pack_challenge(struct rdmablk_challenge *out,
+			 const struct wire_wish *wish, uint64_t session_id,
+			 const uint8_t *nonce);
+void wire_pack_grant(struct rdmablk_grant *out, const struct wire_grant *in);
+void wire_pack_regions(struct rdmablk_regions *out, uint32_t first,
+		       uint32_t count);
+void wire_pack_region(struct rdmablk_region *out, uint64_t iova, uint32_t rkey);
+void wire_pack_limits(struct rdmablk_limits *out, const struct wire_scope *in);
+void wire_pack_live(struct rdmablk_live *out);
+void wire_pack_answer(struct rdmablk_answer *out,
+		      const struct wire_command *cmd, unsigned int status);
+void wire_pack_event(struct rdmablk_event_msg *out, uint16_t event,
+		     uint64_t value);
+void wire_pack_close(struct rdmablk_close *out, unsigned int reason);
 
 #endif

@@ -42,7 +42,7 @@ static const struct form *form_of(uint16_t op)
 }
 
 static unsigned int check_head(const struct rdmablk_command *cmd, size_t len,
-			       const struct login_scope *scope)
+			       const struct wire_scope *scope)
 {
 	static const uint8_t zero[sizeof(cmd->reserved2)];
 	const struct rdmablk_hdr *hdr = &cmd->hdr;
@@ -57,7 +57,7 @@ static unsigned int check_head(const struct rdmablk_command *cmd, size_t len,
 }
 
 /* Does what follows a command fit to it? */
-static bool trailer_ok(const struct login_data *d)
+static bool trailer_ok(const struct wire_data *d)
 {
 	if (d->op == RDMABLK_OP_DIRTY)
 		return d->trailer && !(d->trailer % sizeof(struct rdmablk_range));
@@ -66,7 +66,7 @@ static bool trailer_ok(const struct login_data *d)
 	return !d->trailer;
 }
 
-static unsigned int check_form(const struct login_data *d, const struct form *form)
+static unsigned int check_form(const struct wire_data *d, const struct form *form)
 {
 	if (d->flags & ~form->flags || !trailer_ok(d))
 		return RDMABLK_R_MALFORMED;
@@ -78,7 +78,7 @@ static unsigned int check_form(const struct login_data *d, const struct form *fo
 }
 
 /* @end_too: the end of the export is as good as a multiple of @unit. */
-static bool inside(const struct login_scope *scope, uint64_t offset,
+static bool inside(const struct wire_scope *scope, uint64_t offset,
 		   uint64_t bytes, uint32_t unit, bool end_too)
 {
 	if (!bytes || bytes > scope->size || offset > scope->size - bytes)
@@ -88,7 +88,7 @@ static bool inside(const struct login_scope *scope, uint64_t offset,
 	return !(bytes % unit) || (end_too && offset + bytes == scope->size);
 }
 
-static uint64_t largest(const struct login_data *d, const struct login_scope *scope)
+static uint64_t largest(const struct wire_data *d, const struct wire_scope *scope)
 {
 	switch (d->op) {
 	case RDMABLK_OP_DISCARD:
@@ -106,17 +106,17 @@ static uint64_t largest(const struct login_data *d, const struct login_scope *sc
 	}
 }
 
-static unsigned int check_ranges(const void *msg, const struct login_data *d,
-				 const struct login_scope *scope, unsigned int *status)
+static unsigned int check_ranges(const void *msg, const struct wire_data *d,
+				 const struct wire_scope *scope, unsigned int *status)
 {
-	unsigned int nr = login_data_ranges(d);
+	unsigned int nr = wire_data_ranges(d);
 
 	if (nr > scope->max_ranges)
 		return RDMABLK_R_MALFORMED;
 	for (unsigned int i = 0; i < nr; i++) {
 		uint64_t offset, bytes;
 
-		login_data_range(msg, i, &offset, &bytes);
+		wire_data_range(msg, i, &offset, &bytes);
 		if (!bytes)
 			return RDMABLK_R_MALFORMED;
 		if (!inside(scope, offset, bytes, scope->granule, true))
@@ -127,10 +127,10 @@ static unsigned int check_ranges(const void *msg, const struct login_data *d,
 
 /*
  * A command of the right form, @msg, or NULL: a WRITE without one: @out->status. Return: as
- * login_check_data().
+ * wire_check_data().
  */
 static unsigned int judge(const void *msg, const struct form *form,
-			  const struct login_scope *scope, struct login_data *out)
+			  const struct wire_scope *scope, struct wire_data *out)
 {
 	if (out->op != RDMABLK_OP_FENCE && !(scope->ops & RDMABLK_OP_BIT(out->op)))
 		out->status = RDMABLK_R_UNSUPPORTED;
@@ -148,7 +148,7 @@ static unsigned int judge(const void *msg, const struct form *form,
 }
 
 /**
- * login_check_data - COMMAND on a write queue
+ * wire_check_data - COMMAND on a write queue
  * @msg: as received, with what follows it
  * @len: bytes received
  * @scope: what the session may ask for
@@ -157,9 +157,9 @@ static unsigned int judge(const void *msg, const struct form *form,
  * Return: RDMABLK_OK or why the session must end; with RDMABLK_OK @out->status says
  * whether the command can be done.
  */
-unsigned int login_check_data(const void *msg, size_t len,
-			      const struct login_scope *scope,
-			      struct login_data *out)
+unsigned int wire_check_data(const void *msg, size_t len,
+			     const struct wire_scope *scope,
+			     struct wire_data *out)
 {
 	struct rdmablk_command cmd;
 	const struct form *form;
@@ -171,7 +171,7 @@ unsigned int login_check_data(const void *msg, size_t len,
 	reason = check_head(&cmd, len, scope);
 	if (reason)
 		return reason;
-	*out = (struct login_data){
+	*out = (struct wire_data){
 		.op = le16toh(cmd.op),
 		.flags = le16toh(cmd.flags),
 		.tag = le16toh(cmd.hdr.tag),
@@ -189,7 +189,7 @@ unsigned int login_check_data(const void *msg, size_t len,
 }
 
 /**
- * login_check_implied - a WRITE command that is nothing but its data
+ * wire_check_implied - a WRITE command that is nothing but its data
  * @imm: immediate data, in host order
  * @len: bytes received
  * @scope: what the session may ask for
@@ -197,14 +197,14 @@ unsigned int login_check_data(const void *msg, size_t len,
  * @last: the last command with this tag; zeroed: there was none
  * @out: decoded; not @last. Its form is never wrong, its status may be
  */
-void login_check_implied(uint32_t imm, uint32_t len, const struct login_scope *scope,
-			 uint16_t tag, const struct login_data *last,
-			 struct login_data *out)
+void wire_check_implied(uint32_t imm, uint32_t len, const struct wire_scope *scope,
+			uint16_t tag, const struct wire_data *last,
+			struct wire_data *out)
 {
 	uint64_t unit = imm & RDMABLK_WRITE_PAGES ? 1ULL << RDMABLK_WRITE_PAGE_SHIFT :
 						    scope->logical_block;
 
-	*out = (struct login_data){
+	*out = (struct wire_data){
 		.op = RDMABLK_OP_WRITE,
 		.flags = imm & RDMABLK_WRITE_FUA ? RDMABLK_IO_FUA : 0,
 		.tag = tag,
@@ -216,25 +216,25 @@ void login_check_implied(uint32_t imm, uint32_t len, const struct login_scope *s
 }
 
 /**
- * login_data_ranges - how many ranges a DIRTY command has
+ * wire_data_ranges - how many ranges a DIRTY command has
  * @data: decoded
  *
  * Return: their number.
  */
-unsigned int login_data_ranges(const struct login_data *data)
+unsigned int wire_data_ranges(const struct wire_data *data)
 {
 	return data->trailer / (unsigned int)sizeof(struct rdmablk_range);
 }
 
 /**
- * login_data_range - a range of a DIRTY command
+ * wire_data_range - a range of a DIRTY command
  * @msg: as received
- * @index: below login_data_ranges()
+ * @index: below wire_data_ranges()
  * @offset: first byte
  * @bytes: how many
  */
-void login_data_range(const void *msg, unsigned int index, uint64_t *offset,
-		      uint64_t *bytes)
+void wire_data_range(const void *msg, unsigned int index, uint64_t *offset,
+		     uint64_t *bytes)
 {
 	struct rdmablk_range range;
 

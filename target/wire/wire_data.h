@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Commands on write queues: checking what came in. PURE, as login.h.
+ * Commands on write queues: checking what came in. PURE, as wire.h.
  */
 #ifndef RDMABLKD_WIRE_DATA_H
 #define RDMABLKD_WIRE_DATA_H
@@ -8,7 +8,7 @@
 #include "wire/wire.h"
 
 /**
- * struct login_data - a command on a write queue, decoded
+ * struct wire_data - a command on a write queue, decoded
  * @op: enum rdmablk_op or unknown
  * @flags: of the operation
  * @tag: below the depth granted
@@ -19,7 +19,7 @@
  * @status: RDMABLK_OK: it can be done; else what it is answered with, and nothing else
  *	happens. enum rdmablk_reason
  */
-struct login_data {
+struct wire_data {
 	uint16_t op;
 	uint16_t flags;
 	uint16_t tag;
@@ -30,14 +30,14 @@ struct login_data {
 	unsigned int status;
 };
 
-unsigned int login_check_data(const void *msg, size_t len,
-			      const struct login_scope *scope,
-			      struct login_data *out);
-void login_check_implied(uint32_t imm, uint32_t len, const struct login_scope *scope,
-			 uint16_t tag, const struct login_data *last,
-			 struct login_data *out);
-void login_data_range(const void *msg, unsigned int index, uint64_t *offset,
-		      uint64_t *bytes);
-unsigned int login_data_ranges(const struct login_data *data);
+unsigned int wire_check_data(const void *msg, size_t len,
+			     const struct wire_scope *scope,
+			     struct wire_data *out);
+void wire_check_implied(uint32_t imm, uint32_t len, const struct wire_scope *scope,
+			uint16_t tag, const struct wire_data *last,
+			struct wire_data *out);
+void wire_data_range(const void *msg, unsigned int index, uint64_t *offset,
+		     uint64_t *bytes);
+unsigned int wire_data_ranges(const struct wire_data *data);
 
 #endif

@@ -22,9 +22,9 @@ static void check(bool ok)
 
 static void request(const void *msg, size_t len)
 {
-	struct login_request out;
+	struct wire_request out;
 
-	if (login_check_request(msg, len, &out))
+	if (wire_check_request(msg, len, &out))
 		return;
 	check(out.version == 1 && out.kind <= RDMABLK_KIND_WRITE);
 	check(out.queue <= 2 * RDMABLK_MAX_QUEUES);
@@ -37,26 +37,26 @@ static void hello(const void *msg, size_t len)
 	struct rdmablk_wire_challenge parsed;
 	struct rdmablk_challenge challenge;
 	struct rdmablk_hello sent;
-	struct login_wish wish;
+	struct wire_wish wish;
 
-	if (login_check_hello(msg, len, &wish))
+	if (wire_check_hello(msg, len, &wish))
 		return;
 	check(wish.nr_queues && wish.nr_queues <= RDMABLK_MAX_QUEUES && wish.queue_depth);
 	check(wish.export_name[0] && memchr(wish.export_name, 0, sizeof(wish.export_name)));
 	check(memchr(wish.host_name, 0, sizeof(wish.host_name)));
-	login_pack_challenge(&challenge, &wish, 1, nonce);
+	wire_pack_challenge(&challenge, &wish, 1, nonce);
 	memcpy(&sent, msg, sizeof(sent));
 	check(!rdmablk_wire_parse_challenge(&challenge, sizeof(challenge), &sent, &parsed));
 }
 
 static void message(const void *msg, size_t len)
 {
-	struct login_command cmd;
+	struct wire_command cmd;
 	unsigned int reason;
 	uint32_t first;
 	uint16_t type;
 
-	if (login_check_head(msg, len, &type))
+	if (wire_check_head(msg, len, &type))
 		return;
 	check(type && len <= RDMABLK_CTRL_MSG_MAX);
 	switch (type) {
@@ -64,20 +64,20 @@ static void message(const void *msg, size_t len)
 		hello(msg, len);
 		break;
 	case RDMABLK_MSG_REGIONS_GET:
-		if (!login_check_regions_get(msg, len, 20, &first))
+		if (!wire_check_regions_get(msg, len, 20, &first))
 			check(first < 20);
 		break;
 	case RDMABLK_MSG_COMMAND:
-		if (!login_check_command(msg, len, &cmd))
+		if (!wire_check_command(msg, len, &cmd))
 			check(cmd.tag < RDMABLK_CTRL_TAGS);
 		break;
 	case RDMABLK_MSG_CLOSE:
-		login_check_close(msg, len, &reason);
+		wire_check_close(msg, len, &reason);
 		break;
 	}
 }
 
-static const struct login_scope cached = {
+static const struct wire_scope cached = {
 	.size = (1 << 20) + 512, .logical_block = 512, .writer = true,
 	.ops = RDMABLK_OP_BIT(RDMABLK_OP_DIRTY) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH) |
 	       RDMABLK_OP_BIT(RDMABLK_OP_DISCARD) | RDMABLK_OP_BIT(RDMABLK_OP_WRITE_ZEROES) |
@@ -86,25 +86,25 @@ static const struct login_scope cached = {
 	.max_zeroes = 1 << 16, .max_erase = 1 << 16,
 };
 
-static const struct login_scope staged = {
+static const struct wire_scope staged = {
 	.size = 1ULL << 62, .logical_block = 4096, .writer = true,
 	.ops = RDMABLK_OP_BIT(RDMABLK_OP_READ) | RDMABLK_OP_BIT(RDMABLK_OP_WRITE) |
 	       RDMABLK_OP_BIT(RDMABLK_OP_FLUSH),
 	.cmd_depth = 1024, .trailer_bytes = 4096, .slot_bytes = 1 << 17,
 };
 
-static void inside(const struct login_scope *scope, uint64_t offset, uint64_t bytes)
+static void inside(const struct wire_scope *scope, uint64_t offset, uint64_t bytes)
 {
 	check(bytes && bytes <= scope->size && offset <= scope->size - bytes);
 	check(!(offset % scope->logical_block) && !(bytes % scope->logical_block));
 }
 
-static void command(const void *msg, size_t len, const struct login_scope *scope)
+static void command(const void *msg, size_t len, const struct wire_scope *scope)
 {
-	struct login_data d;
+	struct wire_data d;
 	uint64_t offset, bytes;
 
-	if (login_check_data(msg, len, scope, &d))
+	if (wire_check_data(msg, len, scope, &d))
 		return;
 	check(d.tag < scope->cmd_depth && d.trailer == len - RDMABLK_CMD_BYTES);
 	if (d.status)
@@ -118,9 +118,9 @@ static void command(const void *msg, size_t len, const struct login_scope *scope
 		check(d.bytes && d.bytes <= scope->slot_bytes && !d.trailer);
 	if (d.op != RDMABLK_OP_DIRTY)
 		return;
-	check(login_data_ranges(&d) && login_data_ranges(&d) <= scope->max_ranges);
-	for (unsigned int i = 0; i < login_data_ranges(&d); i++) {
-		login_data_range(msg, i, &offset, &bytes);
+	check(wire_data_ranges(&d) && wire_data_ranges(&d) <= scope->max_ranges);
+	for (unsigned int i = 0; i < wire_data_ranges(&d); i++) {
+		wire_data_range(msg, i, &offset, &bytes);
 		inside(scope, offset, bytes);
 	}
 }

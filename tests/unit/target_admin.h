@@ -42,7 +42,7 @@ static inline int setup(void **state)
 	cfg.state_dir = strdup(files_path("state"));
 	if (loop_init() || session_init(gone))
 		return -1;
-	limits_init(&cfg);
+	quota_init(&cfg);
 	if (export_open_all(&cfg))
 		return -1;
 	admin_init(&cfg);

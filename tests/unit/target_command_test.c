@@ -20,7 +20,7 @@
 #define SIZE	((1ULL << 30) + 1024)	/* ends within a granule */
 #define ALL_OPS	0xfe			/* but FENCE, which is no bit of a store */
 
-static const struct login_scope everything = {
+static const struct wire_scope everything = {
 	.size = SIZE, .logical_block = 512, .writer = true, .ops = ALL_OPS,
 	.cmd_depth = 8, .max_ranges = 252, .granule = 4096, .trailer_bytes = 4096,
 	.max_discard = 1 << 20, .max_zeroes = 2 << 20, .max_erase = 3 << 20,
@@ -49,14 +49,14 @@ static struct rdmablk_command with_range(uint16_t op, uint64_t offset, uint64_t 
  * A copy of exactly @len bytes: a sanitizer sees every byte read beyond.
  * Return: reason << 8 | status.
  */
-static unsigned int check(const void *msg, size_t len, const struct login_scope *scope)
+static unsigned int check(const void *msg, size_t len, const struct wire_scope *scope)
 {
 	void *copy = malloc(len ? len : 1);
-	struct login_data out = { .status = 0xff };
+	struct wire_data out = { .status = 0xff };
 	unsigned int reason;
 
 	memcpy(copy, msg, len);
-	reason = login_check_data(copy, len, scope, &out);
+	reason = wire_check_data(copy, len, scope, &out);
 	free(copy);
 	return reason ? reason << 8 : out.status;
 }
@@ -70,7 +70,7 @@ static unsigned int check_cmd(const struct rdmablk_command *cmd)
 
 /* @cmd with @trailer bytes behind it, its head telling the truth. */
 static unsigned int check_trailed(struct rdmablk_command cmd, const void *bytes,
-				  size_t trailer, const struct login_scope *scope)
+				  size_t trailer, const struct wire_scope *scope)
 {
 	char *msg = calloc(1, sizeof(cmd) + trailer);
 	unsigned int ret;
@@ -158,7 +158,7 @@ static void unknown_operations_are_answered(void **state)
 
 static void operations_the_store_has_not_are_answered(void **state)
 {
-	struct login_scope scope = everything;
+	struct wire_scope scope = everything;
 	struct rdmablk_range range = { htole64(0), htole64(4096) };
 
 	(void)state;
@@ -179,7 +179,7 @@ static void operations_the_store_has_not_are_answered(void **state)
 static void readers_do_not_change_anything(void **state)
 {
 	static const bool changes[] = { false, true, false, true, true, true, false, true };
-	struct login_scope scope = everything;
+	struct wire_scope scope = everything;
 	struct rdmablk_range range = { htole64(0), htole64(4096) };
 
 	(void)state;
@@ -342,14 +342,14 @@ static void what_is_right_is_taken_as_it_is(void **state)
 	} dirty = { good(RDMABLK_OP_DIRTY), {
 		{ htole64(4096), htole64(8192) }, { htole64(1 << 30), htole64(1024) } } };
 	struct rdmablk_command cmd = with_range(RDMABLK_OP_WRITE_ZEROES, 1024, 512);
-	struct login_data out;
+	struct wire_data out;
 	uint64_t offset, bytes;
 
 	(void)state;
 	cmd.hdr.tag = htole16(7);
 	cmd.hdr.generation = htole32(255);
 	cmd.flags = htole16(RDMABLK_ZEROES_KEEP);
-	assert_int_equal(login_check_data(&cmd, sizeof(cmd), &everything, &out), 0);
+	assert_int_equal(wire_check_data(&cmd, sizeof(cmd), &everything, &out), 0);
 	assert_int_equal(out.op, RDMABLK_OP_WRITE_ZEROES);
 	assert_int_equal(out.flags, RDMABLK_ZEROES_KEEP);
 	assert_int_equal(out.tag, 7);
@@ -359,12 +359,12 @@ static void what_is_right_is_taken_as_it_is(void **state)
 	assert_int_equal(out.trailer, 0);
 	assert_int_equal(out.status, RDMABLK_OK);
 	dirty.cmd.hdr.length = htole16(sizeof(dirty));
-	assert_int_equal(login_check_data(&dirty, sizeof(dirty), &everything, &out), 0);
-	assert_int_equal(login_data_ranges(&out), 2);
-	login_data_range(&dirty, 0, &offset, &bytes);
+	assert_int_equal(wire_check_data(&dirty, sizeof(dirty), &everything, &out), 0);
+	assert_int_equal(wire_data_ranges(&out), 2);
+	wire_data_range(&dirty, 0, &offset, &bytes);
 	assert_int_equal(offset, 4096);
 	assert_int_equal(bytes, 8192);
-	login_data_range(&dirty, 1, &offset, &bytes);
+	wire_data_range(&dirty, 1, &offset, &bytes);
 	assert_int_equal(offset, 1 << 30);
 	assert_int_equal(bytes, 1024);
 }

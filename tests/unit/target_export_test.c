@@ -2,8 +2,9 @@
 /*
  * Who may have an export, what a host may take, and what a kept arena keeps.
  *
- * Sources: target/export/export.c target/store/store_memory.c target/store/arena.c target/export/quota.c
- *	    target/base/value.c target/base/log.c target/wire/mac.c target/rdma/memlock.c
+ * Sources: target/export/export.c target/store/store_memory.c target/store/arena.c
+ *	   target/export/quota.c target/base/value.c target/base/log.c target/wire/mac.c
+ *	   target/rdma/memlock.c
  * Libraries: libcrypto
  */
 #include <errno.h>
@@ -123,7 +124,7 @@ static struct sockaddr *address(uint32_t n)
 	return (struct sockaddr *)&in;
 }
 
-static struct limits_export accounts;
+static struct quota_export accounts;
 
 /* An export whose own limits are none */
 #define ANY_EXPORT	.export = &accounts, .caps = { UINT32_MAX, UINT32_MAX, 0 }
@@ -135,58 +136,58 @@ static void limits_hold_and_are_given_back(void **state)
 			      .max_sessions = 2, .max_queues = 5, .max_pinned = 100,
 			      .max_sessions_addr = 9, .max_sessions_all = 99,
 			      .max_queues_addr = 9, .max_queues_all = 99 };
-	struct limits_share s[3] = { 0 };
+	struct quota_share s[3] = { 0 };
 	uint8_t host_id[RDMABLK_ID_LEN] = { 1 }, other_id[RDMABLK_ID_LEN] = { 2 };
-	const struct limits_who host = { host_id, (struct sockaddr *)&a, true, ANY_EXPORT };
-	const struct limits_who other = { other_id, (struct sockaddr *)&b, true, ANY_EXPORT };
-	struct limits_freed freed;
+	const struct quota_who host = { host_id, (struct sockaddr *)&a, true, ANY_EXPORT };
+	const struct quota_who other = { other_id, (struct sockaddr *)&b, true, ANY_EXPORT };
+	struct quota_freed freed;
 
 	(void)state;
 	a.sin_addr.s_addr = htonl(1);
 	b.sin_addr.s_addr = htonl(2);
-	limits_init(&cfg);
-	assert_int_equal(limits_login_get((struct sockaddr *)&a), RDMABLK_OK);
-	assert_int_equal(limits_login_get((struct sockaddr *)&a), RDMABLK_OK);
-	assert_int_equal(limits_login_get((struct sockaddr *)&a), RDMABLK_R_LIMIT_LOGINS);
-	assert_int_equal(limits_login_get((struct sockaddr *)&b), RDMABLK_OK);
-	assert_int_equal(limits_login_get((struct sockaddr *)&b), RDMABLK_R_LIMIT_LOGINS);
-	limits_login_put((struct sockaddr *)&a);
-	limits_login_put((struct sockaddr *)&a);
-	limits_login_put((struct sockaddr *)&b);
+	quota_init(&cfg);
+	assert_int_equal(quota_login_get((struct sockaddr *)&a), RDMABLK_OK);
+	assert_int_equal(quota_login_get((struct sockaddr *)&a), RDMABLK_OK);
+	assert_int_equal(quota_login_get((struct sockaddr *)&a), RDMABLK_R_LIMIT_LOGINS);
+	assert_int_equal(quota_login_get((struct sockaddr *)&b), RDMABLK_OK);
+	assert_int_equal(quota_login_get((struct sockaddr *)&b), RDMABLK_R_LIMIT_LOGINS);
+	quota_login_put((struct sockaddr *)&a);
+	quota_login_put((struct sockaddr *)&a);
+	quota_login_put((struct sockaddr *)&b);
 
-	assert_int_equal(limits_session_get(&s[0], &host, 4, 101), RDMABLK_R_LIMIT_MEMORY);
-	assert_int_equal(limits_session_get(&s[0], &host, 3, 60), RDMABLK_OK);
-	assert_int_equal(limits_session_get(&s[1], &host, 4, 41), RDMABLK_R_LIMIT_MEMORY);
-	assert_int_equal(limits_session_get(&s[1], &host, 4, 40), RDMABLK_OK);
+	assert_int_equal(quota_session_get(&s[0], &host, 4, 101), RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(quota_session_get(&s[0], &host, 3, 60), RDMABLK_OK);
+	assert_int_equal(quota_session_get(&s[1], &host, 4, 41), RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(quota_session_get(&s[1], &host, 4, 40), RDMABLK_OK);
 	assert_int_equal(s[1].queues, 2);
-	assert_int_equal(limits_session_queues(&host, 4, NULL), 1);
-	assert_int_equal(limits_session_get(&s[2], &host, 1, 0), RDMABLK_R_LIMIT_SESSIONS);
+	assert_int_equal(quota_session_queues(&host, 4, NULL), 1);
+	assert_int_equal(quota_session_get(&s[2], &host, 1, 0), RDMABLK_R_LIMIT_SESSIONS);
 	/* what it could have when the first of them ends for it */
-	freed = (struct limits_freed){ 0 };
-	limits_freed_add(&freed, &host, &s[0]);
-	assert_int_equal(limits_session_queues(&host, 9, &freed), 3);
-	assert_int_equal(limits_session_check(&host, 60, &freed), RDMABLK_OK);
-	assert_int_equal(limits_session_check(&host, 61, &freed), RDMABLK_R_LIMIT_MEMORY);
+	freed = (struct quota_freed){ 0 };
+	quota_freed_add(&freed, &host, &s[0]);
+	assert_int_equal(quota_session_queues(&host, 9, &freed), 3);
+	assert_int_equal(quota_session_check(&host, 60, &freed), RDMABLK_OK);
+	assert_int_equal(quota_session_check(&host, 61, &freed), RDMABLK_R_LIMIT_MEMORY);
 	freed.host.sessions = 0;
-	assert_int_equal(limits_session_check(&host, 60, &freed), RDMABLK_R_LIMIT_SESSIONS);
-	freed = (struct limits_freed){ 0 };
-	limits_freed_add(&freed, &host, &s[1]);
+	assert_int_equal(quota_session_check(&host, 60, &freed), RDMABLK_R_LIMIT_SESSIONS);
+	freed = (struct quota_freed){ 0 };
+	quota_freed_add(&freed, &host, &s[1]);
 	freed.host.bytes = 0;
-	assert_int_equal(limits_session_check(&host, 1, &freed), RDMABLK_R_LIMIT_MEMORY);
-	assert_int_equal(limits_session_check(&other, 100, &freed), RDMABLK_OK);
-	assert_int_equal(limits_session_check(&other, 101, &freed), RDMABLK_R_LIMIT_MEMORY);
-	limits_session_put(&s[0]);
-	limits_session_put(&s[0]);
-	assert_int_equal(limits_session_queues(&host, 9, NULL), 3);
-	assert_int_equal(limits_session_queues(&host, 2, NULL), 2);
-	assert_int_equal(limits_session_get(&s[2], &host, 9, 0), RDMABLK_OK);
+	assert_int_equal(quota_session_check(&host, 1, &freed), RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(quota_session_check(&other, 100, &freed), RDMABLK_OK);
+	assert_int_equal(quota_session_check(&other, 101, &freed), RDMABLK_R_LIMIT_MEMORY);
+	quota_session_put(&s[0]);
+	quota_session_put(&s[0]);
+	assert_int_equal(quota_session_queues(&host, 9, NULL), 3);
+	assert_int_equal(quota_session_queues(&host, 2, NULL), 2);
+	assert_int_equal(quota_session_get(&s[2], &host, 9, 0), RDMABLK_OK);
 	assert_int_equal(s[2].queues, 3);
 	/* a reload may lower it below what is taken */
 	cfg.max_queues = 2;
-	assert_int_equal(limits_session_queues(&host, 9, NULL), 1);
+	assert_int_equal(quota_session_queues(&host, 9, NULL), 1);
 	cfg.max_queues = 5;
-	limits_session_put(&s[1]);
-	limits_session_put(&s[2]);
+	quota_session_put(&s[1]);
+	quota_session_put(&s[2]);
 }
 
 /* A host that makes up an identity for each session, and readers without number */
@@ -198,122 +199,122 @@ static void limits_of_an_address_and_of_all_hold(void **state)
 		.max_queues_all = 16, .max_pinned_all = 400,
 	};
 	struct sockaddr_in in[4] = { 0 };
-	struct limits_share s[8] = { 0 };
+	struct quota_share s[8] = { 0 };
 	uint8_t id[8][RDMABLK_ID_LEN];
-	const struct limits_account one = { 1, 2, 10 };
-	struct limits_freed freed = { .all = one, .host = one };
+	const struct quota_account one = { 1, 2, 10 };
+	struct quota_freed freed = { .all = one, .host = one };
 
 	(void)state;
-	limits_init(&cfg);
+	quota_init(&cfg);
 	for (uint8_t i = 0; i < 8; i++)
 		memset(id[i], i + 1, sizeof(id[i]));
 	for (unsigned int i = 0; i < 4; i++)
 		in[i] = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = i };
-#define WHO(i, a, w) (&(struct limits_who){ id[i], (struct sockaddr *)&in[a], w, \
+#define WHO(i, a, w) (&(struct quota_who){ id[i], (struct sockaddr *)&in[a], w, \
 				     ANY_EXPORT })
 	for (unsigned int i = 0; i < 3; i++)
-		assert_int_equal(limits_session_get(&s[i], WHO(i, 0, false), 2, 10), RDMABLK_OK);
-	assert_int_equal(limits_session_get(&s[3], WHO(3, 0, true), 2, 10),
+		assert_int_equal(quota_session_get(&s[i], WHO(i, 0, false), 2, 10), RDMABLK_OK);
+	assert_int_equal(quota_session_get(&s[3], WHO(3, 0, true), 2, 10),
 			 RDMABLK_R_LIMIT_SESSIONS);
 	/* one from there that ends for it makes room, one from elsewhere does not */
-	assert_int_equal(limits_session_check(WHO(3, 0, true), 10, &freed),
+	assert_int_equal(quota_session_check(WHO(3, 0, true), 10, &freed),
 			 RDMABLK_R_LIMIT_SESSIONS);
 	freed.addr.sessions = 1;
-	assert_int_equal(limits_session_check(WHO(3, 0, true), 10, &freed),
+	assert_int_equal(quota_session_check(WHO(3, 0, true), 10, &freed),
 			 RDMABLK_R_LIMIT_QUEUES);
 	freed.addr.queues = 2;
-	assert_int_equal(limits_session_check(WHO(3, 0, true), 10, &freed), RDMABLK_OK);
+	assert_int_equal(quota_session_check(WHO(3, 0, true), 10, &freed), RDMABLK_OK);
 	/* the queues of an address */
-	assert_int_equal(limits_session_queues(WHO(3, 1, true), 9, NULL), 6);
-	assert_int_equal(limits_session_queues(WHO(3, 1, false), 9, NULL), 6);
+	assert_int_equal(quota_session_queues(WHO(3, 1, true), 9, NULL), 6);
+	assert_int_equal(quota_session_queues(WHO(3, 1, false), 9, NULL), 6);
 	for (unsigned int i = 3; i < 6; i++)
-		assert_int_equal(limits_session_get(&s[i], WHO(i, 1, false), 2, 10), RDMABLK_OK);
+		assert_int_equal(quota_session_get(&s[i], WHO(i, 1, false), 2, 10), RDMABLK_OK);
 	/* 6 of 8 sessions and 12 of 16 queues are the readers' */
-	assert_int_equal(limits_session_get(&s[6], WHO(6, 2, false), 1, 10),
+	assert_int_equal(quota_session_get(&s[6], WHO(6, 2, false), 1, 10),
 			 RDMABLK_R_LIMIT_SESSIONS);
 	cfg.max_sessions_all = 16;
-	assert_int_equal(limits_session_get(&s[6], WHO(6, 2, false), 1, 10),
+	assert_int_equal(quota_session_get(&s[6], WHO(6, 2, false), 1, 10),
 			 RDMABLK_R_LIMIT_QUEUES);
 	cfg.max_sessions_all = 8;
-	assert_int_equal(limits_session_queues(WHO(6, 2, true), 9, NULL), 4);
+	assert_int_equal(quota_session_queues(WHO(6, 2, true), 9, NULL), 4);
 	/* three sessions at the address, each of another host, have registered 30 bytes */
 	cfg.max_sessions_addr = 9;
 	cfg.max_queues_addr = 9;
 	cfg.max_pinned_addr = 40;
-	assert_int_equal(limits_session_get(&s[6], WHO(6, 1, true), 1, 11),
+	assert_int_equal(quota_session_get(&s[6], WHO(6, 1, true), 1, 11),
 			 RDMABLK_R_LIMIT_MEMORY);
-	assert_int_equal(limits_session_check(WHO(6, 1, true), 10, NULL), RDMABLK_OK);
-	assert_int_equal(limits_session_check(WHO(6, 2, true), 40, NULL), RDMABLK_OK);
-	freed = (struct limits_freed){ 0 };
-	limits_freed_add(&freed, WHO(6, 1, true), &s[3]);
-	assert_int_equal(limits_session_check(WHO(6, 1, true), 20, &freed), RDMABLK_OK);
-	assert_int_equal(limits_session_check(WHO(6, 1, true), 21, &freed),
+	assert_int_equal(quota_session_check(WHO(6, 1, true), 10, NULL), RDMABLK_OK);
+	assert_int_equal(quota_session_check(WHO(6, 2, true), 40, NULL), RDMABLK_OK);
+	freed = (struct quota_freed){ 0 };
+	quota_freed_add(&freed, WHO(6, 1, true), &s[3]);
+	assert_int_equal(quota_session_check(WHO(6, 1, true), 20, &freed), RDMABLK_OK);
+	assert_int_equal(quota_session_check(WHO(6, 1, true), 21, &freed),
 			 RDMABLK_R_LIMIT_MEMORY);
 	cfg.max_sessions_addr = 3;
 	cfg.max_queues_addr = 6;
 	cfg.max_pinned_addr = 0;
-	assert_int_equal(limits_session_get(&s[6], WHO(6, 2, true), 1, 341),
+	assert_int_equal(quota_session_get(&s[6], WHO(6, 2, true), 1, 341),
 			 RDMABLK_R_LIMIT_MEMORY);
-	assert_int_equal(limits_session_get(&s[6], WHO(6, 2, true), 1, 340), RDMABLK_OK);
-	assert_int_equal(limits_session_get(&s[7], WHO(7, 3, true), 1, 0), RDMABLK_OK);
-	assert_int_equal(limits_session_get(&s[7], WHO(7, 3, true), 1, 0),
+	assert_int_equal(quota_session_get(&s[6], WHO(6, 2, true), 1, 340), RDMABLK_OK);
+	assert_int_equal(quota_session_get(&s[7], WHO(7, 3, true), 1, 0), RDMABLK_OK);
+	assert_int_equal(quota_session_get(&s[7], WHO(7, 3, true), 1, 0),
 			 RDMABLK_R_LIMIT_SESSIONS);
 	for (unsigned int i = 0; i < 8; i++)
-		limits_session_put(&s[i]);
+		quota_session_put(&s[i]);
 	for (unsigned int i = 0; i < 6; i++) {
-		assert_int_equal(limits_session_get(&s[i], WHO(i, i % 4, true), 2, 10),
+		assert_int_equal(quota_session_get(&s[i], WHO(i, i % 4, true), 2, 10),
 				 RDMABLK_OK);
 		assert_int_equal(s[i].queues, 2);
 	}
 	for (unsigned int i = 0; i < 6; i++)
-		limits_session_put(&s[i]);
+		quota_session_put(&s[i]);
 #undef WHO
 }
 
 /* A session of the host and the address with that number */
-static struct limits_who user(struct export *e, uint8_t host, bool writer)
+static struct quota_who user(struct export *e, uint8_t host, bool writer)
 {
 	static uint8_t id[RDMABLK_ID_LEN];
 
 	id[0] = host;
-	return (struct limits_who){ id, address(host), writer, &e->limits, export_caps(e),
+	return (struct quota_who){ id, address(host), writer, &e->limits, export_caps(e),
 				    e->cfg->read_only };
 }
 
-static unsigned int take(struct limits_share *s, struct export *e, uint8_t host,
+static unsigned int take(struct quota_share *s, struct export *e, uint8_t host,
 			 bool writer, uint32_t queues, uint64_t bytes)
 {
-	const struct limits_who who = user(e, host, writer);
+	const struct quota_who who = user(e, host, writer);
 
-	return limits_session_get(s, &who, queues, bytes);
+	return quota_session_get(s, &who, queues, bytes);
 }
 
 #define NEW_HOST	99
 
 /* Return: which limit refuses a session of a host that has none, or "" */
 static const char *refusal(struct export *e, bool writer, uint64_t bytes,
-			   const struct limits_freed *freed)
+			   const struct quota_freed *freed)
 {
-	static const struct limits_freed none;
-	const struct limits_who who = user(e, NEW_HOST, writer);
-	static char text[LIMITS_WHY];
+	static const struct quota_freed none;
+	const struct quota_who who = user(e, NEW_HOST, writer);
+	static char text[QUOTA_WHY];
 
-	limits_session_why(&who, bytes, freed, text, sizeof(text));
-	assert_int_equal(!*text, !limits_session_check(&who, bytes, freed ?: &none));
+	quota_session_why(&who, bytes, freed, text, sizeof(text));
+	assert_int_equal(!*text, !quota_session_check(&who, bytes, freed ?: &none));
 	return text;
 }
 
-static void ends(struct limits_freed *freed, struct export *e, const struct limits_share *s)
+static void ends(struct quota_freed *freed, struct export *e, const struct quota_share *s)
 {
-	const struct limits_who who = user(e, NEW_HOST, true);
+	const struct quota_who who = user(e, NEW_HOST, true);
 
-	limits_freed_add(freed, &who, s);
+	quota_freed_add(freed, &who, s);
 }
 
-static void put_all(struct limits_share *s, size_t nr)
+static void put_all(struct quota_share *s, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
-		limits_session_put(&s[i]);
+		quota_session_put(&s[i]);
 }
 
 #define NO_CONFIG	{ .max_sessions = 999, .max_sessions_addr = 999,	\
@@ -327,11 +328,11 @@ static void limits_of_an_export_hold(void **state)
 	struct export_config ec = { .name = "e", .max_sessions = 4, .max_queues = 8,
 				    .max_pinned = 100 };
 	struct export e = { .cfg = &ec, .daemon = &cfg };
-	struct limits_freed freed = { 0 };
-	struct limits_share s[5] = { 0 };
+	struct quota_freed freed = { 0 };
+	struct quota_share s[5] = { 0 };
 
 	(void)state;
-	limits_init(&cfg);
+	quota_init(&cfg);
 	for (uint8_t i = 0; i < 3; i++)
 		assert_int_equal(take(&s[i], &e, i, false, 1, 10), RDMABLK_OK);
 	assert_int_equal(take(&s[3], &e, 3, false, 1, 10), RDMABLK_R_LIMIT_SESSIONS);
@@ -360,14 +361,14 @@ static void limits_of_an_export_hold(void **state)
 	/* 6 of 8 queues are for readers, and at least one is for a writer */
 	assert_int_equal(take(&s[0], &e, 0, false, 9, 10), RDMABLK_OK);
 	assert_int_equal(s[0].queues, 6);
-	limits_session_put(&s[0]);
+	quota_session_put(&s[0]);
 	assert_int_equal(take(&s[0], &e, 0, true, 2, 10), RDMABLK_OK);
 	assert_int_equal(take(&s[1], &e, 1, false, 9, 10), RDMABLK_OK);
 	assert_int_equal(s[1].queues, 6);
 	assert_int_equal(take(&s[2], &e, 2, false, 1, 10), RDMABLK_R_LIMIT_QUEUES);
 	assert_string_equal(refusal(&e, false, 10, NULL),
 			    "max-queues=8 of the export: 8 taken, 1 needed");
-	limits_session_put(&s[0]);
+	quota_session_put(&s[0]);
 	assert_string_equal(refusal(&e, false, 10, NULL),
 			    "max-queues=8 of the export, 6 for those that may not write: 6 taken, 1 needed");
 	assert_int_equal(take(&s[0], &e, 0, true, 9, 10), RDMABLK_OK);
@@ -386,7 +387,7 @@ static void limits_of_an_export_hold(void **state)
 			    "max-pinned=100 of the export, 60 for those that may not write: 40 taken, 40 needed");
 	assert_int_equal(take(&s[1], &e, 1, true, 1, 61), RDMABLK_R_LIMIT_MEMORY);
 	assert_int_equal(take(&s[1], &e, 1, true, 1, 60), RDMABLK_OK);
-	limits_session_put(&s[0]);
+	quota_session_put(&s[0]);
 	assert_int_equal(take(&s[2], &e, 2, true, 1, 41), RDMABLK_R_LIMIT_MEMORY);
 	assert_int_equal(take(&s[2], &e, 2, true, 1, 40), RDMABLK_OK);
 	put_all(s, ARRAY_SIZE(s));
@@ -404,13 +405,13 @@ static void limits_of_an_export_hold(void **state)
 static void an_export_leaves_room_for_others(void **state)
 {
 	struct config cfg = NO_CONFIG;
-	struct limits_share s[8] = { 0 };
+	struct quota_share s[8] = { 0 };
 	struct export *a, *b;
 
 	(void)state;
 	cfg.max_sessions_all = 6;
 	cfg.max_queues_all = 1;
-	limits_init(&cfg);
+	quota_init(&cfg);
 	a = export_new(&cfg, calloc(1, sizeof(struct export_config)));
 	assert_non_null(a);
 	assert_int_equal(export_caps(a).sessions, 6);
@@ -446,40 +447,40 @@ static void places_are_kept_for_known_addresses(void **state)
 	struct config cfg = { .max_logins = 8, .max_logins_addr = 8 };
 
 	(void)state;
-	limits_init(&cfg);
-	limits_live_get(address(1));
-	limits_live_get(address(2));
-	limits_live_put(address(2));
+	quota_init(&cfg);
+	quota_live_get(address(1));
+	quota_live_get(address(2));
+	quota_live_put(address(2));
 	for (uint32_t i = 0; i < 6; i++)
-		assert_int_equal(limits_login_get(address(100 + i)), RDMABLK_OK);
-	assert_int_equal(limits_login_get(address(106)), RDMABLK_R_LIMIT_LOGINS);
-	assert_int_equal(limits_login_get(address(1)), RDMABLK_OK);
-	assert_int_equal(limits_login_get(address(2)), RDMABLK_OK);
-	assert_int_equal(limits_login_get(address(1)), RDMABLK_R_LIMIT_LOGINS);
-	limits_login_put(address(2));
-	limits_login_put(address(1));
+		assert_int_equal(quota_login_get(address(100 + i)), RDMABLK_OK);
+	assert_int_equal(quota_login_get(address(106)), RDMABLK_R_LIMIT_LOGINS);
+	assert_int_equal(quota_login_get(address(1)), RDMABLK_OK);
+	assert_int_equal(quota_login_get(address(2)), RDMABLK_OK);
+	assert_int_equal(quota_login_get(address(1)), RDMABLK_R_LIMIT_LOGINS);
+	quota_login_put(address(2));
+	quota_login_put(address(1));
 	/* whose login ends without a session is as unknown as before */
-	limits_login_put(address(100));
-	assert_int_equal(limits_login_get(address(100)), RDMABLK_OK);
-	assert_int_equal(limits_login_get(address(100)), RDMABLK_R_LIMIT_LOGINS);
+	quota_login_put(address(100));
+	assert_int_equal(quota_login_get(address(100)), RDMABLK_OK);
+	assert_int_equal(quota_login_get(address(100)), RDMABLK_R_LIMIT_LOGINS);
 	for (uint32_t i = 0; i < 6; i++)
-		limits_login_put(address(100 + i));
+		quota_login_put(address(100 + i));
 
 	/* Of those that were, so many are remembered; those with a session always. */
 	for (uint32_t i = 0; i < 1024; i++) {
-		limits_live_get(address(1000 + i));
-		limits_live_put(address(1000 + i));
+		quota_live_get(address(1000 + i));
+		quota_live_put(address(1000 + i));
 	}
 	for (uint32_t i = 0; i < 6; i++)
-		assert_int_equal(limits_login_get(address(100 + i)), RDMABLK_OK);
-	assert_int_equal(limits_login_get(address(2)), RDMABLK_R_LIMIT_LOGINS);
-	assert_int_equal(limits_login_get(address(1000)), RDMABLK_OK);
-	assert_int_equal(limits_login_get(address(1)), RDMABLK_OK);
-	limits_login_put(address(1000));
-	limits_login_put(address(1));
+		assert_int_equal(quota_login_get(address(100 + i)), RDMABLK_OK);
+	assert_int_equal(quota_login_get(address(2)), RDMABLK_R_LIMIT_LOGINS);
+	assert_int_equal(quota_login_get(address(1000)), RDMABLK_OK);
+	assert_int_equal(quota_login_get(address(1)), RDMABLK_OK);
+	quota_login_put(address(1000));
+	quota_login_put(address(1));
 	for (uint32_t i = 0; i < 6; i++)
-		limits_login_put(address(100 + i));
-	limits_live_put(address(1));
+		quota_login_put(address(100 + i));
+	quota_live_put(address(1));
 }
 
 /*

@@ -4,7 +4,8 @@
  * refused, and told why. And what a host is charged for a session: what it will have.
  * Sessions have no adapter.
  *
- * Sources: target/session/login.c target/export/quota.c target/store/store_full.c target/staged/store_none.c
+ * Sources: target/session/login.c target/export/quota.c target/store/store_full.c
+ *	   target/staged/store_none.c
  * Libraries: json-c liburing
  */
 #include "../../target/session/login.h"
@@ -72,7 +73,7 @@ static unsigned int prove(struct session *s)
 						.length = htole16(sizeof(proof)) } };
 
 	assert_int_equal(mac_proof(no_key, &s->hello, &s->challenge, proof.mac), 0);
-	return dialog_receive(s, &proof, sizeof(proof));
+	return login_receive(s, &proof, sizeof(proof));
 }
 
 /* The same for one that resumes another export, so that it gets no further. */

@@ -4,8 +4,8 @@
  * is read, written, zeroed and discarded through the ring is what was asked for, also
  * when the kernel does less at a time.
  *
- * Sources: target/store/file.c target/store/file_geometry.c target/store/file_op.c target/store/file_batch.c
- *	    target/store/store_fault.c
+ * Sources: target/store/file.c target/store/file_geometry.c target/store/file_op.c
+ *	   target/store/file_batch.c target/store/store_fault.c
  * Libraries: liburing libcrypto
  */
 #include <pthread.h>
@@ -140,7 +140,7 @@ static void a_dying_process_is_waited_for(void **state)
 static void a_closed_ring_holds_nothing(void **state)
 {
 	const char *path = files_new("ring", MIB);
-	struct uring ring;
+	struct file_batch ring;
 	struct file f;
 
 	(void)state;
@@ -148,9 +148,9 @@ static void a_closed_ring_holds_nothing(void **state)
 		int fd;
 
 		assert_int_equal(open_file(&f, path, false, 0, 0), 0);
-		assert_int_equal(uring_open(&ring, &f, 4), 0);
-		uring_close(&ring);
-		uring_close(&ring);
+		assert_int_equal(file_batch_open(&ring, &f, 4), 0);
+		file_batch_close(&ring);
+		file_batch_close(&ring);
 		file_close(&f);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
@@ -255,7 +255,7 @@ static void zeroes_and_discards(void **state)
 static void a_file_that_shrinks(void **state)
 {
 	const char *path = files_new("shrink", 2 * MIB);
-	struct uring ring;
+	struct file_batch ring;
 	struct file f;
 	uint64_t now;
 	char *buf;
@@ -264,22 +264,22 @@ static void a_file_that_shrinks(void **state)
 	files_write(path, 0, 2 * MIB, 1);
 	buf = files_buffer(MIB);
 	assert_int_equal(open_file(&f, path, false, 0, 0), 0);
-	assert_int_equal(uring_open(&ring, &f, 4), 0);
+	assert_int_equal(file_batch_open(&ring, &f, 4), 0);
 	assert_false(file_shrunk(&f));
 	assert_int_equal(truncate(path, MIB), 0);
 	assert_true(file_shrunk(&f));
-	uring_read(&ring, buf, MIB, MIB);
-	assert_int_equal(uring_wait(&ring), -EIO);
+	file_batch_read(&ring, buf, MIB, MIB);
+	assert_int_equal(file_batch_wait(&ring), -EIO);
 	assert_int_equal(ring.error_at, MIB);
-	uring_read(&ring, buf, MIB - 4096, 8192);
-	assert_int_equal(uring_wait(&ring), -EIO);
-	uring_read(&ring, buf, 0, MIB);
-	assert_int_equal(uring_wait(&ring), 0);
+	file_batch_read(&ring, buf, MIB - 4096, 8192);
+	assert_int_equal(file_batch_wait(&ring), -EIO);
+	file_batch_read(&ring, buf, 0, MIB);
+	assert_int_equal(file_batch_wait(&ring), 0);
 	assert_int_equal(file_zero(&f, MIB, 4096, false), -EIO);
 	assert_int_equal(file_discard(&f, MIB, 4096), -EIO);
 	assert_int_equal(file_size(&f, &now), 0);
 	assert_int_equal(now, MIB);
-	uring_close(&ring);
+	file_batch_close(&ring);
 	file_close(&f);
 	free(buf);
 }
@@ -289,7 +289,7 @@ static void whole(const char *text, uint64_t offset, size_t bytes)
 {
 	const char *path = files_new("whole", 8 * MIB);
 	const char *rules = files_path("rules");
-	struct uring ring;
+	struct file_batch ring;
 	struct file f;
 	char *out, *in;
 	bool refused;
@@ -299,21 +299,21 @@ static void whole(const char *text, uint64_t offset, size_t bytes)
 	in = files_buffer(bytes);
 	files_pattern(out, offset, bytes, 3);
 	assert_int_equal(open_faulty(&f, path, rules), 0);
-	assert_int_equal(uring_open(&ring, &f, 8), 0);
-	uring_read(&ring, in, 0, 4096);
-	assert_int_equal(uring_wait(&ring), 0);
+	assert_int_equal(file_batch_open(&ring, &f, 8), 0);
+	file_batch_read(&ring, in, 0, 4096);
+	assert_int_equal(file_batch_wait(&ring), 0);
 	refused = ring.no_direct;
-	uring_write(&ring, out, offset, bytes);
-	assert_int_equal(uring_wait(&ring), 0);
-	assert_int_equal(uring_sync(&ring), 0);
-	uring_read(&ring, in, offset, bytes);
-	assert_int_equal(uring_wait(&ring), 0);
+	file_batch_write(&ring, out, offset, bytes);
+	assert_int_equal(file_batch_wait(&ring), 0);
+	assert_int_equal(file_batch_sync(&ring), 0);
+	file_batch_read(&ring, in, offset, bytes);
+	assert_int_equal(file_batch_wait(&ring), 0);
 	assert_memory_equal(in, out, bytes);
 	assert_true(files_are(path, offset, bytes, 3));
 	assert_true(files_zero(path, 0, offset));
 	/* what is not aligned is nothing to be refused */
 	assert_int_equal(ring.no_direct, refused);
-	uring_close(&ring);
+	file_batch_close(&ring);
 	file_close(&f);
 	free(in);
 	free(out);
@@ -335,7 +335,7 @@ static void transfers_are_whole(void **state)
 static int outcome(const char *text, int *sync)
 {
 	const char *path = files_new("outcome", 4 * MIB), *rules = files_path("rules");
-	struct uring ring;
+	struct file_batch ring;
 	struct file f;
 	char *buf;
 	int ret;
@@ -344,12 +344,12 @@ static int outcome(const char *text, int *sync)
 	buf = files_buffer(4 * MIB);
 	files_pattern(buf, 0, 4 * MIB, 1);
 	assert_int_equal(open_faulty(&f, path, rules), 0);
-	assert_int_equal(uring_open(&ring, &f, 2), 0);
-	uring_write(&ring, buf, 0, 4 * MIB);
-	ret = uring_wait(&ring);
-	*sync = uring_sync(&ring);
-	assert_int_equal(uring_wait(&ring), 0);		/* said once */
-	uring_close(&ring);
+	assert_int_equal(file_batch_open(&ring, &f, 2), 0);
+	file_batch_write(&ring, buf, 0, 4 * MIB);
+	ret = file_batch_wait(&ring);
+	*sync = file_batch_sync(&ring);
+	assert_int_equal(file_batch_wait(&ring), 0);		/* said once */
+	file_batch_close(&ring);
 	file_close(&f);
 	free(buf);
 	return ret;
@@ -438,7 +438,7 @@ static void a_block_device(void **state)
 	const char *path = files_new("disk", 16 * MIB);
 	struct file f, g;
 	uint8_t a[16], b[16];
-	struct uring ring;
+	struct file_batch ring;
 	char dev[64], *buf;
 
 	(void)state;
@@ -460,10 +460,10 @@ static void a_block_device(void **state)
 	assert_true(f.max_io && f.max_io <= queue_of(dev, "max_hw_sectors_kb") << 10);
 	buf = files_buffer(4 * MIB);
 	files_pattern(buf, 4 * MIB, 4 * MIB, 5);
-	assert_int_equal(uring_open(&ring, &f, 4), 0);
-	uring_write(&ring, buf, 4 * MIB, 4 * MIB);
-	assert_int_equal(uring_wait(&ring), 0);
-	assert_int_equal(uring_sync(&ring), 0);
+	assert_int_equal(file_batch_open(&ring, &f, 4), 0);
+	file_batch_write(&ring, buf, 4 * MIB, 4 * MIB);
+	assert_int_equal(file_batch_wait(&ring), 0);
+	assert_int_equal(file_batch_sync(&ring), 0);
 	assert_true(files_are(path, 4 * MIB, 4 * MIB, 5));
 	assert_int_equal(file_zero(&f, 4 * MIB, MIB, true), 0);
 	assert_int_equal(file_zero(&f, 5 * MIB, MIB, false), 0);
@@ -471,7 +471,7 @@ static void a_block_device(void **state)
 	assert_true(files_zero(dev, 4 * MIB, 2 * MIB));
 	assert_true(files_are(dev, 7 * MIB, MIB, 5));
 	assert_int_equal(file_epoch(&f, a), 0);
-	uring_close(&ring);
+	file_batch_close(&ring);
 	file_close(&f);
 	/* the same number, another disk */
 	files_unloop(dev);

@@ -27,7 +27,7 @@
 #define GRANULES 101
 
 static struct {
-	struct commands c;
+	struct cmdqs c;
 	struct store store;
 	struct ibv_context context;
 	struct ibv_qp qp;
@@ -98,14 +98,14 @@ static const struct store_ops fake_ops = {
 	.type = "fake", .work = fake_work, .flush = fake_flush,
 };
 
-static void ended(struct commands *c, unsigned int reason)
+static void ended(struct cmdqs *c, unsigned int reason)
 {
 	(void)reason;
 	t.ends++;
-	command_stop(c);
+	cmdq_stop(c);
 }
 
-static void idle(struct commands *c)
+static void idle(struct cmdqs *c)
 {
 	(void)c;
 	t.idles++;
@@ -114,7 +114,7 @@ static void idle(struct commands *c)
 
 static int setup(void **state)
 {
-	struct commands *c = &t.c;
+	struct cmdqs *c = &t.c;
 
 	(void)state;
 	memset(&t, 0, sizeof(t));
@@ -123,20 +123,20 @@ static int setup(void **state)
 	t.context.ops.post_send = fake_post_send;
 	t.qp.context = &t.context;
 	t.store.ops = &fake_ops;
-	if (loop_init() || keeper_start(&t.store))
+	if (loop_init() || store_thread_start(&t.store))
 		return -1;
-	c->scope = (struct login_scope){ .size = SIZE, .logical_block = 512,
+	c->scope = (struct wire_scope){ .size = SIZE, .logical_block = 512,
 		.writer = true, .granule = GRANULE, .max_ranges = 252,
-		.cmd_depth = COMMAND_DEPTH };
+		.cmd_depth = CMDQ_DEPTH };
 	c->store = &t.store;
 	c->ended = ended;
 	c->idle = idle;
 	c->live = true;
 	c->nr = 1;
 	c->queue = calloc(1, sizeof(*c->queue));
-	c->queue->commands = c;
+	c->queue->cmdqs = c;
 	c->queue->qp = &t.qp;
-	for (unsigned int tag = 0; tag < COMMAND_DEPTH; tag++)
+	for (unsigned int tag = 0; tag < CMDQ_DEPTH; tag++)
 		c->queue->slot[tag].queue = c->queue;
 	TAILQ_INIT(&c->queue->answers);
 	TAILQ_INIT(&c->flushed);
@@ -149,9 +149,9 @@ static int teardown(void **state)
 	(void)state;
 	for (int i = 0; i < 100; i++)	/* whatever a failed test has left */
 		sem_post(&t.permit);
-	keeper_quiet(&t.store);
-	keeper_stop(&t.store);
-	command_free(&t.c);
+	store_thread_quiet(&t.store);
+	store_thread_stop(&t.store);
+	cmdq_free(&t.c);
 	loop_exit();
 	return 0;
 }
@@ -162,22 +162,22 @@ static void dirty(uint64_t offset, uint64_t bytes)
 		struct rdmablk_command cmd;
 		struct rdmablk_range range;
 	} msg = { .range = { htole64(offset), htole64(bytes) } };
-	struct login_data data = { .op = RDMABLK_OP_DIRTY, .trailer = sizeof(msg.range) };
+	struct wire_data data = { .op = RDMABLK_OP_DIRTY, .trailer = sizeof(msg.range) };
 
-	command_note(&t.c, &msg, &data);
+	cmdq_note(&t.c, &msg, &data);
 }
 
 static void start(unsigned int op, unsigned int tag, uint64_t offset, uint64_t bytes)
 {
-	struct command_slot *slot = &t.c.queue->slot[tag];
+	struct cmdq_slot *slot = &t.c.queue->slot[tag];
 
 	assert_int_equal(slot->state, SLOT_FREE);
 	slot->state = SLOT_BUSY;
-	slot->data = (struct login_data){
+	slot->data = (struct wire_data){
 		.op = (uint16_t)op, .tag = (uint16_t)tag,
 		.generation = ++t.generation, .offset = offset, .bytes = bytes,
 	};
-	command_do(slot);
+	cmdq_do(slot);
 }
 
 static void flush(unsigned int tag)
@@ -185,7 +185,7 @@ static void flush(unsigned int tag)
 	start(RDMABLK_OP_FLUSH, tag, 0, 0);
 }
 
-/* The keeper has begun what was started. */
+/* The store thread has begun what was started. */
 static void begun(void)
 {
 	sem_wait(&t.begun);
@@ -234,7 +234,7 @@ static void a_flush_writes_what_was_noted_once(void **state)
 	let();
 	wait_answers(2);
 	expect_written(0, 0);
-	assert_true(command_clean(&t.c));
+	assert_true(cmdq_clean(&t.c));
 }
 
 /* A session that only reads wrote nothing: the store does not hear of its FLUSH. */
@@ -258,15 +258,15 @@ static void a_flush_under_way_is_seen(void **state)
 	int64_t before = loop_now();
 
 	(void)state;
-	assert_false(command_flushes(&t.c, 0));
+	assert_false(cmdq_flushes(&t.c, 0));
 	flush(0);
 	begun();
-	assert_true(command_flushes(&t.c, INT64_MAX));
+	assert_true(cmdq_flushes(&t.c, INT64_MAX));
 	assert_int_equal(t.c.flushes, 1);
 	let();
 	wait_answers(1);
-	assert_true(command_flushes(&t.c, before));
-	assert_false(command_flushes(&t.c, loop_now() + 1));
+	assert_true(cmdq_flushes(&t.c, before));
+	assert_false(cmdq_flushes(&t.c, loop_now() + 1));
 }
 
 static void what_is_noted_during_a_flush_is_for_the_next(void **state)
@@ -280,12 +280,12 @@ static void what_is_noted_during_a_flush_is_for_the_next(void **state)
 	let();
 	wait_answers(1);
 	expect_written(0, 1);
-	assert_false(command_clean(&t.c));
+	assert_false(cmdq_clean(&t.c));
 	flush(2);
 	let();
 	wait_answers(2);
 	expect_written(0, 2);
-	assert_true(command_clean(&t.c));
+	assert_true(cmdq_clean(&t.c));
 }
 
 static void what_failed_is_dirty_again(void **state)
@@ -299,7 +299,7 @@ static void what_failed_is_dirty_again(void **state)
 	let();
 	wait_answers(1);
 	expect_answer(0, 1, RDMABLK_R_STORE_SPACE);
-	assert_false(command_clean(&t.c));
+	assert_false(cmdq_clean(&t.c));
 	t.status = RDMABLK_OK;
 	flush(1);
 	let();
@@ -313,7 +313,7 @@ static void what_failed_is_dirty_again(void **state)
 
 static void make_large(void)
 {
-	struct commands *c = &t.c;
+	struct cmdqs *c = &t.c;
 
 	bitmap_free(&c->dirty);
 	bitmap_free(&c->flushing);
@@ -334,17 +334,17 @@ static unsigned int looks;
 /* Between two runs of the task that moves granules back: as a command that comes then */
 static void look_between(struct loop_task *task)
 {
-	const struct commands *c = &t.c;
+	const struct cmdqs *c = &t.c;
 
 	loop_task_start(task);
-	if (!bitmap_any(&c->dirty))	/* the keeper is at it */
+	if (!bitmap_any(&c->dirty))	/* the store thread is at it */
 		return;
 	if (!looks++) {
 		flush(2);
 		dirty((LARGE - 7) * GRANULE, GRANULE);
 	}
 	assert_true(bitmap_any(&c->flushing));
-	assert_true(command_flushes(c, 0));
+	assert_true(cmdq_flushes(c, 0));
 	assert_int_equal(c->flushes, 1);
 	assert_int_equal(t.nr_answers, 0);
 }
@@ -382,8 +382,8 @@ static void stop_between(struct loop_task *task)
 		loop_task_start(task);
 		return;
 	}
-	command_stop(&t.c);
-	assert_true(command_busy(&t.c));
+	cmdq_stop(&t.c);
+	assert_true(cmdq_busy(&t.c));
 }
 
 static void an_end_waits_until_all_have_gone_back(void **state)
@@ -400,7 +400,7 @@ static void an_end_waits_until_all_have_gone_back(void **state)
 	loop_task_start(&stop);
 	assert_int_equal(loop_run(), 0);
 	assert_int_equal(t.idles, 1);
-	assert_false(command_busy(&t.c));
+	assert_false(cmdq_busy(&t.c));
 	assert_false(bitmap_any(&t.c.flushing));
 	assert_true(is_noted(0) && is_noted(LARGE - 1));
 }
@@ -458,7 +458,7 @@ static void a_range_does_not_fail_for_another(void **state)
 	expect_answer(1, 2, RDMABLK_OK);
 	expect_written(20, 1);
 	/* and does not make the other forgotten */
-	assert_false(command_clean(&t.c));
+	assert_false(cmdq_clean(&t.c));
 	flush(3);
 	let();
 	wait_answers(3);
@@ -495,7 +495,7 @@ static void ranges_and_all_take_turns(void **state)
 	wait_answers(5);
 	expect_answer(4, 5, RDMABLK_OK);
 	expect_written(24, 1);
-	assert_true(command_clean(&t.c));
+	assert_true(cmdq_clean(&t.c));
 }
 
 /* The loop does not note the same granules for each of them, in one go. */
@@ -575,10 +575,10 @@ static void overlapping_ranges_cost_no_more_than_everything(void **state)
 	} msg = { .range = { { htole64(GRANULE), htole64(50 * GRANULE) },
 			     { htole64(GRANULE), htole64(50 * GRANULE) },
 			     { htole64(GRANULE), htole64(50 * GRANULE) } } };
-	struct login_data data = { .op = RDMABLK_OP_DIRTY, .trailer = sizeof(msg.range) };
+	struct wire_data data = { .op = RDMABLK_OP_DIRTY, .trailer = sizeof(msg.range) };
 
 	(void)state;
-	command_note(&t.c, &msg, &data);
+	cmdq_note(&t.c, &msg, &data);
 	flush(1);
 	let();
 	wait_answers(1);
@@ -613,29 +613,29 @@ static void zeroes_do_not_wait_for_flushes_to_be_answered(void **state)
 static void what_a_session_leaves_to_flush_is_known(void **state)
 {
 	(void)state;
-	assert_false(command_gave_up(&t.c));
+	assert_false(cmdq_gave_up(&t.c));
 	start(RDMABLK_OP_WRITE_ZEROES, 5, 0, GRANULE);
 	begun();
-	assert_true(command_gave_up(&t.c));
+	assert_true(cmdq_gave_up(&t.c));
 	flush(1);
 	let();
 	wait_answers(1);
-	assert_false(command_gave_up(&t.c));
+	assert_false(cmdq_gave_up(&t.c));
 	let();
 	wait_answers(2);
-	assert_false(command_gave_up(&t.c));
+	assert_false(cmdq_gave_up(&t.c));
 	t.status = RDMABLK_R_STORE_IO;
 	flush(1);
 	begun();
-	assert_true(command_gave_up(&t.c));
+	assert_true(cmdq_gave_up(&t.c));
 	let();
 	wait_answers(3);
-	assert_true(command_gave_up(&t.c));
+	assert_true(cmdq_gave_up(&t.c));
 	t.status = RDMABLK_OK;
 	flush(1);
 	let();
 	wait_answers(4);
-	assert_false(command_gave_up(&t.c));
+	assert_false(cmdq_gave_up(&t.c));
 }
 
 static void a_session_that_ends_waits_for_what_has_begun(void **state)
@@ -647,18 +647,18 @@ static void a_session_that_ends_waits_for_what_has_begun(void **state)
 	flush(2);
 	start(RDMABLK_OP_DISCARD, 3, 0, GRANULE);
 	start(RDMABLK_OP_WRITE_ZEROES, 4, 0, GRANULE);
-	command_stop(&t.c);
-	assert_true(command_busy(&t.c));
+	cmdq_stop(&t.c);
+	assert_true(cmdq_busy(&t.c));
 	assert_int_equal(t.idles, 0);
 	t.status = RDMABLK_R_STORE_IO;
 	let();
 	assert_int_equal(loop_run(), 0);
 	assert_int_equal(t.idles, 1);
-	assert_false(command_busy(&t.c));
+	assert_false(cmdq_busy(&t.c));
 	/* nothing but the FLUSH was done, nothing answered, and it is not clean */
 	assert_int_equal(t.works, 1);
 	assert_int_equal(t.nr_answers, 0);
-	assert_false(command_clean(&t.c));
+	assert_false(cmdq_clean(&t.c));
 }
 
 static void a_flush_that_has_not_begun_is_dropped(void **state)
@@ -668,23 +668,23 @@ static void a_flush_that_has_not_begun_is_dropped(void **state)
 	begun();
 	dirty(GRANULE, GRANULE);
 	flush(1);
-	command_stop(&t.c);
+	cmdq_stop(&t.c);
 	let();
 	assert_int_equal(loop_run(), 0);
 	assert_int_equal(t.idles, 1);
 	assert_int_equal(t.works, 1);
-	assert_false(command_clean(&t.c));
+	assert_false(cmdq_clean(&t.c));
 }
 
 static void what_cannot_be_done_is_answered_at_once(void **state)
 {
-	struct command_slot *slot = &t.c.queue->slot[2];
+	struct cmdq_slot *slot = &t.c.queue->slot[2];
 
 	(void)state;
 	slot->state = SLOT_BUSY;
-	slot->data = (struct login_data){ .op = RDMABLK_OP_DISCARD, .tag = 2,
+	slot->data = (struct wire_data){ .op = RDMABLK_OP_DISCARD, .tag = 2,
 					  .status = RDMABLK_R_RANGE };
-	command_do(slot);
+	cmdq_do(slot);
 	assert_int_equal(t.nr_answers, 1);
 	expect_answer(0, 2, RDMABLK_R_RANGE);
 	start(RDMABLK_OP_FENCE, 2, 0, 0);
@@ -699,8 +699,8 @@ static void answers_wait_for_sends(void **state)
 
 	(void)state;
 	/* the peer has seen each answer and uses the tag again; we know of none */
-	for (nr = 0; nr < 2 * COMMAND_DEPTH; nr++)
-		start(RDMABLK_OP_FENCE, nr % COMMAND_DEPTH, 0, 0);
+	for (nr = 0; nr < 2 * CMDQ_DEPTH; nr++)
+		start(RDMABLK_OP_FENCE, nr % CMDQ_DEPTH, 0, 0);
 	assert_int_equal(t.nr_answers, nr);
 	/* all of them will be told of, or nobody would ever send again */
 	assert_int_equal(t.told, nr);
@@ -709,11 +709,11 @@ static void answers_wait_for_sends(void **state)
 	assert_int_equal(t.nr_answers, nr);
 	assert_int_equal(t.c.queue->slot[3].state, SLOT_ANSWERED);
 	assert_int_equal(t.c.queue->slot[5].state, SLOT_ANSWERED);
-	command_sent(t.c.queue, 1);
+	cmdq_sent(t.c.queue, 1);
 	assert_int_equal(t.nr_answers, nr + 1);
 	expect_answer(nr, 3, RDMABLK_OK);
 	assert_int_equal(t.c.queue->slot[3].state, SLOT_FREE);
-	command_sent(t.c.queue, 3);
+	cmdq_sent(t.c.queue, 3);
 	assert_int_equal(t.nr_answers, nr + 2);
 	expect_answer(nr + 1, 5, RDMABLK_OK);
 }

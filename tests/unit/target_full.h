@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A store of a file with all of it in memory, as the keeper and the loop use it.
+ * A store of a file with all of it in memory, as the store thread and the loop use it.
  */
 #ifndef TARGET_FULL_H
 #define TARGET_FULL_H

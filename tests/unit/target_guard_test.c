@@ -3,8 +3,8 @@
  * An arena that loses pages ends its export and nothing else; what a thread reads in
  * their place is written to no file. An arena's file is the daemon's own, or refused.
  *
- * Sources: target/store/arena_guard.c target/store/arena.c target/export/export.c target/store/full_writeback.c
- *	    target/store/full_compare.c
+ * Sources: target/store/arena_guard.c target/store/arena.c target/export/export.c
+ *	   target/store/full_writeback.c target/store/full_compare.c
  * Libraries: libcrypto libsystemd liburing
  */
 #include <sys/syscall.h>
@@ -14,7 +14,7 @@
 #include "../../target/store/arena_guard.h"
 #include "../../target/store/store_thread.h"
 #include "target_full.h"
-#include "target_writers.h"
+#include "target_last_writer.h"
 
 static unsigned int hits;	/* of the daemon's */
 static struct export *last;
@@ -80,7 +80,7 @@ static void work_done(struct store_work *w)
 	loop_stop();
 }
 
-/* In the keeper's thread, which is that of the export. Return: enum rdmablk_reason */
+/* In the store thread's thread, which is that of the export. Return: enum rdmablk_reason */
 static unsigned int zeroes(struct export *e, uint64_t offset)
 {
 	struct loop_timer limit = { .expired = give_up };
@@ -90,7 +90,7 @@ static unsigned int zeroes(struct export *e, uint64_t offset)
 		.done = work_done,
 	};
 	work_over = false;
-	keeper_submit(e->store.keeper, &work);
+	store_thread_submit(e->store.thread, &work);
 	loop_timer_start(&limit, 60000);
 	while (!work_over)
 		assert_int_equal(loop_run(), 0);

@@ -4,7 +4,8 @@
  * is ended, who waits, and what the end of the daemon has to wait for. Sessions have no
  * adapter.
  *
- * Sources: target/admin/admin.c target/admin/control_show.c target/export/export.c target/session/session_list.c
+ * Sources: target/admin/admin.c target/admin/control_show.c target/export/export.c
+ *	   target/session/session_list.c
  * Libraries: json-c liburing
  */
 #include <json-c/json.h>
@@ -123,7 +124,7 @@ static void what_cannot_be_closed_is_counted(void **state)
 	files_write(path, MIB, MIB, 1);
 	e->store.ops->ended(&e->store, false);
 	held = export_held();
-	keeper_wake(e->store.keeper);
+	store_thread_wake(e->store.thread);
 	some_time();
 	still = export_held();
 	files_text(rules, "");
@@ -160,7 +161,7 @@ static void the_progress_of_a_flush_is_seen(void **state)
 	some_time();
 	files_text(rules, "read hang at 16M+8M\n");
 	e->store.ops->ended(&e->store, false);
-	keeper_submit(e->store.keeper, &w);
+	store_thread_submit(e->store.thread, &w);
 	for (int i = 0; i < 1000 && status.comparing != 16 * MIB; i++) {
 		some_time();
 		e->store.ops->status(&e->store, &status);
@@ -355,20 +356,20 @@ static void a_flush_takes_its_time(void **state)
 	struct session *greedy = session_dirty(e);
 
 	(void)state;
-	late->commands.flush_under_way = true;
-	late->commands.flushes = 7;
-	greedy->commands.flush_under_way = true;
+	late->cmdqs.flush_under_way = true;
+	late->cmdqs.flushes = 7;
+	greedy->cmdqs.flush_under_way = true;
 	assert_int_equal(session_end_late(e, RDMABLK_R_EXPORT_GONE), 2);
 	assert_int_equal(idle->state, SESSION_CLOSING);
 	assert_int_equal(idle->reason, RDMABLK_R_EXPORT_GONE);
-	late->commands.flush_under_way = false;
-	late->commands.flush_ended = loop_now();
-	greedy->commands.flushes = 3;
+	late->cmdqs.flush_under_way = false;
+	late->cmdqs.flush_ended = loop_now();
+	greedy->cmdqs.flushes = 3;
 	assert_int_equal(session_end_late(NULL, RDMABLK_R_SHUTDOWN), 1);
 	assert_int_equal(greedy->state, SESSION_CLOSING);
-	late->commands.flushes++;
+	late->cmdqs.flushes++;
 	assert_int_equal(session_end_late(NULL, RDMABLK_R_SHUTDOWN), 1);
-	late->commands.flush_ended -= 60000;
+	late->cmdqs.flush_ended -= 60000;
 	assert_int_equal(session_end_late(NULL, RDMABLK_R_SHUTDOWN), 0);
 	assert_int_equal(late->reason, RDMABLK_R_SHUTDOWN);
 	session_remove(late);
@@ -391,7 +392,7 @@ static unsigned int prove(struct export *e, uint32_t flags)
 	s->wish.features = RDMABLK_F_COMMANDS;
 	snprintf(s->wish.export_name, sizeof(s->wish.export_name), "%s", e->cfg->name);
 	assert_int_equal(mac_proof(no_key, &s->hello, &s->challenge, proof.mac), 0);
-	reason = dialog_receive(s, &proof, sizeof(proof));
+	reason = login_receive(s, &proof, sizeof(proof));
 	session_remove(s);
 	return reason;
 }
@@ -438,15 +439,15 @@ static void who_may_have_to_flush_is_expected(void **state)
 		if (ends[i].is & TOLD)
 			session_tell(s, RDMABLK_EVENT_DRAIN, 0);
 		s->state = SESSION_LIVE;
-		s->commands.flush_failed = ends[i].is & FAILED;
-		s->commands.pending = !!(ends[i].is & PENDING);
-		s->commands.changed = ends[i].is & CHANGED;
+		s->cmdqs.flush_failed = ends[i].is & FAILED;
+		s->cmdqs.pending = !!(ends[i].is & PENDING);
+		s->cmdqs.changed = ends[i].is & CHANGED;
 		s->staged = ends[i].is & STAGED ? (struct staged *)s : NULL;
 		s->staged_end = STAGED_IDLE;
 		session_end(s, ends[i].reason);
 		assert_int_equal(export_awaiting(), ends[i].awaited);
 		s->staged = NULL;
-		s->commands.pending = 0;
+		s->cmdqs.pending = 0;
 		session_remove(s);
 		export_lease(e, &writer);	/* it, or another */
 		assert_int_equal(export_awaiting(), 0);
@@ -488,26 +489,26 @@ static void who_may_have_to_flush_is_let_in(void **state)
 
 	(void)state;
 	e = add_faulty("back", files_new("back", 4 * MIB), files_path("rules"));
-	dialog_refuse_logins(RDMABLK_R_SHUTDOWN, loop_now() + 60000);
+	login_refuse_all(RDMABLK_R_SHUTDOWN, loop_now() + 60000);
 	assert_int_equal(prove(e, 0), RDMABLK_R_SHUTDOWN);
 	assert_int_equal(prove(e, RDMABLK_HELLO_RESUME | RDMABLK_HELLO_READ_ONLY),
 			 RDMABLK_R_SHUTDOWN);
 	assert_int_equal(prove(first, RDMABLK_HELLO_RESUME), RDMABLK_R_SHUTDOWN);
 	assert_int_equal(prove(e, RDMABLK_HELLO_RESUME), RDMABLK_R_IDENTITY);
-	assert_int_equal(dialog_refuses(), RDMABLK_R_SHUTDOWN);
+	assert_int_equal(login_refuses(), RDMABLK_R_SHUTDOWN);
 	export_await(e, loop_now() + 60000);
-	assert_int_equal(dialog_refuses(), RDMABLK_OK);
-	dialog_refuse_logins(RDMABLK_R_SHUTDOWN, loop_now());
+	assert_int_equal(login_refuses(), RDMABLK_OK);
+	login_refuse_all(RDMABLK_R_SHUTDOWN, loop_now());
 	assert_int_equal(export_awaiting(), 1);
-	assert_int_equal(dialog_refuses(), RDMABLK_R_SHUTDOWN);
+	assert_int_equal(login_refuses(), RDMABLK_R_SHUTDOWN);
 	assert_int_equal(prove(e, RDMABLK_HELLO_RESUME), RDMABLK_R_SHUTDOWN);
-	dialog_refuse_logins(RDMABLK_R_SHUTDOWN, loop_now() + 60000);
+	login_refuse_all(RDMABLK_R_SHUTDOWN, loop_now() + 60000);
 	/* nobody is told that the next daemon has not got it either */
 	e->state = EXPORT_CLOSED;
 	assert_int_equal(prove(e, RDMABLK_HELLO_RESUME), RDMABLK_R_SHUTDOWN);
 	e->state = EXPORT_READY;
-	dialog_refuse_logins(RDMABLK_OK, 0);
-	assert_int_equal(dialog_refuses(), RDMABLK_OK);
+	login_refuse_all(RDMABLK_OK, 0);
+	assert_int_equal(login_refuses(), RDMABLK_OK);
 	assert_int_equal(prove(first, RDMABLK_HELLO_RESUME), RDMABLK_R_IDENTITY);
 	assert_int_equal(run(ADMIN_REMOVE, "back", NULL, 0), 0);
 }

@@ -201,7 +201,7 @@ static inline void close_store(void)
 {
 	static struct ring_note note = { .run = close_run };
 
-	iothreads_tell_loop(((struct store_none *)store.priv)->threads, &note);
+	iothread_tell_loop(((struct store_none *)store.priv)->threads, &note);
 	sem_wait(&closed);
 	unlink(path);
 	unlink(rules);

@@ -3,7 +3,8 @@
  * The end of sessions with a store without a cache, be it that of a file that does not
  * answer; and what memory they get at their beginning.
  *
- * Sources: target/staged/lane_life.c target/staged/staged_session.c target/staged/iothread.c
+ * Sources: target/staged/lane_life.c target/staged/staged_session.c
+ *	   target/staged/iothread.c
  */
 #include "../../target/base/meminfo.h"
 #include "target_lane.h"
@@ -93,7 +94,7 @@ static void hang_run(struct ring_note *note)
 static void a_thread_that_hangs_takes_no_session(void **state)
 {
 	const struct staged_ops *ops = store_none_ops.staged;
-	struct iothreads *threads;
+	struct iothread_pool *threads;
 
 	(void)state;
 	open_store(false);

@@ -3,7 +3,8 @@
  * Sessions with a store without a cache, from the command that comes in to the answer
  * that goes out.
  *
- * Sources: target/staged/lane.c target/staged/staged_session.c target/staged/iothread.c target/staged/store_none.c
+ * Sources: target/staged/lane.c target/staged/staged_session.c target/staged/iothread.c
+ *	   target/staged/store_none.c
  */
 #include "target_lane.h"
 

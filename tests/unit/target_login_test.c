@@ -42,22 +42,22 @@ static struct rdmablk_hello good_hello(void)
 static unsigned int check_all(const void *msg, size_t len)
 {
 	void *copy = malloc(len ? len : 1);
-	struct login_command command;
-	struct login_wish wish;
+	struct wire_command command;
+	struct wire_wish wish;
 	unsigned int reason;
 	uint32_t first;
 	uint16_t type;
 
 	memcpy(copy, msg, len);
-	reason = login_check_head(copy, len, &type);
+	reason = wire_check_head(copy, len, &type);
 	if (!reason && type == RDMABLK_MSG_HELLO)
-		reason = login_check_hello(copy, len, &wish);
+		reason = wire_check_hello(copy, len, &wish);
 	else if (!reason && type == RDMABLK_MSG_REGIONS_GET)
-		reason = login_check_regions_get(copy, len, 10, &first);
+		reason = wire_check_regions_get(copy, len, 10, &first);
 	else if (!reason && type == RDMABLK_MSG_COMMAND)
-		reason = login_check_command(copy, len, &command);
+		reason = wire_check_command(copy, len, &command);
 	else if (!reason && type == RDMABLK_MSG_CLOSE)
-		reason = login_check_close(copy, len, &first);
+		reason = wire_check_close(copy, len, &first);
 	free(copy);
 	return reason;
 }
@@ -190,12 +190,12 @@ static void features_are_what_both_can_do(void **state)
 		0, 1, 0, 3, 0, 1, 0, 7, 0, 1, 11, 0, 15, 0, 15
 	};
 	struct rdmablk_hello h = good_hello();
-	struct login_wish wish;
+	struct wire_wish wish;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(offered); i++) {
 		h.features_offered = htole64(offered[i]);
-		assert_int_equal(login_check_hello(&h, sizeof(h), &wish), RDMABLK_OK);
+		assert_int_equal(wire_check_hello(&h, sizeof(h), &wish), RDMABLK_OK);
 		assert_int_equal(wish.features, chosen[i]);
 	}
 }
@@ -231,12 +231,12 @@ static void command_fields_are_checked(void **state)
 
 static unsigned int request(const struct rdmablk_cm_request *req, size_t len)
 {
-	struct login_request out;
+	struct wire_request out;
 	void *copy = malloc(len ? len : 1);
 	unsigned int reason;
 
 	memcpy(copy, req, len);
-	reason = login_check_request(copy, len, &out);
+	reason = wire_check_request(copy, len, &out);
 	free(copy);
 	return reason;
 }

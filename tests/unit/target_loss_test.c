@@ -161,7 +161,7 @@ static unsigned int notes(void)
 	unsigned int nr = 0;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/" LOSSES_FILE, dir);
+	snprintf(path, sizeof(path), "%s/" SYNC_ERRORS_FILE, dir);
 	file = fopen(path, "re");
 	while (file && fgets(line, sizeof(line), file))
 		nr += line[0] != '\n';
@@ -204,9 +204,9 @@ static bool epoch_changes(under_way begin_it, bool direct)
 	uint8_t before[RDMABLK_ID_LEN], after[RDMABLK_ID_LEN];
 	unsigned int nr;
 
-	assert_int_equal(losses_epoch("test", mine, one_disk, before), 0);
+	assert_int_equal(sync_errors_epoch("test", mine, one_disk, before), 0);
 	nr = ends_during(begin_it, direct);
-	assert_int_equal(losses_epoch("test", mine, one_disk, after), 0);
+	assert_int_equal(sync_errors_epoch("test", mine, one_disk, after), 0);
 	assert_int_equal(nr, !!memcmp(before, after, sizeof(after)));
 	return nr;
 }
@@ -242,9 +242,9 @@ static bool changes_beside(under_way begin_it, const uint8_t *disk)
 {
 	uint8_t before[RDMABLK_ID_LEN], after[RDMABLK_ID_LEN];
 
-	assert_int_equal(losses_epoch("beside", beside, disk, before), 0);
+	assert_int_equal(sync_errors_epoch("beside", beside, disk, before), 0);
 	assert_int_equal(ends_during(begin_it, false), 1);
-	assert_int_equal(losses_epoch("beside", beside, disk, after), 0);
+	assert_int_equal(sync_errors_epoch("beside", beside, disk, after), 0);
 	return memcmp(before, after, sizeof(after));
 }
 
@@ -267,12 +267,12 @@ static bool fails(int ret, const uint8_t *disk)
 	uint8_t before[RDMABLK_ID_LEN], after[RDMABLK_ID_LEN];
 	struct command c = { 0 };
 
-	assert_int_equal(losses_epoch("beside", beside, disk, before), 0);
+	assert_int_equal(sync_errors_epoch("beside", beside, disk, before), 0);
 	fake(&place.sf.sync, ret, 1);
 	begin(&c, RDMABLK_OP_FLUSH, 0, 0, 0);
 	assert_int_not_equal(end(&c), RDMABLK_OK);
 	assert_true(atomic_load(&place.sf.failed));
-	assert_int_equal(losses_epoch("beside", beside, disk, after), 0);
+	assert_int_equal(sync_errors_epoch("beside", beside, disk, after), 0);
 	return memcmp(before, after, sizeof(after));
 }
 
@@ -337,10 +337,10 @@ int main(void)
 
 	if (place_dir_make())
 		return 1;
-	losses_init(dir, dir);
+	sync_errors_init(dir, dir);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	losses_exit();
-	snprintf(path, sizeof(path), "%s/" LOSSES_FILE, dir);
+	sync_errors_exit();
+	snprintf(path, sizeof(path), "%s/" SYNC_ERRORS_FILE, dir);
 	unlink(path);
 	place_dir_remove();
 	return failed;

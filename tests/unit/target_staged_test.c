@@ -195,11 +195,11 @@ static void what_shall_come_again_does(void **state)
 	place_close();
 
 	place_open(dir, 1U << 20, 512, true);
-	losses_init(dir, dir);
+	sync_errors_init(dir, dir);
 	place.sf.sync_tries = RETRY_TRIES - 2;
 	fake(&place.sf.sync, -EAGAIN, 1000);
 	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_IO);
-	losses_exit();
+	sync_errors_exit();
 	place_close();
 }
 
@@ -230,16 +230,16 @@ static void a_failed_flush_is_the_last(void **state)
 	(void)state;
 	place_open(dir, 1U << 20, 512, true);
 	memset(place.sf.identity, 7, sizeof(epoch));
-	losses_init(dir, dir);
-	assert_int_equal(losses_epoch("d", place.sf.identity, one_disk, epoch), 0);
+	sync_errors_init(dir, dir);
+	assert_int_equal(sync_errors_epoch("d", place.sf.identity, one_disk, epoch), 0);
 	assert_memory_equal(epoch, place.sf.identity, sizeof(epoch));
 	fake(&place.sf.sync, -EIO, 1);
 	begin(&first, RDMABLK_OP_FLUSH, 0, 0, 0);
 	begin(&second, RDMABLK_OP_FLUSH, 0, 0, 0);
 	assert_int_equal(end(&first), RDMABLK_R_STORE_IO);
-	assert_int_equal(losses_epoch("d", place.sf.identity, one_disk, epoch), 0);
+	assert_int_equal(sync_errors_epoch("d", place.sf.identity, one_disk, epoch), 0);
 	assert_memory_not_equal(epoch, place.sf.identity, sizeof(epoch));
-	losses_exit();
+	sync_errors_exit();
 	assert_int_equal(end(&second), RDMABLK_R_STORE_FAILED);
 	begin(&third, RDMABLK_OP_FLUSH, 0, 0, 0);
 	assert_true(third.done);

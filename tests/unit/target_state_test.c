@@ -3,14 +3,15 @@
  * State files are durable when the daemon goes on: fsync and rename are this program's
  * own, and keep the order they come in. And no two exports have one UUID.
  *
- * Sources: target/base/state_file.c target/export/export.c target/export/last_writer.c target/config/config.c
+ * Sources: target/base/state_file.c target/export/export.c target/export/last_writer.c
+ *	   target/config/config.c
  */
 #include <sys/syscall.h>
 
 #include "../../target/base/log.h"
 #include "../../target/base/state_file.h"
 #include "../../target/wire/mac.h"
-#include "target_writers.h"
+#include "target_last_writer.h"
 
 /* In the place of libc's. Each call: 'f' a file, 'd' a directory was synced, 'r' a rename */
 static char calls[64];

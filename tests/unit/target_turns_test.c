@@ -3,8 +3,8 @@
  * Who sends without pause keeps nobody else from their turn in the loop: not timers, not
  * other descriptors, not other sessions. Yet no completion is left lying. RDMA is a fake.
  *
- * Sources: target/base/loop.c target/rdma/cq.c target/rdma/device.c target/rdma/cm.c target/session/cmdq.c
- *	    target/session/session_event.c
+ * Sources: target/base/loop.c target/rdma/cq.c target/rdma/device.c target/rdma/cm.c
+ *	   target/session/cmdq.c target/session/session_event.c
  */
 #include <endian.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static struct config cfg = { .login_ms = SHORT_MS };
 
 /* A peer and the queue that it floods. */
 static struct peer {
-	struct commands commands;
+	struct cmdqs cmdqs;
 	struct session *session;
 	struct fake_qp qp;
 	uint64_t sent;
@@ -195,37 +195,37 @@ static void answered(struct fake_qp *qp)
 	}
 }
 
-static void commands_ended(struct commands *c, unsigned int reason)
+static void cmdqs_ended(struct cmdqs *c, unsigned int reason)
 {
-	container_of(c, struct peer, commands)->ended = reason;
-	command_stop(c);
+	container_of(c, struct peer, cmdqs)->ended = reason;
+	cmdq_stop(c);
 }
 
 static struct peer *commands_open(unsigned int i)
 {
 	struct peer *p = &peers[i];
-	struct commands *c = &p->commands;
+	struct cmdqs *c = &p->cmdqs;
 
 	memset(p, 0, sizeof(*p));
-	c->scope = (struct login_scope){ .size = 4096, .logical_block = 512,
-					 .cmd_depth = COMMAND_DEPTH };
-	c->ended = commands_ended;
-	assert_int_equal(command_open(c, dev, fake_pd(), 1), 0);
+	c->scope = (struct wire_scope){ .size = 4096, .logical_block = 512,
+					 .cmd_depth = CMDQ_DEPTH };
+	c->ended = cmdqs_ended;
+	assert_int_equal(cmdq_open(c, dev, fake_pd(), 1), 0);
 	fake_qp_init(&p->qp, c->cq.ibv);
 	p->qp.sent = answered;
-	assert_int_equal(command_join(c, 0, &p->qp.qp), 0);
-	command_live(c);
+	assert_int_equal(cmdq_join(c, 0, &p->qp.qp), 0);
+	cmdq_live(c);
 	return p;
 }
 
 /* The last events are read while there is a queue that they are of. */
 static void commands_close(struct peer *p)
 {
-	command_stop(&p->commands);
+	cmdq_stop(&p->cmdqs);
 	dev->completions.ready(&dev->completions);
-	assert_false(cq_waits(&p->commands.cq));
-	assert_int_equal(command_close(&p->commands), 0);
-	command_free(&p->commands);
+	assert_false(cq_waits(&p->cmdqs.cq));
+	assert_int_equal(cmdq_close(&p->cmdqs), 0);
+	cmdq_free(&p->cmdqs);
 }
 
 static void commands_without_pause(void **state)
@@ -236,19 +236,19 @@ static void commands_without_pause(void **state)
 	(void)state;
 	flood_until = loop_now() + FLOOD_MS;
 	p->flood = true;
-	for (uint16_t tag = 0; tag < COMMAND_DEPTH; tag++)
+	for (uint16_t tag = 0; tag < CMDQ_DEPTH; tag++)
 		assert_true(send_fence(p, tag));
 	assert_true(others_live());
-	assert_true(p->sent > COMMAND_DEPTH);
+	assert_true(p->sent > CMDQ_DEPTH);
 	/* another session has its turn, too */
 	assert_true(send_fence(quiet, 0));
 	before = p->sent;
 	assert_true(others_live());
 	assert_true(p->sent > before);
-	assert_int_equal(quiet->commands.counts.done[0], 1);
+	assert_int_equal(quiet->cmdqs.counts.done[0], 1);
 	p->flood = false;
 	settle();
-	assert_int_equal(p->commands.counts.done[0], p->sent);
+	assert_int_equal(p->cmdqs.counts.done[0], p->sent);
 	assert_int_equal(p->ended, RDMABLK_OK);
 	commands_close(p);
 	commands_close(quiet);
@@ -289,7 +289,7 @@ static void nothing_is_left_lying(void **state)
 		assert_true(send_fence(p, 0));
 		settle();
 		assert_false(before_it || after_it);
-		assert_int_equal(p->commands.counts.done[0], p->sent);
+		assert_int_equal(p->cmdqs.counts.done[0], p->sent);
 	}
 	ops->req_notify_cq = real_req_notify;
 	assert_int_equal(p->ended, RDMABLK_OK);
@@ -316,7 +316,7 @@ static void a_queue_that_cannot_be_armed_ends_its_session(void **state)
 	assert_true(send_fence(p, 0));
 	settle();
 	ops->req_notify_cq = real_req_notify;
-	assert_int_equal(p->commands.counts.done[0], 1);
+	assert_int_equal(p->cmdqs.counts.done[0], 1);
 	assert_int_equal(p->ended, RDMABLK_R_CONNECTION);
 	commands_close(p);
 }
@@ -347,7 +347,7 @@ static void a_queue_that_cannot_be_polled_ends_its_session(void **state)
 		assert_true(send_fence(p, 0));
 		settle();
 		ops->poll_cq = real_poll;
-		assert_int_equal(p->commands.counts.done[0], !!which);
+		assert_int_equal(p->cmdqs.counts.done[0], !!which);
 		assert_int_equal(p->ended, RDMABLK_R_CONNECTION);
 		commands_close(p);
 	}
@@ -363,11 +363,11 @@ static void who_has_ended_is_not_heard(void **state)
 	assert_true(send_fence(p, 0));
 	settle();
 	assert_int_equal(p->ended, RDMABLK_R_MALFORMED);
-	assert_int_equal(p->commands.counts.done[0], 0);
+	assert_int_equal(p->cmdqs.counts.done[0], 0);
 	p->qp.dead = true;
-	cq_event(&p->commands.cq);
+	cq_event(&p->cmdqs.cq);
 	settle();
-	assert_int_equal(p->commands.counts.done[0], 0);
+	assert_int_equal(p->cmdqs.counts.done[0], 0);
 	assert_false(p->qp.late);
 	commands_close(p);
 }

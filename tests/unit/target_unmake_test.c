@@ -5,7 +5,8 @@
  * for what cannot be written any more. The device is a fake that refuses on demand. And
  * a session of which it cannot be noted that it writes.
  *
- * Sources: target/session/session.c target/session/session_open.c target/rdma/conn.c target/rdma/ctrl.c
+ * Sources: target/session/session.c target/session/session_open.c target/rdma/conn.c
+ *	   target/rdma/ctrl.c
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -278,7 +279,7 @@ static int begin(void **state)
 {
 	(void)state;
 	config_init(&cfg);
-	limits_init(&cfg);
+	quota_init(&cfg);
 	return loop_init() || worker_start() || session_init(gone);
 }
 
@@ -307,7 +308,7 @@ static void wait_gone(void)
 static unsigned int create(struct rdma_cm_id *id)
 {
 	device.users++;
-	assert_int_equal(limits_login_get(rdma_get_peer_addr(id)), RDMABLK_OK);
+	assert_int_equal(quota_login_get(rdma_get_peer_addr(id)), RDMABLK_OK);
 	return session_create(id, &device, &cfg, 1, received);
 }
 
@@ -335,7 +336,7 @@ static void wait_answered(void)
 /* The peer learns what there is too little of, and goes on with fewer queues, or without. */
 static void a_full_device_is_named(void **state)
 {
-	const struct login_request req = { .kind = RDMABLK_KIND_WRITE, .queue = 2 };
+	const struct wire_request req = { .kind = RDMABLK_KIND_WRITE, .queue = 2 };
 	struct store_ops ops = { 0 };
 	struct export export = { .store.ops = &ops };
 	struct session *s;
@@ -367,7 +368,7 @@ static void a_full_device_is_named(void **state)
 /* Rights are those of the kind of queue, and not what rdma_cm gives to all. */
 static void a_queue_is_made_by_a_worker(void **state)
 {
-	struct login_request req = { .kind = RDMABLK_KIND_READ, .queue = 1 };
+	struct wire_request req = { .kind = RDMABLK_KIND_READ, .queue = 1 };
 	struct store_ops ops = { 0 };
 	struct export export = { .store.ops = &ops };
 	struct session *s;
@@ -391,7 +392,7 @@ static void a_queue_is_made_by_a_worker(void **state)
 	wait_answered();
 	assert_int_equal(s->joined, 1);
 	assert_int_equal(fake.access, IBV_ACCESS_REMOTE_READ);
-	req = (struct login_request){ .kind = RDMABLK_KIND_WRITE, .queue = 2 };
+	req = (struct wire_request){ .kind = RDMABLK_KIND_WRITE, .queue = 2 };
 	assert_int_equal(session_join(s, id_new(), &req, 1), RDMABLK_OK);
 	wait_answered();
 	assert_int_equal(s->joined, 2);
@@ -425,7 +426,7 @@ static void a_login_that_ends_is_undone_when_its_queue_is_made(void **state)
 /* Its queue pairs can be written through as soon as they are made: the fence ends them all. */
 static void a_fence_waits_for_queues_that_are_made(void **state)
 {
-	const struct login_request req[] = {
+	const struct wire_request req[] = {
 		{ .kind = RDMABLK_KIND_READ, .queue = 1 },
 		{ .kind = RDMABLK_KIND_WRITE, .queue = 2 },
 	};
@@ -521,7 +522,7 @@ static struct session *session_make(struct export *export)
 /* Its queue pair may be written through: the export is not free before it is gone. */
 static void a_queue_that_fails_to_join_is_fenced(void **state)
 {
-	const struct login_request req = { .kind = RDMABLK_KIND_READ, .queue = 1 };
+	const struct wire_request req = { .kind = RDMABLK_KIND_READ, .queue = 1 };
 	struct store_ops ops = { 0 };
 	struct export export = { .store.ops = &ops };
 	struct session *s = session_make(&export);
@@ -858,7 +859,7 @@ static void a_short_completion_queue_is_a_full_device(void **state)
 
 	(void)state;
 	s->wish.features = RDMABLK_F_COMMANDS;
-	s->share.queues = (uint32_t)device.attr.max_cqe / COMMAND_DEPTH;
+	s->share.queues = (uint32_t)device.attr.max_cqe / CMDQ_DEPTH;
 	come_from(s, 1);
 	went_on = 0;
 	assert_int_equal(session_register(s, count_registered), RDMABLK_OK);

@@ -26,33 +26,33 @@ static void taken(const void *msg, size_t len, uint16_t want)
 {
 	uint16_t type;
 
-	assert_int_equal(login_check_head(msg, len, &type), RDMABLK_OK);
+	assert_int_equal(wire_check_head(msg, len, &type), RDMABLK_OK);
 	assert_int_equal(type, want);
 }
 
-static void login_wish(struct rdmablk_hello *sent, struct login_wish *wish)
+static void login_wish(struct rdmablk_hello *sent, struct wire_wish *wish)
 {
 	rdmablk_wire_hello(sent, &hello);
 	taken(sent, sizeof(*sent), RDMABLK_MSG_HELLO);
-	assert_int_equal(login_check_hello(sent, sizeof(*sent), wish), RDMABLK_OK);
+	assert_int_equal(wire_check_hello(sent, sizeof(*sent), wish), RDMABLK_OK);
 }
 
 static void test_connection_request(void **state)
 {
 	struct rdmablk_cm_request req;
-	struct login_request out;
+	struct wire_request out;
 
 	(void)state;
 	rdmablk_wire_cm_request(&req, RDMABLK_KIND_CONTROL, 0, 0, 0, RDMABLK_VERSION_MIN,
 				RDMABLK_VERSION_MAX);
-	assert_int_equal(login_check_request(&req, sizeof(req), &out), RDMABLK_OK);
+	assert_int_equal(wire_check_request(&req, sizeof(req), &out), RDMABLK_OK);
 	assert_int_equal(out.version, RDMABLK_VERSION_MAX);
 	assert_int_equal(out.kind, RDMABLK_KIND_CONTROL);
 	for (uint16_t queue = 1; queue <= 2 * RDMABLK_MAX_QUEUES; queue++) {
 		uint8_t kind = queue % 2 ? RDMABLK_KIND_READ : RDMABLK_KIND_WRITE;
 
 		rdmablk_wire_cm_request(&req, kind, queue, 7, MSG_SESSION, 1, 1);
-		assert_int_equal(login_check_request(&req, sizeof(req), &out), RDMABLK_OK);
+		assert_int_equal(wire_check_request(&req, sizeof(req), &out), RDMABLK_OK);
 		assert_int_equal(out.kind, kind);
 		assert_int_equal(out.queue, queue);
 		assert_int_equal(out.generation, 7);
@@ -69,24 +69,24 @@ static void test_connection_replies(void **state)
 
 	(void)state;
 	for (uint16_t queue = 0; queue <= 2 * RDMABLK_MAX_QUEUES; queue++) {
-		login_pack_accept(&accept, 1, queue);
+		wire_pack_accept(&accept, 1, queue);
 		assert_int_equal(rdmablk_wire_parse_accept(&accept, sizeof(accept), queue,
 							   &version), 0);
 		assert_int_equal(version, 1);
 	}
 	for (unsigned int reason = 1; reason <= RDMABLK_R_INTERNAL; reason++) {
-		login_pack_reject(&reject, reason);
+		wire_pack_reject(&reject, reason);
 		assert_int_equal(rdmablk_wire_parse_reject(&reject, sizeof(reject), &out), 0);
 		assert_int_equal(out.reason, reason);
 		assert_int_equal(out.version_max, RDMABLK_VERSION_MAX);
-		assert_int_equal(out.retry_after_ms, login_retry_after(reason));
+		assert_int_equal(out.retry_after_ms, wire_retry_after(reason));
 	}
 }
 
 static void test_hello(void **state)
 {
 	struct rdmablk_hello sent;
-	struct login_wish wish;
+	struct wire_wish wish;
 
 	(void)state;
 	login_wish(&sent, &wish);
@@ -109,7 +109,7 @@ static void test_hello_flags(void **state)
 {
 	struct rdmablk_wire_hello h = hello;
 	struct rdmablk_hello sent;
-	struct login_wish wish;
+	struct wire_wish wish;
 
 	(void)state;
 	assert_int_equal(RDMABLK_HELLO_FLAGS, RDMABLK_HELLO_READ_ONLY |
@@ -117,7 +117,7 @@ static void test_hello_flags(void **state)
 	for (int bit = 0; bit < 32; bit++) {
 		h.flags = 1U << bit;
 		rdmablk_wire_hello(&sent, &h);
-		assert_int_equal(login_check_hello(&sent, sizeof(sent), &wish),
+		assert_int_equal(wire_check_hello(&sent, sizeof(sent), &wish),
 				 h.flags & RDMABLK_HELLO_FLAGS ? RDMABLK_OK :
 				 RDMABLK_R_MALFORMED);
 		if (h.flags & RDMABLK_HELLO_FLAGS)
@@ -126,7 +126,7 @@ static void test_hello_flags(void **state)
 	h.flags = RDMABLK_HELLO_FLAGS;
 	memset(h.uuid, 5, sizeof(h.uuid));
 	rdmablk_wire_hello(&sent, &h);
-	assert_int_equal(login_check_hello(&sent, sizeof(sent), &wish), RDMABLK_OK);
+	assert_int_equal(wire_check_hello(&sent, sizeof(sent), &wish), RDMABLK_OK);
 	assert_int_equal(wish.flags, RDMABLK_HELLO_FLAGS);
 	assert_memory_equal(wish.uuid, h.uuid, sizeof(h.uuid));
 }
@@ -152,15 +152,15 @@ static void test_features(void **state)
 	struct rdmablk_wire_hello h = hello;
 	struct rdmablk_challenge msg;
 	struct rdmablk_hello sent;
-	struct login_wish wish;
+	struct wire_wish wish;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
 		h.features_offered = list[i].offered;
 		rdmablk_wire_hello(&sent, &h);
-		assert_int_equal(login_check_hello(&sent, sizeof(sent), &wish), RDMABLK_OK);
+		assert_int_equal(wire_check_hello(&sent, sizeof(sent), &wish), RDMABLK_OK);
 		assert_int_equal(wish.features, list[i].chosen);
-		login_pack_challenge(&msg, &wish, MSG_SESSION, nonce);
+		wire_pack_challenge(&msg, &wish, MSG_SESSION, nonce);
 		assert_int_equal(rdmablk_wire_parse_challenge(&msg, sizeof(msg), &sent,
 							      &out), 0);
 		assert_int_equal(out.features, list[i].chosen);
@@ -172,11 +172,11 @@ static void test_challenge(void **state)
 	struct rdmablk_wire_challenge out;
 	struct rdmablk_challenge msg;
 	struct rdmablk_hello sent;
-	struct login_wish wish;
+	struct wire_wish wish;
 
 	(void)state;
 	login_wish(&sent, &wish);
-	login_pack_challenge(&msg, &wish, MSG_SESSION, nonce);
+	wire_pack_challenge(&msg, &wish, MSG_SESSION, nonce);
 	assert_int_equal(rdmablk_wire_parse_challenge(&msg, sizeof(msg), &sent, &out), 0);
 	assert_int_equal(out.version, 1);
 	assert_int_equal(out.session_id, MSG_SESSION);
@@ -187,7 +187,7 @@ static void test_challenge(void **state)
 static void test_grant_and_regions(void **state)
 {
 	static const uint8_t uuid[RDMABLK_ID_LEN] = { 5 }, epoch[RDMABLK_ID_LEN] = { 6 };
-	static const struct login_grant in = {
+	static const struct wire_grant in = {
 		.session_id = MSG_SESSION, .features = RDMABLK_FEATURES_V1, .uuid = uuid,
 		.epoch = epoch, .size = MSG_SIZE,
 		.region_bytes = MSG_REGION, .nr_regions = MSG_REGIONS,
@@ -202,12 +202,12 @@ static void test_grant_and_regions(void **state)
 	struct rdmablk_regions regions;
 	struct rdmablk_hello sent;
 	struct rdmablk_grant msg;
-	struct login_wish wish;
+	struct wire_wish wish;
 	uint8_t mac[RDMABLK_MAC_LEN];
 
 	(void)state;
 	login_wish(&sent, &wish);
-	login_pack_grant(&msg, &in);
+	wire_pack_grant(&msg, &in);
 	assert_int_equal(rdmablk_wire_parse_grant(&msg, sizeof(msg), &sent, &msg_challenged,
 						  &grant), 0);
 	assert_int_equal(grant.size, MSG_SIZE);
@@ -228,26 +228,26 @@ static void test_grant_and_regions(void **state)
 
 		rdmablk_wire_regions_get(&get, first);
 		taken(&get, sizeof(get), RDMABLK_MSG_REGIONS_GET);
-		assert_int_equal(login_check_regions_get(&get, sizeof(get), MSG_REGIONS, &asked),
+		assert_int_equal(wire_check_regions_get(&get, sizeof(get), MSG_REGIONS, &asked),
 				 RDMABLK_OK);
 		assert_int_equal(asked, first);
-		login_pack_regions(&regions, first, count);
+		wire_pack_regions(&regions, first, count);
 		for (uint32_t i = 0; i < count; i++)
-			login_pack_region(&regions.region[i], (first + i) * MSG_REGION, first + i);
+			wire_pack_region(&regions.region[i], (first + i) * MSG_REGION, first + i);
 		assert_int_equal(rdmablk_wire_parse_regions(&regions, sizeof(regions), &grant,
 							    first, table, mac), 0);
 	}
 	for (uint32_t i = 0; i < MSG_REGIONS; i++)
 		assert_true(table[i].iova == i * MSG_REGION && table[i].rkey == i);
 	rdmablk_wire_regions_get(&get, MSG_REGIONS);
-	assert_int_equal(login_check_regions_get(&get, sizeof(get), MSG_REGIONS,
-						 &(uint32_t){ 0 }), RDMABLK_R_MALFORMED);
+	assert_int_equal(wire_check_regions_get(&get, sizeof(get), MSG_REGIONS,
+						&(uint32_t){ 0 }), RDMABLK_R_MALFORMED);
 }
 
 static void test_staged_grant(void **state)
 {
 	static const uint8_t id[RDMABLK_ID_LEN] = { 5 };
-	static const struct login_grant in = {
+	static const struct wire_grant in = {
 		.session_id = MSG_SESSION, .features = RDMABLK_FEATURES_V1, .uuid = id,
 		.epoch = id, .size = 10ULL << 40,
 		.flags = RDMABLK_GRANT_READ_ONLY | RDMABLK_GRANT_STAGED | RDMABLK_GRANT_CACHE,
@@ -258,11 +258,11 @@ static void test_staged_grant(void **state)
 	struct rdmablk_wire_grant grant;
 	struct rdmablk_hello sent;
 	struct rdmablk_grant msg;
-	struct login_wish wish;
+	struct wire_wish wish;
 
 	(void)state;
 	login_wish(&sent, &wish);
-	login_pack_grant(&msg, &in);
+	wire_pack_grant(&msg, &in);
 	assert_int_equal(rdmablk_wire_parse_grant(&msg, sizeof(msg), &sent, &msg_challenged,
 						  &grant), 0);
 	assert_int_equal(grant.flags, in.flags);
@@ -270,7 +270,7 @@ static void test_staged_grant(void **state)
 }
 
 /* What the daemon says of an export in memory that has a cache, and of a staged one. */
-static const struct login_scope cached = {
+static const struct wire_scope cached = {
 	.size = MSG_SIZE, .logical_block = 512, .writer = true,
 	.ops = RDMABLK_OP_BIT(RDMABLK_OP_DIRTY) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH) |
 	       RDMABLK_OP_BIT(RDMABLK_OP_DISCARD) | RDMABLK_OP_BIT(RDMABLK_OP_WRITE_ZEROES) |
@@ -280,7 +280,7 @@ static const struct login_scope cached = {
 	.discard_granularity = 4096, .discard_alignment = 512, .erase_granularity = 8192,
 };
 
-static const struct login_scope staged = {
+static const struct wire_scope staged = {
 	.size = MSG_SIZE, .logical_block = 512, .writer = true,
 	.ops = RDMABLK_OP_BIT(RDMABLK_OP_READ) | RDMABLK_OP_BIT(RDMABLK_OP_WRITE) |
 	       RDMABLK_OP_BIT(RDMABLK_OP_FLUSH),
@@ -297,7 +297,7 @@ static void test_limits(void **state)
 	(void)state;
 	rdmablk_wire_limits_get(&get);
 	taken(&get, sizeof(get), RDMABLK_MSG_LIMITS_GET);
-	login_pack_limits(&msg, &cached);
+	wire_pack_limits(&msg, &cached);
 	assert_int_equal(rdmablk_wire_parse_limits(&msg, sizeof(msg), &msg_granted, &out), 0);
 	assert_int_equal(out.ops, cached.ops | RDMABLK_OP_BIT(RDMABLK_OP_FENCE));
 	assert_int_equal(out.cmd_depth, cached.cmd_depth);
@@ -309,7 +309,7 @@ static void test_limits(void **state)
 	assert_int_equal(out.discard_granularity, cached.discard_granularity);
 	assert_int_equal(out.discard_alignment, cached.discard_alignment);
 	assert_int_equal(out.erase_granularity, cached.erase_granularity);
-	login_pack_limits(&msg, &staged);
+	wire_pack_limits(&msg, &staged);
 	assert_int_equal(rdmablk_wire_parse_limits(&msg, sizeof(msg), &msg_staged, &out), 0);
 	assert_int_equal(out.ops, staged.ops | RDMABLK_OP_BIT(RDMABLK_OP_FENCE));
 	assert_int_equal(out.cmd_depth, staged.cmd_depth);
@@ -323,14 +323,14 @@ static void test_limits(void **state)
 static void test_limits_of_readers(void **state)
 {
 	struct rdmablk_wire_grant granted = msg_granted, granted_staged = msg_staged;
-	struct login_scope scope = cached;
+	struct wire_scope scope = cached;
 	struct rdmablk_wire_limits out;
 	struct rdmablk_limits msg;
 
 	(void)state;
 	granted.flags |= RDMABLK_GRANT_READ_ONLY;
 	scope.writer = false;
-	login_pack_limits(&msg, &scope);
+	wire_pack_limits(&msg, &scope);
 	assert_int_equal(rdmablk_wire_parse_limits(&msg, sizeof(msg), &granted, &out), 0);
 	assert_int_equal(out.ops, RDMABLK_OP_BIT(RDMABLK_OP_FENCE) |
 			 RDMABLK_OP_BIT(RDMABLK_OP_DIRTY) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH));
@@ -339,14 +339,14 @@ static void test_limits_of_readers(void **state)
 	granted_staged.flags |= RDMABLK_GRANT_READ_ONLY;
 	scope = staged;
 	scope.writer = false;
-	login_pack_limits(&msg, &scope);
+	wire_pack_limits(&msg, &scope);
 	assert_int_equal(rdmablk_wire_parse_limits(&msg, sizeof(msg), &granted_staged, &out), 0);
 	assert_int_equal(out.ops, RDMABLK_OP_BIT(RDMABLK_OP_FENCE) |
 			 RDMABLK_OP_BIT(RDMABLK_OP_READ) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH));
 }
 
 struct data_case {
-	const struct login_scope *scope;
+	const struct wire_scope *scope;
 	uint16_t op, flags;
 	uint64_t offset, bytes;
 	uint16_t trailer;
@@ -360,14 +360,14 @@ static void command_and_answer(const struct data_case *c)
 	uint8_t *buf = calloc(1, sizeof(struct rdmablk_command) + c->trailer);
 	struct rdmablk_range range = { 0, cpu_to_le64(MSG_GRANULE) };
 	struct rdmablk_wire_imm imm;
-	struct login_data out;
+	struct wire_data out;
 
 	assert_non_null(buf);
 	rdmablk_wire_data_command((void *)buf, c->op, c->flags, tag, generation, c->offset,
 				  c->bytes, c->trailer);
 	if (c->op == RDMABLK_OP_DIRTY)
 		memcpy(buf + RDMABLK_CMD_BYTES, &range, sizeof(range));
-	assert_int_equal(login_check_data(buf, RDMABLK_CMD_BYTES + c->trailer, c->scope, &out),
+	assert_int_equal(wire_check_data(buf, RDMABLK_CMD_BYTES + c->trailer, c->scope, &out),
 			 RDMABLK_OK);
 	assert_int_equal(out.op, c->op);
 	assert_int_equal(out.flags, c->flags);
@@ -386,8 +386,8 @@ static void command_and_answer(const struct data_case *c)
 /* A WRITE that is nothing but its data is the WRITE that it would be in full, or none. */
 static void test_implied_writes(void **state)
 {
-	static const struct login_data none;
-	struct login_scope scope = staged;
+	static const struct wire_data none;
+	struct wire_scope scope = staged;
 
 	(void)state;
 	for (unsigned int i = 0; i < 200000; i++) {
@@ -395,7 +395,7 @@ static void test_implied_writes(void **state)
 		uint64_t offset = unit_random() >> (unit_random() % 64);
 		uint32_t len = (uint32_t)unit_random() % (2 * MSG_SLOT);
 		uint16_t tag = (uint16_t)(unit_random() % MSG_CMDS);
-		struct login_data last = { .generation = (uint8_t)unit_random() }, out;
+		struct wire_data last = { .generation = (uint8_t)unit_random() }, out;
 		uint64_t most;
 		uint32_t imm;
 		bool ok;
@@ -408,7 +408,7 @@ static void test_implied_writes(void **state)
 		assert_int_equal(ok, offset < most);
 		if (!ok)
 			continue;
-		login_check_implied(imm, len, &scope, tag, &last, &out);
+		wire_check_implied(imm, len, &scope, tag, &last, &out);
 		assert_int_equal(out.op, RDMABLK_OP_WRITE);
 		assert_int_equal(out.flags, fua ? RDMABLK_IO_FUA : 0);
 		assert_int_equal(out.tag, tag);
@@ -420,17 +420,17 @@ static void test_implied_writes(void **state)
 				 !(len % scope.logical_block) ?
 				 RDMABLK_OK : RDMABLK_R_RANGE);
 		scope.size = offset + len - !!len;
-		login_check_implied(imm, len, &scope, tag, &none, &out);
+		wire_check_implied(imm, len, &scope, tag, &none, &out);
 		assert_int_equal(out.generation, 1);
 		assert_int_equal(out.status, RDMABLK_R_RANGE);
 	}
 	scope = staged;
 	scope.writer = false;
 	for (unsigned int i = 0; i < 1000; i++) {
-		struct login_data out;
+		struct wire_data out;
 
-		login_check_implied((uint32_t)unit_random(), (uint32_t)unit_random(), &scope,
-				    1, &none, &out);
+		wire_check_implied((uint32_t)unit_random(), (uint32_t)unit_random(), &scope,
+				   1, &none, &out);
 		assert_int_equal(out.status, RDMABLK_R_READ_ONLY);
 	}
 }
@@ -473,8 +473,8 @@ static void test_dirty_ranges(void **state)
 {
 	_Alignas(8) uint8_t buf[RDMABLK_CMD_BYTES + 252 * sizeof(struct rdmablk_range)];
 	struct rdmablk_range *range = (void *)(buf + RDMABLK_CMD_BYTES);
-	struct login_scope scope = cached;
-	struct login_data out;
+	struct wire_scope scope = cached;
+	struct wire_data out;
 	struct rdmablk_dirty d;
 	unsigned int n, sent = 0;
 
@@ -489,10 +489,10 @@ static void test_dirty_ranges(void **state)
 		uint16_t bytes = (uint16_t)(n * sizeof(*range));
 
 		rdmablk_wire_data_command((void *)buf, RDMABLK_OP_DIRTY, 0, 1, 2, 0, 0, bytes);
-		assert_int_equal(login_check_data(buf, RDMABLK_CMD_BYTES + bytes, &scope, &out),
+		assert_int_equal(wire_check_data(buf, RDMABLK_CMD_BYTES + bytes, &scope, &out),
 				 RDMABLK_OK);
 		assert_int_equal(out.status, RDMABLK_OK);
-		assert_int_equal(login_data_ranges(&out), n);
+		assert_int_equal(wire_data_ranges(&out), n);
 		sent += n;
 	}
 	assert_true(sent > 20 * 252);
@@ -511,7 +511,7 @@ static void test_ready_and_live(void **state)
 	taken(&proof, sizeof(proof), RDMABLK_MSG_PROOF);
 	rdmablk_wire_ready(&ready);
 	taken(&ready, sizeof(ready), RDMABLK_MSG_READY);
-	login_pack_live(&live);
+	wire_pack_live(&live);
 	assert_int_equal(rdmablk_wire_parse_live(&live, sizeof(live)), 0);
 }
 
@@ -529,13 +529,13 @@ static void test_commands_and_answers(void **state)
 		struct rdmablk_wire_answer out;
 		struct rdmablk_command msg;
 		struct rdmablk_answer answer;
-		struct login_command cmd;
+		struct wire_command cmd;
 
 		rdmablk_wire_command(&msg, list[i].op, 0, list[i].tag, 77, 0, 0);
 		taken(&msg, sizeof(msg), RDMABLK_MSG_COMMAND);
-		assert_int_equal(login_check_command(&msg, sizeof(msg), &cmd), RDMABLK_OK);
+		assert_int_equal(wire_check_command(&msg, sizeof(msg), &cmd), RDMABLK_OK);
 		assert_int_equal(cmd.op, list[i].op);
-		login_pack_answer(&answer, &cmd, RDMABLK_R_UNSUPPORTED);
+		wire_pack_answer(&answer, &cmd, RDMABLK_R_UNSUPPORTED);
 		assert_int_equal(rdmablk_wire_parse_answer(&answer, sizeof(answer), &out), 0);
 		assert_int_equal(out.tag, list[i].tag);
 		assert_int_equal(out.generation, 77);
@@ -546,13 +546,13 @@ static void test_commands_and_answers(void **state)
 static void test_clean_logout(void **state)
 {
 	struct rdmablk_command msg;
-	struct login_command cmd;
+	struct wire_command cmd;
 
 	(void)state;
 	rdmablk_wire_command(&msg, RDMABLK_OP_LOGOUT, RDMABLK_LOGOUT_CLEAN,
 			     RDMABLK_TAG_LOGOUT, 1, 0, 0);
 	taken(&msg, sizeof(msg), RDMABLK_MSG_COMMAND);
-	assert_int_equal(login_check_command(&msg, sizeof(msg), &cmd), RDMABLK_OK);
+	assert_int_equal(wire_check_command(&msg, sizeof(msg), &cmd), RDMABLK_OK);
 	assert_int_equal(cmd.flags, RDMABLK_LOGOUT_CLEAN);
 }
 
@@ -565,22 +565,22 @@ static void test_events_and_ends(void **state)
 	unsigned int reason;
 
 	(void)state;
-	login_pack_event(&msg, RDMABLK_EVENT_DRAIN, 1500);
+	wire_pack_event(&msg, RDMABLK_EVENT_DRAIN, 1500);
 	assert_int_equal(rdmablk_wire_parse_event(&msg, sizeof(msg), &event), 0);
 	assert_int_equal(event.event, RDMABLK_EVENT_DRAIN);
 	assert_int_equal(event.value, 1500);
-	login_pack_event(&msg, RDMABLK_EVENT_RESIZE, MSG_SIZE);
+	wire_pack_event(&msg, RDMABLK_EVENT_RESIZE, MSG_SIZE);
 	assert_int_equal(rdmablk_wire_parse_event(&msg, sizeof(msg), &event), 0);
 	assert_int_equal(event.event, RDMABLK_EVENT_RESIZE);
 	assert_int_equal(event.value, MSG_SIZE);
 	for (uint16_t r = 1; r <= RDMABLK_R_INTERNAL; r++) {
-		login_pack_close(&close, r);
+		wire_pack_close(&close, r);
 		assert_int_equal(rdmablk_wire_parse_close(&close, sizeof(close), &out), 0);
 		assert_int_equal(out.reason, r);
-		assert_int_equal(out.retry_after_ms, login_retry_after(r));
+		assert_int_equal(out.retry_after_ms, wire_retry_after(r));
 		rdmablk_wire_close(&close, r);
 		taken(&close, sizeof(close), RDMABLK_MSG_CLOSE);
-		assert_int_equal(login_check_close(&close, sizeof(close), &reason), RDMABLK_OK);
+		assert_int_equal(wire_check_close(&close, sizeof(close), &reason), RDMABLK_OK);
 		assert_int_equal(reason, r);
 	}
 }

@@ -73,7 +73,7 @@ file_is /tmp/new || fail "an old write has landed after a newer one"
 
 program faults/rdmablkd
 RDMABLKD=$PROGRAM
-serve_file "$FILE,fault=$RULES" --fault no-keeper-wait
+serve_file "$FILE,fault=$RULES" --fault no-store-wait
 connect --reconnect-delay 1
 hold_old
 wait "$writer" || fail "the held write has failed"

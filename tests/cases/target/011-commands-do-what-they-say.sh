@@ -34,12 +34,12 @@ probe 0 bait commands
 stop_target TERM
 expect 0 "$TARGET_STATUS" "how the daemon ends"
 
-# A keeper that takes its time changes no answer, unless the answer does not wait for it.
+# A store thread that takes its time changes no answer, unless the answer does not wait for it.
 RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 PROBE_OPTIONS+=(--keep-alive 20000)
 for fault in '' early-zeroes; do
 	start_target --insecure --listen "$TARGET_ADDR" --export bait,memory,size=40M \
-		--fault slow-keeper=1000 ${fault:+--fault "$fault"}
+		--fault slow-store=1000 ${fault:+--fault "$fault"}
 	if [[ ! $fault ]]; then
 		probe 0 bait commands
 	else

@@ -136,7 +136,7 @@ next_session
 probe_ends
 stop
 
-RDMABLKD=$FAULTY start full --fault no-keeper-wait
+RDMABLKD=$FAULTY start full --fault no-store-wait
 probe_crash
 next_session
 rules ''

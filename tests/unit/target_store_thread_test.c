@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The keeper of an export: one thing at a time, FLUSHes first, long commands in pieces,
+ * The store thread of an export: one thing at a time, FLUSHes first, long commands in pieces,
  * every work done once whatever becomes of it, the background when there is nothing
  * else.
  *
@@ -23,7 +23,7 @@
 #include "../../target/base/util.h"
 #include "../../target/store/store_thread.h"
 
-#define PIECE	KEEPER_PIECE
+#define PIECE	STORE_THREAD_PIECE
 
 static struct {
 	struct store store;
@@ -110,7 +110,7 @@ static int setup(void **state)
 	sem_init(&t.permit, 0, 0);
 	sem_init(&t.begun, 0, 0);
 	t.store.ops = &fake_ops;
-	return loop_init() ?: keeper_start(&t.store);
+	return loop_init() ?: store_thread_start(&t.store);
 }
 
 static int teardown(void **state)
@@ -118,8 +118,8 @@ static int teardown(void **state)
 	(void)state;
 	for (int i = 0; i < 100; i++)	/* whatever a failed test has left */
 		sem_post(&t.permit);
-	keeper_quiet(&t.store);
-	keeper_stop(&t.store);
+	store_thread_quiet(&t.store);
+	store_thread_stop(&t.store);
 	loop_exit();
 	assert_int_equal(t.overlaps, 0);
 	return 0;
@@ -157,10 +157,10 @@ static void a_flush_goes_before_the_rest(void **state)
 	struct store_work flush = work(RDMABLK_OP_FLUSH, 0, 0);
 
 	(void)state;
-	keeper_submit(t.store.keeper, &zeroes);
+	store_thread_submit(t.store.thread, &zeroes);
 	sem_wait(&t.begun);
-	keeper_submit(t.store.keeper, &discard);
-	keeper_submit(t.store.keeper, &flush);
+	store_thread_submit(t.store.thread, &discard);
+	store_thread_submit(t.store.thread, &flush);
 	let(100);
 	wait_done(3);
 	/* the piece at hand, the FLUSH, then in order */
@@ -178,17 +178,17 @@ static void flushes_that_wait_are_done_together(void **state)
 	struct store_work flush[4];
 
 	(void)state;
-	keeper_submit(t.store.keeper, &zeroes);
+	store_thread_submit(t.store.thread, &zeroes);
 	sem_wait(&t.begun);
 	for (int i = 0; i < 4; i++) {
 		flush[i] = work(RDMABLK_OP_FLUSH, 0, 0);
-		keeper_submit(t.store.keeper, &flush[i]);
+		store_thread_submit(t.store.thread, &flush[i]);
 	}
-	keeper_cancel(t.store.keeper, &flush[1]);
+	store_thread_cancel(t.store.thread, &flush[1]);
 	let(1);
 	sem_wait(&t.begun);
 	/* too late: the others' fdatasync is under way, and it ends with them */
-	keeper_cancel(t.store.keeper, &flush[2]);
+	store_thread_cancel(t.store.thread, &flush[2]);
 	atomic_store(&t.fail, RDMABLK_R_STORE_IO);
 	let(100);
 	wait_done(5);
@@ -206,7 +206,7 @@ static void an_error_ends_a_command_at_its_piece(void **state)
 	(void)state;
 	t.fail = RDMABLK_R_STORE_IO;
 	let(100);
-	keeper_submit(t.store.keeper, &zeroes);
+	store_thread_submit(t.store.thread, &zeroes);
 	wait_done(1);
 	assert_string_equal(t.log, "0");
 	assert_int_equal(zeroes.status, RDMABLK_R_STORE_IO);
@@ -219,12 +219,12 @@ static void what_is_cancelled_before_it_begins_is_not_done(void **state)
 	struct store_work flush = work(RDMABLK_OP_FLUSH, 0, 0);
 
 	(void)state;
-	keeper_submit(t.store.keeper, &zeroes);
+	store_thread_submit(t.store.thread, &zeroes);
 	sem_wait(&t.begun);
-	keeper_submit(t.store.keeper, &discard);
-	keeper_submit(t.store.keeper, &flush);
-	keeper_cancel(t.store.keeper, &flush);
-	keeper_cancel(t.store.keeper, &discard);
+	store_thread_submit(t.store.thread, &discard);
+	store_thread_submit(t.store.thread, &flush);
+	store_thread_cancel(t.store.thread, &flush);
+	store_thread_cancel(t.store.thread, &discard);
 	/* their end does not wait for the piece at hand */
 	wait_done(2);
 	assert_null(flush.done);
@@ -232,7 +232,7 @@ static void what_is_cancelled_before_it_begins_is_not_done(void **state)
 	assert_non_null(zeroes.done);
 	t.todo = 100;
 	let(100);
-	keeper_stop(&t.store);
+	store_thread_stop(&t.store);
 	assert_string_equal(t.log, "0");
 }
 
@@ -241,11 +241,11 @@ static void what_is_cancelled_ends_after_its_piece(void **state)
 	struct store_work zeroes = work(RDMABLK_OP_WRITE_ZEROES, 0, 9 * PIECE);
 
 	(void)state;
-	keeper_submit(t.store.keeper, &zeroes);
+	store_thread_submit(t.store.thread, &zeroes);
 	sem_wait(&t.begun);
 	let(1);
 	sem_wait(&t.begun);
-	keeper_cancel(t.store.keeper, &zeroes);
+	store_thread_cancel(t.store.thread, &zeroes);
 	/* cancelled, but not over: its piece is being done */
 	assert_non_null(zeroes.done);
 	let(100);
@@ -258,14 +258,14 @@ static void the_background_waits_for_commands(void **state)
 	struct store_work zeroes = work(RDMABLK_OP_WRITE_ZEROES, 0, 3 * PIECE);
 
 	(void)state;
-	keeper_submit(t.store.keeper, &zeroes);
+	store_thread_submit(t.store.thread, &zeroes);
 	sem_wait(&t.begun);
 	atomic_store(&t.idle_steps, 4);
-	keeper_wake(t.store.keeper);
+	store_thread_wake(t.store.thread);
 	let(100);
 	wait_done(1);
 	/* what was begun in the background is brought to its end */
-	keeper_stop(&t.store);
+	store_thread_stop(&t.store);
 	assert_string_equal(t.log, "012iiii");
 }
 
@@ -274,11 +274,11 @@ static void waking_begins_the_background_again(void **state)
 	(void)state;
 	for (int round = 1; round <= 3; round++) {
 		atomic_store(&t.idle_steps, 2);
-		keeper_wake(t.store.keeper);
+		store_thread_wake(t.store.thread);
 		while (atomic_load(&t.idles) < 2 * round)
 			sched_yield();
 	}
-	keeper_stop(&t.store);
+	store_thread_stop(&t.store);
 	assert_string_equal(t.log, "iiiiii");
 }
 
@@ -287,27 +287,27 @@ static void waking_amidst_the_background_is_not_lost(void **state)
 	(void)state;
 	t.gate = true;
 	atomic_store(&t.idle_steps, 1);
-	keeper_wake(t.store.keeper);
+	store_thread_wake(t.store.thread);
 	sem_wait(&t.begun);
 	/* this step says that nothing is left, not knowing of what comes now */
-	keeper_wake(t.store.keeper);
+	store_thread_wake(t.store.thread);
 	atomic_store(&t.idle_steps, 1);
 	let(100);
 	while (atomic_load(&t.idles) < 2)
 		sched_yield();
-	keeper_stop(&t.store);
+	store_thread_stop(&t.store);
 	assert_string_equal(t.log, "ii");
 }
 
-static void a_store_without_work_has_no_keeper(void **state)
+static void a_store_without_work_has_no_thread(void **state)
 {
 	static const struct store_ops none = { .type = "none" };
 	struct store store = { .ops = &none };
 
 	(void)state;
-	assert_int_equal(keeper_start(&store), 0);
-	assert_null(store.keeper);
-	keeper_stop(&store);
+	assert_int_equal(store_thread_start(&store), 0);
+	assert_null(store.thread);
+	store_thread_stop(&store);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -321,7 +321,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(the_background_waits_for_commands),
 	TEST(waking_begins_the_background_again),
 	TEST(waking_amidst_the_background_is_not_lost),
-	cmocka_unit_test(a_store_without_work_has_no_keeper),
+	cmocka_unit_test(a_store_without_work_has_no_thread),
 };
 
 int main(void)

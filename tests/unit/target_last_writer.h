@@ -18,10 +18,10 @@ static const uint8_t u[16] = { 0x0a, 1 }, v[16] = { 0x0b, 2 };
 static const struct file_mark f = { { 3 }, { 4 } }, g = { { 5 }, { 6 } }, heir = { { 3 }, { 7 } };
 static const struct store_writer a = { { 8 }, { 9 } }, b = { { 8 }, { 10 } };
 
-static inline struct writers_of of(const char *dir, const uint8_t *uuid,
-				   const struct file_mark *mark)
+static inline struct last_writer_of of(const char *dir, const uint8_t *uuid,
+				       const struct file_mark *mark)
 {
-	return (struct writers_of){ .dir = files_path(dir), .name = "d", .uuid = uuid,
+	return (struct last_writer_of){ .dir = files_path(dir), .name = "d", .uuid = uuid,
 				    .mark = mark };
 }
 
@@ -30,21 +30,21 @@ static bool noted;	/* by the last note() */
 static inline int note(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
 		       const struct store_writer *writer)
 {
-	const struct writers_of export = of(dir, uuid, mark);
-	int ret = writers_note(&export, writer);
+	const struct last_writer_of export = of(dir, uuid, mark);
+	int ret = last_writer_note(&export, writer);
 
 	noted = ret == 1;
 	return ret > 0 ? 0 : ret;
 }
 
-static inline enum writers_state recall(const char *dir, const uint8_t *uuid,
-					const struct file_mark *mark,
-					struct store_writer *last)
+static inline enum last_writer_state recall(const char *dir, const uint8_t *uuid,
+					    const struct file_mark *mark,
+					    struct store_writer *last)
 {
-	const struct writers_of export = of(dir, uuid, mark);
+	const struct last_writer_of export = of(dir, uuid, mark);
 
 	memset(last, 0, sizeof(*last));
-	return writers_read(&export, last);
+	return last_writer_read(&export, last);
 }
 
 static inline void expect(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
@@ -52,12 +52,12 @@ static inline void expect(const char *dir, const uint8_t *uuid, const struct fil
 {
 	struct store_writer last;
 
-	assert_int_equal(recall(dir, uuid, mark, &last), WRITERS_KNOWN);
+	assert_int_equal(recall(dir, uuid, mark, &last), LAST_WRITER_KNOWN);
 	assert_memory_equal(&last, writer, sizeof(last));
 }
 
 static inline void expect_state(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
-				enum writers_state state)
+				enum last_writer_state state)
 {
 	struct store_writer last;
 
@@ -72,7 +72,7 @@ static inline const char *note_of(const char *dir, const char *kind, const uint8
 	char *p = path[next++ % ARRAY_SIZE(path)], text[40];
 
 	value_uuid_text(key, text);
-	snprintf(p, sizeof(path[0]), "%s/%s/" WRITERS_DIR "/%s-%s", files_dir, dir, kind, text);
+	snprintf(p, sizeof(path[0]), "%s/%s/" LAST_WRITER_DIR "/%s-%s", files_dir, dir, kind, text);
 	return p;
 }
 

@@ -4,15 +4,16 @@
  * exported as in between; and where that cannot be kept, or is not what was kept, nobody
  * may go on.
  *
- * Sources: target/export/last_writer.c target/export/export_writer.c target/store/file_identity.c target/export/export.c
+ * Sources: target/export/last_writer.c target/export/export_writer.c
+ *	   target/store/file_identity.c target/export/export.c
  * Libraries: libcrypto libsystemd liburing
  */
-#include "target_writers.h"
+#include "target_last_writer.h"
 
 static void the_last_one_is_known(void **state)
 {
 	(void)state;
-	expect_state("a", u, &f, WRITERS_NONE);
+	expect_state("a", u, &f, LAST_WRITER_NONE);
 	assert_int_equal(note("a", u, &f, &a), 0);
 	assert_true(noted);
 	expect("a", u, &f, &a);
@@ -22,7 +23,7 @@ static void the_last_one_is_known(void **state)
 	assert_int_equal(note("a", u, &f, &b), 0);
 	expect("a", u, &f, &b);
 	/* of another export nothing is known, and nothing is forgotten for it */
-	expect_state("a", v, &g, WRITERS_NONE);
+	expect_state("a", v, &g, LAST_WRITER_NONE);
 	assert_int_equal(note("a", v, &g, &a), 0);
 	expect("a", u, &f, &b);
 	expect("a", v, &g, &a);
@@ -34,7 +35,7 @@ static void several_are_nobody(void **state)
 	assert_int_equal(note("b", u, &f, &a), 0);
 	assert_int_equal(note("b", u, &f, NULL), 0);
 	assert_true(noted);
-	expect_state("b", u, &f, WRITERS_NONE);
+	expect_state("b", u, &f, LAST_WRITER_NONE);
 	assert_int_equal(note("b", u, &f, NULL), 0);
 	assert_int_equal(note("b", u, &f, &a), 0);
 	expect("b", u, &f, &a);
@@ -45,16 +46,16 @@ static void a_file_that_was_another_export(void **state)
 {
 	(void)state;
 	assert_int_equal(note("c", u, &f, &a), 0);
-	expect_state("c", v, &f, WRITERS_OTHER);
+	expect_state("c", v, &f, LAST_WRITER_OTHER);
 	assert_int_equal(note("c", v, &f, &b), 0);
 	expect("c", v, &f, &b);
-	expect_state("c", u, &f, WRITERS_OTHER);
+	expect_state("c", u, &f, LAST_WRITER_OTHER);
 	/* also when the file is told by something else, as a device after a boot */
-	expect_state("c", u, &g, WRITERS_NONE);
+	expect_state("c", u, &g, LAST_WRITER_NONE);
 	assert_int_equal(note("c", u, &f, &a), 0);
 	expect("c", u, &f, &a);
-	expect_state("c", v, &f, WRITERS_OTHER);
-	expect_state("c", v, &g, WRITERS_NONE);
+	expect_state("c", v, &f, LAST_WRITER_OTHER);
+	expect_state("c", v, &g, LAST_WRITER_NONE);
 }
 
 /* An export that is moved to another file, and a place that is another file's by now. */
@@ -72,12 +73,12 @@ static void there_is_no_place(void **state)
 {
 	(void)state;
 	files_text(files_path("no"), "no directory\n");
-	expect_state("no/dir", u, &f, WRITERS_NONE);
+	expect_state("no/dir", u, &f, LAST_WRITER_NONE);
 	assert_int_equal(note("no/dir", u, &f, &a), 0);
 	assert_false(noted);
 	assert_int_equal(note("no/dir", u, &f, NULL), 0);
 	assert_false(noted);
-	expect_state("no/dir", u, &f, WRITERS_NONE);
+	expect_state("no/dir", u, &f, LAST_WRITER_NONE);
 }
 
 static void fill(const char *name)
@@ -103,16 +104,16 @@ static void there_is_no_space(void **state)
 	expect("small", u, &f, &a);
 	assert_int_equal(note("small", u, &f, &b), 0);
 	assert_false(noted);
-	expect_state("small", u, &f, WRITERS_NONE);
+	expect_state("small", u, &f, LAST_WRITER_NONE);
 	/* nor can it be noted that the file is another export by now */
 	fill("small/fill");
 	assert_int_equal(note("small", v, &f, &b), 0);
-	expect_state("small", v, &f, WRITERS_OTHER);
-	expect_state("small", u, &f, WRITERS_NONE);
+	expect_state("small", v, &f, LAST_WRITER_OTHER);
+	expect_state("small", u, &f, LAST_WRITER_NONE);
 	assert_int_equal(unlink(files_path("small/fill")), 0);
 	assert_int_equal(note("small", v, &f, &b), 0);
 	expect("small", v, &f, &b);
-	expect_state("small", u, &f, WRITERS_OTHER);
+	expect_state("small", u, &f, LAST_WRITER_OTHER);
 	umount2(files_path("small"), MNT_DETACH);
 }
 
@@ -136,10 +137,10 @@ static void nothing_can_be_written(void **state)
 	expect("small", u, &f, &a);
 	/* of another one there is nothing that would have to go */
 	assert_int_equal(note("small", v, &g, &b), 0);
-	expect_state("small", v, &g, WRITERS_NONE);
+	expect_state("small", v, &g, LAST_WRITER_NONE);
 	assert_true(remount("small", 0));
 	assert_int_equal(note("small", v, &f, &b), 0);
-	expect_state("small", u, &f, WRITERS_OTHER);
+	expect_state("small", u, &f, LAST_WRITER_OTHER);
 	umount2(files_path("small"), MNT_DETACH);
 }
 
@@ -176,25 +177,25 @@ static void what_is_no_note(void **state)
 		len = text_of(path, text, sizeof(text) - 1);
 		for (size_t i = 0; i < len; i++) {
 			set_text(path, text, i);
-			expect_state(dir, u, &f, WRITERS_NONE);
+			expect_state(dir, u, &f, LAST_WRITER_NONE);
 			memcpy(bad, text, len);
 			bad[i] = bad[i] == 'x' ? 'y' : 'x';
 			set_text(path, bad, len);
-			expect_state(dir, u, &f, WRITERS_NONE);
+			expect_state(dir, u, &f, LAST_WRITER_NONE);
 			bad[i] = '\0';
 			set_text(path, bad, len);
-			expect_state(dir, u, &f, WRITERS_NONE);
+			expect_state(dir, u, &f, LAST_WRITER_NONE);
 		}
 		text[len] = '\n';
 		set_text(path, text, len + 1);
-		expect_state(dir, u, &f, WRITERS_NONE);
+		expect_state(dir, u, &f, LAST_WRITER_NONE);
 		/* the next writer is known again */
 		assert_int_equal(note(dir, u, &f, &b), 0);
 		expect(dir, u, &f, &b);
 	}
 	assert_int_equal(note("e", v, &g, &a), 0);
 	assert_int_equal(rename(note_of("e", "export", v), note_of("e", "export", u)), 0);
-	expect_state("e", u, &f, WRITERS_NONE);
+	expect_state("e", u, &f, LAST_WRITER_NONE);
 }
 
 /* Not followed, not waited for, not written through. */
@@ -207,16 +208,16 @@ static void what_is_no_file(void **state)
 	path = note_of("i", "export", u);
 	assert_int_equal(rename(path, files_path("elsewhere")), 0);
 	assert_int_equal(symlink(files_path("elsewhere"), path), 0);
-	expect_state("i", u, &f, WRITERS_NONE);
+	expect_state("i", u, &f, LAST_WRITER_NONE);
 	assert_int_equal(note("i", u, &f, &a), 0);
 	expect("i", u, &f, &a);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	expect_state("i", u, &f, WRITERS_NONE);
+	expect_state("i", u, &f, LAST_WRITER_NONE);
 	assert_int_equal(unlink(path), 0);
 	/* one that cannot go, either */
 	assert_int_equal(mkdir(path, 0755), 0);
-	expect_state("i", u, &f, WRITERS_NONE);
+	expect_state("i", u, &f, LAST_WRITER_NONE);
 	assert_true(note("i", u, &f, &a) < 0);
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(note("i", u, &f, &a), 0);
@@ -466,7 +467,7 @@ static void read_only(void **state)
 	start_with("ro", spec_of("d", "disk5", ro));
 	assert_false(export_find("d")->store.marked);
 	stop();
-	assert_int_not_equal(access(files_path("ro/" WRITERS_DIR), F_OK), 0);
+	assert_int_not_equal(access(files_path("ro/" LAST_WRITER_DIR), F_OK), 0);
 }
 
 /* The trailer of an arena and the note have to agree; without either the other counts. */
@@ -524,7 +525,7 @@ static void memory(void **state)
 	assert_int_equal(may("d"), 1);
 	stop();
 	assert_int_equal(resume_of("memory", "d,memory,size=1M,hugepages=no,block=512"), 3);
-	assert_int_not_equal(access(files_path("memory/" WRITERS_DIR), F_OK), 0);
+	assert_int_not_equal(access(files_path("memory/" LAST_WRITER_DIR), F_OK), 0);
 }
 
 int main(void)
@@ -552,5 +553,5 @@ int main(void)
 		cmocka_unit_test(memory),
 	};
 
-	return cmocka_run_group_tests_name("writers", tests, files_setup, files_teardown);
+	return cmocka_run_group_tests_name("last_writer", tests, files_setup, files_teardown);
 }

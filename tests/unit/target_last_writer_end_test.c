@@ -4,10 +4,11 @@
  * fails there, and when a sync fails; what a file that is opened anew had in between; and
  * arenas that were not written back.
  *
- * Sources: target/export/last_writer.c target/export/export_writer.c target/store/arena.c target/store/store_full.c
+ * Sources: target/export/last_writer.c target/export/export_writer.c target/store/arena.c
+ *	   target/store/store_full.c
  * Libraries: libcrypto libsystemd liburing
  */
-#include "target_writers.h"
+#include "target_last_writer.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -112,7 +113,7 @@ static void watch(const char *dir)
 {
 	disk.end_at = 0;
 	disk.fail_at = 0;
-	snprintf(disk.notes, sizeof(disk.notes), "%s/" WRITERS_DIR, files_path(dir));
+	snprintf(disk.notes, sizeof(disk.notes), "%s/" LAST_WRITER_DIR, files_path(dir));
 	snprintf(disk.durable, sizeof(disk.durable), "%s/durable", files_path(dir));
 }
 
@@ -120,7 +121,7 @@ static void watch(const char *dir)
 static int note_by(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
 		   const struct store_writer *writer, const uint8_t *arena)
 {
-	struct writers_of export = of(dir, uuid, mark);
+	struct last_writer_of export = of(dir, uuid, mark);
 	pid_t pid = fork();
 	int status;
 
@@ -129,7 +130,7 @@ static int note_by(const char *dir, const uint8_t *uuid, const struct file_mark 
 		export.arena = arena;
 		disk.steps = 0;
 		disk.syncs = 0;
-		status = writers_note(&export, writer);
+		status = last_writer_note(&export, writer);
 		_exit(status < 0 ? REFUSED : status ? NOTED : LET);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -140,20 +141,20 @@ static int note_by(const char *dir, const uint8_t *uuid, const struct file_mark 
 static enum who who(const char *dir, const uint8_t *uuid)
 {
 	struct store_writer last;
-	enum writers_state state = recall(dir, uuid, &f, &last);
+	enum last_writer_state state = recall(dir, uuid, &f, &last);
 
-	if (state != WRITERS_KNOWN)
-		return state == WRITERS_OTHER ? WAS_OTHER : NOBODY;
+	if (state != LAST_WRITER_KNOWN)
+		return state == LAST_WRITER_OTHER ? WAS_OTHER : NOBODY;
 	return !memcmp(&last, &a, sizeof(a)) ? IS_A : !memcmp(&last, &b, sizeof(b)) ? IS_B :
 	       !memcmp(&last, &c, sizeof(c)) ? IS_C : IS_WRONG;
 }
 
 static int missed(const char *dir, const uint8_t *arena)
 {
-	struct writers_of export = of(dir, u, &f);
+	struct last_writer_of export = of(dir, u, &f);
 
 	export.arena = arena;
-	return writers_missed(&export, &a);
+	return last_writer_missed(&export, &a);
 }
 
 /*
@@ -424,7 +425,7 @@ static void an_arena_that_is_newer(void **state)
 	arena_counts("newer");
 	/* of a file of which nothing is known */
 	leave_newer("newer");
-	files_run("rm %s/" WRITERS_DIR "/*", files_path("newer"));
+	files_run("rm %s/" LAST_WRITER_DIR "/*", files_path("newer"));
 	arena_counts("newer");
 	/* what keeps it from being served does not make it what the file has */
 	leave_newer("newer");
@@ -474,7 +475,7 @@ static const char *says(const char *dir, const struct store_writer *writer,
 			const uint8_t *arena)
 {
 	static char text[700];
-	struct writers_of export = of(dir, u, &f);
+	struct last_writer_of export = of(dir, u, &f);
 	int kept = dup(STDERR_FILENO), fd = open(files_path("said"), O_RDWR | O_CREAT | O_TRUNC |
 						 O_CLOEXEC, 0600);
 	ssize_t n;
@@ -485,7 +486,7 @@ static const char *says(const char *dir, const struct store_writer *writer,
 	disk.fail_at = UINT_MAX;
 	fflush(stderr);
 	dup2(fd, STDERR_FILENO);
-	assert_int_equal(writers_note(&export, writer), 0);
+	assert_int_equal(last_writer_note(&export, writer), 0);
 	dup2(kept, STDERR_FILENO);
 	disk.fail_at = 0;
 	close(kept);
@@ -561,7 +562,7 @@ static void some_notes_are_gone(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(scene); i++) {
 		leave_newer("gone");
 		have_it("gone", scene[i].since, scene[i].writer);
-		assert_int_equal(files_run("cd %s/" WRITERS_DIR " && rm %s", files_path("gone"),
+		assert_int_equal(files_run("cd %s/" LAST_WRITER_DIR " && rm %s", files_path("gone"),
 					   scene[i].gone), 0);
 		unlink(files_path("kept/second"));
 		if (!scene[i].refused) {
@@ -611,5 +612,5 @@ int main(void)
 		cmocka_unit_test(an_arena_that_nobody_wrote),
 	};
 
-	return cmocka_run_group_tests_name("writers_end", tests, files_setup, files_teardown);
+	return cmocka_run_group_tests_name("last_writer_end", tests, files_setup, files_teardown);
 }

@@ -17,14 +17,14 @@ static const epoch_t one = { 1 }, two = { 2 }, disk = { 3 }, other_disk = { 4 };
 
 static void start(const char *dir, const char *other)
 {
-	losses_exit();
-	losses_init(files_path(dir), files_path(other));
+	sync_errors_exit();
+	sync_errors_init(files_path(dir), files_path(other));
 }
 
 static void epoch(const uint8_t *identity, uint8_t *out)
 {
 	memset(out, 0, sizeof(epoch_t));
-	assert_int_equal(losses_epoch("disk", identity, disk, out), 0);
+	assert_int_equal(sync_errors_epoch("disk", identity, disk, out), 0);
 }
 
 static bool same(const uint8_t *identity, const uint8_t *as)
@@ -38,7 +38,7 @@ static bool same(const uint8_t *identity, const uint8_t *as)
 /* Another loss; the epoch was @before, and is @now. */
 static void lose(const uint8_t *before, uint8_t *now)
 {
-	losses_note("disk", one);
+	sync_errors_note("disk", one);
 	epoch(one, now);
 	assert_memory_not_equal(now, before, sizeof(epoch_t));
 }
@@ -72,9 +72,9 @@ static void a_loss_of_a_disk(void **state)
 	(void)state;
 	start("l", "m");
 	assert_true(same(one, one));
-	losses_note("disk", other_disk);
+	sync_errors_note("disk", other_disk);
 	assert_true(same(one, one));
-	losses_note("disk", disk);
+	sync_errors_note("disk", disk);
 	epoch(one, first);
 	epoch(two, second);
 	assert_memory_not_equal(first, one, sizeof(first));
@@ -84,7 +84,7 @@ static void a_loss_of_a_disk(void **state)
 	assert_true(same(one, first));
 	assert_true(same(two, second));
 	lose(first, second);
-	losses_note("disk", disk);
+	sync_errors_note("disk", disk);
 	assert_false(same(one, second));
 }
 
@@ -189,7 +189,7 @@ static void rubbish(void **state)
 
 static int teardown(void **state)
 {
-	losses_exit();
+	sync_errors_exit();
 	return files_teardown(state);
 }
 
@@ -205,5 +205,5 @@ int main(void)
 		cmocka_unit_test(rubbish),
 	};
 
-	return cmocka_run_group_tests_name("losses", tests, files_setup, teardown);
+	return cmocka_run_group_tests_name("sync_errors", tests, files_setup, teardown);
 }
