@@ -127,7 +127,6 @@ struct cmdqs {
 	struct store_counts counts;
 };
 
-/* cmdq.c: the queues */
 void cmdq_scope(struct wire_scope *scope, const struct store_limits *limits);
 int cmdq_open(struct cmdqs *c, struct device *dev, struct ibv_pd *pd,
 	      unsigned int nr);
@@ -143,8 +142,6 @@ int cmdq_close(struct cmdqs *c);
 void cmdq_free(struct cmdqs *c);
 void cmdq_answer(struct cmdq_slot *slot, unsigned int status);
 void cmdq_sent(struct cmdq *q, unsigned int nr);
-
-/* cmdq_work.c: what commands do */
 void cmdq_note(struct cmdqs *c, const void *msg, const struct wire_data *data);
 void cmdq_do(struct cmdq_slot *slot);
 

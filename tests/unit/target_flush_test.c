@@ -5,7 +5,7 @@
  * a fake that remembers the answers; the store is one that flushes when the test lets
  * it.
  *
- * Sources: target/session/cmdq_work.c target/session/cmdq.c
+ * Sources: target/session/cmdq.c
  */
 #include <endian.h>
 #include <infiniband/verbs.h>
