@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "staged/iothread.h"
-#include "staged/lane.h"
 
 static void iothread_began(struct iothread *t, int error)
 {
@@ -22,13 +21,10 @@ static void iothread_began(struct iothread *t, int error)
 	pthread_mutex_unlock(&t->all->lock);
 }
 
-/* Answers to what was refused at once are posted in the same turn as it came. */
 static void iothread_turn(struct iothread *t)
 {
 	staged_engine_turn(&t->engine, TAILQ_EMPTY(&t->polled));
-	lane_answer_all(t);
-	lane_poll_all(t);
-	lane_answer_all(t);
+	t->all->turn(t);
 }
 
 static void *iothread_main(void *arg)
@@ -124,18 +120,21 @@ static int start_all(struct iothread_pool *all, unsigned int nr)
  * iothread_pool_start - start the threads of a store
  * @sf: its file
  * @nr: how many
+ * @turn: what each does with its lanes whenever it was woken
  *
  * Any thread.
  *
  * Return: the threads, or NULL, logged.
  */
-struct iothread_pool *iothread_pool_start(struct staged_file *sf, unsigned int nr)
+struct iothread_pool *iothread_pool_start(struct staged_file *sf, unsigned int nr,
+					  void (*turn)(struct iothread *t))
 {
 	struct iothread_pool *all = calloc(1, sizeof(*all) + nr * sizeof(all->thread[0]));
 
 	if (!all)
 		return NULL;
 	all->file = sf;
+	all->turn = turn;
 	pthread_mutex_init(&all->lock, NULL);
 	pthread_cond_init(&all->began, NULL);
 	TAILQ_INIT(&all->notes);

@@ -47,6 +47,7 @@ struct iothread {
 /**
  * struct iothread_pool - the threads of a store
  * @file: of the store
+ * @turn: what a thread does with its lanes whenever it was woken; set at the start
  * @lock: guards @notes and the beginning of threads
  * @began: one of them has
  * @notes: for the loop
@@ -57,6 +58,7 @@ struct iothread {
  */
 struct iothread_pool {
 	struct staged_file *file;
+	void (*turn)(struct iothread *t);
 	pthread_mutex_t lock;
 	pthread_cond_t began;
 	struct ring_notes notes;
@@ -66,7 +68,8 @@ struct iothread_pool {
 	struct iothread thread[];
 };
 
-struct iothread_pool *iothread_pool_start(struct staged_file *sf, unsigned int nr);
+struct iothread_pool *iothread_pool_start(struct staged_file *sf, unsigned int nr,
+					  void (*turn)(struct iothread *t));
 int iothread_pool_attach(struct iothread_pool *all);
 void iothread_pool_detach(struct iothread_pool *all);
 void iothread_pool_stop(struct iothread_pool *all);

@@ -214,15 +214,11 @@ struct staged {
 char *lane_receive(const struct lane_queue *q, unsigned int index);
 char *lane_list(const struct lane_queue *q, unsigned int tag);
 void lane_command_done(struct staged_io *io);
-void lane_watch(struct lane *lane);
-void lane_unpoll(struct lane *lane);
-void lane_check_done(struct lane *lane);
 int lane_set_nonblock(struct lane *lane);
 int lane_destroy(struct lane *lane);
 int lane_attach_all(struct staged *s);
 void lane_detach_all(struct staged *s);
 void lane_staged_put(struct staged *s);
-void lane_poll_all(struct iothread *t);
-void lane_answer_all(struct iothread *t);
+void lane_turn(struct iothread *t);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "rdma/memlock.h"
+#include "staged/lane.h"
 #include "staged/store_none.h"
 #include "store/sync_errors.h"
 
@@ -74,7 +75,7 @@ static int none_start(struct store *store, struct store_none *none,
 	if (ret)
 		goto exit;
 	none->volatile_cache = !write_through(&none->file);
-	none->threads = iothread_pool_start(&none->staged, nr_threads);
+	none->threads = iothread_pool_start(&none->staged, nr_threads, lane_turn);
 	if (none->threads)
 		return 0;
 	staged_file_exit(&none->staged);
