@@ -22,7 +22,7 @@
 #include "store/arena.h"
 #include "store/file_contents.h"
 #include "store/pages.h"
-#include "store/store_full.h"
+#include "store/full.h"
 
 #define MIN_GRANULE	4096
 #define MAX_GRANULES	(1ULL << 28)	/* a bit each, per session */

@@ -6,7 +6,7 @@
 #define TARGET_FULL_H
 
 #include "../../target/base/util.h"
-#include "../../target/store/store_full.h"
+#include "../../target/store/full.h"
 #include "target_files.h"
 
 static struct export_config full_ec;

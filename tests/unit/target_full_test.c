@@ -3,8 +3,7 @@
  * A file with all of it in memory: what is read into the arena, what a flush writes and
  * what it does not, errors of the file, and a failed fdatasync.
  *
- * Sources: target/store/store_full.c target/store/full_fill.c
- *	   target/store/full_writeback.c target/store/full_compare.c target/store/file.c
+ * Sources: target/store/store_full.c target/store/full.c target/store/file.c
  *	   target/store/file_op.c target/store/pages.c target/store/file_batch.c
  *	   target/base/bitmap.c
  * Libraries: liburing libcrypto

@@ -4,7 +4,7 @@
  * their place is written to no file. An arena's file is the daemon's own, or refused.
  *
  * Sources: target/store/arena_guard.c target/store/arena.c target/export/export.c
- *	   target/store/full_writeback.c target/store/full_compare.c
+ *	   target/store/full.c
  * Libraries: libcrypto libsystemd liburing
  */
 #include <sys/syscall.h>

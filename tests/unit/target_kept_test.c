@@ -4,7 +4,7 @@
  * and not flushed reaches the file, whatever the end; a kept arena knows whether it or
  * its file counts; an export grows.
  *
- * Sources: target/store/store_full.c target/store/full_compare.c target/store/arena.c
+ * Sources: target/store/store_full.c target/store/full.c target/store/arena.c
  *	   target/export/export.c target/store/pages.c
  * Libraries: liburing libcrypto
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file all of whose contents are in an arena: what the rooms of that store share.
+ * A file all of whose contents are in an arena.
  */
-#ifndef RDMABLKD_STORE_FULL_H
-#define RDMABLKD_STORE_FULL_H
+#ifndef RDMABLKD_FULL_H
+#define RDMABLKD_FULL_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -84,7 +84,6 @@ static inline void full_compare_leave(struct full *full, uint64_t bytes)
 }
 
 int full_fill(struct store *store, struct file_batch *batch, uint64_t from, bool blank);
-int full_write(struct store *store, uint64_t offset, uint64_t bytes);
 void full_changed(struct full *full, uint64_t offset, uint64_t bytes);
 int full_sync(struct store *store);
 void full_flush(struct store *store, struct store_works *works);

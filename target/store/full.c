@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A file and an arena that has all of its contents: from the file into the arena, from the
+ * arena into the file, and the comparison of both.
+ *
+ * The kernel reports an error of write-back once and has forgotten by then which pages
+ * it was: they are clean for it. So whatever was changed since the last good fdatasync is
+ * remembered here, and written again, all of it, before another may succeed.
+ *
+ * The arena is alive while it is written: what an adapter writes meanwhile may be in the
+ * file in part. It was not flushed yet; the flush that covers it writes it again.
+ *
+ * Arena and file are compared when nobody knows what of the arena was written to the file: after a
+ * session that ended without a flush, and after a daemon that did. All of the file is
+ * read, compared and, where it differs, written; in the background, until somebody
+ * wants a flush.
+ *
+ * What is read must be what the disk has, not what the page cache has: after a failed
+ * write-back the two differ. Direct I/O sees to that, or the cache is told to forget.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <systemd/sd-daemon.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "store/full.h"
+
+#define MIB		(1ULL << 20)
+#define STEP_FILL	(64ULL << 20)	/* read before errors are looked for */
+#define TIMEOUT_US	"600000000"	/* of the service manager, from here on */
+#define UNIT		4096ULL		/* in which pieces of a file begin and end */
+#define ZERO_PIECE	65536U		/* looked at for zeroes at once */
+#define STEP_IDLE	(512ULL << 10)	/* bytes compared at once in the background */
+#define STEP_FLUSH	(8ULL << 20)	/* while somebody waits */
+#define STEP_HOLE	(16ULL << 20)	/* where there is nothing to read */
+
+/*
+ * From the file into the arena
+ */
+
+static int read_failed(const struct file *f, const struct file_batch *batch, int ret)
+{
+	log_err("export %s: cannot read %s at byte %llu: %s", f->name, f->path,
+		(unsigned long long)batch->error_at, strerror(-ret));
+	return ret;
+}
+
+/* @told: when that was last told, seconds */
+static void tell_read(const struct file *f, uint64_t at, int64_t *told)
+{
+	int64_t now = full_now_s();
+
+	if (now - *told < FULL_PROGRESS_S)
+		return;
+	*told = now;
+	log_info("export %s: %llu of %llu MiB read from %s", f->name,
+		 (unsigned long long)(at / MIB),
+		 (unsigned long long)(f->size / MIB), f->path);
+}
+
+/* At the start the loop does not run yet: nobody else would see it. */
+static bool told_to_end(void)
+{
+	sigset_t set;
+
+	return !sigpending(&set) && (sigismember(&set, SIGTERM) ||
+				     sigismember(&set, SIGINT));
+}
+
+static int read_piece(const struct store *store, struct file_batch *batch, uint64_t from,
+		      uint64_t to, int64_t *told)
+{
+	char *base = store->base;
+	int ret = 0;
+
+	while (!ret && from < to) {
+		uint64_t bytes = min_u64(STEP_FILL, to - from);
+
+		if (atomic_load(&store->cancelled))
+			return -ECANCELED;
+		file_batch_read(batch, base + from, from, bytes);
+		ret = file_batch_wait(batch);
+		if (!ret && told_to_end())
+			ret = -EINTR;
+		sd_notify(0, "EXTEND_TIMEOUT_USEC=" TIMEOUT_US);
+		from += bytes;
+		if (!ret)
+			tell_read(batch->file, from, told);
+	}
+	return ret ? read_failed(batch->file, batch, ret) : 0;
+}
+
+/**
+ * full_fill - fill an arena from its file
+ * @store: with an arena whose pages exist
+ * @batch: of the file, whose size says how far
+ * @from: where to begin, a multiple of the block
+ * @blank: the arena is zero: what the file has no data for need not be touched
+ *
+ * Return: 0 or -errno, logged.
+ */
+int full_fill(struct store *store, struct file_batch *batch, uint64_t from, bool blank)
+{
+	const struct file *f = batch->file;
+	uint64_t at = from, data = 0, start, end;
+	int64_t told = full_now_s();
+	char *base = store->base;
+	int ret = 0;
+
+	while (!ret && at < f->size) {
+		ret = file_data(f, at, &start, &end);
+		if (ret)
+			return read_failed(f, batch, ret);
+		if (start > at)
+			start = start / UNIT * UNIT > at ? start / UNIT * UNIT : at;
+		end = min_u64(round_up(end, UNIT), f->size);
+		if (!blank)
+			memset(base + at, 0, start - at);
+		ret = read_piece(store, batch, start, end, &told);
+		data += end - start;
+		at = end;
+	}
+	if (!ret)
+		log_info("export %s: %llu bytes read from %s, %llu skipped as empty",
+			 f->name, (unsigned long long)data, f->path,
+			 (unsigned long long)(f->size - from - data));
+	return ret;
+}
+
+/*
+ * From the arena into the file
+ */
+
+static uint64_t align_down(uint64_t value, uint64_t unit)
+{
+	return value / unit * unit;
+}
+
+/**
+ * full_changed - note that the file has been changed
+ * @full: locked
+ * @offset: where
+ * @bytes: how many
+ */
+void full_changed(struct full *full, uint64_t offset, uint64_t bytes)
+{
+	uint64_t first = offset / full->granule;
+	uint64_t end = (offset + bytes + full->granule - 1) / full->granule;
+
+	bitmap_set(&full->unsynced, first, end - first);
+}
+
+static bool all_zero(const char *p, uint64_t bytes)
+{
+	return !bytes || (!*p && !memcmp(p, p + 1, bytes - 1));
+}
+
+/* Zeroes that the file has already, without space for them. */
+static bool is_hole(const struct file *f, const char *p, uint64_t offset,
+		    uint64_t bytes)
+{
+	uint64_t start, end;
+
+	return !f->block_device && all_zero(p, bytes) &&
+	       !file_data(f, offset, &start, &end) && start >= offset + bytes;
+}
+
+/*
+ * Writes a piece of the arena to the file, soon.
+ *
+ * What was discarded stays so: zeroes are not written where the file has none but them.
+ *
+ * Return: 0, or an error there has been; file_batch_wait() tells of it again, but not of -EIO
+ * because a page of the arena is missing
+ */
+static int full_write(struct store *store, uint64_t offset, uint64_t bytes)
+{
+	struct full *full = full_of(store);
+	const char *base = store->base;
+	uint64_t end = min_u64(offset + bytes, full->file.size), run = offset;
+
+	while (offset < end && !full->batch.error) {
+		uint64_t n = min_u64(ZERO_PIECE, end - offset);
+
+		bool hole = is_hole(&full->file, base + offset, offset, n);
+
+		/* What was looked at there may be the zeroes of a missing page. */
+		if (arena_guard_broken(store->guard)) {
+			file_batch_give_up(&full->batch);
+			return -EIO;
+		}
+		if (hole) {
+			file_batch_write(&full->batch, base + run, run, offset - run);
+			run = offset + n;
+		} else if (offset + n - run >= FILE_BATCH_PIECE) {
+			file_batch_write(&full->batch, base + run, run, offset + n - run);
+			run = offset + n;
+		}
+		offset += n;
+	}
+	if (run < offset)
+		file_batch_write(&full->batch, base + run, run, offset - run);
+	return full->batch.error;
+}
+
+/* All granules of a set, from the arena to the file. */
+static int write_set(struct store *store, const struct bitmap *set,
+		     const atomic_bool *cancelled)
+{
+	struct full *full = full_of(store);
+	uint64_t at = 0, first, count;
+	int ret = 0;
+
+	while (!ret && bitmap_next(set, at, &first, &count)) {
+		uint64_t most = (64ULL << 20) / full->granule;
+
+		count = min_u64(count, most);
+		if (set != &full->unsynced)
+			bitmap_set(&full->unsynced, first, count);
+		ret = full_write(store, first * full->granule, count * full->granule);
+		at = first + count;
+		if (cancelled && atomic_load(cancelled))
+			ret = -ECANCELED;
+	}
+	return file_batch_wait(&full->batch) ?: ret;
+}
+
+static void all_synced(struct full *full)
+{
+	uint64_t at = 0, first, count;
+
+	while (bitmap_next(&full->unsynced, at, &first, &count)) {
+		bitmap_clear(&full->unsynced, first, count);
+		at = first + count;
+	}
+	full->rewrite = false;
+	full->settled = true;
+}
+
+/**
+ * full_sync - make durable what was written to the file
+ * @store: locked
+ *
+ * Return: 0 or -errno; then all of it is to be written again, which the next call does. As
+ * long as no fdatasync has succeeded, that is all of the file: what an earlier process has
+ * written may be lost, and nobody knows what that was.
+ */
+int full_sync(struct store *store)
+{
+	struct full *full = full_of(store);
+	int ret = 0;
+
+	if (full->rewrite) {
+		log_info("export %s: writing to %s again what a failed fdatasync may have lost",
+			 full->file.name, full->file.path);
+		ret = file_shrunk(&full->file) ? -EIO :
+		      write_set(store, &full->unsynced, NULL);
+	}
+	ret = ret ?: file_batch_sync(&full->batch);
+	if (!ret) {
+		all_synced(full);
+		return 0;
+	}
+	full->rewrite = true;
+	if (!full->settled)
+		full_compare_leave(full, full->file.size);
+	return ret;
+}
+
+/*
+ * Comparing both
+ */
+
+/**
+ * full_compare_init - get ready to compare
+ * @full: its file is open
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int full_compare_init(struct full *full)
+{
+	int ret = posix_memalign(&full->bounce, FILE_BATCH_PIECE, STEP_FLUSH);
+
+	return -ret;
+}
+
+/**
+ * full_compare_begin - all of the file has to be compared
+ * @full: locked
+ *
+ * What has been compared since an earlier begin has to be compared again.
+ */
+void full_compare_begin(struct full *full)
+{
+	full_compare_leave(full, full->file.size);
+	full->progress = full_now_s();
+	log_info("export %s: %s is compared with what was written, and brought up to date",
+		 full->file.name, full->file.path);
+}
+
+/*
+ * Writes what differs of a piece; @is: what the file has, NULL: zeroes. Of an arena with a
+ * missing page nothing is written: what was read there may be zeroes in its place.
+ */
+static int write_differing(struct store *store, const char *is, uint64_t at,
+			   uint64_t bytes)
+{
+	static const char zeroes[4096];
+	struct full *full = full_of(store);
+	const char *want = (char *)store->base + at;
+	uint64_t run = 0, n;
+
+	for (uint64_t off = 0; off < bytes; off += n) {
+		n = min_u64(sizeof(zeroes), bytes - off);
+		if (memcmp(want + off, is ? is + off : zeroes, n))
+			continue;
+		if (arena_guard_broken(store->guard)) {
+			file_batch_give_up(&full->batch);
+			return -EIO;
+		}
+		if (run < off) {
+			full_changed(full, at + run, off - run);
+			file_batch_write(&full->batch, want + run, at + run, off - run);
+			full->compare_wrote += off - run;
+		}
+		run = off + n;
+	}
+	if (arena_guard_broken(store->guard)) {
+		file_batch_give_up(&full->batch);
+		return -EIO;
+	}
+	if (run < bytes) {
+		full_changed(full, at + run, bytes - run);
+		file_batch_write(&full->batch, want + run, at + run, bytes - run);
+		full->compare_wrote += bytes - run;
+	}
+	return 0;
+}
+
+/* Reads and compares a piece. */
+static int compare_data(struct store *store, uint64_t at, uint64_t bytes)
+{
+	struct full *full = full_of(store);
+	int ret;
+
+	if (!full->file.direct || full->batch.no_direct ||
+	    !file_aligned(&full->file, full->bounce, at, bytes))
+		posix_fadvise(full->file.buffered, (off_t)at, (off_t)bytes,
+			      POSIX_FADV_DONTNEED);
+	file_batch_read(&full->batch, full->bounce, at, bytes);
+	ret = file_batch_wait(&full->batch);
+	if (ret)
+		return ret;
+	ret = write_differing(store, full->bounce, at, bytes);
+	return file_batch_wait(&full->batch) ?: ret;
+}
+
+static void tell_compared(struct full *full)
+{
+	int64_t now = full_now_s();
+
+	if (now - full->progress < FULL_PROGRESS_S)
+		return;
+	full->progress = now;
+	sd_notify(0, "EXTEND_TIMEOUT_USEC=120000000");	/* if this is the end */
+	log_info("export %s: %llu of %llu MiB still to be compared with %s",
+		 full->file.name, (unsigned long long)(full->compare_left / MIB),
+		 (unsigned long long)(full->file.size / MIB), full->file.path);
+}
+
+static void advance(struct full *full, uint64_t bytes)
+{
+	full->compare_at += bytes;
+	if (full->compare_at >= full->file.size)
+		full->compare_at = 0;
+	full_compare_leave(full, full->compare_left -
+			   min_u64(bytes, full->compare_left));
+	full->compare_sync = true;
+	tell_compared(full);
+}
+
+/* The next piece, at most @step where there is something to read. */
+static int compare_step(struct store *store, uint64_t step)
+{
+	struct full *full = full_of(store);
+	uint64_t at = full->compare_at, start, end, bytes;
+	int ret = file_shrunk(&full->file) ? -EIO :
+		  file_data(&full->file, at, &start, &end);
+
+	if (ret)
+		return ret;
+	start = start / step * step;	/* a multiple of any alignment */
+	if (start > at) {
+		bytes = min_u64(start - at, STEP_HOLE);
+		ret = write_differing(store, NULL, at, bytes);
+		ret = file_batch_wait(&full->batch) ?: ret;
+	} else {
+		bytes = min_u64(step - at % step, full->file.size - at);
+		ret = compare_data(store, at, bytes);
+	}
+	if (!ret)
+		advance(full, bytes);
+	return ret;
+}
+
+static int compare_end(struct store *store)
+{
+	struct full *full = full_of(store);
+	int ret = full_sync(store);
+
+	if (ret)
+		return ret;
+	full->compare_sync = false;
+	log_info("export %s: %s is up to date, %llu bytes were not", full->file.name,
+		 full->file.path, (unsigned long long)full->compare_wrote);
+	full->compare_wrote = 0;
+	return 0;
+}
+
+/* Has a session ended that left something? */
+static void look_for_ended(struct full *full)
+{
+	if (atomic_exchange(&full->ended, false))
+		full_compare_begin(full);
+}
+
+/**
+ * full_compare - finish what is to be compared
+ * @store: locked
+ * @cancelled: nobody waits any more; or NULL
+ *
+ * Return: 0: the file is up to date but for what live sessions write; or -errno.
+ */
+int full_compare(struct store *store, const atomic_bool *cancelled)
+{
+	struct full *full = full_of(store);
+	int ret = 0;
+
+	look_for_ended(full);
+	while (!ret && full->compare_left) {
+		ret = compare_step(store, STEP_FLUSH);
+		if (cancelled && atomic_load(cancelled))
+			ret = -ECANCELED;
+	}
+	if (!ret && full->compare_sync)
+		ret = compare_end(store);
+	return ret;
+}
+
+/**
+ * full_compare_idle - compare a little, in the background
+ * @store: locked
+ *
+ * Return: whether something is left. Nothing is after an error, but for the next try.
+ */
+bool full_compare_idle(struct store *store)
+{
+	struct full *full = full_of(store);
+	int ret = 0;
+
+	look_for_ended(full);
+	if (full->compare_left)
+		ret = compare_step(store, STEP_IDLE);
+	else if (full->compare_sync)
+		ret = compare_end(store);
+	if (ret && ret != full->compare_said)
+		log_err("export %s: cannot bring %s up to date: %s", full->file.name,
+			full->file.path, strerror(-ret));
+	full->compare_said = ret;
+	return !ret && (full->compare_left || full->compare_sync);
+}
+
+/*
+ * Flushing
+ */
+
+/*
+ * Little that was written, to a disk of which all else is durable, is made so while it is
+ * written: one request that the disk has a bit for (FUA), or that the kernel has a flush of
+ * its cache behind, instead of a write and an fdatasync. The kernel does that of a block
+ * device without a thread; of a regular file it would do an fdatasync all the same.
+ *
+ * Return: whether @w is such, with its only run of granules.
+ */
+static bool is_short(struct store *store, const struct store_work *w, struct store_range *run)
+{
+	const struct full *full = full_of(store);
+	uint64_t first, count, more;
+
+	/* Faults on demand know a write and a sync. */
+	if (!full->file.block_device || !full->file.direct || full->batch.no_direct ||
+	    full->file.fault)
+		return false;
+	if (!full->settled || bitmap_any(&full->unsynced) || !w->dirty || w->bytes)
+		return false;
+	if (!bitmap_next(w->dirty, 0, &first, &count) ||
+	    bitmap_next(w->dirty, first + count, &more, &more))
+		return false;
+	run->offset = first * full->granule;
+	run->bytes = min_u64(count * full->granule, full->file.size - run->offset);
+	return run->bytes <= FILE_BATCH_PIECE &&
+	       file_aligned(&full->file, (char *)store->base + run->offset, run->offset,
+			    run->bytes);
+}
+
+/* What has failed is written again with all that an fdatasync is due for. */
+static int write_through(struct store *store, const struct store_range *run)
+{
+	struct full *full = full_of(store);
+	int ret;
+
+	full_changed(full, run->offset, run->bytes);
+	file_batch_write_durable(&full->batch, (char *)store->base + run->offset, run->offset,
+				 run->bytes);
+	ret = file_batch_wait(&full->batch);
+	if (ret)
+		full->rewrite = true;
+	else
+		all_synced(full);
+	return ret;
+}
+
+/* The range of a FUA: whole units of direct I/O. */
+static int write_own(struct store *store, const struct store_work *w)
+{
+	struct full *full = full_of(store);
+	uint64_t unit = full->file.direct ? full->file.align : 1;
+	uint64_t first = align_down(w->offset, unit);
+	uint64_t end = round_up(w->offset + w->bytes, unit);
+	int ret;
+
+	full_changed(full, first, end - first);
+	ret = full_write(store, first, end - first);
+	return file_batch_wait(&full->batch) ?: ret;
+}
+
+static void clear_set(struct bitmap *set)
+{
+	uint64_t at = 0, first, count;
+
+	while (bitmap_next(set, at, &first, &count)) {
+		bitmap_clear(set, first, count);
+		at = first + count;
+	}
+}
+
+/* What was cut off is only here, and will be written again when there is room for it. */
+static int cut_off(struct full *full)
+{
+	full_compare_leave(full, full->file.size);
+	return -EIO;
+}
+
+/* Into the file; it is not synced yet. Return: 0 or -errno. */
+static int flush_write(struct store *store, struct store_work *w)
+{
+	int ret = full_compare(store, &w->cancelled);
+
+	if (!ret && w->dirty)
+		ret = write_set(store, w->dirty, &w->cancelled);
+	if (!ret && w->bytes)
+		ret = write_own(store, w);
+	return ret;
+}
+
+/*
+ * An error of writing is that of the session that has the data, one of the fdatasync is
+ * everybody's. Nothing is synced when nothing has changed since the last good fdatasync.
+ */
+static void flush_all(struct store *store, struct store_works *works)
+{
+	struct full *full = full_of(store);
+	struct store_work *w;
+	bool written = false;
+	int ret = 0;
+
+	TAILQ_FOREACH(w, works, entry) {
+		w->error = flush_write(store, w);
+		written |= !w->error;
+	}
+	if (written && (!full->settled || bitmap_any(&full->unsynced)))
+		ret = full_sync(store);
+	TAILQ_FOREACH(w, works, entry)
+		w->error = w->error ?: ret;
+}
+
+/* Return: whether it is all done, or has failed. */
+static bool flush_short(struct store *store, struct store_work *w)
+{
+	struct store_range run;
+
+	w->error = full_compare(store, &w->cancelled);
+	if (w->error)
+		return true;
+	if (!is_short(store, w, &run))
+		return false;
+	w->error = write_through(store, &run);
+	return true;
+}
+
+/**
+ * full_flush - make durable what sessions have written
+ * @store: locked
+ * @works: FLUSHes, at least one: their granules, their ranges
+ *
+ * Fills the @error of each: 0, then its granules are clean; or -errno.
+ */
+void full_flush(struct store *store, struct store_works *works)
+{
+	struct full *full = full_of(store);
+	struct store_work *w, *first = TAILQ_FIRST(works);
+	int ret = arena_guard_broken(store->guard) ? -EIO :
+		  file_shrunk(&full->file) ? cut_off(full) : 0;
+
+	if (ret)
+		TAILQ_FOREACH(w, works, entry)
+			w->error = ret;
+	else if (TAILQ_NEXT(first, entry) || !flush_short(store, first))
+		flush_all(store, works);
+	TAILQ_FOREACH(w, works, entry)
+		if (!w->error && w->dirty)
+			clear_set(w->dirty);
+}
