@@ -4,8 +4,8 @@
  * everything else is an error that says where.
  *
  * Sources: target/config/config.c target/config/config_keys.c
- *	   target/config/config_export.c target/config/config_file.c
- *	   target/config/options.c target/base/value.c
+ *	   target/config/config_file.c target/config/options.c
+ *	   target/base/value.c
  * Libraries: inih
  */
 #include <setjmp.h>
