@@ -44,9 +44,12 @@
  *
  * What a failure means for this and other files: staged_loss.c.
  *
- * DISCARD and its like: staged_slow.c.
+ * DISCARD, WRITE_ZEROES and SECURE_ERASE may take long and have no entries in a ring: a
+ * thread for each file does them one after the other, in pieces between which it looks
+ * whether somebody still wants them.
  */
 #include <errno.h>
+#include <signal.h>
 
 #include "base/fault.h"
 #include "base/log.h"
@@ -56,12 +59,10 @@
 #include "staged/staged_io.h"
 #include "staged/staged_loss.h"
 
-/**
- * staged_finish - a command is done
- * @io: command, in its own thread
- * @status: enum rdmablk_reason
- */
-void staged_finish(struct staged_io *io, unsigned int status)
+#define SLOW_PIECE	(64ULL << 20)	/* of a DISCARD or its like, bytes */
+
+/* A command is done, in its own thread. */
+static void staged_finish(struct staged_io *io, unsigned int status)
 {
 	io->status = status;
 	io->done(io);
@@ -114,12 +115,8 @@ static void told_finish(struct ring_note *note)
 	io->done(io);
 }
 
-/**
- * staged_tell - a command is done, in another thread than its own
- * @io: command
- * @status: enum rdmablk_reason
- */
-void staged_tell(struct staged_io *io, unsigned int status)
+/* A command is done, in another thread than its own. */
+static void staged_tell(struct staged_io *io, unsigned int status)
 {
 	io->status = status;
 	io->note.run = told_finish;
@@ -258,6 +255,108 @@ static void flush_begin(struct staged_io *io)
 	if (start)
 		sync_start(sf, here);
 	held_finish(sf, &done, here);
+}
+
+/*
+ * DISCARD and its like
+ */
+
+static int slow_piece(struct staged_io *io, uint64_t offset, uint64_t bytes)
+{
+	struct file *f = io->engine->file->file;
+
+	switch (io->op) {
+	case RDMABLK_OP_DISCARD:
+		return file_discard(f, offset, bytes);
+	case RDMABLK_OP_WRITE_ZEROES:
+		return file_zero(f, offset, bytes, io->keep);
+	default:
+		return file_erase(f, offset, bytes);
+	}
+}
+
+static void slow_run(struct staged_io *io)
+{
+	int ret = 0;
+
+	while (!ret && io->at < io->bytes && !atomic_load(io->cancel)) {
+		uint64_t bytes = min_u64(io->bytes - io->at, SLOW_PIECE);
+
+		ret = slow_piece(io, io->offset + io->at, bytes);
+		io->at += bytes;
+	}
+	if (ret && ret != -EOPNOTSUPP)
+		log_peer(NULL, LOG_WARNING, "export %s: operation %u of %llu bytes at %llu: %s",
+			 io->engine->file->file->name, io->op, (unsigned long long)io->bytes,
+			 (unsigned long long)io->offset, strerror(-ret));
+	if (io->at)
+		staged_changed(io->engine->file);
+	staged_tell(io, io->at < io->bytes && !ret ? RDMABLK_R_INTERNAL :
+			file_reason(ret));
+}
+
+static void *slow_main(void *arg)
+{
+	struct staged_file *sf = arg;
+	struct staged_io *io;
+
+	pthread_mutex_lock(&sf->lock);
+	for (;;) {
+		while (!(io = TAILQ_FIRST(&sf->slow)) && !sf->stop)
+			pthread_cond_wait(&sf->wake, &sf->lock);
+		if (!io)
+			break;
+		TAILQ_REMOVE(&sf->slow, io, entry);
+		pthread_mutex_unlock(&sf->lock);
+		slow_run(io);
+		pthread_mutex_lock(&sf->lock);
+	}
+	pthread_mutex_unlock(&sf->lock);
+	return NULL;
+}
+
+/* The lock is held. Signals stay the loop's. */
+static int slow_thread(struct staged_file *sf)
+{
+	sigset_t all, old;
+	int ret;
+
+	if (sf->threaded)
+		return 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	ret = pthread_create(&sf->thread, NULL, slow_main, sf);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	sf->threaded = !ret;
+	return -ret;
+}
+
+/* Has a command done by the thread for them. In the thread of @io. */
+static void slow_begin(struct staged_io *io)
+{
+	struct staged_file *sf = io->engine->file;
+	int ret;
+
+	pthread_mutex_lock(&sf->lock);
+	ret = slow_thread(sf);
+	if (!ret) {
+		TAILQ_INSERT_TAIL(&sf->slow, io, entry);
+		pthread_cond_signal(&sf->wake);
+	}
+	pthread_mutex_unlock(&sf->lock);
+	if (ret)
+		staged_finish(io, RDMABLK_R_NO_MEMORY);
+}
+
+/* Ends the thread; nothing is under way. */
+static void slow_stop(struct staged_file *sf)
+{
+	pthread_mutex_lock(&sf->lock);
+	sf->stop = true;
+	pthread_cond_signal(&sf->wake);
+	pthread_mutex_unlock(&sf->lock);
+	if (sf->threaded)
+		pthread_join(sf->thread, NULL);
 }
 
 /*
@@ -522,7 +621,7 @@ void staged_begin(struct staged_io *io)
 		flush_begin(io);
 		break;
 	default:
-		staged_slow_begin(io);
+		slow_begin(io);
 		break;
 	}
 }
@@ -562,7 +661,7 @@ void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *
 void staged_file_exit(struct staged_file *sf)
 {
 	staged_loss_forget(sf);
-	staged_slow_stop(sf);
+	slow_stop(sf);
 	pthread_cond_destroy(&sf->wake);
 	pthread_mutex_destroy(&sf->lock);
 }

@@ -157,9 +157,5 @@ int staged_engine_init(struct staged_engine *e, struct staged_file *sf,
 void staged_engine_exit(struct staged_engine *e);
 void staged_engine_turn(struct staged_engine *e, bool wait);
 void staged_begin(struct staged_io *io);
-void staged_finish(struct staged_io *io, unsigned int status);
-void staged_tell(struct staged_io *io, unsigned int status);
-void staged_slow_begin(struct staged_io *io);
-void staged_slow_stop(struct staged_file *sf);
 
 #endif
