@@ -24,7 +24,7 @@
  * WRITE with FUA is a write and then a FLUSH, each with errors of its own: that of the
  * write concerns nobody else. RWF_DSYNC is that in one, with one error for both, and after
  * EIO nobody knows whether a sector is bad or a cache is lost. Only where a device makes
- * the write durable by itself, and flushes nothing with it (file_geometry.c), is it used.
+ * the write durable by itself, and flushes nothing with it (file.c), is it used.
  *
  * A device may do otherwise than it says: one in a network may flush a cache elsewhere. So
  * what has failed so is tried again without. When that fails in the same way, it was the

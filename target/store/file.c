@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Opening a file or block device for an export.
+ * A file or block device behind an export: opening it, its geometry, its size, and what it
+ * is told besides reading and writing: where its data is, to discard, zero and erase.
  *
  * Who may have it: one export of one daemon. A regular file carries an flock, a
  * block device is opened O_EXCL, which keeps mounts and other devices away as well.
@@ -11,10 +12,18 @@
  * Where the file system takes O_DIRECT there is a second descriptor without it, for
  * requests that are not aligned as O_DIRECT wants. What goes through it never
  * outlives the process: the threads that write to the page cache are the process's.
+ *
+ * Geometry: a device says it in ioctls and in sysfs. Of a file the file system is asked, by
+ * trying where it has no words for it: what is tried there cannot change a byte.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/falloc.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
+#include <linux/stat.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,15 +31,245 @@
 #include <sys/ioctl.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #include "base/log.h"
 #include "base/util.h"
 #include "store/file.h"
-#include "store/file_geometry.h"
 
 #define LOCK_WAIT_MS	2000	/* for the writes of a killed daemon to end */
 #define LOCK_STEP_MS	10
+#define AT_ONCE		(1ULL << 30)	/* of discarding and zeroing, bytes */
+#define MAX_PHYSICAL	65536		/* GRANT says no more */
+#define MAX_IO_HINT	(1U << 30)
+#define MIN_MAX_IO	4096		/* GRANT says no less */
+#define DEFAULT_BLOCK	512
+#define DEFAULT_ALIGN	4096		/* of O_DIRECT, where nobody says */
+#define ZEROES		(1U << 20)	/* written at once, bytes */
+
+/*
+ * Geometry
+ */
+
+/* File systems with checksums over data */
+static const long checksummed[] = {
+	BTRFS_SUPER_MAGIC, 0xca451a4e /* bcachefs */, 0x2fc12fc1 /* zfs */,
+};
+
+/* An attribute of a block device or, of a partition, of the disk it is on; else 0 */
+static uint64_t attribute_of(dev_t dev, const char *name)
+{
+	static const char * const places[] = {
+		"/sys/dev/block/%u:%u/%s", "/sys/dev/block/%u:%u/../%s",
+	};
+	unsigned long long value = 0;
+	char path[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		FILE *file;
+		int got;
+
+		snprintf(path, sizeof(path), places[i], major(dev), minor(dev), name);
+		file = fopen(path, "re");
+		if (!file)
+			continue;
+		got = fscanf(file, "%llu", &value);
+		fclose(file);
+		if (got == 1)
+			return value;
+	}
+	return 0;
+}
+
+static uint64_t attribute(const struct file *f, const char *name)
+{
+	return attribute_of(f->ino, name);
+}
+
+/* Is a device, or the disk a partition is on, made of others? Where nobody says it may be. */
+static bool is_stacked(dev_t dev)
+{
+	static const char * const places[] = {
+		"/sys/dev/block/%u:%u/slaves", "/sys/dev/block/%u:%u/../slaves",
+	};
+	const struct dirent *entry;
+	char path[96];
+	DIR *dir = NULL;
+
+	for (size_t i = 0; !dir && i < ARRAY_SIZE(places); i++) {
+		snprintf(path, sizeof(path), places[i], major(dev), minor(dev));
+		dir = opendir(path);
+	}
+	if (!dir)
+		return true;
+	do
+		entry = readdir(dir);
+	while (entry && entry->d_name[0] == '.');
+	closedir(dir);
+	return entry;
+}
+
+static uint32_t block_size(const struct file *f, unsigned long request)
+{
+	unsigned int size = 0;
+
+	if (ioctl(f->fd, request, &size) || !is_power_of_two(size))
+		return DEFAULT_BLOCK;
+	return size;
+}
+
+/* A device that can says so before it looks at the range, which no device takes. */
+static bool can_erase(const struct file *f)
+{
+	uint64_t range[2] = { 1, 1 };
+
+	return ioctl(f->fd, BLKSECDISCARD, range) && errno == EINVAL;
+}
+
+static void device_discard(struct file *f)
+{
+	uint64_t granularity = attribute(f, "queue/discard_granularity");
+
+	f->max_discard = min_u64(attribute(f, "queue/discard_max_bytes"), AT_ONCE);
+	f->max_discard -= f->max_discard % f->logical_block;
+	if (!f->max_discard)
+		return;
+	if (!is_power_of_two(granularity) || granularity > UINT_MAX ||
+	    granularity < f->logical_block)
+		granularity = f->logical_block;
+	f->discard_granularity = (uint32_t)granularity;
+	f->discard_alignment = (uint32_t)(attribute(f, "discard_alignment") &
+					  (granularity - 1));
+	f->discard_alignment -= f->discard_alignment % f->logical_block;
+}
+
+static int device_geometry(struct file *f, uint32_t block)
+{
+	uint32_t logical = block_size(f, BLKSSZGET);
+
+	f->logical_block = block ?: logical;
+	if (f->logical_block != 512 && f->logical_block != 4096) {
+		log_err("export %s: %s has blocks of %u bytes; 512 and 4096 can be exported",
+			f->name, f->path, f->logical_block);
+		return -EINVAL;
+	}
+	if (f->logical_block < logical) {
+		log_err("export %s: %s has blocks of %u bytes, an export cannot have smaller ones",
+			f->name, f->path, logical);
+		return -EINVAL;
+	}
+	f->align = logical;
+	f->mem_align = logical;
+	f->physical_block = block_size(f, BLKPBSZGET);
+	/* What is made of others says that it has FUA, and has a cache flushed below. */
+	f->fua = attribute(f, "queue/fua") && !is_stacked(f->ino);
+	f->rotational = attribute(f, "queue/rotational");
+	f->stable = attribute(f, "queue/stable_writes");
+	f->io_min = (uint32_t)min_u64(attribute(f, "queue/minimum_io_size"), MAX_IO_HINT);
+	f->io_opt = (uint32_t)min_u64(attribute(f, "queue/optimal_io_size"), MAX_IO_HINT);
+	f->max_io = (uint32_t)min_u64(attribute(f, "queue/max_hw_sectors_kb") << 10,
+				      MAX_IO_HINT);
+	if (f->read_only)
+		return 0;
+	device_discard(f);
+	f->max_zeroes = AT_ONCE;
+	if (can_erase(f)) {
+		f->max_erase = AT_ONCE;
+		f->erase_granularity = f->discard_granularity ?: f->logical_block;
+	}
+	return 0;
+}
+
+static void file_direct_align(struct file *f)
+{
+	struct statx stx;
+
+	f->align = DEFAULT_ALIGN;
+	f->mem_align = DEFAULT_ALIGN;
+	if (syscall(SYS_statx, f->fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &stx) ||
+	    !(stx.stx_mask & STATX_DIOALIGN))
+		return;
+	if (is_power_of_two(stx.stx_dio_offset_align) &&
+	    is_power_of_two(stx.stx_dio_mem_align)) {
+		f->align = stx.stx_dio_offset_align;
+		f->mem_align = stx.stx_dio_mem_align;
+	}
+}
+
+/* Nothing is there to be punched behind the end of a file. */
+static bool can_punch(const struct file *f, uint32_t unit)
+{
+	struct stat st;
+
+	return !fstat(f->fd, &st) &&
+	       !fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			  (off_t)round_up((uint64_t)st.st_size, unit), unit);
+}
+
+static int regular_geometry(struct file *f, uint32_t block)
+{
+	uint32_t unit = DEFAULT_ALIGN;
+	struct statfs fs;
+
+	if (fstatfs(f->fd, &fs))
+		fs.f_bsize = 0;
+	if (fs.f_bsize >= 512 && is_power_of_two((uint64_t)fs.f_bsize))
+		unit = (uint32_t)min_u64((uint64_t)fs.f_bsize, 1U << 30);
+	f->stable = attribute_of(f->dev, "queue/stable_writes");
+	for (size_t i = 0; i < ARRAY_SIZE(checksummed); i++)
+		if (fs.f_bsize && fs.f_type == checksummed[i])
+			f->stable = true;
+	f->logical_block = block ?: DEFAULT_BLOCK;
+	file_direct_align(f);
+	if (f->direct && f->align > f->logical_block)
+		log_warn("export %s: direct I/O on %s wants blocks of %u bytes; smaller requests go through the page cache",
+			 f->name, f->path, f->align);
+	f->physical_block = unit > f->align ? unit : f->align;
+	if (f->read_only)
+		return 0;
+	f->max_zeroes = AT_ONCE;
+	if (can_punch(f, unit)) {
+		f->max_discard = AT_ONCE;
+		f->discard_granularity = unit > f->logical_block ? unit : f->logical_block;
+	}
+	return 0;
+}
+
+static uint32_t hint(uint32_t value, uint32_t block)
+{
+	return value % block ? 0 : value;
+}
+
+/*
+ * Fills in what an open file can do; @block: logical block of the export, bytes, or 0.
+ *
+ * Return: 0 or -errno, logged.
+ */
+static int file_geometry(struct file *f, uint32_t block)
+{
+	int ret = f->block_device ? device_geometry(f, block) :
+				    regular_geometry(f, block);
+
+	if (ret)
+		return ret;
+	if (f->physical_block < f->logical_block)
+		f->physical_block = f->logical_block;
+	if (f->physical_block > MAX_PHYSICAL)
+		f->physical_block = MAX_PHYSICAL;
+	f->io_min = hint(f->io_min, f->logical_block);
+	f->io_opt = hint(f->io_opt, f->logical_block);
+	f->max_io -= f->max_io % f->logical_block;
+	if (f->max_io < MIN_MAX_IO)
+		f->max_io = 0;
+	return 0;
+}
+
+/*
+ * Opening
+ */
 
 static int open_failed(const struct file *f, int ret)
 {
@@ -307,6 +546,10 @@ void file_close(struct file *f)
 	f->buffered = -1;
 }
 
+/*
+ * Size and identity
+ */
+
 /**
  * file_size - how large is it now
  * @f: open file
@@ -463,4 +706,203 @@ int file_time(const struct file *f, int64_t *sec, int64_t *nsec)
 	*sec = st.st_mtim.tv_sec;
 	*nsec = st.st_mtim.tv_nsec;
 	return 0;
+}
+
+/*
+ * What it is told besides reading and writing
+ */
+
+/**
+ * file_data - the next piece that may hold other than zeroes
+ * @f: open file
+ * @from: where to look from
+ * @start: where it begins; the end of the export: there is none
+ * @end: behind its last byte; at most the end of the export
+ *
+ * Return: 0 or -errno. A file system or device that knows no holes has none.
+ */
+int file_data(const struct file *f, uint64_t from, uint64_t *start, uint64_t *end)
+{
+	off_t data, hole;
+
+	*start = from;
+	*end = f->size;
+	if (f->block_device || from >= f->size)
+		return 0;
+	data = lseek(f->buffered, (off_t)from, SEEK_DATA);
+	if (data < 0 && errno == ENXIO) {
+		*start = f->size;
+		return 0;
+	}
+	if (data < 0)
+		return errno == EINVAL || errno == EOPNOTSUPP ? 0 : -errno;
+	hole = lseek(f->buffered, data, SEEK_HOLE);
+	if (hole < 0)
+		return errno == ENXIO ? 0 : -errno;
+	*start = min_u64((uint64_t)data, f->size);
+	*end = min_u64((uint64_t)hole, f->size);
+	return 0;
+}
+
+static int ioctl_range(const struct file *f, unsigned long request,
+		       uint64_t offset, uint64_t bytes)
+{
+	uint64_t range[2] = { offset, bytes };
+
+	return ioctl(f->fd, request, range) ? -errno : 0;
+}
+
+static int allocate(const struct file *f, int mode, uint64_t offset, uint64_t bytes)
+{
+	int ret;
+
+	do {
+		ret = fallocate(f->fd, mode | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+				(off_t)bytes) ? -errno : 0;
+	} while (ret == -EINTR);
+	return ret;
+}
+
+/* A fault on demand; there are no half operations of these kinds. */
+static int faulty(const struct file *f, enum store_fault_op op, uint64_t offset,
+		  uint64_t bytes)
+{
+	return store_fault(f->fault, op, offset, &bytes);
+}
+
+/**
+ * file_discard - give space back
+ * @f: open file
+ * @offset: multiple of the logical block
+ * @bytes: too; at most @f->max_discard
+ *
+ * The range reads as anything afterwards, of a regular file as zeroes.
+ *
+ * Return: 0 or -errno. Any thread; may take long.
+ */
+int file_discard(struct file *f, uint64_t offset, uint64_t bytes)
+{
+	int ret = faulty(f, STORE_FAULT_DISCARD, offset, bytes);
+
+	if (ret)
+		return ret;
+	if (f->block_device)
+		return ioctl_range(f, BLKDISCARD, offset, bytes);
+	return file_shrunk(f) ? -EIO : allocate(f, FALLOC_FL_PUNCH_HOLE, offset, bytes);
+}
+
+/* Zeroes as data, where there is no other way. */
+static int write_zeroes(const struct file *f, uint64_t offset, uint64_t bytes)
+{
+	void *zeroes __cleanup_free = calloc(1, ZEROES);
+
+	if (!zeroes)
+		return -ENOMEM;
+	while (bytes) {
+		ssize_t n = pwrite(f->buffered, zeroes, min_u64(bytes, ZEROES),
+				   (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		offset += (uint64_t)n;
+		bytes -= (uint64_t)n;
+	}
+	return 0;
+}
+
+static bool unsupported(int ret)
+{
+	return ret == -EOPNOTSUPP || ret == -EINVAL;
+}
+
+/*
+ * One way to zero; @refused: it is none here, and need not be tried again.
+ *
+ * Return: 0, -errno, or 1: another way has to be found
+ */
+static int try_zero(struct file *f, bool *refused, int mode, uint64_t offset,
+		    uint64_t bytes)
+{
+	int ret;
+
+	if (__atomic_load_n(refused, __ATOMIC_RELAXED))
+		return 1;
+	ret = allocate(f, mode, offset, bytes);
+	if (!unsupported(ret))
+		return ret;
+	__atomic_store_n(refused, true, __ATOMIC_RELAXED);
+	return 1;
+}
+
+/**
+ * file_zero - make a range read as zeroes
+ * @f: open file
+ * @offset: multiple of the logical block
+ * @bytes: too; at most @f->max_zeroes
+ * @keep: its space stays its own
+ *
+ * Never by BLKDISCARD, after which a range may read as anything. PUNCH_HOLE on a
+ * block device either leaves zeroes or is refused.
+ *
+ * Return: 0 or -errno. Any thread; may take long.
+ */
+int file_zero(struct file *f, uint64_t offset, uint64_t bytes, bool keep)
+{
+	int ret = faulty(f, STORE_FAULT_ZERO, offset, bytes);
+
+	if (ret || file_shrunk(f))
+		return ret ?: -EIO;
+	ret = 1;
+	if (!keep)
+		ret = try_zero(f, &f->no_punch, FALLOC_FL_PUNCH_HOLE, offset, bytes);
+	if (ret == 1 && f->block_device)
+		return ioctl_range(f, BLKZEROOUT, offset, bytes);
+	if (ret == 1)
+		ret = try_zero(f, &f->no_range, FALLOC_FL_ZERO_RANGE, offset, bytes);
+	return ret == 1 ? write_zeroes(f, offset, bytes) : ret;
+}
+
+/**
+ * file_erase - make the contents of a range irretrievable
+ * @f: open block device with @f->max_erase
+ * @offset: multiple of the logical block
+ * @bytes: too
+ *
+ * Return: 0 or -errno. Any thread; may take long.
+ */
+int file_erase(struct file *f, uint64_t offset, uint64_t bytes)
+{
+	int ret = faulty(f, STORE_FAULT_DISCARD, offset, bytes);
+
+	if (ret)
+		return ret;
+	return f->block_device ? ioctl_range(f, BLKSECDISCARD, offset, bytes) : -EOPNOTSUPP;
+}
+
+/**
+ * file_reason - what an error of the store is called on the wire
+ * @ret: 0 or -errno
+ *
+ * Return: enum rdmablk_reason.
+ */
+unsigned int file_reason(int ret)
+{
+	switch (-ret) {
+	case 0:
+		return RDMABLK_OK;
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG:
+		return RDMABLK_R_STORE_SPACE;
+	case EROFS:
+	case EPERM:
+	case EACCES:
+		return RDMABLK_R_STORE_READ_ONLY;
+	case EOPNOTSUPP:
+		return RDMABLK_R_UNSUPPORTED;
+	default:
+		return RDMABLK_R_STORE_IO;
+	}
 }

@@ -110,16 +110,6 @@ struct file {
 	bool no_range;
 };
 
-/**
- * struct file_mark - a file, in notes that outlive a boot of the host
- * @place: where its note is
- * @id: whose note it is: a place may become another file's
- */
-struct file_mark {
-	uint8_t place[RDMABLK_ID_LEN];
-	uint8_t id[RDMABLK_ID_LEN];
-};
-
 int file_open(struct file *f, const struct file_wish *wish);
 int file_check(const struct file_wish *wish);
 void file_close(struct file *f);
@@ -129,10 +119,7 @@ bool file_shrunk(struct file *f);
 bool file_aligned(const struct file *f, const void *buf, uint64_t offset,
 		  uint64_t bytes);
 bool file_same(const struct file *a, const struct file *b);
-int file_disk(const struct file *f, uint8_t *id);
 uint32_t file_block(const char *path);
-int file_epoch(const struct file *f, uint8_t *epoch);
-int file_mark(const struct file *f, struct file_mark *mark);
 int file_time(const struct file *f, int64_t *sec, int64_t *nsec);
 int file_data(const struct file *f, uint64_t from, uint64_t *start, uint64_t *end);
 int file_discard(struct file *f, uint64_t offset, uint64_t bytes);

@@ -16,7 +16,7 @@
 #include "config/config.h"
 #include "rdma/numa.h"
 #include "store/arena_guard.h"
-#include "store/file.h"
+#include "store/file_identity.h"
 #include "wire/wire_data.h"
 
 struct ibv_context;

@@ -20,7 +20,7 @@
 #include "base/util.h"
 #include "rdma/memlock.h"
 #include "store/arena.h"
-#include "store/file_contents.h"
+#include "store/file_identity.h"
 #include "store/pages.h"
 #include "store/full.h"
 

@@ -4,8 +4,7 @@
  * cache, makes single writes durable, and is made of others. A file passes for one: this
  * has what the daemon asks the kernel, and its part of sysfs is a directory.
  *
- * Sources: target/store/file.c target/store/file_geometry.c target/store/file_op.c
- *	   target/staged/store_none.c target/store/store_full.c
+ * Sources: target/store/file.c target/staged/store_none.c target/store/store_full.c
  */
 #include <dirent.h>
 #include <dlfcn.h>

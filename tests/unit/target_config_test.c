@@ -3,9 +3,8 @@
  * Values, keys and files of the daemon's configuration: what is right is taken,
  * everything else is an error that says where.
  *
- * Sources: target/config/config.c target/config/config_keys.c
- *	   target/config/config_file.c target/config/options.c
- *	   target/base/value.c
+ * Sources: target/config/config.c target/config/config_keys.c target/config/config_file.c
+ *	   target/config/options.c target/base/value.c
  * Libraries: inih
  */
 #include <setjmp.h>

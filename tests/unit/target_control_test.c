@@ -4,8 +4,7 @@
  * come to, and all those that are not; whether two exports are the same; and that a
  * mistake in one is told to whoever asked.
  *
- * Sources: target/admin/control_request.c
- *	   target/config/config.c target/base/log.c
+ * Sources: target/admin/control_request.c target/config/config.c target/base/log.c
  * Libraries: json-c
  */
 #include <setjmp.h>

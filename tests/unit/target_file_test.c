@@ -4,8 +4,8 @@
  * is read, written, zeroed and discarded through the ring is what was asked for, also
  * when the kernel does less at a time.
  *
- * Sources: target/store/file.c target/store/file_geometry.c target/store/file_op.c
- *	   target/store/file_batch.c target/store/store_fault.c
+ * Sources: target/store/file.c target/store/file_batch.c target/store/file_identity.c
+ *	   target/store/store_fault.c
  * Libraries: liburing libcrypto
  */
 #include <pthread.h>
@@ -15,6 +15,7 @@
 
 #include "../../target/base/log.h"
 #include "../../target/store/file_batch.h"
+#include "../../target/store/file_identity.h"
 #include "target_files.h"
 
 static int open_file(struct file *f, const char *path, bool ro, uint64_t size,

@@ -4,8 +4,7 @@
  * what it does not, errors of the file, and a failed fdatasync.
  *
  * Sources: target/store/store_full.c target/store/full.c target/store/file.c
- *	   target/store/file_op.c target/store/pages.c target/store/file_batch.c
- *	   target/base/bitmap.c
+ *	   target/store/pages.c target/store/file_batch.c target/base/bitmap.c
  * Libraries: liburing libcrypto
  */
 #include <linux/fs.h>

@@ -3,8 +3,7 @@
  * The end of sessions with a store without a cache, be it that of a file that does not
  * answer; and what memory they get at their beginning.
  *
- * Sources: target/staged/lane.c target/staged/staged_session.c
- *	   target/staged/iothread.c
+ * Sources: target/staged/lane.c target/staged/staged_session.c target/staged/iothread.c
  */
 #include "../../target/base/meminfo.h"
 #include "target_lane.h"

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * By what it is known whether the contents of a file are those of another time.
+ * What a file is told by, in this boot of the host and beyond, and whether its contents are
+ * those of another time.
  */
-#ifndef RDMABLKD_FILE_CONTENTS_H
-#define RDMABLKD_FILE_CONTENTS_H
+#ifndef RDMABLKD_FILE_IDENTITY_H
+#define RDMABLKD_FILE_IDENTITY_H
 
 #include "store/file.h"
+
+/**
+ * struct file_mark - a file, in notes that outlive a boot of the host
+ * @place: where its note is
+ * @id: whose note it is: a place may become another file's
+ */
+struct file_mark {
+	uint8_t place[RDMABLK_ID_LEN];
+	uint8_t id[RDMABLK_ID_LEN];
+};
 
 /**
  * struct file_contents - compared byte by byte: nothing between the fields
@@ -33,6 +44,9 @@ struct file_contents {
 	int64_t changed_nsec;
 };
 
+int file_disk(const struct file *f, uint8_t *id);
+int file_epoch(const struct file *f, uint8_t *epoch);
+int file_mark(const struct file *f, struct file_mark *mark);
 int file_contents(const struct file *f, struct file_contents *out);
 int file_contents_epoch(const struct file_contents *c, uint8_t *epoch);
 
