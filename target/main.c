@@ -29,6 +29,8 @@
 #include <systemd/sd-daemon.h>
 
 #include "admin/admin.h"
+#include "admin/admin_reload.h"
+#include "admin/admin_step.h"
 #include "admin/check.h"
 #include "admin/control.h"
 #include "base/late_signals.h"

@@ -7,103 +7,10 @@
 #ifndef RDMABLKD_ADMIN_H
 #define RDMABLKD_ADMIN_H
 
-#include "export/export.h"
+#include "admin/admin_request.h"
 
-#define ADMIN_WHY	1024	/* text of an error */
-#define ADMIN_TEXT	96	/* text of a request */
-#define ADMIN_FLUSH_MS	60000	/* for initiators to flush and log out */
-
-/**
- * enum admin_op - what is asked for
- * @ADMIN_ADD: open and fill an export, and let it be had
- * @ADMIN_REMOVE: forget an export
- * @ADMIN_RESIZE: an export gets the size that its file has got
- * @ADMIN_REOPEN: close the store of an export and open it again
- * @ADMIN_RELOAD: do what the configuration says by now
- */
-enum admin_op {
-	ADMIN_ADD,
-	ADMIN_REMOVE,
-	ADMIN_RESIZE,
-	ADMIN_REOPEN,
-	ADMIN_RELOAD,
-};
-
-/**
- * struct admin_change - what a reload has done to one thing, or not
- * @entry: in the report
- * @setting: @name is a key of [target]; else an export
- * @name: of it
- * @action: added, removed, resized, changed, kept; NULL: nothing was done
- * @why: what went wrong, or is left to do; empty: nothing
- */
-struct admin_change {
-	TAILQ_ENTRY(admin_change) entry;
-	bool setting;
-	char name[RDMABLK_NAME_LEN];
-	const char *action;
-	char why[EXPORT_WHY];
-};
-
-TAILQ_HEAD(admin_changes, admin_change);
-
-/**
- * struct admin - one request; all but what is said to be the outcome is its owner's
- * @entry: in the queue
- * @op: what is asked for
- * @name: of the export, but for ADD and RELOAD
- * @spec: ADD: in the words of --export
- * @size: RESIZE: bytes, of an export that was given its size; or 0
- * @force: REMOVE and REOPEN: end the sessions that use it
- * @patient: waits for its turn as long as it takes
- * @owner: for @done
- * @done: in the loop, when it is over, well or not; releases it with admin_free()
- * @error: outcome: 0 or -errno
- * @why: outcome: text of the error, in one line
- * @bytes: outcome of ADD, RESIZE, REOPEN: size of the export
- * @changes: outcome of RELOAD
- */
-struct admin {
-	TAILQ_ENTRY(admin) entry;
-	enum admin_op op;
-	char name[RDMABLK_NAME_LEN];
-	char *spec;
-	uint64_t size;
-	bool force;
-	bool patient;
-	void *owner;
-	void (*done)(struct admin *a);
-	int error;
-	char why[ADMIN_WHY];
-	uint64_t bytes;
-	struct admin_changes changes;
-};
-
-/* admin_ask.c */
-struct admin *admin_alloc(enum admin_op op);
-void admin_free(struct admin *a);
-void admin_text(const struct admin *a, char *text, size_t size);
-
-/* admin.c: the queue, and what is done to one export */
 extern int64_t admin_patience_ms;	/* with the one under way */
 void admin_init(struct config *cfg);
 void admin_submit(struct admin *a);
-void admin_session_gone(void);
-void admin_shutdown(void);
-bool admin_stopping(void);
-
-/* Steps of one thing; each calls @then when it is over, with 0 or -errno */
-typedef void (*admin_then)(int ret);
-void admin_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-const char *admin_said(void);
-void admin_add(struct export_config *ec, bool by_hand, admin_then then);
-void admin_remove(struct export *e, bool force, admin_then then);
-void admin_reopen(struct export *e, struct export_config *ec, bool force,
-		  admin_then then);
-void admin_grow(struct export *e, uint64_t size, admin_then then);
-
-/* admin_reload.c */
-void admin_reload(struct admin *a, struct config *cfg, admin_then then);
-void admin_reload_log(const struct admin *a);
 
 #endif

@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "admin/admin.h"
+#include "admin/admin_reload.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "config/options.h"

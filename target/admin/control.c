@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "admin/admin.h"
+#include "admin/admin_reload.h"
 #include "admin/control.h"
 #include "admin/control_request.h"
 #include "base/log.h"

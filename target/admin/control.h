@@ -7,7 +7,7 @@
 
 #include <json-c/json.h>
 
-#include "admin/admin.h"
+#include "admin/admin_request.h"
 
 /* control.c: the socket. How long a line may take to come, and an answer to be taken: */
 extern int64_t control_idle_ms;

@@ -5,7 +5,7 @@
 #ifndef RDMABLKD_CONTROL_REQUEST_H
 #define RDMABLKD_CONTROL_REQUEST_H
 
-#include "admin/admin.h"
+#include "admin/admin_request.h"
 
 #define CONTROL_VERSION	1
 #define CONTROL_WHY	256

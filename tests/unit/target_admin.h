@@ -7,6 +7,7 @@
 #define TARGET_ADMIN_H
 
 #include "../../target/admin/admin.h"
+#include "../../target/admin/admin_step.h"
 #include "../../target/base/loop.h"
 #include "../../target/base/util.h"
 #include "../../target/config/options.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "admin/admin.h"
+#include "admin/admin_request.h"
 
 /**
  * admin_alloc - a new request

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Requests for changes at run time.
+ */
+#ifndef RDMABLKD_ADMIN_REQUEST_H
+#define RDMABLKD_ADMIN_REQUEST_H
+
+#include "export/export.h"
+
+#define ADMIN_WHY	1024	/* text of an error */
+#define ADMIN_TEXT	96	/* text of a request */
+
+/**
+ * enum admin_op - what is asked for
+ * @ADMIN_ADD: open and fill an export, and let it be had
+ * @ADMIN_REMOVE: forget an export
+ * @ADMIN_RESIZE: an export gets the size that its file has got
+ * @ADMIN_REOPEN: close the store of an export and open it again
+ * @ADMIN_RELOAD: do what the configuration says by now
+ */
+enum admin_op {
+	ADMIN_ADD,
+	ADMIN_REMOVE,
+	ADMIN_RESIZE,
+	ADMIN_REOPEN,
+	ADMIN_RELOAD,
+};
+
+/**
+ * struct admin_change - what a reload has done to one thing, or not
+ * @entry: in the report
+ * @setting: @name is a key of [target]; else an export
+ * @name: of it
+ * @action: added, removed, resized, changed, kept; NULL: nothing was done
+ * @why: what went wrong, or is left to do; empty: nothing
+ */
+struct admin_change {
+	TAILQ_ENTRY(admin_change) entry;
+	bool setting;
+	char name[RDMABLK_NAME_LEN];
+	const char *action;
+	char why[EXPORT_WHY];
+};
+
+TAILQ_HEAD(admin_changes, admin_change);
+
+/**
+ * struct admin - one request; all but what is said to be the outcome is its owner's
+ * @entry: in the queue
+ * @op: what is asked for
+ * @name: of the export, but for ADD and RELOAD
+ * @spec: ADD: in the words of --export
+ * @size: RESIZE: bytes, of an export that was given its size; or 0
+ * @force: REMOVE and REOPEN: end the sessions that use it
+ * @patient: waits for its turn as long as it takes
+ * @owner: for @done
+ * @done: in the loop, when it is over, well or not; releases it with admin_free()
+ * @error: outcome: 0 or -errno
+ * @why: outcome: text of the error, in one line
+ * @bytes: outcome of ADD, RESIZE, REOPEN: size of the export
+ * @changes: outcome of RELOAD
+ */
+struct admin {
+	TAILQ_ENTRY(admin) entry;
+	enum admin_op op;
+	char name[RDMABLK_NAME_LEN];
+	char *spec;
+	uint64_t size;
+	bool force;
+	bool patient;
+	void *owner;
+	void (*done)(struct admin *a);
+	int error;
+	char why[ADMIN_WHY];
+	uint64_t bytes;
+	struct admin_changes changes;
+};
+
+struct admin *admin_alloc(enum admin_op op);
+void admin_free(struct admin *a);
+void admin_text(const struct admin *a, char *text, size_t size);
+
+#endif

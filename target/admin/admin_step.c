@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What is done to one export at run time. One step is under way at a time: so the place of
+ * the step is one struct, and it waits for one of a job, a timer and the end of sessions.
+ *
+ * An export goes through the states of enum export_state. Whoever logs in finds those
+ * that are EXPORT_READY; a store is closed when no session knows the export any more,
+ * be it an ending one. A worker has an export from admin_work() to work_done(), and the
+ * loop touches nothing of its store meanwhile.
+ *
+ * Sessions of an export that goes are told to drain first. Those that have something to
+ * flush do so and log out, and get ADMIN_FLUSH_MS for it, or as long as a FLUSH takes that
+ * is under way then; the others get as long as at a shutdown. What they leave unflushed
+ * nevertheless is the store's to bring up to date before it is closed.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "admin/admin_request.h"
+#include "admin/admin_step.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "session/session.h"
+
+#define LATE_MS		1000	/* whether those that flush longer do still */
+
+static void drain_expired(struct loop_timer *timer);
+
+static struct {
+	struct config *cfg;
+	bool stopping;
+	struct export *e;
+	struct export_config *ec;
+	bool adding;
+	admin_then then;
+	void (*vacated)(void);		/* set while sessions are waited for */
+	struct loop_timer timer;
+	int64_t deadline;
+	struct job job;
+	int (*work)(struct export *e);
+	void (*worked)(int ret);
+	int ret;
+	char why[ADMIN_WHY];
+	char begin_why[ADMIN_WHY];	/* of export_begin(), while the store is closed again */
+} step = {
+	.timer = { .expired = drain_expired },
+};
+
+/**
+ * admin_step_init - before the first step
+ * @cfg: of the daemon
+ */
+void admin_step_init(struct config *cfg)
+{
+	step.cfg = cfg;
+}
+
+/**
+ * admin_say - why a step cannot be done
+ * @fmt: printf format
+ */
+void admin_say(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(step.why, sizeof(step.why), fmt, args);
+	va_end(args);
+}
+
+/**
+ * admin_said - the text of the last step's error
+ *
+ * Return: text, until the next step.
+ */
+const char *admin_said(void)
+{
+	return step.why;
+}
+
+/**
+ * admin_step_export - what is at work
+ *
+ * Return: the export of the step, or NULL: no step is under way.
+ */
+const struct export *admin_step_export(void)
+{
+	return step.e;
+}
+
+/* The step is over. What is next may be begun by that. */
+static void over(int ret)
+{
+	admin_then then = step.then;
+
+	if (ret && !step.why[0])
+		admin_say("%s", strerror(-ret));
+	step.e = NULL;
+	step.ec = NULL;
+	step.adding = false;
+	then(ret);
+}
+
+static void step_begin(struct export *e, admin_then then)
+{
+	step.e = e;
+	step.then = then;
+	step.why[0] = '\0';
+}
+
+/*
+ * Work beside the loop
+ */
+
+static void work_run(struct job *job)
+{
+	(void)job;
+	log_keep(step.why, sizeof(step.why));
+	step.ret = step.work(step.e);
+	log_keep(NULL, 0);
+}
+
+static void work_done(struct job *job)
+{
+	(void)job;
+	step.worked(step.ret);
+}
+
+static void admin_work(int (*work)(struct export *e), void (*worked)(int ret))
+{
+	step.work = work;
+	step.worked = worked;
+	step.job = (struct job){ .run = work_run, .done = work_done, .kind = JOB_ADMIN };
+	worker_submit(&step.job);
+}
+
+static int close_work(struct export *e)
+{
+	export_close(e);
+	return 0;
+}
+
+/*
+ * Opening
+ */
+
+/* An export that could not be opened is as if it had never been, or waits for better. */
+static void open_failed(int ret)
+{
+	struct export *e = step.e;
+
+	e->state = EXPORT_CLOSED;
+	if (step.adding)
+		export_free(e);
+	over(ret);
+}
+
+static void begin_failed(int ret)
+{
+	(void)ret;
+	admin_say("%s", step.begin_why);	/* closing has taken its place */
+	open_failed(-EIO);
+}
+
+static void opened(int ret)
+{
+	if (ret) {
+		open_failed(ret);
+		return;
+	}
+	log_keep(step.begin_why, sizeof(step.begin_why));
+	ret = export_begin(step.e);
+	log_keep(NULL, 0);
+	if (!ret)
+		over(0);
+	else
+		admin_work(close_work, begin_failed);
+}
+
+/* The daemon that ends opens nothing any more. */
+static void begin_open(void)
+{
+	if (step.stopping) {
+		admin_say("the daemon is shutting down");
+		open_failed(-ESHUTDOWN);
+	} else {
+		admin_work(export_open, opened);
+	}
+}
+
+/**
+ * admin_add - a new export
+ * @ec: checked, its name not in use; is taken
+ * @by_hand: it is in no configuration
+ * @then: when it can be had, or not: then it is gone
+ */
+void admin_add(struct export_config *ec, bool by_hand, admin_then then)
+{
+	struct export *e = export_new(step.cfg, ec);
+
+	step_begin(e, then);
+	if (!e) {
+		config_export_free(ec);
+		over(-ENOMEM);
+		return;
+	}
+	e->by_hand = by_hand;
+	step.adding = true;
+	begin_open();
+}
+
+/*
+ * Waiting for the end of sessions
+ */
+
+static void look_for_end(void)
+{
+	void (*vacated)(void) = step.vacated;
+
+	if (!vacated || session_left(step.e))
+		return;
+	step.vacated = NULL;
+	loop_timer_stop(&step.timer);
+	vacated();
+}
+
+/**
+ * admin_session_gone - a session is gone
+ */
+void admin_session_gone(void)
+{
+	look_for_end();
+}
+
+/* The time of those that have nothing to flush is over, or that of all. */
+static void drain_expired(struct loop_timer *timer)
+{
+	int64_t left = step.deadline - loop_now();
+	unsigned int nr = session_caches(step.e), late;
+
+	session_end_export(step.e, RDMABLK_R_EXPORT_GONE);
+	if (nr && left > 0) {
+		loop_timer_start(timer, left);
+		return;
+	}
+	late = session_end_late(step.e, RDMABLK_R_EXPORT_GONE);
+	if (nr > late)
+		log_warn("export %s: %u sessions have not flushed in %d s",
+			 step.e->cfg->name, nr - late, ADMIN_FLUSH_MS / 1000);
+	if (late)
+		loop_timer_start(timer, LATE_MS);
+}
+
+/* Return: 0: @vacated is called when no session knows the export any more */
+static int vacate(bool force, void (*vacated)(void))
+{
+	struct export *e = step.e;
+	unsigned int nr = session_users(e);
+
+	if (nr && !force) {
+		admin_say("export %s is in use by %u session%s", e->cfg->name, nr,
+			  nr == 1 ? "" : "s");
+		return -EBUSY;
+	}
+	e->state = EXPORT_LEAVING;
+	step.vacated = vacated;
+	step.deadline = loop_now() + ADMIN_FLUSH_MS;
+	if (nr)
+		log_info("export %s: ending %u sessions", e->cfg->name, nr);
+	session_drain(e, step.cfg->drain_ms, ADMIN_FLUSH_MS);
+	loop_timer_start(&step.timer, (int64_t)step.cfg->drain_ms);
+	look_for_end();
+	return 0;
+}
+
+static void shut(void (*worked)(int ret))
+{
+	export_quiet(step.e);
+	admin_work(close_work, worked);
+}
+
+/*
+ * Removing
+ */
+
+static void remove_closed(int ret)
+{
+	log_info("export %s: removed", step.e->cfg->name);
+	export_free(step.e);
+	over(ret);
+}
+
+static void remove_vacated(void)
+{
+	shut(remove_closed);
+}
+
+/**
+ * admin_remove - forget an export
+ * @e: export, EXPORT_READY or EXPORT_CLOSED
+ * @force: end its sessions
+ * @then: when its store is closed, up to date; or when it stays
+ */
+void admin_remove(struct export *e, bool force, admin_then then)
+{
+	int ret = 0;
+
+	step_begin(e, then);
+	if (!e->open)
+		remove_closed(0);
+	else
+		ret = vacate(force, remove_vacated);
+	if (ret)
+		over(ret);
+}
+
+/*
+ * Opening anew
+ */
+
+static void open_again(int ret)
+{
+	(void)ret;
+	export_renew(step.e, step.ec);
+	begin_open();
+}
+
+static void reopen_vacated(void)
+{
+	shut(open_again);
+}
+
+/**
+ * admin_reopen - close the store of an export and open it again
+ * @e: export, EXPORT_READY or EXPORT_CLOSED
+ * @ec: what it is from then on; is taken, unless it is that of @e
+ * @force: end its sessions
+ * @then: when it can be had again; or cannot, and is EXPORT_CLOSED; or as it was, when
+ *	it is in use
+ */
+void admin_reopen(struct export *e, struct export_config *ec, bool force,
+		  admin_then then)
+{
+	int ret = 0;
+
+	step_begin(e, then);
+	step.ec = ec;
+	if (!e->open)
+		open_again(0);
+	else
+		ret = vacate(force, reopen_vacated);
+	if (!ret)
+		return;
+	if (ec != e->cfg)
+		config_export_free(ec);
+	over(ret);
+}
+
+/*
+ * Growing
+ */
+
+static void grown(struct export *e, int ret)
+{
+	if (ret > 0) {
+		if (!step.stopping)
+			session_resized(e);
+		if (e->cfg->size)
+			e->cfg->size = e->store.size;
+		ret = 0;
+	} else if (ret) {
+		admin_say("%s", e->grow_why);
+	}
+	if (ret != -ERANGE || e->cfg->size || session_users(e)) {
+		over(ret);
+		return;
+	}
+	/* Nobody uses it: it may get smaller, too. */
+	step.why[0] = '\0';
+	admin_reopen(e, e->cfg, false, step.then);
+}
+
+/**
+ * admin_grow - an export gets the size that its file has got
+ * @e: export
+ * @size: bytes, of an export that was given its size; or 0
+ * @then: when sessions have been told, or it stays as it was
+ */
+void admin_grow(struct export *e, uint64_t size, admin_then then)
+{
+	int ret;
+
+	step_begin(e, then);
+	if (size && !e->cfg->size) {
+		admin_say("export %s has the size of its file; it was not given one",
+			  e->cfg->name);
+		over(-EINVAL);
+		return;
+	}
+	ret = export_grow(e, size, session_room(e), grown);
+	if (ret == -EOPNOTSUPP)
+		admin_say("export %s: memory keeps the size it has", e->cfg->name);
+	if (ret)
+		over(ret);
+}
+
+/**
+ * admin_shutdown - begin nothing any more, and let nothing go on that takes long
+ *
+ * What a worker is at ends before worker_stop() does; then every export may be closed.
+ */
+void admin_shutdown(void)
+{
+	step.stopping = true;
+	if (step.e)
+		atomic_store(&step.e->store.cancelled, true);
+}
+
+/**
+ * admin_stopping - has the end of the daemon begun
+ *
+ * Return: whether it has: nothing is begun any more.
+ */
+bool admin_stopping(void)
+{
+	return step.stopping;
+}
