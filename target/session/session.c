@@ -85,17 +85,6 @@ const char *session_text(const struct session *s)
 	return text;
 }
 
-/**
- * session_peer - the initiator's address, for the budgets of the log
- * @s: session
- *
- * Return: address, valid as long as the session is.
- */
-const struct sockaddr *session_peer(const struct session *s)
-{
-	return (const struct sockaddr *)&s->peer;
-}
-
 /*
  * One line about a change of state. Once the initiator has been granted the export, nothing
  * that others make the daemon log hides such a line.
@@ -204,6 +193,76 @@ void session_tell(struct session *s, uint16_t event, uint64_t value)
 	s->event_value[event] = value;
 	s->drained |= event == RDMABLK_EVENT_DRAIN;
 	session_tell_due(s);
+}
+
+/*
+ * Size
+ */
+
+/*
+ * A disk with one region was never told where regions end: its requests would cross from
+ * one to the next, so that it fails when it is granted two.
+ */
+static uint64_t room_of(const struct session *s)
+{
+	return s->regions.nr == 1 ?
+	       export_region_max(s->export, s->device->attr.max_mr_size) : UINT64_MAX;
+}
+
+/**
+ * session_room - how large may an export get while its sessions go on
+ * @export: export
+ *
+ * Return: bytes.
+ */
+uint64_t session_room(const struct export *export)
+{
+	uint64_t room = UINT64_MAX;
+	struct session *s = NULL;
+
+	while ((s = session_next(s)))
+		if (s->export == export && s->state < SESSION_CLOSING)
+			room = min_u64(room, room_of(s));
+	return room;
+}
+
+/**
+ * session_tell_size - tell a session that its export has grown, if it has
+ * @s: session past GRANT
+ *
+ * One with regions keeps the size it was granted until it logs in again.
+ */
+void session_tell_size(struct session *s)
+{
+	struct store *store = &s->export->store;
+
+	if (store->size == s->scope.size)
+		return;
+	if (store->size > room_of(s)) {	/* it came while the export was growing */
+		log_peer(session_peer(s), LOG_WARNING, "%s: cannot go on with more than one region",
+			 session_text(s));
+		return;
+	}
+	if (s->staged && store->ops->staged->resized)
+		store->ops->staged->resized(s->staged, store->size);
+	if (s->wish.features & RDMABLK_F_COMMANDS)
+		session_tell(s, RDMABLK_EVENT_RESIZE, store->size);
+}
+
+/**
+ * session_resized - tell the sessions of an export that it has grown
+ * @export: with its new size
+ *
+ * Those that are not granted it yet are told after GRANT.
+ */
+void session_resized(const struct export *export)
+{
+	struct session *s = NULL;
+
+	while ((s = session_next(s)))
+		if (s->export == export && s->state >= SESSION_GRANTED &&
+		    s->state < SESSION_CLOSING)
+			session_tell_size(s);
 }
 
 /*
@@ -731,7 +790,7 @@ void session_end(struct session *s, unsigned int reason)
 	s->lease.ending = true;
 	loop_timer_stop(&s->timer);
 	late_start(s);
-	session_register_skip(s);
+	session_turn_skip(s);
 	if (s->busy)
 		atomic_store(&s->regions.cancel, true);
 	else if (!s->opening)

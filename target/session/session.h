@@ -216,19 +216,44 @@ struct session {
 /* Work request id of a data queue's guard; the others are ctrl.h's. */
 #define SESSION_WR_GUARD	0x40000
 
+/* The initiator's address, for the budgets of the log; valid as long as the session is. */
+static inline const struct sockaddr *session_peer(const struct session *s)
+{
+	return (const struct sockaddr *)&s->peer;
+}
+
+/* session_list.c: all of them; calls nothing of what follows */
+int session_init(void (*gone)(void));
+void session_add(struct session *s);
+void session_keep(struct session *s);
+void session_remove(struct session *s);
+struct session *session_find(uint64_t id);
+bool session_any(void);
+struct session *session_next(const struct session *s);
+unsigned int session_users(const struct export *export);
+bool session_left(const struct export *export);
+bool session_has_cache(const struct session *s);
+bool session_expected(void);
+unsigned int session_caches(const struct export *only);
+unsigned int session_cmdqs_busy(void);
+void session_turn_wait(struct session *s);
+void session_turn_skip(struct session *s);
+struct session *session_turn_next(const struct session *s);
+
 /* session.c: life and end */
 const char *session_text(const struct session *s);
-const struct sockaddr *session_peer(const struct session *s);
 bool session_set_state(struct session *s, enum session_state state);
 unsigned int session_send(struct session *s, const void *msg, size_t len);
 void session_tell(struct session *s, uint16_t event, uint64_t value);
 void session_tell_due(struct session *s);
+uint64_t session_room(const struct export *export);
+void session_tell_size(struct session *s);
+void session_resized(const struct export *export);
 void session_login_timer(struct session *s);
 uint16_t session_queue_depth(const struct session *s);
 void session_live(struct session *s);
 void session_submit(struct session *s, void (*run)(struct job *job),
 		    void (*done)(struct job *job), enum job_kind kind);
-void session_register_skip(struct session *s);
 void session_end(struct session *s, unsigned int reason);
 void session_fence(struct session *s);
 void session_cmdqs_idle(struct cmdqs *c);
@@ -236,29 +261,13 @@ void session_staged_stopped(void *owner);
 void session_staged_idle(void *owner);
 void session_destroy(struct session *s);
 
-/* session_list.c: all of them */
-int session_init(void (*gone)(void));
-void session_add(struct session *s);
-void session_keep(struct session *s);
-void session_remove(struct session *s);
-struct session *session_find(uint64_t id);
-bool session_any(void);
+/* session_drain.c: the end of several */
 void session_end_device(struct device *dev);
 void session_end_all(unsigned int reason);
-const struct session *session_next(const struct session *s);
-unsigned int session_users(const struct export *export);
-bool session_left(const struct export *export);
 void session_end_export(const struct export *export, unsigned int reason);
 void session_end_broken(const struct export *export);
 unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms);
-bool session_has_cache(const struct session *s);
-bool session_expected(void);
-unsigned int session_caches(const struct export *only);
 unsigned int session_end_late(const struct export *only, unsigned int reason);
-unsigned int session_cmdqs_busy(void);
-uint64_t session_room(const struct export *export);
-void session_tell_size(struct session *s);
-void session_resized(const struct export *export);
 
 /* session_event.c: what happens to its queues */
 void session_completed(struct cq *cq, const struct ibv_wc *wc);

@@ -23,8 +23,6 @@
  */
 #define SESSION_CQES	(CTRL_RECVS + CTRL_SENDS + 2 * RDMABLK_MAX_QUEUES)
 
-static TAILQ_HEAD(, session) waiting = TAILQ_HEAD_INITIALIZER(waiting);
-
 static unsigned int queue_reason(int ret)
 {
 	return ret == DEVICE_FULL ? RDMABLK_R_DEVICE_FULL : RDMABLK_R_NO_MEMORY;
@@ -195,9 +193,8 @@ static void register_turn(struct session *s)
 {
 	loop_timer_stop(&s->timer);
 	s->turn_began = loop_now();
-	s->waits = others_register(s);
-	if (s->waits)
-		TAILQ_INSERT_TAIL(&waiting, s, turn);
+	if (others_register(s))
+		session_turn_wait(s);
 	else
 		register_submit(s);
 }
@@ -271,17 +268,6 @@ unsigned int session_register(struct session *s, void (*done)(struct job *job))
 	return RDMABLK_OK;
 }
 
-/**
- * session_register_skip - a session is not to be registered any more
- * @s: session; unless it waits for its turn nothing happens
- */
-void session_register_skip(struct session *s)
-{
-	if (s->waits)
-		TAILQ_REMOVE(&waiting, s, turn);
-	s->waits = false;
-}
-
 /* Another of its address may begin. */
 static void register_end(struct session *s)
 {
@@ -290,12 +276,10 @@ static void register_end(struct session *s)
 	if (!s->registering)
 		return;
 	s->registering = false;
-	TAILQ_FOREACH(next, &waiting, turn)
-		if (quota_same_address(session_peer(next), session_peer(s)))
-			break;
+	next = session_turn_next(s);
 	if (!next)
 		return;
-	session_register_skip(next);
+	session_turn_skip(next);
 	register_submit(next);
 }
 
