@@ -101,6 +101,8 @@ static void rdmablk_login_hello(struct rdmablk_session *s)
 	if (s->resume)
 		memcpy(h.uuid, s->agreed.grant.uuid, sizeof(h.uuid));
 	rdmablk_wire_hello(&s->hello, &h);
+	/* Until the target grants fewer */
+	s->offer.nr_hwqs = h.nr_queues;
 }
 
 static int rdmablk_login_control(struct rdmablk_session *s)
@@ -169,6 +171,8 @@ static int rdmablk_login_ask(struct rdmablk_session *s, const void *msg, size_t 
 	}
 	if (ret == -ECANCELED)
 		return rdmablk_login_fail(s, ret, "the connect was given up");
+	if (reason == RDMABLK_R_DEVICE_FULL)
+		s->no_room = true;
 	if (reason)
 		return rdmablk_login_fail(s, rdmablk_wire_errno(reason),
 					  rdmablk_reason_text(reason));

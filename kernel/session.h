@@ -162,7 +162,8 @@ struct rdmablk_agreed {
  * @nr_queues: hardware queues of the tag set
  * @most_queues: hardware queues to ask the target for: fewer than @nr_queues when the RDMA
  *	device had no room for more
- * @no_room: the RDMA device could not create a queue of the login under way
+ * @no_room: an RDMA device, ours or the target's, has no room for the queues of the login
+ *	under way
  * @nr_regions: room in the table of regions
  * @ctrl: control queue
  * @pd: protection domain; no memory of this host is registered in it
