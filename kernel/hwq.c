@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The memory of hardware queues: made with the first login, kept for all that follow, and
- * freed with the session. Each is on the NUMA node of the processors that use it.
+ * The memory of hardware queues: made with the first login that succeeds, kept for all that
+ * follow, and freed with the session. Each is on the NUMA node of the processors that use it.
  */
 #include <linux/bitops.h>
 #include <linux/blk-mq.h>
@@ -134,7 +134,7 @@ int rdmablk_hwq_alloc(struct rdmablk_session *s,
 }
 
 /**
- * rdmablk_hwq_free() - free the hardware queues of a session
+ * rdmablk_hwq_free() - free the hardware queues of a session; may be called twice
  * @s: session without a disk and connections; may have none, or not all, of them
  */
 void rdmablk_hwq_free(struct rdmablk_session *s)
@@ -151,4 +151,7 @@ void rdmablk_hwq_free(struct rdmablk_session *s)
 	}
 	kfree(s->path.hwq);
 	kfree(s->path.map);
+	s->path.hwq = NULL;
+	s->path.map = NULL;
+	s->path.nr_hwqs = 0;
 }

@@ -330,13 +330,14 @@ static void rdmablk_login_depth(struct rdmablk_session *s)
 /*
  * Hardware queues of the tag set that share one of the target share its requests, too. A
  * disk that is yet to be made has none that would. One that has hardware queues already keeps
- * their number, and one that was asked to poll has a hardware queue to poll.
+ * their number, and so does one for which an adapter has no room just now: there may be room
+ * later. One that was asked to poll has a hardware queue to poll.
  */
 static void rdmablk_login_fit(struct rdmablk_session *s)
 {
 	u32 polled = rdmablk_login_polled(s);
 
-	if (s->path.hwq || !polled != !s->path.nr_poll)
+	if (s->path.hwq || s->most_queues < s->nr_queues || !polled != !s->path.nr_poll)
 		return;
 	s->path.nr_poll = polled;
 	s->nr_queues = s->offer.grant.nr_queues;
@@ -601,9 +602,12 @@ static bool rdmablk_login_fewer(struct rdmablk_session *s)
 	rdmablk_session_stop_data(s);
 	rdmablk_ctrl_stop(&s->ctrl);
 	rdmablk_session_destroy_queues(s);
-	/* It was made for what is to be granted now. */
-	if (!s->resume)
+	/* All that was made for what this grant said; the next one may say otherwise. */
+	if (!s->resume) {
 		rdmablk_disk_free(s);
+		rdmablk_fence_exit(&s->path.fence);
+		rdmablk_hwq_free(s);
+	}
 	s->most_queues = asked / 2;
 	spin_lock_irq(&s->lock);
 	s->attempt_reason = 0;

@@ -71,10 +71,12 @@ u8 rdmablk_boot_nonce[RDMABLK_ID_LEN];
 
 /*
  * What the target and its adapter, and ours, are like in a login. sends: elements of one of
- * our work requests; early: hardware queues that there is room for before GRANT, late: after it
+ * our work requests; early: hardware queues that there is room for before GRANT, late: after
+ * it; staged: the export is
  */
 static struct world {
 	u32 granule, sends, early, late;
+	bool staged;
 } world[8];
 
 static unsigned int logins;
@@ -125,6 +127,11 @@ static int grant(struct rdmablk_ctrl *ctrl)
 	answer(ctrl, msg_grant, sizeof(*g));
 	g->nr_queues = cpu_to_le16(asked[logins - 1]);
 	g->flags = cpu_to_le32(RDMABLK_GRANT_CACHE);
+	if (now()->staged) {
+		g->flags |= cpu_to_le32(RDMABLK_GRANT_STAGED);
+		g->region_bytes = 0;
+		g->nr_regions = 0;
+	}
 	return 0;
 }
 
@@ -132,8 +139,9 @@ static int limits(struct rdmablk_ctrl *ctrl)
 {
 	struct rdmablk_limits *l = (struct rdmablk_limits *)ctrl->msg;
 
-	answer(ctrl, msg_limits, sizeof(*l));
-	l->granule = cpu_to_le32(now()->granule);
+	answer(ctrl, now()->staged ? msg_staged_limits : msg_limits, sizeof(*l));
+	if (!now()->staged)
+		l->granule = cpu_to_le32(now()->granule);
 	return 0;
 }
 
@@ -291,7 +299,7 @@ static int setup(void **state)
 	};
 	session = &s;
 	for (size_t i = 0; i < ARRAY_SIZE(world); i++)
-		world[i] = (struct world){ 4096, 16, QUEUES, QUEUES };
+		world[i] = (struct world){ 4096, 16, QUEUES, QUEUES, false };
 	logins = 0;
 	return 0;
 }
@@ -356,12 +364,60 @@ static void test_no_room_before_grant(void **state)
 	assert_int_equal(again(), -ENOSPC);
 }
 
+/* The adapter may be another one, and the target may want another granule. */
+static void test_nothing_is_kept(void **state)
+{
+	(void)state;
+	world[0] = (struct world){ .granule = 4096, .sends = 1, .early = QUEUES, .late = 4 };
+	world[1] = (struct world){ .granule = 65536, .sends = 16, .early = QUEUES, .late = 4 };
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(logins, 2);
+	assert_int_equal(session->path.fence.dirty.shift, 16);
+	assert_true(session->offer.limits.max_segments > RDMABLK_FEW_SEGMENTS);
+	for (u32 i = 0; i < session->nr_queues; i++)
+		assert_non_null(session->path.hwq[i]->reserve.segments);
+}
+
+/*
+ * The disk of a staged export has no more hardware queues than the target grants, unless it
+ * would grant more if an adapter had room.
+ */
+static void test_staged(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(world); i++)
+		world[i] = (struct world){ 0, 16, QUEUES, 4, true };
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(logins, 2);
+	assert_int_equal(session->path.nr_hwqs, 4);
+	assert_int_equal(session->nr_queues, QUEUES);
+}
+
+/* One that has been there has dirty granules, and a block layer that knows its queues. */
+static void test_a_disk_keeps_what_it_has(void **state)
+{
+	struct rdmablk_hwq *hwq;
+
+	(void)state;
+	assert_int_equal(rdmablk_login(session), 0);
+	hwq = session->path.hwq[0];
+	rdmablk_dirty_set(&session->path.fence.dirty, 8192, 1);
+	world[1].late = 4;
+	assert_int_equal(again(), 0);
+	assert_int_equal(logins, 3);
+	assert_ptr_equal(session->path.hwq[0], hwq);
+	assert_int_equal(atomic_long_read(&session->path.fence.dirty.dirty[0]), 1 << 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_all_fit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room_to_join, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room_before_grant, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_is_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_staged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_disk_keeps_what_it_has, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("login", tests, NULL, NULL);
