@@ -672,5 +672,8 @@ int rdmablk_login(struct rdmablk_session *s)
 	do {
 		ret = rdmablk_login_once(s);
 	} while (ret && rdmablk_login_fewer(s));
+	/* There may be more room by the next one. */
+	if (!ret)
+		s->most_queues = min(2 * s->most_queues, s->nr_queues);
 	return ret;
 }

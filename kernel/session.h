@@ -161,7 +161,7 @@ struct rdmablk_agreed {
  * @offer: what the login under way has agreed on so far
  * @nr_queues: hardware queues of the tag set
  * @most_queues: hardware queues to ask the target for: fewer than @nr_queues when the RDMA
- *	device had no room for more
+ *	device had no room for more; doubled by each login that succeeds
  * @no_room: an RDMA device, ours or the target's, has no room for the queues of the login
  *	under way
  * @nr_regions: room in the table of regions

@@ -409,6 +409,23 @@ static void test_a_disk_keeps_what_it_has(void **state)
 	assert_int_equal(atomic_long_read(&session->path.fence.dirty.dirty[0]), 1 << 2);
 }
 
+/* A shortage passes, and the disk is not to remember it for ever. */
+static void test_more_queues_again(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++)
+		world[i].late = 1;
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(logins, 4);
+	assert_int_equal(session->agreed.nr_hwqs, 1);
+	for (u32 queues = 2; queues <= QUEUES; queues *= 2) {
+		assert_int_equal(again(), 0);
+		assert_int_equal(session->agreed.nr_hwqs, queues);
+	}
+	assert_int_equal(again(), 0);
+	assert_int_equal(session->agreed.nr_hwqs, QUEUES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -416,6 +433,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_room_to_join, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room_before_grant, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nothing_is_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_more_queues_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_staged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_disk_keeps_what_it_has, setup, teardown),
 	};

@@ -4,7 +4,8 @@
 # An adapter with 64 queue pairs and 64 completion queues in all: disks that ask for four
 # hardware queues each are connected until it is full. The last one that fits has fewer
 # queues than it asked for, the next is refused with a text that names the adapter, those
-# that are connected go on, and when one of them goes, another one fits.
+# that are connected go on, and when one of them goes, another one fits. When there is room
+# again, the one that had fewer gets all.
 #
 # kernels: 6.12
 # quick: yes
@@ -53,6 +54,14 @@ done
 "$RDMABLK" disconnect rdmablk0
 add $n || fail "the room of a disk that has gone cannot be used: $(</tmp/added)"
 expect live "$(</sys/block/rdmablk0/rdmablk/state)" "the state of the new disk"
+
+# What was too much for the adapter once is not for ever.
+last=rdmablk$((n - 1))
+"$RDMABLK" disconnect rdmablk0
+for ((i = 0; i < 2 && $(queues_of $((n - 1))) < 4; i++)); do
+	"$RDMABLK" reconnect --wait "$PATIENCE" $last
+done
+expect 4 "$(queues_of $((n - 1)))" "the queues of a disk that has room again"
 "$RDMABLK" disconnect --all
 stop_target
 leak_check
