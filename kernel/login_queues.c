@@ -51,7 +51,8 @@ static bool rdmablk_login_others_failed(struct rdmablk_session *s,
 		    (&hwq->write != q && READ_ONCE(hwq->write.failed)))
 			return true;
 	}
-	return READ_ONCE(s->ctrl.broken);
+	/* After an error of the protocol too, when the control queue can still say so. */
+	return READ_ONCE(s->waiter.broken);
 }
 
 /*

@@ -100,7 +100,6 @@ struct rdmablk_session {
 		bool ordered;
 	} opt;
 	struct {
-		bool broken;
 		struct rdmablk_queue queue;
 	} ctrl;
 	struct ib_pd *pd;
@@ -120,6 +119,7 @@ static struct rdmablk_hwq hwq;
 static struct rdmablk_hwq *hwqs[] = { &hwq }, *map[1];
 static struct rdmablk_session session;
 static struct rdmablk_queue *stale;	/* its first queue pair is one that the target knows */
+static bool bad_message;	/* the target sends one as it refuses that queue pair */
 static unsigned int connects[2], cmdqs;
 
 /* Whoever has asked has the answer of the target, unless that is still to come. */
@@ -138,6 +138,11 @@ static void unit_wait(long left)
 	if (stale) {
 		stale->cm_reason = RDMABLK_R_FENCING;
 		outcome(stale, -EBUSY);
+		if (bad_message) {
+			stale->failed = true;
+			session.attempt_reason = RDMABLK_R_CONNECTION;
+			session.waiter.broken = true;
+		}
 		stale = NULL;
 		return;
 	}
@@ -347,6 +352,7 @@ static int setup(void **state)
 	memset(connects, 0, sizeof(connects));
 	cmdqs = 0;
 	stale = NULL;
+	bad_message = false;
 	return 0;
 }
 
@@ -385,6 +391,19 @@ static void test_write_queue_known_to_the_target(void **state)
 	joined(1, 2);
 }
 
+/*
+ * The end of a queue pair that is refused is no error of the login, but one of the control
+ * queue that comes at the same time is.
+ */
+static void test_bad_message_beside_a_known_queue(void **state)
+{
+	(void)state;
+	stale = &hwq.read;
+	bad_message = true;
+	assert_int_not_equal(rdmablk_login_queues(&session), 0);
+	assert_int_equal(session.attempt_reason, RDMABLK_R_CONNECTION);
+}
+
 /* A write queue whose WRITEs end with READs may have READs in flight, and no other. */
 static void test_write_queues_that_read(void **state)
 {
@@ -415,6 +434,7 @@ int main(void)
 		TEST(test_write_queues_that_read),
 		TEST(test_read_queue_known_to_the_target),
 		TEST(test_write_queue_known_to_the_target),
+		TEST(test_bad_message_beside_a_known_queue),
 	};
 
 	return cmocka_run_group_tests_name("join", tests, NULL, NULL);
