@@ -492,6 +492,9 @@ static void rdmablk_recovery_try(struct rdmablk_session *s)
 		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
 		return;
 	}
+	/* The target has granted before that try failed: writes are held for no longer. */
+	if (READ_ONCE(s->fenced))
+		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
 	if (rdmablk_session_state(s) == RDMABLK_DEV_RECOVERING && !READ_ONCE(s->lost))
 		queue_delayed_work(rdmablk_recovery_wq, &s->recovery_work,
 				   rdmablk_recovery_pause(s));

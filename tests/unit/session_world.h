@@ -35,6 +35,7 @@ typedef int32_t s32;
 
 struct delayed_work {
 	struct work_struct work;
+	unsigned long due;	/* jiffies */
 };
 
 struct blk_mq_tag_set {
