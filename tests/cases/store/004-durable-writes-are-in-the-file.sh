@@ -5,7 +5,7 @@
 # block layer behind it: one at a time, and more at once than the queue has tags for
 # commands. The daemon is killed, so that nothing else can bring the file up to date. An
 # error of the file's fdatasync fails exactly the write that asked. What polled I/O writes
-# is in the file after a flush.
+# is in the file after a flush. All of that with READs behind the WRITEs, too.
 #
 # A write to a block device with O_DSYNC is followed by a FLUSH, which would hide what the
 # write itself has not done. An overwrite of a file on ext4 is not.
@@ -64,10 +64,10 @@ data_of() {
 		status=none
 }
 
-# durable DEPTH: the daemon is killed after it; the store has what was written
+# durable DEPTH [OPTION...]: the daemon is killed after it; the store has what was written
 durable() {
 	serve_file "$STORE,cache=full"
-	connect --queues 1
+	connect --queues 1 "${@:2}"
 	expect 1 "$(<$QUEUE/fua)" "queue/fua"
 	make_file
 	durable_fio "$1"
@@ -112,9 +112,10 @@ sync_fails() {
 	umount $MOUNT
 }
 
+# polled [OPTION...]
 polled() {
 	serve_file "$STORE,cache=full"
-	connect --queues 1 --poll-queues 1
+	connect --queues 1 --poll-queues 1 "$@"
 	expect 1 "$(attribute poll_queues)" "the number of polled queues"
 	run_fio --name=polled --filename=$DEV --direct=1 --ioengine=io_uring --hipri=1 \
 		--size=$BYTES --bs=4k --rw=randwrite --iodepth=8 --verify=crc32c \
@@ -136,5 +137,8 @@ durable 1
 durable 64
 sync_fails
 polled
+# Each WRITE, polled or followed by a FLUSH, has a READ behind it.
+durable 64 --ordered
+polled --ordered
 dmsetup remove store
 unload_module
