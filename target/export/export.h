@@ -22,6 +22,7 @@
  * @instance_id: of its device
  * @generation: of its login
  * @writer: it may write
+ * @let_write: it is one, and its session may know the keys
  * @ending: its session is being fenced
  * @verdict: out of export_admit(): why it must end; RDMABLK_OK: it need not
  */
@@ -32,6 +33,7 @@ struct lease {
 	uint8_t instance_id[RDMABLK_ID_LEN];
 	uint32_t generation;
 	bool writer;
+	bool let_write;
 	bool ending;
 	unsigned int verdict;
 };
@@ -137,7 +139,7 @@ uint64_t export_region_max(const struct export *export, uint64_t max_mr_size);
 int export_recall(struct export *export);
 bool export_resumable(const struct export *export, const struct lease *claim);
 void export_lease(struct export *export, struct lease *lease);
-void export_let_write(struct export *export, const struct lease *lease);
+void export_let_write(struct export *export, struct lease *lease);
 bool export_note_due(struct export *export, const struct lease *lease);
 int export_note_writer(const struct export *export, const struct lease *lease);
 void export_noted(struct export *export, const struct lease *lease);

@@ -96,7 +96,8 @@ unsigned int export_close_unused(void)
 
 /*
  * Its file may lack what is in memory, or will be. For one that no worker and no closer
- * has.
+ * has. A session that has not been granted the export has written nothing; the directory
+ * where its writer is noted may never answer.
  */
 static bool lacks(const struct export *e)
 {
@@ -105,7 +106,7 @@ static bool lacks(const struct export *e)
 	if (!e->store.ops->behind)
 		return false;
 	LIST_FOREACH(lease, &e->leases, entry)
-		if (lease->writer)
+		if (lease->let_write)
 			return true;
 	return e->store.ops->behind(&e->store);
 }

@@ -162,12 +162,13 @@ void export_lease(struct export *export, struct lease *lease)
  * writes a shared export is one of several: should it no longer be shared one day, none of
  * them has seen what the others wrote. In the loop.
  */
-void export_let_write(struct export *export, const struct lease *lease)
+void export_let_write(struct export *export, struct lease *lease)
 {
 	const struct store_ops *ops = export->store.ops;
 
 	if (!lease->writer)
 		return;
+	lease->let_write = true;
 	export->store.writer = note_for(export, lease);
 	if (ops->written_by)
 		ops->written_by(&export->store);

@@ -103,7 +103,8 @@ static void what_a_worker_has_is_counted(void **state)
 
 /*
  * A session that cannot be fenced, or is being registered, keeps its export from being
- * closed: what it has written is waited for, and so is what another has left.
+ * closed: what it has written is waited for, and so is what another has left. One that was
+ * never let write has written nothing: the daemon gives it the time of all sessions.
  */
 static void what_cannot_be_closed_is_counted(void **state)
 {
@@ -118,6 +119,8 @@ static void what_cannot_be_closed_is_counted(void **state)
 	some_time();
 	assert_int_equal(export_held(), 0);
 	export_lease(e, &writer);
+	assert_int_equal(export_held(), 0);
+	export_let_write(e, &writer);
 	assert_int_equal(export_held(), 1);
 	export_release(&writer);
 	files_text(rules, "read hang\n");
