@@ -121,7 +121,7 @@ static void reload_settings(struct config *is, const struct config *fresh)
 	}
 	if (is->log_level != fresh->log_level) {
 		is->log_level = fresh->log_level;
-		log_setup(is->log_level);
+		log_set_level(is->log_level);
 		changed("log-level", true, "changed", "");
 	}
 	needs_restart("listen", same_listen(is, fresh));

@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -37,7 +38,7 @@
 
 int log_stop_ms = 1000;
 
-static int log_level = LOG_INFO;
+static atomic_int log_level = LOG_INFO;
 static bool log_journal;
 
 /**
@@ -113,11 +114,22 @@ static bool stderr_is_journal(void)
  */
 void log_setup(int level)
 {
-	log_level = level;
+	log_set_level(level);
 	log_journal = stderr_is_journal();
 	/* Without it peers can choose whose budgets share a set, and no more. */
 	if (getrandom(&budgets.seed, sizeof(budgets.seed), GRND_NONBLOCK) < 0)
 		budgets.seed = (uint64_t)(uintptr_t)&budgets;
+}
+
+/**
+ * log_set_level - choose what is logged from now on
+ * @level: as for log_setup()
+ *
+ * Any thread.
+ */
+void log_set_level(int level)
+{
+	atomic_store_explicit(&log_level, level, memory_order_relaxed);
 }
 
 /**
@@ -128,7 +140,7 @@ void log_setup(int level)
  */
 bool log_wanted(int level)
 {
-	return level <= log_level;
+	return level <= atomic_load_explicit(&log_level, memory_order_relaxed);
 }
 
 /*

@@ -17,6 +17,7 @@ struct sockaddr;
 extern int log_stop_ms;	/* for the last lines, or one without the thread */
 
 void log_setup(int level);
+void log_set_level(int level);
 bool log_wanted(int level);
 void log_keep(char *buf, size_t size);
 void log_write(int level, const char *fmt, ...)

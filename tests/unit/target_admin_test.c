@@ -20,6 +20,7 @@
 #include <sys/un.h>
 
 #include "../../target/admin/control.h"
+#include "../../target/base/log.h"
 #include "target_admin.h"
 
 static void add_and_remove(void **state)
@@ -125,7 +126,9 @@ static void reloads(void **state)
 {
 	const char *path = files_new("reload", 4 * MIB);
 	const struct export *first = export_find("first");
+	static char place;
 	char text[1024];
+	int64_t began;
 
 	(void)state;
 	assert_int_equal(run(ADMIN_ADD, "", "hand,memory,size=1M,hugepages=no,max-sessions=9",
@@ -147,7 +150,15 @@ static void reloads(void **state)
 		 "[export second]\nfile = %s\ncache = full\nsize = 1M\n"
 		 "[export third]\nfile = /nowhere\n", path);
 	configure(text);
+	began = loop_now();
+	while (log_allow(&place, NULL))
+		;
+	assert_true(log_wanted(LOG_INFO));
 	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	assert_false(log_wanted(LOG_INFO));
+	assert_true(log_wanted(LOG_ERR));
+	/* Other threads log meanwhile: all but the level stays as it is. */
+	assert_true(!log_allow(&place, NULL) || loop_now() - began > 9000);
 	assert_true(reported("first", "-", "would be lost"));
 	assert_true(reported("second", "changed", ""));
 	assert_true(reported("third", "-", "/nowhere"));
