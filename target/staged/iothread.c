@@ -247,9 +247,17 @@ int iothread_get_buffer(struct iothread *t, void *from, size_t bytes, bool write
  * iothread_put_buffer - undo iothread_get_buffer(); no I/O is under way in it
  * @t: of the caller
  * @place: as returned
+ *
+ * A place whose memory the ring does not let go of stays taken until the thread ends.
  */
 void iothread_put_buffer(struct iothread *t, unsigned int place)
 {
-	ring_set_buffer(&t->engine.ring, place, NULL, 0);
+	int ret = ring_set_buffer(&t->engine.ring, place, NULL, 0);
+
+	if (ret) {
+		log_err("export %s: io_uring keeps the buffer of a session: %s; its memory stays pinned until the export is closed",
+			t->all->file->file->name, strerror(-ret));
+		return;
+	}
 	t->buffers[place / 64] &= ~(1ULL << place % 64);
 }

@@ -6,6 +6,8 @@
  * Sources: target/staged/lane.c target/staged/staged_session.c target/staged/iothread.c
  *	   target/staged/store_none.c
  */
+#include <dlfcn.h>
+
 #include "target_lane.h"
 
 static void data_goes_both_ways(void **state)
@@ -554,6 +556,48 @@ static void places_are_left_to_writers(void **state)
 	free(t);
 }
 
+static bool faked;	/* the kernel does nothing, and says @fake_result */
+static int fake_result;
+
+/* Instead of that of the library */
+int io_uring_register_buffers_update_tag(struct io_uring *uring, unsigned int off,
+					 const struct iovec *iovecs, const __u64 *tags,
+					 unsigned int nr)
+{
+	static int (*real)(struct io_uring *uring, unsigned int off, const struct iovec *iovecs,
+			   const __u64 *tags, unsigned int nr);
+
+	if (!real)
+		real = dlsym(RTLD_NEXT, "io_uring_register_buffers_update_tag");
+	return faked ? fake_result : real(uring, off, iovecs, tags, nr);
+}
+
+/* Nobody else gets a place with memory that the ring still has. */
+static void a_place_is_free_when_its_memory_is(void **state)
+{
+	struct file file = { .name = "unit" };
+	struct staged_file sf = { .file = &file };
+	struct iothreads all = { .file = &sf };
+	struct iothread *t = calloc(1, sizeof(*t));
+
+	(void)state;
+	assert_non_null(t);
+	t->all = &all;
+	faked = true;
+	fake_result = 1;
+	assert_int_equal(iothread_get_buffer(t, t, 4096, true), 0);
+	assert_int_equal(iothread_get_buffer(t, t, 4096, true), 1);
+	iothread_put_buffer(t, 0);
+	assert_int_equal(iothread_free_place(t, true), 0);
+	fake_result = -ENOMEM;
+	iothread_put_buffer(t, 1);
+	fake_result = 1;
+	assert_int_equal(iothread_get_buffer(t, t, 4096, true), 0);
+	assert_int_equal(iothread_free_place(t, true), 2);
+	faked = false;
+	free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -561,6 +605,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_done_is_answered),
 		cmocka_unit_test(a_reader_has_nothing_to_flush),
 		cmocka_unit_test(places_are_left_to_writers),
+		cmocka_unit_test(a_place_is_free_when_its_memory_is),
 		cmocka_unit_test(the_peer_must_keep_to_the_protocol),
 		cmocka_unit_test(not_before_it_is_live),
 		cmocka_unit_test(a_full_house),
