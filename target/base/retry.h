@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What becomes of I/O that the kernel tells to come again, with EAGAIN or EINTR. It does so
- * at once the first time, and then once a millisecond: what the kernel is short of may be
- * back by then. After five seconds that is the result.
+ * What becomes of reads and writes that the kernel tells to come again, with EAGAIN or
+ * EINTR. They do so at once the first time, and then once a millisecond: what the kernel is
+ * short of may be back by then. After five seconds that is the result. Not for an fdatasync:
+ * see uring_sync().
  */
 #ifndef RDMABLKD_RETRY_H
 #define RDMABLKD_RETRY_H

@@ -13,7 +13,8 @@
  * those that come while it is under way share the next. An error of the page cache is
  * told to one fdatasync only, so with two at once one could succeed in spite of it.
  * After one has failed, none is tried any more: the kernel has marked clean what it
- * could not write.
+ * could not write. EINTR and EAGAIN are such a failure, too, because the kernel may return
+ * them in place of that error (mm/filemap.c, file_write_and_wait_range()).
  *
  * A FLUSH with nothing to make durable needs no fdatasync. @unsynced is set after a
  * command has changed the file and before it is answered, and is cleared just before an
@@ -193,19 +194,6 @@ static void sync_ready(struct ring_source *src, int res, unsigned int flags)
 	bool again;
 
 	(void)flags;
-	switch (sf->sync_pausing ? RETRY_NOW : retry_after(&sf->sync_tries, res)) {
-	case RETRY_NOW:
-		sf->sync_pausing = false;
-		sync_start(sf, here);
-		return;
-	case RETRY_LATER:
-		sf->sync_pausing = true;
-		ring_pause(here, src);
-		return;
-	case RETRY_NOT:
-		sf->sync_tries = 0;
-		break;
-	}
 	if (res < 0) {
 		sync_failed(sf, res);
 		return;

@@ -32,8 +32,6 @@ TAILQ_HEAD(staged_ios, staged_io);
  * @fua: of each generation, those of which nobody knows yet whether they, or others with
  *	them, are lost
  * @sync: completion of the fdatasync
- * @sync_tries: that came to nothing, one after the other
- * @sync_pausing: it waits for the next try
  * @ring: where it is
  * @batch: FLUSHes that it serves, and writes with FUA that ended well beside it
  * @waiting: FLUSHes that came after it began; the next one is for them
@@ -59,8 +57,6 @@ struct staged_file {
 	unsigned int turn;
 	unsigned int fua[2];
 	struct ring_source sync;
-	unsigned int sync_tries;
-	bool sync_pausing;
 	struct ring *ring;
 	struct staged_ios batch;
 	struct staged_ios waiting;

@@ -5,7 +5,8 @@
  *
  * A transfer that was short goes on where it stopped. One that moved nothing has met
  * the end of the file, which is shorter than its export then: an error. Requests are
- * interrupted and told to come again now and then: they do, but not for ever.
+ * interrupted and told to come again now and then: they do, but not for ever, and an
+ * fdatasync does not.
  */
 #include <errno.h>
 #include <time.h>
@@ -318,21 +319,19 @@ int file_batch_wait(struct file_batch *b)
  * file_batch_sync - fdatasync
  * @b: ring; nothing is under way
  *
- * Not by the ring: it would give it to a thread of the kernel, and this one waits anyway.
+ * Not by the ring: it would give it to a thread of the kernel, and this one waits anyway. Not
+ * tried again after EINTR or EAGAIN: the kernel may return those in place of an error of the
+ * page cache, which it reports once (mm/filemap.c, file_write_and_wait_range()).
  *
  * Return: 0 or -errno.
  */
 int file_batch_sync(struct file_batch *b)
 {
 	const struct file *f = b->file;
-	unsigned int tries = 0;
 	uint64_t none = 0;
-	int ret;
+	int ret = store_fault(f->fault, STORE_FAULT_SYNC, 0, &none);
 
-	do {
-		ret = store_fault(f->fault, STORE_FAULT_SYNC, 0, &none);
-		if (!ret && fdatasync(b->no_direct ? f->buffered : f->fd))
-			ret = -errno;
-	} while (again(&tries, ret));
+	if (!ret && fdatasync(b->no_direct ? f->buffered : f->fd))
+		ret = -errno;
 	return ret;
 }

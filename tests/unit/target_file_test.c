@@ -367,6 +367,11 @@ static void errors_are_told(void **state)
 	assert_int_equal(outcome("write error ENOSPC skip 2\n", &sync), -ENOSPC);
 	assert_int_equal(outcome("sync error EIO count 1\n", &sync), 0);
 	assert_int_equal(sync, -EIO);
+	/* Once: there may be an error behind it that the kernel does not tell of again. */
+	assert_int_equal(outcome("sync error EINTR count 1\n", &sync), 0);
+	assert_int_equal(sync, -EINTR);
+	assert_int_equal(outcome("sync error EAGAIN count 1\n", &sync), 0);
+	assert_int_equal(sync, -EAGAIN);
 	assert_int_equal(outcome("write error EROFS\nsync error EDQUOT\n", &sync), -EROFS);
 	assert_int_equal(sync, -EDQUOT);
 	assert_int_equal(outcome("write error\nread error EFOO\nzap\nsync short\n", &sync), 0);

@@ -189,18 +189,24 @@ static void what_shall_come_again_does(void **state)
 	fake(&c.io.src, -EAGAIN, 1000);
 	assert_int_equal(end(&c), RDMABLK_R_STORE_IO);
 
-	fake(&place.sf.sync, -EAGAIN, 100);
-	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
-	assert_int_equal(place.sf.sync_tries, 0);
 	place_close();
+}
 
-	place_open(dir, 1U << 20, 512, true);
-	sync_errors_init(dir, dir);
-	place.sf.sync_tries = RETRY_TRIES - 2;
-	fake(&place.sf.sync, -EAGAIN, 1000);
-	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_IO);
-	sync_errors_exit();
-	place_close();
+/* The kernel tells of an error of the page cache once, and may say this in its place. */
+static void a_flush_does_not_come_again(void **state)
+{
+	static const int errors[] = { -EAGAIN, -EINTR };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		place_open(dir, 1U << 20, 512, true);
+		sync_errors_init(dir, dir);
+		fake(&place.sf.sync, errors[i], 1);
+		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_IO);
+		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_FAILED);
+		sync_errors_exit();
+		place_close();
+	}
 }
 
 static void one_error_ends_one_command(void **state)
@@ -647,6 +653,7 @@ int main(void)
 		cmocka_unit_test(more_than_a_ring_takes),
 		cmocka_unit_test(short_transfers_go_on),
 		cmocka_unit_test(what_shall_come_again_does),
+		cmocka_unit_test(a_flush_does_not_come_again),
 		cmocka_unit_test(one_error_ends_one_command),
 		cmocka_unit_test(a_failed_flush_is_the_last),
 		cmocka_unit_test(flushes_share),
