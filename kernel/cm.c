@@ -2,16 +2,16 @@
 /*
  * rdma_cm for one queue.
  *
- * One task starts the steps of a queue: address, route, connection request. No step waits.
- * The event handler notes the outcome and wakes the task, which starts the next step. The
- * task may have several queues under way at once. It keeps the deadlines: rdma_cm's own
- * timers take a minute with a dead address. The handler never returns an error, so rdma_cm
- * never destroys an id by itself, and exactly one place does: rdmablk_cm_destroy(). That
- * place takes an id in whatever step the id is.
+ * One task starts each step of a queue: address, route, connection request. No step waits.
+ * The event handler records the outcome and wakes the task, which starts the next step. The
+ * task may drive several queues at once. The task keeps the deadlines, because rdma_cm's own
+ * timers take a minute when an address is dead. The handler never returns an error, so
+ * rdma_cm never destroys an id by itself. Only rdmablk_cm_destroy() destroys ids, and it
+ * accepts an id in any step.
  *
- * Device removal arrives as an event of every id on the device. rdma_cm then waits,
- * inside the removal, until all these ids are destroyed, which the session does
- * after everything else it owns on the device.
+ * Device removal arrives as an event on every id of the device. Inside the removal, rdma_cm
+ * waits until all these ids are destroyed. The session destroys them after everything else
+ * that it owns on the device.
  */
 #include <linux/errno.h>
 #include <linux/in.h>
@@ -25,17 +25,17 @@
 #include "wire.h"
 
 /*
- * Six retries, because on rxe seven means for ever and the error never comes. RNR_RETRY is
- * the target's number: the CM gives what is asked for to the queue pair of the other side,
- * and to this one what the target answers. rdmablkd answers for ever; what ends a session
- * whose target takes no messages is its silence.
+ * Six retries: on rxe, seven means for ever, and the error never comes. RNR_RETRY applies to
+ * the target: the CM gives the value in our request to the target's queue pair, and the
+ * value in the target's answer to ours. rdmablkd answers "for ever"; if the target takes no
+ * messages, the keep-alive ends the session because the target is silent.
  */
 #define RDMABLK_RETRY_COUNT	6
 #define RDMABLK_RNR_RETRY	6
 
 /*
- * 4.096 us << 16 = 268 ms, where no subnet manager knows how long a packet may live. That
- * is so on RoCE, whose path records have a number that rdma_cm makes up.
+ * 4.096 us << 16 = 268 ms, for fabrics where no subnet manager knows the packet lifetime.
+ * RoCE is one: rdma_cm makes up the lifetime in its path records.
  */
 #define RDMABLK_DEFAULT_ACK_TIMEOUT	16
 
@@ -43,7 +43,7 @@
 #define RDMABLK_LONGEST_ACK		31
 
 /**
- * rdmablk_cm_left() - jiffies until a deadline
+ * rdmablk_cm_left() - time left until a deadline, in jiffies
  * @deadline: in jiffies
  *
  * Return: at least 1, so that a passed deadline times out instead of waiting.
@@ -124,8 +124,8 @@ static void rdmablk_cm_rejected(struct rdmablk_queue *q, struct rdma_cm_event *e
 					  "the peer refuses, but is not an rdmablk target");
 	case IB_CM_REJ_STALE_CONN:
 		/*
-		 * The target's connection manager knows this number of a queue pair
-		 * from before a restart of this host, and has begun to end that.
+		 * The target's connection manager knows this queue pair number from before
+		 * a restart of this host, and has begun to end the old connection.
 		 */
 		q->cm_reason = RDMABLK_R_FENCING;
 		return rdmablk_cm_outcome(q, -EBUSY,
@@ -181,10 +181,10 @@ static int rdmablk_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 }
 
 /**
- * rdmablk_cm_is_done() - the step that was started last has an outcome
+ * rdmablk_cm_is_done() - whether the step started last has an outcome
  * @q: queue
  *
- * Return: whether rdmablk_cm_result() has something to say.
+ * Return: true when @q->cm_status and @q->why hold the outcome.
  */
 bool rdmablk_cm_is_done(const struct rdmablk_queue *q)
 {
@@ -193,13 +193,13 @@ bool rdmablk_cm_is_done(const struct rdmablk_queue *q)
 }
 
 /**
- * rdmablk_cm_wait() - wait for the outcome of the step that was started last
+ * rdmablk_cm_wait() - wait for the outcome of the step started last
  * @q: the control queue, or one of its probes
  * @deadline: in jiffies
  *
  * Context: may sleep.
  *
- * Return: 0 or a negative errno, with a text in @q->why.
+ * Return: 0; or a negative errno, with a text in @q->why.
  */
 int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
 {
@@ -219,17 +219,17 @@ int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
 
 /**
  * rdmablk_cm_start_address() - start to look for the device that leads to a target
- * @q: queue without a connection, or with one whose last try of this step timed out
+ * @q: queue without a connection, or one whose last address step timed out
  * @dst: address of the target, with its port
  * @src: address to connect from, or NULL
- * @ms: time for this step, milliseconds; RDMABLK_RESOLVE_MS at most is used
+ * @ms: time for this step, milliseconds; capped at RDMABLK_RESOLVE_MS
  *
- * An outcome of -ETIMEDOUT means that the step may be started again. After success
- * @q->cm_id->device is known and held by the id.
+ * After the outcome -ETIMEDOUT the caller may start the step again. After success the id
+ * knows its device, @q->cm_id->device, and holds it.
  *
  * Context: may sleep. On error the caller destroys the id.
  *
- * Return: 0: there will be an outcome; or a negative errno, with a text in @q->why.
+ * Return: 0: an outcome will follow; or a negative errno, with a text in @q->why.
  */
 int rdmablk_cm_start_address(struct rdmablk_queue *q, struct sockaddr *dst,
 			     struct sockaddr *src, unsigned int ms)
@@ -254,7 +254,7 @@ int rdmablk_cm_start_address(struct rdmablk_queue *q, struct sockaddr *dst,
 }
 
 /**
- * rdmablk_cm_ack_timeout() - the retransmit timeout that a queue pair asks for
+ * rdmablk_cm_ack_timeout() - the retransmit timeout to ask for
  * @q: queue whose device is known
  * @route: what the administrator asks for
  *
@@ -269,12 +269,12 @@ u8 rdmablk_cm_ack_timeout(const struct rdmablk_queue *q, const struct rdmablk_cm
 }
 
 /**
- * rdmablk_cm_longest_ack() - the longest retransmit timeout that a queue pair can have
+ * rdmablk_cm_longest_ack() - the longest retransmit timeout that a queue pair can get
  * @q: queue with a route
  * @route: what the administrator asks for
  *
- * With a path record the connection manager adds the delay of the target's adapter, which
- * is taken to be that of ours, and rounds up.
+ * With a path record, the connection manager adds the delay of the target's adapter and
+ * rounds up. We assume that the target's adapter has the same delay as ours.
  *
  * Return: exponent of the timeout.
  */
@@ -285,7 +285,7 @@ u8 rdmablk_cm_longest_ack(const struct rdmablk_queue *q, const struct rdmablk_cm
 
 	if (ack_timeout != RDMABLK_ACK_TIMEOUT_PATH)
 		return ack_timeout;
-	/* iWARP has none, and no such timeout. */
+	/* iWARP has no path record, and no such timeout. */
 	if (!id->route.path_rec)
 		return RDMABLK_DEFAULT_ACK_TIMEOUT;
 	return min_t(u32, RDMABLK_LONGEST_ACK,
@@ -293,7 +293,7 @@ u8 rdmablk_cm_longest_ack(const struct rdmablk_queue *q, const struct rdmablk_cm
 			   id->device->attrs.local_ca_ack_delay) + 1);
 }
 
-/* Before the route is looked for, on which both depend */
+/* Called before the route step, because the route depends on both values. */
 static void rdmablk_cm_set(struct rdmablk_queue *q, const struct rdmablk_cm_route *route)
 {
 	u8 ack_timeout = rdmablk_cm_ack_timeout(q, route);
@@ -313,7 +313,7 @@ static void rdmablk_cm_set(struct rdmablk_queue *q, const struct rdmablk_cm_rout
  *
  * Context: may sleep. On error the caller destroys the id.
  *
- * Return: 0: there will be an outcome; or a negative errno, with a text in @q->why.
+ * Return: 0: an outcome will follow; or a negative errno, with a text in @q->why.
  */
 int rdmablk_cm_start_route(struct rdmablk_queue *q, const struct rdmablk_cm_route *route,
 			   unsigned int ms)
@@ -330,20 +330,21 @@ int rdmablk_cm_start_route(struct rdmablk_queue *q, const struct rdmablk_cm_rout
 }
 
 /**
- * rdmablk_cm_share_route() - take the route of another queue between the same addresses
+ * rdmablk_cm_share_route() - copy the route of another queue between the same addresses
  * @q: queue whose address step has succeeded
  * @route: what the administrator asks for
- * @from: queue that has its route
+ * @from: queue that has a route
  * @ms: time for this step, milliseconds
  *
- * On native InfiniBand each look for a route is a question to the subnet manager, which
- * many hosts with many queues would ask at once after a disturbance. On RoCE a route costs
- * no message, and each queue needs its own: the flow label in it spreads queues over links.
+ * On native InfiniBand each route step asks the subnet manager. After a disturbance many
+ * hosts with many queues would ask it all at once, so queues copy the route instead. On
+ * RoCE a route costs no message, and each queue needs its own: its flow label spreads the
+ * queues over links.
  *
  * Context: may sleep. On error the caller destroys the id.
  *
- * Return: 0: there will be an outcome, or is one already; or a negative errno, with a text
- * in @q->why.
+ * Return: 0: the outcome is there or will follow; or a negative errno, with a text in
+ * @q->why.
  */
 int rdmablk_cm_share_route(struct rdmablk_queue *q, const struct rdmablk_cm_route *route,
 			   const struct rdmablk_queue *from, unsigned int ms)
@@ -365,16 +366,16 @@ int rdmablk_cm_share_route(struct rdmablk_queue *q, const struct rdmablk_cm_rout
 }
 
 /**
- * rdmablk_cm_resolve() - find device and route to a target
+ * rdmablk_cm_resolve() - find the device and the route to a target
  * @q: control queue without a connection
  * @dst: address of the target, with its port
  * @src: address to connect from, or NULL
  * @route: what the administrator asks for
  * @deadline: in jiffies
  *
- * Context: may sleep. On error the caller destroys what there is.
+ * Context: may sleep. On error the caller destroys the id, if @q has one.
  *
- * Return: 0 or a negative errno, with a text in @q->why.
+ * Return: 0; or a negative errno, with a text in @q->why.
  */
 int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
 		       struct sockaddr *src, const struct rdmablk_cm_route *route,
@@ -399,14 +400,14 @@ int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
  * rdmablk_cm_start_connect() - send a connection request
  * @q: queue with a queue pair
  * @req: private data; need not outlive the call
- * @read_depth: RDMA READs to have in flight, at most what the device can
+ * @read_depth: RDMA READs to have in flight, not more than the device can do
  *
- * The target is granted no READ or atomic of its own (responder_resources 0). When the
- * target refuses, its reason is in @q->cm_reason.
+ * The target may send no READ or atomic of its own (responder_resources 0). When the target
+ * refuses, @q->cm_reason holds its reason.
  *
  * Context: may sleep.
  *
- * Return: 0: there will be an outcome; or a negative errno, with a text in @q->why.
+ * Return: 0: an outcome will follow; or a negative errno, with a text in @q->why.
  */
 int rdmablk_cm_start_connect(struct rdmablk_queue *q,
 			     const struct rdmablk_cm_request *req, u8 read_depth)
@@ -432,8 +433,8 @@ int rdmablk_cm_start_connect(struct rdmablk_queue *q,
  * rdmablk_cm_destroy() - destroy the id; may be called twice
  * @q: queue without a queue pair
  *
- * Waits for a handler that runs, so it must not be called from one. After it
- * the queue holds no reference to an RDMA device.
+ * This function waits for a running event handler, so an event handler must not call it.
+ * Afterwards the queue holds no reference to an RDMA device.
  */
 void rdmablk_cm_destroy(struct rdmablk_queue *q)
 {

@@ -8,23 +8,23 @@
 struct sockaddr;
 
 /*
- * rdma_cm asks for the target's link address first and only then begins to wait. An
- * answer that is faster wakes nobody, and is found at the end of this time.
+ * rdma_cm asks for the target's link address before it begins to wait. If the answer comes
+ * before that, it wakes nobody: rdma_cm finds it only when this time is over.
  */
 #define RDMABLK_RESOLVE_MS	500U
 
-/* Values of rdmablk_cm_route.ack_timeout that are no exponent */
+/* Values of rdmablk_cm_route.ack_timeout that are not exponents */
 #define RDMABLK_ACK_TIMEOUT_PATH	0	/* what the path record says */
 #define RDMABLK_ACK_TIMEOUT_AUTO	U8_MAX	/* the path record on InfiniBand, else fixed */
 
-#define RDMABLK_TOS_UNSET		-1	/* as rdma_cm's default_roce_tos says */
+#define RDMABLK_TOS_UNSET		-1	/* rdma_cm uses its default_roce_tos */
 
 /**
  * struct rdmablk_cm_route - what the administrator asks of the fabric
- * @ack_timeout: the transport's retransmit timeout is 4.096 us * 2^this; or one of the
- *	values above
- * @tos: type of service, 0 to 255, which becomes the traffic class of RoCE packets and
- *	chooses the service level on InfiniBand; or RDMABLK_TOS_UNSET
+ * @ack_timeout: exponent e of the transport's retransmit timeout, 4.096 us * 2^e; or one of
+ *	the values above
+ * @tos: type of service, 0 to 255; becomes the traffic class of RoCE packets, and chooses
+ *	the service level on InfiniBand; or RDMABLK_TOS_UNSET
  */
 struct rdmablk_cm_route {
 	u8 ack_timeout;

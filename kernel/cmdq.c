@@ -2,27 +2,26 @@
 /*
  * Commands on a write queue.
  *
- * A command is a SEND; its answer is the immediate data of a SEND of the target, or one
- * of several in the payload of a SEND without. As many receives are posted as there are
- * tags, and a receive is posted again before its tag can be used again: an answer never
- * finds none.
+ * A command is a SEND. The target answers with the immediate data of a SEND, or with one of
+ * several answers in the payload of a SEND without immediate data. The queue posts as many
+ * receives as there are tags, and posts a receive again before its tag can be used again, so
+ * every answer finds a receive.
  *
- * A tag comes back when both are true: the target has answered, and the SEND has
- * completed. The answer alone is not enough where pages of the request are sent: until
- * the acknowledgment has been seen the device may read them to send them again. Both
- * completions arrive at one completion queue, one after the other; the two flags need no
- * lock. A command that is sent alone is out of the tag's own buffer, which stays mapped:
- * most of those do not tell of their completion, and the next SEND that does gives their
- * send slots back.
+ * A tag comes back when the target has answered and the SEND has completed. When the SEND
+ * carries pages of the request, the answer alone is not enough: until the device has seen
+ * the acknowledgment it may read the pages again to retransmit them. Both completions arrive
+ * at one completion queue, one after the other, so the two flags need no lock. A command
+ * without pages is sent from the tag's own buffer, which stays mapped. Most of these SENDs
+ * are unsignalled ("quiet"), and the next signalled SEND gives back their send slots.
  *
- * A WRITE may be nothing but its data (RDMABLK_F_IMPLIED). Its tag is the one after that of
- * the command posted before it, at both ends, which count what they post and receive on a
- * connection that keeps the order. So tags are given out in turn, and a WRITE that has got
- * another one, because that was in use or somebody else was faster, is a command in full,
- * which those behind it go on from.
+ * A WRITE may consist of its data only (RDMABLK_F_IMPLIED). Initiator and target number it
+ * alike: its tag follows the tag of the command posted before it, because both ends count
+ * the commands of a connection that keeps their order. So rdmablk_cmdq_get() gives tags out
+ * in turn. A WRITE that gets another tag, because the next tag was in use or another task
+ * was faster, is sent with a full command, and the count goes on from that command's tag.
  *
- * Nobody gives up on a command as long as the connection lives. So an answer that
- * nobody waits for is the target's mistake and ends the session.
+ * The initiator never gives up on a command while the connection lives. So an answer without
+ * a waiting command is the target's mistake and ends the session.
  */
 #include <linux/errno.h>
 #include <linux/slab.h>
@@ -70,7 +69,7 @@ static int rdmablk_cmdq_post_recv(struct rdmablk_cmdq *cmdq, struct rdmablk_cmd_
 	return ib_post_recv(cmdq->queue->qp, &wr, NULL);
 }
 
-/* Returns the command that is answered; NULL: none that waits for it. */
+/* Return: the command that this answer belongs to; NULL: no command waits for it. */
 static struct rdmablk_cmd_tag *rdmablk_cmdq_match(struct rdmablk_cmdq *cmdq, u32 imm)
 {
 	struct rdmablk_wire_imm answer;
@@ -79,7 +78,7 @@ static struct rdmablk_cmd_tag *rdmablk_cmdq_match(struct rdmablk_cmdq *cmdq, u32
 	if (rdmablk_wire_parse_imm(imm, cmdq->depth, &answer))
 		return NULL;
 	cmd = &cmdq->cmd[answer.tag];
-	/* Pairs with the release in rdmablk_cmdq_add(): all else is of this command. */
+	/* Pairs with the release in rdmablk_cmdq_add(): the fields belong to this command. */
 	if (!smp_load_acquire(&cmd->busy) || cmd->answered ||
 	    cmd->generation != answer.generation)
 		return NULL;
@@ -87,7 +86,7 @@ static struct rdmablk_cmd_tag *rdmablk_cmdq_match(struct rdmablk_cmdq *cmdq, u32
 	return cmd;
 }
 
-/* What comes with an answer is used before the buffer is the device's again. */
+/* The payload is used before the buffer is posted to the device again. */
 static bool rdmablk_cmdq_payload(struct rdmablk_cmdq *cmdq, struct rdmablk_cmd_tag *cmd,
 				 struct rdmablk_cmd_rx *rx, u32 len)
 {
@@ -101,8 +100,9 @@ static bool rdmablk_cmdq_payload(struct rdmablk_cmdq *cmdq, struct rdmablk_cmd_t
 }
 
 /*
- * Several answers, none of which has data. They are copied: once the first tag is free
- * there may be a receive too few, and what comes in it may be here.
+ * Several answers, all without data. They are copied first: the first freed tag may be used
+ * at once, and its answer needs the receive that holds this list. So the receive must be
+ * posted before any tag is freed, and the device may then overwrite the list.
  */
 static void rdmablk_cmdq_list(struct rdmablk_cmdq *cmdq, struct rdmablk_cmd_rx *rx, u32 len)
 {
@@ -148,7 +148,7 @@ static void rdmablk_cmdq_received(struct ib_cq *cq, struct ib_wc *wc)
 	struct rdmablk_cmd_tag *cmd;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
-		/* All receives are flushed at once; see rdmablk_queue_failed(). */
+		/* The device flushes all receives at once; see rdmablk_queue_failed(). */
 		if (wc->status != IB_WC_WR_FLUSH_ERR || !READ_ONCE(q->failed))
 			q->fatal(q, RDMABLK_R_CONNECTION);
 		return;
@@ -182,8 +182,8 @@ static void rdmablk_cmdq_received(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * Memory that an earlier connection has left in *@data is used again. On error the caller
- * unmaps nothing, and the memory stays.
+ * Memory that an earlier connection left in *@data is used again. On error nothing is
+ * mapped, and the memory stays.
  */
 static int rdmablk_cmdq_buf(struct rdmablk_cmdq *cmdq, u32 bytes, void **data, u64 *dma,
 			    enum dma_data_direction dir)
@@ -238,8 +238,8 @@ static int rdmablk_cmdq_init_rx(struct rdmablk_cmdq *cmdq, u32 i)
 }
 
 /*
- * Tags and receives for @attr: those of an earlier connection when they are enough. Without
- * payload a receive must have no buffer.
+ * Provides tags and receives for @attr, and keeps those of an earlier connection if they are
+ * large enough. If answers have no payload, a receive must have no buffer.
  */
 static int rdmablk_cmdq_alloc(struct rdmablk_cmdq *cmdq, const struct rdmablk_cmdq_attr *attr)
 {
@@ -256,7 +256,7 @@ static int rdmablk_cmdq_alloc(struct rdmablk_cmdq *cmdq, const struct rdmablk_cm
 	cmdq->room_rx = attr->rx_bytes;
 	if (cmdq->cmd && cmdq->rx)
 		return 0;
-	/* Else the next login would take one of two tables for both. */
+	/* If only one table stayed, the next login would believe that both exist. */
 	rdmablk_cmdq_free(cmdq);
 	return -ENOMEM;
 }
@@ -264,12 +264,11 @@ static int rdmablk_cmdq_alloc(struct rdmablk_cmdq *cmdq, const struct rdmablk_cm
 /**
  * rdmablk_cmdq_create() - prepare a write queue for commands
  * @cmdq: zeroed, or destroyed
- * @q: write queue with a queue pair of as many receives as there will be tags, not
- *	connected yet
+ * @q: write queue, not connected yet; its queue pair has a receive for each tag
  * @pd: protection domain
  * @attr: sizes
  *
- * On error the caller calls rdmablk_cmdq_destroy(), after the queue pair's end.
+ * On error the caller calls rdmablk_cmdq_destroy() after it has destroyed the queue pair.
  *
  * Return: 0 or a negative errno.
  */
@@ -289,7 +288,7 @@ int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 	cmdq->node = attr->node;
 	cmdq->next = attr->depth;
 	cmdq->quiet = 0;
-	/* What is not told of leaves enough send slots, whatever else is posted. */
+	/* Whatever else is posted, quiet SENDs must leave enough send slots. */
 	cmdq->max_quiet = min_t(u32, RDMABLK_CMD_QUIET,
 				(q->send_slots - attr->owned - attr->needed) / 4);
 	bitmap_zero(cmdq->used, RDMABLK_MAX_CMD_DEPTH);
@@ -301,7 +300,7 @@ int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 	cmdq->depth = attr->depth;
 	for (i = 0; !ret && i < attr->depth; i++)
 		ret = rdmablk_cmdq_init_cmd(cmdq, i) ?: rdmablk_cmdq_init_rx(cmdq, i);
-	/* Nobody gives these back. */
+	/* These slots are never given back. */
 	if (!ret && !rdmablk_queue_get_slots(q, attr->owned))
 		ret = -EINVAL;
 	return ret;
@@ -309,10 +308,10 @@ int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 
 /**
  * rdmablk_cmdq_destroy() - unmap all memory; may be called twice
- * @cmdq: whose queue pair is destroyed
+ * @cmdq: command queue whose queue pair is destroyed
  *
- * The memory stays for the next connection: a recovery should need little of it, and the
- * next device can use it as well as this one.
+ * The memory stays for the next connection: a recovery should allocate little, and another
+ * device can use the same memory.
  */
 void rdmablk_cmdq_destroy(struct rdmablk_cmdq *cmdq)
 {
@@ -354,19 +353,19 @@ void rdmablk_cmdq_free(struct rdmablk_cmdq *cmdq)
 }
 
 /**
- * rdmablk_cmdq_get() - a tag that is free, and send slots for its SEND
- * @cmdq: of a connected queue
- * @slots: work requests, the SEND among them; 0: one that is kept for it
+ * rdmablk_cmdq_get() - take a free tag and send slots for its SEND
+ * @cmdq: commands of a connected queue
+ * @slots: work requests to post, the SEND included; 0: use a slot that is kept for the SEND
  *
  * Context: any.
  *
- * Return: command for rdmablk_cmdq_prepare(), or NULL: none is free now.
+ * Return: command for rdmablk_cmdq_prepare(); NULL: no tag or not enough slots are free.
  */
 struct rdmablk_cmd_tag *rdmablk_cmdq_get(struct rdmablk_cmdq *cmdq, int slots)
 {
 	unsigned long tag = cmdq->depth;
 
-	/* In turn; else the same few, which are in the caches. */
+	/* Implied WRITEs need the tags in turn. Else the lowest: it is likely still cached. */
 	if (cmdq->implies)
 		tag = find_next_zero_bit(cmdq->used, cmdq->depth, READ_ONCE(cmdq->next));
 	if (tag >= cmdq->depth)
@@ -374,9 +373,9 @@ struct rdmablk_cmd_tag *rdmablk_cmdq_get(struct rdmablk_cmdq *cmdq, int slots)
 	if (tag >= cmdq->depth)
 		return NULL;
 	/*
-	 * Before the tag: who waits for one is told when it comes back from a command, and
-	 * not when it was had for nothing. Slots may be short while somebody else has
-	 * asked for too many.
+	 * Take the slots before the tag: waiters for a tag are woken when a command gives
+	 * its tag back, but not when this function takes a tag and returns it unused. Slots
+	 * may run short for a moment while another task has asked for more than there are.
 	 */
 	if (slots && unlikely(!rdmablk_queue_get_slots(cmdq->queue, slots)))
 		return NULL;
@@ -393,7 +392,7 @@ struct rdmablk_cmd_tag *rdmablk_cmdq_get(struct rdmablk_cmdq *cmdq, int slots)
 
 /**
  * rdmablk_cmdq_put() - give a tag back
- * @cmd: from rdmablk_cmdq_get(), done with
+ * @cmd: from rdmablk_cmdq_get(); the caller does not use it any more
  */
 void rdmablk_cmdq_put(struct rdmablk_cmd_tag *cmd)
 {
@@ -402,12 +401,12 @@ void rdmablk_cmdq_put(struct rdmablk_cmd_tag *cmd)
 
 /**
  * rdmablk_cmdq_prepare() - fill in a command
- * @cmd: tag that is not under way; @done, @payload and @owner are the caller's to set
+ * @cmd: tag that is not under way; the caller sets @done, @payload and @owner
  * @op: enum rdmablk_op
- * @flags: of the operation
+ * @flags: flags of the operation
  * @offset: first byte
- * @bytes: how many
- * @trailer: bytes that follow the command, in its buffer or by the caller's @sge
+ * @bytes: number of bytes
+ * @trailer: bytes that follow the command, in its buffer or in @sge entries of the caller
  */
 void rdmablk_cmdq_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 offset,
 			  u64 bytes, u32 trailer)
@@ -428,10 +427,11 @@ void rdmablk_cmdq_prepare(struct rdmablk_cmd_tag *cmd, u16 op, u16 flags, u64 of
 }
 
 /*
- * Whether the answer alone is enough: no page of a request is sent, nothing but the
- * command's own buffer, which stays mapped. A device that reads it once more, for an
- * acknowledgment that was lost, sends what the target has got and ignores. A slot that
- * is the tag's own is not free when the tag is: another one is taken instead.
+ * Whether the SEND can be unsignalled, so that the answer alone frees the tag. It can if the
+ * SEND carries only the command's own buffer, which stays mapped, and no page of a request.
+ * If an acknowledgment is lost and the device reads the buffer once more, it sends a message
+ * that the target already has and ignores. When the answer frees the tag, a slot reserved for
+ * the tag would still be in use, so a quiet SEND takes another slot instead.
  */
 static bool rdmablk_cmd_is_quiet(const struct rdmablk_cmd_tag *cmd)
 {
@@ -442,7 +442,7 @@ static bool rdmablk_cmd_is_quiet(const struct rdmablk_cmd_tag *cmd)
 	return cmd->slots || rdmablk_queue_get_slots(cmdq->queue, 1);
 }
 
-/* Its send slots come back with those of the SENDs before it that told nothing. */
+/* A signalled SEND gives back its own slots and those of the quiet SENDs before it. */
 static void rdmablk_cmd_tells(struct rdmablk_cmd_tag *cmd)
 {
 	cmd->slots += cmd->cmdq->quiet;
@@ -450,11 +450,11 @@ static void rdmablk_cmd_tells(struct rdmablk_cmd_tag *cmd)
 }
 
 /**
- * rdmablk_cmdq_imply() - prepare a WRITE that is nothing but its data
- * @cmd: tag that is not under way; @done, @payload and @owner are the caller's to set
- * @imm: what it says
+ * rdmablk_cmdq_imply() - prepare a WRITE that consists of its data only
+ * @cmd: tag that is not under way; the caller sets @done, @payload and @owner
+ * @imm: immediate data, in host order
  *
- * Return: false: it has to be a command in full; nothing has changed.
+ * Return: false: the WRITE needs a full command; @cmd is unchanged.
  */
 bool rdmablk_cmdq_imply(struct rdmablk_cmd_tag *cmd, u32 imm)
 {
@@ -471,11 +471,11 @@ bool rdmablk_cmdq_imply(struct rdmablk_cmd_tag *cmd, u32 imm)
 }
 
 /**
- * rdmablk_cmdq_add_implied() - put such a WRITE at the end of its queue's batch
- * @cmd: from rdmablk_cmdq_imply(); its queue's lock is held
+ * rdmablk_cmdq_add_implied() - put an implied WRITE at the end of its queue's batch
+ * @cmd: from rdmablk_cmdq_imply(); the caller holds the lock of its queue
  *
- * Return: work request, in which data, remote address and key are the caller's to set;
- * NULL: another command was faster, and it has to be one in full.
+ * Return: work request, in which the caller sets data, remote address and key; NULL: another
+ * command was posted first, and this WRITE needs a full command.
  */
 struct ib_rdma_wr *rdmablk_cmdq_add_implied(struct rdmablk_cmd_tag *cmd)
 {
@@ -487,7 +487,7 @@ struct ib_rdma_wr *rdmablk_cmdq_add_implied(struct rdmablk_cmd_tag *cmd)
 	WRITE_ONCE(cmdq->next, cmd->tag + 1);
 	cmd->generation++;
 	rdmablk_cmd_tells(cmd);
-	/* As in rdmablk_cmdq_add(). */
+	/* As in rdmablk_cmdq_add() */
 	smp_store_release(&cmd->busy, true);
 	wr = rdmablk_queue_next_wr(cmdq->queue);
 	wr->wr.wr_cqe = &cmd->cqe;
@@ -499,7 +499,7 @@ struct ib_rdma_wr *rdmablk_cmdq_add_implied(struct rdmablk_cmd_tag *cmd)
 
 /**
  * rdmablk_cmdq_add() - put a command at the end of its queue's batch
- * @cmd: prepared; its queue's lock is held
+ * @cmd: prepared; the caller holds the lock of its queue
  */
 void rdmablk_cmdq_add(struct rdmablk_cmd_tag *cmd)
 {
@@ -517,7 +517,7 @@ void rdmablk_cmdq_add(struct rdmablk_cmd_tag *cmd)
 		cmdq->quiet++;
 		cmd->sent = true;
 	}
-	/* A hostile target may answer what it has not got yet. */
+	/* Before posting: a hostile target may answer a command that it has not received. */
 	smp_store_release(&cmd->busy, true);
 	wr = rdmablk_queue_next_wr(cmdq->queue);
 	wr->wr.wr_cqe = &cmd->cqe;

@@ -14,19 +14,19 @@
 #include "uapi/rdmablk_proto.h"
 
 /*
- * Tags with one purpose each, and a send slot that is theirs: what makes a FLUSH never
- * waits for a tag behind something slow.
+ * Each reserved tag has one purpose and owns a send slot, so a FLUSH never waits for a tag
+ * behind a slow command.
  */
 #define RDMABLK_CMD_FENCE	0
 #define RDMABLK_CMD_DIRTY	1
 #define RDMABLK_CMD_FLUSH	2
 #define RDMABLK_CMD_RESERVED	3
 
-/* What may take as long as the store does has half of the others, and no more than this */
+/* Slow commands (as slow as the store) get half of the other tags, and at most this many. */
 #define RDMABLK_CMD_SLOW	16
 
-#define RDMABLK_CMD_QUIET	31	/* SENDs one after the other that tell nothing */
-#define RDMABLK_CMD_SGES	4	/* the command and segments of what follows it */
+#define RDMABLK_CMD_QUIET	31	/* unsignalled SENDs in a row, at most */
+#define RDMABLK_CMD_SGES	4	/* the command, and segments of its payload */
 
 struct rdmablk_cmdq;
 
@@ -35,26 +35,26 @@ struct rdmablk_cmdq;
  * @cqe: completion of the SEND
  * @cmdq: owner
  * @done: upcall, in softirq: the target has answered, and the device is done with the
- *	SEND. Whoever is called gives the tag back.
- * @payload: upcall, in softirq, before @done: what came with the answer RDMABLK_OK;
- *	false: it is not what was asked for. NULL: nothing may come
- * @owner: theirs
- * @msg: the command; that of RDMABLK_CMD_DIRTY with room for ranges behind it
- * @dma: as the device sees @msg
- * @sge: what is sent; the first is @msg
- * @nr_sge: of them
- * @tag: index of this one
- * @slots: send slots that come back when the SEND is done
+ *	SEND. The upcall gives the tag back.
+ * @payload: upcall, in softirq, before @done: data came with the answer RDMABLK_OK; returns
+ *	false if the data is not what the command asked for. NULL: no data may come
+ * @owner: private to the user of the tag
+ * @msg: the command; the buffer of RDMABLK_CMD_DIRTY has room for ranges behind it
+ * @dma: DMA address of @msg
+ * @sge: segments to send; the first is @msg
+ * @nr_sge: number of segments in @sge
+ * @tag: index of this tag
+ * @slots: send slots to give back when the SEND completes
  * @generation: uses of the tag, modulo 256
- * @status: of the answer, enum rdmablk_reason
- * @pages: pages of a request are sent with it, or by work requests before it: the device
- *	must be known to be done with them. Set after rdmablk_cmdq_prepare()
- * @implied: it is a WRITE that is nothing but its data
- * @imm: of one that is implied: what it says, in host order
- * @busy: under way: from the posting to the call of @done
- * @sent: the device is done with it
- * @answered: the target is
- * @mapped: @dma is the device's address of @msg
+ * @status: status in the answer, enum rdmablk_reason
+ * @pages: this SEND, or work requests before it, carry pages of a request, so the device
+ *	must be done with them before the request ends. Set after rdmablk_cmdq_prepare()
+ * @implied: the command is a WRITE that consists of its data only
+ * @imm: immediate data of an implied WRITE, in host order
+ * @busy: the command is under way: from posting to the call of @done
+ * @sent: the device is done with the SEND
+ * @answered: the target has answered
+ * @mapped: @dma is valid
  */
 struct rdmablk_cmd_tag {
 	struct ib_cqe cqe;
@@ -80,11 +80,11 @@ struct rdmablk_cmd_tag {
 };
 
 /**
- * struct rdmablk_cmd_rx - a receive of an answer
- * @cqe: its completion
+ * struct rdmablk_cmd_rx - a receive for an answer
+ * @cqe: completion of the receive
  * @cmdq: owner
- * @data: buffer, NULL when answers have no payload
- * @dma: as the device sees @data
+ * @data: buffer; NULL when answers have no payload
+ * @dma: DMA address of @data
  * @mapped: @dma is valid
  */
 struct rdmablk_cmd_rx {
@@ -98,25 +98,25 @@ struct rdmablk_cmd_rx {
 /**
  * struct rdmablk_cmdq - the commands of a write queue
  * @queue: write queue
- * @dev: device of the buffers; NULL while there are none
+ * @dev: device of the buffers; NULL while no buffers are mapped
  * @lkey: local key
- * @depth: tags; 0: this session has no commands
- * @owned: so many send slots, for a SEND each, are kept for those that ask for none
- * @dirty_bytes: of a DIRTY with what may follow it in its buffer
- * @rx_bytes: of an answer's payload
- * @lists: several answers may come together
- * @implies: WRITEs may be nothing but their data
- * @next: the tag after that of the last command, @depth: none; the lock of @queue is held
- *	where it changes
- * @quiet: SENDs since the last that tells of its completion; the lock of @queue is held
- * @max_quiet: of them
- * @node: NUMA node of its memory, or NUMA_NO_NODE
- * @room: tags that @cmd and @rx have memory for, with a connection and without
+ * @depth: number of tags; 0: this session has no commands
+ * @owned: send slots kept for callers of rdmablk_cmdq_get() that ask for no slot, one each
+ * @dirty_bytes: size of a DIRTY and the ranges behind it, bytes
+ * @rx_bytes: largest payload of an answer, bytes
+ * @lists: one receive may bring several answers
+ * @implies: WRITEs may consist of their data only
+ * @next: the tag after the tag of the last command; @depth: there is none; changed under
+ *	the lock of @queue
+ * @quiet: unsignalled SENDs since the last signalled one; under the lock of @queue
+ * @max_quiet: limit of @quiet
+ * @node: NUMA node of the memory, or NUMA_NO_NODE
+ * @room: number of tags that @cmd and @rx have memory for, connected or not
  * @room_dirty: bytes of memory of the DIRTY tag
  * @room_rx: bytes of memory of each receive
- * @used: tags in use, but for the reserved ones
- * @cmd: tags
- * @rx: receives, as many
+ * @used: bit per tag in use; the bits of reserved tags are always set
+ * @cmd: tags, @depth of them
+ * @rx: receives, @depth of them
  */
 struct rdmablk_cmdq {
 	/* read only in the hot path */
@@ -147,15 +147,15 @@ struct rdmablk_cmdq {
 
 /**
  * struct rdmablk_cmdq_attr - sizes of a struct rdmablk_cmdq
- * @depth: tags
- * @owned: send slots that are kept for those that ask for none: one for each reserved tag,
- *	and as many as may have another tag without asking
- * @needed: send slots that one request may ask for, no more than there are besides those
- * @dirty_bytes: of a DIRTY and what follows it in its buffer
- * @rx_bytes: of what may come with an answer; 0: nothing
- * @lists: several answers may come together, in @rx_bytes
- * @implied: WRITEs may be nothing but their data
- * @node: NUMA node of the processors that use it, or NUMA_NO_NODE
+ * @depth: number of tags
+ * @owned: send slots kept for callers that ask for no slot: one for each reserved tag, and
+ *	one for each other tag that may be taken without slots at the same time
+ * @needed: send slots that one request may ask for; the queue has at least @owned + @needed
+ * @dirty_bytes: size of a DIRTY and the ranges behind it, bytes
+ * @rx_bytes: largest payload of an answer, bytes; 0: answers have none
+ * @lists: one receive may bring several answers, in @rx_bytes
+ * @implied: WRITEs may consist of their data only
+ * @node: NUMA node of the processors that use the queue, or NUMA_NO_NODE
  */
 struct rdmablk_cmdq_attr {
 	u32 depth;
@@ -169,10 +169,10 @@ struct rdmablk_cmdq_attr {
 };
 
 /**
- * rdmablk_cmdq_slow() - tags of a write queue that slow commands may have
- * @depth: tags in all
+ * rdmablk_cmdq_slow() - how many tags of a write queue slow commands may use
+ * @depth: number of tags
  *
- * Return: how many; one at least.
+ * Return: number of tags, at least 1.
  */
 static inline u32 rdmablk_cmdq_slow(u32 depth)
 {

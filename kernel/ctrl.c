@@ -2,18 +2,18 @@
 /*
  * The control queue.
  *
- * During the login one message is asked for at a time and its answer waited for.
- * Later the queue carries commands: each tag has one purpose, one send buffer and
- * one command in flight, so that a keep-alive never waits behind something slow.
- * The generation in command and answer counts the uses of a tag: an answer that was
- * given up on cannot complete a newer command.
+ * A login sends one message at a time and waits for its answer. Later the queue carries
+ * commands: each tag has one purpose, one send buffer and one command in flight, so a
+ * keep-alive never waits behind a slow command. Command and answer carry a generation that
+ * counts the uses of the tag: a late answer to an abandoned command cannot complete a
+ * newer one.
  *
- * RDMABLK_CTRL_RECVS receives are always posted: an answer for each tag, one login
- * answer or CLOSE, and the rest for events. A receive is posted again before its
- * message is acted upon.
+ * RDMABLK_CTRL_RECVS receives are always posted: one for the answer of each tag, one for a
+ * login answer or CLOSE, the rest for events. The queue posts a receive again before it
+ * acts upon the message.
  *
- * Everything a receive brings is checked by wire.c before it is looked at. A message
- * that is broken or comes unasked ends the session.
+ * wire.c checks everything that arrives before anything else reads it. A broken or
+ * unexpected message ends the session.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -24,10 +24,10 @@
 
 /**
  * rdmablk_ctrl_init() - put a control queue into its first state
- * @ctrl: control queue, of zeroed memory
+ * @ctrl: control queue, zeroed memory
  * @ops: upcalls
- * @waiter: where logins wait
- * @errors: where the ends of its queue pairs are counted
+ * @waiter: wait queue of logins
+ * @errors: counters of the reasons why its queue pairs end
  * @fatal: upcall of its queue
  */
 void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops *ops,
@@ -35,7 +35,7 @@ void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops 
 		       struct rdmablk_transport_errors *errors,
 		       void (*fatal)(struct rdmablk_queue *q, u16 reason))
 {
-	/* It has no batches to trace. */
+	/* The control queue has no batches to trace. */
 	const struct rdmablk_queue_owner owner = {
 		.index	= -1,
 		.waiter	= waiter,
@@ -52,11 +52,11 @@ void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops 
 }
 
 /**
- * rdmablk_ctrl_reset() - ready for another login
+ * rdmablk_ctrl_reset() - prepare for another login
  * @ctrl: control queue without a connection
  *
- * The generations of the tags go on: no answer of an old session can be taken for
- * one of the new.
+ * The generations of the tags go on, so that no answer of an old session can pass for an
+ * answer of the new one.
  */
 void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl)
 {
@@ -174,8 +174,8 @@ static void rdmablk_ctrl_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (len > sizeof(msg))
 		return ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_MALFORMED);
 	/*
-	 * The message is copied before it is looked at and the buffer posted before
-	 * the message is acted upon: what it causes finds a receive waiting.
+	 * Copy the message before reading it, and post the buffer before acting upon the
+	 * message: whatever the target sends in response finds a receive.
 	 */
 	ib_dma_sync_single_for_cpu(ctrl->dev, buf->dma, RDMABLK_CTRL_MSG_MAX,
 				   DMA_FROM_DEVICE);
@@ -262,7 +262,7 @@ static void rdmablk_ctrl_buf_free(struct rdmablk_ctrl *ctrl, struct rdmablk_ctrl
 
 /**
  * rdmablk_ctrl_create() - give a resolved control queue its queue pair and buffers
- * @ctrl: control queue whose cm_id knows its device
+ * @ctrl: control queue whose cm_id has a device
  * @pd: protection domain
  *
  * On error the caller calls rdmablk_ctrl_destroy().
@@ -313,7 +313,7 @@ static void rdmablk_ctrl_end_waits(struct rdmablk_ctrl *ctrl, bool broken)
 }
 
 /**
- * rdmablk_ctrl_break() - nothing more will come or go: wake all who wait
+ * rdmablk_ctrl_break() - the connection carries no more messages: wake all waiting tasks
  * @ctrl: control queue
  *
  * Context: any.
@@ -324,8 +324,8 @@ void rdmablk_ctrl_break(struct rdmablk_ctrl *ctrl)
 }
 
 /**
- * rdmablk_ctrl_wake() - what is waited for will not come, but the target can still
- *	be told so: wake all who wait
+ * rdmablk_ctrl_wake() - wake all waiting tasks: their answers will not come, but CLOSE can
+ *	still be sent
  * @ctrl: control queue
  *
  * Context: any.
@@ -337,7 +337,7 @@ void rdmablk_ctrl_wake(struct rdmablk_ctrl *ctrl)
 
 /**
  * rdmablk_ctrl_stop() - end all traffic; no upcall comes after it
- * @ctrl: control queue; may have been stopped
+ * @ctrl: control queue; may be stopped already
  */
 void rdmablk_ctrl_stop(struct rdmablk_ctrl *ctrl)
 {
@@ -346,7 +346,7 @@ void rdmablk_ctrl_stop(struct rdmablk_ctrl *ctrl)
 }
 
 /**
- * rdmablk_ctrl_destroy() - free all but the cm_id; may be called twice
+ * rdmablk_ctrl_destroy() - free everything but the cm_id; may be called twice
  * @ctrl: stopped control queue
  */
 void rdmablk_ctrl_destroy(struct rdmablk_ctrl *ctrl)
@@ -375,16 +375,15 @@ static bool rdmablk_ctrl_expects(struct rdmablk_ctrl *ctrl)
 }
 
 /**
- * rdmablk_ctrl_ask() - send a login message and wait for what answers it
+ * rdmablk_ctrl_ask() - send a login message and wait for its answer
  * @ctrl: connected control queue
  * @msg: message
- * @len: its length, bytes
+ * @len: length of @msg, bytes
  * @reply: type of the answer, enum rdmablk_msg_type
  * @deadline: in jiffies
  *
- * Return: 0 with the answer in @ctrl->msg, which is complete and of that type;
- * -ETIMEDOUT; -ECANCELED; -ECONNRESET when the queue broke; or an errno of the
- * device.
+ * Return: 0: @ctrl->msg holds the complete answer of that type; -ETIMEDOUT; -ECANCELED;
+ * -ECONNRESET: the queue broke; or an errno of the device.
  */
 int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
 		     u16 reply, unsigned long deadline)
@@ -425,11 +424,11 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
  * rdmablk_ctrl_command() - send a command
  * @ctrl: control queue of a live session
  * @op: enum rdmablk_op
- * @flags: of the operation
- * @tag: its tag
+ * @flags: flags of the operation
+ * @tag: tag of the command
  *
- * Return: 0; -EBUSY while the last command of this tag is under way; -ENOTCONN; or
- * an errno of the device.
+ * Return: 0; -EBUSY: the last command of this tag is under way; -ENOTCONN: the queue is
+ * broken; or an errno of the device.
  */
 int rdmablk_ctrl_command(struct rdmablk_ctrl *ctrl, u16 op, u16 flags, u16 tag)
 {
@@ -460,13 +459,13 @@ int rdmablk_ctrl_command(struct rdmablk_ctrl *ctrl, u16 op, u16 flags, u16 tag)
 }
 
 /**
- * rdmablk_ctrl_wait() - wait for the answer of a command
+ * rdmablk_ctrl_wait() - wait for the answer to a command
  * @ctrl: control queue
  * @tag: tag of the command
  * @deadline: in jiffies
  *
- * Return: 0 when the target answered RDMABLK_OK; -ETIMEDOUT; -ECONNRESET when the
- * queue broke; or the errno of the target's reason.
+ * Return: 0: the target answered RDMABLK_OK; -ETIMEDOUT; -ECONNRESET: the queue broke; or
+ * the errno of the target's reason.
  */
 int rdmablk_ctrl_wait(struct rdmablk_ctrl *ctrl, u16 tag, unsigned long deadline)
 {
@@ -489,14 +488,14 @@ int rdmablk_ctrl_wait(struct rdmablk_ctrl *ctrl, u16 tag, unsigned long deadline
  * @ctrl: control queue, connected
  * @reason: enum rdmablk_reason
  *
- * Best effort, bounded: returns when the message has left or after a second.
+ * Best effort: returns when the message has left, or after two seconds at most.
  */
 void rdmablk_ctrl_close(struct rdmablk_ctrl *ctrl, u16 reason)
 {
 	struct rdmablk_waiter *w = ctrl->queue.waiter;
 	struct rdmablk_close msg;
 
-	/* The last login message may have left without its completion. */
+	/* The last login message may have left, while its completion has yet to come. */
 	wait_event_timeout(w->wq, !test_bit(RDMABLK_CTRL_TX_LOGIN, &ctrl->tx_busy), HZ);
 	rdmablk_wire_close(&msg, reason);
 	if (!rdmablk_ctrl_send(ctrl, RDMABLK_CTRL_TX_LOGIN, &msg, sizeof(msg)))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The control queue: messages of the login, commands and their answers, events.
+ * The control queue: login messages, commands and their answers, events.
  */
 #ifndef RDMABLK_CTRL_H
 #define RDMABLK_CTRL_H
@@ -19,9 +19,9 @@ struct rdmablk_ctrl;
 
 /**
  * struct rdmablk_ctrl_ops - upcalls, in softirq context
- * @closed: the target sent CLOSE
- * @event: the target sent an event
- * @answered: a command was answered
+ * @closed: the target has sent CLOSE
+ * @event: the target has sent an event
+ * @answered: the target has answered a command
  */
 struct rdmablk_ctrl_ops {
 	void (*closed)(struct rdmablk_ctrl *ctrl, const struct rdmablk_wire_close *c);
@@ -31,10 +31,10 @@ struct rdmablk_ctrl_ops {
 
 /**
  * struct rdmablk_ctrl_buf - one message buffer
- * @cqe: its completion
+ * @cqe: completion of its send or receive
  * @ctrl: owner
  * @data: RDMABLK_CTRL_MSG_MAX bytes
- * @dma: as the device sees @data
+ * @dma: DMA address of @data
  */
 struct rdmablk_ctrl_buf {
 	struct ib_cqe cqe;
@@ -45,9 +45,9 @@ struct rdmablk_ctrl_buf {
 
 /**
  * struct rdmablk_ctrl_slot - a command tag
- * @generation: of the newest command with this tag
- * @busy: not answered yet
- * @status: of the answer
+ * @generation: generation of the newest command with this tag
+ * @busy: the command is not answered yet
+ * @status: status in the answer
  * @done: completed by the answer, and when the queue breaks
  */
 struct rdmablk_ctrl_slot {
@@ -61,7 +61,7 @@ struct rdmablk_ctrl_slot {
  * struct rdmablk_ctrl - the control queue of a session
  * @queue: queue 0
  * @ops: upcalls
- * @dev: device of the buffers, NULL while there are none
+ * @dev: device of the buffers; NULL while there are no buffers
  * @lkey: local key
  * @cq: completion queue
  * @rx: receive buffers
@@ -69,10 +69,10 @@ struct rdmablk_ctrl_slot {
  * @tx_busy: bit per send buffer that the device may still read
  * @lock: protects @slot, @expected, @msg_len and @broken
  * @slot: command tags
- * @expected: message type the login waits for; 0: none, or it is there
- * @msg: the message
- * @msg_len: its length; 0: none came
- * @stale_answers: answers of an old generation
+ * @expected: message type that the login waits for; 0: it waits for none, or @msg is there
+ * @msg: the last login answer
+ * @msg_len: length of @msg, bytes; 0: no answer came
+ * @stale_answers: number of answers that carried an old generation
  * @broken: nothing can be sent any more
  */
 struct rdmablk_ctrl {

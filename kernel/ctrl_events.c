@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the control queue tells the session: its end, and what the target says unasked.
- * Called in softirq context; whatever takes time is left to a work.
+ * Upcalls from the control queue to the session: the queue broke, or the target sent
+ * something unasked. They run in softirq context and leave slow work to a work item.
  */
 #include "ctrl_events.h"
 #include "disk.h"
@@ -21,8 +21,8 @@ void rdmablk_ctrl_events_fatal(struct rdmablk_queue *q, u16 reason)
 	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
 
 	/*
-	 * A peer that breaks the protocol is told so, on this very queue; one that
-	 * is gone leaves nobody to talk to.
+	 * A peer that breaks the protocol still gets a CLOSE, on this very queue. When the
+	 * connection is lost, nothing can be sent.
 	 */
 	rdmablk_session_error(s, reason);
 	if (reason != RDMABLK_R_MALFORMED && reason != RDMABLK_R_STATE)
@@ -39,9 +39,9 @@ static void rdmablk_ctrl_events_closed(struct rdmablk_ctrl *ctrl,
 	bool live;
 
 	/*
-	 * In a session, CLOSE is the target's word that nothing can land any more.
-	 * Its reason is better than what was noticed while the target took the
-	 * queues down.
+	 * In a session, CLOSE is the target's promise that no write can land any more. Its
+	 * reason is better than the connection error that this host noticed while the
+	 * target took the queues down.
 	 */
 	spin_lock_irqsave(&s->lock, flags);
 	live = !s->down;
@@ -63,12 +63,13 @@ static void rdmablk_ctrl_events_closed(struct rdmablk_ctrl *ctrl,
 }
 
 /**
- * rdmablk_ctrl_events_drain() - the target says that it, or the export, is about to end
+ * rdmablk_ctrl_events_drain() - the target, or the export, is about to end
  * @s: session with a control queue
- * @reason: which: RDMABLK_R_SHUTDOWN or RDMABLK_R_EXPORT_GONE
+ * @reason: RDMABLK_R_SHUTDOWN (the target) or RDMABLK_R_EXPORT_GONE (the export)
  *
- * What is written and not flushed would have to be found out by the target; the recovery
- * flushes and logs out instead. A login that is under way does so when it is done.
+ * If the connection just ended, the target would have to find out which writes are not
+ * flushed. So the recovery flushes and logs out first. A login that is under way does the
+ * same when it is complete.
  * Context: any.
  */
 void rdmablk_ctrl_events_drain(struct rdmablk_session *s, u16 reason)

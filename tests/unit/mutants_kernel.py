@@ -92,9 +92,9 @@ MUTANTS = [
      "\t\tif (likely(cmdq->lists))\n", "\t\tif (likely(cmdq))\n"),
     ("a receive that failed is an answer", "test_cmdq", CMDQ,
      "\tif (unlikely(wc->status != IB_WC_SUCCESS)) {\n"
-     "\t\t/* All",
+     "\t\t/* The device",
      "\tif (unlikely(wc->status == IB_WC_SUCCESS && !wc->opcode)) {\n"
-     "\t\t/* All"),
+     "\t\t/* The device"),
     ("each flushed receive takes the lock of the session", "test_cmdq", CMDQ,
      "\t\tif (wc->status != IB_WC_WR_FLUSH_ERR || !READ_ONCE(q->failed))\n"
      "\t\t\tq->fatal(",
