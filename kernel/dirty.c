@@ -1,42 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Dirty granules of an export: set when a WRITE completes, taken by a flush, put back
- * when the flush fails. PURE: bit operations and memory, which the unit tests have, too.
+ * Dirty granules of an export: set when a WRITE completes, taken by a flush, put back when
+ * the flush fails. PURE: bit operations and memory only, so that unit tests can build it.
  *
- * Invariant: a granule that has been written and is not known to be durable has its bit
- * in @dirty or in @flushing. rdmablk_dirty_set() runs in any context, on any number of
- * CPUs, beside everything else; the functions of a flush, from begin to done or restore,
- * belong to one context at a time.
+ * Invariant: a granule that has been written and may not be durable has its bit in @dirty
+ * or in @flushing. rdmablk_dirty_set() runs in any context, on any number of CPUs, beside
+ * everything else. One context at a time runs the functions of a flush, from begin to done
+ * or restore.
  *
- * A flush is
+ * A flush does, in this order:
  *
  *	begin		takes all bits that are set
- *	(fences)	of each queue on which a WRITE has completed
- *	next ...	gives out the ranges of what was taken
+ *	(fences)	fences each queue on which a WRITE has completed
+ *	next ...	returns the ranges of the taken bits
  *	done or restore
  *
- * in this order: who completes a WRITE after its queue was fenced must not find its bit
- * taken afterwards, for the flush would then forget what the target's CPU need not see
- * yet. That is why begin takes everything and not each next a part.
+ * A bit must not be taken after its queue was fenced: the WRITE may have completed after the
+ * fence, and the flush would forget a range that the target's CPU may not see yet. So begin
+ * takes all bits at once, and next takes none.
  *
- * Memory order. The flush looks at a group only if the summary has it. So what must not
- * be is a bit in @dirty whose group is not in the summary, and whose setter has returned:
+ * Memory order. The flush looks at a group only if the group is in the summary. So when a
+ * setter has returned, its bit must not be in @dirty while the group is not in the summary:
  *
  *	setter				flush
- *	bit is set, by it or before	group leaves the summary, xchg()
+ *	bit is set, now or before	removes group from the summary, xchg()
  *	smp_mb()			(xchg() is a full barrier)
  *	group is in the summary?	bit is set?
- *	if not: put it there
+ *	if not: adds it
  *
- * With a barrier on each side one of the two sees what the other did: the setter that
- * the group is gone, or the flush that the bit is set. The barrier must be a full one and
- * the summary must be asked for even where the bit was set already: who has set it may
- * not have got to the summary yet, and its word for it does not help a setter that
- * returns before.
+ * With a barrier on each side at least one of the two sees what the other did: the setter
+ * sees that the group is gone, or the flush sees that the bit is set. The setter needs a
+ * full barrier and must check the summary even if the bit was set already: the other setter
+ * of that bit may not have reached the summary yet when this setter returns.
  *
- * The other barrier of the setter stands before it looks at the bit. A flush that takes
- * a bit sees what each setter, also one that found the bit set, has written before: that
- * its queue must be fenced. It pairs with the one at the end of begin.
+ * The setter's other barrier comes before it looks at the bit, and pairs with the barrier
+ * at the end of begin. A flush that takes a bit thus sees what each of its setters, also
+ * one that found the bit set, has written before: that its queue must be fenced.
  */
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
@@ -49,24 +48,24 @@
 #include <linux/string.h>
 #include "dirty.h"
 
-#define RDMABLK_DIRTY_MAX_GRANULES	BIT(28)	/* 32 MiB for each bitmap */
+#define RDMABLK_DIRTY_MAX_GRANULES	BIT(28)	/* 32 MiB per bitmap */
 #define RDMABLK_GROUP_WORDS		64
 #define RDMABLK_GROUP_GRANULES		(RDMABLK_GROUP_WORDS * BITS_PER_LONG)
 
-/* The words of a bitmap; its last group is whole. */
+/* The number of words of a bitmap, rounded up to whole groups */
 static unsigned long rdmablk_dirty_words(const struct rdmablk_dirty *d)
 {
 	return d->groups * RDMABLK_GROUP_WORDS;
 }
 
 /**
- * rdmablk_dirty_init() - allocate, with no bit set
- * @d: to fill
+ * rdmablk_dirty_init() - allocate the bitmaps, with no bit set
+ * @d: dirty granules, uninitialized
  * @bytes: size of the export
  * @granule: bytes, a power of two
  *
- * Return: 0; -ENOMEM; -EFBIG when there would be more granules than are kept track of.
- * After an error there is nothing to free, and rdmablk_dirty_exit() may be called.
+ * Return: 0; -ENOMEM; -EFBIG: more than RDMABLK_DIRTY_MAX_GRANULES granules. After an error
+ * there is nothing to free, and rdmablk_dirty_exit() may be called.
  */
 int rdmablk_dirty_init(struct rdmablk_dirty *d, u64 bytes, u32 granule)
 {
@@ -95,8 +94,8 @@ int rdmablk_dirty_init(struct rdmablk_dirty *d, u64 bytes, u32 granule)
 }
 
 /**
- * rdmablk_dirty_exit() - free
- * @d: may be freed already, or zero
+ * rdmablk_dirty_exit() - free the bitmaps
+ * @d: dirty granules; may be freed already, or zero
  */
 void rdmablk_dirty_exit(struct rdmablk_dirty *d)
 {
@@ -108,14 +107,14 @@ void rdmablk_dirty_exit(struct rdmablk_dirty *d)
 }
 
 /**
- * rdmablk_dirty_grow() - the export has another size
- * @d: nobody else uses it
+ * rdmablk_dirty_grow() - adapt to a new size of the export
+ * @d: dirty granules; no other context uses them
  * @bytes: new size; no bit is set beyond it
  *
- * All bits are kept, those of a flush that is under way, too. It may be less than before:
- * that of a login which came to nothing after it had grown.
+ * Keeps all bits, also those of a flush under way. @bytes may be less than before, if an
+ * earlier login has grown the bitmaps and then failed.
  *
- * Return: as rdmablk_dirty_init(); after an error all is as it was.
+ * Return: as rdmablk_dirty_init(); after an error @d is unchanged.
  */
 int rdmablk_dirty_grow(struct rdmablk_dirty *d, u64 bytes)
 {
@@ -140,7 +139,7 @@ int rdmablk_dirty_grow(struct rdmablk_dirty *d, u64 bytes)
 	return 0;
 }
 
-/* From granule @first to @last, in one group. */
+/* Sets granules @first to @last, which are in one group. */
 static void rdmablk_dirty_set_group(struct rdmablk_dirty *d, unsigned long first,
 				    unsigned long last)
 {
@@ -166,16 +165,16 @@ static void rdmablk_dirty_set_group(struct rdmablk_dirty *d, unsigned long first
  * rdmablk_dirty_set() - a WRITE has completed
  * @d: dirty granules
  * @pos: first byte
- * @bytes: how many, not 0; within the export
+ * @bytes: number of bytes, not 0; within the export
  *
- * Called before the request ends, in any context. What the caller has written before is
- * seen by the context whose rdmablk_dirty_begin() takes the bits, when that returns.
+ * Called before the request ends, in any context. When the rdmablk_dirty_begin() that takes
+ * the bits returns, its context sees what this caller has written before this call.
  */
 void rdmablk_dirty_set(struct rdmablk_dirty *d, u64 pos, u64 bytes)
 {
 	unsigned long first = pos >> d->shift, last = (pos + bytes - 1) >> d->shift, end;
 
-	/* The caller's stores before the look at bits; pairs with the end of begin. */
+	/* The caller's stores before the bits; pairs with the end of rdmablk_dirty_begin(). */
 	smp_mb();
 	for (; first <= last; first = end + 1) {
 		end = first | (RDMABLK_GROUP_GRANULES - 1);
@@ -193,7 +192,7 @@ static void rdmablk_dirty_take(struct rdmablk_dirty *d, unsigned long group)
 		word = atomic_long_read(&d->dirty[i]);
 		if (!word)
 			continue;
-		/* What has been set since the look stays, and is in the summary again. */
+		/* Bits set after this read stay, and their setters add the group again. */
 		WRITE_ONCE(d->flushing[i], d->flushing[i] | word);
 		atomic_long_andnot(word, &d->dirty[i]);
 	}
@@ -203,9 +202,9 @@ static void rdmablk_dirty_take(struct rdmablk_dirty *d, unsigned long group)
  * rdmablk_dirty_begin() - a flush takes all bits that are set
  * @d: dirty granules
  *
- * Bits that are set while it runs are taken, or are the next flush's. What is left of an
- * earlier flush, neither done nor restored, is part of this one. Does not sleep, but may
- * give way, so process context.
+ * A bit that is set meanwhile goes to this flush or to the next. If an earlier flush was
+ * neither done nor restored, its bits become part of this one. Process context: the
+ * function calls cond_resched().
  */
 void rdmablk_dirty_begin(struct rdmablk_dirty *d)
 {
@@ -222,11 +221,11 @@ void rdmablk_dirty_begin(struct rdmablk_dirty *d)
 			rdmablk_dirty_take(d, sum * BITS_PER_LONG + bit);
 		cond_resched();
 	}
-	/* Bits before what their setters have written; pairs with rdmablk_dirty_set(). */
+	/* The bits before their setters' earlier stores; pairs with rdmablk_dirty_set(). */
 	smp_mb();
 }
 
-/* The first granule of the flush from @from on, or that behind the last. */
+/* Return: the first granule of the flush at or after @from; @d->granules: none is left. */
 static unsigned long rdmablk_dirty_find(const struct rdmablk_dirty *d, unsigned long from)
 {
 	unsigned long group, end, bit;
@@ -249,15 +248,15 @@ static unsigned long rdmablk_dirty_find(const struct rdmablk_dirty *d, unsigned 
 }
 
 /**
- * rdmablk_dirty_next() - give out ranges of the flush
+ * rdmablk_dirty_next() - return the next ranges of the flush
  * @d: dirty granules
- * @out: result, as a DIRTY command has them
- * @max: of so many, not 0
+ * @out: result, in the format of a DIRTY command
+ * @max: size of @out, not 0
  *
- * They are in order, do not touch each other, and begin and end at granules, or at the
- * end of the export.
+ * The ranges are in order and do not touch each other. They begin and end at granules, or
+ * at the end of the export.
  *
- * Return: how many; 0: that was all.
+ * Return: number of ranges; less than @max: these are the last.
  */
 unsigned int rdmablk_dirty_next(struct rdmablk_dirty *d, struct rdmablk_range *out,
 				unsigned int max)
@@ -281,7 +280,7 @@ unsigned int rdmablk_dirty_next(struct rdmablk_dirty *d, struct rdmablk_range *o
 	return n;
 }
 
-/* Empties @flushing, into @dirty or into nothing. */
+/* Clears a group of @flushing; with @restore its bits go back to @dirty. */
 static void rdmablk_dirty_empty(struct rdmablk_dirty *d, unsigned long group, bool restore)
 {
 	unsigned long i = group * RDMABLK_GROUP_WORDS, end = i + RDMABLK_GROUP_WORDS;
@@ -293,7 +292,7 @@ static void rdmablk_dirty_empty(struct rdmablk_dirty *d, unsigned long group, bo
 			atomic_long_or(d->flushing[i], &d->dirty[i]);
 		WRITE_ONCE(d->flushing[i], 0);
 	}
-	/* No barrier: who looks for what is put back is this context, or comes after it. */
+	/* No barrier: only this context, or one ordered after it, looks for restored bits. */
 	if (restore)
 		set_bit(group, d->dirty_groups);
 }
@@ -315,7 +314,7 @@ static void rdmablk_dirty_end(struct rdmablk_dirty *d, bool restore)
 
 /**
  * rdmablk_dirty_done() - the flush has succeeded: forget what it took
- * @d: dirty granules; all ranges have been given out
+ * @d: dirty granules; rdmablk_dirty_next() has returned all ranges
  *
  * Process context.
  */
@@ -325,7 +324,7 @@ void rdmablk_dirty_done(struct rdmablk_dirty *d)
 }
 
 /**
- * rdmablk_dirty_restore() - the flush has failed: what it took is dirty again
+ * rdmablk_dirty_restore() - the flush has failed: make its bits dirty again
  * @d: dirty granules; with or without a flush under way
  *
  * Process context.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which parts of an export have been written since they were last flushed.
+ * The parts of an export that were written since the last flush.
  */
 #ifndef RDMABLK_DIRTY_H
 #define RDMABLK_DIRTY_H
@@ -11,18 +11,19 @@
 #include "uapi/rdmablk_proto.h"
 
 /**
- * struct rdmablk_dirty - two bitmaps, a bit for each granule of the export, and for each
- *	of them a summary, a bit for each group of 64 words
+ * struct rdmablk_dirty - two bitmaps with a bit per granule of the export; each bitmap has a
+ *	summary with a bit per group of 64 words
  * @bytes: size of the export
- * @shift: granule, as a power of two
- * @granules: bits of a bitmap
- * @groups: bits of a summary
- * @dirty: written and in no flush
- * @dirty_groups: groups that may have a bit in @dirty; those that do are all in here but
- *	for the time that a setter needs from the one to the other
- * @flushing: in the flush that is under way; of the flushing context, as all below
+ * @shift: binary logarithm of the granule's size in bytes
+ * @granules: number of bits of a bitmap
+ * @groups: number of bits of a summary
+ * @dirty: granules that were written and are in no flush
+ * @dirty_groups: groups that may have a bit in @dirty; lacks a group with a bit only while a
+ *	setter is on its way from the bit to the summary
+ * @flushing: granules of the flush under way; the flushing context owns it and the fields
+ *	below
  * @flushing_groups: groups that may have a bit in @flushing
- * @cursor: granules before it have been given out in this flush
+ * @cursor: granules below it were returned already in this flush
  */
 struct rdmablk_dirty {
 	/* read only while writes complete */
@@ -33,7 +34,7 @@ struct rdmablk_dirty {
 	atomic_long_t *dirty;
 	unsigned long *dirty_groups;
 
-	/* of the flush */
+	/* owned by the flush */
 	unsigned long *flushing ____cacheline_aligned_in_smp;
 	unsigned long *flushing_groups;
 	unsigned long cursor;

@@ -1,69 +1,70 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Commands that make the target's CPU look at registered memory: DISCARD, WRITE_ZEROES,
- * and FLUSH of what RDMA WRITEs have changed.
+ * and FLUSH of ranges that RDMA WRITEs have changed.
  *
  * The fence
  *
- * The completion of a WRITE says that the target's adapter has it, not that the target's
- * CPU can see it. A SEND on the same queue pair, once received, does: RC keeps the order.
- * So each write queue that has completed a WRITE since it was last fenced ("wrote") gets
- * a FENCE, and the commands are sent when all of these are answered.
+ * The completion of a WRITE says that the target's adapter has the data, not that the
+ * target's CPU can see it. The CPU can see it when it has received a later SEND on the same
+ * queue pair, because RC keeps the order. So each write queue that has completed a WRITE
+ * since its last fence ("wrote") sends a FENCE, and the commands follow when the target has
+ * answered all FENCEs.
  *
- * The snapshot comes first. What a FLUSH ships must have been fenced, and a WRITE that
- * completes between fence and shipping has not been; shipped all the same it could be
- * written back with its old contents, and forgotten. So:
+ * The snapshot comes first. A FLUSH may ship only fenced ranges. A WRITE that completes
+ * between fence and shipping is not fenced: if the flush shipped its range, the target could
+ * write back the old contents and forget the range. So:
  *
- *   a WRITE completes     "wrote" of its queue is set, then its dirty bits, then
- *                         "unflushed", then its request ends
- *   a flush               clears "unflushed", takes all dirty bits, counts "snapshots" up,
- *                         then looks at "wrote" of all queues and sends the fences, then
- *                         ships what it has taken
+ *   a WRITE completes     sets "wrote" of its queue, then its dirty bits, then "unflushed",
+ *                         then ends its request
+ *   a flush               clears "unflushed", takes all dirty bits, increments "snapshots",
+ *                         then checks "wrote" of all queues and sends the fences, then
+ *                         ships the bits that it has taken
  *
- * with a full barrier between each two. So a bit that a flush has left out leaves
- * "unflushed" set, and nothing is called flushed that is not.
+ * with a full barrier between each two steps. So a bit that a flush has missed leaves
+ * "unflushed" set, and no such write counts as flushed.
  *
- * A bit that is taken has its queue's "wrote" set, or was set by somebody who found
- * "wrote" set; then the fence that cleared it was sent after that WRITE had completed.
- * "wrote" is cleared before the fence is posted: a WRITE that completes in between costs
- * one fence more.
+ * For each taken bit, its WRITE has set "wrote" or found it set. Either "wrote" is still
+ * set, and the flush fences the queue; or a fence has cleared "wrote" since, and that fence
+ * was sent after the WRITE had completed. "wrote" is cleared before the fence is posted: a
+ * WRITE that completes in between costs one more fence.
  *
- * "wrote" holds the value of "snapshots" at the first WRITE since the last fence. A queue
- * whose mark is the newest value has no bit in the flush: its first WRITE read "snapshots"
- * after the flush had counted it up, so after the flush had taken the bits, and set its
- * bits later still. The flush leaves that mark to the next flush. Bits that a failed flush
- * puts back need no fence: that flush shipped them after their fence.
+ * "wrote" holds the value of "snapshots" at the first WRITE since the last fence. If it
+ * holds the newest value, the queue has no bit in the flush: its first WRITE read
+ * "snapshots" after the flush had incremented it, thus after the flush had taken the bits,
+ * and set its own bits later still. The flush leaves that mark to the next flush. Bits that
+ * a failed flush puts back need no fence: that flush shipped them after their fence.
  *
- * The flush itself goes by a queue that would need a fence, if there is one: its commands
- * are that fence, and the mark is cleared before they are posted. Until the flush ends
- * nobody knows that the target has received them. So the commands of a round that begins
- * meanwhile have a fence on that queue in any case.
+ * The flush itself uses a queue that would need a fence, if there is one. Its commands are
+ * that fence, and the flush clears the mark before it posts them. Until the flush ends, the
+ * target may not have received them. So if a round of commands begins meanwhile, it always
+ * fences that queue, too.
  *
  * Rounds
  *
- * One work does all of this and never sleeps: answers take a counter down or clear a
- * flag, and queue the work. What came while a round was under way is the next round. A
- * flush serves all FLUSH requests of its round; those that come while it is under way
- * wait for its end, other commands do not.
+ * One work item does all of this and never sleeps: each answer decrements a counter or
+ * clears a flag, and queues the work. Ops that arrive during a round form the next round. A
+ * flush serves all FLUSH requests of its round. FLUSH requests that arrive while it is under
+ * way wait for its end; other commands do not.
  *
  * Tags
  *
- * A command waits for a tag here, after its fence, and not in the block layer, where
- * READs and WRITEs would wait behind it. Each write queue has two lines. Those of the
- * first, DISCARD and the like, may take as long as the store does, and get half of the
- * tags at most. The second is of FUA writes: one that finds a tag is sent with its FLUSH
- * behind it; one that does not is a WRITE at first, and its FLUSH waits here.
+ * After its fence a command waits for a tag here. In the block layer, READs and WRITEs would
+ * wait behind it. Each write queue has two lines. The first is for DISCARD and other
+ * commands that may take as long as the store does; they get half of the tags at most. The
+ * second is for FUA writes: a FUA write that gets a tag is sent together with its FLUSH; one
+ * that gets no tag is sent as a plain WRITE, and its FLUSH waits here afterwards.
  *
- * The line is seen by who gives a tag back, or the tag by who stands in it:
+ * Either the task that gives a tag back sees the line, or the work sees the tag:
  *
  *	the work			an answer
- *	"waits" is set			tag is given back
+ *	sets "waits"			gives the tag back
  *	full barrier			full barrier
- *	a tag?				"waits"? queues the work
+ *	is a tag free?			if "waits": queues the work
  *
- * After a lost connection: rdmablk_fence_stop(), drain, rdmablk_fence_reset(). What
- * was taken and not flushed is dirty again. Requests are the caller's to hold: they are
- * queued anew with the next connection.
+ * After a lost connection: rdmablk_fence_stop(), drain, rdmablk_fence_reset(). Ranges that
+ * a flush has taken and not flushed are dirty again. The caller holds the requests and
+ * queues them again with the next connection.
  */
 #include <linux/errno.h>
 #include "cmdq.h"
@@ -118,8 +119,8 @@ static void rdmablk_fence_send_fence(struct rdmablk_fence *f, struct rdmablk_hwq
 }
 
 /*
- * Whether a queue has written since its last fence what the round is about: for commands
- * all that has been written, for a flush what it has taken.
+ * Whether a queue must be fenced: for commands, if it has written anything since its last
+ * fence; for a flush, if it has written a range that the flush has taken.
  */
 static bool rdmablk_fence_must(const struct rdmablk_fence *f, const struct rdmablk_hwq *hwq,
 			       bool commands)
@@ -135,21 +136,24 @@ static void rdmablk_fence_send_fences(struct rdmablk_fence *f, bool commands)
 {
 	u32 i;
 
-	/* One of ours, so that no answer ends the round before all are sent. */
+	/* An extra count, so that no answer ends the round before all fences are sent. */
 	atomic_set(&f->fences, 1);
 	for (i = 0; i < f->path->nr_hwqs; i++) {
 		struct rdmablk_hwq *hwq = f->path->hwq[i];
 
 		if (!rdmablk_fence_must(f, hwq, commands))
 			continue;
-		/* A full barrier, before the fence is posted */
+		/* A full barrier before the fence is posted */
 		xchg(&hwq->wrote, 0);
 		rdmablk_fence_send_fence(f, hwq);
 	}
 	atomic_dec(&f->fences);
 }
 
-/* The flush goes where something was written: one fence less, but for @commands. */
+/*
+ * The flush uses a queue that has written, which saves a fence; but not if the same round
+ * has @commands, because they need the fence.
+ */
 static void rdmablk_fence_pick(struct rdmablk_fence *f, bool commands)
 {
 	u32 i;
@@ -166,7 +170,7 @@ static void rdmablk_fence_pick(struct rdmablk_fence *f, bool commands)
 	}
 }
 
-/* Takes what is queued and need not wait. Returns whether a round begins with it. */
+/* Takes the queued ops that need not wait. Return: whether a round begins with them. */
 static bool rdmablk_fence_take(struct rdmablk_fence *f, bool *commands, bool *flush)
 {
 	struct rdmablk_fence_op *op, *next;
@@ -196,12 +200,12 @@ static bool rdmablk_fence_take(struct rdmablk_fence *f, bool *commands, bool *fl
 /* The order matters; see the top of the file. */
 static void rdmablk_fence_snapshot(struct rdmablk_fence *f)
 {
-	/* Before the bits; a full barrier, pairs with the one in rdmablk_fence_dirty(). */
+	/* Before the bits; the full barrier pairs with the one in rdmablk_fence_dirty(). */
 	f->was_unflushed = rdmablk_flush_ahead_begin(f->path);
 	if (!f->has_dirty)
 		return;
 	rdmablk_dirty_begin(&f->dirty);
-	/* After the bits: that has ended with a full barrier. No mark is 0. */
+	/* After the bits: rdmablk_dirty_begin() ends with a full barrier. 0 is not a mark. */
 	WRITE_ONCE(f->path->snapshots, f->path->snapshots + 1 ?: 1);
 }
 
@@ -250,7 +254,7 @@ static u8 rdmablk_fence_waits(const struct rdmablk_hwq *hwq)
 	return waits;
 }
 
-/* All others may have all tags; what is slow leaves them half of these. */
+/* Slow commands may use half of the tags, other commands all. */
 static bool rdmablk_fence_may_send(struct rdmablk_hwq *hwq, u8 line)
 {
 	return line != RDMABLK_LINE_SLOW ||
@@ -271,7 +275,7 @@ static void rdmablk_fence_serve_line(struct rdmablk_hwq *hwq, u8 line)
 			atomic_inc(&hwq->slow);
 			WRITE_ONCE(hwq->passed, false);
 		}
-		/* It may end, and be queued anew, before the upcall returns. */
+		/* The op may end, and be queued again, before the upcall returns. */
 		list_del_init(&op->node);
 		op->send(op, cmd);
 	}
@@ -298,10 +302,10 @@ static void rdmablk_fence_serve(struct rdmablk_fence *f)
 }
 
 /**
- * rdmablk_fence_put() - give back the tag of a command where others may wait for it
- * @f: of the session
- * @cmd: tag, done with
- * @slow: its command stood in RDMABLK_LINE_SLOW
+ * rdmablk_fence_put() - give back a tag that queued commands may wait for
+ * @f: fence state of the session
+ * @cmd: tag; the caller does not use it any more
+ * @slow: the command stood in RDMABLK_LINE_SLOW
  *
  * Context: any.
  */
@@ -317,8 +321,8 @@ void rdmablk_fence_put(struct rdmablk_fence *f, struct rdmablk_cmd_tag *cmd, boo
 	smp_mb__after_atomic();
 	waits = READ_ONCE(hwq->waits);
 	/*
-	 * Slow ones that have all the tags they may have can do nothing with this one.
-	 * Whoever takes their number down looks here after it, and sees the tag.
+	 * Slow commands that already have all their tags cannot use this one. The task that
+	 * later decrements hwq->slow comes here, too, and sees this tag.
 	 */
 	if (waits & ~BIT(RDMABLK_LINE_SLOW) ||
 	    (waits && rdmablk_fence_may_send(hwq, RDMABLK_LINE_SLOW)))
@@ -329,7 +333,7 @@ void rdmablk_fence_put(struct rdmablk_fence *f, struct rdmablk_cmd_tag *cmd, boo
  * The flush
  */
 
-/* DIRTY and FLUSH go by one queue: their answers come one after the other. */
+/* DIRTY and FLUSH use one queue, so their answers arrive one after the other. */
 static void rdmablk_fence_flush_answered(struct rdmablk_cmd_tag *cmd)
 {
 	struct rdmablk_fence *f = cmd->owner;
@@ -362,7 +366,7 @@ static void rdmablk_fence_flush_end(struct rdmablk_fence *f)
 	}
 }
 
-/* Returns how many ranges there were to send; fewer than the most: these are the last. */
+/* Return: number of ranges for the next DIRTY; fewer than max_ranges: these are the last. */
 static u32 rdmablk_fence_ranges(struct rdmablk_fence *f, struct rdmablk_cmdq *cmdq)
 {
 	struct rdmablk_cmd_tag *cmd = &cmdq->cmd[RDMABLK_CMD_DIRTY];
@@ -383,8 +387,8 @@ static void rdmablk_fence_prepare_dirty(struct rdmablk_cmd_tag *cmd, u32 n)
 }
 
 /*
- * A FLUSH has a range of its own, or is of all ranges that DIRTY has told of. When there is
- * one to tell of the FLUSH itself does: two commands less to send and to answer.
+ * A FLUSH covers its own range, or all ranges of the DIRTY commands before it. A single
+ * range goes into the FLUSH itself, which saves sending and answering a DIRTY.
  */
 static void rdmablk_fence_ship(struct rdmablk_fence *f)
 {
@@ -394,7 +398,7 @@ static void rdmablk_fence_ship(struct rdmablk_fence *f)
 	u64 offset = 0, bytes = 0;
 	u32 n;
 
-	/* Pairs with the barrier in rdmablk_fence_flush_answered(): the status is there. */
+	/* Pairs with the barrier in rdmablk_fence_flush_answered(): the status is valid. */
 	if (!f->shipping || atomic_read_acquire(&f->unanswered))
 		return;
 	if (f->flush_last || f->status) {
@@ -404,7 +408,7 @@ static void rdmablk_fence_ship(struct rdmablk_fence *f)
 	dirty = rdmablk_fence_cmd(hwq, RDMABLK_CMD_DIRTY, f, rdmablk_fence_flush_answered);
 	flush = rdmablk_fence_cmd(hwq, RDMABLK_CMD_FLUSH, f, rdmablk_fence_flush_answered);
 	n = rdmablk_fence_ranges(f, &hwq->cmdq);
-	/* The target takes the commands of a queue in order: the last two go together. */
+	/* The target takes the commands of a queue in order, so the last two go together. */
 	f->flush_last = !f->has_dirty || n < f->path->cmds.max_ranges;
 	if (n == 1 && f->flush_last && !f->told) {
 		range = (const struct rdmablk_range *)(dirty->msg + 1);
@@ -427,7 +431,7 @@ static void rdmablk_fence_ship(struct rdmablk_fence *f)
 	spin_unlock_bh(&hwq->write.lock);
 }
 
-/* What took too long for where it was noticed. */
+/* Ends ops by @done, which takes too long for the context of rdmablk_fence_end(). */
 static void rdmablk_fence_ended(struct rdmablk_fence *f)
 {
 	struct rdmablk_fence_op *op, *next;
@@ -459,10 +463,10 @@ static void rdmablk_fence_work(struct work_struct *work)
 }
 
 /**
- * rdmablk_fence_init() - nothing to do yet, and stopped
- * @f: of zeroed memory
+ * rdmablk_fence_init() - initialize; nothing is queued, and the fence is stopped
+ * @f: zeroed memory
  * @path: data path
- * @wq: runs the work; it reclaims memory
+ * @wq: work queue for the work item; it has WQ_MEM_RECLAIM
  */
 void rdmablk_fence_init(struct rdmablk_fence *f, struct rdmablk_path *path,
 			struct workqueue_struct *wq)
@@ -482,7 +486,7 @@ void rdmablk_fence_init(struct rdmablk_fence *f, struct rdmablk_path *path,
 }
 
 /**
- * rdmablk_fence_exit() - give the memory back; may be called twice
+ * rdmablk_fence_exit() - free the memory; may be called twice
  * @f: stopped and reset
  */
 void rdmablk_fence_exit(struct rdmablk_fence *f)
@@ -493,14 +497,14 @@ void rdmablk_fence_exit(struct rdmablk_fence *f)
 }
 
 /**
- * rdmablk_fence_start() - commands may be sent
+ * rdmablk_fence_start() - allow commands to be sent
  * @f: reset
  */
 void rdmablk_fence_start(struct rdmablk_fence *f)
 {
 	u32 i;
 
-	/* The target has destroyed what could have been under way. */
+	/* The target has destroyed every queue pair on which a WRITE could be under way. */
 	for (i = 0; i < f->path->nr_hwqs; i++)
 		f->path->hwq[i]->wrote = 0;
 	WRITE_ONCE(f->broken, false);
@@ -510,20 +514,20 @@ void rdmablk_fence_start(struct rdmablk_fence *f)
 }
 
 /**
- * rdmablk_fence_stop() - send nothing any more; may be called twice
- * @f: to stop
+ * rdmablk_fence_stop() - send no more commands; may be called twice
+ * @f: fence state of the session
  */
 void rdmablk_fence_stop(struct rdmablk_fence *f)
 {
 	spin_lock_bh(&f->lock);
 	f->stopped = true;
 	spin_unlock_bh(&f->lock);
-	/* Who waits for a flush has queued it before, and waits in vain. */
+	/* A task in rdmablk_fence_flush() has queued its flush, which will not be served. */
 	complete(&f->own_done);
 	cancel_work_sync(&f->work);
 }
 
-/* Requests are forgotten here; whoever calls holds them. */
+/* Drops the ops from @list; the caller holds their requests. */
 static void rdmablk_fence_forget(struct list_head *list)
 {
 	struct rdmablk_fence_op *op, *next;
@@ -548,12 +552,12 @@ static void rdmablk_fence_forget_lines(struct rdmablk_path *path)
 }
 
 /**
- * rdmablk_fence_reset() - forget what is under way; may be called twice
+ * rdmablk_fence_reset() - forget everything that is under way; may be called twice
  * @f: stopped, its queues drained
  */
 void rdmablk_fence_reset(struct rdmablk_fence *f)
 {
-	/* Answers that came until the queues were drained have queued it. */
+	/* Answers that came until the queues were drained have queued the work. */
 	cancel_work_sync(&f->work);
 	spin_lock_bh(&f->lock);
 	rdmablk_fence_forget(&f->queued);
@@ -573,31 +577,31 @@ void rdmablk_fence_reset(struct rdmablk_fence *f)
 	atomic_set(&f->unanswered, 0);
 	f->status = RDMABLK_OK;
 	if (f->own_queued) {
-		/* As in rdmablk_fence_own_done(). */
+		/* As in rdmablk_fence_own_done() */
 		smp_store_release(&f->own_queued, false);
 		complete(&f->own_done);
 	}
 }
 
 /**
- * rdmablk_fence_break() - the connection has failed: who waits for a flush need not
+ * rdmablk_fence_break() - the connection has failed: end the wait for a flush
  * @f: of any session
  *
- * Until the next rdmablk_fence_start(). Context: any.
+ * Later flushes fail at once, until the next rdmablk_fence_start(). Context: any.
  */
 void rdmablk_fence_break(struct rdmablk_fence *f)
 {
 	WRITE_ONCE(f->broken, true);
-	/* Pairs with the barrier in rdmablk_fence_flush(): it is seen, or wakes. */
+	/* Pairs with the barrier in rdmablk_fence_flush(): it sees @broken, or is woken. */
 	smp_mb();
 	complete(&f->own_done);
 }
 
 /**
- * rdmablk_fence_is_clean() - whether all that has been written is flushed
+ * rdmablk_fence_is_clean() - whether all writes are flushed
  * @f: stopped
  *
- * What a flush has taken that did not end is not.
+ * Writes that an unfinished flush has taken are not flushed.
  */
 bool rdmablk_fence_is_clean(const struct rdmablk_fence *f)
 {
@@ -605,7 +609,7 @@ bool rdmablk_fence_is_clean(const struct rdmablk_fence *f)
 }
 
 /**
- * rdmablk_fence_queue() - have something done
+ * rdmablk_fence_queue() - queue a command or a flush
  * @f: of a live session
  * @op: filled in
  *
@@ -620,10 +624,10 @@ void rdmablk_fence_queue(struct rdmablk_fence *f, struct rdmablk_fence_op *op)
 }
 
 /**
- * rdmablk_fence_end() - have @done of a command called, in a work
+ * rdmablk_fence_end() - call @done of a command from the work
  * @f: of a session with a connection
  * @op: in no list
- * @status: for @done
+ * @status: argument for @done
  *
  * Context: any.
  */
@@ -637,20 +641,22 @@ void rdmablk_fence_end(struct rdmablk_fence *f, struct rdmablk_fence_op *op, u8 
 }
 
 /**
- * rdmablk_fence_dirty() - a part of the export has changed, and its store may not know
+ * rdmablk_fence_dirty() - a WRITE has changed a part of the export; it needs a flush
  * @path: data path, of an export with a cache
  * @pos: first byte
- * @bytes: how many, not 0
+ * @bytes: number of bytes, not 0
  *
- * Before the request ends. The order matters; see the top of the file. Context: any.
+ * Called before the request ends. The order matters; see the top of the file.
+ * Context: any.
  */
 void rdmablk_fence_dirty(struct rdmablk_path *path, u64 pos, u64 bytes)
 {
-	/* A full barrier to begin with. */
+	/* Begins with a full barrier. */
 	rdmablk_dirty_set(&path->fence.dirty, pos, bytes);
 	/*
-	 * The bits before the look; pairs with xchg() in rdmablk_fence_snapshot(): whoever
-	 * finds it set has bits that the flush which clears it takes.
+	 * Set the bits before checking "unflushed"; pairs with xchg() in
+	 * rdmablk_fence_snapshot(). If "unflushed" is set here, the flush that clears it
+	 * takes these bits.
 	 */
 	smp_mb();
 	if (!READ_ONCE(path->unflushed))
@@ -667,7 +673,7 @@ static void rdmablk_fence_own_done(struct rdmablk_fence_op *op, u8 status)
 	complete(&f->own_done);
 }
 
-/* False: nothing is done any more. Else who stops wakes us. */
+/* Return: false: the fence is stopped. If true, rdmablk_fence_stop() wakes the caller. */
 static bool rdmablk_fence_queue_own(struct rdmablk_fence *f)
 {
 	bool queued;
@@ -687,7 +693,7 @@ static bool rdmablk_fence_queue_own(struct rdmablk_fence *f)
 static int rdmablk_fence_flush_locked(struct rdmablk_fence *f, unsigned long timeout)
 {
 	lockdep_assert_held(&f->own_mutex);
-	/* Pairs with the release where it is taken out of its list. */
+	/* Pairs with the release that says: the last flush is out of its list. */
 	if (smp_load_acquire(&f->own_queued))
 		return -EBUSY;
 	reinit_completion(&f->own_done);
@@ -708,12 +714,13 @@ static int rdmablk_fence_flush_locked(struct rdmablk_fence *f, unsigned long tim
  * @f: of a session that has commands
  * @timeout: jiffies
  *
- * When the time is over the flush goes on; rdmablk_fence_reset() ends it.
+ * After -ETIMEDOUT the flush goes on; it ends by itself or by rdmablk_fence_reset().
  *
  * Context: may sleep.
  *
- * Return: 0; -ETIMEDOUT; -EBUSY: an earlier one has not ended; -ENOTCONN: stopped, or the
- * connection has failed; -EIO: the target says so, or that came meanwhile.
+ * Return: 0; -ETIMEDOUT; -EBUSY: an earlier flush has not ended; -ENOTCONN: stopped, or the
+ * connection has failed; -EIO: the flush failed at the target, or the fence was stopped or
+ * the connection failed meanwhile.
  */
 int rdmablk_fence_flush(struct rdmablk_fence *f, unsigned long timeout)
 {

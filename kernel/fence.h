@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Commands that make the target's CPU look at registered memory, and the fence that
- * comes before them.
+ * Commands that make the target's CPU look at registered memory, and the fence before them.
  */
 #ifndef RDMABLK_FENCE_H
 #define RDMABLK_FENCE_H
@@ -22,12 +21,11 @@ struct rdmablk_hwq;
 struct rdmablk_path;
 
 /**
- * enum rdmablk_fence_kind - things to be done
+ * enum rdmablk_fence_kind - kinds of ops
  * @RDMABLK_FENCE_COMMAND: a command that needs a fence
- * @RDMABLK_FENCE_ALONE: one that needs none, only a tag
- * @RDMABLK_FENCE_FUA: a FLUSH of what a WRITE on the same queue has written, which is
- *	its own fence
- * @RDMABLK_FENCE_FLUSH: the flush of all that is dirty
+ * @RDMABLK_FENCE_ALONE: a command that needs only a tag
+ * @RDMABLK_FENCE_FUA: a FLUSH of a WRITE on the same queue; the FLUSH is its own fence
+ * @RDMABLK_FENCE_FLUSH: a flush of all dirty ranges
  */
 enum rdmablk_fence_kind {
 	RDMABLK_FENCE_COMMAND,
@@ -37,10 +35,10 @@ enum rdmablk_fence_kind {
 };
 
 /**
- * enum rdmablk_fence_line - who waits for a tag of a write queue
+ * enum rdmablk_fence_line - lines of ops that wait for a tag of a write queue
  * @RDMABLK_LINE_SLOW: commands that may take long
  * @RDMABLK_LINE_FUA: FLUSHes of FUA writes
- * @RDMABLK_LINES: how many there are
+ * @RDMABLK_LINES: number of lines
  */
 enum rdmablk_fence_line {
 	RDMABLK_LINE_SLOW,
@@ -49,15 +47,15 @@ enum rdmablk_fence_line {
 };
 
 /**
- * struct rdmablk_fence_op - one thing to be done
- * @node: where it is: queued, in the round, waiting for a tag, served by the flush under
- *	way, or ended
- * @kind: what it is
+ * struct rdmablk_fence_op - a command or a flush to be done
+ * @node: entry in the list of queued ops, of the round, of a line, of the flush under way,
+ *	or of ended ops
+ * @kind: kind of op
  * @hwq: hardware queue of the command; NULL for a flush
- * @send: of a command: upcall, in a work: here is its tag, it may be sent
- * @done: of a flush, or after rdmablk_fence_end(): upcall with enum rdmablk_reason, in a
- *	work; not called when the connection is lost first
- * @status: for @done
+ * @send: upcall of a command, in a work: the command has its tag and may be sent
+ * @done: upcall of a flush, or after rdmablk_fence_end(), in a work; @status is an enum
+ *	rdmablk_reason. Not called when the connection is lost first
+ * @status: argument for @done
  */
 struct rdmablk_fence_op {
 	struct list_head node;
@@ -71,38 +69,38 @@ struct rdmablk_fence_op {
 /**
  * struct rdmablk_fence - see the top of fence.c
  * @path: data path
- * @wq: where @work runs
+ * @wq: work queue of @work
  * @lock: protects @queued, @ended and @stopped; taken in softirq, too
- * @queued: not begun
- * @ended: whose @done is to be called
- * @stopped: no command is sent
- * @work: does everything below; nobody else touches it, but for what is said
+ * @queued: ops that have not begun
+ * @ended: ops whose @done is to be called
+ * @stopped: no command may be sent
+ * @work: owns all fields below, except where another writer or a lock is named
  * @round: ops whose fence is under way
  * @flushes: flush ops that the flush under way serves
  * @fencing: a round is under way
- * @fences: unanswered FENCEs of the round, and one more until all are sent; taken down
- *	by the answers
- * @fences_sent: FENCEs, in all
- * @with_flush: the round is also that of the flush
+ * @fences: number of unanswered FENCEs of the round, plus one until all are sent; answers
+ *	decrement it
+ * @fences_sent: number of FENCEs sent, in all
+ * @with_flush: the round fences for a flush, too
  * @flushing: a flush is under way, from the snapshot to its end
- * @shipping: its ranges may be sent
- * @flush_hwq: hardware queue on which it is sent
- * @carried: its commands are the fence of that hardware queue, and may not have been
- *	received
- * @unanswered: of its DIRTY and FLUSH; taken down by the answers
- * @flush_last: what is unanswered is all there was to send
- * @told: a DIRTY has been sent
- * @status: first answer that was not OK
- * @dirty: what has been written since it was last flushed; set up when the target has a
- *	volatile cache
- * @has_dirty: it is set up
+ * @shipping: the ranges of the flush may be sent
+ * @flush_hwq: index of the hardware queue that carries the flush
+ * @carried: the commands of the flush are the fence of @flush_hwq, and the target may not
+ *	have received them yet
+ * @unanswered: number of unanswered DIRTY and FLUSH commands; answers decrement it
+ * @flush_last: the unanswered commands are the last of the flush
+ * @told: the flush has sent a DIRTY
+ * @status: status of the flush: the first answer that was not OK
+ * @dirty: ranges written since the last flush; exists if the target has a volatile cache
+ * @has_dirty: @dirty exists
  * @was_unflushed: @path->unflushed before the snapshot
- * @own: the driver's own flush
- * @own_mutex: who waits for it
- * @own_queued: it is in a list; cleared by the work, or by rdmablk_fence_reset()
- * @own_done: its end, or that of the connection, or rdmablk_fence_stop()
- * @own_status: its outcome, enum rdmablk_reason
- * @broken: the connection has failed: nobody waits for a flush any more
+ * @own: flush of the driver itself
+ * @own_mutex: serializes the users of @own
+ * @own_queued: @own is in a list; cleared by the work, or by rdmablk_fence_reset()
+ * @own_done: completed by the end of @own, the end of the connection, or
+ *	rdmablk_fence_stop()
+ * @own_status: outcome of @own, enum rdmablk_reason
+ * @broken: the connection has failed: rdmablk_fence_flush() fails at once
  */
 struct rdmablk_fence {
 	/* read only in the hot path */
@@ -133,7 +131,7 @@ struct rdmablk_fence {
 	u8 status;
 	bool was_unflushed;
 	struct rdmablk_fence_op own;
-	struct mutex own_mutex;		/* who waits for own */
+	struct mutex own_mutex;		/* serializes the users of own */
 	bool own_queued;
 	struct completion own_done;
 	u8 own_status;
@@ -155,13 +153,13 @@ bool rdmablk_fence_is_clean(const struct rdmablk_fence *f);
 int rdmablk_fence_flush(struct rdmablk_fence *f, unsigned long timeout);
 
 /**
- * rdmablk_fence_flush_wait() - wait longer for what rdmablk_fence_flush() has begun
- * @f: of which it has returned -ETIMEDOUT, in the same thread
+ * rdmablk_fence_flush_wait() - wait longer for a flush of rdmablk_fence_flush()
+ * @f: fence state; rdmablk_fence_flush() has returned -ETIMEDOUT to this task
  * @timeout: jiffies
  *
  * Context: may sleep.
  *
- * Return: 0; -ETIMEDOUT; -EIO: as of rdmablk_fence_flush(), or the connection has failed.
+ * Return: 0; -ETIMEDOUT; -EIO: as for rdmablk_fence_flush(), or the connection has failed.
  */
 static inline int rdmablk_fence_flush_wait(struct rdmablk_fence *f, unsigned long timeout)
 {

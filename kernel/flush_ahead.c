@@ -2,45 +2,44 @@
 /*
  * Flushes that come with the write.
  *
- * Who writes and then flushes, again and again, as a database does, waits for two round
- * trips each time. So when some FLUSHes in a row had a single small write each, the next
- * write that comes alone is sent as one that must be durable when it ends, and the FLUSH
- * behind it finds nothing to do: it is not sent at all. If none comes, one write was slower
- * than it had to be, and none is sent so before the next FLUSH. When one fails it is sent
- * again as what it was asked for, and none is sent so before there have been such FLUSHes
- * anew.
+ * A database writes and flushes again and again, and waits for two round trips each time. So
+ * after a few FLUSHes in a row that each had one small write, the next lone write is sent as
+ * a durable write, and the FLUSH behind it has nothing to do and is not sent at all. If no
+ * FLUSH follows, that one write was slower than necessary, and no other write is sent
+ * durable before the next FLUSH. If a durable write fails, it is sent again as an ordinary
+ * one, and no write is sent durable before a few such FLUSHes have come again.
  *
  * When there is nothing to flush
  *
  * "unflushed" is set before a write that is not durable ends. A flush clears it when it
- * begins and sets it again before it ends when it fails. So there is nothing to flush when
- * it is clear and was not cleared by a flush that has not ended:
+ * begins; if the flush fails, it sets "unflushed" again before it ends. So there is nothing
+ * to flush when "unflushed" is clear and no unfinished flush has cleared it:
  *
- *	a flush			who wants another
- *	"begun" is one more		"begun"? n
- *	full barrier			"done"? n, too: none is under way
- *	"unflushed" is cleared		"unflushed"? no
- *	...				"begun"? still n: none has cleared
- *	if it fails: it is set		that since the first look
+ *	a flush				a task that asks
+ *	increments "begun"		reads "begun": n
+ *	full barrier			reads "done": also n, so no flush is under way
+ *	clears "unflushed"		reads "unflushed": clear
+ *	...				reads "begun": still n, so no flush has cleared
+ *	sets it again on failure	"unflushed" since the first read
  *	full barrier
- *	"done" is one more
+ *	increments "done"
  *
- * with a read barrier between each two on the right.
+ * with a read barrier between each two steps on the right.
  *
- * This is about what the session has written. What was written before, by another disk or
- * a daemon that was killed, is durable when a flush has succeeded. What others write to a
- * shared export is nobody's to know, so all is sent there.
+ * "unflushed" covers the writes of this session. Earlier writes, by another disk or before
+ * the daemon was killed, are durable once a flush has succeeded. This host cannot know what
+ * others write to a shared export, so there every FLUSH is sent.
  */
 #include "flush_ahead.h"
 #include "request.h"
 
-#define RDMABLK_FLUSH_AHEAD_SINGLES	4		/* until the next is expected */
-#define RDMABLK_FLUSH_AHEAD_BYTES	(64U << 10)	/* of a write that is sent so, at most */
+#define RDMABLK_FLUSH_AHEAD_SINGLES	4		/* FLUSHes in a row with one write each */
+#define RDMABLK_FLUSH_AHEAD_BYTES	(64U << 10)	/* largest write that is sent durable */
 
 /**
  * rdmablk_flush_ahead_start() - a session begins
- * @path: not live; no flush is under way
- * @shared: others may write the export, too
+ * @path: data path, not live; no flush is under way
+ * @shared: other hosts may write the export, too
  */
 void rdmablk_flush_ahead_start(struct rdmablk_path *path, bool shared)
 {
@@ -50,13 +49,13 @@ void rdmablk_flush_ahead_start(struct rdmablk_path *path, bool shared)
 }
 
 /**
- * rdmablk_flush_ahead_expects() - whether a write that comes now should be durable when it ends
- * @path: with a cache
- * @bytes: of the write
+ * rdmablk_flush_ahead_expects() - whether to send the next write as a durable one
+ * @path: data path, of an export with a cache
+ * @bytes: size of the write
  *
  * Context: any.
  *
- * Return: whether.
+ * Return: true: a FLUSH is expected right behind the write.
  */
 bool rdmablk_flush_ahead_expects(const struct rdmablk_path *path, u32 bytes)
 {
@@ -67,10 +66,10 @@ bool rdmablk_flush_ahead_expects(const struct rdmablk_path *path, u32 bytes)
 }
 
 /**
- * rdmablk_flush_ahead_write() - a write is sent that nobody has asked to be durable
- * @path: with a cache
+ * rdmablk_flush_ahead_write() - a write is sent for which nobody has asked FUA
+ * @path: data path, of an export with a cache
  *
- * Many of them in a row only read here. Context: any.
+ * In a long series of writes this only reads, so CPUs share the cache line. Context: any.
  */
 void rdmablk_flush_ahead_write(struct rdmablk_path *path)
 {
@@ -81,8 +80,8 @@ void rdmablk_flush_ahead_write(struct rdmablk_path *path)
 }
 
 /**
- * rdmablk_flush_ahead_flush() - there is a FLUSH
- * @path: with a cache
+ * rdmablk_flush_ahead_flush() - the block layer has sent a FLUSH
+ * @path: data path, of an export with a cache
  *
  * Context: any.
  */
@@ -100,11 +99,11 @@ void rdmablk_flush_ahead_flush(struct rdmablk_path *path)
 }
 
 /**
- * rdmablk_flush_ahead_failed() - a write that was sent to be durable unasked has failed
- * @path: path
+ * rdmablk_flush_ahead_failed() - a write that was sent durable unasked has failed
+ * @path: data path
  *
- * It is not expected to be durable when it comes again, whatever FLUSHes succeed until
- * then; and the next FLUSH is sent, for what came of it is not known. Context: any.
+ * The write is not sent durable when it is sent again, whatever FLUSHes succeed until then.
+ * The next FLUSH is sent, because the fate of the write is unknown. Context: any.
  */
 void rdmablk_flush_ahead_failed(struct rdmablk_path *path)
 {
@@ -112,31 +111,31 @@ void rdmablk_flush_ahead_failed(struct rdmablk_path *path)
 	WRITE_ONCE(path->ahead.singles, 0);
 }
 
-/* The rest of what who wants another does, after its first look at "begun". */
+/* The reads of the asking task (see the top of the file) after its first read of "begun" */
 static bool rdmablk_flush_ahead_nothing_since(const struct rdmablk_path *path, int begun)
 {
 	const struct rdmablk_flush_ahead *a = &path->ahead;
 
-	/* As all of these: see the top of the file. */
+	/* As all barriers here: see the top of the file. */
 	smp_rmb();
 	if (atomic_read(&a->done) != begun)
 		return false;
-	/* None is under way; what it has left is seen. */
+	/* No flush is under way, and the result of the last one is visible. */
 	smp_rmb();
 	if (READ_ONCE(path->unflushed))
 		return false;
-	/* If that was cleared since, "begun" says so. */
+	/* If a flush has cleared "unflushed" since, "begun" has changed. */
 	smp_rmb();
 	return atomic_read(&a->begun) == begun;
 }
 
 /**
  * rdmablk_flush_ahead_is_clean() - whether there is nothing to flush
- * @path: live
+ * @path: data path, live
  *
  * Context: any.
  *
- * Return: whether.
+ * Return: true: a FLUSH need not be sent.
  */
 bool rdmablk_flush_ahead_is_clean(const struct rdmablk_path *path)
 {
@@ -148,15 +147,15 @@ bool rdmablk_flush_ahead_is_clean(const struct rdmablk_path *path)
 }
 
 /**
- * rdmablk_flush_ahead_is_settled() - whether no write of the session waits for a flush, nor for
- *	the end of one
- * @path: live
+ * rdmablk_flush_ahead_is_settled() - whether no write of the session waits for a flush, or
+ *	for the end of one
+ * @path: data path, live
  *
- * "unflushed" alone does not say so: a flush that is under way has cleared it.
+ * "unflushed" alone does not tell: a flush that is under way has cleared it.
  *
  * Context: any.
  *
- * Return: whether.
+ * Return: true: no write waits.
  */
 bool rdmablk_flush_ahead_is_settled(const struct rdmablk_path *path)
 {
@@ -164,12 +163,12 @@ bool rdmablk_flush_ahead_is_settled(const struct rdmablk_path *path)
 }
 
 /**
- * rdmablk_flush_ahead_begin() - a flush begins: what is written from here on is not its own
- * @path: live
+ * rdmablk_flush_ahead_begin() - a flush begins; it does not cover writes from here on
+ * @path: data path, live
  *
  * Context: any.
  *
- * Return: what was unflushed, for rdmablk_flush_ahead_end().
+ * Return: the value of "unflushed" before, for rdmablk_flush_ahead_end().
  */
 bool rdmablk_flush_ahead_begin(struct rdmablk_path *path)
 {
@@ -180,10 +179,10 @@ bool rdmablk_flush_ahead_begin(struct rdmablk_path *path)
 }
 
 /**
- * rdmablk_flush_ahead_end() - a flush has ended, before anybody is told
- * @path: path
+ * rdmablk_flush_ahead_end() - a flush has ended; called before its requests end
+ * @path: data path
  * @was_unflushed: from rdmablk_flush_ahead_begin()
- * @ok: it has succeeded
+ * @ok: the flush has succeeded
  *
  * Context: any.
  */

@@ -12,13 +12,14 @@ struct rdmablk_path;
 
 /**
  * struct rdmablk_flush_ahead - see the top of flush_ahead.c
- * @flushed: the last flush of this session has succeeded, and no write that was made
- *	durable ahead of one has failed since
- * @shared: others write, too
- * @recent: writes since the last FLUSH, 2 at most; a hint, as @singles
- * @singles: FLUSHes one after the other with one write each
- * @begun: flushes
- * @done: of these; those that a lost connection has ended are counted with the next
+ * @flushed: the last flush of this session has succeeded, and no write that was sent durable
+ *	unasked has failed since
+ * @shared: other hosts may write the export, too
+ * @recent: number of writes since the last FLUSH, 2 at most; a hint, not exact
+ * @singles: number of FLUSHes in a row with one write each; a hint, not exact
+ * @begun: number of flushes that have begun
+ * @done: number of flushes that have ended; a flush that a lost connection has ended is
+ *	counted when the next session begins
  */
 struct rdmablk_flush_ahead {
 	bool flushed;
