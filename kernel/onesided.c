@@ -2,19 +2,19 @@
 /*
  * A block request as RDMA READs or WRITEs.
  *
- * The pages of the request are one mapping for the device, whose pieces become
- * scatter/gather elements under pd->local_dma_lkey: nothing is registered, nothing
- * is copied, no key of this host leaves it. An IOMMU may make one piece of many
- * segments. As many elements as a work request takes make one, as many work requests
- * as it takes make a chain. Only the last is signalled.
+ * All pages of the request are one DMA mapping, and its pieces become scatter/gather
+ * elements under pd->local_dma_lkey: nothing is registered, nothing is copied, and no key
+ * of this host leaves it. An IOMMU may merge many segments into one piece. Each work
+ * request carries as many elements as it can, and the work requests form a chain. Only the
+ * last one is signalled.
  *
- * All memory was allocated before. A tag has what few segments need. More segments take
- * memory of a reserve of the hardware queue; a request that finds none waits in the
- * block layer, as one does that finds no send slot.
+ * No memory is allocated here. A tag has room for a few segments. A request with more takes
+ * memory from a reserve of the hardware queue. If the reserve is empty, the request waits
+ * in the block layer, as it does when there are no send slots.
  *
- * The remote side of a request is one contiguous piece: the block layer splits at
- * region ends (chunk_sectors), and a request that crosses one is refused by
- * rdmablk_onesided_map() rather than sent to the wrong memory.
+ * The remote range of a request is contiguous: the block layer splits requests at the ends
+ * of regions (chunk_sectors). rdmablk_onesided_map() refuses a request that crosses one
+ * rather than send it to the wrong memory.
  */
 #include <linux/bitops.h>
 #include <linux/scatterlist.h>
@@ -48,9 +48,9 @@ static struct scatterlist *rdmablk_onesided_sg(struct rdmablk_request *req)
 }
 
 /**
- * rdmablk_onesided_unmap_all() - unmap the pages of a request of any shape
- * @path: path; its device is still there
- * @rq: request that no work request refers to any more; may have been unmapped
+ * rdmablk_onesided_unmap_all() - unmap the pages of a request, however many segments
+ * @path: data path; its device still exists
+ * @rq: request that no work request refers to any more; may be unmapped already
  */
 void rdmablk_onesided_unmap_all(struct rdmablk_path *path, struct request *rq)
 {
@@ -68,7 +68,7 @@ void rdmablk_onesided_unmap_all(struct rdmablk_path *path, struct request *rq)
 	rdmablk_onesided_put(req);
 }
 
-/* Maps @nr entries of the table, and makes elements of what has become of them. */
+/* Maps @nr entries of the table and turns the resulting pieces into elements. */
 static bool rdmablk_onesided_map_sg(struct rdmablk_path *path, struct request *rq,
 				    struct scatterlist *sg, unsigned int nr)
 {
@@ -91,7 +91,7 @@ static bool rdmablk_onesided_map_sg(struct rdmablk_path *path, struct request *r
 	return true;
 }
 
-/* Maps a table of one entry, whose memory is not needed any longer. */
+/* Maps a table with one entry, and gives the memory of the table back. */
 static bool rdmablk_onesided_map_single(struct rdmablk_path *path, struct request *rq,
 					struct scatterlist *sg)
 {
@@ -107,15 +107,15 @@ static bool rdmablk_onesided_map_single(struct rdmablk_path *path, struct reques
 }
 
 /**
- * rdmablk_onesided_map_all() - map the pages of a request of any shape
- * @path: live path
+ * rdmablk_onesided_map_all() - map the pages of a request, however many segments
+ * @path: data path, live
  * @hwq: hardware queue of the request
  * @rq: see rdmablk_onesided_map_pages()
  *
- * All segments are one mapping. An IOMMU may make one element of them all.
+ * All segments form one mapping, which an IOMMU may merge into one element.
  *
- * Return: BLK_STS_OK; BLK_STS_RESOURCE when they cannot be mapped now; BLK_STS_IOERR when
- * there are more of them than the block layer was told of.
+ * Return: BLK_STS_OK; BLK_STS_RESOURCE: cannot be mapped now; BLK_STS_IOERR: the request has
+ * more segments than the limit that the block layer was given.
  */
 blk_status_t rdmablk_onesided_map_all(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
 				      struct request *rq)
@@ -144,12 +144,12 @@ blk_status_t rdmablk_onesided_map_all(struct rdmablk_path *path, struct rdmablk_
 
 /**
  * rdmablk_onesided_add_chain() - rdmablk_onesided_add() for any number of work requests
- * @path: live path
- * @req: mapped; the lock of its queue is held
+ * @path: data path, live
+ * @req: mapped; the caller holds the lock of its queue
  * @op: RDMA READ or WRITE
  * @remote: address at the target
- * @rkey: key of it
- * @signal: the last one completes @req->cqe
+ * @rkey: key for @remote
+ * @signal: the last work request completes @req->cqe
  */
 void rdmablk_onesided_add_chain(struct rdmablk_path *path, struct rdmablk_request *req,
 				enum ib_wr_opcode op, u64 remote, u32 rkey, bool signal)
@@ -172,8 +172,8 @@ void rdmablk_onesided_add_chain(struct rdmablk_path *path, struct rdmablk_reques
 }
 
 /**
- * rdmablk_onesided_follow() - put what completes a WRITE behind its work requests
- * @rq: mapped, of a queue whose lock is held; it has a command, or its queue a tail
+ * rdmablk_onesided_follow() - put behind a WRITE its command, or the READ of the tail
+ * @rq: mapped; has a command, or its queue has a tail; the caller holds the queue's lock
  */
 void rdmablk_onesided_follow(struct request *rq)
 {
@@ -194,10 +194,10 @@ void rdmablk_onesided_follow(struct request *rq)
 }
 
 /**
- * rdmablk_onesided_send_list() - hand mapped requests to their queue pair, and post them
- * @path: live path
- * @q: queue of all of them
- * @list: started requests, each with send slots taken for its work requests
+ * rdmablk_onesided_send_list() - hand mapped requests to their queue pair and post them
+ * @path: data path, live
+ * @q: queue of all these requests
+ * @list: started requests; send slots are taken for their work requests
  */
 void rdmablk_onesided_send_list(struct rdmablk_path *path, struct rdmablk_queue *q,
 				struct rq_list *list)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The data path of a request of one segment, which most are, in line; see onesided.c and
- * dispatch.c.
+ * The inlined data path of a request with one segment, the most frequent kind; see
+ * onesided.c and dispatch.c.
  */
 #ifndef RDMABLK_ONESIDED_H
 #define RDMABLK_ONESIDED_H
@@ -20,10 +20,10 @@ void rdmablk_onesided_send_list(struct rdmablk_path *path, struct rdmablk_queue 
 				struct rq_list *list);
 
 /**
- * rdmablk_request_start() - where a request begins
+ * rdmablk_request_start() - position of a request's first byte
  * @rq: request
  *
- * Return: bytes.
+ * Return: offset in the export, bytes.
  */
 static inline u64 rdmablk_request_start(struct request *rq)
 {
@@ -31,13 +31,13 @@ static inline u64 rdmablk_request_start(struct request *rq)
 }
 
 /**
- * rdmablk_request_hand_over() - have ->complete() called
- * @rq: request with a status, no device's any more
+ * rdmablk_request_hand_over() - let the block layer call ->complete()
+ * @rq: request with a status; the device is done with it
  *
- * It may be handed to another processor, which must not go away between the block layer's
- * look at it and that: there it would lie until the processor is back. Taking one away
- * waits for sections without preemption. With PREEMPT_RT the block layer hands over
- * nothing, and ->complete() takes locks that sleep.
+ * The block layer may hand the request to another processor. If that processor went offline
+ * between the block layer's check and the hand-over, the request would wait until it is back.
+ * Taking a processor offline waits for sections without preemption. With PREEMPT_RT the
+ * block layer hands nothing over, and ->complete() takes sleeping locks.
  */
 static inline void rdmablk_request_hand_over(struct request *rq)
 {
@@ -56,30 +56,30 @@ static inline enum dma_data_direction rdmablk_onesided_dir(struct request *rq)
 }
 
 /**
- * rdmablk_onesided_unmap() - unmap what rdmablk_onesided_map_pages() mapped
- * @path: path; its device is still there
- * @rq: request that no work request refers to any more; may have been unmapped
+ * rdmablk_onesided_unmap() - undo rdmablk_onesided_map_pages()
+ * @path: data path; its device still exists
+ * @rq: request that no work request refers to any more; may be unmapped already
  */
 static inline void rdmablk_onesided_unmap(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	/* A single segment needs no unmapping where the device is software. */
+	/* Software devices (virtual DMA) have nothing to unmap for a single segment. */
 	if (unlikely(req->nr_sge != 1) || !ib_uses_virt_dma(path->dev))
 		rdmablk_onesided_unmap_all(path, rq);
 	req->nr_sge = 0;
 }
 
 /**
- * rdmablk_onesided_map_page() - map physically contiguous memory, a segment
- * @path: live path
- * @rq: request it is of
- * @sge: element that gets it
- * @page: where it begins
- * @offset: from there, bytes; may be more than a page
- * @len: bytes
+ * rdmablk_onesided_map_page() - map one segment, physically contiguous memory
+ * @path: data path, live
+ * @rq: request of the segment
+ * @sge: element to fill in
+ * @page: first page
+ * @offset: start within @page, bytes; may be more than a page
+ * @len: length, bytes
  *
- * Return: false: not now.
+ * Return: false: cannot be mapped now.
  */
 static inline bool rdmablk_onesided_map_page(struct rdmablk_path *path,
 					     struct request *rq, struct ib_sge *sge,
@@ -98,11 +98,11 @@ static inline bool rdmablk_onesided_map_page(struct rdmablk_path *path,
 
 /**
  * rdmablk_onesided_map_pages() - map the pages of a read or write request
- * @path: live path
+ * @path: data path, live
  * @hwq: hardware queue of the request
- * @rq: REQ_OP_READ or REQ_OP_WRITE, nothing of which is mapped
+ * @rq: REQ_OP_READ or REQ_OP_WRITE, not mapped
  *
- * Return: BLK_STS_OK, or BLK_STS_RESOURCE when they cannot be mapped now.
+ * Return: BLK_STS_OK; BLK_STS_RESOURCE: the pages cannot be mapped now.
  */
 static inline blk_status_t rdmablk_onesided_map_pages(struct rdmablk_path *path,
 						      struct rdmablk_hwq *hwq,
@@ -112,7 +112,7 @@ static inline blk_status_t rdmablk_onesided_map_pages(struct rdmablk_path *path,
 	u32 bytes = blk_rq_bytes(rq);
 	struct bio_vec bv;
 
-	/* Mostly it is one page or less, and no loop is needed. */
+	/* Most requests are one page or less and need no loop. */
 	if (unlikely(blk_rq_nr_phys_segments(rq) != 1))
 		return rdmablk_onesided_map_all(path, hwq, rq);
 	bv = req_bvec(rq);
@@ -127,13 +127,13 @@ static inline blk_status_t rdmablk_onesided_map_pages(struct rdmablk_path *path,
 }
 
 /**
- * rdmablk_onesided_map() - find where a read or write request goes, and map its pages
- * @path: live path
+ * rdmablk_onesided_map() - find the remote address of a read or write, and map its pages
+ * @path: data path, live
  * @hwq: hardware queue of the request
- * @rq: REQ_OP_READ or REQ_OP_WRITE, nothing of which is mapped
+ * @rq: REQ_OP_READ or REQ_OP_WRITE, not mapped
  *
- * Return: BLK_STS_OK; BLK_STS_RESOURCE when the pages cannot be mapped now;
- * BLK_STS_IOERR when the request does not lie within one region of the export.
+ * Return: BLK_STS_OK; BLK_STS_RESOURCE: the pages cannot be mapped now; BLK_STS_IOERR: the
+ * request does not lie within one region of the export.
  */
 static inline blk_status_t rdmablk_onesided_map(struct rdmablk_path *path,
 						struct rdmablk_hwq *hwq,
@@ -145,7 +145,7 @@ static inline blk_status_t rdmablk_onesided_map(struct rdmablk_path *path,
 	u64 last = pos + bytes - 1;
 	const struct rdmablk_wire_region *region;
 
-	/* One whose end does not fit into 64 bits has its last byte in another region. */
+	/* If pos + bytes overflows 64 bits, the last byte is in another region. */
 	if (unlikely(!bytes || last >= path->size || (pos ^ last) >> path->region_shift))
 		return BLK_STS_IOERR;
 	region = &path->region[pos >> path->region_shift];
@@ -165,13 +165,13 @@ static inline void rdmablk_onesided_fill(struct ib_rdma_wr *wr,
 }
 
 /**
- * rdmablk_onesided_add() - put a request's work requests at the end of its queue's batch
- * @path: live path
- * @req: mapped; the lock of its queue is held
+ * rdmablk_onesided_add() - add a request's work requests to its queue's batch
+ * @path: data path, live
+ * @req: mapped; the caller holds the lock of its queue
  * @op: RDMA READ or WRITE
  * @remote: address at the target
- * @rkey: key of it
- * @signal: the last one completes @req->cqe; else something follows that does
+ * @rkey: key for @remote
+ * @signal: the last work request completes @req->cqe; else a later work request does
  */
 static inline void rdmablk_onesided_add(struct rdmablk_path *path,
 					struct rdmablk_request *req,
@@ -192,12 +192,12 @@ static inline void rdmablk_onesided_add(struct rdmablk_path *path,
 }
 
 /**
- * rdmablk_onesided_add_request() - put a request at the end of its queue's batch
- * @path: live path
- * @rq: mapped by rdmablk_onesided_map(); the lock of its queue is held
+ * rdmablk_onesided_add_request() - add a request to its queue's batch
+ * @path: data path, live
+ * @rq: mapped by rdmablk_onesided_map(); the caller holds the lock of its queue
  *
- * A command of the request follows its WRITEs on the same queue pair, and its answer
- * completes it; or a READ does, see queue.c.
+ * If the request has a command, the command follows its WRITEs on the same queue pair, and
+ * the answer completes the request. If the queue has a tail, a READ does; see queue.c.
  */
 static inline void rdmablk_onesided_add_request(struct rdmablk_path *path,
 						struct request *rq)
@@ -213,11 +213,11 @@ static inline void rdmablk_onesided_add_request(struct rdmablk_path *path,
 
 /**
  * rdmablk_onesided_send() - hand a mapped request to its queue pair
- * @path: live path
- * @rq: started request, with send slots taken for its work requests
- * @flush: post the batch; else a rdmablk_queue_commit() follows
+ * @path: data path, live
+ * @rq: started request; send slots are taken for its work requests
+ * @flush: post the batch; else the caller calls rdmablk_queue_commit() later
  *
- * The request may complete, and its tag be in use again, before this returns.
+ * The request may complete, and its tag may be in use again, before this returns.
  */
 static inline void rdmablk_onesided_send(struct rdmablk_path *path, struct request *rq,
 					 bool flush)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests of one-sided sessions that are commands, or need one: FLUSH, DISCARD, WRITE
- * ZEROES, SECURE ERASE, and writes that are to be durable. Their answers end them; what
- * has to be ordered with WRITEs goes by fence.c.
+ * Requests of one-sided sessions that are sent as commands, or need one: FLUSH, DISCARD,
+ * WRITE ZEROES, SECURE ERASE, and durable writes. The answer to the command ends the
+ * request. fence.c sends the commands that must be ordered with WRITEs.
  */
 #include <linux/blk-mq.h>
 #include "compat.h"
@@ -11,10 +11,10 @@
 #include "request.h"
 #include "status.h"
 
-/* What is marked as changed at once, where it may be much */
+/* Bytes marked as changed in one step, because a command may cover a large range */
 #define RDMABLK_MARK_BYTES	(64ULL << 20)
 
-/* A command of a one-sided session: a FUA write's flush, DISCARD, WRITE_ZEROES … */
+/* The target has answered a command: the flush of a durable write, DISCARD, ... */
 static void rdmablk_request_answered(struct rdmablk_cmd_tag *cmd)
 {
 	struct rdmablk_hwq *hwq = container_of(cmd->cmdq, struct rdmablk_hwq, cmdq);
@@ -31,11 +31,11 @@ static void rdmablk_request_answered(struct rdmablk_cmd_tag *cmd)
 		rdmablk_fence_end(&path->fence, &req->fence, status);
 		return;
 	}
-	/* A FUA write that was flushed is done with. */
+	/* A durable write that succeeded is flushed already. */
 	if (status != RDMABLK_OK) {
 		rdmablk_request_wrote(path, hwq, rdmablk_request_start(rq),
 				      blk_rq_bytes(rq));
-		/* Who has not asked for more has written, and has still to flush. */
+		/* A write without FUA has written; a later FLUSH makes it durable. */
 		if (!(rq->cmd_flags & REQ_FUA)) {
 			rdmablk_flush_ahead_failed(path);
 			status = RDMABLK_OK;
@@ -47,8 +47,8 @@ static void rdmablk_request_answered(struct rdmablk_cmd_tag *cmd)
 }
 
 /*
- * What a DISCARD, say, has left half done is in the target's memory and has to get into
- * the store. It may be a large part of the export.
+ * A command such as DISCARD has failed and may have changed a part of its range in the
+ * target's memory. That range must get into the store, and may be most of the export.
  */
 static void rdmablk_request_half_done(struct rdmablk_fence_op *op, u8 status)
 {
@@ -65,11 +65,11 @@ static void rdmablk_request_half_done(struct rdmablk_fence_op *op, u8 status)
 }
 
 /**
- * rdmablk_onesided_op() - the command that a request is, where it is one
+ * rdmablk_onesided_op() - map a request to a command
  * @rq: request
- * @flags: of the operation
+ * @flags: set to the flags of the operation
  *
- * Return: enum rdmablk_op; 0: none.
+ * Return: enum rdmablk_op; 0: the request has no command.
  */
 u16 rdmablk_onesided_op(struct request *rq, u16 *flags)
 {
@@ -98,7 +98,7 @@ u16 rdmablk_onesided_op(struct request *rq, u16 *flags)
 	}
 }
 
-/* The answer to the command, which is on the range of the request, ends it. */
+/* Prepares a command on the range of the request; its answer ends the request. */
 static void rdmablk_request_command(struct request *rq, struct rdmablk_cmd_tag *cmd,
 				    u16 op, u16 flags)
 {
@@ -111,7 +111,7 @@ static void rdmablk_request_command(struct request *rq, struct rdmablk_cmd_tag *
 	rdmablk_cmdq_prepare(cmd, op, flags, rdmablk_request_start(rq), blk_rq_bytes(rq), 0);
 }
 
-/* It is fenced, and there is a tag for it. */
+/* Upcall: the command is fenced and has a tag. */
 static void rdmablk_request_send_command(struct rdmablk_fence_op *op,
 					 struct rdmablk_cmd_tag *cmd)
 {
@@ -134,9 +134,9 @@ static void rdmablk_request_flushed(struct rdmablk_fence_op *op, u8 status)
 }
 
 /**
- * rdmablk_onesided_prepare_fua() - a WRITE that is to be durable has a FLUSH of its range
- *	behind it, now or later
- * @hwq: its hardware queue
+ * rdmablk_onesided_prepare_fua() - let a FLUSH of its range follow a durable WRITE, either
+ *	at once or after waiting for a tag
+ * @hwq: hardware queue of the request
  * @rq: write of a one-sided session, mapped, with send slots
  */
 void rdmablk_onesided_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq)
@@ -145,17 +145,17 @@ void rdmablk_onesided_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq)
 	struct rdmablk_cmd_tag *cmd = NULL;
 
 	rq->timeout = READ_ONCE(hwq->path->slow_tmo);
-	/* Not before those that wait. */
+	/* FLUSHes that already wait for a tag go first. */
 	if (!(READ_ONCE(hwq->waits) & BIT(RDMABLK_LINE_FUA)))
 		cmd = rdmablk_cmdq_get(&hwq->cmdq, 0);
 	if (cmd) {
 		rdmablk_request_command(rq, cmd, RDMABLK_OP_FLUSH, 0);
-		/* The WRITEs are not signalled. */
+		/* The WRITEs are not signalled, so the command gives back their slots. */
 		cmd->slots = req->nr_wr;
 		cmd->pages = true;
 		return;
 	}
-	/* What nobody has asked for waits for nothing: it is a WRITE and nothing else. */
+	/* Without a tag, a write that is durable unasked does not wait: it becomes ordinary. */
 	req->durable = rq->cmd_flags & REQ_FUA;
 	if (!req->durable) {
 		rq->timeout = 0;
@@ -188,11 +188,11 @@ static blk_status_t rdmablk_request_prepare_command(struct rdmablk_path *path,
 }
 
 /**
- * rdmablk_onesided_prepare_flush() - take all that a FLUSH needs that is fenced first
- * @path: live path
- * @req: of a FLUSH
+ * rdmablk_onesided_prepare_flush() - prepare a FLUSH, which a fence precedes
+ * @path: data path, live
+ * @req: request of the FLUSH
  *
- * Return: BLK_STS_OK, or BLK_STS_NOTSUPP in a session without commands.
+ * Return: BLK_STS_OK; BLK_STS_NOTSUPP: the session has no commands.
  */
 blk_status_t rdmablk_onesided_prepare_flush(struct rdmablk_path *path,
 					    struct rdmablk_request *req)
@@ -203,12 +203,12 @@ blk_status_t rdmablk_onesided_prepare_flush(struct rdmablk_path *path,
 }
 
 /**
- * rdmablk_onesided_prepare_other() - take all that a request needs that moves no data
- * @path: live path of a one-sided session
+ * rdmablk_onesided_prepare_other() - prepare a request that moves no data
+ * @path: data path, live, of a one-sided session
  * @hwq: hardware queue
  * @rq: FLUSH, DISCARD, WRITE ZEROES or SECURE ERASE
  *
- * Return: BLK_STS_OK, or why it cannot be done.
+ * Return: BLK_STS_OK; or the status with which the request fails.
  */
 blk_status_t rdmablk_onesided_prepare_other(struct rdmablk_path *path,
 					    struct rdmablk_hwq *hwq, struct request *rq)

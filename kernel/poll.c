@@ -1,42 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hardware queues whose completions are looked for.
+ * Hardware queues with polled completions.
  *
- * The completion queue of such a hardware queue has no interrupts: what is in it, is
- * found by who looks. That is, one at a time:
+ * The completion queue of such a hardware queue has no interrupts: a task must poll it. One
+ * of these polls at a time:
  *
- * - Who waits for a request, by ->poll().
- * - The work of the hardware queue, while a FENCE, DIRTY or FLUSH is under way there:
- *   these belong to no request of that queue; and while there is a request that nobody
- *   polls for. That is one whose sender was told not to, on a connection that had no such
- *   queue for it, and that has been sent anew with one that has; or the block layer's own
- *   FLUSH of a bio that is polled for, which is not until its data is sent.
- * - The timer of a request, before it says anything about the connection: who has sent
- *   the request may have been stopped.
+ * - A task that waits for a request, by ->poll().
+ * - The work of the hardware queue. It polls while a FENCE, DIRTY or FLUSH is under way
+ *   there, because these belong to no request of that queue. It also polls while the queue
+ *   has a request that no task polls for. Either the request was sent on a connection
+ *   without a polled queue for it, its sender was told not to poll, and it was sent again
+ *   on a connection that has one. Or it is the FLUSH that the block layer sends for a
+ *   polled bio: no task polls before the data of that bio is sent.
+ * - The timer of a request, before it judges the connection: the task that sent the request
+ *   may have been stopped.
  *
- * Requests that end while somebody looks are collected where he says, and ended
- * together; they count as completed from when they are found.
+ * A poller may collect the requests that end in a batch of its own and end them together.
+ * They count as completed from the moment the poller finds them.
  *
- * Before a queue pair is drained nobody looks any more, and who did is done: the drain
- * looks itself.
+ * Before a queue pair is drained, polling is closed and the last poller has finished: the
+ * drain polls by itself.
  *
- * The work sleeps between two looks, and in a shortage of memory one thread does all that
- * is queued where it is. So that is a queue of its own, on which nothing else waits, and
- * after each look comes who is next. A recovery waits for one pause, when it ends the
- * looking, and for no work that has not begun.
+ * The work sleeps between two polls. When memory is short, a single thread runs all works
+ * of a work queue. So polling has its own work queue, on which nothing else waits, and the
+ * work queues itself again after each poll to let others run. When a recovery closes the
+ * polling, it waits for one pause at most, and for no work that has not begun.
  */
 #include <linux/delay.h>
 #include "poll.h"
 #include "request.h"
 
-/* Completions at once: who waits for one of them waits for all */
+/* Most completions per poll: a task that waits for one of them waits for all. */
 #define RDMABLK_POLL_BUDGET	64
 
-/* Pauses of the work, microseconds: from the first to the longest */
+/* First and longest pause of the work, microseconds */
 #define RDMABLK_POLL_PAUSE	20U
 #define RDMABLK_POLL_PAUSE_MAX	1000U
 
-/* Returns the number of completions; -1: nobody looks any more. */
+/* Return: number of completions; -1: polling is closed. */
 static int rdmablk_poll_locked(struct rdmablk_hwq *hwq, struct io_comp_batch *iob)
 {
 	int n;
@@ -51,13 +52,13 @@ static int rdmablk_poll_locked(struct rdmablk_hwq *hwq, struct io_comp_batch *io
 }
 
 /**
- * rdmablk_poll() - look for completions, unless somebody does
+ * rdmablk_poll() - poll for completions, unless another task does
  * @hwq: hardware queue, polled or not
- * @iob: collects what has ended, or NULL
+ * @iob: collects the requests that end, or NULL
  *
- * Context: of a task.
+ * Context: task.
  *
- * Return: how many there were.
+ * Return: number of completions.
  */
 int rdmablk_poll(struct rdmablk_hwq *hwq, struct io_comp_batch *iob)
 {
@@ -71,10 +72,10 @@ int rdmablk_poll(struct rdmablk_hwq *hwq, struct io_comp_batch *iob)
 }
 
 /**
- * rdmablk_poll_now() - look for completions, and wait for who does
+ * rdmablk_poll_now() - poll for completions; waits until another poller has finished
  * @hwq: hardware queue, polled or not
  *
- * Context: of a task.
+ * Context: task.
  */
 void rdmablk_poll_now(struct rdmablk_hwq *hwq)
 {
@@ -85,11 +86,12 @@ void rdmablk_poll_now(struct rdmablk_hwq *hwq)
 }
 
 /**
- * rdmablk_poll_all() - look for what has completed where nobody looks any more
+ * rdmablk_poll_all() - poll hardware queues whose tasks may have stopped to poll
  * @hwq: hardware queues
- * @n: how many
+ * @n: number of them
  *
- * Who waits until nothing is under way would else wait for it in vain. Context: of a task.
+ * A caller that waits until no request is under way might otherwise wait for ever.
+ * Context: task.
  */
 void rdmablk_poll_all(struct rdmablk_hwq **hwq, u32 n)
 {
@@ -99,7 +101,7 @@ void rdmablk_poll_all(struct rdmablk_hwq **hwq, u32 n)
 		rdmablk_poll_now(hwq[i]);
 }
 
-/* Whether a command of no request is under way, or a request that nobody polls for. */
+/* Whether a command without a request is under way, or a request that no task polls for */
 static bool rdmablk_poll_must_watch(struct rdmablk_hwq *hwq)
 {
 	bool busy = atomic_read(&hwq->watched);
@@ -130,7 +132,7 @@ static void rdmablk_poll_work(struct work_struct *work)
 
 /**
  * rdmablk_poll_watch() - upcall of a polled write queue, before it posts its batch
- * @q: queue, with its lock held
+ * @q: queue; the caller holds its lock
  */
 void rdmablk_poll_watch(struct rdmablk_queue *q)
 {
@@ -147,7 +149,7 @@ void rdmablk_poll_watch(struct rdmablk_queue *q)
 	}
 }
 
-/* Up to 6.1 a bio that is polled for must not end in softirq. */
+/* Kernels up to 6.1 do not allow a polled bio to end in softirq. */
 static void rdmablk_poll_not(struct request *rq)
 {
 	struct bio *bio;
@@ -158,9 +160,10 @@ static void rdmablk_poll_not(struct request *rq)
 }
 
 /**
- * rdmablk_poll_request() - a request is polled for on a queue that has interrupts, because
- *	the target granted too few without, or is not on one that has none
- * @hwq: hardware queue on which it is about to be posted
+ * rdmablk_poll_request() - handle a request that is polled for but is on a queue with
+ *	interrupts (the target granted too few polled ones), or that is not polled for but is
+ *	on a polled queue
+ * @hwq: hardware queue on which the request is about to be posted
  * @rq: request
  *
  * Context: any.
@@ -179,7 +182,7 @@ void rdmablk_poll_request(struct rdmablk_hwq *hwq, struct request *rq)
 }
 
 /**
- * rdmablk_poll_request_done() - a request that is watched is the device's no more
+ * rdmablk_poll_request_done() - the device is done with a watched request
  * @rq: request after rdmablk_poll_request(), which has not ended
  *
  * Context: any.
@@ -194,8 +197,8 @@ void rdmablk_poll_request_done(struct request *rq)
 }
 
 /**
- * rdmablk_poll_init() - nobody looks yet
- * @hwq: of zeroed memory
+ * rdmablk_poll_init() - initialise; polling is closed
+ * @hwq: zeroed memory
  */
 void rdmablk_poll_init(struct rdmablk_hwq *hwq)
 {
@@ -205,12 +208,12 @@ void rdmablk_poll_init(struct rdmablk_hwq *hwq)
 }
 
 /**
- * rdmablk_poll_open() - who likes may look
+ * rdmablk_poll_open() - allow polling
  * @hwq: polled hardware queue whose queue pairs are connected
  */
 void rdmablk_poll_open(struct rdmablk_hwq *hwq)
 {
-	/* Requests of an earlier connection are held, or gone. */
+	/* Requests of an earlier connection are held, or have ended. */
 	atomic_set(&hwq->watched, 0);
 	hwq->poll_pause = RDMABLK_POLL_PAUSE;
 	spin_lock(&hwq->poll_lock);
@@ -219,10 +222,10 @@ void rdmablk_poll_open(struct rdmablk_hwq *hwq)
 }
 
 /**
- * rdmablk_poll_close() - nobody looks any more; may be called twice
+ * rdmablk_poll_close() - forbid polling; may be called twice
  * @hwq: hardware queue on which nobody posts any more
  *
- * Who did is done when this returns.
+ * When this returns, no poller is active.
  */
 void rdmablk_poll_close(struct rdmablk_hwq *hwq)
 {

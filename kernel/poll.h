@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Hardware queues whose completions are looked for.
+ * Hardware queues with polled completions.
  */
 #ifndef RDMABLK_POLL_H
 #define RDMABLK_POLL_H

@@ -4,39 +4,38 @@
  *
  * Send slots
  *
- * A work request is posted only after a slot for it was taken, so the send queue
- * and the completion queue never overflow (an overfull CQ loses completions on
- * rxe, and a lost completion is a request that never ends). Slots come back when
- * the signalled last work request of a request completes: RC completes in order,
- * so all before it are done, too. After an error slots do not come back; the queue
- * pair has no future.
+ * A caller takes a send slot for each work request before it posts, so send queue and
+ * completion queue never overflow. (On rxe an overfull CQ loses completions, and a request
+ * whose completion is lost never ends.) The slots come back when the signalled last work
+ * request of a request completes: RC completes in order, so all work requests before it are
+ * done, too. After an error slots do not come back; the queue pair is not used again.
  *
  * The batch
  *
- * Work requests are built in memory of the queue, not of the request: a provider may
- * still read one, its next pointer at least, after the request it belongs to has
- * completed on another CPU and its tag is in use again (rxe walks the list that
- * way). The lock is held while a batch is built and while it is posted.
+ * The queue owns the memory of work requests, not the request: a provider may still read a
+ * work request, at least its next pointer, after its request has completed on another CPU
+ * and the tag is in use again (rxe walks the list that way). The lock is held while a batch
+ * is built and while it is posted.
  *
  * The tail
  *
- * An adapter of the target whose firmware orders its writes to memory loosely lets a READ of
- * one queue pair overtake a WRITE of another that has completed. It cannot overtake a READ of
- * the same queue pair that came behind that WRITE: this one is answered when the WRITE is in
- * memory. Where the administrator asks for it, each WRITE ends with such a READ of its last
- * bytes, whose completion is the request's. What it reads nobody looks at.
+ * If the firmware of the target's adapter orders writes to memory loosely, a READ on one
+ * queue pair may overtake a completed WRITE of another. But a READ on the same queue pair
+ * behind that WRITE is answered only when the WRITE is in memory. If the administrator asks
+ * for it, each WRITE ends with such a READ of its last bytes, and the completion of that
+ * READ completes the request. Nobody uses the bytes that it reads.
  *
  * Teardown
  *
- * rdmablk_queue_stop() moves the queue pair to the error state and returns when
- * every completion has been delivered: after it the device touches no memory of a
- * request and no done() handler of this queue runs. Only then requests may be
- * ended, their pages unmapped and the queue pair destroyed.
+ * rdmablk_queue_stop() moves the queue pair to the error state and returns when every
+ * completion has been delivered: from then on the device touches no memory of a request,
+ * and no done() handler of this queue runs. Only then may the caller end requests, unmap
+ * their pages and destroy the queue pair.
  *
- * Where the completion queue has no interrupts the end has to be looked for. ib_drain_qp()
- * looks once in 0.1 s; rdmablk_queue_drain() does so at once, and then more and more
- * rarely. Whatever it cannot do is left to ib_drain_qp(), which some devices have their
- * own way of, for when they are broken.
+ * If the completion queue has no interrupts, the drain must poll for its end. ib_drain_qp()
+ * polls every 0.1 s; rdmablk_queue_drain() polls at once, and then less and less often. What
+ * it cannot do it leaves to ib_drain_qp(), because some devices have a drain of their own
+ * for when they are broken.
  */
 #include <linux/delay.h>
 #include <linux/errno.h>
@@ -45,7 +44,7 @@
 #include "trace.h"
 
 /**
- * rdmablk_queue_waiter_init() - a place to wait at
+ * rdmablk_queue_waiter_init() - initialise a waiter
  * @waiter: to initialise
  */
 void rdmablk_queue_waiter_init(struct rdmablk_waiter *waiter)
@@ -56,8 +55,8 @@ void rdmablk_queue_waiter_init(struct rdmablk_waiter *waiter)
 }
 
 /**
- * rdmablk_queue_waiter_cancel() - give up the login that waits here, and later ones
- * @waiter: of the session
+ * rdmablk_queue_waiter_cancel() - abandon the login that waits here, and later ones
+ * @waiter: waiter of the session
  *
  * Context: any.
  */
@@ -69,10 +68,10 @@ void rdmablk_queue_waiter_cancel(struct rdmablk_waiter *waiter)
 
 /**
  * rdmablk_queue_init() - put a queue into its first state
- * @q: queue, of zeroed memory
+ * @q: queue, zeroed memory
  * @nr: queue number
  * @kind: enum rdmablk_kind
- * @owner: what else it has to know; need not outlive the call
+ * @owner: values that all queues of the session share; need not outlive the call
  */
 void rdmablk_queue_init(struct rdmablk_queue *q, u16 nr, u8 kind,
 			const struct rdmablk_queue_owner *owner)
@@ -87,7 +86,7 @@ void rdmablk_queue_init(struct rdmablk_queue *q, u16 nr, u8 kind,
 }
 
 /**
- * rdmablk_queue_reset() - forget what an earlier connection left
+ * rdmablk_queue_reset() - forget the state of an earlier connection
  * @q: queue without a connection
  */
 void rdmablk_queue_reset(struct rdmablk_queue *q)
@@ -120,12 +119,12 @@ static void rdmablk_queue_qp_event(struct ib_event *event, void *context)
 
 /**
  * rdmablk_queue_create_qp() - create the queue pair of a resolved connection
- * @q: queue whose cm_id knows its device
+ * @q: queue whose cm_id has a device
  * @pd: protection domain
- * @cq: completion queue of both directions; has room for @send_slots + @recvs + 2
- * @send_slots: work requests that may be in flight
- * @recvs: receives that will be posted
- * @sge: scatter/gather elements of a work request
+ * @cq: completion queue of both directions, with room for @send_slots + @recvs + 2
+ * @send_slots: most work requests in flight
+ * @recvs: most receives posted
+ * @sge: scatter/gather elements per work request
  *
  * Return: 0 or a negative errno of the device.
  */
@@ -159,11 +158,11 @@ int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd,
 }
 
 /**
- * rdmablk_queue_make_tail() - have a READ follow each WRITE
+ * rdmablk_queue_make_tail() - let a READ follow each WRITE
  * @q: queue with a queue pair and @tail_buf; nothing is posted
  * @lkey: key of this host's memory
  *
- * Until rdmablk_queue_destroy_qp().
+ * Valid until rdmablk_queue_destroy_qp().
  *
  * Return: 0 or -ENOMEM.
  */
@@ -192,7 +191,7 @@ static void rdmablk_queue_drop_tail(struct rdmablk_queue *q)
 	q->tail = false;
 }
 
-/* Pauses between two looks, microseconds: the first and the longest */
+/* First and longest pause of rdmablk_queue_drain() between two polls, microseconds */
 #define RDMABLK_DRAIN_PAUSE	20U
 #define RDMABLK_DRAIN_PAUSE_MAX	1000U
 
@@ -201,15 +200,15 @@ struct rdmablk_drain {
 	bool done;
 };
 
-/* Nobody but rdmablk_queue_drain() looks: no other context. */
+/* No locking: the handler runs inside rdmablk_queue_drain(), which reads @done. */
 static void rdmablk_queue_drained(struct ib_cq *cq, struct ib_wc *wc)
 {
 	container_of(wc->wr_cqe, struct rdmablk_drain, cqe)->done = true;
 }
 
 /*
- * Behind all that has been posted to either queue of the pair comes one more, whose
- * completion is the last.
+ * Posts one more work request and one more receive behind all others, and waits for their
+ * completions, which are the last.
  */
 static void rdmablk_queue_drain(struct ib_qp *qp)
 {
@@ -245,7 +244,7 @@ static void rdmablk_queue_drain(struct ib_qp *qp)
  * rdmablk_queue_disconnect() - begin to end the traffic of a queue
  * @q: queue, connected or not, with a queue pair or without
  *
- * The queue pair goes to the error state, but may still deliver completions.
+ * Moves the queue pair to the error state; it may still deliver completions.
  */
 void rdmablk_queue_disconnect(struct rdmablk_queue *q)
 {
@@ -255,7 +254,7 @@ void rdmablk_queue_disconnect(struct rdmablk_queue *q)
 		return;
 	/* Tells the peer; harmless when there is no connection. */
 	rdma_disconnect(q->cm_id);
-	/* For a queue pair that is not connected; a failure is for the drain to notice. */
+	/* Needed if there is no connection. If it fails, the drain deals with that. */
 	ib_modify_qp(q->qp, &attr, IB_QP_STATE);
 }
 
@@ -263,7 +262,7 @@ void rdmablk_queue_disconnect(struct rdmablk_queue *q)
  * rdmablk_queue_stop() - end all traffic of a queue
  * @q: queue, connected or not, with a queue pair or without
  *
- * Sleeps until every completion has been delivered. Nobody may post any more.
+ * Sleeps until every completion has been delivered. From now on nobody may post.
  */
 void rdmablk_queue_stop(struct rdmablk_queue *q)
 {
@@ -294,18 +293,18 @@ void rdmablk_queue_destroy_qp(struct rdmablk_queue *q)
 }
 
 /**
- * rdmablk_queue_post() - post the batch, with one doorbell
- * @q: queue with a batch, with its lock held
+ * rdmablk_queue_post() - post the batch with one doorbell
+ * @q: queue with a batch; the caller holds its lock
  */
 void rdmablk_queue_post(struct rdmablk_queue *q)
 {
 	lockdep_assert_held(&q->lock);
-	/* What was posted before belongs to requests that have ended. */
+	/* An empty batch would post old work requests, whose requests have ended. */
 	if (WARN_ON_ONCE(!q->nr_batch))
 		return;
 	/*
-	 * The end of a request must not be posted when its beginning was not, or its
-	 * completion would say that all of it was done.
+	 * After a failed post, never post the end of a request without its beginning: the
+	 * completion would say that all of the request is done.
 	 */
 	if (unlikely(READ_ONCE(q->failed))) {
 		WRITE_ONCE(q->nr_batch, 0);
@@ -313,15 +312,14 @@ void rdmablk_queue_post(struct rdmablk_queue *q)
 	}
 	if (unlikely(q->watch))
 		q->watch(q);
-	/* Asked for first: the arguments have to be computed. */
+	/* Checked before, because the arguments must be computed. */
 	if (trace_rdmablk_post_enabled())
 		trace_rdmablk_post(q->index, (q->nr - 1) / 2,
 				   q->kind == RDMABLK_KIND_WRITE, q->nr_batch);
 	WRITE_ONCE(q->nr_batch, 0);
 	/*
-	 * What a failed post leaves behind was never seen by the device. Its
-	 * requests count as in flight and are ended by the recovery that starts
-	 * here, with all the others.
+	 * After a failed post the device has not seen the rest of the batch. Its requests
+	 * count as in flight. The recovery, which starts here, ends them with all others.
 	 */
 	if (unlikely(ib_post_send(q->qp, &q->batch[0].wr, NULL)))
 		q->fatal(q, RDMABLK_R_CONNECTION);
@@ -341,7 +339,7 @@ void rdmablk_queue_commit(struct rdmablk_queue *q)
 	spin_unlock_bh(&q->lock);
 }
 
-/* The first error of a queue pair says why it ends; what follows it is flushed. */
+/* The first error of a queue pair says why it ends; the errors after it are flushes. */
 static void rdmablk_queue_count(struct rdmablk_queue *q, enum ib_wc_status status)
 {
 	switch (status) {
@@ -365,12 +363,12 @@ static void rdmablk_queue_count(struct rdmablk_queue *q, enum ib_wc_status statu
 }
 
 /**
- * rdmablk_queue_failed() - a work request of a send queue has completed with an error
+ * rdmablk_queue_failed() - a send work request has completed with an error
  * @q: queue
- * @wc: completion, of which only wr_cqe and status are valid
+ * @wc: completion; only wr_cqe and status are valid
  *
- * All that a queue pair has posted is flushed at once, on many processors for the many
- * queue pairs of a session. Only the first of a queue pair takes the lock of the session.
+ * The device flushes all work requests of a queue pair at once, on many processors for the
+ * many queue pairs of a session. Only the first error of each takes the session's lock.
  */
 void rdmablk_queue_failed(struct rdmablk_queue *q, const struct ib_wc *wc)
 {

@@ -16,15 +16,16 @@
 
 struct rdma_cm_id;
 
-#define RDMABLK_TAIL_BYTES	8	/* of the READ behind a WRITE; see @tail */
+#define RDMABLK_TAIL_BYTES	8	/* read by the READ behind a WRITE; see @tail */
 
-#define RDMABLK_BATCH	32	/* work requests posted with one doorbell, at most */
+#define RDMABLK_BATCH	32	/* most work requests per doorbell */
 
 /**
- * struct rdmablk_waiter - where the steps of a login wait
+ * struct rdmablk_waiter - wait queue for the steps of a login
  * @wq: woken by every outcome
- * @cancelled: the login is given up; nobody waits any more
- * @broken: the control queue of the login under way is; no data queue is waited for
+ * @cancelled: the login is given up, and no task waits here any more
+ * @broken: the control queue of the current login is broken, so its data queues need not be
+ *	waited for
  */
 struct rdmablk_waiter {
 	wait_queue_head_t wq;
@@ -34,34 +35,35 @@ struct rdmablk_waiter {
 
 /**
  * struct rdmablk_queue - one queue pair
- * @qp: queue pair; NULL before and after
+ * @qp: queue pair; NULL before it is created and after it is destroyed
  * @lock: protects @batch and @nr_batch, and is held while the batch is posted; taken in
  *	softirq, too
- * @nr_batch: work requests in @batch
- * @slots: work requests that may still be posted
- * @send_slots: what @slots starts with
- * @cm_id: connection; NULL before and after
+ * @nr_batch: number of work requests in @batch
+ * @slots: number of work requests that may still be posted
+ * @send_slots: initial value of @slots
+ * @cm_id: connection; NULL before it is created and after it is destroyed
  * @waiter: woken when the step under way has an outcome
- * @cm_pending: it has none yet; cleared by the CM handler, after the outcome
- * @cm_status: the outcome: 0 or a negative errno
- * @cm_reason: enum rdmablk_reason when the target refused, else 0
- * @why: text that goes with a @cm_status, static
- * @retry_after_ms: of a refusal, milliseconds
+ * @cm_pending: the step has no outcome yet; the CM handler clears it after it has stored the
+ *	outcome
+ * @cm_status: outcome of the step: 0 or a negative errno
+ * @cm_reason: enum rdmablk_reason if the target refused, else 0
+ * @why: static text for @cm_status
+ * @retry_after_ms: pause that a refusal asks for, milliseconds
  * @version: agreed protocol version, from the target's reply
- * @read_depth: RDMA READs in flight, as negotiated
+ * @read_depth: negotiated number of RDMA READs in flight
  * @nr: queue number
  * @kind: enum rdmablk_kind
- * @connected: the connection is established, so that its end is worth a call of
- *	@fatal; set and read by the CM handler, which rdma_cm serialises
+ * @connected: the connection is established, so its end must call @fatal; set and read by
+ *	the CM handler, which rdma_cm serialises
  * @index: N of rdmablkN, for tracepoints
- * @errors: where the end of the queue pair is counted
- * @failed: it has been broken since rdmablk_queue_reset()
+ * @errors: counters of the reasons why queue pairs end
+ * @failed: the queue has broken since rdmablk_queue_reset()
  * @tail: each WRITE ends with a READ
- * @tail_sge: where all these READs read to
- * @tail_buf: the same, of the processor; NULL: no WRITE will end with a READ
+ * @tail_sge: DMA address of @tail_buf; all these READs share it
+ * @tail_buf: sink of these READs; NULL: no WRITE will end with a READ
  * @fatal: upcall: the queue is broken. Any context, any number of times.
- * @watch: upcall with @lock held: @batch is about to be posted; or NULL
- * @batch: work requests that are not posted yet, linked
+ * @watch: upcall before @batch is posted, under @lock; or NULL
+ * @batch: work requests not posted yet, linked
  */
 struct rdmablk_queue {
 	/* read only in the hot path */
@@ -98,10 +100,10 @@ struct rdmablk_queue {
 };
 
 /**
- * struct rdmablk_queue_owner - what the queues of a session have in common
+ * struct rdmablk_queue_owner - values that all queues of a session share
  * @index: N of rdmablkN, for tracepoints
- * @waiter: where connects wait
- * @errors: where the ends of queue pairs are counted
+ * @waiter: wait queue of logins
+ * @errors: counters of the reasons why queue pairs end
  * @fatal: upcall, see struct rdmablk_queue
  */
 struct rdmablk_queue_owner {
@@ -128,12 +130,12 @@ void rdmablk_queue_commit(struct rdmablk_queue *q);
 void rdmablk_queue_failed(struct rdmablk_queue *q, const struct ib_wc *wc);
 
 /**
- * rdmablk_queue_next_wr() - a work request at the end of the batch
- * @q: queue, with its lock held; a send slot has been taken for it
+ * rdmablk_queue_next_wr() - add a work request to the batch
+ * @q: queue; the caller holds its lock and has taken a send slot
  *
- * A batch that is full is posted first.
+ * Posts the batch first if it is full.
  *
- * Return: work request for the caller to fill, but for its next.
+ * Return: work request for the caller to fill in, except its next pointer.
  */
 static inline struct ib_rdma_wr *rdmablk_queue_next_wr(struct rdmablk_queue *q)
 {
@@ -156,10 +158,9 @@ static inline struct ib_rdma_wr *rdmablk_queue_next_wr(struct rdmablk_queue *q)
 /**
  * rdmablk_queue_get_slots() - reserve send slots before posting
  * @q: queue
- * @n: work requests
+ * @n: number of work requests
  *
- * Return: false when so many are not free now; a completion of this queue will
- * free some.
+ * Return: false: fewer than @n are free now; a completion of this queue will free some.
  */
 static inline bool rdmablk_queue_get_slots(struct rdmablk_queue *q, int n)
 {
@@ -172,7 +173,7 @@ static inline bool rdmablk_queue_get_slots(struct rdmablk_queue *q, int n)
 /**
  * rdmablk_queue_put_slots() - give send slots back
  * @q: queue
- * @n: work requests that completed or were never posted
+ * @n: number of work requests that completed or were never posted
  */
 static inline void rdmablk_queue_put_slots(struct rdmablk_queue *q, int n)
 {
