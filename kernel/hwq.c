@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The memory of hardware queues: made with the first login that succeeds, kept for all that
- * follow, and freed with the session. Each is on the NUMA node of the processors that use it.
+ * The memory of hardware queues: the first login that succeeds allocates it, later logins use it again,
+ * and the end of the session frees it. Each hardware queue is on the NUMA node of the
+ * processors that use it.
  */
 #include <linux/bitops.h>
 #include <linux/blk-mq.h>
@@ -15,11 +16,11 @@
 #include "poll.h"
 #include "session.h"
 
-/* The kernel gives powers of two; a bit more would be as much again. */
+/* The allocator rounds up to powers of two: a little more would cost twice as much. */
 static_assert(RDMABLK_RESERVE * sizeof(struct rdmablk_segments) <= SZ_128K);
 static_assert(RDMABLK_RESERVE <= BITS_PER_LONG);
 
-/* Memory that the READs behind WRITEs read to, if there will be any */
+/* Allocates the sink of the READs behind WRITEs, if the session may have such READs. */
 static int rdmablk_hwq_tail(struct rdmablk_session *s, struct rdmablk_hwq *hwq)
 {
 	if (!s->opt.ordered)
@@ -28,7 +29,7 @@ static int rdmablk_hwq_tail(struct rdmablk_session *s, struct rdmablk_hwq *hwq)
 	return hwq->write.tail_buf ? 0 : -ENOMEM;
 }
 
-/* Memory for requests with more segments than a tag has room for, if there can be any */
+/* Allocates the reserve for requests with too many segments for a tag, if there may be any. */
 static int rdmablk_hwq_reserve(struct rdmablk_session *s, struct rdmablk_hwq *hwq)
 {
 	struct rdmablk_reserve *reserve = &hwq->reserve;
@@ -70,7 +71,7 @@ static struct rdmablk_hwq *rdmablk_hwq_create(struct rdmablk_session *s, u32 nr,
 	return hwq;
 }
 
-/* Which processor uses which hardware queue of the tag set: as the block layer has it */
+/* Maps processors to hardware queues of the tag set, as the block layer does. */
 static int rdmablk_hwq_spread(const struct rdmablk_session *s,
 			      struct blk_mq_queue_map *shown, struct blk_mq_queue_map *polled)
 {
@@ -99,12 +100,12 @@ static int rdmablk_hwq_node(const struct blk_mq_queue_map *map, u32 nr)
 }
 
 /**
- * rdmablk_hwq_alloc() - make the hardware queues of a session
- * @s: session with limits, which has none
- * @fatal: upcall of each of their queues: the connection has failed, for an enum
+ * rdmablk_hwq_alloc() - allocate the hardware queues of a session
+ * @s: session with limits and without hardware queues
+ * @fatal: upcall of each queue pair: the connection has failed, for an enum
  *	rdmablk_reason
  *
- * As many as the tag set will have, whatever is granted.
+ * Allocates as many as the tag set will have, even if the target grants fewer.
  *
  * Return: 0; -ENOMEM, with a text in @s->why.
  */
@@ -135,7 +136,7 @@ int rdmablk_hwq_alloc(struct rdmablk_session *s,
 
 /**
  * rdmablk_hwq_free() - free the hardware queues of a session; may be called twice
- * @s: session without a disk and connections; may have none, or not all, of them
+ * @s: session without disk and connections; may have none or only some hardware queues
  */
 void rdmablk_hwq_free(struct rdmablk_session *s)
 {

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What an RDMA device can do for us, and whether it can at all.
+ * The abilities of an RDMA device, and whether it can carry a session.
  *
- * No reference to an ib_device is taken here. Every rdma_cm id that is bound to a
- * device holds one, and the removal of the device waits for these ids: a session
- * destroys its last id after everything else it has on the device (session.c).
+ * This file takes no reference to an ib_device. Every rdma_cm id that is bound to a device
+ * holds one, and the removal of the device waits for these ids: a session destroys its last
+ * id after everything else that it has on the device (session.c).
  */
 #include <linux/dma-mapping.h>
 #include <linux/errno.h>
 #include "ibdev.h"
 
 /**
- * rdmablk_ibdev_check() - can this device carry a session
+ * rdmablk_ibdev_check() - whether a device can carry a session
  * @dev: RDMA device that leads to the target
- * @port: its port
+ * @port: port of @dev
  * @why: set to a text on error
  *
- * The sink of an RDMA READ is local memory under pd->local_dma_lkey. On iWARP the
- * key of the sink travels on the wire and must grant remote write access, which
- * would expose the initiator's memory; there is no path for that.
+ * The sink of an RDMA READ is local memory under pd->local_dma_lkey. On iWARP the key of
+ * the sink travels on the wire and must grant remote write access. That would expose this
+ * host's memory, so iWARP is refused.
  *
  * Return: 0, or -EOPNOTSUPP.
  */
@@ -37,10 +37,10 @@ int rdmablk_ibdev_check(struct ib_device *dev, u32 port, const char **why)
 }
 
 /**
- * rdmablk_ibdev_limits() - fill in what the device says about work requests
+ * rdmablk_ibdev_limits() - fill in the device's limits of work requests
  * @dev: RDMA device
- * @port: its port
- * @in: limits to fill; only the fields that belong to the device are written
+ * @port: port of @dev
+ * @in: only the fields that belong to the device are written
  */
 void rdmablk_ibdev_limits(struct ib_device *dev, u32 port,
 			  struct rdmablk_limits_in *in)
@@ -57,10 +57,10 @@ void rdmablk_ibdev_limits(struct ib_device *dev, u32 port,
 }
 
 /**
- * rdmablk_ibdev_max_segment() - bytes that can be mapped as one piece
+ * rdmablk_ibdev_max_segment() - most bytes that can be mapped as one piece
  * @dev: RDMA device
  *
- * A bounce buffer takes 256 KiB at once; a larger mapping would fail for ever.
+ * A bounce buffer holds 256 KiB; a larger mapping would fail for ever.
  *
  * Return: a multiple of the page size.
  */
@@ -74,10 +74,10 @@ u32 rdmablk_ibdev_max_segment(struct ib_device *dev)
 }
 
 /**
- * rdmablk_ibdev_read_depth() - RDMA READs one queue pair can have in flight
+ * rdmablk_ibdev_read_depth() - most RDMA READs in flight on one queue pair
  * @dev: RDMA device
  *
- * Return: 1 to 255, what rdma_conn_param can carry.
+ * Return: 1 to 255, the range of rdma_conn_param.
  */
 u8 rdmablk_ibdev_read_depth(struct ib_device *dev)
 {

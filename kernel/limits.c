@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How large a request may be and how many work requests a queue pair must hold.
+ * The size of a request, and the number of work requests that a queue pair must hold.
  * PURE: the unit tests compile this file.
  *
  * A request is never larger than one message of the device, so only the number of
- * scatter/gather elements decides how many work requests its chain has. The number of
- * segments is such that a chain stays short on every device. A disk that comes back by
- * another device keeps its number of segments, and its chains become longer.
+ * scatter/gather elements decides how many work requests its chain has. The limit of
+ * segments keeps the chain short on every device. If a disk reconnects through another
+ * device, it keeps its number of segments, and its chains become longer.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -14,10 +14,10 @@
 #include "limits.h"
 
 /**
- * rdmablk_limits_polled() - hardware queues for polled I/O
- * @in: what is given
+ * rdmablk_limits_polled() - number of hardware queues for polled I/O
+ * @in: wishes and limits
  *
- * Return: no more than there are processors.
+ * Return: number, not more than there are processors.
  */
 u32 rdmablk_limits_polled(const struct rdmablk_limits_queues *in)
 {
@@ -25,15 +25,15 @@ u32 rdmablk_limits_polled(const struct rdmablk_limits_queues *in)
 }
 
 /**
- * rdmablk_limits_shown() - hardware queues for I/O that is not polled
- * @in: what is given
+ * rdmablk_limits_shown() - number of hardware queues for I/O that is not polled
+ * @in: wishes and limits
  *
- * A wish counts as far as processors and the protocol allow. Without one there are no more
- * than completion vectors, because two queues on one vector share its interrupts, and no
- * more than 16: each queue makes a login and a FLUSH longer and takes two of the adapter's
- * queue pairs.
+ * The administrator's wish counts as far as processors and the protocol allow. The default
+ * is not more than the number of completion vectors, because two queues on one vector share
+ * its interrupts, and not more than 16: each queue makes logins and FLUSHes longer and takes
+ * two of the adapter's queue pairs.
  *
- * Return: 1 at least.
+ * Return: number, at least 1.
  */
 u32 rdmablk_limits_shown(const struct rdmablk_limits_queues *in)
 {
@@ -47,14 +47,14 @@ u32 rdmablk_limits_shown(const struct rdmablk_limits_queues *in)
 }
 
 /**
- * rdmablk_limits_pairs() - hardware queues that a device can have queue pairs for
+ * rdmablk_limits_pairs() - most hardware queues that the device has queue pairs for
  * @max_qp: queue pairs of the device
  * @max_cq: completion queues of the device
  *
- * Each takes two queue pairs and a completion queue; the control queue takes one of each.
- * What others use of the device is not known: there may be room for fewer.
+ * Each hardware queue takes two queue pairs and a completion queue; the control queue takes
+ * one of each. Other users of the device are unknown: there may be room for fewer.
  *
- * Return: 1 at least.
+ * Return: number, at least 1.
  */
 u32 rdmablk_limits_pairs(int max_qp, int max_cq)
 {
@@ -64,11 +64,11 @@ u32 rdmablk_limits_pairs(int max_qp, int max_cq)
 }
 
 /**
- * rdmablk_limits_compute() - limits of requests and queue pairs
- * @in: what is given
+ * rdmablk_limits_compute() - compute the limits of requests and queue pairs
+ * @in: limits of device, target and administrator
  * @out: result
  *
- * Return: 0; -EINVAL when the device or the target cannot carry one page.
+ * Return: 0; -EINVAL: the device or the target cannot carry one page.
  */
 int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 			   struct rdmablk_limits_out *out)
@@ -84,28 +84,28 @@ int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 	bytes = min_t(u64, bytes, in->region_bytes);
 	bytes = min_t(u64, bytes, in->max_msg_size);
 	out->max_io_bytes = (u32)bytes & ~(in->logical_block - 1);
-	/* The block layer takes a page at least: what is less is a bug of ours to it. */
+	/* The block layer needs at least a page, and would warn about less. */
 	if (!out->max_io_bytes || out->max_io_bytes < in->page_bytes)
 		return -EINVAL;
 
 	out->sge_per_wr = min_t(u32, min_t(u32, in->max_send_sge, in->max_sge_rd),
 				RDMABLK_MAX_SGES);
-	/* One more is the drain's; two of the longest chains fit, or the chain shrinks. */
+	/* One entry is the drain's. Two longest chains must fit, or the chain shrinks. */
 	most = in->max_qp_wr - 1;
 	chain = max_t(u32, RDMABLK_MAX_CHAIN, DIV_ROUND_UP(in->segments, out->sge_per_wr));
 	out->max_chain = min_t(u32, chain, max_t(u32, most / 2, 1));
 	out->max_segments = min_t(u32, RDMABLK_MAX_SEGMENTS,
 				  out->max_chain * out->sge_per_wr);
-	/* The longest chain may have a command or a READ behind it. */
+	/* A command or a READ may follow the longest chain. */
 	slots = max_t(u32, 2U * in->queue_depth,
 		      min_t(u32, 2U * in->queue_depth * max_t(u32, in->sharers, 1),
 			    RDMABLK_SHARED_SLOTS));
 	out->send_slots = max_t(u32, slots, 2 * out->max_chain + in->tail) + in->reserved;
 	out->send_slots = min_t(u32, out->send_slots, most);
 	/*
-	 * A completion queue has room for both queue pairs, with a drain each way. Where it has
-	 * too little for all who share it, they wait for each other; but one of them has what
-	 * it needs, or the device cannot be used.
+	 * A completion queue has room for both queue pairs, with a drain for each direction. If
+	 * it is too small for all hardware queues that share it, they wait for each other. But
+	 * it must be large enough for one of them, or the device cannot be used.
 	 */
 	slots = 0;
 	if (in->max_cqe > in->cqes + 4)
@@ -120,15 +120,15 @@ int rdmablk_limits_compute(const struct rdmablk_limits_in *in,
 }
 
 /**
- * rdmablk_limits_reads() - work requests that a queue pair of READs holds
+ * rdmablk_limits_reads() - number of work requests that a queue pair of READs holds
  * @out: limits
- * @reserved: send slots that tags of commands have for themselves, on the other queue pair
+ * @reserved: send slots reserved for tags of commands, on the other queue pair
  *
- * Adapters round the memory of a send queue up to a power of two, and one place is the
- * drain's; rxe leaves one empty, too. Two slots less than a power of two take half of the
+ * Adapters round the memory of a send queue up to a power of two. One entry is the drain's,
+ * and rxe leaves one empty, too. So two slots less than a power of two take half of the
  * memory.
  *
- * Return: work requests, without the drain's.
+ * Return: number of work requests, without the drain's.
  */
 u32 rdmablk_limits_reads(const struct rdmablk_limits_out *out, u32 reserved)
 {
@@ -140,13 +140,13 @@ u32 rdmablk_limits_reads(const struct rdmablk_limits_out *out, u32 reserved)
 }
 
 /**
- * rdmablk_limits_receive() - how much of what a target offers its answers get memory for
+ * rdmablk_limits_receive() - limit the memory for the answers of a target
  * @queues: hardware queues granted
- * @tags: command tags of each
- * @bytes: data that may come with an answer
+ * @tags: command tags of each; offer of the target, reduced to what is used
+ * @bytes: payload of an answer, bytes; offer of the target, reduced to what is used
  *
- * Each tag has a receive buffer of @bytes. First the buffers become smaller, so that fewer
- * READs get their data in the answer; then there are fewer tags, which requests wait for.
+ * Each tag has a receive buffer of @bytes. The buffers shrink first, so that fewer READs get
+ * their data in the answer. Then the number of tags shrinks, and requests wait for tags.
  */
 void rdmablk_limits_receive(u32 queues, u32 *tags, u32 *bytes)
 {

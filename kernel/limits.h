@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * From what a device and a target can do to the limits of requests and queue pairs.
+ * Limits of requests and queue pairs, from the abilities of device and target.
  */
 #ifndef RDMABLK_LIMITS_H
 #define RDMABLK_LIMITS_H
@@ -9,45 +9,44 @@
 #include <linux/types.h>
 
 /*
- * Elements used of a work request, at most: 64 KiB in pages of 4 KiB. The memory of a
- * queue pair is as many times what a work request takes, whether its elements are used
- * or not.
+ * Most elements used per work request: 64 KiB in pages of 4 KiB. Each entry of a send queue
+ * has memory for all elements of a work request, whether it uses them or not.
  */
 #define RDMABLK_MAX_SGES	16
-/* Work requests of a request, at most, on any device */
+/* Most work requests per request, on any device */
 #define RDMABLK_MAX_CHAIN	4
-/* Segments of a request, at most */
+/* Most segments per request */
 #define RDMABLK_MAX_SEGMENTS	(RDMABLK_MAX_CHAIN * RDMABLK_MAX_SGES)
-#define RDMABLK_MAX_IO		SZ_1M		/* bytes of a request, at most */
+#define RDMABLK_MAX_IO		SZ_1M		/* most bytes per request */
 
-/* Send slots of a queue pair that several hardware queues share, at most */
+/* Most send slots of a queue pair that several hardware queues share */
 #define RDMABLK_SHARED_SLOTS	4096U
 
 /*
- * Bytes of all receive buffers of a disk, at most, and the smallest that a buffer is made
- * for that: it has room for a list of answers.
+ * Most bytes of all receive buffers of a disk, and the size to which a buffer may shrink
+ * for that limit: it still has room for a list of answers.
  */
 #define RDMABLK_MAX_RECV_BYTES	SZ_64M
 #define RDMABLK_MIN_RECV_BYTES	512U
 
 /**
- * struct rdmablk_limits_in - what device, target and administrator say
- * @max_send_sge: scatter/gather elements of a work request
- * @max_sge_rd: the same of an RDMA READ
+ * struct rdmablk_limits_in - limits of device, target and administrator
+ * @max_send_sge: scatter/gather elements per work request
+ * @max_sge_rd: scatter/gather elements per RDMA READ
  * @max_qp_wr: work requests in a queue pair's send queue
- * @max_msg_size: bytes of a work request
+ * @max_msg_size: bytes per work request
  * @queue_depth: requests per hardware queue of the tag set
  * @sharers: hardware queues of the tag set that share a queue pair
  * @max_cqe: entries of a completion queue
- * @cqes: entries that are needed besides those of send slots
+ * @cqes: entries needed besides those for send slots
  * @max_io: largest request of the target, bytes; 0: no limit
- * @logical_block: bytes
- * @region_bytes: bytes of a region, a power of two
- * @reserved: send slots that tags of commands have for themselves
+ * @logical_block: logical block size, bytes
+ * @region_bytes: size of a region, bytes, a power of two
+ * @reserved: send slots reserved for tags of commands
  * @tail: work requests that follow those of a request
- * @page_bytes: bytes of a page of this host
- * @segments: segments of a request that the block layer was told of with an earlier
- *	connection, at most RDMABLK_MAX_SEGMENTS; 0: it was told of nothing
+ * @page_bytes: page size of this host, bytes
+ * @segments: segments per request that the block layer was told with an earlier connection,
+ *	at most RDMABLK_MAX_SEGMENTS; 0: there was none
  */
 struct rdmablk_limits_in {
 	u32 max_send_sge;
@@ -68,14 +67,14 @@ struct rdmablk_limits_in {
 };
 
 /**
- * struct rdmablk_limits_out - what follows for requests
- * @sge_per_wr: scatter/gather elements used of a work request
- * @max_segments: segments of a request
- * @max_chain: work requests of a request, at most; more than RDMABLK_MAX_CHAIN only after a
- *	reconnect by a device with smaller work requests
- * @max_io_bytes: bytes of a request, a multiple of the logical block
+ * struct rdmablk_limits_out - resulting limits
+ * @sge_per_wr: scatter/gather elements used per work request
+ * @max_segments: segments per request
+ * @max_chain: most work requests per request; more than RDMABLK_MAX_CHAIN only after a
+ *	reconnect through a device with smaller work requests
+ * @max_io_bytes: bytes per request, a multiple of the logical block
  * @send_slots: work requests that a queue pair of WRITEs and commands holds, without the
- *	drain's; of READs see rdmablk_limits_reads()
+ *	drain's; for READs see rdmablk_limits_reads()
  */
 struct rdmablk_limits_out {
 	u32 sge_per_wr;
@@ -88,30 +87,30 @@ struct rdmablk_limits_out {
 /**
  * rdmablk_limits_vector() - completion vector of a hardware queue
  * @disk: number of the disk
- * @nr: hardware queues that the disk has
- * @i: which of them
- * @vectors: completion vectors of the device
+ * @nr: number of hardware queues of the disk
+ * @i: index of the hardware queue
+ * @vectors: number of completion vectors of the device
  *
- * Where there are more vectors than hardware queues, disks share the load. Where each
- * vector has its hardware queue, that of a processor is the same for all disks.
+ * If there are more vectors than hardware queues, disks spread over the vectors. If each
+ * vector has one hardware queue, the vector of a processor is the same for all disks.
  *
- * Return: below @vectors.
+ * Return: vector, below @vectors.
  */
 static inline u32 rdmablk_limits_vector(u32 disk, u32 nr, u32 i, u32 vectors)
 {
 	return (disk % vectors * (nr % vectors) + i) % vectors;
 }
 
-#define RDMABLK_DEFAULT_QUEUES	16	/* hardware queues of a disk, at most, unless set */
+#define RDMABLK_DEFAULT_QUEUES	16	/* default limit of hardware queues per disk */
 
 /**
- * struct rdmablk_limits_queues - what decides how many hardware queues a disk has
- * @wanted: by the administrator; 0: no wish
- * @polled: wanted for polled I/O, besides
- * @possible: processors that this host may have
- * @online: processors that it has now
+ * struct rdmablk_limits_queues - wishes and limits for the number of hardware queues
+ * @wanted: number that the administrator wants; 0: no wish
+ * @polled: number wanted for polled I/O, in addition
+ * @possible: most processors that this host may have
+ * @online: processors that are online now
  * @vectors: completion vectors of the device
- * @max: of a session, in the protocol
+ * @max: most hardware queues per session in the protocol
  */
 struct rdmablk_limits_queues {
 	u32 wanted;

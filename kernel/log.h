@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Log lines about one device: "rdmablk: rdmablk0 10.0.0.1:20420/disk0: ...".
- * Whatever a peer can cause again and again goes through the _ratelimited form; the
- * data path uses tracepoints instead.
+ * Messages that a peer can cause again and again use the _ratelimited form; the data path
+ * uses tracepoints instead.
  */
 #ifndef RDMABLK_LOG_H
 #define RDMABLK_LOG_H

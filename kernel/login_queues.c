@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The data queues of a login: two queue pairs per hardware queue that was granted, each
- * joined to the session with a MAC.
+ * The data queues of a login: two queue pairs per granted hardware queue. A MAC joins each
+ * of them to the session.
  *
- * All come from the address of the control queue and are on its device and port: that a
- * READ sees what a completed WRITE of another queue pair has written rests on that.
+ * All data queues come from the address of the control queue and use its device and port.
+ * Only then does a READ see the data of a completed WRITE on another queue pair.
  *
  * Up to RDMABLK_JOINS queues join at the same time. One task does all of it: it starts a step
- * of each queue (cm.c), waits until any of them has an outcome, and starts the next step of
- * that queue. So nothing here runs at the same time as a teardown, and a teardown finds each
- * queue in one of the states that it could be in if the queues joined one after the other:
- * without an id, with an id, with a queue pair. The target lets queues join in any order.
+ * of each queue (cm.c), waits until one of them has an outcome, and starts the next step of
+ * that queue. So nothing here runs beside a teardown. The teardown finds each queue in one of
+ * the states of a serial join: without an id, with an id, with a queue pair. The target lets
+ * queues join in any order.
  *
- * A message of rdma_cm that is lost ends the try of a disk that comes back: a queue whose
- * reply was lost has joined, and does not join twice. Such a try ends when no queue has made
- * a step for the time that patience.c gives. The time grows with each try in a row that
- * ends so, up to that of the whole login: the network or the target may just be slow.
+ * If rdma_cm loses a message, this try of a reconnect fails: a queue whose reply was lost has
+ * joined, and cannot join twice. Such a try ends when no queue has completed a step for the
+ * time that patience.c allows. That time grows with each late try in a row, up to the time of
+ * a whole login: the network or the target may just be slow.
  *
- * Nothing is undone here but a queue pair that the target's connection manager takes for
- * one of an earlier life of this host; see login.c.
+ * This file takes down nothing, except a queue pair that the target's connection manager
+ * takes for one from before a restart of this host. login.c takes down the rest.
  */
 #include <linux/errno.h>
 #include <linux/in.h>
@@ -33,10 +33,10 @@
 #include "poll.h"
 #include "session.h"
 
-/* Of a write queue, when READs and WRITEs are no commands; and those that are reserved */
+/* Most tags of a write queue besides the reserved ones, if READs and WRITEs need no tag */
 #define RDMABLK_ONESIDED_TAGS	32
 
-/* Between two tries with another queue pair */
+/* Pause before the next try with another queue pair, jiffies */
 #define RDMABLK_STALE_PAUSE	(HZ / 100 + 1)
 
 static bool rdmablk_login_others_failed(struct rdmablk_session *s,
@@ -56,8 +56,9 @@ static bool rdmablk_login_others_failed(struct rdmablk_session *s,
 }
 
 /*
- * The target knows the number of this queue pair already; that of the next is another. The
- * commands are those of the write queue, which may be connected when the READs' is not.
+ * If the target knows the number of this queue pair already, destroys the queue pair; the
+ * next one has another number. Only a write queue may destroy the commands: they belong to
+ * it, and it may be connected when the read queue is not.
  */
 static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue *q,
 				struct rdmablk_cmdq *cmdq, int ret)
@@ -65,10 +66,10 @@ static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue 
 	if (ret != -EBUSY || q->cm_reason != RDMABLK_R_FENCING ||
 	    time_after_eq(jiffies, s->deadline))
 		return false;
-	/* The receives of a queue pair that is refused complete, and with an error. */
+	/* The receives of a refused queue pair complete with an error. */
 	rdmablk_queue_stop(q);
 	rdmablk_queue_destroy_qp(q);
-	/* That was of a queue pair that is gone: no event of it comes any more. */
+	/* Those errors came from the old queue pair, which sends no event any more. */
 	WRITE_ONCE(q->failed, false);
 	spin_lock_irq(&s->lock);
 	if (s->attempt_reason == RDMABLK_R_CONNECTION && !rdmablk_login_others_failed(s, q))
@@ -82,11 +83,11 @@ static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue 
 }
 
 /**
- * rdmablk_login_polled() - hardware queues for polled I/O, of those that are granted
+ * rdmablk_login_polled() - number of granted hardware queues that are for polled I/O
  * @s: session with a grant
  *
- * Return: as many as were asked for; when fewer hardware queues are granted than that takes,
- * half of them at most.
+ * Return: the number wanted; if the target granted fewer hardware queues than the tag set
+ * has, at most half of the granted ones.
  */
 u32 rdmablk_login_polled(const struct rdmablk_session *s)
 {
@@ -97,10 +98,10 @@ u32 rdmablk_login_polled(const struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_login_sharers() - hardware queues of the tag set that share one
+ * rdmablk_login_sharers() - hardware queues of the tag set that share a granted one
  * @s: session with a grant
  *
- * Return: how many at most.
+ * Return: most sharers of any.
  */
 u32 rdmablk_login_sharers(const struct rdmablk_session *s)
 {
@@ -113,10 +114,11 @@ u32 rdmablk_login_sharers(const struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_login_map() - say which hardware queue of the tag set uses which
+ * rdmablk_login_map() - map the hardware queues of the tag set to the granted ones
  * @s: session with a grant; nothing is posted
  *
- * Those for polled I/O use the last ones; or any, with interrupts, when there is but one.
+ * Hardware queues for polled I/O use the last granted ones. If only one is granted, they use
+ * it with interrupts.
  */
 void rdmablk_login_map(struct rdmablk_session *s)
 {
@@ -147,32 +149,32 @@ static u32 rdmablk_login_dirty_bytes(const struct rdmablk_wire_limits *cmds)
 }
 
 /**
- * rdmablk_login_tags() - tags of a write queue, and receives for their answers
+ * rdmablk_login_tags() - number of tags of a write queue, and of receives for answers
  * @s: session with grant and limits of commands
  *
- * No more than there can be commands, however many the target would take: it is this host's
- * memory.
+ * Not more than there can be commands, however many the target would take, because tags and
+ * receives are this host's memory.
  *
- * Return: 0 without commands.
+ * Return: number; 0: the session has no commands.
  */
 u32 rdmablk_login_tags(const struct rdmablk_session *s)
 {
 	u32 most = rdmablk_login_sharers(s) * s->offer.grant.queue_depth;
 
-	/* Who needs one waits for it; READs and WRITEs need none. */
+	/* One-sided READs and WRITEs need no tag; commands that find none wait for it. */
 	if (!(s->offer.grant.flags & RDMABLK_GRANT_STAGED))
 		most = min_t(u32, most, RDMABLK_ONESIDED_TAGS);
 	return min_t(u32, s->offer.cmds.cmd_depth, RDMABLK_CMD_RESERVED + most);
 }
 
 /**
- * rdmablk_login_owned() - send slots that are kept for commands
+ * rdmablk_login_owned() - number of send slots that are kept for commands
  * @s: session with grant and limits of commands
  *
- * What waits for a tag must not wait for a slot, too. Where each request is a command, slow
- * ones wait; of all others the slots are taken with the tag.
+ * A command that waits for a tag must not wait for a slot, too. In a staged session only
+ * slow commands wait; other requests take their slots together with the tag.
  *
- * Return: 0 without commands.
+ * Return: number; 0: the session has no commands.
  */
 u32 rdmablk_login_owned(const struct rdmablk_session *s)
 {
@@ -202,7 +204,7 @@ static int rdmablk_login_commands(struct rdmablk_session *s, struct rdmablk_hwq 
 	return rdmablk_cmdq_create(&hwq->cmdq, &hwq->write, s->pd, &attr);
 }
 
-/* What the next step of a join is, when the one under way has an outcome */
+/* The step of a join that is under way */
 enum rdmablk_join_step {
 	RDMABLK_JOIN_ADDRESS,
 	RDMABLK_JOIN_ROUTE,
@@ -211,7 +213,7 @@ enum rdmablk_join_step {
 };
 
 /*
- * A queue that joins. hwq: its hardware queue; queue: NULL: this one is free; until: end of
+ * A queue that joins. hwq: its hardware queue; queue: NULL: this entry is free; until: end of
  * the pause of RDMABLK_JOIN_STALE, in jiffies
  */
 struct rdmablk_join {
@@ -222,8 +224,8 @@ struct rdmablk_join {
 };
 
 /*
- * The queues that join. cqes: entries of each completion queue; started: queues; deadline:
- * for the next progress of any of them, in jiffies
+ * The queues that join. cqes: entries of each completion queue; started: number of queues
+ * that have begun; deadline: for the next progress of any queue, in jiffies
  */
 struct rdmablk_joins {
 	struct rdmablk_join join[RDMABLK_JOINS];
@@ -266,7 +268,7 @@ static int rdmablk_join_address(struct rdmablk_session *s, struct rdmablk_joins 
 	struct sockaddr_storage src = s->ctrl.queue.cm_id->route.addr.src_addr;
 	int ret;
 
-	/* The control queue's address, but not its port. */
+	/* The control queue's address, but not its port */
 	if (src.ss_family == AF_INET6)
 		((struct sockaddr_in6 *)&src)->sin6_port = 0;
 	else
@@ -292,14 +294,14 @@ static int rdmablk_join_route(struct rdmablk_session *s, struct rdmablk_joins *j
  * rdmablk_login_ordered() - whether each WRITE of a session ends with a READ
  * @s: session with a grant
  *
- * A staged one has nothing but commands, which the target answers when it has the data.
+ * Staged sessions need no such READ: the target answers a command when it has the data.
  */
 bool rdmablk_login_ordered(const struct rdmablk_session *s)
 {
 	return s->opt.ordered && !(s->offer.grant.flags & RDMABLK_GRANT_STAGED);
 }
 
-/* RDMA READs that it is to have in flight */
+/* The number of RDMA READs that a queue wants to have in flight */
 static u8 rdmablk_join_depth(const struct rdmablk_session *s, const struct rdmablk_queue *q)
 {
 	if (q->kind != RDMABLK_KIND_READ && !rdmablk_login_ordered(s))
@@ -354,7 +356,7 @@ static int rdmablk_join_end(struct rdmablk_session *s, struct rdmablk_join *j)
 	return 0;
 }
 
-/* A step has the outcome @ret. */
+/* The current step has the outcome @ret: starts the next one. */
 static int rdmablk_join_next(struct rdmablk_session *s, struct rdmablk_joins *joins,
 			     struct rdmablk_join *j, int ret)
 {
@@ -400,7 +402,7 @@ static struct rdmablk_join *rdmablk_joins_due(struct rdmablk_joins *joins)
 	return NULL;
 }
 
-/* The first that is under way; NULL: none is */
+/* Return: the first join under way; NULL: there is none. */
 static struct rdmablk_join *rdmablk_joins_busy(struct rdmablk_joins *joins)
 {
 	struct rdmablk_join *j;
@@ -412,7 +414,7 @@ static struct rdmablk_join *rdmablk_joins_busy(struct rdmablk_joins *joins)
 	return NULL;
 }
 
-/* Until the deadline, or the end of a pause */
+/* Return: jiffies until the deadline or the end of a pause, whichever is first. */
 static long rdmablk_joins_left(struct rdmablk_joins *joins)
 {
 	long left = rdmablk_cm_left(joins->deadline);
@@ -426,8 +428,8 @@ static long rdmablk_joins_left(struct rdmablk_joins *joins)
 }
 
 /*
- * Waits until something can be done for one of the queues, and does it. An outcome counts
- * before the end of the control queue: it says why a queue is refused.
+ * Waits until a queue has an outcome or ends its pause, and starts its next step. An outcome
+ * goes before the end of the control queue, because it says why the target refuses a queue.
  */
 static int rdmablk_joins_step(struct rdmablk_session *s, struct rdmablk_joins *joins)
 {
@@ -457,8 +459,9 @@ static int rdmablk_joins_step(struct rdmablk_session *s, struct rdmablk_joins *j
 }
 
 /*
- * A hint, so a device that cannot moderate is no reason to have no disk. One with adaptive
- * moderation sets its own values again when its load changes, until it is told not to.
+ * Moderation is a hint: a device that cannot moderate still gets a disk. With adaptive
+ * moderation a device overwrites these values when its load changes, unless adaptive
+ * moderation is off.
  */
 static void rdmablk_login_moderate(struct rdmablk_session *s, struct rdmablk_hwq *hwq)
 {
@@ -495,7 +498,7 @@ static int rdmablk_login_cq(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
 	return 0;
 }
 
-/* Starts as many queues as may join at the same time: of each pair that of READs first. */
+/* Starts as many queues as may join at the same time; of each pair the READs' queue first. */
 static int rdmablk_joins_start(struct rdmablk_session *s, struct rdmablk_joins *joins)
 {
 	struct rdmablk_hwq *hwq;
@@ -522,9 +525,9 @@ static int rdmablk_joins_start(struct rdmablk_session *s, struct rdmablk_joins *
 
 /**
  * rdmablk_login_queues() - connect all data queues
- * @s: session with all that was agreed on
+ * @s: session after the dialogue of the login
  *
- * On error the caller takes down what there is.
+ * On error the caller takes down the queues that exist.
  *
  * Return: 0 or a negative errno, with a text in @s->why.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Message authentication codes of the login, one function per use. Which bytes go
- * into which MAC stands in uapi/rdmablk_proto.h.
+ * Message authentication codes of the login, one function per use. uapi/rdmablk_proto.h
+ * defines the bytes that each MAC covers.
  */
 #include <crypto/algapi.h>
 #include <crypto/hash.h>
@@ -40,10 +40,10 @@ static int rdmablk_mac_mac(struct rdmablk_mac *a, const u8 *key, const char *lab
 
 /**
  * rdmablk_mac_open() - prepare for a login
- * @a: to fill; K is zero, which is what RDMABLK_AUTH_NONE means
+ * @a: keys to initialise; K becomes zero, as RDMABLK_AUTH_NONE needs it
  *
- * Return: 0 or a negative errno of the crypto layer (-ENOENT: the kernel has no
- * hmac(sha256)).
+ * Return: 0; -ENOENT: the kernel has no hmac(sha256); or another negative errno of the
+ * crypto layer.
  */
 int rdmablk_mac_open(struct rdmablk_mac *a)
 {
@@ -66,7 +66,7 @@ int rdmablk_mac_open(struct rdmablk_mac *a)
 
 /**
  * rdmablk_mac_close() - forget the keys; may be called twice
- * @a: what rdmablk_mac_open() filled
+ * @a: initialised by rdmablk_mac_open()
  */
 void rdmablk_mac_close(struct rdmablk_mac *a)
 {
@@ -77,10 +77,10 @@ void rdmablk_mac_close(struct rdmablk_mac *a)
 
 /**
  * rdmablk_mac_forget() - forget the session key
- * @a: what rdmablk_mac_open() filled
+ * @a: initialised by rdmablk_mac_open()
  *
- * Nothing needs it after the last join, nor after a login that has failed. What @tfm
- * keeps of it goes, too: its key is K again.
+ * Called after the last join, or after a failed login: nothing needs the session key any
+ * more. K replaces the copy of the session key in @tfm.
  */
 void rdmablk_mac_forget(struct rdmablk_mac *a)
 {
@@ -91,8 +91,8 @@ void rdmablk_mac_forget(struct rdmablk_mac *a)
 /**
  * rdmablk_mac_proof() - MAC of PROOF
  * @a: keys
- * @hello: as sent
- * @challenge: as received, sizeof(struct rdmablk_challenge) bytes
+ * @hello: HELLO as sent
+ * @challenge: CHALLENGE as received, sizeof(struct rdmablk_challenge) bytes
  * @mac: result
  *
  * Return: 0 or a negative errno of the crypto layer.
@@ -112,8 +112,8 @@ int rdmablk_mac_proof(struct rdmablk_mac *a, const struct rdmablk_hello *hello,
 /**
  * rdmablk_mac_session() - derive the session key
  * @a: keys
- * @hello: as sent
- * @ch: as received
+ * @hello: HELLO as sent
+ * @ch: CHALLENGE as received
  *
  * Return: 0 or a negative errno of the crypto layer.
  */
@@ -133,14 +133,14 @@ int rdmablk_mac_session(struct rdmablk_mac *a, const struct rdmablk_hello *hello
 }
 
 /**
- * rdmablk_mac_check() - is this message from who knows the session key
+ * rdmablk_mac_check() - whether the sender of a message knows the session key
  * @a: keys
- * @label: of the message
+ * @label: label of the message
  * @msg: message without its MAC
- * @len: bytes of it
+ * @len: length of @msg, bytes
  * @mac: MAC of the message
  *
- * Return: 0; -EACCES when the MAC is wrong; or an errno of the crypto layer.
+ * Return: 0; -EACCES: the MAC is wrong; or an errno of the crypto layer.
  */
 int rdmablk_mac_check(struct rdmablk_mac *a, const char *label,
 		      const void *msg, size_t len, const u8 *mac)
@@ -159,7 +159,7 @@ int rdmablk_mac_check(struct rdmablk_mac *a, const char *label,
 /**
  * rdmablk_mac_join() - put the join MAC into a connection request
  * @a: keys
- * @req: complete but for the MAC
+ * @req: complete except for the MAC
  *
  * Return: 0 or a negative errno of the crypto layer.
  */

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long a login waits, and how long the pause after a failed one is.
+ * How long a login waits, and how long the pause after a failed login is.
  * PURE: the unit tests compile this file.
  *
- * After a link has flapped all disks of a host, and of other hosts, log in at once, and the
- * target serves them one after the other. A login that is served slowly must not give up
- * what it has, because the next try would begin with nothing and make the others slower.
- * So each step that succeeds gives the login its time again; a try that ends for want of
- * time makes the next one more patient; and a target that is slow gets longer pauses.
+ * After a link has flapped, all disks of this host and of others log in at once, and the
+ * target serves them one after the other. A login that is served slowly must not give up the
+ * queues that it has: the next try would begin with nothing and make the others slower. So
+ * each successful step restarts the login's time; a try that runs out of time makes the next
+ * one more patient; and a slow target gets longer pauses.
  *
- * A target that is away is another matter: it is back when it answers, and the disk should
- * be, too. The pauses after such tries are reconnect_delay at most.
+ * If the target is away, the disk should be back as soon as the target answers again. The
+ * pauses after such tries are at most reconnect_delay.
  */
 #include <linux/kernel.h>
 #include "patience.h"
 
-/* Doublings of a time that a late join may cost: 1 s becomes more than any connect_tmo. */
+/* Most doublings of a join's time: 1 s becomes more than any connect_tmo. */
 #define RDMABLK_JOIN_DOUBLINGS	10U
 
-/* Pauses begin with reconnect_delay >> 4, and grow to reconnect_delay << 3. */
+/* Pauses begin with reconnect_delay >> 4 and grow up to reconnect_delay << 3. */
 #define RDMABLK_PAUSE_SHIFT	5U
 #define RDMABLK_PAUSE_DOUBLINGS	3U
 
 /**
  * rdmablk_patience_login() - time for a whole login, however much progress it makes
- * @connect_ms: time without progress that ends it, milliseconds
- * @joins: data queues that may join
+ * @connect_ms: time without progress that ends the login, milliseconds
+ * @joins: number of data queues that may join
  *
- * A peer that does one step whenever the time is nearly over cannot go on for ever.
+ * The limit stops a peer that completes one step whenever the time is nearly over.
  *
  * Return: milliseconds.
  */
@@ -37,14 +37,13 @@ u64 rdmablk_patience_login(u32 connect_ms, u32 joins)
 }
 
 /**
- * rdmablk_patience_control() - time for the control queue to connect, in a login that is
- *	not the first
+ * rdmablk_patience_control() - time for the control queue to connect, in a reconnect
  * @delay_ms: reconnect_delay, milliseconds
- * @failed: tries in a row that have failed
+ * @failed: number of failed tries in a row
  *
  * The first try ends early: the connection may have been lost because the device or the
- * address is another one. After that the answer may come as late as rdma_cm's second
- * request makes it; who waits notices by other means that the target is back.
+ * address has changed. Later tries allow for an answer to rdma_cm's second request; probes
+ * (probe.c) notice sooner that the target is back.
  *
  * Return: milliseconds.
  */
@@ -54,12 +53,12 @@ u32 rdmablk_patience_control(u32 delay_ms, u32 failed)
 }
 
 /**
- * rdmablk_patience_join() - time without progress of any join that ends a login which is
- *	not the first
+ * rdmablk_patience_join() - time without progress of any join that ends a reconnect
  * @delay_ms: reconnect_delay, milliseconds
- * @late: tries in a row that have ended so
+ * @late: number of tries in a row that have ended so
  *
- * It doubles with every other of these: where packets get lost, that may happen twice.
+ * The time doubles with every second late try: if packets get lost, two late tries may be
+ * chance.
  *
  * Return: milliseconds.
  */
@@ -69,14 +68,14 @@ u64 rdmablk_patience_join(u32 delay_ms, u32 late)
 }
 
 /**
- * rdmablk_patience_pause() - from the end of a failed try to the start of the next
+ * rdmablk_patience_pause() - pause from the end of a failed try to the start of the next
  * @delay_ms: reconnect_delay, milliseconds
- * @tries: in a row that have failed, this one included
- * @late: how many of them the target was reached, but did not let all queues join in time
+ * @tries: number of failed tries in a row, this one included
+ * @late: number of those that reached the target, but whose queues did not all join in time
  * @chance: a random number
  *
- * Up to half of a pause is left to chance: the disks of many hosts that have lost the same
- * link must not come back at the same moments.
+ * Up to half of the pause is random: the disks of many hosts that have lost the same link
+ * must not come back at the same moments.
  *
  * Return: milliseconds.
  */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long a login waits, and how long the pause after a failed one is.
+ * How long a login waits, and how long the pause after a failed login is.
  */
 #ifndef RDMABLK_PATIENCE_H
 #define RDMABLK_PATIENCE_H
 
 #include <linux/types.h>
 
-/* Data queues of one login that join at the same time, at most */
+/* Most data queues of one login that join at the same time */
 #define RDMABLK_JOINS			16U
 
-/* rdma_cm sends a message that has no answer again after 4.096 us << 20 and two packet lives. */
+/* rdma_cm repeats an unanswered message after 4.096 us << 20 and two packet lifetimes. */
 #define RDMABLK_CM_RESPONSE_MS		4400U
 
 #define RDMABLK_MIN_PAUSE_MS		50U

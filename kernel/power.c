@@ -2,21 +2,20 @@
 /*
  * Suspend and hibernation.
  *
- * From the moment the network devices are suspended until they are resumed nothing
- * that is in flight can end, and nothing that is held: the recovery has no network.
- * Whoever needs the disk on the way down would wait for what comes up last. A program
- * that has submitted its I/O and waits for the outcome interruptibly does not keep the
- * freezer of processes from going on.
+ * While the network devices are suspended, no request in flight and no held request can end:
+ * the recovery has no network. A task or device that needs the disk on the way down would
+ * wait for a network that resumes last. The freezer of processes does not prevent this: a
+ * program that has submitted I/O and waits for it interruptibly lets the freezer go on.
  *
- * So the queues are frozen before the first device is suspended, when all devices and
- * the recovery still work, and unfrozen after the last one has been resumed. What is
- * in flight has time to end. When it does not, because it is held in an outage, the
+ * So this file freezes the request queues before the first device is suspended, when all
+ * devices and the recovery still work, and unfreezes them after the last device has resumed.
+ * Requests in flight get time to end. If they do not end, because an outage holds them, the
  * suspend is refused.
  *
- * Who polls for a request has been stopped by then, so whoever waits for these looks
- * himself.
+ * Tasks that poll for requests are stopped by then, so this file polls while it waits.
  *
- * ->prepare() of any device comes before ->suspend() of all, hence a device of our own.
+ * ->prepare() of any device comes before ->suspend() of all, hence a platform device of our
+ * own.
  */
 #include <linux/blk-mq.h>
 #include <linux/err.h>
@@ -30,12 +29,12 @@
 #include "registry.h"
 #include "session.h"
 
-/* For what is in flight on a connection that works, generously */
+/* Time for requests in flight on a working connection, generous */
 #define RDMABLK_FREEZE_TMO	(5 * HZ)
 
 static struct platform_device *rdmablk_power_device;
 
-/* Whoever removes the disk meanwhile has waited for its I/O: nothing is left to freeze. */
+/* If the disk is removed meanwhile, the removal has waited for its I/O: nothing to freeze. */
 static void rdmablk_power_freeze_start(struct rdmablk_session *s)
 {
 	mutex_lock(&s->disk_mutex);
@@ -103,7 +102,7 @@ static int rdmablk_power_prepare(struct device *dev)
 	if (idle)
 		return 0;
 	rdmablk_session_put(s);
-	/* ->complete() is called for those only that agreed. */
+	/* The PM core calls ->complete() only for devices whose ->prepare() succeeded. */
 	rdmablk_power_complete(dev);
 	return -EBUSY;
 }
@@ -121,7 +120,7 @@ static struct platform_driver rdmablk_power_driver = {
 };
 
 /**
- * rdmablk_power_init() - have a say in suspends
+ * rdmablk_power_init() - register for suspends
  *
  * Return: 0 or a negative errno.
  */
@@ -141,7 +140,7 @@ int rdmablk_power_init(void)
 }
 
 /**
- * rdmablk_power_exit() - the opposite
+ * rdmablk_power_exit() - undo rdmablk_power_init()
  */
 void rdmablk_power_exit(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Suspend and hibernation: the disks are quiet while the devices sleep.
+ * Suspend and hibernation: the disks carry no I/O while the devices sleep.
  */
 #ifndef RDMABLK_POWER_H
 #define RDMABLK_POWER_H

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes: is the target back while the control queue waits for its answer?
+ * Probes: find out whether the target is back while the control queue waits for its answer.
  *
- * A connection request that was lost is sent again by rdma_cm after more than 4 s, and no
- * sooner. A try of a disk that comes back must wait longer than that, because a target that
- * is busy with the disks of many hosts may be as slow. But a disk must also be back soon
- * after a network is. So while the request waits, a second one goes out whenever
- * reconnect_delay has passed, from an id and a queue pair of its own. Any answer to it, a
- * refusal as well, shows that a request gets through now; then the login begins again, which
- * gives up the lost request. A slow target answers the older request first.
+ * If a connection request is lost, rdma_cm repeats it only after more than 4 s. A reconnect
+ * must wait longer than that, because a target that is busy with the disks of many hosts may
+ * be as slow. But a disk must also be back soon after its network is. So while the request
+ * waits, this file sends a second one each reconnect_delay, from an id and a queue pair of
+ * its own. Any answer to it, even a refusal, shows that requests get through again; then the
+ * login starts again and abandons the lost request. A slow target answers the older request
+ * first.
  *
  * Nothing is ever posted on the queue pair of a probe. A probe ends before
  * rdmablk_probe_wait() returns, so no teardown needs to know of it. The target sees a control
@@ -29,7 +29,7 @@ enum rdmablk_probe_step {
 	RDMABLK_PROBE_CONNECT,
 };
 
-/* queue: NULL: none is under way; step: what has an outcome next */
+/* queue: NULL: no probe is under way; step: the step whose outcome comes next */
 struct rdmablk_probe {
 	struct rdmablk_queue *queue;
 	enum rdmablk_probe_step step;
@@ -50,7 +50,7 @@ static void rdmablk_probe_end(struct rdmablk_probe *p)
 	p->queue = NULL;
 }
 
-/* Without memory there is no probe this time. */
+/* If there is no memory, there is no probe this time. */
 static void rdmablk_probe_start(struct rdmablk_session *s, struct rdmablk_probe *p)
 {
 	const struct rdmablk_queue_owner owner = {
@@ -82,7 +82,7 @@ static int rdmablk_probe_connect(struct rdmablk_session *s, struct rdmablk_probe
 	       rdmablk_cm_start_connect(q, req, 0);
 }
 
-/* A step of a probe has an outcome. Return: whether that is an answer of the target. */
+/* A step of a probe has an outcome. Return: whether the target has answered. */
 static bool rdmablk_probe_next(struct rdmablk_session *s, struct rdmablk_probe *p,
 			       const struct rdmablk_cm_request *req)
 {
@@ -105,15 +105,15 @@ static bool rdmablk_probe_next(struct rdmablk_session *s, struct rdmablk_probe *
 }
 
 /**
- * rdmablk_probe_wait() - wait for the answer to the request of the control queue
+ * rdmablk_probe_wait() - wait for the answer to the control queue's connection request
  * @s: session whose control queue connects
  * @req: the request, which probes carry, too
  * @deadline: in jiffies
  *
  * Context: may sleep.
  *
- * Return: 0; -ERESTART, which no verb returns: the target answers, but not this request; or
- * another negative errno, with a text in the control queue's why.
+ * Return: 0; -ERESTART, which no verb returns: the target has answered a probe, but not this
+ * request; or another negative errno, with a text in the control queue's why.
  */
 int rdmablk_probe_wait(struct rdmablk_session *s, const struct rdmablk_cm_request *req,
 		       unsigned long deadline)
@@ -141,6 +141,6 @@ int rdmablk_probe_wait(struct rdmablk_session *s, const struct rdmablk_cm_reques
 		}
 	}
 	rdmablk_probe_end(&p);
-	/* The outcome, or why there is none */
+	/* Return the outcome, or say why there is none. */
 	return answered && !rdmablk_cm_is_done(q) ? -ERESTART : rdmablk_cm_wait(q, deadline);
 }

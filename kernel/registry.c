@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The list of all sessions, sorted by their numbers. It holds a reference to each; an
- * export is in it once.
+ * The list of all sessions, sorted by number. It holds a reference to each session, and
+ * contains each export at most once.
  */
 #include <linux/idr.h>
 #include <linux/list.h>
@@ -34,7 +34,7 @@ static int rdmablk_registry_insert(struct rdmablk_session *s, const char **why)
 			return -EEXIST;
 		}
 	}
-	/* Who ends an outage takes the mutex, too: it must not wait for held I/O. */
+	/* The end of an outage needs the mutex, too, so this must not wait for held I/O. */
 	s->index = ida_alloc(&rdmablk_index_ida, GFP_NOIO);
 	if (s->index < 0) {
 		*why = "out of memory";
@@ -52,7 +52,7 @@ static int rdmablk_registry_insert(struct rdmablk_session *s, const char **why)
 
 /**
  * rdmablk_registry_add() - give a session its number, its name and a place in the list
- * @s: new session; its first reference becomes the list's
+ * @s: new session; its first reference passes to the list
  * @why: set to a text on error
  *
  * Return: 0; -EEXIST; -ENOMEM.
@@ -74,8 +74,8 @@ int rdmablk_registry_add(struct rdmablk_session *s, const char **why)
 }
 
 /**
- * rdmablk_registry_del() - take a session out of the list; its number is free
- * @s: session; the list's reference is the caller's
+ * rdmablk_registry_del() - take a session out of the list and free its number
+ * @s: session; the list's reference passes to the caller
  */
 void rdmablk_registry_del(struct rdmablk_session *s)
 {
@@ -125,11 +125,11 @@ struct rdmablk_session *rdmablk_registry_next(int index)
 }
 
 /**
- * rdmablk_registry_step() - go from one session to the next, in the order of their numbers
- * @s: NULL before the first one; its reference is put, and that of the next one is the
- *	caller's, who puts it when he ends the walk early
+ * rdmablk_registry_step() - go to the next session, in the order of numbers
+ * @s: *@s is NULL before the first session; this function puts the reference of the old one
+ *	and takes one for the next. A caller that ends the walk early puts that one.
  *
- * Return: whether there is one.
+ * Return: whether there is a next session.
  */
 bool rdmablk_registry_step(struct rdmablk_session **s)
 {

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A block request as a command, for exports that are not in the target's memory.
+ * Block requests as commands, for exports that are not in the target's memory.
  *
  *   small READ    command; the data is the payload of the answer
  *   large READ    command; answer; RDMA READ from the command's slot
  *   small WRITE   command with the data behind it; answer
  *   large WRITE   RDMA WRITE into the slot, command; answer
- *   any WRITE     RDMA WRITE into the slot with immediate data; answer. With the feature
- *                 IMPLIED, when the tag is the one that is implied, a single work request
- *                 has all the data, and the immediate data can say where it goes
+ *   any WRITE     RDMA WRITE into the slot with immediate data; answer. Needs the feature
+ *                 IMPLIED, the implied tag, a single work request for all data, and a
+ *                 position that the immediate data can express
  *   others        command; answer
  *
- * A slot is the target's memory for the data of one command. It belongs to the tag of
- * the command, so the tag is kept until nothing reads the slot any more. What a request
- * needs later, slots of the read queue say, is taken before it begins: an answer never
- * has to wait for anything.
+ * A slot is memory of the target for the data of one command. The slot belongs to the tag of
+ * the command, so the request keeps the tag until nothing reads the slot any more. A request
+ * takes everything that it needs later, such as slots of the read queue, before it begins:
+ * the handling of an answer never has to wait.
  *
- * After a reconnect there may be fewer tags than requests. A READ or WRITE that finds none
- * is tried again by the block layer. DISCARD and its like always wait in the line of
- * fence.c, for half of the tags; in the block layer all that comes later would wait behind
- * them. Were who comes from there always faster, they would wait for ever: so when the line
- * has no tag, one may pass, and then it is the line's turn. A FLUSH that finds no tag waits
- * for nothing: it goes by the tag that is reserved for flushes, together with others of its
- * kind (request.c).
+ * After a reconnect there may be fewer tags than requests. The block layer retries a READ or
+ * WRITE that finds no tag. DISCARD and other slow commands always wait in the line of
+ * fence.c, for half of the tags; in the block layer all later requests would wait behind
+ * them. Requests from the block layer might always be faster than the line, which would then
+ * wait for ever: so while the line has no tag, one request may pass, and then it is the
+ * line's turn. A FLUSH that finds no tag does not wait: it is sent together with others on
+ * the tag that is reserved for flushes (request.c).
  */
 #include <linux/errno.h>
 #include "onesided.h"
@@ -54,7 +54,7 @@ static bool rdmablk_staged_is_large_read(struct rdmablk_path *path, struct reque
 	return req_op(rq) == REQ_OP_READ && blk_rq_bytes(rq) > path->cmds.trailer_bytes;
 }
 
-/* Takes as long as the store does, whatever that is. */
+/* Whether the request may take as long as the store needs */
 static bool rdmablk_staged_is_slow(struct request *rq)
 {
 	switch (req_op(rq)) {
@@ -74,7 +74,7 @@ static void rdmablk_staged_end(struct request *rq, blk_status_t status)
 	struct rdmablk_cmd_tag *cmd = req->cmd;
 
 	rdmablk_onesided_unmap(path, rq);
-	/* Before the end: until then the tag is this request's. */
+	/* Before the request ends: the tag is the request's only until then. */
 	req->cmd = NULL;
 	rdmablk_fence_put(&path->fence, cmd, rdmablk_staged_is_slow(rq));
 	if (req_op(rq) == REQ_OP_FLUSH) {
@@ -84,7 +84,7 @@ static void rdmablk_staged_end(struct request *rq, blk_status_t status)
 		WRITE_ONCE(path->unflushed, true);
 	}
 	if (unlikely(status && req->durable && !(rq->cmd_flags & REQ_FUA))) {
-		/* Nobody has asked for more than a write: again, as one. */
+		/* The write was durable unasked: send it again as an ordinary one. */
 		rdmablk_flush_ahead_failed(path);
 		if (unlikely(req->watched))
 			rdmablk_poll_request_done(rq);
@@ -108,7 +108,7 @@ static void rdmablk_staged_read_done(struct ib_cq *cq, struct ib_wc *wc)
 	rdmablk_staged_end(blk_mq_rq_from_pdu(req), BLK_STS_OK);
 }
 
-/* The data is in the slot. */
+/* Reads the data, which is in the slot. */
 static void rdmablk_staged_fetch(struct rdmablk_path *path, struct rdmablk_request *req)
 {
 	struct rdmablk_queue *q = req->queue;
@@ -152,7 +152,7 @@ static bool rdmablk_staged_payload(struct rdmablk_cmd_tag *cmd, const void *data
 	return true;
 }
 
-/* Whether the data of a mapped WRITE fits behind its command. */
+/* Whether the data of a mapped WRITE fits behind its command */
 static bool rdmablk_staged_write_fits(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
@@ -161,13 +161,13 @@ static bool rdmablk_staged_write_fits(struct rdmablk_path *path, struct request 
 	       req->nr_sge < min_t(u32, RDMABLK_CMD_SGES, path->sge_per_wr);
 }
 
-/* Slow ones wait for a tag, and have none. */
+/* Whether slow commands wait for a tag while no slow command has one */
 static bool rdmablk_staged_slow_waits(struct rdmablk_hwq *hwq)
 {
 	return READ_ONCE(hwq->waits) & BIT(RDMABLK_LINE_SLOW) && !atomic_read(&hwq->slow);
 }
 
-/* A tag and send slots for all there is to post, or nothing. */
+/* Takes a tag and the send slots for all work requests, or nothing. */
 static blk_status_t rdmablk_staged_reserve(struct rdmablk_path *path,
 					   struct rdmablk_hwq *hwq, struct request *rq,
 					   bool trailer)
@@ -185,7 +185,7 @@ static blk_status_t rdmablk_staged_reserve(struct rdmablk_path *path,
 		return BLK_STS_RESOURCE;
 	req->cmd = rdmablk_cmdq_get(&hwq->cmdq, slots);
 	if (likely(req->cmd)) {
-		/* They may have got theirs meanwhile. */
+		/* The line may have got its tag meanwhile. */
 		if (unlikely(pass) && rdmablk_staged_slow_waits(hwq))
 			WRITE_ONCE(hwq->passed, true);
 		return BLK_STS_OK;
@@ -211,7 +211,7 @@ static void rdmablk_staged_command(struct request *rq, u16 op, u16 flags, u64 po
 	rdmablk_cmdq_prepare(req->cmd, op, flags, pos, blk_rq_bytes(rq), trailer);
 }
 
-/* There is a tag for a slow one. */
+/* Upcall: a slow command has its tag. */
 static void rdmablk_staged_send_slow(struct rdmablk_fence_op *op,
 				     struct rdmablk_cmd_tag *cmd)
 {
@@ -241,7 +241,7 @@ static void rdmablk_staged_add_trailer(struct rdmablk_request *req)
 	cmd->nr_sge = 1 + req->nr_sge;
 }
 
-/* A WRITE as a command in full, @trailer: with its data behind it. */
+/* Prepares a WRITE as a full command; with @trailer the data follows the command. */
 static void rdmablk_staged_write(struct request *rq, u16 flags, bool trailer)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
@@ -254,7 +254,7 @@ static void rdmablk_staged_write(struct request *rq, u16 flags, bool trailer)
 		rdmablk_staged_add_trailer(req);
 }
 
-/* Return: its data is all that has to be sent of a WRITE. */
+/* Return: true: the WRITE is prepared to be sent as its data only. */
 static bool rdmablk_staged_imply(struct rdmablk_path *path, struct request *rq, u16 flags)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
@@ -270,13 +270,13 @@ static bool rdmablk_staged_imply(struct rdmablk_path *path, struct request *rq, 
 }
 
 /**
- * rdmablk_staged_prepare() - take all that a request needs
- * @path: live path of a staged session
+ * rdmablk_staged_prepare() - take everything that a request needs
+ * @path: data path, live, of a staged session
  * @hwq: hardware queue
  * @rq: request
  *
- * Return: BLK_STS_OK, without a tag when the request is one for rdmablk_fence_queue();
- * BLK_STS_RESOURCE: not now; or why it cannot be done.
+ * Return: BLK_STS_OK, without a tag if the request must go through rdmablk_fence_queue();
+ * BLK_STS_RESOURCE: try again later; or the status with which the request fails.
  */
 blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
 				    struct request *rq)
@@ -296,7 +296,7 @@ blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hw
 	rq->timeout = READ_ONCE(path->slow_tmo);
 	if (op == RDMABLK_OP_READ || (write && !(flags & RDMABLK_IO_FUA)))
 		rq->timeout = READ_ONCE(path->read_write_tmo);
-	/* The block layer gives a flush a position that means none. */
+	/* A FLUSH has no position; the block layer gives it a meaningless one. */
 	if (op == RDMABLK_OP_FLUSH)
 		pos = 0;
 	if (pos > path->size || bytes > path->size - pos)
@@ -334,7 +334,7 @@ blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hw
 	return BLK_STS_OK;
 }
 
-/* The command, behind what goes into its slot. */
+/* Posts the command, behind the WRITE into its slot if it has one. */
 static void rdmablk_staged_add(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
@@ -348,7 +348,7 @@ static void rdmablk_staged_add(struct rdmablk_path *path, struct request *rq)
 	rdmablk_cmdq_add(cmd);
 }
 
-/* Return: false: it is a command in full now, which has the same send slots. */
+/* Return: false: the WRITE has become a full command, which needs the same send slots. */
 static bool rdmablk_staged_add_implied(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
@@ -369,11 +369,11 @@ static bool rdmablk_staged_add_implied(struct rdmablk_path *path, struct request
 
 /**
  * rdmablk_staged_send() - hand a prepared request to its queue pairs
- * @path: live path
+ * @path: data path, live
  * @rq: started request
- * @flush: post the batch; else a rdmablk_queue_commit() follows
+ * @flush: post the batch; else the caller calls rdmablk_queue_commit() later
  *
- * The request may complete, and its tag be in use again, before this returns.
+ * The request may complete, and its tag may be in use again, before this returns.
  */
 void rdmablk_staged_send(struct rdmablk_path *path, struct request *rq, bool flush)
 {

@@ -2,10 +2,10 @@
 /*
  * Counters, and histograms of latencies.
  *
- * Counters are per CPU and always on. Latencies are of those devices that the
- * administrator wants them of: the memory comes when that is first said, and else the
- * data path has a branch that is not taken where the clock would be read. Not one that is
- * patched out: patching waits for CPU hotplug, and that for requests of any disk.
+ * Counters are per CPU and always on. Latencies are measured for the devices for which the
+ * administrator switches that on; the first time allocates the memory. For other devices
+ * the data path has a branch, not taken, where it would read the clock. The branch is not a
+ * static key: patching one waits for CPU hotplug, and that may wait for requests of any disk.
  */
 #include <linux/cpumask.h>
 #include <linux/errno.h>
@@ -42,11 +42,11 @@ void rdmablk_stats_sum(const struct rdmablk_stats __percpu *stats,
 }
 
 /**
- * rdmablk_stats_timing_set() - switch the clock of a device on or off
- * @t: clock
- * @on: whether requests are timed from now on
+ * rdmablk_stats_timing_set() - switch the measuring of a device on or off
+ * @t: latencies of the device
+ * @on: whether to measure requests from now on
  *
- * What has been measured stays.
+ * Results so far are kept.
  *
  * Context: may sleep.
  *
@@ -56,7 +56,7 @@ int rdmablk_stats_timing_set(struct rdmablk_timing *t, bool on)
 {
 	struct rdmablk_latency __percpu *latency;
 
-	/* Of several at once one gets its memory in. */
+	/* If several callers race, one installs its memory and the others free theirs. */
 	if (on && !READ_ONCE(t->latency)) {
 		latency = alloc_percpu(struct rdmablk_latency);
 		if (!latency)
@@ -64,14 +64,14 @@ int rdmablk_stats_timing_set(struct rdmablk_timing *t, bool on)
 		if (cmpxchg(&t->latency, NULL, latency))
 			free_percpu(latency);
 	}
-	/* Pairs with the acquire in rdmablk_stats_timing_is_on(): the memory is there. */
+	/* Pairs with the acquire in rdmablk_stats_timing_is_on(): the memory exists. */
 	smp_store_release(&t->on, on);
 	return 0;
 }
 
 /**
- * rdmablk_stats_timing_exit() - give the memory back
- * @t: of a device that is gone
+ * rdmablk_stats_timing_exit() - free the memory
+ * @t: latencies of a device that no longer exists
  */
 void rdmablk_stats_timing_exit(struct rdmablk_timing *t)
 {
@@ -80,10 +80,10 @@ void rdmablk_stats_timing_exit(struct rdmablk_timing *t)
 }
 
 /**
- * rdmablk_stats_timing_add() - count a request that has been timed and ends now
- * @t: of the device
- * @op: what it was
- * @begun: when, by ktime_get_ns()
+ * rdmablk_stats_timing_add() - add the latency of a request that ends now
+ * @t: latencies of the device
+ * @op: kind of request
+ * @begun: start of the request, by ktime_get_ns()
  *
  * Context: any that completes requests.
  */
@@ -97,9 +97,9 @@ void rdmablk_stats_timing_add(struct rdmablk_timing *t, enum rdmablk_timed op, u
 
 /**
  * rdmablk_stats_timing_sum() - add up the histograms of all CPUs
- * @t: of a device
- * @op: of which operation
- * @sum: result; all zero when nothing has been timed
+ * @t: latencies of a device
+ * @op: kind of request
+ * @sum: result; all zero if nothing was measured
  */
 void rdmablk_stats_timing_sum(const struct rdmablk_timing *t, enum rdmablk_timed op,
 			      struct rdmablk_latency_histogram *sum)

@@ -8,17 +8,17 @@
 #include "uapi/rdmablk_netlink.h"
 
 /**
- * struct rdmablk_stats - what one CPU has done; only ever grows
+ * struct rdmablk_stats - counters of one CPU; they only grow
  * @ios: completed requests, index: 0 read, 1 write
- * @bytes: bytes, same index
+ * @bytes: bytes of those, same index
  * @flushes: FLUSH requests
  * @discards: DISCARD, WRITE ZEROES and SECURE ERASE requests
- * @discard_bytes: their bytes
- * @errors: requests ended with an error
- * @work_requests: RDMA work requests of the completed requests
- * @busy: times a request was given back to the block layer, because of send slots, tags
- *	or memory, or between an error and the quiesce that follows it
- * @requeues: requests posted anew after the connection was lost
+ * @discard_bytes: bytes of @discards
+ * @errors: requests that ended with an error
+ * @work_requests: RDMA work requests of completed requests
+ * @busy: how often a request went back to the block layer, because it found no send slot, tag
+ *	or memory, or because it came between an error and the quiesce after it
+ * @requeues: requests posted again after the connection was lost
  */
 struct rdmablk_stats {
 	u64 ios[2];
@@ -33,7 +33,7 @@ struct rdmablk_stats {
 };
 
 /**
- * struct rdmablk_transport_errors - why queue pairs have ended; only ever grows
+ * struct rdmablk_transport_errors - reasons why queue pairs ended; the counters only grow
  * @retry: the peer acknowledged nothing, RETRY_EXC_ERR
  * @rnr: the peer had no receive posted for too long, RNR_RETRY_EXC_ERR
  * @remote: the peer refused a work request: access, invalid request, operation error
@@ -46,7 +46,7 @@ struct rdmablk_transport_errors {
 	atomic_t other;
 };
 
-/* What is timed apart: index of struct rdmablk_latency.op */
+/* Kinds of requests with separate latencies: index of struct rdmablk_latency.op */
 enum rdmablk_timed {
 	RDMABLK_TIMED_READ,
 	RDMABLK_TIMED_WRITE,
@@ -57,18 +57,17 @@ enum rdmablk_timed {
 };
 
 /**
- * struct rdmablk_latency - how long the requests that ended on one CPU have taken
- * @op: by enum rdmablk_timed
+ * struct rdmablk_latency - latencies of the requests that ended on one CPU
+ * @op: histograms, by enum rdmablk_timed
  */
 struct rdmablk_latency {
 	struct rdmablk_latency_histogram op[RDMABLK_TIMED_OPS];
 };
 
 /**
- * struct rdmablk_timing - the clock of a device
- * @on: requests are timed
- * @latency: what has been measured; NULL until it was first switched on, then there until
- *	the end
+ * struct rdmablk_timing - latencies of a device
+ * @on: requests are measured
+ * @latency: results; NULL until @on is first set, then kept until the device ends
  */
 struct rdmablk_timing {
 	bool on;
@@ -84,10 +83,10 @@ void rdmablk_stats_timing_sum(const struct rdmablk_timing *t, enum rdmablk_timed
 			      struct rdmablk_latency_histogram *sum);
 
 /**
- * rdmablk_stats_timing_is_on() - whether requests are to be timed
- * @t: of the device
+ * rdmablk_stats_timing_is_on() - whether to measure the requests that begin now
+ * @t: latencies of the device
  *
- * Then rdmablk_stats_timing_add() may be called for those that begin now.
+ * If true, rdmablk_stats_timing_add() may be called for these requests.
  */
 static inline bool rdmablk_stats_timing_is_on(const struct rdmablk_timing *t)
 {
