@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Differences between kernels, and the only file that knows of them. The code is
- * written for the newest idiom; each wrapper names the upstream change it hides.
+ * Differences between kernels; no other file may know of them. The code uses the newest
+ * idiom. Each wrapper names the upstream change that it hides.
  *
- * Stable kernels take API backports, so a test asks for what a header defines
- * wherever the header defines something; a version is asked for only where
- * nothing else tells.
+ * Stable kernels take API backports, so a test checks what a header defines if it can. Only
+ * if no macro tells, it checks the version.
  */
 #ifndef RDMABLK_COMPAT_H
 #define RDMABLK_COMPAT_H
@@ -15,9 +14,9 @@
 #include <linux/version.h>
 
 /*
- * "block: pass a queue_limits argument to blk_mq_alloc_disk" (6.9): limits are passed at
- * allocation instead of being set one by one afterwards. "block: move cache control
- * settings out of queue->flags" (6.11): so are the features.
+ * "block: pass a queue_limits argument to blk_mq_alloc_disk" (6.9): the caller passes limits
+ * at allocation instead of setting them one by one afterwards. "block: move cache control
+ * settings out of queue->flags" (6.11): the same for features.
  */
 struct rdmablk_disk_limits {
 	unsigned int logical_block;
@@ -48,7 +47,7 @@ static inline void rdmablk_compat_set_flags(struct request_queue *q,
 }
 #endif
 
-/* The number of arguments of a macro is invisible to the preprocessor. */
+/* The preprocessor cannot see the number of arguments of a function. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
 static inline struct gendisk *
 rdmablk_compat_alloc_disk(struct blk_mq_tag_set *set,
@@ -112,8 +111,8 @@ rdmablk_compat_alloc_disk(struct blk_mq_tag_set *set,
 #endif
 
 /*
- * "block: remove BLK_MQ_F_SHOULD_MERGE" (6.14): merging became the default. The
- * flag is an enumerator, invisible to the preprocessor.
+ * "block: remove BLK_MQ_F_SHOULD_MERGE" (6.14): merging became the default. The flag is an
+ * enumerator, which the preprocessor cannot see.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define RDMABLK_TAGSET_FLAGS	BLK_MQ_F_SHOULD_MERGE
@@ -122,9 +121,8 @@ rdmablk_compat_alloc_disk(struct blk_mq_tag_set *set,
 #endif
 
 /*
- * "block: pass a gendisk to ->open" and "block: use the holder as indication for
- * exclusive opens" (6.5): ->open() is given the disk and a blk_mode_t, whose
- * flags are macros.
+ * "block: pass a gendisk to ->open" and "block: use the holder as indication for exclusive
+ * opens" (6.5): ->open() gets the disk and a blk_mode_t, whose flags are macros.
  */
 #ifdef BLK_OPEN_READ
 #define RDMABLK_DISK_OPEN(name, fn)					\
@@ -141,8 +139,8 @@ rdmablk_compat_alloc_disk(struct blk_mq_tag_set *set,
 #endif
 
 /*
- * "block: force noio scope in blk_mq_freeze_queue" (6.14): blk_mq_unfreeze_queue() also
- * takes back what blk_mq_freeze_queue() has done to the task. Neither is a macro.
+ * "block: force noio scope in blk_mq_freeze_queue" (6.14): blk_mq_unfreeze_queue() also ends
+ * the noio scope of the task that froze the queue. Neither function is a macro.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 static inline void rdmablk_compat_unfreeze_queue(struct request_queue *q)
@@ -157,9 +155,9 @@ static inline void rdmablk_compat_unfreeze_queue(struct request_queue *q)
 #endif
 
 /*
- * "block: add a rq_list type" (6.13, and 6.12 by a stable update): the requests that
- * ->queue_rqs() is given are a list with head and tail instead of a bare chain. Where
- * they are a chain, what handles it are macros.
+ * "block: add a rq_list type" (6.13, and 6.12 by a stable update): ->queue_rqs() gets a list
+ * with head and tail instead of a bare chain of requests. With the chain, the functions that
+ * handle it are macros.
  */
 #ifdef rq_list_add_tail
 #undef rq_list_add_tail
@@ -211,7 +209,7 @@ static inline struct request *rq_list_pop(struct rq_list *rl)
 	return rq;
 }
 
-/* Nothing asks for the tail of what is left to the caller. */
+/* The caller never uses the tail of the requests that are left in the list. */
 #define RDMABLK_QUEUE_RQS(name, fn)					\
 	static void name(struct request **chain)			\
 	{								\
@@ -229,9 +227,9 @@ static inline struct request *rq_list_pop(struct rq_list *rl)
 #endif
 
 /*
- * "genetlink: Use internal flags for multicast groups" (6.7, and stable updates of the
- * kernels before): a multicast group can be for those with CAP_NET_ADMIN alone. Where it
- * cannot, any process may join.
+ * "genetlink: Use internal flags for multicast groups" (6.7, and stable updates of earlier
+ * kernels): a multicast group can require CAP_NET_ADMIN. Without the flag, any process may
+ * join.
  */
 #ifdef GENL_MCAST_CAP_NET_ADMIN
 #define RDMABLK_MCAST_FLAGS	.flags = GENL_MCAST_CAP_NET_ADMIN,
@@ -252,8 +250,8 @@ static inline unsigned int rdmablk_compat_map_sg(struct request *rq, struct scat
 }
 
 /*
- * "blk-mq: update driver tags request table when start request" (6.7): before, who has
- * ->queue_rqs() enters its requests in the table that iterators and timeouts go by. No
+ * "blk-mq: update driver tags request table when start request" (6.7): before, a driver with
+ * ->queue_rqs() must enter its requests in the table that iterators and timeouts read. No
  * macro tells.
  */
 static inline void rdmablk_compat_enter(struct request *rq)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The gendisk: limits, capacity, who may open it.
+ * The gendisk: its limits, its capacity, and when it may be opened.
  *
- * The disk has no major number of its own (disk->major stays 0): LVM knows a fixed
- * list of driver names and refuses any other, but takes the extended range that the
- * block layer hands out.
+ * The disk has no major number of its own (disk->major stays 0): LVM accepts only a fixed
+ * list of driver names, and the extended range that the block layer hands out.
  *
- * What the target has is what is advertised. A store that is memory has no volatile
- * write cache: the block layer completes FLUSH by itself and drops FUA. Operations that
- * are not advertised never reach the driver.
+ * The disk advertises what the target has. A memory store has no volatile write cache: the
+ * block layer completes FLUSH by itself and drops FUA. Operations that the disk does not
+ * advertise never reach the driver.
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
@@ -19,10 +18,13 @@
 #include "log.h"
 #include "session.h"
 
-/* A target may say all the time that the export has grown; each change is an event. */
+/* A target may announce growth again and again; each change is an event. In jiffies */
 #define RDMABLK_DISK_PAUSE	(HZ / 10)
 
-/* Called with disk->open_mutex held, as is the move to "deleting" unless by force. */
+/*
+ * Called with disk->open_mutex held. The move to "deleting" holds it, too, unless the
+ * administrator forces the removal.
+ */
 static int rdmablk_disk_may_open(struct gendisk *disk)
 {
 	struct rdmablk_session *s = disk->private_data;
@@ -44,9 +46,9 @@ static const struct block_device_operations rdmablk_disk_ops = {
 };
 
 /*
- * Longer than the transport retries: (retries + 1) times four times the timeout,
- * which is what the specification allows a device to make of it, and a second. And
- * no shorter than what other block devices have, because requests queue.
+ * Longer than the transport retries: (retries + 1) times four times the timeout, the most
+ * that the specification allows a device, plus a second. And not shorter than the default of
+ * the block layer, because requests queue.
  */
 static unsigned int rdmablk_disk_timeout(const struct rdmablk_session *s)
 {
@@ -66,12 +68,13 @@ static int rdmablk_disk_alloc_tags(struct rdmablk_session *s)
 	set->numa_node = ibdev_to_node(s->pd->device);
 	set->cmd_size = sizeof(struct rdmablk_request);
 	/*
-	 * A processor that goes need not wait for the requests of its hardware queue, which
-	 * may be held in an outage. That wait is for devices whose interrupts go with their
-	 * processors; those of RDMA devices move to others, and so do softirqs and works.
+	 * When a processor goes offline, it need not wait for the requests of its hardware
+	 * queue, which an outage may hold. That wait is for devices whose interrupts go with
+	 * their processors. The interrupts of RDMA devices move to other processors, and so
+	 * do softirqs and works.
 	 *
-	 * With a single hardware queue the block layer would choose mq-deadline. The order of
-	 * requests is up to the disk of the target, if it has one.
+	 * For a single hardware queue the block layer would choose mq-deadline. The target's
+	 * disk, if it has one, orders the requests.
 	 */
 	set->flags = RDMABLK_TAGSET_FLAGS | BLK_MQ_F_STACKING |
 		     BLK_MQ_F_NO_SCHED_BY_DEFAULT;
@@ -110,18 +113,18 @@ static void rdmablk_disk_limits(const struct rdmablk_session *s,
 		.cache		= g->flags & RDMABLK_GRANT_CACHE,
 	};
 	/*
-	 * A power of two that divides the region serves as well as the region. One region
-	 * has no end that a request could cross, and the block layer looks at each small
-	 * request once more where there is a chunk. So such a disk goes on with one region
-	 * only: rdmablk_login_compare() refuses two, whatever has been queued by then, and
-	 * no target lets an export grow beyond it while a session has it.
+	 * A power of two that divides the region serves as well as the region. A single region
+	 * has no boundary to cross, and with a chunk the block layer checks each small request
+	 * once more. So a disk that starts with one region can only reconnect with one:
+	 * rdmablk_login_compare() refuses two, because larger requests may be queued by then.
+	 * And no target lets an export grow beyond its region while a session uses it.
 	 */
 	if (g->nr_regions > 1)
 		lim->chunk_sectors = min_t(u64, g->region_bytes >> SECTOR_SHIFT, 1U << 31);
 }
 
 /**
- * rdmablk_disk_alloc() - make the disk of a granted session
+ * rdmablk_disk_alloc() - allocate the disk of a granted session
  * @s: session with grant, limits and hardware queues
  *
  * The disk is not visible yet.
@@ -167,9 +170,9 @@ static void rdmablk_disk_resize(struct rdmablk_session *s)
 }
 
 /*
- * The first scan for partitions has failed. The next who opens the disk scans again;
- * that is udev, which hears of a change. Not here: the connection may be lost again,
- * and the scan does I/O under open_mutex.
+ * If the first scan for partitions has failed, the next open scans again. The change event
+ * makes udev open the disk. This work does not scan by itself: the connection may be lost
+ * again, and the scan does I/O under open_mutex.
  */
 static void rdmablk_disk_rescan(struct rdmablk_session *s)
 {
@@ -187,12 +190,12 @@ static void rdmablk_disk_rescan(struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_disk_work() - the connection is back: tell the block layer, and who listens
- *	to it, what that has changed
+ * rdmablk_disk_work() - the connection is back: tell the block layer and user space what has
+ *	changed
  * @work: disk_work of a session whose disk has been added, or will be
  *
- * Not the recovery's own work: the event waits for a lock whose holder may wait for
- * memory, and that for what is held when the connection is lost again.
+ * This is not part of the recovery's work: the event waits for a lock. The lock's holder may
+ * wait for memory, and the memory for I/O that is held if the connection is lost again.
  */
 void rdmablk_disk_work(struct work_struct *work)
 {
@@ -205,7 +208,7 @@ void rdmablk_disk_work(struct work_struct *work)
 }
 
 /**
- * rdmablk_disk_look() - a connection may have changed something
+ * rdmablk_disk_look() - run the disk's work, because a connection may have changed something
  * @s: session whose disk has been added, or will be
  */
 void rdmablk_disk_look(struct rdmablk_session *s)
@@ -213,7 +216,7 @@ void rdmablk_disk_look(struct rdmablk_session *s)
 	unsigned long next = READ_ONCE(s->disk_looked) + RDMABLK_DISK_PAUSE;
 	unsigned long flags, now = jiffies;
 
-	/* Queued under the lock: who moves to "deleting" cancels it afterwards. */
+	/* Queued under the lock: the move to "deleting" cancels the work afterwards. */
 	spin_lock_irqsave(&s->lock, flags);
 	if (s->state != RDMABLK_DEV_DELETING)
 		queue_delayed_work(rdmablk_login_wq, &s->disk_work,
@@ -223,9 +226,9 @@ void rdmablk_disk_look(struct rdmablk_session *s)
 
 /**
  * rdmablk_disk_free() - give up the disk; may be called twice
- * @s: session whose disk is not visible, or not any more
+ * @s: session whose disk is not visible, or no longer visible
  *
- * Who still has it open keeps the gendisk and, through it, the session.
+ * A process that still has the disk open keeps the gendisk and, through it, the session.
  */
 void rdmablk_disk_free(struct rdmablk_session *s)
 {
@@ -234,7 +237,7 @@ void rdmablk_disk_free(struct rdmablk_session *s)
 	mutex_lock(&s->disk_mutex);
 	disk = s->disk;
 	s->disk = NULL;
-	/* Its queue was; that of the next disk is not. */
+	/* The queue of this disk was frozen; the queue of the next disk is not. */
 	s->frozen = false;
 	mutex_unlock(&s->disk_mutex);
 	if (!disk)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The one string parser: connect=ADDR[:PORT]/NAME[,...]. PURE: the unit tests and a
- * fuzzer compile this file.
+ * The only string parser: connect=ADDR[:PORT]/NAME[,...]. PURE: the unit tests and a fuzzer
+ * compile this file.
  *
- * Strict: what is not exactly of this form is an error, because a typo that is
- * overlooked here connects the wrong disk or none.
+ * Anything that is not exactly of this form is an error: an overlooked typo would connect
+ * the wrong disk or none.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -33,11 +33,11 @@ static int rdmablk_param_name_len(const char *name, size_t len, const char **why
 }
 
 /**
- * rdmablk_param_check_name() - is this the name of an export
+ * rdmablk_param_check_name() - check the name of an export
  * @name: NUL-terminated
  * @why: set to a text on error
  *
- * Return: 0; -EINVAL unless it is 1 to 63 printable ASCII characters without space,
+ * Return: 0; -EINVAL unless @name has 1 to 63 printable ASCII characters, without space,
  * slash and comma.
  */
 int rdmablk_param_check_name(const char *name, const char **why)
@@ -75,7 +75,7 @@ static int rdmablk_param_addr(const char *text, size_t len,
 	return 0;
 }
 
-/* ADDR[:PORT], with ADDR in brackets when it has colons itself */
+/* Parses ADDR[:PORT]; an ADDR with colons needs brackets. */
 static int rdmablk_param_host(const char *text, size_t len,
 			      struct rdmablk_param_spec *spec, const char **why)
 {
@@ -108,15 +108,14 @@ static int rdmablk_param_host(const char *text, size_t len,
 }
 
 /**
- * rdmablk_param_next() - the next element of a list
- * @cursor: where to read; moved behind the element
+ * rdmablk_param_next() - parse the next element of a list
+ * @cursor: next character; moved behind the element, or NULL after the last element
  * @spec: result
  * @why: set to a text on error
  *
- * The list is at its end where @cursor is NULL, which it is after the last element:
- * an empty string is a list with one empty element, and that is an error.
+ * An empty string is a list with one empty element, and that is an error.
  *
- * Return: 1 with an element, 0 at the end, -EINVAL.
+ * Return: 1: an element is in @spec; 0: @cursor is NULL; -EINVAL.
  */
 int rdmablk_param_next(const char **cursor, struct rdmablk_param_spec *spec,
 		       const char **why)

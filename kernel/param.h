@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The strings by which a disk is asked for: connect= of the module, and names.
+ * The strings that name a disk: connect= of the module, and export names.
  */
 #ifndef RDMABLK_PARAM_H
 #define RDMABLK_PARAM_H
@@ -8,12 +8,12 @@
 #include <linux/types.h>
 #include "uapi/rdmablk_proto.h"
 
-#define RDMABLK_ADDR_LEN	64	/* a numeric address with scope, and its NUL */
+#define RDMABLK_ADDR_LEN	64	/* a numeric address with scope and NUL */
 
 /**
  * struct rdmablk_param_spec - one element of connect=
- * @addr: address as text, without brackets; not looked at yet
- * @port: port; the default one when none was given
+ * @addr: address as text, without brackets; not checked yet
+ * @port: port; the default if the element has none
  * @name: export name
  */
 struct rdmablk_param_spec {

@@ -8,26 +8,26 @@
 #define TO(state)	(1U << RDMABLK_DEV_##state)
 
 static const u8 rdmablk_state_moves[RDMABLK_DEV_STATES] = {
-	/* being set up: a login starts, or nothing comes of it */
+	/* being set up: the login starts, or the set-up fails */
 	[RDMABLK_DEV_NEW]	 = TO(CONNECTING) | TO(DELETING),
-	/* logging in: it works, it does not, it is given up */
+	/* logging in: the login succeeds, fails, or is given up */
 	[RDMABLK_DEV_CONNECTING] = TO(LIVE) | TO(DELETING),
-	/* I/O flows: an error, or the administrator, ends that */
+	/* I/O flows: an error or the administrator ends it */
 	[RDMABLK_DEV_LIVE]	 = TO(RECOVERING) | TO(DELETING),
-	/* connecting anew: it works, it ends, it is given up */
+	/* reconnecting: the session is back, the time is over, or the disk is removed */
 	[RDMABLK_DEV_RECOVERING] = TO(LIVE) | TO(FAILED) | TO(DELETING),
-	/* all I/O fails: the administrator tries again, or removes it */
+	/* all I/O fails: the administrator retries, or removes the disk */
 	[RDMABLK_DEV_FAILED]	 = TO(RECOVERING) | TO(DELETING),
-	/* being removed: nothing follows */
+	/* being removed: no state follows */
 	[RDMABLK_DEV_DELETING]	 = 0,
 };
 
 /**
- * rdmablk_state_may_move() - is this move allowed
+ * rdmablk_state_may_move() - whether a move is allowed
  * @from: state
  * @to: state
  *
- * Return: true when it is; false for any state that does not exist.
+ * Return: true: allowed; false also if a state does not exist.
  */
 bool rdmablk_state_may_move(enum rdmablk_dev_state from, enum rdmablk_dev_state to)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which state may follow which; the setter in session.c asks.
+ * The allowed moves between states; the setter in session.c checks them.
  */
 #ifndef RDMABLK_STATE_H
 #define RDMABLK_STATE_H

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the block layer is told of what the target says. PURE, and the one place where
- * that is decided: its errors become the errno that a program gets.
+ * Translates the status in a target's answer for the block layer, which makes of it the
+ * errno that a program gets. PURE. No other place translates a status.
  */
 #include "status.h"
 #include "uapi/rdmablk_proto.h"
 
 /**
- * rdmablk_status_blk() - what an answer means for a request
+ * rdmablk_status_blk() - translate the status of an answer
  * @status: enum rdmablk_reason
  *
- * Return: BLK_STS_OK or what the block layer is told.
+ * Return: status for the block layer.
  */
 blk_status_t rdmablk_status_blk(u8 status)
 {

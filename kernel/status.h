@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the block layer is told of what the target says. PURE
+ * Translates the status in a target's answer for the block layer. PURE
  */
 #ifndef RDMABLK_STATUS_H
 #define RDMABLK_STATUS_H

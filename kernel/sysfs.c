@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/block/rdmablkN/rdmablk/: what a session is and does, read-only, one value per
- * file. The group comes with the disk, so udev sees it at the add event, and goes
- * with it. Documentation/ABI/testing/sysfs-block-rdmablk describes the files.
+ * /sys/block/rdmablkN/rdmablk/: the state of a session, read-only, one value per file. The
+ * disk brings the group with it, so udev sees it at the add event, and takes it along when
+ * it goes. Documentation/ABI/testing/sysfs-block-rdmablk describes the files.
  */
 #include <linux/blkdev.h>
 #include <linux/device.h>

@@ -27,12 +27,12 @@
 		{ (__force u32)REQ_OP_SECURE_ERASE, "secure-erase" },	\
 		{ (__force u32)REQ_OP_WRITE_ZEROES, "write-zeroes" })
 
-#define RDMABLK_TRACE_COMMAND	1	/* not, or not only, by READ or WRITE */
-#define RDMABLK_TRACE_AGAIN	2	/* it was held in an outage */
+#define RDMABLK_TRACE_COMMAND	1	/* the request is, or has, a command */
+#define RDMABLK_TRACE_AGAIN	2	/* the request was held in an outage */
 
 /*
- * The block layer has given a request; tags are per hardware queue of the block layer,
- * several of which may share the queue pairs of one, hwq.
+ * The block layer has sent a request. Tags count per hardware queue of the block layer
+ * (queue); several of these may share the queue pairs of one granted hardware queue (hwq).
  */
 TRACE_EVENT(rdmablk_queue,
 	TP_PROTO(int index, u32 queue, int tag, u32 hwq, u32 op, u64 sector, u32 bytes,
@@ -69,7 +69,7 @@ TRACE_EVENT(rdmablk_queue,
 				{ RDMABLK_TRACE_AGAIN, "again" }))
 );
 
-/* Work requests go to the adapter, with one doorbell; write: of the write queue pair. */
+/* Work requests go to the adapter with one doorbell; write: on the write queue pair. */
 TRACE_EVENT(rdmablk_post,
 	TP_PROTO(int index, u32 hwq, bool write, u32 wrs),
 	TP_ARGS(index, hwq, write, wrs),
@@ -120,7 +120,7 @@ DEFINE_EVENT(rdmablk_outcome, rdmablk_end,
 	TP_ARGS(index, queue, tag, error)
 );
 
-/* A device moved to another state; reason is an enum rdmablk_reason. */
+/* A device has moved to another state; reason: enum rdmablk_reason. */
 TRACE_EVENT(rdmablk_state,
 	TP_PROTO(int index, u32 from, u32 to, u32 reason),
 	TP_ARGS(index, from, to, reason),

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pack, parse and validate: every byte that comes from a target passes through here
- * before anything else looks at it.
+ * Pack, parse and validate: every byte from a target passes through here before any other
+ * code reads it.
  *
- * PURE: no block layer, no verbs, no locks, no allocation; the unit tests and the
- * fuzzers compile this very file.
+ * PURE: no block layer, no verbs, no locks, no allocation; the unit tests and the fuzzers
+ * compile this very file.
  *
- * Each parser checks the length first, then copies the message out of the buffer,
- * which may be unaligned, then the head, the reserved fields and the ranges. What a
- * parser accepts satisfies every rule of uapi/rdmablk_proto.h that concerns one
- * message alone, or one message and what it answers. MACs are checked elsewhere.
+ * Each parser checks the length, copies the message out of the buffer, which may be
+ * unaligned, and then checks the head, the reserved fields and the ranges. An accepted
+ * message satisfies every rule of uapi/rdmablk_proto.h that concerns this message alone, or
+ * this message and the message that it answers. Other files verify MACs.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -36,7 +36,7 @@ static const u16 rdmablk_wire_size[] = {
 	[RDMABLK_MSG_LIMITS]		= sizeof(struct rdmablk_limits),
 };
 
-/* Printable, NUL-terminated, NULs up to the end. */
+/* Whether a name is printable, NUL-terminated and padded with NULs to its end */
 static bool rdmablk_wire_name_ok(const char *name)
 {
 	size_t i, len = strnlen(name, RDMABLK_NAME_LEN);
@@ -55,8 +55,8 @@ static bool rdmablk_wire_name_ok(const char *name)
  * @buf: message
  * @len: bytes received
  *
- * Return: enum rdmablk_msg_type of a message that is as long as its type says;
- * -EBADMSG for anything else.
+ * Return: enum rdmablk_msg_type if the message is as long as its type demands; else
+ * -EBADMSG.
  */
 int rdmablk_wire_type(const void *buf, size_t len)
 {
@@ -83,7 +83,7 @@ int rdmablk_wire_type(const void *buf, size_t len)
  * @buf: message
  * @len: bytes received
  * @type: enum rdmablk_msg_type
- * @msg: result, as long as the type says
+ * @msg: result, as long as the type demands
  *
  * Return: 0 or -EBADMSG.
  */
@@ -96,10 +96,10 @@ int rdmablk_wire_take(const void *buf, size_t len, int type, void *msg)
 }
 
 /**
- * rdmablk_wire_hdr() - the head of a message
+ * rdmablk_wire_hdr() - make the head of a message
  * @type: enum rdmablk_msg_type
  *
- * Return: it, with tag and generation 0.
+ * Return: head, with tag and generation 0.
  */
 struct rdmablk_hdr rdmablk_wire_hdr(u16 type)
 {
@@ -110,12 +110,12 @@ struct rdmablk_hdr rdmablk_wire_hdr(u16 type)
 }
 
 /**
- * rdmablk_wire_cm_request() - private data of a connection request, without its MAC
- * @req: to fill
+ * rdmablk_wire_cm_request() - pack private data of a connection request, without its MAC
+ * @req: result
  * @kind: enum rdmablk_kind
  * @queue: queue number
- * @generation: of the login, 0 for the control queue
- * @session_id: 0 for the control queue
+ * @generation: generation of the login; 0 for the control queue
+ * @session_id: session; 0 for the control queue
  * @version_min: lowest version
  * @version_max: highest version
  */
@@ -135,13 +135,13 @@ void rdmablk_wire_cm_request(struct rdmablk_cm_request *req, u8 kind, u16 queue,
 }
 
 /**
- * rdmablk_wire_parse_accept() - private data of an accept
+ * rdmablk_wire_parse_accept() - parse private data of an accept
  * @buf: private data, padded by rdma_cm
  * @len: bytes
  * @queue: queue number of the request
  * @version: result
  *
- * Return: 0; -EBADMSG; -EPROTONOSUPPORT when the version is none of ours.
+ * Return: 0; -EBADMSG; -EPROTONOSUPPORT: this module does not have the version.
  */
 int rdmablk_wire_parse_accept(const void *buf, size_t len, u16 queue, u16 *version)
 {
@@ -160,12 +160,12 @@ int rdmablk_wire_parse_accept(const void *buf, size_t len, u16 queue, u16 *versi
 }
 
 /**
- * rdmablk_wire_parse_reject() - private data of a reject
+ * rdmablk_wire_parse_reject() - parse private data of a reject
  * @buf: private data, padded by rdma_cm
  * @len: bytes
  * @out: result
  *
- * Return: 0, or -EBADMSG when this is not a reject of an rdmablk target.
+ * Return: 0; -EBADMSG: not the reject of an rdmablk target.
  */
 int rdmablk_wire_parse_reject(const void *buf, size_t len,
 			      struct rdmablk_wire_reject *out)
@@ -197,11 +197,11 @@ static void rdmablk_wire_put_name(char *to, const char *from)
 
 /**
  * rdmablk_wire_hello() - pack HELLO
- * @msg: to fill
- * @h: what to say; characters of names that are not printable become '?'
+ * @msg: result
+ * @h: fields; unprintable characters of names become '?'
  *
- * No feature is required: which one an export needs is seen when it is granted, or
- * refused.
+ * HELLO requires no feature. Whether the target has the features that an export needs shows
+ * in GRANT, or in the refusal.
  */
 void rdmablk_wire_hello(struct rdmablk_hello *msg, const struct rdmablk_wire_hello *h)
 {
@@ -227,13 +227,13 @@ void rdmablk_wire_hello(struct rdmablk_hello *msg, const struct rdmablk_wire_hel
 }
 
 /**
- * rdmablk_wire_parse_challenge() - CHALLENGE
+ * rdmablk_wire_parse_challenge() - parse CHALLENGE
  * @buf: message
  * @len: bytes
- * @sent: the HELLO it answers
+ * @sent: the HELLO that it answers
  * @out: result
  *
- * Return: 0; -EBADMSG; -EPROTONOSUPPORT when the version was not offered.
+ * Return: 0; -EBADMSG; -EPROTONOSUPPORT: HELLO did not offer the version.
  */
 int rdmablk_wire_parse_challenge(const void *buf, size_t len,
 				 const struct rdmablk_hello *sent,
@@ -261,7 +261,7 @@ int rdmablk_wire_parse_challenge(const void *buf, size_t len,
 	/* Staged I/O consists of commands. */
 	if (out->features & RDMABLK_F_STAGED && !(out->features & RDMABLK_F_COMMANDS))
 		return -EBADMSG;
-	/* Only its answers come in lists, and only its WRITEs are implied. */
+	/* Only answers to staged commands come in lists; only staged WRITEs are implied. */
 	if (out->features & (RDMABLK_F_LISTS | RDMABLK_F_IMPLIED) &&
 	    !(out->features & RDMABLK_F_STAGED))
 		return -EBADMSG;
@@ -270,7 +270,7 @@ int rdmablk_wire_parse_challenge(const void *buf, size_t len,
 
 /**
  * rdmablk_wire_proof() - pack PROOF
- * @msg: to fill
+ * @msg: result
  * @mac: RDMABLK_MAC_LEN bytes
  */
 void rdmablk_wire_proof(struct rdmablk_proof *msg, const u8 *mac)
@@ -301,11 +301,11 @@ static bool rdmablk_wire_size_ok(const struct rdmablk_wire_grant *g)
 		return false;
 	if (g->flags & RDMABLK_GRANT_STAGED)
 		return !g->region_bytes && !g->nr_regions;
-	/* is_power_of_2() sees half of it where unsigned long is 32 bits. */
+	/* Not is_power_of_2(): with a 32-bit unsigned long it sees only half of the value. */
 	if (g->region_bytes & (g->region_bytes - 1) ||
 	    g->region_bytes < RDMABLK_MIN_REGION || g->region_bytes > RDMABLK_MAX_SIZE)
 		return false;
-	/* A shift, because a 64-bit division is a function call there. */
+	/* A shift: with 32 bits a 64-bit division would be a function call. */
 	shift = ilog2(g->region_bytes);
 	return g->nr_regions <= RDMABLK_MAX_REGIONS &&
 	       g->nr_regions == ((g->size - 1) >> shift) + 1;
@@ -365,7 +365,7 @@ static void rdmablk_wire_grant_fields(const struct rdmablk_grant *msg,
 }
 
 /**
- * rdmablk_wire_parse_grant() - GRANT
+ * rdmablk_wire_parse_grant() - parse GRANT
  * @buf: message
  * @len: bytes
  * @sent: the HELLO of this login
@@ -393,11 +393,11 @@ int rdmablk_wire_parse_grant(const void *buf, size_t len,
 }
 
 /**
- * rdmablk_wire_times_ok() - are the timeouts of a GRANT what an initiator can live with
- * @g: parsed
+ * rdmablk_wire_times_ok() - check that the timeouts of a GRANT are short enough
+ * @g: parsed GRANT
  * @asked_ms: keep-alive timeout that HELLO asked for, milliseconds
  *
- * Return: whether they are.
+ * Return: false: a session with these timeouts would notice a dead target too late.
  */
 bool rdmablk_wire_times_ok(const struct rdmablk_wire_grant *g, u32 asked_ms)
 {
@@ -410,7 +410,7 @@ bool rdmablk_wire_times_ok(const struct rdmablk_wire_grant *g, u32 asked_ms)
 
 /**
  * rdmablk_wire_regions_get() - pack REGIONS_GET
- * @msg: to fill
+ * @msg: result
  * @first: first region wanted
  */
 void rdmablk_wire_regions_get(struct rdmablk_regions_get *msg, u32 first)
@@ -429,15 +429,15 @@ static u64 rdmablk_wire_region_bytes(const struct rdmablk_wire_grant *g, u32 nr)
 }
 
 /**
- * rdmablk_wire_parse_regions() - REGIONS
+ * rdmablk_wire_parse_regions() - parse REGIONS
  * @buf: message
  * @len: bytes
- * @g: the grant of this login
- * @first: as asked, below @g->nr_regions
- * @table: of @g->nr_regions regions; those from @first on are filled
+ * @g: the GRANT of this login
+ * @first: first region that REGIONS_GET asked for, below @g->nr_regions
+ * @table: @g->nr_regions regions; filled in from @first on
  * @mac: result, RDMABLK_MAC_LEN bytes; not verified yet
  *
- * Return: 0 or -EBADMSG; then @table may be filled in part.
+ * Return: 0; -EBADMSG: @table may be filled in partly.
  */
 int rdmablk_wire_parse_regions(const void *buf, size_t len,
 			       const struct rdmablk_wire_grant *g, u32 first,
@@ -473,7 +473,7 @@ int rdmablk_wire_parse_regions(const void *buf, size_t len,
 
 /**
  * rdmablk_wire_ready() - pack READY
- * @msg: to fill
+ * @msg: result
  */
 void rdmablk_wire_ready(struct rdmablk_ready *msg)
 {
@@ -481,7 +481,7 @@ void rdmablk_wire_ready(struct rdmablk_ready *msg)
 }
 
 /**
- * rdmablk_wire_parse_live() - LIVE
+ * rdmablk_wire_parse_live() - parse LIVE
  * @buf: message
  * @len: bytes
  *
@@ -494,13 +494,13 @@ int rdmablk_wire_parse_live(const void *buf, size_t len)
 
 /**
  * rdmablk_wire_command() - pack COMMAND for the control queue
- * @msg: to fill
+ * @msg: result
  * @op: enum rdmablk_op
- * @flags: of the operation
+ * @flags: flags of the operation
  * @tag: below RDMABLK_CTRL_TAGS
- * @generation: of the tag
- * @offset: bytes
- * @bytes: bytes
+ * @generation: generation of the tag
+ * @offset: first byte
+ * @bytes: number of bytes
  */
 void rdmablk_wire_command(struct rdmablk_command *msg, u16 op, u16 flags, u16 tag,
 			  u32 generation, u64 offset, u64 bytes)
@@ -517,7 +517,7 @@ void rdmablk_wire_command(struct rdmablk_command *msg, u16 op, u16 flags, u16 ta
 }
 
 /**
- * rdmablk_wire_parse_answer() - ANSWER
+ * rdmablk_wire_parse_answer() - parse ANSWER
  * @buf: message
  * @len: bytes
  * @out: result
@@ -542,10 +542,10 @@ int rdmablk_wire_parse_answer(const void *buf, size_t len,
 }
 
 /**
- * rdmablk_wire_parse_event() - EVENT
+ * rdmablk_wire_parse_event() - parse EVENT
  * @buf: message
  * @len: bytes
- * @out: result; the value of an event that this version does not know is anything
+ * @out: result; the value of an unknown event is not checked
  *
  * Return: 0 or -EBADMSG.
  */
@@ -569,7 +569,7 @@ int rdmablk_wire_parse_event(const void *buf, size_t len,
 
 /**
  * rdmablk_wire_close() - pack CLOSE
- * @msg: to fill
+ * @msg: result
  * @reason: enum rdmablk_reason
  */
 void rdmablk_wire_close(struct rdmablk_close *msg, u16 reason)
@@ -583,7 +583,7 @@ void rdmablk_wire_close(struct rdmablk_close *msg, u16 reason)
 }
 
 /**
- * rdmablk_wire_parse_close() - CLOSE
+ * rdmablk_wire_parse_close() - parse CLOSE
  * @buf: message
  * @len: bytes
  * @out: result
@@ -608,10 +608,10 @@ int rdmablk_wire_parse_close(const void *buf, size_t len,
 }
 
 /**
- * rdmablk_wire_errno() - what a reason means to who asked for the connection
+ * rdmablk_wire_errno() - translate a reason for the process that asked for the connection
  * @reason: enum rdmablk_reason
  *
- * Return: a negative errno, as RDMABLK_CMD_CONNECT lists them; 0 for RDMABLK_OK.
+ * Return: a negative errno, as listed at RDMABLK_CMD_CONNECT; 0 for RDMABLK_OK.
  */
 int rdmablk_wire_errno(unsigned int reason)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The initiator's side of the wire protocol: pack what it sends, parse and validate
- * what it receives. Values here are in host order.
+ * The initiator's side of the wire protocol: pack the messages that it sends, parse and
+ * validate those that it receives. Values here are in host order.
  */
 #ifndef RDMABLK_WIRE_H
 #define RDMABLK_WIRE_H
@@ -9,14 +9,14 @@
 #include <linux/types.h>
 #include "uapi/rdmablk_proto.h"
 
-#define RDMABLK_MIN_MAX_IO	4096	/* of GRANT.max_io and LIMITS.slot_bytes, bytes */
+#define RDMABLK_MIN_MAX_IO	4096	/* least GRANT.max_io and LIMITS.slot_bytes, bytes */
 
 /**
  * struct rdmablk_wire_reject - a parsed struct rdmablk_cm_reject
  * @reason: enum rdmablk_reason
- * @version_min: of the target
- * @version_max: of the target
- * @retry_after_ms: milliseconds
+ * @version_min: lowest version of the target
+ * @version_max: highest version of the target
+ * @retry_after_ms: pause before the next try, milliseconds
  */
 struct rdmablk_wire_reject {
 	u16 reason;
@@ -26,21 +26,20 @@ struct rdmablk_wire_reject {
 };
 
 /**
- * struct rdmablk_wire_hello - what the initiator decides in HELLO; the fields are
- *	those of struct rdmablk_hello
+ * struct rdmablk_wire_hello - the fields of struct rdmablk_hello that the initiator chooses
  * @flags: RDMABLK_HELLO_*
  * @features_offered: RDMABLK_F_*
  * @host_id: identity of the host
- * @boot_nonce: random per start
+ * @boot_nonce: random per start of the host
  * @instance_id: random per device
  * @nonce: random per login
- * @generation: of the login
- * @nr_queues: wished for
- * @queue_depth: wished for
- * @keep_alive_ms: wished for
- * @host_name: NUL-terminated
- * @export_name: NUL-terminated
- * @uuid: of the export that was granted, or zero
+ * @generation: generation of the login
+ * @nr_queues: wished number of hardware queues
+ * @queue_depth: wished requests per hardware queue
+ * @keep_alive_ms: wished keep-alive timeout, milliseconds
+ * @host_name: name of the host, NUL-terminated
+ * @export_name: name of the export, NUL-terminated
+ * @uuid: UUID of the export after it was granted once, or zero
  */
 struct rdmablk_wire_hello {
 	u32 flags;
@@ -60,11 +59,11 @@ struct rdmablk_wire_hello {
 
 /**
  * struct rdmablk_wire_challenge - a parsed struct rdmablk_challenge
- * @version: chosen
- * @auth_method: chosen
- * @features: chosen
- * @session_id: not zero
- * @nonce: of the target
+ * @version: chosen version
+ * @auth_method: chosen method
+ * @features: chosen features
+ * @session_id: session, not zero
+ * @nonce: random number of the target
  */
 struct rdmablk_wire_challenge {
 	u16 version;
@@ -77,25 +76,25 @@ struct rdmablk_wire_challenge {
 /**
  * struct rdmablk_wire_grant - a parsed struct rdmablk_grant, field by field
  * @session_id: session
- * @features: chosen
- * @uuid: of the export
- * @epoch: of the store
- * @size: bytes
- * @region_bytes: a power of two; 0 when staged
- * @nr_regions: at least 1; 0 when staged
+ * @features: chosen features
+ * @uuid: UUID of the export
+ * @epoch: epoch of the store
+ * @size: size of the export, bytes
+ * @region_bytes: size of a region, bytes, a power of two; 0 when staged
+ * @nr_regions: number of regions, at least 1; 0 when staged
  * @flags: RDMABLK_GRANT_*
  * @logical_block: bytes
  * @physical_block: bytes
  * @io_min: bytes or 0
  * @io_opt: bytes or 0
- * @max_io: bytes or 0
- * @nr_queues: granted
- * @queue_depth: granted
- * @read_depth: of the target's queue pairs
- * @keep_alive_ms: milliseconds
- * @session_tmo_ms: milliseconds
+ * @max_io: largest request, bytes; 0: no limit
+ * @nr_queues: granted hardware queues
+ * @queue_depth: granted requests per hardware queue
+ * @read_depth: RDMA READs in flight per queue pair of the target
+ * @keep_alive_ms: keep-alive timeout, milliseconds
+ * @session_tmo_ms: session timeout, milliseconds
  * @target_name: NUL-terminated
- * @mac: not verified here
+ * @mac: not verified by the parser
  */
 struct rdmablk_wire_grant {
 	u64 session_id;
@@ -131,26 +130,26 @@ struct rdmablk_wire_region {
 };
 
 /**
- * struct rdmablk_wire_limits - a parsed struct rdmablk_limits. What an operation has is
- *	0 when @ops is without it.
+ * struct rdmablk_wire_limits - a parsed struct rdmablk_limits. The limits of an operation
+ *	are 0 if @ops does not have it.
  * @ops: RDMABLK_OP_BIT() of operations that this version knows
- * @unusable: of operations that the target has and that are left out of @ops: it takes less
- *	at once than their granularity
+ * @unusable: RDMABLK_OP_BIT() of operations that the target has, but that are left out of
+ *	@ops because their limit is below their granularity
  * @cmd_depth: commands in flight per write queue; tags are below it
- * @max_ranges: of a DIRTY command
+ * @max_ranges: ranges per DIRTY command
  * @granule: bytes, a power of two, a multiple of the logical block
- * @trailer_bytes: data with a WRITE or with the answer of a READ; or 0
- * @max_discard: bytes, a multiple of the logical block, no less than the granularity
+ * @trailer_bytes: most bytes of data with a WRITE or with the answer of a READ; or 0
+ * @max_discard: bytes, a multiple of the logical block, not less than the granularity
  * @max_zeroes: bytes, a multiple of the logical block
- * @max_erase: bytes, as that of DISCARD
+ * @max_erase: bytes, a multiple of the logical block, not less than the granularity
  * @discard_granularity: bytes, a power of two, a multiple of the logical block
- * @discard_alignment: bytes, a multiple of the logical block below the granularity
- * @erase_granularity: as that of DISCARD
- * @slot_bytes: of a slot, a multiple of the logical block; 0 unless staged
+ * @discard_alignment: bytes, a multiple of the logical block, below the granularity
+ * @erase_granularity: bytes, a power of two, a multiple of the logical block
+ * @slot_bytes: size of a slot, bytes, a multiple of the logical block; 0 unless staged
  * @slot_iova: remote address of slot 0; the last slot of the last queue ends without
  *	overflow
  * @slot_rkey: remote key of all slots
- * @mac: not verified here
+ * @mac: not verified by the parser
  */
 struct rdmablk_wire_limits {
 	u32 ops;
@@ -174,7 +173,7 @@ struct rdmablk_wire_limits {
 /**
  * struct rdmablk_wire_imm - a parsed answer to a command on a write queue
  * @tag: below LIMITS.cmd_depth
- * @generation: of the command
+ * @generation: generation of the command
  * @status: enum rdmablk_reason
  */
 struct rdmablk_wire_imm {
@@ -186,7 +185,7 @@ struct rdmablk_wire_imm {
 /**
  * struct rdmablk_wire_answer - a parsed struct rdmablk_answer
  * @tag: below RDMABLK_CTRL_TAGS
- * @generation: of the command
+ * @generation: generation of the command
  * @status: enum rdmablk_reason
  */
 struct rdmablk_wire_answer {
@@ -197,8 +196,8 @@ struct rdmablk_wire_answer {
 
 /**
  * struct rdmablk_wire_event - a parsed struct rdmablk_event_msg
- * @event: enum rdmablk_event, or one that this version does not know
- * @value: see the event
+ * @event: enum rdmablk_event, or an event that this version does not know
+ * @value: meaning depends on @event
  */
 struct rdmablk_wire_event {
 	u16 event;
@@ -208,9 +207,9 @@ struct rdmablk_wire_event {
 /**
  * struct rdmablk_wire_close - a parsed struct rdmablk_close
  * @reason: enum rdmablk_reason, not 0
- * @version_min: of the target
- * @version_max: of the target
- * @retry_after_ms: milliseconds
+ * @version_min: lowest version of the target
+ * @version_max: highest version of the target
+ * @retry_after_ms: pause before the next try, milliseconds
  */
 struct rdmablk_wire_close {
 	u16 reason;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pack, parse and validate what makes write queues carry commands: LIMITS, the commands
- * themselves, and their answers, which are immediate data. PURE, and under the rules of
- * wire.c.
+ * Pack, parse and validate messages about commands on write queues: LIMITS, the commands,
+ * and their answers, which are immediate data. PURE; the rules of wire.c apply.
  *
- * What the target may say is not always what the block layer can take: sizes that the
- * protocol leaves free come out as multiples of the logical block.
+ * The protocol leaves some sizes free that the block layer does not. This file rounds them
+ * to multiples of the logical block.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -21,14 +20,14 @@
 
 /**
  * rdmablk_wire_limits_get() - pack LIMITS_GET
- * @msg: to fill
+ * @msg: result
  */
 void rdmablk_wire_limits_get(struct rdmablk_limits_get *msg)
 {
 	msg->hdr = rdmablk_wire_hdr(RDMABLK_MSG_LIMITS_GET);
 }
 
-/* What the export cannot be used without is there, and nothing that it has no use for. */
+/* Whether LIMITS has all operations that the export needs, and none that it cannot have */
 static bool rdmablk_wire_ops_ok(const struct rdmablk_wire_limits *l,
 				const struct rdmablk_wire_grant *g)
 {
@@ -49,7 +48,7 @@ static bool rdmablk_wire_ops_ok(const struct rdmablk_wire_limits *l,
 	return !(need & ~l->ops) && !(never & l->ops);
 }
 
-/* What DIRTY has follows a command, whose length is bounded. */
+/* The ranges of a DIRTY follow its command, so the size of a trailer bounds them. */
 static bool rdmablk_wire_dirty_ok(const struct rdmablk_wire_limits *l,
 				  const struct rdmablk_wire_grant *g)
 {
@@ -58,12 +57,12 @@ static bool rdmablk_wire_dirty_ok(const struct rdmablk_wire_limits *l,
 	if (!l->max_ranges ||
 	    l->max_ranges > RDMABLK_MAX_TRAILER / sizeof(struct rdmablk_range))
 		return false;
-	/* No logical block is smaller than RDMABLK_MIN_GRANULE. */
+	/* The smallest logical block is RDMABLK_MIN_GRANULE, so the minimum is checked, too. */
 	return is_power_of_2(l->granule) && l->granule >= g->logical_block &&
 	       l->granule <= RDMABLK_MAX_GRANULE;
 }
 
-/* An operation of 0 bytes is none; one that is not there has 0. */
+/* Whether an operation has a limit of at least a block; sets it to 0 without the operation. */
 static bool rdmablk_wire_most(struct rdmablk_wire_limits *l,
 			      const struct rdmablk_wire_grant *g, u32 bit, u64 *most)
 {
@@ -84,8 +83,8 @@ static bool rdmablk_wire_granularity(struct rdmablk_wire_limits *l,
 }
 
 /*
- * With less than a granule at a time nothing is ever discarded, and the block layer, which
- * splits at granules, would ask for more than the most.
+ * Leaves out an operation whose limit is below its granularity: it could never discard
+ * anything, and the block layer, which splits at granules, would exceed the limit.
  */
 static void rdmablk_wire_leave_out(struct rdmablk_wire_limits *l)
 {
@@ -103,7 +102,7 @@ static void rdmablk_wire_leave_out(struct rdmablk_wire_limits *l)
 	l->ops &= ~l->unusable;
 }
 
-/* DISCARD, WRITE_ZEROES and SECURE_ERASE */
+/* Checks DISCARD, WRITE_ZEROES and SECURE_ERASE. */
 static bool rdmablk_wire_ranged_ok(struct rdmablk_wire_limits *l,
 				   const struct rdmablk_wire_grant *g)
 {
@@ -118,7 +117,7 @@ static bool rdmablk_wire_ranged_ok(struct rdmablk_wire_limits *l,
 	if (!rdmablk_wire_granularity(l, g, BIT_OF(DISCARD), &l->discard_granularity) ||
 	    !rdmablk_wire_granularity(l, g, BIT_OF(SECURE_ERASE), &l->erase_granularity))
 		return false;
-	/* Rounding up may reach the granularity, which is where the next granule begins. */
+	/* Rounded up, the alignment may reach the granularity; then the next granule is at 0. */
 	if (l->discard_granularity)
 		l->discard_alignment = ((l->discard_alignment + mask) & ~mask) &
 				       (l->discard_granularity - 1);
@@ -165,13 +164,13 @@ static void rdmablk_wire_limits_fields(const struct rdmablk_limits *msg,
 }
 
 /**
- * rdmablk_wire_parse_limits() - LIMITS
+ * rdmablk_wire_parse_limits() - parse LIMITS
  * @buf: message
  * @len: bytes
- * @g: the grant of this login, with RDMABLK_F_COMMANDS
+ * @g: the GRANT of this login, with RDMABLK_F_COMMANDS
  * @out: result; its MAC is not verified yet
  *
- * Operations that this version does not know are left out.
+ * Unknown operations are left out of @out.
  *
  * Return: 0 or -EBADMSG.
  */
@@ -197,13 +196,13 @@ int rdmablk_wire_parse_limits(const void *buf, size_t len,
 
 /**
  * rdmablk_wire_data_command() - pack COMMAND for a write queue
- * @msg: to fill
+ * @msg: result
  * @op: enum rdmablk_op
- * @flags: of the operation
+ * @flags: flags of the operation
  * @tag: below LIMITS.cmd_depth
- * @generation: of the tag
- * @offset: bytes
- * @bytes: bytes
+ * @generation: generation of the tag
+ * @offset: first byte
+ * @bytes: number of bytes
  * @trailer: bytes that follow the command
  */
 void rdmablk_wire_data_command(struct rdmablk_command *msg, u16 op, u16 flags, u16 tag,
@@ -214,13 +213,13 @@ void rdmablk_wire_data_command(struct rdmablk_command *msg, u16 op, u16 flags, u
 }
 
 /**
- * rdmablk_wire_implied() - immediate data of a WRITE that is nothing but its data
+ * rdmablk_wire_implied() - make the immediate data of a WRITE that is sent as its data only
  * @offset: first byte
  * @block_shift: log2 of the logical block
- * @fua: with RDMABLK_IO_FUA
+ * @fua: the WRITE has RDMABLK_IO_FUA
  * @imm: result, in host order
  *
- * Return: false: it cannot say that.
+ * Return: false: @offset does not fit; the WRITE needs a full command.
  */
 bool rdmablk_wire_implied(u64 offset, u8 block_shift, bool fua, u32 *imm)
 {
@@ -236,9 +235,9 @@ bool rdmablk_wire_implied(u64 offset, u8 block_shift, bool fua, u32 *imm)
 }
 
 /**
- * rdmablk_wire_parse_imm() - immediate data of a SEND on a write queue
- * @imm: in host order
- * @cmd_depth: of LIMITS
+ * rdmablk_wire_parse_imm() - parse immediate data of a SEND on a write queue
+ * @imm: immediate data, in host order
+ * @cmd_depth: LIMITS.cmd_depth
  * @out: result
  *
  * Return: 0 or -EBADMSG.
@@ -254,13 +253,12 @@ int rdmablk_wire_parse_imm(u32 imm, u16 cmd_depth, struct rdmablk_wire_imm *out)
 }
 
 /**
- * rdmablk_wire_parse_answers() - SEND without immediate data on a write queue
+ * rdmablk_wire_parse_answers() - parse a SEND without immediate data on a write queue
  * @buf: message
  * @len: bytes
- * @out: a copy
+ * @out: copy of @buf
  *
- * Return: how many answers there are in @out, each for rdmablk_wire_parse_imm(); or
- * -EBADMSG.
+ * Return: number of answers in @out, each for rdmablk_wire_parse_imm(); or -EBADMSG.
  */
 int rdmablk_wire_parse_answers(const void *buf, size_t len, struct rdmablk_answers *out)
 {
