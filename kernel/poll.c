@@ -21,10 +21,10 @@
  * Before a queue pair is drained, polling is closed and the last poller has finished: the
  * drain polls by itself.
  *
- * The work sleeps between two polls. When memory is short, a single thread runs all works
- * of a work queue. So polling has its own work queue, on which nothing else waits, and the
- * work queues itself again after each poll to let others run. When a recovery closes the
- * polling, it waits for one pause at most, and for no work that has not begun.
+ * The work sleeps between two polls. When memory is short, a single rescuer thread runs all
+ * works of a work queue in turn. So polling has its own work queue, on which nothing else
+ * waits, and the work queues itself again after each poll to let others run. When a recovery
+ * closes the polling, it waits for one pause at most, and for no work that has not begun.
  */
 #include <linux/delay.h>
 #include "poll.h"
@@ -86,7 +86,7 @@ void rdmablk_poll_now(struct rdmablk_hwq *hwq)
 }
 
 /**
- * rdmablk_poll_all() - poll hardware queues whose tasks may have stopped to poll
+ * rdmablk_poll_all() - poll hardware queues that may have no poller any more
  * @hwq: hardware queues
  * @n: number of them
  *

@@ -334,7 +334,7 @@ blk_status_t rdmablk_staged_prepare(struct rdmablk_path *path, struct rdmablk_hw
 	return BLK_STS_OK;
 }
 
-/* Posts the command, behind the WRITE into its slot if it has one. */
+/* Adds the command to the batch, behind the WRITE into its slot if it has one. */
 static void rdmablk_staged_add(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
