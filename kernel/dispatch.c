@@ -2,11 +2,11 @@
 /*
  * DATA PATH: from blk-mq to the queue pairs.
  *
- * One request is one work request (or one chain). Nothing is allocated, no lock is taken
- * that another hardware queue takes, and nothing waits. A request is prepared first: all
- * memory, tags and send slots that it needs are taken, or it goes back to the block layer.
- * Then it is begun, and sent. While the connection is down, requests are held or refused.
- * How a request ends is in request.c.
+ * A request becomes one work request, or one chain of them. This code allocates nothing,
+ * takes no lock that another hardware queue takes, and never waits. First it prepares a
+ * request: it takes all memory, tags and send slots that the request needs, or the request
+ * goes back to the block layer. Then it begins the request and sends it. While the
+ * connection is down, it holds or refuses requests. request.c ends requests.
  */
 #include <linux/blk-mq.h>
 #include <linux/ktime.h>
@@ -25,8 +25,8 @@ static void rdmablk_dispatch_commit_hwq(struct rdmablk_hwq *hwq)
 }
 
 /*
- * A WRITE, mapped and with send slots, may have something behind it. A command that makes it
- * durable says that it is in memory, too, so it needs no READ.
+ * Prepares what follows a WRITE that is mapped and has send slots. A command that makes it
+ * durable also proves that the data is in memory, so it replaces the READ.
  */
 static noinline blk_status_t rdmablk_dispatch_prepare_more(struct rdmablk_path *path,
 							   struct rdmablk_hwq *hwq,
@@ -63,8 +63,8 @@ static blk_status_t rdmablk_dispatch_prepare_io(struct rdmablk_path *path,
 	if (unlikely(!rdmablk_queue_get_slots(req->queue, req->nr_wr))) {
 		rdmablk_onesided_unmap(path, rq);
 		/*
-		 * Not BLK_STS_DEV_RESOURCE: the requests that hold the slots may be of
-		 * another hardware queue, whose completions do not restart this one.
+		 * Not BLK_STS_DEV_RESOURCE: the slots may be held by requests of another
+		 * hardware queue, whose completions do not restart this one.
 		 */
 		return BLK_STS_RESOURCE;
 	}
@@ -74,8 +74,8 @@ static blk_status_t rdmablk_dispatch_prepare_io(struct rdmablk_path *path,
 }
 
 /*
- * Where writes need a flush, or something behind them. Return: the request is a flush, with
- * nothing to do.
+ * For sessions whose writes need a flush, or a READ behind them. Return: true: the request
+ * is a FLUSH with nothing to do.
  */
 static bool rdmablk_dispatch_prepare_special(struct rdmablk_path *path, struct request *rq)
 {
@@ -102,12 +102,12 @@ static blk_status_t rdmablk_dispatch_prepare_staged(struct rdmablk_path *path,
 	return rdmablk_onesided_prepare_flush(path, blk_mq_rq_to_pdu(rq));
 }
 
-/* Return: there is nothing to do for it. */
+/* Return: true: the request has nothing to do. */
 static inline bool rdmablk_dispatch_prepare_any(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	/* Time that it was held, or waited for a tag, counts. */
+	/* The time counts during which the request was held, or waited for a tag. */
 	if (unlikely(rdmablk_stats_timing_is_on(&path->timing)) && !req->begun)
 		req->begun = ktime_get_ns();
 	if (unlikely(req->holds) && !req->held)
@@ -121,9 +121,9 @@ static inline blk_status_t rdmablk_dispatch_prepare_onesided(struct rdmablk_path
 							     struct request *rq)
 {
 	/*
-	 * Only who opens the disk is refused by the block layer; bios of stacked
-	 * devices come through. The target would answer with an access error, which is
-	 * the end of the session.
+	 * The block layer refuses only to open the disk for writing; bios of stacked
+	 * devices come through. The target would answer with an access error, which would
+	 * end the session.
 	 */
 	if (unlikely(path->read_only) && req_op(rq) == REQ_OP_WRITE)
 		return BLK_STS_IOERR;
@@ -179,7 +179,7 @@ static void rdmablk_dispatch_trace(struct rdmablk_path *path, struct rdmablk_hwq
 			    req->nr_wr, flags);
 }
 
-/* It is prepared, and the next thing is to send it. */
+/* Begins a prepared request; the caller sends it next. */
 static inline void rdmablk_dispatch_begin(struct rdmablk_path *path,
 					  struct rdmablk_hwq *hwq, struct request *rq)
 {
@@ -206,10 +206,11 @@ static inline void rdmablk_dispatch_begin(struct rdmablk_path *path,
 }
 
 /*
- * The connection is down: hold a new request like those that the connection left behind.
- * The block layer regards it as started, so its tag bounds how many are held, and those
- * behind it in the queue still come here: some of them must fail at once. All fields are
- * written before the request is started; from then on others find it by its tag.
+ * The connection is down: holds a new request like those that the connection left behind.
+ * For the block layer the request is started. So the number of tags limits how many are
+ * held, and requests behind it in the queue still arrive here, where some of them must fail
+ * at once. All fields are written before the request is started, because from then on others
+ * find it by its tag.
  */
 static void rdmablk_dispatch_hold_new(struct rdmablk_path *path, struct request *rq)
 {
@@ -217,7 +218,7 @@ static void rdmablk_dispatch_hold_new(struct rdmablk_path *path, struct request 
 
 	if (unlikely(rdmablk_stats_timing_is_on(&path->timing)) && !req->begun)
 		req->begun = ktime_get_ns();
-	/* A request that was given back after an earlier outage keeps its history. */
+	/* A request that was requeued after an earlier outage keeps its history. */
 	if (!req->held) {
 		req->holds = 0;
 		req->unsent = true;
@@ -234,7 +235,7 @@ static noinline blk_status_t rdmablk_dispatch_queue_down(struct rdmablk_path *pa
 {
 	if (READ_ONCE(path->failing))
 		return rdmablk_request_refuse(path, rq, BLK_STS_TRANSPORT);
-	/* Between an error and the end of the teardown nothing is held yet. */
+	/* Between an error and the end of the teardown, no request is held yet. */
 	if (!READ_ONCE(path->holding))
 		return rdmablk_request_refuse(path, rq, BLK_STS_RESOURCE);
 	if (READ_ONCE(path->failing_fast) && rdmablk_request_fails_fast(rq))
@@ -251,7 +252,7 @@ static blk_status_t rdmablk_dispatch_queue(struct blk_mq_hw_ctx *hctx,
 	struct request *rq = bd->rq;
 	blk_status_t ret;
 
-	/* Pairs with the release in session.c: the queues are those of this session. */
+	/* Pairs with the release in session.c: the queues belong to this session. */
 	if (unlikely(!smp_load_acquire(&path->live)))
 		return rdmablk_dispatch_queue_down(path, rq);
 
@@ -264,7 +265,7 @@ static blk_status_t rdmablk_dispatch_queue(struct blk_mq_hw_ctx *hctx,
 	}
 	rdmablk_dispatch_begin(path, hwq, rq);
 	rdmablk_dispatch_send(path, rq, bd->last);
-	/* The batch of the other direction ends here, too. */
+	/* Requests of the other direction may have been batched, too. */
 	if (bd->last)
 		rdmablk_dispatch_commit_hwq(hwq);
 	return BLK_STS_OK;
@@ -275,18 +276,18 @@ static void rdmablk_dispatch_commit(struct blk_mq_hw_ctx *hctx)
 	rdmablk_dispatch_commit_hwq(*(struct rdmablk_hwq **)hctx->driver_data);
 }
 
-/* Of a session that is not staged */
+/* Prepares a READ or WRITE of a session that is not staged. Return: whether it succeeded. */
 static bool rdmablk_dispatch_may_batch(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
 				       struct request *rq)
 {
 	if (req_op(rq) != REQ_OP_READ && req_op(rq) != REQ_OP_WRITE)
 		return false;
-	/* No READ or WRITE has nothing to do. */
+	/* Only a FLUSH may have nothing to do. */
 	rdmablk_dispatch_prepare_any(path, rq);
 	return rdmablk_dispatch_prepare_onesided(path, hwq, rq) == BLK_STS_OK;
 }
 
-/* It can be prepared, and is at its queue pair's now. */
+/* Sends a single request. Return: false: it cannot be prepared in a batch. */
 static bool rdmablk_dispatch_queue_one(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_hwq *hwq = *(struct rdmablk_hwq **)rq->mq_hctx->driver_data;
@@ -309,7 +310,7 @@ static void rdmablk_dispatch_send_lists(struct rdmablk_path *path, struct rdmabl
 }
 
 /*
- * Requests of each hardware queue with one doorbell for each direction. Out of line, so
+ * Sends the requests of each hardware queue with one doorbell per direction. Out of line, so
  * that a single request does not pay for the lists.
  */
 static noinline void rdmablk_dispatch_queue_many(struct rdmablk_path *path, struct rq_list *list)
@@ -336,9 +337,9 @@ static noinline void rdmablk_dispatch_queue_many(struct rdmablk_path *path, stru
 }
 
 /*
- * What a task has plugged, which may be a single request. What stays in the list, the
- * block layer queues one by one: what cannot be prepared now, or ever, and what is, or
- * needs, a command alone.
+ * Sends the requests that a task has plugged, maybe a single one. The block layer queues the
+ * requests that stay in the list one by one: those that cannot be prepared now, or ever, and
+ * those that are neither READ nor WRITE.
  */
 static void rdmablk_dispatch_queue_batch(struct rq_list *list)
 {
@@ -361,7 +362,10 @@ static int rdmablk_dispatch_poll(struct blk_mq_hw_ctx *hctx, struct io_comp_batc
 	return rdmablk_poll(*(struct rdmablk_hwq **)hctx->driver_data, iob);
 }
 
-/* The last are for who polls; where the target granted too few these have interrupts. */
+/*
+ * The last hardware queues are for polled requests. If the target granted too few of them,
+ * they have interrupts.
+ */
 static void rdmablk_dispatch_map_queues(struct blk_mq_tag_set *set)
 {
 	const struct rdmablk_path *path = set->driver_data;
@@ -389,11 +393,11 @@ static int rdmablk_dispatch_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
 }
 
 /*
- * The transport gives up before this timer fires, so a READ or WRITE without a command
- * that is still here belongs to a connection that is broken without knowing it. A command
- * has had io_tmo, or does not count its time; see keepalive.c. The request itself is the
- * device's until the queue pairs are drained. On a polled queue it may have completed,
- * and nobody has looked.
+ * The transport gives up before this timer fires. So if a READ or WRITE without a command is
+ * still under way, its connection is broken without knowing it. A command has had io_tmo, or
+ * has no limit; see keepalive.c. The device owns the request until the queue pairs are
+ * drained. On a polled queue the request may have completed without anybody polling, so this
+ * function polls first.
  */
 static enum blk_eh_timer_return rdmablk_dispatch_timeout(struct request *rq)
 {

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * DATA PATH: how a request ends. How it is sent is in dispatch.c.
+ * DATA PATH: how a request ends. dispatch.c sends requests.
  *
- * Nothing is allocated, no lock is taken that another hardware queue takes, and nothing
+ * This code allocates nothing, takes no lock that another hardware queue takes, and never
  * waits.
  *
- * Who ends a request
+ * How requests end
  *
- * - Success: the done() handler of its last work request, or the answer to its command;
- *   then also failure, when that is what the target answers.
- * - Anything else: nobody, at first. A completion with an error, a failed post or a
- *   timeout only calls for recovery. The device may still read or write the pages
- *   of any request until all queue pairs are drained; the block layer would hand
- *   them to somebody else. After the drain, rdmablk_request_hold_all() takes what is
- *   left: unmapped, still in flight for the block layer, no device's any more.
+ * - The done() handler of its last work request, or the answer to its command, ends a
+ *   request with success. An answer may also end it with the target's error.
+ * - After a completion with an error, a failed post or a timeout, nobody ends the request
+ *   at first: these only start a recovery. Until all queue pairs are drained, the device may
+ *   still access the pages of any request, and the block layer would give them to another
+ *   user. After the drain, rdmablk_request_hold_all() unmaps and holds the requests that
+ *   are left: the block layer counts them as in flight, and no device refers to them.
  *   Requests that arrive while the connection is down are held, too.
- * - What is held is requeued when the session is live again, or ended when the
- *   administrator's patience is; at once, when its submitter has somewhere else to go
- *   (FAILFAST). A write that was posted is not reported as failed before the target's
- *   session has ended: until then a delayed packet of it could still land, after a newer
- *   write that somebody issued because this one had failed.
+ * - Held requests are requeued when the session is live again. They fail when the
+ *   administrator's time limit is over, or at once if the submitter has an alternative
+ *   (FAILFAST). A posted write does not fail before the target's session has ended: until
+ *   then a delayed packet of it might land after a newer write that somebody issued
+ *   because this one had failed.
  */
 #include <linux/blk-mq.h>
 #include <linux/jiffies.h>
@@ -43,7 +43,7 @@ static enum rdmablk_timed rdmablk_request_timed(struct request *rq)
 	}
 }
 
-/* Out of line: nobody else pays for the clock. */
+/* Out of line: without measuring, requests do not pay for the clock. */
 static noinline void rdmablk_request_time(struct rdmablk_path *path, struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
@@ -88,7 +88,7 @@ static __always_inline void rdmablk_request_account(struct request *rq)
 		this_cpu_inc(path->stats->errors);
 		req->begun = 0;
 	}
-	/* Asked for first: the errno takes a call. */
+	/* Checked before, because the errno takes a call. */
 	if (trace_rdmablk_end_enabled())
 		trace_rdmablk_end(path->index, rq->mq_hctx->queue_num, rq->tag,
 				  blk_status_to_errno(req->status));
@@ -98,7 +98,7 @@ static __always_inline void rdmablk_request_account(struct request *rq)
  * rdmablk_request_complete() - ->complete()
  * @rq: request with a status
  *
- * Context: on the CPU that submitted it, when the administrator wants that.
+ * Context: on the CPU that submitted the request, if the administrator wants that.
  */
 void rdmablk_request_complete(struct request *rq)
 {
@@ -131,16 +131,19 @@ static inline void rdmablk_request_end_now(struct request *rq, blk_status_t stat
 }
 
 /**
- * rdmablk_request_end() - end a request that no device refers to any more
- * @rq: request, unmapped, without a command
- * @status: how
+ * rdmablk_request_end() - end a request
+ * @rq: request, unmapped, without a command; no device refers to it
+ * @status: status with which it ends
  */
 void rdmablk_request_end(struct request *rq, blk_status_t status)
 {
 	rdmablk_request_end_now(rq, status);
 }
 
-/* Who polls for it ends it, with others. From here on it is no recovery's any more. */
+/*
+ * Adds the request to the batch of the polling task, which ends it together with others.
+ * From here on recoveries ignore it.
+ */
 static noinline void rdmablk_request_end_polled(struct request *rq, struct io_comp_batch *iob)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
@@ -159,7 +162,7 @@ static noinline void rdmablk_request_end_polled(struct request *rq, struct io_co
 /**
  * rdmablk_request_done() - the last work request of a READ or WRITE has completed
  * @cq: completion queue of its hardware queue
- * @wc: work completion, whose wr_cqe is the request's
+ * @wc: work completion; its wr_cqe belongs to the request
  */
 void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -176,8 +179,8 @@ void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	/*
-	 * Unmapped here and not in ->complete(), which may run on another CPU after
-	 * the device is gone.
+	 * Unmapped here and not in ->complete(), which may run on another CPU after the
+	 * device is gone.
 	 */
 	rdmablk_onesided_unmap(path, rq);
 	rdmablk_queue_put_slots(q, req->nr_wr);
@@ -193,7 +196,7 @@ void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc)
 		rdmablk_request_end_now(rq, BLK_STS_OK);
 }
 
-/* The tag is somebody else's next. */
+/* Forgets the history of the request, because another request will use the tag next. */
 static void rdmablk_request_forget(struct rdmablk_request *req)
 {
 	req->held = false;
@@ -202,11 +205,11 @@ static void rdmablk_request_forget(struct rdmablk_request *req)
 }
 
 /**
- * rdmablk_request_refuse() - a request that was not started cannot be sent
+ * rdmablk_request_refuse() - refuse a request that cannot be sent and was not started
  * @path: data path
  * @rq: request, with nothing mapped or taken
- * @why: BLK_STS_RESOURCE: the block layer queues it again a little later; else it ends
- *	it, without ->complete()
+ * @why: BLK_STS_RESOURCE: the block layer queues the request again a little later; any
+ *	other status: the block layer ends it without ->complete()
  *
  * Return: @why.
  */
@@ -221,15 +224,15 @@ blk_status_t rdmablk_request_refuse(struct rdmablk_path *path, struct request *r
 	}
 	rdmablk_request_forget(req);
 	req->status = why;
-	/* The block layer ends it, without ->complete(). */
+	/* Counted here: the block layer does not call ->complete(). */
 	rdmablk_request_account(rq);
 	return why;
 }
 
 /**
  * rdmablk_request_cleanup() - ->cleanup_rq()
- * @rq: clone of a stacked device that was refused for the moment. The stacked device frees
- *	it and makes another one later.
+ * @rq: clone of a stacked device, refused with BLK_STS_RESOURCE. The stacked device frees it
+ *	and makes another one later.
  */
 void rdmablk_request_cleanup(struct request *rq)
 {
@@ -240,14 +243,14 @@ void rdmablk_request_cleanup(struct request *rq)
  * rdmablk_request_is_command() - whether a request waits for the daemon
  * @rq: started request
  *
- * Return: false: it is a READ or WRITE of the RDMA device alone.
+ * Return: false: the request is a READ or WRITE that involves only the RDMA devices.
  */
 bool rdmablk_request_is_command(struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	bool io = req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
 
-	/* A command may have to wait for its tag. */
+	/* With @fua the request has no command yet: it waits for a tag. */
 	return !io || req->fua || READ_ONCE(req->cmd);
 }
 
@@ -275,14 +278,13 @@ static bool rdmablk_request_rearm_one(struct request *rq, void *data)
 }
 
 /**
- * rdmablk_request_rearm() - the time that requests may take has changed: let it count for
- *	those under way, too
+ * rdmablk_request_rearm() - apply a changed time limit to requests under way
  * @set: tag set
- * @most: jiffies that any of them may take
+ * @most: most jiffies that any request may take
  *
- * The block layer's timer of a request counts from when the request was sent, or from when
- * the timer fired the last time. A request that ends meanwhile keeps its tag until this
- * has looked at it. One that is sent again meanwhile has the new time already.
+ * The block layer's timer counts from when the request was sent, or from when the timer
+ * fired last. If a request ends meanwhile, it keeps its tag until this function has looked
+ * at it. If a request is sent again meanwhile, it has the new limit already.
  */
 void rdmablk_request_rearm(struct blk_mq_tag_set *set, unsigned int most)
 {
@@ -299,7 +301,7 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 	struct rdmablk_path *path = rq->q->queuedata;
 	struct rdmablk_held *held = data;
 
-	/* Ended already; ->complete() has not run yet. */
+	/* The request has ended already, but ->complete() has not run yet. */
 	if (blk_mq_request_completed(rq))
 		return true;
 	rdmablk_onesided_unmap(path, rq);
@@ -307,7 +309,7 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 		WRITE_ONCE(path->unflushed, true);
 	req->cmd = NULL;
 	req->watched = false;
-	/* That of a command; it may be none when it is sent again. */
+	/* The timeout was for a command; when sent again the request may not be one. */
 	rq->timeout = 0;
 	if (held->lost && held->again && req->holds) {
 		req->holds = 2;
@@ -322,12 +324,12 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 }
 
 /**
- * rdmablk_request_hold_all() - take the requests that a lost connection left behind
- * @set: tag set, quiesced; all queue pairs are drained, the device is still there
- * @lost: the connection was, and not given up as planned
- * @again: it had not lasted
+ * rdmablk_request_hold_all() - hold the requests that a lost connection left behind
+ * @set: tag set, quiesced; all queue pairs are drained, the device still exists
+ * @lost: the connection was lost, not given up as planned
+ * @again: the lost connection was short-lived
  *
- * Return: how many there are.
+ * Return: number of requests and writes.
  */
 struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lost,
 					     bool again)
@@ -348,10 +350,10 @@ static bool rdmablk_request_is_posted(struct request *rq, void *data)
 }
 
 /**
- * rdmablk_request_busy() - look for requests that are under way
+ * rdmablk_request_busy() - whether any request is under way and not held
  * @set: tag set, quiesced
  *
- * Return: whether there is one.
+ * Return: true: there is one.
  */
 bool rdmablk_request_busy(struct blk_mq_tag_set *set)
 {
@@ -373,7 +375,7 @@ static bool rdmablk_request_is_in_flight(struct request *rq, void *data)
  * rdmablk_request_in_flight() - count the requests that have not ended
  * @set: tag set
  *
- * Return: how many there are at the moment, held ones among them.
+ * Return: current number, held requests included.
  */
 u32 rdmablk_request_in_flight(struct blk_mq_tag_set *set)
 {
@@ -394,14 +396,14 @@ static void rdmablk_request_end_held(struct request *rq)
 }
 
 /**
- * rdmablk_request_fails_fast() - whether a request is to fail while there is no connection
+ * rdmablk_request_fails_fast() - whether a request fails at once without a connection
  * @rq: request
  *
- * Multipath and md set the flags where they can use another disk at once. The block layer
- * sets them for all readahead, which is exempt: it would turn an outage into pages that
- * cannot be read. So is a request merged from several bios that differ in these flags.
+ * Multipath and md set the FAILFAST flags if they can use another disk at once. The block
+ * layer sets them for all readahead. Readahead is exempt, because its failure would turn an
+ * outage into unreadable pages; so is a request merged from bios with different flags.
  *
- * Return: whether it does not wait for the next connection.
+ * Return: true: the request does not wait for the next connection.
  */
 bool rdmablk_request_fails_fast(const struct request *rq)
 {
@@ -435,10 +437,10 @@ static bool rdmablk_request_fail(struct request *rq, void *data)
 /**
  * rdmablk_request_fail_held() - end held requests with BLK_STS_TRANSPORT
  * @set: tag set, quiesced
- * @all: not only those that are to fail fast
- * @keep_writes: not the WRITEs that were posted
+ * @all: all of them, not only FAILFAST requests
+ * @keep_writes: except WRITEs that were posted
  *
- * Return: how many WRITEs are still held for @keep_writes alone.
+ * Return: number of requests that stay held only because of @keep_writes.
  */
 unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool all,
 				       bool keep_writes)
@@ -461,22 +463,22 @@ static bool rdmablk_request_requeue(struct request *rq, void *data)
 		return true;
 	}
 	/*
-	 * It stays marked: until it is queued anew its timer may fire. Whoever unquiesces
-	 * the queue kicks the list.
+	 * The request stays marked as held, because its timer may fire until it is queued
+	 * again. The caller's unquiesce kicks the requeue list.
 	 */
 	blk_mq_requeue_request(rq, false);
 	return true;
 }
 
 /**
- * rdmablk_request_requeue_held() - give held requests back to the block layer, to
- *	be posted anew
- * @set: tag set, quiesced; nothing of an earlier connection can land any more
- * @patience: jiffies after which a request fails that has met the end of one connection
- *	after the other; up to MAX_JIFFY_OFFSET
+ * rdmablk_request_requeue_held() - give held requests back to the block layer, which sends
+ *	them again
+ * @set: tag set, quiesced; no packet of an earlier connection can land any more
+ * @patience: jiffies, up to MAX_JIFFY_OFFSET; a request that has lost one connection after
+ *	the other for so long fails
  *
- * A connection that comes back ends the outage, but not for a request that breaks
- * it again and again: where large packets do not get through it may be this very one.
+ * A new connection ends the outage, but not for a request that may break every connection:
+ * if the network drops large packets, this request may be the cause.
  */
 void rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned long patience)
 {

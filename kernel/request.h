@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The data path's view of a session. Request, one-sided and queue code know this
- * and nothing of the session behind it.
+ * The data path's view of a session. The files of the data path know struct rdmablk_path and
+ * nothing of the session behind it.
  */
 #ifndef RDMABLK_REQUEST_H
 #define RDMABLK_REQUEST_H
@@ -21,17 +21,17 @@
 #include "stats.h"
 #include "wire.h"
 
-/* Segments for which a request has memory of its own */
+/* Most segments for which a request has memory of its own */
 #define RDMABLK_FEW_SEGMENTS	8
-/* Requests of a hardware queue that have more at a time: what fits into 128 KiB */
+/* Most requests with more segments at a time per hardware queue: 128 KiB of memory */
 #define RDMABLK_RESERVE		42
 
 /**
  * struct rdmablk_segments - memory for the segments of a request that has more than
  *	RDMABLK_FEW_SEGMENTS
- * @reserve: where it comes from
+ * @reserve: owner of this memory
  * @sge: scatter/gather elements
- * @sg: what is mapped
+ * @sg: table for the mapping
  */
 struct rdmablk_segments {
 	struct rdmablk_reserve *reserve;
@@ -41,8 +41,8 @@ struct rdmablk_segments {
 
 /**
  * struct rdmablk_reserve - memory for large requests of a hardware queue
- * @segments: for RDMABLK_RESERVE requests; NULL: no request has so many segments
- * @used: which of @segments are in use, a bit each
+ * @segments: memory for RDMABLK_RESERVE requests; NULL: no request has so many segments
+ * @used: bit per entry of @segments that is in use
  */
 struct rdmablk_reserve {
 	/* read only in the hot path */
@@ -54,32 +54,30 @@ struct rdmablk_reserve {
 
 /**
  * struct rdmablk_hwq - one hardware queue
- * @read: queue pair of RDMA READs. A READ that finds no initiator-depth credit
- *	stalls every work request behind it on its queue pair, so nothing else is
- *	posted here.
- * @write: queue pair of RDMA WRITEs, and of commands
- * @cmdq: commands on @write; of depth 0 without RDMABLK_F_COMMANDS
- * @wrote: value of @snapshots of @path when the first WRITE completed since the target was
- *	last sent a fence; 0: none has; see fence.c
- * @line: who waits for a tag of @cmdq, by enum rdmablk_fence_line; of the work of
- *	fence.c
- * @waits: which of @line have somebody, a bit each; set by that work, before it looks for
- *	a tag the last time
- * @slow: tags that those of RDMABLK_LINE_SLOW have got; taken down by the answers
- * @passed: somebody who stands in no line has got a tag while RDMABLK_LINE_SLOW waited and
- *	had none; a hint, set and cleared by who gets one
- * @cq: completion queue of both, on a completion vector of its own
+ * @read: queue pair of RDMA READs. A READ without an initiator-depth credit stalls every
+ *	work request behind it on its queue pair, so nothing else is posted here.
+ * @write: queue pair of RDMA WRITEs and commands
+ * @cmdq: commands on @write; depth 0 without RDMABLK_F_COMMANDS
+ * @wrote: value of @path->snapshots when the first WRITE since the last fence completed;
+ *	0: none has completed; see fence.c
+ * @line: ops that wait for a tag of @cmdq, by enum rdmablk_fence_line; owned by the work
+ *	of fence.c
+ * @waits: bit per non-empty @line; set by that work before it looks for a tag the last time
+ * @slow: number of tags that commands of RDMABLK_LINE_SLOW have; answers decrement it
+ * @passed: a request that stands in no line got a tag while commands in RDMABLK_LINE_SLOW
+ *	waited and had no tag; a hint. Such requests set it, the work of fence.c clears it
+ * @cq: completion queue of both queue pairs, on a completion vector of its own
  * @polled: @cq has no interrupts, see poll.c
- * @poll_open: whoever waits may look for completions; under @poll_lock
- * @poll_lock: held by who looks; never taken in softirq
- * @iob: where who looks wants what has ended; NULL: nowhere; under @poll_lock
- * @poll_work: looks while a command of no request is under way, or one of @watched
- * @watched: requests under way here that nobody polls for
- * @poll_pause: how long it sleeps after the next look, microseconds; of that work
+ * @poll_open: polling is allowed; under @poll_lock
+ * @poll_lock: held by the poller; never taken in softirq
+ * @iob: batch in which the poller collects requests that end; NULL: none; under @poll_lock
+ * @poll_work: polls while a command without a request or one of @watched is under way
+ * @watched: number of requests under way here that no task polls for
+ * @poll_pause: next pause of @poll_work, microseconds; owned by that work
  * @reserve: memory for requests with many segments
- * @path: what it belongs to
- * @nr: index in @hwq of @path
- * @node: NUMA node of the processors that use it, or NUMA_NO_NODE
+ * @path: data path that the hardware queue belongs to
+ * @nr: index in @path->hwq
+ * @node: NUMA node of the processors that use the queue, or NUMA_NO_NODE
  */
 struct rdmablk_hwq {
 	/* read only in the hot path */
@@ -96,9 +94,9 @@ struct rdmablk_hwq {
 	atomic_t slow;
 	struct list_head line[RDMABLK_LINES];
 
-	/* written by who looks for completions; without that, by nobody */
+	/* written by pollers only, so never if the queue is not polled */
 	struct io_comp_batch *iob ____cacheline_aligned_in_smp;
-	spinlock_t poll_lock;	/* poll_open, iob, looking */
+	spinlock_t poll_lock;	/* poll_open, iob, polling */
 	bool poll_open;
 	atomic_t watched;
 	unsigned int poll_pause;
@@ -111,48 +109,47 @@ struct rdmablk_hwq {
 };
 
 /**
- * struct rdmablk_path - what the data path needs to know
- * @live: I/O may be posted; everything else here is constant while it is true. Cleared
- *	before a quiesce, so that after it nobody posts.
+ * struct rdmablk_path - the state of a session that the data path needs
+ * @live: I/O may be posted; all other fields here are constant while it is true. Cleared
+ *	before a quiesce; after the quiesce nobody posts.
  * @failing: while not @live: I/O fails; else it waits
- * @holding: the connection has been taken down: requests that come are held, unless
- *	they fail
- * @failing_fast: while not @live: I/O that is to fail fast fails
+ * @holding: the connection has been taken down: new requests are held, unless they fail
+ * @failing_fast: while not @live: FAILFAST requests fail
  * @commands: the session has commands
  * @staged: READs and WRITEs are commands, too
- * @cache: what is written is durable after a flush only
+ * @cache: a write is durable only after a flush
  * @ordered: each RDMA WRITE ends with a READ, or with a command; see queue.c
  * @more: @cache or @ordered
- * @unflushed: something has been written, and reported as done, since the last flush
- * @snapshots: flushes that have taken what was written, and 1 to begin with; never 0
+ * @unflushed: a write has been reported as done since the last flush
+ * @snapshots: one more than the number of flushes that have taken the dirty bits; never 0
  * @ahead: flushes that come with the write
  * @block_shift: log2 of the logical block
- * @region_shift: log2 of the region size; 63 when there is one region
- * @region_mask: the bits of a position that are one within its region
+ * @region_shift: log2 of the region size; 63 if there is one region
+ * @region_mask: mask for the position within a region
  * @read_only: the session has no write right at the target
- * @sge_per_wr: scatter/gather elements of one work request
- * @max_segment: bytes of one element
+ * @sge_per_wr: scatter/gather elements per work request
+ * @max_segment: most bytes per element
  * @lkey: local key of all memory
  * @dev: RDMA device; valid while requests are mapped
  * @region: regions of the export
- * @size: of the export, bytes
+ * @size: size of the export, bytes
  * @hwq: hardware queues, as many as the tag set has, each in memory of its own node
- * @map: which of them each hardware queue of the tag set uses
- * @cmds: what commands may ask for
+ * @map: per hardware queue of the tag set, the entry of @hwq that it uses
+ * @cmds: limits of commands
  * @fence: commands that need a fence
- * @poll_wq: where those look who look for nobody else; nothing else runs there
- * @nr_hwqs: how many the target granted; the tag set may have more, then several
- *	of them share one
- * @nr_poll: of the hardware queues of the tag set, the last so many are for requests
- *	whose completion is polled for
+ * @poll_wq: work queue of all poll_work; nothing else runs there
+ * @nr_hwqs: number of hardware queues that the target granted; if the tag set has more,
+ *	several of them share one
+ * @nr_poll: number of hardware queues of the tag set for polled requests; these are the
+ *	last ones
  * @stats: counters
- * @timing: clock
+ * @timing: latencies
  * @index: N of rdmablkN, for tracepoints
- * @read_write_tmo: jiffies that a READ or WRITE that is a command may take; 0: as long as
- *	the block layer's timeout lasts, again and again
- * @slow_tmo: jiffies that any other command, and a durable write, may take; 0: the same
- * @timed_out: upcall: a request has been under way for longer than the transport
- *	can retry; a command, for longer than @read_write_tmo or @slow_tmo
+ * @read_write_tmo: jiffies that a READ or WRITE with a command may take; 0: the block
+ *	layer's timeout, renewed again and again
+ * @slow_tmo: jiffies that any other command, or a durable write, may take; 0: as above
+ * @timed_out: upcall: a request has been under way for longer than the transport can
+ *	retry; a command, for longer than @read_write_tmo or @slow_tmo
  */
 struct rdmablk_path {
 	/* read only in the hot path */
@@ -199,39 +196,41 @@ struct rdmablk_path {
 /**
  * struct rdmablk_request - per-request state, allocated with the tag
  * @cqe: completion of the last work request
- * @queue: queue it was posted to
- * @cmd: its command; NULL: it has none
- * @nr_sge: elements, see rdmablk_request_sge(); 0: nothing is mapped
- * @nr_wr: work requests, as many send slots are taken
- * @was_unflushed: of a staged FLUSH: path.unflushed when it was sent
- * @durable: it is a write that must be durable when it ends, or shall be: see flush_ahead.c
- * @clean: it is a FLUSH with nothing to do
- * @more: something follows its WRITEs and completes it: @cmd, or a READ. Until it is
- *	prepared: perhaps something does
- * @fua: its WRITE is sent without the FLUSH that makes it durable, which follows
- * @posted: the device may have seen it
- * @watched: nobody polls for it, although its completion has no interrupt
- * @held: in flight when the connection was lost, and no device's any more, or queued
- *	since; posted anew with the next connection, or ended
- * @unsent: it is held and was never posted
- * @status: how it ends
- * @remote: address of a one-sided one at the target
- * @begun: when it was first queued, nanoseconds; 0: it is not timed
+ * @queue: queue to which the request is posted
+ * @cmd: command of the request; NULL: it has none
+ * @nr_sge: number of elements, see rdmablk_request_sge(); 0: nothing is mapped
+ * @nr_wr: number of work requests, and of send slots taken
+ * @was_unflushed: staged FLUSH: path.unflushed when it was sent
+ * @durable: the request is a write that must be durable when it ends, because it has FUA or
+ *	unasked: see flush_ahead.c
+ * @clean: the request is a FLUSH with nothing to do
+ * @more: @cmd or a READ follows the WRITEs and completes them; before the request is
+ *	prepared: may follow
+ * @fua: the WRITE is sent without its FLUSH; the FLUSH follows and makes it durable
+ * @posted: the device may have seen the request
+ * @watched: no task polls for the request, although its completion has no interrupt
+ * @held: the connection was lost while the request was in flight, and the device is done
+ *	with it; or the request arrived while the connection was down. It will be posted
+ *	again with the next connection, or ended
+ * @unsent: the request is held and was never posted
+ * @status: status with which the request ends
+ * @remote: address at the target, if one-sided
+ * @begun: time when the request was first queued, nanoseconds; 0: it is not measured
  * @rkey: key of @remote
- * @fence: place in the line of those that need a fence, or a tag
- * @holds: times that the connection was lost with it in flight and had not lasted since
- *	the time before, up to 2
- * @held_since: when it was the first of these, in jiffies
- * @nr_sg: entries of the table that is mapped; 0: none, and an element is a mapping by
+ * @fence: entry in the lists of fence.c: waits for a fence or a tag
+ * @holds: number of times in a row that a connection was lost with this request in flight,
+ *	counting on while the lost connections were short-lived; 2 at most
+ * @held_since: time of the first of these losses, in jiffies
+ * @nr_sg: number of mapped entries of the table; 0: no table, an element is a mapping by
  *	itself
- * @segments: memory for elements and table; NULL: @sge and @sg are
- * @sge: scatter/gather elements; the only one of a request is here in any case
+ * @segments: memory for elements and table; NULL: the request uses @sge and @sg
+ * @sge: scatter/gather elements; a single element is always here
  * @sg: table for the mapping of several segments
  */
 struct rdmablk_request {
 	struct ib_cqe cqe;
 	struct rdmablk_queue *queue;
-	/* forgotten at once when it is queued */
+	/* cleared when the request is queued */
 	struct_group(attempt,
 		struct rdmablk_cmd_tag *cmd;
 		u16 nr_sge;
@@ -263,7 +262,7 @@ struct rdmablk_request {
  * rdmablk_request_sge() - scatter/gather elements of a request
  * @req: mapped
  *
- * Return: the first of nr_sge.
+ * Return: the first of @req->nr_sge elements.
  */
 static inline struct ib_sge *rdmablk_request_sge(struct rdmablk_request *req)
 {
@@ -271,11 +270,11 @@ static inline struct ib_sge *rdmablk_request_sge(struct rdmablk_request *req)
 }
 
 /**
- * struct rdmablk_held - what a lost connection left behind
- * @requests: held
- * @writes: of these, such that change the export and were posted
- * @lost: it was lost, and not given up as planned
- * @again: it had not lasted
+ * struct rdmablk_held - requests that a lost connection left behind
+ * @requests: number of held requests
+ * @writes: number of those that change the export and were posted
+ * @lost: the connection was lost, not given up as planned
+ * @again: the lost connection was short-lived
  */
 struct rdmablk_held {
 	unsigned int requests;
@@ -302,19 +301,19 @@ u32 rdmablk_request_in_flight(struct blk_mq_tag_set *set);
 void rdmablk_request_rearm(struct blk_mq_tag_set *set, unsigned int most);
 
 /**
- * rdmablk_request_wrote() - a part of the export has changed, and neither the target's CPU
- *	nor its store may know
+ * rdmablk_request_wrote() - a part of the export has changed; target CPU and store may not
+ *	know yet
  * @path: data path
- * @hwq: whose write queue it was
+ * @hwq: hardware queue whose write queue has carried the WRITE
  * @pos: first byte
- * @bytes: how many, not 0
+ * @bytes: number of bytes, not 0
  *
- * Before the request ends. The order matters; see the top of fence.c. Context: any.
+ * Called before the request ends. The order matters; see the top of fence.c. Context: any.
  */
 static inline void rdmablk_request_wrote(struct rdmablk_path *path, struct rdmablk_hwq *hwq,
 					 u64 pos, u64 bytes)
 {
-	/* An older mark stays: it says that there are older bits. */
+	/* An older mark stays: it stands for older bits. */
 	if (!READ_ONCE(hwq->wrote))
 		cmpxchg(&hwq->wrote, 0, READ_ONCE(path->snapshots));
 	if (path->cache)
