@@ -165,7 +165,7 @@ static void rdmablk_disk_resize(struct rdmablk_session *s)
 	sectors = a.grant.size >> SECTOR_SHIFT;
 	if (get_capacity(s->disk) == sectors)
 		return;
-	rdmablk_info_ratelimited(s, "now %llu bytes\n", a.grant.size);
+	rdmablk_info_ratelimited(s, "size is now %llu bytes\n", a.grant.size);
 	set_capacity_and_notify(s->disk, sectors);
 }
 

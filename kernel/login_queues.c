@@ -351,7 +351,8 @@ static int rdmablk_join_end(struct rdmablk_session *s, struct rdmablk_join *j)
 
 	if (q->version != s->challenge.version ||
 	    (rdmablk_join_depth(s, q) && !q->read_depth))
-		return rdmablk_login_fail(s, -EPROTO, "the target accepts a queue wrongly");
+		return rdmablk_login_fail(s, -EPROTO,
+					  "the target accepted a queue with a wrong version or no READs");
 	j->queue = NULL;
 	return 0;
 }

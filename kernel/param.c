@@ -89,7 +89,7 @@ static int rdmablk_param_host(const char *text, size_t len,
 			return rdmablk_param_bad(why, "']' is missing");
 		colon = host_end + 1;
 		if (colon < end && *colon != ':')
-			return rdmablk_param_bad(why, "something follows ']' that is no port");
+			return rdmablk_param_bad(why, "only ':' and a port may follow ']'");
 	} else {
 		colon = memchr(text, ':', len);
 		if (!colon)

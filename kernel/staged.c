@@ -22,7 +22,7 @@
  * them. Requests from the block layer might always be faster than the line, which would then
  * wait for ever: so while the line has no tag, one request may pass, and then it is the
  * line's turn. A FLUSH that finds no tag does not wait: it is sent together with others on
- * the tag that is reserved for flushes (request.c).
+ * the tag that is reserved for flushes (dispatch.c).
  */
 #include <linux/errno.h>
 #include "onesided.h"

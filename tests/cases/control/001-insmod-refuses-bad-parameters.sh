@@ -52,7 +52,7 @@ bad_syntax "$port" $a:-1/disk0
 bad_syntax "$port" '[fd99::2]:/disk0'
 bad_syntax 'an IPv6 address needs brackets' fd99::2/disk0
 bad_syntax "']' is missing" '[fd99::2/disk0'
-bad_syntax "something follows ']' that is no port" '[fd99::2]x/disk0'
+bad_syntax "only ':' and a port may follow ']'" '[fd99::2]x/disk0'
 
 bad_address localhost localhost
 bad_address 10.99.0.300 10.99.0.300

@@ -78,7 +78,7 @@ done
 peer_fails ENOTSUP 'the target takes too few commands at once' limits-depth=3
 peer_fails EACCES 'the target sent bad LIMITS' limits-mac
 peer_fails EPROTO "$other" data-queue
-peer_fails EPROTO 'the target accepts a queue wrongly' no-read-depth
+peer_fails EPROTO 'the target accepted a queue with a wrong version or no READs' no-read-depth
 peer_fails ECONNREFUSED '.+' reject-data
 peer_fails ENOSPC "target's RDMA device has no room for more queues" full-data=37
 peer_fails EPROTO 'malformed message' live-head

@@ -47,7 +47,7 @@ grows() {
 	told_of $((96 * MIB))
 	expect_log "has grown from $((32 * MIB)) to $((96 * MIB)) bytes"
 	wait_until "$PATIENCE" uevents $((seen + 1)) || fail "no uevent: $(cat /tmp/uevents)"
-	dmesg_has "rdmablk0 .*: now $((96 * MIB)) bytes" || fail "the kernel log does not say it"
+	dmesg_has "rdmablk0 .*: size is now $((96 * MIB)) bytes" || fail "the kernel log does not say it"
 	run_expect 0 'on-line resizing' resize2fs $DEV
 	for name in second third fourth; do
 		cp /tmp/pattern "$MOUNT/$name"
