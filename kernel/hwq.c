@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The memory of hardware queues: the first login that succeeds allocates it, later logins use it again,
- * and the end of the session frees it. Each hardware queue is on the NUMA node of the
- * processors that use it.
+ * The memory of hardware queues: the first login that succeeds allocates it, later logins
+ * use it again, and the end of the session frees it. Each hardware queue is on the NUMA
+ * node of the processors that use it.
  */
 #include <linux/bitops.h>
 #include <linux/blk-mq.h>
