@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What an RDMA adapter counts by itself, /sys/class/infiniband/DEV/ports/N/hw_counters:
- * of all that use the port, not of a disk. Which counters there are is the business of
- * each driver; those are of interest here that tell of trouble on the way.
+ * The counters of an RDMA adapter, /sys/class/infiniband/DEV/ports/N/hw_counters. They
+ * count for all users of the port, not for a disk. Each driver has its own set; the tool
+ * shows those that tell of trouble in the network.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +30,7 @@ static bool is_of_interest(const char *name)
 	return false;
 }
 
-/* A number and a line feed; -1 when it is something else, or not to be had. */
+/* Reads a number and a line feed; -1 if the file has something else or is not readable. */
 static int read_number(int dir, const char *name, __u64 *number)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);

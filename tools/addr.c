@@ -2,7 +2,7 @@
 /*
  * Addresses: [rdmablk://]HOST[:PORT]/NAME, where HOST is a name, an IPv4 address
  * or an IPv6 address in brackets, with %INTERFACE when it is link-local. Every
- * parser here says in words what it does not like.
+ * parser here explains an error in words.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -96,7 +96,7 @@ const struct attr_info attr_table[RDMABLK_ATTR_MAX + 1] = {
  * attr_key() - name of an attribute
  * @attr: enum rdmablk_attr
  *
- * Returns NULL when there is none of that number.
+ * Returns NULL when no attribute has that number.
  */
 const char *attr_key(unsigned int attr)
 {

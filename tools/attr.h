@@ -12,11 +12,11 @@
  * @ATTR_U8: unsigned number, 1 byte
  * @ATTR_BOOL: 1 byte, 1 or 0: yes or no
  * @ATTR_U32: unsigned number, 4 bytes
- * @ATTR_TMO: signed number, 4 bytes; -1: without end, which reads "off"
+ * @ATTR_TMO: signed number, 4 bytes; -1: no limit, shown as "off"
  * @ATTR_U64: unsigned number, 8 bytes
  * @ATTR_ID64: u64 that names something; too large for a number in JSON
  * @ATTR_STRING: text
- * @ATTR_FLAG: it is there or not
+ * @ATTR_FLAG: no bytes; the attribute is present or absent
  * @ATTR_UUID: 16 bytes
  * @ATTR_ADDR: struct sockaddr_in or sockaddr_in6
  * @ATTR_STATE: u32, enum rdmablk_dev_state

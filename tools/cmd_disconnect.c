@@ -48,13 +48,13 @@ static int disconnect_one(struct nl *nl, __u32 index, bool force,
 	return STATUS_DONE;
 }
 
-/* What would be the same with the next disk. */
+/* Would the next disk fail with the same error? */
 static bool is_final(int err)
 {
 	return err == EINTR || err == EUNATCH || err == EPERM;
 }
 
-/* Each disk that can go goes, whatever becomes of the others. */
+/* Removes each disk that can be removed; an error with one does not stop the others. */
 static int disconnect_all(struct nl *nl, bool force)
 {
 	__cleanup(device_list_clear) struct device_list list = { 0 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk down: disconnects disks of rdmablk.conf. One that is not connected is down
+ * rdmablk down: disconnects disks of rdmablk.conf. A disk that is not connected is down
  * already. A disk that has just been unmounted may be open for a moment longer, while
- * udev looks at what is on it now.
+ * udev probes its contents.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -15,7 +15,7 @@
 #include "report.h"
 #include "util.h"
 
-#define PAUSE_NS	100000000	/* between two looks at a busy disk */
+#define PAUSE_NS	100000000	/* between two tries to remove a busy disk */
 
 static const struct opts_origin origin = { "down", "--" };
 
@@ -75,7 +75,7 @@ static int down_one(struct nl *nl, const struct disk_config *disk,
 	char what[128];
 
 	snprintf(what, sizeof(what), "down %s", disk->name);
-	/* Gone in between is gone. */
+	/* ENODEV: somebody else has removed the disk meanwhile. */
 	if (disconnect(nl, disk, args, &failure) && failure.err != ENODEV)
 		return report_failure(failure.err, what, "%s%s", failure.text,
 				      failure.err == EBUSY && !args->force ?

@@ -49,7 +49,7 @@ static struct json_object *json_number(const struct value *value)
 	return value && value->present ? json_object_new_uint64(value->number) : NULL;
 }
 
-/* @device is NULL when the event is about none. */
+/* @device is NULL when the event is not about a device. */
 static void print_json(const char *event, const struct device *device)
 {
 	const struct value *value = device ? device->value : NULL;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk reconnect: a try at once, a new beginning, a new connection.
+ * rdmablk reconnect: makes a disk try now, restart from "failed", or replace a live
+ * connection by a new one.
  *
- * The module does not wait, so --wait follows the events. Those that came before
- * the acknowledgment say nothing; what they would have said is asked for after it.
- * A live disk is live for a moment longer: the new session tells that it is over.
+ * The module does not wait for the result, so --wait follows the events. Events from
+ * before the acknowledgment are ignored; the state is asked for after it. A live disk
+ * stays "live" for a moment after the request: only a new session proves the reconnect.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -40,7 +41,7 @@ static const struct errno_text texts[] = {
 	{ 0, NULL }
 };
 
-/* What --wait follows, and what has come of it. */
+/* The state of --wait. */
 struct watch {
 	struct nl *events;
 	struct nl *nl;		/* for questions */
@@ -83,7 +84,7 @@ static bool differs(const struct watch *watch, enum rdmablk_attr attr)
 	return watch->before.value[attr].number != watch->now.value[attr].number;
 }
 
-/* Is the disk live, as it was not before? */
+/* Is the disk live with a session that is newer than the request? */
 static bool is_back(const struct watch *watch)
 {
 	return has_state(&watch->now, RDMABLK_DEV_LIVE) &&
@@ -103,7 +104,7 @@ static int on_event(const struct nlmsghdr *nlh, void *context)
 	return MNL_CB_OK;
 }
 
-/* The time is over; 0: and yet it is back. */
+/* The time is over. Returns 0 if the disk has come back all the same. */
 static int give_up(struct watch *watch, __u32 seconds, struct nl_failure *failure)
 {
 	const struct value *value = watch->now.value;
@@ -121,7 +122,7 @@ static int give_up(struct watch *watch, __u32 seconds, struct nl_failure *failur
 	return -1;
 }
 
-/* Judges an event; 1: goes on. */
+/* Judges an event; 1: keep waiting. */
 static int judge(const struct watch *watch, struct nl_failure *failure)
 {
 	const struct value *value = watch->now.value;
@@ -140,7 +141,7 @@ static int judge(const struct watch *watch, struct nl_failure *failure)
 	return -1;
 }
 
-/* After the acknowledgment, and after events were lost, only a question tells. */
+/* Asks for the state after the acknowledgment, and after events were lost. */
 static int follow(struct watch *watch, __u32 seconds, struct nl_failure *failure)
 {
 	__s64 deadline = nl_deadline(seconds);

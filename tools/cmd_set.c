@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* rdmablk set: options of a disk in use. They count at once, in an outage, too. */
+/* rdmablk set: changes options of a disk in use, at once, also during an outage. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>

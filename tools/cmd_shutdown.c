@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk shutdown: before the host unmounts its file systems. A disk whose target is
- * lost may hold its I/O for ever, and unmounting would wait as long; from here on it
- * fails after a while. Disks that fail earlier stay as they are, and so do, as long
- * as nothing is lost, all of them.
+ * rdmablk shutdown: runs before the host unmounts its file systems. A disk whose target
+ * is lost may hold its I/O for ever, and unmounting would wait as long. This command
+ * limits the time after which such I/O fails. Disks with a shorter limit keep theirs;
+ * disks whose target is there notice nothing.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -15,7 +15,7 @@
 #include "report.h"
 #include "util.h"
 
-#define WAIT	30	/* unless told otherwise */
+#define WAIT	30	/* seconds, the default of --wait */
 #define MAX_WAIT	86400
 
 static const struct opts_origin origin = { "shutdown", "--" };
@@ -37,7 +37,7 @@ static int set(void *context, int id, const char *value)
 	return opts_number(&origin, "wait", value, 0, MAX_WAIT, " seconds", context);
 }
 
-/* Does its I/O fail that early anyway? */
+/* Does the disk's I/O fail within @wait seconds anyway? */
 static bool is_early(const struct device *device, enum rdmablk_attr attr, __u32 wait)
 {
 	const struct value *value = &device->value[attr];
@@ -59,7 +59,7 @@ static int limit(struct nl *nl, const struct device *device, __u32 wait)
 	mnl_attr_put_u32(nlh, RDMABLK_ATTR_INDEX,
 			 device->value[RDMABLK_ATTR_INDEX].number);
 	mnl_attr_put_u32(nlh, RDMABLK_ATTR_FAST_IO_FAIL_TMO, wait);
-	/* One that is gone, or on its way, holds nobody up. */
+	/* A disk that is gone, or being removed, delays nothing. */
 	if (!nl_run(nl, NULL, NULL, texts, &failure) || failure.err == ENODEV)
 		return STATUS_DONE;
 	snprintf(what, sizeof(what), "shutdown %.32s", name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* rdmablk stats: what disks have done, and how long it took. */
+/* rdmablk stats: the requests and bytes of disks, and the latencies. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -18,7 +18,7 @@ const struct option_info stats_options[] = {
 	{ 0 }
 };
 
-/* What is shown, in this order. */
+/* The attributes that are shown, in this order. */
 static const unsigned int shown[] = {
 	RDMABLK_ATTR_STATE, RDMABLK_ATTR_IO_FAILING, RDMABLK_ATTR_OPENERS,
 	RDMABLK_ATTR_IN_FLIGHT, RDMABLK_ATTR_UNFLUSHED, RDMABLK_ATTR_READS,
@@ -72,7 +72,7 @@ static struct json_object *json_buckets(const struct rdmablk_latency_histogram *
 	return array;
 }
 
-/* Without requests there is no mean, and no percentile: null. */
+/* Without requests the mean and the percentiles are null. */
 static struct json_object *json_latency(const struct rdmablk_latency_histogram *h)
 {
 	struct json_object *object = json_object_new_object();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* rdmablk status: all that is known of a disk, or of all. */
+/* rdmablk status: all attributes of a disk, or of all disks. */
 #include <getopt.h>
 #include <stdio.h>
 

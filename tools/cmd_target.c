@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk target: what the daemon of this host, rdmablkd, exports and to whom. The
- * daemon is asked over its socket: a line of JSON there, a line of JSON back. It does
- * the checking; here only the shape of the command line is looked at.
+ * rdmablk target: shows and changes the exports and sessions of this host's daemon,
+ * rdmablkd. Request and answer are a line of JSON each, over the daemon's socket. The
+ * daemon checks the contents; this file checks only the form of the command line.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -34,15 +34,15 @@ struct target_args {
 };
 
 /**
- * struct verb - what can be asked for
+ * struct verb - a command of "rdmablk target"
  * @name: as typed
- * @command: as the daemon knows it; NULL: the same
- * @operand: key of its operand; NULL: it takes none
- * @operand_name: for complaints
+ * @command: its name in the daemon's protocol; NULL: @name
+ * @operand: JSON key of its operand; NULL: it takes no operand
+ * @operand_name: name of the operand in error messages
  * @optional: the operand may be left out
  * @force: --force goes with it
  * @size: --size goes with it
- * @show: prints the answer, returns an exit status; NULL: there is nothing to say
+ * @show: prints the answer, returns an exit status; NULL: prints nothing
  */
 struct verb {
 	const char *name;
@@ -119,7 +119,7 @@ static struct json_object *array_of(struct json_object *answer, const char *key)
 	return value;
 }
 
-/* Commands, or their errors, of a session: all operations together */
+/* Sums the commands of a session, or their errors, over all operations. */
 static void sum_commands(struct json_object *session, const char *key, char *text,
 			 size_t size)
 {
@@ -202,7 +202,7 @@ static void show_key(const char *key, struct json_object *value)
 	}
 }
 
-/* All that is known of the export, a key a line */
+/* Prints all attributes of the export, one a line. */
 static int show_one(struct json_object *answer)
 {
 	struct json_object *rows = array_of(answer, "exports"), *row;
@@ -234,7 +234,7 @@ static int show_sessions(struct json_object *answer)
 	return show_table(answer, "sessions", columns);
 }
 
-/* Return: whether all of it could be done */
+/* Return: whether all changes succeeded */
 static bool show_changes(struct json_object *answer, const char *key, const char *what)
 {
 	struct json_object *rows = array_of(answer, key);
@@ -265,7 +265,7 @@ static int show_reload(struct json_object *answer)
 
 	if (exports && settings)
 		return STATUS_DONE;
-	/* The answer is JSON enough. */
+	/* With --json the printed answer names the failures. */
 	fprintf(stderr, "rdmablk: target reload: not all of it could be done\n");
 	return STATUS_FAILED;
 }

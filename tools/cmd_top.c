@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk top: what disks are doing, again and again: in place on a terminal, else a
- * table after the other. The rates are those of the time between two answers of the
- * module, however long that really was.
+ * rdmablk top: shows the activity of disks periodically: in place on a terminal, else one
+ * table after another. A rate is the difference of two answers of the module, divided by
+ * the time that really passed between them.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -27,7 +27,7 @@ const struct option_info top_options[] = {
 
 static const struct opts_origin origin = { "top", "--" };
 
-/* Where the cursor goes before a table, and what is left of the one before. */
+/* Cursor to the top left corner; clear what the last table has left below. */
 #define HOME_AND_CLEAR	"\033[H\033[J"
 
 struct top {
@@ -62,7 +62,7 @@ static __u64 counter(const struct stats *stats, unsigned int attr)
 	return stats->device.value[attr].number;
 }
 
-/* The same disk in the table before; NULL: it was not there. */
+/* The same disk in the last table; NULL: it was not there. */
 static const struct stats *find_before(const struct top *top, const struct stats *now)
 {
 	size_t i;
@@ -74,7 +74,7 @@ static const struct stats *find_before(const struct top *top, const struct stats
 	return NULL;
 }
 
-/* Whether a disk has counted on; else it is another of the same name. */
+/* Have the counters only grown? Otherwise this is another disk of the same name. */
 static bool goes_on(const struct stats *now, const struct stats *before)
 {
 	unsigned int attr;
@@ -103,7 +103,7 @@ static void add_rate(struct json_object *row, const char *key, double rate, int 
 	add_text(row, key, text);
 }
 
-/* Of reads and writes: how long the others take is up to the store. */
+/* Of reads and writes only: the time of other requests depends on the store. */
 static void add_latency(struct json_object *row, const struct stats *now,
 			const struct stats *before)
 {
@@ -158,7 +158,7 @@ static struct json_object *row_of(const struct top *top, const struct stats *now
 	return row;
 }
 
-/* What is not known is a dash. */
+/* Prints a dash for an unknown value. */
 static void cell(struct json_object *row, const char *key, char *text, size_t size)
 {
 	struct json_object *value = json_object_object_get(row, key);
@@ -166,7 +166,7 @@ static void cell(struct json_object *row, const char *key, char *text, size_t si
 	snprintf(text, size, "%s", value ? json_object_get_string(value) : "-");
 }
 
-/* How many disks fit on the terminal, with a heading and a line that says of others. */
+/* How many disks fit on the terminal, beside the heading and the line "and N more". */
 static size_t room(const struct top *top)
 {
 	struct winsize size;
@@ -206,7 +206,7 @@ static size_t table_width(struct json_object *rows, const struct output_column *
 	return width;
 }
 
-/* Leaves columns out, those first that tell least, until a line holds the rest. */
+/* Drops columns, the least useful first, until the rest fits in a line. */
 static void fit(struct json_object *rows, struct output_column *columns, size_t length)
 {
 	static const char *const keys[] = {
@@ -253,7 +253,7 @@ static int print_table(const struct top *top, bool first)
 	return ret;
 }
 
-/* A module that was loaded anew has another family; what it counts begins anew, too. */
+/* A module that was loaded again has another family number, and its counters restart. */
 static int reopen(struct top *top, struct nl_failure *failure)
 {
 	struct nl_failure first = *failure;
@@ -281,7 +281,7 @@ static int ask(struct top *top, struct nl_failure *failure)
 	return 0;
 }
 
-/* Returns an exit status; a signal is how it is meant to end. */
+/* Returns an exit status; a signal is the normal end. */
 static int run(struct top *top)
 {
 	struct nl_failure failure;
@@ -293,7 +293,7 @@ static int run(struct top *top)
 		if (nl_wait(top->nl, nl_deadline(top->interval), &failure) < 0) {
 			if (failure.err != EINTR)
 				return report_failure(failure.err, "top", "%s", failure.text);
-			/* After what the terminal shows of the key. */
+			/* Start a new line after the "^C" that the terminal shows. */
 			if (top->terminal)
 				printf("\n");
 			return STATUS_DONE;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * rdmablk up: connects disks of rdmablk.conf. At boot the target, the route to it, the
- * RDMA device or the name service may come later than we do, so what can come right by
- * itself is tried again for a while; all disks take turns.
+ * RDMA device or the name service may become ready after this program starts. Errors that
+ * may pass are therefore tried again for a while; all disks take turns.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -35,7 +35,7 @@ struct up_args {
 	__u32 wait;
 };
 
-/* What becomes of a disk. */
+/* The attempts to connect one disk. */
 struct attempt {
 	const struct disk_config *disk;
 	char what[128];
@@ -56,9 +56,9 @@ static int set(void *context, int id, const char *value)
 }
 
 /*
- * What will be the same in a second. EPROTO need not be: a queue whose session is gone
- * because the daemon was restarted between the two has it, too. ENOENT is an export that
- * the target, or its administrator, may be about to add.
+ * Will the error be the same in a second? EPROTO may pass: a data queue gets it, too, when
+ * the daemon was restarted after the login. ENOENT may pass: the target, or its
+ * administrator, may be about to add the export.
  */
 static bool is_final(int err, const struct device *device)
 {
@@ -81,7 +81,7 @@ static bool is_final(int err, const struct device *device)
 	case EFBIG:
 		return true;
 	case EEXIST:
-		/* One that reconnects may yet be live, or it is another disk. */
+		/* A disk that reconnects may still become live, or be replaced by another one. */
 		return !state->present || state->number == RDMABLK_DEV_LIVE ||
 		       state->number == RDMABLK_DEV_FAILED;
 	default:
@@ -105,7 +105,7 @@ static int finish(struct attempt *attempt, const struct device *device,
 	return STATUS_DONE;
 }
 
-/* Says why it did not work, but not the same thing every second. */
+/* Warns about a failed try, but does not repeat the same text. */
 static void say(struct attempt *attempt, const char *text)
 {
 	if (!strcmp(attempt->said, text))
@@ -136,7 +136,7 @@ static int try_one(struct attempt *attempt)
 	return STATUS_DONE;
 }
 
-/* A round; false when nothing is left to be done. */
+/* One round over all disks; false when no disk needs another try. */
 static bool try_all(struct attempt *attempts, size_t nr, int *status)
 {
 	bool left = false;

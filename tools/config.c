@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk.conf, an INI file with a section per disk. Nothing in it is overlooked: what
- * is not understood is an error with file and line, and a file with an error is not
- * used at all.
+ * rdmablk.conf, an INI file with a section per disk. The parser ignores nothing: a line
+ * that it does not understand is an error with file and line, and a file with an error
+ * is not used at all.
  *
- * inih tells its handler neither the line nor that a section began: the reader below
- * counts the lines and looks for the sections, so that one without any key is seen,
- * too. It also takes indentation away, which inih takes for the continuation of a value.
+ * inih does not tell its handler the line, nor that a section began. The reader below
+ * therefore counts lines and looks for sections, so that it also sees a section without
+ * keys. It removes indentation, which inih would take for the continuation of a value.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #define WHERE_LEN	300	/* "FILE:LINE" */
 #define DISK_PREFIX	"disk "
 
-/* Keys that are no options of connect; numbers of @seen, before those of the table */
+/* Keys that are not options of connect; they index @seen before those of the table */
 enum own_key {
 	KEY_EXPORT,
 	KEY_AUTO,
@@ -42,7 +42,7 @@ struct parse {
 	struct config *config;
 	FILE *file;
 	unsigned int line;
-	bool section;			/* one has begun, good or bad */
+	bool section;			/* a section has begun, valid or not */
 	struct disk_config *disk;	/* in its section */
 };
 
@@ -62,7 +62,7 @@ static void complain(struct parse *p, unsigned int line, const char *fmt, ...)
 
 /* --- sections ------------------------------------------------------------------- */
 
-/* What systemd takes as the name of an instance, and what is no name of a disk. */
+/* Names must suit systemd as an instance, and must not look like a kernel disk name. */
 static const char *bad_name(const char *name)
 {
 	size_t i;
@@ -204,7 +204,7 @@ static int set_option(const struct opts_origin *origin, struct disk_config *disk
 	return connect_set_option(origin, &disk->request, option->id, value);
 }
 
-/* Number of a key, and its option when it is one; -1: there is none */
+/* Number of a key, and its option if it has one; -1: no such key */
 static int find_key(const char *name, const struct option_info **option)
 {
 	int i;
@@ -279,7 +279,7 @@ static char *read_line(char *buf, int size, void *stream)
 	return buf;
 }
 
-/* Keys of a section that was refused are passed over. */
+/* Skips the keys of a refused section. */
 static int handle_key(void *user, const char *section, const char *name,
 		      const char *value)
 {
@@ -299,7 +299,7 @@ static bool same_export(const struct addr_export *a, const struct addr_export *b
 	       !strcmp(a->name, b->name);
 }
 
-/* What can be seen only when a section is complete. */
+/* The checks that need the complete section. */
 static void check_disk(struct parse *p, size_t n)
 {
 	const struct disk_config *disk = &p->config->disk[n];
@@ -375,7 +375,7 @@ void config_clear(struct config *config)
 	config->nr = 0;
 }
 
-/* --- what a command is about ---------------------------------------------------- */
+/* --- the disks that a command selects -------------------------------------------- */
 
 /**
  * config_set_option() - takes one of the options that select disks
@@ -404,8 +404,8 @@ bool config_set_option(struct config_selection *selection, int id,
 }
 
 /**
- * config_select() - reads the file and finds the disks that are meant
- * @command: for complaints
+ * config_select() - reads the file and finds the selected disks
+ * @command: its name, for error messages
  * @selection: options of the command line
  * @names: operands, up to a NULL
  * @config: result, for config_clear() in every case

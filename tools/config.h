@@ -17,11 +17,11 @@
  * struct disk_config - a section [disk NAME]
  * @name: of the section
  * @line: where it begins
- * @seen: keys that it has, by their number
- * @export: as it is written
+ * @seen: keys that the section has, by their number
+ * @export: the value of "export" as written
  * @automatic: to be connected at boot
  * @wait: seconds that 'up' tries
- * @selected: what the command is about
+ * @selected: the command is about this disk
  * @request: the connect
  */
 struct disk_config {
@@ -50,10 +50,10 @@ struct config {
 };
 
 /**
- * struct config_selection - sections that a command is about
+ * struct config_selection - the sections that a command is about
  * @path: of the file
- * @all: every one
- * @automatic: those with auto = yes
+ * @all: all sections
+ * @automatic: the sections with auto = yes
  */
 struct config_selection {
 	const char *path;

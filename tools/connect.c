@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The work behind 'rdmablk connect': one request per address of the host until
- * one succeeds, the device that is there already, the node in /dev.
+ * The work behind 'rdmablk connect': sends a request for each address of the host until
+ * one succeeds, finds a device that is connected already, and waits for the node in /dev.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static const struct errno_text texts[] = {
 	{ 0, NULL }
 };
 
-/* What no other address of the same host would change. */
+/* Would any other address of the same host fail in the same way? */
 static bool is_final(int err)
 {
 	return err == EPERM || err == EINVAL || err == ERANGE || err == EEXIST ||
@@ -93,8 +93,8 @@ void connect_clear(struct connect_request *request)
  * @request: gets it, unless it has one
  * @failure: result, with the name of the file in its text
  *
- * Without the file the module's own applies. Returns 0, or -1 when the file
- * cannot be read or holds something else.
+ * Without the file the module's own identity applies. Returns 0, or -1 when the file
+ * cannot be read or does not have a UUID.
  */
 int connect_read_host_id(struct connect_request *request,
 			 struct nl_failure *failure)
@@ -152,9 +152,9 @@ static void put_request(struct nlmsghdr *nlh,
 #define MOST_QUEUES	16	/* hardware queues of a disk, unless set */
 
 /*
- * When the kernel counts as stuck: a login that makes progress may take several times
- * connect-tmo; after the connect come the partition table, read
- * from a target that may fall silent, and, after a failure, the goodbye.
+ * The seconds after which the kernel counts as stuck. A login that makes progress may
+ * take several times connect-tmo. After it the kernel reads the partition table, from a
+ * target that may fall silent, or, after a failure, logs out.
  */
 static unsigned int patience(const struct settings *settings)
 {
@@ -190,7 +190,7 @@ static int try_address(struct nl *nl, const struct connect_request *request,
 	return nl_run_late(nl, &late, failure);
 }
 
-/* The device that is connected to this export at this address: 1, 0 or -1 */
+/* Looks for a device that is connected to this export at this address: 1, 0 or -1 */
 static int find_existing(struct nl *nl, const struct connect_request *request,
 			 const struct addrinfo *target, struct device *device,
 			 struct nl_failure *failure)
@@ -214,7 +214,7 @@ static int find_existing(struct nl *nl, const struct connect_request *request,
 	return 0;
 }
 
-/* Is the device that is there already what was asked for? */
+/* Does the device that is connected already have the wanted properties? */
 static int accept_existing(const struct connect_request *request,
 			   const struct device *device,
 			   struct nl_failure *failure)
@@ -235,7 +235,7 @@ static int accept_existing(const struct connect_request *request,
 	return 0;
 }
 
-/* Puts the address before the text when the user did not write it himself. */
+/* Prefixes the text with the address, unless the user gave an address. */
 static void name_address(const struct connect_request *request,
 			 const struct addrinfo *target,
 			 struct nl_failure *failure)
@@ -283,8 +283,7 @@ static int try_all(struct nl *nl, const struct connect_request *request,
  * @device: result
  * @failure: result
  *
- * Returns 1 when there is one, 0 when there is none, -1 when @failure tells why that
- * cannot be said.
+ * Returns 1 when there is one, 0 when there is none, -1 after an error, see @failure.
  */
 int connect_find(struct nl *nl, const struct connect_request *request,
 		 struct device *device, struct nl_failure *failure)
@@ -346,7 +345,7 @@ static dev_t disk_number(const char *name)
 	return n == 2 ? makedev(major, minor) : 0;
 }
 
-/* A node that is left from an earlier disk has another number. */
+/* The node must have this disk's number: an earlier disk may have left a node. */
 static bool node_is_there(const char *name, const char *path)
 {
 	dev_t number = disk_number(name);

@@ -13,7 +13,7 @@
 #define CONNECT_HOST_ID_FILE	"/etc/rdmablk/host-id"
 
 /**
- * struct connect_request - what a connect is to do
+ * struct connect_request - the export to connect to, and how
  * @where: the export
  * @source: address to connect from, or NULL
  * @settings: numbers for the module
@@ -22,7 +22,7 @@
  * @steal: end another host's session
  * @has_host_id: @host_id is to be sent
  * @host_id: identity of this host
- * @idempotent: being connected already is fine
+ * @idempotent: a connection that exists already is a success
  */
 struct connect_request {
 	struct addr_export where;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The options of a connect: one table for the command line and for the sections of
- * rdmablk.conf, where each option but those of the command line alone is a key.
+ * The options of a connect. One table serves the command line and the sections of
+ * rdmablk.conf: each option is a key there, unless it is for the command line only.
  */
 #include "commands.h"
 #include "connect.h"

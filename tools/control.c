@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The socket of the daemon: a line of JSON there, a line of JSON back. How long the
- * daemon needs is its business: an export may be large.
+ * The socket of the daemon. Request and answer are a line of JSON each. There is no
+ * timeout: a large export may take the daemon long.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ static int send_request(int fd, struct json_object *request)
 	return err ? err : send_all(fd, "\n", 1);
 }
 
-/* An object, as soon as it is complete; what follows is of no interest. */
+/* Receives until an object is complete, and ignores the rest. */
 static int receive(int fd, struct json_object **answer)
 {
 	struct json_tokener *tok = json_tokener_new();
@@ -103,7 +103,7 @@ static int receive(int fd, struct json_object **answer)
  * control_ask() - ask the daemon
  * @path: of its socket
  * @request: what to ask
- * @answer: its answer, to be put by the caller
+ * @answer: its answer; the caller puts it
  * @why: CONTROL_WHY bytes, text of the error
  *
  * Returns 0 or an errno.

@@ -93,7 +93,7 @@ static void format_number(enum attr_kind kind, struct value *value)
 		snprintf(value->text, size, "%llu", value->number);
 }
 
-/* Fills in number and text of the kinds that are numbers. */
+/* Sets number and text of an attribute of a numeric kind. */
 static int decode_number(const struct nlattr *attr, enum attr_kind kind,
 			 struct value *value)
 {
@@ -213,7 +213,7 @@ static int on_device(const struct nlmsghdr *nlh, void *context)
 
 /**
  * device_compare() - by number, for qsort()
- * @a: struct device, or what begins with one
+ * @a: struct device, or a struct that begins with one
  * @b: the same
  *
  * Returns less than, equal to or greater than 0.
@@ -341,7 +341,7 @@ int device_parse_name(const char *text, __u32 *index, char *why, size_t size)
  * @command: its name
  * @operands: what the user wrote, ends with NULL
  * @index: result when there is one, N
- * @what: result: what the command is at, for complaints
+ * @what: result: command and device, for error messages
  *
  * Returns 0 or the exit status after a complaint.
  */

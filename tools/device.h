@@ -12,13 +12,13 @@
 
 #define DEVICE_PATH_LEN	32	/* "/dev/rdmablk4294967295" */
 #define DEVICE_WHAT_LEN	64	/* "status rdmablk0", for complaints */
-#define VALUE_TEXT_LEN	160	/* the longest are last errors, and addresses */
+#define VALUE_TEXT_LEN	160	/* enough for last errors and addresses */
 
 /**
  * struct value - one attribute of a device
  * @present: the kernel sent it
  * @number: of numeric kinds; ATTR_TMO in two's complement
- * @text: every kind in words, without unit
+ * @text: the value as text, without unit
  */
 struct value {
 	bool present;

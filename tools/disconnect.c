@@ -27,8 +27,8 @@ static int on_reply(const struct nlmsghdr *nlh, void *context)
  * @force: even if it is in use
  * @failure: result; a warning when err is 0 and text is not empty
  *
- * Takes as long as it takes: held writes, a file system's last ones. Returns 0 or -1,
- * when @failure tells why.
+ * Waits without a limit: the kernel may have to finish held writes, and the last ones of
+ * a file system. Returns 0 or -1, when @failure tells why.
  */
 int disconnect_run(struct nl *nl, __u32 index, bool force,
 		   struct nl_failure *failure)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What can be said of latencies when only a histogram of them is known. Inside a bucket
- * they are taken to be spread evenly; from 1 us on there are four buckets to a power of
- * two, so that a percentile is wrong by a quarter at most, and mostly by much less. The
- * last one, from half an hour on, has no end; it is taken to end where another would begin.
+ * Mean, percentiles and maximum of a histogram of latencies. Latencies are assumed to be
+ * spread evenly inside a bucket. From 1 us on there are four buckets to a power of two, so
+ * a percentile is wrong by a quarter at most, and usually by much less. The last bucket,
+ * from half an hour on, is open; it is assumed to be as wide as a further bucket would be.
  */
 #include "latency.h"
 
@@ -33,7 +33,7 @@ double latency_mean(const struct rdmablk_latency_histogram *h)
 }
 
 /**
- * latency_percentile() - as long as so many of them take at most
+ * latency_percentile() - the latency that @percent of the requests do not exceed
  * @h: histogram, not empty
  * @percent: of the requests, more than 0 to 100
  *
@@ -56,12 +56,12 @@ double latency_percentile(const struct rdmablk_latency_histogram *h, double perc
 		}
 		left -= h->count[i];
 	}
-	/* What rounding has left over. */
+	/* Rounding errors may leave something over. */
 	return rdmablk_latency_begin(last + 1);
 }
 
 /**
- * latency_max() - none of them took longer
+ * latency_max() - the upper limit of all latencies
  * @h: histogram, not empty
  *
  * Returns the end of the highest bucket, nanoseconds.
@@ -91,12 +91,12 @@ void latency_add(struct rdmablk_latency_histogram *to,
 }
 
 /**
- * latency_since() - what has come to it
+ * latency_since() - the requests between two looks at a histogram
  * @now: histogram
  * @before: the same, earlier
  * @result: the difference
  *
- * Returns false when it has begun anew in between.
+ * Returns false when the histogram was reset in between.
  */
 bool latency_since(const struct rdmablk_latency_histogram *now,
 		   const struct rdmablk_latency_histogram *before,

@@ -2,8 +2,8 @@
 /*
  * Generic netlink on libmnl: finding the family, a request with its answers. A
  * refused request comes back as errno and text, with the name of the attribute to
- * blame where the kernel tells its place. What comes after the acknowledgment, or
- * unasked, is the business of nl_late.c.
+ * blame where the kernel tells its place. nl_late.c handles messages that come after
+ * the acknowledgment, and events.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,14 +19,14 @@
 #include "nl_impl.h"
 #include "util.h"
 
-/* What the control callbacks of one request need and leave. */
+/* Context and result of the control callbacks of one request. */
 struct exchange {
 	struct nl *nl;
 	struct nl_failure *failure;
 };
 
 /**
- * nl_set_failure() - notes what went wrong
+ * nl_set_failure() - stores an error
  * @failure: result
  * @err: errno, positive
  * @text: in words; NULL: those of the errno
@@ -106,7 +106,7 @@ int nl_decode_ack(const struct nl *nl, const struct nlmsghdr *nlh,
 		offset += err->msg.nlmsg_len - MNL_NLMSG_HDRLEN;
 	if (nlh->nlmsg_flags & NLM_F_ACK_TLVS)
 		decode_extack(nl, nlh, offset, failure);
-	/* The module never says so without words; generic netlink does without it. */
+	/* The module always sends a text with ENOENT; generic netlink sends no text. */
 	if (failure->err == ENOENT && !failure->text[0] &&
 	    request->nlmsg_type == nl->family)
 		nl_set_failure(failure, EUNATCH,
@@ -136,7 +136,7 @@ static int on_done(const struct nlmsghdr *nlh, void *context)
 	return MNL_CB_STOP;
 }
 
-/* For answers: a handler and its own context behind mnl_cb_run2()'s only one. */
+/* Context of mnl_cb_run2(): a handler for answers, with its own context. */
 struct delivery {
 	struct exchange exchange;	/* first: the control callbacks see this */
 	mnl_cb_t handler;
@@ -197,7 +197,7 @@ struct nlmsghdr *nl_request(struct nl *nl, __u8 cmd, __u16 flags)
 }
 
 /**
- * nl_explain() - words for a request that was refused without any
+ * nl_explain() - adds a text to a refusal that has no text
  * @texts: what an errno means here; NULL: strerror()
  * @failure: err is set; gets a text unless it has one
  */
@@ -250,7 +250,7 @@ int nl_run(struct nl *nl, mnl_cb_t handler, void *context,
 #define DUMP_TRIES	8
 
 /**
- * nl_dump() - asks for all there is
+ * nl_dump() - asks for all devices
  * @nl: the connection
  * @cmd: enum rdmablk_cmd
  * @handler: called for each answer

@@ -6,7 +6,7 @@
 
 #include <libmnl/libmnl.h>
 
-#define NL_FOREVER	(-1)	/* deadline that never comes */
+#define NL_FOREVER	(-1)	/* no deadline */
 
 /**
  * struct nl_failure - what the kernel said about a request
@@ -32,7 +32,7 @@ struct errno_text {
  * struct nl_late - how to wait for the reply of a command that takes time
  * @handler: takes the reply of a success apart
  * @context: for @handler
- * @texts: words for an errno that came without
+ * @texts: texts for an errno that came without one
  * @limit: seconds after which the kernel counts as stuck; 0: none
  * @interrupted: what a signal means for the command, in words
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What nl.c and nl_late.c share, and nobody else knows. */
+/* The connection as nl.c and nl_late.c see it; private to the two. */
 #ifndef RDMABLK_TOOLS_NL_IMPL_H
 #define RDMABLK_TOOLS_NL_IMPL_H
 
@@ -14,13 +14,13 @@
 
 /**
  * struct nl - a connection to the module
- * @sock: libmnl's
+ * @sock: the socket, of libmnl
  * @family: number of the family "rdmablk"
  * @events: number of its multicast group
  * @seq: sequence number of the newest request
  * @held: signals end a wait, not the program; @mask and @old are valid
- * @mask: signals blocked before that
- * @old: what the signals did before that
+ * @mask: the signal mask before that
+ * @old: the signal actions before that
  * @tx: the newest request; an answer points into it
  * @rx: answers
  */

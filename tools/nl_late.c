@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the module says later: the reply of a command that takes time, and events.
+ * Messages that the module sends later: the reply of a long command, and events.
  *
  * A reply has the sequence number of its request and may even overtake the
- * acknowledgment; the command is over when both are there, or when it was refused.
- * Closing the socket before that makes the kernel give a connect up, so a signal
- * ends the wait, not the program, and the program closes the socket and says so.
+ * acknowledgment; the command is over when both have come, or when it was refused.
+ * If the socket is closed before that, the kernel gives up a connect. A signal
+ * therefore ends the wait, not the program, which closes the socket and says so.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static void on_signal(int number)
  * nl_hold_signals() - from now on signals end nl_wait(), not the program
  * @nl: the connection
  *
- * Between two waits they are blocked. One that was ignored stays so.
+ * Between two waits the signals are blocked. An ignored signal stays ignored.
  */
 void nl_hold_signals(struct nl *nl)
 {
@@ -117,7 +117,7 @@ int nl_wait(struct nl *nl, __s64 deadline, struct nl_failure *failure)
 		left = NL_FOREVER;
 		if (deadline != NL_FOREVER)
 			left = deadline > now_ms() ? deadline - now_ms() : 0;
-		/* What came before the signal counts. */
+		/* A message that came before the signal still counts. */
 		ret = poll_socket(nl, caught ? 0 : left);
 		if (ret > 0)
 			return 1;
@@ -134,7 +134,7 @@ int nl_wait(struct nl *nl, __s64 deadline, struct nl_failure *failure)
 	}
 }
 
-/* libmnl takes lengths of 2^31 and more for negative, and thus for small ones. */
+/* libmnl takes lengths of 2^31 and more for negative, that is, for small. */
 static bool is_whole(const struct nlmsghdr *nlh, int left)
 {
 	return mnl_nlmsg_ok(nlh, left) && nlh->nlmsg_len <= (unsigned int)left;
@@ -165,7 +165,7 @@ static int join(struct nl *nl, __u32 group, struct nl_failure *failure)
 	return -1;
 }
 
-/* What has come of a command so far. */
+/* The state of a command. */
 struct outcome {
 	struct nl *nl;
 	const struct nl_late *late;
@@ -299,7 +299,7 @@ static void follow(struct outcome *outcome)
 /**
  * nl_run_late() - sends the request of a command that takes time, and waits for it
  * @nl: the connection, after nl_request()
- * @late: how
+ * @late: how to wait
  * @failure: result; EINTR: a signal came; ETIME: the limit has passed. The kernel
  *	goes on until the connection is closed, in both cases.
  *

@@ -48,7 +48,7 @@ static void print_help(const struct command_info *command)
 	printf("\nExit status: 0 done, 1 failed, 2 wrong usage. See rdmablk(8).\n");
 }
 
-/* Turns the table into what getopt_long() wants. */
+/* Converts the table for getopt_long(). */
 static void build_getopt(const struct command_info *command,
 			 struct option *longopts, char *letters)
 {
@@ -90,7 +90,7 @@ static int id_of_letter(const struct command_info *command, int c)
 	return c;
 }
 
-/* Explains what getopt_long() did not like; @c is what it returned. */
+/* Explains an error of getopt_long(), which returned @c. */
 static int refuse(const struct command_info *command, char **argv, int c)
 {
 	const char *word = argv[optind - 1];
@@ -235,7 +235,7 @@ int opts_parse_uuid(const char *text, __u8 uuid[OPTS_UUID_LEN])
 }
 
 /**
- * opts_print_version() - what --version says
+ * opts_print_version() - prints the text of --version
  */
 void opts_print_version(void)
 {

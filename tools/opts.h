@@ -54,7 +54,7 @@ struct command_info {
 	const struct option_info *options;
 };
 
-/* opts_parse() has printed what was asked for; the command is done */
+/* opts_parse() has printed the help or the version; the command is done */
 #define OPTS_FINISHED	(-1)
 
 typedef int (*opts_set_fn)(void *context, int id, const char *value);

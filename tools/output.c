@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What goes to stdout: tables (libsmartcols), blocks of keys and values, JSON
- * (json-c). All of them follow attr_table, so that an attribute is shown by all
- * or by none. The JSON is an interface: Documentation/json/ describes it, and a
- * change that could break a reader raises its version.
+ * Output to stdout: tables (libsmartcols), blocks of keys and values, JSON (json-c). All
+ * three follow attr_table, so each attribute appears in all of them or nowhere. The JSON
+ * is an interface: Documentation/json/ describes it, and a change that could break a
+ * reader raises its version.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -77,7 +77,7 @@ struct json_object *output_json_value(const struct device *device, unsigned int 
 
 /**
  * output_json_device() - a device with all its keys
- * @device: the device; what it lacks is null
+ * @device: the device; missing attributes are null
  */
 struct json_object *output_json_device(const struct device *device)
 {
@@ -107,7 +107,7 @@ struct json_object *output_json_device(const struct device *device)
 
 /**
  * output_json_document() - prints a whole document
- * @devices: array of what is known of each; is freed
+ * @devices: array with an object for each; is freed
  */
 void output_json_document(struct json_object *devices)
 {
@@ -158,11 +158,10 @@ static int find_column(const char *text, size_t len)
 
 /**
  * output_parse_columns() - a list of columns
- * @text: names with commas between them; NULL: what is usually shown
+ * @text: names with commas between them; NULL: the default
  * @columns: result
  *
- * Returns NULL, or the place in @text of a name that no column has or that is one
- * too many.
+ * Returns NULL, or the place in @text of an unknown name, or of one too many.
  */
 const char *output_parse_columns(const char *text,
 				 struct output_columns *columns)
@@ -283,7 +282,7 @@ static struct libscols_table *table_new(void)
 	return scols_new_table();
 }
 
-/* Prints it, if it was filled and there is something in it, and releases it. */
+/* Prints the table, if it was filled and has rows, and frees it. */
 static int table_end(struct libscols_table *table, int ret, bool print)
 {
 	if (!ret && print)
@@ -295,7 +294,7 @@ static int table_end(struct libscols_table *table, int ret, bool print)
 /**
  * output_table() - prints devices in a table
  * @list: the devices
- * @columns: what of them
+ * @columns: the columns
  * @headings: with a line of headings
  * @bytes: exact numbers in place of 1.5G
  *
@@ -344,9 +343,9 @@ static int fill_rows(struct libscols_table *table, struct json_object *rows,
 /**
  * output_rows() - prints JSON objects in a table
  * @rows: an array of them
- * @columns: what of them; ends with an entry without a name
- * @words: so many columns begin at the left; those that follow, numbers, end at the right
- * @cell_of: gets the text of a cell
+ * @columns: the columns; ends with an entry without a name
+ * @words: number of columns aligned left; the others, numbers, are aligned right
+ * @cell_of: returns the text of a cell
  *
  * Returns 0, or -1 when memory is short.
  */
@@ -388,7 +387,7 @@ void output_line(const struct device *device, unsigned int attr)
 }
 
 /**
- * output_block() - prints all that is known of a device, a key a line
+ * output_block() - prints all attributes of a device, one a line
  * @device: the device
  */
 void output_block(const struct device *device)

@@ -17,7 +17,7 @@ struct device_list;
 
 /**
  * struct output_columns - columns of a table
- * @id: enum rdmablk_attr, or one more for the path
+ * @id: enum rdmablk_attr, or the value after the last for the path
  * @nr: how many
  */
 struct output_columns {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * rdmablk, the command line of the rdmablk block driver: a table of subcommands,
- * each in a file of its own. They speak to the module over generic netlink
- * (nl.c) and know nothing of it but kernel/uapi/; "target" speaks to the daemon of
- * this host over its socket (control.c).
+ * each in a file of its own. They talk to the module over generic netlink (nl.c) and
+ * use only kernel/uapi/ of its sources; "target" talks to the daemon of this host over
+ * its socket (control.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ static const struct command_info commands[] = {
 		.name = "reconnect",
 		.run = cmd_reconnect,
 		.synopsis = "DEV [OPTION]...",
-		.help = "Connect a disk anew, at once",
+		.help = "Connect a disk again, at once",
 		.options = reconnect_options,
 	},
 	{
@@ -131,7 +131,7 @@ static int print_help(void)
 	return STATUS_DONE;
 }
 
-/* Known before parsing, so that a complaint about the options is JSON, too. */
+/* Looked up before parsing, so that an error in the options is reported as JSON, too. */
 static bool wants_json(int argc, char **argv)
 {
 	int i;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How the tool says that something went wrong: one line on stderr,
- * "rdmablk: what: why", and with --json one object on stdout besides, so that a
- * program that reads stdout gets JSON in every case.
+ * Error messages: one line on stderr, "rdmablk: what: why", and with --json also one
+ * object on stdout, so that a program that reads stdout gets JSON in every case.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -14,7 +13,7 @@
 #include "output.h"
 #include "report.h"
 
-#define WHY_LEN	1280	/* the longest names all columns */
+#define WHY_LEN	1280	/* the longest text names all columns */
 
 bool report_json;
 

@@ -6,7 +6,7 @@
 
 #include "util.h"
 
-/* What the tool exits with; documented in rdmablk(8). */
+/* Exit statuses; documented in rdmablk(8). */
 enum exit_status {
 	STATUS_DONE	= 0,
 	STATUS_FAILED	= 1,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Options whose value is a number for the module, and the attributes that they
- * become. The ranges are those of rdmablk_netlink.h, so that what is wrong is said
- * before anything is sent; the kernel checks all of it again.
+ * Options whose value is a number for the module, and the attributes that carry
+ * them. The ranges are those of rdmablk_netlink.h, so that errors are found before
+ * anything is sent; the kernel checks all values again.
  */
 #include <stdio.h>
 #include <string.h>
@@ -109,17 +109,17 @@ int settings_set(const struct opts_origin *origin, struct settings *settings,
 }
 
 /**
- * settings_get() - a number that was given
+ * settings_get() - the number of a setting
  * @settings: the settings
- * @attr: which
- * @otherwise: what to return when it was not
+ * @attr: the setting
+ * @otherwise: the result for a setting that was not given
  */
 __u32 settings_get(const struct settings *settings, __u16 attr, __u32 otherwise)
 {
 	return settings->given[attr] ? settings->number[attr] : otherwise;
 }
 
-/* The two of outages. */
+/* Checks the two timeouts of outages. */
 static int check_outage(const struct opts_origin *origin,
 			const struct settings *settings, bool defaults)
 {
@@ -152,7 +152,7 @@ static int check_moderation(const struct opts_origin *origin,
 	return 0;
 }
 
-/* 0 leaves it to the path record; what is shorter than 8 breaks any connection. */
+/* 0: the value of the path record. Values below 8 break any connection. */
 static int check_ack_timeout(const struct opts_origin *origin,
 			     const struct settings *settings)
 {
@@ -165,11 +165,11 @@ static int check_ack_timeout(const struct opts_origin *origin,
 }
 
 /**
- * settings_check() - do they go together
+ * settings_check() - do the settings go together?
  * @origin: where they were given
  * @settings: all that were given
- * @defaults: what was not given is as the module has it by default; else it is
- *	not known, and only the module can tell
+ * @defaults: settings that were not given have the module's defaults; otherwise
+ *	they are unknown, and only the module can check
  *
  * Returns 0 or the exit status after a complaint.
  */
@@ -184,9 +184,9 @@ int settings_check(const struct opts_origin *origin,
 }
 
 /**
- * settings_put() - makes attributes of them
+ * settings_put() - adds the given settings to a request
  * @nlh: request
- * @settings: those that were given
+ * @settings: the settings
  */
 void settings_put(struct nlmsghdr *nlh, const struct settings *settings)
 {

@@ -10,7 +10,7 @@
 #include "opts.h"
 #include "rdmablk_netlink.h"
 
-/* What the module does when it is not told; rdmablk_netlink.h has them, too. */
+/* Defaults of the module, as in rdmablk_netlink.h. */
 #define SETTING_KEEP_ALIVE_TMO	5
 #define SETTING_CONNECT_TMO	10
 #define SETTING_DEV_LOSS_TMO	600

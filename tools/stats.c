@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What disks have done, as the module tells it. */
+/* The statistics of disks, from the module. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static int op_of(__u16 attr)
 	}
 }
 
-/* Attributes are aligned to 4 bytes, the histograms in them need not be to 8. */
+/* Attributes are aligned to 4 bytes, so the histograms in them may not be to 8. */
 static int decode(const struct nlmsghdr *nlh, struct stats *stats)
 {
 	const struct nlattr *attr;
@@ -78,7 +78,7 @@ static void clear(void *list)
 }
 
 /**
- * stats_dump() - those of all disks
+ * stats_dump() - the statistics of all disks
  * @nl: connection to the module
  * @list: result, for stats_list_clear() in every case
  * @failure: result
@@ -90,13 +90,13 @@ int stats_dump(struct nl *nl, struct stats_list *list, struct nl_failure *failur
 	int ret = nl_dump(nl, RDMABLK_CMD_STATS_GET, on_stats, list, clear, texts, failure);
 
 	if (!ret && list->nr)
-		/* Each begins with its device. */
+		/* Each struct stats begins with its device. */
 		qsort(list->stats, list->nr, sizeof(*list->stats), device_compare);
 	return ret;
 }
 
 /**
- * stats_get() - those of one disk
+ * stats_get() - the statistics of one disk
  * @nl: connection to the module
  * @index: N of rdmablkN
  * @list: result, for stats_list_clear() in every case
@@ -120,7 +120,7 @@ int stats_get(struct nl *nl, __u32 index, struct stats_list *list,
 }
 
 /**
- * stats_list_clear() - frees them; usable as cleanup attribute
+ * stats_list_clear() - frees a list; usable as cleanup attribute
  * @list: empty afterwards
  */
 void stats_list_clear(struct stats_list *list)

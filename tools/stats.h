@@ -7,7 +7,7 @@
 #include "device.h"
 #include "latency.h"
 
-/* What is timed apart. */
+/* The operations that are timed separately. */
 enum stats_op {
 	STATS_READ,
 	STATS_WRITE,
@@ -19,8 +19,8 @@ enum stats_op {
 extern const char *const stats_op_names[STATS_OPS];
 
 /**
- * struct stats - what a disk has done, as RDMABLK_CMD_STATS_GET tells
- * @device: attributes, of which there are fewer than with RDMABLK_CMD_GET
+ * struct stats - the statistics of a disk, from RDMABLK_CMD_STATS_GET
+ * @device: attributes, fewer than from RDMABLK_CMD_GET
  * @latency: by enum stats_op; empty while nothing has been timed
  */
 struct stats {
@@ -29,7 +29,7 @@ struct stats {
 };
 
 /**
- * struct stats_list - those of several disks, by number
+ * struct stats_list - the statistics of several disks, by number
  * @stats: array
  * @nr: its length
  */

@@ -15,8 +15,8 @@
 #define PSN_MASK	0xffffffU	/* numbers of packets have 24 bits */
 
 /*
- * A lost packet is sent again after 4.096 us * 2^14, about 67 ms, and 6 times at most:
- * Soft-RoCE takes 7 for ever.
+ * A lost packet is sent again after 4.096 us * 2^14, about 67 ms, and 6 times at most.
+ * The next value, 7, means "for ever" to Soft-RoCE.
  */
 #define ACK_TIMEOUT	14
 #define RETRIES		6
@@ -42,7 +42,7 @@ static int open_memory(struct end *end, int access)
 		return cannot(end, what, ENOMEM);
 	memset(memory, 0, end->bytes);
 	end->memory = memory;
-	/* Relaxed ordering is a wish: where the device has none it is left out. */
+	/* Relaxed ordering is a hint: verbs drop the flag if the device lacks it. */
 	end->mr = ibv_reg_mr(end->pd, end->memory, end->bytes, access);
 	snprintf(what, sizeof(what), "register %zu bytes", end->bytes);
 	return end->mr ? 0 : cannot(end, what, errno);
@@ -97,7 +97,7 @@ static int open_queues(struct end *end, unsigned int nr)
 
 /**
  * end_open - make one end
- * @end: set; to be closed, whether this succeeds or not
+ * @end: set; the caller closes it, also after a failure
  * @port: open as long as @end
  * @pairs: of queue pairs
  * @bytes: memory to register
@@ -125,7 +125,7 @@ int end_open(struct end *end, const struct port *port, unsigned int pairs, size_
 }
 
 /**
- * end_offer - what the other end has to know of this one
+ * end_offer - fill in what the other end must know about this one
  * @end: opened
  * @offer: set
  */
@@ -211,7 +211,7 @@ int end_connect(struct end *end, const struct offer *peer)
 }
 
 /**
- * end_close - destroy all of it
+ * end_close - destroy an end
  * @end: opened, perhaps in part
  */
 void end_close(struct end *end)

@@ -61,7 +61,7 @@ static int measure(const struct options *opts, const struct port *port)
 	end_close(&near);
 	end_close(&far);
 	if (sock >= 0)
-		close(sock);	/* the target ends with that */
+		close(sock);	/* the listening side ends, too */
 	return ret;
 }
 

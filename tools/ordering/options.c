@@ -195,7 +195,7 @@ static int set_device(struct options *opts, const char *text)
 	return OPTIONS_RUN;
 }
 
-/* Explains what getopt_long() did not like; @c is what it returned. */
+/* Explains an error of getopt_long(), which returned @c. */
 static int refuse(char **argv, int c)
 {
 	const char *word = argv[optind - 1];
@@ -224,7 +224,7 @@ static int finish(struct options *opts, int nr, char **words, const char *measur
 	return set_device(opts, words[0]);
 }
 
-/* Known before parsing, so that a complaint about the options is JSON, too. */
+/* Looked up before parsing, so that an error in the options is reported as JSON, too. */
 static bool wants_json(int argc, char **argv)
 {
 	int i;

@@ -119,10 +119,10 @@ struct offer {
  * @pd: of all
  * @cq: for what the queue pairs send; they receive nothing
  * @mr: the registered memory
- * @memory: it
+ * @memory: the memory itself
  * @bytes: its length
- * @nr_queues: queue pairs
- * @queue: they
+ * @nr_queues: number of queue pairs
+ * @queue: the queue pairs
  * @psn: number of the first packet that each sends
  */
 struct end {
@@ -169,11 +169,11 @@ struct example {
 };
 
 /**
- * struct result - what the rounds have found
- * @rounds: done
+ * struct result - the outcome of all rounds
+ * @rounds: number of rounds done
  * @stale: READs with data of an earlier WRITE
  * @damaged: READs with data that no WRITE had written
- * @ns: the time that it took
+ * @ns: the duration of the rounds
  * @interrupted: by a signal
  * @nr_examples: how many of @example are set
  * @example: the first wrong READs

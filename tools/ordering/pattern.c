@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a WRITE writes, and what a READ of the same place finds. Each word of the data is
+ * The data of a WRITE, and the check of a READ of the same place. Each word of the data is
  * the counter of the WRITE. Counters only grow, so a smaller one is data of an earlier
  * WRITE, and a larger one has never been written.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a WRITE writes, and what a READ of the same place finds. PURE. */
+/* The data of a WRITE, and the check of a READ of the same place. PURE. */
 #ifndef RDMABLK_ORDERING_PATTERN_H
 #define RDMABLK_ORDERING_PATTERN_H
 

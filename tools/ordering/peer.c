@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The form with two machines: over TCP they tell each other of their ends. Each says one
- * message of fixed size, little endian. The connection lasts as long as the rounds: its end
- * is how the listening side learns that they are over.
+ * The form with two machines. They describe their ends to each other over TCP, with one
+ * message each, of fixed size and little endian. The connection lasts as long as the
+ * rounds: its end tells the listening side that they are over.
  */
 #include <endian.h>
 #include <errno.h>
@@ -27,7 +27,7 @@
 #define MAX_NUMBER	0xffffffU	/* of queue pairs and packets: 24 bits */
 #define LISTEN_S	600	/* until the other machine calls */
 #define ASK_S		10	/* for the message of the side that calls */
-#define ANSWER_S	60	/* registering takes its time */
+#define ANSWER_S	60	/* registering memory takes long */
 #define HOST_LEN	256
 
 struct wire_offer {
@@ -100,7 +100,7 @@ static void pack_offer(struct wire_offer *wire, const struct offer *offer)
 	}
 }
 
-/* Return: whether it can be the offer of so many pairs. */
+/* Return: whether this is a valid offer of @pairs pairs. */
 static bool parse_offer(const struct wire_offer *wire, unsigned int pairs, struct offer *offer)
 {
 	unsigned int i;
@@ -122,7 +122,7 @@ static bool parse_offer(const struct wire_offer *wire, unsigned int pairs, struc
 	return wire->mtu >= IBV_MTU_256 && wire->mtu <= IBV_MTU_4096;
 }
 
-/* Cuts "HOST", "HOST:PORT" or "[IPV6]:PORT" in two. Return: whether it can be one. */
+/* Splits "HOST", "HOST:PORT" or "[IPV6]:PORT". Return: whether the form is valid. */
 static bool cut(const char *where, char *host, const char **port)
 {
 	const char *colon = strrchr(where, ':'), *end = where + strlen(where);
@@ -214,7 +214,7 @@ static int open_listener(const char *where, int *sock)
 	return ret;
 }
 
-/* Takes one caller. */
+/* Waits for one caller and accepts it. */
 static int await_caller(const char *where, int listener, int *sock, char *who)
 {
 	struct pollfd pollfd = { .fd = listener, .events = POLLIN };
@@ -251,7 +251,7 @@ static int check_ask(const char *who, const struct wire_ask *ask)
 	return 0;
 }
 
-/* Makes the far end for what was asked. */
+/* Makes the far end that the caller asked for. */
 static int answer_to(const char *who, const struct wire_ask *ask, const struct port *port,
 		     struct end *end, struct offer *offer)
 {
@@ -274,7 +274,7 @@ static int answer_to(const char *who, const struct wire_ask *ask, const struct p
 	return ret;
 }
 
-/* The caller closes the connection when it is done; a machine that is gone does not. */
+/* The caller closes the connection at the end; keep-alives find a caller that has died. */
 static int await_end(const char *who, int sock)
 {
 	int one = 1, idle = 10, pause = 5, probes = 3;

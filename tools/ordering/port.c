@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The port of an RDMA device whose order of memory accesses is looked at, and the address
- * by which its peers reach it.
+ * The port of the tested RDMA device, and the address by which its peers reach it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -99,7 +98,7 @@ static void free_entries(struct ibv_gid_entry **entries)
 	free(*entries);
 }
 
-/* RoCE v2 with an address that routers know, as rdma_cm takes it, is best. */
+/* Prefers RoCE v2 with a routable address, as rdma_cm does. */
 static int rank(const struct ibv_gid_entry *entry)
 {
 	if (entry->gid_type != IBV_GID_TYPE_ROCE_V2)

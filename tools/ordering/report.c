@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What rdmablk-ordering prints: complaints, one line each on standard error; the result on
+ * The output of rdmablk-ordering: errors, one line each, on standard error; the result on
  * standard output. With --json standard output has one object in every case.
  */
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "pattern.h"
 
 bool report_json;
-char report_last[REPORT_LEN];	/* the last complaint, without what it is about */
+char report_last[REPORT_LEN];	/* the last error, without its subject */
 
 static struct json_object *new_object(void)
 {

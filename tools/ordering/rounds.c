@@ -2,11 +2,11 @@
 /*
  * The rounds. In each round a pair of queue pairs writes a new counter to a place of the
  * pair's area on one queue pair, waits for the completion, and reads the same place on the
- * other queue pair at once. Between the two nothing is done but posting the READ, which has
- * been made before: whatever takes time here hides a WRITE that is late.
+ * other queue pair at once. Only the post of the READ, which was prepared before, comes
+ * between the two: any delay there would hide a WRITE that is late.
  *
- * The counter is of all pairs together, so a READ's data says which WRITE it is from. The
- * area of a pair belongs to that pair alone.
+ * All pairs share the counter, so a READ's data tells which WRITE it comes from. The area
+ * of a pair belongs to that pair alone.
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +22,7 @@
 #define NS		1000000000ULL
 #define PATIENCE_S	10U	/* for a completion; retries end before that */
 #define BATCH		16	/* completions taken at once */
-#define LOOK		4096	/* polls between two looks at the clock */
+#define LOOK		4096	/* polls between two reads of the clock */
 
 enum {
 	WRITING = 1,
@@ -33,8 +33,8 @@ enum {
  * struct pair - a queue pair that writes and one that reads
  * @write: of this round
  * @read: of this round
- * @source: what is written
- * @sink: into which is read
+ * @source: the data of the WRITE
+ * @sink: the destination of the READ
  * @write_sge: @source
  * @read_sge: @sink
  * @counter: of this round
@@ -61,7 +61,7 @@ struct pair {
 
 /**
  * struct run - all rounds
- * @opts: how many, of which kind
+ * @opts: number and kind of the rounds
  * @end: the near one
  * @target: the far one
  * @result: what is found
@@ -156,11 +156,11 @@ static void prepare(struct run *run, struct pair *pair, unsigned int nr)
 	pair->write_sge.length = pair->bytes;
 	pair->read_sge.length = pair->bytes;
 	pattern_fill(pair->source, pair->bytes, pair->counter);
-	/* What the READ leaves out must not look like data of an earlier one. */
+	/* Bytes that the READ omits must not look like data of an earlier round. */
 	pattern_fill(pair->sink, pair->bytes, PATTERN_EMPTY);
 }
 
-/* With --no-wait both are under way at once, and each is the first one half of the time. */
+/* With --no-wait both are under way at once, and take turns in being posted first. */
 static int begin(struct run *run, unsigned int nr)
 {
 	struct pair *pair = &run->pair[nr];
@@ -235,7 +235,7 @@ static int check_completion(struct run *run, const struct ibv_wc *wc)
 			      ibv_wc_status_str(wc->status));
 }
 
-/* First the READs of all WRITEs that have completed; what takes time comes after that. */
+/* Posts the READs of all completed WRITEs first; anything slower comes after that. */
 static int handle(struct run *run, const struct ibv_wc *wc, int nr)
 {
 	int i, ret = 0;
@@ -254,7 +254,7 @@ static int handle(struct run *run, const struct ibv_wc *wc, int nr)
 	return ret;
 }
 
-/* Ends the rounds that these completions complete. Two of them may be of one round. */
+/* Ends the rounds of these completions. Two completions may be of one round. */
 static int finish_some(struct run *run, const struct ibv_wc *wc, int nr)
 {
 	unsigned int pair;
@@ -268,7 +268,7 @@ static int finish_some(struct run *run, const struct ibv_wc *wc, int nr)
 	return ret;
 }
 
-/* Soft-RoCE needs the processor that polls. */
+/* Yields: Soft-RoCE needs the processor that polls. */
 static int look_around(struct run *run)
 {
 	const struct options *opts = run->opts;
@@ -345,8 +345,8 @@ static void set_up(struct run *run)
 }
 
 /**
- * rounds_run() - all rounds
- * @opts: how many, of which kind
+ * rounds_run() - run all rounds
+ * @opts: number and kind of the rounds
  * @end: the near one, connected, with room for two WRITEs of each pair
  * @target: the far one, with an area for each pair
  * @result: set

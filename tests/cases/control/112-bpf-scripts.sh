@@ -3,7 +3,7 @@
 #
 # The scripts of tools/bpf under load: rdmablk-latency.bt breaks down each request that
 # is a READ or WRITE, counts those that are commands, and all parts have as many;
-# rdmablk-errors.bt sees an outage, requests that are posted anew and those that fail.
+# rdmablk-errors.bt sees an outage, requests that are posted again and requests that fail.
 #
 # timeout: 1800
 
@@ -108,7 +108,7 @@ wait_state recovering
 expect_load_failed
 "$RDMABLK" disconnect rdmablk0
 bpf_stop
-expect "$requeues" "$(grep -c 'posted anew:' /tmp/rdmablk-errors)" "requests posted anew"
+expect "$requeues" "$(grep -c 'posted again:' /tmp/rdmablk-errors)" "requests posted again"
 for words in 'live -> recovering reason' 'recovering -> live reason' \
 		'recovering -> deleting reason' 'queue [01] tag [0-9]+ failed: error -67'; do
 	grep -qE "rdmablk0 $words" /tmp/rdmablk-errors ||
