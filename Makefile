@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-#   make                 daemon and tool; the module, too, where the running kernel
-#                        has headers
-#   make KDIR=DIR        the module for that kernel as well
-#   make demo            all set-up, then a demonstration in virtual machines
-#   make check           all set-up, then every test
+#   make                 daemon and tool; the module, too, if the running kernel has
+#                        headers
+#   make KDIR=DIR        daemon, tool, and the module for the kernel of DIR
+#   make demo            set-up, then a demonstration in virtual machines
+#   make check           set-up, then all tests but the long ones
 #   make check-quick     linters, unit tests and a case of each group: 5 minutes
-#   make check-long      the long ones, too, and all on a kernel that looks for
-#                        mistakes: hours
-#   make bench           the benchmark beside nvme-rdma, in a virtual machine; FULL=1
-#                        with all sizes, directions and depths, WALL=1 in two machines
-#                        and by the clock; SET=scaling with 1 to 64 disks, SET=size
-#                        exports of 1 to 8 GiB, SET=memory what connecting takes of memory
-#                        and time; CONTINUE=DIR goes on with one that was cut off.
-#                        ROUNDS=N, ONLY=REGEX, EACH=SECONDS (of WALL=1), and for hardware
+#   make check-long      all tests, the long ones on a debug kernel, too: hours
+#   make bench           the benchmark beside nvme-rdma, in a virtual machine; FULL=1:
+#                        all sizes, directions and depths; WALL=1: in two machines and
+#                        by the clock; SET=scaling: 1 to 64 disks; SET=size: exports of
+#                        1 to 8 GiB; SET=memory: memory and time of a connect;
+#                        CONTINUE=DIR continues an interrupted benchmark. ROUNDS=N,
+#                        ONLY=REGEX, EACH=SECONDS (of WALL=1), and for hardware
 #                        DEVICE=D ADDRESS=A [PORT=N] with WALL=1: see tests/perf/run
-#   make bench-gate      has it become slower? what 'make check' does, too
-#   make bench-record    what it is from now on compared with; MERGE=1: ratios to
-#                        nvme-rdma with the lowest from before
+#   make bench-gate      compares the performance with the reference; part of 'make check'
+#   make bench-record    records a new reference; MERGE=1 keeps the lower of the old and
+#                        the new ratios to nvme-rdma
 #   make lint            style and static analysis
 #   make dist            the sources of this commit as build/rdmablk-VERSION.tar.xz
 #   make install         daemon, tool, man pages, units, udev rule (PREFIX, DESTDIR)
@@ -67,7 +66,7 @@ lint:
 	tests/setup
 	tests/lint
 
-# What does not go together tests/perf/run says.
+# tests/perf/run refuses options that exclude each other.
 bench_set = $(or $(SET),$(if $(filter-out 0,$(WALL)),wall),$(if $(filter-out 0,$(FULL)),matrix))
 bench_option = $(if $(2),--$(1) '$(2)')
 
@@ -98,7 +97,7 @@ install: target tools man
 modules_install: modules
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
 
-# Only what is committed goes out, and only under a version that has its entries.
+# The tarball has only committed files; tests/unit/version checks the version's entries.
 dist:
 	@test -z "$$(git status --porcelain)" || \
 		{ echo "make dist: commit first, these differ:"; git status --short; exit 1; } >&2
