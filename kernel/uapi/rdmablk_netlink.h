@@ -48,8 +48,7 @@
  *	reply: INDEX NAME ERROR TEXT
  *
  * RDMABLK_CMD_GET (do, dump)
- *	Describes one device, by index, or all of them. Attributes that are not known are
- *	absent.
+ *	Describes one device, by index, or all of them. Unknown attributes are absent.
  *	ENODEV: no such device. EAGAIN (dump): the module is still loading.
  *	request: INDEX
  *	reply: INDEX NAME STATE REASON TARGET SOURCE EXPORT READ_ONLY QUEUES QUEUE_DEPTH
@@ -85,8 +84,8 @@
  *	request: INDEX ACCEPT_DATA_LOSS
  *
  * RDMABLK_CMD_STATS_GET (do, dump)
- *	Says what one device, by index, or each has done. Histograms are zero while nothing
- *	has been timed.
+ *	Returns the statistics of one device, by index, or of all. Histograms are zero while
+ *	nothing has been timed.
  *	ENODEV: no such device. EAGAIN (dump): the module is still loading.
  *	request: INDEX
  *	reply: INDEX NAME STATE REASON IO_FAILING IBDEV IBPORT OPENERS IN_FLIGHT UNFLUSHED
@@ -110,7 +109,7 @@
  * @RDMABLK_CMD_SET: changes options of a device in use
  * @RDMABLK_CMD_RECONNECT: ends the connection of a live device and connects again;
  *	during an outage, tries at once; starts a failed device again
- * @RDMABLK_CMD_STATS_GET: says what one device, by index, or each has done
+ * @RDMABLK_CMD_STATS_GET: returns the statistics of one device, by index, or of all
  */
 enum rdmablk_cmd {
 	RDMABLK_CMD_UNSPEC,
@@ -158,8 +157,8 @@ enum rdmablk_cmd {
  *	DEV_LOSS_TMO, unless one of them is -1 or both are 0.
  * @RDMABLK_ATTR_ACK_TIMEOUT: u8, exponent of the transport's retransmit timeout, 0 to
  *	22: from 8 on 4.096 us * 2^value; with 6 retries a dead link is noticed after about
- *	seven times this. 0: what the path record says, the default on native InfiniBand;
- *	elsewhere the default is 16 (268 ms). No other value is taken.
+ *	seven times this. 0: the value of the path record, the default on native InfiniBand;
+ *	elsewhere the default is 16 (268 ms). Other values are refused.
  * @RDMABLK_ATTR_HOST_ID: 16 bytes, identity of this host; default the module's host_id
  * @RDMABLK_ATTR_UUID: 16 bytes, identity of the export
  * @RDMABLK_ATTR_EPOCH: 16 bytes, identity of the store's volatile contents
@@ -174,7 +173,7 @@ enum rdmablk_cmd {
  * @RDMABLK_ATTR_IBDEV: string, RDMA device
  * @RDMABLK_ATTR_IBPORT: u32, port of the RDMA device
  * @RDMABLK_ATTR_SESSION_ID: u64, session as the target numbers it
- * @RDMABLK_ATTR_TARGET_NAME: string, what the target calls itself
+ * @RDMABLK_ATTR_TARGET_NAME: string, the target's name for itself
  * @RDMABLK_ATTR_SHARED: flag; other hosts may write, too
  * @RDMABLK_ATTR_OPENERS: u32, open handles of the disk and its partitions
  * @RDMABLK_ATTR_SESSION_TMO: u32, milliseconds after which the target ends a silent
@@ -199,54 +198,54 @@ enum rdmablk_cmd {
  * @RDMABLK_ATTR_ATTEMPTS: u32, tries since the connection was lost
  * @RDMABLK_ATTR_HELD: u64, requests that were in flight when a connection was lost
  * @RDMABLK_ATTR_LAST_ERROR: string, error of the last try
- * @RDMABLK_ATTR_ERROR: s32, negative errno of a command that failed
- * @RDMABLK_ATTR_TEXT: string, what failed
+ * @RDMABLK_ATTR_ERROR: s32, negative errno of a failed command
+ * @RDMABLK_ATTR_TEXT: string, error text
  * @RDMABLK_ATTR_FLUSHES: u64, completed flush requests
  * @RDMABLK_ATTR_DISCARDS: u64, completed discard, write-zeroes and secure-erase
  *	requests
  * @RDMABLK_ATTR_DISCARD_BYTES: u64, bytes of discards
- * @RDMABLK_ATTR_WRITE_CACHE: flag; what is written is durable after a flush only
+ * @RDMABLK_ATTR_WRITE_CACHE: flag; written data is durable only after a flush
  * @RDMABLK_ATTR_STAGED: flag; the export is not in memory of the target: reads and
  *	writes are commands
- * @RDMABLK_ATTR_UNFLUSHED: flag; something has been written since the last flush
+ * @RDMABLK_ATTR_UNFLUSHED: flag; data has been written since the last flush
  * @RDMABLK_ATTR_POLL_QUEUES: u32, request: hardware queues for polled I/O, besides
  *	queues, 0 to 128; default 0; reply: how many of queues are polled
  * @RDMABLK_ATTR_TIMED: u8, 1: the latency of requests is measured; 0, the default: it
  *	is not
  * @RDMABLK_ATTR_IN_FLIGHT: u32, requests that the disk has not ended yet; during an
- *	outage those that are held
- * @RDMABLK_ATTR_BUSY: u64, times the block layer got a request back for a moment: no
- *	send slot, no tag, no memory to map it, or a connection that was just lost
+ *	outage the held ones
+ * @RDMABLK_ATTR_BUSY: u64, times a request was returned to the block layer for a
+ *	moment: no send slot, no tag, no memory to map it, or the connection was just lost
  * @RDMABLK_ATTR_REQUEUES: u64, requests posted again after the connection was lost
  * @RDMABLK_ATTR_FENCES: u64, FENCE commands
- * @RDMABLK_ATTR_RETRY_ERRORS: u64, queue pairs that have ended because the target's
- *	adapter acknowledged nothing (transport retry counter exceeded)
- * @RDMABLK_ATTR_RNR_ERRORS: u64, queue pairs that have ended because the target had no
+ * @RDMABLK_ATTR_RETRY_ERRORS: u64, queue pairs that ended because the target's adapter
+ *	did not acknowledge (transport retry counter exceeded)
+ * @RDMABLK_ATTR_RNR_ERRORS: u64, queue pairs that ended because the target had no
  *	receive posted for too long (RNR retry counter exceeded)
- * @RDMABLK_ATTR_REMOTE_ERRORS: u64, queue pairs that have ended because the target's
- *	adapter refused a work request
- * @RDMABLK_ATTR_OTHER_ERRORS: u64, queue pairs that have ended because of a local error
+ * @RDMABLK_ATTR_REMOTE_ERRORS: u64, queue pairs that ended because the target's adapter
+ *	refused a work request
+ * @RDMABLK_ATTR_OTHER_ERRORS: u64, queue pairs that ended because of a local error
  * @RDMABLK_ATTR_LATENCY_READ: struct rdmablk_latency_histogram of reads, in the byte
- *	order of the host; from when the disk has the request to when it ends
+ *	order of the host; from the start of a request in the disk to its end
  * @RDMABLK_ATTR_LATENCY_WRITE: struct rdmablk_latency_histogram of writes
  * @RDMABLK_ATTR_LATENCY_FLUSH: struct rdmablk_latency_histogram of flushes
  * @RDMABLK_ATTR_LATENCY_DISCARD: struct rdmablk_latency_histogram of discards,
  *	write-zeroes and secure erases
  * @RDMABLK_ATTR_CQ_COUNT: u32, completions that an interrupt waits for, 0 to 65535; 0,
- *	the default, with a CQ_PERIOD of 0: as the RDMA device has it
+ *	the default, with a CQ_PERIOD of 0: the setting of the RDMA device
  * @RDMABLK_ATTR_CQ_PERIOD: u32, microseconds that an interrupt waits for them at most,
  *	0 to 65535; default 0. It needs CQ_COUNT, and CQ_COUNT of more than 1 needs it.
- * @RDMABLK_ATTR_IO_TMO: s32, seconds that a command of the daemon may take before the
+ * @RDMABLK_ATTR_IO_TMO: s32, seconds that a command to the daemon may take before the
  *	connection counts as lost, 0 to 86400; a FLUSH, DISCARD, WRITE ZEROES or durable
- *	write may take 20 times this; 0 or -1: any time; default 30
+ *	write may take 20 times this; 0 or -1: no limit; default 30
  * @RDMABLK_ATTR_KEEP_ALIVE_ASKED: u32, seconds: the KEEP_ALIVE_TMO that the next login
- *	asks for; that of this login may be another, because of RDMABLK_CMD_SET or of the
- *	target
+ *	asks for; the present one may differ, because of RDMABLK_CMD_SET or of the target
  * @RDMABLK_ATTR_TOS: s32, type of service of all packets, 0 to 255: the traffic class
- *	on RoCE, the choice of the service level on InfiniBand; -1, the default: as rdma_cm
- *	has it
+ *	on RoCE, the choice of the service level on InfiniBand; -1, the default: the value of
+ *	rdma_cm
  * @RDMABLK_ATTR_ORDERED: flag; each RDMA WRITE is followed by a READ of its last bytes
- *	on the same queue pair, for targets whose adapter reorders what queue pairs write
+ *	on the same queue pair, for targets whose adapter lets a READ overtake a WRITE of
+ *	another queue pair
  */
 enum rdmablk_attr {
 	RDMABLK_ATTR_UNSPEC,
