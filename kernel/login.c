@@ -287,7 +287,7 @@ static int rdmablk_login_compare(struct rdmablk_session *s)
 	 */
 	if (g->flags & (RDMABLK_GRANT_CACHE | RDMABLK_GRANT_STAGED) &&
 	    !READ_ONCE(s->path.unflushed)) {
-		rdmablk_info(s, "the store begins anew; all that was written had been flushed\n");
+		rdmablk_info(s, "the store has started again; all that was written had been flushed\n");
 		return 0;
 	}
 	if (s->accept_loss || READ_ONCE(s->opt.on_data_loss) == RDMABLK_DATA_LOSS_CONTINUE) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the administrator changes while the daemon runs: exports are added, removed,
- * resized, opened anew, and the configuration is read again. One thing at a time, in
+ * resized, opened again, and the configuration is read again. One thing at a time, in
  * the order it was asked for; what takes time is done beside the loop.
  */
 #ifndef RDMABLKD_ADMIN_H

@@ -88,7 +88,7 @@ static inline void store_limits_scope(const struct store_limits *limits,
 /**
  * struct store_status - how a store is, for the administrator
  * @failed: an fdatasync has failed, or may have with a write with FUA, and no FLUSH
- *	succeeds until it is opened anew
+ *	succeeds until it is opened again
  * @dirty: the file has been changed and is not synced
  * @comparing: bytes of the file that are still to be compared
  * @errors: commands that have failed

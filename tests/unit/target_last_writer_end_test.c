@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Who was the last to be let write a file, when noting that ends at any step, when the power
- * fails there, and when a sync fails; what a file that is opened anew had in between; and
+ * fails there, and when a sync fails; what a file that is opened again had in between; and
  * arenas that were not written back.
  *
  * Sources: target/export/last_writer.c target/export/export_writer.c target/store/arena.c

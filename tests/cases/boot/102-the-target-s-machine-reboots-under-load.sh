@@ -89,7 +89,7 @@ initiator() {
 	history_progress 500
 	expect 1 "$(attribute reconnects)" "the number of reconnects"
 	[[ $(attribute epoch) != "$epoch" ]] || fail "the epoch is that of the first boot"
-	dmesg_has 'the store begins anew; all that was written had been flushed' ||
+	dmesg_has 'the store has started again; all that was written had been flushed' ||
 		fail "the log does not say that nothing was lost"
 	history_stop
 	expect 0 "$(status errors)" "the number of failed requests"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # smp: 2
 #
-# An fdatasync that fails is the last of its store, until that is opened anew: by the
+# An fdatasync that fails is the last of its store, until that is opened again: by the
 # administrator or by the next daemon. What had been acknowledged and not flushed may be
 # gone then, and the disk fails and says so; one that had flushed everything goes on, and
 # so does every disk whose daemon was killed without such a failure.
@@ -111,7 +111,7 @@ serve
 wait_state live
 [[ $(of epoch) != "$third" ]] || fail "the epoch does not tell of another loss"
 synced_write
-dmesg_has 'the store begins anew; all that was written had been flushed' ||
+dmesg_has 'the store has started again; all that was written had been flushed' ||
 	fail "the kernel log does not say that nothing was lost"
 
 # Removed and added is no way around it.
