@@ -69,8 +69,8 @@ void rdmablk_io_tmo_changed(struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_io_tmo_hurry() - whoever removes the disk, or the machine that goes down, waits
- *	for no request that has had RDMABLK_HURRY_TMO
+ * rdmablk_io_tmo_hurry() - give requests RDMABLK_HURRY_TMO at most, because the disk is
+ *	removed or the machine goes down
  * @s: session
  *
  * Context: may sleep.

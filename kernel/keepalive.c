@@ -35,7 +35,7 @@ static void rdmablk_keepalive_work(struct work_struct *work)
 	}
 	if (ret && time_after(jiffies, s->keepalive_sent + tmo)) {
 		if (s->keepalive_late) {
-			/* Whoever does not answer this will not answer a LOGOUT. */
+			/* A target that does not answer this will not answer a LOGOUT. */
 			rdmablk_ctrl_break(&s->ctrl);
 			rdmablk_session_error(s, RDMABLK_R_EXPIRED);
 			return;

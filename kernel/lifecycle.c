@@ -192,9 +192,8 @@ static bool rdmablk_lifecycle_lock_open(struct gendisk *disk)
 }
 
 /*
- * The opener check and the move to "deleting" are one step under open_mutex: who
- * opens later finds the disk closed, who opened before makes the disk busy. By force
- * it does not matter who opens.
+ * The check for openers and the move to "deleting" are one step under open_mutex: a later
+ * open is refused, an earlier one makes the disk busy. A forced removal ignores openers.
  */
 static int rdmablk_lifecycle_claim_disk(struct rdmablk_session *s, bool force,
 					const char **why)
@@ -203,8 +202,8 @@ static int rdmablk_lifecycle_claim_disk(struct rdmablk_session *s, bool force,
 
 	lockdep_assert_held(&s->disk_mutex);
 	/*
-	 * Who scans partitions does I/O under open_mutex. That I/O may be held, and
-	 * it is the removal that ends it.
+	 * A scan for partitions does I/O under open_mutex. That I/O may be held, and the
+	 * removal is what ends it.
 	 */
 	if (!force && !rdmablk_lifecycle_lock_open(s->disk)) {
 		*why = "the device is in use";
@@ -277,10 +276,10 @@ int rdmablk_lifecycle_claim(struct rdmablk_session *s, bool force, const char **
  * rdmablk_lifecycle_remove() - log out and remove the disk
  * @s: claimed session; the caller keeps its reference
  *
- * Without a connection this waits until no write is held any more, which is bounded by
- * the target's session timeout. On a live session what the page cache of the block
- * device holds is still written; later I/O of those who have it open fails. By force, a
- * request that takes longer than RDMABLK_HURRY_TMO is an error of the connection.
+ * Without a connection this function waits until no write is held any more, which is bounded
+ * by the target's session timeout. On a live session the page cache of the block device is
+ * still written; later I/O on open file descriptors fails. When forced, a request that takes
+ * longer than RDMABLK_HURRY_TMO is an error of the connection.
  */
 void rdmablk_lifecycle_remove(struct rdmablk_session *s)
 {

@@ -264,7 +264,7 @@ static int rdmablk_login_compare(struct rdmablk_session *s)
 	u32 rights = RDMABLK_GRANT_READ_ONLY | RDMABLK_GRANT_SHARED |
 		     RDMABLK_GRANT_CACHE | RDMABLK_GRANT_STAGED;
 
-	/* Whoever this is, it has fenced nothing of ours. */
+	/* Another target has this address. It has fenced nothing of ours. */
 	if (memcmp(g->uuid, was->uuid, sizeof(g->uuid)))
 		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_IDENTITY);
 	/* The target grants only after it has fenced what was before. */
@@ -321,7 +321,7 @@ static void rdmablk_login_depth(struct rdmablk_session *s)
 	u32 tags = min_t(u32, cmds->cmd_depth,
 			 RDMABLK_CMD_RESERVED + sharers * g->queue_depth);
 
-	/* Smaller buffers are no matter for the target: who sends a command says what fits. */
+	/* The target does not mind smaller buffers: each command says what fits. */
 	rdmablk_limits_receive(g->nr_queues, &tags, &cmds->trailer_bytes);
 	g->queue_depth = min_t(u32, g->queue_depth,
 			       max((tags - RDMABLK_CMD_RESERVED) / sharers, 1U));

@@ -210,9 +210,9 @@ static int rdmablk_shutdown_one(struct rdmablk_session *s)
 }
 
 /*
- * Who waits for I/O that is held would keep the machine from going down. Some of them
+ * A task that waits for held I/O would keep the machine from going down. Some such tasks
  * are notifiers like this one: md writes superblocks, and asks to be the first. Of two
- * who do the one that was registered first is.
+ * notifiers that ask for it, the one that was registered first is called first.
  */
 static int rdmablk_reboot(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -250,9 +250,9 @@ static struct ib_client rdmablk_ib_client = {
 };
 
 /*
- * Recovery and keep-alive must make progress under memory pressure. What waits for a
- * target, or sleeps, does not keep the clocks of other devices waiting: a queue for
- * recoveries, one for those who look for completions, and one for first logins, which
+ * Recovery and keep-alive must make progress under memory pressure. A work that waits for a
+ * target, or sleeps, must not keep the clocks of other devices waiting: recoveries have a
+ * queue of their own, and so have the polling of completions and first logins, which
  * allocate.
  */
 static int rdmablk_init_works(void)

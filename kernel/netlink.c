@@ -505,7 +505,7 @@ static void rdmablk_nl_job_free(struct rdmablk_nl_job *job)
 	rdmablk_session_put(job->s);
 	nlmsg_free(job->msg);
 	kfree(job);
-	/* The module's exit waits for whoever calls this to return. */
+	/* The module's exit waits for the caller to return. */
 	module_put(THIS_MODULE);
 }
 
@@ -759,8 +759,8 @@ static int rdmablk_nl_stats_get_dump(struct sk_buff *skb, struct netlink_callbac
 }
 
 /*
- * A dump goes on when whoever asked for it reads, be it in an hour, and nothing waits for
- * that but a reference to the module, for which no failed load does.
+ * A dump goes on when its reader reads, be it in an hour. Only a reference to the module
+ * keeps the module for that, and a load that fails does not wait for references.
  */
 static int rdmablk_nl_dump_start(struct netlink_callback *cb)
 {

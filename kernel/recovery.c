@@ -22,13 +22,13 @@
  *
  * A write that was posted may still be under way in the network. It is not reported
  * as failed before nothing of this session can land any more. The target says so by a
- * CLOSE, by its answer to a LOGOUT that is sent when nobody will log in anew and the
- * control queue survived, or by the GRANT of a later login. When it says nothing, its
- * own rule is the bound: a target that runs ends a session that it has not heard of for
- * session_tmo_ms; our queue pairs are gone and retransmit nothing, so it has not heard
- * of us since. One more second covers what a packet may live in the network and how
- * late the target's timer may be. A target that is stopped does not get that far, but
- * then the bound is many times what a packet can live.
+ * CLOSE, by the GRANT of a later login, or by its answer to a LOGOUT, which is sent when no
+ * login will follow and the control queue survived. When the target says nothing, its own
+ * rule is the bound: it ends a session from which it has heard nothing for session_tmo_ms.
+ * Our queue pairs are gone and retransmit nothing, so it has heard nothing since. One more
+ * second covers the life of a packet in the network and a late timer of the target. A
+ * stopped target does not end the session, but then the bound is many times the life of a
+ * packet.
  *
  * The recovery work runs under memalloc_noio: an allocation that waited for write-back
  * to this very disk would wait for itself. Any failure is answered by the next try.
@@ -133,9 +133,9 @@ static void rdmablk_recovery_unquiesce(struct rdmablk_session *s)
 }
 
 /*
- * Ends what is held: all of it with "failing" set, what is to fail fast with "failing_fast"
- * set. The quiesce waits for those who have seen an earlier value and hold a new request
- * just now.
+ * Ends held requests: all of them when "failing" is set, those that fail fast when
+ * "failing_fast" is set. The quiesce waits for tasks in queue_rq that have seen an earlier
+ * value and hold a new request just now.
  *
  * Return: how many writes must still be held.
  */
@@ -174,8 +174,8 @@ static void rdmablk_fail_arm(struct rdmablk_session *s, bool kept)
 }
 
 /*
- * Whether I/O fails from now on. Until the disk is there it does, because whoever adds
- * the disk waits for it; what comes after that is held for as long as ever.
+ * Whether I/O fails from now on. Until the disk has been added it does, because the task
+ * that adds the disk waits for that I/O. Later I/O is held as usual.
  *
  * Return: true when that is news.
  */
@@ -215,7 +215,7 @@ static void rdmablk_fail_work(struct work_struct *work)
 	/* A connection that is renewed on purpose is no reason to use another disk. */
 	WRITE_ONCE(s->path.failing_fast,
 		   !rdmablk_recovery_is_planned(s) || time_after_eq(jiffies, s->clock));
-	/* Under the lock, which whoever takes "cancelled" back holds. */
+	/* Under the lock: rdmablk_recovery_restart() clears "cancelled" under it. */
 	if (over)
 		rdmablk_queue_waiter_cancel(&s->waiter);
 	spin_unlock_irq(&s->lock);
@@ -242,13 +242,15 @@ static void rdmablk_fail_work(struct work_struct *work)
  * rdmablk_recovery_flush() - flush what has been written, before a logout
  * @s: session with a connection; requests may be under way, and none is sent any more
  *
- * What a FLUSH under way has begun with counts as unflushed: an end in the middle of it is none
- * in order. What cannot be flushed is the target's to find; that it has, nobody learns of
- * one that goes down: then this waits until I/O would fail, or the disk is to be removed.
+ * Data of a FLUSH under way counts as unflushed: a session that ends in the middle of a FLUSH
+ * does not end in order. After a failed flush the target compares the whole file. A target
+ * that goes down cannot tell that it has done so: then this function waits until I/O would
+ * fail, or the disk is to be removed.
  *
- * Context: may sleep; unless the target goes down for RDMABLK_FLUSH_TMO at most.
+ * Context: may sleep, for RDMABLK_FLUSH_TMO at most unless the target goes down.
  *
- * Return: whether it has, all but what was answered meanwhile: not when there was nothing.
+ * Return: true when all is flushed but writes that were answered meanwhile; false on an
+ * error, and when there was nothing to flush.
  */
 bool rdmablk_recovery_flush(struct rdmablk_session *s)
 {
@@ -270,8 +272,8 @@ bool rdmablk_recovery_flush(struct rdmablk_session *s)
 
 /**
  * rdmablk_recovery_logout() - end the session in order
- * @s: session with a control queue, no request of which is with the device
- * @ended: all its requests have ended; what has not may have been written
+ * @s: session with a control queue; no request of it is with the device
+ * @ended: all its requests have ended; a request that has not may have been written
  *
  * Context: may sleep, for the keep-alive timeout or RDMABLK_LOGOUT_TMO at most.
  *
@@ -336,12 +338,12 @@ static void rdmablk_recovery_flush_all(struct rdmablk_session *s)
 }
 
 /*
- * The target goes down and has asked for an orderly end, or the administrator has: the
- * connection still works. What is under way ends, what was written is flushed, and the
- * session ends before its queues do: to the target the end of one is that of the
- * connection. What does not end is held, and sent anew with the next connection. Anything
- * that goes wrong is what would have come without this. The keep-alive goes on: a flush may
- * take longer than the target's patience.
+ * The target, which goes down, or the administrator has asked for an orderly end: the
+ * connection still works. Requests under way end, written data is flushed, and the session
+ * ends before its queues do, because the target takes the end of a queue for a lost
+ * connection. Requests that do not end are held, and sent again on the next connection. A
+ * failure here leaves the session as a lost connection would. The keep-alive goes on: a
+ * flush may take longer than the target's session timeout.
  */
 static void rdmablk_recovery_settle(struct rdmablk_session *s)
 {
@@ -366,9 +368,9 @@ static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
 }
 
 /*
- * A login that succeeds is no end of trouble when I/O breaks the connection at once, as
- * where large packets do not get through. Such a life does not reset the pause between
- * two tries.
+ * A successful login does not end the outage if I/O breaks the connection again right away,
+ * as it does where large packets do not get through. Such a short connection does not reset
+ * the pause between two tries.
  */
 static bool rdmablk_recovery_was_short(const struct rdmablk_session *s)
 {
@@ -416,7 +418,7 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 }
 
 /*
- * Connecting anew
+ * Connecting again
  */
 
 static void rdmablk_recovery_resume(struct rdmablk_session *s)
@@ -426,7 +428,7 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 	cancel_delayed_work_sync(&s->fail_work);
 	if (rdmablk_recovery_fail_time(s, &at))
 		patience = at - s->clock;
-	/* Waits for those who found the session not live, and hold a new request. */
+	/* Waits for tasks that found the session not live, and hold a new request. */
 	rdmablk_recovery_quiesce(s);
 	rdmablk_request_requeue_held(&s->tag_set, patience);
 	rdmablk_recovery_unquiesce(s);
@@ -536,13 +538,13 @@ void rdmablk_recovery_init(struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_recovery_kick() - connect anew soon, if that is what the session is at
+ * rdmablk_recovery_kick() - let a session that reconnects try again soon
  * @s: session
  * @delay: jiffies
  */
 void rdmablk_recovery_kick(struct rdmablk_session *s, unsigned long delay)
 {
-	/* Armed under the lock: who moves to "deleting" cancels it afterwards. */
+	/* Armed under the lock: the task that moves to "deleting" cancels it afterwards. */
 	spin_lock_irq(&s->lock);
 	if (s->down && !s->lost && s->state == RDMABLK_DEV_RECOVERING)
 		mod_delayed_work(rdmablk_recovery_wq, &s->recovery_work, delay);
@@ -573,7 +575,7 @@ void rdmablk_recovery_shutdown(struct rdmablk_session *s)
 	rdmablk_recovery_changed(s);
 }
 
-/* A device that failed begins an outage anew. */
+/* The outage of a failed device begins again. */
 static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss)
 {
 	bool again;
@@ -583,7 +585,7 @@ static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss
 		spin_unlock_irq(&s->lock);
 		return false;
 	}
-	/* What has failed was lost. If it is not, somebody is at this already. */
+	/* A failed session was lost. If it is not, another task restarts it already. */
 	if (!s->lost) {
 		s->accept_loss |= accept_loss;
 		spin_unlock_irq(&s->lock);

@@ -2,11 +2,11 @@
 /*
  * Sessions: the object, its members, references, states and errors.
  *
- * Who holds what
+ * References
  *
- * A session is referenced by the list of sessions, by its disk once that is added
- * (until the last close after del_gendisk()), and by who looked it up. The list's
- * reference belongs to whoever moves the session to "deleting", which happens once.
+ * The list of sessions holds a reference; so does the disk once it is added (until the last
+ * close after del_gendisk()), and each task that looked the session up. The list's reference
+ * belongs to the task that moves the session to "deleting", which happens once.
  *
  * On an RDMA device a session owns, in this order: the ids of rdma_cm, which hold
  * the device; the protection domain; completion queues; queue pairs and mapped
@@ -27,7 +27,7 @@
  *
  * Each step can be repeated without harm. Steps 2 to 6 are run by one context at a
  * time: the first login; the recovery work; or, after the recovery work has been
- * flushed and can not start again because the error flag is set, whoever removes the
+ * flushed and cannot start again because the error flag is set, the task that removes the
  * session.
  *
  * Errors
@@ -141,8 +141,8 @@ struct rdmablk_session *rdmablk_session_alloc(const struct rdmablk_options *opt)
 /**
  * rdmablk_session_await_freed() - wait until no session exists any more
  *
- * Whoever closes a disk that is gone puts the module first, and then the disk, which calls
- * ->free_disk(): that must have been before the module goes.
+ * A close of a disk that is gone puts the module first, and then the disk, which calls
+ * ->free_disk(). That must return before the module goes.
  */
 void rdmablk_session_await_freed(void)
 {
@@ -208,7 +208,7 @@ bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to)
 	int from;
 
 	spin_lock_irq(&s->lock);
-	/* The administrator may have begun anew since it was lost. */
+	/* The administrator may have started another try since the session was lost. */
 	from = to == RDMABLK_DEV_FAILED && !s->lost ? -1 : rdmablk_session_set(s, to);
 	spin_unlock_irq(&s->lock);
 	if (from < 0)
@@ -303,7 +303,7 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 
 	spin_lock_irqsave(&s->lock, flags);
 	if (s->down) {
-		/* Who logs in sees it and cleans up. */
+		/* The login sees it and cleans up. */
 		if (!s->attempt_reason)
 			s->attempt_reason = reason;
 	} else if (!s->error) {
@@ -312,7 +312,7 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 		s->lost_at = jiffies;
 		s->clock = jiffies;
 		WRITE_ONCE(s->path.live, false);
-		/* Under the lock: who seals the session finds it queued, or not at all. */
+		/* Under the lock: a task that seals the session finds it queued, or not at all. */
 		mod_delayed_work(rdmablk_recovery_wq, &s->recovery_work, 0);
 	}
 	spin_unlock_irqrestore(&s->lock, flags);
@@ -378,7 +378,7 @@ void rdmablk_session_destroy_queues(struct rdmablk_session *s)
 		rdmablk_queue_destroy_qp(&hwq->write);
 		/*
 		 * First: a receive that was posted again behind the marker of the drain
-		 * ends after it, and who polls may still be about to call its handler.
+		 * ends after it, and a polling task may still be about to call its handler.
 		 */
 		if (hwq->cq)
 			ib_free_cq(hwq->cq);

@@ -103,7 +103,7 @@ struct rdmablk_agreed {
 
 /**
  * struct rdmablk_session - one disk
- * @ref: the list, the disk and whoever looked it up hold one each
+ * @ref: the list, the disk and each task that looked the session up hold one
  * @node: in the list of all sessions, under its mutex
  * @index: N of rdmablkN
  * @name: "rdmablkN"
@@ -113,7 +113,7 @@ struct rdmablk_agreed {
  * @state: changed by rdmablk_session_move() only
  * @down: no connection carries I/O: before the first login, and from the end of a
  *	teardown to the end of the next login
- * @error: the connection that carries I/O has failed; whoever sets it starts the
+ * @error: the connection that carries I/O has failed; the task that sets it starts the
  *	recovery. Also set at the very end, so that nobody does.
  * @sealed: @error is set for that, and no error has come before
  * @fenced: nothing of the connection that was lost can land any more
@@ -174,7 +174,7 @@ struct rdmablk_agreed {
  * @login_done: its end, for insmod
  * @login_ret: its result
  * @nl_portid: netlink socket that waits for the first login; 0: none
- * @recovery_work: takes the queues down after an error, and connects anew
+ * @recovery_work: takes the queues down after an error, and connects again
  * @fail_work: ends what is held when it has been held for long enough
  * @disk_work: tells the block layer what a new connection has changed
  * @disk_looked: when it last did, in jiffies
