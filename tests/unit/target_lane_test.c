@@ -577,7 +577,7 @@ static void a_place_is_free_when_its_memory_is(void **state)
 {
 	struct file file = { .name = "unit" };
 	struct staged_file sf = { .file = &file };
-	struct iothreads all = { .file = &sf };
+	struct iothread_pool all = { .file = &sf };
 	struct iothread *t = calloc(1, sizeof(*t));
 
 	(void)state;

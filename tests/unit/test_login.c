@@ -187,8 +187,10 @@ void rdmablk_login_map(struct rdmablk_session *s)
 	s->offer.nr_hwqs = s->path.nr_hwqs;
 }
 
-bool rdmablk_session_go_live(struct rdmablk_session *s)
+bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drained)
 {
+	*resized = 0;
+	*drained = 0;
 	if (!s->resume)
 		s->told = s->offer;
 	s->agreed = s->offer;
@@ -249,6 +251,8 @@ NOTHING(rdmablk_queue_init, struct rdmablk_queue *q, u16 nr, u8 kind,
 NOTHING(rdmablk_queue_reset, struct rdmablk_queue *q)
 NOTHING(rdmablk_session_stop_data, struct rdmablk_session *s)
 NOTHING(rdmablk_session_data_fatal, struct rdmablk_queue *q, u16 reason)
+NOTHING(rdmablk_ctrl_events_resized, struct rdmablk_session *s, u64 bytes)
+NOTHING(rdmablk_ctrl_events_drain, struct rdmablk_session *s, u16 reason)
 NOTHING(rdmablk_keepalive_start, struct rdmablk_session *s)
 NOTHING(rdmablk_flush_ahead_start, struct rdmablk_path *path, bool shared)
 NOTHING(rdmablk_fence_start, struct rdmablk_fence *f)
@@ -283,6 +287,7 @@ ANSWER(u32, 16, rdmablk_login_owned, const struct rdmablk_session *s)
 /* The kernel is built without these warnings. */
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #include "../../kernel/hwq.c"
+#include "../../kernel/login_step.c"
 #include "../../kernel/login.c"
 #pragma GCC diagnostic warning "-Wunused-parameter"
 #pragma GCC diagnostic warning "-Wsign-compare"

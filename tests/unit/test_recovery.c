@@ -6,7 +6,6 @@
 #include "session_world.h"
 
 #include "../../kernel/disk.h"
-#include "../../kernel/netlink.h"
 #include "../../kernel/patience.h"
 #include "../../kernel/poll.h"
 
@@ -96,7 +95,7 @@ bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to)
 	type name(__VA_ARGS__); type name(__VA_ARGS__) { return value; }
 
 NOTHING(rdmablk_queue_waiter_cancel, struct rdmablk_waiter *w)
-NOTHING(rdmablk_netlink_event, struct rdmablk_session *s)
+NOTHING(rdmablk_session_announce, struct rdmablk_session *s)
 NOTHING(rdmablk_fence_stop, struct rdmablk_fence *f)
 NOTHING(rdmablk_poll_all, struct rdmablk_hwq **hwq, u32 n)
 NOTHING(rdmablk_session_stop_data, struct rdmablk_session *s)
