@@ -58,7 +58,7 @@ draw_fault() {
 #	BETWEEN	ms from there until the second one begins
 #	LASTS	ms from there, the first one's end
 #	LONGER	ms from there, the second one's end; negative: it ends before
-# shellcheck disable=SC2034 # for who sources it
+# shellcheck disable=SC2034 # for the script that sources this one
 draw_number() {
 	draw_state=$(($1 * 0x2545f4914f6cdd1d + $2))
 	draw 1

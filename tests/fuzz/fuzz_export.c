@@ -29,7 +29,7 @@ static void spec(const char *text)
 	config_free(&cfg);
 }
 
-/* What is written of a value is read as the same value. */
+/* A value that is formatted and parsed again is the same. */
 static void uuid(const char *text)
 {
 	uint8_t first[RDMABLK_ID_LEN], second[RDMABLK_ID_LEN];

@@ -14,9 +14,9 @@
  *   --dump           print the log
  *   --sector LBA     print what the log has about a sector, and what it may hold
  *
- * DATA is the disk, or whatever has its contents, like the arena of the export at the
- * target. What is behind the sectors of the log is not looked at. Nothing may be under
- * way. Without DATA the log alone is checked.
+ * DATA is the disk, or a file with its contents, like the arena of the export at the
+ * target. Contents behind the sectors of the log are ignored. No request may be under
+ * way. Without DATA only the log is checked.
  *
  * The last line says how many of how many sectors are bad. The first of them are
  * printed, with the requests that their history ends with.

@@ -12,7 +12,7 @@
  *   ISSUE     a request is about to be issued
  *   DONE      it has succeeded
  *   ERROR     it has failed
- *   SEEN      sectors of which several contents were possible had this one when read
+ *   SEEN      sectors with several possible contents had this one when read
  *   BAD       the writer has read what it should not have
  *   STOP      the round ended in order: every request has its end in the log
  *   QUIET     check looks at the disk; requests without an end are not under way

@@ -32,8 +32,8 @@
  * weakened to that. It is what remains when a daemon is stopped for longer than its
  * packets are assumed to live.
  *
- * A disk that is connected anew, another host that takes it over, a daemon that was
- * killed: none of this is an exception from anything above.
+ * The rules above hold as well when a disk is connected again, when another host takes it
+ * over, and when the daemon is killed.
  */
 #include <err.h>
 #include <stdlib.h>
@@ -317,7 +317,7 @@ void model_seen(struct model *m, uint64_t lba, uint32_t value)
 
 /**
  * model_look - what are these sectors
- * @m: of which @run alone is used
+ * @m: only @run is used
  * @data: aligned to 8
  * @lba: of the first
  * @count: how many

@@ -84,7 +84,7 @@ struct set;
  * @value: of each sector: the one that it may hold, or with VALUE_SET a set
  * @busy: of each sector: who is at it; BUSY_WRITE, or how many readers
  * @sets: of those values
- * @ops: requests by their number; 0 is none
+ * @ops: requests by their number; number 0 is not used
  */
 struct model {
 	uint64_t run;

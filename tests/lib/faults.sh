@@ -493,7 +493,7 @@ fault_neighbour_end() {
 	fault_worker_end neighbour
 }
 
-# What is left is what the kernel and those who run want to have at hand.
+# Leaves only the memory that the kernel and running programs need at hand.
 fault_memory_once() {
 	local key kib mib
 

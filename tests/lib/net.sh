@@ -76,7 +76,7 @@ net_up_veth() {
 	net_veth_pair
 }
 
-# The part that has to be made anew after one end was gone:
+# The part that has to be made again after one end was gone:
 # 'net_veth_remove; net_veth_pair' brings traffic back.
 net_veth_pair() {
 	local d
@@ -150,7 +150,7 @@ net_veth_ready() {
 	done
 }
 
-# net_shaped: both ends can be shaped from now on, also when they are made anew. Before
+# net_shaped: both ends can be shaped from now on, also when they are made again. Call it before
 # the first connection, because a packet that is refused while its queueing discipline is
 # replaced costs rxe the queue pair.
 net_shaped() {

@@ -122,8 +122,8 @@ store_check() {
 	store_check_place "$DEV"
 }
 
-# Others are still in the middle of something: the log comes last, so that it has all
-# that may be there. Sectors may be written back while they are written anew.
+# Writers are still at work: the log is read last, so that it has all data that may be there.
+# Sectors may be written back while they are written again.
 store_check_flushed() {
 	[[ $STORE != memory ]] || return 0
 	store_medium /dev/shm/medium

@@ -43,7 +43,7 @@
  *   failed_write  a write landed after it had been reported as failed on the
  *                 target's word (CLOSE, the answer to LOGOUT, a login refused)
  *   old_session_wrote  a write landed through a session that is not the newest:
- *                 the fence itself, of which the others are consequences. Checked
+ *                 the fence itself; the others are its consequences. Checked
  *                 with -DINVARIANT, so that the variants below have to break a
  *                 promise that somebody can notice
  *   deadlock      somebody waits for ever (spin's invalid end states)

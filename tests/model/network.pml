@@ -46,7 +46,7 @@ inline arrive(w, s, copy_stays)
 /*
  * The write is in the block. Its completion finds the initiator if that has its end
  * of the queue pair still. NO_DRAIN: a completion of an earlier session completes
- * the request although it has been posted anew (rdmablk_session_stop_data() drains
+ * the request although it has been posted again (rdmablk_session_stop_data() drains
  * before rdmablk_request_hold_all() takes the requests).
  */
 inline land(w, s)

@@ -142,7 +142,7 @@ byte k;
 
 /*
  * A claim meets each lease. GRANT_EARLY: granted while the fence of the session that
- * it replaces is still under way, so held writes are posted anew before the target
+ * it replaces is still under way, so held writes are posted again before the target
  * can say that the old ones are gone.
  */
 #ifdef GRANT_EARLY

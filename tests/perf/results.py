@@ -30,14 +30,14 @@ DAEMON_WAKES = 1000
 # Instructions of the driver by those of nvme-rdma's.
 DRIVER = 0.4
 COUNTED_INSTRUCTIONS = ("randread-4k-qd32", "randwrite-4k-qd32")
-# Layers of who waits, which depend on where the scheduler takes the processor away.
+# Layers of waiting tasks, which depend on where the scheduler takes the processor away.
 WAITING = ("polling", "scheduler", "interrupt")
 # Sets whose time counts instructions: all others have no goals, and fail no gate.
 COUNTED = ("default", "gate", "matrix", "scaling", "size")
 
 
 def read(name):
-    """A results.json; exits where it is none."""
+    """Reads a results.json; exits if the file is not one."""
     try:
         with open(name, encoding="ascii") as f:
             doc = json.load(f)
@@ -154,7 +154,7 @@ def paired(doc, workload, device, peer):
 
 
 class Ratio:
-    """A figure of which more is better, and how much it is to be.
+    """A figure that is better the larger it is, and its goal.
 
     `goal` is what is wanted; `floor` is the least that is good enough for the gate: lower
     while the goal is not reached, or not by each run. `steady` is what is compared with

@@ -25,7 +25,7 @@ NOTHING = "–"
 
 
 class Table:
-    """A title, a line of names, and rows of text, of which the first columns are words."""
+    """A title, a line of names, and rows of text whose first columns are words."""
 
     def __init__(self, title, header, rows, words=2):
         self.title, self.header, self.rows, self.words = title, header, list(rows), words
@@ -375,7 +375,7 @@ FOOTPRINT = ["Driver", "Export", "What", "queues", "ms", "range", "initiator", "
 # --- all of them ---------------------------------------------------------------------
 
 def made(doc):
-    """Those of a set, some of which may be empty."""
+    """The tables of a set; some may be empty."""
     which = doc["set"]
     if which == "memory":
         yield Table("Memory, and connecting", FOOTPRINT, footprint_rows(doc), 3)

@@ -4,8 +4,8 @@
 
     control_abuse.py SOCKET [slow]
 
-Each costs itself at most its connection; whoever comes next is answered. Those that are
-slow are for a daemon that waits less long than it usually does.
+A bad client loses at most its own connection; the next client is answered. The slow ones
+need a daemon with a shorter time limit than usual.
 """
 import json
 import os
@@ -83,7 +83,7 @@ def slow():
 
 
 def documented():
-    """Answers are what the schema of the tool says, and the schema knows what is none."""
+    """Answers follow the schema of the tool, and the schema refuses other documents."""
     name = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                         '../../Documentation/json/rdmablk-target.schema.json')
     schema = validator(name)

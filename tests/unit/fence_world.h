@@ -370,7 +370,7 @@ static inline void work(void)
 	in_work = false;
 }
 
-/* Who finds that there is nothing to flush sends no FLUSH. */
+/* A flush request with nothing to flush sends no FLUSH. */
 static inline void flush_is_wanted(void)
 {
 	uint32_t before[GRANULES];
@@ -553,7 +553,7 @@ static inline void lose_connection(void)
 	in_world = false;
 }
 
-/* What was written and reported as done is in the file, or is known not to be. */
+/* Each write that was reported as done is in the file, or is known not to be. */
 static inline void flush_the_rest(void)
 {
 	bool clean = rdmablk_fence_is_clean(f);

@@ -192,7 +192,7 @@ MUTANTS = [
      "\tif (!(READ_ONCE(hwq->waits) & BIT(RDMABLK_LINE_FUA)))\n", ""),
     ("a write without a command has the time of one", "test_onesided_cmd", ONESIDED_CMD,
      "\t\trq->timeout = 0;\n", ""),
-    ("a write with FUA is none when no tag is free", "test_onesided_cmd", ONESIDED_CMD,
+    ("a write with FUA loses FUA when no tag is free", "test_onesided_cmd", ONESIDED_CMD,
      "\treq->fua = true;\n", ""),
     ("what a DISCARD has left half done is not flushed", "test_onesided_cmd", ONESIDED_CMD,
      "\treq->fence.done = rdmablk_request_half_done;\n",
@@ -261,7 +261,7 @@ MUTANTS = [
     ("a queue pair that is gone ends the login", "test_join", JOIN,
      "\tif (s->attempt_reason == RDMABLK_R_CONNECTION &&",
      "\tif (s->attempt_reason == RDMABLK_R_MALFORMED &&"),
-    ("tables of tags of which one is missing are used", "test_cmdq", CMDQ,
+    ("tables of tags are used although one is missing", "test_cmdq", CMDQ,
      "\trdmablk_cmdq_free(cmdq);\n\treturn -ENOMEM;\n", "\treturn -ENOMEM;\n"),
     # --- what a request becomes
     ("a request goes on into the next region", "test_onesided", ONESIDED_H,

@@ -310,7 +310,7 @@ static void *unanswered(void *arg)
 	return ended ? arg : NULL;
 }
 
-/* Who cannot be answered is not kept. */
+/* A client that cannot be answered is dropped. */
 static void no_memory_for_an_answer(void **state)
 {
 	static const char * const lines[] = {

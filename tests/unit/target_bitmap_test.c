@@ -156,7 +156,7 @@ static void merging_moves(void **state)
 			change(&a, model, BITS, &seed);
 			change(&b, other, BITS, &seed);
 		}
-		/* In steps, each of which moves no more than it may. */
+		/* In steps; each moves no more than it may. */
 		most = 1 + (uint64_t)round % 3;
 		do {
 			had = runs_of(&b);

@@ -2,7 +2,7 @@
 /*
  * What the administrator asks the daemon for: the lines that are right, with what they
  * come to, and all those that are not; whether two exports are the same; and that a
- * mistake in one is told to whoever asked.
+ * mistake in one is told to the client.
  *
  * Sources: target/admin/control_request.c target/config/config.c target/base/log.c
  * Libraries: json-c

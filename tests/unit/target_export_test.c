@@ -67,7 +67,7 @@ static void leases(void **state)
 	one(w, lease(2, 1, 1, 1, true), true, false, RDMABLK_OK, 0);
 	one(w, lease(2, 1, 1, 1, false), false, false, RDMABLK_OK, 0);
 	one(r, lease(2, 1, 1, 1, true), false, false, RDMABLK_OK, 0);
-	/* the same host, started anew */
+	/* the same host, restarted */
 	one(w, lease(1, 2, 9, 1, true), false, false, RDMABLK_R_FENCING, RDMABLK_R_REPLACED);
 	one(w, lease(1, 2, 9, 1, false), true, false, RDMABLK_R_FENCING, RDMABLK_R_REPLACED);
 	/* the same host, another device */
@@ -126,7 +126,7 @@ static struct sockaddr *address(uint32_t n)
 
 static struct quota_export accounts;
 
-/* An export whose own limits are none */
+/* An export without limits of its own */
 #define ANY_EXPORT	.export = &accounts, .caps = { UINT32_MAX, UINT32_MAX, 0 }
 
 static void limits_hold_and_are_given_back(void **state)

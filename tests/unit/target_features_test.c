@@ -133,7 +133,7 @@ static void stop(struct loop_timer *timer)
 
 #define SLOTS	444U	/* 6 for each of 74 queues: 3 for READs and WRITEs, and 3 */
 
-/* What is planned and charged is of the queues that there will be. */
+/* The memory that is planned and charged is for the granted queues only. */
 static void memory_of_fewer_queues_is_charged(void **state)
 {
 	static struct loop_timer timer = { .expired = stop };

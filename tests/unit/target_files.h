@@ -111,7 +111,7 @@ static inline void *files_buffer(size_t bytes)
 	return buf;
 }
 
-/* Bytes that say where they are, and of which generation. */
+/* Bytes that tell their offset and their generation. */
 static inline void files_pattern(void *buf, uint64_t offset, size_t bytes,
 				 unsigned int seed)
 {
@@ -140,7 +140,7 @@ static inline void files_text(const char *path, const char *text)
 	char temp[260];
 	FILE *file;
 
-	/* Another inode each time: whoever looks sees that it has changed. */
+	/* Another inode each time, so that a reader sees the change. */
 	snprintf(temp, sizeof(temp), "%s.new", path);
 	file = fopen(temp, "we");
 	assert_non_null(file);

@@ -252,7 +252,7 @@ static void a_reader_has_nothing_to_flush(void **state)
 	assert_int_equal(t.c.pending, 0);
 }
 
-/* Who must end all sessions looks whether one is at a FLUSH, or has just been. */
+/* The shutdown asks whether a session is at a FLUSH, or has just been. */
 static void a_flush_under_way_is_seen(void **state)
 {
 	int64_t before = loop_now();
@@ -609,7 +609,7 @@ static void zeroes_do_not_wait_for_flushes_to_be_answered(void **state)
 	expect_answer(1, 1, RDMABLK_OK);
 }
 
-/* Who logs out now has flushed all it knows of, or could not, or has more to flush. */
+/* A session that logs out has flushed everything, could not flush, or has more to flush. */
 static void what_a_session_leaves_to_flush_is_known(void **state)
 {
 	(void)state;

@@ -21,7 +21,7 @@
 
 #include "target_staged.h"
 
-#define STREAM	16U	/* writes, of which there is always one */
+#define STREAM	16U	/* writes; one is always under way */
 
 /* What a write that should have been durable does to the rest. */
 static void fua_tells_whose_fault(void **state)

@@ -218,7 +218,7 @@ static void the_epoch_of_a_read_only_file_lasts(void **state)
 	epoch_of(path, 0, first);
 	epoch_of(path, 0, again);
 	assert_memory_not_equal(first, again, sizeof(first));
-	/* who can be written has one of its own each time */
+	/* a writable file gets a new epoch each time */
 	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
 	epoch_of(path, 0, first);
 	assert_int_equal(full_open(&s, full_config(path)), 0);
@@ -553,7 +553,7 @@ static void a_file_that_shrinks(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_size, 4 * MIB);
 	assert_true(bitmap_any(&dirty));
-	/* whoever did it thinks again */
+	/* the file gets its old length back */
 	assert_int_equal(truncate(path, SIZE), 0);
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
 	assert_true(files_are(path, 0, SIZE, 2));
@@ -738,7 +738,7 @@ static void a_run_is_written_through(void **state)
 	assert_int_equal(full_open(&s, full_config(path)), 0);
 	full_of(&s)->file.block_device = true;
 	disguised = true;
-	/* who knows what an earlier daemon has written */
+	/* an earlier daemon may have written anything */
 	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 3, false), 1);
 	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 4, false), 0);
 	assert_int_equal(flush_run(&s, &dirty, SIZE - MIB, MIB, 4, false), 0);

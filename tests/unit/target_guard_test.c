@@ -145,7 +145,7 @@ static void the_loop_itself_may_touch_it(void **state)
 	begin(spec, NULL);
 	e = export_find("a");
 	assert_int_equal(truncate(files_path("kept/arena"), 8 * MIB), 0);
-	let_write("a", &lease_a);	/* who that is belongs into the last page */
+	let_write("a", &lease_a);	/* the last page notes the writer */
 	run_until_hit();
 	assert_int_equal(hits, 1);
 	assert_ptr_equal(last, e);

@@ -259,7 +259,7 @@ static void growth_of_what_is_used(void **state)
 	}
 }
 
-/* Who is live is told; who is on the way to that is ended, and never lives untold. */
+/* Live sessions are told; a login under way is ended, and never becomes live untold. */
 static void a_drain_reaches_logins(void **state)
 {
 	struct export *e = export_find("first");
@@ -412,9 +412,9 @@ static void who_may_have_to_flush_is_expected(void **state)
 		{ RDMABLK_R_REPLACED, 0, 0, 0, 1 }, { RDMABLK_R_DEVICE_GONE, 0, 0, 0, 1 },
 		{ RDMABLK_R_LOGOUT, 0, 0, 0, 1 }, { RDMABLK_R_LOGOUT, 1, 0, 0, 0 },
 		{ RDMABLK_R_STOLEN, 0, 0, 0, 0 }, { RDMABLK_R_SHUTDOWN, 0, 0, 0, 0 },
-		/* told of the end: who had more to flush than it has comes back for that */
+		/* told of the end: a session with more to flush comes back for that */
 		{ RDMABLK_R_LOGOUT, 0, TOLD, 0, 1 }, { RDMABLK_R_LOGOUT, 1, TOLD, 0, 0 },
-		/* who could not flush has had its time, unless it is lost */
+		/* a session that could not flush has had its time, unless it is lost */
 		{ RDMABLK_R_LOGOUT, 0, TOLD | FAILED, 0, 0 },
 		{ RDMABLK_R_CONNECTION, 0, TOLD | FAILED, 0, 1 },
 		{ RDMABLK_R_LOGOUT, 0, FAILED, 0, 1 },

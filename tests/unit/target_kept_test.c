@@ -418,7 +418,7 @@ static void growing(void **state)
 	full_close(&s);
 }
 
-/* What was read when it failed is not there when it succeeds, with other contents. */
+/* Data of the failed read is gone when a later one succeeds with other contents. */
 static void growing_after_an_error(void **state)
 {
 	const char *path = files_new("again", SIZE + 512), *rules = files_path("rules");

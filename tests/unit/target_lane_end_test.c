@@ -190,7 +190,7 @@ static void memory_is_planned(void **state)
 	assert_int_equal(p.cmd_depth, 35);
 	assert_int_equal(p.queue_depth, 32);
 	assert_true(p.pinned >= (uint64_t)p.nr_queues * 35 * SLOT);
-	/* who wants no deep ones has them all */
+	/* a session that wants shallow queues gets all of them */
 	p.nr_queues = 64;
 	p.queue_depth = 8;
 	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);

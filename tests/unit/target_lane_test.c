@@ -222,7 +222,7 @@ static unsigned int fill_sends(void)
 	return max;
 }
 
-/* The peer knows of answers of which we do not know yet that they are done. */
+/* The peer has answers whose sends have not completed here yet. */
 static void sends_are_counted(void **state)
 {
 	unsigned int nr, max;
@@ -250,7 +250,7 @@ static void sends_are_counted(void **state)
 	close_all();
 }
 
-/* What was sent on queue 0 is done, and its answers wait. Queue 2 is of the same thread. */
+/* The commands of queue 0 are done, and their answers wait. Queue 2 has the same thread. */
 static void wait_done(void)
 {
 	int64_t until = now() + PATIENCE_MS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who was the last to be let write a file, when noting that ends at any step, when the power
- * fails there, and when a sync fails; what a file that is opened again had in between; and
+ * The last writer of a file: when noting it ends at any step, when the power fails there,
+ * and when a sync fails; what a file that is opened again had in between; and
  * arenas that were not written back.
  *
  * Sources: target/export/last_writer.c target/export/export_writer.c target/store/arena.c
@@ -39,7 +39,7 @@ static struct {
 	unsigned int end_at;
 	unsigned int syncs;
 	unsigned int fail_at;	/* a sync; UINT_MAX: all of files */
-	char notes[300];	/* directory, of which a copy is kept at each sync */
+	char notes[300];	/* directory; each sync keeps a copy of it */
 	char durable[300];	/* the copy: what is there after a power failure */
 } disk;
 
@@ -423,7 +423,7 @@ static void an_arena_that_is_newer(void **state)
 	leave_newer("newer");
 	have_it("newer", without, NULL);
 	arena_counts("newer");
-	/* of a file of which nothing is known */
+	/* of a file without any note */
 	leave_newer("newer");
 	files_run("rm %s/" LAST_WRITER_DIR "/*", files_path("newer"));
 	arena_counts("newer");

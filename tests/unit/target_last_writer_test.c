@@ -41,7 +41,7 @@ static void several_are_nobody(void **state)
 	expect("b", u, &f, &a);
 }
 
-/* Who wrote it as that knows nothing of what was written since. */
+/* The writer of the other export does not know the later writes. */
 static void a_file_that_was_another_export(void **state)
 {
 	(void)state;
@@ -292,7 +292,7 @@ static void who_may_go_on(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(caches); i++) {
 		const char *dir = caches[i];
 
-		/* of one of which nothing is known, nobody */
+		/* without any note nobody may resume */
 		start_with(dir, spec_of("d", "disk0", caches[i]));
 		assert_int_equal(may("d"), 0);
 		let_write("d", &lease_a);
@@ -304,7 +304,7 @@ static void who_may_go_on(void **state)
 		assert_int_equal(may("d"), 2);
 		stop();
 		assert_int_equal(resume_of(dir, spec_of("d", "disk0", caches[i])), 2);
-		/* who only reads is nobody, and may always */
+		/* a reader does not count as the last writer, and may always resume */
 		start_with(dir, spec_of("d", "disk0", caches[i]));
 		lease_a.writer = false;
 		let_write("d", &lease_a);
@@ -414,7 +414,7 @@ static void opened_anew(void **state)
 	assert_int_equal(export_begin(e), 0);
 	assert_int_equal(may("d"), 0);
 	stop();
-	/* who removes a note may do so */
+	/* the daemon goes on if an administrator removes a note */
 	start_with("anew", spec_of("d", "disk4", "cache=none"));
 	let_write("d", &lease_a);
 	assert_int_equal(unlink(path), 0);
@@ -422,7 +422,7 @@ static void opened_anew(void **state)
 	assert_int_equal(resume_of("anew", spec_of("d", "disk4", "cache=none")), 0);
 }
 
-/* Who comes back needs no place to be noted again, as long as nobody else has come. */
+/* A writer that comes back needs no new note, as long as nobody else has come. */
 static void noted_once(void **state)
 {
 	struct export *e;
@@ -439,7 +439,7 @@ static void noted_once(void **state)
 	assert_false(let_write("d", &lease_a));
 	assert_true(let_write("d", &lease_b));
 	assert_true(let_write("d", &lease_a));
-	/* one of whom it is not known whether he was noted */
+	/* a writer that may or may not have been noted */
 	export_lease(e, &lease_b);
 	assert_true(export_note_due(e, &lease_b));
 	export_release(&lease_b);
@@ -492,7 +492,7 @@ static void with_an_arena(void **state)
 	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 1);
 	assert_int_equal(note("arena", uuid, &mark, &b), 0);
 	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 0);
-	/* its file is written without it, so that it has to be filled anew */
+	/* its file is written without it, so that it has to be filled again */
 	start_with("arena", spec_of("d", "disk6", "cache=full"));
 	let_write("d", &lease_b);
 	stop();

@@ -32,7 +32,7 @@ static int ends[2], saved = -1;
 /* From here on stderr is a pipe that holds one page, which nobody reads. */
 static void log_to_pipe(void)
 {
-	alarm(60);	/* whoever waits for the reader is ended by it */
+	alarm(60);	/* ends a test that waits for the reader for ever */
 	assert_int_equal(pipe(ends), 0);
 	assert_true(fcntl(ends[1], F_SETPIPE_SZ, 4096) > 0);
 	saved = dup(STDERR_FILENO);
@@ -165,7 +165,7 @@ static void no_peer_uses_up_the_lines_of_another(void **state)
 	assert_int_equal(allowed(&other, "10.0.0.1", 3 * BURST), BURST);
 	assert_int_equal(allowed(&place, NULL, 3 * BURST), BURST);
 	assert_int_equal(allowed(&place, "10.0.0.1", BURST), 0);
-	/* who has an IPv6 network has all its addresses */
+	/* the owner of an IPv6 network has all its addresses */
 	assert_int_equal(allowed(&place, "2001:db8::1", BURST), BURST);
 	assert_int_equal(allowed(&place, "2001:db8::2", BURST), 0);
 	assert_int_equal(allowed(&place, "2001:db8:0:1::1", BURST), BURST);

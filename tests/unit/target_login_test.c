@@ -143,7 +143,7 @@ static const struct {
 	{ AT(features_offered), 9, "\3\0\0\0\0\0\0\0\3", RDMABLK_OK },
 	{ AT(features_offered), 9, "\17\0\0\0\0\0\0\0\17", RDMABLK_OK },
 	{ AT(features_offered), 9, "\20\0\0\0\0\0\0\0\20", RDMABLK_R_FEATURE },
-	/* a feature without the one it needs is none */
+	/* a feature without the one it needs is refused */
 	{ AT(features_offered), 9, "\2\0\0\0\0\0\0\0\2", RDMABLK_R_FEATURE },
 	{ AT(features_offered), 9, "\5\0\0\0\0\0\0\0\4", RDMABLK_R_FEATURE },
 	{ AT(features_offered), 9, "\11\0\0\0\0\0\0\0\10", RDMABLK_R_FEATURE },

@@ -276,7 +276,7 @@ static bool fails(int ret, const uint8_t *disk)
 	return memcmp(before, after, sizeof(after));
 }
 
-/* Who only reads has nothing to lose; that its epoch is another one stops nobody. */
+/* A reader has nothing to lose; another epoch does not stop it. */
 static void fails_beside(int ret, bool same_disk, bool read_only, bool want)
 {
 	struct neighbour *n;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * An export that does not fit into the host's memory is refused before it has any; the
- * daemon protects itself from the kernel's choice of whom to kill once it is ready.
+ * daemon protects itself from the kernel's OOM killer once it is ready.
  *
  * Sources: target/base/meminfo.c target/store/pages.c target/store/store_memory.c
  * Libraries: libcrypto libsystemd liburing
@@ -54,7 +54,7 @@ static void nothing_known_is_no_error(void **state)
 static void what_is_available_less_a_reserve(void **state)
 {
 	(void)state;
-	/* 1600 MiB, of which 100 are the reserve */
+	/* 1600 MiB; the reserve is 100 of them */
 	put("/proc/meminfo", "MemTotal:  1638400 kB\nMemFree: 1 kB\nMemAvailable: 819200 kB\n");
 	assert_int_equal(check(700 * MIB, false), 0);
 	assert_int_equal(check(700 * MIB + 1, false), -E2BIG);

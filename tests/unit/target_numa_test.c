@@ -246,7 +246,7 @@ static void that_of_the_adapter(void **state)
 	assert_int_equal(find("none", "10.0.0.1"), -1);
 	/* by what is below */
 	assert_int_equal(find("auto", "10.0.0.3"), 1);
-	/* several, of which one node is known, or the same twice, or two */
+	/* several addresses: one node is known, or the same twice, or two */
 	assert_int_equal(find("auto", "10.0.0.1,127.0.0.1,10.0.0.4"), 1);
 	assert_int_equal(find("auto", "127.0.0.1,10.0.0.3,10.0.0.1"), 1);
 	assert_int_equal(find("auto", "10.0.0.1,10.0.0.2"), -1);

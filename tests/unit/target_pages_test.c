@@ -116,7 +116,7 @@ static int populate(struct store *s, uint64_t from)
 	return ret;
 }
 
-/* What has been moved may be elsewhere from then on, before the next is asked for. */
+/* Pages that were moved may move again before the next ones are asked for. */
 static uint64_t moved(uint64_t from, uint64_t most)
 {
 	assert_int_equal(kernel.calls, 2 * kernel.moves);

@@ -223,7 +223,7 @@ static void scenario_wrong_key(void)
 	wait_closed(20000, false);
 }
 
-/* What is tried to be written where it must not be. */
+/* Tries a write to a place where it is forbidden. */
 static void forbidden_write(struct queue *q)
 {
 	memset(p.buf + 16384, 0xee, 4096);

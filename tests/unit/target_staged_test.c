@@ -295,7 +295,7 @@ static int syncs(void)
 	return readies;
 }
 
-/* What was there when the daemon opened the file may be in the page cache of the host. */
+/* Data from before the daemon opened the file may be in the page cache of the host. */
 static void a_flush_of_nothing_syncs_nothing(void **state)
 {
 	(void)state;

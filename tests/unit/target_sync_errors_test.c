@@ -159,7 +159,7 @@ static void nowhere(void **state)
 	assert_memory_not_equal(third, first, sizeof(first));
 }
 
-/* Lines cut short, lines that are none, and no end of a line. */
+/* Lines cut short, lines of garbage, and a missing line feed. */
 static void rubbish(void **state)
 {
 	static const char id[] = "01000000000000000000000000000000";

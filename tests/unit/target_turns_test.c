@@ -536,7 +536,7 @@ static unsigned int received_last(struct session *s, const void *msg, size_t len
 	return RDMABLK_R_LOGOUT;
 }
 
-/* What was said before a connection was lost has been said, but no more than there was. */
+/* Messages that arrived before the connection was lost count, and no others. */
 static void last_words_are_heard(void **state)
 {
 	struct session *s = session_open(SESSION_LIVE);
@@ -598,7 +598,7 @@ static void who_waits_to_be_heard_is_not_silent(void **state)
 	settle();
 	assert_int_equal(s->messages, 1);
 	assert_int_equal(s->state, SESSION_LIVE);
-	/* who has said nothing is */
+	/* a silent session is ended */
 	s->heard -= s->silence_ms + 1;
 	loop_timer_start(&s->timer, 0);
 	settle();

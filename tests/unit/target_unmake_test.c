@@ -3,7 +3,7 @@
  * What becomes of a session whose device does not let go of its objects: nothing that the
  * device may still use is freed, no export is free that may be written, and nobody waits
  * for what cannot be written any more. The device is a fake that refuses on demand. And
- * a session of which it cannot be noted that it writes.
+ * a session that the daemon cannot note as the writer.
  *
  * Sources: target/session/session.c target/session/session_open.c target/rdma/conn.c
  *	   target/rdma/ctrl.c
@@ -714,7 +714,7 @@ static void registered_and_go_on(struct job *job)
 	session_end(s, RDMABLK_R_CONNECTION);
 }
 
-/* It keeps those waiting of whom it has to take something down, and nobody else. */
+/* Only sessions that need a note wait for the thread that writes notes. */
 static void who_needs_no_note_does_not_wait_for_one(void **state)
 {
 	struct export_config ec = { .name = "d" };

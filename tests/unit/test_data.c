@@ -468,7 +468,7 @@ static void test_lists_of_answers(void **state)
 	}
 }
 
-/* Who sends lists has room for them at the other end. */
+/* Lists are sent only if the other end has room for them. */
 static void test_lists_need_room(void **state)
 {
 	struct rdmablk_wire_grant g = msg_staged;

@@ -325,7 +325,7 @@ static struct {
 	uint64_t pos[FLUSH];
 	bool fails;			/* the flush does, and puts back what it took */
 	bool first[FLUSH];		/* write is in the flush */
-	bool buffers;			/* stores wait for a full barrier of who did them */
+	bool buffers;			/* stores wait for a full barrier of their thread */
 	bool wrote, seen;		/* a store of OTHER's is in memory, was at the flush */
 	bool lost;
 } play;

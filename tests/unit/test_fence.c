@@ -49,7 +49,7 @@ static void test_a_calm_disk(void **state)
 	assert_in_range(cleans, 5000, UINT32_MAX);
 }
 
-/* Whoever waits for a flush that nobody does any more does not. */
+/* A request does not wait for a flush that will not come any more. */
 static void test_a_flush_after_the_end(void **state)
 {
 	(void)state;

@@ -5,7 +5,7 @@
  */
 #include "fence_world.h"
 
-/* 100 on one queue, fenced or not, none of which ends: others still get through. */
+/* 100 on one queue, fenced or not, that never end: others still get through. */
 static void test_slow_commands_leave_tags(void **state)
 {
 	(void)state;

@@ -143,7 +143,7 @@ static bool flushes_clean(void)
 	return rdmablk_flush_ahead_is_clean(&path);
 }
 
-/* What was there before the session, and what others write, is not known. */
+/* Writes from before the session, and writes of others, are not known. */
 static void test_the_first_flush_is_sent(void **state)
 {
 	(void)state;
@@ -197,7 +197,7 @@ static void test_what_is_expected(void **state)
 	assert_true(flushes_clean());
 	assert_true(rdmablk_flush_ahead_expects(&path, BYTES));
 	assert_false(rdmablk_flush_ahead_expects(&path, BYTES + 512));
-	/* one is, the second is not, and then it begins anew */
+	/* one is, the second is not, and then counting begins again */
 	rdmablk_flush_ahead_write(&path);
 	assert_false(rdmablk_flush_ahead_expects(&path, 512));
 	rdmablk_flush_ahead_flush(&path);

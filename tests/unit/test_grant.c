@@ -296,7 +296,7 @@ static void test_flags_need_features(void **state)
 	}
 }
 
-/* Who does not want to write is never given the right to. */
+/* An initiator that asks for read-only access never gets the right to write. */
 static void test_read_only_is_kept(void **state)
 {
 	struct rdmablk_hello sent = msg_sent;

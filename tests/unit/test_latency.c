@@ -151,7 +151,7 @@ static void test_difference(void **state)
 	assert_memory_equal(&both, &h, sizeof(h));
 	assert_true(latency_since(&h, &h, &since));
 	assert_int_equal(latency_requests(&since), 0);
-	/* It has begun anew. */
+	/* The histogram was reset. */
 	assert_false(latency_since(&before, &h, &since));
 	before.sum = h.sum;
 	assert_false(latency_since(&before, &h, &since));

@@ -122,7 +122,7 @@ static struct rdmablk_queue *stale;	/* its first queue pair is one that the targ
 static bool bad_message;	/* the target sends one as it refuses that queue pair */
 static unsigned int connects[2], cmdqs;
 
-/* Whoever has asked has the answer of the target, unless that is still to come. */
+/* A waiting login gets the answer of the target, or waits until it comes. */
 static void outcome(struct rdmablk_queue *q, int status)
 {
 	q->cm_status = status;

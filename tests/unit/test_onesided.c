@@ -317,7 +317,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A request of @n segments, of which some lie side by side in memory if @adjacent. */
+/* A request of @n segments; with @adjacent some lie side by side in memory. */
 static struct request *make(struct request *rq, unsigned int n, bool adjacent)
 {
 	u64 address = 1ULL << 32;

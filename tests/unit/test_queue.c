@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/queue.c tells the session of each error of a queue pair but for the
- * flushed completions that follow the first, of which there may be thousands at once, and
+ * Proves that kernel/queue.c reports each error of a queue pair to the session, except the
+ * flushed completions that follow the first error, as there may be thousands of these, and
  * that it posts nothing to a queue pair that has failed.
  */
 #include <linux/kernel.h>
@@ -247,7 +247,7 @@ static void test_flushed_completions(void **state)
 	}
 }
 
-/* What is no consequence of an earlier error is told of, and counted, whatever came first. */
+/* An error is reported and counted unless it is a consequence of an earlier one. */
 static void test_other_errors(void **state)
 {
 	(void)state;

@@ -321,7 +321,7 @@ static void test_fail(void **state)
 	assert_int_equal(ended, REQUESTS - 1);
 }
 
-/* What has another disk to go to ends at once, but for a WRITE that may land. */
+/* FAILFAST requests end at once, except a WRITE that may land. */
 static void test_fail_fast(void **state)
 {
 	(void)state;

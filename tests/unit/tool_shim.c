@@ -9,7 +9,7 @@
  *   SHIM_DEVICES=N     disks that there are; the last of several has failed
  *   SHIM_STATS=W,...   what disks have done at each question for it: all counters are that
  *                      number of times something; "-": without the last disk; "gone": the
- *                      module is loaded anew
+ *                      module is loaded again
  *   SHIM_COUNTERS=DIR  stands in for hw_counters of port 1 of rxe0
  *   SHIM_STATES=S:N,.. the disk's state and session at each question for one disk
  *   SHIM_SCRIPT=W,...  what happens when the tool waits, see play(); a command that

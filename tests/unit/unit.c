@@ -23,7 +23,7 @@ static int parse_copy(const struct unit_msg *m, const void *msg, size_t len, siz
 	return ret;
 }
 
-/* What is behind the message of an over-length one is zero, as rdma_cm pads it. */
+/* The bytes behind the message are zero, as rdma_cm pads it. */
 static void build(const struct unit_msg *m, uint8_t *msg)
 {
 	memset(msg, 0, RDMABLK_CTRL_MSG_MAX + 1);

@@ -123,10 +123,10 @@ qemu_ports() {
 
 # kernel_command_line ROLE: WARNINGs have level 4 and reach the console. On a
 # busy host an emulated timer is late, which must not look like a broken one. A
-# driver of dummy networks that is built in would make one by itself. Memory that
-# Debian has cleared for whoever asks for it hides who forgets to. Many emulated processors
-# would measure their speed one after the other, which takes minutes and fails on a busy host:
-# this one makes delays last as long as they should at 2.5 GHz, and longer on a slower host.
+# driver of dummy networks that is built in would make one by itself. Debian clears all
+# allocated memory, which would hide code that forgets to. Many emulated processors would
+# measure their speed one after the other, which takes minutes and fails on a busy host: lpj
+# makes delays last as long as they should at 2.5 GHz, and longer on a slower host.
 kernel_command_line() {
 	local speed=
 

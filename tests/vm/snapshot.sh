@@ -1,19 +1,18 @@
 # shellcheck shell=bash disable=SC2054,SC2154
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What an emulated guest does until it looks at the host's files is the same each time,
-# and half of what a short test costs. So it is done once, and what the machine is then
-# is kept in the cache, $RDMABLK_CACHE/snapshots; guests go on from there. What has to
-# differ from one to the next, the time and the kernel's random numbers, initramfs-init
-# mends when it is told to go on.
+# The boot of an emulated guest, until it looks at the host's files, is the same each time,
+# and half of the cost of a short test. So it runs once, and a snapshot of the machine is
+# kept in the cache, $RDMABLK_CACHE/snapshots; guests continue from there. initramfs-init
+# then sets the things that must differ, the time and the kernel's random numbers.
 #
 # To be sourced after qemu.sh.
 
 snapshots=$RDMABLK_CACHE/snapshots
 
-# snapshot_possible: not where time counts instructions, not with a disk of which the
-# kernel has read the beginning, not with a virtio-net, whose state QEMU 10.0.2 dies of
-# when it is read; and hardware starts a guest fast enough
+# snapshot_possible: not where time counts instructions; not with a disk, as the kernel has
+# read its beginning; not with a virtio-net, as QEMU 10.0.2 crashes when it reads its state;
+# and not with KVM, which boots a guest fast enough
 snapshot_possible() {
 	[[ ! $ICOUNT && ! $DISK && $NET != two && ${ACCEL[*]} != *kvm* ]]
 }

@@ -81,7 +81,7 @@ lsblk_is zoned none
 [[ $(jq -r '.blockdevices[0]."maj:min"' /tmp/lsblk) == 259:* ]] ||
 	fail "lsblk's maj:min is not of major 259"
 
-# Who it is.
+# The identity of the disk.
 session() {
 	expect "$2" "$(<$SESSION/"$1")" "rdmablk/$1"
 }

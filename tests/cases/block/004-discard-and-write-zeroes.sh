@@ -41,7 +41,7 @@ run_expect 1 'Operation not supported' blkdiscard -f --secure $DEV
 run_expect 1 'unable to determine zone size' blkzone report $DEV
 same_as_target /tmp/pattern
 
-# Four writers, each with its part of the disk, of which it knows every block.
+# Four writers. Each has a part of the disk, and knows every block there.
 python3 "$RDMABLK_TOP/tests/cases/block/discards.py" $DEV 4 400
 
 # A flush has nothing to wait for: the store is memory.

@@ -11,7 +11,7 @@
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 
 require addpart blkdiscard fio
-# Who discards holds a lock of the block device that others need, too.
+# A task that discards holds a lock of the block device that others need, too.
 SLOW=${DEV}p1 REST=${DEV}p2
 RULES=/run/rules TRACING=/sys/kernel/tracing COUNT=64
 
@@ -88,7 +88,7 @@ soon dd if=/tmp/pattern of="$REST" bs=4k count=1 seek=8192 oflag=direct,dsync
 (($(in_flight) > COUNT / 2)) || fail "it waited for all but $(in_flight) discards"
 discard_end
 
-# Many FUA writes beside them, most of which find no tag.
+# Many FUA writes beside them. Most of these find no tag.
 rules 'discard delay 100'
 discard_begin
 run_fio --name=fua --filename="$REST" --direct=1 --sync=dsync --ioengine=libaio --iodepth=32 \

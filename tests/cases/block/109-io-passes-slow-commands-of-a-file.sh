@@ -11,7 +11,7 @@
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
 require addpart blkdiscard fio
-# Who discards holds a lock of the block device that others need, too.
+# A task that discards holds a lock of the block device that others need, too.
 SLOW=${DEV}p1 REST=${DEV}p2
 FILE=/dev/shm/disk0 RULES=/run/rules COUNT=16
 

@@ -77,8 +77,8 @@ fences() {
 	"$RDMABLK" stats rdmablk0 --json | jq '.devices[0].fences'
 }
 
-# flush_fences N: a FLUSH after a write of each processor fences all of the N queues, of
-# which one by being sent there; a FLUSH after that fences none
+# flush_fences N: a FLUSH after a write of each processor fences all N queues; the queue
+# that carries the FLUSH needs no command for that. A second FLUSH fences no queue
 flush_fences() {
 	local before
 

@@ -19,8 +19,8 @@ source "$RDMABLK_TOP/tests/cases/boot/lib.sh"
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 UUID=3f0c5a86-4a0e-4b9f-8a53-5d1f6f0f7a21
 
-# What a machine has that serves its disk by a service; anew at each boot, but for the disk
-# and the daemon's state.
+# Sets up a machine that serves its disk by a service: again at each boot, as only the disk
+# and the daemon's state are kept.
 prepare() {
 	local dir=/etc/systemd/system/rdmablkd.service.d
 

@@ -63,7 +63,7 @@ boot_network() {
 
 # boot_machine NETDEV: what every machine of these cases has
 boot_machine() {
-	# The host may be a container; the guest is none.
+	# The host may be a container; the guest is not one.
 	rm -f /.dockerenv /run/.containerenv
 	make -s -C "$RDMABLK_TOP/tools" install PREFIX=/usr
 	mkdir -p "${CONF%/*}" /etc/systemd/journald.conf.d /etc/modprobe.d

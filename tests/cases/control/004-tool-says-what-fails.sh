@@ -100,7 +100,7 @@ run_expect 1 'Input/output error|Read-only file system|No such device' \
 umount /mnt
 leak_check
 tool_fails 'disconnect rdmablk0: no such device' disconnect --force rdmablk0
-# What was written before is there.
+# Earlier writes are there.
 connect
 e2fsck -fy /dev/rdmablk0 >/tmp/fsck || (($? <= 1)) || fail "$(</tmp/fsck)"
 disconnect

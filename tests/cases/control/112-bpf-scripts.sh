@@ -84,7 +84,7 @@ for op in read write; do
 	done
 done
 expect "$(done_by writes)" "$(histogram_of total_us write)" "writes in total_us"
-# Those of the other disk are commands, of which udev or the kernel may read some, too.
+# Reads of the other disk are commands; udev or the kernel may send some of them, too.
 commands=$(count_of as_a_whole read)
 ((commands >= 5)) || fail "only $commands commands"
 expect $(($(done_by reads) + commands)) "$(histogram_of total_us read)" "reads in total_us"

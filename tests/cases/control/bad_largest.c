@@ -44,7 +44,7 @@ static void refused(const char *what)
 	exit(1);
 }
 
-/* Features of CHALLENGE, all of which an initiator offers */
+/* Features of CHALLENGE; an initiator offers all of them */
 uint64_t largest_features(const char *mode)
 {
 	if (has(mode, "staged"))

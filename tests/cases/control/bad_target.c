@@ -321,7 +321,7 @@ static void session_begin(struct rdma_cm_id *id)
 		post_recv(i);
 }
 
-/* Whoever sends may try once more, and does so after 10 us. */
+/* The peer's adapter may send again once, and does so after 10 us. */
 static void hurry_rnr(void)
 {
 	struct ibv_qp_attr attr = { .min_rnr_timer = 1 };

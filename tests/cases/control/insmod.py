@@ -3,9 +3,9 @@
 """insmod.py MODULE <TABLE: loads a module with parameters that it must refuse.
 
 A line of the table is ERRNO<tab>REGEX<tab>PARAMETERS. The load has to fail with
-that errno, and what it adds to the kernel log has to match: one line of level error
-or worse, or one for each target of a list, each of which matches the regex. 0
-instead of the errno: it has to succeed, and is unloaded again.
+that errno, and to add one line of level error or worse to the kernel log, or one for
+each target of a list; each line has to match the regex. 0 instead of the errno: it has
+to succeed, and is unloaded again.
 """
 
 import ctypes

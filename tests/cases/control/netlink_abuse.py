@@ -3,8 +3,8 @@
 """netlink_abuse.py ADDRESS ROUNDS: what the kernel must refuse, and survive.
 
 Requests with missing, malformed, out-of-range, unknown and repeated attributes,
-each with the errno that belongs to it; then ROUNDS mutations of good requests,
-each of which must be answered. At the end whatever a mutation has connected is
+each with the errno that belongs to it; then ROUNDS mutations of good requests, where
+each must be answered. At the end all disks that a mutation has connected are
 disconnected.
 """
 

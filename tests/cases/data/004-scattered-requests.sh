@@ -74,7 +74,7 @@ with ThreadPoolExecutor(len(jobs)) as pool:
     for done in [pool.submit(disk.read, MIB, job) for job in jobs]:
         done.result()
 
-# Segments of one sector, some of which share a page.
+# Segments of one sector; some of them share a page.
 one_request(disk.write, 3 * MIB + 512, pieces(most, 512), "writes")
 one_request(disk.read, 3 * MIB + 512, pieces(most, 512), "reads")
 disk.write(3 * MIB, pieces(700, 512))

@@ -3,8 +3,8 @@
 #
 # A completion that is withheld from the block layer (fail_io_timeout), under load
 # that verifies what it reads: the request times out, which is an outage like any
-# other, and is sent anew; it ends once, and none fails. What fails above the driver
-# (fail_make_request) is no business of the disk's.
+# other, and is sent again; it ends once, and no request fails. Failures above the driver
+# (fail_make_request) do not affect the disk.
 #
 # kernels: debug
 

@@ -127,7 +127,7 @@ outlasts_no_memory() {
 
 FILE=$DISK/file
 
-# file_export full|none: the daemon with a file of 16 MiB as disk0, anew or again
+# file_export full|none: starts the daemon with a file of 16 MiB as disk0
 file_export() {
 	local words=cache=$1
 

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # kill -9 of the daemon under load, with two disks: all requests end with an
-# error, nothing hangs, both disks are failed and fail what comes later. One is
-# disconnected then, the other by force in the state it happens to be in. With
-# the daemon started again the disks are connected anew and work, and nothing is
-# left of the old ones.
+# error, nothing hangs, both disks are failed and fail later requests. One is
+# disconnected then, the other by force in whatever state it is. With the daemon
+# started again the disks are connected again and work, and nothing is left of the
+# old ones.
 
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"

@@ -4,7 +4,7 @@
 # 'rdma link delete' under load, of the initiator's device and of the target's:
 # the command returns, all requests end with an error, nothing hangs, the disk is
 # failed and can be disconnected. The daemon goes on, and listens again when its
-# device is back. With the device back the disk is connected anew and works.
+# device is back. With the device back the disk is connected again and works.
 #
 # kernels: 6.1 6.12
 # net: veth

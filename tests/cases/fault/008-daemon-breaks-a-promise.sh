@@ -61,7 +61,7 @@ expect_works 1
 disconnect
 mended
 
-# Each time it is connected anew it works until no receive is left.
+# After each new connection the disk works until no receive is left.
 broken no-recv
 connect --keep-alive-tmo 1 --reconnect-delay 1
 lost_twice() {

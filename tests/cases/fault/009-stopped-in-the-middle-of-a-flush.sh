@@ -153,7 +153,7 @@ stopped_and_given_up() {
 	expect 0 "$(status errors)" "the number of failed requests"
 }
 
-# What was written is in the memory of the daemon alone.
+# The written data is in the memory of the daemon only.
 stopped_and_lost() {
 	local status=0
 

@@ -33,7 +33,7 @@ for round in 1 2 3; do
 		before=$(history_records)
 		((n % 3 != 1)) || history_progress
 		pause_drawn 2000
-		# What was held and is issued again makes a few.
+		# Held requests that are issued again make only a few records.
 		((went_on += $(history_records) >= before + 100)) || :
 		stop_target KILL
 		pause_drawn 1000

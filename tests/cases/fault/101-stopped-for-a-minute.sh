@@ -25,7 +25,7 @@ stopped() {
 	expect_well
 }
 
-# I/O that is held for a minute is none that hangs.
+# I/O that is held for a minute does not count as hung.
 hung_task_after 600
 load_module
 leak_snapshot

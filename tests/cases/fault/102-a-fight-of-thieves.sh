@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Two hosts steal an export from each other, eight times, while it is written: whoever
-# has lost it fails with that reason, and of what it had under way nothing lands once the
-# other one has the export; the history over all of them is legal. Then four hosts steal
-# it all at once, again and again: at the end it belongs to whoever comes next, and
-# nothing is left of the fight.
+# Two hosts steal an export from each other, eight times, while it is written. The disk of
+# the loser fails with that reason, and none of its requests under way lands once the other
+# host has the export; the history over all of them is legal. Then four hosts steal it all
+# at once, again and again: at the end the next host gets it, and nothing is left of the
+# fight.
 #
 # kernels: 6.1 6.12
 # timeout: 600

@@ -155,7 +155,7 @@ initiator() {
 	stopped
 	press_end
 
-	# What is taken for huge pages is neither given back nor swapped.
+	# Memory taken for huge pages is neither given back nor swapped.
 	kib=$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)
 	echo $((kib / 2048 - 48)) >/proc/sys/vm/nr_hugepages
 	press 144

@@ -141,7 +141,7 @@ stop_load() {
 	run_expect 1 '' grep -i 'severed\|error=' "/tmp/load.$n"
 }
 
-# expect_works [SIZE]: a disk that is connected anew is as good as the first
+# expect_works [SIZE]: a disk that was connected again works like the first one
 expect_works() {
 	expect live "$(attribute state)" "the state"
 	fio_verify "${1:-8}" --numjobs=1 --size="${1:-8}M" --io_size="${1:-8}M"

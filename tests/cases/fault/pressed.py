@@ -2,8 +2,8 @@
 """pressed.py MIB [CGROUP]: uses more memory than there is, until its input ends.
 
 Each page is stamped with its number and the round, and checked before it is stamped
-anew, in an order that no read-ahead guesses. Prints a line every so many pages, and in
-the end, when all of the memory has been checked once more, that it is the same.
+again, in an order that read-ahead cannot guess. Prints a line every so many pages, and at
+the end, after a last check of all memory, that the memory is unchanged.
 """
 import mmap
 import select

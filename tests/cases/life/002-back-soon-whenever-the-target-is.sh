@@ -94,7 +94,7 @@ back() {
 	((ms < LIMIT)) || fail "that is more than $LIMIT ms"
 	wait_state live
 	job_still reader
-	# A life that is too short is no end of an outage to the pauses between tries.
+	# A short connection does not end the outage: the pauses between tries stay long.
 	wait_until "$PATIENCE" deadline_passed "$(deadline_in 2)" || fail "the clock stands"
 }
 

@@ -3,9 +3,9 @@
 #
 # A machine is shut down whose target has gone for good, with dev_loss_tmo off, a
 # dirty ext4 on one disk and one on an md array over another. sync waits, as for any I/O
-# that is held; it ends, with an error, when the administrator has I/O fail. Or nobody
-# waits for it, and the machine reboots: whoever waits in the kernel then (md writes
-# its superblocks) does not wait for ever.
+# that is held; it ends, with an error, when the administrator makes I/O fail. Or the
+# machine reboots without waiting for it: tasks that wait in the kernel then (md writes
+# its superblocks) do not wait for ever.
 #
 # The machine starts again, which is how the case knows that it went down.
 #

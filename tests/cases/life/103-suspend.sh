@@ -61,7 +61,7 @@ initiator() {
 	start_verify --ioengine=psync
 	held_outage
 	refuses processors 1
-	# The freezer has shown the stack of who cannot be frozen. That is no failure;
+	# The freezer has shown the stack of the task that it cannot freeze. That is expected;
 	# warnings have been on the console, too, and stay there.
 	dmesg_has 'refusing to freeze' || fail "it could be frozen"
 	dmesg --clear

@@ -3,9 +3,9 @@
 #
 # How long it takes from the return of the target to the first request that ends,
 # over outages of random length: of the daemon, and of the network. The figures are in
-# the output; that the daemon is back is seen up to some 0.3 s late. What is checked is that
+# the output; the case sees the return of the daemon up to about 0.3 s late. It checks that
 # no more than one try fails after the return, the one that was under way: the next one
-# succeeds. What is promised of the time, life/002 checks where it can be measured.
+# succeeds. life/002 checks the promised time, where time can be measured.
 #
 # kernels: 6.12
 # net: two

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A suspend with requests in flight whose sender polls for them, and has been stopped, is
-# not refused for these: whoever waits for them looks for their completions. No request
-# fails, and what was written is what is read.
+# A suspend is not refused because of requests in flight whose sender polls for them and
+# has been stopped: the task that waits for them looks for their completions. No request
+# fails, and reads find the written data.
 #
 # kernels: 6.12
 # net: two

@@ -7,8 +7,8 @@
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
-# Who waits for a target does so for as long as that takes; the deadlines of the
-# cases say when it is too long.
+# Tasks may wait for a target without a limit; the deadlines of the cases say when a wait
+# is too long.
 echo 0 >/proc/sys/kernel/hung_task_timeout_secs
 
 declare -A JOB=()

@@ -58,8 +58,8 @@ qdisc() {
 	tc -j -s qdisc show dev "$1" | jq -r ".[0].$2"
 }
 
-# hung_task_after SECONDS: a task that waits for less is not reported; I/O that is held
-# for long is none that hangs
+# hung_task_after SECONDS: a task that waits for less is not reported, as I/O that is held
+# for long is not hung
 hung_task_after() {
 	echo "$1" >/proc/sys/kernel/hung_task_timeout_secs
 }

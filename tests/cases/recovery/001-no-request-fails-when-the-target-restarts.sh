@@ -4,8 +4,8 @@
 # A daemon with a kept arena is killed, stopped for longer than a keep-alive, and
 # shut down, under load that verifies what it reads: no request fails, none is
 # lost, and the disk comes back by itself each time. The same when the
-# administrator asks for a new connection, and when two disks are lost at once. What
-# was held is counted as posted anew, and its time with that of the outage.
+# administrator asks for a new connection, and when two disks are lost at once. Held
+# requests count as posted again, and their latency includes the outage.
 #
 # net: veth
 # quick: yes

@@ -120,7 +120,7 @@ start_load
 stop_target KILL
 wait_state recovering
 
-# What has somewhere else to go does not wait. A write that was sent does: it may land.
+# FAILFAST requests do not wait. A write that was sent does: it may land.
 [[ ! $FAST_LOAD ]] || fast_expect_failed
 
 # Held for as long as nobody says otherwise.

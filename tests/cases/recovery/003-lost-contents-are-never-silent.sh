@@ -84,7 +84,7 @@ again 16M,uuid=$uuid
 expect_failed "$lost"
 disconnect
 
-# Who does not care says so.
+# With --on-data-loss continue the disk goes on.
 connect --on-data-loss continue --reconnect-delay 1
 events_forget
 epoch=$(attribute epoch)

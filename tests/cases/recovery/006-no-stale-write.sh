@@ -70,7 +70,7 @@ let_pass() {
 	hold_packets 0
 }
 
-# write_newer: once the disk is back, and the held write has been written anew
+# write_newer: once the disk is back, and the held write has been sent again
 write_newer() {
 	expect_back 1
 	wait "$writer" || fail "the held write has failed"

@@ -12,7 +12,7 @@
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
-# What has come last is told first. The kernel 'debug' has it so from the beginning.
+# The module that was loaded last is told first. The kernel 'debug' has that order anyway.
 verbs_last() {
 	grep -q '^ib_uverbs ' /proc/modules || return 0
 	modprobe rdma_cm

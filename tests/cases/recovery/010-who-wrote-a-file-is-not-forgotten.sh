@@ -4,9 +4,9 @@
 # A disk whose file another host has written while the disk was away does not come back,
 # though neither the daemon nor the export that was told so is there any more: not after
 # the daemon was killed, not after the export was removed and added again, nor after the
-# file was another export in between, of either store; the owner's disk does. A host of
-# which it cannot be noted that it writes is not let in; where nothing can be noted no disk
-# goes on. A daemon that forgets is noticed.
+# file was another export in between, of either store; the owner's disk does. A host is
+# refused if the daemon cannot note it as the writer; if the daemon can note nothing, no
+# disk goes on. A daemon that forgets is noticed.
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

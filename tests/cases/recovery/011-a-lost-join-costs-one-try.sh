@@ -5,7 +5,7 @@
 # again after seconds. The try is given up when reconnect_delay has passed, whatever is left
 # of connect_tmo, and the next one succeeds: with a lost request, and with a lost reply,
 # where the target has let the queue join. A network in which a queue takes longer than that
-# to join does not keep the disk from coming back, because tries get longer. And who waits
+# to join does not keep the disk from coming back, because tries get longer. A login that waits
 # for a data queue learns at once that the control queue has ended, and why. All packets of a
 # disk have the type of service that was asked for.
 #
@@ -147,6 +147,6 @@ lose "iifname v1 $MESSAGE 16 $KIND != 0"
 wait_until "$PATIENCE" is_lost || fail "nothing was lost"
 stop_target
 wait_until "$PATIENCE" dmesg_has 'cannot reconnect: target is shutting down .*, try 1' ||
-	fail "who waits does not notice: $(attribute attempts) tries, $(attribute last_error)"
+	fail "the wait goes on: $(attribute attempts) tries, $(attribute last_error)"
 disconnect
 unload_module

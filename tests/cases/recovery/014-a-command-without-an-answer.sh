@@ -69,7 +69,7 @@ expect 3 "$(status keep_alive_asked)" "what status says of it"
 hang read if=$DEV of=/tmp/back iflag=direct
 expect_late
 io_ends
-expect 1 "$IO_STATUS" "the status of who reads"
+expect 1 "$IO_STATUS" "the reader's status"
 wait_until "$PATIENCE" failing || fail "I/O does not fail"
 expect recovering "$(attribute state)" "the state"
 rules
@@ -90,7 +90,7 @@ expect_late
 rules
 expect_back 2
 io_ends
-expect 0 "$IO_STATUS" "the status of who writes"
+expect 0 "$IO_STATUS" "the writer's status"
 cmp /tmp/pattern <(head -c 4k $FILE)
 
 "$RDMABLK" set rdmablk0 --io-tmo off
@@ -99,7 +99,7 @@ hang read if=$DEV of=/tmp/back iflag=direct
 expect live "$(attribute state)" "the state"
 timeout "$PATIENCE" "$RDMABLK" disconnect --force rdmablk0 || fail "the disk is not removed"
 io_ends
-expect 1 "$IO_STATUS" "the status of who reads"
+expect 1 "$IO_STATUS" "the reader's status"
 rules
 stop_target
 unload_module

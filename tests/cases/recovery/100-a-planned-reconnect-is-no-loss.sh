@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A disk whose export has grown, or whose administrator wants it, connects anew. That is no
-# loss: with dev_loss_tmo=0, which fails a disk as soon as its connection is lost, no request
-# fails, and the disk is live again. What the target says of its size while a login is under
-# way is not forgotten. A connection that is lost indeed fails the disk.
+# A disk connects again when its export has grown, or when the administrator asks for it. That
+# does not count as a loss: with dev_loss_tmo=0, which fails a disk as soon as its connection
+# is lost, no request fails, and the disk is live again. A new size that the target announces
+# during a login is not forgotten. A connection that is really lost fails the disk.
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

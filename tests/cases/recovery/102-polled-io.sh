@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Requests whose sender polls have hardware queues of their own, without interrupts. What
-# they write is what they read, and what is at the target; no request fails when the
-# connection is lost while somebody polls. A timer that fires although the answers are
-# there, because who polls was stopped, ends no connection. What was written so is durable
-# after a flush, and with FUA at once. Who is granted one queue only has interrupts.
-# The work that watches what belongs to no request sleeps, on a queue of its own.
+# Requests whose sender polls have their own hardware queues, without interrupts. Reads find
+# the written data, and so does the target; no request fails when the connection is lost while
+# a task polls. If the polling task was stopped, a timer may fire although the answers are
+# there; that ends no connection. Data written so is durable after a flush, and with FUA at
+# once. A disk with only one granted queue uses interrupts. The work that looks for other
+# completions sleeps, on a queue of its own.
 #
 # kernels: 6.1 6.12 newest
 

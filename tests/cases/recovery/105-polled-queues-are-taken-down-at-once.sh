@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Polled queues have no interrupt that tells when a queue pair is drained. Who waits for
-# that looks at once, and not in the steps of 0.1 s of the kernel's own function: neither
+# Polled queues have no interrupt that tells when a queue pair is drained. The module looks
+# at once, and not in the steps of 0.1 s of the kernel's own function: neither
 # with requests in flight nor on an idle disk.
 #
 # kernels: 6.1 6.12

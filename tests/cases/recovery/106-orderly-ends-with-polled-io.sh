@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # A session with polled queues and a cache ends in order, by a logout, although requests are
-# under way whose sender polls for them and has been stopped: whoever waits for them looks
-# for their completions, and what they have written is flushed before the end.
+# under way whose sender polls for them and has been stopped: the task that waits for them
+# looks for their completions, and their data is flushed before the end.
 #
 # kernels: 6.1 6.12
 

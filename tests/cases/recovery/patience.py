@@ -13,7 +13,7 @@ import re
 import sys
 
 EVENT = re.compile(r"\s(\d+\.\d+): (\w+): (.*)")
-TICK = 0.02     # the module counts in jiffies, two of which are at most so many seconds
+TICK = 0.02     # seconds of two jiffies at most: the module counts in jiffies
 
 
 def main():

@@ -53,8 +53,8 @@ all_messages() {
 	(($(packets write_many) >= 5 * WRITES)) || fail "there are too few packets at once"
 }
 
-# fewer_messages: nine writes of ten are nothing but their data, at least, and keep-alives
-# and what is sent anew are few; one answer of two is in a list, at least
+# fewer_messages: at least nine writes of ten are nothing but their data, and there are few
+# keep-alives and repeated messages; at least one answer of two is in a list
 fewer_messages() {
 	local singly many
 
@@ -82,7 +82,7 @@ file_system
 truncate -s 8M $DISK/disk0
 new=$RDMABLKD
 load_module
-# This one first: it notes who writes, and of whom it knows nothing nobody goes on.
+# This daemon comes first: it notes the writer, and a disk goes on only with such a note.
 serve_file $DISK/disk0
 connect --queues 1 --dev-loss-tmo off
 fewer_messages

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Requests that have been sent to a target which grants no polled queue, so that nobody polls
-# for them any more, are sent anew on a polled queue of a target that has no commands. Who
-# watches for their completions there finds no tags to look at, and they end.
+# for them any more, are sent again on a polled queue of a target that has no commands. The
+# work that looks for their completions there finds no tags, and the requests end.
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

@@ -31,7 +31,7 @@ threads() {
 	echo ${#all[@]}
 }
 
-# Who waits at a rule has a thread of its own.
+# A request that waits at a rule has a thread of its own.
 one_waits() {
 	(($(threads) > idle))
 }

@@ -11,7 +11,7 @@
 # writers, a copy of it is mounted and checked. Such a disk has all that came before the
 # flush and nothing of what came after it; disks that have some of that are not tried.
 #
-# A daemon whose flush is none is noticed, and so is a disk that is late.
+# A daemon whose flush does nothing is noticed, and so is a disk that is late.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
@@ -84,7 +84,7 @@ free_memory() {
 load_module
 modprobe -a loop dm_log_writes
 for cache in full none; do
-	echo "== a flush that is none, cache=$cache"
+	echo "== a flush that does nothing, cache=$cache"
 	RDMABLKD=$FAULTY log_writes ext4 3 $cache --fault lost-flush
 	! moments check $IMAGE ext4 || fail "cache=$cache: nobody has noticed lost-flush: $VERDICT"
 	lacks_something "lost-flush"

@@ -6,11 +6,11 @@
 # timeout: 900
 #
 # The disk below a store fails in part or as a whole, while it is used, and is mended.
-# Who asked is told, with EIO, each of who asked, and nobody else: other requests go on,
-# and so does the session. Without a cache a failed fdatasync is the end of all flushes
-# until the daemon opens the store anew. With all of it in memory the next flush writes
-# what the last could not. So it does through the page cache, which has forgotten it; and
-# after the file system was lost, repaired and served again.
+# Each request that hits the failure gets EIO, and no other request does; the session goes
+# on. Without a cache all flushes fail after a failed fdatasync, until the daemon opens the
+# store again. With the whole file in memory the next flush writes the data that the last
+# one could not: also through the page cache, which has forgotten it, and after the file
+# system was lost, repaired and served again.
 
 # shellcheck source=tests/cases/store/mapped.sh
 source "$RDMABLK_TOP/tests/cases/store/mapped.sh"
@@ -93,7 +93,7 @@ io ok write a 0 65536 5
 io ok check a 0 65536 5
 expect true "$(status unflushed)" "unflushed"
 undisturbed
-# What was not flushed may be lost, and the daemon that follows knows of it.
+# Unflushed data may be lost, and the next daemon knows of it.
 stop_target TERM
 serve_file $STORE,cache=none
 wait_state failed

@@ -5,11 +5,12 @@
 # timeout: 900
 #
 # A sparse file on a file system that is full, with direct I/O (ext4) and through the page
-# cache (tmpfs). Who writes is told ENOSPC: without a cache the write, with all of it in
-# memory the flush. What has space is written on, what was written stays, the session goes
-# on, and when there is space again, because the disk has discarded some or because
-# somebody else gave way, the same flush succeeds, and a killed daemon has kept it. A quota
-# that is used up is no space, too; a file that takes no writes any more is EREMOTEIO.
+# cache (tmpfs). The writer gets ENOSPC: without a cache from the write, with the whole file
+# in memory from the flush. Blocks with space can still be written, written data stays, and
+# the session goes on. When there is space again, because the disk has discarded some or
+# because somebody else gave way, the same flush succeeds, and a killed daemon has kept the
+# data. A used-up quota counts as no space, too; a file that takes no writes any more is
+# EREMOTEIO.
 
 # shellcheck source=tests/cases/store/shapes.sh
 source "$RDMABLK_TOP/tests/cases/store/shapes.sh"

@@ -5,10 +5,11 @@
 # timeout: 900
 #
 # Somebody makes the file of an export shorter, and longer again, also while it is used.
-# Requests behind its end fail, others do not; nothing makes it longer but who does; the
-# daemon and the session live, and when the file is as long as it was the disk works.
-# With all of it in memory flushes fail as long, and then what was cut off is in the file
-# again. One file, or device, is one export of one daemon, whatever it is called.
+# Requests behind its end fail, others do not, and the daemon never makes the file longer
+# itself; the daemon and the session live, and when the file has its old length the disk
+# works. With the whole file in memory flushes fail meanwhile, and after that the missing
+# end is in the file again. One file, or device, is one export of one daemon, whatever its
+# path.
 
 # shellcheck source=tests/cases/store/shapes.sh
 source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
@@ -115,7 +116,7 @@ in_memory() {
 	io ok fsync a
 	file_has $FILE $((20 * MIB)) $MIB 2
 	file_has $FILE $((21 * MIB)) 4096 2
-	# What had been flushed before it was cut off.
+	# Data that had been flushed before the file was cut.
 	file_has $FILE $((16 * MIB)) $((4 * MIB)) 1
 	file_has $FILE $((22 * MIB)) $((10 * MIB)) 1
 	while_cut

@@ -3,9 +3,9 @@
 #
 # A file without a cache, on a file system that takes direct I/O, on one that does
 # not, and a block device; with blocks of 512 and 4096 bytes, one and several I/O
-# threads, slots for all requests at once and for few. What is written is in the file,
-# what is read is what the file has, and the daemon leaves nothing behind when its
-# sessions end under load.
+# threads, slots for all requests at once and for few. Written data is in the file, reads
+# return the contents of the file, and the daemon leaves nothing behind when its sessions
+# end under load.
 #
 # smp: 2
 # timeout: 300

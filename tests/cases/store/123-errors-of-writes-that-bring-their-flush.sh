@@ -5,11 +5,11 @@
 # disk: 64M
 # timeout: 900
 #
-# Who writes and flushes, again and again, has its flush sent with the write. Then a sector
-# fails, or there is no space: one error for the one write, or where that ends in memory for
-# the fsync behind it, and for nobody else. Others go on, also those on the same disk, what
-# was flushed is there, and when it is mended so does who was told. A device that makes such
-# a write durable by itself is asked to; elsewhere its cache is flushed behind it.
+# When a program writes and flushes, again and again, its flush is sent with the write. Then
+# a sector fails, or there is no space: only that write gets an error, or, where the write
+# ends in memory, the fsync behind it. Other programs go on, also on the same disk, flushed
+# data is there, and after the repair the program with the error goes on, too. A device that
+# makes such a write durable by itself is asked to; elsewhere its cache is flushed behind it.
 
 # shellcheck source=tests/cases/store/mapped.sh
 source "$RDMABLK_TOP/tests/cases/store/mapped.sh"
@@ -67,7 +67,7 @@ has_not_failed() {
 	run_expect 1 '' grep -E 'cannot be made durable|may be lost' "$TARGET_LOG"
 }
 
-# write_fails ERROR: what is told to who writes to $BAD, and to nobody else, without a cache
+# write_fails ERROR: a write to $BAD, and no other, gets this error, without a cache
 write_fails() {
 	local before
 

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For the cases of databases: some that commit, on a file system on the disk, while its
-# target dies. What was committed is logged in the guest's memory, see database.py.
+# For the cases of databases, which commit on a file system on the disk while its target
+# dies. The commits are logged in the guest's memory, see database.py.
 #
 # A case has KINDS, of database.py, and may say more with the functions server_*.
 

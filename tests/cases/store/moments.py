@@ -87,7 +87,7 @@ def check(path, image, kind):
         if moment.marks is None:
             break
         replay.apply(path, image, log[moment.first:moment.last])
-        # What is said to be gone here is still there.
+        # Here the data of a coming discard is still there.
         promises.add(moment.marks)
         judge(image, kind, promises, f"moment {count}, entry {moment.last - 1} of {len(log)}")
         promises.forget()

@@ -168,7 +168,7 @@ with_one_write() {
 	"$RDMABLK" disconnect --force rdmablk0
 }
 
-# with_a_fault PLACE CACHE: a flush that is none is noticed
+# with_a_fault PLACE CACHE: a flush that does nothing is noticed
 with_a_fault() {
 	under_load "$@" --fault lost-flush
 	if promise; then

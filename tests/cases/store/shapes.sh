@@ -22,7 +22,7 @@ io() {
 	[[ $ANSWER =~ ^($1)$ ]] || fail "'${*:2}' has ended with $ANSWER, not $1"
 }
 
-# open_disk: descriptors of it: two direct ones, of which the writes of d are FUA, and two
+# open_disk: opens four descriptors: two direct ones, where the writes of d are FUA, and two
 # with the page cache
 open_disk() {
 	io ok open a $DEV direct

@@ -106,7 +106,7 @@ expect_text max_queues 3
 disconnect_all
 stop_target
 
-# Logins in progress. A live session is none.
+# Logins in progress. A live session does not count.
 start --max-logins 3 --max-logins-per-address 2 --login-timeout 600000 --hello-timeout 600000
 disk 0 "$t/a"
 disk 1 "$t/b"

@@ -3,8 +3,8 @@
 #
 # Anonymous exports are in huge pages when the host has some free, exactly as many as
 # they need, and the daemon says which pages it uses; without any it says that, too.
-# Who insists on huge pages that are not there is refused. A huge page that another
-# export has left is all zeroes. With too small a limit of locked memory the daemon
+# An export that insists on missing huge pages is refused. A huge page that another export
+# has left is all zeroes. With too small a limit of locked memory the daemon
 # warns, logins are refused for that reason, and a larger limit is all it takes.
 
 # shellcheck source=tests/cases/target/lib.sh

@@ -4,8 +4,8 @@
 # One daemon, several addresses of IPv4 and IPv6, several ports, several exports: each
 # export is reached by each address and has contents of its own. An address without
 # an RDMA device, and one that is taken, are refused at the start. SIGTERM warns every
-# initiator, then tells it why its session ends, and ends the daemon; meanwhile nobody
-# gets in, and a second SIGTERM does not wait. SIGHUP is none.
+# initiator, then tells it why its session ends, and ends the daemon; meanwhile logins are
+# refused, and a second SIGTERM does not wait. SIGHUP does not end the daemon.
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

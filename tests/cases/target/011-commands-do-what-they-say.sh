@@ -18,13 +18,13 @@ probe 0 bait commands
 probe 0 bait many
 probe 0 bait commands-read-only
 probe 0 --flags 1 fixed commands-read-only
-# Who asks for commands need not send any; nor is more agreed on than both can do.
+# An initiator that asks for commands need not send any. Only features of both are agreed on.
 probe 0 bait io
 probe 0 --features 7 bait io
 for n in {0..5} 7 8; do
 	probe 3 --arg "$n" bait bad-command
 done
-# What is longer than a receive is refused by the adapter, as what has no key.
+# The adapter refuses a message that is longer than a receive, and access without a key.
 probe 70 --arg 6 bait bad-command
 probe 4 bait early-command
 probe 4 --features 0 --arg 0 bait unasked

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # While initiators send commands without pause, as many as may be under way, another
-# logs in, reads, writes and flushes; the daemon answers the administrator, ends who says
-# nothing in time, and ends itself when it is told to. Who asks for the same thing
-# without pause during a login is told that it is one too many.
+# logs in, reads, writes and flushes; the daemon answers the administrator, ends silent
+# sessions in time, and ends itself when it is told to. An initiator that repeats a request
+# without pause during a login is refused.
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

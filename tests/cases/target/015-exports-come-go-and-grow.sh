@@ -5,9 +5,9 @@
 # What the administrator changes while initiators are connected. Exports are added, had,
 # removed; disks grow with their files, by a command and by SIGHUP, and nothing else
 # does; a mounted file system grows with its disk; a file that got shorter leaves its
-# export as it is. What is in use stays, unless it is forced, and then what was written
-# is in the file. The configuration is read again and touches only what differs. The
-# daemon tells what it has, to root alone.
+# export as it is. Exports in use stay, unless the removal is forced, and then the written
+# data is in the file. Reading the configuration again touches only exports that differ.
+# The daemon shows its exports to root only.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # smp: 2
 #
-# An fdatasync that fails is the last of its store, until that is opened again: by the
-# administrator or by the next daemon. What had been acknowledged and not flushed may be
-# gone then, and the disk fails and says so; one that had flushed everything goes on, and
-# so does every disk whose daemon was killed without such a failure.
+# After a failed fdatasync no flush of the store succeeds until it is opened again, by the
+# administrator or by the next daemon. Acknowledged but unflushed data may then be gone, and
+# the disk fails and says so. A disk that had flushed everything goes on, and so does every
+# disk whose daemon was killed without such a failure.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"

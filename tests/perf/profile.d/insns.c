@@ -3,12 +3,11 @@
  * A plugin of QEMU that counts the instructions of an emulated machine with one
  * processor, by chain of calls.
  *
- * It follows calls and returns on a stack of its own for each task, and an
- * interrupt as a frame on top of whoever it interrupts. What the processor does
- * between two marks is added to a tree: a node is a function as called by its
- * parent. Who reads the tree knows both what a function costs by itself and on
- * whose behalf it runs, so that copying, allocating and locking can be charged
- * to the layer that asks for it.
+ * It follows calls and returns on its own stack for each task; an interrupt is a
+ * frame on top of the interrupted function. Instructions between two marks are
+ * added to a tree: a node is a function as called by its parent. The tree tells
+ * both the cost of a function itself and its caller, so that copying, allocating
+ * and locking can be charged to the layer that asks for it.
  *
  * A program in the guest makes the marks: "xchg %bx,%bx" begins, "xchg %cx,%cx"
  * ends and writes DIR/profile.N. Neither does anything else, and no compiler
@@ -83,7 +82,7 @@ struct entry {
 	uint32_t next;		/* in the bucket; 0: none */
 };
 
-/* Number 0 is none, in nodes the root. */
+/* Number 0 means "no entry"; in nodes it is the root. */
 struct table {
 	struct entry *entries;
 	uint32_t used;
@@ -190,8 +189,8 @@ static void push(uint64_t pc, uint64_t ret)
 }
 
 /*
- * A jump to the beginning of another function: that one's return is the return of
- * who jumped, whose callee it is for the tree.
+ * A jump to the beginning of another function: the return of that function is the return
+ * of the jumping one, too. In the tree it is a callee of the jumping function.
  */
 static void tail_call(uint64_t pc)
 {
@@ -573,7 +572,7 @@ static void started(qemu_plugin_id_t id, unsigned int vcpu)
 	if (!rsi)
 		die("no register rsi", "");
 	value = g_byte_array_new();
-	/* Whoever it is, until the first switch. */
+	/* The unknown task that runs until the first switch. */
 	task = task_find(0);
 }
 

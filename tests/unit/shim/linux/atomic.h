@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's atomic accesses, with its memory order or a stronger one. What is not
- * ordered there is relaxed here. ThreadSanitizer does not know fences, so a barrier is
+ * The kernel's atomic accesses, with its memory order or a stronger one. Accesses without
+ * an order there are relaxed here. ThreadSanitizer does not know fences, so a barrier is
  * an atomic operation on something of the thread's own.
  */
 #ifndef SHIM_LINUX_ATOMIC_H
