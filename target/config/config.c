@@ -414,9 +414,12 @@ bool config_export_limit(struct export_config *ec, const struct export_config *n
 void config_export_check(struct config *cfg, struct export_config *ec)
 {
 	if (!has(ec, "type") && ec->file) {
-		ec->type = strdup("file");
-		if (!ec->type)
+		char *type = strdup("file");
+
+		if (!type)
 			config_error(cfg, ec->where, "out of memory");
+		free(ec->type);
+		ec->type = type;
 	} else if (!has(ec, "type") && !has(ec, "file")) {
 		config_error(cfg, ec->where, "export \"%s\" has neither a type nor a file",
 			     ec->name);

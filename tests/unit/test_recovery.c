@@ -60,7 +60,7 @@ static struct gendisk disk;
 static bool fences;		/* the login ends the connection that was lost */
 static unsigned int writes;	/* that are held, and were posted */
 
-/* A target that grants, and the export of which is smaller than it was */
+/* A target that grants, with an export that is smaller than it was */
 int rdmablk_login(struct rdmablk_session *s)
 {
 	s->fenced |= fences;
