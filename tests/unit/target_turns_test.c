@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who sends without pause keeps nobody else from their turn in the loop: not timers, not
- * other descriptors, not other sessions. Yet no completion is left lying. RDMA is a fake.
+ * A peer that sends without pause keeps nobody else from their turn in the loop: not timers,
+ * not other descriptors, not other sessions. Yet no completion is left lying. RDMA is a fake.
  *
  * Sources: target/base/loop.c target/rdma/cq.c target/rdma/device.c target/rdma/cm.c
  *	   target/session/cmdq.c target/session/session_event.c

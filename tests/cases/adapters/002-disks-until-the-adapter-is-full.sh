@@ -55,7 +55,7 @@ done
 add $n || fail "the room of a disk that has gone cannot be used: $(</tmp/added)"
 expect live "$(</sys/block/rdmablk0/rdmablk/state)" "the state of the new disk"
 
-# A shortage of the adapter does not count for ever.
+# An adapter that was full once has room again.
 last=rdmablk$((n - 1))
 "$RDMABLK" disconnect rdmablk0
 for ((i = 0; i < 2 && $(queues_of $((n - 1))) < 4; i++)); do

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Who changes the queue of a disk in an outage waits for held requests no longer than
-# these are held: until I/O fails, also with the target still away, or the disk is
-# disconnected by force. A processor that goes or comes waits for nothing.
+# A change of a disk's queue in an outage waits for held requests only as long as these are
+# held: until I/O fails, also with the target still away, or the disk is disconnected by
+# force. A processor that goes or comes waits for nothing.
 #
 # kernels: 6.1 6.12
 

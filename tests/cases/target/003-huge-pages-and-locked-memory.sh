@@ -81,7 +81,7 @@ disconnect_all
 stop_target
 expect_free 6
 
-# Whoever gets these pages next gets zeroes: there are no others.
+# The next export gets these pages, as there are no others, and they must be zeroes.
 start --export e,memory,size=12M,hugepages=2M
 expect_free 0
 disk 0 "$TARGET_ADDR/e"
