@@ -3,7 +3,7 @@
  * What becomes of reads and writes that the kernel tells to come again, with EAGAIN or
  * EINTR. They do so at once the first time, and then once a millisecond: what the kernel is
  * short of may be back by then. After five seconds that is the result. Not for an fdatasync:
- * see uring_sync().
+ * see file_batch_sync().
  */
 #ifndef RDMABLKD_RETRY_H
 #define RDMABLKD_RETRY_H

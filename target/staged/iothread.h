@@ -52,7 +52,7 @@ struct iothread {
  * @began: one of them has
  * @notes: for the loop
  * @source: there are such
- * @next: where the next session begins; the loop's or a worker's, see iothreads_next()
+ * @next: number of the thread that has the first lane of the next session; any thread
  * @nr: threads
  * @thread: each
  */
