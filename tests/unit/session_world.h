@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel around a session, for the tests that compile a file which knows session.h. A
- * file is included behind it.
+ * The kernel around a session, for the tests that compile a file which knows session.h: a
+ * clock that the test moves, and works that run when the test says so. A file is included
+ * behind it.
  */
 #ifndef SESSION_WORLD_H
 #define SESSION_WORLD_H
@@ -22,7 +23,9 @@ typedef int32_t s32;
 #define HZ			1000
 #define __aligned(n)		__attribute__((aligned(n)))
 #define MSEC_PER_SEC		1000L
+#define MAX_JIFFY_OFFSET	((unsigned long)(LONG_MAX / 2 - 1))
 #define IB_DEVICE_NAME_MAX	64
+#define U8_MAX			UINT8_MAX
 #define U64_MAX			UINT64_MAX
 #define BIT_ULL(nr)		(1ULL << (nr))
 #define time_after(a, b)	((long)((b) - (a)) < 0)
@@ -30,12 +33,26 @@ typedef int32_t s32;
 #define time_before(a, b)	((long)((a) - (b)) < 0)
 #define msecs_to_jiffies(ms)	((unsigned long)(ms))
 #define jiffies_to_msecs(j)	((unsigned int)(j))
+#define clamp(v, low, high)	min(max(v, low), high)
+#define min_not_zero(a, b)	(!(a) ? (b) : !(b) ? (a) : min(a, b))
+#define fallthrough		__attribute__((__fallthrough__))
 #define spin_lock_irq		spin_lock_bh
 #define spin_unlock_irq		spin_unlock_bh
+
+#define to_delayed_work(w)	container_of(w, struct delayed_work, work)
+#define INIT_DELAYED_WORK(w, f)	INIT_WORK(&(w)->work, f)
 
 struct delayed_work {
 	struct work_struct work;
 	unsigned long due;	/* jiffies */
+};
+
+struct request_queue {
+	unsigned int quiesced, timeout;
+};
+
+struct gendisk {
+	struct request_queue *queue;
 };
 
 struct blk_mq_tag_set {
@@ -46,7 +63,8 @@ struct rdmablk_session;
 
 static unsigned long jiffies = 1000;
 
-static inline void session_log(const struct rdmablk_session *s, const char *fmt, ...)
+static inline __attribute__((__format__(__printf__, 2, 3)))
+void session_log(const struct rdmablk_session *s, const char *fmt, ...)
 {
 	(void)s;
 	(void)fmt;
@@ -60,5 +78,53 @@ static inline void session_log(const struct rdmablk_session *s, const char *fmt,
 #define rdmablk_info_ratelimited(s, ...)	session_log(s, __VA_ARGS__)
 
 #include "../../kernel/session.h"
+
+static inline bool queue_delayed_work(struct workqueue_struct *wq, struct delayed_work *w,
+				      unsigned long delay)
+{
+	if (w->work.queued)
+		return false;
+	w->due = jiffies + delay;
+	return queue_work(wq, &w->work);
+}
+
+static inline bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *w,
+				    unsigned long delay)
+{
+	bool was = w->work.queued;
+
+	w->due = jiffies + delay;
+	queue_work(wq, &w->work);
+	return was;
+}
+
+static inline bool cancel_delayed_work_sync(struct delayed_work *w)
+{
+	return cancel_work_sync(&w->work);
+}
+
+/* Runs it now, whenever it is due. */
+static inline bool flush_delayed_work(struct delayed_work *w)
+{
+	if (!cancel_work_sync(&w->work))
+		return false;
+	w->work.fn(&w->work);
+	return true;
+}
+
+/* Goes to when the work is due, and runs it. */
+static inline void unit_run(struct delayed_work *w)
+{
+	assert_true(w->work.queued);
+	if (time_before(jiffies, w->due))
+		jiffies = w->due;
+	flush_delayed_work(w);
+}
+
+/* From now to when it is due; -1: it is not queued */
+static inline long unit_due(const struct delayed_work *w)
+{
+	return w->work.queued ? (long)(w->due - jiffies) : -1;
+}
 
 #endif

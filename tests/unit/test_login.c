@@ -14,7 +14,6 @@
 #define PAGE_SIZE		4096
 #define SZ_128K			0x20000
 #define NUMA_NO_NODE		(-1)
-#define min_not_zero(a, b)	((a) && ((b) == 0 || (a) < (b)) ? (a) : (b))
 #define clamp_t(type, v, lo, hi)	min_t(type, max_t(type, v, lo), hi)
 #define IS_ERR(p)		(!(p))
 #define PTR_ERR(p)		((p) ? 0 : -ENOMEM)

@@ -1,194 +1,423 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/recovery.c lets writes that it holds because they may still land fail as
- * soon as a target has said that they cannot, also when nothing else comes of that login.
+ * Proves that kernel/recovery.c keeps its clock: when held I/O fails and when a write that
+ * may still land does, when reconnecting ends, and how long the pause before a try is.
  */
-#include "session_world.h"
+#include "recovery_world.h"
 
-#include "../../kernel/disk.h"
-#include "../../kernel/patience.h"
-#include "../../kernel/poll.h"
+/*
+ * The clock of held I/O
+ */
 
-/* The kernel around recovery.c */
-#define MAX_JIFFY_OFFSET	(LONG_MAX / 2 - 1)
-#define clamp(v, lo, hi)	min(max(v, lo), hi)
-#define to_delayed_work(w)	container_of(w, struct delayed_work, work)
-#define INIT_DELAYED_WORK(w, f)	INIT_WORK(&(w)->work, f)
-#define cancel_delayed_work_sync(w)	cancel_work_sync(&(w)->work)
-#define flush_delayed_work(w)	((void)(w))
-#define memalloc_noio_save()	0
-#define memalloc_noio_restore(flags)	((void)(flags))
-#define get_random_u32()	0
-#define schedule_timeout_uninterruptible(left)	((void)(left))
-#define test_and_set_bit(nr, map)	test_and_set_bit_lock(nr, map)
-#define blk_mq_quiesce_queue(q)	((void)(q))
-#define blk_mq_unquiesce_queue(q)	((void)(q))
-#define blk_mq_kick_requeue_list(q)	((void)(q))
-#define fallthrough		__attribute__((fallthrough))
-
-struct request_queue;
-
-struct gendisk {
-	struct request_queue *queue;
-};
-
-static bool test_and_clear_bit(unsigned long nr, unsigned long *map)
-{
-	bool was = test_bit(nr, map);
-
-	clear_bit_unlock(nr, map);
-	return was;
-}
-
-static void mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *work,
-			     unsigned long delay)
-{
-	queue_work(wq, &work->work);
-	work->due = jiffies + delay;
-}
-
-static void queue_delayed_work(struct workqueue_struct *wq, struct delayed_work *work,
-			       unsigned long delay)
-{
-	if (!work->work.queued)
-		mod_delayed_work(wq, work, delay);
-}
-
-struct workqueue_struct *rdmablk_wq, *rdmablk_recovery_wq;
-static struct rdmablk_session session;
-static struct gendisk disk;
-static bool fences;		/* the login ends the connection that was lost */
-static unsigned int writes;	/* that are held, and were posted */
-
-/* A target that grants, with an export that is smaller than it was */
-int rdmablk_login(struct rdmablk_session *s)
-{
-	s->fenced |= fences;
-	s->attempt_reason = fences ? RDMABLK_R_SHRUNK : RDMABLK_R_CONNECTION;
-	s->why = "unit";
-	return -ESTALE;
-}
-
-unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool all, bool keep_writes)
-{
-	(void)set;
-	if (all && !keep_writes)
-		writes = 0;
-	return keep_writes ? writes : 0;
-}
-
-enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *s)
-{
-	return s->state;
-}
-
-bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to)
-{
-	s->state = to;
-	return true;
-}
-
-/* What of the kernel is no matter here */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#define NOTHING(name, ...)	void name(__VA_ARGS__); void name(__VA_ARGS__) { }
-#define ANSWER(type, value, name, ...)	\
-	type name(__VA_ARGS__); type name(__VA_ARGS__) { return value; }
-
-NOTHING(rdmablk_queue_waiter_cancel, struct rdmablk_waiter *w)
-NOTHING(rdmablk_session_announce, struct rdmablk_session *s)
-NOTHING(rdmablk_fence_stop, struct rdmablk_fence *f)
-NOTHING(rdmablk_poll_all, struct rdmablk_hwq **hwq, u32 n)
-NOTHING(rdmablk_session_stop_data, struct rdmablk_session *s)
-NOTHING(rdmablk_session_destroy_queues, struct rdmablk_session *s)
-NOTHING(rdmablk_session_error, struct rdmablk_session *s, u16 reason)
-NOTHING(rdmablk_ctrl_close, struct rdmablk_ctrl *ctrl, u16 reason)
-NOTHING(rdmablk_ctrl_stop, struct rdmablk_ctrl *ctrl)
-NOTHING(rdmablk_disk_look, struct rdmablk_session *s)
-NOTHING(rdmablk_disk_work, struct work_struct *work)
-NOTHING(rdmablk_keepalive_init, struct rdmablk_session *s)
-NOTHING(rdmablk_io_tmo_hurry, struct rdmablk_session *s)
-NOTHING(rdmablk_request_requeue_held, struct blk_mq_tag_set *set, unsigned long patience)
-ANSWER(bool, true, rdmablk_flush_ahead_is_settled, const struct rdmablk_path *path)
-ANSWER(int, 0, rdmablk_fence_flush, struct rdmablk_fence *f, unsigned long timeout)
-ANSWER(bool, true, rdmablk_fence_is_clean, const struct rdmablk_fence *f)
-ANSWER(bool, false, rdmablk_session_is_orderly, u16 reason)
-ANSWER(bool, false, rdmablk_request_busy, struct blk_mq_tag_set *set)
-ANSWER(unsigned long, HZ, rdmablk_keepalive_tmo, const struct rdmablk_session *s)
-ANSWER(int, 0, rdmablk_ctrl_command, struct rdmablk_ctrl *ctrl, u16 op, u16 flags, u16 tag)
-ANSWER(int, 0, rdmablk_ctrl_wait, struct rdmablk_ctrl *ctrl, u16 tag, unsigned long deadline)
-
-struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lost, bool again)
-{
-	return (struct rdmablk_held){ 0 };
-}
-
-/* The kernel is built without these warnings. */
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#include "../../kernel/recovery.c"
-#pragma GCC diagnostic warning "-Wunused-parameter"
-#pragma GCC diagnostic warning "-Wsign-compare"
-
-static int setup(void **state)
+static void test_nothing_fails_while_the_connection_is_there(void **state)
 {
 	(void)state;
-	session = (struct rdmablk_session){
-		.state = RDMABLK_DEV_RECOVERING, .down = true, .added = true, .disk = &disk,
-		.reason = RDMABLK_R_CONNECTION, .clock = jiffies,
-		.hold_until = jiffies + 100 * HZ,
-		.opt = { .fast_io_fail_tmo = 0, .dev_loss_tmo = 600, .reconnect_delay = 2 },
+	s.opt.fast_io_fail_tmo = 0;
+	mod_delayed_work(rdmablk_wq, &s.fail_work, 0);
+	unit_run(&s.fail_work);
+	assert_int_equal(io.failed, 0);
+	assert_false(s.path.failing);
+	assert_int_equal(unit_due(&s.fail_work), -1);
+}
+
+/* A READ may fail at once, a write only when it cannot land any more. */
+static void test_fast_io_fail(void **state)
+{
+	(void)state;
+	s.opt.fast_io_fail_tmo = 5;
+	outage();
+	assert_int_equal(io.failed, 1);		/* the one that has another disk to go to */
+	assert_int_equal(unit_due(&s.fail_work), 5 * HZ);
+	unit_run(&s.fail_work);
+	assert_true(s.path.failing);
+	assert_int_equal(events, 1);
+	assert_int_equal(io.failed, 3);
+	assert_int_equal(io.writes, 3);
+	assert_int_equal(s.clock + SESSION_TMO + HZ, s.fail_work.due);
+	unit_run(&s.fail_work);
+	assert_int_equal(io.failed, 6);
+	assert_int_equal(s.state, RDMABLK_DEV_RECOVERING);
+	/* Next, reconnecting ends. */
+	assert_int_equal(s.clock + 600 * HZ, s.fail_work.due);
+	unit_run(&s.fail_work);
+	assert_int_equal(s.state, RDMABLK_DEV_FAILED);
+	assert_true(s.waiter.cancelled);
+	assert_int_equal(unit_due(&s.fail_work), -1);
+	assert_int_equal(events, 1);
+}
+
+/* The shorter of both timeouts ends the holding of I/O. */
+static void test_which_timeout(void **state)
+{
+	static const struct {
+		s32 fast, loss;
+		long due;
+	} c[] = {
+		{ -1, 600, 600 * HZ },
+		{ 700, 600, 600 * HZ },
+		{ 7, -1, 7 * HZ },
+		{ -1, -1, -1 },
 	};
-	rdmablk_recovery_init(&session);
-	writes = 3;
-	return 0;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++) {
+		setup(state);
+		s.opt.fast_io_fail_tmo = c[i].fast;
+		s.opt.dev_loss_tmo = c[i].loss;
+		outage();
+		assert_int_equal(unit_due(&s.fail_work), c[i].due);
+		assert_int_equal(io.failed, 1);
+	}
 }
 
-/* Runs what is due. */
-static void run_due(struct delayed_work *work)
-{
-	if (!work->work.queued || time_after(work->due, jiffies))
-		return;
-	work->work.queued = false;
-	work->work.fn(&work->work);
-}
-
-/* I/O fails, but for the writes that may land, and a login comes to nothing. */
-static void try_in_vain(void)
-{
-	rdmablk_recovery_changed(&session);
-	run_due(&session.fail_work);
-	assert_true(session.path.failing);
-	assert_int_equal(writes, 3);
-	run_due(&session.recovery_work);
-	assert_int_equal(session.attempts, 1);
-	assert_true(session.recovery_work.work.queued);
-	run_due(&session.fail_work);
-}
-
-static void test_writes_are_held_until_they_cannot_land(void **state)
+/* Reconnecting is over, but a disk has not failed before its last write has. */
+static void test_lost_with_writes(void **state)
 {
 	(void)state;
-	fences = false;
-	try_in_vain();
-	assert_int_equal(writes, 3);
-	jiffies = session.hold_until;
-	run_due(&session.fail_work);
-	assert_int_equal(writes, 0);
+	s.opt.dev_loss_tmo = 3;
+	outage();
+	unit_run(&s.fail_work);
+	assert_true(s.lost && s.path.failing && s.waiter.cancelled);
+	assert_int_equal(io.failed, 3);
+	assert_int_equal(s.state, RDMABLK_DEV_RECOVERING);
+	unit_run(&s.fail_work);
+	assert_int_equal(jiffies, s.hold_until);
+	assert_int_equal(io.failed, 6);
+	assert_int_equal(s.state, RDMABLK_DEV_FAILED);
 }
 
-static void test_writes_fail_when_the_target_says_so(void **state)
+/* The target has said that nothing can land. */
+static void test_fenced(void **state)
 {
 	(void)state;
-	fences = true;
-	try_in_vain();
-	assert_int_equal(writes, 0);
-	assert_int_equal(session.state, RDMABLK_DEV_RECOVERING);
+	s.opt.fast_io_fail_tmo = 5;
+	outage();
+	s.fenced = true;
+	unit_run(&s.fail_work);
+	assert_int_equal(io.failed, 6);
+}
+
+/* A GRANT says so, too, when that login fails because, say, the export has shrunk. */
+static void test_fenced_by_a_login_that_fails(void **state)
+{
+	(void)state;
+	s.opt.fast_io_fail_tmo = 0;
+	outage();
+	assert_true(s.path.failing);
+	assert_int_equal(io.writes, 3);
+	unit_run(&s.recovery_work);
+	assert_int_equal(io.writes, 3);
+	target.fences = true;
+	target.refusal = RDMABLK_R_SHRUNK;
+	unit_run(&s.recovery_work);
+	assert_int_equal(unit_due(&s.fail_work), 0);
+	unit_run(&s.fail_work);
+	assert_int_equal(io.writes, 0);
+	assert_int_equal(io.failed, 6);
+	assert_int_equal(s.state, RDMABLK_DEV_RECOVERING);
+	assert_true(unit_due(&s.recovery_work) > 0);
+}
+
+/* I/O that fails goes on to, unless only because the disk had not been added. */
+static void test_failing_goes_on(void **state)
+{
+	(void)state;
+	s.opt.fast_io_fail_tmo = 5;
+	outage();
+	unit_run(&s.fail_work);
+	assert_true(s.path.failing);
+	s.opt.fast_io_fail_tmo = 100;
+	rdmablk_recovery_changed(&s);
+	unit_run(&s.fail_work);
+	assert_true(s.path.failing);
+	assert_int_equal(events, 1);
+	assert_false(s.unscanned);
+}
+
+/* The task that adds the disk waits for its I/O, which must fail. */
+static void test_before_the_disk_is_added(void **state)
+{
+	(void)state;
+	s.added = false;
+	outage();
+	assert_true(s.path.failing && s.unscanned);
+	assert_int_equal(io.failed, 3);
+	assert_int_equal(events, 1);
+	s.added = true;
+	rdmablk_recovery_changed(&s);
+	assert_int_equal(unit_due(&s.fail_work), 0);
+	unit_run(&s.fail_work);
+	assert_false(s.path.failing);
+	assert_int_equal(events, 2);
+	/* The partitions are still to be looked for. */
+	assert_true(s.unscanned);
+}
+
+/* A planned end: the clock begins when a first try has had its time. */
+static void test_planned(void **state)
+{
+	(void)state;
+	s.opt.fast_io_fail_tmo = 5;
+	target.login = -ENETUNREACH;
+	breaks(RDMABLK_R_LOGOUT);
+	assert_int_equal(s.clock, jiffies + 10 * HZ);
+	assert_false(io.lost);
+	unit_run(&s.fail_work);
+	assert_int_equal(io.failed, 0);
+	assert_int_equal(s.fail_work.due, s.clock);
+	unit_run(&s.fail_work);
+	assert_int_equal(io.failed, 1);
+	assert_false(s.path.failing);
+	assert_int_equal(unit_due(&s.fail_work), 5 * HZ);
+}
+
+/* A timeout of a disk that is removed, or live, changes nothing. */
+static void test_changed(void **state)
+{
+	(void)state;
+	rdmablk_recovery_changed(&s);
+	assert_int_equal(unit_due(&s.fail_work), -1);
+	assert_int_equal(unit_due(&s.recovery_work), -1);
+	outage();
+	unit_run(&s.recovery_work);
+	cancel_delayed_work_sync(&s.fail_work);
+	assert_true(unit_due(&s.recovery_work) > 0);
+	rdmablk_recovery_shutdown(&s);
+	assert_true(hurried);
+	assert_int_equal(unit_due(&s.recovery_work), 0);
+	assert_int_equal(unit_due(&s.fail_work), 0);
+	unit_run(&s.fail_work);
+	assert_true(s.path.failing);
+	cancel_delayed_work_sync(&s.fail_work);
+	cancel_delayed_work_sync(&s.recovery_work);
+	s.state = RDMABLK_DEV_DELETING;
+	rdmablk_recovery_changed(&s);
+	assert_int_equal(unit_due(&s.fail_work), -1);
+	assert_int_equal(unit_due(&s.recovery_work), -1);
+}
+
+/*
+ * Taking a connection down, and the next one
+ */
+
+/* The first try comes at once after a life that was long. */
+static void test_live_again(void **state)
+{
+	(void)state;
+	s.opt.fast_io_fail_tmo = 30;
+	s.attempts = 9;
+	mod_delayed_work(rdmablk_wq, &s.keepalive_work, 0);
+	breaks(RDMABLK_R_CONNECTION);
+	assert_true(destroyed);
+	assert_true(io.lost);
+	assert_false(io.again);
+	assert_int_equal(unit_due(&s.keepalive_work), -1);
+	assert_int_equal(target.logouts + target.closes, 0);
+	assert_int_equal(target.logins, 1);
+	assert_int_equal(s.attempts, 1);
+	assert_int_equal(s.state, RDMABLK_DEV_LIVE);
+	assert_int_equal(io.requeued, 6);
+	assert_int_equal(io.patience, 30 * HZ);
+	assert_int_equal(io.failed, 0);
+	assert_int_equal(s.held, 6);
+	assert_int_equal(s.reconnects, 1);
+	assert_int_equal(queue.quiesced, 0);
+	assert_true(looked);
+	assert_int_equal(unit_due(&s.recovery_work), -1);
+	assert_int_equal(unit_due(&s.fail_work), -1);
+}
+
+/* A request may break connections for as long as it could be held, where that has an end. */
+static void test_patience(void **state)
+{
+	s.opt.fast_io_fail_tmo = 700;
+	breaks(RDMABLK_R_CONNECTION);
+	assert_int_equal(io.requeued, 6);
+	assert_int_equal(io.patience, 600 * HZ);
+	setup(state);
+	s.opt.dev_loss_tmo = -1;
+	breaks(RDMABLK_R_CONNECTION);
+	assert_int_equal(io.patience, MAX_JIFFY_OFFSET);
+}
+
+/* The pause before a try grows up to what the administrator has set. */
+static void test_pauses(void **state)
+{
+	unsigned int tries = 1;
+	long pause = 1;
+
+	(void)state;
+	outage();
+	while (tries++ < 8) {
+		assert_in_range(unit_due(&s.recovery_work), pause, 2 * HZ);
+		pause = unit_due(&s.recovery_work);
+		stopped = false;
+		unit_run(&s.recovery_work);
+		assert_true(stopped);	/* queues of the try */
+	}
+	assert_int_equal(pause, 2 * HZ);
+	assert_int_equal(target.logins, 8);
+	assert_int_equal(io.requeued, 0);
+}
+
+/* A connection that I/O breaks at once is no reason to try without a pause. */
+static void test_short_life(void **state)
+{
+	(void)state;
+	s.attempts = 4;
+	s.live_at = jiffies - KEEP_ALIVE + 1;
+	breaks(RDMABLK_R_CONNECTION);
+	assert_true(io.again);
+	assert_int_equal(target.logins, 0);
+	assert_int_equal(s.attempts, 4);
+	assert_int_equal(unit_due(&s.recovery_work), HZ);
+	unit_run(&s.recovery_work);
+	assert_int_equal(target.logins, 1);
+	assert_int_equal(s.attempts, 5);
+	setup(state);
+	s.attempts = 4;
+	s.live_at = jiffies - KEEP_ALIVE;
+	breaks(RDMABLK_R_CONNECTION);
+	assert_false(io.again);
+	assert_int_equal(s.attempts, 1);
+}
+
+/* The request that a connection ends for may end the next one, however long this one was. */
+static void test_io_timeout_counts(void **state)
+{
+	(void)state;
+	breaks(RDMABLK_R_IO_TIMEOUT);
+	assert_true(io.lost && io.again);
+	assert_int_equal(s.attempts, 1);
+}
+
+/* What the target says to the login that another try would not change, ends it. */
+static void test_final_refusal(void **state)
+{
+	static const u16 final[] = {
+		RDMABLK_R_STOLEN, RDMABLK_R_REPLACED, RDMABLK_R_DATA_LOST, RDMABLK_R_VERSION,
+		RDMABLK_R_FEATURE, RDMABLK_R_AUTH_REQUIRED, RDMABLK_R_AUTH_FAILED,
+	};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(final); i++) {
+		setup(state);
+		io.writes = 0;
+		outage();
+		target.refusal = final[i];
+		unit_run(&s.recovery_work);
+		assert_true(s.lost);
+		assert_int_equal(s.reason, final[i]);
+		assert_int_equal(unit_due(&s.recovery_work), -1);
+		unit_run(&s.fail_work);
+		assert_int_equal(s.state, RDMABLK_DEV_FAILED);
+		assert_int_equal(io.failed, 3);
+	}
+	setup(state);
+	outage();
+	target.refusal = RDMABLK_R_FENCING;
+	unit_run(&s.recovery_work);
+	assert_false(s.lost);
+	assert_int_equal(s.reason, RDMABLK_R_CONNECTION);
+	assert_true(unit_due(&s.recovery_work) > 0);
+}
+
+/* No try comes after the end of a session, nor after the last one. */
+static void test_no_try(void **state)
+{
+	(void)state;
+	outage();
+	s.lost = true;
+	unit_run(&s.recovery_work);
+	s.lost = false;
+	s.state = RDMABLK_DEV_DELETING;
+	mod_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 0);
+	unit_run(&s.recovery_work);
+	assert_int_equal(target.logins, 1);
+	/* The error flag that the very end sets is no error. */
+	s.state = RDMABLK_DEV_LIVE;
+	s.down = false;
+	s.sealed = true;
+	s.error = true;
+	stopped = false;
+	mod_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 0);
+	unit_run(&s.recovery_work);
+	assert_false(stopped);
+	assert_int_equal(target.logins, 1);
+}
+
+/* A reason of the connection's end after which nobody tries again */
+static void test_hopeless(void **state)
+{
+	(void)state;
+	breaks(RDMABLK_R_STOLEN);
+	assert_true(s.lost);
+	assert_int_equal(target.logins, 0);
+	/* With the target's word the writes need not be held. */
+	assert_int_equal(target.logouts, 1);
+	assert_int_equal(target.logout_flags, 0);
+	assert_true(s.fenced);
+	unit_run(&s.fail_work);
+	assert_int_equal(io.failed, 6);
+	assert_int_equal(s.state, RDMABLK_DEV_FAILED);
+	/* Without it they must, and nobody else asks for it. */
+	setup(state);
+	s.opt.dev_loss_tmo = 0;
+	target.logout = -ETIMEDOUT;
+	breaks(RDMABLK_R_CONNECTION);
+	assert_int_equal(target.logouts, 1);
+	unit_run(&s.fail_work);
+	assert_int_equal(io.failed, 3);
+	assert_int_equal(unit_due(&s.fail_work), SESSION_TMO + HZ);
+	setup(state);
+	s.opt.dev_loss_tmo = 0;
+	io.writes = 0;
+	breaks(RDMABLK_R_CONNECTION);
+	assert_int_equal(target.logouts, 0);
+	assert_true(s.lost);
+}
+
+/* However short the time is, a planned end of a connection is not the last. */
+static void test_planned_is_not_hopeless(void **state)
+{
+	(void)state;
+	s.opt.dev_loss_tmo = 0;
+	breaks(RDMABLK_R_LOGOUT);
+	assert_false(s.lost);
+	assert_int_equal(s.state, RDMABLK_DEV_LIVE);
+}
+
+/* To a peer that sends nonsense nothing more is said than why. */
+static void test_bad_peer(void **state)
+{
+	(void)state;
+	s.opt.dev_loss_tmo = 0;
+	breaks(RDMABLK_R_MALFORMED);
+	assert_int_equal(target.closes, 1);
+	assert_int_equal(target.logouts, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_writes_are_held_until_they_cannot_land, setup),
-		cmocka_unit_test_setup(test_writes_fail_when_the_target_says_so, setup),
+		TEST(test_nothing_fails_while_the_connection_is_there),
+		TEST(test_fast_io_fail),
+		TEST(test_which_timeout),
+		TEST(test_lost_with_writes),
+		TEST(test_fenced),
+		TEST(test_fenced_by_a_login_that_fails),
+		TEST(test_failing_goes_on),
+		TEST(test_before_the_disk_is_added),
+		TEST(test_planned),
+		TEST(test_changed),
+		TEST(test_live_again),
+		TEST(test_patience),
+		TEST(test_pauses),
+		TEST(test_short_life),
+		TEST(test_io_timeout_counts),
+		TEST(test_final_refusal),
+		TEST(test_no_try),
+		TEST(test_hopeless),
+		TEST(test_planned_is_not_hopeless),
+		TEST(test_bad_peer),
 	};
 
 	return cmocka_run_group_tests_name("recovery", tests, NULL, NULL);

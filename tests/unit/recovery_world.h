@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A session with kernel/recovery.c, requests that are with the device or held, and a target
+ * that answers as it is told to.
+ */
+#ifndef RECOVERY_WORLD_H
+#define RECOVERY_WORLD_H
+
+#include "session_world.h"
+
+#include "../../kernel/disk.h"
+#include "../../kernel/io_tmo.h"
+#include "../../kernel/keepalive.h"
+#include "../../kernel/login.h"
+#include "../../kernel/patience.h"
+#include "../../kernel/poll.h"
+#include "../../kernel/state.h"
+
+#define get_random_u32()	0
+#define memalloc_noio_save()	({ assert_false(may_not_io); may_not_io = true; 7U; })
+#define memalloc_noio_restore(f)	({ assert_int_equal(f, 7); may_not_io = false; })
+#define test_and_set_bit(nr, to)	({ bool w_ = *(to); *(to) |= 1UL << (nr); w_; })
+#define test_and_clear_bit(nr, to)	({ bool w_ = *(to); *(to) &= ~(1UL << (nr)); w_; })
+
+#define SESSION_TMO	20000
+#define KEEP_ALIVE	5000
+
+struct workqueue_struct *rdmablk_wq, *rdmablk_recovery_wq;
+static struct rdmablk_session s;
+static struct request_queue queue;
+static struct gendisk disk = { .queue = &queue };
+static bool may_not_io;
+/* Requests: with the device, held, and ended */
+static struct {
+	unsigned int busy, reads, fast, writes, failed, requeued;
+	bool lost, again;
+	unsigned long patience;
+} io;
+/* The target, and what it was told */
+static struct {
+	int login, logout, flush;	/* its answers */
+	u16 refusal;
+	bool fences;			/* by a login that comes to nothing */
+	unsigned int logins, logouts, closes, flushes;
+	u16 logout_flags;
+	unsigned long logout_wait;
+	unsigned int unflushed;		/* flushes until nothing is left */
+	unsigned int slow;		/* waits in vain for a flush */
+	unsigned long takes;		/* a flush */
+	bool dirty;			/* a flush has failed */
+} target;
+static unsigned int events, longest_nap;
+static bool stopped, destroyed, ctrl_stopped, hurried, looked;
+static u16 error;
+
+static void blk_mq_quiesce_queue(struct request_queue *q)
+{
+	assert_int_equal(q->quiesced++, 0);
+}
+
+static void blk_mq_unquiesce_queue(struct request_queue *q)
+{
+	assert_int_equal(q->quiesced--, 1);
+}
+
+static void blk_mq_kick_requeue_list(struct request_queue *q)
+{
+	assert_int_equal(q->quiesced, 0);
+}
+
+/* A task that saw the path before the quiesce may still hold one more. */
+unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool all, bool keep_writes)
+{
+	assert_ptr_equal(set, &s.tag_set);
+	assert_int_equal(queue.quiesced, 1);
+	io.failed += io.fast;
+	io.fast = 0;
+	if (!all)
+		return 0;
+	io.failed += io.reads;
+	io.reads = 0;
+	if (keep_writes)
+		return io.writes;
+	io.failed += io.writes;
+	io.writes = 0;
+	return 0;
+}
+
+struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lost, bool again)
+{
+	assert_ptr_equal(set, &s.tag_set);
+	assert_int_equal(queue.quiesced, 1);
+	assert_true(stopped);
+	io.lost = lost;
+	io.again = again;
+	return (struct rdmablk_held){ io.reads + io.fast + io.writes, io.writes, lost, again };
+}
+
+void rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned long patience)
+{
+	assert_ptr_equal(set, &s.tag_set);
+	assert_int_equal(queue.quiesced, 1);
+	assert_false(s.fail_work.work.queued);	/* else it could end what is requeued */
+	io.requeued += io.reads + io.fast + io.writes;
+	io.patience = patience;
+}
+
+bool rdmablk_request_busy(struct blk_mq_tag_set *set)
+{
+	assert_ptr_equal(set, &s.tag_set);
+	return io.busy;
+}
+
+void rdmablk_poll_all(struct rdmablk_hwq **hwq, u32 n)
+{
+	assert_ptr_equal(hwq, s.path.hwq);
+	assert_int_equal(n, s.nr_queues);
+}
+
+static void schedule_timeout_uninterruptible(long left)
+{
+	assert_true(left > 0);
+	jiffies += (unsigned long)left;
+	longest_nap = max(longest_nap, (unsigned int)left);
+	if (io.busy)
+		io.busy--;
+}
+
+void rdmablk_queue_waiter_cancel(struct rdmablk_waiter *waiter)
+{
+	waiter->cancelled = true;
+}
+
+void rdmablk_session_announce(struct rdmablk_session *of)
+{
+	assert_ptr_equal(of, &s);
+	events++;
+}
+
+enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *of)
+{
+	return of->state;
+}
+
+bool rdmablk_session_move(struct rdmablk_session *of, enum rdmablk_dev_state to)
+{
+	assert_false(of->lock.held);
+	if (!rdmablk_state_may_move(of->state, to))
+		return false;
+	of->state = to;
+	return true;
+}
+
+bool rdmablk_session_is_orderly(u16 reason)
+{
+	return reason == RDMABLK_R_SHUTDOWN || reason == RDMABLK_R_LOGOUT;
+}
+
+void rdmablk_session_error(struct rdmablk_session *of, u16 reason)
+{
+	assert_false(of->lock.held);
+	error = reason;
+}
+
+void rdmablk_session_stop_data(struct rdmablk_session *of)
+{
+	(void)of;
+	stopped = true;
+}
+
+void rdmablk_session_destroy_queues(struct rdmablk_session *of)
+{
+	(void)of;
+	assert_true(stopped && ctrl_stopped);
+	destroyed = true;
+}
+
+bool rdmablk_flush_ahead_is_settled(const struct rdmablk_path *path)
+{
+	(void)path;
+	return !target.unflushed;
+}
+
+static bool flush_takes_longer(unsigned long timeout)
+{
+	if (!target.slow)
+		return false;
+	target.slow--;
+	jiffies += timeout;
+	return true;
+}
+
+int rdmablk_fence_flush(struct rdmablk_fence *f, unsigned long timeout)
+{
+	assert_ptr_equal(f, &s.path.fence);
+	target.flushes++;
+	jiffies += target.takes;
+	if (flush_takes_longer(timeout))
+		return -ETIMEDOUT;
+	target.unflushed -= !target.flush;
+	target.dirty |= target.flush != 0;
+	return target.flush;
+}
+
+unsigned long wait_for_completion_timeout(struct completion *c, unsigned long timeout)
+{
+	assert_ptr_equal(c, &s.path.fence.own_done);
+	if (flush_takes_longer(timeout))
+		return 0;
+	target.unflushed = 0;
+	return 1;
+}
+
+void rdmablk_fence_stop(struct rdmablk_fence *f)
+{
+	f->stopped = true;
+}
+
+bool rdmablk_fence_is_clean(const struct rdmablk_fence *f)
+{
+	assert_true(f->stopped);
+	return !target.dirty;
+}
+
+int rdmablk_ctrl_command(struct rdmablk_ctrl *ctrl, u16 op, u16 flags, u16 tag)
+{
+	assert_ptr_equal(ctrl, &s.ctrl);
+	assert_int_equal(op, RDMABLK_OP_LOGOUT);
+	assert_int_equal(tag, RDMABLK_TAG_LOGOUT);
+	assert_false(ctrl_stopped);
+	target.logouts++;
+	target.logout_flags = flags;
+	return 0;
+}
+
+int rdmablk_ctrl_wait(struct rdmablk_ctrl *ctrl, u16 tag, unsigned long deadline)
+{
+	assert_ptr_equal(ctrl, &s.ctrl);
+	assert_int_equal(tag, RDMABLK_TAG_LOGOUT);
+	target.logout_wait = deadline - jiffies;
+	return target.logout;
+}
+
+void rdmablk_ctrl_close(struct rdmablk_ctrl *ctrl, u16 reason)
+{
+	assert_ptr_equal(ctrl, &s.ctrl);
+	assert_int_equal(reason, s.reason);
+	target.closes++;
+}
+
+void rdmablk_ctrl_stop(struct rdmablk_ctrl *ctrl)
+{
+	assert_ptr_equal(ctrl, &s.ctrl);
+	ctrl_stopped = true;
+}
+
+unsigned long rdmablk_keepalive_tmo(const struct rdmablk_session *of)
+{
+	(void)of;
+	return KEEP_ALIVE;
+}
+
+static void nothing(struct work_struct *work)
+{
+	(void)work;
+}
+
+void rdmablk_keepalive_init(struct rdmablk_session *of)
+{
+	INIT_DELAYED_WORK(&of->keepalive_work, nothing);
+}
+
+void rdmablk_disk_work(struct work_struct *work)
+{
+	(void)work;
+}
+
+void rdmablk_disk_look(struct rdmablk_session *of)
+{
+	assert_ptr_equal(of, &s);
+	looked = true;
+}
+
+void rdmablk_io_tmo_hurry(struct rdmablk_session *of)
+{
+	assert_ptr_equal(of, &s);
+	hurried = true;
+}
+
+/* As rdmablk_session_go_live() leaves the session */
+int rdmablk_login(struct rdmablk_session *of)
+{
+	assert_true(may_not_io);
+	assert_true(of->down && destroyed);
+	assert_int_equal(of->attempt_reason, 0);
+	target.logins++;
+	of->attempt_reason = target.refusal;
+	of->fenced |= target.fences;
+	if (target.login)
+		return target.login;
+	of->state = RDMABLK_DEV_LIVE;
+	of->error = false;
+	of->down = false;
+	of->path.failing = false;
+	of->path.failing_fast = false;
+	of->path.holding = false;
+	of->live_at = jiffies;
+	return 0;
+}
+
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#include "../../kernel/recovery.c"
+#pragma GCC diagnostic warning "-Wsign-compare"
+
+/* Live for a minute, with requests under way */
+static int setup(void **state)
+{
+	(void)state;
+	memset(&s, 0, sizeof(s));
+	memset(&queue, 0, sizeof(queue));
+	memset(&io, 0, sizeof(io));
+	memset(&target, 0, sizeof(target));
+	jiffies = 1000;
+	events = 0;
+	longest_nap = 0;
+	stopped = false;
+	destroyed = false;
+	ctrl_stopped = false;
+	hurried = false;
+	looked = false;
+	error = 0;
+	may_not_io = false;
+	s.disk = &disk;
+	s.state = RDMABLK_DEV_LIVE;
+	s.added = true;
+	s.opt.fast_io_fail_tmo = -1;
+	s.opt.dev_loss_tmo = 600;
+	s.opt.reconnect_delay = 2;
+	s.opt.connect_tmo = 10;
+	s.agreed.grant.session_tmo_ms = SESSION_TMO;
+	s.path.cache = true;
+	s.path.commands = true;
+	s.live_at = jiffies;
+	rdmablk_recovery_init(&s);
+	jiffies += 60 * HZ;
+	io.reads = 2;
+	io.fast = 1;
+	io.writes = 3;
+	return 0;
+}
+
+/* As rdmablk_session_error() does for a connection that carries I/O */
+static void breaks(u16 reason)
+{
+	s.error = true;
+	s.reason = reason;
+	s.lost_at = jiffies;
+	s.clock = jiffies;
+	mod_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 0);
+	unit_run(&s.recovery_work);
+}
+
+/* The connection is lost, and no target answers any more. */
+static inline void outage(void)
+{
+	target.login = -ENETUNREACH;
+	breaks(RDMABLK_R_CONNECTION);
+	assert_int_equal(s.state, RDMABLK_DEV_RECOVERING);
+	assert_true(destroyed && s.path.holding);
+	assert_int_equal(unit_due(&s.fail_work), 0);
+	unit_run(&s.fail_work);
+	assert_int_equal(queue.quiesced, 0);
+}
+
+#define TEST(name)	cmocka_unit_test_setup(name, setup)
+
+#endif /* RECOVERY_WORLD_H */

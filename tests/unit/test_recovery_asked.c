@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Proves that kernel/recovery.c ends a connection in order where that is asked for: it flushes,
+ * and says truly whether all is flushed. And that in each state a reconnect or a removal does
+ * what the administrator has asked for.
+ */
+#include "recovery_world.h"
+
+/*
+ * An orderly end
+ */
+
+/* All writes are flushed, again if more were answered meanwhile, and LOGOUT says so. */
+static void test_orderly(void **state)
+{
+	(void)state;
+	io.writes = 0;
+	io.busy = 3;
+	target.unflushed = 2;
+	breaks(RDMABLK_R_SHUTDOWN);
+	assert_int_equal(target.flushes, 2);
+	assert_int_equal(target.logouts, 1);
+	assert_int_equal(target.logout_flags, RDMABLK_LOGOUT_CLEAN);
+	assert_int_equal(target.logout_wait, KEEP_ALIVE);
+	assert_int_equal(longest_nap, 1);
+}
+
+/* Nothing to flush: no volatile cache, no right to write, a fence that is there already. */
+static void test_nothing_to_flush(void **state)
+{
+	for (int i = 0; i < 3; i++) {
+		setup(state);
+		target.unflushed = 1;
+		s.path.cache = i != 0;
+		s.path.read_only = i == 1;
+		s.fenced = i == 2;
+		breaks(RDMABLK_R_SHUTDOWN);
+		assert_int_equal(target.flushes, 0);
+		assert_int_equal(target.logouts, 0);
+	}
+}
+
+/* A session that was not flushed in full does not say that it is clean. */
+static void test_flush_fails(void **state)
+{
+	(void)state;
+	io.writes = 0;
+	target.unflushed = 1;
+	target.flush = -EIO;
+	breaks(RDMABLK_R_SHUTDOWN);
+	assert_int_equal(target.flushes, 1);
+	assert_int_equal(target.logouts, 1);
+	assert_int_equal(target.logout_flags, 0);
+}
+
+/* A request that has not ended may have been written after the flush. */
+static void test_request_hangs(void **state)
+{
+	(void)state;
+	io.busy = 1 << 20;
+	breaks(RDMABLK_R_SHUTDOWN);
+	assert_int_equal(target.logouts, 1);
+	assert_int_equal(target.logout_flags, 0);
+}
+
+/* Each flush leaves another; there is an end, however fast or slow they are. */
+static void test_flushes_without_end(void **state)
+{
+	(void)state;
+	target.unflushed = 1000;
+	target.takes = HZ;
+	breaks(RDMABLK_R_SHUTDOWN);
+	assert_in_range(target.flushes, 60, 62);
+	setup(state);
+	target.unflushed = 1000;
+	target.takes = 50 * HZ;
+	breaks(RDMABLK_R_SHUTDOWN);
+	assert_int_equal(target.flushes, 3);
+}
+
+/* A target that goes down has time, until I/O would fail. One that does not, has less. */
+static void test_slow_flush(void **state)
+{
+	(void)state;
+	target.unflushed = 1;
+	target.slow = 5;
+	breaks(RDMABLK_R_SHUTDOWN);
+	assert_int_equal(target.slow, 0);
+	assert_int_equal(target.unflushed, 0);
+	setup(state);
+	target.unflushed = 1;
+	target.slow = 5;
+	breaks(RDMABLK_R_LOGOUT);
+	assert_int_equal(target.slow, 4);
+	setup(state);
+	s.opt.fast_io_fail_tmo = 150;
+	target.unflushed = 1;
+	target.slow = 5;
+	breaks(RDMABLK_R_SHUTDOWN);
+	assert_int_equal(target.slow, 3);
+	/* Somebody removes the disk. */
+	setup(state);
+	s.state = RDMABLK_DEV_DELETING;
+	s.reason = RDMABLK_R_SHUTDOWN;
+	target.unflushed = 1;
+	target.slow = 5;
+	assert_false(rdmablk_recovery_flush(&s));
+	assert_int_equal(target.slow, 4);
+}
+
+/*
+ * What others ask for
+ */
+
+static int again(bool accept_loss)
+{
+	const char *why = NULL;
+	int ret = rdmablk_recovery_again(&s, accept_loss, &why);
+
+	assert_int_equal(ret != 0, why != NULL);
+	return ret;
+}
+
+static void test_again_live(void **state)
+{
+	(void)state;
+	assert_int_equal(again(true), 0);
+	assert_int_equal(error, RDMABLK_R_LOGOUT);
+	assert_true(s.accept_loss);
+	/* An earlier consent is not for this loss. */
+	assert_int_equal(again(false), 0);
+	assert_false(s.accept_loss);
+}
+
+static void test_again_recovering(void **state)
+{
+	(void)state;
+	outage();
+	assert_true(unit_due(&s.recovery_work) > 0);
+	assert_int_equal(again(true), 0);
+	assert_true(s.accept_loss);
+	assert_int_equal(unit_due(&s.recovery_work), 0);
+	assert_int_equal(error, 0);
+	cancel_delayed_work_sync(&s.recovery_work);
+	s.lost = true;
+	assert_int_equal(again(false), -EAGAIN);
+	assert_int_equal(unit_due(&s.recovery_work), -1);
+}
+
+static void fails(u16 reason)
+{
+	outage();
+	io.writes = 0;
+	s.lost = true;
+	s.reason = reason;
+	mod_delayed_work(rdmablk_wq, &s.fail_work, 0);
+	unit_run(&s.fail_work);
+	assert_int_equal(s.state, RDMABLK_DEV_FAILED);
+	jiffies += 1000 * HZ;
+}
+
+/* There is time for one try, however short dev_loss_tmo is. */
+static void test_again_failed(void **state)
+{
+	(void)state;
+	s.opt.dev_loss_tmo = 1;
+	fails(RDMABLK_R_CONNECTION);
+	assert_int_equal(again(false), 0);
+	assert_int_equal(s.state, RDMABLK_DEV_RECOVERING);
+	assert_false(s.lost || s.waiter.cancelled || s.accept_loss);
+	assert_int_equal(s.attempts, 0);
+	assert_int_equal(unit_due(&s.recovery_work), 0);
+	unit_run(&s.fail_work);
+	assert_int_equal(s.state, RDMABLK_DEV_RECOVERING);
+	unit_run(&s.recovery_work);
+	assert_int_equal(target.logins, 2);
+	jiffies = s.clock + HZ;
+	mod_delayed_work(rdmablk_wq, &s.fail_work, 0);
+	unit_run(&s.fail_work);
+	assert_int_equal(s.state, RDMABLK_DEV_FAILED);
+}
+
+/* A disk with lost contents comes back only when the administrator accepts the loss. */
+static void test_again_after_a_loss(void **state)
+{
+	(void)state;
+	fails(RDMABLK_R_DATA_LOST);
+	assert_int_equal(again(false), -ENODATA);
+	assert_int_equal(s.state, RDMABLK_DEV_FAILED);
+	assert_int_equal(again(true), 0);
+	assert_true(s.accept_loss);
+	assert_int_equal(s.state, RDMABLK_DEV_RECOVERING);
+}
+
+static void test_again_too_early_or_late(void **state)
+{
+	(void)state;
+	s.state = RDMABLK_DEV_CONNECTING;
+	assert_int_equal(again(false), -EAGAIN);
+	s.state = RDMABLK_DEV_DELETING;
+	assert_int_equal(again(true), -EALREADY);
+	assert_false(s.accept_loss);
+	assert_int_equal(unit_due(&s.recovery_work), -1);
+	assert_int_equal(error, 0);
+}
+
+/* The kernel takes a task that sleeps for two minutes for a hung one. */
+static void test_give_up(void **state)
+{
+	(void)state;
+	outage();
+	s.state = RDMABLK_DEV_DELETING;
+	rdmablk_recovery_give_up(&s);
+	assert_true(s.waiter.cancelled && s.path.failing);
+	assert_int_equal(io.failed, 6);
+	assert_int_equal(jiffies, s.hold_until);
+	assert_in_range(longest_nap, 1, HZ);
+	assert_int_equal(unit_due(&s.fail_work), -1);
+	assert_int_equal(unit_due(&s.recovery_work), -1);
+	assert_int_equal(target.logins, 1);
+}
+
+static void test_finish(void **state)
+{
+	(void)state;
+	outage();
+	s.state = RDMABLK_DEV_DELETING;
+	mod_delayed_work(rdmablk_wq, &s.fail_work, 0);
+	mod_delayed_work(rdmablk_wq, &s.keepalive_work, 0);
+	mod_delayed_work(rdmablk_wq, &s.disk_work, 0);
+	rdmablk_recovery_finish(&s);
+	assert_true(s.waiter.cancelled);
+	assert_int_equal(unit_due(&s.recovery_work), -1);
+	assert_int_equal(unit_due(&s.fail_work), -1);
+	assert_int_equal(unit_due(&s.keepalive_work), -1);
+	assert_int_equal(unit_due(&s.disk_work), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_orderly),
+		TEST(test_nothing_to_flush),
+		TEST(test_flush_fails),
+		TEST(test_request_hangs),
+		TEST(test_flushes_without_end),
+		TEST(test_slow_flush),
+		TEST(test_again_live),
+		TEST(test_again_recovering),
+		TEST(test_again_failed),
+		TEST(test_again_after_a_loss),
+		TEST(test_again_too_early_or_late),
+		TEST(test_give_up),
+		TEST(test_finish),
+	};
+
+	return cmocka_run_group_tests_name("recovery_asked", tests, NULL, NULL);
+}
