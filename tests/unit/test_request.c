@@ -82,9 +82,10 @@ static struct rdmablk_stats counters;
 #define trace_rdmablk_complete(index, queue, tag, error)	((void)(index), (void)(error))
 #define blk_status_to_errno(status)		(status)
 #define blk_should_fake_timeout(queue)		((void)(queue), false)
-#define timer_reduce(timer, at)			((void)(timer), (void)(at))
+#define timer_reduce(timer, at)			((void)(timer), looks_at = (at))
 
 static unsigned long jiffies = 1000;
+static unsigned long looks_at;	/* when the block layer's timer fires, in jiffies */
 static unsigned int ended;
 
 static void *blk_mq_rq_to_pdu(struct request *rq)
@@ -116,7 +117,7 @@ static u64 rdmablk_request_start(struct request *rq)
 
 static int blk_mq_rq_state(const struct request *rq)
 {
-	return rq->free ? 0 : MQ_RQ_IN_FLIGHT;
+	return rq->free || rq->completed ? 0 : MQ_RQ_IN_FLIGHT;
 }
 
 static void blk_mq_end_request(struct request *rq, blk_status_t status)
@@ -421,6 +422,91 @@ static void test_counted_holds(void **state)
 	assert_int_equal(rq[READ].pdu.held_since, jiffies);
 }
 
+/* Sent 10 jiffies ago with @had; has @has now. */
+static void rearms(unsigned int had, unsigned int most, unsigned int has)
+{
+	rq[READ].timeout = had;
+	rq[READ].deadline = jiffies - 10 + had;
+	looks_at = 0;
+	for (int i = READ + 1; i < REQUESTS; i++)
+		rq[i].free = true;
+	rdmablk_request_rearm(&set, most);
+	assert_int_equal(rq[READ].timeout, has);
+	assert_int_equal(rq[READ].deadline, jiffies - 10 + has);
+	if (had == has)
+		assert_int_equal(looks_at, 0);
+	else
+		assert_int_equal(looks_at, has > 10 ? rq[READ].deadline : jiffies + 1);
+}
+
+/* The new time counts from when the request was sent. */
+static void test_rearm(void **state)
+{
+	struct rdmablk_cmd_tag cmd = { .tag = 3 };
+
+	(void)state;
+	path.read_write_tmo = 50;
+	path.slow_tmo = 1000;
+	/* READs and WRITEs without a command have another time in a hurry only. */
+	rearms(30, ~0U, 30);
+	rearms(30, 20, 20);
+	rearms(30, 5, 5);
+	rq[READ].pdu.cmd = &cmd;
+	rearms(30, ~0U, 50);
+	rearms(70, ~0U, 50);
+	rearms(70, 40, 40);
+	rq[READ].op = REQ_OP_WRITE;
+	rearms(30, ~0U, 50);
+	rq[READ].pdu.durable = true;
+	rearms(30, ~0U, 1000);
+	rq[READ].pdu.durable = false;
+	rq[READ].cmd_flags = REQ_FUA;
+	rearms(30, ~0U, 1000);
+	rq[READ].op = REQ_OP_FLUSH;
+	rq[READ].cmd_flags = 0;
+	rq[READ].pdu.cmd = NULL;
+	rearms(30, ~0U, 1000);
+	/* No limit any more: the block layer's own time, again and again */
+	path.slow_tmo = 0;
+	rearms(30, ~0U, 30);
+	rq[READ].completed = true;
+	path.slow_tmo = 7;
+	rearms(30, ~0U, 30);
+}
+
+/* A write whose FLUSH waits for a tag waits for the daemon, too. */
+static void test_is_command(void **state)
+{
+	struct rdmablk_cmd_tag cmd = { .tag = 3 };
+
+	(void)state;
+	assert_false(rdmablk_request_is_command(&rq[READ]));
+	assert_false(rdmablk_request_is_command(&rq[WRITE]));
+	assert_true(rdmablk_request_is_command(&rq[FLUSH]));
+	rq[READ].pdu.cmd = &cmd;
+	rq[WRITE].pdu.fua = true;
+	assert_true(rdmablk_request_is_command(&rq[READ]));
+	assert_true(rdmablk_request_is_command(&rq[WRITE]));
+}
+
+/* A request that is refused for good counts, and leaves nothing to the next one. */
+static void test_refuse(void **state)
+{
+	(void)state;
+	rq[READ].pdu.held = true;
+	rq[READ].pdu.begun = 5;
+	assert_int_equal(rdmablk_request_refuse(&path, &rq[READ], BLK_STS_RESOURCE),
+			 BLK_STS_RESOURCE);
+	assert_true(rq[READ].pdu.held);
+	assert_int_equal(counters.busy, 1);
+	assert_int_equal(counters.errors, 0);
+	assert_int_equal(rdmablk_request_refuse(&path, &rq[READ], BLK_STS_TRANSPORT),
+			 BLK_STS_TRANSPORT);
+	assert_false(rq[READ].pdu.held);
+	assert_int_equal(rq[READ].pdu.begun, 0);
+	assert_int_equal(counters.errors, 1);
+}
+
 #define TEST(name)	cmocka_unit_test_setup(name, setup)
 
 int main(void)
@@ -435,6 +521,9 @@ int main(void)
 		TEST(test_completed_and_held),
 		TEST(test_connections_that_do_not_last),
 		TEST(test_counted_holds),
+		TEST(test_rearm),
+		TEST(test_is_command),
+		TEST(test_refuse),
 	};
 
 	return cmocka_run_group_tests_name("held", tests, NULL, NULL);
