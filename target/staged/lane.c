@@ -401,7 +401,7 @@ static unsigned int command_take(struct lane_queue *q, unsigned int index,
 
 /* The same. */
 static unsigned int command_received(struct lane_queue *q, unsigned int index,
-				  uint32_t len)
+				     uint32_t len)
 {
 	struct staged *s = q->lane->staged;
 	struct wire_data data;

@@ -121,7 +121,7 @@ static void schedule_timeout_uninterruptible(long left)
 {
 	assert_true(left > 0);
 	jiffies += (unsigned long)left;
-	longest_nap = max(longest_nap, (unsigned int)left);
+	longest_nap = max_t(unsigned int, longest_nap, left);
 	if (io.busy)
 		io.busy--;
 }

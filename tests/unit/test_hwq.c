@@ -15,9 +15,9 @@
 #define nr_cpu_ids		CPUS
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < CPUS; (cpu)++)
 #define array_size(n, size)	((size_t)(n) * (size))
-#define kcalloc(n, size, flags)	unit_alloc((size_t)(n) * (size), NUMA_NO_NODE)
-#define kzalloc_node(size, flags, node)		unit_alloc(size, node)
-#define kvzalloc_node(size, flags, node)	unit_alloc(size, node)
+#define kcalloc(n, size, flags)	((void)(flags), unit_alloc((size_t)(n) * (size), NUMA_NO_NODE))
+#define kzalloc_node(size, flags, node)		((void)(flags), unit_alloc(size, node))
+#define kvzalloc_node(size, flags, node)	((void)(flags), unit_alloc(size, node))
 #define kfree(p)		unit_free(p)
 #define kvfree(p)		unit_free(p)
 
@@ -43,7 +43,7 @@ static void *unit_alloc(size_t bytes, int node)
 
 static void unit_free(void *p)
 {
-	live -= p != NULL;
+	live -= !!p;
 	free(p);
 }
 

@@ -24,9 +24,9 @@
 #define wait_event_timeout(wq, condition, left)	((void)(wq), (void)(left), (condition))
 #define kfree(p)		free(p)
 #define kvfree_sensitive(p, n)	((void)(n), free(p))
-#define kcalloc(n, size, f)	calloc(n, size)
-#define kzalloc_node(n, f, node)	((void)(node), calloc(1, n))
-#define kvzalloc_node(n, f, node)	((void)(node), calloc(1, n))
+#define kcalloc(n, size, f)	((void)(f), calloc(n, size))
+#define kzalloc_node(n, f, node)	((void)(f), (void)(node), calloc(1, n))
+#define kvzalloc_node(n, f, node)	((void)(f), (void)(node), calloc(1, n))
 #define array_size(n, size)	((n) * (size))
 #define cpu_to_node(cpu)	((void)(cpu), 0)
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < nr_cpu_ids; (cpu)++)
@@ -63,10 +63,10 @@ static struct ib_device device = {
 		   .max_qp_wr = 1 << 12 },
 	.num_comp_vectors = QUEUES,
 };
+
 static struct rdma_cm_id id = { .device = &device, .port_num = 1 };
 static struct gendisk *const a_disk = (struct gendisk *)&device;
 static struct rdmablk_session *session;
-u8 rdmablk_boot_nonce[RDMABLK_ID_LEN];
 
 /*
  * What the target and its adapter, and ours, are like in a login. sends: elements of one of
@@ -226,6 +226,8 @@ void rdmablk_ibdev_limits(struct ib_device *dev, u32 port, struct rdmablk_limits
 	in->max_msg_size = 1U << 30;
 }
 
+u8 rdmablk_boot_nonce[RDMABLK_ID_LEN];
+
 void rdmablk_fence_exit(struct rdmablk_fence *f)
 {
 	if (f->has_dirty)
@@ -233,55 +235,172 @@ void rdmablk_fence_exit(struct rdmablk_fence *f)
 	f->has_dirty = false;
 }
 
-/* What of the kernel is no matter here */
+/* Functions of the module that do not matter here */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#define NOTHING(name, ...)	void name(__VA_ARGS__); void name(__VA_ARGS__) { }
-#define ANSWER(type, value, name, ...)	\
-	type name(__VA_ARGS__); type name(__VA_ARGS__) { return value; }
 
-NOTHING(rdmablk_ctrl_reset, struct rdmablk_ctrl *ctrl)
-NOTHING(rdmablk_ctrl_stop, struct rdmablk_ctrl *ctrl)
-NOTHING(rdmablk_ctrl_close, struct rdmablk_ctrl *ctrl, u16 reason)
-NOTHING(rdmablk_mac_forget, struct rdmablk_mac *a)
-NOTHING(rdmablk_cmdq_free, struct rdmablk_cmdq *cmdq)
-NOTHING(rdmablk_poll_init, struct rdmablk_hwq *hwq)
-NOTHING(rdmablk_queue_init, struct rdmablk_queue *q, u16 nr, u8 kind,
-	const struct rdmablk_queue_owner *owner)
-NOTHING(rdmablk_queue_reset, struct rdmablk_queue *q)
-NOTHING(rdmablk_session_stop_data, struct rdmablk_session *s)
-NOTHING(rdmablk_session_data_fatal, struct rdmablk_queue *q, u16 reason)
-NOTHING(rdmablk_ctrl_events_resized, struct rdmablk_session *s, u64 bytes)
-NOTHING(rdmablk_ctrl_events_drain, struct rdmablk_session *s, u16 reason)
-NOTHING(rdmablk_keepalive_start, struct rdmablk_session *s)
-NOTHING(rdmablk_flush_ahead_start, struct rdmablk_path *path, bool shared)
-NOTHING(rdmablk_fence_start, struct rdmablk_fence *f)
-ANSWER(int, 0, rdmablk_ctrl_create, struct rdmablk_ctrl *ctrl, struct ib_pd *pd)
-ANSWER(int, 0, rdmablk_cm_resolve, struct rdmablk_queue *q, struct sockaddr *dst,
-       struct sockaddr *src, const struct rdmablk_cm_route *route, unsigned long deadline)
-ANSWER(u8, 14, rdmablk_cm_ack_timeout, const struct rdmablk_queue *q,
-       const struct rdmablk_cm_route *route)
-ANSWER(u8, 14, rdmablk_cm_longest_ack, const struct rdmablk_queue *q,
-       const struct rdmablk_cm_route *route)
-ANSWER(int, 0, rdmablk_cm_start_connect, struct rdmablk_queue *q,
-       const struct rdmablk_cm_request *req, u8 read_depth)
-ANSWER(int, 0, rdmablk_cm_wait, struct rdmablk_queue *q, unsigned long deadline)
-ANSWER(long, 1000, rdmablk_cm_left, unsigned long deadline)
-ANSWER(int, 0, rdmablk_probe_wait, struct rdmablk_session *s,
-       const struct rdmablk_cm_request *req, unsigned long deadline)
-ANSWER(int, 0, rdmablk_ibdev_check, struct ib_device *dev, u32 port, const char **why)
-ANSWER(u32, 1U << 20, rdmablk_ibdev_max_segment, struct ib_device *dev)
-ANSWER(int, 0, rdmablk_mac_open, struct rdmablk_mac *a)
-ANSWER(int, 0, rdmablk_mac_proof, struct rdmablk_mac *a, const struct rdmablk_hello *hello,
-       const void *challenge, u8 *mac)
-ANSWER(int, 0, rdmablk_mac_session, struct rdmablk_mac *a, const struct rdmablk_hello *hello,
-       const struct rdmablk_wire_challenge *ch)
-ANSWER(int, 0, rdmablk_mac_check, struct rdmablk_mac *a, const char *label, const void *msg,
-       size_t len, const u8 *mac)
-ANSWER(u32, 16, rdmablk_login_tags, const struct rdmablk_session *s)
-ANSWER(u32, 0, rdmablk_login_polled, const struct rdmablk_session *s)
-ANSWER(bool, false, rdmablk_login_ordered, const struct rdmablk_session *s)
-ANSWER(u32, QUEUES, rdmablk_login_sharers, const struct rdmablk_session *s)
-ANSWER(u32, 16, rdmablk_login_owned, const struct rdmablk_session *s)
+void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl)
+{
+}
+
+void rdmablk_ctrl_stop(struct rdmablk_ctrl *ctrl)
+{
+}
+
+void rdmablk_ctrl_close(struct rdmablk_ctrl *ctrl, u16 reason)
+{
+}
+
+void rdmablk_mac_forget(struct rdmablk_mac *a)
+{
+}
+
+void rdmablk_cmdq_free(struct rdmablk_cmdq *cmdq)
+{
+}
+
+void rdmablk_poll_init(struct rdmablk_hwq *hwq)
+{
+}
+
+void rdmablk_queue_init(struct rdmablk_queue *q, u16 nr, u8 kind,
+			const struct rdmablk_queue_owner *owner)
+{
+}
+
+void rdmablk_queue_reset(struct rdmablk_queue *q)
+{
+}
+
+void rdmablk_session_stop_data(struct rdmablk_session *s)
+{
+}
+
+void rdmablk_session_data_fatal(struct rdmablk_queue *q, u16 reason)
+{
+}
+
+void rdmablk_ctrl_events_resized(struct rdmablk_session *s, u64 bytes)
+{
+}
+
+void rdmablk_ctrl_events_drain(struct rdmablk_session *s, u16 reason)
+{
+}
+
+void rdmablk_keepalive_start(struct rdmablk_session *s)
+{
+}
+
+void rdmablk_flush_ahead_start(struct rdmablk_path *path, bool shared)
+{
+}
+
+void rdmablk_fence_start(struct rdmablk_fence *f)
+{
+}
+
+int rdmablk_ctrl_create(struct rdmablk_ctrl *ctrl, struct ib_pd *pd)
+{
+	return 0;
+}
+
+int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst, struct sockaddr *src,
+		       const struct rdmablk_cm_route *route, unsigned long deadline)
+{
+	return 0;
+}
+
+u8 rdmablk_cm_ack_timeout(const struct rdmablk_queue *q,
+			  const struct rdmablk_cm_route *route)
+{
+	return 14;
+}
+
+u8 rdmablk_cm_longest_ack(const struct rdmablk_queue *q,
+			  const struct rdmablk_cm_route *route)
+{
+	return 14;
+}
+
+int rdmablk_cm_start_connect(struct rdmablk_queue *q, const struct rdmablk_cm_request *req,
+			     u8 read_depth)
+{
+	return 0;
+}
+
+int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
+{
+	return 0;
+}
+
+long rdmablk_cm_left(unsigned long deadline)
+{
+	return 1000;
+}
+
+int rdmablk_probe_wait(struct rdmablk_session *s, const struct rdmablk_cm_request *req,
+		       unsigned long deadline)
+{
+	return 0;
+}
+
+int rdmablk_ibdev_check(struct ib_device *dev, u32 port, const char **why)
+{
+	return 0;
+}
+
+u32 rdmablk_ibdev_max_segment(struct ib_device *dev)
+{
+	return 1U << 20;
+}
+
+int rdmablk_mac_open(struct rdmablk_mac *a)
+{
+	return 0;
+}
+
+int rdmablk_mac_proof(struct rdmablk_mac *a, const struct rdmablk_hello *hello,
+		      const void *challenge, u8 *mac)
+{
+	return 0;
+}
+
+int rdmablk_mac_session(struct rdmablk_mac *a, const struct rdmablk_hello *hello,
+			const struct rdmablk_wire_challenge *ch)
+{
+	return 0;
+}
+
+int rdmablk_mac_check(struct rdmablk_mac *a, const char *label, const void *msg, size_t len,
+		      const u8 *mac)
+{
+	return 0;
+}
+
+u32 rdmablk_login_tags(const struct rdmablk_session *s)
+{
+	return 16;
+}
+
+u32 rdmablk_login_polled(const struct rdmablk_session *s)
+{
+	return 0;
+}
+
+bool rdmablk_login_ordered(const struct rdmablk_session *s)
+{
+	return false;
+}
+
+u32 rdmablk_login_sharers(const struct rdmablk_session *s)
+{
+	return QUEUES;
+}
+
+u32 rdmablk_login_owned(const struct rdmablk_session *s)
+{
+	return 16;
+}
 
 /* The kernel is built without these warnings. */
 #pragma GCC diagnostic ignored "-Wsign-compare"

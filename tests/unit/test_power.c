@@ -32,12 +32,13 @@
 #define to_delayed_work(w)	container_of(w, struct delayed_work, work)
 #define strscpy(to, from, n)	snprintf(to, n, "%s", from)
 #define set_bit(nr, to)		(*(to) |= 1UL << (nr))
-#define kobject_uevent(k, what)	((void)(k))
+#define kobject_uevent(k, what)	((void)(k), (void)(what))
 #define ibdev_to_node(dev)	((void)(dev), 0)
 #define platform_driver_register(d)	((void)(d), 0)
 #define platform_driver_unregister(d)	((void)(d))
 #define platform_device_unregister(d)	((void)(d))
-#define platform_device_register_simple(name, id, res, n)	((struct platform_device *)0)
+#define platform_device_register_simple(name, id, res, n)		\
+	((void)(name), (void)(id), (void)(res), (void)(n), (struct platform_device *)0)
 
 struct kobject {
 	int none;
@@ -105,10 +106,12 @@ struct blk_mq_tag_set {
 #define RDMABLK_TAGSET_FLAGS	0
 #define rdmablk_info_ratelimited(s, ...)	((void)(s))
 #define rdmablk_warn(s, ...)	((void)(s))
+/* Nobody opens the disk here. */
 #define RDMABLK_DISK_OPEN(name, fn)					\
-	static int name(struct gendisk *disk)				\
+	static _Noreturn int name(struct gendisk *disk)			\
 	{								\
-		return fn(disk);					\
+		fn(disk);						\
+		abort();						\
 	}
 
 struct rdmablk_disk_limits {
@@ -132,7 +135,7 @@ struct rdmablk_session {
 	bool down, unscanned, added, frozen;
 	u8 longest_ack;
 	unsigned int nr_queues;
-	struct mutex disk_mutex;
+	struct mutex disk_mutex;	/* disk, frozen */
 	struct rdmablk_agreed offer;
 	struct ib_pd *pd;
 	struct rdmablk_path path;

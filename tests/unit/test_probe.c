@@ -8,7 +8,7 @@
 
 #include <linux/slab.h>
 
-#define kzalloc(size, flags)	unit_alloc(size)
+#define kzalloc(size, flags)	((void)(flags), unit_alloc(size))
 #define kfree(p)		unit_free(p)
 /* Time passes, and others answer, only while somebody waits. */
 #define wait_event_timeout(wq, condition, left)				\
@@ -77,6 +77,12 @@ static void unit_free(void *p)
 	probe = NULL;
 }
 
+/* NEVER is later than all times. */
+static bool is_over(unsigned long at, unsigned long now)
+{
+	return at <= now;
+}
+
 static void unit_wait(long left)
 {
 	unsigned long next = min(answer_at, cancel_at);
@@ -85,13 +91,13 @@ static void unit_wait(long left)
 	if (probe && probe->cm_pending)
 		next = min(next, probe_at);
 	jiffies = min(max(next, jiffies), jiffies + (unsigned long)left);
-	if (answer_at <= jiffies) {
+	if (is_over(answer_at, jiffies)) {
 		s.ctrl.queue.cm_pending = false;
 		s.ctrl.queue.cm_status = answer;
 	}
-	if (cancel_at <= jiffies)
+	if (is_over(cancel_at, jiffies))
 		s.waiter.cancelled = true;
-	if (probe && probe_at <= jiffies)
+	if (probe && is_over(probe_at, jiffies))
 		probe->cm_pending = false;
 }
 
@@ -175,7 +181,7 @@ int rdmablk_cm_start_connect(struct rdmablk_queue *q, const struct rdmablk_cm_re
 	assert_ptr_equal(q->qp, &qp);
 	connects++;
 	q->cm_reason = probe_reason;
-	return step(q, probe_answer, jiffies < back_at ? NEVER : jiffies + 1);
+	return step(q, probe_answer, is_over(back_at, jiffies) ? jiffies + 1 : NEVER);
 }
 
 void rdmablk_queue_destroy_qp(struct rdmablk_queue *q)

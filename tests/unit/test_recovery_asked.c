@@ -117,7 +117,7 @@ static int again(bool accept_loss)
 	const char *why = NULL;
 	int ret = rdmablk_recovery_again(&s, accept_loss, &why);
 
-	assert_int_equal(ret != 0, why != NULL);
+	assert_int_equal(!!ret, !!why);
 	return ret;
 }
 

@@ -22,7 +22,7 @@
 #define BLK_STS_RESOURCE	9
 #define REQ_FUA			(1u << 11)
 #define IB_WC_SUCCESS		0
-#define IS_ENABLED(option)	0
+#define CONFIG_PREEMPT_RT	0
 #define MQ_RQ_IN_FLIGHT		1
 #define noinline
 #define REQ_FAILFAST_DEV	(1u << 8)
@@ -79,7 +79,8 @@ static struct rdmablk_stats counters;
 #define trace_rdmablk_end_enabled()		false
 #define trace_rdmablk_end(...)			((void)0)
 #define trace_rdmablk_complete_enabled()	false
-#define trace_rdmablk_complete(index, queue, tag, error)	((void)(index), (void)(error))
+#define trace_rdmablk_complete(index, queue, tag, error)	\
+	((void)(index), (void)(queue), (void)(tag), (void)(error))
 #define blk_status_to_errno(status)		(status)
 #define blk_should_fake_timeout(queue)		((void)(queue), false)
 #define timer_reduce(timer, at)			((void)(timer), looks_at = (at))
