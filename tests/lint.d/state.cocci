@@ -19,6 +19,6 @@ position p;
 @script:python depends on report@
 p << allowed.p;
 @@
-may = {"rdmablk_session_set", "rdmablk_lifecycle_create", "rdmablk_session_alloc"}
+may = {"rdmablk_session_set", "rdmablk_session_alloc"}
 if p[0].current_element not in may:
     coccilib.report.print_report(p[0], "ERROR: the state is changed outside rdmablk_session_set()")
