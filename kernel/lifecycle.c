@@ -12,8 +12,6 @@
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
-#include <linux/random.h>
-#include <linux/slab.h>
 #include "ctrl_events.h"
 #include "disk.h"
 #include "io_tmo.h"

@@ -40,7 +40,6 @@
 #include "log.h"
 #include "login.h"
 #include "patience.h"
-#include "poll.h"
 #include "probe.h"
 #include "session.h"
 

@@ -3,7 +3,6 @@
  * What the steps of a login share: why one has failed, and until when the next may take.
  */
 #include <linux/jiffies.h>
-#include "log.h"
 #include "login.h"
 #include "patience.h"
 #include "session.h"

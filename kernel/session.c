@@ -40,7 +40,6 @@
 #include <linux/atomic.h>
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
-#include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
@@ -48,7 +47,6 @@
 #include <linux/wait_bit.h>
 #include "cm.h"
 #include "hwq.h"
-#include "log.h"
 #include "poll.h"
 #include "session.h"
 #include "state.h"
