@@ -51,11 +51,10 @@ static const char *check_range(const struct config_key *key, int ret,
 	return value < key->min ? "too small" : NULL;
 }
 
-static const char *set_number(const struct config_key *key, void *base,
-			      const char *value)
+static const char *set_in_range(const struct config_key *key, void *base, int ret,
+				uint64_t n)
 {
-	uint64_t *field = (uint64_t *)((char *)base + key->offset), n = 0;
-	int ret = value_number(value, &n);
+	uint64_t *field = (uint64_t *)((char *)base + key->offset);
 	const char *wrong = check_range(key, ret, n);
 
 	if (!wrong)
@@ -63,16 +62,22 @@ static const char *set_number(const struct config_key *key, void *base,
 	return wrong;
 }
 
+static const char *set_number(const struct config_key *key, void *base,
+			      const char *value)
+{
+	uint64_t n = 0;
+	int ret = value_number(value, &n);
+
+	return set_in_range(key, base, ret, n);
+}
+
 static const char *set_size(const struct config_key *key, void *base,
 			    const char *value)
 {
-	uint64_t *field = (uint64_t *)((char *)base + key->offset), n = 0;
+	uint64_t n = 0;
 	int ret = value_size(value, &n);
-	const char *wrong = check_range(key, ret, n);
 
-	if (!wrong)
-		*field = n;
-	return wrong;
+	return set_in_range(key, base, ret, n);
 }
 
 static const char *set_region(const struct config_key *key, void *base,

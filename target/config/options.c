@@ -36,10 +36,16 @@ static const struct option own_options[NR_OWN] = {
 	{ "version", no_argument, NULL, OPT_VERSION },
 };
 
+static void print_keys(const struct config_key *keys, unsigned int nr, const char *before,
+		       const char *between)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		printf("  %s%s%s%s\n\t%s\n", before, keys[i].name,
+		       keys[i].arg ? between : "", keys[i].arg ?: "", keys[i].help);
+}
+
 static void print_help(void)
 {
-	unsigned int i;
-
 	puts("Usage: rdmablkd --listen ADDR[:PORT] … --export NAME,memory,size=SIZE[,…] …\n"
 	     "       rdmablkd --listen ADDR[:PORT] … --export NAME,file=FILE[,…] …\n"
 	     "       rdmablkd --config FILE [--check]\n"
@@ -47,10 +53,7 @@ static void print_help(void)
 	     "Serves block devices over RDMA: memory, files, other block devices.\n"
 	     "\n"
 	     "Options (keys of [target] in the configuration file, too):");
-	for (i = 0; i < config_nr_target_keys; i++)
-		printf("  --%s%s%s\n\t%s\n", config_target_keys[i].name,
-		       config_target_keys[i].arg ? " " : "",
-		       config_target_keys[i].arg ?: "", config_target_keys[i].help);
+	print_keys(config_target_keys, config_nr_target_keys, "--", " ");
 	puts("\nOther options:\n"
 	     "  --export NAME,TYPE[,KEY[=VALUE]]…\n\texport this (again for more); TYPE is memory or file=FILE\n"
 	     "  --config FILE\n\tthis configuration comes first, options stand above it\n"
@@ -58,10 +61,7 @@ static void print_help(void)
 	     "  --help, --version\n"
 	     "\n"
 	     "Keys of an export (of [export NAME] in the file, too):");
-	for (i = 0; i < config_nr_export_keys; i++)
-		printf("  %s%s%s\n\t%s\n", config_export_keys[i].name,
-		       config_export_keys[i].arg ? "=" : "",
-		       config_export_keys[i].arg ?: "", config_export_keys[i].help);
+	print_keys(config_export_keys, config_nr_export_keys, "", "=");
 	puts("\nK, M, G and T are powers of 1024.\n"
 	     "\n"
 	     "Exit status: 0 done, 1 failed, 2 wrong usage.");
