@@ -153,6 +153,16 @@ static void the_loop_itself_may_touch_it(void **state)
 	umount2(files_path("kept"), MNT_DETACH);
 }
 
+/* A cached file of 8 MiB with data of stamp 1, whose arena is guarded */
+static void open_guarded(const char *path, struct store *s)
+{
+	files_write(path, 0, 8 * MIB, 1);
+	assert_int_equal(loop_init(), 0);
+	assert_int_equal(arena_guard_init(hit), 0);
+	full_config(path)->huge_pages = HUGE_NO;
+	assert_int_equal(full_open(s, &full_ec), 0);
+}
+
 /*
  * The zeroes in the place of missing pages differ from the file, and are not written to
  * it: neither when it is compared, nor by a FLUSH, nor at the end.
@@ -164,11 +174,7 @@ static void zeroes_do_not_get_into_the_file(void **state)
 	struct store s;
 
 	(void)state;
-	files_write(path, 0, 8 * MIB, 1);
-	assert_int_equal(loop_init(), 0);
-	assert_int_equal(arena_guard_init(hit), 0);
-	full_config(path)->huge_pages = HUGE_NO;
-	assert_int_equal(full_open(&s, &full_ec), 0);
+	open_guarded(path, &s);
 	dirty = full_dirty(&s);
 	full_rdma(&s, 0, 4096, 2);
 	full_note(&s, &dirty, 0, 8 * MIB);
@@ -192,11 +198,7 @@ static void comparing_finds_no_zeroes_either(void **state)
 	struct store s;
 
 	(void)state;
-	files_write(path, 0, 8 * MIB, 1);
-	assert_int_equal(loop_init(), 0);
-	assert_int_equal(arena_guard_init(hit), 0);
-	full_config(path)->huge_pages = HUGE_NO;
-	assert_int_equal(full_open(&s, &full_ec), 0);
+	open_guarded(path, &s);
 	assert_int_equal(ftruncate(s.fd, 3 * MIB), 0);
 	s.ops->ended(&s, false);
 	while (s.ops->idle(&s))
@@ -219,11 +221,7 @@ static void nor_do_those_of_a_huge_page(void **state)
 	struct store s;
 
 	(void)state;
-	files_write(path, 0, 8 * MIB, 1);
-	assert_int_equal(loop_init(), 0);
-	assert_int_equal(arena_guard_init(hit), 0);
-	full_config(path)->huge_pages = HUGE_NO;
-	assert_int_equal(full_open(&s, &full_ec), 0);
+	open_guarded(path, &s);
 	arena_guard_del(s.guard);
 	s.guard = arena_guard_add(s.base, 8 * MIB, 2 * MIB);
 	assert_non_null(s.guard);
