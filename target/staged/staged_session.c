@@ -222,18 +222,18 @@ static int make_queue(struct staged *s, unsigned int index)
  * The completion queue has room for each work request of its queue pairs: all of them
  * complete when those fail.
  */
-static int make_lane(struct staged *s, unsigned int number, struct ibv_context *verbs)
+static int make_lane(struct staged *s, unsigned int number, unsigned int thread,
+		     struct ibv_context *verbs)
 {
 	struct lane *lane = &s->lane[number];
 	unsigned int queues = (s->nr_queues - number + s->nr_lanes - 1) / s->nr_lanes;
-	unsigned int first = atomic_load(&s->threads->next);
 	int vectors = verbs->num_comp_vectors > 0 ? verbs->num_comp_vectors : 1;
 	unsigned int cqes = queues * (s->scope.cmd_depth + s->max_sends);
 	int ret;
 
 	lane->staged = s;
 	lane->number = number;
-	lane->thread = &s->threads->thread[(first + number) % s->threads->nr];
+	lane->thread = &s->threads->thread[thread % s->threads->nr];
 	lane->channel = ibv_create_comp_channel(verbs);
 	if (!lane->channel)
 		return -errno;
@@ -248,15 +248,17 @@ static int make_lane(struct staged *s, unsigned int number, struct ibv_context *
 static int make_all(struct staged *s, struct staged_plan *plan,
 		    const struct numa_place *place)
 {
+	unsigned int first;
 	int ret = 0;
 
 	s->queue = calloc(s->nr_queues, sizeof(*s->queue));
 	s->lane = calloc(s->nr_lanes, sizeof(*s->lane));
 	if (!s->queue || !s->lane)
 		return -ENOMEM;
-	atomic_fetch_add(&s->threads->next, s->nr_lanes);
+	/* One step: the lanes of a session begun meanwhile do not come between these. */
+	first = atomic_fetch_add(&s->threads->next, s->nr_lanes);
 	for (unsigned int i = 0; !ret && i < s->nr_lanes; i++)
-		ret = make_lane(s, i, plan->verbs);
+		ret = make_lane(s, i, first + i, plan->verbs);
 	ret = ret ?: make_memory(s, plan->pd, place);
 	for (unsigned int i = 0; !ret && i < s->nr_queues; i++)
 		ret = make_queue(s, i);

@@ -45,6 +45,8 @@ static struct region {
 } regions[REGIONS];
 static unsigned int objects;
 
+void (*fake_channel_made)(void);
+
 /* The lock is held. */
 static void *memory_of(uint64_t addr, uint32_t key)
 {
@@ -221,6 +223,8 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *c)
 	ch->channel.fd = fds[0];
 	ch->other = fds[1];
 	objects++;
+	if (fake_channel_made)
+		fake_channel_made();
 	return &ch->channel;
 }
 

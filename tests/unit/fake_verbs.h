@@ -66,6 +66,9 @@ struct fake_qp {
 	void (*sent)(struct fake_qp *q);
 };
 
+/* Called by ibv_create_comp_channel(), unless NULL */
+extern void (*fake_channel_made)(void);
+
 struct ibv_context *fake_context(void);
 struct ibv_pd *fake_pd(void);
 void fake_qp_init(struct fake_qp *q, struct ibv_cq *cq);

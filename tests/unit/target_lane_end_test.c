@@ -176,6 +176,27 @@ static void a_session_ends_at_any_moment_of_its_last_command(void **state)
 	close_store();
 }
 
+static void another_session_begins(void)
+{
+	atomic_fetch_add(&((struct store_none *)store.priv)->threads->next, 1);
+}
+
+/* Whatever session begins between two lanes of this one, in another worker. */
+static void each_lane_of_a_session_has_another_thread(void **state)
+{
+	(void)state;
+	open_store(false);
+	for (unsigned int round = 0; round < 3; round++) {
+		fake_channel_made = another_session_begins;
+		open_session(true);
+		fake_channel_made = NULL;
+		assert_int_equal(session->nr_lanes, 2);
+		assert_ptr_not_equal(session->lane[0].thread, session->lane[1].thread);
+		close_session();
+	}
+	close_store();
+}
+
 static void memory_is_planned(void **state)
 {
 	struct staged_plan p = { .verbs = fake_context(), .max_mr_size = 1ULL << 40,
@@ -286,6 +307,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_hangs_takes_no_session),
 		cmocka_unit_test(sessions_come_and_go),
 		cmocka_unit_test(a_session_ends_at_any_moment_of_its_last_command),
+		cmocka_unit_test(each_lane_of_a_session_has_another_thread),
 		cmocka_unit_test(memory_is_planned),
 		cmocka_unit_test(no_session_without_memory),
 	};
