@@ -133,11 +133,6 @@ int full_fill(struct store *store, struct file_batch *batch, uint64_t from, bool
  * From the arena into the file
  */
 
-static uint64_t align_down(uint64_t value, uint64_t unit)
-{
-	return value / unit * unit;
-}
-
 /**
  * full_changed - note that the file has been changed
  * @full: locked
@@ -493,7 +488,7 @@ static bool is_short(struct store *store, const struct store_work *w, struct sto
 	if (!full->file.block_device || !full->file.direct || full->batch.no_direct ||
 	    full->file.fault)
 		return false;
-	if (!full->settled || bitmap_any(&full->unsynced) || !w->dirty || w->bytes)
+	if (!full->settled || bitmap_any(&full->unsynced) || !w->dirty)
 		return false;
 	if (!bitmap_next(w->dirty, 0, &first, &count) ||
 	    bitmap_next(w->dirty, first + count, &more, &more))
@@ -522,20 +517,6 @@ static int write_through(struct store *store, const struct store_range *run)
 	return ret;
 }
 
-/* The range of a FUA: whole units of direct I/O. */
-static int write_own(struct store *store, const struct store_work *w)
-{
-	struct full *full = full_of(store);
-	uint64_t unit = full->file.direct ? full->file.align : 1;
-	uint64_t first = align_down(w->offset, unit);
-	uint64_t end = round_up(w->offset + w->bytes, unit);
-	int ret;
-
-	full_changed(full, first, end - first);
-	ret = full_write(store, first, end - first);
-	return file_batch_wait(&full->batch) ?: ret;
-}
-
 static void clear_set(struct bitmap *set)
 {
 	uint64_t at = 0, first, count;
@@ -560,8 +541,6 @@ static int flush_write(struct store *store, struct store_work *w)
 
 	if (!ret && w->dirty)
 		ret = write_set(store, w->dirty, &w->cancelled);
-	if (!ret && w->bytes)
-		ret = write_own(store, w);
 	return ret;
 }
 

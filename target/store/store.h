@@ -156,8 +156,8 @@ struct store_range {
  * @entry: the store thread's
  * @op: FLUSH, DISCARD, WRITE_ZEROES, SECURE_ERASE
  * @flags: of the command
- * @offset: first byte; of a FLUSH, of a range of its own
- * @bytes: how many; 0: a FLUSH without a range of its own
+ * @offset: first byte; not of a FLUSH
+ * @bytes: how many; not of a FLUSH
  * @dirty: FLUSH: granules to write, numbered from 0; belongs to the work alone while
  *	it is under way, and none of its owner's threads looks at it. Kept set on
  *	error, cleared on success. Else NULL

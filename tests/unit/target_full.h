@@ -89,17 +89,24 @@ static inline unsigned int full_do(struct store *s, uint16_t op, uint16_t flags,
 				   uint64_t offset, uint64_t bytes,
 				   struct bitmap *dirty)
 {
-	struct store_work w = {
-		.op = op, .flags = flags, .offset = offset, .bytes = bytes,
-		.dirty = dirty,
-	};
-
 	struct store_works works = TAILQ_HEAD_INITIALIZER(works);
+	struct store_work w = { .op = op, .flags = flags, .dirty = dirty };
+	struct bitmap own = { 0 };
 
-	if (op != RDMABLK_OP_FLUSH)
+	if (op != RDMABLK_OP_FLUSH) {
+		w.offset = offset;
+		w.bytes = bytes;
 		return s->ops->work(s, &w, offset, bytes);
+	}
+	if (bytes) {	/* a range of its own, as a session notes it */
+		assert_null(dirty);
+		own = full_dirty(s);
+		full_note(s, &own, offset, bytes);
+		w.dirty = &own;
+	}
 	TAILQ_INSERT_TAIL(&works, &w, entry);
 	s->ops->flush(s, &works);
+	bitmap_free(&own);
 	return w.status;
 }
 
