@@ -8,14 +8,6 @@
  * only when it is empty its event is asked for, and once more it is looked at. Events
  * come through the ring, as everything the thread waits for.
  *
- * A tag is busy from its receive to the posting of its answer. The receive goes back
- * before the answer is posted, so a peer that keeps to its depth always finds one.
- * Answers that are posted at the same time go in one send, where the peer takes that and
- * as long as they carry no data: none waits for others.
- * Sends tell of their completion every so often only. The peer may have seen an answer,
- * and send the next command, before we know that the send is done: sends are counted
- * by themselves, and answers wait for a free one.
- *
  * A thread hears by a note that a lane comes or leaves, so that nothing of a lane needs a
  * lock while the thread has it.
  *
@@ -27,7 +19,6 @@
  * know the memory any more. Only the session waits for that, or a disk that does not
  * answer would stop those who wait for others, too.
  */
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -36,16 +27,12 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/util.h"
-#include "rdma/conn.h"
 #include "staged/lane.h"
 
 #define ATTACH_S	5	/* a thread that takes longer hangs in its file */
 #define POLL_BATCH	32
 #define POLL_ROUNDS	8		/* of a lane, before the others have their turn */
 #define ACK_EVENTS	(1U << 16)	/* acknowledged at once */
-
-/* Work request ids of sends: those of receives are LANE_WR() without more. */
-#define WR_SEND		(1ULL << 32)
 
 /**
  * lane_staged_put - one user less
@@ -59,8 +46,7 @@ void lane_staged_put(struct staged *s)
 	pthread_mutex_destroy(&s->lock);
 	for (unsigned int i = 0; s->queue && i < s->nr_queues; i++) {
 		free(s->queue[i].cmd);
-		free(s->queue[i].receive);
-		free(s->queue[i].receive_sge);
+		write_queue_free(&s->queue[i].queue);
 	}
 	free(s->queue);
 	free(s->lane);
@@ -166,127 +152,15 @@ static void lane_check_done(struct lane *lane)
  * Answers
  */
 
-static void queue_answering(struct lane_queue *q)
+/* The thread posts them when it has looked at what came in. */
+static void lane_answering(struct write_queue *queue)
 {
+	struct lane_queue *q = container_of(queue, struct lane_queue, queue);
+
 	if (q->answering)
 		return;
 	q->answering = true;
 	TAILQ_INSERT_TAIL(&q->lane->thread->answering, q, entry);
-}
-
-static void answer(struct lane_cmd *cmd, unsigned int status)
-{
-	struct lane_queue *q = cmd->queue;
-	struct ibv_recv_wr *receive = &q->receive[cmd->receive];
-
-	cmd->data.status = status;
-	store_count(&q->lane->counts, cmd->data.op, status);
-	if (status >= RDMABLK_R_STORE_IO && status <= RDMABLK_R_STORE_FAILED)
-		atomic_fetch_add(&q->lane->staged->threads->file->errors, 1);
-	receive->next = NULL;
-	*q->again_end = receive;
-	q->again_end = &receive->next;
-	TAILQ_INSERT_TAIL(&q->answers, cmd, entry);
-	queue_answering(q);
-}
-
-static bool carries_data(const struct lane_cmd *cmd)
-{
-	const struct wire_data *data = &cmd->data;
-
-	return data->op == RDMABLK_OP_READ && data->status == RDMABLK_OK &&
-	       data->flags & RDMABLK_IO_TRAILER;
-}
-
-static uint32_t number_of(const struct lane_cmd *cmd)
-{
-	const struct wire_data *data = &cmd->data;
-
-	return RDMABLK_IMM(data->tag, data->generation, data->status);
-}
-
-/* The data of a READ goes out of its slot. */
-static void fill_answer(struct lane_cmd *cmd)
-{
-	struct lane_queue *q = cmd->queue;
-	struct staged *s = q->lane->staged;
-	bool carries = carries_data(cmd);
-
-	/* Of one that is not signalled, too: its completion may be an error. */
-	cmd->wr.wr_id = WR_SEND | LANE_WR(q->index, 0);
-	cmd->wr.opcode = IBV_WR_SEND_WITH_IMM;
-	cmd->wr.imm_data = htobe32(number_of(cmd));
-	cmd->wr.sg_list = &cmd->sge;
-	cmd->wr.num_sge = carries;
-	cmd->sge.length = carries ? (uint32_t)cmd->data.bytes : 0;
-	cmd->list.length = 0;
-	cmd->wr.send_flags = 0;
-	q->sends++;
-	if (++q->quiet < s->tell_each)
-		return;
-	cmd->wr.send_flags = IBV_SEND_SIGNALED;
-	cmd->wr.wr_id = WR_SEND | LANE_WR(q->index, q->quiet);
-	q->quiet = 0;
-}
-
-/*
- * Another answer goes with the one of @first. Who gets the list may use its tags again,
- * and this memory is used again; a device that sends it once more, for an acknowledgment
- * that was lost, sends what is not looked at.
- *
- * Return: there is room for more.
- */
-static bool add_answer(struct lane_cmd *first, const struct lane_cmd *cmd)
-{
-	struct rdmablk_answers *list = (void *)(uintptr_t)first->list.addr;
-	size_t nr = first->list.length / sizeof(list->imm[0]);
-
-	if (!nr) {
-		first->wr.opcode = IBV_WR_SEND;
-		first->wr.sg_list = &first->list;
-		first->wr.num_sge = 1;
-		list->imm[nr++] = htole32(number_of(first));
-	}
-	list->imm[nr++] = htole32(number_of(cmd));
-	first->list.length = (uint32_t)(nr * sizeof(list->imm[0]));
-	return nr < ARRAY_SIZE(list->imm);
-}
-
-static int post_receives(struct lane_queue *q)
-{
-	struct ibv_recv_wr *first = q->again, *bad;
-
-	q->again = NULL;
-	q->again_end = &q->again;
-	return first ? ibv_post_recv(q->qp, first, &bad) : 0;
-}
-
-static int post_answers(struct lane_queue *q)
-{
-	struct ibv_send_wr *first = NULL, **end = &first, *bad;
-	const struct staged *s = q->lane->staged;
-	struct lane_cmd *cmd, *open = NULL;
-
-	while ((cmd = TAILQ_FIRST(&q->answers))) {
-		bool data = carries_data(cmd);
-
-		if ((data || !open) && q->sends == s->max_sends)
-			break;
-		TAILQ_REMOVE(&q->answers, cmd, entry);
-		cmd->busy = false;
-		if (open && !data) {
-			if (!add_answer(open, cmd))
-				open = NULL;
-			continue;
-		}
-		fill_answer(cmd);
-		*end = &cmd->wr;
-		end = &cmd->wr.next;
-		if (s->lists && !data)
-			open = cmd;
-	}
-	*end = NULL;
-	return first ? ibv_post_send(q->qp, first, &bad) : 0;
 }
 
 /* Post what there is to be answered. */
@@ -299,7 +173,7 @@ static void lane_answer_all(struct iothread *t)
 		q->answering = false;
 		if (q->lane->failed)
 			continue;
-		if (post_receives(q) || post_answers(q))
+		if (write_queue_post(&q->queue))
 			lane_fail(q->lane, RDMABLK_R_CONNECTION);
 	}
 }
@@ -308,6 +182,12 @@ static void lane_answer_all(struct iothread *t)
  * Commands
  */
 
+static void count_error(const struct lane *lane, unsigned int status)
+{
+	if (status >= RDMABLK_R_STORE_IO && status <= RDMABLK_R_STORE_FAILED)
+		atomic_fetch_add(&lane->staged->threads->file->errors, 1);
+}
+
 /**
  * lane_command_done - the I/O of a command has ended
  * @io: of the command
@@ -315,51 +195,25 @@ static void lane_answer_all(struct iothread *t)
 void lane_command_done(struct staged_io *io)
 {
 	struct lane_cmd *cmd = container_of(io, struct lane_cmd, io);
-	struct lane *lane = cmd->queue->lane;
+	struct lane_queue *q = container_of(cmd->tag.queue, struct lane_queue, queue);
+	struct lane *lane = q->lane;
 
 	lane->busy--;
-	if (lane->stopping)
+	if (lane->stopping) {
 		lane_check_done(lane);
-	else
-		answer(cmd, io->status);
+		return;
+	}
+	count_error(lane, io->status);
+	write_queue_answer(&cmd->tag, io->status);
 }
 
-/**
- * lane_receive - where a receive of a queue receives
- * @q: queue
- * @index: of the receive
- *
- * Return: its first byte; what follows the command is aligned to a page.
- */
-char *lane_receive(const struct lane_queue *q, unsigned int index)
+static void lane_begin(struct write_tag *tag)
 {
-	const struct staged *s = q->lane->staged;
-
-	return s->receives + ((size_t)q->index * s->scope.cmd_depth + index) * s->stride +
-	       s->stride - s->scope.trailer_bytes - RDMABLK_CMD_BYTES;
-}
-
-/**
- * lane_list - where the list of answers is made that begins with a tag
- * @q: queue
- * @tag: the tag
- *
- * Return: its first byte, which no receive receives in.
- */
-char *lane_list(const struct lane_queue *q, unsigned int tag)
-{
-	const struct staged *s = q->lane->staged;
-
-	return s->receives + ((size_t)q->index * s->scope.cmd_depth + tag) * s->stride;
-}
-
-static void command_begin(struct lane_cmd *cmd)
-{
-	struct lane_queue *q = cmd->queue;
-	struct staged *s = q->lane->staged;
-	const struct wire_data *data = &cmd->data;
+	struct lane_queue *q = container_of(tag->queue, struct lane_queue, queue);
+	struct staged_io *io = &container_of(tag, struct lane_cmd, tag)->io;
+	const struct wire_data *data = &tag->data;
 	bool carried = data->op == RDMABLK_OP_WRITE && data->flags & RDMABLK_IO_TRAILER;
-	struct staged_io *io = &cmd->io;
+	struct staged *s = q->lane->staged;
 
 	io->op = data->op;
 	io->fua = data->op == RDMABLK_OP_WRITE && data->flags & RDMABLK_IO_FUA;
@@ -367,97 +221,27 @@ static void command_begin(struct lane_cmd *cmd)
 	io->offset = data->offset;
 	io->bytes = data->bytes;
 	io->buffer = (unsigned int)q->buffer[carried];
-	io->buf = carried ? lane_receive(q, cmd->receive) + RDMABLK_CMD_BYTES :
-		  s->slots + q->index * s->queue_bytes +
+	io->buf = carried ? write_queue_command(tag) + RDMABLK_CMD_BYTES :
+		  s->slots + q->queue.index * s->queue_bytes +
 		  (uint64_t)data->tag * s->scope.slot_bytes;
 	q->lane->busy++;
-	/* Who cannot write has nothing to make durable, and delays nobody's FLUSH. */
-	if (io->op == RDMABLK_OP_FLUSH && !s->scope.writer) {
-		io->status = RDMABLK_OK;
-		lane_command_done(io);
-		return;
-	}
 	staged_begin(io);
 }
 
-/* Return: RDMABLK_OK or why the session must end. */
-static unsigned int command_take(struct lane_queue *q, unsigned int index,
-				 const struct wire_data *data)
-{
-	struct lane_cmd *cmd = &q->cmd[data->tag];
-
-	if (cmd->busy)
-		return RDMABLK_R_STATE;
-	q->implied = data->tag + 1U;
-	cmd->busy = true;
-	cmd->data = *data;
-	cmd->receive = (uint16_t)index;
-	if (data->status || data->op == RDMABLK_OP_FENCE)
-		answer(cmd, data->status);
-	else
-		command_begin(cmd);
-	return RDMABLK_OK;
-}
-
-/* The same. */
-static unsigned int command_received(struct lane_queue *q, unsigned int index,
-				     uint32_t len)
-{
-	struct staged *s = q->lane->staged;
-	struct wire_data data;
-	unsigned int reason;
-
-	if (!atomic_load_explicit(&s->live, memory_order_relaxed))
-		return RDMABLK_R_STATE;
-	reason = wire_check_data(lane_receive(q, index), len, &s->scope, &data);
-	return reason ?: command_take(q, index, &data);
-}
-
-/* The same; the data is in the slot. */
-static unsigned int implied_received(struct lane_queue *q, unsigned int index,
-				     const struct ibv_wc *wc)
-{
-	struct staged *s = q->lane->staged;
-	struct wire_data data;
-
-	if (!s->implied)
-		return RDMABLK_R_MALFORMED;
-	if (!atomic_load_explicit(&s->live, memory_order_relaxed) ||
-	    q->implied == s->scope.cmd_depth)
-		return RDMABLK_R_STATE;
-	wire_check_implied(be32toh(wc->imm_data), wc->byte_len, &s->scope,
-			   (uint16_t)q->implied, &q->cmd[q->implied].data, &data);
-	return command_take(q, index, &data);
-}
+const struct write_queue_ops lane_queue_ops = {
+	.begin = lane_begin,
+	.answering = lane_answering,
+};
 
 /*
  * Completions
  */
 
-static void sends_done(struct lane_queue *q, unsigned int nr)
-{
-	q->sends -= nr;
-	if (!TAILQ_EMPTY(&q->answers))
-		queue_answering(q);
-}
-
 static void completed(struct lane *lane, const struct ibv_wc *wc)
 {
-	uint64_t id = wc->wr_id & ~WR_SEND;
-	struct lane_queue *q = &lane->staged->queue[LANE_WR_QUEUE(id)];
-	unsigned int reason = RDMABLK_OK;
+	struct lane_queue *q = &lane->staged->queue[write_queue_index(wc)];
+	unsigned int reason = write_queue_completed(&q->queue, wc);
 
-	if (wc->status)
-		reason = conn_failure(wc, !(wc->wr_id & WR_SEND));
-	else if (wc->wr_id & WR_SEND)
-		sends_done(q, LANE_WR_INDEX(id));
-	else if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
-		reason = implied_received(q, LANE_WR_INDEX(id), wc);
-	else if (wc->opcode != IBV_WC_RECV ||
-		 wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV))
-		reason = RDMABLK_R_MALFORMED;
-	else
-		reason = command_received(q, LANE_WR_INDEX(id), wc->byte_len);
 	if (reason)
 		lane_fail(lane, reason);
 }
@@ -599,7 +383,7 @@ static void lane_answered(struct lane *lane, int error)
 static int lane_get_buffers(struct lane *lane)
 {
 	struct staged *s = lane->staged;
-	size_t bytes = (size_t)s->scope.cmd_depth * s->stride;
+	size_t bytes = (size_t)s->scope.cmd_depth * s->queues.stride;
 
 	for (unsigned int i = lane->number; i < s->nr_queues; i += s->nr_lanes) {
 		struct lane_queue *q = &s->queue[i];
@@ -609,8 +393,8 @@ static int lane_get_buffers(struct lane *lane)
 						   s->scope.writer);
 		if (q->buffer[0] < 0)
 			return q->buffer[0];
-		q->buffer[1] = iothread_get_buffer(lane->thread, s->receives + i * bytes,
-						   bytes, s->scope.writer);
+		q->buffer[1] = iothread_get_buffer(lane->thread, s->queues.receives +
+						   i * bytes, bytes, s->scope.writer);
 		if (q->buffer[1] < 0)
 			return q->buffer[1];
 	}

@@ -31,23 +31,8 @@
 #define MIN_DEPTH	CONFIG_MIN_SLOTS
 #define GOOD_DEPTH	32U		/* READs and WRITEs; with less there are fewer queues */
 #define MAX_QUEUE_BYTES	(1ULL << 30)	/* registered with a ring in one piece */
-#define TELL_EACH	32U		/* sends that tell of their completion */
 #define IOVA_ALIGN	(2ULL << 20)
 #define IOVA_BITS	62		/* leaves room for the length below 2^63 */
-
-/*
- * Sends of a queue pair: an answer per tag, those of which we need not know yet that
- * they are done, and as many again for those of which we do not know it in time.
- */
-static unsigned int tell_each(unsigned int depth)
-{
-	return (unsigned int)min_u64(TELL_EACH, depth / 2);
-}
-
-static unsigned int max_sends(unsigned int depth)
-{
-	return depth + 2 * tell_each(depth);
-}
 
 static_assert(STAGED_RECEIVE == 2 * PAGE && STAGED_TRAILER <= PAGE,
 	      "a command ends with a page, and what follows it has the next");
@@ -143,18 +128,22 @@ static int make_memory(struct staged *s, struct ibv_pd *pd, const struct numa_pl
 	if (s->scope.writer)
 		access |= IBV_ACCESS_REMOTE_WRITE;
 	s->mapped[0] = s->nr_queues * s->queue_bytes;
-	s->mapped[1] = (size_t)s->nr_queues * s->scope.cmd_depth * s->stride;
+	s->mapped[1] = (size_t)s->nr_queues * s->scope.cmd_depth * s->queues.stride;
 	s->slots = map(s->mapped[0], place);
-	s->receives = map(s->mapped[1], place);
-	if (!s->slots || !s->receives)
+	s->queues.receives = map(s->mapped[1], place);
+	if (!s->slots || !s->queues.receives)
 		return -ENOMEM;
 	n &= (1ULL << IOVA_BITS) - 1;
 	s->slot_iova = (n & ~(IOVA_ALIGN - 1)) | ((uintptr_t)s->slots & (IOVA_ALIGN - 1));
 	s->slot_mr = ibv_reg_mr_iova(pd, s->slots, s->mapped[0], s->slot_iova, access);
 	if (!s->slot_mr)
 		return -errno;
-	s->receive_mr = ibv_reg_mr(pd, s->receives, s->mapped[1], IBV_ACCESS_LOCAL_WRITE);
-	return s->receive_mr ? 0 : -errno;
+	s->receive_mr = ibv_reg_mr(pd, s->queues.receives, s->mapped[1],
+				   IBV_ACCESS_LOCAL_WRITE);
+	if (!s->receive_mr)
+		return -errno;
+	s->queues.lkey = s->receive_mr->lkey;
+	return 0;
 }
 
 /*
@@ -166,55 +155,32 @@ static void make_command(struct lane_queue *q, unsigned int tag)
 	struct lane_cmd *cmd = &q->cmd[tag];
 	struct staged *s = q->lane->staged;
 
-	cmd->queue = q;
 	cmd->io.engine = &q->lane->thread->engine;
 	cmd->io.done = lane_command_done;
 	cmd->io.cancel = &s->cancel;
-	cmd->wr.opcode = IBV_WR_SEND_WITH_IMM;
-	cmd->wr.sg_list = &cmd->sge;
-	cmd->sge.addr = s->slot_iova + q->index * s->queue_bytes +
-			(uint64_t)tag * s->scope.slot_bytes;
-	cmd->sge.lkey = s->slot_mr->lkey;
-	cmd->list.addr = (uintptr_t)lane_list(q, tag);
-	cmd->list.lkey = s->receive_mr->lkey;
-}
-
-static void make_receive(struct lane_queue *q, unsigned int i)
-{
-	const struct staged *s = q->lane->staged;
-	struct ibv_sge *sge = &q->receive_sge[i];
-
-	sge->length = RDMABLK_CMD_BYTES + s->scope.trailer_bytes;
-	sge->addr = (uintptr_t)lane_receive(q, i);
-	sge->lkey = s->receive_mr->lkey;
-	q->receive[i] = (struct ibv_recv_wr){
-		.wr_id = LANE_WR(q->index, i),
-		.sg_list = sge,
-		.num_sge = 1,
-	};
+	cmd->tag.sge.addr = s->slot_iova + q->queue.index * s->queue_bytes +
+			    (uint64_t)tag * s->scope.slot_bytes;
+	cmd->tag.sge.lkey = s->slot_mr->lkey;
+	write_queue_add(&q->queue, tag, &cmd->tag);
 }
 
 static int make_queue(struct staged *s, unsigned int index)
 {
 	struct lane_queue *q = &s->queue[index];
 	unsigned int depth = s->scope.cmd_depth;
+	int ret;
 
-	q->index = index;
 	q->lane = &s->lane[index % s->nr_lanes];
-	q->implied = depth;	/* none */
 	q->buffer[0] = -1;
 	q->buffer[1] = -1;
-	q->again_end = &q->again;
-	TAILQ_INIT(&q->answers);
+	ret = write_queue_init(&q->queue, &s->queues, index, &q->lane->counts);
+	if (ret)
+		return ret;
 	q->cmd = calloc(depth, sizeof(*q->cmd));
-	q->receive = calloc(depth, sizeof(*q->receive));
-	q->receive_sge = calloc(depth, sizeof(*q->receive_sge));
-	if (!q->cmd || !q->receive || !q->receive_sge)
+	if (!q->cmd)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < depth; i++) {
+	for (unsigned int i = 0; i < depth; i++)
 		make_command(q, i);
-		make_receive(q, i);
-	}
 	return 0;
 }
 
@@ -228,7 +194,8 @@ static int make_lane(struct staged *s, unsigned int number, unsigned int thread,
 	struct lane *lane = &s->lane[number];
 	unsigned int queues = (s->nr_queues - number + s->nr_lanes - 1) / s->nr_lanes;
 	int vectors = verbs->num_comp_vectors > 0 ? verbs->num_comp_vectors : 1;
-	unsigned int cqes = queues * (s->scope.cmd_depth + s->max_sends);
+	unsigned int depth = s->scope.cmd_depth;
+	unsigned int cqes = queues * (depth + write_queue_sends(depth));
 	int ret;
 
 	lane->staged = s;
@@ -289,10 +256,10 @@ static void free_memory(struct staged *s)
 {
 	if (s->slots)
 		munmap(s->slots, s->mapped[0]);
-	if (s->receives)
-		munmap(s->receives, s->mapped[1]);
+	if (s->queues.receives)
+		munmap(s->queues.receives, s->mapped[1]);
 	s->slots = NULL;
-	s->receives = NULL;
+	s->queues.receives = NULL;
 }
 
 /*
@@ -324,11 +291,12 @@ static int staged_open(struct store *store, struct staged_plan *plan,
 	s->nr_queues = plan->nr_queues;
 	s->nr_lanes = (unsigned int)min_u64(plan->nr_queues, s->threads->nr);
 	s->queue_bytes = (uint64_t)plan->cmd_depth * plan->slot_bytes;
-	s->stride = STAGED_RECEIVE;
-	s->tell_each = tell_each(plan->cmd_depth);
-	s->lists = plan->lists;
-	s->implied = plan->implied;
-	s->max_sends = max_sends(plan->cmd_depth);
+	s->queues.ops = &lane_queue_ops;
+	s->queues.scope = &s->scope;
+	s->queues.stride = STAGED_RECEIVE;
+	s->queues.head = STAGED_RECEIVE - plan->trailer_bytes - RDMABLK_CMD_BYTES;
+	s->queues.lists = plan->lists;
+	s->queues.implied = plan->implied;
 	s->owner = plan->owner;
 	s->failed = plan->failed;
 	s->stopped = plan->stopped;
@@ -357,26 +325,19 @@ static void staged_queue(struct staged *s, unsigned int i, struct ibv_cq **cq,
 			 uint32_t *sends, uint32_t *recvs)
 {
 	*cq = s->queue[i].lane->cq;
-	*sends = s->max_sends;
+	*sends = s->queue[i].queue.max_sends;
 	*recvs = s->scope.cmd_depth;
 }
 
 /* From the first receive on the queue is its thread's. */
 static int staged_join(struct staged *s, unsigned int i, struct ibv_qp *qp)
 {
-	struct lane_queue *q = &s->queue[i];
-	unsigned int depth = s->scope.cmd_depth;
-	struct ibv_recv_wr *bad;
-
-	q->qp = qp;
-	for (unsigned int n = 0; n < depth; n++)
-		q->receive[n].next = n + 1 < depth ? &q->receive[n + 1] : NULL;
-	return -ibv_post_recv(qp, q->receive, &bad);
+	return write_queue_join(&s->queue[i].queue, qp);
 }
 
 static void staged_live(struct staged *s)
 {
-	atomic_store(&s->live, true);
+	atomic_store(&s->queues.live, true);
 }
 
 static void staged_resized(struct staged *s, uint64_t size)

@@ -4,7 +4,7 @@
  * that goes out.
  *
  * Sources: target/staged/lane.c target/staged/staged_session.c target/staged/iothread.c
- *	   target/staged/store_none.c
+ *	   target/staged/store_none.c target/staged/write_queue.c
  */
 #include <dlfcn.h>
 
@@ -146,7 +146,7 @@ static void not_before_it_is_live(void **state)
 	(void)state;
 	open_store(false);
 	open_session(true);
-	atomic_store(&session->live, false);
+	atomic_store(&session->queues.live, false);
 	send_command(0, 0, RDMABLK_OP_FENCE, 0, 0, 0, NULL, 0);
 	assert_int_equal(wait_ended(), RDMABLK_R_STATE);
 	close_all();
@@ -210,7 +210,7 @@ static void a_full_house(void **state)
 /* As many answers as the queue pair takes, whose completions are held back */
 static unsigned int fill_sends(void)
 {
-	unsigned int nr = 0, max = session->max_sends;
+	unsigned int nr = 0, max = session->queue[0].queue.max_sends;
 
 	qp[0].hold = true;
 	for (; nr < max; nr++) {
@@ -413,7 +413,7 @@ static void of_a_tag_in_use(void)
 
 static void before_it_is_live(void)
 {
-	atomic_store(&session->live, false);
+	atomic_store(&session->queues.live, false);
 	write_implied(1, 0, 512);
 }
 
