@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The write queues of a session with a one-sided store: commands in, answers out.
+ * What the commands of a session with a one-sided store do. write_queue.c receives and
+ * answers them. The store thread does what takes time.
  *
- * A command belongs to its slot, one per tag, from its receive to the posting of its
- * answer; then the peer may use the tag again, and may do so before the completion of
- * our send is seen. That is why sends are counted by themselves and answers wait for
- * one. A receive is posted anew before its command is answered: the peer always finds
- * as many as it may have commands under way.
- *
- * What a command does that takes time is done by the store thread.
- *
- * Of FLUSHes there is one at a time, with the granules noted until it began; what
- * comes meanwhile is answered by the next one, all of it together. Granules noted while
- * it is under way are in another set, so nothing of theirs is lost when it succeeds;
- * when it fails its own go back among them. The loop moves them bit by bit, because there
- * may be so many that all at once would take too long; the FLUSH is under way until all are
+ * One FLUSH is under way at a time, with the granules noted until it began. The next one
+ * answers all FLUSHes that come meanwhile together. Granules noted during a FLUSH go into
+ * another set, so none of them is lost when the FLUSH succeeds. When it fails, its own
+ * granules go back among the noted ones. The loop moves them bit by bit, because there may
+ * be so many that all at once would take too long. The FLUSH is under way until all are
  * back, so that no other one takes a set that lacks some of them.
  *
  * FLUSHes with a range have a turn of their own, with their ranges and nothing else: one
  * must not fail for what another writer has in a part of the file that takes no writes.
  *
- * The end: from cmdq_stop() on no queue pair is touched, because a worker destroys
- * them. What the store thread has not begun is dropped, of what it has begun the piece at
- * hand is finished; @idle says when, and until then the session's export is not free.
+ * The end: from cmdq_stop() on no queue pair is touched, because a worker destroys them.
+ * The store thread drops the works that it has not begun, and finishes the piece at hand.
+ * @idle says when; until then the session's export is not free.
  */
-#include <endian.h>
 #include <errno.h>
 
 #include "base/fault.h"
@@ -35,83 +27,26 @@
 			 sizeof(struct rdmablk_range))
 #define CMDQ_ALIGN	4096
 
-/*
- * Sends: an answer per tag, and as many again that the peer has seen but the transport
- * has not yet told us about: it does that once for several.
- */
-#define CMDQ_SENDS	(2 * CMDQ_DEPTH)
-#define TELL_EACH	(CMDQ_DEPTH / 2)
-
 #define MERGE_MOST	4096U		/* runs of 4096 granules at once */
 
-/* Work request ids: what it was, which queue, which buffer or how many sends. */
-#define WR_RECV		(1ULL << 32)
-#define WR_QUEUE_SHIFT	16
-#define WR_BUFFER	0xffff
-
-/*
- * Answers
- */
-
-static void post_answer(struct cmdq_slot *slot)
+static struct cmdqs *cmdqs_of(const struct cmdq_slot *slot)
 {
-	struct cmdq *q = slot->queue;
-	struct cmdqs *c = q->cmdqs;
-	uint32_t imm = RDMABLK_IMM(slot->data.tag, slot->data.generation,
-				   slot->data.status);
-	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_SEND_WITH_IMM,
-		.imm_data = htobe32(imm),
-	}, *bad;
+	return container_of(slot->tag.queue, struct cmdq, queue)->cmdqs;
+}
 
-	slot->state = SLOT_FREE;
-	q->sends++;
-	if (++q->quiet == TELL_EACH) {
-		wr.wr_id = (uint64_t)(q - c->queue) << WR_QUEUE_SHIFT | q->quiet;
-		wr.send_flags = IBV_SEND_SIGNALED;
-		q->quiet = 0;
-	}
-	if (ibv_post_send(q->qp, &wr, &bad))
+/* Posts at once: the loop has its completions one by one, with others between them. */
+static void answering(struct write_queue *q)
+{
+	struct cmdqs *c = container_of(q, struct cmdq, queue)->cmdqs;
+
+	if (!c->stopped && write_queue_post(q))
 		c->ended(c, RDMABLK_R_CONNECTION);
 }
 
-/**
- * cmdq_answer - a command is done, or not
- * @slot: busy with it
- * @status: enum rdmablk_reason
- */
-void cmdq_answer(struct cmdq_slot *slot, unsigned int status)
+static void answer(struct cmdq_slot *slot, unsigned int status)
 {
-	struct cmdq *q = slot->queue;
-
-	if (q->cmdqs->stopped)
-		return;
-	store_count(&q->cmdqs->counts, slot->data.op, status);
-	slot->data.status = status;
-	if (q->sends < CMDQ_SENDS) {
-		post_answer(slot);
-		return;
-	}
-	slot->state = SLOT_ANSWERED;
-	TAILQ_INSERT_TAIL(&q->answers, slot, entry);
-}
-
-/**
- * cmdq_sent - answers have arrived
- * @q: their queue
- * @nr: how many
- */
-void cmdq_sent(struct cmdq *q, unsigned int nr)
-{
-	struct cmdq_slot *slot;
-
-	q->sends -= nr;
-	/* One that cannot be sent ends the session, and a worker its queue pair. */
-	while (!q->cmdqs->stopped && q->sends < CMDQ_SENDS &&
-	       (slot = TAILQ_FIRST(&q->answers))) {
-		TAILQ_REMOVE(&q->answers, slot, entry);
-		post_answer(slot);
-	}
+	if (!cmdqs_of(slot)->stopped)
+		write_queue_answer(&slot->tag, status);
 }
 
 /*
@@ -127,11 +62,12 @@ static void work_done(struct cmdqs *c)
 static void slot_done(struct store_work *w)
 {
 	struct cmdq_slot *slot = container_of(w, struct cmdq_slot, work);
+	struct cmdqs *c = cmdqs_of(slot);
 
-	slot->state = SLOT_BUSY;
-	slot->queue->cmdqs->changed |= !w->status && w->op != RDMABLK_OP_DISCARD;
-	cmdq_answer(slot, w->status);
-	work_done(slot->queue->cmdqs);
+	slot->working = false;
+	c->changed |= !w->status && w->op != RDMABLK_OP_DISCARD;
+	answer(slot, w->status);
+	work_done(c);
 }
 
 static void early_done(struct store_work *w)
@@ -151,25 +87,26 @@ static bool early(struct cmdq_slot *slot)
 		return false;
 	*w = slot->work;
 	w->done = early_done;
-	store_thread_submit(slot->queue->cmdqs->store->thread, w);
-	cmdq_answer(slot, RDMABLK_OK);
+	store_thread_submit(cmdqs_of(slot)->store->thread, w);
+	answer(slot, RDMABLK_OK);
 	return true;
 }
 
 static void slot_submit(struct cmdq_slot *slot)
 {
-	struct cmdqs *c = slot->queue->cmdqs;
+	const struct wire_data *data = &slot->tag.data;
+	struct cmdqs *c = cmdqs_of(slot);
 
 	slot->work = (struct store_work){
-		.op = slot->data.op,
-		.flags = slot->data.flags,
-		.offset = slot->data.offset,
-		.bytes = slot->data.bytes,
+		.op = data->op,
+		.flags = data->flags,
+		.offset = data->offset,
+		.bytes = data->bytes,
 		.done = slot_done,
 	};
 	if (early(slot))
 		return;
-	slot->state = SLOT_THREAD;
+	slot->working = true;
 	c->pending++;
 	store_thread_submit(c->store->thread, &slot->work);
 }
@@ -213,7 +150,7 @@ static void flush_answer(struct cmdqs *c, unsigned int status)
 
 	while ((slot = TAILQ_FIRST(&c->flushed))) {
 		TAILQ_REMOVE(&c->flushed, slot, entry);
-		cmdq_answer(slot, status);
+		answer(slot, status);
 	}
 }
 
@@ -257,16 +194,16 @@ static void flush_take(struct cmdqs *c, bool ranged)
 
 	for (slot = TAILQ_FIRST(&c->waiting); slot; slot = next) {
 		next = TAILQ_NEXT(slot, entry);
-		if (!!slot->data.bytes != ranged)
+		if (!!slot->tag.data.bytes != ranged)
 			continue;
-		if (slot->data.bytes > room)
+		if (slot->tag.data.bytes > room)
 			break;		/* not the first: it is no larger than the store */
-		room -= slot->data.bytes;
+		room -= slot->tag.data.bytes;
 		TAILQ_REMOVE(&c->waiting, slot, entry);
 		TAILQ_INSERT_TAIL(&c->flushed, slot, entry);
 		if (ranged && c->flushing.nr && !fault(FAULT_LOST_DIRTY))
-			note(&c->flushing, c->scope.granule, slot->data.offset,
-			     slot->data.bytes);
+			note(&c->flushing, c->scope.granule, slot->tag.data.offset,
+			     slot->tag.data.bytes);
 	}
 }
 
@@ -276,7 +213,7 @@ static void flush_begin(struct cmdqs *c)
 
 	if (c->flush_under_way || TAILQ_EMPTY(&c->waiting))
 		return;
-	ranged = TAILQ_FIRST(&c->waiting)->data.bytes;
+	ranged = TAILQ_FIRST(&c->waiting)->tag.data.bytes;
 	if (!ranged) {
 		struct bitmap noted = c->dirty;
 
@@ -298,25 +235,13 @@ static void flush_begin(struct cmdqs *c)
 		flush_answer(c, RDMABLK_OK);
 }
 
-/**
- * cmdq_do - do a command, or begin to
- * @slot: busy with it; of DIRTY the ranges are noted
- */
-void cmdq_do(struct cmdq_slot *slot)
+static void begin(struct write_tag *tag)
 {
-	struct cmdqs *c = slot->queue->cmdqs;
+	struct cmdq_slot *slot = container_of(tag, struct cmdq_slot, tag);
+	struct cmdqs *c = cmdqs_of(slot);
 
-	if (slot->data.status) {
-		cmdq_answer(slot, slot->data.status);
-		return;
-	}
-	switch (slot->data.op) {
+	switch (tag->data.op) {
 	case RDMABLK_OP_FLUSH:
-		/* Who cannot write has nothing to make durable, and delays nobody's FLUSH. */
-		if (!c->scope.writer) {
-			cmdq_answer(slot, RDMABLK_OK);
-			break;
-		}
 		TAILQ_INSERT_TAIL(&c->waiting, slot, entry);
 		flush_begin(c);
 		break;
@@ -325,81 +250,28 @@ void cmdq_do(struct cmdq_slot *slot)
 	case RDMABLK_OP_SECURE_ERASE:
 		slot_submit(slot);
 		break;
-	default:	/* FENCE: it is here. DIRTY: is noted. */
-		cmdq_answer(slot, RDMABLK_OK);
+	default:	/* DIRTY */
+		cmdq_note(c, write_queue_command(tag), &tag->data);
+		answer(slot, RDMABLK_OK);
 		break;
 	}
 }
+
+static const struct write_queue_ops queue_ops = {
+	.begin = begin,
+	.answering = answering,
+};
 
 /*
  * Completions
  */
 
-static int post_receive(struct cmdq *q, unsigned int buffer)
-{
-	struct cmdqs *c = q->cmdqs;
-	uint64_t queue = (uint64_t)(q - c->queue);
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)c->buf +
-			(queue * CMDQ_DEPTH + buffer) * c->buf_bytes,
-		.length = c->buf_bytes,
-		.lkey = c->mr->lkey,
-	};
-	struct ibv_recv_wr wr = {
-		.wr_id = WR_RECV | queue << WR_QUEUE_SHIFT | buffer,
-		.sg_list = &sge,
-		.num_sge = 1,
-	}, *bad;
-
-	return -ibv_post_recv(q->qp, &wr, &bad);
-}
-
-/* Return: RDMABLK_OK or why the session must end. */
-static unsigned int cmdq_received(struct cmdq *q, unsigned int buffer,
-				  uint32_t len)
-{
-	struct cmdqs *c = q->cmdqs;
-	const char *msg = c->buf + ((size_t)(q - c->queue) * CMDQ_DEPTH + buffer) *
-			  c->buf_bytes;
-	struct cmdq_slot *slot;
-	struct wire_data data;
-	unsigned int reason;
-
-	if (!c->live)
-		return RDMABLK_R_STATE;
-	reason = wire_check_data(msg, len, &c->scope, &data);
-	if (reason)
-		return reason;
-	slot = &q->slot[data.tag];
-	if (slot->state != SLOT_FREE)
-		return RDMABLK_R_STATE;
-	slot->state = SLOT_BUSY;
-	slot->data = data;
-	if (data.op == RDMABLK_OP_DIRTY && !data.status)
-		cmdq_note(c, msg, &data);
-	if (post_receive(q, buffer))
-		return RDMABLK_R_CONNECTION;
-	cmdq_do(slot);
-	return RDMABLK_OK;
-}
-
 static void completed(struct cq *cq, const struct ibv_wc *wc)
 {
 	struct cmdqs *c = container_of(cq, struct cmdqs, cq);
-	uint64_t id = wc->wr_id & ~WR_RECV;
-	struct cmdq *q = &c->queue[id >> WR_QUEUE_SHIFT];
-	unsigned int reason = RDMABLK_OK;
+	struct cmdq *q = &c->queue[write_queue_index(wc)];
+	unsigned int reason = write_queue_completed(&q->queue, wc);
 
-	if (wc->status)
-		reason = conn_failure(wc, wc->wr_id & WR_RECV);
-	else if (!(wc->wr_id & WR_RECV))
-		cmdq_sent(q, id & WR_BUFFER);
-	/* Neither a WRITE that says so nor anything but the plain command. */
-	else if (wc->opcode != IBV_WC_RECV ||
-		 wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV))
-		reason = RDMABLK_R_MALFORMED;
-	else
-		reason = cmdq_received(q, id & WR_BUFFER, wc->byte_len);
 	if (reason)
 		c->ended(c, reason);
 }
@@ -429,18 +301,20 @@ void cmdq_scope(struct wire_scope *scope, const struct store_limits *limits)
 
 static int make_queues(struct cmdqs *c)
 {
+	int ret = 0;
+
 	c->queue = calloc(c->nr, sizeof(*c->queue));
 	if (!c->queue)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < c->nr; i++) {
+	for (unsigned int i = 0; !ret && i < c->nr; i++) {
 		struct cmdq *q = &c->queue[i];
 
 		q->cmdqs = c;
-		TAILQ_INIT(&q->answers);
-		for (unsigned int tag = 0; tag < CMDQ_DEPTH; tag++)
-			q->slot[tag].queue = q;
+		ret = write_queue_init(&q->queue, &c->queues, i, &c->counts);
+		for (unsigned int tag = 0; !ret && tag < CMDQ_DEPTH; tag++)
+			write_queue_add(&q->queue, tag, &q->slot[tag].tag);
 	}
-	return 0;
+	return ret;
 }
 
 static int make_sets(struct cmdqs *c)
@@ -457,18 +331,23 @@ static int make_sets(struct cmdqs *c)
 	return 0;
 }
 
-static int make_buffers(struct cmdqs *c, struct ibv_pd *pd)
+static int make_receives(struct cmdqs *c, struct ibv_pd *pd)
 {
-	size_t bytes;
+	uint32_t stride = c->scope.max_ranges ? CMDQ_BYTES : RDMABLK_CMD_BYTES;
+	size_t bytes = round_up((uint64_t)c->nr * CMDQ_DEPTH * stride, CMDQ_ALIGN);
 
-	c->buf_bytes = c->scope.max_ranges ? CMDQ_BYTES : RDMABLK_CMD_BYTES;
-	bytes = round_up((uint64_t)c->nr * CMDQ_DEPTH * c->buf_bytes, CMDQ_ALIGN);
-	c->buf = aligned_alloc(CMDQ_ALIGN, bytes);
-	if (!c->buf)
+	c->queues.ops = &queue_ops;
+	c->queues.scope = &c->scope;
+	c->queues.stride = stride;
+	c->queues.receives = aligned_alloc(CMDQ_ALIGN, bytes);
+	if (!c->queues.receives)
 		return -ENOMEM;
-	memset(c->buf, 0, bytes);
-	c->mr = ibv_reg_mr(pd, c->buf, bytes, IBV_ACCESS_LOCAL_WRITE);
-	return c->mr ? 0 : -errno;
+	memset(c->queues.receives, 0, bytes);
+	c->mr = ibv_reg_mr(pd, c->queues.receives, bytes, IBV_ACCESS_LOCAL_WRITE);
+	if (!c->mr)
+		return -errno;
+	c->queues.lkey = c->mr->lkey;
+	return 0;
 }
 
 /**
@@ -486,18 +365,18 @@ static int make_buffers(struct cmdqs *c, struct ibv_pd *pd)
 int cmdq_open(struct cmdqs *c, struct device *dev, struct ibv_pd *pd,
 	      unsigned int nr)
 {
-	int cqes = (int)nr * (CMDQ_DEPTH + CMDQ_SENDS);
+	unsigned int cqes = nr * (CMDQ_DEPTH + write_queue_sends(CMDQ_DEPTH));
 	int ret;
 
-	if (cqes > dev->attr.max_cqe)
+	if ((int)cqes > dev->attr.max_cqe)
 		return DEVICE_FULL;
 	c->nr = nr;
 	c->cq.completed = completed;
 	c->cq.failed = failed;
 	TAILQ_INIT(&c->flushed);
 	TAILQ_INIT(&c->waiting);
-	ret = make_queues(c) ?: make_sets(c) ?: make_buffers(c, pd);
-	return ret ?: cq_open(&c->cq, dev->channel, cqes);
+	ret = make_sets(c) ?: make_receives(c, pd) ?: make_queues(c);
+	return ret ?: cq_open(&c->cq, dev->channel, (int)cqes);
 }
 
 /**
@@ -508,7 +387,9 @@ int cmdq_open(struct cmdqs *c, struct device *dev, struct ibv_pd *pd,
 void cmdq_caps(const struct cmdqs *c, struct conn_caps *caps)
 {
 	(void)c;
-	*caps = (struct conn_caps){ .sends = CMDQ_SENDS, .recvs = CMDQ_DEPTH };
+	*caps = (struct conn_caps){
+		.sends = write_queue_sends(CMDQ_DEPTH), .recvs = CMDQ_DEPTH,
+	};
 }
 
 /**
@@ -521,13 +402,7 @@ void cmdq_caps(const struct cmdqs *c, struct conn_caps *caps)
  */
 int cmdq_join(struct cmdqs *c, unsigned int i, struct ibv_qp *qp)
 {
-	struct cmdq *q = &c->queue[i];
-	int ret = 0;
-
-	q->qp = qp;
-	for (unsigned int buffer = 0; !ret && buffer < CMDQ_DEPTH; buffer++)
-		ret = post_receive(q, buffer);
-	return ret;
+	return write_queue_join(&c->queue[i].queue, qp);
 }
 
 /**
@@ -536,7 +411,7 @@ int cmdq_join(struct cmdqs *c, unsigned int i, struct ibv_qp *qp)
  */
 void cmdq_live(struct cmdqs *c)
 {
-	c->live = true;
+	atomic_store(&c->queues.live, true);
 }
 
 /**
@@ -555,7 +430,7 @@ void cmdq_stop(struct cmdqs *c)
 		store_thread_cancel(c->store->thread, &c->flush);
 	for (unsigned int i = 0; c->queue && i < c->nr; i++)
 		for (unsigned int tag = 0; tag < CMDQ_DEPTH; tag++)
-			if (c->queue[i].slot[tag].state == SLOT_THREAD)
+			if (c->queue[i].slot[tag].working)
 				store_thread_cancel(c->store->thread,
 						    &c->queue[i].slot[tag].work);
 }
@@ -626,8 +501,8 @@ int cmdq_close(struct cmdqs *c)
 	if (ret)
 		return -ret;
 	c->mr = NULL;
-	free(c->buf);
-	c->buf = NULL;
+	free(c->queues.receives);
+	c->queues.receives = NULL;
 	return 0;
 }
 
@@ -641,6 +516,8 @@ void cmdq_free(struct cmdqs *c)
 {
 	bitmap_free(&c->dirty);
 	bitmap_free(&c->flushing);
+	for (unsigned int i = 0; c->queue && i < c->nr; i++)
+		write_queue_free(&c->queue[i].queue);
 	free(c->queue);
 	c->queue = NULL;
 }

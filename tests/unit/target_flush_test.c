@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What becomes of dirty granules: a FLUSH writes what was noted before it began, keeps
- * what failed, and loses nothing that is noted while it is under way. The queue pair is
- * a fake that remembers the answers; the store is one that flushes when the test lets
- * it.
+ * what failed, and loses nothing that is noted while it is under way. The adapter is
+ * fake_verbs.h; the store is one that flushes when the test lets it.
  *
- * Sources: target/session/cmdq.c
+ * Sources: target/session/cmdq.c target/staged/write_queue.c
  */
 #include <endian.h>
-#include <infiniband/verbs.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,6 +19,7 @@
 #include "../../target/base/loop.h"
 #include "../../target/base/util.h"
 #include "../../target/session/cmdq.h"
+#include "fake_verbs.h"
 
 #define GRANULE	4096U
 #define SIZE	(100 * (uint64_t)GRANULE + 512)
@@ -29,14 +28,13 @@
 static struct {
 	struct cmdqs c;
 	struct store store;
-	struct ibv_context context;
-	struct ibv_qp qp;
+	struct device dev;
+	struct fake_qp qp;
 	uint32_t answers[64];
 	unsigned int nr_answers;
-	unsigned int told;		/* answers that will tell of their completion */
 	unsigned int stop_after;	/* answers, or the end of what was under way */
-	unsigned int ends;		/* upcalls */
-	unsigned int idles;
+	unsigned int reason;		/* the session must end */
+	unsigned int idles;		/* upcalls */
 	sem_t begun, permit;
 	unsigned int status;		/* of the next FLUSH */
 	char written[GRANULES + 1];	/* by the last: x or . */
@@ -44,19 +42,15 @@ static struct {
 	uint8_t generation;
 } t;
 
-static int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
-			  struct ibv_send_wr **bad)
+static void answered(struct fake_qp *qp)
 {
-	(void)bad;
-	assert_ptr_equal(qp, &t.qp);
-	assert_int_equal(wr->opcode, IBV_WR_SEND_WITH_IMM);
-	assert_int_equal(wr->num_sge, 0);
-	assert_true(t.nr_answers < ARRAY_SIZE(t.answers));
-	t.answers[t.nr_answers++] = be32toh(wr->imm_data);
-	t.told += wr->send_flags & IBV_SEND_SIGNALED ? wr->wr_id & 0xffff : 0;
+	for (unsigned int i = 0; i < qp->nr_answers; i++) {
+		assert_true(t.nr_answers < ARRAY_SIZE(t.answers));
+		t.answers[t.nr_answers++] = qp->answers[i].imm;
+	}
+	qp->nr_answers = 0;
 	if (t.nr_answers == t.stop_after)
 		loop_stop();
-	return 0;
 }
 
 static unsigned int fake_step(void)
@@ -100,8 +94,7 @@ static const struct store_ops fake_ops = {
 
 static void ended(struct cmdqs *c, unsigned int reason)
 {
-	(void)reason;
-	t.ends++;
+	t.reason = reason;
 	cmdq_stop(c);
 }
 
@@ -120,28 +113,24 @@ static int setup(void **state)
 	memset(&t, 0, sizeof(t));
 	sem_init(&t.begun, 0, 0);
 	sem_init(&t.permit, 0, 0);
-	t.context.ops.post_send = fake_post_send;
-	t.qp.context = &t.context;
+	t.dev.attr.max_cqe = FAKE_CQES;
+	t.dev.channel = ibv_create_comp_channel(fake_context());
 	t.store.ops = &fake_ops;
 	if (loop_init() || store_thread_start(&t.store))
 		return -1;
 	c->scope = (struct wire_scope){ .size = SIZE, .logical_block = 512,
 		.writer = true, .granule = GRANULE, .max_ranges = 252,
+		.ops = UINT32_MAX, .max_discard = SIZE, .max_zeroes = SIZE,
 		.cmd_depth = CMDQ_DEPTH };
 	c->store = &t.store;
 	c->ended = ended;
 	c->idle = idle;
-	c->live = true;
-	c->nr = 1;
-	c->queue = calloc(1, sizeof(*c->queue));
-	c->queue->cmdqs = c;
-	c->queue->qp = &t.qp;
-	for (unsigned int tag = 0; tag < CMDQ_DEPTH; tag++)
-		c->queue->slot[tag].queue = c->queue;
-	TAILQ_INIT(&c->queue->answers);
-	TAILQ_INIT(&c->flushed);
-	TAILQ_INIT(&c->waiting);
-	return bitmap_init(&c->dirty, GRANULES) ?: bitmap_init(&c->flushing, GRANULES);
+	if (cmdq_open(c, &t.dev, fake_pd(), 1))
+		return -1;
+	fake_qp_init(&t.qp, c->cq.ibv);
+	t.qp.sent = answered;
+	cmdq_live(c);
+	return cmdq_join(c, 0, &t.qp.qp);
 }
 
 static int teardown(void **state)
@@ -149,11 +138,15 @@ static int teardown(void **state)
 	(void)state;
 	for (int i = 0; i < 100; i++)	/* whatever a failed test has left */
 		sem_post(&t.permit);
+	cmdq_stop(&t.c);
 	store_thread_quiet(&t.store);
 	store_thread_stop(&t.store);
+	if (cmdq_close(&t.c))
+		return -1;
 	cmdq_free(&t.c);
+	ibv_destroy_comp_channel(t.dev.channel);
 	loop_exit();
-	return 0;
+	return (int)fake_objects();
 }
 
 static void dirty(uint64_t offset, uint64_t bytes)
@@ -167,17 +160,33 @@ static void dirty(uint64_t offset, uint64_t bytes)
 	cmdq_note(&t.c, &msg, &data);
 }
 
+/* Handles the commands that have come, and completions of sends. */
+static void handle(void)
+{
+	cq_catch_up(&t.c.cq, FAKE_CQES);
+}
+
+static struct rdmablk_command command(unsigned int op, unsigned int tag, size_t ranges)
+{
+	return (struct rdmablk_command){
+		.hdr = {
+			.type = htole16(RDMABLK_MSG_COMMAND),
+			.length = htole16((uint16_t)(sizeof(struct rdmablk_command) + ranges)),
+			.tag = htole16((uint16_t)tag),
+			.generation = htole32(++t.generation),
+		},
+		.op = htole16((uint16_t)op),
+	};
+}
+
 static void start(unsigned int op, unsigned int tag, uint64_t offset, uint64_t bytes)
 {
-	struct cmdq_slot *slot = &t.c.queue->slot[tag];
+	struct rdmablk_command cmd = command(op, tag, 0);
 
-	assert_int_equal(slot->state, SLOT_FREE);
-	slot->state = SLOT_BUSY;
-	slot->data = (struct wire_data){
-		.op = (uint16_t)op, .tag = (uint16_t)tag,
-		.generation = ++t.generation, .offset = offset, .bytes = bytes,
-	};
-	cmdq_do(slot);
+	cmd.offset = htole64(offset);
+	cmd.bytes = htole64(bytes);
+	assert_true(fake_send(&t.qp, &cmd, sizeof(cmd)));
+	handle();
 }
 
 static void flush(unsigned int tag)
@@ -235,6 +244,27 @@ static void a_flush_writes_what_was_noted_once(void **state)
 	wait_answers(2);
 	expect_written(0, 0);
 	assert_true(cmdq_clean(&t.c));
+}
+
+/* As the peer says it */
+static void ranges_of_a_command_are_noted(void **state)
+{
+	struct {
+		struct rdmablk_command cmd;
+		struct rdmablk_range range[2];
+	} msg = { command(RDMABLK_OP_DIRTY, 6, sizeof(msg.range)), {
+		{ htole64(4 * GRANULE), htole64(GRANULE) },
+		{ htole64(5 * GRANULE), htole64(2 * GRANULE) } } };
+
+	(void)state;
+	assert_true(fake_send(&t.qp, &msg, sizeof(msg)));
+	handle();
+	assert_int_equal(t.nr_answers, 1);
+	expect_answer(0, 6, RDMABLK_OK);
+	flush(1);
+	let();
+	wait_answers(2);
+	expect_written(4, 3);
 }
 
 /* A session that only reads wrote nothing: the store does not hear of its FLUSH. */
@@ -678,13 +708,8 @@ static void a_flush_that_has_not_begun_is_dropped(void **state)
 
 static void what_cannot_be_done_is_answered_at_once(void **state)
 {
-	struct cmdq_slot *slot = &t.c.queue->slot[2];
-
 	(void)state;
-	slot->state = SLOT_BUSY;
-	slot->data = (struct wire_data){ .op = RDMABLK_OP_DISCARD, .tag = 2,
-					  .status = RDMABLK_R_RANGE };
-	cmdq_do(slot);
+	start(RDMABLK_OP_DISCARD, 2, 0, SIZE + 512);
 	assert_int_equal(t.nr_answers, 1);
 	expect_answer(0, 2, RDMABLK_R_RANGE);
 	start(RDMABLK_OP_FENCE, 2, 0, 0);
@@ -693,29 +718,57 @@ static void what_cannot_be_done_is_answered_at_once(void **state)
 	assert_int_equal(t.works, 0);
 }
 
+static void a_tag_is_for_one_command_at_a_time(void **state)
+{
+	(void)state;
+	start(RDMABLK_OP_WRITE_ZEROES, 5, 0, GRANULE);
+	begun();
+	start(RDMABLK_OP_FENCE, 6, 0, 0);
+	assert_int_equal(t.reason, RDMABLK_OK);
+	start(RDMABLK_OP_FENCE, 5, 0, 0);
+	assert_int_equal(t.reason, RDMABLK_R_STATE);
+	let();
+	assert_int_equal(loop_run(), 0);
+	assert_int_equal(t.idles, 1);
+	assert_int_equal(t.nr_answers, 1);
+}
+
+/* So many sends are done, as a completion says. */
+static void sends_done(unsigned int nr)
+{
+	const struct ibv_wc wc = { .wr_id = WRITE_QUEUE_SEND | WRITE_QUEUE_WR(0, nr) };
+
+	assert_int_equal(write_queue_completed(&t.c.queue->queue, &wc), RDMABLK_OK);
+}
+
 static void answers_wait_for_sends(void **state)
 {
-	unsigned int nr;
+	const struct cmdq_slot *slot = t.c.queue->slot;
+	unsigned int nr, told = 0;
 
 	(void)state;
 	/* the peer has seen each answer and uses the tag again; we know of none */
+	t.qp.hold = true;
 	for (nr = 0; nr < 2 * CMDQ_DEPTH; nr++)
 		start(RDMABLK_OP_FENCE, nr % CMDQ_DEPTH, 0, 0);
 	assert_int_equal(t.nr_answers, nr);
 	/* all of them will be told of, or nobody would ever send again */
-	assert_int_equal(t.told, nr);
+	for (unsigned int i = 0; i < t.qp.nr_unsaid; i++)
+		told += t.qp.unsaid[i] & 0xffff;
+	assert_int_equal(told, nr);
 	start(RDMABLK_OP_FENCE, 3, 0, 0);
 	start(RDMABLK_OP_FENCE, 5, 0, 0);
 	assert_int_equal(t.nr_answers, nr);
-	assert_int_equal(t.c.queue->slot[3].state, SLOT_ANSWERED);
-	assert_int_equal(t.c.queue->slot[5].state, SLOT_ANSWERED);
-	cmdq_sent(t.c.queue, 1);
+	assert_true(slot[3].tag.busy && slot[5].tag.busy);
+	sends_done(1);
 	assert_int_equal(t.nr_answers, nr + 1);
 	expect_answer(nr, 3, RDMABLK_OK);
-	assert_int_equal(t.c.queue->slot[3].state, SLOT_FREE);
-	cmdq_sent(t.c.queue, 3);
+	assert_false(slot[3].tag.busy);
+	assert_true(slot[5].tag.busy);
+	sends_done(3);
 	assert_int_equal(t.nr_answers, nr + 2);
 	expect_answer(nr + 1, 5, RDMABLK_OK);
+	assert_int_equal(t.qp.nr_receives, CMDQ_DEPTH);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -728,6 +781,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(many_that_failed_go_back_bit_by_bit),
 	TEST(an_end_waits_until_all_have_gone_back),
 	TEST(flushes_that_come_meanwhile_are_answered_by_the_next),
+	TEST(ranges_of_a_command_are_noted),
 	TEST(a_reader_has_nothing_to_flush),
 	TEST(a_range_of_its_own_is_flushed),
 	TEST(a_range_does_not_fail_for_another),
@@ -741,6 +795,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_session_that_ends_waits_for_what_has_begun),
 	TEST(a_flush_that_has_not_begun_is_dropped),
 	TEST(what_cannot_be_done_is_answered_at_once),
+	TEST(a_tag_is_for_one_command_at_a_time),
 	TEST(answers_wait_for_sends),
 };
 

@@ -5,6 +5,7 @@
  *
  * Sources: target/base/loop.c target/rdma/cq.c target/rdma/device.c target/rdma/cm.c
  *	   target/session/cmdq.c target/session/session_event.c
+ *	   target/staged/write_queue.c
  */
 #include <endian.h>
 #include <errno.h>
