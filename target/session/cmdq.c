@@ -75,7 +75,7 @@ static void early_done(struct store_work *w)
 	free(w);
 }
 
-/* The fault: answered, and done later. */
+/* The fault: the command is answered, and done later. */
 static bool early(struct cmdq_slot *slot)
 {
 	struct store_work *w;
@@ -111,7 +111,7 @@ static void slot_submit(struct cmdq_slot *slot)
 	store_thread_submit(c->store->thread, &slot->work);
 }
 
-/* Granules that a range has any part of. */
+/* Notes each granule that a range has a part of. */
 static void note(struct bitmap *b, uint32_t granule, uint64_t offset, uint64_t bytes)
 {
 	uint64_t first = offset / granule;
@@ -122,8 +122,8 @@ static void note(struct bitmap *b, uint32_t granule, uint64_t offset, uint64_t b
 /**
  * cmdq_note - note the ranges of a DIRTY command
  * @c: commands of the session
- * @msg: as received
- * @data: the same, decoded and right
+ * @msg: the command as received
+ * @data: the command, decoded and valid
  */
 void cmdq_note(struct cmdqs *c, const void *msg, const struct wire_data *data)
 {
@@ -134,7 +134,7 @@ void cmdq_note(struct cmdqs *c, const void *msg, const struct wire_data *data)
 		return;
 	for (unsigned int i = 0; i < nr; i++) {
 		wire_data_range(msg, i, &offset, &bytes);
-		/* They overlap: the loop has no time for the same thing again. */
+		/* They overlap. The loop has no time to note a granule again and again. */
 		if (bytes > c->scope.size - sum) {
 			bitmap_set(&c->dirty, 0, c->dirty.nr);
 			return;
@@ -156,7 +156,7 @@ static void flush_answer(struct cmdqs *c, unsigned int status)
 
 static void flush_begin(struct cmdqs *c);
 
-/* All of it, when a few granules are left, as after every FLUSH that has succeeded */
+/* One step; the only one when few granules are left, as after a FLUSH that has succeeded */
 static void flush_merge(struct loop_task *task)
 {
 	struct cmdqs *c = container_of(task, struct cmdqs, merge);
@@ -183,9 +183,9 @@ static void flush_done(struct store_work *w)
 }
 
 /*
- * Those that wait and are as the first: of ranges of their own, or of all that is noted.
- * Of ranges no more than the store has bytes: the loop has no time for the same thing
- * again. The others keep their place for a turn to come.
+ * Takes the commands that wait and are like the first one: either with a range of their own,
+ * or for all that is noted. The ranges together are no larger than the store, because the
+ * loop has no time to note a granule again and again. The other commands keep their place.
  */
 static void flush_take(struct cmdqs *c, bool ranged)
 {
@@ -197,7 +197,7 @@ static void flush_take(struct cmdqs *c, bool ranged)
 		if (!!slot->tag.data.bytes != ranged)
 			continue;
 		if (slot->tag.data.bytes > room)
-			break;		/* not the first: it is no larger than the store */
+			break;		/* never the first: it is no larger than the store */
 		room -= slot->tag.data.bytes;
 		TAILQ_REMOVE(&c->waiting, slot, entry);
 		TAILQ_INSERT_TAIL(&c->flushed, slot, entry);
@@ -288,8 +288,8 @@ static void failed(struct cq *cq)
  */
 
 /**
- * cmdq_scope - what LIMITS says of a one-sided store
- * @scope: filled but for @size, @logical_block and @writer
+ * cmdq_scope - fill what LIMITS says of a one-sided store
+ * @scope: all fields but @size, @logical_block and @writer are set
  * @limits: of the store
  */
 void cmdq_scope(struct wire_scope *scope, const struct store_limits *limits)
@@ -351,11 +351,11 @@ static int make_receives(struct cmdqs *c, struct ibv_pd *pd)
 }
 
 /**
- * cmdq_open - get ready for write queues
+ * cmdq_open - prepare the commands of a session
  * @c: zeroed but for what the session sets
  * @dev: of the session
- * @pd: its domain
- * @nr: hardware queues
+ * @pd: protection domain of the session
+ * @nr: number of hardware queues
  *
  * Blocks; for workers. cmdq_close() and cmdq_free() are due either way.
  *
@@ -380,7 +380,7 @@ int cmdq_open(struct cmdqs *c, struct device *dev, struct ibv_pd *pd,
 }
 
 /**
- * cmdq_caps - what a write queue is made with
+ * cmdq_caps - tell how many work requests a write queue has
  * @c: opened
  * @caps: filled
  */
@@ -395,8 +395,8 @@ void cmdq_caps(const struct cmdqs *c, struct conn_caps *caps)
 /**
  * cmdq_join - a write queue has a queue pair
  * @c: opened
- * @i: its hardware queue
- * @qp: its queue pair, with completions in @c->cq
+ * @i: number of its hardware queue
+ * @qp: the queue pair, with completions in @c->cq
  *
  * Return: 0 or -errno.
  */
@@ -406,7 +406,7 @@ int cmdq_join(struct cmdqs *c, unsigned int i, struct ibv_qp *qp)
 }
 
 /**
- * cmdq_live - commands are right from now on
+ * cmdq_live - accept commands from now on
  * @c: opened
  */
 void cmdq_live(struct cmdqs *c)
@@ -415,10 +415,10 @@ void cmdq_live(struct cmdqs *c)
 }
 
 /**
- * cmdq_stop - the session ends: touch no queue pair, finish what has begun
+ * cmdq_stop - the session ends: touch no queue pair, finish works that have begun
  * @c: in any condition
  *
- * When something has begun, @c->idle is called once it is over.
+ * While the store thread has works, cmdq_busy() is true; @c->idle is called when it has none.
  */
 void cmdq_stop(struct cmdqs *c)
 {
@@ -436,10 +436,10 @@ void cmdq_stop(struct cmdqs *c)
 }
 
 /**
- * cmdq_busy - is the store thread at something of the session's
+ * cmdq_busy - does the store thread have works of the session
  * @c: in any condition
  *
- * Return: whether it is.
+ * Return: whether it does.
  */
 bool cmdq_busy(const struct cmdqs *c)
 {
@@ -447,11 +447,11 @@ bool cmdq_busy(const struct cmdqs *c)
 }
 
 /**
- * cmdq_flushes - is a FLUSH under way
+ * cmdq_flushes - is a FLUSH under way, or has one ended recently
  * @c: in any condition
- * @since: ms: or was there one that has ended after that
+ * @since: ms; recently means not before
  *
- * Return: whether there is, or was.
+ * Return: whether one is or has.
  */
 bool cmdq_flushes(const struct cmdqs *c, int64_t since)
 {
@@ -470,13 +470,13 @@ bool cmdq_clean(const struct cmdqs *c)
 }
 
 /**
- * cmdq_gave_up - would a FLUSH of who logs out with something unflushed be in vain
+ * cmdq_gave_up - would a FLUSH of a session that logs out unflushed be in vain
  * @c: in any condition
  *
- * The last one has failed; or something takes too long to be waited for, but what has
- * been answered is flushed.
+ * Its last FLUSH has failed; or a command takes too long to wait for, and everything that
+ * was answered is flushed.
  *
- * Return: whether.
+ * Return: whether it would.
  */
 bool cmdq_gave_up(const struct cmdqs *c)
 {
@@ -510,7 +510,7 @@ int cmdq_close(struct cmdqs *c)
  * cmdq_free - free the memory
  * @c: closed and not busy
  *
- * For workers: there may be a lot of it.
+ * For workers, because the sets of granules may be large.
  */
 void cmdq_free(struct cmdqs *c)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The threads of a store without a cache. A thread sleeps in one place, the ring: what
- * the file has done, what came in on the queues of sessions and what other threads have
- * to say all wakes it there.
+ * The I/O threads of an uncached file. A thread sleeps in one place, its ring, where
+ * completions of the file, events of the sessions' queues and notes of other threads wake
+ * it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -81,7 +81,7 @@ static void loop_told(struct loop_source *src)
 /**
  * iothread_tell_loop - have something done in the loop
  * @all: threads of a store
- * @note: theirs until its @run is called
+ * @note: belongs to them until its @run is called
  *
  * Any thread.
  */
@@ -98,7 +98,7 @@ static int start_all(struct iothread_pool *all, unsigned int nr)
 	sigset_t set, old;
 	int ret = 0;
 
-	/* Signals stay the loop's. */
+	/* Signals are for the loop. */
 	sigfillset(&set);
 	pthread_sigmask(SIG_BLOCK, &set, &old);
 	while (!ret && all->nr < nr) {
@@ -158,7 +158,7 @@ static void stop_run(struct ring_note *note)
 }
 
 /**
- * iothread_pool_attach - hear of the threads of a store
+ * iothread_pool_attach - let the loop hear notes of the threads of a store
  * @all: threads
  *
  * In the loop.
@@ -171,7 +171,7 @@ int iothread_pool_attach(struct iothread_pool *all)
 }
 
 /**
- * iothread_pool_detach - hear of them no more
+ * iothread_pool_detach - undo iothread_pool_attach()
  * @all: threads; no session has a lane any more
  *
  * In the loop.
@@ -205,7 +205,7 @@ void iothread_pool_stop(struct iothread_pool *all)
 /**
  * iothread_free_place - look for a place in the table of buffers of a ring
  * @t: thread of the ring
- * @writer: for a session that may write; others leave the last quarter to those
+ * @writer: for a session that may write; other sessions get no place of the last quarter
  *
  * Return: the place, or -ENOSPC.
  */
@@ -244,11 +244,11 @@ int iothread_get_buffer(struct iothread *t, void *from, size_t bytes, bool write
 }
 
 /**
- * iothread_put_buffer - undo iothread_get_buffer(); no I/O is under way in it
+ * iothread_put_buffer - undo iothread_get_buffer(); no I/O uses the buffer
  * @t: of the caller
  * @place: as returned
  *
- * A place whose memory the ring does not let go of stays taken until the thread ends.
+ * When the ring keeps the memory, the place stays taken until the thread ends.
  */
 void iothread_put_buffer(struct iothread *t, unsigned int place)
 {

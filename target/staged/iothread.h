@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The threads of a store without a cache. Each owns a ring and what of the sessions
- * was given to it (lane.h).
+ * The I/O threads of an uncached file. Each owns a ring and the lanes that it was given
+ * (lane.h).
  */
 #ifndef RDMABLKD_IOTHREAD_H
 #define RDMABLKD_IOTHREAD_H
@@ -19,17 +19,17 @@ TAILQ_HEAD(lanes, lane);
 TAILQ_HEAD(lane_queues, lane_queue);
 
 /**
- * struct iothread - one thread; all but @error is its own
+ * struct iothread - one thread; all fields but @error are its own
  * @engine: does the I/O
  * @all: the threads of the store
- * @thread: it
- * @note: of iothread_pool_stop()
- * @stop: it shall end
+ * @thread: its id
+ * @note: sets @stop, for iothread_pool_stop()
+ * @stop: the thread must end
  * @started: @error is valid; guarded by the lock of @all
- * @error: of its beginning
+ * @error: 0, or why the thread could not begin, -errno
  * @polled: lanes that may have completions
  * @answering: queues with answers to be posted
- * @buffers: places in the ring's table in use, bit by bit
+ * @buffers: a bit for each place in the ring's table that is in use
  */
 struct iothread {
 	struct staged_engine engine;
@@ -48,13 +48,13 @@ struct iothread {
  * struct iothread_pool - the threads of a store
  * @file: of the store
  * @turn: what a thread does with its lanes whenever it was woken; set at the start
- * @lock: guards @notes and the beginning of threads
- * @began: one of them has
+ * @lock: guards @notes, and @started and @error of each thread
+ * @began: signalled when a thread has set @started
  * @notes: for the loop
- * @source: there are such
- * @next: number of the thread that has the first lane of the next session; any thread
- * @nr: threads
- * @thread: each
+ * @source: tells the loop that there are @notes
+ * @next: number, modulo @nr, of the thread for the first lane of the next session
+ * @nr: number of threads
+ * @thread: the threads
  */
 struct iothread_pool {
 	struct staged_file *file;

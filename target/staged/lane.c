@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The write queues of sessions with an uncached file: what a thread does with them, how
- * they come to their thread and leave it.
+ * The write queues of sessions with an uncached file: how they come to a thread, what the
+ * thread does with them, how they leave it.
  *
- * Waiting costs system calls, so there is little of it. A lane whose completion queue
- * was found with more than one completion is looked at again before the thread sleeps;
- * only when it is empty its event is asked for, and once more it is looked at. Events
- * come through the ring, as everything the thread waits for.
+ * Waiting costs system calls, so a thread waits little. A lane with more than one completion
+ * is polled again before the thread sleeps. Only when its completion queue is empty, the
+ * thread asks for an event, and polls once more. Events come through the ring, like
+ * everything that the thread waits for.
  *
- * A thread hears by a note that a lane comes or leaves, so that nothing of a lane needs a
+ * A note tells the thread that a lane comes or leaves, so that nothing of a lane needs a
  * lock while the thread has it.
  *
- * The end of a session: the lane takes note, looks at no completion any more and
- * touches no queue pair. I/O that has begun ends in its own time, and what has not begun
- * is not begun. The lane leaves in two steps, and the loop hears of both. The first is a
- * matter of moments: no queue pair and no completion queue is touched any more. The second
- * takes as long as the file does: what has begun on it has ended, and the ring does not
- * know the memory any more. Only the session waits for that, or a disk that does not
- * answer would stop those who wait for others, too.
+ * When a session ends, its lanes poll no completion queue and touch no queue pair any more.
+ * I/O that has begun goes on, and other I/O does not begin. A lane leaves in two steps, and
+ * the loop hears of both. The first step takes moments: from then on no queue pair and no
+ * completion queue is touched. The second step takes as long as the file does: the I/O has
+ * ended, and the ring has released the memory. Only the session waits for the second step,
+ * because a disk that does not answer must not stop other sessions.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,14 +28,14 @@
 #include "base/util.h"
 #include "staged/lane.h"
 
-#define ATTACH_S	5	/* a thread that takes longer hangs in its file */
+#define ATTACH_S	5	/* a thread that does not answer for so long hangs in its file */
 #define POLL_BATCH	32
-#define POLL_ROUNDS	8		/* of a lane, before the others have their turn */
+#define POLL_ROUNDS	8		/* of a lane, before other lanes have their turn */
 #define ACK_EVENTS	(1U << 16)	/* acknowledged at once */
 
 /**
- * lane_staged_put - one user less
- * @s: may be gone afterwards
+ * lane_staged_put - drop a reference
+ * @s: session; may be freed
  */
 void lane_staged_put(struct staged *s)
 {
@@ -62,7 +61,7 @@ static void fail_run(struct ring_note *note)
 	lane_staged_put(s);
 }
 
-/* The session must end. The first reason is the one. */
+/* The session must end. The first reason counts. */
 static void lane_fail(struct lane *lane, unsigned int reason)
 {
 	struct staged *s = lane->staged;
@@ -110,7 +109,7 @@ static void leaving_run(struct ring_note *note)
 	s->idle(s->owner);
 }
 
-/* The last to part tells before it can be the last to leave: the loop hears in order. */
+/* The last lane to part tells the loop before a lane can be the last to leave. */
 static void lane_part(struct lane *lane)
 {
 	struct staged *s = lane->staged;
@@ -134,7 +133,7 @@ static void lane_leave(struct lane *lane)
 	iothread_tell_loop(s->threads, &s->leaving);
 }
 
-/* How far has a lane come that is stopping? It may be gone afterwards. */
+/* A lane that is stopping takes the steps that are possible. It may be freed afterwards. */
 static void lane_check_done(struct lane *lane)
 {
 	if (!lane->attached || lane->watched || lane->unwatching)
@@ -143,7 +142,7 @@ static void lane_check_done(struct lane *lane)
 		lane_part(lane);
 	if (lane->busy && !fault(FAULT_NO_STORE_WAIT))
 		return;
-	if (!lane->busy)	/* with the fault they are used for longer */
+	if (!lane->busy)	/* with the fault, I/O still uses them */
 		lane_put_buffers(lane);
 	lane_leave(lane);
 }
@@ -152,7 +151,7 @@ static void lane_check_done(struct lane *lane)
  * Answers
  */
 
-/* The thread posts them when it has looked at what came in. */
+/* The thread posts them at the end of its turn. */
 static void lane_answering(struct write_queue *queue)
 {
 	struct lane_queue *q = container_of(queue, struct lane_queue, queue);
@@ -163,7 +162,7 @@ static void lane_answering(struct write_queue *queue)
 	TAILQ_INSERT_TAIL(&q->lane->thread->answering, q, entry);
 }
 
-/* Post what there is to be answered. */
+/* Post the answers of all lanes. */
 static void lane_answer_all(struct iothread *t)
 {
 	struct lane_queue *q;
@@ -268,7 +267,7 @@ static unsigned int poll_some(struct lane *lane)
 	return nr;
 }
 
-/* Do not look at its completions. */
+/* Take the lane out of the list of those to be polled. */
 static void lane_unpoll(struct lane *lane)
 {
 	if (lane->polled)
@@ -280,7 +279,7 @@ static void lane_poll(struct lane *lane)
 {
 	unsigned int nr = poll_some(lane);
 
-	/* There is enough going on: it will be looked at again anyway. */
+	/* The lane is busy: the next turn polls it again. */
 	if (nr > 1 && !lane->failed)
 		return;
 	if (!lane->armed && !lane->failed) {
@@ -293,7 +292,7 @@ static void lane_poll(struct lane *lane)
 		lane_unpoll(lane);
 }
 
-/* Look at the completions of lanes that may have some. */
+/* Poll the lanes that may have completions. */
 static void lane_poll_all(struct iothread *t)
 {
 	struct lane *lane, *next;
@@ -305,10 +304,10 @@ static void lane_poll_all(struct iothread *t)
 }
 
 /**
- * lane_turn - what a thread does with its lanes when it was woken
+ * lane_turn - post answers and handle completions of all lanes of a thread
  * @t: of the caller
  *
- * Answers to what was refused at once are posted in the same turn as it came.
+ * A command that is refused at once is answered in the same turn.
  */
 void lane_turn(struct iothread *t)
 {
@@ -319,7 +318,7 @@ void lane_turn(struct iothread *t)
 
 static void event_ready(struct ring_source *src, int res, unsigned int flags);
 
-/* Hear of its completions. */
+/* Have the ring tell of events of the lane's channel. */
 static void lane_watch(struct lane *lane)
 {
 	struct io_uring_sqe *sqe = ring_sqe(&lane->thread->engine.ring, &lane->event);
@@ -475,8 +474,8 @@ static void detach_run(struct ring_note *note)
  */
 
 /**
- * lane_attach_all - give its lanes to the threads
- * @s: with everything but queue pairs
+ * lane_attach_all - give the lanes of a session to the threads
+ * @s: complete, but for queue pairs
  *
  * Blocks, for moments. lane_detach_all() is due either way.
  *
@@ -505,12 +504,12 @@ int lane_attach_all(struct staged *s)
 }
 
 /**
- * lane_detach_all - take its lanes from the threads
+ * lane_detach_all - take the lanes of a session from the threads
  * @s: with queue pairs or without; once
  *
- * Any thread. @s->stopped is called in the loop when no thread touches a queue pair or
- * completion queue for this session any more, and then @s->idle, when none touches its
- * memory or the file: the I/O that has begun has ended.
+ * Any thread. The loop calls @s->stopped when no thread touches a queue pair or completion
+ * queue of the session any more. Then it calls @s->idle, when all I/O has ended and no thread
+ * touches the session's memory or the file any more.
  */
 void lane_detach_all(struct staged *s)
 {
@@ -526,7 +525,7 @@ void lane_detach_all(struct staged *s)
 }
 
 /**
- * lane_set_nonblock - asking for events must not wait for them
+ * lane_set_nonblock - let ibv_get_cq_event() return at once without an event
  * @lane: with a channel
  *
  * Return: 0 or -errno.
@@ -540,8 +539,8 @@ int lane_set_nonblock(struct lane *lane)
 }
 
 /**
- * lane_destroy - undo its verbs
- * @lane: not with a thread; its queue pairs are destroyed. Destroyed already: nothing
+ * lane_destroy - destroy the completion queue and channel of a lane
+ * @lane: detached, its queue pairs destroyed; may have neither any more
  *
  * Return: 0 or -errno.
  */
@@ -549,7 +548,7 @@ int lane_destroy(struct lane *lane)
 {
 	int ret = 0;
 
-	/* its destroyer waits for the acknowledgment of every event */
+	/* ibv_destroy_cq() waits for the acknowledgment of every event. */
 	if (lane->cq && lane->events)
 		ibv_ack_cq_events(lane->cq, lane->events);
 	lane->events = 0;

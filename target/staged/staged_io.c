@@ -2,52 +2,53 @@
 /*
  * I/O on a file or block device.
  *
- * The file is not registered with the rings. A ring lets go of what is registered some
- * time after it is closed, and a file system whose daemon has ended would stay busy.
+ * The file is not registered with the rings. A ring releases registered files some time
+ * after it is closed, and the file system of a daemon that has ended would stay busy.
  *
- * READ and WRITE: one entry of the ring each, as long as the kernel does all of it at
- * once. What it leaves is asked for again; when nothing of a block was done that is the
- * end of the file, and an error.
+ * READ and WRITE take one entry of the ring each, as long as the kernel does all of it at
+ * once. The rest of a short transfer is asked for again. A transfer of less than a block
+ * means that the file has ended, which is an error.
  *
- * FLUSH: one fdatasync at a time for each file, whichever threads the commands are of;
- * those that come while it is under way share the next. An error of the page cache is
- * told to one fdatasync only, so with two at once one could succeed in spite of it.
- * After one has failed, none is tried any more: the kernel has marked clean what it
- * could not write. EINTR and EAGAIN are such a failure, too, because the kernel may return
+ * FLUSH: one fdatasync at a time for each file, whichever threads the commands come from.
+ * FLUSHes that come meanwhile share the next one. The kernel tells an error of the page
+ * cache to one fdatasync only, so with two at once one could succeed in spite of the error.
+ * After one has failed, no other is tried: the kernel has marked clean what it could not
+ * write. EINTR and EAGAIN count as such a failure, too, because the kernel may return
  * them in place of that error (mm/filemap.c, file_write_and_wait_range()).
  *
  * A FLUSH with nothing to make durable needs no fdatasync. @unsynced is set after a
- * command has changed the file and before it is answered, and is cleared just before an
- * fdatasync begins. So whatever was answered before a FLUSH has come either finds the
- * flag set, or was there when the last fdatasync began. At the start it is set: a former
- * process may have left something in the page cache.
+ * command has changed the file and before the command is answered, and is cleared just
+ * before an fdatasync begins. So a change that was answered before a FLUSH came either
+ * left the flag set, or was made before the last fdatasync began. The flag is set at the
+ * start, because a former process may have left changes in the page cache.
  *
- * WRITE with FUA is a write and then a FLUSH, each with errors of its own: that of the
- * write concerns nobody else. RWF_DSYNC is that in one, with one error for both, and after
- * EIO nobody knows whether a sector is bad or a cache is lost. Only where a device makes
- * the write durable by itself, and flushes nothing with it (file.c), is it used.
+ * A WRITE with FUA is a write and then a FLUSH, each with its own errors; an error of the
+ * write concerns no other command. RWF_DSYNC does both in one, with one error for both, and
+ * EIO does not tell a bad sector from a lost cache. It is used only where a device makes
+ * the write durable by itself, and flushes nothing with it (file.c).
  *
- * A device may do otherwise than it says: one in a network may flush a cache elsewhere. So
- * what has failed so is tried again without. When that fails in the same way, it was the
- * write; when it succeeds it was a sync, but for an error that no sync has: then a FLUSH
- * makes it durable. When it fails otherwise that says nothing, and it counts as a sync.
- * The descriptor for FLUSHes is another one than that of direct writes, so none of them
- * takes from the other the news of an error of the page cache.
+ * A device may do something else than it says: one behind a network may flush a cache
+ * there. So a write that failed with RWF_DSYNC is tried again without. When the second try
+ * fails in the same way, it was the write. When the second try succeeds, it was a sync,
+ * unless no sync has that error; then a FLUSH makes the write durable. When the second try
+ * fails otherwise, it proves nothing, and the first failure counts as one of a sync.
+ * FLUSHes use another descriptor than direct writes, so neither takes the news of an error
+ * of the page cache from the other.
  *
- * An error of the device's cache is not kept for anybody: who had the device write it
- * out is told, and the next to do so is not. That may be a write with FUA whose
- * completion waits in the ring of one thread while another has an fdatasync, or a write
- * with FUA, begin and end well. So a FLUSH, or such a write, is answered when the outcome
- * of every write with FUA is known that was under way when it ended: what failed before
- * that, failed by one of them. A write with FUA waits for the fdatasync under way, too.
- * They are counted in two generations, of which only one grows, or they would wait for
- * as long as writes with FUA keep coming. One with nothing beside it waits for nobody.
+ * An error of the device's cache is told once, to the request that had the device write the
+ * cache out. That may be a write with FUA whose completion waits in the ring of one thread
+ * while an fdatasync, or another write with FUA, begins and ends well in another thread. So
+ * a FLUSH, or such a write, is answered when the outcome of every write with FUA is known
+ * that was under way when it ended: an earlier loss has failed one of these. A write with
+ * FUA waits for the fdatasync under way, too. Writes with FUA are counted in two
+ * generations, and only one of them grows; otherwise a FLUSH would wait for as long as
+ * writes with FUA keep coming. A write with FUA that is alone waits for nothing.
  *
- * What a failure means for this and other files: staged_loss.c.
+ * staged_loss.c says what a failure means for this and other files.
  *
- * DISCARD, WRITE_ZEROES and SECURE_ERASE may take long and have no entries in a ring: a
- * thread for each file does them one after the other, in pieces between which it looks
- * whether somebody still wants them.
+ * DISCARD, WRITE_ZEROES and SECURE_ERASE may take long and have no entries in a ring. A
+ * thread for each file does them one after the other, in pieces, and looks between two
+ * pieces whether the command is still wanted.
  */
 #include <errno.h>
 #include <signal.h>
@@ -62,7 +63,7 @@
 
 #define SLOW_PIECE	(64ULL << 20)	/* of a DISCARD or its like, bytes */
 
-/* A command is done, in its own thread. */
+/* Ends a command, in its own thread. */
 static void staged_finish(struct staged_io *io, unsigned int status)
 {
 	io->status = status;
@@ -88,8 +89,8 @@ static void sync_submit(struct ring_source *src, uint64_t bytes)
 }
 
 /*
- * For who has set @syncing. The lock is not held: where the ring takes no more entries
- * there are system calls until it does.
+ * The caller has set @syncing and does not hold the lock: a full ring makes system calls
+ * until it takes the entry.
  */
 static void sync_start(struct staged_file *sf, struct ring *r)
 {
@@ -116,7 +117,7 @@ static void told_finish(struct ring_note *note)
 	io->done(io);
 }
 
-/* A command is done, in another thread than its own. */
+/* Ends a command, from another thread than its own. */
 static void staged_tell(struct staged_io *io, unsigned int status)
 {
 	io->status = status;
@@ -124,7 +125,7 @@ static void staged_tell(struct staged_io *io, unsigned int status)
 	ring_tell(&io->engine->ring, &io->note);
 }
 
-/* In its own thread, wherever this is. */
+/* Ends a command in its own thread; the caller is in any. */
 static void finish_at_home(struct staged_io *io, const struct ring *here,
 			   unsigned int status)
 {
@@ -146,9 +147,9 @@ static void finish_all(struct staged_ios *ios, const struct ring *here,
 }
 
 /*
- * Those that wait for no write with FUA any more, for @ios. Those that have come since
- * the last generation was closed wait for the next, which is closed when that has ended.
- * The lock is held.
+ * Moves to @ios the commands that wait for no write with FUA any more. Commands that came
+ * after the last generation was closed wait for the next one, which is closed when the last
+ * one has ended. The lock is held.
  */
 static void held_release(struct staged_file *sf, struct staged_ios *ios)
 {
@@ -161,7 +162,7 @@ static void held_release(struct staged_file *sf, struct staged_ios *ios)
 	}
 }
 
-/* The lock is not held while they are done with: their owners may begin others. */
+/* The lock is not held, because an owner may begin the next command. */
 static void held_finish(struct staged_file *sf, struct staged_ios *ios,
 			const struct ring *here)
 {
@@ -169,7 +170,7 @@ static void held_finish(struct staged_file *sf, struct staged_ios *ios,
 		   RDMABLK_OK);
 }
 
-/* One has failed: those that it was for, and those that waited for the next. */
+/* An fdatasync has failed: for its FLUSHes, and for those that waited for the next. */
 static void sync_failed(struct staged_file *sf, int ret)
 {
 	struct staged_ios late = TAILQ_HEAD_INITIALIZER(late);
@@ -200,7 +201,7 @@ static void sync_ready(struct ring_source *src, int res, unsigned int flags)
 	}
 	pthread_mutex_lock(&sf->lock);
 	TAILQ_CONCAT(&sf->synced, &sf->batch, entry);
-	/* Nothing has changed since this one began: it is theirs, too. */
+	/* Nothing has changed since this one began, so it covers those that wait, too. */
 	if (!atomic_load(&sf->unsynced))
 		TAILQ_CONCAT(&sf->synced, &sf->waiting, entry);
 	held_release(sf, &done);
@@ -246,7 +247,7 @@ static void flush_begin(struct staged_io *io)
 }
 
 /*
- * DISCARD and its like
+ * DISCARD, WRITE_ZEROES and SECURE_ERASE
  */
 
 static int slow_piece(struct staged_io *io, uint64_t offset, uint64_t bytes)
@@ -319,7 +320,7 @@ static int slow_thread(struct staged_file *sf)
 	return -ret;
 }
 
-/* Has a command done by the thread for them. In the thread of @io. */
+/* Gives a command to the thread for long commands. In the thread of @io. */
 static void slow_begin(struct staged_io *io)
 {
 	struct staged_file *sf = io->engine->file;
@@ -336,7 +337,7 @@ static void slow_begin(struct staged_io *io)
 		staged_finish(io, RDMABLK_R_NO_MEMORY);
 }
 
-/* Ends the thread; nothing is under way. */
+/* Ends the thread for long commands; no command is under way. */
 static void slow_stop(struct staged_file *sf)
 {
 	pthread_mutex_lock(&sf->lock);
@@ -351,7 +352,7 @@ static void slow_stop(struct staged_file *sf)
  * READ and WRITE
  */
 
-/* Before the kernel has it: others wait for what comes of it. */
+/* Before the kernel has the write, because other commands wait for its outcome. */
 static void fua_begin(struct staged_io *io)
 {
 	struct staged_file *sf = io->engine->file;
@@ -366,8 +367,8 @@ static void fua_begin(struct staged_io *io)
 }
 
 /*
- * That is known, and noted if others may be lost with it. @safe: it is not lost by
- * itself, and answered when no other can have lost it.
+ * The outcome of a write with FUA is known, and a loss is noted. @safe: the write itself
+ * is durable; it is answered when no other write can have lost it.
  */
 static void fua_end(struct staged_io *io, bool safe)
 {
@@ -388,9 +389,9 @@ static void fua_end(struct staged_io *io, bool safe)
 }
 
 /*
- * Below a disk with checksums data must not change while it is written, and a peer may
- * WRITE to its slot at any time. There the kernel copies it into the page cache, and
- * writes the copy.
+ * Data must not change while it is written to a disk with checksums, but a peer may WRITE
+ * to its slot at any time. Writes to such a disk go through the page cache: the kernel
+ * copies the data and writes the copy.
  */
 static bool is_direct(const struct file *f, const struct staged_io *io, const char *buf,
 		      uint64_t offset, uint64_t bytes)
@@ -445,7 +446,7 @@ static void rw_start(struct staged_io *io)
 		rw_submit(&io->src, ask.bytes);
 }
 
-/* A write that was not durable by itself has changed the file, at least in part. */
+/* A write without RWF_DSYNC has changed the file, at least in part. */
 static void rw_changed(const struct staged_io *io)
 {
 	if (io->op == RDMABLK_OP_WRITE && io->plain)
@@ -459,7 +460,7 @@ static void rw_finish(struct staged_io *io, unsigned int status)
 	staged_finish(io, status);
 }
 
-/* The first try may have been a sync that has failed. */
+/* The first try may have failed because of a sync. */
 static bool in_doubt(const struct staged_io *io)
 {
 	return io->suspect && !staged_own_error(io->suspect);
@@ -472,7 +473,7 @@ static void rw_done(struct staged_io *io)
 		staged_fail(io->engine->file, io->suspect);
 		rw_finish(io, RDMABLK_R_STORE_IO);
 	} else if (io->fua && io->plain) {
-		fua_end(io, false);	/* or it would wait for itself */
+		fua_end(io, false);	/* or the FLUSH would wait for its own write */
 		flush_begin(io);
 	} else if (io->counted) {
 		fua_end(io, true);
@@ -502,8 +503,8 @@ static void rw_failed(struct staged_io *io, int res)
 }
 
 /*
- * Nothing more of a file that had more: it says why, once. Of a second try that is not
- * all, and not how the first has failed, which may have been a sync.
+ * The file ends before the transfer does. file_shrunk() logs that once. At the second try of
+ * a write with FUA that is not how the first has failed, which may have been a sync.
  */
 static void rw_ended(struct staged_io *io)
 {
@@ -553,8 +554,8 @@ static void rw_ready(struct ring_source *src, int res, unsigned int flags)
 }
 
 /*
- * A write behind the end of a file that was cut would make it longer again, with zeroes
- * for what was there. Looked at once for all the writes of a turn.
+ * A write behind the end of a file that was cut would make the file longer again, with
+ * zeroes in place of the lost data. The length is read once for all writes of a turn.
  */
 static bool behind_end(struct staged_io *io)
 {
@@ -582,9 +583,8 @@ static void rw_begin(struct staged_io *io)
 }
 
 /**
- * staged_begin - have a command done
- * @io: filled but for what is said to be in use from here on; its @done may be called
- *	before this returns
+ * staged_begin - begin a command
+ * @io: filled up to @bytes; its @done may be called before this returns
  *
  * In the thread of @io->engine.
  */
@@ -619,11 +619,11 @@ void staged_begin(struct staged_io *io)
  */
 
 /**
- * staged_file_init - a file for any number of threads
+ * staged_file_init - prepare a file for any number of threads
  * @sf: filled
  * @file: open; stays the caller's
- * @identity: RDMABLK_ID_LEN bytes, as file_epoch()
- * @disk: the same, as file_disk()
+ * @identity: RDMABLK_ID_LEN bytes, from file_epoch()
+ * @disk: RDMABLK_ID_LEN bytes, from file_disk()
  */
 void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *identity,
 		      const uint8_t *disk)
@@ -657,8 +657,8 @@ void staged_file_exit(struct staged_file *sf)
 /**
  * staged_engine_init - make the calling thread one that does I/O
  * @e: filled
- * @sf: on this
- * @buffers: that may be registered with the ring
+ * @sf: file of the I/O
+ * @buffers: number of buffers that may be registered with the ring
  *
  * Return: 0 or -errno.
  */
@@ -672,7 +672,7 @@ int staged_engine_init(struct staged_engine *e, struct staged_file *sf,
 }
 
 /**
- * staged_engine_exit - undo staged_engine_init(); nothing is under way
+ * staged_engine_exit - undo staged_engine_init(); no I/O is under way
  * @e: of the calling thread
  */
 void staged_engine_exit(struct staged_engine *e)
@@ -681,9 +681,9 @@ void staged_engine_exit(struct staged_engine *e)
 }
 
 /**
- * staged_engine_turn - submit, and handle what has completed
+ * staged_engine_turn - submit I/O and handle completions
  * @e: of the calling thread
- * @wait: until something has
+ * @wait: wait until something has completed
  */
 void staged_engine_turn(struct staged_engine *e, bool wait)
 {

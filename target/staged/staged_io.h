@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * I/O on a file or block device through io_uring. Knows nothing of RDMA: who has a
- * buffer has a command done on it.
+ * I/O on a file or block device through io_uring. Knows nothing of RDMA: a command
+ * works on any registered buffer.
  */
 #ifndef RDMABLKD_STAGED_IO_H
 #define RDMABLKD_STAGED_IO_H
@@ -16,32 +16,30 @@ struct staged_io;
 TAILQ_HEAD(staged_ios, staged_io);
 
 /**
- * struct staged_file - what the threads share of a file
+ * struct staged_file - a file as its threads share it
  * @entry: in the list of all
- * @file: open
- * @identity: of what the host's caches have of it; see sync_errors.h
- * @disk: identity of what it is on; see file_disk()
- * @errors: commands that have failed
- * @failed: an fdatasync has failed, or may have, of this or of another file on @disk: what
- *	was written before may be lost, although the next would not say so
+ * @file: the open file
+ * @identity: of the file's contents in the host's caches; see sync_errors.h
+ * @disk: identity of the disk that the file is on; see file_disk()
+ * @errors: number of commands that have failed
+ * @failed: an fdatasync of this or another file on @disk has failed, or may have: earlier
+ *	writes may be lost, although the next fdatasync would not say so
  * @unsynced: the file has been changed since the last fdatasync began
- * @syncing: an fdatasync is under way, for @batch; under @lock, as what follows
- * @stop: the thread for @slow shall end
- * @threaded: it exists
- * @turn: the generation of writes with FUA that begin
- * @fua: of each generation, those of which nobody knows yet whether they, or others with
- *	them, are lost
+ * @syncing: an fdatasync is under way, for @batch
+ * @stop: the thread for @slow must end
+ * @threaded: the thread for @slow exists
+ * @turn: number of the generation that writes with FUA begin in
+ * @fua: number of writes of each generation whose outcome is not known yet
  * @sync: completion of the fdatasync
- * @ring: where it is
- * @batch: FLUSHes that it serves, and writes with FUA that ended well beside it
- * @waiting: FLUSHes that came after it began; the next one is for them
- * @held: FLUSHes whose fdatasync is done, and writes with FUA, until nothing is left of
- *	@fua[!@turn]
- * @synced: those that are for the next generation
- * @slow: DISCARDs and their like, in the order they came
- * @lock: guards all from @syncing on
- * @wake: there is something in @slow, or @stop
- * @thread: for @slow
+ * @ring: ring of the fdatasync
+ * @batch: FLUSHes that the fdatasync serves, and writes with FUA that ended well beside it
+ * @waiting: FLUSHes that came after the fdatasync began; the next one serves them
+ * @held: FLUSHes whose fdatasync is done, and writes with FUA, until @fua[!@turn] is 0
+ * @synced: FLUSHes and writes that wait for the next generation
+ * @slow: DISCARDs, WRITE_ZEROES and SECURE_ERASEs, in the order they came
+ * @lock: guards all fields from @syncing on
+ * @wake: signalled when @slow gets a command, or @stop is set
+ * @thread: does the commands of @slow
  */
 struct staged_file {
 	LIST_ENTRY(staged_file) entry;
@@ -70,10 +68,10 @@ struct staged_file {
 
 /**
  * struct staged_engine - one thread's part in a file
- * @ring: its
- * @file: it
+ * @ring: ring of the thread
+ * @file: the file
  * @backlog: READs and WRITEs that found the ring full
- * @looked: @length is of this turn
+ * @looked: @length was read in this turn
  * @length: of the file, bytes
  */
 struct staged_engine {
@@ -88,26 +86,26 @@ struct staged_engine {
  * struct staged_io - one command, from staged_begin() to its @done
  * @entry: in a list of the engine or the file
  * @src: of its completion
- * @note: brings it back to its thread
- * @engine: of the thread it belongs to
- * @done: in that thread, with @status
- * @cancel: when set, what has not begun is not begun any more
+ * @note: brings the command back to its thread
+ * @engine: of the thread that the command belongs to
+ * @done: called in that thread when the command has ended, with @status
+ * @cancel: when set, I/O that has not begun is not begun any more
  * @op: READ, WRITE, FLUSH, DISCARD, WRITE_ZEROES, SECURE_ERASE
- * @fua: of a WRITE: durable when it is done
- * @keep: of WRITE_ZEROES: the space is kept
- * @buffer: of the ring, in which @buf is
- * @buf: aligned to a page; of READ and WRITE, which have less than 2 GiB
- * @offset: in the file, a multiple of the logical block, as @bytes
- * @bytes: how many
- * @at: how many of them are done
- * @tries: that came to nothing, one after the other
- * @pausing: it waits for the next try
- * @synced: the write under way is one that makes durable what it writes
- * @plain: one before was not
- * @suspect: such a write has failed so, -errno; when it is tried again it may show whose
- *	fault it was
- * @counted: among @fua of the file
- * @turn: in this generation
+ * @fua: WRITE: durable when done
+ * @keep: WRITE_ZEROES: the space is kept
+ * @buffer: number of the ring's buffer that @buf is in
+ * @buf: data of a READ or WRITE, aligned to a page, less than 2 GiB
+ * @offset: in the file, a multiple of the logical block
+ * @bytes: length, a multiple of the logical block
+ * @at: bytes done
+ * @tries: number of tries without progress, one after the other
+ * @pausing: the command waits for its next try
+ * @synced: the write under way has RWF_DSYNC
+ * @plain: an earlier write of the command had no RWF_DSYNC
+ * @counted: the command is counted in @fua of the file
+ * @suspect: error of the write with RWF_DSYNC, -errno; the second try may show whether a
+ *	sync has failed
+ * @turn: generation that the command is counted in
  * @status: enum rdmablk_reason
  */
 struct staged_io {
@@ -136,8 +134,8 @@ struct staged_io {
 };
 
 /*
- * Any thread: a command has changed the file; before it is answered. Most find the flag set,
- * and then do not take its cache line from the others.
+ * A command has changed the file; to be called before its answer, in any thread. Most calls
+ * find the flag set, and then do not take its cache line from the other threads.
  */
 static inline void staged_changed(struct staged_file *sf)
 {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a sync that has failed, or may have, means for files without a cache.
+ * What a sync that has failed, or may have failed, means for uncached files.
  *
- * A file of which one has failed is not flushed any more, and that is noted (sync_errors.c)
- * before anybody is answered: who hears of it may kill the daemon.
+ * A file whose sync has failed is not flushed any more. That is noted (sync_errors.c) before
+ * any command is answered, because an administrator who hears of it may kill the daemon.
  *
- * Files on one disk have one cache: when a sync of the one fails, it may be what was
- * written to the others that is lost, and theirs would not say so. So they fail with it,
- * but for an error that tells of no cache, and the loss is noted for the disk: it is that
- * of files, too, that are exported before and after, and not in that moment. What has been
- * answered for another file in the moment before the failure was read is not held back:
- * each FLUSH would have to wait for those of all other files of its disk.
+ * Files on one disk have one cache: when a sync of one file fails, data of the others may be
+ * lost, and their syncs would not say so. So all files of the disk fail, unless the error
+ * cannot come from a cache. The loss is noted for the disk, because it also concerns files
+ * that are exported before or after, and not at that moment. An answer for another file
+ * just before the failure was read is not held back: each FLUSH would have to wait for the
+ * FLUSHes of all other files of its disk.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static LIST_HEAD(, staged_file) files = LIST_HEAD_INITIALIZER(files);
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /**
- * staged_loss_watch - a file that others may fail with
+ * staged_loss_watch - let a file fail with others of its disk
  * @sf: filled
  */
 void staged_loss_watch(struct staged_file *sf)
@@ -45,7 +45,7 @@ void staged_loss_forget(struct staged_file *sf)
 }
 
 /**
- * staged_own_error - can nothing but a write itself, and no cache, have failed so
+ * staged_own_error - does an error come from the write itself, and never from a cache
  * @ret: -errno of the write
  *
  * Return: whether that is so.
@@ -67,8 +67,8 @@ bool staged_own_error(int ret)
 }
 
 /*
- * These say that there was no room for a file's data, or no memory: nothing of the disk.
- * The others may: EROFS is what a file system says whose journal was told of the loss.
+ * These errors say that the file found no room, or no memory, and nothing about the disk.
+ * Others may: a file system whose journal was told of the loss returns EROFS.
  */
 static bool one_file_only(int ret)
 {
@@ -81,7 +81,7 @@ static bool same_disk(const struct staged_file *a, const struct staged_file *b)
 }
 
 /**
- * staged_fail - what was written to a file may be lost
+ * staged_fail - data written to a file may be lost
  * @sf: file
  * @ret: -errno
  *
@@ -92,7 +92,7 @@ void staged_fail(struct staged_file *sf, int ret)
 	bool own = one_file_only(ret);
 	struct staged_file *other;
 
-	/* Of a disk each time: one may have begun to be used since the last. */
+	/* A loss of the disk each time: a file may have come into use since the last one. */
 	if (!own || !atomic_load(&sf->failed))
 		sync_errors_note(sf->file->name, own ? sf->identity : sf->disk);
 	if (!atomic_exchange(&sf->failed, true))
@@ -109,16 +109,16 @@ void staged_fail(struct staged_file *sf, int ret)
 	pthread_mutex_unlock(&files_lock);
 }
 
-/* Something of it is being made durable; its lock is held. */
+/* Is something being made durable? The file's lock is held. */
 static bool syncs(const struct staged_file *sf)
 {
 	return sf->syncing || sf->fua[0] || sf->fua[1];
 }
 
 /**
- * staged_syncing - of how many files is something being made durable
+ * staged_syncing - count the files for which something is being made durable
  *
- * Return: how many; what staged_abandon() would count as lost, with that of their disks.
+ * Return: how many; staged_abandon() would count their disks as lost.
  */
 unsigned int staged_syncing(void)
 {
@@ -135,7 +135,7 @@ unsigned int staged_syncing(void)
 	return nr;
 }
 
-/* The first of those on its disk of which something is; all locks are held. */
+/* The first file on the disk of @beside for which a sync is under way; all locks are held. */
 static const struct staged_file *first_that_syncs(const struct staged_file *beside)
 {
 	const struct staged_file *sf;
@@ -149,9 +149,9 @@ static const struct staged_file *first_that_syncs(const struct staged_file *besi
 /**
  * staged_abandon - the process ends at once
  *
- * A sync that is under way may fail when there is nobody left to be told, so what it was
- * for counts as lost. No lock is given back: nothing is made durable from here on, and
- * nobody hears that something is.
+ * A sync under way may fail when nobody is left to hear of it, so its data counts as lost.
+ * The locks stay locked: from here on nothing is made durable, and no command is told that
+ * it is.
  */
 void staged_abandon(void)
 {

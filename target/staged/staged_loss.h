@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a sync that has failed, or may have, means for files without a cache.
+ * What a sync that has failed, or may have failed, means for uncached files.
  */
 #ifndef RDMABLKD_STAGED_LOSS_H
 #define RDMABLKD_STAGED_LOSS_H

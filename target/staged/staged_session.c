@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Sessions with a store without a cache: their memory, its registration, and their
- * queues, which go to the threads of the store (lane.h).
+ * Sessions with an uncached file: their memory, its registration, and their queues, which
+ * go to the threads of the store (lane.h).
  *
- * Two pieces of memory. The slots, one per tag of each queue, which the peer writes to
- * and reads from, and out of which short READs are answered. The receives, which are
- * ours alone: a command ends where a page ends, so that the data which follows it is as
- * direct I/O wants it. Before the command there is room for a list of answers. Both are
- * new and zeroed for each session.
+ * A session has two pieces of memory, both new and zeroed. The slots, one per tag of each
+ * queue: the peer writes to them and reads from them, and answers to short READs take their
+ * data there. The receives, which the peer has no access to: a command ends where a page
+ * ends, so that the data which follows it is aligned for direct I/O, and before the command
+ * there is room for a list of answers.
  */
 #include <assert.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ static_assert(sizeof(struct rdmablk_answers) <= STAGED_TRAILER,
 
 static_assert(MIN_DEPTH > SPARE_TAGS, "a READ or WRITE has a tag");
 
-/* Commands of a queue, of so many, for which a lane's completion queue has room. */
+/* How many commands each of @nr queues may have for a lane's completion queue to suffice */
 static uint64_t completion_depth(const struct store_none *none, unsigned int max_cqe,
 				 unsigned int nr)
 {
@@ -57,7 +57,7 @@ static uint64_t completion_depth(const struct store_none *none, unsigned int max
 	return max_cqe / queues / 3;
 }
 
-/* Commands of a queue, of so many. */
+/* How many commands each of @nr queues may have */
 static uint64_t depth_of(const struct store_none *none, const struct staged_plan *plan,
 			 unsigned int nr)
 {
@@ -74,7 +74,7 @@ static unsigned int staged_plan(struct store *store, struct staged_plan *plan)
 	const struct store_none *none = store->priv;
 	uint64_t good = min_u64(plan->queue_depth, GOOD_DEPTH) + SPARE_TAGS, depth;
 
-	/* Processors share a deep queue better than each has a shallow one. */
+	/* Processors that share a deep queue do better than with a shallow queue each. */
 	while (plan->nr_queues > 1 &&
 	       depth_of(none, plan, plan->nr_queues) < good)
 		plan->nr_queues--;
@@ -108,7 +108,7 @@ static void *map(size_t bytes, const struct numa_place *place)
 		return NULL;
 	madvise(from, bytes, MADV_DONTFORK);
 	madvise(from, bytes, MADV_HUGEPAGE);
-	/* No page exists yet, so its policy does; and to insist would be to be killed. */
+	/* No page exists yet: a policy is enough. A strict one could call the OOM killer. */
 	there.only = false;
 	numa_keep(&there, from, bytes);
 	if (!madvise(from, bytes, MADV_POPULATE_WRITE))
@@ -185,8 +185,8 @@ static int make_queue(struct staged *s, unsigned int index)
 }
 
 /*
- * The completion queue has room for each work request of its queue pairs: all of them
- * complete when those fail.
+ * The completion queue has room for each work request of its queue pairs, because all of
+ * them complete when the queue pairs fail.
  */
 static int make_lane(struct staged *s, unsigned int number, unsigned int thread,
 		     struct ibv_context *verbs)
@@ -232,7 +232,7 @@ static int make_all(struct staged *s, struct staged_plan *plan,
 	return ret;
 }
 
-/* What is of verbs. May be called again after an error. */
+/* Undoes what make_all() did with verbs. May be called again after an error. */
 static int unmake_verbs(struct staged *s)
 {
 	int ret = 0;
@@ -263,7 +263,7 @@ static void free_memory(struct staged *s)
 }
 
 /*
- * What struct staged_ops says
+ * The functions of struct staged_ops
  */
 
 static int staged_open(struct store *store, struct staged_plan *plan,
@@ -329,7 +329,7 @@ static void staged_queue(struct staged *s, unsigned int i, struct ibv_cq **cq,
 	*recvs = s->scope.cmd_depth;
 }
 
-/* From the first receive on the queue is its thread's. */
+/* From the first receive on the queue belongs to its thread. */
 static int staged_join(struct staged *s, unsigned int i, struct ibv_qp *qp)
 {
 	return write_queue_join(&s->queue[i].queue, qp);
@@ -357,7 +357,7 @@ static void staged_stop(struct staged *s)
 		lane_detach_all(s);
 }
 
-/* With the fault that lets I/O go on: what it needs stays. */
+/* With the fault that lets I/O go on, its memory stays. */
 static bool still_busy(const struct staged *s)
 {
 	for (unsigned int i = 0; i < s->nr_lanes; i++)

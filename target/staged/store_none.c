@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The store "file" without a cache: every READ and WRITE is a command, done by the
- * threads of the store on the file or block device itself.
+ * The uncached file (cache=none): every READ and WRITE is a command, done by the threads
+ * of the store on the file or block device itself.
  *
- * The epoch is the host's boot and the file's identity: what was acknowledged and not
- * flushed is in the caches of this host, which outlive the daemon; unless an fdatasync
- * has failed: see sync_errors.c.
+ * The epoch is made of the host's boot and the file's identity. Data that was acknowledged
+ * and not flushed is in the caches of this host, which outlive the daemon, unless an
+ * fdatasync has failed: see sync_errors.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@
 static unsigned int nr_threads = 1;
 
 /**
- * store_none_setup - before the first store is opened
- * @threads: of each store
+ * store_none_setup - set the number of I/O threads
+ * @threads: of each store that is opened from now on
  */
 void store_none_setup(unsigned int threads)
 {
@@ -32,9 +32,9 @@ void store_none_setup(unsigned int threads)
 }
 
 /*
- * A block device without a volatile cache, or whose cache survives a power failure,
- * says so; a partition says nothing and is asked for its disk. Direct writes to it are
- * durable when they are done.
+ * Are direct writes durable when they are done? The kernel says so of a block device
+ * without a volatile cache, or with a cache that survives a power failure. It says nothing
+ * of a partition, so the disk of the partition is asked.
  */
 static bool write_through(const struct file *f)
 {
@@ -69,7 +69,7 @@ static int none_start(struct store *store, struct store_none *none,
 
 	if (ret)
 		goto no_epoch;
-	/* First: what its disk loses from here on is known to it. */
+	/* Before the epoch is read: from here on a loss of its disk reaches the file. */
 	staged_file_init(&none->staged, &none->file, identity, disk);
 	ret = sync_errors_epoch(ec->name, identity, disk, store->epoch);
 	if (ret)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The store of files without a cache, for its own rooms.
+ * The uncached file, for the files of this folder only.
  */
 #ifndef RDMABLKD_STORE_NONE_H
 #define RDMABLKD_STORE_NONE_H
@@ -8,18 +8,18 @@
 #include "staged/iothread.h"
 #include "store/store.h"
 
-#define STAGED_TRAILER	4096U	/* of data with a command or an answer, bytes */
-#define STAGED_RECEIVE	8192U	/* of memory for a command with that, bytes */
+#define STAGED_TRAILER	4096U	/* bytes of data with a command or an answer, at most */
+#define STAGED_RECEIVE	8192U	/* bytes of memory for a command with its data */
 
 /**
- * struct store_none - a file without a cache
- * @file: open
- * @staged: the same, for the threads
- * @threads: they
- * @slot_bytes: of each slot
+ * struct store_none - an uncached file
+ * @file: the open file
+ * @staged: the file as the threads share it
+ * @threads: its I/O threads
+ * @slot_bytes: bytes of each slot
  * @slot_memory: bytes of all slots of a session, at most
- * @fixed: its size was given and stays
- * @volatile_cache: what is written is durable after a FLUSH only
+ * @fixed: the size was given and stays
+ * @volatile_cache: a write is durable only after a FLUSH
  */
 struct store_none {
 	struct file file;

@@ -20,9 +20,9 @@
 #include "rdma/conn.h"
 #include "staged/write_queue.h"
 
-#define TELL_EACH	32U	/* sends of which one is signalled, at most */
+#define TELL_EACH	32U	/* one of so many sends is signalled, at least */
 
-/* The bits of a work request id that tell a receive or a number of sends */
+/* The bits of a work request id for a receive or a number of sends */
 #define WR_INDEX	0xffff
 
 static unsigned int tell_each(unsigned int depth)

@@ -3,20 +3,20 @@
  * A file and an arena that has all of its contents: from the file into the arena, from the
  * arena into the file, and the comparison of both.
  *
- * The kernel reports an error of write-back once and has forgotten by then which pages
- * it was: they are clean for it. So whatever was changed since the last good fdatasync is
- * remembered here, and written again, all of it, before another may succeed.
+ * The kernel reports an error of write-back once, and by then it has marked the pages clean
+ * and forgotten them. So all changes since the last good fdatasync are remembered here, and
+ * are written again, all of them, before another fdatasync may succeed.
  *
- * The arena is alive while it is written: what an adapter writes meanwhile may be in the
- * file in part. It was not flushed yet; the flush that covers it writes it again.
+ * Adapters write to the arena while it is written to the file, so the file may get part of a
+ * newer write. That write was not flushed yet; the flush that covers it writes it again.
  *
- * Arena and file are compared when nobody knows what of the arena was written to the file: after a
- * session that ended without a flush, and after a daemon that did. All of the file is
- * read, compared and, where it differs, written; in the background, until somebody
- * wants a flush.
+ * Arena and file are compared when it is unknown which changes of the arena are in the
+ * file: after a session, or a daemon, that ended without a flush. All of the file is read,
+ * compared and, where it differs, written; in the background, until a flush is wanted.
  *
- * What is read must be what the disk has, not what the page cache has: after a failed
- * write-back the two differ. Direct I/O sees to that, or the cache is told to forget.
+ * The comparison must read the disk's contents, not those of the page cache: after a
+ * failed write-back the two differ. Direct I/O does so, or else the cache is told to drop
+ * its pages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,13 +28,13 @@
 #include "store/full.h"
 
 #define MIB		(1ULL << 20)
-#define STEP_FILL	(64ULL << 20)	/* read before errors are looked for */
-#define TIMEOUT_US	"600000000"	/* of the service manager, from here on */
-#define UNIT		4096ULL		/* in which pieces of a file begin and end */
-#define ZERO_PIECE	65536U		/* looked at for zeroes at once */
+#define STEP_FILL	(64ULL << 20)	/* bytes read between two looks for errors */
+#define TIMEOUT_US	"600000000"	/* of the service manager, from each step on */
+#define UNIT		4096ULL		/* pieces of a file begin and end at multiples */
+#define ZERO_PIECE	65536U		/* bytes searched for zeroes at once */
 #define STEP_IDLE	(512ULL << 10)	/* bytes compared at once in the background */
-#define STEP_FLUSH	(8ULL << 20)	/* while somebody waits */
-#define STEP_HOLE	(16ULL << 20)	/* where there is nothing to read */
+#define STEP_FLUSH	(8ULL << 20)	/* the same while a flush waits */
+#define STEP_HOLE	(16ULL << 20)	/* the same in a hole of the file */
 
 /*
  * From the file into the arena
@@ -47,7 +47,7 @@ static int read_failed(const struct file *f, const struct file_batch *batch, int
 	return ret;
 }
 
-/* @told: when that was last told, seconds */
+/* @told: when the log last told of it, seconds */
 static void tell_read(const struct file *f, uint64_t at, int64_t *told)
 {
 	int64_t now = full_now_s();
@@ -60,7 +60,7 @@ static void tell_read(const struct file *f, uint64_t at, int64_t *told)
 		 (unsigned long long)(f->size / MIB), f->path);
 }
 
-/* At the start the loop does not run yet: nobody else would see it. */
+/* At the start the loop does not run yet, so it does not see the signal. */
 static bool told_to_end(void)
 {
 	sigset_t set;
@@ -95,9 +95,9 @@ static int read_piece(const struct store *store, struct file_batch *batch, uint6
 /**
  * full_fill - fill an arena from its file
  * @store: with an arena whose pages exist
- * @batch: of the file, whose size says how far
- * @from: where to begin, a multiple of the block
- * @blank: the arena is zero: what the file has no data for need not be touched
+ * @batch: of the file; the arena is filled up to the size of that file
+ * @from: where to begin, bytes, a multiple of the block
+ * @blank: the arena is zero, so holes of the file need not be touched
  *
  * Return: 0 or -errno, logged.
  */
@@ -152,7 +152,7 @@ static bool all_zero(const char *p, uint64_t bytes)
 	return !bytes || (!*p && !memcmp(p, p + 1, bytes - 1));
 }
 
-/* Zeroes that the file has already, without space for them. */
+/* Is the piece all zeroes, and a hole of the file already? */
 static bool is_hole(const struct file *f, const char *p, uint64_t offset,
 		    uint64_t bytes)
 {
@@ -163,12 +163,12 @@ static bool is_hole(const struct file *f, const char *p, uint64_t offset,
 }
 
 /*
- * Writes a piece of the arena to the file, soon.
+ * Begins to write a piece of the arena to the file.
  *
- * What was discarded stays so: zeroes are not written where the file has none but them.
+ * Discarded space stays free: zeroes are not written into a hole.
  *
- * Return: 0, or an error there has been; file_batch_wait() tells of it again, but not of -EIO
- * because a page of the arena is missing
+ * Return: 0, or an error of an earlier write; file_batch_wait() returns it, too, but not
+ * -EIO because a page of the arena is missing
  */
 static int full_write(struct store *store, uint64_t offset, uint64_t bytes)
 {
@@ -181,7 +181,7 @@ static int full_write(struct store *store, uint64_t offset, uint64_t bytes)
 
 		bool hole = is_hole(&full->file, base + offset, offset, n);
 
-		/* What was looked at there may be the zeroes of a missing page. */
+		/* The zeroes may be those of a missing page. */
 		if (arena_guard_broken(store->guard)) {
 			file_batch_give_up(&full->batch);
 			return -EIO;
@@ -200,7 +200,7 @@ static int full_write(struct store *store, uint64_t offset, uint64_t bytes)
 	return full->batch.error;
 }
 
-/* All granules of a set, from the arena to the file. */
+/* Writes all granules of a set from the arena to the file. */
 static int write_set(struct store *store, const struct bitmap *set,
 		     const atomic_bool *cancelled)
 {
@@ -235,12 +235,12 @@ static void all_synced(struct full *full)
 }
 
 /**
- * full_sync - make durable what was written to the file
+ * full_sync - make all writes to the file durable
  * @store: locked
  *
- * Return: 0 or -errno; then all of it is to be written again, which the next call does. As
- * long as no fdatasync has succeeded, that is all of the file: what an earlier process has
- * written may be lost, and nobody knows what that was.
+ * Return: 0 or -errno. After an error the next call writes all unsynced granules again. As
+ * long as no fdatasync has succeeded, all of the file is compared, too, because unknown
+ * writes of an earlier process may be lost.
  */
 int full_sync(struct store *store)
 {
@@ -269,7 +269,7 @@ int full_sync(struct store *store)
  */
 
 /**
- * full_compare_init - get ready to compare
+ * full_compare_init - allocate memory for comparisons
  * @full: its file is open
  *
  * Return: 0 or -ENOMEM.
@@ -282,10 +282,10 @@ int full_compare_init(struct full *full)
 }
 
 /**
- * full_compare_begin - all of the file has to be compared
+ * full_compare_begin - begin to compare all of the file
  * @full: locked
  *
- * What has been compared since an earlier begin has to be compared again.
+ * A comparison under way begins again.
  */
 void full_compare_begin(struct full *full)
 {
@@ -296,8 +296,9 @@ void full_compare_begin(struct full *full)
 }
 
 /*
- * Writes what differs of a piece; @is: what the file has, NULL: zeroes. Of an arena with a
- * missing page nothing is written: what was read there may be zeroes in its place.
+ * Writes the parts of a piece that differ from the file's contents @is (NULL: zeroes).
+ * When a page of the arena is missing, nothing is written, because zeroes may have been read
+ * in its place.
  */
 static int write_differing(struct store *store, const char *is, uint64_t at,
 			   uint64_t bytes)
@@ -359,7 +360,7 @@ static void tell_compared(struct full *full)
 	if (now - full->progress < FULL_PROGRESS_S)
 		return;
 	full->progress = now;
-	sd_notify(0, "EXTEND_TIMEOUT_USEC=120000000");	/* if this is the end */
+	sd_notify(0, "EXTEND_TIMEOUT_USEC=120000000");	/* during a shutdown */
 	log_info("export %s: %llu of %llu MiB still to be compared with %s",
 		 full->file.name, (unsigned long long)(full->compare_left / MIB),
 		 (unsigned long long)(full->file.size / MIB), full->file.path);
@@ -376,7 +377,7 @@ static void advance(struct full *full, uint64_t bytes)
 	tell_compared(full);
 }
 
-/* The next piece, at most @step where there is something to read. */
+/* Compares the next piece, at most @step bytes where the file has data. */
 static int compare_step(struct store *store, uint64_t step)
 {
 	struct full *full = full_of(store);
@@ -414,7 +415,7 @@ static int compare_end(struct store *store)
 	return 0;
 }
 
-/* Has a session ended that left something? */
+/* A session that ended with unflushed writes begins a comparison. */
 static void look_for_ended(struct full *full)
 {
 	if (atomic_exchange(&full->ended, false))
@@ -422,11 +423,11 @@ static void look_for_ended(struct full *full)
 }
 
 /**
- * full_compare - finish what is to be compared
+ * full_compare - finish the comparison
  * @store: locked
- * @cancelled: nobody waits any more; or NULL
+ * @cancelled: the caller waits no more; or NULL
  *
- * Return: 0: the file is up to date but for what live sessions write; or -errno.
+ * Return: 0: the file has all writes but those of live sessions; or -errno.
  */
 int full_compare(struct store *store, const atomic_bool *cancelled)
 {
@@ -448,7 +449,7 @@ int full_compare(struct store *store, const atomic_bool *cancelled)
  * full_compare_idle - compare a little, in the background
  * @store: locked
  *
- * Return: whether something is left. Nothing is after an error, but for the next try.
+ * Return: whether there is more to do now; false after an error, until the next try.
  */
 bool full_compare_idle(struct store *store)
 {
@@ -472,19 +473,19 @@ bool full_compare_idle(struct store *store)
  */
 
 /*
- * Little that was written, to a disk of which all else is durable, is made so while it is
- * written: one request that the disk has a bit for (FUA), or that the kernel has a flush of
- * its cache behind, instead of a write and an fdatasync. The kernel does that of a block
- * device without a thread; of a regular file it would do an fdatasync all the same.
+ * When all else on the disk is durable, a small FLUSH is one durable write instead of a write
+ * and an fdatasync: the disk has a bit for it (FUA), or the kernel flushes the disk's cache
+ * after it. The kernel does so for a block device without a thread; for a regular file it
+ * would do an fdatasync anyway.
  *
- * Return: whether @w is such, with its only run of granules.
+ * Return: whether @w is such a FLUSH; then @run is its only run of granules.
  */
 static bool is_short(struct store *store, const struct store_work *w, struct store_range *run)
 {
 	const struct full *full = full_of(store);
 	uint64_t first, count, more;
 
-	/* Faults on demand know a write and a sync. */
+	/* The rules of faults tell a write from a sync. */
 	if (!full->file.block_device || !full->file.direct || full->batch.no_direct ||
 	    full->file.fault)
 		return false;
@@ -500,7 +501,7 @@ static bool is_short(struct store *store, const struct store_work *w, struct sto
 			    run->bytes);
 }
 
-/* What has failed is written again with all that an fdatasync is due for. */
+/* After an error the run is written again, with everything that is not synced. */
 static int write_through(struct store *store, const struct store_range *run)
 {
 	struct full *full = full_of(store);
@@ -527,14 +528,14 @@ static void clear_set(struct bitmap *set)
 	}
 }
 
-/* What was cut off is only here, and will be written again when there is room for it. */
+/* The data that was cut off is only in the arena, and is written when the file has grown. */
 static int cut_off(struct full *full)
 {
 	full_compare_leave(full, full->file.size);
 	return -EIO;
 }
 
-/* Into the file; it is not synced yet. Return: 0 or -errno. */
+/* Writes to the file, without a sync. Return: 0 or -errno. */
 static int flush_write(struct store *store, struct store_work *w)
 {
 	int ret = full_compare(store, &w->cancelled);
@@ -545,8 +546,8 @@ static int flush_write(struct store *store, struct store_work *w)
 }
 
 /*
- * An error of writing is that of the session that has the data, one of the fdatasync is
- * everybody's. Nothing is synced when nothing has changed since the last good fdatasync.
+ * An error of a write concerns the session that wrote, an error of the fdatasync concerns all
+ * sessions. There is no fdatasync when nothing has changed since the last good one.
  */
 static void flush_all(struct store *store, struct store_works *works)
 {
@@ -565,7 +566,7 @@ static void flush_all(struct store *store, struct store_works *works)
 		w->error = w->error ?: ret;
 }
 
-/* Return: whether it is all done, or has failed. */
+/* Return: whether @w is done, or has failed; its @error says which. */
 static bool flush_short(struct store *store, struct store_work *w)
 {
 	struct store_range run;
@@ -580,11 +581,11 @@ static bool flush_short(struct store *store, struct store_work *w)
 }
 
 /**
- * full_flush - make durable what sessions have written
+ * full_flush - make writes of sessions durable
  * @store: locked
- * @works: FLUSHes, at least one: their granules, their ranges
+ * @works: FLUSHes with their granules, at least one
  *
- * Fills the @error of each: 0, then its granules are clean; or -errno.
+ * Fills the @error of each: 0, and then its granules are clean; or -errno.
  */
 void full_flush(struct store *store, struct store_works *works)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file all of whose contents are in an arena.
+ * A cached file (cache=full): all of its contents are in an arena.
  */
 #ifndef RDMABLKD_FULL_H
 #define RDMABLKD_FULL_H
@@ -13,33 +13,33 @@
 #include "store/store.h"
 
 #define FULL_DEPTH	16	/* requests to the file at once */
-#define FULL_PROGRESS_S	10	/* between lines about how far something is */
+#define FULL_PROGRESS_S	10	/* between two lines of the log about progress */
 
 /**
  * struct full - the file behind an arena
- * @file: it
- * @batch: to read and write it
- * @room: addresses that the arena may grow into, bytes; 0: cannot grow
- * @fixed: its size was given, so that it stays
- * @granule: of dirty ranges and of @unsynced, bytes, a power of two
+ * @file: the open file
+ * @batch: reads and writes the file
+ * @room: bytes of address space that the arena may grow into; 0: it cannot grow
+ * @fixed: the size was given and stays
+ * @granule: unit of dirty ranges and of @unsynced, bytes, a power of two
  * @ended: a session has ended that may have left unflushed writes
- * @lock: of all that follows, of @batch, and of the size of @file: the store thread and a
- *	worker that lets the store grow
+ * @lock: guards all fields from @unsynced to @bounce, @batch and the size of @file: between
+ *	the store thread and a worker that lets the store grow
  * @unsynced: granules of the file changed since the last good fdatasync
- * @settled: but for these all of the file is durable: an fdatasync has succeeded since it
- *	was opened. What an earlier process has written may be in a cache of the disk
- * @rewrite: the last fdatasync failed, or another operation did half of its work: what
- *	is @unsynced has to be written again, whatever the page cache says of it
- * @compare_at: where to compare arena and file next
- * @compare_left: bytes that are still to be compared; 0: none. Changed by
- *	full_compare_leave() only, and looked at without the lock by who just wants to know
+ * @settled: an fdatasync has succeeded since the file was opened, so all of the file but
+ *	@unsynced is durable. Before, writes of an earlier process may be in a cache
+ * @rewrite: the last fdatasync failed, or another operation did half of its work: all of
+ *	@unsynced must be written again, whatever the page cache says of it
+ * @compare_at: where to compare arena and file next, bytes
+ * @compare_left: bytes that are still to be compared. Changed by full_compare_leave() only;
+ *	may be read without the lock
  * @compare_wrote: bytes that were found to differ, and written
- * @compare_sync: what was written is not synced yet
- * @compare_said: error of the last time in the background, so that it is logged once
- * @progress: when it was last told how far the comparison is, seconds
- * @bounce: what of the file is compared
- * @errors: commands that have failed; any thread
- * @seen: how it was when the loop could look last; the loop's
+ * @compare_sync: bytes that the comparison wrote are not synced yet
+ * @compare_said: last error of the comparison in the background, so that it is logged once
+ * @progress: when the log last told how far the comparison is, seconds
+ * @bounce: the piece of the file that is compared
+ * @errors: number of commands that have failed; any thread
+ * @seen: status when the loop last got @lock; for the loop only
  */
 struct full {
 	struct file file;
@@ -77,7 +77,7 @@ static inline struct full *full_of(const struct store *store)
 	return store->priv;
 }
 
-/* Locked: so many bytes are still to be compared. */
+/* Sets how many bytes are still to be compared; locked. */
 static inline void full_compare_leave(struct full *full, uint64_t bytes)
 {
 	__atomic_store_n(&full->compare_left, bytes, __ATOMIC_RELAXED);

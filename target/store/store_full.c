@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The store of a file with cache=full: an arena, filled from the file at the start, from
- * which and to which adapters read and write. The store thread brings the file up to date.
+ * The cached file (cache=full): an arena that is filled from the file at the start.
+ * Adapters read and write the arena, and the store thread brings the file up to date.
  *
- * An arena that is kept counts more than its file after a daemon that did not end in
- * order, and has to be compared with it; after one that did, the two are equal unless
- * somebody wrote the file since, and then the file counts.
+ * A kept arena whose daemon did not end in order is newer than its file, and is compared
+ * with it. After a daemon that ended in order the two are equal, unless another program has
+ * written the file since; then the file counts.
  *
- * The epoch is that of the arena, random; but of an export that nobody can write it is
- * made of what the file is and when it was changed, so that it lasts as long as these
+ * The epoch is that of the arena, a random number. A read-only export has an epoch made of
+ * the file's identity and the time of its last change, so that it lasts as long as these
  * contents do.
  *
  * The end of the daemon waits until the file is up to date, however long that takes.
@@ -25,9 +25,9 @@
 #include "store/full.h"
 
 #define MIN_GRANULE	4096
-#define MAX_GRANULES	(1ULL << 28)	/* a bit each, per session */
+#define MAX_GRANULES	(1ULL << 28)	/* a session has a bit for each */
 #define ROOM_UNIT	(1ULL << 30)
-#define ROOM_FACTOR	8		/* to grow without moving */
+#define ROOM_FACTOR	8		/* by which an arena may grow without moving */
 #define ROOM_MAX	(16ULL << 40)
 #define END_TRIES	3
 
@@ -46,7 +46,7 @@ static int file_of(const struct full *full, struct arena_file *out)
 	       file_time(&full->file, &out->sec, &out->nsec);
 }
 
-/* A file that changes while it is read has contents that it has never had. */
+/* If the file changes while it is read, the arena has a mixture that was never in the file. */
 static int fill_unchanging(struct store *store, bool blank)
 {
 	struct full *full = full_of(store);
@@ -92,7 +92,7 @@ static int open_anonymous(struct store *store, const struct export_config *ec)
 	       pages_populate(store, ec->name, 0) ?: fill(store, true);
 }
 
-/* An arena that has contents: what are they worth? */
+/* Decides whether the contents of a kept arena or those of its file count. */
 static int take_over(struct store *store, const struct export_config *ec,
 		     enum arena_state state)
 {
@@ -223,13 +223,13 @@ static int store_publish(struct store *store)
 	store->newer = false;
 	if (ret || !store->kept || !full->file.read_only)
 		return ret;
-	ret = file_of(full, &file);	/* the two stay equal */
+	ret = file_of(full, &file);	/* arena and file stay equal */
 	if (!ret)
 		arena_clean(store, &file);
 	return ret;
 }
 
-/* Everything into the file that is not in it yet. An arena that is kept has more of it. */
+/* Brings the file up to date. If it was cut, a kept arena has more than the file has. */
 static int finish(struct store *store)
 {
 	struct full *full = full_of(store);
@@ -249,7 +249,7 @@ static void store_close(struct store *store)
 	struct arena_file file;
 	int ret;
 
-	if (store->newer) {	/* never served: both stay as they are */
+	if (store->newer) {	/* never served: arena and file stay as they are */
 		release(store);
 		return;
 	}
@@ -271,7 +271,7 @@ static void store_limits(const struct store *store, struct store_limits *out)
 	const struct full *full = full_of(store);
 	const struct file *f = &full->file;
 
-	/* How large a request may be is memory's business, and that has no limit. */
+	/* Requests go to memory, so that their size has no limit. */
 	*out = (struct store_limits){
 		.io_min = f->io_min,
 		.io_opt = f->io_opt,
@@ -313,9 +313,9 @@ static int do_range(struct full *full, const struct store_work *w, uint64_t offs
 }
 
 /*
- * The file first: when it refuses, the arena is as it was, and what the file did of it
- * is undone with the next flush. The other way round what was refused would be half done
- * until the arena ends, and undone then.
+ * The file first: when it refuses, the arena is unchanged, and the next flush undoes the part
+ * that the file did. The arena first would leave a refused command half done, until the
+ * daemon ends.
  */
 static int zero_range(struct store *store, const struct store_work *w,
 		      uint64_t offset, uint64_t bytes)
@@ -332,7 +332,7 @@ static int zero_range(struct store *store, const struct store_work *w,
 	return ret ?: arena_guard_broken(store->guard) ? -EIO : 0;
 }
 
-/* Return: enum rdmablk_reason for -errno, which is counted and logged. */
+/* Counts and logs an error. Return: enum rdmablk_reason for it. */
 static unsigned int work_status(struct full *full, int ret)
 {
 	if (ret && ret != -ECANCELED) {
@@ -397,7 +397,7 @@ static bool store_behind(const struct store *store)
 
 	if (full->file.read_only)
 		return false;
-	if (pthread_mutex_trylock(&full->lock))	/* the store thread is at it */
+	if (pthread_mutex_trylock(&full->lock))	/* the store thread is working */
 		return true;
 	behind = atomic_load(&full->ended) || full->compare_left || full->compare_sync ||
 		 full->rewrite;
@@ -411,8 +411,8 @@ static void store_status(struct store *store, struct store_status *out)
 	struct store_status *seen = &full->seen;
 
 	/*
-	 * The store thread holds it for as long as the file takes: then what was counts. But how
-	 * far a FLUSH is that compares is of interest just then.
+	 * The store thread holds the lock for as long as the file takes; meanwhile the last
+	 * status counts. The progress of a comparison is always read.
 	 */
 	if (!pthread_mutex_trylock(&full->lock)) {
 		seen->dirty = bitmap_any(&full->unsynced);
@@ -425,8 +425,8 @@ static void store_status(struct store *store, struct store_status *out)
 }
 
 /*
- * The arena gets larger, with what the file has there; nobody looks at it yet. Its last
- * page may have something there already, of an earlier time that came to nothing.
+ * Lets the arena grow, and fills it from the file; no session sees the new part yet. The last
+ * page may still have data of an earlier growth that failed.
  */
 static int grow_arena(struct store *store, uint64_t size)
 {
@@ -484,7 +484,7 @@ static int store_grow(struct store *store, uint64_t *size, uint64_t most)
 		return -EOPNOTSUPP;
 	}
 	if (have > most) {
-		log_err("export %s: who uses it has it in one region, and cannot go on with more than %llu bytes: disconnect its disks, then resize it",
+		log_err("export %s: a session has it in one region, and cannot go on with more than %llu bytes: disconnect its disks, then resize it",
 			f->name, (unsigned long long)most);
 		return -EBUSY;
 	}

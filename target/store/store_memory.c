@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The store "memory": an arena of shared memory, anonymous or a kept file.
+ * The memory store: an arena of shared memory, anonymous or a kept file.
  */
 #include "base/log.h"
 #include "base/util.h"
@@ -8,8 +8,8 @@
 #include "store/arena.h"
 #include "store/pages.h"
 
-#define MEMORY_BLOCK	4096		/* a page is what caches like */
-#define MEMORY_ZERO_MAX	(1ULL << 30)	/* of a command; zeroing takes its time */
+#define MEMORY_BLOCK	4096		/* preferred unit of I/O: a page */
+#define MEMORY_ZERO_MAX	(1ULL << 30)	/* bytes of a command, because zeroing takes time */
 
 static int kept_open(struct store *store, const struct export_config *ec)
 {
@@ -72,7 +72,7 @@ static void memory_limits(const struct store *store, struct store_limits *out)
 	};
 }
 
-/* A page that adapters write to is never given back: what is discarded is zeroed. */
+/* Adapters may write to any page, so a page is never given back: discarded data is zeroed. */
 static unsigned int memory_work(struct store *store, struct store_work *w,
 				uint64_t offset, uint64_t bytes)
 {
