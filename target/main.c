@@ -37,6 +37,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/meminfo.h"
+#include "base/sandbox.h"
 #include "base/util.h"
 #include "base/worker.h"
 #include "config/options.h"
@@ -394,12 +395,56 @@ static void tear_down(void)
 	loop_exit();
 }
 
+/* Directories and files that only a confined daemon has to name. */
+static int keep_configured(const struct config *cfg)
+{
+	char *dirs __cleanup_free = strdup(cfg->directories), *rest = dirs, *dir;
+	const struct export_config *ec;
+	int ret = dirs ? 0 : -ENOMEM;
+
+	while (!ret && (dir = strsep(&rest, ":"))) {
+		ret = access(dir, F_OK) ? -errno : sandbox_allow(dir, SANDBOX_CREATE);
+		if (ret)
+			log_err("directories: %s: %s", dir, strerror(-ret));
+	}
+	TAILQ_FOREACH(ec, &cfg->exports, entry) {
+		if (!ret && ec->file)
+			ret = sandbox_allow(ec->file, SANDBOX_WRITE);
+		if (!ret && ec->arena)
+			ret = sandbox_allow_beside(ec->arena, SANDBOX_CREATE);
+	}
+	return ret ?: sandbox_allow("/dev/infiniband", SANDBOX_WRITE) ?:
+	       sandbox_allow("/proc/self", SANDBOX_WRITE);	/* meminfo_protect() */
+}
+
+/* Before there is a second thread. */
+static int enter_sandbox(const struct config *cfg)
+{
+	int ret = sandbox_begin(cfg->directories);
+
+	if (ret && !cfg->directories) {
+		log_info("no sandbox: Landlock: %s", strerror(-ret));
+		return 0;
+	}
+	ret = ret ?: sandbox_allow(cfg->state_dir, SANDBOX_MANAGE) ?:
+	      sandbox_allow(CONFIG_RUN_DIR, SANDBOX_MANAGE) ?:
+	      sandbox_allow_beside(cfg->control ?: CONFIG_CONTROL, SANDBOX_MANAGE);
+	if (!ret && cfg->directories)
+		ret = keep_configured(cfg);
+	ret = ret ?: sandbox_enter();
+	if (ret)
+		log_err("cannot enter the sandbox of Landlock: %s", strerror(-ret));
+	return ret;
+}
+
 static int run(struct config *cfg)
 {
 	int ret = loop_init() ?: early_signals_init();
 
 	if (ret)
 		return fail("cannot start the event loop", ret);
+	if (enter_sandbox(cfg))
+		return EXIT_FAILED;
 	ret = session_init(session_gone);
 	if (ret)
 		return fail("no random numbers", ret);

@@ -130,6 +130,7 @@ static void reload_settings(struct config *is, const struct config *fresh)
 	needs_restart("state-dir", same_text(is->state_dir, fresh->state_dir));
 	needs_restart("io-threads", is->io_threads == fresh->io_threads);
 	needs_restart("control", same_text(is->control, fresh->control));
+	needs_restart("directories", same_text(is->directories, fresh->directories));
 }
 
 /*

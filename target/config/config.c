@@ -81,6 +81,7 @@ void config_free(struct config *cfg)
 	free(cfg->name);
 	free(cfg->state_dir);
 	free(cfg->control);
+	free(cfg->directories);
 }
 
 /**

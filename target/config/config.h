@@ -148,6 +148,8 @@ TAILQ_HEAD(export_config_list, export_config);
  * @io_threads: threads for each file without a cache
  * @control: path of the socket for the administrator; NULL: CONFIG_CONTROL, if that
  *	can be had
+ * @directories: where files are that may be written, absolute paths with ':' between them;
+ *	NULL: anywhere
  * @seen: which keys of [target] were given, bit by bit
  * @errors: problems found and printed
  * @complaints: where they are printed; NULL: standard error
@@ -179,6 +181,7 @@ struct config {
 	uint64_t max_logins_addr;
 	uint64_t io_threads;
 	char *control;
+	char *directories;
 	uint64_t seen;
 	unsigned int errors;
 	FILE *complaints;

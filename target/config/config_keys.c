@@ -29,6 +29,17 @@ static const char *set_name(const struct config_key *key, void *base,
 	return set_string(key, base, value);
 }
 
+static const char *set_directories(const struct config_key *key, void *base,
+				   const char *value)
+{
+	for (const char *dir = value; dir; dir = strchr(dir, ':')) {
+		dir += dir > value;
+		if (*dir != '/')
+			return "not absolute paths with ':' between them";
+	}
+	return set_string(key, base, value);
+}
+
 static const char *set_bool(const struct config_key *key, void *base,
 			    const char *value)
 {
@@ -288,6 +299,9 @@ const struct config_key config_target_keys[] = {
 	  set_number, TARGET(io_threads), 1, 64 },
 	{ "control", "PATH", "socket of \"rdmablk target\" (/run/rdmablkd/control)",
 	  set_string, TARGET(control) },
+	{ "directories", "DIR[:DIR]...",
+	  "write only below these, and the files of [export] sections (anywhere)",
+	  set_directories, TARGET(directories) },
 };
 
 const unsigned int config_nr_target_keys = ARRAY_SIZE(config_target_keys);

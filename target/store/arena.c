@@ -39,6 +39,7 @@
 #include <sys/vfs.h>
 
 #include "base/log.h"
+#include "base/sandbox.h"
 #include "base/util.h"
 #include "store/arena.h"
 #include "wire/mac.h"
@@ -193,8 +194,8 @@ static int check_file(const char *path, const struct stat *st, const struct stat
 
 static int open_failed(const char *path, int ret)
 {
-	log_err("arena %s: cannot open: %s", path,
-		ret == -ELOOP ? "it is a symbolic link" : strerror(-ret));
+	log_err("arena %s: cannot open: %s%s", path,
+		ret == -ELOOP ? "it is a symbolic link" : strerror(-ret), sandbox_hint(-ret));
 	return ret;
 }
 

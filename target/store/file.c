@@ -37,6 +37,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/sandbox.h"
 #include "base/util.h"
 #include "store/file.h"
 
@@ -277,8 +278,8 @@ static int open_failed(const struct file *f, int ret)
 
 	if (!f->read_only && (ret == -EROFS || ret == -EACCES || ret == -EPERM))
 		hint = "; \"ro\" exports it read-only";
-	log_err("export %s: cannot open %s: %s%s", f->name, f->path,
-		strerror(-ret), hint);
+	log_err("export %s: cannot open %s: %s%s%s", f->name, f->path,
+		strerror(-ret), sandbox_hint(-ret), hint);
 	return ret;
 }
 

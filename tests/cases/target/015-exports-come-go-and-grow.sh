@@ -7,6 +7,7 @@
 # does; a mounted file system grows with its disk; a file that got shorter leaves its
 # export as it is. Exports in use stay, unless the removal is forced, and then the written
 # data is in the file. Reading the configuration again touches only exports that differ.
+# A daemon that is confined to a directory adds no file from elsewhere.
 # The daemon shows its exports to root only.
 
 # shellcheck source=tests/cases/store/lib.sh
@@ -67,7 +68,7 @@ load_module
 ram_disk 128
 file_system
 truncate -s 8M $DISK/none $DISK/full $DISK/fixed
-configure 'drain-ms = 100' "$NONE" "$FULL" "$FIXED" "$MEM"
+configure 'drain-ms = 100' "directories = $DISK" "$NONE" "$FULL" "$FIXED" "$MEM"
 start_target --config $CONFIG
 
 # Who may ask
@@ -122,6 +123,9 @@ truncate -s 4M $DISK/late
 refused 'export mem exists already' add mem,memory,size=1M
 refused '.*cannot open .*nowhere' add "late,file=$DISK/nowhere"
 refused '.*is what export none is made of already' add "again,file=$DISK/none"
+truncate -s 4M /var/tmp/outside
+refused ".*outside: Permission denied \(is it below one of 'directories'\?\)" \
+	add "outside,file=/var/tmp/outside"
 target add "late,file=$DISK/late,cache=full"
 attach 3 late
 dd if=/tmp/before of=/dev/rdmablk3 bs=1M oflag=direct status=none
