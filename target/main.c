@@ -39,6 +39,7 @@
 #include "base/meminfo.h"
 #include "base/sandbox.h"
 #include "base/util.h"
+#include "base/watchdog.h"
 #include "base/worker.h"
 #include "config/options.h"
 #include "export/export.h"
@@ -346,7 +347,9 @@ static int serve(struct config *cfg)
 	if (ret)
 		return fail("cannot start the thread of the log", ret);
 	sd_notify(0, "READY=1");
+	watchdog_start();
 	ret = loop_run();
+	watchdog_stop();
 	return ret ? fail("event loop", ret) : EXIT_DONE;
 }
 

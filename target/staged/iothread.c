@@ -157,8 +157,20 @@ static void stop_run(struct ring_note *note)
 	container_of(note, struct iothread, note)->stop = true;
 }
 
+static void alive_run(struct ring_note *note)
+{
+	watchdog_answer(&container_of(note, struct iothread, alive)->heartbeat);
+}
+
+static void alive_ask(struct heartbeat *hb)
+{
+	struct iothread *t = container_of(hb, struct iothread, heartbeat);
+
+	ring_tell(&t->engine.ring, &t->alive);
+}
+
 /**
- * iothread_pool_attach - let the loop hear notes of the threads of a store
+ * iothread_pool_attach - let the loop hear notes of the threads of a store, and watch them
  * @all: threads
  *
  * In the loop.
@@ -167,7 +179,20 @@ static void stop_run(struct ring_note *note)
  */
 int iothread_pool_attach(struct iothread_pool *all)
 {
-	return loop_add(&all->source);
+	int ret = loop_add(&all->source);
+
+	if (ret)
+		return ret;
+	for (unsigned int i = 0; i < all->nr; i++) {
+		struct iothread *t = &all->thread[i];
+
+		t->alive.run = alive_run;
+		t->heartbeat = (struct heartbeat){
+			.name = all->file->file->name, .number = i, .ask = alive_ask,
+		};
+		watchdog_add(&t->heartbeat);
+	}
+	return 0;
 }
 
 /**
@@ -179,6 +204,8 @@ int iothread_pool_attach(struct iothread_pool *all)
 void iothread_pool_detach(struct iothread_pool *all)
 {
 	loop_del(&all->source);
+	for (unsigned int i = 0; i < all->nr; i++)
+		watchdog_del(&all->thread[i].heartbeat);
 }
 
 /**

@@ -7,6 +7,7 @@
 #define RDMABLKD_IOTHREAD_H
 
 #include "base/loop.h"
+#include "base/watchdog.h"
 #include "staged/staged_io.h"
 
 #define IOTHREAD_BUFFERS	16384	/* registered with a ring; the kernel takes no more */
@@ -19,11 +20,13 @@ TAILQ_HEAD(lanes, lane);
 TAILQ_HEAD(lane_queues, lane_queue);
 
 /**
- * struct iothread - one thread; all fields but @error are its own
+ * struct iothread - one thread; all fields but @error and @heartbeat are its own
  * @engine: does the I/O
  * @all: the threads of the store
  * @thread: its id
  * @note: sets @stop, for iothread_pool_stop()
+ * @heartbeat: of the watchdog
+ * @alive: has the thread answer the watchdog
  * @stop: the thread must end
  * @started: @error is valid; guarded by the lock of @all
  * @error: 0, or why the thread could not begin, -errno
@@ -36,6 +39,8 @@ struct iothread {
 	struct iothread_pool *all;
 	pthread_t thread;
 	struct ring_note note;
+	struct heartbeat heartbeat;
+	struct ring_note alive;
 	bool stop;
 	bool started;
 	int error;

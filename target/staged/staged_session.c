@@ -107,6 +107,7 @@ static void *map(size_t bytes, const struct numa_place *place)
 	if (from == MAP_FAILED)
 		return NULL;
 	madvise(from, bytes, MADV_DONTFORK);
+	madvise(from, bytes, MADV_DONTDUMP);
 	madvise(from, bytes, MADV_HUGEPAGE);
 	/* No page exists yet: a policy is enough. A strict one could call the OOM killer. */
 	there.only = false;

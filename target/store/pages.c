@@ -179,6 +179,7 @@ static int map_at(const struct store *store, void *base, uint64_t from,
 		 store->fd, (off_t)from) == MAP_FAILED)
 		return -errno;
 	madvise(at, bytes, MADV_DONTFORK);
+	madvise(at, bytes, MADV_DONTDUMP);
 	if (store->page_size < PAGE_2M)
 		madvise(at, bytes, MADV_HUGEPAGE);
 	return 0;

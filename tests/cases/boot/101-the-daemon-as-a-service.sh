@@ -6,7 +6,8 @@
 # without a file. A file and a block device are served as soon as a drop-in lets them
 # through, as the administrator's guide has it. A kept arena outlives a restart and a
 # crash, after which the service comes back by itself; disks that are in use reconnect. A
-# disk whose unit starts at the same time waits for the daemon. A mistake in the
+# disk whose unit starts at the same time waits for the daemon. RDMA devices may be taken
+# from all other users. A daemon that does not turn any more is restarted. A mistake in the
 # configuration is not tried again.
 #
 # kernels: 6.12
@@ -116,6 +117,36 @@ kept() {
 		cmp - /tmp/pattern || fail "$1 has lost its contents"
 }
 
+# verbs_closed: the rule that the guide copies is in force
+verbs_closed() {
+	[[ $(stat -c '%a %G' /dev/infiniband/uverbs0 /dev/infiniband/rdma_cm | sort -u) == \
+		'660 rdma' ]]
+}
+
+close_verbs() {
+	cp /usr/share/doc/rdmablkd/examples/70-rdmablkd-verbs.rules /etc/udev/rules.d
+	udevadm control --reload
+	udevadm trigger --subsystem-match=infiniband_verbs --subsystem-match=misc
+	wait_until "$PATIENCE" verbs_closed ||
+		fail "the devices are open: $(ls -l /dev/infiniband)"
+}
+
+# stuck: the daemon does not turn, and systemd notices
+stuck() {
+	local restarts
+
+	mkdir -p /run/systemd/system/rdmablkd.service.d
+	printf '%s\n' '[Service]' 'WatchdogSec=10' 'TimeoutAbortSec=2' \
+		>/run/systemd/system/rdmablkd.service.d/watchdog.conf
+	systemctl daemon-reload
+	systemctl restart rdmablkd
+	restarts=$(property NRestarts)
+	kill -STOP "$(property MainPID)"
+	wait_until "$PATIENCE" restarted_more "$restarts" ||
+		fail "nobody notices that it has stopped"
+	expect_active
+}
+
 booted() {
 	local name restarts
 
@@ -135,6 +166,8 @@ booted() {
 	done
 	cmp -n 1048576 /tmp/pattern /srv/disks/file || fail "the file has not got it"
 
+	expect 3min "$(property WatchdogUSec)" "the watchdog"
+	close_verbs
 	systemctl restart rdmablkd
 	for name in disk0 kept file device; do
 		kept $name
@@ -143,6 +176,11 @@ booted() {
 	kill -KILL "$(property MainPID)"
 	wait_until "$PATIENCE" restarted_more "$restarts" || fail "it stays down"
 	expect_active
+	for name in disk0 kept file device; do
+		kept $name
+	done
+
+	stuck
 	for name in disk0 kept file device; do
 		kept $name
 	done
