@@ -149,7 +149,7 @@ static void rdmablk_ctrl_events_answered(struct rdmablk_ctrl *ctrl,
 
 	if (a->tag != RDMABLK_TAG_KEEPALIVE)
 		return;
-	WRITE_ONCE(s->keepalives, s->keepalives + 1);
+	WRITE_ONCE(s->keepalive.answers, s->keepalive.answers + 1);
 }
 
 const struct rdmablk_ctrl_ops rdmablk_ctrl_events_ops = {

@@ -159,7 +159,7 @@ static int rdmablk_nl_put_counters(struct sk_buff *msg, struct rdmablk_session *
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_REQUEUES, st.requeues) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_FENCES,
 				  READ_ONCE(s->path.fence.fences_sent)) ||
-	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_KEEPALIVES, READ_ONCE(s->keepalives)) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_KEEPALIVES, READ_ONCE(s->keepalive.answers)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_STALE_ANSWERS,
 				  READ_ONCE(s->ctrl.stale_answers)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_RECONNECTS, READ_ONCE(s->reconnects)) ||

@@ -293,7 +293,7 @@ int rdmablk_recovery_logout(struct rdmablk_session *s, bool ended)
 	if (ret)
 		return ret;
 	return rdmablk_ctrl_wait(&s->ctrl, RDMABLK_TAG_LOGOUT,
-				 jiffies + min(rdmablk_keepalive_tmo(s),
+				 jiffies + min(s->keepalive.tmo,
 					       (unsigned long)RDMABLK_LOGOUT_TMO));
 }
 
@@ -349,7 +349,7 @@ static void rdmablk_recovery_settle(struct rdmablk_session *s)
 {
 	rdmablk_recovery_wait_idle(s);
 	rdmablk_recovery_flush_all(s);
-	cancel_delayed_work_sync(&s->keepalive_work);
+	cancel_delayed_work_sync(&s->keepalive.work);
 	if (!rdmablk_request_busy(&s->tag_set))
 		rdmablk_recovery_goodbye(s, true);
 }
@@ -374,7 +374,7 @@ static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
  */
 static bool rdmablk_recovery_was_short(const struct rdmablk_session *s)
 {
-	return time_before(s->lost_at, s->live_at + rdmablk_keepalive_tmo(s));
+	return time_before(s->lost_at, s->live_at + s->keepalive.tmo);
 }
 
 static void rdmablk_recovery_teardown(struct rdmablk_session *s)
@@ -388,7 +388,7 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	orderly = rdmablk_recovery_is_orderly(s);
 	if (orderly)
 		rdmablk_recovery_settle(s);
-	cancel_delayed_work_sync(&s->keepalive_work);
+	cancel_delayed_work_sync(&s->keepalive.work);
 	rdmablk_session_stop_data(s);
 	held = rdmablk_request_hold_all(&s->tag_set, !rdmablk_recovery_is_planned(s),
 					rdmablk_recovery_was_short(s) ||
@@ -443,7 +443,7 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 /* Takes down what a login has left that did not succeed. */
 static void rdmablk_recovery_undo(struct rdmablk_session *s)
 {
-	cancel_delayed_work_sync(&s->keepalive_work);
+	cancel_delayed_work_sync(&s->keepalive.work);
 	rdmablk_session_stop_data(s);
 	rdmablk_ctrl_stop(&s->ctrl);
 	rdmablk_session_destroy_queues(s);
@@ -708,6 +708,6 @@ void rdmablk_recovery_finish(struct rdmablk_session *s)
 	flush_delayed_work(&s->recovery_work);
 	cancel_delayed_work_sync(&s->recovery_work);
 	cancel_delayed_work_sync(&s->fail_work);
-	cancel_delayed_work_sync(&s->keepalive_work);
+	cancel_delayed_work_sync(&s->keepalive.work);
 	cancel_delayed_work_sync(&s->disk_work);
 }

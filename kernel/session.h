@@ -16,6 +16,7 @@
 #include "mac.h"
 #include "cm.h"
 #include "ctrl.h"
+#include "keepalive.h"
 #include "limits.h"
 #include "request.h"
 #include "uapi/rdmablk_netlink.h"
@@ -185,10 +186,7 @@ struct rdmablk_agreed {
  * @reconnects: times the connection came back
  * @held: requests that were in flight when a connection was lost
  * @errors: how connections have ended
- * @keepalive_work: asks the daemon whether it lives
- * @keepalive_sent: when it was last asked, in jiffies
- * @keepalive_late: the answer was due when the work last looked
- * @keepalives: answers
+ * @keepalive: finds out whether the daemon lives
  */
 struct rdmablk_session {
 	struct kref ref;
@@ -270,10 +268,7 @@ struct rdmablk_session {
 	u64 reconnects;
 	u64 held;
 	struct rdmablk_transport_errors errors;
-	struct delayed_work keepalive_work;
-	unsigned long keepalive_sent;
-	bool keepalive_late;
-	u64 keepalives;
+	struct rdmablk_keepalive keepalive;
 };
 
 extern struct workqueue_struct *rdmablk_wq;

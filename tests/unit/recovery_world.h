@@ -254,12 +254,6 @@ void rdmablk_ctrl_stop(struct rdmablk_ctrl *ctrl)
 	ctrl_stopped = true;
 }
 
-unsigned long rdmablk_keepalive_tmo(const struct rdmablk_session *of)
-{
-	(void)of;
-	return KEEP_ALIVE;
-}
-
 static void nothing(struct work_struct *work)
 {
 	(void)work;
@@ -267,7 +261,7 @@ static void nothing(struct work_struct *work)
 
 void rdmablk_keepalive_init(struct rdmablk_session *of)
 {
-	INIT_DELAYED_WORK(&of->keepalive_work, nothing);
+	INIT_DELAYED_WORK(&of->keepalive.work, nothing);
 }
 
 void rdmablk_disk_work(struct work_struct *work)
@@ -341,6 +335,7 @@ static int setup(void **state)
 	s.path.cache = true;
 	s.path.commands = true;
 	s.live_at = jiffies;
+	s.keepalive.tmo = KEEP_ALIVE;
 	rdmablk_recovery_init(&s);
 	jiffies += 60 * HZ;
 	io.reads = 2;

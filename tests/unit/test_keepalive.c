@@ -65,7 +65,7 @@ static void test_answers(void **state)
 	(void)state;
 	rdmablk_keepalive_start(&s);
 	for (unsigned int i = 1; i <= 100; i++) {
-		unit_run(&s.keepalive_work);
+		unit_run(&s.keepalive.work);
 		assert_int_equal(asked, i);
 		assert_int_equal(jiffies, start + i * KEEP_ALIVE / 2);
 	}
@@ -79,17 +79,17 @@ static void test_silence(void **state)
 	(void)state;
 	silent = true;
 	rdmablk_keepalive_start(&s);
-	unit_run(&s.keepalive_work);
+	unit_run(&s.keepalive.work);
 	assert_int_equal(asked, 1);
 	last = jiffies;
 	while (!errors)
-		unit_run(&s.keepalive_work);
+		unit_run(&s.keepalive.work);
 	assert_true(broken);
 	assert_int_equal(error, RDMABLK_R_EXPIRED);
 	assert_int_equal(errors, 1);
 	/* The work looks once more after the answer was due, and no more. */
 	assert_in_range(jiffies - last, KEEP_ALIVE + 1, 2 * KEEP_ALIVE);
-	assert_int_equal(unit_due(&s.keepalive_work), -1);
+	assert_int_equal(unit_due(&s.keepalive.work), -1);
 }
 
 /* The host stands still for an hour; the answer is received after the work has run. */
@@ -100,20 +100,20 @@ static void test_host_that_stood_still(void **state)
 		asked = 0;
 		silent = true;
 		rdmablk_keepalive_start(&s);
-		unit_run(&s.keepalive_work);
+		unit_run(&s.keepalive.work);
 		jiffies += 3600 * HZ;
-		unit_run(&s.keepalive_work);
+		unit_run(&s.keepalive.work);
 		assert_int_equal(errors, 0);
-		assert_true(unit_due(&s.keepalive_work) > 0);
+		assert_true(unit_due(&s.keepalive.work) > 0);
 		silent = false;
-		unit_run(&s.keepalive_work);
+		unit_run(&s.keepalive.work);
 		assert_int_equal(asked, 2);
 		/* The next answer that is late gets a second look, too. */
 		silent = true;
 		jiffies += 3600 * HZ;
-		unit_run(&s.keepalive_work);
+		unit_run(&s.keepalive.work);
 		assert_int_equal(errors, 0);
-		cancel_delayed_work_sync(&s.keepalive_work);
+		cancel_delayed_work_sync(&s.keepalive.work);
 	}
 }
 
@@ -123,10 +123,10 @@ static void test_next_connection(void **state)
 	(void)state;
 	silent = true;
 	asked = 1;	/* nothing can be sent just now */
-	s.keepalive_late = true;
+	s.keepalive.late = true;
 	jiffies += 3600 * HZ;
 	rdmablk_keepalive_start(&s);
-	unit_run(&s.keepalive_work);
+	unit_run(&s.keepalive.work);
 	assert_int_equal(errors, 0);
 }
 
@@ -138,8 +138,8 @@ static void test_short_time(void **state)
 	rdmablk_keepalive_start(&s);
 	for (int i = 0; i < 4; i++) {
 		silent = i > 0;
-		assert_true(unit_due(&s.keepalive_work) > 0);
-		unit_run(&s.keepalive_work);
+		assert_true(unit_due(&s.keepalive.work) > 0);
+		unit_run(&s.keepalive.work);
 	}
 }
 

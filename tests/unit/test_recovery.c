@@ -205,12 +205,12 @@ static void test_live_again(void **state)
 	(void)state;
 	s.opt.fast_io_fail_tmo = 30;
 	s.attempts = 9;
-	mod_delayed_work(rdmablk_wq, &s.keepalive_work, 0);
+	mod_delayed_work(rdmablk_wq, &s.keepalive.work, 0);
 	breaks(RDMABLK_R_CONNECTION);
 	assert_true(destroyed);
 	assert_true(io.lost);
 	assert_false(io.again);
-	assert_int_equal(unit_due(&s.keepalive_work), -1);
+	assert_int_equal(unit_due(&s.keepalive.work), -1);
 	assert_int_equal(target.logouts + target.closes, 0);
 	assert_int_equal(target.logins, 1);
 	assert_int_equal(s.attempts, 1);

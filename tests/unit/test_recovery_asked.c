@@ -226,13 +226,13 @@ static void test_finish(void **state)
 	outage();
 	s.state = RDMABLK_DEV_DELETING;
 	mod_delayed_work(rdmablk_wq, &s.fail_work, 0);
-	mod_delayed_work(rdmablk_wq, &s.keepalive_work, 0);
+	mod_delayed_work(rdmablk_wq, &s.keepalive.work, 0);
 	mod_delayed_work(rdmablk_wq, &s.disk_work, 0);
 	rdmablk_recovery_finish(&s);
 	assert_true(s.waiter.cancelled);
 	assert_int_equal(unit_due(&s.recovery_work), -1);
 	assert_int_equal(unit_due(&s.fail_work), -1);
-	assert_int_equal(unit_due(&s.keepalive_work), -1);
+	assert_int_equal(unit_due(&s.keepalive.work), -1);
 	assert_int_equal(unit_due(&s.disk_work), -1);
 }
 
