@@ -49,8 +49,8 @@ static void rdmablk_ctrl_events_closed(struct rdmablk_ctrl *ctrl,
 		s->fenced = true;
 		if (s->reason == RDMABLK_R_CONNECTION)
 			s->reason = c->reason;
-	} else if (s->attempt_reason == RDMABLK_R_CONNECTION) {
-		s->attempt_reason = c->reason;
+	} else if (s->login.reason == RDMABLK_R_CONNECTION) {
+		s->login.reason = c->reason;
 	}
 	s->ctrl.queue.retry_after_ms = c->retry_after_ms;
 	spin_unlock_irqrestore(&s->lock, flags);
@@ -79,8 +79,8 @@ void rdmablk_ctrl_events_drain(struct rdmablk_session *s, u16 reason)
 
 	spin_lock_irqsave(&s->lock, flags);
 	live = s->path.live;
-	if (s->down && !s->drained)
-		s->drained = reason;
+	if (s->down && !s->login.drained)
+		s->login.drained = reason;
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (live && s->path.cache && !s->path.read_only)
 		rdmablk_session_error(s, reason);
@@ -101,7 +101,7 @@ void rdmablk_ctrl_events_resized(struct rdmablk_session *s, u64 bytes)
 
 	spin_lock_irqsave(&s->lock, flags);
 	if (s->down)
-		s->resized = max(s->resized, bytes);
+		s->login.resized = max(s->login.resized, bytes);
 	larger = s->path.live &&
 		 round_down(bytes, (u64)s->agreed.grant.logical_block) > s->agreed.grant.size;
 	staged = larger && s->path.staged;
@@ -127,10 +127,10 @@ static void rdmablk_ctrl_events_event(struct rdmablk_ctrl *ctrl,
 		rdmablk_warn_ratelimited(s, "export is about to be removed, in %llu ms\n",
 					 ev->value);
 		rdmablk_ctrl_events_drain(s, RDMABLK_R_EXPORT_GONE);
-		s->leaving = true;
+		s->login.leaving = true;
 		break;
 	case RDMABLK_EVENT_DRAIN:
-		if (s->leaving)
+		if (s->login.leaving)
 			break;
 		rdmablk_warn_ratelimited(s, "target is about to shut down, in %llu ms\n",
 					 ev->value);

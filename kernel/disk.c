@@ -64,7 +64,7 @@ static int rdmablk_disk_alloc_tags(struct rdmablk_session *s)
 	set->ops = &rdmablk_dispatch_ops;
 	set->nr_hw_queues = s->nr_queues;
 	set->nr_maps = s->path.nr_poll ? HCTX_MAX_TYPES : 1;
-	set->queue_depth = s->offer.grant.queue_depth;
+	set->queue_depth = s->login.offer.grant.queue_depth;
 	set->numa_node = ibdev_to_node(s->pd->device);
 	set->cmd_size = sizeof(struct rdmablk_request);
 	/*
@@ -92,8 +92,8 @@ static unsigned int rdmablk_disk_sectors(u64 bytes)
 static void rdmablk_disk_limits(const struct rdmablk_session *s,
 				struct rdmablk_disk_limits *lim)
 {
-	const struct rdmablk_wire_grant *g = &s->offer.grant;
-	const struct rdmablk_wire_limits *c = &s->offer.cmds;
+	const struct rdmablk_wire_grant *g = &s->login.offer.grant;
+	const struct rdmablk_wire_limits *c = &s->login.offer.cmds;
 
 	*lim = (struct rdmablk_disk_limits) {
 		.logical_block	= g->logical_block,
@@ -101,8 +101,8 @@ static void rdmablk_disk_limits(const struct rdmablk_session *s,
 		/* Read-ahead grows with these; a target must not make it gigabytes. */
 		.io_min		= min_t(u32, g->io_min ?: g->physical_block, SZ_1M),
 		.io_opt		= min_t(u32, g->io_opt, SZ_16M),
-		.max_sectors	= s->offer.limits.max_io_bytes >> SECTOR_SHIFT,
-		.max_segments	= s->offer.limits.max_segments,
+		.max_sectors	= s->login.offer.limits.max_io_bytes >> SECTOR_SHIFT,
+		.max_segments	= s->login.offer.limits.max_segments,
 		.max_segment_size = s->path.max_segment,
 		.max_discard_sectors = rdmablk_disk_sectors(c->max_discard),
 		.discard_granularity = c->discard_granularity,
@@ -149,8 +149,8 @@ int rdmablk_disk_alloc(struct rdmablk_session *s)
 	disk->fops = &rdmablk_disk_ops;
 	disk->private_data = s;
 	strscpy(disk->disk_name, s->name, sizeof(disk->disk_name));
-	set_capacity(disk, s->offer.grant.size >> SECTOR_SHIFT);
-	if (s->offer.grant.flags & RDMABLK_GRANT_READ_ONLY)
+	set_capacity(disk, s->login.offer.grant.size >> SECTOR_SHIFT);
+	if (s->login.offer.grant.flags & RDMABLK_GRANT_READ_ONLY)
 		set_disk_ro(disk, true);
 	s->disk = disk;
 	return 0;

@@ -35,7 +35,7 @@ static int rdmablk_hwq_reserve(struct rdmablk_session *s, struct rdmablk_hwq *hw
 	struct rdmablk_reserve *reserve = &hwq->reserve;
 	u32 i;
 
-	if (s->offer.limits.max_segments <= RDMABLK_FEW_SEGMENTS)
+	if (s->login.offer.limits.max_segments <= RDMABLK_FEW_SEGMENTS)
 		return 0;
 	reserve->segments = kvzalloc_node(array_size(RDMABLK_RESERVE,
 						     sizeof(*reserve->segments)),

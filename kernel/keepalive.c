@@ -59,7 +59,7 @@ void rdmablk_keepalive_start(struct rdmablk_session *s)
 {
 	struct rdmablk_keepalive *k = &s->keepalive;
 
-	k->tmo = max(msecs_to_jiffies(s->offer.grant.keep_alive_ms), 2UL);
+	k->tmo = max(msecs_to_jiffies(s->login.offer.grant.keep_alive_ms), 2UL);
 	k->late = false;
 	queue_delayed_work(rdmablk_wq, &k->work, k->tmo / 2);
 }

@@ -87,7 +87,7 @@ int rdmablk_lifecycle_connect(struct rdmablk_session *s)
 	if (!s->why)
 		s->why = "connect failed";
 	/* The disk's reason from now on; it is not there for long. */
-	s->reason = s->attempt_reason;
+	s->reason = s->login.reason;
 	rdmablk_err(s, "connect failed: %s (%d)\n", s->why, ret);
 	return ret;
 }

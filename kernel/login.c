@@ -99,9 +99,9 @@ static void rdmablk_login_hello(struct rdmablk_session *s)
 	strscpy(h.export_name, s->opt.export_name, sizeof(h.export_name));
 	if (s->resume)
 		memcpy(h.uuid, s->agreed.grant.uuid, sizeof(h.uuid));
-	rdmablk_wire_hello(&s->hello, &h);
+	rdmablk_wire_hello(&s->login.hello, &h);
 	/* Until the target grants fewer */
-	s->offer.nr_hwqs = h.nr_queues;
+	s->login.offer.nr_hwqs = h.nr_queues;
 }
 
 static int rdmablk_login_control(struct rdmablk_session *s)
@@ -111,7 +111,7 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 	struct rdmablk_queue *q = &s->ctrl.queue;
 	u32 delay = READ_ONCE(s->opt.reconnect_delay) * MSEC_PER_SEC;
 	unsigned long deadline = rdmablk_login_step(s, rdmablk_patience_control(delay,
-								s->failed_tries));
+								s->login.failed_tries));
 	struct rdmablk_cm_request req;
 	int ret;
 
@@ -121,10 +121,10 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 		return rdmablk_login_queue_fail(s, q, ret);
 	WRITE_ONCE(s->ack_timeout, rdmablk_cm_ack_timeout(q, &s->opt.route));
 	s->longest_ack = rdmablk_cm_longest_ack(q, &s->opt.route);
-	s->offer.port = q->cm_id->port_num;
-	strscpy(s->offer.ibdev, dev_name(&q->cm_id->device->dev),
-		sizeof(s->offer.ibdev));
-	ret = rdmablk_ibdev_check(q->cm_id->device, s->offer.port, &s->why);
+	s->login.offer.port = q->cm_id->port_num;
+	strscpy(s->login.offer.ibdev, dev_name(&q->cm_id->device->dev),
+		sizeof(s->login.offer.ibdev));
+	ret = rdmablk_ibdev_check(q->cm_id->device, s->login.offer.port, &s->why);
 	if (ret)
 		return ret;
 	s->pd = ib_alloc_pd(q->cm_id->device, 0);
@@ -142,7 +142,7 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 				RDMABLK_VERSION_MIN, RDMABLK_VERSION_MAX);
 	ret = rdmablk_cm_start_connect(q, &req, 0);
 	if (!ret)
-		ret = s->failed_tries ? rdmablk_probe_wait(s, &req, deadline) :
+		ret = s->login.failed_tries ? rdmablk_probe_wait(s, &req, deadline) :
 					rdmablk_cm_wait(q, deadline);
 	if (ret == -ERESTART)
 		return rdmablk_login_fail(s, ret, "no answer in time");
@@ -156,13 +156,13 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 static int rdmablk_login_ask(struct rdmablk_session *s, const void *msg, size_t len,
 			     u16 reply)
 {
-	u16 reason = READ_ONCE(s->attempt_reason);
+	u16 reason = READ_ONCE(s->login.reason);
 	int ret = -ECONNRESET;
 
 	/* An error that came while nobody asked counts, too. */
 	if (!reason) {
-		ret = rdmablk_ctrl_ask(&s->ctrl, msg, len, reply, s->deadline);
-		reason = READ_ONCE(s->attempt_reason);
+		ret = rdmablk_ctrl_ask(&s->ctrl, msg, len, reply, s->login.deadline);
+		reason = READ_ONCE(s->login.reason);
 	}
 	if (!ret) {
 		rdmablk_login_progress(s);
@@ -171,7 +171,7 @@ static int rdmablk_login_ask(struct rdmablk_session *s, const void *msg, size_t 
 	if (ret == -ECANCELED)
 		return rdmablk_login_fail(s, ret, "the connect was given up");
 	if (reason == RDMABLK_R_DEVICE_FULL)
-		s->no_room = true;
+		s->login.no_room = true;
 	if (reason)
 		return rdmablk_login_fail(s, rdmablk_wire_errno(reason),
 					  rdmablk_reason_text(reason));
@@ -196,24 +196,25 @@ static int rdmablk_login_bad(struct rdmablk_session *s, int ret, const char *why
 
 static int rdmablk_login_challenge(struct rdmablk_session *s)
 {
+	struct rdmablk_wire_challenge *c = &s->login.challenge;
+	struct rdmablk_hello *hello = &s->login.hello;
 	struct rdmablk_proof proof;
 	u8 mac[RDMABLK_MAC_LEN];
 	int ret;
 
 	rdmablk_login_count(s);
 	rdmablk_login_hello(s);
-	ret = rdmablk_login_ask(s, &s->hello, sizeof(s->hello), RDMABLK_MSG_CHALLENGE);
+	ret = rdmablk_login_ask(s, hello, sizeof(*hello), RDMABLK_MSG_CHALLENGE);
 	if (ret)
 		return ret;
-	ret = rdmablk_wire_parse_challenge(s->ctrl.msg, s->ctrl.msg_len, &s->hello,
-					   &s->challenge);
-	if (!ret && s->challenge.version != s->ctrl.queue.version)
+	ret = rdmablk_wire_parse_challenge(s->ctrl.msg, s->ctrl.msg_len, hello, c);
+	if (!ret && c->version != s->ctrl.queue.version)
 		ret = -EBADMSG;
 	if (ret)
 		return rdmablk_login_bad(s, ret, "the target sent a bad CHALLENGE");
-	ret = rdmablk_mac_proof(&s->mac, &s->hello, s->ctrl.msg, mac);
+	ret = rdmablk_mac_proof(&s->mac, hello, s->ctrl.msg, mac);
 	if (!ret)
-		ret = rdmablk_mac_session(&s->mac, &s->hello, &s->challenge);
+		ret = rdmablk_mac_session(&s->mac, hello, c);
 	if (ret)
 		return rdmablk_login_fail(s, ret, "cannot compute a MAC");
 	rdmablk_wire_proof(&proof, mac);
@@ -222,10 +223,10 @@ static int rdmablk_login_challenge(struct rdmablk_session *s)
 
 static int rdmablk_login_refuse_times(struct rdmablk_session *s)
 {
-	const struct rdmablk_wire_grant *g = &s->offer.grant;
+	const struct rdmablk_wire_grant *g = &s->login.offer.grant;
 
 	rdmablk_warn(s, "target grants a keep-alive timeout of %u ms, %u ms were asked for, and a session timeout of %u ms\n",
-		     g->keep_alive_ms, le32_to_cpu(s->hello.keep_alive_ms),
+		     g->keep_alive_ms, le32_to_cpu(s->login.hello.keep_alive_ms),
 		     g->session_tmo_ms);
 	return rdmablk_login_bad(s, -ERANGE,
 				 "the target grants timeouts far longer than asked for");
@@ -233,17 +234,17 @@ static int rdmablk_login_refuse_times(struct rdmablk_session *s)
 
 static int rdmablk_login_grant(struct rdmablk_session *s)
 {
-	struct rdmablk_wire_grant *g = &s->offer.grant;
+	struct rdmablk_wire_grant *g = &s->login.offer.grant;
 	int ret;
 
-	ret = rdmablk_wire_parse_grant(s->ctrl.msg, s->ctrl.msg_len, &s->hello,
-				       &s->challenge, g);
+	ret = rdmablk_wire_parse_grant(s->ctrl.msg, s->ctrl.msg_len, &s->login.hello,
+				       &s->login.challenge, g);
 	if (!ret)
 		ret = rdmablk_mac_check(&s->mac, RDMABLK_LABEL_GRANT, s->ctrl.msg,
 					offsetof(struct rdmablk_grant, mac), g->mac);
 	if (ret)
 		return rdmablk_login_bad(s, ret, "the target sent a bad GRANT");
-	return rdmablk_wire_times_ok(g, le32_to_cpu(s->hello.keep_alive_ms)) ? 0 :
+	return rdmablk_wire_times_ok(g, le32_to_cpu(s->login.hello.keep_alive_ms)) ? 0 :
 	       rdmablk_login_refuse_times(s);
 }
 
@@ -258,7 +259,7 @@ static int rdmablk_login_refuse(struct rdmablk_session *s, int ret, u16 reason)
 /* Whether the disk can go on with what the target grants now. */
 static int rdmablk_login_compare(struct rdmablk_session *s)
 {
-	const struct rdmablk_wire_grant *g = &s->offer.grant, *was = &s->agreed.grant;
+	const struct rdmablk_wire_grant *g = &s->login.offer.grant, *was = &s->agreed.grant;
 	const struct rdmablk_wire_grant *told = &s->told.grant;
 	u32 rights = RDMABLK_GRANT_READ_ONLY | RDMABLK_GRANT_SHARED |
 		     RDMABLK_GRANT_CACHE | RDMABLK_GRANT_STAGED;
@@ -314,8 +315,8 @@ static bool rdmablk_login_cmds_shrunk(const struct rdmablk_wire_limits *now,
  */
 static void rdmablk_login_depth(struct rdmablk_session *s)
 {
-	struct rdmablk_wire_limits *cmds = &s->offer.cmds;
-	struct rdmablk_wire_grant *g = &s->offer.grant;
+	struct rdmablk_wire_limits *cmds = &s->login.offer.cmds;
+	struct rdmablk_wire_grant *g = &s->login.offer.grant;
 	u32 sharers = rdmablk_login_sharers(s);
 	u32 tags = min_t(u32, cmds->cmd_depth,
 			 RDMABLK_CMD_RESERVED + sharers * g->queue_depth);
@@ -339,24 +340,23 @@ static void rdmablk_login_fit(struct rdmablk_session *s)
 	if (s->path.hwq || s->most_queues < s->nr_queues || !polled != !s->path.nr_poll)
 		return;
 	s->path.nr_poll = polled;
-	s->nr_queues = s->offer.grant.nr_queues;
+	s->nr_queues = s->login.offer.grant.nr_queues;
 	s->most_queues = s->nr_queues;
 }
 
 static int rdmablk_login_cmds(struct rdmablk_session *s)
 {
-	struct rdmablk_wire_limits *cmds = &s->offer.cmds;
+	struct rdmablk_wire_limits *cmds = &s->login.offer.cmds;
+	struct rdmablk_wire_grant *g = &s->login.offer.grant;
 	struct rdmablk_limits_get get;
 	int ret;
 
-	memset(cmds, 0, sizeof(*cmds));
-	if (s->challenge.features & RDMABLK_F_COMMANDS) {
+	if (s->login.challenge.features & RDMABLK_F_COMMANDS) {
 		rdmablk_wire_limits_get(&get);
 		ret = rdmablk_login_ask(s, &get, sizeof(get), RDMABLK_MSG_LIMITS);
 		if (ret)
 			return ret;
-		ret = rdmablk_wire_parse_limits(s->ctrl.msg, s->ctrl.msg_len,
-						&s->offer.grant, cmds);
+		ret = rdmablk_wire_parse_limits(s->ctrl.msg, s->ctrl.msg_len, g, cmds);
 		if (!ret)
 			ret = rdmablk_mac_check(&s->mac, RDMABLK_LABEL_LIMITS,
 						s->ctrl.msg,
@@ -372,13 +372,12 @@ static int rdmablk_login_cmds(struct rdmablk_session *s)
 		rdmablk_warn(s, "no %s: the target takes less than its granularity at once\n",
 			     cmds->unusable & RDMABLK_OP_BIT(RDMABLK_OP_DISCARD) ?
 			     "DISCARD" : "SECURE ERASE");
-	if (s->offer.grant.flags & RDMABLK_GRANT_STAGED) {
+	if (g->flags & RDMABLK_GRANT_STAGED) {
 		rdmablk_login_fit(s);
 		rdmablk_login_depth(s);
 	}
 	if (s->resume)
-		s->offer.grant.queue_depth = min_t(u32, s->offer.grant.queue_depth,
-						   s->tag_set.queue_depth);
+		g->queue_depth = min_t(u32, g->queue_depth, s->tag_set.queue_depth);
 	if (s->resume && rdmablk_login_cmds_shrunk(cmds, &s->told.cmds))
 		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_SHRUNK);
 	return 0;
@@ -390,17 +389,16 @@ static int rdmablk_login_cmds(struct rdmablk_session *s)
  */
 static int rdmablk_login_dirty(struct rdmablk_session *s)
 {
+	const struct rdmablk_wire_grant *g = &s->login.offer.grant;
 	struct rdmablk_fence *f = &s->path.fence;
 	int ret;
 
-	if (!(s->offer.grant.flags & RDMABLK_GRANT_CACHE) ||
-	    s->offer.grant.flags & RDMABLK_GRANT_STAGED)
+	if (!(g->flags & RDMABLK_GRANT_CACHE) || g->flags & RDMABLK_GRANT_STAGED)
 		return 0;
 	if (f->has_dirty)
-		ret = rdmablk_dirty_grow(&f->dirty, s->offer.grant.size);
+		ret = rdmablk_dirty_grow(&f->dirty, g->size);
 	else
-		ret = rdmablk_dirty_init(&f->dirty, s->offer.grant.size,
-					 s->offer.cmds.granule);
+		ret = rdmablk_dirty_init(&f->dirty, g->size, s->login.offer.cmds.granule);
 	if (ret == -EFBIG)
 		return rdmablk_login_fail(s, ret,
 					  "the export is too large for the target's granule");
@@ -413,7 +411,7 @@ static int rdmablk_login_dirty(struct rdmablk_session *s)
 static int rdmablk_login_regions(struct rdmablk_session *s)
 {
 	struct rdmablk_regions_get get;
-	const struct rdmablk_wire_grant *g = &s->offer.grant;
+	const struct rdmablk_wire_grant *g = &s->login.offer.grant;
 	u8 mac[RDMABLK_MAC_LEN];
 	u32 first;
 	int ret;
@@ -448,11 +446,11 @@ static int rdmablk_login_regions(struct rdmablk_session *s)
 static int rdmablk_login_limits(struct rdmablk_session *s)
 {
 	const struct rdmablk_limits_out *was = &s->told.limits;
-	const struct rdmablk_wire_grant *g = &s->offer.grant;
-	struct rdmablk_limits_out *now = &s->offer.limits;
+	const struct rdmablk_wire_grant *g = &s->login.offer.grant;
+	struct rdmablk_limits_out *now = &s->login.offer.limits;
 	struct rdmablk_limits_in in = {
 		.queue_depth	= g->queue_depth,
-		.max_io		= min_not_zero(s->offer.cmds.slot_bytes, g->max_io),
+		.max_io		= min_not_zero(s->login.offer.cmds.slot_bytes, g->max_io),
 		.logical_block	= g->logical_block,
 		.region_bytes	= g->region_bytes ?: U64_MAX,
 		.sharers	= rdmablk_login_sharers(s),
@@ -463,7 +461,7 @@ static int rdmablk_login_limits(struct rdmablk_session *s)
 		.segments	= s->resume ? was->max_segments : 0,
 	};
 
-	rdmablk_ibdev_limits(s->pd->device, s->offer.port, &in);
+	rdmablk_ibdev_limits(s->pd->device, s->login.offer.port, &in);
 	if (rdmablk_limits_compute(&in, now))
 		return rdmablk_login_fail(s, -EOPNOTSUPP,
 					  "the RDMA device or the target takes no request of a page");
@@ -476,7 +474,7 @@ static int rdmablk_login_limits(struct rdmablk_session *s)
 
 static int rdmablk_login_path(struct rdmablk_session *s)
 {
-	const struct rdmablk_wire_grant *g = &s->offer.grant;
+	const struct rdmablk_wire_grant *g = &s->login.offer.grant;
 	struct rdmablk_path *path = &s->path;
 	int ret;
 	u32 i;
@@ -488,14 +486,14 @@ static int rdmablk_login_path(struct rdmablk_session *s)
 		return ret;
 	path->dev = s->pd->device;
 	path->lkey = s->pd->local_dma_lkey;
-	path->sge_per_wr = s->offer.limits.sge_per_wr;
+	path->sge_per_wr = s->login.offer.limits.sge_per_wr;
 	if (!s->resume)
 		path->max_segment = rdmablk_ibdev_max_segment(s->pd->device);
 	path->read_only = g->flags & RDMABLK_GRANT_READ_ONLY;
 	path->size = g->size;
 	path->region_shift = g->nr_regions > 1 ? ilog2(g->region_bytes) : 63;
 	path->region_mask = BIT_ULL(path->region_shift) - 1;
-	path->cmds = s->offer.cmds;
+	path->cmds = s->login.offer.cmds;
 	path->commands = path->cmds.cmd_depth;
 	path->staged = g->flags & RDMABLK_GRANT_STAGED;
 	path->block_shift = ilog2(g->logical_block);
@@ -524,11 +522,12 @@ static int rdmablk_login_ready(struct rdmablk_session *s)
 	ret = rdmablk_wire_parse_live(s->ctrl.msg, s->ctrl.msg_len);
 	if (ret)
 		return rdmablk_login_bad(s, ret, "the target sent a bad LIVE");
-	s->offer.read_depth = s->path.hwq[0]->read.read_depth;
+	s->login.offer.read_depth = s->path.hwq[0]->read.read_depth;
 	/* Before the move: an error that follows it must find this to undo. */
 	rdmablk_keepalive_start(s);
 	if (s->path.commands) {
-		rdmablk_flush_ahead_start(&s->path, s->offer.grant.flags & RDMABLK_GRANT_SHARED);
+		rdmablk_flush_ahead_start(&s->path,
+					  s->login.offer.grant.flags & RDMABLK_GRANT_SHARED);
 		rdmablk_fence_start(&s->path.fence);
 	}
 	if (rdmablk_session_go_live(s, &resized, &drained)) {
@@ -538,7 +537,7 @@ static int rdmablk_login_ready(struct rdmablk_session *s)
 			rdmablk_ctrl_events_drain(s, drained);
 		return 0;
 	}
-	reason = READ_ONCE(s->attempt_reason);
+	reason = READ_ONCE(s->login.reason);
 	return reason ? rdmablk_login_fail(s, rdmablk_wire_errno(reason),
 					   rdmablk_reason_text(reason)) :
 			rdmablk_login_fail(s, -ECANCELED, "the connect was given up");
@@ -548,10 +547,9 @@ static int rdmablk_login_dialogue(struct rdmablk_session *s)
 {
 	int ret;
 
+	/* An earlier attempt leaves nothing behind, not even a reason. */
 	spin_lock_irq(&s->lock);
-	s->resized = 0;
-	s->drained = 0;
-	s->leaving = false;
+	memset_startat(&s->login, 0, hello);
 	spin_unlock_irq(&s->lock);
 	rdmablk_ctrl_reset(&s->ctrl);
 	ret = rdmablk_login_control(s);
@@ -571,16 +569,13 @@ static bool rdmablk_login_again(struct rdmablk_session *s, int ret, unsigned lon
 	/* A probe was answered. The request was lost, and the next one will not be. */
 	if (ret == -ERESTART)
 		ms = 0;
-	else if (READ_ONCE(s->attempt_reason) != RDMABLK_R_FENCING)
+	else if (READ_ONCE(s->login.reason) != RDMABLK_R_FENCING)
 		return false;
 	if (rdmablk_cm_left(until) <= msecs_to_jiffies(ms) + 1)
 		return false;
 	/* Back to where the session was before this connection. */
 	rdmablk_ctrl_stop(&s->ctrl);
 	rdmablk_session_destroy_queues(s);
-	spin_lock_irq(&s->lock);
-	s->attempt_reason = 0;
-	spin_unlock_irq(&s->lock);
 	return !wait_event_timeout(s->waiter.wq, READ_ONCE(s->waiter.cancelled),
 				   msecs_to_jiffies(ms));
 }
@@ -591,13 +586,13 @@ static bool rdmablk_login_again(struct rdmablk_session *s, int ret, unsigned lon
  */
 static bool rdmablk_login_fewer(struct rdmablk_session *s)
 {
-	bool theirs = READ_ONCE(s->attempt_reason) == RDMABLK_R_DEVICE_FULL;
-	u32 asked = s->offer.nr_hwqs;
+	bool theirs = READ_ONCE(s->login.reason) == RDMABLK_R_DEVICE_FULL;
+	u32 asked = s->login.offer.nr_hwqs;
 
-	if (!s->no_room || asked < 2 || READ_ONCE(s->waiter.cancelled))
+	if (!s->login.no_room || asked < 2 || READ_ONCE(s->waiter.cancelled))
 		return false;
 	rdmablk_warn(s, "%s has no room for %u queues; trying with %u\n",
-		     theirs ? "the target's RDMA device" : s->offer.ibdev, asked, asked / 2);
+		     theirs ? "the target's RDMA device" : s->login.offer.ibdev, asked, asked / 2);
 	rdmablk_session_stop_data(s);
 	rdmablk_ctrl_stop(&s->ctrl);
 	rdmablk_session_destroy_queues(s);
@@ -608,9 +603,6 @@ static bool rdmablk_login_fewer(struct rdmablk_session *s)
 		rdmablk_hwq_free(s);
 	}
 	s->most_queues = asked / 2;
-	spin_lock_irq(&s->lock);
-	s->attempt_reason = 0;
-	spin_unlock_irq(&s->lock);
 	return true;
 }
 
@@ -619,10 +611,9 @@ static int rdmablk_login_once(struct rdmablk_session *s)
 	unsigned long until;
 	int ret;
 
-	s->no_room = false;
 	rdmablk_login_start_clock(s);
 	/* Progress does not give a target more time that fences, or loses requests. */
-	until = s->deadline;
+	until = s->login.deadline;
 	do {
 		ret = rdmablk_login_dialogue(s);
 	} while (ret && rdmablk_login_again(s, ret, until));

@@ -64,7 +64,7 @@ static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue 
 				struct rdmablk_cmdq *cmdq, int ret)
 {
 	if (ret != -EBUSY || q->cm_reason != RDMABLK_R_FENCING ||
-	    time_after_eq(jiffies, s->deadline))
+	    time_after_eq(jiffies, s->login.deadline))
 		return false;
 	/* The receives of a refused queue pair complete with an error. */
 	rdmablk_queue_stop(q);
@@ -72,8 +72,8 @@ static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue 
 	/* Those errors came from the old queue pair, which sends no event any more. */
 	WRITE_ONCE(q->failed, false);
 	spin_lock_irq(&s->lock);
-	if (s->attempt_reason == RDMABLK_R_CONNECTION && !rdmablk_login_others_failed(s, q))
-		s->attempt_reason = 0;
+	if (s->login.reason == RDMABLK_R_CONNECTION && !rdmablk_login_others_failed(s, q))
+		s->login.reason = 0;
 	spin_unlock_irq(&s->lock);
 	q->cm_reason = 0;
 	if (q->kind == RDMABLK_KIND_WRITE)
@@ -91,7 +91,7 @@ static bool rdmablk_login_stale(struct rdmablk_session *s, struct rdmablk_queue 
  */
 u32 rdmablk_login_polled(const struct rdmablk_session *s)
 {
-	u32 granted = s->offer.grant.nr_queues;
+	u32 granted = s->login.offer.grant.nr_queues;
 
 	return granted == s->nr_queues ? s->path.nr_poll :
 					 min(s->path.nr_poll, granted / 2);
@@ -105,7 +105,7 @@ u32 rdmablk_login_polled(const struct rdmablk_session *s)
  */
 u32 rdmablk_login_sharers(const struct rdmablk_session *s)
 {
-	u32 granted = s->offer.grant.nr_queues, polled = rdmablk_login_polled(s);
+	u32 granted = s->login.offer.grant.nr_queues, polled = rdmablk_login_polled(s);
 
 	if (!polled)
 		return DIV_ROUND_UP(s->nr_queues, granted);
@@ -122,7 +122,7 @@ u32 rdmablk_login_sharers(const struct rdmablk_session *s)
  */
 void rdmablk_login_map(struct rdmablk_session *s)
 {
-	u32 granted = s->offer.grant.nr_queues, polled = rdmablk_login_polled(s);
+	u32 granted = s->login.offer.grant.nr_queues, polled = rdmablk_login_polled(s);
 	u32 first = granted - polled, shown = s->nr_queues - (polled ? s->path.nr_poll : 0);
 	struct rdmablk_path *path = &s->path;
 	struct rdmablk_hwq *hwq;
@@ -138,8 +138,8 @@ void rdmablk_login_map(struct rdmablk_session *s)
 			path->map[i] = path->hwq[first + (i - shown) % polled];
 	}
 	path->nr_hwqs = granted;
-	s->offer.nr_hwqs = granted;
-	s->offer.nr_polled = polled;
+	s->login.offer.nr_hwqs = granted;
+	s->login.offer.nr_polled = polled;
 }
 
 static u32 rdmablk_login_dirty_bytes(const struct rdmablk_wire_limits *cmds)
@@ -159,12 +159,12 @@ static u32 rdmablk_login_dirty_bytes(const struct rdmablk_wire_limits *cmds)
  */
 u32 rdmablk_login_tags(const struct rdmablk_session *s)
 {
-	u32 most = rdmablk_login_sharers(s) * s->offer.grant.queue_depth;
+	u32 most = rdmablk_login_sharers(s) * s->login.offer.grant.queue_depth;
 
 	/* One-sided READs and WRITEs need no tag; commands that find none wait for it. */
-	if (!(s->offer.grant.flags & RDMABLK_GRANT_STAGED))
+	if (!(s->login.offer.grant.flags & RDMABLK_GRANT_STAGED))
 		most = min_t(u32, most, RDMABLK_ONESIDED_TAGS);
-	return min_t(u32, s->offer.cmds.cmd_depth, RDMABLK_CMD_RESERVED + most);
+	return min_t(u32, s->login.offer.cmds.cmd_depth, RDMABLK_CMD_RESERVED + most);
 }
 
 /**
@@ -180,25 +180,25 @@ u32 rdmablk_login_owned(const struct rdmablk_session *s)
 {
 	u32 tags = rdmablk_login_tags(s);
 
-	if (!(s->offer.grant.flags & RDMABLK_GRANT_STAGED))
+	if (!(s->login.offer.grant.flags & RDMABLK_GRANT_STAGED))
 		return tags;
 	return tags ? RDMABLK_CMD_RESERVED + rdmablk_cmdq_slow(tags) : 0;
 }
 
 static int rdmablk_login_commands(struct rdmablk_session *s, struct rdmablk_hwq *hwq)
 {
-	const struct rdmablk_wire_limits *cmds = &s->offer.cmds;
+	const struct rdmablk_wire_limits *cmds = &s->login.offer.cmds;
 	const struct rdmablk_cmdq_attr attr = {
 		.depth		= rdmablk_login_tags(s),
 		.owned		= rdmablk_login_owned(s),
-		.needed		= s->offer.limits.max_chain + 1,
+		.needed		= s->login.offer.limits.max_chain + 1,
 		.node		= hwq->node,
 		.dirty_bytes	= rdmablk_login_dirty_bytes(cmds),
 		.rx_bytes	= cmds->slot_bytes ? cmds->trailer_bytes : 0,
 		.lists		= cmds->slot_bytes &&
-				  s->offer.grant.features & RDMABLK_F_LISTS,
+				  s->login.offer.grant.features & RDMABLK_F_LISTS,
 		.implied	= cmds->slot_bytes &&
-				  s->offer.grant.features & RDMABLK_F_IMPLIED,
+				  s->login.offer.grant.features & RDMABLK_F_IMPLIED,
 	};
 
 	return rdmablk_cmdq_create(&hwq->cmdq, &hwq->write, s->pd, &attr);
@@ -244,13 +244,13 @@ static void rdmablk_join_progress(struct rdmablk_session *s, struct rdmablk_join
 
 static int rdmablk_join_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret)
 {
-	u16 reason = READ_ONCE(s->attempt_reason);
+	u16 reason = READ_ONCE(s->login.reason);
 
 	if (ret == -ETIMEDOUT)
 		s->late_joins++;
 	if (q->cm_reason == RDMABLK_R_DEVICE_FULL ||
 	    (ret == -ENOTCONN && reason == RDMABLK_R_DEVICE_FULL))
-		s->no_room = true;
+		s->login.no_room = true;
 	if (ret == -ENOTCONN && reason)
 		return rdmablk_login_fail(s, rdmablk_wire_errno(reason),
 					  rdmablk_reason_text(reason));
@@ -298,7 +298,7 @@ static int rdmablk_join_route(struct rdmablk_session *s, struct rdmablk_joins *j
  */
 bool rdmablk_login_ordered(const struct rdmablk_session *s)
 {
-	return s->opt.ordered && !(s->offer.grant.flags & RDMABLK_GRANT_STAGED);
+	return s->opt.ordered && !(s->login.offer.grant.flags & RDMABLK_GRANT_STAGED);
 }
 
 /* The number of RDMA READs that a queue wants to have in flight */
@@ -306,27 +306,28 @@ static u8 rdmablk_join_depth(const struct rdmablk_session *s, const struct rdmab
 {
 	if (q->kind != RDMABLK_KIND_READ && !rdmablk_login_ordered(s))
 		return 0;
-	return min_t(u16, rdmablk_ibdev_read_depth(s->pd->device), s->offer.grant.read_depth);
+	return min_t(u16, rdmablk_ibdev_read_depth(s->pd->device),
+		     s->login.offer.grant.read_depth);
 }
 
 static int rdmablk_join_connect(struct rdmablk_session *s, struct rdmablk_join *j)
 {
 	struct rdmablk_queue *q = j->queue;
-	u16 version = s->challenge.version;
-	u32 slots = s->offer.limits.send_slots, recvs = 0;
+	u16 version = s->login.challenge.version;
+	u32 slots = s->login.offer.limits.send_slots, recvs = 0;
 	struct rdmablk_cm_request req;
 	int ret;
 
-	if (q->cm_id->device != s->pd->device || q->cm_id->port_num != s->offer.port)
+	if (q->cm_id->device != s->pd->device || q->cm_id->port_num != s->login.offer.port)
 		return rdmablk_login_fail(s, -EXDEV,
 					  "the route changed to another RDMA device");
 	if (q->kind == RDMABLK_KIND_WRITE)
 		recvs = rdmablk_login_tags(s);
 	else
-		slots = rdmablk_limits_reads(&s->offer.limits, rdmablk_login_owned(s));
+		slots = rdmablk_limits_reads(&s->login.offer.limits, rdmablk_login_owned(s));
 	ret = rdmablk_queue_create_qp(q, s->pd, j->hwq->cq, slots, recvs,
-				      s->offer.limits.sge_per_wr);
-	s->no_room = ret;
+				      s->login.offer.limits.sge_per_wr);
+	s->login.no_room = ret;
 	if (!ret && q->kind == RDMABLK_KIND_WRITE && rdmablk_login_ordered(s))
 		ret = rdmablk_queue_make_tail(q, s->pd->local_dma_lkey);
 	if (!ret && recvs)
@@ -336,7 +337,7 @@ static int rdmablk_join_connect(struct rdmablk_session *s, struct rdmablk_join *
 					  "no memory or no room on the device for a data queue" :
 					  "cannot create a data queue");
 	rdmablk_wire_cm_request(&req, q->kind, q->nr, s->generation,
-				s->challenge.session_id, version, version);
+				s->login.challenge.session_id, version, version);
 	ret = rdmablk_mac_join(&s->mac, &req);
 	if (ret)
 		return rdmablk_login_fail(s, ret, "cannot compute a MAC");
@@ -349,7 +350,7 @@ static int rdmablk_join_end(struct rdmablk_session *s, struct rdmablk_join *j)
 {
 	struct rdmablk_queue *q = j->queue;
 
-	if (q->version != s->challenge.version ||
+	if (q->version != s->login.challenge.version ||
 	    (rdmablk_join_depth(s, q) && !q->read_depth))
 		return rdmablk_login_fail(s, -EPROTO,
 					  "the target accepted a queue with a wrong version or no READs");
@@ -490,7 +491,7 @@ static int rdmablk_login_cq(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
 	if (IS_ERR(hwq->cq)) {
 		ret = PTR_ERR(hwq->cq);
 		hwq->cq = NULL;
-		s->no_room = true;
+		s->login.no_room = true;
 		return rdmablk_login_fail(s, ret, ret == -ENOMEM ?
 					  "no memory or no room on the device for completions" :
 					  "cannot create a completion queue");
@@ -538,7 +539,7 @@ int rdmablk_login_queues(struct rdmablk_session *s)
 	/* READs, WRITEs and commands; answers; two queue pairs with two drains each */
 	unsigned int tags = rdmablk_login_tags(s);
 	struct rdmablk_joins joins = {
-		.cqes = 2 * (s->offer.limits.send_slots + 2) + tags,
+		.cqes = 2 * (s->login.offer.limits.send_slots + 2) + tags,
 	};
 	u32 i;
 	int ret;

@@ -29,8 +29,8 @@ int rdmablk_login_fail(struct rdmablk_session *s, int ret, const char *why)
 void rdmablk_login_reason(struct rdmablk_session *s, u16 reason)
 {
 	spin_lock_irq(&s->lock);
-	if (!s->attempt_reason)
-		s->attempt_reason = reason;
+	if (!s->login.reason)
+		s->login.reason = reason;
 	spin_unlock_irq(&s->lock);
 }
 
@@ -47,9 +47,9 @@ void rdmablk_login_reason(struct rdmablk_session *s, u16 reason)
 int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret)
 {
 	spin_lock_irq(&s->lock);
-	if (q->cm_reason && (!s->attempt_reason ||
-			     s->attempt_reason == RDMABLK_R_CONNECTION))
-		s->attempt_reason = q->cm_reason;
+	if (q->cm_reason && (!s->login.reason ||
+			     s->login.reason == RDMABLK_R_CONNECTION))
+		s->login.reason = q->cm_reason;
 	spin_unlock_irq(&s->lock);
 	return rdmablk_login_fail(s, ret, q->why);
 }
@@ -60,9 +60,10 @@ int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
  */
 void rdmablk_login_progress(struct rdmablk_session *s)
 {
-	unsigned long at = jiffies + s->no_progress;
+	struct rdmablk_login_state *l = &s->login;
+	unsigned long at = jiffies + l->no_progress;
 
-	s->deadline = time_before(at, s->last_deadline) ? at : s->last_deadline;
+	l->deadline = time_before(at, l->last_deadline) ? at : l->last_deadline;
 }
 
 /**
@@ -79,7 +80,7 @@ unsigned long rdmablk_login_step(const struct rdmablk_session *s, u64 ms)
 {
 	unsigned long at = jiffies + msecs_to_jiffies(min_t(u64, ms, INT_MAX));
 
-	return s->resume && time_before(at, s->deadline) ? at : s->deadline;
+	return s->resume && time_before(at, s->login.deadline) ? at : s->login.deadline;
 }
 
 /**
@@ -88,17 +89,18 @@ unsigned long rdmablk_login_step(const struct rdmablk_session *s, u64 ms)
  */
 void rdmablk_login_start_clock(struct rdmablk_session *s)
 {
+	struct rdmablk_login_state *l = &s->login;
 	u32 tmo = s->opt.connect_tmo * MSEC_PER_SEC;
 	u32 joins;
 	u64 whole;
 
-	s->failed_tries = s->resume && s->attempts ? s->attempts - 1 : 0;
-	if (s->failed_tries)
-		tmo = max(tmo, rdmablk_patience_control(0, s->failed_tries));
+	l->failed_tries = s->resume && s->attempts ? s->attempts - 1 : 0;
+	if (l->failed_tries)
+		tmo = max(tmo, rdmablk_patience_control(0, l->failed_tries));
 	joins = 2 * (s->nr_queues ?: max_t(u32, s->opt.queues, RDMABLK_DEFAULT_QUEUES) +
 				     s->opt.poll_queues);
 	whole = rdmablk_patience_login(tmo, joins);
-	s->no_progress = msecs_to_jiffies(tmo);
-	s->last_deadline = jiffies + msecs_to_jiffies(min_t(u64, whole, INT_MAX));
+	l->no_progress = msecs_to_jiffies(tmo);
+	l->last_deadline = jiffies + msecs_to_jiffies(min_t(u64, whole, INT_MAX));
 	rdmablk_login_progress(s);
 }

@@ -464,8 +464,6 @@ static bool rdmablk_recovery_may_try(struct rdmablk_session *s)
 
 	spin_lock_irq(&s->lock);
 	may = s->down && !s->lost && s->state == RDMABLK_DEV_RECOVERING;
-	if (may)
-		s->attempt_reason = 0;
 	spin_unlock_irq(&s->lock);
 	return may;
 }
@@ -486,9 +484,9 @@ static void rdmablk_recovery_try(struct rdmablk_session *s)
 		rdmablk_warn(s, "cannot reconnect: %s (%d), try %u\n", s->why, ret,
 			     s->attempts);
 	s->attempt_ret = ret;
-	if (rdmablk_reason_is_final(READ_ONCE(s->attempt_reason))) {
+	if (rdmablk_reason_is_final(READ_ONCE(s->login.reason))) {
 		spin_lock_irq(&s->lock);
-		s->reason = s->attempt_reason;
+		s->reason = s->login.reason;
 		s->lost = true;
 		spin_unlock_irq(&s->lock);
 		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);

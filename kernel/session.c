@@ -232,16 +232,16 @@ bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drain
 	int from = -1;
 
 	spin_lock_irq(&s->lock);
-	if (!s->attempt_reason && !s->lost)
+	if (!s->login.reason && !s->lost)
 		from = rdmablk_session_set(s, RDMABLK_DEV_LIVE);
 	if (from >= 0) {
 		/* Whatever was lost with the old contents has been accepted. */
-		if (s->resume && memcmp(s->agreed.grant.epoch, s->offer.grant.epoch,
-					sizeof(s->offer.grant.epoch)))
+		if (s->resume && memcmp(s->agreed.grant.epoch, s->login.offer.grant.epoch,
+					sizeof(s->login.offer.grant.epoch)))
 			s->path.unflushed = false;
 		if (!s->resume)
-			s->told = s->offer;
-		s->agreed = s->offer;
+			s->told = s->login.offer;
+		s->agreed = s->login.offer;
 		s->live_at = jiffies;
 		s->down = false;
 		s->error = false;
@@ -252,8 +252,8 @@ bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drain
 		s->path.failing = false;
 		WRITE_ONCE(s->path.failing_fast, false);
 		WRITE_ONCE(s->path.holding, false);
-		*resized = s->resized;
-		*drained = s->drained;
+		*resized = s->login.resized;
+		*drained = s->login.drained;
 		/* Pairs with the acquire in dispatch.c. */
 		smp_store_release(&s->path.live, true);
 	}
@@ -302,8 +302,8 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 	spin_lock_irqsave(&s->lock, flags);
 	if (s->down) {
 		/* The login sees it and cleans up. */
-		if (!s->attempt_reason)
-			s->attempt_reason = reason;
+		if (!s->login.reason)
+			s->login.reason = reason;
 	} else if (!s->error) {
 		s->error = true;
 		s->reason = reason;

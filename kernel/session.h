@@ -103,6 +103,42 @@ struct rdmablk_agreed {
 };
 
 /**
+ * struct rdmablk_login_state - state of a login; @hello and what follows belong to one
+ *	attempt of it
+ * @deadline: end of the login unless it makes progress before, in jiffies
+ * @last_deadline: end of the login whatever progress it makes, in jiffies
+ * @no_progress: time without progress that ends the login, jiffies
+ * @failed_tries: number of tries in a row that have failed before this login
+ * @hello: HELLO as sent
+ * @challenge: CHALLENGE as received
+ * @offer: what the two sides have agreed on so far
+ * @resized: size of the export that the target has announced during the login, bytes; 0: it
+ *	has announced none. Under the session's lock
+ * @reason: why the login cannot succeed, enum rdmablk_reason; 0: it still can. Under the
+ *	session's lock
+ * @drained: why the session will end soon, as the target has announced during the login, enum
+ *	rdmablk_reason; 0: it has announced no end. Under the session's lock
+ * @leaving: the target has announced, since the login began, that the export will be removed;
+ *	owned by the handler of the control queue
+ * @no_room: an RDMA device, ours or the target's, has no room for the queues
+ */
+struct rdmablk_login_state {
+	unsigned long deadline;
+	unsigned long last_deadline;
+	unsigned long no_progress;
+	u32 failed_tries;
+	/* from here on, all is dropped when the dialogue begins */
+	struct rdmablk_hello hello;
+	struct rdmablk_wire_challenge challenge;
+	struct rdmablk_agreed offer;
+	u64 resized;
+	u16 reason;
+	u16 drained;
+	bool leaving;
+	bool no_room;
+};
+
+/**
  * struct rdmablk_session - one disk
  * @ref: the list, the disk and each task that looked the session up hold one
  * @node: in the list of all sessions, under its mutex
@@ -119,17 +155,10 @@ struct rdmablk_agreed {
  * @sealed: @error is set for that, and no error has come before
  * @fenced: nothing of the connection that was lost can land any more
  * @lost: reconnecting has ended
- * @resized: size of the export that the target has told of during the login under way,
- *	bytes; 0: none
- * @drained: why it is about to end, as it has told during that login, enum
- *	rdmablk_reason; 0: it is not
- * @leaving: it has told, since that login began, that the export is about to be removed;
- *	the handler of the control queue's
  * @failing_early: I/O fails only because the disk has not been added yet
  * @unscanned: I/O has failed before the disk was added, and with it the scan for
  *	partitions
  * @reason: why the connection was lost, or the session failed, enum rdmablk_reason
- * @attempt_reason: why the login under way cannot succeed, enum rdmablk_reason
  * @lost_at: when the connection was lost, in jiffies
  * @clock: what the timeouts count from, in jiffies
  * @live_at: when the last login succeeded, in jiffies
@@ -149,22 +178,14 @@ struct rdmablk_agreed {
  * @generation: logins so far
  * @resume: a login has succeeded once
  * @accept_loss: the administrator acknowledged the loss of the store's contents
- * @deadline: of the login under way, if it makes no progress before, in jiffies
- * @last_deadline: of the login under way, whatever progress it makes, in jiffies
- * @no_progress: time without progress that ends the login under way, in jiffies
- * @failed_tries: tries in a row that have failed before the login under way
  * @late_joins: tries in a row that ended because no data queue made progress; a login that
  *	joins all its queues resets it, and nothing else
+ * @login: the login under way, or the last one
  * @waiter: where the login under way waits
  * @mac: keys of the login
- * @hello: as sent
- * @challenge: as received
- * @offer: what the login under way has agreed on so far
  * @nr_queues: hardware queues of the tag set
  * @most_queues: hardware queues to ask the target for: fewer than @nr_queues when the RDMA
  *	device had no room for more; doubled by each login that succeeds
- * @no_room: an RDMA device, ours or the target's, has no room for the queues of the login
- *	under way
  * @nr_regions: room in the table of regions
  * @ctrl: control queue
  * @pd: protection domain; no memory of this host is registered in it
@@ -203,13 +224,9 @@ struct rdmablk_session {
 	bool sealed;
 	bool fenced;
 	bool lost;
-	u64 resized;
-	u16 drained;
-	bool leaving;
 	bool failing_early;
 	bool unscanned;
 	u16 reason;
-	u16 attempt_reason;
 	unsigned long lost_at;
 	unsigned long clock;
 	unsigned long live_at;
@@ -231,19 +248,12 @@ struct rdmablk_session {
 	u32 generation;
 	bool resume;
 	bool accept_loss;
-	unsigned long deadline;
-	unsigned long last_deadline;
-	unsigned long no_progress;
-	u32 failed_tries;
 	unsigned int late_joins;
+	struct rdmablk_login_state login;
 	struct rdmablk_waiter waiter;
 	struct rdmablk_mac mac;
-	struct rdmablk_hello hello;
-	struct rdmablk_wire_challenge challenge;
-	struct rdmablk_agreed offer;
 	unsigned int nr_queues;
 	u32 most_queues;
-	bool no_room;
 	u32 nr_regions;
 
 	struct rdmablk_ctrl ctrl;

@@ -259,8 +259,8 @@ MUTANTS = [
     ("an error of a queue pair that is gone is one of the next", "test_login_queues", JOIN,
      "\tWRITE_ONCE(q->failed, false);\n", ""),
     ("a queue pair that is gone ends the login", "test_login_queues", JOIN,
-     "\tif (s->attempt_reason == RDMABLK_R_CONNECTION &&",
-     "\tif (s->attempt_reason == RDMABLK_R_MALFORMED &&"),
+     "\tif (s->login.reason == RDMABLK_R_CONNECTION &&",
+     "\tif (s->login.reason == RDMABLK_R_MALFORMED &&"),
     ("tables of tags are used although one is missing", "test_cmdq", CMDQ,
      "\trdmablk_cmdq_free(cmdq);\n\treturn -ENOMEM;\n", "\treturn -ENOMEM;\n"),
     # --- what a request becomes

@@ -6,13 +6,15 @@ RECOVERY, KEEPALIVE = "kernel/recovery.c", "kernel/keepalive.c"
 IO_TMO, PROBE = "kernel/io_tmo.c", "kernel/probe.c"
 POLL, HWQ = "kernel/poll.c", "kernel/hwq.c"
 STAGED, DISPATCH = "kernel/staged.c", "kernel/dispatch.c"
-REQUEST = "kernel/request.c"
+REQUEST, LOGIN = "kernel/request.c", "kernel/login.c"
 
 # Objects of each test besides its own
 TESTS = {
     "test_recovery": "kernel-state.o kernel-patience.o",
     "test_recovery_asked": "kernel-state.o kernel-patience.o",
     "test_keepalive": "",
+    "test_login": "unit.o messages.o kernel-wire.o kernel-wire_data.o kernel-limits.o "
+                  "kernel-patience.o kernel-dirty.o",
     "test_io_tmo": "",
     "test_probe": "",
     "test_poll": "",
@@ -72,7 +74,7 @@ MUTANTS = [
     ("queues of a failed try are there at the next one", "test_recovery", RECOVERY,
      "\t}\n\trdmablk_recovery_undo(s);\n", "\t}\n"),
     ("a final refusal is tried again", "test_recovery", RECOVERY,
-     "\tif (rdmablk_reason_is_final(READ_ONCE(s->attempt_reason))) {\n",
+     "\tif (rdmablk_reason_is_final(READ_ONCE(s->login.reason))) {\n",
      "\tif (rdmablk_reason_is_final(READ_ONCE(s->reason))) {\n"),
     ("a recovery waits for a write to its own disk", "test_recovery", RECOVERY,
      "\tunsigned int noio = memalloc_noio_save();\n", "\tunsigned int noio = 7;\n"),
@@ -104,6 +106,8 @@ MUTANTS = [
      "\ts->clock = jiffies + s->opt.connect_tmo * HZ;\n", ""),
     ("the task that removes a disk sleeps for a minute", "test_recovery_asked", RECOVERY,
      "clamp(left, 1L, (long)HZ)", "max(left, 1L)"),
+    ("a login fails for the reason of the attempt before", "test_login", LOGIN,
+     "\tmemset_startat(&s->login, 0, hello);\n", ""),
     # --- whether the daemon lives, and how long requests may take
     ("a daemon is dead that a host which stood still has not heard yet", "test_keepalive",
      KEEPALIVE, "\t\tif (k->late) {\n", "\t\tif (!k->late || ret) {\n"),
@@ -220,7 +224,7 @@ MUTANTS = [
      "\tcancel_work_sync(&hwq->poll_work);\n", ""),
     # --- memory of hardware queues
     ("a queue that few segments go through has a reserve", "test_hwq", HWQ,
-     "\tif (s->offer.limits.max_segments <= RDMABLK_FEW_SEGMENTS)\n\t\treturn 0;\n", ""),
+     "\tif (s->login.offer.limits.max_segments <= RDMABLK_FEW_SEGMENTS)\n\t\treturn 0;\n", ""),
     ("a queue that many segments go through has none", "test_hwq", HWQ,
      "max_segments <= RDMABLK_FEW_SEGMENTS)", "max_segments <= RDMABLK_FEW_SEGMENTS + 1)"),
     ("memory of the reserve does not know where it is from", "test_hwq", HWQ,

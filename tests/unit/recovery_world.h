@@ -286,9 +286,8 @@ int rdmablk_login(struct rdmablk_session *of)
 {
 	assert_true(may_not_io);
 	assert_true(of->down && destroyed);
-	assert_int_equal(of->attempt_reason, 0);
 	target.logins++;
-	of->attempt_reason = target.refusal;
+	of->login.reason = target.refusal;
 	of->fenced |= target.fences;
 	if (target.login)
 		return target.login;

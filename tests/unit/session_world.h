@@ -35,6 +35,9 @@ typedef int32_t s32;
 #define jiffies_to_msecs(j)	((unsigned int)(j))
 #define clamp(v, low, high)	min(max(v, low), high)
 #define min_not_zero(a, b)	(!(a) ? (b) : !(b) ? (a) : min(a, b))
+#define memset_startat(p, v, member)	\
+	memset((char *)(p) + offsetof(typeof(*(p)), member), v, \
+	       sizeof(*(p)) - offsetof(typeof(*(p)), member))
 #define fallthrough		__attribute__((__fallthrough__))
 #define spin_lock_irq		spin_lock_bh
 #define spin_unlock_irq		spin_unlock_bh

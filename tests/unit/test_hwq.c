@@ -104,7 +104,7 @@ static int setup(void **state)
 	cmdqs_freed = 0;
 	s.index = 7;
 	s.nr_queues = 4;
-	s.offer.limits.max_segments = RDMABLK_FEW_SEGMENTS;
+	s.login.offer.limits.max_segments = RDMABLK_FEW_SEGMENTS;
 	return 0;
 }
 
@@ -187,7 +187,7 @@ static void test_reserve(void **state)
 	assert_int_equal(rdmablk_hwq_alloc(&s, data_fatal), 0);
 	assert_null(s.path.hwq[0]->reserve.segments);
 	all_free();
-	s.offer.limits.max_segments = RDMABLK_FEW_SEGMENTS + 1;
+	s.login.offer.limits.max_segments = RDMABLK_FEW_SEGMENTS + 1;
 	assert_int_equal(rdmablk_hwq_alloc(&s, data_fatal), 0);
 	for (u32 i = 0; i < s.nr_queues; i++) {
 		struct rdmablk_reserve *reserve = &s.path.hwq[i]->reserve;
@@ -222,7 +222,7 @@ static void test_no_memory(void **state)
 	for (;; n++) {
 		setup(state);
 		s.opt.ordered = true;
-		s.offer.limits.max_segments = RDMABLK_MAX_SEGMENTS;
+		s.login.offer.limits.max_segments = RDMABLK_MAX_SEGMENTS;
 		s.path.nr_poll = 1;
 		left = n;
 		if (!rdmablk_hwq_alloc(&s, data_fatal))

@@ -52,7 +52,7 @@ static int setup(void **state)
 	asked = 0;
 	errors = 0;
 	error = 0;
-	s.offer.grant.keep_alive_ms = KEEP_ALIVE;
+	s.login.offer.grant.keep_alive_ms = KEEP_ALIVE;
 	rdmablk_keepalive_init(&s);
 	return 0;
 }
@@ -134,7 +134,7 @@ static void test_next_connection(void **state)
 static void test_short_time(void **state)
 {
 	(void)state;
-	s.offer.grant.keep_alive_ms = 0;
+	s.login.offer.grant.keep_alive_ms = 0;
 	rdmablk_keepalive_start(&s);
 	for (int i = 0; i < 4; i++) {
 		silent = i > 0;

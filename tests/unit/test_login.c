@@ -120,7 +120,7 @@ static int grant(struct rdmablk_ctrl *ctrl)
 	struct rdmablk_grant *g = (struct rdmablk_grant *)ctrl->msg;
 
 	if (asked[logins - 1] > now()->early) {
-		session->attempt_reason = RDMABLK_R_DEVICE_FULL;
+		session->login.reason = RDMABLK_R_DEVICE_FULL;
 		return -ECONNRESET;
 	}
 	answer(ctrl, msg_grant, sizeof(*g));
@@ -174,16 +174,16 @@ int rdmablk_login_queues(struct rdmablk_session *s)
 {
 	if (s->path.nr_hwqs <= now()->late)
 		return 0;
-	s->no_room = true;
+	s->login.no_room = true;
 	return rdmablk_login_fail(s, -ENOMEM, "no room");
 }
 
 void rdmablk_login_map(struct rdmablk_session *s)
 {
 	for (u32 i = 0; i < s->nr_queues; i++)
-		s->path.map[i] = s->path.hwq[i % s->offer.grant.nr_queues];
-	s->path.nr_hwqs = s->offer.grant.nr_queues;
-	s->offer.nr_hwqs = s->path.nr_hwqs;
+		s->path.map[i] = s->path.hwq[i % s->login.offer.grant.nr_queues];
+	s->path.nr_hwqs = s->login.offer.grant.nr_queues;
+	s->login.offer.nr_hwqs = s->path.nr_hwqs;
 }
 
 bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drained)
@@ -191,8 +191,8 @@ bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drain
 	*resized = 0;
 	*drained = 0;
 	if (!s->resume)
-		s->told = s->offer;
-	s->agreed = s->offer;
+		s->told = s->login.offer;
+	s->agreed = s->login.offer;
 	s->resume = true;
 	return true;
 }
@@ -207,7 +207,7 @@ int rdmablk_disk_alloc(struct rdmablk_session *s)
 {
 	assert_null(s->disk);
 	s->disk = a_disk;
-	s->tag_set.queue_depth = s->offer.grant.queue_depth;
+	s->tag_set.queue_depth = s->login.offer.grant.queue_depth;
 	return 0;
 }
 
@@ -441,7 +441,7 @@ static int teardown(void **state)
 static int again(void)
 {
 	rdmablk_session_destroy_queues(session);
-	session->attempt_reason = 0;
+	session->login.reason = 0;
 	return rdmablk_login(session);
 }
 
@@ -496,7 +496,7 @@ static void test_nothing_is_kept(void **state)
 	assert_int_equal(rdmablk_login(session), 0);
 	assert_int_equal(logins, 2);
 	assert_int_equal(session->path.fence.dirty.shift, 16);
-	assert_true(session->offer.limits.max_segments > RDMABLK_FEW_SEGMENTS);
+	assert_true(session->login.offer.limits.max_segments > RDMABLK_FEW_SEGMENTS);
 	for (u32 i = 0; i < session->nr_queues; i++)
 		assert_non_null(session->path.hwq[i]->reserve.segments);
 }

@@ -74,24 +74,26 @@ struct rdma_cm_id {
 
 struct rdmablk_session {
 	int index;
-	spinlock_t lock;	/* attempt_reason */
-	u16 attempt_reason;
-	unsigned long deadline;
+	spinlock_t lock;	/* login.reason */
+	struct {
+		u16 reason;
+		unsigned long deadline;
+		bool no_room;
+		struct rdmablk_wire_challenge challenge;
+		struct {
+			struct rdmablk_wire_grant grant;
+			struct rdmablk_limits_out limits;
+			struct rdmablk_wire_limits cmds;
+			u32 port, nr_hwqs, nr_polled;
+		} offer;
+	} login;
 	unsigned int late_joins, nr_queues;
 	u32 generation;
-	bool no_room;
 	const char *why;
 	struct rdmablk_waiter waiter;
 	struct rdmablk_mac {
 		int none;
 	} mac;
-	struct rdmablk_wire_challenge challenge;
-	struct {
-		struct rdmablk_wire_grant grant;
-		struct rdmablk_limits_out limits;
-		struct rdmablk_wire_limits cmds;
-		u32 port, nr_hwqs, nr_polled;
-	} offer;
 	struct rdmablk_options {
 		u32 reconnect_delay;
 		struct sockaddr_storage target;
@@ -140,7 +142,7 @@ static void unit_wait(long left)
 		outcome(stale, -EBUSY);
 		if (bad_message) {
 			stale->failed = true;
-			session.attempt_reason = RDMABLK_R_CONNECTION;
+			session.login.reason = RDMABLK_R_CONNECTION;
 			session.waiter.broken = true;
 		}
 		stale = NULL;
@@ -215,7 +217,7 @@ int rdmablk_cm_start_connect(struct rdmablk_queue *q, const struct rdmablk_cm_re
 	(void)req;
 	assert_non_null(q->qp);
 	connects[q == &hwq.write]++;
-	q->version = session.challenge.version;
+	q->version = session.login.challenge.version;
 	q->read_depth = read_depth;
 	q->cm_pending = true;
 	return 0;
@@ -249,8 +251,8 @@ void rdmablk_queue_stop(struct rdmablk_queue *q)
 void rdmablk_queue_destroy_qp(struct rdmablk_queue *q)
 {
 	q->failed = true;
-	if (!session.attempt_reason)
-		session.attempt_reason = RDMABLK_R_CONNECTION;
+	if (!session.login.reason)
+		session.login.reason = RDMABLK_R_CONNECTION;
 	q->qp = NULL;
 }
 
@@ -313,13 +315,13 @@ int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
 
 void rdmablk_login_progress(struct rdmablk_session *s)
 {
-	s->deadline = jiffies + 10000;
+	s->login.deadline = jiffies + 10000;
 }
 
 unsigned long rdmablk_login_step(const struct rdmablk_session *s, u64 ms)
 {
 	(void)ms;
-	return s->deadline;
+	return s->login.deadline;
 }
 
 /* The kernel is built without these warnings. */
@@ -337,8 +339,8 @@ static int setup(void **state)
 	hwq.write.kind = RDMABLK_KIND_WRITE;
 	session = (struct rdmablk_session){
 		.nr_queues = 1, .pd = &pd,
-		.challenge.version = 1,
-		.offer = {
+		.login.challenge.version = 1,
+		.login.offer = {
 			.grant = { .nr_queues = 1, .queue_depth = 8, .read_depth = 16 },
 			.limits = { .send_slots = 64, .sge_per_wr = 4, .max_chain = 4 },
 			.cmds = { .cmd_depth = 16 },
@@ -366,7 +368,7 @@ static void joined(unsigned int reads, unsigned int writes)
 	assert_non_null(hwq.write.qp);
 	/* Else nothing would ever be posted, and the login would come to nothing. */
 	assert_false(hwq.read.failed || hwq.write.failed);
-	assert_int_equal(session.attempt_reason, 0);
+	assert_int_equal(session.login.reason, 0);
 	assert_int_equal(hwq.cmdq.depth, rdmablk_login_tags(&session));
 }
 
@@ -401,7 +403,7 @@ static void test_bad_message_beside_a_known_queue(void **state)
 	stale = &hwq.read;
 	bad_message = true;
 	assert_int_not_equal(rdmablk_login_queues(&session), 0);
-	assert_int_equal(session.attempt_reason, RDMABLK_R_CONNECTION);
+	assert_int_equal(session.login.reason, RDMABLK_R_CONNECTION);
 }
 
 /* A write queue whose WRITEs end with READs may have READs in flight, and no other. */
@@ -419,7 +421,7 @@ static void test_write_queues_that_read(void **state)
 	assert_int_equal(hwq.write.read_depth, 16);
 	setup(NULL);
 	session.opt.ordered = true;
-	session.offer.grant.flags = RDMABLK_GRANT_STAGED;
+	session.login.offer.grant.flags = RDMABLK_GRANT_STAGED;
 	joined(1, 1);
 	assert_int_equal(hwq.write.tail, 0);
 	assert_int_equal(hwq.write.read_depth, 0);

@@ -136,7 +136,9 @@ struct rdmablk_session {
 	u8 longest_ack;
 	unsigned int nr_queues;
 	struct mutex disk_mutex;	/* disk, frozen */
-	struct rdmablk_agreed offer;
+	struct {
+		struct rdmablk_agreed offer;
+	} login;
 	struct ib_pd *pd;
 	struct rdmablk_path path;
 	struct blk_mq_tag_set tag_set;
@@ -250,7 +252,7 @@ static int rdmablk_session_state(struct rdmablk_session *s)
 
 static void rdmablk_session_agreed(struct rdmablk_session *s, struct rdmablk_agreed *agreed)
 {
-	*agreed = s->offer;
+	*agreed = s->login.offer;
 }
 
 static void rdmablk_session_put(struct rdmablk_session *s)
@@ -281,9 +283,9 @@ static int setup(void **state)
 	session.pd = &pd;
 	session.nr_queues = 2;
 	session.longest_ack = 16;
-	session.offer.grant.size = 1 << 20;
-	session.offer.grant.logical_block = 512;
-	session.offer.grant.nr_regions = 1;
+	session.login.offer.grant.size = 1 << 20;
+	session.login.offer.grant.logical_block = 512;
+	session.login.offer.grant.nr_regions = 1;
 	assert_int_equal(rdmablk_disk_alloc(&session), 0);
 	assert_ptr_equal(session.disk, &disks[0]);
 	return 0;
