@@ -150,7 +150,7 @@ static void rdmablk_cmdq_received(struct ib_cq *cq, struct ib_wc *wc)
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		/* The device flushes all receives at once; see rdmablk_queue_failed(). */
 		if (wc->status != IB_WC_WR_FLUSH_ERR || !READ_ONCE(q->failed))
-			q->fatal(q, RDMABLK_R_CONNECTION);
+			q->fatal(q, rdmablk_queue_recv_reason(wc));
 		return;
 	}
 	if (unlikely(wc->opcode != IB_WC_RECV)) {

@@ -169,7 +169,8 @@ static void rdmablk_ctrl_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	u32 len;
 
 	if (wc->status != IB_WC_SUCCESS)
-		return ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_CONNECTION);
+		return ctrl->queue.fatal(&ctrl->queue,
+					 rdmablk_queue_recv_reason(wc));
 	len = wc->byte_len;
 	if (len > sizeof(msg))
 		return ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_MALFORMED);

@@ -24,12 +24,14 @@ int rdmablk_login_fail(struct rdmablk_session *s, int ret, const char *why)
 /**
  * rdmablk_login_reason() - note why the login under way cannot succeed
  * @s: session
- * @reason: enum rdmablk_reason; the first one counts
+ * @reason: enum rdmablk_reason; the first one counts, unless it is a lost connection
+ *
+ * A target that sends a bad message may close the connection right behind it.
  */
 void rdmablk_login_reason(struct rdmablk_session *s, u16 reason)
 {
 	spin_lock_irq(&s->lock);
-	if (!s->login.reason)
+	if (!s->login.reason || s->login.reason == RDMABLK_R_CONNECTION)
 		s->login.reason = reason;
 	spin_unlock_irq(&s->lock);
 }

@@ -363,6 +363,21 @@ static void rdmablk_queue_count(struct rdmablk_queue *q, enum ib_wc_status statu
 }
 
 /**
+ * rdmablk_queue_recv_reason() - why a receive has completed with an error
+ * @wc: completion; only wr_cqe and status are valid
+ *
+ * A message that is longer than the receive breaks the protocol, and the device then ends
+ * the connection. Soft-RoCE reports LOC_QP_OP_ERR for such a message.
+ *
+ * Return: enum rdmablk_reason.
+ */
+u16 rdmablk_queue_recv_reason(const struct ib_wc *wc)
+{
+	return wc->status == IB_WC_LOC_LEN_ERR || wc->status == IB_WC_LOC_QP_OP_ERR ?
+	       RDMABLK_R_MALFORMED : RDMABLK_R_CONNECTION;
+}
+
+/**
  * rdmablk_queue_failed() - a send work request has completed with an error
  * @q: queue
  * @wc: completion; only wr_cqe and status are valid

@@ -127,6 +127,7 @@ void rdmablk_queue_stop(struct rdmablk_queue *q);
 void rdmablk_queue_destroy_qp(struct rdmablk_queue *q);
 void rdmablk_queue_post(struct rdmablk_queue *q);
 void rdmablk_queue_commit(struct rdmablk_queue *q);
+u16 rdmablk_queue_recv_reason(const struct ib_wc *wc);
 void rdmablk_queue_failed(struct rdmablk_queue *q, const struct ib_wc *wc);
 
 /**

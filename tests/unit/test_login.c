@@ -71,11 +71,11 @@ static struct rdmablk_session *session;
 /*
  * What the target and its adapter, and ours, are like in a login. sends: elements of one of
  * our work requests; early: hardware queues that there is room for before GRANT, late: after
- * it; staged: the export is
+ * it; staged: the export is; cut: GRANT is broken, and the connection is lost behind it
  */
 static struct world {
 	u32 granule, sends, early, late;
-	bool staged;
+	bool staged, cut;
 } world[8];
 
 static unsigned int logins;
@@ -124,6 +124,10 @@ static int grant(struct rdmablk_ctrl *ctrl)
 		return -ECONNRESET;
 	}
 	answer(ctrl, msg_grant, sizeof(*g));
+	if (now()->cut) {
+		g->logical_block = cpu_to_le32(1);
+		session->login.reason = RDMABLK_R_CONNECTION;
+	}
 	g->nr_queues = cpu_to_le16(asked[logins - 1]);
 	g->flags = cpu_to_le32(RDMABLK_GRANT_CACHE);
 	if (now()->staged) {
@@ -422,7 +426,7 @@ static int setup(void **state)
 	};
 	session = &s;
 	for (size_t i = 0; i < ARRAY_SIZE(world); i++)
-		world[i] = (struct world){ 4096, 16, QUEUES, QUEUES, false };
+		world[i] = (struct world){ 4096, 16, QUEUES, QUEUES, false, false };
 	logins = 0;
 	return 0;
 }
@@ -509,7 +513,7 @@ static void test_staged(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(world); i++)
-		world[i] = (struct world){ 0, 16, QUEUES, 4, true };
+		world[i] = (struct world){ 0, 16, QUEUES, 4, true, false };
 	assert_int_equal(rdmablk_login(session), 0);
 	assert_int_equal(logins, 2);
 	assert_int_equal(session->path.nr_hwqs, 4);
@@ -549,6 +553,16 @@ static void test_more_queues_again(void **state)
 	assert_int_equal(session->agreed.nr_hwqs, QUEUES);
 }
 
+/* The connection is lost because the message is bad. */
+static void test_a_bad_message_is_the_reason(void **state)
+{
+	(void)state;
+	world[0].cut = true;
+	assert_int_equal(rdmablk_login(session), -EPROTO);
+	assert_string_equal(session->why, "the target sent a bad GRANT");
+	assert_int_equal(session->login.reason, RDMABLK_R_MALFORMED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -559,6 +573,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_more_queues_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_staged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_disk_keeps_what_it_has, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_bad_message_is_the_reason, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests_name("login", tests, NULL, NULL);

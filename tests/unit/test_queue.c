@@ -29,6 +29,7 @@ enum ib_wc_status {
 	IB_WC_REM_INV_REQ_ERR,
 	IB_WC_REM_OP_ERR,
 	IB_WC_LOC_LEN_ERR,
+	IB_WC_LOC_QP_OP_ERR,
 };
 
 struct ib_wc {
@@ -267,6 +268,27 @@ static void test_other_errors(void **state)
 	assert_int_equal(errors.other.counter, 1);
 }
 
+/* A message longer than the receive: of the standard's adapters, and of Soft-RoCE */
+static void test_failed_receives(void **state)
+{
+	static const struct {
+		enum ib_wc_status status;
+		u16 reason;
+	} want[] = {
+		{ IB_WC_LOC_LEN_ERR, RDMABLK_R_MALFORMED },
+		{ IB_WC_LOC_QP_OP_ERR, RDMABLK_R_MALFORMED },
+		{ IB_WC_WR_FLUSH_ERR, RDMABLK_R_CONNECTION },
+		{ IB_WC_REM_OP_ERR, RDMABLK_R_CONNECTION },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+		const struct ib_wc wc = { .status = want[i].status };
+
+		assert_int_equal(rdmablk_queue_recv_reason(&wc), want[i].reason);
+	}
+}
+
 static void post(unsigned int n)
 {
 	spin_lock_bh(&q.lock);
@@ -360,6 +382,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_flushed_completions),
 		TEST(test_other_errors),
+		TEST(test_failed_receives),
 		TEST(test_posting),
 		TEST(test_sizes),
 		TEST(test_events),

@@ -50,6 +50,8 @@ peer_fails ECONNRESET 'connection lost.*' hang-up
 peer_fails EPROTO 'malformed message' random=512
 peer_fails EPROTO 'malformed message' random=15
 peer_fails EPROTO 'malformed message' random=0
+# Longer than the receive: the adapter ends the connection.
+peer_fails EPROTO 'malformed message' random=513
 for type in 4 6 8; do
 	peer_fails EPROTO 'message not allowed in this state' type=$type
 done

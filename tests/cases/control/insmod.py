@@ -33,8 +33,10 @@ def load(module, parameters):
         os.close(fd)
 
 
-# rxe: an answer has come for a queue pair of a login that has just failed
-NOISE = re.compile(r"^rxe\d+: qp#\d+ rxe_modify_qp: returned err = -22$")
+# rxe: an answer has come for a queue pair of a login that has just failed; and a message is
+# longer than its receive, at either end
+NOISE = re.compile(r"^rxe\d+: qp#\d+ (rxe_modify_qp: returned err = -22|"
+                   r"\w+: non-flush error status = \d+)$")
 
 
 def new_lines(log):
