@@ -162,7 +162,7 @@ void staged_abandon(void)
 		pthread_mutex_lock(&sf->lock);
 	LIST_FOREACH(sf, &files, entry)
 		if (first_that_syncs(sf) == sf)
-			sync_errors_note(sf->file->name, sf->disk);
+			sync_errors_note_last(sf->file->name, sf->disk);
 	LIST_FOREACH(sf, &files, entry) {
 		if (atomic_load(&sf->failed) || sf->file->read_only ||
 		    !first_that_syncs(sf))

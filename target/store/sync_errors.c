@@ -20,7 +20,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -32,6 +34,7 @@
 #define PLACES	2
 #define LABEL	"rdmablk losses 1"
 #define DIGITS	(2 * RDMABLK_ID_LEN)
+#define LAST_S	2	/* for the last note of a process */
 
 static struct {
 	pthread_mutex_t lock;
@@ -239,31 +242,111 @@ static bool append(int fd, const uint8_t *identity, const uint8_t *number)
 	return write(fd, line, 2 * DIGITS + 3) == 2 * DIGITS + 3;
 }
 
+/*
+ * In one of the places. Each time another number: all are combined, and one that is there
+ * twice would cancel itself. Without the lock, because a write to a disk that hangs may never
+ * return: files are there, so the places are open, and their descriptors do not change.
+ */
+static bool note_in(size_t place, const uint8_t *identity)
+{
+	uint8_t number[RDMABLK_ID_LEN];
+
+	draw(number);
+	return append(losses.fd[place], identity, number);
+}
+
+static void cannot_note(const char *name)
+{
+	log_err("export %s: its loss cannot be noted: restart every initiator of it before it is exported by another process",
+		name);
+}
+
 /**
  * sync_errors_note - a file, or those of a disk, may have lost what was acknowledged
  * @name: of the export, for messages
  * @identity: as @identity or @disk for sync_errors_epoch()
  *
- * Any thread.
+ * Any thread but the loop's: the state directory may hang.
  */
 void sync_errors_note(const char *name, const uint8_t *identity)
 {
 	uint8_t number[RDMABLK_ID_LEN];
 	bool noted = false;
 
+	/* The one in memory first, which does not hang. */
+	for (size_t i = PLACES; i--;)
+		noted |= note_in(i, identity);
+	if (noted)
+		return;
+	draw(number);
 	pthread_mutex_lock(&losses.lock);
-	/*
-	 * Each its own: all are combined, and what is there twice would cancel itself. The
-	 * one in memory first: a write to a disk that hangs may never return.
-	 */
-	for (size_t i = PLACES; i--;) {
-		draw(number);
-		noted |= append(losses.fd[i], identity, number);
-	}
-	if (!noted)
-		combine(losses.own, number);
+	combine(losses.own, number);
 	pthread_mutex_unlock(&losses.lock);
-	if (!noted)
-		log_err("export %s: its loss cannot be noted: restart every initiator of it before it is exported by another process",
-			name);
+	cannot_note(name);
+}
+
+/* What a thread does that may hang; users: the thread and the one that waits for it */
+struct last_note {
+	uint8_t identity[RDMABLK_ID_LEN];
+	size_t place;
+	bool noted;
+	atomic_uint users;
+};
+
+static void last_note_put(struct last_note *last)
+{
+	if (atomic_fetch_sub(&last->users, 1) == 1)
+		free(last);
+}
+
+static void *last_note_run(void *data)
+{
+	struct last_note *last = data;
+
+	last->noted = note_in(last->place, last->identity);
+	last_note_put(last);
+	return NULL;
+}
+
+/* Return: whether the place has the note; false, too, when the write hangs */
+static bool note_in_time(size_t place, const uint8_t *identity)
+{
+	struct last_note *last = calloc(1, sizeof(*last));
+	struct timespec end;
+	pthread_t thread;
+	bool noted = false;
+
+	if (!last)
+		return false;
+	memcpy(last->identity, identity, sizeof(last->identity));
+	last->place = place;
+	atomic_init(&last->users, 2);
+	if (pthread_create(&thread, NULL, last_note_run, last)) {
+		free(last);
+		return false;
+	}
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += LAST_S;
+	if (pthread_timedjoin_np(thread, NULL, &end))
+		pthread_detach(thread);
+	else
+		noted = last->noted;
+	last_note_put(last);
+	return noted;
+}
+
+/**
+ * sync_errors_note_last - as sync_errors_note(), in a process that ends at once
+ * @name: of the export, for messages
+ * @identity: as @identity or @disk for sync_errors_epoch()
+ *
+ * Any thread. One place is enough: the next process reads both. The second is written only
+ * when the first, in memory, has failed, and is waited for LAST_S seconds at most.
+ */
+void sync_errors_note_last(const char *name, const uint8_t *identity)
+{
+	for (size_t i = PLACES; i--;)
+		if (losses.fd[i] >= 0 && note_in_time(i, identity))
+			return;
+	cannot_note(name);
 }

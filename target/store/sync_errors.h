@@ -14,5 +14,6 @@ void sync_errors_exit(void);
 int sync_errors_epoch(const char *name, const uint8_t *identity, const uint8_t *disk,
 		      uint8_t *epoch);
 void sync_errors_note(const char *name, const uint8_t *identity);
+void sync_errors_note_last(const char *name, const uint8_t *identity);
 
 #endif

@@ -7,11 +7,43 @@
  * Sources: target/store/sync_errors.c
  * Libraries: libcrypto
  */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "../../target/base/util.h"
 #include "../../target/store/sync_errors.h"
 #include "target_files.h"
 
 typedef uint8_t epoch_t[16];
+
+/* In the place of libc's: a write to the file @hangs waits until there is none any more. */
+static atomic_int hangs = -1;
+static atomic_int hanging;
+
+ssize_t write(int fd, const void *data, size_t len)
+{
+	while (fd == hangs) {
+		hanging = 1;
+		usleep(1000);
+	}
+	return syscall(SYS_write, fd, data, len);
+}
+
+/* Return: the descriptor of the losses in a directory */
+static int place(const char *dir)
+{
+	struct stat want, is;
+
+	assert_int_equal(stat(files_path(dir), &want), 0);
+	for (int fd = 0; fd < 256; fd++)
+		if (!fstat(fd, &is) && is.st_dev == want.st_dev && is.st_ino == want.st_ino)
+			return fd;
+	fail_msg("%s is not open", dir);
+	return -1;
+}
 
 static const epoch_t one = { 1 }, two = { 2 }, disk = { 3 }, other_disk = { 4 };
 
@@ -187,6 +219,52 @@ static void rubbish(void **state)
 	assert_memory_not_equal(first, two, sizeof(first));
 }
 
+static void *note_one(void *data)
+{
+	(void)data;
+	sync_errors_note("disk", one);
+	return NULL;
+}
+
+/*
+ * A state directory that hangs keeps neither a process from ending nor what it has lost from
+ * the next one, which may be told by the other directory. Without another it is given up.
+ */
+static void a_place_that_hangs(void **state)
+{
+	epoch_t before, now;
+	pthread_t thread;
+
+	(void)state;
+	start("slow", "fast");
+	epoch(one, before);
+	hangs = place("slow/losses");
+	assert_int_equal(pthread_create(&thread, NULL, note_one, NULL), 0);
+	while (!hanging)
+		usleep(1000);
+	epoch(one, now);
+	assert_memory_not_equal(now, before, sizeof(now));
+	memcpy(before, now, sizeof(before));
+	sync_errors_note_last("disk", one);
+	epoch(one, now);
+	assert_memory_not_equal(now, before, sizeof(now));
+	hangs = -1;
+	pthread_join(thread, NULL);
+	start("slow", "/dev/null/none");
+	epoch(one, before);
+	hanging = 0;
+	hangs = place("slow/losses");
+	sync_errors_note_last("disk", one);
+	assert_int_equal(hanging, 1);
+	epoch(one, now);
+	assert_memory_equal(now, before, sizeof(now));
+	hangs = -1;
+	while (same(one, before))
+		usleep(1000);
+	start("slow", "/dev/null/none");
+	assert_false(same(one, before));
+}
+
 static int teardown(void **state)
 {
 	sync_errors_exit();
@@ -203,6 +281,7 @@ int main(void)
 		cmocka_unit_test(a_full_place),
 		cmocka_unit_test(nowhere),
 		cmocka_unit_test(rubbish),
+		cmocka_unit_test(a_place_that_hangs),
 	};
 
 	return cmocka_run_group_tests_name("sync_errors", tests, files_setup, teardown);
