@@ -37,23 +37,34 @@ int state_file_sync_dir(const char *path)
 	return !fsync(fd) || errno == EINVAL ? 0 : -errno;
 }
 
+/* All of the file system, which takes longer: @path is on it. */
+static int sync_file_system(const char *path)
+{
+	int fd __cleanup_close = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 || syncfs(fd) ? -errno : 0;
+}
+
 /**
  * state_file_make_dir - make a directory whose name survives a power cut
- * @path: directory; nothing happens if the name exists
+ * @path: directory; may exist
  *
- * Blocks.
+ * Blocks. A directory that exists is synced, too: an earlier process may have ended between
+ * its mkdir and its fsync. A confined daemon may not open what is above its directories.
  *
  * Return: 0 or -errno.
  */
 int state_file_make_dir(const char *path)
 {
 	char above[PATH_MAX];
+	int ret;
 
-	if (mkdir(path, 0755))
-		return errno == EEXIST ? 0 : -errno;
+	if (mkdir(path, 0755) && errno != EEXIST)
+		return -errno;
 	if ((size_t)snprintf(above, sizeof(above), "%s/..", path) >= sizeof(above))
 		return -ENAMETOOLONG;
-	return state_file_sync_dir(above);
+	ret = state_file_sync_dir(above);
+	return ret == -EACCES ? sync_file_system(path) : ret;
 }
 
 /* The directory of @path, in place: @dir holds a copy of @path. */

@@ -62,6 +62,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
  * earlier one may have ended between the two.
  */
 static bool settled;
+/* The directories are there, and their names are durable. */
+static bool made;
 
 /**
  * struct note - what is in one
@@ -159,6 +161,18 @@ static int make_dirs(const struct last_writer_of *of)
 	return state_file_make_dir(of->dir) ?: state_file_make_dir(path);
 }
 
+/* The directories are made again if somebody has removed them. */
+static int replace(const struct last_writer_of *of, const char *path, const char *text)
+{
+	int ret = made ? state_file_replace(path, text) : -ENOENT;
+
+	if (ret != -ENOENT)
+		return ret;
+	ret = make_dirs(of);
+	made = !ret;
+	return ret ?: state_file_replace(path, text);
+}
+
 /* Durable when 0 is returned; nothing is written when it is there already. */
 static int put(const struct last_writer_of *of, const char *path, const struct note *note)
 {
@@ -169,7 +183,7 @@ static int put(const struct last_writer_of *of, const char *path, const struct n
 	if (get(path, note->key, &old) == 1 && !memcmp(&old, note, sizeof(old)))
 		return settled ? 0 : sync_notes(of);
 	note_text(note, text);
-	ret = make_dirs(of) ?: state_file_replace(path, text);
+	ret = replace(of, path, text);
 	settled = !ret;	/* it has synced the directory last */
 	return ret;
 }

@@ -6,6 +6,7 @@
  * Sources: target/base/state_file.c target/export/export.c target/export/last_writer.c
  *	   target/config/config.c
  */
+#include <sys/fsuid.h>
 #include <sys/syscall.h>
 
 #include "../../target/base/log.h"
@@ -39,6 +40,12 @@ int fsync(int fd)
 	return (int)syscall(SYS_fsync, fd);
 }
 
+int syncfs(int fd)
+{
+	called('s');
+	return (int)syscall(SYS_syncfs, fd);
+}
+
 int rename(const char *from, const char *to)
 {
 	called('r');
@@ -65,7 +72,7 @@ static void the_directory_is_synced_last(void **state)
 	assert_int_equal(state_file_make_dir(files_path("s")), 0);
 	expect_calls("d");
 	assert_int_equal(state_file_make_dir(files_path("s")), 0);
-	expect_calls("");
+	expect_calls("d");	/* another process may have made it, and not synced it */
 	assert_int_equal(state_file_replace(files_path("s/x"), "one\n"), 0);
 	expect_calls("frd");
 	expect_text(files_path("s/x"), "one\n");
@@ -73,6 +80,25 @@ static void the_directory_is_synced_last(void **state)
 	expect_text(files_path("s/x"), "two\n");
 	assert_int_equal(access(files_path("s/x.new"), F_OK), -1);
 	calls[0] = '\0';
+}
+
+/* As for a daemon that is confined to its directories */
+static void what_is_above_cannot_be_read(void **state)
+{
+	int ret;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	assert_int_equal(chmod(files_path("."), 0711), 0);
+	assert_int_equal(mkdir(files_path("above"), 0711), 0);
+	assert_int_equal(mkdir(files_path("above/s"), 0755), 0);
+	/* The kernel takes away what lets root read everything. */
+	setfsuid(65534);
+	ret = state_file_make_dir(files_path("above/s"));
+	setfsuid(0);
+	assert_int_equal(ret, 0);
+	expect_calls("s");
 }
 
 static void what_is_not_durable_is_an_error(void **state)
@@ -120,6 +146,12 @@ static void notes_of_writers_are_durable(void **state)
 	assert_true(noted);
 	/* two directories; the note of the file; that of the export */
 	expect_calls("dd" "frd" "frd");
+	/* They are made once, unless they go. */
+	assert_int_equal(note("w", u, &f, &b), 0);
+	expect_calls("frd");
+	files_run("rm -r %s", files_path("w"));
+	assert_int_equal(note("w", u, &f, &a), 0);
+	expect_calls("dd" "frd" "frd");
 }
 
 static void two_exports_of_one_uuid(void **state)
@@ -152,6 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_directory_is_synced_last),
+		cmocka_unit_test(what_is_above_cannot_be_read),
 		cmocka_unit_test(what_is_not_durable_is_an_error),
 		cmocka_unit_test(a_made_up_uuid_is_durable),
 		cmocka_unit_test(a_uuid_that_is_not_kept_is_refused),
