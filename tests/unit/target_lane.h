@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -104,6 +105,44 @@ static inline void write_rules(const char *text)
 	assert_int_equal(rename(temp, rules), 0);
 }
 
+/* The loop calls @call for the test, which waits. */
+static struct {
+	struct loop_source source;
+	void (*call)(void);
+	sem_t done;
+} calls;
+
+static inline void calls_ready(struct loop_source *source)
+{
+	eventfd_t n;
+
+	eventfd_read(source->fd, &n);
+	calls.call();
+	sem_post(&calls.done);
+}
+
+static inline int calls_init(void)
+{
+	sem_init(&calls.done, 0, 0);
+	calls.source.ready = calls_ready;
+	calls.source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return calls.source.fd < 0 ? -1 : loop_add(&calls.source);
+}
+
+static inline void in_loop(void (*call)(void))
+{
+	calls.call = call;
+	assert_int_equal(eventfd_write(calls.source.fd, 1), 0);
+	sem_wait(&calls.done);
+}
+
+static int attached;
+
+static inline void attach_store(void)
+{
+	attached = store_none_ops.attach(&store);
+}
+
 static inline void open_store(bool faults)
 {
 	static unsigned int files;	/* a test that has failed keeps its own */
@@ -123,7 +162,8 @@ static inline void open_store(bool faults)
 	store = (struct store){ .ops = &store_none_ops };
 	store_none_setup(2);
 	assert_int_equal(store_none_ops.open(&store, &config), 0);
-	assert_int_equal(store_none_ops.attach(&store), 0);
+	in_loop(attach_store);
+	assert_int_equal(attached, 0);
 }
 
 static inline void open_session(bool writer)
@@ -187,22 +227,15 @@ static inline void close_session(void)
 	free_session();
 }
 
-static sem_t closed;
-
-static inline void close_run(struct ring_note *note)
+static inline void close_run(void)
 {
-	(void)note;
+	store_none_ops.detach(&store);
 	store_none_ops.close(&store);
-	sem_post(&closed);
 }
 
-/* The store is the loop's to close. */
 static inline void close_store(void)
 {
-	static struct ring_note note = { .run = close_run };
-
-	iothread_tell_loop(((struct store_none *)store.priv)->threads, &note);
-	sem_wait(&closed);
+	in_loop(close_run);
 	unlink(path);
 	unlink(rules);
 }
@@ -321,10 +354,9 @@ static inline int lane_run(const struct CMUnitTest *tests, size_t nr)
 
 	log_setup(getenv("VERBOSE") ? LOG_DEBUG : -1);
 	snprintf(dir, sizeof(dir), "%s/lane.XXXXXX", tmp ?: "/tmp");
-	if (!mkdtemp(dir) || loop_init())
+	if (!mkdtemp(dir) || loop_init() || calls_init())
 		return 1;
 	snprintf(rules, sizeof(rules), "%s/rules", dir);
-	sem_init(&closed, 0, 0);
 	if (pthread_create(&thread, NULL, loop_main, NULL))
 		return 1;
 	ret = _cmocka_run_group_tests("lane", tests, nr, NULL, NULL);
