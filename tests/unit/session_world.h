@@ -15,6 +15,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <linux/mutex.h>
 #include <linux/workqueue.h>
 
 typedef int16_t s16;
@@ -56,6 +57,7 @@ struct request_queue {
 
 struct gendisk {
 	struct request_queue *queue;
+	struct mutex open_mutex;	/* opens, closes and scans */
 };
 
 struct blk_mq_tag_set {
