@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Proves that in kernel/login.c each message that is not right ends the login with its
+ * reason, and both sides hear it; that a disk goes on with what it was told, and with no
+ * less; that a target that fences is asked again in time; and that nothing goes live too
+ * soon.
+ */
+#include "login_world.h"
+
+/*
+ * Messages and the reasons of a login
+ */
+
+static int teardown_and_setup(void **state)
+{
+	teardown(state);
+	return setup(state);
+}
+
+static void wrong_type(void *msg)
+{
+	((struct rdmablk_hdr *)msg)->type ^= cpu_to_le16(1);
+}
+
+static void other_version(void *msg)
+{
+	((struct rdmablk_challenge *)msg)->version = cpu_to_le16(RDMABLK_VERSION_MAX + 1);
+}
+
+static void long_times(void *msg)
+{
+	((struct rdmablk_grant *)msg)->keep_alive_ms = cpu_to_le32(RDMABLK_MAX_KEEP_ALIVE_MS);
+	((struct rdmablk_grant *)msg)->session_tmo_ms = cpu_to_le32(RDMABLK_MAX_SESSION_MS);
+}
+
+static void few_commands(void *msg)
+{
+	((struct rdmablk_limits *)msg)->cmd_depth = cpu_to_le16(RDMABLK_CMD_RESERVED);
+}
+
+static void test_hello(void **state)
+{
+	u8 none[RDMABLK_ID_LEN] = { }, uuid[RDMABLK_ID_LEN];
+
+	(void)state;
+	memset(uuid, 0x11, sizeof(uuid));
+	session->opt.steal = true;
+	memset(session->instance_id, 3, RDMABLK_ID_LEN);
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(le32_to_cpu(seen.hello.flags), RDMABLK_HELLO_STEAL);
+	assert_int_equal(le32_to_cpu(seen.hello.generation), 1);
+	assert_int_equal(le32_to_cpu(seen.hello.keep_alive_ms), 5000);
+	assert_memory_equal(seen.hello.uuid, none, sizeof(none));
+	assert_memory_equal(seen.hello.instance_id, session->instance_id, RDMABLK_ID_LEN);
+	assert_memory_not_equal(seen.hello.nonce, none, sizeof(none));
+	assert_string_equal(seen.hello.export_name, "disk0");
+	/* A session that was stolen is not stolen back. */
+	assert_int_equal(again(), 0);
+	assert_int_equal(le32_to_cpu(seen.hello.flags), RDMABLK_HELLO_RESUME);
+	assert_int_equal(le32_to_cpu(seen.hello.generation), 2);
+	assert_memory_equal(seen.hello.uuid, uuid, sizeof(uuid));
+}
+
+static void test_connection_request(void **state)
+{
+	(void)state;
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_null(seen.source);
+	assert_int_equal(le16_to_cpu(seen.request.queue), 0);
+	assert_int_equal(le64_to_cpu(seen.request.session_id), 0);
+	assert_int_equal(session->ack_timeout, 14);
+	assert_int_equal(session->login.offer.port, 1);
+	session->opt.source.ss_family = AF_INET;
+	assert_int_equal(again(), 0);
+	assert_ptr_equal(seen.source, &session->opt.source);
+}
+
+/* Each part of a connection that is not there, and how much of it is left */
+static void test_no_connection(void **state)
+{
+	(void)state;
+	answers.mac = -ENOENT;
+	assert_int_equal(rdmablk_login(session), -ENOENT);
+	assert_string_equal(session->why, "the kernel has no hmac(sha256)");
+	teardown_and_setup(state);
+	answers.resolve = -EHOSTUNREACH;
+	assert_int_equal(rdmablk_login(session), -EHOSTUNREACH);
+	assert_string_equal(session->why, "no route to host");
+	assert_null(session->pd);
+	teardown_and_setup(state);
+	answers.check = -EOPNOTSUPP;
+	assert_int_equal(rdmablk_login(session), -EOPNOTSUPP);
+	assert_string_equal(session->why, "iWARP devices are not supported");
+	assert_null(session->pd);
+	teardown_and_setup(state);
+	answers.no_pd = true;
+	assert_int_equal(rdmablk_login(session), -ENOMEM);
+	assert_null(session->pd);
+	assert_int_equal(seen.waits, 0);
+	teardown_and_setup(state);
+	answers.create = -EINVAL;
+	assert_int_equal(rdmablk_login(session), -EINVAL);
+	assert_string_equal(session->why, "cannot create the control queue");
+	teardown_and_setup(state);
+	answers.connect = -EPROTO;
+	answers.refusal = RDMABLK_R_LIMIT_LOGINS;
+	assert_int_equal(rdmablk_login(session), -EPROTO);
+	assert_string_equal(session->why, "the target refuses");
+	assert_int_equal(session->login.reason, RDMABLK_R_LIMIT_LOGINS);
+	assert_int_equal(logins, 0);
+	assert_int_equal(seen.keepalives, 0);
+}
+
+/* The target is told what it has done, and so is the administrator. */
+static void test_bad_messages(void **state)
+{
+	static const struct {
+		u16 at;
+		void (*change)(void *msg);
+		const char *label;
+		int ret;
+		u16 reason;
+	} c[] = {
+		{ RDMABLK_MSG_CHALLENGE, wrong_type, NULL, -EPROTO, RDMABLK_R_MALFORMED },
+		{ RDMABLK_MSG_CHALLENGE, other_version, NULL, -EPROTONOSUPPORT,
+		  RDMABLK_R_VERSION },
+		{ RDMABLK_MSG_GRANT, wrong_type, NULL, -EPROTO, RDMABLK_R_MALFORMED },
+		{ RDMABLK_MSG_LIMITS, wrong_type, NULL, -EPROTO, RDMABLK_R_MALFORMED },
+		{ RDMABLK_MSG_REGIONS, wrong_type, NULL, -EPROTO, RDMABLK_R_MALFORMED },
+		{ RDMABLK_MSG_LIVE, wrong_type, NULL, -EPROTO, RDMABLK_R_MALFORMED },
+		{ 0, NULL, RDMABLK_LABEL_GRANT, -EACCES, RDMABLK_R_AUTH_FAILED },
+		{ 0, NULL, RDMABLK_LABEL_LIMITS, -EACCES, RDMABLK_R_AUTH_FAILED },
+		{ 0, NULL, RDMABLK_LABEL_REGIONS, -EACCES, RDMABLK_R_AUTH_FAILED },
+		{ RDMABLK_MSG_GRANT, long_times, NULL, -ERANGE, RDMABLK_R_MALFORMED },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
+		teardown_and_setup(state);
+		fault.at = c[i].at;
+		fault.times = 1;
+		fault.change = c[i].change;
+		fault.label = c[i].label;
+		assert_int_equal(rdmablk_login(session), c[i].ret);
+		assert_int_equal(session->login.reason, c[i].reason);
+		assert_int_equal(seen.closes, 1);
+		assert_int_equal(seen.closed, c[i].reason);
+		assert_int_equal(logins, 1);
+		assert_false(seen.was_live || seen.keys);
+		assert_int_equal(seen.keepalives, 0);
+	}
+	/* Another version than the one that the connection was accepted with */
+	teardown_and_setup(state);
+	session->ctrl.queue.version = 2;
+	assert_int_equal(rdmablk_login(session), -EPROTO);
+	teardown_and_setup(state);
+	fault.at = RDMABLK_MSG_LIMITS;
+	fault.times = 1;
+	fault.change = few_commands;
+	assert_int_equal(rdmablk_login(session), -EOPNOTSUPP);
+}
+
+/* The connection is lost because the message is bad. */
+static void test_a_bad_message_is_the_reason(void **state)
+{
+	(void)state;
+	fault.at = RDMABLK_MSG_GRANT;
+	fault.times = 1;
+	fault.change = wrong_type;
+	fault.reason = RDMABLK_R_CONNECTION;
+	assert_int_equal(rdmablk_login(session), -EPROTO);
+	assert_string_equal(session->why, "the target sent a bad GRANT");
+	assert_int_equal(session->login.reason, RDMABLK_R_MALFORMED);
+}
+
+/* What comes in place of an answer */
+static void test_no_answer(void **state)
+{
+	static const struct {
+		int ret, want;
+		u16 reason;
+		const char *why;
+	} c[] = {
+		{ -ETIMEDOUT, -ETIMEDOUT, 0, "the target does not answer the login" },
+		{ -ECANCELED, -ECANCELED, 0, "the connect was given up" },
+		{ -ECANCELED, -ECANCELED, RDMABLK_R_CONNECTION, "the connect was given up" },
+		{ -ECONNRESET, -ECONNRESET, 0, "connection lost during the login" },
+		{ -ECONNRESET, 0, RDMABLK_R_NO_EXPORT, NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
+		const char *why = c[i].why ?: rdmablk_reason_text(c[i].reason);
+
+		teardown_and_setup(state);
+		fault.at = RDMABLK_MSG_GRANT;
+		fault.times = 1;
+		fault.ret = c[i].ret;
+		fault.reason = c[i].reason;
+		assert_int_equal(rdmablk_login(session),
+				 c[i].want ?: rdmablk_wire_errno(c[i].reason));
+		assert_string_equal(session->why, why);
+		assert_int_equal(seen.closes, 0);
+		assert_int_equal(logins, 1);
+	}
+	/* An error while nobody asks: nothing is asked any more. */
+	teardown_and_setup(state);
+	answers.dies = true;
+	assert_int_equal(rdmablk_login(session), rdmablk_wire_errno(RDMABLK_R_CONNECTION));
+	assert_string_equal(session->why, rdmablk_reason_text(RDMABLK_R_CONNECTION));
+	assert_false(seen.was_live);
+	teardown_and_setup(state);
+	answers.disk = -EINVAL;
+	assert_int_equal(rdmablk_login(session), -EINVAL);
+	assert_string_equal(session->why, "cannot allocate the disk");
+	assert_false(seen.keys);
+}
+
+/* The last step: an error may have come, or the administrator have given up. */
+static void test_going_live(void **state)
+{
+	(void)state;
+	tells = true;
+	session->login.leaving = true;
+	session->login.resized = 1;
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(seen.resized, 2 * MSG_SIZE);
+	assert_int_equal(seen.drain, RDMABLK_R_SHUTDOWN);
+	assert_int_equal(session->agreed.read_depth, 9);
+	teardown_and_setup(state);
+	answers.lost = true;
+	assert_int_equal(rdmablk_login(session), -ECANCELED);
+	assert_string_equal(session->why, "the connect was given up");
+	assert_int_equal(seen.keepalives, 1);
+	assert_int_equal(seen.drain, 0);
+}
+
+static void test_path(void **state)
+{
+	const struct rdmablk_path *path = &session->path;
+
+	(void)state;
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(path->size, MSG_SIZE);
+	assert_int_equal(path->lkey, 0x77);
+	assert_ptr_equal(path->dev, &device);
+	assert_int_equal(path->block_shift, 9);
+	assert_int_equal(path->region_shift, 22);
+	assert_int_equal(path->region_mask, MSG_REGION - 1);
+	assert_true(path->cache && path->commands && path->more);
+	assert_false(path->read_only || path->staged || path->ordered);
+	assert_int_equal(path->max_segment, 1U << 20);
+	/* All regions, of two messages */
+	assert_int_equal(session->nr_regions, MSG_REGIONS);
+	for (u32 i = 0; i < MSG_REGIONS; i++)
+		assert_int_equal(path->region[i].rkey, 0x1000 + i);
+	assert_int_equal(seen.resets, 2 * QUEUES);
+	/* A device may do more by now, and the block layer does not know. */
+	answers.segment = 1U << 21;
+	assert_int_equal(again(), 0);
+	assert_int_equal(path->max_segment, 1U << 20);
+	assert_int_equal(seen.resets, 2 * QUEUES);
+}
+
+/*
+ * What a disk that is there goes on with
+ */
+
+static void other_uuid(void *msg)
+{
+	((struct rdmablk_grant *)msg)->uuid[3] ^= 1;
+}
+
+static void larger_blocks(void *msg)
+{
+	((struct rdmablk_grant *)msg)->logical_block = cpu_to_le32(4096);
+}
+
+static void shared(void *msg)
+{
+	((struct rdmablk_grant *)msg)->flags |= cpu_to_le32(RDMABLK_GRANT_SHARED);
+}
+
+static void read_only(void *msg)
+{
+	((struct rdmablk_grant *)msg)->flags |= cpu_to_le32(RDMABLK_GRANT_READ_ONLY);
+}
+
+static void no_cache(void *msg)
+{
+	((struct rdmablk_grant *)msg)->flags = 0;
+}
+
+static void smaller(void *msg)
+{
+	((struct rdmablk_grant *)msg)->size = cpu_to_le64(MSG_SIZE - 512);
+}
+
+static void larger(void *msg)
+{
+	((struct rdmablk_grant *)msg)->size = cpu_to_le64(MSG_SIZE + 4096);
+}
+
+static void smaller_regions(void *msg)
+{
+	((struct rdmablk_grant *)msg)->region_bytes = cpu_to_le64(MSG_REGION / 2);
+	((struct rdmablk_grant *)msg)->nr_regions = cpu_to_le32(2 * MSG_REGIONS - 1);
+}
+
+static void other_epoch(void *msg)
+{
+	((struct rdmablk_grant *)msg)->epoch[0] ^= 1;
+}
+
+static void less_discard(void *msg)
+{
+	((struct rdmablk_limits *)msg)->max_discard = cpu_to_le64((1ULL << 40) - 512);
+}
+
+static void less_zeroes(void *msg)
+{
+	((struct rdmablk_limits *)msg)->max_zeroes = cpu_to_le64((1ULL << 30) - 512);
+}
+
+static void less_erase(void *msg)
+{
+	((struct rdmablk_limits *)msg)->max_erase = cpu_to_le64((1ULL << 31) - 512);
+}
+
+static void other_granule(void *msg)
+{
+	((struct rdmablk_limits *)msg)->granule = cpu_to_le32(65536);
+}
+
+/* Logs in, and again with something else */
+static int changed(void **state, u16 at, void (*change)(void *msg))
+{
+	teardown_and_setup(state);
+	assert_int_equal(rdmablk_login(session), 0);
+	fault.at = at;
+	fault.times = 1;
+	fault.change = change;
+	return again();
+}
+
+static void test_another_export(void **state)
+{
+	static const struct {
+		u16 at;
+		void (*change)(void *msg);
+		u16 reason;
+		bool fenced;
+	} c[] = {
+		/* This target knows nothing of our writes. */
+		{ RDMABLK_MSG_GRANT, other_uuid, RDMABLK_R_IDENTITY, false },
+		{ RDMABLK_MSG_GRANT, larger_blocks, RDMABLK_R_IDENTITY, true },
+		{ RDMABLK_MSG_GRANT, shared, RDMABLK_R_IDENTITY, true },
+		{ RDMABLK_MSG_GRANT, read_only, RDMABLK_R_IDENTITY, true },
+		{ RDMABLK_MSG_GRANT, no_cache, RDMABLK_R_IDENTITY, true },
+		{ RDMABLK_MSG_GRANT, smaller, RDMABLK_R_SHRUNK, true },
+		{ RDMABLK_MSG_GRANT, smaller_regions, RDMABLK_R_SHRUNK, true },
+		{ RDMABLK_MSG_LIMITS, less_discard, RDMABLK_R_SHRUNK, true },
+		{ RDMABLK_MSG_LIMITS, less_zeroes, RDMABLK_R_SHRUNK, true },
+		{ RDMABLK_MSG_LIMITS, less_erase, RDMABLK_R_SHRUNK, true },
+		{ RDMABLK_MSG_LIMITS, other_granule, RDMABLK_R_SHRUNK, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
+		assert_int_equal(changed(state, c[i].at, c[i].change), -ESTALE);
+		assert_int_equal(session->login.reason, c[i].reason);
+		assert_string_equal(session->why, rdmablk_reason_text(c[i].reason));
+		assert_int_equal(seen.closed, c[i].reason);
+		assert_int_equal(session->fenced, c[i].fenced);
+		assert_false(seen.was_live || seen.keys);
+	}
+	assert_int_equal(changed(state, RDMABLK_MSG_GRANT, larger), 0);
+	assert_int_equal(session->path.size, MSG_SIZE + 4096);
+	assert_int_equal(session->told.grant.size, MSG_SIZE);
+}
+
+/* The block layer splits requests where it was told. */
+static void test_regions_that_were_one(void **state)
+{
+	(void)state;
+	assert_int_equal(rdmablk_login(session), 0);
+	session->told.grant.nr_regions = 1;
+	assert_int_equal(again(), -ESTALE);
+	assert_int_equal(session->login.reason, RDMABLK_R_SHRUNK);
+}
+
+/* The address leads to another adapter by now. */
+static void test_a_smaller_adapter(void **state)
+{
+	(void)state;
+	assert_int_equal(rdmablk_login(session), 0);
+	answers.segment = 1U << 19;
+	assert_int_equal(again(), -ESTALE);
+	assert_int_equal(session->login.reason, RDMABLK_R_SHRUNK);
+	answers.segment = 1U << 20;
+	assert_int_equal(again(), 0);
+	world[logins].sends = 1;
+	session->told.limits.max_segments = 200;
+	session->told.limits.max_io_bytes = 1 << 30;
+	assert_int_equal(again(), -ESTALE);
+}
+
+/* A loss is one only if something was written that no medium has. */
+static void test_lost_contents(void **state)
+{
+	(void)state;
+	assert_int_equal(changed(state, RDMABLK_MSG_GRANT, other_epoch), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		teardown_and_setup(state);
+		assert_int_equal(rdmablk_login(session), 0);
+		session->path.unflushed = true;
+		session->accept_loss = i == 1;
+		session->opt.on_data_loss = i == 2 ? RDMABLK_DATA_LOSS_CONTINUE : 0;
+		fault.at = RDMABLK_MSG_GRANT;
+		fault.times = 1;
+		fault.change = other_epoch;
+		assert_int_equal(again(), i ? 0 : -ENODATA);
+		assert_int_equal(session->login.reason, i ? 0 : RDMABLK_R_DATA_LOST);
+		assert_true(session->fenced);
+	}
+	/* No medium has what was in memory, flushed or not. */
+	teardown_and_setup(state);
+	fault.at = RDMABLK_MSG_GRANT;
+	fault.times = 1;
+	fault.change = no_cache;
+	assert_int_equal(rdmablk_login(session), 0);
+	session->agreed.grant.epoch[0] ^= 1;
+	fault.times = 1;
+	assert_int_equal(again(), -ENODATA);
+}
+
+/* Requests of a disk have tags of the block layer, whose number stays. */
+static void test_queue_depth(void **state)
+{
+	(void)state;
+	assert_int_equal(rdmablk_login(session), 0);
+	session->tag_set.queue_depth = 17;
+	assert_int_equal(again(), 0);
+	assert_int_equal(session->agreed.grant.queue_depth, 17);
+}
+
+/*
+ * A target that is busy with an earlier session, or whose network was away
+ */
+
+static void fences(unsigned int times, u32 pause)
+{
+	fault.at = RDMABLK_MSG_GRANT;
+	fault.times = times;
+	fault.ret = -ECONNRESET;
+	fault.reason = RDMABLK_R_FENCING;
+	session->ctrl.queue.retry_after_ms = pause;
+}
+
+static void test_target_fences(void **state)
+{
+	(void)state;
+	fences(3, 100);
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(logins, 4);
+	assert_int_equal(jiffies, 1300);
+	assert_int_equal(seen.stops, 3);
+	assert_int_equal(seen.destroys, 3);
+	assert_int_equal(session->login.reason, 0);
+	/* Neither without a pause, nor with one that is longer than the login */
+	teardown_and_setup(state);
+	fences(3, 0);
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(jiffies, 1000 + 3 * 10);
+	teardown_and_setup(state);
+	fences(3, 1 << 30);
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(jiffies, 1000 + 3 * 1000);
+	/* Nor for longer than a login may be without progress */
+	teardown_and_setup(state);
+	session->opt.connect_tmo = 3;
+	fences(100, 600);
+	assert_int_equal(rdmablk_login(session), rdmablk_wire_errno(RDMABLK_R_FENCING));
+	assert_int_equal(session->login.reason, RDMABLK_R_FENCING);
+	assert_int_equal(logins, 5);
+	teardown_and_setup(state);
+	fences(100, 600);
+	fault.cancels = true;
+	assert_int_equal(rdmablk_login(session), rdmablk_wire_errno(RDMABLK_R_FENCING));
+	assert_int_equal(logins, 1);
+}
+
+/* A request that was lost is sent again when another one was answered. */
+static void test_answered_probe(void **state)
+{
+	(void)state;
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(seen.waits, 1);
+	assert_int_equal(seen.probes, 0);
+	session->attempts = 2;
+	answers.probe = -ERESTART;
+	assert_int_equal(again(), 0);
+	assert_int_equal(seen.probes, 3);
+	assert_int_equal(seen.waits, 0);
+	assert_int_equal(jiffies, 1000);
+	answers.probe = -ETIMEDOUT;
+	assert_int_equal(again(), -ETIMEDOUT);
+}
+
+/* A login that is given up does not ask for fewer queues. */
+static void test_given_up(void **state)
+{
+	(void)state;
+	world[0].early = 2;
+	session->waiter.cancelled = true;
+	assert_int_equal(rdmablk_login(session), rdmablk_wire_errno(RDMABLK_R_DEVICE_FULL));
+	assert_int_equal(logins, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_hello),
+		TEST(test_connection_request),
+		TEST(test_no_connection),
+		TEST(test_bad_messages),
+		TEST(test_a_bad_message_is_the_reason),
+		TEST(test_no_answer),
+		TEST(test_going_live),
+		TEST(test_path),
+		TEST(test_another_export),
+		TEST(test_regions_that_were_one),
+		TEST(test_a_smaller_adapter),
+		TEST(test_lost_contents),
+		TEST(test_queue_depth),
+		TEST(test_target_fences),
+		TEST(test_answered_probe),
+		TEST(test_given_up),
+	};
+
+	return cmocka_run_group_tests_name("login_dialogue", tests, NULL, NULL);
+}
