@@ -2,8 +2,12 @@
 /*
  * What becomes of reads and writes that the kernel tells to come again, with EAGAIN or
  * EINTR. They do so at once the first time, and then once a millisecond: what the kernel is
- * short of may be back by then. After five seconds that is the result. Not for an fdatasync:
- * see file_batch_sync().
+ * short of may be back by then. After five seconds that is the result.
+ *
+ * Not for an fdatasync, see file_batch_sync(). But for a write with RWF_DSYNC, although its
+ * sync, too, may hide an error of the page cache behind EINTR. Its own data is written again,
+ * and the error is one of other data: an uncached file has another descriptor for FLUSHes,
+ * which are told of the error, and full.c writes so only when all other data is durable.
  */
 #ifndef RDMABLKD_RETRY_H
 #define RDMABLKD_RETRY_H
