@@ -175,6 +175,9 @@ static const char *session_state_name(enum session_state state)
 	case SESSION_GRANTED:	return "login";
 	case SESSION_LIVE:	return "live";
 	case SESSION_CLOSING:
+	case SESSION_STOPPING:
+	case SESSION_FENCING:
+	case SESSION_SETTLING:
 	case SESSION_CLOSED:
 	case SESSION_DYING:	return "ending";
 	}

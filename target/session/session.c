@@ -10,30 +10,34 @@
  * the first three is fenced when the job is done. Data queues that join have jobs of their
  * own (@opening), and the fence waits for all of them.
  *
- * How a session ends, whatever the reason; session_end() is the only way in and
- * the change of state makes sure that it happens once:
+ * How a session ends, whatever the reason. session_end() is the only way in, and the
+ * change of state makes sure that it happens once:
  *
- *  1. SESSION_CLOSING. No message is handled any more, no queue joins. The lease
- *     is marked as ending, so that a claimant is told to come again.
- *  2. The fence, in a worker: every data queue pair is destroyed, every region
- *     deregistered. From then on no write of this session can land. A failure
- *     here is not passed over: the fence is tried again, the export stays taken.
- *     Meanwhile the store thread drops the session's commands, but for the piece it is
- *     at. Of a staged store its own threads do: they let go of the queue pairs
- *     before the fence, and of the file when the I/O that has begun is over. No
- *     worker waits for a file: one disk that does not answer would take them all.
- *     Then the store is told, which brings up to date what was not flushed.
- *  3. SESSION_CLOSED. The lease and the host's share are given back, and only now
+ *  1. SESSION_CLOSING. No message is handled any more, no queue joins. The lease is marked
+ *     as ending, so that a claimant is told to come again. The session waits for the jobs
+ *     that workers have of it.
+ *  2. SESSION_STOPPING. The store thread drops the session's commands, except the piece that
+ *     it is working on. The I/O threads of a staged store let go of the queue pairs.
+ *  3. SESSION_FENCING, in a worker: every data queue pair is destroyed, every region
+ *     deregistered. From then on no write of this session can land. A failure does not end
+ *     the session: the fence is tried again, and the export stays taken.
+ *  4. SESSION_SETTLING. The store thread finishes its piece, and I/O of a staged store that
+ *     has begun ends. No worker waits for a file: one disk that does not answer would take
+ *     them all. Then the store is told, and brings up to date what was not flushed.
+ *  5. SESSION_CLOSED. The lease and the host's share are given back, and only now
  *     is the peer told: by CLOSE, or by the answer to LOGOUT. The control queue
  *     lives until the peer has disconnected, a second at most.
- *  4. SESSION_DYING, in a worker: queue pairs before the completion queue, before
+ *  6. SESSION_DYING, in a worker: queue pairs before the completion queue, before
  *     the buffers, before the domain; CM ids last of the connections.
- *  5. In the loop, the memory of the queues and the session is freed. What the device
- *     has refused to let go of by then is as if it were gone to all others: no session
- *     and no export waits for it. But its memory is kept for good, for the adapter may
- *     write to it, and the device name it in an event. A removal of the device that the
- *     driver cannot force waits for it until the process ends: what is mapped of it keeps
- *     the device open, whatever device_close() does.
+ *  7. In the loop, the memory of the queues and the session is freed. A device may refuse to
+ *     let go of some of it. No session and no export waits for that, but the memory is kept
+ *     for good: the adapter may write to it, and the device may name it in an event. A
+ *     removal of the device that the driver cannot force waits until the process ends:
+ *     memory that the driver has mapped keeps the device open, whatever device_close() does.
+ *
+ * None of these waits has a limit, because no step can be skipped. Each state has its
+ * deadline instead: when it has passed, and again and again after that, the log names what
+ * the session waits for.
  *
  * Why the memory goes last and in the loop. Events name a queue by its context:
  * CM events by that of the id, asynchronous ones by that of the queue pair,
@@ -62,8 +66,8 @@
 #define REFENCE_MS	1000	/* between tries of a fence that failed */
 #define LOGIN_JOINS	16	/* data queues that a login has login_ms more for */
 #define RETURN_MS	10000	/* from the end of a session to the next of its device */
-#define LATE_MS		5000	/* an end that takes longer is said to */
-#define LATE_MOST_MS	60000	/* between two times that it is said */
+#define LATE_MS		5000	/* a state of the end that lasts longer is logged */
+#define LATE_MOST_MS	60000	/* between two such messages */
 
 /**
  * session_text - a session for the log
@@ -103,16 +107,86 @@ static void log_state(const struct session *s, int level, const char *fmt, ...)
 	log_write(level, "%s: %s", session_text(s), text);
 }
 
-/* From each state, the states that may follow, bit by bit. */
-static const unsigned int session_moves[] = {
-	[SESSION_HELLO]		= 1U << SESSION_PROOF | 1U << SESSION_CLOSING,
-	[SESSION_PROOF]		= 1U << SESSION_REGISTER | 1U << SESSION_CLOSING,
-	[SESSION_REGISTER]	= 1U << SESSION_GRANTED | 1U << SESSION_CLOSING,
-	[SESSION_GRANTED]	= 1U << SESSION_LIVE | 1U << SESSION_CLOSING,
-	[SESSION_LIVE]		= 1U << SESSION_CLOSING,
-	[SESSION_CLOSING]	= 1U << SESSION_CLOSED,
-	[SESSION_CLOSED]	= 1U << SESSION_DYING,
-	[SESSION_DYING]		= 0,
+/*
+ * The end is late
+ */
+
+/* A worker has the session, or makes its queues. */
+static const char *awaited_job(const struct session *s)
+{
+	if (s->opening || s->job.kind == JOB_OPEN)
+		return "a worker, to make its queue pairs";
+	if (s->job.kind == JOB_NOTE)
+		return "the state directory, to note who writes its export";
+	return "a worker, to stop registering the export's memory";
+}
+
+/* What the end of a session waits for. */
+static const char *awaited(const struct session *s)
+{
+	switch (s->state) {
+	case SESSION_CLOSING:
+		return awaited_job(s);
+	case SESSION_STOPPING:
+		return "an I/O thread of its export, to let go of its queue pairs";
+	case SESSION_FENCING:
+		return s->busy ? "a worker, to destroy its queue pairs and memory keys" :
+				 "its next try to destroy queue pairs and memory keys";
+	case SESSION_SETTLING:
+		if (s->busy)
+			return "a worker, to free its buffers";
+		return s->staged ? "I/O that the file of its export has not ended" :
+				   "a command that its export's store has not ended";
+	case SESSION_CLOSED:
+		return "its initiator, to close the connection";
+	default:
+		return "a worker, to destroy its control queue";
+	}
+}
+
+static void late_expired(struct loop_timer *timer)
+{
+	struct session *s = container_of(timer, struct session, late_timer);
+
+	log_warn("%s: has been ending for %lld s, waits for %s%s", session_text(s),
+		 (long long)(loop_now() - s->ended) / 1000, awaited(s),
+		 s->leased ? "; the export stays taken until then" : "");
+	s->late_ms = s->late_ms * 2 < LATE_MOST_MS ? s->late_ms * 2 : LATE_MOST_MS;
+	loop_timer_start(timer, s->late_ms);
+}
+
+static void late_start(struct session *s, int64_t ms)
+{
+	s->late_ms = ms;
+	s->late_timer.expired = late_expired;
+	loop_timer_start(&s->late_timer, ms);
+}
+
+/*
+ * States
+ */
+
+#define TO(state)	(1U << SESSION_##state)
+
+/*
+ * From each state, the states that may follow, bit by bit; and of the states of the end, how
+ * long a session may be in them before the log names the culprit, ms.
+ */
+static const struct {
+	unsigned int next;
+	int64_t late_ms;
+} session_moves[] = {
+	[SESSION_HELLO]		= { TO(PROOF) | TO(CLOSING), 0 },
+	[SESSION_PROOF]		= { TO(REGISTER) | TO(CLOSING), 0 },
+	[SESSION_REGISTER]	= { TO(GRANTED) | TO(CLOSING), 0 },
+	[SESSION_GRANTED]	= { TO(LIVE) | TO(CLOSING), 0 },
+	[SESSION_LIVE]		= { TO(CLOSING), 0 },
+	[SESSION_CLOSING]	= { TO(STOPPING), LATE_MS },
+	[SESSION_STOPPING]	= { TO(FENCING), LATE_MS },
+	[SESSION_FENCING]	= { TO(SETTLING), LATE_MS },
+	[SESSION_SETTLING]	= { TO(CLOSED), LATE_MS },
+	[SESSION_CLOSED]	= { TO(DYING), LINGER_MS + LATE_MS },
+	[SESSION_DYING]		= { 0, LATE_MS },
 };
 
 /**
@@ -124,9 +198,11 @@ static const unsigned int session_moves[] = {
  */
 bool session_set_state(struct session *s, enum session_state state)
 {
-	if (!(session_moves[s->state] & 1U << state))
+	if (!(session_moves[s->state].next & 1U << state))
 		return false;
 	s->state = state;
+	if (session_moves[state].late_ms)
+		late_start(s, session_moves[state].late_ms);
 	return true;
 }
 
@@ -289,17 +365,13 @@ static void silence_expired(struct loop_timer *timer)
 		session_end(s, RDMABLK_R_EXPIRED);
 }
 
+static void session_die(struct session *s);
+
 static void linger_expired(struct loop_timer *timer)
 {
 	struct session *s = container_of(timer, struct session, timer);
 
-	s->lingered = true;
-	session_destroy(s);
-}
-
-static void refence_expired(struct loop_timer *timer)
-{
-	session_fence(container_of(timer, struct session, timer));
+	session_die(s);
 }
 
 /**
@@ -392,35 +464,18 @@ static const struct staged_ops *staged_ops(const struct session *s)
 	return s->export->store.ops->staged;
 }
 
-/* After the queue pairs are destroyed. May be called again after an error. */
+/* The queue pairs are destroyed. May be called again after an error. */
 static int staged_close(struct session *s)
 {
-	int ret = 0;
-
-	if (s->staged && !s->staged_closed)
-		ret = staged_ops(s)->close(s->staged);
-	s->staged_closed = !ret;
-	return ret;
+	return s->staged ? staged_ops(s)->close(s->staged) : 0;
 }
 
-/* When it is closed and its threads are done with it */
+/* It is closed, and its threads are done with it. */
 static void staged_free(struct session *s)
 {
-	if (s->staged && s->staged_closed)
+	if (s->staged)
 		staged_ops(s)->free(s->staged);
 	s->staged = NULL;
-}
-
-/* Return: whether to wait until its threads have let go of it, as far as @end. */
-static bool staged_stop(struct session *s, enum session_staged end)
-{
-	if (!s->staged || s->staged_end >= end)
-		return false;
-	if (s->staged_end == STAGED_RUNNING) {
-		s->staged_end = STAGED_STOPPING;
-		staged_ops(s)->stop(s->staged);
-	}
-	return true;
 }
 
 static void destroy_run(struct job *job)
@@ -433,7 +488,8 @@ static void destroy_run(struct job *job)
 	if (region_deregister(&s->regions) || staged_close(s))
 		log_err("session %016llx: memory cannot be deregistered",
 			(unsigned long long)s->id);
-	staged_free(s);
+	else
+		staged_free(s);
 	s->stuck = conn_close(s->conn);
 	if (!s->stuck)		/* or the adapter writes there */
 		ctrl_destroy(&s->ctrl);
@@ -481,23 +537,34 @@ static void destroy_done(struct job *job)
 	session_remove(s);
 }
 
+/* Only with a fault does a session come here that its store still has something of. */
+static void destroy_begin(struct session *s)
+{
+	if (s->state != SESSION_DYING || s->busy || cmdq_busy(&s->cmdqs) ||
+	    (s->staged && !s->staged_idle))
+		return;
+	session_submit(s, destroy_run, destroy_done, JOB_FENCE);
+}
+
+static void session_die(struct session *s)
+{
+	if (!session_set_state(s, SESSION_DYING))
+		return;
+	loop_timer_stop(&s->timer);
+	cq_stop(&s->cq);
+	if (s->staged)		/* with a fault */
+		staged_ops(s)->stop(s->staged);
+	destroy_begin(s);
+}
+
 /**
  * session_destroy - the last message had its time, or is of no use
  * @s: in SESSION_CLOSED; otherwise nothing happens
  */
 void session_destroy(struct session *s)
 {
-	if (fault(FAULT_NO_FENCE) && !s->lingered)
-		return;
-	/* Only with a fault; tried again later. */
-	if (s->state != SESSION_CLOSED || cmdq_busy(&s->cmdqs) ||
-	    staged_stop(s, STAGED_IDLE))
-		return;
-	if (!session_set_state(s, SESSION_DYING))
-		return;
-	loop_timer_stop(&s->timer);
-	cq_stop(&s->cq);
-	session_submit(s, destroy_run, destroy_done, JOB_FENCE);
+	if (!fault(FAULT_NO_FENCE))
+		session_die(s);
 }
 
 static bool send_last(struct session *s)
@@ -528,7 +595,7 @@ static void tell_store(struct session *s)
 		store_thread_wake(store->thread);
 }
 
-static void session_fenced(struct session *s)
+static void session_closed(struct session *s)
 {
 	session_set_state(s, SESSION_CLOSED);
 	if (s->leased) {
@@ -547,7 +614,7 @@ static void session_fenced(struct session *s)
 		loop_timer_start(&s->timer,
 				 s->device->gone ? LINGER_GONE_MS : LINGER_MS);
 	else
-		session_destroy(s);
+		session_die(s);
 }
 
 static void free_run(struct job *job)
@@ -560,24 +627,22 @@ static void free_done(struct job *job)
 	struct session *s = container_of(job, struct session, job);
 
 	s->busy = false;
-	session_fenced(s);
+	session_closed(s);
 }
 
-/*
- * The fence is over when queues and keys are gone and the store thread, or the store's own
- * threads, are done with us.
- */
+/* The store thread, or the I/O threads of a staged store, may have finished. */
 static void session_settle(struct session *s)
 {
-	if (s->state != SESSION_CLOSING || !s->fenced || s->busy)
+	bool staged = s->staged && !fault(FAULT_NO_FENCE);
+
+	if (s->state != SESSION_SETTLING || s->busy ||
+	    (cmdq_busy(&s->cmdqs) && !fault(FAULT_NO_STORE_WAIT)) ||
+	    (staged && !s->staged_idle))
 		return;
-	if ((cmdq_busy(&s->cmdqs) && !fault(FAULT_NO_STORE_WAIT)) ||
-	    (s->staged && s->staged_end < STAGED_IDLE && !fault(FAULT_NO_FENCE)))
-		return;
-	if (s->staged && !fault(FAULT_NO_FENCE))
+	if (staged)
 		session_submit(s, free_run, free_done, JOB_FENCE);
 	else
-		session_fenced(s);
+		session_closed(s);
 }
 
 /**
@@ -589,8 +654,26 @@ void session_cmdqs_idle(struct cmdqs *c)
 	struct session *s = container_of(c, struct session, cmdqs);
 
 	session_settle(s);
-	if (s->lingered)	/* it was kept for the store thread */
-		session_destroy(s);
+	destroy_begin(s);
+}
+
+/**
+ * session_staged_idle - the I/O that a staged session had begun is over
+ * @owner: session, stopped
+ */
+void session_staged_idle(void *owner)
+{
+	struct session *s = owner;
+
+	s->staged_idle = true;
+	session_settle(s);
+	destroy_begin(s);
+}
+
+static void session_fenced(struct session *s)
+{
+	session_set_state(s, SESSION_SETTLING);
+	session_settle(s);
 }
 
 static void fence_run(struct job *job)
@@ -608,20 +691,27 @@ static void fence_run(struct job *job)
 		s->job_error = staged_close(s);
 }
 
+static void refence_expired(struct loop_timer *timer);
+
 static void fence_done(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
 
 	s->busy = false;
 	if (!s->job_error) {
-		s->fenced = true;
-		session_settle(s);
+		session_fenced(s);
 		return;
 	}
 	log_err("%s: cannot be fenced: %s; the export stays taken",
 		session_text(s), strerror(-s->job_error));
 	s->timer.expired = refence_expired;
 	loop_timer_start(&s->timer, REFENCE_MS);
+}
+
+static void refence_expired(struct loop_timer *timer)
+{
+	session_submit(container_of(timer, struct session, timer), fence_run, fence_done,
+		       JOB_FENCE);
 }
 
 static bool has_queues(const struct session *s)
@@ -632,20 +722,29 @@ static bool has_queues(const struct session *s)
 	return false;
 }
 
+/* No thread uses a queue pair any more. */
+static void fence_begin(struct session *s)
+{
+	session_set_state(s, SESSION_FENCING);
+	if ((has_queues(s) || s->regions.region || s->staged) && !fault(FAULT_NO_FENCE))
+		session_submit(s, fence_run, fence_done, JOB_FENCE);
+	else
+		session_fenced(s);
+}
+
 /**
  * session_fence - make sure that nothing of a session can land any more
- * @s: in SESSION_CLOSING, without a job under way
+ * @s: without a job under way; unless it is in SESSION_CLOSING nothing happens
  */
 void session_fence(struct session *s)
 {
+	if (!session_set_state(s, SESSION_STOPPING))
+		return;
 	cmdq_stop(&s->cmdqs);
-	if ((!has_queues(s) && !s->regions.region && !s->staged) ||
-	    fault(FAULT_NO_FENCE)) {
-		s->fenced = true;
-		session_settle(s);
-	} else if (!staged_stop(s, STAGED_STOPPED)) {
-		session_submit(s, fence_run, fence_done, JOB_FENCE);
-	}
+	if (s->staged && !fault(FAULT_NO_FENCE))
+		staged_ops(s)->stop(s->staged);
+	else
+		fence_begin(s);
 }
 
 /**
@@ -656,24 +755,9 @@ void session_staged_stopped(void *owner)
 {
 	struct session *s = owner;
 
-	s->staged_end = STAGED_STOPPED;
 	staged_ops(s)->counts(s->staged, &s->cmdqs.counts);
-	if (s->state == SESSION_CLOSING)
-		session_submit(s, fence_run, fence_done, JOB_FENCE);
-}
-
-/**
- * session_staged_idle - the I/O that a staged session had begun is over
- * @owner: session, stopped
- */
-void session_staged_idle(void *owner)
-{
-	struct session *s = owner;
-
-	s->staged_end = STAGED_IDLE;
-	session_settle(s);
-	if (s->lingered)	/* it was kept for that */
-		session_destroy(s);
+	if (s->state == SESSION_STOPPING)
+		fence_begin(s);
 }
 
 static int reason_level(unsigned int reason)
@@ -725,56 +809,12 @@ static bool comes_back(const struct session *s, unsigned int reason)
 	}
 }
 
-/* What the end of a session waits for. */
-static const char *awaited(const struct session *s)
-{
-	if (s->busy && s->job.run == fence_run)
-		return "a worker, to destroy its queue pairs and memory keys";
-	if (s->busy && s->job.run == free_run)
-		return "a worker, to free its buffers";
-	if (s->busy && s->job.run == destroy_run)
-		return "a worker, to destroy its control queue";
-	if (s->opening || (s->busy && s->job.kind == JOB_OPEN))
-		return "a worker, to make its queue pairs";
-	if (s->busy && s->job.kind == JOB_NOTE)
-		return "the state directory, to note who writes its export";
-	if (s->busy)
-		return "a worker, to stop registering the export's memory";
-	if (s->staged_end == STAGED_STOPPING)
-		return "an I/O thread of its export, to let go of its queue pairs";
-	if (s->staged && s->staged_end == STAGED_STOPPED && s->fenced)
-		return "I/O that the file of its export has not ended";
-	if (cmdq_busy(&s->cmdqs))
-		return "a command that its export's store has not ended";
-	if (s->job_error)
-		return "its next try to destroy queue pairs and memory keys";
-	return "its initiator, to close the connection";
-}
-
-static void late_expired(struct loop_timer *timer)
-{
-	struct session *s = container_of(timer, struct session, late_timer);
-
-	log_warn("%s: has been ending for %lld s, waits for %s%s", session_text(s),
-		 (long long)(loop_now() - s->ended) / 1000, awaited(s),
-		 s->leased ? "; the export stays taken until then" : "");
-	s->late_ms = s->late_ms * 2 < LATE_MOST_MS ? s->late_ms * 2 : LATE_MOST_MS;
-	loop_timer_start(timer, s->late_ms);
-}
-
-/* No wait of an end has a limit, because a fence cannot be skipped. The log names each. */
-static void late_start(struct session *s)
-{
-	s->ended = loop_now();
-	s->late_ms = LATE_MS;
-	s->late_timer.expired = late_expired;
-	loop_timer_start(&s->late_timer, s->late_ms);
-}
-
 /**
  * session_end - end a session
  * @s: in any state; from SESSION_CLOSING on nothing happens
  * @reason: enum rdmablk_reason
+ *
+ * What follows is at the top of this file.
  */
 void session_end(struct session *s, unsigned int reason)
 {
@@ -783,13 +823,13 @@ void session_end(struct session *s, unsigned int reason)
 	if (!session_set_state(s, SESSION_CLOSING))
 		return;
 	s->returns = returns;
-	if (returns)		/* session_fenced() says until when */
+	if (returns)		/* session_closed() says until when */
 		export_await(s->export, INT64_MAX);
 	log_state(s, reason_level(reason), "closing: %s", rdmablk_reason_text(reason));
 	s->reason = reason;
 	s->lease.ending = true;
+	s->ended = loop_now();
 	loop_timer_stop(&s->timer);
-	late_start(s);
 	session_turn_skip(s);
 	if (s->busy)
 		atomic_store(&s->regions.cancel, true);

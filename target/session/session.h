@@ -18,14 +18,17 @@
 #include "wire/wire.h"
 
 /**
- * enum session_state - where a session is
+ * enum session_state - where a session is; session.c says what the states of the end do
  * @SESSION_HELLO: a worker makes its control queue; then connected, waits for HELLO
  * @SESSION_PROOF: CHALLENGE is sent, waits for PROOF
  * @SESSION_REGISTER: admitted; a worker registers the memory
  * @SESSION_GRANTED: GRANT is sent; regions are asked for, queues join
  * @SESSION_LIVE: in use
- * @SESSION_CLOSING: ends; a worker destroys data queues and registrations
- * @SESSION_CLOSED: fenced, its export is free; the last message is on its way
+ * @SESSION_CLOSING: the end has begun, waits for the jobs that workers have of it
+ * @SESSION_STOPPING: the I/O threads of a staged store let go of its queue pairs
+ * @SESSION_FENCING: a worker destroys data queues and registrations, until that succeeds
+ * @SESSION_SETTLING: fenced, waits for the command or I/O that its store works on
+ * @SESSION_CLOSED: its export is free; the last message is on its way
  * @SESSION_DYING: a worker destroys the rest
  */
 enum session_state {
@@ -35,22 +38,11 @@ enum session_state {
 	SESSION_GRANTED,
 	SESSION_LIVE,
 	SESSION_CLOSING,
+	SESSION_STOPPING,
+	SESSION_FENCING,
+	SESSION_SETTLING,
 	SESSION_CLOSED,
 	SESSION_DYING,
-};
-
-/**
- * enum session_staged - how far the end of staged write queues is
- * @STAGED_RUNNING: their threads have them
- * @STAGED_STOPPING: the threads have been told
- * @STAGED_STOPPED: no thread touches a queue pair any more
- * @STAGED_IDLE: nor memory or file
- */
-enum session_staged {
-	STAGED_RUNNING,
-	STAGED_STOPPING,
-	STAGED_STOPPED,
-	STAGED_IDLE,
 };
 
 /**
@@ -67,13 +59,11 @@ enum session_staged {
  * @state: changed by session_set_state() only
  * @reason: why it ends, from SESSION_CLOSING on
  * @quiet: the control queue is of no use for a last message
- * @lingered: the last message had its time
  * @login_slot: it holds one
  * @busy: @job is under way
  * @leased: @lease is held
  * @granted: GRANT was sent: keys may have been used
  * @clean: the initiator has logged out and says that nothing is unflushed
- * @fenced: its queues and keys are gone
  * @stuck: the device has not let go of all of the rest
  * @returns: its device may come back, and have unflushed writes
  * @drained: it has been told that the end is near
@@ -81,14 +71,13 @@ enum session_staged {
  * @registering: a worker registers its memory
  * @waits: it is in the list of @turn
  * @known: its address counts as that of a live session
- * @staged_closed: @staged has no verbs objects any more; set by a job
  * @refused: why its initiator has closed it before it was live, or RDMABLK_OK
  * @job: the one piece of work a session has at a time
  * @job_error: its outcome
  * @noted: was it noted who writes: 1: it is; 0: it is not; -errno: it must not write
  * @registered: upcall, once: the memory is registered, or the login has failed
  * @timer: of the login, of silence, of a fence that is tried again, of lingering, by state
- * @late_timer: says what the end of the session waits for, from SESSION_CLOSING on
+ * @late_timer: of each state of the end: logs what the session waits for
  * @late_ms: how long it waits before it says so the next time, ms
  * @ended: when the end began, ms
  * @receive: upcall for a message: RDMABLK_OK or why the session must end
@@ -111,7 +100,7 @@ enum session_staged {
  * @limits: of the store, as GRANT and LIMITS say
  * @plan: of a staged store, else all 0
  * @staged: its write queues, when a staged store has them; NULL: freed
- * @staged_end: how far their end is
+ * @staged_idle: their threads are done with @staged and the file
  * @cmdqs: of a one-sided store; zeroed without RDMABLK_F_COMMANDS
  * @scope: what LIMITS says, with RDMABLK_F_COMMANDS
  * @grant_flags: RDMABLK_GRANT_*, as granted
@@ -145,13 +134,11 @@ struct session {
 	enum session_state state;
 	unsigned int reason;
 	bool quiet;
-	bool lingered;
 	bool login_slot;
 	bool busy;
 	bool leased;
 	bool granted;
 	bool clean;
-	bool fenced;
 	bool stuck;
 	bool returns;
 	bool drained;
@@ -159,7 +146,6 @@ struct session {
 	bool registering;
 	bool waits;
 	bool known;
-	bool staged_closed;
 	unsigned int refused;
 	struct job job;
 	int job_error;
@@ -191,7 +177,7 @@ struct session {
 	struct store_limits limits;
 	struct staged_plan plan;
 	struct staged *staged;
-	enum session_staged staged_end;
+	bool staged_idle;
 	struct cmdqs cmdqs;
 	struct wire_scope scope;
 	uint32_t grant_flags;

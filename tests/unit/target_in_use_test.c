@@ -446,7 +446,6 @@ static void who_may_have_to_flush_is_expected(void **state)
 		s->cmdqs.pending = !!(ends[i].is & PENDING);
 		s->cmdqs.changed = ends[i].is & CHANGED;
 		s->staged = ends[i].is & STAGED ? (struct staged *)s : NULL;
-		s->staged_end = STAGED_IDLE;
 		session_end(s, ends[i].reason);
 		assert_int_equal(export_awaiting(), ends[i].awaited);
 		s->staged = NULL;

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * How a session ends, state by state: in each state the log names what the session waits
+ * for, and names it again. The device is a fake, and so is the staged store.
+ *
+ * Sources: target/session/session.c
+ */
+#include "target_unmake.h"
+
+static unsigned int stops, frees;
+
+static void staged_stop(struct staged *staged)
+{
+	(void)staged;
+	stops++;
+}
+
+static int staged_close(struct staged *staged)
+{
+	(void)staged;
+	return 0;
+}
+
+static void staged_free(struct staged *staged)
+{
+	(void)staged;
+	frees++;
+}
+
+static void staged_counts(const struct staged *staged, struct store_counts *sum)
+{
+	(void)staged;
+	(void)sum;
+}
+
+/* The session is in a state; the log names what it waits for now, and will again. */
+static void assert_late(struct session *s, enum session_state state, const char *text)
+{
+	assert_int_equal(s->state, state);
+	assert_true(s->late_timer.armed);
+	assert_true(s->late_timer.deadline <= loop_now() + 6000);	/* of this state */
+	assert_waits_for(s, text);
+	assert_true(s->late_timer.armed);
+	assert_true(s->late_timer.deadline > loop_now() + 6000);
+}
+
+static void look_for(struct session *s, bool (*is)(const struct session *s))
+{
+	int64_t end = loop_now() + 60000;
+
+	look.expired = look_again;
+	while (!is(s) && loop_now() < end) {
+		loop_timer_start(&look, 1);
+		assert_int_equal(loop_run(), 0);
+	}
+	loop_timer_stop(&look);
+	assert_true(is(s));
+}
+
+static bool is_idle(const struct session *s)
+{
+	return !s->busy;
+}
+
+static void each_state_of_an_end_names_its_culprit(void **state)
+{
+	const struct wire_request req = { .kind = RDMABLK_KIND_READ, .queue = 1 };
+	static const struct staged_ops staged = {
+		.stop = staged_stop, .close = staged_close, .free = staged_free,
+		.counts = staged_counts,
+	};
+	struct store_ops ops = { .staged = &staged };
+	struct export export = { .store.ops = &ops };
+	struct session *s = session_make(&export);
+
+	(void)state;
+	stops = 0;
+	frees = 0;
+	s->staged = (struct staged *)&export;
+	fake.refuse[QP] = 1;
+	fake.accepts = true;
+	assert_int_equal(session_join(s, id_new(), &req, 1), RDMABLK_OK);
+	session_end(s, RDMABLK_R_CONNECTION);
+	assert_late(s, SESSION_CLOSING, "waits for a worker, to make its queue pairs; the export");
+	wait_answered();
+	assert_late(s, SESSION_STOPPING, "an I/O thread of its export, to let go of its queue");
+	assert_int_equal(fake.have[QP], 1);
+	session_staged_stopped(s);
+	assert_late(s, SESSION_FENCING, "a worker, to destroy its queue pairs and memory keys");
+	look_for(s, is_idle);
+	assert_int_equal(fake.have[QP], 1);
+	s->late_timer.deadline = 0;
+	assert_late(s, SESSION_FENCING, "its next try to destroy queue pairs and memory keys");
+	s->timer.expired(&s->timer);
+	look_for(s, is_idle);
+	assert_int_equal(fake.have[QP], 0);
+	assert_late(s, SESSION_SETTLING, "I/O that the file of its export has not ended; the exp");
+	assert_false(LIST_EMPTY(&export.leases));
+	session_staged_idle(s);
+	s->late_timer.deadline = 0;
+	assert_late(s, SESSION_SETTLING, "a worker, to free its buffers");
+	assert_int_equal(stops, 1);
+	wait_gone();
+	assert_int_equal(frees, 1);
+	assert_int_equal(stops, 1);
+	assert_true(LIST_EMPTY(&export.leases));
+}
+
+/* The store thread works for it; then the initiator has its time to hang up. */
+static void the_last_states_of_an_end_name_their_culprit(void **state)
+{
+	struct store_ops ops = { 0 };
+	struct export export = { .store.ops = &ops };
+	struct session *s = session_make(&export);
+	struct ibv_qp qp = { .context = &verbs };
+
+	(void)state;
+	s->cmdqs.idle = session_cmdqs_idle;
+	s->cmdqs.pending = 1;
+	session_end(s, RDMABLK_R_CONNECTION);
+	assert_late(s, SESSION_SETTLING, "a command that its export's store has not ended; the");
+	s->cmdqs.pending = 0;
+	s->quiet = false;
+	s->ctrl.qp = &qp;
+	s->cmdqs.idle(&s->cmdqs);
+	assert_true(LIST_EMPTY(&export.leases));
+	assert_late(s, SESSION_CLOSED, "its initiator, to close the connection\n");
+	session_destroy(s);
+	assert_late(s, SESSION_DYING, "a worker, to destroy its control queue\n");
+	wait_gone();
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, setup)
+
+static const struct CMUnitTest tests[] = {
+	TEST(each_state_of_an_end_names_its_culprit),
+	TEST(the_last_states_of_an_end_name_their_culprit),
+};
+
+int main(void)
+{
+	log_setup(getenv("VERBOSE") ? LOG_DEBUG : -1);
+	return cmocka_run_group_tests(tests, begin, end);
+}
