@@ -228,10 +228,10 @@ static struct json_object *show_session(const struct session *s)
 	add(o, "read_only", json_object_new_boolean(!s->lease.writer));
 	add(o, "queues", json_object_new_int((int)(s->nr_data / 2)));
 	add(o, "queue_depth", json_object_new_int(session_queue_depth(s)));
-	add(o, "keep_alive_ms", json_object_new_int64(s->keep_alive_ms));
+	add(o, "keep_alive_ms", json_object_new_int64(s->heard.keep_alive_ms));
 	add(o, "since", json_object_new_int64(time(NULL) - (loop_now() - s->born) / 1000));
-	add(o, "messages", json_object_new_uint64(s->messages));
-	add(o, "keepalives", json_object_new_uint64(s->keepalives));
+	add(o, "messages", json_object_new_uint64(s->heard.messages));
+	add(o, "keepalives", json_object_new_uint64(s->heard.keepalives));
 	add(o, "commands", show_commands(s));
 	return o;
 }

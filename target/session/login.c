@@ -59,11 +59,11 @@ static unsigned int handle_hello(struct session *s, const void *msg, size_t len)
 		return RDMABLK_R_VERSION;
 	if (mac_random(nonce, sizeof(nonce)))
 		return RDMABLK_R_INTERNAL;
-	memcpy(&s->hello, msg, sizeof(s->hello));
-	wire_pack_challenge(&s->challenge, &s->wish, s->id, nonce);
+	memcpy(&s->login.hello, msg, sizeof(s->login.hello));
+	wire_pack_challenge(&s->login.challenge, &s->wish, s->id, nonce);
 	session_set_state(s, SESSION_PROOF);
 	session_login_timer(s);
-	return session_send(s, &s->challenge, sizeof(s->challenge));
+	return session_send(s, &s->login.challenge, sizeof(s->login.challenge));
 }
 
 static unsigned int verify_proof(struct session *s, const void *msg)
@@ -71,11 +71,11 @@ static unsigned int verify_proof(struct session *s, const void *msg)
 	const struct rdmablk_proof *proof = msg;
 	uint8_t mac[RDMABLK_MAC_LEN];
 
-	if (mac_proof(no_key, &s->hello, &s->challenge, mac))
+	if (mac_proof(no_key, &s->login.hello, &s->login.challenge, mac))
 		return RDMABLK_R_INTERNAL;
 	if (!mac_equal(mac, proof->mac))
 		return RDMABLK_R_AUTH_FAILED;
-	if (mac_session_key(no_key, &s->hello, &s->challenge, s->key))
+	if (mac_session_key(no_key, &s->login.hello, &s->login.challenge, s->key))
 		return RDMABLK_R_INTERNAL;
 	return RDMABLK_OK;
 }
@@ -292,8 +292,8 @@ static void grant_times(struct session *s)
 		ms = s->cfg->keep_alive_min;
 	if (ms > s->cfg->keep_alive_max)
 		ms = s->cfg->keep_alive_max;
-	s->keep_alive_ms = (uint32_t)ms;
-	s->silence_ms = (uint32_t)min_u64(ms * s->cfg->session_factor, session_max(ms));
+	s->heard.keep_alive_ms = (uint32_t)ms;
+	s->heard.silence_ms = (uint32_t)min_u64(ms * s->cfg->session_factor, session_max(ms));
 }
 
 static unsigned int grant_flags(const struct session *s)
@@ -322,8 +322,8 @@ static unsigned int send_grant(struct session *s)
 		.nr_queues = (uint16_t)s->share.queues,
 		.queue_depth = session_queue_depth(s),
 		.read_depth = device_read_depth(s->device),
-		.keep_alive_ms = s->keep_alive_ms,
-		.session_tmo_ms = s->silence_ms,
+		.keep_alive_ms = s->heard.keep_alive_ms,
+		.session_tmo_ms = s->heard.silence_ms,
 		.target_name = s->cfg->name,
 	};
 	struct rdmablk_grant grant;
@@ -461,13 +461,13 @@ static unsigned int handle_command(struct session *s, const void *msg, size_t le
 	case RDMABLK_OP_KEEPALIVE:
 		if (fault(FAULT_NO_KEEPALIVE_ANSWER))
 			return RDMABLK_OK;
-		s->keepalives++;
+		s->heard.keepalives++;
 		break;
 	case RDMABLK_OP_LOGOUT:
 		if (cmd.flags && !(s->wish.features & RDMABLK_F_COMMANDS))
 			return RDMABLK_R_MALFORMED;
-		s->clean = cmd.flags & RDMABLK_LOGOUT_CLEAN;
-		s->logout = cmd;
+		s->end.clean = cmd.flags & RDMABLK_LOGOUT_CLEAN;
+		s->end.logout = cmd;
 		return RDMABLK_R_LOGOUT;
 	default:
 		status = RDMABLK_R_UNSUPPORTED;
@@ -489,7 +489,7 @@ static unsigned int handle_close(struct session *s, const void *msg, size_t len)
 	s->quiet = true;
 	/* A login that it refuses itself it refuses the next time, too. */
 	if (s->state < SESSION_LIVE)
-		s->refused = theirs;
+		s->login.refused = theirs;
 	return RDMABLK_R_CONNECTION;
 }
 

@@ -146,20 +146,20 @@ static const char *awaited(const struct session *s)
 
 static void late_expired(struct loop_timer *timer)
 {
-	struct session *s = container_of(timer, struct session, late_timer);
+	struct session *s = container_of(timer, struct session, end.late);
 
 	log_warn("%s: has been ending for %lld s, waits for %s%s", session_text(s),
-		 (long long)(loop_now() - s->ended) / 1000, awaited(s),
+		 (long long)(loop_now() - s->end.began) / 1000, awaited(s),
 		 s->leased ? "; the export stays taken until then" : "");
-	s->late_ms = s->late_ms * 2 < LATE_MOST_MS ? s->late_ms * 2 : LATE_MOST_MS;
-	loop_timer_start(timer, s->late_ms);
+	s->end.late_ms = (int64_t)min_u64((uint64_t)s->end.late_ms * 2, LATE_MOST_MS);
+	loop_timer_start(timer, s->end.late_ms);
 }
 
 static void late_start(struct session *s, int64_t ms)
 {
-	s->late_ms = ms;
-	s->late_timer.expired = late_expired;
-	loop_timer_start(&s->late_timer, ms);
+	s->end.late_ms = ms;
+	s->end.late.expired = late_expired;
+	loop_timer_start(&s->end.late, ms);
 }
 
 /*
@@ -229,8 +229,8 @@ static uint64_t event_value(const struct session *s, uint16_t event)
 	int64_t left;
 
 	if (event == RDMABLK_EVENT_RESIZE)
-		return s->event_value[event];
-	left = (int64_t)s->event_value[event] - loop_now();
+		return s->told.value[event];
+	left = (int64_t)s->told.value[event] - loop_now();
 	return left > 0 ? (uint64_t)left : 0;
 }
 
@@ -247,12 +247,12 @@ void session_tell_due(struct session *s)
 	for (uint16_t event = RDMABLK_EVENT_LEAVING; event; event--) {
 		struct rdmablk_event_msg msg;
 
-		if (!(s->due & 1U << event))
+		if (!(s->told.due & 1U << event))
 			continue;
 		wire_pack_event(&msg, event, event_value(s, event));
 		if (ctrl_send_event(&s->ctrl, &msg, sizeof(msg)))
 			return;
-		s->due &= ~(1U << event);
+		s->told.due &= ~(1U << event);
 	}
 }
 
@@ -265,9 +265,9 @@ void session_tell_due(struct session *s)
  */
 void session_tell(struct session *s, uint16_t event, uint64_t value)
 {
-	s->due |= 1U << event;
-	s->event_value[event] = value;
-	s->drained |= event == RDMABLK_EVENT_DRAIN;
+	s->told.due |= 1U << event;
+	s->told.value[event] = value;
+	s->told.drained |= event == RDMABLK_EVENT_DRAIN;
 	session_tell_due(s);
 }
 
@@ -354,7 +354,7 @@ static void login_expired(struct loop_timer *timer)
 static void silence_expired(struct loop_timer *timer)
 {
 	struct session *s = container_of(timer, struct session, timer);
-	int64_t left = s->heard + s->silence_ms - loop_now();
+	int64_t left = s->heard.last + s->heard.silence_ms - loop_now();
 
 	/* What has come in is heard first, and others' may come before it. */
 	if (left <= 0 && cq_waits(&s->cq))
@@ -387,7 +387,7 @@ static void linger_expired(struct loop_timer *timer)
 void session_login_timer(struct session *s)
 {
 	int64_t ms = (int64_t)s->cfg->login_ms;
-	int64_t left = s->born + s->registered_ms +
+	int64_t left = s->born + s->login.registered_ms +
 		       ms * (2 + s->nr_data / LOGIN_JOINS) - loop_now();
 
 	if (s->state < SESSION_REGISTER)
@@ -398,9 +398,9 @@ void session_login_timer(struct session *s)
 
 static void login_slot_put(struct session *s)
 {
-	if (s->login_slot)
-		quota_login_put((struct sockaddr *)&s->peer);
-	s->login_slot = false;
+	if (s->login.slot)
+		quota_login_put(session_peer(s));
+	s->login.slot = false;
 }
 
 /**
@@ -421,20 +421,21 @@ uint16_t session_queue_depth(const struct session *s)
 void session_live(struct session *s)
 {
 	session_set_state(s, SESSION_LIVE);
-	s->window_messages = 0;		/* those of the login were more */
+	s->heard.window_messages = 0;		/* those of the login were more */
 	cmdq_live(&s->cmdqs);
 	if (s->staged)
 		s->export->store.ops->staged->live(s->staged);
 	login_slot_put(s);
+	s->login = (struct session_login){ 0 };
 	quota_live_get(session_peer(s));
 	s->known = true;
 	s->timer.expired = silence_expired;
-	loop_timer_start(&s->timer, s->silence_ms);
+	loop_timer_start(&s->timer, s->heard.silence_ms);
 	log_state(s, LOG_INFO,
 		  "live%s: %u queues of depth %u, keep-alive %u ms, session timeout %u ms",
 		  s->lease.writer ? "" : ", read-only",
-		  s->nr_data / 2, session_queue_depth(s), s->keep_alive_ms,
-		  s->silence_ms);
+		  s->nr_data / 2, session_queue_depth(s), s->heard.keep_alive_ms,
+		  s->heard.silence_ms);
 }
 
 /*
@@ -490,12 +491,12 @@ static void destroy_run(struct job *job)
 			(unsigned long long)s->id);
 	else
 		staged_free(s);
-	s->stuck = conn_close(s->conn);
-	if (!s->stuck)		/* or the adapter writes there */
+	s->end.stuck = conn_close(s->conn);
+	if (!s->end.stuck)		/* or the adapter writes there */
 		ctrl_destroy(&s->ctrl);
-	s->stuck = s->stuck || cmdq_close(&s->cmdqs) || cq_close(&s->cq) ||
+	s->end.stuck = s->end.stuck || cmdq_close(&s->cmdqs) || cq_close(&s->cq) ||
 		   (s->pd && ibv_dealloc_pd(s->pd));
-	if (s->stuck)
+	if (s->end.stuck)
 		log_err("session %016llx: cannot be destroyed altogether; its memory stays taken",
 			(unsigned long long)s->id);
 	cmdq_free(&s->cmdqs);
@@ -518,8 +519,8 @@ static void destroy_done(struct job *job)
 
 	log_state(s, LOG_INFO,
 		  "ended: %s; lasted %lld ms, %llu messages, %llu keepalives, %llu joins refused, %llu commands, %llu flushes",
-		  rdmablk_reason_text(s->reason), (long long)(loop_now() - s->born),
-		  (unsigned long long)s->messages, (unsigned long long)s->keepalives,
+		  rdmablk_reason_text(s->end.reason), (long long)(loop_now() - s->born),
+		  (unsigned long long)s->heard.messages, (unsigned long long)s->heard.keepalives,
 		  (unsigned long long)s->refused_joins,
 		  (unsigned long long)commands_of(s),
 		  (unsigned long long)done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE]);
@@ -527,9 +528,9 @@ static void destroy_done(struct job *job)
 	if (s->known)
 		quota_live_put(session_peer(s));
 	device_put(s->device);
-	for (unsigned int i = 0; i < s->nr_data && !s->stuck; i++)
+	for (unsigned int i = 0; i < s->nr_data && !s->end.stuck; i++)
 		free(s->data[i]);
-	if (!s->stuck) {
+	if (!s->end.stuck) {
 		free(s->data);
 		free(s->conn);
 	}
@@ -574,11 +575,11 @@ static bool send_last(struct session *s)
 
 	if (s->quiet)
 		return false;
-	if (s->reason == RDMABLK_R_LOGOUT) {
-		wire_pack_answer(&answer, &s->logout, RDMABLK_OK);
+	if (s->end.reason == RDMABLK_R_LOGOUT) {
+		wire_pack_answer(&answer, &s->end.logout, RDMABLK_OK);
 		return !ctrl_send(&s->ctrl, &answer, sizeof(answer), true);
 	}
-	wire_pack_close(&close, s->reason);
+	wire_pack_close(&close, s->end.reason);
 	return !ctrl_send(&s->ctrl, &close, sizeof(close), true);
 }
 
@@ -590,7 +591,7 @@ static void tell_store(struct session *s)
 	if (!s->granted || !s->lease.writer || !store->ops->ended ||
 	    fault(FAULT_LOST_END))
 		return;
-	store->ops->ended(store, s->clean && cmdq_clean(&s->cmdqs));
+	store->ops->ended(store, s->end.clean && cmdq_clean(&s->cmdqs));
 	if (store->thread)
 		store_thread_wake(store->thread);
 }
@@ -600,7 +601,7 @@ static void session_closed(struct session *s)
 	session_set_state(s, SESSION_CLOSED);
 	if (s->leased) {
 		tell_store(s);
-		if (s->returns)	/* it was told to come again until now */
+		if (s->end.returns)	/* it was told to come again until now */
 			export_await(s->export, loop_now() + RETURN_MS);
 		export_release(&s->lease);
 		log_state(s, LOG_INFO, "fenced: its queues and keys are gone");
@@ -784,7 +785,7 @@ static int reason_level(unsigned int reason)
  */
 static bool gave_up(const struct session *s)
 {
-	return s->drained && (s->staged || cmdq_gave_up(&s->cmdqs));
+	return s->told.drained && (s->staged || cmdq_gave_up(&s->cmdqs));
 }
 
 /*
@@ -803,7 +804,7 @@ static bool comes_back(const struct session *s, unsigned int reason)
 	case RDMABLK_R_DEVICE_FULL:
 		return session_has_cache(s);
 	case RDMABLK_R_LOGOUT:
-		return !s->clean && session_has_cache(s) && !gave_up(s);
+		return !s->end.clean && session_has_cache(s) && !gave_up(s);
 	default:
 		return false;
 	}
@@ -818,17 +819,17 @@ static bool comes_back(const struct session *s, unsigned int reason)
  */
 void session_end(struct session *s, unsigned int reason)
 {
-	bool returns = comes_back(s, s->refused ?: reason);
+	bool returns = comes_back(s, s->login.refused ?: reason);
 
 	if (!session_set_state(s, SESSION_CLOSING))
 		return;
-	s->returns = returns;
+	s->end.returns = returns;
 	if (returns)		/* session_closed() says until when */
 		export_await(s->export, INT64_MAX);
 	log_state(s, reason_level(reason), "closing: %s", rdmablk_reason_text(reason));
-	s->reason = reason;
+	s->end.reason = reason;
 	s->lease.ending = true;
-	s->ended = loop_now();
+	s->end.began = loop_now();
 	loop_timer_stop(&s->timer);
 	session_turn_skip(s);
 	if (s->busy)

@@ -46,41 +46,116 @@ enum session_state {
 };
 
 /**
+ * struct session_login - what only a login needs; zeroed when the session is live
+ * @hello: as received
+ * @challenge: as sent
+ * @slot: the session holds a login slot
+ * @refused: why the initiator itself has closed the session, or RDMABLK_OK
+ * @turn: in the list of sessions that wait until another of their address is registered
+ * @waits: the session is in the list of @turn
+ * @registering: a worker registers the memory
+ * @noted: was it noted who writes: 1: yes; 0: no; -errno: the session must not write
+ * @registered: upcall, once: the memory is registered, or the login has failed
+ * @turn_began: when the session began to wait for its turn to register, ms
+ * @registered_ms: how long the turn and the registration took; not part of a login's time
+ */
+struct session_login {
+	struct rdmablk_hello hello;
+	struct rdmablk_challenge challenge;
+	bool slot;
+	bool waits;
+	bool registering;
+	unsigned int refused;
+	int noted;
+	TAILQ_ENTRY(session) turn;
+	void (*registered)(struct job *job);
+	int64_t turn_began;
+	int64_t registered_ms;
+};
+
+/**
+ * struct session_heard - what is heard of the initiator on the control queue
+ * @keep_alive_ms: granted: how often it sends something at least
+ * @silence_ms: the session ends when nothing was heard for so long
+ * @last: when something was heard last, ms
+ * @window: start of the second in which @window_messages are counted, ms
+ * @window_messages: for the limit on messages
+ * @messages: received
+ * @keepalives: answered
+ */
+struct session_heard {
+	uint32_t keep_alive_ms;
+	uint32_t silence_ms;
+	int64_t last;
+	int64_t window;
+	unsigned int window_messages;
+	uint64_t messages;
+	uint64_t keepalives;
+};
+
+/**
+ * struct session_told - what the initiator is told, and how long it is waited for
+ * @value: of each event due, as session_tell() got it
+ * @due: events that wait until earlier ones have arrived, bit by bit
+ * @drained: DRAIN was told: the end of daemon or export is near
+ * @late: the time to flush is over, and the session goes on because it is flushing
+ * @late_flushes: FLUSHes that had begun when the session became @late
+ */
+struct session_told {
+	uint64_t value[RDMABLK_EVENT_LEAVING + 1];
+	uint32_t due;
+	bool drained;
+	bool late;
+	uint64_t late_flushes;
+};
+
+/**
+ * struct session_ending - the end of a session
+ * @reason: why, enum rdmablk_reason
+ * @clean: the initiator has logged out and says that nothing is unflushed
+ * @returns: the device may come back, and have unflushed writes
+ * @stuck: the adapter's driver has not let go of everything
+ * @logout: the command to be answered, when @reason is RDMABLK_R_LOGOUT
+ * @began: ms
+ * @late: in each state of the end: logs what the session waits for
+ * @late_ms: how long @late runs this time, ms
+ */
+struct session_ending {
+	unsigned int reason;
+	bool clean;
+	bool returns;
+	bool stuck;
+	struct wire_command logout;
+	int64_t began;
+	struct loop_timer late;
+	int64_t late_ms;
+};
+
+/**
  * struct session - see the top of session.c for who may touch what, when
  * @entry: in the list of sessions
- * @turn: in the list of sessions that wait until another of their address is registered
  * @cfg: the configuration
  * @device: of all its queues
- * @port: of @device
- * @version: of the protocol
  * @peer: address of the initiator
  * @peer_text: the same, for people
  * @id: never used twice by one process
- * @state: changed by session_set_state() only
- * @reason: why it ends, from SESSION_CLOSING on
+ * @born: ms
+ * @version: of the protocol
+ * @port: of @device
  * @quiet: the control queue is of no use for a last message
- * @login_slot: it holds one
  * @busy: @job is under way
  * @leased: @lease is held
  * @granted: GRANT was sent: keys may have been used
- * @clean: the initiator has logged out and says that nothing is unflushed
- * @stuck: the device has not let go of all of the rest
- * @returns: its device may come back, and have unflushed writes
- * @drained: it has been told that the end is near
- * @late: the time to flush is over, and it is waited for because it is at it
- * @registering: a worker registers its memory
- * @waits: it is in the list of @turn
  * @known: its address counts as that of a live session
- * @refused: why its initiator has closed it before it was live, or RDMABLK_OK
+ * @state: changed by session_set_state() only
  * @job: the one piece of work a session has at a time
  * @job_error: its outcome
- * @noted: was it noted who writes: 1: it is; 0: it is not; -errno: it must not write
- * @registered: upcall, once: the memory is registered, or the login has failed
- * @timer: of the login, of silence, of a fence that is tried again, of lingering, by state
- * @late_timer: of each state of the end: logs what the session waits for
- * @late_ms: how long it waits before it says so the next time, ms
- * @ended: when the end began, ms
+ * @timer: of the login, of silence, of a fence that is tried again, of the last message
  * @receive: upcall for a message: RDMABLK_OK or why the session must end
+ * @login: until SESSION_LIVE
+ * @heard: of the initiator
+ * @told: to the initiator
+ * @end: from SESSION_CLOSING on
  * @pd: its domain; its keys are valid nowhere else
  * @cq: of its queues; not of write queues that carry commands
  * @ctrl: buffers of the control queue
@@ -89,9 +164,8 @@ enum session_state {
  * @nr_data: how many there may be, twice the hardware queues granted
  * @opening: how many of them a worker is making; no fence begins before there are none
  * @joined: how many are connected
- * @hello: as received
- * @challenge: as sent
- * @wish: @hello, decoded
+ * @refused_joins: requests to join that named its id
+ * @wish: HELLO, decoded
  * @key: session key, from SESSION_REGISTER on
  * @export: what it uses, from SESSION_REGISTER on
  * @lease: on @export
@@ -100,62 +174,35 @@ enum session_state {
  * @limits: of the store, as GRANT and LIMITS say
  * @plan: of a staged store, else all 0
  * @staged: its write queues, when a staged store has them; NULL: freed
- * @staged_idle: their threads are done with @staged and the file
+ * @staged_idle: the I/O threads are done with @staged and the file
+ * @grant_flags: RDMABLK_GRANT_*, as granted
  * @cmdqs: of a one-sided store; zeroed without RDMABLK_F_COMMANDS
  * @scope: what LIMITS says, with RDMABLK_F_COMMANDS
- * @grant_flags: RDMABLK_GRANT_*, as granted
- * @due: events that have to wait for others to arrive, bit by bit
- * @event_value: of each event due, as session_tell() has been given it
- * @keep_alive_ms: granted
- * @silence_ms: it ends when nothing was heard for so long
- * @heard: when something was heard last, ms
- * @born: ms
- * @turn_began: when it began to wait for its turn to register, ms
- * @registered_ms: how long that and the registration took: no part of the time for a login
- * @late_flushes: that had begun when it became @late
- * @logout: the command to be answered, when @reason is RDMABLK_R_LOGOUT
- * @window: start of the second in which @window_messages are counted, ms
- * @window_messages: for the limit on messages
- * @messages: received
- * @keepalives: answered
- * @refused_joins: with its id
  */
 struct session {
 	LIST_ENTRY(session) entry;
-	TAILQ_ENTRY(session) turn;
 	const struct config *cfg;
 	struct device *device;
-	uint8_t port;
-	uint16_t version;
 	struct sockaddr_storage peer;
 	char peer_text[ADDR_TEXT];
 	uint64_t id;
-
-	enum session_state state;
-	unsigned int reason;
+	int64_t born;
+	uint16_t version;
+	uint8_t port;
 	bool quiet;
-	bool login_slot;
 	bool busy;
 	bool leased;
 	bool granted;
-	bool clean;
-	bool stuck;
-	bool returns;
-	bool drained;
-	bool late;
-	bool registering;
-	bool waits;
 	bool known;
-	unsigned int refused;
+	enum session_state state;
 	struct job job;
 	int job_error;
-	int noted;
-	void (*registered)(struct job *job);
 	struct loop_timer timer;
-	struct loop_timer late_timer;
-	int64_t late_ms;
-	int64_t ended;
 	unsigned int (*receive)(struct session *s, const void *msg, size_t len);
+	struct session_login login;
+	struct session_heard heard;
+	struct session_told told;
+	struct session_ending end;
 
 	struct ibv_pd *pd;
 	struct cq cq;
@@ -165,9 +212,8 @@ struct session {
 	unsigned int nr_data;
 	unsigned int opening;
 	unsigned int joined;
+	uint64_t refused_joins;
 
-	struct rdmablk_hello hello;
-	struct rdmablk_challenge challenge;
 	struct wire_wish wish;
 	uint8_t key[RDMABLK_MAC_LEN];
 	struct export *export;
@@ -178,25 +224,9 @@ struct session {
 	struct staged_plan plan;
 	struct staged *staged;
 	bool staged_idle;
+	uint32_t grant_flags;
 	struct cmdqs cmdqs;
 	struct wire_scope scope;
-	uint32_t grant_flags;
-	uint32_t due;
-	uint64_t event_value[RDMABLK_EVENT_LEAVING + 1];
-	uint32_t keep_alive_ms;
-	uint32_t silence_ms;
-	int64_t heard;
-	int64_t born;
-	int64_t turn_began;
-	int64_t registered_ms;
-	uint64_t late_flushes;
-	struct wire_command logout;
-
-	int64_t window;
-	unsigned int window_messages;
-	uint64_t messages;
-	uint64_t keepalives;
-	uint64_t refused_joins;
 };
 
 /* Work request id of a data queue's guard; the others are ctrl.h's. */

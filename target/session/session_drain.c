@@ -118,10 +118,10 @@ unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cach
  */
 static bool is_flushing(struct session *s)
 {
-	if (!s->late)
-		s->late_flushes = s->cmdqs.flushes;
-	s->late = true;
-	return s->cmdqs.flushes - s->late_flushes < LATE_FLUSHES &&
+	if (!s->told.late)
+		s->told.late_flushes = s->cmdqs.flushes;
+	s->told.late = true;
+	return s->cmdqs.flushes - s->told.late_flushes < LATE_FLUSHES &&
 	       cmdq_flushes(&s->cmdqs, loop_now() - LATE_MS);
 }
 

@@ -20,13 +20,13 @@ static void message_received(struct session *s, const struct ibv_wc *wc)
 	unsigned int index = wc->wr_id & CTRL_WR_INDEX, reason;
 	int64_t now = loop_now();
 
-	s->heard = now;
-	s->messages++;
-	if (now - s->window > 1000) {
-		s->window = now;
-		s->window_messages = 0;
+	s->heard.last = now;
+	s->heard.messages++;
+	if (now - s->heard.window > 1000) {
+		s->heard.window = now;
+		s->heard.window_messages = 0;
 	}
-	if (++s->window_messages > messages_max(s))
+	if (++s->heard.window_messages > messages_max(s))
 		reason = RDMABLK_R_STATE;
 	else
 		reason = s->receive(s, ctrl_message(&s->ctrl, index), wc->byte_len);
@@ -61,7 +61,7 @@ static void send_completed(struct session *s, const struct ibv_wc *wc)
 	ctrl_sent(&s->ctrl, wc->wr_id & CTRL_WR_INDEX);
 	if (wc->status)
 		ctrl_failed(s, RDMABLK_R_CONNECTION);
-	else if (s->due && s->state < SESSION_CLOSING)
+	else if (s->told.due && s->state < SESSION_CLOSING)
 		session_tell_due(s);
 }
 

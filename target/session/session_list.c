@@ -61,8 +61,8 @@ void session_keep(struct session *s)
 void session_remove(struct session *s)
 {
 	LIST_REMOVE(s, entry);
-	loop_timer_stop(&s->late_timer);
-	if (s->stuck)
+	loop_timer_stop(&s->end.late);
+	if (s->end.stuck)
 		session_keep(s);
 	else
 		free(s);
@@ -209,8 +209,8 @@ unsigned int session_cmdqs_busy(void)
  */
 void session_turn_wait(struct session *s)
 {
-	s->waits = true;
-	TAILQ_INSERT_TAIL(&waiting, s, turn);
+	s->login.waits = true;
+	TAILQ_INSERT_TAIL(&waiting, s, login.turn);
 }
 
 /**
@@ -219,9 +219,9 @@ void session_turn_wait(struct session *s)
  */
 void session_turn_skip(struct session *s)
 {
-	if (s->waits)
-		TAILQ_REMOVE(&waiting, s, turn);
-	s->waits = false;
+	if (s->login.waits)
+		TAILQ_REMOVE(&waiting, s, login.turn);
+	s->login.waits = false;
 }
 
 /**
@@ -234,7 +234,7 @@ struct session *session_turn_next(const struct session *s)
 {
 	struct session *next;
 
-	TAILQ_FOREACH(next, &waiting, turn)
+	TAILQ_FOREACH(next, &waiting, login.turn)
 		if (quota_same_address(session_peer(next), session_peer(s)))
 			return next;
 	return NULL;

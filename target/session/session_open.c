@@ -65,7 +65,7 @@ static void create_done(struct job *job)
 
 	s->busy = false;
 	if (s->state == SESSION_CLOSING) {
-		conn_refuse(s->conn, s->reason);
+		conn_refuse(s->conn, s->end.reason);
 		session_fence(s);
 		return;
 	}
@@ -101,7 +101,7 @@ static struct session *session_alloc(struct rdma_cm_id *id, struct device *dev,
 	s->cq.completed = session_completed;
 	s->cq.failed = session_cq_failed;
 	s->born = loop_now();
-	s->heard = s->born;
+	s->heard.last = s->born;
 	s->quiet = true;	/* until it is accepted */
 	memcpy(&s->peer, peer, peer->sa_family == AF_INET6 ?
 	       sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
@@ -133,7 +133,7 @@ unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
 		return RDMABLK_R_NO_MEMORY;
 	s->cfg = cfg;
 	s->receive = receive;
-	s->login_slot = true;
+	s->login.slot = true;
 	session_add(s);
 	session_login_timer(s);
 	session_submit(s, create_run, create_done, JOB_OPEN);
@@ -177,7 +177,7 @@ static bool others_register(const struct session *s)
 	const struct session *other = NULL;
 
 	while ((other = session_next(other)))
-		if (other->registering &&
+		if (other->login.registering &&
 		    quota_same_address(session_peer(other), session_peer(s)))
 			return true;
 	return false;
@@ -185,14 +185,14 @@ static bool others_register(const struct session *s)
 
 static void register_submit(struct session *s)
 {
-	s->registering = true;
-	session_submit(s, register_run, s->registered, JOB_REGISTER);
+	s->login.registering = true;
+	session_submit(s, register_run, s->login.registered, JOB_REGISTER);
 }
 
 static void register_turn(struct session *s)
 {
 	loop_timer_stop(&s->timer);
-	s->turn_began = loop_now();
+	s->login.turn_began = loop_now();
 	if (others_register(s))
 		session_turn_wait(s);
 	else
@@ -203,15 +203,15 @@ static void note_run(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
 
-	s->noted = export_note_writer(s->export, &s->lease);
+	s->login.noted = export_note_writer(s->export, &s->lease);
 }
 
 static void note_done(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
 
-	if (s->state == SESSION_CLOSING || s->noted < 0) {
-		s->registered(job);	/* it ends without memory */
+	if (s->state == SESSION_CLOSING || s->login.noted < 0) {
+		s->login.registered(job);	/* it ends without memory */
 		return;
 	}
 	s->busy = false;
@@ -258,7 +258,7 @@ unsigned int session_register(struct session *s, void (*done)(struct job *job))
 	s->plan.failed = staged_failed;
 	s->plan.stopped = session_staged_stopped;
 	s->plan.idle = session_staged_idle;
-	s->registered = done;
+	s->login.registered = done;
 	if (export_note_due(s->export, &s->lease)) {
 		session_login_timer(s);
 		session_submit(s, note_run, note_done, JOB_NOTE);
@@ -273,9 +273,9 @@ static void register_end(struct session *s)
 {
 	struct session *next;
 
-	if (!s->registering)
+	if (!s->login.registering)
 		return;
-	s->registering = false;
+	s->login.registering = false;
 	next = session_turn_next(s);
 	if (!next)
 		return;
@@ -292,16 +292,16 @@ static void register_end(struct session *s)
 bool session_registered(struct session *s)
 {
 	s->busy = false;
-	if (s->registering)
-		s->registered_ms = loop_now() - s->turn_began;
+	if (s->login.registering)
+		s->login.registered_ms = loop_now() - s->login.turn_began;
 	register_end(s);
-	if (s->noted > 0)
+	if (s->login.noted > 0)
 		export_noted(s->export, &s->lease);
 	if (s->state == SESSION_CLOSING) {
 		session_fence(s);
 		return false;
 	}
-	if (s->noted < 0) {
+	if (s->login.noted < 0) {
 		session_end(s, RDMABLK_R_INTERNAL);
 		return false;
 	}
@@ -415,7 +415,7 @@ static void join_done(struct job *job)
 
 	s->opening--;
 	if (s->state != SESSION_GRANTED) {
-		conn_refuse(conn, s->reason);
+		conn_refuse(conn, s->end.reason);
 		if (!s->opening)
 			session_fence(s);
 		return;

@@ -72,7 +72,7 @@ static unsigned int prove(struct session *s)
 	struct rdmablk_proof proof = { .hdr = { .type = htole16(RDMABLK_MSG_PROOF),
 						.length = htole16(sizeof(proof)) } };
 
-	assert_int_equal(mac_proof(no_key, &s->hello, &s->challenge, proof.mac), 0);
+	assert_int_equal(mac_proof(no_key, &s->login.hello, &s->login.challenge, proof.mac), 0);
 	return login_receive(s, &proof, sizeof(proof));
 }
 

@@ -222,19 +222,19 @@ static void growth_of_what_is_used(void **state)
 	assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), -EBUSY);
 	assert_non_null(strstr(last->why, "one region"));
 	assert_true(e->store.size == 4 * MIB);
-	assert_false(s->due);
+	assert_false(s->told.due);
 	/* the disk was told where its regions end */
 	s->regions.nr = 2;
 	early = session_new(e, SESSION_REGISTER);
 	early->regions.nr = 2;
 	assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), 0);
-	assert_int_equal(s->due, DUE(RESIZE));
-	assert_true(s->event_value[RDMABLK_EVENT_RESIZE] == 8 * MIB);
+	assert_int_equal(s->told.due, DUE(RESIZE));
+	assert_true(s->told.value[RDMABLK_EVENT_RESIZE] == 8 * MIB);
 	/* not before it knows what it is granted */
-	assert_false(early->due);
+	assert_false(early->told.due);
 	early->state = SESSION_GRANTED;
 	session_tell_size(early);
-	assert_int_equal(early->due, DUE(RESIZE));
+	assert_int_equal(early->told.due, DUE(RESIZE));
 	session_remove(early);
 	session_remove(s);
 	assert_int_equal(truncate(path, 16 * MIB), 0);
@@ -249,11 +249,11 @@ static void growth_of_what_is_used(void **state)
 		s = session_new(export_find("used"), SESSION_LIVE);
 		assert_int_equal(truncate(path, 64 * MIB), 0);
 		assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), 0);
-		assert_int_equal(s->due, DUE(RESIZE));
-		s->due = 0;
+		assert_int_equal(s->told.due, DUE(RESIZE));
+		s->told.due = 0;
 		assert_int_equal(truncate(path, 65 * MIB), 0);
 		assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), full ? -EBUSY : 0);
-		assert_int_equal(s->due, full ? 0 : DUE(RESIZE));
+		assert_int_equal(s->told.due, full ? 0 : DUE(RESIZE));
 		session_remove(s);
 		assert_int_equal(run(ADMIN_REMOVE, "used", NULL, 0), 0);
 	}
@@ -276,14 +276,14 @@ static void a_drain_reaches_logins(void **state)
 		bool live = i == SESSION_LIVE;
 
 		assert_int_equal(s[i]->state, live ? SESSION_LIVE : SESSION_CLOSING);
-		assert_int_equal(s[i]->due, live ? DUE(DRAIN) | DUE(LEAVING) : 0);
-		assert_int_equal(s[i]->reason, live ? 0 : RDMABLK_R_EXPORT_GONE);
+		assert_int_equal(s[i]->told.due, live ? DUE(DRAIN) | DUE(LEAVING) : 0);
+		assert_int_equal(s[i]->end.reason, live ? 0 : RDMABLK_R_EXPORT_GONE);
 		session_remove(s[i]);
 	}
 	assert_int_equal(other->state, SESSION_GRANTED);
 	other->busy = true;
 	assert_int_equal(session_drain(NULL, 200, 60000), 0);
-	assert_int_equal(other->reason, RDMABLK_R_SHUTDOWN);
+	assert_int_equal(other->end.reason, RDMABLK_R_SHUTDOWN);
 	session_remove(other);
 }
 
@@ -322,9 +322,9 @@ static void a_drain_lets_in_who_has_to_flush(void **state)
 
 		/* those whose export is not known may be such, too */
 		assert_int_equal(s[i]->state, i);
-		assert_int_equal(s[i]->due, stays ? DUE(DRAIN) : 0);
+		assert_int_equal(s[i]->told.due, stays ? DUE(DRAIN) : 0);
 		if (stays)
-			assert_in_range(s[i]->event_value[RDMABLK_EVENT_DRAIN],
+			assert_in_range(s[i]->told.value[RDMABLK_EVENT_DRAIN],
 					before + 60000, after + 60000);
 	}
 	assert_int_equal(read_only->state, SESSION_CLOSING);
@@ -364,7 +364,7 @@ static void a_flush_takes_its_time(void **state)
 	greedy->cmdqs.flush_under_way = true;
 	assert_int_equal(session_end_late(e, RDMABLK_R_EXPORT_GONE), 2);
 	assert_int_equal(idle->state, SESSION_CLOSING);
-	assert_int_equal(idle->reason, RDMABLK_R_EXPORT_GONE);
+	assert_int_equal(idle->end.reason, RDMABLK_R_EXPORT_GONE);
 	late->cmdqs.flush_under_way = false;
 	late->cmdqs.flush_ended = loop_now();
 	greedy->cmdqs.flushes = 3;
@@ -374,7 +374,7 @@ static void a_flush_takes_its_time(void **state)
 	assert_int_equal(session_end_late(NULL, RDMABLK_R_SHUTDOWN), 1);
 	late->cmdqs.flush_ended -= 60000;
 	assert_int_equal(session_end_late(NULL, RDMABLK_R_SHUTDOWN), 0);
-	assert_int_equal(late->reason, RDMABLK_R_SHUTDOWN);
+	assert_int_equal(late->end.reason, RDMABLK_R_SHUTDOWN);
 	session_remove(late);
 	session_remove(idle);
 	session_remove(greedy);
@@ -394,7 +394,7 @@ static unsigned int prove(struct export *e, uint32_t flags)
 	s->wish.flags = flags;
 	s->wish.features = RDMABLK_F_COMMANDS;
 	snprintf(s->wish.export_name, sizeof(s->wish.export_name), "%s", e->cfg->name);
-	assert_int_equal(mac_proof(no_key, &s->hello, &s->challenge, proof.mac), 0);
+	assert_int_equal(mac_proof(no_key, &s->login.hello, &s->login.challenge, proof.mac), 0);
 	reason = login_receive(s, &proof, sizeof(proof));
 	session_remove(s);
 	return reason;
@@ -436,8 +436,8 @@ static void who_may_have_to_flush_is_expected(void **state)
 	e = add_faulty("away", files_new("away", 4 * MIB), files_path("rules"));
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		s = session_dirty(e);
-		s->clean = ends[i].clean;
-		s->refused = ends[i].refused;
+		s->end.clean = ends[i].clean;
+		s->login.refused = ends[i].refused;
 		s->state = SESSION_REGISTER;	/* it is told when it is granted */
 		if (ends[i].is & TOLD)
 			session_tell(s, RDMABLK_EVENT_DRAIN, 0);
@@ -479,7 +479,7 @@ static void who_may_have_to_flush_is_expected(void **state)
 	assert_int_equal(s->state, SESSION_HELLO);
 	export_await(e, loop_now() - 1);
 	session_drain(NULL, 200, 60000);
-	assert_int_equal(s->reason, RDMABLK_R_SHUTDOWN);
+	assert_int_equal(s->end.reason, RDMABLK_R_SHUTDOWN);
 	session_remove(s);
 	assert_int_equal(run(ADMIN_REMOVE, "away", NULL, 0), 0);
 }
@@ -588,12 +588,12 @@ static void a_drain_says_what_is_left(void **state)
 	assert_non_null(s->ctrl.buf);
 	until = loop_now() + 60000;
 	session_tell(s, RDMABLK_EVENT_DRAIN, (uint64_t)until);
-	assert_int_equal(s->due, DUE(DRAIN));
+	assert_int_equal(s->told.due, DUE(DRAIN));
 	while (loop_now() < until - 60000 + 30)
 		some_time();
 	s->state = SESSION_GRANTED;
 	session_tell_due(s);
-	assert_false(s->due);
+	assert_false(s->told.due);
 	assert_int_equal(le16toh(sent.event), RDMABLK_EVENT_DRAIN);
 	assert_in_range(le64toh(sent.value), 1, 60000 - 30);
 	session_tell(s, RDMABLK_EVENT_DRAIN, (uint64_t)(until - 60000));
@@ -605,11 +605,11 @@ static void a_drain_says_what_is_left(void **state)
 		ctrl_sent(&s->ctrl, i);
 	s->state = SESSION_REGISTER;
 	session_tell(s, RDMABLK_EVENT_LEAVING, (uint64_t)until);
-	assert_int_equal(s->due, DUE(LEAVING));
+	assert_int_equal(s->told.due, DUE(LEAVING));
 	session_tell(s, RDMABLK_EVENT_DRAIN, (uint64_t)(until - 60000));
 	s->state = SESSION_GRANTED;
 	session_tell_due(s);
-	assert_false(s->due);
+	assert_false(s->told.due);
 	assert_int_equal(le16toh(sent.event), RDMABLK_EVENT_DRAIN);
 	session_tell(s, RDMABLK_EVENT_LEAVING, (uint64_t)until);
 	assert_int_equal(le16toh(sent.event), RDMABLK_EVENT_LEAVING);

@@ -37,11 +37,11 @@ static void staged_counts(const struct staged *staged, struct store_counts *sum)
 static void assert_late(struct session *s, enum session_state state, const char *text)
 {
 	assert_int_equal(s->state, state);
-	assert_true(s->late_timer.armed);
-	assert_true(s->late_timer.deadline <= loop_now() + 6000);	/* of this state */
+	assert_true(s->end.late.armed);
+	assert_true(s->end.late.deadline <= loop_now() + 6000);	/* of this state */
 	assert_waits_for(s, text);
-	assert_true(s->late_timer.armed);
-	assert_true(s->late_timer.deadline > loop_now() + 6000);
+	assert_true(s->end.late.armed);
+	assert_true(s->end.late.deadline > loop_now() + 6000);
 }
 
 static void look_for(struct session *s, bool (*is)(const struct session *s))
@@ -89,7 +89,7 @@ static void each_state_of_an_end_names_its_culprit(void **state)
 	assert_late(s, SESSION_FENCING, "a worker, to destroy its queue pairs and memory keys");
 	look_for(s, is_idle);
 	assert_int_equal(fake.have[QP], 1);
-	s->late_timer.deadline = 0;
+	s->end.late.deadline = 0;
 	assert_late(s, SESSION_FENCING, "its next try to destroy queue pairs and memory keys");
 	s->timer.expired(&s->timer);
 	look_for(s, is_idle);
@@ -97,7 +97,7 @@ static void each_state_of_an_end_names_its_culprit(void **state)
 	assert_late(s, SESSION_SETTLING, "I/O that the file of its export has not ended; the exp");
 	assert_false(LIST_EMPTY(&export.leases));
 	session_staged_idle(s);
-	s->late_timer.deadline = 0;
+	s->end.late.deadline = 0;
 	assert_late(s, SESSION_SETTLING, "a worker, to free its buffers");
 	assert_int_equal(stops, 1);
 	wait_gone();

@@ -408,8 +408,8 @@ static struct session *session_open(enum session_state how)
 	s->device = dev;
 	s->pd = fake_pd();
 	s->state = how;
-	s->heard = loop_now();
-	s->silence_ms = 60000;
+	s->heard.last = loop_now();
+	s->heard.silence_ms = 60000;
 	s->receive = received;
 	s->cq.completed = session_completed;
 	s->cq.failed = session_cq_failed;
@@ -423,7 +423,7 @@ static struct session *session_open(enum session_state how)
 static void session_close(struct session *s)
 {
 	loop_timer_stop(&s->timer);
-	loop_timer_stop(&s->late_timer);
+	loop_timer_stop(&s->end.late);
 	cq_stop(&s->cq);
 	dev->completions.ready(&dev->completions);
 	assert_false(cq_waits(&s->cq));
@@ -448,7 +448,7 @@ static void messages_without_pause(void **state)
 	while (s->state < SESSION_CLOSING)
 		settle();
 	assert_true(flooding());
-	assert_int_equal(s->reason, RDMABLK_R_LOGIN_TIMEOUT);
+	assert_int_equal(s->end.reason, RDMABLK_R_LOGIN_TIMEOUT);
 	session_close(s);
 }
 
@@ -465,8 +465,8 @@ static uint64_t messages_until_end(struct session *s)
 		settle();
 	p->flood = false;
 	assert_int_equal(s->state, SESSION_CLOSED);
-	assert_int_equal(s->reason, RDMABLK_R_STATE);
-	return s->messages;
+	assert_int_equal(s->end.reason, RDMABLK_R_STATE);
+	return s->heard.messages;
 }
 
 static void messages_are_counted(void **state)
@@ -489,10 +489,10 @@ static void messages_are_counted(void **state)
 static void say(struct session *s, unsigned int nr)
 {
 	for (unsigned int i = 0; i < nr; i++) {
-		uint64_t before = s->messages;
+		uint64_t before = s->heard.messages;
 
 		assert_true(send_message(&peers[0]));
-		while (s->messages == before)
+		while (s->heard.messages == before)
 			turn();
 	}
 }
@@ -525,7 +525,7 @@ static void who_is_told_to_go_is_not_listened_to(void **state)
 		settle();
 	}
 	assert_int_equal(room, CTRL_RECVS);
-	assert_int_equal(s->messages, 0);
+	assert_int_equal(s->heard.messages, 0);
 	session_close(s);
 }
 
@@ -547,7 +547,7 @@ static void last_words_are_heard(void **state)
 	s->receive = received_last;
 	assert_true(send_message(&peers[0]));
 	session_conn_event(&data, CONN_LOST);
-	assert_int_equal(s->reason, RDMABLK_R_LOGOUT);
+	assert_int_equal(s->end.reason, RDMABLK_R_LOGOUT);
 	session_close(s);
 	s = session_open(SESSION_LIVE);
 	data.owner = s;
@@ -556,8 +556,8 @@ static void last_words_are_heard(void **state)
 	assert_true(send_message(&peers[0]));
 	session_conn_event(&data, CONN_FAILED);
 	assert_true(flooding());
-	assert_int_equal(s->reason, RDMABLK_R_CONNECTION);
-	assert_int_equal(s->messages, CTRL_RECVS + CTRL_SENDS);
+	assert_int_equal(s->end.reason, RDMABLK_R_CONNECTION);
+	assert_int_equal(s->heard.messages, CTRL_RECVS + CTRL_SENDS);
 	session_close(s);
 }
 
@@ -586,9 +586,9 @@ static void who_waits_to_be_heard_is_not_silent(void **state)
 	struct session *s = session_open(SESSION_GRANTED);
 
 	(void)state;
-	s->silence_ms = 60000;
+	s->heard.silence_ms = 60000;
 	session_live(s);
-	s->heard -= s->silence_ms + 1;
+	s->heard.last -= s->heard.silence_ms + 1;
 	loop_timer_start(&s->timer, 0);
 	hogs = 2 * ARRAY_SIZE(first);
 	for (size_t i = 0; i < ARRAY_SIZE(first); i++)
@@ -597,13 +597,13 @@ static void who_waits_to_be_heard_is_not_silent(void **state)
 	while (hogs)
 		settle();
 	settle();
-	assert_int_equal(s->messages, 1);
+	assert_int_equal(s->heard.messages, 1);
 	assert_int_equal(s->state, SESSION_LIVE);
 	/* a silent session is ended */
-	s->heard -= s->silence_ms + 1;
+	s->heard.last -= s->heard.silence_ms + 1;
 	loop_timer_start(&s->timer, 0);
 	settle();
-	assert_int_equal(s->reason, RDMABLK_R_EXPIRED);
+	assert_int_equal(s->end.reason, RDMABLK_R_EXPIRED);
 	session_close(s);
 }
 

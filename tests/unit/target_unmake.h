@@ -343,7 +343,7 @@ static void assert_waits_for(struct session *s, const char *text)
 	assert_true(file >= 0 && was >= 0);
 	dup2(file, STDERR_FILENO);
 	log_setup(LOG_WARNING);
-	s->late_timer.expired(&s->late_timer);
+	s->end.late.expired(&s->end.late);
 	log_setup(getenv("VERBOSE") ? LOG_DEBUG : -1);
 	dup2(was, STDERR_FILENO);
 	assert_true(pread(file, line, sizeof(line) - 1, 0) > 0);

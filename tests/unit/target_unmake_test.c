@@ -271,7 +271,7 @@ static void count_registered(struct job *job)
 
 	if (session_registered(s))
 		went_on++;
-	ended_for = s->reason;
+	ended_for = s->end.reason;
 }
 
 /* It gets no key, and its export is free again; the note of another cannot be removed. */
@@ -437,7 +437,7 @@ static void who_waits_for_a_note_too_long_has_not_logged_in(void **state)
 	}
 	loop_timer_stop(&look);
 	assert_int_equal(s->state, SESSION_CLOSING);
-	assert_int_equal(s->reason, RDMABLK_R_LOGIN_TIMEOUT);
+	assert_int_equal(s->end.reason, RDMABLK_R_LOGIN_TIMEOUT);
 	assert_false(LIST_EMPTY(&export.leases));
 	hang_end();
 	wait_gone();
