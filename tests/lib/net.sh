@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The guests' test networks, each with its rxe devices. Addresses are exported
-# as INITIATOR_ADDR, TARGET_ADDR and, where there is IPv6, INITIATOR_ADDR6 and
-# TARGET_ADDR6. The caller sets NET, MTU and ROLE.
+# The guests' test networks, each with its rxe devices. net_up_NET brings one up, in the
+# initramfs. net_names_NET exports addresses as INITIATOR_ADDR, TARGET_ADDR and, where there
+# is IPv6, INITIATOR_ADDR6 and TARGET_ADDR6. The caller sets NET, MTU and ROLE.
 
 # net_wait CMD...: until it succeeds, 20 s at most
 net_wait() {
@@ -46,10 +46,12 @@ net_common() {
 
 # One device that talks to itself. rxe loops such packets internally: they
 # never pass the network stack.
-net_up_loop() {
+net_names_loop() {
 	export INITIATOR_ADDR=10.99.0.2 TARGET_ADDR=10.99.0.2
 	export INITIATOR_ADDR6=fd99::2 TARGET_ADDR6=fd99::2
+}
 
+net_up_loop() {
 	net_common
 	ip -batch - <<-EOF || return 1
 	link add dummy0 mtu $MTU type dummy
@@ -66,11 +68,12 @@ net_up_loop() {
 # local addresses is asked last, and before it policy rules send each end's
 # traffic to the other. The rules with 'oif' serve rxe's route look-ups and
 # rdma_cm's reverse check.
-net_up_veth() {
-	local d
-
+net_names_veth() {
 	export INITIATOR_ADDR=10.2.0.1 TARGET_ADDR=10.2.0.2
 	export INITIATOR_ADDR6='' TARGET_ADDR6=''
+}
+
+net_up_veth() {
 	net_common
 	ip rule add pref 100 lookup local && ip rule del pref 0 || return 1
 	net_veth_pair
@@ -210,11 +213,14 @@ net_switch() {
 }
 
 # Two machines on one wire.
+net_names_two() {
+	export INITIATOR_ADDR=10.99.0.1 TARGET_ADDR=10.99.0.2
+	export INITIATOR_ADDR6=fd99::1 TARGET_ADDR6=fd99::2
+}
+
 net_up_two() {
 	local host=1
 
-	export INITIATOR_ADDR=10.99.0.1 TARGET_ADDR=10.99.0.2
-	export INITIATOR_ADDR6=fd99::1 TARGET_ADDR6=fd99::2
 	if [[ $ROLE == target ]]; then
 		host=2
 	fi

@@ -126,12 +126,14 @@ qemu_ports() {
 # driver of dummy networks that is built in would make one by itself. Debian clears all
 # allocated memory, which would hide code that forgets to. Many emulated processors would
 # measure their speed one after the other, which takes minutes and fails on a busy host: lpj
-# makes delays last as long as they should at 2.5 GHz, and longer on a slower host.
+# makes delays last as long as they should at 2.5 GHz, and longer on a slower host. What the
+# kernel does not know, it puts into the environment of its first program.
 kernel_command_line() {
 	local speed=
 
 	((SMP <= 4)) || speed=lpj=10000000
 	echo "console=ttyS0 loglevel=6 panic=-1 oops=panic log_buf_len=4M" \
 		"mitigations=off no_timer_check 8250.nr_uarts=1" \
-		"init_on_alloc=0 dummy.numdummies=0${speed:+ $speed} rdmablk.role=$1"
+		"init_on_alloc=0 dummy.numdummies=0${speed:+ $speed}" \
+		"NET=$NET MTU=$MTU ROLE=$1"
 }
