@@ -47,11 +47,11 @@ enum session_state {
 
 /**
  * struct session_login - what only a login needs; zeroed when the session is live
+ * @turn: in the list of sessions that wait until another of their address is registered
  * @hello: as received
  * @challenge: as sent
  * @slot: the session holds a login slot
  * @refused: why the initiator itself has closed the session, or RDMABLK_OK
- * @turn: in the list of sessions that wait until another of their address is registered
  * @waits: the session is in the list of @turn
  * @registering: a worker registers the memory
  * @noted: was it noted who writes: 1: yes; 0: no; -errno: the session must not write
@@ -60,6 +60,7 @@ enum session_state {
  * @registered_ms: how long the turn and the registration took; not part of a login's time
  */
 struct session_login {
+	TAILQ_ENTRY(session) turn;
 	struct rdmablk_hello hello;
 	struct rdmablk_challenge challenge;
 	bool slot;
@@ -67,7 +68,6 @@ struct session_login {
 	bool registering;
 	unsigned int refused;
 	int noted;
-	TAILQ_ENTRY(session) turn;
 	void (*registered)(struct job *job);
 	int64_t turn_began;
 	int64_t registered_ms;
