@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# dm-crypt on the disk, by the recipe of the guide: LUKS2 with sectors of 4096 bytes and
+# ext4 on it. FLUSHes, durable writes and discards get through to the target's file; a
+# file system in use outlives an outage and grows with the file; the file has nothing of
+# the data in clear, and the wrong key opens nothing.
+#
+# mem: 1024
+# kernels: 6.12
+# timeout: 600
+
+# shellcheck source=tests/cases/store/lib.sh
+source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+require cryptsetup mkfs.ext4 resize2fs jq
+
+# Nothing but the kernel makes nodes here.
+export DM_DISABLE_UDEV=1
+TEXT=rdmablk-plain-text-
+PLAIN=/dev/mapper/secret
+FILE=$DISK/file MNT=/media/secret
+
+serve_it() {
+	serve_file "$FILE,cache=full,block=4096"
+}
+
+# more COUNTER CMD...: CMD makes the counter of the disk grow
+more() {
+	local before
+
+	before=$(status "$1")
+	"${@:2}"
+	(($(status "$1") > before)) || fail "$1 does not grow with ${*:2}"
+}
+
+# The guide's options; deriving the key is made cheap, because the processor is emulated.
+format() {
+	cryptsetup luksFormat --batch-mode --type luks2 --sector-size 4096 \
+		--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /tmp/key $DEV
+}
+
+unlock() {
+	cryptsetup open --type luks2 --allow-discards --key-file "${1:-/tmp/key}" $DEV secret
+}
+
+write_text() {
+	printf "$TEXT%.0s" {1..50000} >"$MNT/$1"
+}
+
+tree_sum() {
+	(cd $MNT && find . -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum)
+}
+
+modprobe dm_crypt
+ram_disk 192
+file_system
+truncate -s 64M $FILE
+serve_it
+load_module
+connect
+random_file 64 /tmp/key
+random_file 64 /tmp/wrong
+format
+run_expect 2 'No key available' unlock /tmp/wrong
+unlock
+expect 4096 "$(blockdev --getss $PLAIN)" "the sector"
+mkfs.ext4 -q $PLAIN
+mkdir -p $MNT
+mount -o discard $PLAIN $MNT
+cp -r /usr/include/linux $MNT
+write_text first
+more flushes sync -f $MNT
+more flushes dd if=/tmp/key of=$MNT/durable oflag=dsync status=none
+
+# A file that goes is discarded, and the target's file gives the space back.
+random_file 16M $MNT/large
+sync -f $MNT
+used=$(stat -c %b $FILE)
+rm $MNT/large
+more discards fstrim $MNT
+sync -f $MNT
+(($(stat -c %b $FILE) < used)) || fail "the file keeps the space: $(stat -c %b $FILE)"
+
+# In use through an outage
+write_text second &
+WRITER=$!
+stop_target TERM
+wait_until "$PATIENCE" state_is recovering || fail "no outage: $(status state)"
+serve_it
+wait "$WRITER"
+sync -f $MNT
+still_live
+
+# Larger, from the file up
+sum=$(tree_sum)
+truncate -s 96M $FILE
+"$RDMABLK" target resize disk0 >/dev/null
+larger() {
+	(($(blockdev --getsize64 $DEV) == 96 << 20))
+}
+wait_until "$PATIENCE" larger || fail "the disk does not grow"
+cryptsetup resize --key-file /tmp/key secret
+resize2fs $PLAIN >/tmp/resize 2>&1 || fail "resize2fs: $(cat /tmp/resize)"
+(($(stat -f -c '%b * %S' $MNT) > 64 << 20)) || fail "the file system does not grow"
+expect "$sum" "$(tree_sum)" "the checksum of the files"
+
+umount $MNT
+e2fsck -fn $PLAIN >/tmp/fsck 2>&1 || { cat /tmp/fsck; fail "e2fsck"; }
+run_expect 1 'in use' "$RDMABLK" disconnect rdmablk0
+cryptsetup close secret
+connect_again() {
+	disconnect
+	connect
+}
+connect_again
+expect 0 "$(grep -ac "$TEXT" $FILE || :)" "places of the file with the data in clear"
+unlock
+mount $PLAIN $MNT
+expect "$sum" "$(tree_sum)" "the checksum after all"
+(($(grep -ac "$TEXT" $MNT/second) > 0)) || fail "the search for the data finds nothing"
+umount $MNT
+cryptsetup close secret
+still_live
+disconnect
