@@ -122,7 +122,8 @@
  *	answer on a write queue that belongs to no command.
  * @RDMABLK_R_FEATURE: CLOSE after HELLO: the target lacks a required feature. CLOSE after
  *	PROOF: the export needs a feature that was not chosen.
- * @RDMABLK_R_NO_EXPORT: CLOSE after PROOF
+ * @RDMABLK_R_NO_EXPORT: CLOSE after PROOF: there is none, or not for this address. Reject:
+ *	the target takes no connections from this address
  * @RDMABLK_R_READ_ONLY: CLOSE after PROOF: the export is read-only and HELLO wants to
  *	write. Answer: DIRTY, DISCARD, WRITE_ZEROES, SECURE_ERASE or WRITE without the
  *	right to write.

@@ -124,6 +124,8 @@ static void reload_settings(struct config *is, const struct config *fresh)
 		log_set_level(is->log_level);
 		changed("log-level", true, "changed", "");
 	}
+	if (config_take_text(&is->allow_address, fresh->allow_address))
+		changed("allow-address", true, "changed", "");
 	needs_restart("listen", same_listen(is, fresh));
 	needs_restart("insecure", is->insecure == fresh->insecure);
 	needs_restart("name", same_text(is->name, fresh->name));

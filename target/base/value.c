@@ -207,6 +207,107 @@ int value_address(const char *text, struct listen_addr *out)
 	return 0;
 }
 
+/* An IP address as 16 bytes; IPv4 as the IPv6 address that stands for it */
+struct ip {
+	uint8_t byte[16];
+};
+
+static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+static struct ip ip_of_v4(const struct in_addr *addr)
+{
+	struct ip ip;
+
+	memcpy(ip.byte, mapped, sizeof(mapped));
+	memcpy(ip.byte + sizeof(mapped), addr, sizeof(*addr));
+	return ip;
+}
+
+/* Return: whether @text is ADDRESS or ADDRESS/BITS, with no bit set after those */
+static bool read_network(char *text, struct ip *ip, unsigned int *bits)
+{
+	char *slash = strchr(text, '/');
+	struct in_addr v4;
+	uint64_t n = 128, most = 128;
+
+	if (slash)
+		*slash++ = '\0';
+	if (inet_pton(AF_INET, text, &v4) == 1) {
+		*ip = ip_of_v4(&v4);
+		most = 32;
+	} else if (inet_pton(AF_INET6, text, ip->byte) != 1) {
+		return false;
+	}
+	if (slash && (value_number(slash, &n) || n > most))
+		return false;
+	*bits = slash ? (unsigned int)(128 - most + n) : 128;
+	for (unsigned int i = *bits; i < 128; i++)
+		if (ip->byte[i / 8] & 0x80 >> i % 8)
+			return false;
+	return true;
+}
+
+static bool same_bits(const struct ip *a, const struct ip *b, unsigned int bits)
+{
+	unsigned int rest = bits % 8;
+
+	if (memcmp(a->byte, b->byte, bits / 8))
+		return false;
+	return !rest || !((a->byte[bits / 8] ^ b->byte[bits / 8]) >> (8 - rest));
+}
+
+/**
+ * value_networks_ok - check a list of networks
+ * @text: IPv4 and IPv6 addresses, each alone or as ADDRESS/BITS, with blanks or commas
+ *	between them
+ *
+ * Return: whether it is such a list, and not empty.
+ */
+bool value_networks_ok(const char *text)
+{
+	char *copy __cleanup_free = strdup(text), *rest = copy, *word;
+	unsigned int bits;
+	bool any = false;
+	struct ip ip;
+
+	if (!copy)
+		return false;
+	while ((word = strsep(&rest, ", \t"))) {
+		if (!*word)
+			continue;
+		if (!read_network(word, &ip, &bits))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/**
+ * value_in_networks - look for an address in a list of networks
+ * @text: as for value_networks_ok()
+ * @sa: IPv4 or IPv6
+ *
+ * Return: whether @sa is in one of them. Without memory it is in none.
+ */
+bool value_in_networks(const char *text, const struct sockaddr *sa)
+{
+	char *copy __cleanup_free = strdup(text), *rest = copy, *word;
+	unsigned int bits;
+	struct ip ip, net;
+
+	if (!copy)
+		return false;
+	if (sa->sa_family == AF_INET)
+		ip = ip_of_v4(&((const struct sockaddr_in *)sa)->sin_addr);
+	else
+		memcpy(ip.byte, &((const struct sockaddr_in6 *)sa)->sin6_addr,
+		       sizeof(ip.byte));
+	while ((word = strsep(&rest, ", \t")))
+		if (*word && read_network(word, &net, &bits) && same_bits(&ip, &net, bits))
+			return true;
+	return false;
+}
+
 /**
  * value_address_text - an address for people
  * @sa: IPv4 or IPv6

@@ -28,6 +28,8 @@ int value_size(const char *text, uint64_t *out);
 int value_bool(const char *text, bool *out);
 int value_uuid(const char *text, uint8_t *out);
 int value_address(const char *text, struct listen_addr *out);
+bool value_networks_ok(const char *text);
+bool value_in_networks(const char *text, const struct sockaddr *sa);
 bool value_name_ok(const char *text, size_t max);
 bool value_loopback(const struct listen_addr *addr);
 void value_uuid_text(const uint8_t *uuid, char *out);

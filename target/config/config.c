@@ -62,6 +62,7 @@ void config_export_free(struct export_config *ec)
 	free(ec->file);
 	free(ec->fault);
 	free(ec->arena);
+	free(ec->allow_address);
 	free(ec);
 }
 
@@ -81,6 +82,7 @@ void config_free(struct config *cfg)
 	free(cfg->name);
 	free(cfg->state_dir);
 	free(cfg->control);
+	free(cfg->allow_address);
 	free(cfg->directories);
 }
 
@@ -390,6 +392,29 @@ bool config_export_same(const struct export_config *a, const struct export_confi
 }
 
 /**
+ * config_take_text - take over the value of a key that is a text
+ * @field: changed if it has another text; keeps its own if there is no memory
+ * @now: what is said of it now, or NULL
+ *
+ * Return: whether it has changed.
+ */
+bool config_take_text(char **field, const char *now)
+{
+	char *copy = NULL;
+
+	if (same_text(*field, now))
+		return false;
+	if (now) {
+		copy = strdup(now);
+		if (!copy)
+			return false;
+	}
+	free(*field);
+	*field = copy;
+	return true;
+}
+
+/**
  * config_export_limit - take over the limits of an export, which need no opening
  * @ec: of an export, perhaps open and in use
  * @now: what is said of it now
@@ -400,6 +425,8 @@ bool config_export_limit(struct export_config *ec, const struct export_config *n
 {
 	bool same = ec->max_sessions == now->max_sessions &&
 		    ec->max_queues == now->max_queues && ec->max_pinned == now->max_pinned;
+
+	same &= !config_take_text(&ec->allow_address, now->allow_address);
 
 	ec->max_sessions = now->max_sessions;
 	ec->max_queues = now->max_queues;

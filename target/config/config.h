@@ -86,6 +86,7 @@ enum cache_mode {
  * @max_sessions: sessions, at most; 0: as export_caps() says, and so below
  * @max_queues: hardware queues of all sessions, at most
  * @max_pinned: bytes registered for all sessions, at most; 0: no limit
+ * @allow_address: networks whose hosts may use it; NULL: any
  * @fault: file with rules of faults of @file, or NULL
  * @seen: which keys were given, bit by bit
  */
@@ -113,6 +114,7 @@ struct export_config {
 	uint64_t max_sessions;
 	uint64_t max_queues;
 	uint64_t max_pinned;
+	char *allow_address;
 	char *fault;
 	uint64_t seen;
 };
@@ -148,6 +150,7 @@ TAILQ_HEAD(export_config_list, export_config);
  * @io_threads: threads for each file without a cache
  * @control: path of the socket for the administrator; NULL: CONFIG_CONTROL, if that
  *	can be had
+ * @allow_address: networks from which connections are taken; NULL: any
  * @directories: where files are that may be written, absolute paths with ':' between them;
  *	NULL: anywhere
  * @seen: which keys of [target] were given, bit by bit
@@ -181,6 +184,7 @@ struct config {
 	uint64_t max_logins_addr;
 	uint64_t io_threads;
 	char *control;
+	char *allow_address;
 	char *directories;
 	uint64_t seen;
 	unsigned int errors;
@@ -229,6 +233,7 @@ void config_set(struct config *cfg, struct export_config *ec,
 void config_export_spec(struct config *cfg, const char *spec);
 void config_export_check(struct config *cfg, struct export_config *ec);
 bool config_export_same(const struct export_config *a, const struct export_config *b);
+bool config_take_text(char **field, const char *now);
 bool config_export_limit(struct export_config *ec, const struct export_config *now);
 void config_finish(struct config *cfg);
 int config_read(struct config *cfg, const char *path);

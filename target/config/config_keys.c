@@ -40,6 +40,13 @@ static const char *set_directories(const struct config_key *key, void *base,
 	return set_string(key, base, value);
 }
 
+static const char *set_networks(const struct config_key *key, void *base,
+				const char *value)
+{
+	return value_networks_ok(value) ? set_string(key, base, value) :
+	       "neither addresses nor networks (ADDRESS/BITS)";
+}
+
 static const char *set_bool(const struct config_key *key, void *base,
 			    const char *value)
 {
@@ -299,6 +306,9 @@ const struct config_key config_target_keys[] = {
 	  set_number, TARGET(io_threads), 1, 64 },
 	{ "control", "PATH", "socket of \"rdmablk target\" (/run/rdmablkd/control)",
 	  set_string, TARGET(control) },
+	{ "allow-address", "NET[,NET]...",
+	  "take connections from these addresses and networks only (any)",
+	  set_networks, TARGET(allow_address) },
 	{ "directories", "DIR[:DIR]...",
 	  "write only below these, and the files of [export] sections (anywhere)",
 	  set_directories, TARGET(directories) },
@@ -343,6 +353,9 @@ const struct config_key config_export_keys[] = {
 	{ "max-pinned", "SIZE",
 	  "memory registered for its sessions; readers get three quarters (no limit)",
 	  set_size, EXPORT(max_pinned), 1, UINT64_MAX },
+	{ "allow-address", "NET[,NET]...",
+	  "only these addresses and networks may use it (any)",
+	  set_networks, EXPORT(allow_address) },
 	{ "fault", "FILE", "of a file: faults on demand, for tests", set_string,
 	  EXPORT(fault) },
 };

@@ -30,6 +30,9 @@ static unsigned int begin_login(const struct cm_event *ev,
 	struct device *dev;
 	unsigned int reason;
 
+	/* before anything is spent on it; a session that is live keeps its queues */
+	if (accept_cfg->allow_address && !value_in_networks(accept_cfg->allow_address, peer))
+		return RDMABLK_R_NO_EXPORT;
 	reason = login_refuses() ?: quota_login_get(peer);
 	if (reason)
 		return reason;

@@ -364,6 +364,19 @@ static unsigned int check_refused(const struct session *s)
 	return refused.reason;
 }
 
+/* The initiator hears the same as if there were no such export. */
+static bool may_use(const struct session *s, const struct export *e)
+{
+	const char *networks = e->cfg->allow_address;
+
+	if (!networks || value_in_networks(networks, session_peer(s)))
+		return true;
+	log_peer(session_peer(s), LOG_WARNING,
+		 "%s: refused: its address is not in allow-address of export %s",
+		 session_text(s), e->cfg->name);
+	return false;
+}
+
 static unsigned int handle_proof(struct session *s, const void *msg, size_t len)
 {
 	unsigned int reason = verify_proof(s, msg);
@@ -373,7 +386,7 @@ static unsigned int handle_proof(struct session *s, const void *msg, size_t len)
 	if (reason)
 		return reason;
 	e = export_find(s->wish.export_name);
-	if (!e)
+	if (!e || !may_use(s, e))
 		return refused.reason ?: RDMABLK_R_NO_EXPORT;
 	if (e->broken)
 		return RDMABLK_R_STORE_FAILED;

@@ -73,6 +73,44 @@ static void addresses(void **state)
 	assert_false(value_loopback(&a));
 }
 
+static bool is_in(const char *networks, const char *address)
+{
+	struct listen_addr a;
+
+	assert_true(value_networks_ok(networks));
+	assert_int_equal(value_address(address, &a), 0);
+	return value_in_networks(networks, (struct sockaddr *)&a.sa);
+}
+
+static void networks(void **state)
+{
+	static const char * const bad[] = {
+		"", " ,", "host", "10.0.0.1/33", "10.0.0.1/24", "10.0.0.0/", "10.0.0/24",
+		"fd99::/129", "fd99::1/64", "[fd99::1]", "10.0.0.1:20420", "10.0.0.0/8 x",
+		"10.0.0.0/-1",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_false(value_networks_ok(bad[i]));
+	assert_true(is_in("10.0.0.2", "10.0.0.2"));
+	assert_false(is_in("10.0.0.2", "10.0.0.3"));
+	assert_true(is_in("10.0.0.0/24", "10.0.0.255"));
+	assert_false(is_in("10.0.0.0/24", "10.0.1.0"));
+	assert_true(is_in("10.0.0.4/30", "10.0.0.7"));
+	assert_false(is_in("10.0.0.4/30", "10.0.0.8"));
+	assert_true(is_in("0.0.0.0/0", "192.0.2.1"));
+	assert_false(is_in("0.0.0.0/0", "fd99::1"));
+	assert_true(is_in("::/0", "192.0.2.1"));
+	assert_true(is_in("fd99::/63", "fd99:0:0:1::1"));
+	assert_false(is_in("fd99::/64", "fd99:0:0:1::1"));
+	assert_true(is_in("192.0.2.1", "::ffff:192.0.2.1"));
+	assert_true(is_in("::ffff:192.0.2.0/120", "192.0.2.7"));
+	assert_true(is_in(" 10.0.0.1,\t10.0.0.2 , fd99::2", "10.0.0.2"));
+	assert_true(is_in("10.0.0.1,10.0.0.2,fd99::2", "fd99::2"));
+	assert_false(is_in("10.0.0.1,10.0.0.2,fd99::2", "10.0.0.3"));
+}
+
 static void uuids(void **state)
 {
 	const char *text = "357fd8ba-e95a-4b0a-8c1d-74865a5c9127";
@@ -437,6 +475,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(addresses),
+		cmocka_unit_test(networks),
 		cmocka_unit_test(uuids),
 		cmocka_unit_test(a_whole_file),
 		cmocka_unit_test(what_is_wrong_is_an_error),

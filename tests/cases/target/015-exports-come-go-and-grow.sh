@@ -7,7 +7,8 @@
 # does; a mounted file system grows with its disk; a file that got shorter leaves its
 # export as it is. Exports in use stay, unless the removal is forced, and then the written
 # data is in the file. Reading the configuration again touches only exports that differ.
-# A daemon that is confined to a directory adds no file from elsewhere.
+# A daemon that is confined to a directory adds no file from elsewhere. A host whose
+# address is not allowed gets no connection; disks that are connected stay.
 # The daemon shows its exports to root only.
 
 # shellcheck source=tests/cases/store/lib.sh
@@ -165,6 +166,25 @@ done
 configure 'drain-ms = 150' "$NONE" "$FULL" "$FIXED"
 hup 'configuration: export new: removed'
 expect "$sessions" "$(target sessions --json | jq -c '[.sessions[].id]')" "the sessions"
+
+# A host whose address is not allowed is told that there is no such export.
+closed() {
+	export_section closed 'type = memory' 'size = 4M' "allow-address = $1"
+}
+configure "$NONE" "$FULL" "$FIXED" "$(closed '192.0.2.0/24, 2001:db8::/32')"
+hup 'configuration: export closed: added'
+run_expect 1 'no such export' "$RDMABLK" connect "$TARGET_ADDR/closed"
+expect_log 'its address is not in allow-address of export closed'
+configure "$NONE" "$FULL" "$FIXED" "$(closed "192.0.2.0/24, ${TARGET_ADDR%.*}.0/24")"
+hup 'configuration: export closed: changed'
+attach 4 closed
+configure 'allow-address = 192.0.2.1' "$NONE" "$FULL" "$FIXED" "$(closed 192.0.2.1)"
+hup 'configuration: setting allow-address: changed'
+dd if=/dev/rdmablk4 of=/dev/null bs=1M count=1 iflag=direct status=none
+run_expect 1 'no such export' "$RDMABLK" connect "$TARGET_ADDR/other"
+expect_log 'connection from .*: refused: no such export'
+configure "$NONE" "$FULL" "$FIXED" "$(closed 192.0.2.1)"
+hup 'configuration: setting allow-address: changed'
 
 umount /mnt/disk
 e2fsck -fn /dev/rdmablk1 >/dev/null || fail "the file system on the disk"
