@@ -143,7 +143,7 @@ void export_log_lost(void)
 
 		if (!e->cfg->read_only && e->store.ops->behind &&
 		    (is_elsewhere(e) || (ours && lacks(e))))
-			log_warn("export %s: %s may lack what was written last%s",
+			log_warn("export %s: %s may lack the last writes%s",
 				 e->cfg->name, e->cfg->file,
 				 e->cfg->arena ? "; its arena has it" : "");
 	}

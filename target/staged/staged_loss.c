@@ -96,7 +96,7 @@ void staged_fail(struct staged_file *sf, int ret)
 	if (!own || !atomic_load(&sf->failed))
 		sync_errors_note(sf->file->name, own ? sf->identity : sf->disk);
 	if (!atomic_exchange(&sf->failed, true))
-		log_err("export %s: what was written to %s cannot be made durable: %s; no FLUSH will succeed until it is opened again",
+		log_err("export %s: data written to %s cannot be made durable: %s; no FLUSH will succeed until it is opened again",
 			sf->file->name, sf->file->path, strerror(-ret));
 	if (own)
 		return;
@@ -104,7 +104,7 @@ void staged_fail(struct staged_file *sf, int ret)
 	LIST_FOREACH(other, &files, entry)
 		if (same_disk(other, sf) && !other->file->read_only &&
 		    !atomic_exchange(&other->failed, true))
-			log_err("export %s: what was written to %s may be lost with what export %s has lost of the same disk; no FLUSH will succeed until it is opened again",
+			log_err("export %s: data written to %s may be lost with that of export %s on the same disk; no FLUSH will succeed until it is opened again",
 				other->file->name, other->file->path, sf->file->name);
 	pthread_mutex_unlock(&files_lock);
 }
@@ -167,7 +167,7 @@ void staged_abandon(void)
 		if (atomic_load(&sf->failed) || sf->file->read_only ||
 		    !first_that_syncs(sf))
 			continue;
-		log_warn("export %s: whether what was written to %s is durable is not waited for: what was not flushed counts as lost",
+		log_warn("export %s: the end does not wait for a sync of %s: data that was not flushed counts as lost",
 			 sf->file->name, sf->file->path);
 	}
 }

@@ -248,7 +248,7 @@ int full_sync(struct store *store)
 	int ret = 0;
 
 	if (full->rewrite) {
-		log_info("export %s: writing to %s again what a failed fdatasync may have lost",
+		log_info("export %s: writing again to %s the data that a failed fdatasync may have lost",
 			 full->file.name, full->file.path);
 		ret = file_shrunk(&full->file) ? -EIO :
 		      write_set(store, &full->unsynced, NULL);
@@ -291,7 +291,7 @@ void full_compare_begin(struct full *full)
 {
 	full_compare_leave(full, full->file.size);
 	full->progress = full_now_s();
-	log_info("export %s: %s is compared with what was written, and brought up to date",
+	log_info("export %s: %s is compared with its arena, and brought up to date",
 		 full->file.name, full->file.path);
 }
 

@@ -256,7 +256,7 @@ static void store_close(struct store *store)
 	pthread_mutex_lock(&full->lock);
 	ret = full->file.read_only ? 0 : finish(store);
 	if (ret)
-		log_err("export %s: %s lacks what was written last: %s%s",
+		log_err("export %s: %s lacks the last writes: %s%s",
 			full->file.name, full->file.path, strerror(-ret),
 			store->kept && !arena_guard_broken(store->guard) ?
 			"; its arena has it" : "");

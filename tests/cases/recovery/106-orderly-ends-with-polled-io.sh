@@ -37,7 +37,7 @@ renew 2
 stop_verify
 sync $DEV
 # All had been flushed before each of the logouts, so there was nothing to look for.
-run_expect 1 '' grep 'is compared with what was written' "$TARGET_LOG"
+run_expect 1 '' grep 'is compared with its arena' "$TARGET_LOG"
 cmp $FILE <(dd if=$DEV bs=1M iflag=direct status=none) || fail "the file differs"
 disconnect
 stop_target

@@ -189,7 +189,7 @@ io 'EIO|EREMOTEIO' fsync b
 io ok check a $MIB $((4 * MIB)) 11
 undisturbed
 stop_target
-expect_log "$FILE lacks what was written last: .*; its arena has it"
+expect_log "$FILE lacks the last writes: .*; its arena has it"
 dmesg_has 'rdmablk0 .*: not all that was written could be flushed' ||
 	fail "the kernel log does not say that it was not flushed"
 umount $DISK

@@ -48,7 +48,7 @@ wait_until "$PATIENCE" target_is_gone || fail "two signals do not end the daemon
 TARGET_STATUS=0
 wait "$TARGET_PID" || TARGET_STATUS=$?
 expect 1 "$TARGET_STATUS" "the exit status"
-expect_log 'export disk0: .* what was not flushed counts as lost'
+expect_log 'export disk0: .* data that was not flushed counts as lost'
 rm $RULES
 serve
 second=$(epoch)

@@ -68,7 +68,7 @@ kill -CONT "$TARGET_PID"
 wait_until "$PATIENCE" said 2 ': live: ' || fail "the disk is not let in"
 stop_target TERM
 expect 1 "$TARGET_STATUS" "the exit status after the second signal"
-said 1 "disk0: $FILE may lack what was written last" ||
+said 1 "disk0: $FILE may lack the last writes" ||
 	fail "nobody says what is lost: $(<"$TARGET_LOG")"
 : >$RULES
 serve
