@@ -6,7 +6,8 @@
 # failed and can be disconnected. The daemon goes on, and listens again when its
 # device is back. With the device back the disk is connected again and works.
 #
-# kernels: 6.1 6.12
+# kernels: 6.12
+# long-kernels: 6.1
 # net: veth
 
 # shellcheck source=tests/cases/fault/lib.sh
