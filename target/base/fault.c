@@ -75,5 +75,6 @@ const char *fault_options(void)
 	       "  --fault no-keepalive-answer|no-fence|slow-fence=MS|grant-early|\n"
 	       "\tno-recv|corrupt-grant|bad-version|slow-login=MS|lost-flush|\n"
 	       "\tearly-flush|early-zeroes|lost-dirty|lost-end|no-store-wait|slow-store=MS|\n"
-	       "\tsame-epoch|forget-writer\n";
+	       "\tsame-epoch|forget-writer\n"
+	       "  fault=FILE\n\tkey of an export: rules by which requests to its file fail\n";
 }

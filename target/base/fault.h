@@ -53,11 +53,15 @@ enum fault {
 
 #ifdef RDMABLKD_FAULTS
 
+#define FAULT_BUILT	true
+
 uint64_t fault(enum fault which);
 int fault_set(const char *word);
 const char *fault_options(void);
 
 #else
+
+#define FAULT_BUILT	false
 
 /* 0: off; else the value given, 1 without one */
 static inline uint64_t fault(enum fault which)

@@ -195,7 +195,7 @@ struct config {
  * struct config_key - one key, which is also one option
  * @name: as written in the file and after "--"
  * @arg: what it takes, for --help; NULL: nothing, it is a switch
- * @help: one line
+ * @help: one line; NULL: --help leaves the key out, as it is for tests
  * @set: parse @value into @base; NULL on success, else what is wrong
  * @offset: of the field in the struct @set is given
  * @min: smallest number or size

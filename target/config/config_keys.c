@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <syslog.h>
 
+#include "base/fault.h"
 #include "base/util.h"
 #include "config/config.h"
 
@@ -19,6 +20,12 @@ static const char *set_string(const struct config_key *key, void *base,
 	free(*field);
 	*field = strdup(value);
 	return *field ? NULL : "out of memory";
+}
+
+static const char *set_fault(const struct config_key *key, void *base,
+			     const char *value)
+{
+	return FAULT_BUILT ? set_string(key, base, value) : "not in this build";
 }
 
 static const char *set_name(const struct config_key *key, void *base,
@@ -356,8 +363,7 @@ const struct config_key config_export_keys[] = {
 	{ "allow-address", "NET[,NET]...",
 	  "only these addresses and networks may use it (any)",
 	  set_networks, EXPORT(allow_address) },
-	{ "fault", "FILE", "of a file: faults on demand, for tests", set_string,
-	  EXPORT(fault) },
+	{ "fault", "FILE", NULL, set_fault, EXPORT(fault) },
 };
 
 const unsigned int config_nr_export_keys = ARRAY_SIZE(config_export_keys);

@@ -40,8 +40,9 @@ static void print_keys(const struct config_key *keys, unsigned int nr, const cha
 		       const char *between)
 {
 	for (unsigned int i = 0; i < nr; i++)
-		printf("  %s%s%s%s\n\t%s\n", before, keys[i].name,
-		       keys[i].arg ? between : "", keys[i].arg ?: "", keys[i].help);
+		if (keys[i].help)
+			printf("  %s%s%s%s\n\t%s\n", before, keys[i].name,
+			       keys[i].arg ? between : "", keys[i].arg ?: "", keys[i].help);
 }
 
 static void print_help(void)

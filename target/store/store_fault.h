@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Faults of what is behind an export, on demand: between the stores and their file
- * errors, short transfers, delays and hangs, as a file of rules says that may change
- * at any time. Without such a file nothing is looked at.
+ * Faults of an export's file on demand, for tests: errors, short transfers, delays and
+ * hangs. A file of rules, which may change at any time, says which. Compiled in with
+ * FAULTS=1 only; otherwise store_fault() is constant and the code behind it is gone.
  *
  * The file has a rule per line; '#' begins a comment:
  *
@@ -10,18 +10,19 @@
  *
  *	OP	read, write, sync, discard, zero, or any
  *	ACTION	error NAME	EIO, ENOSPC, EDQUOT, EROFS, EINVAL, EAGAIN, EINTR
- *		short BYTES	no more than so many are transferred
- *		delay MS	it takes so much longer
- *		hang		it is done when the rule is gone from the file
- *	at	only what touches this range
- *	skip	not the first N that fit
+ *		short BYTES	a transfer moves so many at most
+ *		delay MS	the request takes so much longer
+ *		hang		the request waits until the file changes
+ *	at	only requests that touch this range
+ *	skip	not the first N requests that match
  *	count	N times; default: always
  *
- * The first rule that fits counts. A file that changes starts all rules anew.
+ * The first rule that matches wins. When the file changes, all rules start again.
  */
 #ifndef RDMABLKD_STORE_FAULT_H
 #define RDMABLKD_STORE_FAULT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /**
@@ -43,21 +44,23 @@ enum store_fault_op {
 
 struct store_fault;
 
+#ifdef RDMABLKD_FAULTS
+
 int store_fault_open(struct store_fault **out, const char *path);
 void store_fault_close(struct store_fault *sf);
 int store_fault_ask(struct store_fault *sf, enum store_fault_op op, uint64_t offset,
 		    uint64_t *bytes);
 
 /**
- * store_fault - is something to go wrong now
+ * store_fault - apply the rules to a request that is about to be done
  * @sf: rules; NULL: none
- * @op: what is about to be done
- * @offset: where
- * @bytes: how many; may get fewer
+ * @op: kind of the request
+ * @offset: where it begins, bytes
+ * @bytes: its length; a rule may shorten it
  *
  * Waits as long as a rule says. Any thread.
  *
- * Return: 0: do it; -errno: it has failed so, and is not done.
+ * Return: 0: do it; -errno: it has failed and is not done.
  */
 static inline int store_fault(struct store_fault *sf, enum store_fault_op op,
 			      uint64_t offset, uint64_t *bytes)
@@ -65,4 +68,29 @@ static inline int store_fault(struct store_fault *sf, enum store_fault_op op,
 	return sf ? store_fault_ask(sf, op, offset, bytes) : 0;
 }
 
+#else
+
+static inline int store_fault_open(struct store_fault **out, const char *path)
+{
+	(void)path;
+	*out = NULL;
+	return 0;
+}
+
+static inline void store_fault_close(struct store_fault *sf)
+{
+	(void)sf;
+}
+
+static inline int store_fault(struct store_fault *sf, enum store_fault_op op,
+			      uint64_t offset, uint64_t *bytes)
+{
+	(void)sf;
+	(void)op;
+	(void)offset;
+	(void)bytes;
+	return 0;
+}
+
+#endif
 #endif

@@ -13,6 +13,7 @@ source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 require addpart blkdiscard fio
 # A task that discards holds a lock of the block device that others need, too.
 SLOW=${DEV}p1 REST=${DEV}p2
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 RULES=/run/rules TRACING=/sys/kernel/tracing COUNT=64
 
 # rules [LINE]: faults of the file from now on

@@ -13,6 +13,7 @@ source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 require addpart blkdiscard fio
 # A task that discards holds a lock of the block device that others need, too.
 SLOW=${DEV}p1 REST=${DEV}p2
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 FILE=/dev/shm/disk0 RULES=/run/rules COUNT=16
 
 # rules [LINE...]: faults of the file from now on

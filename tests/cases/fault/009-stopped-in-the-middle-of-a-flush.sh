@@ -14,6 +14,7 @@
 # shellcheck source=tests/cases/network/lib.sh
 source "$RDMABLK_TOP/tests/cases/network/lib.sh"
 
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 DATA=/dev/shm/data BEFORE=/dev/shm/before RULES=/tmp/rules
 KEPT=1		# an arena outlives the daemon
 BYTES=4194304	# written and flushed; the disk has twice as many
@@ -199,7 +200,6 @@ stopped_and_lost
 stop_target
 store_remove
 
-export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 found_out full early-flush
 found_out none lost-flush
 unload_module

@@ -9,6 +9,7 @@
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 FILE=/dev/shm/disk0 RULES=/run/rules LATE='command was not answered in time'
 
 rules() {

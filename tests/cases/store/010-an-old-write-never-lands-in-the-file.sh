@@ -9,6 +9,7 @@
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 FILE=$DISK/disk0 RULES=/run/rules
 
 write_one() {
@@ -71,8 +72,6 @@ stop_target
 expect 0 "$TARGET_STATUS" "the daemon's exit status"
 file_is /tmp/new || fail "an old write has landed after a newer one"
 
-program faults/rdmablkd
-RDMABLKD=$PROGRAM
 serve_file "$FILE,fault=$RULES" --fault no-store-wait
 connect --reconnect-delay 1
 hold_old

@@ -140,6 +140,7 @@ umount $DISK
 mount -t tmpfs -o size=24M none $DISK
 without_cache
 in_memory
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 by_name none
 by_name full
 umount $DISK

@@ -88,7 +88,10 @@ stop_target
 # An fdatasync that fails.
 new_file
 echo 'sync error EIO' >$RULES
+honest=$RDMABLKD
+RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 start "file=$FILE,fault=$RULES"
+RDMABLKD=$honest
 flush_fails 82
 expect_logs 1 "$FILE: Input/output error"
 rm $RULES

@@ -202,6 +202,7 @@ opening() {
 		.state == "opening"' >/dev/null
 }
 configure "$NONE"
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 start_target --config $CONFIG
 truncate -s 4M $DISK/hung
 dd if=/dev/urandom of=$DISK/hung bs=1M count=1 conv=notrunc status=none

@@ -9,6 +9,7 @@
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 require jq
 
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 RULES=/tmp/rules
 
 serve() {

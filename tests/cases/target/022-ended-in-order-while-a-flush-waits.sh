@@ -13,6 +13,7 @@ source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 RULES=/tmp/rules DATA=/dev/shm/data BYTES=4194304
 
 serve() {

@@ -14,8 +14,7 @@
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 program target_probe
 INITIATOR=$PROGRAM
-program faults/rdmablkd
-FAULTY=$PROGRAM
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 FILE=/run/disk RULES=/run/rules OLD=/run/old
 
 # rules TEXT: those of the file from now on; who is held goes on
@@ -136,7 +135,7 @@ next_session
 probe_ends
 stop
 
-RDMABLKD=$FAULTY start full --fault no-store-wait
+start full --fault no-store-wait
 probe_crash
 next_session
 rules ''

@@ -11,6 +11,7 @@
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 require jq python3
 
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 RULES=/tmp/rules LOST_DATA='store has lost its contents' STATE=/run/state
 
 serve() {

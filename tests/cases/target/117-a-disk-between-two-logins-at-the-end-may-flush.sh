@@ -12,6 +12,7 @@
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 FILE=/dev/shm/file DATA=/dev/shm/data RULES=/tmp/rules
 
 serve() {

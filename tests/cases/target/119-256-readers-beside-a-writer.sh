@@ -15,6 +15,7 @@
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 require fio
 
+export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 READERS=256 READ_ONLY=1 STAGED=3	# HELLO's flags; RDMABLK_F_COMMANDS and _STAGED
 LIMIT_SESSIONS=33 LIMIT_MEMORY=35	# RDMABLK_R_LIMIT_*
 FILE=/dev/shm/file RULES=/run/rules SYNC=/tmp/sync
