@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Faults of a file without a cache. A rule may say to wait, so each question has a
- * thread of its own, and one request waits while others go on.
+ * Rules of faults for an uncached file. A rule may say to wait, so a thread of its own asks
+ * for each request, and one request waits while others go on. Only in builds with FAULTS=1.
  */
 #include "base/util.h"
 #include "staged/staged_fault.h"
 
 /**
- * struct question - a question under way
+ * struct question - a request that a thread asks the rules for
  * @note: brings the answer back
- * @ask: the question
+ * @ask: the request
  * @ret: 0 or -errno
  */
 struct question {
@@ -43,12 +43,12 @@ static void *question_main(void *arg)
 }
 
 /**
- * staged_ask - do something unless it is to fail
- * @ask: what; copied
+ * staged_fault_ask - let a thread ask the rules, then do the request or let it fail
+ * @ask: the request, with rules; copied
  *
  * In the thread of its ring.
  */
-void staged_ask(const struct staged_ask *ask)
+void staged_fault_ask(const struct staged_ask *ask)
 {
 	struct question *q = calloc(1, sizeof(*q));
 	pthread_t thread;

@@ -104,10 +104,7 @@ static void sync_start(struct staged_file *sf, struct ring *r)
 
 	sf->ring = r;
 	atomic_store(&sf->unsynced, false);
-	if (ask.fault)
-		staged_ask(&ask);
-	else
-		sync_submit(&sf->sync, 0);
+	staged_fault(&ask);
 }
 
 static void told_finish(struct ring_note *note)
@@ -440,10 +437,7 @@ static void rw_start(struct staged_io *io)
 		.go = rw_submit,
 	};
 
-	if (ask.fault)
-		staged_ask(&ask);
-	else
-		rw_submit(&io->src, ask.bytes);
+	staged_fault(&ask);
 }
 
 /* A write without RWF_DSYNC has changed the file, at least in part. */
