@@ -460,24 +460,6 @@ static int rdmablk_joins_step(struct rdmablk_session *s, struct rdmablk_joins *j
 	return rdmablk_join_fail(s, j->queue, -ETIMEDOUT);
 }
 
-/*
- * Moderation is a hint: a device that cannot moderate still gets a disk. With adaptive
- * moderation a device overwrites these values when its load changes, unless adaptive
- * moderation is off.
- */
-static void rdmablk_login_moderate(struct rdmablk_session *s, struct rdmablk_hwq *hwq)
-{
-	const struct rdmablk_options *opt = &s->opt;
-	int ret;
-
-	if (hwq->polled || !opt->cq_count)
-		return;
-	ret = rdma_set_cq_moderation(hwq->cq, opt->cq_count, opt->cq_period);
-	if (ret && !hwq->nr)
-		rdmablk_warn(s, "%s does not moderate completions as asked to: %d\n",
-			     dev_name(&s->pd->device->dev), ret);
-}
-
 static int rdmablk_login_cq(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
 			    unsigned int cqes)
 {
@@ -496,7 +478,6 @@ static int rdmablk_login_cq(struct rdmablk_session *s, struct rdmablk_hwq *hwq,
 					  "no memory or no room on the device for completions" :
 					  "cannot create a completion queue");
 	}
-	rdmablk_login_moderate(s, hwq);
 	return 0;
 }
 

@@ -98,8 +98,6 @@ static int rdmablk_nl_put_options(struct sk_buff *msg, const struct rdmablk_sess
 	       nla_put_u8(msg, RDMABLK_ATTR_ACK_TIMEOUT, READ_ONCE(s->ack_timeout)) ||
 	       nla_put_s32(msg, RDMABLK_ATTR_TOS, opt->route.tos) ||
 	       (opt->ordered && nla_put_flag(msg, RDMABLK_ATTR_ORDERED)) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_CQ_COUNT, opt->cq_count) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_CQ_PERIOD, opt->cq_period) ||
 	       (opt->source.ss_family != AF_UNSPEC &&
 		rdmablk_nl_put_addr(msg, RDMABLK_ATTR_SOURCE, &opt->source));
 }
@@ -404,8 +402,6 @@ static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *op
 	if (info->attrs[RDMABLK_ATTR_TOS])
 		opt->route.tos = nla_get_s32(info->attrs[RDMABLK_ATTR_TOS]);
 	opt->ordered = nla_get_flag(info->attrs[RDMABLK_ATTR_ORDERED]);
-	opt->cq_count = rdmablk_nl_u32(info, RDMABLK_ATTR_CQ_COUNT, 0);
-	opt->cq_period = rdmablk_nl_u32(info, RDMABLK_ATTR_CQ_PERIOD, 0);
 	if (info->attrs[RDMABLK_ATTR_HOST_ID])
 		nla_memcpy(opt->host_id, info->attrs[RDMABLK_ATTR_HOST_ID],
 			   sizeof(opt->host_id));
@@ -414,17 +410,6 @@ static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *op
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[RDMABLK_ATTR_ACK_TIMEOUT],
 				    "ack_timeout is neither 0 nor 8 to 22");
 		return -ERANGE;
-	}
-	if (opt->cq_period && !opt->cq_count) {
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[RDMABLK_ATTR_CQ_PERIOD],
-				    "cq_period without cq_count");
-		return -EINVAL;
-	}
-	/* Without a timer the last completions would wait for others. */
-	if (opt->cq_count > 1 && !opt->cq_period) {
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[RDMABLK_ATTR_CQ_COUNT],
-				    "cq_count of more than 1 without cq_period");
-		return -EINVAL;
 	}
 	if (!memchr_inv(opt->host_id, 0, sizeof(opt->host_id))) {
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[RDMABLK_ATTR_HOST_ID],

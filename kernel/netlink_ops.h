@@ -20,14 +20,6 @@ static struct netlink_range_validation_signed rdmablk_nl_dev_loss_tmo_range = {
 	.max = 1000000,
 };
 
-static struct netlink_range_validation rdmablk_nl_cq_count_range = {
-	.max = 65535,
-};
-
-static struct netlink_range_validation rdmablk_nl_cq_period_range = {
-	.max = 65535,
-};
-
 static struct netlink_range_validation_signed rdmablk_nl_io_tmo_range = {
 	.min = -1,
 	.max = 86400,
@@ -57,8 +49,6 @@ static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] =
 	[RDMABLK_ATTR_ON_DATA_LOSS] = NLA_POLICY_MAX(NLA_U32, 1),
 	[RDMABLK_ATTR_ACK_TIMEOUT] = NLA_POLICY_MAX(NLA_U8, 22),
 	[RDMABLK_ATTR_HOST_ID] = NLA_POLICY_EXACT_LEN(16),
-	[RDMABLK_ATTR_CQ_COUNT] = NLA_POLICY_FULL_RANGE(NLA_U32, &rdmablk_nl_cq_count_range),
-	[RDMABLK_ATTR_CQ_PERIOD] = NLA_POLICY_FULL_RANGE(NLA_U32, &rdmablk_nl_cq_period_range),
 	[RDMABLK_ATTR_IO_TMO] =
 		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_io_tmo_range),
 	[RDMABLK_ATTR_TOS] = NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_tos_range),

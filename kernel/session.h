@@ -48,8 +48,6 @@
  * @connect_tmo: seconds
  * @route: retransmit timeout and type of service
  * @ordered: each WRITE ends with a READ; see queue.c
- * @cq_count: completions that an interrupt waits for; 0: see rdma_set_cq_moderation()
- * @cq_period: microseconds that it waits at most; both 0: as the RDMA device has it
  * @keep_alive_tmo: seconds
  * @reconnect_delay: seconds
  * @fast_io_fail_tmo: seconds; -1: never before @dev_loss_tmo
@@ -70,8 +68,6 @@ struct rdmablk_options {
 	u32 connect_tmo;
 	struct rdmablk_cm_route route;
 	bool ordered;
-	u16 cq_count;
-	u16 cq_period;
 	u32 keep_alive_tmo;
 	u32 reconnect_delay;
 	s32 fast_io_fail_tmo;

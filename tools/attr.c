@@ -84,8 +84,6 @@ const struct attr_info attr_table[RDMABLK_ATTR_MAX + 1] = {
 	INFO(LATENCY_WRITE, "latency_write", NULL, NONE, NULL),
 	INFO(LATENCY_FLUSH, "latency_flush", NULL, NONE, NULL),
 	INFO(LATENCY_DISCARD, "latency_discard", NULL, NONE, NULL),
-	INFO(CQ_COUNT, "cq_count", "CQ-COUNT", U32, NULL),
-	INFO(CQ_PERIOD, "cq_period", "CQ-PERIOD", U32, "us"),
 	INFO(IO_TMO, "io_tmo", "IO-TMO", TMO, "s"),
 	INFO(KEEP_ALIVE_ASKED, "keep_alive_asked", "KEEP-ALIVE-ASKED", U32, "s"),
 	INFO(TOS, "tos", "TOS", TMO, NULL),

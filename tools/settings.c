@@ -36,8 +36,6 @@ static const struct number_info {
 	NUMBER(IO_TMO, "io-tmo", " seconds, or off", 0, 86400),
 	NUMBER(ACK_TIMEOUT, "ack-timeout", "", 0, 22),
 	NUMBER(TOS, "tos", ", or off", 0, 255),
-	NUMBER(CQ_COUNT, "cq-count", "", 0, 65535),
-	NUMBER(CQ_PERIOD, "cq-period", " microseconds", 0, 65535),
 #undef NUMBER
 };
 
@@ -136,22 +134,6 @@ static int check_outage(const struct opts_origin *origin,
 			    given ? "" : ", the default");
 }
 
-/* The two of completions: 0, which is the default, leaves them to the RDMA device. */
-static int check_moderation(const struct opts_origin *origin,
-			    const struct settings *settings)
-{
-	__u32 count = settings_get(settings, RDMABLK_ATTR_CQ_COUNT, 0);
-	__u32 period = settings_get(settings, RDMABLK_ATTR_CQ_PERIOD, 0);
-
-	if (period && !count)
-		return report_usage(origin->what, "%scq-period %u needs %scq-count",
-				    origin->dashes, period, origin->dashes);
-	if (count > 1 && !period)
-		return report_usage(origin->what, "%scq-count %u needs %scq-period",
-				    origin->dashes, count, origin->dashes);
-	return 0;
-}
-
 /* 0: the value of the path record. Values below 8 break any connection. */
 static int check_ack_timeout(const struct opts_origin *origin,
 			     const struct settings *settings)
@@ -178,9 +160,7 @@ int settings_check(const struct opts_origin *origin,
 {
 	int ret = check_outage(origin, settings, defaults);
 
-	if (!ret)
-		ret = check_ack_timeout(origin, settings);
-	return ret ? ret : check_moderation(origin, settings);
+	return ret ? ret : check_ack_timeout(origin, settings);
 }
 
 /**

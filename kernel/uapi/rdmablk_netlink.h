@@ -36,7 +36,7 @@
  *	connect was given up.
  *	request: TARGET EXPORT SOURCE READ_ONLY STEAL QUEUES POLL_QUEUES QUEUE_DEPTH
  *		KEEP_ALIVE_TMO CONNECT_TMO RECONNECT_DELAY FAST_IO_FAIL_TMO DEV_LOSS_TMO
- *		ON_DATA_LOSS ACK_TIMEOUT HOST_ID CQ_COUNT CQ_PERIOD IO_TMO TOS ORDERED
+ *		ON_DATA_LOSS ACK_TIMEOUT HOST_ID IO_TMO TOS ORDERED
  *	reply: INDEX NAME ERROR TEXT
  *
  * RDMABLK_CMD_DISCONNECT (do)
@@ -58,8 +58,8 @@
  *		WRITE_BYTES ERRORS WORK_REQUESTS KEEPALIVES STALE_ANSWERS RECONNECT_DELAY
  *		DEV_LOSS_TMO ON_DATA_LOSS IO_FAILING RECONNECTS ATTEMPTS HELD LAST_ERROR FLUSHES
  *		DISCARDS DISCARD_BYTES WRITE_CACHE STAGED UNFLUSHED POLL_QUEUES TIMED IN_FLIGHT BUSY
- *		REQUEUES FENCES RETRY_ERRORS RNR_ERRORS REMOTE_ERRORS OTHER_ERRORS CQ_COUNT
- *		CQ_PERIOD IO_TMO KEEP_ALIVE_ASKED TOS ORDERED
+ *		REQUEUES FENCES RETRY_ERRORS RNR_ERRORS REMOTE_ERRORS OTHER_ERRORS IO_TMO
+ *		KEEP_ALIVE_ASKED TOS ORDERED
  *
  * RDMABLK_CMD_EVENT (multicast group "events")
  *	A device changed its state, or its I/O began to fail.
@@ -231,10 +231,6 @@ enum rdmablk_cmd {
  * @RDMABLK_ATTR_LATENCY_FLUSH: struct rdmablk_latency_histogram of flushes
  * @RDMABLK_ATTR_LATENCY_DISCARD: struct rdmablk_latency_histogram of discards,
  *	write-zeroes and secure erases
- * @RDMABLK_ATTR_CQ_COUNT: u32, completions that an interrupt waits for, 0 to 65535; 0,
- *	the default, with a CQ_PERIOD of 0: the setting of the RDMA device
- * @RDMABLK_ATTR_CQ_PERIOD: u32, microseconds that an interrupt waits for them at most,
- *	0 to 65535; default 0. It needs CQ_COUNT, and CQ_COUNT of more than 1 needs it.
  * @RDMABLK_ATTR_IO_TMO: s32, seconds that a command to the daemon may take before the
  *	connection counts as lost, 0 to 86400; a FLUSH, DISCARD, WRITE ZEROES or durable
  *	write may take 20 times this; 0 or -1: no limit; default 30
@@ -323,9 +319,7 @@ enum rdmablk_attr {
 	RDMABLK_ATTR_LATENCY_WRITE,
 	RDMABLK_ATTR_LATENCY_FLUSH,
 	RDMABLK_ATTR_LATENCY_DISCARD,
-	RDMABLK_ATTR_CQ_COUNT,
-	RDMABLK_ATTR_CQ_PERIOD,
-	RDMABLK_ATTR_IO_TMO,
+	RDMABLK_ATTR_IO_TMO = 77,
 	RDMABLK_ATTR_KEEP_ALIVE_ASKED,
 	RDMABLK_ATTR_TOS,
 	RDMABLK_ATTR_ORDERED,

@@ -98,7 +98,6 @@ struct rdmablk_session {
 		u32 reconnect_delay;
 		struct sockaddr_storage target;
 		struct rdmablk_cm_route route;
-		u16 cq_count, cq_period;
 		bool ordered;
 	} opt;
 	struct {
@@ -170,14 +169,6 @@ static struct ib_cq *ib_alloc_cq(struct ib_device *dev, void *context, unsigned 
 	(void)vector;
 	(void)how;
 	return &cq;
-}
-
-static int rdma_set_cq_moderation(struct ib_cq *of, u16 count, u16 period)
-{
-	(void)of;
-	(void)count;
-	(void)period;
-	return 0;
 }
 
 long rdmablk_cm_left(unsigned long deadline)

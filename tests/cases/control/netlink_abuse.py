@@ -41,21 +41,16 @@ def refused(host):
                          (nl.FAST_IO_FAIL_TMO, (-2, 86401, 0x7fffffff)),
                          (nl.DEV_LOSS_TMO, (-2, 1000001, 0x7fffffff)),
                          (nl.IO_TMO, (-2, 86401, 0x7fffffff)),
-                         (nl.ON_DATA_LOSS, (2, 0xffffffff)),
-                         (nl.CQ_COUNT, (65536, 0xffffffff)),
-                         (nl.CQ_PERIOD, (65536, 0xffffffff))):
+                         (nl.ON_DATA_LOSS, (2, 0xffffffff))):
         for value in values:
             yield "ERANGE", nl.CONNECT, good + nl.u32(kind, value)
-            if kind not in (nl.QUEUES, nl.POLL_QUEUES, nl.QUEUE_DEPTH, nl.CONNECT_TMO,
-                            nl.CQ_COUNT, nl.CQ_PERIOD):
+            if kind not in (nl.QUEUES, nl.POLL_QUEUES, nl.QUEUE_DEPTH, nl.CONNECT_TMO):
                 yield "ERANGE", nl.SET, nl.u32(nl.INDEX, 0) + nl.u32(kind, value)
         for payload in (b"", b"\1", b"\1\0", b"\1\0\0\0\0\0\0\0"):
             yield ("ERANGE", "EINVAL"), nl.CONNECT, good + nl.attr(kind, payload)
     for fast, loss in ((5, 5), (6, 5), (1, 0)):
         yield "EINVAL", nl.CONNECT, good + nl.u32(nl.FAST_IO_FAIL_TMO, fast) + \
             nl.u32(nl.DEV_LOSS_TMO, loss)
-    yield "EINVAL", nl.CONNECT, good + nl.u32(nl.CQ_PERIOD, 1)
-    yield "EINVAL", nl.CONNECT, good + nl.u32(nl.CQ_COUNT, 2)
     for value in (1, 7, 23, 255):
         yield "ERANGE", nl.CONNECT, good + nl.attr(nl.ACK_TIMEOUT, bytes([value]))
     for value in (256, 0xfffffffe, 0x7fffffff):
