@@ -46,28 +46,16 @@ static void ring_woken(struct ring_source *src, int res, unsigned int flags)
 	}
 }
 
-/*
- * The kernel runs completions when this thread asks for them, from Linux 6.1 on; before, when
- * it enters the kernel.
- */
+/* The kernel runs completions only when this thread asks for them; Linux 6.1 and later. */
 static int ring_setup(struct ring *r)
 {
-	static const unsigned int ways[] = {
-		IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-		IORING_SETUP_TASKRUN_FLAG,
-		IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
+	struct io_uring_params params = {
+		.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+			 IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_CQSIZE,
+		.cq_entries = RING_CQES,
 	};
-	int ret = -EINVAL;
 
-	for (size_t i = 0; ret == -EINVAL && i < ARRAY_SIZE(ways); i++) {
-		struct io_uring_params params = {
-			.flags = ways[i] | IORING_SETUP_CQSIZE,
-			.cq_entries = RING_CQES,
-		};
-
-		ret = io_uring_queue_init_params(RING_SQES, &r->uring, &params);
-	}
-	return ret;
+	return io_uring_queue_init_params(RING_SQES, &r->uring, &params);
 }
 
 /**
