@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The io_uring of an I/O thread. A turn is one system call: it submits what was
- * prepared since the last, waits if there is nothing else to do, and brings back what
- * has completed.
+ * An io_uring. A turn is one system call: it submits the entries prepared since the last
+ * turn, waits if there is nothing else to do, and handles what has completed.
  */
 #include <errno.h>
 #include <sys/eventfd.h>
@@ -91,12 +90,45 @@ close_event:
 }
 
 /**
- * ring_exit - undo ring_init(); nothing is under way and nobody tells it anything
- * @r: ring
+ * ring_init_files - make a ring without notes, for a thread that only waits for its I/O
+ * @r: filled
+ * @depth: entries under way at once
+ * @fds: descriptors that its entries name by their index
+ * @nr: number of @fds
+ *
+ * Any thread may use the ring, one at a time. ring_tell() and ring_set_buffer() are not for
+ * such a ring.
+ *
+ * Return: 0 or -errno.
+ */
+int ring_init_files(struct ring *r, unsigned int depth, const int *fds, unsigned int nr)
+{
+	int ret;
+
+	*r = (struct ring){ .event = -1 };
+	ret = io_uring_queue_init(depth, &r->uring, 0);
+	if (ret)
+		return ret;
+	ret = io_uring_register_files(&r->uring, fds, nr);
+	if (ret)
+		io_uring_queue_exit(&r->uring);
+	return ret;
+}
+
+/**
+ * ring_exit - undo ring_init() or ring_init_files()
+ * @r: ring; nothing is under way and no thread tells it anything
+ *
+ * Descriptors of ring_init_files() are released first: io_uring_queue_exit() would leave
+ * that to a thread of the kernel, which pins their locks until then.
  */
 void ring_exit(struct ring *r)
 {
+	if (r->event < 0)
+		io_uring_unregister_files(&r->uring);
 	io_uring_queue_exit(&r->uring);
+	if (r->event < 0)
+		return;
 	close(r->event);
 	pthread_mutex_destroy(&r->lock);
 }

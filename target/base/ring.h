@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An io_uring and the thread that owns it. Whatever the thread waits for completes
+ * An io_uring and the thread that owns it. Everything the thread waits for completes
  * here: I/O, readable descriptors, notes from other threads. All functions but
  * ring_tell() are for that thread.
  */
@@ -39,7 +39,7 @@ TAILQ_HEAD(ring_notes, ring_note);
  * struct ring - an io_uring
  * @uring: it
  * @wake: completion of the read of @event
- * @event: eventfd, written to with each first note
+ * @event: eventfd, written to with each first note; -1: a ring without notes
  * @count: what was read from it
  * @busy: entries given out whose last completion has not come
  * @lock: guards @notes
@@ -56,6 +56,7 @@ struct ring {
 };
 
 int ring_init(struct ring *r, unsigned int buffers);
+int ring_init_files(struct ring *r, unsigned int depth, const int *fds, unsigned int nr);
 void ring_exit(struct ring *r);
 struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src);
 bool ring_full(const struct ring *r);

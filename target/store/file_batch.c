@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A ring for a file. Requests are taken without waiting as long as some are free; what
- * has been prepared goes to the kernel when they are not, or when somebody waits.
+ * A ring for a file. A request is taken without waiting while there is a free one;
+ * prepared entries go to the kernel when there is none, or when the caller waits.
  *
- * A transfer that was short goes on where it stopped. One that moved nothing has met
- * the end of the file, which is shorter than its export then: an error. Requests are
- * interrupted and told to come again now and then: they do, but not for ever, and an
- * fdatasync does not.
+ * A short transfer goes on where it stopped. One that moved nothing has met the end of the
+ * file, which is then shorter than its export: an error. Requests that end with EINTR or
+ * EAGAIN are tried again, but not for ever; an fdatasync is not.
  */
 #include <errno.h>
 #include <time.h>
@@ -27,16 +26,6 @@ static void pause_shortly(void)
 	nanosleep(&time, NULL);
 }
 
-static int register_files(struct file_batch *b)
-{
-	const int fds[] = {
-		[REGISTERED_FD] = b->file->fd,
-		[REGISTERED_BUFFERED] = b->file->buffered,
-	};
-
-	return io_uring_register_files(&b->ring, fds, ARRAY_SIZE(fds));
-}
-
 /**
  * file_batch_open - make a ring
  * @b: filled
@@ -47,18 +36,17 @@ static int register_files(struct file_batch *b)
  */
 int file_batch_open(struct file_batch *b, struct file *f, unsigned int depth)
 {
+	const int fds[] = {
+		[REGISTERED_FD] = f->fd,
+		[REGISTERED_BUFFERED] = f->buffered,
+	};
 	int ret;
 
 	*b = (struct file_batch){ .file = f };
 	b->io = calloc(depth, sizeof(*b->io));
 	if (!b->io)
 		return -ENOMEM;
-	ret = io_uring_queue_init(depth, &b->ring, 0);
-	if (!ret) {
-		ret = register_files(b);
-		if (ret)
-			io_uring_queue_exit(&b->ring);
-	}
+	ret = ring_init_files(&b->ring, depth, fds, ARRAY_SIZE(fds));
 	if (ret) {
 		log_err("export %s: no io_uring for %s: %s%s", f->name, f->path,
 			strerror(-ret), ret == -EPERM ?
@@ -77,15 +65,13 @@ int file_batch_open(struct file_batch *b, struct file *f, unsigned int depth)
  * file_batch_close - end a ring
  * @b: nothing is under way; closed already: nothing happens
  *
- * The lock of the file is not held by it any more.
+ * The ring holds the lock of the file no longer.
  */
 void file_batch_close(struct file_batch *b)
 {
 	if (!b->io)
 		return;
-	/* The kernel would do it later, and pin the lock until then. */
-	io_uring_unregister_files(&b->ring);
-	io_uring_queue_exit(&b->ring);
+	ring_exit(&b->ring);
 	free(b->io);
 	b->io = NULL;
 }
@@ -102,7 +88,7 @@ static void end(struct file_batch *b, struct file_batch_io *io, int ret)
 
 static void prepare(struct file_batch *b, struct file_batch_io *io, uint64_t bytes)
 {
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&b->ring);
+	struct io_uring_sqe *sqe = ring_sqe(&b->ring, &io->src);
 	bool cached = io->through_cache || b->no_direct ||
 		      !file_aligned(b->file, io->buf, io->offset, bytes);
 	int fd = cached ? REGISTERED_BUFFERED : REGISTERED_FD;
@@ -115,7 +101,6 @@ static void prepare(struct file_batch *b, struct file_batch_io *io, uint64_t byt
 	if (io->durable)
 		sqe->rw_flags = RWF_DSYNC;
 	sqe->flags |= IOSQE_FIXED_FILE;
-	io_uring_sqe_set_data(sqe, io);
 }
 
 /* Return: whether a request that was told to come again shall do so, now */
@@ -171,8 +156,12 @@ static void moved(struct file_batch *b, struct file_batch_io *io, uint64_t bytes
 		end(b, io, 0);
 }
 
-static void complete(struct file_batch *b, struct file_batch_io *io, int res)
+static void complete(struct ring_source *src, int res, unsigned int flags)
 {
+	struct file_batch_io *io = container_of(src, struct file_batch_io, src);
+	struct file_batch *b = io->batch;
+
+	(void)flags;
 	if (again(&io->tries, res))
 		go_on(b, io);
 	else if (res == -EINVAL && !io->through_cache && b->file->direct)
@@ -185,32 +174,17 @@ static void complete(struct file_batch *b, struct file_batch_io *io, int res)
 		moved(b, io, min_u64((uint64_t)res, io->bytes));
 }
 
-/* Hands over what was prepared and waits until something is done, and takes it. */
-static void reap(struct file_batch *b)
-{
-	struct io_uring_cqe *cqe;
-	int ret = io_uring_submit_and_wait(&b->ring, 1);
-
-	if (!io_uring_cq_ready(&b->ring))
-		ring_check(ret);
-	while (!io_uring_peek_cqe(&b->ring, &cqe)) {
-		struct file_batch_io *io = io_uring_cqe_get_data(cqe);
-		int res = cqe->res;
-
-		io_uring_cqe_seen(&b->ring, cqe);
-		complete(b, io, res);
-	}
-}
-
 static void start(struct file_batch *b, const struct file_batch_io *what)
 {
 	struct file_batch_io *io;
 
 	while (SLIST_EMPTY(&b->free))
-		reap(b);
+		ring_turn(&b->ring, true);
 	io = SLIST_FIRST(&b->free);
 	SLIST_REMOVE_HEAD(&b->free, free);
 	*io = *what;
+	io->batch = b;
+	io->src.ready = complete;
 	b->busy++;
 	go_on(b, io);
 }
@@ -289,7 +263,7 @@ void file_batch_write_durable(struct file_batch *b, const void *buf, uint64_t of
  */
 void file_batch_give_up(struct file_batch *b)
 {
-	const struct io_uring_sq *sq = &b->ring.sq;
+	const struct io_uring_sq *sq = &b->ring.uring.sq;
 
 	b->given_up = true;
 	/* One that does nothing moves nothing, which is an error: see complete(). */
@@ -308,7 +282,7 @@ int file_batch_wait(struct file_batch *b)
 	int ret;
 
 	while (b->busy)
-		reap(b);
+		ring_turn(&b->ring, true);
 	ret = b->error;
 	b->error = 0;
 	b->given_up = false;

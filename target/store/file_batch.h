@@ -6,11 +6,11 @@
 #ifndef RDMABLKD_FILE_BATCH_H
 #define RDMABLKD_FILE_BATCH_H
 
-#include <liburing.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "base/ring.h"
 #include "store/file.h"
 
 #define FILE_BATCH_PIECE	(1U << 20)	/* bytes of a request, at most */
@@ -19,17 +19,21 @@ struct file_batch;
 
 /**
  * struct file_batch_io - a request
- * @free: in the list of those that are not under way
- * @op: read, write or sync
- * @through_cache: past direct I/O, which has refused it
- * @durable: of a write: it is, once it is done
- * @tries: in which nothing moved
- * @buf: of what is left
- * @offset: of it, in the file
- * @bytes: of it
+ * @free: link in the list of free requests
+ * @src: its completion
+ * @batch: its ring
+ * @op: read or write
+ * @through_cache: direct I/O has refused it, so it uses the page cache
+ * @durable: a write whose data is durable once it has completed
+ * @tries: tries in a row without progress
+ * @buf: where the rest of the data begins
+ * @offset: of the rest, in the file
+ * @bytes: of the rest
  */
 struct file_batch_io {
 	SLIST_ENTRY(file_batch_io) free;
+	struct ring_source src;
+	struct file_batch *batch;
 	enum store_fault_op op;
 	bool through_cache;
 	bool durable;
@@ -55,7 +59,7 @@ SLIST_HEAD(file_batch_free, file_batch_io);
  *	have taken, or the owner of the ring wants it so
  */
 struct file_batch {
-	struct io_uring ring;
+	struct ring ring;
 	struct file *file;
 	struct file_batch_io *io;
 	struct file_batch_free free;
