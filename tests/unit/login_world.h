@@ -104,6 +104,7 @@ static struct {
 	u16 refusal;	/* of a connection request */
 	bool no_pd, dies, lost;
 	u32 segment;
+	unsigned long probe_time;	/* jiffies */
 } answers;
 
 /* What it has been told */
@@ -447,6 +448,7 @@ int rdmablk_probe_wait(struct rdmablk_session *s, const struct rdmablk_cm_reques
 {
 	int ret = answers.probe;
 
+	jiffies += answers.probe_time;
 	/* The requests get through to a target that is back. */
 	if (++seen.probes == 2)
 		answers.probe = 0;

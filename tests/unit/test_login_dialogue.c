@@ -502,6 +502,11 @@ static void test_answered_probe(void **state)
 	assert_int_equal(jiffies, 1000);
 	answers.probe = -ETIMEDOUT;
 	assert_int_equal(again(), -ETIMEDOUT);
+	/* There is no time for the request. */
+	answers.probe = -ERESTART;
+	answers.probe_time = 60 * HZ;
+	assert_int_equal(again(), -ETIMEDOUT);
+	assert_int_equal(seen.probes, 1);
 }
 
 /* A login that is given up does not ask for fewer queues. */
