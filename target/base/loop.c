@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <time.h>
 
 #include "base/loop.h"
@@ -90,6 +91,91 @@ void loop_del(struct loop_source *src)
 	for (int i = 0; i < loop.nr_batch; i++)
 		if (loop.batch[i].data.ptr == src)
 			loop.batch[i].data.ptr = NULL;
+}
+
+static struct loop_note *inbox_next(struct loop_inbox *inbox)
+{
+	struct loop_note *note;
+
+	pthread_mutex_lock(&inbox->lock);
+	note = TAILQ_FIRST(&inbox->notes);
+	if (note)
+		TAILQ_REMOVE(&inbox->notes, note, entry);
+	pthread_mutex_unlock(&inbox->lock);
+	return note;
+}
+
+static void inbox_ready(struct loop_source *src)
+{
+	struct loop_inbox *inbox = container_of(src, struct loop_inbox, source);
+	struct loop_note *note;
+	eventfd_t n;
+
+	/* First: a note that finds the list empty afterwards is heard of again. */
+	eventfd_read(src->fd, &n);
+	while ((note = inbox_next(inbox)))
+		note->run(note);
+}
+
+/**
+ * loop_inbox_open - let other threads ask the loop for calls
+ * @inbox: filled
+ *
+ * Return: 0; or -errno, then there is nothing to close.
+ */
+int loop_inbox_open(struct loop_inbox *inbox)
+{
+	int ret;
+
+	inbox->source.ready = inbox_ready;
+	TAILQ_INIT(&inbox->notes);
+	inbox->source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (inbox->source.fd < 0)
+		return -errno;
+	ret = loop_add(&inbox->source);
+	if (ret)
+		close(inbox->source.fd);
+	else
+		pthread_mutex_init(&inbox->lock, NULL);
+	return ret;
+}
+
+/**
+ * loop_inbox_post - ask the loop for a call
+ * @inbox: open
+ * @note: the loop's until its @run is called; calls come in the order of the notes
+ *
+ * Any thread. The lock hands over the memory that the thread has written before.
+ */
+void loop_inbox_post(struct loop_inbox *inbox, struct loop_note *note)
+{
+	bool first;
+
+	pthread_mutex_lock(&inbox->lock);
+	first = TAILQ_EMPTY(&inbox->notes);
+	TAILQ_INSERT_TAIL(&inbox->notes, note, entry);
+	if (first)
+		eventfd_write(inbox->source.fd, 1);
+	pthread_mutex_unlock(&inbox->lock);
+}
+
+/**
+ * loop_inbox_ignore - run no more notes, those that wait included
+ * @inbox: open; threads may go on to post
+ */
+void loop_inbox_ignore(struct loop_inbox *inbox)
+{
+	loop_del(&inbox->source);
+}
+
+/**
+ * loop_inbox_close - undo loop_inbox_open()
+ * @inbox: ignored; no thread posts to it any more
+ */
+void loop_inbox_close(struct loop_inbox *inbox)
+{
+	close(inbox->source.fd);
+	pthread_mutex_destroy(&inbox->lock);
 }
 
 /**

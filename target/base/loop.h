@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The event loop: one thread, epoll, timers. Everything but the jobs of
- * worker.h runs in it, so the rooms above it need no locks. With nothing to do
- * it sleeps without a timeout.
+ * The event loop: one thread, epoll, timers. Code that may block runs in other threads,
+ * which put what they have done into an inbox of the loop. Everything else runs in the loop
+ * and needs no locks. With nothing to do it sleeps without a timeout.
  *
  * What a peer can make without end is not handled to its end by who hears of it, but
  * bit by bit by tasks, a few milliseconds of all of them in each turn of the loop.
@@ -10,6 +10,7 @@
 #ifndef RDMABLKD_LOOP_H
 #define RDMABLKD_LOOP_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -54,11 +55,39 @@ struct loop_task {
 	void (*run)(struct loop_task *task);
 };
 
+/**
+ * struct loop_note - a call that another thread asks the loop for
+ * @entry: the inbox's, from loop_inbox_post() to @run
+ * @run: called in the loop; may free the note
+ */
+struct loop_note {
+	TAILQ_ENTRY(loop_note) entry;
+	void (*run)(struct loop_note *note);
+};
+
+TAILQ_HEAD(loop_notes, loop_note);
+
+/**
+ * struct loop_inbox - notes for the loop
+ * @source: eventfd, written to with each first note
+ * @lock: guards @notes
+ * @notes: not yet run
+ */
+struct loop_inbox {
+	struct loop_source source;
+	pthread_mutex_t lock;
+	struct loop_notes notes;
+};
+
 int loop_init(void);
 void loop_exit(void);
 int loop_add(struct loop_source *src);
 void loop_watch(struct loop_source *src, bool input, bool output);
 void loop_del(struct loop_source *src);
+int loop_inbox_open(struct loop_inbox *inbox);
+void loop_inbox_post(struct loop_inbox *inbox, struct loop_note *note);
+void loop_inbox_ignore(struct loop_inbox *inbox);
+void loop_inbox_close(struct loop_inbox *inbox);
 void loop_timer_start(struct loop_timer *timer, int64_t ms);
 void loop_timer_stop(struct loop_timer *timer);
 void loop_task_start(struct loop_task *task);

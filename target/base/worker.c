@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Worker threads. A job goes loop -> todo of its kind -> thread -> done -> loop; the
+ * Worker threads. A job goes loop -> list of its kind -> thread -> inbox of the loop. The
  * lock guards the lists and nothing else, and hands the job's memory over.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <sys/eventfd.h>
 #include <time.h>
 
 #include "base/loop.h"
@@ -39,22 +38,19 @@ struct worker {
 
 TAILQ_HEAD(job_list, job);
 
-static void worker_ready(struct loop_source *src);
-
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t wake[JOB_KINDS];
 	struct job_list todo[JOB_KINDS];
-	struct job_list done;
 	bool stop;
 	struct worker worker[WORKER_MAX];
 	unsigned int nr_workers;
 	unsigned int busy;		/* jobs that are not done; the loop's */
-	struct loop_source source;
+	bool started;
+	struct loop_inbox done;
 } workers = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.wake = { [0 ... JOB_KINDS - 1] = PTHREAD_COND_INITIALIZER },
-	.source = { .fd = -1, .ready = worker_ready },
 };
 
 /* Return: the next job of a kind, off its list, or NULL when there are to be no more. */
@@ -79,31 +75,17 @@ static void *worker_main(void *arg)
 
 	while ((job = worker_next(self->kind))) {
 		job->run(job);
-		pthread_mutex_lock(&workers.lock);
-		TAILQ_INSERT_TAIL(&workers.done, job, entry);
-		pthread_mutex_unlock(&workers.lock);
-		eventfd_write(workers.source.fd, 1);
+		loop_inbox_post(&workers.done, &job->note);
 	}
 	return NULL;
 }
 
-static void worker_ready(struct loop_source *src)
+static void job_done(struct loop_note *note)
 {
-	struct job *job;
-	eventfd_t n;
+	struct job *job = container_of(note, struct job, note);
 
-	eventfd_read(src->fd, &n);
-	for (;;) {
-		pthread_mutex_lock(&workers.lock);
-		job = TAILQ_FIRST(&workers.done);
-		if (job)
-			TAILQ_REMOVE(&workers.done, job, entry);
-		pthread_mutex_unlock(&workers.lock);
-		if (!job)
-			return;
-		workers.busy--;
-		job->done(job);
-	}
+	workers.busy--;
+	job->done(job);
 }
 
 /* Return: 0 or -errno. */
@@ -136,11 +118,10 @@ int worker_start(void)
 
 	for (int kind = 0; kind < JOB_KINDS; kind++)
 		TAILQ_INIT(&workers.todo[kind]);
-	TAILQ_INIT(&workers.done);
-	workers.source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (workers.source.fd < 0)
-		return -errno;
-	ret = loop_add(&workers.source);
+	ret = loop_inbox_open(&workers.done);
+	if (ret)
+		return ret;
+	workers.started = true;
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS);	/* of arenas: see arena_guard.c */
 	pthread_sigmask(SIG_BLOCK, &all, &old);
@@ -159,6 +140,7 @@ int worker_start(void)
 void worker_submit(struct job *job)
 {
 	workers.busy++;
+	job->note.run = job_done;
 	pthread_mutex_lock(&workers.lock);
 	TAILQ_INSERT_TAIL(&workers.todo[job->kind], job, entry);
 	pthread_cond_signal(&workers.wake[job->kind]);
@@ -207,10 +189,10 @@ bool worker_stop(void)
 	pthread_mutex_unlock(&workers.lock);
 	while (workers.nr_workers)
 		ended = worker_join(&workers.worker[--workers.nr_workers]) && ended;
-	if (workers.source.fd >= 0 && ended) {
-		loop_del(&workers.source);
-		close(workers.source.fd);
-		workers.source.fd = -1;
+	if (workers.started && ended) {
+		loop_inbox_ignore(&workers.done);
+		loop_inbox_close(&workers.done);
+		workers.started = false;
 	}
 	return ended;
 }

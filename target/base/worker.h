@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include "base/loop.h"
+
 /**
  * enum job_kind - what a job may wait for
  * @JOB_OPEN: the adapter, which makes a queue
@@ -33,12 +35,14 @@ enum job_kind {
 /**
  * struct job - one piece of blocking work
  * @entry: the workers'
+ * @note: the workers'
  * @run: in a worker thread; touches only what its owner has handed over
  * @done: in the loop, after @run; may free the job
  * @kind: whose threads run it
  */
 struct job {
 	TAILQ_ENTRY(job) entry;
+	struct loop_note note;
 	void (*run)(struct job *job);
 	void (*done)(struct job *job);
 	enum job_kind kind;
