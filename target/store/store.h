@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "base/bitmap.h"
+#include "base/loop.h"
 #include "config/config.h"
 #include "rdma/numa.h"
 #include "store/arena_guard.h"
@@ -154,6 +155,7 @@ struct store_range {
 /**
  * struct store_work - one thing for the store thread; see store_thread.h
  * @entry: the store thread's
+ * @note: the store thread's
  * @op: FLUSH, DISCARD, WRITE_ZEROES, SECURE_ERASE
  * @flags: of the command
  * @offset: first byte; not of a FLUSH
@@ -171,6 +173,7 @@ struct store_range {
  */
 struct store_work {
 	TAILQ_ENTRY(store_work) entry;
+	struct loop_note note;
 	uint16_t op;
 	uint16_t flags;
 	uint64_t offset;

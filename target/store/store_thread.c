@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The store thread of an export. A work goes loop -> flush or rest -> thread -> done -> loop;
- * the lock guards the lists and nothing else, and hands the work's memory over, as in
- * worker.c. One that is cancelled takes the same way: its @done is called exactly once.
+ * The store thread of an export. A work goes loop -> flush or rest -> thread -> inbox of the
+ * loop; the lock guards the lists and nothing else, and hands the work's memory over. A
+ * cancelled work takes the same way: its @done is called exactly once.
  *
- * All FLUSHes that wait are done together: several sessions may write to a shared export,
- * and one fdatasync is enough for all of them.
+ * The thread does all FLUSHes that wait together: several sessions may write to a shared
+ * export, and one fdatasync is enough for all of them.
+ *
+ * A worker (worker.h) does a job in one go. The store thread does not: it puts a work back
+ * after each piece, takes FLUSHes first, and works in the background when its lists are
+ * empty. So it has lists of its own.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
@@ -28,10 +31,9 @@
  * @wake: something to do, or @stop
  * @flush: FLUSHes not begun
  * @rest: the others, the first perhaps begun
- * @done: for the loop
  * @idle: the store may have something to do in the background
  * @stop: end when nothing is left to do
- * @source: says that @done is not empty
+ * @done: works for the loop
  */
 struct store_thread {
 	struct store *store;
@@ -40,18 +42,10 @@ struct store_thread {
 	pthread_cond_t wake;
 	struct store_works flush;
 	struct store_works rest;
-	struct store_works done;
 	bool idle;
 	bool stop;
-	struct loop_source source;
+	struct loop_inbox done;
 };
-
-/* The lock is held. */
-static void finish(struct store_thread *t, struct store_work *w)
-{
-	TAILQ_INSERT_TAIL(&t->done, w, entry);
-	eventfd_write(t->source.fd, 1);
-}
 
 static struct store_works *list_of(struct store_thread *t, const struct store_work *w)
 {
@@ -112,7 +106,7 @@ static void do_works(struct store_thread *t, struct store_works *works)
 	while ((w = TAILQ_FIRST(works))) {
 		TAILQ_REMOVE(works, w, entry);
 		if (over || atomic_load(&w->cancelled)) {
-			finish(t, w);
+			loop_inbox_post(&t->done, &w->note);
 		} else {	/* the next round asks whether a FLUSH is wanted first */
 			TAILQ_INSERT_HEAD(&t->rest, w, entry);
 			w->queued = true;
@@ -160,23 +154,11 @@ static void *store_thread_main(void *arg)
 	return NULL;
 }
 
-static void store_thread_ready(struct loop_source *src)
+static void work_done(struct loop_note *note)
 {
-	struct store_thread *t = container_of(src, struct store_thread, source);
-	struct store_work *w;
-	eventfd_t n;
+	struct store_work *w = container_of(note, struct store_work, note);
 
-	eventfd_read(src->fd, &n);
-	for (;;) {
-		pthread_mutex_lock(&t->lock);
-		w = TAILQ_FIRST(&t->done);
-		if (w)
-			TAILQ_REMOVE(&t->done, w, entry);
-		pthread_mutex_unlock(&t->lock);
-		if (!w)
-			return;
-		w->done(w);
-	}
+	w->done(w);
 }
 
 static int start_thread(struct store_thread *t)
@@ -213,25 +195,21 @@ int store_thread_start(struct store *store)
 		return -ENOMEM;
 	t->store = store;
 	t->idle = true;
-	t->source.ready = store_thread_ready;
 	TAILQ_INIT(&t->flush);
 	TAILQ_INIT(&t->rest);
-	TAILQ_INIT(&t->done);
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->wake, NULL);
-	t->source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (t->source.fd < 0) {
-		ret = -errno;
+	ret = loop_inbox_open(&t->done);
+	if (ret)
 		goto free;
-	}
-	ret = loop_add(&t->source) ?: start_thread(t);
+	ret = start_thread(t);
 	if (ret)
 		goto close;
 	store->thread = t;
 	return 0;
 close:
-	loop_del(&t->source);
-	close(t->source.fd);
+	loop_inbox_ignore(&t->done);
+	loop_inbox_close(&t->done);
 free:
 	free(t);
 	return ret;
@@ -246,6 +224,7 @@ void store_thread_submit(struct store_thread *t, struct store_work *w)
 {
 	w->at = 0;
 	w->status = RDMABLK_OK;
+	w->note.run = work_done;
 	atomic_store(&w->cancelled, false);
 	pthread_mutex_lock(&t->lock);
 	TAILQ_INSERT_TAIL(list_of(t, w), w, entry);
@@ -269,7 +248,7 @@ void store_thread_cancel(struct store_thread *t, struct store_work *w)
 	if (w->queued) {
 		TAILQ_REMOVE(list_of(t, w), w, entry);
 		w->queued = false;
-		finish(t, w);
+		loop_inbox_post(&t->done, &w->note);
 	}
 	pthread_mutex_unlock(&t->lock);
 }
@@ -305,7 +284,7 @@ static void join_thread(pthread_t thread)
 void store_thread_quiet(struct store *store)
 {
 	if (store->thread)
-		loop_del(&store->thread->source);
+		loop_inbox_ignore(&store->thread->done);
 }
 
 /**
@@ -325,7 +304,7 @@ void store_thread_stop(struct store *store)
 	pthread_cond_signal(&t->wake);
 	pthread_mutex_unlock(&t->lock);
 	join_thread(t->thread);
-	close(t->source.fd);
+	loop_inbox_close(&t->done);
 	free(t);
 	store->thread = NULL;
 }
