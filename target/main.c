@@ -2,24 +2,26 @@
 /*
  * rdmablkd: start, signals, shutdown.
  *
- * Start: exports are filled before anything listens, and everything listens
- * before "ready" is said; until then a signal ends the process at once, which is what was
- * asked for and no failure.
+ * Start: exports are filled before anything listens, and everything listens before systemd
+ * is told "ready". Until then a signal ends the process at once, and that is not a failure.
  *
- * Shutdown: logins are refused, live sessions are told and get their time, then nobody
- * listens any more and every session is closed; when the last one is gone and all files
- * are closed, or after SHUTDOWN_MS at the latest, the process ends. Sessions that may
- * have something to flush get CACHE_MS, also those that are logging in again, and those
- * whose FLUSH is under way then, if one of cache=full, as long as that takes; and who has
- * lost its session just now, or has logged out with more to flush, may log in again for it,
- * until those CACHE_MS are over, but not who was told of the end and could not flush. What
- * a store thread does, for a session or to bring a file up to date that no session uses, is
- * waited for without limit, and so is the end of a session for which a file cannot be
- * brought up to date: all that is data. What a file without a cache is making durable gets
- * CACHE_MS, because what was not flushed counts as lost when nobody hears of it. Other I/O
- * that such a file has begun and not ended is not waited for, nor is a file that is being
- * opened: there is nothing of them in this process.
- * A second signal ends it at once, whether the loop still runs or has ended.
+ * Shutdown, in this order:
+ *
+ *  - Logins are refused. Live sessions are told, and get their time.
+ *  - Sessions that may have something to flush get CACHE_MS, also those that are logging in
+ *    again. A FLUSH of cache=full that is under way then may take as long as it needs. A
+ *    device that has just lost its session, or has logged out with more to flush, may log in
+ *    again until CACHE_MS are over. One that was told of the end and could not flush may not.
+ *  - Nobody listens any more, and every session is ended. The process ends when the last
+ *    session is gone and all files are closed, or after SHUTDOWN_MS at the latest.
+ *
+ * Data has no such limit. The process waits for the store threads, whether they work for a
+ * session or bring a file up to date, and for the end of sessions that keep a file from being
+ * brought up to date. A sync of an uncached file gets CACHE_MS: what was not flushed counts as
+ * lost when nobody hears of it. Other I/O of such a file is not waited for, nor is a file that
+ * is being opened: nothing of their data is in this process alone.
+ *
+ * A second signal ends the process at once, whether the loop still runs or has ended.
  */
 #include <errno.h>
 #include <signal.h>
@@ -92,7 +94,7 @@ static void arena_broken(void)
 		session_end_broken(e);
 }
 
-/* Nothing of what is left keeps a file from what it lacks. */
+/* Is there anything to wait for before the process may end without losing data? */
 static bool stores_left(void)
 {
 	unsigned int files = export_close_unused();
@@ -121,7 +123,7 @@ static bool stores_left(void)
 	return true;
 }
 
-/* Of what was closed: is it? */
+/* Every session was told to end: looks whether all has ended, and ends the process. */
 static void look_for_end(void)
 {
 	bool stores = stores_left();
@@ -157,7 +159,7 @@ static void close_sessions(void)
 
 static void session_gone(void)
 {
-	/* First: a removal that waits for it is a worker's from here on. */
+	/* First: a removal that waits for the session goes to a worker now. */
 	admin_session_gone();
 	if (daemon_state.closing)
 		look_for_end();
@@ -165,7 +167,7 @@ static void session_gone(void)
 		close_sessions();
 }
 
-/* The time of those that have something to flush is over, but for who is at it. */
+/* The time of sessions that have something to flush is over, unless they are flushing. */
 static unsigned int end_late(unsigned int nr)
 {
 	unsigned int late = session_end_late(NULL, RDMABLK_R_SHUTDOWN);
@@ -176,7 +178,7 @@ static unsigned int end_late(unsigned int nr)
 	return late;
 }
 
-/* The time of those that have nothing to flush is over. */
+/* The time of sessions that have nothing to flush is over. */
 static void drained(void)
 {
 	int64_t now = loop_now(), left = daemon_state.deadline - now;
@@ -317,7 +319,7 @@ static int signals_init(void)
 	if (daemon_state.signals.fd < 0) {
 		int ret = -errno;
 
-		/* Who could not read them must not swallow them. */
+		/* A daemon that cannot read signals must not block them. */
 		sigdelset(&set, SIGHUP);
 		sigprocmask(SIG_UNBLOCK, &set, NULL);
 		return ret;
@@ -359,7 +361,7 @@ static void late_signals_init(void)
 	sigset_t set;
 	int ret;
 
-	/* Whoever asks for the end now */
+	/* The status of a process that a signal ends now */
 	atomic_store(&early_status, EXIT_FAILED);
 	if (daemon_state.signals.fd < 0)	/* early_signal() is still there */
 		return;

@@ -38,7 +38,7 @@ void admin_init(struct config *cfg)
 	admin_step_init(cfg);
 }
 
-/* Complaints, each of which ends a line, in one. */
+/* Joins complaints of a line each in one line. */
 static void one_line(char *text)
 {
 	size_t len = strlen(text);

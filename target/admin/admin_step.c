@@ -3,8 +3,8 @@
  * What is done to one export at run time. One step is under way at a time: so the place of
  * the step is one struct, and it waits for one of a job, a timer and the end of sessions.
  *
- * An export goes through the states of enum export_state. Whoever logs in finds those
- * that are EXPORT_READY; a store is closed when no session knows the export any more,
+ * An export goes through the states of enum export_state. A login finds only
+ * those that are EXPORT_READY; a store is closed when no session knows the export any more,
  * be it an ending one. A worker has an export from admin_work() to work_done(), and the
  * loop touches nothing of its store meanwhile.
  *
@@ -89,7 +89,7 @@ const struct export *admin_step_export(void)
 	return step.e;
 }
 
-/* The step is over. What is next may be begun by that. */
+/* The step is over. Its @then may begin the next one. */
 static void over(int ret)
 {
 	admin_then then = step.then;
@@ -316,7 +316,7 @@ void admin_remove(struct export *e, bool force, admin_then then)
 }
 
 /*
- * Opening anew
+ * Opening again
  */
 
 static void open_again(int ret)

@@ -190,7 +190,7 @@ static void request_done(struct admin *a)
 	if (c) {
 		c->admin = NULL;
 		client_answer(c, control_done(a));
-		/* in the loop, not under the feet of who has the client at hand */
+		/* in the loop: the caller may still use the client */
 		client_watch(c);
 	}
 	admin_free(a);

@@ -68,7 +68,7 @@ void config_export_free(struct export_config *ec)
 
 /**
  * config_free - release everything
- * @cfg: may be initialised anew
+ * @cfg: may be initialised again
  */
 void config_free(struct config *cfg)
 {

@@ -164,7 +164,7 @@ static int pass(struct parse *p, int argc, char **argv, bool keys)
 	return ret;
 }
 
-/* What is left when the options are known. Return: an exit status or OPTIONS_RUN. */
+/* Reads the file, and then the options above it. Return: an exit status or OPTIONS_RUN. */
 static int read_all(struct parse *p, int argc, char **argv)
 {
 	struct config *cfg = p->cfg;

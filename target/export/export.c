@@ -126,11 +126,11 @@ struct export *export_new(const struct config *daemon, struct export_config *ec)
 }
 
 /**
- * export_renew - get an export ready to be opened, for the first time or anew
+ * export_renew - get an export ready to be opened, for the first time or again
  * @e: not open, without sessions
  * @ec: what it is from now on
  *
- * Who wrote last is not forgotten: of all the others none may resume.
+ * The last writer is not forgotten: no other device may resume.
  */
 void export_renew(struct export *e, struct export_config *ec)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Exports at the end of the daemon: who is waited for, and in what order stores are
- * closed. A store that has what its file lacks is not left before that is in the file.
+ * Exports at the end of the daemon: which devices are waited for, and in what order stores
+ * are closed. A store is not left before its file has all that is in memory.
  */
 #include "base/log.h"
 #include "base/loop.h"
@@ -12,9 +12,9 @@
 /**
  * export_await - a device has lost its session, and may have unflushed writes
  * @export: it had
- * @until: ms: when it will hardly come back any more; or whoever may write is admitted
+ * @until: when it will hardly come back any more, ms; a new writer ends that, too
  *
- * What memory has is lost with memory, whoever comes back.
+ * A memory store is not waited for: its contents are lost with the process anyway.
  */
 void export_await(struct export *export, int64_t until)
 {
@@ -46,7 +46,7 @@ static void *close_main(void *arg)
 	return NULL;
 }
 
-/* What has no store thread has nothing that has to be brought up to date. */
+/* An export without a store thread has no file that lacks anything. */
 static void close_begin(struct export *e)
 {
 	if (e->closing || !e->open || !e->store.thread)

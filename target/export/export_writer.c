@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who was the last to be let write an export, and may therefore go on after an outage.
+ * The last writer: the device that was the last to be let write an export, and may
+ * therefore go on after an outage.
  *
- * It is known for as long as the contents last: in this process; in the trailer of a kept
- * arena; of a file in notes (last_writer.c), which are there before GRANT is. Of a file of
- * which nothing is known nobody may go on. Of memory nobody has written since it became
- * zeroes, every one may: its epoch tells what it is.
+ * The last writer is known as long as the contents last: in this process, in the trailer of a
+ * kept arena, and for a file in notes (last_writer.c) that are written before GRANT is sent.
+ * If a file has no note, no device may go on. If memory has not been written since it was
+ * zeroed, every device may: the epoch says which memory it is.
  */
 #include <errno.h>
 
@@ -17,7 +18,7 @@
 
 static const struct store_writer nobody;
 
-/* Somebody, of whom nothing is known; or several. */
+/* An unknown writer, or several. */
 static struct store_writer unknown(void)
 {
 	struct store_writer writer;
@@ -51,7 +52,7 @@ static struct store_writer writer_of(const struct lease *lease)
 	return writer;
 }
 
-/* Who is noted when the one with this lease is to write; one without a name is anybody. */
+/* The note for the session with this lease. A writer without a name may be any host. */
 static struct store_writer note_for(const struct export *export, const struct lease *lease)
 {
 	struct store_writer writer = writer_of(lease);
@@ -73,13 +74,14 @@ static int check_arena(const struct export *export, const struct last_writer_of 
 }
 
 /**
- * export_recall - find out who wrote last what has been opened
- * @export: its store is open, its UUID known; @store.writer is who a kept arena knows of,
- *	or this process
+ * export_recall - find out which device wrote an export last
+ * @export: its store is open, its UUID known; @store.writer is the one that a kept arena or
+ *	this process knows
  *
- * What this process knows is of before the file was closed: whoever wrote it since has
- * removed the note, at the least, and so it counts no more without. An arena that is
- * kept counts: it is what the file was when it had that writer, or it is refused.
+ * This process knows the writer from before the file was closed. Every daemon that wrote the
+ * file since has removed the note, so that without a note this knowledge does not count. The
+ * writer in a kept arena counts: the arena has what the file had when it had that writer,
+ * or it is refused.
  *
  * Blocks. In a worker, as export_open().
  *
@@ -158,9 +160,9 @@ void export_lease(struct export *export, struct lease *lease)
  * @export: its lease is held, and what was due is noted
  * @lease: of the session
  *
- * Not before that: a login that fails has written nothing, and costs nobody his disk. Who
- * writes a shared export is one of several: should it no longer be shared one day, none of
- * them has seen what the others wrote. In the loop.
+ * Not before that: a login that fails has written nothing, so that another device may still
+ * go on. A shared export has several writers. None of them has seen what the others wrote, so
+ * that none may go on when the export is shared no longer. In the loop.
  */
 void export_let_write(struct export *export, struct lease *lease)
 {

@@ -35,10 +35,11 @@ void login_refuse_all(unsigned int reason, int64_t until)
 }
 
 /**
- * login_refuses - is a login refused of which nothing is known yet
+ * login_refuses - is a login refused before it has said anything
  *
- * While a device may come that has to flush, who logs in is asked who he is. Not after the
- * end has come: then one that comes again and again would put it off for ever.
+ * While a device may come that has to flush, each login may say which device it is. When the
+ * time to flush is over no login may: a device that comes again and again would put off the
+ * end for ever.
  *
  * Return: RDMABLK_OK: no; else why.
  */
@@ -237,7 +238,7 @@ static unsigned int admit(struct session *s, struct export *e)
 	struct lease *held;
 	unsigned int reason;
 
-	/* Who has written this export tells nothing of another one. */
+	/* A device that wrote another export is not the last writer of this one. */
 	if (resume && memcmp(s->wish.uuid, e->store.uuid, sizeof(s->wish.uuid)))
 		return RDMABLK_R_IDENTITY;
 	if (e->cfg->read_only && s->lease.writer)

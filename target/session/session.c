@@ -2,7 +2,7 @@
 /*
  * Sessions: how they begin, join queues, end.
  *
- * Who owns what. A session owns its control queue, its data queues, its domain,
+ * Ownership. A session owns its control queue, its data queues, its domain,
  * completion queue, registrations and lease. It belongs to the loop; only what
  * the present job needs belongs to a worker while the job is under way (@busy),
  * and there is never more than one job: making the control queue, then noting who writes,
@@ -260,8 +260,8 @@ void session_tell_due(struct session *s)
  * session_tell - send an event, at once or when those before have arrived
  * @s: session past PROOF; until GRANT is sent it stays due
  * @event: enum rdmablk_event
- * @value: takes the place of one that is still due; of DRAIN and LEAVING when it is, by
- *	loop_now(), of which is sent how long that is from then on
+ * @value: takes the place of one that is still due; for DRAIN and LEAVING a time
+ *	of loop_now(), sent as what is left until then
  */
 void session_tell(struct session *s, uint16_t event, uint64_t value)
 {
@@ -356,7 +356,7 @@ static void silence_expired(struct loop_timer *timer)
 	struct session *s = container_of(timer, struct session, timer);
 	int64_t left = s->heard.last + s->heard.silence_ms - loop_now();
 
-	/* What has come in is heard first, and others' may come before it. */
+	/* Messages that have arrived are handled first, those of other sessions before. */
 	if (left <= 0 && cq_waits(&s->cq))
 		left = 1;
 	if (left > 0)
@@ -416,7 +416,7 @@ uint16_t session_queue_depth(const struct session *s)
 
 /**
  * session_live - I/O may start
- * @s: session, of which all queues have joined
+ * @s: session; all its queues have joined
  */
 void session_live(struct session *s)
 {
@@ -779,9 +779,9 @@ static int reason_level(unsigned int reason)
 }
 
 /*
- * Who was told of the end, and could not flush, has had its time: it would go on like that.
- * Who had only more to flush than it has flushed comes back for the rest. What a staged store
- * has not flushed is in caches of the host, which outlive this process.
+ * An initiator that was told of the end, and could not flush, has had its time: more of it
+ * would not help. One that could flush, but had more to flush, comes back for the rest. Data
+ * that a staged store has not flushed is in caches of the host, which outlive this process.
  */
 static bool gave_up(const struct session *s)
 {

@@ -79,8 +79,8 @@ void session_end_broken(const struct export *export)
  * @ms: until then
  * @cache_ms: until then for those that have to flush
  *
- * Who logs in for the first time has written nothing, and who has nothing to flush loses
- * nothing when it comes again later. A device that may have unflushed writes is let in,
+ * A device that logs in for the first time has written nothing, and one with nothing to flush
+ * loses nothing when it comes again later. A device that may have unflushed writes is let in,
  * or they would be taken for lost with the contents that this process has: it is told
  * after GRANT, and flushes when it is live. While one is expected, a login whose export is
  * not known yet may be its.
@@ -112,9 +112,9 @@ unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cach
 }
 
 /*
- * It is at its FLUSH, which may take as long as its file does. Not for ever: who has had
- * time for the one that was under way, one that waited for it, and one for the rest, has
- * had enough.
+ * The session's FLUSH is under way, and may take as long as the file does. Not for ever:
+ * time for the FLUSH that was under way, for one that waited for it, and for one for the rest
+ * is enough.
  */
 static bool is_flushing(struct session *s)
 {

@@ -50,7 +50,7 @@ static void recv_completed(struct session *s, const struct ibv_wc *wc)
 	}
 	if (s->state < SESSION_CLOSING)
 		message_received(s, wc);
-	/* Who is told to go has room for what was under way, and for no more. */
+	/* A session that ends gets no receive again: only messages under way find one. */
 	if (s->state < SESSION_CLOSING && !fault(FAULT_NO_RECV) &&
 	    ctrl_post(&s->ctrl, wc->wr_id & CTRL_WR_INDEX))
 		ctrl_failed(s, RDMABLK_R_CONNECTION);

@@ -159,7 +159,7 @@ bool session_left(const struct export *export)
 /**
  * session_expected - may a device come that has to flush
  *
- * One that has lost its session, of which this side may not have heard yet.
+ * A device may have lost its session before this side has heard of that.
  *
  * Return: whether one may.
  */

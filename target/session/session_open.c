@@ -363,7 +363,7 @@ static void wish_queue(struct session *s, const struct conn *conn, bool write,
 	}
 }
 
-/* What is received on it, before the peer may send. */
+/* Posts its receives before the peer may send. */
 static int start_queue(struct session *s, struct conn *conn)
 {
 	const struct staged_ops *staged = s->export->store.ops->staged;

@@ -145,7 +145,7 @@ unsigned int wire_check_head(const void *msg, size_t len, uint16_t *type)
 	return RDMABLK_OK;
 }
 
-/* What both can do; a feature without the one it needs is none. */
+/* Features of both sides; without the one that it needs a feature does not count. */
 static uint64_t choose_features(const struct rdmablk_hello *hello)
 {
 	uint64_t both = le64toh(hello->features_offered) & RDMABLK_FEATURES_V1;
