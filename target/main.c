@@ -48,7 +48,6 @@
 #include "export/quota.h"
 #include "rdma/cm.h"
 #include "rdma/device.h"
-#include "session/accept.h"
 #include "session/listener.h"
 #include "session/login.h"
 #include "session/session.h"
@@ -340,7 +339,6 @@ static int serve(struct config *cfg)
 	if (ret)
 		return fail(CM_MISSING, ret);
 	device_init(device_gone);
-	accept_init(cfg);
 	admin_init(cfg);
 	if (listener_open_all(cfg) || control_open(cfg->control))
 		return EXIT_FAILED;
