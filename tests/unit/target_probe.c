@@ -333,6 +333,7 @@ static const struct scenario scenarios[] = {
 	{ "foreign", scenario_foreign },
 	{ "data-send", scenario_data_send }, { "flood", scenario_flood },
 	{ "cm", scenario_cm }, { "close", scenario_close }, { "crowd", scenario_crowd },
+	{ "ends", scenario_ends },
 };
 
 static const struct {
