@@ -106,7 +106,7 @@ void bitmap_set(struct bitmap *b, uint64_t first, uint64_t count)
 	}
 }
 
-/* Forget a group of which nothing is left. */
+/* Forget a group that has no bit left. */
 static void group_trim(struct bitmap *b, uint64_t group)
 {
 	uint64_t end = min_u64(nr_words(b), (group + 1) * GROUP_WORDS);

@@ -15,18 +15,18 @@
  * @FAULT_NO_FENCE: say that a session is over while its queues and keys live on
  * @FAULT_SLOW_FENCE: queues and keys of a session that ends live so many milliseconds longer
  * @FAULT_GRANT_EARLY: grant before the session that is replaced has been fenced
- * @FAULT_NO_RECV: post no receive of the control queue anew
+ * @FAULT_NO_RECV: do not post receives of the control queue again
  * @FAULT_CORRUPT_GRANT: flip a bit of GRANT after its MAC
- * @FAULT_BAD_VERSION: accept with a version nobody speaks
+ * @FAULT_BAD_VERSION: accept with a version that no initiator speaks
  * @FAULT_SLOW_LOGIN: GRANT comes so many milliseconds late
  * @FAULT_LOST_FLUSH: answer FLUSH without doing it
  * @FAULT_EARLY_FLUSH: answer FLUSH before it is done
  * @FAULT_EARLY_ZEROES: answer DISCARD and WRITE_ZEROES before they are done
  * @FAULT_LOST_DIRTY: note nothing of DIRTY, nor of the range of a FLUSH
  * @FAULT_LOST_END: do not tell the store that a session ended with something unflushed
- * @FAULT_NO_STORE_WAIT: let a session be over while a command of it is being done
+ * @FAULT_NO_STORE_WAIT: let a session end during one of its commands
  * @FAULT_SLOW_STORE: each piece of a command takes so many milliseconds longer
- * @FAULT_SAME_EPOCH: contents that are new have the epoch of all others
+ * @FAULT_SAME_EPOCH: new contents have the epoch of all others
  * @FAULT_FORGET_WRITER: forget who wrote last when an export is opened
  * @FAULT_COUNT: how many there are
  */

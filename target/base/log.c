@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The log. Once the daemon serves, a thread of its own writes the lines: whoever reads
- * stderr may be slow or stuck, and neither the loop nor an I/O thread waits for that.
+ * The log. Once the daemon serves, a thread of its own writes the lines: the reader of
+ * stderr may be slow or stuck, and neither the loop nor an I/O thread waits for it.
  * Lines wait in a ring. When it is full, new lines are dropped and counted until the ring
  * is empty again, so that the count stands where the lines are missing.
  *
@@ -144,8 +144,8 @@ bool log_wanted(int level)
 }
 
 /*
- * Whoever shares the descriptor may have made it non-blocking: then somebody has to wait
- * until the rest of a line can be written, for @wait_ms at most; -1: without a limit.
+ * Another process that shares the descriptor may have made it non-blocking. Then this
+ * waits until the rest of a line can be written, for @wait_ms at most; -1: without a limit.
  */
 static void log_line(const char *line, size_t len, int wait_ms)
 {
@@ -195,7 +195,7 @@ static void write_oldest(void)
 {
 	unsigned int at = ring.head;
 
-	/* The place stays taken until the line is written: nobody overwrites it. */
+	/* The place stays taken until the line is written, so no line overwrites it. */
 	write_unlocked(ring.line[at], ring.len[at]);
 	ring.head = (ring.head + 1) % LOG_RING;
 	ring.count--;
@@ -313,7 +313,7 @@ static _Thread_local char *kept;
 static _Thread_local size_t kept_size;
 
 /**
- * log_keep - keep the last error that this thread logs, for somebody who waits for it
+ * log_keep - keep the last error that this thread logs, for a caller that reports it
  * @buf: gets the line, as long as nothing else is said here; NULL: no more
  * @size: of @buf, bytes
  *
@@ -332,7 +332,7 @@ void log_keep(char *buf, size_t size)
  * @level: LOG_ERR..LOG_DEBUG
  * @fmt: printf format, without the line feed
  *
- * Any thread. After log_start() it does not wait for whoever reads the log.
+ * Any thread. After log_start() it does not wait for the reader of the log.
  */
 void log_write(int level, const char *fmt, ...)
 {

@@ -4,8 +4,8 @@
  * which put what they have done into an inbox of the loop. Everything else runs in the loop
  * and needs no locks. With nothing to do it sleeps without a timeout.
  *
- * What a peer can make without end is not handled to its end by who hears of it, but
- * bit by bit by tasks, a few milliseconds of all of them in each turn of the loop.
+ * A peer can send without end, so a handler does not take all there is. Tasks do that bit
+ * by bit; each turn of the loop gives all tasks together a few milliseconds.
  */
 #ifndef RDMABLKD_LOOP_H
 #define RDMABLKD_LOOP_H
@@ -40,14 +40,14 @@ struct loop_timer {
 };
 
 /**
- * struct loop_task - a bit of what takes many; zeroed memory is a stopped task
+ * struct loop_task - one bit of a long piece of work; zeroed memory is a stopped task
  * @entry: the loop's
  * @queued: it is started; the loop's, others may read it
  * @run: does a bit, once for each start; starts the task again if there is more. May
  *	stop any task, and free the memory of any that is stopped
  *
  * Tasks run in the order in which they were started, after descriptors and before
- * timers: nobody is said to be silent who has just been heard.
+ * timers: a peer that has just been heard does not count as silent.
  */
 struct loop_task {
 	TAILQ_ENTRY(loop_task) entry;

@@ -279,7 +279,7 @@ void ring_tell(struct ring *r, struct ring_note *note)
 	pthread_mutex_lock(&r->lock);
 	first = TAILQ_EMPTY(&r->notes);
 	TAILQ_INSERT_TAIL(&r->notes, note, entry);
-	/* inside: once the note has run nobody may count on the ring any more */
+	/* under the lock: the ring may be gone once the note has run */
 	if (first)
 		eventfd_write(r->event, 1);
 	pthread_mutex_unlock(&r->lock);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rules of faults. Whoever asks looks whether the file has changed since, by its
- * identity, size and time; a rule that hangs somebody is looked for again and again.
+ * Rules of faults. Each question reads the file again if its identity, size or time has
+ * changed. A thread that a rule hangs looks for such a change again and again.
  */
 #include <errno.h>
 #include <pthread.h>
