@@ -1,0 +1,169 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For cases in which the packets of an old write wait while a newer one overtakes them, net:
+# veth. They wait at the receiver: one that waits at the sender keeps its queue pair from
+# being destroyed.
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+# shellcheck source=tests/lib/hold.sh
+source "$RDMABLK_TOP/tests/lib/hold.sh"
+require tc
+
+# The second host is one of its own by its identity, its address, whose packets are never
+# held, and the port that it asks at: a machine has an export once.
+THIEF=10.2.0.3 PORT=20421
+
+# Nobody's silence counts before he has been overtaken, and one try to log in that is not
+# answered leaves time for another.
+TIMEOUTS=(--keep-alive-tmo 10 --connect-tmo 5)
+
+second_host() {
+	ip -batch - <<-EOF
+	addr add $THIEF/32 dev v0
+	rule add pref 9 oif v1 to $THIEF lookup 101
+	rule add pref 10 iif lo from $THIEF to $TARGET_ADDR lookup 102
+	rule add pref 11 iif lo from $TARGET_ADDR to $THIEF lookup 101
+	route add $THIEF/32 dev v1 src $TARGET_ADDR table 101
+	neigh add $THIEF lladdr $(</sys/class/net/v0/address) dev v1 nud permanent
+	EOF
+}
+
+# write_one FILE [N]: as the first block of rdmablkN
+write_one() {
+	timeout "$PATIENCE" dd if="$1" of="/dev/rdmablk${2:-0}" bs=4k count=1 \
+		oflag=direct status=none
+}
+
+# block_is FILE [N]: as the target has it, and as a READ brings it
+block_is() {
+	cmp -s -n 4096 "$1" $ARENA || return
+	dd if="/dev/rdmablk${2:-0}" bs=4k count=1 iflag=direct status=none | cmp -s - "$1"
+}
+
+# hold_old SECONDS: an old write's packets wait
+hold_old() {
+	write_one /tmp/zero
+	hold_packets "$1"
+	passed=$(packets_passed)
+	write_one /tmp/old &
+	writer=$!
+	wait_until "$PATIENCE" packets_wait || fail "nothing is held back"
+	cmp -s -n 4096 /tmp/zero $ARENA || fail "the write has not been held back"
+}
+
+# let_pass: what comes from now on overtakes what waits
+let_pass() {
+	wait_until "$PATIENCE" tried 1 || fail "it does not reconnect"
+	# What the old connection had to say is on its way.
+	held=$(packets_held)
+	hold_packets 0
+}
+
+# write_newer: once the disk is back, and the held write has been sent again
+write_newer() {
+	expect_back 1
+	wait "$writer" || fail "the held write has failed"
+	write_one /tmp/new || fail "the newer write has failed"
+	# The first to come is the first to go on.
+	packets_wait "$held"
+}
+
+# --- what overtakes; false when the old packets did not wait long enough -------------
+
+by_reconnect() {
+	"$RDMABLK" reconnect rdmablk0 || fail "it is not reconnected"
+	let_pass
+	write_newer
+}
+
+by_restart() {
+	stop_target KILL
+	let_pass
+	again 16M
+	write_newer
+}
+
+steals() {
+	"$RDMABLK" connect --steal "${TIMEOUTS[@]}" --source $THIEF \
+		--host-id 0f0e0d0c-0b0a-4909-8807-060504030201 \
+		"$TARGET_ADDR:$PORT/disk0" >/tmp/theft 2>&1
+}
+
+# Nothing of the first host's gets to the target. One that does not fence does not tell
+# those that are to come again either, so a theft may take two tries.
+by_theft() {
+	wait_until "$PATIENCE" steals || fail "the theft fails: $(</tmp/theft)"
+	expect /dev/rdmablk1 "$(</tmp/theft)" "the second host's disk"
+	write_one /tmp/new 1 || fail "the newer write has failed"
+	(($(packets_passed) == passed)) || return
+	# Or the tries of the first host to come back would be held, and held.
+	hold_packets 0
+}
+
+survivors_end() {
+	kill "$survivors" 2>/dev/null || :
+}
+
+# The process is gone and what it had of the RDMA device is not.
+by_restart_with_survivors() {
+	python3 "$CASES/recovery/survivors.py" "$TARGET_PID" >/tmp/survivors &
+	survivors=$!
+	cleanup_add survivors_end
+	wait_until "$PATIENCE" grep -q '^kept' /tmp/survivors || fail "nothing survives"
+	by_restart
+}
+
+# --- the check --------------------------------------------------------------------------
+
+# overtake WAY [OPTION...]: until the packets are released after the newer write
+overtake() {
+	local seconds
+
+	for seconds in 10 20 40; do
+		hold_packets 0
+		again 16M --listen "$TARGET_ADDR:$PORT" "${@:2}"
+		connect "${TIMEOUTS[@]}" --reconnect-delay 1
+		hold_old $seconds
+		if "$1"; then
+			wait_until "$PATIENCE" no_packets_wait ||
+				fail "packets are held for ever"
+			return
+		fi
+		over
+	done
+	fail "the packets were not held for long enough"
+}
+
+# over: with whatever is held
+over() {
+	stop_target KILL
+	"$RDMABLK" disconnect --force --all
+	wait "$writer" || :
+	wait_until "$PATIENCE" no_packets_wait || fail "packets are held for ever"
+}
+
+# new_stays N: on rdmablkN
+new_stays() {
+	block_is /tmp/new "$1" || fail "an old write has landed after a newer one"
+	"$RDMABLK" disconnect --all
+	stop_target
+	expect 0 "$TARGET_STATUS" "the daemon's exit status"
+}
+
+# old_lands N: what has to be there has been left out
+old_lands() {
+	wait_until "$PATIENCE" block_is /tmp/old "$1" ||
+		fail "nothing has gone wrong: this test proves nothing"
+	over
+}
+
+# overtake_setup: two blocks to write, the second host, and the place where packets wait
+overtake_setup() {
+	head -c 4096 /dev/zero >/tmp/zero
+	random_file 4096 /tmp/old
+	random_file 4096 /tmp/new
+	second_host
+	hold_setup "$INITIATOR_ADDR"
+}
