@@ -39,12 +39,16 @@ static const char *set_name(const struct config_key *key, void *base,
 static const char *set_directories(const struct config_key *key, void *base,
 				   const char *value)
 {
-	for (const char *dir = value; dir; dir = strchr(dir, ':')) {
-		dir += dir > value;
+	const char *dir = value;
+
+	for (;;) {
 		if (*dir != '/')
 			return "not absolute paths with ':' between them";
+		dir = strchr(dir, ':');
+		if (!dir)
+			return set_string(key, base, value);
+		dir++;
 	}
-	return set_string(key, base, value);
 }
 
 static const char *set_networks(const struct config_key *key, void *base,
