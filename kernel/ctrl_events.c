@@ -44,11 +44,11 @@ static void rdmablk_ctrl_events_closed(struct rdmablk_ctrl *ctrl,
 	 * target took the queues down.
 	 */
 	spin_lock_irqsave(&s->lock, flags);
-	live = !s->down;
+	live = !rdmablk_state_is_down(s->outage.phase);
 	if (live) {
-		s->fenced = true;
-		if (s->reason == RDMABLK_R_CONNECTION)
-			s->reason = c->reason;
+		s->outage.fenced = true;
+		if (s->outage.reason == RDMABLK_R_CONNECTION)
+			s->outage.reason = c->reason;
 	} else if (s->login.reason == RDMABLK_R_CONNECTION) {
 		s->login.reason = c->reason;
 	}
@@ -79,7 +79,7 @@ void rdmablk_ctrl_events_drain(struct rdmablk_session *s, u16 reason)
 
 	spin_lock_irqsave(&s->lock, flags);
 	live = s->path.live;
-	if (s->down && !s->login.drained)
+	if (rdmablk_state_is_down(s->outage.phase) && !s->login.drained)
 		s->login.drained = reason;
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (live && s->path.cache && !s->path.read_only)
@@ -100,7 +100,7 @@ void rdmablk_ctrl_events_resized(struct rdmablk_session *s, u64 bytes)
 	unsigned long flags;
 
 	spin_lock_irqsave(&s->lock, flags);
-	if (s->down)
+	if (rdmablk_state_is_down(s->outage.phase))
 		s->login.resized = max(s->login.resized, bytes);
 	larger = s->path.live &&
 		 round_down(bytes, (u64)s->agreed.grant.logical_block) > s->agreed.grant.size;

@@ -23,17 +23,18 @@
 #include "session.h"
 #include "sysfs.h"
 
-/* The lock that a later error must not pass. Returns whether there was one. */
+/*
+ * From here on no error starts a recovery. Return: false: there was an error before, or there
+ * has been no connection.
+ */
 static bool rdmablk_lifecycle_seal(struct rdmablk_session *s)
 {
-	bool error;
+	bool sealed;
 
 	spin_lock_irq(&s->lock);
-	error = s->error || s->down;
-	s->sealed = !s->error;
-	s->error = true;
+	sealed = rdmablk_session_set_phase(s, RDMABLK_PHASE_SEALED);
 	spin_unlock_irq(&s->lock);
-	return error;
+	return sealed;
 }
 
 /**
@@ -87,7 +88,7 @@ int rdmablk_lifecycle_connect(struct rdmablk_session *s)
 	if (!s->why)
 		s->why = "connect failed";
 	/* The disk's reason from now on; it is not there for long. */
-	s->reason = s->login.reason;
+	s->outage.reason = s->login.reason;
 	rdmablk_err(s, "connect failed: %s (%d)\n", s->why, ret);
 	return ret;
 }
@@ -137,7 +138,7 @@ int rdmablk_lifecycle_publish(struct rdmablk_session *s)
 	mutex_lock(&s->disk_mutex);
 	/* Pairs with the acquire in netlink.c: there is something to tell. */
 	smp_store_release(&s->added, true);
-	ret = s->unwanted;
+	ret = s->end == RDMABLK_END_UNWANTED;
 	mutex_unlock(&s->disk_mutex);
 	/* Of a connection that was lost meanwhile: I/O is held from now on. */
 	rdmablk_recovery_changed(s);
@@ -149,10 +150,10 @@ int rdmablk_lifecycle_publish(struct rdmablk_session *s)
 /* From here on the recovery does not run; see the top of the file. */
 static void rdmablk_lifecycle_teardown(struct rdmablk_session *s, bool logout)
 {
-	bool failed = rdmablk_lifecycle_seal(s);
+	bool sealed = rdmablk_lifecycle_seal(s);
 
 	rdmablk_recovery_finish(s);
-	if (logout && !failed)
+	if (logout && sealed)
 		rdmablk_recovery_logout(s, true);
 	WRITE_ONCE(s->path.live, false);
 	rdmablk_session_stop_data(s);
@@ -217,7 +218,7 @@ static int rdmablk_lifecycle_claim_disk(struct rdmablk_session *s, bool force,
 		*why = "the device is still connecting";
 		ret = -EAGAIN;
 	} else {
-		s->forced = force;
+		s->end = force ? RDMABLK_END_FORCED : RDMABLK_END_ORDERLY;
 	}
 	if (!force)
 		mutex_unlock(&s->disk->open_mutex);
@@ -234,7 +235,7 @@ void rdmablk_lifecycle_unwanted(struct rdmablk_session *s)
 {
 	mutex_lock(&s->disk_mutex);
 	if (!READ_ONCE(s->added)) {
-		s->unwanted = true;
+		s->end = RDMABLK_END_UNWANTED;
 		rdmablk_queue_waiter_cancel(&s->waiter);
 	}
 	mutex_unlock(&s->disk_mutex);
@@ -257,7 +258,7 @@ int rdmablk_lifecycle_claim(struct rdmablk_session *s, bool force, const char **
 
 	mutex_lock(&s->disk_mutex);
 	if (!READ_ONCE(s->added)) {
-		s->unwanted = true;
+		s->end = RDMABLK_END_UNWANTED;
 		rdmablk_queue_waiter_cancel(&s->waiter);
 		ret = 1;
 	} else if (!s->disk) {
@@ -281,18 +282,15 @@ int rdmablk_lifecycle_claim(struct rdmablk_session *s, bool force, const char **
  */
 void rdmablk_lifecycle_remove(struct rdmablk_session *s)
 {
-	bool failed;
+	bool failed = READ_ONCE(s->outage.phase) != RDMABLK_PHASE_UP;
 
-	spin_lock_irq(&s->lock);
-	failed = s->error || s->down;
-	spin_unlock_irq(&s->lock);
 	/*
 	 * Nothing is written back to a disk that has failed. An error that comes
 	 * later ends the I/O that del_gendisk() waits for.
 	 */
 	if (failed)
 		rdmablk_recovery_give_up(s);
-	else if (s->forced)
+	else if (s->end == RDMABLK_END_FORCED)
 		rdmablk_io_tmo_hurry(s);
 	/*
 	 * Its kick of the requeue list is not the last thing that happens to the queue, and

@@ -269,7 +269,7 @@ static int rdmablk_login_compare(struct rdmablk_session *s)
 		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_IDENTITY);
 	/* The target grants only after it has fenced what was before. */
 	spin_lock_irq(&s->lock);
-	s->fenced = true;
+	s->outage.fenced = true;
 	spin_unlock_irq(&s->lock);
 	if (g->logical_block != was->logical_block ||
 	    (g->flags ^ was->flags) & rights)

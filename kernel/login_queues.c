@@ -239,7 +239,7 @@ static void rdmablk_join_progress(struct rdmablk_session *s, struct rdmablk_join
 	unsigned int ms = READ_ONCE(s->opt.reconnect_delay) * MSEC_PER_SEC;
 
 	rdmablk_login_progress(s);
-	joins->deadline = rdmablk_login_step(s, rdmablk_patience_join(ms, s->late_joins));
+	joins->deadline = rdmablk_login_step(s, rdmablk_patience_join(ms, s->outage.late_joins));
 }
 
 static int rdmablk_join_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret)
@@ -247,7 +247,7 @@ static int rdmablk_join_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
 	u16 reason = READ_ONCE(s->login.reason);
 
 	if (ret == -ETIMEDOUT)
-		s->late_joins++;
+		s->outage.late_joins++;
 	if (q->cm_reason == RDMABLK_R_DEVICE_FULL ||
 	    (ret == -ENOTCONN && reason == RDMABLK_R_DEVICE_FULL))
 		s->login.no_room = true;
@@ -541,6 +541,6 @@ int rdmablk_login_queues(struct rdmablk_session *s)
 		if (s->path.hwq[i]->polled)
 			rdmablk_poll_open(s->path.hwq[i]);
 	}
-	s->late_joins = 0;
+	s->outage.late_joins = 0;
 	return 0;
 }

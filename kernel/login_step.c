@@ -96,7 +96,7 @@ void rdmablk_login_start_clock(struct rdmablk_session *s)
 	u32 joins;
 	u64 whole;
 
-	l->failed_tries = s->resume && s->attempts ? s->attempts - 1 : 0;
+	l->failed_tries = s->resume && s->outage.attempts ? s->outage.attempts - 1 : 0;
 	if (l->failed_tries)
 		tmo = max(tmo, rdmablk_patience_control(0, l->failed_tries));
 	joins = 2 * (s->nr_queues ?: max_t(u32, s->opt.queues, RDMABLK_DEFAULT_QUEUES) +

@@ -185,7 +185,7 @@ static int rdmablk_nl_put_live(struct sk_buff *msg, struct rdmablk_session *s)
 	       nla_put_u32(msg, RDMABLK_ATTR_IN_FLIGHT, in_flight) ||
 	       (READ_ONCE(s->path.unflushed) && nla_put_flag(msg, RDMABLK_ATTR_UNFLUSHED)) ||
 	       nla_put_u8(msg, RDMABLK_ATTR_TIMED, READ_ONCE(s->path.timing.on)) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_ATTEMPTS, READ_ONCE(s->attempts)) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_ATTEMPTS, READ_ONCE(s->outage.attempts)) ||
 	       nla_put_string(msg, RDMABLK_ATTR_LAST_ERROR, READ_ONCE(s->why) ?: "");
 }
 
@@ -224,7 +224,7 @@ static int rdmablk_nl_put_id(struct sk_buff *msg, struct rdmablk_session *s)
 	return nla_put_u32(msg, RDMABLK_ATTR_INDEX, s->index) ||
 	       nla_put_string(msg, RDMABLK_ATTR_NAME, s->name) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_STATE, rdmablk_session_state(s)) ||
-	       nla_put_u32(msg, RDMABLK_ATTR_REASON, READ_ONCE(s->reason)) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_REASON, READ_ONCE(s->outage.reason)) ||
 	       (READ_ONCE(s->path.failing) &&
 		nla_put_flag(msg, RDMABLK_ATTR_IO_FAILING));
 }

@@ -7,12 +7,12 @@
  * I/O: it holds the clock of fast_io_fail_tmo and dev_loss_tmo, which must fire while
  * a login waits for its target. They meet in three places:
  *
- * - The recovery work sets "down" at the end of the teardown. The fail work does
- *   nothing before.
- * - rdmablk_session_go_live() clears "down", and "failing" with it, under the lock.
+ * - The recovery work ends the phase "broken" at the end of the teardown. The fail work
+ *   does nothing before.
+ * - rdmablk_session_go_live() ends the outage, and clears "failing", under the lock.
  *   The recovery work then waits for a fail work that had begun, and only then gives
  *   held requests back: no request is ended and requeued at once.
- * - The fail work sets "lost" and wakes the login, which gives up.
+ * - The fail work begins the phase "lost" and wakes the login, which gives up.
  *
  * Nothing is requeued before the login has succeeded, because its GRANT is the target's
  * word that nothing of an earlier connection of this device can land any more: the
@@ -80,6 +80,11 @@ static bool rdmablk_reason_is_final(u16 reason)
 	}
 }
 
+static bool rdmablk_recovery_is_over(const struct rdmablk_session *s)
+{
+	return READ_ONCE(s->outage.phase) == RDMABLK_PHASE_LOST;
+}
+
 /*
  * The clock of held I/O
  */
@@ -88,7 +93,7 @@ static bool rdmablk_reason_is_final(u16 reason)
 static bool rdmablk_recovery_time(const struct rdmablk_session *s, s32 seconds,
 				  unsigned long *at)
 {
-	*at = s->clock + (unsigned long)seconds * HZ;
+	*at = s->outage.clock + (unsigned long)seconds * HZ;
 	return seconds >= 0;
 }
 
@@ -117,18 +122,18 @@ static bool rdmablk_recovery_loss_time(const struct rdmablk_session *s,
  */
 static bool rdmablk_recovery_is_planned(const struct rdmablk_session *s)
 {
-	return READ_ONCE(s->reason) == RDMABLK_R_LOGOUT;
+	return READ_ONCE(s->outage.reason) == RDMABLK_R_LOGOUT;
 }
 
 static void rdmablk_recovery_quiesce(struct rdmablk_session *s)
 {
-	if (!test_and_set_bit(0, &s->quiesced))
+	if (!test_and_set_bit(0, &s->outage.quiesced))
 		blk_mq_quiesce_queue(s->disk->queue);
 }
 
 static void rdmablk_recovery_unquiesce(struct rdmablk_session *s)
 {
-	if (test_and_clear_bit(0, &s->quiesced))
+	if (test_and_clear_bit(0, &s->outage.quiesced))
 		blk_mq_unquiesce_queue(s->disk->queue);
 }
 
@@ -141,7 +146,7 @@ static void rdmablk_recovery_unquiesce(struct rdmablk_session *s)
  */
 static unsigned int rdmablk_recovery_fail_io(struct rdmablk_session *s)
 {
-	bool keep = !READ_ONCE(s->fenced) && time_before(jiffies, s->hold_until);
+	bool keep = !READ_ONCE(s->outage.fenced) && time_before(jiffies, s->outage.hold_until);
 	bool failing = READ_ONCE(s->path.failing);
 	unsigned int kept = 0;
 
@@ -157,14 +162,14 @@ static void rdmablk_fail_arm(struct rdmablk_session *s, bool kept)
 {
 	unsigned long now = jiffies, at, next = now + MAX_JIFFY_OFFSET;
 
-	if (kept && time_before(s->hold_until, next))
-		next = s->hold_until;
-	if (!READ_ONCE(s->path.failing_fast) && time_before(s->clock, next))
-		next = s->clock;
+	if (kept && time_before(s->outage.hold_until, next))
+		next = s->outage.hold_until;
+	if (!READ_ONCE(s->path.failing_fast) && time_before(s->outage.clock, next))
+		next = s->outage.clock;
 	if (!READ_ONCE(s->path.failing) && rdmablk_recovery_fail_time(s, &at) &&
 	    time_before(at, next))
 		next = at;
-	if (!READ_ONCE(s->lost) && rdmablk_recovery_loss_time(s, &at) &&
+	if (!rdmablk_recovery_is_over(s) && rdmablk_recovery_loss_time(s, &at) &&
 	    time_before(at, next))
 		next = at;
 	if (next == now + MAX_JIFFY_OFFSET)
@@ -185,10 +190,10 @@ static bool rdmablk_fail_decide(struct rdmablk_session *s, bool over)
 	unsigned long at;
 
 	lockdep_assert_held(&s->lock);
-	failing = over || (was && !s->failing_early) ||
+	failing = over || (was && !s->outage.failing_early) ||
 		  (rdmablk_recovery_fail_time(s, &at) && time_after_eq(jiffies, at));
-	s->failing_early = !failing && !READ_ONCE(s->added);
-	failing |= s->failing_early;
+	s->outage.failing_early = !failing && !READ_ONCE(s->added);
+	failing |= s->outage.failing_early;
 	s->unscanned |= failing && !READ_ONCE(s->added);
 	WRITE_ONCE(s->path.failing, failing);
 	return failing != was;
@@ -203,18 +208,18 @@ static void rdmablk_fail_work(struct work_struct *work)
 	unsigned int kept;
 
 	spin_lock_irq(&s->lock);
-	if (!s->down) {
+	if (!rdmablk_state_is_down(s->outage.phase)) {
 		spin_unlock_irq(&s->lock);
 		return;
 	}
 	if (rdmablk_recovery_loss_time(s, &at) && time_after_eq(jiffies, at))
-		s->lost = true;
-	over = s->lost || s->state == RDMABLK_DEV_DELETING;
+		rdmablk_session_set_phase(s, RDMABLK_PHASE_LOST);
+	over = rdmablk_recovery_is_over(s) || s->state == RDMABLK_DEV_DELETING;
 	news = rdmablk_fail_decide(s, over);
 	failing = s->path.failing;
 	/* A connection that is renewed on purpose is no reason to use another disk. */
 	WRITE_ONCE(s->path.failing_fast,
-		   !rdmablk_recovery_is_planned(s) || time_after_eq(jiffies, s->clock));
+		   !rdmablk_recovery_is_planned(s) || time_after_eq(jiffies, s->outage.clock));
 	/* Under the lock: rdmablk_recovery_restart() clears "cancelled" under it. */
 	if (over)
 		rdmablk_queue_waiter_cancel(&s->waiter);
@@ -228,7 +233,7 @@ static void rdmablk_fail_work(struct work_struct *work)
 	if (over && !kept) {
 		if (rdmablk_session_move(s, RDMABLK_DEV_FAILED))
 			rdmablk_err(s, "failed: %s; reconnecting has ended\n",
-				    rdmablk_reason_text(READ_ONCE(s->reason)));
+				    rdmablk_reason_text(READ_ONCE(s->outage.reason)));
 		return;
 	}
 	rdmablk_fail_arm(s, kept);
@@ -260,7 +265,7 @@ bool rdmablk_recovery_flush(struct rdmablk_session *s)
 	if (!s->path.cache || s->path.read_only || rdmablk_flush_ahead_is_settled(&s->path))
 		return false;
 	ret = rdmablk_fence_flush(&s->path.fence, RDMABLK_FLUSH_TMO);
-	while (ret == -ETIMEDOUT && s->reason != RDMABLK_R_LOGOUT &&
+	while (ret == -ETIMEDOUT && s->outage.reason != RDMABLK_R_LOGOUT &&
 	       rdmablk_session_state(s) == RDMABLK_DEV_RECOVERING &&
 	       !(rdmablk_recovery_fail_time(s, &at) &&
 		 time_after(jiffies + RDMABLK_FLUSH_TMO, at)))
@@ -303,7 +308,7 @@ static void rdmablk_recovery_goodbye(struct rdmablk_session *s, bool ended)
 	if (rdmablk_recovery_logout(s, ended))
 		return;
 	spin_lock_irq(&s->lock);
-	s->fenced = true;
+	s->outage.fenced = true;
 	spin_unlock_irq(&s->lock);
 }
 
@@ -358,13 +363,13 @@ static bool rdmablk_recovery_is_hopeless(struct rdmablk_session *s)
 {
 	return rdmablk_session_state(s) == RDMABLK_DEV_DELETING ||
 	       (!READ_ONCE(s->opt.dev_loss_tmo) && !rdmablk_recovery_is_planned(s)) ||
-	       rdmablk_reason_is_final(READ_ONCE(s->reason));
+	       rdmablk_reason_is_final(READ_ONCE(s->outage.reason));
 }
 
 static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
 {
-	return rdmablk_session_is_orderly(s->reason) && s->path.cache &&
-	       !s->path.read_only && !READ_ONCE(s->fenced);
+	return rdmablk_session_is_orderly(s->outage.reason) && s->path.cache &&
+	       !s->path.read_only && !READ_ONCE(s->outage.fenced);
 }
 
 /*
@@ -374,7 +379,7 @@ static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
  */
 static bool rdmablk_recovery_was_short(const struct rdmablk_session *s)
 {
-	return time_before(s->lost_at, s->live_at + s->keepalive.tmo);
+	return time_before(s->outage.lost_at, s->live_at + s->keepalive.tmo);
 }
 
 static void rdmablk_recovery_teardown(struct rdmablk_session *s)
@@ -382,7 +387,7 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	struct rdmablk_held held;
 	bool hopeless, orderly;
 
-	rdmablk_err_ratelimited(s, "connection lost: %s\n", rdmablk_reason_text(s->reason));
+	rdmablk_err_ratelimited(s, "connection lost: %s\n", rdmablk_reason_text(s->outage.reason));
 	rdmablk_session_move(s, RDMABLK_DEV_RECOVERING);
 	rdmablk_recovery_quiesce(s);
 	orderly = rdmablk_recovery_is_orderly(s);
@@ -392,26 +397,25 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	rdmablk_session_stop_data(s);
 	held = rdmablk_request_hold_all(&s->tag_set, !rdmablk_recovery_is_planned(s),
 					rdmablk_recovery_was_short(s) ||
-					s->reason == RDMABLK_R_IO_TIMEOUT);
+					s->outage.reason == RDMABLK_R_IO_TIMEOUT);
 	s->held += held.requests;
 	hopeless = rdmablk_recovery_is_hopeless(s);
-	if (s->reason == RDMABLK_R_MALFORMED || s->reason == RDMABLK_R_STATE)
-		rdmablk_ctrl_close(&s->ctrl, s->reason);
-	else if ((orderly || (hopeless && held.writes)) && !READ_ONCE(s->fenced))
+	if (s->outage.reason == RDMABLK_R_MALFORMED || s->outage.reason == RDMABLK_R_STATE)
+		rdmablk_ctrl_close(&s->ctrl, s->outage.reason);
+	else if ((orderly || (hopeless && held.writes)) && !READ_ONCE(s->outage.fenced))
 		rdmablk_recovery_goodbye(s, !held.writes);
 	rdmablk_ctrl_stop(&s->ctrl);
 	rdmablk_session_destroy_queues(s);
-	s->hold_until = jiffies + msecs_to_jiffies(s->agreed.grant.session_tmo_ms) +
+	s->outage.hold_until = jiffies + msecs_to_jiffies(s->agreed.grant.session_tmo_ms) +
 			RDMABLK_PACKET_LIFE;
 	if (!rdmablk_recovery_was_short(s))
-		s->attempts = 0;
-	s->attempt_ret = 0;
+		s->outage.attempts = 0;
+	s->outage.attempt_ret = 0;
 	spin_lock_irq(&s->lock);
 	if (rdmablk_recovery_is_planned(s))
-		s->clock = jiffies + s->opt.connect_tmo * HZ;
-	s->down = true;
+		s->outage.clock = jiffies + s->opt.connect_tmo * HZ;
+	rdmablk_session_set_phase(s, hopeless ? RDMABLK_PHASE_LOST : RDMABLK_PHASE_DOWN);
 	WRITE_ONCE(s->path.holding, true);
-	s->lost |= hopeless;
 	spin_unlock_irq(&s->lock);
 	/* It also ends the quiesce. */
 	mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
@@ -427,7 +431,7 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 
 	cancel_delayed_work_sync(&s->fail_work);
 	if (rdmablk_recovery_fail_time(s, &at))
-		patience = at - s->clock;
+		patience = at - s->outage.clock;
 	/* Waits for tasks that found the session not live, and hold a new request. */
 	rdmablk_recovery_quiesce(s);
 	rdmablk_request_requeue_held(&s->tag_set, patience);
@@ -436,7 +440,7 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 	s->reconnects++;
 	WRITE_ONCE(s->why, NULL);
 	rdmablk_info_ratelimited(s, "live again after %u ms and %u tries\n",
-				 jiffies_to_msecs(jiffies - s->lost_at), s->attempts);
+				 jiffies_to_msecs(jiffies - s->outage.lost_at), s->outage.attempts);
 	rdmablk_disk_look(s);
 }
 
@@ -449,30 +453,28 @@ static void rdmablk_recovery_undo(struct rdmablk_session *s)
 	rdmablk_session_destroy_queues(s);
 }
 
-/* From the end of a failed try, or of a life that was short, to the next try: jiffies */
+/* From the end of a failed try, or of a short connection, to the next try: jiffies */
 static unsigned long rdmablk_recovery_pause(const struct rdmablk_session *s)
 {
 	u32 delay = READ_ONCE(s->opt.reconnect_delay) * MSEC_PER_SEC;
+	const struct rdmablk_outage *o = &s->outage;
 
-	return msecs_to_jiffies(rdmablk_patience_pause(delay, s->attempts, s->late_joins,
+	return msecs_to_jiffies(rdmablk_patience_pause(delay, o->attempts, o->late_joins,
 						       get_random_u32()));
 }
 
-static bool rdmablk_recovery_may_try(struct rdmablk_session *s)
+/* Whether a login may begin */
+static bool rdmablk_recovery_may_try(const struct rdmablk_session *s)
 {
-	bool may;
-
-	spin_lock_irq(&s->lock);
-	may = s->down && !s->lost && s->state == RDMABLK_DEV_RECOVERING;
-	spin_unlock_irq(&s->lock);
-	return may;
+	lockdep_assert_held(&s->lock);
+	return s->outage.phase == RDMABLK_PHASE_DOWN && s->state == RDMABLK_DEV_RECOVERING;
 }
 
 static void rdmablk_recovery_try(struct rdmablk_session *s)
 {
 	int ret;
 
-	s->attempts++;
+	s->outage.attempts++;
 	ret = rdmablk_login(s);
 	if (!ret) {
 		rdmablk_recovery_resume(s);
@@ -480,22 +482,22 @@ static void rdmablk_recovery_try(struct rdmablk_session *s)
 	}
 	rdmablk_recovery_undo(s);
 	/* One line for each kind of failure: an outage may last for days. */
-	if (ret != s->attempt_ret && ret != -ECANCELED)
+	if (ret != s->outage.attempt_ret && ret != -ECANCELED)
 		rdmablk_warn(s, "cannot reconnect: %s (%d), try %u\n", s->why, ret,
-			     s->attempts);
-	s->attempt_ret = ret;
+			     s->outage.attempts);
+	s->outage.attempt_ret = ret;
 	if (rdmablk_reason_is_final(READ_ONCE(s->login.reason))) {
 		spin_lock_irq(&s->lock);
-		s->reason = s->login.reason;
-		s->lost = true;
+		s->outage.reason = s->login.reason;
+		rdmablk_session_set_phase(s, RDMABLK_PHASE_LOST);
 		spin_unlock_irq(&s->lock);
 		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
 		return;
 	}
 	/* The target has granted before that try failed: writes are held for no longer. */
-	if (READ_ONCE(s->fenced))
+	if (READ_ONCE(s->outage.fenced))
 		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
-	if (rdmablk_session_state(s) == RDMABLK_DEV_RECOVERING && !READ_ONCE(s->lost))
+	if (rdmablk_session_state(s) == RDMABLK_DEV_RECOVERING && !rdmablk_recovery_is_over(s))
 		queue_delayed_work(rdmablk_recovery_wq, &s->recovery_work,
 				   rdmablk_recovery_pause(s));
 }
@@ -505,16 +507,17 @@ static void rdmablk_recovery_work(struct work_struct *work)
 	struct rdmablk_session *s = container_of(to_delayed_work(work),
 						 struct rdmablk_session, recovery_work);
 	unsigned int noio = memalloc_noio_save();
-	bool broken;
+	bool broken = READ_ONCE(s->outage.phase) == RDMABLK_PHASE_BROKEN;
+	bool may_try;
 
-	spin_lock_irq(&s->lock);
-	broken = s->error && !s->sealed && !s->down;
-	spin_unlock_irq(&s->lock);
 	if (broken)
 		rdmablk_recovery_teardown(s);
-	if (broken && s->attempts)
+	spin_lock_irq(&s->lock);
+	may_try = rdmablk_recovery_may_try(s);
+	spin_unlock_irq(&s->lock);
+	if (broken && s->outage.attempts)
 		rdmablk_recovery_kick(s, rdmablk_recovery_pause(s));
-	else if (rdmablk_recovery_may_try(s))
+	else if (may_try)
 		rdmablk_recovery_try(s);
 	memalloc_noio_restore(noio);
 }
@@ -544,7 +547,7 @@ void rdmablk_recovery_kick(struct rdmablk_session *s, unsigned long delay)
 {
 	/* Armed under the lock: the task that moves to "deleting" cancels it afterwards. */
 	spin_lock_irq(&s->lock);
-	if (s->down && !s->lost && s->state == RDMABLK_DEV_RECOVERING)
+	if (rdmablk_recovery_may_try(s))
 		mod_delayed_work(rdmablk_recovery_wq, &s->recovery_work, delay);
 	spin_unlock_irq(&s->lock);
 }
@@ -556,7 +559,8 @@ void rdmablk_recovery_kick(struct rdmablk_session *s, unsigned long delay)
 void rdmablk_recovery_changed(struct rdmablk_session *s)
 {
 	spin_lock_irq(&s->lock);
-	if (READ_ONCE(s->added) && s->down && s->state != RDMABLK_DEV_DELETING)
+	if (READ_ONCE(s->added) && rdmablk_state_is_down(s->outage.phase) &&
+	    s->state != RDMABLK_DEV_DELETING)
 		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
 	spin_unlock_irq(&s->lock);
 	rdmablk_recovery_kick(s, 0);
@@ -584,21 +588,20 @@ static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss
 		return false;
 	}
 	/* A failed session was lost. If it is not, another task restarts it already. */
-	if (!s->lost) {
+	if (!rdmablk_session_set_phase(s, RDMABLK_PHASE_DOWN)) {
 		s->accept_loss |= accept_loss;
 		spin_unlock_irq(&s->lock);
 		return true;
 	}
-	s->lost = false;
 	s->accept_loss = accept_loss;
-	s->lost_at = jiffies;
+	s->outage.lost_at = jiffies;
 	/* However short dev_loss_tmo is, there is time for one try. */
-	s->clock = jiffies + s->opt.connect_tmo * HZ;
+	s->outage.clock = jiffies + s->opt.connect_tmo * HZ;
 	/* Only here, where nobody can have begun to remove the session. */
 	s->waiter.cancelled = false;
 	spin_unlock_irq(&s->lock);
-	s->attempts = 0;
-	s->attempt_ret = 0;
+	s->outage.attempts = 0;
+	s->outage.attempt_ret = 0;
 	if (!rdmablk_session_move(s, RDMABLK_DEV_RECOVERING))
 		return false;
 	spin_lock_irq(&s->lock);
@@ -621,7 +624,7 @@ static int rdmablk_recovery_hurry(struct rdmablk_session *s, bool accept_loss,
 	bool lost;
 
 	spin_lock_irq(&s->lock);
-	lost = s->lost;
+	lost = rdmablk_recovery_is_over(s);
 	if (!lost && s->state != RDMABLK_DEV_LIVE)
 		s->accept_loss |= accept_loss;
 	spin_unlock_irq(&s->lock);
@@ -654,7 +657,7 @@ int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
 	case RDMABLK_DEV_RECOVERING:
 		return rdmablk_recovery_hurry(s, accept_loss, why);
 	case RDMABLK_DEV_FAILED:
-		if (READ_ONCE(s->reason) == RDMABLK_R_DATA_LOST && !accept_loss) {
+		if (READ_ONCE(s->outage.reason) == RDMABLK_R_DATA_LOST && !accept_loss) {
 			*why = "the store has lost its contents, and the loss is not accepted";
 			return -ENODATA;
 		}
@@ -689,7 +692,7 @@ void rdmablk_recovery_give_up(struct rdmablk_session *s)
 	WRITE_ONCE(s->path.failing, true);
 	spin_unlock_irq(&s->lock);
 	while (rdmablk_recovery_fail_io(s)) {
-		long left = (long)(s->hold_until - jiffies);
+		long left = (long)(s->outage.hold_until - jiffies);
 
 		/* In pieces: the kernel reports a task as hung that sleeps for two minutes. */
 		schedule_timeout_uninterruptible(clamp(left, 1L, (long)HZ));
@@ -698,7 +701,7 @@ void rdmablk_recovery_give_up(struct rdmablk_session *s)
 
 /**
  * rdmablk_recovery_finish() - wait for what runs; nothing runs afterwards
- * @s: session whose error flag is set, with no request in flight
+ * @s: session that no error can break any more, with no request in flight
  */
 void rdmablk_recovery_finish(struct rdmablk_session *s)
 {

@@ -27,15 +27,15 @@
  *
  * Each step can be repeated without harm. Steps 2 to 6 are run by one context at a
  * time: the first login; the recovery work; or, after the recovery work has been
- * flushed and cannot start again because the error flag is set, the task that removes the
- * session.
+ * flushed and cannot start again because the outage has a phase that no error ends, the task
+ * that removes the session.
  *
  * Errors
  *
  * rdmablk_session_error() may be called from any context, any number of times and
- * from all queues at once. While no connection carries I/O ("down") it only notes the
- * reason for the login under way. Otherwise the error flag, set once under the lock,
- * decides who starts the recovery.
+ * from all queues at once. While no connection carries I/O (rdmablk_state_is_down()) it
+ * only notes the reason for the login under way. Otherwise the first call moves the outage
+ * from "up" to "broken", under the lock, and starts the recovery.
  */
 #include <linux/atomic.h>
 #include <linux/blk-mq.h>
@@ -124,7 +124,7 @@ struct rdmablk_session *rdmablk_session_alloc(const struct rdmablk_options *opt)
 	if (opt->route.ack_timeout != RDMABLK_ACK_TIMEOUT_AUTO)
 		s->ack_timeout = opt->route.ack_timeout;
 	s->state = RDMABLK_DEV_NEW;
-	s->down = true;
+	s->outage.phase = RDMABLK_PHASE_FIRST;
 	get_random_bytes(s->instance_id, sizeof(s->instance_id));
 	rdmablk_fence_init(&s->path.fence, &s->path, rdmablk_wq);
 	s->path.poll_wq = rdmablk_poll_wq;
@@ -185,7 +185,7 @@ void rdmablk_session_announce(struct rdmablk_session *s)
 static void rdmablk_session_moved(struct rdmablk_session *s, int from,
 				  enum rdmablk_dev_state to)
 {
-	trace_rdmablk_state(s->index, from, to, READ_ONCE(s->reason));
+	trace_rdmablk_state(s->index, from, to, READ_ONCE(s->outage.reason));
 	rdmablk_session_announce(s);
 }
 
@@ -207,11 +207,28 @@ bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to)
 
 	spin_lock_irq(&s->lock);
 	/* The administrator may have started another try since the session was lost. */
-	from = to == RDMABLK_DEV_FAILED && !s->lost ? -1 : rdmablk_session_set(s, to);
+	from = to == RDMABLK_DEV_FAILED && s->outage.phase != RDMABLK_PHASE_LOST ?
+	       -1 : rdmablk_session_set(s, to);
 	spin_unlock_irq(&s->lock);
 	if (from < 0)
 		return false;
 	rdmablk_session_moved(s, from, to);
+	return true;
+}
+
+/**
+ * rdmablk_session_set_phase() - the way to any phase of an outage
+ * @s: session, locked
+ * @to: phase to go to
+ *
+ * Return: false when the phase may not follow the one that the session is in.
+ */
+bool rdmablk_session_set_phase(struct rdmablk_session *s, enum rdmablk_phase to)
+{
+	lockdep_assert_held(&s->lock);
+	if (!rdmablk_state_may_follow(s->outage.phase, to))
+		return false;
+	WRITE_ONCE(s->outage.phase, to);
 	return true;
 }
 
@@ -232,7 +249,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drain
 	int from = -1;
 
 	spin_lock_irq(&s->lock);
-	if (!s->login.reason && !s->lost)
+	if (!s->login.reason && s->outage.phase != RDMABLK_PHASE_LOST)
 		from = rdmablk_session_set(s, RDMABLK_DEV_LIVE);
 	if (from >= 0) {
 		/* Whatever was lost with the old contents has been accepted. */
@@ -243,10 +260,9 @@ bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drain
 			s->told = s->login.offer;
 		s->agreed = s->login.offer;
 		s->live_at = jiffies;
-		s->down = false;
-		s->error = false;
-		s->fenced = false;
-		s->reason = 0;
+		rdmablk_session_set_phase(s, RDMABLK_PHASE_UP);
+		s->outage.fenced = false;
+		s->outage.reason = 0;
 		s->resume = true;
 		s->accept_loss = false;
 		s->path.failing = false;
@@ -300,15 +316,14 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 	unsigned long flags;
 
 	spin_lock_irqsave(&s->lock, flags);
-	if (s->down) {
+	if (rdmablk_state_is_down(s->outage.phase)) {
 		/* The login sees it and cleans up. */
 		if (!s->login.reason)
 			s->login.reason = reason;
-	} else if (!s->error) {
-		s->error = true;
-		s->reason = reason;
-		s->lost_at = jiffies;
-		s->clock = jiffies;
+	} else if (rdmablk_session_set_phase(s, RDMABLK_PHASE_BROKEN)) {
+		s->outage.reason = reason;
+		s->outage.lost_at = jiffies;
+		s->outage.clock = jiffies;
 		WRITE_ONCE(s->path.live, false);
 		/* Under the lock: a task that seals the session finds it queued, or not at all. */
 		mod_delayed_work(rdmablk_recovery_wq, &s->recovery_work, 0);

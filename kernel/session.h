@@ -19,6 +19,7 @@
 #include "keepalive.h"
 #include "limits.h"
 #include "request.h"
+#include "state.h"
 #include "uapi/rdmablk_netlink.h"
 
 /* Defaults of what uapi/rdmablk_netlink.h documents, and a bound that no policy has */
@@ -135,6 +136,53 @@ struct rdmablk_login_state {
 };
 
 /**
+ * struct rdmablk_outage - what has become of the connection
+ * @phase: changed by rdmablk_session_set_phase() only
+ * @reason: why the connection was lost, or the session failed, enum rdmablk_reason; 0: neither
+ * @fenced: nothing of the lost connection can land any more
+ * @failing_early: I/O fails only because the disk has not been added yet
+ * @lost_at: time when the connection was lost, in jiffies
+ * @clock: time from which the timeouts count, in jiffies
+ * @hold_until: time from which posted writes may fail, in jiffies. Owned by the recovery work
+ * @attempts: number of tries since the connection was lost; a short connection between two of
+ *	them does not reset it. Owned by the recovery work
+ * @attempt_ret: result of the last try, so that the log says each error once. Owned by the
+ *	recovery work
+ * @late_joins: number of tries in a row that ended because no data queue made progress; only a
+ *	login that joins all its queues resets it. Owned by the login under way
+ * @quiesced: bit 0: the recovery has quiesced the queue
+ *
+ * The session's lock protects what has no other owner.
+ */
+struct rdmablk_outage {
+	enum rdmablk_phase phase;
+	u16 reason;
+	bool fenced;
+	bool failing_early;
+	unsigned long lost_at;
+	unsigned long clock;
+	unsigned long hold_until;
+	u32 attempts;
+	int attempt_ret;
+	unsigned int late_joins;
+	unsigned long quiesced;
+};
+
+/**
+ * enum rdmablk_end - how a session is to end
+ */
+enum rdmablk_end {
+	/** @RDMABLK_END_NONE: nobody has asked for the end */
+	RDMABLK_END_NONE,
+	/** @RDMABLK_END_UNWANTED: disconnected before the disk was added */
+	RDMABLK_END_UNWANTED,
+	/** @RDMABLK_END_ORDERLY: nobody uses the disk */
+	RDMABLK_END_ORDERLY,
+	/** @RDMABLK_END_FORCED: the disk goes although it may be in use */
+	RDMABLK_END_FORCED,
+};
+
+/**
  * struct rdmablk_session - one disk
  * @ref: the list, the disk and each task that looked the session up hold one
  * @node: in the list of all sessions, under its mutex
@@ -144,19 +192,9 @@ struct rdmablk_login_state {
  * @opt: options
  * @lock: protects what follows up to @told; taken in softirq, too
  * @state: changed by rdmablk_session_move() only
- * @down: no connection carries I/O: before the first login, and from the end of a
- *	teardown to the end of the next login
- * @error: the connection that carries I/O has failed; the task that sets it starts the
- *	recovery. Also set at the very end, so that nobody does.
- * @sealed: @error is set for that, and no error has come before
- * @fenced: nothing of the connection that was lost can land any more
- * @lost: reconnecting has ended
- * @failing_early: I/O fails only because the disk has not been added yet
+ * @outage: what has become of the connection
  * @unscanned: I/O has failed before the disk was added, and with it the scan for
  *	partitions
- * @reason: why the connection was lost, or the session failed, enum rdmablk_reason
- * @lost_at: when the connection was lost, in jiffies
- * @clock: what the timeouts count from, in jiffies
  * @live_at: when the last login succeeded, in jiffies
  * @agreed: by the last login that succeeded
  * @told: by the first, which is what the block layer was told
@@ -164,18 +202,15 @@ struct rdmablk_login_state {
  * @ack_timeout: exponent that the last login asked of its queue pairs; 0: the path record's
  * @longest_ack: exponent of the longest retransmit timeout that these can have
  * @added: the disk has been added; the session may be removed
- * @unwanted: disconnected before the disk was added; under @disk_mutex
- * @forced: the disk is removed although it may be in use; under @disk_mutex
+ * @end: whether and how the session is to end; under @disk_mutex
  * @hurry: requests have RDMABLK_HURRY_TMO at most; under @disk_mutex
  * @frozen: the queue is, for a suspend; under @disk_mutex
- * @disk_mutex: @disk does not go away while this is held; @unwanted, @frozen
+ * @disk_mutex: @disk does not go away while this is held; @end, @frozen
  * @gone: the disk is gone and the session out of the list
  * @instance_id: identity of this device towards the target
  * @generation: logins so far
  * @resume: a login has succeeded once
  * @accept_loss: the administrator acknowledged the loss of the store's contents
- * @late_joins: tries in a row that ended because no data queue made progress; a login that
- *	joins all its queues resets it, and nothing else
  * @login: the login under way, or the last one
  * @waiter: where the login under way waits
  * @mac: keys of the login
@@ -196,10 +231,6 @@ struct rdmablk_login_state {
  * @fail_work: ends what is held when it has been held for long enough
  * @disk_work: tells the block layer what a new connection has changed
  * @disk_looked: when it last did, in jiffies
- * @quiesced: the queue is, by the recovery; bit 0
- * @hold_until: writes that were posted may fail from then on, in jiffies
- * @attempts: since the connection was lost
- * @attempt_ret: result of the last one, so that the log says each error once
  * @reconnects: times the connection came back
  * @held: requests that were in flight when a connection was lost
  * @errors: how connections have ended
@@ -215,16 +246,8 @@ struct rdmablk_session {
 
 	spinlock_t lock;	/* from here to told */
 	enum rdmablk_dev_state state;
-	bool down;
-	bool error;
-	bool sealed;
-	bool fenced;
-	bool lost;
-	bool failing_early;
 	bool unscanned;
-	u16 reason;
-	unsigned long lost_at;
-	unsigned long clock;
+	struct rdmablk_outage outage;
 	unsigned long live_at;
 	struct rdmablk_agreed agreed;
 	struct rdmablk_agreed told;
@@ -233,8 +256,7 @@ struct rdmablk_session {
 	u8 ack_timeout;
 	u8 longest_ack;
 	bool added;
-	bool unwanted;
-	bool forced;
+	enum rdmablk_end end;
 	bool hurry;
 	bool frozen;
 	struct mutex disk_mutex;	/* disk does not go away */
@@ -244,7 +266,6 @@ struct rdmablk_session {
 	u32 generation;
 	bool resume;
 	bool accept_loss;
-	unsigned int late_joins;
 	struct rdmablk_login_state login;
 	struct rdmablk_waiter waiter;
 	struct rdmablk_mac mac;
@@ -267,10 +288,6 @@ struct rdmablk_session {
 	struct delayed_work fail_work;
 	struct delayed_work disk_work;
 	unsigned long disk_looked;
-	unsigned long quiesced;
-	unsigned long hold_until;
-	u32 attempts;
-	int attempt_ret;
 	u64 reconnects;
 	u64 held;
 	struct rdmablk_transport_errors errors;
@@ -295,6 +312,7 @@ void rdmablk_session_agreed(struct rdmablk_session *s, struct rdmablk_agreed *ag
 void rdmablk_session_put(struct rdmablk_session *s);
 enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *s);
 bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to);
+bool rdmablk_session_set_phase(struct rdmablk_session *s, enum rdmablk_phase to);
 bool rdmablk_session_is_orderly(u16 reason);
 void rdmablk_session_error(struct rdmablk_session *s, u16 reason);
 void rdmablk_session_stop_data(struct rdmablk_session *s);

@@ -23,7 +23,7 @@
 	static DEVICE_ATTR_RO(name)
 
 RDMABLK_ATTR(state, "%s", rdmablk_dev_state_text(rdmablk_session_state(s)));
-RDMABLK_ATTR(reason, "%s", rdmablk_reason_text(READ_ONCE(s->reason)));
+RDMABLK_ATTR(reason, "%s", rdmablk_reason_text(READ_ONCE(s->outage.reason)));
 RDMABLK_ATTR(target, "%pISpc", &s->opt.target);
 RDMABLK_ATTR(target_name, "%s", a.grant.target_name);
 RDMABLK_ATTR(export, "%s", s->opt.export_name);
@@ -47,7 +47,7 @@ RDMABLK_ATTR(on_data_loss, "%s", READ_ONCE(s->opt.on_data_loss) ==
 	     RDMABLK_DATA_LOSS_CONTINUE ? "continue" : "fail");
 RDMABLK_ATTR(io_failing, "%d", READ_ONCE(s->path.failing));
 RDMABLK_ATTR(reconnects, "%llu", READ_ONCE(s->reconnects));
-RDMABLK_ATTR(attempts, "%u", READ_ONCE(s->attempts));
+RDMABLK_ATTR(attempts, "%u", READ_ONCE(s->outage.attempts));
 RDMABLK_ATTR(held, "%llu", READ_ONCE(s->held));
 RDMABLK_ATTR(last_error, "%s", READ_ONCE(s->why) ?: "");
 RDMABLK_ATTR(serial, "%pUb", a.grant.uuid);

@@ -151,6 +151,15 @@ bool rdmablk_session_move(struct rdmablk_session *of, enum rdmablk_dev_state to)
 	return true;
 }
 
+bool rdmablk_session_set_phase(struct rdmablk_session *of, enum rdmablk_phase to)
+{
+	assert_true(of->lock.held);
+	if (!rdmablk_state_may_follow(of->outage.phase, to))
+		return false;
+	of->outage.phase = to;
+	return true;
+}
+
 bool rdmablk_session_is_orderly(u16 reason)
 {
 	return reason == RDMABLK_R_SHUTDOWN || reason == RDMABLK_R_LOGOUT;
@@ -244,7 +253,7 @@ int rdmablk_ctrl_wait(struct rdmablk_ctrl *ctrl, u16 tag, unsigned long deadline
 void rdmablk_ctrl_close(struct rdmablk_ctrl *ctrl, u16 reason)
 {
 	assert_ptr_equal(ctrl, &s.ctrl);
-	assert_int_equal(reason, s.reason);
+	assert_int_equal(reason, s.outage.reason);
 	target.closes++;
 }
 
@@ -285,15 +294,14 @@ void rdmablk_io_tmo_hurry(struct rdmablk_session *of)
 int rdmablk_login(struct rdmablk_session *of)
 {
 	assert_true(may_not_io);
-	assert_true(of->down && destroyed);
+	assert_true(of->outage.phase == RDMABLK_PHASE_DOWN && destroyed);
 	target.logins++;
 	of->login.reason = target.refusal;
-	of->fenced |= target.fences;
+	of->outage.fenced |= target.fences;
 	if (target.login)
 		return target.login;
 	of->state = RDMABLK_DEV_LIVE;
-	of->error = false;
-	of->down = false;
+	of->outage.phase = RDMABLK_PHASE_UP;
 	of->path.failing = false;
 	of->path.failing_fast = false;
 	of->path.holding = false;
@@ -325,6 +333,7 @@ static int setup(void **state)
 	may_not_io = false;
 	s.disk = &disk;
 	s.state = RDMABLK_DEV_LIVE;
+	s.outage.phase = RDMABLK_PHASE_UP;
 	s.added = true;
 	s.opt.fast_io_fail_tmo = -1;
 	s.opt.dev_loss_tmo = 600;
@@ -346,10 +355,10 @@ static int setup(void **state)
 /* As rdmablk_session_error() does for a connection that carries I/O */
 static void breaks(u16 reason)
 {
-	s.error = true;
-	s.reason = reason;
-	s.lost_at = jiffies;
-	s.clock = jiffies;
+	s.outage.phase = RDMABLK_PHASE_BROKEN;
+	s.outage.reason = reason;
+	s.outage.lost_at = jiffies;
+	s.outage.clock = jiffies;
 	mod_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 0);
 	unit_run(&s.recovery_work);
 }

@@ -88,8 +88,8 @@ static void del_gendisk(struct gendisk *of)
 	assert_ptr_equal(of, &disk);
 	assert_true(visible);
 	assert_false(s.recovery_work.work.queued || s.disk_work.work.queued);
-	assert_true(!s.error || (given_up && dead));
-	assert_true(!s.forced || given_up || hurried);
+	assert_true(s.outage.phase == RDMABLK_PHASE_UP || (given_up && dead));
+	assert_true(s.end != RDMABLK_END_FORCED || given_up || hurried);
 	assert_false(flushed);
 	visible = false;
 }
@@ -134,6 +134,15 @@ bool rdmablk_session_move(struct rdmablk_session *of, enum rdmablk_dev_state to)
 	return true;
 }
 
+bool rdmablk_session_set_phase(struct rdmablk_session *of, enum rdmablk_phase to)
+{
+	assert_true(of->lock.held);
+	if (!rdmablk_state_may_follow(of->outage.phase, to))
+		return false;
+	of->outage.phase = to;
+	return true;
+}
+
 void rdmablk_session_agreed(struct rdmablk_session *of, struct rdmablk_agreed *agreed)
 {
 	*agreed = of->agreed;
@@ -142,7 +151,8 @@ void rdmablk_session_agreed(struct rdmablk_session *of, struct rdmablk_agreed *a
 void rdmablk_queue_waiter_cancel(struct rdmablk_waiter *waiter)
 {
 	assert_ptr_equal(waiter, &s.waiter);
-	assert_true(s.unwanted);	/* else the login ends, and the disk is added */
+	/* else the login ends, and the disk is added */
+	assert_int_equal(s.end, RDMABLK_END_UNWANTED);
 	cancelled = true;
 }
 
@@ -224,7 +234,7 @@ bool rdmablk_registry_step(struct rdmablk_session **of)
 		return false;
 	s.disk = steps == 2 ? NULL : &disk;
 	s.state = RDMABLK_DEV_LIVE;
-	s.error = false;
+	s.outage.phase = RDMABLK_PHASE_UP;
 	visible = true;
 	listed = true;
 	stopped = false;
@@ -277,15 +287,15 @@ void rdmablk_io_tmo_hurry(struct rdmablk_session *of)
 bool rdmablk_recovery_flush(struct rdmablk_session *of)
 {
 	assert_ptr_equal(of, &s);
-	assert_false(visible || of->error);
+	assert_false(visible || of->outage.phase != RDMABLK_PHASE_UP);
 	flushed = true;
 	return true;
 }
 
-/* An error that comes later finds the flag, and starts nothing. */
+/* An error that comes later starts nothing in this phase. */
 void rdmablk_recovery_finish(struct rdmablk_session *of)
 {
-	assert_true(of->error);
+	assert_int_not_equal(of->outage.phase, RDMABLK_PHASE_UP);
 	assert_false(of->lock.held);
 	finished = true;
 }
@@ -352,7 +362,7 @@ static int setup(void **state)
 	memset(&s, 0, sizeof(s));
 	s.ref.refcount = 1;
 	s.state = RDMABLK_DEV_NEW;
-	s.down = true;
+	s.outage.phase = RDMABLK_PHASE_FIRST;
 	why = NULL;
 	no_session = false;
 	listed = false;
@@ -395,7 +405,7 @@ static void publish(void)
 {
 	create();
 	assert_int_equal(rdmablk_lifecycle_connect(&s), 0);
-	s.down = false;
+	s.outage.phase = RDMABLK_PHASE_UP;
 	s.disk = &disk;
 	s.path.live = true;
 	assert_int_equal(rdmablk_lifecycle_publish(&s), 0);
@@ -405,8 +415,7 @@ static void publish(void)
 static void outage(void)
 {
 	s.state = RDMABLK_DEV_RECOVERING;
-	s.error = true;
-	s.down = true;
+	s.outage.phase = RDMABLK_PHASE_DOWN;
 	s.path.live = false;
 	queue_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 100);
 }
@@ -445,7 +454,7 @@ static void test_connect(void **state)
 	login_ret = -EPROTO;
 	s.login.reason = RDMABLK_R_MALFORMED;
 	assert_int_equal(rdmablk_lifecycle_connect(&s), -EPROTO);
-	assert_int_equal(s.reason, RDMABLK_R_MALFORMED);
+	assert_int_equal(s.outage.reason, RDMABLK_R_MALFORMED);
 	assert_string_equal(s.why, "connect failed");
 	setup(state);
 	create();
@@ -503,14 +512,14 @@ static void test_unwanted(void **state)
 	assert_int_equal(rdmablk_lifecycle_connect(&s), 0);
 	s.disk = &disk;
 	rdmablk_lifecycle_unwanted(&s);
-	assert_true(s.unwanted && cancelled);
+	assert_true(s.end == RDMABLK_END_UNWANTED && cancelled);
 	assert_false(s.disk_mutex.lock.held);
 	assert_int_equal(rdmablk_lifecycle_publish(&s), 1);
 	assert_true(s.added);
 	setup(state);
 	publish();
 	rdmablk_lifecycle_unwanted(&s);
-	assert_false(s.unwanted || cancelled);
+	assert_false(s.end || cancelled);
 }
 
 /*
@@ -522,7 +531,7 @@ static void test_claim_of_one_that_connects(void **state)
 	(void)state;
 	create();
 	assert_int_equal(rdmablk_lifecycle_claim(&s, false, &why), 1);
-	assert_true(s.unwanted && cancelled);
+	assert_true(s.end == RDMABLK_END_UNWANTED && cancelled);
 	assert_int_equal(s.state, RDMABLK_DEV_NEW);
 	assert_false(s.disk_mutex.lock.held);
 }
@@ -533,7 +542,7 @@ static void test_claim(void **state)
 	publish();
 	assert_int_equal(rdmablk_lifecycle_claim(&s, false, &why), 0);
 	assert_int_equal(s.state, RDMABLK_DEV_DELETING);
-	assert_false(s.forced);
+	assert_int_equal(s.end, RDMABLK_END_ORDERLY);
 	assert_false(disk.open_mutex.lock.held || s.disk_mutex.lock.held);
 	for (int force = 0; force < 2; force++) {
 		why = NULL;
@@ -541,7 +550,7 @@ static void test_claim(void **state)
 		assert_string_equal(why, "the device is being disconnected already");
 		assert_false(disk.open_mutex.lock.held || s.disk_mutex.lock.held);
 	}
-	assert_false(s.forced);
+	assert_int_equal(s.end, RDMABLK_END_ORDERLY);
 	s.disk = NULL;
 	why = NULL;
 	assert_int_equal(rdmablk_lifecycle_claim(&s, true, &why), -EALREADY);
@@ -563,7 +572,7 @@ static void test_claim_of_one_in_use(void **state)
 	assert_int_equal(rdmablk_lifecycle_claim(&s, false, &why), -EALREADY);
 	s.state = RDMABLK_DEV_LIVE;
 	assert_int_equal(rdmablk_lifecycle_claim(&s, true, &why), 0);
-	assert_true(s.forced);
+	assert_int_equal(s.end, RDMABLK_END_FORCED);
 }
 
 /* I/O of a scan may be held, and it is under the mutex: force does not wait for it. */
@@ -594,7 +603,7 @@ static void test_claim_of_a_wrong_state(void **state)
 	s.state = RDMABLK_DEV_STATES;
 	assert_int_equal(rdmablk_lifecycle_claim(&s, false, &why), -EAGAIN);
 	assert_string_equal(why, "the device is still connecting");
-	assert_false(s.forced);
+	assert_int_equal(s.end, RDMABLK_END_NONE);
 }
 
 /*
@@ -606,7 +615,7 @@ static void remove_claimed(bool force)
 	s.ref.refcount++;	/* the caller's */
 	assert_int_equal(rdmablk_lifecycle_claim(&s, force, &why), 0);
 	rdmablk_lifecycle_remove(&s);
-	assert_true(destroyed && s.error && !s.disk);
+	assert_true(destroyed && s.outage.phase != RDMABLK_PHASE_UP && !s.disk);
 	assert_false(s.lock.held || s.disk_mutex.lock.held);
 	assert_int_equal(gone, 1);
 	/* The caller's, and the disk's, whose last close may be later */
@@ -619,7 +628,7 @@ static void test_remove_live(void **state)
 	publish();
 	queue_delayed_work(rdmablk_wq, &s.disk_work, 10);
 	remove_claimed(false);
-	assert_true(flushed && s.sealed);
+	assert_true(flushed && s.outage.phase == RDMABLK_PHASE_SEALED);
 	assert_int_equal(logouts, 1);
 	assert_false(given_up || hurried || dead);
 }
@@ -643,7 +652,7 @@ static void test_remove_in_an_outage(void **state)
 		outage();
 		remove_claimed(force);
 		assert_true(given_up && dead && recovered);
-		assert_false(flushed || hurried || s.sealed);
+		assert_false(flushed || hurried || s.outage.phase == RDMABLK_PHASE_SEALED);
 		assert_int_equal(logouts, 0);
 	}
 }
@@ -653,7 +662,7 @@ static void test_remove_at_an_error(void **state)
 {
 	(void)state;
 	publish();
-	s.error = true;
+	s.outage.phase = RDMABLK_PHASE_BROKEN;
 	queue_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 0);
 	remove_claimed(false);
 	assert_true(given_up && dead && recovered);
@@ -672,12 +681,12 @@ static void test_abort(void **state)
 	assert_int_equal(logouts, 0);
 	assert_int_equal(gone, 1);
 	assert_int_equal(s.ref.refcount, 0);
-	assert_false(s.sealed && !s.error);
+	assert_int_equal(s.outage.phase, RDMABLK_PHASE_FIRST);
 	/* One that was live has a session at the target. */
 	setup(state);
 	create();
 	assert_int_equal(rdmablk_lifecycle_connect(&s), 0);
-	s.down = false;
+	s.outage.phase = RDMABLK_PHASE_UP;
 	rdmablk_lifecycle_abort(&s);
 	assert_int_equal(s.state, RDMABLK_DEV_DELETING);
 	assert_int_equal(logouts, 1);
@@ -693,12 +702,12 @@ static void test_remove_all(void **state)
 {
 	(void)state;
 	rdmablk_recovery_init(&s);
-	s.down = false;
+	s.outage.phase = RDMABLK_PHASE_UP;
 	s.added = true;
 	rdmablk_lifecycle_remove_all();
 	assert_int_equal(steps, 4);
 	assert_int_equal(gone, 2);
-	assert_true(s.forced && awaited);
+	assert_true(s.end == RDMABLK_END_FORCED && awaited);
 }
 
 #define TEST(name)	cmocka_unit_test_setup(name, setup)

@@ -368,7 +368,7 @@ static void test_another_export(void **state)
 		assert_int_equal(session->login.reason, c[i].reason);
 		assert_string_equal(session->why, rdmablk_reason_text(c[i].reason));
 		assert_int_equal(seen.closed, c[i].reason);
-		assert_int_equal(session->fenced, c[i].fenced);
+		assert_int_equal(session->outage.fenced, c[i].fenced);
 		assert_false(seen.was_live || seen.keys);
 	}
 	assert_int_equal(changed(state, RDMABLK_MSG_GRANT, larger), 0);
@@ -418,7 +418,7 @@ static void test_lost_contents(void **state)
 		fault.change = other_epoch;
 		assert_int_equal(again(), i ? 0 : -ENODATA);
 		assert_int_equal(session->login.reason, i ? 0 : RDMABLK_R_DATA_LOST);
-		assert_true(session->fenced);
+		assert_true(session->outage.fenced);
 	}
 	/* No medium has what was in memory, flushed or not. */
 	teardown_and_setup(state);
@@ -494,7 +494,7 @@ static void test_answered_probe(void **state)
 	assert_int_equal(rdmablk_login(session), 0);
 	assert_int_equal(seen.waits, 1);
 	assert_int_equal(seen.probes, 0);
-	session->attempts = 2;
+	session->outage.attempts = 2;
 	answers.probe = -ERESTART;
 	assert_int_equal(again(), 0);
 	assert_int_equal(seen.probes, 3);

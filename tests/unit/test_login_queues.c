@@ -87,7 +87,10 @@ struct rdmablk_session {
 			u32 port, nr_hwqs, nr_polled;
 		} offer;
 	} login;
-	unsigned int late_joins, nr_queues;
+	struct {
+		unsigned int late_joins;
+	} outage;
+	unsigned int nr_queues;
 	u32 generation;
 	const char *why;
 	struct rdmablk_waiter waiter;

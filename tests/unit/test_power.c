@@ -9,6 +9,7 @@
 #include "unit.h"
 
 #include "../../kernel/request.h"
+#include "../../kernel/state.h"
 
 /* The block layer and the kernel around both files */
 #define HZ			1000
@@ -132,7 +133,10 @@ struct rdmablk_session {
 	char name[16];
 	spinlock_t lock;	/* unscanned, state */
 	int state;
-	bool down, unscanned, added, frozen;
+	struct {
+		enum rdmablk_phase phase;
+	} outage;
+	bool unscanned, added, frozen;
 	u8 longest_ack;
 	unsigned int nr_queues;
 	struct mutex disk_mutex;	/* disk, frozen */

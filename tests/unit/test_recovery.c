@@ -33,12 +33,12 @@ static void test_fast_io_fail(void **state)
 	assert_int_equal(events, 1);
 	assert_int_equal(io.failed, 3);
 	assert_int_equal(io.writes, 3);
-	assert_int_equal(s.clock + SESSION_TMO + HZ, s.fail_work.due);
+	assert_int_equal(s.outage.clock + SESSION_TMO + HZ, s.fail_work.due);
 	unit_run(&s.fail_work);
 	assert_int_equal(io.failed, 6);
 	assert_int_equal(s.state, RDMABLK_DEV_RECOVERING);
 	/* Next, reconnecting ends. */
-	assert_int_equal(s.clock + 600 * HZ, s.fail_work.due);
+	assert_int_equal(s.outage.clock + 600 * HZ, s.fail_work.due);
 	unit_run(&s.fail_work);
 	assert_int_equal(s.state, RDMABLK_DEV_FAILED);
 	assert_true(s.waiter.cancelled);
@@ -76,11 +76,12 @@ static void test_lost_with_writes(void **state)
 	s.opt.dev_loss_tmo = 3;
 	outage();
 	unit_run(&s.fail_work);
-	assert_true(s.lost && s.path.failing && s.waiter.cancelled);
+	assert_true(s.outage.phase == RDMABLK_PHASE_LOST && s.path.failing);
+	assert_true(s.waiter.cancelled);
 	assert_int_equal(io.failed, 3);
 	assert_int_equal(s.state, RDMABLK_DEV_RECOVERING);
 	unit_run(&s.fail_work);
-	assert_int_equal(jiffies, s.hold_until);
+	assert_int_equal(jiffies, s.outage.hold_until);
 	assert_int_equal(io.failed, 6);
 	assert_int_equal(s.state, RDMABLK_DEV_FAILED);
 }
@@ -91,7 +92,7 @@ static void test_fenced(void **state)
 	(void)state;
 	s.opt.fast_io_fail_tmo = 5;
 	outage();
-	s.fenced = true;
+	s.outage.fenced = true;
 	unit_run(&s.fail_work);
 	assert_int_equal(io.failed, 6);
 }
@@ -159,11 +160,11 @@ static void test_planned(void **state)
 	s.opt.fast_io_fail_tmo = 5;
 	target.login = -ENETUNREACH;
 	breaks(RDMABLK_R_LOGOUT);
-	assert_int_equal(s.clock, jiffies + 10 * HZ);
+	assert_int_equal(s.outage.clock, jiffies + 10 * HZ);
 	assert_false(io.lost);
 	unit_run(&s.fail_work);
 	assert_int_equal(io.failed, 0);
-	assert_int_equal(s.fail_work.due, s.clock);
+	assert_int_equal(s.fail_work.due, s.outage.clock);
 	unit_run(&s.fail_work);
 	assert_int_equal(io.failed, 1);
 	assert_false(s.path.failing);
@@ -204,7 +205,7 @@ static void test_live_again(void **state)
 {
 	(void)state;
 	s.opt.fast_io_fail_tmo = 30;
-	s.attempts = 9;
+	s.outage.attempts = 9;
 	mod_delayed_work(rdmablk_wq, &s.keepalive.work, 0);
 	breaks(RDMABLK_R_CONNECTION);
 	assert_true(destroyed);
@@ -213,7 +214,7 @@ static void test_live_again(void **state)
 	assert_int_equal(unit_due(&s.keepalive.work), -1);
 	assert_int_equal(target.logouts + target.closes, 0);
 	assert_int_equal(target.logins, 1);
-	assert_int_equal(s.attempts, 1);
+	assert_int_equal(s.outage.attempts, 1);
 	assert_int_equal(s.state, RDMABLK_DEV_LIVE);
 	assert_int_equal(io.requeued, 6);
 	assert_int_equal(io.patience, 30 * HZ);
@@ -263,22 +264,22 @@ static void test_pauses(void **state)
 static void test_short_life(void **state)
 {
 	(void)state;
-	s.attempts = 4;
+	s.outage.attempts = 4;
 	s.live_at = jiffies - KEEP_ALIVE + 1;
 	breaks(RDMABLK_R_CONNECTION);
 	assert_true(io.again);
 	assert_int_equal(target.logins, 0);
-	assert_int_equal(s.attempts, 4);
+	assert_int_equal(s.outage.attempts, 4);
 	assert_int_equal(unit_due(&s.recovery_work), HZ);
 	unit_run(&s.recovery_work);
 	assert_int_equal(target.logins, 1);
-	assert_int_equal(s.attempts, 5);
+	assert_int_equal(s.outage.attempts, 5);
 	setup(state);
-	s.attempts = 4;
+	s.outage.attempts = 4;
 	s.live_at = jiffies - KEEP_ALIVE;
 	breaks(RDMABLK_R_CONNECTION);
 	assert_false(io.again);
-	assert_int_equal(s.attempts, 1);
+	assert_int_equal(s.outage.attempts, 1);
 }
 
 /* The request that a connection ends for may end the next one, however long this one was. */
@@ -287,7 +288,7 @@ static void test_io_timeout_counts(void **state)
 	(void)state;
 	breaks(RDMABLK_R_IO_TIMEOUT);
 	assert_true(io.lost && io.again);
-	assert_int_equal(s.attempts, 1);
+	assert_int_equal(s.outage.attempts, 1);
 }
 
 /* What the target says to the login that another try would not change, ends it. */
@@ -304,8 +305,8 @@ static void test_final_refusal(void **state)
 		outage();
 		target.refusal = final[i];
 		unit_run(&s.recovery_work);
-		assert_true(s.lost);
-		assert_int_equal(s.reason, final[i]);
+		assert_int_equal(s.outage.phase, RDMABLK_PHASE_LOST);
+		assert_int_equal(s.outage.reason, final[i]);
 		assert_int_equal(unit_due(&s.recovery_work), -1);
 		unit_run(&s.fail_work);
 		assert_int_equal(s.state, RDMABLK_DEV_FAILED);
@@ -315,8 +316,8 @@ static void test_final_refusal(void **state)
 	outage();
 	target.refusal = RDMABLK_R_FENCING;
 	unit_run(&s.recovery_work);
-	assert_false(s.lost);
-	assert_int_equal(s.reason, RDMABLK_R_CONNECTION);
+	assert_int_equal(s.outage.phase, RDMABLK_PHASE_DOWN);
+	assert_int_equal(s.outage.reason, RDMABLK_R_CONNECTION);
 	assert_true(unit_due(&s.recovery_work) > 0);
 }
 
@@ -325,18 +326,16 @@ static void test_no_try(void **state)
 {
 	(void)state;
 	outage();
-	s.lost = true;
+	s.outage.phase = RDMABLK_PHASE_LOST;
 	unit_run(&s.recovery_work);
-	s.lost = false;
+	s.outage.phase = RDMABLK_PHASE_DOWN;
 	s.state = RDMABLK_DEV_DELETING;
 	mod_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 0);
 	unit_run(&s.recovery_work);
 	assert_int_equal(target.logins, 1);
-	/* The error flag that the very end sets is no error. */
+	/* An orderly end is no error. */
 	s.state = RDMABLK_DEV_LIVE;
-	s.down = false;
-	s.sealed = true;
-	s.error = true;
+	s.outage.phase = RDMABLK_PHASE_SEALED;
 	stopped = false;
 	mod_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 0);
 	unit_run(&s.recovery_work);
@@ -349,12 +348,12 @@ static void test_hopeless(void **state)
 {
 	(void)state;
 	breaks(RDMABLK_R_STOLEN);
-	assert_true(s.lost);
+	assert_int_equal(s.outage.phase, RDMABLK_PHASE_LOST);
 	assert_int_equal(target.logins, 0);
 	/* With the target's word the writes need not be held. */
 	assert_int_equal(target.logouts, 1);
 	assert_int_equal(target.logout_flags, 0);
-	assert_true(s.fenced);
+	assert_true(s.outage.fenced);
 	unit_run(&s.fail_work);
 	assert_int_equal(io.failed, 6);
 	assert_int_equal(s.state, RDMABLK_DEV_FAILED);
@@ -372,7 +371,7 @@ static void test_hopeless(void **state)
 	io.writes = 0;
 	breaks(RDMABLK_R_CONNECTION);
 	assert_int_equal(target.logouts, 0);
-	assert_true(s.lost);
+	assert_int_equal(s.outage.phase, RDMABLK_PHASE_LOST);
 }
 
 /* However short the time is, a planned end of a connection is not the last. */
@@ -381,7 +380,7 @@ static void test_planned_is_not_hopeless(void **state)
 	(void)state;
 	s.opt.dev_loss_tmo = 0;
 	breaks(RDMABLK_R_LOGOUT);
-	assert_false(s.lost);
+	assert_int_equal(s.outage.phase, RDMABLK_PHASE_UP);
 	assert_int_equal(s.state, RDMABLK_DEV_LIVE);
 }
 

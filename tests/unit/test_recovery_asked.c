@@ -33,7 +33,7 @@ static void test_nothing_to_flush(void **state)
 		target.unflushed = 1;
 		s.path.cache = i != 0;
 		s.path.read_only = i == 1;
-		s.fenced = i == 2;
+		s.outage.fenced = i == 2;
 		breaks(RDMABLK_R_SHUTDOWN);
 		assert_int_equal(target.flushes, 0);
 		assert_int_equal(target.logouts, 0);
@@ -101,7 +101,7 @@ static void test_slow_flush(void **state)
 	/* Somebody removes the disk. */
 	setup(state);
 	s.state = RDMABLK_DEV_DELETING;
-	s.reason = RDMABLK_R_SHUTDOWN;
+	s.outage.reason = RDMABLK_R_SHUTDOWN;
 	target.unflushed = 1;
 	target.slow = 5;
 	assert_false(rdmablk_recovery_flush(&s));
@@ -142,7 +142,7 @@ static void test_again_recovering(void **state)
 	assert_int_equal(unit_due(&s.recovery_work), 0);
 	assert_int_equal(error, 0);
 	cancel_delayed_work_sync(&s.recovery_work);
-	s.lost = true;
+	s.outage.phase = RDMABLK_PHASE_LOST;
 	assert_int_equal(again(false), -EAGAIN);
 	assert_int_equal(unit_due(&s.recovery_work), -1);
 }
@@ -151,8 +151,8 @@ static void fails(u16 reason)
 {
 	outage();
 	io.writes = 0;
-	s.lost = true;
-	s.reason = reason;
+	s.outage.phase = RDMABLK_PHASE_LOST;
+	s.outage.reason = reason;
 	mod_delayed_work(rdmablk_wq, &s.fail_work, 0);
 	unit_run(&s.fail_work);
 	assert_int_equal(s.state, RDMABLK_DEV_FAILED);
@@ -167,14 +167,15 @@ static void test_again_failed(void **state)
 	fails(RDMABLK_R_CONNECTION);
 	assert_int_equal(again(false), 0);
 	assert_int_equal(s.state, RDMABLK_DEV_RECOVERING);
-	assert_false(s.lost || s.waiter.cancelled || s.accept_loss);
-	assert_int_equal(s.attempts, 0);
+	assert_int_equal(s.outage.phase, RDMABLK_PHASE_DOWN);
+	assert_false(s.waiter.cancelled || s.accept_loss);
+	assert_int_equal(s.outage.attempts, 0);
 	assert_int_equal(unit_due(&s.recovery_work), 0);
 	unit_run(&s.fail_work);
 	assert_int_equal(s.state, RDMABLK_DEV_RECOVERING);
 	unit_run(&s.recovery_work);
 	assert_int_equal(target.logins, 2);
-	jiffies = s.clock + HZ;
+	jiffies = s.outage.clock + HZ;
 	mod_delayed_work(rdmablk_wq, &s.fail_work, 0);
 	unit_run(&s.fail_work);
 	assert_int_equal(s.state, RDMABLK_DEV_FAILED);
@@ -213,7 +214,7 @@ static void test_give_up(void **state)
 	rdmablk_recovery_give_up(&s);
 	assert_true(s.waiter.cancelled && s.path.failing);
 	assert_int_equal(io.failed, 6);
-	assert_int_equal(jiffies, s.hold_until);
+	assert_int_equal(jiffies, s.outage.hold_until);
 	assert_in_range(longest_nap, 1, HZ);
 	assert_int_equal(unit_due(&s.fail_work), -1);
 	assert_int_equal(unit_due(&s.recovery_work), -1);

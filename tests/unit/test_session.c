@@ -385,7 +385,7 @@ static void test_new_session(void **state)
 	(void)state;
 	assert_int_equal(s->state, RDMABLK_DEV_NEW);
 	assert_int_equal(s->ref.refcount, 1);
-	assert_true(s->down);
+	assert_int_equal(s->outage.phase, RDMABLK_PHASE_FIRST);
 	assert_true(s->waiter.broken);
 	assert_ptr_equal(s->path.poll_wq, rdmablk_poll_wq);
 	assert_ptr_equal(s->path.fence.path, &s->path);
@@ -466,7 +466,7 @@ static void test_moves(void **state)
 	assert_int_equal(traced[0], RDMABLK_DEV_NEW);
 	assert_int_equal(traced[1], RDMABLK_DEV_CONNECTING);
 	/* Of two tasks one gets it. */
-	s->reason = RDMABLK_R_LOGOUT;
+	s->outage.reason = RDMABLK_R_LOGOUT;
 	assert_true(rdmablk_session_move(s, RDMABLK_DEV_DELETING));
 	assert_int_equal(traced_why, RDMABLK_R_LOGOUT);
 	assert_false(rdmablk_session_move(s, RDMABLK_DEV_DELETING));
@@ -485,7 +485,7 @@ static void test_failed_only_when_lost(void **state)
 	assert_true(rdmablk_session_move(s, RDMABLK_DEV_RECOVERING));
 	assert_false(rdmablk_session_move(s, RDMABLK_DEV_FAILED));
 	assert_int_equal(s->state, RDMABLK_DEV_RECOVERING);
-	s->lost = true;
+	s->outage.phase = RDMABLK_PHASE_LOST;
 	assert_true(rdmablk_session_move(s, RDMABLK_DEV_FAILED));
 }
 
@@ -496,7 +496,8 @@ static void live_is_last(const void *at)
 		return;
 	assert_true(s->lock.held);
 	assert_int_equal(s->state, RDMABLK_DEV_LIVE);
-	assert_false(s->down || s->error || s->fenced);
+	assert_int_equal(s->outage.phase, RDMABLK_PHASE_UP);
+	assert_false(s->outage.fenced);
 	assert_false(s->path.failing || s->path.failing_fast || s->path.holding);
 	assert_int_equal(s->agreed.nr_hwqs, s->login.offer.nr_hwqs);
 }
@@ -508,10 +509,10 @@ static void test_go_live(void **state)
 
 	(void)state;
 	assert_true(rdmablk_session_move(s, RDMABLK_DEV_CONNECTING));
-	s->error = true;
-	s->fenced = true;
+	s->outage.phase = RDMABLK_PHASE_DOWN;
+	s->outage.fenced = true;
 	s->accept_loss = true;
-	s->reason = RDMABLK_R_CONNECTION;
+	s->outage.reason = RDMABLK_R_CONNECTION;
 	s->path.failing = true;
 	s->path.failing_fast = true;
 	s->path.holding = true;
@@ -526,7 +527,7 @@ static void test_go_live(void **state)
 	assert_int_equal(resized, 4096);
 	assert_int_equal(drained, RDMABLK_R_SHUTDOWN);
 	assert_int_equal(s->live_at, jiffies);
-	assert_int_equal(s->reason, 0);
+	assert_int_equal(s->outage.reason, 0);
 	assert_true(s->resume);
 	assert_false(s->accept_loss);
 	assert_int_equal(told_state, RDMABLK_DEV_LIVE);
@@ -542,15 +543,15 @@ static void test_not_live(void **state)
 	assert_false(go_live());
 	s->login.reason = 0;
 	/* reconnecting has ended, */
-	s->lost = true;
+	s->outage.phase = RDMABLK_PHASE_LOST;
 	assert_false(go_live());
-	s->lost = false;
+	s->outage.phase = RDMABLK_PHASE_FIRST;
 	/* or the session is being removed. */
 	assert_int_equal(told, 1);
 	assert_true(rdmablk_session_move(s, RDMABLK_DEV_DELETING));
 	assert_false(go_live());
 	assert_int_equal(told, 2);
-	assert_true(s->down && !s->resume && !s->path.live);
+	assert_true(rdmablk_state_is_down(s->outage.phase) && !s->resume && !s->path.live);
 }
 
 /* The block layer was told what the first login has agreed on. */
@@ -589,8 +590,8 @@ static void test_error_of_a_login(void **state)
 	rdmablk_session_error(s, RDMABLK_R_AUTH_FAILED);
 	rdmablk_session_error(s, RDMABLK_R_CONNECTION);
 	assert_int_equal(s->login.reason, RDMABLK_R_AUTH_FAILED);
-	assert_int_equal(s->reason, 0);
-	assert_false(s->error);
+	assert_int_equal(s->outage.reason, 0);
+	assert_int_equal(s->outage.phase, RDMABLK_PHASE_FIRST);
 	assert_false(s->recovery_work.work.queued);
 	assert_int_equal(breaks, 2);
 }
@@ -601,32 +602,32 @@ static void test_first_error_counts(void **state)
 	assert_true(go_live());
 	jiffies += 100;
 	rdmablk_session_error(s, RDMABLK_R_IO_TIMEOUT);
-	assert_true(s->error);
+	assert_int_equal(s->outage.phase, RDMABLK_PHASE_BROKEN);
 	assert_false(s->path.live);
-	assert_int_equal(s->lost_at, jiffies);
-	assert_int_equal(s->clock, jiffies);
+	assert_int_equal(s->outage.lost_at, jiffies);
+	assert_int_equal(s->outage.clock, jiffies);
 	assert_int_equal(unit_due(&s->recovery_work), 0);
 	s->recovery_work.work.queued = false;
 	jiffies += 100;
 	rdmablk_session_error(s, RDMABLK_R_CONNECTION);
-	assert_int_equal(s->reason, RDMABLK_R_IO_TIMEOUT);
+	assert_int_equal(s->outage.reason, RDMABLK_R_IO_TIMEOUT);
 	assert_int_equal(s->login.reason, 0);
-	assert_int_equal(s->clock, jiffies - 100);
+	assert_int_equal(s->outage.clock, jiffies - 100);
 	assert_false(s->recovery_work.work.queued);
 	assert_false(s->lock.held);
 	assert_int_equal(breaks, 2);
 	assert_int_equal(ctrl_breaks, 0);
 }
 
-/* The task that removes the session has set the flag. */
+/* The task that removes the session has sealed it. */
 static void test_sealed_session(void **state)
 {
 	(void)state;
 	assert_true(go_live());
-	s->error = true;
+	s->outage.phase = RDMABLK_PHASE_SEALED;
 	rdmablk_session_error(s, RDMABLK_R_CONNECTION);
 	assert_false(s->recovery_work.work.queued);
-	assert_int_equal(s->reason, 0);
+	assert_int_equal(s->outage.reason, 0);
 	/* What waits for an answer does not wait for its time. */
 	assert_int_equal(breaks, 1);
 }
@@ -673,7 +674,7 @@ static void test_error_of_a_data_queue(void **state)
 	rdmablk_session_data_fatal(&hwqs[1].read, RDMABLK_R_CONNECTION);
 	assert_true(hwqs[1].read.failed);
 	assert_false(hwqs[1].write.failed);
-	assert_int_equal(s->reason, RDMABLK_R_CONNECTION);
+	assert_int_equal(s->outage.reason, RDMABLK_R_CONNECTION);
 	rdmablk_session_data_fatal(&hwqs[2].write, RDMABLK_R_CONNECTION);
 	assert_true(hwqs[2].write.failed);
 	assert_false(hwqs[2].read.failed);
