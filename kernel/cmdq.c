@@ -239,7 +239,8 @@ static int rdmablk_cmdq_init_rx(struct rdmablk_cmdq *cmdq, u32 i)
 
 /*
  * Provides tags and receives for @attr, and keeps those of an earlier connection if they are
- * large enough. If answers have no payload, a receive must have no buffer.
+ * large enough. Receives have buffers only if answers have payloads, so a table of one kind
+ * does not serve the other.
  */
 static int rdmablk_cmdq_alloc(struct rdmablk_cmdq *cmdq, const struct rdmablk_cmdq_attr *attr)
 {
@@ -256,7 +257,7 @@ static int rdmablk_cmdq_alloc(struct rdmablk_cmdq *cmdq, const struct rdmablk_cm
 	cmdq->room_rx = attr->rx_bytes;
 	if (cmdq->cmd && cmdq->rx)
 		return 0;
-	/* If only one table stayed, the next login would believe that both exist. */
+	/* Both go, because the next login takes @room for the proof that both exist. */
 	rdmablk_cmdq_free(cmdq);
 	return -ENOMEM;
 }
@@ -375,7 +376,8 @@ struct rdmablk_cmd_tag *rdmablk_cmdq_get(struct rdmablk_cmdq *cmdq, int slots)
 	/*
 	 * Take the slots before the tag: waiters for a tag are woken when a command gives
 	 * its tag back, but not when this function takes a tag and returns it unused. Slots
-	 * may run short for a moment while another task has asked for more than there are.
+	 * may run short for a moment, while a task that has asked for too many has not given
+	 * them back yet.
 	 */
 	if (slots && unlikely(!rdmablk_queue_get_slots(cmdq->queue, slots)))
 		return NULL;
@@ -442,7 +444,7 @@ static bool rdmablk_cmd_is_quiet(const struct rdmablk_cmd_tag *cmd)
 	return cmd->slots || rdmablk_queue_get_slots(cmdq->queue, 1);
 }
 
-/* A signalled SEND gives back its own slots and those of the quiet SENDs before it. */
+/* The completion of a signalled SEND gives back the slots of quiet SENDs before it, too. */
 static void rdmablk_cmd_tells(struct rdmablk_cmd_tag *cmd)
 {
 	cmd->slots += cmd->cmdq->quiet;

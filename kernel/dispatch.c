@@ -63,8 +63,8 @@ static blk_status_t rdmablk_dispatch_prepare_io(struct rdmablk_path *path,
 	if (unlikely(!rdmablk_queue_get_slots(req->queue, req->nr_wr))) {
 		rdmablk_onesided_unmap(path, rq);
 		/*
-		 * Not BLK_STS_DEV_RESOURCE: the slots may be held by requests of another
-		 * hardware queue, whose completions do not restart this one.
+		 * BLK_STS_DEV_RESOURCE would promise that a completion of this hardware
+		 * queue restarts it. But requests of another one may hold the slots.
 		 */
 		return BLK_STS_RESOURCE;
 	}
@@ -74,8 +74,8 @@ static blk_status_t rdmablk_dispatch_prepare_io(struct rdmablk_path *path,
 }
 
 /*
- * For sessions whose writes need a flush, or a READ behind them. Return: true: the request
- * is a FLUSH with nothing to do.
+ * For sessions whose writes need a flush, or a READ behind them. Return: whether the
+ * request is a FLUSH with nothing to flush.
  */
 static bool rdmablk_dispatch_prepare_special(struct rdmablk_path *path, struct request *rq)
 {
@@ -107,7 +107,7 @@ static inline bool rdmablk_dispatch_prepare_any(struct rdmablk_path *path, struc
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	/* The time counts during which the request was held, or waited for a tag. */
+	/* The latency includes the time in which the request was held or waited for a tag. */
 	if (unlikely(rdmablk_stats_timing_is_on(&path->timing)) && !req->begun)
 		req->begun = ktime_get_ns();
 	if (unlikely(req->holds) && !req->held)
@@ -122,8 +122,8 @@ static inline blk_status_t rdmablk_dispatch_prepare_onesided(struct rdmablk_path
 {
 	/*
 	 * The block layer refuses only to open the disk for writing; bios of stacked
-	 * devices come through. The target would answer with an access error, which would
-	 * end the session.
+	 * devices come through. An RDMA WRITE would break the connection with an access
+	 * error.
 	 */
 	if (unlikely(path->read_only) && req_op(rq) == REQ_OP_WRITE)
 		return BLK_STS_IOERR;
@@ -218,7 +218,7 @@ static void rdmablk_dispatch_hold_new(struct rdmablk_path *path, struct request 
 
 	if (unlikely(rdmablk_stats_timing_is_on(&path->timing)) && !req->begun)
 		req->begun = ktime_get_ns();
-	/* A request that was requeued after an earlier outage keeps its history. */
+	/* A request that was requeued after an earlier outage keeps @holds and @unsent. */
 	if (!req->held) {
 		req->holds = 0;
 		req->unsent = true;
@@ -235,7 +235,7 @@ static noinline blk_status_t rdmablk_dispatch_queue_down(struct rdmablk_path *pa
 {
 	if (READ_ONCE(path->failing))
 		return rdmablk_request_refuse(path, rq, BLK_STS_TRANSPORT);
-	/* Between an error and the end of the teardown, no request is held yet. */
+	/* From an error to the end of the teardown the block layer keeps new requests. */
 	if (!READ_ONCE(path->holding))
 		return rdmablk_request_refuse(path, rq, BLK_STS_RESOURCE);
 	if (READ_ONCE(path->failing_fast) && rdmablk_request_fails_fast(rq))
@@ -337,9 +337,9 @@ static noinline void rdmablk_dispatch_queue_many(struct rdmablk_path *path, stru
 }
 
 /*
- * Sends the requests that a task has plugged, maybe a single one. The block layer queues the
- * requests that stay in the list one by one: those that cannot be prepared now, or ever, and
- * those that are neither READ nor WRITE.
+ * Sends the requests that a task has plugged, maybe a single one. Requests that cannot be
+ * prepared here, and those that are neither READ nor WRITE, stay in the list. The block layer
+ * queues them one by one.
  */
 static void rdmablk_dispatch_queue_batch(struct rq_list *list)
 {

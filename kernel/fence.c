@@ -11,9 +11,9 @@
  * since its last fence ("wrote") sends a FENCE, and the commands follow when the target has
  * answered all FENCEs.
  *
- * The snapshot comes first. A FLUSH may ship only fenced ranges. A WRITE that completes
- * between fence and shipping is not fenced: if the flush shipped its range, the target could
- * write back the old contents and forget the range. So:
+ * The snapshot comes first. A flush may send ("ship") the target only ranges that a fence
+ * covers. A WRITE that completes after the fence of its queue is not covered: if the flush
+ * shipped its range, the target could write back the old contents and forget the range. So:
  *
  *   a WRITE completes     sets "wrote" of its queue, then its dirty bits, then "unflushed",
  *                         then ends its request
@@ -30,14 +30,14 @@
  * WRITE that completes in between costs one more fence.
  *
  * "wrote" holds the value of "snapshots" at the first WRITE since the last fence. If it
- * holds the newest value, the queue has no bit in the flush: its first WRITE read
- * "snapshots" after the flush had incremented it, thus after the flush had taken the bits,
- * and set its own bits later still. The flush leaves that mark to the next flush. Bits that
- * a failed flush puts back need no fence: that flush shipped them after their fence.
+ * holds the newest value, the queue has no bit in this flush: its first WRITE read
+ * "snapshots" after the flush had taken the bits, and set its own bits later. The next flush
+ * fences that queue. Bits that a failed flush puts back need no fence: that flush shipped
+ * them after their fence.
  *
- * The flush itself uses a queue that would need a fence, if there is one. Its commands are
- * that fence, and the flush clears the mark before it posts them. Until the flush ends, the
- * target may not have received them. So if a round of commands begins meanwhile, it always
+ * The flush sends its commands on a queue that needs a fence, if there is one: the commands
+ * are that fence ("carried"). The flush clears "wrote" before it posts them. Until it ends,
+ * the target may not have received them, so any round of commands that begins meanwhile
  * fences that queue, too.
  *
  * Rounds
@@ -50,10 +50,11 @@
  * Tags
  *
  * After its fence a command waits for a tag here. In the block layer, READs and WRITEs would
- * wait behind it. Each write queue has two lines. The first is for DISCARD and other
- * commands that may take as long as the store does; they get half of the tags at most. The
- * second is for FUA writes: a FUA write that gets a tag is sent together with its FLUSH; one
- * that gets no tag is sent as a plain WRITE, and its FLUSH waits here afterwards.
+ * wait behind it. Each write queue has two lists of ops that wait ("lines"). The first is
+ * for DISCARD and other commands that may take as long as the store does; they get half of
+ * the tags at most. The second is for FUA writes: a FUA write that gets a tag is sent
+ * together with its FLUSH; one that gets no tag is sent as a plain WRITE, and its FLUSH waits
+ * here afterwards.
  *
  * Either the task that gives a tag back sees the line, or the work sees the tag:
  *
@@ -98,7 +99,7 @@ static void rdmablk_fence_answered(struct rdmablk_cmd_tag *cmd)
 	struct rdmablk_queue *q = cmd->cmdq->queue;
 	struct rdmablk_fence *f = cmd->owner;
 
-	/* Every target can do this. */
+	/* Every target supports FENCE, so another answer breaks the protocol. */
 	if (cmd->status != RDMABLK_OK) {
 		q->fatal(q, RDMABLK_R_STATE);
 		return;
@@ -119,8 +120,9 @@ static void rdmablk_fence_send_fence(struct rdmablk_fence *f, struct rdmablk_hwq
 }
 
 /*
- * Whether a queue must be fenced: for commands, if it has written anything since its last
- * fence; for a flush, if it has written a range that the flush has taken.
+ * Whether a queue must be fenced. For commands: if it has written anything since its last
+ * fence, or if a flush that has not ended is the fence of this queue. For a flush: if it has
+ * written a range that the flush has taken.
  */
 static bool rdmablk_fence_must(const struct rdmablk_fence *f, const struct rdmablk_hwq *hwq,
 			       bool commands)
@@ -151,8 +153,8 @@ static void rdmablk_fence_send_fences(struct rdmablk_fence *f, bool commands)
 }
 
 /*
- * The flush uses a queue that has written, which saves a fence; but not if the same round
- * has @commands, because they need the fence.
+ * The flush uses a queue that needs a fence, and is that fence. If the same round has
+ * @commands, the queue is fenced all the same, because they need it.
  */
 static void rdmablk_fence_pick(struct rdmablk_fence *f, bool commands)
 {

@@ -5,8 +5,8 @@
  * A database writes and flushes again and again, and waits for two round trips each time. So
  * after a few FLUSHes in a row that each had one small write, the next lone write is sent as
  * a durable write, and the FLUSH behind it has nothing to do and is not sent at all. If no
- * FLUSH follows, that one write was slower than necessary, and no other write is sent
- * durable before the next FLUSH. If a durable write fails, it is sent again as an ordinary
+ * FLUSH follows, that write took longer than necessary, and no other write is sent durable
+ * before the next FLUSH. If a durable write fails, it is sent again as an ordinary
  * one, and no write is sent durable before a few such FLUSHes have come again.
  *
  * When there is nothing to flush
@@ -24,7 +24,7 @@
  *	full barrier
  *	increments "done"
  *
- * with a read barrier between each two steps on the right.
+ * with a read barrier between any two steps on the right.
  *
  * "unflushed" covers the writes of this session. Earlier writes, by another disk or before
  * the daemon was killed, are durable once a flush has succeeded. This host cannot know what
@@ -69,7 +69,7 @@ bool rdmablk_flush_ahead_expects(const struct rdmablk_path *path, u32 bytes)
  * rdmablk_flush_ahead_write() - a write is sent for which nobody has asked FUA
  * @path: data path, of an export with a cache
  *
- * In a long series of writes this only reads, so CPUs share the cache line. Context: any.
+ * From the third write in a row on this only reads, so CPUs share the cache line. Context: any.
  */
 void rdmablk_flush_ahead_write(struct rdmablk_path *path)
 {
@@ -116,7 +116,7 @@ static bool rdmablk_flush_ahead_nothing_since(const struct rdmablk_path *path, i
 {
 	const struct rdmablk_flush_ahead *a = &path->ahead;
 
-	/* As all barriers here: see the top of the file. */
+	/* The read barriers of the table at the top of the file */
 	smp_rmb();
 	if (atomic_read(&a->done) != begun)
 		return false;

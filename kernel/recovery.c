@@ -2,36 +2,36 @@
 /*
  * What happens after an error.
  *
- * Two works share it. The recovery work is the only one that touches queues: it takes
- * them down, then logs in again and again. The fail work is the only one that ends
- * I/O: it holds the clock of fast_io_fail_tmo and dev_loss_tmo, which must fire while
- * a login waits for its target. They meet in three places:
+ * Two work items run an outage. Only the recovery work touches queues: it takes them down,
+ * then tries to log in until a login succeeds. Only the fail work ends held requests: it
+ * runs the timers fast_io_fail_tmo and dev_loss_tmo, which must fire while a login waits for
+ * its target. The two synchronise in three places:
  *
  * - The recovery work ends the phase "broken" at the end of the teardown. The fail work
  *   does nothing before.
  * - rdmablk_session_go_live() ends the outage, and clears "failing", under the lock.
- *   The recovery work then waits for a fail work that had begun, and only then gives
- *   held requests back: no request is ended and requeued at once.
+ *   The recovery work then waits for a fail work that has already begun, and requeues the
+ *   held requests after that. So no request is both ended and requeued.
  * - The fail work begins the phase "lost" and wakes the login, which gives up.
  *
- * Nothing is requeued before the login has succeeded, because its GRANT is the target's
- * word that nothing of an earlier connection of this device can land any more: the
- * target destroys their queue pairs and registrations first.
+ * Nothing is requeued before the login has succeeded, because GRANT says that nothing of an
+ * earlier connection of this device can land any more: the target has destroyed their queue
+ * pairs and registrations.
  *
  * When a write that was posted may be reported as failed
  *
  * A write that was posted may still be under way in the network. It is not reported
  * as failed before nothing of this session can land any more. The target says so by a
  * CLOSE, by the GRANT of a later login, or by its answer to a LOGOUT, which is sent when no
- * login will follow and the control queue survived. When the target says nothing, its own
- * rule is the bound: it ends a session from which it has heard nothing for session_tmo_ms.
- * Our queue pairs are gone and retransmit nothing, so it has heard nothing since. One more
+ * login will follow and the control queue survived. If the target says nothing, its
+ * session timeout is the bound: it ends a session from which it has heard nothing for
+ * session_tmo_ms, and it hears nothing after our queue pairs are destroyed. One more
  * second covers the life of a packet in the network and a late timer of the target. A
  * stopped target does not end the session, but then the bound is many times the life of a
  * packet.
  *
  * The recovery work runs under memalloc_noio: an allocation that waited for write-back
- * to this very disk would wait for itself. Any failure is answered by the next try.
+ * to this very disk would wait for itself. If anything fails, the next try follows.
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
@@ -49,20 +49,20 @@
 #include "recovery.h"
 #include "session.h"
 
-/* What a packet of ours can live in the network, generously */
+/* Upper bound of the life of our packets in the network */
 #define RDMABLK_PACKET_LIFE	HZ
 
-/* How long a logout waits for the store to flush, at a time, and for requests to end */
+/* Before a logout: the time for one flush, and for requests under way to end */
 #define RDMABLK_FLUSH_TMO	(60 * HZ)
-#define RDMABLK_FLUSHES		3		/* there is time for, however long they take */
+#define RDMABLK_FLUSHES		3		/* before a logout, however long they take in all */
 #define RDMABLK_SETTLE_TMO	(2 * HZ)
 
 /* How long a logout waits for its answer, at most */
 #define RDMABLK_LOGOUT_TMO	(10 * HZ)
 
 /*
- * Trying again would not help, or do harm: somebody else has written the export since,
- * what was in it is gone, or the two do not speak one language.
+ * Another try would be useless or harmful: another host has written the export, its contents
+ * are lost, or both sides have no common version, feature or authentication.
  */
 static bool rdmablk_reason_is_final(u16 reason)
 {
@@ -117,8 +117,8 @@ static bool rdmablk_recovery_loss_time(const struct rdmablk_session *s,
 }
 
 /*
- * Not lost but given up: the administrator wants a new connection, or the export has
- * grown. The timeouts begin when a first try has had its time.
+ * Whether the connection was given up on purpose: the administrator wants a new one, or the
+ * export has grown. The timeouts then begin when the first try has had its time.
  */
 static bool rdmablk_recovery_is_planned(const struct rdmablk_session *s)
 {
@@ -139,8 +139,8 @@ static void rdmablk_recovery_unquiesce(struct rdmablk_session *s)
 
 /*
  * Ends held requests: all of them when "failing" is set, those that fail fast when
- * "failing_fast" is set. The quiesce waits for tasks in queue_rq that have seen an earlier
- * value and hold a new request just now.
+ * "failing_fast" is set. The quiesce waits for tasks in queue_rq that have read an older
+ * value and are about to hold a new request.
  *
  * Return: how many writes must still be held.
  */
@@ -157,7 +157,7 @@ static unsigned int rdmablk_recovery_fail_io(struct rdmablk_session *s)
 	return kept;
 }
 
-/* The work is due again at the earliest of what is still to come. */
+/* Arms the fail work for the next deadline that is still ahead. */
 static void rdmablk_fail_arm(struct rdmablk_session *s, bool kept)
 {
 	unsigned long now = jiffies, at, next = now + MAX_JIFFY_OFFSET;
@@ -179,10 +179,10 @@ static void rdmablk_fail_arm(struct rdmablk_session *s, bool kept)
 }
 
 /*
- * Whether I/O fails from now on. Until the disk has been added it does, because the task
- * that adds the disk waits for that I/O. Later I/O is held as usual.
+ * Decides whether I/O fails from now on. Before the disk has been added, I/O fails in any
+ * outage, because the task that adds the disk waits for that I/O. Later I/O is held as usual.
  *
- * Return: true when that is news.
+ * Return: whether that has changed.
  */
 static bool rdmablk_fail_decide(struct rdmablk_session *s, bool over)
 {
@@ -217,7 +217,7 @@ static void rdmablk_fail_work(struct work_struct *work)
 	over = rdmablk_recovery_is_over(s) || s->state == RDMABLK_DEV_DELETING;
 	news = rdmablk_fail_decide(s, over);
 	failing = s->path.failing;
-	/* A connection that is renewed on purpose is no reason to use another disk. */
+	/* FAILFAST: a connection that is renewed on purpose is no reason to use another disk. */
 	WRITE_ONCE(s->path.failing_fast,
 		   !rdmablk_recovery_is_planned(s) || time_after_eq(jiffies, s->outage.clock));
 	/* Under the lock: rdmablk_recovery_restart() clears "cancelled" under it. */
@@ -245,17 +245,17 @@ static void rdmablk_fail_work(struct work_struct *work)
 
 /**
  * rdmablk_recovery_flush() - flush what has been written, before a logout
- * @s: session with a connection; requests may be under way, and none is sent any more
+ * @s: session with a connection; requests may be under way, but no new ones are sent
  *
  * Data of a FLUSH under way counts as unflushed: a session that ends in the middle of a FLUSH
  * does not end in order. After a failed flush the target compares the whole file. A target
- * that goes down cannot tell that it has done so: then this function waits until I/O would
- * fail, or the disk is to be removed.
+ * that shuts down cannot report its progress. While its connection works, this function then
+ * waits until I/O would fail, or the disk is to be removed.
  *
  * Context: may sleep, for RDMABLK_FLUSH_TMO at most unless the target goes down.
  *
- * Return: true when all is flushed but writes that were answered meanwhile; false on an
- * error, and when there was nothing to flush.
+ * Return: true: everything is flushed except writes that were answered during the flush;
+ * false: an error, or nothing to flush.
  */
 bool rdmablk_recovery_flush(struct rdmablk_session *s)
 {
@@ -278,11 +278,12 @@ bool rdmablk_recovery_flush(struct rdmablk_session *s)
 /**
  * rdmablk_recovery_logout() - end the session in order
  * @s: session with a control queue; no request of it is with the device
- * @ended: all its requests have ended; a request that has not may have been written
+ * @ended: all its requests have ended; a request that has not ended may have written something
  *
  * Context: may sleep, for the keep-alive timeout or RDMABLK_LOGOUT_TMO at most.
  *
- * Return: 0: the target says that nothing of it can land any more; else a negative errno.
+ * Return: 0: the target says that nothing of the session can land any more; else a negative
+ * errno.
  */
 int rdmablk_recovery_logout(struct rdmablk_session *s, bool ended)
 {
@@ -325,8 +326,8 @@ static void rdmablk_recovery_wait_idle(struct rdmablk_session *s)
 }
 
 /*
- * What is answered while a flush is under way is in the next one. Nothing is sent any more,
- * so there is little of that, and the target has time for as much.
+ * Writes that are answered during a flush belong to the next flush. No new requests are
+ * sent, so a few flushes cover everything.
  */
 static void rdmablk_recovery_flush_all(struct rdmablk_session *s)
 {
@@ -343,11 +344,11 @@ static void rdmablk_recovery_flush_all(struct rdmablk_session *s)
 }
 
 /*
- * The target, which goes down, or the administrator has asked for an orderly end: the
- * connection still works. Requests under way end, written data is flushed, and the session
+ * An orderly end, because the target shuts down or the administrator wants a new connection.
+ * The connection still works. Requests under way end, written data is flushed, and the session
  * ends before its queues do, because the target takes the end of a queue for a lost
- * connection. Requests that do not end are held, and sent again on the next connection. A
- * failure here leaves the session as a lost connection would. The keep-alive goes on: a
+ * connection. Requests that do not end are held, and sent again on the next connection. If
+ * a step fails, the session ends like one whose connection was lost. The keep-alive goes on: a
  * flush may take longer than the target's session timeout.
  */
 static void rdmablk_recovery_settle(struct rdmablk_session *s)
@@ -373,9 +374,9 @@ static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
 }
 
 /*
- * A successful login does not end the outage if I/O breaks the connection again right away,
- * as it does where large packets do not get through. Such a short connection does not reset
- * the pause between two tries.
+ * Whether the lost connection was a short one. A successful login does not end the outage if
+ * I/O breaks the connection again right away, as it does where large packets do not get
+ * through. Such a short connection does not reset the pause between two tries.
  */
 static bool rdmablk_recovery_was_short(const struct rdmablk_session *s)
 {
@@ -417,7 +418,7 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	rdmablk_session_set_phase(s, hopeless ? RDMABLK_PHASE_LOST : RDMABLK_PHASE_DOWN);
 	WRITE_ONCE(s->path.holding, true);
 	spin_unlock_irq(&s->lock);
-	/* It also ends the quiesce. */
+	/* The fail work also ends the quiesce. */
 	mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
 }
 
@@ -432,7 +433,7 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 	cancel_delayed_work_sync(&s->fail_work);
 	if (rdmablk_recovery_fail_time(s, &at))
 		patience = at - s->outage.clock;
-	/* Waits for tasks that found the session not live, and hold a new request. */
+	/* Waits for tasks in queue_rq that found the session not live and hold a request now. */
 	rdmablk_recovery_quiesce(s);
 	rdmablk_request_requeue_held(&s->tag_set, patience);
 	rdmablk_recovery_unquiesce(s);
@@ -444,7 +445,7 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 	rdmablk_disk_look(s);
 }
 
-/* Takes down what a login has left that did not succeed. */
+/* Takes down what a failed login has left. */
 static void rdmablk_recovery_undo(struct rdmablk_session *s)
 {
 	cancel_delayed_work_sync(&s->keepalive.work);
@@ -453,7 +454,7 @@ static void rdmablk_recovery_undo(struct rdmablk_session *s)
 	rdmablk_session_destroy_queues(s);
 }
 
-/* From the end of a failed try, or of a short connection, to the next try: jiffies */
+/* The pause after a failed try, or after a short connection, in jiffies */
 static unsigned long rdmablk_recovery_pause(const struct rdmablk_session *s)
 {
 	u32 delay = READ_ONCE(s->opt.reconnect_delay) * MSEC_PER_SEC;
