@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The event loop. A source may remove any other source from within its
- * handler: what is left of the batch for a removed source is forgotten.
+ * The event loop: descriptors, then tasks, then timers. A handler may remove any source;
+ * events of a removed source that are still in the batch are dropped.
  */
 #include <errno.h>
 #include <limits.h>
@@ -41,7 +41,7 @@ int loop_init(void)
 }
 
 /**
- * loop_exit - undo loop_init(); the sources are their owners' to close
+ * loop_exit - undo loop_init(); the owners of the sources close them
  */
 void loop_exit(void)
 {
@@ -52,7 +52,7 @@ void loop_exit(void)
 
 /**
  * loop_add - watch a descriptor
- * @src: stays the caller's, until loop_del()
+ * @src: owned by the caller, valid until loop_del()
  *
  * Return: 0 or -errno.
  */
@@ -64,12 +64,12 @@ int loop_add(struct loop_source *src)
 }
 
 /**
- * loop_watch - say what to watch a descriptor for; at first it is input
+ * loop_watch - choose what to watch a descriptor for; loop_add() watches input
  * @src: as given to loop_add()
  * @input: there is something to read
  * @output: something can be written
  *
- * The end of a connection is always heard of.
+ * The end of a connection is always reported.
  */
 void loop_watch(struct loop_source *src, bool input, bool output)
 {
@@ -82,7 +82,7 @@ void loop_watch(struct loop_source *src, bool input, bool output)
 }
 
 /**
- * loop_del - watch a descriptor no more; before it is closed
+ * loop_del - stop watching a descriptor; call it before closing the descriptor
  * @src: as given to loop_add()
  */
 void loop_del(struct loop_source *src)
@@ -225,8 +225,8 @@ void loop_timer_stop(struct loop_timer *timer)
 }
 
 /**
- * loop_task_start - have a task run in its turn
- * @task: with @run set; started or not
+ * loop_task_start - queue a task; it runs after the tasks queued before it
+ * @task: with @run set; does nothing if it is queued already
  */
 void loop_task_start(struct loop_task *task)
 {
@@ -237,7 +237,7 @@ void loop_task_start(struct loop_task *task)
 }
 
 /**
- * loop_task_stop - do not run a task
+ * loop_task_stop - remove a task from the queue
  * @task: started or not; may be freed afterwards
  */
 void loop_task_stop(struct loop_task *task)
@@ -288,7 +288,7 @@ static void loop_expire(void)
 }
 
 /**
- * loop_run - serve until loop_stop(); may be run again
+ * loop_run - run until loop_stop(); may be called again
  *
  * Return: 0 or -errno of epoll.
  */
@@ -299,8 +299,9 @@ int loop_run(void)
 				   loop_timeout());
 
 		/*
-		 * Stopped and continued: what came in meanwhile is heard before
-		 * any timer says that nothing did.
+		 * After SIGSTOP and SIGCONT epoll_wait() fails with EINTR. Waiting again
+		 * handles what has arrived before a timer expires that would report
+		 * silence.
 		 */
 		if (n < 0 && errno == EINTR)
 			continue;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Limits. Accounts of hosts and addresses exist as long as something is taken on them, those
- * of an export as long as the export. Loop thread.
+ * Limits of hosts, addresses, exports and the whole daemon. The account of a host or
+ * address exists as long as it has sessions or logins, that of an export as long as the
+ * export. Only the loop calls this.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -17,22 +18,24 @@ struct quota_host {
 };
 
 /*
- * Of the logins at once so many are kept for addresses that have a live session, or had one
- * lately: connections that never become sessions cost nothing, and must not keep a host from
- * coming back. So many addresses without a live session are remembered for so long.
+ * A quarter of the login slots is reserved for known addresses: those that have a live
+ * session, or had one within KNOWN_MS. Connections cost a peer nothing, and must not keep
+ * a host from coming back. At most KNOWN_MAX addresses without a live session are
+ * remembered.
  */
 #define KNOWN_SHARE	4		/* one of so many logins */
 #define KNOWN_MAX	1024
 #define KNOWN_MS	900000
 
 /**
- * struct quota_addr - what is known of an address
- * @entry: in the list of all; those that had a session last come first
- * @addr: it
+ * struct quota_addr - account of an address
+ * @entry: in the list of all addresses, most recent end of a session first
+ * @addr: the address; IPv4 as mapped IPv6
  * @logins: in progress
  * @live: sessions that have been live and are not gone
  * @taken: by sessions
- * @until: it counts as known, ms; 0: no session of it has ended
+ * @until: end of the time during which it counts as known, loop_now(); 0: no session has
+ *	ended
  */
 struct quota_addr {
 	LIST_ENTRY(quota_addr) entry;
@@ -53,8 +56,8 @@ static struct {
 } limits;
 
 /**
- * quota_init - learn the limits
- * @cfg: outlives the rest
+ * quota_init - initialize with the limits of the configuration
+ * @cfg: read as long as the daemon runs
  */
 void quota_init(const struct config *cfg)
 {
@@ -161,14 +164,14 @@ void quota_login_put(const struct sockaddr *peer)
 }
 
 /**
- * quota_live_get - an initiator has a live session more
+ * quota_live_get - count a live session of an address
  * @peer: its address
  */
 void quota_live_get(const struct sockaddr *peer)
 {
 	struct quota_addr *a = get_addr(peer);
 
-	if (a)		/* else it is one of those nothing is known of */
+	if (a)		/* without memory the address just stays unknown */
 		a->live++;
 }
 
@@ -189,7 +192,7 @@ static void make_room(void)
 }
 
 /**
- * quota_live_put - a session that quota_live_get() was called for is gone
+ * quota_live_put - a live session of an address has ended
  * @peer: address of the initiator
  */
 void quota_live_put(const struct sockaddr *peer)
@@ -209,7 +212,7 @@ void quota_live_put(const struct sockaddr *peer)
 }
 
 /**
- * quota_same_address - are two addresses the same but for the port
+ * quota_same_address - whether two addresses are equal, apart from the port
  * @a: address
  * @b: address
  *
@@ -245,8 +248,9 @@ static uint64_t left(uint64_t max, uint64_t taken)
 }
 
 /*
- * Readers of an export leave room for one session that writes, however small the limit is.
- * They have an account of their own, so that a writer that is there takes none of theirs.
+ * The part of an export's limit that readers may take: they leave room for at least one
+ * writer. Readers have an account of their own, so a writer that is there does not reduce
+ * their part.
  */
 static uint64_t for_readers(const struct quota_who *who, uint64_t max, uint64_t one)
 {
@@ -277,11 +281,11 @@ static void give_back(struct quota_account *from, const struct quota_account *wh
 }
 
 /**
- * struct taken - what was taken when others have ended
+ * struct taken - what is taken, now or after some sessions have ended
  * @host: by the host
  * @addr: by its address
  * @export: by the sessions of the export
- * @readers: by those of them that may not write
+ * @readers: by those sessions of the export that may not write
  * @all: by all
  */
 struct taken {
@@ -318,10 +322,10 @@ static struct taken taken_then(const struct quota_who *who, const struct quota_f
 }
 
 /**
- * struct cap - one limit, as it is for one session
+ * struct cap - one limit, as it applies to one session
  * @option: its name
  * @reason: enum rdmablk_reason of a refusal
- * @of_export: it is a key of the export, not of the target
+ * @of_export: the limit is set in the section of the export, not of the target
  * @given: its value
  * @max: the part of @given that sessions of this kind may take
  * @taken: of @max
@@ -391,9 +395,10 @@ static unsigned int check(const struct quota_who *who, const struct taken *then,
 }
 
 /**
- * quota_freed_add - a session ends, or has to end, before another one of its export begins
+ * quota_freed_add - add the share of a session that ends before a new session of its
+ * export begins
  * @freed: zeroed, or with others that end
- * @who: whose the other one is
+ * @who: owner of the new session
  * @share: what the session has taken
  */
 void quota_freed_add(struct quota_freed *freed, const struct quota_who *who,
@@ -413,7 +418,8 @@ void quota_freed_add(struct quota_freed *freed, const struct quota_who *who,
 }
 
 /**
- * quota_session_check - would a session be refused once others of its export have ended
+ * quota_session_check - whether a session would be refused after others of its export
+ * have ended
  * @who: whose it is
  * @bytes: that the session would register
  * @freed: what these others have taken
@@ -459,9 +465,10 @@ void quota_session_why(const struct quota_who *who, uint64_t bytes,
  * quota_session_queues - how many queues a session would get
  * @who: whose it is
  * @queues: wished for
- * @freed: what sessions of that export have taken which end before; NULL: none does
+ * @freed: shares of sessions of the export that end first; NULL: no session ends
  *
- * Return: fewer, perhaps; one at least, be it that quota_session_get() refuses it.
+ * Return: number of queues, @queues at most; at least 1, even if quota_session_get()
+ * would refuse the session.
  */
 uint32_t quota_session_queues(const struct quota_who *who, uint32_t queues,
 			      const struct quota_freed *freed)
@@ -505,7 +512,8 @@ static void forget_host(struct quota_host *h)
  * quota_session_get - take what a session needs
  * @share: zeroed; says what was taken
  * @who: whose it is
- * @queues: wished for; quota_session_queues() of them are taken
+ * @queues: number the initiator asks for; the session takes what quota_session_queues()
+ *	returns
  * @bytes: registered
  *
  * Return: enum rdmablk_reason; with RDMABLK_OK quota_session_put() is due.
@@ -546,7 +554,7 @@ unsigned int quota_session_get(struct quota_share *share,
 }
 
 /**
- * quota_session_put - give it back
+ * quota_session_put - give back what a session has taken
  * @share: as filled by quota_session_get(), or zeroed; zeroed afterwards
  */
 void quota_session_put(struct quota_share *share)

@@ -13,9 +13,9 @@
  * How a session ends, whatever the reason. session_end() is the only way in, and the
  * change of state makes sure that it happens once:
  *
- *  1. SESSION_CLOSING. No message is handled any more, no queue joins. The lease is marked
- *     as ending, so that a claimant is told to come again. The session waits for the jobs
- *     that workers have of it.
+ *  1. SESSION_CLOSING. No message is handled any more, no queue joins. The lease is
+ *     marked as ending, so another login is answered with FENCING. The session waits for
+ *     the jobs that workers have of it.
  *  2. SESSION_STOPPING. The store thread drops the session's commands, except the piece that
  *     it is working on. The I/O threads of a staged store let go of the queue pairs.
  *  3. SESSION_FENCING, in a worker: every data queue pair is destroyed, every region
@@ -24,11 +24,11 @@
  *  4. SESSION_SETTLING. The store thread finishes its piece, and I/O of a staged store that
  *     has begun ends. No worker waits for a file: one disk that does not answer would take
  *     them all. Then the store is told, and brings up to date what was not flushed.
- *  5. SESSION_CLOSED. The lease and the host's share are given back, and only now
- *     is the peer told: by CLOSE, or by the answer to LOGOUT. The control queue
- *     lives until the peer has disconnected, a second at most.
- *  6. SESSION_DYING, in a worker: queue pairs before the completion queue, before
- *     the buffers, before the domain; CM ids last of the connections.
+ *  5. SESSION_CLOSED. The session gives back its lease and its share of the limits. Only
+ *     now it tells the peer, by CLOSE or by the answer to LOGOUT. The control queue lives
+ *     until the peer has disconnected, a second at most.
+ *  6. SESSION_DYING. A worker destroys, in this order: queue pairs,
+ *     completion queue, buffers, protection domain, CM ids.
  *  7. In the loop, the memory of the queues and the session is freed. A device may refuse to
  *     let go of some of it. No session and no export waits for that, but the memory is kept
  *     for good: the adapter may write to it, and the device may name it in an event. A
@@ -39,15 +39,14 @@
  * deadline instead: when it has passed, and again and again after that, the log names what
  * the session waits for.
  *
- * Why the memory goes last and in the loop. Events name a queue by its context:
- * CM events by that of the id, asynchronous ones by that of the queue pair,
- * completions by that of the completion queue. The loop may hold such an event
- * while a worker destroys its object. The verbs wait: destroying an object
- * returns only after every event of it that was read has been acknowledged, and
- * drops those not yet read. The loop acknowledges CM events before it handles
- * them, so for them the wait is no guarantee, but memory freed by a job's done()
- * is: it runs in the loop, after the event at hand. In turn the loop never waits
- * for a worker, so the wait always ends.
+ * Why the loop frees the memory, and last. Each event points to a queue: a CM event by
+ * the context of its id, an asynchronous event by that of the queue pair, a completion
+ * event by that of the completion queue. The loop may hold such an event while a worker
+ * destroys its object. Destroying an object drops its unread events and returns only when
+ * all events that were read have been acknowledged. The loop acknowledges CM events
+ * before it handles them, so that wait does not protect their handlers. But done() of a
+ * job frees the memory, and it runs in the loop, after the current event. The loop never
+ * waits for a worker, so the wait of the verbs always ends.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -60,12 +59,12 @@
 #include "session/session.h"
 #include "wire/mac.h"
 
-#define LINGER_MS	1000	/* for the peer to disconnect after the last message */
-#define LINGER_GONE_MS	200	/* the same when somebody waits for the device */
+#define LINGER_MS	1000	/* time for the peer to disconnect after the last message */
+#define LINGER_GONE_MS	200	/* the same when the removal of the device waits for it */
 #define NO_FENCE_MS	60000	/* with that fault: how long a session is a ghost */
 #define REFENCE_MS	1000	/* between tries of a fence that failed */
 #define LOGIN_JOINS	16	/* data queues that a login has login_ms more for */
-#define RETURN_MS	10000	/* from the end of a session to the next of its device */
+#define RETURN_MS	10000	/* how long an ended session is expected to come back */
 #define LATE_MS		5000	/* a state of the end that lasts longer is logged */
 #define LATE_MOST_MS	60000	/* between two such messages */
 
@@ -90,8 +89,8 @@ const char *session_text(const struct session *s)
 }
 
 /*
- * One line about a change of state. Once the initiator has been granted the export, nothing
- * that others make the daemon log hides such a line.
+ * One line about a change of state. The line of a granted session is never dropped,
+ * however many lines other peers cause.
  */
 __attribute__((format(printf, 3, 4)))
 static void log_state(const struct session *s, int level, const char *fmt, ...)
@@ -223,7 +222,7 @@ unsigned int session_send(struct session *s, const void *msg, size_t len)
 	return ret ? RDMABLK_R_CONNECTION : RDMABLK_OK;
 }
 
-/* What is to be sent now. */
+/* The value to send with an event now: a size, or the milliseconds that are left. */
 static uint64_t event_value(const struct session *s, uint16_t event)
 {
 	int64_t left;
@@ -235,10 +234,10 @@ static uint64_t event_value(const struct session *s, uint16_t event)
 }
 
 /**
- * session_tell_due - send what events are due and may be sent
+ * session_tell_due - send the events that are due, as far as the control queue takes them
  * @s: session
  *
- * LEAVING says why DRAIN follows, so the order is that of falling numbers.
+ * In falling order of their numbers, so that LEAVING, which says why, precedes DRAIN.
  */
 void session_tell_due(struct session *s)
 {
@@ -257,7 +256,7 @@ void session_tell_due(struct session *s)
 }
 
 /**
- * session_tell - send an event, at once or when those before have arrived
+ * session_tell - send an event, at once or after the events before it
  * @s: session past PROOF; until GRANT is sent it stays due
  * @event: enum rdmablk_event
  * @value: takes the place of one that is still due; for DRAIN and LEAVING a time
@@ -276,8 +275,8 @@ void session_tell(struct session *s, uint16_t event, uint64_t value)
  */
 
 /*
- * A disk with one region was never told where regions end: its requests would cross from
- * one to the next, so that it fails when it is granted two.
+ * A disk with one region does not know where regions end. With two regions its requests
+ * would cross the border and fail.
  */
 static uint64_t room_of(const struct session *s)
 {
@@ -286,7 +285,7 @@ static uint64_t room_of(const struct session *s)
 }
 
 /**
- * session_room - how large may an export get while its sessions go on
+ * session_room - how far an export may grow while its sessions go on
  * @export: export
  *
  * Return: bytes.
@@ -306,7 +305,7 @@ uint64_t session_room(const struct export *export)
  * session_tell_size - tell a session that its export has grown, if it has
  * @s: session past GRANT
  *
- * One with regions keeps the size it was granted until it logs in again.
+ * A session with regions keeps its granted size until it logs in again.
  */
 void session_tell_size(struct session *s)
 {
@@ -329,7 +328,7 @@ void session_tell_size(struct session *s)
  * session_resized - tell the sessions of an export that it has grown
  * @export: with its new size
  *
- * Those that are not granted it yet are told after GRANT.
+ * Sessions that have no GRANT yet are told after it.
  */
 void session_resized(const struct export *export)
 {
@@ -375,14 +374,13 @@ static void linger_expired(struct loop_timer *timer)
 }
 
 /**
- * session_login_timer - the initiator has its time for the next part of a login
+ * session_login_timer - start the time of the next part of a login
  * @s: session
  *
- * Each part and each queue that joins renews the time. The whole login has a bound that
- * grows with the number of queues, as that of the initiator does. The registration is not
- * counted: it lasts the longer the larger the export is. An initiator that has not said
- * which one it is has less time: connections cost it nothing, and each takes a place from
- * others.
+ * Each part, and each queue that joins, renews the time. A bound on the whole login grows
+ * with the number of queues, as on the initiator. Registering does not count, because it
+ * takes longer for larger exports. Before PROOF the initiator has less time (hello_ms):
+ * connections cost it nothing, and each occupies a login slot.
  */
 void session_login_timer(struct session *s)
 {
@@ -407,7 +405,7 @@ static void login_slot_put(struct session *s)
  * session_queue_depth - requests of a hardware queue at once
  * @s: session
  *
- * Return: what GRANT says; of a session that has not got that far, what is wished for.
+ * Return: the depth in GRANT; before GRANT, the depth in HELLO.
  */
 uint16_t session_queue_depth(const struct session *s)
 {
@@ -421,7 +419,7 @@ uint16_t session_queue_depth(const struct session *s)
 void session_live(struct session *s)
 {
 	session_set_state(s, SESSION_LIVE);
-	s->heard.window_messages = 0;		/* those of the login were more */
+	s->heard.window_messages = 0;		/* the rate of a login is higher */
 	cmdq_live(&s->cmdqs);
 	if (s->staged)
 		s->export->store.ops->staged->live(s->staged);
@@ -443,7 +441,7 @@ void session_live(struct session *s)
  */
 
 /**
- * session_submit - give the workers the session's job
+ * session_submit - submit the session's job to the workers
  * @s: session without one under way
  * @run: in a worker
  * @done: in the loop
@@ -559,7 +557,8 @@ static void session_die(struct session *s)
 }
 
 /**
- * session_destroy - the last message had its time, or is of no use
+ * session_destroy - destroy a session whose last message has arrived, has timed out, or
+ * was never sent
  * @s: in SESSION_CLOSED; otherwise nothing happens
  */
 void session_destroy(struct session *s)
@@ -659,7 +658,7 @@ void session_cmdqs_idle(struct cmdqs *c)
 }
 
 /**
- * session_staged_idle - the I/O that a staged session had begun is over
+ * session_staged_idle - the last I/O of a staged session has ended
  * @owner: session, stopped
  */
 void session_staged_idle(void *owner)
@@ -789,8 +788,9 @@ static bool gave_up(const struct session *s)
 }
 
 /*
- * Does its device come back? By itself, and soon: a host that has booted, or gives way to
- * another one, has nothing to flush, and one that logs out says whether it has.
+ * Whether the device is expected to log in again soon, to flush. A host that has
+ * rebooted, or lost the export to another host, has nothing to flush; one that logs out
+ * says whether it has.
  */
 static bool comes_back(const struct session *s, unsigned int reason)
 {
@@ -812,7 +812,7 @@ static bool comes_back(const struct session *s, unsigned int reason)
 
 /**
  * session_end - end a session
- * @s: in any state; from SESSION_CLOSING on nothing happens
+ * @s: in any state; does nothing from SESSION_CLOSING on
  * @reason: enum rdmablk_reason
  *
  * What follows is at the top of this file.

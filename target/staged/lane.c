@@ -31,7 +31,7 @@
 #define ATTACH_S	5	/* a thread that does not answer for so long hangs in its file */
 #define POLL_BATCH	32
 #define POLL_ROUNDS	8		/* of a lane, before other lanes have their turn */
-#define ACK_EVENTS	(1U << 16)	/* acknowledged at once */
+#define ACK_EVENTS	(1U << 16)	/* number of events to acknowledge together */
 
 /**
  * lane_staged_put - drop a reference
@@ -435,7 +435,7 @@ static void unwatched(struct ring_source *src, int res, unsigned int flags)
 		lane_check_done(lane);
 }
 
-/* Have the kernel end the poll of the channel. */
+/* Cancels the ring's poll of the completion channel. */
 static void lane_unwatch(struct lane *lane)
 {
 	struct io_uring_sqe *sqe = ring_sqe(&lane->thread->engine.ring, &lane->unwatch);
@@ -477,9 +477,9 @@ static void detach_run(struct ring_note *note)
  * lane_attach_all - give the lanes of a session to the threads
  * @s: complete, but for queue pairs
  *
- * Blocks, for moments. lane_detach_all() is due either way.
+ * Blocks for up to ATTACH_S. The caller calls lane_detach_all() in any case.
  *
- * Return: 0 or -errno; -ETIMEDOUT: a thread does not answer, but may yet.
+ * Return: 0 or -errno; -ETIMEDOUT: a thread has not answered in time, but may do so later.
  */
 int lane_attach_all(struct staged *s)
 {
@@ -505,7 +505,7 @@ int lane_attach_all(struct staged *s)
 
 /**
  * lane_detach_all - take the lanes of a session from the threads
- * @s: with queue pairs or without; once
+ * @s: with or without queue pairs; called once
  *
  * Any thread. The loop calls @s->stopped when no thread touches a queue pair or completion
  * queue of the session any more. Then it calls @s->idle, when all I/O has ended and no thread

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A file and an arena that has all of its contents: from the file into the arena, from the
- * arena into the file, and the comparison of both.
+ * A cached file: reading the file into the arena, writing the arena to the file,
+ * comparing both.
  *
  * The kernel reports an error of write-back once, and by then it has marked the pages clean
  * and forgotten them. So all changes since the last good fdatasync are remembered here, and
@@ -32,7 +32,7 @@
 #define TIMEOUT_US	"600000000"	/* of the service manager, from each step on */
 #define UNIT		4096ULL		/* pieces of a file begin and end at multiples */
 #define ZERO_PIECE	65536U		/* bytes searched for zeroes at once */
-#define STEP_IDLE	(512ULL << 10)	/* bytes compared at once in the background */
+#define STEP_IDLE	(512ULL << 10)	/* bytes compared per step in the background */
 #define STEP_FLUSH	(8ULL << 20)	/* the same while a flush waits */
 #define STEP_HOLE	(16ULL << 20)	/* the same in a hole of the file */
 
