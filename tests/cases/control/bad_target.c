@@ -250,7 +250,8 @@ static void send_close(unsigned int reason)
  * Connections
  */
 
-static void make_queue(struct rdma_cm_id *id)
+/* Return: false: the peer has withdrawn its request meanwhile. */
+static bool make_queue(struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = s.cq, .recv_cq = s.cq,
@@ -258,8 +259,12 @@ static void make_queue(struct rdma_cm_id *id)
 		.qp_type = IBV_QPT_RC,
 	};
 
-	if (rdma_create_qp(id, s.pd, &attr))
+	if (!rdma_create_qp(id, s.pd, &attr))
+		return true;
+	if (errno != EINVAL)
 		die("rdma_create_qp");
+	printf("%s: a request was withdrawn\n", s.mode->name);
+	return false;
 }
 
 static void accept_with(struct rdma_cm_id *id, unsigned int version,
@@ -316,7 +321,8 @@ static void session_begin(struct rdma_cm_id *id)
 				 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
 	if (!s.mr || !s.memory_mr)
 		die("ibv_reg_mr");
-	make_queue(id);
+	if (!make_queue(id))
+		die("rdma_create_qp");
 	for (unsigned int i = 0; i < (is("live-no-recv") ? LOGIN_RECVS : SLOTS); i++)
 		post_recv(i);
 }
@@ -877,7 +883,11 @@ static void connect_request(struct rdma_cm_event *ev)
 		}
 		queue_end(&s.data[queue - 1]);
 		s.data[queue - 1] = id;
-		make_queue(id);
+		if (!make_queue(id)) {
+			rdma_destroy_id(id);
+			s.data[queue - 1] = NULL;
+			return;
+		}
 		if (is_largest())
 			largest_joined(s.pd, id->qp, queue);
 		if (is_staged() && queue == 2)

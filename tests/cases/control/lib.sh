@@ -21,7 +21,7 @@ insmod_all() {
 	[[ ! -d /sys/module/rdmablk ]] || fail "the module is loaded"
 	printf '%s' "$TABLE" |
 		python3 "$RDMABLK_TOP/tests/cases/control/insmod.py" "$MODULE" ||
-		fail "insmod"
+		fail "insmod; bad_target says: $(cat /tmp/bad_target 2>/dev/null || :)"
 	TABLE=''
 	[[ -z $(compgen -G '/dev/rdmablk*') ]] || fail "a disk is left behind"
 }
