@@ -240,7 +240,7 @@ static bool write_score(int score)
 static int protected_score;	/* that the process was started with, if below 0 */
 
 /**
- * meminfo_expose - give up the protection from the kernel's choice of whom to kill
+ * meminfo_expose - give up the protection from the kernel's OOM killer
  *
  * Before the first arena.
  */

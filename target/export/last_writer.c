@@ -1,42 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who was the last to be let write a file, beyond the end of the daemon.
+ * The last writer of each file, noted so that it is known after the end of the daemon.
  *
- * A device that comes back may go on if nobody else has been let write since. What
- * outlives the daemon with the contents must therefore outlive it with the name of who
- * made them; memory that is not kept needs no such thing, and a kept arena has it in its
- * trailer. For a file there are notes, each a file of its own, of one line:
+ * A device that comes back may go on if no other device has been allowed to write since. So
+ * the name of the last writer must last as long as the contents do. Memory that is not kept
+ * needs no note, and a kept arena has the name in its trailer. For a file there are notes.
+ * Each note is a file with one line:
  *
- *  export-UUID	 who was the last to be let write this export. By its UUID, because that is
- *		 what a device asks for when it comes back, whatever the export is called,
- *		 whatever the file is after a boot or a move to another disk.
- *  file-PLACE	 as which export the file was written last. By what the file is told by,
- *		 for it may be exported under another UUID in between.
- *  arena-PLACE	 by way of which kept arena that was. An arena whose daemon was killed may
- *		 have what its file lacks; when the file was written without it since, as
- *		 this export or another, it has not, and must not be written over it.
+ *  export-UUID	 the last device that was allowed to write this export. The note has the
+ *		 name of the UUID, because a device asks for the UUID when it comes back,
+ *		 whatever the export is called, and whatever the file is after a boot or a
+ *		 move to another disk.
+ *  file-PLACE	 the export as which the file was written last. The note has the name of the
+ *		 file's identity, because the file may be exported under another UUID in
+ *		 between.
+ *  arena-PLACE	 the kept arena through which the file was written last. An arena whose daemon
+ *		 was killed may have data that its file lacks. If the file has been written
+ *		 without the arena since, as this export or another, the arena is out of date,
+ *		 and must not be written over the file.
  *
- * What is not noted is not known, and of whom nothing is known nobody may go on: so a
- * note that does not come about is not missed, as long as none of another is left in its
- * place. Before somebody is let write
+ * Without a note no device may go on. So failing to write a note is safe, as long as no
+ * older note stays in its place. Before a device is allowed to write
  *
- *  1. the file's note is read: when that names another export, its note goes, and this
- *     export's, which is of before that;
- *  2. the file's arena is noted, or the note of one goes;
+ *  1. the file's note is read: if it names another export, the note of that export is
+ *     removed, and the older note of this export, too;
+ *  2. the file's arena is noted, or the note of an arena is removed;
  *  3. the file's note gets this export;
- *  4. the export's note gets the writer, or goes when there are several.
+ *  4. the export's note gets the writer, or is removed when there are several.
  *
- * When 2, 3 or 4 fails the export's own note goes; when that, or 1, fails, or another arena
- * stays noted, he is not let write. Each step is durable before the next, but that no arena
- * is noted: an arena ends with the boot of its host, and so does what it may be worth. A
- * note is replaced by renaming, so that it is the old or the new one, whenever the power
- * fails. Who is noted and then not granted anything has written nothing, and keeps others
- * away all the same: the safe side.
+ * If 2, 3 or 4 fails, the export's own note is removed. If that fails, or 1, or if another
+ * arena stays noted, the device is not allowed to write. Each step is durable before the
+ * next, except the removal of an arena's note: an arena ends with the boot of its host, and
+ * its note is worth nothing then. A note is replaced by renaming, so it is the old one or the
+ * new one whenever the power fails. A device that is noted and then not granted anything has
+ * written nothing, and keeps others from going on all the same: the safe side.
  *
- * Removing a note is safe, but for that of a file which lacks what an arena has: where no
- * arena is noted it is what says that the file was written without. Only when the export's
- * own names another writer than the arena does, that says so, too; otherwise the arena
- * counts. Daemons that serve the same files in turn have to have the same directory.
+ * Removing a note is safe, with one exception: the note of a file that lacks data of its
+ * arena. If no arena is noted, the file's note says that the file was written without one.
+ * The export's own note says so, too, if it names another writer than the arena does;
+ * otherwise the arena counts. Daemons that serve the same files in turn need the same
+ * directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +129,7 @@ static bool parse(const char *text, struct note *note)
 	return !strcmp(text, again);
 }
 
-/* Return: 1: read; 0: there is none; -EBADMSG: it is none; -errno */
+/* Return: 1: read; 0: there is no note; -EBADMSG: the file is not a note; -errno */
 static int get(const char *path, const uint8_t *key, struct note *note)
 {
 	int fd __cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -228,7 +231,7 @@ static int drop_other(const struct last_writer_of *of, const char *path, const c
 		cannot(of, "read", path, ret);
 		return ret;
 	}
-	/* One that is none says nothing of this file; nor does the one of another. */
+	/* A file that is not a note says nothing of this file; nor does a note of another. */
 	if (ret != 1 || memcmp(is.a, of->mark->id, sizeof(is.a)) ||
 	    !memcmp(is.b, of->uuid, sizeof(is.b)))
 		return 0;
@@ -296,15 +299,15 @@ static void cannot_note(const struct last_writer_of *of, bool last, bool arena, 
 }
 
 /**
- * last_writer_note - somebody is about to be let write
- * @of: which export
- * @writer: who; NULL: several, of whom none may go on when the export is no longer shared
+ * last_writer_note - note a device that is about to be allowed to write
+ * @of: the export
+ * @writer: the device; NULL: several, which may not go on when the export is no longer shared
  *
  * Blocks. Any thread but the loop's.
  *
- * Return: 1: it is noted; 0, logged: it is not, but nor is anybody else; either way whoever
- * is not @writer may not go on, be it with another process. -errno, logged: he must not be
- * let.
+ * Return: 1: the note is written; 0, logged: no device is noted. In both cases no device but
+ * @writer may go on, not even with another process. -errno, logged: @writer must not be
+ * allowed to write.
  */
 int last_writer_note(const struct last_writer_of *of, const struct store_writer *writer)
 {

@@ -5,8 +5,8 @@
  * handler; the context of the id is read before that, for afterwards another
  * thread may destroy the id.
  *
- * Who asks for connections without pause keeps the loop here for a few milliseconds at
- * a time; the rest stays in the channel, which says so in the loop's next turn.
+ * A peer that asks for connections without pause keeps the loop here for a few
+ * milliseconds at a time. The rest stays in the channel until the loop's next turn.
  */
 #include <errno.h>
 #include <fcntl.h>

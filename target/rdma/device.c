@@ -12,8 +12,8 @@
  * That lets the kernel go on, and librdmacm may close the context whenever it
  * likes.
  *
- * Who hears of a removal first is a matter of the order in which the kernel's modules
- * were loaded. Where ib_uverbs comes before rdma_cm, and the driver cannot take a device
+ * The order in which the kernel's modules were loaded decides which part of it hears of a
+ * removal first. Where ib_uverbs comes before rdma_cm, and the driver cannot take a device
  * from programs that use it, as rxe cannot, no event of verbs or rdma_cm comes: the
  * removal waits for the device to be closed and tells nobody. What comes is the kernel's
  * message that the file in /dev/infiniband has gone.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Registered memory counts as locked, once per session. Who finds out when an initiator
- * logs in finds out late.
+ * Registered memory counts as locked, once per session. The limit is checked at the start,
+ * because the first login would be a late moment to find out.
  */
 #include <linux/capability.h>
 #include <sys/resource.h>

@@ -175,7 +175,7 @@ static bool in_list(const char *list, unsigned long n, bool *more)
  * numa_room - how much can be had at a place
  * @place: where
  *
- * What is free there, and what the kernel caches and can do without.
+ * Counts free memory there, and caches that the kernel can do without.
  *
  * Return: bytes; as many as there can be: nobody knows.
  */
@@ -219,7 +219,7 @@ static void node_mask(const struct numa_place *place, unsigned long *nodes)
 	nodes[place->node / BITS] = 1UL << place->node % BITS;
 }
 
-/* Who starts the daemon with a policy (numactl) has said where memory shall be. */
+/* An administrator who starts the daemon with a policy (numactl) has chosen a node. */
 static bool has_policy(void)
 {
 	unsigned long nodes[NUMA_WORDS];

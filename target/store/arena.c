@@ -2,16 +2,16 @@
 /*
  * Kept arenas.
  *
- * Whoever can write or truncate the file changes the disk, or takes it away, behind the
- * back of every initiator. So the file must be the daemon's own: its user, nobody else
+ * A user who can write or truncate the file changes the disk, or takes it away, behind the
+ * back of every initiator. So the file must be the daemon's own: its user, no other user
  * with the right to write, one name, no symbolic link.
  *
  * The file is the contents, rounded up to whole pages, and one page more: the
- * trailer. It carries the epoch and the identity of the export and who wrote it
- * last, and belongs to the contents as nothing beside them could: whoever removes
- * or copies the file takes both. Adapters never reach it, for only the contents are registered.
+ * trailer. It carries the epoch, the identity of the export and its last writer.
+ * A second file could be lost or mixed up; removing or copying this one takes both.
+ * Adapters never reach the trailer, because only the contents are registered.
  *
- * Who may open it: the daemon holds an flock on the file. That does not
+ * One process has the file open: the daemon holds an flock on it. That does not
  * suffice, because a killed process loses its descriptors one by one, and queue
  * pairs that still write the arena may be the last. So the trailer names the
  * process as well, by boot of the host, PID namespace, pid and start time, and its
@@ -22,9 +22,10 @@
  * The trailer is "filling" until the arena is complete. A daemon that finds it
  * so starts again with zeroes and a new epoch: nobody has seen the old ones.
  *
- * An arena may have the contents of a file. Then the trailer says of which, and whether
- * the file was brought up to date before the daemon ended, and when it was last written.
- * Without that the arena is what counts: there are writes in it that nobody flushed.
+ * An arena may have the contents of a file. Then the trailer names the file, and says
+ * whether the file was brought up to date before the daemon ended, and when it was last
+ * written. A file that was not brought up to date lacks writes that were not flushed: then
+ * the contents of the arena count.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -444,10 +445,10 @@ int arena_bind(struct store *store, const struct export_config *ec,
 }
 
 /**
- * arena_renew - an arena is about to be filled anew
+ * arena_renew - an arena is about to be filled again
  * @store: attached; gets an epoch
  *
- * Who wrote what was in it says nothing of who wrote the file since.
+ * The last writer of the old contents need not be the last writer of the file.
  *
  * Return: 0 or -errno.
  */

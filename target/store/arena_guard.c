@@ -10,7 +10,7 @@
  * The handler looks for the arena of the address in a table that it reads without a
  * lock. It marks the arena as broken, then maps one page of zeroes in the place of the
  * missing one, then wakes the loop, and the thread goes on with the zeroes. They are not
- * the arena's contents: whoever has touched an arena looks at arena_guard_broken() before
+ * the arena's contents: a thread that has touched an arena calls arena_guard_broken() before
  * it writes to the file what it has read, and before it reports success. A thread sees
  * the mark of its own fault because the handler runs in that thread.
  *

@@ -165,7 +165,7 @@ static int device_geometry(struct file *f, uint32_t block)
 	f->align = logical;
 	f->mem_align = logical;
 	f->physical_block = block_size(f, BLKPBSZGET);
-	/* What is made of others says that it has FUA, and has a cache flushed below. */
+	/* A stacked device says that it has FUA, and flushes a cache below instead. */
 	f->fua = attribute(f, "queue/fua") && !is_stacked(f->ino);
 	f->rotational = attribute(f, "queue/rotational");
 	f->stable = attribute(f, "queue/stable_writes");
@@ -819,7 +819,7 @@ static bool unsupported(int ret)
 }
 
 /*
- * One way to zero; @refused: it is none here, and need not be tried again.
+ * One way to zero. @refused: it does not work here, and need not be tried again.
  *
  * Return: 0, -errno, or 1: another way has to be found
  */

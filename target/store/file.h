@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files and block devices that exports are made of: found, locked, measured. What
- * is read from them and written to them is the business of the stores.
+ * Files and block devices that exports are made of: found, locked, measured. The stores
+ * read and write them.
  */
 #ifndef RDMABLKD_FILE_H
 #define RDMABLKD_FILE_H

@@ -243,7 +243,7 @@ void file_batch_write(struct file_batch *b, const void *buf, uint64_t offset, ui
  * @offset: in the file
  * @bytes: how many
  *
- * What was written before in any other way is not concerned.
+ * Other writes, before it or beside it, do not become durable.
  */
 void file_batch_write_durable(struct file_batch *b, const void *buf, uint64_t offset,
 			      uint64_t bytes)

@@ -392,8 +392,8 @@ struct store_ops {
 };
 
 /*
- * In a worker, by a store that is being opened: its contents are those of an open file, of
- * which has to be known who wrote it last. Return: 0 or -errno.
+ * In a worker, by a store that is being opened. Its contents are those of an open file, and
+ * the last writer of that file must be known. Return: 0 or -errno.
  */
 static inline int store_mark(struct store *store, const struct file *f)
 {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Files that have lost what was acknowledged and not flushed.
+ * Files that have lost writes that were acknowledged and not flushed.
  *
- * After an fdatasync has failed nobody knows what of a file its medium has, and the
- * kernel says it once: whoever opens the file anew finds nothing wrong. So the epoch of
- * such a file is another one from then on. An initiator that has written what it has
- * not flushed fails, and says why; every other goes on.
+ * After a failed fdatasync it is unknown which writes are on the medium. The kernel reports
+ * the error once: a process that opens the file later finds nothing wrong. So the file has
+ * another epoch from then on. An initiator with unflushed writes fails, and says why; all
+ * others go on.
  *
- * Loss by loss a line is noted, with a random number: the epoch of a file comes from its
- * identity and all the numbers noted with that, or with that of its disk: what a disk's
- * cache has lost may be of any file on it, exported at that moment or not. Another boot
- * of the host is another identity. The notes have to outlive the process, not the host: a
- * write to a file does for that. It is done before anybody hears of the failure. There
- * are two places, each open from the start on: one may be on the medium that fails. A
- * process that has neither of them is the only one that knows; then so is its epoch,
- * whatever happens.
+ * Each loss adds a line with a random number to the notes. The epoch of a file comes from its
+ * identity and from all numbers that are noted with that identity, or with that of its disk:
+ * the cache of a disk may have lost writes of any file on it, exported at that moment or not.
+ * After another boot of the host the identity is another one. So the notes have to outlive
+ * the process, not the host, and a write to a file does for that. It is done before an
+ * initiator hears of the failure. There are two places, both open from the start on, because
+ * one may be on the medium that fails. A process that has neither place is the only one that
+ * knows of the loss, so its epochs are its own in any case.
  */
 #include <errno.h>
 #include <fcntl.h>
