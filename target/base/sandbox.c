@@ -112,7 +112,8 @@ static int allow_open(int fd, enum sandbox_use use)
  *
  * After sandbox_begin().
  *
- * Return: 0 or -errno. A path that does not exist is no error.
+ * Return: 0 or -errno. A path that does not exist, or that the daemon cannot reach, is no
+ * error here: the daemon says so when it needs the path.
  */
 int sandbox_allow(const char *path, enum sandbox_use use)
 {
@@ -125,7 +126,9 @@ int sandbox_allow(const char *path, enum sandbox_use use)
 
 		if (fd >= 0)
 			return allow_open(fd, use);
-		if (errno != ENOENT)
+		if (errno == EACCES || errno == ELOOP)
+			return 0;
+		if (errno != ENOENT && errno != ENOTDIR)
 			return -errno;
 		if (use == SANDBOX_WRITE)
 			return 0;

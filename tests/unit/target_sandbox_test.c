@@ -136,6 +136,9 @@ static void enter(bool confine)
 	EXPECT(sandbox_allow(files_path("state"), SANDBOX_MANAGE), 0);
 	EXPECT(sandbox_allow(files_path("later/state"), SANDBOX_MANAGE), 0);
 	EXPECT(sandbox_allow(files_path("disks"), SANDBOX_CREATE), 0);
+	/* Below a file, and a symbolic link that leads to itself: the daemon starts. */
+	EXPECT(sandbox_allow(files_path("elsewhere/one/state"), SANDBOX_MANAGE), 0);
+	EXPECT(sandbox_allow(files_path("loop/state"), SANDBOX_MANAGE), 0);
 	EXPECT(sandbox_allow(files_path("elsewhere/one"), SANDBOX_WRITE), 0);
 	EXPECT(sandbox_allow(files_path("nowhere/two"), SANDBOX_WRITE), 0);
 	EXPECT(sandbox_allow_beside(files_path("arenas/a"), SANDBOX_CREATE), 0);
@@ -227,6 +230,8 @@ static int setup(void **state)
 {
 	if (files_setup(state) ||
 	    files_run("cd %s && mkdir state later disks elsewhere arenas", files_dir))
+		return -1;
+	if (symlink("loop", files_path("loop")))
 		return -1;
 	files_new("elsewhere/one", 4096);
 	files_new("elsewhere/other", 4096);
