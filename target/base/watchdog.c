@@ -105,17 +105,21 @@ void watchdog_add(struct heartbeat *hb)
 	if (LIST_EMPTY(&watchdog.threads))
 		loop_timer_start(&watchdog.beat, BEAT_MS);
 	LIST_INSERT_HEAD(&watchdog.threads, hb, entry);
+	hb->watched = true;
 }
 
 /**
  * watchdog_del - watch a thread no more
- * @hb: as given to watchdog_add(); the thread may still answer
+ * @hb: as given to watchdog_add(), and then the thread may still answer; or zeroed
  *
  * In the loop.
  */
 void watchdog_del(struct heartbeat *hb)
 {
+	if (!hb->watched)
+		return;
 	LIST_REMOVE(hb, entry);
+	hb->watched = false;
 	if (LIST_EMPTY(&watchdog.threads))
 		loop_timer_stop(&watchdog.beat);
 }

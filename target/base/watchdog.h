@@ -13,6 +13,7 @@
 /**
  * struct heartbeat - a thread that is watched
  * @entry: the watchdog's, from watchdog_add() to watchdog_del()
+ * @watched: between watchdog_add() and watchdog_del()
  * @name: export that the thread serves, for the log
  * @number: number of the thread, for the log
  * @ask: called in the loop: have the thread call watchdog_answer()
@@ -22,6 +23,7 @@
  */
 struct heartbeat {
 	LIST_ENTRY(heartbeat) entry;
+	bool watched;
 	const char *name;
 	unsigned int number;
 	void (*ask)(struct heartbeat *hb);

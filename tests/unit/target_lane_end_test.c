@@ -299,6 +299,14 @@ static void no_session_without_memory(void **state)
 	close_store();
 }
 
+/* An export that is refused after its store was opened, because of its UUID */
+static void a_store_ends_that_was_never_attached(void **state)
+{
+	(void)state;
+	open_unattached_store(false);
+	close_store();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +317,7 @@ int main(void)
 		cmocka_unit_test(a_session_ends_at_any_moment_of_its_last_command),
 		cmocka_unit_test(each_lane_of_a_session_has_another_thread),
 		cmocka_unit_test(memory_is_planned),
+		cmocka_unit_test(a_store_ends_that_was_never_attached),
 		cmocka_unit_test(no_session_without_memory),
 	};
 
