@@ -218,8 +218,9 @@ int export_begin(struct export *e)
 
 	if (ret)
 		return ret;
-	ret = ops->attach ? ops->attach(&e->store) : 0;
-	ret = ret ?: store_thread_start(&e->store);
+	if (ops->attach)
+		ops->attach(&e->store);
+	ret = store_thread_start(&e->store);
 	if (ret) {
 		log_err("export %s: %s", e->cfg->name, strerror(-ret));
 		export_quiet(e);

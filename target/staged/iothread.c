@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 
 #include "base/log.h"
 #include "base/util.h"
@@ -61,38 +60,6 @@ static int iothread_create(struct iothread *t, struct iothread_pool *all)
 	return ret;
 }
 
-static void loop_told(struct loop_source *src)
-{
-	struct iothread_pool *all = container_of(src, struct iothread_pool, source);
-	struct ring_notes notes = TAILQ_HEAD_INITIALIZER(notes);
-	struct ring_note *note;
-	eventfd_t n;
-
-	eventfd_read(src->fd, &n);
-	pthread_mutex_lock(&all->lock);
-	TAILQ_CONCAT(&notes, &all->notes, entry);
-	pthread_mutex_unlock(&all->lock);
-	while ((note = TAILQ_FIRST(&notes))) {
-		TAILQ_REMOVE(&notes, note, entry);
-		note->run(note);
-	}
-}
-
-/**
- * iothread_tell_loop - have something done in the loop
- * @all: threads of a store
- * @note: belongs to them until its @run is called
- *
- * Any thread.
- */
-void iothread_tell_loop(struct iothread_pool *all, struct ring_note *note)
-{
-	pthread_mutex_lock(&all->lock);
-	TAILQ_INSERT_TAIL(&all->notes, note, entry);
-	eventfd_write(all->source.fd, 1);
-	pthread_mutex_unlock(&all->lock);
-}
-
 static int start_all(struct iothread_pool *all, unsigned int nr)
 {
 	sigset_t set, old;
@@ -130,6 +97,7 @@ struct iothread_pool *iothread_pool_start(struct staged_file *sf, unsigned int n
 					  void (*turn)(struct iothread *t))
 {
 	struct iothread_pool *all = calloc(1, sizeof(*all) + nr * sizeof(all->thread[0]));
+	int ret;
 
 	if (!all)
 		return NULL;
@@ -137,12 +105,10 @@ struct iothread_pool *iothread_pool_start(struct staged_file *sf, unsigned int n
 	all->turn = turn;
 	pthread_mutex_init(&all->lock, NULL);
 	pthread_cond_init(&all->began, NULL);
-	TAILQ_INIT(&all->notes);
-	all->source.ready = loop_told;
-	all->source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (all->source.fd < 0) {
+	ret = loop_inbox_open(&all->inbox);
+	if (ret) {
 		log_err("export %s: cannot start its I/O threads: %s",
-			sf->file->name, strerror(errno));
+			sf->file->name, strerror(-ret));
 		free(all);
 		return NULL;
 	}
@@ -170,19 +136,13 @@ static void alive_ask(struct heartbeat *hb)
 }
 
 /**
- * iothread_pool_attach - let the loop hear notes of the threads of a store, and watch them
+ * iothread_pool_attach - watch the threads of a store
  * @all: threads
  *
  * In the loop.
- *
- * Return: 0 or -errno.
  */
-int iothread_pool_attach(struct iothread_pool *all)
+void iothread_pool_attach(struct iothread_pool *all)
 {
-	int ret = loop_add(&all->source);
-
-	if (ret)
-		return ret;
 	for (unsigned int i = 0; i < all->nr; i++) {
 		struct iothread *t = &all->thread[i];
 
@@ -192,18 +152,17 @@ int iothread_pool_attach(struct iothread_pool *all)
 		};
 		watchdog_add(&t->heartbeat);
 	}
-	return 0;
 }
 
 /**
- * iothread_pool_detach - undo iothread_pool_attach()
+ * iothread_pool_detach - undo iothread_pool_attach(), and run no more notes of the threads
  * @all: threads; no session has a lane any more
  *
  * In the loop.
  */
 void iothread_pool_detach(struct iothread_pool *all)
 {
-	loop_del(&all->source);
+	loop_inbox_ignore(&all->inbox);
 	for (unsigned int i = 0; i < all->nr; i++)
 		watchdog_del(&all->thread[i].heartbeat);
 }
@@ -223,7 +182,7 @@ void iothread_pool_stop(struct iothread_pool *all)
 		ring_tell(&t->engine.ring, &t->note);
 		pthread_join(t->thread, NULL);
 	}
-	close(all->source.fd);
+	loop_inbox_close(&all->inbox);
 	pthread_cond_destroy(&all->began);
 	pthread_mutex_destroy(&all->lock);
 	free(all);

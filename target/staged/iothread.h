@@ -53,10 +53,9 @@ struct iothread {
  * struct iothread_pool - the threads of a store
  * @file: of the store
  * @turn: what a thread does with its lanes whenever it was woken; set at the start
- * @lock: guards @notes, and @started and @error of each thread
+ * @lock: guards @started and @error of each thread
  * @began: signalled when a thread has set @started
- * @notes: for the loop
- * @source: tells the loop that there are @notes
+ * @inbox: of the loop, for what the threads ask it to do
  * @next: number, modulo @nr, of the thread for the first lane of the next session
  * @nr: number of threads
  * @thread: the threads
@@ -66,8 +65,7 @@ struct iothread_pool {
 	void (*turn)(struct iothread *t);
 	pthread_mutex_t lock;
 	pthread_cond_t began;
-	struct ring_notes notes;
-	struct loop_source source;
+	struct loop_inbox inbox;
 	atomic_uint next;
 	unsigned int nr;
 	struct iothread thread[];
@@ -75,10 +73,9 @@ struct iothread_pool {
 
 struct iothread_pool *iothread_pool_start(struct staged_file *sf, unsigned int nr,
 					  void (*turn)(struct iothread *t));
-int iothread_pool_attach(struct iothread_pool *all);
+void iothread_pool_attach(struct iothread_pool *all);
 void iothread_pool_detach(struct iothread_pool *all);
 void iothread_pool_stop(struct iothread_pool *all);
-void iothread_tell_loop(struct iothread_pool *all, struct ring_note *note);
 int iothread_free_place(const struct iothread *t, bool writer);
 int iothread_get_buffer(struct iothread *t, void *from, size_t bytes, bool writer);
 void iothread_put_buffer(struct iothread *t, unsigned int place);

@@ -52,7 +52,7 @@ void lane_staged_put(struct staged *s)
 	free(s);
 }
 
-static void fail_run(struct ring_note *note)
+static void fail_run(struct loop_note *note)
 {
 	struct staged *s = container_of(note, struct staged, fail);
 
@@ -72,7 +72,7 @@ static void lane_fail(struct lane *lane, unsigned int reason)
 	s->reason = reason;
 	s->fail.run = fail_run;
 	atomic_fetch_add(&s->users, 1);
-	iothread_tell_loop(s->threads, &s->fail);
+	loop_inbox_post(&s->threads->inbox, &s->fail);
 }
 
 /*
@@ -94,7 +94,7 @@ static void lane_put_buffers(struct lane *lane)
 }
 
 /* In the loop */
-static void parting_run(struct ring_note *note)
+static void parting_run(struct loop_note *note)
 {
 	struct staged *s = container_of(note, struct staged, parting);
 
@@ -102,7 +102,7 @@ static void parting_run(struct ring_note *note)
 }
 
 /* In the loop */
-static void leaving_run(struct ring_note *note)
+static void leaving_run(struct loop_note *note)
 {
 	struct staged *s = container_of(note, struct staged, leaving);
 
@@ -118,7 +118,7 @@ static void lane_part(struct lane *lane)
 	if (atomic_fetch_sub(&s->together, 1) != 1)
 		return;
 	s->parting.run = parting_run;
-	iothread_tell_loop(s->threads, &s->parting);
+	loop_inbox_post(&s->threads->inbox, &s->parting);
 }
 
 /* Afterwards the session may be gone. */
@@ -130,7 +130,7 @@ static void lane_leave(struct lane *lane)
 	if (atomic_fetch_sub(&s->working, 1) != 1)
 		return;
 	s->leaving.run = leaving_run;
-	iothread_tell_loop(s->threads, &s->leaving);
+	loop_inbox_post(&s->threads->inbox, &s->leaving);
 }
 
 /* A lane that is stopping takes the steps that are possible. It may be freed afterwards. */

@@ -140,7 +140,7 @@ struct staged {
 	unsigned int reason;
 	atomic_bool cancel;
 	atomic_bool ending;
-	struct ring_note fail;
+	struct loop_note fail;
 	void *owner;
 	void (*failed)(void *owner, unsigned int reason);
 	void (*stopped)(void *owner);
@@ -149,9 +149,9 @@ struct staged {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	unsigned int left;
-	struct ring_note parting;
+	struct loop_note parting;
 	atomic_uint together;
-	struct ring_note leaving;
+	struct loop_note leaving;
 	atomic_uint working;
 };
 

@@ -136,11 +136,11 @@ static int none_publish(struct store *store)
 	return 0;
 }
 
-static int none_attach(struct store *store)
+static void none_attach(struct store *store)
 {
 	struct store_none *none = store->priv;
 
-	return iothread_pool_attach(none->threads);
+	iothread_pool_attach(none->threads);
 }
 
 static void none_detach(struct store *store)

@@ -345,10 +345,9 @@ struct store {
  * @publish: the export is complete, with its UUID; 0 or -errno
  * @written_by: in the loop: @store->writer is about to write; it is kept in memory that
  *	outlives the process. NULL: there is none
- * @attach: in the loop, after @publish: hear of the store's own threads; 0 or -errno.
- *	NULL: it has none
+ * @attach: in the loop, after @publish: watch the store's own threads. NULL: it has none
  * @detach: in the loop, when no session is left, before @close, perhaps without
- *	@attach: hear of them no more
+ *	@attach: take no notes from the store's own threads, and watch them no more
  * @close: undo @open, when no session is left and the store thread has stopped; in a worker
  * @status: in the loop: how it is; does not wait. NULL: there is nothing to say
  * @limits: what it can do; NULL: nothing but READs and WRITEs of its arena
@@ -376,7 +375,7 @@ struct store_ops {
 	int (*open)(struct store *store, const struct export_config *ec);
 	int (*publish)(struct store *store);
 	void (*written_by)(struct store *store);
-	int (*attach)(struct store *store);
+	void (*attach)(struct store *store);
 	void (*detach)(struct store *store);
 	void (*close)(struct store *store);
 	void (*status)(struct store *store, struct store_status *out);
