@@ -207,24 +207,30 @@ int value_address(const char *text, struct listen_addr *out)
 	return 0;
 }
 
-/* An IP address as 16 bytes; IPv4 as the IPv6 address that stands for it */
-struct ip {
-	uint8_t byte[16];
-};
-
-static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-static struct ip ip_of_v4(const struct in_addr *addr)
+static struct in6_addr ip_of_v4(const struct in_addr *v4)
 {
-	struct ip ip;
+	struct in6_addr ip = IN6ADDR_ANY_INIT;
 
-	memcpy(ip.byte, mapped, sizeof(mapped));
-	memcpy(ip.byte + sizeof(mapped), addr, sizeof(*addr));
+	ip.s6_addr[10] = 0xff;
+	ip.s6_addr[11] = 0xff;
+	memcpy(&ip.s6_addr[12], v4, sizeof(*v4));
 	return ip;
 }
 
+/**
+ * value_ip - an address without its port
+ * @sa: IPv4 or IPv6
+ *
+ * Return: it; IPv4 as mapped IPv6, so that one comparison serves both.
+ */
+struct in6_addr value_ip(const struct sockaddr *sa)
+{
+	return sa->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)sa)->sin6_addr :
+	       ip_of_v4(&((const struct sockaddr_in *)sa)->sin_addr);
+}
+
 /* Return: whether @text is ADDRESS or ADDRESS/BITS, with no bit set after those */
-static bool read_network(char *text, struct ip *ip, unsigned int *bits)
+static bool read_network(char *text, struct in6_addr *ip, unsigned int *bits)
 {
 	char *slash = strchr(text, '/');
 	struct in_addr v4;
@@ -235,25 +241,24 @@ static bool read_network(char *text, struct ip *ip, unsigned int *bits)
 	if (inet_pton(AF_INET, text, &v4) == 1) {
 		*ip = ip_of_v4(&v4);
 		most = 32;
-	} else if (inet_pton(AF_INET6, text, ip->byte) != 1) {
+	} else if (inet_pton(AF_INET6, text, ip) != 1) {
 		return false;
 	}
 	if (slash && (value_number(slash, &n) || n > most))
 		return false;
 	*bits = slash ? (unsigned int)(128 - most + n) : 128;
 	for (unsigned int i = *bits; i < 128; i++)
-		if (ip->byte[i / 8] & 0x80 >> i % 8)
+		if (ip->s6_addr[i / 8] & 0x80 >> i % 8)
 			return false;
 	return true;
 }
 
-static bool same_bits(const struct ip *a, const struct ip *b, unsigned int bits)
+static bool same_bits(const struct in6_addr *a, const struct in6_addr *b, unsigned int bits)
 {
-	unsigned int rest = bits % 8;
+	unsigned int whole = bits / 8, rest = bits % 8;
 
-	if (memcmp(a->byte, b->byte, bits / 8))
-		return false;
-	return !rest || !((a->byte[bits / 8] ^ b->byte[bits / 8]) >> (8 - rest));
+	return !memcmp(a, b, whole) &&
+	       (!rest || !((a->s6_addr[whole] ^ b->s6_addr[whole]) >> (8 - rest)));
 }
 
 /**
@@ -267,8 +272,8 @@ bool value_networks_ok(const char *text)
 {
 	char *copy __cleanup_free = strdup(text), *rest = copy, *word;
 	unsigned int bits;
+	struct in6_addr ip;
 	bool any = false;
-	struct ip ip;
 
 	if (!copy)
 		return false;
@@ -292,17 +297,11 @@ bool value_networks_ok(const char *text)
 bool value_in_networks(const char *text, const struct sockaddr *sa)
 {
 	char *copy __cleanup_free = strdup(text), *rest = copy, *word;
+	const struct in6_addr ip = value_ip(sa);
+	struct in6_addr net;
 	unsigned int bits;
-	struct ip ip, net;
 
-	if (!copy)
-		return false;
-	if (sa->sa_family == AF_INET)
-		ip = ip_of_v4(&((const struct sockaddr_in *)sa)->sin_addr);
-	else
-		memcpy(ip.byte, &((const struct sockaddr_in6 *)sa)->sin6_addr,
-		       sizeof(ip.byte));
-	while ((word = strsep(&rest, ", \t")))
+	while (copy && (word = strsep(&rest, ", \t")))
 		if (*word && read_network(word, &net, &bits) && same_bits(&ip, &net, bits))
 			return true;
 	return false;

@@ -6,6 +6,7 @@
 #ifndef RDMABLKD_VALUE_H
 #define RDMABLKD_VALUE_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +29,7 @@ int value_size(const char *text, uint64_t *out);
 int value_bool(const char *text, bool *out);
 int value_uuid(const char *text, uint8_t *out);
 int value_address(const char *text, struct listen_addr *out);
+struct in6_addr value_ip(const struct sockaddr *sa);
 bool value_networks_ok(const char *text);
 bool value_in_networks(const char *text, const struct sockaddr *sa);
 bool value_name_ok(const char *text, size_t max);

@@ -423,15 +423,14 @@ bool config_take_text(char **field, const char *now)
  */
 bool config_export_limit(struct export_config *ec, const struct export_config *now)
 {
-	bool same = ec->max_sessions == now->max_sessions &&
-		    ec->max_queues == now->max_queues && ec->max_pinned == now->max_pinned;
-
-	same &= !config_take_text(&ec->allow_address, now->allow_address);
+	bool changed = config_take_text(&ec->allow_address, now->allow_address) ||
+		       ec->max_sessions != now->max_sessions ||
+		       ec->max_queues != now->max_queues || ec->max_pinned != now->max_pinned;
 
 	ec->max_sessions = now->max_sessions;
 	ec->max_queues = now->max_queues;
 	ec->max_pinned = now->max_pinned;
-	return !same;
+	return changed;
 }
 
 /**

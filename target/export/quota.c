@@ -68,19 +68,6 @@ void quota_init(const struct config *cfg)
 	limits.remembered = 0;
 }
 
-/* IPv4 as mapped IPv6, so that one comparison serves both. */
-static struct in6_addr plain_address(const struct sockaddr *peer)
-{
-	struct in6_addr addr = IN6ADDR_ANY_INIT;
-
-	if (peer->sa_family == AF_INET6)
-		return ((const struct sockaddr_in6 *)peer)->sin6_addr;
-	addr.s6_addr[10] = 0xff;
-	addr.s6_addr[11] = 0xff;
-	memcpy(&addr.s6_addr[12], &((const struct sockaddr_in *)peer)->sin_addr, 4);
-	return addr;
-}
-
 static struct quota_addr *find_addr(const struct in6_addr *addr)
 {
 	struct quota_addr *a;
@@ -104,7 +91,7 @@ static void forget(struct quota_addr *a)
 
 static struct quota_addr *get_addr(const struct sockaddr *peer)
 {
-	struct in6_addr addr = plain_address(peer);
+	struct in6_addr addr = value_ip(peer);
 	struct quota_addr *a = find_addr(&addr);
 
 	if (a)
@@ -130,7 +117,7 @@ static bool is_known(const struct quota_addr *a)
  */
 unsigned int quota_login_get(const struct sockaddr *peer)
 {
-	struct in6_addr addr = plain_address(peer);
+	struct in6_addr addr = value_ip(peer);
 	struct quota_addr *a = find_addr(&addr);
 	uint64_t max = limits.cfg->max_logins;
 
@@ -152,7 +139,7 @@ unsigned int quota_login_get(const struct sockaddr *peer)
  */
 void quota_login_put(const struct sockaddr *peer)
 {
-	struct in6_addr addr = plain_address(peer);
+	struct in6_addr addr = value_ip(peer);
 	struct quota_addr *a = find_addr(&addr);
 
 	limits.logins--;
@@ -197,7 +184,7 @@ static void make_room(void)
  */
 void quota_live_put(const struct sockaddr *peer)
 {
-	struct in6_addr addr = plain_address(peer);
+	struct in6_addr addr = value_ip(peer);
 	struct quota_addr *a = find_addr(&addr);
 
 	if (!a || !a->live)
@@ -220,7 +207,7 @@ void quota_live_put(const struct sockaddr *peer)
  */
 bool quota_same_address(const struct sockaddr *a, const struct sockaddr *b)
 {
-	const struct in6_addr plain_a = plain_address(a), plain_b = plain_address(b);
+	const struct in6_addr plain_a = value_ip(a), plain_b = value_ip(b);
 
 	return !memcmp(&plain_a, &plain_b, sizeof(plain_a));
 }
@@ -298,7 +285,7 @@ struct taken {
 
 static struct taken taken_then(const struct quota_who *who, const struct quota_freed *freed)
 {
-	struct in6_addr addr = plain_address(who->peer);
+	struct in6_addr addr = value_ip(who->peer);
 	const struct quota_addr *a = find_addr(&addr);
 	const struct quota_host *h = find_host(who->host_id);
 	struct taken then = {
@@ -404,7 +391,7 @@ static unsigned int check(const struct quota_who *who, const struct taken *then,
 void quota_freed_add(struct quota_freed *freed, const struct quota_who *who,
 		     const struct quota_share *share)
 {
-	struct in6_addr addr = plain_address(who->peer);
+	struct in6_addr addr = value_ip(who->peer);
 
 	if (!share->host)
 		return;
