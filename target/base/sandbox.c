@@ -19,7 +19,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "base/log.h"
 #include "base/sandbox.h"
 #include "base/util.h"
 

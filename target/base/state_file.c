@@ -37,7 +37,7 @@ int state_file_sync_dir(const char *path)
 	return !fsync(fd) || errno == EINVAL ? 0 : -errno;
 }
 
-/* All of the file system, which takes longer: @path is on it. */
+/* Syncs all of the file system that @path is on, which takes longer. */
 static int sync_file_system(const char *path)
 {
 	int fd __cleanup_close = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -50,7 +50,7 @@ static int sync_file_system(const char *path)
  * @path: directory; may exist
  *
  * Blocks. A directory that exists is synced, too: an earlier process may have ended between
- * its mkdir and its fsync. A confined daemon may not open what is above its directories.
+ * its mkdir and its fsync. The daemon's user may not be allowed to read the directory above.
  *
  * Return: 0 or -errno.
  */
