@@ -6,7 +6,7 @@
 #ifndef RECOVERY_WORLD_H
 #define RECOVERY_WORLD_H
 
-#include "session_world.h"
+#include "session_fakes.h"
 
 #include "../../kernel/disk.h"
 #include "../../kernel/io_tmo.h"
@@ -137,27 +137,9 @@ void rdmablk_session_announce(struct rdmablk_session *of)
 	events++;
 }
 
-enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *of)
-{
-	return of->state;
-}
-
 bool rdmablk_session_move(struct rdmablk_session *of, enum rdmablk_dev_state to)
 {
-	assert_false(of->lock.held);
-	if (!rdmablk_state_may_move(of->state, to))
-		return false;
-	of->state = to;
-	return true;
-}
-
-bool rdmablk_session_set_phase(struct rdmablk_session *of, enum rdmablk_phase to)
-{
-	assert_true(of->lock.held);
-	if (!rdmablk_state_may_follow(of->outage.phase, to))
-		return false;
-	of->outage.phase = to;
-	return true;
+	return session_fakes_move(of, to);
 }
 
 bool rdmablk_session_is_orderly(u16 reason)

@@ -19,6 +19,7 @@
 #include "wire/mac.h"
 
 #define BUF_BYTES	(1U << 16)
+#define ANSWER		2000	/* id of a receive that is for an answer */
 
 struct queue {
 	struct rdma_cm_id *id;
@@ -80,7 +81,11 @@ void send_ready(void);
 void login_to_live(void);
 void send_command(unsigned int op, unsigned int tag);
 unsigned int command(unsigned int op, unsigned int tag);
+void post_answer(struct queue *q);
+void send_io(struct queue *q, unsigned int op, uint64_t bytes, unsigned int generation);
+void want_done(struct queue *q, unsigned int generation);
 void logout(void);
+void drop_all(void);
 enum ibv_wc_status transfer(struct queue *q, bool write, uint32_t region,
 			    uint64_t off, uint32_t len, uint32_t rkey_xor);
 void verify_all(void);

@@ -14,14 +14,6 @@
 static struct queue *const wq = &p.data[1];
 static uint8_t generation;
 
-static void post_answer(struct queue *q)
-{
-	struct ibv_recv_wr wr = { .wr_id = 2000 }, *bad;
-
-	if (ibv_post_recv(q->id->qp, &wr, &bad))
-		die("ibv_post_recv");
-}
-
 static void login(void)
 {
 	p.features = p.features ?: RDMABLK_F_COMMANDS;
@@ -51,7 +43,7 @@ static bool is_answer(struct queue *q, const struct ibv_wc *wc, uint32_t *imm)
 {
 	if (wc->status)
 		die(ibv_wc_status_str(wc->status));
-	if (wc->wr_id != 2000)
+	if (wc->wr_id != ANSWER)
 		return false;
 	if (wc->byte_len || !(wc->wc_flags & IBV_WC_WITH_IMM))
 		die("form of an answer");

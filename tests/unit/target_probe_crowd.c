@@ -21,14 +21,6 @@ static struct member *members;
 static unsigned int nr_live, nr_reason[REASONS];
 static jmp_buf refused;
 
-static void post_answer(struct queue *q)
-{
-	struct ibv_recv_wr wr = { .wr_id = 2000 }, *bad;
-
-	if (ibv_post_recv(q->id->qp, &wr, &bad))
-		die("ibv_post_recv");
-}
-
 /* The next session is that of host @n. All share the buffers, which none uses when live. */
 static void begin(unsigned int n)
 {
@@ -43,27 +35,13 @@ static void begin(unsigned int n)
 		die("rdma_create_event_channel");
 }
 
-static void drop(struct queue *q)
-{
-	if (!q->id)
-		return;
-	if (q->id->qp)
-		rdma_destroy_qp(q->id);
-	rdma_destroy_id(q->id);
-	if (q->cq)
-		ibv_destroy_cq(q->cq);
-}
-
 /* One that the daemon has refused leaves nothing; any other that does not get in is an error. */
 static void leave(void)
 {
 	if (!p.ended || p.ended >= REASONS)
 		exit(1);
 	nr_reason[p.ended]++;
-	drop(&p.data[0]);
-	drop(&p.data[1]);
-	drop(&p.ctrl);
-	rdma_destroy_event_channel(p.channel);
+	drop_all();
 }
 
 static void join_crowd(unsigned int n)
@@ -85,34 +63,14 @@ static void join_crowd(unsigned int n)
 
 static void send_flush(struct member *m)
 {
-	struct rdmablk_command cmd = {
-		.hdr = head(RDMABLK_MSG_COMMAND, sizeof(cmd)),
-		.op = htole16(RDMABLK_OP_FLUSH),
-	};
-
 	m->generation = (m->generation + 1) & 0xff;
-	cmd.hdr.tag = htole16(1);
-	cmd.hdr.generation = htole32(m->generation);
-	send_raw(&m->data[1], &cmd, sizeof(cmd));
+	send_io(&m->data[1], RDMABLK_OP_FLUSH, 0, m->generation);
 }
 
 static void want_answer(struct member *m)
 {
-	struct ibv_wc wc;
-	uint32_t imm;
-
 	p.channel = m->channel;
-	do {
-		if (completion(&m->data[1], &wc, 60000) <= 0)
-			die("no answer to a FLUSH");
-		if (wc.status)
-			die(ibv_wc_status_str(wc.status));
-	} while (wc.wr_id != 2000);
-	imm = be32toh(wc.imm_data);
-	if (RDMABLK_IMM_TAG(imm) != 1 || RDMABLK_IMM_GENERATION(imm) != m->generation ||
-	    RDMABLK_IMM_STATUS(imm))
-		die("answer to a FLUSH");
-	post_answer(&m->data[1]);
+	want_done(&m->data[1], m->generation);
 }
 
 static void flush_all(void)

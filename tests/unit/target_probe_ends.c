@@ -14,35 +14,6 @@
 
 static jmp_buf refused;
 
-static void post_answer(void)
-{
-	struct ibv_recv_wr wr = { .wr_id = 2000 }, *bad;
-
-	if (ibv_post_recv(p.data[1].id->qp, &wr, &bad))
-		die("ibv_post_recv");
-}
-
-static void drop(struct queue *q)
-{
-	if (!q->id)
-		return;
-	if (q->id->qp)
-		rdma_destroy_qp(q->id);
-	rdma_destroy_id(q->id);
-	if (q->cq)
-		ibv_destroy_cq(q->cq);
-	*q = (struct queue){ 0 };
-}
-
-static void drop_all(void)
-{
-	drop(&p.data[0]);
-	drop(&p.data[1]);
-	drop(&p.ctrl);
-	rdma_destroy_event_channel(p.channel);
-	p.channel = NULL;
-}
-
 /* Return: whether the session is live; false: an earlier one is not over */
 static bool try_login(void)
 {
@@ -61,7 +32,7 @@ static bool try_login(void)
 	}
 	login_to_live();
 	p.refused = NULL;
-	post_answer();
+	post_answer(&p.data[1]);
 	return true;
 }
 
@@ -78,42 +49,12 @@ static void login_again(void)
 	}
 }
 
-static void send_op(unsigned int op, uint64_t bytes, unsigned int generation)
-{
-	struct rdmablk_command cmd = {
-		.hdr = head(RDMABLK_MSG_COMMAND, sizeof(cmd)),
-		.op = htole16((uint16_t)op),
-		.bytes = htole64(bytes),
-	};
-
-	cmd.hdr.tag = htole16(1);
-	cmd.hdr.generation = htole32(generation);
-	send_raw(&p.data[1], &cmd, sizeof(cmd));
-}
-
-static void want_answer(unsigned int generation)
-{
-	struct ibv_wc wc;
-
-	do {
-		if (completion(&p.data[1], &wc, PATIENCE_MS) <= 0)
-			die("no answer");
-		if (wc.status)
-			die(ibv_wc_status_str(wc.status));
-	} while (wc.wr_id != 2000);
-	if (RDMABLK_IMM_TAG(be32toh(wc.imm_data)) != 1 ||
-	    RDMABLK_IMM_GENERATION(be32toh(wc.imm_data)) != generation ||
-	    RDMABLK_IMM_STATUS(be32toh(wc.imm_data)))
-		die("a wrong answer");
-	post_answer();
-}
-
 /* A FLUSH that has something to do */
 static void send_flush(void)
 {
-	send_op(RDMABLK_OP_WRITE_ZEROES, BLOCK, 1);
-	want_answer(1);
-	send_op(RDMABLK_OP_FLUSH, 0, 2);
+	send_io(&p.data[1], RDMABLK_OP_WRITE_ZEROES, BLOCK, 1);
+	want_done(&p.data[1], 1);
+	send_io(&p.data[1], RDMABLK_OP_FLUSH, 0, 2);
 }
 
 /* Short times are as likely as long ones. */
@@ -155,7 +96,7 @@ void scenario_ends(void)
 	}
 	login_again();
 	send_flush();
-	want_answer(2);
+	want_done(&p.data[1], 2);
 	logout();
 	printf("ends: %u sessions\n", p.arg);
 }

@@ -212,6 +212,70 @@ int completion(struct queue *q, struct ibv_wc *wc, long long ms)
 	return n;
 }
 
+/* A receive of a write queue */
+void post_answer(struct queue *q)
+{
+	struct ibv_recv_wr wr = { .wr_id = ANSWER }, *bad;
+
+	if (ibv_post_recv(q->id->qp, &wr, &bad))
+		die("ibv_post_recv");
+}
+
+/* A command on a write queue, always with the same tag, for the range from 0 on */
+void send_io(struct queue *q, unsigned int op, uint64_t bytes, unsigned int generation)
+{
+	struct rdmablk_command cmd = {
+		.hdr = head(RDMABLK_MSG_COMMAND, sizeof(cmd)),
+		.op = htole16((uint16_t)op),
+		.bytes = htole64(bytes),
+	};
+
+	cmd.hdr.tag = htole16(1);
+	cmd.hdr.generation = htole32(generation);
+	send_raw(q, &cmd, sizeof(cmd));
+}
+
+/* The answer to send_io(), and a receive for the next one */
+void want_done(struct queue *q, unsigned int generation)
+{
+	struct ibv_wc wc;
+	uint32_t imm;
+
+	do {
+		if (completion(q, &wc, 60000) <= 0)
+			die("no answer");
+		if (wc.status)
+			die(ibv_wc_status_str(wc.status));
+	} while (wc.wr_id != ANSWER);
+	imm = be32toh(wc.imm_data);
+	if (RDMABLK_IMM_TAG(imm) != 1 || RDMABLK_IMM_GENERATION(imm) != generation ||
+	    RDMABLK_IMM_STATUS(imm))
+		die("a wrong answer");
+	post_answer(q);
+}
+
+static void drop(struct queue *q)
+{
+	if (!q->id)
+		return;
+	if (q->id->qp)
+		rdma_destroy_qp(q->id);
+	rdma_destroy_id(q->id);
+	if (q->cq)
+		ibv_destroy_cq(q->cq);
+	*q = (struct queue){ 0 };
+}
+
+/* A session with one hardware queue is gone, whatever it was doing. */
+void drop_all(void)
+{
+	drop(&p.data[0]);
+	drop(&p.data[1]);
+	drop(&p.ctrl);
+	rdma_destroy_event_channel(p.channel);
+	p.channel = NULL;
+}
+
 /* Next message; 0: CLOSE, disconnected or none in time. */
 unsigned int receive(void *msg, size_t size, long long ms)
 {

@@ -25,34 +25,19 @@ static int try_exec(void)
 	return errno;
 }
 
+static int try_open(const char *name, int flags)
+{
+	int fd = open(files_path(name), flags | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
 static int try_create(const char *name)
 {
-	int fd = open(files_path(name), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return 0;
-}
-
-static int try_write(const char *name)
-{
-	int fd = open(files_path(name), O_RDWR | O_CLOEXEC);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return 0;
-}
-
-static int try_read(const char *name)
-{
-	int fd = open(files_path(name), O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return 0;
+	return try_open(name, O_RDWR | O_CREAT | O_EXCL);
 }
 
 static int try_mkdir(const char *name)
@@ -170,8 +155,8 @@ static void needed_in_any_case(void)
 	EXPECT(try_create("later/state/file"), 0);
 	EXPECT(try_unlink("later/state/file"), 0);
 	EXPECT(rmdir(files_path("later/state")), 0);
-	EXPECT(try_write("elsewhere/one"), 0);
-	EXPECT(try_read("elsewhere/other"), 0);
+	EXPECT(try_open("elsewhere/one", O_RDWR), 0);
+	EXPECT(try_open("elsewhere/other", O_RDONLY), 0);
 	EXPECT(try_memory(), 0);
 }
 
@@ -180,7 +165,7 @@ static void by_default(void)
 	enter(false);
 	refused_in_any_case();
 	needed_in_any_case();
-	EXPECT(try_write("elsewhere/other"), 0);
+	EXPECT(try_open("elsewhere/other", O_RDWR), 0);
 	EXPECT(try_create("elsewhere/new"), 0);
 	EXPECT(*sandbox_hint(EACCES), '\0');
 }
@@ -190,10 +175,10 @@ static void confined(void)
 	enter(true);
 	refused_in_any_case();
 	needed_in_any_case();
-	EXPECT(try_write("elsewhere/other"), EACCES);
+	EXPECT(try_open("elsewhere/other", O_RDWR), EACCES);
 	EXPECT(try_create("elsewhere/newer"), EACCES);
 	EXPECT(try_create("disks/new"), 0);
-	EXPECT(try_write("disks/new"), 0);
+	EXPECT(try_open("disks/new", O_RDWR), 0);
 	EXPECT(try_unlink("disks/new"), EACCES);
 	EXPECT(try_create("arenas/a"), 0);
 	EXPECT(!*sandbox_hint(EACCES), 0);
@@ -204,7 +189,7 @@ static void *thread_writes(void *arg)
 {
 	int *ret = arg;
 
-	*ret = try_write("elsewhere/other");
+	*ret = try_open("elsewhere/other", O_RDWR);
 	return NULL;
 }
 

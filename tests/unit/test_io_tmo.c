@@ -4,7 +4,7 @@
  * whatever it is, until the disk is removed by force or the machine goes down; and that a
  * request which has had its time ends the connection.
  */
-#include "session_world.h"
+#include "session_fakes.h"
 
 static struct rdmablk_session s;
 static struct request_queue queue;
@@ -17,11 +17,6 @@ void rdmablk_session_error(struct rdmablk_session *of, u16 reason)
 	assert_ptr_equal(of, &s);
 	error = reason;
 	errors++;
-}
-
-enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *of)
-{
-	return of->state;
 }
 
 static void blk_queue_rq_timeout(struct request_queue *q, unsigned int timeout)

@@ -4,7 +4,7 @@
  * that one task removes it, and which one, and that held I/O ends before the disk does and
  * the disk before the session's place in the list.
  */
-#include "session_world.h"
+#include "session_fakes.h"
 
 #define IS_ERR(p)	((unsigned long)(p) >= (unsigned long)-4095)
 #define PTR_ERR(p)	((int)(long)(p))
@@ -117,30 +117,12 @@ void rdmablk_session_put(struct rdmablk_session *of)
 	assert_true(s.ref.refcount || !listed);
 }
 
-enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *of)
-{
-	return of->state;
-}
-
 bool rdmablk_session_move(struct rdmablk_session *of, enum rdmablk_dev_state to)
 {
-	assert_false(of->lock.held);
 	/* Of a disk that others may open just now */
 	if (visible)
 		assert_true(s.disk_mutex.lock.held);
-	if (!rdmablk_state_may_move(of->state, to))
-		return false;
-	of->state = to;
-	return true;
-}
-
-bool rdmablk_session_set_phase(struct rdmablk_session *of, enum rdmablk_phase to)
-{
-	assert_true(of->lock.held);
-	if (!rdmablk_state_may_follow(of->outage.phase, to))
-		return false;
-	of->outage.phase = to;
-	return true;
+	return session_fakes_move(of, to);
 }
 
 void rdmablk_session_agreed(struct rdmablk_session *of, struct rdmablk_agreed *agreed)
