@@ -255,6 +255,38 @@ static void a_growth_that_comes_to_nothing(void **state)
 	full_close(&s);
 }
 
+/* Return: whether the kernel's flags of the mapping that begins at @base have @flag */
+static bool has_flag(const void *base, const char *flag)
+{
+	FILE *file = fopen("/proc/self/smaps", "re");
+	char line[512], start[32];
+	bool there = false, has = false;
+
+	assert_non_null(file);
+	snprintf(start, sizeof(start), "%lx-", (unsigned long)(uintptr_t)base);
+	while (fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, start, strlen(start)))
+			there = true;
+		if (there && !strncmp(line, "VmFlags:", 8)) {
+			has = strstr(line, flag);
+			break;
+		}
+	}
+	fclose(file);
+	assert_true(there);
+	return has;
+}
+
+static void no_core_dump_has_it(void **state)
+{
+	struct store s;
+
+	(void)state;
+	make_store(&s, BASE_PAGE, 2 * MIB);
+	assert_true(has_flag(s.base, " dd"));
+	pages_release(&s, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +295,7 @@ int main(void)
 		cmocka_unit_test(no_longer_wanted),
 		cmocka_unit_test(too_little_there),
 		cmocka_unit_test(a_growth_that_comes_to_nothing),
+		cmocka_unit_test(no_core_dump_has_it),
 	};
 
 	numa_sysfs = "/nowhere";

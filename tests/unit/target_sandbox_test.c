@@ -18,10 +18,10 @@
 
 static long version;	/* of Landlock; below 1: there is none */
 
-/* errno of each try; 0: it succeeded */
+/* errno of each try; 0: it succeeded; but a program that is executed fails the test */
 static int try_exec(void)
 {
-	execl("/bin/true", "true", NULL);
+	execl("/bin/false", "false", NULL);
 	return errno;
 }
 
