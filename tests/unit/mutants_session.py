@@ -15,7 +15,7 @@ TESTS = {
     "test_keepalive": "",
     "test_login": "unit.o messages.o kernel-wire.o kernel-wire_data.o kernel-limits.o "
                   "kernel-patience.o kernel-dirty.o",
-    "test_io_tmo": "",
+    "test_io_tmo": "kernel-state.o",
     "test_probe": "",
     "test_poll": "",
     "test_hwq": "",
