@@ -198,7 +198,9 @@ static void write_oldest(void)
 	/* The place stays taken until the line is written, so no line overwrites it. */
 	write_unlocked(ring.line[at], ring.len[at]);
 	ring.head = (ring.head + 1) % LOG_RING;
-	ring.count--;
+	/* An empty ring begins at its first place again, so few of its pages are ever touched. */
+	if (!--ring.count)
+		ring.head = 0;
 }
 
 static void write_dropped(void)

@@ -95,6 +95,54 @@ static void no_line_is_lost_unsaid(int flags)
 	free(text);
 }
 
+/* Return: KiB of the program's zeroed variables, among them the ring, that have pages. */
+static unsigned int resident_kib(void)
+{
+	static char variable[3 * 4096];	/* its middle is in no page of initialised data */
+	const uintptr_t at = (uintptr_t)&variable[4096];
+	unsigned int kib = 0;
+	unsigned long from, to;
+	bool here = false;
+	char line[512];
+	FILE *f = fopen("/proc/self/smaps", "re");
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+			here = from <= at && at < to;
+		else if (here && sscanf(line, "Rss: %u", &kib) == 1)
+			break;
+	}
+	fclose(f);
+	assert_true(here);
+	return kib;
+}
+
+/* Must be the first test: the others fill the ring. */
+static void lines_that_are_read_touch_few_pages(void **state)
+{
+	pthread_t reader;
+	unsigned int before, after;
+
+	(void)state;
+	log_to_pipe();
+	assert_int_equal(pthread_create(&reader, NULL, read_all, NULL), 0);
+	before = resident_kib();
+	for (unsigned int i = 0; i < 1000; i++) {
+		assert_int_equal(log_start(), 0);
+		log_info("line %u, which is long: %0900u", i, 0U);
+		log_stop();
+	}
+	after = resident_kib();
+	log_to_stderr();
+	pthread_join(reader, NULL);
+	close(ends[0]);
+	assert_non_null(strstr(text, "line 999, "));
+	free(text);
+	if (after > before + 64)
+		fail_msg("%u KiB for lines that nobody has to keep", after - before);
+}
+
 static void nobody_waits_for_the_reader(void **state)
 {
 	(void)state;
@@ -228,6 +276,7 @@ static void threads_share_a_budget(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_that_are_read_touch_few_pages),
 		cmocka_unit_test(nobody_waits_for_the_reader),
 		cmocka_unit_test(a_pipe_that_does_not_block_is_waited_for),
 		cmocka_unit_test(a_stuck_reader_does_not_keep_the_process),
