@@ -5,8 +5,9 @@
  * A request becomes one work request, or one chain of them. This code allocates nothing,
  * takes no lock that another hardware queue takes, and never waits. First it prepares a
  * request: it takes all memory, tags and send slots that the request needs, or the request
- * goes back to the block layer. Then it begins the request and sends it. While the
- * connection is down, it holds or refuses requests. request.c ends requests.
+ * goes back to the block layer. This also decides how the request is sent. Then it begins the
+ * request and sends it. While the connection is down, it holds or refuses requests. request.c
+ * ends requests.
  */
 #include <linux/blk-mq.h>
 #include <linux/ktime.h>
@@ -85,21 +86,24 @@ static bool rdmablk_dispatch_prepare_special(struct rdmablk_path *path, struct r
 	if (path->cache) {
 		req->durable = write && (rq->cmd_flags & REQ_FUA ||
 					 rdmablk_flush_ahead_expects(path, blk_rq_bytes(rq)));
-		req->clean = req_op(rq) == REQ_OP_FLUSH && rdmablk_flush_ahead_is_clean(path);
+		if (req_op(rq) == REQ_OP_FLUSH && rdmablk_flush_ahead_is_clean(path))
+			req->sender = RDMABLK_SENDER_NONE;
 	}
 	req->more = req->durable || (write && path->ordered);
-	return req->clean;
+	return req->sender == RDMABLK_SENDER_NONE;
 }
 
 static blk_status_t rdmablk_dispatch_prepare_staged(struct rdmablk_path *path,
 						    struct rdmablk_hwq *hwq,
 						    struct request *rq)
 {
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	blk_status_t ret = rdmablk_staged_prepare(path, hwq, rq);
 
+	req->sender = req->cmd ? RDMABLK_SENDER_STAGED : RDMABLK_SENDER_FENCE;
 	if (ret != BLK_STS_RESOURCE || req_op(rq) != REQ_OP_FLUSH)
 		return ret;
-	return rdmablk_onesided_prepare_flush(path, blk_mq_rq_to_pdu(rq));
+	return rdmablk_onesided_prepare_flush(path, req);
 }
 
 /* Return: true: the request has nothing to do. */
@@ -130,6 +134,16 @@ static inline blk_status_t rdmablk_dispatch_prepare_onesided(struct rdmablk_path
 	return rdmablk_dispatch_prepare_io(path, hwq, rq);
 }
 
+static blk_status_t rdmablk_dispatch_prepare_other(struct rdmablk_path *path,
+						   struct rdmablk_hwq *hwq,
+						   struct request *rq)
+{
+	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+
+	req->sender = RDMABLK_SENDER_FENCE;
+	return rdmablk_onesided_prepare_other(path, hwq, rq);
+}
+
 static blk_status_t rdmablk_dispatch_prepare(struct rdmablk_path *path,
 					     struct rdmablk_hwq *hwq, struct request *rq)
 {
@@ -138,29 +152,27 @@ static blk_status_t rdmablk_dispatch_prepare(struct rdmablk_path *path,
 	if (path->staged)
 		return rdmablk_dispatch_prepare_staged(path, hwq, rq);
 	if (unlikely(req_op(rq) != REQ_OP_READ && req_op(rq) != REQ_OP_WRITE))
-		return rdmablk_onesided_prepare_other(path, hwq, rq);
+		return rdmablk_dispatch_prepare_other(path, hwq, rq);
 	return rdmablk_dispatch_prepare_onesided(path, hwq, rq);
 }
 
+/* A switch, no function pointer: the sender of one-sided READs and WRITEs is inlined. */
 static void rdmablk_dispatch_send(struct rdmablk_path *path, struct request *rq, bool last)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	if (req->clean) {
-		rdmablk_request_end(rq, BLK_STS_OK);
-		return;
-	}
-	if (path->staged && req->cmd) {
-		rdmablk_staged_send(path, rq, last);
-		return;
-	}
-	switch (req_op(rq)) {
-	case REQ_OP_READ:
-	case REQ_OP_WRITE:
+	switch (req->sender) {
+	case RDMABLK_SENDER_ONESIDED:
 		rdmablk_onesided_send(path, rq, last);
 		break;
-	default:
+	case RDMABLK_SENDER_STAGED:
+		rdmablk_staged_send(path, rq, last);
+		break;
+	case RDMABLK_SENDER_FENCE:
 		rdmablk_fence_queue(&path->fence, &req->fence);
+		break;
+	case RDMABLK_SENDER_NONE:
+		rdmablk_request_end(rq, BLK_STS_OK);
 		break;
 	}
 }

@@ -194,6 +194,20 @@ struct rdmablk_path {
 };
 
 /**
+ * enum rdmablk_sender - how a prepared request is sent
+ */
+enum rdmablk_sender {
+	/** @RDMABLK_SENDER_ONESIDED: as RDMA READs or WRITEs; a request that begins has it */
+	RDMABLK_SENDER_ONESIDED,
+	/** @RDMABLK_SENDER_STAGED: as a command that has its tag */
+	RDMABLK_SENDER_STAGED,
+	/** @RDMABLK_SENDER_FENCE: through fence.c, which waits for a fence or a tag */
+	RDMABLK_SENDER_FENCE,
+	/** @RDMABLK_SENDER_NONE: not at all: a FLUSH with nothing to do ends at once */
+	RDMABLK_SENDER_NONE,
+};
+
+/**
  * struct rdmablk_request - per-request state, allocated with the tag
  * @cqe: completion of the last work request
  * @queue: queue to which the request is posted
@@ -203,7 +217,7 @@ struct rdmablk_path {
  * @was_unflushed: staged FLUSH: path.unflushed when it was sent
  * @durable: the request is a write that must be durable when it ends, because it has FUA or
  *	unasked: see flush_ahead.c
- * @clean: the request is a FLUSH with nothing to do
+ * @sender: how the prepared request is sent, enum rdmablk_sender
  * @more: @cmd or a READ follows the WRITEs and completes them; before the request is
  *	prepared: may follow
  * @fua: the WRITE is sent without its FLUSH; the FLUSH follows and makes it durable
@@ -237,7 +251,7 @@ struct rdmablk_request {
 		u16 nr_wr;
 		bool was_unflushed;
 		bool durable;
-		bool clean;
+		u8 sender;
 		bool more;
 		bool fua;
 		bool posted;
