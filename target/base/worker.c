@@ -2,11 +2,16 @@
 /*
  * Worker threads. A job goes loop -> list of its kind -> thread -> inbox of the loop. The
  * lock guards the lists and nothing else, and hands the job's memory over.
+ *
+ * The list of a kind has one job of each client that waits; the client's later jobs are
+ * behind that one. When a thread takes it, the next of the client goes to the end of the
+ * list: new clients cannot keep it waiting for longer than one job each.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/loop.h"
@@ -36,8 +41,6 @@ struct worker {
 	enum job_kind kind;
 };
 
-TAILQ_HEAD(job_list, job);
-
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t wake[JOB_KINDS];
@@ -53,16 +56,44 @@ static struct {
 	.wake = { [0 ... JOB_KINDS - 1] = PTHREAD_COND_INITIALIZER },
 };
 
+static void enqueue(struct job_list *todo, struct job *job)
+{
+	struct job *first;
+
+	TAILQ_INIT(&job->behind);
+	TAILQ_FOREACH(first, todo, entry) {
+		if (!memcmp(&first->client, &job->client, sizeof(job->client))) {
+			TAILQ_INSERT_TAIL(&first->behind, job, entry);
+			return;
+		}
+	}
+	TAILQ_INSERT_TAIL(todo, job, entry);
+}
+
+static struct job *dequeue(struct job_list *todo)
+{
+	struct job *job = TAILQ_FIRST(todo), *next;
+
+	if (!job)
+		return NULL;
+	TAILQ_REMOVE(todo, job, entry);
+	next = TAILQ_FIRST(&job->behind);
+	if (!next)
+		return job;
+	TAILQ_REMOVE(&job->behind, next, entry);
+	TAILQ_CONCAT(&next->behind, &job->behind, entry);
+	TAILQ_INSERT_TAIL(todo, next, entry);
+	return job;
+}
+
 /* Return: the next job of a kind, off its list, or NULL when there are to be no more. */
 static struct job *worker_next(enum job_kind kind)
 {
 	struct job *job;
 
 	pthread_mutex_lock(&workers.lock);
-	while (!(job = TAILQ_FIRST(&workers.todo[kind])) && !workers.stop)
+	while (!(job = dequeue(&workers.todo[kind])) && !workers.stop)
 		pthread_cond_wait(&workers.wake[kind], &workers.lock);
-	if (job)
-		TAILQ_REMOVE(&workers.todo[kind], job, entry);
 	pthread_mutex_unlock(&workers.lock);
 	return job;
 }
@@ -142,7 +173,7 @@ void worker_submit(struct job *job)
 	workers.busy++;
 	job->note.run = job_done;
 	pthread_mutex_lock(&workers.lock);
-	TAILQ_INSERT_TAIL(&workers.todo[job->kind], job, entry);
+	enqueue(&workers.todo[job->kind], job);
 	pthread_cond_signal(&workers.wake[job->kind]);
 	pthread_mutex_unlock(&workers.lock);
 }

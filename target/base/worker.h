@@ -4,10 +4,14 @@
  * destroying queue pairs and CM ids, looking at files. Each kind of job has threads of its
  * own, so that what hangs keeps only its like waiting: a login of an export in memory goes
  * on when the state directory does not answer, and so does a fence.
+ *
+ * Within a kind the clients take turns, job by job: a client that submits many jobs delays
+ * the next job of any other client by one of them.
  */
 #ifndef RDMABLKD_WORKER_H
 #define RDMABLKD_WORKER_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <sys/queue.h>
 
@@ -32,17 +36,23 @@ enum job_kind {
 	JOB_KINDS,
 };
 
+TAILQ_HEAD(job_list, job);
+
 /**
  * struct job - one piece of blocking work
  * @entry: the workers'
+ * @behind: the workers': later jobs of the same client
  * @note: the workers'
+ * @client: address of the peer for which it is done; zeroes: the daemon itself
  * @run: in a worker thread; touches only what its owner has handed over
  * @done: in the loop, after @run; may free the job
  * @kind: whose threads run it
  */
 struct job {
 	TAILQ_ENTRY(job) entry;
+	struct job_list behind;
 	struct loop_note note;
+	struct in6_addr client;
 	void (*run)(struct job *job);
 	void (*done)(struct job *job);
 	enum job_kind kind;

@@ -455,6 +455,7 @@ void session_submit(struct session *s, void (*run)(struct job *),
 	s->job.run = run;
 	s->job.done = done;
 	s->job.kind = kind;
+	s->job.client = value_ip(session_peer(s));
 	worker_submit(&s->job);
 }
 

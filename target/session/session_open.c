@@ -459,7 +459,12 @@ unsigned int session_join(struct session *s, struct rdma_cm_id *id,
 		return RDMABLK_R_NO_MEMORY;
 	wish_queue(s, conn, req->kind == RDMABLK_KIND_WRITE, &conn->wish);
 	conn->wish.resources = resources < depth ? resources : depth;
-	conn->job = (struct job){ .run = join_run, .done = join_done, .kind = JOB_OPEN };
+	conn->job = (struct job){
+		.run = join_run,
+		.done = join_done,
+		.kind = JOB_OPEN,
+		.client = value_ip(session_peer(s)),
+	};
 	s->data[req->queue - 1] = conn;
 	s->opening++;
 	worker_submit(&conn->job);

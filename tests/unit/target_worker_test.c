@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Workers are fair: of the jobs of one kind each client that waits gets its turn, whatever
+ * the others have submitted, and the jobs of one client run in their order.
+ *
+ * Sources: target/base/worker.c
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "../../target/base/util.h"
+#include "../../target/base/worker.h"
+
+#define MANY	100U
+#define ONE	JOB_NOTE	/* a kind with one thread: the order shows */
+#define SECONDS	60		/* then a test that waits for ever is ended */
+
+struct step {
+	struct job job;
+	unsigned int nr;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	unsigned int order[4 * MANY];	/* numbers of the jobs, as they ran */
+	unsigned int ran;
+	unsigned int done;
+	unsigned int wanted;
+	sem_t begun;
+	sem_t hold;
+} seen = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void step_run(struct job *job)
+{
+	const struct step *step = container_of(job, struct step, job);
+
+	pthread_mutex_lock(&seen.lock);
+	seen.order[seen.ran++] = step->nr;
+	pthread_mutex_unlock(&seen.lock);
+}
+
+static void step_done(struct job *job)
+{
+	struct step *step = container_of(job, struct step, job);
+
+	free(step);
+	if (++seen.done == seen.wanted)
+		loop_stop();
+}
+
+static void gate_run(struct job *job)
+{
+	(void)job;
+	sem_post(&seen.begun);
+	sem_wait(&seen.hold);
+}
+
+static struct step *step_new(uint8_t client, unsigned int nr, void (*run)(struct job *job))
+{
+	struct step *step = calloc(1, sizeof(*step));
+
+	assert_non_null(step);
+	step->nr = nr;
+	step->job = (struct job){ .run = run, .done = step_done, .kind = ONE };
+	step->job.client.s6_addr[15] = client;
+	return step;
+}
+
+static void submit(uint8_t client, unsigned int nr)
+{
+	seen.wanted++;
+	worker_submit(&step_new(client, nr, step_run)->job);
+}
+
+/* The thread is busy for @client until all that the test submits is submitted. */
+static void hold(uint8_t client)
+{
+	seen.ran = 0;
+	seen.done = 0;
+	seen.wanted = 1;
+	worker_submit(&step_new(client, 0, gate_run)->job);
+	sem_wait(&seen.begun);
+}
+
+static void run_all(void)
+{
+	sem_post(&seen.hold);
+	assert_int_equal(loop_run(), 0);
+	assert_int_equal(seen.ran, seen.wanted - 1);
+	assert_true(worker_idle());
+}
+
+/* Return: how many ran before it. */
+static unsigned int place(unsigned int nr)
+{
+	unsigned int i = 0;
+
+	while (i < seen.ran && seen.order[i] != nr)
+		i++;
+	assert_true(i < seen.ran);
+	return i;
+}
+
+/* Whenever it comes: one that waits may be before it, besides the one that runs. */
+static void one_job_of_another_client_goes_first(void **state)
+{
+	(void)state;
+	hold(1);
+	for (unsigned int i = 1; i <= MANY; i++) {
+		submit(1, i);
+		if (i == MANY / 2)
+			submit(2, 1000);
+	}
+	submit(3, 2000);
+	run_all();
+	assert_true(place(1000) <= 1);
+	assert_true(place(2000) <= 2);	/* behind one of each */
+}
+
+static void jobs_of_a_client_keep_their_order(void **state)
+{
+	unsigned int last[4] = { 0 };
+
+	(void)state;
+	hold(0);
+	for (unsigned int i = 1; i <= MANY; i++)
+		for (uint8_t client = 0; client < 3; client++)
+			submit(client, 1000U * client + i);
+	run_all();
+	for (unsigned int i = 0; i < seen.ran; i++) {
+		unsigned int client = seen.order[i] / 1000;
+
+		assert_int_equal(seen.order[i], 1000 * client + last[client] + 1);
+		last[client]++;
+		/* turn by turn: nobody is ahead of another by more than one */
+		for (unsigned int other = 0; other < 3; other++)
+			assert_true(last[client] <= last[other] + 1);
+	}
+	for (unsigned int client = 0; client < 3; client++)
+		assert_int_equal(last[client], MANY);
+}
+
+/* Many clients submit one job each. */
+static void new_clients_do_not_starve_an_old_one(void **state)
+{
+	(void)state;
+	hold(1);
+	for (unsigned int i = 1; i <= 10; i++)
+		submit(1, i);
+	for (unsigned int i = 0; i < MANY; i++)
+		submit((uint8_t)(10 + i), 1000 + i);
+	run_all();
+	/* once for each round of all the others, who have one round */
+	assert_int_equal(place(1), 0);
+	assert_int_equal(place(2), MANY + 1);
+	assert_int_equal(place(10), MANY + 9);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	alarm(SECONDS);
+	return sem_init(&seen.begun, 0, 0) || sem_init(&seen.hold, 0, 0) || loop_init() ||
+	       worker_start();
+}
+
+static int end(void **state)
+{
+	(void)state;
+	worker_stop();
+	loop_exit();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_job_of_another_client_goes_first),
+		cmocka_unit_test(jobs_of_a_client_keep_their_order),
+		cmocka_unit_test(new_clients_do_not_starve_an_old_one),
+	};
+
+	return cmocka_run_group_tests_name("worker", tests, begin, end);
+}
