@@ -135,5 +135,5 @@ kernel_command_line() {
 	echo "console=ttyS0 loglevel=6 panic=-1 oops=panic log_buf_len=4M" \
 		"mitigations=off no_timer_check 8250.nr_uarts=1" \
 		"init_on_alloc=0 dummy.numdummies=0${speed:+ $speed}" \
-		"NET=$NET MTU=$MTU ROLE=$1"
+		"NET=$NET MTU=$MTU ROLE=$1${CMDLINE:+ $CMDLINE}"
 }

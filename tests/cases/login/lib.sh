@@ -1,0 +1,25 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+
+# shellcheck source=tests/lib/guest.sh
+source "$RDMABLK_TOP/tests/lib/guest.sh"
+
+# computes_what_others_do: has the module crypt_test make its checks
+computes_what_others_do() {
+	local test=$RDMABLK_TOP/build/$KERNEL_SERIES/crypt/crypt_test.ko
+	local parameters=/sys/module/crypt_test/parameters depends module
+
+	depends=$(modinfo -F depends "$test")
+	[[ ! $depends ]] || fail "insmod needs these modules first: $depends"
+	for module in ecdh_generic gcm; do
+		if [[ -d /sys/module/$module ]]; then
+			fail "$module is loaded already, so this proves nothing"
+		fi
+	done
+	insmod "$test"
+	dmesg | grep 'crypt_test: line' || :
+	(($(<$parameters/failed) == 0)) || fail "$(<$parameters/failed) checks have failed"
+	# All the bits of a sealed message alone are 448.
+	(($(<$parameters/checks) > 448)) || fail "only $(<$parameters/checks) checks"
+	rmmod crypt_test
+}
