@@ -19,6 +19,7 @@ extern const struct option_info stats_options[];
 extern const struct option_info top_options[];
 extern const struct option_info monitor_options[];
 extern const struct option_info target_options[];
+extern const struct option_info key_options[];
 
 int cmd_connect(const struct command_info *command, int argc, char **argv);
 int cmd_disconnect(const struct command_info *command, int argc, char **argv);
@@ -34,5 +35,6 @@ int cmd_stats(const struct command_info *command, int argc, char **argv);
 int cmd_top(const struct command_info *command, int argc, char **argv);
 int cmd_monitor(const struct command_info *command, int argc, char **argv);
 int cmd_target(const struct command_info *command, int argc, char **argv);
+int cmd_key(const struct command_info *command, int argc, char **argv);
 
 #endif /* RDMABLK_TOOLS_COMMANDS_H */

@@ -113,6 +113,13 @@ static const struct command_info commands[] = {
 		.help = "Look at and change what the daemon of this host exports",
 		.options = target_options,
 	},
+	{
+		.name = "key",
+		.run = cmd_key,
+		.synopsis = "[OPTION]... new|check [FILE]",
+		.help = "Make a key for a host and a target, or check the file of one",
+		.options = key_options,
+	},
 };
 
 static int print_help(void)

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rdmablk key: makes and checks key files. A key leaves the process only as the output of
+ * "new". From the moment on at which a key is in it, the process leaves no core dump.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "key_file.h"
+#include "output.h"
+#include "report.h"
+#include "util.h"
+
+#define DEFAULT_NAME	"default"
+#define MAX_PATH	1024
+
+const struct option_info key_options[] = {
+	{ "name", 0, 'n', "NAME", "new: of the key (" DEFAULT_NAME ")" },
+	{ "out", 0, 'o', "FILE", "new: make this file, with mode 0600" },
+	{ "json", 0, 'j', NULL, "print JSON; new: needs --out" },
+	{ 0 }
+};
+
+static const struct opts_origin origin = { "key", "--" };
+
+struct key_args {
+	const char *name;
+	const char *out;
+};
+
+/**
+ * struct verb - a command of "rdmablk key"
+ * @name: as typed
+ * @operand: name of its operand in error messages; NULL: it takes no operand
+ * @makes: --name and --out go with it
+ * @run: does it
+ */
+struct verb {
+	const char *name;
+	const char *operand;
+	bool makes;
+	int (*run)(const char *operand, const struct key_args *args);
+};
+
+static int set(void *context, int id, const char *value)
+{
+	struct key_args *args = context;
+
+	switch (id) {
+	case 'n':
+		if (!key_file_name_ok(value, strlen(value)))
+			return opts_refuse(&origin, "name",
+					   "'%s' is not 1 to %d letters, digits and '._-', beginning with neither '.' nor '-'",
+					   value, KEY_FILE_NAME_LEN - 1);
+		args->name = value;
+		break;
+	case 'o':
+		if (strlen(value) >= MAX_PATH)
+			return opts_refuse(&origin, "out", "longer than %d characters",
+					   MAX_PATH - 1);
+		args->out = value;
+		break;
+	case 'j':
+		report_json = true;
+		break;
+	}
+	return 0;
+}
+
+/*
+ * New keys
+ */
+
+/* Return: 0 or an errno */
+static int write_text(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, text, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno;
+		text += n;
+		len -= n;
+	}
+	return 0;
+}
+
+/* A new file is safe once its directory is. */
+static int sync_directory(const char *path)
+{
+	char copy[MAX_PATH];
+	int fd, err = 0;
+
+	snprintf(copy, sizeof(copy), "%s", path);
+	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	if (fsync(fd))
+		err = errno;
+	close(fd);
+	return err;
+}
+
+/* Return: 0 or an errno; no file is made then */
+static int write_file(const char *path, const char *text, size_t len)
+{
+	int fd, err;
+
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return errno;
+	err = write_text(fd, text, len);
+	if (!err && fsync(fd))
+		err = errno;
+	if (close(fd) && !err)
+		err = errno;
+	if (!err)
+		err = sync_directory(path);
+	if (err)
+		unlink(path);
+	return err;
+}
+
+/*
+ * Whoever has opened a file before the key is in it can read the key later, whatever its mode
+ * is then. So nothing is written where others might be.
+ */
+static int check_stdout(void)
+{
+	struct stat st;
+
+	if (isatty(STDOUT_FILENO))
+		return report_usage("key new",
+				    "standard output is a terminal, which would show the key; give --out FILE");
+	if (fstat(STDOUT_FILENO, &st))
+		return report_failure(errno, "key new", "standard output: %s", strerror(errno));
+	if (S_ISREG(st.st_mode) && st.st_mode & 0077)
+		return report_failure(EPERM, "key new",
+				      "standard output is a file with mode %04o, which lets others at the key; give --out FILE, or set umask 077",
+				      st.st_mode & 07777);
+	return STATUS_DONE;
+}
+
+static int show(const struct key_file *key)
+{
+	char id[2 * KEY_FILE_ID_LEN + 1];
+	struct json_object *top;
+	size_t i;
+
+	for (i = 0; i < KEY_FILE_ID_LEN; i++)
+		snprintf(id + 2 * i, 3, "%02x", key->id[i]);
+	if (!report_json) {
+		printf("%s %s\n", key->name, id);
+		return STATUS_DONE;
+	}
+	top = output_json_new();
+	json_object_object_add(top, "name", json_object_new_string(key->name));
+	json_object_object_add(top, "fingerprint", json_object_new_string(id));
+	output_json_line(top);
+	return STATUS_DONE;
+}
+
+/* Return: what the key is put into, or NULL after a complaint */
+static struct key_file *begin(const char *what)
+{
+	struct key_file *key = NULL;
+
+	if (!prctl(PR_SET_DUMPABLE, 0))
+		key = key_file_alloc();
+	if (!key)
+		report_failure(errno, what, "no memory for the key: %s", strerror(errno));
+	return key;
+}
+
+static void end(struct key_file **key)
+{
+	key_file_free(*key);
+}
+
+static int run_new(const char *operand, const struct key_args *args)
+{
+	__cleanup(end) struct key_file *key = NULL;
+	const char *name = args->name ?: DEFAULT_NAME;
+	int ret;
+
+	(void)operand;
+	if (report_json && !args->out)
+		return report_usage("key new", "--json needs --out: it never has the key in it");
+	ret = args->out ? STATUS_DONE : check_stdout();
+	if (ret)
+		return ret;
+	key = begin("key new");
+	if (!key)
+		return STATUS_FAILED;
+	ret = key_file_generate(key, name);
+	if (ret)
+		return report_failure(ret, "key new", "no random numbers: %s", strerror(ret));
+	if (!args->out) {
+		ret = write_text(STDOUT_FILENO, key->text, key_file_format(key));
+		return ret ? report_failure(ret, "key new", "standard output: %s", strerror(ret)) :
+			     STATUS_DONE;
+	}
+	ret = write_file(args->out, key->text, key_file_format(key));
+	if (ret)
+		return report_failure(ret, "key new", "%s: %s", args->out, strerror(ret));
+	return show(key);
+}
+
+/*
+ * Existing keys
+ */
+
+static int run_check(const char *operand, const struct key_args *args)
+{
+	__cleanup(end) struct key_file *key = NULL;
+	char why[KEY_FILE_WHY], what[MAX_PATH];
+	int ret;
+
+	(void)args;
+	snprintf(what, sizeof(what), "key check %s", operand);
+	key = begin(what);
+	if (!key)
+		return STATUS_FAILED;
+	ret = key_file_read(key, operand, why);
+	return ret ? report_failure(ret, what, "%s", why) : show(key);
+}
+
+static const struct verb verbs[] = {
+	{ .name = "new", .makes = true, .run = run_new },
+	{ .name = "check", .operand = "FILE", .run = run_check },
+};
+
+static const struct verb *find_verb(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (!strcmp(verbs[i].name, name))
+			return &verbs[i];
+	return NULL;
+}
+
+static int check(const struct verb *verb, char **operands, const struct key_args *args)
+{
+	char what[32];
+
+	snprintf(what, sizeof(what), "key %s", verb->name);
+	if (verb->operand && !operands[0])
+		return report_usage(what, "%s is missing", verb->operand);
+	if (operands[0] && !verb->operand)
+		return report_usage(what, "too many arguments: '%s'", operands[0]);
+	if (operands[0] && operands[1])
+		return report_usage(what, "too many arguments: '%s'", operands[1]);
+	if (args->name && !verb->makes)
+		return report_usage(what, "--name does not go with it");
+	if (args->out && !verb->makes)
+		return report_usage(what, "--out does not go with it");
+	return STATUS_DONE;
+}
+
+/**
+ * cmd_key() - rdmablk key
+ * @command: its entry in the table
+ * @argc: arguments from the name on
+ * @argv: the same
+ */
+int cmd_key(const struct command_info *command, int argc, char **argv)
+{
+	struct key_args args = { 0 };
+	const struct verb *verb;
+	int ret;
+
+	ret = opts_parse(command, argc, argv, set, &args);
+	if (ret)
+		return ret;
+	if (!argv[optind])
+		return report_usage("key", "new or check is missing");
+	verb = find_verb(argv[optind]);
+	if (!verb)
+		return report_usage("key", "there is no '%s'; see 'rdmablk key --help'",
+				    argv[optind]);
+	ret = check(verb, argv + optind + 1, &args);
+	return ret ? ret : verb->run(argv[optind + 1], &args);
+}
