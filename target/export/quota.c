@@ -21,7 +21,7 @@ struct quota_host {
  * A quarter of the login slots is reserved for known addresses: those that have a live
  * session, or had one within KNOWN_MS. Connections cost a peer nothing, and must not keep
  * a host from coming back. At most KNOWN_MAX addresses without a live session are
- * remembered.
+ * remembered. One of them gets half of the reserved slots at most.
  */
 #define KNOWN_SHARE	4		/* one of so many logins */
 #define KNOWN_MAX	1024
@@ -51,6 +51,7 @@ static struct {
 	LIST_HEAD(, quota_host) hosts;
 	LIST_HEAD(, quota_addr) addrs;
 	uint64_t logins;
+	uint64_t evicted;		/* logins without a slot that are not gone yet */
 	struct quota_account taken;
 	unsigned int remembered;	/* addresses with an @until */
 } limits;
@@ -109,6 +110,18 @@ static bool is_known(const struct quota_addr *a)
 	return a && (a->live || a->until > loop_now());
 }
 
+/* Return: whether a login may begin while @all are in progress, @own of its address @a. */
+static bool login_fits(const struct quota_addr *a, uint64_t all, uint64_t own)
+{
+	uint64_t max = limits.cfg->max_logins, kept = max / KNOWN_SHARE;
+
+	if (own >= limits.cfg->max_logins_addr)
+		return false;
+	if (all < max - kept)
+		return true;
+	return all < max && is_known(a) && own < (kept + 1) / 2;
+}
+
 /**
  * quota_login_get - take a login slot
  * @peer: address of the initiator
@@ -119,11 +132,8 @@ unsigned int quota_login_get(const struct sockaddr *peer)
 {
 	struct in6_addr addr = value_ip(peer);
 	struct quota_addr *a = find_addr(&addr);
-	uint64_t max = limits.cfg->max_logins;
 
-	if (!is_known(a))
-		max -= max / KNOWN_SHARE;
-	if (limits.logins >= max || (a && a->logins >= limits.cfg->max_logins_addr))
+	if (!login_fits(a, limits.logins, a ? a->logins : 0))
 		return RDMABLK_R_LIMIT_LOGINS;
 	a = get_addr(peer);
 	if (!a)
@@ -148,6 +158,45 @@ void quota_login_put(const struct sockaddr *peer)
 	a->logins--;
 	if (!a->until || a->until <= loop_now())
 		forget(a);
+}
+
+/**
+ * quota_login_would - would a login get a slot if another login gave its slot back
+ * @peer: address of the first
+ * @other: address of the other, which has a slot
+ *
+ * A login without a slot still takes memory until its session is gone. There are no more of
+ * them than slots.
+ *
+ * Return: whether it would.
+ */
+bool quota_login_would(const struct sockaddr *peer, const struct sockaddr *other)
+{
+	struct in6_addr addr = value_ip(peer);
+	const struct quota_addr *a = find_addr(&addr);
+	uint64_t own = a ? a->logins : 0;
+
+	return limits.evicted < limits.cfg->max_logins &&
+	       login_fits(a, limits.logins - 1, own - quota_same_address(peer, other));
+}
+
+/**
+ * quota_login_evict - take the slot of a login that is about to end
+ * @peer: as given to quota_login_get(); quota_login_gone() is due instead of
+ *	quota_login_put()
+ */
+void quota_login_evict(const struct sockaddr *peer)
+{
+	quota_login_put(peer);
+	limits.evicted++;
+}
+
+/**
+ * quota_login_gone - the session of an evicted login is gone
+ */
+void quota_login_gone(void)
+{
+	limits.evicted--;
 }
 
 /**

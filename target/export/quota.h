@@ -102,6 +102,9 @@ struct quota_freed {
 void quota_init(const struct config *cfg);
 unsigned int quota_login_get(const struct sockaddr *peer);
 void quota_login_put(const struct sockaddr *peer);
+bool quota_login_would(const struct sockaddr *peer, const struct sockaddr *other);
+void quota_login_evict(const struct sockaddr *peer);
+void quota_login_gone(void);
 void quota_live_get(const struct sockaddr *peer);
 void quota_live_put(const struct sockaddr *peer);
 bool quota_same_address(const struct sockaddr *a, const struct sockaddr *b);

@@ -36,6 +36,21 @@ static const struct config *listen_cfg;
 static struct listener *listeners;
 static unsigned int nr_listeners;
 
+/* When slots are short, a login whose initiator is silent loses its slot to a new one. */
+static unsigned int take_slot(const struct sockaddr *peer)
+{
+	unsigned int reason = quota_login_get(peer);
+	struct session *silent;
+
+	if (reason != RDMABLK_R_LIMIT_LOGINS)
+		return reason;
+	silent = session_silent(peer);
+	if (!silent)
+		return reason;
+	session_evict(silent);
+	return quota_login_get(peer);
+}
+
 static unsigned int begin_login(const struct cm_event *ev,
 				const struct wire_request *req)
 {
@@ -46,7 +61,7 @@ static unsigned int begin_login(const struct cm_event *ev,
 	/* before anything is spent on it; a session that is live keeps its queues */
 	if (listen_cfg->allow_address && !value_in_networks(listen_cfg->allow_address, peer))
 		return RDMABLK_R_NO_EXPORT;
-	reason = login_refuses() ?: quota_login_get(peer);
+	reason = login_refuses() ?: take_slot(peer);
 	if (reason)
 		return reason;
 	dev = device_get(ev->id->verbs, rdma_get_local_addr(ev->id));

@@ -398,7 +398,10 @@ static void login_slot_put(struct session *s)
 {
 	if (s->login.slot)
 		quota_login_put(session_peer(s));
+	if (s->login.evicted)
+		quota_login_gone();
 	s->login.slot = false;
+	s->login.evicted = false;
 }
 
 /**
@@ -837,4 +840,18 @@ void session_end(struct session *s, unsigned int reason)
 		atomic_store(&s->regions.cancel, true);
 	else if (!s->opening)
 		session_fence(s);
+}
+
+/**
+ * session_evict - end a login whose initiator is silent; another one needs its slot
+ * @s: as returned by session_silent()
+ */
+void session_evict(struct session *s)
+{
+	log_peer(session_peer(s), LOG_INFO, "%s: makes room for another login: silent for %lld ms",
+		 session_text(s), (long long)(loop_now() - s->heard.last));
+	quota_login_evict(session_peer(s));
+	s->login.slot = false;
+	s->login.evicted = true;
+	session_end(s, RDMABLK_R_LOGIN_TIMEOUT);
 }

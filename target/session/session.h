@@ -51,6 +51,7 @@ enum session_state {
  * @hello: as received
  * @challenge: as sent
  * @slot: the session holds a login slot
+ * @evicted: another login has got the slot
  * @refused: why the initiator itself has closed the session, or RDMABLK_OK
  * @waits: the session is in the list of @turn
  * @registering: a worker registers the memory
@@ -64,6 +65,7 @@ struct session_login {
 	struct rdmablk_hello hello;
 	struct rdmablk_challenge challenge;
 	bool slot;
+	bool evicted;
 	bool waits;
 	bool registering;
 	unsigned int refused;
@@ -77,7 +79,7 @@ struct session_login {
  * struct session_heard - what is heard of the initiator on the control queue
  * @keep_alive_ms: granted: how often it sends something at least
  * @silence_ms: the session ends when nothing was heard for so long
- * @last: when something was heard last, ms
+ * @last: when something was heard last, ms; at first, when it was connected
  * @window: start of the second in which @window_messages are counted, ms
  * @window_messages: for the limit on messages
  * @messages: received
@@ -255,6 +257,7 @@ unsigned int session_cmdqs_busy(void);
 void session_turn_wait(struct session *s);
 void session_turn_skip(struct session *s);
 struct session *session_turn_next(const struct session *s);
+struct session *session_silent(const struct sockaddr *peer);
 
 /* session.c: life and end */
 const char *session_text(const struct session *s);
@@ -271,6 +274,7 @@ void session_live(struct session *s);
 void session_submit(struct session *s, void (*run)(struct job *job),
 		    void (*done)(struct job *job), enum job_kind kind);
 void session_end(struct session *s, unsigned int reason);
+void session_evict(struct session *s);
 void session_fence(struct session *s);
 void session_cmdqs_idle(struct cmdqs *c);
 void session_staged_stopped(void *owner);

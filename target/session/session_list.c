@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The list of all sessions: who is in it, who of them waits for a turn, and how many do
- * this or that. Calls nothing that changes a session.
+ * The list of all sessions: who is in it, who of them waits for a turn or for its initiator,
+ * and how many do this or that. Calls nothing that changes a session.
  */
 #include <stdlib.h>
 
@@ -238,4 +238,35 @@ struct session *session_turn_next(const struct session *s)
 		if (quota_same_address(session_peer(next), session_peer(s)))
 			return next;
 	return NULL;
+}
+
+/*
+ * Silent logins: connections cost a peer nothing, and each holds a slot.
+ */
+
+#define SILENT_MS	2000	/* for HELLO, and for PROOF, when slots are short */
+
+/* Does it wait for its initiator, whose messages that have arrived are all handled? */
+static bool is_silent(const struct session *s)
+{
+	return (s->state == SESSION_HELLO || s->state == SESSION_PROOF) && s->login.slot &&
+	       !s->busy && !cq_waits(&s->cq) && loop_now() - s->heard.last >= SILENT_MS;
+}
+
+/**
+ * session_silent - find a login whose slot a new one may have
+ * @peer: address of the new one
+ *
+ * Return: the login whose initiator has been silent for longest, too long, and whose slot
+ * is of use to @peer; or NULL.
+ */
+struct session *session_silent(const struct sockaddr *peer)
+{
+	struct session *s, *silent = NULL;
+
+	LIST_FOREACH(s, &sessions, entry)
+		if (is_silent(s) && (!silent || s->heard.last <= silent->heard.last) &&
+		    quota_login_would(peer, session_peer(s)))
+			silent = s;
+	return silent;
 }

@@ -78,6 +78,7 @@ static void create_done(struct job *job)
 		return;
 	}
 	s->quiet = false;
+	s->heard.last = loop_now();
 	session_login_timer(s);
 	log_debug("%s: connected", session_text(s));
 }

@@ -3,9 +3,13 @@
 tests/unit/mutants, which says what the columns are."""
 
 WORKER = "target/base/worker.c"
+LIST = "target/session/session_list.c"
+QUOTA = "target/export/quota.c"
+OPEN = "target/session/session_open.c"
 
 TESTS = {
     "target_worker_test": None,
+    "target_logins_test": None,
 }
 
 MUTANTS = [
@@ -20,4 +24,33 @@ MUTANTS = [
      "\t\t\tTAILQ_INSERT_HEAD(&first->behind, job, entry);\n"),
     ("a new client goes before those that wait", "target_worker_test", WORKER,
      "\tTAILQ_INSERT_TAIL(todo, job, entry);\n", "\tTAILQ_INSERT_HEAD(todo, job, entry);\n"),
+    ("jobs of all peers are those of one client", "target_logins_test", "target/session/session.c",
+     "\ts->job.client = value_ip(session_peer(s));\n", ""),
+    # --- slots of logins
+    ("a silent login keeps its slot", "target_logins_test", "target/session/listener.c",
+     "\tif (!silent)\n\t\treturn reason;\n", "\tif (reason)\n\t\treturn reason;\n"),
+    ("a login is silent at once", "target_logins_test", LIST,
+     "loop_now() - s->heard.last >= SILENT_MS", "loop_now() >= s->heard.last"),
+    ("the login that was heard last makes room", "target_logins_test", LIST,
+     "s->heard.last <= silent->heard.last", "s->heard.last > silent->heard.last"),
+    ("a login without PROOF keeps its slot", "target_logins_test", LIST,
+     "(s->state == SESSION_HELLO || s->state == SESSION_PROOF)", "s->state == SESSION_HELLO"),
+    ("a login is silent while its queue is made", "target_logins_test", LIST,
+     "\t       !s->busy && ", "\t       "),
+    ("the time of a login begins before it is connected", "target_logins_test", OPEN,
+     "\ts->heard.last = loop_now();\n", ""),
+    ("a login makes room that is of no use", "target_logins_test", LIST,
+     " &&\n\t\t    quota_login_would(peer, session_peer(s)))\n",
+     " && (peer || s->id))\n"),
+    ("logins that made room are without number", "target_logins_test", QUOTA,
+     "\treturn limits.evicted < limits.cfg->max_logins &&\n\t       login",
+     "\treturn login"),
+    ("logins that made room are counted for ever", "target_logins_test", QUOTA,
+     "\tlimits.evicted--;\n", ""),
+    ("one known address has all slots of known ones", "target_logins_test", QUOTA,
+     " && own < (kept + 1) / 2;\n", ";\n"),
+    ("no slots are reserved", "target_logins_test", QUOTA,
+     "\tif (all < max - kept)\n", "\tif (all < max)\n"),
+    ("reserved slots are for anybody", "target_logins_test", QUOTA,
+     "all < max && is_known(a) && own", "all < max && own"),
 ]

@@ -73,6 +73,13 @@ static void scenario_silent(void)
 	wait_closed(60000, false);
 }
 
+/* A login that is not over, and not silent in the target's eyes */
+static void scenario_granted(void)
+{
+	login_to_grant();
+	wait_closed(600000, false);
+}
+
 static void scenario_mute(void)
 {
 	login_to_live();
@@ -318,7 +325,8 @@ static void scenario_close(void)
 static const struct scenario scenarios[] = {
 	{ "io", scenario_io }, { "read", scenario_read },
 	{ "hold", scenario_hold }, { "write", scenario_write },
-	{ "silent", scenario_silent }, { "mute", scenario_mute },
+	{ "silent", scenario_silent }, { "granted", scenario_granted },
+	{ "mute", scenario_mute },
 	{ "crash", scenario_crash }, { "garbage", scenario_garbage },
 	{ "oversize", scenario_oversize }, { "truncated", scenario_truncated },
 	{ "flipped", scenario_flipped }, { "state", scenario_state },

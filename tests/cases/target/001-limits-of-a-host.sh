@@ -7,7 +7,8 @@
 # host, or another address, still gets in, and so does the writer of an export that is
 # full of readers. What a holder had is free
 # again when it has logged out, when it was killed, and when its login took too long. A
-# steal beyond it leaves the session of the other host alone.
+# steal beyond it leaves the session of the other host alone. A login that says nothing
+# makes room for another one.
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
@@ -26,15 +27,14 @@ start() {
 		--export few,memory,size=8M,max-sessions=2,max-queues=3 "$@"
 }
 
-# slots N: waits until so many logins have begun
-slots() {
-	expect_logs "$1" ': connected$'
-}
-
-# login ADDRESS: one that stops after its first step
+# login ADDRESS: one that asks for nothing more after GRANT
 login() {
-	"$PROGRAM" "$1" a silent >/dev/null &
+	local n=${#LOGINS[@]}
+
+	"$PROGRAM" --host $((10 + n)) --flags 1 "$1" a granted >"/tmp/login.$n" &
 	LOGINS+=($!)
+	wait_until "$PATIENCE" grep -q '^granted' "/tmp/login.$n" ||
+		fail "no login: $(cat "/tmp/login.$n")"
 }
 LOGINS=()
 
@@ -113,7 +113,6 @@ disk 1 "$t/b"
 : >"$TARGET_LOG"
 login "$t"
 login "$t"
-slots 2
 refused 'too many logins in progress' "$t/c"
 expect_log "connection from $t: refused: too many logins in progress"
 disk 2 "[$t6]/c"
@@ -121,7 +120,6 @@ disk 2 "[$t6]/c"
 expect_log 'session .* export c: ended: logged out'
 : >"$TARGET_LOG"
 login "$t6"
-slots 1
 # In all there are 3, although this address has but 1.
 refused 'too many logins in progress' "[$t6]/c"
 kill -KILL "${LOGINS[@]}"
@@ -137,6 +135,20 @@ expect_log 'session .*: ended: login took too long'
 disk 0 "$t/a"
 put 0 'after the others'
 get 0 'after the others'
+disconnect_all
+stop_target
+
+# A login that says nothing has no limit but the need of another one.
+connects() {
+	"$RDMABLK" connect --dev-loss-tmo 0 "$t/a"
+}
+start --max-logins 1 --login-timeout 600000 --hello-timeout 600000
+"$PROGRAM" --expect 71 "$t" a silent &
+silent=$!
+expect_log ': connected$'
+wait_until "$PATIENCE" connects || fail "a silent login keeps its place"
+wait "$silent" || fail "the silent login was not told why it ends"
+expect_log 'makes room for another login: silent for '
 disconnect_all
 unload_module
 stop_target
