@@ -10,7 +10,9 @@
  * its priority as "<N>".
  *
  * What a peer can trigger has a budget per place in the code and address of the peer, so
- * that no peer hides the lines about another one.
+ * that no peer hides the lines about another one. Such lines leave a quarter of the ring to
+ * the daemon's own. What is left out is counted, and said for each place: before its next
+ * line about that peer, or when nothing of that place has come for a while.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -30,13 +32,15 @@
 
 #define LOG_LINE	1024	/* bytes of a line, at most */
 #define LOG_RING	1024	/* lines that wait */
+#define LOG_OWN		4	/* one of so many lines of the ring is not for peers */
 
-#define LOG_WINDOW_MS	10000
 #define LOG_BURST	60	/* lines in a window */
 #define LOG_SETS	256
 #define LOG_WAYS	8	/* budgets in a set */
+#define LOG_PLACES	64	/* more than there are in the code */
 
 int log_stop_ms = 1000;
+int log_window_ms = 10000;
 
 static atomic_int log_level = LOG_INFO;
 static bool log_journal;
@@ -75,23 +79,40 @@ static struct log_ring {
 
 /**
  * struct log_budget - lines of one place about one peer
- * @place: in the code; NULL: not in use
+ * @place: in the code, and its format; NULL: not in use
  * @peer: what tells the peer from others, see peer_key()
  * @start: of the present window, ms
  * @count: lines in this window
  * @dropped: lines not written since the last one that was
  */
 struct log_budget {
-	const void *place;
+	const char *place;
 	uint64_t peer;
 	int64_t start;
 	unsigned int count;
 	unsigned int dropped;
 };
 
+/**
+ * struct log_left - lines of one place that were left out
+ * @place: in the code; NULL: not in use
+ * @nr: how many; nothing has said so yet
+ */
+struct log_left {
+	const char *place;
+	unsigned int nr;
+};
+
+/*
+ * The lock guards budgets and what they have left out; @left_out: there is something to be
+ * said, @say_at: when, ms.
+ */
 static struct {
 	pthread_mutex_t lock;
 	uint64_t seed;
+	atomic_bool left_out;
+	atomic_llong say_at;
+	struct log_left left[LOG_PLACES];
 	struct log_budget budget[LOG_SETS][LOG_WAYS];
 } budgets = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -215,17 +236,53 @@ static void write_dropped(void)
 	write_unlocked(line, len);
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+static void say_left_out(bool all);
+
+/* With the lock held. Return: whether it was given up. */
+static bool say_in_time(void)
+{
+	if (!atomic_load(&budgets.left_out) || now_ms() < atomic_load(&budgets.say_at) ||
+	    ring.dropped || ring.count > LOG_RING - LOG_PLACES)
+		return false;
+	pthread_mutex_unlock(&ring.lock);
+	say_left_out(false);
+	pthread_mutex_lock(&ring.lock);
+	return true;
+}
+
+/* With the lock held. */
+static void wait_for_lines(void)
+{
+	int64_t at = atomic_load(&budgets.say_at);
+	struct timespec until = { .tv_sec = at / 1000, .tv_nsec = at % 1000 * 1000000 };
+
+	if (atomic_load(&budgets.left_out))
+		pthread_cond_clockwait(&ring.change, &ring.lock, CLOCK_MONOTONIC, &until);
+	else
+		pthread_cond_wait(&ring.change, &ring.lock);
+}
+
 static void *log_main(void *arg)
 {
 	pthread_mutex_lock(&ring.lock);
 	for (;;) {
+		if (say_in_time())
+			continue;
 		if (ring.count) {
 			write_oldest();
 		} else if (ring.dropped) {
 			write_dropped();
 		} else if (ring.running) {
 			pthread_cond_broadcast(&ring.written);
-			pthread_cond_wait(&ring.change, &ring.lock);
+			wait_for_lines();
 		} else {
 			break;
 		}
@@ -272,6 +329,7 @@ void log_stop(void)
 	struct timespec until;
 	bool stopped;
 
+	say_left_out(true);
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += log_stop_ms / 1000;
 	pthread_mutex_lock(&ring.lock);
@@ -431,7 +489,7 @@ static uint64_t mix(uint64_t x)
 }
 
 /* Return: the budget, or that of its set whose window began first, which makes room. */
-static struct log_budget *budget_find(const void *place, uint64_t peer)
+static struct log_budget *budget_find(const char *place, uint64_t peer)
 {
 	uint64_t hash = mix(mix(budgets.seed ^ peer) ^ (uintptr_t)place);
 	struct log_budget *set = budgets.budget[hash % LOG_SETS], *oldest = set;
@@ -445,36 +503,120 @@ static struct log_budget *budget_find(const void *place, uint64_t peer)
 	return oldest;
 }
 
+static bool thread_runs(void)
+{
+	bool running;
+
+	pthread_mutex_lock(&ring.lock);
+	running = ring.running;
+	pthread_mutex_unlock(&ring.lock);
+	return running;
+}
+
+/* Is the ring so full that what is left is for the daemon's own lines? */
+static bool ring_is_short(void)
+{
+	bool is_short;
+
+	pthread_mutex_lock(&ring.lock);
+	is_short = ring.running &&
+		   (ring.dropped || ring.count >= LOG_RING - LOG_RING / LOG_OWN);
+	pthread_mutex_unlock(&ring.lock);
+	return is_short;
+}
+
+static void note_left_out(void)
+{
+	if (atomic_load(&budgets.left_out))
+		return;
+	atomic_store(&budgets.say_at, now_ms() + log_window_ms);
+	atomic_store(&budgets.left_out, true);
+	/* The thread waits for lines, and for nothing else. */
+	pthread_mutex_lock(&ring.lock);
+	pthread_cond_signal(&ring.change);
+	pthread_mutex_unlock(&ring.lock);
+}
+
+/* With the lock of the budgets: what a budget has left out is to be said of its place. */
+static void budget_leave(struct log_budget *b)
+{
+	struct log_left *left = budgets.left, *last = left + LOG_PLACES - 1;
+
+	while (left < last && left->place && left->place != b->place)
+		left++;
+	left->place = b->place;
+	left->nr += b->dropped;
+	b->dropped = 0;
+}
+
+static void say_left(struct log_left *left)
+{
+	const char *place;
+	unsigned int nr;
+
+	pthread_mutex_lock(&budgets.lock);
+	place = left->place;
+	nr = left->nr;
+	left->nr = 0;
+	pthread_mutex_unlock(&budgets.lock);
+	if (nr)
+		log_info("%u lines about other peers were left out: %s", nr, place);
+}
+
+/*
+ * Says what each place has left out, about all peers together: what budgets that are gone
+ * have, and those whose windows are over, or all of them.
+ */
+static void say_left_out(bool all)
+{
+	struct log_budget *b = budgets.budget[0], *end = b + LOG_SETS * LOG_WAYS;
+	int64_t now = now_ms();
+	bool more = false;
+
+	atomic_store(&budgets.left_out, false);
+	pthread_mutex_lock(&budgets.lock);
+	for (; b < end; b++) {
+		if (b->dropped && (all || now - b->start > log_window_ms))
+			budget_leave(b);
+		more = more || b->dropped;
+	}
+	pthread_mutex_unlock(&budgets.lock);
+	for (unsigned int i = 0; i < LOG_PLACES; i++)
+		say_left(&budgets.left[i]);
+	if (more)
+		note_left_out();
+}
+
 /**
  * log_allow - may a place in the code write a line about a peer now
- * @place: any address that is this place's alone
+ * @place: any text that is this place's alone; its format
  * @peer: address of the peer; NULL: the line is about none
  *
  * Says how many lines were left out before it allows the next. Any thread.
  *
  * Return: whether.
  */
-bool log_allow(const void *place, const struct sockaddr *peer)
+bool log_allow(const char *place, const struct sockaddr *peer)
 {
+	bool allowed, is_short = ring_is_short();
 	uint64_t key = peer_key(peer);
-	unsigned int dropped = 0, others = 0;
+	unsigned int dropped = 0;
+	bool evicted = false;
+	int64_t now = now_ms();
 	struct log_budget *b;
-	struct timespec ts;
-	int64_t now;
-	bool allowed;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	now = ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 	pthread_mutex_lock(&budgets.lock);
 	b = budget_find(place, key);
 	if (b->place != place || b->peer != key) {
-		others = b->dropped;
+		evicted = b->dropped;
+		if (evicted)
+			budget_leave(b);
 		*b = (struct log_budget){ .place = place, .peer = key, .start = now };
-	} else if (now - b->start > LOG_WINDOW_MS) {
+	} else if (now - b->start > log_window_ms) {
 		b->start = now;
 		b->count = 0;
 	}
-	allowed = b->count < LOG_BURST;
+	allowed = !is_short && b->count < LOG_BURST;
 	if (allowed) {
 		b->count++;
 		dropped = b->dropped;
@@ -483,8 +625,10 @@ bool log_allow(const void *place, const struct sockaddr *peer)
 		b->dropped++;
 	}
 	pthread_mutex_unlock(&budgets.lock);
-	if (others)
-		log_info("%u lines about other peers were left out", others);
+	if (!allowed || evicted)
+		note_left_out();
+	if (evicted && !thread_runs())
+		say_left_out(false);
 	if (dropped)
 		log_info("%u lines of the next kind were left out", dropped);
 	return allowed;

@@ -175,12 +175,12 @@ void ring_exit(struct ring *r)
  */
 void ring_check(int ret)
 {
-	static char place;
+	static const char place[] = "io_uring_enter";
 	const struct timespec time = { .tv_nsec = PAUSE_NS };
 
 	if (ret >= 0 || ret == -EINTR)
 		return;
-	if (ret != -EAGAIN && ret != -EBUSY && log_allow(&place, NULL))
+	if (ret != -EAGAIN && ret != -EBUSY && log_allow(place, NULL))
 		log_err("io_uring: %s", strerror(-ret));
 	nanosleep(&time, NULL);
 }

@@ -6,10 +6,12 @@ WORKER = "target/base/worker.c"
 LIST = "target/session/session_list.c"
 QUOTA = "target/export/quota.c"
 OPEN = "target/session/session_open.c"
+LOG = "target/base/log.c"
 
 TESTS = {
     "target_worker_test": None,
     "target_logins_test": None,
+    "target_log_test": None,
 }
 
 MUTANTS = [
@@ -52,5 +54,27 @@ MUTANTS = [
     ("no slots are reserved", "target_logins_test", QUOTA,
      "\tif (all < max - kept)\n", "\tif (all < max)\n"),
     ("reserved slots are for anybody", "target_logins_test", QUOTA,
-     "all < max && is_known(a) && own", "all < max && own"),
+     "all < max && is_known(a) && own", "all < max && (a || !a) && own"),
+    # --- lines about peers
+    ("peers share the lines of a place", "target_log_test", LOG,
+     "\tuint64_t key = peer_key(peer);\n\tunsigned", "\tuint64_t key = !peer_key(peer);\n\tunsigned"),
+    ("places share the lines of a peer", "target_log_test", LOG,
+     "\tuint64_t hash = mix(mix(budgets.seed ^ peer) ^ (uintptr_t)place);\n",
+     "\tstatic const char *any;\n"
+     "\tuint64_t hash = mix(mix(budgets.seed ^ peer) ^ (uintptr_t)(place = any = any ?: place));\n"),
+    ("each address of an IPv6 network has lines of its own", "target_log_test", LOG,
+     "&peer->sin6_addr.s6_addr[local ? sizeof(key) : 0]", "&peer->sin6_addr.s6_addr[sizeof(key)]"),
+    ("peers fill the ring", "target_log_test", LOG,
+     "\tallowed = !is_short && b->count < LOG_BURST;\n",
+     "\tallowed = (is_short || !is_short) && b->count < LOG_BURST;\n"),
+    ("lines of a budget that makes room are forgotten", "target_log_test", LOG,
+     "\t\tif (evicted)\n\t\t\tbudget_leave(b);\n", ""),
+    ("what is left out is said before the next line only", "target_log_test", LOG,
+     "\t\tif (say_in_time())\n", "\t\tif (budgets.seed == 1 && say_in_time())\n"),
+    ("the last lines that were left out are forgotten", "target_log_test", LOG,
+     "\tsay_left_out(true);\n", ""),
+    ("one number is for all places", "target_log_test", LOG,
+     "\twhile (left < last && left->place && left->place != b->place)\n",
+     "\twhile (left < last && left->place && !b->place)\n"),
+    ("a number is said for ever", "target_log_test", LOG, "\tleft->nr = 0;\n", ""),
 ]

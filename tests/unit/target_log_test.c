@@ -93,6 +93,7 @@ static void no_line_is_lost_unsaid(int flags)
 	assert_string_equal(strtok_r(NULL, "\n", &rest), "rdmablkd: the last");
 	assert_null(strtok_r(NULL, "\n", &rest));
 	free(text);
+	text = NULL;
 }
 
 /* Return: KiB of the program's zeroed variables, among them the ring, that have pages. */
@@ -176,6 +177,7 @@ static void a_stuck_reader_does_not_keep_the_process(void **state)
 	assert_non_null(strstr(text, "lines were dropped"));
 	assert_null(strstr(text, "a signal"));
 	free(text);
+	text = NULL;
 }
 
 static struct sockaddr_storage address(const char *what)
@@ -225,7 +227,7 @@ static void no_peer_uses_up_the_lines_of_another(void **state)
 /* Budgets are bounded: what was left out of one that makes room is said. */
 static void many_peers_are_no_way_to_hide(void **state)
 {
-	static char place;
+	static const char place[] = "many";
 	pthread_t reader;
 	unsigned int sum = 0, n;
 	char *line, *rest;
@@ -233,21 +235,124 @@ static void many_peers_are_no_way_to_hide(void **state)
 	(void)state;
 	log_to_pipe();
 	assert_int_equal(pthread_create(&reader, NULL, read_all, NULL), 0);
-	assert_int_equal(allowed(&place, "10.1.0.1", BURST + 7), BURST);
+	assert_int_equal(allowed(place, "10.1.0.1", BURST + 7), BURST);
 	for (unsigned int i = 0; i < 20000; i++) {
 		char peer[32];
 
 		snprintf(peer, sizeof(peer), "10.2.%u.%u", i >> 8, i & 255);
-		assert_int_equal(allowed(&place, peer, 1), 1);
+		assert_int_equal(allowed(place, peer, 1), 1);
 	}
 	log_to_stderr();
 	pthread_join(reader, NULL);
 	close(ends[0]);
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		if (sscanf(line, "rdmablkd: %u lines about other peers were left out", &n) == 1)
+		if (sscanf(line, "rdmablkd: %u lines about other peers were left out: ", &n) == 1)
 			sum += n;
 	assert_true(sum >= 7);
 	free(text);
+	text = NULL;
+}
+
+/* Return: the sum of what the lines in @text say that was left out of a place. */
+static unsigned int left_out(const char *place)
+{
+	unsigned int sum = 0, n;
+	char *copy = strdup(text), *line, *rest;
+	char kind[64];
+
+	for (line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (sscanf(line, "rdmablkd: %u lines about other peers were left out: %63s",
+			   &n, kind) == 2 && !strcmp(kind, place))
+			sum += n;
+	free(copy);
+	return sum;
+}
+
+/* Return: the sum of what the lines in @text say that was left out before a line. */
+static unsigned int left_out_before(void)
+{
+	unsigned int sum = 0, n;
+	char *copy = strdup(text), *line, *rest;
+
+	for (line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (strstr(line, "of the next kind") && sscanf(line, "rdmablkd: %u", &n) == 1)
+			sum += n;
+	free(copy);
+	return sum;
+}
+
+/* For each place, without its next line, while others' lines come or not */
+static void what_is_left_out_is_said_in_time(void **state)
+{
+	static const char first[] = "first", second[] = "second", third[] = "third";
+	const int window_ms = log_window_ms;
+	unsigned int got, tries, said;
+	pthread_t reader;
+
+	(void)state;
+	log_to_pipe();
+	log_window_ms = 1000;
+	assert_int_equal(pthread_create(&reader, NULL, read_all, NULL), 0);
+	assert_int_equal(log_start(), 0);
+	got = allowed(first, "10.3.0.1", BURST + 5) + allowed(first, "10.3.0.2", BURST + 2) +
+	      allowed(second, "10.3.0.1", BURST + 40);
+	tries = 3 * BURST + 47;
+	/* it is the thread that says it: no line of these places comes any more */
+	while (!text || !strstr(text, ": first\n") || !strstr(text, ": second\n")) {
+		log_info("another line");
+		usleep(10000);
+	}
+	assert_true(left_out("first") && left_out("second"));
+	said = left_out("first") + left_out("second");
+	assert_int_equal(said + left_out_before(), tries - got);
+	log_window_ms = 60000;
+	got = allowed(third, "10.3.0.7", BURST + 3);
+	log_stop();		/* at the latest */
+	log_window_ms = window_ms;
+	log_to_stderr();
+	pthread_join(reader, NULL);
+	close(ends[0]);
+	assert_int_equal(left_out("third"), BURST + 3 - got);
+	/* and once */
+	assert_int_equal(left_out("first") + left_out("second"), said);
+	free(text);
+	text = NULL;
+}
+
+/* However many peers there are, and however slow the reader is */
+static void peers_leave_room_for_the_daemons_own_lines(void **state)
+{
+	static const char place[] = "place";
+	unsigned int written = 0, own = 0;
+	pthread_t reader;
+	char *line, *rest;
+
+	(void)state;
+	log_to_pipe();
+	assert_int_equal(log_start(), 0);
+	for (unsigned int i = 0; i < LINES; i++) {
+		char peer[32];
+
+		snprintf(peer, sizeof(peer), "10.4.%u.%u", i >> 8, i & 255);
+		if (allowed(place, peer, 1)) {
+			log_info("line %u", i);
+			written++;
+		}
+	}
+	for (unsigned int i = 0; i < 200; i++)
+		log_info("own %u", i);
+	assert_int_equal(pthread_create(&reader, NULL, read_all, NULL), 0);
+	log_stop();
+	log_to_stderr();
+	pthread_join(reader, NULL);
+	close(ends[0]);
+	assert_null(strstr(text, "were dropped"));
+	assert_int_equal(written + left_out("place"), LINES);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		own += !strncmp(line, "rdmablkd: own ", 14);
+	assert_int_equal(own, 200);
+	free(text);
+	text = NULL;
 }
 
 #define THREADS	4
@@ -282,6 +387,8 @@ int main(void)
 		cmocka_unit_test(a_stuck_reader_does_not_keep_the_process),
 		cmocka_unit_test(no_peer_uses_up_the_lines_of_another),
 		cmocka_unit_test(many_peers_are_no_way_to_hide),
+		cmocka_unit_test(what_is_left_out_is_said_in_time),
+		cmocka_unit_test(peers_leave_room_for_the_daemons_own_lines),
 		cmocka_unit_test(threads_share_a_budget),
 	};
 
