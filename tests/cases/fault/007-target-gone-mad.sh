@@ -125,7 +125,7 @@ serve 16M
 start_bad_target "${MODES[@]}"
 load_module
 connect
-start_load 0 --rate_iops=100
+start_load 0 --rate_iops=20
 tmo=1
 for ((i = 0; i < ${#MODES[@]}; i++)); do
 	echo "${MODES[i]}"

@@ -82,8 +82,8 @@ flush_waits() {
 	local deadline
 
 	deadline=$(deadline_in "$1")
+	[[ $STORE != full ]] || ! state_is live || one_sided
 	until deadline_passed "$deadline"; do
-		[[ $STORE != full ]] || ! state_is live || one_sided
 		! flush_is_over || fail "the flush has ended"
 		pause 0.2
 	done
