@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk key: makes and checks key files. A key leaves the process only as the output of
- * "new". From the moment on at which a key is in it, the process leaves no core dump.
+ * rdmablk key: makes and checks key files, and gives keys to the kernel. A key leaves the
+ * process only as the output of "new" and to the kernel. From the moment on at which a key is
+ * in it, the process leaves no core dump.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <libgen.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -15,16 +17,19 @@
 
 #include "commands.h"
 #include "key_file.h"
+#include "keyring.h"
 #include "output.h"
 #include "report.h"
 #include "util.h"
 
 #define DEFAULT_NAME	"default"
 #define MAX_PATH	1024
+#define MAX_EXPIRES	(3650 * 24 * 3600)	/* seconds */
 
 const struct option_info key_options[] = {
 	{ "name", 0, 'n', "NAME", "new: of the key (" DEFAULT_NAME ")" },
 	{ "out", 0, 'o', "FILE", "new: make this file, with mode 0600" },
+	{ "expires", 0, 'e', "TIME", "load: after which it is no key any more, as in 90d" },
 	{ "json", 0, 'j', NULL, "print JSON; new: needs --out" },
 	{ 0 }
 };
@@ -34,6 +39,7 @@ static const struct opts_origin origin = { "key", "--" };
 struct key_args {
 	const char *name;
 	const char *out;
+	__u32 expires;
 };
 
 /**
@@ -41,14 +47,42 @@ struct key_args {
  * @name: as typed
  * @operand: name of its operand in error messages; NULL: it takes no operand
  * @makes: --name and --out go with it
+ * @loads: --expires goes with it
  * @run: does it
  */
 struct verb {
 	const char *name;
 	const char *operand;
 	bool makes;
+	bool loads;
 	int (*run)(const char *operand, const struct key_args *args);
 };
+
+static int parse_expires(const char *text, __u32 *seconds)
+{
+	static const struct {
+		char name;
+		__u32 seconds;
+	} units[] = {
+		{ 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 24 * 3600 }, { 'w', 7 * 24 * 3600 },
+	};
+	unsigned long long value;
+	char *end;
+	size_t i;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	for (i = 0; i < ARRAY_SIZE(units); i++)
+		if (*end == units[i].name && !end[1])
+			break;
+	if (text[0] < '0' || text[0] > '9' || errno || !value || i == ARRAY_SIZE(units) ||
+	    value > MAX_EXPIRES / units[i].seconds)
+		return opts_refuse(&origin, "expires",
+				   "'%s' is not a time: a number with s, m, h, d or w, at most 3650d",
+				   text);
+	*seconds = value * units[i].seconds;
+	return 0;
+}
 
 static int set(void *context, int id, const char *value)
 {
@@ -68,6 +102,8 @@ static int set(void *context, int id, const char *value)
 					   MAX_PATH - 1);
 		args->out = value;
 		break;
+	case 'e':
+		return parse_expires(value, &args->expires);
 	case 'j':
 		report_json = true;
 		break;
@@ -235,9 +271,106 @@ static int run_check(const char *operand, const struct key_args *args)
 	return ret ? report_failure(ret, what, "%s", why) : show(key);
 }
 
+/*
+ * Keys of the kernel
+ */
+
+/* The module looks for keys of root. */
+static int check_root(const char *what)
+{
+	if (!geteuid())
+		return STATUS_DONE;
+	return report_failure(EPERM, what, "not permitted: the kernel's keys are root's");
+}
+
+static int run_load(const char *operand, const struct key_args *args)
+{
+	__cleanup(end) struct key_file *key = NULL;
+	char why[KEY_FILE_WHY], what[MAX_PATH];
+	int ret;
+
+	_Static_assert(KEY_FILE_WHY >= KEYRING_WHY, "no room for a reason");
+	snprintf(what, sizeof(what), "key load %s", operand);
+	if (check_root(what))
+		return STATUS_FAILED;
+	key = begin(what);
+	if (!key)
+		return STATUS_FAILED;
+	ret = key_file_read(key, operand, why);
+	if (!ret)
+		ret = keyring_load(key->name, key->secret, sizeof(key->secret), args->expires, why);
+	return ret ? report_failure(ret, what, "%s", why) : show(key);
+}
+
+static bool add_row(const struct keyring_key *key, void *rows)
+{
+	struct json_object *row = json_object_new_object();
+
+	json_object_object_add(row, "name", json_object_new_string(key->name));
+	json_object_object_add(row, "state", json_object_new_string(key->state));
+	json_object_object_add(row, "expires", key->expires[0] ?
+			       json_object_new_string(key->expires) : NULL);
+	json_object_array_add(rows, row);
+	return true;
+}
+
+static void cell(struct json_object *row, const char *key, char *text, size_t size)
+{
+	struct json_object *value = json_object_object_get(row, key);
+
+	snprintf(text, size, "%s", value ? json_object_get_string(value) : "-");
+}
+
+static int run_list(const char *operand, const struct key_args *args)
+{
+	static const struct output_column columns[] = {
+		{ "NAME", "name" }, { "STATE", "state" }, { "EXPIRES", "expires" }, { 0 }
+	};
+	struct json_object *rows, *top;
+	int ret;
+
+	(void)operand;
+	(void)args;
+	if (check_root("key list"))
+		return STATUS_FAILED;
+	rows = json_object_new_array();
+	ret = keyring_walk(add_row, rows);
+	if (ret) {
+		json_object_put(rows);
+		return report_failure(ret, "key list", "/proc/keys: %s", strerror(ret));
+	}
+	if (report_json) {
+		top = output_json_new();
+		json_object_object_add(top, "keys", rows);
+		output_json_line(top);
+		return STATUS_DONE;
+	}
+	if (json_object_array_length(rows) &&
+	    output_rows(rows, columns, OUTPUT_ALL_WORDS, cell))
+		ret = report_failure(ENOMEM, "key list", "%s", strerror(ENOMEM));
+	json_object_put(rows);
+	return ret;
+}
+
+static int run_unload(const char *operand, const struct key_args *args)
+{
+	char why[KEYRING_WHY], what[KEYRING_NAME_LEN + 16];
+	int ret;
+
+	(void)args;
+	snprintf(what, sizeof(what), "key unload %s", operand);
+	if (check_root(what))
+		return STATUS_FAILED;
+	ret = keyring_unload(operand, why);
+	return ret ? report_failure(ret, what, "%s", why) : STATUS_DONE;
+}
+
 static const struct verb verbs[] = {
 	{ .name = "new", .makes = true, .run = run_new },
 	{ .name = "check", .operand = "FILE", .run = run_check },
+	{ .name = "load", .operand = "FILE", .loads = true, .run = run_load },
+	{ .name = "list", .run = run_list },
+	{ .name = "unload", .operand = "NAME", .run = run_unload },
 };
 
 static const struct verb *find_verb(const char *name)
@@ -265,6 +398,8 @@ static int check(const struct verb *verb, char **operands, const struct key_args
 		return report_usage(what, "--name does not go with it");
 	if (args->out && !verb->makes)
 		return report_usage(what, "--out does not go with it");
+	if (args->expires && !verb->loads)
+		return report_usage(what, "--expires does not go with it");
 	return STATUS_DONE;
 }
 
@@ -284,7 +419,7 @@ int cmd_key(const struct command_info *command, int argc, char **argv)
 	if (ret)
 		return ret;
 	if (!argv[optind])
-		return report_usage("key", "new or check is missing");
+		return report_usage("key", "new, check, load, list or unload is missing");
 	verb = find_verb(argv[optind]);
 	if (!verb)
 		return report_usage("key", "there is no '%s'; see 'rdmablk key --help'",

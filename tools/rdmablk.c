@@ -116,8 +116,8 @@ static const struct command_info commands[] = {
 	{
 		.name = "key",
 		.run = cmd_key,
-		.synopsis = "[OPTION]... new|check [FILE]",
-		.help = "Make a key for a host and a target, or check the file of one",
+		.synopsis = "[OPTION]... new|check|load|list|unload [FILE|NAME]",
+		.help = "Make keys for hosts and targets, check them, give them to the kernel",
 		.options = key_options,
 	},
 };

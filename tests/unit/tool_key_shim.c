@@ -8,6 +8,8 @@
  *   abort	write how much memory is locked, and abort before a key is written
  *   dumpable	allow core dumps before that
  *   whole	leave nothing out of core dumps
+ *
+ * KEY_SHIM_RING is the number of a keyring that stands for the one of the module.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -26,6 +28,15 @@ static bool has(const char *word)
 	const char *words = getenv("KEY_SHIM");
 
 	return words && strstr(words, word);
+}
+
+int find_key_by_type_and_desc(const char *type, const char *description, int to);
+int find_key_by_type_and_desc(const char *type, const char *description, int to)
+{
+	const char *ring = getenv("KEY_SHIM_RING");
+
+	return ring && !strcmp(type, "keyring") && !strcmp(description, ".rdmablk") && !to ?
+	       atoi(ring) : -1;
 }
 
 static FILE *out(void)
