@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Mutants of the key schedule, for tests/unit/mutants, which says what the columns are."""
+"""Mutants of the key schedule and of sealed frames, for tests/unit/mutants, which says what
+the columns are."""
 
-KEYSCHED = "kernel/keysched.c"
+KEYSCHED, SEALED = "kernel/keysched.c", "kernel/sealed.c"
 
 # Objects of each test besides its own
 TESTS = {
     "test_keysched": "unit.o kernel-keysched.o",
+    "test_sealed": "unit.o kernel-sealed.o",
 }
 
 MUTANTS = [
@@ -97,4 +99,72 @@ MUTANTS = [
      "\tc->ops->wipe(want, LEN);\n", ""),
     ("the hash of K stays on the stack", "test_keysched", KEYSCHED,
      "\tc->ops->wipe(hash, sizeof(hash));\n", ""),
+    # --- sealed frames
+    ("the head is not compared", "test_sealed", SEALED,
+     "\tif (!rdmablk_sealed_same(frame, head, sizeof(head)))\n\t\treturn -EBADMSG;\n", ""),
+    ("the number in the head is not compared", "test_sealed", SEALED,
+     "rdmablk_sealed_same(frame, head, sizeof(head))", "rdmablk_sealed_same(frame, head, 16)"),
+    ("the frame says which number it has", "test_sealed", SEALED,
+     "\trdmablk_sealed_head(head, nonce, len, epoch, s->seq);\n",
+     "\t__u64 any = 0;\n\n"
+     "\tfor (int i = 8; i; i--)\n"
+     "\t\tany = any << 8 | frame[15 + i];\n"
+     "\trdmablk_sealed_head(head, nonce, len, epoch, any);\n"),
+    ("the sender's tag does not cover the number", "test_sealed", SEALED,
+     ".aad_len = RDMABLK_SEALED_HEAD_LEN,", ".aad_len = 16,"),
+    ("the receiver's tag does not cover the number", "test_sealed", SEALED,
+     ".aad_len = sizeof(head),", ".aad_len = 16,"),
+    ("the epoch is not in the nonce", "test_sealed", SEALED,
+     "\trdmablk_sealed_le(nonce, epoch, 4);\n", "\trdmablk_sealed_le(nonce, 0, 4);\n"),
+    ("the number is not in the nonce", "test_sealed", SEALED,
+     "\trdmablk_sealed_le(nonce + 4, seq, 8);\n", "\trdmablk_sealed_le(nonce + 4, 0, 8);\n"),
+    ("the epoch is not in the head", "test_sealed", SEALED,
+     "\trdmablk_sealed_le(head + 8, epoch, 4);\n", "\trdmablk_sealed_le(head + 8, 0, 4);\n"),
+    ("the sender uses a number twice", "test_sealed", SEALED,
+     "\ts->seq++;\n\treturn len + RDMABLK_SEALED_EXTRA;\n",
+     "\treturn len + RDMABLK_SEALED_EXTRA;\n"),
+    ("the receiver takes a number twice", "test_sealed", SEALED,
+     "\ts->seq++;\n\treturn len - RDMABLK_SEALED_EXTRA;\n",
+     "\treturn len - RDMABLK_SEALED_EXTRA;\n"),
+    ("a frame that was refused counts", "test_sealed", SEALED,
+     "\tif (ret) {\n", "\tif (ret) {\n\t\ts->seq++;\n"),
+    ("a frame that was not made counts", "test_sealed", SEALED,
+     "\tret = s->ops->seal(s->key, &job);\n", "\tret = s->ops->seal(s->key, &job);\n"
+     "\ts->seq += !!ret;\n"),
+    ("the sender's numbers begin again after the last one", "test_sealed", SEALED,
+     "\tif (s->seq == ~(__u64)0)\n\t\treturn -EOVERFLOW;\n\trdmablk_sealed_head(",
+     "\trdmablk_sealed_head("),
+    ("the receiver's numbers begin again after the last one", "test_sealed", SEALED,
+     "\tif (s->seq == ~(__u64)0)\n\t\treturn -EOVERFLOW;\n\tret = rdmablk_sealed_try(",
+     "\tret = rdmablk_sealed_try("),
+    ("epochs begin again after the last one", "test_sealed", SEALED,
+     "\tif (s->epoch == ~(__u32)0)\n\t\treturn -EOVERFLOW;\n\t*s =", "\t*s ="),
+    ("numbers begin again with each epoch", "test_sealed", SEALED,
+     ".key = key, .seq = s->seq, .epoch", ".key = key, .epoch"),
+    ("a new key has the old epoch", "test_sealed", SEALED,
+     "s->next, s->epoch + 1, frame", "s->next, s->epoch, frame"),
+    ("the old key is good after the new one", "test_sealed", SEALED,
+     "\t\tif (!ret)\n\t\t\trdmablk_sealed_rekey(s, s->next);\n", ""),
+    ("a new epoch begins with a frame that is refused", "test_sealed", SEALED,
+     "\t\tif (!ret)\n\t\t\trdmablk_sealed_rekey(s, s->next);\n",
+     "\t\trdmablk_sealed_rekey(s, s->next);\n"),
+    ("the old key ends when the new one is prepared", "test_sealed", SEALED,
+     "\ts->next = key;\n", "\trdmablk_sealed_rekey(s, key);\n"),
+    ("a prepared key is replaced", "test_sealed", SEALED,
+     "\tif (s->next)\n\t\treturn -EBUSY;\n", ""),
+    ("a frame that was refused leaves its message", "test_sealed", SEALED,
+     "\t\trdmablk_sealed_le(msg, 0, len - RDMABLK_SEALED_EXTRA);\n", ""),
+    ("a frame may be shorter than its own parts", "test_sealed", SEALED,
+     "\tif (len < RDMABLK_SEALED_MIN + RDMABLK_SEALED_EXTRA ||\n\t    len > ",
+     "\tif (len > "),
+    ("a frame may be longer than a receive", "test_sealed", SEALED,
+     " ||\n\t    len > RDMABLK_SEALED_MAX + RDMABLK_SEALED_EXTRA)\n", ")\n"),
+    ("a message may be longer than its room", "test_sealed", SEALED,
+     "\tif (room < len - RDMABLK_SEALED_EXTRA)\n\t\treturn -EMSGSIZE;\n", ""),
+    ("a frame may be longer than its room", "test_sealed", SEALED,
+     " ||\n\t    room < len + RDMABLK_SEALED_EXTRA)\n", ")\n"),
+    ("a message may be shorter than a head", "test_sealed", SEALED,
+     "len < RDMABLK_SEALED_MIN || len > RDMABLK_SEALED_MAX", "len > RDMABLK_SEALED_MAX"),
+    ("a message may be longer than a frame takes", "test_sealed", SEALED,
+     "len < RDMABLK_SEALED_MIN || len > RDMABLK_SEALED_MAX", "len < RDMABLK_SEALED_MIN"),
 ]
