@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * MACs and random numbers of the protocol; see "Labels of the MACs" in the wire
- * header. The only room that knows libcrypto.
+ * header. Beside crypto, the only room that knows libcrypto.
  */
 #ifndef RDMABLKD_MAC_H
 #define RDMABLKD_MAC_H

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Mutants of the key schedule and of sealed frames, for tests/unit/mutants, which says what
-the columns are."""
+"""Mutants of the key schedule, of sealed frames and of what uses libcrypto for them, for
+tests/unit/mutants, which says what the columns are."""
 
-KEYSCHED, SEALED = "kernel/keysched.c", "kernel/sealed.c"
+KEYSCHED, SEALED, CRYPTO = "kernel/keysched.c", "kernel/sealed.c", "target/wire/crypto.c"
 
-# Objects of each test besides its own
+# Objects of each test besides its own; None: it is linked with the daemon
 TESTS = {
     "test_keysched": "unit.o kernel-keysched.o",
     "test_sealed": "unit.o kernel-sealed.o",
+    "target_crypto_test": None,
 }
 
 MUTANTS = [
@@ -167,4 +168,34 @@ MUTANTS = [
      "len < RDMABLK_SEALED_MIN || len > RDMABLK_SEALED_MAX", "len > RDMABLK_SEALED_MAX"),
     ("a message may be longer than a frame takes", "test_sealed", SEALED,
      "len < RDMABLK_SEALED_MIN || len > RDMABLK_SEALED_MAX", "len < RDMABLK_SEALED_MIN"),
+    # --- libcrypto
+    ("a missing cipher is no error", "target_crypto_test", CRYPTO,
+     "\telse if (!lib.gcm)\n", "\telse if (0)\n"),
+    ("a missing hash is no error", "target_crypto_test", CRYPTO,
+     "\tif (!lib.sha256 || !lib.hmac)\n", "\tif (!lib.hmac)\n"),
+    ("a missing MAC is no error", "target_crypto_test", CRYPTO,
+     "\tif (!lib.sha256 || !lib.hmac)\n", "\tif (!lib.sha256)\n"),
+    ("a missing exchange is no error", "target_crypto_test", CRYPTO,
+     "\telse if (!lib.ecdh || !lib.group)\n", "\telse if (!lib.group)\n"),
+    ("a missing curve is no error", "target_crypto_test", CRYPTO,
+     "\telse if (!lib.ecdh || !lib.group)\n", "\telse if (!lib.ecdh)\n"),
+    ("a peer's key that is refused leaves what was in the result", "target_crypto_test", CRYPTO,
+     "\tmemset(z, 0, RDMABLK_KEYSCHED_LEN);\n", ""),
+    ("a peer's key that is refused leaves errors in the library", "target_crypto_test", CRYPTO,
+     "\tif (ok)\n\t\treturn 0;\n\tERR_clear_error();\n", "\tif (ok)\n\t\treturn 0;\n"),
+    ("a wrong tag is an error of the library", "target_crypto_test", CRYPTO,
+     "&end) == 1, -EBADMSG);\n", "&end) == 1, -EIO);\n"),
+    ("tags are not compared", "target_crypto_test", CRYPTO,
+     "\treturn crypto_result(EVP_DecryptFinal_ex(ctx, job->to + len, &end) == 1, -EBADMSG);\n",
+     "\treturn crypto_result(EVP_DecryptFinal_ex(ctx, job->to + len, &end) >= 0, -EBADMSG);\n"),
+    ("the sender's cipher has no associated data", "target_crypto_test", CRYPTO,
+     "\t     EVP_EncryptUpdate(ctx, NULL, &len, job->aad, (int)job->aad_len) == 1 &&\n", ""),
+    ("the receiver's cipher has no associated data", "target_crypto_test", CRYPTO,
+     "\t     EVP_DecryptUpdate(ctx, NULL, &len, job->aad, (int)job->aad_len) == 1 &&\n", ""),
+    ("only the first piece is hashed", "target_crypto_test", CRYPTO,
+     "\t\tok = EVP_DigestUpdate(md,", "\t\tok = i || EVP_DigestUpdate(md,"),
+    ("only the first piece has a MAC", "target_crypto_test", CRYPTO,
+     "\t\tok = EVP_MAC_update(mac,", "\t\tok = i || EVP_MAC_update(mac,"),
+    ("MACs are the same", "target_crypto_test", CRYPTO,
+     "\treturn CRYPTO_memcmp(a, b, len);\n", "\treturn CRYPTO_memcmp(a, b, len) && !len;\n"),
 ]
