@@ -9,6 +9,7 @@
  * leaves only implementations that are done when they return.
  */
 #include <crypto/aead.h>
+#include <crypto/algapi.h>
 #include <crypto/hash.h>
 #include <crypto/kpp.h>
 #include <linux/crypto.h>
@@ -26,19 +27,16 @@
  */
 struct rdmablk_crypt_private {
 	struct kpp_secret head;
-	unsigned short bytes;	/* of @number; 0: the kernel chooses a number */
+	unsigned short bytes;	/* of the number; 0: the kernel chooses a number */
 	u8 number[RDMABLK_CRYPT_SECRET];
 } __packed;
 
 /**
- * struct rdmablk_crypt - algorithms and keys of a session
+ * struct rdmablk_crypt - algorithms of a login
  * @sha256: hash
  * @hmac: HMAC; holds the last key
  * @ecdh: holds the last private key
  * @exchange: request of @ecdh
- * @aead: AES-256-GCM, by enum rdmablk_crypt_way; each holds its key
- * @message: request of each of @aead
- * @nonce: nonce of each of @message
  * @point: public key that @exchange reads or writes; a stack may be no memory for that
  * @secret: result of @exchange
  * @private: private key on its way to @ecdh
@@ -48,12 +46,23 @@ struct rdmablk_crypt {
 	struct crypto_shash *hmac;
 	struct crypto_kpp *ecdh;
 	struct kpp_request *exchange;
-	struct crypto_aead *aead[RDMABLK_CRYPT_WAYS];
-	struct aead_request *message[RDMABLK_CRYPT_WAYS];
-	u8 nonce[RDMABLK_CRYPT_WAYS][RDMABLK_CRYPT_NONCE];
 	u8 point[RDMABLK_CRYPT_POINT];
 	u8 secret[RDMABLK_CRYPT_SECRET];
 	struct rdmablk_crypt_private private;
+};
+
+/**
+ * struct rdmablk_crypt_cipher - AES-256-GCM with a key
+ * @aead: holds the key
+ * @request: of @aead
+ * @nonce: of @request
+ * @text: what @request works on in place, because messages may be anywhere
+ */
+struct rdmablk_crypt_cipher {
+	struct crypto_aead *aead;
+	struct aead_request *request;
+	u8 nonce[RDMABLK_SEALED_NONCE_LEN];
+	u8 text[RDMABLK_SEALED_MAX + RDMABLK_SEALED_EXTRA];
 };
 
 static int rdmablk_crypt_new_hashes(struct rdmablk_crypt *c)
@@ -76,20 +85,6 @@ static int rdmablk_crypt_new_ecdh(struct rdmablk_crypt *c)
 	return c->exchange ? 0 : -ENOMEM;
 }
 
-static int rdmablk_crypt_new_aead(struct rdmablk_crypt *c, enum rdmablk_crypt_way way)
-{
-	int ret;
-
-	c->aead[way] = crypto_alloc_aead("gcm(aes)", 0, CRYPTO_ALG_ASYNC);
-	if (IS_ERR(c->aead[way]))
-		return PTR_ERR(c->aead[way]);
-	ret = crypto_aead_setauthsize(c->aead[way], RDMABLK_CRYPT_TAG);
-	if (ret)
-		return ret;
-	c->message[way] = aead_request_alloc(c->aead[way], GFP_KERNEL);
-	return c->message[way] ? 0 : -ENOMEM;
-}
-
 /**
  * rdmablk_crypt_new() - get the algorithms and all memory that they need
  *
@@ -101,15 +96,13 @@ static int rdmablk_crypt_new_aead(struct rdmablk_crypt *c, enum rdmablk_crypt_wa
 struct rdmablk_crypt *rdmablk_crypt_new(void)
 {
 	struct rdmablk_crypt *c = kzalloc(sizeof(*c), GFP_KERNEL);
-	int ret, way;
+	int ret;
 
 	if (!c)
 		return ERR_PTR(-ENOMEM);
 	ret = rdmablk_crypt_new_hashes(c);
 	if (!ret)
 		ret = rdmablk_crypt_new_ecdh(c);
-	for (way = 0; !ret && way < RDMABLK_CRYPT_WAYS; way++)
-		ret = rdmablk_crypt_new_aead(c, way);
 	if (!ret)
 		return c;
 	rdmablk_crypt_free(c);
@@ -122,14 +115,7 @@ struct rdmablk_crypt *rdmablk_crypt_new(void)
  */
 void rdmablk_crypt_free(struct rdmablk_crypt *c)
 {
-	int way;
-
 	/* The crypto layer wipes what an algorithm or a request holds when it frees it. */
-	for (way = 0; way < RDMABLK_CRYPT_WAYS; way++) {
-		aead_request_free(c->message[way]);
-		if (!IS_ERR_OR_NULL(c->aead[way]))
-			crypto_free_aead(c->aead[way]);
-	}
 	kpp_request_free(c->exchange);
 	if (!IS_ERR_OR_NULL(c->ecdh))
 		crypto_free_kpp(c->ecdh);
@@ -140,8 +126,9 @@ void rdmablk_crypt_free(struct rdmablk_crypt *c)
 	kfree_sensitive(c);
 }
 
-static int rdmablk_crypt_digest(struct crypto_shash *tfm, const struct rdmablk_crypt_part *part,
-				unsigned int parts, u8 *result)
+static int rdmablk_crypt_digest(struct crypto_shash *tfm,
+				const struct rdmablk_keysched_part *part, unsigned int nr,
+				u8 *out)
 {
 	SHASH_DESC_ON_STACK(desc, tfm);
 	unsigned int i;
@@ -149,49 +136,52 @@ static int rdmablk_crypt_digest(struct crypto_shash *tfm, const struct rdmablk_c
 
 	desc->tfm = tfm;
 	ret = crypto_shash_init(desc);
-	for (i = 0; !ret && i < parts; i++)
+	for (i = 0; !ret && i < nr; i++)
 		ret = crypto_shash_update(desc, part[i].data, part[i].len);
 	if (!ret)
-		ret = crypto_shash_final(desc, result);
+		ret = crypto_shash_final(desc, out);
 	shash_desc_zero(desc);
 	return ret;
 }
 
-/**
- * rdmablk_crypt_hash() - SHA-256
- * @c: algorithms
- * @part: pieces that are hashed one after the other
- * @parts: number of them
- * @hash: result, RDMABLK_CRYPT_HASH bytes
- *
- * Return: 0 or a negative errno of the crypto layer.
- */
-int rdmablk_crypt_hash(struct rdmablk_crypt *c, const struct rdmablk_crypt_part *part,
-		       unsigned int parts, u8 *hash)
+static int rdmablk_crypt_hash(void *ctx, const struct rdmablk_keysched_part *part,
+			      unsigned int nr, u8 *out)
 {
-	return rdmablk_crypt_digest(c->sha256, part, parts, hash);
+	struct rdmablk_crypt *c = ctx;
+
+	return rdmablk_crypt_digest(c->sha256, part, nr, out);
 }
 
-/**
- * rdmablk_crypt_mac() - HMAC-SHA-256
- * @c: algorithms; the key stays in them until the next one or rdmablk_crypt_forget()
- * @key: key
- * @len: bytes of @key, at least 14: FIPS mode refuses shorter keys
- * @part: pieces that are hashed one after the other
- * @parts: number of them
- * @mac: result, RDMABLK_CRYPT_HASH bytes
- *
- * Two calls must not run at a time.
- *
- * Return: 0 or a negative errno of the crypto layer.
- */
-int rdmablk_crypt_mac(struct rdmablk_crypt *c, const void *key, unsigned int len,
-		      const struct rdmablk_crypt_part *part, unsigned int parts, u8 *mac)
+/* FIPS mode refuses keys of less than 14 bytes; the key schedule has none. */
+static int rdmablk_crypt_hmac(void *ctx, const u8 *key, unsigned long key_len,
+			      const struct rdmablk_keysched_part *part, unsigned int nr, u8 *out)
 {
-	int ret = crypto_shash_setkey(c->hmac, key, len);
+	struct rdmablk_crypt *c = ctx;
+	int ret = crypto_shash_setkey(c->hmac, key, key_len);
 
-	return ret ? ret : rdmablk_crypt_digest(c->hmac, part, parts, mac);
+	return ret ? ret : rdmablk_crypt_digest(c->hmac, part, nr, out);
 }
+
+static int rdmablk_crypt_differ(const void *a, const void *b, unsigned long len)
+{
+	return crypto_memneq(a, b, len);
+}
+
+static void rdmablk_crypt_wipe(void *buf, unsigned long len)
+{
+	memzero_explicit(buf, len);
+}
+
+/*
+ * The context is a struct rdmablk_crypt, which keeps the last key of HMAC until the next one
+ * or rdmablk_crypt_forget(). Two calls must not run at a time.
+ */
+const struct rdmablk_keysched_ops rdmablk_crypt_keysched = {
+	.hash	= rdmablk_crypt_hash,
+	.hmac	= rdmablk_crypt_hmac,
+	.differ	= rdmablk_crypt_differ,
+	.wipe	= rdmablk_crypt_wipe,
+};
 
 /* @number: private key, big-endian; NULL: the kernel chooses a number */
 static int rdmablk_crypt_set_private(struct rdmablk_crypt *c, const u8 *number)
@@ -273,95 +263,116 @@ int rdmablk_crypt_share(struct rdmablk_crypt *c, const u8 *point, u8 *secret)
 }
 
 /**
- * rdmablk_crypt_set_key() - set the key of a direction
- * @c: algorithms
- * @way: direction; no message of it is being sealed or opened
- * @key: key of AES-256, RDMABLK_CRYPT_HASH bytes
- *
- * Return: 0 or a negative errno of the crypto layer.
- */
-int rdmablk_crypt_set_key(struct rdmablk_crypt *c, enum rdmablk_crypt_way way, const u8 *key)
-{
-	return crypto_aead_setkey(c->aead[way], key, RDMABLK_CRYPT_HASH);
-}
-
-/* @sg is of the caller, because it must live as long as the request. */
-static struct aead_request *rdmablk_crypt_message(struct rdmablk_crypt *c,
-						  enum rdmablk_crypt_way way, const u8 *nonce,
-						  struct scatterlist *sg, unsigned int head,
-						  unsigned int len)
-{
-	struct aead_request *message = c->message[way];
-
-	memcpy(c->nonce[way], nonce, RDMABLK_CRYPT_NONCE);
-	aead_request_set_callback(message, 0, NULL, NULL);
-	aead_request_set_ad(message, head);
-	aead_request_set_crypt(message, sg, sg, len, c->nonce[way]);
-	return message;
-}
-
-/**
- * rdmablk_crypt_seal() - encrypt a message in place, and add its tag
- * @c: algorithms with a key for RDMABLK_CRYPT_SEAL
- * @nonce: RDMABLK_CRYPT_NONCE bytes, never used before with this key
- * @frame: @head bytes that stay readable and are proved by the tag, then @text bytes that
- *	are encrypted, then room for RDMABLK_CRYPT_TAG bytes; in memory from kmalloc()
- * @head: bytes
- * @text: bytes
- *
- * Softirq context is fine. Two calls must not run at a time.
- *
- * Return: 0 or a negative errno of the crypto layer.
- */
-int rdmablk_crypt_seal(struct rdmablk_crypt *c, const u8 *nonce, void *frame,
-		       unsigned int head, unsigned int text)
-{
-	struct scatterlist sg;
-
-	sg_init_one(&sg, frame, head + text + RDMABLK_CRYPT_TAG);
-	return crypto_aead_encrypt(rdmablk_crypt_message(c, RDMABLK_CRYPT_SEAL, nonce, &sg,
-							 head, text));
-}
-
-/**
- * rdmablk_crypt_open() - check a message's tag, and decrypt the message in place
- * @c: algorithms with a key for RDMABLK_CRYPT_OPEN
- * @nonce: RDMABLK_CRYPT_NONCE bytes
- * @frame: @head bytes that are proved by the tag, then @sealed bytes; in memory from
- *	kmalloc(). If the tag is wrong, nobody may read what this function leaves there.
- * @head: bytes
- * @sealed: bytes of the encrypted text and its tag
- *
- * Softirq context is fine. Two calls must not run at a time.
- *
- * Return: 0; -EBADMSG: the message is not what the owner of the key has sealed with @nonce;
- * or another errno of the crypto layer.
- */
-int rdmablk_crypt_open(struct rdmablk_crypt *c, const u8 *nonce, void *frame,
-		       unsigned int head, unsigned int sealed)
-{
-	struct scatterlist sg;
-
-	if (sealed < RDMABLK_CRYPT_TAG)
-		return -EBADMSG;
-	sg_init_one(&sg, frame, head + sealed);
-	return crypto_aead_decrypt(rdmablk_crypt_message(c, RDMABLK_CRYPT_OPEN, nonce, &sg,
-							 head, sealed));
-}
-
-/**
- * rdmablk_crypt_forget() - replace the keys of the login
+ * rdmablk_crypt_forget() - replace the keys of a login that is over
  * @c: algorithms
  *
- * Called when a login has ended: HMAC forgets its key and ECDH the private key. The keys of
- * the two directions stay. Allocates memory, like rdmablk_crypt_new_pair().
+ * HMAC forgets its key, and ECDH the private key. As for rdmablk_crypt_new_pair().
  *
- * Return: 0 or a negative errno of the crypto layer; then the old private key may be left.
+ * Return: 0 or a negative errno of the crypto layer; then a key may be left.
  */
 int rdmablk_crypt_forget(struct rdmablk_crypt *c)
 {
-	static const u8 zeroes[RDMABLK_CRYPT_HASH];
+	static const u8 zeroes[RDMABLK_KEYSCHED_LEN];
+	int ret = crypto_shash_setkey(c->hmac, zeroes, sizeof(zeroes));
 
-	crypto_shash_setkey(c->hmac, zeroes, sizeof(zeroes));
-	return rdmablk_crypt_set_private(c, NULL);
+	return ret ? ret : rdmablk_crypt_set_private(c, NULL);
 }
+
+/**
+ * rdmablk_crypt_new_cipher() - get AES-256-GCM and all memory that it needs
+ *
+ * As for rdmablk_crypt_new().
+ *
+ * Return: the cipher without a key, or an ERR_PTR() as of rdmablk_crypt_new().
+ */
+struct rdmablk_crypt_cipher *rdmablk_crypt_new_cipher(void)
+{
+	struct rdmablk_crypt_cipher *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	int ret;
+
+	if (!c)
+		return ERR_PTR(-ENOMEM);
+	c->aead = crypto_alloc_aead("gcm(aes)", 0, CRYPTO_ALG_ASYNC);
+	ret = PTR_ERR_OR_ZERO(c->aead);
+	if (!ret)
+		ret = crypto_aead_setauthsize(c->aead, RDMABLK_SEALED_TAG_LEN);
+	if (!ret) {
+		c->request = aead_request_alloc(c->aead, GFP_KERNEL);
+		ret = c->request ? 0 : -ENOMEM;
+	}
+	if (!ret)
+		return c;
+	rdmablk_crypt_free_cipher(c);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rdmablk_crypt_free_cipher() - give up a cipher and wipe its key
+ * @c: from rdmablk_crypt_new_cipher(); no other function uses it any more
+ */
+void rdmablk_crypt_free_cipher(struct rdmablk_crypt_cipher *c)
+{
+	aead_request_free(c->request);
+	if (!IS_ERR_OR_NULL(c->aead))
+		crypto_free_aead(c->aead);
+	kfree_sensitive(c);
+}
+
+/**
+ * rdmablk_crypt_set_key() - set the key of a cipher
+ * @c: cipher that no other function uses meanwhile
+ * @key: key, RDMABLK_SEALED_KEY_LEN bytes
+ *
+ * Return: 0 or a negative errno of the crypto layer.
+ */
+int rdmablk_crypt_set_key(struct rdmablk_crypt_cipher *c, const u8 *key)
+{
+	return crypto_aead_setkey(c->aead, key, RDMABLK_SEALED_KEY_LEN);
+}
+
+/* @len: bytes of the text, and of its tag when it is opened */
+static int rdmablk_crypt_run(struct rdmablk_crypt_cipher *c, const struct rdmablk_sealed_job *job,
+			     unsigned int len, int (*run)(struct aead_request *request))
+{
+	struct scatterlist sg;
+
+	if (job->aad_len + job->len + RDMABLK_SEALED_TAG_LEN > sizeof(c->text))
+		return -EMSGSIZE;
+	memcpy(c->nonce, job->nonce, sizeof(c->nonce));
+	memcpy(c->text, job->aad, job->aad_len);
+	memcpy(c->text + job->aad_len, job->from, len);
+	sg_init_one(&sg, c->text, job->aad_len + job->len + RDMABLK_SEALED_TAG_LEN);
+	aead_request_set_callback(c->request, 0, NULL, NULL);
+	aead_request_set_ad(c->request, job->aad_len);
+	aead_request_set_crypt(c->request, &sg, &sg, len, c->nonce);
+	return run(c->request);
+}
+
+static int rdmablk_crypt_seal(void *key, const struct rdmablk_sealed_job *job)
+{
+	struct rdmablk_crypt_cipher *c = key;
+	int ret = rdmablk_crypt_run(c, job, job->len, crypto_aead_encrypt);
+
+	if (!ret)
+		memcpy(job->to, c->text + job->aad_len, job->len + RDMABLK_SEALED_TAG_LEN);
+	return ret;
+}
+
+static int rdmablk_crypt_open(void *key, const struct rdmablk_sealed_job *job)
+{
+	struct rdmablk_crypt_cipher *c = key;
+	int ret = rdmablk_crypt_run(c, job, job->len + RDMABLK_SEALED_TAG_LEN,
+				    crypto_aead_decrypt);
+
+	/* With a wrong tag, what was decrypted stays here. */
+	if (!ret)
+		memcpy(job->to, c->text + job->aad_len, job->len);
+	memzero_explicit(c->text, sizeof(c->text));
+	return ret;
+}
+
+/* The key is a struct rdmablk_crypt_cipher. Softirq context is fine. */
+const struct rdmablk_sealed_ops rdmablk_crypt_sealed = {
+	.seal	= rdmablk_crypt_seal,
+	.open	= rdmablk_crypt_open,
+};

@@ -40,12 +40,10 @@ static const char key_hex[] =
 static const char frame_hex[] =
 	"0f0038000000000000000000000000000000000000000000"
 	"25a5e3418b9153b8f7078f21717e2e14" "bb6e3ad478a4c9045356a43d46a7bc22";
-static const u8 first_nonce[RDMABLK_CRYPT_NONCE];
 
 #define HEAD	24
 #define TEXT	16
-#define SEALED	(TEXT + RDMABLK_CRYPT_TAG)
-#define FRAME	(HEAD + SEALED)
+#define FRAME	(HEAD + TEXT + RDMABLK_SEALED_TAG_LEN)
 
 /* As hex2bin(), whose header is not the same in all kernels. */
 static void from_hex(u8 *bytes, const char *hex, size_t len)
@@ -73,11 +71,11 @@ static bool is_hex(const void *bytes, const char *hex)
 
 static void test_hash(struct rdmablk_crypt *c)
 {
-	const struct rdmablk_crypt_part whole = { "abc", 3 };
-	const struct rdmablk_crypt_part pieces[] = { { "a", 1 }, { "", 0 }, { "bc", 2 } };
+	const struct rdmablk_keysched_part whole = { "abc", 3 };
+	const struct rdmablk_keysched_part pieces[] = { { "a", 1 }, { "", 0 }, { "bc", 2 } };
 	static const char want[] =
 		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-	u8 hash[RDMABLK_CRYPT_HASH];
+	u8 hash[RDMABLK_KEYSCHED_LEN];
 
 	check(!rdmablk_crypt_hash(c, &whole, 1, hash) && is_hex(hash, want));
 	memset(hash, 0, sizeof(hash));
@@ -88,21 +86,21 @@ static void test_mac(struct rdmablk_crypt *c)
 {
 	static const char hi[] = "Hi There";
 	static const char large[] = "Test Using Larger Than Block-Size Key - Hash Key First";
-	struct rdmablk_crypt_part part = { hi, strlen(hi) };
-	u8 key[131], fifty[50], mac[RDMABLK_CRYPT_HASH];
+	struct rdmablk_keysched_part part = { hi, strlen(hi) };
+	u8 key[131], fifty[50], mac[RDMABLK_KEYSCHED_LEN];
 
 	memset(key, 0x0b, 20);
-	check(!rdmablk_crypt_mac(c, key, 20, &part, 1, mac) &&
+	check(!rdmablk_crypt_hmac(c, key, 20, &part, 1, mac) &&
 	      is_hex(mac, "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"));
 	/* The shorter key of the second case is not approved, so FIPS mode refuses it. */
 	memset(key, 0xaa, 20);
 	memset(fifty, 0xdd, sizeof(fifty));
-	part = (struct rdmablk_crypt_part){ fifty, sizeof(fifty) };
-	check(!rdmablk_crypt_mac(c, key, 20, &part, 1, mac) &&
+	part = (struct rdmablk_keysched_part){ fifty, sizeof(fifty) };
+	check(!rdmablk_crypt_hmac(c, key, 20, &part, 1, mac) &&
 	      is_hex(mac, "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"));
 	memset(key, 0xaa, sizeof(key));
-	part = (struct rdmablk_crypt_part){ large, strlen(large) };
-	check(!rdmablk_crypt_mac(c, key, sizeof(key), &part, 1, mac) &&
+	part = (struct rdmablk_keysched_part){ large, strlen(large) };
+	check(!rdmablk_crypt_hmac(c, key, sizeof(key), &part, 1, mac) &&
 	      is_hex(mac, "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"));
 }
 
@@ -169,91 +167,140 @@ static void test_bad_points(struct rdmablk_crypt *c)
 	check(rdmablk_crypt_share(c, point, secret));
 }
 
+/* The whole key schedule, with the messages and queue pair numbers of the reference. */
+static void test_keys(struct rdmablk_crypt *c)
+{
+	const struct rdmablk_keysched k = { &rdmablk_crypt_keysched, c };
+	u8 key[RDMABLK_KEYSCHED_LEN], hello[360], challenge[160], z[RDMABLK_KEYSCHED_LEN];
+	u8 th[RDMABLK_KEYSCHED_LEN], prk0[RDMABLK_KEYSCHED_LEN], prk1[RDMABLK_KEYSCHED_LEN];
+	u8 mac[RDMABLK_KEYSCHED_LEN], id[RDMABLK_KEYSCHED_ID_LEN];
+	struct rdmablk_keysched_keys keys;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(key); i++)
+		key[i] = i;
+	for (i = 0; i < sizeof(hello); i++)
+		hello[i] = i * 7;
+	for (i = 0; i < sizeof(challenge); i++)
+		challenge[i] = i * 5;
+	from_hex(hello + 296, initiator_hex, RDMABLK_CRYPT_POINT);
+	from_hex(challenge + 96, target_hex, RDMABLK_CRYPT_POINT);
+	from_hex(z, secret_hex, sizeof(z));
+	check(!rdmablk_keysched_id(&k, key, id) && is_hex(id, "19146ac7420bf0e2"));
+	check(!rdmablk_keysched_th0(&k, 0x11, 0x22, hello, sizeof(hello), th));
+	check(!rdmablk_keysched_th1(&k, th, challenge, sizeof(challenge), th));
+	check(!rdmablk_keysched_prk0(&k, key, prk0));
+	check(!rdmablk_keysched_proof(&k, prk0, th, mac) &&
+	      is_hex(mac, "4d299328893c26974f2171402e5ab64ad59ad8971c546bf1e821c72631293200"));
+	check(!rdmablk_keysched_check_proof(&k, prk0, th, mac));
+	check(!rdmablk_keysched_prk1(&k, prk0, th, z, prk1));
+	check(!rdmablk_keysched_th2(&k, th, mac, th));
+	check(!rdmablk_keysched_keys(&k, prk1, th, &keys));
+	check(is_hex(keys.i2t,
+		     "1a8fd6d5fa46e074fb4222dc384bf0320e21e26214699f8437f1aa409bfea0cc"));
+	check(is_hex(keys.t2i, key_hex));
+	check(is_hex(keys.join,
+		     "851f117b8cb4d2695f43392e3ddcc9814772a0d3660b2130cb2ebc34d1d32173"));
+	check(is_hex(keys.exporter,
+		     "1cb22a6a4392607fd5084b0a64f4c34beb89b4714b83a0ccf066e59759f631d6"));
+	mac[0] ^= 1;
+	check(rdmablk_keysched_check_proof(&k, prk0, th, mac) == -EACCES);
+}
+
 struct sealed {
-	struct rdmablk_crypt *c;
+	struct rdmablk_crypt_cipher *c;
 	u8 frame[FRAME];
 	struct timer_list timer;
 	struct completion done;
 };
 
-static void new_frame(u8 *frame)
-{
-	from_hex(frame, frame_hex, FRAME);
-}
+static const u8 first_nonce[RDMABLK_SEALED_NONCE_LEN];
+static const u8 text[TEXT] = { 7, 0, 16 };
 
-static void plain_frame(u8 *frame)
+static void seal_and_open(struct rdmablk_crypt_cipher *c)
 {
-	new_frame(frame);
-	memset(frame + HEAD, 0, SEALED);
-	frame[HEAD] = 7;
-	frame[HEAD + 2] = 16;
-}
+	struct rdmablk_sealed s;
+	u8 frame[FRAME], got[TEXT];
 
-static bool is_plain(const u8 *frame)
-{
-	static const u8 text[TEXT] = { 7, 0, 16 };
-
-	return !memcmp(frame + HEAD, text, sizeof(text));
-}
-
-static void seal_and_open(struct rdmablk_crypt *c, u8 *frame)
-{
-	plain_frame(frame);
-	check(!rdmablk_crypt_seal(c, first_nonce, frame, HEAD, TEXT) && is_hex(frame, frame_hex));
-	check(!rdmablk_crypt_open(c, first_nonce, frame, HEAD, SEALED) && is_plain(frame));
+	rdmablk_sealed_init(&s, &rdmablk_crypt_sealed, c);
+	check(rdmablk_sealed_seal(&s, text, TEXT, frame, FRAME) == FRAME &&
+	      is_hex(frame, frame_hex));
+	rdmablk_sealed_init(&s, &rdmablk_crypt_sealed, c);
+	check(rdmablk_sealed_open(&s, frame, FRAME, got, TEXT) == TEXT &&
+	      !memcmp(got, text, TEXT));
+	check(rdmablk_sealed_open(&s, frame, FRAME, got, TEXT) == -EBADMSG);
 }
 
 static void seal_in_softirq(struct timer_list *timer)
 {
 	struct sealed *s = container_of(timer, struct sealed, timer);
 
-	check(in_softirq());
-	seal_and_open(s->c, s->frame);
+	check(in_serving_softirq());
+	seal_and_open(s->c);
 	complete(&s->done);
 }
 
-static void test_sealed(struct rdmablk_crypt *c)
+static int open_raw(struct rdmablk_crypt_cipher *c, const u8 *nonce, const u8 *frame,
+		    unsigned int len)
+{
+	u8 got[TEXT + RDMABLK_SEALED_TAG_LEN];
+	const struct rdmablk_sealed_job job = {
+		.nonce = nonce, .aad = frame, .aad_len = HEAD,
+		.from = frame + HEAD, .len = len, .to = got,
+	};
+
+	return rdmablk_crypt_open(c, &job);
+}
+
+static void test_forged(struct sealed *s)
+{
+	u8 nonce[RDMABLK_SEALED_NONCE_LEN] = { };
+	unsigned int bit;
+
+	for (bit = 0; bit < 8 * FRAME; bit++) {
+		from_hex(s->frame, frame_hex, FRAME);
+		s->frame[bit / 8] ^= 1 << bit % 8;
+		check(open_raw(s->c, nonce, s->frame, TEXT) == -EBADMSG);
+	}
+	from_hex(s->frame, frame_hex, FRAME);
+	for (bit = 0; bit < 8 * sizeof(nonce); bit++) {
+		nonce[bit / 8] ^= 1 << bit % 8;
+		check(open_raw(s->c, nonce, s->frame, TEXT) == -EBADMSG);
+		nonce[bit / 8] ^= 1 << bit % 8;
+	}
+	for (bit = 0; bit < TEXT; bit++)
+		check(open_raw(s->c, nonce, s->frame, bit) == -EBADMSG);
+	check(!open_raw(s->c, nonce, s->frame, TEXT));
+}
+
+static void test_sealed(void)
 {
 	struct sealed *s = kzalloc(sizeof(*s), GFP_KERNEL);
-	u8 key[RDMABLK_CRYPT_HASH], nonce[RDMABLK_CRYPT_NONCE] = { };
-	unsigned int bit;
+	u8 key[RDMABLK_SEALED_KEY_LEN];
 
 	check(s);
 	if (!s)
 		return;
-	s->c = c;
+	s->c = rdmablk_crypt_new_cipher();
+	check(!IS_ERR(s->c));
+	if (IS_ERR(s->c)) {
+		kfree(s);
+		return;
+	}
 	from_hex(key, key_hex, sizeof(key));
-	check(!rdmablk_crypt_set_key(c, RDMABLK_CRYPT_SEAL, key));
-	check(!rdmablk_crypt_set_key(c, RDMABLK_CRYPT_OPEN, key));
-	seal_and_open(c, s->frame);
+	check(!rdmablk_crypt_set_key(s->c, key));
+	seal_and_open(s->c);
 	init_completion(&s->done);
 	timer_setup(&s->timer, seal_in_softirq, 0);
 	mod_timer(&s->timer, jiffies);
 	wait_for_completion(&s->done);
 	timer_shutdown_sync(&s->timer);
-	for (bit = 0; bit < 8 * FRAME; bit++) {
-		new_frame(s->frame);
-		s->frame[bit / 8] ^= 1 << bit % 8;
-		check(rdmablk_crypt_open(c, first_nonce, s->frame, HEAD, SEALED) == -EBADMSG);
-	}
-	for (bit = 0; bit < 8 * RDMABLK_CRYPT_NONCE; bit++) {
-		new_frame(s->frame);
-		nonce[bit / 8] ^= 1 << bit % 8;
-		check(rdmablk_crypt_open(c, nonce, s->frame, HEAD, SEALED) == -EBADMSG);
-		nonce[bit / 8] ^= 1 << bit % 8;
-	}
-	for (bit = 0; bit < SEALED; bit++) {
-		new_frame(s->frame);
-		check(rdmablk_crypt_open(c, first_nonce, s->frame, HEAD, bit) == -EBADMSG);
-	}
+	test_forged(s);
 	key[31] ^= 1;
-	check(!rdmablk_crypt_set_key(c, RDMABLK_CRYPT_OPEN, key));
-	new_frame(s->frame);
-	check(rdmablk_crypt_open(c, first_nonce, s->frame, HEAD, SEALED) == -EBADMSG);
-	/* The key of the other direction is still the old one. */
-	plain_frame(s->frame);
-	check(!rdmablk_crypt_seal(c, first_nonce, s->frame, HEAD, TEXT) &&
-	      is_hex(s->frame, frame_hex));
+	check(!rdmablk_crypt_set_key(s->c, key));
+	from_hex(s->frame, frame_hex, FRAME);
+	check(open_raw(s->c, first_nonce, s->frame, TEXT) == -EBADMSG);
+	rdmablk_crypt_free_cipher(s->c);
 	kfree(s);
 }
 
@@ -274,7 +321,8 @@ static int __init crypt_test_init(void)
 	test_known_exchange(b, 0x80, target_hex, initiator_hex);
 	test_new_pairs(a, b);
 	test_bad_points(a);
-	test_sealed(a);
+	test_keys(a);
+	test_sealed();
 	rdmablk_crypt_free(b);
 	rdmablk_crypt_free(a);
 	return 0;
