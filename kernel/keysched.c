@@ -94,7 +94,7 @@ int rdmablk_keysched_expand(const struct rdmablk_keysched *c, const __u8 *prk,
 	const struct rdmablk_keysched_part part[] = {
 		{ block, LEN }, { info, info_len }, { &counter, 1 },
 	};
-	unsigned long done = 0, bytes;
+	unsigned long done = 0, i;
 	int ret = 0;
 
 	if (len > RDMABLK_KEYSCHED_EXPAND_MAX)
@@ -104,9 +104,8 @@ int rdmablk_keysched_expand(const struct rdmablk_keysched *c, const __u8 *prk,
 		/* Nothing stands before the first block. */
 		ret = rdmablk_keysched_hmac(c, prk, LEN, done ? part : part + 1,
 					    done ? 3 : 2, block);
-		bytes = len - done < LEN ? len - done : LEN;
-		rdmablk_keysched_copy(out + done, block, bytes);
-		done += bytes;
+		for (i = 0; i < LEN && done < len; i++)
+			out[done++] = block[i];
 	}
 	if (ret)
 		c->ops->wipe(out, len);
