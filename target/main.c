@@ -33,7 +33,6 @@
 #include "admin/admin.h"
 #include "admin/admin_reload.h"
 #include "admin/admin_step.h"
-#include "admin/check.h"
 #include "admin/control.h"
 #include "base/late_signals.h"
 #include "base/log.h"
@@ -48,11 +47,14 @@
 #include "export/quota.h"
 #include "rdma/cm.h"
 #include "rdma/device.h"
+#include "rdma/numa.h"
 #include "session/listener.h"
 #include "session/login.h"
 #include "session/session.h"
 #include "staged/staged_loss.h"
+#include "store/arena.h"
 #include "store/arena_guard.h"
+#include "store/file.h"
 
 #define SHUTDOWN_MS	5000
 #define CACHE_MS	60000	/* for initiators to flush and log out, and for syncs */
@@ -464,6 +466,56 @@ static int run(struct config *cfg)
 		return fail("cannot wait for signals", ret);
 	ret = worker_start();
 	return ret ? fail("cannot start workers", ret) : serve(cfg);
+}
+
+/*
+ * --check: whether the daemon could start on this host with a configuration that has no
+ * mistakes. A daemon may be running with that configuration, so nothing is locked, created
+ * or listened on, and free memory is not looked at. Whether another process uses a file or
+ * a port is not known before the start.
+ */
+static int check_file(const struct export_config *ec)
+{
+	const struct file_wish wish = {
+		.name = ec->name, .path = ec->file, .read_only = ec->read_only,
+		.size = ec->size, .block = (uint32_t)ec->block,
+	};
+
+	return ec->file ? file_check(&wish) : 0;
+}
+
+static int check_export(const struct config *cfg, const struct export_config *ec)
+{
+	struct numa_place place;
+	int ret = check_file(ec);
+
+	if (ec->arena)
+		ret = arena_check(ec->arena) ?: ret;
+	return numa_find(cfg, ec, &place) ?: ret;
+}
+
+/* Logs each problem. Return: 0 or -errno of one of them. */
+static int check_host(const struct config *cfg)
+{
+	const struct export_config *ec;
+	int ret = 0, wrong;
+
+	TAILQ_FOREACH(ec, &cfg->exports, entry) {
+		wrong = check_export(cfg, ec);
+		ret = wrong ?: ret;
+	}
+	wrong = loop_init() ?: cm_init();
+	if (wrong) {
+		log_err(CM_MISSING ": %s", strerror(-wrong));
+		return wrong;
+	}
+	for (unsigned int i = 0; i < cfg->nr_listen; i++) {
+		wrong = listener_check(&cfg->listen[i]);
+		ret = wrong ?: ret;
+	}
+	cm_exit();
+	loop_exit();
+	return ret;
 }
 
 int main(int argc, char **argv)
