@@ -9,12 +9,12 @@
 
 #include "admin/admin_request.h"
 
-/* control.c: the socket. How long a line may take to come, and an answer to be taken: */
+/* How long a line may take to come, and an answer to be taken: */
 extern int64_t control_idle_ms;
 int control_open(const char *path);
 void control_close(void);
 
-/* control_show.c: answers */
+/* Answers */
 struct json_object *control_answer(void);
 struct json_object *control_error(int error, const char *why);
 struct json_object *control_list(const char *name);

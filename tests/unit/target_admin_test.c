@@ -6,7 +6,7 @@
  * clients may be as they like.
  *
  * Sources: target/admin/admin.c target/admin/admin_step.c target/admin/admin_reload.c
- *	   target/admin/control.c target/admin/control_show.c target/export/export.c
+ *	   target/admin/control.c target/export/export.c
  *	   target/config/options.c
  * Libraries: json-c liburing
  */

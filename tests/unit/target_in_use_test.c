@@ -4,7 +4,7 @@
  * is ended, who waits, and what the end of the daemon has to wait for. Sessions have no
  * adapter.
  *
- * Sources: target/admin/admin.c target/admin/admin_step.c target/admin/control_show.c
+ * Sources: target/admin/admin.c target/admin/admin_step.c target/admin/control.c
  *	   target/export/export.c target/session/session_list.c
  * Libraries: json-c liburing
  */
