@@ -281,18 +281,16 @@ void session_staged_stopped(void *owner);
 void session_staged_idle(void *owner);
 void session_destroy(struct session *s);
 
-/* session_drain.c: the end of several */
+/* session_event.c: what happens to its queues, and the end of several */
+void session_completed(struct cq *cq, const struct ibv_wc *wc);
+void session_cq_failed(struct cq *cq);
+void session_conn_event(struct conn *conn, enum conn_event event);
 void session_end_device(struct device *dev);
 void session_end_all(unsigned int reason);
 void session_end_export(const struct export *export, unsigned int reason);
 void session_end_broken(const struct export *export);
 unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms);
 unsigned int session_end_late(const struct export *only, unsigned int reason);
-
-/* session_event.c: what happens to its queues */
-void session_completed(struct cq *cq, const struct ibv_wc *wc);
-void session_cq_failed(struct cq *cq);
-void session_conn_event(struct conn *conn, enum conn_event event);
 
 /* session_open.c: beginnings */
 unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
