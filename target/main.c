@@ -31,7 +31,6 @@
 #include <systemd/sd-daemon.h>
 
 #include "admin/admin.h"
-#include "admin/admin_reload.h"
 #include "admin/admin_step.h"
 #include "admin/control.h"
 #include "base/late_signals.h"

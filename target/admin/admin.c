@@ -8,9 +8,392 @@
 #include <stdio.h>
 
 #include "admin/admin.h"
-#include "admin/admin_reload.h"
+#include "admin/admin_step.h"
+#include "base/log.h"
 #include "base/loop.h"
 #include "base/util.h"
+#include "config/options.h"
+#include "session/session.h"
+
+/*
+ * Reading the configuration again. A worker reads it, with the options of the command
+ * line above it, as at the start. What has a mistake changes nothing. Then, export by
+ * export: those that are no longer in it go, unless somebody uses them; those that are
+ * new come; those that differ are opened as they are now, unless somebody uses them, or
+ * grow; other limits of an export count from its next login on. What the administrator has
+ * added by hand stays. At last every export that was not touched gets the size that its
+ * file has got. What cannot be done is in the report, and so is each key of [target] that
+ * only counts at the start.
+ *
+ * A daemon without a configuration file has only files to look at: its command line is
+ * as it was, and what was removed by hand would come back.
+ */
+
+static struct {
+	struct admin *a;
+	struct config *cfg;
+	struct config fresh;
+	admin_then then;
+	struct job job;
+	char *text;			/* complaints about the configuration */
+	int ret;
+	bool removing;			/* what is not in @fresh; first of all */
+	unsigned int generation;	/* of exports that need no look any more */
+	struct admin_change *change;	/* under way */
+	const char *action;		/* of it */
+	struct export *growing;		/* under way, last of all */
+	uint64_t size;			/* of it, before */
+} reload;
+
+/* Numbers of [target] that count from the next time they are looked at */
+static const struct {
+	const char *name;
+	size_t offset;
+} numbers[] = {
+	{ "keep-alive-min", offsetof(struct config, keep_alive_min) },
+	{ "keep-alive-max", offsetof(struct config, keep_alive_max) },
+	{ "session-timeout-factor", offsetof(struct config, session_factor) },
+	{ "hello-timeout", offsetof(struct config, hello_ms) },
+	{ "login-timeout", offsetof(struct config, login_ms) },
+	{ "drain-ms", offsetof(struct config, drain_ms) },
+	{ "max-sessions", offsetof(struct config, max_sessions_all) },
+	{ "max-sessions-per-address", offsetof(struct config, max_sessions_addr) },
+	{ "max-sessions-per-host", offsetof(struct config, max_sessions) },
+	{ "max-queues", offsetof(struct config, max_queues_all) },
+	{ "max-queues-per-address", offsetof(struct config, max_queues_addr) },
+	{ "max-queues-per-host", offsetof(struct config, max_queues) },
+	{ "max-pinned", offsetof(struct config, max_pinned) },
+	{ "max-pinned-per-address", offsetof(struct config, max_pinned_addr) },
+	{ "max-pinned-total", offsetof(struct config, max_pinned_all) },
+	{ "max-logins", offsetof(struct config, max_logins) },
+	{ "max-logins-per-address", offsetof(struct config, max_logins_addr) },
+};
+
+static struct admin_change *change_new(const char *name, bool setting)
+{
+	struct admin_change *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	c->setting = setting;
+	TAILQ_INSERT_TAIL(&reload.a->changes, c, entry);
+	return c;
+}
+
+static void changed(const char *name, bool setting, const char *action, const char *why)
+{
+	struct admin_change *c = change_new(name, setting);
+
+	if (!c)
+		return;
+	c->action = action;
+	snprintf(c->why, sizeof(c->why), "%s", why);
+}
+
+/* Settings: keys of [target] */
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static bool same_listen(const struct config *a, const struct config *b)
+{
+	if (a->nr_listen != b->nr_listen)
+		return false;
+	for (unsigned int i = 0; i < a->nr_listen; i++)
+		if (strcmp(a->listen[i].text, b->listen[i].text))
+			return false;
+	return true;
+}
+
+static void needs_restart(const char *name, bool same)
+{
+	if (!same)
+		changed(name, true, NULL, "needs a restart of the daemon");
+}
+
+static void reload_settings(struct config *is, const struct config *fresh)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		uint64_t *old = (uint64_t *)((char *)is + numbers[i].offset);
+		uint64_t new = *(const uint64_t *)((const char *)fresh + numbers[i].offset);
+
+		if (*old == new)
+			continue;
+		*old = new;
+		changed(numbers[i].name, true, "changed", "");
+	}
+	if (is->log_level != fresh->log_level) {
+		is->log_level = fresh->log_level;
+		log_set_level(is->log_level);
+		changed("log-level", true, "changed", "");
+	}
+	if (config_take_text(&is->allow_address, fresh->allow_address))
+		changed("allow-address", true, "changed", "");
+	needs_restart("listen", same_listen(is, fresh));
+	needs_restart("insecure", is->insecure == fresh->insecure);
+	needs_restart("name", same_text(is->name, fresh->name));
+	needs_restart("state-dir", same_text(is->state_dir, fresh->state_dir));
+	needs_restart("io-threads", is->io_threads == fresh->io_threads);
+	needs_restart("control", same_text(is->control, fresh->control));
+	needs_restart("directories", same_text(is->directories, fresh->directories));
+}
+
+/* Exports */
+
+static bool reload_step(void);
+
+/* Goes on in a loop, not by recursion: a step may be over at once. */
+static void reload_on(void)
+{
+	while (reload_step())
+		;
+}
+
+static void change_over(int ret)
+{
+	struct admin_change *c = reload.change;
+
+	if (c && ret)
+		snprintf(c->why, sizeof(c->why), "%s", admin_said());
+	else if (c)
+		c->action = reload.action;
+	reload.change = NULL;
+	reload_on();
+}
+
+static void change_begin(const char *name, const char *action)
+{
+	reload.change = change_new(name, false);
+	reload.action = action;
+}
+
+static struct export_config *fresh_by_name(const char *name)
+{
+	struct export_config *ec;
+
+	TAILQ_FOREACH(ec, &reload.fresh.exports, entry)
+		if (!strcmp(ec->name, name))
+			return ec;
+	return NULL;
+}
+
+/* One of the configuration, and not of the new one. */
+static struct export *next_gone(void)
+{
+	struct export *e;
+
+	for (e = export_next(NULL); e; e = export_next(e)) {
+		if (e->reload == reload.generation || e->by_hand ||
+		    fresh_by_name(e->cfg->name))
+			continue;
+		e->reload = reload.generation;
+		return e;
+	}
+	return NULL;
+}
+
+/* One that nothing was done to. */
+static struct export *next_untouched(void)
+{
+	struct export *e;
+
+	for (e = export_next(NULL); e; e = export_next(e)) {
+		if (e->reload == reload.generation)
+			continue;
+		e->reload = reload.generation;
+		return e;
+	}
+	return NULL;
+}
+
+static void growth_over(int ret)
+{
+	struct export *e = reload.growing;
+
+	if (!ret && e->store.size != reload.size)
+		reload.action = "resized";
+	change_over(ret);
+}
+
+/* Return: whether nothing is to be waited for */
+static bool grow_export(struct export *e, const char *action)
+{
+	change_begin(e->cfg->name, action);
+	if (e->by_hand && reload.change)
+		snprintf(reload.change->why, sizeof(reload.change->why), "added by hand");
+	if (e->state != EXPORT_READY || !e->store.ops->grow) {
+		if (reload.change)
+			reload.change->action = reload.action;
+		reload.change = NULL;
+		return true;
+	}
+	reload.growing = e;
+	reload.size = e->store.size;
+	admin_grow(e, 0, growth_over);
+	return false;
+}
+
+/* Does nothing differ but that a file is to show more of itself? */
+static bool only_grows(const struct export *e, struct export_config *ec)
+{
+	uint64_t size = ec->size;
+	bool same;
+
+	if (e->state != EXPORT_READY || !ec->file || size <= e->cfg->size || !e->cfg->size)
+		return false;
+	ec->size = e->cfg->size;
+	same = config_export_same(e->cfg, ec);
+	ec->size = size;
+	return same;
+}
+
+static void change_export(struct export *e, struct export_config *ec)
+{
+	uint64_t size = ec->size;
+	bool kept = e->cfg->file || e->cfg->arena;
+
+	e->reload = reload.generation;
+	if (only_grows(e, ec)) {
+		config_export_limit(e->cfg, ec);
+		config_export_free(ec);
+		change_begin(e->cfg->name, "resized");
+		admin_grow(e, size, change_over);
+		return;
+	}
+	change_begin(e->cfg->name, "changed");
+	if (e->open && !kept) {
+		config_export_free(ec);
+		admin_say("its contents would be lost; remove it and add it");
+		change_over(-EPERM);
+		return;
+	}
+	e->by_hand = false;
+	admin_reopen(e, ec, false, change_over);
+}
+
+static void added(int ret)
+{
+	struct export *e = ret || !reload.change ? NULL :
+			   export_by_name(reload.change->name);
+
+	if (e)
+		e->reload = reload.generation;
+	change_over(ret);
+}
+
+/* One of the new configuration. Return: whether nothing is to be waited for */
+static bool reload_one(struct export_config *ec)
+{
+	struct export *e = export_by_name(ec->name);
+
+	if (!e) {
+		change_begin(ec->name, "added");
+		admin_add(ec, false, added);
+		return false;
+	}
+	if (e->open && config_export_same(e->cfg, ec)) {
+		bool limited = config_export_limit(e->cfg, ec);
+
+		e->by_hand = false;
+		config_export_free(ec);
+		if (!limited)
+			return true;
+		e->reload = reload.generation;
+		return grow_export(e, "changed");
+	}
+	change_export(e, ec);
+	return false;
+}
+
+static void reload_end(void)
+{
+	config_free(&reload.fresh);
+	free(reload.text);
+	reload.text = NULL;
+	reload.then(reload.ret);
+}
+
+/* Return: whether to go on at once; else a step has been begun, or all is over */
+static bool reload_step(void)
+{
+	struct export *gone = reload.removing ? next_gone() : NULL, *e;
+	struct export_config *ec;
+
+	if (gone && !admin_stopping()) {
+		change_begin(gone->cfg->name, "removed");
+		admin_remove(gone, false, change_over);
+		return false;
+	}
+	reload.removing = false;	/* from here on exports leave the list */
+	ec = TAILQ_FIRST(&reload.fresh.exports);
+	if (ec && !admin_stopping())
+		return reload_one(config_export_take(&reload.fresh, ec));
+	e = next_untouched();
+	if (e && !admin_stopping())
+		return grow_export(e, "kept");
+	reload_end();
+	return false;
+}
+
+static void read_run(struct job *job)
+{
+	size_t len;
+
+	(void)job;
+	config_init(&reload.fresh);
+	reload.fresh.complaints = open_memstream(&reload.text, &len);
+	if (!reload.fresh.complaints) {
+		reload.ret = -ENOMEM;
+		return;
+	}
+	reload.ret = options_again(&reload.fresh);
+	fclose(reload.fresh.complaints);
+	reload.fresh.complaints = NULL;
+}
+
+static void read_done(struct job *job)
+{
+	(void)job;
+	reload.generation++;
+	if (reload.ret == -ENOENT) {
+		reload.ret = 0;
+		reload.removing = false;
+		reload_on();
+		return;
+	}
+	if (reload.ret) {
+		if (reload.text && reload.text[0])
+			admin_say("%s", reload.text);
+		else
+			admin_say("%s", strerror(-reload.ret));
+		reload_end();
+		return;
+	}
+	reload_settings(reload.cfg, &reload.fresh);
+	reload.removing = true;
+	reload_on();
+}
+
+/*
+ * Begins a reload; @a gets the report. Calls @then with 0, or with -errno: the configuration has
+ * mistakes, and nothing was done.
+ */
+static void reload_begin(struct admin *a, struct config *cfg, admin_then then)
+{
+	reload.a = a;
+	reload.cfg = cfg;
+	reload.then = then;
+	reload.change = NULL;
+	reload.job = (struct job){ .run = read_run, .done = read_done, .kind = JOB_ADMIN };
+	worker_submit(&reload.job);
+}
+
+/*
+ * Requests
+ */
 
 TAILQ_HEAD(admin_queue, admin);
 
@@ -195,7 +578,7 @@ static void request_begin(void)
 	} else if (a->op == ADMIN_ADD) {
 		begin_add(a);
 	} else if (a->op == ADMIN_RELOAD) {
-		admin_reload(a, admin.cfg, request_over);
+		reload_begin(a, admin.cfg, request_over);
 	} else {
 		begin_one(a);
 	}
@@ -219,4 +602,24 @@ void admin_submit(struct admin *a)
 	TAILQ_INSERT_TAIL(&admin.queue, a, entry);
 	if (idle)
 		request_begin();
+}
+
+/**
+ * admin_reload_log - what a reload has done, in the log
+ * @a: of ADMIN_RELOAD, done
+ */
+void admin_reload_log(const struct admin *a)
+{
+	const struct admin_change *c;
+
+	if (a->error)
+		log_err("configuration not read: %s", a->why);
+	TAILQ_FOREACH(c, &a->changes, entry) {
+		const char *what = c->setting ? "setting" : "export";
+
+		if (!c->action)
+			log_warn("configuration: %s %s: %s", what, c->name, c->why);
+		else
+			log_info("configuration: %s %s: %s", what, c->name, c->action);
+	}
 }

@@ -12,5 +12,6 @@
 extern int64_t admin_patience_ms;	/* with the one under way */
 void admin_init(struct config *cfg);
 void admin_submit(struct admin *a);
+void admin_reload_log(const struct admin *a);
 
 #endif

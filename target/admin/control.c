@@ -20,7 +20,6 @@
 #include <time.h>
 
 #include "admin/admin.h"
-#include "admin/admin_reload.h"
 #include "admin/control.h"
 #include "admin/control_request.h"
 #include "base/log.h"

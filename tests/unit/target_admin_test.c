@@ -5,9 +5,8 @@
  * configuration is read again; and the socket through which all that is asked for, whose
  * clients may be as they like.
  *
- * Sources: target/admin/admin.c target/admin/admin_step.c target/admin/admin_reload.c
- *	   target/admin/control.c target/export/export.c
- *	   target/config/options.c
+ * Sources: target/admin/admin.c target/admin/admin_step.c target/admin/control.c
+ *	   target/export/export.c target/config/options.c
  * Libraries: json-c liburing
  */
 #include <dlfcn.h>
