@@ -52,7 +52,6 @@
 #include "session/session.h"
 #include "staged/staged_loss.h"
 #include "store/arena.h"
-#include "store/arena_guard.h"
 #include "store/file.h"
 
 #define SHUTDOWN_MS	5000

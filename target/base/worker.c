@@ -154,7 +154,7 @@ int worker_start(void)
 		return ret;
 	workers.started = true;
 	sigfillset(&all);
-	sigdelset(&all, SIGBUS);	/* of arenas: see arena_guard.c */
+	sigdelset(&all, SIGBUS);	/* of arenas: see arena.c */
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	for (int kind = 0; !ret && kind < JOB_KINDS; kind++)
 		ret = start_kind((enum job_kind)kind);

@@ -14,6 +14,7 @@
 #include "base/state_file.h"
 #include "base/util.h"
 #include "export/export.h"
+#include "store/arena.h"
 #include "store/file.h"
 #include "store/store_thread.h"
 #include "store/sync_errors.h"

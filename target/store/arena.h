@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Kept arenas: files on tmpfs or hugetlbfs that outlive the daemon, and the
- * trailer that says what is in them.
+ * trailer that says what is in them. And what happens when pages of an arena are missing.
  */
 #ifndef RDMABLKD_ARENA_H
 #define RDMABLKD_ARENA_H
@@ -43,5 +43,13 @@ int arena_bind(struct store *store, const struct export_config *ec,
 	       const struct arena_file *file, bool fresh);
 int arena_renew(struct store *store);
 void arena_clean(struct store *store, const struct arena_file *file);
+
+/* SIGBUS in an arena ends that export, not the daemon. */
+int arena_guard_init(void (*hit)(void));
+void arena_guard_exit(void);
+struct arena_guard *arena_guard_add(void *base, uint64_t bytes, uint64_t page_size);
+void arena_guard_del(struct arena_guard *guard);
+bool arena_guard_broken(const struct arena_guard *guard);
+void arena_guard_break(struct arena_guard *guard);
 
 #endif

@@ -25,6 +25,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "store/arena.h"
 #include "store/full.h"
 
 #define MIB		(1ULL << 20)

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/meminfo.h"
 #include "base/util.h"
+#include "store/arena.h"
 #include "store/pages.h"
 #include "wire/mac.h"
 

@@ -16,10 +16,10 @@
 #include "base/loop.h"
 #include "config/config.h"
 #include "rdma/numa.h"
-#include "store/arena_guard.h"
 #include "store/file_identity.h"
 #include "wire/wire_data.h"
 
+struct arena_guard;
 struct ibv_context;
 struct ibv_cq;
 struct ibv_pd;

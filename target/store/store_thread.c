@@ -167,7 +167,7 @@ static int start_thread(struct store_thread *t)
 	int ret;
 
 	sigfillset(&all);
-	sigdelset(&all, SIGBUS);	/* of the arena: see arena_guard.c */
+	sigdelset(&all, SIGBUS);	/* of the arena: see arena.c */
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	ret = pthread_create(&t->thread, NULL, store_thread_main, t);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -3,15 +3,13 @@
  * An arena that loses pages ends its export and nothing else; what a thread reads in
  * their place is written to no file. An arena's file is the daemon's own, or refused.
  *
- * Sources: target/store/arena_guard.c target/store/arena.c target/export/export.c
- *	   target/store/full.c
+ * Sources: target/store/arena.c target/export/export.c target/store/full.c
  * Libraries: libcrypto libsystemd liburing
  */
 #include <sys/syscall.h>
 
 #include "../../target/base/log.h"
 #include "../../target/store/arena.h"
-#include "../../target/store/arena_guard.h"
 #include "../../target/store/store_thread.h"
 #include "target_full.h"
 #include "target_last_writer.h"
