@@ -13,7 +13,7 @@
 #include <sys/queue.h>
 
 #include "store/store.h"
-#include "wire/wire_data.h"
+#include "wire/wire.h"
 
 /* Work request ids: bit 32 says send, then the queue, then a receive or a number of sends */
 #define WRITE_QUEUE_SEND	(1ULL << 32)

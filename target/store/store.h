@@ -17,7 +17,7 @@
 #include "config/config.h"
 #include "rdma/numa.h"
 #include "store/file_identity.h"
-#include "wire/wire_data.h"
+#include "wire/wire.h"
 
 struct arena_guard;
 struct ibv_context;

@@ -129,6 +129,29 @@ struct wire_scope {
 	uint32_t slot_rkey;
 };
 
+/**
+ * struct wire_data - a command on a write queue, decoded
+ * @op: enum rdmablk_op or unknown
+ * @flags: of the operation
+ * @tag: below the depth granted
+ * @generation: of the tag
+ * @trailer: bytes that follow the command
+ * @offset: first byte
+ * @bytes: how many
+ * @status: RDMABLK_OK: it can be done; else what it is answered with, and nothing else
+ *	happens. enum rdmablk_reason
+ */
+struct wire_data {
+	uint16_t op;
+	uint16_t flags;
+	uint16_t tag;
+	uint8_t generation;
+	uint32_t trailer;
+	uint64_t offset;
+	uint64_t bytes;
+	unsigned int status;
+};
+
 unsigned int wire_check_request(const void *data, size_t len,
 				struct wire_request *out);
 unsigned int wire_check_head(const void *msg, size_t len, uint16_t *type);
@@ -159,5 +182,16 @@ void wire_pack_answer(struct rdmablk_answer *out,
 void wire_pack_event(struct rdmablk_event_msg *out, uint16_t event,
 		     uint64_t value);
 void wire_pack_close(struct rdmablk_close *out, unsigned int reason);
+
+/* wire_data.c: commands on write queues */
+unsigned int wire_check_data(const void *msg, size_t len,
+			     const struct wire_scope *scope,
+			     struct wire_data *out);
+void wire_check_implied(uint32_t imm, uint32_t len, const struct wire_scope *scope,
+			uint16_t tag, const struct wire_data *last,
+			struct wire_data *out);
+void wire_data_range(const void *msg, unsigned int index, uint64_t *offset,
+		     uint64_t *bytes);
+unsigned int wire_data_ranges(const struct wire_data *data);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "wire/wire_data.h"
+#include "wire/wire.h"
 
 /* What @offset and @bytes of an operation are */
 enum extent {

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "../../target/wire/wire.h"
-#include "../../target/wire/wire_data.h"
 #include "wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

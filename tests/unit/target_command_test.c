@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "../../target/base/util.h"
-#include "../../target/wire/wire_data.h"
+#include "../../target/wire/wire.h"
 
 #define SIZE	((1ULL << 30) + 1024)	/* ends within a granule */
 #define ALL_OPS	0xfe			/* but FENCE, which is no bit of a store */

@@ -7,7 +7,6 @@
 #include <linux/kernel.h>
 
 #include "../../target/wire/wire.h"
-#include "../../target/wire/wire_data.h"
 #include "dirty.h"
 #include "messages.h"
 #include "unit.h"
