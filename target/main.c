@@ -50,7 +50,7 @@
 #include "session/listener.h"
 #include "session/login.h"
 #include "session/session.h"
-#include "staged/staged_loss.h"
+#include "staged/staged_io.h"
 #include "store/arena.h"
 #include "store/file.h"
 

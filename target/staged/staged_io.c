@@ -59,7 +59,6 @@
 #include "base/util.h"
 #include "staged/staged_fault.h"
 #include "staged/staged_io.h"
-#include "staged/staged_loss.h"
 
 #define SLOW_PIECE	(64ULL << 20)	/* of a DISCARD or its like, bytes */
 

@@ -152,4 +152,12 @@ void staged_engine_exit(struct staged_engine *e);
 void staged_engine_turn(struct staged_engine *e, bool wait);
 void staged_begin(struct staged_io *io);
 
+/* staged_loss.c: what a sync that has failed, or may have failed, means */
+void staged_loss_watch(struct staged_file *sf);
+void staged_loss_forget(struct staged_file *sf);
+bool staged_own_error(int ret);
+void staged_fail(struct staged_file *sf, int ret);
+unsigned int staged_syncing(void);
+void staged_abandon(void);
+
 #endif

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "staged/staged_loss.h"
+#include "staged/staged_io.h"
 #include "store/sync_errors.h"
 
 static LIST_HEAD(, staged_file) files = LIST_HEAD_INITIALIZER(files);

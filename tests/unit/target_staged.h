@@ -9,7 +9,7 @@
 #include "../../target/base/log.h"
 #include "../../target/base/retry.h"
 #include "../../target/base/util.h"
-#include "../../target/staged/staged_loss.h"
+#include "../../target/staged/staged_io.h"
 #include "../../target/store/sync_errors.h"
 
 #define MEMORY		(16U << 20)
