@@ -12,8 +12,8 @@
 #include <sys/sysmacros.h>
 
 #include "base/log.h"
+#include "base/meminfo.h"
 #include "base/util.h"
-#include "rdma/memlock.h"
 #include "staged/lane.h"
 #include "staged/store_none.h"
 #include "store/sync_errors.h"
@@ -120,7 +120,7 @@ static int none_open(struct store *store, const struct export_config *ec)
 		 !none->file.direct ? ", through the page cache" : none->file.stable ?
 		 ", writes through the page cache because its disk has checksums" : "",
 		 none->volatile_cache ? "" : ", writes are durable at once", nr_threads);
-	memlock_check(ec->name, none->slot_memory + none->slot_memory / none->slot_bytes *
+	meminfo_check_locked(ec->name, none->slot_memory + none->slot_memory / none->slot_bytes *
 		      STAGED_RECEIVE);
 	return 0;
 close:

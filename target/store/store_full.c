@@ -17,8 +17,8 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "base/meminfo.h"
 #include "base/util.h"
-#include "rdma/memlock.h"
 #include "store/arena.h"
 #include "store/file_identity.h"
 #include "store/pages.h"
@@ -208,7 +208,7 @@ static int store_open(struct store *store, const struct export_config *ec)
 	if (ret)
 		release(store);
 	else
-		memlock_check(ec->name, store->size);
+		meminfo_check_locked(ec->name, store->size);
 	return ret;
 }
 

@@ -3,8 +3,8 @@
  * The memory store: an arena of shared memory, anonymous or a kept file.
  */
 #include "base/log.h"
+#include "base/meminfo.h"
 #include "base/util.h"
-#include "rdma/memlock.h"
 #include "store/arena.h"
 #include "store/pages.h"
 
@@ -56,7 +56,7 @@ static int memory_open(struct store *store, const struct export_config *ec)
 	if (ret)
 		memory_close(store);
 	else
-		memlock_check(ec->name, store->size);
+		meminfo_check_locked(ec->name, store->size);
 	return ret;
 }
 

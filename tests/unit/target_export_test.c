@@ -4,7 +4,7 @@
  *
  * Sources: target/export/export.c target/store/store_memory.c target/store/arena.c
  *	   target/export/quota.c target/base/value.c target/base/log.c target/wire/mac.c
- *	   target/rdma/memlock.c
+ *	   target/base/meminfo.c
  * Libraries: libcrypto
  */
 #include <errno.h>
@@ -28,11 +28,11 @@
 #include <sys/wait.h>
 #include <cmocka.h>
 
+#include "../../target/base/meminfo.h"
 #include "../../target/base/log.h"
 #include "../../target/base/util.h"
 #include "../../target/export/export.h"
 #include "../../target/export/quota.h"
-#include "../../target/rdma/memlock.h"
 
 static struct lease lease(unsigned int host, unsigned int boot,
 			  unsigned int instance, unsigned int generation, bool writer)
@@ -819,8 +819,8 @@ static void locked_memory_is_compared(void **state)
 	if (!pid) {
 		if (setrlimit(RLIMIT_MEMLOCK, &limit) || syscall(SYS_capset, &head, none))
 			_exit(1);
-		_exit(memlock_check("test", 1 << 20) &&
-		      !memlock_check("test", (1 << 20) + 1) ? 0 : 2);
+		_exit(meminfo_check_locked("test", 1 << 20) &&
+		      !meminfo_check_locked("test", (1 << 20) + 1) ? 0 : 2);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
