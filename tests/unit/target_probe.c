@@ -342,6 +342,7 @@ static const struct scenario scenarios[] = {
 	{ "data-send", scenario_data_send }, { "flood", scenario_flood },
 	{ "cm", scenario_cm }, { "close", scenario_close }, { "crowd", scenario_crowd },
 	{ "ends", scenario_ends },
+	{ "unproven", scenario_unproven }, { "half-open", scenario_half_open },
 };
 
 static const struct {

@@ -90,6 +90,8 @@ enum ibv_wc_status transfer(struct queue *q, bool write, uint32_t region,
 			    uint64_t off, uint32_t len, uint32_t rkey_xor);
 void verify_all(void);
 void scenario_crowd(void);
+void scenario_unproven(void);
+void scenario_half_open(void);
 void scenario_ends(void);
 void wait_closed(long long ms, bool keep_alive);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Many sessions of one process, each of a host of its own.
+ * Many sessions of one process, each of a host of its own; and many logins that become no
+ * session.
  */
 #include <setjmp.h>
 #include <stdlib.h>
@@ -108,4 +109,66 @@ void scenario_crowd(void)
 		puts("round");
 		fflush(stdout);
 	}
+}
+
+/* Connects as far as to CHALLENGE, and goes. Return: whether the daemon let it. */
+static bool challenge(void)
+{
+	p.ended = 0;
+	p.gone = false;
+	p.channel = rdma_create_event_channel();
+	if (!p.channel)
+		die("rdma_create_event_channel");
+	p.refused = &refused;
+	if (setjmp(refused)) {
+		p.refused = NULL;
+		leave();
+		return false;
+	}
+	if (!connect_ctrl())
+		finish(1);
+	fill_hello();
+	send_raw(&p.ctrl, &p.hello, sizeof(p.hello));
+	want(RDMABLK_MSG_CHALLENGE, &p.challenge, sizeof(p.challenge));
+	p.refused = NULL;
+	drop_all();
+	return true;
+}
+
+/* --arg HELLOs that are answered, none of them with a PROOF behind it */
+void scenario_unproven(void)
+{
+	for (unsigned int n = 0; n < p.arg;) {
+		if (challenge() && !(++n % 100)) {
+			printf("%u unproven\n", n);
+			fflush(stdout);
+		}
+	}
+}
+
+/*
+ * --arg connection requests whose answers are never looked at, so that no connection comes
+ * about: librdmacm would complete it when it reads the answer. Ends when it is killed.
+ */
+void scenario_half_open(void)
+{
+	const struct rdmablk_cm_request req = ctrl_request();
+	struct rdma_conn_param param = {
+		.private_data = &req, .private_data_len = sizeof(req),
+		.retry_count = 6, .rnr_retry_count = 7,
+	};
+
+	for (unsigned int n = 0; n < p.arg; n++) {
+		p.channel = rdma_create_event_channel();
+		if (!p.channel)
+			die("rdma_create_event_channel");
+		memset(&p.ctrl, 0, sizeof(p.ctrl));
+		prepare(&p.ctrl);
+		if (rdma_connect(p.ctrl.id, &param))
+			die("rdma_connect");
+	}
+	printf("%u half open\n", p.arg);
+	fflush(stdout);
+	for (;;)
+		pause();
 }
