@@ -476,6 +476,7 @@ static void an_address_registers_one_session_at_a_time(void **state)
 	(void)state;
 	assert_int_equal(pipe(hanging.pipe), 0);
 	hanging.over = true;
+	hangs[1].client.s6_addr[0] = 0xfe;	/* as below */
 	worker_submit(&hangs[0]);
 	worker_submit(&hangs[1]);
 	come_from(first, 1);
@@ -548,6 +549,8 @@ static void a_registration_is_no_part_of_the_time_for_a_login(void **state)
 	(void)state;
 	assert_int_equal(pipe(hanging.pipe), 0);
 	hanging.over = true;
+	/* Of another client than the first, so that its turn is before that of the session. */
+	hangs[1].client.s6_addr[0] = 0xfe;
 	worker_submit(&hangs[0]);
 	worker_submit(&hangs[1]);
 	come_from(s, 1);
