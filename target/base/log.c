@@ -2,8 +2,7 @@
 /*
  * The log. Once the daemon serves, a thread of its own writes the lines: the reader of
  * stderr may be slow or stuck, and neither the loop nor an I/O thread waits for it.
- * Lines wait in a ring. When it is full, new lines are dropped and counted until the ring
- * is empty again, so that the count stands where the lines are missing.
+ * Lines that are dropped meanwhile are counted where they are missing.
  *
  * Before log_start() and after log_stop() the caller writes its lines itself. A line is
  * one write(2), so that lines of two threads do not mix. To the journal each line carries
@@ -18,7 +17,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,6 +25,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/lines.h"
 #include "base/log.h"
 #include "base/util.h"
 
@@ -45,42 +44,31 @@ int log_window_ms = 10000;
 static atomic_int log_level = LOG_INFO;
 static bool log_journal;
 
-/**
- * struct log_ring - lines on their way to stderr
- * @lock: guards all but @line, which the thread reads without
- * @change: a line has come, or the thread shall end
- * @written: the thread has written all there is
- * @thread: writes
- * @running: the thread takes lines
- * @writing: the thread is in write(2)
- * @head: the oldest line
- * @count: lines that wait
- * @dropped: lines that found the ring full, since it was
- * @len: bytes of each line
- * @line: each
- */
-static struct log_ring {
-	pthread_mutex_t lock;
-	pthread_cond_t change;
-	pthread_cond_t written;
-	pthread_t thread;
-	bool running;
-	bool writing;
-	unsigned int head;
-	unsigned int count;
-	unsigned long dropped;
-	uint16_t len[LOG_RING];
-	char line[LOG_RING][LOG_LINE];
-} ring = {
-	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.change = PTHREAD_COND_INITIALIZER,
-	.written = PTHREAD_COND_INITIALIZER,
+static void write_stderr(const char *line, size_t len);
+static size_t say_dropped(char *line, unsigned long nr);
+static int64_t left_out_due(void);
+static void say_left_out_due(void);
+
+static uint16_t ring_len[LOG_RING];
+static char ring_line[LOG_RING * LOG_LINE];
+
+static struct lines ring = {
+	LINES_INITIALIZER,
+	.write = write_stderr,
+	.dropped = say_dropped,
+	.due = left_out_due,
+	.say = say_left_out_due,
+	.spare = LOG_PLACES,
+	.nr = LOG_RING,
+	.size = LOG_LINE,
+	.len = ring_len,
+	.line = ring_line,
 };
 
 /**
  * struct log_budget - lines of one place about one peer
  * @place: in the code, and its format; NULL: not in use
- * @peer: what tells the peer from others, see peer_key()
+ * @peer: what tells the peer from others, see log_peer_key()
  * @start: of the present window, ms
  * @count: lines in this window
  * @dropped: lines not written since the last one that was
@@ -202,93 +190,30 @@ static size_t log_prefix(char *line, int level)
  * The thread
  */
 
-/* With the lock held, which is given up for the time of the write. */
-static void write_unlocked(const char *line, size_t len)
+static void write_stderr(const char *line, size_t len)
 {
-	ring.writing = true;
-	pthread_mutex_unlock(&ring.lock);
 	log_line(line, len, -1);
-	pthread_mutex_lock(&ring.lock);
-	ring.writing = false;
 }
 
-static void write_oldest(void)
+static size_t say_dropped(char *line, unsigned long nr)
 {
-	unsigned int at = ring.head;
-
-	/* The place stays taken until the line is written, so no line overwrites it. */
-	write_unlocked(ring.line[at], ring.len[at]);
-	ring.head = (ring.head + 1) % LOG_RING;
-	/* An empty ring begins at its first place again, so few of its pages are ever touched. */
-	if (!--ring.count)
-		ring.head = 0;
-}
-
-static void write_dropped(void)
-{
-	char line[LOG_LINE];
 	size_t len = log_prefix(line, LOG_WARNING);
 
-	len += (size_t)snprintf(line + len, LOG_LINE - len,
-				"%lu lines were dropped, because the log was not read in time\n",
-				ring.dropped);
-	ring.dropped = 0;
-	write_unlocked(line, len);
+	return len + (size_t)sprintf(line + len,
+				     "%lu lines were dropped, because the log was not read in time\n",
+				     nr);
 }
 
-static int64_t now_ms(void)
+static int64_t left_out_due(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+	return atomic_load(&budgets.left_out) ? atomic_load(&budgets.say_at) : INT64_MAX;
 }
 
 static void say_left_out(bool all);
 
-/* With the lock held. Return: whether it was given up. */
-static bool say_in_time(void)
+static void say_left_out_due(void)
 {
-	if (!atomic_load(&budgets.left_out) || now_ms() < atomic_load(&budgets.say_at) ||
-	    ring.dropped || ring.count > LOG_RING - LOG_PLACES)
-		return false;
-	pthread_mutex_unlock(&ring.lock);
 	say_left_out(false);
-	pthread_mutex_lock(&ring.lock);
-	return true;
-}
-
-/* With the lock held. */
-static void wait_for_lines(void)
-{
-	int64_t at = atomic_load(&budgets.say_at);
-	struct timespec until = { .tv_sec = at / 1000, .tv_nsec = at % 1000 * 1000000 };
-
-	if (atomic_load(&budgets.left_out))
-		pthread_cond_clockwait(&ring.change, &ring.lock, CLOCK_MONOTONIC, &until);
-	else
-		pthread_cond_wait(&ring.change, &ring.lock);
-}
-
-static void *log_main(void *arg)
-{
-	pthread_mutex_lock(&ring.lock);
-	for (;;) {
-		if (say_in_time())
-			continue;
-		if (ring.count) {
-			write_oldest();
-		} else if (ring.dropped) {
-			write_dropped();
-		} else if (ring.running) {
-			pthread_cond_broadcast(&ring.written);
-			wait_for_lines();
-		} else {
-			break;
-		}
-	}
-	pthread_mutex_unlock(&ring.lock);
-	return arg;
 }
 
 /**
@@ -298,23 +223,7 @@ static void *log_main(void *arg)
  */
 int log_start(void)
 {
-	sigset_t set, old;
-	int ret;
-
-	/* Signals stay the loop's. */
-	sigfillset(&set);
-	pthread_sigmask(SIG_BLOCK, &set, &old);
-	pthread_mutex_lock(&ring.lock);
-	ret = -pthread_create(&ring.thread, NULL, log_main, NULL);
-	ring.running = !ret;
-	pthread_mutex_unlock(&ring.lock);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return ret;
-}
-
-static bool log_drained(void)
-{
-	return !ring.count && !ring.dropped && !ring.writing;
+	return lines_start(&ring);
 }
 
 /**
@@ -326,43 +235,8 @@ static bool log_drained(void)
  */
 void log_stop(void)
 {
-	struct timespec until;
-	bool stopped;
-
 	say_left_out(true);
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += log_stop_ms / 1000;
-	pthread_mutex_lock(&ring.lock);
-	while (ring.running && !log_drained() &&
-	       !pthread_cond_clockwait(&ring.written, &ring.lock, CLOCK_MONOTONIC, &until))
-		;
-	stopped = ring.running && log_drained();
-	if (stopped)
-		ring.running = false;
-	pthread_cond_signal(&ring.change);
-	pthread_mutex_unlock(&ring.lock);
-	if (stopped)
-		pthread_join(ring.thread, NULL);
-}
-
-/* Return: whether the thread has it, or it was dropped; else the caller writes it. */
-static bool log_queue(const char *line, size_t len)
-{
-	bool running;
-
-	pthread_mutex_lock(&ring.lock);
-	running = ring.running;
-	if (running && (ring.count == LOG_RING || ring.dropped)) {
-		ring.dropped++;
-	} else if (running) {
-		unsigned int at = (ring.head + ring.count++) % LOG_RING;
-
-		memcpy(ring.line[at], line, len);
-		ring.len[at] = (uint16_t)len;
-		pthread_cond_signal(&ring.change);
-	}
-	pthread_mutex_unlock(&ring.lock);
-	return running;
+	lines_stop(&ring, log_stop_ms);
 }
 
 /*
@@ -418,7 +292,7 @@ void log_write(int level, const char *fmt, ...)
 	if (len > LOG_LINE - 2)
 		len = LOG_LINE - 2;
 	line[len++] = '\n';
-	if (!log_queue(line, len))
+	if (lines_put(&ring, line, len))
 		log_line(line, len, log_stop_ms);
 }
 
@@ -468,7 +342,13 @@ static uint64_t peer_key6(const struct sockaddr_in6 *peer)
 	return local ? key + peer->sin6_scope_id : key;
 }
 
-static uint64_t peer_key(const struct sockaddr *peer)
+/**
+ * log_peer_key - what tells peers apart
+ * @peer: address, or NULL
+ *
+ * Return: a number that peers with budgets of their own do not share; 0 without an address.
+ */
+uint64_t log_peer_key(const struct sockaddr *peer)
 {
 	uint64_t key = 0;
 
@@ -503,38 +383,13 @@ static struct log_budget *budget_find(const char *place, uint64_t peer)
 	return oldest;
 }
 
-static bool thread_runs(void)
-{
-	bool running;
-
-	pthread_mutex_lock(&ring.lock);
-	running = ring.running;
-	pthread_mutex_unlock(&ring.lock);
-	return running;
-}
-
-/* Is the ring so full that what is left is for the daemon's own lines? */
-static bool ring_is_short(void)
-{
-	bool is_short;
-
-	pthread_mutex_lock(&ring.lock);
-	is_short = ring.running &&
-		   (ring.dropped || ring.count >= LOG_RING - LOG_RING / LOG_OWN);
-	pthread_mutex_unlock(&ring.lock);
-	return is_short;
-}
-
 static void note_left_out(void)
 {
 	if (atomic_load(&budgets.left_out))
 		return;
-	atomic_store(&budgets.say_at, now_ms() + log_window_ms);
+	atomic_store(&budgets.say_at, lines_now() + log_window_ms);
 	atomic_store(&budgets.left_out, true);
-	/* The thread waits for lines, and for nothing else. */
-	pthread_mutex_lock(&ring.lock);
-	pthread_cond_signal(&ring.change);
-	pthread_mutex_unlock(&ring.lock);
+	lines_wake(&ring);
 }
 
 /* With the lock of the budgets: what a budget has left out is to be said of its place. */
@@ -570,7 +425,7 @@ static void say_left(struct log_left *left)
 static void say_left_out(bool all)
 {
 	struct log_budget *b = budgets.budget[0], *end = b + LOG_SETS * LOG_WAYS;
-	int64_t now = now_ms();
+	int64_t now = lines_now();
 	bool more = false;
 
 	atomic_store(&budgets.left_out, false);
@@ -598,11 +453,11 @@ static void say_left_out(bool all)
  */
 bool log_allow(const char *place, const struct sockaddr *peer)
 {
-	bool allowed, is_short = ring_is_short();
-	uint64_t key = peer_key(peer);
+	bool allowed, is_short = lines_short(&ring, LOG_RING / LOG_OWN);
+	uint64_t key = log_peer_key(peer);
 	unsigned int dropped = 0;
 	bool evicted = false;
-	int64_t now = now_ms();
+	int64_t now = lines_now();
 	struct log_budget *b;
 
 	pthread_mutex_lock(&budgets.lock);
@@ -627,7 +482,7 @@ bool log_allow(const char *place, const struct sockaddr *peer)
 	pthread_mutex_unlock(&budgets.lock);
 	if (!allowed || evicted)
 		note_left_out();
-	if (evicted && !thread_runs())
+	if (evicted && !lines_running(&ring))
 		say_left_out(false);
 	if (dropped)
 		log_info("%u lines of the next kind were left out", dropped);

@@ -24,6 +24,7 @@ void log_keep(char *buf, size_t size);
 void log_write(int level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 bool log_allow(const char *place, const struct sockaddr *peer);
+uint64_t log_peer_key(const struct sockaddr *peer);
 void log_ready(void);
 int log_start(void);
 void log_stop(void);

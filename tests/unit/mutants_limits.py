@@ -7,6 +7,7 @@ LIST = "target/session/session_list.c"
 QUOTA = "target/export/quota.c"
 OPEN = "target/session/session_open.c"
 LOG = "target/base/log.c"
+LINES = "target/base/lines.c"
 
 TESTS = {
     "target_worker_test": None,
@@ -57,7 +58,7 @@ MUTANTS = [
      "all < max && is_known(a) && own", "all < max && (a || !a) && own"),
     # --- lines about peers
     ("peers share the lines of a place", "target_log_test", LOG,
-     "\tuint64_t key = peer_key(peer);\n\tunsigned", "\tuint64_t key = !peer_key(peer);\n\tunsigned"),
+     "\tuint64_t key = log_peer_key(peer);\n", "\tuint64_t key = !log_peer_key(peer);\n"),
     ("places share the lines of a peer", "target_log_test", LOG,
      "\tuint64_t hash = mix(mix(budgets.seed ^ peer) ^ (uintptr_t)place);\n",
      "\tstatic const char *any;\n"
@@ -69,8 +70,8 @@ MUTANTS = [
      "\tallowed = (is_short || !is_short) && b->count < LOG_BURST;\n"),
     ("lines of a budget that makes room are forgotten", "target_log_test", LOG,
      "\t\tif (evicted)\n\t\t\tbudget_leave(b);\n", ""),
-    ("what is left out is said before the next line only", "target_log_test", LOG,
-     "\t\tif (say_in_time())\n", "\t\tif (budgets.seed == 1 && say_in_time())\n"),
+    ("what is left out is said before the next line only", "target_log_test", LINES,
+     "\t\tif (say_in_time(l))\n", "\t\tif (!l->nr && say_in_time(l))\n"),
     ("the last lines that were left out are forgotten", "target_log_test", LOG,
      "\tsay_left_out(true);\n", ""),
     ("one number is for all places", "target_log_test", LOG,

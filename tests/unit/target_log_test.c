@@ -3,7 +3,7 @@
  * The log of the daemon: nobody waits for its reader, lines keep their order, what is
  * missing is counted where it is missing, and no peer uses up the lines about another.
  *
- * Sources: target/base/log.c
+ * Sources: target/base/log.c target/base/lines.c
  */
 #include <arpa/inet.h>
 #include <errno.h>
