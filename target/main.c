@@ -33,6 +33,7 @@
 #include "admin/admin.h"
 #include "admin/admin_step.h"
 #include "admin/control.h"
+#include "base/audit.h"
 #include "base/late_signals.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -78,6 +79,13 @@ static struct {
 	.signals = { .fd = -1, .ready = signal_ready },
 	.timer = { .expired = shutdown_timer_expired },
 };
+
+static void exit_failed(void)
+{
+	audit_stop(EXIT_FAILED);
+	log_stop();
+	_exit(EXIT_FAILED);
+}
 
 static void device_gone(struct device *dev)
 {
@@ -139,8 +147,7 @@ static void look_for_end(void)
 			"sessions are still not closed" : "a file does not answer",
 			(long long)(now - daemon_state.closed));
 		staged_abandon();
-		log_stop();
-		_exit(EXIT_FAILED);
+		exit_failed();
 	}
 	loop_timer_start(&daemon_state.timer, LOOK_MS);
 }
@@ -243,11 +250,12 @@ static void reload_done(struct admin *a)
 	admin_free(a);
 }
 
-static void reload(void)
+static void reload(uid_t uid)
 {
 	struct admin *a;
 
 	log_info("SIGHUP: looking at the configuration and the files again");
+	audit_reopen();		/* also when the next line returns */
 	if (daemon_state.reloads == 2)	/* one of them has not begun: it will see it all */
 		return;
 	a = admin_alloc(ADMIN_RELOAD);
@@ -255,6 +263,8 @@ static void reload(void)
 		return;
 	daemon_state.reloads++;
 	a->done = reload_done;
+	a->uid = uid;
+	a->by_signal = true;
 	a->patient = true;	/* there is nobody to be told to try again */
 	admin_submit(a);
 }
@@ -267,13 +277,12 @@ static void signal_ready(struct loop_source *src)
 		const char *name = info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM";
 
 		if (info.ssi_signo == SIGHUP) {
-			reload();
+			reload((uid_t)info.ssi_uid);
 		} else if (daemon_state.stopping) {
 			log_warn("%s again: exiting at once", name);
 			staged_abandon();
 			export_log_lost();
-			log_stop();
-			_exit(EXIT_FAILED);
+			exit_failed();
 		} else {
 			shutdown_begin(name);
 		}
@@ -332,6 +341,19 @@ static int fail(const char *what, int ret)
 	return EXIT_FAILED;
 }
 
+static int audit_begin(const struct config *cfg)
+{
+	int ret = audit_start();
+	struct json_object *line = ret ? NULL : audit_line("start");
+
+	audit_text(line, "daemon", RDMABLKD_VERSION);
+	audit_text(line, "target", cfg->name);
+	audit_number(line, "pid", (uint64_t)getpid());
+	audit_bool(line, "insecure", cfg->insecure);
+	audit_write(line);
+	return ret;
+}
+
 static int serve(struct config *cfg)
 {
 	int ret = cm_init();
@@ -346,6 +368,9 @@ static int serve(struct config *cfg)
 	ret = log_start();
 	if (ret)
 		return fail("cannot start the thread of the log", ret);
+	ret = audit_begin(cfg);
+	if (ret)
+		return fail("cannot start the thread of the audit log", ret);
 	sd_notify(0, "READY=1");
 	watchdog_start();
 	ret = loop_run();
@@ -386,8 +411,7 @@ static void tear_down(void)
 	if (!worker_stop()) {
 		log_err("the state directory %s does not answer: exiting",
 			daemon_state.cfg.state_dir);
-		log_stop();
-		_exit(EXIT_FAILED);
+		exit_failed();
 	}
 	device_exit();
 	cm_exit();
@@ -432,6 +456,8 @@ static int enter_sandbox(const struct config *cfg)
 	ret = ret ?: sandbox_allow(cfg->state_dir, SANDBOX_MANAGE) ?:
 	      sandbox_allow(CONFIG_RUN_DIR, SANDBOX_MANAGE) ?:
 	      sandbox_allow_beside(cfg->control ?: CONFIG_CONTROL, SANDBOX_MANAGE);
+	if (!ret && cfg->audit)
+		ret = sandbox_allow_beside(cfg->audit, SANDBOX_CREATE);
 	if (!ret && cfg->directories)
 		ret = keep_configured(cfg);
 	ret = ret ?: sandbox_enter();
@@ -446,7 +472,7 @@ static int run(struct config *cfg)
 
 	if (ret)
 		return fail("cannot start the event loop", ret);
-	if (enter_sandbox(cfg))
+	if (enter_sandbox(cfg) || audit_open(cfg->audit))
 		return EXIT_FAILED;
 	ret = session_init(session_gone);
 	if (ret)
@@ -530,6 +556,7 @@ int main(int argc, char **argv)
 		log_setup(cfg->log_level);
 		ret = run(cfg);
 		tear_down();
+		audit_stop(ret);
 		if (ret == EXIT_DONE)
 			log_info("done");
 		log_stop();

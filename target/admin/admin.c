@@ -8,7 +8,9 @@
 #include <stdio.h>
 
 #include "admin/admin.h"
+#include "admin/admin_audit.h"
 #include "admin/admin_step.h"
+#include "base/audit.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/util.h"
@@ -138,6 +140,7 @@ static void reload_settings(struct config *is, const struct config *fresh)
 	needs_restart("state-dir", same_text(is->state_dir, fresh->state_dir));
 	needs_restart("io-threads", is->io_threads == fresh->io_threads);
 	needs_restart("control", same_text(is->control, fresh->control));
+	needs_restart("audit", same_text(is->audit, fresh->audit));
 	needs_restart("directories", same_text(is->directories, fresh->directories));
 }
 
@@ -448,6 +451,7 @@ static void request_over(int ret)
 		a->bytes = e->store.size;
 	}
 	TAILQ_REMOVE(&admin.queue, a, entry);
+	admin_audit_done(a);
 	a->done(a);
 	request_begin();
 }
@@ -537,6 +541,7 @@ static void refuse_busy(struct admin *a)
 	a->error = -EBUSY;
 	snprintf(a->why, sizeof(a->why), "busy: the daemon is still at \"%s\"%s%s", text,
 		 e ? ", export " : "", e ? e->cfg->name : "");
+	admin_audit_done(a);
 	a->done(a);
 }
 
@@ -595,6 +600,8 @@ void admin_submit(struct admin *a)
 {
 	bool idle = TAILQ_EMPTY(&admin.queue);
 
+	if (a->op == ADMIN_RELOAD)
+		audit_reopen();
 	if (admin.late && !a->patient) {
 		refuse_busy(a);
 		return;

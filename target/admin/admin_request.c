@@ -43,12 +43,12 @@ void admin_free(struct admin *a)
 }
 
 /**
- * admin_text - a request in words
- * @a: submitted
- * @text: filled
- * @size: of it, ADMIN_TEXT bytes
+ * admin_word - what a request asks for, in a word
+ * @op: that
+ *
+ * Return: it.
  */
-void admin_text(const struct admin *a, char *text, size_t size)
+const char *admin_word(enum admin_op op)
 {
 	static const char * const words[] = {
 		[ADMIN_ADD] = "add", [ADMIN_REMOVE] = "remove",
@@ -56,5 +56,16 @@ void admin_text(const struct admin *a, char *text, size_t size)
 		[ADMIN_RELOAD] = "reload",
 	};
 
-	snprintf(text, size, "%s%s%s", words[a->op], a->name[0] ? " " : "", a->name);
+	return words[op];
+}
+
+/**
+ * admin_text - a request in words
+ * @a: submitted
+ * @text: filled
+ * @size: of it, ADMIN_TEXT bytes
+ */
+void admin_text(const struct admin *a, char *text, size_t size)
+{
+	snprintf(text, size, "%s%s%s", admin_word(a->op), a->name[0] ? " " : "", a->name);
 }

@@ -53,6 +53,8 @@ TAILQ_HEAD(admin_changes, admin_change);
  * @size: RESIZE: bytes, of an export that was given its size; or 0
  * @force: REMOVE and REOPEN: end the sessions that use it
  * @patient: waits for its turn as long as it takes
+ * @uid: user that asks
+ * @by_signal: it was asked for by SIGHUP; else at the control socket
  * @owner: for @done
  * @done: in the loop, when it is over, well or not; releases it with admin_free()
  * @error: outcome: 0 or -errno
@@ -68,6 +70,8 @@ struct admin {
 	uint64_t size;
 	bool force;
 	bool patient;
+	uid_t uid;
+	bool by_signal;
 	void *owner;
 	void (*done)(struct admin *a);
 	int error;
@@ -78,6 +82,7 @@ struct admin {
 
 struct admin *admin_alloc(enum admin_op op);
 void admin_free(struct admin *a);
+const char *admin_word(enum admin_op op);
 void admin_text(const struct admin *a, char *text, size_t size);
 
 #endif

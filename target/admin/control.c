@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "admin/admin.h"
+#include "admin/admin_audit.h"
 #include "admin/control.h"
 #include "admin/control_request.h"
 #include "base/log.h"
@@ -347,6 +348,7 @@ enum phase {
  * @source: its descriptor
  * @timer: of @phase
  * @phase: what it is at
+ * @uid: user of the peer
  * @admin: its request that is under way, or NULL
  * @in: what it has sent
  * @nr_in: bytes
@@ -360,6 +362,7 @@ struct client {
 	struct loop_source source;
 	struct loop_timer timer;
 	enum phase phase;
+	uid_t uid;
 	struct admin *admin;
 	char in[CONTROL_LINE];
 	size_t nr_in;
@@ -509,6 +512,7 @@ static void request_handle(struct client *c, const char *line, size_t len)
 		client_answer(c, control_sessions(request.name));
 	} else {
 		request.admin->owner = c;
+		request.admin->uid = c->uid;
 		request.admin->done = request_done;
 		c->admin = request.admin;
 		admin_submit(request.admin);
@@ -570,16 +574,17 @@ static void client_ready(struct loop_source *src)
 		client_on(c);
 }
 
-static bool may_connect(int fd)
+static bool may_connect(int fd, uid_t *uid)
 {
-	socklen_t len = sizeof(struct ucred);
-	struct ucred who;
+	struct ucred who = { .uid = (uid_t)-1 };
+	socklen_t len = sizeof(who);
+	bool known = !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) &&
-	       (!who.uid || who.uid == geteuid());
+	*uid = who.uid;
+	return known && (!who.uid || who.uid == geteuid());
 }
 
-static void client_new(int fd)
+static void client_new(int fd, uid_t uid)
 {
 	struct client *c = calloc(1, sizeof(*c));
 
@@ -589,6 +594,7 @@ static void client_new(int fd)
 	}
 	c->source = (struct loop_source){ .fd = fd, .ready = client_ready };
 	c->timer.expired = client_expired;
+	c->uid = uid;
 	if (loop_add(&c->source)) {
 		close(fd);
 		free(c);
@@ -608,6 +614,9 @@ static void listen_again(struct loop_timer *timer)
 static void listen_ready(struct loop_source *src)
 {
 	int fd = accept4(src->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	const char *why;
+	bool allowed;
+	uid_t uid;
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 		       errno == ENOMEM)) {
@@ -617,12 +626,14 @@ static void listen_ready(struct loop_source *src)
 	}
 	if (fd < 0)
 		return;
-	if (control.nr < CONTROL_CLIENTS && may_connect(fd)) {
-		client_new(fd);
+	allowed = may_connect(fd, &uid);
+	if (control.nr < CONTROL_CLIENTS && allowed) {
+		client_new(fd, uid);
 		return;
 	}
-	log_peer(NULL, LOG_WARNING, "control: a connection is refused: %s",
-		 control.nr < CONTROL_CLIENTS ? "not the user of the daemon" : "too many");
+	why = allowed ? "too many" : "not the user of the daemon";
+	log_peer(NULL, LOG_WARNING, "control: a connection is refused: %s", why);
+	admin_audit_refused(uid, why);
 	close(fd);
 }
 

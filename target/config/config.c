@@ -82,6 +82,7 @@ void config_free(struct config *cfg)
 	free(cfg->name);
 	free(cfg->state_dir);
 	free(cfg->control);
+	free(cfg->audit);
 	free(cfg->allow_address);
 	free(cfg->directories);
 }

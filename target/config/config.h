@@ -150,6 +150,7 @@ TAILQ_HEAD(export_config_list, export_config);
  * @io_threads: threads for each file without a cache
  * @control: path of the socket for the administrator; NULL: CONFIG_CONTROL, if that
  *	can be had
+ * @audit: file of the audit log; NULL: there is none
  * @allow_address: networks from which connections are taken; NULL: any
  * @directories: where files are that may be written, absolute paths with ':' between them;
  *	NULL: anywhere
@@ -184,6 +185,7 @@ struct config {
 	uint64_t max_logins_addr;
 	uint64_t io_threads;
 	char *control;
+	char *audit;
 	char *allow_address;
 	char *directories;
 	uint64_t seen;

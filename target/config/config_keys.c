@@ -317,6 +317,8 @@ const struct config_key config_target_keys[] = {
 	  set_number, TARGET(io_threads), 1, 64 },
 	{ "control", "PATH", "socket of \"rdmablk target\" (/run/rdmablkd/control)",
 	  set_string, TARGET(control) },
+	{ "audit", "FILE", "write an audit log, JSON lines, to this file (none)",
+	  set_string, TARGET(audit) },
 	{ "allow-address", "NET[,NET]...",
 	  "take connections from these addresses and networks only (any)",
 	  set_networks, TARGET(allow_address) },

@@ -18,6 +18,7 @@
 #include "session/listener.h"
 #include "session/login.h"
 #include "session/session.h"
+#include "session/session_audit.h"
 #include "wire/mac.h"
 #include "wire/wire.h"
 
@@ -122,6 +123,7 @@ static void refuse(const struct cm_event *ev, const struct wire_request *req,
 	else
 		log_peer(peer, LOG_WARNING, "connection from %s: refused: %s", text,
 			 rdmablk_reason_text(reason));
+	session_audit_connection(peer, req, reason);
 	conn_reject(ev->id, reason);
 }
 

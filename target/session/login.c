@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "session/login.h"
+#include "session/session_audit.h"
 #include "wire/mac.h"
 
 /* What RDMABLK_AUTH_NONE uses for K; wire header, "Labels of the MACs". */
@@ -254,9 +255,12 @@ static unsigned int admit(struct session *s, struct export *e)
 		return reason;
 	/* releases come from workers at the earliest: the list holds still */
 	LIST_FOREACH(held, &e->leases, entry)
-		if (held->verdict)
-			session_end(container_of(held, struct session, lease),
-				    held->verdict);
+		if (held->verdict) {
+			struct session *loser = container_of(held, struct session, lease);
+
+			session_audit_takeover(s, loser, held->verdict);
+			session_end(loser, held->verdict);
+		}
 	return fault(FAULT_GRANT_EARLY) ? RDMABLK_OK : RDMABLK_R_FENCING;
 }
 
@@ -347,6 +351,7 @@ static void register_done(struct job *job)
 		return;
 	session_set_state(s, SESSION_GRANTED);
 	s->granted = true;
+	session_audit_login(s);
 	session_login_timer(s);
 	reason = send_grant(s);
 	if (reason) {

@@ -57,6 +57,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "session/session.h"
+#include "session/session_audit.h"
 #include "wire/mac.h"
 
 #define LINGER_MS	1000	/* time for the peer to disconnect after the last message */
@@ -526,6 +527,8 @@ static void destroy_done(struct job *job)
 		  (unsigned long long)s->refused_joins,
 		  (unsigned long long)commands_of(s),
 		  (unsigned long long)done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE]);
+	if (s->granted)
+		session_audit_end(s, commands_of(s));
 	login_slot_put(s);
 	if (s->known)
 		quota_live_put(session_peer(s));
@@ -831,6 +834,8 @@ void session_end(struct session *s, unsigned int reason)
 	if (returns)		/* session_closed() says until when */
 		export_await(s->export, INT64_MAX);
 	log_state(s, reason_level(reason), "closing: %s", rdmablk_reason_text(reason));
+	if (!s->granted)
+		session_audit_refused(s, reason);
 	s->end.reason = reason;
 	s->lease.ending = true;
 	s->end.began = loop_now();

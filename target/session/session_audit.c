@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the audit log says about sessions. A session is in it twice: when it is granted, since
+ * from then on its initiator has the keys, and when nothing of it is left.
+ */
+#include "base/audit.h"
+#include "base/util.h"
+#include "session/session_audit.h"
+
+static void add_reason(struct json_object *line, unsigned int reason)
+{
+	audit_number(line, "reason", reason);
+	audit_text(line, "reason_text", rdmablk_reason_text(reason));
+}
+
+static void add_host(struct json_object *line, const struct session *s)
+{
+	audit_text(line, "address", s->peer_text);
+	audit_uuid(line, "host_id", s->wish.host_id);
+	audit_text(line, "host", s->wish.host_name);
+}
+
+static void add_session(struct json_object *line, const struct session *s)
+{
+	audit_id(line, "session_id", s->id);
+	audit_text(line, "export", s->wish.export_name);
+	add_host(line, s);
+}
+
+/**
+ * session_audit_login - a session is granted
+ * @s: session
+ */
+void session_audit_login(const struct session *s)
+{
+	struct json_object *line = audit_line("login");
+
+	add_session(line, s);
+	audit_number(line, "queues", s->share.queues);
+	audit_bool(line, "read_only", !s->lease.writer);
+	audit_bool(line, "shared", s->grant_flags & RDMABLK_GRANT_SHARED);
+	audit_bool(line, "steal", s->wish.flags & RDMABLK_HELLO_STEAL);
+	audit_bool(line, "resume", s->wish.flags & RDMABLK_HELLO_RESUME);
+	audit_write(line);
+}
+
+/**
+ * session_audit_takeover - a login ends the session of another, or of its own past
+ * @s: of the login
+ * @loser: session that ends
+ * @reason: enum rdmablk_reason of that
+ */
+void session_audit_takeover(const struct session *s, const struct session *loser,
+			    unsigned int reason)
+{
+	struct json_object *line = audit_line("takeover");
+	struct json_object *lost = line ? json_object_new_object() : NULL;
+
+	add_session(line, s);
+	add_reason(line, reason);
+	audit_id(lost, "session_id", loser->id);
+	add_host(lost, loser);
+	if (line)
+		json_object_object_add(line, "loser", lost);
+	audit_write(line);
+}
+
+/**
+ * session_audit_end - a session that was granted is gone
+ * @s: session
+ * @commands: done for it
+ */
+void session_audit_end(const struct session *s, uint64_t commands)
+{
+	struct json_object *line = audit_line("end");
+
+	add_session(line, s);
+	add_reason(line, s->end.reason);
+	audit_number(line, "duration_ms", (uint64_t)(loop_now() - s->born));
+	audit_number(line, "messages", s->heard.messages);
+	audit_number(line, "keepalives", s->heard.keepalives);
+	audit_number(line, "refused_joins", s->refused_joins);
+	audit_number(line, "commands", commands);
+	audit_number(line, "flushes",
+		     s->cmdqs.counts.done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE]);
+	audit_write(line);
+}
+
+/* The initiator is told less. */
+static const char *detail_of(const struct session *s, unsigned int reason)
+{
+	return reason == RDMABLK_R_NO_EXPORT && export_find(s->wish.export_name) ?
+	       "allow-address of the export" : NULL;
+}
+
+/**
+ * session_audit_refused - a login ends that was not granted
+ * @s: its session
+ * @reason: enum rdmablk_reason
+ */
+void session_audit_refused(const struct session *s, unsigned int reason)
+{
+	struct json_object *line = audit_refusal(session_peer(s));
+
+	audit_text(line, "what", "login");
+	add_session(line, s);
+	add_reason(line, reason);
+	audit_text(line, "detail", detail_of(s, reason));
+	audit_write(line);
+}
+
+/**
+ * session_audit_connection - a connection is refused
+ * @peer: address of the initiator
+ * @req: what it asks for, as far as that is known
+ * @reason: enum rdmablk_reason
+ */
+void session_audit_connection(const struct sockaddr *peer, const struct wire_request *req,
+			      unsigned int reason)
+{
+	struct json_object *line = audit_refusal(peer);
+	char text[ADDR_TEXT];
+
+	value_address_text(peer, text, false);
+	audit_text(line, "what", req->session_id ? "queue" : "connection");
+	audit_id(line, "session_id", req->session_id);
+	audit_text(line, "export", NULL);
+	audit_text(line, "address", text);
+	audit_uuid(line, "host_id", NULL);
+	audit_text(line, "host", NULL);
+	add_reason(line, reason);
+	audit_text(line, "detail", reason == RDMABLK_R_NO_EXPORT ?
+		   "allow-address of the daemon" : NULL);
+	audit_write(line);
+}

@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The audit log has a line for each login, theft, refusal and end, for each change of the
+# administrator and of a reload, with the user that asked, and for start and stop: no more, no
+# fewer. It is a file for its owner alone. The sandbox lets the daemon make the next one when
+# the log was moved away. A daemon that cannot open it does not start.
+
+# shellcheck source=tests/cases/target/lib.sh
+source "$RDMABLK_TOP/tests/cases/target/lib.sh"
+require jq setpriv
+
+DIR=/tmp/audit AUDIT=/tmp/audit/log CONFIG=/tmp/rdmablkd.conf CONTROL=/run/rdmablkd/control
+# RDMABLK_HELLO_STEAL, RDMABLK_R_*
+STEAL=2 NO_EXPORT=16 BUSY=18 FENCING=20 LOGOUT=64 STOLEN=67
+
+configure() {
+	printf '[target]\nlisten = %s\ninsecure = yes\naudit = %s\ndirectories = /tmp/disks\n' \
+		"$TARGET_ADDR" $AUDIT >$CONFIG
+	printf '[export %s]\ntype = memory\nsize = 8M\n' "$@" >>$CONFIG
+}
+
+# said EVENT N: the log has N lines of an event by now
+said() {
+	(($(jq -c "select(.event == \"$1\")" $AUDIT | wc -l) == $2))
+}
+
+# expect_said EVENT N
+expect_said() {
+	wait_until "$PATIENCE" said "$1" "$2" ||
+		fail "not $2 lines of $1 in the audit log: $(cat $AUDIT)"
+}
+
+mkdir $DIR /tmp/disks
+configure a
+start_target --config $CONFIG
+expect_said start 1
+expect 600 "$(stat -c %a $AUDIT)" "the mode of the audit log"
+
+# Had, refused, stolen
+hold first --host 1 --queues 2 "$TARGET_ADDR" a
+expect_said login 1
+probe $BUSY --host 2 a io
+probe $NO_EXPORT --host 2 none io
+probe $FENCING --host 2 --flags $STEAL a io
+expect_said end 1
+probe 0 --host 2 --flags $STEAL a io
+expect_said end 2
+
+# Changed, by the socket and by SIGHUP; the log is moved away in between
+"$RDMABLK" target add b,memory,size=4M,hugepages=no
+"$RDMABLK" target remove b
+run_expect 1 'there is no export b' "$RDMABLK" target remove b
+chmod 666 $CONTROL
+run_expect 1 '' setpriv --reuid 65534 --regid 65534 --clear-groups "$RDMABLK" target list
+mv $AUDIT $AUDIT.1
+configure a c
+kill -HUP "$TARGET_PID"
+wait_until "$PATIENCE" test -s $AUDIT || fail "there is no new audit log"
+expect_said change 1
+stop_target
+expect 0 "$TARGET_STATUS" "the daemon's exit status"
+
+cat $AUDIT.1 $AUDIT >/tmp/all
+jq -r 'select(.event != "end") |
+	[.event, .what, .address, .host, .export, .reason, .request, .name, .uid, .error,
+	 .loser.host] | map(select(. != null)) | join(" ")' /tmp/all | uniq >/tmp/got
+cat >/tmp/want <<END
+start
+login $TARGET_ADDR probe1 a
+refused login $TARGET_ADDR probe2 a $BUSY
+refused login $TARGET_ADDR probe2 none $NO_EXPORT
+takeover $TARGET_ADDR probe2 a $STOLEN probe1
+refused login $TARGET_ADDR probe2 a $FENCING
+login $TARGET_ADDR probe2 a
+admin b add 0
+admin b remove 0
+admin b remove 0 ENOENT
+refused control 65534
+admin reload 0
+change export c 0
+stop
+END
+diff /tmp/want /tmp/got || fail "the audit log is another one"
+expect "probe1 $STOLEN, probe2 $LOGOUT" "$(jq -rs '[.[] | select(.event == "end")] | sort_by(.host) |
+	map("\(.host) \(.reason)") | join(", ")' /tmp/all)" "the ends"
+expect 'true' "$(jq -s '[.[].seq] == [range(1; length + 1)] and all(.[]; .lost == 0)' /tmp/all)" \
+	"whether no number is missing"
+expect "$(jq -c 'select(.event == "login") | [.session_id, .queues, .steal]' /tmp/all | head -1)" \
+	"[$(jq -c 'select(.event == "takeover") | .loser.session_id' /tmp/all),2,false]" \
+	"the session that was lost"
+
+# No audit log, no daemon
+mkfifo $DIR/pipe
+run_expect 1 "cannot open the audit log $DIR/pipe: not a regular file" \
+	timeout 60 "$RDMABLKD" --config $CONFIG --audit $DIR/pipe

@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The audit log: its lines say what happened and nothing else, whatever a peer calls itself;
+ * lines that are missing are seen; nobody waits for the disk; the file is what it must be.
+ *
+ * Sources: target/base/audit.c target/base/lines.c target/session/session_audit.c
+ *	   target/admin/admin_audit.c
+ */
+#include <arpa/inet.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "../../target/admin/admin_audit.h"
+#include "../../target/base/audit.h"
+#include "../../target/base/log.h"
+#include "../../target/base/util.h"
+#include "../../target/session/session_audit.h"
+#include "target_files.h"
+
+#define SCHEMA	UNIT_DIR "/../../Documentation/json/rdmablkd-audit.schema.json"
+#define CHECKER	UNIT_DIR "/../lib/schema.py"
+#define BURST	20	/* refusals of an address */
+#define RING	512	/* lines that wait */
+#define LOGINS	400U	/* with the refusals no more than can wait */
+#define HOSTILE	"\"},{\"event\":\"stop\"\\\n\x1b[2J\xff\xc3"
+
+static struct json_object *lines[4096];
+static unsigned int nr;
+static char file[256];
+
+static const char *name_of(const char *name)
+{
+	snprintf(file, sizeof(file), "%s", files_path(name));
+	return file;
+}
+
+static void forget(void)
+{
+	while (nr)
+		json_object_put(lines[--nr]);
+}
+
+/* Each line of the file, which must be an object and nothing more. */
+static unsigned int read_lines(const char *name)
+{
+	FILE *f = fopen(files_path(name), "re");
+	char text[8192];
+
+	assert_non_null(f);
+	forget();
+	while (fgets(text, sizeof(text), f)) {
+		struct json_tokener *tok = json_tokener_new();
+
+		assert_true(text[strlen(text) - 1] == '\n');
+		assert_true(nr < ARRAY_SIZE(lines));
+		json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
+		lines[nr] = json_tokener_parse_ex(tok, text, (int)strlen(text) - 1);
+		if (!lines[nr] || json_tokener_get_parse_end(tok) != strlen(text) - 1)
+			fail_msg("no line of JSON: %s", text);
+		nr++;
+		json_tokener_free(tok);
+	}
+	fclose(f);
+	return nr;
+}
+
+static struct json_object *value(unsigned int line, const char *key)
+{
+	struct json_object *v = NULL;
+
+	assert_true(line < nr);
+	if (!json_object_object_get_ex(lines[line], key, &v))
+		fail_msg("line %u has no %s: %s", line, key,
+			 json_object_to_json_string(lines[line]));
+	return v;
+}
+
+static const char *text(unsigned int line, const char *key)
+{
+	return json_object_get_string(value(line, key)) ?: "null";
+}
+
+static uint64_t number(unsigned int line, const char *key)
+{
+	assert_true(json_object_is_type(value(line, key), json_type_int));
+	return json_object_get_uint64(value(line, key));
+}
+
+static bool yes(unsigned int line, const char *key)
+{
+	assert_true(json_object_is_type(value(line, key), json_type_boolean));
+	return json_object_get_boolean(value(line, key));
+}
+
+static void begin(const char *name)
+{
+	alarm(60);	/* ends a test that waits for the disk for ever */
+	unlink(files_path(name));
+	assert_int_equal(audit_open(name_of(name)), 0);
+	assert_int_equal(audit_start(), 0);
+}
+
+static void plain(uint64_t i)
+{
+	struct json_object *line = audit_line("plain");
+
+	audit_number(line, "i", i);
+	audit_write(line);
+}
+
+static struct session session = {
+	.id = 0x1234,
+	.peer_text = "10.0.0.7",
+	.wish = { .export_name = "disk0", .host_name = "web1", .host_id = { 1, 2 },
+		  .flags = RDMABLK_HELLO_STEAL },
+	.lease = { .writer = true },
+	.share = { .queues = 3 },
+	.grant_flags = RDMABLK_GRANT_SHARED,
+	.heard = { .messages = 5, .keepalives = 4 },
+	.refused_joins = 2,
+	.end = { .reason = RDMABLK_R_LOGOUT },
+};
+
+static void peer_is(struct session *s, const char *address)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&s->peer;
+
+	in->sin_family = AF_INET;
+	assert_int_equal(inet_pton(AF_INET, address, &in->sin_addr), 1);
+}
+
+static void expect_head(unsigned int line, const char *event)
+{
+	const char *time = text(line, "time");
+	int year, us, end = 0;
+
+	assert_string_equal(text(line, "event"), event);
+	assert_int_equal(number(line, "seq"), line + 1);
+	assert_int_equal(number(line, "version"), 1);
+	assert_int_equal(number(line, "lost"), 0);
+	if (sscanf(time, "%4d-%*2d-%*2dT%*2d:%*2d:%*2d.%6dZ%n", &year, &us, &end) != 2 ||
+	    strlen(time) != 27 || (size_t)end != strlen(time) || year < 2024)
+		fail_msg("no time: %s", time);
+}
+
+static void expect_session(unsigned int line)
+{
+	assert_string_equal(text(line, "session_id"), "0000000000001234");
+	assert_string_equal(text(line, "export"), "disk0");
+	assert_string_equal(text(line, "address"), "10.0.0.7");
+	assert_string_equal(text(line, "host"), "web1");
+	assert_string_equal(text(line, "host_id"), "01020000-0000-0000-0000-000000000000");
+}
+
+static void admin_lines(void)
+{
+	struct admin_change changes[] = {
+		{ .name = "disk1", .action = "kept" },
+		{ .name = "disk2", .action = "added" },
+		{ .name = "listen", .setting = true, .why = "needs a restart" },
+	};
+	struct admin a = { .op = ADMIN_RESIZE, .name = "disk0", .uid = 1007, .bytes = 8192 };
+
+	TAILQ_INIT(&a.changes);
+	admin_audit_done(&a);
+	a.op = ADMIN_ADD;
+	a.error = -EINVAL;
+	snprintf(a.why, sizeof(a.why), "%s", HOSTILE);
+	admin_audit_done(&a);
+	a = (struct admin){ .op = ADMIN_RELOAD, .by_signal = true };
+	TAILQ_INIT(&a.changes);
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++)
+		TAILQ_INSERT_TAIL(&a.changes, &changes[i], entry);
+	admin_audit_done(&a);
+	admin_audit_refused(65534, "too many");
+}
+
+static void write_events(void)
+{
+	struct session loser = { .id = 0x99, .peer_text = "10.0.0.8" };
+	struct wire_request req = { .session_id = 0x77 };
+
+	peer_is(&session, "10.0.0.7");
+	peer_is(&loser, "10.0.0.8");
+	session.cmdqs.counts.done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE] = 6;
+	session.born = loop_now() - 1500;
+	begin("events");
+	session_audit_login(&session);
+	session_audit_takeover(&session, &loser, RDMABLK_R_STOLEN);
+	session_audit_end(&session, 9);
+	session_audit_refused(&session, RDMABLK_R_BUSY);
+	session_audit_connection(session_peer(&loser), &req, RDMABLK_R_JOIN_MAC);
+	admin_lines();
+	audit_stop(0);
+}
+
+static void expect_begun(void)
+{
+	struct json_object *loser;
+
+	expect_head(0, "login");
+	expect_session(0);
+	assert_int_equal(number(0, "queues"), 3);
+	assert_false(yes(0, "read_only"));
+	assert_true(yes(0, "shared"));
+	assert_true(yes(0, "steal"));
+	assert_false(yes(0, "resume"));
+
+	expect_head(1, "takeover");
+	expect_session(1);
+	assert_int_equal(number(1, "reason"), RDMABLK_R_STOLEN);
+	loser = value(1, "loser");
+	assert_string_equal(json_object_get_string(json_object_object_get(loser, "session_id")),
+			    "0000000000000099");
+	assert_string_equal(json_object_get_string(json_object_object_get(loser, "address")),
+			    "10.0.0.8");
+}
+
+static void expect_ended(void)
+{
+	expect_head(2, "end");
+	expect_session(2);
+	assert_string_equal(text(2, "reason_text"), rdmablk_reason_text(RDMABLK_R_LOGOUT));
+	assert_true(number(2, "duration_ms") >= 1500);
+	assert_int_equal(number(2, "messages"), 5);
+	assert_int_equal(number(2, "keepalives"), 4);
+	assert_int_equal(number(2, "refused_joins"), 2);
+	assert_int_equal(number(2, "commands"), 9);
+	assert_int_equal(number(2, "flushes"), 6);
+
+	expect_head(3, "refused");
+	expect_session(3);
+	assert_string_equal(text(3, "what"), "login");
+	assert_int_equal(number(3, "reason"), RDMABLK_R_BUSY);
+
+	expect_head(4, "refused");
+	assert_string_equal(text(4, "what"), "queue");
+	assert_string_equal(text(4, "session_id"), "0000000000000077");
+	assert_string_equal(text(4, "address"), "10.0.0.8");
+	assert_int_equal(number(4, "reason"), RDMABLK_R_JOIN_MAC);
+}
+
+static void expect_changed(void)
+{
+	expect_head(5, "admin");
+	assert_string_equal(text(5, "request"), "resize");
+	assert_string_equal(text(5, "export"), "disk0");
+	assert_int_equal(number(5, "uid"), 1007);
+	assert_string_equal(text(5, "by"), "control");
+	assert_string_equal(text(5, "error"), "null");
+	assert_int_equal(number(5, "size"), 8192);
+
+	expect_head(6, "admin");
+	assert_string_equal(text(6, "error"), "EINVAL");
+	assert_string_equal(text(6, "detail"), "\"},{\"event\":\"stop\"\\\n\x1b[2J??");
+
+	expect_head(7, "admin");
+	assert_string_equal(text(7, "request"), "reload");
+	assert_string_equal(text(7, "by"), "signal");
+
+	expect_head(8, "change");
+	assert_string_equal(text(8, "name"), "disk2");
+	assert_string_equal(text(8, "what"), "export");
+	assert_string_equal(text(8, "action"), "added");
+
+	expect_head(9, "change");
+	assert_string_equal(text(9, "name"), "listen");
+	assert_string_equal(text(9, "what"), "setting");
+	assert_string_equal(text(9, "action"), "null");
+	assert_string_equal(text(9, "detail"), "needs a restart");
+
+	expect_head(10, "refused");
+	assert_string_equal(text(10, "what"), "control");
+	assert_int_equal(number(10, "uid"), 65534);
+
+	expect_head(11, "stop");
+	assert_int_equal(number(11, "status"), 0);
+}
+
+static void each_event_has_its_line(void **state)
+{
+	(void)state;
+	write_events();
+	assert_int_equal(read_lines("events"), 12);
+	expect_begun();
+	expect_ended();
+	expect_changed();
+	forget();
+}
+
+static void lines_follow_the_schema(void **state)
+{
+	char command[1024];
+	int ret;
+
+	(void)state;
+	if (access(CHECKER, R_OK)) {	/* a copy of the sources alone */
+		printf("SKIP no " CHECKER "\n");
+		return;
+	}
+	begin("schema");
+	audit_write(audit_line("stop"));	/* lacks "status" */
+	audit_stop(0);
+	write_events();
+	snprintf(command, sizeof(command), "python3 " CHECKER " " SCHEMA " %s",
+		 files_path("events"));
+	ret = system(command);
+	assert_true(WIFEXITED(ret));
+	if (WEXITSTATUS(ret) == 77) {
+		printf("SKIP no python3-jsonschema: the schema of the audit log\n");
+		return;
+	}
+	assert_int_equal(WEXITSTATUS(ret), 0);
+	snprintf(command, sizeof(command), "python3 " CHECKER " " SCHEMA " %s 2>/dev/null",
+		 files_path("schema"));
+	ret = system(command);
+	assert_true(WIFEXITED(ret) && WEXITSTATUS(ret) == 1);
+}
+
+static void names_of_peers_stay_texts(void **state)
+{
+	struct session s = { .id = 1 };
+
+	(void)state;
+	peer_is(&s, "10.0.0.9");
+	snprintf(s.wish.host_name, sizeof(s.wish.host_name), "%s", HOSTILE);
+	snprintf(s.wish.export_name, sizeof(s.wish.export_name), "%s", HOSTILE);
+	begin("hostile");
+	session_audit_refused(&s, RDMABLK_R_BUSY);
+	audit_stop(0);
+	assert_int_equal(read_lines("hostile"), 2);
+	assert_string_equal(text(0, "host"), "\"},{\"event\":\"stop\"\\\n\x1b[2J??");
+	assert_string_equal(text(0, "export"), text(0, "host"));
+	assert_string_equal(text(0, "event"), "refused");
+	forget();
+}
+
+static void an_address_has_so_many_lines_of_refusals(void **state)
+{
+	struct session other = { .id = 2 };
+
+	(void)state;
+	audit_window_ms = 100000;
+	peer_is(&session, "10.1.0.1");
+	peer_is(&other, "10.1.0.2");
+	begin("flood");
+	for (unsigned int i = 0; i < LOGINS; i++) {
+		session_audit_refused(&session, RDMABLK_R_BUSY);
+		session_audit_login(&other);	/* has no such limit */
+	}
+	session_audit_refused(&other, RDMABLK_R_BUSY);
+	audit_window_ms = -1;
+	session_audit_refused(&session, RDMABLK_R_BUSY);
+	audit_window_ms = 100000;
+	for (unsigned int i = 0; i < BURST + 3; i++)
+		session_audit_refused(&session, RDMABLK_R_BUSY);
+	audit_stop(0);
+	audit_window_ms = 10000;
+	read_lines("flood");
+	assert_int_equal(nr, LOGINS + BURST + 1 + 1 + BURST - 1 + 1);
+	assert_int_equal(number(BURST + LOGINS, "left_out"), 0);
+	assert_int_equal(number(BURST + LOGINS + 1, "left_out"), LOGINS - BURST);
+	assert_int_equal(number(BURST + LOGINS + 2, "left_out"), 0);
+	assert_int_equal(number(nr - 1, "left_out"), 4);
+	/* Lines that are left out have no numbers. */
+	assert_int_equal(number(nr - 1, "seq"), nr);
+	forget();
+}
+
+static void forgotten_addresses_are_counted(void **state)
+{
+	uint64_t sum = 0;
+
+	(void)state;
+	audit_window_ms = 100000;
+	peer_is(&session, "10.2.0.0");
+	begin("many");
+	for (unsigned int i = 0; i < BURST + 7; i++)
+		session_audit_refused(&session, RDMABLK_R_BUSY);
+	usleep(2000);	/* its window is the oldest from here on */
+	for (unsigned int i = 1; i < 300; i++) {
+		struct sockaddr_in *in = (struct sockaddr_in *)&session.peer;
+
+		in->sin_addr.s_addr = htonl(0x0a020000 + i);
+		session_audit_refused(&session, RDMABLK_R_BUSY);
+	}
+	audit_stop(0);
+	audit_window_ms = 10000;
+	read_lines("many");
+	for (unsigned int i = 0; i < nr - 1; i++)
+		sum += number(i, "left_out_others");
+	assert_int_equal(sum, 7);
+	assert_int_equal(number(nr - 1, "left_out"), 0);
+	forget();
+	peer_is(&session, "10.0.0.7");
+}
+
+/* No file of this process may grow beyond this: the disk is full. */
+static void disk_full_at(rlim_t size)
+{
+	struct rlimit limit = { .rlim_cur = size, .rlim_max = RLIM_INFINITY };
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void a_full_disk_loses_lines_that_are_counted(void **state)
+{
+	uint64_t lost = 0, next = 1;
+	const unsigned int all = RING + 100;
+
+	(void)state;
+	audit_retry_ms = 1;
+	audit_stop_ms = 30000;
+	begin("full");
+	disk_full_at(1000);
+	for (unsigned int i = 0; i < all; i++)
+		plain(i);	/* the loop goes on: no line waits for the disk */
+	disk_full_at(RLIM_INFINITY);
+	/* until there is room for a line again */
+	for (unsigned int i = 0; i < 1000; i++) {
+		struct stat st;
+
+		assert_int_equal(stat(files_path("full"), &st), 0);
+		if (st.st_size > 2000)
+			break;
+		usleep(10000);
+	}
+	plain(all);
+	audit_stop(1);
+	audit_stop_ms = 1000;
+	audit_retry_ms = 1000;
+	read_lines("full");
+	for (unsigned int i = 0; i < nr; i++) {
+		next += number(i, "lost");
+		lost += number(i, "lost");
+		assert_int_equal(number(i, "seq"), next);
+		next++;
+	}
+	/* as many as the ring has no place for, less those that were written */
+	assert_true(lost > 80 && lost <= 100);
+	assert_int_equal(nr + lost, all + 2);
+	assert_int_equal(number(nr - 2, "i"), all);
+	forget();
+}
+
+static bool has(const char *name)
+{
+	struct stat st;
+
+	return !stat(files_path(name), &st) && st.st_size > 0;
+}
+
+static void a_moved_file_is_left(void **state)
+{
+	char to[256];
+
+	(void)state;
+	begin("now");
+	plain(0);
+	snprintf(to, sizeof(to), "%s", files_path("then"));
+	for (unsigned int i = 0; i < 1000 && !has("now"); i++)
+		usleep(10000);
+	assert_int_equal(rename(files_path("now"), to), 0);
+	audit_reopen();
+	plain(1);
+	audit_stop(0);
+	assert_int_equal(read_lines("then"), 1);
+	assert_int_equal(number(0, "seq"), 1);
+	assert_int_equal(read_lines("now"), 2);
+	assert_int_equal(number(0, "seq"), 2);
+	forget();
+}
+
+static void a_name_that_cannot_be_opened_again_leaves_the_file(void **state)
+{
+	char to[256];
+
+	(void)state;
+	begin("kept");
+	snprintf(to, sizeof(to), "%s", files_path("moved"));
+	assert_int_equal(rename(files_path("kept"), to), 0);
+	assert_int_equal(mkfifo(files_path("kept"), 0600), 0);
+	audit_reopen();
+	plain(0);
+	audit_stop(0);
+	assert_int_equal(read_lines("moved"), 2);
+	assert_int_equal(unlink(files_path("kept")), 0);
+	forget();
+}
+
+static void a_line_is_whole_in_the_next_file(void **state)
+{
+	struct stat st;
+	char to[256];
+
+	(void)state;
+	audit_retry_ms = 1;
+	begin("cut");
+	disk_full_at(10);
+	plain(7);
+	do
+		assert_int_equal(stat(files_path("cut"), &st), 0);
+	while (st.st_size < 10);
+	snprintf(to, sizeof(to), "%s", files_path("half"));
+	assert_int_equal(rename(files_path("cut"), to), 0);
+	audit_reopen();
+	do
+		usleep(1000);
+	while (stat(files_path("cut"), &st));
+	disk_full_at(RLIM_INFINITY);
+	audit_stop(0);
+	audit_retry_ms = 1000;
+	assert_int_equal(read_lines("cut"), 2);
+	assert_int_equal(number(0, "i"), 7);
+	forget();
+}
+
+static void expect_refused(const char *path, const char *why)
+{
+	char said[1024], want[512];
+
+	log_keep(said, sizeof(said));
+	assert_true(audit_open(path) < 0);
+	log_keep(NULL, 0);
+	snprintf(want, sizeof(want), "cannot open the audit log %s: %s", path, why);
+	assert_string_equal(said, want);
+	audit_stop(0);
+}
+
+static void only_a_regular_file_will_do(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	alarm(60);	/* a pipe would be waited for */
+	assert_int_equal(mkfifo(files_path("pipe"), 0600), 0);
+	expect_refused(name_of("pipe"), "not a regular file");
+	assert_int_equal(mkdir(files_path("dir"), 0700), 0);
+	expect_refused(name_of("dir"), "not a regular file");
+	assert_int_equal(symlink("elsewhere", files_path("link")), 0);
+	expect_refused(name_of("link"), "a symbolic link");
+	assert_int_equal(access(files_path("elsewhere"), F_OK), -1);
+	expect_refused("/dev/null", "not a regular file");
+	expect_refused(name_of("none/audit"), "No such file or directory");
+	umask(0);
+	begin("mode");
+	audit_stop(0);
+	assert_int_equal(stat(files_path("mode"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	/* A line that is there stays. */
+	assert_int_equal(audit_open(name_of("mode")), 0);
+	assert_int_equal(audit_start(), 0);
+	audit_stop(0);
+	assert_int_equal(read_lines("mode"), 2);
+	assert_int_equal(number(1, "seq"), 1);
+	forget();
+}
+
+static void without_a_file_nothing_happens(void **state)
+{
+	(void)state;
+	assert_int_equal(audit_open(NULL), 0);
+	assert_int_equal(audit_start(), 0);
+	assert_null(audit_line("plain"));
+	session_audit_login(&session);
+	session_audit_takeover(&session, &session, RDMABLK_R_STOLEN);
+	session_audit_refused(&session, RDMABLK_R_BUSY);
+	audit_reopen();
+	audit_stop(0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_a_file_nothing_happens),
+		cmocka_unit_test(each_event_has_its_line),
+		cmocka_unit_test(lines_follow_the_schema),
+		cmocka_unit_test(names_of_peers_stay_texts),
+		cmocka_unit_test(an_address_has_so_many_lines_of_refusals),
+		cmocka_unit_test(forgotten_addresses_are_counted),
+		cmocka_unit_test(a_full_disk_loses_lines_that_are_counted),
+		cmocka_unit_test(a_moved_file_is_left),
+		cmocka_unit_test(a_name_that_cannot_be_opened_again_leaves_the_file),
+		cmocka_unit_test(a_line_is_whole_in_the_next_file),
+		cmocka_unit_test(only_a_regular_file_will_do),
+	};
+
+	log_setup(-1);
+	return cmocka_run_group_tests_name("audit", tests, files_setup, files_teardown);
+}
