@@ -17,6 +17,8 @@
 #   make bench-gate      compares the performance with the reference; part of 'make check'
 #   make bench-record    records a new reference; MERGE=1 keeps the lower of the old and
 #                        the new ratios to nvme-rdma
+#   make fuzz HOURS=N    fuzzes for N hours, goes on where it was, and adds to the ledger,
+#                        Documentation/fuzzing.csv
 #   make lint            style and static analysis
 #   make dist            the sources of this commit as build/rdmablk-VERSION.tar.xz
 #   make install         daemon, tool, man pages, units, udev rule (PREFIX, DESTDIR)
@@ -27,7 +29,7 @@ KDIR	?= $(if $(wildcard $(RUNNING)/Makefile),$(RUNNING))
 PREFIX	?= /usr/local
 VERSION	= $(shell cat $(CURDIR)/VERSION)
 
-.PHONY: all modules target tools man demo check check-quick check-long lint bench \
+.PHONY: all modules target tools man demo check check-quick check-long lint fuzz bench \
 	bench-gate bench-record dist install modules_install clean
 
 all: target tools $(if $(KDIR),modules)
@@ -65,6 +67,10 @@ check-long:
 lint:
 	tests/setup
 	tests/lint
+
+fuzz:
+	tests/setup
+	tests/fuzz/campaign $(HOURS)
 
 # tests/perf/run refuses options that exclude each other.
 bench_set = $(or $(SET),$(if $(filter-out 0,$(WALL)),wall),$(if $(filter-out 0,$(FULL)),matrix))
