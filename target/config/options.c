@@ -11,10 +11,6 @@
 #include "base/util.h"
 #include "config/options.h"
 
-#ifndef RDMABLKD_VERSION
-#define RDMABLKD_VERSION "unknown"
-#endif
-
 enum {
 	OPT_HELP = 'h',
 	OPT_VERSION = 'V',

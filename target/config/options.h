@@ -7,6 +7,10 @@
 
 #include "config/config.h"
 
+#ifndef RDMABLKD_VERSION	/* as for programs that read the sources only */
+#define RDMABLKD_VERSION "unknown"
+#endif
+
 #define OPTIONS_RUN	(-1)	/* nothing to exit for: serve */
 #define OPTIONS_CHECK	(-2)	/* --check, and the configuration has no mistakes */
 
