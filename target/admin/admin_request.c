@@ -43,10 +43,10 @@ void admin_free(struct admin *a)
 }
 
 /**
- * admin_word - what a request asks for, in a word
- * @op: that
+ * admin_word - the word for a kind of request
+ * @op: kind of request
  *
- * Return: it.
+ * Return: the word that the administrator types.
  */
 const char *admin_word(enum admin_op op)
 {

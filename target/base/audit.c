@@ -4,8 +4,8 @@
  * nor a full one keeps the loop waiting. Lines that the disk does not take wait, and are
  * written when it does. Only when too many wait are lines lost. The next line says how many.
  *
- * Each line has a number, one more than the line before, be that written or lost. So whoever
- * reads the file sees lines that are missing.
+ * The number of a line is one more than that of the line before, which may be lost. So a gap in
+ * the numbers shows lines that are missing.
  *
  * A peer can cause refusals without end. An address has some in a window of time, and its
  * next line says how many were left out, which have no numbers. Other lines have no such
@@ -59,7 +59,7 @@ static struct lines ring = {
 
 /**
  * struct audit_peer - refusals of an address
- * @key: log_peer_key() of it
+ * @key: log_peer_key() of the address
  * @start: of the present window, ms; 0: not in use
  * @count: lines in this window
  * @left_out: refusals since the last line of this address
@@ -119,7 +119,7 @@ static const char *open_error(int ret)
 
 /**
  * audit_open - begin an audit log
- * @path: of its file, which is made if there is none; NULL: there is no audit log
+ * @path: path of the file, which is made if it does not exist; NULL: no audit log
  *
  * Lines come after audit_start().
  *
@@ -237,8 +237,8 @@ static struct json_object *new_text(const char *text)
 /**
  * audit_text - add a text to a line
  * @line: of audit_line(), or NULL
- * @key: of it
- * @text: of any peer; null in the line, if there is none or it is empty
+ * @key: key of the value in JSON
+ * @text: text, may be a peer's; NULL or empty: null in the line
  */
 void audit_text(struct json_object *line, const char *key, const char *text)
 {
@@ -248,7 +248,7 @@ void audit_text(struct json_object *line, const char *key, const char *text)
 /**
  * audit_number - add a number to a line
  * @line: of audit_line(), or NULL
- * @key: of it
+ * @key: key of the value in JSON
  * @number: the number
  */
 void audit_number(struct json_object *line, const char *key, uint64_t number)
@@ -259,7 +259,7 @@ void audit_number(struct json_object *line, const char *key, uint64_t number)
 /**
  * audit_bool - add a yes or no to a line
  * @line: of audit_line(), or NULL
- * @key: of it
+ * @key: key of the value in JSON
  * @yes: which
  */
 void audit_bool(struct json_object *line, const char *key, bool yes)
@@ -270,7 +270,7 @@ void audit_bool(struct json_object *line, const char *key, bool yes)
 /**
  * audit_id - add the number of a session to a line
  * @line: of audit_line(), or NULL
- * @key: of it
+ * @key: key of the value in JSON
  * @id: number; null in the line, if it is 0
  */
 void audit_id(struct json_object *line, const char *key, uint64_t id)
@@ -285,7 +285,7 @@ void audit_id(struct json_object *line, const char *key, uint64_t id)
 /**
  * audit_uuid - add an identity to a line
  * @line: of audit_line(), or NULL
- * @key: of it
+ * @key: key of the value in JSON
  * @uuid: identity; null in the line, if it is NULL or all zero
  */
 void audit_uuid(struct json_object *line, const char *key, const uint8_t *uuid)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The list of all sessions: who is in it, who of them waits for a turn or for its initiator,
- * and how many do this or that. Calls nothing that changes a session.
+ * The list of all sessions: finds sessions, those that wait for a turn or for their
+ * initiators, and counts sessions by what they do. Calls nothing that changes a session.
  */
 #include <stdlib.h>
 
