@@ -139,7 +139,7 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 					  "no memory or no room on the device for a control queue" :
 					  "cannot create the control queue");
 	rdmablk_wire_cm_request(&req, RDMABLK_KIND_CONTROL, 0, 0, 0,
-				RDMABLK_VERSION_MIN, RDMABLK_VERSION_MAX);
+				RDMABLK_VERSION_OPEN, RDMABLK_VERSION_OPEN);
 	ret = rdmablk_cm_start_connect(q, &req, 0);
 	if (!ret)
 		ret = s->login.failed_tries ? rdmablk_probe_wait(s, &req, deadline) :

@@ -13,6 +13,7 @@
 
 RDMABLK_ASSERT(sizeof(struct rdmablk_hdr) == RDMABLK_SEALED_MIN);
 RDMABLK_ASSERT(RDMABLK_SEALED_MAX + RDMABLK_SEALED_EXTRA == RDMABLK_CTRL_MSG_MAX);
+RDMABLK_ASSERT(RDMABLK_SEALED_TYPE == RDMABLK_MSG_SEALED);
 
 static void rdmablk_sealed_le(__u8 *to, __u64 n, unsigned int bytes)
 {

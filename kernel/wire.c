@@ -154,7 +154,7 @@ int rdmablk_wire_parse_accept(const void *buf, size_t len, u16 queue, u16 *versi
 	    acc.reserved)
 		return -EBADMSG;
 	*version = le16_to_cpu(acc.version);
-	if (*version < RDMABLK_VERSION_MIN || *version > RDMABLK_VERSION_MAX)
+	if (*version != RDMABLK_VERSION_OPEN)
 		return -EPROTONOSUPPORT;
 	return 0;
 }
@@ -207,8 +207,8 @@ void rdmablk_wire_hello(struct rdmablk_hello *msg, const struct rdmablk_wire_hel
 {
 	*msg = (struct rdmablk_hello) {
 		.hdr			= rdmablk_wire_hdr(RDMABLK_MSG_HELLO),
-		.version_min		= cpu_to_le16(RDMABLK_VERSION_MIN),
-		.version_max		= cpu_to_le16(RDMABLK_VERSION_MAX),
+		.version_min		= cpu_to_le16(RDMABLK_VERSION_OPEN),
+		.version_max		= cpu_to_le16(RDMABLK_VERSION_OPEN),
 		.flags			= cpu_to_le32(h->flags),
 		.features_offered	= cpu_to_le64(h->features_offered),
 		.generation		= cpu_to_le32(h->generation),
@@ -577,8 +577,8 @@ void rdmablk_wire_close(struct rdmablk_close *msg, u16 reason)
 	*msg = (struct rdmablk_close) {
 		.hdr		= rdmablk_wire_hdr(RDMABLK_MSG_CLOSE),
 		.reason		= cpu_to_le16(reason),
-		.version_min	= cpu_to_le16(RDMABLK_VERSION_MIN),
-		.version_max	= cpu_to_le16(RDMABLK_VERSION_MAX),
+		.version_min	= cpu_to_le16(RDMABLK_VERSION_OPEN),
+		.version_max	= cpu_to_le16(RDMABLK_VERSION_OPEN),
 	};
 }
 
@@ -652,6 +652,8 @@ int rdmablk_wire_errno(unsigned int reason)
 	case RDMABLK_R_AUTH_REQUIRED:
 	case RDMABLK_R_AUTH_FAILED:
 		return -EACCES;
+	case RDMABLK_R_AUTH_KEY:
+		return -EKEYREJECTED;
 	case RDMABLK_R_SHUTDOWN:
 		return -ECONNREFUSED;
 	case RDMABLK_R_LOGIN_TIMEOUT:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note OR BSD-3-Clause */
 /*
- * rdmablk wire protocol, version 1: the messages between an initiator (rdmablk.ko) and
- * a target (rdmablkd). Both compile this file; nothing else defines a byte on the wire.
+ * rdmablk wire protocol, versions 1 and 2: the messages between an initiator (rdmablk.ko)
+ * and a target (rdmablkd). Both compile this file, rdmablk_keysched.h and rdmablk_sealed.h;
+ * nothing else defines a byte on the wire.
  *
  * Documentation/protocol.rst has the rules and sequences. Documentation/protocol-tables
  * makes its tables from these comments: run it after a change here. It takes kernel-doc
@@ -36,7 +37,9 @@
 
 /* Constants and limits */
 #define RDMABLK_VERSION_MIN	1	/* lowest version defined here */
-#define RDMABLK_VERSION_MAX	1	/* highest */
+#define RDMABLK_VERSION_MAX	2	/* highest */
+#define RDMABLK_VERSION_OPEN	1	/* the version without authentication */
+#define RDMABLK_VERSION_PROVEN	2	/* the version in which both sides prove K */
 
 #define RDMABLK_PORT		20420	/* default port of rdma_cm (RDMA_PS_TCP) */
 #define RDMABLK_MAGIC		0x6b6c6272	/* bytes "rblk" on the wire */
@@ -45,6 +48,8 @@
 #define RDMABLK_ID_LEN		16	/* bytes of a UUID, a host's nonce, an epoch */
 #define RDMABLK_NONCE_LEN	32	/* bytes of a nonce of HELLO or CHALLENGE */
 #define RDMABLK_MAC_LEN		32	/* bytes of a MAC (HMAC-SHA256), and of K */
+#define RDMABLK_KEY_ID_LEN	8	/* bytes of a key id */
+#define RDMABLK_POINT_LEN	64	/* bytes of a public key: X and Y, big-endian */
 
 #define RDMABLK_CTRL_MSG_MAX	512	/* bytes of the largest control message */
 #define RDMABLK_CTRL_RECVS	8	/* receives each side keeps posted on queue 0 */
@@ -81,7 +86,7 @@
 #define RDMABLK_SESSION_ANY_MS		300000
 
 /*
- * Labels of the MACs
+ * Labels of the MACs of version 1
  *
  * @RDMABLK_LABEL_LEN: bytes of a label
  * @RDMABLK_LABEL_PROOF: proof; key K; HELLO and CHALLENGE as sent
@@ -95,8 +100,7 @@
  * Each MAC is HMAC-SHA256 over its label (16 bytes) and the parts named after the key,
  * with nothing in between. No two uses share a label, so no MAC serves for another.
  *
- * K is the key that both sides know: the pre-shared key, or 32 zero bytes with
- * RDMABLK_AUTH_NONE.
+ * K is 32 zero bytes in version 1. rdmablk_keysched.h has the MACs and keys of version 2.
  */
 #define RDMABLK_LABEL_LEN	16
 #define RDMABLK_LABEL_PROOF	"rdmablk proof  1"
@@ -146,15 +150,18 @@
  * @RDMABLK_R_DEVICE_FULL: reject or CLOSE, with retry_after_ms: the device makes no more
  *	queue pairs or completion queues. An initiator whose data queues meet this logs
  *	in again and asks for half as many.
- * @RDMABLK_R_AUTH_REQUIRED: CLOSE after HELLO: the target takes no method offered
- * @RDMABLK_R_AUTH_FAILED: CLOSE: the MAC of PROOF is wrong. CLOSE of the initiator: that of
- *	GRANT, REGIONS or LIMITS is.
+ * @RDMABLK_R_AUTH_REQUIRED: CLOSE after HELLO: the target takes no method offered. Reject:
+ *	the target demands version 2
+ * @RDMABLK_R_AUTH_FAILED: CLOSE: the MAC of PROOF is wrong, the key id is unknown, or the
+ *	key is not that of the host. CLOSE of the initiator: that of GRANT, REGIONS or
+ *	LIMITS is, or a sealed frame does not open.
  * @RDMABLK_R_JOIN_SESSION: reject: no session has this id, queues may not join it now, or
  *	the generation is not that of its login
  * @RDMABLK_R_JOIN_MAC: reject
  * @RDMABLK_R_JOIN_TWICE: reject
  * @RDMABLK_R_JOIN_DEVICE: reject: not those of the control queue
  * @RDMABLK_R_JOIN_MISSING: CLOSE after READY
+ * @RDMABLK_R_AUTH_KEY: CLOSE, sealed only: the key is revoked or has expired
  * @RDMABLK_R_LOGOUT: noted by the target after LOGOUT
  * @RDMABLK_R_SHUTDOWN: reject or CLOSE, with retry_after_ms
  * @RDMABLK_R_EXPORT_GONE: CLOSE: the export is removed, or opened again, while in use
@@ -232,6 +239,7 @@ enum rdmablk_reason {
 	RDMABLK_R_JOIN_TWICE		= 52,
 	RDMABLK_R_JOIN_DEVICE		= 53,
 	RDMABLK_R_JOIN_MISSING		= 54,
+	RDMABLK_R_AUTH_KEY		= 55,
 	/* the end of a session */
 	RDMABLK_R_LOGOUT		= 64,
 	RDMABLK_R_SHUTDOWN		= 65,
@@ -285,6 +293,7 @@ static inline const char *rdmablk_reason_text(unsigned int reason)
 	case RDMABLK_R_JOIN_TWICE:	return "queue joined already";
 	case RDMABLK_R_JOIN_DEVICE:	return "queue joins on another RDMA device or port";
 	case RDMABLK_R_JOIN_MISSING:	return "not all queues have joined";
+	case RDMABLK_R_AUTH_KEY:	return "key is revoked or has expired";
 	case RDMABLK_R_LOGOUT:		return "logged out";
 	case RDMABLK_R_SHUTDOWN:	return "target is shutting down";
 	case RDMABLK_R_EXPORT_GONE:	return "export was removed";
@@ -375,6 +384,21 @@ RDMABLK_SIZE(rdmablk_cm_accept, 16);
 RDMABLK_OFFSET(rdmablk_cm_accept, reserved, 8);
 
 /**
+ * struct rdmablk_cm_accept2 - private data of the accepting reply of version 2
+ * @accept: as in version 1
+ * @mac: accept MAC; zero for the control queue
+ *
+ * The initiator posts nothing on a data queue before it has verified the MAC.
+ */
+struct rdmablk_cm_accept2 {
+	struct rdmablk_cm_accept accept;
+	__u8	mac[RDMABLK_MAC_LEN];
+};
+
+RDMABLK_SIZE(rdmablk_cm_accept2, 48);
+RDMABLK_OFFSET(rdmablk_cm_accept2, mac, 16);
+
+/**
  * struct rdmablk_cm_reject - private data of a reject, in all versions
  * @magic: RDMABLK_MAGIC
  * @reason: enum rdmablk_reason
@@ -412,6 +436,12 @@ RDMABLK_OFFSET(rdmablk_cm_reject, retry_after_ms, 12);
  * @RDMABLK_MSG_LIMITS_GET: initiator: asks what commands may ask for; with
  *	RDMABLK_F_COMMANDS
  * @RDMABLK_MSG_LIMITS: target: the answer
+ * @RDMABLK_MSG_SEALED: either, version 2: another message, sealed; rdmablk_sealed.h has the
+ *	layout. After PROOF a receiver takes nothing else.
+ * @RDMABLK_MSG_REAUTH: initiator, version 2: begins another key epoch
+ * @RDMABLK_MSG_REAUTH_CHALLENGE: target: the answer
+ * @RDMABLK_MSG_REAUTH_PROOF: initiator: the MAC that proves K
+ * @RDMABLK_MSG_REAUTH_DONE: target: first message of the new epoch
  */
 enum rdmablk_msg_type {
 	RDMABLK_MSG_HELLO	= 1,
@@ -428,6 +458,11 @@ enum rdmablk_msg_type {
 	RDMABLK_MSG_CLOSE	= 12,
 	RDMABLK_MSG_LIMITS_GET	= 13,
 	RDMABLK_MSG_LIMITS	= 14,
+	RDMABLK_MSG_SEALED	= 15,
+	RDMABLK_MSG_REAUTH	= 16,
+	RDMABLK_MSG_REAUTH_CHALLENGE	= 17,
+	RDMABLK_MSG_REAUTH_PROOF	= 18,
+	RDMABLK_MSG_REAUTH_DONE	= 19,
 };
 
 /**
@@ -476,7 +511,11 @@ RDMABLK_OFFSET(rdmablk_hdr, generation, 8);
 
 /* Authentication methods, a set in HELLO and one bit in CHALLENGE */
 #define RDMABLK_AUTH_NONE	(1U << 0)	/* K is 32 zero bytes: authenticates nobody */
-#define RDMABLK_AUTH_PSK	(1U << 1)	/* pre-shared key; reserved */
+#define RDMABLK_AUTH_PSK	(1U << 1)	/* pre-shared key and ECDH; the one of version 2 */
+
+/* Group and cipher suite of version 2; both sides refuse all others */
+#define RDMABLK_GROUP_P256	1	/* ECDH on NIST P-256 */
+#define RDMABLK_SUITE_AES256_GCM	1	/* HMAC-SHA-256, HKDF-SHA-256, AES-256-GCM */
 
 /*
  * Flags of HELLO
@@ -545,6 +584,28 @@ RDMABLK_OFFSET(rdmablk_hello, generation, 120);
 RDMABLK_OFFSET(rdmablk_hello, host_name, 136);
 
 /**
+ * struct rdmablk_hello2 - HELLO of version 2
+ * @hello: as in version 1; both versions are 2, auth_methods is RDMABLK_AUTH_PSK
+ * @key_id: names K: the first bytes of a hash of it
+ * @group: RDMABLK_GROUP_P256
+ * @suite: RDMABLK_SUITE_AES256_GCM
+ * @reserved: zero
+ * @point: ephemeral public key of the initiator
+ */
+struct rdmablk_hello2 {
+	struct rdmablk_hello hello;
+	__u8	key_id[RDMABLK_KEY_ID_LEN];
+	__le16	group;
+	__le16	suite;
+	__le32	reserved;
+	__u8	point[RDMABLK_POINT_LEN];
+};
+
+RDMABLK_SIZE(rdmablk_hello2, 360);
+RDMABLK_OFFSET(rdmablk_hello2, key_id, 280);
+RDMABLK_OFFSET(rdmablk_hello2, point, 296);
+
+/**
  * struct rdmablk_challenge - CHALLENGE, answer to HELLO
  * @hdr: head
  * @version: chosen: the highest that both sides speak
@@ -567,6 +628,31 @@ struct rdmablk_challenge {
 RDMABLK_SIZE(rdmablk_challenge, 72);
 RDMABLK_OFFSET(rdmablk_challenge, features, 24);
 RDMABLK_OFFSET(rdmablk_challenge, nonce, 40);
+
+/**
+ * struct rdmablk_challenge2 - CHALLENGE of version 2
+ * @challenge: as in version 1; version is 2, auth_method is RDMABLK_AUTH_PSK
+ * @target_id: identity of the target, the same for all its exports and after a restart
+ * @group: RDMABLK_GROUP_P256
+ * @suite: RDMABLK_SUITE_AES256_GCM
+ * @reserved: zero
+ * @point: ephemeral public key of the target
+ *
+ * A host or key id that the target does not know gets one like any other, and learns of the
+ * refusal after PROOF.
+ */
+struct rdmablk_challenge2 {
+	struct rdmablk_challenge challenge;
+	__u8	target_id[RDMABLK_ID_LEN];
+	__le16	group;
+	__le16	suite;
+	__le32	reserved;
+	__u8	point[RDMABLK_POINT_LEN];
+};
+
+RDMABLK_SIZE(rdmablk_challenge2, 160);
+RDMABLK_OFFSET(rdmablk_challenge2, target_id, 72);
+RDMABLK_OFFSET(rdmablk_challenge2, point, 96);
 
 /**
  * struct rdmablk_proof - PROOF, the initiator knows K
@@ -629,7 +715,7 @@ RDMABLK_SIZE(rdmablk_proof, 48);
  *	keep_alive_ms, at most RDMABLK_MAX_SESSION_MS
  * @reserved2: zero
  * @target_name: for logs
- * @mac: grant MAC
+ * @mac: grant MAC; version 2: the message ends before it
  */
 struct rdmablk_grant {
 	struct rdmablk_hdr hdr;
@@ -697,7 +783,7 @@ RDMABLK_SIZE(rdmablk_region, 16);
  * @first: as asked
  * @count: regions in this message: all that remain, at most RDMABLK_REGIONS_PER_MSG
  * @region: struct rdmablk_region each; the first @count are valid, the others zero
- * @mac: regions MAC
+ * @mac: regions MAC; version 2: the message ends before it
  */
 struct rdmablk_regions {
 	struct rdmablk_hdr hdr;
@@ -751,7 +837,7 @@ RDMABLK_SIZE(rdmablk_limits_get, 16);
  * @slot_iova: remote address of slot 0; 0 unless staged
  * @slot_rkey: remote key of all slots; 0 unless staged
  * @reserved: zero
- * @mac: limits MAC
+ * @mac: limits MAC; version 2: the message ends before it
  */
 struct rdmablk_limits {
 	struct rdmablk_hdr hdr;
@@ -970,6 +1056,9 @@ RDMABLK_SIZE(rdmablk_answer, 32);
  *	up to RDMABLK_MAX_SIZE; with RDMABLK_F_COMMANDS
  * @RDMABLK_EVENT_LEAVING: the export is about to be removed, and DRAIN follows for that
  *	reason; value: that of DRAIN
+ * @RDMABLK_EVENT_REAUTH: version 2: the session's key is about to end; value: milliseconds
+ *	until the target ends the session with RDMABLK_R_AUTH_KEY. An initiator that has
+ *	another key begins REAUTH.
  *
  * An initiator ignores an event that it does not know. At most 3 events (RDMABLK_CTRL_RECVS -
  * RDMABLK_CTRL_TAGS - 1) are under way, unacknowledged by the transport, at a time; others
@@ -979,6 +1068,7 @@ enum rdmablk_event {
 	RDMABLK_EVENT_DRAIN	= 1,
 	RDMABLK_EVENT_RESIZE	= 2,
 	RDMABLK_EVENT_LEAVING	= 3,
+	RDMABLK_EVENT_REAUTH	= 4,
 };
 
 /**
@@ -1001,6 +1091,62 @@ RDMABLK_SIZE(rdmablk_event_msg, 32);
 RDMABLK_OFFSET(rdmablk_event_msg, value, 24);
 
 /**
+ * struct rdmablk_reauth - REAUTH, version 2
+ * @hdr: head
+ * @key_id: names K, which may be another key of the same host
+ * @nonce: random
+ * @point: ephemeral public key of the initiator
+ */
+struct rdmablk_reauth {
+	struct rdmablk_hdr hdr;
+	__u8	key_id[RDMABLK_KEY_ID_LEN];
+	__u8	nonce[RDMABLK_NONCE_LEN];
+	__u8	point[RDMABLK_POINT_LEN];
+};
+
+RDMABLK_SIZE(rdmablk_reauth, 120);
+RDMABLK_OFFSET(rdmablk_reauth, point, 56);
+
+/**
+ * struct rdmablk_reauth_challenge - REAUTH_CHALLENGE, version 2
+ * @hdr: head
+ * @nonce: random
+ * @point: ephemeral public key of the target
+ */
+struct rdmablk_reauth_challenge {
+	struct rdmablk_hdr hdr;
+	__u8	nonce[RDMABLK_NONCE_LEN];
+	__u8	point[RDMABLK_POINT_LEN];
+};
+
+RDMABLK_SIZE(rdmablk_reauth_challenge, 112);
+RDMABLK_OFFSET(rdmablk_reauth_challenge, point, 48);
+
+/**
+ * struct rdmablk_reauth_proof - REAUTH_PROOF, version 2
+ * @hdr: head
+ * @mac: proof MAC, of the transcript of the reauthentication
+ *
+ * Each side goes on in the old epoch until it has sent or received REAUTH_DONE.
+ */
+struct rdmablk_reauth_proof {
+	struct rdmablk_hdr hdr;
+	__u8	mac[RDMABLK_MAC_LEN];
+};
+
+RDMABLK_SIZE(rdmablk_reauth_proof, 48);
+
+/**
+ * struct rdmablk_reauth_done - REAUTH_DONE, version 2
+ * @hdr: head
+ */
+struct rdmablk_reauth_done {
+	struct rdmablk_hdr hdr;
+};
+
+RDMABLK_SIZE(rdmablk_reauth_done, 16);
+
+/**
  * struct rdmablk_close - CLOSE, in all versions
  * @hdr: head
  * @reason: enum rdmablk_reason
@@ -1011,7 +1157,8 @@ RDMABLK_OFFSET(rdmablk_event_msg, value, 24);
  * @reserved2: zero
  *
  * From a target, in a session past GRANT, it also says: every data queue pair of the session
- * is destroyed and its memory deregistered. No write of this session can land any more.
+ * is destroyed and its memory deregistered. No write of this session can land any more. In
+ * version 2 only a sealed CLOSE says so; one that is not sealed is a hint for the log.
  */
 struct rdmablk_close {
 	struct rdmablk_hdr hdr;

@@ -39,9 +39,9 @@ static unsigned int choose_version(uint16_t min, uint16_t max, uint16_t *version
 {
 	if (min > max)
 		return RDMABLK_R_MALFORMED;
-	if (max < RDMABLK_VERSION_MIN || min > RDMABLK_VERSION_MAX)
+	if (max < RDMABLK_VERSION_OPEN || min > RDMABLK_VERSION_OPEN)
 		return RDMABLK_R_VERSION;
-	*version = max < RDMABLK_VERSION_MAX ? max : RDMABLK_VERSION_MAX;
+	*version = RDMABLK_VERSION_OPEN;
 	return RDMABLK_OK;
 }
 
@@ -360,8 +360,8 @@ void wire_pack_reject(struct rdmablk_cm_reject *out, unsigned int reason)
 	*out = (struct rdmablk_cm_reject){
 		.magic = htole32(RDMABLK_MAGIC),
 		.reason = htole16((uint16_t)reason),
-		.version_min = htole16(RDMABLK_VERSION_MIN),
-		.version_max = htole16(RDMABLK_VERSION_MAX),
+		.version_min = htole16(RDMABLK_VERSION_OPEN),
+		.version_max = htole16(RDMABLK_VERSION_OPEN),
 		.retry_after_ms = htole32(wire_retry_after(reason)),
 	};
 }
@@ -543,8 +543,8 @@ void wire_pack_close(struct rdmablk_close *out, unsigned int reason)
 	*out = (struct rdmablk_close){
 		.hdr = head(RDMABLK_MSG_CLOSE),
 		.reason = htole16((uint16_t)reason),
-		.version_min = htole16(RDMABLK_VERSION_MIN),
-		.version_max = htole16(RDMABLK_VERSION_MAX),
+		.version_min = htole16(RDMABLK_VERSION_OPEN),
+		.version_max = htole16(RDMABLK_VERSION_OPEN),
 		.retry_after_ms = htole32(wire_retry_after(reason)),
 	};
 }

@@ -42,10 +42,10 @@ static void test_connection_request(void **state)
 	struct wire_request out;
 
 	(void)state;
-	rdmablk_wire_cm_request(&req, RDMABLK_KIND_CONTROL, 0, 0, 0, RDMABLK_VERSION_MIN,
-				RDMABLK_VERSION_MAX);
+	rdmablk_wire_cm_request(&req, RDMABLK_KIND_CONTROL, 0, 0, 0, RDMABLK_VERSION_OPEN,
+				RDMABLK_VERSION_OPEN);
 	assert_int_equal(wire_check_request(&req, sizeof(req), &out), RDMABLK_OK);
-	assert_int_equal(out.version, RDMABLK_VERSION_MAX);
+	assert_int_equal(out.version, RDMABLK_VERSION_OPEN);
 	assert_int_equal(out.kind, RDMABLK_KIND_CONTROL);
 	for (uint16_t queue = 1; queue <= 2 * RDMABLK_MAX_QUEUES; queue++) {
 		uint8_t kind = queue % 2 ? RDMABLK_KIND_READ : RDMABLK_KIND_WRITE;
@@ -77,7 +77,7 @@ static void test_connection_replies(void **state)
 		wire_pack_reject(&reject, reason);
 		assert_int_equal(rdmablk_wire_parse_reject(&reject, sizeof(reject), &out), 0);
 		assert_int_equal(out.reason, reason);
-		assert_int_equal(out.version_max, RDMABLK_VERSION_MAX);
+		assert_int_equal(out.version_max, RDMABLK_VERSION_OPEN);
 		assert_int_equal(out.retry_after_ms, wire_retry_after(reason));
 	}
 }

@@ -85,8 +85,8 @@ static void test_hello(void **state)
 	memset(&msg, 0xff, sizeof(msg));
 	rdmablk_wire_hello(&msg, &h);
 	assert_int_equal(rdmablk_wire_type(&msg, sizeof(msg)), RDMABLK_MSG_HELLO);
-	assert_int_equal(le16toh(msg.version_min), RDMABLK_VERSION_MIN);
-	assert_int_equal(le16toh(msg.version_max), RDMABLK_VERSION_MAX);
+	assert_int_equal(le16toh(msg.version_min), RDMABLK_VERSION_OPEN);
+	assert_int_equal(le16toh(msg.version_max), RDMABLK_VERSION_OPEN);
 	assert_int_equal(le32toh(msg.flags), 4);	/* RESUME */
 	assert_int_equal(le64toh(msg.features_offered), 0x0102030405060708);
 	assert_int_equal(msg.features_required, 0);
@@ -142,6 +142,7 @@ static void test_reasons_have_their_errno(void **state)
 		{ RDMABLK_R_DEVICE_FULL, RDMABLK_R_DEVICE_FULL, -ENOSPC },
 		{ RDMABLK_R_AUTH_REQUIRED, RDMABLK_R_AUTH_FAILED, -EACCES },
 		{ RDMABLK_R_JOIN_SESSION, RDMABLK_R_JOIN_MISSING, -EPROTO },
+		{ RDMABLK_R_AUTH_KEY, RDMABLK_R_AUTH_KEY, -EKEYREJECTED },
 		{ RDMABLK_R_LOGOUT, RDMABLK_R_LOGOUT, -ECONNRESET },
 		{ RDMABLK_R_SHUTDOWN, RDMABLK_R_SHUTDOWN, -ECONNREFUSED },
 		{ RDMABLK_R_EXPORT_GONE, RDMABLK_R_EXPORT_GONE, -ENOENT },
