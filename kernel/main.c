@@ -17,6 +17,7 @@
 #include <linux/uuid.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
+#include "keys.h"
 #include "lifecycle.h"
 #include "netlink.h"
 #include "param.h"
@@ -300,9 +301,12 @@ static int __init rdmablk_init(void)
 	ret = rdmablk_init_works();
 	if (ret)
 		return ret;
-	ret = ib_register_client(&rdmablk_ib_client);
+	ret = rdmablk_keys_start();
 	if (ret)
 		goto err_works;
+	ret = ib_register_client(&rdmablk_ib_client);
+	if (ret)
+		goto err_keys;
 	ret = register_reboot_notifier(&rdmablk_reboot_notifier);
 	if (ret)
 		goto err_ib_client;
@@ -327,6 +331,8 @@ err_reboot:
 	unregister_reboot_notifier(&rdmablk_reboot_notifier);
 err_ib_client:
 	ib_unregister_client(&rdmablk_ib_client);
+err_keys:
+	rdmablk_keys_stop();
 err_works:
 	rdmablk_exit_works();
 	return ret;
@@ -339,6 +345,7 @@ static void __exit rdmablk_exit(void)
 	unregister_reboot_notifier(&rdmablk_reboot_notifier);
 	ib_unregister_client(&rdmablk_ib_client);
 	rdmablk_lifecycle_remove_all();
+	rdmablk_keys_stop();
 	rdmablk_exit_works();
 }
 

@@ -41,6 +41,7 @@
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/jiffies.h>
+#include <linux/key.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -82,6 +83,7 @@ static void rdmablk_session_free(struct kref *ref)
 	struct rdmablk_session *s = container_of(ref, struct rdmablk_session, ref);
 
 	rdmablk_mac_close(&s->mac);
+	key_put(s->key);
 	kvfree_sensitive(s->path.region, s->nr_regions * sizeof(*s->path.region));
 	rdmablk_fence_exit(&s->path.fence);
 	rdmablk_hwq_free(s);

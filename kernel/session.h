@@ -34,6 +34,8 @@
 /* What a command other than READ and WRITE may take: so many times io_tmo */
 #define RDMABLK_SLOW_FACTOR		20
 
+struct key;
+
 /**
  * struct rdmablk_options - what the administrator asked for; those from @keep_alive_tmo
  *	to @on_data_loss may change at any time, one by one
@@ -48,6 +50,8 @@
  * @queue_depth: requests per hardware queue
  * @connect_tmo: seconds
  * @route: retransmit timeout and type of service
+ * @key_name: key to log in with, see keys.c; "": none. Under the session's lock once there is
+ *	a session
  * @ordered: each WRITE ends with a READ; see queue.c
  * @keep_alive_tmo: seconds
  * @reconnect_delay: seconds
@@ -68,6 +72,7 @@ struct rdmablk_options {
 	u32 queue_depth;
 	u32 connect_tmo;
 	struct rdmablk_cm_route route;
+	char key_name[RDMABLK_KEY_NAME_LEN];
 	bool ordered;
 	u32 keep_alive_tmo;
 	u32 reconnect_delay;
@@ -86,6 +91,7 @@ struct rdmablk_options {
  * @port: port of the RDMA device
  * @nr_hwqs: hardware queues with queue pairs of their own
  * @nr_polled: of these, the last, without interrupts
+ * @proven: each side has proved that it has the key: the login was of version 2
  * @read_depth: RDMA READs in flight per queue pair
  */
 struct rdmablk_agreed {
@@ -96,6 +102,7 @@ struct rdmablk_agreed {
 	u32 port;
 	u32 nr_hwqs;
 	u32 nr_polled;
+	bool proven;
 	u8 read_depth;
 };
 
@@ -190,13 +197,14 @@ enum rdmablk_end {
  * @name: "rdmablkN"
  * @id: "rdmablkN address:port/export", for log lines
  * @opt: options
- * @lock: protects what follows up to @told; taken in softirq, too
+ * @lock: protects what follows up to @told, and the name in @opt; taken in softirq, too
  * @state: changed by rdmablk_session_move() only
  * @outage: what has become of the connection
  * @unscanned: I/O has failed before the disk was added, and with it the scan for
  *	partitions
  * @live_at: when the last login succeeded, in jiffies
  * @agreed: by the last login that succeeded
+ * @key: key that the next login takes; NULL: a login without one
  * @told: by the first, which is what the block layer was told
  * @why: text of the last login error, static
  * @ack_timeout: exponent that the last login asked of its queue pairs; 0: the path record's
@@ -250,6 +258,7 @@ struct rdmablk_session {
 	struct rdmablk_outage outage;
 	unsigned long live_at;
 	struct rdmablk_agreed agreed;
+	struct key *key;
 	struct rdmablk_agreed told;
 
 	const char *why;

@@ -365,6 +365,9 @@ enum rdmablk_on_data_loss {
 	RDMABLK_DATA_LOSS_CONTINUE,
 };
 
+/* Bytes of the name of a key, with its NUL */
+#define RDMABLK_KEY_NAME_LEN	64
+
 #define RDMABLK_LATENCY_BUCKETS	128
 
 /**

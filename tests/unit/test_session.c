@@ -78,7 +78,7 @@ static int traced[2];
 static u16 traced_why;
 static enum rdmablk_dev_state told_state;
 static struct {
-	unsigned int mac, fence, hwq, timing;	/* calls for what a session has */
+	unsigned int mac, key, fence, hwq, timing;	/* calls for what a session has */
 } ended;
 /* What the session has on the device, queue pairs by number */
 static struct ib_pd pd;
@@ -135,6 +135,13 @@ void rdmablk_fence_exit(struct rdmablk_fence *f)
 {
 	assert_non_null(f->path);
 	ended.fence++;
+}
+
+void key_put(struct key *key)
+{
+	if (key)
+		assert_ptr_equal(key, s->key);
+	ended.key += !!key;
 }
 
 void rdmablk_hwq_free(struct rdmablk_session *of)
@@ -420,6 +427,7 @@ static void test_references(void **state)
 {
 	(void)state;
 	s->ref.refcount++;
+	s->key = (struct key *)&opt;
 	s->path.region = unit_alloc(REGIONS * sizeof(*s->path.region));
 	s->nr_regions = REGIONS;
 	rdmablk_session_put(s);
@@ -430,6 +438,7 @@ static void test_references(void **state)
 	assert_int_equal(allocated, 0);
 	assert_int_equal(woken, 1);
 	assert_int_equal(ended.mac, 1);
+	assert_int_equal(ended.key, 1);
 	assert_int_equal(ended.fence, 1);
 	assert_int_equal(ended.hwq, 1);
 	assert_int_equal(ended.timing, 1);
