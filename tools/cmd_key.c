@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "key_file.h"
+#include "../target/base/key_file.h"
 #include "keyring.h"
 #include "output.h"
 #include "report.h"
@@ -267,7 +267,7 @@ static int run_check(const char *operand, const struct key_args *args)
 	key = begin(what);
 	if (!key)
 		return STATUS_FAILED;
-	ret = key_file_read(key, operand, why);
+	ret = key_file_read(key, operand, 0, why);
 	return ret ? report_failure(ret, what, "%s", why) : show(key);
 }
 
@@ -296,7 +296,7 @@ static int run_load(const char *operand, const struct key_args *args)
 	key = begin(what);
 	if (!key)
 		return STATUS_FAILED;
-	ret = key_file_read(key, operand, why);
+	ret = key_file_read(key, operand, 0, why);
 	if (!ret)
 		ret = keyring_load(key->name, key->secret, sizeof(key->secret), args->expires, why);
 	return ret ? report_failure(ret, what, "%s", why) : show(key);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tools/key_file.h"
+#include "../../target/base/key_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,9 +4,9 @@
  * newline. The checksum finds a character that was mistyped or cut off; it protects
  * against nobody.
  *
- * A key is in the page of its struct key_file, which is wiped before it is given back, and
- * nowhere else: wipe_stack() removes what registers leave behind. Of the tree, the file
- * includes its own header alone.
+ * A key is in the memory of its struct key_file, which is wiped before it is given back, and
+ * nowhere else: key_file_wipe_stack() removes what registers leave behind. The tool is
+ * linked with this file, too: of the tree it includes its own header alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include <openssl/evp.h>
 #include <zlib.h>
 
-#include "key_file.h"
+#include "base/key_file.h"
 
 #define PREFIX		"rdmablk-key-1:"
 #define PREFIX_LEN	(sizeof(PREFIX) - 1)
@@ -84,12 +84,14 @@ void key_file_free(struct key_file *key)
 	munmap(key, sizeof(*key));
 }
 
-/*
+/**
+ * key_file_wipe_stack() - wipes what the caller has called before
+ *
  * memcpy() leaves pieces of a key in vector registers, and the loader saves these on the stack
  * whenever it looks up a function that is called for the first time.
  */
 __attribute__((__noinline__))
-static void wipe_stack(void)
+void key_file_wipe_stack(void)
 {
 	char stack[STACK_LEN];
 
@@ -165,7 +167,7 @@ int key_file_generate(struct key_file *key, const char *name)
 	if (n < 0)
 		return errno;
 	ok = n == sizeof(key->secret) && make_id(key);
-	wipe_stack();
+	key_file_wipe_stack();
 	return ok ? 0 : EIO;
 }
 
@@ -184,7 +186,7 @@ size_t key_file_format(struct key_file *key)
 	put_checksum(key->secret, key->work + sizeof(key->secret));
 	EVP_EncodeBlock((unsigned char *)key->text + len, key->work, CODED_LEN);
 	explicit_bzero(key->work, sizeof(key->work));
-	wipe_stack();
+	key_file_wipe_stack();
 	len += CODE_LEN;
 	key->text[len++] = ':';
 	key->text[len++] = '\n';
@@ -263,12 +265,12 @@ int key_file_parse(struct key_file *key, const char *text, size_t len, char *why
 
 	if (err)
 		explicit_bzero(key->secret, sizeof(key->secret));
-	wipe_stack();
+	key_file_wipe_stack();
 	return err;
 }
 
 /* Of the open file: its name may belong to another one by now. */
-static int check_file(int fd, char *why)
+static int check_file(int fd, mode_t more, char *why)
 {
 	struct stat st;
 
@@ -279,7 +281,7 @@ static int check_file(int fd, char *why)
 	if (st.st_uid && st.st_uid != geteuid())
 		return refuse(why, EPERM, "it belongs to user %u, neither root nor you",
 			      st.st_uid);
-	if (st.st_mode & 0077)
+	if (st.st_mode & 0077 & ~more)
 		return refuse(why, EPERM,
 			      "its mode %04o lets others at the key; it must be 0600 or 0400",
 			      st.st_mode & 07777);
@@ -300,9 +302,9 @@ static ssize_t read_text(int fd, struct key_file *key)
 	return n < 0 ? -1 : (ssize_t)len;
 }
 
-static int read_open(struct key_file *key, int fd, char *why)
+static int read_open(struct key_file *key, int fd, mode_t more, char *why)
 {
-	int err = check_file(fd, why);
+	int err = check_file(fd, more, why);
 	ssize_t len;
 
 	if (err)
@@ -324,11 +326,13 @@ static int read_open(struct key_file *key, int fd, char *why)
  * @key: as of key_file_parse()
  * @path: a regular file of root or of the caller, without rights for others; not a symbolic
  *	link. A FIFO does not hold the caller up.
+ * @more: rights of others that it may have nevertheless, as systemd gives the group the
+ *	right to read a credential
  * @why: KEY_FILE_WHY bytes for the reason of a refusal
  *
  * Return: 0, or an errno
  */
-int key_file_read(struct key_file *key, const char *path, char *why)
+int key_file_read(struct key_file *key, const char *path, mode_t more, char *why)
 {
 	int fd, err;
 
@@ -339,7 +343,7 @@ int key_file_read(struct key_file *key, const char *path, char *why)
 		return refuse(why, EINVAL, "not a regular file");
 	if (fd < 0)
 		return refuse(why, errno, "%s", strerror(errno));
-	err = read_open(key, fd, why);
+	err = read_open(key, fd, more, why);
 	close(fd);
 	return err;
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef RDMABLK_TOOLS_KEY_FILE_H
-#define RDMABLK_TOOLS_KEY_FILE_H
+/*
+ * Key files: what a host and its target have in common.
+ */
+#ifndef RDMABLKD_KEY_FILE_H
+#define RDMABLKD_KEY_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define KEY_FILE_SECRET_LEN	32
 #define KEY_FILE_ID_LEN		8
@@ -20,7 +24,8 @@
  * @work: what is hashed or encoded; wiped after each use
  * @text: the text form; wiped by the reader, not by key_file_format()
  *
- * Comes from key_file_alloc() only: nothing else of the process holds a byte of a key.
+ * Comes from key_file_alloc(), or is in other memory that is in no core dump: nothing else of
+ * the process holds a byte of a key.
  */
 struct key_file {
 	char name[KEY_FILE_NAME_LEN];
@@ -36,6 +41,7 @@ bool key_file_name_ok(const char *name, size_t len);
 int key_file_generate(struct key_file *key, const char *name);
 size_t key_file_format(struct key_file *key);
 int key_file_parse(struct key_file *key, const char *text, size_t len, char *why);
-int key_file_read(struct key_file *key, const char *path, char *why);
+int key_file_read(struct key_file *key, const char *path, mode_t more, char *why);
+void key_file_wipe_stack(void);
 
-#endif /* RDMABLK_TOOLS_KEY_FILE_H */
+#endif
