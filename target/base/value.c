@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <strings.h>
+#include <time.h>
 
 #include "base/util.h"
 #include "base/value.h"
@@ -131,6 +132,37 @@ int value_uuid(const char *text, uint8_t *out)
 		text += 2;
 	}
 	return *text ? -EINVAL : 0;
+}
+
+/**
+ * value_date - parse a day
+ * @text: YYYY-MM-DD
+ * @out: when it begins, UTC, seconds since 1970; set on success
+ *
+ * Return: 0 or -EINVAL.
+ */
+int value_date(const char *text, int64_t *out)
+{
+	static const char form[] = "0000-00-00";
+	struct tm tm = { 0 }, same;
+	time_t when;
+	size_t i;
+
+	for (i = 0; form[i]; i++)
+		if (form[i] == '0' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
+			return -EINVAL;
+	if (text[i] || text[0] == '0')
+		return -EINVAL;
+	tm.tm_year = atoi(text) - 1900;
+	tm.tm_mon = atoi(text + 5) - 1;
+	tm.tm_mday = atoi(text + 8);
+	same = tm;
+	when = timegm(&same);
+	/* The 30th of February would be another day. */
+	if (same.tm_mon != tm.tm_mon || same.tm_mday != tm.tm_mday)
+		return -EINVAL;
+	*out = when;
+	return 0;
 }
 
 /**

@@ -28,6 +28,7 @@ int value_number(const char *text, uint64_t *out);
 int value_size(const char *text, uint64_t *out);
 int value_bool(const char *text, bool *out);
 int value_uuid(const char *text, uint8_t *out);
+int value_date(const char *text, int64_t *out);
 int value_address(const char *text, struct listen_addr *out);
 struct in6_addr value_ip(const struct sockaddr *sa);
 bool value_networks_ok(const char *text);

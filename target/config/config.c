@@ -8,6 +8,7 @@
 #include <syslog.h>
 
 #include "base/util.h"
+#include "config/allow.h"
 #include "config/config.h"
 
 static uint64_t io_threads(void)
@@ -44,6 +45,7 @@ void config_init(struct config *cfg)
 		.io_threads = io_threads(),
 	};
 	TAILQ_INIT(&cfg->exports);
+	TAILQ_INIT(&cfg->hosts);
 	cfg->state_dir = strdup("/var/lib/rdmablkd");
 	cfg->name = strdup(!uname(&host) &&
 			   value_name_ok(host.nodename, RDMABLK_NAME_LEN) ?
@@ -63,7 +65,36 @@ void config_export_free(struct export_config *ec)
 	free(ec->fault);
 	free(ec->arena);
 	free(ec->allow_address);
+	free(ec->allow);
 	free(ec);
+}
+
+/**
+ * config_host_free - release a host
+ * @hc: in no list; or NULL
+ */
+void config_host_free(struct host_config *hc)
+{
+	if (!hc)
+		return;
+	for (unsigned int i = 0; i < hc->nr_keys; i++)
+		free(hc->key[i]);
+	free(hc->address);
+	free(hc);
+}
+
+/**
+ * config_host_empty - release all hosts of a list
+ * @hosts: list
+ */
+void config_host_empty(struct host_config_list *hosts)
+{
+	struct host_config *hc;
+
+	while ((hc = TAILQ_FIRST(hosts))) {
+		TAILQ_REMOVE(hosts, hc, entry);
+		config_host_free(hc);
+	}
 }
 
 /**
@@ -78,6 +109,7 @@ void config_free(struct config *cfg)
 		TAILQ_REMOVE(&cfg->exports, ec, entry);
 		config_export_free(ec);
 	}
+	config_host_empty(&cfg->hosts);
 	free(cfg->listen);
 	free(cfg->name);
 	free(cfg->state_dir);
@@ -159,6 +191,43 @@ struct export_config *config_export_add(struct config *cfg, const char *name,
 	return ec;
 }
 
+/**
+ * config_host_add - begin a host
+ * @cfg: gets it
+ * @name: of the host
+ * @where: for messages
+ *
+ * Return: the host, or NULL with the problem printed.
+ */
+struct host_config *config_host_add(struct config *cfg, const char *name,
+				    const char *where)
+{
+	struct host_config *hc;
+
+	if (!value_name_ok(name, RDMABLK_NAME_LEN)) {
+		config_error(cfg, where,
+			     "bad host name \"%s\": up to %d letters, digits, '.', '_', '-'",
+			     name, RDMABLK_NAME_LEN - 1);
+		return NULL;
+	}
+	TAILQ_FOREACH(hc, &cfg->hosts, entry) {
+		if (!strcmp(hc->name, name)) {
+			config_error(cfg, where, "host \"%s\" exists already, at %s",
+				     name, hc->where);
+			return NULL;
+		}
+	}
+	hc = calloc(1, sizeof(*hc));
+	if (!hc) {
+		config_error(cfg, where, "out of memory");
+		return NULL;
+	}
+	snprintf(hc->name, sizeof(hc->name), "%s", name);
+	snprintf(hc->where, sizeof(hc->where), "%s", where);
+	TAILQ_INSERT_TAIL(&cfg->hosts, hc, entry);
+	return hc;
+}
+
 static void unknown_key(struct config *cfg, const struct config_key *keys,
 			unsigned int nr, const char *key, const char *where)
 {
@@ -180,21 +249,11 @@ static void unknown_key(struct config *cfg, const struct config_key *keys,
 		config_error(cfg, where, "unknown key \"%s\"", key);
 }
 
-/**
- * config_set - set one key
- * @cfg: the configuration
- * @ec: the export the key belongs to; NULL: the target itself
- * @key: its name
- * @value: its value, "" for a switch without one
- * @where: for messages
- */
-void config_set(struct config *cfg, struct export_config *ec,
-		const char *key, const char *value, const char *where)
+/* Sets one key of a table in @base. The keys in @seen were given before. */
+static void set_key(struct config *cfg, const struct config_key *keys, unsigned int nr,
+		    void *base, uint64_t *seen, const char *key, const char *value,
+		    const char *where)
 {
-	const struct config_key *keys = ec ? config_export_keys : config_target_keys;
-	unsigned int nr = ec ? config_nr_export_keys : config_nr_target_keys;
-	uint64_t *seen = ec ? &ec->seen : &cfg->seen;
-	void *base = ec ? (void *)ec : (void *)cfg;
 	const char *wrong;
 	unsigned int i;
 
@@ -214,6 +273,40 @@ void config_set(struct config *cfg, struct export_config *ec,
 	wrong = keys[i].set(&keys[i], base, value);
 	if (wrong)
 		config_error(cfg, where, "%s = %.64s: %s", key, value, wrong);
+}
+
+/**
+ * config_set - set one key
+ * @cfg: the configuration
+ * @ec: the export the key belongs to; NULL: the target itself
+ * @key: its name
+ * @value: its value, "" for a switch without one
+ * @where: for messages
+ */
+void config_set(struct config *cfg, struct export_config *ec,
+		const char *key, const char *value, const char *where)
+{
+	if (ec)
+		set_key(cfg, config_export_keys, config_nr_export_keys, ec, &ec->seen,
+			key, value, where);
+	else
+		set_key(cfg, config_target_keys, config_nr_target_keys, cfg, &cfg->seen,
+			key, value, where);
+}
+
+/**
+ * config_set_host - set one key of a host
+ * @cfg: the configuration
+ * @hc: the host
+ * @key: its name
+ * @value: its value
+ * @where: for messages
+ */
+void config_set_host(struct config *cfg, struct host_config *hc,
+		     const char *key, const char *value, const char *where)
+{
+	set_key(cfg, config_host_keys, config_nr_host_keys, hc, &hc->seen, key, value,
+		where);
 }
 
 /**
@@ -246,6 +339,35 @@ void config_export_spec(struct config *cfg, const char *spec)
 		else
 			config_set(cfg, ec, word, value ? value : "", where);
 	}
+}
+
+/**
+ * config_host_spec - a host in the words of "rdmablk target host add"
+ * @cfg: gets it, and it is checked
+ * @spec: NAME,key=FILE[,KEY=VALUE]…
+ */
+void config_host_spec(struct config *cfg, const char *spec)
+{
+	char *copy __cleanup_free = strdup(spec);
+	char where[CONFIG_WHERE], *rest = copy, *word;
+	struct host_config *hc;
+
+	snprintf(where, sizeof(where), "host %s", spec);
+	if (!copy) {
+		config_error(cfg, where, "out of memory");
+		return;
+	}
+	hc = config_host_add(cfg, strsep(&rest, ","), where);
+	if (!hc)
+		return;
+	while ((word = strsep(&rest, ","))) {
+		char *value = strchr(word, '=');
+
+		if (value)
+			*value++ = '\0';
+		config_set_host(cfg, hc, word, value ? value : "", where);
+	}
+	config_host_check(cfg, hc);
 }
 
 /*
@@ -424,8 +546,9 @@ bool config_take_text(char **field, const char *now)
  */
 bool config_export_limit(struct export_config *ec, const struct export_config *now)
 {
-	bool changed = config_take_text(&ec->allow_address, now->allow_address) ||
-		       ec->max_sessions != now->max_sessions ||
+	bool address = config_take_text(&ec->allow_address, now->allow_address);
+	bool allow = config_take_text(&ec->allow, now->allow);
+	bool changed = address || allow || ec->max_sessions != now->max_sessions ||
 		       ec->max_queues != now->max_queues || ec->max_pinned != now->max_pinned;
 
 	ec->max_sessions = now->max_sessions;
@@ -466,8 +589,91 @@ void config_export_check(struct config *cfg, struct export_config *ec)
 }
 
 /*
+ * Hosts
+ */
+
+/**
+ * config_host_check - check a host as a whole
+ * @cfg: whose; problems are printed and counted
+ * @hc: complete
+ */
+void config_host_check(struct config *cfg, const struct host_config *hc)
+{
+	const struct host_config *other;
+
+	if (!hc->nr_keys)
+		config_error(cfg, hc->where, "host \"%s\" has no key", hc->name);
+	if (!hc->has_id)
+		return;
+	TAILQ_FOREACH(other, &cfg->hosts, entry) {
+		if (other == hc)
+			return;
+		if (other->has_id && !memcmp(other->host_id, hc->host_id, RDMABLK_ID_LEN))
+			config_error(cfg, hc->where,
+				     "host \"%s\" has the host-id of host \"%s\", at %s",
+				     hc->name, other->name, other->where);
+	}
+}
+
+/**
+ * config_host_same - would two hosts be the same
+ * @a: checked
+ * @b: likewise
+ *
+ * Return: whether all that was said of them is the same, wherever it was said. The contents
+ * of their key files are not looked at.
+ */
+bool config_host_same(const struct host_config *a, const struct host_config *b)
+{
+	if (a->nr_keys != b->nr_keys)
+		return false;
+	for (unsigned int i = 0; i < a->nr_keys; i++)
+		if (strcmp(a->key[i], b->key[i]))
+			return false;
+	return a->expires == b->expires && same_text(a->address, b->address) &&
+	       a->has_id == b->has_id &&
+	       !memcmp(a->host_id, b->host_id, sizeof(a->host_id));
+}
+
+/*
  * The whole
  */
+
+static bool knows_host(const struct config *cfg, const char *name)
+{
+	const struct host_config *hc;
+
+	TAILQ_FOREACH(hc, &cfg->hosts, entry)
+		if (!strcmp(hc->name, name))
+			return true;
+	return false;
+}
+
+/* Whom an export lets in must be known; without authentication nobody is. */
+static void check_allow(struct config *cfg, const struct export_config *ec)
+{
+	const char *rest = ec->allow;
+	struct allow_entry host;
+
+	if (rest && cfg->auth == AUTH_NONE)
+		config_error(cfg, ec->where,
+			     "export \"%s\" has \"allow\", which takes auth = psk",
+			     ec->name);
+	while (rest && allow_next(&rest, &host))
+		if (!knows_host(cfg, host.name))
+			config_error(cfg, ec->where,
+				     "export \"%s\" allows host \"%s\", and there is no [host %s]",
+				     ec->name, host.name, host.name);
+}
+
+static void check_listen(struct config *cfg)
+{
+	for (unsigned int i = 0; i < cfg->nr_listen; i++)
+		if (!value_loopback(&cfg->listen[i]))
+			config_error(cfg, "rdmablkd",
+				     "refusing to listen on %s: nobody is authenticated, so whoever reaches it reads and writes every export; --insecure says that is meant",
+				     cfg->listen[i].text);
+}
 
 static void check_uuid(struct config *cfg, const struct export_config *ec)
 {
@@ -487,13 +693,15 @@ static void check_uuid(struct config *cfg, const struct export_config *ec)
 
 /**
  * config_finish - check what only the whole shows
- * @cfg: complete
+ * @cfg: complete; gets its way to authenticate, if that was not given
  */
 void config_finish(struct config *cfg)
 {
+	const struct host_config *hc;
 	struct export_config *ec;
-	unsigned int i;
 
+	if (!cfg->auth_given)
+		cfg->auth = TAILQ_EMPTY(&cfg->hosts) ? AUTH_NONE : AUTH_PSK;
 	if (!cfg->nr_listen)
 		config_error(cfg, "rdmablkd", "no address to listen on (--listen)");
 	if (TAILQ_EMPTY(&cfg->exports))
@@ -501,13 +709,13 @@ void config_finish(struct config *cfg)
 	if (cfg->keep_alive_min > cfg->keep_alive_max)
 		config_error(cfg, "rdmablkd",
 			     "keep-alive-min is more than keep-alive-max");
-	for (i = 0; i < cfg->nr_listen && !cfg->insecure; i++)
-		if (!value_loopback(&cfg->listen[i]))
-			config_error(cfg, "rdmablkd",
-				     "refusing to listen on %s: nobody is authenticated, so whoever reaches it reads and writes every export; --insecure says that is meant",
-				     cfg->listen[i].text);
+	if (cfg->auth == AUTH_NONE && !cfg->insecure)
+		check_listen(cfg);
+	TAILQ_FOREACH(hc, &cfg->hosts, entry)
+		config_host_check(cfg, hc);
 	TAILQ_FOREACH(ec, &cfg->exports, entry) {
 		config_export_check(cfg, ec);
 		check_uuid(cfg, ec);
+		check_allow(cfg, ec);
 	}
 }

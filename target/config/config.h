@@ -21,6 +21,8 @@
 #define CONFIG_MIN_SLOTS	4	/* of a hardware queue: one, and three spare */
 #define CONFIG_NODES		1024	/* the kernel has no more */
 #define CONFIG_IO_THREADS	4	/* or as many as there are processors */
+#define CONFIG_HOST_KEYS	2	/* of a host: the old one and the new one */
+#define CONFIG_KEY_DIR		"/etc/rdmablk/keys"
 #define CONFIG_RUN_DIR		"/run/rdmablkd"
 #define CONFIG_CONTROL		CONFIG_RUN_DIR "/control"
 
@@ -61,6 +63,44 @@ enum cache_mode {
 };
 
 /**
+ * enum config_auth - how initiators prove who they are
+ * @AUTH_NONE: not at all: wire version 1
+ * @AUTH_PSK: with the key of a host: wire version 2
+ */
+enum config_auth {
+	AUTH_NONE,
+	AUTH_PSK,
+};
+
+/**
+ * struct host_config - one host that may log in
+ * @entry: in struct config
+ * @name: unique
+ * @where: it was configured, for messages
+ * @has_id: @host_id was given
+ * @host_id: that HELLO must have
+ * @key: files, each an absolute path or the name of a key
+ * @nr_keys: how many
+ * @expires: when its keys end, seconds since 1970; 0: never
+ * @address: networks from which it may come; NULL: any
+ * @seen: which keys were given, bit by bit
+ */
+struct host_config {
+	TAILQ_ENTRY(host_config) entry;
+	char name[RDMABLK_NAME_LEN];
+	char where[CONFIG_WHERE];
+	bool has_id;
+	uint8_t host_id[RDMABLK_ID_LEN];
+	char *key[CONFIG_HOST_KEYS];
+	unsigned int nr_keys;
+	int64_t expires;
+	char *address;
+	uint64_t seen;
+};
+
+TAILQ_HEAD(host_config_list, host_config);
+
+/**
  * struct export_config - one export
  * @entry: in struct config
  * @name: unique
@@ -87,6 +127,8 @@ enum cache_mode {
  * @max_queues: hardware queues of all sessions, at most
  * @max_pinned: bytes registered for all sessions, at most; 0: no limit
  * @allow_address: networks whose hosts may use it; NULL: any
+ * @allow: hosts that may use it, with their rights, as allow.h reads them; NULL: nobody,
+ *	with AUTH_PSK
  * @fault: file with rules of faults of @file, or NULL
  * @seen: which keys were given, bit by bit
  */
@@ -115,6 +157,7 @@ struct export_config {
 	uint64_t max_queues;
 	uint64_t max_pinned;
 	char *allow_address;
+	char *allow;
 	char *fault;
 	uint64_t seen;
 };
@@ -126,6 +169,10 @@ TAILQ_HEAD(export_config_list, export_config);
  * @listen: addresses
  * @nr_listen: how many
  * @exports: in the order given
+ * @hosts: that may log in, in the order given
+ * @auth: how they prove who they are
+ * @auth_given: @auth was given; else it follows from @hosts
+ * @target_id: identity of this target, kept in @state_dir; with AUTH_PSK
  * @name: of this target, for the logs of initiators
  * @state_dir: where UUIDs of exports are kept, what files have lost, who wrote them
  * @insecure: may listen beyond loopback without authentication
@@ -162,6 +209,10 @@ struct config {
 	struct listen_addr *listen;
 	unsigned int nr_listen;
 	struct export_config_list exports;
+	struct host_config_list hosts;
+	enum config_auth auth;
+	bool auth_given;
+	uint8_t target_id[RDMABLK_ID_LEN];
 	char *name;
 	char *state_dir;
 	bool insecure;
@@ -221,18 +272,29 @@ extern const struct config_key config_target_keys[];
 extern const unsigned int config_nr_target_keys;
 extern const struct config_key config_export_keys[];
 extern const unsigned int config_nr_export_keys;
+extern const struct config_key config_host_keys[];
+extern const unsigned int config_nr_host_keys;
 
 void config_init(struct config *cfg);
 void config_free(struct config *cfg);
 void config_export_free(struct export_config *ec);
+void config_host_free(struct host_config *hc);
+void config_host_empty(struct host_config_list *hosts);
 struct export_config *config_export_take(struct config *cfg, struct export_config *ec);
 void config_error(struct config *cfg, const char *where, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 struct export_config *config_export_add(struct config *cfg, const char *name,
 					const char *where);
+struct host_config *config_host_add(struct config *cfg, const char *name,
+				    const char *where);
 void config_set(struct config *cfg, struct export_config *ec,
 		const char *key, const char *value, const char *where);
+void config_set_host(struct config *cfg, struct host_config *hc,
+		     const char *key, const char *value, const char *where);
 void config_export_spec(struct config *cfg, const char *spec);
+void config_host_spec(struct config *cfg, const char *spec);
+void config_host_check(struct config *cfg, const struct host_config *hc);
+bool config_host_same(const struct host_config *a, const struct host_config *b);
 void config_export_check(struct config *cfg, struct export_config *ec);
 bool config_export_same(const struct export_config *a, const struct export_config *b);
 bool config_take_text(char **field, const char *now);

@@ -11,6 +11,7 @@
 #include "config/config.h"
 
 #define EXPORT_PREFIX	"export "
+#define HOST_PREFIX	"host "
 
 struct parse {
 	struct config *cfg;
@@ -20,25 +21,35 @@ struct parse {
 	bool too_long;
 	bool target;			/* in section [target] */
 	struct export_config *ec;	/* in this export's section */
+	struct host_config *hc;		/* in this host's section */
 };
+
+/* Return: what follows the prefix, or NULL: the text does not begin with it */
+static const char *after(const char *text, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return strncmp(text, prefix, len) ? NULL : text + len;
+}
 
 static void enter_section(struct parse *p, const char *section)
 {
+	const char *export = after(section, EXPORT_PREFIX);
+	const char *host = after(section, HOST_PREFIX);
 	char where[CONFIG_WHERE];
 
 	snprintf(where, sizeof(where), "%s:%u", p->path, p->line);
 	p->ec = NULL;
+	p->hc = NULL;
 	p->target = !strcmp(section, "target");
-	if (p->target)
-		return;
-	if (strncmp(section, EXPORT_PREFIX, sizeof(EXPORT_PREFIX) - 1))
+	if (export)
+		p->ec = config_export_add(p->cfg, export, where);
+	else if (host)
+		p->hc = config_host_add(p->cfg, host, where);
+	else if (!p->target)
 		config_error(p->cfg, where,
-			     "unknown section [%s]; there are [target] and [export NAME]",
+			     "unknown section [%s]; there are [target], [host NAME] and [export NAME]",
 			     section);
-	else
-		p->ec = config_export_add(p->cfg,
-					  section + sizeof(EXPORT_PREFIX) - 1,
-					  where);
 }
 
 static void look_for_section(struct parse *p, const char *line)
@@ -87,6 +98,8 @@ static int handle_key(void *user, const char *section, const char *name,
 	snprintf(where, sizeof(where), "%s:%u", p->path, p->line);
 	if (!*section)
 		config_error(p->cfg, where, "key before the first section");
+	else if (p->hc)
+		config_set_host(p->cfg, p->hc, name, value ? value : "", where);
 	else if (p->ec || p->target)
 		config_set(p->cfg, p->ec, name, value ? value : "", where);
 	return 1;

@@ -8,6 +8,7 @@
 
 #include "base/fault.h"
 #include "base/util.h"
+#include "config/allow.h"
 #include "config/config.h"
 
 static const char *set_string(const struct config_key *key, void *base,
@@ -56,6 +57,73 @@ static const char *set_networks(const struct config_key *key, void *base,
 {
 	return value_networks_ok(value) ? set_string(key, base, value) :
 	       "neither addresses nor networks (ADDRESS/BITS)";
+}
+
+static const char *set_auth(const struct config_key *key, void *base,
+			    const char *value)
+{
+	enum config_auth *field = (enum config_auth *)((char *)base + key->offset);
+	struct config *cfg = base;
+
+	if (!strcmp(value, "psk"))
+		*field = AUTH_PSK;
+	else if (!strcmp(value, "none"))
+		*field = AUTH_NONE;
+	else
+		return "neither psk nor none";
+	cfg->auth_given = true;
+	return NULL;
+}
+
+/* Nobody is a list, too. */
+static const char *set_allow(const struct config_key *key, void *base,
+			     const char *value)
+{
+	const char *wrong = allow_check(value);
+
+	return wrong ?: *value ? set_string(key, base, value) : NULL;
+}
+
+static const char *set_key_file(const struct config_key *key, void *base,
+				const char *value)
+{
+	struct host_config *hc = base;
+
+	(void)key;
+	if (*value != '/' && !value_name_ok(value, RDMABLK_NAME_LEN))
+		return "neither an absolute path nor the name of a key";
+	if (hc->nr_keys == CONFIG_HOST_KEYS)
+		return "a host has two keys at most";
+	for (unsigned int i = 0; i < hc->nr_keys; i++)
+		if (!strcmp(hc->key[i], value))
+			return "the same key twice";
+	hc->key[hc->nr_keys] = strdup(value);
+	return hc->key[hc->nr_keys] ? (hc->nr_keys++, NULL) : "out of memory";
+}
+
+static void clear_key_files(void *base)
+{
+	struct host_config *hc = base;
+
+	while (hc->nr_keys)
+		free(hc->key[--hc->nr_keys]);
+}
+
+static const char *set_expires(const struct config_key *key, void *base,
+			       const char *value)
+{
+	int64_t *field = (int64_t *)((char *)base + key->offset);
+
+	return value_date(value, field) ? "not a date (YYYY-MM-DD)" : NULL;
+}
+
+static const char *set_host_id(const struct config_key *key, void *base,
+			       const char *value)
+{
+	struct host_config *hc = base;
+
+	hc->has_id = !value_uuid(value, (uint8_t *)base + key->offset);
+	return hc->has_id ? NULL : "not a UUID";
 }
 
 static const char *set_bool(const struct config_key *key, void *base,
@@ -266,8 +334,11 @@ static void clear_listen(void *base)
 const struct config_key config_target_keys[] = {
 	{ "listen", "ADDR[:PORT]", "listen here (numeric; IPv6 in brackets; again for more)",
 	  set_listen, .clear = clear_listen },
-	{ "insecure", NULL, "listen beyond loopback although nobody is authenticated",
+	{ "insecure", NULL, "auth = none: listen beyond loopback nevertheless",
 	  set_bool, TARGET(insecure) },
+	{ "auth", "METHOD",
+	  "psk, hosts prove a key, or none (psk, if there is a [host]; else none)",
+	  set_auth, TARGET(auth) },
 	{ "name", "NAME", "name of this target in the logs of initiators (host name)",
 	  set_name, TARGET(name) },
 	{ "state-dir", "DIR", "where UUIDs of exports are kept (/var/lib/rdmablkd)",
@@ -369,7 +440,25 @@ const struct config_key config_export_keys[] = {
 	{ "allow-address", "NET[,NET]...",
 	  "only these addresses and networks may use it (any)",
 	  set_networks, EXPORT(allow_address) },
+	{ "allow", "HOST[:RIGHTS][,...]",
+	  "only these hosts may use it; RIGHTS are ro, rw or rw+steal (auth = psk: nobody)",
+	  set_allow, EXPORT(allow) },
 	{ "fault", "FILE", NULL, set_fault, EXPORT(fault) },
 };
 
 const unsigned int config_nr_export_keys = ARRAY_SIZE(config_export_keys);
+
+#define HOST(field)	.offset = offsetof(struct host_config, field)
+
+const struct config_key config_host_keys[] = {
+	{ "key", "FILE", "key file, or NAME of a key; twice while one replaces the other",
+	  set_key_file, .clear = clear_key_files },
+	{ "host-id", "UUID", "identity that the host must have", set_host_id,
+	  HOST(host_id) },
+	{ "expires", "YYYY-MM-DD", "its keys end when this day begins, UTC", set_expires,
+	  HOST(expires) },
+	{ "address", "NET[,NET]...", "it comes from these addresses and networks only (any)",
+	  set_networks, HOST(address) },
+};
+
+const unsigned int config_nr_host_keys = ARRAY_SIZE(config_host_keys);

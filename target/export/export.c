@@ -11,14 +11,13 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/loop.h"
-#include "base/state_file.h"
 #include "base/util.h"
 #include "export/export.h"
+#include "export/identity.h"
 #include "store/arena.h"
 #include "store/file.h"
 #include "store/store_thread.h"
 #include "store/sync_errors.h"
-#include "wire/mac.h"
 
 #define REGION_MAX	(1ULL << 40)
 #define CUT_SHORT	"another process has cut its file short, or the host's memory has an error"
@@ -33,38 +32,21 @@ static void state_path(const struct config *cfg, const char *name, char *path)
 /* Return: 1: read; 0: there is none; -errno, logged. */
 static int uuid_read(const struct config *cfg, const char *name, uint8_t *uuid)
 {
-	char path[PATH_MAX], text[64] = "";
-	FILE *file;
-	int ret;
+	char path[PATH_MAX], what[RDMABLK_NAME_LEN + 8];
 
 	state_path(cfg, name, path);
-	file = fopen(path, "re");
-	if (!file) {
-		if (errno == ENOENT || errno == ENOTDIR)
-			return 0;
-		ret = -errno;
-		log_err("export %s: cannot read %s: %s", name, path, strerror(-ret));
-		return ret;
-	}
-	if (fgets(text, sizeof(text), file))
-		text[strcspn(text, "\n")] = '\0';
-	fclose(file);
-	if (!value_uuid(text, uuid))
-		return 1;
-	log_err("export %s: %s holds no UUID", name, path);
-	return -EINVAL;
+	snprintf(what, sizeof(what), "export %s", name);
+	return identity_read(what, path, uuid);
 }
 
 static int uuid_write(const struct config *cfg, const char *name,
 		      const uint8_t *uuid)
 {
-	char path[PATH_MAX], text[40], line[48];
+	char path[PATH_MAX];
 	int ret;
 
 	state_path(cfg, name, path);
-	value_uuid_text(uuid, text);
-	snprintf(line, sizeof(line), "%s\n", text);
-	ret = state_file_make_dir(cfg->state_dir) ?: state_file_replace(path, line);
+	ret = identity_write(cfg->state_dir, path, uuid);
 	if (ret)
 		log_err("export %s: cannot keep its UUID in %s: %s (--state-dir, or uuid=)",
 			name, path, strerror(-ret));
@@ -90,12 +72,10 @@ static int uuid_make(struct export *e, const struct config *cfg)
 	uint8_t *uuid = e->store.uuid;
 
 	if (!memcmp(uuid, none, sizeof(none))) {
-		int ret = mac_random(uuid, RDMABLK_ID_LEN);
+		int ret = identity_make(uuid);
 
 		if (ret)
 			return ret;
-		uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x40);	/* version 4 */
-		uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
 	}
 	return uuid_write(cfg, e->cfg->name, uuid);
 }
@@ -231,6 +211,9 @@ int export_begin(struct export *e)
 	value_uuid_text(e->store.uuid, text);
 	log_info("export %s: UUID %s%s%s", e->cfg->name, text,
 		 e->cfg->read_only ? ", read-only" : "", e->cfg->shared ? ", shared" : "");
+	if (e->daemon->auth == AUTH_PSK && !e->cfg->allow)
+		log_warn("export %s: no host may use it: \"allow\" names those that may",
+			 e->cfg->name);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/worker.h"
 #include "config/config.h"
 #include "export/export.h"
+#include "export/host.h"
 #include "export/quota.h"
 #include "rdma/conn.h"
 #include "rdma/cq.h"
@@ -168,6 +169,7 @@ struct session_ending {
  * @joined: how many are connected
  * @refused_joins: requests to join that named its id
  * @wish: HELLO, decoded
+ * @proof: whose key the session has; all 0 with AUTH_NONE
  * @key: session key, from SESSION_REGISTER on
  * @export: what it uses, from SESSION_REGISTER on
  * @lease: on @export
@@ -217,6 +219,7 @@ struct session {
 	uint64_t refused_joins;
 
 	struct wire_wish wish;
+	struct host_proof proof;
 	uint8_t key[RDMABLK_MAC_LEN];
 	struct export *export;
 	struct lease lease;

@@ -1,0 +1,735 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Hosts and their keys. A table has all of them. It is made beside the loop, because that reads
+ * files, and comes into force in the loop as a whole, or not at all. Until then it is the
+ * worker's that makes it; the one in force holds still meanwhile, because changes are made
+ * one at a time.
+ *
+ * The keys of a table, and the memory in which its key files are read, are in pages of their
+ * own, which are locked. They are wiped when the table goes.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "base/key_file.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/secret.h"
+#include "base/util.h"
+#include "export/export.h"
+#include "export/host.h"
+#include "wire/crypto.h"
+#include "wire/mac.h"
+
+#define LABEL_LEASE	"rdmablk lease  2"
+#define CREDENTIAL	0040		/* systemd lets root's group read */
+#define LOOK_MS		60000		/* clocks are set */
+
+/**
+ * struct host_key - a key
+ * @id: its fingerprint
+ * @secret: in the memory of its table
+ */
+struct host_key {
+	uint8_t id[RDMABLK_KEYSCHED_ID_LEN];
+	uint8_t *secret;
+};
+
+/**
+ * struct host - a host
+ * @entry: in its table
+ * @cfg: what was said of it, its own
+ * @by_hand: the administrator has added it: it is in no configuration
+ * @expired: its keys have ended, and that was said
+ * @key: its keys, those of @cfg in their order
+ * @nr_keys: how many have been read
+ * @lease_id: what its leases rest on, unless @cfg has a host id
+ */
+struct host {
+	TAILQ_ENTRY(host) entry;
+	struct host_config *cfg;
+	bool by_hand;
+	bool expired;
+	struct host_key key[CONFIG_HOST_KEYS];
+	unsigned int nr_keys;
+	uint8_t lease_id[RDMABLK_ID_LEN];
+};
+
+TAILQ_HEAD(host_list, host);
+
+/**
+ * struct host_secrets - the secrets of a table
+ * @work: a key file that is being read
+ * @key: keys
+ */
+struct host_secrets {
+	struct key_file work;
+	uint8_t key[][KEY_FILE_SECRET_LEN];
+};
+
+/**
+ * struct host_table - hosts and their keys
+ * @hosts: hosts
+ * @secrets: of secret_alloc()
+ * @len: of that, bytes
+ * @used: keys in it
+ */
+struct host_table {
+	struct host_list hosts;
+	struct host_secrets *secrets;
+	size_t len;
+	unsigned int used;
+};
+
+static void look_again(struct loop_timer *timer);
+
+static struct {
+	struct host_table *table;	/* in force; NULL: nobody may log in */
+	void (*expired)(void);
+	struct loop_timer timer;
+} hosts = {
+	.timer = { .expired = look_again },
+};
+
+const char *host_key_dir = CONFIG_KEY_DIR;
+time_t (*host_time)(time_t *now) = time;
+
+/*
+ * Tables
+ */
+
+static void host_free(struct host *h)
+{
+	config_host_free(h->cfg);
+	free(h);
+}
+
+/**
+ * host_discard - forget a table, and wipe its keys
+ * @table: not in force; or NULL
+ */
+void host_discard(struct host_table *table)
+{
+	struct host *h;
+
+	if (!table)
+		return;
+	while ((h = TAILQ_FIRST(&table->hosts))) {
+		TAILQ_REMOVE(&table->hosts, h, entry);
+		host_free(h);
+	}
+	secret_free(table->secrets, table->len);
+	free(table);
+}
+
+static struct host *find_in(const struct host_table *table, const char *name)
+{
+	struct host *h;
+
+	if (!table)
+		return NULL;
+	TAILQ_FOREACH(h, &table->hosts, entry)
+		if (!strcmp(h->cfg->name, name))
+			return h;
+	return NULL;
+}
+
+static struct host_config *copy_config(const struct host_config *from)
+{
+	struct host_config *hc = malloc(sizeof(*hc));
+	bool ok = hc;
+
+	if (!hc)
+		return NULL;
+	*hc = *from;
+	hc->nr_keys = 0;
+	hc->address = from->address ? strdup(from->address) : NULL;
+	ok = !from->address || hc->address;
+	while (ok && hc->nr_keys < from->nr_keys) {
+		hc->key[hc->nr_keys] = strdup(from->key[hc->nr_keys]);
+		ok = hc->key[hc->nr_keys];
+		hc->nr_keys += ok;
+	}
+	if (ok)
+		return hc;
+	config_host_free(hc);
+	return NULL;
+}
+
+/* @hc is taken. */
+static struct host *add_host(struct host_table *table, struct host_config *hc)
+{
+	struct host *h = hc ? calloc(1, sizeof(*h)) : NULL;
+	uint8_t digest[MAC_DIGEST_LEN];
+
+	if (!h || mac_digest(LABEL_LEASE, hc->name, strlen(hc->name), digest)) {
+		config_host_free(hc);
+		free(h);
+		return NULL;
+	}
+	memcpy(h->lease_id, digest, sizeof(h->lease_id));
+	h->cfg = hc;
+	TAILQ_INSERT_TAIL(&table->hosts, h, entry);
+	return h;
+}
+
+static bool is_kept(const struct host *h, enum host_keep keep)
+{
+	return keep == HOST_KEEP_ALL || (keep == HOST_KEEP_BY_HAND && h->by_hand);
+}
+
+/* Hosts, without their keys. Return: whether there was memory. */
+static bool gather(struct host_table *table, struct config *cfg, enum host_keep keep)
+{
+	struct host_config *hc;
+	struct host *h, *old;
+
+	while ((hc = TAILQ_FIRST(&cfg->hosts))) {
+		TAILQ_REMOVE(&cfg->hosts, hc, entry);
+		h = add_host(table, hc);
+		if (!h)
+			return false;
+		h->by_hand = keep == HOST_KEEP_ALL;
+	}
+	if (!hosts.table)
+		return true;
+	TAILQ_FOREACH(old, &hosts.table->hosts, entry) {
+		if (!is_kept(old, keep) || find_in(table, old->cfg->name))
+			continue;
+		h = add_host(table, copy_config(old->cfg));
+		if (!h)
+			return false;
+		h->by_hand = old->by_hand;
+		h->expired = old->expired;
+	}
+	return true;
+}
+
+/* Credentials come from systemd, which has given the files their rights. */
+static mode_t rights_of(const char *path)
+{
+	const char *dir = getenv("CREDENTIALS_DIRECTORY");
+	size_t len = dir ? strlen(dir) : 0;
+
+	return len && !strncmp(path, dir, len) && path[len] == '/' &&
+	       !strchr(path + len + 1, '/') ? CREDENTIAL : 0;
+}
+
+/* @path: where the key was looked for last. Return: 0, or an errno, and @why says why. */
+static int read_file(struct key_file *work, const char *key, char *path, char *why)
+{
+	const char *dir = getenv("CREDENTIALS_DIRECTORY");
+	int err = ENOENT;
+
+	if (*key == '/') {
+		snprintf(path, PATH_MAX, "%s", key);
+		return key_file_read(work, path, rights_of(path), why);
+	}
+	if (dir && *dir == '/') {
+		snprintf(path, PATH_MAX, "%s/%s.key", dir, key);
+		err = key_file_read(work, path, rights_of(path), why);
+	}
+	if (err != ENOENT)
+		return err;
+	snprintf(path, PATH_MAX, "%s/%s.key", host_key_dir, key);
+	return key_file_read(work, path, 0, why);
+}
+
+static void take_key(struct host_table *table, struct host *h, const uint8_t *id,
+		     const uint8_t *secret)
+{
+	struct host_key *key = &h->key[h->nr_keys++];
+
+	memcpy(key->id, id, sizeof(key->id));
+	key->secret = table->secrets->key[table->used++];
+	memcpy(key->secret, secret, KEY_FILE_SECRET_LEN);
+}
+
+/* All keys of a host; each that cannot be had is printed and counted. */
+static void read_keys(struct host_table *table, struct host *h, struct config *cfg)
+{
+	struct key_file *work = &table->secrets->work;
+	char path[PATH_MAX], why[KEY_FILE_WHY];
+
+	for (unsigned int i = 0; i < h->cfg->nr_keys; i++) {
+		if (read_file(work, h->cfg->key[i], path, why))
+			config_error(cfg, h->cfg->where, "host \"%s\": key %s: %s",
+				     h->cfg->name, path, why);
+		else
+			take_key(table, h, work->id, work->secret);
+		explicit_bzero(work, sizeof(*work));
+	}
+}
+
+static void copy_keys(struct host_table *table, struct host *h)
+{
+	const struct host *old = find_in(hosts.table, h->cfg->name);
+
+	for (unsigned int i = 0; i < old->nr_keys; i++)
+		take_key(table, h, old->key[i].id, old->key[i].secret);
+}
+
+/* Whose it is in a table, if it comes before @end */
+static const struct host *owner_of(const struct host_table *table, const uint8_t *id,
+				   const struct host_key *end)
+{
+	const struct host *h;
+
+	TAILQ_FOREACH(h, &table->hosts, entry)
+		for (unsigned int i = 0; i < h->nr_keys; i++) {
+			if (&h->key[i] == end)
+				return NULL;
+			if (!memcmp(h->key[i].id, id, sizeof(h->key[i].id)))
+				return h;
+		}
+	return NULL;
+}
+
+/* A key says which host it is: no two hosts have the same one. */
+static void check_ids(struct host_table *table, struct config *cfg)
+{
+	const struct host *h, *other;
+
+	TAILQ_FOREACH(h, &table->hosts, entry)
+		for (unsigned int i = 0; i < h->nr_keys; i++) {
+			other = owner_of(table, h->key[i].id, &h->key[i]);
+			if (other)
+				config_error(cfg, h->cfg->where,
+					     "host \"%s\": key %s is a key of host \"%s\", too",
+					     h->cfg->name, h->cfg->key[i], other->cfg->name);
+		}
+}
+
+/* A host of the configuration and one that was added by hand may have the same identity. */
+static void check_host_ids(struct host_table *table, struct config *cfg)
+{
+	const struct host *h, *other;
+
+	TAILQ_FOREACH(h, &table->hosts, entry)
+		TAILQ_FOREACH(other, &table->hosts, entry) {
+			if (other == h)
+				break;
+			if (h->cfg->has_id && other->cfg->has_id &&
+			    !memcmp(h->cfg->host_id, other->cfg->host_id, RDMABLK_ID_LEN))
+				config_error(cfg, h->cfg->where,
+					     "host \"%s\" has the host-id of host \"%s\"",
+					     h->cfg->name, other->cfg->name);
+		}
+}
+
+static bool alloc_secrets(struct host_table *table, struct config *cfg)
+{
+	char why[SECRET_WHY];
+	unsigned int nr = 0;
+	struct host *h;
+
+	TAILQ_FOREACH(h, &table->hosts, entry)
+		nr += h->cfg->nr_keys;
+	table->len = sizeof(*table->secrets) + nr * sizeof(table->secrets->key[0]);
+	table->secrets = secret_alloc(table->len, why);
+	if (!table->secrets)
+		config_error(cfg, "rdmablkd", "%s", why);
+	return table->secrets;
+}
+
+/**
+ * host_load - make a table, and read its keys
+ * @cfg: its hosts become the table's; problems are printed and counted
+ * @keep: which of those in force the table gets, too
+ *
+ * Blocks. A key that cannot be had is a problem, and so is one that two hosts have.
+ *
+ * Return: the table; or NULL: @cfg has problems.
+ */
+struct host_table *host_load(struct config *cfg, enum host_keep keep)
+{
+	struct host_table *table = calloc(1, sizeof(*table));
+	unsigned int before = cfg->errors, fresh = 0;
+	struct host_config *hc;
+	struct host *h;
+
+	TAILQ_FOREACH(hc, &cfg->hosts, entry)
+		fresh++;
+	if (table)
+		TAILQ_INIT(&table->hosts);
+	if (!table || !gather(table, cfg, keep)) {
+		config_error(cfg, "rdmablkd", "out of memory");
+		host_discard(table);
+		return NULL;
+	}
+	if (alloc_secrets(table, cfg)) {
+		TAILQ_FOREACH(h, &table->hosts, entry) {
+			if (fresh)
+				read_keys(table, h, cfg);
+			else
+				copy_keys(table, h);
+			fresh -= fresh > 0;
+		}
+		check_ids(table, cfg);
+		check_host_ids(table, cfg);
+	}
+	key_file_wipe_stack();
+	if (cfg->errors == before)
+		return table;
+	host_discard(table);
+	return NULL;
+}
+
+static bool same_keys(const struct host *a, const struct host *b)
+{
+	if (a->nr_keys != b->nr_keys)
+		return false;
+	for (unsigned int i = 0; i < a->nr_keys; i++)
+		if (memcmp(a->key[i].id, b->key[i].id, sizeof(a->key[i].id)))
+			return false;
+	return true;
+}
+
+/**
+ * host_changes - what a table will change
+ * @table: not in force yet
+ * @change: called for each host that differs; the action is "added", "removed" or "changed"
+ */
+void host_changes(const struct host_table *table,
+		  void (*change)(const char *name, const char *action))
+{
+	const struct host *h, *old;
+
+	if (hosts.table)
+		TAILQ_FOREACH(old, &hosts.table->hosts, entry)
+			if (!find_in(table, old->cfg->name))
+				change(old->cfg->name, "removed");
+	TAILQ_FOREACH(h, &table->hosts, entry) {
+		old = find_in(hosts.table, h->cfg->name);
+		if (!old)
+			change(h->cfg->name, "added");
+		else if (!same_keys(old, h) || !config_host_same(old->cfg, h->cfg))
+			change(h->cfg->name, "changed");
+	}
+}
+
+/*
+ * The end of keys
+ */
+
+static bool is_expired(const struct host *h)
+{
+	return h->cfg->expires && host_time(NULL) >= h->cfg->expires;
+}
+
+/* Looks for hosts whose keys have ended since. Return: whether there are any. */
+static bool look_at_clock(void)
+{
+	bool any = false, left = false;
+	struct host *h;
+
+	loop_timer_stop(&hosts.timer);
+	if (!hosts.table)
+		return false;
+	TAILQ_FOREACH(h, &hosts.table->hosts, entry) {
+		if (!is_expired(h)) {
+			h->expired = false;	/* the clock was set */
+			left = left || h->cfg->expires;
+		} else if (!h->expired) {
+			h->expired = true;
+			any = true;
+			log_warn("host %s: its keys have expired", h->cfg->name);
+		}
+	}
+	if (left)
+		loop_timer_start(&hosts.timer, LOOK_MS);
+	return any;
+}
+
+static void look_again(struct loop_timer *timer)
+{
+	(void)timer;
+	if (look_at_clock() && hosts.expired)
+		hosts.expired();
+}
+
+/**
+ * host_install - put a table in force
+ * @table: of host_load(); is taken
+ *
+ * In the loop. The caller looks at the sessions.
+ */
+void host_install(struct host_table *table)
+{
+	struct host_table *old = hosts.table;
+
+	hosts.table = table;
+	host_discard(old);
+	look_at_clock();
+}
+
+/**
+ * host_remove - a host goes, and its keys are wiped
+ * @name: of the host
+ *
+ * In the loop. The caller looks at the sessions.
+ *
+ * Return: whether there was one.
+ */
+bool host_remove(const char *name)
+{
+	struct host *h = find_in(hosts.table, name);
+
+	if (!h)
+		return false;
+	for (unsigned int i = 0; i < h->nr_keys; i++)
+		explicit_bzero(h->key[i].secret, KEY_FILE_SECRET_LEN);
+	TAILQ_REMOVE(&hosts.table->hosts, h, entry);
+	host_free(h);
+	return true;
+}
+
+/**
+ * host_start - read the keys, before anybody can log in
+ * @cfg: its hosts are taken; problems are printed
+ * @expired: called in the loop when keys of a host have ended; the caller looks at the
+ *	sessions
+ *
+ * Return: 0 or -EINVAL.
+ */
+int host_start(struct config *cfg, void (*expired)(void))
+{
+	struct host_table *table = host_load(cfg, HOST_KEEP_NONE);
+
+	if (!table)
+		return -EINVAL;
+	if (TAILQ_EMPTY(&table->hosts))
+		log_warn("auth = psk, and there is no [host]: nobody can log in");
+	hosts.expired = expired;
+	host_install(table);
+	return 0;
+}
+
+/**
+ * host_stop - nobody may log in any more, and all keys are wiped
+ */
+void host_stop(void)
+{
+	loop_timer_stop(&hosts.timer);
+	host_discard(hosts.table);
+	hosts.table = NULL;
+}
+
+/*
+ * Logins
+ */
+
+static const struct host *by_key(const uint8_t *key_id)
+{
+	const struct host *h, *found = NULL;
+
+	if (!hosts.table)
+		return NULL;
+	TAILQ_FOREACH(h, &hosts.table->hosts, entry)
+		if (host_proves(h, key_id))
+			found = h;
+	return found;
+}
+
+static bool may_come(const struct host *h, const struct sockaddr *peer)
+{
+	return !h->cfg->address || value_in_networks(h->cfg->address, peer);
+}
+
+/**
+ * host_find - whose key HELLO names
+ * @key_id: as received
+ * @peer: address of the initiator
+ *
+ * Return: the host; NULL: no host has the key, it has expired, or the host may not come from
+ * this address. host_refusal() says which, for the log only.
+ */
+const struct host *host_find(const uint8_t *key_id, const struct sockaddr *peer)
+{
+	const struct host *h = by_key(key_id);
+
+	return h && !is_expired(h) && may_come(h, peer) ? h : NULL;
+}
+
+/**
+ * host_find_name - the host of a session
+ * @name: of struct host_proof
+ *
+ * Return: the host; NULL: it is gone, or its keys have expired.
+ */
+const struct host *host_find_name(const char *name)
+{
+	const struct host *h = find_in(hosts.table, name);
+
+	return h && !is_expired(h) ? h : NULL;
+}
+
+/**
+ * host_refusal - why a login with a key has failed
+ * @key_id: as received
+ * @peer: address of the initiator
+ * @text: filled
+ * @size: of it, HOST_WHY bytes
+ */
+void host_refusal(const uint8_t *key_id, const struct sockaddr *peer, char *text, size_t size)
+{
+	const struct host *h = by_key(key_id);
+
+	if (!h)
+		snprintf(text, size, "no host has this key");
+	else if (is_expired(h))
+		snprintf(text, size, "the keys of host %s have expired", h->cfg->name);
+	else if (!may_come(h, peer))
+		snprintf(text, size, "host %s may not come from this address", h->cfg->name);
+	else
+		snprintf(text, size, "the key of host %s was not proven", h->cfg->name);
+}
+
+/**
+ * host_name - name of a host
+ * @h: host
+ *
+ * Return: the name, as long as the host is in force.
+ */
+const char *host_name(const struct host *h)
+{
+	return h->cfg->name;
+}
+
+static const struct host_key *key_of(const struct host *h, const uint8_t *key_id)
+{
+	const struct host_key *found = NULL;
+
+	for (unsigned int i = 0; h && i < h->nr_keys; i++)
+		if (!memcmp(h->key[i].id, key_id, sizeof(h->key[i].id)))
+			found = &h->key[i];
+	return found;
+}
+
+/**
+ * host_proves - has a host a key
+ * @h: host
+ * @key_id: fingerprint
+ *
+ * Return: whether it is one of its keys.
+ */
+bool host_proves(const struct host *h, const uint8_t *key_id)
+{
+	return key_of(h, key_id);
+}
+
+/**
+ * host_prk0 - what a login derives its keys from
+ * @h: host, or NULL
+ * @key_id: of its key
+ * @prk0: secret, RDMABLK_KEYSCHED_LEN bytes; zero after an error
+ *
+ * With NULL, or a key that the host does not have, @prk0 comes from a key that nobody has. That
+ * takes as long: a stranger cannot tell which keys are known.
+ *
+ * Return: 0 or -errno. After crypto_start().
+ */
+int host_prk0(const struct host *h, const uint8_t *key_id, uint8_t *prk0)
+{
+	const struct host_key *key = key_of(h, key_id);
+	uint8_t nobody[KEY_FILE_SECRET_LEN];
+	int ret = mac_random(nobody, sizeof(nobody));
+
+	if (ret)
+		memset(prk0, 0, RDMABLK_KEYSCHED_LEN);
+	else
+		ret = rdmablk_keysched_prk0(&crypto_keysched, key ? key->secret : nobody, prk0);
+	mac_wipe(nobody, sizeof(nobody));
+	key_file_wipe_stack();
+	return ret;
+}
+
+/**
+ * host_is - is a host who it says it is
+ * @h: host
+ * @host_id: of HELLO
+ *
+ * Return: whether its section names this id, or none.
+ */
+bool host_is(const struct host *h, const uint8_t *host_id)
+{
+	return !h->cfg->has_id || !memcmp(h->cfg->host_id, host_id, RDMABLK_ID_LEN);
+}
+
+/**
+ * host_lease_id - the identity of a host, for leases and limits
+ * @h: host
+ * @hello_id: of HELLO, which host_is() takes
+ * @id: RDMABLK_ID_LEN bytes
+ *
+ * A host whose section names no id could say that it is another one. Its identity follows from
+ * the name of its section.
+ */
+void host_lease_id(const struct host *h, const uint8_t *hello_id, uint8_t *id)
+{
+	memcpy(id, h->cfg->has_id ? hello_id : h->lease_id, RDMABLK_ID_LEN);
+}
+
+/**
+ * host_may - what a host may do with an export
+ * @h: host
+ * @export: export
+ *
+ * Return: HOST_READ and more; 0: nothing.
+ */
+unsigned int host_may(const struct host *h, const struct export *export)
+{
+	return allow_rights(export->cfg->allow, h->cfg->name);
+}
+
+/*
+ * The administrator
+ */
+
+/**
+ * host_next - the hosts in force, one by one
+ * @h: the one before, or NULL
+ *
+ * Return: the host or NULL.
+ */
+const struct host *host_next(const struct host *h)
+{
+	if (h)
+		return TAILQ_NEXT(h, entry);
+	return hosts.table ? TAILQ_FIRST(&hosts.table->hosts) : NULL;
+}
+
+/**
+ * host_section - what was said of a host
+ * @h: host
+ *
+ * Return: its configuration.
+ */
+const struct host_config *host_section(const struct host *h)
+{
+	return h->cfg;
+}
+
+/**
+ * host_key_id - the fingerprint of a key
+ * @h: host
+ * @key: index of one of its files
+ *
+ * Return: RDMABLK_KEYSCHED_ID_LEN bytes.
+ */
+const uint8_t *host_key_id(const struct host *h, unsigned int key)
+{
+	return h->key[key].id;
+}
+
+/**
+ * host_by_hand - who has added a host
+ * @h: host
+ *
+ * Return: whether the administrator has, at run time.
+ */
+bool host_by_hand(const struct host *h)
+{
+	return h->by_hand;
+}
