@@ -5,6 +5,13 @@
 #include <linux/types.h>
 #include <string.h>
 
+static inline void memzero_explicit(void *to, size_t bytes)
+{
+	memset(to, 0, bytes);
+	/* Whoever reads it sees that. */
+	__asm__ volatile("" : : "r"(to) : "memory");
+}
+
 static inline void *memchr_inv(const void *start, int c, size_t bytes)
 {
 	const u8 *p = start;

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What kernel/crypt.c gives, made of libcrypto, and the target's end of a login of version 2.
+ * Counts what is allocated and what holds a secret, and fails as it is told to.
+ */
+#ifndef FAKE_CRYPT_H
+#define FAKE_CRYPT_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+#include "wire/crypto.h"
+#include "../../kernel/crypt.h"
+
+struct rdmablk_crypt {
+	struct crypto_pair pair;
+	bool has_pair;
+	bool keyed;		/* HMAC has a key */
+};
+
+struct rdmablk_crypt_cipher {
+	u8 key[RDMABLK_SEALED_KEY_LEN];
+	void *seal, *open;
+};
+
+/* left: allocations or calls until one fails with ret; negative: none does */
+static struct {
+	int objects, secrets, left, ret;
+} crypt_world = { .left = -1 };
+
+static bool crypt_fails(void)
+{
+	return crypt_world.left >= 0 && !crypt_world.left--;
+}
+
+static bool crypt_is_secret(const u8 *key, size_t len)
+{
+	while (len--)
+		if (*key++)
+			return true;
+	return false;
+}
+
+struct rdmablk_crypt *rdmablk_crypt_new(void)
+{
+	if (crypt_fails())
+		return ERR_PTR(crypt_world.ret);
+	crypt_world.objects++;
+	return calloc(1, sizeof(struct rdmablk_crypt));
+}
+
+static void crypt_drop_pair(struct rdmablk_crypt *c)
+{
+	if (c->has_pair)
+		crypto_forget(&c->pair);
+	crypt_world.secrets -= c->has_pair + c->keyed;
+	c->has_pair = false;
+	c->keyed = false;
+}
+
+void rdmablk_crypt_free(struct rdmablk_crypt *c)
+{
+	crypt_drop_pair(c);
+	crypt_world.objects--;
+	free(c);
+}
+
+int rdmablk_crypt_new_pair(struct rdmablk_crypt *c, u8 *point)
+{
+	if (crypt_fails())
+		return crypt_world.ret;
+	if (c->has_pair)
+		crypto_forget(&c->pair);
+	crypt_world.secrets += !c->has_pair;
+	c->has_pair = true;
+	return crypto_generate(&c->pair, point);
+}
+
+int rdmablk_crypt_share(struct rdmablk_crypt *c, const u8 *point, u8 *secret)
+{
+	if (crypt_fails())
+		return crypt_world.ret;
+	assert_true(c->has_pair);
+	return crypto_agree(&c->pair, point, secret) ? -EINVAL : 0;
+}
+
+int rdmablk_crypt_forget(struct rdmablk_crypt *c)
+{
+	crypt_drop_pair(c);
+	return 0;
+}
+
+struct rdmablk_crypt_cipher *rdmablk_crypt_new_cipher(void)
+{
+	if (crypt_fails())
+		return ERR_PTR(crypt_world.ret);
+	crypt_world.objects++;
+	return calloc(1, sizeof(struct rdmablk_crypt_cipher));
+}
+
+int rdmablk_crypt_set_key(struct rdmablk_crypt_cipher *c, const u8 *key)
+{
+	if (crypt_fails())
+		return crypt_world.ret;
+	crypt_world.secrets += crypt_is_secret(key, sizeof(c->key)) -
+			       crypt_is_secret(c->key, sizeof(c->key));
+	memcpy(c->key, key, sizeof(c->key));
+	if (c->seal) {
+		crypto_cipher_free(c->seal);
+		crypto_cipher_free(c->open);
+	}
+	c->seal = crypto_cipher(key, true);
+	c->open = crypto_cipher(key, false);
+	return 0;
+}
+
+void rdmablk_crypt_free_cipher(struct rdmablk_crypt_cipher *c)
+{
+	crypt_world.secrets -= crypt_is_secret(c->key, sizeof(c->key));
+	crypt_world.objects--;
+	if (c->seal) {
+		crypto_cipher_free(c->seal);
+		crypto_cipher_free(c->open);
+	}
+	free(c);
+}
+
+static int crypt_hash(void *ctx, const struct rdmablk_keysched_part *part, unsigned int nr,
+		      u8 *out)
+{
+	assert_non_null(ctx);
+	return crypt_fails() ? crypt_world.ret :
+	       crypto_keysched.ops->hash(crypto_keysched.ctx, part, nr, out);
+}
+
+static int crypt_hmac(void *ctx, const u8 *key, unsigned long key_len,
+		      const struct rdmablk_keysched_part *part, unsigned int nr, u8 *out)
+{
+	struct rdmablk_crypt *c = ctx;
+
+	if (crypt_fails())
+		return crypt_world.ret;
+	crypt_world.secrets += !c->keyed;
+	c->keyed = true;
+	return crypto_keysched.ops->hmac(crypto_keysched.ctx, key, key_len, part, nr, out);
+}
+
+static int crypt_differ(const void *a, const void *b, unsigned long len)
+{
+	return crypto_keysched.ops->differ(a, b, len);
+}
+
+static void crypt_wipe(void *buf, unsigned long len)
+{
+	crypto_keysched.ops->wipe(buf, len);
+}
+
+const struct rdmablk_keysched_ops rdmablk_crypt_keysched = {
+	.hash = crypt_hash, .hmac = crypt_hmac, .differ = crypt_differ, .wipe = crypt_wipe,
+};
+
+static int crypt_seal(void *key, const struct rdmablk_sealed_job *job)
+{
+	return crypt_fails() ? crypt_world.ret :
+	       crypto_sealed.seal(((struct rdmablk_crypt_cipher *)key)->seal, job);
+}
+
+static int crypt_open(void *key, const struct rdmablk_sealed_job *job)
+{
+	return crypt_fails() ? crypt_world.ret :
+	       crypto_sealed.open(((struct rdmablk_crypt_cipher *)key)->open, job);
+}
+
+const struct rdmablk_sealed_ops rdmablk_crypt_sealed = {
+	.seal = crypt_seal, .open = crypt_open,
+};
+
+static inline void crypt_begin(void)
+{
+	const char *missing;
+
+	assert_int_equal(crypto_start(&missing), 0);
+	crypt_world.left = -1;
+	crypt_world.ret = -ENOMEM;
+	crypt_world.objects = 0;
+	crypt_world.secrets = 0;
+}
+
+static inline void crypt_end(void)
+{
+	assert_int_equal(crypt_world.objects, 0);
+	assert_int_equal(crypt_world.secrets, 0);
+	crypto_stop();
+}
+
+/*
+ * The target's end of a login
+ */
+
+struct crypt_target {
+	u8 key[RDMABLK_KEYSCHED_LEN];		/* K */
+	u8 th0[RDMABLK_KEYSCHED_LEN], th1[RDMABLK_KEYSCHED_LEN], th2[RDMABLK_KEYSCHED_LEN];
+	u8 prk0[RDMABLK_KEYSCHED_LEN];
+	u8 peer[CRYPTO_POINT_LEN];
+	struct crypto_pair pair;
+	struct rdmablk_keysched_keys keys;
+};
+
+/* HELLO has come; @point: the target's, for CHALLENGE */
+static inline void crypt_target_hello(struct crypt_target *t, u32 qpn_i, u32 qpn_t,
+				      const void *hello, size_t len, const u8 *peer, u8 *point)
+{
+	assert_int_equal(rdmablk_keysched_th0(&crypto_keysched, qpn_i, qpn_t, hello, len,
+					      t->th0), 0);
+	assert_int_equal(rdmablk_keysched_prk0(&crypto_keysched, t->key, t->prk0), 0);
+	memcpy(t->peer, peer, sizeof(t->peer));
+	assert_int_equal(crypto_generate(&t->pair, point), 0);
+}
+
+static inline void crypt_target_reauth(struct crypt_target *t, const void *msg, size_t len,
+				       const u8 *peer, u8 *point)
+{
+	assert_int_equal(rdmablk_keysched_reauth(&crypto_keysched, t->th2, msg, len, t->th0), 0);
+	assert_int_equal(rdmablk_keysched_prk0(&crypto_keysched, t->key, t->prk0), 0);
+	memcpy(t->peer, peer, sizeof(t->peer));
+	assert_int_equal(crypto_generate(&t->pair, point), 0);
+}
+
+static inline void crypt_target_challenge(struct crypt_target *t, const void *msg, size_t len)
+{
+	assert_int_equal(rdmablk_keysched_th1(&crypto_keysched, t->th0, msg, len, t->th1), 0);
+}
+
+/* PROOF has come. Return: 0: it is right, and @t->keys are there. */
+static inline int crypt_target_proof(struct crypt_target *t, const u8 *mac)
+{
+	u8 z[RDMABLK_KEYSCHED_LEN], prk1[RDMABLK_KEYSCHED_LEN];
+	int ret = rdmablk_keysched_check_proof(&crypto_keysched, t->prk0, t->th1, mac);
+
+	if (ret)
+		return ret;
+	assert_int_equal(crypto_agree(&t->pair, t->peer, z), 0);
+	rdmablk_keysched_th2(&crypto_keysched, t->th1, mac, t->th2);
+	rdmablk_keysched_prk1(&crypto_keysched, t->prk0, t->th1, z, prk1);
+	rdmablk_keysched_keys(&crypto_keysched, prk1, t->th2, &t->keys);
+	return 0;
+}
+
+static inline void crypt_target_end(struct crypt_target *t)
+{
+	if (t->pair.pkey)
+		crypto_forget(&t->pair);
+}
+
+#endif /* FAKE_CRYPT_H */

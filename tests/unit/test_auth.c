@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Proves that kernel/auth.c derives what a target with the same K derives, and nothing else;
+ * that a peer with other queue pairs, another key or a point off the curve gets no keys; that
+ * a second epoch has ciphers of its own; and that whatever fails, no secret stays and no
+ * memory is lost.
+ */
+#include <linux/kernel.h>
+
+#define ERR_PTR(e)		((void *)(long)(e))
+#define PTR_ERR(p)		((int)(long)(p))
+#define IS_ERR(p)		((unsigned long)(p) >= (unsigned long)-4095)
+#define IS_ERR_OR_NULL(p)	(!(p) || IS_ERR(p))
+#define PTR_ERR_OR_ZERO(p)	(IS_ERR(p) ? PTR_ERR(p) : 0)
+
+#include "fake_crypt.h"
+
+/* The kernel is built without this warning. */
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#include "../../kernel/auth.c"
+
+enum { QPN_I = 0x11, QPN_T = 0x22, JOIN_I = 0x33, JOIN_T = 0x44 };
+
+static struct rdmablk_auth auth;
+static struct crypt_target target;
+static u8 hello[360], challenge[160], key_id[RDMABLK_KEY_ID_LEN], mac[RDMABLK_MAC_LEN];
+
+static int setup(void **state)
+{
+	(void)state;
+	crypt_begin();
+	memset(&auth, 0, sizeof(auth));
+	memset(&target, 0, sizeof(target));
+	memset(target.key, 0x4b, sizeof(target.key));
+	unit_random_bytes(hello, sizeof(hello));
+	unit_random_bytes(challenge, sizeof(challenge));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rdmablk_auth_close(&auth);
+	crypt_target_end(&target);
+	crypt_end();
+	return 0;
+}
+
+/* Until PROOF. Return: of the initiator's side. */
+static int dialogue(u32 qpn_t)
+{
+	int ret = rdmablk_auth_open(&auth);
+
+	if (ret)
+		return ret;
+	memset(auth.secret.key, 0x4b, sizeof(auth.secret.key));
+	ret = rdmablk_auth_begin(&auth, key_id, hello + 296);
+	if (!ret)
+		ret = rdmablk_auth_hello(&auth, QPN_I, QPN_T, hello, sizeof(hello));
+	if (ret)
+		return ret;
+	crypt_target_end(&target);
+	crypt_target_hello(&target, QPN_I, qpn_t, hello, sizeof(hello), hello + 296,
+			   challenge + 96);
+	crypt_target_challenge(&target, challenge, sizeof(challenge));
+	return rdmablk_auth_challenge(&auth, challenge, sizeof(challenge), challenge + 96, mac);
+}
+
+static void same_keys(void)
+{
+	const struct rdmablk_auth_ciphers *c = rdmablk_auth_ciphers(&auth);
+
+	assert_memory_equal(c->tx->key, target.keys.i2t, sizeof(c->tx->key));
+	assert_memory_equal(c->rx->key, target.keys.t2i, sizeof(c->rx->key));
+}
+
+static bool is_zero(const void *buf, size_t len)
+{
+	return !crypt_is_secret(buf, len);
+}
+
+static void test_both_sides_agree(void **state)
+{
+	u8 id[RDMABLK_KEY_ID_LEN];
+
+	(void)state;
+	assert_int_equal(dialogue(QPN_T), 0);
+	rdmablk_keysched_id(&crypto_keysched, target.key, id);
+	assert_memory_equal(key_id, id, sizeof(id));
+	assert_int_equal(crypt_target_proof(&target, mac), 0);
+	same_keys();
+	/* K has served. */
+	assert_true(is_zero(auth.secret.key, sizeof(auth.secret.key)));
+}
+
+/* Between two connections, a peer can forward what both sides say, and no more. */
+static void test_a_relay_gets_no_proof(void **state)
+{
+	(void)state;
+	assert_int_equal(dialogue(QPN_T + 1), 0);
+	assert_int_equal(crypt_target_proof(&target, mac), -EACCES);
+}
+
+static void test_another_key_proves_nothing(void **state)
+{
+	(void)state;
+	target.key[31] ^= 1;
+	assert_int_equal(dialogue(QPN_T), 0);
+	assert_int_equal(crypt_target_proof(&target, mac), -EACCES);
+}
+
+static void test_a_point_that_is_none(void **state)
+{
+	u8 point[RDMABLK_POINT_LEN];
+
+	(void)state;
+	assert_int_equal(dialogue(QPN_T), 0);
+	memcpy(point, challenge + 96, sizeof(point));
+	point[63] ^= 1;
+	assert_int_equal(rdmablk_auth_challenge(&auth, challenge, sizeof(challenge), point, mac),
+			 -EBADMSG);
+}
+
+/* The target sees which queue pair joins, and this side sees which one accepts. */
+static void test_joins(void **state)
+{
+	struct rdmablk_cm_request req = { .magic = cpu_to_le32(RDMABLK_MAGIC), .kind = 1 };
+	struct rdmablk_cm_accept2 acc = { .accept.magic = cpu_to_le32(RDMABLK_MAGIC) };
+
+	(void)state;
+	assert_int_equal(dialogue(QPN_T), 0);
+	assert_int_equal(crypt_target_proof(&target, mac), 0);
+	assert_int_equal(rdmablk_auth_join(&auth, JOIN_I, &req), 0);
+	assert_int_equal(rdmablk_keysched_check_join(&crypto_keysched, target.keys.join, &req,
+						     JOIN_I, req.mac), 0);
+	assert_int_equal(rdmablk_keysched_check_join(&crypto_keysched, target.keys.join, &req,
+						     JOIN_I + 1, req.mac), -EACCES);
+	rdmablk_keysched_accept(&crypto_keysched, target.keys.join, &acc, req.mac, JOIN_T,
+				acc.mac);
+	assert_int_equal(rdmablk_auth_accept(&auth, &acc, req.mac, JOIN_T), 0);
+	assert_int_equal(rdmablk_auth_accept(&auth, &acc, req.mac, JOIN_T + 1), -EACCES);
+	acc.accept.queue ^= 1;
+	assert_int_equal(rdmablk_auth_accept(&auth, &acc, req.mac, JOIN_T), -EACCES);
+	acc.accept.queue ^= 1;
+	req.mac[0] ^= 1;
+	assert_int_equal(rdmablk_auth_accept(&auth, &acc, req.mac, JOIN_T), -EACCES);
+	req.mac[0] ^= 1;
+	acc.mac[31] ^= 1;
+	assert_int_equal(rdmablk_auth_accept(&auth, &acc, req.mac, JOIN_T), -EACCES);
+}
+
+/* Both epochs are in use while REAUTH_DONE is on its way. */
+static void test_the_next_epoch(void **state)
+{
+	const struct rdmablk_auth_ciphers *first;
+	u8 reauth[120], answer[112], old[RDMABLK_SEALED_KEY_LEN];
+
+	(void)state;
+	assert_int_equal(dialogue(QPN_T), 0);
+	assert_int_equal(crypt_target_proof(&target, mac), 0);
+	first = rdmablk_auth_ciphers(&auth);
+	memcpy(old, first->tx->key, sizeof(old));
+	rdmablk_auth_turn(&auth);
+	rdmablk_auth_forget(&auth);
+	unit_random_bytes(reauth, sizeof(reauth));
+	unit_random_bytes(answer, sizeof(answer));
+	for (unsigned int i = 0; i < 2; i++) {
+		memset(auth.secret.key, 0x4b, sizeof(auth.secret.key));
+		assert_int_equal(rdmablk_auth_begin(&auth, key_id, reauth + 56), 0);
+		assert_int_equal(rdmablk_auth_reauth(&auth, reauth, sizeof(reauth)), 0);
+		crypt_target_end(&target);
+		crypt_target_reauth(&target, reauth, sizeof(reauth), reauth + 56, answer + 48);
+		crypt_target_challenge(&target, answer, sizeof(answer));
+		assert_int_equal(rdmablk_auth_challenge(&auth, answer, sizeof(answer),
+							answer + 48, mac), 0);
+		assert_int_equal(crypt_target_proof(&target, mac), 0);
+		same_keys();
+		if (!i) {
+			assert_ptr_not_equal(rdmablk_auth_ciphers(&auth), first);
+			assert_memory_equal(first->tx->key, old, sizeof(old));
+		}
+		rdmablk_auth_turn(&auth);
+		rdmablk_auth_forget(&auth);
+		assert_true(is_zero(rdmablk_auth_ciphers(&auth)->tx->key, sizeof(old)));
+		assert_true(is_zero(rdmablk_auth_ciphers(&auth)->rx->key, sizeof(old)));
+	}
+	assert_int_equal(crypt_world.secrets, 2);
+}
+
+/* What a login needs once is gone after it, and the rest when the connection is. */
+static void test_nothing_stays(void **state)
+{
+	(void)state;
+	assert_int_equal(dialogue(QPN_T), 0);
+	assert_false(is_zero(&auth.secret, sizeof(auth.secret)));
+	rdmablk_auth_turn(&auth);
+	rdmablk_auth_forget(&auth);
+	assert_true(is_zero(&auth.secret, sizeof(auth.secret)));
+	assert_int_equal(crypt_world.secrets, 2);
+	rdmablk_auth_end(&auth);
+	assert_int_equal(crypt_world.secrets, 0);
+	/* The next login begins as the first one did. */
+	assert_int_equal(crypt_world.objects, 5);
+	assert_int_equal(dialogue(QPN_T), 0);
+	assert_int_equal(crypt_world.objects, 5);
+	assert_ptr_equal(rdmablk_auth_ciphers(&auth), &auth.ciphers[0]);
+	rdmablk_auth_end(&auth);
+	assert_true(is_zero(&auth.secret, sizeof(auth.secret)));
+	assert_int_equal(crypt_world.secrets, 0);
+	rdmablk_auth_close(&auth);
+	rdmablk_auth_close(&auth);
+	assert_true(is_zero(&auth, sizeof(auth)));
+	/* A session of version 1 has none of it. */
+	rdmablk_auth_end(&auth);
+	rdmablk_auth_forget(&auth);
+}
+
+/* Each call of the crypto layer fails once. */
+static void test_each_failure(void **state)
+{
+	int failures = 0, ret;
+
+	(void)state;
+	do {
+		crypt_world.left = failures;
+		ret = dialogue(QPN_T);
+		crypt_world.left = -1;
+		if (!ret)
+			break;
+		assert_int_equal(ret, -ENOMEM);
+		failures++;
+		if (auth.crypt)
+			assert_int_equal(crypt_world.objects, 5);
+		else
+			assert_int_equal(crypt_world.objects, 0);
+		rdmablk_auth_end(&auth);
+		assert_int_equal(crypt_world.secrets, 0);
+		assert_true(is_zero(&auth.secret, sizeof(auth.secret)));
+		rdmablk_auth_close(&auth);
+		assert_int_equal(crypt_world.objects, 0);
+	} while (failures < 100);
+	assert_in_range(failures, 15, 99);
+	assert_int_equal(crypt_target_proof(&target, mac), 0);
+	same_keys();
+}
+
+#define TEST(name)	cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_both_sides_agree),
+		TEST(test_a_relay_gets_no_proof),
+		TEST(test_another_key_proves_nothing),
+		TEST(test_a_point_that_is_none),
+		TEST(test_joins),
+		TEST(test_the_next_epoch),
+		TEST(test_nothing_stays),
+		TEST(test_each_failure),
+	};
+
+	return cmocka_run_group_tests_name("auth", tests, NULL, NULL);
+}
