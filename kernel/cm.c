@@ -89,8 +89,8 @@ static void rdmablk_cm_established(struct rdmablk_queue *q,
 	const struct rdma_conn_param *p = &ev->param.conn;
 	int ret;
 
-	ret = rdmablk_wire_parse_accept(p->private_data, p->private_data_len,
-					q->nr, &q->version);
+	ret = rdmablk_wire_parse_accept(p->private_data, p->private_data_len, q->nr,
+					q->version, &q->accept);
 	if (ret == -EPROTONOSUPPORT) {
 		q->cm_reason = RDMABLK_R_VERSION;
 		return rdmablk_cm_outcome(q, ret, rdmablk_reason_text(RDMABLK_R_VERSION));
@@ -99,8 +99,21 @@ static void rdmablk_cm_established(struct rdmablk_queue *q,
 		return rdmablk_cm_outcome(q, -EPROTO,
 					  "the peer accepts, but is not an rdmablk target");
 	q->read_depth = p->initiator_depth;
+	q->peer_qpn = p->qp_num;
 	q->connected = true;
 	rdmablk_cm_outcome(q, 0, NULL);
+}
+
+/* The two sides do not agree on whether a key is needed: the administrator has to know where. */
+static const char *rdmablk_cm_refusal(const struct rdmablk_queue *q,
+				      const struct rdmablk_wire_reject *rej)
+{
+	if (rej->reason == RDMABLK_R_AUTH_REQUIRED && q->version == RDMABLK_VERSION_OPEN)
+		return RDMABLK_WHY_NEEDS_KEY;
+	if (rej->reason == RDMABLK_R_VERSION && q->version == RDMABLK_VERSION_PROVEN &&
+	    rej->version_max == RDMABLK_VERSION_OPEN)
+		return "the target takes no keys: set auth = psk there, or connect without --key";
+	return rdmablk_reason_text(rej->reason);
 }
 
 static void rdmablk_cm_rejected(struct rdmablk_queue *q, struct rdma_cm_event *ev)
@@ -114,7 +127,7 @@ static void rdmablk_cm_rejected(struct rdmablk_queue *q, struct rdma_cm_event *e
 		q->cm_reason = rej.reason;
 		q->retry_after_ms = rej.retry_after_ms;
 		return rdmablk_cm_outcome(q, rdmablk_wire_errno(rej.reason),
-					  rdmablk_reason_text(rej.reason));
+					  rdmablk_cm_refusal(q, &rej));
 	}
 	switch (ev->status) {
 	case IB_CM_REJ_INVALID_SERVICE_ID:
@@ -399,7 +412,7 @@ int rdmablk_cm_resolve(struct rdmablk_queue *q, struct sockaddr *dst,
 /**
  * rdmablk_cm_start_connect() - send a connection request
  * @q: queue with a queue pair
- * @req: private data; need not outlive the call
+ * @req: private data, of one version; need not outlive the call
  * @read_depth: RDMA READs to have in flight, not more than the device can do
  *
  * The target may send no READ or atomic of its own (responder_resources 0). When the target
@@ -422,6 +435,7 @@ int rdmablk_cm_start_connect(struct rdmablk_queue *q,
 	};
 	int ret;
 
+	q->version = le16_to_cpu(req->version_max);
 	WRITE_ONCE(q->cm_pending, true);
 	ret = rdma_connect(q->cm_id, &param);
 	if (ret)

@@ -19,6 +19,9 @@ struct sockaddr;
 
 #define RDMABLK_TOS_UNSET		-1	/* rdma_cm uses its default_roce_tos */
 
+/* Of RDMABLK_R_AUTH_REQUIRED, for one who has given no key */
+#define RDMABLK_WHY_NEEDS_KEY	"the target demands a key: connect with --key NAME"
+
 /**
  * struct rdmablk_cm_route - what the administrator asks of the fabric
  * @ack_timeout: exponent e of the transport's retransmit timeout, 4.096 us * 2^e; or one of

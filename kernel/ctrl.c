@@ -14,12 +14,18 @@
  *
  * wire.c checks everything that arrives before anything else reads it. A broken or
  * unexpected message ends the session.
+ *
+ * In version 2 messages are sealed once the login has the keys. Each direction numbers its
+ * frames, and the receiver takes the next one only. So a frame is sealed and posted under one
+ * mutex. A frame that cannot be posted leaves a gap, which ends the session.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include "cm.h"
+#include "crypt.h"
 #include "ctrl.h"
 
 /**
@@ -45,6 +51,8 @@ void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops 
 	int i;
 
 	rdmablk_queue_init(&ctrl->queue, 0, RDMABLK_KIND_CONTROL, &owner);
+	mutex_init(&ctrl->tx_lock);
+	spin_lock_init(&ctrl->rx_lock);
 	spin_lock_init(&ctrl->lock);
 	for (i = 0; i < RDMABLK_CTRL_TAGS; i++)
 		init_completion(&ctrl->slot[i].done);
@@ -54,15 +62,17 @@ void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops 
 /**
  * rdmablk_ctrl_reset() - prepare for another login
  * @ctrl: control queue without a connection
+ * @version: protocol version of the login
  *
  * The generations of the tags go on, so that no answer of an old session can pass for an
  * answer of the new one.
  */
-void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl)
+void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl, u16 version)
 {
 	int i;
 
 	rdmablk_queue_reset(&ctrl->queue);
+	ctrl->version = version;
 	spin_lock_irq(&ctrl->lock);
 	for (i = 0; i < RDMABLK_CTRL_TAGS; i++)
 		ctrl->slot[i].busy = false;
@@ -72,6 +82,32 @@ void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl)
 	ctrl->broken = false;
 	WRITE_ONCE(ctrl->queue.waiter->broken, false);
 	spin_unlock_irq(&ctrl->lock);
+}
+
+/**
+ * rdmablk_ctrl_open() - from now on take sealed messages only
+ * @ctrl: control queue on which no sealed message has arrived yet
+ * @cipher: has its key; lives until rdmablk_ctrl_destroy()
+ *
+ * CLOSE is the exception: the target may not have the key.
+ */
+void rdmablk_ctrl_open(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher)
+{
+	spin_lock_bh(&ctrl->rx_lock);
+	rdmablk_sealed_init(&ctrl->open, &rdmablk_crypt_sealed, cipher);
+	spin_unlock_bh(&ctrl->rx_lock);
+}
+
+/**
+ * rdmablk_ctrl_seal() - from now on seal what is sent
+ * @ctrl: control queue
+ * @cipher: has its key; lives until rdmablk_ctrl_destroy()
+ */
+void rdmablk_ctrl_seal(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher)
+{
+	mutex_lock(&ctrl->tx_lock);
+	rdmablk_sealed_init(&ctrl->seal, &rdmablk_crypt_sealed, cipher);
+	mutex_unlock(&ctrl->tx_lock);
 }
 
 static void rdmablk_ctrl_answer(struct rdmablk_ctrl *ctrl, const void *data, size_t len)
@@ -118,17 +154,22 @@ static void rdmablk_ctrl_deliver(struct rdmablk_ctrl *ctrl, u16 type,
 		ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_STATE);
 }
 
-static void rdmablk_ctrl_dispatch(struct rdmablk_ctrl *ctrl, const void *data, size_t len)
+static void rdmablk_ctrl_dispatch(struct rdmablk_ctrl *ctrl, const void *data, size_t len,
+				  enum rdmablk_ctrl_word word)
 {
 	struct rdmablk_wire_close close;
 	struct rdmablk_wire_event event;
-	int type = rdmablk_wire_type(data, len);
+	int type = rdmablk_wire_type(data, len, ctrl->version);
 
+	/* Before the keys there is a dialogue, and nothing else. */
+	if (word != RDMABLK_CTRL_OATH &&
+	    (type == RDMABLK_MSG_EVENT || type == RDMABLK_MSG_ANSWER))
+		return ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_STATE);
 	switch (type) {
 	case RDMABLK_MSG_CLOSE:
 		if (rdmablk_wire_parse_close(data, len, &close))
 			break;
-		return ctrl->ops->closed(ctrl, &close);
+		return ctrl->ops->closed(ctrl, &close, word);
 	case RDMABLK_MSG_EVENT:
 		if (rdmablk_wire_parse_event(data, len, &event))
 			break;
@@ -160,19 +201,45 @@ static int rdmablk_ctrl_post_recv(struct rdmablk_ctrl *ctrl, struct rdmablk_ctrl
 	return ib_post_recv(ctrl->queue.qp, &wr, NULL);
 }
 
+/*
+ * Copies a message before anything reads it, and opens a frame. Return: its length; negative:
+ * it is not the next frame of the target.
+ */
+static int rdmablk_ctrl_take(struct rdmablk_ctrl *ctrl, const void *data, size_t len, u8 *msg,
+			     enum rdmablk_ctrl_word *word)
+{
+	int ret = len;
+
+	if (ctrl->version == RDMABLK_VERSION_OPEN) {
+		*word = RDMABLK_CTRL_OATH;
+		memcpy(msg, data, len);
+		return ret;
+	}
+	spin_lock_bh(&ctrl->rx_lock);
+	*word = ctrl->open.seq ? RDMABLK_CTRL_NOISE : RDMABLK_CTRL_HINT;
+	if (!ctrl->open.key || rdmablk_wire_type(data, len, ctrl->version) == RDMABLK_MSG_CLOSE) {
+		memcpy(msg, data, len);
+	} else {
+		*word = RDMABLK_CTRL_OATH;
+		ret = rdmablk_sealed_open(&ctrl->open, data, len, msg, RDMABLK_CTRL_MSG_MAX);
+	}
+	spin_unlock_bh(&ctrl->rx_lock);
+	return ret;
+}
+
 static void rdmablk_ctrl_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rdmablk_ctrl_buf *buf = container_of(wc->wr_cqe, struct rdmablk_ctrl_buf,
 						    cqe);
 	struct rdmablk_ctrl *ctrl = buf->ctrl;
 	u8 msg[RDMABLK_CTRL_MSG_MAX] __aligned(8);
-	u32 len;
+	enum rdmablk_ctrl_word word;
+	int len;
 
 	if (wc->status != IB_WC_SUCCESS)
 		return ctrl->queue.fatal(&ctrl->queue,
 					 rdmablk_queue_recv_reason(wc));
-	len = wc->byte_len;
-	if (len > sizeof(msg))
+	if (wc->byte_len > sizeof(msg))
 		return ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_MALFORMED);
 	/*
 	 * Copy the message before reading it, and post the buffer before acting upon the
@@ -180,10 +247,15 @@ static void rdmablk_ctrl_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	 */
 	ib_dma_sync_single_for_cpu(ctrl->dev, buf->dma, RDMABLK_CTRL_MSG_MAX,
 				   DMA_FROM_DEVICE);
-	memcpy(msg, buf->data, len);
+	len = rdmablk_ctrl_take(ctrl, buf->data, wc->byte_len, msg, &word);
 	if (rdmablk_ctrl_post_recv(ctrl, buf))
 		ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_CONNECTION);
-	rdmablk_ctrl_dispatch(ctrl, msg, len);
+	if (len < 0)
+		return ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_AUTH_FAILED);
+	rdmablk_ctrl_dispatch(ctrl, msg, len, word);
+	/* It may have been the keys of regions. */
+	if (ctrl->version != RDMABLK_VERSION_OPEN)
+		memzero_explicit(msg, sizeof(msg));
 }
 
 static void rdmablk_ctrl_tx_free(struct rdmablk_ctrl *ctrl, int nr)
@@ -203,9 +275,27 @@ static void rdmablk_ctrl_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 		rdmablk_queue_failed(&ctrl->queue, wc);
 }
 
-static int rdmablk_ctrl_send(struct rdmablk_ctrl *ctrl, int nr, const void *msg, size_t len)
+/* Puts a message, or its frame, into a buffer. Return: bytes, or a negative errno. */
+static int rdmablk_ctrl_fill(struct rdmablk_ctrl *ctrl, struct rdmablk_ctrl_buf *buf,
+			     const void *msg, size_t len)
 {
-	struct rdmablk_ctrl_buf *buf = &ctrl->tx[nr];
+	int ret = len;
+
+	lockdep_assert_held(&ctrl->tx_lock);
+	ib_dma_sync_single_for_cpu(ctrl->dev, buf->dma, RDMABLK_CTRL_MSG_MAX, DMA_TO_DEVICE);
+	if (ctrl->seal.key)
+		ret = rdmablk_sealed_seal(&ctrl->seal, msg, len, buf->data,
+					  RDMABLK_CTRL_MSG_MAX);
+	else
+		memcpy(buf->data, msg, len);
+	ib_dma_sync_single_for_device(ctrl->dev, buf->dma, RDMABLK_CTRL_MSG_MAX,
+				      DMA_TO_DEVICE);
+	return ret;
+}
+
+static int rdmablk_ctrl_post_send(struct rdmablk_ctrl *ctrl, struct rdmablk_ctrl_buf *buf,
+				  size_t len)
+{
 	struct ib_sge sge = {
 		.addr	= buf->dma,
 		.length	= len,
@@ -218,18 +308,31 @@ static int rdmablk_ctrl_send(struct rdmablk_ctrl *ctrl, int nr, const void *msg,
 		.opcode		= IB_WR_SEND,
 		.send_flags	= IB_SEND_SIGNALED,
 	};
+
+	return ib_post_send(ctrl->queue.qp, &wr, NULL);
+}
+
+static int rdmablk_ctrl_send(struct rdmablk_ctrl *ctrl, int nr, const void *msg, size_t len)
+{
+	struct rdmablk_ctrl_buf *buf = &ctrl->tx[nr];
+	bool gap = false;
 	int ret;
 
 	if (READ_ONCE(ctrl->broken))
 		return -ENOTCONN;
 	if (test_and_set_bit(nr, &ctrl->tx_busy))
 		return -EBUSY;
-	ib_dma_sync_single_for_cpu(ctrl->dev, buf->dma, len, DMA_TO_DEVICE);
-	memcpy(buf->data, msg, len);
-	ib_dma_sync_single_for_device(ctrl->dev, buf->dma, len, DMA_TO_DEVICE);
-	ret = ib_post_send(ctrl->queue.qp, &wr, NULL);
+	mutex_lock(&ctrl->tx_lock);
+	ret = rdmablk_ctrl_fill(ctrl, buf, msg, len);
+	if (ret > 0) {
+		ret = rdmablk_ctrl_post_send(ctrl, buf, ret);
+		gap = ret && ctrl->seal.key;
+	}
+	mutex_unlock(&ctrl->tx_lock);
 	if (ret)
 		rdmablk_ctrl_tx_free(ctrl, nr);
+	if (gap)
+		ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_CONNECTION);
 	return ret;
 }
 
@@ -363,6 +466,10 @@ void rdmablk_ctrl_destroy(struct rdmablk_ctrl *ctrl)
 	for (i = 0; i < RDMABLK_CTRL_RECVS; i++)
 		rdmablk_ctrl_buf_free(ctrl, &ctrl->rx[i], DMA_FROM_DEVICE);
 	ctrl->dev = NULL;
+	/* The next login has other keys, and its first messages are not sealed. */
+	ctrl->seal = (struct rdmablk_sealed) { };
+	ctrl->open = (struct rdmablk_sealed) { };
+	memzero_explicit(ctrl->msg, sizeof(ctrl->msg));
 }
 
 static bool rdmablk_ctrl_expects(struct rdmablk_ctrl *ctrl)
@@ -498,7 +605,7 @@ void rdmablk_ctrl_close(struct rdmablk_ctrl *ctrl, u16 reason)
 
 	/* The last login message may have left, while its completion has yet to come. */
 	wait_event_timeout(w->wq, !test_bit(RDMABLK_CTRL_TX_LOGIN, &ctrl->tx_busy), HZ);
-	rdmablk_wire_close(&msg, reason);
+	rdmablk_wire_close(&msg, reason, ctrl->version);
 	if (!rdmablk_ctrl_send(ctrl, RDMABLK_CTRL_TX_LOGIN, &msg, sizeof(msg)))
 		wait_event_timeout(w->wq, !test_bit(RDMABLK_CTRL_TX_LOGIN, &ctrl->tx_busy),
 				   HZ);

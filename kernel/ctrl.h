@@ -6,25 +6,41 @@
 #define RDMABLK_CTRL_H
 
 #include <linux/completion.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include "queue.h"
+#include "uapi/rdmablk_sealed.h"
 #include "wire.h"
 
 /* Send buffers: one per tag, one for the login and for CLOSE */
 #define RDMABLK_CTRL_TX_LOGIN	RDMABLK_CTRL_TAGS
 #define RDMABLK_CTRL_TXS	(RDMABLK_CTRL_TAGS + 1)
 
+struct rdmablk_crypt_cipher;
 struct rdmablk_ctrl;
 
 /**
+ * enum rdmablk_ctrl_word - how far a CLOSE may be believed
+ */
+enum rdmablk_ctrl_word {
+	/** @RDMABLK_CTRL_HINT: version 2, and nobody has proved K yet: may be from anybody */
+	RDMABLK_CTRL_HINT,
+	/** @RDMABLK_CTRL_NOISE: not sealed although the target can seal: from somebody else */
+	RDMABLK_CTRL_NOISE,
+	/** @RDMABLK_CTRL_OATH: sealed, or version 1 */
+	RDMABLK_CTRL_OATH,
+};
+
+/**
  * struct rdmablk_ctrl_ops - upcalls, in softirq context
- * @closed: the target has sent CLOSE
+ * @closed: CLOSE has come
  * @event: the target has sent an event
  * @answered: the target has answered a command
  */
 struct rdmablk_ctrl_ops {
-	void (*closed)(struct rdmablk_ctrl *ctrl, const struct rdmablk_wire_close *c);
+	void (*closed)(struct rdmablk_ctrl *ctrl, const struct rdmablk_wire_close *c,
+		       enum rdmablk_ctrl_word word);
 	void (*event)(struct rdmablk_ctrl *ctrl, const struct rdmablk_wire_event *ev);
 	void (*answered)(struct rdmablk_ctrl *ctrl, const struct rdmablk_wire_answer *a);
 };
@@ -67,6 +83,11 @@ struct rdmablk_ctrl_slot {
  * @rx: receive buffers
  * @tx: send buffers
  * @tx_busy: bit per send buffer that the device may still read
+ * @version: protocol version of the login
+ * @tx_lock: makes a frame and its post one step, because frames are numbered
+ * @seal: what is sent, under @tx_lock; no cipher: it is not sealed
+ * @rx_lock: protects @open; taken in softirq, too
+ * @open: what is received; no cipher: it is not sealed
  * @lock: protects @slot, @expected, @msg_len and @broken
  * @slot: command tags
  * @expected: message type that the login waits for; 0: it waits for none, or @msg is there
@@ -84,6 +105,11 @@ struct rdmablk_ctrl {
 	struct rdmablk_ctrl_buf rx[RDMABLK_CTRL_RECVS];
 	struct rdmablk_ctrl_buf tx[RDMABLK_CTRL_TXS];
 	unsigned long tx_busy;
+	u16 version;
+	struct mutex tx_lock;	/* seal, posting */
+	struct rdmablk_sealed seal;
+	spinlock_t rx_lock;	/* open */
+	struct rdmablk_sealed open;
 	spinlock_t lock;	/* slot, expected, msg_len, broken */
 	struct rdmablk_ctrl_slot slot[RDMABLK_CTRL_TAGS];
 	u16 expected;
@@ -97,7 +123,9 @@ void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops 
 		       struct rdmablk_waiter *waiter,
 		       struct rdmablk_transport_errors *errors,
 		       void (*fatal)(struct rdmablk_queue *q, u16 reason));
-void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl);
+void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl, u16 version);
+void rdmablk_ctrl_open(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher);
+void rdmablk_ctrl_seal(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher);
 int rdmablk_ctrl_create(struct rdmablk_ctrl *ctrl, struct ib_pd *pd);
 void rdmablk_ctrl_stop(struct rdmablk_ctrl *ctrl);
 void rdmablk_ctrl_destroy(struct rdmablk_ctrl *ctrl);

@@ -25,18 +25,40 @@ void rdmablk_ctrl_events_fatal(struct rdmablk_queue *q, u16 reason)
 	 * connection is lost, nothing can be sent.
 	 */
 	rdmablk_session_error(s, reason);
-	if (reason != RDMABLK_R_MALFORMED && reason != RDMABLK_R_STATE)
+	if (reason != RDMABLK_R_MALFORMED && reason != RDMABLK_R_STATE &&
+	    reason != RDMABLK_R_AUTH_FAILED)
 		rdmablk_ctrl_break(ctrl);
 	else
 		rdmablk_ctrl_wake(ctrl);
 }
 
+/*
+ * A CLOSE without a seal, although the target could have sealed it: somebody else has put it
+ * in the place of the target's next message, which is lost.
+ */
+static void rdmablk_ctrl_events_noise(struct rdmablk_ctrl *ctrl,
+				      const struct rdmablk_wire_close *c)
+{
+	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
+
+	rdmablk_warn_ratelimited(s, "ignoring the reason of a close that is not sealed: %s\n",
+				 rdmablk_reason_text(c->reason));
+	rdmablk_session_error(s, RDMABLK_R_CONNECTION);
+	rdmablk_fence_break(&s->path.fence);
+	rdmablk_ctrl_break(ctrl);
+}
+
 static void rdmablk_ctrl_events_closed(struct rdmablk_ctrl *ctrl,
-				       const struct rdmablk_wire_close *c)
+				       const struct rdmablk_wire_close *c,
+				       enum rdmablk_ctrl_word word)
 {
 	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
 	unsigned long flags;
-	bool live;
+	bool live = !rdmablk_state_is_down(READ_ONCE(s->outage.phase));
+
+	/* A hint is for a login that nobody has answered yet. */
+	if (word == RDMABLK_CTRL_NOISE || (word == RDMABLK_CTRL_HINT && live))
+		return rdmablk_ctrl_events_noise(ctrl, c);
 
 	/*
 	 * In a session, CLOSE is the target's promise that no write can land any more. Its
@@ -47,10 +69,14 @@ static void rdmablk_ctrl_events_closed(struct rdmablk_ctrl *ctrl,
 	live = !rdmablk_state_is_down(s->outage.phase);
 	if (live) {
 		s->outage.fenced = true;
+		s->outage.oath = c->reason;
 		if (s->outage.reason == RDMABLK_R_CONNECTION)
 			s->outage.reason = c->reason;
-	} else if (s->login.reason == RDMABLK_R_CONNECTION) {
-		s->login.reason = c->reason;
+	} else {
+		if (word == RDMABLK_CTRL_OATH)
+			s->login.oath = c->reason;
+		if (s->login.reason == RDMABLK_R_CONNECTION)
+			s->login.reason = c->reason;
 	}
 	s->ctrl.queue.retry_after_ms = c->retry_after_ms;
 	spin_unlock_irqrestore(&s->lock, flags);

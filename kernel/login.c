@@ -4,7 +4,7 @@
  *
  *   control queue   resolve, check the device, connect
  *   dialogue        HELLO -> CHALLENGE, PROOF -> GRANT, LIMITS_GET -> LIMITS,
- *                   REGIONS_GET -> REGIONS …
+ *                   REGIONS_GET -> REGIONS …; in version 2 sealed from GRANT on
  *   disk            limits, tags, gendisk; not visible yet
  *   data queues     two per hardware queue, each joined with a MAC
  *   READY -> LIVE
@@ -18,6 +18,10 @@
  * try again. That is the one refusal which the login answers by trying again, and
  * with it that of the target's connection manager when it has one of our queue pair
  * numbers in a connection which a restart of this host has cut off.
+ *
+ * The administrator's choice of a key is that of the version: with a key this side speaks
+ * version 2 only, without one version 1 only. In version 2 GRANT is the first word that nobody
+ * but the target can have said. What comes before is a hint: it fails the login, no more.
  *
  * A login that is not the first finds a disk in use. It goes on only when the export
  * is the same and takes no less than what the block layer was told; it makes no disk,
@@ -37,6 +41,7 @@
 #include "hwq.h"
 #include "ibdev.h"
 #include "keepalive.h"
+#include "keys.h"
 #include "log.h"
 #include "login.h"
 #include "patience.h"
@@ -77,7 +82,8 @@ static u32 rdmablk_login_wish(const struct rdmablk_session *s)
 	return min(s->most_queues, rdmablk_limits_pairs(attrs->max_qp, attrs->max_cq));
 }
 
-static void rdmablk_login_hello(struct rdmablk_session *s)
+/* @key_id, @point: of version 2, else NULL */
+static void rdmablk_login_hello(struct rdmablk_session *s, const u8 *key_id, const u8 *point)
 {
 	struct rdmablk_wire_hello h = {
 		.flags		= (s->opt.read_only ? RDMABLK_HELLO_READ_ONLY : 0) |
@@ -99,7 +105,10 @@ static void rdmablk_login_hello(struct rdmablk_session *s)
 	strscpy(h.export_name, s->opt.export_name, sizeof(h.export_name));
 	if (s->resume)
 		memcpy(h.uuid, s->agreed.grant.uuid, sizeof(h.uuid));
-	rdmablk_wire_hello(&s->login.hello, &h);
+	if (key_id)
+		rdmablk_wire_hello2(&s->login.hello, &h, key_id, point);
+	else
+		rdmablk_wire_hello(&s->login.hello.hello, &h);
 	/* Until the target grants fewer */
 	s->login.offer.nr_hwqs = h.nr_queues;
 }
@@ -138,8 +147,8 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 		return rdmablk_login_fail(s, ret, ret == -ENOMEM ?
 					  "no memory or no room on the device for a control queue" :
 					  "cannot create the control queue");
-	rdmablk_wire_cm_request(&req, RDMABLK_KIND_CONTROL, 0, 0, 0,
-				RDMABLK_VERSION_OPEN, RDMABLK_VERSION_OPEN);
+	rdmablk_wire_cm_request(&req, RDMABLK_KIND_CONTROL, 0, 0, 0, s->login.version,
+				s->login.version);
 	ret = rdmablk_cm_start_connect(q, &req, 0);
 	if (!ret)
 		ret = s->login.failed_tries ? rdmablk_probe_wait(s, &req, deadline) :
@@ -172,6 +181,8 @@ static int rdmablk_login_ask(struct rdmablk_session *s, const void *msg, size_t 
 		return rdmablk_login_fail(s, ret, "the connect was given up");
 	if (reason == RDMABLK_R_DEVICE_FULL)
 		s->login.no_room = true;
+	if (reason == RDMABLK_R_AUTH_REQUIRED && s->login.version == RDMABLK_VERSION_OPEN)
+		return rdmablk_login_fail(s, -EACCES, RDMABLK_WHY_NEEDS_KEY);
 	if (reason)
 		return rdmablk_login_fail(s, rdmablk_wire_errno(reason),
 					  rdmablk_reason_text(reason));
@@ -194,16 +205,16 @@ static int rdmablk_login_bad(struct rdmablk_session *s, int ret, const char *why
 	return rdmablk_login_fail(s, ret == -EBADMSG ? -EPROTO : ret, why);
 }
 
-static int rdmablk_login_challenge(struct rdmablk_session *s)
+/* Version 1: a MAC with a key that everybody knows */
+static int rdmablk_login_declare(struct rdmablk_session *s)
 {
 	struct rdmablk_wire_challenge *c = &s->login.challenge;
-	struct rdmablk_hello *hello = &s->login.hello;
+	struct rdmablk_hello *hello = &s->login.hello.hello;
 	struct rdmablk_proof proof;
 	u8 mac[RDMABLK_MAC_LEN];
 	int ret;
 
-	rdmablk_login_count(s);
-	rdmablk_login_hello(s);
+	rdmablk_login_hello(s, NULL, NULL);
 	ret = rdmablk_login_ask(s, hello, sizeof(*hello), RDMABLK_MSG_CHALLENGE);
 	if (ret)
 		return ret;
@@ -221,15 +232,85 @@ static int rdmablk_login_challenge(struct rdmablk_session *s)
 	return rdmablk_login_ask(s, &proof, sizeof(proof), RDMABLK_MSG_GRANT);
 }
 
+static int rdmablk_login_no_key(struct rdmablk_session *s, int ret)
+{
+	return rdmablk_login_fail(s, ret,
+				  ret == -ENOKEY ? "the key is not loaded: rdmablk key load FILE" :
+				  ret == -EKEYREVOKED ? "the key is revoked" :
+				  ret == -EKEYEXPIRED ? "the key has expired" :
+				  "the key cannot be used");
+}
+
+/* Sends HELLO with the name of K, and derives the keys from the CHALLENGE that answers it. */
+static int rdmablk_login_keys(struct rdmablk_session *s, u8 *mac)
+{
+	u8 key_id[RDMABLK_KEY_ID_LEN], point[RDMABLK_POINT_LEN];
+	struct rdmablk_hello2 *hello = &s->login.hello;
+	struct rdmablk_queue *q = &s->ctrl.queue;
+	struct rdmablk_auth *a = &s->auth;
+	int ret;
+
+	ret = rdmablk_keys_take(s, a->secret.key);
+	if (ret)
+		return rdmablk_login_no_key(s, ret);
+	ret = rdmablk_auth_begin(a, key_id, point);
+	if (ret)
+		return rdmablk_login_fail(s, ret, "cannot compute a key");
+	rdmablk_login_hello(s, key_id, point);
+	ret = rdmablk_login_ask(s, hello, sizeof(*hello), RDMABLK_MSG_CHALLENGE);
+	if (ret)
+		return ret;
+	ret = rdmablk_wire_parse_challenge2(s->ctrl.msg, s->ctrl.msg_len, hello,
+					    &s->login.challenge, point);
+	if (ret)
+		return rdmablk_login_bad(s, ret, "the target sent a bad CHALLENGE");
+	ret = rdmablk_auth_hello(a, q->qp->qp_num, q->peer_qpn, hello, sizeof(*hello));
+	if (!ret)
+		ret = rdmablk_auth_challenge(a, s->ctrl.msg, s->ctrl.msg_len, point, mac);
+	if (ret == -EBADMSG)
+		return rdmablk_login_bad(s, ret, "the target sent a bad CHALLENGE");
+	return ret ? rdmablk_login_fail(s, ret, "cannot compute a key") : 0;
+}
+
+/* Version 2: PROOF is the last message that is not sealed. GRANT proves the target. */
+static int rdmablk_login_prove(struct rdmablk_session *s)
+{
+	const struct rdmablk_auth_ciphers *ciphers;
+	struct rdmablk_proof proof;
+	u8 mac[RDMABLK_MAC_LEN];
+	int ret;
+
+	ret = rdmablk_login_keys(s, mac);
+	if (ret)
+		return ret;
+	rdmablk_wire_proof(&proof, mac);
+	ciphers = rdmablk_auth_ciphers(&s->auth);
+	/* GRANT may be here before the question is known to have left. */
+	rdmablk_ctrl_open(&s->ctrl, ciphers->rx);
+	ret = rdmablk_login_ask(s, &proof, sizeof(proof), RDMABLK_MSG_GRANT);
+	rdmablk_ctrl_seal(&s->ctrl, ciphers->tx);
+	rdmablk_auth_turn(&s->auth);
+	return ret;
+}
+
 static int rdmablk_login_refuse_times(struct rdmablk_session *s)
 {
 	const struct rdmablk_wire_grant *g = &s->login.offer.grant;
 
 	rdmablk_warn(s, "target grants a keep-alive timeout of %u ms, %u ms were asked for, and a session timeout of %u ms\n",
-		     g->keep_alive_ms, le32_to_cpu(s->login.hello.keep_alive_ms),
+		     g->keep_alive_ms, le32_to_cpu(s->login.hello.hello.keep_alive_ms),
 		     g->session_tmo_ms);
 	return rdmablk_login_bad(s, -ERANGE,
 				 "the target grants timeouts far longer than asked for");
+}
+
+/* The MAC of the first @len bytes of an answer; in version 2 the seal was the MAC. */
+static int rdmablk_login_check(struct rdmablk_session *s, const char *label, size_t len,
+			       const u8 *mac)
+{
+	if (s->login.version == RDMABLK_VERSION_PROVEN)
+		return 0;
+	return rdmablk_mac_check(&s->mac, label, s->ctrl.msg, len, mac);
 }
 
 static int rdmablk_login_grant(struct rdmablk_session *s)
@@ -237,21 +318,27 @@ static int rdmablk_login_grant(struct rdmablk_session *s)
 	struct rdmablk_wire_grant *g = &s->login.offer.grant;
 	int ret;
 
-	ret = rdmablk_wire_parse_grant(s->ctrl.msg, s->ctrl.msg_len, &s->login.hello,
+	ret = rdmablk_wire_parse_grant(s->ctrl.msg, s->ctrl.msg_len, &s->login.hello.hello,
 				       &s->login.challenge, g);
 	if (!ret)
-		ret = rdmablk_mac_check(&s->mac, RDMABLK_LABEL_GRANT, s->ctrl.msg,
-					offsetof(struct rdmablk_grant, mac), g->mac);
+		ret = rdmablk_login_check(s, RDMABLK_LABEL_GRANT,
+					  offsetof(struct rdmablk_grant, mac), g->mac);
 	if (ret)
 		return rdmablk_login_bad(s, ret, "the target sent a bad GRANT");
-	return rdmablk_wire_times_ok(g, le32_to_cpu(s->login.hello.keep_alive_ms)) ? 0 :
+	return rdmablk_wire_times_ok(g, le32_to_cpu(s->login.hello.hello.keep_alive_ms)) ? 0 :
 	       rdmablk_login_refuse_times(s);
 }
 
-/* The target is told why, and so is the administrator. */
+/*
+ * The target is told why, and so is the administrator. In version 2 what this side refuses
+ * has come with a seal.
+ */
 static int rdmablk_login_refuse(struct rdmablk_session *s, int ret, u16 reason)
 {
 	rdmablk_login_reason(s, reason);
+	spin_lock_irq(&s->lock);
+	s->login.oath = reason;
+	spin_unlock_irq(&s->lock);
 	rdmablk_ctrl_close(&s->ctrl, reason);
 	return rdmablk_login_fail(s, ret, rdmablk_reason_text(reason));
 }
@@ -358,10 +445,9 @@ static int rdmablk_login_cmds(struct rdmablk_session *s)
 			return ret;
 		ret = rdmablk_wire_parse_limits(s->ctrl.msg, s->ctrl.msg_len, g, cmds);
 		if (!ret)
-			ret = rdmablk_mac_check(&s->mac, RDMABLK_LABEL_LIMITS,
-						s->ctrl.msg,
-						offsetof(struct rdmablk_limits, mac),
-						cmds->mac);
+			ret = rdmablk_login_check(s, RDMABLK_LABEL_LIMITS,
+						  offsetof(struct rdmablk_limits, mac),
+						  cmds->mac);
 		if (ret)
 			return rdmablk_login_bad(s, ret, "the target sent bad LIMITS");
 		if (cmds->cmd_depth <= RDMABLK_CMD_RESERVED)
@@ -433,10 +519,8 @@ static int rdmablk_login_regions(struct rdmablk_session *s)
 		ret = rdmablk_wire_parse_regions(s->ctrl.msg, s->ctrl.msg_len, g, first,
 						 s->path.region, mac);
 		if (!ret)
-			ret = rdmablk_mac_check(&s->mac, RDMABLK_LABEL_REGIONS,
-						s->ctrl.msg,
-						offsetof(struct rdmablk_regions, mac),
-						mac);
+			ret = rdmablk_login_check(s, RDMABLK_LABEL_REGIONS,
+						  offsetof(struct rdmablk_regions, mac), mac);
 		if (ret)
 			return rdmablk_login_bad(s, ret, "the target sent bad REGIONS");
 	}
@@ -551,10 +635,13 @@ static int rdmablk_login_dialogue(struct rdmablk_session *s)
 	spin_lock_irq(&s->lock);
 	memset_startat(&s->login, 0, hello);
 	spin_unlock_irq(&s->lock);
-	rdmablk_ctrl_reset(&s->ctrl);
+	rdmablk_ctrl_reset(&s->ctrl, s->login.version);
 	ret = rdmablk_login_control(s);
-	if (!ret)
-		ret = rdmablk_login_challenge(s);
+	if (!ret) {
+		rdmablk_login_count(s);
+		ret = s->login.version == RDMABLK_VERSION_PROVEN ?
+		      rdmablk_login_prove(s) : rdmablk_login_declare(s);
+	}
 	if (!ret)
 		ret = rdmablk_login_grant(s);
 	return ret;
@@ -606,6 +693,16 @@ static bool rdmablk_login_fewer(struct rdmablk_session *s)
 	return true;
 }
 
+/* The queues have joined, or will not: no key is needed any more. */
+static void rdmablk_login_forget(struct rdmablk_session *s)
+{
+	memzero_explicit(s->ctrl.msg, sizeof(s->ctrl.msg));
+	if (s->login.version == RDMABLK_VERSION_PROVEN)
+		rdmablk_auth_forget(&s->auth);
+	else
+		rdmablk_mac_forget(&s->mac);
+}
+
 static int rdmablk_login_once(struct rdmablk_session *s)
 {
 	unsigned long until;
@@ -636,9 +733,33 @@ static int rdmablk_login_once(struct rdmablk_session *s)
 	}
 	if (!ret)
 		ret = rdmablk_login_queues(s);
-	rdmablk_mac_forget(&s->mac);
+	rdmablk_login_forget(s);
 	if (!ret)
 		ret = rdmablk_login_ready(s);
+	return ret;
+}
+
+/* A disk with a key speaks version 2 only. Allocates what its logins need. */
+static int rdmablk_login_open(struct rdmablk_session *s)
+{
+	int ret = 0;
+
+	spin_lock_irq(&s->lock);
+	s->login.version = s->opt.key_name[0] ? RDMABLK_VERSION_PROVEN : RDMABLK_VERSION_OPEN;
+	spin_unlock_irq(&s->lock);
+	if (s->login.version == RDMABLK_VERSION_PROVEN) {
+		ret = rdmablk_auth_open(&s->auth);
+		if (ret)
+			rdmablk_login_fail(s, ret, ret == -ENOENT ?
+					   "the kernel lacks an algorithm of logins with a key" :
+					   "cannot prepare the cryptography");
+	} else if (!s->mac.tfm) {
+		ret = rdmablk_mac_open(&s->mac);
+		if (ret)
+			rdmablk_login_fail(s, ret, ret == -ENOENT ?
+					   "the kernel has no hmac(sha256)" :
+					   "cannot prepare hmac(sha256)");
+	}
 	return ret;
 }
 
@@ -653,12 +774,10 @@ static int rdmablk_login_once(struct rdmablk_session *s)
  */
 int rdmablk_login(struct rdmablk_session *s)
 {
-	int ret = s->mac.tfm ? 0 : rdmablk_mac_open(&s->mac);
+	int ret = rdmablk_login_open(s);
 
 	if (ret)
-		return rdmablk_login_fail(s, ret, ret == -ENOENT ?
-					  "the kernel has no hmac(sha256)" :
-					  "cannot prepare hmac(sha256)");
+		return ret;
 	do {
 		ret = rdmablk_login_once(s);
 	} while (ret && rdmablk_login_fewer(s));

@@ -24,6 +24,7 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/jiffies.h>
+#include <linux/string.h>
 #include <rdma/rdma_cm.h>
 #include "cm.h"
 #include "ibdev.h"
@@ -310,6 +311,18 @@ static u8 rdmablk_join_depth(const struct rdmablk_session *s, const struct rdmab
 		     s->login.offer.grant.read_depth);
 }
 
+static int rdmablk_join_mac(struct rdmablk_session *s, struct rdmablk_queue *q,
+			    struct rdmablk_cm_request *req)
+{
+	int ret;
+
+	if (s->login.challenge.version == RDMABLK_VERSION_OPEN)
+		return rdmablk_mac_join(&s->mac, req);
+	ret = rdmablk_auth_join(&s->auth, q->qp->qp_num, req);
+	memcpy(q->join_mac, req->mac, sizeof(q->join_mac));
+	return ret;
+}
+
 static int rdmablk_join_connect(struct rdmablk_session *s, struct rdmablk_join *j)
 {
 	struct rdmablk_queue *q = j->queue;
@@ -338,7 +351,7 @@ static int rdmablk_join_connect(struct rdmablk_session *s, struct rdmablk_join *
 					  "cannot create a data queue");
 	rdmablk_wire_cm_request(&req, q->kind, q->nr, s->generation,
 				s->login.challenge.session_id, version, version);
-	ret = rdmablk_mac_join(&s->mac, &req);
+	ret = rdmablk_join_mac(s, q, &req);
 	if (ret)
 		return rdmablk_login_fail(s, ret, "cannot compute a MAC");
 	j->step = RDMABLK_JOIN_CONNECT;
@@ -354,6 +367,11 @@ static int rdmablk_join_end(struct rdmablk_session *s, struct rdmablk_join *j)
 	    (rdmablk_join_depth(s, q) && !q->read_depth))
 		return rdmablk_login_fail(s, -EPROTO,
 					  "the target accepted a queue with a wrong version or no READs");
+	/* Nothing but receives has been posted: a stranger gets no READ and no WRITE. */
+	if (q->version != RDMABLK_VERSION_OPEN &&
+	    rdmablk_auth_accept(&s->auth, &q->accept, q->join_mac, q->peer_qpn))
+		return rdmablk_login_fail(s, -EACCES,
+					  "somebody else has accepted a queue: its MAC is wrong");
 	j->queue = NULL;
 	return 0;
 }

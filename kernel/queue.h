@@ -49,7 +49,10 @@ struct rdmablk_waiter {
  * @cm_reason: enum rdmablk_reason if the target refused, else 0
  * @why: static text for @cm_status
  * @retry_after_ms: pause that a refusal asks for, milliseconds
- * @version: agreed protocol version, from the target's reply
+ * @version: protocol version of the connection request; the target accepts no other
+ * @accept: the target's reply
+ * @join_mac: MAC of the connection request of a data queue in version 2
+ * @peer_qpn: number of the queue pair that the reply names as its own
  * @read_depth: negotiated number of RDMA READs in flight
  * @nr: queue number
  * @kind: enum rdmablk_kind
@@ -85,6 +88,9 @@ struct rdmablk_queue {
 	const char *why;
 	u32 retry_after_ms;
 	u16 version;
+	struct rdmablk_cm_accept2 accept;
+	u8 join_mac[RDMABLK_MAC_LEN];
+	u32 peer_qpn;
 	u8 read_depth;
 	u16 nr;
 	u8 kind;

@@ -62,9 +62,10 @@
 
 /*
  * Another try would be useless or harmful: another host has written the export, its contents
- * are lost, or both sides have no common version, feature or authentication.
+ * are lost, or both sides have no common version, feature or authentication. In version 2 the
+ * authentication is not among these: the administrator may load another key at any time.
  */
-static bool rdmablk_reason_is_final(u16 reason)
+static bool rdmablk_reason_is_final(const struct rdmablk_session *s, u16 reason)
 {
 	switch (reason) {
 	case RDMABLK_R_STOLEN:
@@ -72,12 +73,22 @@ static bool rdmablk_reason_is_final(u16 reason)
 	case RDMABLK_R_DATA_LOST:
 	case RDMABLK_R_VERSION:
 	case RDMABLK_R_FEATURE:
+		return true;
 	case RDMABLK_R_AUTH_REQUIRED:
 	case RDMABLK_R_AUTH_FAILED:
-		return true;
+		return s->login.version == RDMABLK_VERSION_OPEN;
 	default:
 		return false;
 	}
+}
+
+/*
+ * Version 2 gives a disk up only for what the target has sealed, or for what this side
+ * concludes from it. All else may come from anybody on the network.
+ */
+static u16 rdmablk_recovery_word(const struct rdmablk_session *s, u16 reason, u16 oath)
+{
+	return s->login.version == RDMABLK_VERSION_OPEN ? reason : oath;
 }
 
 static bool rdmablk_recovery_is_over(const struct rdmablk_session *s)
@@ -364,7 +375,9 @@ static bool rdmablk_recovery_is_hopeless(struct rdmablk_session *s)
 {
 	return rdmablk_session_state(s) == RDMABLK_DEV_DELETING ||
 	       (!READ_ONCE(s->opt.dev_loss_tmo) && !rdmablk_recovery_is_planned(s)) ||
-	       rdmablk_reason_is_final(READ_ONCE(s->outage.reason));
+	       rdmablk_reason_is_final(s, rdmablk_recovery_word(s,
+								READ_ONCE(s->outage.reason),
+								READ_ONCE(s->outage.oath)));
 }
 
 static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
@@ -401,7 +414,8 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 					s->outage.reason == RDMABLK_R_IO_TIMEOUT);
 	s->held += held.requests;
 	hopeless = rdmablk_recovery_is_hopeless(s);
-	if (s->outage.reason == RDMABLK_R_MALFORMED || s->outage.reason == RDMABLK_R_STATE)
+	if (s->outage.reason == RDMABLK_R_MALFORMED || s->outage.reason == RDMABLK_R_STATE ||
+	    s->outage.reason == RDMABLK_R_AUTH_FAILED)
 		rdmablk_ctrl_close(&s->ctrl, s->outage.reason);
 	else if ((orderly || (hopeless && held.writes)) && !READ_ONCE(s->outage.fenced))
 		rdmablk_recovery_goodbye(s, !held.writes);
@@ -473,6 +487,7 @@ static bool rdmablk_recovery_may_try(const struct rdmablk_session *s)
 
 static void rdmablk_recovery_try(struct rdmablk_session *s)
 {
+	u16 word;
 	int ret;
 
 	s->outage.attempts++;
@@ -487,9 +502,10 @@ static void rdmablk_recovery_try(struct rdmablk_session *s)
 		rdmablk_warn(s, "cannot reconnect: %s (%d), try %u\n", s->why, ret,
 			     s->outage.attempts);
 	s->outage.attempt_ret = ret;
-	if (rdmablk_reason_is_final(READ_ONCE(s->login.reason))) {
+	word = rdmablk_recovery_word(s, READ_ONCE(s->login.reason), READ_ONCE(s->login.oath));
+	if (rdmablk_reason_is_final(s, word)) {
 		spin_lock_irq(&s->lock);
-		s->outage.reason = s->login.reason;
+		s->outage.reason = word;
 		rdmablk_session_set_phase(s, RDMABLK_PHASE_LOST);
 		spin_unlock_irq(&s->lock);
 		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);

@@ -84,6 +84,7 @@ static void rdmablk_session_free(struct kref *ref)
 
 	rdmablk_mac_close(&s->mac);
 	key_put(s->key);
+	rdmablk_auth_close(&s->auth);
 	kvfree_sensitive(s->path.region, s->nr_regions * sizeof(*s->path.region));
 	rdmablk_fence_exit(&s->path.fence);
 	rdmablk_hwq_free(s);
@@ -265,6 +266,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drain
 		rdmablk_session_set_phase(s, RDMABLK_PHASE_UP);
 		s->outage.fenced = false;
 		s->outage.reason = 0;
+		s->outage.oath = 0;
 		s->resume = true;
 		s->accept_loss = false;
 		s->path.failing = false;
@@ -401,6 +403,7 @@ void rdmablk_session_destroy_queues(struct rdmablk_session *s)
 		rdmablk_cmdq_destroy(&hwq->cmdq);
 	}
 	rdmablk_ctrl_destroy(&s->ctrl);
+	rdmablk_auth_end(&s->auth);
 	if (s->pd)
 		ib_dealloc_pd(s->pd);
 	s->pd = NULL;

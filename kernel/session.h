@@ -13,6 +13,7 @@
 #include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include "auth.h"
 #include "mac.h"
 #include "cm.h"
 #include "ctrl.h"
@@ -113,13 +114,16 @@ struct rdmablk_agreed {
  * @last_deadline: end of the login whatever progress it makes, in jiffies
  * @no_progress: time without progress that ends the login, jiffies
  * @failed_tries: number of tries in a row that have failed before this login
- * @hello: HELLO as sent
+ * @version: protocol version of this login, and of the session that it begins
+ * @hello: HELLO as sent; version 1 sends the first part only
  * @challenge: CHALLENGE as received
  * @offer: what the two sides have agreed on so far
  * @resized: size of the export that the target has announced during the login, bytes; 0: it
  *	has announced none. Under the session's lock
  * @reason: why the login cannot succeed, enum rdmablk_reason; 0: it still can. Under the
  *	session's lock
+ * @oath: reason that ends the login and that nobody but the target can have caused, enum
+ *	rdmablk_reason; 0: there is none. Under the session's lock
  * @drained: why the session will end soon, as the target has announced during the login, enum
  *	rdmablk_reason; 0: it has announced no end. Under the session's lock
  * @leaving: the target has announced, since the login began, that the export will be removed;
@@ -131,12 +135,14 @@ struct rdmablk_login_state {
 	unsigned long last_deadline;
 	unsigned long no_progress;
 	u32 failed_tries;
+	u16 version;
 	/* from here on, all is dropped when the dialogue begins */
-	struct rdmablk_hello hello;
+	struct rdmablk_hello2 hello;
 	struct rdmablk_wire_challenge challenge;
 	struct rdmablk_agreed offer;
 	u64 resized;
 	u16 reason;
+	u16 oath;
 	u16 drained;
 	bool leaving;
 	bool no_room;
@@ -146,6 +152,8 @@ struct rdmablk_login_state {
  * struct rdmablk_outage - what has become of the connection
  * @phase: changed by rdmablk_session_set_phase() only
  * @reason: why the connection was lost, or the session failed, enum rdmablk_reason; 0: neither
+ * @oath: reason of a CLOSE that is certainly the target's, enum rdmablk_reason; 0: none has
+ *	come since the session went live
  * @fenced: nothing of the lost connection can land any more
  * @failing_early: I/O fails only because the disk has not been added yet
  * @lost_at: time when the connection was lost, in jiffies
@@ -164,6 +172,7 @@ struct rdmablk_login_state {
 struct rdmablk_outage {
 	enum rdmablk_phase phase;
 	u16 reason;
+	u16 oath;
 	bool fenced;
 	bool failing_early;
 	unsigned long lost_at;
@@ -221,7 +230,8 @@ enum rdmablk_end {
  * @accept_loss: the administrator acknowledged the loss of the store's contents
  * @login: the login under way, or the last one
  * @waiter: where the login under way waits
- * @mac: keys of the login
+ * @mac: keys of a login of version 1
+ * @auth: keys of a login of version 2
  * @nr_queues: hardware queues of the tag set
  * @most_queues: hardware queues to ask the target for: fewer than @nr_queues when the RDMA
  *	device had no room for more; doubled by each login that succeeds
@@ -278,6 +288,7 @@ struct rdmablk_session {
 	struct rdmablk_login_state login;
 	struct rdmablk_waiter waiter;
 	struct rdmablk_mac mac;
+	struct rdmablk_auth auth;
 	unsigned int nr_queues;
 	u32 most_queues;
 	u32 nr_regions;

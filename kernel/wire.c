@@ -36,6 +36,31 @@ static const u16 rdmablk_wire_size[] = {
 	[RDMABLK_MSG_LIMITS]		= sizeof(struct rdmablk_limits),
 };
 
+/* Of version 2: those of other sizes, and those that version 1 does not have */
+static const u16 rdmablk_wire_size2[] = {
+	[RDMABLK_MSG_HELLO]		= sizeof(struct rdmablk_hello2),
+	[RDMABLK_MSG_CHALLENGE]		= sizeof(struct rdmablk_challenge2),
+	[RDMABLK_MSG_GRANT]		= offsetof(struct rdmablk_grant, mac),
+	[RDMABLK_MSG_REGIONS]		= offsetof(struct rdmablk_regions, mac),
+	[RDMABLK_MSG_LIMITS]		= offsetof(struct rdmablk_limits, mac),
+	[RDMABLK_MSG_REAUTH]		= sizeof(struct rdmablk_reauth),
+	[RDMABLK_MSG_REAUTH_CHALLENGE]	= sizeof(struct rdmablk_reauth_challenge),
+	[RDMABLK_MSG_REAUTH_PROOF]	= sizeof(struct rdmablk_reauth_proof),
+	[RDMABLK_MSG_REAUTH_DONE]	= sizeof(struct rdmablk_reauth_done),
+};
+
+/* Bytes of a message; 0: the version has no such type, or the size is free */
+static u16 rdmablk_wire_bytes(u16 type, u16 version)
+{
+	u16 bytes = 0;
+
+	if (version == RDMABLK_VERSION_PROVEN && type < ARRAY_SIZE(rdmablk_wire_size2))
+		bytes = rdmablk_wire_size2[type];
+	if (!bytes && type < ARRAY_SIZE(rdmablk_wire_size))
+		bytes = rdmablk_wire_size[type];
+	return bytes;
+}
+
 /* Whether a name is printable, NUL-terminated and padded with NULs to its end */
 static bool rdmablk_wire_name_ok(const char *name)
 {
@@ -54,21 +79,24 @@ static bool rdmablk_wire_name_ok(const char *name)
  * rdmablk_wire_type() - check the head of a message
  * @buf: message
  * @len: bytes received
+ * @version: version that both sides speak
+ *
+ * RDMABLK_MSG_SEALED has no fixed size: sealed.c checks such a message.
  *
  * Return: enum rdmablk_msg_type if the message is as long as its type demands; else
  * -EBADMSG.
  */
-int rdmablk_wire_type(const void *buf, size_t len)
+int rdmablk_wire_type(const void *buf, size_t len, u16 version)
 {
 	struct rdmablk_hdr hdr;
-	u16 type;
+	u16 type, want;
 
 	if (len < sizeof(hdr))
 		return -EBADMSG;
 	memcpy(&hdr, buf, sizeof(hdr));
 	type = le16_to_cpu(hdr.type);
-	if (!type || type >= ARRAY_SIZE(rdmablk_wire_size) ||
-	    len != rdmablk_wire_size[type] || le16_to_cpu(hdr.length) != len)
+	want = rdmablk_wire_bytes(type, version);
+	if (!want || len != want || le16_to_cpu(hdr.length) != len)
 		return -EBADMSG;
 	if (hdr.reserved || hdr.reserved2)
 		return -EBADMSG;
@@ -82,14 +110,15 @@ int rdmablk_wire_type(const void *buf, size_t len)
  * rdmablk_wire_take() - copy a message of one type out of the buffer
  * @buf: message
  * @len: bytes received
+ * @version: version that both sides speak; any if the type is the same in all
  * @type: enum rdmablk_msg_type
- * @msg: result, as long as the type demands
+ * @msg: result, as long as the type demands in that version
  *
  * Return: 0 or -EBADMSG.
  */
-int rdmablk_wire_take(const void *buf, size_t len, int type, void *msg)
+int rdmablk_wire_take(const void *buf, size_t len, u16 version, int type, void *msg)
 {
-	if (rdmablk_wire_type(buf, len) != type)
+	if (rdmablk_wire_type(buf, len, version) != type)
 		return -EBADMSG;
 	memcpy(msg, buf, len);
 	return 0;
@@ -97,7 +126,7 @@ int rdmablk_wire_take(const void *buf, size_t len, int type, void *msg)
 
 /**
  * rdmablk_wire_hdr() - make the head of a message
- * @type: enum rdmablk_msg_type
+ * @type: enum rdmablk_msg_type, of those that have one size in all versions that have them
  *
  * Return: head, with tag and generation 0.
  */
@@ -105,7 +134,8 @@ struct rdmablk_hdr rdmablk_wire_hdr(u16 type)
 {
 	return (struct rdmablk_hdr) {
 		.type	= cpu_to_le16(type),
-		.length	= cpu_to_le16(rdmablk_wire_size[type]),
+		.length	= cpu_to_le16(rdmablk_wire_bytes(type, RDMABLK_VERSION_OPEN) ?:
+				      rdmablk_wire_bytes(type, RDMABLK_VERSION_PROVEN)),
 	};
 }
 
@@ -139,24 +169,33 @@ void rdmablk_wire_cm_request(struct rdmablk_cm_request *req, u8 kind, u16 queue,
  * @buf: private data, padded by rdma_cm
  * @len: bytes
  * @queue: queue number of the request
- * @version: result
+ * @version: version of the request
+ * @out: result; its MAC is not verified yet, and zero in version 1
  *
- * Return: 0; -EBADMSG; -EPROTONOSUPPORT: this module does not have the version.
+ * Return: 0; -EBADMSG; -EPROTONOSUPPORT: the target accepts another version.
  */
-int rdmablk_wire_parse_accept(const void *buf, size_t len, u16 queue, u16 *version)
+int rdmablk_wire_parse_accept(const void *buf, size_t len, u16 queue, u16 version,
+			      struct rdmablk_cm_accept2 *out)
 {
-	struct rdmablk_cm_accept acc;
+	const bool proven = version == RDMABLK_VERSION_PROVEN;
+	const struct rdmablk_cm_accept *acc = &out->accept;
 
-	if (!buf || len < sizeof(acc))
+	*out = (struct rdmablk_cm_accept2) { };
+	if (!buf || len < sizeof(*acc))
 		return -EBADMSG;
-	memcpy(&acc, buf, sizeof(acc));
-	if (le32_to_cpu(acc.magic) != RDMABLK_MAGIC || le16_to_cpu(acc.queue) != queue ||
-	    acc.reserved)
+	memcpy(out, buf, sizeof(*acc));
+	if (le32_to_cpu(acc->magic) != RDMABLK_MAGIC || le16_to_cpu(acc->queue) != queue ||
+	    acc->reserved)
 		return -EBADMSG;
-	*version = le16_to_cpu(acc.version);
-	if (*version != RDMABLK_VERSION_OPEN)
+	if (le16_to_cpu(acc->version) != version)
 		return -EPROTONOSUPPORT;
-	return 0;
+	if (!proven)
+		return 0;
+	if (len < sizeof(*out))
+		return -EBADMSG;
+	memcpy(out, buf, sizeof(*out));
+	/* The control queue has no key yet. */
+	return !queue && memchr_inv(out->mac, 0, sizeof(out->mac)) ? -EBADMSG : 0;
 }
 
 /**
@@ -196,7 +235,7 @@ static void rdmablk_wire_put_name(char *to, const char *from)
 }
 
 /**
- * rdmablk_wire_hello() - pack HELLO
+ * rdmablk_wire_hello() - pack HELLO of version 1
  * @msg: result
  * @h: fields; unprintable characters of names become '?'
  *
@@ -227,32 +266,41 @@ void rdmablk_wire_hello(struct rdmablk_hello *msg, const struct rdmablk_wire_hel
 }
 
 /**
- * rdmablk_wire_parse_challenge() - parse CHALLENGE
- * @buf: message
- * @len: bytes
- * @sent: the HELLO that it answers
- * @out: result
- *
- * Return: 0; -EBADMSG; -EPROTONOSUPPORT: HELLO did not offer the version.
+ * rdmablk_wire_hello2() - pack HELLO of version 2
+ * @msg: result
+ * @h: fields, as for rdmablk_wire_hello()
+ * @key_id: names K, RDMABLK_KEY_ID_LEN bytes
+ * @point: ephemeral public key, RDMABLK_POINT_LEN bytes
  */
-int rdmablk_wire_parse_challenge(const void *buf, size_t len,
-				 const struct rdmablk_hello *sent,
-				 struct rdmablk_wire_challenge *out)
+void rdmablk_wire_hello2(struct rdmablk_hello2 *msg, const struct rdmablk_wire_hello *h,
+			 const u8 *key_id, const u8 *point)
 {
-	struct rdmablk_challenge msg;
-	int ret = rdmablk_wire_take(buf, len, RDMABLK_MSG_CHALLENGE, &msg);
+	*msg = (struct rdmablk_hello2) {
+		.group	= cpu_to_le16(RDMABLK_GROUP_P256),
+		.suite	= cpu_to_le16(RDMABLK_SUITE_AES256_GCM),
+	};
+	rdmablk_wire_hello(&msg->hello, h);
+	msg->hello.hdr.length = cpu_to_le16(sizeof(*msg));
+	msg->hello.version_min = cpu_to_le16(RDMABLK_VERSION_PROVEN);
+	msg->hello.version_max = cpu_to_le16(RDMABLK_VERSION_PROVEN);
+	msg->hello.auth_methods = cpu_to_le32(RDMABLK_AUTH_PSK);
+	memcpy(msg->key_id, key_id, sizeof(msg->key_id));
+	memcpy(msg->point, point, sizeof(msg->point));
+}
 
-	if (ret)
-		return ret;
-	out->version = le16_to_cpu(msg.version);
-	out->auth_method = le32_to_cpu(msg.auth_method);
-	out->features = le64_to_cpu(msg.features);
-	out->session_id = le64_to_cpu(msg.session_id);
-	memcpy(out->nonce, msg.nonce, sizeof(out->nonce));
+static int rdmablk_wire_challenge_fields(const struct rdmablk_challenge *msg,
+					 const struct rdmablk_hello *sent,
+					 struct rdmablk_wire_challenge *out)
+{
+	out->version = le16_to_cpu(msg->version);
+	out->auth_method = le32_to_cpu(msg->auth_method);
+	out->features = le64_to_cpu(msg->features);
+	out->session_id = le64_to_cpu(msg->session_id);
+	memcpy(out->nonce, msg->nonce, sizeof(out->nonce));
 	if (out->version < le16_to_cpu(sent->version_min) ||
 	    out->version > le16_to_cpu(sent->version_max))
 		return -EPROTONOSUPPORT;
-	if (msg.reserved || !out->session_id || !is_power_of_2(out->auth_method) ||
+	if (msg->reserved || !out->session_id || !is_power_of_2(out->auth_method) ||
 	    out->auth_method & ~le32_to_cpu(sent->auth_methods))
 		return -EBADMSG;
 	if (out->features & ~le64_to_cpu(sent->features_offered) ||
@@ -266,6 +314,54 @@ int rdmablk_wire_parse_challenge(const void *buf, size_t len,
 	    !(out->features & RDMABLK_F_STAGED))
 		return -EBADMSG;
 	return 0;
+}
+
+/**
+ * rdmablk_wire_parse_challenge() - parse CHALLENGE of version 1
+ * @buf: message
+ * @len: bytes
+ * @sent: the HELLO that it answers
+ * @out: result
+ *
+ * Return: 0; -EBADMSG; -EPROTONOSUPPORT: HELLO did not offer the version.
+ */
+int rdmablk_wire_parse_challenge(const void *buf, size_t len,
+				 const struct rdmablk_hello *sent,
+				 struct rdmablk_wire_challenge *out)
+{
+	struct rdmablk_challenge msg;
+	int ret = rdmablk_wire_take(buf, len, RDMABLK_VERSION_OPEN, RDMABLK_MSG_CHALLENGE,
+				    &msg);
+
+	return ret ? ret : rdmablk_wire_challenge_fields(&msg, sent, out);
+}
+
+/**
+ * rdmablk_wire_parse_challenge2() - parse CHALLENGE of version 2
+ * @buf: message
+ * @len: bytes
+ * @sent: the HELLO that it answers
+ * @out: result
+ * @point: ephemeral public key of the target, RDMABLK_POINT_LEN bytes; may be no point of
+ *	the curve
+ *
+ * Return: as of rdmablk_wire_parse_challenge().
+ */
+int rdmablk_wire_parse_challenge2(const void *buf, size_t len,
+				  const struct rdmablk_hello2 *sent,
+				  struct rdmablk_wire_challenge *out, u8 *point)
+{
+	struct rdmablk_challenge2 msg;
+	int ret = rdmablk_wire_take(buf, len, RDMABLK_VERSION_PROVEN, RDMABLK_MSG_CHALLENGE,
+				    &msg);
+
+	if (!ret)
+		ret = rdmablk_wire_challenge_fields(&msg.challenge, &sent->hello, out);
+	if (ret)
+		return ret;
+	memcpy(point, msg.point, sizeof(msg.point));
+	return msg.group != sent->group || msg.suite != sent->suite || msg.reserved ?
+	       -EBADMSG : 0;
 }
 
 /**
@@ -370,7 +466,7 @@ static void rdmablk_wire_grant_fields(const struct rdmablk_grant *msg,
  * @len: bytes
  * @sent: the HELLO of this login
  * @ch: the CHALLENGE of this login
- * @out: result; its MAC is not verified yet
+ * @out: result; its MAC is not verified yet, and zero in version 2
  *
  * Return: 0 or -EBADMSG.
  */
@@ -379,12 +475,13 @@ int rdmablk_wire_parse_grant(const void *buf, size_t len,
 			     const struct rdmablk_wire_challenge *ch,
 			     struct rdmablk_wire_grant *out)
 {
-	struct rdmablk_grant msg;
-	int ret = rdmablk_wire_take(buf, len, RDMABLK_MSG_GRANT, &msg);
+	struct rdmablk_grant msg = { };
+	int ret = rdmablk_wire_take(buf, len, ch->version, RDMABLK_MSG_GRANT, &msg);
 
 	if (ret)
 		return ret;
 	rdmablk_wire_grant_fields(&msg, out);
+	out->version = ch->version;
 	if (msg.reserved || msg.reserved2 || !rdmablk_wire_name_ok(msg.target_name) ||
 	    !rdmablk_wire_blocks_ok(out) || !rdmablk_wire_size_ok(out) ||
 	    !rdmablk_wire_session_ok(out, sent, ch))
@@ -428,6 +525,33 @@ static u64 rdmablk_wire_region_bytes(const struct rdmablk_wire_grant *g, u32 nr)
 	return g->size - ((u64)nr << ilog2(g->region_bytes));
 }
 
+static int rdmablk_wire_regions_fields(const struct rdmablk_regions *msg,
+				       const struct rdmablk_wire_grant *g, u32 first,
+				       struct rdmablk_wire_region *table)
+{
+	u32 i, count;
+
+	if (first >= g->nr_regions)
+		return -EBADMSG;
+	count = min_t(u32, g->nr_regions - first, RDMABLK_REGIONS_PER_MSG);
+	if (le32_to_cpu(msg->first) != first || le32_to_cpu(msg->count) != count)
+		return -EBADMSG;
+	for (i = 0; i < count; i++) {
+		u64 iova = le64_to_cpu(msg->region[i].iova);
+
+		if (msg->region[i].reserved ||
+		    iova + rdmablk_wire_region_bytes(g, first + i) - 1 < iova)
+			return -EBADMSG;
+		table[first + i].iova = iova;
+		table[first + i].rkey = le32_to_cpu(msg->region[i].rkey);
+	}
+	if (count < RDMABLK_REGIONS_PER_MSG &&
+	    memchr_inv(&msg->region[count], 0,
+		       (RDMABLK_REGIONS_PER_MSG - count) * sizeof(msg->region[0])))
+		return -EBADMSG;
+	return 0;
+}
+
 /**
  * rdmablk_wire_parse_regions() - parse REGIONS
  * @buf: message
@@ -435,7 +559,7 @@ static u64 rdmablk_wire_region_bytes(const struct rdmablk_wire_grant *g, u32 nr)
  * @g: the GRANT of this login
  * @first: first region that REGIONS_GET asked for, below @g->nr_regions
  * @table: @g->nr_regions regions; filled in from @first on
- * @mac: result, RDMABLK_MAC_LEN bytes; not verified yet
+ * @mac: result, RDMABLK_MAC_LEN bytes; not verified yet, and zero in version 2
  *
  * Return: 0; -EBADMSG: @table may be filled in partly.
  */
@@ -443,32 +567,15 @@ int rdmablk_wire_parse_regions(const void *buf, size_t len,
 			       const struct rdmablk_wire_grant *g, u32 first,
 			       struct rdmablk_wire_region *table, u8 *mac)
 {
-	struct rdmablk_regions msg;
-	u32 i, count;
-	int ret = rdmablk_wire_take(buf, len, RDMABLK_MSG_REGIONS, &msg);
+	struct rdmablk_regions msg = { };
+	int ret = rdmablk_wire_take(buf, len, g->version, RDMABLK_MSG_REGIONS, &msg);
 
-	if (ret)
-		return ret;
-	if (first >= g->nr_regions)
-		return -EBADMSG;
-	count = min_t(u32, g->nr_regions - first, RDMABLK_REGIONS_PER_MSG);
-	if (le32_to_cpu(msg.first) != first || le32_to_cpu(msg.count) != count)
-		return -EBADMSG;
-	for (i = 0; i < count; i++) {
-		u64 iova = le64_to_cpu(msg.region[i].iova);
-
-		if (msg.region[i].reserved ||
-		    iova + rdmablk_wire_region_bytes(g, first + i) - 1 < iova)
-			return -EBADMSG;
-		table[first + i].iova = iova;
-		table[first + i].rkey = le32_to_cpu(msg.region[i].rkey);
-	}
-	if (count < RDMABLK_REGIONS_PER_MSG &&
-	    memchr_inv(&msg.region[count], 0,
-		       (RDMABLK_REGIONS_PER_MSG - count) * sizeof(msg.region[0])))
-		return -EBADMSG;
+	if (!ret)
+		ret = rdmablk_wire_regions_fields(&msg, g, first, table);
 	memcpy(mac, msg.mac, sizeof(msg.mac));
-	return 0;
+	/* Sealed, these keys were a secret. */
+	memzero_explicit(&msg, sizeof(msg));
+	return ret;
 }
 
 /**
@@ -489,7 +596,55 @@ void rdmablk_wire_ready(struct rdmablk_ready *msg)
  */
 int rdmablk_wire_parse_live(const void *buf, size_t len)
 {
-	return rdmablk_wire_type(buf, len) == RDMABLK_MSG_LIVE ? 0 : -EBADMSG;
+	return rdmablk_wire_type(buf, len, RDMABLK_VERSION_OPEN) == RDMABLK_MSG_LIVE ?
+	       0 : -EBADMSG;
+}
+
+/**
+ * rdmablk_wire_reauth() - pack REAUTH
+ * @msg: result
+ * @key_id: names K, RDMABLK_KEY_ID_LEN bytes
+ * @nonce: random, RDMABLK_NONCE_LEN bytes
+ * @point: ephemeral public key, RDMABLK_POINT_LEN bytes
+ */
+void rdmablk_wire_reauth(struct rdmablk_reauth *msg, const u8 *key_id, const u8 *nonce,
+			 const u8 *point)
+{
+	msg->hdr = rdmablk_wire_hdr(RDMABLK_MSG_REAUTH);
+	memcpy(msg->key_id, key_id, sizeof(msg->key_id));
+	memcpy(msg->nonce, nonce, sizeof(msg->nonce));
+	memcpy(msg->point, point, sizeof(msg->point));
+}
+
+/**
+ * rdmablk_wire_parse_reauth_challenge() - parse REAUTH_CHALLENGE
+ * @buf: message
+ * @len: bytes
+ * @point: ephemeral public key of the target, RDMABLK_POINT_LEN bytes; may be no point of
+ *	the curve
+ *
+ * Return: 0 or -EBADMSG.
+ */
+int rdmablk_wire_parse_reauth_challenge(const void *buf, size_t len, u8 *point)
+{
+	struct rdmablk_reauth_challenge msg;
+	int ret = rdmablk_wire_take(buf, len, RDMABLK_VERSION_PROVEN,
+				    RDMABLK_MSG_REAUTH_CHALLENGE, &msg);
+
+	if (!ret)
+		memcpy(point, msg.point, sizeof(msg.point));
+	return ret;
+}
+
+/**
+ * rdmablk_wire_reauth_proof() - pack REAUTH_PROOF
+ * @msg: result
+ * @mac: RDMABLK_MAC_LEN bytes
+ */
+void rdmablk_wire_reauth_proof(struct rdmablk_reauth_proof *msg, const u8 *mac)
+{
+	msg->hdr = rdmablk_wire_hdr(RDMABLK_MSG_REAUTH_PROOF);
+	memcpy(msg->mac, mac, sizeof(msg->mac));
 }
 
 /**
@@ -528,7 +683,7 @@ int rdmablk_wire_parse_answer(const void *buf, size_t len,
 			      struct rdmablk_wire_answer *out)
 {
 	struct rdmablk_answer msg;
-	int ret = rdmablk_wire_take(buf, len, RDMABLK_MSG_ANSWER, &msg);
+	int ret = rdmablk_wire_take(buf, len, RDMABLK_VERSION_OPEN, RDMABLK_MSG_ANSWER, &msg);
 
 	if (ret)
 		return ret;
@@ -553,7 +708,7 @@ int rdmablk_wire_parse_event(const void *buf, size_t len,
 			     struct rdmablk_wire_event *out)
 {
 	struct rdmablk_event_msg msg;
-	int ret = rdmablk_wire_take(buf, len, RDMABLK_MSG_EVENT, &msg);
+	int ret = rdmablk_wire_take(buf, len, RDMABLK_VERSION_OPEN, RDMABLK_MSG_EVENT, &msg);
 
 	if (ret)
 		return ret;
@@ -571,14 +726,15 @@ int rdmablk_wire_parse_event(const void *buf, size_t len,
  * rdmablk_wire_close() - pack CLOSE
  * @msg: result
  * @reason: enum rdmablk_reason
+ * @version: the one version that this side speaks here
  */
-void rdmablk_wire_close(struct rdmablk_close *msg, u16 reason)
+void rdmablk_wire_close(struct rdmablk_close *msg, u16 reason, u16 version)
 {
 	*msg = (struct rdmablk_close) {
 		.hdr		= rdmablk_wire_hdr(RDMABLK_MSG_CLOSE),
 		.reason		= cpu_to_le16(reason),
-		.version_min	= cpu_to_le16(RDMABLK_VERSION_OPEN),
-		.version_max	= cpu_to_le16(RDMABLK_VERSION_OPEN),
+		.version_min	= cpu_to_le16(version),
+		.version_max	= cpu_to_le16(version),
 	};
 }
 
@@ -594,7 +750,7 @@ int rdmablk_wire_parse_close(const void *buf, size_t len,
 			     struct rdmablk_wire_close *out)
 {
 	struct rdmablk_close msg;
-	int ret = rdmablk_wire_take(buf, len, RDMABLK_MSG_CLOSE, &msg);
+	int ret = rdmablk_wire_take(buf, len, RDMABLK_VERSION_OPEN, RDMABLK_MSG_CLOSE, &msg);
 
 	if (ret)
 		return ret;

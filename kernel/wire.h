@@ -75,6 +75,7 @@ struct rdmablk_wire_challenge {
 
 /**
  * struct rdmablk_wire_grant - a parsed struct rdmablk_grant, field by field
+ * @version: version of the login
  * @session_id: session
  * @features: chosen features
  * @uuid: UUID of the export
@@ -97,6 +98,7 @@ struct rdmablk_wire_challenge {
  * @mac: not verified by the parser
  */
 struct rdmablk_wire_grant {
+	u16 version;
 	u64 session_id;
 	u64 features;
 	u8 uuid[RDMABLK_ID_LEN];
@@ -218,19 +220,25 @@ struct rdmablk_wire_close {
 	u32 retry_after_ms;
 };
 
-int rdmablk_wire_type(const void *buf, size_t len);
-int rdmablk_wire_take(const void *buf, size_t len, int type, void *msg);
+int rdmablk_wire_type(const void *buf, size_t len, u16 version);
+int rdmablk_wire_take(const void *buf, size_t len, u16 version, int type, void *msg);
 struct rdmablk_hdr rdmablk_wire_hdr(u16 type);
 void rdmablk_wire_cm_request(struct rdmablk_cm_request *req, u8 kind, u16 queue,
 			     u32 generation, u64 session_id, u16 version_min,
 			     u16 version_max);
-int rdmablk_wire_parse_accept(const void *buf, size_t len, u16 queue, u16 *version);
+int rdmablk_wire_parse_accept(const void *buf, size_t len, u16 queue, u16 version,
+			      struct rdmablk_cm_accept2 *out);
 int rdmablk_wire_parse_reject(const void *buf, size_t len,
 			      struct rdmablk_wire_reject *out);
 void rdmablk_wire_hello(struct rdmablk_hello *msg, const struct rdmablk_wire_hello *h);
 int rdmablk_wire_parse_challenge(const void *buf, size_t len,
 				 const struct rdmablk_hello *sent,
 				 struct rdmablk_wire_challenge *out);
+void rdmablk_wire_hello2(struct rdmablk_hello2 *msg, const struct rdmablk_wire_hello *h,
+			 const u8 *key_id, const u8 *point);
+int rdmablk_wire_parse_challenge2(const void *buf, size_t len,
+				  const struct rdmablk_hello2 *sent,
+				  struct rdmablk_wire_challenge *out, u8 *point);
 void rdmablk_wire_proof(struct rdmablk_proof *msg, const u8 *mac);
 int rdmablk_wire_parse_grant(const void *buf, size_t len,
 			     const struct rdmablk_hello *sent,
@@ -243,13 +251,17 @@ int rdmablk_wire_parse_regions(const void *buf, size_t len,
 			       struct rdmablk_wire_region *table, u8 *mac);
 void rdmablk_wire_ready(struct rdmablk_ready *msg);
 int rdmablk_wire_parse_live(const void *buf, size_t len);
+void rdmablk_wire_reauth(struct rdmablk_reauth *msg, const u8 *key_id, const u8 *nonce,
+			 const u8 *point);
+int rdmablk_wire_parse_reauth_challenge(const void *buf, size_t len, u8 *point);
+void rdmablk_wire_reauth_proof(struct rdmablk_reauth_proof *msg, const u8 *mac);
 void rdmablk_wire_command(struct rdmablk_command *msg, u16 op, u16 flags, u16 tag,
 			  u32 generation, u64 offset, u64 bytes);
 int rdmablk_wire_parse_answer(const void *buf, size_t len,
 			      struct rdmablk_wire_answer *out);
 int rdmablk_wire_parse_event(const void *buf, size_t len,
 			     struct rdmablk_wire_event *out);
-void rdmablk_wire_close(struct rdmablk_close *msg, u16 reason);
+void rdmablk_wire_close(struct rdmablk_close *msg, u16 reason, u16 version);
 int rdmablk_wire_parse_close(const void *buf, size_t len,
 			     struct rdmablk_wire_close *out);
 int rdmablk_wire_errno(unsigned int reason);

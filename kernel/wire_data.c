@@ -168,7 +168,7 @@ static void rdmablk_wire_limits_fields(const struct rdmablk_limits *msg,
  * @buf: message
  * @len: bytes
  * @g: the GRANT of this login, with RDMABLK_F_COMMANDS
- * @out: result; its MAC is not verified yet
+ * @out: result; its MAC is not verified yet, and zero in version 2
  *
  * Unknown operations are left out of @out.
  *
@@ -178,8 +178,8 @@ int rdmablk_wire_parse_limits(const void *buf, size_t len,
 			      const struct rdmablk_wire_grant *g,
 			      struct rdmablk_wire_limits *out)
 {
-	struct rdmablk_limits msg;
-	int ret = rdmablk_wire_take(buf, len, RDMABLK_MSG_LIMITS, &msg);
+	struct rdmablk_limits msg = { };
+	int ret = rdmablk_wire_take(buf, len, g->version, RDMABLK_MSG_LIMITS, &msg);
 
 	if (ret)
 		return ret;

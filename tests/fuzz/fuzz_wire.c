@@ -113,12 +113,13 @@ static void small(unsigned int which, const void *buf, size_t len)
 	struct rdmablk_wire_answer answer;
 	struct rdmablk_wire_reject reject;
 	struct rdmablk_wire_close close;
-	uint16_t version;
+	struct rdmablk_cm_accept2 accept;
 
 	switch (which) {
 	case 0:
-		if (!rdmablk_wire_parse_accept(buf, len, MSG_QUEUE, &version))
-			check(version == 1);
+		for (uint16_t version = 1; version <= 2; version++)
+			if (!rdmablk_wire_parse_accept(buf, len, MSG_QUEUE, version, &accept))
+				check(le16toh(accept.accept.version) == version);
 		break;
 	case 1:
 		if (!rdmablk_wire_parse_reject(buf, len, &reject))
@@ -148,7 +149,8 @@ static void small(unsigned int which, const void *buf, size_t len)
 		answers(buf, len);
 		break;
 	default:
-		rdmablk_wire_type(buf, len);
+		rdmablk_wire_type(buf, len, RDMABLK_VERSION_OPEN);
+		rdmablk_wire_type(buf, len, RDMABLK_VERSION_PROVEN);
 	}
 }
 

@@ -111,7 +111,7 @@ static void write_login(void)
 	rdmablk_wire_command(&cmd, RDMABLK_OP_LOGOUT, RDMABLK_LOGOUT_CLEAN,
 			     RDMABLK_TAG_LOGOUT, 1, 0, 0);
 	write_seed("login", "logout", 1, &cmd, sizeof(cmd));
-	rdmablk_wire_close(&close, RDMABLK_R_LOGOUT);
+	rdmablk_wire_close(&close, RDMABLK_R_LOGOUT, RDMABLK_VERSION_OPEN);
 	write_seed("login", "close", 1, &close, sizeof(close));
 }
 

@@ -16,8 +16,11 @@
 #define SZ_128K			0x20000
 #define NUMA_NO_NODE		(-1)
 #define clamp_t(type, v, lo, hi)	min_t(type, max_t(type, v, lo), hi)
-#define IS_ERR(p)		(!(p))	/* here: out of memory */
-#define PTR_ERR(p)		((p) ? 0 : -ENOMEM)
+#define ERR_PTR(e)		((void *)(long)(e))
+#define PTR_ERR(p)		((int)(long)(p))
+#define IS_ERR(p)		((unsigned long)(p) >= (unsigned long)-4095)
+#define IS_ERR_OR_NULL(p)	(!(p) || IS_ERR(p))
+#define PTR_ERR_OR_ZERO(p)	(IS_ERR(p) ? PTR_ERR(p) : 0)
 #define dev_name(dev)		((void)(dev), "unit")
 #define strscpy(to, from, n)	snprintf(to, n, "%s", from)
 #define get_random_bytes(to, n)	memset(to, 7, n)
@@ -52,12 +55,18 @@ struct ib_pd {
 	u32 local_dma_lkey;
 };
 
+struct ib_qp {
+	u32 qp_num;
+};
+
 struct rdma_cm_id {
 	struct ib_device *device;
 	u32 port_num;
 };
 
-enum { QUEUES = 8 };
+#include "fake_crypt.h"
+
+enum { QUEUES = 8, QPN_I = 0x11, QPN_T = 0x22 };
 
 static const unsigned int nr_cpu_ids = QUEUES;
 static const struct { const char *nodename; } utsname = { "unit" };
@@ -67,9 +76,11 @@ static struct ib_device device = {
 	.num_comp_vectors = QUEUES,
 };
 
+static struct ib_qp qp = { .qp_num = QPN_I };
 static struct rdma_cm_id id = { .device = &device, .port_num = 1 };
 static struct gendisk *const a_disk = (struct gendisk *)&device;
 static struct rdmablk_session *session;
+static struct rdmablk_crypt_cipher *our_rx;
 static bool tells;	/* the target, while a login is under way */
 
 /*
@@ -97,6 +108,15 @@ static struct {
 	u16 reason;
 	bool cancels;
 } fault;
+
+/* Of version 2 */
+static struct crypt_target target;
+static struct {
+	int take;		/* answer of the module's keys */
+	unsigned int opens, seals;
+	u16 version;		/* of the control queue */
+	bool proof;		/* PROOF has come, and it is right */
+} v2;
 
 /* What the kernel around a login answers */
 static struct {
@@ -139,7 +159,7 @@ static struct ib_pd *ib_alloc_pd(struct ib_device *dev, unsigned int flags)
 
 	assert_int_equal(flags, 0);
 	if (!pd)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	pd->device = dev;
 	pd->local_dma_lkey = 0x77;
 	return pd;
@@ -154,6 +174,33 @@ static int answer(struct rdmablk_ctrl *ctrl, void (*build)(void *msg), size_t le
 	build(ctrl->msg);
 	ctrl->msg_len = (u16)len;
 	return 0;
+}
+
+static bool proven(void)
+{
+	return session->login.version == RDMABLK_VERSION_PROVEN;
+}
+
+static int challenge(struct rdmablk_ctrl *ctrl, const struct rdmablk_hello2 *hello)
+{
+	struct rdmablk_challenge2 *ch = (struct rdmablk_challenge2 *)ctrl->msg;
+
+	if (!proven())
+		return answer(ctrl, msg_challenge, sizeof(struct rdmablk_challenge));
+	answer(ctrl, msg_challenge2, sizeof(*ch));
+	crypt_target_end(&target);
+	crypt_target_hello(&target, QPN_I, QPN_T, hello, sizeof(*hello), hello->point, ch->point);
+	crypt_target_challenge(&target, ch, sizeof(*ch));
+	return 0;
+}
+
+/* The same without a MAC in version 2 */
+static void cut(struct rdmablk_ctrl *ctrl, size_t len)
+{
+	if (!proven())
+		return;
+	((struct rdmablk_hdr *)ctrl->msg)->length = cpu_to_le16((u16)len);
+	ctrl->msg_len = (u16)len;
 }
 
 static int grant(struct rdmablk_ctrl *ctrl)
@@ -172,6 +219,7 @@ static int grant(struct rdmablk_ctrl *ctrl)
 		g->region_bytes = 0;
 		g->nr_regions = 0;
 	}
+	cut(ctrl, MSG_GRANT2);
 	return 0;
 }
 
@@ -182,12 +230,14 @@ static int limits(struct rdmablk_ctrl *ctrl)
 	answer(ctrl, now()->staged ? msg_staged_limits : msg_limits, sizeof(*l));
 	if (!now()->staged)
 		l->granule = cpu_to_le32(now()->granule);
+	cut(ctrl, MSG_LIMITS2);
 	return 0;
 }
 
 static int reply_to(struct rdmablk_ctrl *ctrl, const void *msg, u16 reply)
 {
 	const struct rdmablk_regions_get *get = msg;
+	const struct rdmablk_proof *proof = msg;
 
 	switch (reply) {
 	case RDMABLK_MSG_CHALLENGE:
@@ -195,17 +245,27 @@ static int reply_to(struct rdmablk_ctrl *ctrl, const void *msg, u16 reply)
 		now();
 		seen.hello = *(const struct rdmablk_hello *)msg;
 		asked[logins - 1] = le16_to_cpu(((const struct rdmablk_hello *)msg)->nr_queues);
-		return answer(ctrl, msg_challenge, sizeof(struct rdmablk_challenge));
+		return challenge(ctrl, msg);
 	case RDMABLK_MSG_GRANT:
+		if (proven()) {
+			/* The answer may be sealed, the question is not. */
+			assert_int_equal(v2.opens, v2.seals + 1);
+			v2.proof = !crypt_target_proof(&target, proof->mac);
+			assert_true(v2.proof);
+			seen.keys = true;
+		}
 		return grant(ctrl);
 	case RDMABLK_MSG_LIMITS:
 		return limits(ctrl);
 	case RDMABLK_MSG_REGIONS:
-		return answer(ctrl, le32_to_cpu(get->first) ? msg_last_regions : msg_regions,
-			      sizeof(struct rdmablk_regions));
+		answer(ctrl, le32_to_cpu(get->first) ? msg_last_regions : msg_regions,
+		       sizeof(struct rdmablk_regions));
+		cut(ctrl, MSG_REGIONS2);
+		return 0;
 	default:
-		/* The keys have served their purpose. */
+		/* The keys have served their purpose, and so have the addresses of regions. */
 		assert_false(seen.keys);
+		assert_false(crypt_is_secret(ctrl->msg, sizeof(ctrl->msg)));
 		return answer(ctrl, msg_live, sizeof(struct rdmablk_live));
 	}
 }
@@ -234,6 +294,9 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len, u16
 int rdmablk_login_queues(struct rdmablk_session *s)
 {
 	assert_true(s->disk && (s->path.region || s->path.staged) && seen.keys);
+	if (proven())
+		assert_memory_equal(s->auth.secret.keys.join, target.keys.join,
+				    sizeof(target.keys.join));
 	if (answers.dies)
 		s->login.reason = RDMABLK_R_CONNECTION;
 	for (u32 i = 0; i < s->nr_queues; i++)
@@ -273,6 +336,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drain
 void rdmablk_session_destroy_queues(struct rdmablk_session *s)
 {
 	seen.destroys++;
+	rdmablk_auth_end(&s->auth);
 	free(s->pd);
 	s->pd = NULL;
 }
@@ -315,8 +379,32 @@ void rdmablk_fence_exit(struct rdmablk_fence *f)
 /* Functions of the module that do little here */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl)
+void rdmablk_ctrl_open(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher)
 {
+	/* PROOF is on its way by the time that the target can derive the same key. */
+	assert_true(crypt_is_secret(cipher->key, sizeof(cipher->key)));
+	our_rx = cipher;
+	v2.opens++;
+}
+
+void rdmablk_ctrl_seal(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher)
+{
+	assert_memory_equal(cipher->key, target.keys.i2t, sizeof(cipher->key));
+	assert_memory_equal(our_rx->key, target.keys.t2i, sizeof(cipher->key));
+	v2.seals++;
+}
+
+int rdmablk_keys_take(struct rdmablk_session *s, u8 *secret)
+{
+	assert_ptr_equal(s, session);
+	if (!v2.take)
+		memcpy(secret, target.key, sizeof(target.key));
+	return v2.take;
+}
+
+void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl, u16 version)
+{
+	v2.version = version;
 	/* From now on the target may tell of its size, or of its end. */
 	assert_int_equal(session->login.resized, 0);
 	assert_false(session->login.drained || session->login.leaving);
@@ -518,6 +606,9 @@ u32 rdmablk_login_owned(const struct rdmablk_session *s)
 
 /* The kernel is built without these warnings. */
 #pragma GCC diagnostic ignored "-Wsign-compare"
+#include "../../kernel/auth.c"
+/* Once for all, with or without a key */
+#define rdmablk_auth_forget(a)	(rdmablk_auth_forget(a), seen.keys = false)
 #include "../../kernel/hwq.c"
 #include "../../kernel/login_step.c"
 #include "../../kernel/login.c"
@@ -532,8 +623,13 @@ static int setup(void **state)
 	s = (struct rdmablk_session){
 		.opt = { .queues = QUEUES, .queue_depth = 64, .keep_alive_tmo = 5,
 			 .connect_tmo = 10, .reconnect_delay = 2, .export_name = "disk0" },
-		.ctrl.queue = { .cm_id = &id, .version = 1, .waiter = &s.waiter },
+		.ctrl.queue = { .cm_id = &id, .version = 1, .waiter = &s.waiter, .qp = &qp,
+				.peer_qpn = QPN_T },
 	};
+	crypt_begin();
+	memset(&target, 0, sizeof(target));
+	memset(target.key, 0x4b, sizeof(target.key));
+	memset(&v2, 0, sizeof(v2));
 	session = &s;
 	for (size_t i = 0; i < ARRAY_SIZE(world); i++)
 		world[i] = (struct world){ 4096, 16, QUEUES, QUEUES, false };
@@ -554,6 +650,9 @@ static int teardown(void **state)
 	rdmablk_hwq_free(session);
 	free(session->path.region);
 	free(session->pd);
+	rdmablk_auth_close(&session->auth);
+	crypt_target_end(&target);
+	crypt_end();
 	return 0;
 }
 

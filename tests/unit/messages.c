@@ -14,6 +14,7 @@
  * a staged one.
  */
 struct rdmablk_hello msg_sent;
+struct rdmablk_hello2 msg_sent2;
 struct rdmablk_wire_challenge msg_challenged;
 struct rdmablk_wire_grant msg_granted;
 struct rdmablk_wire_grant msg_staged;
@@ -59,6 +60,75 @@ void msg_challenge(void *msg)
 		.session_id	= cpu_to_le64(MSG_SESSION),
 	};
 	memset(ch->nonce, 0xc5, sizeof(ch->nonce));
+}
+
+void msg_accept2(void *msg)
+{
+	struct rdmablk_cm_accept2 *acc = msg;
+
+	msg_accept(&acc->accept);
+	acc->accept.version = cpu_to_le16(2);
+	memset(acc->mac, 0x77, sizeof(acc->mac));
+}
+
+void msg_challenge2(void *msg)
+{
+	struct rdmablk_challenge2 *ch = msg;
+
+	*ch = (struct rdmablk_challenge2) {
+		.group	= cpu_to_le16(RDMABLK_GROUP_P256),
+		.suite	= cpu_to_le16(RDMABLK_SUITE_AES256_GCM),
+	};
+	msg_challenge(&ch->challenge);
+	ch->challenge.hdr.length = cpu_to_le16(sizeof(*ch));
+	ch->challenge.version = cpu_to_le16(2);
+	ch->challenge.auth_method = cpu_to_le32(RDMABLK_AUTH_PSK);
+	memset(ch->target_id, 0x88, sizeof(ch->target_id));
+	memset(ch->point, 0x99, sizeof(ch->point));
+}
+
+/* A message of version 2 is one of version 1 without its MAC. */
+static void msg_without_mac(void (*build)(void *msg), void *msg, size_t len)
+{
+	_Alignas(8) uint8_t whole[RDMABLK_CTRL_MSG_MAX];
+
+	build(whole);
+	((struct rdmablk_hdr *)whole)->length = cpu_to_le16((uint16_t)len);
+	memcpy(msg, whole, len);
+}
+
+void msg_grant2(void *msg)
+{
+	msg_without_mac(msg_grant, msg, MSG_GRANT2);
+}
+
+void msg_regions2(void *msg)
+{
+	msg_without_mac(msg_regions, msg, MSG_REGIONS2);
+}
+
+void msg_last_regions2(void *msg)
+{
+	msg_without_mac(msg_last_regions, msg, MSG_REGIONS2);
+}
+
+void msg_limits2(void *msg)
+{
+	msg_without_mac(msg_limits, msg, MSG_LIMITS2);
+}
+
+void msg_staged_limits2(void *msg)
+{
+	msg_without_mac(msg_staged_limits, msg, MSG_LIMITS2);
+}
+
+void msg_reauth_challenge(void *msg)
+{
+	struct rdmablk_reauth_challenge *ch = msg;
+
+	ch->hdr = msg_hdr(RDMABLK_MSG_REAUTH_CHALLENGE, sizeof(*ch));
+	memset(ch->nonce, 0xaa, sizeof(ch->nonce));
+	memset(ch->point, 0xbb, sizeof(ch->point));
 }
 
 void msg_grant(void *msg)
@@ -207,6 +277,7 @@ void msg_close(void *msg)
 /* What the initiator knows when each of these messages comes. */
 void msg_setup(void)
 {
+	static const uint8_t id[RDMABLK_KEY_ID_LEN] = { 1 }, point[RDMABLK_POINT_LEN] = { 2 };
 	static const struct rdmablk_wire_hello hello = {
 		.features_offered	= RDMABLK_FEATURES_V1,
 		.generation		= 1,
@@ -218,6 +289,7 @@ void msg_setup(void)
 	};
 
 	rdmablk_wire_hello(&msg_sent, &hello);
+	rdmablk_wire_hello2(&msg_sent2, &hello, id, point);
 	msg_challenged = (struct rdmablk_wire_challenge) {
 		.version	= 1,
 		.auth_method	= RDMABLK_AUTH_NONE,
@@ -225,6 +297,7 @@ void msg_setup(void)
 		.session_id	= MSG_SESSION,
 	};
 	msg_granted = (struct rdmablk_wire_grant) {
+		.version	= 1,
 		.session_id	= MSG_SESSION,
 		.features	= RDMABLK_FEATURES_V1,
 		.size		= MSG_SIZE,

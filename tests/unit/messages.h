@@ -20,8 +20,13 @@
 #define MSG_CMDS	16	/* commands in flight on a write queue */
 #define MSG_SLOT	(128U << 10)
 #define MSG_SLOTS	0x7e0000000000ULL	/* address of the first */
+/* Bytes of what version 2 has without a MAC */
+#define MSG_GRANT2	offsetof(struct rdmablk_grant, mac)
+#define MSG_REGIONS2	offsetof(struct rdmablk_regions, mac)
+#define MSG_LIMITS2	offsetof(struct rdmablk_limits, mac)
 
 extern struct rdmablk_hello msg_sent;
+extern struct rdmablk_hello2 msg_sent2;
 extern struct rdmablk_wire_challenge msg_challenged;
 extern struct rdmablk_wire_grant msg_granted;
 extern struct rdmablk_wire_grant msg_staged;
@@ -40,6 +45,14 @@ void msg_answer(void *msg);
 void msg_event(void *msg);
 void msg_resize(void *msg);
 void msg_close(void *msg);
+void msg_accept2(void *msg);
+void msg_challenge2(void *msg);
+void msg_grant2(void *msg);
+void msg_regions2(void *msg);
+void msg_last_regions2(void *msg);
+void msg_limits2(void *msg);
+void msg_staged_limits2(void *msg);
+void msg_reauth_challenge(void *msg);
 void msg_setup(void);
 
 #endif

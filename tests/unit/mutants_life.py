@@ -6,7 +6,8 @@ CM, SESSION, LIFECYCLE = "kernel/cm.c", "kernel/session.c", "kernel/lifecycle.c"
 LOGIN, STEP = "kernel/login.c", "kernel/login_step.c"
 
 PURE = "unit.o messages.o kernel-wire.o kernel-wire_data.o"
-SIZES = PURE + " kernel-limits.o kernel-patience.o kernel-dirty.o"
+SIZES = PURE + (" kernel-limits.o kernel-patience.o kernel-dirty.o kernel-keysched.o"
+                " target-crypto.o")
 
 # Objects of each test besides its own
 TESTS = {
@@ -65,8 +66,9 @@ MUTANTS = [
     ("a queue can answer READs where it can send them", "test_cm", CM,
      "q->read_depth = p->initiator_depth;", "q->read_depth = p->responder_resources;"),
     ("what has been agreed on is there after the outcome", "test_cm", CM,
-     "\tq->read_depth = p->initiator_depth;\n\tq->connected = true;\n"
-     "\trdmablk_cm_outcome(q, 0, NULL);\n",
+     "\tq->read_depth = p->initiator_depth;\n\tq->peer_qpn = p->qp_num;\n"
+     "\tq->connected = true;\n\trdmablk_cm_outcome(q, 0, NULL);\n",
+     "\tq->peer_qpn = p->qp_num;\n"
      "\tq->connected = true;\n\trdmablk_cm_outcome(q, 0, NULL);\n"
      "\tq->read_depth = p->initiator_depth;\n"),
     ("a connection that is there has no owner to tell", "test_cm", CM,
@@ -304,8 +306,10 @@ MUTANTS = [
     ("a protection domain is freed twice", "test_session", SESSION,
      "\ts->pd = NULL;\n", ""),
     ("a protection domain is gone before the control queue", "test_session", SESSION,
-     "\trdmablk_ctrl_destroy(&s->ctrl);\n\tif (s->pd)\n\t\tib_dealloc_pd(s->pd);\n",
-     "\tif (s->pd)\n\t\tib_dealloc_pd(s->pd);\n\trdmablk_ctrl_destroy(&s->ctrl);\n"),
+     "\trdmablk_ctrl_destroy(&s->ctrl);\n\trdmablk_auth_end(&s->auth);\n"
+     "\tif (s->pd)\n\t\tib_dealloc_pd(s->pd);\n",
+     "\tif (s->pd)\n\t\tib_dealloc_pd(s->pd);\n"
+     "\trdmablk_ctrl_destroy(&s->ctrl);\n\trdmablk_auth_end(&s->auth);\n"),
     ("the device is gone before its protection domain", "test_session", SESSION,
      "\t\trdmablk_cmdq_destroy(&hwq->cmdq);\n",
      "\t\trdmablk_cmdq_destroy(&hwq->cmdq);\n\t\trdmablk_cm_destroy(&hwq->read);\n"),
@@ -563,21 +567,21 @@ MUTANTS = [
     ("the login has another version than its connection", "test_login_dialogue", LOGIN,
      "\tif (!ret && c->version != s->ctrl.queue.version)\n\t\tret = -EBADMSG;\n", ""),
     ("a bad CHALLENGE is taken", "test_login_dialogue", LOGIN,
-     "\tif (ret)\n\t\treturn rdmablk_login_bad(s, ret, \"the target sent a bad CHALLENGE\");\n",
-     ""),
+     "\tif (ret)\n\t\treturn rdmablk_login_bad(s, ret, \"the target sent a bad CHALLENGE\");\n"
+     "\tret = rdmablk_mac_proof(", "\tret = rdmablk_mac_proof("),
     ("a GRANT needs no MAC", "test_login_dialogue", LOGIN,
-     "\tif (!ret)\n\t\tret = rdmablk_mac_check(&s->mac, RDMABLK_LABEL_GRANT, s->ctrl.msg,\n"
-     "\t\t\t\t\toffsetof(struct rdmablk_grant, mac), g->mac);\n", ""),
+     "\tif (!ret)\n\t\tret = rdmablk_login_check(s, RDMABLK_LABEL_GRANT,\n"
+     "\t\t\t\t\t  offsetof(struct rdmablk_grant, mac), g->mac);\n", ""),
     ("a bad GRANT is taken", "test_login_dialogue", LOGIN,
      "\tif (ret)\n\t\treturn rdmablk_login_bad(s, ret, \"the target sent a bad GRANT\");\n", ""),
     ("a dead target is noticed when the target likes", "test_login_dialogue", LOGIN,
-     "\treturn rdmablk_wire_times_ok(g, le32_to_cpu(s->login.hello.keep_alive_ms)) ? 0 :\n",
+     "\treturn rdmablk_wire_times_ok(g, le32_to_cpu(s->login.hello.hello.keep_alive_ms)) ? 0 :\n",
      "\treturn !ret ? 0 :\n"),
     ("bad LIMITS are taken", "test_login_dialogue", LOGIN,
      "\t\tif (ret)\n\t\t\treturn rdmablk_login_bad(s, ret, \"the target sent bad LIMITS\");\n", ""),
     ("LIMITS need no MAC", "test_login_dialogue", LOGIN,
-     "\t\tif (!ret)\n\t\t\tret = rdmablk_mac_check(&s->mac, RDMABLK_LABEL_LIMITS,\n",
-     "\t\tif (ret)\n\t\t\tret = rdmablk_mac_check(&s->mac, RDMABLK_LABEL_LIMITS,\n"),
+     "\t\tif (!ret)\n\t\t\tret = rdmablk_login_check(s, RDMABLK_LABEL_LIMITS,\n",
+     "\t\tif (ret)\n\t\t\tret = rdmablk_login_check(s, RDMABLK_LABEL_LIMITS,\n"),
     ("a target without tags for I/O has some", "test_login_dialogue", LOGIN,
      "\t\tif (cmds->cmd_depth <= RDMABLK_CMD_RESERVED)\n",
      "\t\tif (cmds->cmd_depth < RDMABLK_CMD_RESERVED)\n"),
@@ -585,18 +589,18 @@ MUTANTS = [
      "\t\tif (ret)\n\t\t\treturn rdmablk_login_bad(s, ret, \"the target sent bad REGIONS\");\n",
      ""),
     ("REGIONS need no MAC", "test_login_dialogue", LOGIN,
-     "\t\tif (!ret)\n\t\t\tret = rdmablk_mac_check(&s->mac, RDMABLK_LABEL_REGIONS,\n",
-     "\t\tif (ret)\n\t\t\tret = rdmablk_mac_check(&s->mac, RDMABLK_LABEL_REGIONS,\n"),
+     "\t\tif (!ret)\n\t\t\tret = rdmablk_login_check(s, RDMABLK_LABEL_REGIONS,\n",
+     "\t\tif (ret)\n\t\t\tret = rdmablk_login_check(s, RDMABLK_LABEL_REGIONS,\n"),
     ("an export has the regions of one message", "test_login_dialogue", LOGIN,
      "first < g->nr_regions; first += RDMABLK_REGIONS_PER_MSG", "!first; first = g->nr_regions"),
     ("a bad LIVE is taken", "test_login_dialogue", LOGIN,
      "\tif (ret)\n\t\treturn rdmablk_login_bad(s, ret, \"the target sent a bad LIVE\");\n", ""),
     ("keys of a login are there when it is live", "test_login_dialogue", LOGIN,
-     "\trdmablk_mac_forget(&s->mac);\n\tif (!ret)\n\t\tret = rdmablk_login_ready(s);\n",
-     "\tif (!ret)\n\t\tret = rdmablk_login_ready(s);\n\trdmablk_mac_forget(&s->mac);\n"),
+     "\trdmablk_login_forget(s);\n\tif (!ret)\n\t\tret = rdmablk_login_ready(s);\n",
+     "\tif (!ret)\n\t\tret = rdmablk_login_ready(s);\n\trdmablk_login_forget(s);\n"),
     ("keys of a login that failed are there", "test_login_dialogue", LOGIN,
-     "\trdmablk_mac_forget(&s->mac);\n\tif (!ret)\n\t\tret = rdmablk_login_ready(s);\n",
-     "\tif (ret)\n\t\treturn ret;\n\trdmablk_mac_forget(&s->mac);\n"
+     "\trdmablk_login_forget(s);\n\tif (!ret)\n\t\tret = rdmablk_login_ready(s);\n",
+     "\tif (ret)\n\t\treturn ret;\n\trdmablk_login_forget(s);\n"
      "\tret = rdmablk_login_ready(s);\n"),
     # --- what a disk goes on with
     ("a disk goes on with another export", "test_login_dialogue", LOGIN,
@@ -726,6 +730,6 @@ MUTANTS = [
     ("a disk has few queues for ever", "test_login", LOGIN,
      "\tif (!ret)\n\t\ts->most_queues = min(2 * s->most_queues, s->nr_queues);\n", ""),
     ("a login without hmac(sha256) goes on", "test_login_dialogue", LOGIN,
-     "\tif (ret)\n\t\treturn rdmablk_login_fail(s, ret, ret == -ENOENT ?\n",
-     "\tif (ret == -ENOMEM)\n\t\treturn rdmablk_login_fail(s, ret, ret == -ENOENT ?\n"),
+     "\tint ret = rdmablk_login_open(s);\n\n\tif (ret)\n",
+     "\tint ret = rdmablk_login_open(s);\n\n\tif (ret == -ENOMEM)\n"),
 ]

@@ -14,7 +14,7 @@ TESTS = {
     "test_recovery_asked": "kernel-state.o kernel-patience.o",
     "test_keepalive": "",
     "test_login": "unit.o messages.o kernel-wire.o kernel-wire_data.o kernel-limits.o "
-                  "kernel-patience.o kernel-dirty.o",
+                  "kernel-patience.o kernel-dirty.o kernel-keysched.o target-crypto.o",
     "test_io_tmo": "kernel-state.o",
     "test_probe": "",
     "test_poll": "",
@@ -75,8 +75,8 @@ MUTANTS = [
     ("queues of a failed try are there at the next one", "test_recovery", RECOVERY,
      "\t}\n\trdmablk_recovery_undo(s);\n", "\t}\n"),
     ("a final refusal is tried again", "test_recovery", RECOVERY,
-     "\tif (rdmablk_reason_is_final(READ_ONCE(s->login.reason))) {\n",
-     "\tif (rdmablk_reason_is_final(READ_ONCE(s->outage.reason))) {\n"),
+     "word = rdmablk_recovery_word(s, READ_ONCE(s->login.reason), ",
+     "word = rdmablk_recovery_word(s, READ_ONCE(s->outage.reason), "),
     ("a recovery waits for a write to its own disk", "test_recovery", RECOVERY,
      "\tunsigned int noio = memalloc_noio_save();\n", "\tunsigned int noio = 7;\n"),
     # --- the orderly end

@@ -39,7 +39,7 @@ static struct {
 /* The target, and what it was told */
 static struct {
 	int login, logout, flush;	/* its answers */
-	u16 refusal;
+	u16 refusal, oath;
 	bool fences;			/* by a login that comes to nothing */
 	unsigned int logins, logouts, closes, flushes;
 	u16 logout_flags;
@@ -279,6 +279,7 @@ int rdmablk_login(struct rdmablk_session *of)
 	assert_true(of->outage.phase == RDMABLK_PHASE_DOWN && destroyed);
 	target.logins++;
 	of->login.reason = target.refusal;
+	of->login.oath = target.oath;
 	of->outage.fenced |= target.fences;
 	if (target.login)
 		return target.login;
@@ -317,6 +318,7 @@ static int setup(void **state)
 	s.state = RDMABLK_DEV_LIVE;
 	s.outage.phase = RDMABLK_PHASE_UP;
 	s.added = true;
+	s.login.version = 1;
 	s.opt.fast_io_fail_tmo = -1;
 	s.opt.dev_loss_tmo = 600;
 	s.opt.reconnect_delay = 2;

@@ -61,6 +61,7 @@ struct ib_device {
 struct rdma_conn_param {
 	const void *private_data;
 	u8 private_data_len, responder_resources, initiator_depth, retry_count, rnr_retry_count;
+	u32 qp_num;
 };
 
 struct rdma_cm_event {
@@ -144,6 +145,8 @@ static void deliver_ev(struct rdma_cm_event *ev)
 	assert_int_equal(seen.retry_after_ms, q.retry_after_ms);
 	assert_int_equal(seen.version, q.version);
 	assert_int_equal(seen.read_depth, q.read_depth);
+	assert_int_equal(seen.peer_qpn, q.peer_qpn);
+	assert_memory_equal(&seen.accept, &q.accept, sizeof(q.accept));
 }
 
 static void deliver(enum rdma_cm_event_type event, int status)
@@ -164,6 +167,7 @@ static void deliver_data(enum rdma_cm_event_type event, int status, const void *
 			.private_data_len = len,
 			.initiator_depth = 11,
 			.responder_resources = 3,
+			.qp_num = 0x1234,
 		},
 	};
 
@@ -368,9 +372,12 @@ static int resolve(unsigned long ms)
 }
 
 /* A queue with an id, whose request is under way */
-static void request(void)
+static void request_of(u16 version)
 {
-	static const struct rdmablk_cm_request req = { .version_min = 3, .queue = 9 };
+	const struct rdmablk_cm_request req = {
+		.version_min = cpu_to_le16(version), .version_max = cpu_to_le16(version),
+		.queue = 9,
+	};
 
 	q.cm_id = &id;
 	id.context = &q;
@@ -378,6 +385,12 @@ static void request(void)
 	assert_int_equal(rdmablk_cm_start_connect(&q, &req, 16), 0);
 	assert_false(rdmablk_cm_is_done(&q));
 	assert_memory_equal(&sent, &req, sizeof(req));
+	assert_int_equal(q.version, version);
+}
+
+static void request(void)
+{
+	request_of(1);
 }
 
 static void establish(void)
@@ -665,6 +678,68 @@ static void test_accepted(void **state)
 	assert_int_equal(fatals, 0);
 }
 
+/* The MAC of the accept, and what it covers, wait for the task that has the key. */
+static void test_accepted_in_version_2(void **state)
+{
+	_Alignas(8) u8 data[196] = { };
+	struct rdmablk_cm_accept2 want;
+
+	(void)state;
+	msg_accept2(&want);
+	memcpy(data, &want, sizeof(want));
+	request_of(2);
+	deliver_data(RDMA_CM_EVENT_ESTABLISHED, 0, data, sizeof(data));
+	assert_int_equal(rdmablk_cm_wait(&q, jiffies), 0);
+	assert_memory_equal(&q.accept, &want, sizeof(want));
+	assert_int_equal(q.peer_qpn, 0x1234);
+	assert_int_equal(q.version, 2);
+	/* Each side speaks what it asked for, or nothing. */
+	setup(state);
+	request_of(1);
+	deliver_data(RDMA_CM_EVENT_ESTABLISHED, 0, data, sizeof(data));
+	assert_int_equal(rdmablk_cm_wait(&q, jiffies), -EPROTONOSUPPORT);
+	setup(state);
+	request_of(2);
+	msg_accept(data);
+	deliver_data(RDMA_CM_EVENT_ESTABLISHED, 0, data, sizeof(data));
+	assert_int_equal(rdmablk_cm_wait(&q, jiffies), -EPROTONOSUPPORT);
+	assert_false(q.connected);
+}
+
+/* The texts tell the administrator on which side a key is missing. */
+static void test_one_side_has_no_key(void **state)
+{
+	static const struct {
+		u16 version, reason, theirs;
+		int ret;
+		const char *why;
+	} c[] = {
+		{ 1, RDMABLK_R_AUTH_REQUIRED, 2, -EACCES,
+		  "the target demands a key: connect with --key NAME" },
+		{ 2, RDMABLK_R_VERSION, 1, -EPROTONOSUPPORT,
+		  "the target takes no keys: set auth = psk there, or connect without --key" },
+		/* Neither of them */
+		{ 2, RDMABLK_R_AUTH_REQUIRED, 2, -EACCES, "authentication required" },
+		{ 2, RDMABLK_R_VERSION, 3, -EPROTONOSUPPORT, "no common protocol version" },
+		{ 1, RDMABLK_R_VERSION, 1, -EPROTONOSUPPORT, "no common protocol version" },
+	};
+	_Alignas(8) u8 data[148] = { };
+	struct rdmablk_cm_reject *rej = (struct rdmablk_cm_reject *)data;
+
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
+		setup(state);
+		request_of(c[i].version);
+		msg_reject(data);
+		rej->reason = cpu_to_le16(c[i].reason);
+		rej->version_max = cpu_to_le16(c[i].theirs);
+		deliver_data(RDMA_CM_EVENT_REJECTED, IB_CM_REJ_CONSUMER_DEFINED, data,
+			     sizeof(data));
+		assert_int_equal(rdmablk_cm_wait(&q, jiffies), c[i].ret);
+		assert_string_equal(q.why, c[i].why);
+		assert_int_equal(q.cm_reason, c[i].reason);
+	}
+}
+
 static void test_accepted_by_something_else(void **state)
 {
 	_Alignas(8) u8 data[196] = { };
@@ -842,6 +917,8 @@ int main(void)
 		TEST(test_a_route_of_its_own),
 		TEST(test_connection_request),
 		TEST(test_accepted),
+		TEST(test_accepted_in_version_2),
+		TEST(test_one_side_has_no_key),
 		TEST(test_accepted_by_something_else),
 		TEST(test_refused_by_the_target),
 		TEST(test_refused_by_something_else),

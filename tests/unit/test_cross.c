@@ -64,14 +64,14 @@ static void test_connection_replies(void **state)
 	struct rdmablk_cm_accept accept;
 	struct rdmablk_cm_reject reject;
 	struct rdmablk_wire_reject out;
-	uint16_t version;
+	struct rdmablk_cm_accept2 got;
 
 	(void)state;
 	for (uint16_t queue = 0; queue <= 2 * RDMABLK_MAX_QUEUES; queue++) {
 		wire_pack_accept(&accept, 1, queue);
-		assert_int_equal(rdmablk_wire_parse_accept(&accept, sizeof(accept), queue,
-							   &version), 0);
-		assert_int_equal(version, 1);
+		assert_int_equal(rdmablk_wire_parse_accept(&accept, sizeof(accept), queue, 1,
+							   &got), 0);
+		assert_memory_equal(&got.accept, &accept, sizeof(accept));
 	}
 	for (unsigned int reason = 1; reason <= RDMABLK_R_INTERNAL; reason++) {
 		wire_pack_reject(&reject, reason);
@@ -577,7 +577,7 @@ static void test_events_and_ends(void **state)
 		assert_int_equal(rdmablk_wire_parse_close(&close, sizeof(close), &out), 0);
 		assert_int_equal(out.reason, r);
 		assert_int_equal(out.retry_after_ms, wire_retry_after(r));
-		rdmablk_wire_close(&close, r);
+		rdmablk_wire_close(&close, r, RDMABLK_VERSION_OPEN);
 		taken(&close, sizeof(close), RDMABLK_MSG_CLOSE);
 		assert_int_equal(wire_check_close(&close, sizeof(close), &reason), RDMABLK_OK);
 		assert_int_equal(reason, r);

@@ -442,6 +442,230 @@ static void test_queue_depth(void **state)
 }
 
 /*
+ * With a key
+ */
+
+static void with_key(void)
+{
+	strcpy(session->opt.key_name, "web1");
+}
+
+static void bad_point(void *msg)
+{
+	((struct rdmablk_challenge2 *)msg)->point[63] ^= 1;
+}
+
+static void other_group(void *msg)
+{
+	((struct rdmablk_challenge2 *)msg)->group = cpu_to_le16(2);
+}
+
+static void other_version2(void *msg)
+{
+	((struct rdmablk_challenge *)msg)->version = cpu_to_le16(1);
+}
+
+/* Nothing of a login stays, and nothing of a connection when that is gone. */
+static void nothing_stays(int secrets)
+{
+	static const struct rdmablk_auth_secret none;
+
+	assert_memory_equal(&session->auth.secret, &none, sizeof(none));
+	/* The last message of a login that succeeds is LIVE. */
+	if (!seen.was_live)
+		assert_false(crypt_is_secret(session->ctrl.msg, sizeof(session->ctrl.msg)));
+	assert_int_equal(crypt_world.secrets, secrets);
+	rdmablk_session_destroy_queues(session);
+	assert_int_equal(crypt_world.secrets, 0);
+}
+
+static void test_login_with_a_key(void **state)
+{
+	u8 id[RDMABLK_KEY_ID_LEN];
+
+	(void)state;
+	with_key();
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(le16_to_cpu(seen.request.version_min), 2);
+	assert_int_equal(le16_to_cpu(seen.request.version_max), 2);
+	assert_int_equal(v2.version, 2);
+	assert_int_equal(le16_to_cpu(seen.hello.version_min), 2);
+	assert_int_equal(le32_to_cpu(seen.hello.auth_methods), RDMABLK_AUTH_PSK);
+	rdmablk_keysched_id(&crypto_keysched, target.key, id);
+	assert_memory_equal(session->login.hello.key_id, id, sizeof(id));
+	assert_true(v2.proof && seen.was_live);
+	assert_int_equal(v2.seals, 1);
+	assert_int_equal(session->agreed.grant.version, 2);
+	for (u32 i = 0; i < MSG_REGIONS; i++)
+		assert_int_equal(session->path.region[i].rkey, 0x1000 + i);
+	nothing_stays(2);
+	/* The same algorithms serve the next login. */
+	assert_int_equal(again(), 0);
+	assert_int_equal(v2.seals, 2);
+	assert_int_equal(crypt_world.objects, 5);
+	nothing_stays(2);
+}
+
+/* Neither side falls back: without a key there is version 1, and none of this. */
+static void test_login_without_a_key(void **state)
+{
+	(void)state;
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(le16_to_cpu(seen.request.version_min), 1);
+	assert_int_equal(le16_to_cpu(seen.request.version_max), 1);
+	assert_int_equal(le16_to_cpu(seen.hello.version_max), 1);
+	assert_int_equal(v2.version, 1);
+	assert_int_equal(v2.opens + v2.seals, 0);
+	assert_int_equal(crypt_world.objects, 0);
+	/* A key that is set later counts from the next login on. */
+	with_key();
+	assert_int_equal(again(), 0);
+	assert_int_equal(v2.version, 2);
+	nothing_stays(2);
+	teardown_and_setup(state);
+	fault.at = RDMABLK_MSG_CHALLENGE;
+	fault.times = 1;
+	fault.ret = -ECONNRESET;
+	fault.reason = RDMABLK_R_AUTH_REQUIRED;
+	assert_int_equal(rdmablk_login(session), -EACCES);
+	assert_string_equal(session->why, "the target demands a key: connect with --key NAME");
+}
+
+static void test_no_key(void **state)
+{
+	static const struct {
+		int ret;
+		const char *why;
+	} c[] = {
+		{ -ENOKEY, "the key is not loaded: rdmablk key load FILE" },
+		{ -EKEYREVOKED, "the key is revoked" },
+		{ -EKEYEXPIRED, "the key has expired" },
+		{ -EINVAL, "the key cannot be used" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
+		teardown_and_setup(state);
+		with_key();
+		v2.take = c[i].ret;
+		assert_int_equal(rdmablk_login(session), c[i].ret);
+		assert_string_equal(session->why, c[i].why);
+		assert_int_equal(logins, 0);
+		assert_int_equal(session->login.oath, 0);
+	}
+}
+
+static void test_no_algorithm(void **state)
+{
+	static const char *const why[] = {
+		"the kernel lacks an algorithm of logins with a key",
+		"cannot prepare the cryptography",
+	};
+
+	for (int i = 0; i < 2; i++) {
+		teardown_and_setup(state);
+		with_key();
+		crypt_world.left = 4;
+		crypt_world.ret = i ? -ENOMEM : -ENOENT;
+		assert_int_equal(rdmablk_login(session), i ? -ENOMEM : -ENOENT);
+		assert_string_equal(session->why, why[i]);
+		assert_int_equal(crypt_world.objects, 0);
+		/* Another try may find more. */
+		assert_int_equal(rdmablk_login(session), 0);
+	}
+}
+
+/* What comes before GRANT may be from anybody: it is no reason to give a disk up. */
+static void test_bad_messages_with_a_key(void **state)
+{
+	static const struct {
+		u16 at;
+		void (*change)(void *msg);
+		int ret;
+		u16 reason;
+	} c[] = {
+		{ RDMABLK_MSG_CHALLENGE, wrong_type, -EPROTO, RDMABLK_R_MALFORMED },
+		{ RDMABLK_MSG_CHALLENGE, other_version2, -EPROTONOSUPPORT, RDMABLK_R_VERSION },
+		{ RDMABLK_MSG_CHALLENGE, other_group, -EPROTO, RDMABLK_R_MALFORMED },
+		{ RDMABLK_MSG_CHALLENGE, bad_point, -EPROTO, RDMABLK_R_MALFORMED },
+		{ RDMABLK_MSG_GRANT, wrong_type, -EPROTO, RDMABLK_R_MALFORMED },
+		{ RDMABLK_MSG_LIMITS, wrong_type, -EPROTO, RDMABLK_R_MALFORMED },
+		{ RDMABLK_MSG_REGIONS, wrong_type, -EPROTO, RDMABLK_R_MALFORMED },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
+		teardown_and_setup(state);
+		with_key();
+		fault.at = c[i].at;
+		fault.times = 1;
+		fault.change = c[i].change;
+		assert_int_equal(rdmablk_login(session), c[i].ret);
+		assert_int_equal(session->login.reason, c[i].reason);
+		assert_int_equal(session->login.oath, 0);
+		assert_int_equal(seen.closed, c[i].reason);
+		assert_false(seen.was_live);
+		nothing_stays(c[i].at == RDMABLK_MSG_CHALLENGE ? 0 : 2);
+	}
+	/* What this side concludes from a sealed GRANT is one. */
+	teardown_and_setup(state);
+	with_key();
+	assert_int_equal(rdmablk_login(session), 0);
+	session->path.unflushed = true;
+	fault.at = RDMABLK_MSG_GRANT;
+	fault.times = 1;
+	fault.change = other_epoch;
+	assert_int_equal(again(), -ENODATA);
+	assert_int_equal(session->login.oath, RDMABLK_R_DATA_LOST);
+	assert_true(session->outage.fenced);
+	/* And the next attempt begins without it. */
+	assert_int_equal(again(), 0);
+	assert_int_equal(session->login.oath, 0);
+}
+
+/* A target that fences says so after PROOF: each attempt has keys of its own. */
+static void test_fencing_with_a_key(void **state)
+{
+	(void)state;
+	with_key();
+	fault.at = RDMABLK_MSG_GRANT;
+	fault.times = 3;
+	fault.ret = -ECONNRESET;
+	fault.reason = RDMABLK_R_FENCING;
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(logins, 4);
+	assert_int_equal(v2.seals, 4);
+	nothing_stays(2);
+}
+
+/* Each call of the crypto layer fails once, in the first login and in the next. */
+static void test_each_failure_of_the_crypto_layer(void **state)
+{
+	int failures = 0, ret;
+
+	(void)state;
+	with_key();
+	assert_int_equal(rdmablk_login(session), 0);
+	do {
+		logins = 0;
+		v2.opens = 0;
+		v2.seals = 0;
+		rdmablk_session_destroy_queues(session);
+		crypt_world.left = failures;
+		memset(&seen, 0, sizeof(seen));
+		session->login.reason = 0;
+		ret = rdmablk_login(session);
+		crypt_world.left = -1;
+		if (!ret)
+			break;
+		assert_int_equal(ret, -ENOMEM);
+		assert_string_equal(session->why, "cannot compute a key");
+		assert_int_equal(session->login.oath, 0);
+		nothing_stays(crypt_world.secrets);
+		failures++;
+	} while (failures < 100);
+	assert_in_range(failures, 15, 99);
+}
+
+/*
  * A target that is busy with an earlier session, or whose network was away
  */
 
@@ -535,6 +759,13 @@ int main(void)
 		TEST(test_a_smaller_adapter),
 		TEST(test_lost_contents),
 		TEST(test_queue_depth),
+		TEST(test_login_with_a_key),
+		TEST(test_login_without_a_key),
+		TEST(test_no_key),
+		TEST(test_no_algorithm),
+		TEST(test_bad_messages_with_a_key),
+		TEST(test_fencing_with_a_key),
+		TEST(test_each_failure_of_the_crypto_layer),
 		TEST(test_target_fences),
 		TEST(test_answered_probe),
 		TEST(test_given_up),

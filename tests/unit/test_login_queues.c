@@ -50,7 +50,7 @@ struct ib_pd {
 };
 
 struct ib_qp {
-	int none;
+	u32 qp_num;
 };
 
 struct ib_cq {
@@ -97,6 +97,9 @@ struct rdmablk_session {
 	struct rdmablk_mac {
 		int none;
 	} mac;
+	struct rdmablk_auth {
+		unsigned int joins, accepts;
+	} auth;
 	struct rdmablk_options {
 		u32 reconnect_delay;
 		struct sockaddr_storage target;
@@ -117,7 +120,7 @@ static struct ib_device device = {
 
 static struct ib_pd pd = { .device = &device, .local_dma_lkey = 5 };
 static struct ib_cq cq;
-static struct ib_qp qp;
+static struct ib_qp qp = { .qp_num = 0x33 };
 static struct rdma_cm_id id = { .device = &device, .port_num = 1 };
 static struct rdmablk_hwq hwq;
 static struct rdmablk_hwq *hwqs[] = { &hwq }, *map[1];
@@ -125,6 +128,8 @@ static struct rdmablk_session session;
 static struct rdmablk_queue *stale;	/* its first queue pair is one that the target knows */
 static bool bad_message;	/* the target sends one as it refuses that queue pair */
 static unsigned int connects[2], cmdqs;
+static unsigned int stranger;	/* the accept of that number is not the target's */
+static int join_ret;
 
 /* A waiting login gets the answer of the target, or waits until it comes. */
 static void outcome(struct rdmablk_queue *q, int status)
@@ -208,10 +213,11 @@ int rdmablk_cm_share_route(struct rdmablk_queue *q, const struct rdmablk_cm_rout
 int rdmablk_cm_start_connect(struct rdmablk_queue *q, const struct rdmablk_cm_request *req,
 			     u8 read_depth)
 {
-	(void)req;
 	assert_non_null(q->qp);
 	connects[q == &hwq.write]++;
 	q->version = session.login.challenge.version;
+	q->peer_qpn = 0x44;
+	memcpy(q->accept.mac, req->mac, sizeof(q->accept.mac));
 	q->read_depth = read_depth;
 	q->cm_pending = true;
 	return 0;
@@ -284,6 +290,28 @@ int rdmablk_mac_join(struct rdmablk_mac *a, struct rdmablk_cm_request *req)
 	return 0;
 }
 
+/* Here a MAC is the number of the queue pair. */
+int rdmablk_auth_join(struct rdmablk_auth *a, u32 qpn, struct rdmablk_cm_request *req);
+int rdmablk_auth_join(struct rdmablk_auth *a, u32 qpn, struct rdmablk_cm_request *req)
+{
+	a->joins++;
+	memcpy(req->mac, &qpn, sizeof(qpn));
+	return join_ret;
+}
+
+int rdmablk_auth_accept(struct rdmablk_auth *a, const struct rdmablk_cm_accept2 *acc,
+			const u8 *join_mac, u32 qpn);
+int rdmablk_auth_accept(struct rdmablk_auth *a, const struct rdmablk_cm_accept2 *acc,
+			const u8 *join_mac, u32 qpn)
+{
+	u8 mac[RDMABLK_MAC_LEN] = { 0x33 };
+
+	assert_int_equal(qpn, 0x44);
+	assert_memory_equal(join_mac, mac, sizeof(mac));
+	assert_memory_equal(acc->mac, mac, sizeof(mac));
+	return ++a->accepts == stranger ? -EACCES : 0;
+}
+
 void rdmablk_poll_open(struct rdmablk_hwq *of);
 void rdmablk_poll_open(struct rdmablk_hwq *of)
 {
@@ -331,6 +359,8 @@ static int setup(void **state)
 	memset(&hwq, 0, sizeof(hwq));
 	hwq.read.kind = RDMABLK_KIND_READ;
 	hwq.write.kind = RDMABLK_KIND_WRITE;
+	stranger = 0;
+	join_ret = 0;
 	session = (struct rdmablk_session){
 		.nr_queues = 1, .pd = &pd,
 		.login.challenge.version = 1,
@@ -421,6 +451,33 @@ static void test_write_queues_that_read(void **state)
 	assert_int_equal(hwq.write.read_depth, 0);
 }
 
+/* Version 2: the queue pairs know each other, and version 1 asks for none of it. */
+static void test_joins_of_version_2(void **state)
+{
+	(void)state;
+	joined(1, 1);
+	assert_int_equal(session.auth.joins + session.auth.accepts, 0);
+	setup(NULL);
+	session.login.challenge.version = 2;
+	stale = &hwq.read;
+	joined(2, 1);
+	assert_int_equal(session.auth.joins, 3);
+	assert_int_equal(session.auth.accepts, 2);
+	for (unsigned int i = 1; i <= 2; i++) {
+		setup(NULL);
+		session.login.challenge.version = 2;
+		stranger = i;
+		assert_int_equal(rdmablk_login_queues(&session), -EACCES);
+		assert_string_equal(session.why,
+				    "somebody else has accepted a queue: its MAC is wrong");
+	}
+	setup(NULL);
+	session.login.challenge.version = 2;
+	join_ret = -ENOMEM;
+	assert_int_equal(rdmablk_login_queues(&session), -ENOMEM);
+	assert_int_equal(connects[0], 0);
+}
+
 #define TEST(name)	cmocka_unit_test_setup(name, setup)
 
 int main(void)
@@ -431,6 +488,7 @@ int main(void)
 		TEST(test_read_queue_known_to_the_target),
 		TEST(test_write_queue_known_to_the_target),
 		TEST(test_bad_message_beside_a_known_queue),
+		TEST(test_joins_of_version_2),
 	};
 
 	return cmocka_run_group_tests_name("join", tests, NULL, NULL);

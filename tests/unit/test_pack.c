@@ -48,16 +48,20 @@ static void test_small_messages(void **state)
 	rdmablk_wire_ready(&ready);
 	hex_equal(&ready, sizeof(ready), "0700100000000000" "0000000000000000");
 	memset(&close, 0xff, sizeof(close));
-	rdmablk_wire_close(&close, RDMABLK_R_LOGOUT);
+	rdmablk_wire_close(&close, RDMABLK_R_LOGOUT, 1);
 	hex_equal(&close, sizeof(close),
 		  "0c00200000000000" "0000000000000000" "4000010001000000" "0000000000000000");
+	rdmablk_wire_close(&close, RDMABLK_R_LOGOUT, 2);
+	hex_equal(&close, sizeof(close),
+		  "0c00200000000000" "0000000000000000" "4000020002000000" "0000000000000000");
 	memset(&cmd, 0xff, sizeof(cmd));
 	rdmablk_wire_command(&cmd, RDMABLK_OP_LOGOUT, 0xa1b2, RDMABLK_TAG_LOGOUT, 0x01020304,
 			     0x1122334455667788, 0x99aabbccddeeff00);
 	hex_equal(&cmd, sizeof(cmd),
 		  "0900400001000000" "0403020100000000" "0100b2a100000000" "8877665544332211"
 		  "00ffeeddccbbaa99" "0000000000000000" "0000000000000000" "0000000000000000");
-	assert_int_equal(rdmablk_wire_type(&cmd, sizeof(cmd)), RDMABLK_MSG_COMMAND);
+	assert_int_equal(rdmablk_wire_type(&cmd, sizeof(cmd), 1), RDMABLK_MSG_COMMAND);
+	assert_int_equal(rdmablk_wire_type(&cmd, sizeof(cmd), 2), RDMABLK_MSG_COMMAND);
 	memset(&proof, 0xff, sizeof(proof));
 	memset(mac, 0xab, sizeof(mac));
 	rdmablk_wire_proof(&proof, mac);
@@ -84,7 +88,7 @@ static void test_hello(void **state)
 	memset(h.uuid, 5, sizeof(h.uuid));
 	memset(&msg, 0xff, sizeof(msg));
 	rdmablk_wire_hello(&msg, &h);
-	assert_int_equal(rdmablk_wire_type(&msg, sizeof(msg)), RDMABLK_MSG_HELLO);
+	assert_int_equal(rdmablk_wire_type(&msg, sizeof(msg), 1), RDMABLK_MSG_HELLO);
 	assert_int_equal(le16toh(msg.version_min), RDMABLK_VERSION_OPEN);
 	assert_int_equal(le16toh(msg.version_max), RDMABLK_VERSION_OPEN);
 	assert_int_equal(le32toh(msg.flags), 4);	/* RESUME */
@@ -102,6 +106,60 @@ static void test_hello(void **state)
 	assert_string_equal(msg.host_name, "a ~host?name??");
 	assert_string_equal(msg.export_name, "disk0");
 	assert_memory_equal(msg.uuid, h.uuid, sizeof(h.uuid));
+}
+
+/* HELLO of version 2 is that of version 1, with other versions and method, and a tail. */
+static void test_hello2(void **state)
+{
+	struct rdmablk_wire_hello h = {
+		.flags = RDMABLK_HELLO_STEAL, .generation = 7, .nr_queues = 3,
+		.host_name = "host", .export_name = "disk0",
+	};
+	uint8_t id[RDMABLK_KEY_ID_LEN], point[RDMABLK_POINT_LEN];
+	struct rdmablk_hello2 msg;
+	struct rdmablk_hello one;
+
+	(void)state;
+	memset(id, 0xa1, sizeof(id));
+	memset(point, 0xb2, sizeof(point));
+	memset(&msg, 0xff, sizeof(msg));
+	rdmablk_wire_hello2(&msg, &h, id, point);
+	assert_int_equal(rdmablk_wire_type(&msg, sizeof(msg), 2), RDMABLK_MSG_HELLO);
+	assert_int_equal(rdmablk_wire_type(&msg, sizeof(msg), 1), -EBADMSG);
+	hex_equal((uint8_t *)&msg + sizeof(one), sizeof(msg) - sizeof(one),
+		  "a1a1a1a1a1a1a1a1" "0100" "0100" "00000000"
+		  "b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2"
+		  "b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2");
+	rdmablk_wire_hello(&one, &h);
+	one.hdr.length = htole16(360);
+	one.version_min = htole16(2);
+	one.version_max = htole16(2);
+	one.auth_methods = htole32(RDMABLK_AUTH_PSK);
+	assert_memory_equal(&msg.hello, &one, sizeof(one));
+}
+
+static void test_reauth(void **state)
+{
+	struct rdmablk_reauth_proof proof;
+	struct rdmablk_reauth msg;
+	uint8_t id[RDMABLK_KEY_ID_LEN], nonce[RDMABLK_NONCE_LEN], point[RDMABLK_POINT_LEN];
+
+	(void)state;
+	memset(id, 0xa1, sizeof(id));
+	memset(nonce, 0xc3, sizeof(nonce));
+	memset(point, 0xb2, sizeof(point));
+	memset(&msg, 0xff, sizeof(msg));
+	rdmablk_wire_reauth(&msg, id, nonce, point);
+	hex_equal(&msg, sizeof(msg),
+		  "1000780000000000" "0000000000000000" "a1a1a1a1a1a1a1a1"
+		  "c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3"
+		  "b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2"
+		  "b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2");
+	memset(&proof, 0xff, sizeof(proof));
+	rdmablk_wire_reauth_proof(&proof, nonce);
+	hex_equal(&proof, sizeof(proof),
+		  "1200300000000000" "0000000000000000"
+		  "c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3");
 }
 
 /* Names of all lengths, even without a NUL, with something old behind the NUL. */
@@ -183,6 +241,8 @@ int main(void)
 		cmocka_unit_test(test_cm_request),
 		cmocka_unit_test(test_small_messages),
 		cmocka_unit_test(test_hello),
+		cmocka_unit_test(test_hello2),
+		cmocka_unit_test(test_reauth),
 		cmocka_unit_test(test_names_are_padded),
 		cmocka_unit_test(test_reasons_have_their_errno),
 	};

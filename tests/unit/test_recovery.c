@@ -321,6 +321,48 @@ static void test_final_refusal(void **state)
 	assert_true(unit_due(&s.recovery_work) > 0);
 }
 
+/* In version 2 anybody can say so without a seal, and a key can be replaced. */
+static void test_only_an_oath_is_final(void **state)
+{
+	static const struct {
+		u16 refusal, oath;
+		bool final;
+	} c[] = {
+		{ RDMABLK_R_STOLEN, 0, false },
+		{ RDMABLK_R_VERSION, 0, false },
+		{ RDMABLK_R_AUTH_FAILED, 0, false },
+		{ RDMABLK_R_STOLEN, RDMABLK_R_STOLEN, true },
+		{ RDMABLK_R_DATA_LOST, RDMABLK_R_DATA_LOST, true },
+		{ RDMABLK_R_CONNECTION, RDMABLK_R_REPLACED, true },
+		{ RDMABLK_R_AUTH_FAILED, RDMABLK_R_AUTH_FAILED, false },
+		{ RDMABLK_R_AUTH_REQUIRED, RDMABLK_R_AUTH_REQUIRED, false },
+		{ RDMABLK_R_AUTH_KEY, RDMABLK_R_AUTH_KEY, false },
+		{ RDMABLK_R_NO_EXPORT, RDMABLK_R_NO_EXPORT, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
+		setup(state);
+		s.login.version = 2;
+		outage();
+		target.refusal = c[i].refusal;
+		target.oath = c[i].oath;
+		unit_run(&s.recovery_work);
+		assert_int_equal(s.outage.phase, c[i].final ? RDMABLK_PHASE_LOST :
+							      RDMABLK_PHASE_DOWN);
+		assert_int_equal(s.outage.reason, c[i].final ? c[i].oath :
+							       RDMABLK_R_CONNECTION);
+		assert_int_equal(unit_due(&s.recovery_work) > 0, !c[i].final);
+		/* The same for the end of a session */
+		setup(state);
+		s.login.version = 2;
+		target.login = -ENETUNREACH;
+		s.outage.oath = c[i].oath;
+		breaks(c[i].refusal);
+		assert_int_equal(s.outage.phase, c[i].final ? RDMABLK_PHASE_LOST :
+							      RDMABLK_PHASE_DOWN);
+	}
+}
+
 /* No try comes after the end of a session, nor after the last one. */
 static void test_no_try(void **state)
 {
@@ -392,6 +434,13 @@ static void test_bad_peer(void **state)
 	breaks(RDMABLK_R_MALFORMED);
 	assert_int_equal(target.closes, 1);
 	assert_int_equal(target.logouts, 0);
+	/* A frame that does not open */
+	setup(state);
+	s.login.version = 2;
+	target.login = -ENETUNREACH;
+	breaks(RDMABLK_R_AUTH_FAILED);
+	assert_int_equal(target.closes, 1);
+	assert_int_equal(s.outage.phase, RDMABLK_PHASE_DOWN);
 }
 
 int main(void)
@@ -413,6 +462,7 @@ int main(void)
 		TEST(test_short_life),
 		TEST(test_io_timeout_counts),
 		TEST(test_final_refusal),
+		TEST(test_only_an_oath_is_final),
 		TEST(test_no_try),
 		TEST(test_hopeless),
 		TEST(test_planned_is_not_hopeless),

@@ -78,7 +78,7 @@ static int traced[2];
 static u16 traced_why;
 static enum rdmablk_dev_state told_state;
 static struct {
-	unsigned int mac, key, fence, hwq, timing;	/* calls for what a session has */
+	unsigned int mac, key, auth, fence, hwq, timing;	/* calls for what a session has */
 } ended;
 /* What the session has on the device, queue pairs by number */
 static struct ib_pd pd;
@@ -87,7 +87,7 @@ static struct ib_qp qp;
 static struct rdma_cm_id id;
 static struct rdmablk_hwq hwqs[SHOWN], *hwq_table[SHOWN];
 static bool no_fences, reset, polls[SHOWN], ctrl_there;
-static unsigned int disconnected, stopped, cq_frees, pds, cmdqs;
+static unsigned int disconnected, stopped, cq_frees, pds, cmdqs, wiped;
 
 static void *unit_alloc(size_t n)
 {
@@ -160,6 +160,20 @@ void rdmablk_mac_close(struct rdmablk_mac *a)
 {
 	(void)a;
 	ended.mac++;
+}
+
+void rdmablk_auth_close(struct rdmablk_auth *a)
+{
+	(void)a;
+	ended.auth++;
+}
+
+/* The control queue uses the ciphers until it is gone. */
+void rdmablk_auth_end(struct rdmablk_auth *a)
+{
+	assert_ptr_equal(a, &s->auth);
+	assert_false(ctrl_there);
+	wiped++;
 }
 
 void rdmablk_fence_break(struct rdmablk_fence *f)
@@ -348,6 +362,7 @@ static void connect_queues(void)
 	stopped = 0;
 	cq_frees = 0;
 	cmdqs = 0;
+	wiped = 0;
 }
 
 static bool go_live(void)
@@ -439,6 +454,7 @@ static void test_references(void **state)
 	assert_int_equal(woken, 1);
 	assert_int_equal(ended.mac, 1);
 	assert_int_equal(ended.key, 1);
+	assert_int_equal(ended.auth, 1);
 	assert_int_equal(ended.fence, 1);
 	assert_int_equal(ended.hwq, 1);
 	assert_int_equal(ended.timing, 1);
@@ -522,6 +538,7 @@ static void test_go_live(void **state)
 	s->outage.fenced = true;
 	s->accept_loss = true;
 	s->outage.reason = RDMABLK_R_CONNECTION;
+	s->outage.oath = RDMABLK_R_STOLEN;
 	s->path.failing = true;
 	s->path.failing_fast = true;
 	s->path.holding = true;
@@ -537,6 +554,7 @@ static void test_go_live(void **state)
 	assert_int_equal(drained, RDMABLK_R_SHUTDOWN);
 	assert_int_equal(s->live_at, jiffies);
 	assert_int_equal(s->outage.reason, 0);
+	assert_int_equal(s->outage.oath, 0);
 	assert_true(s->resume);
 	assert_false(s->accept_loss);
 	assert_int_equal(told_state, RDMABLK_DEV_LIVE);
@@ -706,6 +724,7 @@ static void test_teardown(void **state)
 	rdmablk_session_destroy_queues(s);
 	assert_int_equal(cq_frees, QUEUES);
 	assert_int_equal(cmdqs, QUEUES);
+	assert_int_equal(wiped, 1);
 	assert_int_equal(pds, 0);
 	assert_null(s->pd);
 	assert_null(s->ctrl.queue.cm_id);

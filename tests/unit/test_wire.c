@@ -15,11 +15,24 @@ static uint8_t mac[RDMABLK_MAC_LEN];
 
 static int parse_accept(const void *buf, size_t len)
 {
-	uint16_t version = 0;
-	int ret = rdmablk_wire_parse_accept(buf, len, MSG_QUEUE, &version);
+	static const uint8_t none[RDMABLK_MAC_LEN];
+	struct rdmablk_cm_accept2 out;
+	int ret = rdmablk_wire_parse_accept(buf, len, MSG_QUEUE, 1, &out);
+
+	if (!ret) {
+		assert_memory_equal(&out, buf, sizeof(out.accept));
+		assert_memory_equal(out.mac, none, sizeof(none));
+	}
+	return ret;
+}
+
+static int parse_accept2(const void *buf, size_t len)
+{
+	struct rdmablk_cm_accept2 out;
+	int ret = rdmablk_wire_parse_accept(buf, len, MSG_QUEUE, 2, &out);
 
 	if (!ret)
-		assert_int_equal(version, 1);
+		assert_memory_equal(&out, buf, sizeof(out));
 	return ret;
 }
 
@@ -45,6 +58,86 @@ static int parse_challenge(const void *buf, size_t len)
 		assert_int_not_equal(out.features, RDMABLK_F_STAGED);
 		assert_int_not_equal(out.session_id, 0);
 	}
+	return ret;
+}
+
+static int parse_challenge2(const void *buf, size_t len)
+{
+	uint8_t point[RDMABLK_POINT_LEN];
+	struct rdmablk_wire_challenge out = { 0 };
+	int ret = rdmablk_wire_parse_challenge2(buf, len, &msg_sent2, &out, point);
+
+	if (!ret) {
+		assert_int_equal(out.version, 2);
+		assert_int_equal(out.auth_method, RDMABLK_AUTH_PSK);
+		assert_int_not_equal(out.session_id, 0);
+		assert_memory_equal(point, (const uint8_t *)buf +
+				    offsetof(struct rdmablk_challenge2, point), sizeof(point));
+	}
+	return ret;
+}
+
+/* Parses as version 2, which has no MAC: what stands in its place is zero. */
+static int parse_grant2(const void *buf, size_t len)
+{
+	static const uint8_t none[RDMABLK_MAC_LEN];
+	struct rdmablk_wire_challenge ch = msg_challenged;
+	struct rdmablk_wire_grant g = { 0 };
+	int ret;
+
+	ch.version = 2;
+	ret = rdmablk_wire_parse_grant(buf, len, &msg_sent2.hello, &ch, &g);
+	if (!ret) {
+		assert_int_equal(g.version, 2);
+		assert_int_equal(g.session_id, MSG_SESSION);
+		assert_memory_equal(g.mac, none, sizeof(none));
+	}
+	return ret;
+}
+
+static int parse_regions2_at(const void *buf, size_t len, uint32_t first)
+{
+	static const uint8_t none[RDMABLK_MAC_LEN];
+	struct rdmablk_wire_grant g = msg_granted;
+	int ret;
+
+	g.version = 2;
+	memset(&table[MSG_REGIONS], 0xa5, sizeof(table[0]));
+	ret = rdmablk_wire_parse_regions(buf, len, &g, first, table, mac);
+	assert_int_equal(table[MSG_REGIONS].rkey, 0xa5a5a5a5);
+	if (!ret)
+		assert_memory_equal(mac, none, sizeof(none));
+	return ret;
+}
+
+static int parse_regions2(const void *buf, size_t len)
+{
+	return parse_regions2_at(buf, len, 0);
+}
+
+static int parse_last_regions2(const void *buf, size_t len)
+{
+	return parse_regions2_at(buf, len, RDMABLK_REGIONS_PER_MSG);
+}
+
+static int parse_limits2(const void *buf, size_t len)
+{
+	struct rdmablk_wire_grant g = msg_granted;
+	struct rdmablk_wire_limits out;
+
+	g.version = 2;
+	return rdmablk_wire_parse_limits(buf, len, &g, &out);
+}
+
+static int parse_reauth_challenge(const void *buf, size_t len)
+{
+	uint8_t point[RDMABLK_POINT_LEN];
+	int ret = rdmablk_wire_parse_reauth_challenge(buf, len, point);
+
+	if (!ret)
+		assert_memory_equal(point, (const uint8_t *)buf +
+				    offsetof(struct rdmablk_reauth_challenge, point),
+				    sizeof(point));
 	return ret;
 }
 
@@ -229,6 +322,67 @@ static const struct unit_msg messages[] = {
 			UNIT_FIELD(rdmablk_close, retry_after_ms),
 		},
 		.some = { UNIT_FIELD(rdmablk_close, reason) },
+	}, {
+		.name = "accept of version 2", .size = sizeof(struct rdmablk_cm_accept2),
+		.build = msg_accept2, .parse = parse_accept2,
+		.any = { UNIT_FIELD(rdmablk_cm_accept2, mac) },
+	}, {
+		.name = "CHALLENGE of version 2", .type = RDMABLK_MSG_CHALLENGE,
+		.size = sizeof(struct rdmablk_challenge2),
+		.build = msg_challenge2, .parse = parse_challenge2,
+		.any = {
+			UNIT_FIELD(rdmablk_challenge2, challenge.session_id),
+			UNIT_FIELD(rdmablk_challenge2, challenge.nonce),
+			UNIT_FIELD(rdmablk_challenge2, target_id),
+			UNIT_FIELD(rdmablk_challenge2, point),
+		},
+		.some = { UNIT_FIELD(rdmablk_challenge2, challenge.features) },
+	}, {
+		.name = "GRANT of version 2", .type = RDMABLK_MSG_GRANT, .size = MSG_GRANT2,
+		.build = msg_grant2, .parse = parse_grant2,
+		.any = { UNIT_FIELD(rdmablk_grant, uuid), UNIT_FIELD(rdmablk_grant, epoch) },
+		.some = {
+			UNIT_FIELD(rdmablk_grant, size), UNIT_FIELD(rdmablk_grant, flags),
+			UNIT_FIELD(rdmablk_grant, physical_block),
+			UNIT_FIELD(rdmablk_grant, io_min), UNIT_FIELD(rdmablk_grant, io_opt),
+			UNIT_FIELD(rdmablk_grant, max_io),
+			UNIT_FIELD(rdmablk_grant, nr_queues),
+			UNIT_FIELD(rdmablk_grant, queue_depth),
+			UNIT_FIELD(rdmablk_grant, read_depth),
+			UNIT_FIELD(rdmablk_grant, keep_alive_ms),
+			UNIT_FIELD(rdmablk_grant, session_tmo_ms),
+			UNIT_FIELD(rdmablk_grant, target_name),
+		},
+	}, {
+		.name = "REGIONS of version 2", .type = RDMABLK_MSG_REGIONS,
+		.size = MSG_REGIONS2,
+		.build = msg_regions2, .parse = parse_regions2,
+		.some = { UNIT_FIELD(rdmablk_regions, region) },
+	}, {
+		.name = "the last REGIONS of version 2", .type = RDMABLK_MSG_REGIONS,
+		.size = MSG_REGIONS2,
+		.build = msg_last_regions2, .parse = parse_last_regions2,
+		.some = {
+			{ offsetof(struct rdmablk_regions, region),
+			  (MSG_REGIONS - RDMABLK_REGIONS_PER_MSG) *
+			  sizeof(struct rdmablk_region) },
+		},
+	}, {
+		.name = "LIMITS of version 2", .type = RDMABLK_MSG_LIMITS, .size = MSG_LIMITS2,
+		.build = msg_limits2, .parse = parse_limits2,
+		.some = {
+			{ offsetof(struct rdmablk_limits, ops),
+			  offsetof(struct rdmablk_limits, slot_bytes) -
+			  offsetof(struct rdmablk_limits, ops) },
+		},
+	}, {
+		.name = "REAUTH_CHALLENGE", .type = RDMABLK_MSG_REAUTH_CHALLENGE,
+		.size = sizeof(struct rdmablk_reauth_challenge),
+		.build = msg_reauth_challenge, .parse = parse_reauth_challenge,
+		.any = {
+			UNIT_FIELD(rdmablk_reauth_challenge, nonce),
+			UNIT_FIELD(rdmablk_reauth_challenge, point),
+		},
 	},
 };
 
@@ -296,6 +450,11 @@ static void test_type_knows_all_messages(void **state)
 		sizeof(struct rdmablk_event_msg), sizeof(struct rdmablk_close),
 		sizeof(struct rdmablk_limits_get), sizeof(struct rdmablk_limits),
 	};
+	/* A frame is sealed.c's to check, and inside another one it is no message. */
+	static const size_t size2[] = {
+		0, 360, 160, 48, 192, 24, 280, 16, 16, 64, 32, 32, 32, 16, 88, 0,
+		120, 112, 48, 16,
+	};
 	_Alignas(8) uint8_t msg[RDMABLK_CTRL_MSG_MAX] = { 0 };
 
 	(void)state;
@@ -304,7 +463,9 @@ static void test_type_knows_all_messages(void **state)
 			bool ok = type && type < ARRAY_SIZE(size) && len == size[type];
 
 			*(struct rdmablk_hdr *)msg = msg_hdr(type, len);
-			assert_int_equal(rdmablk_wire_type(msg, len), ok ? type : -EBADMSG);
+			assert_int_equal(rdmablk_wire_type(msg, len, 1), ok ? type : -EBADMSG);
+			ok = type < ARRAY_SIZE(size2) && len && len == size2[type];
+			assert_int_equal(rdmablk_wire_type(msg, len, 2), ok ? type : -EBADMSG);
 		}
 	}
 }
@@ -317,11 +478,46 @@ static void test_accept_ranges(void **state)
 		{ "queue below", -EBADMSG, { UNIT_SET(rdmablk_cm_accept, queue, 4) } },
 		{ "queue above", -EBADMSG, { UNIT_SET(rdmablk_cm_accept, queue, 6) } },
 	};
+	struct rdmablk_cm_accept2 msg, out;
 
 	(void)state;
 	unit_cases(message("accept"), cases, ARRAY_SIZE(cases));
-	assert_int_equal(rdmablk_wire_parse_accept(NULL, 0, 0, NULL), -EBADMSG);
+	assert_int_equal(rdmablk_wire_parse_accept(NULL, 0, 0, 1, &out), -EBADMSG);
+	/* Each version takes its own, and the control queue has no MAC. */
+	msg_accept2(&msg);
+	assert_int_equal(rdmablk_wire_parse_accept(&msg, sizeof(msg), MSG_QUEUE, 1, &out),
+			 -EPROTONOSUPPORT);
+	assert_int_equal(rdmablk_wire_parse_accept(&msg, sizeof(msg), MSG_QUEUE, 2, &out), 0);
+	msg.accept.version = htole16(1);
+	assert_int_equal(rdmablk_wire_parse_accept(&msg, sizeof(msg), MSG_QUEUE, 2, &out),
+			 -EPROTONOSUPPORT);
+	msg_accept2(&msg);
+	msg.accept.queue = 0;
+	assert_int_equal(rdmablk_wire_parse_accept(&msg, sizeof(msg), 0, 2, &out), -EBADMSG);
+	memset(msg.mac, 0, sizeof(msg.mac));
+	assert_int_equal(rdmablk_wire_parse_accept(&msg, sizeof(msg), 0, 2, &out), 0);
 	assert_int_equal(rdmablk_wire_parse_reject(NULL, 0, NULL), -EBADMSG);
+}
+
+/* What the one HELLO of version 2 has offered, and no other group, suite or version */
+static void test_challenge2_ranges(void **state)
+{
+	static const struct unit_case cases[] = {
+		{ "version 1", -EPROTONOSUPPORT,
+		  { UNIT_SET(rdmablk_challenge2, challenge.version, 1) } },
+		{ "version 3", -EPROTONOSUPPORT,
+		  { UNIT_SET(rdmablk_challenge2, challenge.version, 3) } },
+		{ "no authentication", -EBADMSG,
+		  { UNIT_SET(rdmablk_challenge2, challenge.auth_method, 1) } },
+		{ "group 0", -EBADMSG, { UNIT_SET(rdmablk_challenge2, group, 0) } },
+		{ "group 2", -EBADMSG, { UNIT_SET(rdmablk_challenge2, group, 2) } },
+		{ "suite 0", -EBADMSG, { UNIT_SET(rdmablk_challenge2, suite, 0) } },
+		{ "suite 2", -EBADMSG, { UNIT_SET(rdmablk_challenge2, suite, 2) } },
+		{ "reserved", -EBADMSG, { UNIT_SET(rdmablk_challenge2, reserved, 1) } },
+	};
+
+	(void)state;
+	unit_cases(message("CHALLENGE of version 2"), cases, ARRAY_SIZE(cases));
 }
 
 static void test_challenge_ranges(void **state)
@@ -562,6 +758,7 @@ int main(void)
 		cmocka_unit_test(test_type_knows_all_messages),
 		cmocka_unit_test(test_accept_ranges),
 		cmocka_unit_test(test_challenge_ranges),
+		cmocka_unit_test(test_challenge2_ranges),
 		cmocka_unit_test(test_challenge_features),
 		cmocka_unit_test(test_regions_ranges),
 		cmocka_unit_test(test_regions_behind_the_last_are_refused),

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Proves that kernel/ctrl_events.c believes a CLOSE as far as it may: only one that is
+ * certainly the target's fences the writes of a session and is its word; a hint is the text
+ * of a login and no more; and what somebody else puts on the queue is a lost connection.
+ */
+#include "session_world.h"
+
+#define rdmablk_warn_ratelimited(s, ...)	session_log(s, __VA_ARGS__)
+#define spin_lock_irqsave(l, f)		do { (f) = 0; spin_lock_bh(l); } while (0)
+#define spin_unlock_irqrestore(l, f)	do { (void)(f); spin_unlock_bh(l); } while (0)
+
+#include "../../kernel/disk.h"
+#include "../../kernel/state.h"
+
+static struct rdmablk_session s;
+static unsigned int errors, fences, breaks, wakes;
+static u16 error;
+
+/* As session.c: the first error of a connection, or of a login, counts. */
+void rdmablk_session_error(struct rdmablk_session *of, u16 reason)
+{
+	assert_ptr_equal(of, &s);
+	assert_false(s.lock.held);
+	errors++;
+	error = reason;
+	if (rdmablk_state_is_down(s.outage.phase)) {
+		if (!s.login.reason)
+			s.login.reason = reason;
+	} else if (s.outage.phase == RDMABLK_PHASE_UP) {
+		s.outage.phase = RDMABLK_PHASE_BROKEN;
+		s.outage.reason = reason;
+		/* The recovery may look at once. */
+		assert_int_equal(s.outage.fenced, s.outage.oath != 0);
+	}
+}
+
+void rdmablk_fence_break(struct rdmablk_fence *f)
+{
+	assert_ptr_equal(f, &s.path.fence);
+	fences++;
+}
+
+void rdmablk_ctrl_break(struct rdmablk_ctrl *ctrl)
+{
+	assert_ptr_equal(ctrl, &s.ctrl);
+	breaks++;
+}
+
+void rdmablk_ctrl_wake(struct rdmablk_ctrl *ctrl)
+{
+	assert_ptr_equal(ctrl, &s.ctrl);
+	wakes++;
+}
+
+void rdmablk_disk_look(struct rdmablk_session *of)
+{
+	assert_ptr_equal(of, &s);
+}
+
+/* The kernel's u64 is another type. */
+#pragma GCC diagnostic ignored "-Wformat"
+#include "../../kernel/ctrl_events.c"
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&s, 0, sizeof(s));
+	s.outage.phase = RDMABLK_PHASE_UP;
+	errors = 0;
+	error = 0;
+	fences = 0;
+	breaks = 0;
+	wakes = 0;
+	return 0;
+}
+
+static void closes(u16 reason, enum rdmablk_ctrl_word word)
+{
+	const struct rdmablk_wire_close c = { .reason = reason, .retry_after_ms = 70 };
+
+	rdmablk_ctrl_events_ops.closed(&s.ctrl, &c, word);
+	assert_int_equal(breaks, 1);
+	assert_int_equal(fences, 1);
+	assert_int_equal(errors, 1);
+}
+
+static void test_the_targets_word(void **state)
+{
+	(void)state;
+	closes(RDMABLK_R_STOLEN, RDMABLK_CTRL_OATH);
+	assert_true(s.outage.fenced);
+	assert_int_equal(s.outage.oath, RDMABLK_R_STOLEN);
+	assert_int_equal(s.outage.reason, RDMABLK_R_STOLEN);
+	assert_int_equal(s.ctrl.queue.retry_after_ms, 70);
+	/* The adapter may have told of the end first. */
+	setup(state);
+	s.outage.phase = RDMABLK_PHASE_BROKEN;
+	s.outage.reason = RDMABLK_R_CONNECTION;
+	closes(RDMABLK_R_EXPIRED, RDMABLK_CTRL_OATH);
+	assert_true(s.outage.fenced);
+	assert_int_equal(s.outage.reason, RDMABLK_R_EXPIRED);
+	setup(state);
+	s.outage.phase = RDMABLK_PHASE_BROKEN;
+	s.outage.reason = RDMABLK_R_IO_TIMEOUT;
+	closes(RDMABLK_R_EXPIRED, RDMABLK_CTRL_OATH);
+	assert_int_equal(s.outage.reason, RDMABLK_R_IO_TIMEOUT);
+	assert_int_equal(s.outage.oath, RDMABLK_R_EXPIRED);
+}
+
+/* Promise 1 rests on "fenced": nobody else may say so. */
+static void test_somebody_elses_word(void **state)
+{
+	(void)state;
+	closes(RDMABLK_R_STOLEN, RDMABLK_CTRL_NOISE);
+	assert_false(s.outage.fenced);
+	assert_int_equal(s.outage.oath, 0);
+	assert_int_equal(s.outage.reason, RDMABLK_R_CONNECTION);
+	assert_int_equal(s.ctrl.queue.retry_after_ms, 0);
+	/* In the middle of a login, too */
+	setup(state);
+	s.outage.phase = RDMABLK_PHASE_DOWN;
+	closes(RDMABLK_R_STOLEN, RDMABLK_CTRL_NOISE);
+	assert_int_equal(s.login.reason, RDMABLK_R_CONNECTION);
+	assert_int_equal(s.login.oath, 0);
+}
+
+static void test_login(void **state)
+{
+	(void)state;
+	s.outage.phase = RDMABLK_PHASE_DOWN;
+	closes(RDMABLK_R_NO_EXPORT, RDMABLK_CTRL_OATH);
+	assert_int_equal(s.login.reason, RDMABLK_R_NO_EXPORT);
+	assert_int_equal(s.login.oath, RDMABLK_R_NO_EXPORT);
+	assert_false(s.outage.fenced);
+	assert_int_equal(s.ctrl.queue.retry_after_ms, 70);
+	/* The text is the same, but it is no reason to give up. */
+	setup(state);
+	s.outage.phase = RDMABLK_PHASE_DOWN;
+	s.login.reason = RDMABLK_R_CONNECTION;
+	closes(RDMABLK_R_AUTH_FAILED, RDMABLK_CTRL_HINT);
+	assert_int_equal(s.login.reason, RDMABLK_R_AUTH_FAILED);
+	assert_int_equal(s.login.oath, 0);
+	assert_false(s.outage.fenced);
+}
+
+/* A hint in a live session is impossible. Were it not, it would end nothing for good. */
+static void test_a_hint_is_no_word(void **state)
+{
+	(void)state;
+	closes(RDMABLK_R_STOLEN, RDMABLK_CTRL_HINT);
+	assert_false(s.outage.fenced);
+	assert_int_equal(s.outage.oath, 0);
+	assert_int_equal(s.outage.reason, RDMABLK_R_CONNECTION);
+}
+
+/* The peer of an error of the protocol gets a CLOSE, so the queue must still send. */
+static void test_fatal(void **state)
+{
+	static const u16 told[] = {
+		RDMABLK_R_MALFORMED, RDMABLK_R_STATE, RDMABLK_R_AUTH_FAILED,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
+		setup(state);
+		rdmablk_ctrl_events_fatal(&s.ctrl.queue, told[i]);
+		assert_int_equal(error, told[i]);
+		assert_int_equal(wakes, 1);
+		assert_int_equal(breaks, 0);
+	}
+	setup(state);
+	rdmablk_ctrl_events_fatal(&s.ctrl.queue, RDMABLK_R_CONNECTION);
+	assert_int_equal(breaks, 1);
+	assert_false(s.outage.fenced);
+}
+
+#define TEST(name)	cmocka_unit_test_setup(name, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_the_targets_word),
+		TEST(test_somebody_elses_word),
+		TEST(test_login),
+		TEST(test_a_hint_is_no_word),
+		TEST(test_fatal),
+	};
+
+	return cmocka_run_group_tests_name("ctrl_events", tests, NULL, NULL);
+}
