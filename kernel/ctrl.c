@@ -110,6 +110,49 @@ void rdmablk_ctrl_seal(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *c
 	mutex_unlock(&ctrl->tx_lock);
 }
 
+/**
+ * rdmablk_ctrl_open_next() - take frames of the next key epoch, too
+ * @ctrl: control queue after rdmablk_ctrl_open()
+ * @cipher: has its key; lives until rdmablk_ctrl_destroy()
+ *
+ * The first one ends the present epoch of this direction.
+ *
+ * Return: 0; -EBUSY: the last epoch that was announced has not begun; -EOVERFLOW.
+ */
+int rdmablk_ctrl_open_next(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher)
+{
+	int ret;
+
+	spin_lock_bh(&ctrl->rx_lock);
+	ret = rdmablk_sealed_prepare(&ctrl->open, cipher);
+	spin_unlock_bh(&ctrl->rx_lock);
+	return ret;
+}
+
+/**
+ * rdmablk_ctrl_seal_next() - begin the key epoch that the target has begun
+ * @ctrl: control queue after rdmablk_ctrl_open_next()
+ * @cipher: has its key; lives until rdmablk_ctrl_destroy()
+ *
+ * Return: 0: nothing uses the ciphers of the epoch before; -EBADMSG: the target has not begun
+ * the epoch; -EOVERFLOW.
+ */
+int rdmablk_ctrl_seal_next(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher)
+{
+	bool begun;
+	int ret;
+
+	spin_lock_bh(&ctrl->rx_lock);
+	begun = !ctrl->open.next;
+	spin_unlock_bh(&ctrl->rx_lock);
+	if (!begun)
+		return -EBADMSG;
+	mutex_lock(&ctrl->tx_lock);
+	ret = rdmablk_sealed_rekey(&ctrl->seal, cipher);
+	mutex_unlock(&ctrl->tx_lock);
+	return ret;
+}
+
 static void rdmablk_ctrl_answer(struct rdmablk_ctrl *ctrl, const void *data, size_t len)
 {
 	struct rdmablk_wire_answer answer;

@@ -126,6 +126,8 @@ void rdmablk_ctrl_init(struct rdmablk_ctrl *ctrl, const struct rdmablk_ctrl_ops 
 void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl, u16 version);
 void rdmablk_ctrl_open(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher);
 void rdmablk_ctrl_seal(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher);
+int rdmablk_ctrl_open_next(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher);
+int rdmablk_ctrl_seal_next(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher);
 int rdmablk_ctrl_create(struct rdmablk_ctrl *ctrl, struct ib_pd *pd);
 void rdmablk_ctrl_stop(struct rdmablk_ctrl *ctrl);
 void rdmablk_ctrl_destroy(struct rdmablk_ctrl *ctrl);

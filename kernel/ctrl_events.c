@@ -6,6 +6,7 @@
 #include "ctrl_events.h"
 #include "disk.h"
 #include "log.h"
+#include "reauth.h"
 #include "session.h"
 
 /**
@@ -164,6 +165,10 @@ static void rdmablk_ctrl_events_event(struct rdmablk_ctrl *ctrl,
 		break;
 	case RDMABLK_EVENT_RESIZE:
 		rdmablk_ctrl_events_resized(s, ev->value);
+		break;
+	case RDMABLK_EVENT_REAUTH:
+		rdmablk_info_ratelimited(s, "the key ends in %llu ms\n", ev->value);
+		rdmablk_reauth_now(s);
 		break;
 	}
 }

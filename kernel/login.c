@@ -46,6 +46,7 @@
 #include "login.h"
 #include "patience.h"
 #include "probe.h"
+#include "reauth.h"
 #include "session.h"
 
 #define RDMABLK_RETRY_MIN_MS	10
@@ -232,15 +233,6 @@ static int rdmablk_login_declare(struct rdmablk_session *s)
 	return rdmablk_login_ask(s, &proof, sizeof(proof), RDMABLK_MSG_GRANT);
 }
 
-static int rdmablk_login_no_key(struct rdmablk_session *s, int ret)
-{
-	return rdmablk_login_fail(s, ret,
-				  ret == -ENOKEY ? "the key is not loaded: rdmablk key load FILE" :
-				  ret == -EKEYREVOKED ? "the key is revoked" :
-				  ret == -EKEYEXPIRED ? "the key has expired" :
-				  "the key cannot be used");
-}
-
 /* Sends HELLO with the name of K, and derives the keys from the CHALLENGE that answers it. */
 static int rdmablk_login_keys(struct rdmablk_session *s, u8 *mac)
 {
@@ -252,7 +244,7 @@ static int rdmablk_login_keys(struct rdmablk_session *s, u8 *mac)
 
 	ret = rdmablk_keys_take(s, a->secret.key);
 	if (ret)
-		return rdmablk_login_no_key(s, ret);
+		return rdmablk_login_fail(s, ret, rdmablk_keys_text(ret));
 	ret = rdmablk_auth_begin(a, key_id, point);
 	if (ret)
 		return rdmablk_login_fail(s, ret, "cannot compute a key");
@@ -290,6 +282,7 @@ static int rdmablk_login_prove(struct rdmablk_session *s)
 	ret = rdmablk_login_ask(s, &proof, sizeof(proof), RDMABLK_MSG_GRANT);
 	rdmablk_ctrl_seal(&s->ctrl, ciphers->tx);
 	rdmablk_auth_turn(&s->auth);
+	s->login.offer.proven = !ret;
 	return ret;
 }
 
@@ -619,6 +612,7 @@ static int rdmablk_login_ready(struct rdmablk_session *s)
 			rdmablk_ctrl_events_resized(s, resized);
 		if (drained)
 			rdmablk_ctrl_events_drain(s, drained);
+		rdmablk_reauth_start(s);
 		return 0;
 	}
 	reason = READ_ONCE(s->login.reason);

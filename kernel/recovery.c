@@ -46,6 +46,7 @@
 #include "login.h"
 #include "patience.h"
 #include "poll.h"
+#include "reauth.h"
 #include "recovery.h"
 #include "session.h"
 
@@ -403,6 +404,8 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 
 	rdmablk_err_ratelimited(s, "connection lost: %s\n", rdmablk_reason_text(s->outage.reason));
 	rdmablk_session_move(s, RDMABLK_DEV_RECOVERING);
+	/* From here on the keys are the next login's. */
+	cancel_delayed_work_sync(&s->reauth_work);
 	rdmablk_recovery_quiesce(s);
 	orderly = rdmablk_recovery_is_orderly(s);
 	if (orderly)
@@ -552,6 +555,7 @@ void rdmablk_recovery_init(struct rdmablk_session *s)
 	INIT_DELAYED_WORK(&s->recovery_work, rdmablk_recovery_work);
 	INIT_DELAYED_WORK(&s->fail_work, rdmablk_fail_work);
 	rdmablk_keepalive_init(s);
+	rdmablk_reauth_init(s);
 	INIT_DELAYED_WORK(&s->disk_work, rdmablk_disk_work);
 }
 
@@ -727,5 +731,6 @@ void rdmablk_recovery_finish(struct rdmablk_session *s)
 	cancel_delayed_work_sync(&s->recovery_work);
 	cancel_delayed_work_sync(&s->fail_work);
 	cancel_delayed_work_sync(&s->keepalive.work);
+	cancel_delayed_work_sync(&s->reauth_work);
 	cancel_delayed_work_sync(&s->disk_work);
 }

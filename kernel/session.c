@@ -75,6 +75,7 @@ void rdmablk_session_options_init(struct rdmablk_options *opt)
 	opt->fast_io_fail_tmo = RDMABLK_DEFAULT_FAST_IO_FAIL;
 	opt->dev_loss_tmo = RDMABLK_DEFAULT_DEV_LOSS;
 	opt->io_tmo = RDMABLK_DEFAULT_IO_TMO;
+	opt->reauth_tmo = RDMABLK_DEFAULT_REAUTH_TMO;
 	memcpy(opt->host_id, rdmablk_host_id, sizeof(opt->host_id));
 }
 

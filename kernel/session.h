@@ -32,6 +32,7 @@
 #define RDMABLK_DEFAULT_FAST_IO_FAIL	-1	/* seconds */
 #define RDMABLK_DEFAULT_DEV_LOSS	600	/* seconds */
 #define RDMABLK_DEFAULT_IO_TMO		30	/* seconds */
+#define RDMABLK_DEFAULT_REAUTH_TMO	3600	/* seconds */
 /* What a command other than READ and WRITE may take: so many times io_tmo */
 #define RDMABLK_SLOW_FACTOR		20
 
@@ -59,6 +60,7 @@ struct key;
  * @fast_io_fail_tmo: seconds; -1: never before @dev_loss_tmo
  * @dev_loss_tmo: seconds; -1: never
  * @io_tmo: seconds; 0 or less: never
+ * @reauth_tmo: seconds between two proofs of the key; 0 or less: only when one is asked for
  * @on_data_loss: enum rdmablk_on_data_loss
  */
 struct rdmablk_options {
@@ -80,6 +82,7 @@ struct rdmablk_options {
 	s32 fast_io_fail_tmo;
 	s32 dev_loss_tmo;
 	s32 io_tmo;
+	s32 reauth_tmo;
 	u32 on_data_loss;
 };
 
@@ -126,6 +129,7 @@ struct rdmablk_agreed {
  *	rdmablk_reason; 0: there is none. Under the session's lock
  * @drained: why the session will end soon, as the target has announced during the login, enum
  *	rdmablk_reason; 0: it has announced no end. Under the session's lock
+ * @reauth: the key has to be proved again once the session is live. Under the session's lock
  * @leaving: the target has announced, since the login began, that the export will be removed;
  *	owned by the handler of the control queue
  * @no_room: an RDMA device, ours or the target's, has no room for the queues
@@ -144,6 +148,7 @@ struct rdmablk_login_state {
 	u16 reason;
 	u16 oath;
 	u16 drained;
+	bool reauth;
 	bool leaving;
 	bool no_room;
 };
@@ -247,6 +252,8 @@ enum rdmablk_end {
  * @nl_portid: netlink socket that waits for the first login; 0: none
  * @recovery_work: takes the queues down after an error, and connects again
  * @fail_work: ends what is held when it has been held for long enough
+ * @reauth_work: proves the key again
+ * @reauth_ret: result of its last run, so that the log says each error once
  * @disk_work: tells the block layer what a new connection has changed
  * @disk_looked: when it last did, in jiffies
  * @reconnects: times the connection came back
@@ -306,6 +313,8 @@ struct rdmablk_session {
 	u32 nl_portid;
 	struct delayed_work recovery_work;
 	struct delayed_work fail_work;
+	struct delayed_work reauth_work;
+	int reauth_ret;
 	struct delayed_work disk_work;
 	unsigned long disk_looked;
 	u64 reconnects;

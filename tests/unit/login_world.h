@@ -130,7 +130,7 @@ static struct {
 /* What it has been told */
 static struct {
 	unsigned int waits, probes, closes, stops, destroys, disks, resets;
-	unsigned int keepalives, aheads, fences;
+	unsigned int keepalives, reauths, aheads, fences;
 	u16 closed, drain;
 	u64 resized;
 	bool keys, was_live;
@@ -402,6 +402,12 @@ int rdmablk_keys_take(struct rdmablk_session *s, u8 *secret)
 	return v2.take;
 }
 
+const char *rdmablk_keys_text(int err)
+{
+	assert_int_equal(err, v2.take);
+	return "no key can be used";
+}
+
 void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl, u16 version)
 {
 	v2.version = version;
@@ -466,6 +472,12 @@ void rdmablk_ctrl_events_drain(struct rdmablk_session *s, u16 reason)
 {
 	assert_true(seen.was_live);
 	seen.drain = reason;
+}
+
+void rdmablk_reauth_start(struct rdmablk_session *s)
+{
+	assert_true(seen.was_live);
+	seen.reauths++;
 }
 
 void rdmablk_keepalive_start(struct rdmablk_session *s)
@@ -576,6 +588,8 @@ int rdmablk_mac_check(struct rdmablk_mac *a, const char *label, const void *msg,
 		      const u8 *mac)
 {
 	assert_true(seen.keys);
+	/* In version 2 there is none. */
+	assert_false(proven());
 	return fault.label && !strcmp(label, fault.label) ? -EACCES : 0;
 }
 

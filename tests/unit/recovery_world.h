@@ -250,6 +250,11 @@ static void nothing(struct work_struct *work)
 	(void)work;
 }
 
+void rdmablk_reauth_init(struct rdmablk_session *of)
+{
+	INIT_DELAYED_WORK(&of->reauth_work, nothing);
+}
+
 void rdmablk_keepalive_init(struct rdmablk_session *of)
 {
 	INIT_DELAYED_WORK(&of->keepalive.work, nothing);
@@ -275,6 +280,8 @@ void rdmablk_io_tmo_hurry(struct rdmablk_session *of)
 /* As rdmablk_session_go_live() leaves the session */
 int rdmablk_login(struct rdmablk_session *of)
 {
+	/* Both would use the same keys. */
+	assert_false(of->reauth_work.work.queued);
 	assert_true(may_not_io);
 	assert_true(of->outage.phase == RDMABLK_PHASE_DOWN && destroyed);
 	target.logins++;
@@ -343,6 +350,7 @@ static void breaks(u16 reason)
 	s.outage.reason = reason;
 	s.outage.lost_at = jiffies;
 	s.outage.clock = jiffies;
+	mod_delayed_work(rdmablk_wq, &s.reauth_work, 0);
 	mod_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 0);
 	unit_run(&s.recovery_work);
 }

@@ -667,6 +667,47 @@ static void test_a_cipher_that_fails(void **state)
 	assert_int_equal(ctrl.seal.seq, 1);
 }
 
+/* Old frames are on their way when the new epoch begins, in both directions. */
+static void test_the_next_epoch(void **state)
+{
+	struct rdmablk_crypt_cipher *tx, *rx, *target_tx, *target_rx;
+	u8 key[2][RDMABLK_SEALED_KEY_LEN], msg[RDMABLK_CTRL_MSG_MAX];
+	struct rdmablk_event_msg ev;
+
+	(void)state;
+	sealed();
+	msg_event(&ev);
+	memset(key[0], 0x34, sizeof(key[0]));
+	memset(key[1], 0x43, sizeof(key[1]));
+	tx = cipher(key[0]);
+	rx = cipher(key[1]);
+	target_tx = cipher(key[1]);
+	target_rx = cipher(key[0]);
+	arrives_sealed(&ev, sizeof(ev));
+	assert_int_equal(rdmablk_ctrl_open_next(&ctrl, rx), 0);
+	assert_int_equal(rdmablk_ctrl_open_next(&ctrl, rx), -EBUSY);
+	arrives_sealed(&ev, sizeof(ev));
+	/* The target has not begun it. */
+	assert_int_equal(rdmablk_ctrl_seal_next(&ctrl, tx), -EBADMSG);
+	assert_int_equal(rdmablk_ctrl_command(&ctrl, RDMABLK_OP_KEEPALIVE, 0, 0), 0);
+	assert_int_equal(opened(0, msg), sizeof(struct rdmablk_command));
+	rdmablk_sealed_rekey(&to_us, target_tx);
+	arrives_sealed(&ev, sizeof(ev));
+	assert_int_equal(up.events, 3);
+	assert_int_equal(rdmablk_ctrl_seal_next(&ctrl, tx), 0);
+	rdmablk_sealed_prepare(&from_us, target_rx);
+	rdmablk_ctrl_close(&ctrl, RDMABLK_R_STATE);
+	assert_int_equal(opened(1, msg), sizeof(struct rdmablk_close));
+	assert_int_equal(from_us.epoch, 1);
+	assert_int_equal(up.fatals, 0);
+	rdmablk_ctrl_stop(&ctrl);
+	rdmablk_ctrl_destroy(&ctrl);
+	rdmablk_crypt_free_cipher(tx);
+	rdmablk_crypt_free_cipher(rx);
+	rdmablk_crypt_free_cipher(target_tx);
+	rdmablk_crypt_free_cipher(target_rx);
+}
+
 /* The login wipes what it has read; a login that is broken off has not. */
 static void test_nothing_stays(void **state)
 {
@@ -714,6 +755,7 @@ int main(void)
 		TEST(test_own_frames_are_in_order),
 		TEST(test_a_gap_ends_the_session),
 		TEST(test_a_cipher_that_fails),
+		TEST(test_the_next_epoch),
 		TEST(test_nothing_stays),
 	};
 

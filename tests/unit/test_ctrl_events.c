@@ -14,7 +14,7 @@
 #include "../../kernel/state.h"
 
 static struct rdmablk_session s;
-static unsigned int errors, fences, breaks, wakes;
+static unsigned int errors, fences, breaks, wakes, reauths;
 static u16 error;
 
 /* As session.c: the first error of a connection, or of a login, counts. */
@@ -53,6 +53,12 @@ void rdmablk_ctrl_wake(struct rdmablk_ctrl *ctrl)
 	wakes++;
 }
 
+void rdmablk_reauth_now(struct rdmablk_session *of)
+{
+	assert_ptr_equal(of, &s);
+	reauths++;
+}
+
 void rdmablk_disk_look(struct rdmablk_session *of)
 {
 	assert_ptr_equal(of, &s);
@@ -72,6 +78,7 @@ static int setup(void **state)
 	fences = 0;
 	breaks = 0;
 	wakes = 0;
+	reauths = 0;
 	return 0;
 }
 
@@ -174,6 +181,16 @@ static void test_fatal(void **state)
 	assert_false(s.outage.fenced);
 }
 
+static void test_the_key_ends(void **state)
+{
+	const struct rdmablk_wire_event ev = { .event = RDMABLK_EVENT_REAUTH, .value = 30000 };
+
+	(void)state;
+	rdmablk_ctrl_events_ops.event(&s.ctrl, &ev);
+	assert_int_equal(reauths, 1);
+	assert_int_equal(errors, 0);
+}
+
 #define TEST(name)	cmocka_unit_test_setup(name, setup)
 
 int main(void)
@@ -184,6 +201,7 @@ int main(void)
 		TEST(test_login),
 		TEST(test_a_hint_is_no_word),
 		TEST(test_fatal),
+		TEST(test_the_key_ends),
 	};
 
 	return cmocka_run_group_tests_name("ctrl_events", tests, NULL, NULL);

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A live session of version 2 proves its key again, and gets new keys for the control queue.
+ * Data queues and their memory stay.
+ *
+ *   REAUTH -> REAUTH_CHALLENGE, REAUTH_PROOF -> REAUTH_DONE
+ *
+ * This happens from time to time, when the administrator gives the disk another key, and when
+ * the target announces that the key ends. It goes on without I/O being held. Without a key
+ * that can be used nothing is sent: the session goes on until the target ends it, and the
+ * recovery tries with whatever key there is then. What goes wrong after REAUTH ends the
+ * connection, because the two sides may differ in what they expect next; the recovery brings
+ * the disk back.
+ *
+ * The old keys serve until REAUTH_DONE, which is the first frame of the new ones.
+ */
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/random.h>
+#include <linux/sched/mm.h>
+#include <linux/string.h>
+#include "keys.h"
+#include "log.h"
+#include "reauth.h"
+#include "session.h"
+
+/* After a try without a key that can be used, the next one comes so soon. */
+#define RDMABLK_REAUTH_AGAIN	(10 * HZ)
+
+/* Return: 0: @msg can be sent; or a negative errno, and nothing has happened. */
+static int rdmablk_reauth_begin(struct rdmablk_session *s, struct rdmablk_reauth *msg)
+{
+	u8 key_id[RDMABLK_KEY_ID_LEN], nonce[RDMABLK_NONCE_LEN], point[RDMABLK_POINT_LEN];
+	struct rdmablk_auth *a = &s->auth;
+	int ret = rdmablk_keys_take(s, a->secret.key);
+
+	if (!ret)
+		ret = rdmablk_auth_begin(a, key_id, point);
+	if (ret)
+		return ret;
+	get_random_bytes(nonce, sizeof(nonce));
+	rdmablk_wire_reauth(msg, key_id, nonce, point);
+	return rdmablk_auth_reauth(a, msg, sizeof(*msg));
+}
+
+static int rdmablk_reauth_prove(struct rdmablk_session *s, const struct rdmablk_reauth *msg)
+{
+	/* A target that lives answers within the time of a keep-alive. */
+	unsigned long deadline = jiffies + s->keepalive.tmo;
+	const struct rdmablk_auth_ciphers *next = rdmablk_auth_ciphers(&s->auth);
+	struct rdmablk_reauth_proof proof;
+	u8 point[RDMABLK_POINT_LEN], mac[RDMABLK_MAC_LEN];
+	struct rdmablk_ctrl *ctrl = &s->ctrl;
+	int ret;
+
+	ret = rdmablk_ctrl_ask(ctrl, msg, sizeof(*msg), RDMABLK_MSG_REAUTH_CHALLENGE, deadline);
+	if (!ret)
+		ret = rdmablk_wire_parse_reauth_challenge(ctrl->msg, ctrl->msg_len, point);
+	if (!ret)
+		ret = rdmablk_auth_challenge(&s->auth, ctrl->msg, ctrl->msg_len, point, mac);
+	if (!ret)
+		ret = rdmablk_ctrl_open_next(ctrl, next->rx);
+	if (ret)
+		return ret;
+	rdmablk_wire_reauth_proof(&proof, mac);
+	ret = rdmablk_ctrl_ask(ctrl, &proof, sizeof(proof), RDMABLK_MSG_REAUTH_DONE, deadline);
+	if (!ret)
+		ret = rdmablk_ctrl_seal_next(ctrl, next->tx);
+	if (!ret)
+		rdmablk_auth_turn(&s->auth);
+	return ret;
+}
+
+/* A connection that has ended already keeps its reason. */
+static void rdmablk_reauth_failed(struct rdmablk_session *s, int ret)
+{
+	rdmablk_warn_ratelimited(s, "cannot prove the key again (%d)\n", ret);
+	if (ret != -ETIMEDOUT)
+		return rdmablk_session_error(s, RDMABLK_R_AUTH_FAILED);
+	/* A target that does not answer this will not answer a LOGOUT. */
+	rdmablk_ctrl_break(&s->ctrl);
+	rdmablk_session_error(s, RDMABLK_R_EXPIRED);
+}
+
+static void rdmablk_reauth_again(struct rdmablk_session *s, unsigned long delay)
+{
+	spin_lock_irq(&s->lock);
+	if (s->outage.phase == RDMABLK_PHASE_UP)
+		queue_delayed_work(rdmablk_wq, &s->reauth_work, delay);
+	spin_unlock_irq(&s->lock);
+}
+
+static void rdmablk_reauth_arm(struct rdmablk_session *s)
+{
+	s32 tmo = READ_ONCE(s->opt.reauth_tmo);
+
+	if (tmo > 0)
+		rdmablk_reauth_again(s, (unsigned long)tmo * HZ);
+}
+
+static void rdmablk_reauth_work(struct work_struct *work)
+{
+	struct rdmablk_session *s = container_of(to_delayed_work(work),
+						 struct rdmablk_session, reauth_work);
+	/* An allocation must not wait for write-back to this very disk. */
+	unsigned int noio = memalloc_noio_save();
+	struct rdmablk_reauth msg;
+	int ret = rdmablk_reauth_begin(s, &msg);
+
+	if (ret) {
+		if (ret != s->reauth_ret)
+			rdmablk_warn(s, "no key to prove again: %s (%d)\n",
+				     rdmablk_keys_text(ret), ret);
+		rdmablk_reauth_again(s, RDMABLK_REAUTH_AGAIN);
+	} else {
+		ret = rdmablk_reauth_prove(s, &msg);
+		if (ret)
+			rdmablk_reauth_failed(s, ret);
+		else
+			rdmablk_reauth_arm(s);
+	}
+	s->reauth_ret = ret;
+	rdmablk_auth_forget(&s->auth);
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * rdmablk_reauth_init() - prepare the work
+ * @s: new session
+ */
+void rdmablk_reauth_init(struct rdmablk_session *s)
+{
+	INIT_DELAYED_WORK(&s->reauth_work, rdmablk_reauth_work);
+}
+
+/**
+ * rdmablk_reauth_now() - prove the key again as soon as possible
+ * @s: session; without effect unless it is of version 2
+ *
+ * A login that is under way does it when it is complete. Context: any.
+ */
+void rdmablk_reauth_now(struct rdmablk_session *s)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	/* Under the lock: the teardown of the connection finds it queued, or not at all. */
+	if (s->outage.phase == RDMABLK_PHASE_UP && s->login.version == RDMABLK_VERSION_PROVEN)
+		mod_delayed_work(rdmablk_wq, &s->reauth_work, 0);
+	else
+		s->login.reauth = true;
+	spin_unlock_irqrestore(&s->lock, flags);
+}
+
+/**
+ * rdmablk_reauth_start() - prove the key again from time to time
+ * @s: session that has just gone live
+ *
+ * Context: may not be a softirq.
+ */
+void rdmablk_reauth_start(struct rdmablk_session *s)
+{
+	if (s->login.version != RDMABLK_VERSION_PROVEN)
+		return;
+	s->reauth_ret = 0;
+	if (READ_ONCE(s->login.reauth))
+		rdmablk_reauth_now(s);
+	else
+		rdmablk_reauth_arm(s);
+}
