@@ -198,21 +198,21 @@ static void rdmablk_ctrl_deliver(struct rdmablk_ctrl *ctrl, u16 type,
 }
 
 static void rdmablk_ctrl_dispatch(struct rdmablk_ctrl *ctrl, const void *data, size_t len,
-				  enum rdmablk_ctrl_word word)
+				  enum rdmablk_ctrl_trust trust)
 {
 	struct rdmablk_wire_close close;
 	struct rdmablk_wire_event event;
 	int type = rdmablk_wire_type(data, len, ctrl->version);
 
 	/* Before the keys there is a dialogue, and nothing else. */
-	if (word != RDMABLK_CTRL_OATH &&
+	if (trust != RDMABLK_CTRL_TRUSTED &&
 	    (type == RDMABLK_MSG_EVENT || type == RDMABLK_MSG_ANSWER))
 		return ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_STATE);
 	switch (type) {
 	case RDMABLK_MSG_CLOSE:
 		if (rdmablk_wire_parse_close(data, len, &close))
 			break;
-		return ctrl->ops->closed(ctrl, &close, word);
+		return ctrl->ops->closed(ctrl, &close, trust);
 	case RDMABLK_MSG_EVENT:
 		if (rdmablk_wire_parse_event(data, len, &event))
 			break;
@@ -249,21 +249,21 @@ static int rdmablk_ctrl_post_recv(struct rdmablk_ctrl *ctrl, struct rdmablk_ctrl
  * it is not the next frame of the target.
  */
 static int rdmablk_ctrl_take(struct rdmablk_ctrl *ctrl, const void *data, size_t len, u8 *msg,
-			     enum rdmablk_ctrl_word *word)
+			     enum rdmablk_ctrl_trust *trust)
 {
 	int ret = len;
 
 	if (ctrl->version == RDMABLK_VERSION_OPEN) {
-		*word = RDMABLK_CTRL_OATH;
+		*trust = RDMABLK_CTRL_TRUSTED;
 		memcpy(msg, data, len);
 		return ret;
 	}
 	spin_lock_bh(&ctrl->rx_lock);
-	*word = ctrl->open.seq ? RDMABLK_CTRL_NOISE : RDMABLK_CTRL_HINT;
+	*trust = ctrl->open.seq ? RDMABLK_CTRL_UNSEALED : RDMABLK_CTRL_UNPROVEN;
 	if (!ctrl->open.key || rdmablk_wire_type(data, len, ctrl->version) == RDMABLK_MSG_CLOSE) {
 		memcpy(msg, data, len);
 	} else {
-		*word = RDMABLK_CTRL_OATH;
+		*trust = RDMABLK_CTRL_TRUSTED;
 		ret = rdmablk_sealed_open(&ctrl->open, data, len, msg, RDMABLK_CTRL_MSG_MAX);
 	}
 	spin_unlock_bh(&ctrl->rx_lock);
@@ -276,7 +276,7 @@ static void rdmablk_ctrl_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 						    cqe);
 	struct rdmablk_ctrl *ctrl = buf->ctrl;
 	u8 msg[RDMABLK_CTRL_MSG_MAX] __aligned(8);
-	enum rdmablk_ctrl_word word;
+	enum rdmablk_ctrl_trust trust;
 	int len;
 
 	if (wc->status != IB_WC_SUCCESS)
@@ -290,12 +290,12 @@ static void rdmablk_ctrl_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	 */
 	ib_dma_sync_single_for_cpu(ctrl->dev, buf->dma, RDMABLK_CTRL_MSG_MAX,
 				   DMA_FROM_DEVICE);
-	len = rdmablk_ctrl_take(ctrl, buf->data, wc->byte_len, msg, &word);
+	len = rdmablk_ctrl_take(ctrl, buf->data, wc->byte_len, msg, &trust);
 	if (rdmablk_ctrl_post_recv(ctrl, buf))
 		ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_CONNECTION);
 	if (len < 0)
 		return ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_AUTH_FAILED);
-	rdmablk_ctrl_dispatch(ctrl, msg, len, word);
+	rdmablk_ctrl_dispatch(ctrl, msg, len, trust);
 	/* It may have been the keys of regions. */
 	if (ctrl->version != RDMABLK_VERSION_OPEN)
 		memzero_explicit(msg, sizeof(msg));

@@ -21,15 +21,15 @@ struct rdmablk_crypt_cipher;
 struct rdmablk_ctrl;
 
 /**
- * enum rdmablk_ctrl_word - how far a CLOSE may be believed
+ * enum rdmablk_ctrl_trust - how far a CLOSE may be believed
  */
-enum rdmablk_ctrl_word {
-	/** @RDMABLK_CTRL_HINT: version 2, and nobody has proved K yet: may be from anybody */
-	RDMABLK_CTRL_HINT,
-	/** @RDMABLK_CTRL_NOISE: not sealed although the target can seal: from somebody else */
-	RDMABLK_CTRL_NOISE,
-	/** @RDMABLK_CTRL_OATH: sealed, or version 1 */
-	RDMABLK_CTRL_OATH,
+enum rdmablk_ctrl_trust {
+	/** @RDMABLK_CTRL_UNPROVEN: version 2, and nobody has proved K yet: may be from anybody */
+	RDMABLK_CTRL_UNPROVEN,
+	/** @RDMABLK_CTRL_UNSEALED: not sealed although the target can seal: not the target's */
+	RDMABLK_CTRL_UNSEALED,
+	/** @RDMABLK_CTRL_TRUSTED: sealed, or version 1 */
+	RDMABLK_CTRL_TRUSTED,
 };
 
 /**
@@ -40,7 +40,7 @@ enum rdmablk_ctrl_word {
  */
 struct rdmablk_ctrl_ops {
 	void (*closed)(struct rdmablk_ctrl *ctrl, const struct rdmablk_wire_close *c,
-		       enum rdmablk_ctrl_word word);
+		       enum rdmablk_ctrl_trust trust);
 	void (*event)(struct rdmablk_ctrl *ctrl, const struct rdmablk_wire_event *ev);
 	void (*answered)(struct rdmablk_ctrl *ctrl, const struct rdmablk_wire_answer *a);
 };

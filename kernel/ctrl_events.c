@@ -37,8 +37,8 @@ void rdmablk_ctrl_events_fatal(struct rdmablk_queue *q, u16 reason)
  * A CLOSE without a seal, although the target could have sealed it: somebody else has put it
  * in the place of the target's next message, which is lost.
  */
-static void rdmablk_ctrl_events_noise(struct rdmablk_ctrl *ctrl,
-				      const struct rdmablk_wire_close *c)
+static void rdmablk_ctrl_events_unsealed(struct rdmablk_ctrl *ctrl,
+					 const struct rdmablk_wire_close *c)
 {
 	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
 
@@ -51,15 +51,15 @@ static void rdmablk_ctrl_events_noise(struct rdmablk_ctrl *ctrl,
 
 static void rdmablk_ctrl_events_closed(struct rdmablk_ctrl *ctrl,
 				       const struct rdmablk_wire_close *c,
-				       enum rdmablk_ctrl_word word)
+				       enum rdmablk_ctrl_trust trust)
 {
 	struct rdmablk_session *s = container_of(ctrl, struct rdmablk_session, ctrl);
 	unsigned long flags;
 	bool live = !rdmablk_state_is_down(READ_ONCE(s->outage.phase));
 
 	/* A hint is for a login that nobody has answered yet. */
-	if (word == RDMABLK_CTRL_NOISE || (word == RDMABLK_CTRL_HINT && live))
-		return rdmablk_ctrl_events_noise(ctrl, c);
+	if (trust == RDMABLK_CTRL_UNSEALED || (trust == RDMABLK_CTRL_UNPROVEN && live))
+		return rdmablk_ctrl_events_unsealed(ctrl, c);
 
 	/*
 	 * In a session, CLOSE is the target's promise that no write can land any more. Its
@@ -70,12 +70,12 @@ static void rdmablk_ctrl_events_closed(struct rdmablk_ctrl *ctrl,
 	live = !rdmablk_state_is_down(s->outage.phase);
 	if (live) {
 		s->outage.fenced = true;
-		s->outage.oath = c->reason;
+		s->outage.trusted = c->reason;
 		if (s->outage.reason == RDMABLK_R_CONNECTION)
 			s->outage.reason = c->reason;
 	} else {
-		if (word == RDMABLK_CTRL_OATH)
-			s->login.oath = c->reason;
+		if (trust == RDMABLK_CTRL_TRUSTED)
+			s->login.trusted = c->reason;
 		if (s->login.reason == RDMABLK_R_CONNECTION)
 			s->login.reason = c->reason;
 	}

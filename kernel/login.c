@@ -20,8 +20,8 @@
  * numbers in a connection which a restart of this host has cut off.
  *
  * The administrator's choice of a key is that of the version: with a key this side speaks
- * version 2 only, without one version 1 only. In version 2 GRANT is the first word that nobody
- * but the target can have said. What comes before is a hint: it fails the login, no more.
+ * version 2 only, without one version 1 only. In version 2 GRANT is the first message that only
+ * the target can have sent. What comes before it is a hint: it fails the login, no more.
  *
  * A login that is not the first finds a disk in use. It goes on only when the export
  * is the same and takes no less than what the block layer was told; it makes no disk,
@@ -330,7 +330,7 @@ static int rdmablk_login_refuse(struct rdmablk_session *s, int ret, u16 reason)
 {
 	rdmablk_login_reason(s, reason);
 	spin_lock_irq(&s->lock);
-	s->login.oath = reason;
+	s->login.trusted = reason;
 	spin_unlock_irq(&s->lock);
 	rdmablk_ctrl_close(&s->ctrl, reason);
 	return rdmablk_login_fail(s, ret, rdmablk_reason_text(reason));

@@ -87,9 +87,9 @@ static bool rdmablk_reason_is_final(const struct rdmablk_session *s, u16 reason)
  * Version 2 gives a disk up only for what the target has sealed, or for what this side
  * concludes from it. All else may come from anybody on the network.
  */
-static u16 rdmablk_recovery_word(const struct rdmablk_session *s, u16 reason, u16 oath)
+static u16 rdmablk_recovery_trusted(const struct rdmablk_session *s, u16 reason, u16 trusted)
 {
-	return s->login.version == RDMABLK_VERSION_OPEN ? reason : oath;
+	return s->login.version == RDMABLK_VERSION_OPEN ? reason : trusted;
 }
 
 static bool rdmablk_recovery_is_over(const struct rdmablk_session *s)
@@ -376,9 +376,8 @@ static bool rdmablk_recovery_is_hopeless(struct rdmablk_session *s)
 {
 	return rdmablk_session_state(s) == RDMABLK_DEV_DELETING ||
 	       (!READ_ONCE(s->opt.dev_loss_tmo) && !rdmablk_recovery_is_planned(s)) ||
-	       rdmablk_reason_is_final(s, rdmablk_recovery_word(s,
-								READ_ONCE(s->outage.reason),
-								READ_ONCE(s->outage.oath)));
+	       rdmablk_reason_is_final(s, rdmablk_recovery_trusted(s, READ_ONCE(s->outage.reason),
+								   READ_ONCE(s->outage.trusted)));
 }
 
 static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
@@ -490,7 +489,7 @@ static bool rdmablk_recovery_may_try(const struct rdmablk_session *s)
 
 static void rdmablk_recovery_try(struct rdmablk_session *s)
 {
-	u16 word;
+	u16 trusted;
 	int ret;
 
 	s->outage.attempts++;
@@ -505,10 +504,11 @@ static void rdmablk_recovery_try(struct rdmablk_session *s)
 		rdmablk_warn(s, "cannot reconnect: %s (%d), try %u\n", s->why, ret,
 			     s->outage.attempts);
 	s->outage.attempt_ret = ret;
-	word = rdmablk_recovery_word(s, READ_ONCE(s->login.reason), READ_ONCE(s->login.oath));
-	if (rdmablk_reason_is_final(s, word)) {
+	trusted = rdmablk_recovery_trusted(s, READ_ONCE(s->login.reason),
+					   READ_ONCE(s->login.trusted));
+	if (rdmablk_reason_is_final(s, trusted)) {
 		spin_lock_irq(&s->lock);
-		s->outage.reason = word;
+		s->outage.reason = trusted;
 		rdmablk_session_set_phase(s, RDMABLK_PHASE_LOST);
 		spin_unlock_irq(&s->lock);
 		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);

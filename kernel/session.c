@@ -267,7 +267,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drain
 		rdmablk_session_set_phase(s, RDMABLK_PHASE_UP);
 		s->outage.fenced = false;
 		s->outage.reason = 0;
-		s->outage.oath = 0;
+		s->outage.trusted = 0;
 		s->resume = true;
 		s->accept_loss = false;
 		s->path.failing = false;

@@ -125,7 +125,7 @@ struct rdmablk_agreed {
  *	has announced none. Under the session's lock
  * @reason: why the login cannot succeed, enum rdmablk_reason; 0: it still can. Under the
  *	session's lock
- * @oath: reason that ends the login and that nobody but the target can have caused, enum
+ * @trusted: reason that ends the login and that nobody but the target can have caused, enum
  *	rdmablk_reason; 0: there is none. Under the session's lock
  * @drained: why the session will end soon, as the target has announced during the login, enum
  *	rdmablk_reason; 0: it has announced no end. Under the session's lock
@@ -146,7 +146,7 @@ struct rdmablk_login_state {
 	struct rdmablk_agreed offer;
 	u64 resized;
 	u16 reason;
-	u16 oath;
+	u16 trusted;
 	u16 drained;
 	bool reauth;
 	bool leaving;
@@ -157,8 +157,8 @@ struct rdmablk_login_state {
  * struct rdmablk_outage - what has become of the connection
  * @phase: changed by rdmablk_session_set_phase() only
  * @reason: why the connection was lost, or the session failed, enum rdmablk_reason; 0: neither
- * @oath: reason of a CLOSE that is certainly the target's, enum rdmablk_reason; 0: none has
- *	come since the session went live
+ * @trusted: reason of a CLOSE that only the target can have sent, enum rdmablk_reason; 0: none
+ *	has come since the session went live
  * @fenced: nothing of the lost connection can land any more
  * @failing_early: I/O fails only because the disk has not been added yet
  * @lost_at: time when the connection was lost, in jiffies
@@ -177,7 +177,7 @@ struct rdmablk_login_state {
 struct rdmablk_outage {
 	enum rdmablk_phase phase;
 	u16 reason;
-	u16 oath;
+	u16 trusted;
 	bool fenced;
 	bool failing_early;
 	unsigned long lost_at;

@@ -75,8 +75,8 @@ MUTANTS = [
     ("queues of a failed try are there at the next one", "test_recovery", RECOVERY,
      "\t}\n\trdmablk_recovery_undo(s);\n", "\t}\n"),
     ("a final refusal is tried again", "test_recovery", RECOVERY,
-     "word = rdmablk_recovery_word(s, READ_ONCE(s->login.reason), ",
-     "word = rdmablk_recovery_word(s, READ_ONCE(s->outage.reason), "),
+     "trusted = rdmablk_recovery_trusted(s, READ_ONCE(s->login.reason),\n",
+     "trusted = rdmablk_recovery_trusted(s, READ_ONCE(s->outage.reason),\n"),
     ("a recovery waits for a write to its own disk", "test_recovery", RECOVERY,
      "\tunsigned int noio = memalloc_noio_save();\n", "\tunsigned int noio = 7;\n"),
     # --- the orderly end

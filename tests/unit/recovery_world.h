@@ -39,7 +39,7 @@ static struct {
 /* The target, and what it was told */
 static struct {
 	int login, logout, flush;	/* its answers */
-	u16 refusal, oath;
+	u16 refusal, trusted;
 	bool fences;			/* by a login that comes to nothing */
 	unsigned int logins, logouts, closes, flushes;
 	u16 logout_flags;
@@ -286,7 +286,7 @@ int rdmablk_login(struct rdmablk_session *of)
 	assert_true(of->outage.phase == RDMABLK_PHASE_DOWN && destroyed);
 	target.logins++;
 	of->login.reason = target.refusal;
-	of->login.oath = target.oath;
+	of->login.trusted = target.trusted;
 	of->outage.fenced |= target.fences;
 	if (target.login)
 		return target.login;

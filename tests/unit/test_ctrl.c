@@ -88,7 +88,7 @@ static unsigned int nr_sent, completed;
 static struct {
 	unsigned int fatals, closes, events, answers;
 	u16 fatal, close;
-	enum rdmablk_ctrl_word word;
+	enum rdmablk_ctrl_trust trust;
 } up;
 
 /* The target: ciphers of both directions, as it sees them */
@@ -226,12 +226,12 @@ static void fatal(struct rdmablk_queue *q, u16 reason)
 }
 
 static void closed(struct rdmablk_ctrl *of, const struct rdmablk_wire_close *c,
-		   enum rdmablk_ctrl_word word)
+		   enum rdmablk_ctrl_trust trust)
 {
 	assert_ptr_equal(of, &ctrl);
 	up.closes++;
 	up.close = c->reason;
-	up.word = word;
+	up.trust = trust;
 }
 
 static void event(struct rdmablk_ctrl *of, const struct rdmablk_wire_event *ev)
@@ -433,7 +433,7 @@ static void test_messages_as_they_are(void **state)
 	msg_close(&close);
 	arrives(&close, sizeof(close));
 	assert_int_equal(up.close, RDMABLK_R_SHUTDOWN);
-	assert_int_equal(up.word, RDMABLK_CTRL_OATH);
+	assert_int_equal(up.trust, RDMABLK_CTRL_TRUSTED);
 	assert_int_equal(up.fatals, 0);
 	rdmablk_ctrl_close(&ctrl, RDMABLK_R_STATE);
 	assert_int_equal(le16_to_cpu(((struct rdmablk_close *)sent[1].data)->version_max), 1);
@@ -539,7 +539,7 @@ static void test_before_the_keys(void **state)
 	msg_close(&close);
 	arrives(&close, sizeof(close));
 	assert_int_equal(up.closes, 1);
-	assert_int_equal(up.word, RDMABLK_CTRL_HINT);
+	assert_int_equal(up.trust, RDMABLK_CTRL_UNPROVEN);
 }
 
 static void test_close(void **state)
@@ -553,13 +553,13 @@ static void test_close(void **state)
 	/* The target may have found PROOF wrong, and have no key. */
 	rdmablk_ctrl_open(&ctrl, our_rx);
 	arrives(&close, sizeof(close));
-	assert_int_equal(up.word, RDMABLK_CTRL_HINT);
+	assert_int_equal(up.trust, RDMABLK_CTRL_UNPROVEN);
 	arrives_sealed(&ev, sizeof(ev));
 	assert_int_equal(up.events, 1);
 	arrives(&close, sizeof(close));
-	assert_int_equal(up.word, RDMABLK_CTRL_NOISE);
+	assert_int_equal(up.trust, RDMABLK_CTRL_UNSEALED);
 	arrives_sealed(&close, sizeof(close));
-	assert_int_equal(up.word, RDMABLK_CTRL_OATH);
+	assert_int_equal(up.trust, RDMABLK_CTRL_TRUSTED);
 	assert_int_equal(up.closes, 3);
 	assert_int_equal(up.fatals, 0);
 }

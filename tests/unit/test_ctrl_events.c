@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Proves that kernel/ctrl_events.c believes a CLOSE as far as it may: only one that is
- * certainly the target's fences the writes of a session and is its word; a hint is the text
+ * certainly the target's fences the writes of a session and may end it; a hint is the text
  * of a login and no more; and what somebody else puts on the queue is a lost connection.
  */
 #include "session_world.h"
@@ -31,7 +31,7 @@ void rdmablk_session_error(struct rdmablk_session *of, u16 reason)
 		s.outage.phase = RDMABLK_PHASE_BROKEN;
 		s.outage.reason = reason;
 		/* The recovery may look at once. */
-		assert_int_equal(s.outage.fenced, s.outage.oath != 0);
+		assert_int_equal(s.outage.fenced, s.outage.trusted != 0);
 	}
 }
 
@@ -82,11 +82,11 @@ static int setup(void **state)
 	return 0;
 }
 
-static void closes(u16 reason, enum rdmablk_ctrl_word word)
+static void closes(u16 reason, enum rdmablk_ctrl_trust trust)
 {
 	const struct rdmablk_wire_close c = { .reason = reason, .retry_after_ms = 70 };
 
-	rdmablk_ctrl_events_ops.closed(&s.ctrl, &c, word);
+	rdmablk_ctrl_events_ops.closed(&s.ctrl, &c, trust);
 	assert_int_equal(breaks, 1);
 	assert_int_equal(fences, 1);
 	assert_int_equal(errors, 1);
@@ -95,59 +95,59 @@ static void closes(u16 reason, enum rdmablk_ctrl_word word)
 static void test_the_targets_word(void **state)
 {
 	(void)state;
-	closes(RDMABLK_R_STOLEN, RDMABLK_CTRL_OATH);
+	closes(RDMABLK_R_STOLEN, RDMABLK_CTRL_TRUSTED);
 	assert_true(s.outage.fenced);
-	assert_int_equal(s.outage.oath, RDMABLK_R_STOLEN);
+	assert_int_equal(s.outage.trusted, RDMABLK_R_STOLEN);
 	assert_int_equal(s.outage.reason, RDMABLK_R_STOLEN);
 	assert_int_equal(s.ctrl.queue.retry_after_ms, 70);
 	/* The adapter may have told of the end first. */
 	setup(state);
 	s.outage.phase = RDMABLK_PHASE_BROKEN;
 	s.outage.reason = RDMABLK_R_CONNECTION;
-	closes(RDMABLK_R_EXPIRED, RDMABLK_CTRL_OATH);
+	closes(RDMABLK_R_EXPIRED, RDMABLK_CTRL_TRUSTED);
 	assert_true(s.outage.fenced);
 	assert_int_equal(s.outage.reason, RDMABLK_R_EXPIRED);
 	setup(state);
 	s.outage.phase = RDMABLK_PHASE_BROKEN;
 	s.outage.reason = RDMABLK_R_IO_TIMEOUT;
-	closes(RDMABLK_R_EXPIRED, RDMABLK_CTRL_OATH);
+	closes(RDMABLK_R_EXPIRED, RDMABLK_CTRL_TRUSTED);
 	assert_int_equal(s.outage.reason, RDMABLK_R_IO_TIMEOUT);
-	assert_int_equal(s.outage.oath, RDMABLK_R_EXPIRED);
+	assert_int_equal(s.outage.trusted, RDMABLK_R_EXPIRED);
 }
 
 /* Promise 1 rests on "fenced": nobody else may say so. */
 static void test_somebody_elses_word(void **state)
 {
 	(void)state;
-	closes(RDMABLK_R_STOLEN, RDMABLK_CTRL_NOISE);
+	closes(RDMABLK_R_STOLEN, RDMABLK_CTRL_UNSEALED);
 	assert_false(s.outage.fenced);
-	assert_int_equal(s.outage.oath, 0);
+	assert_int_equal(s.outage.trusted, 0);
 	assert_int_equal(s.outage.reason, RDMABLK_R_CONNECTION);
 	assert_int_equal(s.ctrl.queue.retry_after_ms, 0);
 	/* In the middle of a login, too */
 	setup(state);
 	s.outage.phase = RDMABLK_PHASE_DOWN;
-	closes(RDMABLK_R_STOLEN, RDMABLK_CTRL_NOISE);
+	closes(RDMABLK_R_STOLEN, RDMABLK_CTRL_UNSEALED);
 	assert_int_equal(s.login.reason, RDMABLK_R_CONNECTION);
-	assert_int_equal(s.login.oath, 0);
+	assert_int_equal(s.login.trusted, 0);
 }
 
 static void test_login(void **state)
 {
 	(void)state;
 	s.outage.phase = RDMABLK_PHASE_DOWN;
-	closes(RDMABLK_R_NO_EXPORT, RDMABLK_CTRL_OATH);
+	closes(RDMABLK_R_NO_EXPORT, RDMABLK_CTRL_TRUSTED);
 	assert_int_equal(s.login.reason, RDMABLK_R_NO_EXPORT);
-	assert_int_equal(s.login.oath, RDMABLK_R_NO_EXPORT);
+	assert_int_equal(s.login.trusted, RDMABLK_R_NO_EXPORT);
 	assert_false(s.outage.fenced);
 	assert_int_equal(s.ctrl.queue.retry_after_ms, 70);
 	/* The text is the same, but it is no reason to give up. */
 	setup(state);
 	s.outage.phase = RDMABLK_PHASE_DOWN;
 	s.login.reason = RDMABLK_R_CONNECTION;
-	closes(RDMABLK_R_AUTH_FAILED, RDMABLK_CTRL_HINT);
+	closes(RDMABLK_R_AUTH_FAILED, RDMABLK_CTRL_UNPROVEN);
 	assert_int_equal(s.login.reason, RDMABLK_R_AUTH_FAILED);
-	assert_int_equal(s.login.oath, 0);
+	assert_int_equal(s.login.trusted, 0);
 	assert_false(s.outage.fenced);
 }
 
@@ -155,9 +155,9 @@ static void test_login(void **state)
 static void test_a_hint_is_no_word(void **state)
 {
 	(void)state;
-	closes(RDMABLK_R_STOLEN, RDMABLK_CTRL_HINT);
+	closes(RDMABLK_R_STOLEN, RDMABLK_CTRL_UNPROVEN);
 	assert_false(s.outage.fenced);
-	assert_int_equal(s.outage.oath, 0);
+	assert_int_equal(s.outage.trusted, 0);
 	assert_int_equal(s.outage.reason, RDMABLK_R_CONNECTION);
 }
 

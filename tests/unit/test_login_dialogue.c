@@ -542,7 +542,7 @@ static void test_no_key(void **state)
 	assert_int_equal(rdmablk_login(session), -EKEYREVOKED);
 	assert_string_equal(session->why, "no key can be used");
 	assert_int_equal(logins, 0);
-	assert_int_equal(session->login.oath, 0);
+	assert_int_equal(session->login.trusted, 0);
 }
 
 static void test_no_algorithm(void **state)
@@ -591,7 +591,7 @@ static void test_bad_messages_with_a_key(void **state)
 		fault.change = c[i].change;
 		assert_int_equal(rdmablk_login(session), c[i].ret);
 		assert_int_equal(session->login.reason, c[i].reason);
-		assert_int_equal(session->login.oath, 0);
+		assert_int_equal(session->login.trusted, 0);
 		assert_int_equal(seen.closed, c[i].reason);
 		assert_false(seen.was_live);
 		nothing_stays(c[i].at == RDMABLK_MSG_CHALLENGE ? 0 : 2);
@@ -605,11 +605,11 @@ static void test_bad_messages_with_a_key(void **state)
 	fault.times = 1;
 	fault.change = other_epoch;
 	assert_int_equal(again(), -ENODATA);
-	assert_int_equal(session->login.oath, RDMABLK_R_DATA_LOST);
+	assert_int_equal(session->login.trusted, RDMABLK_R_DATA_LOST);
 	assert_true(session->outage.fenced);
 	/* And the next attempt begins without it. */
 	assert_int_equal(again(), 0);
-	assert_int_equal(session->login.oath, 0);
+	assert_int_equal(session->login.trusted, 0);
 }
 
 /* A target that fences says so after PROOF: each attempt has keys of its own. */
@@ -649,7 +649,7 @@ static void test_each_failure_of_the_crypto_layer(void **state)
 			break;
 		assert_int_equal(ret, -ENOMEM);
 		assert_string_equal(session->why, "cannot compute a key");
-		assert_int_equal(session->login.oath, 0);
+		assert_int_equal(session->login.trusted, 0);
 		nothing_stays(crypt_world.secrets);
 		failures++;
 	} while (failures < 100);

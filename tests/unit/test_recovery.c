@@ -325,7 +325,7 @@ static void test_final_refusal(void **state)
 static void test_only_an_oath_is_final(void **state)
 {
 	static const struct {
-		u16 refusal, oath;
+		u16 refusal, trusted;
 		bool final;
 	} c[] = {
 		{ RDMABLK_R_STOLEN, 0, false },
@@ -345,18 +345,18 @@ static void test_only_an_oath_is_final(void **state)
 		s.login.version = 2;
 		outage();
 		target.refusal = c[i].refusal;
-		target.oath = c[i].oath;
+		target.trusted = c[i].trusted;
 		unit_run(&s.recovery_work);
 		assert_int_equal(s.outage.phase, c[i].final ? RDMABLK_PHASE_LOST :
 							      RDMABLK_PHASE_DOWN);
-		assert_int_equal(s.outage.reason, c[i].final ? c[i].oath :
+		assert_int_equal(s.outage.reason, c[i].final ? c[i].trusted :
 							       RDMABLK_R_CONNECTION);
 		assert_int_equal(unit_due(&s.recovery_work) > 0, !c[i].final);
 		/* The same for the end of a session */
 		setup(state);
 		s.login.version = 2;
 		target.login = -ENETUNREACH;
-		s.outage.oath = c[i].oath;
+		s.outage.trusted = c[i].trusted;
 		breaks(c[i].refusal);
 		assert_int_equal(s.outage.phase, c[i].final ? RDMABLK_PHASE_LOST :
 							      RDMABLK_PHASE_DOWN);
@@ -392,7 +392,7 @@ static void test_hopeless(void **state)
 	breaks(RDMABLK_R_STOLEN);
 	assert_int_equal(s.outage.phase, RDMABLK_PHASE_LOST);
 	assert_int_equal(target.logins, 0);
-	/* With the target's word the writes need not be held. */
+	/* After a CLOSE that is sealed the writes need not be held. */
 	assert_int_equal(target.logouts, 1);
 	assert_int_equal(target.logout_flags, 0);
 	assert_true(s.outage.fenced);

@@ -538,7 +538,7 @@ static void test_go_live(void **state)
 	s->outage.fenced = true;
 	s->accept_loss = true;
 	s->outage.reason = RDMABLK_R_CONNECTION;
-	s->outage.oath = RDMABLK_R_STOLEN;
+	s->outage.trusted = RDMABLK_R_STOLEN;
 	s->path.failing = true;
 	s->path.failing_fast = true;
 	s->path.holding = true;
@@ -554,7 +554,7 @@ static void test_go_live(void **state)
 	assert_int_equal(drained, RDMABLK_R_SHUTDOWN);
 	assert_int_equal(s->live_at, jiffies);
 	assert_int_equal(s->outage.reason, 0);
-	assert_int_equal(s->outage.oath, 0);
+	assert_int_equal(s->outage.trusted, 0);
 	assert_true(s->resume);
 	assert_false(s->accept_loss);
 	assert_int_equal(told_state, RDMABLK_DEV_LIVE);
