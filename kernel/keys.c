@@ -59,12 +59,13 @@ int rdmablk_keys_start(void)
 /**
  * rdmablk_keys_stop() - give the module's keyring back, when no session is left
  *
- * A process may have linked the keyring. Revoked, it is empty, and not found any more when
- * the module is loaded again.
+ * A process may have linked the keyring. Revoked, it is empty. Invalidated, it soon leaves
+ * all keyrings and /proc/keys, where the tool searches for the keyring of the next load.
  */
 void rdmablk_keys_stop(void)
 {
 	key_revoke(rdmablk_keys_ring);
+	key_invalidate(rdmablk_keys_ring);
 	key_put(rdmablk_keys_ring);
 }
 

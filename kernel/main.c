@@ -19,6 +19,7 @@
 #include <rdma/ib_verbs.h>
 #include "keys.h"
 #include "lifecycle.h"
+#include "log.h"
 #include "netlink.h"
 #include "param.h"
 #include "power.h"
@@ -104,7 +105,36 @@ static void rdmablk_login_work(struct work_struct *work)
 	complete(&s->login_done);
 }
 
-static int rdmablk_init_session(const struct rdmablk_options *opt)
+/*
+ * The key with the name of the address, else the one for all targets. Where neither is loaded
+ * the disk logs in without a key, and a target that demands one refuses it.
+ */
+static int rdmablk_init_key(struct rdmablk_session *s, const char *addr)
+{
+	const char *const names[] = { addr, "default" };
+	const char *why;
+	struct key *key;
+	int i, ret;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		/* No key has the name of an IPv6 address. */
+		if (rdmablk_param_check_key(names[i], &why))
+			continue;
+		key = rdmablk_keys_find(names[i]);
+		if (!IS_ERR(key)) {
+			rdmablk_keys_give(s, names[i], key);
+			return 0;
+		}
+		if (PTR_ERR(key) != -ENOKEY) {
+			ret = PTR_ERR(key);
+			rdmablk_err(s, "connect failed: %s (%d)\n", rdmablk_keys_text(ret), ret);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+static int rdmablk_init_session(const struct rdmablk_options *opt, const char *addr)
 {
 	struct rdmablk_session *s;
 	const char *why;
@@ -115,7 +145,7 @@ static int rdmablk_init_session(const struct rdmablk_options *opt)
 		return PTR_ERR(s);
 	}
 	INIT_WORK(&s->login_work, rdmablk_login_work);
-	return 0;
+	return rdmablk_init_key(s, addr);
 }
 
 static int rdmablk_init_sessions(void)
@@ -132,7 +162,7 @@ static int rdmablk_init_sessions(void)
 	while ((ret = rdmablk_param_next(&cursor, &spec, &why)) > 0) {
 		ret = rdmablk_init_options(&spec, &opt);
 		if (!ret)
-			ret = rdmablk_init_session(&opt);
+			ret = rdmablk_init_session(&opt, spec.addr);
 		if (ret)
 			return ret;
 	}

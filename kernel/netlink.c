@@ -16,6 +16,7 @@
 #include <linux/blkdev.h>
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/key.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/netlink.h>
@@ -25,10 +26,12 @@
 #include <net/genetlink.h>
 #include "compat.h"
 #include "io_tmo.h"
+#include "keys.h"
 #include "lifecycle.h"
 #include "netlink.h"
 #include "netlink_ops.h"
 #include "param.h"
+#include "reauth.h"
 #include "recovery.h"
 #include "registry.h"
 #include "session.h"
@@ -78,10 +81,12 @@ static int rdmablk_nl_put_addr(struct sk_buff *msg, int nr,
 		       sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in), ss);
 }
 
-static int rdmablk_nl_put_options(struct sk_buff *msg, const struct rdmablk_session *s)
+static int rdmablk_nl_put_options(struct sk_buff *msg, struct rdmablk_session *s)
 {
 	const struct rdmablk_options *opt = &s->opt;
+	char key[RDMABLK_KEY_NAME_LEN];
 
+	rdmablk_keys_name(s, key);
 	return rdmablk_nl_put_addr(msg, RDMABLK_ATTR_TARGET, &opt->target) ||
 	       nla_put_string(msg, RDMABLK_ATTR_EXPORT, opt->export_name) ||
 	       nla_put(msg, RDMABLK_ATTR_HOST_ID, RDMABLK_ID_LEN, opt->host_id) ||
@@ -95,9 +100,11 @@ static int rdmablk_nl_put_options(struct sk_buff *msg, const struct rdmablk_sess
 	       nla_put_u32(msg, RDMABLK_ATTR_KEEP_ALIVE_ASKED,
 			   READ_ONCE(opt->keep_alive_tmo)) ||
 	       nla_put_u32(msg, RDMABLK_ATTR_ON_DATA_LOSS, READ_ONCE(opt->on_data_loss)) ||
+	       nla_put_s32(msg, RDMABLK_ATTR_REAUTH_TMO, READ_ONCE(opt->reauth_tmo)) ||
 	       nla_put_u8(msg, RDMABLK_ATTR_ACK_TIMEOUT, READ_ONCE(s->ack_timeout)) ||
 	       nla_put_s32(msg, RDMABLK_ATTR_TOS, opt->route.tos) ||
 	       (opt->ordered && nla_put_flag(msg, RDMABLK_ATTR_ORDERED)) ||
+	       (key[0] && nla_put_string(msg, RDMABLK_ATTR_KEY, key)) ||
 	       (opt->source.ss_family != AF_UNSPEC &&
 		rdmablk_nl_put_addr(msg, RDMABLK_ATTR_SOURCE, &opt->source));
 }
@@ -131,6 +138,8 @@ static int rdmablk_nl_put_agreed(struct sk_buff *msg, struct rdmablk_session *s)
 	       nla_put_u32(msg, RDMABLK_ATTR_IBPORT, a.port) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_SESSION_ID, g->session_id) ||
 	       nla_put_string(msg, RDMABLK_ATTR_TARGET_NAME, g->target_name) ||
+	       nla_put_u32(msg, RDMABLK_ATTR_AUTH,
+			   a.proven ? RDMABLK_AUTH_PSK : RDMABLK_AUTH_NONE) ||
 	       (g->flags & RDMABLK_GRANT_READ_ONLY &&
 		nla_put_flag(msg, RDMABLK_ATTR_READ_ONLY)) ||
 	       (g->flags & RDMABLK_GRANT_CACHE &&
@@ -362,6 +371,8 @@ static int rdmablk_nl_changeable(struct genl_info *info, struct rdmablk_options 
 	WRITE_ONCE(opt->fast_io_fail_tmo, fast);
 	WRITE_ONCE(opt->dev_loss_tmo, loss);
 	WRITE_ONCE(opt->io_tmo, rdmablk_nl_s32(info, RDMABLK_ATTR_IO_TMO, opt->io_tmo));
+	WRITE_ONCE(opt->reauth_tmo, rdmablk_nl_s32(info, RDMABLK_ATTR_REAUTH_TMO,
+						   opt->reauth_tmo));
 	WRITE_ONCE(opt->on_data_loss, rdmablk_nl_u32(info, RDMABLK_ATTR_ON_DATA_LOSS,
 						     opt->on_data_loss));
 	return 0;
@@ -417,6 +428,26 @@ static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *op
 		return -EINVAL;
 	}
 	return rdmablk_nl_changeable(info, opt);
+}
+
+/* Return: key with a reference; NULL when the command names none; or an ERR_PTR. */
+static struct key *rdmablk_nl_key(struct genl_info *info, char *name)
+{
+	struct nlattr *attr = info->attrs[RDMABLK_ATTR_KEY];
+	struct key *key;
+	const char *why;
+
+	if (!attr)
+		return NULL;
+	nla_strscpy(name, attr, RDMABLK_KEY_NAME_LEN);
+	if (rdmablk_param_check_key(name, &why)) {
+		rdmablk_nl_text(info->extack, why);
+		return ERR_PTR(-EINVAL);
+	}
+	key = rdmablk_keys_find(name);
+	if (IS_ERR(key))
+		rdmablk_nl_text(info->extack, rdmablk_keys_text(PTR_ERR(key)));
+	return key;
 }
 
 static struct rdmablk_session *rdmablk_nl_session(struct genl_info *info)
@@ -540,6 +571,7 @@ static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
 	struct rdmablk_nl_job *job;
 	struct rdmablk_session *s;
 	const char *why;
+	struct key *key;
 	int ret;
 
 	if (!rdmablk_nl_is_ready(info->extack))
@@ -547,11 +579,17 @@ static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
 	ret = rdmablk_nl_options(info, &opt);
 	if (ret)
 		return ret;
+	key = rdmablk_nl_key(info, opt.key_name);
+	if (IS_ERR(key))
+		return PTR_ERR(key);
 	s = rdmablk_lifecycle_create(&opt, info->snd_portid, &why);
 	if (IS_ERR(s)) {
 		rdmablk_nl_text(info->extack, why);
+		key_put(key);
 		return PTR_ERR(s);
 	}
+	if (key)
+		rdmablk_keys_give(s, opt.key_name, key);
 	job = rdmablk_nl_job_create(info, RDMABLK_CMD_CONNECT, s, rdmablk_nl_connect_work);
 	if (!job) {
 		rdmablk_nl_text(info->extack, rdmablk_nl_no_job);
@@ -627,18 +665,28 @@ static int rdmablk_nl_change(struct genl_info *info, struct rdmablk_session *s)
 {
 	struct nlattr *timed = info->attrs[RDMABLK_ATTR_TIMED];
 	struct rdmablk_timing *t = &s->path.timing;
+	char name[RDMABLK_KEY_NAME_LEN];
 	bool was = READ_ONCE(t->on);
+	struct key *key;
 	int ret = 0;
 
+	key = rdmablk_nl_key(info, name);
+	if (IS_ERR(key))
+		return PTR_ERR(key);
 	if (timed)
 		ret = rdmablk_stats_timing_set(t, nla_get_u8(timed));
 	if (ret) {
 		rdmablk_nl_text(info->extack, "out of memory");
+		key_put(key);
 		return ret;
 	}
 	ret = rdmablk_nl_changeable(info, &s->opt);
 	if (ret && timed)
 		rdmablk_stats_timing_set(t, was);
+	if (!ret && key)
+		rdmablk_keys_give(s, name, key);
+	else
+		key_put(key);
 	return ret;
 }
 
@@ -654,6 +702,9 @@ static int rdmablk_nl_set(struct sk_buff *skb, struct genl_info *info)
 		rdmablk_recovery_changed(s);
 	if (!ret && info->attrs[RDMABLK_ATTR_IO_TMO])
 		rdmablk_io_tmo_changed(s);
+	/* Which also sets the clock for the next proof. */
+	if (!ret && (info->attrs[RDMABLK_ATTR_KEY] || info->attrs[RDMABLK_ATTR_REAUTH_TMO]))
+		rdmablk_reauth_now(s);
 	rdmablk_session_put(s);
 	return ret;
 }

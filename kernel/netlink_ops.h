@@ -30,6 +30,11 @@ static struct netlink_range_validation_signed rdmablk_nl_tos_range = {
 	.max = 255,
 };
 
+static struct netlink_range_validation_signed rdmablk_nl_reauth_tmo_range = {
+	.min = -1,
+	.max = 604800,
+};
+
 static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] = {
 	[RDMABLK_ATTR_TARGET] = NLA_POLICY_MIN_LEN(16),
 	[RDMABLK_ATTR_EXPORT] = { .type = NLA_NUL_STRING, .len = 63 },
@@ -53,6 +58,9 @@ static const struct nla_policy rdmablk_nl_connect_policy[RDMABLK_ATTR_MAX + 1] =
 		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_io_tmo_range),
 	[RDMABLK_ATTR_TOS] = NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_tos_range),
 	[RDMABLK_ATTR_ORDERED] = { .type = NLA_FLAG },
+	[RDMABLK_ATTR_KEY] = { .type = NLA_NUL_STRING, .len = 63 },
+	[RDMABLK_ATTR_REAUTH_TMO] =
+		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_reauth_tmo_range),
 };
 
 static const struct nla_policy rdmablk_nl_disconnect_policy[RDMABLK_ATTR_MAX + 1] = {
@@ -76,6 +84,9 @@ static const struct nla_policy rdmablk_nl_set_policy[RDMABLK_ATTR_MAX + 1] = {
 	[RDMABLK_ATTR_TIMED] = NLA_POLICY_MAX(NLA_U8, 1),
 	[RDMABLK_ATTR_IO_TMO] =
 		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_io_tmo_range),
+	[RDMABLK_ATTR_KEY] = { .type = NLA_NUL_STRING, .len = 63 },
+	[RDMABLK_ATTR_REAUTH_TMO] =
+		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &rdmablk_nl_reauth_tmo_range),
 };
 
 static const struct nla_policy rdmablk_nl_reconnect_policy[RDMABLK_ATTR_MAX + 1] = {

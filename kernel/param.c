@@ -45,6 +45,35 @@ int rdmablk_param_check_name(const char *name, const char **why)
 	return rdmablk_param_name_len(name, strlen(name), why);
 }
 
+static bool rdmablk_param_is_alnum(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/**
+ * rdmablk_param_check_key() - check the name of a key
+ * @name: NUL-terminated
+ * @why: set to a text on error
+ *
+ * Return: 0; -EINVAL unless @name has 1 to 63 letters, digits, dots, dashes and underscores,
+ * and does not begin with a dot or a dash.
+ */
+int rdmablk_param_check_key(const char *name, const char **why)
+{
+	size_t i;
+
+	if (!*name || strlen(name) >= RDMABLK_KEY_NAME_LEN)
+		return rdmablk_param_bad(why, "the name of a key has 1 to 63 characters");
+	if (*name == '.' || *name == '-')
+		return rdmablk_param_bad(why, "the name of a key begins with a dot or a dash");
+	for (i = 0; name[i]; i++) {
+		if (!rdmablk_param_is_alnum(name[i]) && name[i] != '.' && name[i] != '_' &&
+		    name[i] != '-')
+			return rdmablk_param_bad(why, "bad character in the name of a key");
+	}
+	return 0;
+}
+
 static int rdmablk_param_port(const char *text, size_t len, u16 *port, const char **why)
 {
 	unsigned int value = 0;

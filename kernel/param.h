@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The strings that name a disk: connect= of the module, and export names.
+ * The strings that name a disk: connect= of the module, export names, and names of keys.
  */
 #ifndef RDMABLK_PARAM_H
 #define RDMABLK_PARAM_H
 
 #include <linux/types.h>
+#include "uapi/rdmablk_netlink.h"
 #include "uapi/rdmablk_proto.h"
 
 #define RDMABLK_ADDR_LEN	64	/* a numeric address with scope and NUL */
@@ -25,5 +26,6 @@ struct rdmablk_param_spec {
 int rdmablk_param_next(const char **cursor, struct rdmablk_param_spec *spec,
 		       const char **why);
 int rdmablk_param_check_name(const char *name, const char **why);
+int rdmablk_param_check_key(const char *name, const char **why);
 
 #endif /* RDMABLK_PARAM_H */

@@ -7,6 +7,7 @@
 #include <linux/blkdev.h>
 #include <linux/device.h>
 #include <linux/sysfs.h>
+#include "keys.h"
 #include "session.h"
 #include "sysfs.h"
 
@@ -30,6 +31,7 @@ RDMABLK_ATTR(export, "%s", s->opt.export_name);
 RDMABLK_ATTR(uuid, "%pUb", a.grant.uuid);
 RDMABLK_ATTR(epoch, "%pUb", a.grant.epoch);
 RDMABLK_ATTR(session_id, "%016llx", a.grant.session_id);
+RDMABLK_ATTR(auth, "%s", a.proven ? "psk" : "none");
 RDMABLK_ATTR(queues, "%u", a.nr_hwqs);
 RDMABLK_ATTR(poll_queues, "%u", a.nr_polled);
 RDMABLK_ATTR(queue_depth, "%u", a.grant.queue_depth);
@@ -42,6 +44,7 @@ RDMABLK_ATTR(reconnect_delay, "%u", READ_ONCE(s->opt.reconnect_delay));
 RDMABLK_ATTR(fast_io_fail_tmo, "%d", READ_ONCE(s->opt.fast_io_fail_tmo));
 RDMABLK_ATTR(dev_loss_tmo, "%d", READ_ONCE(s->opt.dev_loss_tmo));
 RDMABLK_ATTR(io_tmo, "%d", READ_ONCE(s->opt.io_tmo));
+RDMABLK_ATTR(reauth_tmo, "%d", READ_ONCE(s->opt.reauth_tmo));
 RDMABLK_ATTR(keep_alive_asked, "%u", READ_ONCE(s->opt.keep_alive_tmo));
 RDMABLK_ATTR(on_data_loss, "%s", READ_ONCE(s->opt.on_data_loss) ==
 	     RDMABLK_DATA_LOSS_CONTINUE ? "continue" : "fail");
@@ -52,6 +55,15 @@ RDMABLK_ATTR(held, "%llu", READ_ONCE(s->held));
 RDMABLK_ATTR(last_error, "%s", READ_ONCE(s->why) ?: "");
 RDMABLK_ATTR(serial, "%pUb", a.grant.uuid);
 RDMABLK_ATTR(wwid, "uuid.%pUb", a.grant.uuid);
+
+static ssize_t key_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	char name[RDMABLK_KEY_NAME_LEN];
+
+	rdmablk_keys_name(dev_to_disk(dev)->private_data, name);
+	return sysfs_emit(buf, "%s\n", name);
+}
+static DEVICE_ATTR_RO(key);
 
 static ssize_t model_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -68,6 +80,8 @@ static struct attribute *rdmablk_disk_attrs[] = {
 	&dev_attr_uuid.attr,
 	&dev_attr_epoch.attr,
 	&dev_attr_session_id.attr,
+	&dev_attr_auth.attr,
+	&dev_attr_key.attr,
 	&dev_attr_queues.attr,
 	&dev_attr_poll_queues.attr,
 	&dev_attr_queue_depth.attr,
@@ -80,6 +94,7 @@ static struct attribute *rdmablk_disk_attrs[] = {
 	&dev_attr_fast_io_fail_tmo.attr,
 	&dev_attr_dev_loss_tmo.attr,
 	&dev_attr_io_tmo.attr,
+	&dev_attr_reauth_tmo.attr,
 	&dev_attr_keep_alive_asked.attr,
 	&dev_attr_on_data_loss.attr,
 	&dev_attr_io_failing.attr,

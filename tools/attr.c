@@ -88,6 +88,9 @@ const struct attr_info attr_table[RDMABLK_ATTR_MAX + 1] = {
 	INFO(KEEP_ALIVE_ASKED, "keep_alive_asked", "KEEP-ALIVE-ASKED", U32, "s"),
 	INFO(TOS, "tos", "TOS", TMO, NULL),
 	INFO(ORDERED, "ordered", "ORDERED", FLAG, NULL),
+	INFO(KEY, "key", "KEY", STRING, NULL),
+	INFO(AUTH, "auth", "AUTH", AUTH, NULL),
+	INFO(REAUTH_TMO, "reauth_tmo", "REAUTH-TMO", TMO, "s"),
 };
 
 /**

@@ -22,6 +22,7 @@
  * @ATTR_STATE: u32, enum rdmablk_dev_state
  * @ATTR_REASON: u32, enum rdmablk_reason
  * @ATTR_LOSS: u32, enum rdmablk_on_data_loss
+ * @ATTR_AUTH: u32, RDMABLK_AUTH_*
  */
 enum attr_kind {
 	ATTR_NONE,
@@ -38,6 +39,7 @@ enum attr_kind {
 	ATTR_STATE,
 	ATTR_REASON,
 	ATTR_LOSS,
+	ATTR_AUTH,
 };
 
 /**

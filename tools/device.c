@@ -71,6 +71,15 @@ static const char *loss_text(__u64 number)
 	}
 }
 
+static const char *auth_text(__u64 number)
+{
+	switch (number) {
+	case RDMABLK_AUTH_NONE:	return "none";
+	case RDMABLK_AUTH_PSK:	return "psk";
+	default:		return "unknown";
+	}
+}
+
 static void format_number(enum attr_kind kind, struct value *value)
 {
 	size_t size = sizeof(value->text);
@@ -83,6 +92,8 @@ static void format_number(enum attr_kind kind, struct value *value)
 			 value->number ? rdmablk_reason_text(value->number) : "");
 	else if (kind == ATTR_LOSS)
 		snprintf(value->text, size, "%s", loss_text(value->number));
+	else if (kind == ATTR_AUTH)
+		snprintf(value->text, size, "%s", auth_text(value->number));
 	else if (kind == ATTR_ID64)
 		snprintf(value->text, size, "%016llx", value->number);
 	else if (kind == ATTR_TMO && (__s64)value->number < 0)
@@ -100,7 +111,7 @@ static int decode_number(const struct nlattr *attr, enum attr_kind kind,
 	static const size_t sizes[] = {
 		[ATTR_U8] = 1, [ATTR_BOOL] = 1, [ATTR_U32] = 4, [ATTR_TMO] = 4, [ATTR_U64] = 8,
 		[ATTR_ID64] = 8, [ATTR_STATE] = 4, [ATTR_REASON] = 4,
-		[ATTR_LOSS] = 4,
+		[ATTR_LOSS] = 4, [ATTR_AUTH] = 4,
 	};
 	const void *payload = mnl_attr_get_payload(attr);
 	size_t len = mnl_attr_get_payload_len(attr);

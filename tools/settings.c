@@ -34,6 +34,7 @@ static const struct number_info {
 	NUMBER(FAST_IO_FAIL_TMO, "fast-io-fail-tmo", " seconds, or off", 0, 86400),
 	NUMBER(DEV_LOSS_TMO, "dev-loss-tmo", " seconds, or off", 0, 1000000),
 	NUMBER(IO_TMO, "io-tmo", " seconds, or off", 0, 86400),
+	NUMBER(REAUTH_TMO, "reauth-tmo", " seconds, or off", 0, 604800),
 	NUMBER(ACK_TIMEOUT, "ack-timeout", "", 0, 22),
 	NUMBER(TOS, "tos", ", or off", 0, 255),
 #undef NUMBER

@@ -27,6 +27,7 @@ enum setting {
 	SETTING_ID_FAST_IO_FAIL_TMO,
 	SETTING_ID_DEV_LOSS_TMO,
 	SETTING_ID_IO_TMO,
+	SETTING_ID_REAUTH_TMO,
 	SETTING_ID_ACK_TIMEOUT,
 	SETTING_ID_TOS,
 	SETTING_ID_ON_DATA_LOSS,
@@ -52,6 +53,15 @@ enum setting {
 #define SETTING_OPTION_ON_DATA_LOSS \
 	{ "on-data-loss", 0, SETTING_ID_ON_DATA_LOSS, "DO", \
 	  "when the store has lost its contents: fail or continue (fail)" }
+
+#define SETTING_OPTION_REAUTH_TMO \
+	{ "reauth-tmo", 0, SETTING_ID_REAUTH_TMO, "S", \
+	  "seconds between two proofs of the key, 0 to 604800, or off (3600)" }
+
+/* The key is a setting, too, but no number: those who take it keep it. */
+#define SETTING_OPTION_KEY(id) \
+	{ "key", 0, id, "NAME", \
+	  "key to log in with, see 'rdmablk key' (none)" }
 
 /**
  * struct settings - numbers for the module

@@ -32,11 +32,12 @@
  *	protocol. EPROTONOSUPPORT: no common version. EOPNOTSUPP: iWARP device. EXDEV: the
  *	route moved to another RDMA device. ECONNRESET, ECONNABORTED: the connection broke.
  *	ENOSPC: a limit of the target. EFBIG: the export is too large for its granule.
- *	EACCES: authentication. EIO: the target has an internal error. ENOMEM. ECANCELED: the
- *	connect was given up.
+ *	EACCES: authentication, or no right to use the key. ENOKEY, EKEYREVOKED, EKEYEXPIRED:
+ *	no such key, or it has ended. EIO: the target has an internal error. ENOMEM.
+ *	ECANCELED: the connect was given up.
  *	request: TARGET EXPORT SOURCE READ_ONLY STEAL QUEUES POLL_QUEUES QUEUE_DEPTH
  *		KEEP_ALIVE_TMO CONNECT_TMO RECONNECT_DELAY FAST_IO_FAIL_TMO DEV_LOSS_TMO
- *		ON_DATA_LOSS ACK_TIMEOUT HOST_ID IO_TMO TOS ORDERED
+ *		ON_DATA_LOSS ACK_TIMEOUT HOST_ID IO_TMO TOS ORDERED KEY REAUTH_TMO
  *	reply: INDEX NAME ERROR TEXT
  *
  * RDMABLK_CMD_DISCONNECT (do)
@@ -59,7 +60,7 @@
  *		DEV_LOSS_TMO ON_DATA_LOSS IO_FAILING RECONNECTS ATTEMPTS HELD LAST_ERROR FLUSHES
  *		DISCARDS DISCARD_BYTES WRITE_CACHE STAGED UNFLUSHED POLL_QUEUES TIMED IN_FLIGHT BUSY
  *		REQUEUES FENCES RETRY_ERRORS RNR_ERRORS REMOTE_ERRORS OTHER_ERRORS IO_TMO
- *		KEEP_ALIVE_ASKED TOS ORDERED
+ *		KEEP_ALIVE_ASKED TOS ORDERED KEY AUTH REAUTH_TMO
  *
  * RDMABLK_CMD_EVENT (multicast group "events")
  *	A device changed its state, or its I/O began to fail.
@@ -68,11 +69,13 @@
  * RDMABLK_CMD_SET (do)
  *	Changes options of a device in use. Index is required. The options count at once,
  *	also for the present outage; KEEP_ALIVE_TMO is agreed with the target at the next
- *	login.
- *	ENODEV: no such device. EINVAL: FAST_IO_FAIL_TMO is not shorter than DEV_LOSS_TMO.
- *	ERANGE: an attribute is out of its range. ENOMEM.
+ *	login. With a key or REAUTH_TMO a connection that was made with a key proves it again
+ *	now; any other takes the key at the next login.
+ *	ENODEV: no such device. EINVAL: FAST_IO_FAIL_TMO is not shorter than DEV_LOSS_TMO, or
+ *	the key is wrong. ENOKEY, EKEYREVOKED, EKEYEXPIRED: no such key, or it has ended.
+ *	EACCES: no right to use the key. ERANGE: an attribute is out of its range. ENOMEM.
  *	request: INDEX KEEP_ALIVE_TMO RECONNECT_DELAY FAST_IO_FAIL_TMO DEV_LOSS_TMO
- *		ON_DATA_LOSS TIMED IO_TMO
+ *		ON_DATA_LOSS TIMED IO_TMO KEY REAUTH_TMO
  *
  * RDMABLK_CMD_RECONNECT (do)
  *	Ends the connection of a live device and connects again; during an outage, tries at
@@ -242,6 +245,16 @@ enum rdmablk_cmd {
  * @RDMABLK_ATTR_ORDERED: flag; each RDMA WRITE is followed by a READ of its last bytes
  *	on the same queue pair, for targets whose adapter lets a READ overtake a WRITE of
  *	another queue pair
+ * @RDMABLK_ATTR_KEY: string, name of the key to log in with, 1 to 63 letters, digits,
+ *	dots, dashes and underscores, beginning with a letter, a digit or an underscore: a
+ *	key of type logon whose description is "rdmablk:" and the name, in a keyring of the
+ *	task that sends the command, or in .rdmablk, the keyring of the module. Without a key
+ *	nobody proves anything.
+ * @RDMABLK_ATTR_AUTH: u32, how the two sides of the last login have proved who they
+ *	are, RDMABLK_AUTH_* of rdmablk_proto.h
+ * @RDMABLK_ATTR_REAUTH_TMO: s32, seconds between two proofs of the key on a connection,
+ *	0 to 604800; 0 or -1: none but that of the login, and those that the target asks for;
+ *	default 3600
  */
 enum rdmablk_attr {
 	RDMABLK_ATTR_UNSPEC,
@@ -323,6 +336,9 @@ enum rdmablk_attr {
 	RDMABLK_ATTR_KEEP_ALIVE_ASKED,
 	RDMABLK_ATTR_TOS,
 	RDMABLK_ATTR_ORDERED,
+	RDMABLK_ATTR_KEY,
+	RDMABLK_ATTR_AUTH,
+	RDMABLK_ATTR_REAUTH_TMO,
 
 	/* private: */
 	__RDMABLK_ATTR_MAX,

@@ -206,6 +206,8 @@ MUTANTS = [
     ("the module goes on without a keyring", "test_keys", KEYS,
      "\tif (IS_ERR(ring))\n\t\treturn PTR_ERR(ring);\n", ""),
     ("keys outlive the module", "test_keys", KEYS, "\tkey_revoke(rdmablk_keys_ring);\n", ""),
+    ("the tool finds the keyring of a module that is gone", "test_keys", KEYS,
+     "\tkey_invalidate(rdmablk_keys_ring);\n", ""),
     ("the keyring outlives the module", "test_keys", KEYS,
      "\tkey_put(rdmablk_keys_ring);\n", ""),
     ("a key that has ended is used", "test_keys", KEYS,

@@ -28,7 +28,7 @@ struct entry {
 struct ring {
 	struct key key;
 	struct entry *link[LINKS];
-	bool revoked, no_room;
+	bool revoked, invalid, no_room;
 };
 
 struct key_type key_type_logon;
@@ -187,6 +187,13 @@ void key_revoke(struct key *key)
 			unlink_key(&module_ring, module_ring.link[i]);
 }
 
+void key_invalidate(struct key *key)
+{
+	assert_ptr_equal(key, &module_ring.key);
+	assert_int_equal(key->usage, 1);
+	module_ring.invalid = true;
+}
+
 void key_put(struct key *key)
 {
 	if (!key)
@@ -218,7 +225,7 @@ static int teardown(void **state)
 		if (task_ring.link[i])
 			unlink_key(&task_ring, task_ring.link[i]);
 	rdmablk_keys_stop();
-	assert_true(module_ring.revoked);
+	assert_true(module_ring.revoked && module_ring.invalid);
 	assert_int_equal(module_ring.key.usage, 0);
 	for (int i = 0; i < KEYS; i++)
 		assert_in_range(keys[i].key.usage, 0, 1);

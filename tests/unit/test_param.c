@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/param.c takes connect= strings of the documented form, and says
- * of each other one what is wrong with it.
+ * Proves that kernel/param.c takes connect= strings and names of keys of the documented form,
+ * and says of each other one what is wrong with it.
  */
 #include <linux/kernel.h>
 
@@ -252,6 +252,38 @@ static void test_names(void **state)
 	}
 }
 
+static void test_names_of_keys(void **state)
+{
+	char name[RDMABLK_KEY_NAME_LEN + 1] = "";
+	const char *why;
+
+	(void)state;
+	assert_int_equal(rdmablk_param_check_key("", &why), -EINVAL);
+	assert_string_equal(why, "the name of a key has 1 to 63 characters");
+	for (size_t len = 1; len < sizeof(name); len++) {
+		name[len - 1] = '_';
+		why = NULL;
+		assert_int_equal(rdmablk_param_check_key(name, &why),
+				 len < RDMABLK_KEY_NAME_LEN ? 0 : -EINVAL);
+	}
+	assert_string_equal(why, "the name of a key has 1 to 63 characters");
+	for (int c = 1; c < 256; c++) {
+		char first[] = { (char)c, 'a', 0 }, last[] = { 'a', (char)c, 0 };
+		bool word = strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+				   "abcdefghijklmnopqrstuvwxyz", c);
+		bool ok = word || c == '.' || c == '-';
+
+		assert_int_equal(rdmablk_param_check_key(first, &why), word ? 0 : -EINVAL);
+		if (!word)
+			assert_string_equal(why, ok ?
+					    "the name of a key begins with a dot or a dash" :
+					    "bad character in the name of a key");
+		assert_int_equal(rdmablk_param_check_key(last, &why), ok ? 0 : -EINVAL);
+		if (!ok)
+			assert_string_equal(why, "bad character in the name of a key");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +295,7 @@ int main(void)
 		cmocka_unit_test(test_all_short_strings),
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_names_of_keys),
 	};
 
 	return cmocka_run_group_tests_name("param", tests, NULL, NULL);

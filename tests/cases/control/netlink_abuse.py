@@ -32,6 +32,10 @@ def refused(host):
     for name in (b"", b"\0", b"disk0", b"a b\0", b"a/b\0", b"a,b\0", b"\x7f\0",
                  b"\xc3\xa4\0", b"x" * 64 + b"\0", b"x" * 3000 + b"\0"):
         yield ("ERANGE", "EINVAL"), nl.CONNECT, target + nl.attr(nl.EXPORT, name)
+    for name in (b"", b"\0", b"web1", b".web\0", b"-web\0", b"we b\0", b"we/b\0", b"\xc3\xa4\0",
+                 b"x" * 64 + b"\0", b"x" * 3000 + b"\0"):
+        yield ("ERANGE", "EINVAL"), nl.CONNECT, good + nl.attr(nl.KEY, name)
+    yield "ENOKEY", nl.CONNECT, good + nl.string(nl.KEY, "web1")
     for kind, values in ((nl.QUEUES, (0, 257, 0xffffffff)),
                          (nl.POLL_QUEUES, (129, 0xffffffff)),
                          (nl.QUEUE_DEPTH, (0, 1025, 0xffffffff)),
@@ -41,6 +45,7 @@ def refused(host):
                          (nl.FAST_IO_FAIL_TMO, (-2, 86401, 0x7fffffff)),
                          (nl.DEV_LOSS_TMO, (-2, 1000001, 0x7fffffff)),
                          (nl.IO_TMO, (-2, 86401, 0x7fffffff)),
+                         (nl.REAUTH_TMO, (-2, 604801, 0x7fffffff)),
                          (nl.ON_DATA_LOSS, (2, 0xffffffff))):
         for value in values:
             yield "ERANGE", nl.CONNECT, good + nl.u32(kind, value)

@@ -69,6 +69,7 @@ struct key *request_key(struct key_type *type, const char *description, const ch
 int key_validate(const struct key *key);
 int key_link(struct key *keyring, struct key *key);
 void key_revoke(struct key *key);
+void key_invalidate(struct key *key);
 void key_put(struct key *key);
 
 #endif
