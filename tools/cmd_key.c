@@ -90,12 +90,8 @@ static int set(void *context, int id, const char *value)
 
 	switch (id) {
 	case 'n':
-		if (!key_file_name_ok(value, strlen(value)))
-			return opts_refuse(&origin, "name",
-					   "'%s' is not 1 to %d letters, digits and '._-', beginning with neither '.' nor '-'",
-					   value, KEY_FILE_NAME_LEN - 1);
 		args->name = value;
-		break;
+		return opts_key_name(&origin, "name", value);
 	case 'o':
 		if (strlen(value) >= MAX_PATH)
 			return opts_refuse(&origin, "out", "longer than %d characters",

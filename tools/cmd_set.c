@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 #include "commands.h"
-#include "device.h"
+#include "connect.h"
+#include "keyring.h"
 #include "report.h"
 #include "settings.h"
 #include "util.h"
@@ -17,6 +18,8 @@ const struct option_info set_options[] = {
 	SETTING_OPTION_DEV_LOSS_TMO,
 	SETTING_OPTION_IO_TMO,
 	SETTING_OPTION_ON_DATA_LOSS,
+	SETTING_OPTION_KEY('k'),
+	SETTING_OPTION_REAUTH_TMO,
 	{ "timed", 0, SETTING_ID_TIMED, "on|off",
 	  "measure how long requests take (off)" },
 	{ 0 }
@@ -27,25 +30,42 @@ static const struct opts_origin origin = { "set", "--" };
 static const struct errno_text texts[] = {
 	{ ENODEV, "no such device" },
 	{ EINVAL, "the kernel refuses an argument" },
+	{ EKEYREVOKED, "the key is revoked" },
+	{ EKEYEXPIRED, "the key has expired" },
 	{ 0, NULL }
+};
+
+/**
+ * struct set_args - what is to change
+ * @settings: numbers
+ * @key: name of the key for the next login, or NULL
+ */
+struct set_args {
+	struct settings settings;
+	const char *key;
 };
 
 static int set(void *context, int id, const char *value)
 {
-	return settings_set(&origin, context, id, value);
+	struct set_args *args = context;
+
+	if (id != 'k')
+		return settings_set(&origin, &args->settings, id, value);
+	args->key = value;
+	return opts_key_name(&origin, "key", value);
 }
 
-static bool is_empty(const struct settings *settings)
+static bool is_empty(const struct set_args *args)
 {
 	unsigned int attr;
 
 	for (attr = 0; attr <= RDMABLK_ATTR_MAX; attr++)
-		if (settings->given[attr])
+		if (args->settings.given[attr])
 			return false;
-	return true;
+	return !args->key;
 }
 
-static int parse_operand(char **argv, const struct settings *settings, __u32 *index)
+static int parse_operand(char **argv, const struct set_args *args, __u32 *index)
 {
 	const char *name = argv[optind];
 	char what[128], why[128];
@@ -58,9 +78,9 @@ static int parse_operand(char **argv, const struct settings *settings, __u32 *in
 	snprintf(what, sizeof(what), "set %.100s", name);
 	if (device_parse_name(name, index, why, sizeof(why)))
 		return report_usage(what, "%s", why);
-	if (is_empty(settings))
+	if (is_empty(args))
 		return report_usage(what, "no option is given; see 'rdmablk set --help'");
-	return settings_check(&origin, settings, false);
+	return settings_check(&origin, &args->settings, false);
 }
 
 /**
@@ -72,16 +92,16 @@ static int parse_operand(char **argv, const struct settings *settings, __u32 *in
 int cmd_set(const struct command_info *command, int argc, char **argv)
 {
 	__cleanup(nl_closep) struct nl *nl = NULL;
-	struct settings settings = { 0 };
+	struct set_args args = { 0 };
 	struct nl_failure failure;
 	struct nlmsghdr *nlh;
 	__u32 index = 0;
 	char what[64];
 	int ret;
 
-	ret = opts_parse(command, argc, argv, set, &settings);
+	ret = opts_parse(command, argc, argv, set, &args);
 	if (!ret)
-		ret = parse_operand(argv, &settings, &index);
+		ret = parse_operand(argv, &args, &index);
 	if (ret)
 		return ret;
 
@@ -91,8 +111,14 @@ int cmd_set(const struct command_info *command, int argc, char **argv)
 		return report_failure(failure.err, what, "%s", failure.text);
 	nlh = nl_request(nl, RDMABLK_CMD_SET, 0);
 	mnl_attr_put_u32(nlh, RDMABLK_ATTR_INDEX, index);
-	settings_put(nlh, &settings);
-	if (nl_run(nl, NULL, NULL, texts, &failure))
+	settings_put(nlh, &args.settings);
+	if (args.key) {
+		keyring_open();
+		mnl_attr_put_strz(nlh, RDMABLK_ATTR_KEY, args.key);
+	}
+	if (nl_run(nl, NULL, NULL, texts, &failure)) {
+		connect_name_key(args.key, &failure);
 		return report_failure(failure.err, what, "%s", failure.text);
+	}
 	return STATUS_DONE;
 }

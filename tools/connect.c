@@ -12,6 +12,8 @@
 #include <time.h>
 
 #include "connect.h"
+#include "keyring.h"
+#include "rdmablk_proto.h"
 #include "util.h"
 
 #define NODE_WAIT_MS	5000
@@ -34,6 +36,8 @@ static const struct errno_text texts[] = {
 	{ EOPNOTSUPP, "iWARP devices are not supported" },
 	{ ENOSPC, "a limit of the target is reached" },
 	{ EACCES, "authentication failed" },
+	{ EKEYREVOKED, "the key is revoked" },
+	{ EKEYEXPIRED, "the key has expired" },
 	{ ECANCELED, "the connect was given up" },
 	{ 0, NULL }
 };
@@ -43,7 +47,8 @@ static bool is_final(int err)
 {
 	return err == EPERM || err == EINVAL || err == ERANGE || err == EEXIST ||
 	       err == EINTR || err == EAGAIN || err == ENOMEM ||
-	       err == ECANCELED || err == EUNATCH || err == ETIME || err == EBADMSG;
+	       err == ECANCELED || err == EUNATCH || err == ETIME || err == EBADMSG ||
+	       err == ENOKEY || err == EKEYREVOKED || err == EKEYEXPIRED;
 }
 
 __printf(3, 4)
@@ -143,6 +148,8 @@ static void put_request(struct nlmsghdr *nlh,
 		mnl_attr_put(nlh, RDMABLK_ATTR_ORDERED, 0, NULL);
 	if (request->steal)
 		mnl_attr_put(nlh, RDMABLK_ATTR_STEAL, 0, NULL);
+	if (request->key[0])
+		mnl_attr_put_strz(nlh, RDMABLK_ATTR_KEY, request->key);
 	settings_put(nlh, &request->settings);
 }
 
@@ -230,6 +237,10 @@ static int accept_existing(const struct connect_request *request,
 	if (value[RDMABLK_ATTR_READ_ONLY].present && !request->read_only)
 		return fail(failure, EEXIST,
 			    "%s is connected to it, but read-only", name);
+	if (request->key[0] && (value[RDMABLK_ATTR_AUTH].number != RDMABLK_AUTH_PSK ||
+				strcmp(value[RDMABLK_ATTR_KEY].text, request->key)))
+		return fail(failure, EEXIST, "%s is connected to it, but not with the key %s",
+			    name, request->key);
 	failure->err = 0;
 	failure->text[0] = '\0';
 	return 0;
@@ -249,6 +260,18 @@ static void name_address(const struct connect_request *request,
 	snprintf(failure->text, sizeof(failure->text), "%s: %.150s", where, text);
 }
 
+/**
+ * connect_name_key() - says which key is not there
+ * @key: its name
+ * @failure: of a command that names the key; the kernel's text says no name
+ */
+void connect_name_key(const char *key, struct nl_failure *failure)
+{
+	if (failure->err == ENOKEY)
+		snprintf(failure->text, sizeof(failure->text),
+			 "no key rdmablk:%s is loaded: rdmablk key load FILE", key);
+}
+
 static int try_all(struct nl *nl, const struct connect_request *request,
 		   const struct addrinfo *targets, struct device *device,
 		   struct nl_failure *failure)
@@ -266,6 +289,7 @@ static int try_all(struct nl *nl, const struct connect_request *request,
 		ret = try_address(nl, request, target, device, failure);
 		if (!ret)
 			return 0;
+		connect_name_key(request->key, failure);
 		if (failure->err == EEXIST && request->idempotent &&
 		    find_existing(nl, request, target, device, &ignored) > 0)
 			return accept_existing(request, device, failure);
@@ -320,6 +344,8 @@ int connect_run(const struct connect_request *request, struct device *device,
 
 	if (!nl)
 		return -1;
+	if (request->key[0])
+		keyring_open();
 	targets = addr_resolve(&request->where, why, sizeof(why));
 	if (!targets)
 		return fail(failure, EHOSTUNREACH, "%s", why);

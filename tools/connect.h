@@ -20,6 +20,7 @@
  * @read_only: do not ask for write access
  * @ordered: end each RDMA WRITE with a READ
  * @steal: end another host's session
+ * @key: name of the key to log in with; "": none
  * @has_host_id: @host_id is to be sent
  * @host_id: identity of this host
  * @idempotent: a connection that exists already is a success
@@ -31,6 +32,7 @@ struct connect_request {
 	bool read_only;
 	bool ordered;
 	bool steal;
+	char key[RDMABLK_KEY_NAME_LEN];
 	bool has_host_id;
 	__u8 host_id[RDMABLK_ID_LEN];
 	bool idempotent;
@@ -51,6 +53,7 @@ int connect_find(struct nl *nl, const struct connect_request *request,
 		 struct device *device, struct nl_failure *failure);
 int connect_run(const struct connect_request *request, struct device *device,
 		struct nl_failure *failure);
+void connect_name_key(const char *key, struct nl_failure *failure);
 int connect_wait_for_node(const struct device *device,
 			  struct nl_failure *failure);
 

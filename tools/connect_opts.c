@@ -3,6 +3,8 @@
  * The options of a connect. One table serves the command line and the sections of
  * rdmablk.conf: each option is a key there, unless it is for the command line only.
  */
+#include <stdio.h>
+
 #include "commands.h"
 #include "connect.h"
 #include "report.h"
@@ -12,6 +14,7 @@ enum {
 	OPT_ORDERED,
 	OPT_SOURCE,
 	OPT_HOST_ID,
+	OPT_KEY,
 	OPT_STEAL	= OPTS_COMMAND_LINE | 1,
 	OPT_IDEMPOTENT	= OPTS_COMMAND_LINE | 2,
 };
@@ -45,6 +48,8 @@ const struct option_info connect_options[] = {
 	  "address of this host to connect from" },
 	{ "host-id", 0, OPT_HOST_ID, "UUID",
 	  "identity of this host (/etc/rdmablk/host-id)" },
+	SETTING_OPTION_KEY(OPT_KEY),
+	SETTING_OPTION_REAUTH_TMO,
 	{ "idempotent", 0, OPT_IDEMPOTENT, NULL,
 	  "succeed if this host is connected to it already" },
 	{ "json", 0, CONNECT_OPTION_JSON, NULL,
@@ -74,6 +79,16 @@ static int set_host_id(const struct opts_origin *origin,
 	return 0;
 }
 
+static int set_key(const struct opts_origin *origin, struct connect_request *request,
+		   const char *value)
+{
+	int ret = opts_key_name(origin, "key", value);
+
+	if (!ret)
+		snprintf(request->key, sizeof(request->key), "%s", value);
+	return ret;
+}
+
 /**
  * connect_set_option() - takes an option
  * @origin: where it was given
@@ -100,6 +115,8 @@ int connect_set_option(const struct opts_origin *origin,
 		return set_source(origin, request, value);
 	case OPT_HOST_ID:
 		return set_host_id(origin, request, value);
+	case OPT_KEY:
+		return set_key(origin, request, value);
 	case OPT_IDEMPOTENT:
 		request->idempotent = true;
 		return 0;

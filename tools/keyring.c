@@ -34,9 +34,20 @@ static int refuse(char *why, int err, const char *fmt, ...)
 	return err;
 }
 
+/**
+ * keyring_open() - lets the module find the user's keys in this process
+ *
+ * The module searches the keyrings of the process that asks it for something. A service has a
+ * session without the keyring of its user. The keyring of the process ends with it. Where the
+ * kernel refuses, the module says that there is no key.
+ */
+void keyring_open(void)
+{
+	keyctl_link(KEY_SPEC_USER_KEYRING, KEY_SPEC_PROCESS_KEYRING);
+}
+
 /*
- * A process has more rights to keys that it reaches from keyrings of its own. A service has
- * a session without the keyring of its user. The keyring of the process ends with it.
+ * A process has more rights to keys that it reaches from keyrings of its own.
  *
  * Return: the keyring of the module, or -1
  */
@@ -44,7 +55,7 @@ static key_serial_t open_rings(void)
 {
 	key_serial_t ring = find_key_by_type_and_desc("keyring", MODULE_RING, 0);
 
-	keyctl_link(KEY_SPEC_USER_KEYRING, KEY_SPEC_PROCESS_KEYRING);
+	keyring_open();
 	if (ring > 0)
 		keyctl_link(ring, KEY_SPEC_PROCESS_KEYRING);
 	return ring;

@@ -26,6 +26,7 @@ struct keyring_key {
 /* Returns whether to go on. */
 typedef bool (*keyring_fn)(const struct keyring_key *key, void *context);
 
+void keyring_open(void);
 int keyring_load(const char *name, const uint8_t *secret, size_t len, uint32_t seconds,
 		 char *why);
 int keyring_unload(const char *name, char *why);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../target/base/key_file.h"
 #include "opts.h"
 #include "report.h"
 #include "util.h"
@@ -199,6 +200,24 @@ int opts_number(const struct opts_origin *origin, const char *name,
 				   text, min, max, unit);
 	*number = value;
 	return 0;
+}
+
+/**
+ * opts_key_name() - the name of a key
+ * @origin: where it was given
+ * @name: of the option
+ * @text: what was given
+ *
+ * Returns 0 or the exit status after a complaint.
+ */
+int opts_key_name(const struct opts_origin *origin, const char *name,
+		  const char *text)
+{
+	if (key_file_name_ok(text, strlen(text)))
+		return 0;
+	return opts_refuse(origin, name,
+			   "'%s' is not 1 to %d letters, digits and '._-', beginning with neither '.' nor '-'",
+			   text, KEY_FILE_NAME_LEN - 1);
 }
 
 /**

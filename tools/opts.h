@@ -67,6 +67,8 @@ int opts_refuse(const struct opts_origin *origin, const char *name,
 int opts_number(const struct opts_origin *origin, const char *name,
 		const char *text, __u32 min, __u32 max, const char *unit,
 		__u32 *number);
+int opts_key_name(const struct opts_origin *origin, const char *name,
+		  const char *text);
 int opts_parse_uuid(const char *text, __u8 uuid[OPTS_UUID_LEN]);
 void opts_print_version(void);
 

@@ -72,6 +72,15 @@ sent() {
 	fi
 }
 
+# unsent TEXT, after run: the log has no such line
+unsent() {
+	if grep -qxF -- "$1" "$DIR/log"; then
+		fail "$what: sends '$1'"
+	else
+		pass
+	fi
+}
+
 # valid NAME: the output follows a schema, or python3-jsonschema is not there
 valid() {
 	"$TOP/tests/lib/schema.py" "$TOP/Documentation/json/rdmablk-$1.schema.json" \

@@ -22,8 +22,10 @@
  *   SHIM_TERMINAL=N    standard output is a terminal with so many lines ...
  *   SHIM_COLUMNS=N     ... of so many characters, 200 unless this says otherwise
  *   SHIM_HOST_ID=FILE  stands in for /etc/rdmablk/host-id
- *   SHIM_LOG=FILE      gets a line per request, with its attributes, and "poll" with
- *                      the milliseconds of each wait
+ *   SHIM_OPEN=1        nobody has proved anything to the first disk
+ *   SHIM_LOG=FILE      gets a line per request, with its attributes, "poll" with the
+ *                      milliseconds of each wait, and "link" when the keyring of the
+ *                      user becomes one of the process
  *
  * The node /dev/rdmablk0 exists, /dev/rdmablk1 does not. The host "two" has the
  * addresses 10.0.0.1 and 10.0.0.2. The clock stands still but for the script and for
@@ -47,6 +49,7 @@
 #include <unistd.h>
 
 #include <linux/genetlink.h>
+#include <linux/keyctl.h>
 
 #include "rdmablk_netlink.h"
 #include "rdmablk_proto.h"
@@ -98,6 +101,14 @@ static long log_request(const struct nlmsghdr *req, __u8 cmd)
 	fprintf(log, "\n");
 	fclose(log);
 	return index;
+}
+
+long keyctl_link(int key, int ring);
+long keyctl_link(int key, int ring)
+{
+	log_line(key == KEY_SPEC_USER_KEYRING && ring == KEY_SPEC_PROCESS_KEYRING ? "link" :
+		 "other link", 0);
+	return 0;
 }
 
 struct mnl_socket *mnl_socket_open(int bus)

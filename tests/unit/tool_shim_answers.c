@@ -154,6 +154,10 @@ static void put_device(struct nlmsghdr *nlh, int index, int failed)
 	mnl_attr_put_strz(nlh, RDMABLK_ATTR_TARGET_NAME, "evil\033[2J");
 	if (index)
 		mnl_attr_put(nlh, RDMABLK_ATTR_READ_ONLY, 0, NULL);
+	else
+		mnl_attr_put_strz(nlh, RDMABLK_ATTR_KEY, "web1");
+	mnl_attr_put_u32(nlh, RDMABLK_ATTR_AUTH,
+			 index || getenv("SHIM_OPEN") ? RDMABLK_AUTH_NONE : RDMABLK_AUTH_PSK);
 	mnl_attr_put_u8(nlh, RDMABLK_ATTR_TIMED, index > 0);
 	mnl_attr_put_u64(nlh, RDMABLK_ATTR_RETRY_ERRORS, 5);
 	mnl_attr_put_u32(nlh, RDMABLK_ATTR_MAX + 7, 1);	/* of a newer module */
