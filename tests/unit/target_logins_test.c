@@ -21,17 +21,19 @@
 #include "../../target/wire/mac.h"
 #include "target_admin.h"
 
-#define SILENT_MS	2000
-#define PATIENCE_MS	30000	/* of real time, for what a worker does */
 #define HALF_OPEN	256U
 #define UNPROVEN	10000U
 #define ADDRESSES	500U	/* of those */
-#define QP_NUM		77
+#define PEERS		(3 * UNPROVEN)
 
 /* An initiator's connection, or an id of the daemon's own. */
 struct peer {
 	struct rdma_cm_id id;
 	struct rdmablk_cm_request req;
+	uint32_t qpn;
+	struct rdmablk_cm_accept2 accept;
+	size_t accept_len;
+	struct rdmablk_cm_reject reject;
 	struct rdmablk_hello hello;
 	struct rdmablk_challenge challenge;
 	struct rdmablk_grant grant;
@@ -44,56 +46,11 @@ struct peer {
 	atomic_bool gone;
 };
 
-static atomic_llong ahead_ms;	/* of the real clock */
-static atomic_int have;		/* queue pairs */
-static sem_t *hold;		/* what destroys queue pairs waits for it */
-static sem_t *make;		/* what makes them */
-static struct peer *peers[3 * UNPROVEN];
-static unsigned int nr_peers;
-static struct rdma_cm_event events[16];
-static unsigned int nr_events;
-static struct rdma_event_channel events_of;
-
-int clock_gettime(clockid_t clock, struct timespec *ts)
+static void sent(struct peer *p, const void *msg, size_t len)
 {
-	long long ms = atomic_load(&ahead_ms);
-	int ret = (int)syscall(SYS_clock_gettime, clock, ts);
-
-	ts->tv_sec += ms / 1000;
-	ts->tv_nsec += ms % 1000 * 1000000;
-	if (ts->tv_nsec >= 1000000000) {
-		ts->tv_nsec -= 1000000000;
-		ts->tv_sec++;
-	}
-	return ret;
-}
-
-/*
- * Verbs
- */
-
-static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
-{
-	(void)qp;
-	(void)wr;
-	(void)bad;
-	return 0;
-}
-
-static struct peer *peer_of(const struct ibv_qp *qp)
-{
-	const struct conn *conn = container_of(qp->qp_context, struct conn, qp);
-
-	return container_of(conn->id, struct peer, id);
-}
-
-static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
-{
-	struct peer *p = peer_of(qp);
-	const void *msg = (const void *)(uintptr_t)wr->sg_list->addr;
 	const struct rdmablk_hdr *hdr = msg;
 
-	(void)bad;
+	(void)len;
 	switch (le16toh(hdr->type)) {
 	case RDMABLK_MSG_CHALLENGE:
 		memcpy(&p->challenge, msg, sizeof(p->challenge));
@@ -110,361 +67,9 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 	default:
 		break;
 	}
-	return 0;
 }
 
-static int poll_cq(struct ibv_cq *cq, int nr, struct ibv_wc *wc)
-{
-	(void)cq;
-	(void)nr;
-	(void)wc;
-	return 0;
-}
-
-static int req_notify(struct ibv_cq *cq, int solicited)
-{
-	(void)cq;
-	(void)solicited;
-	return 0;
-}
-
-static struct ibv_device adapter = { .name = "fake0", .dev_name = "." };
-static struct ibv_context verbs = {
-	.device = &adapter,
-	.ops = { .post_recv = post_recv, .post_send = post_send, .poll_cq = poll_cq,
-		 .req_notify_cq = req_notify },
-};
-
-int ibv_query_device(struct ibv_context *v, struct ibv_device_attr *attr)
-{
-	(void)v;
-	*attr = (struct ibv_device_attr){ .max_mr_size = 1 << 30, .max_cqe = 1 << 20,
-					  .max_qp_rd_atom = 16 };
-	return 0;
-}
-
-struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *v)
-{
-	struct ibv_comp_channel *channel = calloc(1, sizeof(*channel));
-
-	channel->context = v;
-	channel->fd = eventfd(0, EFD_CLOEXEC);
-	return channel;
-}
-
-int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
-{
-	close(channel->fd);
-	free(channel);
-	return 0;
-}
-
-struct ibv_pd *ibv_alloc_pd(struct ibv_context *v)
-{
-	struct ibv_pd *pd = calloc(1, sizeof(*pd));
-
-	pd->context = v;
-	return pd;
-}
-
-int ibv_dealloc_pd(struct ibv_pd *pd)
-{
-	free(pd);
-	return 0;
-}
-
-struct ibv_cq *ibv_create_cq(struct ibv_context *v, int cqe, void *context,
-			     struct ibv_comp_channel *channel, int vector)
-{
-	struct ibv_cq *cq = calloc(1, sizeof(*cq));
-
-	(void)cqe;
-	(void)vector;
-	cq->context = v;
-	cq->cq_context = context;
-	cq->channel = channel;
-	return cq;
-}
-
-int ibv_destroy_cq(struct ibv_cq *cq)
-{
-	free(cq);
-	return 0;
-}
-
-#undef ibv_reg_mr
-struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
-{
-	(void)pd;
-	(void)addr;
-	(void)length;
-	(void)access;
-	return calloc(1, sizeof(struct ibv_mr));
-}
-
-#undef ibv_reg_mr_iova
-struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
-			       int access)
-{
-	(void)iova;
-	return ibv_reg_mr(pd, addr, length, access);
-}
-
-struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
-				unsigned int access)
-{
-	(void)iova;
-	return ibv_reg_mr(pd, addr, length, (int)access);
-}
-
-int ibv_dereg_mr(struct ibv_mr *mr)
-{
-	free(mr);
-	return 0;
-}
-
-struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
-{
-	struct ibv_qp *qp = calloc(1, sizeof(*qp));
-
-	if (make)
-		sem_wait(make);
-	atomic_fetch_add(&have, 1);
-	qp->context = pd->context;
-	qp->qp_context = attr->qp_context;
-	qp->qp_num = QP_NUM;
-	return qp;
-}
-
-int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
-{
-	(void)qp;
-	(void)attr;
-	(void)mask;
-	return 0;
-}
-
-int ibv_destroy_qp(struct ibv_qp *qp)
-{
-	if (hold)
-		sem_wait(hold);
-	atomic_fetch_sub(&have, 1);
-	free(qp);
-	return 0;
-}
-
-/*
- * librdmacm
- */
-
-struct rdma_event_channel *rdma_create_event_channel(void)
-{
-	events_of.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
-	return &events_of;
-}
-
-void rdma_destroy_event_channel(struct rdma_event_channel *channel)
-{
-	close(channel->fd);
-}
-
-int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
-{
-	eventfd_t one;
-
-	if (eventfd_read(channel->fd, &one))
-		return -1;
-	*event = &events[--nr_events];
-	return 0;
-}
-
-int rdma_ack_cm_event(struct rdma_cm_event *event)
-{
-	(void)event;
-	return 0;
-}
-
-int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
-		   enum rdma_port_space ps)
-{
-	struct peer *p = calloc(1, sizeof(*p));
-
-	p->own = true;
-	p->id.channel = channel;
-	p->id.context = context;
-	p->id.ps = ps;
-	p->id.route.addr.src_addr.sa_family = AF_INET;
-	*id = &p->id;
-	return 0;
-}
-
-int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t len)
-{
-	(void)id;
-	(void)level;
-	(void)name;
-	(void)value;
-	(void)len;
-	return 0;
-}
-
-int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
-{
-	(void)addr;
-	id->verbs = &verbs;
-	return 0;
-}
-
-int rdma_listen(struct rdma_cm_id *id, int backlog)
-{
-	(void)backlog;
-	peers[0] = container_of(id, struct peer, id);
-	return 0;
-}
-
-int rdma_destroy_id(struct rdma_cm_id *id)
-{
-	struct peer *p = container_of(id, struct peer, id);
-
-	if (p->own)
-		free(p);
-	else
-		atomic_store(&p->gone, true);
-	return 0;
-}
-
-int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
-{
-	(void)id;
-	(void)attr;
-	*mask = IBV_QP_STATE;
-	return 0;
-}
-
-int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
-{
-	assert_int_equal(param->qp_num, QP_NUM);
-	container_of(id, struct peer, id)->accepted = true;
-	return 0;
-}
-
-int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t len)
-{
-	struct rdmablk_cm_reject reject;
-
-	assert_int_equal(len, sizeof(reject));
-	memcpy(&reject, data, sizeof(reject));
-	container_of(id, struct peer, id)->refused = le16toh(reject.reason);
-	return 0;
-}
-
-/*
- * Initiators
- */
-
-static void stop(struct loop_timer *timer)
-{
-	(void)timer;
-	loop_stop();
-}
-
-/* Lets the loop turn for a moment. */
-static void turn(void)
-{
-	static struct loop_timer timer = { .expired = stop };
-
-	loop_timer_start(&timer, 0);
-	assert_int_equal(loop_run(), 0);
-}
-
-static void advance(int64_t ms)
-{
-	atomic_fetch_add(&ahead_ms, ms);
-	turn();
-}
-
-#define WAIT_FOR(condition)							\
-	do {									\
-		int64_t wait_end = loop_now() + PATIENCE_MS;			\
-										\
-		while (!(condition)) {						\
-			assert_true(loop_now() < wait_end);			\
-			turn();							\
-		}								\
-	} while (0)
-
-static void event(struct peer *p, enum rdma_cm_event_type type)
-{
-	struct rdma_cm_event *ev = &events[nr_events++];
-
-	*ev = (struct rdma_cm_event){ .id = &p->id, .listen_id = &peers[0]->id, .event = type };
-	if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		ev->param.conn.private_data = &p->req;
-		ev->param.conn.private_data_len = sizeof(p->req);
-		ev->param.conn.responder_resources = 1;
-	}
-	assert_int_equal(eventfd_write(events_of.fd, 1), 0);
-}
-
-static struct peer *peer_new(uint32_t address)
-{
-	struct peer *p = calloc(1, sizeof(*p));
-	struct sockaddr_in *in = (struct sockaddr_in *)&p->id.route.addr.dst_addr;
-
-	p->id.verbs = &verbs;
-	p->id.port_num = 1;
-	p->id.route.addr.src_addr.sa_family = AF_INET;
-	in->sin_family = AF_INET;
-	in->sin_addr.s_addr = htonl(address);
-	p->req = (struct rdmablk_cm_request){ .magic = htole32(RDMABLK_MAGIC),
-					      .version_min = htole16(1),
-					      .version_max = htole16(1) };
-	assert_true(nr_peers < ARRAY_SIZE(peers));
-	peers[nr_peers++] = p;
-	return p;
-}
-
-static void ask(struct peer *p)
-{
-	event(p, RDMA_CM_EVENT_CONNECT_REQUEST);
-	WAIT_FOR(p->accepted || p->refused);
-}
-
-static struct peer *connect_from(uint32_t address)
-{
-	struct peer *p = peer_new(address);
-
-	ask(p);
-	return p;
-}
-
-static struct peer *accepted(uint32_t address)
-{
-	struct peer *p = connect_from(address);
-
-	assert_int_equal(p->refused, RDMABLK_OK);
-	return p;
-}
-
-static void assert_refused(uint32_t address)
-{
-	assert_int_equal(connect_from(address)->refused, RDMABLK_R_LIMIT_LOGINS);
-}
-
-static struct session *session_of(const struct peer *p)
-{
-	return container_of(p->id.context, struct conn, cm)->owner;
-}
-
-static void say(struct peer *p, const void *msg, size_t len)
-{
-	const struct ibv_wc wc = { .wr_id = CTRL_WR_RECV, .opcode = IBV_WC_RECV,
-				   .byte_len = (uint32_t)len };
-	struct session *s = session_of(p);
-
-	memcpy((void *)ctrl_message(&s->ctrl, 0), msg, len);
-	session_completed(&s->cq, &wc);
-}
+#include "target_peers.h"
 
 static void say_hello(struct peer *p)
 {
@@ -526,12 +131,6 @@ static struct peer *log_in(uint32_t address)
 	return p;
 }
 
-static void hang_up(struct peer *p)
-{
-	event(p, RDMA_CM_EVENT_DISCONNECTED);
-	WAIT_FOR(atomic_load(&p->gone));
-}
-
 static unsigned int sessions(void)
 {
 	struct session *s = NULL;
@@ -542,16 +141,9 @@ static unsigned int sessions(void)
 	return nr;
 }
 
-static int all_end(void **state)
+static void assert_refused(uint32_t address)
 {
-	(void)state;
-	session_end_all(RDMABLK_R_SHUTDOWN);
-	advance(5000);
-	WAIT_FOR(!session_any());
-	while (nr_peers > 1)
-		free(peers[--nr_peers]);
-	assert_int_equal(atomic_load(&have), 0);
-	return 0;
+	assert_int_equal(connect_from(address)->refused, RDMABLK_R_LIMIT_LOGINS);
 }
 
 /*
@@ -725,26 +317,6 @@ static void a_flood_keeps_no_known_address_out(void **state)
 		      taken, HALF_OPEN + UNPROVEN, most, in);
 	assert_true(taken > cfg.max_logins);
 	assert_true(most <= 2 * cfg.max_logins);
-}
-
-static int start(void **state)
-{
-	const int ret = setup(state);
-
-	verbs.async_fd = eventfd(0, EFD_CLOEXEC);
-	verbs.cmd_fd = -1;
-	nr_peers = 1;
-	return ret ?: cm_init() ?: listener_open_all(&cfg);
-}
-
-static int finish(void **state)
-{
-	listener_close_all();
-	worker_stop();
-	device_exit();
-	cm_exit();
-	close(verbs.async_fd);
-	return teardown(state);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, all_end)
