@@ -54,6 +54,7 @@
 #include "staged/staged_io.h"
 #include "store/arena.h"
 #include "store/file.h"
+#include "wire/crypto.h"
 
 #define SHUTDOWN_MS	5000
 #define CACHE_MS	60000	/* for initiators to flush and log out, and for syncs */
@@ -420,6 +421,7 @@ static void tear_down(void)
 	if (daemon_state.signals.fd >= 0)
 		close(daemon_state.signals.fd);
 	loop_exit();
+	crypto_stop();
 }
 
 /* Directories and files that only a confined daemon has to name. */
@@ -466,12 +468,25 @@ static int enter_sandbox(const struct config *cfg)
 	return ret;
 }
 
+/* Without threads, which would have to wait for the search. */
+static int start_crypto(const struct config *cfg)
+{
+	const char *missing;
+
+	if (cfg->auth != AUTH_PSK || !crypto_start(&missing))
+		return 0;
+	log_err("auth = psk: libcrypto has no %s", missing);
+	return -ENOTSUP;
+}
+
 static int run(struct config *cfg)
 {
 	int ret = loop_init() ?: early_signals_init();
 
 	if (ret)
 		return fail("cannot start the event loop", ret);
+	if (start_crypto(cfg))
+		return EXIT_FAILED;
 	if (enter_sandbox(cfg) || audit_open(cfg->audit))
 		return EXIT_FAILED;
 	ret = session_init(session_gone);

@@ -37,6 +37,7 @@ static void cm_copy(struct cm_event *ev, const struct rdma_cm_event *from)
 	if (from->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return;
 	ev->resources = param->responder_resources;
+	ev->qpn = param->qp_num;
 	if (param->private_data) {
 		ev->len = param->private_data_len;
 		memcpy(ev->data, param->private_data, ev->len);

@@ -15,6 +15,7 @@
  * @status: 0, -errno or a reject code
  * @id: concerned; of a connection request: the new one, the handler's to own
  * @resources: READs at once that the initiator asks us to answer
+ * @qpn: number of the initiator's queue pair, of a connection request
  * @len: of @data
  * @data: private data
  */
@@ -23,6 +24,7 @@ struct cm_event {
 	int status;
 	struct rdma_cm_id *id;
 	uint8_t resources;
+	uint32_t qpn;
 	uint8_t len;
 	uint8_t data[UINT8_MAX];
 };

@@ -127,7 +127,8 @@ int conn_open(struct conn *conn)
 /**
  * conn_accept - accept the connection
  * @conn: opened
- * @version: of the protocol
+ * @data: private data
+ * @len: bytes of @data
  *
  * librdmacm never knows the queue pair. Of one that it knows rdma_get_cm_event() itself
  * modifies the state, in the loop, when the connection is rejected; and a worker may be
@@ -137,12 +138,11 @@ int conn_open(struct conn *conn)
  *
  * Return: 0 or -errno.
  */
-int conn_accept(struct conn *conn, uint16_t version)
+int conn_accept(struct conn *conn, const void *data, size_t len)
 {
-	struct rdmablk_cm_accept data;
 	struct rdma_conn_param param = {
-		.private_data = &data,
-		.private_data_len = sizeof(data),
+		.private_data = data,
+		.private_data_len = (uint8_t)len,
 		.responder_resources = conn->wish.resources,
 		.initiator_depth = 0,
 		.flow_control = 1,
@@ -150,7 +150,6 @@ int conn_accept(struct conn *conn, uint16_t version)
 		.qp_num = conn->pair->qp_num,
 	};
 
-	wire_pack_accept(&data, version, conn->queue);
 	return rdma_accept(conn->id, &param) ? -errno : 0;
 }
 
@@ -225,11 +224,11 @@ unsigned int conn_failure(const struct ibv_wc *wc, bool receive)
 	return RDMABLK_R_CONNECTION;
 }
 
-static void reject(struct rdma_cm_id *id, unsigned int reason)
+static void reject(struct rdma_cm_id *id, unsigned int reason, uint16_t version)
 {
 	struct rdmablk_cm_reject data;
 
-	wire_pack_reject(&data, reason);
+	wire_pack_reject(&data, reason, version);
 	rdma_reject(id, &data, sizeof(data));
 }
 
@@ -237,19 +236,21 @@ static void reject(struct rdma_cm_id *id, unsigned int reason)
  * conn_refuse - refuse a connection request that has a queue
  * @conn: not accepted; conn_destroy() is due
  * @reason: enum rdmablk_reason
+ * @version: that of the daemon
  */
-void conn_refuse(struct conn *conn, unsigned int reason)
+void conn_refuse(struct conn *conn, unsigned int reason, uint16_t version)
 {
-	reject(conn->id, reason);
+	reject(conn->id, reason, version);
 }
 
 /**
  * conn_reject - refuse a connection request
  * @id: of the request; destroyed
  * @reason: enum rdmablk_reason
+ * @version: that of the daemon
  */
-void conn_reject(struct rdma_cm_id *id, unsigned int reason)
+void conn_reject(struct rdma_cm_id *id, unsigned int reason, uint16_t version)
 {
-	reject(id, reason);
+	reject(id, reason, version);
 	rdma_destroy_id(id);
 }

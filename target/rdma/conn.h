@@ -8,6 +8,7 @@
 #include "base/worker.h"
 #include "rdma/cm.h"
 #include "rdma/device.h"
+#include "uapi/rdmablk_proto.h"
 
 /**
  * enum conn_event - what a queue tells its owner
@@ -57,6 +58,8 @@ struct conn_wish {
  * @pair: the queue pair, from conn_open() to conn_close()
  * @owner: the session
  * @queue: its number
+ * @qpn: number of the initiator's queue pair
+ * @mac: of its request to join
  * @wish: for conn_open()
  * @job: for the owner: makes @pair in a worker
  * @error: of @job: 0; DEVICE_FULL; or -errno
@@ -69,6 +72,8 @@ struct conn {
 	struct ibv_qp *pair;
 	void *owner;
 	uint16_t queue;
+	uint32_t qpn;
+	uint8_t mac[RDMABLK_MAC_LEN];
 	struct conn_wish wish;
 	struct job job;
 	int error;
@@ -78,12 +83,12 @@ struct conn {
 struct conn *conn_create(struct rdma_cm_id *id, void *owner, uint16_t queue,
 			 void (*event)(struct conn *, enum conn_event));
 int conn_open(struct conn *conn);
-int conn_accept(struct conn *conn, uint16_t version);
+int conn_accept(struct conn *conn, const void *data, size_t len);
 int conn_guard(struct conn *conn, uint64_t wr_id, struct ibv_sge *sge);
 int conn_close(struct conn *conn);
 void conn_destroy(struct conn *conn);
 unsigned int conn_failure(const struct ibv_wc *wc, bool receive);
-void conn_refuse(struct conn *conn, unsigned int reason);
-void conn_reject(struct rdma_cm_id *id, unsigned int reason);
+void conn_refuse(struct conn *conn, unsigned int reason, uint16_t version);
+void conn_reject(struct rdma_cm_id *id, unsigned int reason, uint16_t version);
 
 #endif

@@ -2,11 +2,18 @@
 /*
  * The message buffers of a control queue. One registration, made with the queue
  * and destroyed with it; small enough for the loop.
+ *
+ * Once there are keys every message is sealed in the order in which it is posted, and opened
+ * in the order in which it completes. The queue pair keeps both orders, so the peer counts
+ * frames as this side does.
  */
+#include <endian.h>
 #include <errno.h>
 
 #include "base/util.h"
 #include "rdma/ctrl.h"
+#include "wire/crypto.h"
+#include "wire/mac.h"
 
 #define CTRL_BYTES	((CTRL_RECVS + CTRL_SENDS + 1) * RDMABLK_CTRL_MSG_MAX)
 #define CTRL_ALIGN	4096
@@ -78,18 +85,27 @@ int ctrl_start(struct ctrl *ctrl, struct ibv_qp *qp)
 	return ret;
 }
 
+/* Return: bytes to send, or -errno. */
+static int fill(struct ctrl *ctrl, char *buf, const void *msg, size_t len)
+{
+	if (ctrl->sealed)
+		return rdmablk_sealed_seal(&ctrl->tx, msg, len, buf, RDMABLK_CTRL_MSG_MAX);
+	memcpy(buf, msg, len);
+	return (int)len;
+}
+
 /**
  * ctrl_send - send a message
  * @ctrl: started
- * @msg: copied
- * @len: bytes, RDMABLK_CTRL_MSG_MAX at most
+ * @msg: copied, or sealed
+ * @len: bytes, RDMABLK_CTRL_MSG_MAX at most; sealed: RDMABLK_SEALED_MAX
  * @last: it may take the buffer kept for the last message
  *
  * Return: 0; -ENOBUFS: the peer has more outstanding than it may; -errno.
  */
 int ctrl_send(struct ctrl *ctrl, const void *msg, size_t len, bool last)
 {
-	struct ibv_sge sge = { .length = (uint32_t)len, .lkey = ctrl->mr->lkey };
+	struct ibv_sge sge = { .lkey = ctrl->mr->lkey };
 	struct ibv_send_wr wr = {
 		.sg_list = &sge,
 		.num_sge = 1,
@@ -101,7 +117,10 @@ int ctrl_send(struct ctrl *ctrl, const void *msg, size_t len, bool last)
 
 	if (index + !last >= CTRL_SENDS)
 		return -ENOBUFS;
-	memcpy(send_buffer(ctrl, index), msg, len);
+	ret = fill(ctrl, send_buffer(ctrl, index), msg, len);
+	if (ret < 0)
+		return ret;
+	sge.length = (uint32_t)ret;
 	sge.addr = (uintptr_t)send_buffer(ctrl, index);
 	wr.wr_id = CTRL_WR_SEND | index;
 	ret = ibv_post_send(ctrl->qp, &wr, &bad);
@@ -131,15 +150,96 @@ int ctrl_send_event(struct ctrl *ctrl, const void *msg, size_t len)
 }
 
 /**
+ * ctrl_seal - from now on every message is sealed, in both directions
+ * @ctrl: started
+ * @keys: of the first epoch, which the caller wipes
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int ctrl_seal(struct ctrl *ctrl, const struct rdmablk_keysched_keys *keys)
+{
+	rdmablk_sealed_init(&ctrl->tx, &crypto_sealed, crypto_cipher(keys->t2i, true));
+	rdmablk_sealed_init(&ctrl->rx, &crypto_sealed, crypto_cipher(keys->i2t, false));
+	if (!ctrl->tx.key || !ctrl->rx.key) {
+		ctrl_forget(ctrl);
+		return -ENOMEM;
+	}
+	ctrl->sealed = true;
+	return 0;
+}
+
+/**
+ * ctrl_rekey - begin the next key epoch with the next message that is sent
+ * @ctrl: sealed
+ * @keys: of that epoch, which the caller wipes
+ *
+ * The peer does the same when it has got that message: until then its frames are of the old
+ * epoch.
+ *
+ * Return: 0; -EBUSY: no frame of the present epoch has come yet; -errno. After an error
+ * nothing has changed.
+ */
+int ctrl_rekey(struct ctrl *ctrl, const struct rdmablk_keysched_keys *keys)
+{
+	void *tx = crypto_cipher(keys->t2i, true), *rx = crypto_cipher(keys->i2t, false);
+	void *old = ctrl->tx.key;
+	int ret = tx && rx ? rdmablk_sealed_prepare(&ctrl->rx, rx) : -ENOMEM;
+
+	if (ret) {
+		crypto_cipher_free(tx);
+		crypto_cipher_free(rx);
+		return ret;
+	}
+	/* both directions were in one epoch, and rx has found that another may follow */
+	rdmablk_sealed_rekey(&ctrl->tx, tx);
+	crypto_cipher_free(old);
+	return 0;
+}
+
+/**
  * ctrl_message - a message received
  * @ctrl: started
  * @index: of its buffer
+ * @bytes: received
+ * @len: bytes of the message
  *
- * Return: the message; the adapter's again after ctrl_post().
+ * Once for each message, in the order in which they have completed.
+ *
+ * Return: the message, valid until ctrl_post() or the next call; NULL: it is not the next
+ * sealed one, and the session has to end.
  */
-const void *ctrl_message(const struct ctrl *ctrl, unsigned int index)
+const void *ctrl_message(struct ctrl *ctrl, unsigned int index, uint32_t bytes, size_t *len)
 {
-	return recv_buffer(ctrl, index);
+	void *old = ctrl->rx.key;
+	int ret;
+
+	*len = bytes;
+	if (!ctrl->sealed)
+		return recv_buffer(ctrl, index);
+	ret = rdmablk_sealed_open(&ctrl->rx, recv_buffer(ctrl, index), bytes, ctrl->plain,
+				  sizeof(ctrl->plain));
+	if (ret < 0)
+		return NULL;
+	if (ctrl->rx.key != old)
+		crypto_cipher_free(old);
+	*len = (size_t)ret;
+	return ctrl->plain;
+}
+
+/**
+ * ctrl_is_close - does a message that is not sealed say CLOSE
+ * @ctrl: sealed
+ * @index: of its buffer
+ * @bytes: received
+ *
+ * Return: whether it does; anybody may have sent it.
+ */
+bool ctrl_is_close(const struct ctrl *ctrl, unsigned int index, uint32_t bytes)
+{
+	struct rdmablk_hdr hdr;
+
+	memcpy(&hdr, recv_buffer(ctrl, index), sizeof(hdr));
+	return bytes == sizeof(struct rdmablk_close) && le16toh(hdr.type) == RDMABLK_MSG_CLOSE;
 }
 
 /**
@@ -165,6 +265,20 @@ void ctrl_sent(struct ctrl *ctrl, unsigned int index)
 {
 	ctrl->sending &= ~(1U << index);
 	ctrl->events &= ~(1U << index);
+}
+
+/**
+ * ctrl_forget - wipe the keys; nothing is sent or received any more
+ * @ctrl: sealed or not; may be called twice
+ */
+void ctrl_forget(struct ctrl *ctrl)
+{
+	crypto_cipher_free(ctrl->tx.key);
+	crypto_cipher_free(ctrl->rx.key);
+	crypto_cipher_free(ctrl->rx.next);
+	ctrl->tx = (struct rdmablk_sealed){ 0 };
+	ctrl->rx = (struct rdmablk_sealed){ 0 };
+	mac_wipe(ctrl->plain, sizeof(ctrl->plain));
 }
 
 /**

@@ -10,6 +10,8 @@
 #include <stddef.h>
 
 #include "uapi/rdmablk_proto.h"
+#include "uapi/rdmablk_keysched.h"
+#include "uapi/rdmablk_sealed.h"
 
 /*
  * Sends: an answer per tag, as many events as may be under way, a CLOSE. That is
@@ -32,6 +34,10 @@
  *	the data queues receive what nobody should send
  * @sending: send buffers under way, bit by bit
  * @events: those of them that hold events
+ * @sealed: every message is, in both directions
+ * @tx: what is sent
+ * @rx: what is received
+ * @plain: the last message opened
  */
 struct ctrl {
 	struct ibv_qp *qp;
@@ -39,6 +45,10 @@ struct ctrl {
 	char *buf;
 	unsigned int sending;
 	unsigned int events;
+	bool sealed;
+	struct rdmablk_sealed tx;
+	struct rdmablk_sealed rx;
+	uint8_t plain[RDMABLK_SEALED_MAX];
 };
 
 int ctrl_create(struct ctrl *ctrl, struct ibv_pd *pd);
@@ -46,9 +56,13 @@ int ctrl_start(struct ctrl *ctrl, struct ibv_qp *qp);
 int ctrl_post(struct ctrl *ctrl, unsigned int index);
 int ctrl_send(struct ctrl *ctrl, const void *msg, size_t len, bool last);
 int ctrl_send_event(struct ctrl *ctrl, const void *msg, size_t len);
-const void *ctrl_message(const struct ctrl *ctrl, unsigned int index);
+int ctrl_seal(struct ctrl *ctrl, const struct rdmablk_keysched_keys *keys);
+int ctrl_rekey(struct ctrl *ctrl, const struct rdmablk_keysched_keys *keys);
+const void *ctrl_message(struct ctrl *ctrl, unsigned int index, uint32_t bytes, size_t *len);
+bool ctrl_is_close(const struct ctrl *ctrl, unsigned int index, uint32_t bytes);
 void ctrl_guard_sge(const struct ctrl *ctrl, struct ibv_sge *sge);
 void ctrl_sent(struct ctrl *ctrl, unsigned int index);
+void ctrl_forget(struct ctrl *ctrl);
 void ctrl_destroy(struct ctrl *ctrl);
 
 #endif

@@ -70,8 +70,7 @@ static unsigned int begin_login(const struct cm_event *ev,
 		quota_login_put(peer);
 		return RDMABLK_R_DEVICE_GONE;
 	}
-	reason = session_create(ev->id, dev, listen_cfg, req->version,
-				login_receive);
+	reason = session_create(ev, dev, listen_cfg, req->version, login_receive);
 	if (reason) {
 		device_put(dev);
 		quota_login_put(peer);
@@ -84,8 +83,17 @@ static bool join_verifies(const struct session *s, const struct cm_event *ev)
 	const size_t signed_len = offsetof(struct rdmablk_cm_request, mac);
 	uint8_t mac[RDMABLK_MAC_LEN];
 
+	if (s->version == RDMABLK_VERSION_PROVEN)
+		return keying_join(&s->keying, ev->data, ev->qpn);
 	return !mac_message(s->key, RDMABLK_LABEL_JOIN, ev->data, signed_len, mac) &&
 	       mac_equal(mac, ev->data + signed_len);
+}
+
+/* A queue pair of the initiator that somebody else has copied has another address. */
+static bool join_is_near(const struct session *s, const struct cm_event *ev)
+{
+	return s->version != RDMABLK_VERSION_PROVEN ||
+	       quota_same_address(rdma_get_peer_addr(ev->id), session_peer(s));
 }
 
 static unsigned int join(const struct cm_event *ev, const struct wire_request *req)
@@ -102,8 +110,10 @@ static unsigned int join(const struct cm_event *ev, const struct wire_request *r
 		reason = RDMABLK_R_JOIN_SESSION;
 	else if (req->version != s->version)
 		reason = RDMABLK_R_VERSION;
+	else if (!join_is_near(s, ev))
+		reason = RDMABLK_R_JOIN_DEVICE;
 	else
-		reason = session_join(s, ev->id, req, ev->resources);
+		reason = session_join(s, ev, req);
 	if (reason)
 		s->refused_joins++;
 	return reason;
@@ -124,7 +134,7 @@ static void refuse(const struct cm_event *ev, const struct wire_request *req,
 		log_peer(peer, LOG_WARNING, "connection from %s: refused: %s", text,
 			 rdmablk_reason_text(reason));
 	session_audit_connection(peer, req, reason);
-	conn_reject(ev->id, reason);
+	conn_reject(ev->id, reason, login_version(listen_cfg));
 }
 
 /*
@@ -136,7 +146,8 @@ static void connect_request(const struct cm_event *ev)
 {
 	struct device *dev = device_get(ev->id->verbs, rdma_get_local_addr(ev->id));
 	struct wire_request req = { 0 };
-	unsigned int reason = wire_check_request(ev->data, ev->len, &req);
+	unsigned int reason = wire_check_request(ev->data, ev->len, login_version(listen_cfg),
+						 &req);
 
 	if (!reason && !dev)
 		reason = RDMABLK_R_DEVICE_GONE;

@@ -4,6 +4,8 @@
  * RDMABLK_OK or the reason for which the session ends.
  */
 #include <endian.h>
+#include <errno.h>
+#include <stdio.h>
 
 #include "base/fault.h"
 #include "base/log.h"
@@ -50,22 +52,118 @@ unsigned int login_refuses(void)
 	       refused.reason;
 }
 
+/**
+ * login_version - the version that a daemon speaks
+ * @cfg: its configuration
+ *
+ * One and no other: a peer cannot choose to authenticate nobody.
+ *
+ * Return: RDMABLK_VERSION_PROVEN or RDMABLK_VERSION_OPEN.
+ */
+uint16_t login_version(const struct config *cfg)
+{
+	return cfg->auth == AUTH_PSK ? RDMABLK_VERSION_PROVEN : RDMABLK_VERSION_OPEN;
+}
+
+static unsigned int challenge(struct session *s, const void *hello, const uint8_t *nonce)
+{
+	memcpy(&s->login.hello, hello, sizeof(s->login.hello));
+	wire_pack_challenge(&s->login.challenge, &s->wish, s->id, nonce);
+	return session_send(s, &s->login.challenge, sizeof(s->login.challenge));
+}
+
+/*
+ * Version 2. An initiator whose key this target does not know, or whose address the key is not
+ * for, gets a CHALLENGE as any other does, by the same work: a throw-away key takes the place
+ * of K.
+ */
+static unsigned int challenge2(struct session *s, const void *hello, size_t len,
+			       const uint8_t *nonce)
+{
+	const struct host *h = host_find(s->wish.key_id, session_peer(s));
+	struct rdmablk_challenge2 msg;
+	struct keying *p = &s->keying;
+
+	memcpy(s->proof.key_id, s->wish.key_id, sizeof(s->proof.key_id));
+	wire_pack_challenge2(&msg, &s->wish, s->id, nonce, s->cfg->target_id);
+	if (keying_hello(p, s->conn->qpn, s->conn->pair->qp_num, hello, len) ||
+	    host_prk0(h, s->wish.key_id, p->prk0) ||
+	    keying_generate(p, s->wish.point, msg.point) ||
+	    keying_challenge(p, &msg, sizeof(msg)))
+		return RDMABLK_R_INTERNAL;
+	return session_send(s, &msg, sizeof(msg));
+}
+
 static unsigned int handle_hello(struct session *s, const void *msg, size_t len)
 {
 	uint8_t nonce[RDMABLK_NONCE_LEN];
-	unsigned int reason = wire_check_hello(msg, len, &s->wish);
+	unsigned int reason = wire_check_hello(msg, len, s->version, &s->wish);
 
 	if (reason)
 		return reason;
-	if (s->wish.version != s->version)
-		return RDMABLK_R_VERSION;
 	if (mac_random(nonce, sizeof(nonce)))
 		return RDMABLK_R_INTERNAL;
-	memcpy(&s->login.hello, msg, sizeof(s->login.hello));
-	wire_pack_challenge(&s->login.challenge, &s->wish, s->id, nonce);
 	session_set_state(s, SESSION_PROOF);
 	session_login_timer(s);
-	return session_send(s, &s->login.challenge, sizeof(s->login.challenge));
+	return s->version == RDMABLK_VERSION_PROVEN ? challenge2(s, msg, len, nonce) :
+						      challenge(s, msg, nonce);
+}
+
+/* The peer is told that it has failed, and no more. */
+static void log_refusal(const struct session *s, const uint8_t *key_id)
+{
+	char why[HOST_WHY];
+
+	host_refusal(key_id, session_peer(s), why, sizeof(why));
+	log_peer(session_peer(s), LOG_WARNING, "%s: refused: %s", session_text(s), why);
+}
+
+static unsigned int proof_reason(int ret)
+{
+	switch (ret) {
+	case 0:
+		return RDMABLK_OK;
+	case -EACCES:
+		return RDMABLK_R_AUTH_FAILED;
+	case -EBADMSG:
+		return RDMABLK_R_MALFORMED;
+	case -EBUSY:
+		return RDMABLK_R_STATE;
+	default:
+		return RDMABLK_R_INTERNAL;
+	}
+}
+
+/*
+ * Who the initiator is. It has proven a key: one that has gone since HELLO it may replace, so
+ * the refusal is not for good.
+ */
+static unsigned int identify(struct session *s)
+{
+	const struct host *h = host_find(s->proof.key_id, session_peer(s));
+
+	if (!h)
+		return RDMABLK_R_AUTH_KEY;
+	snprintf(s->proof.name, sizeof(s->proof.name), "%s", host_name(h));
+	if (host_is(h, s->wish.host_id))
+		return RDMABLK_OK;
+	log_peer(session_peer(s), LOG_WARNING,
+		 "%s: refused: its host id is not that of host %s", session_text(s),
+		 s->proof.name);
+	return RDMABLK_R_AUTH_FAILED;
+}
+
+static unsigned int verify_proof2(struct session *s, const void *msg)
+{
+	const struct rdmablk_proof *proof = msg;
+	struct rdmablk_keysched_keys keys;
+	int ret = keying_verify(&s->keying, proof->mac, &keys);
+
+	ret = ret ?: ctrl_seal(&s->ctrl, &keys);
+	mac_wipe(&keys, sizeof(keys));
+	if (ret == -EACCES)
+		log_refusal(s, s->proof.key_id);
+	return proof_reason(ret) ?: identify(s);
 }
 
 static unsigned int verify_proof(struct session *s, const void *msg)
@@ -82,11 +180,14 @@ static unsigned int verify_proof(struct session *s, const void *msg)
 	return RDMABLK_OK;
 }
 
-static void fill_lease(struct session *s)
+static void fill_lease(struct session *s, const struct host *h)
 {
 	struct lease *lease = &s->lease;
 
-	memcpy(lease->host_id, s->wish.host_id, sizeof(lease->host_id));
+	if (h)
+		host_lease_id(h, s->wish.host_id, lease->host_id);
+	else
+		memcpy(lease->host_id, s->wish.host_id, sizeof(lease->host_id));
 	memcpy(lease->boot_nonce, s->wish.boot_nonce, sizeof(lease->boot_nonce));
 	memcpy(lease->instance_id, s->wish.instance_id,
 	       sizeof(lease->instance_id));
@@ -142,7 +243,7 @@ static unsigned int plan_staged(struct session *s, struct export *e,
 static struct quota_who accounts_of(const struct session *s, struct export *e)
 {
 	return (struct quota_who){
-		.host_id = s->wish.host_id,
+		.host_id = s->lease.host_id,
 		.peer = session_peer(s),
 		.writer = s->lease.writer,
 		.export = &e->limits,
@@ -333,7 +434,11 @@ static unsigned int send_grant(struct session *s)
 	};
 	struct rdmablk_grant grant;
 
-	wire_pack_grant(&grant, &in);
+	wire_pack_grant(&grant, &in, s->version);
+	if (s->version == RDMABLK_VERSION_PROVEN) {
+		s->ctrl.tx.seq += !!fault(FAULT_CORRUPT_GRANT);
+		return session_send(s, &grant, wire_length(RDMABLK_MSG_GRANT, s->version));
+	}
 	if (mac_message(s->key, RDMABLK_LABEL_GRANT, &grant,
 			offsetof(struct rdmablk_grant, mac), grant.mac))
 		return RDMABLK_R_INTERNAL;
@@ -383,20 +488,48 @@ static bool may_use(const struct session *s, const struct export *e)
 	return false;
 }
 
+/*
+ * What the host of version 2 may do with an export. An export that it may not use at all is
+ * one that does not exist; without the right to steal it has not asked to.
+ */
+static unsigned int check_rights(struct session *s, const struct host *h,
+				 const struct export *e)
+{
+	unsigned int rights = host_may(h, e);
+
+	if (!rights) {
+		log_peer(session_peer(s), LOG_WARNING,
+			 "%s: refused: host %s is not in allow of export %s", session_text(s),
+			 s->proof.name, e->cfg->name);
+		return RDMABLK_R_NO_EXPORT;
+	}
+	if (!(rights & HOST_WRITE) && !(s->wish.flags & RDMABLK_HELLO_READ_ONLY))
+		return RDMABLK_R_READ_ONLY;
+	if (!(rights & HOST_STEAL))
+		s->wish.flags &= ~RDMABLK_HELLO_STEAL;
+	return RDMABLK_OK;
+}
+
 static unsigned int handle_proof(struct session *s, const void *msg, size_t len)
 {
-	unsigned int reason = verify_proof(s, msg);
+	bool proven = s->version == RDMABLK_VERSION_PROVEN;
+	unsigned int reason = proven ? verify_proof2(s, msg) : verify_proof(s, msg);
+	const struct host *h;
 	struct export *e;
 
 	(void)len;
 	if (reason)
 		return reason;
+	h = proven ? host_find_name(s->proof.name) : NULL;
 	e = export_find(s->wish.export_name);
 	if (!e || !may_use(s, e))
 		return refused.reason ?: RDMABLK_R_NO_EXPORT;
+	reason = proven ? check_rights(s, h, e) : RDMABLK_OK;
+	if (reason)
+		return refused.reason ?: reason;
 	if (e->broken)
 		return RDMABLK_R_STORE_FAILED;
-	fill_lease(s);
+	fill_lease(s, h);
 	if (e->store.ops->limits)
 		e->store.ops->limits(&e->store, &s->limits);
 	reason = check_refused(s) ?: check_features(s) ?: admit(s, e) ?: plan(s, e);
@@ -425,13 +558,16 @@ static unsigned int handle_regions_get(struct session *s, const void *msg,
 	if (reason)
 		return reason;
 	count = (uint32_t)min_u64(s->regions.nr - first, RDMABLK_REGIONS_PER_MSG);
-	wire_pack_regions(&regions, first, count);
+	wire_pack_regions(&regions, first, count, s->version);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct region *region = &s->regions.region[first + i];
 
 		wire_pack_region(&regions.region[i], region->iova,
 				 region->mr->rkey);
 	}
+	if (s->version == RDMABLK_VERSION_PROVEN)
+		return session_send(s, &regions,
+				    wire_length(RDMABLK_MSG_REGIONS, s->version));
 	if (mac_message(s->key, RDMABLK_LABEL_REGIONS, &regions,
 			offsetof(struct rdmablk_regions, mac), regions.mac))
 		return RDMABLK_R_INTERNAL;
@@ -447,7 +583,9 @@ static unsigned int handle_limits_get(struct session *s, const void *msg,
 	(void)len;
 	if (!(s->wish.features & RDMABLK_F_COMMANDS))
 		return RDMABLK_R_STATE;
-	wire_pack_limits(&limits, &s->scope);
+	wire_pack_limits(&limits, &s->scope, s->version);
+	if (s->version == RDMABLK_VERSION_PROVEN)
+		return session_send(s, &limits, wire_length(RDMABLK_MSG_LIMITS, s->version));
 	if (mac_message(s->key, RDMABLK_LABEL_LIMITS, &limits,
 			offsetof(struct rdmablk_limits, mac), limits.mac))
 		return RDMABLK_R_INTERNAL;
@@ -541,7 +679,7 @@ unsigned int login_receive(struct session *s, const void *msg, size_t len)
 	unsigned int reason;
 	uint16_t type;
 
-	reason = wire_check_head(msg, len, &type);
+	reason = wire_check_head(msg, len, s->version, &type);
 	if (reason)
 		return reason;
 	if (type >= ARRAY_SIZE(messages) || !messages[type].handle ||

@@ -7,6 +7,7 @@
 
 #include "session/session.h"
 
+uint16_t login_version(const struct config *cfg);
 void login_refuse_all(unsigned int reason, int64_t until);
 unsigned int login_refuses(void);
 unsigned int login_receive(struct session *s, const void *msg, size_t len);

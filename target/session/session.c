@@ -244,7 +244,7 @@ void session_tell_due(struct session *s)
 {
 	if (s->state < SESSION_GRANTED)
 		return;
-	for (uint16_t event = RDMABLK_EVENT_LEAVING; event; event--) {
+	for (uint16_t event = RDMABLK_EVENT_REAUTH; event; event--) {
 		struct rdmablk_event_msg msg;
 
 		if (!(s->told.due & 1U << event))
@@ -260,7 +260,7 @@ void session_tell_due(struct session *s)
  * session_tell - send an event, at once or after the events before it
  * @s: session past PROOF; until GRANT is sent it stays due
  * @event: enum rdmablk_event
- * @value: takes the place of one that is still due; for DRAIN and LEAVING a time
+ * @value: takes the place of one that is still due; for all events but RESIZE a time
  *	of loop_now(), sent as what is left until then
  */
 void session_tell(struct session *s, uint16_t event, uint64_t value)
@@ -540,6 +540,7 @@ static void destroy_done(struct job *job)
 		free(s->conn);
 	}
 	mac_wipe(s->key, sizeof(s->key));
+	ctrl_forget(&s->ctrl);
 	session_remove(s);
 }
 
@@ -585,7 +586,7 @@ static bool send_last(struct session *s)
 		wire_pack_answer(&answer, &s->end.logout, RDMABLK_OK);
 		return !ctrl_send(&s->ctrl, &answer, sizeof(answer), true);
 	}
-	wire_pack_close(&close, s->end.reason);
+	wire_pack_close(&close, s->end.reason, s->version);
 	return !ctrl_send(&s->ctrl, &close, sizeof(close), true);
 }
 
@@ -809,6 +810,7 @@ static bool comes_back(const struct session *s, unsigned int reason)
 	case RDMABLK_R_REPLACED:
 	case RDMABLK_R_NO_MEMORY:
 	case RDMABLK_R_DEVICE_FULL:
+	case RDMABLK_R_AUTH_KEY:
 		return session_has_cache(s);
 	case RDMABLK_R_LOGOUT:
 		return !s->end.clean && session_has_cache(s) && !gave_up(s);
@@ -840,6 +842,9 @@ void session_end(struct session *s, unsigned int reason)
 	s->lease.ending = true;
 	s->end.began = loop_now();
 	loop_timer_stop(&s->timer);
+	loop_timer_stop(&s->key_ends);
+	keying_forget(&s->keying);
+	keying_forget(&s->rekeying);
 	session_turn_skip(s);
 	if (s->busy)
 		atomic_store(&s->regions.cancel, true);
@@ -859,4 +864,29 @@ void session_evict(struct session *s)
 	s->login.slot = false;
 	s->login.evicted = true;
 	session_end(s, RDMABLK_R_LOGIN_TIMEOUT);
+}
+
+static void key_ended(struct loop_timer *timer)
+{
+	session_end(container_of(timer, struct session, key_ends), RDMABLK_R_AUTH_KEY);
+}
+
+/**
+ * session_key_ends - the key of a session is revoked or expires
+ * @s: session of version 2, in any state
+ * @ms: time for the initiator to prove another key; 0: none
+ *
+ * A login gets no time: the next one may use another key.
+ */
+void session_key_ends(struct session *s, uint64_t ms)
+{
+	if (s->version != RDMABLK_VERSION_PROVEN || s->state >= SESSION_CLOSING)
+		return;
+	if (!ms || s->state != SESSION_LIVE) {
+		session_end(s, RDMABLK_R_AUTH_KEY);
+		return;
+	}
+	s->key_ends.expired = key_ended;
+	loop_timer_start(&s->key_ends, (int64_t)ms);
+	session_tell(s, RDMABLK_EVENT_REAUTH, (uint64_t)loop_now() + ms);
 }

@@ -16,6 +16,7 @@
 #include "rdma/ctrl.h"
 #include "session/cmdq.h"
 #include "session/region.h"
+#include "wire/keying.h"
 #include "wire/wire.h"
 
 /**
@@ -49,8 +50,8 @@ enum session_state {
 /**
  * struct session_login - what only a login needs; zeroed when the session is live
  * @turn: in the list of sessions that wait until another of their address is registered
- * @hello: as received
- * @challenge: as sent
+ * @hello: as received, version 1
+ * @challenge: as sent, version 1
  * @slot: the session holds a login slot
  * @evicted: another login has got the slot
  * @refused: why the initiator itself has closed the session, or RDMABLK_OK
@@ -105,7 +106,7 @@ struct session_heard {
  * @late_flushes: FLUSHes that had begun when the session became @late
  */
 struct session_told {
-	uint64_t value[RDMABLK_EVENT_LEAVING + 1];
+	uint64_t value[RDMABLK_EVENT_REAUTH + 1];
 	uint32_t due;
 	bool drained;
 	bool late;
@@ -170,7 +171,10 @@ struct session_ending {
  * @refused_joins: requests to join that named its id
  * @wish: HELLO, decoded
  * @proof: whose key the session has; all 0 with AUTH_NONE
- * @key: session key, from SESSION_REGISTER on
+ * @key: session key, from SESSION_REGISTER on; version 1
+ * @keying: keys of version 2, of the present epoch
+ * @rekeying: of the next epoch, between REAUTH and REAUTH_PROOF
+ * @key_ends: ends the session because of its key
  * @export: what it uses, from SESSION_REGISTER on
  * @lease: on @export
  * @share: of its host's limits
@@ -221,6 +225,9 @@ struct session {
 	struct wire_wish wish;
 	struct host_proof proof;
 	uint8_t key[RDMABLK_MAC_LEN];
+	struct keying keying;
+	struct keying rekeying;
+	struct loop_timer key_ends;
 	struct export *export;
 	struct lease lease;
 	struct quota_share share;
@@ -278,6 +285,7 @@ void session_submit(struct session *s, void (*run)(struct job *job),
 		    void (*done)(struct job *job), enum job_kind kind);
 void session_end(struct session *s, unsigned int reason);
 void session_evict(struct session *s);
+void session_key_ends(struct session *s, uint64_t ms);
 void session_fence(struct session *s);
 void session_cmdqs_idle(struct cmdqs *c);
 void session_staged_stopped(void *owner);
@@ -296,12 +304,12 @@ unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cach
 unsigned int session_end_late(const struct export *only, unsigned int reason);
 
 /* session_open.c: beginnings */
-unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
+unsigned int session_create(const struct cm_event *ev, struct device *dev,
 			    const struct config *cfg, uint16_t version,
 			    unsigned int (*receive)(struct session *s,
 						    const void *msg, size_t len));
-unsigned int session_join(struct session *s, struct rdma_cm_id *id,
-			  const struct wire_request *req, uint8_t resources);
+unsigned int session_join(struct session *s, const struct cm_event *ev,
+			  const struct wire_request *req);
 unsigned int session_register(struct session *s, void (*done)(struct job *job));
 bool session_registered(struct session *s);
 

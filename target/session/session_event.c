@@ -7,6 +7,7 @@
  * next turn.
  */
 #include "base/fault.h"
+#include "base/log.h"
 #include "base/util.h"
 #include "session/session.h"
 
@@ -20,10 +21,27 @@ static unsigned int messages_max(const struct session *s)
 	return MESSAGES_MAX + (s->state < SESSION_LIVE ? s->regions.nr : 0);
 }
 
+/*
+ * A message that is not the next sealed one. CLOSE that is not sealed may come from anybody
+ * who can put a packet into the connection: the connection is of no use any more, and that is
+ * all that it says.
+ */
+static unsigned int refuse_unsealed(struct session *s, unsigned int index, uint32_t bytes)
+{
+	if (!ctrl_is_close(&s->ctrl, index, bytes))
+		return RDMABLK_R_AUTH_FAILED;
+	log_peer(session_peer(s), LOG_WARNING, "%s: a CLOSE that is not sealed has come",
+		 session_text(s));
+	s->quiet = true;
+	return RDMABLK_R_CONNECTION;
+}
+
 static void message_received(struct session *s, const struct ibv_wc *wc)
 {
 	unsigned int index = wc->wr_id & CTRL_WR_INDEX, reason;
 	int64_t now = loop_now();
+	const void *msg;
+	size_t len;
 
 	s->heard.last = now;
 	s->heard.messages++;
@@ -33,8 +51,10 @@ static void message_received(struct session *s, const struct ibv_wc *wc)
 	}
 	if (++s->heard.window_messages > messages_max(s))
 		reason = RDMABLK_R_STATE;
+	else if ((msg = ctrl_message(&s->ctrl, index, wc->byte_len, &len)))
+		reason = s->receive(s, msg, len);
 	else
-		reason = s->receive(s, ctrl_message(&s->ctrl, index), wc->byte_len);
+		reason = refuse_unsealed(s, index, wc->byte_len);
 	if (reason)
 		session_end(s, reason);
 }

@@ -57,23 +57,36 @@ static void create_run(struct job *job)
 	s->job_error = create_queue(s);
 }
 
+/* The accept of version 2 proves that the queue pair is the target's. */
+static int accept_queue(struct session *s, struct conn *conn)
+{
+	bool bad = !conn->queue && fault(FAULT_BAD_VERSION);
+	struct rdmablk_cm_accept2 data = { 0 };
+
+	wire_pack_accept(&data.accept, bad ? 99 : s->version, conn->queue);
+	if (s->version != RDMABLK_VERSION_PROVEN)
+		return conn_accept(conn, &data.accept, sizeof(data.accept));
+	if (conn->queue && keying_accept(&s->keying, &data, conn->mac, conn->pair->qp_num))
+		return -EIO;
+	return conn_accept(conn, &data, sizeof(data));
+}
+
 static void create_done(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
-	uint16_t version = fault(FAULT_BAD_VERSION) ? 99 : s->version;
 	int ret = s->job_error;
 
 	s->busy = false;
 	if (s->state == SESSION_CLOSING) {
-		conn_refuse(s->conn, s->end.reason);
+		conn_refuse(s->conn, s->end.reason, s->version);
 		session_fence(s);
 		return;
 	}
-	ret = ret ?: conn_accept(s->conn, version);
+	ret = ret ?: accept_queue(s, s->conn);
 	if (ret) {
 		log_peer(session_peer(s), LOG_ERR, "%s: cannot make a control queue: %s",
 			 s->peer_text, device_error_text(ret));
-		conn_refuse(s->conn, queue_reason(ret));
+		conn_refuse(s->conn, queue_reason(ret), s->version);
 		session_end(s, queue_reason(ret));
 		return;
 	}
@@ -83,9 +96,10 @@ static void create_done(struct job *job)
 	log_debug("%s: connected", session_text(s));
 }
 
-static struct session *session_alloc(struct rdma_cm_id *id, struct device *dev,
+static struct session *session_alloc(const struct cm_event *ev, struct device *dev,
 				     uint16_t version)
 {
+	struct rdma_cm_id *id = ev->id;
 	const struct sockaddr *peer = rdma_get_peer_addr(id);
 	struct session *s = calloc(1, sizeof(*s));
 
@@ -96,6 +110,7 @@ static struct session *session_alloc(struct rdma_cm_id *id, struct device *dev,
 		free(s);
 		return NULL;
 	}
+	s->conn->qpn = ev->qpn;
 	s->device = dev;
 	s->port = id->port_num;
 	s->version = version;
@@ -112,8 +127,8 @@ static struct session *session_alloc(struct rdma_cm_id *id, struct device *dev,
 
 /**
  * session_create - a login begins
- * @id: of the connection request for a control queue
- * @dev: of @id; the session's with RDMABLK_OK
+ * @ev: connection request for a control queue
+ * @dev: of its id; the session's with RDMABLK_OK
  * @cfg: outlives the session
  * @version: of the protocol
  * @receive: gets its messages; returns RDMABLK_OK or why the session must end
@@ -121,14 +136,14 @@ static struct session *session_alloc(struct rdma_cm_id *id, struct device *dev,
  * The caller has taken a login slot; it is the session's with RDMABLK_OK. A worker makes the
  * control queue; then the request is accepted, or refused and the session ends.
  *
- * Return: enum rdmablk_reason; unless RDMABLK_OK @id is still the caller's.
+ * Return: enum rdmablk_reason; unless RDMABLK_OK the id is still the caller's.
  */
-unsigned int session_create(struct rdma_cm_id *id, struct device *dev,
+unsigned int session_create(const struct cm_event *ev, struct device *dev,
 			    const struct config *cfg, uint16_t version,
 			    unsigned int (*receive)(struct session *s,
 						    const void *msg, size_t len))
 {
-	struct session *s = session_alloc(id, dev, version);
+	struct session *s = session_alloc(ev, dev, version);
 
 	if (!s)
 		return RDMABLK_R_NO_MEMORY;
@@ -398,13 +413,13 @@ static void join_failed(struct session *s, struct conn *conn, int error)
 	log_peer(session_peer(s), LOG_ERR, "%s: cannot make data queue %u: %s",
 		 session_text(s), conn->queue, device_error_text(error));
 	if (conn->pair) {
-		conn_refuse(conn, reason);
+		conn_refuse(conn, reason, s->version);
 		session_end(s, reason);
 		return;
 	}
 	s->refused_joins++;
 	s->data[conn->queue - 1] = NULL;
-	conn_reject(conn->id, reason);
+	conn_reject(conn->id, reason, s->version);
 	free(conn);
 }
 
@@ -416,12 +431,12 @@ static void join_done(struct job *job)
 
 	s->opening--;
 	if (s->state != SESSION_GRANTED) {
-		conn_refuse(conn, s->end.reason);
+		conn_refuse(conn, s->end.reason, s->version);
 		if (!s->opening)
 			session_fence(s);
 		return;
 	}
-	ret = ret ?: start_queue(s, conn) ?: conn_accept(conn, s->version);
+	ret = ret ?: start_queue(s, conn) ?: accept_queue(s, conn);
 	if (ret) {
 		join_failed(s, conn, ret);
 		return;
@@ -433,17 +448,17 @@ static void join_done(struct job *job)
 /**
  * session_join - a data queue joins
  * @s: session the initiator has proven to own
- * @id: of the connection request
- * @req: decoded and verified
- * @resources: READs at once it asks us to answer
+ * @ev: connection request
+ * @req: the same, decoded and verified
  *
  * A worker makes the queue pair; then the request is accepted or refused.
  *
- * Return: enum rdmablk_reason; unless RDMABLK_OK @id is still the caller's.
+ * Return: enum rdmablk_reason; unless RDMABLK_OK the id is still the caller's.
  */
-unsigned int session_join(struct session *s, struct rdma_cm_id *id,
-			  const struct wire_request *req, uint8_t resources)
+unsigned int session_join(struct session *s, const struct cm_event *ev,
+			  const struct wire_request *req)
 {
+	struct rdma_cm_id *id = ev->id;
 	uint8_t depth = device_read_depth(s->device);
 	struct conn *conn;
 
@@ -459,7 +474,10 @@ unsigned int session_join(struct session *s, struct rdma_cm_id *id,
 	if (!conn)
 		return RDMABLK_R_NO_MEMORY;
 	wish_queue(s, conn, req->kind == RDMABLK_KIND_WRITE, &conn->wish);
-	conn->wish.resources = resources < depth ? resources : depth;
+	conn->wish.resources = ev->resources < depth ? ev->resources : depth;
+	conn->qpn = ev->qpn;
+	memcpy(conn->mac, ev->data + offsetof(struct rdmablk_cm_request, mac),
+	       sizeof(conn->mac));
 	conn->job = (struct job){
 		.run = join_run,
 		.done = join_done,

@@ -35,13 +35,16 @@ static bool name_ok(const char *name, bool may_be_empty)
 	return all_zero(name + len, RDMABLK_NAME_LEN - len);
 }
 
-static unsigned int choose_version(uint16_t min, uint16_t max, uint16_t *version)
+/* A peer that speaks only what authenticates nobody is told that it has to authenticate. */
+static unsigned int choose_version(uint16_t min, uint16_t max, uint16_t ours, uint16_t *version)
 {
 	if (min > max)
 		return RDMABLK_R_MALFORMED;
-	if (max < RDMABLK_VERSION_OPEN || min > RDMABLK_VERSION_OPEN)
+	if (ours == RDMABLK_VERSION_PROVEN && max == RDMABLK_VERSION_OPEN)
+		return RDMABLK_R_AUTH_REQUIRED;
+	if (max < ours || min > ours)
 		return RDMABLK_R_VERSION;
-	*version = RDMABLK_VERSION_OPEN;
+	*version = ours;
 	return RDMABLK_OK;
 }
 
@@ -49,6 +52,7 @@ static unsigned int choose_version(uint16_t min, uint16_t max, uint16_t *version
  * wire_check_request - private data of a connection request
  * @data: as received
  * @len: bytes of it
+ * @version: that of the daemon
  * @out: decoded
  *
  * The MAC is the caller's to verify, before it uses anything of @out but the
@@ -56,7 +60,7 @@ static unsigned int choose_version(uint16_t min, uint16_t max, uint16_t *version
  *
  * Return: enum rdmablk_reason.
  */
-unsigned int wire_check_request(const void *data, size_t len,
+unsigned int wire_check_request(const void *data, size_t len, uint16_t version,
 				struct wire_request *out)
 {
 	struct rdmablk_cm_request req;
@@ -68,7 +72,7 @@ unsigned int wire_check_request(const void *data, size_t len,
 	if (le32toh(req.magic) != RDMABLK_MAGIC)
 		return RDMABLK_R_MAGIC;
 	reason = choose_version(le16toh(req.version_min),
-				le16toh(req.version_max), &out->version);
+				le16toh(req.version_max), version, &out->version);
 	if (reason)
 		return reason;
 	out->kind = req.kind;
@@ -91,8 +95,37 @@ unsigned int wire_check_request(const void *data, size_t len,
 	return RDMABLK_OK;
 }
 
-static unsigned int message_length(unsigned int type)
+/* In version 2 the frame of a message, not its MAC, says who has sent it. */
+static size_t proven_length(unsigned int type)
 {
+	switch (type) {
+	case RDMABLK_MSG_HELLO:		return sizeof(struct rdmablk_hello2);
+	case RDMABLK_MSG_CHALLENGE:	return sizeof(struct rdmablk_challenge2);
+	case RDMABLK_MSG_GRANT:		return offsetof(struct rdmablk_grant, mac);
+	case RDMABLK_MSG_REGIONS:	return offsetof(struct rdmablk_regions, mac);
+	case RDMABLK_MSG_LIMITS:	return offsetof(struct rdmablk_limits, mac);
+	case RDMABLK_MSG_REAUTH:	return sizeof(struct rdmablk_reauth);
+	case RDMABLK_MSG_REAUTH_CHALLENGE:
+		return sizeof(struct rdmablk_reauth_challenge);
+	case RDMABLK_MSG_REAUTH_PROOF:	return sizeof(struct rdmablk_reauth_proof);
+	case RDMABLK_MSG_REAUTH_DONE:	return sizeof(struct rdmablk_reauth_done);
+	default:			return 0;
+	}
+}
+
+/**
+ * wire_length - how long a message is
+ * @type: enum rdmablk_msg_type
+ * @version: of the session
+ *
+ * Return: bytes; 0: the version has no such message, or it is RDMABLK_MSG_SEALED.
+ */
+size_t wire_length(uint16_t type, uint16_t version)
+{
+	size_t len = version == RDMABLK_VERSION_PROVEN ? proven_length(type) : 0;
+
+	if (len)
+		return len;
 	switch (type) {
 	case RDMABLK_MSG_HELLO:		return sizeof(struct rdmablk_hello);
 	case RDMABLK_MSG_CHALLENGE:	return sizeof(struct rdmablk_challenge);
@@ -116,6 +149,7 @@ static unsigned int message_length(unsigned int type)
  * wire_check_head - the head of any message
  * @msg: as received
  * @len: bytes received
+ * @version: that of the daemon
  * @type: enum rdmablk_msg_type, known and of the right length
  *
  * HELLO may have any length a control message can have: that of another version
@@ -123,16 +157,16 @@ static unsigned int message_length(unsigned int type)
  *
  * Return: enum rdmablk_reason.
  */
-unsigned int wire_check_head(const void *msg, size_t len, uint16_t *type)
+unsigned int wire_check_head(const void *msg, size_t len, uint16_t version, uint16_t *type)
 {
 	struct rdmablk_hdr hdr;
-	unsigned int want;
+	size_t want;
 
 	if (len < sizeof(hdr) || len > RDMABLK_CTRL_MSG_MAX)
 		return RDMABLK_R_MALFORMED;
 	memcpy(&hdr, msg, sizeof(hdr));
 	*type = le16toh(hdr.type);
-	want = message_length(*type);
+	want = wire_length(*type, version);
 	if (!want || le16toh(hdr.length) != len)
 		return RDMABLK_R_MALFORMED;
 	if (*type != RDMABLK_MSG_HELLO && want != len)
@@ -157,7 +191,7 @@ static uint64_t choose_features(const struct rdmablk_hello *hello)
 	return both;
 }
 
-static unsigned int check_hello_fields(const struct rdmablk_hello *hello)
+static unsigned int check_hello_fields(const struct rdmablk_hello *hello, uint16_t version)
 {
 	uint64_t required = le64toh(hello->features_required);
 	uint16_t queues = le16toh(hello->nr_queues);
@@ -177,8 +211,24 @@ static unsigned int check_hello_fields(const struct rdmablk_hello *hello)
 		return RDMABLK_R_MALFORMED;
 	if (required & ~choose_features(hello))
 		return RDMABLK_R_FEATURE;
+	if (version == RDMABLK_VERSION_PROVEN)
+		return methods == RDMABLK_AUTH_PSK ? RDMABLK_OK : RDMABLK_R_AUTH_REQUIRED;
 	if (!(methods & RDMABLK_AUTH_NONE))
 		return RDMABLK_R_AUTH_REQUIRED;
+	return RDMABLK_OK;
+}
+
+/* What HELLO of version 2 has behind that of version 1 */
+static unsigned int check_hello2(const struct rdmablk_hello2 *h, struct wire_wish *out)
+{
+	/* A range would let the peer of a changed request think that 1 was chosen. */
+	if (h->hello.version_min != h->hello.version_max || h->reserved)
+		return RDMABLK_R_MALFORMED;
+	if (le16toh(h->group) != RDMABLK_GROUP_P256 ||
+	    le16toh(h->suite) != RDMABLK_SUITE_AES256_GCM)
+		return RDMABLK_R_FEATURE;
+	memcpy(out->key_id, h->key_id, sizeof(out->key_id));
+	memcpy(out->point, h->point, sizeof(out->point));
 	return RDMABLK_OK;
 }
 
@@ -186,40 +236,44 @@ static unsigned int check_hello_fields(const struct rdmablk_hello *hello)
  * wire_check_hello - HELLO
  * @msg: passed wire_check_head()
  * @len: bytes
+ * @version: that of the daemon
  * @out: decoded
  *
  * Return: enum rdmablk_reason.
  */
-unsigned int wire_check_hello(const void *msg, size_t len,
+unsigned int wire_check_hello(const void *msg, size_t len, uint16_t version,
 			      struct wire_wish *out)
 {
-	struct rdmablk_hello hello = { 0 };
+	struct rdmablk_hello2 whole = { 0 };
+	const struct rdmablk_hello *hello = &whole.hello;
 	unsigned int reason;
 
 	if (len < offsetof(struct rdmablk_hello, flags))
 		return RDMABLK_R_MALFORMED;
-	memcpy(&hello, msg, len < sizeof(hello) ? len : sizeof(hello));
-	reason = choose_version(le16toh(hello.version_min),
-				le16toh(hello.version_max), &out->version);
+	memcpy(&whole, msg, len < sizeof(whole) ? len : sizeof(whole));
+	reason = choose_version(le16toh(hello->version_min),
+				le16toh(hello->version_max), version, &out->version);
 	if (reason)
 		return reason;
-	if (len != sizeof(hello))
+	if (len != wire_length(RDMABLK_MSG_HELLO, version))
 		return RDMABLK_R_MALFORMED;
-	reason = check_hello_fields(&hello);
+	reason = check_hello_fields(hello, version);
+	if (!reason && version == RDMABLK_VERSION_PROVEN)
+		reason = check_hello2(&whole, out);
 	if (reason)
 		return reason;
-	out->flags = le32toh(hello.flags);
-	out->features = choose_features(&hello);
-	memcpy(out->host_id, hello.host_id, sizeof(out->host_id));
-	memcpy(out->boot_nonce, hello.boot_nonce, sizeof(out->boot_nonce));
-	memcpy(out->instance_id, hello.instance_id, sizeof(out->instance_id));
-	out->generation = le32toh(hello.generation);
-	out->nr_queues = le16toh(hello.nr_queues);
-	out->queue_depth = le16toh(hello.queue_depth);
-	out->keep_alive_ms = le32toh(hello.keep_alive_ms);
-	memcpy(out->host_name, hello.host_name, sizeof(out->host_name));
-	memcpy(out->export_name, hello.export_name, sizeof(out->export_name));
-	memcpy(out->uuid, hello.uuid, sizeof(out->uuid));
+	out->flags = le32toh(hello->flags);
+	out->features = choose_features(hello);
+	memcpy(out->host_id, hello->host_id, sizeof(out->host_id));
+	memcpy(out->boot_nonce, hello->boot_nonce, sizeof(out->boot_nonce));
+	memcpy(out->instance_id, hello->instance_id, sizeof(out->instance_id));
+	out->generation = le32toh(hello->generation);
+	out->nr_queues = le16toh(hello->nr_queues);
+	out->queue_depth = le16toh(hello->queue_depth);
+	out->keep_alive_ms = le32toh(hello->keep_alive_ms);
+	memcpy(out->host_name, hello->host_name, sizeof(out->host_name));
+	memcpy(out->export_name, hello->export_name, sizeof(out->export_name));
+	memcpy(out->uuid, hello->uuid, sizeof(out->uuid));
 	return RDMABLK_OK;
 }
 
@@ -326,12 +380,18 @@ uint32_t wire_retry_after(unsigned int reason)
 	}
 }
 
-static struct rdmablk_hdr head(uint16_t type)
+static struct rdmablk_hdr head2(uint16_t type, uint16_t version)
 {
 	return (struct rdmablk_hdr){
 		.type = htole16(type),
-		.length = htole16((uint16_t)message_length(type)),
+		.length = htole16((uint16_t)wire_length(type, version)),
 	};
+}
+
+/* Of a message that is the same in both versions */
+static struct rdmablk_hdr head(uint16_t type)
+{
+	return head2(type, RDMABLK_VERSION_OPEN);
 }
 
 /**
@@ -354,14 +414,15 @@ void wire_pack_accept(struct rdmablk_cm_accept *out, uint16_t version,
  * wire_pack_reject - private data of a reject
  * @out: filled
  * @reason: enum rdmablk_reason
+ * @version: that of the daemon
  */
-void wire_pack_reject(struct rdmablk_cm_reject *out, unsigned int reason)
+void wire_pack_reject(struct rdmablk_cm_reject *out, unsigned int reason, uint16_t version)
 {
 	*out = (struct rdmablk_cm_reject){
 		.magic = htole32(RDMABLK_MAGIC),
 		.reason = htole16((uint16_t)reason),
-		.version_min = htole16(RDMABLK_VERSION_OPEN),
-		.version_max = htole16(RDMABLK_VERSION_OPEN),
+		.version_min = htole16(version),
+		.version_max = htole16(version),
 		.retry_after_ms = htole32(wire_retry_after(reason)),
 	};
 }
@@ -388,14 +449,36 @@ void wire_pack_challenge(struct rdmablk_challenge *out,
 }
 
 /**
+ * wire_pack_challenge2 - CHALLENGE of version 2, but for the public key
+ * @out: filled; @point is zero
+ * @wish: what it answers
+ * @session_id: of the session to be
+ * @nonce: RDMABLK_NONCE_LEN random bytes
+ * @target_id: RDMABLK_ID_LEN bytes
+ */
+void wire_pack_challenge2(struct rdmablk_challenge2 *out, const struct wire_wish *wish,
+			  uint64_t session_id, const uint8_t *nonce, const uint8_t *target_id)
+{
+	*out = (struct rdmablk_challenge2){
+		.group = htole16(RDMABLK_GROUP_P256),
+		.suite = htole16(RDMABLK_SUITE_AES256_GCM),
+	};
+	wire_pack_challenge(&out->challenge, wish, session_id, nonce);
+	out->challenge.hdr = head2(RDMABLK_MSG_CHALLENGE, RDMABLK_VERSION_PROVEN);
+	out->challenge.auth_method = htole32(RDMABLK_AUTH_PSK);
+	memcpy(out->target_id, target_id, sizeof(out->target_id));
+}
+
+/**
  * wire_pack_grant - GRANT but for its MAC
  * @out: filled; @mac is zero
  * @in: what it says
+ * @version: of the session
  */
-void wire_pack_grant(struct rdmablk_grant *out, const struct wire_grant *in)
+void wire_pack_grant(struct rdmablk_grant *out, const struct wire_grant *in, uint16_t version)
 {
 	*out = (struct rdmablk_grant){
-		.hdr = head(RDMABLK_MSG_GRANT),
+		.hdr = head2(RDMABLK_MSG_GRANT, version),
 		.session_id = htole64(in->session_id),
 		.features = htole64(in->features),
 		.size = htole64(in->size),
@@ -424,12 +507,13 @@ void wire_pack_grant(struct rdmablk_grant *out, const struct wire_grant *in)
  * @out: filled; the caller lays out its regions
  * @first: number of the first
  * @count: how many
+ * @version: of the session
  */
-void wire_pack_regions(struct rdmablk_regions *out, uint32_t first,
-		       uint32_t count)
+void wire_pack_regions(struct rdmablk_regions *out, uint32_t first, uint32_t count,
+		       uint16_t version)
 {
 	*out = (struct rdmablk_regions){
-		.hdr = head(RDMABLK_MSG_REGIONS),
+		.hdr = head2(RDMABLK_MSG_REGIONS, version),
 		.first = htole32(first),
 		.count = htole32(count),
 	};
@@ -458,8 +542,10 @@ void wire_pack_region(struct rdmablk_region *out, uint64_t iova, uint32_t rkey)
  * wire_pack_limits - LIMITS but for its MAC
  * @out: filled; @mac is zero
  * @scope: what it says; of a session that only reads without what that session may not do
+ * @version: of the session
  */
-void wire_pack_limits(struct rdmablk_limits *out, const struct wire_scope *scope)
+void wire_pack_limits(struct rdmablk_limits *out, const struct wire_scope *scope,
+		      uint16_t version)
 {
 	struct wire_scope offer = *scope, *in = &offer;
 
@@ -473,7 +559,7 @@ void wire_pack_limits(struct rdmablk_limits *out, const struct wire_scope *scope
 		offer.erase_granularity = 0;
 	}
 	*out = (struct rdmablk_limits){
-		.hdr = head(RDMABLK_MSG_LIMITS),
+		.hdr = head2(RDMABLK_MSG_LIMITS, version),
 		.ops = htole32(in->ops | RDMABLK_OP_BIT(RDMABLK_OP_FENCE)),
 		.cmd_depth = htole16(in->cmd_depth),
 		.max_ranges = htole16(in->max_ranges),
@@ -534,17 +620,42 @@ void wire_pack_event(struct rdmablk_event_msg *out, uint16_t event,
 }
 
 /**
+ * wire_pack_reauth_challenge - REAUTH_CHALLENGE, but for the public key
+ * @out: filled; @point is zero
+ * @nonce: RDMABLK_NONCE_LEN random bytes
+ */
+void wire_pack_reauth_challenge(struct rdmablk_reauth_challenge *out, const uint8_t *nonce)
+{
+	*out = (struct rdmablk_reauth_challenge){
+		.hdr = head2(RDMABLK_MSG_REAUTH_CHALLENGE, RDMABLK_VERSION_PROVEN),
+	};
+	memcpy(out->nonce, nonce, sizeof(out->nonce));
+}
+
+/**
+ * wire_pack_reauth_done - REAUTH_DONE
+ * @out: filled
+ */
+void wire_pack_reauth_done(struct rdmablk_reauth_done *out)
+{
+	*out = (struct rdmablk_reauth_done){
+		.hdr = head2(RDMABLK_MSG_REAUTH_DONE, RDMABLK_VERSION_PROVEN),
+	};
+}
+
+/**
  * wire_pack_close - CLOSE
  * @out: filled
  * @reason: enum rdmablk_reason
+ * @version: that of the daemon
  */
-void wire_pack_close(struct rdmablk_close *out, unsigned int reason)
+void wire_pack_close(struct rdmablk_close *out, unsigned int reason, uint16_t version)
 {
 	*out = (struct rdmablk_close){
 		.hdr = head(RDMABLK_MSG_CLOSE),
 		.reason = htole16((uint16_t)reason),
-		.version_min = htole16(RDMABLK_VERSION_OPEN),
-		.version_max = htole16(RDMABLK_VERSION_OPEN),
+		.version_min = htole16(version),
+		.version_max = htole16(version),
 		.retry_after_ms = htole32(wire_retry_after(reason)),
 	};
 }

@@ -3,6 +3,9 @@
  * Messages: checking what came in, laying out what goes out. PURE: no verbs, no
  * crypto, no state, so that tests and fuzzers feed it anything.
  *
+ * A daemon speaks one version, RDMABLK_VERSION_OPEN or RDMABLK_VERSION_PROVEN. Where the
+ * parameter @version is not described, it is that version.
+ *
  * Every check looks at the length first, then at the fields, and gives an enum
  * rdmablk_reason: RDMABLK_OK or why the message is refused. Outputs are valid
  * after RDMABLK_OK only.
@@ -47,6 +50,8 @@ struct wire_request {
  * @host_name: for the log
  * @export_name: wanted
  * @uuid: of the export that it goes on with; zero without RDMABLK_HELLO_RESUME
+ * @key_id: version 2: names the key of the host
+ * @point: version 2: ephemeral public key, not checked
  */
 struct wire_wish {
 	uint16_t version;
@@ -62,6 +67,8 @@ struct wire_wish {
 	char host_name[RDMABLK_NAME_LEN];
 	char export_name[RDMABLK_NAME_LEN];
 	uint8_t uuid[RDMABLK_ID_LEN];
+	uint8_t key_id[RDMABLK_KEY_ID_LEN];
+	uint8_t point[RDMABLK_POINT_LEN];
 };
 
 /**
@@ -152,10 +159,10 @@ struct wire_data {
 	unsigned int status;
 };
 
-unsigned int wire_check_request(const void *data, size_t len,
+unsigned int wire_check_request(const void *data, size_t len, uint16_t version,
 				struct wire_request *out);
-unsigned int wire_check_head(const void *msg, size_t len, uint16_t *type);
-unsigned int wire_check_hello(const void *msg, size_t len,
+unsigned int wire_check_head(const void *msg, size_t len, uint16_t version, uint16_t *type);
+unsigned int wire_check_hello(const void *msg, size_t len, uint16_t version,
 			      struct wire_wish *out);
 unsigned int wire_check_regions_get(const void *msg, size_t len,
 				    uint32_t nr_regions, uint32_t *first);
@@ -164,24 +171,30 @@ unsigned int wire_check_command(const void *msg, size_t len,
 unsigned int wire_check_close(const void *msg, size_t len,
 			      unsigned int *reason);
 uint32_t wire_retry_after(unsigned int reason);
+size_t wire_length(uint16_t type, uint16_t version);
 
 void wire_pack_accept(struct rdmablk_cm_accept *out, uint16_t version,
 		      uint16_t queue);
-void wire_pack_reject(struct rdmablk_cm_reject *out, unsigned int reason);
+void wire_pack_reject(struct rdmablk_cm_reject *out, unsigned int reason, uint16_t version);
 void wire_pack_challenge(struct rdmablk_challenge *out,
 			 const struct wire_wish *wish, uint64_t session_id,
 			 const uint8_t *nonce);
-void wire_pack_grant(struct rdmablk_grant *out, const struct wire_grant *in);
-void wire_pack_regions(struct rdmablk_regions *out, uint32_t first,
-		       uint32_t count);
+void wire_pack_challenge2(struct rdmablk_challenge2 *out, const struct wire_wish *wish,
+			  uint64_t session_id, const uint8_t *nonce, const uint8_t *target_id);
+void wire_pack_grant(struct rdmablk_grant *out, const struct wire_grant *in, uint16_t version);
+void wire_pack_regions(struct rdmablk_regions *out, uint32_t first, uint32_t count,
+		       uint16_t version);
 void wire_pack_region(struct rdmablk_region *out, uint64_t iova, uint32_t rkey);
-void wire_pack_limits(struct rdmablk_limits *out, const struct wire_scope *in);
+void wire_pack_limits(struct rdmablk_limits *out, const struct wire_scope *in,
+		      uint16_t version);
 void wire_pack_live(struct rdmablk_live *out);
 void wire_pack_answer(struct rdmablk_answer *out,
 		      const struct wire_command *cmd, unsigned int status);
 void wire_pack_event(struct rdmablk_event_msg *out, uint16_t event,
 		     uint64_t value);
-void wire_pack_close(struct rdmablk_close *out, unsigned int reason);
+void wire_pack_reauth_challenge(struct rdmablk_reauth_challenge *out, const uint8_t *nonce);
+void wire_pack_reauth_done(struct rdmablk_reauth_done *out);
+void wire_pack_close(struct rdmablk_close *out, unsigned int reason, uint16_t version);
 
 /* wire_data.c: commands on write queues */
 unsigned int wire_check_data(const void *msg, size_t len,

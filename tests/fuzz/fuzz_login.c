@@ -23,7 +23,7 @@ static void request(const void *msg, size_t len)
 {
 	struct wire_request out;
 
-	if (wire_check_request(msg, len, &out))
+	if (wire_check_request(msg, len, 1, &out))
 		return;
 	check(out.version == 1 && out.kind <= RDMABLK_KIND_WRITE);
 	check(out.queue <= 2 * RDMABLK_MAX_QUEUES);
@@ -38,7 +38,7 @@ static void hello(const void *msg, size_t len)
 	struct rdmablk_hello sent;
 	struct wire_wish wish;
 
-	if (wire_check_hello(msg, len, &wish))
+	if (wire_check_hello(msg, len, 1, &wish))
 		return;
 	check(wish.nr_queues && wish.nr_queues <= RDMABLK_MAX_QUEUES && wish.queue_depth);
 	check(wish.export_name[0] && memchr(wish.export_name, 0, sizeof(wish.export_name)));
@@ -55,7 +55,7 @@ static void message(const void *msg, size_t len)
 	uint32_t first;
 	uint16_t type;
 
-	if (wire_check_head(msg, len, &type))
+	if (wire_check_head(msg, len, 1, &type))
 		return;
 	check(type && len <= RDMABLK_CTRL_MSG_MAX);
 	switch (type) {

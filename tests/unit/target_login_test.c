@@ -38,6 +38,8 @@ static struct rdmablk_hello good_hello(void)
 	return h;
 }
 
+static uint16_t version = RDMABLK_VERSION_OPEN;	/* of the daemon */
+
 /* A copy of exactly @len bytes: a sanitizer sees every byte read beyond. */
 static unsigned int check_all(const void *msg, size_t len)
 {
@@ -49,9 +51,9 @@ static unsigned int check_all(const void *msg, size_t len)
 	uint16_t type;
 
 	memcpy(copy, msg, len);
-	reason = wire_check_head(copy, len, &type);
+	reason = wire_check_head(copy, len, version, &type);
 	if (!reason && type == RDMABLK_MSG_HELLO)
-		reason = wire_check_hello(copy, len, &wish);
+		reason = wire_check_hello(copy, len, version, &wish);
 	else if (!reason && type == RDMABLK_MSG_REGIONS_GET)
 		reason = wire_check_regions_get(copy, len, 10, &first);
 	else if (!reason && type == RDMABLK_MSG_COMMAND)
@@ -195,7 +197,7 @@ static void features_are_what_both_can_do(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(offered); i++) {
 		h.features_offered = htole64(offered[i]);
-		assert_int_equal(wire_check_hello(&h, sizeof(h), &wish), RDMABLK_OK);
+		assert_int_equal(wire_check_hello(&h, sizeof(h), RDMABLK_VERSION_OPEN, &wish), RDMABLK_OK);
 		assert_int_equal(wish.features, chosen[i]);
 	}
 }
@@ -236,7 +238,7 @@ static unsigned int request(const struct rdmablk_cm_request *req, size_t len)
 	unsigned int reason;
 
 	memcpy(copy, req, len);
-	reason = wire_check_request(copy, len, &out);
+	reason = wire_check_request(copy, len, version, &out);
 	free(copy);
 	return reason;
 }

@@ -79,7 +79,7 @@ static void each_state_of_an_end_names_its_culprit(void **state)
 	s->staged = (struct staged *)&export;
 	fake.refuse[QP] = 1;
 	fake.accepts = true;
-	assert_int_equal(session_join(s, id_new(), &req, 1), RDMABLK_OK);
+	assert_int_equal(session_join(s, request_new(id_new()), &req), RDMABLK_OK);
 	session_end(s, RDMABLK_R_CONNECTION);
 	assert_late(s, SESSION_CLOSING, "waits for a worker, to make its queue pairs; the export");
 	wait_answered();

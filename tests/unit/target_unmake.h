@@ -253,6 +253,16 @@ static struct rdma_cm_id *id_new(void)
 	return made(ID, id);
 }
 
+/* A connection request, valid until the next call */
+static const struct cm_event *request_new(struct rdma_cm_id *id)
+{
+	static struct cm_event ev;
+
+	ev = (struct cm_event){ .type = RDMA_CM_EVENT_CONNECT_REQUEST, .id = id,
+				.resources = 1 };
+	return &ev;
+}
+
 static void gone(void)
 {
 	fake.gone = true;

@@ -24,7 +24,7 @@ static unsigned int create(struct rdma_cm_id *id)
 {
 	device.users++;
 	assert_int_equal(quota_login_get(rdma_get_peer_addr(id)), RDMABLK_OK);
-	return session_create(id, &device, &cfg, 1, received);
+	return session_create(request_new(id), &device, &cfg, 1, received);
 }
 
 /* The request is refused, and nothing is left of it. */
@@ -60,7 +60,7 @@ static void a_full_device_is_named(void **state)
 	s = session_make(&export);
 	fake.full[QP] = true;
 	fake.reason = RDMABLK_OK;
-	assert_int_equal(session_join(s, id_new(), &req, 1), RDMABLK_OK);
+	assert_int_equal(session_join(s, request_new(id_new()), &req), RDMABLK_OK);
 	wait_answered();
 	assert_int_equal(fake.reason, RDMABLK_R_DEVICE_FULL);
 	assert_int_equal(s->state, SESSION_GRANTED);
@@ -91,14 +91,14 @@ static void a_queue_is_made_by_a_worker(void **state)
 	wait_gone();
 	s = session_make(&export);
 	s->lease.writer = true;
-	assert_int_equal(session_join(s, id_new(), &req, 1), RDMABLK_OK);
+	assert_int_equal(session_join(s, request_new(id_new()), &req), RDMABLK_OK);
 	assert_int_equal(s->joined, 0);
-	assert_int_equal(session_join(s, NULL, &req, 1), RDMABLK_R_JOIN_TWICE);
+	assert_int_equal(session_join(s, request_new(NULL), &req), RDMABLK_R_JOIN_TWICE);
 	wait_answered();
 	assert_int_equal(s->joined, 1);
 	assert_int_equal(fake.access, IBV_ACCESS_REMOTE_READ);
 	req = (struct wire_request){ .kind = RDMABLK_KIND_WRITE, .queue = 2 };
-	assert_int_equal(session_join(s, id_new(), &req, 1), RDMABLK_OK);
+	assert_int_equal(session_join(s, request_new(id_new()), &req), RDMABLK_OK);
 	wait_answered();
 	assert_int_equal(s->joined, 2);
 	assert_int_equal(fake.access, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
@@ -142,7 +142,7 @@ static void a_fence_waits_for_queues_that_are_made(void **state)
 	sem_init(&hold, 0, 0);
 	fake.hold = &hold;
 	for (size_t i = 0; i < ARRAY_SIZE(req); i++) {
-		assert_int_equal(session_join(s, id_new(), &req[i], 1), RDMABLK_OK);
+		assert_int_equal(session_join(s, request_new(id_new()), &req[i]), RDMABLK_OK);
 		sem_wait(&fake.begun);
 	}
 	session_end(s, RDMABLK_R_EXPIRED);
@@ -209,7 +209,7 @@ static void a_queue_that_fails_to_join_is_fenced(void **state)
 	(void)state;
 	fake.no_receive = true;
 	fake.refuse[QP] = 1;
-	assert_int_equal(session_join(s, id_new(), &req, 1), RDMABLK_OK);
+	assert_int_equal(session_join(s, request_new(id_new()), &req), RDMABLK_OK);
 	wait_answered();
 	assert_int_equal(s->state, SESSION_FENCING);
 	assert_int_equal(fake.have[QP], 1);

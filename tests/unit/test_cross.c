@@ -25,7 +25,7 @@ static void taken(const void *msg, size_t len, uint16_t want)
 {
 	uint16_t type;
 
-	assert_int_equal(wire_check_head(msg, len, &type), RDMABLK_OK);
+	assert_int_equal(wire_check_head(msg, len, 1, &type), RDMABLK_OK);
 	assert_int_equal(type, want);
 }
 
@@ -33,7 +33,7 @@ static void login_wish(struct rdmablk_hello *sent, struct wire_wish *wish)
 {
 	rdmablk_wire_hello(sent, &hello);
 	taken(sent, sizeof(*sent), RDMABLK_MSG_HELLO);
-	assert_int_equal(wire_check_hello(sent, sizeof(*sent), wish), RDMABLK_OK);
+	assert_int_equal(wire_check_hello(sent, sizeof(*sent), 1, wish), RDMABLK_OK);
 }
 
 static void test_connection_request(void **state)
@@ -44,14 +44,14 @@ static void test_connection_request(void **state)
 	(void)state;
 	rdmablk_wire_cm_request(&req, RDMABLK_KIND_CONTROL, 0, 0, 0, RDMABLK_VERSION_OPEN,
 				RDMABLK_VERSION_OPEN);
-	assert_int_equal(wire_check_request(&req, sizeof(req), &out), RDMABLK_OK);
-	assert_int_equal(out.version, RDMABLK_VERSION_OPEN);
+	assert_int_equal(wire_check_request(&req, sizeof(req), 1, &out), RDMABLK_OK);
+	assert_int_equal(out.version, 1);
 	assert_int_equal(out.kind, RDMABLK_KIND_CONTROL);
 	for (uint16_t queue = 1; queue <= 2 * RDMABLK_MAX_QUEUES; queue++) {
 		uint8_t kind = queue % 2 ? RDMABLK_KIND_READ : RDMABLK_KIND_WRITE;
 
 		rdmablk_wire_cm_request(&req, kind, queue, 7, MSG_SESSION, 1, 1);
-		assert_int_equal(wire_check_request(&req, sizeof(req), &out), RDMABLK_OK);
+		assert_int_equal(wire_check_request(&req, sizeof(req), 1, &out), RDMABLK_OK);
 		assert_int_equal(out.kind, kind);
 		assert_int_equal(out.queue, queue);
 		assert_int_equal(out.generation, 7);
@@ -74,10 +74,10 @@ static void test_connection_replies(void **state)
 		assert_memory_equal(&got.accept, &accept, sizeof(accept));
 	}
 	for (unsigned int reason = 1; reason <= RDMABLK_R_INTERNAL; reason++) {
-		wire_pack_reject(&reject, reason);
+		wire_pack_reject(&reject, reason, 1);
 		assert_int_equal(rdmablk_wire_parse_reject(&reject, sizeof(reject), &out), 0);
 		assert_int_equal(out.reason, reason);
-		assert_int_equal(out.version_max, RDMABLK_VERSION_OPEN);
+		assert_int_equal(out.version_max, 1);
 		assert_int_equal(out.retry_after_ms, wire_retry_after(reason));
 	}
 }
@@ -116,7 +116,7 @@ static void test_hello_flags(void **state)
 	for (int bit = 0; bit < 32; bit++) {
 		h.flags = 1U << bit;
 		rdmablk_wire_hello(&sent, &h);
-		assert_int_equal(wire_check_hello(&sent, sizeof(sent), &wish),
+		assert_int_equal(wire_check_hello(&sent, sizeof(sent), 1, &wish),
 				 h.flags & RDMABLK_HELLO_FLAGS ? RDMABLK_OK :
 				 RDMABLK_R_MALFORMED);
 		if (h.flags & RDMABLK_HELLO_FLAGS)
@@ -125,7 +125,7 @@ static void test_hello_flags(void **state)
 	h.flags = RDMABLK_HELLO_FLAGS;
 	memset(h.uuid, 5, sizeof(h.uuid));
 	rdmablk_wire_hello(&sent, &h);
-	assert_int_equal(wire_check_hello(&sent, sizeof(sent), &wish), RDMABLK_OK);
+	assert_int_equal(wire_check_hello(&sent, sizeof(sent), 1, &wish), RDMABLK_OK);
 	assert_int_equal(wish.flags, RDMABLK_HELLO_FLAGS);
 	assert_memory_equal(wish.uuid, h.uuid, sizeof(h.uuid));
 }
@@ -157,7 +157,7 @@ static void test_features(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
 		h.features_offered = list[i].offered;
 		rdmablk_wire_hello(&sent, &h);
-		assert_int_equal(wire_check_hello(&sent, sizeof(sent), &wish), RDMABLK_OK);
+		assert_int_equal(wire_check_hello(&sent, sizeof(sent), 1, &wish), RDMABLK_OK);
 		assert_int_equal(wish.features, list[i].chosen);
 		wire_pack_challenge(&msg, &wish, MSG_SESSION, nonce);
 		assert_int_equal(rdmablk_wire_parse_challenge(&msg, sizeof(msg), &sent,
@@ -206,7 +206,7 @@ static void test_grant_and_regions(void **state)
 
 	(void)state;
 	login_wish(&sent, &wish);
-	wire_pack_grant(&msg, &in);
+	wire_pack_grant(&msg, &in, 1);
 	assert_int_equal(rdmablk_wire_parse_grant(&msg, sizeof(msg), &sent, &msg_challenged,
 						  &grant), 0);
 	assert_int_equal(grant.size, MSG_SIZE);
@@ -230,7 +230,7 @@ static void test_grant_and_regions(void **state)
 		assert_int_equal(wire_check_regions_get(&get, sizeof(get), MSG_REGIONS, &asked),
 				 RDMABLK_OK);
 		assert_int_equal(asked, first);
-		wire_pack_regions(&regions, first, count);
+		wire_pack_regions(&regions, first, count, 1);
 		for (uint32_t i = 0; i < count; i++)
 			wire_pack_region(&regions.region[i], (first + i) * MSG_REGION, first + i);
 		assert_int_equal(rdmablk_wire_parse_regions(&regions, sizeof(regions), &grant,
@@ -261,7 +261,7 @@ static void test_staged_grant(void **state)
 
 	(void)state;
 	login_wish(&sent, &wish);
-	wire_pack_grant(&msg, &in);
+	wire_pack_grant(&msg, &in, 1);
 	assert_int_equal(rdmablk_wire_parse_grant(&msg, sizeof(msg), &sent, &msg_challenged,
 						  &grant), 0);
 	assert_int_equal(grant.flags, in.flags);
@@ -296,7 +296,7 @@ static void test_limits(void **state)
 	(void)state;
 	rdmablk_wire_limits_get(&get);
 	taken(&get, sizeof(get), RDMABLK_MSG_LIMITS_GET);
-	wire_pack_limits(&msg, &cached);
+	wire_pack_limits(&msg, &cached, 1);
 	assert_int_equal(rdmablk_wire_parse_limits(&msg, sizeof(msg), &msg_granted, &out), 0);
 	assert_int_equal(out.ops, cached.ops | RDMABLK_OP_BIT(RDMABLK_OP_FENCE));
 	assert_int_equal(out.cmd_depth, cached.cmd_depth);
@@ -308,7 +308,7 @@ static void test_limits(void **state)
 	assert_int_equal(out.discard_granularity, cached.discard_granularity);
 	assert_int_equal(out.discard_alignment, cached.discard_alignment);
 	assert_int_equal(out.erase_granularity, cached.erase_granularity);
-	wire_pack_limits(&msg, &staged);
+	wire_pack_limits(&msg, &staged, 1);
 	assert_int_equal(rdmablk_wire_parse_limits(&msg, sizeof(msg), &msg_staged, &out), 0);
 	assert_int_equal(out.ops, staged.ops | RDMABLK_OP_BIT(RDMABLK_OP_FENCE));
 	assert_int_equal(out.cmd_depth, staged.cmd_depth);
@@ -329,7 +329,7 @@ static void test_limits_of_readers(void **state)
 	(void)state;
 	granted.flags |= RDMABLK_GRANT_READ_ONLY;
 	scope.writer = false;
-	wire_pack_limits(&msg, &scope);
+	wire_pack_limits(&msg, &scope, 1);
 	assert_int_equal(rdmablk_wire_parse_limits(&msg, sizeof(msg), &granted, &out), 0);
 	assert_int_equal(out.ops, RDMABLK_OP_BIT(RDMABLK_OP_FENCE) |
 			 RDMABLK_OP_BIT(RDMABLK_OP_DIRTY) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH));
@@ -338,7 +338,7 @@ static void test_limits_of_readers(void **state)
 	granted_staged.flags |= RDMABLK_GRANT_READ_ONLY;
 	scope = staged;
 	scope.writer = false;
-	wire_pack_limits(&msg, &scope);
+	wire_pack_limits(&msg, &scope, 1);
 	assert_int_equal(rdmablk_wire_parse_limits(&msg, sizeof(msg), &granted_staged, &out), 0);
 	assert_int_equal(out.ops, RDMABLK_OP_BIT(RDMABLK_OP_FENCE) |
 			 RDMABLK_OP_BIT(RDMABLK_OP_READ) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH));
@@ -573,7 +573,7 @@ static void test_events_and_ends(void **state)
 	assert_int_equal(event.event, RDMABLK_EVENT_RESIZE);
 	assert_int_equal(event.value, MSG_SIZE);
 	for (uint16_t r = 1; r <= RDMABLK_R_INTERNAL; r++) {
-		wire_pack_close(&close, r);
+		wire_pack_close(&close, r, 1);
 		assert_int_equal(rdmablk_wire_parse_close(&close, sizeof(close), &out), 0);
 		assert_int_equal(out.reason, r);
 		assert_int_equal(out.retry_after_ms, wire_retry_after(r));

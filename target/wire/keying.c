@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The target's steps of the key schedule, in the order of the messages. A secret is wiped in
+ * the step that needs it last, whether the step succeeds or not.
+ */
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/util.h"
+#include "wire/mac.h"
+#include "wire/keying.h"
+
+static const struct rdmablk_keysched *schedule = &crypto_keysched;
+
+/**
+ * keying_hello - a login begins
+ * @p: zeroed
+ * @qpn_i: number of the initiator's queue pair
+ * @qpn_t: number of the target's
+ * @hello: as received
+ * @len: bytes of @hello
+ *
+ * Return: 0 or -errno of libcrypto.
+ */
+int keying_hello(struct keying *p, uint32_t qpn_i, uint32_t qpn_t, const void *hello, size_t len)
+{
+	return rdmablk_keysched_th0(schedule, qpn_i, qpn_t, hello, len, p->th);
+}
+
+/**
+ * keying_reauth - a reauthentication begins
+ * @p: zeroed
+ * @old: of the epoch that is to end
+ * @reauth: as received
+ *
+ * Return: 0 or -errno of libcrypto.
+ */
+int keying_reauth(struct keying *p, const struct keying *old, const struct rdmablk_reauth *reauth)
+{
+	return rdmablk_keysched_reauth(schedule, old->th, reauth, sizeof(*reauth), p->th);
+}
+
+/**
+ * keying_generate - make the ephemeral key
+ * @p: begun
+ * @peer: that of the initiator, as received; looked at in keying_verify()
+ * @public: public key for CHALLENGE, RDMABLK_POINT_LEN bytes
+ *
+ * Return: 0 or -EIO.
+ */
+int keying_generate(struct keying *p, const uint8_t *peer, uint8_t *public)
+{
+	memcpy(p->peer, peer, sizeof(p->peer));
+	return crypto_generate(&p->pair, public);
+}
+
+/**
+ * keying_challenge - CHALLENGE is complete
+ * @p: with @prk0
+ * @challenge: as sent
+ * @len: bytes of @challenge
+ *
+ * Return: 0 or -errno of libcrypto.
+ */
+int keying_challenge(struct keying *p, const void *challenge, size_t len)
+{
+	return rdmablk_keysched_th1(schedule, p->th, challenge, len, p->th);
+}
+
+/* What follows the MAC, which the transcript takes in last */
+static int derive(struct keying *p, const uint8_t *mac, struct rdmablk_keysched_keys *keys)
+{
+	uint8_t z[RDMABLK_KEYSCHED_LEN], prk1[RDMABLK_KEYSCHED_LEN];
+	int ret = crypto_agree(&p->pair, p->peer, z);
+
+	ret = ret ?: rdmablk_keysched_prk1(schedule, p->prk0, p->th, z, prk1);
+	ret = ret ?: rdmablk_keysched_th2(schedule, p->th, mac, p->th);
+	ret = ret ?: rdmablk_keysched_keys(schedule, prk1, p->th, keys);
+	mac_wipe(z, sizeof(z));
+	mac_wipe(prk1, sizeof(prk1));
+	return ret;
+}
+
+/**
+ * keying_verify - does the initiator know K
+ * @p: with CHALLENGE; @join is set if the initiator does
+ * @mac: of PROOF
+ * @keys: of the epoch that begins, secret; the caller wipes them in any case
+ *
+ * The MAC comes first: a peer that does not know K costs no ECDH.
+ *
+ * Return: 0; -EACCES: no; -EBADMSG: yes, but its public key is not one; or -errno of
+ * libcrypto.
+ */
+int keying_verify(struct keying *p, const uint8_t *mac, struct rdmablk_keysched_keys *keys)
+{
+	int ret = rdmablk_keysched_check_proof(schedule, p->prk0, p->th, mac);
+
+	ret = ret ?: derive(p, mac, keys);
+	crypto_forget(&p->pair);
+	mac_wipe(p->prk0, sizeof(p->prk0));
+	mac_wipe(p->peer, sizeof(p->peer));
+	if (!ret)
+		memcpy(p->join, keys->join, sizeof(p->join));
+	return ret;
+}
+
+/**
+ * keying_join - does a request to join come from the queue pair of the session's initiator
+ * @p: verified
+ * @request: struct rdmablk_cm_request as received
+ * @qpn: number of the queue pair that rdma_cm says it comes from
+ *
+ * Return: whether it does.
+ */
+bool keying_join(const struct keying *p, const void *request, uint32_t qpn)
+{
+	const uint8_t *mac = (const uint8_t *)request + offsetof(struct rdmablk_cm_request, mac);
+
+	return !rdmablk_keysched_check_join(schedule, p->join, request, qpn, mac);
+}
+
+/**
+ * keying_accept - MAC of an accept
+ * @p: verified
+ * @accept: complete but for its MAC
+ * @request_mac: MAC of the request, RDMABLK_MAC_LEN bytes
+ * @qpn: number of the target's queue pair
+ *
+ * Return: 0 or -errno of libcrypto.
+ */
+int keying_accept(const struct keying *p, struct rdmablk_cm_accept2 *accept,
+		 const uint8_t *request_mac, uint32_t qpn)
+{
+	return rdmablk_keysched_accept(schedule, p->join, accept, request_mac, qpn, accept->mac);
+}
+
+/**
+ * keying_forget - wipe all of it; may be called twice
+ * @p: in any state
+ */
+void keying_forget(struct keying *p)
+{
+	crypto_forget(&p->pair);
+	mac_wipe(p, sizeof(*p));
+}

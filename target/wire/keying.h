@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The key schedule of one session of version 2: from HELLO, or REAUTH, to the keys of an
+ * epoch.
+ */
+#ifndef RDMABLKD_KEYING_H
+#define RDMABLKD_KEYING_H
+
+#include "uapi/rdmablk_proto.h"
+#include "wire/crypto.h"
+
+/**
+ * struct keying - what a session keeps of a dialogue, secret
+ * @pair: ephemeral key, until PROOF
+ * @peer: ephemeral public key of the initiator, until PROOF
+ * @prk0: from K, until PROOF
+ * @th: transcript so far
+ * @join: key of joins, from PROOF on
+ *
+ * All zero before the first message, and after keying_forget().
+ */
+struct keying {
+	struct crypto_pair pair;
+	uint8_t peer[RDMABLK_POINT_LEN];
+	uint8_t prk0[RDMABLK_KEYSCHED_LEN];
+	uint8_t th[RDMABLK_KEYSCHED_LEN];
+	uint8_t join[RDMABLK_KEYSCHED_LEN];
+};
+
+int keying_hello(struct keying *p, uint32_t qpn_i, uint32_t qpn_t, const void *hello, size_t len);
+int keying_reauth(struct keying *p, const struct keying *old, const struct rdmablk_reauth *reauth);
+int keying_generate(struct keying *p, const uint8_t *peer, uint8_t *public);
+int keying_challenge(struct keying *p, const void *challenge, size_t len);
+int keying_verify(struct keying *p, const uint8_t *mac, struct rdmablk_keysched_keys *keys);
+bool keying_join(const struct keying *p, const void *request, uint32_t qpn);
+int keying_accept(const struct keying *p, struct rdmablk_cm_accept2 *accept,
+		 const uint8_t *request_mac, uint32_t qpn);
+void keying_forget(struct keying *p);
+
+#endif
