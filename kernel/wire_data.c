@@ -180,11 +180,15 @@ int rdmablk_wire_parse_limits(const void *buf, size_t len,
 {
 	struct rdmablk_limits msg = { };
 	int ret = rdmablk_wire_take(buf, len, g->version, RDMABLK_MSG_LIMITS, &msg);
+	bool reserved;
 
 	if (ret)
 		return ret;
 	rdmablk_wire_limits_fields(&msg, out);
-	if (msg.reserved || !(g->features & RDMABLK_F_COMMANDS) ||
+	reserved = msg.reserved;
+	/* Sealed, the key of the slots was a secret. */
+	memzero_explicit(&msg, sizeof(msg));
+	if (reserved || !(g->features & RDMABLK_F_COMMANDS) ||
 	    out->cmd_depth < 2 || out->cmd_depth > RDMABLK_MAX_CMD_DEPTH ||
 	    out->trailer_bytes > RDMABLK_MAX_TRAILER)
 		return -EBADMSG;
