@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a hostile target can say: the first byte of the input chooses a parser of
- * kernel/wire.c or wire_data.c, the rest is the message. What a parser accepts must be
- * usable.
+ * kernel/wire.c or wire_data.c, its highest bit version 2, the rest is the message. What a
+ * parser accepts must be usable.
  */
 #include <linux/kernel.h>
 #include <stdlib.h>
@@ -18,11 +18,24 @@ static void check(bool ok)
 		abort();
 }
 
+static uint16_t version;	/* of the message */
+
+/* What the initiator was granted in that version */
+static struct rdmablk_wire_grant granted(const struct rdmablk_wire_grant *g)
+{
+	struct rdmablk_wire_grant copy = *g;
+
+	copy.version = version;
+	return copy;
+}
+
 static void grant(const void *buf, size_t len)
 {
+	struct rdmablk_wire_challenge ch = msg_challenged;
 	struct rdmablk_wire_grant g;
 
-	if (rdmablk_wire_parse_grant(buf, len, &msg_sent, &msg_challenged, &g))
+	ch.version = version;
+	if (rdmablk_wire_parse_grant(buf, len, &msg_sent, &ch, &g))
 		return;
 	check(g.logical_block == 512 || g.logical_block == 4096);
 	check(g.physical_block && g.physical_block % g.logical_block == 0);
@@ -43,10 +56,11 @@ static void grant(const void *buf, size_t len)
 static void regions(const void *buf, size_t len, uint32_t first)
 {
 	struct rdmablk_wire_region *table = calloc(MSG_REGIONS, sizeof(*table));
+	const struct rdmablk_wire_grant g = granted(&msg_granted);
 	uint8_t mac[RDMABLK_MAC_LEN];
 
 	check(table);
-	if (!rdmablk_wire_parse_regions(buf, len, &msg_granted, first, table, mac)) {
+	if (!rdmablk_wire_parse_regions(buf, len, &g, first, table, mac)) {
 		uint32_t end = min_t(uint32_t, first + RDMABLK_REGIONS_PER_MSG, MSG_REGIONS);
 
 		for (uint32_t i = first; i < end; i++)
@@ -58,9 +72,10 @@ static void regions(const void *buf, size_t len, uint32_t first)
 static void limits(const void *buf, size_t len, const struct rdmablk_wire_grant *g)
 {
 	unsigned __int128 slots;
+	const struct rdmablk_wire_grant copy = granted(g);
 	struct rdmablk_wire_limits l;
 
-	if (rdmablk_wire_parse_limits(buf, len, g, &l))
+	if (rdmablk_wire_parse_limits(buf, len, &copy, &l))
 		return;
 	slots = (unsigned __int128)l.slot_bytes * l.cmd_depth * g->nr_queues;
 	check(l.cmd_depth >= 2 && l.cmd_depth <= RDMABLK_MAX_CMD_DEPTH);
@@ -107,6 +122,17 @@ static void event(const void *buf, size_t len)
 		check(out.value && out.value <= RDMABLK_MAX_SIZE && !(out.value % 512));
 }
 
+/* HELLO of version 2 offers one of each thing, and CHALLENGE can choose nothing else. */
+static void challenge2(const void *buf, size_t len)
+{
+	struct rdmablk_wire_challenge out;
+	uint8_t point[RDMABLK_POINT_LEN];
+
+	if (!rdmablk_wire_parse_challenge2(buf, len, &msg_sent2, &out, point))
+		check(out.version == 2 && out.session_id && out.auth_method == RDMABLK_AUTH_PSK);
+	rdmablk_wire_parse_reauth_challenge(buf, len, point);
+}
+
 static void small(unsigned int which, const void *buf, size_t len)
 {
 	struct rdmablk_wire_challenge challenge;
@@ -117,15 +143,15 @@ static void small(unsigned int which, const void *buf, size_t len)
 
 	switch (which) {
 	case 0:
-		for (uint16_t version = 1; version <= 2; version++)
-			if (!rdmablk_wire_parse_accept(buf, len, MSG_QUEUE, version, &accept))
-				check(le16toh(accept.accept.version) == version);
+		if (!rdmablk_wire_parse_accept(buf, len, MSG_QUEUE, version, &accept))
+			check(le16_to_cpu(accept.accept.version) == version);
 		break;
 	case 1:
 		if (!rdmablk_wire_parse_reject(buf, len, &reject))
 			check(rdmablk_wire_errno(reject.reason) < 0);
 		break;
 	case 2:
+		challenge2(buf, len);
 		if (!rdmablk_wire_parse_challenge(buf, len, &msg_sent, &challenge))
 			check(challenge.session_id && challenge.auth_method == 1);
 		break;
@@ -149,8 +175,7 @@ static void small(unsigned int which, const void *buf, size_t len)
 		answers(buf, len);
 		break;
 	default:
-		rdmablk_wire_type(buf, len, RDMABLK_VERSION_OPEN);
-		rdmablk_wire_type(buf, len, RDMABLK_VERSION_PROVEN);
+		rdmablk_wire_type(buf, len, version);
 	}
 }
 
@@ -165,7 +190,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	msg = malloc(size);
 	check(msg);
 	memcpy(msg, data + 1, size - 1);
-	switch (data[0]) {
+	version = data[0] & 0x80 ? RDMABLK_VERSION_PROVEN : RDMABLK_VERSION_OPEN;
+	switch (data[0] & 0x7f) {
 	case 3:
 		grant(msg, size - 1);
 		break;
@@ -182,7 +208,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		limits(msg, size - 1, &msg_staged);
 		break;
 	default:
-		small(data[0], msg, size - 1);
+		small(data[0] & 0x7f, msg, size - 1);
 	}
 	free(msg);
 	return 0;

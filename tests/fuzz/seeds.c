@@ -54,12 +54,33 @@ static void write_wire(void)
 		{ "imm", msg_imm, sizeof(uint32_t) },
 		{ "resize", msg_resize, sizeof(struct rdmablk_event_msg) },
 	};
+	/* The parser is that of version 1 with the highest bit. */
+	static const struct {
+		const char *name;
+		void (*build)(void *msg);
+		size_t size;
+		uint8_t which;
+	} list2[] = {
+		{ "accept2", msg_accept2, sizeof(struct rdmablk_cm_accept2), 0x80 },
+		{ "challenge2", msg_challenge2, sizeof(struct rdmablk_challenge2), 0x82 },
+		{ "reauth-challenge", msg_reauth_challenge,
+		  sizeof(struct rdmablk_reauth_challenge), 0x82 },
+		{ "grant2", msg_grant2, MSG_GRANT2, 0x83 },
+		{ "regions2", msg_regions2, MSG_REGIONS2, 0x84 },
+		{ "last-regions2", msg_last_regions2, MSG_REGIONS2, 0x85 },
+		{ "limits2", msg_limits2, MSG_LIMITS2, 0x8a },
+		{ "staged-limits2", msg_staged_limits2, MSG_LIMITS2, 0x8b },
+	};
 	_Alignas(8) uint8_t msg[RDMABLK_CTRL_MSG_MAX];
 
 	for (uint8_t i = 0; i < ARRAY_SIZE(list); i++) {
 		memset(msg, 0, sizeof(msg));
 		list[i].build(msg);
 		write_seed("wire", list[i].name, i, msg, list[i].size);
+	}
+	for (uint8_t i = 0; i < ARRAY_SIZE(list2); i++) {
+		list2[i].build(msg);
+		write_seed("wire", list2[i].name, list2[i].which, msg, list2[i].size);
 	}
 }
 
