@@ -432,7 +432,7 @@ static uint64_t take_left_out(void)
  */
 int audit_start(void)
 {
-	int ret = audit.path[0] ? lines_start(&ring) : 0;
+	int ret = audit.path[0] ? lines_start(&ring, "audit") : 0;
 
 	audit.started = audit.path[0] && !ret;
 	audit.seq = 0;

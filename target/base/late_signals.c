@@ -11,6 +11,7 @@
 
 #include "base/late_signals.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/util.h"
 
 static bool asked_once;		/* a signal has asked for the end; the thread's */
@@ -52,15 +53,11 @@ static void *late_main(void *arg)
  */
 int late_signals_start(bool asked)
 {
-	sigset_t set, old;
 	pthread_t thread;
 	int ret;
 
 	asked_once = asked;
-	sigfillset(&set);
-	pthread_sigmask(SIG_BLOCK, &set, &old);
-	ret = -pthread_create(&thread, NULL, late_main, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	ret = thread_start(&thread, "late-signals", late_main, NULL);
 	if (!ret)
 		pthread_detach(thread);
 	return ret;

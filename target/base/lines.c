@@ -6,10 +6,10 @@
  * dropped, until the ring is empty: so the count stands where the lines are missing.
  */
 #include <errno.h>
-#include <signal.h>
 #include <time.h>
 
 #include "base/lines.h"
+#include "base/thread.h"
 #include "base/util.h"
 
 #define LINES_SAID	256	/* bytes of the line that counts the dropped ones */
@@ -107,22 +107,18 @@ static void *lines_main(void *arg)
 /**
  * lines_start - have a thread write the lines from now on
  * @l: lines; of what is not its owner's all 0, but LINES_INITIALIZER
+ * @name: of the thread
  *
  * Return: 0 or -errno.
  */
-int lines_start(struct lines *l)
+int lines_start(struct lines *l, const char *name)
 {
-	sigset_t set, old;
 	int ret;
 
-	/* Signals stay the loop's. */
-	sigfillset(&set);
-	pthread_sigmask(SIG_BLOCK, &set, &old);
 	pthread_mutex_lock(&l->lock);
-	ret = -pthread_create(&l->thread, NULL, lines_main, l);
+	ret = thread_start(&l->thread, name, lines_main, l);
 	l->running = !ret;
 	pthread_mutex_unlock(&l->lock);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return ret;
 }
 

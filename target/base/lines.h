@@ -60,7 +60,7 @@ struct lines {
 	.all = PTHREAD_COND_INITIALIZER
 
 int64_t lines_now(void);
-int lines_start(struct lines *l);
+int lines_start(struct lines *l, const char *name);
 bool lines_stop(struct lines *l, int ms);
 int lines_put(struct lines *l, const char *line, size_t len);
 void lines_wake(struct lines *l);

@@ -223,7 +223,7 @@ static void say_left_out_due(void)
  */
 int log_start(void)
 {
-	return lines_start(&ring);
+	return lines_start(&ring, "log");
 }
 
 /**

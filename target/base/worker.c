@@ -9,12 +9,12 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/loop.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "base/worker.h"
 
@@ -26,6 +26,15 @@ static const unsigned int threads_of[JOB_KINDS] = {
 	[JOB_NOTE]	= 1,
 	[JOB_GROW]	= 1,
 	[JOB_ADMIN]	= 1,
+};
+
+static const char * const name_of[JOB_KINDS] = {
+	[JOB_OPEN]	= "open",
+	[JOB_FENCE]	= "fence",
+	[JOB_REGISTER]	= "register",
+	[JOB_NOTE]	= "note",
+	[JOB_GROW]	= "grow",
+	[JOB_ADMIN]	= "admin",
 };
 
 #define WORKER_MAX	9	/* in all */
@@ -128,7 +137,7 @@ static int start_kind(enum job_kind kind)
 		struct worker *worker = &workers.worker[workers.nr_workers];
 
 		worker->kind = kind;
-		ret = -pthread_create(&worker->thread, NULL, worker_main, worker);
+		ret = thread_start(&worker->thread, name_of[kind], worker_main, worker);
 		if (!ret)
 			workers.nr_workers++;
 	}
@@ -138,13 +147,10 @@ static int start_kind(enum job_kind kind)
 /**
  * worker_start - start the threads and hear of finished jobs in the loop
  *
- * Signals stay the loop's: the threads block all of them but SIGBUS.
- *
  * Return: 0 or -errno.
  */
 int worker_start(void)
 {
-	sigset_t all, old;
 	int ret;
 
 	for (int kind = 0; kind < JOB_KINDS; kind++)
@@ -153,12 +159,8 @@ int worker_start(void)
 	if (ret)
 		return ret;
 	workers.started = true;
-	sigfillset(&all);
-	sigdelset(&all, SIGBUS);	/* of arenas: see arena.c */
-	pthread_sigmask(SIG_BLOCK, &all, &old);
 	for (int kind = 0; !ret && kind < JOB_KINDS; kind++)
 		ret = start_kind((enum job_kind)kind);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return ret;
 }
 

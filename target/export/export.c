@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "export/export.h"
 #include "export/identity.h"
@@ -592,7 +593,7 @@ static void close_begin(struct export *e)
 		return;
 	e->state = EXPORT_LEAVING;
 	export_quiet(e);
-	e->closing = !pthread_create(&e->closer, NULL, close_main, e);
+	e->closing = !thread_start(&e->closer, "close", close_main, e);
 	if (!e->closing)	/* then the loop has to wait */
 		close_main(e);
 }

@@ -5,9 +5,9 @@
  * it.
  */
 #include <errno.h>
-#include <signal.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "staged/iothread.h"
 
@@ -47,7 +47,7 @@ static int iothread_create(struct iothread *t, struct iothread_pool *all)
 	t->all = all;
 	TAILQ_INIT(&t->polled);
 	TAILQ_INIT(&t->answering);
-	ret = -pthread_create(&t->thread, NULL, iothread_main, t);
+	ret = thread_start(&t->thread, "io", iothread_main, t);
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&all->lock);
@@ -62,18 +62,13 @@ static int iothread_create(struct iothread *t, struct iothread_pool *all)
 
 static int start_all(struct iothread_pool *all, unsigned int nr)
 {
-	sigset_t set, old;
 	int ret = 0;
 
-	/* Signals are for the loop. */
-	sigfillset(&set);
-	pthread_sigmask(SIG_BLOCK, &set, &old);
 	while (!ret && all->nr < nr) {
 		ret = iothread_create(&all->thread[all->nr], all);
 		if (!ret)
 			all->nr++;
 	}
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (ret)
 		log_err("export %s: cannot start its I/O threads: %s%s",
 			all->file->file->name, strerror(-ret),

@@ -3,6 +3,7 @@
  * Rules of faults for an uncached file. A rule may say to wait, so a thread of its own asks
  * for each request, and one request waits while others go on. Only in builds with FAULTS=1.
  */
+#include "base/thread.h"
 #include "base/util.h"
 #include "staged/staged_fault.h"
 
@@ -55,7 +56,7 @@ void staged_fault_ask(const struct staged_ask *ask)
 
 	if (q)
 		q->ask = *ask;
-	if (!q || pthread_create(&thread, NULL, question_main, q)) {
+	if (!q || thread_start(&thread, "question", question_main, q)) {
 		free(q);
 		ask->go(ask->src, ask->bytes);
 		return;

@@ -51,11 +51,11 @@
  * pieces whether the command is still wanted.
  */
 #include <errno.h>
-#include <signal.h>
 
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/retry.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "staged/staged_fault.h"
 #include "staged/staged_io.h"
@@ -300,20 +300,16 @@ static void *slow_main(void *arg)
 	return NULL;
 }
 
-/* The lock is held. Signals stay the loop's. */
+/* The lock is held. */
 static int slow_thread(struct staged_file *sf)
 {
-	sigset_t all, old;
 	int ret;
 
 	if (sf->threaded)
 		return 0;
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	ret = pthread_create(&sf->thread, NULL, slow_main, sf);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	ret = thread_start(&sf->thread, "slow", slow_main, sf);
 	sf->threaded = !ret;
-	return -ret;
+	return ret;
 }
 
 /* Gives a command to the thread for long commands. In the thread of @io. */

@@ -13,13 +13,13 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "store/store_thread.h"
 
@@ -161,25 +161,10 @@ static void work_done(struct loop_note *note)
 	w->done(w);
 }
 
-static int start_thread(struct store_thread *t)
-{
-	sigset_t all, old;
-	int ret;
-
-	sigfillset(&all);
-	sigdelset(&all, SIGBUS);	/* of the arena: see arena.c */
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	ret = pthread_create(&t->thread, NULL, store_thread_main, t);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return -ret;
-}
-
 /**
  * store_thread_start - give a store its store thread, when its kind has one
  * @store: published; not otherwise touched by a thread until store_thread_stop(), but for
  *	what its own kind takes care of
- *
- * Signals stay the loop's.
  *
  * Return: 0 or -errno.
  */
@@ -202,7 +187,7 @@ int store_thread_start(struct store *store)
 	ret = loop_inbox_open(&t->done);
 	if (ret)
 		goto free;
-	ret = start_thread(t);
+	ret = thread_start(&t->thread, "store", store_thread_main, t);
 	if (ret)
 		goto close;
 	store->thread = t;

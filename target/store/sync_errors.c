@@ -27,6 +27,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "store/sync_errors.h"
 #include "wire/mac.h"
@@ -321,7 +322,7 @@ static bool note_in_time(size_t place, const uint8_t *identity)
 	memcpy(last->identity, identity, sizeof(last->identity));
 	last->place = place;
 	atomic_init(&last->users, 2);
-	if (pthread_create(&thread, NULL, last_note_run, last)) {
+	if (thread_start(&thread, "last-note", last_note_run, last)) {
 		free(last);
 		return false;
 	}

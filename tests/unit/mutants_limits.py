@@ -3,6 +3,7 @@
 tests/unit/mutants, which says what the columns are."""
 
 WORKER = "target/base/worker.c"
+THREAD = "target/base/thread.c"
 LIST = "target/session/session_list.c"
 QUOTA = "target/export/quota.c"
 OPEN = "target/session/session_open.c"
@@ -27,6 +28,15 @@ MUTANTS = [
      "\t\t\tTAILQ_INSERT_HEAD(&first->behind, job, entry);\n"),
     ("a new client goes before those that wait", "target_worker_test", WORKER,
      "\tTAILQ_INSERT_TAIL(todo, job, entry);\n", "\tTAILQ_INSERT_HEAD(todo, job, entry);\n"),
+    ("threads take signals of the process", "target_worker_test", THREAD,
+     "\tpthread_sigmask(SIG_BLOCK, &all, &old);\n",
+     "\tpthread_sigmask(SIG_BLOCK, NULL, &old);\n"),
+    ("a thread that misses a page of an arena is killed", "target_worker_test", THREAD,
+     "\tsigdelset(&all, SIGBUS);\n", ""),
+    ("the caller takes no signals after it has started a thread", "target_worker_test", THREAD,
+     "\tpthread_sigmask(SIG_SETMASK, &old, NULL);\n", ""),
+    ("threads have the name of the daemon", "target_worker_test", THREAD,
+     "\tpthread_setname_np(pthread_self(), begin.name);\n", ""),
     ("jobs of all peers are those of one client", "target_logins_test", "target/session/session.c",
      "\ts->job.client = value_ip(session_peer(s));\n", ""),
     # --- slots of logins

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Workers are fair: of the jobs of one kind each client that waits gets its turn, whatever
- * the others have submitted, and the jobs of one client run in their order.
+ * the others have submitted, and the jobs of one client run in their order. Their threads
+ * have names and leave signals to the loop.
  *
- * Sources: target/base/worker.c
+ * Sources: target/base/worker.c target/base/thread.c
  */
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -164,6 +166,35 @@ static void new_clients_do_not_starve_an_old_one(void **state)
 	assert_int_equal(place(10), MANY + 9);
 }
 
+static struct {
+	char name[16];
+	sigset_t blocked;
+} thread;
+
+static void thread_run(struct job *job)
+{
+	(void)job;
+	pthread_getname_np(pthread_self(), thread.name, sizeof(thread.name));
+	pthread_sigmask(SIG_BLOCK, NULL, &thread.blocked);
+}
+
+static void threads_have_names_and_leave_signals(void **state)
+{
+	sigset_t here;
+
+	(void)state;
+	seen.ran = 0;
+	seen.done = 0;
+	seen.wanted = 1;
+	worker_submit(&step_new(0, 0, thread_run)->job);
+	assert_int_equal(loop_run(), 0);
+	assert_string_equal(thread.name, "note");
+	assert_int_equal(sigismember(&thread.blocked, SIGTERM), 1);
+	assert_int_equal(sigismember(&thread.blocked, SIGBUS), 0);
+	pthread_sigmask(SIG_BLOCK, NULL, &here);
+	assert_int_equal(sigismember(&here, SIGTERM), 0);
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -186,6 +217,7 @@ int main(void)
 		cmocka_unit_test(one_job_of_another_client_goes_first),
 		cmocka_unit_test(jobs_of_a_client_keep_their_order),
 		cmocka_unit_test(new_clients_do_not_starve_an_old_one),
+		cmocka_unit_test(threads_have_names_and_leave_signals),
 	};
 
 	return cmocka_run_group_tests_name("worker", tests, begin, end);

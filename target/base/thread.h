@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Threads with a name, which leave signals to the loop.
+ */
+#ifndef RDMABLKD_THREAD_H
+#define RDMABLKD_THREAD_H
+
+#include <pthread.h>
+
+int thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg);
+
+#endif
