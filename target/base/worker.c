@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Worker threads. A job goes loop -> list of its kind -> thread -> inbox of the loop. The
- * lock guards the lists and nothing else, and hands the job's memory over.
+ * Worker threads. A job goes loop -> list of its kind -> thread -> inbox of the loop.
  *
- * The list of a kind has one job of each client that waits; the client's later jobs are
+ * The list of a worker has one job of each client that waits; the client's later jobs are
  * behind that one. When a thread takes it, the next of the client goes to the end of the
  * list: new clients cannot keep it waiting for longer than one job each.
  */
@@ -18,52 +17,27 @@
 #include "base/util.h"
 #include "base/worker.h"
 
+#define WORKER_NOTE_S	1	/* for the state directory to answer at the end */
+
 /* Of each kind so many jobs run at once. */
-static const unsigned int threads_of[JOB_KINDS] = {
-	[JOB_OPEN]	= 2,
-	[JOB_FENCE]	= 2,
-	[JOB_REGISTER]	= 2,
-	[JOB_NOTE]	= 1,
-	[JOB_GROW]	= 1,
-	[JOB_ADMIN]	= 1,
-};
-
-static const char * const name_of[JOB_KINDS] = {
-	[JOB_OPEN]	= "open",
-	[JOB_FENCE]	= "fence",
-	[JOB_REGISTER]	= "register",
-	[JOB_NOTE]	= "note",
-	[JOB_GROW]	= "grow",
-	[JOB_ADMIN]	= "admin",
-};
-
-#define WORKER_MAX	9	/* in all */
-#define WORKER_NOTE_MS	1000	/* for the state directory to answer at the end */
-
-/**
- * struct worker - a thread
- * @thread: itself
- * @kind: of its jobs
- */
-struct worker {
-	pthread_t thread;
-	enum job_kind kind;
+static const struct {
+	const char *name;
+	unsigned int threads;
+} kinds[JOB_KINDS] = {
+	[JOB_OPEN]	= { "open", 2 },
+	[JOB_FENCE]	= { "fence", 2 },
+	[JOB_REGISTER]	= { "register", 2 },
+	[JOB_NOTE]	= { "note", 1 },
+	[JOB_GROW]	= { "grow", 1 },
+	[JOB_ADMIN]	= { "admin", 1 },
 };
 
 static struct {
-	pthread_mutex_t lock;
-	pthread_cond_t wake[JOB_KINDS];
-	struct job_list todo[JOB_KINDS];
-	bool stop;
-	struct worker worker[WORKER_MAX];
-	unsigned int nr_workers;
+	struct worker of[JOB_KINDS];
 	unsigned int busy;		/* jobs that are not done; the loop's */
 	bool started;
 	struct loop_inbox done;
-} workers = {
-	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.wake = { [0 ... JOB_KINDS - 1] = PTHREAD_COND_INITIALIZER },
-};
+} workers;
 
 static void enqueue(struct job_list *todo, struct job *job)
 {
@@ -95,29 +69,114 @@ static struct job *dequeue(struct job_list *todo)
 	return job;
 }
 
-/* Return: the next job of a kind, off its list, or NULL when there are to be no more. */
-static struct job *worker_next(enum job_kind kind)
+/* Return: the next job, off its list, or NULL when there are to be no more. */
+static struct job *worker_next(struct worker *w)
 {
 	struct job *job;
 
-	pthread_mutex_lock(&workers.lock);
-	while (!(job = dequeue(&workers.todo[kind])) && !workers.stop)
-		pthread_cond_wait(&workers.wake[kind], &workers.lock);
-	pthread_mutex_unlock(&workers.lock);
+	pthread_mutex_lock(&w->lock);
+	while (!(job = dequeue(&w->todo)) && !w->stop)
+		pthread_cond_wait(&w->wake, &w->lock);
+	pthread_mutex_unlock(&w->lock);
 	return job;
 }
 
 /* @arg: struct worker */
 static void *worker_main(void *arg)
 {
-	const struct worker *self = arg;
+	struct worker *w = arg;
 	struct job *job;
 
-	while ((job = worker_next(self->kind))) {
+	while ((job = worker_next(w))) {
+		bool tell = job->done;	/* else its owner may have freed it in @run */
+
 		job->run(job);
-		loop_inbox_post(&workers.done, &job->note);
+		if (tell)
+			loop_inbox_post(&workers.done, &job->note);
 	}
 	return NULL;
+}
+
+/* Return: 0 or -errno: there are fewer threads. */
+static int start_threads(struct worker *w)
+{
+	int ret = 0;
+
+	while (!ret && w->nr < w->threads) {
+		ret = thread_start(&w->thread[w->nr], w->name, worker_main, w);
+		w->nr += !ret;
+	}
+	return ret;
+}
+
+/**
+ * worker_init - make a worker without threads
+ * @w: filled
+ * @name: of the threads, 15 bytes at most, constant
+ * @threads: how many worker_add() shall start, 1 to WORKER_THREADS
+ */
+void worker_init(struct worker *w, const char *name, unsigned int threads)
+{
+	*w = (struct worker){ .name = name, .threads = threads };
+	TAILQ_INIT(&w->todo);
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->wake, NULL);
+}
+
+/**
+ * worker_add - hand a job to a worker; the first one starts its threads
+ * @w: not ended
+ * @job: without @done, zeroed but for @run: the worker's until that is called, which may
+ *	free it
+ *
+ * Any thread.
+ *
+ * Return: 0 or -errno: no job was handed over.
+ */
+int worker_add(struct worker *w, struct job *job)
+{
+	int ret;
+
+	pthread_mutex_lock(&w->lock);
+	ret = start_threads(w);
+	if (!ret) {
+		enqueue(&w->todo, job);
+		pthread_cond_signal(&w->wake);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return ret;
+}
+
+static bool join(pthread_t thread, unsigned int seconds)
+{
+	struct timespec until;
+
+	if (!seconds)
+		return !pthread_join(thread, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += seconds;
+	return !pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until);
+}
+
+/**
+ * worker_end - finish what was handed to a worker, then end its threads
+ * @w: gets no more jobs
+ * @seconds: to wait for each thread; 0: for as long as it takes
+ *
+ * Any thread.
+ *
+ * Return: whether all threads have ended. If not, nothing may be freed that @w or a job
+ * uses; the call may be repeated.
+ */
+bool worker_end(struct worker *w, unsigned int seconds)
+{
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	pthread_cond_broadcast(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+	while (w->nr && join(w->thread[w->nr - 1], seconds))
+		w->nr--;
+	return !w->nr;
 }
 
 static void job_done(struct loop_note *note)
@@ -128,44 +187,27 @@ static void job_done(struct loop_note *note)
 	job->done(job);
 }
 
-/* Return: 0 or -errno. */
-static int start_kind(enum job_kind kind)
-{
-	int ret = 0;
-
-	for (unsigned int i = 0; !ret && i < threads_of[kind]; i++) {
-		struct worker *worker = &workers.worker[workers.nr_workers];
-
-		worker->kind = kind;
-		ret = thread_start(&worker->thread, name_of[kind], worker_main, worker);
-		if (!ret)
-			workers.nr_workers++;
-	}
-	return ret;
-}
-
 /**
- * worker_start - start the threads and hear of finished jobs in the loop
+ * worker_start - start the threads of all kinds and hear of finished jobs in the loop
  *
  * Return: 0 or -errno.
  */
 int worker_start(void)
 {
-	int ret;
+	int ret = loop_inbox_open(&workers.done);
 
-	for (int kind = 0; kind < JOB_KINDS; kind++)
-		TAILQ_INIT(&workers.todo[kind]);
-	ret = loop_inbox_open(&workers.done);
 	if (ret)
 		return ret;
 	workers.started = true;
+	for (int kind = 0; kind < JOB_KINDS; kind++)
+		worker_init(&workers.of[kind], kinds[kind].name, kinds[kind].threads);
 	for (int kind = 0; !ret && kind < JOB_KINDS; kind++)
-		ret = start_kind((enum job_kind)kind);
+		ret = start_threads(&workers.of[kind]);
 	return ret;
 }
 
 /**
- * worker_submit - hand a job to the workers
+ * worker_submit - hand a job to the workers of its kind
  * @job: theirs until its @done is called
  *
  * In the loop.
@@ -174,14 +216,11 @@ void worker_submit(struct job *job)
 {
 	workers.busy++;
 	job->note.run = job_done;
-	pthread_mutex_lock(&workers.lock);
-	enqueue(&workers.todo[job->kind], job);
-	pthread_cond_signal(&workers.wake[job->kind]);
-	pthread_mutex_unlock(&workers.lock);
+	worker_add(&workers.of[job->kind], job);	/* its threads are there */
 }
 
 /**
- * worker_idle - have all jobs been done
+ * worker_idle - have all submitted jobs been done
  *
  * Return: whether they have. In the loop.
  */
@@ -190,23 +229,12 @@ bool worker_idle(void)
 	return !workers.busy;
 }
 
-/* The state directory may never answer, and what is noted there is no data of a disk. */
-static bool worker_join(const struct worker *worker)
-{
-	struct timespec until;
-
-	if (worker->kind != JOB_NOTE)
-		return !pthread_join(worker->thread, NULL);
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += WORKER_NOTE_MS / 1000;
-	return !pthread_clockjoin_np(worker->thread, NULL, CLOCK_MONOTONIC, &until);
-}
-
 /**
- * worker_stop - finish what was submitted, then end the threads
+ * worker_stop - finish what was submitted, then end the threads of all kinds
  *
- * The state directory has WORKER_NOTE_MS for its jobs. No @done is called any more: the
- * owner of a job that is still under way is past caring.
+ * The state directory may never answer, and what is noted there is no data of a disk: it
+ * has WORKER_NOTE_S for its jobs. No @done is called any more: the owner of a job that is
+ * still under way is past caring.
  *
  * Return: whether all threads have ended. If not, the state directory hangs, and nothing
  * may be freed that its jobs use.
@@ -215,14 +243,12 @@ bool worker_stop(void)
 {
 	bool ended = true;
 
-	pthread_mutex_lock(&workers.lock);
-	workers.stop = true;
-	for (int kind = 0; kind < JOB_KINDS; kind++)
-		pthread_cond_broadcast(&workers.wake[kind]);
-	pthread_mutex_unlock(&workers.lock);
-	while (workers.nr_workers)
-		ended = worker_join(&workers.worker[--workers.nr_workers]) && ended;
-	if (workers.started && ended) {
+	if (!workers.started)
+		return true;
+	for (int kind = JOB_KINDS; kind--;)
+		ended = worker_end(&workers.of[kind], kind == JOB_NOTE ? WORKER_NOTE_S : 0) &&
+			ended;
+	if (ended) {
 		loop_inbox_ignore(&workers.done);
 		loop_inbox_close(&workers.done);
 		workers.started = false;

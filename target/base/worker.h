@@ -7,11 +7,14 @@
  *
  * Within a kind the clients take turns, job by job: a client that submits many jobs delays
  * the next job of any other client by one of them.
+ *
+ * A job that must wait for no job of another owner goes to a struct worker of its own.
  */
 #ifndef RDMABLKD_WORKER_H
 #define RDMABLKD_WORKER_H
 
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/queue.h>
 
@@ -45,8 +48,8 @@ TAILQ_HEAD(job_list, job);
  * @note: the workers'
  * @client: address of the peer for which it is done; zeroes: the daemon itself
  * @run: in a worker thread; touches only what its owner has handed over
- * @done: in the loop, after @run; may free the job
- * @kind: whose threads run it
+ * @done: in the loop, after @run; may free the job. NULL, for worker_add() only: nothing
+ * @kind: whose threads run it; not for worker_add()
  */
 struct job {
 	TAILQ_ENTRY(job) entry;
@@ -58,6 +61,33 @@ struct job {
 	enum job_kind kind;
 };
 
+#define WORKER_THREADS	2	/* of a worker, at most */
+
+/**
+ * struct worker - threads that run the jobs of one list
+ * @name: of the threads, 15 bytes at most
+ * @threads: how many there are to be
+ * @nr: how many there are
+ * @thread: each
+ * @lock: guards @todo and @stop, and hands over the memory of jobs
+ * @wake: a job has come, or @stop is set
+ * @todo: jobs that no thread has taken
+ * @stop: no more jobs will come
+ */
+struct worker {
+	const char *name;
+	unsigned int threads;
+	unsigned int nr;
+	pthread_t thread[WORKER_THREADS];
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct job_list todo;
+	bool stop;
+};
+
+void worker_init(struct worker *w, const char *name, unsigned int threads);
+int worker_add(struct worker *w, struct job *job);
+bool worker_end(struct worker *w, unsigned int seconds);
 int worker_start(void);
 void worker_submit(struct job *job);
 bool worker_idle(void);

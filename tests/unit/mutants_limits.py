@@ -37,6 +37,13 @@ MUTANTS = [
      "\tpthread_sigmask(SIG_SETMASK, &old, NULL);\n", ""),
     ("threads have the name of the daemon", "target_worker_test", THREAD,
      "\tpthread_setname_np(pthread_self(), begin.name);\n", ""),
+    ("a worker ends with jobs that it has not run", "target_worker_test", WORKER,
+     "\twhile (!(job = dequeue(&w->todo)) && !w->stop)\n",
+     "\twhile (!w->stop && !(job = dequeue(&w->todo)))\n"),
+    ("a job that its owner has freed is touched", "target_worker_test", WORKER,
+     "\t\tif (tell)\n", "\t\tif (tell || job->done)\n"),
+    ("a worker that hangs is waited for", "target_worker_test", WORKER,
+     "\tif (!seconds)\n", "\tif (seconds == 1)\n"),
     ("jobs of all peers are those of one client", "target_logins_test", "target/session/session.c",
      "\ts->job.client = value_ip(session_peer(s));\n", ""),
     # --- slots of logins

@@ -195,6 +195,52 @@ static void threads_have_names_and_leave_signals(void **state)
 	assert_int_equal(sigismember(&here, SIGTERM), 0);
 }
 
+static void owned_run(struct job *job)
+{
+	struct step *step = container_of(job, struct step, job);
+
+	seen.order[seen.ran++] = step->nr;
+	free(step);
+}
+
+/* Its jobs run in their order, belong to their owner, and are all done when it has ended. */
+static void a_worker_ends_when_its_jobs_have_run(void **state)
+{
+	struct worker w;
+
+	(void)state;
+	worker_init(&w, "owned", 1);
+	assert_true(worker_end(&w, 0));		/* it has had no thread */
+	worker_init(&w, "owned", 1);
+	seen.ran = 0;
+	for (unsigned int i = 0; i < MANY; i++) {
+		struct step *step = step_new(0, i, owned_run);
+
+		step->job.done = NULL;
+		assert_int_equal(worker_add(&w, &step->job), 0);
+	}
+	assert_int_equal(w.nr, 1);
+	assert_true(worker_end(&w, 0));
+	assert_int_equal(seen.ran, MANY);
+	for (unsigned int i = 0; i < MANY; i++)
+		assert_int_equal(seen.order[i], i);
+}
+
+/* Not for longer than asked; it may be waited for again. */
+static void a_worker_that_hangs_is_not_waited_for(void **state)
+{
+	struct job job = { .run = gate_run };
+	struct worker w;
+
+	(void)state;
+	worker_init(&w, "owned", 1);
+	assert_int_equal(worker_add(&w, &job), 0);
+	sem_wait(&seen.begun);
+	assert_false(worker_end(&w, 1));
+	sem_post(&seen.hold);
+	assert_true(worker_end(&w, 0));
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -218,6 +264,8 @@ int main(void)
 		cmocka_unit_test(jobs_of_a_client_keep_their_order),
 		cmocka_unit_test(new_clients_do_not_starve_an_old_one),
 		cmocka_unit_test(threads_have_names_and_leave_signals),
+		cmocka_unit_test(a_worker_ends_when_its_jobs_have_run),
+		cmocka_unit_test(a_worker_that_hangs_is_not_waited_for),
 	};
 
 	return cmocka_run_group_tests_name("worker", tests, begin, end);
