@@ -55,7 +55,6 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/retry.h"
-#include "base/thread.h"
 #include "base/util.h"
 #include "staged/staged_fault.h"
 #include "staged/staged_io.h"
@@ -260,8 +259,9 @@ static int slow_piece(struct staged_io *io, uint64_t offset, uint64_t bytes)
 	}
 }
 
-static void slow_run(struct staged_io *io)
+static void slow_run(struct job *job)
 {
+	struct staged_io *io = container_of(job, struct staged_io, job);
 	int ret = 0;
 
 	while (!ret && io->at < io->bytes && !atomic_load(io->cancel)) {
@@ -280,64 +280,12 @@ static void slow_run(struct staged_io *io)
 			file_reason(ret));
 }
 
-static void *slow_main(void *arg)
-{
-	struct staged_file *sf = arg;
-	struct staged_io *io;
-
-	pthread_mutex_lock(&sf->lock);
-	for (;;) {
-		while (!(io = TAILQ_FIRST(&sf->slow)) && !sf->stop)
-			pthread_cond_wait(&sf->wake, &sf->lock);
-		if (!io)
-			break;
-		TAILQ_REMOVE(&sf->slow, io, entry);
-		pthread_mutex_unlock(&sf->lock);
-		slow_run(io);
-		pthread_mutex_lock(&sf->lock);
-	}
-	pthread_mutex_unlock(&sf->lock);
-	return NULL;
-}
-
-/* The lock is held. */
-static int slow_thread(struct staged_file *sf)
-{
-	int ret;
-
-	if (sf->threaded)
-		return 0;
-	ret = thread_start(&sf->thread, "slow", slow_main, sf);
-	sf->threaded = !ret;
-	return ret;
-}
-
 /* Gives a command to the thread for long commands. In the thread of @io. */
 static void slow_begin(struct staged_io *io)
 {
-	struct staged_file *sf = io->engine->file;
-	int ret;
-
-	pthread_mutex_lock(&sf->lock);
-	ret = slow_thread(sf);
-	if (!ret) {
-		TAILQ_INSERT_TAIL(&sf->slow, io, entry);
-		pthread_cond_signal(&sf->wake);
-	}
-	pthread_mutex_unlock(&sf->lock);
-	if (ret)
+	io->job = (struct job){ .run = slow_run };
+	if (worker_add(&io->engine->file->slow, &io->job))
 		staged_finish(io, RDMABLK_R_NO_MEMORY);
-}
-
-/* Ends the thread for long commands; no command is under way. */
-static void slow_stop(struct staged_file *sf)
-{
-	pthread_mutex_lock(&sf->lock);
-	sf->stop = true;
-	pthread_cond_signal(&sf->wake);
-	pthread_mutex_unlock(&sf->lock);
-	if (sf->threaded)
-		pthread_join(sf->thread, NULL);
 }
 
 /*
@@ -625,9 +573,8 @@ void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *
 	TAILQ_INIT(&sf->waiting);
 	TAILQ_INIT(&sf->synced);
 	TAILQ_INIT(&sf->held);
-	TAILQ_INIT(&sf->slow);
 	pthread_mutex_init(&sf->lock, NULL);
-	pthread_cond_init(&sf->wake, NULL);
+	worker_init(&sf->slow, "slow", 1);
 	staged_loss_watch(sf);
 }
 
@@ -638,8 +585,7 @@ void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *
 void staged_file_exit(struct staged_file *sf)
 {
 	staged_loss_forget(sf);
-	slow_stop(sf);
-	pthread_cond_destroy(&sf->wake);
+	worker_end(&sf->slow, 0);
 	pthread_mutex_destroy(&sf->lock);
 }
 

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/ring.h"
+#include "base/worker.h"
 #include "store/file.h"
 
 struct staged_io;
@@ -26,8 +27,6 @@ TAILQ_HEAD(staged_ios, staged_io);
  *	writes may be lost, although the next fdatasync would not say so
  * @unsynced: the file has been changed since the last fdatasync began
  * @syncing: an fdatasync is under way, for @batch
- * @stop: the thread for @slow must end
- * @threaded: the thread for @slow exists
  * @turn: number of the generation that writes with FUA begin in
  * @fua: number of writes of each generation whose outcome is not known yet
  * @sync: completion of the fdatasync
@@ -36,10 +35,8 @@ TAILQ_HEAD(staged_ios, staged_io);
  * @waiting: FLUSHes that came after the fdatasync began; the next one serves them
  * @held: FLUSHes whose fdatasync is done, and writes with FUA, until @fua[!@turn] is 0
  * @synced: FLUSHes and writes that wait for the next generation
- * @slow: DISCARDs, WRITE_ZEROES and SECURE_ERASEs, in the order they came
- * @lock: guards all fields from @syncing on
- * @wake: signalled when @slow gets a command, or @stop is set
- * @thread: does the commands of @slow
+ * @lock: guards all fields from @syncing to @synced
+ * @slow: does DISCARDs, WRITE_ZEROES and SECURE_ERASEs, in the order they came
  */
 struct staged_file {
 	LIST_ENTRY(staged_file) entry;
@@ -50,8 +47,6 @@ struct staged_file {
 	atomic_bool failed;
 	atomic_bool unsynced;
 	bool syncing;
-	bool stop;
-	bool threaded;
 	unsigned int turn;
 	unsigned int fua[2];
 	struct ring_source sync;
@@ -60,10 +55,8 @@ struct staged_file {
 	struct staged_ios waiting;
 	struct staged_ios held;
 	struct staged_ios synced;
-	struct staged_ios slow;
 	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	pthread_t thread;
+	struct worker slow;
 };
 
 /**
@@ -107,6 +100,7 @@ struct staged_engine {
  *	sync has failed
  * @turn: generation that the command is counted in
  * @status: enum rdmablk_reason
+ * @job: DISCARD, WRITE_ZEROES, SECURE_ERASE: of @slow of the file
  */
 struct staged_io {
 	TAILQ_ENTRY(staged_io) entry;
@@ -131,6 +125,7 @@ struct staged_io {
 	int suspect;
 	unsigned int turn;
 	unsigned int status;
+	struct job job;
 };
 
 /*

@@ -547,14 +547,14 @@ static void nobody_waits_for_it(void **state)
  */
 
 /**
- * struct worker - a thread with a part of the file
+ * struct writer - a thread with a part of the file
  * @thread: it
  * @engine: its
  * @memory: its
  * @number: of its MiB
  * @wrong: what was not as it should be, or NULL
  */
-struct worker {
+struct writer {
 	pthread_t thread;
 	struct staged_engine engine;
 	char *memory;
@@ -562,7 +562,7 @@ struct worker {
 	const char *wrong;
 };
 
-static void worker_round(struct worker *w, unsigned int round)
+static void writer_round(struct writer *w, unsigned int round)
 {
 	struct command c[32] = { 0 }, flush = { 0 };
 	uint64_t base = (uint64_t)w->number << 20;
@@ -586,13 +586,13 @@ static void worker_round(struct worker *w, unsigned int round)
 static atomic_uint finished;
 
 /* The last fdatasync of another may be in the ring of one that has no more to do. */
-static void *worker_main(void *arg)
+static void *writer_main(void *arg)
 {
-	struct worker *w = arg;
+	struct writer *w = arg;
 
 	make_engine(&w->engine, &w->memory);
 	for (unsigned int round = 0; round < ROUNDS; round++)
-		worker_round(w, round);
+		writer_round(w, round);
 	atomic_fetch_add(&finished, 1);
 	while (atomic_load(&finished) < THREADS) {
 		staged_engine_turn(&w->engine, false);
@@ -604,14 +604,14 @@ static void *worker_main(void *arg)
 
 static void threads_flush_together(void **state)
 {
-	struct worker w[THREADS] = { 0 };
+	struct writer w[THREADS] = { 0 };
 
 	(void)state;
 	atomic_store(&finished, 0);
 	place_open(dir, (uint64_t)THREADS << 20, BLOCK, true);
 	for (unsigned int i = 0; i < THREADS; i++) {
 		w[i].number = i;
-		assert_int_equal(pthread_create(&w[i].thread, NULL, worker_main, &w[i]), 0);
+		assert_int_equal(pthread_create(&w[i].thread, NULL, writer_main, &w[i]), 0);
 	}
 	for (unsigned int i = 0; i < THREADS; i++) {
 		pthread_join(w[i].thread, NULL);
