@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "base/loop.h"
 #include "base/thread.h"
 #include "base/util.h"
@@ -19,25 +20,34 @@
 
 #define WORKER_NOTE_S	1	/* for the state directory to answer at the end */
 
-/* Of each kind so many jobs run at once. */
+#define WORKER_LATE_MS	30000	/* a kind that ends no job for so long is reported */
+
+static void late(struct loop_timer *timer);
+
+/* Of each kind so many jobs run at once. @waits: for what; NULL: a job may take hours */
 static const struct {
 	const char *name;
 	unsigned int threads;
+	const char *waits;
 } kinds[JOB_KINDS] = {
-	[JOB_OPEN]	= { "open", 2 },
-	[JOB_FENCE]	= { "fence", 2 },
-	[JOB_REGISTER]	= { "register", 2 },
-	[JOB_NOTE]	= { "note", 1 },
-	[JOB_GROW]	= { "grow", 1 },
-	[JOB_ADMIN]	= { "admin", 1 },
+	[JOB_OPEN]	= { "open", 2, "an adapter" },
+	[JOB_FENCE]	= { "fence", 2, "an adapter" },
+	[JOB_REGISTER]	= { "register", 2, "an adapter" },
+	[JOB_NOTE]	= { "note", 1, "the state directory" },
+	[JOB_GROW]	= { "grow", 1, "a file" },
+	[JOB_ADMIN]	= { "admin", 1, NULL },
 };
 
 static struct {
 	struct worker of[JOB_KINDS];
-	unsigned int busy;		/* jobs that are not done; the loop's */
+	unsigned int busy[JOB_KINDS];	/* jobs that are not done; the loop's */
+	int64_t since[JOB_KINDS];	/* no job has been done, but some are busy, ms */
+	struct loop_timer late;
 	bool started;
 	struct loop_inbox done;
-} workers;
+} workers = {
+	.late = { .expired = late },
+};
 
 static void enqueue(struct job_list *todo, struct job *job)
 {
@@ -179,11 +189,27 @@ bool worker_end(struct worker *w, unsigned int seconds)
 	return !w->nr;
 }
 
+/* Again and again, as long as it lasts. */
+static void late(struct loop_timer *timer)
+{
+	for (int kind = 0; kind < JOB_KINDS; kind++) {
+		int64_t ms = loop_now() - workers.since[kind];
+
+		if (workers.busy[kind] && kinds[kind].waits && ms >= WORKER_LATE_MS)
+			log_warn("worker %s has ended no job for %lld s; does %s hang?",
+				 kinds[kind].name, (long long)ms / 1000, kinds[kind].waits);
+	}
+	loop_timer_start(timer, WORKER_LATE_MS);
+}
+
 static void job_done(struct loop_note *note)
 {
 	struct job *job = container_of(note, struct job, note);
 
-	workers.busy--;
+	workers.busy[job->kind]--;
+	workers.since[job->kind] = loop_now();
+	if (worker_idle())
+		loop_timer_stop(&workers.late);
 	job->done(job);
 }
 
@@ -214,7 +240,10 @@ int worker_start(void)
  */
 void worker_submit(struct job *job)
 {
-	workers.busy++;
+	if (!workers.late.armed)
+		loop_timer_start(&workers.late, WORKER_LATE_MS);
+	if (!workers.busy[job->kind]++)
+		workers.since[job->kind] = loop_now();
 	job->note.run = job_done;
 	worker_add(&workers.of[job->kind], job);	/* its threads are there */
 }
@@ -226,7 +255,10 @@ void worker_submit(struct job *job)
  */
 bool worker_idle(void)
 {
-	return !workers.busy;
+	for (int kind = 0; kind < JOB_KINDS; kind++)
+		if (workers.busy[kind])
+			return false;
+	return true;
 }
 
 /**
@@ -245,6 +277,7 @@ bool worker_stop(void)
 
 	if (!workers.started)
 		return true;
+	loop_timer_stop(&workers.late);
 	for (int kind = JOB_KINDS; kind--;)
 		ended = worker_end(&workers.of[kind], kind == JOB_NOTE ? WORKER_NOTE_S : 0) &&
 			ended;

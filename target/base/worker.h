@@ -8,6 +8,8 @@
  * Within a kind the clients take turns, job by job: a client that submits many jobs delays
  * the next job of any other client by one of them.
  *
+ * A kind that has ended no job for 30 s, although it has some, is reported again and again.
+ *
  * A job that must wait for no job of another owner goes to a struct worker of its own.
  */
 #ifndef RDMABLKD_WORKER_H

@@ -2,7 +2,7 @@
 /*
  * Workers are fair: of the jobs of one kind each client that waits gets its turn, whatever
  * the others have submitted, and the jobs of one client run in their order. Their threads
- * have names and leave signals to the loop.
+ * have names and leave signals to the loop. A kind that ends no job for long is reported.
  *
  * Sources: target/base/worker.c target/base/thread.c
  */
@@ -14,16 +14,44 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "../../target/base/log.h"
 #include "../../target/base/util.h"
 #include "../../target/base/worker.h"
 
 #define MANY	100U
 #define ONE	JOB_NOTE	/* a kind with one thread: the order shows */
 #define SECONDS	60		/* then a test that waits for ever is ended */
+
+/* In the place of libc's: the test's time goes on when it says so. */
+static struct timespec now;
+
+int clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	(void)clock;
+	*ts = now;
+	return 0;
+}
+
+static char last_line[200];
+static unsigned int lines;
+
+void log_write(int level, const char *fmt, ...)
+{
+	va_list args;
+
+	(void)level;
+	va_start(args, fmt);
+	vsnprintf(last_line, sizeof(last_line), fmt, args);
+	va_end(args);
+	lines++;
+}
 
 struct step {
 	struct job job;
@@ -241,6 +269,79 @@ static void a_worker_that_hangs_is_not_waited_for(void **state)
 	assert_true(worker_end(&w, 0));
 }
 
+static void passed(struct loop_timer *timer)
+{
+	(void)timer;
+	loop_stop();
+}
+
+/* Return: how many lines the loop has logged after so many seconds. */
+static unsigned int pass(unsigned int seconds)
+{
+	struct loop_timer timer = { .expired = passed };
+	unsigned int before = lines;
+
+	loop_timer_start(&timer, seconds * 1000);
+	now.tv_sec += seconds;
+	assert_int_equal(loop_run(), 0);
+	return lines - before;
+}
+
+static void a_kind_that_ends_no_job_is_reported(void **state)
+{
+	(void)state;
+	hold(1);
+	submit(1, 1);
+	assert_int_equal(pass(29), 0);
+	assert_int_equal(pass(1), 1);
+	assert_string_equal(last_line,
+			    "worker note has ended no job for 30 s; does the state directory hang?");
+	assert_int_equal(pass(30), 1);
+	assert_string_equal(last_line,
+			    "worker note has ended no job for 60 s; does the state directory hang?");
+	run_all();
+	assert_int_equal(pass(100), 0);
+}
+
+/* One job waits 29 s, the next one 20 s. */
+static void a_kind_that_ends_jobs_is_not_reported(void **state)
+{
+	(void)state;
+	hold(1);
+	seen.wanted++;
+	worker_submit(&step_new(1, 0, gate_run)->job);
+	assert_int_equal(pass(29), 0);
+	sem_post(&seen.hold);
+	sem_wait(&seen.begun);
+	assert_int_equal(pass(0), 0);	/* the loop hears of the first */
+	assert_int_equal(pass(20), 0);
+	sem_post(&seen.hold);
+	assert_int_equal(loop_run(), 0);
+	assert_true(worker_idle());
+}
+
+/* Opening a store may take hours. */
+static void the_administrator_may_wait(void **state)
+{
+	struct step *step = step_new(0, 0, gate_run);
+
+	(void)state;
+	step->job.kind = JOB_ADMIN;
+	worker_submit(&step->job);
+	sem_wait(&seen.begun);
+	assert_int_equal(pass(100), 0);
+	assert_int_equal(pass(20), 0);
+
+	/* A job that has begun meanwhile is not late, although its kind has ended none for long. */
+	hold(1);
+	assert_int_equal(pass(20), 0);
+	seen.wanted++;
+	sem_post(&seen.hold);
+	sem_post(&seen.hold);
+	assert_int_equal(loop_run(), 0);
+	assert_true(worker_idle());
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -249,9 +350,12 @@ static int begin(void **state)
 	       worker_start();
 }
 
+/* The time is the clock's again: worker_stop() waits until a moment that is to come. */
 static int end(void **state)
 {
 	(void)state;
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	now.tv_sec += SECONDS;
 	worker_stop();
 	loop_exit();
 	return 0;
@@ -264,6 +368,9 @@ int main(void)
 		cmocka_unit_test(jobs_of_a_client_keep_their_order),
 		cmocka_unit_test(new_clients_do_not_starve_an_old_one),
 		cmocka_unit_test(threads_have_names_and_leave_signals),
+		cmocka_unit_test(a_kind_that_ends_no_job_is_reported),
+		cmocka_unit_test(a_kind_that_ends_jobs_is_not_reported),
+		cmocka_unit_test(the_administrator_may_wait),
 		cmocka_unit_test(a_worker_ends_when_its_jobs_have_run),
 		cmocka_unit_test(a_worker_that_hangs_is_not_waited_for),
 	};
