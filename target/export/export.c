@@ -577,6 +577,7 @@ unsigned int export_awaiting(void)
 	return nr;
 }
 
+/* A thread for each: jobs of a worker wait for one another, and any file may hang. */
 static void *close_main(void *arg)
 {
 	struct export *e = arg;

@@ -58,7 +58,10 @@
 #define NOTE_LEN	(sizeof(LABEL) + 3 * (ID_TEXT + 1))	/* the NUL of LABEL: a blank */
 #define NOTE_ROOM	(PATH_MAX + 64)
 
-/* One at a time: exports of one file change each other's notes. */
+/*
+ * One at a time: exports of one file change each other's notes. Jobs of two kinds come here,
+ * those of logins and those that open an export, and each goes on with the answer.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /*
  * What is there is durable: it was synced as it came, or after this process had begun. An

@@ -84,7 +84,7 @@
  * faults while it does.
  *
  * Only calls that are safe in a signal handler: mmap, write and sigaction are bare
- * system calls here.
+ * system calls here. An inbox of the loop has a lock, so the handler writes to an eventfd.
  */
 /**
  * struct arena_guard - an arena that the handler knows

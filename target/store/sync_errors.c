@@ -286,7 +286,10 @@ void sync_errors_note(const char *name, const uint8_t *identity)
 	cannot_note(name);
 }
 
-/* What a thread does that may hang; users: the thread and the one that waits for it */
+/*
+ * What a thread does that may hang; users: the thread and the one that waits for it. The last
+ * one frees it. A worker whose job hangs could not be freed.
+ */
 struct last_note {
 	uint8_t identity[RDMABLK_ID_LEN];
 	size_t place;
