@@ -268,6 +268,86 @@ static void test_staged_grant(void **state)
 	assert_int_equal(grant.size, 10ULL << 40);
 }
 
+/* Each message of a login of version 2 that is not one of version 1, from both ends */
+static void test_version_2(void **state)
+{
+	static const uint8_t key_id[RDMABLK_KEY_ID_LEN] = { 7 }, id[RDMABLK_ID_LEN] = { 8 };
+	static const struct wire_scope scope = {
+		.size = MSG_REGION, .logical_block = 512, .writer = true,
+		.ops = RDMABLK_OP_BIT(RDMABLK_OP_FLUSH), .cmd_depth = MSG_CMDS,
+	};
+	const struct wire_grant in = {
+		.session_id = MSG_SESSION, .features = RDMABLK_FEATURES_V1, .uuid = id,
+		.epoch = id, .size = MSG_REGION, .region_bytes = MSG_REGION, .nr_regions = 1,
+		.flags = RDMABLK_GRANT_READ_ONLY, .logical_block = 512,
+		.physical_block = 4096, .nr_queues = 2, .queue_depth = 3, .read_depth = 4,
+		.keep_alive_ms = 5000, .session_tmo_ms = 15000, .target_name = "target",
+	};
+	uint8_t point[RDMABLK_POINT_LEN], got[RDMABLK_POINT_LEN], mac[RDMABLK_MAC_LEN];
+	struct rdmablk_reauth_challenge again;
+	struct rdmablk_cm_accept2 acc = { }, accepted;
+	struct rdmablk_wire_challenge ch;
+	struct rdmablk_wire_limits limits;
+	struct rdmablk_wire_region table;
+	struct rdmablk_challenge2 answer;
+	struct rdmablk_regions regions;
+	struct rdmablk_cm_request req;
+	struct rdmablk_wire_grant grant;
+	struct rdmablk_hello2 sent;
+	struct rdmablk_limits ops;
+	struct rdmablk_grant msg;
+	struct wire_request asked;
+	struct wire_wish wish;
+	uint16_t type;
+
+	(void)state;
+	unit_random_bytes(point, sizeof(point));
+	rdmablk_wire_cm_request(&req, RDMABLK_KIND_CONTROL, 0, 0, 0, 2, 2);
+	assert_int_equal(wire_check_request(&req, sizeof(req), 2, &asked), RDMABLK_OK);
+	assert_int_equal(wire_check_request(&req, sizeof(req), 1, &asked), RDMABLK_R_VERSION);
+	wire_pack_accept(&acc.accept, 2, 0);
+	assert_int_equal(rdmablk_wire_parse_accept(&acc, sizeof(acc), 0, 2, &accepted), 0);
+	rdmablk_wire_hello2(&sent, &hello, key_id, point);
+	assert_int_equal(wire_check_head(&sent, sizeof(sent), 2, &type), RDMABLK_OK);
+	assert_int_equal(wire_check_hello(&sent, sizeof(sent), 2, &wish), RDMABLK_OK);
+	assert_memory_equal(wish.key_id, key_id, sizeof(key_id));
+	assert_memory_equal(wish.point, point, sizeof(point));
+	wire_pack_challenge2(&answer, &wish, MSG_SESSION, nonce, id);
+	memcpy(answer.point, point, sizeof(point));
+	assert_int_equal(rdmablk_wire_parse_challenge2(&answer, sizeof(answer), &sent, &ch, got),
+			 0);
+	assert_int_equal(ch.session_id, MSG_SESSION);
+	assert_memory_equal(got, point, sizeof(point));
+	wire_pack_grant(&msg, &in, 2);
+	assert_int_equal(rdmablk_wire_parse_grant(&msg, wire_length(RDMABLK_MSG_GRANT, 2),
+						  &sent.hello, &ch, &grant), 0);
+	assert_int_equal(grant.nr_regions, 1);
+	wire_pack_regions(&regions, 0, 1, 2);
+	wire_pack_region(&regions.region[0], 0x10000, 77);
+	assert_int_equal(rdmablk_wire_parse_regions(&regions, wire_length(RDMABLK_MSG_REGIONS, 2),
+						    &grant, 0, &table, mac), 0);
+	assert_int_equal(table.rkey, 77);
+	wire_pack_limits(&ops, &scope, 2);
+	assert_int_equal(rdmablk_wire_parse_limits(&ops, wire_length(RDMABLK_MSG_LIMITS, 2),
+						   &grant, &limits), 0);
+	assert_int_equal(limits.cmd_depth, MSG_CMDS);
+	wire_pack_reauth_challenge(&again, nonce);
+	memcpy(again.point, point, sizeof(point));
+	memset(got, 0, sizeof(got));
+	assert_int_equal(rdmablk_wire_parse_reauth_challenge(&again, sizeof(again), got), 0);
+	assert_memory_equal(got, point, sizeof(point));
+	/* Both sides give each message the same length. */
+	for (type = RDMABLK_MSG_HELLO; type <= RDMABLK_MSG_REAUTH_DONE; type++) {
+		_Alignas(8) uint8_t any[RDMABLK_CTRL_MSG_MAX] = { };
+		size_t len = wire_length(type, 2);
+
+		if (type == RDMABLK_MSG_SEALED)
+			continue;
+		*(struct rdmablk_hdr *)any = msg_hdr(type, len);
+		assert_int_equal(rdmablk_wire_type(any, len, 2), type);
+	}
+}
+
 /* What the daemon says of an export in memory that has a cache, and of a staged one. */
 static const struct wire_scope cached = {
 	.size = MSG_SIZE, .logical_block = 512, .writer = true,
@@ -595,6 +675,7 @@ int main(void)
 		cmocka_unit_test(test_challenge),
 		cmocka_unit_test(test_grant_and_regions),
 		cmocka_unit_test(test_staged_grant),
+		cmocka_unit_test(test_version_2),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_limits_of_readers),
 		cmocka_unit_test(test_commands_of_write_queues),
