@@ -661,6 +661,21 @@ static int rdmablk_nl_disconnect(struct sk_buff *skb, struct genl_info *info)
 }
 
 /* First what can fail, so that all of it counts, or none. */
+/*
+ * A key for a disk that has one. Version 1 becomes no version 2: what that needs of the crypto
+ * layer is allocated, and perhaps loaded from a disk, by the first login alone.
+ */
+static struct key *rdmablk_nl_other_key(struct genl_info *info, struct rdmablk_session *s,
+					char *name)
+{
+	rdmablk_keys_name(s, name);
+	if (!info->attrs[RDMABLK_ATTR_KEY] || *name)
+		return rdmablk_nl_key(info, name);
+	rdmablk_nl_text(info->extack,
+			"the disk has no key: disconnect it, and connect it with one");
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
 static int rdmablk_nl_change(struct genl_info *info, struct rdmablk_session *s)
 {
 	struct nlattr *timed = info->attrs[RDMABLK_ATTR_TIMED];
@@ -670,7 +685,7 @@ static int rdmablk_nl_change(struct genl_info *info, struct rdmablk_session *s)
 	struct key *key;
 	int ret = 0;
 
-	key = rdmablk_nl_key(info, name);
+	key = rdmablk_nl_other_key(info, s, name);
 	if (IS_ERR(key))
 		return PTR_ERR(key);
 	if (timed)
