@@ -96,7 +96,21 @@ int rdmablk_auth_begin(struct rdmablk_auth *a, u8 *key_id, u8 *point)
 	if (!ret)
 		ret = rdmablk_keysched_prk0(&c, a->secret.key, a->secret.prk0);
 	memzero_explicit(a->secret.key, sizeof(a->secret.key));
-	return ret ? ret : rdmablk_crypt_new_pair(a->crypt, point);
+	if (ret)
+		return ret;
+	memcpy(a->key_id[a->next], key_id, RDMABLK_KEY_ID_LEN);
+	return rdmablk_crypt_new_pair(a->crypt, point);
+}
+
+/**
+ * rdmablk_auth_is_other() - whether the dialogue is about another key than the last one
+ * @a: after rdmablk_auth_begin() in a live session
+ *
+ * Return: true: K is not that of the present epoch.
+ */
+bool rdmablk_auth_is_other(const struct rdmablk_auth *a)
+{
+	return memcmp(a->key_id[0], a->key_id[1], RDMABLK_KEY_ID_LEN);
 }
 
 /**

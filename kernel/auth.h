@@ -36,7 +36,8 @@ struct rdmablk_auth_ciphers {
  * struct rdmablk_auth - how a session of version 2 proves K
  * @crypt: algorithms; NULL before rdmablk_auth_open()
  * @ciphers: of the present epoch, and of the next one
- * @next: index in @ciphers of the next epoch
+ * @key_id: names K of the present epoch, and of the next one
+ * @next: index in @ciphers and @key_id of the next epoch
  * @used: @secret or @crypt may hold a secret
  * @th0: transcript up to HELLO or REAUTH
  * @th2: transcript of the present epoch
@@ -47,6 +48,7 @@ struct rdmablk_auth_ciphers {
 struct rdmablk_auth {
 	struct rdmablk_crypt *crypt;
 	struct rdmablk_auth_ciphers ciphers[2];
+	u8 key_id[2][RDMABLK_KEY_ID_LEN];
 	u8 next;
 	bool used;
 	u8 th0[RDMABLK_KEYSCHED_LEN];
@@ -57,6 +59,7 @@ struct rdmablk_auth {
 int rdmablk_auth_open(struct rdmablk_auth *a);
 void rdmablk_auth_close(struct rdmablk_auth *a);
 int rdmablk_auth_begin(struct rdmablk_auth *a, u8 *key_id, u8 *point);
+bool rdmablk_auth_is_other(const struct rdmablk_auth *a);
 int rdmablk_auth_hello(struct rdmablk_auth *a, u32 qpn_i, u32 qpn_t, const void *msg,
 		       size_t len);
 int rdmablk_auth_reauth(struct rdmablk_auth *a, const void *msg, size_t len);

@@ -168,7 +168,7 @@ static void rdmablk_ctrl_events_event(struct rdmablk_ctrl *ctrl,
 		break;
 	case RDMABLK_EVENT_REAUTH:
 		rdmablk_info_ratelimited(s, "the key ends in %llu ms\n", ev->value);
-		rdmablk_reauth_now(s);
+		rdmablk_reauth_ends(s, ev->value);
 		break;
 	}
 }

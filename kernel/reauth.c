@@ -7,7 +7,8 @@
  *
  * This happens from time to time, when the administrator gives the disk another key, and when
  * the target announces that the key ends. It goes on without I/O being held. Without a key
- * that can be used nothing is sent: the session goes on until the target ends it, and the
+ * that can be used nothing is sent, and neither with the key whose end the target has
+ * announced, until that time is over: the session goes on until the target ends it, and the
  * recovery tries with whatever key there is then. What goes wrong after REAUTH ends the
  * connection, because the two sides may differ in what they expect next; the recovery brings
  * the disk back.
@@ -26,6 +27,8 @@
 
 /* After a try without a key that can be used, the next one comes so soon. */
 #define RDMABLK_REAUTH_AGAIN	(10 * HZ)
+/* Longest notice of the end of a key that counts, milliseconds */
+#define RDMABLK_REAUTH_LONGEST	3600000ULL
 
 /* Return: 0: @msg can be sent; or a negative errno, and nothing has happened. */
 static int rdmablk_reauth_begin(struct rdmablk_session *s, struct rdmablk_reauth *msg)
@@ -41,6 +44,23 @@ static int rdmablk_reauth_begin(struct rdmablk_session *s, struct rdmablk_reauth
 	get_random_bytes(nonce, sizeof(nonce));
 	rdmablk_wire_reauth(msg, key_id, nonce, point);
 	return rdmablk_auth_reauth(a, msg, sizeof(*msg));
+}
+
+/* The target would end the session at once, although it has given time for another key. */
+static bool rdmablk_reauth_is_vain(struct rdmablk_session *s)
+{
+	bool ends;
+
+	spin_lock_irq(&s->lock);
+	ends = s->login.key_ends && time_before(jiffies, s->login.key_ends_at);
+	spin_unlock_irq(&s->lock);
+	return ends && !rdmablk_auth_is_other(&s->auth);
+}
+
+static const char *rdmablk_reauth_text(int err)
+{
+	return err == -EKEYREJECTED ? "the target will not take this one any more" :
+				      rdmablk_keys_text(err);
 }
 
 static int rdmablk_reauth_prove(struct rdmablk_session *s, const struct rdmablk_reauth *msg)
@@ -66,9 +86,13 @@ static int rdmablk_reauth_prove(struct rdmablk_session *s, const struct rdmablk_
 	ret = rdmablk_ctrl_ask(ctrl, &proof, sizeof(proof), RDMABLK_MSG_REAUTH_DONE, deadline);
 	if (!ret)
 		ret = rdmablk_ctrl_seal_next(ctrl, next->tx);
-	if (!ret)
-		rdmablk_auth_turn(&s->auth);
-	return ret;
+	if (ret)
+		return ret;
+	rdmablk_auth_turn(&s->auth);
+	spin_lock_irq(&s->lock);
+	s->login.key_ends = false;
+	spin_unlock_irq(&s->lock);
+	return 0;
 }
 
 /* A connection that has ended already keeps its reason. */
@@ -107,10 +131,12 @@ static void rdmablk_reauth_work(struct work_struct *work)
 	struct rdmablk_reauth msg;
 	int ret = rdmablk_reauth_begin(s, &msg);
 
+	if (!ret && rdmablk_reauth_is_vain(s))
+		ret = -EKEYREJECTED;
 	if (ret) {
 		if (ret != s->reauth_ret)
 			rdmablk_warn(s, "no key to prove again: %s (%d)\n",
-				     rdmablk_keys_text(ret), ret);
+				     rdmablk_reauth_text(ret), ret);
 		rdmablk_reauth_again(s, RDMABLK_REAUTH_AGAIN);
 	} else {
 		ret = rdmablk_reauth_prove(s, &msg);
@@ -150,6 +176,24 @@ void rdmablk_reauth_now(struct rdmablk_session *s)
 	else
 		s->login.reauth = true;
 	spin_unlock_irqrestore(&s->lock, flags);
+}
+
+/**
+ * rdmablk_reauth_ends() - the target has announced that the key ends
+ * @s: session
+ * @ms: time until the target ends the session, milliseconds
+ *
+ * Context: any.
+ */
+void rdmablk_reauth_ends(struct rdmablk_session *s, u64 ms)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	s->login.key_ends = true;
+	s->login.key_ends_at = jiffies + msecs_to_jiffies(min(ms, RDMABLK_REAUTH_LONGEST));
+	spin_unlock_irqrestore(&s->lock, flags);
+	rdmablk_reauth_now(s);
 }
 
 /**

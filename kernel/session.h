@@ -130,6 +130,8 @@ struct rdmablk_agreed {
  * @drained: why the session will end soon, as the target has announced during the login, enum
  *	rdmablk_reason; 0: it has announced no end. Under the session's lock
  * @reauth: the key has to be proved again once the session is live. Under the session's lock
+ * @key_ends: the target has announced the end of the key. Under the session's lock
+ * @key_ends_at: when the key ends, in jiffies. Under the session's lock
  * @leaving: the target has announced, since the login began, that the export will be removed;
  *	owned by the handler of the control queue
  * @no_room: an RDMA device, ours or the target's, has no room for the queues
@@ -148,7 +150,9 @@ struct rdmablk_login_state {
 	u16 reason;
 	u16 trusted;
 	u16 drained;
+	unsigned long key_ends_at;
 	bool reauth;
+	bool key_ends;
 	bool leaving;
 	bool no_room;
 };

@@ -53,9 +53,10 @@ void rdmablk_ctrl_wake(struct rdmablk_ctrl *ctrl)
 	wakes++;
 }
 
-void rdmablk_reauth_now(struct rdmablk_session *of)
+void rdmablk_reauth_ends(struct rdmablk_session *of, u64 ms)
 {
 	assert_ptr_equal(of, &s);
+	assert_int_equal(ms, 30000);
 	reauths++;
 }
 

@@ -276,6 +276,48 @@ static void test_no_key(void **state)
 	assert_int_equal(unit_due(&s.reauth_work), 3600 * HZ);
 }
 
+/* The target does not take the old key; until another one is loaded, or the end, nothing is sent. */
+static void test_the_key_ends(void **state)
+{
+	(void)state;
+	rdmablk_reauth_ends(&s, 30000);
+	assert_int_equal(unit_due(&s.reauth_work), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		unit_run(&s.reauth_work);
+		assert_int_equal(asks, 0);
+		assert_int_equal(error, 0);
+		assert_int_equal(unit_due(&s.reauth_work), 10 * HZ);
+		nothing_stays();
+	}
+	memset(target.key, 0x5c, sizeof(target.key));
+	unit_run(&s.reauth_work);
+	assert_int_equal(epochs, 1);
+	/* The notice was about the key before. */
+	rdmablk_reauth_now(&s);
+	unit_run(&s.reauth_work);
+	assert_int_equal(epochs, 2);
+}
+
+/* The target has changed its mind: the session goes on with the old key. */
+static void test_the_key_stays(void **state)
+{
+	(void)state;
+	rdmablk_reauth_ends(&s, 30000);
+	unit_run(&s.reauth_work);
+	assert_int_equal(asks, 0);
+	jiffies += 30 * HZ;
+	unit_run(&s.reauth_work);
+	assert_int_equal(epochs, 1);
+	assert_int_equal(error, 0);
+	/* A time that no administrator gives */
+	rdmablk_reauth_ends(&s, U64_MAX);
+	unit_run(&s.reauth_work);
+	assert_int_equal(epochs, 1);
+	jiffies += 3600 * HZ;
+	unit_run(&s.reauth_work);
+	assert_int_equal(epochs, 2);
+}
+
 static void wrong_type(void *msg)
 {
 	((struct rdmablk_hdr *)msg)->type ^= cpu_to_le16(1);
@@ -353,6 +395,8 @@ int main(void)
 		TEST(test_version_1),
 		TEST(test_another_key),
 		TEST(test_no_key),
+		TEST(test_the_key_ends),
+		TEST(test_the_key_stays),
 		TEST(test_what_goes_wrong),
 		TEST(test_each_failure),
 	};
