@@ -162,6 +162,12 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 	return 0;
 }
 
+/* Whether only the target can have given this reason; version 1 cannot tell. */
+static bool rdmablk_login_believes(const struct rdmablk_session *s, u16 reason)
+{
+	return s->login.version == RDMABLK_VERSION_OPEN || READ_ONCE(s->login.trusted) == reason;
+}
+
 /* Asks and waits; turns a CLOSE into its reason. */
 static int rdmablk_login_ask(struct rdmablk_session *s, const void *msg, size_t len,
 			     u16 reply)
@@ -180,7 +186,7 @@ static int rdmablk_login_ask(struct rdmablk_session *s, const void *msg, size_t 
 	}
 	if (ret == -ECANCELED)
 		return rdmablk_login_fail(s, ret, "the connect was given up");
-	if (reason == RDMABLK_R_DEVICE_FULL)
+	if (reason == RDMABLK_R_DEVICE_FULL && rdmablk_login_believes(s, reason))
 		s->login.no_room = true;
 	if (reason == RDMABLK_R_AUTH_REQUIRED && s->login.version == RDMABLK_VERSION_OPEN)
 		return rdmablk_login_fail(s, -EACCES, RDMABLK_WHY_NEEDS_KEY);

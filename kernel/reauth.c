@@ -98,6 +98,9 @@ static int rdmablk_reauth_prove(struct rdmablk_session *s, const struct rdmablk_
 /* A connection that has ended already keeps its reason. */
 static void rdmablk_reauth_failed(struct rdmablk_session *s, int ret)
 {
+	/* The administrator ends the session. */
+	if (ret == -ECANCELED)
+		return;
 	rdmablk_warn_ratelimited(s, "cannot prove the key again (%d)\n", ret);
 	if (ret != -ETIMEDOUT)
 		return rdmablk_session_error(s, RDMABLK_R_AUTH_FAILED);

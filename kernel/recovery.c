@@ -403,8 +403,6 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 
 	rdmablk_err_ratelimited(s, "connection lost: %s\n", rdmablk_reason_text(s->outage.reason));
 	rdmablk_session_move(s, RDMABLK_DEV_RECOVERING);
-	/* From here on the keys are the next login's. */
-	cancel_delayed_work_sync(&s->reauth_work);
 	rdmablk_recovery_quiesce(s);
 	orderly = rdmablk_recovery_is_orderly(s);
 	if (orderly)
@@ -422,6 +420,8 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	else if ((orderly || (hopeless && held.writes)) && !READ_ONCE(s->outage.fenced))
 		rdmablk_recovery_goodbye(s, !held.writes);
 	rdmablk_ctrl_stop(&s->ctrl);
+	/* Not earlier: only the end of the queue keeps it from waiting for a silent target. */
+	cancel_delayed_work_sync(&s->reauth_work);
 	rdmablk_session_destroy_queues(s);
 	s->outage.hold_until = jiffies + msecs_to_jiffies(s->agreed.grant.session_tmo_ms) +
 			RDMABLK_PACKET_LIFE;

@@ -106,6 +106,7 @@ static struct {
 	const char *label;
 	int ret;
 	u16 reason;
+	bool sealed;	/* the reason */
 	bool cancels;
 } fault;
 
@@ -286,6 +287,8 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len, u16
 		fault.change(ctrl->msg);
 	if (fault.reason)
 		session->login.reason = fault.reason;
+	if (fault.sealed)
+		session->login.trusted = fault.reason;
 	session->waiter.cancelled |= fault.cancels;
 	return fault.ret;
 }

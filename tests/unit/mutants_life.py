@@ -544,7 +544,7 @@ MUTANTS = [
      "\t\treturn rdmablk_login_fail(s, ret, \"the connect was given up\");\n"
      "\tif (reason == RDMABLK_R_DEV"),
     ("a target without room is not asked for less", "test_login", LOGIN,
-     "\tif (reason == RDMABLK_R_DEVICE_FULL)\n\t\ts->login.no_room = true;\n", ""),
+     "(s, reason))\n\t\ts->login.no_room = true;\n", "(s, reason))\n\t\treason = RDMABLK_R_DEVICE_FULL;\n"),
     ("a CLOSE has no reason", "test_login_dialogue", LOGIN,
      "\tif (reason)\n\t\treturn rdmablk_login_fail(s, rdmablk_wire_errno(reason),\n",
      "\tif (reason && !ret)\n\t\treturn rdmablk_login_fail(s, rdmablk_wire_errno(reason),\n"),

@@ -91,6 +91,8 @@ struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lo
 	assert_ptr_equal(set, &s.tag_set);
 	assert_int_equal(queue.quiesced, 1);
 	assert_true(stopped);
+	/* A reauthentication may wait for a target that is silent; I/O must not. */
+	assert_true(s.reauth_work.work.queued);
 	io.lost = lost;
 	io.again = again;
 	return (struct rdmablk_held){ io.reads + io.fast + io.writes, io.writes, lost, again };

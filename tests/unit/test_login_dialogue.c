@@ -627,6 +627,23 @@ static void test_fencing_with_a_key(void **state)
 	nothing_stays(2);
 }
 
+/* A stranger cannot make a disk do with fewer queues. */
+static void test_no_room_with_a_key(void **state)
+{
+	for (int sealed = 0; sealed < 2; sealed++) {
+		teardown_and_setup(state);
+		with_key();
+		fault.at = RDMABLK_MSG_GRANT;
+		fault.times = 1;
+		fault.ret = -ECONNRESET;
+		fault.reason = RDMABLK_R_DEVICE_FULL;
+		fault.sealed = sealed;
+		assert_int_equal(rdmablk_login(session),
+				 sealed ? 0 : rdmablk_wire_errno(RDMABLK_R_DEVICE_FULL));
+		assert_int_equal(logins, sealed ? 2 : 1);
+	}
+}
+
 /* Each call of the crypto layer fails once, in the first login and in the next. */
 static void test_each_failure_of_the_crypto_layer(void **state)
 {
@@ -756,6 +773,7 @@ int main(void)
 		TEST(test_no_algorithm),
 		TEST(test_bad_messages_with_a_key),
 		TEST(test_fencing_with_a_key),
+		TEST(test_no_room_with_a_key),
 		TEST(test_each_failure_of_the_crypto_layer),
 		TEST(test_target_fences),
 		TEST(test_answered_probe),

@@ -343,6 +343,9 @@ static void test_what_goes_wrong(void **state)
 		{ RDMABLK_MSG_REAUTH_CHALLENGE, NULL, -ECONNRESET, 0, RDMABLK_R_AUTH_FAILED, 0 },
 		{ RDMABLK_MSG_REAUTH_CHALLENGE, NULL, -ETIMEDOUT, 0, RDMABLK_R_EXPIRED, 1 },
 		{ RDMABLK_MSG_REAUTH_DONE, NULL, -ETIMEDOUT, 0, RDMABLK_R_EXPIRED, 1 },
+		/* The administrator ends the session, which has its own reason. */
+		{ RDMABLK_MSG_REAUTH_CHALLENGE, NULL, -ECANCELED, 0, 0, 0 },
+		{ RDMABLK_MSG_REAUTH_DONE, NULL, -ECANCELED, 0, 0, 0 },
 		/* REAUTH_DONE came in the old epoch. */
 		{ 0, NULL, 0, -EBADMSG, RDMABLK_R_AUTH_FAILED, 0 },
 	};
