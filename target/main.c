@@ -44,6 +44,8 @@
 #include "base/worker.h"
 #include "config/options.h"
 #include "export/export.h"
+#include "export/host.h"
+#include "export/identity.h"
 #include "export/quota.h"
 #include "rdma/cm.h"
 #include "rdma/device.h"
@@ -351,6 +353,7 @@ static int audit_begin(const struct config *cfg)
 	audit_text(line, "target", cfg->name);
 	audit_number(line, "pid", (uint64_t)getpid());
 	audit_bool(line, "insecure", cfg->insecure);
+	audit_text(line, "auth", cfg->auth == AUTH_PSK ? "psk" : "none");
 	audit_write(line);
 	return ret;
 }
@@ -417,6 +420,7 @@ static void tear_down(void)
 	device_exit();
 	cm_exit();
 	export_close_all();
+	host_stop();
 	arena_guard_exit();
 	if (daemon_state.signals.fd >= 0)
 		close(daemon_state.signals.fd);
@@ -489,6 +493,9 @@ static int run(struct config *cfg)
 		return EXIT_FAILED;
 	if (enter_sandbox(cfg) || audit_open(cfg->audit))
 		return EXIT_FAILED;
+	if (cfg->auth == AUTH_PSK &&
+	    (host_start(cfg, session_hosts_changed) || identity_target(cfg)))
+		return EXIT_FAILED;
 	ret = session_init(session_gone);
 	if (ret)
 		return fail("no random numbers", ret);
@@ -533,8 +540,18 @@ static int check_export(const struct config *cfg, const struct export_config *ec
 	return numa_find(cfg, ec, &place) ?: ret;
 }
 
+/* Of hosts; prints each problem. */
+static int check_keys(struct config *cfg)
+{
+	struct host_table *table = host_load(cfg, HOST_KEEP_NONE);
+	int ret = table ? 0 : -EINVAL;
+
+	host_discard(table);
+	return ret;
+}
+
 /* Logs each problem. Return: 0 or -errno of one of them. */
-static int check_host(const struct config *cfg)
+static int check_host(struct config *cfg)
 {
 	const struct export_config *ec;
 	int ret = 0, wrong;
@@ -543,6 +560,8 @@ static int check_host(const struct config *cfg)
 		wrong = check_export(cfg, ec);
 		ret = wrong ?: ret;
 	}
+	if (cfg->auth == AUTH_PSK)
+		ret = check_keys(cfg) ?: ret;
 	wrong = loop_init() ?: cm_init();
 	if (wrong) {
 		log_err(CM_MISSING ": %s", strerror(-wrong));

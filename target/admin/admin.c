@@ -9,6 +9,7 @@
 
 #include "admin/admin.h"
 #include "admin/admin_audit.h"
+#include "admin/admin_host.h"
 #include "admin/admin_step.h"
 #include "base/audit.h"
 #include "base/log.h"
@@ -25,7 +26,7 @@
  * grow; other limits of an export count from its next login on. What the administrator has
  * added by hand stays. At last every export that was not touched gets the size that its
  * file has got. What cannot be done is in the report, and so is each key of [target] that
- * only counts at the start.
+ * only counts at the start. Hosts, keys and rights come first: exports may take hours.
  *
  * A daemon without a configuration file has only files to look at: its command line is
  * as it was, and what was removed by hand would come back.
@@ -71,21 +72,22 @@ static const struct {
 	{ "max-logins-per-address", offsetof(struct config, max_logins_addr) },
 };
 
-static struct admin_change *change_new(const char *name, bool setting)
+static struct admin_change *change_new(const char *name, enum admin_thing thing)
 {
 	struct admin_change *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
 	snprintf(c->name, sizeof(c->name), "%s", name);
-	c->setting = setting;
+	c->thing = thing;
 	TAILQ_INSERT_TAIL(&reload.a->changes, c, entry);
 	return c;
 }
 
-static void changed(const char *name, bool setting, const char *action, const char *why)
+static void changed(const char *name, enum admin_thing thing, const char *action,
+		    const char *why)
 {
-	struct admin_change *c = change_new(name, setting);
+	struct admin_change *c = change_new(name, thing);
 
 	if (!c)
 		return;
@@ -113,7 +115,7 @@ static bool same_listen(const struct config *a, const struct config *b)
 static void needs_restart(const char *name, bool same)
 {
 	if (!same)
-		changed(name, true, NULL, "needs a restart of the daemon");
+		changed(name, ADMIN_SETTING, NULL, "needs a restart of the daemon");
 }
 
 static void reload_settings(struct config *is, const struct config *fresh)
@@ -125,17 +127,18 @@ static void reload_settings(struct config *is, const struct config *fresh)
 		if (*old == new)
 			continue;
 		*old = new;
-		changed(numbers[i].name, true, "changed", "");
+		changed(numbers[i].name, ADMIN_SETTING, "changed", "");
 	}
 	if (is->log_level != fresh->log_level) {
 		is->log_level = fresh->log_level;
 		log_set_level(is->log_level);
-		changed("log-level", true, "changed", "");
+		changed("log-level", ADMIN_SETTING, "changed", "");
 	}
 	if (config_take_text(&is->allow_address, fresh->allow_address))
-		changed("allow-address", true, "changed", "");
+		changed("allow-address", ADMIN_SETTING, "changed", "");
 	needs_restart("listen", same_listen(is, fresh));
 	needs_restart("insecure", is->insecure == fresh->insecure);
+	needs_restart("auth", is->auth == fresh->auth);
 	needs_restart("name", same_text(is->name, fresh->name));
 	needs_restart("state-dir", same_text(is->state_dir, fresh->state_dir));
 	needs_restart("io-threads", is->io_threads == fresh->io_threads);
@@ -169,7 +172,7 @@ static void change_over(int ret)
 
 static void change_begin(const char *name, const char *action)
 {
-	reload.change = change_new(name, false);
+	reload.change = change_new(name, ADMIN_EXPORT);
 	reload.action = action;
 }
 
@@ -259,6 +262,7 @@ static void change_export(struct export *e, struct export_config *ec)
 	bool kept = e->cfg->file || e->cfg->arena;
 
 	e->reload = reload.generation;
+	e->allow_changed = false;
 	if (only_grows(e, ec)) {
 		config_export_limit(e->cfg, ec);
 		config_export_free(ec);
@@ -298,8 +302,9 @@ static bool reload_one(struct export_config *ec)
 		return false;
 	}
 	if (e->open && config_export_same(e->cfg, ec)) {
-		bool limited = config_export_limit(e->cfg, ec);
+		bool limited = config_export_limit(e->cfg, ec) || e->allow_changed;
 
+		e->allow_changed = false;
 		e->by_hand = false;
 		config_export_free(ec);
 		if (!limited)
@@ -341,6 +346,11 @@ static bool reload_step(void)
 	return false;
 }
 
+static void host_changed(const char *name, const char *action)
+{
+	changed(name, ADMIN_HOST, action, "");
+}
+
 static void read_run(struct job *job)
 {
 	size_t len;
@@ -353,6 +363,8 @@ static void read_run(struct job *job)
 		return;
 	}
 	reload.ret = options_again(&reload.fresh);
+	if (!reload.ret)
+		reload.ret = admin_host_read(&reload.fresh);
 	fclose(reload.fresh.complaints);
 	reload.fresh.complaints = NULL;
 }
@@ -376,6 +388,7 @@ static void read_done(struct job *job)
 		return;
 	}
 	reload_settings(reload.cfg, &reload.fresh);
+	admin_host_reload(&reload.fresh, host_changed);
 	reload.removing = true;
 	reload_on();
 }
@@ -422,6 +435,7 @@ void admin_init(struct config *cfg)
 {
 	admin.cfg = cfg;
 	admin_step_init(cfg);
+	admin_host_init(cfg);
 }
 
 /* Joins complaints of a line each in one line. */
@@ -441,7 +455,7 @@ static void request_begin(void);
 static void request_over(int ret)
 {
 	struct admin *a = TAILQ_FIRST(&admin.queue);
-	const struct export *e = a->name[0] ? export_by_name(a->name) : NULL;
+	const struct export *e = admin_of_host(a->op) ? NULL : export_by_name(a->name);
 
 	a->error = ret;
 	if (ret) {
@@ -515,6 +529,8 @@ static void begin_one(struct admin *a)
 	if (!e) {
 		admin_say("there is no export %s", a->name);
 		refuse(-ENOENT);
+	} else if (a->op == ADMIN_ALLOW) {
+		request_over(admin_host_allow(e, a->allow));
 	} else if (a->op == ADMIN_REMOVE) {
 		admin_remove(e, a->force, request_over);
 	} else if (a->op == ADMIN_REOPEN && !e->cfg->file && !e->cfg->arena && e->open) {
@@ -582,6 +598,10 @@ static void request_begin(void)
 		refuse(-ESHUTDOWN);
 	} else if (a->op == ADMIN_ADD) {
 		begin_add(a);
+	} else if (a->op == ADMIN_HOST_ADD) {
+		admin_host_add(a, request_over);
+	} else if (a->op == ADMIN_HOST_REMOVE) {
+		request_over(admin_host_remove(a->name));
 	} else if (a->op == ADMIN_RELOAD) {
 		reload_begin(a, admin.cfg, request_over);
 	} else {
@@ -622,7 +642,7 @@ void admin_reload_log(const struct admin *a)
 	if (a->error)
 		log_err("configuration not read: %s", a->why);
 	TAILQ_FOREACH(c, &a->changes, entry) {
-		const char *what = c->setting ? "setting" : "export";
+		const char *what = admin_thing_word(c->thing);
 
 		if (!c->action)
 			log_warn("configuration: %s %s: %s", what, c->name, c->why);

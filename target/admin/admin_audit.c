@@ -18,7 +18,7 @@ static void change_done(const struct admin *a, const struct admin_change *c)
 	struct json_object *line = audit_line("change");
 
 	add_user(line, a);
-	audit_text(line, "what", c->setting ? "setting" : "export");
+	audit_text(line, "what", admin_thing_word(c->thing));
 	audit_text(line, "name", c->name);
 	audit_text(line, "action", c->action);
 	audit_text(line, "detail", c->why);
@@ -36,7 +36,9 @@ void admin_audit_done(const struct admin *a)
 
 	add_user(line, a);
 	audit_text(line, "request", admin_word(a->op));
-	audit_text(line, "export", a->name);
+	audit_text(line, "export", admin_of_host(a->op) ? NULL : a->name);
+	audit_text(line, "auth_host", admin_of_host(a->op) ? a->name : NULL);
+	audit_text(line, "allow", a->allow);
 	audit_bool(line, "force", a->force);
 	audit_number(line, "size", a->bytes);
 	audit_text(line, "error", a->error ? strerrorname_np(-a->error) : NULL);

@@ -39,6 +39,7 @@ void admin_free(struct admin *a)
 		free(c);
 	}
 	free(a->spec);
+	free(a->allow);
 	free(a);
 }
 
@@ -53,10 +54,38 @@ const char *admin_word(enum admin_op op)
 	static const char * const words[] = {
 		[ADMIN_ADD] = "add", [ADMIN_REMOVE] = "remove",
 		[ADMIN_RESIZE] = "resize", [ADMIN_REOPEN] = "reopen",
-		[ADMIN_RELOAD] = "reload",
+		[ADMIN_RELOAD] = "reload", [ADMIN_HOST_ADD] = "host add",
+		[ADMIN_HOST_REMOVE] = "host remove", [ADMIN_ALLOW] = "allow",
 	};
 
 	return words[op];
+}
+
+/**
+ * admin_thing_word - the word for what a reload changes
+ * @thing: kind of the thing
+ *
+ * Return: the word.
+ */
+const char *admin_thing_word(enum admin_thing thing)
+{
+	static const char * const words[] = {
+		[ADMIN_EXPORT] = "export", [ADMIN_SETTING] = "setting",
+		[ADMIN_HOST] = "host",
+	};
+
+	return words[thing];
+}
+
+/**
+ * admin_of_host - what a request is about
+ * @op: kind of request
+ *
+ * Return: whether its name is that of a host.
+ */
+bool admin_of_host(enum admin_op op)
+{
+	return op == ADMIN_HOST_ADD || op == ADMIN_HOST_REMOVE;
 }
 
 /**

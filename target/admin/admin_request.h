@@ -17,6 +17,9 @@
  * @ADMIN_RESIZE: an export gets the size that its file has got
  * @ADMIN_REOPEN: close the store of an export and open it again
  * @ADMIN_RELOAD: do what the configuration says by now
+ * @ADMIN_HOST_ADD: a host may log in
+ * @ADMIN_HOST_REMOVE: a host may not any more
+ * @ADMIN_ALLOW: say which hosts may use an export
  */
 enum admin_op {
 	ADMIN_ADD,
@@ -24,19 +27,34 @@ enum admin_op {
 	ADMIN_RESIZE,
 	ADMIN_REOPEN,
 	ADMIN_RELOAD,
+	ADMIN_HOST_ADD,
+	ADMIN_HOST_REMOVE,
+	ADMIN_ALLOW,
+};
+
+/**
+ * enum admin_thing - what a reload changes
+ * @ADMIN_EXPORT: an export
+ * @ADMIN_SETTING: a key of [target]
+ * @ADMIN_HOST: a host
+ */
+enum admin_thing {
+	ADMIN_EXPORT,
+	ADMIN_SETTING,
+	ADMIN_HOST,
 };
 
 /**
  * struct admin_change - what a reload has done to one thing, or not
  * @entry: in the report
- * @setting: @name is a key of [target]; else an export
- * @name: of it
+ * @thing: kind of the thing
+ * @name: its name
  * @action: added, removed, resized, changed, kept; NULL: nothing was done
  * @why: what went wrong, or is left to do; empty: nothing
  */
 struct admin_change {
 	TAILQ_ENTRY(admin_change) entry;
-	bool setting;
+	enum admin_thing thing;
 	char name[RDMABLK_NAME_LEN];
 	const char *action;
 	char why[EXPORT_WHY];
@@ -48,8 +66,9 @@ TAILQ_HEAD(admin_changes, admin_change);
  * struct admin - one request; all but what is said to be the outcome is its owner's
  * @entry: in the queue
  * @op: what is asked for
- * @name: of the export, but for ADD and RELOAD
- * @spec: ADD: in the words of --export
+ * @name: of the export, or of the host; but for ADD, HOST_ADD and RELOAD
+ * @spec: ADD: in the words of --export; HOST_ADD: of config_host_spec()
+ * @allow: ALLOW: list of hosts
  * @size: RESIZE: bytes, of an export that was given its size; or 0
  * @force: REMOVE and REOPEN: end the sessions that use it
  * @patient: waits for its turn as long as it takes
@@ -67,6 +86,7 @@ struct admin {
 	enum admin_op op;
 	char name[RDMABLK_NAME_LEN];
 	char *spec;
+	char *allow;
 	uint64_t size;
 	bool force;
 	bool patient;
@@ -83,6 +103,8 @@ struct admin {
 struct admin *admin_alloc(enum admin_op op);
 void admin_free(struct admin *a);
 const char *admin_word(enum admin_op op);
+const char *admin_thing_word(enum admin_thing thing);
+bool admin_of_host(enum admin_op op);
 void admin_text(const struct admin *a, char *text, size_t size);
 
 #endif

@@ -167,6 +167,7 @@ static struct json_object *show_export(struct export *e)
 	add(o, "read_only", json_object_new_boolean(ec->read_only));
 	add(o, "shared", json_object_new_boolean(ec->shared));
 	add(o, "by_hand", json_object_new_boolean(e->by_hand));
+	add(o, "allow", text_or_null(ec->allow));
 	add(o, "sessions", json_object_new_int((int)session_users(e)));
 	show_limits(o, e);
 	show_store(o, e);
@@ -239,7 +240,7 @@ static struct json_object *show_commands(const struct session *s)
 
 static struct json_object *show_session(const struct session *s)
 {
-	bool named = s->wish.export_name[0];
+	bool named = s->wish.export_name[0], proven = s->proof.name[0];
 	struct json_object *o = json_object_new_object();
 	char id[17];
 
@@ -248,6 +249,8 @@ static struct json_object *show_session(const struct session *s)
 	add(o, "state", json_object_new_string(session_state_name(s->state)));
 	add(o, "host", text_or_null(named ? s->wish.host_name : NULL));
 	add(o, "host_id", named ? uuid_text(s->wish.host_id) : NULL);
+	add(o, "auth_host", text_or_null(proven ? s->proof.name : NULL));
+	add(o, "key_id", proven ? hex(s->proof.key_id, sizeof(s->proof.key_id)) : NULL);
 	add(o, "address", json_object_new_string(s->peer_text));
 	add(o, "export", text_or_null(named ? s->wish.export_name : NULL));
 	add(o, "read_only", json_object_new_boolean(!s->lease.writer));
@@ -279,6 +282,63 @@ struct json_object *control_sessions(const char *name)
 	return top;
 }
 
+/* The day of a time that value_date() has made */
+static struct json_object *day_or_null(int64_t when)
+{
+	time_t time = when;
+	char text[32];
+	struct tm tm;
+
+	if (!when || !gmtime_r(&time, &tm) || !strftime(text, sizeof(text), "%F", &tm))
+		return NULL;
+	return json_object_new_string(text);
+}
+
+static struct json_object *show_keys(const struct host *h)
+{
+	struct json_object *keys = json_object_new_array();
+
+	for (unsigned int i = 0; i < host_section(h)->nr_keys; i++) {
+		struct json_object *key = json_object_new_object();
+
+		add(key, "file", json_object_new_string(host_section(h)->key[i]));
+		add(key, "id", hex(host_key_id(h, i), RDMABLK_KEY_ID_LEN));
+		json_object_array_add(keys, key);
+	}
+	return keys;
+}
+
+static struct json_object *show_host(const struct host *h)
+{
+	const struct host_config *hc = host_section(h);
+	struct json_object *o = json_object_new_object();
+
+	add(o, "name", json_object_new_string(hc->name));
+	add(o, "keys", show_keys(h));
+	add(o, "expires", day_or_null(hc->expires));
+	add(o, "expired", json_object_new_boolean(!host_find_name(hc->name)));
+	add(o, "host_id", hc->has_id ? uuid_text(hc->host_id) : NULL);
+	add(o, "address", text_or_null(hc->address));
+	add(o, "by_hand", json_object_new_boolean(host_by_hand(h)));
+	return o;
+}
+
+/**
+ * control_hosts - the hosts that may log in
+ *
+ * Return: answer.
+ */
+struct json_object *control_hosts(void)
+{
+	struct json_object *top = control_answer(), *list = json_object_new_array();
+	const struct host *h = NULL;
+
+	while ((h = host_next(h)))
+		json_object_array_add(list, show_host(h));
+	add(top, "hosts", list);
+	return top;
+}
+
 static struct json_object *show_change(const struct admin_change *c)
 {
 	struct json_object *o = json_object_new_object();
@@ -291,14 +351,18 @@ static struct json_object *show_change(const struct admin_change *c)
 
 static void show_changes(struct json_object *top, const struct admin *a)
 {
-	struct json_object *exports = json_object_new_array();
-	struct json_object *settings = json_object_new_array();
+	struct json_object *lists[] = {
+		[ADMIN_EXPORT] = json_object_new_array(),
+		[ADMIN_SETTING] = json_object_new_array(),
+		[ADMIN_HOST] = json_object_new_array(),
+	};
 	const struct admin_change *c;
 
 	TAILQ_FOREACH(c, &a->changes, entry)
-		json_object_array_add(c->setting ? settings : exports, show_change(c));
-	add(top, "exports", exports);
-	add(top, "settings", settings);
+		json_object_array_add(lists[c->thing], show_change(c));
+	add(top, "exports", lists[ADMIN_EXPORT]);
+	add(top, "settings", lists[ADMIN_SETTING]);
+	add(top, "hosts", lists[ADMIN_HOST]);
 }
 
 /**
@@ -319,7 +383,9 @@ struct json_object *control_done(const struct admin *a)
 		return top;
 	}
 	add(top, "name", json_object_new_string(a->name));
-	if (a->op != ADMIN_REMOVE)
+	if (a->op == ADMIN_ALLOW)
+		add(top, "allow", text_or_null(a->allow[0] ? a->allow : NULL));
+	else if (a->op != ADMIN_REMOVE && !admin_of_host(a->op))
 		add(top, "size", json_object_new_uint64(a->bytes));
 	return top;
 }
@@ -510,6 +576,8 @@ static void request_handle(struct client *c, const char *line, size_t len)
 		client_answer(c, control_list(request.name));
 	} else if (request.show == CONTROL_SESSIONS) {
 		client_answer(c, control_sessions(request.name));
+	} else if (request.show == CONTROL_HOSTS) {
+		client_answer(c, control_hosts());
 	} else {
 		request.admin->owner = c;
 		request.admin->uid = c->uid;

@@ -19,6 +19,7 @@ struct json_object *control_answer(void);
 struct json_object *control_error(int error, const char *why);
 struct json_object *control_list(const char *name);
 struct json_object *control_sessions(const char *name);
+struct json_object *control_hosts(void);
 struct json_object *control_done(const struct admin *a);
 
 #endif

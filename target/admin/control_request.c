@@ -11,13 +11,14 @@
 #include "base/util.h"
 
 #define MAX_DEPTH	4
-#define MAX_SPEC	4096
+#define MAX_TEXT	4096
 
 /* What a command takes, as a set, and what it cannot do without */
 #define KEY_NAME	1U
 #define KEY_SPEC	2U
 #define KEY_SIZE	4U
 #define KEY_FORCE	8U
+#define KEY_ALLOW	16U
 
 static const struct command {
 	const char *name;
@@ -36,6 +37,12 @@ static const struct command {
 	{ .name = "reopen", .op = ADMIN_REOPEN, .keys = KEY_NAME | KEY_FORCE,
 	  .needs = KEY_NAME },
 	{ .name = "reload", .op = ADMIN_RELOAD },
+	{ .name = "host list", .show = CONTROL_HOSTS },
+	{ .name = "host add", .op = ADMIN_HOST_ADD, .keys = KEY_SPEC, .needs = KEY_SPEC },
+	{ .name = "host remove", .op = ADMIN_HOST_REMOVE, .keys = KEY_NAME,
+	  .needs = KEY_NAME },
+	{ .name = "allow", .op = ADMIN_ALLOW, .keys = KEY_NAME | KEY_ALLOW,
+	  .needs = KEY_NAME | KEY_ALLOW },
 };
 
 static const struct key {
@@ -47,6 +54,7 @@ static const struct key {
 	{ "spec", KEY_SPEC, json_type_string },
 	{ "size", KEY_SIZE, json_type_int },
 	{ "force", KEY_FORCE, json_type_boolean },
+	{ "allow", KEY_ALLOW, json_type_string },
 };
 
 static int wrong(char *why, const char *what, const char *of)
@@ -83,18 +91,18 @@ static const char *text_of(struct json_object *value)
 static int take_name(struct control_request *out, const char *text, char *why)
 {
 	if (!text || !value_name_ok(text, RDMABLK_NAME_LEN))
-		return wrong(why, "\"name\" is no name of an export", "");
+		return wrong(why, "\"name\" is no name", "");
 	snprintf(out->name, sizeof(out->name), "%s", text);
 	return 0;
 }
 
-static int take_spec(struct admin *a, const char *text, char *why)
+static int take_text(char **field, const char *text, const char *key, char *why)
 {
-	if (!text || strlen(text) > MAX_SPEC)
-		return wrong(why, "\"spec\" is too long, or has a NUL in it", "");
-	if (asprintf(&a->spec, "%s", text) >= 0)
+	if (!text || strlen(text) > MAX_TEXT)
+		return wrong(why, "too long, or with a NUL in it: ", key);
+	if (asprintf(field, "%s", text) >= 0)
 		return 0;
-	a->spec = NULL;
+	*field = NULL;
 	return wrong(why, "out of memory", "");
 }
 
@@ -107,7 +115,9 @@ static int take(struct control_request *out, const struct key *key,
 	case KEY_NAME:
 		return take_name(out, text_of(value), why);
 	case KEY_SPEC:
-		return take_spec(a, text_of(value), why);
+		return take_text(&a->spec, text_of(value), "spec", why);
+	case KEY_ALLOW:
+		return take_text(&a->allow, text_of(value), "allow", why);
 	case KEY_SIZE:
 		a->size = json_object_get_uint64(value);
 		if (json_object_get_int64(value) <= 0 || a->size > RDMABLK_MAX_SIZE)

@@ -15,11 +15,13 @@
  * @CONTROL_NOTHING: nothing: something is to be done
  * @CONTROL_LIST: the exports
  * @CONTROL_SESSIONS: the sessions
+ * @CONTROL_HOSTS: the hosts
  */
 enum control_show {
 	CONTROL_NOTHING,
 	CONTROL_LIST,
 	CONTROL_SESSIONS,
+	CONTROL_HOSTS,
 };
 
 /**

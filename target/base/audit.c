@@ -298,6 +298,21 @@ void audit_uuid(struct json_object *line, const char *key, const uint8_t *uuid)
 	audit_text(line, key, text);
 }
 
+/**
+ * audit_key - add the fingerprint of a key to a line
+ * @line: of audit_line(), or NULL
+ * @key: key of the value in JSON
+ * @id: RDMABLK_KEY_ID_LEN bytes; null in the line, if it is NULL or all zero
+ */
+void audit_key(struct json_object *line, const char *key, const uint8_t *id)
+{
+	uint64_t number = 0;
+
+	for (unsigned int i = 0; id && i < RDMABLK_KEY_ID_LEN; i++)
+		number = number << 8 | id[i];
+	audit_id(line, key, number);
+}
+
 static void add_time(struct json_object *line)
 {
 	struct timespec now;

@@ -30,6 +30,7 @@ void audit_number(struct json_object *line, const char *key, uint64_t number);
 void audit_bool(struct json_object *line, const char *key, bool yes);
 void audit_id(struct json_object *line, const char *key, uint64_t id);
 void audit_uuid(struct json_object *line, const char *key, const uint8_t *uuid);
+void audit_key(struct json_object *line, const char *key, const uint8_t *id);
 void audit_write(struct json_object *line);
 
 #endif

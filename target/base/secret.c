@@ -43,7 +43,8 @@ void *secret_alloc(size_t len, char *why)
 		snprintf(why, SECRET_WHY, "no memory for keys: %s", strerror(errno));
 		return NULL;
 	}
-	if (!mlock(secret, len) && !madvise(secret, len, MADV_DONTDUMP) &&
+	/* AddressSanitizer makes mlock() do nothing. */
+	if (!mlock2(secret, len, 0) && !madvise(secret, len, MADV_DONTDUMP) &&
 	    !madvise(secret, len, MADV_WIPEONFORK))
 		return secret;
 	say_why(len, errno, why);

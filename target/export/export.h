@@ -63,6 +63,7 @@ enum export_state {
  * @state: whether it can be had
  * @by_hand: added at run time by the administrator, in no configuration
  * @reload: the last reload that has looked at it
+ * @allow_changed: a reload has changed who may use it, and has not reported that yet
  * @broken: a page of its arena is missing: nobody may have it until it is opened again
  * @open: @store is; a worker's while it opens or closes it
  * @store: its contents
@@ -89,6 +90,7 @@ struct export {
 	enum export_state state;
 	bool by_hand;
 	unsigned int reload;
+	bool allow_changed;
 	bool broken;
 	bool open;
 	struct store store;

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "base/audit.h"
 #include "base/key_file.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -24,7 +25,6 @@
 
 #define LABEL_LEASE	"rdmablk lease  2"
 #define CREDENTIAL	0040		/* systemd lets root's group read */
-#define LOOK_MS		60000		/* clocks are set */
 
 /**
  * struct host_key - a key
@@ -94,6 +94,7 @@ static struct {
 
 const char *host_key_dir = CONFIG_KEY_DIR;
 time_t (*host_time)(time_t *now) = time;
+int64_t host_look_ms = 60000;		/* clocks are set */
 
 /*
  * Tables
@@ -418,6 +419,15 @@ static bool is_expired(const struct host *h)
 	return h->cfg->expires && host_time(NULL) >= h->cfg->expires;
 }
 
+static void say_expired(const struct host *h)
+{
+	struct json_object *line = audit_line("expired");
+
+	log_warn("host %s: its keys have expired", h->cfg->name);
+	audit_text(line, "auth_host", h->cfg->name);
+	audit_write(line);
+}
+
 /* Looks for hosts whose keys have ended since. Return: whether there are any. */
 static bool look_at_clock(void)
 {
@@ -434,11 +444,11 @@ static bool look_at_clock(void)
 		} else if (!h->expired) {
 			h->expired = true;
 			any = true;
-			log_warn("host %s: its keys have expired", h->cfg->name);
+			say_expired(h);
 		}
 	}
 	if (left)
-		loop_timer_start(&hosts.timer, LOOK_MS);
+		loop_timer_start(&hosts.timer, host_look_ms);
 	return any;
 }
 

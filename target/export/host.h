@@ -89,5 +89,6 @@ void host_stop(void);
 
 extern const char *host_key_dir;		/* CONFIG_KEY_DIR */
 extern time_t (*host_time)(time_t *now);	/* time() */
+extern int64_t host_look_ms;			/* from one look at the clock to the next */
 
 #endif

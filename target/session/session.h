@@ -303,6 +303,9 @@ void session_end_broken(const struct export *export);
 unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms);
 unsigned int session_end_late(const struct export *only, unsigned int reason);
 
+/* session_host.c: what changes of hosts and keys do to them */
+void session_hosts_changed(void);
+
 /* session_open.c: beginnings */
 unsigned int session_create(const struct cm_event *ev, struct device *dev,
 			    const struct config *cfg, uint16_t version,

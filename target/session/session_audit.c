@@ -18,6 +18,8 @@ static void add_host(struct json_object *line, const struct session *s)
 	audit_text(line, "address", s->peer_text);
 	audit_uuid(line, "host_id", s->wish.host_id);
 	audit_text(line, "host", s->wish.host_name);
+	audit_text(line, "auth_host", s->proof.name);
+	audit_key(line, "key_id", s->proof.key_id);
 }
 
 static void add_session(struct json_object *line, const struct session *s)
@@ -87,10 +89,28 @@ void session_audit_end(const struct session *s, uint64_t commands)
 }
 
 /* The initiator is told less. */
-static const char *detail_of(const struct session *s, unsigned int reason)
+static const char *detail_of(const struct session *s, unsigned int reason, char *why)
 {
-	return reason == RDMABLK_R_NO_EXPORT && export_find(s->wish.export_name) ?
-	       "allow-address of the export" : NULL;
+	static const uint8_t none[RDMABLK_KEYSCHED_ID_LEN];
+	const struct export *e = export_find(s->wish.export_name);
+
+	switch (reason) {
+	case RDMABLK_R_AUTH_FAILED:
+		if (!memcmp(s->proof.key_id, none, sizeof(none)))
+			return NULL;
+		host_refusal(s->proof.key_id, session_peer(s), why, HOST_WHY);
+		return why;
+	case RDMABLK_R_NO_EXPORT:
+		if (!e)
+			return NULL;
+		return e->cfg->allow_address &&
+		       !value_in_networks(e->cfg->allow_address, session_peer(s)) ?
+		       "allow-address of the export" : "allow of the export";
+	case RDMABLK_R_READ_ONLY:
+		return e && !e->cfg->read_only ? "allow of the export" : NULL;
+	default:
+		return NULL;
+	}
 }
 
 /**
@@ -101,11 +121,12 @@ static const char *detail_of(const struct session *s, unsigned int reason)
 void session_audit_refused(const struct session *s, unsigned int reason)
 {
 	struct json_object *line = audit_refusal(session_peer(s));
+	char why[HOST_WHY];
 
 	audit_text(line, "what", "login");
 	add_session(line, s);
 	add_reason(line, reason);
-	audit_text(line, "detail", detail_of(s, reason));
+	audit_text(line, "detail", detail_of(s, reason, why));
 	audit_write(line);
 }
 
@@ -128,6 +149,8 @@ void session_audit_connection(const struct sockaddr *peer, const struct wire_req
 	audit_text(line, "address", text);
 	audit_uuid(line, "host_id", NULL);
 	audit_text(line, "host", NULL);
+	audit_text(line, "auth_host", NULL);
+	audit_key(line, "key_id", NULL);
 	add_reason(line, reason);
 	audit_text(line, "detail", reason == RDMABLK_R_NO_EXPORT ?
 		   "allow-address of the daemon" : NULL);

@@ -74,7 +74,9 @@ static inline int run(enum admin_op op, const char *name, const char *spec, uint
 
 	assert_non_null(a);
 	snprintf(a->name, sizeof(a->name), "%s", name);
-	if (spec)
+	if (spec && op == ADMIN_ALLOW)
+		a->allow = strdup(spec);
+	else if (spec)
 		a->spec = strdup(spec);
 	a->size = size;
 	a->done = done;

@@ -114,6 +114,7 @@ static struct session session = {
 	.peer_text = "10.0.0.7",
 	.wish = { .export_name = "disk0", .host_name = "web1", .host_id = { 1, 2 },
 		  .flags = RDMABLK_HELLO_STEAL },
+	.proof = { .name = "web1-key", .key_id = { 0x0f, 1, 2, 3, 4, 5, 6, 0xf7 } },
 	.lease = { .writer = true },
 	.share = { .queues = 3 },
 	.grant_flags = RDMABLK_GRANT_SHARED,
@@ -151,6 +152,8 @@ static void expect_session(unsigned int line)
 	assert_string_equal(text(line, "address"), "10.0.0.7");
 	assert_string_equal(text(line, "host"), "web1");
 	assert_string_equal(text(line, "host_id"), "01020000-0000-0000-0000-000000000000");
+	assert_string_equal(text(line, "auth_host"), "web1-key");
+	assert_string_equal(text(line, "key_id"), "0f010203040506f7");
 }
 
 static void admin_lines(void)
@@ -158,7 +161,8 @@ static void admin_lines(void)
 	struct admin_change changes[] = {
 		{ .name = "disk1", .action = "kept" },
 		{ .name = "disk2", .action = "added" },
-		{ .name = "listen", .setting = true, .why = "needs a restart" },
+		{ .name = "listen", .thing = ADMIN_SETTING, .why = "needs a restart" },
+		{ .name = "db", .thing = ADMIN_HOST, .action = "added" },
 	};
 	struct admin a = { .op = ADMIN_RESIZE, .name = "disk0", .uid = 1007, .bytes = 8192 };
 
@@ -174,6 +178,21 @@ static void admin_lines(void)
 		TAILQ_INSERT_TAIL(&a.changes, &changes[i], entry);
 	admin_audit_done(&a);
 	admin_audit_refused(65534, "too many");
+}
+
+/* What a host may do, and what a stranger was not told */
+static void host_lines(void)
+{
+	struct session stranger = { .id = 0x98, .proof = { .key_id = { 1 } } };
+	struct admin a = { .op = ADMIN_HOST_ADD, .name = "db", .uid = 1007 };
+
+	TAILQ_INIT(&a.changes);
+	peer_is(&stranger, "10.0.0.9");
+	admin_audit_done(&a);
+	a = (struct admin){ .op = ADMIN_ALLOW, .name = "disk0", .allow = (char *)"db:ro" };
+	TAILQ_INIT(&a.changes);
+	admin_audit_done(&a);
+	session_audit_refused(&stranger, RDMABLK_R_AUTH_FAILED);
 }
 
 static void write_events(void)
@@ -192,6 +211,7 @@ static void write_events(void)
 	session_audit_refused(&session, RDMABLK_R_BUSY);
 	session_audit_connection(session_peer(&loser), &req, RDMABLK_R_JOIN_MAC);
 	admin_lines();
+	host_lines();
 	audit_stop(0);
 }
 
@@ -215,6 +235,7 @@ static void expect_begun(void)
 			    "0000000000000099");
 	assert_string_equal(json_object_get_string(json_object_object_get(loser, "address")),
 			    "10.0.0.8");
+	assert_true(json_object_object_get_ex(loser, "key_id", NULL));
 }
 
 static void expect_ended(void)
@@ -270,22 +291,47 @@ static void expect_changed(void)
 	assert_string_equal(text(9, "action"), "null");
 	assert_string_equal(text(9, "detail"), "needs a restart");
 
-	expect_head(10, "refused");
-	assert_string_equal(text(10, "what"), "control");
-	assert_int_equal(number(10, "uid"), 65534);
+	expect_head(10, "change");
+	assert_string_equal(text(10, "what"), "host");
+	assert_string_equal(text(10, "action"), "added");
 
-	expect_head(11, "stop");
-	assert_int_equal(number(11, "status"), 0);
+	expect_head(11, "refused");
+	assert_string_equal(text(11, "what"), "control");
+	assert_int_equal(number(11, "uid"), 65534);
+}
+
+static void expect_hosts(void)
+{
+	expect_head(12, "admin");
+	assert_string_equal(text(12, "request"), "host add");
+	assert_string_equal(text(12, "export"), "null");
+	assert_string_equal(text(12, "auth_host"), "db");
+	assert_string_equal(text(12, "allow"), "null");
+
+	expect_head(13, "admin");
+	assert_string_equal(text(13, "request"), "allow");
+	assert_string_equal(text(13, "export"), "disk0");
+	assert_string_equal(text(13, "auth_host"), "null");
+	assert_string_equal(text(13, "allow"), "db:ro");
+
+	expect_head(14, "refused");
+	assert_string_equal(text(14, "auth_host"), "null");
+	assert_string_equal(text(14, "key_id"), "0100000000000000");
+	assert_string_equal(text(14, "detail"), "no host has this key");
+
+	expect_head(15, "stop");
+	assert_int_equal(number(15, "status"), 0);
 }
 
 static void each_event_has_its_line(void **state)
 {
 	(void)state;
 	write_events();
-	assert_int_equal(read_lines("events"), 12);
+	assert_int_equal(read_lines("events"), 16);
 	expect_begun();
 	expect_ended();
 	expect_changed();
+	expect_hosts();
 	forget();
 }
 

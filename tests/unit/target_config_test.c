@@ -4,7 +4,7 @@
  * everything else is an error that says where.
  *
  * Sources: target/config/config.c target/config/config_keys.c target/config/config_file.c
- *	   target/config/options.c target/base/value.c
+ *	   target/config/allow.c target/config/options.c target/base/value.c
  * Libraries: inih
  */
 #include <setjmp.h>
@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "../../target/base/util.h"
+#include "../../target/config/allow.h"
 #include "../../target/config/config.h"
 #include "../../target/config/options.h"
 
@@ -189,6 +190,7 @@ static void a_whole_file(void **state)
 	config_free(&cfg);
 }
 
+#define UUID_OF_HOST	"host-id = 357fd8ba-e95a-4b0a-8c1d-74865a5c9127\n"
 #define UUID(n)	"uuid = 357fd8ba-e95a-4b0a-8c1d-74865a5c912" #n "\n"
 #define OTHER	"[export e]\ntype = memory\nsize = 1M\n"
 
@@ -461,6 +463,148 @@ static void what_stands_below_is_still_read(void **state)
 	config_free(&cfg);
 }
 
+#define HOST(name, more)	"[host " name "]\nkey = " name "\n" more
+#define ALLOW(list)		TARGET HOST("web1", "") DISK "allow = " list "\n"
+
+static void hosts(void **state)
+{
+	const struct host_config *hc;
+	struct config cfg;
+
+	(void)state;
+	assert_int_equal(read_text(&cfg, "[target]\nlisten = 10.0.0.1\n"
+				   "[host web1]\nkey = web1\nkey = /k/web1-2027.key\n"
+				   "host-id = 357fd8ba-e95a-4b0a-8c1d-74865a5c9127\n"
+				   "expires = 2027-06-30\naddress = 10.0.0.7, 10.1.0.0/16\n"
+				   HOST("ops", "") DISK "allow = web1:ro, ops:rw+steal\n"), 0);
+	config_finish(&cfg);
+	assert_int_equal(cfg.errors, 0);	/* beyond loopback: everybody is known */
+	assert_int_equal(cfg.auth, AUTH_PSK);
+	hc = TAILQ_FIRST(&cfg.hosts);
+	assert_string_equal(hc->name, "web1");
+	assert_int_equal(hc->nr_keys, 2);
+	assert_string_equal(hc->key[0], "web1");
+	assert_string_equal(hc->key[1], "/k/web1-2027.key");
+	assert_true(hc->has_id && hc->host_id[15] == 0x27);
+	assert_true(hc->expires == 1814313600);
+	assert_string_equal(hc->address, "10.0.0.7, 10.1.0.0/16");
+	hc = TAILQ_NEXT(hc, entry);
+	assert_false(hc->has_id || hc->address || hc->expires);
+	assert_string_equal(TAILQ_FIRST(&cfg.exports)->allow, "web1:ro, ops:rw+steal");
+	config_free(&cfg);
+}
+
+static void what_is_wrong_with_a_host(void **state)
+{
+	(void)state;
+	assert_int_equal(errors_of(TARGET HOST("web1", "") DISK), 0);
+	assert_int_equal(errors_of(TARGET "[host web1]\n" DISK), 1);
+	assert_int_equal(errors_of(TARGET "[host web1]\nexpires = 2027-06-30\n" DISK), 1);
+	assert_int_equal(errors_of(TARGET "[host a/b]\nkey = x\n" DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "") HOST("web1", "") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "key = a\n") DISK), 0);
+	assert_int_equal(errors_of(TARGET HOST("web1", "key = a\nkey = b\n") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "key = web1\n") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "key = a/b\n") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "key = ../a\n") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "key =\n") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "ro = yes\n") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "address = web1\n") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "host-id = 1\n") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "expires = 2027-02-29\n") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "expires = 2028-02-29\n") DISK), 0);
+	assert_int_equal(errors_of(TARGET HOST("web1", "expires = 2027-13-01\n") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "expires = 2027-00-01\n") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "expires = 27-06-30\n") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "expires = 2027-06-3\n") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", "expires = 2027-06-30x\n") DISK), 1);
+	assert_int_equal(errors_of(TARGET HOST("web1", UUID_OF_HOST) HOST("b", UUID_OF_HOST)
+				   DISK), 1);
+}
+
+/* There are @n problems, and @text is one of them. */
+static void complains(const char *conf, unsigned int n, const char *text)
+{
+	char *said = NULL;
+	struct config cfg;
+	FILE *file = fmemopen((void *)conf, strlen(conf), "r");
+	size_t len;
+
+	config_init(&cfg);
+	cfg.complaints = open_memstream(&said, &len);
+	assert_int_equal(config_read_stream(&cfg, "test", file), 0);
+	fclose(file);
+	if (!cfg.errors)
+		config_finish(&cfg);
+	fclose(cfg.complaints);
+	assert_int_equal(cfg.errors, n);
+	if (!strstr(said, text))
+		fail_msg("\"%s\" has no \"%s\"", said, text);
+	free(said);
+	config_free(&cfg);
+}
+
+static void lists_of_hosts(void **state)
+{
+	static const char * const good[] = {
+		"web1", "web1:rw", "web1:ro", "web1:rw+steal", " , web1,", "",
+	};
+	static const char * const bad[] = {
+		"web1 web1", "web1:", "web1:wo", "web1:ro+steal", "web1:rw+", ":ro", "a/b",
+		"web1:ro:ro", "web1:RO", "web1:rosteal", "-a",
+	};
+	char text[300];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		snprintf(text, sizeof(text), ALLOW("%s"), good[i]);
+		assert_int_equal(errors_of(text), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(text, sizeof(text), ALLOW("%s"), bad[i]);
+		if (errors_of(text) != 1)
+			fail_msg("taken: allow = %s", bad[i]);
+	}
+	complains(ALLOW("web1, db:ro"), 1,
+		  "export \"d\" allows host \"db\", and there is no [host db]");
+	assert_int_equal(allow_rights("a:ro b", "a"), ALLOW_READ);
+	assert_int_equal(allow_rights("a:ro b", "b"), ALLOW_READ | ALLOW_WRITE);
+	assert_int_equal(allow_rights("a:rw+steal", "a"), ALLOW_READ | ALLOW_WRITE | ALLOW_STEAL);
+	assert_int_equal(allow_rights("a:ro b", "c"), 0);
+	assert_int_equal(allow_rights("", "a"), 0);
+	assert_int_equal(allow_rights(NULL, "a"), 0);
+}
+
+static enum config_auth auth_of(const char *text, char **more)
+{
+	enum config_auth auth;
+	struct config cfg;
+
+	assert_int_equal(options(&cfg, text, more), OPTIONS_RUN);
+	auth = cfg.auth;
+	config_free(&cfg);
+	return auth;
+}
+
+static void authentication(void **state)
+{
+	(void)state;
+	assert_int_equal(auth_of(TARGET DISK, WORDS(NULL)), AUTH_NONE);
+	assert_int_equal(auth_of(TARGET HOST("web1", "") DISK, WORDS(NULL)), AUTH_PSK);
+	assert_int_equal(auth_of(TARGET "auth = psk\n" DISK, WORDS(NULL)), AUTH_PSK);
+	assert_int_equal(auth_of(TARGET "auth = none\n" HOST("web1", "") DISK, WORDS(NULL)),
+			 AUTH_NONE);
+	assert_int_equal(auth_of(TARGET HOST("web1", "") DISK, WORDS("--auth", "none")),
+			 AUTH_NONE);
+	assert_int_equal(auth_of(TARGET "auth = none\n" DISK, WORDS("--auth", "psk")), AUTH_PSK);
+	assert_int_equal(errors_of(TARGET "auth = yes\n" DISK), 1);
+	assert_int_equal(errors_of("[target]\nlisten = 10.0.0.1\nauth = psk\n" DISK), 0);
+	assert_int_equal(errors_of("[target]\nlisten = 10.0.0.1\nauth = none\n"
+				   HOST("web1", "") DISK), 1);
+	complains(TARGET "auth = none\n" HOST("web1", "") DISK "allow = web1\n", 1,
+		  "export \"d\" has \"allow\", which takes auth = psk");
+}
+
 static void nearest_key(void **state)
 {
 	(void)state;
@@ -487,6 +631,10 @@ int main(void)
 		cmocka_unit_test(options_stand_above_the_file),
 		cmocka_unit_test(what_stands_below_is_still_read),
 		cmocka_unit_test(nearest_key),
+		cmocka_unit_test(hosts),
+		cmocka_unit_test(what_is_wrong_with_a_host),
+		cmocka_unit_test(lists_of_hosts),
+		cmocka_unit_test(authentication),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

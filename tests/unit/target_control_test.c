@@ -38,6 +38,7 @@ static void commands(void **state)
 		enum admin_op op;
 		const char *name;
 		const char *spec;
+		const char *allow;
 		uint64_t size;
 		bool force;
 	} good[] = {
@@ -58,6 +59,15 @@ static void commands(void **state)
 		{ ASK("\"reopen\",\"name\":\"d\",\"force\":true"), .op = ADMIN_REOPEN,
 		  .name = "d", .force = true },
 		{ ASK("\"reload\""), .op = ADMIN_RELOAD },
+		{ ASK("\"host list\""), .show = CONTROL_HOSTS },
+		{ ASK("\"host add\",\"spec\":\"web1,key=web1\""), .op = ADMIN_HOST_ADD,
+		  .spec = "web1,key=web1" },
+		{ ASK("\"host remove\",\"name\":\"web1\""), .op = ADMIN_HOST_REMOVE,
+		  .name = "web1" },
+		{ ASK("\"allow\",\"name\":\"d\",\"allow\":\"web1, b:ro\""), .op = ADMIN_ALLOW,
+		  .name = "d", .allow = "web1, b:ro" },
+		{ ASK("\"allow\",\"name\":\"d\",\"allow\":\"\""), .op = ADMIN_ALLOW,
+		  .name = "d", .allow = "" },
 		{ ASK("\"add\",\"spec\":\"a:{\\\"b\\\":1,\\\\\""), .op = ADMIN_ADD,
 		  .spec = "a:{\"b\":1,\\" },
 		{ "{ \"command\" : \"reload\" , \"version\" : 1 }", .op = ADMIN_RELOAD },
@@ -81,6 +91,7 @@ static void commands(void **state)
 		assert_int_equal(r.admin->force, good[i].force);
 		if (good[i].spec)
 			assert_string_equal(r.admin->spec, good[i].spec);
+		assert_string_equal(r.admin->allow ?: "-", good[i].allow ?: "-");
 		admin_free(r.admin);
 	}
 }
@@ -115,6 +126,15 @@ static void what_is_wrong_is_refused(void **state)
 		ASK("\"resize\",\"name\":\"d\",\"size\":99999999999999999999"),
 		ASK("\"resize\",\"name\":\"d\",\"force\":true"),
 		ASK("\"reload\",\"name\":\"d\""),
+		ASK("\"host\""), ASK("\"host add\""), ASK("\"host remove\""),
+		ASK("\"host add\",\"name\":\"web1\""),
+		ASK("\"host add\",\"spec\":\"web1\\u0000\""),
+		ASK("\"host remove\",\"name\":\"web1\",\"force\":true"),
+		ASK("\"host list\",\"name\":\"web1\""),
+		ASK("\"allow\",\"name\":\"d\""), ASK("\"allow\",\"allow\":\"web1\""),
+		ASK("\"allow\",\"name\":\"d\",\"allow\":[\"web1\"]"),
+		ASK("\"allow\",\"name\":\"d\",\"allow\":\"web1\\u0000\""),
+		ASK("\"list\",\"allow\":\"web1\""),
 		ASK("\"list\"") "x", ASK("\"list\"") "{}", ASK("\"list\","),
 		"{\"version\":1,\"version\":1,\"command\":\"list\"}",
 		ASK("\"list\",\"command\":\"list\""),

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Changes of hosts, their keys and their rights at run time. Key files are read beside the
+ * loop. A change counts for logins at once, and each session that it leaves without its key or
+ * its right ends. Of a key the administrator's tool knows only its file.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "admin/admin_host.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "config/allow.h"
+#include "session/session.h"
+
+static struct {
+	struct config *cfg;
+	struct admin *a;		/* that adds a host */
+	admin_then then;
+	struct job job;
+	struct config fresh;		/* has only the new host */
+	char *text;			/* complaints about it */
+	struct host_table *table;	/* that is not in force yet */
+} change;
+
+/**
+ * admin_host_init - before the first change
+ * @cfg: of the daemon
+ */
+void admin_host_init(struct config *cfg)
+{
+	change.cfg = cfg;
+}
+
+static bool takes_hosts(void)
+{
+	if (change.cfg->auth == AUTH_PSK)
+		return true;
+	admin_say("hosts prove nothing here: that takes auth = psk, and a restart");
+	return false;
+}
+
+static const struct host *find(const char *name)
+{
+	const struct host *h = NULL;
+
+	/* one whose keys have expired, too */
+	while ((h = host_next(h)))
+		if (!strcmp(host_name(h), name))
+			return h;
+	return NULL;
+}
+
+/*
+ * Adding
+ */
+
+static void add_run(struct job *job)
+{
+	(void)job;
+	change.table = host_load(&change.fresh, HOST_KEEP_ALL);
+}
+
+static void add_over(int ret)
+{
+	fclose(change.fresh.complaints);
+	change.fresh.complaints = NULL;
+	if (ret && change.text && change.text[0])
+		admin_say("%s", change.text);
+	free(change.text);
+	change.text = NULL;
+	config_host_empty(&change.fresh.hosts);
+	change.then(ret);
+}
+
+static void add_done(struct job *job)
+{
+	(void)job;
+	if (!change.table) {
+		add_over(-EINVAL);
+		return;
+	}
+	host_install(change.table);
+	change.table = NULL;
+	log_info("host %s: added", change.a->name);
+	session_hosts_changed();
+	add_over(0);
+}
+
+/* Return: 0, and the name of the request is that of the host; or -errno, and why */
+static int parse_spec(struct admin *a)
+{
+	const struct host_config *hc;
+
+	config_host_spec(&change.fresh, a->spec);
+	hc = TAILQ_FIRST(&change.fresh.hosts);
+	if (change.fresh.errors || !hc)
+		return -EINVAL;
+	snprintf(a->name, sizeof(a->name), "%s", hc->name);
+	if (!find(hc->name))
+		return 0;
+	fprintf(change.fresh.complaints, "host %s exists already\n", hc->name);
+	return -EEXIST;
+}
+
+/**
+ * admin_host_add - a new host
+ * @a: request, with the host in the words of config_host_spec(); gets its name
+ * @then: when it is in force, or not
+ */
+void admin_host_add(struct admin *a, admin_then then)
+{
+	size_t len;
+	int ret;
+
+	if (!takes_hosts()) {
+		then(-EINVAL);
+		return;
+	}
+	change.a = a;
+	change.then = then;
+	change.fresh = (struct config){ 0 };
+	TAILQ_INIT(&change.fresh.hosts);
+	change.fresh.complaints = open_memstream(&change.text, &len);
+	if (!change.fresh.complaints) {
+		admin_say("out of memory");
+		then(-ENOMEM);
+		return;
+	}
+	ret = parse_spec(a);
+	if (ret) {
+		add_over(ret);
+		return;
+	}
+	change.job = (struct job){ .run = add_run, .done = add_done, .kind = JOB_ADMIN };
+	worker_submit(&change.job);
+}
+
+/*
+ * Removing, and rights
+ */
+
+/**
+ * admin_host_remove - a host goes, and its sessions end
+ * @name: of the host
+ *
+ * Lists that allow it stay as they are. A reload brings back a host of the configuration.
+ *
+ * Return: 0 or -errno, and admin_said() says why.
+ */
+int admin_host_remove(const char *name)
+{
+	if (!host_remove(name)) {
+		admin_say("there is no host %s", name);
+		return -ENOENT;
+	}
+	log_info("host %s: removed", name);
+	session_hosts_changed();
+	return 0;
+}
+
+/* Return: whether a list is right, or why not by admin_say() */
+static bool check_list(const char *list)
+{
+	const char *wrong = allow_check(list);
+	struct allow_entry host;
+
+	if (wrong) {
+		admin_say("%.200s: %s", list, wrong);
+		return false;
+	}
+	while (allow_next(&list, &host))
+		if (!find(host.name)) {
+			admin_say("there is no host %s", host.name);
+			return false;
+		}
+	return true;
+}
+
+/**
+ * admin_host_allow - say which hosts may use an export
+ * @e: export
+ * @list: of hosts; empty: nobody
+ *
+ * A reload brings back what the configuration says.
+ *
+ * Return: 0 or -errno, and admin_said() says why.
+ */
+int admin_host_allow(struct export *e, const char *list)
+{
+	const char *now = *list ? list : NULL;
+
+	if (!takes_hosts() || !check_list(list))
+		return -EINVAL;
+	config_take_text(&e->cfg->allow, now);
+	if (now && (!e->cfg->allow || strcmp(e->cfg->allow, now))) {
+		admin_say("out of memory");
+		return -ENOMEM;
+	}
+	log_info("export %s: allowed: %s", e->cfg->name, now ?: "nobody");
+	session_hosts_changed();
+	return 0;
+}
+
+/*
+ * Reading the configuration again
+ */
+
+/**
+ * admin_host_read - read the keys of a new configuration
+ * @fresh: the configuration; its hosts are taken, problems are printed and counted
+ *
+ * In a worker.
+ *
+ * Return: 0 or -EINVAL; then nothing changes.
+ */
+int admin_host_read(struct config *fresh)
+{
+	if (change.cfg->auth != AUTH_PSK)
+		return 0;
+	change.table = host_load(fresh, HOST_KEEP_BY_HAND);
+	return change.table ? 0 : -EINVAL;
+}
+
+/* Rights count at once, however long the exports take. */
+static void take_rights(const struct config *fresh)
+{
+	const struct export_config *ec;
+	struct export *e;
+
+	TAILQ_FOREACH(ec, &fresh->exports, entry) {
+		e = export_by_name(ec->name);
+		if (e && config_take_text(&e->cfg->allow, ec->allow))
+			e->allow_changed = true;
+	}
+}
+
+/**
+ * admin_host_reload - take over hosts, keys and rights of a new configuration
+ * @fresh: the configuration, after admin_host_read()
+ * @report: called for each host that changes
+ *
+ * In the loop.
+ */
+void admin_host_reload(const struct config *fresh,
+		       void (*report)(const char *name, const char *action))
+{
+	if (!change.table)
+		return;
+	host_changes(change.table, report);
+	host_install(change.table);
+	change.table = NULL;
+	take_rights(fresh);
+	session_hosts_changed();
+}
