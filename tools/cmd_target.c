@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk target: shows and changes the exports and sessions of this host's daemon,
+ * rdmablk target: shows and changes the exports, hosts and sessions of this host's daemon,
  * rdmablkd. Request and answer are a line of JSON each, over the daemon's socket. The
  * daemon checks the contents; this file checks only the form of the command line.
  */
@@ -35,10 +35,12 @@ struct target_args {
 
 /**
  * struct verb - a command of "rdmablk target"
- * @name: as typed
+ * @name: as typed; the verbs of hosts are two words
  * @command: its name in the daemon's protocol; NULL: @name
  * @operand: JSON key of its operand; NULL: it takes no operand
  * @operand_name: name of the operand in error messages
+ * @more: JSON key of a second operand; NULL: it takes none
+ * @more_name: name of that in error messages
  * @optional: the operand may be left out
  * @force: --force goes with it
  * @size: --size goes with it
@@ -49,6 +51,8 @@ struct verb {
 	const char *command;
 	const char *operand;
 	const char *operand_name;
+	const char *more;
+	const char *more_name;
 	bool optional;
 	bool force;
 	bool size;
@@ -161,13 +165,13 @@ static void cell(struct json_object *row, const char *key, char *text, size_t si
 }
 
 static int show_table(struct json_object *answer, const char *key,
-		      const struct output_column *columns)
+		      const struct output_column *columns, output_cell_fn cell_of)
 {
 	struct json_object *rows = array_of(answer, key);
 
 	if (!rows)
 		return report_failure(EPROTO, "target", "the daemon's answer has no %s", key);
-	if (output_rows(rows, columns, OUTPUT_ALL_WORDS, cell))
+	if (output_rows(rows, columns, OUTPUT_ALL_WORDS, cell_of))
 		return report_failure(ENOMEM, "target", "%s", strerror(ENOMEM));
 	return STATUS_DONE;
 }
@@ -181,7 +185,7 @@ static int show_list(struct json_object *answer)
 		{ 0 }
 	};
 
-	return show_table(answer, "exports", columns);
+	return show_table(answer, "exports", columns, cell);
 }
 
 static void show_key(const char *key, struct json_object *value)
@@ -225,13 +229,44 @@ static int show_one(struct json_object *answer)
 static int show_sessions(struct json_object *answer)
 {
 	static const struct output_column columns[] = {
-		{ "EXPORT", "export" }, { "HOST", "host" }, { "ADDRESS", "address" },
-		{ "STATE", "state" }, { "QUEUES", "queues" }, { "SINCE", "since" },
+		{ "EXPORT", "export" }, { "HOST", "host" }, { "AUTH", "auth_host" },
+		{ "KEY", "key_id" }, { "ADDRESS", "address" }, { "STATE", "state" }, { "QUEUES", "queues" }, { "SINCE", "since" },
 		{ "COMMANDS", "done" }, { "ERRORS", "errors" },
 		{ 0 }
 	};
 
-	return show_table(answer, "sessions", columns);
+	return show_table(answer, "sessions", columns, cell);
+}
+
+/* Prints the names and fingerprints of keys, with blanks between them. */
+static void keys_text(struct json_object *row, const char *what, char *text, size_t size)
+{
+	struct json_object *keys = array_of(row, "keys");
+	size_t i, len = 0;
+
+	text[0] = '\0';
+	for (i = 0; keys && i < json_object_array_length(keys) && len < size; i++)
+		len += snprintf(text + len, size - len, "%s%s", i ? " " : "",
+				text_of(json_object_array_get_idx(keys, i), what));
+}
+
+static void host_cell(struct json_object *row, const char *key, char *text, size_t size)
+{
+	if (!strcmp(key, "id") || !strcmp(key, "file"))
+		keys_text(row, key, text, size);
+	else
+		snprintf(text, size, "%s", text_of(row, key));
+}
+
+static int show_hosts(struct json_object *answer)
+{
+	static const struct output_column columns[] = {
+		{ "NAME", "name" }, { "KEYS", "id" }, { "EXPIRES", "expires" },
+		{ "EXPIRED", "expired" }, { "ADDRESS", "address" }, { "FILES", "file" },
+		{ 0 }
+	};
+
+	return show_table(answer, "hosts", columns, host_cell);
 }
 
 /* Return: whether all changes succeeded */
@@ -262,8 +297,9 @@ static int show_reload(struct json_object *answer)
 {
 	bool exports = show_changes(answer, "exports", "export");
 	bool settings = show_changes(answer, "settings", "setting");
+	bool hosts = show_changes(answer, "hosts", "host");
 
-	if (exports && settings)
+	if (exports && settings && hosts)
 		return STATUS_DONE;
 	/* With --json the printed answer names the failures. */
 	fprintf(stderr, "rdmablk: target reload: not all of it could be done\n");
@@ -289,6 +325,11 @@ static const struct verb verbs[] = {
 	  .show = show_size },
 	{ .name = "reload", .show = show_reload },
 	{ .name = "reopen", .operand = "name", .operand_name = "NAME", .force = true },
+	{ .name = "allow", .operand = "name", .operand_name = "EXPORT", .more = "allow",
+	  .more_name = "LIST" },
+	{ .name = "host list", .show = show_hosts },
+	{ .name = "host add", .operand = "spec", .operand_name = "HOST" },
+	{ .name = "host remove", .operand = "name", .operand_name = "NAME" },
 };
 
 /*
@@ -305,15 +346,20 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-static int check(const struct verb *verb, const char *what, const char *operand,
-		 const char *more, const struct target_args *args)
+/* @operand: the operands, with NULL at their end */
+static int check(const struct verb *verb, const char *what, char **operand,
+		 const struct target_args *args)
 {
-	if (verb->operand && !verb->optional && !operand)
+	int most = !!verb->operand + !!verb->more, nr = 0;
+
+	while (nr < most && operand[nr])
+		nr++;
+	if (verb->operand && !verb->optional && nr < 1)
 		return report_usage(what, "%s is missing", verb->operand_name);
-	if (!verb->operand && operand)
-		return report_usage(what, "too many arguments: '%s'", operand);
-	if (operand && more)
-		return report_usage(what, "too many arguments: '%s'", more);
+	if (verb->more && nr < 2)
+		return report_usage(what, "%s is missing", verb->more_name);
+	if (operand[nr])
+		return report_usage(what, "too many arguments: '%s'", operand[nr]);
 	if (args->force && !verb->force)
 		return report_usage(what, "--force does not go with it");
 	if (args->size && !verb->size)
@@ -321,16 +367,19 @@ static int check(const struct verb *verb, const char *what, const char *operand,
 	return 0;
 }
 
-static struct json_object *request_of(const struct verb *verb, const char *operand,
+static struct json_object *request_of(const struct verb *verb, char **operand,
 				      const struct target_args *args)
 {
 	struct json_object *request = output_json_new();
 	const char *command = verb->command ?: verb->name;
 
 	json_object_object_add(request, "command", json_object_new_string(command));
-	if (operand)
+	if (operand[0])
 		json_object_object_add(request, verb->operand,
-				       json_object_new_string(operand));
+				       json_object_new_string(operand[0]));
+	if (verb->more)
+		json_object_object_add(request, verb->more,
+				       json_object_new_string(operand[1]));
 	if (args->force)
 		json_object_object_add(request, "force", json_object_new_boolean(true));
 	if (args->size)
@@ -355,15 +404,14 @@ static int show(const struct verb *verb, const char *what, struct json_object *a
 	return verb->show(answer);
 }
 
-static int ask(const struct verb *verb, const char *operand,
-	       const struct target_args *args)
+static int ask(const struct verb *verb, char **operand, const struct target_args *args)
 {
 	struct json_object *request = request_of(verb, operand, args), *answer;
 	char what[128], why[CONTROL_WHY];
 	int ret;
 
-	snprintf(what, sizeof(what), "target %s%s%.90s", verb->name, operand ? " " : "",
-		 operand ? operand : "");
+	snprintf(what, sizeof(what), "target %s%s%.90s", verb->name, operand[0] ? " " : "",
+		 operand[0] ? operand[0] : "");
 	ret = control_ask(args->control, request, &answer, why);
 	json_object_put(request);
 	if (ret)
@@ -371,6 +419,18 @@ static int ask(const struct verb *verb, const char *operand,
 	ret = show(verb, what, answer);
 	json_object_put(answer);
 	return ret;
+}
+
+/* Moves @word on to the last word of the verb. Return: the verb, or NULL */
+static const struct verb *take_verb(char ***word)
+{
+	char name[32];
+
+	if (strcmp(**word, "host") || !(*word)[1])
+		return find_verb(**word);
+	snprintf(name, sizeof(name), "host %s", (*word)[1]);
+	++*word;
+	return find_verb(name);
 }
 
 /**
@@ -383,21 +443,23 @@ int cmd_target(const struct command_info *command, int argc, char **argv)
 {
 	struct target_args args = { .control = CONTROL_PATH };
 	const struct verb *verb;
-	char what[32];
+	char what[32], **word;
 	int ret;
 
 	ret = opts_parse(command, argc, argv, set, &args);
 	if (ret)
 		return ret;
-	if (!argv[optind])
+	word = argv + optind;
+	if (!*word)
 		return report_usage("target",
-				    "list, show, sessions, add, remove, resize, reload or reopen is missing");
-	verb = find_verb(argv[optind]);
+				    "list, show, sessions, add, remove, resize, reload, reopen, allow or host is missing");
+	if (!strcmp(*word, "host") && !word[1])
+		return report_usage("target host", "list, add or remove is missing");
+	verb = take_verb(&word);
 	if (!verb)
 		return report_usage("target", "there is no '%s'; see 'rdmablk target --help'",
-				    argv[optind]);
+				    *word);
 	snprintf(what, sizeof(what), "target %s", verb->name);
-	ret = check(verb, what, argv[optind + 1],
-		    argv[optind + 1] ? argv[optind + 2] : NULL, &args);
-	return ret ? ret : ask(verb, argv[optind + 1], &args);
+	ret = check(verb, what, word + 1, &args);
+	return ret ? ret : ask(verb, word + 1, &args);
 }

@@ -109,8 +109,8 @@ static const struct command_info commands[] = {
 		.name = "target",
 		.run = cmd_target,
 		.synopsis = "[OPTION]... "
-			    "list|show|sessions|add|remove|resize|reload|reopen [EXPORT]",
-		.help = "Look at and change what the daemon of this host exports",
+			    "list|show|sessions|add|remove|resize|reload|reopen|allow|host [ARGUMENT]...",
+		.help = "Look at and change what the daemon of this host exports, and to whom",
 		.options = target_options,
 	},
 	{
