@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "session/login.h"
+#include "session/reauth.h"
 #include "session/session_audit.h"
 #include "wire/mac.h"
 
@@ -118,22 +119,6 @@ static void log_refusal(const struct session *s, const uint8_t *key_id)
 	log_peer(session_peer(s), LOG_WARNING, "%s: refused: %s", session_text(s), why);
 }
 
-static unsigned int proof_reason(int ret)
-{
-	switch (ret) {
-	case 0:
-		return RDMABLK_OK;
-	case -EACCES:
-		return RDMABLK_R_AUTH_FAILED;
-	case -EBADMSG:
-		return RDMABLK_R_MALFORMED;
-	case -EBUSY:
-		return RDMABLK_R_STATE;
-	default:
-		return RDMABLK_R_INTERNAL;
-	}
-}
-
 /*
  * Who the initiator is. It has proven a key: one that has gone since HELLO it may replace, so
  * the refusal is not for good.
@@ -163,7 +148,7 @@ static unsigned int verify_proof2(struct session *s, const void *msg)
 	mac_wipe(&keys, sizeof(keys));
 	if (ret == -EACCES)
 		log_refusal(s, s->proof.key_id);
-	return proof_reason(ret) ?: identify(s);
+	return keying_reason(ret) ?: identify(s);
 }
 
 static unsigned int verify_proof(struct session *s, const void *msg)
@@ -662,6 +647,8 @@ static const struct {
 	[RDMABLK_MSG_LIMITS_GET] = { STATE(GRANTED), handle_limits_get },
 	[RDMABLK_MSG_READY]	= { STATE(GRANTED), handle_ready },
 	[RDMABLK_MSG_COMMAND]	= { STATE(GRANTED) | STATE(LIVE), handle_command },
+	[RDMABLK_MSG_REAUTH]	= { STATE(LIVE), reauth_begin },
+	[RDMABLK_MSG_REAUTH_PROOF] = { STATE(LIVE), reauth_prove },
 	[RDMABLK_MSG_CLOSE]	= { STATE(HELLO) | STATE(PROOF) | STATE(REGISTER) |
 				    STATE(GRANTED) | STATE(LIVE), handle_close },
 };

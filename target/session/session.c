@@ -868,7 +868,13 @@ void session_evict(struct session *s)
 
 static void key_ended(struct loop_timer *timer)
 {
-	session_end(container_of(timer, struct session, key_ends), RDMABLK_R_AUTH_KEY);
+	struct session *s = container_of(timer, struct session, key_ends);
+	const struct host *h = host_find(s->proof.key_id, session_peer(s));
+
+	if (h && !strcmp(host_name(h), s->proof.name))
+		log_info("%s: its key is in force again", session_text(s));
+	else
+		session_end(s, RDMABLK_R_AUTH_KEY);
 }
 
 /**
@@ -876,17 +882,32 @@ static void key_ended(struct loop_timer *timer)
  * @s: session of version 2, in any state
  * @ms: time for the initiator to prove another key; 0: none
  *
- * A login gets no time: the next one may use another key.
+ * A login gets no time: the next one may use another key. A session that has been told keeps
+ * its deadline, unless this one is earlier.
  */
 void session_key_ends(struct session *s, uint64_t ms)
 {
+	int64_t until = loop_now() + (int64_t)ms;
+
 	if (s->version != RDMABLK_VERSION_PROVEN || s->state >= SESSION_CLOSING)
 		return;
 	if (!ms || s->state != SESSION_LIVE) {
 		session_end(s, RDMABLK_R_AUTH_KEY);
 		return;
 	}
+	if (s->key_ends.armed && s->key_ends.deadline <= until)
+		return;
 	s->key_ends.expired = key_ended;
 	loop_timer_start(&s->key_ends, (int64_t)ms);
-	session_tell(s, RDMABLK_EVENT_REAUTH, (uint64_t)loop_now() + ms);
+	session_tell(s, RDMABLK_EVENT_REAUTH, (uint64_t)until);
+}
+
+/**
+ * session_key_stays - the initiator has proven a key that is in force
+ * @s: live session
+ */
+void session_key_stays(struct session *s)
+{
+	loop_timer_stop(&s->key_ends);
+	s->told.due &= ~(1U << RDMABLK_EVENT_REAUTH);
 }

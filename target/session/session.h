@@ -174,6 +174,7 @@ struct session_ending {
  * @key: session key, from SESSION_REGISTER on; version 1
  * @keying: keys of version 2, of the present epoch
  * @rekeying: of the next epoch, between REAUTH and REAUTH_PROOF
+ * @rekeying_id: of the key that REAUTH names
  * @key_ends: ends the session because of its key
  * @export: what it uses, from SESSION_REGISTER on
  * @lease: on @export
@@ -227,6 +228,7 @@ struct session {
 	uint8_t key[RDMABLK_MAC_LEN];
 	struct keying keying;
 	struct keying rekeying;
+	uint8_t rekeying_id[RDMABLK_KEY_ID_LEN];
 	struct loop_timer key_ends;
 	struct export *export;
 	struct lease lease;
@@ -286,6 +288,7 @@ void session_submit(struct session *s, void (*run)(struct job *job),
 void session_end(struct session *s, unsigned int reason);
 void session_evict(struct session *s);
 void session_key_ends(struct session *s, uint64_t ms);
+void session_key_stays(struct session *s);
 void session_fence(struct session *s);
 void session_cmdqs_idle(struct cmdqs *c);
 void session_staged_stopped(void *owner);

@@ -14,7 +14,7 @@ static const struct rdmablk_keysched *schedule = &crypto_keysched;
 
 /**
  * keying_hello - a login begins
- * @p: zeroed
+ * @k: zeroed
  * @qpn_i: number of the initiator's queue pair
  * @qpn_t: number of the target's
  * @hello: as received
@@ -22,60 +22,60 @@ static const struct rdmablk_keysched *schedule = &crypto_keysched;
  *
  * Return: 0 or -errno of libcrypto.
  */
-int keying_hello(struct keying *p, uint32_t qpn_i, uint32_t qpn_t, const void *hello, size_t len)
+int keying_hello(struct keying *k, uint32_t qpn_i, uint32_t qpn_t, const void *hello, size_t len)
 {
-	return rdmablk_keysched_th0(schedule, qpn_i, qpn_t, hello, len, p->th);
+	return rdmablk_keysched_th0(schedule, qpn_i, qpn_t, hello, len, k->th);
 }
 
 /**
  * keying_reauth - a reauthentication begins
- * @p: zeroed
+ * @k: zeroed
  * @old: of the epoch that is to end
  * @reauth: as received
  *
  * Return: 0 or -errno of libcrypto.
  */
-int keying_reauth(struct keying *p, const struct keying *old, const struct rdmablk_reauth *reauth)
+int keying_reauth(struct keying *k, const struct keying *old, const struct rdmablk_reauth *reauth)
 {
-	return rdmablk_keysched_reauth(schedule, old->th, reauth, sizeof(*reauth), p->th);
+	return rdmablk_keysched_reauth(schedule, old->th, reauth, sizeof(*reauth), k->th);
 }
 
 /**
  * keying_generate - make the ephemeral key
- * @p: begun
+ * @k: begun
  * @peer: that of the initiator, as received; looked at in keying_verify()
  * @public: public key for CHALLENGE, RDMABLK_POINT_LEN bytes
  *
  * Return: 0 or -EIO.
  */
-int keying_generate(struct keying *p, const uint8_t *peer, uint8_t *public)
+int keying_generate(struct keying *k, const uint8_t *peer, uint8_t *public)
 {
-	memcpy(p->peer, peer, sizeof(p->peer));
-	return crypto_generate(&p->pair, public);
+	memcpy(k->peer, peer, sizeof(k->peer));
+	return crypto_generate(&k->pair, public);
 }
 
 /**
  * keying_challenge - CHALLENGE is complete
- * @p: with @prk0
+ * @k: with @prk0
  * @challenge: as sent
  * @len: bytes of @challenge
  *
  * Return: 0 or -errno of libcrypto.
  */
-int keying_challenge(struct keying *p, const void *challenge, size_t len)
+int keying_challenge(struct keying *k, const void *challenge, size_t len)
 {
-	return rdmablk_keysched_th1(schedule, p->th, challenge, len, p->th);
+	return rdmablk_keysched_th1(schedule, k->th, challenge, len, k->th);
 }
 
 /* What follows the MAC, which the transcript takes in last */
-static int derive(struct keying *p, const uint8_t *mac, struct rdmablk_keysched_keys *keys)
+static int derive(struct keying *k, const uint8_t *mac, struct rdmablk_keysched_keys *keys)
 {
 	uint8_t z[RDMABLK_KEYSCHED_LEN], prk1[RDMABLK_KEYSCHED_LEN];
-	int ret = crypto_agree(&p->pair, p->peer, z);
+	int ret = crypto_agree(&k->pair, k->peer, z);
 
-	ret = ret ?: rdmablk_keysched_prk1(schedule, p->prk0, p->th, z, prk1);
-	ret = ret ?: rdmablk_keysched_th2(schedule, p->th, mac, p->th);
-	ret = ret ?: rdmablk_keysched_keys(schedule, prk1, p->th, keys);
+	ret = ret ?: rdmablk_keysched_prk1(schedule, k->prk0, k->th, z, prk1);
+	ret = ret ?: rdmablk_keysched_th2(schedule, k->th, mac, k->th);
+	ret = ret ?: rdmablk_keysched_keys(schedule, prk1, k->th, keys);
 	mac_wipe(z, sizeof(z));
 	mac_wipe(prk1, sizeof(prk1));
 	return ret;
@@ -83,7 +83,7 @@ static int derive(struct keying *p, const uint8_t *mac, struct rdmablk_keysched_
 
 /**
  * keying_verify - does the initiator know K
- * @p: with CHALLENGE; @join is set if the initiator does
+ * @k: with CHALLENGE; @join is set if the initiator does
  * @mac: of PROOF
  * @keys: of the epoch that begins, secret; the caller wipes them in any case
  *
@@ -92,55 +92,91 @@ static int derive(struct keying *p, const uint8_t *mac, struct rdmablk_keysched_
  * Return: 0; -EACCES: no; -EBADMSG: yes, but its public key is not one; or -errno of
  * libcrypto.
  */
-int keying_verify(struct keying *p, const uint8_t *mac, struct rdmablk_keysched_keys *keys)
+int keying_verify(struct keying *k, const uint8_t *mac, struct rdmablk_keysched_keys *keys)
 {
-	int ret = rdmablk_keysched_check_proof(schedule, p->prk0, p->th, mac);
+	int ret = rdmablk_keysched_check_proof(schedule, k->prk0, k->th, mac);
 
-	ret = ret ?: derive(p, mac, keys);
-	crypto_forget(&p->pair);
-	mac_wipe(p->prk0, sizeof(p->prk0));
-	mac_wipe(p->peer, sizeof(p->peer));
+	ret = ret ?: derive(k, mac, keys);
+	crypto_forget(&k->pair);
+	mac_wipe(k->prk0, sizeof(k->prk0));
+	mac_wipe(k->peer, sizeof(k->peer));
 	if (!ret)
-		memcpy(p->join, keys->join, sizeof(p->join));
+		memcpy(k->join, keys->join, sizeof(k->join));
 	return ret;
 }
 
 /**
+ * keying_turn - the next key epoch begins
+ * @k: of the epoch that ends
+ * @next: verified; all zero afterwards
+ */
+void keying_turn(struct keying *k, struct keying *next)
+{
+	keying_forget(k);
+	*k = *next;
+	mac_wipe(next, sizeof(*next));
+}
+
+/**
+ * keying_reason - what an error means for the session
+ * @ret: of keying_verify(), ctrl_seal() or ctrl_rekey(); or KEYING_NO_KEY
+ *
+ * Return: RDMABLK_OK or why the session must end.
+ */
+unsigned int keying_reason(int ret)
+{
+	switch (ret) {
+	case 0:
+		return RDMABLK_OK;
+	case -EACCES:
+		return RDMABLK_R_AUTH_FAILED;
+	case KEYING_NO_KEY:
+		return RDMABLK_R_AUTH_KEY;
+	case -EBADMSG:
+		return RDMABLK_R_MALFORMED;
+	case -EBUSY:
+		return RDMABLK_R_STATE;
+	default:
+		return RDMABLK_R_INTERNAL;
+	}
+}
+
+/**
  * keying_join - does a request to join come from the queue pair of the session's initiator
- * @p: verified
+ * @k: verified
  * @request: struct rdmablk_cm_request as received
  * @qpn: number of the queue pair that rdma_cm says it comes from
  *
  * Return: whether it does.
  */
-bool keying_join(const struct keying *p, const void *request, uint32_t qpn)
+bool keying_join(const struct keying *k, const void *request, uint32_t qpn)
 {
 	const uint8_t *mac = (const uint8_t *)request + offsetof(struct rdmablk_cm_request, mac);
 
-	return !rdmablk_keysched_check_join(schedule, p->join, request, qpn, mac);
+	return !rdmablk_keysched_check_join(schedule, k->join, request, qpn, mac);
 }
 
 /**
  * keying_accept - MAC of an accept
- * @p: verified
+ * @k: verified
  * @accept: complete but for its MAC
  * @request_mac: MAC of the request, RDMABLK_MAC_LEN bytes
  * @qpn: number of the target's queue pair
  *
  * Return: 0 or -errno of libcrypto.
  */
-int keying_accept(const struct keying *p, struct rdmablk_cm_accept2 *accept,
+int keying_accept(const struct keying *k, struct rdmablk_cm_accept2 *accept,
 		 const uint8_t *request_mac, uint32_t qpn)
 {
-	return rdmablk_keysched_accept(schedule, p->join, accept, request_mac, qpn, accept->mac);
+	return rdmablk_keysched_accept(schedule, k->join, accept, request_mac, qpn, accept->mac);
 }
 
 /**
  * keying_forget - wipe all of it; may be called twice
- * @p: in any state
+ * @k: in any state
  */
-void keying_forget(struct keying *p)
+void keying_forget(struct keying *k)
 {
-	crypto_forget(&p->pair);
-	mac_wipe(p, sizeof(*p));
+	crypto_forget(&k->pair);
+	mac_wipe(k, sizeof(*k));
 }

@@ -6,6 +6,8 @@
 #ifndef RDMABLKD_KEYING_H
 #define RDMABLKD_KEYING_H
 
+#include <errno.h>
+
 #include "uapi/rdmablk_proto.h"
 #include "wire/crypto.h"
 
@@ -27,14 +29,19 @@ struct keying {
 	uint8_t join[RDMABLK_KEYSCHED_LEN];
 };
 
-int keying_hello(struct keying *p, uint32_t qpn_i, uint32_t qpn_t, const void *hello, size_t len);
-int keying_reauth(struct keying *p, const struct keying *old, const struct rdmablk_reauth *reauth);
-int keying_generate(struct keying *p, const uint8_t *peer, uint8_t *public);
-int keying_challenge(struct keying *p, const void *challenge, size_t len);
-int keying_verify(struct keying *p, const uint8_t *mac, struct rdmablk_keysched_keys *keys);
-bool keying_join(const struct keying *p, const void *request, uint32_t qpn);
-int keying_accept(const struct keying *p, struct rdmablk_cm_accept2 *accept,
+/* For keying_reason(): the key that was proven is not in force any more */
+#define KEYING_NO_KEY	(-ENOKEY)
+
+int keying_hello(struct keying *k, uint32_t qpn_i, uint32_t qpn_t, const void *hello, size_t len);
+int keying_reauth(struct keying *k, const struct keying *old, const struct rdmablk_reauth *reauth);
+int keying_generate(struct keying *k, const uint8_t *peer, uint8_t *public);
+int keying_challenge(struct keying *k, const void *challenge, size_t len);
+int keying_verify(struct keying *k, const uint8_t *mac, struct rdmablk_keysched_keys *keys);
+void keying_turn(struct keying *k, struct keying *next);
+unsigned int keying_reason(int ret);
+bool keying_join(const struct keying *k, const void *request, uint32_t qpn);
+int keying_accept(const struct keying *k, struct rdmablk_cm_accept2 *accept,
 		 const uint8_t *request_mac, uint32_t qpn);
-void keying_forget(struct keying *p);
+void keying_forget(struct keying *k);
 
 #endif

@@ -553,26 +553,6 @@ static void secrets_go_when_they_have_served(void **state)
 	assert_true(is_zero(&s->keying, sizeof(s->keying)));
 }
 
-static void a_key_that_ends_ends_its_sessions(void **state)
-{
-	struct peer *p = granted(HOME_KEY);
-
-	(void)state;
-	session_key_ends(session_of(p), 30000);
-	assert_closed(p, RDMABLK_R_AUTH_KEY, true);
-	p = log_in(HOME_KEY);
-	session_key_ends(session_of(p), 0);
-	assert_closed(p, RDMABLK_R_AUTH_KEY, true);
-	p = log_in(HOME_KEY);
-	session_key_ends(session_of(p), 4000);
-	assert_int_equal(le16toh(p->event.event), RDMABLK_EVENT_REAUTH);
-	assert_true(le64toh(p->event.value) <= 4000 && le64toh(p->event.value) > 3000);
-	advance(3000);
-	assert_int_equal(p->close.hdr.type, 0);
-	advance(1000);
-	assert_closed(p, RDMABLK_R_AUTH_KEY, true);
-}
-
 /* Each in one turn of the loop, which has 10 ms for all */
 static void the_loop_has_time_for_logins(void **state)
 {
@@ -622,7 +602,6 @@ static const struct CMUnitTest tests[] = {
 	TEST(rights_are_those_of_the_list),
 	TEST(a_host_cannot_claim_the_sessions_of_another),
 	TEST(secrets_go_when_they_have_served),
-	TEST(a_key_that_ends_ends_its_sessions),
 	TEST(the_loop_has_time_for_logins),
 };
 

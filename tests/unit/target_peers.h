@@ -430,6 +430,8 @@ static void say(struct peer *p, const void *msg, size_t len)
 
 	memcpy(s->ctrl.buf, msg, len);
 	session_completed(&s->cq, &wc);
+	for (unsigned int i = 0; i < CTRL_SENDS; i++)	/* it has got what was sent */
+		ctrl_sent(&s->ctrl, i);
 }
 
 static inline void hang_up(struct peer *p)
