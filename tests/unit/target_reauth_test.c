@@ -208,6 +208,7 @@ static void messages_come_in_their_order(void **state)
 static void a_key_that_ends_ends_its_sessions(void **state)
 {
 	struct peer *p = granted(HOME_KEY);
+	struct session *s;
 
 	(void)state;
 	session_key_ends(session_of(p), 30000);
@@ -224,8 +225,10 @@ static void a_key_that_ends_ends_its_sessions(void **state)
 	advance(3000);
 	assert_int_equal(p->close.hdr.type, 0);
 	/* to be told again is no reprieve */
-	session_key_ends(session_of(p), 4000);
+	s = session_of(p);
+	session_key_ends(s, 4000);
 	advance(1000);
+	assert_true(s->state >= SESSION_CLOSING);
 	assert_closed(p, RDMABLK_R_AUTH_KEY, true);
 }
 
