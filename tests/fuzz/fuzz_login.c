@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a hostile initiator can say: the first byte of the input chooses a check of
- * target/wire/wire.c or login_data.c, the rest is the message. What HELLO asks for and gets,
- * the other end's parser must take. What a command asks for must be inside the export.
+ * target/wire/wire.c or wire_data.c and a version, the rest is the message, as it is when its
+ * frame is open. What HELLO asks for and gets, the other end's parser must take. What a command asks for must be inside the export.
  */
 #include <linux/kernel.h>
 #include <stdlib.h>
@@ -19,48 +19,76 @@ static void check(bool ok)
 		abort();
 }
 
-static void request(const void *msg, size_t len)
+static void request(const void *msg, size_t len, uint16_t version)
 {
 	struct wire_request out;
 
-	if (wire_check_request(msg, len, 1, &out))
+	if (wire_check_request(msg, len, version, &out))
 		return;
-	check(out.version == 1 && out.kind <= RDMABLK_KIND_WRITE);
+	check(out.version == version && out.kind <= RDMABLK_KIND_WRITE);
 	check(out.queue <= 2 * RDMABLK_MAX_QUEUES);
 	check(!out.queue == (out.kind == RDMABLK_KIND_CONTROL));
 }
 
-static void hello(const void *msg, size_t len)
+static void challenge(const void *msg, const struct wire_wish *wish, const uint8_t *nonce)
 {
-	static const uint8_t nonce[RDMABLK_NONCE_LEN];
 	struct rdmablk_wire_challenge parsed;
 	struct rdmablk_challenge challenge;
 	struct rdmablk_hello sent;
-	struct wire_wish wish;
 
-	if (wire_check_hello(msg, len, 1, &wish))
-		return;
-	check(wish.nr_queues && wish.nr_queues <= RDMABLK_MAX_QUEUES && wish.queue_depth);
-	check(wish.export_name[0] && memchr(wish.export_name, 0, sizeof(wish.export_name)));
-	check(memchr(wish.host_name, 0, sizeof(wish.host_name)));
-	wire_pack_challenge(&challenge, &wish, 1, nonce);
+	wire_pack_challenge(&challenge, wish, 1, nonce);
 	memcpy(&sent, msg, sizeof(sent));
 	check(!rdmablk_wire_parse_challenge(&challenge, sizeof(challenge), &sent, &parsed));
 }
 
-static void message(const void *msg, size_t len)
+static void challenge2(const void *msg, const struct wire_wish *wish, const uint8_t *nonce)
+{
+	struct rdmablk_wire_challenge parsed;
+	struct rdmablk_challenge2 challenge;
+	uint8_t point[RDMABLK_POINT_LEN];
+	struct rdmablk_hello2 sent;
+
+	wire_pack_challenge2(&challenge, wish, 1, nonce, nonce);
+	memcpy(&sent, msg, sizeof(sent));
+	check(!rdmablk_wire_parse_challenge2(&challenge, sizeof(challenge), &sent, &parsed,
+					     point));
+	check(!memcmp(wish->point, sent.point, sizeof(sent.point)));
+	check(!memcmp(wish->key_id, sent.key_id, sizeof(sent.key_id)));
+}
+
+static void hello(const void *msg, size_t len, uint16_t version)
+{
+	static const uint8_t nonce[RDMABLK_NONCE_LEN];
+	struct wire_wish wish;
+
+	if (wire_check_hello(msg, len, version, &wish))
+		return;
+	check(wish.version == version);
+	check(wish.nr_queues && wish.nr_queues <= RDMABLK_MAX_QUEUES && wish.queue_depth);
+	check(wish.export_name[0] && memchr(wish.export_name, 0, sizeof(wish.export_name)));
+	check(memchr(wish.host_name, 0, sizeof(wish.host_name)));
+	if (version == RDMABLK_VERSION_PROVEN)
+		challenge2(msg, &wish, nonce);
+	else
+		challenge(msg, &wish, nonce);
+}
+
+static void message(const void *msg, size_t len, uint16_t version)
 {
 	struct wire_command cmd;
 	unsigned int reason;
 	uint32_t first;
 	uint16_t type;
 
-	if (wire_check_head(msg, len, 1, &type))
+	if (wire_check_head(msg, len, version, &type))
 		return;
 	check(type && len <= RDMABLK_CTRL_MSG_MAX);
+	/* A frame holds no frame, and version 1 has no frames. */
+	check(type != RDMABLK_MSG_SEALED);
+	check(type < RDMABLK_MSG_SEALED || version == RDMABLK_VERSION_PROVEN);
 	switch (type) {
 	case RDMABLK_MSG_HELLO:
-		hello(msg, len);
+		hello(msg, len, version);
 		break;
 	case RDMABLK_MSG_REGIONS_GET:
 		if (!wire_check_regions_get(msg, len, 20, &first))
@@ -72,6 +100,16 @@ static void message(const void *msg, size_t len)
 		break;
 	case RDMABLK_MSG_CLOSE:
 		wire_check_close(msg, len, &reason);
+		break;
+	/* what the session reads of these without a check of its own */
+	case RDMABLK_MSG_PROOF:
+		check(len == sizeof(struct rdmablk_proof));
+		break;
+	case RDMABLK_MSG_REAUTH:
+		check(len == sizeof(struct rdmablk_reauth));
+		break;
+	case RDMABLK_MSG_REAUTH_PROOF:
+		check(len == sizeof(struct rdmablk_reauth_proof));
 		break;
 	}
 }
@@ -135,7 +173,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(msg, data + 1, size - 1);
 	switch (data[0]) {
 	case 0:
-		request(msg, size - 1);
+		request(msg, size - 1, RDMABLK_VERSION_OPEN);
 		break;
 	case 2:
 		command(msg, size - 1, &cached);
@@ -143,8 +181,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	case 3:
 		command(msg, size - 1, &staged);
 		break;
+	case 4:
+		request(msg, size - 1, RDMABLK_VERSION_PROVEN);
+		break;
+	case 5:
+		message(msg, size - 1, RDMABLK_VERSION_PROVEN);
+		break;
 	default:
-		message(msg, size - 1);
+		message(msg, size - 1, RDMABLK_VERSION_OPEN);
 	}
 	free(msg);
 	return 0;

@@ -109,6 +109,29 @@ static void write_data(void)
 	}
 }
 
+static void write_login2(void)
+{
+	static const uint8_t bytes[RDMABLK_POINT_LEN];
+	struct rdmablk_proof proof = {
+		.hdr = { .type = cpu_to_le16(RDMABLK_MSG_PROOF),
+			 .length = cpu_to_le16(sizeof(proof)) },
+	};
+	struct rdmablk_reauth_proof again;
+	struct rdmablk_cm_request req;
+	struct rdmablk_reauth reauth;
+
+	rdmablk_wire_cm_request(&req, RDMABLK_KIND_CONTROL, 0, 0, 0, 2, 2);
+	write_seed("login", "control2", 4, &req, sizeof(req));
+	rdmablk_wire_cm_request(&req, RDMABLK_KIND_READ, 1, 1, MSG_SESSION, 2, 2);
+	write_seed("login", "data2", 4, &req, sizeof(req));
+	write_seed("login", "hello2", 5, &msg_sent2, sizeof(msg_sent2));
+	write_seed("login", "proof2", 5, &proof, sizeof(proof));
+	rdmablk_wire_reauth(&reauth, bytes, bytes, bytes);
+	write_seed("login", "reauth", 5, &reauth, sizeof(reauth));
+	rdmablk_wire_reauth_proof(&again, bytes);
+	write_seed("login", "reauth-proof", 5, &again, sizeof(again));
+}
+
 static void write_login(void)
 {
 	struct rdmablk_cm_request req;
@@ -146,6 +169,7 @@ int main(int argc, char **argv)
 	msg_setup();
 	write_wire();
 	write_login();
+	write_login2();
 	write_data();
 	return 0;
 }
