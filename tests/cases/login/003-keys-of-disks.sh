@@ -1,0 +1,222 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Where the module finds the key of a disk: in the keyring of the user, also from a session
+# that does not have it; in .rdmablk; after the key was revoked and loaded again; for connect=
+# under the address or "default". A key that is not there or has expired fails the connect and
+# a change with a text. No byte of a key is in the kernel's log, /proc/keys, sysfs or an answer of the module.
+# The module can be unloaded while keys are loaded, and loaded again while somebody still has its
+# old keyring.
+#
+# kernels: 6.1 6.12 newest
+
+# shellcheck source=tests/cases/data/lib.sh
+source "$RDMABLK_TOP/tests/cases/data/lib.sh"
+# shellcheck source=tests/cases/login/lib.sh
+source "$RDMABLK_TOP/tests/cases/login/lib.sh"
+require keyctl
+require_ecdh
+here=$RDMABLK_TOP/tests/cases/login
+NONE='no key rdmablk:web1 is loaded: rdmablk key load FILE'
+WHERE=$TARGET_ADDR/disk0
+
+# make_key NAME FILE: a new key
+make_key() {
+	"$RDMABLK" key new --name "$1" --out "/run/$2.key" >/dev/null
+}
+
+# host NAME FILE...: a section of the daemon's configuration
+host() {
+	echo "[host $1]"
+	printf 'key = /run/%s.key\n' "${@:2}"
+}
+
+# serve_hosts: the export disk0, for those that have one of the keys
+serve_hosts() {
+	make_key web1 web1
+	make_key web2 web2
+	make_key web1 again
+	make_key "$TARGET_ADDR" address
+	make_key default default
+	{
+		echo "[target]"
+		echo "listen = $TARGET_ADDR"
+		host web web1 web2
+		host again again
+		host boot address default
+		echo "[export disk0]"
+		echo "type = memory"
+		echo "size = 16M"
+		echo "allow = web, again, boot"
+	} >/run/rdmablkd.conf
+	start_target --config /run/rdmablkd.conf
+}
+
+# serve_anybody: the same without keys
+serve_anybody() {
+	start_target --insecure --listen "$TARGET_ADDR" --export disk0,memory,size=16M
+}
+
+load_key() {
+	"$RDMABLK" key load "/run/$1.key" >/dev/null
+}
+
+# module_ring: number of the module's keyring
+module_ring() {
+	awk '$8 == "keyring" && $9 == ".rdmablk:" { print "0x" $1 }' /proc/keys
+}
+
+# in_ring NAME: the module's keyring has a key of that name
+in_ring() {
+	keyctl list "$(module_ring)" | grep -qw "logon: rdmablk:$1"
+}
+
+expired() {
+	"$RDMABLK" key list | grep -q "^$1 .*expired"
+}
+
+# alone CMD [ARGS]: in a session that does not have the keyring of the user
+alone() {
+	keyctl session - "$@" 2>/dev/null
+}
+
+# connects CMD [ARGS]: with the key web1; and the disk says so
+connects() {
+	run_expect 0 "^$DEV\$" "$@" connect --key web1 "$WHERE"
+	has_key web1
+}
+
+# has_key NAME: of the disk
+has_key() {
+	expect "$1" "$(status key)" "the key in the status"
+	expect "$1" "$(<$SESSION/key)" "the key in sysfs"
+	expect psk "$(status auth)" "the authentication in the status"
+	expect psk "$(<$SESSION/auth)" "the authentication in sysfs"
+}
+
+# has_none: the disk has no key
+has_none() {
+	expect null "$(status key)" "the key in the status"
+	expect '' "$(<$SESSION/key)" "the key in sysfs"
+	expect none "$(status auth)" "the authentication in the status"
+}
+
+raw_connect() {
+	python3 "$here/netlink_key.py" connect "$TARGET_ADDR" disk0 "$1"
+}
+
+serve_hosts
+load_key web1
+echo 'module rdmablk +p; file security/keys/* +p' >/sys/kernel/debug/dynamic_debug/control
+load_module dyndbg=+p
+[[ $(module_ring) ]] || fail "the module has no keyring: $(</proc/keys)"
+run_expect 0 '^$' keyctl rlist "$(module_ring)"
+
+# In the keyring of the user. The tool brings it along where the session does not.
+connects "$RDMABLK"
+in_ring web1 || fail "a key that was used is not in .rdmablk"
+disconnect
+keyctl clear "$(module_ring)"
+connects alone "$RDMABLK"
+disconnect
+
+# In the keyring of the module alone
+expect 0 "$(alone python3 "$here/netlink_key.py" connect "$TARGET_ADDR" disk0 web1)" \
+	"the errno of a connect that relies on .rdmablk"
+has_key web1
+disconnect
+keyctl clear "$(module_ring)"
+expect ENOKEY "$(alone python3 "$here/netlink_key.py" connect "$TARGET_ADDR" disk0 web1)" \
+	"the errno of a connect without a key"
+load_key web1
+in_ring web1 || fail "'key load' does not link into .rdmablk"
+keyctl unlink "$(keyctl search @u logon rdmablk:web1)" @u
+connects "$RDMABLK"
+
+# A disk goes on when its key ends. The next login takes the successor, which no task that
+# reconnects has among its keyrings, or the key that the disk has got instead.
+"$RDMABLK" key unload web1
+still_live
+run_expect 1 "^rdmablk: set rdmablk0: $NONE\$" "$RDMABLK" set rdmablk0 --key web1
+run_expect 1 '' "$RDMABLK" set rdmablk0 --key web1 --reconnect-delay 7
+expect 2 "$(status reconnect_delay)" "an option beside a key that is not there"
+load_key web1
+"$RDMABLK" reconnect rdmablk0 --wait 60
+has_key web1
+load_key web2
+run_expect 0 '^$' "$RDMABLK" set rdmablk0 --key web2
+has_key web2
+"$RDMABLK" key unload web1
+"$RDMABLK" reconnect rdmablk0 --wait 60
+has_key web2
+still_live
+disconnect
+
+# No such key
+run_expect 1 'no key rdmablk:web3 is loaded' "$RDMABLK" connect --key web3 "$WHERE"
+run_expect 1 "^rdmablk: connect $WHERE: $NONE\$" "$RDMABLK" connect --key web1 "$WHERE"
+"$RDMABLK" key load --expires 1s /run/web1.key >/dev/null
+wait_until 60 expired web1 || fail "the key does not expire: $(</proc/keys)"
+run_expect 1 ': the key has expired: load another one$' "$RDMABLK" connect --key web1 "$WHERE"
+expect EINVAL "$(raw_connect .web)" "the errno for a name that no key has"
+keyctl add logon rdmablk:short 1234567890123456789012345678901 @u >/dev/null
+expect EINVAL "$(raw_connect short)" "the errno for a key of 31 bytes"
+keyctl add user rdmablk:plain 12345678901234567890123456789012 @u >/dev/null
+expect ENOKEY "$(raw_connect plain)" "the errno for a key that programs can read"
+[[ -z $(compgen -G '/dev/rdmablk*') ]] || fail "a disk without a key"
+
+# Loaded again under its name, with another secret
+load_key again
+connects "$RDMABLK"
+
+# Nothing of a key
+dmesg >/tmp/dmesg
+cat /proc/keys >/tmp/proc_keys
+grep -r '' "$SESSION" /sys/module/rdmablk >/tmp/sysfs 2>/dev/null || :
+python3 "$here/netlink_key.py" dump /tmp/netlink
+"$RDMABLK" status --json >/tmp/status
+"$RDMABLK" key list --json >/tmp/keys
+grep -q web1 /tmp/netlink || fail "the answers of the module do not name the key"
+grep -q rdmablk:web1 /tmp/proc_keys || fail "the key is not in /proc/keys"
+for key in web1 web2 again; do
+	python3 "$here/secret.py" /run/$key.key /tmp/{dmesg,proc_keys,sysfs,netlink,status,keys} ||
+		fail "bytes of a key can be read"
+done
+# The search is not blind.
+base64 -d <<<"$(cut -d : -f 3 /run/web1.key)" >/tmp/raw
+od -A n -t x1 /tmp/raw >/tmp/hex
+for shown in /tmp/raw /tmp/hex /run/web1.key; do
+	run_expect 1 "^$shown\$" python3 "$here/secret.py" /run/web1.key $shown
+done
+
+# Unloaded with keys, while a process has the keyring
+disconnect
+keyctl link "$(module_ring)" @u
+unload_module
+"$RDMABLK" key list | grep -q '^web1 .*valid' || fail "the keys went with the module"
+
+# connect= takes the key of the address, else the one for all, else none.
+stop_target
+serve_anybody
+load_module connect="$WHERE"
+has_none
+unload_module
+stop_target
+start_target --config /run/rdmablkd.conf
+load_key default
+load_module connect="$WHERE"
+has_key default
+in_ring default || fail "the key of insmod is not in .rdmablk"
+unload_module
+load_key address
+load_module connect="$WHERE"
+has_key "$TARGET_ADDR"
+disconnect
+# The tool finds the keyring of this load, and not what is left of the first one.
+load_key web1
+in_ring web1 || fail "'key load' does not find the keyring of the module"
+unload_module
+keyctl add logon "rdmablk:$TARGET_ADDR" short @u >/dev/null
+run_expect 1 'Invalid' insmod "$MODULE" connect="$WHERE"
+dmesg_has 'connect failed: the key does not have 32 bytes' || fail "no text: $(dmesg | tail)"
+stop_target

@@ -1,0 +1,31 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""netlink_key.py connect HOST EXPORT KEY, or dump FILE: asks the module without the tool.
+
+connect prints the name of the errno, or 0. dump writes all bytes of all attributes that the
+module has of its disks.
+"""
+
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.environ["RDMABLK_TOP"] + "/tests/cases/control")
+import rdmablknl as nl	# noqa: E402, from there
+
+
+def main(what, *args):
+    """Does it."""
+    link = nl.Netlink()
+    if what == "connect":
+        host, export, key = args
+        print(link.error(nl.CONNECT, nl.attr(nl.TARGET, nl.address(host)) +
+                         nl.string(nl.EXPORT, export) + nl.string(nl.KEY, key)))
+        return
+    with open(args[0], "wb") as file:
+        for disk in link.dump():
+            for kind, payload in disk.items():
+                file.write(b"%d: %s\n" % (kind, payload))
+
+
+main(*sys.argv[1:])
