@@ -13,6 +13,7 @@
 
 #include "commands.h"
 #include "config.h"
+#include "keyring.h"
 #include "report.h"
 #include "util.h"
 
@@ -114,6 +115,27 @@ static void say(struct attempt *attempt, const char *text)
 	report_warning(attempt->what, "%s; trying again", text);
 }
 
+/*
+ * At boot nobody has loaded keys yet. A key that is loaded stays what it is. Return: 0 or -1,
+ * when @failure tells why.
+ */
+static int connect_with_key(const struct connect_request *request, struct device *device,
+			    struct nl_failure *failure)
+{
+	int err;
+
+	if (!connect_run(request, device, failure))
+		return 0;
+	if (failure->err != ENOKEY)
+		return -1;
+	err = keyring_load_named(request->key, failure->text, sizeof(failure->text));
+	if (!err)
+		return connect_run(request, device, failure);
+	if (err != ENOENT)
+		failure->err = err;
+	return -1;
+}
+
 static int try_one(struct attempt *attempt)
 {
 	struct connect_request request = attempt->disk->request;
@@ -124,7 +146,7 @@ static int try_one(struct attempt *attempt)
 		attempt->over = true;
 		return report_failure(failure.err, attempt->what, "%s", failure.text);
 	}
-	if (!connect_run(&request, &device, &failure))
+	if (!connect_with_key(&request, &device, &failure))
 		return finish(attempt, &device, &failure);
 	attempt->over = is_final(failure.err, &device) ||
 			nl_deadline(0) >= attempt->deadline;

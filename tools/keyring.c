@@ -12,9 +12,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include <keyutils.h>
 
+#include "../target/base/key_file.h"
 #include "keyring.h"
 #include "util.h"
 
@@ -102,6 +104,47 @@ int keyring_load(const char *name, const uint8_t *secret, size_t len, uint32_t s
 	}
 	keyctl_revoke(key);
 	drop(key, ring);
+	return err;
+}
+
+/* Return: 0, or an errno */
+static int load_file(struct key_file *key, const char *path, const char *name, char *why)
+{
+	int err = key_file_read(key, path, 0, why);
+
+	if (err)
+		return err;
+	if (strcmp(key->name, name))
+		return refuse(why, EINVAL, "the name in it is %s", key->name);
+	return keyring_load(name, key->secret, sizeof(key->secret), 0, why);
+}
+
+/**
+ * keyring_load_named() - gives a key to the kernel from the file that has its name
+ * @name: of the key; a key in KEYRING_DIR/NAME.key must have it, too
+ * @why: room for the reason of a failure, with the name of the file
+ * @size: of @why
+ *
+ * From then on the process leaves no core dump.
+ *
+ * Return: 0; ENOENT: there is no such file, and @why is as it was; or another errno
+ */
+int keyring_load_named(const char *name, char *why, size_t size)
+{
+	char path[sizeof(KEYRING_DIR) + KEYRING_NAME_LEN + 8], reason[KEYRING_WHY];
+	struct key_file *key = prctl(PR_SET_DUMPABLE, 0) ? NULL : key_file_alloc();
+	int err = errno;
+
+	_Static_assert(KEYRING_WHY >= KEY_FILE_WHY, "no room for a reason");
+	snprintf(path, sizeof(path), KEYRING_DIR "/%s.key", name);
+	if (!key) {
+		snprintf(why, size, "no memory for the key: %s", strerror(err));
+		return err;
+	}
+	err = load_file(key, path, name, reason);
+	key_file_free(key);
+	if (err && err != ENOENT)
+		snprintf(why, size, "%s: %s", path, reason);
 	return err;
 }
 

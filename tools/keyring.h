@@ -8,6 +8,7 @@
 
 #define KEYRING_NAME_LEN	128	/* with NUL; keys that others have loaded included */
 #define KEYRING_WHY		160	/* room for the reason of a failure */
+#define KEYRING_DIR		"/etc/rdmablk/keys"
 
 /**
  * struct keyring_key - a key that the kernel has
@@ -29,6 +30,7 @@ typedef bool (*keyring_fn)(const struct keyring_key *key, void *context);
 void keyring_open(void);
 int keyring_load(const char *name, const uint8_t *secret, size_t len, uint32_t seconds,
 		 char *why);
+int keyring_load_named(const char *name, char *why, size_t size);
 int keyring_unload(const char *name, char *why);
 int keyring_walk(keyring_fn fn, void *context);
 

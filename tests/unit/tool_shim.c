@@ -23,9 +23,12 @@
  *   SHIM_COLUMNS=N     ... of so many characters, 200 unless this says otherwise
  *   SHIM_HOST_ID=FILE  stands in for /etc/rdmablk/host-id
  *   SHIM_OPEN=1        nobody has proved anything to the first disk
+ *   SHIM_NO_KEY=1      connects fail with ENOKEY until a key has been loaded
+ *   SHIM_KEYS=DIR      stands in for /etc/rdmablk/keys
  *   SHIM_LOG=FILE      gets a line per request, with its attributes, "poll" with the
- *                      milliseconds of each wait, and "link" when the keyring of the
- *                      user becomes one of the process
+ *                      milliseconds of each wait, "link" when the keyring of the
+ *                      user becomes one of the process, and the description and the
+ *                      length of a key that is loaded
  *
  * The node /dev/rdmablk0 exists, /dev/rdmablk1 does not. The host "two" has the
  * addresses 10.0.0.1 and 10.0.0.2. The clock stands still but for the script and for
@@ -62,6 +65,7 @@ struct mnl_socket *here;
 static struct mnl_socket sockets[SOCKETS];
 static unsigned int nr_sockets;
 static int events_sent, played;
+int key_added;
 static __s64 clock_ms = 1000000;
 
 void die(const char *why)
@@ -101,6 +105,29 @@ static long log_request(const struct nlmsghdr *req, __u8 cmd)
 	fprintf(log, "\n");
 	fclose(log);
 	return index;
+}
+
+int find_key_by_type_and_desc(const char *type, const char *description, int to);
+int find_key_by_type_and_desc(const char *type, const char *description, int to)
+{
+	return to || strcmp(type, "keyring") || strcmp(description, ".rdmablk") ? 0 : -1;
+}
+
+int add_key(const char *type, const char *description, const void *payload, size_t len,
+	    int ring);
+int add_key(const char *type, const char *description, const void *payload, size_t len,
+	    int ring)
+{
+	log_line(strcmp(type, "logon") || ring != KEY_SPEC_USER_KEYRING || !payload ?
+		 "other key" : description, len);
+	key_added = 1;
+	return 5;
+}
+
+long keyctl_set_timeout(int key, unsigned int seconds);
+long keyctl_set_timeout(int key, unsigned int seconds)
+{
+	return key == 5 && !seconds ? 0 : -1;
 }
 
 long keyctl_link(int key, int ring);
@@ -365,13 +392,26 @@ int ioctl(int fd, unsigned long request, ...)
 	return 0;
 }
 
+/* A path below /etc/rdmablk/keys is one below SHIM_KEYS. */
+static const char *elsewhere(const char *path, char *other, size_t size)
+{
+	static const char keys[] = "/etc/rdmablk/keys/";
+
+	if (strncmp(path, keys, strlen(keys)))
+		return path;
+	snprintf(other, size, "%s/%s", getenv("SHIM_KEYS") ?: "/nonexistent",
+		 path + strlen(keys));
+	return other;
+}
+
 int open(const char *path, int flags, ...)
 {
 	const char *counters = getenv("SHIM_COUNTERS");
+	char other[512];
 
 	if (counters && !strcmp(path, "/sys/class/infiniband/rxe0/ports/1/hw_counters"))
 		path = counters;
-	return openat(AT_FDCWD, path, flags);
+	return openat(AT_FDCWD, elsewhere(path, other, sizeof(other)), flags);
 }
 
 FILE *fopen(const char *path, const char *mode)

@@ -30,6 +30,7 @@ struct mnl_socket {
 };
 
 extern struct mnl_socket *here;	/* the socket that is served */
+extern int key_added;		/* a key has been loaded */
 
 void die(const char *why);
 

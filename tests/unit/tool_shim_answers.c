@@ -289,6 +289,8 @@ static int verdict(const struct nlmsghdr *req, __u8 cmd, const char **text)
 		*text = "nobody listens on this port";
 		return -ECONNREFUSED;
 	}
+	if (cmd == RDMABLK_CMD_CONNECT && number("SHIM_NO_KEY") && !key_added)
+		return -ENOKEY;
 	if (cmd != RDMABLK_CMD_DISCONNECT)
 		return -number("SHIM_ERRNO");
 	if (index != 1 || strstr(getenv("SHIM_FORCE") ?: "", "yes"))

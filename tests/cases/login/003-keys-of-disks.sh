@@ -165,9 +165,16 @@ keyctl add user rdmablk:plain 12345678901234567890123456789012 @u >/dev/null
 expect ENOKEY "$(raw_connect plain)" "the errno for a key that programs can read"
 [[ -z $(compgen -G '/dev/rdmablk*') ]] || fail "a disk without a key"
 
-# Loaded again under its name, with another secret
-load_key again
-connects "$RDMABLK"
+# Loaded again under its name, with another secret, by what runs at boot
+mkdir -p /etc/rdmablk/keys
+cp /run/again.key /etc/rdmablk/keys/web1.key
+chmod 600 /etc/rdmablk/keys/web1.key
+printf '[disk a]\nexport = %s\nkey = web1\n' "$WHERE" >/run/rdmablk.conf
+run_expect 1 ': the key has expired' "$RDMABLK" up --wait 0 --config /run/rdmablk.conf a
+"$RDMABLK" key unload web1
+run_expect 0 "^$DEV\$" alone "$RDMABLK" up --config /run/rdmablk.conf a
+has_key web1
+in_ring web1 || fail "'up' does not link into .rdmablk"
 
 # Nothing of a key
 dmesg >/tmp/dmesg
