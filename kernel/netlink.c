@@ -660,7 +660,6 @@ static int rdmablk_nl_disconnect(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
-/* First what can fail, so that all of it counts, or none. */
 /*
  * A key for a disk that has one. Version 1 becomes no version 2: what that needs of the crypto
  * layer is allocated, and perhaps loaded from a disk, by the first login alone.
@@ -676,6 +675,7 @@ static struct key *rdmablk_nl_other_key(struct genl_info *info, struct rdmablk_s
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
+/* First what can fail, so that all of it counts, or none. */
 static int rdmablk_nl_change(struct genl_info *info, struct rdmablk_session *s)
 {
 	struct nlattr *timed = info->attrs[RDMABLK_ATTR_TIMED];

@@ -70,10 +70,11 @@
  *	Changes options of a device in use. Index is required. The options count at once,
  *	also for the present outage; KEEP_ALIVE_TMO is agreed with the target at the next
  *	login. With a key or REAUTH_TMO a connection that was made with a key proves it again
- *	now; any other takes the key at the next login.
+ *	now.
  *	ENODEV: no such device. EINVAL: FAST_IO_FAIL_TMO is not shorter than DEV_LOSS_TMO, or
  *	the key is wrong. ENOKEY, EKEYREVOKED, EKEYEXPIRED: no such key, or it has ended.
- *	EACCES: no right to use the key. ERANGE: an attribute is out of its range. ENOMEM.
+ *	EACCES: no right to use the key. EOPNOTSUPP: a key for a device that was connected
+ *	without one. ERANGE: an attribute is out of its range. ENOMEM.
  *	request: INDEX KEEP_ALIVE_TMO RECONNECT_DELAY FAST_IO_FAIL_TMO DEV_LOSS_TMO
  *		ON_DATA_LOSS TIMED IO_TMO KEY REAUTH_TMO
  *

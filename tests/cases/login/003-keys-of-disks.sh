@@ -207,6 +207,9 @@ stop_target
 serve_anybody
 load_module connect="$WHERE"
 has_none
+run_expect 1 'the disk has no key: disconnect it, and connect it with one' \
+	"$RDMABLK" set rdmablk0 --key web1
+has_none
 unload_module
 stop_target
 start_target --config /run/rdmablkd.conf
