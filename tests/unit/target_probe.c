@@ -9,7 +9,8 @@
  * "closed …") and exits 0, or 1 when something went another way than the
  * scenario asks for. --expect REASON: 0 if and only if the daemon rejected or
  * closed with that reason. --region IOVA:RKEY, as "live" prints it: what the
- * scenario "foreign" writes to. --features BITS: what HELLO offers.
+ * scenario "foreign" writes to. --features BITS: what HELLO offers. --key FILE: log in by
+ * version 2 with this key.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -322,6 +323,72 @@ static void scenario_close(void)
 	wait_closed(20000, false);
 }
 
+/* The session ends; in what way is the case's to know. */
+static void want_end(void)
+{
+	wait_closed(20000, false);
+	if (!p.ended && !p.gone)
+		die("the session goes on");
+}
+
+/* Without a seal, in a session in which every message has one */
+static void scenario_unsealed(void)
+{
+	struct rdmablk_close msg = { .hdr = head(RDMABLK_MSG_CLOSE, sizeof(msg)),
+				     .reason = htole16(RDMABLK_R_INTERNAL) };
+
+	login_to_live();
+	send_raw(&p.ctrl, &msg, sizeof(msg));
+	want_end();
+}
+
+static size_t seal_keep_alive(void *frame)
+{
+	struct rdmablk_command cmd = {
+		.hdr = head(RDMABLK_MSG_COMMAND, sizeof(cmd)),
+		.op = htole16(RDMABLK_OP_KEEPALIVE),
+	};
+
+	cmd.hdr.generation = htole32(1);
+	return proven_seal(&cmd, sizeof(cmd), frame);
+}
+
+/* A frame that was answered, again */
+static void scenario_replayed(void)
+{
+	uint8_t frame[RDMABLK_CTRL_MSG_MAX];
+	struct rdmablk_answer answer;
+	size_t len;
+
+	login_to_live();
+	len = seal_keep_alive(frame);
+	send_raw(&p.ctrl, frame, len);
+	want(RDMABLK_MSG_ANSWER, &answer, sizeof(answer));
+	send_raw(&p.ctrl, frame, len);
+	want_end();
+}
+
+/* A frame with byte --arg changed */
+static void scenario_forged(void)
+{
+	uint8_t frame[RDMABLK_CTRL_MSG_MAX];
+	size_t len;
+
+	login_to_live();
+	len = seal_keep_alive(frame);
+	frame[p.arg] ^= 1;
+	send_raw(&p.ctrl, frame, len);
+	want_end();
+}
+
+/* A join request of one queue pair, sent by another */
+static void scenario_join_foreign(void)
+{
+	login_to_grant();
+	p.foreign_qpn = 1;
+	join(1);
+}
+
 static const struct scenario scenarios[] = {
 	{ "io", scenario_io }, { "read", scenario_read },
 	{ "hold", scenario_hold }, { "write", scenario_write },
@@ -340,6 +407,8 @@ static const struct scenario scenarios[] = {
 	{ "write-read-only", scenario_write_read_only },
 	{ "foreign", scenario_foreign },
 	{ "data-send", scenario_data_send }, { "flood", scenario_flood },
+	{ "unsealed", scenario_unsealed }, { "replayed", scenario_replayed },
+	{ "forged", scenario_forged }, { "join-foreign", scenario_join_foreign },
 	{ "cm", scenario_cm }, { "close", scenario_close }, { "crowd", scenario_crowd },
 	{ "ends", scenario_ends },
 	{ "unproven", scenario_unproven }, { "half-open", scenario_half_open },
@@ -373,6 +442,8 @@ int main(int argc, char **argv)
 	for (i = 1; i + 1 < argc && argv[i][0] == '-'; i += 2) {
 		if (!strcmp(argv[i], "--region"))
 			p.foreign = argv[i + 1];
+		if (!strcmp(argv[i], "--key"))
+			proven_begin(argv[i + 1]);
 		for (size_t n = 0; n < ARRAY_SIZE(numbers); n++)
 			if (!strcmp(argv[i], numbers[n].name))
 				*numbers[n].value = (unsigned int)atoi(argv[i + 1]);

@@ -36,7 +36,12 @@ struct probe {
 	struct ibv_mr *mr;
 	char *buf;		/* 4096..8191 receives, 16384.. data, 32768.. sends */
 	struct queue ctrl, data[2 * RDMABLK_MAX_QUEUES];
+	unsigned int version;	/* 2 with --key */
+	uint32_t foreign_qpn;	/* what a join's MAC names another queue pair by */
+	uint32_t peer_qpn;	/* of the queue that was connected last */
+	struct rdmablk_cm_accept2 accept;
 	struct rdmablk_hello hello;
+	struct rdmablk_hello2 hello2;
 	struct rdmablk_challenge challenge;
 	struct rdmablk_grant grant;
 	struct rdmablk_limits limits;
@@ -64,12 +69,14 @@ long long now_ms(void);
 void prepare(struct queue *q);
 bool connect_queue(struct queue *q, const void *data, uint8_t len);
 void send_raw(struct queue *q, const void *msg, size_t len);
+void send_msg(const void *msg, size_t len);
 void post(struct queue *q, struct ibv_send_wr *wr, const void *msg, size_t len);
 int completion(struct queue *q, struct ibv_wc *wc, long long ms);
 unsigned int receive(void *msg, size_t size, long long ms);
 void want(unsigned int type, void *msg, size_t size);
 struct rdmablk_hdr head(unsigned int type, size_t len);
 void fill_hello(void);
+void send_hello(void);
 struct rdmablk_cm_request ctrl_request(void);
 bool connect_ctrl(void);
 void login_to_grant(void);
@@ -93,6 +100,13 @@ void scenario_crowd(void);
 void scenario_unproven(void);
 void scenario_half_open(void);
 void scenario_ends(void);
+void proven_begin(const char *file);
+void proven_hello(void);
+void proven_prove(bool wrong);
+size_t proven_seal(const void *msg, size_t len, void *frame);
+size_t proven_open(void *frame, size_t len);
+void proven_join(struct rdmablk_cm_request *req, uint32_t qpn);
+void proven_accepted(const struct rdmablk_cm_request *req);
 void wait_closed(long long ms, bool keep_alive);
 
 #endif

@@ -127,8 +127,7 @@ static bool challenge(void)
 	}
 	if (!connect_ctrl())
 		finish(1);
-	fill_hello();
-	send_raw(&p.ctrl, &p.hello, sizeof(p.hello));
+	send_hello();
 	want(RDMABLK_MSG_CHALLENGE, &p.challenge, sizeof(p.challenge));
 	p.refused = NULL;
 	drop_all();

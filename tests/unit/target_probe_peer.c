@@ -16,7 +16,8 @@
 #define NR_SENDS	((BUF_BYTES - SENDS_AT) / SEND_BYTES)
 
 struct probe p = { .host = 1, .boot = 1, .instance = 1, .generation = 1, .queues = 2,
-	.keep_alive = 1000, .hold = 2000, .port = RDMABLK_PORT };
+	.keep_alive = 1000, .hold = 2000, .port = RDMABLK_PORT,
+	.version = RDMABLK_VERSION_OPEN };
 
 static const uint8_t no_key[RDMABLK_MAC_LEN];
 
@@ -62,6 +63,16 @@ static void show_reject(const struct rdma_cm_event *ev)
 	       rdmablk_reason_text(p.ended), ev->status);
 }
 
+static void keep_accept(const struct rdma_cm_event *ev)
+{
+	size_t len = ev->param.conn.private_data_len;
+
+	memset(&p.accept, 0, sizeof(p.accept));
+	memcpy(&p.accept, ev->param.conn.private_data,
+	       len < sizeof(p.accept) ? len : sizeof(p.accept));
+	p.peer_qpn = ev->param.conn.qp_num;
+}
+
 /* Next CM event; @ms: patience. */
 static int cm_event(int ms)
 {
@@ -76,6 +87,8 @@ static int cm_event(int ms)
 	type = (int)ev->event;
 	if (type == RDMA_CM_EVENT_REJECTED)
 		show_reject(ev);
+	if (type == RDMA_CM_EVENT_ESTABLISHED)
+		keep_accept(ev);
 	if (type == RDMA_CM_EVENT_DISCONNECTED)
 		p.gone = true;
 	rdma_ack_cm_event(ev);
@@ -199,6 +212,14 @@ void send_raw(struct queue *q, const void *msg, size_t len)
 	post(q, &wr, msg, len);
 }
 
+/* A message of the control queue, sealed if the login has come so far */
+void send_msg(const void *msg, size_t len)
+{
+	uint8_t frame[RDMABLK_CTRL_MSG_MAX];
+
+	send_raw(&p.ctrl, frame, proven_seal(msg, len, frame));
+}
+
 /* Next completion of a queue, 0 with none in time. */
 int completion(struct queue *q, struct ibv_wc *wc, long long ms)
 {
@@ -284,6 +305,7 @@ unsigned int receive(void *msg, size_t size, long long ms)
 
 	while (completion(&p.ctrl, &wc, ms) > 0) {
 		const struct rdmablk_hdr *hdr;
+		size_t len;
 
 		if (wc.status) {
 			printf("control queue: %s\n", ibv_wc_status_str(wc.status));
@@ -292,9 +314,10 @@ unsigned int receive(void *msg, size_t size, long long ms)
 		}
 		if (wc.wr_id == 1000)
 			continue;
+		len = proven_open(p.buf + 4096 + 512 * wc.wr_id, wc.byte_len);
 		hdr = (void *)(p.buf + 4096 + 512 * wc.wr_id);
 		close = (const void *)hdr;
-		if (le16toh(hdr->length) != wc.byte_len)
+		if (le16toh(hdr->length) != len)
 			die("length of a message");
 		if (le16toh(hdr->type) == RDMABLK_MSG_CLOSE) {
 			p.ended = le16toh(close->reason);
@@ -304,7 +327,7 @@ unsigned int receive(void *msg, size_t size, long long ms)
 			return 0;
 		}
 		if (msg)
-			memcpy(msg, hdr, wc.byte_len < size ? wc.byte_len : size);
+			memcpy(msg, hdr, len < size ? len : size);
 		post_recv((unsigned int)wc.wr_id);
 		return le16toh(hdr->type);
 	}
@@ -341,7 +364,8 @@ void fill_hello(void)
 
 	*h = (struct rdmablk_hello){
 		.hdr = head(RDMABLK_MSG_HELLO, sizeof(*h)),
-		.version_min = htole16(1), .version_max = htole16(1),
+		.version_min = htole16((uint16_t)p.version),
+		.version_max = htole16((uint16_t)p.version),
 		.flags = htole32(p.flags),
 		.generation = htole32(p.generation),
 		.nr_queues = htole16((uint16_t)p.queues),
@@ -357,12 +381,24 @@ void fill_hello(void)
 	mac_random(h->nonce, sizeof(h->nonce));
 	snprintf(h->host_name, sizeof(h->host_name), "probe%u", p.host);
 	snprintf(h->export_name, sizeof(h->export_name), "%s", p.export_name);
+	if (p.version == RDMABLK_VERSION_PROVEN)
+		proven_hello();
+}
+
+void send_hello(void)
+{
+	fill_hello();
+	if (p.version == RDMABLK_VERSION_PROVEN)
+		send_raw(&p.ctrl, &p.hello2, sizeof(p.hello2));
+	else
+		send_raw(&p.ctrl, &p.hello, sizeof(p.hello));
 }
 
 struct rdmablk_cm_request ctrl_request(void)
 {
 	return (struct rdmablk_cm_request){ .magic = htole32(RDMABLK_MAGIC),
-		.version_min = htole16(1), .version_max = htole16(1) };
+		.version_min = htole16((uint16_t)p.version),
+		.version_max = htole16((uint16_t)p.version) };
 }
 
 bool connect_ctrl(void)
@@ -375,15 +411,33 @@ bool connect_ctrl(void)
 	return connect_queue(&p.ctrl, &req, sizeof(req));
 }
 
-static void send_proof(void)
+/* Up to PROOF. In version 2 what follows is sealed. */
+static void prove(void)
 {
 	struct rdmablk_proof proof = { .hdr = head(RDMABLK_MSG_PROOF, sizeof(proof)) };
 
+	if (p.version == RDMABLK_VERSION_PROVEN) {
+		proven_prove(!strcmp(p.scenario, "bad-proof"));
+		return;
+	}
+	want(RDMABLK_MSG_CHALLENGE, &p.challenge, sizeof(p.challenge));
 	mac_proof(no_key, &p.hello, &p.challenge, proof.mac);
 	mac_session_key(no_key, &p.hello, &p.challenge, p.key);
 	if (!strcmp(p.scenario, "bad-proof"))
 		proof.mac[5] ^= 1;
 	send_raw(&p.ctrl, &proof, sizeof(proof));
+}
+
+/* A message of version 1 has a MAC of its first @len bytes; in version 2 it was sealed. */
+static void check_mac(const char *label, const void *msg, size_t len, const uint8_t *got)
+{
+	uint8_t mac[RDMABLK_MAC_LEN];
+
+	if (p.version == RDMABLK_VERSION_PROVEN)
+		return;
+	mac_message(p.key, label, msg, len, mac);
+	if (!mac_equal(mac, got))
+		die(label);
 }
 
 static void get_regions(void)
@@ -396,14 +450,11 @@ static void get_regions(void)
 			.first = htole32(first),
 		};
 		struct rdmablk_regions regions;
-		uint8_t mac[RDMABLK_MAC_LEN];
 
-		send_raw(&p.ctrl, &get, sizeof(get));
+		send_msg(&get, sizeof(get));
 		want(RDMABLK_MSG_REGIONS, &regions, sizeof(regions));
-		mac_message(p.key, RDMABLK_LABEL_REGIONS, &regions,
-			    offsetof(struct rdmablk_regions, mac), mac);
-		if (!mac_equal(mac, regions.mac))
-			die("MAC of REGIONS");
+		check_mac(RDMABLK_LABEL_REGIONS, &regions,
+			  offsetof(struct rdmablk_regions, mac), regions.mac);
 		memcpy(&p.region[first], regions.region,
 		       le32toh(regions.count) * sizeof(regions.region[0]));
 		first += le32toh(regions.count);
@@ -412,21 +463,13 @@ static void get_regions(void)
 
 void login_to_grant(void)
 {
-	uint8_t mac[RDMABLK_MAC_LEN];
-
 	if (!connect_ctrl())
 		finish(1);
-	fill_hello();
-	send_raw(&p.ctrl, &p.hello, sizeof(p.hello));
-	want(RDMABLK_MSG_CHALLENGE, &p.challenge, sizeof(p.challenge));
-	send_proof();
+	send_hello();
+	prove();
 	want(RDMABLK_MSG_GRANT, &p.grant, sizeof(p.grant));
-	mac_message(p.key, RDMABLK_LABEL_GRANT, &p.grant,
-		    offsetof(struct rdmablk_grant, mac), mac);
-	if (!mac_equal(mac, p.grant.mac)) {
-		puts("MAC of GRANT is wrong");
-		finish(1);
-	}
+	check_mac(RDMABLK_LABEL_GRANT, &p.grant, offsetof(struct rdmablk_grant, mac),
+		  p.grant.mac);
 	printf("granted %016llx size %llu regions %u of %llu",
 	       (unsigned long long)le64toh(p.grant.session_id),
 	       (unsigned long long)le64toh(p.grant.size), le32toh(p.grant.nr_regions),
@@ -442,16 +485,24 @@ bool join_as(struct queue *q, unsigned int queue, unsigned int kind,
 	     unsigned int generation, bool bad_mac)
 {
 	struct rdmablk_cm_request req = ctrl_request();
+	bool proven = p.version == RDMABLK_VERSION_PROVEN;
 
 	req.kind = (uint8_t)kind;
 	req.queue = htole16((uint16_t)queue);
 	req.generation = htole32(generation);
 	req.session_id = p.grant.session_id;
-	mac_message(p.key, RDMABLK_LABEL_JOIN, &req,
-		    offsetof(struct rdmablk_cm_request, mac), req.mac);
-	req.mac[0] ^= bad_mac;
 	prepare(q);
-	return connect_queue(q, &req, sizeof(req));
+	if (proven)
+		proven_join(&req, q->id->qp->qp_num ^ p.foreign_qpn);
+	else
+		mac_message(p.key, RDMABLK_LABEL_JOIN, &req,
+			    offsetof(struct rdmablk_cm_request, mac), req.mac);
+	req.mac[0] ^= bad_mac;
+	if (!connect_queue(q, &req, sizeof(req)))
+		return false;
+	if (proven)
+		proven_accepted(&req);
+	return true;
 }
 
 bool join(unsigned int queue)
@@ -464,7 +515,7 @@ void send_ready(void)
 {
 	struct rdmablk_ready ready = { .hdr = head(RDMABLK_MSG_READY, sizeof(ready)) };
 
-	send_raw(&p.ctrl, &ready, sizeof(ready));
+	send_msg(&ready, sizeof(ready));
 }
 
 static void get_limits(void)
@@ -472,14 +523,11 @@ static void get_limits(void)
 	struct rdmablk_limits_get get = {
 		.hdr = head(RDMABLK_MSG_LIMITS_GET, sizeof(get)),
 	};
-	uint8_t mac[RDMABLK_MAC_LEN];
 
-	send_raw(&p.ctrl, &get, sizeof(get));
+	send_msg(&get, sizeof(get));
 	want(RDMABLK_MSG_LIMITS, &p.limits, sizeof(p.limits));
-	mac_message(p.key, RDMABLK_LABEL_LIMITS, &p.limits,
-		    offsetof(struct rdmablk_limits, mac), mac);
-	if (!mac_equal(mac, p.limits.mac))
-		die("MAC of LIMITS");
+	check_mac(RDMABLK_LABEL_LIMITS, &p.limits, offsetof(struct rdmablk_limits, mac),
+		  p.limits.mac);
 }
 
 void join_all(void)
@@ -512,7 +560,7 @@ void send_command(unsigned int op, unsigned int tag)
 
 	cmd.hdr.tag = htole16((uint16_t)tag);
 	cmd.hdr.generation = htole32(++p.ka);
-	send_raw(&p.ctrl, &cmd, sizeof(cmd));
+	send_msg(&cmd, sizeof(cmd));
 }
 
 unsigned int command(unsigned int op, unsigned int tag)

@@ -40,7 +40,7 @@ for how in reject close; do
 	peer_fails ENOSPC 'too many sessions' $how=33
 	peer_fails ENOMEM 'target is out of memory' $how=36
 	peer_fails ENOSPC "target's RDMA device has no room for more queues" $how=37
-	peer_fails EACCES 'authentication required' $how=48
+	peer_fails EACCES 'the target demands a key: connect with --key NAME' $how=48
 	peer_fails ECONNREFUSED 'target is shutting down' $how=65
 	peer_fails EIO 'internal error of the target' $how=96
 	peer_fails EIO 'unknown reason' $how=4711

@@ -26,6 +26,10 @@
  * "other" is another target at the address of the one that a disk has known: it refuses the
  * first login, the third and so on with IDENTITY, and grants the others.
  *
+ * To an initiator that speaks version 2 it says nothing that is sealed, since it has no key:
+ * it accepts, and answers HELLO with a CHALLENGE that is right in itself. "close=N" closes
+ * after HELLO, "close-proof=N" after PROOF.
+ *
  * Nor does the login fail with "twice", which sends messages of type N twice, if the
  * initiator can bear them.
  */
@@ -42,6 +46,7 @@
 #include <unistd.h>
 
 #include "bad_largest.h"
+#include "bad_parts.h"
 #include "wire/mac.h"
 #include "uapi/rdmablk_proto.h"
 #include "base/util.h"
@@ -88,6 +93,7 @@ static struct {
 
 static struct mode modes[MAX_MODES];
 static int nr_modes;
+static unsigned int version = RDMABLK_VERSION_OPEN;	/* of the last connection request */
 static struct rdma_event_channel *channel;
 static char *slots;
 static char *memory;
@@ -228,19 +234,13 @@ static unsigned int receive(struct ibv_wc *wc, int ms)
 	return 0;
 }
 
-static struct rdmablk_hdr head(unsigned int type, size_t len)
-{
-	return (struct rdmablk_hdr){ .type = htole16((uint16_t)type),
-				     .length = htole16((uint16_t)len) };
-}
-
 static void send_close(unsigned int reason)
 {
 	struct rdmablk_close msg = {
 		.hdr = head(RDMABLK_MSG_CLOSE, sizeof(msg)),
 		.reason = htole16((uint16_t)reason),
-		.version_min = htole16(1),
-		.version_max = htole16(1),
+		.version_min = htole16((uint16_t)version),
+		.version_max = htole16((uint16_t)version),
 	};
 
 	send_msg(&msg, sizeof(msg));
@@ -267,17 +267,21 @@ static bool make_queue(struct rdma_cm_id *id)
 	return false;
 }
 
-static void accept_with(struct rdma_cm_id *id, unsigned int version,
+static void accept_with(struct rdma_cm_id *id, unsigned int speaks,
 			unsigned int queue, uint8_t resources)
 {
-	struct rdmablk_cm_accept acc = {
-		.magic = htole32(RDMABLK_MAGIC),
-		.version = htole16((uint16_t)version),
-		.queue = htole16((uint16_t)queue),
+	struct rdmablk_cm_accept2 acc2 = {
+		.accept = {
+			.magic = htole32(RDMABLK_MAGIC),
+			.version = htole16((uint16_t)speaks),
+			.queue = htole16((uint16_t)queue),
+		},
 	};
+	struct rdmablk_cm_accept *acc = &acc2.accept;
 	struct rdma_conn_param param = {
-		.private_data = &acc,
-		.private_data_len = sizeof(acc),
+		.private_data = &acc2,
+		.private_data_len = version == RDMABLK_VERSION_PROVEN ? sizeof(acc2) :
+				    sizeof(*acc),
 		.responder_resources = resources,
 		/* A READ of this end takes one that the initiator does not offer. */
 		.initiator_depth = is("live-reach-read"),
@@ -285,22 +289,24 @@ static void accept_with(struct rdma_cm_id *id, unsigned int version,
 	};
 
 	if (is("bad-accept"))
-		mac_random(&acc, sizeof(acc));
+		mac_random(acc, sizeof(*acc));
 	if (is("empty-accept"))
 		param.private_data_len = 0;
 	if (is("accept-reserved"))
-		acc.reserved = 1;
+		acc->reserved = 1;
 	if (rdma_accept(id, &param))
 		printf("rdma_accept: %s\n", strerror(errno));
 }
 
+/* As a target would that speaks the other version, if the reason is that. */
 static void reject(struct rdma_cm_id *id)
 {
+	unsigned int speaks = arg(0) == RDMABLK_R_VERSION ? 3 - version : version;
 	struct rdmablk_cm_reject rej = {
 		.magic = htole32(RDMABLK_MAGIC),
 		.reason = htole16((uint16_t)arg(0)),
-		.version_min = htole16(1),
-		.version_max = htole16(1),
+		.version_min = htole16((uint16_t)speaks),
+		.version_max = htole16((uint16_t)speaks),
 	};
 
 	if (is("reject-random"))
@@ -325,15 +331,6 @@ static void session_begin(struct rdma_cm_id *id)
 		die("rdma_create_qp");
 	for (unsigned int i = 0; i < (is("live-no-recv") ? LOGIN_RECVS : SLOTS); i++)
 		post_recv(i);
-}
-
-/* The peer's adapter may send again once, and does so after 10 us. */
-static void hurry_rnr(void)
-{
-	struct ibv_qp_attr attr = { .min_rnr_timer = 1 };
-
-	if (ibv_modify_qp(s.id->qp, &attr, IBV_QP_MIN_RNR_TIMER))
-		die("ibv_modify_qp");
 }
 
 static void queue_end(struct rdma_cm_id **id)
@@ -397,6 +394,7 @@ static bool handle_hello(const void *msg)
 	static const uint16_t size[] = { 16, 280, 72, 48, 224, 24, 312, 16, 16, 64,
 					 32, 32, 32 };
 	static unsigned int logins;
+	struct rdmablk_challenge2 challenge2;
 	struct rdmablk_hdr hdr;
 
 	memcpy(&s.hello, msg, sizeof(s.hello));
@@ -424,6 +422,11 @@ static bool handle_hello(const void *msg)
 		hdr = head(arg(1), size[arg(1)]);
 		memcpy(zero, &hdr, sizeof(hdr));
 		send_msg(zero, size[arg(1)]);
+		return true;
+	}
+	if (version == RDMABLK_VERSION_PROVEN) {
+		fill_challenge2(&challenge2);
+		send_msg(&challenge2, sizeof(challenge2));
 		return true;
 	}
 	send_challenge();
@@ -502,6 +505,10 @@ static void handle_proof(void)
 
 	if (is("no-grant"))
 		return;
+	if (is("close-proof")) {
+		send_close(arg(0));
+		return;
+	}
 	mac_session_key(no_key, &s.hello, &s.challenge, s.key);
 	fill_grant(&g);
 	/* any byte but the MAC: the MAC is right, the contents are wrong */
@@ -599,8 +606,8 @@ static void handle_ready(void)
 		return;
 	if (is("live-head"))
 		live.hdr.reserved = 1;
-	if (is("live-no-recv"))
-		hurry_rnr();
+	if (is("live-no-recv") && hurry_rnr(s.id->qp))
+		die("ibv_modify_qp");
 	send_msg(&live, sizeof(live));
 }
 
@@ -901,12 +908,13 @@ static void connect_request(struct rdma_cm_event *ev)
 		return;
 	session_end();
 	s.mode = mode;
+	version = le16toh(req.version_max);
 	if (!strncmp(mode->name, "reject", 6) && !is("reject-data")) {
 		reject(id);
 		return;
 	}
 	session_begin(id);
-	accept_with(id, is("accept-version") ? arg(99) : 1, is("accept-queue") ? 7 : 0, 0);
+	accept_with(id, is("accept-version") ? arg(99) : version, is("accept-queue") ? 7 : 0, 0);
 }
 
 static void cm_event(void)

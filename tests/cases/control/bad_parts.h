@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Parts of bad_target.c that know nothing of the login under way.
+ */
+#ifndef BAD_PARTS_H
+#define BAD_PARTS_H
+
+#include <infiniband/verbs.h>
+
+#include "uapi/rdmablk_proto.h"
+
+struct rdmablk_hdr head(unsigned int type, size_t len);
+void fill_challenge2(struct rdmablk_challenge2 *c);
+int hurry_rnr(struct ibv_qp *qp);
+
+#endif
