@@ -29,3 +29,31 @@ computes_what_others_do() {
 	(($(<$parameters/checks) > 448)) || fail "only $(<$parameters/checks) checks"
 	rmmod crypt_test
 }
+
+# For the cases of a daemon whose hosts have keys
+KEYS=/etc/rdmablk/keys
+# shellcheck disable=SC2034 # for the cases
+HOSTS_CONFIG=/tmp/rdmablkd.conf
+
+# make_keys NAME...: on the target; each host has those that it loads
+make_keys() {
+	local name
+
+	install -d -m 700 $KEYS
+	for name in "$@"; do
+		"$RDMABLK" key new --name "$name" --out "$KEYS/$name.key"
+	done
+}
+
+load_keys() {
+	local name
+
+	for name in "$@"; do
+		"$RDMABLK" key load "$KEYS/$name.key" >/dev/null
+	done
+}
+
+# key_id NAME: its fingerprint
+key_id() {
+	"$RDMABLK" key check "$KEYS/$1.key" | grep -oE '[0-9a-f]{16}'
+}

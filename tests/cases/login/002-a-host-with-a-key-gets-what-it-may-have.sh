@@ -1,0 +1,174 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Keys, end to end. A disk with a key is written and read back. Without a key, with a wrong
+# one, and with a key for a daemon that takes none a connect is refused, and says what to set
+# where. An export that a host may not use is for it like one that does not exist, and "ro"
+# keeps it from writing. A daemon that is killed is found again. A new key replaces the old one
+# without an outage. Without a key that the target takes the disk holds its I/O, and it goes
+# on when the key is allowed again. Neither side shows a byte of a key.
+#
+# kernels: 6.1 6.12 newest
+# timeout: 900
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+# shellcheck source=tests/cases/login/lib.sh
+source "$RDMABLK_TOP/tests/cases/login/lib.sh"
+require jq mkfs.ext4
+
+[[ $(uname -r) != *-rdmablk-debug ]] || skip "the debug kernel is built without ECDH"
+
+WHERE=$TARGET_ADDR/disk0 OTHER=disk1
+
+# configure LINE...: the hosts; "web1" may write disk0, "backup" read it and all of $OTHER
+configure() {
+	{
+		printf '[target]\nlisten = %s\n' "$TARGET_ADDR"
+		printf '%s\n' "$@" '[host backup]' 'key = backup'
+		printf '[export disk0]\ntype = memory\nsize = 64M\narena = %s\n' "$ARENA"
+		printf 'allow = web1, backup:ro\n'
+		printf '[export %s]\ntype = memory\nsize = 4M\nallow = backup\n' $OTHER
+	} >$HOSTS_CONFIG
+}
+
+reload() {
+	"$RDMABLK" target reload
+}
+
+# connect_as KEY [OPTION...]: web1's disk
+connect_as() {
+	expect $DEV "$("$RDMABLK" connect --key "$1" "${@:2}" "$WHERE")" "the disk"
+	expect psk "$(status auth)" "the authentication"
+	expect "$1" "$(status key)" "the key of the disk"
+}
+
+# refused TEXT OPERAND [OPTION...]
+refused() {
+	run_expect 1 "^rdmablk: connect $2: $1" "$RDMABLK" connect "${@:3}" "$2"
+	[[ ! -e $DEV ]] || fail "a refused connect has made a disk"
+}
+
+# proved_with KEY: the session on disk0
+proved_with() {
+	local id
+
+	id=$(key_id "$1")
+	"$RDMABLK" target sessions --json >/tmp/sessions
+	grep -q "\"$id\"" /tmp/sessions
+}
+
+# last_error_is TEXT
+last_error_is() {
+	[[ $(attribute last_error) == "$1" ]]
+}
+
+# nothing_shows KEY...: no byte of it is in what the two sides print
+nothing_shows() {
+	local key
+
+	dmesg >/tmp/shown.dmesg
+	"$RDMABLK" list --json >/tmp/shown.list
+	"$RDMABLK" status --json >/tmp/shown.status
+	"$RDMABLK" key list --json >/tmp/shown.keys
+	"$RDMABLK" target sessions --json >/tmp/shown.sessions
+	"$RDMABLK" target list --json >/tmp/shown.exports
+	cp "$TARGET_LOG" /tmp/shown.log
+	for key in "$@"; do
+		python3 "$CASES/login/secret.py" "$KEYS/$key.key" /tmp/shown.* ||
+			fail "bytes of $key can be read"
+	done
+}
+
+make_keys web1 web1-new backup stranger
+configure '[host web1]' 'key = web1'
+echo 'module rdmablk +p; file security/keys/* +p' >/sys/kernel/debug/dynamic_debug/control
+load_module dyndbg=+p
+leak_snapshot
+start_target --log-level debug --config $HOSTS_CONFIG
+
+# Refused, with a text that says what to do where
+refused 'the target demands a key: connect with --key NAME' "$WHERE"
+refused 'no key rdmablk:web1 is loaded' "$WHERE" --key web1
+load_keys web1 backup stranger
+refused 'authentication failed' "$WHERE" --key stranger
+refused 'export is read-only' "$WHERE" --key backup
+for name in $OTHER nowhere; do
+	refused 'no such export' "$TARGET_ADDR/$name" --key web1
+done
+dmesg >/tmp/dmesg
+expect 2 "$(grep -c 'connect failed: no such export (-2)' /tmp/dmesg)" \
+	"the number of connects to an export that is not there or not for this host"
+
+# Written and read back
+connect_as web1
+proved_with web1 || fail "the session is not web1's: $(</tmp/sessions)"
+mkfs.ext4 -q $DEV
+mount $DEV /mnt
+random_file 16M /mnt/file
+sha256sum /mnt/file >/tmp/sum
+umount /mnt
+disconnect
+connect_as backup --read-only
+expect 1 "$(blockdev --getro $DEV)" "whether the disk is read-only"
+mount -o ro $DEV /mnt
+sha256sum --quiet -c /tmp/sum
+umount /mnt
+disconnect
+
+# Killed and started again
+connect_as web1 --keep-alive-tmo 2 --reconnect-delay 1
+start_verify
+stop_target KILL
+start_target --log-level debug --config $HOSTS_CONFIG
+expect_back 1
+expect_progress
+proved_with web1 || fail "it is back without its key: $(</tmp/sessions)"
+
+# Another key, while the disk is in use. No connection is lost.
+configure '[host web1]' 'key = web1' 'key = web1-new'
+reload
+load_keys web1-new
+"$RDMABLK" set rdmablk0 --key web1-new
+wait_until "$PATIENCE" proved_with web1-new ||
+	fail "the session still has its first key: $(</tmp/sessions)"
+expect web1-new "$(status key)" "the key of the disk"
+configure '[host web1]' 'key = web1-new'
+reload
+expect_progress
+expect 1 "$(attribute reconnects)" "the number of outages"
+
+# Revoked: the I/O is held, until the key is allowed again
+configure '[host web1]' 'key = web1'
+reload
+wait_until "$PATIENCE" dmesg_has 'rdmablk0 .*: key is revoked or has expired' ||
+	fail "the session goes on: $(attribute state)"
+wait_until "$PATIENCE" last_error_is 'authentication failed' ||
+	fail "the last error is '$(attribute last_error)'"
+expect recovering "$(attribute state)" "the state without a key"
+expect 0 "$(attribute io_failing)" "io_failing"
+run_expect 0 '' "$RDMABLK" target sessions
+! proved_with web1-new || fail "a session has a revoked key"
+configure '[host web1]' 'key = web1-new'
+reload
+expect_back 2
+expect_progress
+stop_verify
+device_same_as_target
+nothing_shows web1 web1-new backup stranger
+disconnect
+stop_target
+
+# A daemon that takes no keys
+serve 16M
+refused 'the target takes no keys: set auth = psk there, or connect without --key' \
+	"$WHERE" --key web1
+connect
+expect none "$(status auth)" "the authentication"
+expect null "$(status key)" "the key of the disk"
+disconnect
+nothing_shows web1 web1-new backup stranger
+stop_target
+expect 0 "$TARGET_STATUS" "the daemon's exit status"
+leak_check
+unload_module

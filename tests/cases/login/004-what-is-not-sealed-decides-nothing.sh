@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Peers without the key, and peers that have it and break the rules of version 2. At the
+# target: a wrong proof, an unknown key, a frame that is sent twice, changed or not sealed, and a
+# join in the name of another queue pair end their own session or login, and nothing else. A
+# flood of logins that never prove a key keeps nobody away. At the initiator: whatever reason
+# a target without the key gives, before CHALLENGE or after PROOF, an outage goes on, and the
+# disk is back when its target is. A first connect fails with that reason. No request fails.
+#
+# timeout: 900
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+# shellcheck source=tests/cases/target/lib.sh
+source "$RDMABLK_TOP/tests/cases/target/lib.sh"
+# shellcheck source=tests/cases/login/lib.sh
+source "$RDMABLK_TOP/tests/cases/login/lib.sh"
+require jq
+
+[[ $(uname -r) != *-rdmablk-debug ]] || skip "the debug kernel is built without ECDH"
+
+# RDMABLK_R_*
+VERSION=2 FEATURE=5 REQUIRED=48 FAILED=49 JOIN_MAC=51 STOLEN=67 REPLACED=69 DATA_LOST=74
+FLOOD=400 LOGINS=8
+
+configure() {
+	printf '[target]\nlisten = %s:%s\n' "$TARGET_ADDR" "$BAD_PORT"
+	printf '[host %s]\nkey = %s\n' web1 web1 peer peer
+	printf '[export disk0]\ntype = memory\nsize = 16M\narena = %s\nallow = web1\n' $ARENA
+	printf '[export bait]\ntype = memory\nsize = 4M\nallow = peer\n'
+}
+
+daemon() {
+	start_target --config $HOSTS_CONFIG
+}
+
+# meets REASON MODE: the disk, in an outage, meets a target without its key, twice
+meets() {
+	reason=$1
+	start_bad_target "$2"
+	wait_until "$PATIENCE" met_twice ||
+		fail "$2: the last error is '$(attribute last_error)', not '$reason'"
+	expect recovering "$(attribute state)" "the state after $2"
+	expect 0 "$(attribute io_failing)" "io_failing after $2"
+	stop_bad_target
+}
+
+# met_twice: a try before the last one has ended so, too
+met_twice() {
+	[[ $(attribute last_error) =~ ^($reason)$ ]] && (($(attribute attempts) >= 2))
+}
+
+flood_end() {
+	kill "$flood" 2>/dev/null || :
+}
+
+# connects N: that many first connects of a host with a key, in a row
+connects() {
+	local n
+
+	for ((n = 0; n < $1; n++)); do
+		probe 0 --key "$KEYS/peer.key" bait io
+	done
+}
+
+make_keys web1 peer stranger
+configure >$HOSTS_CONFIG
+load_module
+load_keys web1
+leak_snapshot
+daemon
+expect $DEV "$("$RDMABLK" connect --key web1 --dev-loss-tmo off --keep-alive-tmo 2 \
+	--reconnect-delay 1 --connect-tmo 4 "$TARGET_ADDR:$BAD_PORT/disk0")" "the disk"
+start_verify
+
+# Peers of the target
+PROBE_OPTIONS=(--port "$BAD_PORT" --key "$KEYS/peer.key")
+probe 0 bait io
+probe $FAILED bait bad-proof
+probe $JOIN_MAC bait join-mac
+probe $JOIN_MAC bait join-foreign
+for scenario in unsealed replayed; do
+	probe 0 bait $scenario
+done
+for byte in 0 2 8 16 24 60; do
+	probe 0 --arg $byte bait forged
+done
+probe 0 bait io
+PROBE_OPTIONS=(--port "$BAD_PORT")
+probe $FAILED --key "$KEYS/stranger.key" bait io
+probe $REQUIRED bait io
+
+# Logins without a proof, while hosts log in
+program target_probe
+"$PROGRAM" --port "$BAD_PORT" --key "$KEYS/stranger.key" --arg $FLOOD "$TARGET_ADDR" bait \
+	unproven >/tmp/flood 2>&1 &
+flood=$!
+cleanup_add flood_end
+wait_until "$PATIENCE" grep -q unproven /tmp/flood || fail "no flood: $(</tmp/flood)"
+connects $LOGINS
+wait_until "$PATIENCE" grep -q "^$FLOOD unproven" /tmp/flood ||
+	fail "the flood has not come to its end: $(</tmp/flood)"
+expect_progress
+expect 0 "$(attribute reconnects)" "the number of outages"
+
+# In the place of the target
+stop_target KILL
+wait_state recovering
+meets 'export was taken over by another host' close=$STOLEN
+meets 'session was replaced by a newer login' close-proof=$REPLACED
+meets 'store has lost its contents' close-proof=$DATA_LOST
+meets 'authentication failed' close-proof=$FAILED
+meets 'a required feature is missing' close=$FEATURE
+meets 'no common protocol version' close=$VERSION
+meets 'authentication required' reject=$REQUIRED
+meets 'the target takes no keys.*' reject=$VERSION
+daemon
+expect_back 1
+expect_progress
+stop_verify
+device_same_as_target
+disconnect
+
+# A first connect says so.
+stop_target
+start_bad_target close=$STOLEN close-proof=$FAILED
+run_expect 1 'export was taken over by another host' \
+	"$RDMABLK" connect --key web1 "$TARGET_ADDR:$BAD_PORT/disk0"
+run_expect 1 'authentication failed' \
+	"$RDMABLK" connect --key web1 "$TARGET_ADDR:$((BAD_PORT + 1))/disk0"
+stop_bad_target
+leak_check
+unload_module
