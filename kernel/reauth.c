@@ -95,11 +95,10 @@ static int rdmablk_reauth_prove(struct rdmablk_session *s, const struct rdmablk_
 	return 0;
 }
 
-/* A connection that has ended already keeps its reason. */
 static void rdmablk_reauth_failed(struct rdmablk_session *s, int ret)
 {
-	/* The administrator ends the session. */
-	if (ret == -ECANCELED)
+	/* The administrator ends the session, or it has ended for a reason of its own. */
+	if (ret == -ECANCELED || ret == -ECONNRESET || ret == -ENOTCONN)
 		return;
 	rdmablk_warn_ratelimited(s, "cannot prove the key again (%d)\n", ret);
 	if (ret != -ETIMEDOUT)

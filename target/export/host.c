@@ -44,7 +44,7 @@ struct host_key {
  * @expired: its keys have ended, and that was said
  * @key: its keys, those of @cfg in their order
  * @nr_keys: how many have been read
- * @lease_id: what its leases rest on, unless @cfg has a host id
+ * @lease_id: what its leases rest on
  */
 struct host {
 	TAILQ_ENTRY(host) entry;
@@ -576,6 +576,24 @@ const struct host *host_find_name(const char *name)
 }
 
 /**
+ * host_find_again - the host of a session, if it could log in now
+ * @proof: of the session
+ * @key_id: of the key that it has, or is about to prove
+ * @peer: its address
+ * @host_id: of its HELLO
+ *
+ * Return: the host; NULL: it is gone, does not have the key, or may not come from there or with
+ * this id any more.
+ */
+const struct host *host_find_again(const struct host_proof *proof, const uint8_t *key_id,
+				   const struct sockaddr *peer, const uint8_t *host_id)
+{
+	const struct host *h = host_find(key_id, peer);
+
+	return h && !strcmp(h->cfg->name, proof->name) && host_is(h, host_id) ? h : NULL;
+}
+
+/**
  * host_refusal - why a login with a key has failed
  * @key_id: as received
  * @peer: address of the initiator
@@ -670,15 +688,14 @@ bool host_is(const struct host *h, const uint8_t *host_id)
 /**
  * host_lease_id - the identity of a host, for leases and limits
  * @h: host
- * @hello_id: of HELLO, which host_is() takes
  * @id: RDMABLK_ID_LEN bytes
  *
- * A host whose section names no id could say that it is another one. Its identity follows from
- * the name of its section.
+ * It follows from the name of its section alone. What HELLO says could be another host's, and
+ * a disk that is in use must not become a stranger when its section gets a host id or loses it.
  */
-void host_lease_id(const struct host *h, const uint8_t *hello_id, uint8_t *id)
+void host_lease_id(const struct host *h, uint8_t *id)
 {
-	memcpy(id, h->cfg->has_id ? hello_id : h->lease_id, RDMABLK_ID_LEN);
+	memcpy(id, h->lease_id, RDMABLK_ID_LEN);
 }
 
 /**

@@ -62,11 +62,13 @@ struct host_proof {
 /* For logins; in the loop */
 const struct host *host_find(const uint8_t *key_id, const struct sockaddr *peer);
 const struct host *host_find_name(const char *name);
+const struct host *host_find_again(const struct host_proof *proof, const uint8_t *key_id,
+				   const struct sockaddr *peer, const uint8_t *host_id);
 const char *host_name(const struct host *h);
 int host_prk0(const struct host *h, const uint8_t *key_id, uint8_t *prk0);
 bool host_proves(const struct host *h, const uint8_t *key_id);
 bool host_is(const struct host *h, const uint8_t *host_id);
-void host_lease_id(const struct host *h, const uint8_t *hello_id, uint8_t *id);
+void host_lease_id(const struct host *h, uint8_t *id);
 unsigned int host_may(const struct host *h, const struct export *export);
 void host_refusal(const uint8_t *key_id, const struct sockaddr *peer, char *text, size_t size);
 

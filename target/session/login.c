@@ -123,10 +123,11 @@ static void log_refusal(const struct session *s, const uint8_t *key_id)
  * Who the initiator is. It has proven a key: one that has gone since HELLO it may replace, so
  * the refusal is not for good.
  */
-static unsigned int identify(struct session *s)
+static unsigned int identify(struct session *s, const struct host **host)
 {
 	const struct host *h = host_find(s->proof.key_id, session_peer(s));
 
+	*host = h;
 	if (!h)
 		return RDMABLK_R_AUTH_KEY;
 	snprintf(s->proof.name, sizeof(s->proof.name), "%s", host_name(h));
@@ -138,7 +139,8 @@ static unsigned int identify(struct session *s)
 	return RDMABLK_R_AUTH_FAILED;
 }
 
-static unsigned int verify_proof2(struct session *s, const void *msg)
+static unsigned int verify_proof2(struct session *s, const void *msg,
+				  const struct host **host)
 {
 	const struct rdmablk_proof *proof = msg;
 	struct rdmablk_keysched_keys keys;
@@ -148,7 +150,7 @@ static unsigned int verify_proof2(struct session *s, const void *msg)
 	mac_wipe(&keys, sizeof(keys));
 	if (ret == -EACCES)
 		log_refusal(s, s->proof.key_id);
-	return keying_reason(ret) ?: identify(s);
+	return keying_reason(ret) ?: identify(s, host);
 }
 
 static unsigned int verify_proof(struct session *s, const void *msg)
@@ -170,7 +172,7 @@ static void fill_lease(struct session *s, const struct host *h)
 	struct lease *lease = &s->lease;
 
 	if (h)
-		host_lease_id(h, s->wish.host_id, lease->host_id);
+		host_lease_id(h, lease->host_id);
 	else
 		memcpy(lease->host_id, s->wish.host_id, sizeof(lease->host_id));
 	memcpy(lease->boot_nonce, s->wish.boot_nonce, sizeof(lease->boot_nonce));
@@ -498,14 +500,13 @@ static unsigned int check_rights(struct session *s, const struct host *h,
 static unsigned int handle_proof(struct session *s, const void *msg, size_t len)
 {
 	bool proven = s->version == RDMABLK_VERSION_PROVEN;
-	unsigned int reason = proven ? verify_proof2(s, msg) : verify_proof(s, msg);
-	const struct host *h;
+	const struct host *h = NULL;
+	unsigned int reason = proven ? verify_proof2(s, msg, &h) : verify_proof(s, msg);
 	struct export *e;
 
 	(void)len;
 	if (reason)
 		return reason;
-	h = proven ? host_find_name(s->proof.name) : NULL;
 	e = export_find(s->wish.export_name);
 	if (!e || !may_use(s, e))
 		return refused.reason ?: RDMABLK_R_NO_EXPORT;

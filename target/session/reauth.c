@@ -14,9 +14,7 @@
 
 static const struct host *host_of(const struct session *s, const uint8_t *key_id)
 {
-	const struct host *h = host_find(key_id, session_peer(s));
-
-	return h && !strcmp(host_name(h), s->proof.name) ? h : NULL;
+	return host_find_again(&s->proof, key_id, session_peer(s), s->wish.host_id);
 }
 
 static bool under_way(const struct session *s)

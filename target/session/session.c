@@ -242,6 +242,8 @@ static uint64_t event_value(const struct session *s, uint16_t event)
  */
 void session_tell_due(struct session *s)
 {
+	int ret;
+
 	if (s->state < SESSION_GRANTED)
 		return;
 	for (uint16_t event = RDMABLK_EVENT_REAUTH; event; event--) {
@@ -250,8 +252,13 @@ void session_tell_due(struct session *s)
 		if (!(s->told.due & 1U << event))
 			continue;
 		wire_pack_event(&msg, event, event_value(s, event));
-		if (ctrl_send_event(&s->ctrl, &msg, sizeof(msg)))
+		ret = ctrl_send_event(&s->ctrl, &msg, sizeof(msg));
+		if (ret) {
+			/* A frame that is numbered and not sent is missing for good. */
+			if (ret != -ENOBUFS)
+				session_end(s, RDMABLK_R_CONNECTION);
 			return;
+		}
 		s->told.due &= ~(1U << event);
 	}
 }
@@ -869,9 +876,8 @@ void session_evict(struct session *s)
 static void key_ended(struct loop_timer *timer)
 {
 	struct session *s = container_of(timer, struct session, key_ends);
-	const struct host *h = host_find(s->proof.key_id, session_peer(s));
 
-	if (h && !strcmp(host_name(h), s->proof.name))
+	if (host_find_again(&s->proof, s->proof.key_id, session_peer(s), s->wish.host_id))
 		log_info("%s: its key is in force again", session_text(s));
 	else
 		session_end(s, RDMABLK_R_AUTH_KEY);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What becomes of sessions when hosts, keys and rights change. A session goes on only while its
- * host has the key with which it has logged in, and only with rights that its host still has.
+ * host could log in with the key that it has proven, and only with rights that its host still
+ * has. A right that is lost ends it at once, also while it has time to prove another key.
  */
 #include "base/log.h"
 #include "base/util.h"
@@ -17,29 +18,32 @@ static unsigned int lost_right(const struct session *s, unsigned int rights)
 	return s->lease.writer && !(rights & HOST_WRITE) ? RDMABLK_R_READ_ONLY : RDMABLK_OK;
 }
 
+/* Return: RDMABLK_OK, or why the session must end now. One that waits for its export has none. */
+static unsigned int check_right(const struct session *s)
+{
+	const struct host *h = s->export ? host_find_name(s->proof.name) : NULL;
+	unsigned int reason = h ? lost_right(s, host_may(h, s->export)) : RDMABLK_OK;
+
+	if (reason)
+		log_warn("%s: host %s has lost its right to %s export %s", session_text(s),
+			 s->proof.name, reason == RDMABLK_R_NO_EXPORT ? "use" : "write",
+			 s->export->cfg->name);
+	return reason;
+}
+
 static void check(struct session *s)
 {
-	const struct host *h = host_find_name(s->proof.name);
-	unsigned int reason;
+	unsigned int reason = check_right(s);
 
-	if (!h || !host_proves(h, s->proof.key_id)) {
-		/* The next change gives no more time. */
-		if (!s->key_ends.armed) {
-			log_warn("%s: the key of host %s has ended", session_text(s),
-				 s->proof.name);
-			session_key_ends(s, KEY_ENDS_MS);
-		}
-		return;
+	if (reason) {
+		session_end(s, reason);
+	} else if (host_find_again(&s->proof, s->proof.key_id, session_peer(s),
+				   s->wish.host_id)) {
+		session_key_stays(s);
+	} else if (!s->key_ends.armed) {	/* the next change gives no more time */
+		log_warn("%s: the key of host %s has ended", session_text(s), s->proof.name);
+		session_key_ends(s, KEY_ENDS_MS);
 	}
-	loop_timer_stop(&s->key_ends);	/* the key has come back */
-	/* One that waits for its export is looked at when it gets it. */
-	reason = s->export ? lost_right(s, host_may(h, s->export)) : RDMABLK_OK;
-	if (!reason)
-		return;
-	log_warn("%s: host %s has lost its right to %s export %s", session_text(s),
-		 s->proof.name, reason == RDMABLK_R_NO_EXPORT ? "use" : "write",
-		 s->export->cfg->name);
-	session_end(s, reason);
 }
 
 /**

@@ -194,6 +194,45 @@ static void a_reload_counts_at_once(void **state)
 	free((void *)rotated);
 }
 
+/* What a host may not have at its next login, a session does not keep. */
+static void a_session_has_no_more_than_a_login(void **state)
+{
+	static const char *const narrower[] = {
+		"address = 10.9.9.9\n", "host-id = 3f2c9c1e-8f0b-4f5e-9a39-4a6c1d0f7e11\n",
+	};
+	const char *host, *rotated;
+	struct session *s;
+
+	(void)state;
+	web1 = make_key(files_path("web1.key"), 0600);
+	web2 = make_key(files_path("web2.key"), 0600);
+	host = strdup(host_of("web1", files_path("web1.key"), ""));
+	rotated = strdup(host_of("web1", files_path("web2.key"), ""));
+	daemon_begin(conf_text(host, "web1"));
+	/* The time for another key is not one for a right that has gone. */
+	s = session_of("web1", &web1, "disk0", true);
+	reload(rotated, "web1:ro");
+	assert_int_equal(reason_of(s), RDMABLK_R_READ_ONLY);
+	session_over(s);
+	reload(host, "web1");
+	s = session_of("web1", &web1, "disk0", true);
+	reload(rotated, "web1");
+	assert_int_equal(reason_of(s), RDMABLK_OK);
+	reload(rotated, "");
+	assert_int_equal(reason_of(s), RDMABLK_R_NO_EXPORT);
+	session_over(s);
+	for (size_t i = 0; i < ARRAY_SIZE(narrower); i++) {
+		reload(host, "web1");
+		s = session_of("web1", &web1, "disk0", true);
+		reload(host_of("web1", files_path("web1.key"), narrower[i]), "web1");
+		assert_true(key_ends(s));
+		session_over(s);
+	}
+	daemon_end();
+	free((void *)host);
+	free((void *)rotated);
+}
+
 /* A key file that is replaced under its name is another key. */
 static void a_reload_reads_the_key_files(void **state)
 {
@@ -352,6 +391,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reload_counts_at_once),
+		cmocka_unit_test(a_session_has_no_more_than_a_login),
 		cmocka_unit_test(a_reload_reads_the_key_files),
 		cmocka_unit_test(hosts_come_and_go_by_hand),
 		cmocka_unit_test(keys_that_expire_end_sessions),
