@@ -160,6 +160,7 @@ disconnect
 stop_target
 
 # A daemon that takes no keys
+rm $ARENA
 serve 16M
 refused 'the target takes no keys: set auth = psk there, or connect without --key' \
 	"$WHERE" --key web1
