@@ -18,7 +18,8 @@
  *
  * A frame has the epoch whose key seals it. The queue is reliable and ordered, and what
  * is under way is lost with the connection. There is no time: the target's deadline for
- * a key that ends may pass at any moment after EVENT REAUTH.
+ * a key that ends may pass at any moment after EVENT REAUTH. It ends nothing if the key is
+ * allowed again by then.
  *
  * Properties
  *
@@ -363,7 +364,8 @@ end:	do
 #ifdef NO_DEADLINE
 	:: d_step { false -> t_over(CLOSE_KEY) }
 #else
-	:: d_step { ends && target == IN_USE && con -> t_over(CLOSE_KEY) }
+	:: d_step { ends && target == IN_USE && con && !ALLOWED(t_key) -> t_over(CLOSE_KEY) }
+	:: d_step { ends && target == IN_USE && con && ALLOWED(t_key) -> ends = false }
 #endif
 	od
 }
@@ -372,7 +374,6 @@ active proctype Admin()
 {
 	bool remove = true, allow = SECOND, load = SECOND, again = AGAIN;
 
-	/* removed is removed: with a key that came back the deadline runs on */
 	do
 	:: d_step { remove ->
 		remove = false;
