@@ -158,8 +158,8 @@ static struct host_config *copy_config(const struct host_config *from)
 	return NULL;
 }
 
-/* @hc is taken. */
-static struct host *add_host(struct host_table *table, struct host_config *hc)
+/* @hc is taken, and freed after an error. */
+static struct host *make_host(struct host_config *hc)
 {
 	struct host *h = hc ? calloc(1, sizeof(*h)) : NULL;
 	uint8_t digest[MAC_DIGEST_LEN];
@@ -171,7 +171,6 @@ static struct host *add_host(struct host_table *table, struct host_config *hc)
 	}
 	memcpy(h->lease_id, digest, sizeof(h->lease_id));
 	h->cfg = hc;
-	TAILQ_INSERT_TAIL(&table->hosts, h, entry);
 	return h;
 }
 
@@ -180,6 +179,9 @@ static bool is_kept(const struct host *h, enum host_keep keep)
 	return keep == HOST_KEEP_ALL || (keep == HOST_KEEP_BY_HAND && h->by_hand);
 }
 
+#pragma GCC diagnostic push
+/* GCC 12 loses the first host of a table when it sees the second one. */
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 /* Hosts, without their keys. Return: whether there was memory. */
 static bool gather(struct host_table *table, struct config *cfg, enum host_keep keep)
 {
@@ -188,21 +190,23 @@ static bool gather(struct host_table *table, struct config *cfg, enum host_keep 
 
 	while ((hc = TAILQ_FIRST(&cfg->hosts))) {
 		TAILQ_REMOVE(&cfg->hosts, hc, entry);
-		h = add_host(table, hc);
+		h = make_host(hc);
 		if (!h)
 			return false;
 		h->by_hand = keep == HOST_KEEP_ALL;
+		TAILQ_INSERT_TAIL(&table->hosts, h, entry);
 	}
 	if (!hosts.table)
 		return true;
 	TAILQ_FOREACH(old, &hosts.table->hosts, entry) {
 		if (!is_kept(old, keep) || find_in(table, old->cfg->name))
 			continue;
-		h = add_host(table, copy_config(old->cfg));
+		h = make_host(copy_config(old->cfg));
 		if (!h)
 			return false;
 		h->by_hand = old->by_hand;
 		h->expired = old->expired;
+		TAILQ_INSERT_TAIL(&table->hosts, h, entry);
 	}
 	return true;
 }
@@ -247,6 +251,8 @@ static void take_key(struct host_table *table, struct host *h, const uint8_t *id
 	memcpy(key->secret, secret, KEY_FILE_SECRET_LEN);
 }
 
+#pragma GCC diagnostic pop
+
 /* All keys of a host; each that cannot be had is printed and counted. */
 static void read_keys(struct host_table *table, struct host *h, struct config *cfg)
 {
@@ -267,7 +273,7 @@ static void copy_keys(struct host_table *table, struct host *h)
 {
 	const struct host *old = find_in(hosts.table, h->cfg->name);
 
-	for (unsigned int i = 0; i < old->nr_keys; i++)
+	for (unsigned int i = 0; old && i < old->nr_keys; i++)
 		take_key(table, h, old->key[i].id, old->key[i].secret);
 }
 

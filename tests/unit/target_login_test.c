@@ -197,7 +197,8 @@ static void features_are_what_both_can_do(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(offered); i++) {
 		h.features_offered = htole64(offered[i]);
-		assert_int_equal(wire_check_hello(&h, sizeof(h), RDMABLK_VERSION_OPEN, &wish), RDMABLK_OK);
+		assert_int_equal(wire_check_hello(&h, sizeof(h), RDMABLK_VERSION_OPEN, &wish),
+				 RDMABLK_OK);
 		assert_int_equal(wish.features, chosen[i]);
 	}
 }

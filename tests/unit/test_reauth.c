@@ -276,7 +276,7 @@ static void test_no_key(void **state)
 	assert_int_equal(unit_due(&s.reauth_work), 3600 * HZ);
 }
 
-/* The target does not take the old key; until another one is loaded, or the end, nothing is sent. */
+/* The target does not take the old key: nothing is sent until another one is loaded. */
 static void test_the_key_ends(void **state)
 {
 	(void)state;
