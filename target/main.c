@@ -27,6 +27,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 
@@ -472,12 +473,24 @@ static int enter_sandbox(const struct config *cfg)
 	return ret;
 }
 
-/* Without threads, which would have to wait for the search. */
+/*
+ * Without threads, which would have to wait for the search.
+ *
+ * What a login derives from its key is on the heap for a while, and so are the keys of sessions.
+ * A core dump would have them. One byte, because a dump to a pipe ignores a limit of none.
+ */
 static int start_crypto(const struct config *cfg)
 {
+	const struct rlimit core = { 1, 1 };
 	const char *missing;
 
-	if (cfg->auth != AUTH_PSK || !crypto_start(&missing))
+	if (cfg->auth != AUTH_PSK)
+		return 0;
+	if (setrlimit(RLIMIT_CORE, &core)) {
+		log_err("auth = psk: cannot forbid core dumps: %s", strerror(errno));
+		return -errno;
+	}
+	if (!crypto_start(&missing))
 		return 0;
 	log_err("auth = psk: libcrypto has no %s", missing);
 	return -ENOTSUP;
