@@ -86,6 +86,8 @@ echo 'module rdmablk +p; file security/keys/* +p' >/sys/kernel/debug/dynamic_deb
 load_module dyndbg=+p
 leak_snapshot
 start_target --log-level debug --config $HOSTS_CONFIG
+grep -q '^Max core file size  *1  *1 ' "/proc/$TARGET_PID/limits" ||
+	fail "a core dump would have keys: $(grep core "/proc/$TARGET_PID/limits")"
 
 # Refused, with a text that says what to do where
 refused 'the target demands a key: connect with --key NAME' "$WHERE"
