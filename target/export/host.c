@@ -38,7 +38,6 @@ struct host_key {
 
 /**
  * struct host - a host
- * @entry: in its table
  * @cfg: what was said of it, its own
  * @by_hand: the administrator has added it: it is in no configuration
  * @expired: its keys have ended, and that was said
@@ -47,7 +46,6 @@ struct host_key {
  * @lease_id: what its leases rest on
  */
 struct host {
-	TAILQ_ENTRY(host) entry;
 	struct host_config *cfg;
 	bool by_hand;
 	bool expired;
@@ -55,8 +53,6 @@ struct host {
 	unsigned int nr_keys;
 	uint8_t lease_id[RDMABLK_ID_LEN];
 };
-
-TAILQ_HEAD(host_list, host);
 
 /**
  * struct host_secrets - the secrets of a table
@@ -70,16 +66,18 @@ struct host_secrets {
 
 /**
  * struct host_table - hosts and their keys
- * @hosts: hosts
  * @secrets: of secret_alloc()
  * @len: of that, bytes
  * @used: keys in it
+ * @nr: hosts
+ * @host: hosts, those of a new configuration first
  */
 struct host_table {
-	struct host_list hosts;
 	struct host_secrets *secrets;
 	size_t len;
 	unsigned int used;
+	unsigned int nr;
+	struct host host[];
 };
 
 static void look_again(struct loop_timer *timer);
@@ -100,11 +98,16 @@ int64_t host_look_ms = 60000;		/* clocks are set */
  * Tables
  */
 
-static void host_free(struct host *h)
+/* The next host of a table, or NULL */
+static struct host *next_in(struct host_table *table, const struct host *h)
 {
-	config_host_free(h->cfg);
-	free(h);
+	unsigned int next = h ? (unsigned int)(h - table->host) + 1 : 0;
+
+	return table && next < table->nr ? &table->host[next] : NULL;
 }
+
+#define FOR_EACH_HOST(h, table)	\
+	for ((h) = next_in(table, NULL); (h); (h) = next_in(table, h))
 
 /**
  * host_discard - forget a table, and wipe its keys
@@ -116,21 +119,17 @@ void host_discard(struct host_table *table)
 
 	if (!table)
 		return;
-	while ((h = TAILQ_FIRST(&table->hosts))) {
-		TAILQ_REMOVE(&table->hosts, h, entry);
-		host_free(h);
-	}
+	FOR_EACH_HOST(h, table)
+		config_host_free(h->cfg);
 	secret_free(table->secrets, table->len);
 	free(table);
 }
 
-static struct host *find_in(const struct host_table *table, const char *name)
+static struct host *find_in(struct host_table *table, const char *name)
 {
 	struct host *h;
 
-	if (!table)
-		return NULL;
-	TAILQ_FOREACH(h, &table->hosts, entry)
+	FOR_EACH_HOST(h, table)
 		if (!strcmp(h->cfg->name, name))
 			return h;
 	return NULL;
@@ -158,19 +157,19 @@ static struct host_config *copy_config(const struct host_config *from)
 	return NULL;
 }
 
-/* @hc is taken, and freed after an error. */
-static struct host *make_host(struct host_config *hc)
+/* @hc is taken. Return: the host, or NULL: out of memory */
+static struct host *add_host(struct host_table *table, struct host_config *hc)
 {
-	struct host *h = hc ? calloc(1, sizeof(*h)) : NULL;
+	struct host *h = &table->host[table->nr];
 	uint8_t digest[MAC_DIGEST_LEN];
 
-	if (!h || mac_digest(LABEL_LEASE, hc->name, strlen(hc->name), digest)) {
+	if (!hc || mac_digest(LABEL_LEASE, hc->name, strlen(hc->name), digest)) {
 		config_host_free(hc);
-		free(h);
 		return NULL;
 	}
 	memcpy(h->lease_id, digest, sizeof(h->lease_id));
 	h->cfg = hc;
+	table->nr++;
 	return h;
 }
 
@@ -179,9 +178,6 @@ static bool is_kept(const struct host *h, enum host_keep keep)
 	return keep == HOST_KEEP_ALL || (keep == HOST_KEEP_BY_HAND && h->by_hand);
 }
 
-#pragma GCC diagnostic push
-/* GCC 12 loses the first host of a table when it sees the second one. */
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 /* Hosts, without their keys. Return: whether there was memory. */
 static bool gather(struct host_table *table, struct config *cfg, enum host_keep keep)
 {
@@ -190,23 +186,19 @@ static bool gather(struct host_table *table, struct config *cfg, enum host_keep 
 
 	while ((hc = TAILQ_FIRST(&cfg->hosts))) {
 		TAILQ_REMOVE(&cfg->hosts, hc, entry);
-		h = make_host(hc);
+		h = add_host(table, hc);
 		if (!h)
 			return false;
 		h->by_hand = keep == HOST_KEEP_ALL;
-		TAILQ_INSERT_TAIL(&table->hosts, h, entry);
 	}
-	if (!hosts.table)
-		return true;
-	TAILQ_FOREACH(old, &hosts.table->hosts, entry) {
+	FOR_EACH_HOST(old, hosts.table) {
 		if (!is_kept(old, keep) || find_in(table, old->cfg->name))
 			continue;
-		h = make_host(copy_config(old->cfg));
+		h = add_host(table, copy_config(old->cfg));
 		if (!h)
 			return false;
 		h->by_hand = old->by_hand;
 		h->expired = old->expired;
-		TAILQ_INSERT_TAIL(&table->hosts, h, entry);
 	}
 	return true;
 }
@@ -251,8 +243,6 @@ static void take_key(struct host_table *table, struct host *h, const uint8_t *id
 	memcpy(key->secret, secret, KEY_FILE_SECRET_LEN);
 }
 
-#pragma GCC diagnostic pop
-
 /* All keys of a host; each that cannot be had is printed and counted. */
 static void read_keys(struct host_table *table, struct host *h, struct config *cfg)
 {
@@ -273,17 +263,17 @@ static void copy_keys(struct host_table *table, struct host *h)
 {
 	const struct host *old = find_in(hosts.table, h->cfg->name);
 
-	for (unsigned int i = 0; old && i < old->nr_keys; i++)
+	for (unsigned int i = 0; i < old->nr_keys; i++)
 		take_key(table, h, old->key[i].id, old->key[i].secret);
 }
 
 /* Whose it is in a table, if it comes before @end */
-static const struct host *owner_of(const struct host_table *table, const uint8_t *id,
+static const struct host *owner_of(struct host_table *table, const uint8_t *id,
 				   const struct host_key *end)
 {
 	const struct host *h;
 
-	TAILQ_FOREACH(h, &table->hosts, entry)
+	FOR_EACH_HOST(h, table)
 		for (unsigned int i = 0; i < h->nr_keys; i++) {
 			if (&h->key[i] == end)
 				return NULL;
@@ -298,7 +288,7 @@ static void check_ids(struct host_table *table, struct config *cfg)
 {
 	const struct host *h, *other;
 
-	TAILQ_FOREACH(h, &table->hosts, entry)
+	FOR_EACH_HOST(h, table)
 		for (unsigned int i = 0; i < h->nr_keys; i++) {
 			other = owner_of(table, h->key[i].id, &h->key[i]);
 			if (other)
@@ -313,8 +303,8 @@ static void check_host_ids(struct host_table *table, struct config *cfg)
 {
 	const struct host *h, *other;
 
-	TAILQ_FOREACH(h, &table->hosts, entry)
-		TAILQ_FOREACH(other, &table->hosts, entry) {
+	FOR_EACH_HOST(h, table)
+		FOR_EACH_HOST(other, table) {
 			if (other == h)
 				break;
 			if (h->cfg->has_id && other->cfg->has_id &&
@@ -331,13 +321,31 @@ static bool alloc_secrets(struct host_table *table, struct config *cfg)
 	unsigned int nr = 0;
 	struct host *h;
 
-	TAILQ_FOREACH(h, &table->hosts, entry)
+	FOR_EACH_HOST(h, table)
 		nr += h->cfg->nr_keys;
 	table->len = sizeof(*table->secrets) + nr * sizeof(table->secrets->key[0]);
 	table->secrets = secret_alloc(table->len, why);
 	if (!table->secrets)
 		config_error(cfg, "rdmablkd", "%s", why);
 	return table->secrets;
+}
+
+static unsigned int count_hosts(const struct config *cfg)
+{
+	const struct host_config *hc;
+	unsigned int nr = 0;
+
+	TAILQ_FOREACH(hc, &cfg->hosts, entry)
+		nr++;
+	return nr;
+}
+
+/* With room for so many new hosts and all in force */
+static struct host_table *new_table(unsigned int fresh)
+{
+	size_t nr = fresh + (hosts.table ? hosts.table->nr : 0);
+
+	return calloc(1, sizeof(struct host_table) + nr * sizeof(struct host));
 }
 
 /**
@@ -351,27 +359,21 @@ static bool alloc_secrets(struct host_table *table, struct config *cfg)
  */
 struct host_table *host_load(struct config *cfg, enum host_keep keep)
 {
-	struct host_table *table = calloc(1, sizeof(*table));
-	unsigned int before = cfg->errors, fresh = 0;
-	struct host_config *hc;
+	unsigned int before = cfg->errors, fresh = count_hosts(cfg);
+	struct host_table *table = new_table(fresh);
 	struct host *h;
 
-	TAILQ_FOREACH(hc, &cfg->hosts, entry)
-		fresh++;
-	if (table)
-		TAILQ_INIT(&table->hosts);
 	if (!table || !gather(table, cfg, keep)) {
 		config_error(cfg, "rdmablkd", "out of memory");
 		host_discard(table);
 		return NULL;
 	}
 	if (alloc_secrets(table, cfg)) {
-		TAILQ_FOREACH(h, &table->hosts, entry) {
-			if (fresh)
+		FOR_EACH_HOST(h, table) {
+			if (h < table->host + fresh)
 				read_keys(table, h, cfg);
 			else
 				copy_keys(table, h);
-			fresh -= fresh > 0;
 		}
 		check_ids(table, cfg);
 		check_host_ids(table, cfg);
@@ -398,16 +400,15 @@ static bool same_keys(const struct host *a, const struct host *b)
  * @table: not in force yet
  * @change: called for each host that differs; the action is "added", "removed" or "changed"
  */
-void host_changes(const struct host_table *table,
+void host_changes(struct host_table *table,
 		  void (*change)(const char *name, const char *action))
 {
 	const struct host *h, *old;
 
-	if (hosts.table)
-		TAILQ_FOREACH(old, &hosts.table->hosts, entry)
-			if (!find_in(table, old->cfg->name))
-				change(old->cfg->name, "removed");
-	TAILQ_FOREACH(h, &table->hosts, entry) {
+	FOR_EACH_HOST(old, hosts.table)
+		if (!find_in(table, old->cfg->name))
+			change(old->cfg->name, "removed");
+	FOR_EACH_HOST(h, table) {
 		old = find_in(hosts.table, h->cfg->name);
 		if (!old)
 			change(h->cfg->name, "added");
@@ -441,9 +442,7 @@ static bool look_at_clock(void)
 	struct host *h;
 
 	loop_timer_stop(&hosts.timer);
-	if (!hosts.table)
-		return false;
-	TAILQ_FOREACH(h, &hosts.table->hosts, entry) {
+	FOR_EACH_HOST(h, hosts.table) {
 		if (!is_expired(h)) {
 			h->expired = false;	/* the clock was set */
 			left = left || h->cfg->expires;
@@ -490,14 +489,15 @@ void host_install(struct host_table *table)
  */
 bool host_remove(const char *name)
 {
-	struct host *h = find_in(hosts.table, name);
+	struct host *h = find_in(hosts.table, name), *end;
 
 	if (!h)
 		return false;
 	for (unsigned int i = 0; i < h->nr_keys; i++)
 		explicit_bzero(h->key[i].secret, KEY_FILE_SECRET_LEN);
-	TAILQ_REMOVE(&hosts.table->hosts, h, entry);
-	host_free(h);
+	config_host_free(h->cfg);
+	end = hosts.table->host + --hosts.table->nr;
+	memmove(h, h + 1, (size_t)((char *)end - (char *)h));
 	return true;
 }
 
@@ -515,7 +515,7 @@ int host_start(struct config *cfg, void (*expired)(void))
 
 	if (!table)
 		return -EINVAL;
-	if (TAILQ_EMPTY(&table->hosts))
+	if (!table->nr)
 		log_warn("auth = psk, and there is no [host]: nobody can log in");
 	hosts.expired = expired;
 	host_install(table);
@@ -540,9 +540,7 @@ static const struct host *by_key(const uint8_t *key_id)
 {
 	const struct host *h, *found = NULL;
 
-	if (!hosts.table)
-		return NULL;
-	TAILQ_FOREACH(h, &hosts.table->hosts, entry)
+	FOR_EACH_HOST(h, hosts.table)
 		if (host_proves(h, key_id))
 			found = h;
 	return found;
@@ -728,9 +726,7 @@ unsigned int host_may(const struct host *h, const struct export *export)
  */
 const struct host *host_next(const struct host *h)
 {
-	if (h)
-		return TAILQ_NEXT(h, entry);
-	return hosts.table ? TAILQ_FIRST(&hosts.table->hosts) : NULL;
+	return next_in(hosts.table, h);
 }
 
 /**

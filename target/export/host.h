@@ -75,7 +75,7 @@ void host_refusal(const uint8_t *key_id, const struct sockaddr *peer, char *text
 /* For changes: a worker loads a table, the loop puts it in force */
 struct host_table *host_load(struct config *cfg, enum host_keep keep);
 void host_discard(struct host_table *table);
-void host_changes(const struct host_table *table,
+void host_changes(struct host_table *table,
 		  void (*change)(const char *name, const char *action));
 void host_install(struct host_table *table);
 bool host_remove(const char *name);
