@@ -5,13 +5,16 @@
  */
 #include <stdlib.h>
 
+#include "../../target/config/allow.h"
 #include "../../target/config/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct host_config *hc;
 	struct export_config *ec;
+	struct allow_entry host;
 	struct config cfg;
 	FILE *file;
 
@@ -29,7 +32,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		if (!cfg.errors && (!ec->size || ec->size % ec->block))
 			abort();
+		for (const char *rest = ec->allow; rest && allow_next(&rest, &host);)
+			if (!cfg.errors && (cfg.auth != AUTH_PSK || !host.name[0] || !host.rights))
+				abort();
 	}
+	TAILQ_FOREACH(hc, &cfg.hosts, entry)
+		if (!value_name_ok(hc->name, sizeof(hc->name)) ||
+		    hc->nr_keys > CONFIG_HOST_KEYS || (!cfg.errors && !hc->nr_keys))
+			abort();
 	if (!cfg.errors && (!cfg.nr_listen || TAILQ_EMPTY(&cfg.exports)))
 		abort();
 	config_free(&cfg);

@@ -351,6 +351,7 @@ static void keys_that_expire_end_sessions(void **state)
 	assert_true(key_ends(s));
 	/* A session without a proof is none of their business. */
 	assert_int_equal(reason_of(open), RDMABLK_OK);
+	assert_false(open->key_ends.armed);
 	session_over(s);
 	session_over(open);
 	daemon_end();

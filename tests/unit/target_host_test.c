@@ -166,6 +166,8 @@ static void credentials(void **state)
 	refused("[host a]\nkey = web1\n", "lets others at the key");
 	make_key(files_path("credentials2/web1.key"), 0440);
 	refused(host_of("a", files_path("credentials2/web1.key"), ""), "lets others");
+	make_key(files_path("credentials2.key"), 0440);
+	refused(host_of("a", files_path("credentials2.key"), ""), "lets others");
 	make_key(files_path("credentials/deep/web1.key"), 0440);
 	refused(host_of("a", files_path("credentials/deep/web1.key"), ""), "lets others");
 	unsetenv("CREDENTIALS_DIRECTORY");

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Mutants of hosts, their keys and their rights, for tests/unit/mutants, which says what the
+columns are."""
+
+HOST = "target/export/host.c"
+SECRET = "target/base/secret.c"
+KEY_FILE = "target/base/key_file.c"
+ALLOW = "target/config/allow.c"
+CONFIG = "target/config/config.c"
+KEYS = "target/config/config_keys.c"
+IDENTITY = "target/export/identity.c"
+SESSION = "target/session/session_host.c"
+ADMIN = "target/admin/admin_host.c"
+TEST, CHANGE, FILES = "target_host_test", "target_host_change_test", "target_config_test"
+
+TESTS = {TEST: None, CHANGE: None}
+
+MUTANTS = [
+    # --- key files
+    ("others may have rights to a key file", TEST, KEY_FILE,
+     "if (st.st_mode & 0077 & ~more)", "if (st.st_mode & 0007 & ~more)"),
+    ("a key file may be of any user", TEST, KEY_FILE,
+     "if (st.st_uid && st.st_uid != geteuid())", "if (0)"),
+    ("a key file may be a symbolic link", TEST, KEY_FILE, "O_RDONLY | O_NOFOLLOW |", "O_RDONLY |"),
+    ("the checksum of a key does not count", TEST, KEY_FILE,
+     "ok = !memcmp(sum, key->work + KEY_FILE_SECRET_LEN, sizeof(sum));", "ok = true;"),
+    ("a file near the credentials is one of them", TEST, HOST, "path[len] == '/' &&\n", "\n"),
+    ("a file below the credentials is one of them", TEST, HOST,
+     "!strchr(path + len + 1, '/') ? CREDENTIAL : 0", "path[len + 1] ? CREDENTIAL : 0"),
+    ("credentials have no more rights than others", TEST, HOST,
+     "#define CREDENTIAL\t0040", "#define CREDENTIAL\t0000"),
+    ("the group may write a credential", TEST, HOST,
+     "#define CREDENTIAL\t0040", "#define CREDENTIAL\t0060"),
+    ("a wrong credential is passed over", TEST, HOST, "if (err != ENOENT)\n\t\treturn err;",
+     "if (!err)\n\t\treturn err;"),
+    ("two hosts may have one key", TEST, HOST, "if (other)\n\t\t\t\tconfig_error(cfg, h->cfg->where,\n\t\t\t\t\t     \"host \\\"%s\\\": key %s is",
+     "if (!h)\n\t\t\t\tconfig_error(cfg, h->cfg->where,\n\t\t\t\t\t     \"host \\\"%s\\\": key %s is"),
+    ("two hosts may have one id", FILES, CONFIG,
+     "if (other->has_id && !memcmp(other->host_id, hc->host_id, RDMABLK_ID_LEN))", "if (0)"),
+    # --- memory
+    ("keys are not locked", TEST, SECRET, "!mlock2(secret, len, 0) && ", ""),
+    ("keys are in core dumps", TEST, SECRET, "!madvise(secret, len, MADV_DONTDUMP) &&", "1 &&"),
+    ("keys are in children", TEST, SECRET, "!madvise(secret, len, MADV_WIPEONFORK))", "1)"),
+    ("the key of a removed host stays", TEST, HOST,
+     "\t\texplicit_bzero(h->key[i].secret, KEY_FILE_SECRET_LEN);\n", "\t\t;\n"),
+    ("a key file that was read stays", TEST, HOST,
+     "\t\texplicit_bzero(work, sizeof(*work));\n", ""),
+    # --- logins
+    ("a host may come from anywhere", TEST, HOST,
+     "return !h->cfg->address || value_in_networks(h->cfg->address, peer);", "return h && peer;"),
+    ("keys do not expire", TEST, HOST,
+     "return h->cfg->expires && host_time(NULL) >= h->cfg->expires;", "return !h;"),
+    ("keys are good on the day on which they end", TEST, HOST,
+     "host_time(NULL) >= h->cfg->expires;", "host_time(NULL) > h->cfg->expires;"),
+    ("nobody looks when keys expire", TEST, HOST,
+     "loop_timer_start(&hosts.timer, host_look_ms);", "loop_timer_stop(&hosts.timer);"),
+    ("the key of another host will do", TEST, HOST,
+     "if (!memcmp(h->key[i].id, key_id, sizeof(h->key[i].id)))\n\t\t\tfound",
+     "if (h && key_id)\n\t\t\tfound"),
+    ("a stranger's key is always the same", TEST, HOST,
+     "int ret = mac_random(nobody, sizeof(nobody));",
+     "int ret = 0;\n\n\tmemset(nobody, 1, sizeof(nobody));"),
+    ("a host id does not count", TEST, HOST,
+     "return !h->cfg->has_id || !memcmp(h->cfg->host_id, host_id, RDMABLK_ID_LEN);",
+     "return h && host_id;"),
+    ("a host without an id is who it says it is", TEST, HOST,
+     "h->cfg->has_id ? hello_id : h->lease_id", "h ? hello_id : id"),
+    ("a host that may read may write", TEST, ALLOW, '{ ":ro", ALLOW_READ },',
+     '{ ":ro", ALLOW_READ | ALLOW_WRITE },'),
+    ("the identity of the target is a new one at each start", TEST, IDENTITY,
+     "\tif (ret)\n\t\treturn ret < 0 ? ret : 0;\n", "\tif (ret < 0)\n\t\treturn ret;\n"),
+    # --- changes
+    ("a session outlives its key", CHANGE, SESSION,
+     "if (!h || !host_proves(h, s->proof.key_id)) {", "if (!h) {"),
+    ("a session outlives its host", CHANGE, SESSION,
+     "if (!h || !host_proves(h, s->proof.key_id)) {", "if (h && !host_proves(h, s->proof.key_id)) {"),
+    ("a session outlives its right", CHANGE, SESSION, "\t\treturn RDMABLK_R_NO_EXPORT;\n",
+     "\t\treturn RDMABLK_OK;\n"),
+    ("a writer outlives its right to write", CHANGE, SESSION,
+     "s->lease.writer && !(rights & HOST_WRITE) ? RDMABLK_R_READ_ONLY", "!s ? RDMABLK_R_READ_ONLY"),
+    ("each change gives more time", CHANGE, SESSION, "if (!s->key_ends.armed) {", "if (1) {"),
+    ("a key that comes back ends", CHANGE, SESSION, "\tloop_timer_stop(&s->key_ends);", "\t;"),
+    ("sessions without a proof end, too", CHANGE, SESSION, "if (s->proof.name[0] && s->state",
+     "if (s->state"),
+    ("a reload forgets hosts that were added by hand", CHANGE, ADMIN,
+     "host_load(fresh, HOST_KEEP_BY_HAND)", "host_load(fresh, HOST_KEEP_NONE)"),
+    ("a new host replaces all others", CHANGE, ADMIN,
+     "host_load(&change.fresh, HOST_KEEP_ALL)", "host_load(&change.fresh, HOST_KEEP_NONE)"),
+    ("a reload leaves rights to later", CHANGE, ADMIN, "\ttake_rights(fresh);\n\tsession_hosts_changed();\n",
+     "\tsession_hosts_changed();\n\ttake_rights(fresh);\n"),
+    ("an export may allow strangers", CHANGE, ADMIN, "\t\tif (!find(host.name)) {\n",
+     "\t\tif (0) {\n"),
+    ("hosts can be added without authentication", CHANGE, ADMIN,
+     "if (change.cfg->auth == AUTH_PSK)\n\t\treturn true;", "if (change.cfg)\n\t\treturn true;"),
+    # --- configuration
+    ("a configuration may allow strangers", FILES, CONFIG, "if (!knows_host(cfg, host.name))",
+     "if (!knows_host(cfg, host.name) && !ec)"),
+    ("without authentication rights are passed over", FILES, CONFIG,
+     "if (rest && cfg->auth == AUTH_NONE)", "if (0)"),
+    ("hosts alone demand no keys", FILES, CONFIG,
+     "cfg->auth = TAILQ_EMPTY(&cfg->hosts) ? AUTH_NONE : AUTH_PSK;", "cfg->auth = AUTH_NONE;"),
+    ("strangers may reach an open daemon", FILES, CONFIG,
+     "if (cfg->auth == AUTH_NONE && !cfg->insecure)", "if (0)"),
+    ("a host may have three keys", FILES, KEYS, "if (hc->nr_keys == CONFIG_HOST_KEYS)",
+     "if (hc->nr_keys == CONFIG_HOST_KEYS + 1)"),
+    ("a host may be in a list twice", FILES, ALLOW, "if (count(list, host.name) > 1)", "if (!count(list, host.name))"),
+    ("unknown rights are no mistake", FILES, ALLOW, "\t\tif (!host.rights)\n", "\t\tif (0)\n"),
+]
