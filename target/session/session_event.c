@@ -49,12 +49,13 @@ static void message_received(struct session *s, const struct ibv_wc *wc)
 		s->heard.window = now;
 		s->heard.window_messages = 0;
 	}
-	if (++s->heard.window_messages > messages_max(s))
+	if (++s->heard.window_messages > messages_max(s)) {
 		reason = RDMABLK_R_STATE;
-	else if ((msg = ctrl_message(&s->ctrl, index, wc->byte_len, &len)))
-		reason = s->receive(s, msg, len);
-	else
-		reason = refuse_unsealed(s, index, wc->byte_len);
+	} else {
+		msg = ctrl_message(&s->ctrl, index, wc->byte_len, &len);
+		reason = msg ? s->receive(s, msg, len) :
+			 refuse_unsealed(s, index, wc->byte_len);
+	}
 	if (reason)
 		session_end(s, reason);
 }

@@ -166,7 +166,7 @@ bool keying_join(const struct keying *k, const void *request, uint32_t qpn)
  * Return: 0 or -errno of libcrypto.
  */
 int keying_accept(const struct keying *k, struct rdmablk_cm_accept2 *accept,
-		 const uint8_t *request_mac, uint32_t qpn)
+		  const uint8_t *request_mac, uint32_t qpn)
 {
 	return rdmablk_keysched_accept(schedule, k->join, accept, request_mac, qpn, accept->mac);
 }

@@ -41,7 +41,7 @@ void keying_turn(struct keying *k, struct keying *next);
 unsigned int keying_reason(int ret);
 bool keying_join(const struct keying *k, const void *request, uint32_t qpn);
 int keying_accept(const struct keying *k, struct rdmablk_cm_accept2 *accept,
-		 const uint8_t *request_mac, uint32_t qpn);
+		  const uint8_t *request_mac, uint32_t qpn);
 void keying_forget(struct keying *k);
 
 #endif

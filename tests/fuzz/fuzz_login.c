@@ -2,7 +2,8 @@
 /*
  * What a hostile initiator can say: the first byte of the input chooses a check of
  * target/wire/wire.c or wire_data.c and a version, the rest is the message, as it is when its
- * frame is open. What HELLO asks for and gets, the other end's parser must take. What a command asks for must be inside the export.
+ * frame is open. What HELLO asks for and gets, the other end's parser must take. What a
+ * command asks for must be inside the export.
  */
 #include <linux/kernel.h>
 #include <stdlib.h>

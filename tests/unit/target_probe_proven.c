@@ -45,7 +45,8 @@ static void unseal(void)
 {
 	crypto_cipher_free(v.tx.key);
 	crypto_cipher_free(v.rx.key);
-	v.tx = v.rx = (struct rdmablk_sealed){ 0 };
+	v.tx = (struct rdmablk_sealed){ 0 };
+	v.rx = (struct rdmablk_sealed){ 0 };
 }
 
 /* HELLO, with an ephemeral key of its own */
