@@ -231,7 +231,8 @@ static int show_sessions(struct json_object *answer)
 	static const struct output_column columns[] = {
 		{ "EXPORT", "export" }, { "HOST", "host" }, { "AUTH", "auth_host" },
 		{ "KEY", "key_id" }, { "ADDRESS", "address" }, { "STATE", "state" },
-		{ "QUEUES", "queues" }, { "SINCE", "since" }, { "COMMANDS", "done" }, { "ERRORS", "errors" },
+		{ "QUEUES", "queues" }, { "SINCE", "since" }, { "COMMANDS", "done" },
+		{ "ERRORS", "errors" },
 		{ 0 }
 	};
 

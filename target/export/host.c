@@ -106,9 +106,6 @@ static struct host *next_in(struct host_table *table, const struct host *h)
 	return table && next < table->nr ? &table->host[next] : NULL;
 }
 
-#define FOR_EACH_HOST(h, table)	\
-	for ((h) = next_in(table, NULL); (h); (h) = next_in(table, h))
-
 /**
  * host_discard - forget a table, and wipe its keys
  * @table: not in force; or NULL
@@ -119,7 +116,7 @@ void host_discard(struct host_table *table)
 
 	if (!table)
 		return;
-	FOR_EACH_HOST(h, table)
+	for (h = next_in(table, NULL); h; h = next_in(table, h))
 		config_host_free(h->cfg);
 	secret_free(table->secrets, table->len);
 	free(table);
@@ -129,7 +126,7 @@ static struct host *find_in(struct host_table *table, const char *name)
 {
 	struct host *h;
 
-	FOR_EACH_HOST(h, table)
+	for (h = next_in(table, NULL); h; h = next_in(table, h))
 		if (!strcmp(h->cfg->name, name))
 			return h;
 	return NULL;
@@ -191,7 +188,7 @@ static bool gather(struct host_table *table, struct config *cfg, enum host_keep 
 			return false;
 		h->by_hand = keep == HOST_KEEP_ALL;
 	}
-	FOR_EACH_HOST(old, hosts.table) {
+	for (old = next_in(hosts.table, NULL); old; old = next_in(hosts.table, old)) {
 		if (!is_kept(old, keep) || find_in(table, old->cfg->name))
 			continue;
 		h = add_host(table, copy_config(old->cfg));
@@ -273,7 +270,7 @@ static const struct host *owner_of(struct host_table *table, const uint8_t *id,
 {
 	const struct host *h;
 
-	FOR_EACH_HOST(h, table)
+	for (h = next_in(table, NULL); h; h = next_in(table, h))
 		for (unsigned int i = 0; i < h->nr_keys; i++) {
 			if (&h->key[i] == end)
 				return NULL;
@@ -288,7 +285,7 @@ static void check_ids(struct host_table *table, struct config *cfg)
 {
 	const struct host *h, *other;
 
-	FOR_EACH_HOST(h, table)
+	for (h = next_in(table, NULL); h; h = next_in(table, h))
 		for (unsigned int i = 0; i < h->nr_keys; i++) {
 			other = owner_of(table, h->key[i].id, &h->key[i]);
 			if (other)
@@ -303,8 +300,8 @@ static void check_host_ids(struct host_table *table, struct config *cfg)
 {
 	const struct host *h, *other;
 
-	FOR_EACH_HOST(h, table)
-		FOR_EACH_HOST(other, table) {
+	for (h = next_in(table, NULL); h; h = next_in(table, h))
+		for (other = next_in(table, NULL); other; other = next_in(table, other)) {
 			if (other == h)
 				break;
 			if (h->cfg->has_id && other->cfg->has_id &&
@@ -321,7 +318,7 @@ static bool alloc_secrets(struct host_table *table, struct config *cfg)
 	unsigned int nr = 0;
 	struct host *h;
 
-	FOR_EACH_HOST(h, table)
+	for (h = next_in(table, NULL); h; h = next_in(table, h))
 		nr += h->cfg->nr_keys;
 	table->len = sizeof(*table->secrets) + nr * sizeof(table->secrets->key[0]);
 	table->secrets = secret_alloc(table->len, why);
@@ -369,7 +366,7 @@ struct host_table *host_load(struct config *cfg, enum host_keep keep)
 		return NULL;
 	}
 	if (alloc_secrets(table, cfg)) {
-		FOR_EACH_HOST(h, table) {
+		for (h = next_in(table, NULL); h; h = next_in(table, h)) {
 			if (h < table->host + fresh)
 				read_keys(table, h, cfg);
 			else
@@ -405,10 +402,10 @@ void host_changes(struct host_table *table,
 {
 	const struct host *h, *old;
 
-	FOR_EACH_HOST(old, hosts.table)
+	for (old = next_in(hosts.table, NULL); old; old = next_in(hosts.table, old))
 		if (!find_in(table, old->cfg->name))
 			change(old->cfg->name, "removed");
-	FOR_EACH_HOST(h, table) {
+	for (h = next_in(table, NULL); h; h = next_in(table, h)) {
 		old = find_in(hosts.table, h->cfg->name);
 		if (!old)
 			change(h->cfg->name, "added");
@@ -442,7 +439,7 @@ static bool look_at_clock(void)
 	struct host *h;
 
 	loop_timer_stop(&hosts.timer);
-	FOR_EACH_HOST(h, hosts.table) {
+	for (h = next_in(hosts.table, NULL); h; h = next_in(hosts.table, h)) {
 		if (!is_expired(h)) {
 			h->expired = false;	/* the clock was set */
 			left = left || h->cfg->expires;
@@ -540,7 +537,7 @@ static const struct host *by_key(const uint8_t *key_id)
 {
 	const struct host *h, *found = NULL;
 
-	FOR_EACH_HOST(h, hosts.table)
+	for (h = next_in(hosts.table, NULL); h; h = next_in(hosts.table, h))
 		if (host_proves(h, key_id))
 			found = h;
 	return found;
