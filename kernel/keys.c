@@ -28,8 +28,6 @@
 #define RDMABLK_KEYS_PREFIX	"rdmablk:"
 #define RDMABLK_KEYS_DESC_LEN	(sizeof(RDMABLK_KEYS_PREFIX) + RDMABLK_KEY_NAME_LEN)
 
-#ifdef CONFIG_KEYS
-
 /*
  * The module has the rights of a possessor, and so has a process of root that links the
  * keyring. To read a keyring is to list it: the payload of a logon key has no reader.
@@ -146,69 +144,6 @@ struct key *rdmablk_keys_find(const char *name)
 }
 
 /**
- * rdmablk_keys_take() - the secret to log in with
- * @s: session with a key
- * @secret: result, RDMABLK_KEYS_SECRET bytes, which the caller wipes
- *
- * Where the session's key cannot be used any more, a key of the same name in .rdmablk takes
- * its place.
- *
- * Context: may sleep; allocates no memory.
- *
- * Return: 0; -ENOKEY, -EKEYREVOKED, -EKEYEXPIRED: no such key can be used; -EINVAL: the key
- * does not have 32 bytes; another negative errno of the key service.
- */
-int rdmablk_keys_take(struct rdmablk_session *s, u8 *secret)
-{
-	char description[RDMABLK_KEYS_DESC_LEN];
-	struct key *key, *other;
-	int ret;
-
-	spin_lock_irq(&s->lock);
-	rdmablk_keys_describe(s->opt.key_name, description);
-	key = s->key ? key_get(s->key) : NULL;
-	spin_unlock_irq(&s->lock);
-	ret = key ? rdmablk_keys_copy(key, secret) : -ENOKEY;
-	if (ret && ret != -EINVAL) {
-		other = rdmablk_keys_search(description);
-		if (!IS_ERR(other)) {
-			ret = rdmablk_keys_copy(other, secret);
-			spin_lock_irq(&s->lock);
-			/* Unless somebody has given it another one meanwhile. */
-			if (!ret && s->key == key)
-				swap(s->key, other);
-			spin_unlock_irq(&s->lock);
-			key_put(other);
-		}
-	}
-	key_put(key);
-	return ret;
-}
-
-#else /* A kernel without keyrings: no key is ever found. */
-
-int rdmablk_keys_start(void)
-{
-	return 0;
-}
-
-void rdmablk_keys_stop(void)
-{
-}
-
-struct key *rdmablk_keys_find(const char *name)
-{
-	return ERR_PTR(-ENOKEY);
-}
-
-int rdmablk_keys_take(struct rdmablk_session *s, u8 *secret)
-{
-	return -ENOKEY;
-}
-
-#endif /* CONFIG_KEYS */
-
-/**
  * rdmablk_keys_text() - why there is no key to log in with
  * @err: negative errno of rdmablk_keys_find() or rdmablk_keys_take()
  *
@@ -259,4 +194,44 @@ void rdmablk_keys_name(struct rdmablk_session *s, char *name)
 	spin_lock_irq(&s->lock);
 	memcpy(name, s->opt.key_name, RDMABLK_KEY_NAME_LEN);
 	spin_unlock_irq(&s->lock);
+}
+
+/**
+ * rdmablk_keys_take() - the secret to log in with
+ * @s: session with a key
+ * @secret: result, RDMABLK_KEYS_SECRET bytes, which the caller wipes
+ *
+ * Where the session's key cannot be used any more, a key of the same name in .rdmablk takes
+ * its place.
+ *
+ * Context: may sleep; allocates no memory.
+ *
+ * Return: 0; -ENOKEY, -EKEYREVOKED, -EKEYEXPIRED: no such key can be used; -EINVAL: the key
+ * does not have 32 bytes; another negative errno of the key service.
+ */
+int rdmablk_keys_take(struct rdmablk_session *s, u8 *secret)
+{
+	char description[RDMABLK_KEYS_DESC_LEN];
+	struct key *key, *other;
+	int ret;
+
+	spin_lock_irq(&s->lock);
+	rdmablk_keys_describe(s->opt.key_name, description);
+	key = s->key ? key_get(s->key) : NULL;
+	spin_unlock_irq(&s->lock);
+	ret = key ? rdmablk_keys_copy(key, secret) : -ENOKEY;
+	if (ret && ret != -EINVAL) {
+		other = rdmablk_keys_search(description);
+		if (!IS_ERR(other)) {
+			ret = rdmablk_keys_copy(other, secret);
+			spin_lock_irq(&s->lock);
+			/* Unless somebody has given it another one meanwhile. */
+			if (!ret && s->key == key)
+				swap(s->key, other);
+			spin_unlock_irq(&s->lock);
+			key_put(other);
+		}
+	}
+	key_put(key);
+	return ret;
 }

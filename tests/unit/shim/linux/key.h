@@ -5,8 +5,6 @@
 
 #include <linux/types.h>
 
-#define CONFIG_KEYS		1
-
 #define KEY_POS_VIEW		0x01000000
 #define KEY_POS_READ		0x02000000
 #define KEY_POS_WRITE		0x04000000
