@@ -73,9 +73,9 @@ MUTANTS = [
     ("a session outlives its key", CHANGE, SESSION,
      "\t\tsession_key_ends(s, KEY_ENDS_MS);\n", ""),
     ("a session goes on with the key of another host", CHANGE, HOST,
-     "return h && !strcmp(h->cfg->name, proof->name) && host_is", "return h && host_is"),
+     "return h && !strcmp(h->cfg->name, proof->name) && host_is", "return h && proof && host_is"),
     ("a session goes on with another host id", CHANGE, HOST,
-     " && host_is(h, host_id) ? h : NULL;", " ? h : NULL;"),
+     " && host_is(h, host_id) ? h : NULL;", " && host_id ? h : NULL;"),
     ("a right that is lost waits for another key", CHANGE, SESSION,
      "const struct host *h = s->export ? host_find_name(s->proof.name) : NULL;",
      "const struct host *h = s->export && host_proves(host_find_name(s->proof.name),\n"
