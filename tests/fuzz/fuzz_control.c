@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A line of the administrator's socket. What is taken is complete, and means the same
- * as it says; what is refused says why, and has
- * left nothing behind.
+ * as it says; what is refused says why, and has left nothing behind.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +20,11 @@ static void check(bool ok)
 static void check_admin(const struct control_request *r)
 {
 	const struct admin *a = r->admin;
-	bool named = a->op != ADMIN_ADD && a->op != ADMIN_RELOAD;
+	bool adds = a->op == ADMIN_ADD || a->op == ADMIN_HOST_ADD;
+	bool named = !adds && a->op != ADMIN_RELOAD;
 
 	check(named == value_name_ok(a->name, sizeof(a->name)) && !a->owner && !a->done);
-	check((a->op == ADMIN_ADD) == !!a->spec);
+	check(adds == !!a->spec && (a->op == ADMIN_ALLOW) == !!a->allow);
 	check(!a->force || a->op == ADMIN_REMOVE || a->op == ADMIN_REOPEN);
 	check(a->size <= RDMABLK_MAX_SIZE && (!a->size || a->op == ADMIN_RESIZE));
 }
