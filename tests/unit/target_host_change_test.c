@@ -200,7 +200,7 @@ static void a_session_has_no_more_than_a_login(void **state)
 	static const char *const narrower[] = {
 		"address = 10.9.9.9\n", "host-id = 3f2c9c1e-8f0b-4f5e-9a39-4a6c1d0f7e11\n",
 	};
-	const char *host, *rotated;
+	const char *host, *rotated, *ops;
 	struct session *s;
 
 	(void)state;
@@ -208,6 +208,7 @@ static void a_session_has_no_more_than_a_login(void **state)
 	web2 = make_key(files_path("web2.key"), 0600);
 	host = strdup(host_of("web1", files_path("web1.key"), ""));
 	rotated = strdup(host_of("web1", files_path("web2.key"), ""));
+	ops = strdup(host_of("ops", files_path("web1.key"), ""));
 	daemon_begin(conf_text(host, "web1"));
 	/* The time for another key is not one for a right that has gone. */
 	s = session_of("web1", &web1, "disk0", true);
@@ -228,9 +229,17 @@ static void a_session_has_no_more_than_a_login(void **state)
 		assert_true(key_ends(s));
 		session_over(s);
 	}
+	/* The key is in force, but of another host, which has the same right. */
+	reload(host, "web1");
+	s = session_of("web1", &web1, "disk0", true);
+	reload(two(rotated, ops), "web1 ops");
+	assert_string_equal(found(web1.id, "10.0.0.1"), "ops");
+	assert_true(key_ends(s));
+	session_over(s);
 	daemon_end();
 	free((void *)host);
 	free((void *)rotated);
+	free((void *)ops);
 }
 
 /* A key file that is replaced under its name is another key. */
