@@ -8,15 +8,38 @@
 #define RDMABLK_LOG_H
 
 #include <linux/printk.h>
+#include <linux/ratelimit.h>
+#include <linux/spinlock.h>
+
+/**
+ * struct rdmablk_log - the lines of one device that a peer can cause
+ * @lock: taken in softirq, too
+ * @limit: of them all; those that it drops are counted in the log
+ */
+struct rdmablk_log {
+	spinlock_t lock;	/* of @limit */
+	struct ratelimit_state limit;
+};
+
+void rdmablk_log_init(struct rdmablk_log *log);
+bool rdmablk_log_may(struct rdmablk_log *log, const char *id);
 
 #define rdmablk_err(s, fmt, ...)	pr_err("%s: " fmt, (s)->id, ##__VA_ARGS__)
 #define rdmablk_info(s, fmt, ...)	pr_info("%s: " fmt, (s)->id, ##__VA_ARGS__)
 #define rdmablk_warn(s, fmt, ...)	pr_warn("%s: " fmt, (s)->id, ##__VA_ARGS__)
+
+#define rdmablk_log_limited(level, s, fmt, ...)				\
+	do {								\
+		typeof(s) _s = (s);					\
+									\
+		if (rdmablk_log_may(&_s->log, _s->id))			\
+			level(_s, fmt, ##__VA_ARGS__);			\
+	} while (0)
 #define rdmablk_err_ratelimited(s, fmt, ...)				\
-	pr_err_ratelimited("%s: " fmt, (s)->id, ##__VA_ARGS__)
+	rdmablk_log_limited(rdmablk_err, s, fmt, ##__VA_ARGS__)
 #define rdmablk_info_ratelimited(s, fmt, ...)				\
-	pr_info_ratelimited("%s: " fmt, (s)->id, ##__VA_ARGS__)
+	rdmablk_log_limited(rdmablk_info, s, fmt, ##__VA_ARGS__)
 #define rdmablk_warn_ratelimited(s, fmt, ...)				\
-	pr_warn_ratelimited("%s: " fmt, (s)->id, ##__VA_ARGS__)
+	rdmablk_log_limited(rdmablk_warn, s, fmt, ##__VA_ARGS__)
 
 #endif /* RDMABLK_LOG_H */

@@ -120,6 +120,7 @@ struct rdmablk_session *rdmablk_session_alloc(const struct rdmablk_options *opt)
 	atomic_inc(&rdmablk_sessions_left);
 	kref_init(&s->ref);
 	spin_lock_init(&s->lock);
+	rdmablk_log_init(&s->log);
 	mutex_init(&s->disk_mutex);
 	init_completion(&s->gone);
 	init_completion(&s->login_done);

@@ -19,6 +19,7 @@
 #include "ctrl.h"
 #include "keepalive.h"
 #include "limits.h"
+#include "log.h"
 #include "request.h"
 #include "state.h"
 #include "uapi/rdmablk_netlink.h"
@@ -215,6 +216,7 @@ enum rdmablk_end {
  * @name: "rdmablkN"
  * @id: "rdmablkN address:port/export", for log lines
  * @opt: options
+ * @log: limits the log lines that the target can cause
  * @lock: protects what follows up to @told, and the name in @opt; taken in softirq, too
  * @state: changed by rdmablk_session_move() only
  * @outage: what has become of the connection
@@ -272,6 +274,7 @@ struct rdmablk_session {
 	char name[16];
 	char id[152];
 	struct rdmablk_options opt;
+	struct rdmablk_log log;
 
 	spinlock_t lock;	/* from here to told */
 	enum rdmablk_dev_state state;

@@ -23,6 +23,7 @@ TESTS = {
     "test_data": PURE,
     "test_limits": "unit.o kernel-limits.o",
     "test_patience": "unit.o kernel-patience.o",
+    "test_log": "unit.o",
     "test_state": "unit.o kernel-state.o",
     "test_status": "unit.o kernel-status.o",
 }
@@ -365,6 +366,9 @@ MUTANTS = [
      "\t(void)late;\n\treturn delay_ms;\n"),
     ("many queues have the time of one", "test_patience", PATIENCE,
      "(2 + DIV_ROUND_UP(joins, RDMABLK_JOINS))", "(2 + !!joins)"),
+    ("lines get lost when two processors log", "test_log", "kernel/log.c",
+     "\tspin_lock_irqsave(&log->lock, flags);\n\tmay", "\tflags = 0;\n\tmay"),
+    ("a peer may fill the log", "test_log", "kernel/log.c", "\treturn may;\n", "\treturn may || 1;\n"),
     ("a disk that is removed comes back", "test_state", "kernel/state.c",
      "\t[RDMABLK_DEV_DELETING]\t = 0,\n", "\t[RDMABLK_DEV_DELETING]\t = TO(RECOVERING),\n"),
     ("a disk fails without a try to reconnect", "test_state", "kernel/state.c",
