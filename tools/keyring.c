@@ -121,7 +121,7 @@ static int load_file(struct key_file *key, const char *path, const char *name, c
 
 /**
  * keyring_load_named() - gives a key to the kernel from the file that has its name
- * @name: of the key; a key in KEYRING_DIR/NAME.key must have it, too
+ * @name: of the key; a key in KEY_FILE_DIR/NAME.key must have it, too
  * @why: room for the reason of a failure, with the name of the file
  * @size: of @why
  *
@@ -131,12 +131,12 @@ static int load_file(struct key_file *key, const char *path, const char *name, c
  */
 int keyring_load_named(const char *name, char *why, size_t size)
 {
-	char path[sizeof(KEYRING_DIR) + KEYRING_NAME_LEN + 8], reason[KEYRING_WHY];
+	char path[sizeof(KEY_FILE_DIR) + KEYRING_NAME_LEN + 8], reason[KEYRING_WHY];
 	struct key_file *key = prctl(PR_SET_DUMPABLE, 0) ? NULL : key_file_alloc();
 	int err = errno;
 
 	_Static_assert(KEYRING_WHY >= KEY_FILE_WHY, "no room for a reason");
-	snprintf(path, sizeof(path), KEYRING_DIR "/%s.key", name);
+	snprintf(path, sizeof(path), KEY_FILE_DIR "/%s.key", name);
 	if (!key) {
 		snprintf(why, size, "no memory for the key: %s", strerror(err));
 		return err;

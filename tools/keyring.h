@@ -8,7 +8,6 @@
 
 #define KEYRING_NAME_LEN	128	/* with NUL; keys that others have loaded included */
 #define KEYRING_WHY		160	/* room for the reason of a failure */
-#define KEYRING_DIR		"/etc/rdmablk/keys"
 
 /**
  * struct keyring_key - a key that the kernel has

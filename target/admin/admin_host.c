@@ -2,7 +2,7 @@
 /*
  * Changes of hosts, their keys and their rights at run time. Key files are read beside the
  * loop. A change counts for logins at once, and each session that it leaves without its key or
- * its right ends. Of a key the administrator's tool knows only its file.
+ * its right ends. The administrator's tool names the file of a key; the daemon reads it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,19 +36,8 @@ static bool takes_hosts(void)
 {
 	if (change.cfg->auth == AUTH_PSK)
 		return true;
-	admin_say("hosts prove nothing here: that takes auth = psk, and a restart");
+	admin_say("the daemon has auth = none: hosts need auth = psk, and a restart");
 	return false;
-}
-
-static const struct host *find(const char *name)
-{
-	const struct host *h = NULL;
-
-	/* one whose keys have expired, too */
-	while ((h = host_next(h)))
-		if (!strcmp(host_name(h), name))
-			return h;
-	return NULL;
 }
 
 /*
@@ -97,7 +86,7 @@ static int parse_spec(struct admin *a)
 	if (change.fresh.errors || !hc)
 		return -EINVAL;
 	snprintf(a->name, sizeof(a->name), "%s", hc->name);
-	if (!find(hc->name))
+	if (!host_by_name(hc->name))
 		return 0;
 	fprintf(change.fresh.complaints, "host %s exists already\n", hc->name);
 	return -EEXIST;
@@ -170,7 +159,7 @@ static bool check_list(const char *list)
 		return false;
 	}
 	while (allow_next(&list, &host))
-		if (!find(host.name)) {
+		if (!host_by_name(host.name)) {
 			admin_say("there is no host %s", host.name);
 			return false;
 		}

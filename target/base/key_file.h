@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define KEY_FILE_DIR		"/etc/rdmablk/keys"	/* NAME.key for each key */
 #define KEY_FILE_SECRET_LEN	32
 #define KEY_FILE_ID_LEN		8
 #define KEY_FILE_NAME_LEN	64	/* with NUL */

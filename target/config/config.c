@@ -151,6 +151,35 @@ void config_error(struct config *cfg, const char *where, const char *fmt, ...)
 	fputc('\n', out);
 }
 
+/*
+ * Can something new have this name? @taken: where something of its kind has it already, or
+ * NULL. Prints the problem.
+ */
+static bool check_name(struct config *cfg, const char *what, const char *name,
+		       const char *taken, const char *where)
+{
+	if (!value_name_ok(name, RDMABLK_NAME_LEN))
+		config_error(cfg, where,
+			     "bad %s name \"%s\": up to %d letters, digits, '.', '_', '-'",
+			     what, name, RDMABLK_NAME_LEN - 1);
+	else if (taken)
+		config_error(cfg, where, "%s \"%s\" exists already, at %s", what, name,
+			     taken);
+	else
+		return true;
+	return false;
+}
+
+static struct host_config *find_host(const struct config *cfg, const char *name)
+{
+	struct host_config *hc;
+
+	TAILQ_FOREACH(hc, &cfg->hosts, entry)
+		if (!strcmp(hc->name, name))
+			return hc;
+	return NULL;
+}
+
 /**
  * config_export_add - begin an export
  * @cfg: gets it
@@ -164,20 +193,11 @@ struct export_config *config_export_add(struct config *cfg, const char *name,
 {
 	struct export_config *ec;
 
-	if (!value_name_ok(name, RDMABLK_NAME_LEN)) {
-		config_error(cfg, where,
-			     "bad export name \"%s\": up to %d letters, digits, '.', '_', '-'",
-			     name, RDMABLK_NAME_LEN - 1);
+	TAILQ_FOREACH(ec, &cfg->exports, entry)
+		if (!strcmp(ec->name, name))
+			break;
+	if (!check_name(cfg, "export", name, ec ? ec->where : NULL, where))
 		return NULL;
-	}
-	TAILQ_FOREACH(ec, &cfg->exports, entry) {
-		if (!strcmp(ec->name, name)) {
-			config_error(cfg, where,
-				     "export \"%s\" exists already, at %s",
-				     name, ec->where);
-			return NULL;
-		}
-	}
 	ec = calloc(1, sizeof(*ec));
 	if (!ec) {
 		config_error(cfg, where, "out of memory");
@@ -202,21 +222,10 @@ struct export_config *config_export_add(struct config *cfg, const char *name,
 struct host_config *config_host_add(struct config *cfg, const char *name,
 				    const char *where)
 {
-	struct host_config *hc;
+	struct host_config *hc = find_host(cfg, name);
 
-	if (!value_name_ok(name, RDMABLK_NAME_LEN)) {
-		config_error(cfg, where,
-			     "bad host name \"%s\": up to %d letters, digits, '.', '_', '-'",
-			     name, RDMABLK_NAME_LEN - 1);
+	if (!check_name(cfg, "host", name, hc ? hc->where : NULL, where))
 		return NULL;
-	}
-	TAILQ_FOREACH(hc, &cfg->hosts, entry) {
-		if (!strcmp(hc->name, name)) {
-			config_error(cfg, where, "host \"%s\" exists already, at %s",
-				     name, hc->where);
-			return NULL;
-		}
-	}
 	hc = calloc(1, sizeof(*hc));
 	if (!hc) {
 		config_error(cfg, where, "out of memory");
@@ -639,17 +648,7 @@ bool config_host_same(const struct host_config *a, const struct host_config *b)
  * The whole
  */
 
-static bool knows_host(const struct config *cfg, const char *name)
-{
-	const struct host_config *hc;
-
-	TAILQ_FOREACH(hc, &cfg->hosts, entry)
-		if (!strcmp(hc->name, name))
-			return true;
-	return false;
-}
-
-/* Whom an export lets in must be known; without authentication nobody is. */
+/* Each host in "allow" must have a section. Without authentication there are no hosts. */
 static void check_allow(struct config *cfg, const struct export_config *ec)
 {
 	const char *rest = ec->allow;
@@ -660,7 +659,7 @@ static void check_allow(struct config *cfg, const struct export_config *ec)
 			     "export \"%s\" has \"allow\", which takes auth = psk",
 			     ec->name);
 	while (rest && allow_next(&rest, &host))
-		if (!knows_host(cfg, host.name))
+		if (!find_host(cfg, host.name))
 			config_error(cfg, ec->where,
 				     "export \"%s\" allows host \"%s\", and there is no [host %s]",
 				     ec->name, host.name, host.name);

@@ -22,7 +22,6 @@
 #define CONFIG_NODES		1024	/* the kernel has no more */
 #define CONFIG_IO_THREADS	4	/* or as many as there are processors */
 #define CONFIG_HOST_KEYS	2	/* of a host: the old one and the new one */
-#define CONFIG_KEY_DIR		"/etc/rdmablk/keys"
 #define CONFIG_RUN_DIR		"/run/rdmablkd"
 #define CONFIG_CONTROL		CONFIG_RUN_DIR "/control"
 

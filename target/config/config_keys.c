@@ -75,7 +75,7 @@ static const char *set_auth(const struct config_key *key, void *base,
 	return NULL;
 }
 
-/* Nobody is a list, too. */
+/* The list may be empty: nobody is allowed. */
 static const char *set_allow(const struct config_key *key, void *base,
 			     const char *value)
 {

@@ -90,7 +90,7 @@ static struct {
 	.timer = { .expired = look_again },
 };
 
-const char *host_key_dir = CONFIG_KEY_DIR;
+const char *host_key_dir = KEY_FILE_DIR;
 time_t (*host_time)(time_t *now) = time;
 int64_t host_look_ms = 60000;		/* clocks are set */
 
@@ -714,6 +714,17 @@ unsigned int host_may(const struct host *h, const struct export *export)
 /*
  * The administrator
  */
+
+/**
+ * host_by_name - a host in force, also when its keys have expired
+ * @name: of the host
+ *
+ * Return: the host or NULL.
+ */
+const struct host *host_by_name(const char *name)
+{
+	return find_in(hosts.table, name);
+}
 
 /**
  * host_next - the hosts in force, one by one

@@ -81,6 +81,7 @@ void host_install(struct host_table *table);
 bool host_remove(const char *name);
 
 /* For the administrator */
+const struct host *host_by_name(const char *name);
 const struct host *host_next(const struct host *h);
 const struct host_config *host_section(const struct host *h);
 const uint8_t *host_key_id(const struct host *h, unsigned int key);
@@ -89,7 +90,7 @@ bool host_by_hand(const struct host *h);
 int host_start(struct config *cfg, void (*expired)(void));
 void host_stop(void);
 
-extern const char *host_key_dir;		/* CONFIG_KEY_DIR */
+extern const char *host_key_dir;		/* KEY_FILE_DIR */
 extern time_t (*host_time)(time_t *now);	/* time() */
 extern int64_t host_look_ms;			/* from one look at the clock to the next */
 

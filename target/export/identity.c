@@ -68,7 +68,7 @@ int identity_write(const char *dir, const char *path, const uint8_t *uuid)
 }
 
 /**
- * identity_make - make a UUID up
+ * identity_make - make a random UUID
  * @uuid: RDMABLK_ID_LEN bytes
  *
  * Return: 0 or -errno.
@@ -85,7 +85,7 @@ int identity_make(uint8_t *uuid)
 }
 
 /**
- * identity_target - the identity of this target, which is made up when there is none
+ * identity_target - the identity of this target, a new one if none is kept
  * @cfg: gets it
  *
  * Blocks.

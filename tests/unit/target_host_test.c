@@ -174,7 +174,7 @@ static void credentials(void **state)
 	make_key(files_path("credentials/web1.key"), 0440);
 	refused(host_of("a", files_path("credentials/web1.key"), ""), "lets others");
 	unlink(files_path("credentials/web1.key"));
-	host_key_dir = CONFIG_KEY_DIR;
+	host_key_dir = KEY_FILE_DIR;
 	host_stop();
 }
 
