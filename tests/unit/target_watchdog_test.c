@@ -21,11 +21,11 @@
 #include "../../target/base/log.h"
 #include "../../target/base/loop.h"
 #include "../../target/base/watchdog.h"
+#include "last_line.h"
 
 static int64_t now;
 static struct loop_timer *timers[2];
-static char last_line[200];
-static unsigned int lines, questions;
+static unsigned int questions;
 static int notify_fd = -1;
 
 int64_t loop_now(void)
@@ -47,17 +47,6 @@ void loop_timer_start(struct loop_timer *timer, int64_t ms)
 	timer->deadline = now + ms;
 	timer->armed = true;
 	timers[timers[0] ? 1 : 0] = timer;
-}
-
-void log_write(int level, const char *fmt, ...)
-{
-	va_list args;
-
-	(void)level;
-	va_start(args, fmt);
-	vsnprintf(last_line, sizeof(last_line), fmt, args);
-	va_end(args);
-	lines++;
 }
 
 /* Lets time pass, timer by timer. */

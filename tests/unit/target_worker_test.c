@@ -24,6 +24,7 @@
 #include "../../target/base/log.h"
 #include "../../target/base/util.h"
 #include "../../target/base/worker.h"
+#include "last_line.h"
 
 #define MANY	100U
 #define ONE	JOB_NOTE	/* a kind with one thread: the order shows */
@@ -37,20 +38,6 @@ int clock_gettime(clockid_t clock, struct timespec *ts)
 	(void)clock;
 	*ts = now;
 	return 0;
-}
-
-static char last_line[200];
-static unsigned int lines;
-
-void log_write(int level, const char *fmt, ...)
-{
-	va_list args;
-
-	(void)level;
-	va_start(args, fmt);
-	vsnprintf(last_line, sizeof(last_line), fmt, args);
-	va_end(args);
-	lines++;
 }
 
 struct step {

@@ -95,6 +95,17 @@ static int parse_grant2(const void *buf, size_t len)
 	return ret;
 }
 
+static int parse_regions_of(const struct rdmablk_wire_grant *g, const void *buf, size_t len,
+			    uint32_t first)
+{
+	int ret;
+
+	memset(&table[MSG_REGIONS], 0xa5, sizeof(table[0]));
+	ret = rdmablk_wire_parse_regions(buf, len, g, first, table, mac);
+	assert_int_equal(table[MSG_REGIONS].rkey, 0xa5a5a5a5);
+	return ret;
+}
+
 static int parse_regions2_at(const void *buf, size_t len, uint32_t first)
 {
 	static const uint8_t none[RDMABLK_MAC_LEN];
@@ -102,9 +113,7 @@ static int parse_regions2_at(const void *buf, size_t len, uint32_t first)
 	int ret;
 
 	g.version = 2;
-	memset(&table[MSG_REGIONS], 0xa5, sizeof(table[0]));
-	ret = rdmablk_wire_parse_regions(buf, len, &g, first, table, mac);
-	assert_int_equal(table[MSG_REGIONS].rkey, 0xa5a5a5a5);
+	ret = parse_regions_of(&g, buf, len, first);
 	if (!ret)
 		assert_memory_equal(mac, none, sizeof(none));
 	return ret;
@@ -174,24 +183,14 @@ static int parse_grant(const void *buf, size_t len)
 	return ret;
 }
 
-static int parse_regions_at(const void *buf, size_t len, uint32_t first)
-{
-	int ret;
-
-	memset(&table[MSG_REGIONS], 0xa5, sizeof(table[0]));
-	ret = rdmablk_wire_parse_regions(buf, len, &msg_granted, first, table, mac);
-	assert_int_equal(table[MSG_REGIONS].rkey, 0xa5a5a5a5);
-	return ret;
-}
-
 static int parse_regions(const void *buf, size_t len)
 {
-	return parse_regions_at(buf, len, 0);
+	return parse_regions_of(&msg_granted, buf, len, 0);
 }
 
 static int parse_last_regions(const void *buf, size_t len)
 {
-	return parse_regions_at(buf, len, RDMABLK_REGIONS_PER_MSG);
+	return parse_regions_of(&msg_granted, buf, len, RDMABLK_REGIONS_PER_MSG);
 }
 
 static int parse_answer(const void *buf, size_t len)
@@ -640,13 +639,14 @@ static void test_regions_behind_the_last_are_refused(void **state)
 		msg.region[i].iova = 0;
 	for (uint32_t first = MSG_REGIONS; first < MSG_REGIONS + 20; first++) {
 		msg.first = htole32(first);
-		assert_int_equal(parse_regions_at(&msg, sizeof(msg), first), -EBADMSG);
+		assert_int_equal(parse_regions_of(&msg_granted, &msg, sizeof(msg), first),
+				 -EBADMSG);
 	}
 	msg = (struct rdmablk_regions) {
 		.hdr	= msg_hdr(RDMABLK_MSG_REGIONS, sizeof(msg)),
 		.first	= htole32(MSG_REGIONS),
 	};
-	assert_int_equal(parse_regions_at(&msg, sizeof(msg), MSG_REGIONS), -EBADMSG);
+	assert_int_equal(parse_regions_of(&msg_granted, &msg, sizeof(msg), MSG_REGIONS), -EBADMSG);
 }
 
 static void test_regions_fill_the_table(void **state)
