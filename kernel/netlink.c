@@ -661,8 +661,8 @@ static int rdmablk_nl_disconnect(struct sk_buff *skb, struct genl_info *info)
 }
 
 /*
- * A key for a disk that has one. Version 1 becomes no version 2: what that needs of the crypto
- * layer is allocated, and perhaps loaded from a disk, by the first login alone.
+ * Another key for a disk that has a key. A disk of version 1 cannot change to version 2: only
+ * a first login may allocate and load what version 2 needs of the crypto layer.
  */
 static struct key *rdmablk_nl_other_key(struct genl_info *info, struct rdmablk_session *s,
 					char *name)
@@ -717,7 +717,7 @@ static int rdmablk_nl_set(struct sk_buff *skb, struct genl_info *info)
 		rdmablk_recovery_changed(s);
 	if (!ret && info->attrs[RDMABLK_ATTR_IO_TMO])
 		rdmablk_io_tmo_changed(s);
-	/* Which also sets the clock for the next proof. */
+	/* The time until the next proof begins again with this one. */
 	if (!ret && (info->attrs[RDMABLK_ATTR_KEY] || info->attrs[RDMABLK_ATTR_REAUTH_TMO]))
 		rdmablk_reauth_now(s);
 	rdmablk_session_put(s);

@@ -6,12 +6,14 @@
  *   REAUTH -> REAUTH_CHALLENGE, REAUTH_PROOF -> REAUTH_DONE
  *
  * This happens from time to time, when the administrator gives the disk another key, and when
- * the target announces that the key ends. It goes on without I/O being held. Without a key
- * that can be used nothing is sent, and neither with the key whose end the target has
- * announced, until that time is over: the session goes on until the target ends it, and the
- * recovery tries with whatever key there is then. What goes wrong after REAUTH ends the
- * connection, because the two sides may differ in what they expect next; the recovery brings
- * the disk back.
+ * the target announces that the key ends. I/O is not held meanwhile.
+ *
+ * Nothing is sent without a key that can be used. Nothing is sent, either, with the key whose
+ * end the target has announced, until that time is over. The session then goes on until the
+ * target ends it, and the recovery tries with the key that it finds.
+ *
+ * An error after REAUTH ends the connection, because the two sides may differ in what they
+ * expect next. The recovery brings the disk back.
  *
  * The old keys serve until REAUTH_DONE, which is the first frame of the new ones.
  */

@@ -189,7 +189,7 @@ bool worker_end(struct worker *w, unsigned int seconds)
 	return !w->nr;
 }
 
-/* Again and again, as long as it lasts. */
+/* Runs every 30 s while there are jobs. */
 static void late(struct loop_timer *timer)
 {
 	for (int kind = 0; kind < JOB_KINDS; kind++) {
@@ -265,8 +265,8 @@ bool worker_idle(void)
  * worker_stop - finish what was submitted, then end the threads of all kinds
  *
  * The state directory may never answer, and what is noted there is no data of a disk: it
- * has WORKER_NOTE_S for its jobs. No @done is called any more: the owner of a job that is
- * still under way is past caring.
+ * has WORKER_NOTE_S for its jobs. No @done is called any more: nobody waits for the jobs
+ * that are still under way.
  *
  * Return: whether all threads have ended. If not, the state directory hangs, and nothing
  * may be freed that its jobs use.
