@@ -1,26 +1,29 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The whole way once: insmod brings the disk up, what is written lies in the
+# The whole way once: insmod brings the disk up, with a key, what is written lies in the
 # target's memory at the same place, what the target's memory holds is what is
 # read, a disconnect removes the disk, a connect by the tool brings it back with
-# its contents, and at the end nothing is left behind. No key gives a peer access to the
-# initiator's memory.
+# its contents, and at the end nothing is left behind. No key of the RDMA device gives a peer
+# access to the initiator's memory.
 #
 # kernels: 6.1 6.12
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
+# shellcheck source=tests/cases/login/lib.sh
+source "$RDMABLK_TOP/tests/cases/login/lib.sh"
 
 # keys OBJECT: those of the module, with what keys they have
 keys() {
 	rdma -d resource show "$1" | grep -F '[rdmablk]' || :
 }
 
-serve 16M
+serve_with_key 16M
 leak_snapshot
 load_module connect="$TARGET_ADDR/disk0"
 [[ -b $DEV ]] || fail "insmod returned without $DEV"
+expect psk "$(<$SESSION/auth)" "the authentication"
 expect live "$(<$SESSION/state)" "the state"
 [[ $(keys pd) ]] || fail "the disk has no protection domain: $(rdma -d resource show pd)"
 if [[ $(keys mr) || $(keys pd) == *unsafe_global_rkey* ]]; then
@@ -51,7 +54,7 @@ still_live
 sum=$(head -c 16M $ARENA | sha256sum)
 disconnect
 leak_check
-connect
+connect --key default
 expect "$sum" "$(dd if="$DEV" iflag=direct bs=1M status=none | sha256sum)" \
 	"the checksum after the reconnect"
 "$RDMABLK" disconnect --all

@@ -1,18 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Debian's newest kernel, too: insmod brings the disk up, fio verifies what it
+# Debian's newest kernel, too: insmod brings the disk up with a key, fio verifies what it
 # wrote, a disconnect and rmmod leave nothing behind.
 #
 # kernels: newest
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
+# shellcheck source=tests/cases/login/lib.sh
+source "$RDMABLK_TOP/tests/cases/login/lib.sh"
 require fio
 
-serve 32M
+serve_with_key 32M
 leak_snapshot
 load_module connect="$TARGET_ADDR/disk0"
+expect psk "$(<$SESSION/auth)" "the authentication"
 fio_verify 32
 device_same_as_target
 still_live

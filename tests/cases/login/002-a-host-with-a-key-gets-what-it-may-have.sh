@@ -8,7 +8,8 @@
 # without an outage. Without a key that the target takes the disk holds its I/O, and it goes
 # on when the key is allowed again. Neither side shows a byte of a key.
 #
-# kernels: 6.1 6.12 newest
+# kernels: 6.12
+# long-kernels: 6.1 newest
 # timeout: 900
 
 # shellcheck source=tests/cases/recovery/lib.sh

@@ -8,7 +8,8 @@
 # The module can be unloaded while keys are loaded, and loaded again while somebody still has its
 # old keyring.
 #
-# kernels: 6.1 6.12 newest
+# kernels: 6.12
+# long-kernels: 6.1 newest
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -57,3 +57,16 @@ load_keys() {
 key_id() {
 	"$RDMABLK" key check "$KEYS/$1.key" | grep -oE '[0-9a-f]{16}'
 }
+
+# serve_with_key SIZE: the daemon with the export disk0 for a host that has the key "default",
+# which connect= takes; the key is loaded
+serve_with_key() {
+	make_keys default
+	{
+		printf '[target]\nlisten = %s\n[host web1]\nkey = default\n' "$TARGET_ADDR"
+		printf '[export disk0]\ntype = memory\nallow = web1\n'
+		printf 'arena = %s\nsize = %s\n' "$ARENA" "$1"
+	} >$HOSTS_CONFIG
+	load_keys default
+	start_target --config $HOSTS_CONFIG
+}
