@@ -20,6 +20,7 @@ extern const struct option_info top_options[];
 extern const struct option_info monitor_options[];
 extern const struct option_info target_options[];
 extern const struct option_info key_options[];
+extern const struct option_info doctor_options[];
 
 int cmd_connect(const struct command_info *command, int argc, char **argv);
 int cmd_disconnect(const struct command_info *command, int argc, char **argv);
@@ -36,5 +37,6 @@ int cmd_top(const struct command_info *command, int argc, char **argv);
 int cmd_monitor(const struct command_info *command, int argc, char **argv);
 int cmd_target(const struct command_info *command, int argc, char **argv);
 int cmd_key(const struct command_info *command, int argc, char **argv);
+int cmd_doctor(const struct command_info *command, int argc, char **argv);
 
 #endif /* RDMABLK_TOOLS_COMMANDS_H */

@@ -120,6 +120,13 @@ static const struct command_info commands[] = {
 		.help = "Make keys for hosts and targets, check them, give them to the kernel",
 		.options = key_options,
 	},
+	{
+		.name = "doctor",
+		.run = cmd_doctor,
+		.synopsis = "[OPTION]... [initiator|target]",
+		.help = "Look for what keeps this host from working well, and say what mends it",
+		.options = doctor_options,
+	},
 };
 
 static int print_help(void)

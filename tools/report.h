@@ -11,6 +11,7 @@ enum exit_status {
 	STATUS_DONE	= 0,
 	STATUS_FAILED	= 1,
 	STATUS_USAGE	= 2,
+	STATUS_WARNING	= 9,	/* of doctor: it works, but not as well as it could */
 };
 
 /* --json was given: failures appear on stdout, too, as a JSON object */

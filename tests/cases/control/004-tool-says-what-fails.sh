@@ -5,13 +5,14 @@
 # on stderr that says what and why. Without the module; an unknown disk; a disk in
 # use, mounted and forced out from under the file system; connected twice, with
 # and without --idempotent; --all with a disk in use; each reason why a connect
-# fails; not root; another network namespace.
+# fails; not root; another network namespace. The doctor says that the module is missing and
+# that a disk has failed, and finds no error while all is well.
 
 # shellcheck disable=SC2086 # addresses have no spaces
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
-require mkfs.ext4 setpriv unshare
+require mkfs.ext4 setpriv unshare jq
 
 # tool_fails WHAT-AND-WHY ARGUMENT...
 tool_fails() {
@@ -28,6 +29,18 @@ connect_fails() {
 	tool_fails "connect [^ ]+: $1" connect "${@:2}"
 }
 
+# no_error: the doctor has looked at all of the host, and warns at most
+no_error() {
+	local check
+
+	"$RDMABLK" doctor --json >/tmp/doctor || (($? == 9)) || fail "$(</tmp/doctor)"
+	for check in adapter resources module disks keys verbs io_uring daemon clock; do
+		jq -e "any(.findings[]; .check == \"$check\")" /tmp/doctor >/dev/null ||
+			fail "nothing about $check: $(</tmp/doctor)"
+	done
+	run_expect 0 'domains of the module: 1"' cat /tmp/doctor
+}
+
 a=$TARGET_ADDR
 b=10.99.0.1
 missing='the kernel module rdmablk is not loaded \(modprobe rdmablk\)'
@@ -36,6 +49,7 @@ tool_fails "status: $missing" status
 tool_fails "monitor: $missing" monitor
 tool_fails "disconnect rdmablk0: $missing" disconnect rdmablk0
 connect_fails "$missing" $a/disk0
+run_expect 1 '^error +module +the module rdmablk is not loaded$' "$RDMABLK" doctor initiator
 
 start_target --insecure --listen $a --listen $b --max-queues-per-host 6 \
 	--max-pinned 96M --export disk0,memory,size=32M \
@@ -102,6 +116,7 @@ leak_check
 tool_fails 'disconnect rdmablk0: no such device' disconnect --force rdmablk0
 # Earlier writes are there.
 connect
+no_error
 e2fsck -fy /dev/rdmablk0 >/tmp/fsck || (($? <= 1)) || fail "$(</tmp/fsck)"
 disconnect
 
@@ -109,6 +124,7 @@ disconnect
 connect_brittle --keep-alive-tmo 1
 stop_target KILL
 expect_failed "$LOST"
+run_expect 1 "^error +disks +rdmablk0 is failed: .+" "$RDMABLK" doctor initiator
 connect_fails 'rdmablk0 is connected to it, but failed: .+' --idempotent $a/disk0
 disconnect
 
