@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A session with kernel/login.c, its hardware queues, and a target that answers as it is told
- * to.
+ * to. A program that has another target defines OTHER_TARGET.
  */
 #ifndef LOGIN_WORLD_H
 #define LOGIN_WORLD_H
@@ -80,7 +80,6 @@ static struct ib_qp qp = { .qp_num = QPN_I };
 static struct rdma_cm_id id = { .device = &device, .port_num = 1 };
 static struct gendisk *const a_disk = (struct gendisk *)&device;
 static struct rdmablk_session *session;
-static struct rdmablk_crypt_cipher *our_rx;
 static bool tells;	/* the target, while a login is under way */
 
 /*
@@ -94,7 +93,6 @@ static struct world {
 } world[8];
 
 static unsigned int logins;
-static u32 asked[ARRAY_SIZE(world)];
 /*
  * What is wrong with an answer of the target's, enum rdmablk_msg_type, in so many logins: it
  * is changed, its MAC is wrong, or it does not come, for a reason that comes in its place
@@ -166,20 +164,24 @@ static struct ib_pd *ib_alloc_pd(struct ib_device *dev, unsigned int flags)
 	return pd;
 }
 
+static bool proven(void)
+{
+	return session->login.version == RDMABLK_VERSION_PROVEN;
+}
+
 /*
  * The target
  */
+
+#ifndef OTHER_TARGET
+static struct rdmablk_crypt_cipher *our_rx;
+static u32 asked[ARRAY_SIZE(world)];
 
 static int answer(struct rdmablk_ctrl *ctrl, void (*build)(void *msg), size_t len)
 {
 	build(ctrl->msg);
 	ctrl->msg_len = (u16)len;
 	return 0;
-}
-
-static bool proven(void)
-{
-	return session->login.version == RDMABLK_VERSION_PROVEN;
 }
 
 static int challenge(struct rdmablk_ctrl *ctrl, const struct rdmablk_hello2 *hello)
@@ -310,6 +312,43 @@ int rdmablk_login_queues(struct rdmablk_session *s)
 	return rdmablk_login_fail(s, -ENOMEM, "no room");
 }
 
+void rdmablk_ctrl_open(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher)
+{
+	(void)ctrl;
+	/* PROOF is on its way by the time that the target can derive the same key. */
+	assert_true(crypt_is_secret(cipher->key, sizeof(cipher->key)));
+	our_rx = cipher;
+	v2.opens++;
+}
+
+void rdmablk_ctrl_seal(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher)
+{
+	(void)ctrl;
+	assert_memory_equal(cipher->key, target.keys.i2t, sizeof(cipher->key));
+	assert_memory_equal(our_rx->key, target.keys.t2i, sizeof(cipher->key));
+	v2.seals++;
+}
+
+void rdmablk_ctrl_close(struct rdmablk_ctrl *ctrl, u16 reason)
+{
+	(void)ctrl;
+	seen.closes++;
+	seen.closed = reason;
+}
+
+int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
+{
+	(void)deadline;
+	seen.waits++;
+	q->cm_reason = answers.refusal;
+	/* The receives of a queue pair that is refused may have failed first. */
+	if (q->cm_reason)
+		session->login.reason = RDMABLK_R_CONNECTION;
+	q->why = "the target refuses";
+	return answers.connect;
+}
+#endif /* OTHER_TARGET */
+
 void rdmablk_login_map(struct rdmablk_session *s)
 {
 	for (u32 i = 0; i < s->nr_queues; i++)
@@ -382,21 +421,6 @@ void rdmablk_fence_exit(struct rdmablk_fence *f)
 /* Functions of the module that do little here */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-void rdmablk_ctrl_open(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher)
-{
-	/* PROOF is on its way by the time that the target can derive the same key. */
-	assert_true(crypt_is_secret(cipher->key, sizeof(cipher->key)));
-	our_rx = cipher;
-	v2.opens++;
-}
-
-void rdmablk_ctrl_seal(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher)
-{
-	assert_memory_equal(cipher->key, target.keys.i2t, sizeof(cipher->key));
-	assert_memory_equal(our_rx->key, target.keys.t2i, sizeof(cipher->key));
-	v2.seals++;
-}
-
 int rdmablk_keys_take(struct rdmablk_session *s, u8 *secret)
 {
 	assert_ptr_equal(s, session);
@@ -426,12 +450,6 @@ void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl, u16 version)
 void rdmablk_ctrl_stop(struct rdmablk_ctrl *ctrl)
 {
 	seen.stops++;
-}
-
-void rdmablk_ctrl_close(struct rdmablk_ctrl *ctrl, u16 reason)
-{
-	seen.closes++;
-	seen.closed = reason;
 }
 
 void rdmablk_mac_forget(struct rdmablk_mac *a)
@@ -528,17 +546,6 @@ int rdmablk_cm_start_connect(struct rdmablk_queue *q, const struct rdmablk_cm_re
 {
 	seen.request = *req;
 	return 0;
-}
-
-int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
-{
-	seen.waits++;
-	q->cm_reason = answers.refusal;
-	/* The receives of a queue pair that is refused may have failed first. */
-	if (q->cm_reason)
-		session->login.reason = RDMABLK_R_CONNECTION;
-	q->why = "the target refuses";
-	return answers.connect;
 }
 
 long rdmablk_cm_left(unsigned long deadline)
@@ -674,7 +681,7 @@ static int teardown(void **state)
 }
 
 /* As recovery.c does it after the connection was lost */
-static int again(void)
+static inline int again(void)
 {
 	rdmablk_session_destroy_queues(session);
 	session->login.reason = 0;

@@ -75,12 +75,19 @@ static inline void take(void *to, size_t size, const void *msg, size_t len)
 	memcpy(to, msg, len);
 }
 
+/* Gets what the daemon sends as it is, if there is one. */
+static void (*relay)(const void *msg, size_t len);
+
 static inline void sent(struct peer *p, const void *msg, size_t len)
 {
 	uint8_t plain[RDMABLK_SEALED_MAX];
 	struct rdmablk_hdr hdr;
 
 	p->messages++;
+	if (relay) {
+		relay(msg, len);
+		return;
+	}
 	memcpy(&hdr, msg, sizeof(hdr));
 	p->bare = le16toh(hdr.type) != RDMABLK_MSG_SEALED;
 	if (!p->bare) {
