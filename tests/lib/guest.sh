@@ -242,6 +242,8 @@ peer_wait() {
 #	gone ROLE	has it ended?
 #	link ROLE on|off	its network cable (net: two)
 #	stop ROLE, cont ROLE	all of its processors
+#	find ROLE FILE	the words of /run/vm/FILE, "NAME HEX", that are somewhere in its memory:
+#		to /run/vm/FILE.found
 host_do() {
 	host_ask "$@" || fail "the host could not: $*"
 }
