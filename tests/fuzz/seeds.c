@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * seeds DIR: writes a valid message of each kind to DIR/wire and DIR/login, in the
- * form that the fuzzers take them.
+ * form that the fuzzers take them, and scripts to DIR/dialog and DIR/initiator.
  */
 #include <linux/kernel.h>
 #include <stdio.h>
@@ -159,6 +159,100 @@ static void write_login(void)
 	write_seed("login", "close", 1, &close, sizeof(close));
 }
 
+/* Each a login, and what may follow or precede it; fuzz_dialog.c has the steps. */
+static void write_dialog(void)
+{
+	static const struct {
+		const char *name;
+		uint8_t len, script[48];
+	} list[] = {
+#define SCRIPT(name, ...) { name, sizeof((uint8_t[]){ __VA_ARGS__ }), { __VA_ARGS__ } }
+		SCRIPT("live", 11, 0, 0, 0, 3, 0, 1, 0, 3, 0, 2, 1),
+		SCRIPT("steps", 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 3, 0, 5, 0,
+		       4, 0, 1, 0, 4, 0, 2, 0, 3, 0, 4, 0),
+		SCRIPT("relay", 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 2, 0),
+		SCRIPT("relay-target", 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 4, 0),
+		SCRIPT("wrong-mac", 0, 0, 0, 0, 1, 0, 0, 0, 12, 0, 20, 1, 2, 0, 0, 0),
+		SCRIPT("stranger", 0, 0, 5, 0, 1, 0, 0, 0, 2, 0, 1, 0),
+		SCRIPT("far", 0, 0, 0x80, 0, 1, 0, 0, 0, 2, 0, 0, 0),
+		SCRIPT("other-host", 0, 0, 2, 0, 1, 0, 0, 4, 2, 0, 0, 0),
+		SCRIPT("expired", 0, 0, 0, 0, 1, 0, 0, 0, 10, 0, 0, 0, 2, 0, 0, 0),
+		SCRIPT("reader", 11, 0, 3, 1),
+		SCRIPT("reader-writes", 11, 0, 3, 0),
+		SCRIPT("not-allowed", 11, 0, 0, 0x11),
+		SCRIPT("steal", 11, 0, 0, 0, 11, 0, 4, RDMABLK_HELLO_STEAL),
+		SCRIPT("no-right-to-steal", 11, 0, 0, 0, 11, 0, 2, RDMABLK_HELLO_STEAL),
+		SCRIPT("replace", 11, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0, 1, 2, 3, 0, 0),
+		SCRIPT("again", 11, 0, 0, 0, 6, 0, 1, 0, 7, 0, 0, 0, 3, 0, 0x41, 0, 6, 0, 0, 0,
+		       7, 0, 0, 0, 3, 0, 0x41, 0),
+		SCRIPT("again-other", 11, 0, 0, 0, 6, 0, 2, 0, 7, 0, 0, 0),
+		SCRIPT("again-wrong", 11, 0, 0, 0, 6, 0, 0, 0, 7, 0, 5, 0),
+		SCRIPT("replay", 11, 0, 0, 0, 3, 0, 1, 0, 5, 0, 1, 0),
+		SCRIPT("gap", 11, 0, 0, 0, 3, 0, 0x21, 0, 3, 0, 1, 0),
+		SCRIPT("bare", 11, 0, 0, 0, 3, 0, 0x81, 0),
+		SCRIPT("bare-close", 11, 0, 0, 0, 3, 0, 0x83, 1),
+		SCRIPT("changed", 11, 0, 0, 0, 13, 0, 30, 1, 3, 0, 1, 0),
+		SCRIPT("join-far", 0, 0, 2, 0, 1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 1, 1),
+		SCRIPT("join-relayed", 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 1, 2),
+		SCRIPT("join-older", 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 1, 4),
+		SCRIPT("join-wrong", 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 1, 8),
+		SCRIPT("join-twice", 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 1, 0,
+		       4, 0, 1, 16, 4, 0, 1, 0),
+		SCRIPT("key-ends", 11, 0, 0, 0, 10, 0, 0, 0, 10, 0, 1, 9, 15, 0, 0xff, 0),
+		SCRIPT("key-outlives", 11, 0, 0, 0, 10, 0, 0, 0, 10, 0, 1, 9, 3, 0, 2, 1),
+		SCRIPT("list", 11, 0, 0, 0, 10, 0, 2, 0),
+		SCRIPT("held", 16, 0, 7, 0, 11, 0, 0, 0, 17, 0, 0, 0, 16, 0, 0, 0),
+		SCRIPT("lost", 11, 0, 0, 0, 9, 0, 0, 0, 9, 1, 0x80, 0),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		write_seed("dialog", list[i].name, list[i].script[0], list[i].script + 1,
+			   list[i].len - 1U);
+}
+
+/* The first byte is the login; fuzz_initiator.c has the steps. */
+static void write_initiator(void)
+{
+#define AT(field) offsetof(struct rdmablk_grant, field)	/* below 256 */
+	static const struct {
+		const char *name;
+		uint8_t len, script[64];
+	} list[] = {
+		SCRIPT("live", 0x50),
+		SCRIPT("steps", 0, 5, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0,
+		       5, 0, 0, 5, 0, 0, 5, 0, 0, 5, 0, 0, 1, 0, 0),
+		SCRIPT("refused", 0, 5, 0x28, RDMABLK_R_NO_EXPORT),
+		SCRIPT("hint", 8, 3, 1, RDMABLK_R_STOLEN),
+		SCRIPT("word", 12, 3, 0, RDMABLK_R_NO_EXPORT),
+		SCRIPT("bare-word", 12, 3, 1, RDMABLK_R_NO_EXPORT),
+		SCRIPT("bare-grant", 8, 2, RDMABLK_MSG_GRANT, 2),
+		SCRIPT("bare-limits", 12, 2, RDMABLK_MSG_LIMITS, 2),
+		SCRIPT("changed", 12, 11, 0, 30, 1, 1, 0, 0),
+		SCRIPT("point", 4, 10, 0, 100, 1, 1, 0, 0),
+		SCRIPT("replay", 12, 6, 0, 0),
+		SCRIPT("gap", 8, 2, RDMABLK_MSG_GRANT, 1, 0, 20, 0),
+		SCRIPT("stranger", 24, 5, 8, 0, 0, 20, 0),
+		SCRIPT("relay", 24, 5, 16, 0, 0, 20, 0),
+		SCRIPT("changed-accept", 24, 5, 24, 20, 0, 20, 0),
+		SCRIPT("more-queues", 8, 10, 0, AT(nr_queues), 9, 1, 0, 0, 0, 20, 0),
+		SCRIPT("deep", 8, 10, 0, AT(queue_depth), 0x80, 1, 0, 0, 0, 20, 0),
+		SCRIPT("patient", 8, 10, 0, AT(session_tmo_ms) + 2, 8, 1, 0, 0, 0, 20, 0),
+		SCRIPT("lasting", 8, 10, 0, AT(keep_alive_ms), 0x70, 1, 0, 0, 0, 20, 0),
+		SCRIPT("large", 8, 10, 0, AT(size), 1, 1, 0, 0, 0, 20, 0),
+		SCRIPT("close", 0x50, 0, 0, 3, 0, RDMABLK_R_STOLEN, 0x50),
+		SCRIPT("bare-close", 0x50, 0, 0, 3, 1, RDMABLK_R_STOLEN),
+		SCRIPT("events", 0x50, 0, 0, 4, 1, 9, 0, 0, 4, 3, 9, 0, 0, 4, 4, 9),
+		SCRIPT("again", 0x50, 1, 0, 0, 8, 0, 2, 5, 0, 8, 0, 1, 0, 0, 8, 0, 2, 5),
+		SCRIPT("again-other", 0x50, 0, 0, 13, 1, 0, 1, 0, 0, 8, 0),
+		SCRIPT("again-late", 0x50, 1, 0, 1, 0, 0),
+		SCRIPT("back", 0x50, 3, 0, 0x50, 3, 0, 0x50),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		write_seed("initiator", list[i].name, list[i].script[0], list[i].script + 1,
+			   list[i].len - 1U);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -171,5 +265,7 @@ int main(int argc, char **argv)
 	write_login();
 	write_login2();
 	write_data();
+	write_dialog();
+	write_initiator();
 	return 0;
 }

@@ -1,0 +1,627 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A model of the target's login of version 2: from the bytes that arrive it knows who has
+ * proven what, and so what the daemon may do.
+ *
+ * A harness calls check_all() between its steps; target_world.h calls the rest.
+ */
+#ifndef DIALOG_MODEL_H
+#define DIALOG_MODEL_H
+
+#include "../../target/base/key_file.h"
+#include "../../target/export/host.h"
+#include "../../target/wire/crypto.h"
+#include "../../target/wire/mac.h"
+#include "target_world.h"
+
+#define PEERS		12
+#define SAVED		8	/* frames that a script may repeat */
+#define QPN		0x100	/* of the first initiator */
+#define HOME		100	/* address that host home may come from */
+#define NOW		1800000000L	/* of the clock of keys */
+
+enum { HOME_KEY, HOME_NEW, NAMED_KEY, READER_KEY, THIEF_KEY, STRANGER_KEY, KEYS };
+enum { FIRST, SECOND, NOTHING, EXPORTS };
+
+/* Of each key: its host, and what that may do with each export */
+static const struct {
+	const char *host;
+	unsigned int right[EXPORTS];
+} hosts[KEYS] = {
+	[HOME_KEY]	= { "home", { HOST_READ | HOST_WRITE } },
+	[HOME_NEW]	= { "home", { HOST_READ | HOST_WRITE } },
+	[NAMED_KEY]	= { "named", { HOST_READ | HOST_WRITE, HOST_READ } },
+	[READER_KEY]	= { "reader", { HOST_READ } },
+	[THIEF_KEY]	= { "thief", { HOST_READ | HOST_WRITE | HOST_STEAL } },
+	[STRANGER_KEY]	= { "stranger", { 0 } },
+};
+
+static const char *const exports[EXPORTS] = { "first", "second", "nothing" };
+static const char *const lists[] = { "home, named, reader:ro, thief:rw+steal", "reader:ro" };
+
+/**
+ * struct frame - a message on its way to the daemon
+ * @len: bytes of @bytes
+ * @plain_len: bytes of @plain
+ * @seq: its number; @epoch: of its keys
+ * @sealed: by the harness, with the keys of the session
+ * @intact: nobody has changed it after that
+ * @relayed: PROOF of another pair of queue pairs
+ * @bytes: as sent
+ * @plain: what is sealed
+ */
+struct frame {
+	size_t len, plain_len;
+	uint64_t seq;
+	uint32_t epoch;
+	bool sealed, intact, relayed;
+	uint8_t bytes[RDMABLK_CTRL_MSG_MAX] __attribute__((aligned(8)));
+	uint8_t plain[RDMABLK_CTRL_MSG_MAX] __attribute__((aligned(8)));
+};
+
+/**
+ * struct peer - an initiator's connection, and what the model knows of it
+ * @data: it asks to join
+ * @owner: of a data queue: the control connection
+ * @key: that the initiator uses
+ * @relayed: of a data queue: the request is signed for another queue pair
+ * @hello: as it has arrived; @asked: it has; @known: its key; @force: that was in force
+ * @pair: ephemeral key
+ * @th: transcript
+ * @right: a right PROOF has arrived
+ * @secrets: the harness has the keys of the session, too
+ * @rights: on the export, when PROOF arrived
+ * @epoch: of the next frame that the daemon may take; @seq: its number
+ * @announced: REAUTH_DONE has come: a frame of the next epoch may follow
+ * @clean: LOGOUT has said that nothing is unflushed
+ * @joined: queues that have been accepted; @joins: how many
+ * @again: the same of the present reauthentication
+ * @way: messages that the daemon has not handled yet
+ * @was_ending: the session was ending when the first of them arrived
+ * @was_sealed: it took sealed frames only
+ * @taken: the message is one that it may take
+ */
+struct peer {
+	struct rdma_cm_id id;
+	bool gone, data, accepted;
+	struct peer *owner;
+	uint32_t address, qpn;
+	unsigned int key;
+	struct rdmablk_cm_request req;
+	bool relayed;
+
+	struct rdmablk_hello2 hello;
+	struct crypto_pair pair;
+	struct rdmablk_challenge2 challenge;
+	uint8_t th[RDMABLK_KEYSCHED_LEN];
+	struct rdmablk_keysched_keys keys;
+	bool asked, challenged, force, right, secrets;
+	unsigned int known, rights;
+
+	struct rdmablk_sealed tx, rx;
+	uint32_t epoch;
+	uint64_t seq;
+	bool announced, granted, clean, live;
+	bool joined[2 * RDMABLK_MAX_QUEUES + 1];
+	unsigned int joins;
+
+	struct {
+		struct rdmablk_reauth msg;
+		struct rdmablk_reauth_challenge challenge;
+		struct crypto_pair pair;
+		struct rdmablk_keysched_keys keys;
+		uint8_t th[RDMABLK_KEYSCHED_LEN];
+		bool asked, challenged, right, secrets;
+		unsigned int known;
+		void *tx;
+	} again;
+
+	struct frame way[CTRL_RECVS], saved[SAVED];
+	unsigned int first, nr_way, nr_saved;
+	bool was_ending, was_sealed, taken;
+};
+
+static const struct rdmablk_keysched *schedule = &crypto_keysched;
+static struct config cfg;
+static struct key_file *keys[KEYS];
+static struct peer *peers[PEERS];
+static unsigned int nr_peers, nr_idle_timers;
+static unsigned int list;	/* in force, of lists */
+static bool later;		/* the keys of home have expired */
+
+static struct peer *peer_of_id(struct rdma_cm_id *id)
+{
+	return container_of(id, struct peer, id);
+}
+
+static struct conn *conn_of_peer(const struct peer *p)
+{
+	return p->gone ? NULL : container_of(p->id.context, struct conn, cm);
+}
+
+/* NULL: there is none any more, or none yet */
+static struct session *session_of(const struct peer *p)
+{
+	struct conn *conn = p->accepted ? conn_of_peer(p) : NULL;
+
+	return conn ? conn->owner : NULL;
+}
+
+static bool is_ending(const struct session *s)
+{
+	return s->state >= SESSION_CLOSING;
+}
+
+/*
+ * The model: what a host may do
+ */
+
+static unsigned int key_named(const uint8_t *key_id)
+{
+	unsigned int n = 0;
+
+	while (n < STRANGER_KEY && memcmp(keys[n]->id, key_id, sizeof(keys[n]->id)))
+		n++;
+	return n;
+}
+
+static bool is_home(unsigned int key)
+{
+	return key == HOME_KEY || key == HOME_NEW;
+}
+
+/* Whether this key may be used from this address now */
+static bool is_in_force(unsigned int key, uint32_t address)
+{
+	return key != STRANGER_KEY && (!is_home(key) || (address == HOME && !later));
+}
+
+static unsigned int rights_of(unsigned int key, const struct rdmablk_hello2 *hello)
+{
+	unsigned int e = FIRST;
+
+	while (e < NOTHING && strncmp(hello->hello.export_name, exports[e],
+				      sizeof(hello->hello.export_name)))
+		e++;
+	if (key == NAMED_KEY && hello->hello.host_id[0] != 7)
+		return 0;
+	if (e == FIRST && list && key != READER_KEY)
+		return 0;
+	return hosts[key].right[e];
+}
+
+static bool may_write(const struct peer *p)
+{
+	return p->rights & HOST_WRITE &&
+	       !(le32toh(p->hello.hello.flags) & RDMABLK_HELLO_READ_ONLY);
+}
+
+static void expect_proof(const struct peer *p, uint8_t *mac)
+{
+	uint8_t prk0[RDMABLK_KEYSCHED_LEN];
+
+	CHECK(!rdmablk_keysched_prk0(schedule, keys[p->known]->secret, prk0));
+	CHECK(!rdmablk_keysched_proof(schedule, prk0, p->th, mac));
+}
+
+/* The keys that follow from a PROOF; false: the harness does not know the initiator's half. */
+static bool derive(unsigned int key, struct crypto_pair *pair, const uint8_t *sent,
+		   const uint8_t *point, const uint8_t *mac, uint8_t *th,
+		   struct rdmablk_keysched_keys *out)
+{
+	uint8_t prk0[RDMABLK_KEYSCHED_LEN], prk1[RDMABLK_KEYSCHED_LEN], z[RDMABLK_KEYSCHED_LEN];
+	struct crypto_pair twin;
+	uint8_t other[RDMABLK_POINT_LEN], z2[RDMABLK_KEYSCHED_LEN];
+
+	if (!pair->pkey || crypto_agree(pair, point, z))
+		return false;
+	/* Is the half that has arrived that of our pair? Then both agree with a third one. */
+	CHECK(!crypto_generate(&twin, other));
+	if (crypto_agree(&twin, sent, z)) {
+		crypto_forget(&twin);
+		return false;
+	}
+	CHECK(!crypto_agree(pair, other, z2));
+	crypto_forget(&twin);
+	if (memcmp(z, z2, sizeof(z)))
+		return false;
+	CHECK(!crypto_agree(pair, point, z));
+	CHECK(!rdmablk_keysched_prk0(schedule, keys[key]->secret, prk0));
+	CHECK(!rdmablk_keysched_prk1(schedule, prk0, th, z, prk1));
+	CHECK(!rdmablk_keysched_th2(schedule, th, mac, th));
+	CHECK(!rdmablk_keysched_keys(schedule, prk1, th, out));
+	return true;
+}
+
+/*
+ * The model: what arrives
+ */
+
+/* The type of a message that passes the first look of the daemon, or 0 */
+static unsigned int type_of(const void *msg, size_t len)
+{
+	struct rdmablk_hdr hdr;
+
+	if (len < sizeof(hdr))
+		return 0;
+	memcpy(&hdr, msg, sizeof(hdr));
+	return le16toh(hdr.length) == len ? le16toh(hdr.type) : 0;
+}
+
+static void hello_arrives(struct peer *p, const struct session *s, const struct frame *f)
+{
+	if (f->len != sizeof(p->hello) || p->asked)
+		return;
+	memcpy(&p->hello, f->bytes, sizeof(p->hello));
+	p->asked = true;
+	p->known = key_named(p->hello.key_id);
+	p->force = is_in_force(p->known, p->address);
+	CHECK(!rdmablk_keysched_th0(schedule, p->qpn, s->conn->pair->qp_num, f->bytes, f->len,
+				    p->th));
+}
+
+static void proof_arrives(struct peer *p, const struct session *s, const struct frame *f)
+{
+	const struct rdmablk_proof *proof = (const void *)f->bytes;
+	uint8_t mac[RDMABLK_MAC_LEN];
+
+	if (type_of(f->bytes, f->len) != RDMABLK_MSG_PROOF || f->len != sizeof(*proof) ||
+	    !p->challenged || s->state != SESSION_PROOF)
+		return;
+	expect_proof(p, mac);
+	p->right = p->force && !f->relayed && !memcmp(mac, proof->mac, sizeof(mac));
+	if (is_in_force(p->known, p->address))
+		p->rights = rights_of(p->known, &p->hello);
+	if (!p->right)
+		return;
+	p->secrets = derive(p->known, &p->pair, p->hello.point, p->challenge.point, mac, p->th,
+			    &p->keys);
+	if (!p->secrets)
+		return;
+	rdmablk_sealed_init(&p->tx, &crypto_sealed, crypto_cipher(p->keys.i2t, true));
+	rdmablk_sealed_init(&p->rx, &crypto_sealed, crypto_cipher(p->keys.t2i, false));
+}
+
+/* May the daemon take the frame, as the number and the keys of it are? */
+static bool is_next(const struct peer *p, const struct frame *f)
+{
+	return f->sealed && f->intact && f->seq == p->seq &&
+	       (f->epoch == p->epoch || (p->announced && f->epoch == p->epoch + 1));
+}
+
+static void reauth_arrives(struct peer *p, const struct frame *f)
+{
+	if (f->plain_len != sizeof(p->again.msg) || p->again.asked || !p->live)
+		return;
+	memcpy(&p->again.msg, f->plain, sizeof(p->again.msg));
+	p->again.asked = true;
+	p->again.known = key_named(p->again.msg.key_id);
+	CHECK(!rdmablk_keysched_reauth(schedule, p->th, f->plain, f->plain_len, p->again.th));
+}
+
+static void reauth_proof_arrives(struct peer *p, const struct frame *f)
+{
+	const struct rdmablk_reauth_proof *proof = (const void *)f->plain;
+	uint8_t mac[RDMABLK_MAC_LEN], prk0[RDMABLK_KEYSCHED_LEN];
+
+	if (f->plain_len != sizeof(*proof) || !p->again.challenged)
+		return;
+	CHECK(!rdmablk_keysched_prk0(schedule, keys[p->again.known]->secret, prk0));
+	CHECK(!rdmablk_keysched_proof(schedule, prk0, p->again.th, mac));
+	p->again.right = is_in_force(p->again.known, p->address) &&
+			 !strcmp(hosts[p->again.known].host, hosts[p->known].host) &&
+			 !memcmp(mac, proof->mac, sizeof(mac));
+	if (!p->again.right)
+		return;
+	p->again.secrets = derive(p->again.known, &p->again.pair, p->again.msg.point,
+				  p->again.challenge.point, mac, p->again.th, &p->again.keys);
+	if (p->again.secrets && !p->rx.next)
+		CHECK(!rdmablk_sealed_prepare(&p->rx, crypto_cipher(p->again.keys.t2i, false)));
+}
+
+static void sealed_arrives(struct peer *p, const struct frame *f)
+{
+	const struct rdmablk_command *cmd = (const void *)f->plain;
+
+	p->seq++;
+	if (f->epoch != p->epoch) {
+		p->epoch = f->epoch;
+		p->announced = false;
+	}
+	switch (type_of(f->plain, f->plain_len)) {
+	case RDMABLK_MSG_REAUTH:
+		reauth_arrives(p, f);
+		break;
+	case RDMABLK_MSG_REAUTH_PROOF:
+		reauth_proof_arrives(p, f);
+		break;
+	case RDMABLK_MSG_COMMAND:
+		if (f->plain_len == sizeof(*cmd) && le16toh(cmd->op) == RDMABLK_OP_LOGOUT)
+			p->clean |= le16toh(cmd->flags) & RDMABLK_LOGOUT_CLEAN;
+		break;
+	}
+}
+
+static void peer_arrives(struct peer *p)
+{
+	const struct frame *f = &p->way[p->first];
+	const struct session *s = session_of(p);
+
+	CHECK(s && p->nr_way);
+	p->was_ending = is_ending(s);
+	p->was_sealed = s->ctrl.sealed;
+	p->taken = !p->was_sealed || is_next(p, f);
+	if (p->was_ending)
+		return;
+	if (p->was_sealed) {
+		if (p->taken)
+			sealed_arrives(p, f);
+	} else if (s->state == SESSION_HELLO) {
+		hello_arrives(p, s, f);
+	} else {
+		proof_arrives(p, s, f);
+	}
+}
+
+/* A message that may not be taken has ended the session, and has said nothing. */
+static void peer_handled(struct peer *p)
+{
+	const struct session *s = session_of(p);
+
+	p->first = (p->first + 1) % CTRL_RECVS;
+	p->nr_way--;
+	if (p->was_ending || !s)
+		return;
+	if (!p->taken) {
+		CHECK(is_ending(s));
+		CHECK(s->end.reason == RDMABLK_R_AUTH_FAILED ||
+		      s->end.reason == RDMABLK_R_CONNECTION ||
+		      s->end.reason == RDMABLK_R_STATE);
+		CHECK(!s->login.refused);
+	} else if (p->was_sealed && is_ending(s) && p->secrets && !p->again.challenged) {
+		CHECK(s->end.reason != RDMABLK_R_AUTH_FAILED);
+	}
+}
+
+/*
+ * The model: what the daemon does
+ */
+
+static bool has_won(const struct peer *loser, bool steals)
+{
+	for (unsigned int i = 0; i < nr_peers; i++) {
+		const struct peer *p = peers[i];
+
+		if (p == loser || !p->right)
+			continue;
+		if (steals && p->rights & HOST_STEAL &&
+		    le32toh(p->hello.hello.flags) & RDMABLK_HELLO_STEAL)
+			return true;
+		if (!steals && !strcmp(hosts[p->known].host, hosts[loser->known].host))
+			return true;
+	}
+	return false;
+}
+
+static void grant_comes(struct peer *p, const struct rdmablk_grant *g)
+{
+	CHECK(p->rights & HOST_READ);
+	CHECK(le32toh(g->flags) & RDMABLK_GRANT_READ_ONLY || may_write(p));
+	p->granted = true;
+	CHECK(g->session_id == p->challenge.challenge.session_id);
+}
+
+static void close_comes(struct peer *p, const struct rdmablk_close *c, bool sealed)
+{
+	unsigned int reason = le16toh(c->reason);
+
+	if (sealed && reason == RDMABLK_R_STOLEN)
+		CHECK(has_won(p, true) || le32toh(p->hello.hello.flags) & RDMABLK_HELLO_RESUME);
+	if (sealed && reason == RDMABLK_R_REPLACED)
+		CHECK(has_won(p, false));
+	/* A right PROOF is not taken for a wrong one. */
+	if (!sealed && p->right)
+		CHECK(reason == RDMABLK_R_MALFORMED);
+}
+
+static void reauth_done(struct peer *p)
+{
+	CHECK(p->again.right);
+	p->announced = true;
+	p->secrets = p->again.secrets;
+	p->known = p->again.known;
+	memcpy(p->th, p->again.th, sizeof(p->th));
+	p->keys = p->again.keys;
+	p->again.asked = false;
+	p->again.challenged = false;
+	p->again.right = false;
+	if (p->secrets && !p->again.tx)
+		p->again.tx = crypto_cipher(p->keys.i2t, true);
+}
+
+/* A message that only a proven initiator may see */
+static void secret_comes(struct peer *p, unsigned int type, const void *msg)
+{
+	switch (type) {
+	case RDMABLK_MSG_GRANT:
+		grant_comes(p, msg);
+		break;
+	case RDMABLK_MSG_REGIONS:
+	case RDMABLK_MSG_LIMITS:
+		CHECK(p->granted);
+		break;
+	case RDMABLK_MSG_LIVE:
+		CHECK(p->granted);
+		p->live = true;
+		break;
+	case RDMABLK_MSG_REAUTH_CHALLENGE:
+		CHECK(p->again.asked && p->live);
+		CHECK(!strcmp(hosts[p->again.known].host, hosts[p->known].host));
+		memcpy(&p->again.challenge, msg, sizeof(p->again.challenge));
+		CHECK(!rdmablk_keysched_th1(schedule, p->again.th, msg,
+					    sizeof(p->again.challenge), p->again.th));
+		p->again.challenged = true;
+		break;
+	case RDMABLK_MSG_REAUTH_DONE:
+		reauth_done(p);
+		break;
+	case RDMABLK_MSG_CLOSE:
+		close_comes(p, msg, true);
+		break;
+	case RDMABLK_MSG_ANSWER:
+	case RDMABLK_MSG_EVENT:
+		break;
+	default:
+		CHECK(!"a message of the target");
+	}
+}
+
+static void peer_sent(struct peer *p, const void *msg, size_t len)
+{
+	unsigned int type = type_of(msg, len);
+	uint8_t plain[RDMABLK_SEALED_MAX] __attribute__((aligned(8)));
+	void *old = p->rx.key;
+	int ret;
+
+	if (type != RDMABLK_MSG_SEALED) {
+		if (type == RDMABLK_MSG_CHALLENGE) {
+			CHECK(len == sizeof(p->challenge) && p->asked && !p->challenged);
+			memcpy(&p->challenge, msg, len);
+			CHECK(!rdmablk_keysched_th1(schedule, p->th, msg, len, p->th));
+			p->challenged = true;
+		} else {
+			CHECK(type == RDMABLK_MSG_CLOSE);
+			close_comes(p, msg, false);
+		}
+		return;
+	}
+	CHECK(p->right);
+	if (!p->secrets)
+		return;
+	ret = rdmablk_sealed_open(&p->rx, msg, len, plain, sizeof(plain));
+	if (ret < 0 && p->again.right && !p->again.secrets)
+		p->secrets = false;	/* REAUTH_DONE, with half a key of nobody's */
+	if (!p->secrets)
+		return;
+	CHECK(ret > 0);
+	if (p->rx.key != old)
+		crypto_cipher_free(old);
+	secret_comes(p, type_of(plain, (size_t)ret), plain);
+}
+
+/* Only the queue pair that the session's own initiator has named may join, and once. */
+static void join_accepted(struct peer *d, const struct conn *conn,
+			  const struct rdma_conn_param *param)
+{
+	const struct rdmablk_cm_accept2 *acc = param->private_data;
+	const struct session *s = conn->owner;
+	struct peer *p = peer_of_id(s->conn->id);
+	unsigned int queue = le16toh(d->req.queue);
+	uint8_t mac[RDMABLK_MAC_LEN];
+
+	CHECK(p->right && p->granted && p->secrets && !d->relayed);
+	CHECK(d->address == p->address && d->req.generation == p->hello.hello.generation);
+	CHECK(queue == conn->queue && queue && queue <= s->nr_data);
+	CHECK(!p->joined[queue]);
+	p->joined[queue] = true;
+	p->joins++;
+	CHECK(param->private_data_len == sizeof(*acc));
+	CHECK(!rdmablk_keysched_join(schedule, p->keys.join, &d->req, d->qpn, mac));
+	CHECK(!memcmp(mac, d->req.mac, sizeof(mac)));
+	CHECK(!rdmablk_keysched_check_accept(schedule, p->keys.join, &acc->accept, d->req.mac,
+					     conn->pair->qp_num, acc->mac));
+}
+
+static void peer_accepted(struct peer *p, const struct conn *conn,
+			  const struct rdma_conn_param *param)
+{
+	p->accepted = true;
+	CHECK(p->data == !!conn->queue);
+	if (p->data)
+		join_accepted(p, conn, param);
+}
+
+static void peer_refused(struct peer *p, const void *data, size_t len)
+{
+	const struct rdmablk_cm_reject *reject = data;
+	const struct peer *owner = p->owner;
+	uint8_t mac[RDMABLK_MAC_LEN];
+
+	CHECK(len == sizeof(*reject) && !p->accepted);
+	if (!owner || !owner->granted || !owner->secrets || p->relayed)
+		return;
+	/* A right MAC is not taken for a wrong one. */
+	CHECK(!rdmablk_keysched_join(schedule, owner->keys.join, &p->req, p->qpn, mac));
+	CHECK(le16toh(reject->reason) != RDMABLK_R_JOIN_MAC ||
+	      memcmp(mac, p->req.mac, sizeof(mac)));
+}
+
+int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	if (id->context != listening)
+		peer_of_id(id)->gone = true;
+	return 0;
+}
+
+static void queue_ready(const struct conn *conn, unsigned int access)
+{
+	const struct session *s = conn->owner;
+
+	if (!conn->queue)
+		CHECK(!access);
+	CHECK(!(access & IBV_ACCESS_REMOTE_ATOMIC));
+	if (access & IBV_ACCESS_REMOTE_WRITE)
+		CHECK(may_write(peer_of_id(s->conn->id)));
+}
+
+static void memory_ready(const struct session *s, int access)
+{
+	const struct peer *p = peer_of_id(s->conn->id);
+
+	CHECK(p->right && p->rights & HOST_READ);
+	if (access & IBV_ACCESS_REMOTE_WRITE)
+		CHECK(may_write(p));
+}
+
+static bool is_zero(const void *data, size_t len)
+{
+	const uint8_t *at = data;
+
+	while (len--)
+		if (*at++)
+			return false;
+	return true;
+}
+
+/* What holds between any two steps */
+static void check_session(const struct session *s)
+{
+	const struct peer *p = peer_of_id(s->conn->id);
+
+	CHECK(s->version == RDMABLK_VERSION_PROVEN);
+	CHECK(!s->ctrl.sealed || p->right || s->state == SESSION_DYING);
+	CHECK(!s->end.clean || p->clean);
+	if (is_ending(s)) {
+		CHECK(is_zero(&s->keying, sizeof(s->keying)));
+		CHECK(is_zero(&s->rekeying, sizeof(s->rekeying)));
+		CHECK(!s->key_ends.armed);
+		return;
+	}
+	if (s->state >= SESSION_REGISTER) {
+		CHECK(p->right && p->rights & HOST_READ && s->ctrl.sealed);
+		CHECK(!s->lease.writer || may_write(p));
+		CHECK(is_zero(s->keying.prk0, sizeof(s->keying.prk0)) && !s->keying.pair.pkey);
+	}
+	CHECK(s->joined == p->joins);
+	CHECK(s->state != SESSION_LIVE || s->joined == s->nr_data);
+}
+
+static void check_all(void)
+{
+	const struct session *s = NULL;
+
+	while ((s = session_next(s)))
+		check_session(s);
+}
+
+#endif

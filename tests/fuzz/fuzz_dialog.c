@@ -1,0 +1,675 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Initiators against the target's login of version 2: the input is a script of what they do,
+ * four bytes a step. The harness has the keys of all hosts, so that it computes the MACs and
+ * seals the messages of a script; the script changes them before or after that, repeats them,
+ * holds them back, and breaks connections. A model beside it knows from the bytes that
+ * arrived who has proven what. After each step the daemon may have done nothing that the
+ * model does not allow; after the last one nothing of any session may be left.
+ */
+#include <sys/stat.h>
+
+#include "../../target/base/log.h"
+#include "../../target/export/export.h"
+#include "../../target/export/quota.h"
+#include "../../target/session/listener.h"
+#include "dialog_model.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What is left of the script; it reads as zeroes after its end */
+static struct {
+	const uint8_t *at;
+	size_t left;
+} script;
+
+/* The next message is changed: before it is sealed, after that, or in its length. */
+static struct {
+	bool before, after;
+	unsigned int before_at, after_at;
+	uint8_t before_with, after_with;
+	int longer;
+} change;
+
+/*
+ * What initiators do
+ */
+
+static unsigned int next_byte(void)
+{
+	if (!script.left)
+		return 0;
+	script.left--;
+	return *script.at++;
+}
+
+static struct rdmablk_hdr head(unsigned int type, size_t len)
+{
+	return (struct rdmablk_hdr){ .type = htole16((uint16_t)type),
+				     .length = htole16((uint16_t)len) };
+}
+
+static void change_before(uint8_t *msg, size_t len)
+{
+	if (change.before && len)
+		msg[change.before_at % len] ^= change.before_with;
+	change.before = false;
+}
+
+static void change_after(struct frame *f)
+{
+	size_t len = f->len;
+
+	if (change.after && len) {
+		f->bytes[change.after_at % len] ^= change.after_with;
+		f->intact = f->intact && !change.after_with;
+	}
+	len = (size_t)((int)len + change.longer);
+	if (change.longer && len <= sizeof(f->bytes)) {
+		f->len = len;
+		f->intact = false;
+	}
+	change.after = false;
+	change.longer = 0;
+}
+
+/* Puts it on its way. It is handled at once, or when messages are not held any more. */
+static void deliver(struct peer *p, const struct frame *f)
+{
+	const struct conn *conn = session_of(p) ? conn_of_peer(p) : NULL;
+
+	if (!conn || !conn->pair || p->data || p->nr_way == CTRL_RECVS)
+		return;
+	p->way[(p->first + p->nr_way++) % CTRL_RECVS] = *f;
+	if (!world_receive(conn->pair, f->bytes, f->len, IBV_WC_SUCCESS, p))
+		p->nr_way--;
+}
+
+static void say(struct peer *p, const void *msg, size_t len, bool relayed)
+{
+	struct frame f = { .len = len, .intact = true, .relayed = relayed };
+
+	memcpy(f.bytes, msg, len);
+	change_before(f.bytes, len);
+	change_after(&f);
+	deliver(p, &f);
+}
+
+/* The first frame after REAUTH_DONE that the script wants so is one of the next epoch. */
+static void turn(struct peer *p)
+{
+	void *old = p->tx.key;
+
+	if (!p->again.tx || rdmablk_sealed_rekey(&p->tx, p->again.tx))
+		return;
+	p->again.tx = NULL;
+	crypto_cipher_free(old);
+}
+
+static void say_sealed(struct peer *p, const void *msg, size_t len, bool lost)
+{
+	struct frame *f = &p->saved[p->nr_saved % SAVED], sent;
+	int ret;
+
+	if (!p->tx.key) {
+		say(p, msg, len, false);
+		return;
+	}
+	*f = (struct frame){ .sealed = true, .intact = true, .plain_len = len,
+			     .seq = p->tx.seq, .epoch = p->tx.epoch };
+	memcpy(f->plain, msg, len);
+	change_before(f->plain, len);
+	ret = rdmablk_sealed_seal(&p->tx, f->plain, len, f->bytes, sizeof(f->bytes));
+	CHECK(ret > 0);
+	f->len = (size_t)ret;
+	p->nr_saved++;
+	sent = *f;
+	change_after(&sent);
+	if (!lost)
+		deliver(p, &sent);
+}
+
+static struct peer *peer_new(uint32_t address)
+{
+	struct peer *p;
+	struct sockaddr_in *in;
+
+	if (nr_peers == PEERS)
+		return NULL;
+	p = calloc(1, sizeof(*p));
+	in = (struct sockaddr_in *)&p->id.route.addr.dst_addr;
+	p->id.verbs = &verbs;
+	p->id.port_num = 1;
+	p->id.route.addr.src_addr.sa_family = AF_INET;
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(address);
+	p->address = address;
+	p->qpn = QPN + 0x10 * nr_peers;
+	p->req = (struct rdmablk_cm_request){ .magic = htole32(RDMABLK_MAGIC),
+					      .version_min = htole16(2),
+					      .version_max = htole16(2) };
+	peers[nr_peers++] = p;
+	return p;
+}
+
+static void ask(struct peer *p)
+{
+	struct cm_event ev = { .type = RDMA_CM_EVENT_CONNECT_REQUEST, .id = &p->id,
+			       .resources = 1, .qpn = p->qpn, .len = sizeof(p->req) };
+
+	change_before((uint8_t *)&p->req, sizeof(p->req));
+	memcpy(ev.data, &p->req, sizeof(p->req));
+	p->data = p->req.kind != RDMABLK_KIND_CONTROL;
+	listening->event(listening, &ev);
+}
+
+static struct peer *begin(unsigned int how)
+{
+	struct peer *p = peer_new(how & 0x80 ? HOME + 1 : HOME);
+
+	if (!p)
+		return NULL;
+	p->key = how % KEYS;
+	if (how & 0x40)
+		p->req.version_min = htole16(1);
+	ask(p);
+	return p;
+}
+
+static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
+{
+	struct rdmablk_hello2 h = {
+		.hello = {
+			.hdr = head(RDMABLK_MSG_HELLO, sizeof(h)),
+			.version_min = htole16(2), .version_max = htole16(2),
+			.flags = htole32(flags & 7),
+			.features_offered = htole64(how & 8 ? 0 : RDMABLK_F_COMMANDS),
+			.generation = htole32(1 + (how >> 6)),
+			.nr_queues = htole16((uint16_t)(1 + (how >> 4 & 3))),
+			.queue_depth = htole16(16), .keep_alive_ms = htole32(5000),
+			.auth_methods = htole32(RDMABLK_AUTH_PSK), .host_name = "host",
+		},
+		.group = htole16(RDMABLK_GROUP_P256),
+		.suite = htole16(RDMABLK_SUITE_AES256_GCM),
+	};
+
+	/* resume only with an UUID */
+	if (h.hello.flags & htole32(RDMABLK_HELLO_RESUME))
+		memcpy(h.hello.uuid, export_find("first")->store.uuid, sizeof(h.hello.uuid));
+	snprintf(h.hello.export_name, sizeof(h.hello.export_name), "%s",
+		 exports[(flags >> 4) % EXPORTS]);
+	h.hello.host_id[0] = how & 4 ? 8 : 7;
+	h.hello.boot_nonce[0] = (uint8_t)(1 + (how & 3));
+	h.hello.instance_id[0] = (uint8_t)(1 + (flags >> 6));
+	memcpy(h.key_id, keys[p->key]->id, sizeof(h.key_id));
+	crypto_forget(&p->pair);
+	CHECK(!crypto_generate(&p->pair, h.point));
+	say(p, &h, sizeof(h), false);
+}
+
+/* The MAC is right, or of another key, or of another queue pair. */
+static void say_proof(struct peer *p, unsigned int how)
+{
+	struct rdmablk_proof proof = { .hdr = head(RDMABLK_MSG_PROOF, sizeof(proof)) };
+	uint8_t prk0[RDMABLK_KEYSCHED_LEN], th[RDMABLK_KEYSCHED_LEN];
+	const struct conn *conn = session_of(p) ? conn_of_peer(p) : NULL;
+	unsigned int key = how & 1 ? p->key : p->known;
+
+	if (!conn || !conn->pair)
+		return;
+	memcpy(th, p->th, sizeof(th));
+	if (how & 6 && p->asked) {
+		CHECK(!rdmablk_keysched_th0(schedule, p->qpn + (how >> 1 & 1),
+					    conn->pair->qp_num + (how >> 2 & 1), &p->hello,
+					    sizeof(p->hello), th));
+		CHECK(!rdmablk_keysched_th1(schedule, th, &p->challenge, sizeof(p->challenge),
+					    th));
+	}
+	CHECK(!rdmablk_keysched_prk0(schedule, keys[key]->secret, prk0));
+	CHECK(!rdmablk_keysched_proof(schedule, prk0, th, proof.mac));
+	say(p, &proof, sizeof(proof), how & 6);
+}
+
+static void say_reauth(struct peer *p, unsigned int key)
+{
+	struct rdmablk_reauth msg = { .hdr = head(RDMABLK_MSG_REAUTH, sizeof(msg)) };
+
+	memcpy(msg.key_id, keys[key % KEYS]->id, sizeof(msg.key_id));
+	crypto_forget(&p->again.pair);
+	CHECK(!crypto_generate(&p->again.pair, msg.point));
+	say_sealed(p, &msg, sizeof(msg), false);
+}
+
+static void say_reauth_proof(struct peer *p, unsigned int how)
+{
+	struct rdmablk_reauth_proof msg = { .hdr = head(RDMABLK_MSG_REAUTH_PROOF, sizeof(msg)) };
+	unsigned int key = how & 1 ? how >> 1 : p->again.known;
+	uint8_t prk0[RDMABLK_KEYSCHED_LEN];
+
+	CHECK(!rdmablk_keysched_prk0(schedule, keys[key % KEYS]->secret, prk0));
+	CHECK(!rdmablk_keysched_proof(schedule, prk0, p->again.th, msg.mac));
+	say_sealed(p, &msg, sizeof(msg), false);
+}
+
+/* A message of a login that has been proven, or of a session */
+static void say_something(struct peer *p, unsigned int what, unsigned int how)
+{
+	struct rdmablk_regions_get regions = {
+		.hdr = head(RDMABLK_MSG_REGIONS_GET, sizeof(regions)),
+		.first = htole32(how),
+	};
+	struct rdmablk_command cmd = { .hdr = head(RDMABLK_MSG_COMMAND, sizeof(cmd)),
+				       .op = htole16(RDMABLK_OP_KEEPALIVE) };
+	struct rdmablk_close close = { .hdr = head(RDMABLK_MSG_CLOSE, sizeof(close)),
+				       .reason = htole16((uint16_t)how),
+				       .version_min = htole16(2), .version_max = htole16(2) };
+	struct rdmablk_hdr bare;
+	const void *msg = &bare;
+	size_t len = sizeof(bare);
+
+	switch (what & 7) {
+	case 0:
+		msg = &regions;
+		len = sizeof(regions);
+		break;
+	case 1:
+		cmd.hdr.tag = htole16(how & 3);
+		cmd.hdr.generation = htole32(how);
+		msg = &cmd;
+		len = sizeof(cmd);
+		break;
+	case 2:
+		cmd.hdr.tag = htole16(RDMABLK_TAG_LOGOUT);
+		cmd.op = htole16(RDMABLK_OP_LOGOUT);
+		cmd.flags = htole16(how & RDMABLK_LOGOUT_CLEAN);
+		msg = &cmd;
+		len = sizeof(cmd);
+		break;
+	case 3:
+		msg = &close;
+		len = sizeof(close);
+		break;
+	case 4:
+		bare = head(RDMABLK_MSG_READY, len);
+		break;
+	case 5:
+		bare = head(RDMABLK_MSG_LIMITS_GET, len);
+		break;
+	default:
+		bare = head(how, len);
+		break;
+	}
+	if (what & 0x40)
+		turn(p);
+	if (what & 0x80)
+		say(p, msg, len, false);
+	else
+		say_sealed(p, msg, len, what & 0x20);
+}
+
+/* @how: from its own queue pair and address; signed for another one; or a request seen before */
+static void join(struct peer *p, unsigned int queue, unsigned int how)
+{
+	struct peer *d = peer_new(p->address + (how & 1));
+
+	if (!d)
+		return;
+	d->owner = p;
+	d->key = p->key;
+	d->req.kind = queue & 1 ? RDMABLK_KIND_READ : RDMABLK_KIND_WRITE;
+	d->req.queue = htole16((uint16_t)queue);
+	d->req.generation = htole32(le32toh(p->hello.hello.generation) + (how >> 2 & 1));
+	d->req.session_id = p->challenge.challenge.session_id;
+	d->relayed = how & 2;
+	CHECK(!rdmablk_keysched_join(schedule, p->keys.join, &d->req, d->qpn + (how >> 1 & 1),
+				     d->req.mac));
+	if (how & 8)
+		d->req.mac[how >> 4] ^= 1;
+	for (unsigned int i = 0; how & 16 && i < nr_peers; i++)
+		if (peers[i]->owner == p && peers[i] != d) {
+			d->req = peers[i]->req;
+			d->relayed = true;
+			break;
+		}
+	ask(d);
+	world_settle();
+}
+
+static void log_in(unsigned int how, unsigned int flags)
+{
+	struct peer *p = begin(how);
+
+	if (!p)
+		return;
+	world_settle();
+	say_hello(p, flags, 0);
+	world_settle();
+	say_proof(p, 0);
+	world_settle();
+	join(p, 1, 0);
+	join(p, 2, 0);
+	say_something(p, 4, 0);
+}
+
+/*
+ * What happens to connections, keys and time
+ */
+
+static void connection_event(struct peer *p, unsigned int what)
+{
+	static const enum rdma_cm_event_type types[] = {
+		RDMA_CM_EVENT_DISCONNECTED, RDMA_CM_EVENT_ESTABLISHED,
+		RDMA_CM_EVENT_UNREACHABLE, RDMA_CM_EVENT_DEVICE_REMOVAL,
+		RDMA_CM_EVENT_TIMEWAIT_EXIT,
+	};
+	struct cm_event ev = { .id = &p->id, .type = types[what % ARRAY_SIZE(types)] };
+	struct conn *conn = p->accepted ? conn_of_peer(p) : NULL;
+
+	if (!conn)
+		return;
+	if (what & 0x80 && conn->pair)
+		world_receive(conn->pair, NULL, 0, what & 0x40 ? IBV_WC_LOC_LEN_ERR :
+			      IBV_WC_WR_FLUSH_ERR, NULL);
+	else if (what & 0x40)
+		conn->qp.failed(&conn->qp, what & 1);
+	else
+		conn->cm.event(&conn->cm, &ev);
+}
+
+static void set_list(unsigned int to)
+{
+	struct export_config *ec = export_find("first")->cfg;
+
+	list = to % ARRAY_SIZE(lists);
+	free(ec->allow);
+	ec->allow = strdup(lists[list]);
+}
+
+static void change_keys(struct peer *p, unsigned int what, unsigned int ms)
+{
+	struct session *s = session_of(p);
+
+	switch (what & 3) {
+	case 0:
+		later = !later;
+		break;
+	case 1:
+		if (s)
+			session_key_ends(s, ms * 100);
+		break;
+	case 2:
+		set_list(list + 1);
+		session_hosts_changed();
+		break;
+	case 3:
+		session_hosts_changed();
+		break;
+	}
+}
+
+static void change_next(unsigned int what, unsigned int at, unsigned int with)
+{
+	switch (what) {
+	case 0:
+		change.before = true;
+		change.before_at = at;
+		change.before_with = (uint8_t)with;
+		break;
+	case 1:
+		change.after = true;
+		change.after_at = at;
+		change.after_with = (uint8_t)with;
+		break;
+	default:
+		change.longer = (int8_t)with;
+		break;
+	}
+}
+
+static void say_again(struct peer *p, unsigned int which)
+{
+	struct frame f = p->saved[which % SAVED];
+
+	change_after(&f);
+	if (f.len)
+		deliver(p, &f);
+}
+
+static void say_bytes(struct peer *p, unsigned int len)
+{
+	uint8_t bytes[RDMABLK_CTRL_MSG_MAX];
+
+	for (unsigned int i = 0; i < len; i++)
+		bytes[i] = (uint8_t)next_byte();
+	say(p, bytes, len, false);
+}
+
+static void let_time_pass(unsigned int n)
+{
+	world_advance((n & 15) << (n >> 4));
+}
+
+static void step_of(struct peer *p, unsigned int what, unsigned int a, unsigned int b)
+{
+	switch (what) {
+	case 1:
+		say_hello(p, a, b);
+		break;
+	case 2:
+		say_proof(p, a);
+		break;
+	case 3:
+		say_something(p, a, b);
+		break;
+	case 4:
+		join(p, a & 15, b);
+		break;
+	case 5:
+		say_again(p, a);
+		break;
+	case 6:
+		say_reauth(p, a);
+		break;
+	case 7:
+		say_reauth_proof(p, a);
+		break;
+	case 8:
+		say_bytes(p, a);
+		break;
+	case 9:
+		connection_event(p, a);
+		break;
+	case 10:
+		change_keys(p, a, b);
+		break;
+	}
+}
+
+/* A data queue has connection events; the rest is its owner's. */
+static struct peer *peer_for(unsigned int who, unsigned int what)
+{
+	struct peer *p = peers[who % nr_peers];
+
+	return what != 9 && p->owner ? p->owner : p;
+}
+
+/* WHAT, WHO, and two bytes more */
+static void step(void)
+{
+	unsigned int what = next_byte() % 18, who = next_byte(), a = next_byte();
+	unsigned int b = next_byte();
+
+	switch (what) {
+	case 0:
+		begin(a);
+		break;
+	case 11:
+		log_in(a, b);
+		break;
+	case 12:
+	case 13:
+	case 14:
+		change_next(what - 12, who << 8 | a, b);
+		return;
+	case 15:
+		let_time_pass(a);
+		break;
+	case 16:
+		world.hold_jobs = a & 1;
+		world.hold_sends = a & 2;
+		world.hold_messages = a & 4;
+		break;
+	case 17:
+		world_work();
+		break;
+	default:
+		if (nr_peers)
+			step_of(peer_for(who, what), what, a, b);
+		break;
+	}
+	world_settle();
+	check_all();
+}
+
+/* All sessions end, and nothing of them is left. */
+static void finish(void)
+{
+	memset(&change, 0, sizeof(change));
+	world.hold_jobs = false;
+	world.hold_sends = false;
+	world.hold_messages = false;
+	world_settle();
+	session_end_all(RDMABLK_R_SHUTDOWN);
+	world_settle();
+	check_all();
+	for (int i = 0; i < 100 && session_any(); i++)
+		world_advance(1000);
+	CHECK(!session_any());
+	CHECK(!world.jobs && TAILQ_EMPTY(&tasks) && world.timers == nr_idle_timers);
+	CHECK(!world.pds && !world.cqs && !world.qps && !world.mrs && device.users == 1);
+	CHECK(LIST_EMPTY(&export_find("first")->leases));
+	while (nr_peers) {
+		struct peer *p = peers[--nr_peers];
+
+		CHECK(p->gone);
+		crypto_forget(&p->pair);
+		crypto_forget(&p->again.pair);
+		crypto_cipher_free(p->tx.key);
+		crypto_cipher_free(p->rx.key);
+		crypto_cipher_free(p->rx.next);
+		crypto_cipher_free(p->again.tx);
+		free(p);
+	}
+	later = false;
+	set_list(0);
+}
+
+/*
+ * The daemon
+ */
+
+static char dir[32];
+
+static const char *path_of(const char *name)
+{
+	static char path[4][128];
+	static unsigned int next;
+	char *p = path[next++ % ARRAY_SIZE(path)];
+
+	snprintf(p, sizeof(path[0]), "%s/%s", dir, name);
+	return p;
+}
+
+/* The same key in each run, so that an input does the same. */
+static const char *make_key(unsigned int n, const char *name)
+{
+	const char *path = path_of(name);
+	FILE *file = fopen(path, "we");
+
+	keys[n] = key_file_alloc();
+	CHECK(keys[n] && file);
+	snprintf(keys[n]->name, sizeof(keys[n]->name), "%s", name);
+	memset(keys[n]->secret, 0x40 + (int)n, sizeof(keys[n]->secret));
+	CHECK(!rdmablk_keysched_id(schedule, keys[n]->secret, keys[n]->id));
+	CHECK(key_file_format(keys[n]) && fputs(keys[n]->text, file) >= 0);
+	CHECK(!fchmod(fileno(file), 0600) && !fclose(file));
+	return path;
+}
+
+static void add_host(const char *name, const char *first, const char *second, const char *more)
+{
+	char spec[512];
+
+	snprintf(spec, sizeof(spec), "%s,key=%s%s%s%s", name, first, second ? ",key=" : "",
+		 second ?: "", more);
+	config_host_spec(&cfg, spec);
+}
+
+static time_t key_time(time_t *now)
+{
+	(void)now;
+	return NOW + (later ? 1000000000 : 0);
+}
+
+static void nothing(void)
+{
+}
+
+/* The daemon has read its keys, and needs no file any more. */
+static void remove_files(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf --one-file-system %s", dir);
+	CHECK(!system(command));
+}
+
+static void setup(void)
+{
+	const char *missing;
+
+	snprintf(dir, sizeof(dir), "/tmp/rdmablk-fuzz-XXXXXX");
+	CHECK(mkdtemp(dir) && !crypto_start(&missing));
+	log_setup(getenv("VERBOSE") ? LOG_DEBUG : -1);
+	config_init(&cfg);
+	config_export_spec(&cfg, "first,memory,size=1M,hugepages=no");
+	config_export_spec(&cfg, "second,memory,size=1M,hugepages=no");
+	cfg.auth = AUTH_PSK;
+	free(cfg.state_dir);
+	cfg.state_dir = strdup(path_of("state"));
+	cfg.listen = calloc(1, sizeof(*cfg.listen));
+	cfg.nr_listen = 1;
+	make_key(STRANGER_KEY, "stranger");
+	add_host("home", make_key(HOME_KEY, "home"), make_key(HOME_NEW, "home-new"),
+		 ",address=0.0.0.100,expires=2035-06-30");
+	add_host("named", make_key(NAMED_KEY, "named"), NULL,
+		 ",host-id=07000000-0000-0000-0000-000000000000");
+	add_host("reader", make_key(READER_KEY, "reader"), NULL, "");
+	add_host("thief", make_key(THIEF_KEY, "thief"), NULL, ",expires=2090-06-30");
+	CHECK(!cfg.errors);
+	CHECK(!session_init(nothing));
+	quota_init(&cfg);
+	CHECK(!export_open_all(&cfg));
+	set_list(0);
+	export_find("second")->cfg->allow = strdup("named:ro");
+	host_time = key_time;
+	CHECK(!host_start(&cfg, session_hosts_changed));
+	CHECK(!listener_open_all(&cfg));
+	remove_files();
+	nr_idle_timers = world.timers;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static bool ready;
+
+	if (!ready)
+		setup();
+	ready = true;
+	script.at = data;
+	script.left = size;
+	while (script.left)
+		step();
+	finish();
+	return 0;
+}

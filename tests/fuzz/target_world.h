@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A daemon in one thread: the event loop, the workers, the adapter and librdmacm are fakes.
+ * Time passes when the harness says so. The harness sees every message that the daemon sends,
+ * decides what arrives, and may hold back jobs, completions of sends and messages.
+ *
+ * The harness defines struct peer, with at least
+ *
+ *	struct rdma_cm_id id
+ *	bool gone			the daemon has let go of it
+ *
+ * and, called from here:
+ *
+ *	peer_sent()	a message of the daemon on a control queue
+ *	peer_arrives()	a message is about to be handled by the daemon
+ *	peer_handled()	it has been
+ *	peer_accepted()	a connection request is accepted
+ *	peer_refused()	it is rejected
+ *	queue_ready()	a queue pair has got its rights
+ *	memory_ready()	memory is registered for remote use
+ */
+#ifndef TARGET_WORLD_H
+#define TARGET_WORLD_H
+
+#include <rdma/rdma_cma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "../../target/base/loop.h"
+#include "../../target/base/util.h"
+#include "../../target/base/worker.h"
+#include "../../target/rdma/cm.h"
+#include "../../target/rdma/cq.h"
+#include "../../target/rdma/device.h"
+#include "../../target/session/session.h"
+
+#define QPN_TARGET	0x500	/* of the daemon's first queue pair */
+#define WRS		128	/* completions of a queue, at most */
+
+/* @cond: what must hold, whatever the input is */
+#define CHECK(cond)								\
+	do {									\
+		if (!(cond)) {							\
+			fprintf(stderr, "ERROR: %s:%d: not so: %s\n", __FILE__,	\
+				__LINE__, #cond);				\
+			abort();						\
+		}								\
+	} while (0)
+
+struct peer;
+
+static void peer_sent(struct peer *p, const void *msg, size_t len);
+static void peer_arrives(struct peer *p);
+static void peer_handled(struct peer *p);
+static void peer_accepted(struct peer *p, const struct conn *conn,
+			  const struct rdma_conn_param *param);
+static void peer_refused(struct peer *p, const void *data, size_t len);
+static void queue_ready(const struct conn *conn, unsigned int access);
+static void memory_ready(const struct session *s, int access);
+
+static struct {
+	unsigned int jobs, timers, pds, cqs, qps, mrs, ids, channels;
+	bool hold_jobs, hold_sends, hold_messages;
+	uint32_t qpn;
+} world = { .qpn = QPN_TARGET };
+
+/*
+ * Loop
+ */
+
+static int64_t world_ms = 1000000;
+static TAILQ_HEAD(, loop_timer) timers = TAILQ_HEAD_INITIALIZER(timers);
+static TAILQ_HEAD(, loop_task) tasks = TAILQ_HEAD_INITIALIZER(tasks);
+static struct job_list jobs = TAILQ_HEAD_INITIALIZER(jobs);
+
+int64_t loop_now(void)
+{
+	return world_ms;
+}
+
+int loop_add(struct loop_source *src)
+{
+	(void)src;
+	return 0;
+}
+
+void loop_del(struct loop_source *src)
+{
+	(void)src;
+}
+
+void loop_watch(struct loop_source *src, bool input, bool output)
+{
+	(void)src;
+	(void)input;
+	(void)output;
+}
+
+void loop_timer_stop(struct loop_timer *timer)
+{
+	if (!timer->armed)
+		return;
+	TAILQ_REMOVE(&timers, timer, entry);
+	timer->armed = false;
+	world.timers--;
+}
+
+void loop_timer_start(struct loop_timer *timer, int64_t ms)
+{
+	struct loop_timer *t;
+
+	loop_timer_stop(timer);
+	timer->deadline = world_ms + ms;
+	timer->armed = true;
+	world.timers++;
+	TAILQ_FOREACH(t, &timers, entry)
+		if (t->deadline > timer->deadline)
+			break;
+	if (t)
+		TAILQ_INSERT_BEFORE(t, timer, entry);
+	else
+		TAILQ_INSERT_TAIL(&timers, timer, entry);
+}
+
+void loop_task_start(struct loop_task *task)
+{
+	if (!task->queued)
+		TAILQ_INSERT_TAIL(&tasks, task, entry);
+	task->queued = true;
+}
+
+void loop_task_stop(struct loop_task *task)
+{
+	if (task->queued)
+		TAILQ_REMOVE(&tasks, task, entry);
+	task->queued = false;
+}
+
+/* Nobody here has a thread that would write to it. */
+int loop_inbox_open(struct loop_inbox *inbox)
+{
+	(void)inbox;
+	return 0;
+}
+
+void loop_inbox_post(struct loop_inbox *inbox, struct loop_note *note)
+{
+	(void)inbox;
+	(void)note;
+	abort();
+}
+
+void loop_inbox_ignore(struct loop_inbox *inbox)
+{
+	(void)inbox;
+}
+
+void loop_inbox_close(struct loop_inbox *inbox)
+{
+	(void)inbox;
+}
+
+void worker_submit(struct job *job)
+{
+	TAILQ_INSERT_TAIL(&jobs, job, entry);
+	world.jobs++;
+}
+
+/* For the threads of staged stores, which there are none of */
+void worker_init(struct worker *w, const char *name, unsigned int threads)
+{
+	(void)w;
+	(void)name;
+	(void)threads;
+	abort();
+}
+
+int worker_add(struct worker *w, struct job *job)
+{
+	(void)w;
+	(void)job;
+	abort();
+}
+
+bool worker_end(struct worker *w, unsigned int seconds)
+{
+	(void)w;
+	(void)seconds;
+	abort();
+}
+
+/* The oldest job; false: there is none */
+static bool world_work(void)
+{
+	struct job *job = TAILQ_FIRST(&jobs);
+
+	if (!job)
+		return false;
+	TAILQ_REMOVE(&jobs, job, entry);
+	world.jobs--;
+	job->run(job);
+	job->done(job);
+	return true;
+}
+
+/*
+ * Verbs
+ */
+
+struct fake_cq {
+	struct ibv_cq ibv;
+	struct ibv_wc wc[WRS];
+	struct peer *from[WRS];		/* of a message, else NULL */
+	unsigned int first, nr;
+	struct peer *handled;		/* the last one that was polled */
+	bool armed;
+};
+
+struct fake_qp {
+	TAILQ_ENTRY(fake_qp) entry;
+	struct ibv_qp ibv;
+	struct ibv_cq *cq;
+	uint64_t recv_id[WRS], recv_addr[WRS];
+	unsigned int first_recv, nr_recvs;
+	uint64_t unsaid[WRS];		/* sends that have not completed */
+	unsigned int nr_unsaid;
+	bool control;
+};
+
+static TAILQ_HEAD(, fake_qp) qps = TAILQ_HEAD_INITIALIZER(qps);
+
+static struct conn *conn_of(const struct ibv_qp *qp)
+{
+	return container_of(qp->qp_context, struct conn, qp);
+}
+
+static void world_complete(struct ibv_cq *ibv, const struct ibv_wc *wc, struct peer *from)
+{
+	struct fake_cq *cq = container_of(ibv, struct fake_cq, ibv);
+	unsigned int at = (cq->first + cq->nr++) % WRS;
+
+	CHECK(cq->nr <= WRS);
+	cq->wc[at] = *wc;
+	cq->from[at] = from;
+	if (!cq->armed)
+		return;
+	cq->armed = false;
+	cq_event(ibv->cq_context);
+}
+
+/* The message that was polled before has been handled. */
+static void world_handled(struct fake_cq *cq)
+{
+	struct peer *p = cq->handled;
+
+	cq->handled = NULL;
+	if (p)
+		peer_handled(p);
+}
+
+static int poll_cq(struct ibv_cq *ibv, int most, struct ibv_wc *wc)
+{
+	struct fake_cq *cq = container_of(ibv, struct fake_cq, ibv);
+
+	CHECK(most == 1);
+	world_handled(cq);
+	if (!cq->nr)
+		return 0;
+	*wc = cq->wc[cq->first];
+	cq->handled = cq->from[cq->first];
+	cq->first = (cq->first + 1) % WRS;
+	cq->nr--;
+	if (cq->handled)
+		peer_arrives(cq->handled);
+	return 1;
+}
+
+static int req_notify(struct ibv_cq *ibv, int solicited)
+{
+	(void)solicited;
+	container_of(ibv, struct fake_cq, ibv)->armed = true;
+	return 0;
+}
+
+static int post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct fake_qp *qp = container_of(ibv, struct fake_qp, ibv);
+
+	(void)bad;
+	for (; wr; wr = wr->next) {
+		unsigned int at = (qp->first_recv + qp->nr_recvs) % WRS;
+
+		if (!qp->control && qp->nr_recvs)
+			continue;	/* nobody here sends commands */
+		CHECK(++qp->nr_recvs <= CTRL_RECVS);
+		qp->recv_id[at] = wr->wr_id;
+		qp->recv_addr[at] = wr->sg_list ? wr->sg_list->addr : 0;
+	}
+	return 0;
+}
+
+static struct peer *peer_of_id(struct rdma_cm_id *id);
+
+static int post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct fake_qp *qp = container_of(ibv, struct fake_qp, ibv);
+
+	(void)bad;
+	CHECK(qp->control && wr->opcode == IBV_WR_SEND && qp->nr_unsaid < CTRL_SENDS);
+	qp->unsaid[qp->nr_unsaid++] = wr->wr_id;
+	peer_sent(peer_of_id(conn_of(ibv)->id), (const void *)(uintptr_t)wr->sg_list->addr,
+		  wr->sg_list->length);
+	return 0;
+}
+
+static struct ibv_context verbs = {
+	.ops = { .post_recv = post_recv, .post_send = post_send, .poll_cq = poll_cq,
+		 .req_notify_cq = req_notify },
+};
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *v)
+{
+	static struct ibv_comp_channel channel;
+
+	channel.context = v;
+	world.channels++;
+	return &channel;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	(void)channel;
+	world.channels--;
+	return 0;
+}
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *v)
+{
+	struct ibv_pd *pd = calloc(1, sizeof(*pd));
+
+	pd->context = v;
+	world.pds++;
+	return pd;
+}
+
+int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	free(pd);
+	world.pds--;
+	return 0;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *v, int cqe, void *context,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	struct fake_cq *cq = calloc(1, sizeof(*cq));
+
+	(void)cqe;
+	(void)vector;
+	cq->ibv.context = v;
+	cq->ibv.cq_context = context;
+	cq->ibv.channel = channel;
+	world.cqs++;
+	return &cq->ibv;
+}
+
+int ibv_destroy_cq(struct ibv_cq *ibv)
+{
+	world_handled(container_of(ibv, struct fake_cq, ibv));
+	free(container_of(ibv, struct fake_cq, ibv));
+	world.cqs--;
+	return 0;
+}
+
+static struct ibv_mr *register_memory(struct ibv_pd *pd, int access)
+{
+	struct ibv_mr *mr = calloc(1, sizeof(*mr));
+	const struct session *s = NULL;
+	static uint32_t rkey = 0x7000;
+
+	mr->lkey = ++rkey;
+	mr->rkey = rkey;
+	world.mrs++;
+	while (access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE) &&
+	       (s = session_next(s)))
+		if (s->pd == pd)
+			memory_ready(s, access);
+	return mr;
+}
+
+#undef ibv_reg_mr
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	(void)addr;
+	(void)length;
+	return register_memory(pd, access);
+}
+
+#undef ibv_reg_mr_iova
+struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+			       int access)
+{
+	(void)addr;
+	(void)length;
+	(void)iova;
+	return register_memory(pd, access);
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+				unsigned int access)
+{
+	(void)addr;
+	(void)length;
+	(void)iova;
+	return register_memory(pd, (int)access);
+}
+
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	free(mr);
+	world.mrs--;
+	return 0;
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct fake_qp *qp = calloc(1, sizeof(*qp));
+
+	qp->ibv.context = pd->context;
+	qp->ibv.qp_context = attr->qp_context;
+	qp->ibv.qp_num = world.qpn++;
+	qp->cq = attr->recv_cq;
+	qp->control = !conn_of(&qp->ibv)->queue;
+	TAILQ_INSERT_TAIL(&qps, qp, entry);
+	world.qps++;
+	return &qp->ibv;
+}
+
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	(void)mask;
+	if (attr->qp_state == IBV_QPS_INIT)
+		queue_ready(conn_of(qp), attr->qp_access_flags);
+	return 0;
+}
+
+int ibv_destroy_qp(struct ibv_qp *ibv)
+{
+	struct fake_qp *qp = container_of(ibv, struct fake_qp, ibv);
+
+	TAILQ_REMOVE(&qps, qp, entry);
+	free(qp);
+	world.qps--;
+	return 0;
+}
+
+/*
+ * The device, and librdmacm
+ */
+
+static struct ibv_comp_channel channel = { .context = &verbs };
+static struct device device = {
+	.verbs = &verbs,
+	.attr = { .max_mr_size = 1 << 30, .max_cqe = 1 << 20, .max_qp_rd_atom = 16 },
+	.name = "fake0",
+	.channel = &channel,
+};
+
+struct device *device_get(struct ibv_context *v, const struct sockaddr *local)
+{
+	(void)v;
+	(void)local;
+	device.users++;
+	return &device;
+}
+
+void device_put(struct device *dev)
+{
+	dev->users--;
+}
+
+void device_remove(struct device *dev)
+{
+	session_end_device(dev);
+}
+
+uint8_t device_read_depth(const struct device *dev)
+{
+	return (uint8_t)dev->attr.max_qp_rd_atom;
+}
+
+const char *device_error_text(int ret)
+{
+	return strerror(-ret);
+}
+
+static struct cm_handler *listening;
+
+struct rdma_cm_id *cm_create_id(struct cm_handler *handler)
+{
+	static struct rdma_cm_id id = { .verbs = &verbs };
+
+	listening = handler;
+	id.context = handler;
+	return &id;
+}
+
+int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t len)
+{
+	(void)id;
+	(void)level;
+	(void)name;
+	(void)value;
+	(void)len;
+	return 0;
+}
+
+int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
+{
+	(void)id;
+	(void)addr;
+	return 0;
+}
+
+int rdma_listen(struct rdma_cm_id *id, int backlog)
+{
+	(void)id;
+	(void)backlog;
+	return 0;
+}
+
+int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	(void)id;
+	(void)attr;
+	*mask = IBV_QP_STATE;
+	return 0;
+}
+
+int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
+{
+	(void)id;
+	(void)event;
+	return 0;
+}
+
+int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
+{
+	const struct conn *conn = container_of(id->context, struct conn, cm);
+
+	CHECK(param->qp_num == conn->pair->qp_num);
+	peer_accepted(peer_of_id(id), conn, param);
+	return 0;
+}
+
+int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t len)
+{
+	peer_refused(peer_of_id(id), data, len);
+	return 0;
+}
+
+/*
+ * What the harness calls
+ */
+
+/* Everything happens that can happen now. */
+static void world_settle(void)
+{
+	struct loop_task *task;
+	struct fake_qp *qp;
+	bool more = true;
+
+	while (more) {
+		more = !world.hold_jobs && world_work();
+		TAILQ_FOREACH(qp, &qps, entry) {
+			for (unsigned int i = 0; !world.hold_sends && i < qp->nr_unsaid; i++) {
+				const struct ibv_wc wc = { .wr_id = qp->unsaid[i],
+							   .opcode = IBV_WC_SEND };
+
+				world_complete(qp->cq, &wc, NULL);
+				more = true;
+			}
+			if (!world.hold_sends)
+				qp->nr_unsaid = 0;
+		}
+		while (!world.hold_messages && (task = TAILQ_FIRST(&tasks))) {
+			loop_task_stop(task);
+			task->run(task);
+			more = true;
+		}
+	}
+}
+
+/* Time passes; the timers that it is time for expire. */
+static void world_advance(int64_t ms)
+{
+	int64_t until = world_ms + ms;
+	struct loop_timer *timer;
+
+	while ((timer = TAILQ_FIRST(&timers)) && timer->deadline <= until) {
+		if (world_ms < timer->deadline)
+			world_ms = timer->deadline;
+		loop_timer_stop(timer);
+		timer->expired(timer);
+		world_settle();
+	}
+	world_ms = until;
+}
+
+/* A message, or a completion in its place, on the queue pair. Return: false: no receive. */
+static bool world_receive(struct ibv_qp *ibv, const void *msg, size_t len,
+			  enum ibv_wc_status status, struct peer *from)
+{
+	struct fake_qp *qp = container_of(ibv, struct fake_qp, ibv);
+	struct ibv_wc wc = { .status = status, .opcode = IBV_WC_RECV };
+
+	if (!qp->nr_recvs)
+		return false;
+	wc.wr_id = qp->recv_id[qp->first_recv];
+	wc.byte_len = (uint32_t)len;
+	if (msg)
+		memcpy((void *)(uintptr_t)qp->recv_addr[qp->first_recv], msg, len);
+	qp->first_recv = (qp->first_recv + 1) % WRS;
+	qp->nr_recvs--;
+	world_complete(qp->cq, &wc, from);
+	return true;
+}
+
+#endif
