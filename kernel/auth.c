@@ -77,6 +77,27 @@ static struct rdmablk_keysched rdmablk_auth_primitives(const struct rdmablk_auth
 }
 
 /**
+ * rdmablk_auth_name() - the name of the key that a dialogue would be about
+ * @a: opened; @a->secret.key is K
+ * @key_id: result, the name of K, RDMABLK_KEY_ID_LEN bytes
+ *
+ * The caller ends with rdmablk_auth_forget(), whether or not a dialogue follows.
+ *
+ * Return: 0 or a negative errno of the crypto layer.
+ */
+int rdmablk_auth_name(struct rdmablk_auth *a, u8 *key_id)
+{
+	const struct rdmablk_keysched c = rdmablk_auth_primitives(a);
+	int ret;
+
+	a->used = true;
+	ret = rdmablk_keysched_id(&c, a->secret.key, key_id);
+	if (!ret)
+		memcpy(a->key_id[a->next], key_id, RDMABLK_KEY_ID_LEN);
+	return ret;
+}
+
+/**
  * rdmablk_auth_begin() - begin a dialogue
  * @a: opened; @a->secret.key is K, which is wiped
  * @key_id: result, the name of K, RDMABLK_KEY_ID_LEN bytes
@@ -89,22 +110,17 @@ static struct rdmablk_keysched rdmablk_auth_primitives(const struct rdmablk_auth
 int rdmablk_auth_begin(struct rdmablk_auth *a, u8 *key_id, u8 *point)
 {
 	const struct rdmablk_keysched c = rdmablk_auth_primitives(a);
-	int ret;
+	int ret = rdmablk_auth_name(a, key_id);
 
-	a->used = true;
-	ret = rdmablk_keysched_id(&c, a->secret.key, key_id);
 	if (!ret)
 		ret = rdmablk_keysched_prk0(&c, a->secret.key, a->secret.prk0);
 	memzero_explicit(a->secret.key, sizeof(a->secret.key));
-	if (ret)
-		return ret;
-	memcpy(a->key_id[a->next], key_id, RDMABLK_KEY_ID_LEN);
-	return rdmablk_crypt_new_pair(a->crypt, point);
+	return ret ? ret : rdmablk_crypt_new_pair(a->crypt, point);
 }
 
 /**
  * rdmablk_auth_is_other() - whether the dialogue is about another key than the last one
- * @a: after rdmablk_auth_begin() in a live session
+ * @a: after rdmablk_auth_name() in a live session
  *
  * Return: true: K is not that of the present epoch.
  */

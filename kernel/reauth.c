@@ -32,22 +32,6 @@
 /* Longest notice of the end of a key that counts, milliseconds */
 #define RDMABLK_REAUTH_LONGEST	3600000ULL
 
-/* Return: 0: @msg can be sent; or a negative errno, and nothing has happened. */
-static int rdmablk_reauth_begin(struct rdmablk_session *s, struct rdmablk_reauth *msg)
-{
-	u8 key_id[RDMABLK_KEY_ID_LEN], nonce[RDMABLK_NONCE_LEN], point[RDMABLK_POINT_LEN];
-	struct rdmablk_auth *a = &s->auth;
-	int ret = rdmablk_keys_take(s, a->secret.key);
-
-	if (!ret)
-		ret = rdmablk_auth_begin(a, key_id, point);
-	if (ret)
-		return ret;
-	get_random_bytes(nonce, sizeof(nonce));
-	rdmablk_wire_reauth(msg, key_id, nonce, point);
-	return rdmablk_auth_reauth(a, msg, sizeof(*msg));
-}
-
 /* The target would end the session at once, although it has given time for another key. */
 static bool rdmablk_reauth_is_vain(struct rdmablk_session *s)
 {
@@ -57,6 +41,31 @@ static bool rdmablk_reauth_is_vain(struct rdmablk_session *s)
 	ends = s->login.key_ends && time_before(jiffies, s->login.key_ends_at);
 	spin_unlock_irq(&s->lock);
 	return ends && !rdmablk_auth_is_other(&s->auth);
+}
+
+/*
+ * An ephemeral key is made only for a message that will be sent: until the target ends a
+ * session, the work comes by every RDMABLK_REAUTH_AGAIN.
+ *
+ * Return: 0: @msg can be sent; or a negative errno, and nothing has happened.
+ */
+static int rdmablk_reauth_begin(struct rdmablk_session *s, struct rdmablk_reauth *msg)
+{
+	u8 key_id[RDMABLK_KEY_ID_LEN], nonce[RDMABLK_NONCE_LEN], point[RDMABLK_POINT_LEN];
+	struct rdmablk_auth *a = &s->auth;
+	int ret = rdmablk_keys_take(s, a->secret.key);
+
+	if (!ret)
+		ret = rdmablk_auth_name(a, key_id);
+	if (!ret && rdmablk_reauth_is_vain(s))
+		ret = -EKEYREJECTED;
+	if (!ret)
+		ret = rdmablk_auth_begin(a, key_id, point);
+	if (ret)
+		return ret;
+	get_random_bytes(nonce, sizeof(nonce));
+	rdmablk_wire_reauth(msg, key_id, nonce, point);
+	return rdmablk_auth_reauth(a, msg, sizeof(*msg));
 }
 
 static const char *rdmablk_reauth_text(int err)
@@ -135,8 +144,6 @@ static void rdmablk_reauth_work(struct work_struct *work)
 	struct rdmablk_reauth msg;
 	int ret = rdmablk_reauth_begin(s, &msg);
 
-	if (!ret && rdmablk_reauth_is_vain(s))
-		ret = -EKEYREJECTED;
 	if (ret) {
 		if (ret != s->reauth_ret)
 			rdmablk_warn(s, "no key to prove again: %s (%d)\n",

@@ -27,6 +27,7 @@ struct rdmablk_crypt_cipher {
 /* left: allocations or calls until one fails with ret; negative: none does */
 static struct {
 	int objects, secrets, left, ret;
+	unsigned int pairs;	/* that were made */
 } crypt_world = { .left = -1 };
 
 static bool crypt_fails(void)
@@ -74,6 +75,7 @@ int rdmablk_crypt_new_pair(struct rdmablk_crypt *c, u8 *point)
 		crypto_forget(&c->pair);
 	crypt_world.secrets += !c->has_pair;
 	c->has_pair = true;
+	crypt_world.pairs++;
 	return crypto_generate(&c->pair, point);
 }
 
