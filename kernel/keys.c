@@ -111,9 +111,8 @@ static struct key *rdmablk_keys_search(const char *description)
  * @name: what follows "rdmablk:" in the description of the key; fewer than
  *	RDMABLK_KEY_NAME_LEN characters
  *
- * Searches the keyrings of the calling task, then .rdmablk, and links the key into the latter.
- * No program is asked for a key that is not loaded. Keyrings of tasks do not show keys that
- * have expired.
+ * Searches the keyrings of the calling task, then .rdmablk. No program is asked for a key that
+ * is not loaded. Keyrings of tasks do not show keys that have expired.
  *
  * Context: may sleep.
  *
@@ -136,8 +135,6 @@ struct key *rdmablk_keys_find(const char *name)
 		return key;
 	ret = rdmablk_keys_copy(key, NULL);
 	if (!ret)
-		ret = key_link(rdmablk_keys_ring, key);
-	if (!ret)
 		return key;
 	key_put(key);
 	return ERR_PTR(ret);
@@ -145,7 +142,7 @@ struct key *rdmablk_keys_find(const char *name)
 
 /**
  * rdmablk_keys_text() - why there is no key to log in with
- * @err: negative errno of rdmablk_keys_find() or rdmablk_keys_take()
+ * @err: negative errno of rdmablk_keys_find(), rdmablk_keys_give() or rdmablk_keys_take()
  *
  * Return: static text.
  */
@@ -173,15 +170,29 @@ const char *rdmablk_keys_text(int err)
  * rdmablk_keys_give() - the key that the next login of a session takes
  * @s: session
  * @name: name of @key
- * @key: key; the session takes over the reference
+ * @key: key; its reference is taken over, also after an error
+ *
+ * Links the key into .rdmablk, where it takes the place of one of the same name. All disks with
+ * that name find it there. So a key that a command only looks up is not linked.
+ *
+ * Context: may sleep.
+ *
+ * Return: 0; or a negative errno, and the session and .rdmablk are as they were.
  */
-void rdmablk_keys_give(struct rdmablk_session *s, const char *name, struct key *key)
+int rdmablk_keys_give(struct rdmablk_session *s, const char *name, struct key *key)
 {
+	int ret = key_link(rdmablk_keys_ring, key);
+
+	if (ret) {
+		key_put(key);
+		return ret;
+	}
 	spin_lock_irq(&s->lock);
 	strscpy(s->opt.key_name, name, sizeof(s->opt.key_name));
 	swap(s->key, key);
 	spin_unlock_irq(&s->lock);
 	key_put(key);
+	return 0;
 }
 
 /**

@@ -13,7 +13,7 @@ int rdmablk_keys_start(void);
 void rdmablk_keys_stop(void);
 struct key *rdmablk_keys_find(const char *name);
 const char *rdmablk_keys_text(int err);
-void rdmablk_keys_give(struct rdmablk_session *s, const char *name, struct key *key);
+int rdmablk_keys_give(struct rdmablk_session *s, const char *name, struct key *key);
 void rdmablk_keys_name(struct rdmablk_session *s, char *name);
 int rdmablk_keys_take(struct rdmablk_session *s, u8 *secret);
 

@@ -51,9 +51,12 @@ const char *rdmablk_keys_text(int err)
  * @s: session
  * @name: any
  * @key: any
+ *
+ * Return: -ENOKEY.
  */
-void rdmablk_keys_give(struct rdmablk_session *s, const char *name, struct key *key)
+int rdmablk_keys_give(struct rdmablk_session *s, const char *name, struct key *key)
 {
+	return -ENOKEY;
 }
 
 /**

@@ -121,12 +121,10 @@ static int rdmablk_init_key(struct rdmablk_session *s, const char *addr)
 		if (rdmablk_param_check_key(names[i], &why))
 			continue;
 		key = rdmablk_keys_find(names[i]);
-		if (!IS_ERR(key)) {
-			rdmablk_keys_give(s, names[i], key);
+		ret = IS_ERR(key) ? PTR_ERR(key) : rdmablk_keys_give(s, names[i], key);
+		if (!ret)
 			return 0;
-		}
-		if (PTR_ERR(key) != -ENOKEY) {
-			ret = PTR_ERR(key);
+		if (ret != -ENOKEY) {
 			rdmablk_err(s, "connect failed: %s (%d)\n", rdmablk_keys_text(ret), ret);
 			return ret;
 		}

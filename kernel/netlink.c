@@ -350,13 +350,10 @@ static s32 rdmablk_nl_s32(struct genl_info *info, int nr, s32 def)
 	return info->attrs[nr] ? nla_get_s32(info->attrs[nr]) : def;
 }
 
-/* The options that a device in use can change. */
-static int rdmablk_nl_changeable(struct genl_info *info, struct rdmablk_options *opt)
+/* Whether the options that a device in use can change go together. */
+static int rdmablk_nl_check_changeable(struct genl_info *info,
+				       const struct rdmablk_options *opt)
 {
-	u32 keep_alive = rdmablk_nl_u32(info, RDMABLK_ATTR_KEEP_ALIVE_TMO,
-					opt->keep_alive_tmo);
-	u32 delay = rdmablk_nl_u32(info, RDMABLK_ATTR_RECONNECT_DELAY,
-				   opt->reconnect_delay);
 	s32 fast = rdmablk_nl_s32(info, RDMABLK_ATTR_FAST_IO_FAIL_TMO,
 				  opt->fast_io_fail_tmo);
 	s32 loss = rdmablk_nl_s32(info, RDMABLK_ATTR_DEV_LOSS_TMO, opt->dev_loss_tmo);
@@ -366,16 +363,24 @@ static int rdmablk_nl_changeable(struct genl_info *info, struct rdmablk_options 
 		rdmablk_nl_text(info->extack, "fast_io_fail_tmo is not shorter than dev_loss_tmo");
 		return -EINVAL;
 	}
-	WRITE_ONCE(opt->keep_alive_tmo, keep_alive);
-	WRITE_ONCE(opt->reconnect_delay, delay);
-	WRITE_ONCE(opt->fast_io_fail_tmo, fast);
-	WRITE_ONCE(opt->dev_loss_tmo, loss);
+	return 0;
+}
+
+static void rdmablk_nl_changeable(struct genl_info *info, struct rdmablk_options *opt)
+{
+	WRITE_ONCE(opt->keep_alive_tmo, rdmablk_nl_u32(info, RDMABLK_ATTR_KEEP_ALIVE_TMO,
+						       opt->keep_alive_tmo));
+	WRITE_ONCE(opt->reconnect_delay, rdmablk_nl_u32(info, RDMABLK_ATTR_RECONNECT_DELAY,
+							opt->reconnect_delay));
+	WRITE_ONCE(opt->fast_io_fail_tmo, rdmablk_nl_s32(info, RDMABLK_ATTR_FAST_IO_FAIL_TMO,
+							 opt->fast_io_fail_tmo));
+	WRITE_ONCE(opt->dev_loss_tmo, rdmablk_nl_s32(info, RDMABLK_ATTR_DEV_LOSS_TMO,
+						     opt->dev_loss_tmo));
 	WRITE_ONCE(opt->io_tmo, rdmablk_nl_s32(info, RDMABLK_ATTR_IO_TMO, opt->io_tmo));
 	WRITE_ONCE(opt->reauth_tmo, rdmablk_nl_s32(info, RDMABLK_ATTR_REAUTH_TMO,
 						   opt->reauth_tmo));
 	WRITE_ONCE(opt->on_data_loss, rdmablk_nl_u32(info, RDMABLK_ATTR_ON_DATA_LOSS,
 						     opt->on_data_loss));
-	return 0;
 }
 
 static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *opt)
@@ -427,7 +432,10 @@ static int rdmablk_nl_options(struct genl_info *info, struct rdmablk_options *op
 				    "the host id is all zero");
 		return -EINVAL;
 	}
-	return rdmablk_nl_changeable(info, opt);
+	ret = rdmablk_nl_check_changeable(info, opt);
+	if (!ret)
+		rdmablk_nl_changeable(info, opt);
+	return ret;
 }
 
 /* Return: key with a reference; NULL when the command names none; or an ERR_PTR. */
@@ -448,6 +456,17 @@ static struct key *rdmablk_nl_key(struct genl_info *info, char *name)
 	if (IS_ERR(key))
 		rdmablk_nl_text(info->extack, rdmablk_keys_text(PTR_ERR(key)));
 	return key;
+}
+
+/* Takes over the reference of @key; NULL: the session keeps the key that it has. */
+static int rdmablk_nl_give(struct genl_info *info, struct rdmablk_session *s,
+			   const char *name, struct key *key)
+{
+	int ret = key ? rdmablk_keys_give(s, name, key) : 0;
+
+	if (ret)
+		rdmablk_nl_text(info->extack, rdmablk_keys_text(ret));
+	return ret;
 }
 
 static struct rdmablk_session *rdmablk_nl_session(struct genl_info *info)
@@ -588,8 +607,11 @@ static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
 		key_put(key);
 		return PTR_ERR(s);
 	}
-	if (key)
-		rdmablk_keys_give(s, opt.key_name, key);
+	ret = rdmablk_nl_give(info, s, opt.key_name, key);
+	if (ret) {
+		rdmablk_lifecycle_abort(s);
+		return ret;
+	}
 	job = rdmablk_nl_job_create(info, RDMABLK_CMD_CONNECT, s, rdmablk_nl_connect_work);
 	if (!job) {
 		rdmablk_nl_text(info->extack, rdmablk_nl_no_job);
@@ -695,13 +717,15 @@ static int rdmablk_nl_change(struct genl_info *info, struct rdmablk_session *s)
 		key_put(key);
 		return ret;
 	}
-	ret = rdmablk_nl_changeable(info, &s->opt);
-	if (ret && timed)
-		rdmablk_stats_timing_set(t, was);
-	if (!ret && key)
-		rdmablk_keys_give(s, name, key);
-	else
+	ret = rdmablk_nl_check_changeable(info, &s->opt);
+	if (ret)
 		key_put(key);
+	else
+		ret = rdmablk_nl_give(info, s, name, key);
+	if (!ret)
+		rdmablk_nl_changeable(info, &s->opt);
+	else if (timed)
+		rdmablk_stats_timing_set(t, was);
 	return ret;
 }
 

@@ -239,6 +239,14 @@ static void test_no_keyring(void **state)
 	assert_int_equal(rdmablk_keys_start(), -ENOMEM);
 }
 
+static bool in_module_ring(const struct entry *e)
+{
+	for (int i = 0; i < LINKS; i++)
+		if (module_ring.link[i] == e)
+			return true;
+	return false;
+}
+
 static void test_found_in_the_task(void **state)
 {
 	struct entry *e = new_key(0, "web1");
@@ -249,16 +257,19 @@ static void test_found_in_the_task(void **state)
 	key = rdmablk_keys_find("web1");
 	assert_ptr_equal(key, &e->key);
 	assert_int_equal(searches, 0);
-	/* the maker, the task, .rdmablk and the caller */
-	assert_int_equal(key->usage, 4);
-	key_put(key);
+	/* the maker, the task and the caller */
+	assert_int_equal(key->usage, 3);
+	assert_false(in_module_ring(e));
 
-	/* A reconnect finds it, and so does a task that does not have it. */
+	/* Once a session has it, a reconnect finds it, and so does a task that does not have it. */
+	assert_int_equal(rdmablk_keys_give(&s, "web1", key), 0);
+	assert_true(in_module_ring(e));
 	unlink_key(&task_ring, e);
 	key = rdmablk_keys_find("web1");
 	assert_ptr_equal(key, &e->key);
 	assert_int_equal(searches, 1);
-	assert_int_equal(key->usage, 3);
+	/* the maker, .rdmablk, the session and the caller */
+	assert_int_equal(key->usage, 4);
 	key_put(key);
 }
 
@@ -273,8 +284,11 @@ static void test_task_comes_first(void **state)
 	key_link(&task_ring.key, &new->key);
 	key = rdmablk_keys_find("web1");
 	assert_ptr_equal(key, &new->key);
+	/* A command that is refused leaves other disks of that key their own one. */
+	assert_true(in_module_ring(old));
+	assert_int_equal(rdmablk_keys_give(&s, "web1", key), 0);
+	assert_true(in_module_ring(new));
 	assert_int_equal(old->key.usage, 1);
-	key_put(key);
 }
 
 static void test_not_found(void **state)
@@ -334,8 +348,6 @@ static void test_found_but_useless(void **state)
 	e->payload.data = NULL;
 	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EKEYREVOKED);
 	e->payload.data = e->secret;
-	module_ring.no_room = true;
-	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -ENOMEM);
 	assert_int_equal(e->key.usage, 2);
 }
 
@@ -353,7 +365,7 @@ static void test_longest_name(void **state)
 	key_link(&task_ring.key, &e->key);
 	key = rdmablk_keys_find(name);
 	assert_ptr_equal(key, &e->key);
-	rdmablk_keys_give(&s, name, key);
+	assert_int_equal(rdmablk_keys_give(&s, name, key), 0);
 	rdmablk_keys_name(&s, got);
 	assert_string_equal(got, name);
 	name[sizeof(name) - 2] = '\0';
@@ -368,20 +380,29 @@ static void test_given(void **state)
 	(void)state;
 	rdmablk_keys_name(&s, name);
 	assert_string_equal(name, "");
-	rdmablk_keys_give(&s, "web1", key_get(&a->key));
+	assert_int_equal(rdmablk_keys_give(&s, "web1", key_get(&a->key)), 0);
 	rdmablk_keys_name(&s, name);
 	assert_string_equal(name, "web1");
 	assert_ptr_equal(s.key, &a->key);
-	assert_int_equal(a->key.usage, 2);
-	rdmablk_keys_give(&s, "web2", key_get(&b->key));
+	/* the maker, .rdmablk and the session */
+	assert_int_equal(a->key.usage, 3);
+	assert_int_equal(rdmablk_keys_give(&s, "web2", key_get(&b->key)), 0);
 	rdmablk_keys_name(&s, name);
 	assert_string_equal(name, "web2");
 	assert_ptr_equal(s.key, &b->key);
-	assert_int_equal(a->key.usage, 1);
-	assert_int_equal(b->key.usage, 2);
+	assert_int_equal(a->key.usage, 2);
+	assert_int_equal(b->key.usage, 3);
 	/* the same again, as after a search for the same name */
-	rdmablk_keys_give(&s, "web2", key_get(&b->key));
-	assert_int_equal(b->key.usage, 2);
+	assert_int_equal(rdmablk_keys_give(&s, "web2", key_get(&b->key)), 0);
+	assert_int_equal(b->key.usage, 3);
+	/* What cannot be linked is not given. */
+	module_ring.no_room = true;
+	assert_int_equal(rdmablk_keys_give(&s, "web1", key_get(&a->key)), -ENOMEM);
+	rdmablk_keys_name(&s, name);
+	assert_string_equal(name, "web2");
+	assert_ptr_equal(s.key, &b->key);
+	assert_int_equal(a->key.usage, 2);
+	assert_int_equal(b->key.usage, 3);
 }
 
 static void test_taken(void **state)
@@ -391,11 +412,11 @@ static void test_taken(void **state)
 
 	(void)state;
 	memset(secret, 0, sizeof(secret));
-	rdmablk_keys_give(&s, "web1", key_get(&e->key));
+	assert_int_equal(rdmablk_keys_give(&s, "web1", key_get(&e->key)), 0);
 	assert_int_equal(rdmablk_keys_take(&s, secret), 0);
 	assert_memory_equal(secret, e->secret, RDMABLK_KEYS_SECRET);
 	assert_int_equal(secret[RDMABLK_KEYS_SECRET], 0);
-	assert_int_equal(e->key.usage, 2);
+	assert_int_equal(e->key.usage, 3);
 	assert_int_equal(searches, 0);
 	/* It was loaded again with another secret, which updates it in its place. */
 	memset(e->secret, 'z', sizeof(e->secret));
@@ -411,8 +432,7 @@ static void test_taken_later(void **state)
 	u8 secret[RDMABLK_KEYS_SECRET];
 
 	(void)state;
-	rdmablk_keys_give(&s, "web1", key_get(&e->key));
-	key_link(&module_ring.key, &e->key);
+	assert_int_equal(rdmablk_keys_give(&s, "web1", key_get(&e->key)), 0);
 	for (int i = 0; i < 3; i++) {
 		memset(secret, 0, sizeof(secret));
 		e->invalid = ends[i];
@@ -461,7 +481,7 @@ static void test_taken_useless(void **state)
 	u8 secret[RDMABLK_KEYS_SECRET] = { };
 
 	(void)state;
-	rdmablk_keys_give(&s, "web1", key_get(&e->key));
+	assert_int_equal(rdmablk_keys_give(&s, "web1", key_get(&e->key)), 0);
 	key_link(&module_ring.key, &next->key);
 	e->payload.datalen = 33;
 	assert_int_equal(rdmablk_keys_take(&s, secret), -EINVAL);

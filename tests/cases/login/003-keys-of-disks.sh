@@ -141,11 +141,18 @@ still_live
 run_expect 1 "^rdmablk: set rdmablk0: $NONE\$" "$RDMABLK" set rdmablk0 --key web1
 run_expect 1 '' "$RDMABLK" set rdmablk0 --key web1 --reconnect-delay 7
 expect 2 "$(status reconnect_delay)" "an option beside a key that is not there"
+# Nor does a key count beside an option that is refused.
+load_key web2
+keyctl clear "$(module_ring)"
+expect EINVAL "$(python3 "$here/netlink_key.py" set 0 web2)" \
+	"the errno of a change whose timeouts do not go together"
+! in_ring web2 || fail "the key of a refused change is in .rdmablk"
+has_key web1
 load_key web1
 "$RDMABLK" reconnect rdmablk0 --wait 60
 has_key web1
-load_key web2
 run_expect 0 '^$' "$RDMABLK" set rdmablk0 --key web2
+in_ring web2 || fail "the key of a change is not in .rdmablk"
 has_key web2
 "$RDMABLK" key unload web1
 "$RDMABLK" reconnect rdmablk0 --wait 60

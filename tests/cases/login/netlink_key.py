@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""netlink_key.py connect HOST EXPORT KEY, or dump FILE: asks the module without the tool.
+"""netlink_key.py connect HOST EXPORT [KEY], set INDEX KEY, or dump FILE: asks the module without
+the tool.
 
-connect prints the name of the errno, or 0. dump writes all bytes of all attributes that the
+connect and set print the name of the errno, or 0; set has timeouts that are refused. dump writes all bytes of all attributes that the
 module has of its disks.
 """
 
@@ -18,9 +19,15 @@ def main(what, *args):
     """Does it."""
     link = nl.Netlink()
     if what == "connect":
-        host, export, key = args
+        host, export, *key = args
         print(link.error(nl.CONNECT, nl.attr(nl.TARGET, nl.address(host)) +
-                         nl.string(nl.EXPORT, export) + nl.string(nl.KEY, key)))
+                         nl.string(nl.EXPORT, export) +
+                         b"".join(nl.string(nl.KEY, name) for name in key)))
+        return
+    if what == "set":
+        print(link.error(nl.SET, nl.u32(nl.INDEX, int(args[0])) +
+                         nl.string(nl.KEY, args[1]) +
+                         nl.u32(nl.FAST_IO_FAIL_TMO, 9) + nl.u32(nl.DEV_LOSS_TMO, 5)))
         return
     with open(args[0], "wb") as file:
         for disk in link.dump():
