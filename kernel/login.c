@@ -781,8 +781,11 @@ int rdmablk_login(struct rdmablk_session *s)
 	do {
 		ret = rdmablk_login_once(s);
 	} while (ret && rdmablk_login_fewer(s));
+	if (ret)
+		return ret;
 	/* There may be more room by the next one. */
-	if (!ret)
-		s->most_queues = min(2 * s->most_queues, s->nr_queues);
-	return ret;
+	s->most_queues = min(2 * s->most_queues, s->nr_queues);
+	if (s->login.version == RDMABLK_VERSION_OPEN)
+		rdmablk_warn(s, "logged in without a key: any host that answers at this address can read and change the data\n");
+	return 0;
 }

@@ -37,6 +37,10 @@ static char *host_id;
 module_param(host_id, charp, 0);
 MODULE_PARM_DESC(host_id, "UUID of this host (default: the machine's SMBIOS UUID)");
 
+bool rdmablk_require_key;
+module_param_named(require_key, rdmablk_require_key, bool, 0444);
+MODULE_PARM_DESC(require_key, "no disk logs in without a key (default: N)");
+
 struct workqueue_struct *rdmablk_wq;
 struct workqueue_struct *rdmablk_poll_wq;
 struct workqueue_struct *rdmablk_recovery_wq;
@@ -106,8 +110,9 @@ static void rdmablk_login_work(struct work_struct *work)
 }
 
 /*
- * The key with the name of the address, else the one for all targets. Where neither is loaded
- * the disk logs in without a key, and a target that demands one refuses it.
+ * The key with the name of the address, else the one for all targets. A disk without either
+ * trusts whoever answers at the address: a target that demands a key refuses the login, and a
+ * stranger does not. require_key refuses it here.
  */
 static int rdmablk_init_key(struct rdmablk_session *s, const char *addr)
 {
@@ -129,7 +134,11 @@ static int rdmablk_init_key(struct rdmablk_session *s, const char *addr)
 			return ret;
 		}
 	}
-	return 0;
+	if (!rdmablk_require_key)
+		return 0;
+	rdmablk_err(s, "connect failed: neither a key for this address nor the key default is loaded: rdmablk key load FILE (%d)\n",
+		    -ENOKEY);
+	return -ENOKEY;
 }
 
 static int rdmablk_init_session(const struct rdmablk_options *opt, const char *addr)

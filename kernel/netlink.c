@@ -584,6 +584,16 @@ static void rdmablk_nl_connect_work(struct work_struct *work)
 	rdmablk_nl_job_end(job, ret ? -ECANCELED : 0, "the connect was given up");
 }
 
+/* Return: as of rdmablk_nl_key(). */
+static struct key *rdmablk_nl_connect_key(struct genl_info *info, char *name)
+{
+	if (info->attrs[RDMABLK_ATTR_KEY] || !rdmablk_require_key)
+		return rdmablk_nl_key(info, name);
+	rdmablk_nl_text(info->extack,
+			"the module is loaded with require_key: connect with --key NAME");
+	return ERR_PTR(-ENOKEY);
+}
+
 static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
 {
 	struct rdmablk_options opt;
@@ -598,7 +608,7 @@ static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
 	ret = rdmablk_nl_options(info, &opt);
 	if (ret)
 		return ret;
-	key = rdmablk_nl_key(info, opt.key_name);
+	key = rdmablk_nl_connect_key(info, opt.key_name);
 	if (IS_ERR(key))
 		return PTR_ERR(key);
 	s = rdmablk_lifecycle_create(&opt, info->snd_portid, &why);

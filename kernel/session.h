@@ -337,6 +337,8 @@ extern struct workqueue_struct *rdmablk_login_wq;
 extern u8 rdmablk_host_id[RDMABLK_ID_LEN];
 extern u8 rdmablk_boot_nonce[RDMABLK_ID_LEN];
 extern bool rdmablk_ready;
+/* No disk logs in without a key. Read only. */
+extern bool rdmablk_require_key;
 
 struct rdmablk_session *rdmablk_session_alloc(const struct rdmablk_options *opt);
 void rdmablk_session_await_freed(void);

@@ -126,7 +126,7 @@ static int connect_with_key(const struct connect_request *request, struct device
 
 	if (!connect_run(request, device, failure))
 		return 0;
-	if (failure->err != ENOKEY)
+	if (failure->err != ENOKEY || !*request->key)
 		return -1;
 	err = keyring_load_named(request->key, failure->text, sizeof(failure->text));
 	if (!err)

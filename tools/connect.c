@@ -262,12 +262,12 @@ static void name_address(const struct connect_request *request,
 
 /**
  * connect_name_key() - says which key is not there
- * @key: its name
- * @failure: of a command that names the key; the kernel's text says no name
+ * @key: its name; NULL or "": the command names none
+ * @failure: of the command; where there is a name, the kernel's text does not say it
  */
 void connect_name_key(const char *key, struct nl_failure *failure)
 {
-	if (failure->err == ENOKEY)
+	if (key && *key && failure->err == ENOKEY)
 		snprintf(failure->text, sizeof(failure->text),
 			 "no key rdmablk:%s is loaded: rdmablk key load FILE", key);
 }

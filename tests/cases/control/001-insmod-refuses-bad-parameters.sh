@@ -92,6 +92,12 @@ for id in x '""' 00000000-0000-0000-0000-000000000000 \
 done
 load_fails 0 '' host_id=1b4e28ba-2fa1-11d2-883f-0016d3cca427
 
+# No keyring of this process has a key, and no disk does without.
+none='connect failed: neither a key for this address nor the key default is loaded: .*\(-126\)$'
+load_fails ENOKEY "$none" "connect=$a/disk0 require_key=1"
+load_fails ENOKEY "$none" "connect=[fd99::2]/disk0 require_key"
+load_fails EINVAL "\`x' invalid for parameter .require_key'" require_key=x
+
 # Last, because the kernel completes its own long message with the next one.
 load_fails ENOSPC 'connect: string parameter too long' "connect=${list}00"
 

@@ -210,11 +210,28 @@ keyctl link "$(module_ring)" @u
 unload_module
 "$RDMABLK" key list | grep -q '^web1 .*valid' || fail "the keys went with the module"
 
-# connect= takes the key of the address, else the one for all, else none.
+# connect= takes the key of the address, else the one for all, else none. The log says then what
+# that means, and a module that requires keys refuses it, as it does without connect=.
+OPEN='rdmablk0 .*: logged in without a key: any host that answers'
+NEEDS='the module is loaded with require_key: connect with --key NAME'
+! dmesg_has "$OPEN" || fail "a disk has logged in without a key: $(dmesg | grep "$OPEN")"
 stop_target
 serve_anybody
+run_expect 1 'not available' insmod "$MODULE" connect="$WHERE" require_key=1
+dmesg_has 'connect failed: neither a key for this address nor the key default is loaded' ||
+	fail "no text: $(dmesg | tail)"
+load_module require_key=1
+run_expect 1 "^rdmablk: connect $WHERE: $NEEDS\$" "$RDMABLK" connect "$WHERE"
+expect ENOKEY "$(python3 "$here/netlink_key.py" connect "$TARGET_ADDR" disk0)" \
+	"the errno of a connect without a key where one is required"
+printf '[disk a]\nexport = %s\n' "$WHERE" >/run/rdmablk.conf
+run_expect 1 ": $NEEDS\$" "$RDMABLK" up --wait 0 --config /run/rdmablk.conf a
+expect Y "$(</sys/module/rdmablk/parameters/require_key)" "what sysfs says of require_key"
+unload_module
+! dmesg_has "$OPEN" || fail "a disk has logged in without the key that is required"
 load_module connect="$WHERE"
 has_none
+dmesg_has "$OPEN" || fail "no text: $(dmesg | tail)"
 run_expect 1 'the disk has no key: disconnect it, and connect it with one' \
 	"$RDMABLK" set rdmablk0 --key web1
 has_none
@@ -222,7 +239,7 @@ unload_module
 stop_target
 start_target --config /run/rdmablkd.conf
 load_key default
-load_module connect="$WHERE"
+load_module connect="$WHERE" require_key=1
 has_key default
 in_ring default || fail "the key of insmod is not in .rdmablk"
 unload_module
