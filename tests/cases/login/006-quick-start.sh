@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The commands of the README and of the admin guide that lead from a new key to a mounted disk do
+# that, as they stand there, and are eight at most. Both machines are this one, and the module
+# requires keys.
+#
+# kernels: 6.12
+
+# shellcheck source=tests/cases/data/lib.sh
+source "$RDMABLK_TOP/tests/cases/data/lib.sh"
+
+# commands FILE: from "rdmablk key new" to "mount". A README has them in fences, the guide in
+# literal blocks; text and the fences themselves are between them.
+commands() {
+	case $1 in
+	*.md) awk '/^```/ { code = !code; next } code' "$1" ;;
+	*.rst) awk '/::$/ { code = 1; next } /^[^ ]/ { code = 0 } code { sub(/^  /, ""); print }' \
+		"$1" ;;
+	esac | sed -nE '/^(tools\/)?rdmablk key new --name web1 /,/^mount /p'
+}
+
+# count_commands <SCRIPT: a document for cat is no command
+count_commands() {
+	awk '/<<END$/ { doc = 1; n++; next } doc { doc = $0 != "END"; next } NF { n++ } END { print n }'
+}
+
+# here <SCRIPT: the same with the address, the memory and the programs of this machine
+here() {
+	sed -E -e "s/10\.0\.0\.1/$TARGET_ADDR/; s/size = 16G/size = 64M/" \
+		-e 's/^(tools|target)\///; s/ +# .*//'
+}
+
+rdmablk() {
+	"$RDMABLK" "$@"
+}
+
+rdmablkd() {
+	start_target "$@"
+}
+
+# scp FILE root@HOST:DIRECTORY: to this machine
+scp() {
+	[[ $2 == root@web1:* ]] || fail "scp to $2"
+	cp -p "$1" "${2#*:}"
+}
+
+# follow FILE: does what it says
+follow() {
+	local script n
+
+	commands "$1" >/tmp/commands
+	n=$(count_commands </tmp/commands)
+	((n > 4 && n <= 8)) || fail "$n commands in $1: $(</tmp/commands)"
+	here </tmp/commands >/tmp/script
+	rm -rf /etc/rdmablk
+	install -d -m 700 /etc/rdmablk/keys
+	load_module require_key=1
+	script=$(</tmp/script)
+	eval "$script" >/tmp/out
+	findmnt -n -o SOURCE /mnt | grep -qx "$DEV" || fail "no disk is mounted: $script"
+	expect psk "$(status auth)" "the authentication of $1"
+	umount /mnt
+	disconnect
+	unload_module
+	stop_target
+	rdmablk key unload web1
+}
+
+follow "$RDMABLK_TOP/README.md"
+follow "$RDMABLK_TOP/Documentation/admin-guide.rst"
