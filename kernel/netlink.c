@@ -171,6 +171,7 @@ static int rdmablk_nl_put_counters(struct sk_buff *msg, struct rdmablk_session *
 				  READ_ONCE(s->ctrl.stale_answers)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_RECONNECTS, READ_ONCE(s->reconnects)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_HELD, READ_ONCE(s->held)) ||
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_OUTAGE_MS, rdmablk_session_outage_ms(s)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_RETRY_ERRORS,
 				  atomic_read(&s->errors.retry)) ||
 	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_RNR_ERRORS,

@@ -221,6 +221,11 @@ bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to)
 	return true;
 }
 
+static u64 rdmablk_session_down_ms(const struct rdmablk_session *s)
+{
+	return jiffies64_to_msecs(jiffies - s->outage.down_at);
+}
+
 /**
  * rdmablk_session_set_phase() - the way to any phase of an outage
  * @s: session, locked
@@ -233,6 +238,10 @@ bool rdmablk_session_set_phase(struct rdmablk_session *s, enum rdmablk_phase to)
 	lockdep_assert_held(&s->lock);
 	if (!rdmablk_state_may_follow(s->outage.phase, to))
 		return false;
+	if (to == RDMABLK_PHASE_BROKEN)
+		s->outage.down_at = jiffies;
+	else if (to == RDMABLK_PHASE_UP && s->outage.phase != RDMABLK_PHASE_FIRST)
+		s->outage.down_ms += rdmablk_session_down_ms(s);
 	WRITE_ONCE(s->outage.phase, to);
 	return true;
 }
@@ -296,6 +305,25 @@ void rdmablk_session_agreed(struct rdmablk_session *s, struct rdmablk_agreed *ag
 	spin_lock_irq(&s->lock);
 	*agreed = s->agreed;
 	spin_unlock_irq(&s->lock);
+}
+
+/**
+ * rdmablk_session_outage_ms() - how long the session has had no connection that carries I/O
+ * @s: session
+ *
+ * Return: milliseconds of all outages since the first login, the present one included.
+ */
+u64 rdmablk_session_outage_ms(struct rdmablk_session *s)
+{
+	u64 ms;
+
+	spin_lock_irq(&s->lock);
+	ms = s->outage.down_ms;
+	if (s->outage.phase == RDMABLK_PHASE_BROKEN || s->outage.phase == RDMABLK_PHASE_DOWN ||
+	    s->outage.phase == RDMABLK_PHASE_LOST)
+		ms += rdmablk_session_down_ms(s);
+	spin_unlock_irq(&s->lock);
+	return ms;
 }
 
 /**

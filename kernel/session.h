@@ -167,6 +167,9 @@ struct rdmablk_login_state {
  * @fenced: nothing of the lost connection can land any more
  * @failing_early: I/O fails only because the disk has not been added yet
  * @lost_at: time when the connection was lost, in jiffies
+ * @down_at: time when the outage began, in jiffies; a restart of a failed device does not change
+ *	it. Set by rdmablk_session_set_phase() only
+ * @down_ms: duration of the outages that are over, in milliseconds; by the same
  * @clock: time from which the timeouts count, in jiffies
  * @hold_until: time from which posted writes may fail, in jiffies. Owned by the recovery work
  * @attempts: number of tries since the connection was lost; a short connection between two of
@@ -186,6 +189,8 @@ struct rdmablk_outage {
 	bool fenced;
 	bool failing_early;
 	unsigned long lost_at;
+	unsigned long down_at;
+	u64 down_ms;
 	unsigned long clock;
 	unsigned long hold_until;
 	u32 attempts;
@@ -347,6 +352,7 @@ void rdmablk_session_announce(struct rdmablk_session *s);
 extern void (*rdmablk_session_event)(struct rdmablk_session *s);
 void rdmablk_session_options_init(struct rdmablk_options *opt);
 void rdmablk_session_agreed(struct rdmablk_session *s, struct rdmablk_agreed *agreed);
+u64 rdmablk_session_outage_ms(struct rdmablk_session *s);
 void rdmablk_session_put(struct rdmablk_session *s);
 enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *s);
 bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to);

@@ -91,6 +91,7 @@ const struct attr_info attr_table[RDMABLK_ATTR_MAX + 1] = {
 	INFO(KEY, "key", "KEY", STRING, NULL),
 	INFO(AUTH, "auth", "AUTH", AUTH, NULL),
 	INFO(REAUTH_TMO, "reauth_tmo", "REAUTH-TMO", TMO, "s"),
+	INFO(OUTAGE_MS, "outage_ms", "OUTAGE-MS", U64, "ms"),
 };
 
 /**

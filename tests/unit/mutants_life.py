@@ -732,4 +732,12 @@ MUTANTS = [
     ("a login without hmac(sha256) goes on", "test_login_dialogue", LOGIN,
      "\tint ret = rdmablk_login_open(s);\n\n\tif (ret)\n",
      "\tint ret = rdmablk_login_open(s);\n\n\tif (ret == -ENOMEM)\n"),
+    # --- outages
+    ("an outage that is over is forgotten", "test_session", SESSION,
+     "\t\ts->outage.down_ms += rdmablk_session_down_ms(s);\n", "\t\t;\n"),
+    ("an outage begins again when a device is started again", "test_session", SESSION,
+     "\tif (to == RDMABLK_PHASE_BROKEN)\n",
+     "\tif (to == RDMABLK_PHASE_BROKEN || to == RDMABLK_PHASE_DOWN)\n"),
+    ("a live session is in an outage", "test_session", SESSION,
+     "\tif (s->outage.phase == RDMABLK_PHASE_BROKEN ||", "\tif (s->outage.phase ||"),
 ]

@@ -34,6 +34,7 @@ typedef int32_t s32;
 #define time_before(a, b)	((long)((a) - (b)) < 0)
 #define msecs_to_jiffies(ms)	((unsigned long)(ms))
 #define jiffies_to_msecs(j)	((unsigned int)(j))
+#define jiffies64_to_msecs(j)	((u64)(j))
 #define clamp(v, low, high)	min(max(v, low), high)
 #define min_not_zero(a, b)	(!(a) ? (b) : !(b) ? (a) : min(a, b))
 #define memset_startat(p, v, member)	\

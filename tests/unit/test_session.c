@@ -611,6 +611,38 @@ static void test_what_was_agreed_on(void **state)
  * Errors
  */
 
+/* From the error to the next login that succeeds, whatever comes between */
+static void test_outages_add_up(void **state)
+{
+	(void)state;
+	jiffies += 500;
+	assert_true(go_live());
+	jiffies += 1000;
+	assert_int_equal(rdmablk_session_outage_ms(s), 0);
+	rdmablk_session_error(s, RDMABLK_R_CONNECTION);
+	jiffies += 100;
+	assert_int_equal(rdmablk_session_outage_ms(s), 100);
+	rdmablk_session_error(s, RDMABLK_R_CONNECTION);
+	assert_true(rdmablk_session_move(s, RDMABLK_DEV_RECOVERING));
+	spin_lock_bh(&s->lock);
+	assert_true(rdmablk_session_set_phase(s, RDMABLK_PHASE_LOST));
+	spin_unlock_bh(&s->lock);
+	jiffies += 20;
+	assert_int_equal(rdmablk_session_outage_ms(s), 120);
+	spin_lock_bh(&s->lock);
+	assert_true(rdmablk_session_set_phase(s, RDMABLK_PHASE_DOWN));
+	spin_unlock_bh(&s->lock);
+	jiffies += 3;
+	s->login.reason = 0;
+	assert_true(go_live());
+	jiffies += 1000;
+	assert_int_equal(rdmablk_session_outage_ms(s), 123);
+	rdmablk_session_error(s, RDMABLK_R_CONNECTION);
+	jiffies += 7;
+	assert_int_equal(rdmablk_session_outage_ms(s), 130);
+	assert_false(s->lock.held);
+}
+
 static void test_error_of_a_login(void **state)
 {
 	(void)state;
@@ -780,6 +812,7 @@ int main(void)
 		TEST(test_go_live),
 		TEST(test_not_live),
 		TEST(test_what_was_agreed_on),
+		TEST(test_outages_add_up),
 		TEST(test_error_of_a_login),
 		TEST(test_first_error_counts),
 		TEST(test_sealed_session),

@@ -122,6 +122,7 @@ static void put_outage(struct nlmsghdr *nlh, int state)
 	mnl_attr_put_u32(nlh, RDMABLK_ATTR_DEV_LOSS_TMO, 600);
 	mnl_attr_put_u32(nlh, RDMABLK_ATTR_ON_DATA_LOSS, RDMABLK_DATA_LOSS_CONTINUE);
 	mnl_attr_put_u64(nlh, RDMABLK_ATTR_RECONNECTS, 3);
+	mnl_attr_put_u64(nlh, RDMABLK_ATTR_OUTAGE_MS, 61250);
 	if (state == RDMABLK_DEV_LIVE)
 		return;
 	mnl_attr_put(nlh, RDMABLK_ATTR_IO_FAILING, 0, NULL);
@@ -229,6 +230,8 @@ static void put_stats(struct nlmsghdr *nlh, int index, long times)
 		mnl_attr_put_u64(nlh, RDMABLK_ATTR_FLUSHES, 3 * times);
 		mnl_attr_put_u64(nlh, RDMABLK_ATTR_REQUEUES, 2 * times);
 		mnl_attr_put_u64(nlh, RDMABLK_ATTR_ERRORS, times);
+		mnl_attr_put_u64(nlh, RDMABLK_ATTR_OUTAGE_MS, 61250 * times);
+		mnl_attr_put_u64(nlh, RDMABLK_ATTR_RNR_ERRORS, 4 * times);
 		put_latency(nlh, index, times);
 	}
 	end(nlh);
