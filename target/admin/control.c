@@ -22,6 +22,7 @@
 #include "admin/admin.h"
 #include "admin/admin_audit.h"
 #include "admin/control.h"
+#include "admin/control_metrics.h"
 #include "admin/control_request.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -210,32 +211,12 @@ static const char *session_state_name(enum session_state state)
 	return "?";
 }
 
-/* A worker has the queues of a staged session that is not live. */
-static void session_counts(const struct session *s, struct store_counts *sum)
-{
-	store_add_counts(sum, &s->cmdqs.counts);
-	if (s->state == SESSION_LIVE && s->staged)
-		s->export->store.ops->staged->counts(s->staged, sum);
-}
-
 static struct json_object *show_commands(const struct session *s)
 {
-	static const char * const names[STORE_OPS] = {
-		"fence", "dirty", "flush", "discard", "write_zeroes", "secure_erase",
-		"read", "write",
-	};
-	struct json_object *all = json_object_new_object();
 	struct store_counts counts = { 0 };
 
 	session_counts(s, &counts);
-	for (unsigned int i = 0; i < STORE_OPS; i++) {
-		struct json_object *one = json_object_new_object();
-
-		add(one, "done", json_object_new_uint64(counts.done[i]));
-		add(one, "errors", json_object_new_uint64(counts.failed[i]));
-		add(all, names[i], one);
-	}
-	return all;
+	return control_metrics_commands(&counts);
 }
 
 static struct json_object *show_session(const struct session *s)
@@ -252,6 +233,7 @@ static struct json_object *show_session(const struct session *s)
 	add(o, "auth_host", text_or_null(proven ? s->proof.name : NULL));
 	add(o, "key_id", proven ? hex(s->proof.key_id, sizeof(s->proof.key_id)) : NULL);
 	add(o, "address", json_object_new_string(s->peer_text));
+	add(o, "device", text_or_null(s->device->name));
 	add(o, "export", text_or_null(named ? s->wish.export_name : NULL));
 	add(o, "read_only", json_object_new_boolean(!s->lease.writer));
 	add(o, "queues", json_object_new_int((int)(s->nr_data / 2)));
@@ -336,6 +318,18 @@ struct json_object *control_hosts(void)
 	while ((h = host_next(h)))
 		json_object_array_add(list, show_host(h));
 	add(top, "hosts", list);
+	return top;
+}
+
+/* One answer, so that the figures are of one moment */
+static struct json_object *show_metrics(void)
+{
+	struct json_object *top = control_list(""), *more = control_sessions(""), *sessions;
+
+	if (json_object_object_get_ex(more, "sessions", &sessions))
+		add(top, "sessions", json_object_get(sessions));
+	json_object_put(more);
+	control_metrics_add(top);
 	return top;
 }
 
@@ -578,6 +572,8 @@ static void request_handle(struct client *c, const char *line, size_t len)
 		client_answer(c, control_sessions(request.name));
 	} else if (request.show == CONTROL_HOSTS) {
 		client_answer(c, control_hosts());
+	} else if (request.show == CONTROL_METRICS) {
+		client_answer(c, show_metrics());
 	} else {
 		request.admin->owner = c;
 		request.admin->uid = c->uid;

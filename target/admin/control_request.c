@@ -29,6 +29,7 @@ static const struct command {
 } commands[] = {
 	{ .name = "list", .show = CONTROL_LIST, .keys = KEY_NAME },
 	{ .name = "sessions", .show = CONTROL_SESSIONS, .keys = KEY_NAME },
+	{ .name = "metrics", .show = CONTROL_METRICS },
 	{ .name = "add", .op = ADMIN_ADD, .keys = KEY_SPEC, .needs = KEY_SPEC },
 	{ .name = "remove", .op = ADMIN_REMOVE, .keys = KEY_NAME | KEY_FORCE,
 	  .needs = KEY_NAME },

@@ -16,12 +16,14 @@
  * @CONTROL_LIST: the exports
  * @CONTROL_SESSIONS: the sessions
  * @CONTROL_HOSTS: the hosts
+ * @CONTROL_METRICS: figures for a monitoring system
  */
 enum control_show {
 	CONTROL_NOTHING,
 	CONTROL_LIST,
 	CONTROL_SESSIONS,
 	CONTROL_HOSTS,
+	CONTROL_METRICS,
 };
 
 /**

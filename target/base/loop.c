@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "base/latency.h"
 #include "base/loop.h"
 #include "base/util.h"
 
@@ -25,6 +26,7 @@ static struct {
 	struct task_list tasks;			/* next first */
 	struct epoll_event batch[LOOP_BATCH];
 	int nr_batch;
+	struct latency turns;
 } loop = { .epoll = -1 };
 
 /**
@@ -297,6 +299,7 @@ int loop_run(void)
 	while (!loop.stop) {
 		int n = epoll_wait(loop.epoll, loop.batch, LOOP_BATCH,
 				   loop_timeout());
+		uint64_t began = latency_now();
 
 		/*
 		 * After SIGSTOP and SIGCONT epoll_wait() fails with EINTR. Waiting again
@@ -317,9 +320,23 @@ int loop_run(void)
 		loop.nr_batch = 0;
 		loop_run_tasks();
 		loop_expire();
+		latency_add(&loop.turns, latency_now() - began);
 	}
 	loop.stop = false;
 	return 0;
+}
+
+/**
+ * loop_turns - how long the turns of the loop have taken
+ *
+ * For so long may something that has happened have waited for the loop. Only the loop adds
+ * to the histogram, so another thread looks at numbers that change.
+ *
+ * Return: durations from the end of a wait to the next.
+ */
+const struct latency *loop_turns(void)
+{
+	return &loop.turns;
 }
 
 /**

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+struct latency;
+
 /**
  * struct loop_source - a descriptor the loop watches for input
  * @fd: non-blocking; stays its owner's
@@ -94,6 +96,7 @@ void loop_task_start(struct loop_task *task);
 void loop_task_stop(struct loop_task *task);
 int64_t loop_now(void);
 int loop_run(void);
+const struct latency *loop_turns(void);
 void loop_stop(void);
 
 #endif

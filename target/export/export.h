@@ -70,6 +70,8 @@ enum export_state {
  * @noted: who is noted as @store's last writer, since it was opened; all zero: nobody
  * @leases: held on it
  * @limits: what its sessions have taken
+ * @past: commands of its sessions that are over
+ * @told: commands that the administrator was last told of, of all its sessions
  * @awaited: until when the device may come back that has lost its session and may have
  *	unflushed writes, ms
  * @grow: looks how large its file has become, beside the loop
@@ -97,6 +99,8 @@ struct export {
 	struct store_writer noted;
 	struct lease_list leases;
 	struct quota_export limits;
+	struct store_counts past;
+	struct store_counts told;
 	int64_t awaited;
 	struct job grow;
 	bool growing;

@@ -612,3 +612,13 @@ void quota_session_put(struct quota_share *share)
 		forget(a);
 	*share = (struct quota_share){ 0 };
 }
+
+/**
+ * quota_taken - what all sessions together have taken
+ *
+ * Return: the account.
+ */
+const struct quota_account *quota_taken(void)
+{
+	return &limits.taken;
+}

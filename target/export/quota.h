@@ -120,5 +120,6 @@ unsigned int quota_session_get(struct quota_share *share,
 			       const struct quota_who *who, uint32_t queues,
 			       uint64_t bytes);
 void quota_session_put(struct quota_share *share);
+const struct quota_account *quota_taken(void);
 
 #endif

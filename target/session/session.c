@@ -615,6 +615,7 @@ static void session_closed(struct session *s)
 	session_set_state(s, SESSION_CLOSED);
 	if (s->leased) {
 		tell_store(s);
+		store_add_counts(&s->export->past, &s->cmdqs.counts);
 		if (s->end.returns)	/* it was told to come again until now */
 			export_await(s->export, loop_now() + RETURN_MS);
 		export_release(&s->lease);

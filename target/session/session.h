@@ -261,6 +261,7 @@ struct session *session_find(uint64_t id);
 bool session_any(void);
 struct session *session_next(const struct session *s);
 unsigned int session_users(const struct export *export);
+void session_counts(const struct session *s, struct store_counts *sum);
 bool session_left(const struct export *export);
 bool session_has_cache(const struct session *s);
 bool session_expected(void);

@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the audit log says about sessions. A session is in it twice: when it is granted, since
- * from then on its initiator has the keys, and when nothing of it is left.
+ * What the audit log says about sessions, and how often. A session is in it twice: when it is
+ * granted, since from then on its initiator has the keys, and when nothing of it is left.
  */
 #include "base/audit.h"
 #include "base/util.h"
 #include "session/session_audit.h"
+
+static struct session_audit_counts counts;
+
+static void count(uint64_t *refused, unsigned int reason)
+{
+	if (reason < SESSION_AUDIT_REASONS)
+		refused[reason]++;
+}
+
+/**
+ * session_audit_counts - what has happened, whether there is an audit log or not
+ *
+ * Return: numbers that grow.
+ */
+const struct session_audit_counts *session_audit_counts(void)
+{
+	return &counts;
+}
 
 static void add_reason(struct json_object *line, unsigned int reason)
 {
@@ -37,6 +55,7 @@ void session_audit_login(const struct session *s)
 {
 	struct json_object *line = audit_line("login");
 
+	counts.logins++;
 	add_session(line, s);
 	audit_number(line, "queues", s->share.queues);
 	audit_bool(line, "read_only", !s->lease.writer);
@@ -58,6 +77,7 @@ void session_audit_takeover(const struct session *s, const struct session *loser
 	struct json_object *line = audit_line("takeover");
 	struct json_object *lost = line ? json_object_new_object() : NULL;
 
+	counts.takeovers++;
 	add_session(line, s);
 	add_reason(line, reason);
 	audit_id(lost, "session_id", loser->id);
@@ -76,6 +96,7 @@ void session_audit_end(const struct session *s, uint64_t commands)
 {
 	struct json_object *line = audit_line("end");
 
+	counts.ended++;
 	add_session(line, s);
 	add_reason(line, s->end.reason);
 	audit_number(line, "duration_ms", (uint64_t)(loop_now() - s->born));
@@ -123,6 +144,7 @@ void session_audit_refused(const struct session *s, unsigned int reason)
 	struct json_object *line = audit_refusal(session_peer(s));
 	char why[HOST_WHY];
 
+	count(counts.logins_refused, reason);
 	audit_text(line, "what", "login");
 	add_session(line, s);
 	add_reason(line, reason);
@@ -142,6 +164,7 @@ void session_audit_connection(const struct sockaddr *peer, const struct wire_req
 	struct json_object *line = audit_refusal(peer);
 	char text[ADDR_TEXT];
 
+	count(counts.connections_refused, reason);
 	value_address_text(peer, text, false);
 	audit_text(line, "what", req->session_id ? "queue" : "connection");
 	audit_id(line, "session_id", req->session_id);

@@ -8,6 +8,26 @@
 #include "session/session.h"
 #include "wire/wire.h"
 
+/* Reasons are below this number. */
+#define SESSION_AUDIT_REASONS	128
+
+/**
+ * struct session_audit_counts - what has happened since the daemon began; it only grows
+ * @logins: sessions granted
+ * @takeovers: sessions that ended because of a login
+ * @ended: sessions that were granted and are gone
+ * @logins_refused: by reason, logins that ended without a session
+ * @connections_refused: by reason, connections that were not let in
+ */
+struct session_audit_counts {
+	uint64_t logins;
+	uint64_t takeovers;
+	uint64_t ended;
+	uint64_t logins_refused[SESSION_AUDIT_REASONS];
+	uint64_t connections_refused[SESSION_AUDIT_REASONS];
+};
+
+const struct session_audit_counts *session_audit_counts(void);
 void session_audit_login(const struct session *s);
 void session_audit_takeover(const struct session *s, const struct session *loser,
 			    unsigned int reason);

@@ -169,7 +169,9 @@ void write_queue_answer(struct write_tag *tag, unsigned int status)
 	struct ibv_recv_wr *receive = &q->receive[tag->receive];
 
 	tag->data.status = status;
-	store_count(q->counts, tag->data.op, status);
+	store_count(q->counts, tag->data.op, tag->data.bytes, status);
+	if (tag->began)
+		latency_add(&q->counts->flush, latency_now() - tag->began);
 	receive->next = NULL;
 	*q->again_end = receive;
 	q->again_end = &receive->next;
@@ -200,10 +202,16 @@ static unsigned int take(struct write_queue *q, unsigned int index,
 	tag->busy = true;
 	tag->data = *data;
 	tag->receive = (uint16_t)index;
-	if (data->status || nothing_to_do(q, data))
+	tag->began = 0;
+	store_count_begun(q->counts, data->op);
+	if (data->status || nothing_to_do(q, data)) {
 		write_queue_answer(tag, data->status);
-	else
-		q->all->ops->begin(tag);
+		return RDMABLK_OK;
+	}
+	/* Not for READs and WRITEs: there are many, and the clock takes time, too. */
+	if (data->op == RDMABLK_OP_FLUSH)
+		tag->began = latency_now();
+	q->all->ops->begin(tag);
 	return RDMABLK_OK;
 }
 

@@ -29,6 +29,8 @@ struct write_queue;
  * @sge: data of a READ, for @wr; address and key are the owner's to set
  * @list: list of answers, for @wr; length 0: @wr is no list
  * @data: the command, decoded; from the answer on with its status
+ * @began: when the FLUSH came that there is something to do for, latency_now(); 0: it is
+ *	another command
  * @receive: number of the receive that the command came with
  * @busy: the command is under way: from its receive until its answer is posted
  */
@@ -39,6 +41,7 @@ struct write_tag {
 	struct ibv_sge sge;
 	struct ibv_sge list;
 	struct wire_data data;
+	uint64_t began;
 	uint16_t receive;
 	bool busy;
 };

@@ -10,9 +10,11 @@
 #ifndef RDMABLKD_STORE_H
 #define RDMABLKD_STORE_H
 
+#include <assert.h>
 #include <stdatomic.h>
 
 #include "base/bitmap.h"
+#include "base/latency.h"
 #include "base/loop.h"
 #include "config/config.h"
 #include "rdma/numa.h"
@@ -105,41 +107,71 @@ struct store_status {
 #define STORE_OPS	(RDMABLK_OP_WRITE - RDMABLK_OP_FENCE + 1)
 
 /**
- * struct store_counts - commands of a session, by operation from FENCE on
+ * struct store_counts - commands of a session, or of several, by operation from FENCE on
  * @done: that have been answered
  * @failed: of these, with an error
+ * @bytes: of those without one; FENCE, DIRTY and FLUSH have none
+ * @begun: commands of all operations that have come
+ * @flush: from a FLUSH that there was something to do for to its answer
+ *
+ * Nothing but numbers that grow: store_add_counts() takes it for an array of them.
  */
 struct store_counts {
 	uint64_t done[STORE_OPS];
 	uint64_t failed[STORE_OPS];
+	uint64_t bytes[STORE_OPS];
+	uint64_t begun;
+	struct latency flush;
 };
 
-/*
- * One more; for the one thread that counts there, while others may look. What a peer
- * has made up is not counted.
- */
-static inline void store_count(struct store_counts *counts, uint16_t op, bool failed)
+#define STORE_NUMBERS	(sizeof(struct store_counts) / sizeof(uint64_t))
+
+static_assert(sizeof(struct store_counts) % sizeof(uint64_t) == 0, "numbers and nothing else");
+
+static inline void store_bump(uint64_t *number, uint64_t by)
+{
+	__atomic_store_n(number, *number + by, __ATOMIC_RELAXED);
+}
+
+/* Return: the index of an operation in struct store_counts; STORE_OPS: a peer has made it up */
+static inline unsigned int store_op_index(uint16_t op)
 {
 	unsigned int i = (unsigned int)op - RDMABLK_OP_FENCE;
-	uint64_t *done, *bad;
 
-	if (i >= STORE_OPS)
+	return i < STORE_OPS ? i : STORE_OPS;
+}
+
+/* A command has come; for the one thread that counts there, while others may look. */
+static inline void store_count_begun(struct store_counts *counts, uint16_t op)
+{
+	if (store_op_index(op) < STORE_OPS)
+		store_bump(&counts->begun, 1);
+}
+
+/* One has been answered; likewise. */
+static inline void store_count(struct store_counts *counts, uint16_t op, uint64_t bytes,
+			       bool failed)
+{
+	unsigned int i = store_op_index(op);
+
+	if (i == STORE_OPS)
 		return;
-	done = &counts->done[i];
-	bad = &counts->failed[i];
-	__atomic_store_n(done, *done + 1, __ATOMIC_RELAXED);
+	store_bump(&counts->done[i], 1);
 	if (failed)
-		__atomic_store_n(bad, *bad + 1, __ATOMIC_RELAXED);
+		store_bump(&counts->failed[i], 1);
+	else if (op > RDMABLK_OP_FLUSH)
+		store_bump(&counts->bytes[i], bytes);
 }
 
 /* Any thread. */
 static inline void store_add_counts(struct store_counts *sum,
 				    const struct store_counts *counts)
 {
-	for (unsigned int i = 0; i < STORE_OPS; i++) {
-		sum->done[i] += __atomic_load_n(&counts->done[i], __ATOMIC_RELAXED);
-		sum->failed[i] += __atomic_load_n(&counts->failed[i], __ATOMIC_RELAXED);
-	}
+	const uint64_t *from = (const uint64_t *)counts;
+	uint64_t *to = (uint64_t *)sum;
+
+	for (unsigned int i = 0; i < STORE_NUMBERS; i++)
+		to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
 
 /**

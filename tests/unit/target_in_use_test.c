@@ -5,6 +5,7 @@
  * adapter.
  *
  * Sources: target/admin/admin.c target/admin/admin_step.c target/admin/control.c
+ *	   target/admin/control_metrics.c
  *	   target/export/export.c target/session/session_list.c
  * Libraries: json-c liburing
  */
@@ -12,6 +13,7 @@
 #include <limits.h>
 
 #include "../../target/admin/control.h"
+#include "../../target/admin/control_metrics.h"
 #include "../../target/admin/control_request.h"
 #include "../../target/session/login.h"
 #include "../../target/store/store_thread.h"
@@ -629,6 +631,102 @@ static const char *state_of(const char *name)
 	return text;
 }
 
+/* Return: the figures of what is the first export of the answer */
+static struct json_object *work_of_first(struct json_object *top)
+{
+	struct json_object *list;
+
+	control_metrics_add(top);
+	assert_true(json_object_object_get_ex(top, "work", &list));
+	return json_object_array_get_idx(list, 0);
+}
+
+static int64_t figure(struct json_object *work, const char *op, const char *key)
+{
+	struct json_object *o = NULL;
+
+	if (op) {
+		assert_true(json_object_object_get_ex(work, "commands", &o));
+		assert_true(json_object_object_get_ex(o, op, &work));
+	}
+	assert_true(json_object_object_get_ex(work, key, &o));
+	return json_object_get_int64(o);
+}
+
+/* @flushes: answered; @bytes: of WRITEs; @pending: commands; @latency: JSON */
+static void expect_work(int64_t flushes, int64_t bytes, int64_t pending, const char *latency)
+{
+	struct json_object *top = json_object_new_object(), *work = work_of_first(top), *o;
+
+	assert_int_equal(figure(work, "flush", "done"), flushes);
+	assert_int_equal(figure(work, "write", "bytes"), bytes);
+	assert_int_equal(figure(work, NULL, "pending"), pending);
+	assert_true(json_object_object_get_ex(work, "flush_latency", &o));
+	assert_string_equal(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN), latency);
+	json_object_put(top);
+}
+
+/* A monitoring system would take numbers that shrink for a daemon that has begun again. */
+static void figures_never_shrink(void **state)
+{
+	static const char timed[] = "{\"sum_ns\":34359740415,\"buckets\":["
+		"{\"end_ns\":1024,\"count\":1},{\"end_ns\":2048,\"count\":1},"
+		"{\"end_ns\":null,\"count\":1}]}";
+	struct export *e = export_next(NULL);
+	struct session *s = session_new(e, SESSION_LIVE), *other = session_new(e, SESSION_HELLO);
+	struct store_counts *counts = &s->cmdqs.counts;
+
+	(void)state;
+	expect_work(0, 0, 0, "{\"sum_ns\":0,\"buckets\":[]}");
+	/* The export of one that only asks for it is not its own yet. */
+	store_count(&other->cmdqs.counts, RDMABLK_OP_FLUSH, 0, false);
+	s->leased = true;
+	store_count_begun(counts, RDMABLK_OP_WRITE);
+	store_count_begun(counts, RDMABLK_OP_FLUSH);
+	store_count_begun(counts, RDMABLK_OP_WRITE + 1);
+	store_count(counts, RDMABLK_OP_WRITE + 1, 512, false);
+	expect_work(0, 0, 2, "{\"sum_ns\":0,\"buckets\":[]}");
+	store_count(counts, RDMABLK_OP_WRITE, 4096, false);
+	store_count(counts, RDMABLK_OP_FLUSH, 8192, false);
+	latency_add(&counts->flush, 1023);
+	latency_add(&counts->flush, 1024);
+	latency_add(&counts->flush, 1ULL << 35);
+	expect_work(1, 4096, 0, timed);
+	store_count_begun(counts, RDMABLK_OP_WRITE);
+	store_count(counts, RDMABLK_OP_WRITE, 4096, true);
+	/* While it ends, some of its commands cannot be seen. */
+	*counts = (struct store_counts){ 0 };
+	expect_work(1, 4096, 0, timed);
+	/* It has let the export go. */
+	s->leased = false;
+	e->past.done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE] = 2;
+	e->past.bytes[RDMABLK_OP_WRITE - RDMABLK_OP_FENCE] = 4096;
+	other->leased = true;
+	expect_work(3, 4096, 0, timed);
+	session_remove(other);
+	session_remove(s);
+	memset(&e->past, 0, sizeof(e->past));
+	memset(&e->told, 0, sizeof(e->told));
+}
+
+/* The turns of the loop that the tests have taken, and what is known without a session */
+static void figures_of_the_daemon(void **state)
+{
+	struct json_object *top = json_object_new_object(), *o, *turns;
+
+	(void)state;
+	some_time();
+	control_metrics_add(top);
+	assert_true(json_object_object_get_ex(top, "daemon", &o));
+	assert_int_equal(figure(o, NULL, "pinned"), 0);
+	assert_int_equal(figure(o, NULL, "logins"), 0);
+	assert_true(json_object_object_get_ex(o, "loop_turns", &turns));
+	assert_true(figure(turns, NULL, "sum_ns") > 0);
+	assert_true(json_object_object_get_ex(turns, "buckets", &o));
+	assert_true(json_object_array_length(o) > 0);
+	json_object_put(top);
+}
+
 static void busy_done(struct admin *a)
 {
 	*(int *)a->owner = a->error;
@@ -707,6 +805,8 @@ int main(void)
 		cmocka_unit_test(who_may_have_to_flush_is_let_in),
 		cmocka_unit_test(who_is_told_to_come_again_is_expected),
 		cmocka_unit_test(a_drain_says_what_is_left),
+		cmocka_unit_test(figures_never_shrink),
+		cmocka_unit_test(figures_of_the_daemon),
 		cmocka_unit_test(what_hangs_is_told),
 		cmocka_unit_test(what_a_worker_has_is_counted),
 		cmocka_unit_test(what_cannot_be_closed_is_counted),

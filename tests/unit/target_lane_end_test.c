@@ -35,6 +35,8 @@ static void the_end_waits_for_what_has_begun(void **state)
 	store.ops->staged->counts(session, &counts);
 	assert_int_equal(counts.done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE], 1);
 	assert_int_equal(counts.done[RDMABLK_OP_WRITE - RDMABLK_OP_FENCE], 0);
+	assert_int_equal(counts.bytes[RDMABLK_OP_WRITE - RDMABLK_OP_FENCE], 0);
+	assert_int_equal(counts.begun, 5);
 	until = now() + 300;
 	while (now() < until) {
 		assert_false(atomic_load(&idle));

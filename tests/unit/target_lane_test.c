@@ -53,6 +53,50 @@ static void data_goes_both_ways(void **state)
 	close_all();
 }
 
+static uint64_t flushes_timed(const struct store_counts *counts)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < LATENCY_BUCKETS; i++)
+		sum += counts->flush.count[i];
+	return sum;
+}
+
+/* What was done is counted, with its bytes; a FLUSH with something to do is timed. */
+static void commands_are_counted(void **state)
+{
+	struct store_counts counts = { 0 };
+
+	(void)state;
+	open_store(false);
+	open_session(true);
+	assert_int_equal(command(0, RDMABLK_OP_WRITE, 0, 0, SLOT), RDMABLK_OK);
+	assert_int_equal(command(1, RDMABLK_OP_WRITE, 0, 0, 512), RDMABLK_OK);
+	assert_int_equal(command(0, RDMABLK_OP_READ, 0, SIZE, 512), RDMABLK_R_RANGE);
+	assert_int_equal(command(0, RDMABLK_OP_FENCE, 0, 0, 0), RDMABLK_OK);
+	assert_int_equal(command(0, RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+	assert_int_equal(command(1, RDMABLK_OP_FLUSH, 0, 0, 512), RDMABLK_OK);
+	assert_int_equal(command(0, 60, 0, 0, 0), RDMABLK_R_UNSUPPORTED);
+	store.ops->staged->counts(session, &counts);
+	assert_int_equal(counts.begun, 6);
+	assert_int_equal(counts.done[RDMABLK_OP_WRITE - RDMABLK_OP_FENCE], 2);
+	assert_int_equal(counts.bytes[RDMABLK_OP_WRITE - RDMABLK_OP_FENCE], SLOT + 512);
+	assert_int_equal(counts.failed[RDMABLK_OP_READ - RDMABLK_OP_FENCE], 1);
+	assert_int_equal(counts.bytes[RDMABLK_OP_READ - RDMABLK_OP_FENCE], 0);
+	assert_int_equal(counts.bytes[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE], 0);
+	assert_int_equal(flushes_timed(&counts), 2);
+	assert_true(counts.flush.sum > 0);
+	stop_session();
+	free_session();
+	open_session(false);
+	assert_int_equal(command(0, RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+	memset(&counts, 0, sizeof(counts));
+	store.ops->staged->counts(session, &counts);
+	assert_int_equal(counts.done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE], 1);
+	assert_int_equal(flushes_timed(&counts), 0);
+	close_all();
+}
+
 static void what_cannot_be_done_is_answered(void **state)
 {
 	(void)state;
@@ -602,6 +646,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(data_goes_both_ways),
+		cmocka_unit_test(commands_are_counted),
 		cmocka_unit_test(what_cannot_be_done_is_answered),
 		cmocka_unit_test(a_reader_has_nothing_to_flush),
 		cmocka_unit_test(places_are_left_to_writers),
