@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* rdmablk monitor: a line for each change of a disk's state, until killed. */
+/*
+ * rdmablk monitor: a line for each disk, then one for each change of a disk's state, until
+ * killed. The subscription comes first, so that no change is missed in between; a change
+ * may then be in both.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -85,25 +89,65 @@ static void print_line(const struct device *device)
 	fflush(stdout);
 }
 
+/**
+ * struct which - the disks that are watched
+ * @all: all of them
+ * @index: N of rdmablkN, if not
+ */
+struct which {
+	bool all;
+	__u32 index;
+};
+
+static void print(const char *event, const struct which *which, const struct device *device)
+{
+	if (!which->all && device->value[RDMABLK_ATTR_INDEX].number != which->index)
+		return;
+	if (report_json)
+		print_json(event, device);
+	else
+		print_line(device);
+}
+
 static int on_event(const struct nlmsghdr *nlh, void *context)
 {
 	struct device device;
 
-	(void)context;
-	if (device_decode(nlh, &device))
-		return MNL_CB_OK;
-	if (report_json)
-		print_json("state", &device);
-	else
-		print_line(&device);
+	if (!device_decode(nlh, &device))
+		print("state", context, &device);
 	return MNL_CB_OK;
 }
 
-static void print_lost(void)
+/* Over a connection of its own: events that come meanwhile stay where they are. */
+static int print_disks(const struct which *which, struct nl_failure *failure)
+{
+	__cleanup(device_list_clear) struct device_list list = { 0 };
+	__cleanup(nl_closep) struct nl *nl = nl_open(failure);
+	size_t i;
+
+	/* Anybody may watch; only root may ask. */
+	if (!nl || device_dump(nl, &list, failure))
+		return failure->err == EPERM ? 0 : -1;
+	for (i = 0; i < list.nr; i++)
+		print("present", which, &list.device[i]);
+	return 0;
+}
+
+/* What the lost events would have said is what the disks are now. */
+static int print_lost(const struct which *which, struct nl_failure *failure)
 {
 	report_warning("monitor", "events came too fast, some are lost");
 	if (report_json)
 		print_json("lost", NULL);
+	return print_disks(which, failure);
+}
+
+/* Return: whether it ends, because of a failure */
+static bool next(struct nl *nl, struct which *which, struct nl_failure *failure)
+{
+	if (!nl_next_event(nl, on_event, which, failure) || failure->err == EINTR)
+		return false;
+	return failure->err != ENOBUFS || print_lost(which, failure);
 }
 
 /**
@@ -115,27 +159,23 @@ static void print_lost(void)
 int cmd_monitor(const struct command_info *command, int argc, char **argv)
 {
 	__cleanup(nl_closep) struct nl *nl = NULL;
+	char what[DEVICE_WHAT_LEN];
 	struct nl_failure failure;
+	struct which which = { 0 };
 	int ret;
 
 	ret = opts_parse(command, argc, argv, set, NULL);
+	if (!ret)
+		ret = device_operand(command->name, argv + optind, &which.index, what);
 	if (ret)
 		return ret;
-	if (argv[optind])
-		return report_usage("monitor", "too many arguments: '%s'",
-				    argv[optind]);
+	which.all = !argv[optind];
 
 	nl = nl_open(&failure);
-	if (!nl || nl_subscribe(nl, &failure))
-		return report_failure(failure.err, "monitor", "%s", failure.text);
-	while (!ferror(stdout)) {
-		if (!nl_next_event(nl, on_event, NULL, &failure))
-			continue;
-		if (failure.err == ENOBUFS)
-			print_lost();
-		else if (failure.err != EINTR)
-			return report_failure(failure.err, "monitor", "%s",
-					      failure.text);
-	}
+	if (!nl || nl_subscribe(nl, &failure) || print_disks(&which, &failure))
+		return report_failure(failure.err, what, "%s", failure.text);
+	while (!ferror(stdout))
+		if (next(nl, &which, &failure))
+			return report_failure(failure.err, what, "%s", failure.text);
 	return STATUS_FAILED;
 }

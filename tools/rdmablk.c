@@ -101,8 +101,8 @@ static const struct command_info commands[] = {
 	{
 		.name = "monitor",
 		.run = cmd_monitor,
-		.synopsis = "[--json]",
-		.help = "Print a line whenever a disk changes its state",
+		.synopsis = "[--json] [DEV]",
+		.help = "Print a line for each disk, and whenever one changes its state",
 		.options = monitor_options,
 	},
 	{
