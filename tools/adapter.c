@@ -60,25 +60,24 @@ static int only_of_interest(const struct dirent *entry)
 }
 
 /**
- * adapter_counters() - the counters of the port that a disk uses
- * @device: the disk
+ * adapter_port_counters() - the counters of a port
+ * @ibdev: name of the adapter
+ * @port: number of the port
  *
  * Returns an object: names and numbers, by name; NULL when there are none.
  */
-struct json_object *adapter_counters(const struct device *device)
+struct json_object *adapter_port_counters(const char *ibdev, unsigned int port)
 {
-	const struct value *ibdev = &device->value[RDMABLK_ATTR_IBDEV];
-	const struct value *port = &device->value[RDMABLK_ATTR_IBPORT];
 	struct json_object *object = NULL;
 	struct dirent **names;
 	char path[PATH_MAX];
 	int i, nr, dir;
 	__u64 number;
 
-	if (!ibdev->text[0] || strchr(ibdev->text, '/') || !port->present)
+	if (!ibdev[0] || strchr(ibdev, '/'))
 		return NULL;
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/%llu/hw_counters",
-		 ibdev->text, port->number);
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/%u/hw_counters", ibdev,
+		 port);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return NULL;
@@ -95,4 +94,19 @@ struct json_object *adapter_counters(const struct device *device)
 		free(names);
 	close(dir);
 	return object;
+}
+
+/**
+ * adapter_counters() - the counters of the port that a disk uses
+ * @device: the disk
+ *
+ * Returns an object: names and numbers, by name; NULL when there are none.
+ */
+struct json_object *adapter_counters(const struct device *device)
+{
+	const struct value *port = &device->value[RDMABLK_ATTR_IBPORT];
+
+	if (!port->present)
+		return NULL;
+	return adapter_port_counters(device->value[RDMABLK_ATTR_IBDEV].text, port->number);
 }

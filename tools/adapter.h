@@ -7,5 +7,6 @@
 struct device;
 
 struct json_object *adapter_counters(const struct device *device);
+struct json_object *adapter_port_counters(const char *ibdev, unsigned int port);
 
 #endif /* RDMABLK_TOOLS_ADAPTER_H */

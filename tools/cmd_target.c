@@ -15,6 +15,7 @@
 #include "control.h"
 #include "output.h"
 #include "report.h"
+#include "target_metrics.h"
 #include "util.h"
 
 const struct option_info target_options[] = {
@@ -22,6 +23,8 @@ const struct option_info target_options[] = {
 	{ "json", 0, 'j', NULL, "print JSON" },
 	{ "force", 'f', 'f', NULL, "remove, reopen: end the sessions that use it" },
 	{ "size", 0, 's', "SIZE", "resize: of an export that was given its size" },
+	{ "output", 'o', 'o', "FILE", "metrics: replace FILE, for the textfile collector" },
+	{ "format", 0, 'F', "FORMAT", "metrics: openmetrics or prometheus (as FILE needs it)" },
 	{ 0 }
 };
 
@@ -31,6 +34,7 @@ struct target_args {
 	const char *control;
 	bool force;
 	__u64 size;
+	struct metrics_args metrics;
 };
 
 /**
@@ -44,6 +48,7 @@ struct target_args {
  * @optional: the operand may be left out
  * @force: --force goes with it
  * @size: --size goes with it
+ * @metrics: --output and --format go with it
  * @show: prints the answer, returns an exit status; NULL: prints nothing
  */
 struct verb {
@@ -56,6 +61,7 @@ struct verb {
 	bool optional;
 	bool force;
 	bool size;
+	bool metrics;
 	int (*show)(struct json_object *answer);
 };
 
@@ -96,6 +102,12 @@ static int set(void *context, int id, const char *value)
 		break;
 	case 's':
 		return parse_size(value, &args->size);
+	case 'o':
+		args->metrics.file = value;
+		break;
+	case 'F':
+		args->metrics.format = value;
+		break;
 	}
 	return 0;
 }
@@ -320,6 +332,7 @@ static const struct verb verbs[] = {
 	  .show = show_one },
 	{ .name = "sessions", .operand = "name", .operand_name = "NAME", .optional = true,
 	  .show = show_sessions },
+	{ .name = "metrics", .metrics = true },
 	{ .name = "add", .operand = "spec", .operand_name = "EXPORT" },
 	{ .name = "remove", .operand = "name", .operand_name = "NAME", .force = true },
 	{ .name = "resize", .operand = "name", .operand_name = "NAME", .size = true,
@@ -365,7 +378,10 @@ static int check(const struct verb *verb, const char *what, char **operand,
 		return report_usage(what, "--force does not go with it");
 	if (args->size && !verb->size)
 		return report_usage(what, "--size does not go with it");
-	return 0;
+	if ((args->metrics.file || args->metrics.format) && (!verb->metrics || report_json))
+		return report_usage(what, "--%s does not go with it",
+				    args->metrics.file ? "output" : "format");
+	return metrics_check(what, &args->metrics);
 }
 
 static struct json_object *request_of(const struct verb *verb, char **operand,
@@ -405,6 +421,17 @@ static int show(const struct verb *verb, const char *what, struct json_object *a
 	return verb->show(answer);
 }
 
+/* Return: the exit status */
+static int answered(const struct verb *verb, const char *what,
+		    const struct target_args *args, struct json_object *answer)
+{
+	if (json_object_object_get_ex(answer, "error", NULL))
+		target_metrics_down(&args->metrics);
+	else if (verb->metrics && !report_json)
+		return target_metrics_print(&args->metrics, answer);
+	return show(verb, what, answer);
+}
+
 static int ask(const struct verb *verb, char **operand, const struct target_args *args)
 {
 	struct json_object *request = request_of(verb, operand, args), *answer;
@@ -415,9 +442,11 @@ static int ask(const struct verb *verb, char **operand, const struct target_args
 		 operand[0] ? operand[0] : "");
 	ret = control_ask(args->control, request, &answer, why);
 	json_object_put(request);
-	if (ret)
+	if (ret) {
+		target_metrics_down(&args->metrics);
 		return report_failure(ret, what, "%s", why);
-	ret = show(verb, what, answer);
+	}
+	ret = answered(verb, what, args, answer);
 	json_object_put(answer);
 	return ret;
 }
@@ -453,7 +482,7 @@ int cmd_target(const struct command_info *command, int argc, char **argv)
 	word = argv + optind;
 	if (!*word)
 		return report_usage("target",
-				    "list, show, sessions, add, remove, resize, reload, reopen, allow or host is missing");
+				    "list, show, sessions, metrics, add, remove, resize, reload, reopen, allow or host is missing");
 	if (!strcmp(*word, "host") && !word[1])
 		return report_usage("target host", "list, add or remove is missing");
 	verb = take_verb(&word);

@@ -106,10 +106,17 @@ static const struct command_info commands[] = {
 		.options = monitor_options,
 	},
 	{
+		.name = "metrics",
+		.run = cmd_metrics,
+		.synopsis = "[--output FILE] [--format FORMAT]",
+		.help = "Print the figures of the disks for a monitoring system",
+		.options = metrics_options,
+	},
+	{
 		.name = "target",
 		.run = cmd_target,
 		.synopsis = "[OPTION]... "
-			    "list|show|sessions|add|remove|resize|reload|reopen|allow|host [ARGUMENT]...",
+			    "list|show|sessions|metrics|add|remove|resize|reload|reopen|allow|host [ARGUMENT]...",
 		.help = "Look at and change what the daemon of this host exports, and to whom",
 		.options = target_options,
 	},

@@ -8,6 +8,10 @@ RDMABLK_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 RDMABLK_CACHE=${RDMABLK_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdmablk}
 export RDMABLK_TOP RDMABLK_CACHE
 
+# Checks figures and rules for Prometheus; tests/setup unpacks it.
+# shellcheck disable=SC2034
+RDMABLK_PROMTOOL=$RDMABLK_CACHE/promtool
+
 # The kernels that tests/setup keeps; 'newest' is whatever Debian has.
 # shellcheck disable=SC2034
 RDMABLK_SERIES=(6.1 6.12 newest)

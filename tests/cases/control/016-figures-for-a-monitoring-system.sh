@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The figures of disks and daemon are what has happened: requests and bytes of a memory disk
+# and of a file without a cache, commands and flushes that the daemon saw, a login that it
+# refused. During an outage the state says so, the duration of the outage grows, and there
+# are no figures of the daemon. What an export has done outlives the sessions that asked
+# for it.
+#
+# quick: yes
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+
+# figure FILE SERIES: its value
+figure() {
+	awk -v series="$2 " 'index($0, series) == 1 { print substr($0, length(series) + 1) }' \
+		"/tmp/$1"
+}
+
+# shows FILE SERIES VALUE
+shows() {
+	expect "$3" "$(figure "$1" "$2")" "$2"
+}
+
+# exceeds FILE SERIES THAN
+exceeds() {
+	awk -v value="$(figure "$1" "$2")" -v than="$3" 'BEGIN { exit !(value > than) }'
+}
+
+# more FILE SERIES THAN
+more() {
+	exceeds "$@" ||
+		fail "$2 is '$(figure "$1" "$2")', not more than $3"
+}
+
+ask() {
+	"$RDMABLK" metrics >/tmp/disks
+	"$RDMABLK" target metrics >/tmp/target
+}
+
+start() {
+	"$1" 16M --export disk1,file=/tmp/file
+}
+
+truncate -s 16M /tmp/file
+load_module
+start serve
+connect --keep-alive-tmo 2
+expect /dev/rdmablk1 "$("$RDMABLK" connect "$TARGET_ADDR/disk1")" "the second disk"
+"$RDMABLK" set rdmablk0 --timed on
+ask
+before=$(figure disks 'rdmablk_written_bytes_total{device="rdmablk0"}')
+commands=$(figure target 'rdmablk_target_export_command_bytes_total{export="disk1",operation="write"}')
+flushes=$(figure target 'rdmablk_target_export_flush_duration_seconds_count{export="disk1"}')
+for disk in /dev/rdmablk0 /dev/rdmablk1; do
+	dd if=/dev/zero of=$disk bs=64k count=16 oflag=direct conv=fsync status=none
+done
+run_expect 1 'no export of this name|no such export' "$RDMABLK" connect "$TARGET_ADDR/none"
+ask
+shows disks 'rdmablk_written_bytes_total{device="rdmablk0"}' $((before + (1 << 20)))
+shows disks 'rdmablk_state{device="rdmablk0",state="live"}' 1
+shows disks 'rdmablk_outage_seconds_total{device="rdmablk1"}' 0.000000000
+more disks 'rdmablk_request_duration_seconds_count{device="rdmablk0",operation="write"}' 15
+shows target 'rdmablk_target_export_command_bytes_total{export="disk1",operation="write"}' \
+	$((commands + (1 << 20)))
+more target 'rdmablk_target_export_flush_duration_seconds_count{export="disk1"}' "$flushes"
+more target 'rdmablk_target_loop_turn_seconds_count' 10
+more target 'rdmablk_target_pinned_bytes' $((16 << 20))
+shows target 'rdmablk_target_sessions{state="live"}' 2
+expect 1 "$(sed -nE 's/^rdmablk_target_refused_total\{what="login",.*\} //p' /tmp/target)" \
+	"the refused logins"
+
+# The session is over, and with it nothing that the export has done.
+"$RDMABLK" disconnect rdmablk1
+"$RDMABLK" target metrics >/tmp/target
+shows target 'rdmablk_target_export_command_bytes_total{export="disk1",operation="write"}' \
+	$((commands + (1 << 20)))
+more target 'rdmablk_target_export_flush_duration_seconds_count{export="disk1"}' "$flushes"
+shows target 'rdmablk_target_sessions_ended_total' 1
+
+stop_target KILL
+wait_state recovering
+mkdir -p /tmp/d
+"$RDMABLK" metrics --output /tmp/d/x.prom
+cp /tmp/d/x.prom /tmp/disks
+shows disks 'rdmablk_state{device="rdmablk0",state="recovering"}' 1
+first=$(figure disks 'rdmablk_outage_seconds_total{device="rdmablk0"}')
+longer() {
+	"$RDMABLK" metrics >/tmp/disks
+	exceeds disks 'rdmablk_outage_seconds_total{device="rdmablk0"}' "$first"
+}
+wait_until "$PATIENCE" longer || fail 'the outage does not get longer'
+run_expect 1 'cannot connect to' "$RDMABLK" target metrics --output /tmp/d/y.prom
+expect 'rdmablk_target_up 0' "$(grep -v '^#' /tmp/d/y.prom)" 'all figures of no daemon'
+start again
+wait_state live
+ask
+shows disks 'rdmablk_reconnects_total{device="rdmablk0"}' 1
+more disks 'rdmablk_outage_seconds_total{device="rdmablk0"}' "$first"
+shows disks 'rdmablk_data_lost{device="rdmablk0"}' 0
+disconnect
+unload_module
