@@ -18,6 +18,7 @@
  * @FAULT_NO_RECV: do not post receives of the control queue again
  * @FAULT_CORRUPT_GRANT: flip a bit of GRANT after its MAC
  * @FAULT_BAD_VERSION: accept with a version that no initiator speaks
+ * @FAULT_FOREIGN_ACCEPT: accept data queues of version 2 with a wrong MAC
  * @FAULT_SLOW_LOGIN: GRANT comes so many milliseconds late
  * @FAULT_LOST_FLUSH: answer FLUSH without doing it
  * @FAULT_EARLY_FLUSH: answer FLUSH before it is done
@@ -38,6 +39,7 @@ enum fault {
 	FAULT_NO_RECV,
 	FAULT_CORRUPT_GRANT,
 	FAULT_BAD_VERSION,
+	FAULT_FOREIGN_ACCEPT,
 	FAULT_SLOW_LOGIN,
 	FAULT_LOST_FLUSH,
 	FAULT_EARLY_FLUSH,

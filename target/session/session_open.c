@@ -68,6 +68,7 @@ static int accept_queue(struct session *s, struct conn *conn)
 		return conn_accept(conn, &data.accept, sizeof(data.accept));
 	if (conn->queue && keying_accept(&s->keying, &data, conn->mac, conn->pair->qp_num))
 		return -EIO;
+	data.mac[0] ^= conn->queue && fault(FAULT_FOREIGN_ACCEPT);
 	return conn_accept(conn, &data, sizeof(data));
 }
 
