@@ -10,7 +10,8 @@
  * scenario asks for. --expect REASON: 0 if and only if the daemon rejected or
  * closed with that reason. --region IOVA:RKEY, as "live" prints it: what the
  * scenario "foreign" writes to. --features BITS: what HELLO offers. --key FILE: log in by
- * version 2 with this key.
+ * version 2 with this key. --replay FILE: what an initiator of version 2 said on its control
+ * queue, for the scenario "recorded".
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -389,6 +390,33 @@ static void scenario_join_foreign(void)
 	join(1);
 }
 
+/* A login that somebody has recorded: HELLO, PROOF and frames as they were */
+static void scenario_recorded(void)
+{
+	char said[1 << 16];
+	FILE *file = p.replay ? fopen(p.replay, "r") : NULL;
+	size_t bytes = file ? fread(said, 1, sizeof(said), file) : 0;
+	struct rdmablk_hdr hdr;
+
+	if (bytes <= sizeof(p.hello2))
+		die("--replay");
+	fclose(file);
+	p.version = RDMABLK_VERSION_PROVEN;
+	if (!connect_ctrl())
+		finish(1);
+	for (size_t at = 0; at + sizeof(hdr) <= bytes; at += le16toh(hdr.length)) {
+		memcpy(&hdr, said + at, sizeof(hdr));
+		if (!hdr.length || at + le16toh(hdr.length) > bytes)
+			die("a message in --replay");
+		send_raw(&p.ctrl, said + at, le16toh(hdr.length));
+		if (!at)
+			want(RDMABLK_MSG_CHALLENGE, &p.challenge, sizeof(p.challenge));
+		else if (p.ended || !receive(NULL, 0, 20000))
+			break;
+	}
+	want_end();
+}
+
 static const struct scenario scenarios[] = {
 	{ "io", scenario_io }, { "read", scenario_read },
 	{ "hold", scenario_hold }, { "write", scenario_write },
@@ -409,6 +437,7 @@ static const struct scenario scenarios[] = {
 	{ "data-send", scenario_data_send }, { "flood", scenario_flood },
 	{ "unsealed", scenario_unsealed }, { "replayed", scenario_replayed },
 	{ "forged", scenario_forged }, { "join-foreign", scenario_join_foreign },
+	{ "recorded", scenario_recorded },
 	{ "cm", scenario_cm }, { "close", scenario_close }, { "crowd", scenario_crowd },
 	{ "ends", scenario_ends },
 	{ "unproven", scenario_unproven }, { "half-open", scenario_half_open },
@@ -442,6 +471,8 @@ int main(int argc, char **argv)
 	for (i = 1; i + 1 < argc && argv[i][0] == '-'; i += 2) {
 		if (!strcmp(argv[i], "--region"))
 			p.foreign = argv[i + 1];
+		if (!strcmp(argv[i], "--replay"))
+			p.replay = argv[i + 1];
 		if (!strcmp(argv[i], "--key"))
 			proven_begin(argv[i + 1]);
 		for (size_t n = 0; n < ARRAY_SIZE(numbers); n++)

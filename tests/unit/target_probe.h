@@ -28,7 +28,7 @@ struct queue {
 };
 
 struct probe {
-	const char *addr, *export_name, *scenario, *foreign;
+	const char *addr, *export_name, *scenario, *foreign, *replay;
 	unsigned int host, boot, instance, generation, queues, keep_alive, hold;
 	unsigned int flags, port, expect, arg, features;
 	struct rdma_event_channel *channel;

@@ -1,0 +1,165 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""wire.py capture IFACE FILE: keeps all RoCE packets of an interface, until SIGTERM.
+wire.py regions FILE: address and key of the region that READs and WRITEs name.
+wire.py control FILE OUT: what passed on control queues and in messages of rdma_cm, to OUT.
+wire.py bare FILE: types of messages that have no seal, of those that follow a PROOF.
+wire.py recorded FILE OUT: what the initiator said on the first control queue, to OUT.
+wire.py clear FILE HEX...: those of the words that OUT of "control" has, in either byte order.
+wire.py data FILE ADDR: packets that reached data queues at ADDR; and requests to join there.
+
+Messages of the control queue are one packet each.
+"""
+
+import signal
+import socket
+import struct
+import sys
+
+PORT = 4791
+SEND_ONLY, SEND_LAST, READ = 4, 5, 12
+HAVE_ADDRESS = (6, 10, 11, READ)	# the first or only packet of a WRITE, and a READ
+UD_SEND = 0x64
+SO_RCVBUFFORCE = 33
+HELLO, CHALLENGE, PROOF, SEALED = 1, 2, 3, 15
+MAGIC = b"rblk"
+KIND = 8		# offset in the private data of a connection request
+
+
+def capture(iface, path):
+    """Until SIGTERM."""
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
+    sock.bind((iface, 0))
+
+    ended = []
+    signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
+    sock.settimeout(0.2)
+    print("capturing", flush=True)
+    with open(path, "wb") as file:
+        while True:
+            try:
+                frame = sock.recv(65536)
+            except socket.timeout:
+                # Packets that came before the signal are taken.
+                if ended:
+                    return
+                continue
+            if frame[12:14] == b"\x08\x00" and frame[23] == socket.IPPROTO_UDP:
+                file.write(struct.pack("<I", len(frame)) + frame)
+
+
+class Packet:
+    """One RoCE packet."""
+
+    def __init__(self, frame):
+        begin = 14 + 4 * (frame[14] & 15)
+        self.to = socket.inet_ntoa(frame[30:34])
+        self.port, length = struct.unpack(">HH", frame[begin + 2:begin + 6])
+        bth = begin + 8
+        self.opcode = frame[bth] if self.port == PORT else None
+        self.qpn = int.from_bytes(frame[bth + 5:bth + 8], "big")
+        pad = frame[bth + 1] >> 4 & 3
+        # The last four bytes are a checksum.
+        self.payload = frame[bth + 12:begin + length - 4 - pad]
+
+    def type(self):
+        """That of a message of the control queue, if it can be one."""
+        if self.opcode != SEND_ONLY or len(self.payload) < 16:
+            return None
+        kind, length = struct.unpack("<HH", self.payload[:4])
+        return kind if length == len(self.payload) else None
+
+
+def packets(path):
+    """All of a capture, in their order."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at = 0
+    while at + 4 <= len(data):
+        length = struct.unpack("<I", data[at:at + 4])[0]
+        packet = Packet(data[at + 4:at + 4 + length])
+        at += 4 + length
+        if packet.opcode is not None:
+            yield packet
+
+
+def controls(path):
+    """Address and number of each end of a control queue."""
+    return {(p.to, p.qpn) for p in packets(path) if p.type() in (HELLO, CHALLENGE)}
+
+
+def regions(path):
+    """The lowest address of each key."""
+    found = {}
+    for packet in packets(path):
+        if packet.opcode in HAVE_ADDRESS:
+            addr, key = struct.unpack(">QI", packet.payload[:12])
+            found[key] = min(addr, found.get(key, addr))
+    for key, addr in found.items():
+        print(f"{addr:016x} {key:08x}")
+
+
+def control(path, out):
+    """Messages, one behind the other."""
+    ends = controls(path)
+    with open(out, "wb") as file:
+        for packet in packets(path):
+            if packet.opcode == UD_SEND or (packet.opcode <= SEND_LAST and
+                                            (packet.to, packet.qpn) in ends):
+                file.write(packet.payload)
+
+
+def bare(path):
+    """Types."""
+    ends, proven, sealed = controls(path), False, 0
+    for packet in packets(path):
+        if (packet.to, packet.qpn) not in ends or packet.opcode > SEND_LAST:
+            continue
+        if proven and packet.type() != SEALED:
+            print(packet.type())
+        sealed += proven
+        proven |= packet.type() == PROOF
+    if sealed < 4:
+        sys.exit(f"only {sealed} messages follow a PROOF")
+
+
+def recorded(path, out):
+    """Messages. Each says how long it is."""
+    end = None
+    with open(out, "wb") as file:
+        for packet in packets(path):
+            if packet.type() == HELLO:
+                end = end or (packet.to, packet.qpn)
+            if packet.opcode == SEND_ONLY and (packet.to, packet.qpn) == end:
+                file.write(packet.payload)
+
+
+def clear(path, *words):
+    """The words that are there."""
+    with open(path, "rb") as file:
+        data = file.read()
+    for word in words:
+        raw = bytes.fromhex(word)
+        if raw in data or raw[::-1] in data:
+            print(word)
+
+
+def data_queues(path, addr):
+    """Numbers."""
+    ends = controls(path)
+    reached = joins = 0
+    for packet in packets(path):
+        if packet.to != addr:
+            continue
+        if packet.opcode == UD_SEND:
+            at = packet.payload.find(MAGIC)
+            joins += at >= 0 and packet.payload[at + KIND] in (1, 2)
+        elif packet.opcode <= READ and (packet.to, packet.qpn) not in ends:
+            reached += 1
+    print(reached, joins)
+
+
+COMMANDS = {"capture": capture, "regions": regions, "control": control, "bare": bare,
+            "recorded": recorded, "clear": clear, "data": data_queues}
+COMMANDS[sys.argv[1]](*sys.argv[2:])
