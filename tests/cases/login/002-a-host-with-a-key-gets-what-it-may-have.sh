@@ -18,8 +18,6 @@ source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 source "$RDMABLK_TOP/tests/cases/login/lib.sh"
 require jq mkfs.ext4
 
-[[ $(uname -r) != *-rdmablk-debug ]] || skip "the debug kernel is built without ECDH"
-
 WHERE=$TARGET_ADDR/disk0 OTHER=disk1
 
 # configure LINE...: the hosts; "web1" may write disk0, "backup" read it and all of $OTHER

@@ -16,7 +16,6 @@ source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 # shellcheck source=tests/cases/login/lib.sh
 source "$RDMABLK_TOP/tests/cases/login/lib.sh"
 require keyctl
-require_ecdh
 here=$RDMABLK_TOP/tests/cases/login
 NONE='no key rdmablk:web1 is loaded: rdmablk key load FILE'
 WHERE=$TARGET_ADDR/disk0

@@ -4,17 +4,11 @@
 # shellcheck source=tests/lib/guest.sh
 source "$RDMABLK_TOP/tests/lib/guest.sh"
 
-# require_ecdh: skips the test where the kernel cannot log in with a key
-require_ecdh() {
-	[[ $(uname -r) != *-rdmablk-debug ]] || skip "the debug kernel is built without ECDH"
-}
-
 # computes_what_others_do: has the module crypt_test make its checks
 computes_what_others_do() {
 	local test=$RDMABLK_TOP/build/$KERNEL_SERIES/crypt/crypt_test.ko
 	local parameters=/sys/module/crypt_test/parameters depends module
 
-	require_ecdh
 	depends=$(modinfo -F depends "$test")
 	[[ ! $depends ]] || fail "insmod needs these modules first: $depends"
 	for module in ecdh_generic gcm; do
