@@ -52,15 +52,47 @@ key_id() {
 	"$RDMABLK" key check "$KEYS/$1.key" | grep -oE '[0-9a-f]{16}'
 }
 
-# serve_with_key SIZE: the daemon with the export disk0 for a host that has the key "default",
-# which connect= takes; the key is loaded
+# serve_with_key SIZE [LINE...]: the daemon with the export disk0 for a host that has the key
+# "default", which connect= takes; the key is loaded. Each LINE is one of its [target] section.
 serve_with_key() {
 	make_keys default
 	{
-		printf '[target]\nlisten = %s\n[host web1]\nkey = default\n' "$TARGET_ADDR"
+		printf '[target]\nlisten = %s\n' "$TARGET_ADDR"
+		printf '%s\n' "${@:2}" '[host web1]' 'key = default'
 		printf '[export disk0]\ntype = memory\nallow = web1\n'
 		printf 'arena = %s\nsize = %s\n' "$ARENA" "$1"
 	} >$HOSTS_CONFIG
 	load_keys default
+	start_with_key
+}
+
+# start_with_key: the daemon of serve_with_key, once more
+start_with_key() {
 	start_target --config $HOSTS_CONFIG
+}
+
+# proofs_more N: hosts have proven their keys again more than N times since the daemon was
+# started; with the line "log-level = debug"
+proofs_more() {
+	(($(grep -c 'has proven a key again' "$TARGET_LOG" || :) > $1))
+}
+
+# leaves: the disk is not what it was
+leaves() {
+	! state_is live 2>/dev/null
+}
+
+# disconnect_while_proving: the target does not answer the new proof of the key that
+# "default" has been set for. The disconnect ends the proof.
+disconnect_while_proving() {
+	local pid
+
+	kill -STOP "$TARGET_PID"
+	"$RDMABLK" set rdmablk0 --key default
+	"$RDMABLK" disconnect rdmablk0 &
+	pid=$!
+	wait_until "$PATIENCE" leaves || fail "the state is $(attribute state)"
+	kill -CONT "$TARGET_PID"
+	wait "$pid" || fail "the disconnect has failed"
+	[[ ! -e $DEV ]] || fail "$DEV outlives the disconnect"
 }
