@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * nl_fuzz ADDRESS SEED COUNT: sends COUNT messages to the netlink family of the module from
- * each of several threads: commands with right, wrong, missing, repeated and unknown
- * attributes, cut headers, wrong flags, dumps that nobody reads to the end. One more thread
- * has no rights, and another connects and disconnects disks meanwhile. ADDRESS is a daemon
- * that exports disk0, disk1 and disk2.
+ * nl_fuzz ADDRESS SEED COUNT [KEYS]: sends COUNT messages to the netlink family of the
+ * module from each of several threads: commands with right, wrong, missing, repeated and
+ * unknown attributes, cut headers, wrong flags, dumps that nobody reads to the end. One more
+ * thread has no rights, and another connects and disconnects disks meanwhile. ADDRESS is a
+ * daemon that exports disk0, disk1 and disk2. With KEYS, a file of 32 bytes for each key of
+ * this host, the messages name these keys, and one more thread loads, revokes and spoils
+ * them.
  *
- * What a thread sends depends on the seed alone, not on the answers. At the end all disks
- * are disconnected and the answers are counted. The status is 1 when a command has never
- * succeeded, when few texts of refusals were seen, when somebody without rights got
- * something, or when a disk is left.
+ * What a thread sends depends on the seed alone, not on the answers; it sends more while a
+ * command has not succeeded yet. At the end all disks are disconnected and the answers are
+ * counted. The status is 1 when a command has never succeeded, when few texts of refusals
+ * were seen, when somebody without rights got something, or when a disk is left.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,6 +33,7 @@
 
 #include <libmnl/libmnl.h>
 
+#include "nl_keys.h"
 #include "uapi/rdmablk_netlink.h"
 
 #define THREADS		4	/* with rights; one without comes on top */
@@ -43,6 +46,7 @@
 #define TEXTS		64
 #define TEXT_LEN	80
 #define ENOUGH_TEXTS	8
+#define MOST		20	/* times COUNT: what is sent until each command has succeeded */
 #define PATIENCE_MS	480000
 
 enum kind { KIND_PAD, KIND_U8, KIND_U32, KIND_U64, KIND_S32, KIND_FLAG, KIND_STRING,
@@ -69,7 +73,7 @@ struct command {
 
 /* What is known of all threads together */
 static atomic_ulong answers[ERRNOS], succeeded[COMMANDS], replies, done_dumps, unanswered;
-static atomic_ulong joined, unprivileged;
+static atomic_ulong joined, unprivileged, connected, disconnected;
 static atomic_bool stopped;
 static char texts[TEXTS][TEXT_LEN];
 static unsigned int nr_texts;
@@ -80,6 +84,7 @@ static uint32_t group;
 static struct sockaddr_in target;
 static uint64_t seed;
 static unsigned long count;
+static unsigned int nr_keys;
 
 /**
  * struct sender - a thread that sends
@@ -254,8 +259,11 @@ static size_t address(struct sender *s, char *data)
 	return sizeof(in);
 }
 
-static size_t text(struct sender *s, char *data)
+/* One name more than there are: nobody has an export or a key of that name. */
+static size_t text(struct sender *s, const struct attribute *attr, char *data)
 {
+	if (attr->nr == RDMABLK_ATTR_KEY && nr_keys)
+		return 1 + sprintf(data, "key%u", below(s, 8) ? below(s, nr_keys) : nr_keys);
 	return 1 + sprintf(data, "disk%u", below(s, EXPORTS + 1));
 }
 
@@ -269,7 +277,7 @@ static size_t right(struct sender *s, const struct attribute *attr, char *data)
 	case KIND_PAD:
 		return 0;
 	case KIND_STRING:
-		return text(s, data);
+		return text(s, attr, data);
 	case KIND_BINARY:
 		if (attr->nr == RDMABLK_ATTR_TARGET || attr->nr == RDMABLK_ATTR_SOURCE)
 			return address(s, data);
@@ -332,7 +340,8 @@ static void put_nested(struct sender *s, uint16_t nr)
 static bool needed(uint16_t nr)
 {
 	return nr == RDMABLK_ATTR_TARGET || nr == RDMABLK_ATTR_EXPORT ||
-	       nr == RDMABLK_ATTR_INDEX || nr == RDMABLK_ATTR_CONNECT_TMO;
+	       nr == RDMABLK_ATTR_INDEX || nr == RDMABLK_ATTR_CONNECT_TMO ||
+	       (nr == RDMABLK_ATTR_KEY && nr_keys);
 }
 
 static void put_odd(struct sender *s, const struct command *cmd)
@@ -398,7 +407,7 @@ static const struct command *any_command(struct sender *s)
 {
 	const struct command *cmd = &commands[below(s, COUNT(commands))];
 
-	while (cmd->nr == RDMABLK_CMD_DISCONNECT && chance(s, 95))
+	while (cmd->nr == RDMABLK_CMD_DISCONNECT && chance(s, nr_keys ? 99 : 95))
 		cmd = &commands[below(s, COUNT(commands))];
 	return cmd;
 }
@@ -547,6 +556,8 @@ static void step(struct sender *s)
 		join(s);
 	if (chance(s, 2))
 		socket_new(s);
+	if (nr_keys)
+		usleep(below(s, 10000));	/* for logins, which compute for a while */
 }
 
 /*
@@ -574,6 +585,16 @@ static struct sender *sender_new(unsigned int nr)
 	return s;
 }
 
+/* What the report demands and a fast machine may not have had the time for */
+static bool lacks(void)
+{
+	bool all = connected;
+
+	for (size_t i = 0; i < COUNT(commands); i++)
+		all &= succeeded[commands[i].nr] > 0;
+	return !all;
+}
+
 static void *fuzz(void *context)
 {
 	unsigned int nr = (uintptr_t)context;
@@ -583,7 +604,7 @@ static void *fuzz(void *context)
 	if (!s->root)
 		drop_rights();
 	socket_new(s);
-	for (unsigned long i = 0; i < count; i++)
+	for (unsigned long i = 0; i < count || (s->root && i < MOST * count && lacks()); i++)
 		step(s);
 	if (!s->root)
 		unprivileged = count;
@@ -648,15 +669,13 @@ static int disconnect(struct sender *s, uint32_t index)
 	return reply(s, &index);
 }
 
-static atomic_ulong connected, disconnected;
-
 /* Connects and disconnects as it should be done, as often as there is time. */
 static void *connects(void *context)
 {
 	struct sender *s = sender_new(THREADS + 1);
 	struct nlmsghdr *nlh;
 	uint32_t index = 0;
-	char name[8];
+	char name[16];
 
 	(void)context;
 	s->nl = socket_open();
@@ -668,6 +687,11 @@ static void *connects(void *context)
 		mnl_attr_put_u32(nlh, RDMABLK_ATTR_CONNECT_TMO, 60);
 		mnl_attr_put_u32(nlh, RDMABLK_ATTR_QUEUES, 1);
 		mnl_attr_put(nlh, RDMABLK_ATTR_STEAL, 0, NULL);
+		if (nr_keys) {
+			snprintf(name, sizeof(name), "key%u", i % nr_keys);
+			mnl_attr_put_strz(nlh, RDMABLK_ATTR_KEY, name);
+			mnl_attr_put_u32(nlh, RDMABLK_ATTR_REAUTH_TMO, 1);
+		}
 		mnl_socket_sendto(s->nl, nlh, nlh->nlmsg_len);
 		if (reply(s, &index)) {
 			usleep(100000);
@@ -679,6 +703,22 @@ static void *connects(void *context)
 			disconnected++;
 	}
 	mnl_socket_close(s->nl);
+	free(s);
+	return NULL;
+}
+
+static atomic_ulong changed;
+
+/* The module reads the keys meanwhile: for logins, for new proofs, and for connects. */
+static void *changes(void *context)
+{
+	struct sender *s = sender_new(THREADS + 3);
+
+	(void)context;
+	for (; !stopped; changed++) {
+		nl_keys_change(draw(s));
+		usleep(50000);	/* for the others */
+	}
 	free(s);
 	return NULL;
 }
@@ -775,8 +815,8 @@ static void report(unsigned int gone)
 	printf("succeeded:");
 	for (size_t i = 0; i < COUNT(commands); i++)
 		printf(" %s %lu", commands[i].name, succeeded[commands[i].nr]);
-	printf("\nconnected: %lu, disconnected: %lu, at the end: %u\n", connected,
-	       disconnected, gone);
+	printf("\nconnected: %lu, disconnected: %lu, at the end: %u; changes of keys: %lu\n",
+	       connected, disconnected, gone, changed);
 	for (unsigned int i = 0; i < nr_texts; i++)
 		printf("text: %s\n", texts[i]);
 	for (size_t i = 0; i < COUNT(commands); i++) {
@@ -790,25 +830,32 @@ static void report(unsigned int gone)
 		fail("no connect has succeeded beside the messages");
 	if (!answers[EPERM] || unprivileged != count)
 		fail("nobody without rights was refused");
+	if (nr_keys && (!changed || !answers[ENOKEY]))
+		fail("no key was missing");
 }
 
 int main(int argc, char **argv)
 {
-	pthread_t threads[THREADS + 1], connecting;
+	pthread_t threads[THREADS + 1], connecting, changing;
 	struct sender *s;
+	int keys = 0;
 
-	if (argc != 4)
-		fail("usage: nl_fuzz ADDRESS SEED COUNT");
+	if (argc < 4 || argc > 5)
+		fail("usage: nl_fuzz ADDRESS SEED COUNT [KEYS]");
 	target.sin_family = AF_INET;
 	if (inet_pton(AF_INET, argv[1], &target.sin_addr) != 1)
 		fail("%s is no IPv4 address", argv[1]);
 	seed = strtoull(argv[2], NULL, 0);
 	count = strtoul(argv[3], NULL, 0);
+	if (argc == 5 && (keys = nl_keys_read(argv[4])) < 0)
+		fail("%s: %s", argv[4], strerror(errno));
+	nr_keys = keys;
 	s = sender_new(THREADS + 2);
 	s->nl = socket_open();
 	s->root = true;
 	find_family(s);
-	if (pthread_create(&connecting, NULL, connects, NULL))
+	if (pthread_create(&connecting, NULL, connects, NULL) ||
+	    (nr_keys && pthread_create(&changing, NULL, changes, NULL)))
 		fail("no thread");
 	for (uintptr_t i = 0; i < COUNT(threads); i++)
 		if (pthread_create(&threads[i], NULL, fuzz, (void *)i))
@@ -817,6 +864,8 @@ int main(int argc, char **argv)
 		pthread_join(threads[i], NULL);
 	stopped = true;
 	pthread_join(connecting, NULL);
+	if (nr_keys && (pthread_join(changing, NULL) || nl_keys_load()))
+		fail("the keys cannot be loaded again: %s", strerror(errno));
 	report(disconnect_all(s));
 	return 0;
 }

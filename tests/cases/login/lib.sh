@@ -96,3 +96,47 @@ disconnect_while_proving() {
 	wait "$pid" || fail "the disconnect has failed"
 	[[ ! -e $DEV ]] || fail "$DEV outlives the disconnect"
 }
+
+# --- netlink messages of any shape --------------------------------------------------------
+
+# fuzz_with_keys SEED MESSAGES: nl_fuzz, while the keys of its disks change; with the seed it
+# sends the same again. Then a disk works, nothing is left, and the module goes.
+fuzz_with_keys() {
+	local n key begin
+
+	make_keys key0 key1
+	for key in key0 key1; do
+		cut -d : -f 3 "$KEYS/$key.key" | base64 -d | head -c 32
+	done >/tmp/secrets
+	{
+		printf '[target]\nlisten = %s\n' "$TARGET_ADDR"
+		printf '[host fuzz]\nkey = key0\nkey = key1\n'
+		for n in 0 1 2; do
+			printf '[export disk%s]\ntype = memory\nsize = 1M\n' "$n"
+			printf 'arena = %s\nallow = fuzz:rw+steal\n' "${ARENA%0}$n"
+		done
+	} >$HOSTS_CONFIG
+	start_target --config $HOSTS_CONFIG
+	load_module
+	load_keys key0
+	connect --key key0
+	disconnect
+	leak_snapshot
+	program nl_fuzz
+	begin=$SECONDS
+	timeout 180 "$PROGRAM" "$TARGET_ADDR" "$1" "$2" /tmp/secrets || fail "seed $1"
+	echo "seed $1, $2 messages of each thread, $((SECONDS - begin)) s"
+	[[ -z $(compgen -G '/dev/rdmablk*') ]] || fail "a disk is left"
+	target_lives || fail "the daemon has not survived"
+	leak_check
+	connect --key key1
+	fio_verify 1
+	device_same_as_target
+	still_live
+	disconnect
+	leak_check
+	stop_target
+	expect 0 "$TARGET_STATUS" "the daemon's exit status"
+	expect 0 "$(</sys/module/rdmablk/refcnt)" "the module's use count"
+	unload_module
+}
