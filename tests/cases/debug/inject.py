@@ -213,7 +213,7 @@ def prepare(symbol):
 class Disk:
     """An export, and operations on it."""
 
-    def __init__(self, host, queues, poll, depth):
+    def __init__(self, host, queues, poll, depth, key):
         self.sock = nl.Netlink(timeout=PATIENCE)
         self.host = host
         self.options = nl.u32(nl.QUEUES, queues)
@@ -221,6 +221,8 @@ class Disk:
             self.options += nl.u32(nl.POLL_QUEUES, 1)
         if depth:
             self.options += nl.u32(nl.QUEUE_DEPTH, depth)
+        if key:
+            self.options += nl.string(nl.KEY, key)
         self.made = None
 
     def connect(self):
@@ -280,6 +282,7 @@ def main():
     parser.add_argument("--queues", type=int, default=1, help="connect: that are not polled")
     parser.add_argument("--poll", action="store_true", help="connect: with a polled queue")
     parser.add_argument("--depth", type=int, help="connect: of the queues")
+    parser.add_argument("--key", metavar="NAME", help="connect: of a key")
     args = parser.parse_args()
     what, where = args.what, args.where
     faults = prepare("do_one_initcall" if what == "load" else args.below)
@@ -287,7 +290,7 @@ def main():
         if not sweep_thread("load", lambda: load(where), unload):
             sys.exit("nothing has failed")
         return
-    disk = Disk(where, args.queues, args.poll, args.depth)
+    disk = Disk(where, args.queues, args.poll, args.depth, args.key)
     if what == "commands":
         # These two have all they need.
         sweep_thread("set", disk.set)

@@ -202,9 +202,10 @@ io_of_a_file_needs_no_memory() {
 # shellcheck disable=SC2034 # for the cases
 DEPTH=4 SLOWLY=(--iodepth=2 --rate_iops=100)
 
-# sweep_begin: with what a first connect leaves, because the daemon keeps a device open
+# sweep_begin [OPTION...]: with what a first connect leaves, because the daemon keeps a device
+# open
 sweep_begin() {
-	connect
+	connect "$@"
 	disconnect
 	leak_snapshot
 }
