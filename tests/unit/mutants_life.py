@@ -728,7 +728,7 @@ MUTANTS = [
     ("a disk that is there loses its hardware queues", "test_login", LOGIN,
      "\tif (!s->resume) {\n\t\trdmablk_disk_free(s);\n", "\tif (s) {\n\t\trdmablk_disk_free(s);\n"),
     ("a disk has few queues for ever", "test_login", LOGIN,
-     "\tif (!ret)\n\t\ts->most_queues = min(2 * s->most_queues, s->nr_queues);\n", ""),
+     "\ts->most_queues = min(2 * s->most_queues, s->nr_queues);\n", ""),
     ("a login without hmac(sha256) goes on", "test_login_dialogue", LOGIN,
      "\tint ret = rdmablk_login_open(s);\n\n\tif (ret)\n",
      "\tint ret = rdmablk_login_open(s);\n\n\tif (ret == -ENOMEM)\n"),
