@@ -61,16 +61,16 @@ static int disconnect_all(struct nl *nl, bool force)
 	struct nl_failure failure;
 	int status = STATUS_DONE;
 	size_t i;
+	int one;
 
 	if (device_dump(nl, &list, &failure))
 		return report_failure(failure.err, "disconnect --all", "%s",
 				      failure.text);
 	for (i = 0; i < list.nr; i++) {
-		if (!disconnect_one(nl, list.device[i].value[RDMABLK_ATTR_INDEX].number,
-				    force, &failure))
-			continue;
-		status = STATUS_FAILED;
-		if (is_final(failure.err))
+		one = disconnect_one(nl, list.device[i].value[RDMABLK_ATTR_INDEX].number,
+				     force, &failure);
+		status = report_both(status, one);
+		if (one && is_final(failure.err))
 			break;
 	}
 	return status;

@@ -97,9 +97,8 @@ static int run(const struct config *config, const struct down_args *args)
 	if (!nl)
 		return report_failure(failure.err, "down", "%s", failure.text);
 	for (i = 0; i < config->nr; i++)
-		if (config->disk[i].selected &&
-		    down_one(nl, &config->disk[i], args))
-			status = STATUS_FAILED;
+		if (config->disk[i].selected)
+			status = report_both(status, down_one(nl, &config->disk[i], args));
 	return status;
 }
 

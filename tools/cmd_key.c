@@ -287,8 +287,9 @@ static int run_load(const char *operand, const struct key_args *args)
 
 	_Static_assert(KEY_FILE_WHY >= KEYRING_WHY, "no room for a reason");
 	snprintf(what, sizeof(what), "key load %s", operand);
-	if (check_root(what))
-		return STATUS_FAILED;
+	ret = check_root(what);
+	if (ret)
+		return ret;
 	key = begin(what);
 	if (!key)
 		return STATUS_FAILED;
@@ -327,8 +328,9 @@ static int run_list(const char *operand, const struct key_args *args)
 
 	(void)operand;
 	(void)args;
-	if (check_root("key list"))
-		return STATUS_FAILED;
+	ret = check_root("key list");
+	if (ret)
+		return ret;
 	rows = json_object_new_array();
 	ret = keyring_walk(add_row, rows);
 	if (ret) {
@@ -355,8 +357,9 @@ static int run_unload(const char *operand, const struct key_args *args)
 
 	(void)args;
 	snprintf(what, sizeof(what), "key unload %s", operand);
-	if (check_root(what))
-		return STATUS_FAILED;
+	ret = check_root(what);
+	if (ret)
+		return ret;
 	ret = keyring_unload(operand, why);
 	return ret ? report_failure(ret, what, "%s", why) : STATUS_DONE;
 }

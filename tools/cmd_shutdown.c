@@ -81,8 +81,7 @@ static int run(__u32 wait)
 	if (!nl || device_dump(nl, &list, &failure))
 		return report_failure(failure.err, "shutdown", "%s", failure.text);
 	for (i = 0; i < list.nr; i++)
-		if (limit(nl, &list.device[i], wait))
-			status = STATUS_FAILED;
+		status = report_both(status, limit(nl, &list.device[i], wait));
 	return status;
 }
 

@@ -410,8 +410,8 @@ static int show(const struct verb *verb, const char *what, struct json_object *a
 
 	if (json_object_object_get_ex(answer, "error", &error)) {
 		json_object_object_get_ex(error, "errno", &number);
-		return report_failure(json_object_get_int(number), what, "%s",
-				      text_of(error, "message"));
+		return report_peer_failure(json_object_get_int(number), what, "%s",
+					   text_of(error, "message"));
 	}
 	if (report_json && verb->show != show_one)
 		output_json_line(json_object_get(answer));
@@ -444,7 +444,7 @@ static int ask(const struct verb *verb, char **operand, const struct target_args
 	json_object_put(request);
 	if (ret) {
 		target_metrics_down(&args->metrics);
-		return report_failure(ret, what, "%s", why);
+		return report_no_daemon(ret, what, "%s", why);
 	}
 	ret = answered(verb, what, args, answer);
 	json_object_put(answer);

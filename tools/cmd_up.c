@@ -151,9 +151,9 @@ static int try_one(struct attempt *attempt)
 	attempt->over = is_final(failure.err, &device) ||
 			nl_deadline(0) >= attempt->deadline;
 	if (attempt->over)
-		return report_failure(failure.err, attempt->what, "%s%s", failure.text,
-				      failure.err == EROFS ?
-				      " (read-only = yes connects to it)" : "");
+		return report_peer_failure(failure.err, attempt->what, "%s%s", failure.text,
+					   failure.err == EROFS ?
+					   " (read-only = yes connects to it)" : "");
 	say(attempt, failure.text);
 	return STATUS_DONE;
 }
@@ -167,8 +167,7 @@ static bool try_all(struct attempt *attempts, size_t nr, int *status)
 	for (i = 0; i < nr; i++) {
 		if (attempts[i].over)
 			continue;
-		if (try_one(&attempts[i]))
-			*status = STATUS_FAILED;
+		*status = report_both(*status, try_one(&attempts[i]));
 		left |= !attempts[i].over;
 	}
 	return left;

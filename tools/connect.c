@@ -402,7 +402,7 @@ int connect_wait_for_node(const struct device *device,
 			return 0;
 		nanosleep(&pause, NULL);
 	}
-	return fail(failure, ENOENT,
+	return fail(failure, ETIMEDOUT,
 		    "the disk is connected, but this node did not appear within %d s; is devtmpfs mounted on /dev, or udev running?",
 		    NODE_WAIT_MS / 1000);
 }

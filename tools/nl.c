@@ -106,11 +106,15 @@ int nl_decode_ack(const struct nl *nl, const struct nlmsghdr *nlh,
 		offset += err->msg.nlmsg_len - MNL_NLMSG_HDRLEN;
 	if (nlh->nlmsg_flags & NLM_F_ACK_TLVS)
 		decode_extack(nl, nlh, offset, failure);
-	/* The module always sends a text with ENOENT; generic netlink sends no text. */
+	/* The module sends a text with these two errors; generic netlink sends none. */
 	if (failure->err == ENOENT && !failure->text[0] &&
 	    request->nlmsg_type == nl->family)
 		nl_set_failure(failure, EUNATCH,
 			       "the kernel module rdmablk was unloaded");
+	if (failure->err == EOPNOTSUPP && !failure->text[0] &&
+	    request->nlmsg_type == nl->family)
+		nl_set_failure(failure, EPROTONOSUPPORT,
+			       "the kernel module rdmablk is older than this tool and does not know this command");
 	return 0;
 }
 

@@ -46,7 +46,8 @@ static void print_help(const struct command_info *command)
 		print_option(option);
 	for (i = 0; i < ARRAY_SIZE(common); i++)
 		print_option(&common[i]);
-	printf("\nExit status: 0 done, 1 failed, 2 wrong usage. See rdmablk(8).\n");
+	printf("\nExit status: 0 done, 2 wrong usage, others a failure by its cause.\n"
+	       "See rdmablk(8).\n");
 }
 
 /* Converts the table for getopt_long(). */

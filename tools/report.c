@@ -17,12 +17,15 @@
 
 bool report_json;
 
-static void report(enum exit_status status, int err, const char *what,
-		   const char *why)
+__printf(4, 0)
+static void report(enum exit_status status, int err, const char *what, const char *fmt,
+		   va_list args)
 {
 	struct json_object *top, *error;
 	const char *code = strerrorname_np(err);
+	char why[WHY_LEN];
 
+	vsnprintf(why, sizeof(why), fmt, args);
 	fprintf(stderr, "rdmablk: %s: %s\n", what, why);
 	if (!report_json)
 		return;
@@ -39,23 +42,120 @@ static void report(enum exit_status status, int err, const char *what,
 	output_json_line(top);
 }
 
+/* The status of an error on this host. */
+static enum exit_status status_of(int err)
+{
+	switch (err) {
+	case ENOENT:
+	case ENODEV:
+	case ENXIO:
+	case ENOKEY:
+		return STATUS_ABSENT;
+	case EEXIST:
+	case EBUSY:
+	case EALREADY:
+	case EADDRINUSE:
+		return STATUS_IN_USE;
+	case ETIMEDOUT:
+	case ETIME:
+	case EHOSTUNREACH:
+	case EHOSTDOWN:
+	case ENETUNREACH:
+	case ENETDOWN:
+	case ECONNREFUSED:
+	case ECONNRESET:
+	case ECONNABORTED:
+	case EPIPE:
+		return STATUS_UNREACHABLE;
+	case EROFS:
+	case EKEYREJECTED:
+	case EKEYREVOKED:
+	case EKEYEXPIRED:
+		return STATUS_REFUSED;
+	case EPERM:
+	case EACCES:
+		return STATUS_DENIED;
+	case EUNATCH:
+	case EPROTO:
+	case EPROTONOSUPPORT:
+		return STATUS_MISMATCH;
+	default:
+		return STATUS_FAILED;
+	}
+}
+
 /**
- * report_failure() - something could not be done
+ * report_failure() - something could not be done on this host
  * @err: errno that describes it, positive
  * @what: what was to be done, with the name of the object
  * @fmt: why it was not
  *
- * Returns the exit status of a failure.
+ * Returns the exit status of the cause.
  */
 int report_failure(int err, const char *what, const char *fmt, ...)
 {
-	char why[WHY_LEN];
+	enum exit_status status = status_of(err);
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(why, sizeof(why), fmt, args);
+	report(status, err, what, fmt, args);
 	va_end(args);
-	report(STATUS_FAILED, err, what, why);
+	return status;
+}
+
+/**
+ * report_peer_failure() - something could not be done with a target, or the daemon
+ * @err: errno that describes it, positive
+ * @what: what was to be done, with the name of the object
+ * @fmt: why it was not
+ *
+ * EACCES is the peer's refusal here, and ENODEV a device on the way to it.
+ *
+ * Returns the exit status of the cause.
+ */
+int report_peer_failure(int err, const char *what, const char *fmt, ...)
+{
+	enum exit_status status = err == EACCES ? STATUS_REFUSED :
+				  err == ENODEV ? STATUS_UNREACHABLE : status_of(err);
+	va_list args;
+
+	va_start(args, fmt);
+	report(status, err, what, fmt, args);
+	va_end(args);
+	return status;
+}
+
+/**
+ * report_no_daemon() - the daemon of this host could not be asked
+ * @err: errno that describes it, positive
+ * @what: what was to be done, with the name of the object
+ * @fmt: why it was not
+ *
+ * Returns the exit status of the cause.
+ */
+int report_no_daemon(int err, const char *what, const char *fmt, ...)
+{
+	enum exit_status status = err == EACCES || err == EPERM ? STATUS_DENIED :
+				  err == ENAMETOOLONG ? STATUS_FAILED : STATUS_UNREACHABLE;
+	va_list args;
+
+	va_start(args, fmt);
+	report(status, err, what, fmt, args);
+	va_end(args);
+	return status;
+}
+
+/**
+ * report_both() - the exit status of a command that did several things
+ * @status: of those before
+ * @other: of one more
+ *
+ * Returns the status of the failures, if they have the same, or STATUS_FAILED.
+ */
+int report_both(int status, int other)
+{
+	if (!status || !other || status == other)
+		return status ? status : other;
 	return STATUS_FAILED;
 }
 
@@ -68,13 +168,11 @@ int report_failure(int err, const char *what, const char *fmt, ...)
  */
 int report_usage(const char *what, const char *fmt, ...)
 {
-	char why[WHY_LEN];
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(why, sizeof(why), fmt, args);
+	report(STATUS_USAGE, EINVAL, what, fmt, args);
 	va_end(args);
-	report(STATUS_USAGE, EINVAL, what, why);
 	return STATUS_USAGE;
 }
 

@@ -18,7 +18,6 @@ const char *const stats_op_names[STATS_OPS] = {
 
 static const struct errno_text texts[] = {
 	{ ENODEV, "no such device" },
-	{ EOPNOTSUPP, "the kernel module rdmablk is older than this tool and has no statistics" },
 	{ EAGAIN, "the module is still loading" },
 	{ 0, NULL }
 };

@@ -68,7 +68,7 @@ unchanged
 run_expect 1 'Read-only file system' load_module connect="$TARGET_ADDR/disk0"
 dmesg_has 'disk0.*read-only' || fail "the kernel log does not say why"
 load_module
-run_expect 1 'read-only.*--read-only' "$RDMABLK" connect "$TARGET_ADDR/disk0"
+run_expect 6 'read-only.*--read-only' "$RDMABLK" connect "$TARGET_ADDR/disk0"
 [[ ! -e $DEV ]] || fail "a refused connect left a disk"
 connect --read-only
 check_read_only

@@ -56,7 +56,7 @@ up_succeeds() {
 
 # The target is not there yet.
 conf
-fails 1 'up data: the kernel module rdmablk is not loaded .*' up data
+fails 8 'up data: the kernel module rdmablk is not loaded .*' up data
 load_module
 up_in_background data
 wait_until "$PATIENCE" up_said '^rdmablk: up data: warning: .*; trying again' ||
@@ -82,7 +82,7 @@ run_expect 0 '^$' "$RDMABLK" down other
 # An outage.
 stop_target KILL
 wait_state recovering
-fails 1 'up data: rdmablk0 is connected to it, but recovering: .*' up --wait 0 data
+fails 4 'up data: rdmablk0 is connected to it, but recovering: .*' up --wait 0 data
 up_in_background data
 serve 16M
 up_succeeds $DEV
@@ -91,7 +91,7 @@ still_live
 # In use, until it is unmounted.
 mkfs.ext4 -q $DEV
 mount $DEV /mnt
-fails 1 'down data: .* \(--force removes it anyway\)' down data
+fails 4 'down data: .* \(--force removes it anyway\)' down data
 "$RDMABLK" down --wait "$PATIENCE" data &
 down=$!
 umount /mnt

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The tool's errors that come from the kernel: each has exit status 1 and one line
-# on stderr that says what and why. Without the module; an unknown disk; a disk in
+# The tool's errors that come from the kernel: each has the exit status of its cause and
+# one line on stderr that says what and why. Without the module; an unknown disk; a disk in
 # use, mounted and forced out from under the file system; connected twice, with
 # and without --idempotent; --all with a disk in use; each reason why a connect
 # fails; not root; another network namespace. The doctor says that the module is missing and
@@ -14,19 +14,19 @@
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
 require mkfs.ext4 setpriv unshare jq
 
-# tool_fails WHAT-AND-WHY ARGUMENT...
+# tool_fails STATUS WHAT-AND-WHY ARGUMENT...
 tool_fails() {
 	local status=0
 
-	"$RDMABLK" "${@:2}" >/tmp/out 2>/tmp/err || status=$?
-	expect 1 $status "the exit status of: $*"
-	grep -qxE "rdmablk: $1" /tmp/err || fail "'$(</tmp/err)' is not '$1'"
+	"$RDMABLK" "${@:3}" >/tmp/out 2>/tmp/err || status=$?
+	expect "$1" $status "the exit status of: ${*:2}"
+	grep -qxE "rdmablk: $2" /tmp/err || fail "'$(</tmp/err)' is not '$2'"
 	[[ ! -s /tmp/out ]] || fail "it prints '$(</tmp/out)'"
 }
 
-# connect_fails WHY ARGUMENT...: the export comes last
+# connect_fails STATUS WHY ARGUMENT...: the export comes last
 connect_fails() {
-	tool_fails "connect [^ ]+: $1" connect "${@:2}"
+	tool_fails "$1" "connect [^ ]+: $2" connect "${@:3}"
 }
 
 # no_error: the doctor has looked at all of the host, and warns at most
@@ -44,11 +44,11 @@ no_error() {
 a=$TARGET_ADDR
 b=10.99.0.1
 missing='the kernel module rdmablk is not loaded \(modprobe rdmablk\)'
-tool_fails "list: $missing" list
-tool_fails "status: $missing" status
-tool_fails "monitor: $missing" monitor
-tool_fails "disconnect rdmablk0: $missing" disconnect rdmablk0
-connect_fails "$missing" $a/disk0
+tool_fails 8 "list: $missing" list
+tool_fails 8 "status: $missing" status
+tool_fails 8 "monitor: $missing" monitor
+tool_fails 8 "disconnect rdmablk0: $missing" disconnect rdmablk0
+connect_fails 8 "$missing" $a/disk0
 run_expect 1 '^error +module +the module rdmablk is not loaded$' "$RDMABLK" doctor initiator
 
 start_target --insecure --listen $a --listen $b --max-queues-per-host 6 \
@@ -59,45 +59,45 @@ leak_snapshot
 start_bad_target silent deaf reject=2
 load_module
 
-tool_fails 'disconnect rdmablk0: no such device' disconnect rdmablk0
-tool_fails 'disconnect rdmablk9: no such device' disconnect /dev/rdmablk9
-tool_fails 'status rdmablk0: no such device' status rdmablk0
+tool_fails 3 'disconnect rdmablk0: no such device' disconnect rdmablk0
+tool_fails 3 'disconnect rdmablk9: no such device' disconnect /dev/rdmablk9
+tool_fails 3 'status rdmablk0: no such device' status rdmablk0
 run_expect 0 '^$' "$RDMABLK" disconnect --all
 run_expect 0 '' "$RDMABLK" list
 
-connect_fails 'no such export' $a/none
-connect_fails 'nobody listens on this port' $a:20421/disk0
-connect_fails 'no route to this network' 10.55.0.1/disk0
-connect_fails 'export is read-only \(--read-only connects to it\)' $a/ro
-connect_fails 'no common protocol version' $a:$((BAD_PORT + 2))/disk0
-connect_fails 'no answer in time' --connect-tmo 1 10.99.0.77/disk0
-connect_fails 'no answer in time' --connect-tmo 1 $a:$((BAD_PORT + 1))/disk0
-connect_fails 'the target does not answer the login' --connect-tmo 1 \
+connect_fails 3 'no such export' $a/none
+connect_fails 5 'nobody listens on this port' $a:20421/disk0
+connect_fails 5 'no route to this network' 10.55.0.1/disk0
+connect_fails 6 'export is read-only \(--read-only connects to it\)' $a/ro
+connect_fails 8 'no common protocol version' $a:$((BAD_PORT + 2))/disk0
+connect_fails 5 'no answer in time' --connect-tmo 1 10.99.0.77/disk0
+connect_fails 5 'no answer in time' --connect-tmo 1 $a:$((BAD_PORT + 1))/disk0
+connect_fails 5 'the target does not answer the login' --connect-tmo 1 \
 	$a:$BAD_PORT/disk0
-connect_fails '.+' --source fd99::1 $a/disk0
-connect_fails '.+' --source 10.55.0.1 $a/disk0
+connect_fails 1 '.+' --source fd99::1 $a/disk0
+connect_fails 1 '.+' --source 10.55.0.1 $a/disk0
 stop_bad_target
 
 # Twice.
 run_expect 0 '^/dev/rdmablk0$' "$RDMABLK" connect $a/disk0
-connect_fails 'this export is connected( on this host)? already' $a/disk0
+connect_fails 4 'this export is connected( on this host)? already' $a/disk0
 run_expect 0 '^/dev/rdmablk0$' "$RDMABLK" connect --idempotent $a/disk0
 run_expect 0 '^/dev/rdmablk0$' "$RDMABLK" connect --idempotent $a:20420/disk0
-connect_fails 'export is in use by this host already' $b/disk0
-connect_fails 'export is in use by this host already' --steal $b/disk0
-connect_fails 'export is in use by another host' \
+connect_fails 4 'export is in use by this host already' $b/disk0
+connect_fails 4 'export is in use by this host already' --steal $b/disk0
+connect_fails 4 'export is in use by another host' \
 	--host-id 1b4e28ba-2fa1-11d2-883f-0016d3cca427 $b/disk0
 run_expect 0 '^/dev/rdmablk1$' "$RDMABLK" connect --read-only $a/disk1
-connect_fails 'rdmablk1 is connected to it, but read-only' --idempotent $a/disk1
+connect_fails 4 'rdmablk1 is connected to it, but read-only' --idempotent $a/disk1
 run_expect 0 '^/dev/rdmablk1$' "$RDMABLK" connect --idempotent --read-only $a/disk1
-connect_fails 'too much registered memory' $a/large
+connect_fails 1 'too much registered memory' $a/large
 
 # In use.
 exec {fd}<>/dev/rdmablk0
 busy='(the device is in use|the disk is open or mounted)'
-tool_fails "disconnect rdmablk0: $busy \(--force removes it anyway\)" \
+tool_fails 4 "disconnect rdmablk0: $busy \(--force removes it anyway\)" \
 	disconnect rdmablk0
-tool_fails "disconnect rdmablk0: $busy \(--force removes it anyway\)" \
+tool_fails 4 "disconnect rdmablk0: $busy \(--force removes it anyway\)" \
 	disconnect --all
 [[ ! -e /dev/rdmablk1 ]] || fail "--all has kept a disk that is not in use"
 expect live "$(attribute state)" "the state"
@@ -105,7 +105,7 @@ exec {fd}>&-
 mkfs.ext4 -q /dev/rdmablk0
 mount /dev/rdmablk0 /mnt
 echo data >/mnt/file
-tool_fails "disconnect rdmablk0: $busy \(--force removes it anyway\)" \
+tool_fails 4 "disconnect rdmablk0: $busy \(--force removes it anyway\)" \
 	disconnect rdmablk0
 run_expect 0 '^$' "$RDMABLK" disconnect --force rdmablk0
 [[ ! -e /dev/rdmablk0 ]] || fail "the disk outlives --force"
@@ -113,7 +113,7 @@ run_expect 1 'Input/output error|Read-only file system|No such device' \
 	dd if=/dev/urandom of=/mnt/more bs=1M count=1 oflag=direct
 umount /mnt
 leak_check
-tool_fails 'disconnect rdmablk0: no such device' disconnect --force rdmablk0
+tool_fails 3 'disconnect rdmablk0: no such device' disconnect --force rdmablk0
 # Earlier writes are there.
 connect
 no_error
@@ -125,11 +125,11 @@ connect_brittle --keep-alive-tmo 1
 stop_target KILL
 expect_failed "$LOST"
 run_expect 1 "^error +disks +rdmablk0 is failed: .+" "$RDMABLK" doctor initiator
-connect_fails 'rdmablk0 is connected to it, but failed: .+' --idempotent $a/disk0
+connect_fails 4 'rdmablk0 is connected to it, but failed: .+' --idempotent $a/disk0
 disconnect
 
 # JSON of a failure goes to stdout.
-run_expect 1 '"code":"ENODEV"|"code": "ENODEV"' "$RDMABLK" status rdmablk5 --json
+run_expect 3 '"code":"ENODEV"|"code": "ENODEV"' "$RDMABLK" status rdmablk5 --json
 
 # Not everybody may.
 nobody() {
@@ -138,7 +138,7 @@ nobody() {
 }
 for command in list status "disconnect rdmablk0" "connect $a/disk0"; do
 	# shellcheck disable=SC2086 # words
-	run_expect 1 'not permitted: this needs CAP_NET_ADMIN' nobody $command
+	run_expect 7 'not permitted: this needs CAP_NET_ADMIN' nobody $command
 done
 run_expect 1 'from the initial network namespace only' \
 	unshare --net "$RDMABLK" list

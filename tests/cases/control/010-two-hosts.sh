@@ -15,7 +15,7 @@ second_host() {
 	load_module
 	peer_set ready
 	peer_wait written "$PATIENCE"
-	run_expect 1 'export is in use by another host' \
+	run_expect 4 'export is in use by another host' \
 		"$RDMABLK" connect "$TARGET_ADDR/disk0"
 	expect /dev/rdmablk0 "$("$RDMABLK" connect "$TARGET_ADDR/disk1")" "the disk"
 	peer_set second

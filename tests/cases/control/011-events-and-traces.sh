@@ -109,7 +109,7 @@ expect_events 'rdmablk0 connecting' 'rdmablk0 live' "rdmablk0 recovering: $silen
 	"rdmablk0 failed: $silent (I/O fails)" "rdmablk0 deleting: $silent (I/O fails)"
 # One that never lives.
 : >/tmp/text
-run_expect 1 'no such export' "$RDMABLK" connect "$TARGET_ADDR/none"
+run_expect 3 'no such export' "$RDMABLK" connect "$TARGET_ADDR/none"
 expect_events 'rdmablk0 connecting' 'rdmablk0 deleting: no such export'
 
 expect 'connecting live deleting connecting live recovering recovering failed deleting connecting deleting' \

@@ -61,7 +61,7 @@ refuses() {
 	local before
 
 	before=$(available)
-	run_expect 1 "$1" "$RDMABLK" connect "$(at "$2")"
+	run_expect failed "$1" "$RDMABLK" connect "$(at "$2")"
 	[[ ! -e $DEV ]] || fail "$2: a disk is left behind"
 	wait_until "$PATIENCE" is_back "$before" ||
 		fail "$2: $((before - $(available))) KiB are not back"

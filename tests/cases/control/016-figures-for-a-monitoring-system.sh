@@ -91,7 +91,7 @@ longer() {
 	exceeds disks 'rdmablk_outage_seconds_total{device="rdmablk0"}' "$first"
 }
 wait_until "$PATIENCE" longer || fail 'the outage does not get longer'
-run_expect 1 'cannot connect to' "$RDMABLK" target metrics --output /tmp/d/y.prom
+run_expect 5 'cannot connect to' "$RDMABLK" target metrics --output /tmp/d/y.prom
 expect 'rdmablk_target_up 0' "$(grep -v '^#' /tmp/d/y.prom)" 'all figures of no daemon'
 start again
 wait_state live

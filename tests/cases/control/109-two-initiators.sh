@@ -26,7 +26,7 @@ b() {
 
 # refused TEXT ADDRESS EXPORT [OPTION...]
 refused() {
-	run_expect 1 "^rdmablk: connect $2/$3: $1" \
+	run_expect failed "^rdmablk: connect $2/$3: $1" \
 		"$RDMABLK" connect "${@:4}" "$2/$3"
 }
 

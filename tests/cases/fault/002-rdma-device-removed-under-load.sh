@@ -22,7 +22,7 @@ link_delete rv0
 expect_load_failed
 expect_failed 'RDMA device was removed'
 expect_no_io
-run_expect 1 'no RDMA device leads to' "$RDMABLK" connect "$TARGET_ADDR/other"
+run_expect 5 'no RDMA device leads to' "$RDMABLK" connect "$TARGET_ADDR/other"
 disconnect
 expect_log 'session .*: closing'
 expect_log 'fenced: its queues and keys are gone'

@@ -37,7 +37,7 @@ expect_failed 'session was silent for too long'
 expect_no_io
 disconnect
 # Nobody answers, and that takes connect_tmo, not longer.
-run_expect 1 'no answer in time|does not answer the login' \
+run_expect 5 'no answer in time|does not answer the login' \
 	"$RDMABLK" connect --connect-tmo 1 "$TARGET_ADDR/disk0"
 kill -CONT "$TARGET_PID"
 expect_log 'session .* export disk0: closing: (connection lost|session was silent for too long)'

@@ -27,7 +27,7 @@ mended() {
 
 # login_fails TEXT [OPTION...]
 login_fails() {
-	run_expect 1 "^rdmablk: connect $TARGET_ADDR/disk0: $1" \
+	run_expect failed "^rdmablk: connect $TARGET_ADDR/disk0: $1" \
 		"$RDMABLK" connect "${@:2}" "$TARGET_ADDR/disk0"
 	[[ ! -e $DEV ]] || fail "a disk is left behind"
 }

@@ -20,7 +20,7 @@ target() {
 	load_module
 	peer_set ready
 	peer_wait first $BOOT
-	run_expect 1 'export is in use by another host' \
+	run_expect 4 'export is in use by another host' \
 		"$RDMABLK" connect "$TARGET_ADDR/disk0"
 	host_do kill initiator
 	# The last answer to it may have been on its way.

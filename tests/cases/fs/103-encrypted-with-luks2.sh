@@ -106,7 +106,7 @@ expect "$sum" "$(tree_sum)" "the checksum of the files"
 
 umount $MNT
 e2fsck -fn $PLAIN >/tmp/fsck 2>&1 || { cat /tmp/fsck; fail "e2fsck"; }
-run_expect 1 'in use' "$RDMABLK" disconnect rdmablk0
+run_expect 4 'in use' "$RDMABLK" disconnect rdmablk0
 cryptsetup close secret
 connect_again() {
 	disconnect

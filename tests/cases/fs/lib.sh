@@ -35,7 +35,7 @@ life_cycle() {
 	sum=$(tree_sum /mnt/tree)
 	# The copy is what it was copied from.
 	diff -r /usr/include/linux /mnt/tree/linux
-	run_expect 1 'in use' "$RDMABLK" disconnect rdmablk0
+	run_expect 4 'in use' "$RDMABLK" disconnect rdmablk0
 	umount /mnt
 	"$check"
 	disconnect

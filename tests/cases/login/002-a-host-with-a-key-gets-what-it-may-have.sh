@@ -44,7 +44,7 @@ connect_as() {
 
 # refused TEXT OPERAND [OPTION...]
 refused() {
-	run_expect 1 "^rdmablk: connect $2: $1" "$RDMABLK" connect "${@:3}" "$2"
+	run_expect failed "^rdmablk: connect $2: $1" "$RDMABLK" connect "${@:3}" "$2"
 	[[ ! -e $DEV ]] || fail "a refused connect has made a disk"
 }
 

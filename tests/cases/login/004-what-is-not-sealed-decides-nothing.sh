@@ -123,9 +123,9 @@ disconnect
 # A first connect says so.
 stop_target
 start_bad_target close=$STOLEN close-proof=$FAILED
-run_expect 1 'export was taken over by another host' \
+run_expect 5 'export was taken over by another host' \
 	"$RDMABLK" connect --key web1 "$TARGET_ADDR:$BAD_PORT/disk0"
-run_expect 1 'authentication failed' \
+run_expect 6 'authentication failed' \
 	"$RDMABLK" connect --key web1 "$TARGET_ADDR:$((BAD_PORT + 1))/disk0"
 stop_bad_target
 leak_check

@@ -82,7 +82,7 @@ initiator() {
 	peer_set clear
 
 	peer_wait encrypting "$PATIENCE"
-	run_expect 1 '' "$RDMABLK" connect --connect-tmo 5 "$TARGET_ADDR/disk0"
+	run_expect 5 '' "$RDMABLK" connect --connect-tmo 5 "$TARGET_ADDR/disk0"
 	encrypt "$INITIATOR_ADDR" "$TARGET_ADDR" 0x102 0x101
 	capture secret
 	connect

@@ -35,7 +35,7 @@ random_file 4096 /tmp/second
 both
 connect --steal
 write_block 0 /tmp/first
-run_expect 1 'in use by another host' \
+run_expect 4 'in use by another host' \
 	"$RDMABLK" connect --host-id $other_host "$second/disk0"
 other --steal
 expect_failed "$stolen"

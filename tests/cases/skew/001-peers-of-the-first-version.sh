@@ -71,7 +71,7 @@ connect
 serves_and_discards 0
 disconnect
 for name in full none; do
-	run_expect 1 'a required feature is missing' "$RDMABLK" connect "$TARGET_ADDR/$name"
+	run_expect 8 'a required feature is missing' "$RDMABLK" connect "$TARGET_ADDR/$name"
 done
 unload_module
 stop_target

@@ -23,7 +23,7 @@ target() {
 
 # refused REGEX ARGUMENT...
 refused() {
-	run_expect 1 "^rdmablk: target .*: $1" target "${@:2}"
+	run_expect failed "^rdmablk: target .*: $1" target "${@:2}"
 }
 
 # attach N NAME: connects an export as /dev/rdmablkN
@@ -75,7 +75,7 @@ start_target --config $CONFIG
 # Who may ask
 expect 600 "$(stat -c %a $CONTROL)" "the mode of the socket"
 chmod 666 $CONTROL
-run_expect 1 'has not answered|Connection reset|Broken pipe' setpriv --reuid 65534 \
+run_expect 5 'has not answered|Connection reset|Broken pipe' setpriv --reuid 65534 \
 	--regid 65534 --clear-groups "$RDMABLK" target list
 chmod 600 $CONTROL
 
@@ -173,7 +173,7 @@ closed() {
 }
 configure "$NONE" "$FULL" "$FIXED" "$(closed '192.0.2.0/24, 2001:db8::/32')"
 hup 'configuration: export closed: added'
-run_expect 1 'no such export' "$RDMABLK" connect "$TARGET_ADDR/closed"
+run_expect 3 'no such export' "$RDMABLK" connect "$TARGET_ADDR/closed"
 expect_log 'its address is not in allow-address of export closed'
 configure "$NONE" "$FULL" "$FIXED" "$(closed "192.0.2.0/24, ${TARGET_ADDR%.*}.0/24")"
 hup 'configuration: export closed: changed'
@@ -181,7 +181,7 @@ attach 4 closed
 configure 'allow-address = 192.0.2.1' "$NONE" "$FULL" "$FIXED" "$(closed 192.0.2.1)"
 hup 'configuration: setting allow-address: changed'
 dd if=/dev/rdmablk4 of=/dev/null bs=1M count=1 iflag=direct status=none
-run_expect 1 'no such export' "$RDMABLK" connect "$TARGET_ADDR/other"
+run_expect 3 'no such export' "$RDMABLK" connect "$TARGET_ADDR/other"
 expect_log 'connection from .*: refused: no such export'
 configure "$NONE" "$FULL" "$FIXED" "$(closed 192.0.2.1)"
 hup 'configuration: setting allow-address: changed'

@@ -114,8 +114,8 @@ disconnect_all
 # What there is not
 no_start 'numa = 7: no NUMA node with memory has this number; there are 0-1' \
 	x,memory,size=1M,numa=7
-run_expect 1 'numa = 2: no NUMA node .* there are 0-1' target add x,memory,size=1M,numa=2
-run_expect 1 'numa = near: neither auto, none nor the number of a NUMA node' \
+run_expect failed 'numa = 2: no NUMA node .* there are 0-1' target add x,memory,size=1M,numa=2
+run_expect failed 'numa = near: neither auto, none nor the number of a NUMA node' \
 	target add x,memory,size=1M,numa=near
 no_start 'no memory for 4194304 bytes on NUMA node 1' \
 	x,memory,size=4M,hugepages=2M,numa=1

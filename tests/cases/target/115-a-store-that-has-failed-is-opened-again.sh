@@ -83,7 +83,7 @@ synced_write
 # By the administrator
 a_flush_fails
 (($(of errors) >= 2)) || fail "no error is counted"
-run_expect 1 'export disk0 is in use by 1 session' "$RDMABLK" target reopen disk0
+run_expect 4 'export disk0 is in use by 1 session' "$RDMABLK" target reopen disk0
 expect "$first" "$(of epoch)" "the epoch of a store that is open"
 "$RDMABLK" target reopen --force disk0
 expect false "$(of failed)" "whether the export has failed"

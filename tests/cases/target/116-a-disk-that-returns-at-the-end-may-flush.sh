@@ -55,7 +55,7 @@ registering disk0 || fail "the disk is back too early to say anything"
 kill -TERM "$TARGET_PID"
 wait_until "$PATIENCE" said 'waiting for 1 sessions to flush' ||
 	fail "nobody is waited for: $(<"$TARGET_LOG")"
-run_expect 1 'target is shutting down' "$RDMABLK" connect --connect-tmo 60 \
+run_expect 5 'target is shutting down' "$RDMABLK" connect --connect-tmo 60 \
 	"$TARGET_ADDR/third"
 ! wait "$FIRST" || fail "a first login has succeeded"
 wait_until "$PATIENCE" target_is_gone || fail "the daemon does not end"

@@ -15,7 +15,7 @@ disk() {
 
 # refused TEXT WHERE [OPTION...]
 refused() {
-	run_expect 1 "^rdmablk: connect .*: $1" "$RDMABLK" connect "${@:3}" "$2"
+	run_expect failed "^rdmablk: connect .*: $1" "$RDMABLK" connect "${@:3}" "$2"
 }
 
 disconnect_all() {
