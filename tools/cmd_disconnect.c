@@ -8,6 +8,7 @@
 #include "device.h"
 #include "disconnect.h"
 #include "report.h"
+#include "sysfs.h"
 #include "util.h"
 
 const struct option_info disconnect_options[] = {
@@ -39,10 +40,12 @@ static int disconnect_one(struct nl *nl, __u32 index, bool force,
 	char what[64];
 
 	snprintf(what, sizeof(what), "disconnect rdmablk%u", index);
-	if (disconnect_run(nl, index, force, failure))
+	if (disconnect_run(nl, index, force, failure)) {
+		sysfs_name_disks(failure);
 		return report_failure(failure->err, what, "%s%s", failure->text,
 				      failure->err == EBUSY && !force ?
 				      " (--force removes it anyway)" : "");
+	}
 	if (failure->text[0])
 		report_warning(what, "%s", failure->text);
 	return STATUS_DONE;

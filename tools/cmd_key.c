@@ -402,6 +402,17 @@ static int check(const struct verb *verb, char **operands, const struct key_args
 	return STATUS_DONE;
 }
 
+static int unknown(const char *word)
+{
+	struct near near;
+	size_t i;
+
+	near_begin(&near, word);
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		near_try(&near, verbs[i].name);
+	return opts_unknown("key", "there is no", &near, "rdmablk key --help");
+}
+
 /**
  * cmd_key() - rdmablk key
  * @command: its entry in the table
@@ -421,8 +432,7 @@ int cmd_key(const struct command_info *command, int argc, char **argv)
 		return report_usage("key", "new, check, load, list or unload is missing");
 	verb = find_verb(argv[optind]);
 	if (!verb)
-		return report_usage("key", "there is no '%s'; see 'rdmablk key --help'",
-				    argv[optind]);
+		return unknown(argv[optind]);
 	ret = check(verb, argv + optind + 1, &args);
 	return ret ? ret : verb->run(argv[optind + 1], &args);
 }

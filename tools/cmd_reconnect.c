@@ -15,6 +15,7 @@
 #include "device.h"
 #include "rdmablk_proto.h"
 #include "report.h"
+#include "sysfs.h"
 #include "util.h"
 
 #define MAX_WAIT	86400
@@ -197,6 +198,7 @@ static int run(const struct reconnect_args *args, __u32 index)
 	nl_close(watch.nl);
 	if (!ret)
 		return STATUS_DONE;
+	sysfs_name_disks(&failure);
 	return report_failure(failure.err, what, "%s%s", failure.text,
 			      failure.err == EINTR ?
 			      "; the kernel goes on with it" :

@@ -9,6 +9,7 @@
 #include "keyring.h"
 #include "report.h"
 #include "settings.h"
+#include "sysfs.h"
 #include "util.h"
 
 const struct option_info set_options[] = {
@@ -118,6 +119,7 @@ int cmd_set(const struct command_info *command, int argc, char **argv)
 	}
 	if (nl_run(nl, NULL, NULL, texts, &failure)) {
 		connect_name_key(args.key, &failure);
+		sysfs_name_disks(&failure);
 		return report_failure(failure.err, what, "%s", failure.text);
 	}
 	return STATUS_DONE;

@@ -11,6 +11,7 @@
 #include "output.h"
 #include "report.h"
 #include "stats.h"
+#include "sysfs.h"
 #include "util.h"
 
 const struct option_info stats_options[] = {
@@ -219,8 +220,10 @@ int cmd_stats(const struct command_info *command, int argc, char **argv)
 
 	nl = nl_open(&failure);
 	if (!nl || (name ? stats_get(nl, index, &list, &failure) :
-			   stats_dump(nl, &list, &failure)))
+			   stats_dump(nl, &list, &failure))) {
+		sysfs_name_disks(&failure);
 		return report_failure(failure.err, what, "%s", failure.text);
+	}
 	if (!report_json)
 		return print_text(&list);
 	print_json(&list);

@@ -7,6 +7,7 @@
 #include "device.h"
 #include "output.h"
 #include "report.h"
+#include "sysfs.h"
 #include "util.h"
 
 const struct option_info status_options[] = {
@@ -31,8 +32,10 @@ static int gather(struct nl *nl, const char *name, __u32 index,
 
 	if (!name)
 		return device_dump(nl, list, failure);
-	if (device_get(nl, index, &device, failure))
+	if (device_get(nl, index, &device, failure)) {
+		sysfs_name_disks(failure);
 		return -1;
+	}
 	return device_list_add(list, &device, failure);
 }
 

@@ -463,6 +463,20 @@ static const struct verb *take_verb(char ***word)
 	return find_verb(name);
 }
 
+/* @words: the verb, of one word or two; @last: its last word */
+static int unknown(char **words, const char *last)
+{
+	const char *host = *words == last ? "" : "host ";
+	size_t i, len = strlen(host);
+	struct near near;
+
+	near_begin(&near, last);
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (!strncmp(verbs[i].name, host, len) && !strchr(verbs[i].name + len, ' '))
+			near_try(&near, verbs[i].name + len);
+	return opts_unknown("target", "there is no", &near, "rdmablk target --help");
+}
+
 /**
  * cmd_target() - rdmablk target
  * @command: its entry in the table
@@ -487,8 +501,7 @@ int cmd_target(const struct command_info *command, int argc, char **argv)
 		return report_usage("target host", "list, add or remove is missing");
 	verb = take_verb(&word);
 	if (!verb)
-		return report_usage("target", "there is no '%s'; see 'rdmablk target --help'",
-				    *word);
+		return unknown(argv + optind, *word);
 	snprintf(what, sizeof(what), "target %s", verb->name);
 	ret = check(verb, what, word + 1, &args);
 	return ret ? ret : ask(verb, word + 1, &args);

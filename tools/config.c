@@ -219,6 +219,24 @@ static int find_key(const char *name, const struct option_info **option)
 	return -1;
 }
 
+static void unknown_key(struct parse *p, const char *name)
+{
+	const struct option_info *option;
+	struct near near;
+	int i;
+
+	near_begin(&near, name);
+	for (i = 0; i < NR_OWN_KEYS; i++)
+		near_try(&near, own_keys[i]);
+	for (option = connect_options; option->name; option++)
+		if (!(option->id & OPTS_COMMAND_LINE))
+			near_try(&near, option->name);
+	if (near.best)
+		complain(p, p->line, "unknown key '%s'; did you mean '%s'?", name, near.best);
+	else
+		complain(p, p->line, "unknown key '%s'", name);
+}
+
 static void set_key(struct parse *p, const char *name, const char *value)
 {
 	const struct option_info *option;
@@ -227,7 +245,7 @@ static void set_key(struct parse *p, const char *name, const char *value)
 	int ret, key = find_key(name, &option);
 
 	if (key < 0) {
-		complain(p, p->line, "unknown key '%s'", name);
+		unknown_key(p, name);
 		return;
 	}
 	if (option && option->id & OPTS_COMMAND_LINE) {
@@ -403,6 +421,20 @@ bool config_set_option(struct config_selection *selection, int id,
 	}
 }
 
+static int no_disk(const char *what, const char *name, const char *path,
+		   const struct config *config)
+{
+	struct near near;
+	size_t i;
+
+	near_begin(&near, name);
+	for (i = 0; i < config->nr; i++)
+		near_try(&near, config->disk[i].name);
+	return report_failure(ENOENT, what, "there is no [disk %.100s] in %s%s%s%s", name, path,
+			      near.best ? "; did you mean " : "", near.best ? near.best : "",
+			      near.best ? "?" : "");
+}
+
 /**
  * config_select() - reads the file and finds the selected disks
  * @command: its name, for error messages
@@ -433,8 +465,7 @@ int config_select(const char *command, const struct config_selection *selection,
 		disk = find(config, names[0]);
 		snprintf(what, sizeof(what), "%s %.100s", command, names[0]);
 		if (!disk)
-			return report_failure(ENOENT, what, "there is no [disk %.100s] in %s",
-					      names[0], path);
+			return no_disk(what, names[0], path, config);
 		disk->selected = true;
 	}
 	return 0;

@@ -92,6 +92,42 @@ static int id_of_letter(const struct command_info *command, int c)
 	return c;
 }
 
+/**
+ * opts_unknown() - complains about a word that is not in its list
+ * @what: the subcommand, or the part of the command line
+ * @kind: what the word should be, with a verb: "unknown command"
+ * @near: its word, after a look at the list
+ * @help: command that prints the list
+ *
+ * Returns the exit status of wrong usage.
+ */
+int opts_unknown(const char *what, const char *kind, const struct near *near, const char *help)
+{
+	if (near->best)
+		return report_usage(what, "%s '%s'; did you mean '%s'?", kind, near->word,
+				    near->best);
+	return report_usage(what, "%s '%s'; see '%s'", kind, near->word, help);
+}
+
+static int refuse_word(const struct command_info *command, const char *word)
+{
+	const struct option_info *info;
+	struct near near;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	near_begin(&near, name);
+	for (info = command->options; info->name; info++)
+		near_try(&near, info->name);
+	near_try(&near, "help");
+	near_try(&near, "version");
+	if (near.best)
+		return report_usage(command->name, "unknown option --%s; did you mean --%s?",
+				    name, near.best);
+	return report_usage(command->name, "unknown option %s; see 'rdmablk %s --help'", word,
+			    command->name);
+}
+
 /* Explains an error of getopt_long(), which returned @c. */
 static int refuse(const struct command_info *command, char **argv, int c)
 {
@@ -105,9 +141,7 @@ static int refuse(const struct command_info *command, char **argv, int c)
 				    optopt, command->name);
 	if (optopt)
 		return report_usage(command->name, "%s takes no value", word);
-	return report_usage(command->name,
-			    "unknown option %s; see 'rdmablk %s --help'", word,
-			    command->name);
+	return refuse_word(command, word);
 }
 
 /**

@@ -4,6 +4,7 @@
 
 #include <linux/types.h>
 
+#include "../target/base/near.h"
 #include "util.h"
 
 #define OPTS_UUID_LEN	16
@@ -67,6 +68,7 @@ int opts_refuse(const struct opts_origin *origin, const char *name,
 int opts_number(const struct opts_origin *origin, const char *name,
 		const char *text, __u32 min, __u32 max, const char *unit,
 		__u32 *number);
+int opts_unknown(const char *what, const char *kind, const struct near *near, const char *help);
 int opts_key_name(const struct opts_origin *origin, const char *name,
 		  const char *text);
 int opts_parse_uuid(const char *text, __u8 uuid[OPTS_UUID_LEN]);

@@ -163,6 +163,17 @@ static bool wants_json(int argc, char **argv)
 	return false;
 }
 
+static int unknown(const char *word)
+{
+	struct near near;
+	size_t i;
+
+	near_begin(&near, word);
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		near_try(&near, commands[i].name);
+	return opts_unknown("usage", "unknown command", &near, "rdmablk --help");
+}
+
 static int run(int argc, char **argv)
 {
 	size_t i;
@@ -181,8 +192,7 @@ static int run(int argc, char **argv)
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(&commands[i], argc - 1, argv + 1);
-	return report_usage("usage", "unknown command '%s'; see 'rdmablk --help'",
-			    argv[1]);
+	return unknown(argv[1]);
 }
 
 int main(int argc, char **argv)

@@ -10,6 +10,7 @@
 #include "admin/admin.h"
 #include "admin/admin_audit.h"
 #include "admin/admin_host.h"
+#include "admin/admin_near.h"
 #include "admin/admin_step.h"
 #include "base/audit.h"
 #include "base/log.h"
@@ -525,9 +526,11 @@ static void begin_add(struct admin *a)
 static void begin_one(struct admin *a)
 {
 	struct export *e = export_by_name(a->name);
+	char why[ADMIN_NEAR_WHY];
 
 	if (!e) {
-		admin_say("there is no export %s", a->name);
+		admin_near_export(a->name, why);
+		admin_say("%s", why);
 		refuse(-ENOENT);
 	} else if (a->op == ADMIN_ALLOW) {
 		request_over(admin_host_allow(e, a->allow));

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "admin/admin_host.h"
+#include "admin/admin_near.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "config/allow.h"
@@ -139,8 +140,11 @@ void admin_host_add(struct admin *a, admin_then then)
  */
 int admin_host_remove(const char *name)
 {
+	char why[ADMIN_NEAR_WHY];
+
 	if (!host_remove(name)) {
-		admin_say("there is no host %s", name);
+		admin_near_host(name, why);
+		admin_say("%s", why);
 		return -ENOENT;
 	}
 	log_info("host %s: removed", name);
@@ -153,6 +157,7 @@ static bool check_list(const char *list)
 {
 	const char *wrong = allow_check(list);
 	struct allow_entry host;
+	char why[ADMIN_NEAR_WHY];
 
 	if (wrong) {
 		admin_say("%.200s: %s", list, wrong);
@@ -160,7 +165,8 @@ static bool check_list(const char *list)
 	}
 	while (allow_next(&list, &host))
 		if (!host_by_name(host.name)) {
-			admin_say("there is no host %s", host.name);
+			admin_near_host(host.name, why);
+			admin_say("%s", why);
 			return false;
 		}
 	return true;

@@ -21,6 +21,7 @@
 
 #include "admin/admin.h"
 #include "admin/admin_audit.h"
+#include "admin/admin_near.h"
 #include "admin/control.h"
 #include "admin/control_metrics.h"
 #include "admin/control_request.h"
@@ -564,7 +565,7 @@ static void request_handle(struct client *c, const char *line, size_t len)
 	if (control_parse(line, len, &request, why)) {
 		client_answer(c, control_error(-EINVAL, why));
 	} else if (request.show && request.name[0] && !export_by_name(request.name)) {
-		snprintf(why, sizeof(why), "there is no export %s", request.name);
+		admin_near_export(request.name, why);
 		client_answer(c, control_error(-ENOENT, why));
 	} else if (request.show == CONTROL_LIST) {
 		client_answer(c, control_list(request.name));

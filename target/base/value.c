@@ -16,7 +16,6 @@
 #include "base/value.h"
 #include "uapi/rdmablk_proto.h"
 
-#define DISTANCE_MAX	63	/* longer words are not compared */
 
 static int value_digits(const char **text, uint64_t *out)
 {
@@ -399,38 +398,6 @@ bool value_name_ok(const char *text, size_t max)
 		if (!isalnum((unsigned char)*text) && !strchr("._-", *text))
 			return false;
 	return true;
-}
-
-/**
- * value_distance - how many letters differ between two words
- * @a: first
- * @b: second
- *
- * Return: insertions, deletions and changes that make @b of @a.
- */
-unsigned int value_distance(const char *a, const char *b)
-{
-	unsigned int row[DISTANCE_MAX + 1];
-	size_t la = strlen(a), lb = strlen(b);
-
-	if (la > DISTANCE_MAX || lb > DISTANCE_MAX)
-		return DISTANCE_MAX;
-	for (size_t j = 0; j <= lb; j++)
-		row[j] = (unsigned int)j;
-	for (size_t i = 1; i <= la; i++) {
-		unsigned int diagonal = row[0];
-
-		row[0] = (unsigned int)i;
-		for (size_t j = 1; j <= lb; j++) {
-			unsigned int change = diagonal + (a[i - 1] != b[j - 1]);
-			unsigned int shift = 1 + (row[j] < row[j - 1] ?
-						  row[j] : row[j - 1]);
-
-			diagonal = row[j];
-			row[j] = change < shift ? change : shift;
-		}
-	}
-	return row[lb];
 }
 
 /* Return: bytes of the character that begins here; 0: none does */

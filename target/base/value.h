@@ -37,7 +37,6 @@ bool value_name_ok(const char *text, size_t max);
 bool value_loopback(const struct listen_addr *addr);
 void value_uuid_text(const uint8_t *uuid, char *out);
 void value_address_text(const struct sockaddr *sa, char *out, bool port);
-unsigned int value_distance(const char *a, const char *b);
 void value_utf8(char *text);
 
 #endif

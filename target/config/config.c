@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <syslog.h>
 
+#include "base/near.h"
 #include "base/util.h"
 #include "config/allow.h"
 #include "config/config.h"
@@ -240,20 +241,14 @@ struct host_config *config_host_add(struct config *cfg, const char *name,
 static void unknown_key(struct config *cfg, const struct config_key *keys,
 			unsigned int nr, const char *key, const char *where)
 {
-	unsigned int best = 4, i;
-	const char *near = NULL;
+	struct near near;
 
-	for (i = 0; i < nr; i++) {
-		unsigned int d = value_distance(key, keys[i].name);
-
-		if (d < best) {
-			best = d;
-			near = keys[i].name;
-		}
-	}
-	if (near)
+	near_begin(&near, key);
+	for (unsigned int i = 0; i < nr; i++)
+		near_try(&near, keys[i].name);
+	if (near.best)
 		config_error(cfg, where, "unknown key \"%s\"; did you mean \"%s\"?",
-			     key, near);
+			     key, near.best);
 	else
 		config_error(cfg, where, "unknown key \"%s\"", key);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <ini.h>
 
+#include "base/near.h"
 #include "base/util.h"
 #include "config/config.h"
 
@@ -32,6 +33,26 @@ static const char *after(const char *text, const char *prefix)
 	return strncmp(text, prefix, len) ? NULL : text + len;
 }
 
+/* Complains, and names the kind that is near: [exports a], [Target] */
+static void unknown_section(struct parse *p, const char *section, const char *where)
+{
+	char word[RDMABLK_NAME_LEN];
+	struct near near;
+
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(section, " "), section);
+	near_begin(&near, word);
+	near_try(&near, "target");
+	near_try(&near, "host");
+	near_try(&near, "export");
+	if (near.best)
+		config_error(p->cfg, where, "unknown section [%s]; did you mean [%s%s]?",
+			     section, near.best, *near.best == 't' ? "" : " NAME");
+	else
+		config_error(p->cfg, where,
+			     "unknown section [%s]; there are [target], [host NAME] and [export NAME]",
+			     section);
+}
+
 static void enter_section(struct parse *p, const char *section)
 {
 	const char *export = after(section, EXPORT_PREFIX);
@@ -47,9 +68,7 @@ static void enter_section(struct parse *p, const char *section)
 	else if (host)
 		p->hc = config_host_add(p->cfg, host, where);
 	else if (!p->target)
-		config_error(p->cfg, where,
-			     "unknown section [%s]; there are [target], [host NAME] and [export NAME]",
-			     section);
+		unknown_section(p, section, where);
 }
 
 static void look_for_section(struct parse *p, const char *line)

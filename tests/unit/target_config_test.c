@@ -17,6 +17,7 @@
 #include <syslog.h>
 #include <cmocka.h>
 
+#include "../../target/base/near.h"
 #include "../../target/base/util.h"
 #include "../../target/config/allow.h"
 #include "../../target/config/config.h"
@@ -544,6 +545,19 @@ static void complains(const char *conf, unsigned int n, const char *text)
 	config_free(&cfg);
 }
 
+static void what_was_meant(void **state)
+{
+	(void)state;
+	complains(TARGET DISK "sze = 2M\n", 1, "unknown key \"sze\"; did you mean \"size\"?\n");
+	complains(TARGET DISK "foreground = 2M\n", 1, "unknown key \"foreground\"\n");
+	complains(TARGET DISK "[exports x]\n", 1,
+		  "test:6: unknown section [exports x]; did you mean [export NAME]?\n");
+	complains(TARGET DISK "[Target]\n", 1,
+		  "unknown section [Target]; did you mean [target]?\n");
+	complains(TARGET DISK "[disk x]\n", 1,
+		  "unknown section [disk x]; there are [target], [host NAME] and [export NAME]\n");
+}
+
 static void lists_of_hosts(void **state)
 {
 	static const char * const good[] = {
@@ -605,13 +619,39 @@ static void authentication(void **state)
 		  "export \"d\" has \"allow\", which takes auth = psk");
 }
 
-static void nearest_key(void **state)
+static void nearest_word(void **state)
 {
+	static const char *const words[] = { "size", "shared", "slot-bytes", "slot-memory", "a" };
+	static const struct {
+		const char *word;
+		const char *best;
+	} looks[] = {
+		{ "sze", "size" }, { "sizes", "size" }, { "isze", "size" }, { "Shared", "shared" },
+		{ "slot_byte", "slot-bytes" }, { "slot-memroy", "slot-memory" },
+		{ "x", NULL }, { "b", NULL }, { "", NULL }, { "xy", NULL }, { "path", NULL },
+	};
+	struct near n;
+
 	(void)state;
-	assert_int_equal(value_distance("listen", "listen"), 0);
-	assert_int_equal(value_distance("lsten", "listen"), 1);
-	assert_int_equal(value_distance("", "abc"), 3);
-	assert_int_equal(value_distance("regon", "region"), 1);
+	assert_int_equal(near_distance("listen", "listen"), 0);
+	assert_int_equal(near_distance("lsten", "listen"), 1);
+	assert_int_equal(near_distance("", "abc"), 3);
+	assert_int_equal(near_distance("regon", "region"), 1);
+	assert_int_equal(near_distance("tpo", "top"), 1);
+	assert_int_equal(near_distance("ca", "abc"), 3);
+	for (size_t i = 0; i < ARRAY_SIZE(looks); i++) {
+		near_begin(&n, looks[i].word);
+		for (size_t j = 0; j < ARRAY_SIZE(words); j++)
+			near_try(&n, words[j]);
+		if (looks[i].best)
+			assert_string_equal(n.best, looks[i].best);
+		else
+			assert_null(n.best);
+	}
+	/* A name of a peer may have any length. */
+	near_begin(&n, "0123456789012345678901234567890123456789012345678901234567890123");
+	near_try(&n, "0123456789012345678901234567890123456789012345678901234567890124");
+	assert_null(n.best);
 }
 
 int main(void)
@@ -630,7 +670,8 @@ int main(void)
 		cmocka_unit_test(what_does_not_go_with_a_file),
 		cmocka_unit_test(options_stand_above_the_file),
 		cmocka_unit_test(what_stands_below_is_still_read),
-		cmocka_unit_test(nearest_key),
+		cmocka_unit_test(nearest_word),
+		cmocka_unit_test(what_was_meant),
 		cmocka_unit_test(hosts),
 		cmocka_unit_test(what_is_wrong_with_a_host),
 		cmocka_unit_test(lists_of_hosts),

@@ -309,6 +309,10 @@ static void hosts_come_and_go_by_hand(void **state)
 	assert_int_equal(run(ADMIN_ALLOW, "disk1", "web1", 0), -ENOENT);
 	assert_int_equal(run(ADMIN_ALLOW, "disk0", "web1 db", 0), -EINVAL);
 	assert_string_equal(last->why, "there is no host db");
+	assert_int_equal(run(ADMIN_ALLOW, "disk0", "wbe1", 0), -EINVAL);
+	assert_string_equal(last->why, "there is no host wbe1; did you mean web1?");
+	assert_int_equal(run(ADMIN_HOST_REMOVE, "web", "", 0), -ENOENT);
+	assert_string_equal(last->why, "there is no host web; did you mean web1?");
 	assert_int_equal(run(ADMIN_ALLOW, "disk0", "web1:wo", 0), -EINVAL);
 	assert_string_equal(export_by_name("disk0")->cfg->allow, "web1, ops:ro");
 	s = session_of("ops", &other, "disk0", false);

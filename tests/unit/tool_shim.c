@@ -10,6 +10,7 @@
  *   SHIM_STATS=W,...   what disks have done at each question for it: all counters are that
  *                      number of times something; "-": without the last disk; "gone": the
  *                      module is loaded again
+ *   SHIM_BLOCK=DIR     stands in for /sys/block
  *   SHIM_COUNTERS=DIR  stands in for hw_counters of port 1 of rxe0
  *   SHIM_STATES=S:N,.. the disk's state and session at each question for one disk
  *   SHIM_SCRIPT=W,...  what happens when the tool waits, see play(); a command that
@@ -406,11 +407,13 @@ static const char *elsewhere(const char *path, char *other, size_t size)
 
 int open(const char *path, int flags, ...)
 {
-	const char *counters = getenv("SHIM_COUNTERS");
+	const char *counters = getenv("SHIM_COUNTERS"), *block = getenv("SHIM_BLOCK");
 	char other[512];
 
 	if (counters && !strcmp(path, "/sys/class/infiniband/rxe0/ports/1/hw_counters"))
 		path = counters;
+	if (!strcmp(path, "/sys/block"))
+		path = block ?: "/nonexistent";
 	return openat(AT_FDCWD, elsewhere(path, other, sizeof(other)), flags);
 }
 
