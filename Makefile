@@ -23,16 +23,20 @@
 #   make dist            the sources of this commit as build/rdmablk-VERSION.tar.xz
 #   make install         daemon, tool, man pages, units, udev rule (PREFIX, DESTDIR)
 #   make modules_install the module, for KDIR
+#   make help            this list
 
 RUNNING	:= /lib/modules/$(shell uname -r)/build
 KDIR	?= $(if $(wildcard $(RUNNING)/Makefile),$(RUNNING))
 PREFIX	?= /usr/local
 VERSION	= $(shell cat $(CURDIR)/VERSION)
 
-.PHONY: all modules target tools man demo check check-quick check-long lint fuzz bench \
+.PHONY: all help modules target tools man demo check check-quick check-long lint fuzz bench \
 	bench-gate bench-record dist install modules_install clean
 
 all: target tools $(if $(KDIR),modules)
+
+help:
+	@sed -n '3,/^$$/s/^#  \{0,2\}//p' $(firstword $(MAKEFILE_LIST))
 
 modules:
 	$(if $(KDIR),,$(error KDIR is not set and the running kernel has no headers))

@@ -321,7 +321,9 @@ static void cell(struct json_object *row, const char *key, char *text, size_t si
 static int run_list(const char *operand, const struct key_args *args)
 {
 	static const struct output_column columns[] = {
-		{ "NAME", "name" }, { "STATE", "state" }, { "EXPIRES", "expires" }, { 0 }
+		OUTPUT_TEXT("NAME", "name"), OUTPUT_TEXT("STATE", "state"),
+		OUTPUT_TEXT("EXPIRES", "expires"),
+		{ 0 }
 	};
 	struct json_object *rows, *top;
 	int ret;
@@ -344,7 +346,7 @@ static int run_list(const char *operand, const struct key_args *args)
 		return STATUS_DONE;
 	}
 	if (json_object_array_length(rows) &&
-	    output_rows(rows, columns, OUTPUT_ALL_WORDS, cell))
+	    output_rows(rows, columns, cell))
 		ret = report_failure(ENOMEM, "key list", "%s", strerror(ENOMEM));
 	json_object_put(rows);
 	return ret;

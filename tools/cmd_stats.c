@@ -10,8 +10,8 @@
 #include "commands.h"
 #include "output.h"
 #include "report.h"
-#include "stats.h"
 #include "sysfs.h"
+#include "stats.h"
 #include "util.h"
 
 const struct option_info stats_options[] = {
@@ -141,9 +141,11 @@ static void cell(struct json_object *row, const char *key, char *text, size_t si
 static int print_latency(const struct stats *stats)
 {
 	static const struct output_column columns[] = {
-		{ "OPERATION", "operation" }, { "REQUESTS", "requests" },
-		{ "MEAN-US", "mean_ns" }, { "P50-US", "p50_ns" }, { "P90-US", "p90_ns" },
-		{ "P99-US", "p99_ns" }, { "P99.9-US", "p999_ns" }, { "MAX-US", "max_ns" },
+		OUTPUT_TEXT("OPERATION", "operation"),
+		OUTPUT_NUMBER("REQUESTS", "requests"), OUTPUT_NUMBER("MEAN-US", "mean_ns"),
+		OUTPUT_NUMBER("P50-US", "p50_ns"), OUTPUT_NUMBER("P90-US", "p90_ns"),
+		OUTPUT_NUMBER("P99-US", "p99_ns"), OUTPUT_NUMBER("P99.9-US", "p999_ns"),
+		OUTPUT_NUMBER("MAX-US", "max_ns"),
 		{ 0 }
 	};
 	struct json_object *rows = json_object_new_array(), *row;
@@ -158,7 +160,7 @@ static int print_latency(const struct stats *stats)
 		json_object_array_add(rows, row);
 	}
 	if (json_object_array_length(rows))
-		ret = output_rows(rows, columns, 1, cell);
+		ret = output_rows(rows, columns, cell);
 	json_object_put(rows);
 	return ret;
 }

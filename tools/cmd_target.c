@@ -122,6 +122,8 @@ static const char *text_of(struct json_object *object, const char *key)
 
 	if (!json_object_object_get_ex(object, key, &value) || !value)
 		return "-";
+	if (json_object_is_type(value, json_type_boolean))
+		return json_object_get_boolean(value) ? "yes" : "no";
 	return json_object_get_string(value);
 }
 
@@ -183,7 +185,7 @@ static int show_table(struct json_object *answer, const char *key,
 
 	if (!rows)
 		return report_failure(EPROTO, "target", "the daemon's answer has no %s", key);
-	if (output_rows(rows, columns, OUTPUT_ALL_WORDS, cell_of))
+	if (output_rows(rows, columns, cell_of))
 		return report_failure(ENOMEM, "target", "%s", strerror(ENOMEM));
 	return STATUS_DONE;
 }
@@ -191,16 +193,18 @@ static int show_table(struct json_object *answer, const char *key,
 static int show_list(struct json_object *answer)
 {
 	static const struct output_column columns[] = {
-		{ "NAME", "name" }, { "STATE", "state" }, { "TYPE", "type" },
-		{ "CACHE", "cache" }, { "SIZE", "size" }, { "SESSIONS", "sessions" },
-		{ "FAILED", "failed" }, { "ERRORS", "errors" }, { "FILE", "file" },
+		OUTPUT_TEXT("NAME", "name"), OUTPUT_TEXT("STATE", "state"),
+		OUTPUT_TEXT("TYPE", "type"), OUTPUT_TEXT("CACHE", "cache"),
+		OUTPUT_NUMBER("SIZE", "size"), OUTPUT_NUMBER("SESSIONS", "sessions"),
+		OUTPUT_TEXT("FAILED", "failed"), OUTPUT_NUMBER("ERRORS", "errors"),
+		OUTPUT_TEXT("FILE", "file"),
 		{ 0 }
 	};
 
 	return show_table(answer, "exports", columns, cell);
 }
 
-static void show_key(const char *key, struct json_object *value)
+static void show_key(struct json_object *row, const char *key, struct json_object *value)
 {
 	char human[16];
 
@@ -211,10 +215,8 @@ static void show_key(const char *key, struct json_object *value)
 		   !strcmp(key, "pinned") || !strcmp(key, "max_pinned")) {
 		output_human_bytes(json_object_get_uint64(value), human, sizeof(human));
 		printf("%s (%s bytes)\n", human, json_object_get_string(value));
-	} else if (json_object_is_type(value, json_type_boolean)) {
-		printf("%s\n", json_object_get_boolean(value) ? "yes" : "no");
 	} else {
-		printf("%s\n", json_object_get_string(value));
+		printf("%s\n", text_of(row, key));
 	}
 }
 
@@ -233,7 +235,7 @@ static int show_one(struct json_object *answer)
 	printf("%s\n", text_of(row, "name"));
 	json_object_object_foreach(row, key, value) {
 		if (strcmp(key, "name"))
-			show_key(key, value);
+			show_key(row, key, value);
 	}
 	return STATUS_DONE;
 }
@@ -241,10 +243,11 @@ static int show_one(struct json_object *answer)
 static int show_sessions(struct json_object *answer)
 {
 	static const struct output_column columns[] = {
-		{ "EXPORT", "export" }, { "HOST", "host" }, { "AUTH", "auth_host" },
-		{ "KEY", "key_id" }, { "ADDRESS", "address" }, { "STATE", "state" },
-		{ "QUEUES", "queues" }, { "SINCE", "since" }, { "COMMANDS", "done" },
-		{ "ERRORS", "errors" },
+		OUTPUT_TEXT("EXPORT", "export"), OUTPUT_TEXT("HOST", "host"),
+		OUTPUT_TEXT("AUTH", "auth_host"), OUTPUT_TEXT("KEY", "key_id"),
+		OUTPUT_TEXT("ADDRESS", "address"), OUTPUT_TEXT("STATE", "state"),
+		OUTPUT_NUMBER("QUEUES", "queues"), OUTPUT_TEXT("SINCE", "since"),
+		OUTPUT_NUMBER("COMMANDS", "done"), OUTPUT_NUMBER("ERRORS", "errors"),
 		{ 0 }
 	};
 
@@ -274,8 +277,9 @@ static void host_cell(struct json_object *row, const char *key, char *text, size
 static int show_hosts(struct json_object *answer)
 {
 	static const struct output_column columns[] = {
-		{ "NAME", "name" }, { "KEYS", "id" }, { "EXPIRES", "expires" },
-		{ "EXPIRED", "expired" }, { "ADDRESS", "address" }, { "FILES", "file" },
+		OUTPUT_TEXT("NAME", "name"), OUTPUT_TEXT("KEYS", "id"),
+		OUTPUT_TEXT("EXPIRES", "expires"), OUTPUT_TEXT("EXPIRED", "expired"),
+		OUTPUT_TEXT("ADDRESS", "address"), OUTPUT_TEXT("FILES", "file"),
 		{ 0 }
 	};
 

@@ -226,10 +226,12 @@ static void fit(struct json_object *rows, struct output_column *columns, size_t 
 static int print_table(const struct top *top, bool first)
 {
 	struct output_column columns[] = {
-		{ "NAME", "name" }, { "STATE", "state" }, { "R/S", "read" },
-		{ "W/S", "write" }, { "R-MB/S", "read_mb" }, { "W-MB/S", "write_mb" },
-		{ "F/S", "flush" }, { "IN-FL", "in_flight" }, { "P50-US", "p50" },
-		{ "P99-US", "p99" }, { "RQ/S", "requeue" }, { "ERR/S", "error" },
+		OUTPUT_TEXT("NAME", "name"), OUTPUT_TEXT("STATE", "state"),
+		OUTPUT_NUMBER("R/S", "read"), OUTPUT_NUMBER("W/S", "write"),
+		OUTPUT_NUMBER("R-MB/S", "read_mb"), OUTPUT_NUMBER("W-MB/S", "write_mb"),
+		OUTPUT_NUMBER("F/S", "flush"), OUTPUT_NUMBER("IN-FL", "in_flight"),
+		OUTPUT_NUMBER("P50-US", "p50"), OUTPUT_NUMBER("P99-US", "p99"),
+		OUTPUT_NUMBER("RQ/S", "requeue"), OUTPUT_NUMBER("ERR/S", "error"),
 		{ 0 }
 	};
 	struct json_object *rows = json_object_new_array();
@@ -243,7 +245,7 @@ static int print_table(const struct top *top, bool first)
 	for (i = 0; i < top->now.nr && i < nr; i++)
 		json_object_array_add(rows, row_of(top, &top->now.stats[i]));
 	fit(rows, columns, line_length(top));
-	ret = output_rows(rows, columns, 2, cell);
+	ret = output_rows(rows, columns, cell);
 	if (!top->now.nr)
 		printf("no disks\n");
 	if (i < top->now.nr)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +18,57 @@
 #include "util.h"
 
 #define MAX_OPTIONS	32
+#define LINE_LENGTH	80	/* of the help */
+#define HELP_COLUMN	28	/* where the help of an option begins */
 #define ID_HELP		0x20001
 #define ID_VERSION	0x20002
+
+/* Length of the first part of @text, up to a blank or behind a '|' */
+static size_t part_length(const char *text)
+{
+	size_t len = strcspn(text, " |");
+
+	return text[len] == '|' ? len + 1 : len;
+}
+
+/**
+ * opts_print_wrapped() - prints a text in lines of at most 80 characters
+ * @text: the text, broken at blanks and behind '|'
+ * @at: column where it begins
+ * @indent: column where its other lines begin
+ */
+void opts_print_wrapped(const char *text, size_t at, size_t indent)
+{
+	bool blank = false;
+
+	while (*text) {
+		size_t len = part_length(text);
+
+		if (at + blank + len > LINE_LENGTH && at > indent) {
+			printf("\n%*s", (int)indent, "");
+			at = indent;
+			blank = false;
+		}
+		printf("%s%.*s", blank ? " " : "", (int)len, text);
+		at += blank + len;
+		text += len;
+		blank = *text == ' ';
+		text += strspn(text, " ");
+	}
+	printf("\n");
+}
 
 static void print_option(const struct option_info *option)
 {
 	char left[48], letter[8] = "    ";
+	int len;
 
 	if (option->letter)
 		snprintf(letter, sizeof(letter), "-%c, ", option->letter);
 	snprintf(left, sizeof(left), "%s--%s%s%s", letter, option->name,
 		 option->arg ? " " : "", option->arg ? option->arg : "");
-	printf("  %-30s %s\n", left, option->help);
+	len = printf("  %-*s ", HELP_COLUMN - 3, left);
+	opts_print_wrapped(option->help, (size_t)len, HELP_COLUMN);
 }
 
 static void print_help(const struct command_info *command)
@@ -39,9 +79,11 @@ static void print_help(const struct command_info *command)
 	};
 	const struct option_info *option;
 	size_t i;
+	int len;
 
-	printf("Usage: rdmablk %s %s\n\n%s.\n\nOptions:\n", command->name,
-	       command->synopsis, command->help);
+	len = printf("Usage: rdmablk %s ", command->name);
+	opts_print_wrapped(command->synopsis, (size_t)len, (size_t)len);
+	printf("\n%s.\n\nOptions:\n", command->help);
 	for (option = command->options; option->name; option++)
 		print_option(option);
 	for (i = 0; i < ARRAY_SIZE(common); i++)

@@ -2,6 +2,8 @@
 #ifndef RDMABLK_TOOLS_OPTS_H
 #define RDMABLK_TOOLS_OPTS_H
 
+#include <stddef.h>
+
 #include <linux/types.h>
 
 #include "../target/base/near.h"
@@ -72,6 +74,7 @@ int opts_unknown(const char *what, const char *kind, const struct near *near, co
 int opts_key_name(const struct opts_origin *origin, const char *name,
 		  const char *text);
 int opts_parse_uuid(const char *text, __u8 uuid[OPTS_UUID_LEN]);
+void opts_print_wrapped(const char *text, size_t at, size_t indent);
 void opts_print_version(void);
 
 #endif /* RDMABLK_TOOLS_OPTS_H */

@@ -232,9 +232,7 @@ static void cell(const struct device *device, unsigned int id, bool bytes,
 	if (id == COLUMN_PATH)
 		device_path(device, text);
 	else if (info->kind == ATTR_FLAG)
-		snprintf(text, size, "%d", value->present);
-	else if (info->kind == ATTR_BOOL && value->present)
-		snprintf(text, size, "%d", !!value->number);
+		snprintf(text, size, "%s", value->present ? "yes" : "no");
 	else if (info->kind == ATTR_U64 && info->unit && value->present && !bytes)
 		output_human_bytes(value->number, text, size);
 	else
@@ -313,8 +311,7 @@ int output_table(const struct device_list *list,
 }
 
 static int fill_rows(struct libscols_table *table, struct json_object *rows,
-		     const struct output_column *columns, unsigned int words,
-		     output_cell_fn cell_of)
+		     const struct output_column *columns, output_cell_fn cell_of)
 {
 	const struct output_column *c;
 	char text[VALUE_TEXT_LEN];
@@ -322,8 +319,7 @@ static int fill_rows(struct libscols_table *table, struct json_object *rows,
 
 	for (c = columns; c->name; c++)
 		if (!scols_table_new_column(table, c->name, 0,
-					    (size_t)(c - columns) < words ?
-					    0 : SCOLS_FL_RIGHT))
+					    c->right ? SCOLS_FL_RIGHT : 0))
 			return -1;
 	for (i = 0; i < json_object_array_length(rows); i++) {
 		struct libscols_line *line = scols_table_new_line(table, NULL);
@@ -344,19 +340,18 @@ static int fill_rows(struct libscols_table *table, struct json_object *rows,
  * output_rows() - prints JSON objects in a table
  * @rows: an array of them
  * @columns: the columns; ends with an entry without a name
- * @words: number of columns aligned left; the others, numbers, are aligned right
  * @cell_of: returns the text of a cell
  *
  * Returns 0, or -1 when memory is short.
  */
 int output_rows(struct json_object *rows, const struct output_column *columns,
-		unsigned int words, output_cell_fn cell_of)
+		output_cell_fn cell_of)
 {
 	struct libscols_table *table = table_new();
 
 	if (!table)
 		return -1;
-	return table_end(table, fill_rows(table, rows, columns, words, cell_of), true);
+	return table_end(table, fill_rows(table, rows, columns, cell_of), true);
 }
 
 /**

@@ -12,7 +12,6 @@ struct device_list;
 
 #define OUTPUT_JSON_VERSION	1
 #define OUTPUT_MAX_COLUMNS	80
-#define OUTPUT_ALL_WORDS	OUTPUT_MAX_COLUMNS
 #define OUTPUT_COLUMN_NAMES	1024	/* bytes for the names of all columns */
 
 /**
@@ -29,11 +28,17 @@ struct output_columns {
  * struct output_column - a column of a table of JSON objects
  * @name: in the heading
  * @key: of the objects
+ * @right: its numbers are aligned right
  */
 struct output_column {
 	const char *name;
 	const char *key;
+	bool right;
 };
+
+/* Entries of a table of columns */
+#define OUTPUT_TEXT(name, key)		{ name, key, false }
+#define OUTPUT_NUMBER(name, key)	{ name, key, true }
 
 typedef void (*output_cell_fn)(struct json_object *row, const char *key, char *text,
 			       size_t size);
@@ -54,6 +59,6 @@ void output_line(const struct device *device, unsigned int attr);
 void output_block(const struct device *device);
 void output_human_bytes(__u64 bytes, char *text, size_t size);
 int output_rows(struct json_object *rows, const struct output_column *columns,
-		unsigned int words, output_cell_fn cell_of);
+		output_cell_fn cell_of);
 
 #endif /* RDMABLK_TOOLS_OUTPUT_H */

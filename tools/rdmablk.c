@@ -6,12 +6,21 @@
  * its socket (control.c).
  */
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "commands.h"
 #include "report.h"
 #include "util.h"
+
+#define HELP_COLUMN	14	/* where the help of a command begins */
+
+static int cmd_help(const struct command_info *command, int argc, char **argv);
+
+static const struct option_info help_options[] = {
+	{ 0 }
+};
 
 static const struct command_info commands[] = {
 	{
@@ -134,6 +143,13 @@ static const struct command_info commands[] = {
 		.help = "Look for what keeps this host from working well, and say what mends it",
 		.options = doctor_options,
 	},
+	{
+		.name = "help",
+		.run = cmd_help,
+		.synopsis = "[COMMAND]",
+		.help = "List the commands, or explain one",
+		.options = help_options,
+	},
 };
 
 static int print_help(void)
@@ -142,13 +158,14 @@ static int print_help(void)
 
 	printf("Usage: rdmablk COMMAND [ARGUMENT]...\n\n"
 	       "Disks over one-sided RDMA.\n\nCommands:\n");
-	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		printf("  %-12s %-30s\n      %s\n", commands[i].name,
-		       commands[i].synopsis, commands[i].help);
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		printf("  %-11s ", commands[i].name);
+		opts_print_wrapped(commands[i].help, HELP_COLUMN, HELP_COLUMN);
+	}
 	printf("\nOptions:\n"
-	       "  -h, --help                     show this text and exit\n"
-	       "  -V, --version                  show the version and exit\n"
-	       "\n'rdmablk COMMAND --help' explains a command. See rdmablk(8).\n");
+	       "  -h, --help     show this text and exit\n"
+	       "  -V, --version  show the version and exit\n"
+	       "\n'rdmablk help COMMAND' explains a command. See rdmablk(8).\n");
 	return STATUS_DONE;
 }
 
@@ -174,9 +191,43 @@ static int unknown(const char *word)
 	return opts_unknown("usage", "unknown command", &near, "rdmablk --help");
 }
 
-static int run(int argc, char **argv)
+static const struct command_info *find(const char *name)
 {
 	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(name, commands[i].name))
+			return &commands[i];
+	return NULL;
+}
+
+static int set_nothing(void *context, int id, const char *value)
+{
+	(void)context;
+	(void)id;
+	(void)value;
+	return 0;
+}
+
+static int cmd_help(const struct command_info *command, int argc, char **argv)
+{
+	char option[] = "--help", *words[] = { NULL, option, NULL };
+	int ret = opts_parse(command, argc, argv, set_nothing, NULL);
+
+	if (ret)
+		return ret;
+	words[0] = argv[optind];
+	if (!words[0])
+		return print_help();
+	if (argv[optind + 1])
+		return report_usage("help", "too many arguments: '%s'", argv[optind + 1]);
+	command = find(words[0]);
+	return command ? command->run(command, 2, words) : unknown(words[0]);
+}
+
+static int run(int argc, char **argv)
+{
+	const struct command_info *command;
 
 	if (argc < 2)
 		return report_usage("usage", "a command is missing; see 'rdmablk --help'");
@@ -189,10 +240,8 @@ static int run(int argc, char **argv)
 	if (argv[1][0] == '-')
 		return report_usage("usage", "unknown option %s; see 'rdmablk --help'",
 				    argv[1]);
-	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(&commands[i], argc - 1, argv + 1);
-	return unknown(argv[1]);
+	command = find(argv[1]);
+	return command ? command->run(command, argc - 1, argv + 1) : unknown(argv[1]);
 }
 
 int main(int argc, char **argv)

@@ -126,7 +126,7 @@ static void show_store(struct json_object *o, struct export *e)
 		e->store.ops->status(&e->store, &status);
 	add(o, "size", ready ? json_object_new_uint64(e->store.size) : NULL);
 	add(o, "uuid", ready ? uuid_text(e->store.uuid) : NULL);
-	add(o, "epoch", ready ? hex(e->store.epoch, sizeof(e->store.epoch)) : NULL);
+	add(o, "epoch", ready ? uuid_text(e->store.epoch) : NULL);
 	add(o, "failed", json_object_new_boolean(status.failed || e->broken));
 	add(o, "dirty", json_object_new_boolean(status.dirty));
 	add(o, "comparing", json_object_new_uint64(status.comparing));
