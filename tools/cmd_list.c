@@ -8,6 +8,7 @@
 #include "device.h"
 #include "output.h"
 #include "report.h"
+#include "sysfs.h"
 #include "util.h"
 
 const struct option_info list_options[] = {
@@ -63,6 +64,27 @@ static int check_args(const struct list_args *args,
 	return 0;
 }
 
+/* A user other than root sees what sysfs has, and a warning where that is not all. */
+static int gather(struct device_list *list, const struct output_columns *columns,
+		  struct nl_failure *failure)
+{
+	__cleanup(nl_closep) struct nl *nl = nl_open(failure);
+	bool missing = report_json;
+	int i;
+
+	if (!nl)
+		return -1;
+	if (!device_dump(nl, list, failure))
+		return 0;
+	if (failure->err != EPERM || sysfs_gather(NULL, list, failure))
+		return -1;
+	for (i = 0; i < columns->nr; i++)
+		missing |= !sysfs_knows(columns->id[i]);
+	if (missing)
+		sysfs_warn("list");
+	return 0;
+}
+
 /**
  * cmd_list() - rdmablk list
  * @command: its entry in the table
@@ -72,7 +94,6 @@ static int check_args(const struct list_args *args,
 int cmd_list(const struct command_info *command, int argc, char **argv)
 {
 	__cleanup(device_list_clear) struct device_list list = { 0 };
-	__cleanup(nl_closep) struct nl *nl = NULL;
 	struct output_columns columns;
 	struct nl_failure failure;
 	struct list_args args = { 0 };
@@ -84,8 +105,7 @@ int cmd_list(const struct command_info *command, int argc, char **argv)
 	if (ret)
 		return ret;
 
-	nl = nl_open(&failure);
-	if (!nl || device_dump(nl, &list, &failure))
+	if (gather(&list, &columns, &failure))
 		return report_failure(failure.err, "list", "%s", failure.text);
 	if (report_json) {
 		output_json_devices(&list);

@@ -33,6 +33,7 @@ int cmd_set(const struct command_info *command, int argc, char **argv);
 int cmd_reconnect(const struct command_info *command, int argc, char **argv);
 int cmd_list(const struct command_info *command, int argc, char **argv);
 int cmd_status(const struct command_info *command, int argc, char **argv);
+int cmd_status_overview(void);
 int cmd_stats(const struct command_info *command, int argc, char **argv);
 int cmd_top(const struct command_info *command, int argc, char **argv);
 int cmd_metrics(const struct command_info *command, int argc, char **argv);

@@ -18,6 +18,7 @@
 #include "report.h"
 
 #define PREFIX		"rdmablk"
+#define MOST_REASONS	256	/* enum rdmablk_reason is below */
 
 static const struct errno_text get_texts[] = {
 	{ ENODEV, "no such device" },
@@ -179,6 +180,58 @@ int device_decode(const struct nlmsghdr *nlh, struct device *device)
 	}
 	return device->value[RDMABLK_ATTR_INDEX].present &&
 	       device->value[RDMABLK_ATTR_NAME].present ? 0 : -1;
+}
+
+static __u64 number_of(enum attr_kind kind, const char *text)
+{
+	unsigned int reason;
+
+	if (kind == ATTR_ID64)
+		return strtoull(text, NULL, 16);
+	if (kind != ATTR_REASON)
+		return strtoull(text, NULL, 10);
+	for (reason = 0; reason < MOST_REASONS; reason++)
+		if (!strcmp(rdmablk_reason_text(reason), text))
+			return reason;
+	return 0;
+}
+
+/**
+ * device_set_number() - sets an attribute of a numeric kind
+ * @device: gets it
+ * @attr: enum rdmablk_attr
+ * @number: in two's complement
+ */
+void device_set_number(struct device *device, unsigned int attr, __u64 number)
+{
+	struct value *value = &device->value[attr];
+
+	value->present = true;
+	value->number = number;
+	format_number(attr_table[attr].kind, value);
+}
+
+/**
+ * device_set_text() - sets an attribute from a file of sysfs
+ * @device: gets it
+ * @attr: enum rdmablk_attr
+ * @text: what the file has; "": the attribute is absent
+ */
+void device_set_text(struct device *device, unsigned int attr, const char *text)
+{
+	enum attr_kind kind = attr_table[attr].kind;
+	struct value *value = &device->value[attr];
+
+	value->unknown = false;
+	if (kind == ATTR_FLAG) {
+		value->present = !strcmp(text, "1");
+	} else if (kind == ATTR_STRING || kind == ATTR_ADDR || kind == ATTR_UUID ||
+		   kind == ATTR_STATE || kind == ATTR_LOSS || kind == ATTR_AUTH) {
+		value->present = text[0];
+		copy_text(value, text, strlen(text));
+	} else if (text[0]) {
+		device_set_number(device, attr, number_of(kind, text));
+	}
 }
 
 /**

@@ -17,11 +17,13 @@
 /**
  * struct value - one attribute of a device
  * @present: the kernel sent it
+ * @unknown: nobody was asked for it, so that its absence means nothing
  * @number: of numeric kinds; ATTR_TMO in two's complement
  * @text: the value as text, without unit
  */
 struct value {
 	bool present;
+	bool unknown;
 	__u64 number;
 	char text[VALUE_TEXT_LEN];
 };
@@ -45,6 +47,8 @@ struct device_list {
 };
 
 int device_decode(const struct nlmsghdr *nlh, struct device *device);
+void device_set_text(struct device *device, unsigned int attr, const char *text);
+void device_set_number(struct device *device, unsigned int attr, __u64 number);
 int device_compare(const void *a, const void *b);
 int device_get(struct nl *nl, __u32 index, struct device *device,
 	       struct nl_failure *failure);

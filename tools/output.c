@@ -14,6 +14,7 @@
 #include "attr.h"
 #include "device.h"
 #include "output.h"
+#include "util.h"
 
 #define COLUMN_PATH	(RDMABLK_ATTR_MAX + 1)
 #define DEFAULT_COLUMNS	"NAME,SIZE,RO,STATE,TARGET,EXPORT"
@@ -56,7 +57,7 @@ struct json_object *output_json_value(const struct device *device, unsigned int 
 	enum attr_kind kind = attr_table[attr].kind;
 
 	if (kind == ATTR_FLAG)
-		return json_object_new_boolean(value->present);
+		return value->unknown ? NULL : json_object_new_boolean(value->present);
 	if (!value->present)
 		return NULL;
 	switch (kind) {
@@ -231,6 +232,8 @@ static void cell(const struct device *device, unsigned int id, bool bytes,
 
 	if (id == COLUMN_PATH)
 		device_path(device, text);
+	else if (value->unknown)
+		snprintf(text, size, "-");
 	else if (info->kind == ATTR_FLAG)
 		snprintf(text, size, "%s", value->present ? "yes" : "no");
 	else if (info->kind == ATTR_U64 && info->unit && value->present && !bytes)
@@ -366,7 +369,9 @@ void output_line(const struct device *device, unsigned int attr)
 	char human[16];
 
 	printf("  %-18s", info->key);
-	if (info->kind == ATTR_FLAG) {
+	if (value->unknown) {
+		printf("-");
+	} else if (info->kind == ATTR_FLAG) {
 		printf("%s", value->present ? "yes" : "no");
 	} else if (!value->present || !value->text[0]) {
 		printf("-");
@@ -379,6 +384,44 @@ void output_line(const struct device *device, unsigned int attr)
 		printf("%s %s", value->text, info->unit);
 	}
 	printf("\n");
+}
+
+/* Does an attribute tell of something out of the ordinary? */
+static bool is_notable(const struct value *value, enum attr_kind kind)
+{
+	if (value->unknown)
+		return false;
+	if (kind == ATTR_U64 || kind == ATTR_U32)
+		return value->present && value->number;
+	return value->present && (kind == ATTR_FLAG || value->text[0]);
+}
+
+/**
+ * output_brief() - prints what matters of a device, one attribute a line
+ * @device: the device
+ * @users: who uses it; "": nobody is known
+ */
+void output_brief(const struct device *device, const char *users)
+{
+	static const unsigned int always[] = {
+		RDMABLK_ATTR_STATE, RDMABLK_ATTR_TARGET, RDMABLK_ATTR_EXPORT, RDMABLK_ATTR_SIZE,
+	};
+	static const unsigned int notable[] = {
+		RDMABLK_ATTR_REASON, RDMABLK_ATTR_LAST_ERROR, RDMABLK_ATTR_IO_FAILING,
+		RDMABLK_ATTR_READ_ONLY, RDMABLK_ATTR_SHARED, RDMABLK_ATTR_KEY,
+		RDMABLK_ATTR_UNFLUSHED, RDMABLK_ATTR_IN_FLIGHT, RDMABLK_ATTR_READ_BYTES,
+		RDMABLK_ATTR_WRITE_BYTES, RDMABLK_ATTR_ERRORS, RDMABLK_ATTR_RECONNECTS,
+	};
+	size_t i;
+
+	printf("%s\n", device->value[RDMABLK_ATTR_NAME].text);
+	for (i = 0; i < ARRAY_SIZE(always); i++)
+		output_line(device, always[i]);
+	for (i = 0; i < ARRAY_SIZE(notable); i++)
+		if (is_notable(&device->value[notable[i]], attr_table[notable[i]].kind))
+			output_line(device, notable[i]);
+	if (users[0])
+		printf("  %-18s%s\n", "used_by", users);
 }
 
 /**

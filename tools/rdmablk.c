@@ -89,8 +89,8 @@ static const struct command_info commands[] = {
 	{
 		.name = "status",
 		.run = cmd_status,
-		.synopsis = "[--json] [DEV]",
-		.help = "Show all that is known of a disk, or of all",
+		.synopsis = "[-v] [--json] [DEV]",
+		.help = "Show what matters of a disk, or of all; with -v all of it",
 		.options = status_options,
 	},
 	{
@@ -156,8 +156,9 @@ static int print_help(void)
 {
 	size_t i;
 
-	printf("Usage: rdmablk COMMAND [ARGUMENT]...\n\n"
-	       "Disks over one-sided RDMA.\n\nCommands:\n");
+	printf("Usage: rdmablk [COMMAND [ARGUMENT]...]\n\n"
+	       "Disks over one-sided RDMA. Without a command: the status of all disks.\n\n"
+	       "Commands:\n");
 	for (i = 0; i < ARRAY_SIZE(commands); i++) {
 		printf("  %-11s ", commands[i].name);
 		opts_print_wrapped(commands[i].help, HELP_COLUMN, HELP_COLUMN);
@@ -230,7 +231,7 @@ static int run(int argc, char **argv)
 	const struct command_info *command;
 
 	if (argc < 2)
-		return report_usage("usage", "a command is missing; see 'rdmablk --help'");
+		return cmd_status_overview();
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return print_help();
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {

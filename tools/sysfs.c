@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What /sys/block tells of disks. Everybody may read it, also without the module's answers. */
+/*
+ * What /sys/block tells of disks, which everybody may read: the module answers root alone.
+ * With /proc it also tells who uses a disk.
+ */
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "device.h"
+#include "report.h"
 #include "sysfs.h"
+#include "util.h"
 
+#define BLOCK		"/sys/block"
 #define MOST_NAMES	4	/* in an error message */
+#define SECTOR		512	/* unit of "size", whatever the block of the disk */
+
+/* --- the disks there are --------------------------------------------------------- */
 
 static int is_disk(const struct dirent *entry)
 {
@@ -26,17 +38,40 @@ static int by_number(const struct dirent **a, const struct dirent **b)
 	return strverscmp((*a)->d_name, (*b)->d_name);
 }
 
-/* The disks there are; the caller frees the names and their array. Returns how many. */
-static int disks(struct dirent ***names)
+static int open_block(void)
 {
-	int dir = open("/sys/block", O_RDONLY | O_DIRECTORY | O_CLOEXEC), nr;
+	return open(BLOCK, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
 
+/* Names in a directory; the caller frees them and their array. Returns how many. */
+static int names_in(int block, const char *path, int (*wanted)(const struct dirent *entry),
+		    struct dirent ***names)
+{
+	int nr = block < 0 ? 0 : scandirat(block, path, names, wanted, by_number);
+
+	if (nr > 0)
+		return nr;
 	*names = NULL;
-	if (dir < 0)
-		return 0;
-	nr = scandirat(dir, ".", names, is_disk, by_number);
-	close(dir);
-	return nr > 0 ? nr : 0;
+	return 0;
+}
+
+static void free_names(struct dirent **names, int nr)
+{
+	while (nr-- > 0)
+		free(names[nr]);
+	free(names);
+}
+
+/* Appends to a text of @size bytes. */
+__printf(3, 4)
+static void append(char *text, size_t size, const char *fmt, ...)
+{
+	size_t len = strlen(text);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text + len, size - len, fmt, args);
+	va_end(args);
 }
 
 /**
@@ -45,22 +80,283 @@ static int disks(struct dirent ***names)
  */
 void sysfs_name_disks(struct nl_failure *failure)
 {
-	size_t len = strlen(failure->text);
+	int block = failure->err == ENODEV ? open_block() : -1, i, nr;
+	struct dirent **names;
+
+	nr = names_in(block, ".", is_disk, &names);
+	for (i = 0; i < nr && i < MOST_NAMES; i++)
+		append(failure->text, sizeof(failure->text), "%s%s",
+		       i ? ", " : nr > 1 ? "; there are " : "; there is ", names[i]->d_name);
+	if (nr > MOST_NAMES)
+		append(failure->text, sizeof(failure->text), " and %d more", nr - MOST_NAMES);
+	free_names(names, nr);
+	if (block >= 0)
+		close(block);
+}
+
+/* --- attributes ------------------------------------------------------------------- */
+
+/* Files that do not have the name of the attribute; NULL: there is none */
+static const struct {
+	unsigned int attr;
+	const char *file;
+} files[] = {
+	{ RDMABLK_ATTR_SIZE, "size" },
+	{ RDMABLK_ATTR_READ_ONLY, "ro" },
+	{ RDMABLK_ATTR_LOGICAL_BLOCK, "queue/logical_block_size" },
+	{ RDMABLK_ATTR_PHYSICAL_BLOCK, "queue/physical_block_size" },
+	{ RDMABLK_ATTR_SESSION_TMO, "rdmablk/session_tmo_ms" },
+	{ RDMABLK_ATTR_STATE, "rdmablk/state" },
+	{ RDMABLK_ATTR_REASON, "rdmablk/reason" },
+	{ RDMABLK_ATTR_TARGET, "rdmablk/target" },
+	{ RDMABLK_ATTR_TARGET_NAME, "rdmablk/target_name" },
+	{ RDMABLK_ATTR_EXPORT, "rdmablk/export" },
+	{ RDMABLK_ATTR_UUID, "rdmablk/uuid" },
+	{ RDMABLK_ATTR_EPOCH, "rdmablk/epoch" },
+	{ RDMABLK_ATTR_SESSION_ID, "rdmablk/session_id" },
+	{ RDMABLK_ATTR_AUTH, "rdmablk/auth" },
+	{ RDMABLK_ATTR_KEY, "rdmablk/key" },
+	{ RDMABLK_ATTR_QUEUES, "rdmablk/queues" },
+	{ RDMABLK_ATTR_POLL_QUEUES, "rdmablk/poll_queues" },
+	{ RDMABLK_ATTR_QUEUE_DEPTH, "rdmablk/queue_depth" },
+	{ RDMABLK_ATTR_READ_DEPTH, "rdmablk/read_depth" },
+	{ RDMABLK_ATTR_REGIONS, "rdmablk/regions" },
+	{ RDMABLK_ATTR_IBDEV, "rdmablk/ibdev" },
+	{ RDMABLK_ATTR_KEEP_ALIVE_TMO, "rdmablk/keep_alive_tmo" },
+	{ RDMABLK_ATTR_KEEP_ALIVE_ASKED, "rdmablk/keep_alive_asked" },
+	{ RDMABLK_ATTR_RECONNECT_DELAY, "rdmablk/reconnect_delay" },
+	{ RDMABLK_ATTR_FAST_IO_FAIL_TMO, "rdmablk/fast_io_fail_tmo" },
+	{ RDMABLK_ATTR_DEV_LOSS_TMO, "rdmablk/dev_loss_tmo" },
+	{ RDMABLK_ATTR_IO_TMO, "rdmablk/io_tmo" },
+	{ RDMABLK_ATTR_REAUTH_TMO, "rdmablk/reauth_tmo" },
+	{ RDMABLK_ATTR_ON_DATA_LOSS, "rdmablk/on_data_loss" },
+	{ RDMABLK_ATTR_IO_FAILING, "rdmablk/io_failing" },
+	{ RDMABLK_ATTR_RECONNECTS, "rdmablk/reconnects" },
+	{ RDMABLK_ATTR_ATTEMPTS, "rdmablk/attempts" },
+	{ RDMABLK_ATTR_HELD, "rdmablk/held" },
+	{ RDMABLK_ATTR_LAST_ERROR, "rdmablk/last_error" },
+};
+
+/**
+ * sysfs_knows() - does sysfs have an attribute?
+ * @attr: enum rdmablk_attr, or a larger number
+ */
+bool sysfs_knows(unsigned int attr)
+{
+	size_t i;
+
+	if (attr == RDMABLK_ATTR_INDEX || attr == RDMABLK_ATTR_NAME || attr > RDMABLK_ATTR_MAX)
+		return true;
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		if (files[i].attr == attr)
+			return true;
+	return false;
+}
+
+/* Reads the first line of a file of a disk. Returns 0 or -1. */
+static int read_line(int block, const char *name, const char *file, char *text, size_t size)
+{
+	char path[NAME_MAX + 64];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", name, file);
+	fd = openat(block, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	len = read(fd, text, size - 1);
+	close(fd);
+	if (len < 0)
+		return -1;
+	text[len] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return 0;
+}
+
+/* Returns 0, or -1 when there is no such disk any more. */
+static int read_device(int block, const char *name, struct device *device)
+{
+	char text[VALUE_TEXT_LEN];
+	unsigned int attr;
+	size_t i;
+
+	memset(device, 0, sizeof(*device));
+	for (attr = 0; attr <= RDMABLK_ATTR_MAX; attr++)
+		device->value[attr].unknown = !sysfs_knows(attr);
+	device_set_text(device, RDMABLK_ATTR_NAME, name);
+	device_set_text(device, RDMABLK_ATTR_INDEX, name + strcspn(name, "0123456789"));
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		if (!read_line(block, name, files[i].file, text, sizeof(text)))
+			device_set_text(device, files[i].attr, text);
+		else
+			device->value[files[i].attr].unknown = true;
+	if (device->value[RDMABLK_ATTR_SIZE].present)
+		device_set_number(device, RDMABLK_ATTR_SIZE,
+				  device->value[RDMABLK_ATTR_SIZE].number * SECTOR);
+	return device->value[RDMABLK_ATTR_STATE].present ? 0 : -1;
+}
+
+/**
+ * sysfs_gather() - disks, with the attributes that sysfs has; the others are unknown
+ * @name: of the disk, as the kernel spells it; NULL: all
+ * @list: result, for device_list_clear() in every case
+ * @failure: result
+ *
+ * Returns 0 or -1, when @failure tells why.
+ */
+int sysfs_gather(const char *name, struct device_list *list, struct nl_failure *failure)
+{
+	struct dirent **names;
+	struct device device;
+	int block = open_block(), ret = 0, i, nr;
+
+	device_list_clear(list);
+	nr = names_in(block, ".", is_disk, &names);
+	for (i = 0; i < nr && !ret; i++)
+		if ((!name || !strcmp(names[i]->d_name, name)) &&
+		    !read_device(block, names[i]->d_name, &device))
+			ret = device_list_add(list, &device, failure);
+	free_names(names, nr);
+	if (block >= 0)
+		close(block);
+	if (!ret && name && !list->nr) {
+		failure->err = ENODEV;
+		snprintf(failure->text, sizeof(failure->text), "no such device");
+		ret = -1;
+	}
+	return ret;
+}
+
+/**
+ * sysfs_warn() - says that attributes are missing after sysfs_gather()
+ * @what: what was to be done
+ */
+void sysfs_warn(const char *what)
+{
+	report_warning(what, "the module answers only root; what sysfs does not tell is missing");
+}
+
+/* --- who uses a disk --------------------------------------------------------------- */
+
+/* Is it the disk, or a partition of it? */
+static bool is_part(const char *node, const char *disk)
+{
+	size_t len = strlen(disk);
+
+	if (strncmp(node, disk, len))
+		return false;
+	return !node[len] || (node[len] == 'p' && isdigit((unsigned char)node[len + 1]));
+}
+
+static void add_user(char text[SYSFS_USERS], const char *how, const char *who)
+{
+	append(text, SYSFS_USERS, "%s%s%s%s", *text ? ", " : "", how, *who ? " " : "", who);
+}
+
+/* mountinfo writes a blank as \040. */
+static void unescape(char *path)
+{
+	char *to = path;
+
+	for (; *path; path++) {
+		unsigned int c;
+
+		if (*path == '\\' && sscanf(path + 1, "%3o", &c) == 1) {
+			*to++ = (char)c;
+			path += 3;
+		} else {
+			*to++ = *path;
+		}
+	}
+	*to = '\0';
+}
+
+static void add_mounts(const char *disk, char text[SYSFS_USERS])
+{
+	char *line = NULL, where[PATH_MAX], source[PATH_MAX];
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) > 0) {
+		const char *end = strstr(line, " - ");
+
+		if (!end || sscanf(line, "%*s %*s %*s %*s %4095s", where) != 1 ||
+		    sscanf(end, " - %*s %4095s", source) != 1 ||
+		    strncmp(source, "/dev/", 5) || !is_part(source + 5, disk))
+			continue;
+		unescape(where);
+		add_user(text, "mounted at", where);
+	}
+	free(line);
+	if (file)
+		fclose(file);
+}
+
+static void add_swaps(const char *disk, char text[SYSFS_USERS])
+{
+	FILE *file = fopen("/proc/swaps", "re");
+	char *line = NULL;
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) > 0) {
+		line[strcspn(line, " \t\n")] = '\0';
+		if (!strncmp(line, "/dev/", 5) && is_part(line + 5, disk))
+			add_user(text, "swap", strcmp(line + 5, disk) ? line + 5 : "");
+	}
+	free(line);
+	if (file)
+		fclose(file);
+}
+
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* Devices that are made of it, as md0 and dm-0, with the name of a mapping. */
+static void add_holders(int block, const char *path, char text[SYSFS_USERS])
+{
+	char holders[NAME_MAX + 64], who[NAME_MAX + 128], name[64];
 	struct dirent **names;
 	int i, nr;
 
-	if (failure->err != ENODEV)
-		return;
-	nr = disks(&names);
+	snprintf(holders, sizeof(holders), "%s/holders", path);
+	nr = names_in(block, holders, is_visible, &names);
 	for (i = 0; i < nr; i++) {
-		if (i < MOST_NAMES && len < sizeof(failure->text))
-			len += snprintf(failure->text + len, sizeof(failure->text) - len, "%s%s",
-					i ? ", " : nr > 1 ? "; there are " : "; there is ",
-					names[i]->d_name);
-		free(names[i]);
+		snprintf(who, sizeof(who), "%s", names[i]->d_name);
+		if (!read_line(block, names[i]->d_name, "dm/name", name, sizeof(name)))
+			append(who, sizeof(who), " (%s)", name);
+		add_user(text, "held by", who);
 	}
-	if (nr > MOST_NAMES && len < sizeof(failure->text))
-		snprintf(failure->text + len, sizeof(failure->text) - len, " and %d more",
-			 nr - MOST_NAMES);
-	free(names);
+	free_names(names, nr);
+}
+
+/**
+ * sysfs_users() - who uses a disk
+ * @name: of the disk
+ * @text: result: "mounted at /mnt, held by md0, swap"; empty: nothing of the kind does
+ *
+ * Programs that have it open are not named, nor mounts in other mount namespaces.
+ */
+void sysfs_users(const char *name, char text[SYSFS_USERS])
+{
+	int block = open_block(), i, nr;
+	char path[2 * NAME_MAX + 2];
+	struct dirent **names;
+
+	text[0] = '\0';
+	add_mounts(name, text);
+	add_swaps(name, text);
+	if (block < 0)
+		return;
+	add_holders(block, name, text);
+	nr = names_in(block, name, is_visible, &names);
+	for (i = 0; i < nr; i++) {
+		if (!is_part(names[i]->d_name, name))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", name, names[i]->d_name);
+		add_holders(block, path, text);
+	}
+	free_names(names, nr);
+	close(block);
 }

@@ -11,6 +11,8 @@
  *                      number of times something; "-": without the last disk; "gone": the
  *                      module is loaded again
  *   SHIM_BLOCK=DIR     stands in for /sys/block
+ *   SHIM_PROC=DIR      has what stands in for /proc/self/mountinfo and /proc/swaps
+ *   SHIM_NOBODY=1      the user is not root: the module answers no question for disks
  *   SHIM_COUNTERS=DIR  stands in for hw_counters of port 1 of rxe0
  *   SHIM_STATES=S:N,.. the disk's state and session at each question for one disk
  *   SHIM_SCRIPT=W,...  what happens when the tool waits, see play(); a command that
@@ -421,8 +423,15 @@ FILE *fopen(const char *path, const char *mode)
 {
 	__typeof__(fopen) *real = dlsym(RTLD_NEXT, "fopen");
 
+	char other[512];
+
 	if (!strcmp(path, "/etc/rdmablk/host-id"))
 		path = getenv("SHIM_HOST_ID") ?: "/nonexistent";
+	if (!strcmp(path, "/proc/self/mountinfo") || !strcmp(path, "/proc/swaps")) {
+		snprintf(other, sizeof(other), "%s%s", getenv("SHIM_PROC") ?: "/nonexistent",
+			 strrchr(path, '/'));
+		path = other;
+	}
 	return real(path, mode);
 }
 

@@ -169,6 +169,10 @@ void answer_get(const struct nlmsghdr *req, long index)
 {
 	long i, nr = number("SHIM_DEVICES");
 
+	if (number("SHIM_NOBODY")) {
+		ack(req, EPERM, NULL, 0);
+		return;
+	}
 	if (!(req->nlmsg_flags & NLM_F_DUMP)) {
 		if (index >= nr) {
 			ack(req, ENODEV, "no such device", RDMABLK_ATTR_INDEX);

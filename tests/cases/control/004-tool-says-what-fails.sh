@@ -75,7 +75,7 @@ connect_fails 5 'no answer in time' --connect-tmo 1 $a:$((BAD_PORT + 1))/disk0
 connect_fails 5 'the target does not answer the login' --connect-tmo 1 \
 	$a:$BAD_PORT/disk0
 connect_fails 1 '.+' --source fd99::1 $a/disk0
-connect_fails 1 '.+' --source 10.55.0.1 $a/disk0
+connect_fails 5 '.+' --source 10.55.0.1 $a/disk0
 stop_bad_target
 
 # Twice.
@@ -105,7 +105,7 @@ exec {fd}>&-
 mkfs.ext4 -q /dev/rdmablk0
 mount /dev/rdmablk0 /mnt
 echo data >/mnt/file
-tool_fails 4 "disconnect rdmablk0: $busy \(--force removes it anyway\)" \
+tool_fails 4 "disconnect rdmablk0: $busy: mounted at /mnt \(--force removes it anyway\)" \
 	disconnect rdmablk0
 run_expect 0 '^$' "$RDMABLK" disconnect --force rdmablk0
 [[ ! -e /dev/rdmablk0 ]] || fail "the disk outlives --force"
@@ -118,6 +118,26 @@ tool_fails 3 'disconnect rdmablk0: no such device' disconnect --force rdmablk0
 connect
 no_error
 e2fsck -fy /dev/rdmablk0 >/tmp/fsck || (($? <= 1)) || fail "$(</tmp/fsck)"
+
+# What sysfs has everybody may see, and it is what the module says.
+nobody() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
+		"$RDMABLK" "$@"
+}
+"$RDMABLK" list >/tmp/of-root
+nobody list >/tmp/of-nobody 2>&1
+cmp /tmp/of-root /tmp/of-nobody
+run_expect 0 '^rdmablk: status: warning: the module answers only root' nobody status
+"$RDMABLK" list --json >/tmp/of-root
+nobody list --json >/tmp/of-nobody 2>/dev/null
+python3 - <<-'PYTHON'
+	import json
+	root, nobody = (json.load(open('/tmp/of-' + who))['devices'][0]
+	                for who in ('root', 'nobody'))
+	told = {key for key, value in nobody.items() if value is not None}
+	assert {key: root[key] for key in told} == {key: nobody[key] for key in told}
+	assert len(told) > 30, told
+PYTHON
 disconnect
 
 # A failed disk is connected, but not what --idempotent asks for.
@@ -132,11 +152,7 @@ disconnect
 run_expect 3 '"code":"ENODEV"|"code": "ENODEV"' "$RDMABLK" status rdmablk5 --json
 
 # Not everybody may.
-nobody() {
-	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
-		"$RDMABLK" "$@"
-}
-for command in list status "disconnect rdmablk0" "connect $a/disk0"; do
+for command in "stats rdmablk0" "disconnect rdmablk0" "connect $a/disk0"; do
 	# shellcheck disable=SC2086 # words
 	run_expect 7 'not permitted: this needs CAP_NET_ADMIN' nobody $command
 done
