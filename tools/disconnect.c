@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The work behind 'rdmablk disconnect' and 'rdmablk down'. */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "device.h"
 #include "disconnect.h"
+#include "sysfs.h"
 
 static const struct errno_text texts[] = {
 	{ ENODEV, "no such device" },
@@ -18,6 +21,18 @@ static int on_reply(const struct nlmsghdr *nlh, void *context)
 
 	(void)context;
 	return device_decode(nlh, &device) ? MNL_CB_ERROR : MNL_CB_OK;
+}
+
+/* Adds who uses the disk, as far as that can be seen. */
+static void name_users(__u32 index, struct nl_failure *failure)
+{
+	char users[SYSFS_USERS], name[24];
+	size_t len = strlen(failure->text);
+
+	snprintf(name, sizeof(name), "rdmablk%u", index);
+	sysfs_users(name, users);
+	if (users[0])
+		snprintf(failure->text + len, sizeof(failure->text) - len, ": %s", users);
 }
 
 /**
@@ -43,5 +58,9 @@ int disconnect_run(struct nl *nl, __u32 index, bool force,
 	mnl_attr_put_u32(nlh, RDMABLK_ATTR_INDEX, index);
 	if (force)
 		mnl_attr_put(nlh, RDMABLK_ATTR_FORCE, 0, NULL);
-	return nl_run_late(nl, &late, failure);
+	if (!nl_run_late(nl, &late, failure))
+		return 0;
+	if (failure->err == EBUSY)
+		name_users(index, failure);
+	return -1;
 }

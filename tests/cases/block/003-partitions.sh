@@ -33,7 +33,7 @@ cmp -n $((24 << 20)) -i 0:$((34816 * 512)) /tmp/pattern $ARENA ||
 
 # In use: no new table, no disconnect.
 run_expect 1 'Device or resource busy' blockdev --rereadpt $DEV
-run_expect 4 'in use' "$RDMABLK" disconnect rdmablk0
+run_expect 4 'in use: mounted at /mnt ' "$RDMABLK" disconnect rdmablk0
 [[ -b ${DEV}p2 ]] || fail "the refused disconnect removed a partition"
 umount /mnt
 blockdev --rereadpt $DEV

@@ -28,9 +28,9 @@ cp -r /usr/include/linux /mnt
 sum=$(cd /mnt/linux && find . -type f -print0 | sort -z |
 	xargs -0 cat | sha256sum)
 
-run_expect 4 'in use' "$RDMABLK" disconnect rdmablk0
+run_expect 4 'in use: held by dm-[0-9]+ .vg0-lv0. ' "$RDMABLK" disconnect rdmablk0
 umount /mnt
-run_expect 4 'in use' "$RDMABLK" disconnect rdmablk0
+run_expect 4 'in use: held by dm-[0-9]+ .vg0-lv0. ' "$RDMABLK" disconnect rdmablk0
 lvm vgchange -q -an vg0
 disconnect
 expect '' "$(lvm pvs --noheadings 2>&1)" "pvs without the disk"

@@ -14,7 +14,7 @@ serve 96M
 load_module connect="$TARGET_ADDR/disk0"
 mkswap -q $DEV
 swapon $DEV
-run_expect 4 'in use' "$RDMABLK" disconnect rdmablk0
+run_expect 4 'in use: swap ' "$RDMABLK" disconnect rdmablk0
 
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 mkdir $group
