@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk.conf, an INI file with a section per disk. The parser ignores nothing: a line
- * that it does not understand is an error with file and line, and a file with an error
- * is not used at all.
+ * rdmablk.conf, an INI file with a section per disk, and its drop-in files. The parser
+ * ignores nothing: a line that it does not understand is an error with file and line, and
+ * files with an error are not used at all.
  *
  * inih does not tell its handler the line, nor that a section began. The reader below
  * therefore counts lines and looks for sections, so that it also sees a section without
@@ -40,25 +40,29 @@ static const char *const own_keys[NR_OWN_KEYS] = {
 
 struct parse {
 	struct config *config;
+	const char *path;		/* the file, or a drop-in file */
 	FILE *file;
 	unsigned int line;
 	bool section;			/* a section has begun, valid or not */
 	struct disk_config *disk;	/* in its section */
 };
 
-__printf(3, 4)
-static void complain(struct parse *p, unsigned int line, const char *fmt, ...)
+__printf(4, 5)
+static void complain_at(struct parse *p, const char *path, unsigned int line,
+			const char *fmt, ...)
 {
 	char where[WHERE_LEN], why[512];
 	va_list args;
 
-	snprintf(where, sizeof(where), "%.280s:%u", p->config->path, line);
+	snprintf(where, sizeof(where), "%.280s:%u", path, line);
 	va_start(args, fmt);
 	vsnprintf(why, sizeof(why), fmt, args);
 	va_end(args);
 	report_usage(where, "%s", why);
 	p->config->errors++;
 }
+
+#define complain(p, line, ...)	complain_at(p, (p)->path, line, __VA_ARGS__)
 
 /* --- sections ------------------------------------------------------------------- */
 
@@ -95,7 +99,7 @@ static struct disk_config *find(const struct config *config, const char *name)
 #endif
 
 static struct disk_config *add(struct config *config, const char *name,
-			       unsigned int line)
+			       const char *file, unsigned int line)
 {
 	struct disk_config *disk;
 
@@ -105,6 +109,7 @@ static struct disk_config *add(struct config *config, const char *name,
 	config->disk = disk;
 	disk += config->nr++;
 	memset(disk, 0, sizeof(*disk));
+	disk->file = file;
 	disk->line = line;
 	disk->wait = CONFIG_WAIT;
 	disk->request.idempotent = true;
@@ -134,11 +139,14 @@ static void enter_section(struct parse *p, const char *section)
 	other = find(p->config, name);
 	if (why)
 		complain(p, p->line, "bad name '%s' of a disk: %s", name, why);
+	else if (other && other->file != p->path)
+		complain(p, p->line, "[disk %s] exists already, at %.280s:%u", name,
+			 other->file, other->line);
 	else if (other)
 		complain(p, p->line, "[disk %s] exists already, in line %u", name,
 			 other->line);
 	else
-		p->disk = add(p->config, name, p->line);
+		p->disk = add(p->config, name, p->path, p->line);
 	if (!why && !other && !p->disk)
 		complain(p, p->line, "%s", strerror(ENOMEM));
 }
@@ -258,7 +266,7 @@ static void set_key(struct parse *p, const char *name, const char *value)
 		return;
 	}
 	p->disk->seen |= 1ULL << key;
-	snprintf(where, sizeof(where), "%.280s:%u", p->config->path, p->line);
+	snprintf(where, sizeof(where), "%.280s:%u", p->path, p->line);
 	origin.what = where;
 	ret = option ? set_option(&origin, p->disk, option, value) :
 		       set_own(&origin, p->disk, key, value);
@@ -326,39 +334,65 @@ static void check_disk(struct parse *p, size_t n)
 	size_t i;
 
 	if (!(disk->seen & 1ULL << KEY_EXPORT)) {
-		complain(p, disk->line, "[disk %s] has no export", disk->name);
+		complain_at(p, disk->file, disk->line, "[disk %s] has no export", disk->name);
 		return;
 	}
 	for (i = 0; i < n; i++)
 		if (same_export(&disk->request.where,
 				&p->config->disk[i].request.where))
-			complain(p, disk->line, "[disk %s] has the export of [disk %s]",
-				 disk->name, p->config->disk[i].name);
-	snprintf(where, sizeof(where), "%.280s:%u", p->config->path, disk->line);
+			complain_at(p, disk->file, disk->line,
+				    "[disk %s] has the export of [disk %s]", disk->name,
+				    p->config->disk[i].name);
+	snprintf(where, sizeof(where), "%.280s:%u", disk->file, disk->line);
 	origin.what = where;
 	p->config->errors += !!connect_check_options(&origin, &disk->request);
 }
 
 static int parse_stream(struct parse *p)
 {
-	size_t i;
 	int ret;
 
 	ini_max_line = 1024;
 	ret = ini_parse_stream(read_line, p, handle_key, p);
 	if (ret == -2)
-		return report_failure(ENOMEM, p->config->path, "%s", strerror(ENOMEM));
+		return report_failure(ENOMEM, p->path, "%s", strerror(ENOMEM));
 	if (ferror(p->file))
-		return report_failure(EIO, p->config->path, "%s", strerror(EIO));
+		return report_failure(EIO, p->path, "%s", strerror(EIO));
 	if (ret > 0)
 		complain(p, ret, "neither [disk NAME] nor key = value");
-	for (i = 0; i < p->config->nr && !p->config->errors; i++)
-		check_disk(p, i);
-	return p->config->errors ? STATUS_USAGE : STATUS_DONE;
+	return STATUS_DONE;
+}
+
+static int parse_file(struct config *config, const char *path)
+{
+	struct parse p = { .config = config, .path = path };
+	int ret;
+
+	p.file = fopen(path, "re");
+	if (!p.file)
+		return report_failure(errno, path, "%s", strerror(errno));
+	ret = parse_stream(&p);
+	fclose(p.file);
+	return ret;
+}
+
+static int parse_drop_ins(struct config *config)
+{
+	int ret = -drop_in_find(&config->drop_in, config->path);
+	char dir[WHERE_LEN];
+	size_t i;
+
+	if (ret) {
+		snprintf(dir, sizeof(dir), "%.280s.d", config->path);
+		return report_failure(ret, dir, "%s", strerror(ret));
+	}
+	for (i = 0; i < config->drop_in.nr && !ret; i++)
+		ret = parse_file(config, config->drop_in.path[i]);
+	return ret;
 }
 
 /**
- * config_read() - reads and checks the file
+ * config_read() - reads and checks the file, and after it its drop-in files
  * @path: of the file
  * @config: result, for config_clear() in every case
  *
@@ -367,15 +401,16 @@ static int parse_stream(struct parse *p)
 int config_read(const char *path, struct config *config)
 {
 	struct parse p = { .config = config };
+	size_t i;
 	int ret;
 
 	*config = (struct config) { .path = path };
-	p.file = fopen(path, "re");
-	if (!p.file)
-		return report_failure(errno, path, "%s", strerror(errno));
-	ret = parse_stream(&p);
-	fclose(p.file);
-	return ret;
+	ret = parse_file(config, path);
+	if (!ret)
+		ret = parse_drop_ins(config);
+	for (i = 0; i < config->nr && !ret && !config->errors; i++)
+		check_disk(&p, i);
+	return ret ? ret : config->errors ? STATUS_USAGE : STATUS_DONE;
 }
 
 /**
@@ -389,6 +424,7 @@ void config_clear(struct config *config)
 	for (i = 0; i < config->nr; i++)
 		connect_clear(&config->disk[i].request);
 	free(config->disk);
+	drop_in_free(&config->drop_in);
 	config->disk = NULL;
 	config->nr = 0;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <linux/types.h>
 
+#include "../target/base/drop_in.h"
 #include "connect.h"
 
 #define CONFIG_FILE	"/etc/rdmablk/rdmablk.conf"
@@ -16,6 +17,7 @@
 /**
  * struct disk_config - a section [disk NAME]
  * @name: of the section
+ * @file: where it is, the file or a drop-in file
  * @line: where it begins
  * @seen: keys that the section has, by their number
  * @export: the value of "export" as written
@@ -26,6 +28,7 @@
  */
 struct disk_config {
 	char name[CONFIG_NAME_LEN];
+	const char *file;
 	unsigned int line;
 	__u64 seen;
 	char export[384];
@@ -36,14 +39,16 @@ struct disk_config {
 };
 
 /**
- * struct config - the file
+ * struct config - the file, and after it its drop-in files
  * @path: where it is
- * @disk: its sections, in their order
+ * @drop_in: the drop-in files
+ * @disk: all sections, in their order
  * @nr: how many
  * @errors: complaints
  */
 struct config {
 	const char *path;
+	struct drop_in drop_in;
 	struct disk_config *disk;
 	size_t nr;
 	unsigned int errors;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <ini.h>
 
+#include "base/drop_in.h"
 #include "base/near.h"
 #include "base/util.h"
 #include "config/config.h"
@@ -148,14 +149,7 @@ int config_read_stream(struct config *cfg, const char *path, FILE *file)
 	return ret == -2 ? -ENOMEM : 0;
 }
 
-/**
- * config_read - read a configuration file
- * @cfg: gets it; problems are printed and counted
- * @path: of the file
- *
- * Return: 0 or -errno of opening it.
- */
-int config_read(struct config *cfg, const char *path)
+static int read_file(struct config *cfg, const char *path)
 {
 	FILE *file = fopen(path, "re");
 	int ret;
@@ -165,4 +159,34 @@ int config_read(struct config *cfg, const char *path)
 	ret = config_read_stream(cfg, path, file);
 	fclose(file);
 	return ret;
+}
+
+/**
+ * config_read - read a configuration file, and after it its drop-in files
+ * @cfg: gets it; problems are printed and counted, also a drop-in file that cannot be read
+ * @path: of the file
+ *
+ * Return: 0 or -errno of opening the file.
+ */
+int config_read(struct config *cfg, const char *path)
+{
+	int ret = read_file(cfg, path), wrong;
+	char where[CONFIG_WHERE];
+	struct drop_in found;
+
+	if (ret)
+		return ret;
+	wrong = drop_in_find(&found, path);
+	if (wrong) {
+		snprintf(where, sizeof(where), "%s.d", path);
+		config_error(cfg, where, "cannot read it: %s", strerror(-wrong));
+	}
+	for (size_t i = 0; i < found.nr; i++) {
+		wrong = read_file(cfg, found.path[i]);
+		if (wrong)
+			config_error(cfg, found.path[i], "cannot read it: %s",
+				     strerror(-wrong));
+	}
+	drop_in_free(&found);
+	return 0;
 }

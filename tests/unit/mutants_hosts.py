@@ -6,6 +6,9 @@ HOST = "target/export/host.c"
 SECRET = "target/base/secret.c"
 KEY_FILE = "target/base/key_file.c"
 ALLOW = "target/config/allow.c"
+NEAR = "target/base/near.c"
+DROP_IN = "target/base/drop_in.c"
+CONFIG_FILE = "target/config/config_file.c"
 CONFIG = "target/config/config.c"
 KEYS = "target/config/config_keys.c"
 IDENTITY = "target/export/identity.c"
@@ -113,4 +116,22 @@ MUTANTS = [
      "if (hc->nr_keys == CONFIG_HOST_KEYS + 1)"),
     ("a host may be in a list twice", FILES, ALLOW, "if (count(list, host.name) > 1)", "if (!count(list, host.name))"),
     ("unknown rights are no mistake", FILES, ALLOW, "\t\tif (!host.rights)\n", "\t\tif (0)\n"),
+    # --- what was meant, drop-in files
+    ("two letters that change places are two mistakes", FILES, NEAR,
+     "if (i > 1 && j > 1 && same(", "if (i > 1 && j > 99 && same("),
+    ("case is a mistake", FILES, NEAR,
+     "tolower((unsigned char)a) == tolower((unsigned char)b)", "a == b"),
+    ("anything is near a short word", FILES, NEAR, "len < 2 ? 0 : len < 3 ? 2 :", "len < 2 ? 9 :"),
+    ("the last of the near words is the nearest", FILES, NEAR,
+     "\tn->distance = distance;\n", ""),
+    ("a backup is a drop-in file", FILES, DROP_IN, "end && !strcmp(end, \".conf\")", "end"),
+    ("a hidden file is a drop-in file", FILES, DROP_IN, "entry->d_name[0] != '.' && ", ""),
+    ("drop-in files come in any order", FILES, DROP_IN,
+     "return strcmp((*a)->d_name, (*b)->d_name);", "return strcmp((*b)->d_name, (*a)->d_name);"),
+    ("a drop-in file that cannot be read is left out", FILES, CONFIG_FILE,
+     "\t\twrong = read_file(cfg, found.path[i]);\n\t\tif (wrong)\n",
+     "\t\twrong = read_file(cfg, found.path[i]);\n\t\tif (!cfg)\n"),
+    ("drop-in files that cannot be found are left out", FILES, CONFIG_FILE,
+     "\tif (wrong) {\n\t\tsnprintf(where, sizeof(where), \"%s.d\", path);\n",
+     "\tif (!cfg) {\n\t\tsnprintf(where, sizeof(where), \"%s.d\", path);\n"),
 ]

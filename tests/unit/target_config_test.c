@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <syslog.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "../../target/base/near.h"
@@ -558,6 +560,97 @@ static void what_was_meant(void **state)
 		  "unknown section [disk x]; there are [target], [host NAME] and [export NAME]\n");
 }
 
+static char drop_dir[] = "/tmp/rdmablk-drop-XXXXXX";
+
+static const char *drop_path(const char *name)
+{
+	static char path[160];
+
+	snprintf(path, sizeof(path), "%s/%s", drop_dir, name);
+	return path;
+}
+
+static void drop(const char *name, const char *text)
+{
+	FILE *file = fopen(drop_path(name), "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+/* @said: what is said of the files. Return: the number of problems */
+static unsigned int drop_read(struct config *cfg, char *said, size_t size)
+{
+	FILE *out = fmemopen(said, size, "w");
+
+	config_init(cfg);
+	cfg->complaints = out;
+	assert_int_equal(config_read(cfg, drop_path("conf")), 0);
+	if (!cfg->errors)
+		config_finish(cfg);
+	fclose(out);
+	return cfg->errors;
+}
+
+/* conf.d/NAME.conf are read after conf, in the order of their bytes; they add to it. */
+static void drop_in_files(void **state)
+{
+	static const char *const ignored[] = {
+		"conf.d/b.conf~", "conf.d/b.conf.dpkg-old", "conf.d/.b.conf", "conf.d/README",
+	};
+	struct export_config *ec;
+	struct config cfg;
+	char said[1024];
+
+	(void)state;
+	assert_non_null(mkdtemp(drop_dir));
+	drop("conf", TARGET DISK);
+	assert_int_equal(drop_read(&cfg, said, sizeof(said)), 0);
+	config_free(&cfg);
+	assert_int_equal(mkdir(drop_path("conf.d"), 0700), 0);
+	drop("conf.d/b.conf", "[export z]\ntype = memory\nsize = 1M\n");
+	drop("conf.d/B.conf", "[export y]\ntype = memory\nsize = 1M\n"
+	     "[target]\nlisten = 127.0.0.2\nlog-level = debug\n");
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		drop(ignored[i], "nonsense\n");
+	assert_int_equal(drop_read(&cfg, said, sizeof(said)), 0);
+	ec = TAILQ_FIRST(&cfg.exports);
+	assert_string_equal(ec->name, "d");
+	ec = TAILQ_NEXT(ec, entry);
+	assert_string_equal(ec->name, "y");
+	ec = TAILQ_NEXT(ec, entry);
+	assert_string_equal(ec->name, "z");
+	assert_null(TAILQ_NEXT(ec, entry));
+	assert_int_equal(cfg.nr_listen, 2);
+	assert_int_equal(cfg.log_level, LOG_DEBUG);
+	config_free(&cfg);
+
+	/* Each problem has its file and line; what stands twice is one. */
+	drop("conf.d/b.conf", "[export d]\ntype = memory\n\n[target]\nlog-level = info\n");
+	assert_int_equal(drop_read(&cfg, said, sizeof(said)), 2);
+	assert_non_null(strstr(said, "/conf.d/b.conf:1: export \"d\" exists already, at "));
+	assert_non_null(strstr(said, "/conf.d/b.conf:5: \"log-level\" was given before\n"));
+	config_free(&cfg);
+	unlink(drop_path("conf.d/b.conf"));
+	assert_int_equal(symlink("nowhere", drop_path("conf.d/b.conf")), 0);
+	assert_int_equal(drop_read(&cfg, said, sizeof(said)), 1);
+	assert_non_null(strstr(said, "/conf.d/b.conf: cannot read it: No such file"));
+	config_free(&cfg);
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		unlink(drop_path(ignored[i]));
+	unlink(drop_path("conf.d/B.conf"));
+	unlink(drop_path("conf.d/b.conf"));
+	rmdir(drop_path("conf.d"));
+	drop("conf.d", "");
+	assert_int_equal(drop_read(&cfg, said, sizeof(said)), 1);
+	assert_non_null(strstr(said, "/conf.d: cannot read it: Not a directory\n"));
+	config_free(&cfg);
+	unlink(drop_path("conf.d"));
+	unlink(drop_path("conf"));
+	rmdir(drop_dir);
+}
+
 static void lists_of_hosts(void **state)
 {
 	static const char * const good[] = {
@@ -621,7 +714,8 @@ static void authentication(void **state)
 
 static void nearest_word(void **state)
 {
-	static const char *const words[] = { "size", "shared", "slot-bytes", "slot-memory", "a" };
+	static const char *const words[] = { "size", "sized", "shared", "slot-bytes", "slot-memory",
+					     "a" };
 	static const struct {
 		const char *word;
 		const char *best;
@@ -672,6 +766,7 @@ int main(void)
 		cmocka_unit_test(what_stands_below_is_still_read),
 		cmocka_unit_test(nearest_word),
 		cmocka_unit_test(what_was_meant),
+		cmocka_unit_test(drop_in_files),
 		cmocka_unit_test(hosts),
 		cmocka_unit_test(what_is_wrong_with_a_host),
 		cmocka_unit_test(lists_of_hosts),

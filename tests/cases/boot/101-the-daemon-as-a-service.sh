@@ -63,14 +63,17 @@ prepare() {
 		export_of disk0 'arena = /dev/shm/disk0'
 		export_of kept 'arena = /dev/rdmablkd/kept'
 		export_of large 'hugepages = 2M'
-		printf '%s\n' '[export file]' 'file = /srv/disks/file' 'cache = full' \
-			'[export device]' "file = $LOOP"
+		printf '%s\n' '[export file]' 'file = /srv/disks/file' 'cache = full'
 	} >/etc/rdmablk/rdmablkd.conf
+	mkdir /etc/rdmablk/rdmablkd.conf.d $CONF.d
+	printf '%s\n' '[export device]' "file = $LOOP" \
+		>/etc/rdmablk/rdmablkd.conf.d/device.conf
 	for name in disk0 kept large file device; do
 		printf '%s\n' "[disk $name]" "export = $TARGET_ADDR/$name" 'queues = 1' \
 			'keep-alive-tmo = 2' 'on-data-loss = continue'
 		[[ $name != disk0 ]] || echo 'auto = yes'
-	done >$CONF
+	done >$CONF.d/disks.conf
+	: >$CONF
 	mkdir "$UNITS/basic.target.wants" 2>/dev/null || :
 	ln -s /usr/lib/systemd/system/rdmablkd.service "$UNITS/basic.target.wants"
 	boot_systemd
