@@ -428,8 +428,28 @@ int export_grow(struct export *export, uint64_t size, uint64_t most,
 	return 0;
 }
 
+static bool same_host(const struct lease *a, const struct lease *b)
+{
+	return !memcmp(a->host_id, b->host_id, RDMABLK_ID_LEN) &&
+	       !memcmp(a->said_id, b->said_id, RDMABLK_ID_LEN);
+}
+
+/**
+ * export_same_section - do two machines use the key of one host
+ * @a: lease
+ * @b: lease
+ *
+ * Return: whether the leases rest on the section of one host, and their machines say that they
+ * are different ones: a cloned one, or one that has a copy of the key.
+ */
+bool export_same_section(const struct lease *a, const struct lease *b)
+{
+	return !same_host(a, b) && !memcmp(a->host_id, b->host_id, RDMABLK_ID_LEN);
+}
+
 /*
- * What stands between a claim and one lease that is held.
+ * What stands between a claim and one lease that is held. Two machines with one key are two
+ * hosts here: each would take the start of the other for its own.
  *
  * Return: RDMABLK_OK: nothing; RDMABLK_R_REPLACED or RDMABLK_R_STOLEN: the
  * lease must end for that reason; else why the claim is refused.
@@ -437,7 +457,7 @@ int export_grow(struct export *export, uint64_t size, uint64_t most,
 static unsigned int conflict(const struct lease *held, const struct lease *claim,
 			     bool shared, bool steal)
 {
-	bool host = !memcmp(held->host_id, claim->host_id, RDMABLK_ID_LEN);
+	bool host = same_host(held, claim);
 	bool boot = !memcmp(held->boot_nonce, claim->boot_nonce, RDMABLK_ID_LEN);
 	bool instance = !memcmp(held->instance_id, claim->instance_id,
 				RDMABLK_ID_LEN);

@@ -17,7 +17,8 @@
 /**
  * struct lease - the right of one session to an export
  * @entry: in the export's list while held
- * @host_id: identity of the host
+ * @host_id: identity of the host: that of its section, or with version 1 @said_id
+ * @said_id: identity that HELLO says
  * @boot_nonce: of its start
  * @instance_id: of its device
  * @generation: of its login
@@ -29,6 +30,7 @@
 struct lease {
 	LIST_ENTRY(lease) entry;
 	uint8_t host_id[RDMABLK_ID_LEN];
+	uint8_t said_id[RDMABLK_ID_LEN];
 	uint8_t boot_nonce[RDMABLK_ID_LEN];
 	uint8_t instance_id[RDMABLK_ID_LEN];
 	uint32_t generation;
@@ -133,6 +135,7 @@ struct export *export_broken(void);
 struct quota_caps export_caps(const struct export *export);
 int export_grow(struct export *export, uint64_t size, uint64_t most,
 		void (*grown)(struct export *export, int ret));
+bool export_same_section(const struct lease *a, const struct lease *b);
 unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
 			  bool shared, bool steal);
 void export_release(struct lease *lease);

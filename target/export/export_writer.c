@@ -52,6 +52,18 @@ static struct store_writer writer_of(const struct lease *lease)
 	return writer;
 }
 
+/*
+ * An instance is one device, whatever its host is called. A disk that was connected without a
+ * key has left the identity that HELLO says, and goes on when its host has got a key.
+ */
+static bool is_writer(const struct store_writer *last, const struct lease *claim)
+{
+	struct store_writer proven = writer_of(claim), said = proven;
+
+	memcpy(said.host_id, claim->said_id, sizeof(said.host_id));
+	return same_writer(last, &proven) || same_writer(last, &said);
+}
+
 /* The note for the session with this lease. A writer without a name may be any host. */
 static struct store_writer note_for(const struct export *export, const struct lease *lease)
 {
@@ -128,7 +140,7 @@ int export_recall(struct export *export)
 bool export_resumable(const struct export *export, const struct lease *claim)
 {
 	const struct store_writer *last = &export->store.writer;
-	struct store_writer none = unknown(), writer = writer_of(claim);
+	struct store_writer none = unknown();
 
 	if (!claim->writer || export->cfg->shared || same_writer(last, &nobody))
 		return true;
@@ -138,7 +150,7 @@ bool export_resumable(const struct export *export, const struct lease *claim)
 			 export->cfg->name);
 		return false;
 	}
-	return same_writer(last, &writer);
+	return is_writer(last, claim);
 }
 
 /**

@@ -175,6 +175,7 @@ static void fill_lease(struct session *s, const struct host *h)
 		host_lease_id(h, lease->host_id);
 	else
 		memcpy(lease->host_id, s->wish.host_id, sizeof(lease->host_id));
+	memcpy(lease->said_id, s->wish.host_id, sizeof(lease->said_id));
 	memcpy(lease->boot_nonce, s->wish.boot_nonce, sizeof(lease->boot_nonce));
 	memcpy(lease->instance_id, s->wish.instance_id,
 	       sizeof(lease->instance_id));
@@ -321,6 +322,21 @@ static bool has_victims(const struct export *e)
 	return false;
 }
 
+/* One key, two machines: the administrator has to give one of them a key of its own. */
+static void log_clones(const struct session *s, const struct export *e)
+{
+	const struct lease *held;
+
+	LIST_FOREACH(held, &e->leases, entry)
+		if (export_same_section(held, &s->lease))
+			break;
+	if (held)
+		log_peer(session_peer(s), LOG_WARNING,
+			 "%s: two hosts use the key of host %s, the other one from %s",
+			 session_text(s), s->proof.name,
+			 container_of(held, struct session, lease)->peer_text);
+}
+
 static unsigned int admit(struct session *s, struct export *e)
 {
 	bool resume = s->wish.flags & RDMABLK_HELLO_RESUME;
@@ -334,6 +350,7 @@ static unsigned int admit(struct session *s, struct export *e)
 		return RDMABLK_R_READ_ONLY;
 	if (resume && !export_resumable(e, &s->lease))
 		return RDMABLK_R_STOLEN;
+	log_clones(s, e);
 	reason = export_admit(&e->leases, &s->lease, e->cfg->shared,
 			      s->wish.flags & RDMABLK_HELLO_STEAL);
 	if (reason != RDMABLK_R_FENCING)

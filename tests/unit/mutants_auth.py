@@ -7,6 +7,7 @@ LISTENER, EVENT = "target/session/listener.c", "target/session/session_event.c"
 SESSION, REAUTH = "target/session/session.c", "target/session/reauth.c"
 CTRL, KEYING, WIRE = "target/rdma/ctrl.c", "target/wire/keying.c", "target/wire/wire.c"
 CM, CONN = "target/rdma/cm.c", "target/rdma/conn.c"
+EXPORT = "target/export/export.c"
 TEST, AGAIN = "target_login2_test", "target_reauth_test"
 
 TESTS = {TEST: None, AGAIN: None}
@@ -97,6 +98,13 @@ MUTANTS = [
     ("no host may steal", TEST, LOGIN, "\tif (!(rights & HOST_STEAL))\n", "\tif (rights)\n"),
     ("a host is who HELLO says", TEST, LOGIN,
      "\tif (h)\n\t\thost_lease_id(", "\tif (h && !s)\n\t\thost_lease_id("),
+    # --- two machines with one key
+    ("a machine takes the start of another for its own", TEST, EXPORT,
+     " &&\n\t       !memcmp(a->said_id, b->said_id, RDMABLK_ID_LEN);\n", ";\n"),
+    ("a lease does not know which machine has it", TEST, LOGIN,
+     "\tmemcpy(lease->said_id, s->wish.host_id, sizeof(lease->said_id));\n", ""),
+    ("nobody hears of two machines with one key", TEST, LOGIN, "\tlog_clones(s, e);\n",
+     "\tif (!e)\n\t\tlog_clones(s, e);\n"),
     # --- sealed
     ("what the target sends is not sealed", TEST, CTRL,
      "\tif (ctrl->sealed)\n\t\treturn rdmablk_sealed_seal",

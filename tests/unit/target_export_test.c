@@ -74,6 +74,20 @@ static void leases(void **state)
 	one(w, lease(1, 1, 2, 1, true), false, false, RDMABLK_R_BUSY_INSTANCE, 0);
 	one(w, lease(1, 1, 2, 1, true), false, true, RDMABLK_R_BUSY_INSTANCE, 0);
 	one(w, lease(1, 1, 2, 1, true), true, false, RDMABLK_OK, 0);
+	/* another machine with the key of the same host, at the same start or another one */
+	for (unsigned int boot = 1; boot < 3; boot++) {
+		struct lease clone = lease(1, boot, 1, 6, true);
+
+		clone.said_id[0] = 1;
+		one(w, clone, false, false, RDMABLK_R_BUSY, 0);
+		one(w, clone, false, true, RDMABLK_R_FENCING, RDMABLK_R_STOLEN);
+		one(w, clone, true, false, RDMABLK_OK, 0);
+		one(r, clone, false, false, RDMABLK_OK, 0);
+		assert_true(export_same_section(&w, &clone));
+		clone.host_id[0] = 2;
+		assert_false(export_same_section(&w, &clone));
+	}
+	assert_false(export_same_section(&w, &r));
 	/* the same device */
 	one(w, lease(1, 1, 1, 6, true), false, false, RDMABLK_R_FENCING, RDMABLK_R_REPLACED);
 	one(w, lease(1, 1, 1, 5, true), false, false, RDMABLK_R_STATE, 0);

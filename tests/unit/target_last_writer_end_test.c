@@ -599,6 +599,27 @@ static void an_arena_that_nobody_wrote(void **state)
 	umount2(files_path("kept"), MNT_DETACH);
 }
 
+/* A disk goes on when its host has got a section, and then has another identity. */
+static void under_a_proven_identity(void **state)
+{
+	struct lease claim = lease_a;
+
+	(void)state;
+	start_with("proven", "d,memory,size=1M,hugepages=no,block=512");
+	let_write("d", &lease_a);
+	claim.host_id[0] = 9;
+	assert_false(export_resumable(export_find("d"), &claim));
+	memcpy(claim.said_id, lease_a.host_id, sizeof(claim.said_id));
+	assert_true(export_resumable(export_find("d"), &claim));
+	claim.instance_id[0]++;
+	assert_false(export_resumable(export_find("d"), &claim));
+	claim.instance_id[0]--;
+	let_write("d", &claim);
+	assert_true(export_resumable(export_find("d"), &claim));
+	assert_int_equal(may("d"), 0);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -610,6 +631,7 @@ int main(void)
 		cmocka_unit_test(an_arena_that_is_not_noted),
 		cmocka_unit_test(some_notes_are_gone),
 		cmocka_unit_test(an_arena_that_nobody_wrote),
+		cmocka_unit_test(under_a_proven_identity),
 	};
 
 	return cmocka_run_group_tests_name("last_writer_end", tests, files_setup, files_teardown);

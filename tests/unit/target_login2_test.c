@@ -516,6 +516,66 @@ static void a_host_cannot_claim_the_sessions_of_another(void **state)
 	assert_closed(p, RDMABLK_R_FENCING, true);
 }
 
+/* A machine with this id, and the key of a host that may have other machines for all we know */
+static struct peer *machine(unsigned int key, uint8_t id, uint32_t flags)
+{
+	struct peer *p = begin(key);
+
+	fill_hello(p);
+	p->hello.hello.host_id[0] = id;
+	p->hello.hello.flags = htole32(flags);
+	send_hello(p);
+	say_proof(p);
+	WAIT_FOR(p->grant.hdr.type || p->close.hdr.type);
+	return p;
+}
+
+/* Warnings go to this file until the next call. */
+static void catch_warnings(FILE *to)
+{
+	static int was = -1;
+
+	if (to) {
+		was = dup(STDERR_FILENO);
+		assert_true(dup2(fileno(to), STDERR_FILENO) >= 0);
+		log_set_level(LOG_WARNING);
+		return;
+	}
+	log_set_level(-1);
+	assert_true(dup2(was, STDERR_FILENO) >= 0);
+	close(was);
+}
+
+/* A clone of a machine, or one that has got a copy of its key file */
+static void two_machines_with_one_key_do_not_end_each_other(void **state)
+{
+	struct peer *writer = machine(HOME_KEY, 7, 0), *p, *reader;
+	FILE *warnings = tmpfile();
+	char line[512];
+
+	(void)state;
+	assert_non_null(warnings);
+	assert_int_equal(le16toh(writer->close.reason), RDMABLK_OK);
+	catch_warnings(warnings);
+	p = machine(HOME_KEY, 8, 0);
+	catch_warnings(NULL);
+	assert_closed(p, RDMABLK_R_BUSY, true);
+	rewind(warnings);
+	assert_non_null(fgets(line, sizeof(line), warnings));
+	assert_non_null(strstr(line, "two hosts use the key of host home, the other one from"));
+	fclose(warnings);
+	assert_int_equal(writer->close.hdr.type, 0);
+	/* both may read */
+	reader = machine(READER_KEY, 7, RDMABLK_HELLO_READ_ONLY);
+	p = machine(READER_KEY, 8, RDMABLK_HELLO_READ_ONLY);
+	assert_true(reader->grant.hdr.type && p->grant.hdr.type);
+	assert_false(reader->close.hdr.type || p->close.hdr.type);
+	/* one of them has started again: it is replaced, and the other is not */
+	reader = machine(READER_KEY, 8, RDMABLK_HELLO_READ_ONLY);
+	assert_closed(p, RDMABLK_R_REPLACED, true);
+	assert_closed(reader, RDMABLK_R_FENCING, true);
+}
+
 /*
  * The end
  */
@@ -603,6 +663,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(an_export_that_is_not_allowed_does_not_exist),
 	TEST(rights_are_those_of_the_list),
 	TEST(a_host_cannot_claim_the_sessions_of_another),
+	TEST(two_machines_with_one_key_do_not_end_each_other),
 	TEST(secrets_go_when_they_have_served),
 	TEST(the_loop_has_time_for_logins),
 };
