@@ -47,6 +47,7 @@
 #include "export/export.h"
 #include "export/host.h"
 #include "export/identity.h"
+#include "export/login_rate.h"
 #include "export/quota.h"
 #include "rdma/cm.h"
 #include "rdma/device.h"
@@ -513,6 +514,8 @@ static int run(struct config *cfg)
 	if (ret)
 		return fail("no random numbers", ret);
 	quota_init(cfg);
+	quota_expect(host_expects);
+	login_rate_init(cfg);
 	ret = arena_guard_init(arena_broken);
 	if (ret)
 		return fail("cannot catch SIGBUS", ret);

@@ -71,6 +71,7 @@ static const struct {
 	{ "max-pinned-total", offsetof(struct config, max_pinned_all) },
 	{ "max-logins", offsetof(struct config, max_logins) },
 	{ "max-logins-per-address", offsetof(struct config, max_logins_addr) },
+	{ "login-rate", offsetof(struct config, login_rate) },
 };
 
 static struct admin_change *change_new(const char *name, enum admin_thing thing)

@@ -28,6 +28,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/util.h"
+#include "export/login_rate.h"
 #include "session/session.h"
 
 #define CONTROL_CLIENTS	16
@@ -256,12 +257,16 @@ static struct json_object *show_session(const struct session *s)
 struct json_object *control_sessions(const char *name)
 {
 	struct json_object *top = control_answer(), *list = json_object_new_array();
+	struct json_object *logins = json_object_new_object();
 	const struct session *s;
 
 	for (s = session_next(NULL); s; s = session_next(s))
 		if (!*name || !strcmp(s->wish.export_name, name))
 			json_object_array_add(list, show_session(s));
 	add(top, "sessions", list);
+	add(logins, "in_progress", json_object_new_uint64(quota_logins()));
+	add(logins, "too_often", json_object_new_uint64(login_rate_refused()));
+	add(top, "logins", logins);
 	return top;
 }
 

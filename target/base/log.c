@@ -359,19 +359,10 @@ uint64_t log_peer_key(const struct sockaddr *peer)
 	return key;
 }
 
-static uint64_t mix(uint64_t x)
-{
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93;
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93;
-	return x ^ x >> 32;
-}
-
 /* Return: the budget, or that of its set whose window began first, which makes room. */
 static struct log_budget *budget_find(const char *place, uint64_t peer)
 {
-	uint64_t hash = mix(mix(budgets.seed ^ peer) ^ (uintptr_t)place);
+	uint64_t hash = mix_u64(mix_u64(budgets.seed ^ peer) ^ (uintptr_t)place);
 	struct log_budget *set = budgets.budget[hash % LOG_SETS], *oldest = set;
 
 	for (unsigned int i = 0; i < LOG_WAYS; i++) {

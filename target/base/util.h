@@ -51,4 +51,14 @@ static inline uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* For tables: each bit of @x changes about half of the bits of the result. */
+static inline uint64_t mix_u64(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93;
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93;
+	return x ^ x >> 32;
+}
+
 #endif

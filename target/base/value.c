@@ -318,6 +318,21 @@ bool value_networks_ok(const char *text)
 	return any;
 }
 
+/* Only in those of at least so many bits */
+static bool in_list(const char *text, const struct sockaddr *sa, unsigned int least)
+{
+	char *copy __cleanup_free = strdup(text), *rest = copy, *word;
+	const struct in6_addr ip = value_ip(sa);
+	struct in6_addr net;
+	unsigned int bits;
+
+	while (copy && (word = strsep(&rest, ", \t")))
+		if (*word && read_network(word, &net, &bits) && bits >= least &&
+		    same_bits(&ip, &net, bits))
+			return true;
+	return false;
+}
+
 /**
  * value_in_networks - look for an address in a list of networks
  * @text: as for value_networks_ok()
@@ -327,15 +342,20 @@ bool value_networks_ok(const char *text)
  */
 bool value_in_networks(const char *text, const struct sockaddr *sa)
 {
-	char *copy __cleanup_free = strdup(text), *rest = copy, *word;
-	const struct in6_addr ip = value_ip(sa);
-	struct in6_addr net;
-	unsigned int bits;
+	return in_list(text, sa, 0);
+}
 
-	while (copy && (word = strsep(&rest, ", \t")))
-		if (*word && read_network(word, &net, &bits) && same_bits(&ip, &net, bits))
-			return true;
-	return false;
+/**
+ * value_in_addresses - look for an address in a list of networks that names it
+ * @text: as for value_networks_ok()
+ * @sa: IPv4 or IPv6
+ *
+ * Return: whether @sa itself is in the list, and not only a network that it is in. Without
+ * memory it is not.
+ */
+bool value_in_addresses(const char *text, const struct sockaddr *sa)
+{
+	return in_list(text, sa, 128);
 }
 
 /**

@@ -33,6 +33,7 @@ int value_address(const char *text, struct listen_addr *out);
 struct in6_addr value_ip(const struct sockaddr *sa);
 bool value_networks_ok(const char *text);
 bool value_in_networks(const char *text, const struct sockaddr *sa);
+bool value_in_addresses(const char *text, const struct sockaddr *sa);
 bool value_name_ok(const char *text, size_t max);
 bool value_loopback(const struct listen_addr *addr);
 void value_uuid_text(const uint8_t *uuid, char *out);

@@ -193,6 +193,7 @@ TAILQ_HEAD(export_config_list, export_config);
  * @max_pinned: per host, bytes registered
  * @max_logins: at once
  * @max_logins_addr: at once from one address
+ * @login_rate: begun in a second by one address that is not known
  * @io_threads: threads for each file without a cache
  * @control: path of the socket for the administrator; NULL: CONFIG_CONTROL, if that
  *	can be had
@@ -233,6 +234,7 @@ struct config {
 	uint64_t max_pinned;
 	uint64_t max_logins;
 	uint64_t max_logins_addr;
+	uint64_t login_rate;
 	uint64_t io_threads;
 	char *control;
 	char *audit;

@@ -383,6 +383,8 @@ const struct config_key config_target_keys[] = {
 	  set_number, TARGET(max_logins), 1, UINT32_MAX },
 	{ "max-logins-per-address", "N", "logins in progress from one address (64)",
 	  set_number, TARGET(max_logins_addr), 1, UINT32_MAX },
+	{ "login-rate", "N", "logins that an unknown address may begin in a second (64)",
+	  set_number, TARGET(login_rate), 1, 1000000 },
 	{ "io-threads", "N",
 	  "threads for each file without a cache (4, or the processors)",
 	  set_number, TARGET(io_threads), 1, 64 },

@@ -564,6 +564,23 @@ const struct host *host_find(const uint8_t *key_id, const struct sockaddr *peer)
 }
 
 /**
+ * host_expects - is an address that of a host
+ * @peer: address of an initiator that has said nothing yet
+ *
+ * Return: whether a host whose keys have not expired names it; a network names nobody.
+ */
+bool host_expects(const struct sockaddr *peer)
+{
+	const struct host *h;
+
+	for (h = next_in(hosts.table, NULL); h; h = next_in(hosts.table, h))
+		if (h->cfg->address && !is_expired(h) &&
+		    value_in_addresses(h->cfg->address, peer))
+			return true;
+	return false;
+}
+
+/**
  * host_find_name - the host of a session
  * @name: of struct host_proof
  *

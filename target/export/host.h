@@ -61,6 +61,7 @@ struct host_proof {
 
 /* For logins; in the loop */
 const struct host *host_find(const uint8_t *key_id, const struct sockaddr *peer);
+bool host_expects(const struct sockaddr *peer);
 const struct host *host_find_name(const char *name);
 const struct host *host_find_again(const struct host_proof *proof, const uint8_t *key_id,
 				   const struct sockaddr *peer, const uint8_t *host_id);

@@ -19,9 +19,10 @@ struct quota_host {
 
 /*
  * A quarter of the login slots is reserved for known addresses: those that have a live
- * session, or had one within KNOWN_MS. Connections cost a peer nothing, and must not keep
- * a host from coming back. At most KNOWN_MAX addresses without a live session are
- * remembered. One of them gets half of the reserved slots at most.
+ * session, or had one within KNOWN_MS, and those that the section of a host names.
+ * Connections cost a peer nothing, and must not keep a host from coming, or coming back. At
+ * most KNOWN_MAX addresses without a live session are remembered. One of them gets half of
+ * the reserved slots at most.
  */
 #define KNOWN_SHARE	4		/* one of so many logins */
 #define KNOWN_MAX	1024
@@ -48,6 +49,7 @@ struct quota_addr {
 
 static struct {
 	const struct config *cfg;
+	bool (*expects)(const struct sockaddr *peer);
 	LIST_HEAD(, quota_host) hosts;
 	LIST_HEAD(, quota_addr) addrs;
 	uint64_t logins;
@@ -63,10 +65,21 @@ static struct {
 void quota_init(const struct config *cfg)
 {
 	limits.cfg = cfg;
+	limits.expects = NULL;
 	LIST_INIT(&limits.hosts);
 	LIST_INIT(&limits.addrs);
 	limits.taken = (struct quota_account){ 0 };
 	limits.remembered = 0;
+}
+
+/**
+ * quota_expect - have more addresses known than those with sessions
+ * @expects: called with the address of an initiator that has said nothing yet: is it that of
+ *	a host; NULL: no more
+ */
+void quota_expect(bool (*expects)(const struct sockaddr *peer))
+{
+	limits.expects = expects;
 }
 
 static struct quota_addr *find_addr(const struct in6_addr *addr)
@@ -105,13 +118,26 @@ static struct quota_addr *get_addr(const struct sockaddr *peer)
 	return a;
 }
 
-static bool is_known(const struct quota_addr *a)
+static bool is_recent(const struct quota_addr *a)
 {
 	return a && (a->live || a->until > loop_now());
 }
 
-/* Return: whether a login may begin while @all are in progress, @own of its address @a. */
-static bool login_fits(const struct quota_addr *a, uint64_t all, uint64_t own)
+/**
+ * quota_known - is an address known
+ * @peer: address of an initiator
+ *
+ * Return: whether it has a live session, had one lately, or is that of a host.
+ */
+bool quota_known(const struct sockaddr *peer)
+{
+	struct in6_addr addr = value_ip(peer);
+
+	return is_recent(find_addr(&addr)) || (limits.expects && limits.expects(peer));
+}
+
+/* Return: whether a login may begin while @all are in progress, @own of its address. */
+static bool login_fits(const struct sockaddr *peer, uint64_t all, uint64_t own)
 {
 	uint64_t max = limits.cfg->max_logins, kept = max / KNOWN_SHARE;
 
@@ -119,7 +145,7 @@ static bool login_fits(const struct quota_addr *a, uint64_t all, uint64_t own)
 		return false;
 	if (all < max - kept)
 		return true;
-	return all < max && is_known(a) && own < (kept + 1) / 2;
+	return all < max && own < (kept + 1) / 2 && quota_known(peer);
 }
 
 /**
@@ -133,7 +159,7 @@ unsigned int quota_login_get(const struct sockaddr *peer)
 	struct in6_addr addr = value_ip(peer);
 	struct quota_addr *a = find_addr(&addr);
 
-	if (!login_fits(a, limits.logins, a ? a->logins : 0))
+	if (!login_fits(peer, limits.logins, a ? a->logins : 0))
 		return RDMABLK_R_LIMIT_LOGINS;
 	a = get_addr(peer);
 	if (!a)
@@ -177,7 +203,7 @@ bool quota_login_would(const struct sockaddr *peer, const struct sockaddr *other
 	uint64_t own = a ? a->logins : 0;
 
 	return limits.evicted < limits.cfg->max_logins &&
-	       login_fits(a, limits.logins - 1, own - quota_same_address(peer, other));
+	       login_fits(peer, limits.logins - 1, own - quota_same_address(peer, other));
 }
 
 /**
@@ -197,6 +223,16 @@ void quota_login_evict(const struct sockaddr *peer)
 void quota_login_gone(void)
 {
 	limits.evicted--;
+}
+
+/**
+ * quota_logins - logins in progress
+ *
+ * Return: slots that are taken.
+ */
+uint64_t quota_logins(void)
+{
+	return limits.logins;
 }
 
 /**
@@ -608,7 +644,7 @@ void quota_session_put(struct quota_share *share)
 		give_back(&share->export->readers, &all);
 	give_back(&limits.taken, &all);
 	forget_host(h);
-	if (!is_known(a))
+	if (!is_recent(a))
 		forget(a);
 	*share = (struct quota_share){ 0 };
 }

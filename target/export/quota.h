@@ -100,6 +100,9 @@ struct quota_freed {
 };
 
 void quota_init(const struct config *cfg);
+void quota_expect(bool (*expects)(const struct sockaddr *peer));
+bool quota_known(const struct sockaddr *peer);
+uint64_t quota_logins(void);
 unsigned int quota_login_get(const struct sockaddr *peer);
 void quota_login_put(const struct sockaddr *peer);
 bool quota_login_would(const struct sockaddr *peer, const struct sockaddr *other);

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "export/login_rate.h"
 #include "export/quota.h"
 #include "session/listener.h"
 #include "session/login.h"
@@ -37,6 +38,12 @@ static const struct config *listen_cfg;
 static struct listener *listeners;
 static unsigned int nr_listeners;
 
+/* All disks of a known address may come back at once. */
+static bool comes_too_often(const struct sockaddr *peer)
+{
+	return !login_rate_take(peer) && !quota_known(peer);
+}
+
 /* When slots are short, a login whose initiator is silent loses its slot to a new one. */
 static unsigned int take_slot(const struct sockaddr *peer)
 {
@@ -52,17 +59,25 @@ static unsigned int take_slot(const struct sockaddr *peer)
 	return quota_login_get(peer);
 }
 
+/* @why: what refuses it, unless the reason says that */
 static unsigned int begin_login(const struct cm_event *ev,
-				const struct wire_request *req)
+				const struct wire_request *req, const char **why)
 {
 	struct sockaddr *peer = rdma_get_peer_addr(ev->id);
 	struct device *dev;
 	unsigned int reason;
 
 	/* before anything is spent on it; a session that is live keeps its queues */
-	if (listen_cfg->allow_address && !value_in_networks(listen_cfg->allow_address, peer))
+	if (listen_cfg->allow_address && !value_in_networks(listen_cfg->allow_address, peer)) {
+		*why = "allow-address of the daemon";
 		return RDMABLK_R_NO_EXPORT;
-	reason = login_refuses() ?: take_slot(peer);
+	}
+	reason = login_refuses();
+	if (!reason && comes_too_often(peer)) {
+		*why = "login-rate of the daemon";
+		return RDMABLK_R_LIMIT_LOGINS;
+	}
+	reason = reason ?: take_slot(peer);
 	if (reason)
 		return reason;
 	dev = device_get(ev->id->verbs, rdma_get_local_addr(ev->id));
@@ -120,7 +135,7 @@ static unsigned int join(const struct cm_event *ev, const struct wire_request *r
 }
 
 static void refuse(const struct cm_event *ev, const struct wire_request *req,
-		   unsigned int reason)
+		   unsigned int reason, const char *why)
 {
 	const struct sockaddr *peer = rdma_get_peer_addr(ev->id);
 	char text[ADDR_TEXT];
@@ -131,9 +146,10 @@ static void refuse(const struct cm_event *ev, const struct wire_request *req,
 			 req->queue, (unsigned long long)req->session_id, text,
 			 rdmablk_reason_text(reason));
 	else
-		log_peer(peer, LOG_WARNING, "connection from %s: refused: %s", text,
-			 rdmablk_reason_text(reason));
-	session_audit_connection(peer, req, reason);
+		log_peer(peer, LOG_WARNING, "connection from %s: refused: %s%s%s%s", text,
+			 rdmablk_reason_text(reason), why ? " (" : "", why ?: "",
+			 why ? ")" : "");
+	session_audit_connection(peer, req, reason, why);
 	conn_reject(ev->id, reason, login_version(listen_cfg));
 }
 
@@ -148,14 +164,15 @@ static void connect_request(const struct cm_event *ev)
 	struct wire_request req = { 0 };
 	unsigned int reason = wire_check_request(ev->data, ev->len, login_version(listen_cfg),
 						 &req);
+	const char *why = NULL;
 
 	if (!reason && !dev)
 		reason = RDMABLK_R_DEVICE_GONE;
 	if (!reason)
 		reason = req.kind == RDMABLK_KIND_CONTROL ?
-			 begin_login(ev, &req) : join(ev, &req);
+			 begin_login(ev, &req, &why) : join(ev, &req);
 	if (reason)
-		refuse(ev, &req, reason);
+		refuse(ev, &req, reason, why);
 	if (dev)
 		device_put(dev);
 }

@@ -157,9 +157,10 @@ void session_audit_refused(const struct session *s, unsigned int reason)
  * @peer: address of the initiator
  * @req: what it asks for, as far as that is known
  * @reason: enum rdmablk_reason
+ * @detail: which setting refuses it; NULL: the reason says enough
  */
 void session_audit_connection(const struct sockaddr *peer, const struct wire_request *req,
-			      unsigned int reason)
+			      unsigned int reason, const char *detail)
 {
 	struct json_object *line = audit_refusal(peer);
 	char text[ADDR_TEXT];
@@ -175,7 +176,6 @@ void session_audit_connection(const struct sockaddr *peer, const struct wire_req
 	audit_text(line, "auth_host", NULL);
 	audit_key(line, "key_id", NULL);
 	add_reason(line, reason);
-	audit_text(line, "detail", reason == RDMABLK_R_NO_EXPORT ?
-		   "allow-address of the daemon" : NULL);
+	audit_text(line, "detail", detail);
 	audit_write(line);
 }

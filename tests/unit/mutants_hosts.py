@@ -4,6 +4,7 @@ columns are."""
 
 HOST = "target/export/host.c"
 SECRET = "target/base/secret.c"
+VALUE = "target/base/value.c"
 KEY_FILE = "target/base/key_file.c"
 ALLOW = "target/config/allow.c"
 NEAR = "target/base/near.c"
@@ -60,6 +61,10 @@ MUTANTS = [
     ("the key of another host will do", TEST, HOST,
      "if (!memcmp(h->key[i].id, key_id, sizeof(h->key[i].id)))\n\t\t\tfound",
      "if (h && key_id)\n\t\t\tfound"),
+    ("a network is the address of a host", TEST, VALUE,
+     "\treturn in_list(text, sa, 128);\n", "\treturn in_list(text, sa, 0);\n"),
+    ("a host whose keys have expired is expected", TEST, HOST,
+     "if (h->cfg->address && !is_expired(h) &&\n", "if (h->cfg->address &&\n"),
     ("a stranger's key is always the same", TEST, HOST,
      "int ret = mac_random(nobody, sizeof(nobody));",
      "int ret = 0;\n\n\tmemset(nobody, 1, sizeof(nobody));"),

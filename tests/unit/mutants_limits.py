@@ -6,6 +6,8 @@ WORKER = "target/base/worker.c"
 THREAD = "target/base/thread.c"
 LIST = "target/session/session_list.c"
 QUOTA = "target/export/quota.c"
+RATE = "target/export/login_rate.c"
+LISTENER = "target/session/listener.c"
 OPEN = "target/session/session_open.c"
 LOG = "target/base/log.c"
 LINES = "target/base/lines.c"
@@ -13,6 +15,7 @@ LINES = "target/base/lines.c"
 TESTS = {
     "target_worker_test": None,
     "target_logins_test": None,
+    "target_flood_test": None,
     "target_log_test": None,
 }
 
@@ -81,18 +84,42 @@ MUTANTS = [
     ("logins that made room are counted for ever", "target_logins_test", QUOTA,
      "\tlimits.evicted--;\n", ""),
     ("one known address has all slots of known ones", "target_logins_test", QUOTA,
-     " && own < (kept + 1) / 2;\n", ";\n"),
+     " && own < (kept + 1) / 2 && quota_known", " && quota_known"),
     ("no slots are reserved", "target_logins_test", QUOTA,
      "\tif (all < max - kept)\n", "\tif (all < max)\n"),
     ("reserved slots are for anybody", "target_logins_test", QUOTA,
-     "all < max && is_known(a) && own", "all < max && (a || !a) && own"),
+     "(kept + 1) / 2 && quota_known(peer);\n", "(kept + 1) / 2 && peer;\n"),
+    ("the address of a host has no reserved slots", "target_logins_test", QUOTA,
+     " || (limits.expects && limits.expects(peer));\n", ";\n"),
+    ("a host that comes for the first time waits for a flood", "target_flood_test", QUOTA,
+     " || (limits.expects && limits.expects(peer));\n", ";\n"),
+    ("a flood takes any number of sessions", "target_flood_test", QUOTA,
+     "\tif (all < max - kept)\n", "\tif (all < 100 * max)\n"),
+    # --- the rate of logins
+    ("an address begins any number of logins", "target_logins_test", LISTENER,
+     "\treturn !login_rate_take(peer) && ", "\treturn !login_rate_take(peer) && !peer && "),
+    ("a known address has a rate", "target_logins_test", LISTENER,
+     "!login_rate_take(peer) && !quota_known(peer)", "!login_rate_take(peer)"),
+    ("all addresses have one rate", "target_logins_test", RATE,
+     "find(log_peer_key(peer))", "find(!log_peer_key(peer))"),
+    ("tokens do not come back", "target_logins_test", RATE,
+     "b->level + ms * rate.cfg->login_rate, most()", "b->level + 0 * ms, most()"),
+    ("tokens are saved", "target_logins_test", RATE,
+     "\tb->level = min_u64(b->level + ms * rate.cfg->login_rate, most());\n",
+     "\tb->level += ms * rate.cfg->login_rate;\n"),
+    ("a login takes no token", "target_logins_test", RATE, "\tb->level -= ONE;\n", ""),
+    ("networks of IPv6 share one set", "target_logins_test", RATE,
+     "rate.bucket[mix_u64(key ^ rate.seed) % SETS]", "rate.bucket[(key ^ rate.seed) % SETS]"),
+    ("refused logins are not counted", "target_logins_test", RATE, "\t\trate.refused++;\n", ""),
+    ("the address that comes most often makes room", "target_logins_test", RATE,
+     "\t\tif (set[i].used < oldest->used)\n", "\t\tif (set[i].used > oldest->used)\n"),
     # --- lines about peers
     ("peers share the lines of a place", "target_log_test", LOG,
      "\tuint64_t key = log_peer_key(peer);\n", "\tuint64_t key = !log_peer_key(peer);\n"),
     ("places share the lines of a peer", "target_log_test", LOG,
-     "\tuint64_t hash = mix(mix(budgets.seed ^ peer) ^ (uintptr_t)place);\n",
+     "\tuint64_t hash = mix_u64(mix_u64(budgets.seed ^ peer) ^ (uintptr_t)place);\n",
      "\tstatic const char *any;\n"
-     "\tuint64_t hash = mix(mix(budgets.seed ^ peer) ^ (uintptr_t)(place = any = any ?: place));\n"),
+     "\tuint64_t hash = mix_u64(mix_u64(budgets.seed ^ peer) ^ (uintptr_t)(place = any = any ?: place));\n"),
     ("each address of an IPv6 network has lines of its own", "target_log_test", LOG,
      "&peer->sin6_addr.s6_addr[local ? sizeof(key) : 0]", "&peer->sin6_addr.s6_addr[sizeof(key)]"),
     ("peers fill the ring", "target_log_test", LOG,

@@ -11,6 +11,7 @@
 #include "../../target/base/loop.h"
 #include "../../target/base/util.h"
 #include "../../target/config/options.h"
+#include "../../target/export/login_rate.h"
 #include "../../target/export/quota.h"
 #include "../../target/session/session.h"
 #include "target_files.h"
@@ -44,6 +45,7 @@ static inline int setup(void **state)
 	if (loop_init() || session_init(gone))
 		return -1;
 	quota_init(&cfg);
+	login_rate_init(&cfg);
 	if (export_open_all(&cfg))
 		return -1;
 	admin_init(&cfg);

@@ -209,7 +209,7 @@ static void write_events(void)
 	session_audit_takeover(&session, &loser, RDMABLK_R_STOLEN);
 	session_audit_end(&session, 9);
 	session_audit_refused(&session, RDMABLK_R_BUSY);
-	session_audit_connection(session_peer(&loser), &req, RDMABLK_R_JOIN_MAC);
+	session_audit_connection(session_peer(&loser), &req, RDMABLK_R_JOIN_MAC, "why");
 	admin_lines();
 	host_lines();
 	audit_stop(0);
@@ -260,6 +260,7 @@ static void expect_ended(void)
 	assert_string_equal(text(4, "session_id"), "0000000000000077");
 	assert_string_equal(text(4, "address"), "10.0.0.8");
 	assert_int_equal(number(4, "reason"), RDMABLK_R_JOIN_MAC);
+	assert_string_equal(text(4, "detail"), "why");
 }
 
 static void expect_changed(void)

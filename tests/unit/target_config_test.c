@@ -86,6 +86,14 @@ static bool is_in(const char *networks, const char *address)
 	return value_in_networks(networks, (struct sockaddr *)&a.sa);
 }
 
+static bool is_named(const char *networks, const char *address)
+{
+	struct listen_addr a;
+
+	assert_int_equal(value_address(address, &a), 0);
+	return value_in_addresses(networks, (struct sockaddr *)&a.sa);
+}
+
 static void networks(void **state)
 {
 	static const char * const bad[] = {
@@ -109,6 +117,11 @@ static void networks(void **state)
 	assert_true(is_in("fd99::/63", "fd99:0:0:1::1"));
 	assert_false(is_in("fd99::/64", "fd99:0:0:1::1"));
 	assert_true(is_in("192.0.2.1", "::ffff:192.0.2.1"));
+	assert_true(is_named("10.0.0.0/8, 10.0.0.2", "10.0.0.2"));
+	assert_true(is_named("10.0.0.2/32", "10.0.0.2"));
+	assert_true(is_named("fd99::1", "fd99::1"));
+	assert_false(is_named("10.0.0.0/8, 10.0.0.2/31", "10.0.0.2"));
+	assert_false(is_named("fd99::/127", "fd99::1"));
 	assert_true(is_in("::ffff:192.0.2.0/120", "192.0.2.7"));
 	assert_true(is_in(" 10.0.0.1,\t10.0.0.2 , fd99::2", "10.0.0.2"));
 	assert_true(is_in("10.0.0.1,10.0.0.2,fd99::2", "fd99::2"));

@@ -322,6 +322,14 @@ static void what_a_login_derives(void **state)
 	host_stop();
 }
 
+static bool expected(const char *from)
+{
+	struct listen_addr a;
+
+	assert_int_equal(value_address(from, &a), 0);
+	return host_expects((struct sockaddr *)&a.sa);
+}
+
 static void addresses(void **state)
 {
 	const char *more = "address = 10.0.0.7, fd99::/64";
@@ -333,6 +341,14 @@ static void addresses(void **state)
 	assert_string_equal(found(web1.id, "fd99::1"), "web1");
 	assert_string_equal(found(web1.id, "10.0.0.8"), "nobody");
 	because(web1.id, "10.0.0.8", "host web1 may not come from this address");
+	assert_true(expected("10.0.0.7"));
+	assert_false(expected("10.0.0.8"));
+	assert_false(expected("fd99::1"));	/* a network is nobody's address */
+	host_stop();
+	assert_false(expected("10.0.0.7"));
+	more = "address = 10.0.0.7\nexpires = 1999-01-01";
+	host_install(must_load(host_of("web1", files_path("web1.key"), more)));
+	assert_false(expected("10.0.0.7"));
 	host_stop();
 }
 

@@ -23,7 +23,9 @@
 #include "../../target/wire/mac.h"
 #include "target_admin.h"
 
+#ifndef PEERS
 #define PEERS		4096
+#endif
 #define HOME		100	/* address of the hosts that have one */
 #define QPN		0x100U	/* of the first queue pair of an initiator */
 
@@ -209,6 +211,7 @@ static inline void hosts_begin(void)
 	export_find("first")->cfg->allow = strdup("home, named, reader:ro, thief:rw+steal");
 	host_time = late;
 	assert_int_equal(host_start(&cfg, expired), 0);
+	quota_expect(host_expects);
 }
 
 /*

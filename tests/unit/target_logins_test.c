@@ -6,6 +6,7 @@
  *
  * Sources: target/session/listener.c target/session/login.c target/session/session_open.c
  *	   target/session/session_list.c target/session/session.c target/export/quota.c
+ *	   target/export/login_rate.c
  * Libraries: json-c liburing libcrypto
  */
 #include <arpa/inet.h>
@@ -25,6 +26,7 @@
 #define UNPROVEN	10000U
 #define ADDRESSES	500U	/* of those */
 #define PEERS		(3 * UNPROVEN)
+#define LOOP_NS		10000000U	/* that the loop takes at a time, at most */
 
 /* An initiator's connection, or an id of the daemon's own. */
 struct peer {
@@ -291,6 +293,120 @@ static void a_known_address_leaves_room_for_another(void **state)
 	assert_refused(KNOWN + 1);
 }
 
+#define NAMED	9U	/* no session was ever there */
+
+static bool expects(const struct sockaddr *peer)
+{
+	return ((const struct sockaddr_in *)(const void *)peer)->sin_addr.s_addr ==
+	       htonl(NAMED);
+}
+
+static void the_address_of_a_host_has_reserved_slots(void **state)
+{
+	(void)state;
+	limit(8, 8);
+	quota_expect(expects);
+	for (uint32_t i = 0; i < 6; i++)
+		accepted(100 + i);
+	assert_refused(200);
+	accepted(NAMED);
+	assert_refused(NAMED);		/* half of them at most */
+	assert_refused(201);
+	quota_expect(NULL);
+}
+
+/*
+ * How many logins an address begins
+ */
+
+#define RATE	4U
+
+static void rate_begin(void)
+{
+	freeze(true);
+	limit(4096, 4096);
+	cfg.login_rate = RATE;
+	login_rate_init(&cfg);
+}
+
+static void rate_end(void)
+{
+	freeze(false);
+	cfg.login_rate = 64;
+	login_rate_init(&cfg);
+}
+
+static void begin_many(uint32_t address, unsigned int nr)
+{
+	while (nr--)
+		hang_up(accepted(address));
+}
+
+static void an_address_begins_so_many_logins_in_a_second(void **state)
+{
+	(void)state;
+	rate_begin();
+	begin_many(100, LOGIN_RATE_SECONDS * RATE);
+	assert_int_equal(login_rate_refused(), 0);
+	assert_refused(100);
+	assert_int_equal(login_rate_refused(), 1);
+	begin_many(101, 1);
+	advance(1000 / RATE - 1);
+	assert_refused(100);
+	advance(1);
+	begin_many(100, 1);
+	assert_refused(100);
+	/* a long time brings no more than there was at first, to one that has some left, either */
+	begin_many(102, 1);
+	advance(1000000);
+	for (uint32_t address = 100; address <= 102; address += 2) {
+		begin_many(address, LOGIN_RATE_SECONDS * RATE);
+		assert_refused(address);
+	}
+	assert_int_equal(login_rate_refused(), 5);
+	rate_end();
+}
+
+static void a_known_address_begins_any_number_of_logins(void **state)
+{
+	(void)state;
+	rate_begin();
+	hang_up(log_in(KNOWN));
+	begin_many(KNOWN, 3 * LOGIN_RATE_SECONDS * RATE);
+	quota_expect(expects);
+	begin_many(NAMED, 3 * LOGIN_RATE_SECONDS * RATE);
+	quota_expect(NULL);
+	rate_end();
+}
+
+static bool take6(uint16_t net, uint16_t host)
+{
+	struct sockaddr_in6 in = { .sin6_family = AF_INET6 };
+
+	in.sin6_addr.s6_addr16[0] = htons(0xfd99);
+	in.sin6_addr.s6_addr16[3] = htons(net);
+	in.sin6_addr.s6_addr16[7] = htons(host);
+	return login_rate_take((struct sockaddr *)&in);
+}
+
+/* A network of IPv6 is one address. What it has used counts as long as it comes again. */
+static void many_addresses_are_no_way_out(void **state)
+{
+	unsigned int taken = 0;
+
+	(void)state;
+	rate_begin();
+	for (uint16_t i = 0; i < 1000; i++)
+		taken += take6(1, i);
+	assert_int_equal(taken, LOGIN_RATE_SECONDS * RATE);
+	for (uint16_t i = 2; i < 60000; i++) {
+		assert_true(take6(i, 1));
+		if (!(i % 50))
+			assert_false(take6(1, i));
+	}
+	rate_end();
+}
+
 /* Half-open connections, and HELLOs without PROOF, from many addresses */
 static void a_flood_keeps_no_known_address_out(void **state)
 {
@@ -300,6 +416,7 @@ static void a_flood_keeps_no_known_address_out(void **state)
 	(void)state;
 	limit(256, 64);		/* the defaults */
 	hang_up(log_in(KNOWN));
+	cpu_most = 0;
 	for (uint32_t i = 0; i < HALF_OPEN + UNPROVEN; i++) {
 		p = connect_from(1000 + i % ADDRESSES);
 		taken += p->accepted;
@@ -315,8 +432,11 @@ static void a_flood_keeps_no_known_address_out(void **state)
 	}
 	print_message("%u of %u logins of the flood had a slot, %u sessions at most, %u live\n",
 		      taken, HALF_OPEN + UNPROVEN, most, in);
+	print_message("the loop had the processor for %.3f ms at a time, at most\n",
+		      (double)cpu_most / 1e6);
 	assert_true(taken > cfg.max_logins);
 	assert_true(most <= 2 * cfg.max_logins);
+	assert_true(cpu_most < LOOP_NS);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, all_end)
@@ -327,6 +447,10 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_login_whose_queue_is_made_is_not_silent),
 	TEST(logins_that_made_room_are_bounded),
 	TEST(a_known_address_leaves_room_for_another),
+	TEST(the_address_of_a_host_has_reserved_slots),
+	TEST(an_address_begins_so_many_logins_in_a_second),
+	TEST(a_known_address_begins_any_number_of_logins),
+	TEST(many_addresses_are_no_way_out),
 	TEST(a_flood_keeps_no_known_address_out),
 };
 

@@ -27,6 +27,8 @@
 #define QP_NUM		77	/* of the first queue pair */
 
 static atomic_llong ahead_ms;	/* of the real clock */
+static struct timespec frozen;	/* the real clock, for one that moves by ahead_ms alone */
+static uint64_t cpu_most;	/* ns of processor time that one turn has taken, at most */
 static atomic_int have;		/* queue pairs */
 static atomic_int made;		/* in all */
 static sem_t *hold;		/* what destroys queue pairs waits for it */
@@ -42,6 +44,8 @@ int clock_gettime(clockid_t clock, struct timespec *ts)
 	long long ms = atomic_load(&ahead_ms);
 	int ret = (int)syscall(SYS_clock_gettime, clock, ts);
 
+	if (frozen.tv_sec && clock == CLOCK_MONOTONIC)
+		*ts = frozen;
 	ts->tv_sec += ms / 1000;
 	ts->tv_nsec += ms % 1000 * 1000000;
 	if (ts->tv_nsec >= 1000000000) {
@@ -338,13 +342,37 @@ static void stop(struct loop_timer *timer)
 	loop_stop();
 }
 
+static inline void freeze(bool on)
+{
+	frozen = (struct timespec){ 0 };
+	if (on)
+		syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &frozen);
+}
+
+static uint64_t cpu_now(void)
+{
+	struct timespec ts;
+
+	syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void cpu_took(uint64_t from)
+{
+	uint64_t ns = cpu_now() - from;
+
+	cpu_most = ns > cpu_most ? ns : cpu_most;
+}
+
 /* Lets the loop turn for a moment. */
 static void turn(void)
 {
 	static struct loop_timer timer = { .expired = stop };
+	uint64_t from = cpu_now();
 
 	loop_timer_start(&timer, 0);
 	assert_int_equal(loop_run(), 0);
+	cpu_took(from);
 }
 
 static void advance(int64_t ms)
@@ -427,9 +455,11 @@ static void say(struct peer *p, const void *msg, size_t len)
 	const struct ibv_wc wc = { .wr_id = CTRL_WR_RECV, .opcode = IBV_WC_RECV,
 				   .byte_len = (uint32_t)len };
 	struct session *s = session_of(p);
+	uint64_t from = cpu_now();
 
 	memcpy(s->ctrl.buf, msg, len);
 	session_completed(&s->cq, &wc);
+	cpu_took(from);
 	for (unsigned int i = 0; i < CTRL_SENDS; i++)	/* it has got what was sent */
 		ctrl_sent(&s->ctrl, i);
 }

@@ -35,7 +35,7 @@ flooding() {
 }
 
 start_target --insecure --listen "$t" --listen "[$t6]" --export disk0,memory,size=8M \
-	--max-logins $LOGINS --max-logins-per-address $LOGINS \
+	--max-logins $LOGINS --max-logins-per-address $LOGINS --login-rate 1000000 \
 	--login-timeout 600000 --hello-timeout 600000 --log-level debug
 load_module
 disk 0 "[$t6]/disk0"	# from now on its address is known
