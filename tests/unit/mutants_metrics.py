@@ -20,10 +20,6 @@ MUTANTS = [
     ("the longest durations have an end", "target_in_use_test", METRICS,
      "i < LATENCY_BUCKETS - 1 ?", "i < LATENCY_BUCKETS ?"),
     # --- write queues
-    ("bytes of commands that failed count", "target_lane_test", "target/store/store.h",
-     "\telse if (op > RDMABLK_OP_FLUSH)\n", "\tif (op > RDMABLK_OP_FLUSH)\n"),
-    ("operations that a peer makes up count", "target_lane_test", "target/store/store.h",
-     "\tif (store_op_index(op) < STORE_OPS)\n", ""),
     ("a FLUSH with nothing to do is timed", "target_lane_test", QUEUE,
      "\ttag->began = 0;\n", "\ttag->began = latency_now();\n"),
     ("no FLUSH is timed", "target_lane_test", QUEUE, "\t\ttag->began = latency_now();\n",
