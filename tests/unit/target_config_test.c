@@ -733,7 +733,7 @@ static void nearest_word(void **state)
 		const char *word;
 		const char *best;
 	} looks[] = {
-		{ "sze", "size" }, { "sizes", "size" }, { "isze", "size" }, { "Shared", "shared" },
+		{ "sze", "size" }, { "sizes", "size" }, { "isze", "size" }, { "SHARED", "shared" },
 		{ "slot_byte", "slot-bytes" }, { "slot-memroy", "slot-memory" },
 		{ "x", NULL }, { "b", NULL }, { "", NULL }, { "xy", NULL }, { "path", NULL },
 	};
