@@ -47,22 +47,38 @@ struct parse {
 	struct disk_config *disk;	/* in its section */
 };
 
-__printf(4, 5)
-static void complain_at(struct parse *p, const char *path, unsigned int line,
-			const char *fmt, ...)
+static void vcomplain(struct parse *p, const char *path, unsigned int line, const char *fmt,
+		      va_list args)
 {
 	char where[WHERE_LEN], why[512];
-	va_list args;
 
 	snprintf(where, sizeof(where), "%.280s:%u", path, line);
-	va_start(args, fmt);
 	vsnprintf(why, sizeof(why), fmt, args);
-	va_end(args);
 	report_usage(where, "%s", why);
 	p->config->errors++;
 }
 
-#define complain(p, line, ...)	complain_at(p, (p)->path, line, __VA_ARGS__)
+__printf(4, 5)
+static void complain_at(struct parse *p, const char *path, unsigned int line,
+			const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vcomplain(p, path, line, fmt, args);
+	va_end(args);
+}
+
+/* Of the file that is read */
+__printf(3, 4)
+static void complain(struct parse *p, unsigned int line, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vcomplain(p, p->path, line, fmt, args);
+	va_end(args);
+}
 
 /* --- sections ------------------------------------------------------------------- */
 

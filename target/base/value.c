@@ -16,7 +16,6 @@
 #include "base/value.h"
 #include "uapi/rdmablk_proto.h"
 
-
 static int value_digits(const char **text, uint64_t *out)
 {
 	const char *p = *text;

@@ -573,7 +573,7 @@ static void what_was_meant(void **state)
 		  "unknown section [disk x]; there are [target], [host NAME] and [export NAME]\n");
 }
 
-static char drop_dir[] = "/tmp/rdmablk-drop-XXXXXX";
+static char drop_dir[40];
 
 static const char *drop_path(const char *name)
 {
@@ -617,6 +617,7 @@ static void drop_in_files(void **state)
 	char said[1024];
 
 	(void)state;
+	snprintf(drop_dir, sizeof(drop_dir), "/tmp/rdmablk-drop-XXXXXX");
 	assert_non_null(mkdtemp(drop_dir));
 	drop("conf", TARGET DISK);
 	assert_int_equal(drop_read(&cfg, said, sizeof(said)), 0);

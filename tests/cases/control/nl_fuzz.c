@@ -847,7 +847,9 @@ int main(int argc, char **argv)
 		fail("%s is no IPv4 address", argv[1]);
 	seed = strtoull(argv[2], NULL, 0);
 	count = strtoul(argv[3], NULL, 0);
-	if (argc == 5 && (keys = nl_keys_read(argv[4])) < 0)
+	if (argc == 5)
+		keys = nl_keys_read(argv[4]);
+	if (keys < 0)
 		fail("%s: %s", argv[4], strerror(errno));
 	nr_keys = keys;
 	s = sender_new(THREADS + 2);

@@ -18,7 +18,7 @@ source "$RDMABLK_TOP/tests/cases/login/lib.sh"
 load_module
 serve_with_key 8M
 sweep_begin --key default
-for below in rdmablk_keys_find rdmablk_auth_open rdmablk_auth_begin rdmablk_auth_challenge; do
+for below in rdmablk_keys_give rdmablk_auth_open rdmablk_auth_begin rdmablk_auth_challenge; do
 	inject connect "$TARGET_ADDR" --key default --depth $DEPTH --below $below
 done
 leak_check
