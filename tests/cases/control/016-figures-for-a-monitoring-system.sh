@@ -56,7 +56,7 @@ flushes=$(figure target 'rdmablk_target_export_flush_duration_seconds_count{expo
 for disk in /dev/rdmablk0 /dev/rdmablk1; do
 	dd if=/dev/zero of=$disk bs=64k count=16 oflag=direct conv=fsync status=none
 done
-run_expect 1 'no export of this name|no such export' "$RDMABLK" connect "$TARGET_ADDR/none"
+run_expect failed 'no export of this name|no such export' "$RDMABLK" connect "$TARGET_ADDR/none"
 ask
 shows disks 'rdmablk_written_bytes_total{device="rdmablk0"}' $((before + (1 << 20)))
 shows disks 'rdmablk_state{device="rdmablk0",state="live"}' 1

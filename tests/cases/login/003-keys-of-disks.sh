@@ -220,18 +220,18 @@ run_expect 1 'not available' insmod "$MODULE" connect="$WHERE" require_key=1
 dmesg_has 'connect failed: neither a key for this address nor the key default is loaded' ||
 	fail "no text: $(dmesg | tail)"
 load_module require_key=1
-run_expect 1 "^rdmablk: connect $WHERE: $NEEDS\$" "$RDMABLK" connect "$WHERE"
+run_expect failed "^rdmablk: connect $WHERE: $NEEDS\$" "$RDMABLK" connect "$WHERE"
 expect ENOKEY "$(python3 "$here/netlink_key.py" connect "$TARGET_ADDR" disk0)" \
 	"the errno of a connect without a key where one is required"
 printf '[disk a]\nexport = %s\n' "$WHERE" >/run/rdmablk.conf
-run_expect 1 ": $NEEDS\$" "$RDMABLK" up --wait 0 --config /run/rdmablk.conf a
+run_expect failed ": $NEEDS\$" "$RDMABLK" up --wait 0 --config /run/rdmablk.conf a
 expect Y "$(</sys/module/rdmablk/parameters/require_key)" "what sysfs says of require_key"
 unload_module
 ! dmesg_has "$OPEN" || fail "a disk has logged in without the key that is required"
 load_module connect="$WHERE"
 has_none
 dmesg_has "$OPEN" || fail "no text: $(dmesg | tail)"
-run_expect 1 'the disk has no key: disconnect it, and connect it with one' \
+run_expect failed 'the disk has no key: disconnect it, and connect it with one' \
 	"$RDMABLK" set rdmablk0 --key web1
 has_none
 unload_module

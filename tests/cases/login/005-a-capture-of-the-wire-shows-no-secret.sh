@@ -20,7 +20,6 @@ source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 # shellcheck source=tests/cases/login/lib.sh
 source "$RDMABLK_TOP/tests/cases/login/lib.sh"
 require jq
-require_ecdh
 
 FAILED=49	# RDMABLK_R_AUTH_FAILED
 STRANGER='somebody else has accepted a queue: its MAC is wrong'

@@ -15,7 +15,6 @@
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
 # shellcheck source=tests/cases/login/lib.sh
 source "$RDMABLK_TOP/tests/cases/login/lib.sh"
-require_ecdh
 
 KEYLOG=/tmp/keylog
 SHARED=/run/vm/default.key	# in base64
