@@ -461,6 +461,17 @@ static void nothing_done(struct job *job)
 	(void)job;
 }
 
+/* One thread may do all that is left while the other one still has its job of a test. */
+static void wait_idle(void)
+{
+	look.expired = look_again;
+	while (!worker_idle()) {
+		loop_timer_start(&look, 1);
+		assert_int_equal(loop_run(), 0);
+	}
+	loop_timer_stop(&look);
+}
+
 /* One session of an address after the other; other addresses do not wait for that. */
 static void an_address_registers_one_session_at_a_time(void **state)
 {
@@ -497,6 +508,7 @@ static void an_address_registers_one_session_at_a_time(void **state)
 	assert_int_equal(write(hanging.pipe[1], "  ", 2), 2);
 	while (session_any())
 		assert_int_equal(loop_run(), 0);
+	wait_idle();
 	assert_int_equal(registered_late, 3);
 	assert_int_equal(went_on, 0);
 	close(hanging.pipe[0]);
@@ -563,6 +575,7 @@ static void a_registration_is_no_part_of_the_time_for_a_login(void **state)
 	assert_int_equal(s->state, SESSION_REGISTER);
 	assert_int_equal(write(hanging.pipe[1], "  ", 2), 2);
 	wait_gone();
+	wait_idle();
 	cfg.login_ms = login_ms;
 	close(hanging.pipe[0]);
 	close(hanging.pipe[1]);
