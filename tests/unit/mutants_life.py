@@ -734,7 +734,8 @@ MUTANTS = [
      "\tint ret = rdmablk_login_open(s);\n\n\tif (ret == -ENOMEM)\n"),
     # --- outages
     ("an outage that is over is forgotten", "test_session", SESSION,
-     "\t\ts->outage.down_ms += rdmablk_session_down_ms(s);\n", "\t\t;\n"),
+     "\t\ts->outage.down_ms += rdmablk_session_down_ms(s);\n",
+     "\t\ts->outage.down_ms = 0;\n"),
     ("an outage begins again when a device is started again", "test_session", SESSION,
      "\tif (to == RDMABLK_PHASE_BROKEN)\n",
      "\tif (to == RDMABLK_PHASE_BROKEN || to == RDMABLK_PHASE_DOWN)\n"),
