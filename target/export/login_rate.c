@@ -87,19 +87,25 @@ static void fill(struct bucket *b)
  * login_rate_take - may an address begin a login now
  * @peer: address of the initiator; an IPv6 network of 64 bits is one, as for the log
  *
- * Return: whether it had a token, which is gone then; otherwise the refusal is counted.
+ * Return: whether it had a token, which is gone then.
  */
 bool login_rate_take(const struct sockaddr *peer)
 {
 	struct bucket *b = find(log_peer_key(peer));
 
 	fill(b);
-	if (b->level < ONE) {
-		rate.refused++;
+	if (b->level < ONE)
 		return false;
-	}
 	b->level -= ONE;
 	return true;
+}
+
+/**
+ * login_rate_refuse - count a login that is refused because its address has no token
+ */
+void login_rate_refuse(void)
+{
+	rate.refused++;
 }
 
 /**

@@ -16,6 +16,7 @@
 
 void login_rate_init(const struct config *cfg);
 bool login_rate_take(const struct sockaddr *peer);
+void login_rate_refuse(void);
 uint64_t login_rate_refused(void);
 
 #endif

@@ -41,7 +41,10 @@ static unsigned int nr_listeners;
 /* All disks of a known address may come back at once. */
 static bool comes_too_often(const struct sockaddr *peer)
 {
-	return !login_rate_take(peer) && !quota_known(peer);
+	if (login_rate_take(peer) || quota_known(peer))
+		return false;
+	login_rate_refuse();
+	return true;
 }
 
 /* When slots are short, a login whose initiator is silent loses its slot to a new one. */

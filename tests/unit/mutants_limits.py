@@ -97,9 +97,14 @@ MUTANTS = [
      "\tif (all < max - kept)\n", "\tif (all < 100 * max)\n"),
     # --- the rate of logins
     ("an address begins any number of logins", "target_logins_test", LISTENER,
-     "\treturn !login_rate_take(peer) && ", "\treturn !login_rate_take(peer) && !peer && "),
+     "if (login_rate_take(peer) || quota_known(peer))",
+     "if (login_rate_take(peer) || quota_known(peer) || peer)"),
     ("a known address has a rate", "target_logins_test", LISTENER,
-     "!login_rate_take(peer) && !quota_known(peer)", "!login_rate_take(peer)"),
+     "if (login_rate_take(peer) || quota_known(peer))", "if (login_rate_take(peer))"),
+    ("logins of known addresses count as refused", "target_logins_test", LISTENER,
+     "\tif (login_rate_take(peer) || quota_known(peer))\n\t\treturn false;\n",
+     "\tif (login_rate_take(peer))\n\t\treturn false;\n\tlogin_rate_refuse();\n"
+     "\tif (quota_known(peer))\n\t\treturn false;\n"),
     ("all addresses have one rate", "target_logins_test", RATE,
      "find(log_peer_key(peer))", "find(!log_peer_key(peer))"),
     ("tokens do not come back", "target_logins_test", RATE,
@@ -110,7 +115,7 @@ MUTANTS = [
     ("a login takes no token", "target_logins_test", RATE, "\tb->level -= ONE;\n", ""),
     ("networks of IPv6 share one set", "target_logins_test", RATE,
      "rate.bucket[mix_u64(key ^ rate.seed) % SETS]", "rate.bucket[(key ^ rate.seed) % SETS]"),
-    ("refused logins are not counted", "target_logins_test", RATE, "\t\trate.refused++;\n", ""),
+    ("refused logins are not counted", "target_logins_test", RATE, "\trate.refused++;\n", ""),
     ("the address that comes most often makes room", "target_logins_test", RATE,
      "\t\tif (set[i].used < oldest->used)\n", "\t\tif (set[i].used > oldest->used)\n"),
     # --- lines about peers

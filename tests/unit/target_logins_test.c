@@ -376,6 +376,7 @@ static void a_known_address_begins_any_number_of_logins(void **state)
 	quota_expect(expects);
 	begin_many(NAMED, 3 * LOGIN_RATE_SECONDS * RATE);
 	quota_expect(NULL);
+	assert_int_equal(login_rate_refused(), 0);
 	rate_end();
 }
 
