@@ -786,6 +786,6 @@ int rdmablk_login(struct rdmablk_session *s)
 	/* There may be more room by the next one. */
 	s->most_queues = min(2 * s->most_queues, s->nr_queues);
 	if (s->login.version == RDMABLK_VERSION_OPEN)
-		rdmablk_warn(s, "logged in without a key: any host that answers at this address can read and change the data\n");
+		rdmablk_warn_ratelimited(s, "logged in without a key: any host that answers at this address can read and change the data\n");
 	return 0;
 }

@@ -88,6 +88,7 @@ struct rdmablk_log {
 #define rdmablk_warn(s, ...)	session_log(s, __VA_ARGS__)
 #define rdmablk_err_ratelimited(s, ...)	session_log(s, __VA_ARGS__)
 #define rdmablk_info_ratelimited(s, ...)	session_log(s, __VA_ARGS__)
+#define rdmablk_warn_ratelimited(s, ...)	session_log(s, __VA_ARGS__)
 
 #include "../../kernel/session.h"
 

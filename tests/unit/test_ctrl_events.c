@@ -6,7 +6,6 @@
  */
 #include "session_world.h"
 
-#define rdmablk_warn_ratelimited(s, ...)	session_log(s, __VA_ARGS__)
 #define spin_lock_irqsave(l, f)		do { (f) = 0; spin_lock_bh(l); } while (0)
 #define spin_unlock_irqrestore(l, f)	do { (void)(f); spin_unlock_bh(l); } while (0)
 

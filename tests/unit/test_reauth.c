@@ -16,7 +16,6 @@
 #define PTR_ERR_OR_ZERO(p)	(IS_ERR(p) ? PTR_ERR(p) : 0)
 #define spin_lock_irqsave(l, f)		do { (f) = 0; spin_lock_bh(l); } while (0)
 #define spin_unlock_irqrestore(l, f)	do { (void)(f); spin_unlock_bh(l); } while (0)
-#define rdmablk_warn_ratelimited(s, ...)	session_log(s, __VA_ARGS__)
 #define get_random_bytes(to, n)	unit_random_bytes(to, n)
 #define memalloc_noio_save()	({ assert_false(may_not_io); may_not_io = true; 7U; })
 #define memalloc_noio_restore(f)	({ assert_int_equal(f, 7); may_not_io = false; })
