@@ -15,63 +15,18 @@
 #include "../../target/export/quota.h"
 #include "../../target/session/listener.h"
 #include "dialog_model.h"
+#include "script.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* What is left of the script; it reads as zeroes after its end */
-static struct {
-	const uint8_t *at;
-	size_t left;
-} script;
-
-/* The next message is changed: before it is sealed, after that, or in its length. */
-static struct {
-	bool before, after;
-	unsigned int before_at, after_at;
-	uint8_t before_with, after_with;
-	int longer;
-} change;
 
 /*
  * What initiators do
  */
 
-static unsigned int next_byte(void)
-{
-	if (!script.left)
-		return 0;
-	script.left--;
-	return *script.at++;
-}
-
 static struct rdmablk_hdr head(unsigned int type, size_t len)
 {
 	return (struct rdmablk_hdr){ .type = htole16((uint16_t)type),
 				     .length = htole16((uint16_t)len) };
-}
-
-static void change_before(uint8_t *msg, size_t len)
-{
-	if (change.before && len)
-		msg[change.before_at % len] ^= change.before_with;
-	change.before = false;
-}
-
-static void change_after(struct frame *f)
-{
-	size_t len = f->len;
-
-	if (change.after && len) {
-		f->bytes[change.after_at % len] ^= change.after_with;
-		f->intact = f->intact && !change.after_with;
-	}
-	len = (size_t)((int)len + change.longer);
-	if (change.longer && len <= sizeof(f->bytes)) {
-		f->len = len;
-		f->intact = false;
-	}
-	change.after = false;
-	change.longer = 0;
 }
 
 /* Puts it on its way. It is handled at once, or when messages are not held any more. */

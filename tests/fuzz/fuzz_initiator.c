@@ -32,19 +32,7 @@ struct frame {
 	u8 plain[RDMABLK_CTRL_MSG_MAX] __aligned(8);
 };
 
-/* What is left of the script; it reads as zeroes after its end */
-static struct {
-	const uint8_t *at;
-	size_t left;
-} script;
-
-/* The next message is changed: before it is sealed, after that, or in its length. */
-static struct {
-	bool before, after;
-	unsigned int before_at, after_at;
-	u8 before_with, after_with;
-	int longer;
-} change;
+#include "script.h"
 
 /*
  * The target. tx, rx: its ends of the control queue; expected: what the module waits for;
@@ -95,14 +83,6 @@ static const u8 key[2][RDMABLK_KEYSCHED_LEN] = {
 
 static unsigned int loaded;	/* of key */
 static int take_ret;
-
-static unsigned int next_byte(void)
-{
-	if (!script.left)
-		return 0;
-	script.left--;
-	return *script.at++;
-}
 
 static bool has(const void *data, size_t len, const void *what)
 {
@@ -363,30 +343,6 @@ static void arrives(const struct frame *f)
 	assert_int_equal(s->login.drained, was.drained);
 	assert_int_equal(s->login.key_ends, was.key_ends);
 	assert_int_equal(s->ctrl.msg_len, len);
-}
-
-static void change_before(u8 *msg, size_t len)
-{
-	if (change.before && len)
-		msg[change.before_at % len] ^= change.before_with;
-	change.before = false;
-}
-
-static void change_after(struct frame *f)
-{
-	size_t len = f->len;
-
-	if (change.after && len) {
-		f->bytes[change.after_at % len] ^= change.after_with;
-		f->intact = f->intact && !change.after_with;
-	}
-	len = (size_t)((int)len + change.longer);
-	if (change.longer && len <= sizeof(f->bytes)) {
-		f->len = len;
-		f->intact = false;
-	}
-	change.after = false;
-	change.longer = 0;
 }
 
 static void say(const void *msg, size_t len)

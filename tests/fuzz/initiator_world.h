@@ -25,23 +25,10 @@
 #include "../../kernel/ctrl_events.h"
 #include "../../kernel/login.h"
 #include "../../kernel/reauth.h"
+#include "../unit/login_kernel.h"
 
-#define PAGE_SIZE		4096
-#define SZ_128K			0x20000
-#define NUMA_NO_NODE		(-1)
-#define clamp_t(type, v, lo, hi)	min_t(type, max_t(type, v, lo), hi)
-#define ERR_PTR(e)		((void *)(long)(e))
-#define PTR_ERR(p)		((int)(long)(p))
-#define IS_ERR(p)		((unsigned long)(p) >= (unsigned long)-4095)
-#define IS_ERR_OR_NULL(p)	(!(p) || IS_ERR(p))
-#define PTR_ERR_OR_ZERO(p)	(IS_ERR(p) ? PTR_ERR(p) : 0)
-#define dev_name(dev)		((void)(dev), "fuzz")
-#define strscpy(to, from, n)	snprintf(to, n, "%s", from)
-#define get_random_bytes(to, n)	memset(to, 7, n)
-#define init_utsname()		(&utsname)
 #define spin_lock_irqsave(l, f)		do { (f) = 0; spin_lock_bh(l); } while (0)
 #define spin_unlock_irqrestore(l, f)	do { (void)(f); spin_unlock_bh(l); } while (0)
-#define rdmablk_warn_ratelimited(s, ...)	session_log(s, __VA_ARGS__)
 #define memalloc_noio_save()	0
 #define memalloc_noio_restore(f)	((void)(f))
 #define test_and_set_bit(nr, to)	({ bool w_ = test_bit(nr, to); set_bit(nr, to); w_; })
@@ -60,44 +47,15 @@
 		(condition) ? max(left_, 1L) : 0;			\
 	})
 #define kzalloc(n, f)		((void)(f), calloc(1, n))
-#define kcalloc(n, size, f)	((void)(f), calloc(n, size))
-#define kzalloc_node(n, f, node)	((void)(f), (void)(node), calloc(1, n))
-#define kvzalloc_node(n, f, node)	((void)(f), (void)(node), calloc(1, n))
-#define array_size(n, size)	((n) * (size))
 #define kfree(p)		world_free(p)
 #define kfree_sensitive(p)	free(p)
-#define kvfree_sensitive(p, n)	((void)(n), free(p))
-#define cpu_to_node(cpu)	((void)(cpu), 0)
-#define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < nr_cpu_ids; (cpu)++)
 #define num_online_cpus()	QUEUES
 
 enum { QUEUES = 4, QPN_I = 0x11, QPN_T = 0x2000 };
 enum { IB_POLL_SOFTIRQ, IB_POLL_DIRECT, IB_WC_SUCCESS = 0, IB_WC_FLUSH = 5 };
 
-struct blk_mq_queue_map {
-	unsigned int *mq_map, nr_queues, queue_offset;
-};
-
-struct ib_device_attr {
-	int max_qp, max_cq, max_cqe, max_qp_wr;
-};
-
-struct ib_device {
-	struct ib_device_attr attrs;
-	int num_comp_vectors, dev;
-};
-
-struct ib_pd {
-	struct ib_device *device;
-	u32 local_dma_lkey;
-};
-
 struct ib_cq {
 	int none;
-};
-
-struct ib_qp {
-	u32 qp_num;
 };
 
 struct ib_wc {
