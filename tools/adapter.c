@@ -17,6 +17,7 @@
 #include "adapter.h"
 #include "attr.h"
 #include "device.h"
+#include "files.h"
 #include "util.h"
 
 static bool is_of_interest(const char *name)
@@ -30,28 +31,16 @@ static bool is_of_interest(const char *name)
 	return false;
 }
 
-/* Reads a number and a line feed; -1 if the file has something else or is not readable. */
+/* Reads a number; -1 if the file has something else or is not readable. */
 static int read_number(int dir, const char *name, __u64 *number)
 {
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 	char text[32], *end;
-	ssize_t len;
 
-	if (fd < 0)
+	if (files_line(dir, name, text, sizeof(text)))
 		return -1;
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (len <= 0)
-		return -1;
-	text[len] = '\0';
 	errno = 0;
 	*number = strtoull(text, &end, 10);
-	return errno || end == text || (*end && *end != '\n') ? -1 : 0;
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
+	return errno || end == text || *end ? -1 : 0;
 }
 
 static int only_of_interest(const struct dirent *entry)
@@ -81,17 +70,15 @@ struct json_object *adapter_port_counters(const char *ibdev, unsigned int port)
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return NULL;
-	nr = scandirat(dir, ".", &names, only_of_interest, by_name);
+	nr = files_names(dir, ".", only_of_interest, &names);
 	for (i = 0; i < nr; i++) {
 		if (!read_number(dir, names[i]->d_name, &number)) {
 			object = object ?: json_object_new_object();
 			json_object_object_add(object, names[i]->d_name,
 					       json_object_new_uint64(number));
 		}
-		free(names[i]);
 	}
-	if (nr >= 0)
-		free(names);
+	files_free(names, nr);
 	close(dir);
 	return object;
 }

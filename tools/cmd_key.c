@@ -17,6 +17,7 @@
 
 #include "commands.h"
 #include "../target/base/key_file.h"
+#include "files.h"
 #include "keyring.h"
 #include "output.h"
 #include "report.h"
@@ -111,22 +112,6 @@ static int set(void *context, int id, const char *value)
  * New keys
  */
 
-/* Return: 0 or an errno */
-static int write_text(int fd, const char *text, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, text, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno;
-		text += n;
-		len -= n;
-	}
-	return 0;
-}
-
 /* A new file is safe once its directory is. */
 static int sync_directory(const char *path)
 {
@@ -151,7 +136,7 @@ static int write_file(const char *path, const char *text, size_t len)
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return errno;
-	err = write_text(fd, text, len);
+	err = -files_write(fd, text, len);
 	if (!err && fsync(fd))
 		err = errno;
 	if (close(fd) && !err)
@@ -238,7 +223,7 @@ static int run_new(const char *operand, const struct key_args *args)
 	if (ret)
 		return report_failure(ret, "key new", "no random numbers: %s", strerror(ret));
 	if (!args->out) {
-		ret = write_text(STDOUT_FILENO, key->text, key_file_format(key));
+		ret = -files_write(STDOUT_FILENO, key->text, key_file_format(key));
 		return ret ? report_failure(ret, "key new", "standard output: %s", strerror(ret)) :
 			     STATUS_DONE;
 	}

@@ -21,9 +21,11 @@
 
 #include "control.h"
 #include "doctor.h"
+#include "files.h"
 #include "keyring.h"
 #include "opts.h"
 #include "rdma_res.h"
+#include "sysfs.h"
 #include "util.h"
 
 #define TEXT		256	/* of a finding */
@@ -44,58 +46,16 @@ static int read_line(const struct doctor *d, char line[LINE], const char *fmt, .
 {
 	char path[PATH_MAX];
 	va_list args;
-	ssize_t len;
-	int fd;
 
-	line[0] = '\0';
 	va_start(args, fmt);
 	vsnprintf(path, sizeof(path), fmt, args);
 	va_end(args);
-	fd = openat(d->root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	len = read(fd, line, LINE - 1);
-	if (len < 0) {
-		len = -errno;
-		close(fd);
-		return len;
-	}
-	close(fd);
-	line[len] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	return 0;
+	return files_line(d->root, path, line, LINE);
 }
 
 static bool exists(const struct doctor *d, const char *path)
 {
 	return !faccessat(d->root, path, F_OK, 0);
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strverscmp((*a)->d_name, (*b)->d_name);
-}
-
-static int no_dots(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
-/* A directory that is not there is an empty one. */
-static int list(const struct doctor *d, const char *path, struct dirent ***names)
-{
-	int nr;
-
-	*names = NULL;
-	nr = scandirat(d->root, path, names, no_dots, by_name);
-	return nr > 0 && *names ? nr : 0;
-}
-
-static void list_free(struct dirent **names, int nr)
-{
-	while (nr > 0)
-		free(names[--nr]);
-	free(names);
 }
 
 /*
@@ -159,7 +119,7 @@ static bool has_address(const struct doctor *d, const char *dev, const char *por
 	int i, nr;
 
 	snprintf(path, sizeof(path), IB "/%s/ports/%s/gids", dev, port);
-	nr = list(d, path, &gids);
+	nr = files_names(d->root, path, NULL, &gids);
 	for (i = 0; i < nr && !has; i++) {
 		const char *gid = gids[i]->d_name;
 
@@ -170,7 +130,7 @@ static bool has_address(const struct doctor *d, const char *dev, const char *por
 		has = !read_line(d, line, IB "/%s/ports/%s/gids/%s", dev, port, gid) && line[0] &&
 		      strncmp(line, "fe80:", 5) && strncmp(line, NO_ADDRESS, strlen(NO_ADDRESS));
 	}
-	list_free(gids, nr);
+	files_free(gids, nr);
 	return has;
 }
 
@@ -270,10 +230,10 @@ static unsigned int check_adapter(struct doctor *d, const char *dev)
 		return 0;
 	}
 	snprintf(path, sizeof(path), IB "/%s/ports", dev);
-	nr = list(d, path, &ports);
+	nr = files_names(d->root, path, NULL, &ports);
 	for (i = 0; i < nr; i++)
 		active += check_port(d, dev, ports[i]->d_name);
-	list_free(ports, nr);
+	files_free(ports, nr);
 	check_kind(d, dev);
 	return active;
 }
@@ -282,11 +242,11 @@ static void check_adapters(struct doctor *d)
 {
 	unsigned int active = 0;
 	struct dirent **devs;
-	int i, nr = list(d, IB, &devs);
+	int i, nr = files_names(d->root, IB, NULL, &devs);
 
 	for (i = 0; i < nr; i++)
 		active += check_adapter(d, devs[i]->d_name);
-	list_free(devs, nr);
+	files_free(devs, nr);
 	if (!nr)
 		found(d, DOCTOR_ERROR,
 		      "modprobe rdma_rxe; rdma link add rxe0 type rxe netdev DEV",
@@ -317,29 +277,26 @@ static void take_resource(const struct rdma_res *res, void *context)
 	      "%s: its queue pair 1 is in the error state: nothing can connect", res->dev);
 }
 
-static unsigned int count_disks(const struct doctor *d)
+static int disks_of(const struct doctor *d, struct dirent ***names)
 {
-	struct dirent **names;
-	int i, nr = list(d, "sys/block", &names);
-	unsigned int disks = 0;
-
-	for (i = 0; i < nr; i++)
-		disks += !strncmp(names[i]->d_name, "rdmablk", 7);
-	list_free(names, nr);
-	return disks;
+	return files_names(d->root, "sys/block", sysfs_is_disk, names);
 }
 
 static void check_resources(struct doctor *d)
 {
 	struct resources r = { .d = d };
+	struct dirent **names;
+	unsigned int disks;
 	int ret;
 
 	if (!d->here)
 		return;
 	ret = rdma_res_walk(take_resource, &r);
+	disks = disks_of(d, &names);
+	files_free(names, disks);
 	if (ret)
 		found(d, DOCTOR_NOTE, NULL, "the queue pairs cannot be listed: %s", strerror(-ret));
-	else if (r.domains > count_disks(d))
+	else if (r.domains > disks)
 		found(d, DOCTOR_NOTE, "rdma resource show pd",
 		      "the module has more protection domains (%u) than disks: a connect is under way, or they are left",
 		      r.domains);
@@ -439,14 +396,11 @@ static void check_disks(struct doctor *d)
 {
 	char state[LINE], why[LINE], mend[TEXT];
 	struct dirent **names;
-	int i, nr = list(d, "sys/block", &names), disks = 0, live = 0;
+	int i, nr = disks_of(d, &names), live = 0;
 
 	for (i = 0; i < nr; i++) {
 		const char *name = names[i]->d_name;
 
-		if (strncmp(name, "rdmablk", 7))
-			continue;
-		disks++;
 		read_line(d, state, "sys/block/%s/rdmablk/state", name);
 		if (!strcmp(state, "live")) {
 			live++;
@@ -457,11 +411,11 @@ static void check_disks(struct doctor *d)
 		found(d, strcmp(state, "failed") ? DOCTOR_WARNING : DOCTOR_ERROR, mend,
 		      "%s is %s: %s", name, state, why);
 	}
-	list_free(names, nr);
-	if (!disks)
+	files_free(names, nr);
+	if (!nr)
 		found(d, DOCTOR_OK, NULL, "there is no disk");
 	else if (live)
-		found(d, DOCTOR_OK, NULL, "live: %d of %d", live, disks);
+		found(d, DOCTOR_OK, NULL, "live: %d of %d", live, nr);
 }
 
 struct keys {
@@ -517,7 +471,7 @@ static void check_verbs(struct doctor *d)
 	struct dirent **names;
 	struct stat st;
 	char path[PATH_MAX];
-	int i, nr = list(d, "dev/infiniband", &names), devices = 0, open = 0;
+	int i, nr = files_names(d->root, "dev/infiniband", NULL, &names), devices = 0, open = 0;
 
 	for (i = 0; i < nr; i++) {
 		const char *name = names[i]->d_name;
@@ -533,7 +487,7 @@ static void check_verbs(struct doctor *d)
 		found(d, DOCTOR_WARNING, mend,
 		      "any user can use /%s, send to the peers of this host, and pin memory", path);
 	}
-	list_free(names, nr);
+	files_free(names, nr);
 	if (!exists(d, "dev/infiniband/rdma_cm"))
 		found(d, DOCTOR_ERROR, "modprobe -a ib_uverbs rdma_ucm",
 		      "/dev/infiniband/rdma_cm is missing: the daemon cannot listen");

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "metrics.h"
 #include "opts.h"
 #include "report.h"
@@ -216,22 +217,6 @@ int metrics_check(const char *what, const struct metrics_args *args)
 	return 0;
 }
 
-/* Return: 0 or a negative errno */
-static int write_all(int fd, const char *text, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, text, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		text += n;
-		len -= n;
-	}
-	return 0;
-}
-
 /*
  * Others read the file, whatever the umask is. The temporary one must not end in ".prom":
  * the textfile collector would read it, too.
@@ -251,7 +236,7 @@ static int replace(const char *file, const char *text, size_t len)
 		free(temporary);
 		return ret;
 	}
-	ret = write_all(fd, text, len);
+	ret = files_write(fd, text, len);
 	if (!ret && fchmod(fd, 0644))
 		ret = -errno;
 	if (close(fd) && !ret)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "files.h"
 #include "report.h"
 #include "sysfs.h"
 #include "util.h"
@@ -25,7 +26,13 @@
 
 /* --- the disks there are --------------------------------------------------------- */
 
-static int is_disk(const struct dirent *entry)
+/**
+ * sysfs_is_disk() - is an entry of /sys/block a disk of the module?
+ * @entry: the entry
+ *
+ * Returns 0 or 1, as files_names() wants it.
+ */
+int sysfs_is_disk(const struct dirent *entry)
 {
 	char why[128];
 	__u32 index;
@@ -33,33 +40,9 @@ static int is_disk(const struct dirent *entry)
 	return !device_parse_name(entry->d_name, &index, why, sizeof(why));
 }
 
-static int by_number(const struct dirent **a, const struct dirent **b)
-{
-	return strverscmp((*a)->d_name, (*b)->d_name);
-}
-
 static int open_block(void)
 {
 	return open(BLOCK, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-/* Names in a directory; the caller frees them and their array. Returns how many. */
-static int names_in(int block, const char *path, int (*wanted)(const struct dirent *entry),
-		    struct dirent ***names)
-{
-	int nr = block < 0 ? 0 : scandirat(block, path, names, wanted, by_number);
-
-	if (nr > 0)
-		return nr;
-	*names = NULL;
-	return 0;
-}
-
-static void free_names(struct dirent **names, int nr)
-{
-	while (nr-- > 0)
-		free(names[nr]);
-	free(names);
 }
 
 /* Appends to a text of @size bytes. */
@@ -83,13 +66,13 @@ void sysfs_name_disks(struct nl_failure *failure)
 	int block = failure->err == ENODEV ? open_block() : -1, i, nr;
 	struct dirent **names;
 
-	nr = names_in(block, ".", is_disk, &names);
+	nr = files_names(block, ".", sysfs_is_disk, &names);
 	for (i = 0; i < nr && i < MOST_NAMES; i++)
 		append(failure->text, sizeof(failure->text), "%s%s",
 		       i ? ", " : nr > 1 ? "; there are " : "; there is ", names[i]->d_name);
 	if (nr > MOST_NAMES)
 		append(failure->text, sizeof(failure->text), " and %d more", nr - MOST_NAMES);
-	free_names(names, nr);
+	files_free(names, nr);
 	if (block >= 0)
 		close(block);
 }
@@ -153,24 +136,13 @@ bool sysfs_knows(unsigned int attr)
 	return false;
 }
 
-/* Reads the first line of a file of a disk. Returns 0 or -1. */
+/* Reads the first line of a file of a disk. Returns 0 or -errno. */
 static int read_line(int block, const char *name, const char *file, char *text, size_t size)
 {
 	char path[NAME_MAX + 64];
-	ssize_t len;
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", name, file);
-	fd = openat(block, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	len = read(fd, text, size - 1);
-	close(fd);
-	if (len < 0)
-		return -1;
-	text[len] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return 0;
+	return files_line(block, path, text, size);
 }
 
 /* Returns 0, or -1 when there is no such disk any more. */
@@ -211,12 +183,12 @@ int sysfs_gather(const char *name, struct device_list *list, struct nl_failure *
 	int block = open_block(), ret = 0, i, nr;
 
 	device_list_clear(list);
-	nr = names_in(block, ".", is_disk, &names);
+	nr = files_names(block, ".", sysfs_is_disk, &names);
 	for (i = 0; i < nr && !ret; i++)
 		if ((!name || !strcmp(names[i]->d_name, name)) &&
 		    !read_device(block, names[i]->d_name, &device))
 			ret = device_list_add(list, &device, failure);
-	free_names(names, nr);
+	files_free(names, nr);
 	if (block >= 0)
 		close(block);
 	if (!ret && name && !list->nr) {
@@ -308,11 +280,6 @@ static void add_swaps(const char *disk, char text[SYSFS_USERS])
 		fclose(file);
 }
 
-static int is_visible(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
 /* Devices that are made of it, as md0 and dm-0, with the name of a mapping. */
 static void add_holders(int block, const char *path, char text[SYSFS_USERS])
 {
@@ -321,14 +288,14 @@ static void add_holders(int block, const char *path, char text[SYSFS_USERS])
 	int i, nr;
 
 	snprintf(holders, sizeof(holders), "%s/holders", path);
-	nr = names_in(block, holders, is_visible, &names);
+	nr = files_names(block, holders, NULL, &names);
 	for (i = 0; i < nr; i++) {
 		snprintf(who, sizeof(who), "%s", names[i]->d_name);
 		if (!read_line(block, names[i]->d_name, "dm/name", name, sizeof(name)))
 			append(who, sizeof(who), " (%s)", name);
 		add_user(text, "held by", who);
 	}
-	free_names(names, nr);
+	files_free(names, nr);
 }
 
 /**
@@ -350,13 +317,13 @@ void sysfs_users(const char *name, char text[SYSFS_USERS])
 	if (block < 0)
 		return;
 	add_holders(block, name, text);
-	nr = names_in(block, name, is_visible, &names);
+	nr = files_names(block, name, NULL, &names);
 	for (i = 0; i < nr; i++) {
 		if (!is_part(names[i]->d_name, name))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", name, names[i]->d_name);
 		add_holders(block, path, text);
 	}
-	free_names(names, nr);
+	files_free(names, nr);
 	close(block);
 }

@@ -2,6 +2,7 @@
 #ifndef RDMABLK_TOOLS_SYSFS_H
 #define RDMABLK_TOOLS_SYSFS_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,6 +12,7 @@
 
 struct device_list;
 
+int sysfs_is_disk(const struct dirent *entry);
 void sysfs_name_disks(struct nl_failure *failure);
 bool sysfs_knows(unsigned int attr);
 void sysfs_warn(const char *what);
