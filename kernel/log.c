@@ -34,8 +34,8 @@ bool rdmablk_log_may(struct rdmablk_log *log, const char *id)
 	int may;
 
 	/*
-	 * Before Linux 6.16, the limit refuses a line whenever another processor is asking at
-	 * the same moment. A line that is the only one of its kind would get lost.
+	 * In Linux 6.12 and earlier, the limit refuses a line whenever another processor is
+	 * asking at the same moment. A line that is the only one of its kind would get lost.
 	 */
 	spin_lock_irqsave(&log->lock, flags);
 	may = ___ratelimit(&log->limit, id);
