@@ -144,6 +144,14 @@ static unsigned int roce_mtu(unsigned int mtu)
 	return bytes;
 }
 
+/* rxe alone has a file with its network device. rdma-ndd overwrites the description. */
+static bool is_soft(const struct doctor *d, const char *dev)
+{
+	char line[LINE];
+
+	return !read_line(d, line, IB "/%s/parent", dev);
+}
+
 static void check_mtu(struct doctor *d, const char *dev, const char *netdev)
 {
 	char line[LINE], mend[TEXT];
@@ -157,7 +165,8 @@ static void check_mtu(struct doctor *d, const char *dev, const char *netdev)
 		return;
 	}
 	snprintf(mend, sizeof(mend), "ip link set %s mtu 9000", netdev);
-	found(d, DOCTOR_NOTE, mend,
+	/* The MTU of a Soft-RoCE target must not change while disks use it. */
+	found(d, DOCTOR_NOTE, is_soft(d, dev) ? NULL : mend,
 	      "%s: packets carry %u bytes, because %s has an MTU of %u; from %u on, on both hosts and the switches between them, it is %u",
 	      dev, roce_mtu(mtu), netdev, mtu, LARGEST_MTU + ROCE_HEADERS, LARGEST_MTU);
 }
@@ -198,15 +207,14 @@ static bool check_port(struct doctor *d, const char *dev, const char *port)
 	return false;
 }
 
-/* What is known of adapters of a kind */
+/* Known faults of some kinds of adapters */
 static void check_kind(struct doctor *d, const char *dev)
 {
-	char line[LINE], mend[TEXT];
+	char mend[TEXT];
 
-	read_line(d, line, IB "/%s/node_desc", dev);
-	if (!strncmp(line, "rxe", 3) || !strncmp(dev, "rxe", 3))
+	if (is_soft(d, dev))
 		found(d, DOCTOR_NOTE, NULL,
-		      "%s: Soft-RoCE, for tests: the processor does the work, and a reset of it can end a disk (see What Soft-RoCE gets wrong in reliability.rst)",
+		      "%s: Soft-RoCE, for tests: do not change MTU or queueing discipline of a target in use, or READs may return no data (reliability.rst, What Soft-RoCE gets wrong)",
 		      dev);
 	/* Only the target's adapter must keep the order. */
 	if (d->roles & DOCTOR_TARGET && !strncmp(dev, "mlx5_", 5)) {
@@ -345,9 +353,8 @@ static void check_rules(struct doctor *d)
 }
 
 /*
- * Templates of vendors, which many machines have. The module takes none of them, and makes an
- * identity that lasts until it is unloaded: what another load of it has left looks like another
- * host's.
+ * Templates of vendors, which many machines have. The module uses none of them. It makes an
+ * identity up, which it forgets when it is unloaded; after that it is another host for targets.
  */
 static bool is_template(const char *uuid)
 {

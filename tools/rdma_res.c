@@ -14,7 +14,7 @@
 #include "rdma_res.h"
 #include "util.h"
 
-/* Of enum ib_qp_type and enum ib_qp_state, which the messages have and no header of theirs */
+/* Values of enum ib_qp_type and enum ib_qp_state, which no header for programs defines */
 #define TYPE_GSI	1
 #define STATE_ERR	6
 #define MAX_DEVICES	64

@@ -39,6 +39,7 @@ no_error() {
 			fail "nothing about $check: $(</tmp/doctor)"
 	done
 	run_expect 0 'domains of the module: 1"' cat /tmp/doctor
+	run_expect 0 'rxe0: Soft-RoCE' cat /tmp/doctor
 }
 
 a=$TARGET_ADDR
