@@ -12,6 +12,8 @@ comma() {
 
 # guest_accel: sets ACCEL to QEMU's options
 guest_accel() {
+	local cpu
+
 	if [[ -n $ICOUNT ]]; then
 		# rep movsb would count each byte as an instruction.
 		ACCEL=(-accel tcg,thread=single -icount shift=1,sleep=off
@@ -19,8 +21,12 @@ guest_accel() {
 	elif [[ $("$RDMABLK_TOP/tests/vm/accel" "$SERIES") == kvm ]]; then
 		ACCEL=(-accel kvm -cpu host)
 	else
-		# Each miss of the emulated TLB walks all levels of the page table.
-		ACCEL=(-accel tcg,thread=multi -cpu max,-la57)
+		# Each miss of the emulated TLB walks all levels of the page table. Without erms
+		# and fsrm the kernel copies eight bytes by an emulated instruction, with them
+		# one. Copies of programs' memory cost half without smap; 'debug' keeps it.
+		cpu=max,-la57,-erms,-fsrm
+		[[ $SERIES == debug ]] || cpu+=,-smap
+		ACCEL=(-accel tcg,thread=multi -cpu "$cpu")
 	fi
 }
 

@@ -22,7 +22,7 @@ add() {
 }
 
 queues_of() {
-	"$RDMABLK" status --json "rdmablk$1" | jq '.devices[0].queues'
+	disk_values status "$1" queues
 }
 
 exports=()

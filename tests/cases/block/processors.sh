@@ -74,7 +74,7 @@ all_write() {
 
 # fences: how many FENCEs the disk has sent
 fences() {
-	"$RDMABLK" stats rdmablk0 --json | jq '.devices[0].fences'
+	disk_values stats 0 fences
 }
 
 # flush_fences N: a FLUSH after a write of each processor fences all N queues; the queue

@@ -122,7 +122,7 @@ expect "68" "$(jq -s '[.[] | select(.state == "failed")][0].reason' /tmp/json)" 
 # Flushes and discards, of a disk with a cache.
 # counted KEY: by the statistics
 counted() {
-	"$RDMABLK" stats rdmablk0 --json | jq ".devices[0].$1"
+	disk_values stats 0 "$1"
 }
 expect $DEV "$("$RDMABLK" connect --queues 2 "$TARGET_ADDR/disk1")" "the disk of the file"
 "$RDMABLK" set rdmablk0 --timed on

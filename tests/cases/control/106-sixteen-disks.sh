@@ -32,7 +32,7 @@ run_fio --output-format=normal "$CASES/control/sixteen.fio"
 for ((i = 0; i < 16; i++)); do
 	cmp -n $(((i + 1) << 20)) "/dev/rdmablk$i" "/dev/shm/${EXPORTS[i]}" ||
 		fail "rdmablk$i is not ${EXPORTS[i]}"
-	expect 0 "$("$RDMABLK" status rdmablk$i --json | jq '.devices[0].errors')" \
+	expect 0 "$(disk_values status $i errors)" \
 		"the number of failed requests"
 done
 # 16 logins so far and 15 of the refused list; each has been logged out.

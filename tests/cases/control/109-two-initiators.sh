@@ -76,7 +76,7 @@ expect_failed 'export was taken over by another host' 2
 # Shared: both write, each sees the other's.
 a 0 shared
 b 1 shared
-expect true "$("$RDMABLK" status rdmablk0 --json | jq '.devices[0].shared')" "shared"
+expect true "$(status shared)" "shared"
 put 0 'shared a'
 get 1 'shared a'
 put 1 'shared b'

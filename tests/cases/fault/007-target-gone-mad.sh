@@ -92,8 +92,7 @@ declare -A ENDED=([live-wrong-key]=remote [live-outside]=remote [live-no-recv]=r
 	[staged-slot-outside]=remote)
 
 keepalives_more() {
-	(($("$RDMABLK" status rdmablk1 --json |
-		jq '.devices[0].keepalives') >= $1))
+	(($(disk_values status 1 keepalives) >= $1))
 }
 
 # harmless: the disk of rdmablk1 works, and goes on working

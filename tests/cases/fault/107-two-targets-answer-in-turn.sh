@@ -124,7 +124,7 @@ back 0 $((turn + 1))
 expect_well
 expect_legal
 second_holds /tmp/old
-expect 0 "$("$RDMABLK" status rdmablk1 --json | jq '.devices[0].errors')" \
+expect 0 "$(disk_values status 1 errors)" \
 	"the number of failed requests of disk 1"
 "$RDMABLK" disconnect --all
 unload_module

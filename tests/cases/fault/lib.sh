@@ -51,8 +51,7 @@ expect_failed() {
 # transport_errors [N]: how many queue pairs of a disk have ended how: retry, rnr, remote,
 # other
 transport_errors() {
-	"$RDMABLK" stats "rdmablk${1:-0}" --json | jq -r '.devices[0] |
-		[.retry_errors, .rnr_errors, .remote_errors, .other_errors] | join(" ")'
+	disk_values stats "${1:-0}" {retry,rnr,remote,other}_errors | paste -sd ' '
 }
 
 # expect_ended KIND [N [BEFORE]]: queue pairs have ended with errors of this kind, and
@@ -85,8 +84,10 @@ expect_no_io() {
 
 # completed N: requests that the disk has done
 completed() {
-	"$RDMABLK" status "rdmablk$1" --json |
-		jq '.devices[0] | .reads + .writes'
+	local reads writes
+
+	{ read -r reads && read -r writes; } < <(disk_values status "$1" reads writes)
+	echo $((reads + writes))
 }
 
 completed_more() {

@@ -183,7 +183,7 @@ a_bad_sector_and_a_neighbour() {
 	write_fails EIO
 	io ok fsync near
 	io ok check near 0 65536 8
-	expect false "$("$RDMABLK" status rdmablk1 --json | jq '.devices[0].unflushed')" \
+	expect false "$(disk_values status 1 unflushed)" \
 		"unflushed of the neighbour"
 	echo "-$((2048 + BAD / 512))-$((2048 + BAD / 512 + 7))" >$NULLB/badblocks
 	file_has /dev/fua1 $BAD 4096 1

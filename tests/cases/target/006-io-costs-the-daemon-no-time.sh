@@ -34,7 +34,7 @@ settled() {
 }
 
 keepalives() {
-	"$RDMABLK" status "rdmablk$1" --json | jq '.devices[0].keepalives'
+	disk_values status "$1" keepalives
 }
 
 keepalives_more() {

@@ -71,7 +71,7 @@ disk 1 "$TARGET_ADDR/a"
 disk 2 "$TARGET_ADDR/e"
 stop_load 3
 expect live "$(attribute state 3)" "the state of the undisturbed disk"
-expect 0 "$("$RDMABLK" status rdmablk3 --json | jq '.devices[0].errors')" \
+expect 0 "$(disk_values status 3 errors)" \
 	"its failed requests"
 disconnect_all
 stop_target
