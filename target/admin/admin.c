@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "admin/admin.h"
-#include "admin/admin_audit.h"
 #include "admin/admin_host.h"
 #include "admin/admin_near.h"
 #include "admin/admin_step.h"

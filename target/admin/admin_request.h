@@ -107,4 +107,8 @@ const char *admin_thing_word(enum admin_thing thing);
 bool admin_of_host(enum admin_op op);
 void admin_text(const struct admin *a, char *text, size_t size);
 
+/* The audit log */
+void admin_audit_done(const struct admin *a);
+void admin_audit_refused(uid_t uid, const char *why);
+
 #endif

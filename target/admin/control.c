@@ -20,7 +20,6 @@
 #include <time.h>
 
 #include "admin/admin.h"
-#include "admin/admin_audit.h"
 #include "admin/admin_near.h"
 #include "admin/control.h"
 #include "admin/control_metrics.h"

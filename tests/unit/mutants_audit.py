@@ -4,7 +4,7 @@
 AUDIT = "target/base/audit.c"
 LINES = "target/base/lines.c"
 SESSION = "target/session/session_audit.c"
-ADMIN = "target/admin/admin_audit.c"
+ADMIN = "target/admin/admin_request.c"
 TEST = "target_audit_test"
 
 TESTS = {TEST: None}

@@ -4,14 +4,14 @@
  * lines that are missing are seen; nobody waits for the disk; the file is what it must be.
  *
  * Sources: target/base/audit.c target/base/lines.c target/session/session_audit.c
- *	   target/admin/admin_audit.c
+ *	   target/admin/admin_request.c
  */
 #include <arpa/inet.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "../../target/admin/admin_audit.h"
+#include "../../target/admin/admin_request.h"
 #include "../../target/base/audit.h"
 #include "../../target/base/log.h"
 #include "../../target/base/util.h"
