@@ -9,7 +9,6 @@
 
 #include "admin/admin.h"
 #include "admin/admin_host.h"
-#include "admin/admin_near.h"
 #include "admin/admin_step.h"
 #include "base/audit.h"
 #include "base/log.h"

@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "admin/admin_host.h"
-#include "admin/admin_near.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "config/allow.h"

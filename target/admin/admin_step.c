@@ -20,7 +20,9 @@
 #include "admin/admin_request.h"
 #include "admin/admin_step.h"
 #include "base/log.h"
+#include "base/near.h"
 #include "base/util.h"
+#include "export/host.h"
 #include "session/session.h"
 
 #define LATE_MS		1000	/* whether those that flush longer do still */
@@ -88,6 +90,55 @@ const struct export *admin_step_export(void)
 {
 	return step.e;
 }
+
+/*
+ * What is said of a name that does not exist, and which name is near it
+ */
+
+static void say_near(const char *what, const struct near *near, char *why)
+{
+	int len = snprintf(why, ADMIN_NEAR_WHY, "there is no %s %s", what, near->word);
+
+	if (near->best && len < ADMIN_NEAR_WHY)
+		snprintf(why + len, (size_t)(ADMIN_NEAR_WHY - len), "; did you mean %s?",
+			 near->best);
+}
+
+/**
+ * admin_near_export - there is no such export
+ * @name: that was asked for
+ * @why: ADMIN_NEAR_WHY bytes, the sentence
+ */
+void admin_near_export(const char *name, char *why)
+{
+	struct export *e = NULL;
+	struct near near;
+
+	near_begin(&near, name);
+	while ((e = export_next(e)))
+		near_try(&near, e->cfg->name);
+	say_near("export", &near, why);
+}
+
+/**
+ * admin_near_host - there is no such host
+ * @name: that was asked for
+ * @why: ADMIN_NEAR_WHY bytes, the sentence
+ */
+void admin_near_host(const char *name, char *why)
+{
+	const struct host *h = NULL;
+	struct near near;
+
+	near_begin(&near, name);
+	while ((h = host_next(h)))
+		near_try(&near, host_name(h));
+	say_near("host", &near, why);
+}
+
+/*
+ * Begin and end of a step
+ */
 
 /* The step is over. Its @then may begin the next one. */
 static void over(int ret)

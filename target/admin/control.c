@@ -20,7 +20,7 @@
 #include <time.h>
 
 #include "admin/admin.h"
-#include "admin/admin_near.h"
+#include "admin/admin_step.h"
 #include "admin/control.h"
 #include "admin/control_metrics.h"
 #include "admin/control_request.h"
