@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The socket of the administrator, and the answers that it gives. Only root and the user of
- * the daemon may connect: the file says so, and so does the kernel of each peer. A client
- * sends a line and gets a line, one after the other and one in a turn of the loop; while a
- * request is under way nothing more is read of it. Lines, clients and what is waited for
- * are bounded: a client has control_idle_ms for a whole line, and as long to take an
- * answer. One that goes away leaves its request behind, which is done all the same.
+ * The socket of the administrator. Only root and the user of the daemon may connect: the file
+ * says so, and so does the kernel of each peer. A client sends a line and gets a line, one
+ * after the other and one in a turn of the loop; while a request is under way nothing more is
+ * read of it. Lines, clients and what is waited for are bounded: a client has control_idle_ms
+ * for a whole line, and as long to take an answer. One that goes away leaves its request
+ * behind, which is done all the same.
  *
  * A killed daemon leaves its socket behind. Its successor may replace it: the lock on the
  * file beside it says that there is no daemon.
@@ -17,377 +17,20 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 
 #include "admin/admin.h"
 #include "admin/admin_step.h"
 #include "admin/control.h"
-#include "admin/control_metrics.h"
+#include "admin/control_answer.h"
 #include "admin/control_request.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/util.h"
-#include "export/login_rate.h"
 #include "session/session.h"
 
 #define CONTROL_CLIENTS	16
 #define CONTROL_LINE	8192		/* bytes of a request, with its end */
 #define CONTROL_REST_MS	1000		/* until the next try, without descriptors */
-
-/*
- * Answers. Documentation/json describes them; a change that could break a reader raises
- * CONTROL_VERSION.
- */
-
-static void add(struct json_object *to, const char *key, struct json_object *value)
-{
-	json_object_object_add(to, key, value);
-}
-
-static struct json_object *text_or_null(const char *text)
-{
-	return text ? json_object_new_string(text) : NULL;
-}
-
-static struct json_object *hex(const uint8_t *bytes, size_t nr)
-{
-	char text[2 * RDMABLK_ID_LEN + 1];
-
-	for (size_t i = 0; i < nr; i++)
-		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-	return json_object_new_string(text);
-}
-
-static struct json_object *uuid_text(const uint8_t *uuid)
-{
-	char text[40];
-
-	value_uuid_text(uuid, text);
-	return json_object_new_string(text);
-}
-
-/**
- * control_answer - an answer, to be filled
- *
- * Return: object with its version.
- */
-struct json_object *control_answer(void)
-{
-	struct json_object *top = json_object_new_object();
-
-	add(top, "version", json_object_new_int(CONTROL_VERSION));
-	return top;
-}
-
-/**
- * control_error - an answer that says what went wrong
- * @error: -errno
- * @why: text
- *
- * Return: object.
- */
-struct json_object *control_error(int error, const char *why)
-{
-	struct json_object *top = control_answer(), *e = json_object_new_object();
-	const char *code = strerrorname_np(-error);
-
-	add(e, "code", json_object_new_string(code ?: "EIO"));
-	add(e, "errno", json_object_new_int(-error));
-	add(e, "message", json_object_new_string(why));
-	add(top, "error", e);
-	return top;
-}
-
-static const char *state_name(enum export_state state)
-{
-	switch (state) {
-	case EXPORT_OPENING:	return "opening";
-	case EXPORT_READY:	return "ready";
-	case EXPORT_LEAVING:	return "leaving";
-	case EXPORT_CLOSED:	return "closed";
-	}
-	return "?";
-}
-
-static const char *cache_name(const struct export_config *ec)
-{
-	if (!ec->file)
-		return NULL;
-	return ec->cache == CACHE_FULL ? "full" : "none";
-}
-
-/* While a worker has the store nothing is known of it. */
-static void show_store(struct json_object *o, struct export *e)
-{
-	struct store_status status = { 0 };
-	bool ready = e->state == EXPORT_READY;
-
-	if (ready && e->store.ops->status)
-		e->store.ops->status(&e->store, &status);
-	add(o, "size", ready ? json_object_new_uint64(e->store.size) : NULL);
-	add(o, "uuid", ready ? uuid_text(e->store.uuid) : NULL);
-	add(o, "epoch", ready ? uuid_text(e->store.epoch) : NULL);
-	add(o, "failed", json_object_new_boolean(status.failed || e->broken));
-	add(o, "dirty", json_object_new_boolean(status.dirty));
-	add(o, "comparing", json_object_new_uint64(status.comparing));
-	add(o, "errors", json_object_new_uint64(status.errors));
-}
-
-/* Where its memory is; while a worker has the store nobody knows. */
-static struct json_object *node_or_null(const struct export *e)
-{
-	const struct numa_place *place = &e->store.place;
-
-	return e->state == EXPORT_READY && place->placed ?
-	       json_object_new_int64(place->node) : NULL;
-}
-
-/* What its sessions have taken, and what they may take. */
-static void show_limits(struct json_object *o, const struct export *e)
-{
-	const struct quota_caps caps = export_caps(e);
-
-	add(o, "queues", json_object_new_uint64(e->limits.taken.queues));
-	add(o, "pinned", json_object_new_uint64(e->limits.taken.bytes));
-	add(o, "max_sessions", json_object_new_uint64(caps.sessions));
-	add(o, "max_queues", json_object_new_uint64(caps.queues));
-	add(o, "max_pinned", caps.bytes ? json_object_new_uint64(caps.bytes) : NULL);
-}
-
-static struct json_object *show_export(struct export *e)
-{
-	const struct export_config *ec = e->cfg;
-	struct json_object *o = json_object_new_object();
-
-	add(o, "name", json_object_new_string(ec->name));
-	add(o, "state", json_object_new_string(state_name(e->state)));
-	add(o, "type", text_or_null(ec->type));
-	add(o, "file", text_or_null(ec->file));
-	add(o, "cache", text_or_null(cache_name(ec)));
-	add(o, "arena", text_or_null(ec->arena));
-	add(o, "numa", node_or_null(e));
-	add(o, "read_only", json_object_new_boolean(ec->read_only));
-	add(o, "shared", json_object_new_boolean(ec->shared));
-	add(o, "by_hand", json_object_new_boolean(e->by_hand));
-	add(o, "allow", text_or_null(ec->allow));
-	add(o, "sessions", json_object_new_int((int)session_users(e)));
-	show_limits(o, e);
-	show_store(o, e);
-	return o;
-}
-
-/**
- * control_list - the exports
- * @name: of the one that is wanted; empty: all
- *
- * Return: answer.
- */
-struct json_object *control_list(const char *name)
-{
-	struct json_object *top = control_answer(), *list = json_object_new_array();
-	struct export *e;
-
-	for (e = export_next(NULL); e; e = export_next(e))
-		if (!*name || !strcmp(e->cfg->name, name))
-			json_object_array_add(list, show_export(e));
-	add(top, "exports", list);
-	return top;
-}
-
-static const char *session_state_name(enum session_state state)
-{
-	switch (state) {
-	case SESSION_HELLO:
-	case SESSION_PROOF:
-	case SESSION_REGISTER:
-	case SESSION_GRANTED:	return "login";
-	case SESSION_LIVE:	return "live";
-	case SESSION_CLOSING:
-	case SESSION_STOPPING:
-	case SESSION_FENCING:
-	case SESSION_SETTLING:
-	case SESSION_CLOSED:
-	case SESSION_DYING:	return "ending";
-	}
-	return "?";
-}
-
-static struct json_object *show_commands(const struct session *s)
-{
-	struct store_counts counts = { 0 };
-
-	session_counts(s, &counts);
-	return control_metrics_commands(&counts);
-}
-
-static struct json_object *show_session(const struct session *s)
-{
-	bool named = s->wish.export_name[0], proven = s->proof.name[0];
-	struct json_object *o = json_object_new_object();
-	char id[17];
-
-	snprintf(id, sizeof(id), "%016llx", (unsigned long long)s->id);
-	add(o, "id", json_object_new_string(id));
-	add(o, "state", json_object_new_string(session_state_name(s->state)));
-	add(o, "host", text_or_null(named ? s->wish.host_name : NULL));
-	add(o, "host_id", named ? uuid_text(s->wish.host_id) : NULL);
-	add(o, "auth_host", text_or_null(proven ? s->proof.name : NULL));
-	add(o, "key_id", proven ? hex(s->proof.key_id, sizeof(s->proof.key_id)) : NULL);
-	add(o, "address", json_object_new_string(s->peer_text));
-	add(o, "device", text_or_null(s->device->name));
-	add(o, "export", text_or_null(named ? s->wish.export_name : NULL));
-	add(o, "read_only", json_object_new_boolean(!s->lease.writer));
-	add(o, "queues", json_object_new_int((int)(s->nr_data / 2)));
-	add(o, "queue_depth", json_object_new_int(session_queue_depth(s)));
-	add(o, "keep_alive_ms", json_object_new_int64(s->heard.keep_alive_ms));
-	add(o, "since", json_object_new_int64(time(NULL) - (loop_now() - s->born) / 1000));
-	add(o, "messages", json_object_new_uint64(s->heard.messages));
-	add(o, "keepalives", json_object_new_uint64(s->heard.keepalives));
-	add(o, "commands", show_commands(s));
-	return o;
-}
-
-/**
- * control_sessions - the sessions
- * @name: of the export whose sessions are wanted; empty: of all
- *
- * Return: answer.
- */
-struct json_object *control_sessions(const char *name)
-{
-	struct json_object *top = control_answer(), *list = json_object_new_array();
-	struct json_object *logins = json_object_new_object();
-	const struct session *s;
-
-	for (s = session_next(NULL); s; s = session_next(s))
-		if (!*name || !strcmp(s->wish.export_name, name))
-			json_object_array_add(list, show_session(s));
-	add(top, "sessions", list);
-	add(logins, "in_progress", json_object_new_uint64(quota_logins()));
-	add(logins, "too_often", json_object_new_uint64(login_rate_refused()));
-	add(top, "logins", logins);
-	return top;
-}
-
-/* The day of a time that value_date() has made */
-static struct json_object *day_or_null(int64_t when)
-{
-	time_t time = when;
-	char text[32];
-	struct tm tm;
-
-	if (!when || !gmtime_r(&time, &tm) || !strftime(text, sizeof(text), "%F", &tm))
-		return NULL;
-	return json_object_new_string(text);
-}
-
-static struct json_object *show_keys(const struct host *h)
-{
-	struct json_object *keys = json_object_new_array();
-
-	for (unsigned int i = 0; i < host_section(h)->nr_keys; i++) {
-		struct json_object *key = json_object_new_object();
-
-		add(key, "file", json_object_new_string(host_section(h)->key[i]));
-		add(key, "id", hex(host_key_id(h, i), RDMABLK_KEY_ID_LEN));
-		json_object_array_add(keys, key);
-	}
-	return keys;
-}
-
-static struct json_object *show_host(const struct host *h)
-{
-	const struct host_config *hc = host_section(h);
-	struct json_object *o = json_object_new_object();
-
-	add(o, "name", json_object_new_string(hc->name));
-	add(o, "keys", show_keys(h));
-	add(o, "expires", day_or_null(hc->expires));
-	add(o, "expired", json_object_new_boolean(!host_find_name(hc->name)));
-	add(o, "host_id", hc->has_id ? uuid_text(hc->host_id) : NULL);
-	add(o, "address", text_or_null(hc->address));
-	add(o, "by_hand", json_object_new_boolean(host_by_hand(h)));
-	return o;
-}
-
-/**
- * control_hosts - the hosts that may log in
- *
- * Return: answer.
- */
-struct json_object *control_hosts(void)
-{
-	struct json_object *top = control_answer(), *list = json_object_new_array();
-	const struct host *h = NULL;
-
-	while ((h = host_next(h)))
-		json_object_array_add(list, show_host(h));
-	add(top, "hosts", list);
-	return top;
-}
-
-/* One answer, so that the figures are of one moment */
-static struct json_object *show_metrics(void)
-{
-	struct json_object *top = control_list(""), *more = control_sessions(""), *sessions;
-
-	if (json_object_object_get_ex(more, "sessions", &sessions))
-		add(top, "sessions", json_object_get(sessions));
-	json_object_put(more);
-	control_metrics_add(top);
-	return top;
-}
-
-static struct json_object *show_change(const struct admin_change *c)
-{
-	struct json_object *o = json_object_new_object();
-
-	add(o, "name", json_object_new_string(c->name));
-	add(o, "action", text_or_null(c->action));
-	add(o, "message", text_or_null(c->why[0] ? c->why : NULL));
-	return o;
-}
-
-static void show_changes(struct json_object *top, const struct admin *a)
-{
-	struct json_object *lists[] = {
-		[ADMIN_EXPORT] = json_object_new_array(),
-		[ADMIN_SETTING] = json_object_new_array(),
-		[ADMIN_HOST] = json_object_new_array(),
-	};
-	const struct admin_change *c;
-
-	TAILQ_FOREACH(c, &a->changes, entry)
-		json_object_array_add(lists[c->thing], show_change(c));
-	add(top, "exports", lists[ADMIN_EXPORT]);
-	add(top, "settings", lists[ADMIN_SETTING]);
-	add(top, "hosts", lists[ADMIN_HOST]);
-}
-
-/**
- * control_done - what came of a request
- * @a: done
- *
- * Return: answer.
- */
-struct json_object *control_done(const struct admin *a)
-{
-	struct json_object *top;
-
-	if (a->error)
-		return control_error(a->error, a->why);
-	top = control_answer();
-	if (a->op == ADMIN_RELOAD) {
-		show_changes(top, a);
-		return top;
-	}
-	add(top, "name", json_object_new_string(a->name));
-	if (a->op == ADMIN_ALLOW)
-		add(top, "allow", text_or_null(a->allow[0] ? a->allow : NULL));
-	else if (a->op != ADMIN_REMOVE && !admin_of_host(a->op))
-		add(top, "size", json_object_new_uint64(a->bytes));
-	return top;
-}
 
 /*
  * Clients
@@ -578,7 +221,7 @@ static void request_handle(struct client *c, const char *line, size_t len)
 	} else if (request.show == CONTROL_HOSTS) {
 		client_answer(c, control_hosts());
 	} else if (request.show == CONTROL_METRICS) {
-		client_answer(c, show_metrics());
+		client_answer(c, control_metrics());
 	} else {
 		request.admin->owner = c;
 		request.admin->uid = c->uid;

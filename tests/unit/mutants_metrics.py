@@ -2,7 +2,7 @@
 """Mutants of the figures for monitoring systems, for tests/unit/mutants, which says what the
 columns are."""
 
-METRICS = "target/admin/control_metrics.c"
+METRICS = "target/admin/control_answer.c"
 QUEUE = "target/staged/write_queue.c"
 
 TESTS = {"target_in_use_test": None, "target_lane_test": None}

@@ -5,15 +5,14 @@
  * adapter.
  *
  * Sources: target/admin/admin.c target/admin/admin_step.c target/admin/control.c
- *	   target/admin/control_metrics.c
+ *	   target/admin/control_answer.c
  *	   target/export/export.c target/session/session_list.c
  * Libraries: json-c liburing
  */
 #include <json-c/json.h>
 #include <limits.h>
 
-#include "../../target/admin/control.h"
-#include "../../target/admin/control_metrics.h"
+#include "../../target/admin/control_answer.h"
 #include "../../target/admin/control_request.h"
 #include "../../target/session/login.h"
 #include "../../target/store/store_thread.h"
