@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "session/login.h"
-#include "session/reauth.h"
 #include "session/session_audit.h"
 #include "wire/mac.h"
 
@@ -665,8 +664,8 @@ static const struct {
 	[RDMABLK_MSG_LIMITS_GET] = { STATE(GRANTED), handle_limits_get },
 	[RDMABLK_MSG_READY]	= { STATE(GRANTED), handle_ready },
 	[RDMABLK_MSG_COMMAND]	= { STATE(GRANTED) | STATE(LIVE), handle_command },
-	[RDMABLK_MSG_REAUTH]	= { STATE(LIVE), reauth_begin },
-	[RDMABLK_MSG_REAUTH_PROOF] = { STATE(LIVE), reauth_prove },
+	[RDMABLK_MSG_REAUTH]	= { STATE(LIVE), session_reauth_begin },
+	[RDMABLK_MSG_REAUTH_PROOF] = { STATE(LIVE), session_reauth_prove },
 	[RDMABLK_MSG_CLOSE]	= { STATE(HELLO) | STATE(PROOF) | STATE(REGISTER) |
 				    STATE(GRANTED) | STATE(LIVE), handle_close },
 };

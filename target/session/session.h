@@ -288,8 +288,6 @@ void session_submit(struct session *s, void (*run)(struct job *job),
 		    void (*done)(struct job *job), enum job_kind kind);
 void session_end(struct session *s, unsigned int reason);
 void session_evict(struct session *s);
-void session_key_ends(struct session *s, uint64_t ms);
-void session_key_stays(struct session *s);
 void session_fence(struct session *s);
 void session_cmdqs_idle(struct cmdqs *c);
 void session_staged_stopped(void *owner);
@@ -307,8 +305,11 @@ void session_end_broken(const struct export *export);
 unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms);
 unsigned int session_end_late(const struct export *only, unsigned int reason);
 
-/* session_host.c: what changes of hosts and keys do to them */
+/* session_key.c: what changes of hosts and keys do to them */
+void session_key_ends(struct session *s, uint64_t ms);
 void session_hosts_changed(void);
+unsigned int session_reauth_begin(struct session *s, const void *msg, size_t len);
+unsigned int session_reauth_prove(struct session *s, const void *msg, size_t len);
 
 /* session_open.c: beginnings */
 unsigned int session_create(const struct cm_event *ev, struct device *dev,

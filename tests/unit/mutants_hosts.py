@@ -13,7 +13,7 @@ CONFIG_FILE = "target/config/config_file.c"
 CONFIG = "target/config/config.c"
 KEYS = "target/config/config_keys.c"
 IDENTITY = "target/export/identity.c"
-SESSION = "target/session/session_host.c"
+KEY = "target/session/session_key.c"
 ADMIN = "target/admin/admin_host.c"
 TEST, CHANGE, FILES = "target_host_test", "target_host_change_test", "target_config_test"
 
@@ -78,25 +78,25 @@ MUTANTS = [
     ("the identity of the target is a new one at each start", TEST, IDENTITY,
      "\tif (ret)\n\t\treturn ret < 0 ? ret : 0;\n", "\tif (ret < 0)\n\t\treturn ret;\n"),
     # --- changes
-    ("a session outlives its key", CHANGE, SESSION,
+    ("a session outlives its key", CHANGE, KEY,
      "\t\tsession_key_ends(s, KEY_ENDS_MS);\n", ""),
     ("a session goes on with the key of another host", CHANGE, HOST,
      "return h && !strcmp(h->cfg->name, proof->name) && host_is", "return h && proof && host_is"),
     ("a session goes on with another host id", CHANGE, HOST,
      " && host_is(h, host_id) ? h : NULL;", " && host_id ? h : NULL;"),
-    ("a right that is lost waits for another key", CHANGE, SESSION,
+    ("a right that is lost waits for another key", CHANGE, KEY,
      "const struct host *h = s->export ? host_find_name(s->proof.name) : NULL;",
      "const struct host *h = s->export && host_proves(host_find_name(s->proof.name),\n"
      "\t\t\ts->proof.key_id) ? host_find_name(s->proof.name) : NULL;"),
-    ("another change gives more time", CHANGE, SESSION,
+    ("another change gives more time", CHANGE, KEY,
      "} else if (!s->key_ends.armed) {", "} else {\n\t\tloop_timer_stop(&s->key_ends);"),
-    ("a session outlives its right", CHANGE, SESSION, "\t\treturn RDMABLK_R_NO_EXPORT;\n",
+    ("a session outlives its right", CHANGE, KEY, "\t\treturn RDMABLK_R_NO_EXPORT;\n",
      "\t\treturn RDMABLK_OK;\n"),
-    ("a writer outlives its right to write", CHANGE, SESSION,
+    ("a writer outlives its right to write", CHANGE, KEY,
      "s->lease.writer && !(rights & HOST_WRITE) ? RDMABLK_R_READ_ONLY", "!s ? RDMABLK_R_READ_ONLY"),
-    ("each change gives more time", CHANGE, SESSION, "if (!s->key_ends.armed) {", "if (1) {"),
-    ("a key that comes back ends", CHANGE, SESSION, "\t\tsession_key_stays(s);\n", "\t\t;\n"),
-    ("sessions without a proof end, too", CHANGE, SESSION, "if (s->proof.name[0] && s->state",
+    ("each change gives more time", CHANGE, KEY, "if (!s->key_ends.armed) {", "if (1) {"),
+    ("a key that comes back ends", CHANGE, KEY, "\t\tsession_key_stays(s);\n", "\t\t;\n"),
+    ("sessions without a proof end, too", CHANGE, KEY, "if (s->proof.name[0] && s->state",
      "if (s->state"),
     ("a reload forgets hosts that were added by hand", CHANGE, ADMIN,
      "host_load(fresh, HOST_KEEP_BY_HAND)", "host_load(fresh, HOST_KEEP_NONE)"),

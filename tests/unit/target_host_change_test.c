@@ -3,7 +3,7 @@
  * Hosts, keys and rights that change at run time, by a reload, by hand or by the clock: that
  * counts at once, also for the sessions that are there.
  *
- * Sources: target/session/session_host.c target/admin/admin_host.c target/export/host.c
+ * Sources: target/session/session_key.c target/admin/admin_host.c target/export/host.c
  */
 #include "../../target/base/log.h"
 #include "target_admin.h"

@@ -4,7 +4,7 @@
  * if its initiator proves a key of the same host in time. Each epoch has keys of its own. The
  * adapter, librdmacm and the clock are fakes.
  *
- * Sources: target/session/reauth.c target/session/session.c target/rdma/ctrl.c
+ * Sources: target/session/session_key.c target/session/session.c target/rdma/ctrl.c
  *	   target/wire/keying.c
  * Libraries: json-c liburing libcrypto
  */
