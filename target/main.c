@@ -47,7 +47,6 @@
 #include "export/export.h"
 #include "export/host.h"
 #include "export/identity.h"
-#include "export/login_rate.h"
 #include "export/quota.h"
 #include "rdma/cm.h"
 #include "rdma/device.h"
@@ -515,7 +514,7 @@ static int run(struct config *cfg)
 		return fail("no random numbers", ret);
 	quota_init(cfg);
 	quota_expect(host_expects);
-	login_rate_init(cfg);
+	quota_rate_init(cfg);
 	ret = arena_guard_init(arena_broken);
 	if (ret)
 		return fail("cannot catch SIGBUS", ret);

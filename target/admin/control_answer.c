@@ -13,7 +13,6 @@
 #include "base/util.h"
 #include "config/options.h"
 #include "export/export.h"
-#include "export/login_rate.h"
 #include "export/quota.h"
 #include "session/session.h"
 #include "session/session_audit.h"
@@ -268,7 +267,7 @@ struct json_object *control_sessions(const char *name)
 			json_object_array_add(list, show_session(s));
 	add(top, "sessions", list);
 	add(logins, "in_progress", json_object_new_uint64(quota_logins()));
-	add(logins, "too_often", json_object_new_uint64(login_rate_refused()));
+	add(logins, "too_often", json_object_new_uint64(quota_rate_refused()));
 	add(top, "logins", logins);
 	return top;
 }

@@ -13,6 +13,7 @@
 #include "config/config.h"
 
 #define QUOTA_WHY	192	/* text of quota_session_why() */
+#define QUOTA_RATE_SECONDS 4	/* whose logins may come at once */
 
 /**
  * struct quota_account - what sessions have taken
@@ -124,5 +125,14 @@ unsigned int quota_session_get(struct quota_share *share,
 			       uint64_t bytes);
 void quota_session_put(struct quota_share *share);
 const struct quota_account *quota_taken(void);
+
+/*
+ * How many logins an address may begin in a second. A login costs the daemon a queue pair and,
+ * with version 2, a key for its CHALLENGE, before it knows who comes.
+ */
+void quota_rate_init(const struct config *cfg);
+bool quota_rate_take(const struct sockaddr *peer);
+void quota_rate_refuse(void);
+uint64_t quota_rate_refused(void);
 
 #endif

@@ -14,7 +14,6 @@
 
 #include "base/log.h"
 #include "base/util.h"
-#include "export/login_rate.h"
 #include "export/quota.h"
 #include "session/listener.h"
 #include "session/login.h"
@@ -41,9 +40,9 @@ static unsigned int nr_listeners;
 /* All disks of a known address may come back at once. */
 static bool comes_too_often(const struct sockaddr *peer)
 {
-	if (login_rate_take(peer) || quota_known(peer))
+	if (quota_rate_take(peer) || quota_known(peer))
 		return false;
-	login_rate_refuse();
+	quota_rate_refuse();
 	return true;
 }
 

@@ -11,7 +11,6 @@
 
 #include "../../target/base/log.h"
 #include "../../target/export/export.h"
-#include "../../target/export/login_rate.h"
 #include "../../target/export/quota.h"
 #include "../../target/session/listener.h"
 #include "dialog_model.h"
@@ -607,7 +606,7 @@ static void setup(void)
 	quota_init(&cfg);
 	/* Runs come one after the other, and the clock does not go on between them. */
 	cfg.login_rate = 1000000;
-	login_rate_init(&cfg);
+	quota_rate_init(&cfg);
 	CHECK(!export_open_all(&cfg));
 	set_list(0);
 	export_find("second")->cfg->allow = strdup("named:ro");

@@ -6,7 +6,6 @@ WORKER = "target/base/worker.c"
 THREAD = "target/base/thread.c"
 LIST = "target/session/session_list.c"
 QUOTA = "target/export/quota.c"
-RATE = "target/export/login_rate.c"
 LISTENER = "target/session/listener.c"
 OPEN = "target/session/session_open.c"
 LOG = "target/base/log.c"
@@ -97,26 +96,26 @@ MUTANTS = [
      "\tif (all < max - kept)\n", "\tif (all < 100 * max)\n"),
     # --- the rate of logins
     ("an address begins any number of logins", "target_logins_test", LISTENER,
-     "if (login_rate_take(peer) || quota_known(peer))",
-     "if (login_rate_take(peer) || quota_known(peer) || peer)"),
+     "if (quota_rate_take(peer) || quota_known(peer))",
+     "if (quota_rate_take(peer) || quota_known(peer) || peer)"),
     ("a known address has a rate", "target_logins_test", LISTENER,
-     "if (login_rate_take(peer) || quota_known(peer))", "if (login_rate_take(peer))"),
+     "if (quota_rate_take(peer) || quota_known(peer))", "if (quota_rate_take(peer))"),
     ("logins of known addresses count as refused", "target_logins_test", LISTENER,
-     "\tif (login_rate_take(peer) || quota_known(peer))\n\t\treturn false;\n",
-     "\tif (login_rate_take(peer))\n\t\treturn false;\n\tlogin_rate_refuse();\n"
+     "\tif (quota_rate_take(peer) || quota_known(peer))\n\t\treturn false;\n",
+     "\tif (quota_rate_take(peer))\n\t\treturn false;\n\tquota_rate_refuse();\n"
      "\tif (quota_known(peer))\n\t\treturn false;\n"),
-    ("all addresses have one rate", "target_logins_test", RATE,
-     "find(log_peer_key(peer))", "find(!log_peer_key(peer))"),
-    ("tokens do not come back", "target_logins_test", RATE,
+    ("all addresses have one rate", "target_logins_test", QUOTA,
+     "find_bucket(log_peer_key(peer))", "find_bucket(!log_peer_key(peer))"),
+    ("tokens do not come back", "target_logins_test", QUOTA,
      "b->level + ms * rate.cfg->login_rate, most()", "b->level + 0 * ms, most()"),
-    ("tokens are saved", "target_logins_test", RATE,
+    ("tokens are saved", "target_logins_test", QUOTA,
      "\tb->level = min_u64(b->level + ms * rate.cfg->login_rate, most());\n",
      "\tb->level += ms * rate.cfg->login_rate;\n"),
-    ("a login takes no token", "target_logins_test", RATE, "\tb->level -= ONE;\n", ""),
-    ("networks of IPv6 share one set", "target_logins_test", RATE,
+    ("a login takes no token", "target_logins_test", QUOTA, "\tb->level -= ONE;\n", ""),
+    ("networks of IPv6 share one set", "target_logins_test", QUOTA,
      "rate.bucket[mix_u64(key ^ rate.seed) % SETS]", "rate.bucket[(key ^ rate.seed) % SETS]"),
-    ("refused logins are not counted", "target_logins_test", RATE, "\trate.refused++;\n", ""),
-    ("the address that comes most often makes room", "target_logins_test", RATE,
+    ("refused logins are not counted", "target_logins_test", QUOTA, "\trate.refused++;\n", ""),
+    ("the address that comes most often makes room", "target_logins_test", QUOTA,
      "\t\tif (set[i].used < oldest->used)\n", "\t\tif (set[i].used > oldest->used)\n"),
     # --- lines about peers
     ("peers share the lines of a place", "target_log_test", LOG,

@@ -11,7 +11,6 @@
 #include "../../target/base/loop.h"
 #include "../../target/base/util.h"
 #include "../../target/config/options.h"
-#include "../../target/export/login_rate.h"
 #include "../../target/export/quota.h"
 #include "../../target/session/session.h"
 #include "target_files.h"
@@ -45,7 +44,7 @@ static inline int setup(void **state)
 	if (loop_init() || session_init(gone))
 		return -1;
 	quota_init(&cfg);
-	login_rate_init(&cfg);
+	quota_rate_init(&cfg);
 	if (export_open_all(&cfg))
 		return -1;
 	admin_init(&cfg);

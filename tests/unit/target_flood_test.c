@@ -6,7 +6,7 @@
  * librdmacm and the clock are fakes. Times are those of the processor.
  *
  * Sources: target/session/listener.c target/session/login.c target/session/session_list.c
- *	   target/export/quota.c target/export/login_rate.c target/export/host.c
+ *	   target/export/quota.c target/export/host.c
  * Libraries: json-c liburing libcrypto
  */
 #define PEERS	20000

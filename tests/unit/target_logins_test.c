@@ -6,7 +6,6 @@
  *
  * Sources: target/session/listener.c target/session/login.c target/session/session_open.c
  *	   target/session/session_list.c target/session/session.c target/export/quota.c
- *	   target/export/login_rate.c
  * Libraries: json-c liburing libcrypto
  */
 #include <arpa/inet.h>
@@ -326,14 +325,14 @@ static void rate_begin(void)
 	freeze(true);
 	limit(4096, 4096);
 	cfg.login_rate = RATE;
-	login_rate_init(&cfg);
+	quota_rate_init(&cfg);
 }
 
 static void rate_end(void)
 {
 	freeze(false);
 	cfg.login_rate = 64;
-	login_rate_init(&cfg);
+	quota_rate_init(&cfg);
 }
 
 static void begin_many(uint32_t address, unsigned int nr)
@@ -346,10 +345,10 @@ static void an_address_begins_so_many_logins_in_a_second(void **state)
 {
 	(void)state;
 	rate_begin();
-	begin_many(100, LOGIN_RATE_SECONDS * RATE);
-	assert_int_equal(login_rate_refused(), 0);
+	begin_many(100, QUOTA_RATE_SECONDS * RATE);
+	assert_int_equal(quota_rate_refused(), 0);
 	assert_refused(100);
-	assert_int_equal(login_rate_refused(), 1);
+	assert_int_equal(quota_rate_refused(), 1);
 	begin_many(101, 1);
 	advance(1000 / RATE - 1);
 	assert_refused(100);
@@ -360,10 +359,10 @@ static void an_address_begins_so_many_logins_in_a_second(void **state)
 	begin_many(102, 1);
 	advance(1000000);
 	for (uint32_t address = 100; address <= 102; address += 2) {
-		begin_many(address, LOGIN_RATE_SECONDS * RATE);
+		begin_many(address, QUOTA_RATE_SECONDS * RATE);
 		assert_refused(address);
 	}
-	assert_int_equal(login_rate_refused(), 5);
+	assert_int_equal(quota_rate_refused(), 5);
 	rate_end();
 }
 
@@ -372,11 +371,11 @@ static void a_known_address_begins_any_number_of_logins(void **state)
 	(void)state;
 	rate_begin();
 	hang_up(log_in(KNOWN));
-	begin_many(KNOWN, 3 * LOGIN_RATE_SECONDS * RATE);
+	begin_many(KNOWN, 3 * QUOTA_RATE_SECONDS * RATE);
 	quota_expect(expects);
-	begin_many(NAMED, 3 * LOGIN_RATE_SECONDS * RATE);
+	begin_many(NAMED, 3 * QUOTA_RATE_SECONDS * RATE);
 	quota_expect(NULL);
-	assert_int_equal(login_rate_refused(), 0);
+	assert_int_equal(quota_rate_refused(), 0);
 	rate_end();
 }
 
@@ -387,7 +386,7 @@ static bool take6(uint16_t net, uint16_t host)
 	in.sin6_addr.s6_addr16[0] = htons(0xfd99);
 	in.sin6_addr.s6_addr16[3] = htons(net);
 	in.sin6_addr.s6_addr16[7] = htons(host);
-	return login_rate_take((struct sockaddr *)&in);
+	return quota_rate_take((struct sockaddr *)&in);
 }
 
 /* A network of IPv6 is one address. What it has used counts as long as it comes again. */
@@ -399,7 +398,7 @@ static void many_addresses_are_no_way_out(void **state)
 	rate_begin();
 	for (uint16_t i = 0; i < 1000; i++)
 		taken += take6(1, i);
-	assert_int_equal(taken, LOGIN_RATE_SECONDS * RATE);
+	assert_int_equal(taken, QUOTA_RATE_SECONDS * RATE);
 	for (uint16_t i = 2; i < 60000; i++) {
 		assert_true(take6(i, 1));
 		if (!(i % 50))
