@@ -10,7 +10,6 @@
 #include "admin/admin_host.h"
 #include "base/log.h"
 #include "base/util.h"
-#include "config/allow.h"
 #include "session/session.h"
 
 static struct {
@@ -154,7 +153,7 @@ int admin_host_remove(const char *name)
 /* Return: whether a list is right, or why not by admin_say() */
 static bool check_list(const char *list)
 {
-	const char *wrong = allow_check(list);
+	const char *wrong = value_allow_check(list);
 	struct allow_entry host;
 	char why[ADMIN_NEAR_WHY];
 
@@ -162,7 +161,7 @@ static bool check_list(const char *list)
 		admin_say("%.200s: %s", list, wrong);
 		return false;
 	}
-	while (allow_next(&list, &host))
+	while (value_allow_next(&list, &host))
 		if (!host_by_name(host.name)) {
 			admin_near_host(host.name, why);
 			admin_say("%s", why);

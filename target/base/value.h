@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Values of options and configuration keys: text to number, size, address.
+ * Values of options and configuration keys: text to number, size, address, and which hosts may
+ * use an export, with which rights.
  * PURE: no state, no I/O but getaddrinfo() on numeric addresses.
  */
 #ifndef RDMABLKD_VALUE_H
@@ -12,7 +13,13 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "uapi/rdmablk_proto.h"
+
 #define ADDR_TEXT	64	/* room for an address and port as text */
+
+#define ALLOW_READ	1U	/* may use the export */
+#define ALLOW_WRITE	2U	/* may write it */
+#define ALLOW_STEAL	4U	/* may end the session of another writer */
 
 /**
  * struct listen_addr - where to listen
@@ -22,6 +29,16 @@
 struct listen_addr {
 	struct sockaddr_storage sa;
 	char text[ADDR_TEXT];
+};
+
+/**
+ * struct allow_entry - one host of a list
+ * @name: of the host; empty: it is no name
+ * @rights: ALLOW_READ and more; 0: its rights are not known
+ */
+struct allow_entry {
+	char name[RDMABLK_NAME_LEN];
+	unsigned int rights;
 };
 
 int value_number(const char *text, uint64_t *out);
@@ -39,5 +56,8 @@ bool value_loopback(const struct listen_addr *addr);
 void value_uuid_text(const uint8_t *uuid, char *out);
 void value_address_text(const struct sockaddr *sa, char *out, bool port);
 void value_utf8(char *text);
+bool value_allow_next(const char **list, struct allow_entry *out);
+const char *value_allow_check(const char *list);
+unsigned int value_allow_rights(const char *list, const char *name);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "base/near.h"
 #include "base/util.h"
-#include "config/allow.h"
 #include "config/config.h"
 
 static uint64_t io_threads(void)
@@ -654,7 +653,7 @@ static void check_allow(struct config *cfg, const struct export_config *ec)
 		config_error(cfg, ec->where,
 			     "export \"%s\" has \"allow\", which takes auth = psk",
 			     ec->name);
-	while (rest && allow_next(&rest, &host))
+	while (rest && value_allow_next(&rest, &host))
 		if (!find_host(cfg, host.name))
 			config_error(cfg, ec->where,
 				     "export \"%s\" allows host \"%s\", and there is no [host %s]",

@@ -126,8 +126,8 @@ TAILQ_HEAD(host_config_list, host_config);
  * @max_queues: hardware queues of all sessions, at most
  * @max_pinned: bytes registered for all sessions, at most; 0: no limit
  * @allow_address: networks whose hosts may use it; NULL: any
- * @allow: hosts that may use it, with their rights, as allow.h reads them; NULL: nobody,
- *	with AUTH_PSK
+ * @allow: hosts that may use it, with their rights, as value_allow_next() reads them; NULL:
+ *	nobody, with AUTH_PSK
  * @fault: file with rules of faults of @file, or NULL
  * @seen: which keys were given, bit by bit
  */

@@ -8,7 +8,6 @@
 
 #include "base/fault.h"
 #include "base/util.h"
-#include "config/allow.h"
 #include "config/config.h"
 
 static const char *set_string(const struct config_key *key, void *base,
@@ -79,7 +78,7 @@ static const char *set_auth(const struct config_key *key, void *base,
 static const char *set_allow(const struct config_key *key, void *base,
 			     const char *value)
 {
-	const char *wrong = allow_check(value);
+	const char *wrong = value_allow_check(value);
 
 	return wrong ?: *value ? set_string(key, base, value) : NULL;
 }

@@ -725,7 +725,7 @@ void host_lease_id(const struct host *h, uint8_t *id)
  */
 unsigned int host_may(const struct host *h, const struct export *export)
 {
-	return allow_rights(export->cfg->allow, h->cfg->name);
+	return value_allow_rights(export->cfg->allow, h->cfg->name);
 }
 
 /*

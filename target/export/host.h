@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "config/allow.h"
 #include "config/config.h"
 #include "uapi/rdmablk_keysched.h"
 

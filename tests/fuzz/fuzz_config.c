@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 
-#include "../../target/config/allow.h"
 #include "../../target/config/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -32,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		if (!cfg.errors && (!ec->size || ec->size % ec->block))
 			abort();
-		for (const char *rest = ec->allow; rest && allow_next(&rest, &host);)
+		for (const char *rest = ec->allow; rest && value_allow_next(&rest, &host);)
 			if (!cfg.errors && (cfg.auth != AUTH_PSK || !host.name[0] || !host.rights))
 				abort();
 	}

@@ -6,7 +6,7 @@ HOST = "target/export/host.c"
 SECRET = "target/base/secret.c"
 VALUE = "target/base/value.c"
 KEY_FILE = "target/base/key_file.c"
-ALLOW = "target/config/allow.c"
+VALUE = "target/base/value.c"
 NEAR = "target/base/near.c"
 DROP_IN = "target/base/drop_in.c"
 CONFIG_FILE = "target/config/config_file.c"
@@ -73,7 +73,7 @@ MUTANTS = [
      "return h && host_id;"),
     ("all hosts are one", TEST, HOST,
      "\tmemcpy(h->lease_id, digest, sizeof(h->lease_id));\n", ""),
-    ("a host that may read may write", TEST, ALLOW, '{ ":ro", ALLOW_READ },',
+    ("a host that may read may write", TEST, VALUE, '{ ":ro", ALLOW_READ },',
      '{ ":ro", ALLOW_READ | ALLOW_WRITE },'),
     ("the identity of the target is a new one at each start", TEST, IDENTITY,
      "\tif (ret)\n\t\treturn ret < 0 ? ret : 0;\n", "\tif (ret < 0)\n\t\treturn ret;\n"),
@@ -119,8 +119,8 @@ MUTANTS = [
      "if (cfg->auth == AUTH_NONE && !cfg->insecure)", "if (0)"),
     ("a host may have three keys", FILES, KEYS, "if (hc->nr_keys == CONFIG_HOST_KEYS)",
      "if (hc->nr_keys == CONFIG_HOST_KEYS + 1)"),
-    ("a host may be in a list twice", FILES, ALLOW, "if (count(list, host.name) > 1)", "if (!count(list, host.name))"),
-    ("unknown rights are no mistake", FILES, ALLOW, "\t\tif (!host.rights)\n", "\t\tif (0)\n"),
+    ("a host may be in a list twice", FILES, VALUE, "if (count(list, host.name) > 1)", "if (!count(list, host.name))"),
+    ("unknown rights are no mistake", FILES, VALUE, "\t\tif (!host.rights)\n", "\t\tif (0)\n"),
     # --- what was meant, drop-in files
     ("two letters that change places are two mistakes", FILES, NEAR,
      "if (i > 1 && j > 1 && same(", "if (i > 1 && j > 99 && same("),

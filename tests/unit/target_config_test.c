@@ -4,7 +4,7 @@
  * everything else is an error that says where.
  *
  * Sources: target/config/config.c target/config/config_keys.c target/config/config_file.c
- *	   target/config/allow.c target/config/options.c target/base/value.c
+ *	   target/config/options.c target/base/value.c
  * Libraries: inih
  */
 #include <setjmp.h>
@@ -21,7 +21,6 @@
 
 #include "../../target/base/near.h"
 #include "../../target/base/util.h"
-#include "../../target/config/allow.h"
 #include "../../target/config/config.h"
 #include "../../target/config/options.h"
 
@@ -688,12 +687,13 @@ static void lists_of_hosts(void **state)
 	}
 	complains(ALLOW("web1, db:ro"), 1,
 		  "export \"d\" allows host \"db\", and there is no [host db]");
-	assert_int_equal(allow_rights("a:ro b", "a"), ALLOW_READ);
-	assert_int_equal(allow_rights("a:ro b", "b"), ALLOW_READ | ALLOW_WRITE);
-	assert_int_equal(allow_rights("a:rw+steal", "a"), ALLOW_READ | ALLOW_WRITE | ALLOW_STEAL);
-	assert_int_equal(allow_rights("a:ro b", "c"), 0);
-	assert_int_equal(allow_rights("", "a"), 0);
-	assert_int_equal(allow_rights(NULL, "a"), 0);
+	assert_int_equal(value_allow_rights("a:ro b", "a"), ALLOW_READ);
+	assert_int_equal(value_allow_rights("a:ro b", "b"), ALLOW_READ | ALLOW_WRITE);
+	assert_int_equal(value_allow_rights("a:rw+steal", "a"),
+			 ALLOW_READ | ALLOW_WRITE | ALLOW_STEAL);
+	assert_int_equal(value_allow_rights("a:ro b", "c"), 0);
+	assert_int_equal(value_allow_rights("", "a"), 0);
+	assert_int_equal(value_allow_rights(NULL, "a"), 0);
 }
 
 static enum config_auth auth_of(const char *text, char **more)

@@ -4,7 +4,7 @@
  * memory alone; which host a key, an address and a day let in; what each may do.
  *
  * Sources: target/export/host.c target/export/identity.c target/base/secret.c
- *	   target/base/key_file.c target/config/allow.c
+ *	   target/base/key_file.c target/base/value.c
  */
 #include <arpa/inet.h>
 #include <sys/resource.h>
