@@ -46,13 +46,8 @@ void admin_free(struct admin *a)
 	free(a);
 }
 
-/**
- * admin_word - the word for a kind of request
- * @op: kind of request
- *
- * Return: the word that the administrator types.
- */
-const char *admin_word(enum admin_op op)
+/* The word that the administrator types */
+static const char *admin_word(enum admin_op op)
 {
 	static const char * const words[] = {
 		[ADMIN_ADD] = "add", [ADMIN_REMOVE] = "remove",

@@ -102,7 +102,6 @@ struct admin {
 
 struct admin *admin_alloc(enum admin_op op);
 void admin_free(struct admin *a);
-const char *admin_word(enum admin_op op);
 const char *admin_thing_word(enum admin_thing thing);
 bool admin_of_host(enum admin_op op);
 void admin_text(const struct admin *a, char *text, size_t size);

@@ -12,8 +12,6 @@
 
 struct sockaddr;
 
-#define AUDIT_WHY	160	/* bytes of the text of an error */
-
 extern int audit_stop_ms;	/* for the last lines */
 extern int audit_retry_ms;	/* until the next try to write, after an error */
 extern int audit_window_ms;	/* in which an address has so many lines of refusals */

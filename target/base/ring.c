@@ -166,14 +166,11 @@ void ring_exit(struct ring *r)
 	pthread_mutex_destroy(&r->lock);
 }
 
-/**
- * ring_check - look at what a system call of a ring has returned
- * @ret: that, or -errno
- *
- * What the kernel could not do now it is asked for again by the next turn. Any thread that
- * has a ring. After an error this waits for a moment.
+/*
+ * Looks at what a system call of a ring has returned. What the kernel could not do now it is
+ * asked for again by the next turn. After an error this waits for a moment.
  */
-void ring_check(int ret)
+static void check(int ret)
 {
 	static const char place[] = "io_uring_enter";
 	const struct timespec time = { .tv_nsec = PAUSE_NS };
@@ -200,7 +197,7 @@ struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src)
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&r->uring);
 
 	while (!sqe) {
-		ring_check(io_uring_submit(&r->uring));
+		check(io_uring_submit(&r->uring));
 		sqe = io_uring_get_sqe(&r->uring);
 	}
 	r->busy++;
@@ -248,9 +245,9 @@ void ring_turn(struct ring *r, bool wait)
 	unsigned int head, budget = RING_DEPTH;
 
 	if (wait)
-		ring_check(io_uring_submit_and_wait(&r->uring, 1));
+		check(io_uring_submit_and_wait(&r->uring, 1));
 	else if (ring_pending(r))
-		ring_check(io_uring_submit_and_get_events(&r->uring));
+		check(io_uring_submit_and_get_events(&r->uring));
 	io_uring_for_each_cqe(&r->uring, head, cqe) {
 		struct ring_source *src = io_uring_cqe_get_data(cqe);
 		unsigned int flags = cqe->flags;

@@ -61,7 +61,6 @@ void ring_exit(struct ring *r);
 struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src);
 bool ring_full(const struct ring *r);
 void ring_pause(struct ring *r, struct ring_source *src);
-void ring_check(int ret);
 void ring_turn(struct ring *r, bool wait);
 void ring_tell(struct ring *r, struct ring_note *note);
 int ring_set_buffer(struct ring *r, unsigned int slot, void *from, size_t bytes);

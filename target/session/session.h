@@ -255,7 +255,6 @@ static inline const struct sockaddr *session_peer(const struct session *s)
 /* session_list.c: all of them; calls nothing of what follows */
 int session_init(void (*gone)(void));
 void session_add(struct session *s);
-void session_keep(struct session *s);
 void session_remove(struct session *s);
 struct session *session_find(uint64_t id);
 bool session_any(void);

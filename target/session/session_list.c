@@ -41,13 +41,12 @@ void session_add(struct session *s)
 	LIST_INSERT_HEAD(&sessions, s, entry);
 }
 
-/**
- * session_keep - a session is over, but its device has not let go of all of it
- * @s: in no list; with its queues and their memory, for good. Its keys are dead
- *
- * Events of what the device has kept may come: they find it, and change nothing.
+/*
+ * A session is over, but its device has not let go of all of it: it stays for good, with its
+ * queues and their memory. Its keys are dead. Events of what the device has kept may come: they
+ * find the session, and change nothing.
  */
-void session_keep(struct session *s)
+static void keep(struct session *s)
 {
 	s->state = SESSION_DYING;
 	cq_stop(&s->cq);
@@ -63,7 +62,7 @@ void session_remove(struct session *s)
 	LIST_REMOVE(s, entry);
 	loop_timer_stop(&s->end.late);
 	if (s->end.stuck)
-		session_keep(s);
+		keep(s);
 	else
 		free(s);
 	session_gone();

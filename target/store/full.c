@@ -282,13 +282,8 @@ int full_compare_init(struct full *full)
 	return -ret;
 }
 
-/**
- * full_compare_begin - begin to compare all of the file
- * @full: locked
- *
- * A comparison under way begins again.
- */
-void full_compare_begin(struct full *full)
+/* The file is locked. A comparison under way begins again. */
+static void compare_begin(struct full *full)
 {
 	full_compare_leave(full, full->file.size);
 	full->progress = full_now_s();
@@ -420,7 +415,7 @@ static int compare_end(struct store *store)
 static void look_for_ended(struct full *full)
 {
 	if (atomic_exchange(&full->ended, false))
-		full_compare_begin(full);
+		compare_begin(full);
 }
 
 /**

@@ -88,7 +88,6 @@ void full_changed(struct full *full, uint64_t offset, uint64_t bytes);
 int full_sync(struct store *store);
 void full_flush(struct store *store, struct store_works *works);
 int full_compare_init(struct full *full);
-void full_compare_begin(struct full *full);
 int full_compare(struct store *store, const atomic_bool *cancelled);
 bool full_compare_idle(struct store *store);
 

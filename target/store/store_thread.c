@@ -17,7 +17,6 @@
 #include <time.h>
 
 #include "base/fault.h"
-#include "base/log.h"
 #include "base/loop.h"
 #include "base/thread.h"
 #include "base/util.h"
