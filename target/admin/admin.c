@@ -97,11 +97,6 @@ static void changed(const char *name, enum admin_thing thing, const char *action
 
 /* Settings: keys of [target] */
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
 static bool same_listen(const struct config *a, const struct config *b)
 {
 	if (a->nr_listen != b->nr_listen)

@@ -5,6 +5,7 @@
 #ifndef RDMABLKD_UTIL_H
 #define RDMABLKD_UTIL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -49,6 +50,19 @@ static inline int is_power_of_two(uint64_t value)
 static inline uint64_t min_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+static inline bool all_zero(const void *data, size_t bytes)
+{
+	const char *p = data;
+
+	return !bytes || (!*p && !memcmp(p, p + 1, bytes - 1));
+}
+
+/* A text that is missing is the same as another that is missing. */
+static inline bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
 }
 
 /* For tables: each bit of @x changes about half of the bits of the result. */

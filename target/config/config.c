@@ -485,11 +485,6 @@ static void check_pinned(struct config *cfg, const struct export_config *ec)
 			     ec->name);
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
 /* As it was given: an export that is open has one in any case. */
 static uint64_t block_of(const struct export_config *ec)
 {

@@ -148,11 +148,6 @@ void full_changed(struct full *full, uint64_t offset, uint64_t bytes)
 	bitmap_set(&full->unsynced, first, end - first);
 }
 
-static bool all_zero(const char *p, uint64_t bytes)
-{
-	return !bytes || (!*p && !memcmp(p, p + 1, bytes - 1));
-}
-
 /* Is the piece all zeroes, and a hole of the file already? */
 static bool is_hole(const struct file *f, const char *p, uint64_t offset,
 		    uint64_t bytes)

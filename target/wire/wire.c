@@ -12,16 +12,6 @@
 #define RETRY_FENCING	100
 #define RETRY_LATER	1000
 
-static bool all_zero(const void *data, size_t len)
-{
-	const uint8_t *p = data;
-
-	while (len--)
-		if (*p++)
-			return false;
-	return true;
-}
-
 /* Printable, padded with NUL, at least one; empty only where that is allowed. */
 static bool name_ok(const char *name, bool may_be_empty)
 {
