@@ -721,7 +721,7 @@ void host_lease_id(const struct host *h, uint8_t *id)
  * @h: host
  * @export: export
  *
- * Return: HOST_READ and more; 0: nothing.
+ * Return: ALLOW_READ and more; 0: nothing.
  */
 unsigned int host_may(const struct host *h, const struct export *export)
 {

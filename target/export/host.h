@@ -17,10 +17,6 @@
 
 struct export;
 
-#define HOST_READ	ALLOW_READ	/* may use the export */
-#define HOST_WRITE	ALLOW_WRITE	/* may write it */
-#define HOST_STEAL	ALLOW_STEAL	/* may end the session of another writer */
-
 #define HOST_WHY	192		/* text of host_refusal() */
 
 /**

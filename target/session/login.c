@@ -506,9 +506,9 @@ static unsigned int check_rights(struct session *s, const struct host *h,
 			 s->proof.name, e->cfg->name);
 		return RDMABLK_R_NO_EXPORT;
 	}
-	if (!(rights & HOST_WRITE) && !(s->wish.flags & RDMABLK_HELLO_READ_ONLY))
+	if (!(rights & ALLOW_WRITE) && !(s->wish.flags & RDMABLK_HELLO_READ_ONLY))
 		return RDMABLK_R_READ_ONLY;
-	if (!(rights & HOST_STEAL))
+	if (!(rights & ALLOW_STEAL))
 		s->wish.flags &= ~RDMABLK_HELLO_STEAL;
 	return RDMABLK_OK;
 }

@@ -63,7 +63,7 @@ static unsigned int lost_right(const struct session *s, unsigned int rights)
 {
 	if (!rights)
 		return RDMABLK_R_NO_EXPORT;
-	return s->lease.writer && !(rights & HOST_WRITE) ? RDMABLK_R_READ_ONLY : RDMABLK_OK;
+	return s->lease.writer && !(rights & ALLOW_WRITE) ? RDMABLK_R_READ_ONLY : RDMABLK_OK;
 }
 
 /* Return: RDMABLK_OK, or why the session must end now. One that waits for its export has none. */

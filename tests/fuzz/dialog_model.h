@@ -28,11 +28,11 @@ static const struct {
 	const char *host;
 	unsigned int right[EXPORTS];
 } hosts[KEYS] = {
-	[HOME_KEY]	= { "home", { HOST_READ | HOST_WRITE } },
-	[HOME_NEW]	= { "home", { HOST_READ | HOST_WRITE } },
-	[NAMED_KEY]	= { "named", { HOST_READ | HOST_WRITE, HOST_READ } },
-	[READER_KEY]	= { "reader", { HOST_READ } },
-	[THIEF_KEY]	= { "thief", { HOST_READ | HOST_WRITE | HOST_STEAL } },
+	[HOME_KEY]	= { "home", { ALLOW_READ | ALLOW_WRITE } },
+	[HOME_NEW]	= { "home", { ALLOW_READ | ALLOW_WRITE } },
+	[NAMED_KEY]	= { "named", { ALLOW_READ | ALLOW_WRITE, ALLOW_READ } },
+	[READER_KEY]	= { "reader", { ALLOW_READ } },
+	[THIEF_KEY]	= { "thief", { ALLOW_READ | ALLOW_WRITE | ALLOW_STEAL } },
 	[STRANGER_KEY]	= { "stranger", { 0 } },
 };
 
@@ -192,7 +192,7 @@ static unsigned int rights_of(unsigned int key, const struct rdmablk_hello2 *hel
 
 static bool may_write(const struct peer *p)
 {
-	return p->rights & HOST_WRITE &&
+	return p->rights & ALLOW_WRITE &&
 	       !(le32toh(p->hello.hello.flags) & RDMABLK_HELLO_READ_ONLY);
 }
 
@@ -394,7 +394,7 @@ static bool has_won(const struct peer *loser, bool steals)
 
 		if (p == loser || !p->right)
 			continue;
-		if (steals && p->rights & HOST_STEAL &&
+		if (steals && p->rights & ALLOW_STEAL &&
 		    le32toh(p->hello.hello.flags) & RDMABLK_HELLO_STEAL)
 			return true;
 		if (!steals && !strcmp(hosts[p->known].host, hosts[loser->known].host))
@@ -405,7 +405,7 @@ static bool has_won(const struct peer *loser, bool steals)
 
 static void grant_comes(struct peer *p, const struct rdmablk_grant *g)
 {
-	CHECK(p->rights & HOST_READ);
+	CHECK(p->rights & ALLOW_READ);
 	CHECK(le32toh(g->flags) & RDMABLK_GRANT_READ_ONLY || may_write(p));
 	p->granted = true;
 	CHECK(g->session_id == p->challenge.challenge.session_id);
@@ -578,7 +578,7 @@ static void memory_ready(const struct session *s, int access)
 {
 	const struct peer *p = peer_of_id(s->conn->id);
 
-	CHECK(p->right && p->rights & HOST_READ);
+	CHECK(p->right && p->rights & ALLOW_READ);
 	if (access & IBV_ACCESS_REMOTE_WRITE)
 		CHECK(may_write(p));
 }
@@ -608,7 +608,7 @@ static void check_session(const struct session *s)
 		return;
 	}
 	if (s->state >= SESSION_REGISTER) {
-		CHECK(p->right && p->rights & HOST_READ && s->ctrl.sealed);
+		CHECK(p->right && p->rights & ALLOW_READ && s->ctrl.sealed);
 		CHECK(!s->lease.writer || may_write(p));
 		CHECK(is_zero(s->keying.prk0, sizeof(s->keying.prk0)) && !s->keying.pair.pkey);
 	}

@@ -89,13 +89,13 @@ MUTANTS = [
     # --- rights
     ("an export is anybody's", TEST, LOGIN, "\tif (!rights) {\n", "\tif (rights > 99) {\n"),
     ("a host that may only read may write", TEST, LOGIN,
-     "\tif (!(rights & HOST_WRITE) && ", "\tif (!rights && "),
+     "\tif (!(rights & ALLOW_WRITE) && ", "\tif (!rights && "),
     ("a host that may only read gets nothing", TEST, LOGIN,
-     "\tif (!(rights & HOST_WRITE) && !(s->wish.flags & RDMABLK_HELLO_READ_ONLY))\n",
-     "\tif (!(rights & HOST_WRITE))\n"),
+     "\tif (!(rights & ALLOW_WRITE) && !(s->wish.flags & RDMABLK_HELLO_READ_ONLY))\n",
+     "\tif (!(rights & ALLOW_WRITE))\n"),
     ("any host may steal", TEST, LOGIN,
      "\t\ts->wish.flags &= ~RDMABLK_HELLO_STEAL;\n", "\t\ts->wish.flags |= 0;\n"),
-    ("no host may steal", TEST, LOGIN, "\tif (!(rights & HOST_STEAL))\n", "\tif (rights)\n"),
+    ("no host may steal", TEST, LOGIN, "\tif (!(rights & ALLOW_STEAL))\n", "\tif (rights)\n"),
     ("a host is who HELLO says", TEST, LOGIN,
      "\tif (h)\n\t\thost_lease_id(", "\tif (h && !s)\n\t\thost_lease_id("),
     # --- two machines with one key

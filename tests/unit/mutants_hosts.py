@@ -93,7 +93,7 @@ MUTANTS = [
     ("a session outlives its right", CHANGE, KEY, "\t\treturn RDMABLK_R_NO_EXPORT;\n",
      "\t\treturn RDMABLK_OK;\n"),
     ("a writer outlives its right to write", CHANGE, KEY,
-     "s->lease.writer && !(rights & HOST_WRITE) ? RDMABLK_R_READ_ONLY", "!s ? RDMABLK_R_READ_ONLY"),
+     "s->lease.writer && !(rights & ALLOW_WRITE) ? RDMABLK_R_READ_ONLY", "!s ? RDMABLK_R_READ_ONLY"),
     ("each change gives more time", CHANGE, KEY, "if (!s->key_ends.armed) {", "if (1) {"),
     ("a key that comes back ends", CHANGE, KEY, "\t\tsession_key_stays(s);\n", "\t\t;\n"),
     ("sessions without a proof end, too", CHANGE, KEY, "if (s->proof.name[0] && s->state",

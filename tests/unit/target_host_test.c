@@ -393,9 +393,9 @@ static void rights(void **state)
 	(void)state;
 	make_key(files_path("web1.key"), 0600);
 	host_install(must_load(text));
-	assert_int_equal(host_may(host_find_name("web1"), &e), HOST_READ | HOST_WRITE);
+	assert_int_equal(host_may(host_find_name("web1"), &e), ALLOW_READ | ALLOW_WRITE);
 	ec.allow = (char *)"web1:ro";
-	assert_int_equal(host_may(host_find_name("web1"), &e), HOST_READ);
+	assert_int_equal(host_may(host_find_name("web1"), &e), ALLOW_READ);
 	ec.allow = (char *)"web11 ,\tweb:rw";
 	assert_int_equal(host_may(host_find_name("web1"), &e), 0);
 	ec.allow = NULL;
