@@ -26,7 +26,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>

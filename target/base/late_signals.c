@@ -4,7 +4,6 @@
  * long as a file does, so a thread waits for the signals. A signal handler could end the
  * process as well, but not have the log write the lines that wait there.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>

@@ -23,7 +23,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/lines.h"
 #include "base/log.h"

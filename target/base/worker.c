@@ -6,7 +6,6 @@
  * behind that one. When a thread takes it, the next of the client goes to the end of the
  * list: new clients cannot keep it waiting for longer than one job each.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>

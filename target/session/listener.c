@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
 
 #include "base/log.h"
 #include "base/util.h"

@@ -3,7 +3,6 @@
  * The dialogue on the control queue. One function per message; each returns
  * RDMABLK_OK or the reason for which the session ends.
  */
-#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 

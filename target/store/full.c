@@ -19,7 +19,6 @@
  * its pages.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <systemd/sd-daemon.h>
 

@@ -14,7 +14,6 @@
  * The end of the daemon waits until the file is up to date, however long that takes.
  */
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/log.h"
 #include "base/meminfo.h"
