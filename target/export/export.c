@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Exports. An export's UUID comes from the configuration, from the state file
- * an earlier start wrote, or from a kept arena, in this order; only when none
- * of them has one it is made up, and then kept in the state file.
+ * Exports: the list of them, the life of their stores, who is admitted and who has a lease.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 
 #include "base/fault.h"
@@ -24,62 +21,6 @@
 #define CUT_SHORT	"another process has cut its file short, or the host's memory has an error"
 
 static TAILQ_HEAD(, export) exports = TAILQ_HEAD_INITIALIZER(exports);
-
-static void state_path(const struct config *cfg, const char *name, char *path)
-{
-	snprintf(path, PATH_MAX, "%s/%s.uuid", cfg->state_dir, name);
-}
-
-/* Return: 1: read; 0: there is none; -errno, logged. */
-static int uuid_read(const struct config *cfg, const char *name, uint8_t *uuid)
-{
-	char path[PATH_MAX], what[RDMABLK_NAME_LEN + 8];
-
-	state_path(cfg, name, path);
-	snprintf(what, sizeof(what), "export %s", name);
-	return identity_read(what, path, uuid);
-}
-
-static int uuid_write(const struct config *cfg, const char *name,
-		      const uint8_t *uuid)
-{
-	char path[PATH_MAX];
-	int ret;
-
-	state_path(cfg, name, path);
-	ret = identity_write(cfg->state_dir, path, uuid);
-	if (ret)
-		log_err("export %s: cannot keep its UUID in %s: %s (--state-dir, or uuid=)",
-			name, path, strerror(-ret));
-	return ret;
-}
-
-/* Known before the store is opened, if at all. */
-static int uuid_known(struct export *e, const struct config *cfg, bool *known)
-{
-	int ret = 1;
-
-	if (e->cfg->has_uuid)
-		memcpy(e->store.uuid, e->cfg->uuid, RDMABLK_ID_LEN);
-	else
-		ret = uuid_read(cfg, e->cfg->name, e->store.uuid);
-	*known = ret == 1;
-	return ret < 0 ? ret : 0;
-}
-
-static int uuid_make(struct export *e, const struct config *cfg)
-{
-	static const uint8_t none[RDMABLK_ID_LEN];
-	uint8_t *uuid = e->store.uuid;
-
-	if (!memcmp(uuid, none, sizeof(none))) {
-		int ret = identity_make(uuid);
-
-		if (ret)
-			return ret;
-	}
-	return uuid_write(cfg, e->cfg->name, uuid);
-}
 
 static const struct store_ops *ops_of(const struct export_config *ec)
 {
@@ -144,13 +85,14 @@ int export_open(struct export *e)
 	if (!ec->block)
 		ec->block = file_block(ec->file) ?: 512;
 	ret = numa_find(e->daemon, ec, &e->store.place) ?:
-	      uuid_known(e, e->daemon, &known) ?: e->store.ops->open(&e->store, ec);
+	      identity_known(e->daemon, ec, e->store.uuid, &known) ?:
+	      e->store.ops->open(&e->store, ec);
 	if (ret)
 		return ret;
 	if (fault(FAULT_SAME_EPOCH))
 		memset(e->store.epoch, 1, sizeof(e->store.epoch));
 	if (!known)
-		ret = uuid_make(e, e->daemon);
+		ret = identity_keep(e->daemon, ec->name, e->store.uuid);
 	ret = ret ?: export_recall(e) ?: e->store.ops->publish(&e->store);
 	if (!ret && arena_guard_broken(e->store.guard)) {
 		log_err("export %s: a page of its arena is missing; " CUT_SHORT, ec->name);

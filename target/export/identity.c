@@ -2,6 +2,10 @@
 /*
  * UUIDs that are kept in the state directory, each as text in a file: those of exports, and
  * that of the target.
+ *
+ * An export's UUID comes from the configuration, from the state file that an earlier start
+ * wrote, or from a kept arena, in this order; only when none of them has one it is made up,
+ * and then kept in the state file.
  */
 #include <errno.h>
 #include <limits.h>
@@ -15,17 +19,8 @@
 
 #define TARGET_FILE	"target-id"	/* those of exports end in .uuid */
 
-/**
- * identity_read - read a UUID
- * @what: whose, for messages
- * @path: of its file
- * @uuid: RDMABLK_ID_LEN bytes
- *
- * Blocks.
- *
- * Return: 1: read; 0: there is none; -errno, logged.
- */
-int identity_read(const char *what, const char *path, uint8_t *uuid)
+/* Return: 1: read; 0: there is none; -errno, logged. */
+static int read_uuid(const char *what, const char *path, uint8_t *uuid)
 {
 	char text[64] = "";
 	FILE *file;
@@ -48,17 +43,7 @@ int identity_read(const char *what, const char *path, uint8_t *uuid)
 	return -EINVAL;
 }
 
-/**
- * identity_write - keep a UUID
- * @dir: state directory; made if there is none
- * @path: of its file, in @dir
- * @uuid: RDMABLK_ID_LEN bytes
- *
- * Blocks.
- *
- * Return: 0 or -errno.
- */
-int identity_write(const char *dir, const char *path, const uint8_t *uuid)
+static int write_uuid(const char *dir, const char *path, const uint8_t *uuid)
 {
 	char text[40], line[48];
 
@@ -67,13 +52,7 @@ int identity_write(const char *dir, const char *path, const uint8_t *uuid)
 	return state_file_make_dir(dir) ?: state_file_replace(path, line);
 }
 
-/**
- * identity_make - make a random UUID
- * @uuid: RDMABLK_ID_LEN bytes
- *
- * Return: 0 or -errno.
- */
-int identity_make(uint8_t *uuid)
+static int make_uuid(uint8_t *uuid)
 {
 	int ret = mac_random(uuid, RDMABLK_ID_LEN);
 
@@ -82,6 +61,64 @@ int identity_make(uint8_t *uuid)
 	uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x40);	/* version 4 */
 	uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
 	return 0;
+}
+
+static void path_of(const struct config *cfg, const char *name, char *path)
+{
+	snprintf(path, PATH_MAX, "%s/%s.uuid", cfg->state_dir, name);
+}
+
+/**
+ * identity_known - the UUID of an export before its store is opened
+ * @cfg: has the state directory
+ * @ec: of the export
+ * @uuid: RDMABLK_ID_LEN bytes; filled if it is known
+ * @known: whether it is
+ *
+ * Blocks.
+ *
+ * Return: 0 or -errno, logged.
+ */
+int identity_known(const struct config *cfg, const struct export_config *ec, uint8_t *uuid,
+		   bool *known)
+{
+	char path[PATH_MAX], what[RDMABLK_NAME_LEN + 8];
+	int ret = 1;
+
+	if (ec->has_uuid) {
+		memcpy(uuid, ec->uuid, RDMABLK_ID_LEN);
+	} else {
+		path_of(cfg, ec->name, path);
+		snprintf(what, sizeof(what), "export %s", ec->name);
+		ret = read_uuid(what, path, uuid);
+	}
+	*known = ret == 1;
+	return ret < 0 ? ret : 0;
+}
+
+/**
+ * identity_keep - keep the UUID of an export that was not known before
+ * @cfg: has the state directory
+ * @name: of the export
+ * @uuid: RDMABLK_ID_LEN bytes; all zero: gets a new one
+ *
+ * Blocks.
+ *
+ * Return: 0 or -errno, logged if it cannot be kept.
+ */
+int identity_keep(const struct config *cfg, const char *name, uint8_t *uuid)
+{
+	int ret = all_zero(uuid, RDMABLK_ID_LEN) ? make_uuid(uuid) : 0;
+	char path[PATH_MAX];
+
+	if (ret)
+		return ret;
+	path_of(cfg, name, path);
+	ret = write_uuid(cfg->state_dir, path, uuid);
+	if (ret)
+		log_err("export %s: cannot keep its UUID in %s: %s (--state-dir, or uuid=)",
+			name, path, strerror(-ret));
+	return ret;
 }
 
 /**
@@ -100,11 +137,11 @@ int identity_target(struct config *cfg)
 	if ((size_t)snprintf(path, sizeof(path), "%s/" TARGET_FILE, cfg->state_dir) >=
 	    sizeof(path))
 		return -ENAMETOOLONG;
-	ret = identity_read("identity of the target", path, cfg->target_id);
+	ret = read_uuid("identity of the target", path, cfg->target_id);
 	if (ret)
 		return ret < 0 ? ret : 0;
-	ret = identity_make(cfg->target_id) ?:
-	      identity_write(cfg->state_dir, path, cfg->target_id);
+	ret = make_uuid(cfg->target_id) ?:
+	      write_uuid(cfg->state_dir, path, cfg->target_id);
 	if (ret)
 		log_err("cannot keep the identity of the target in %s: %s (--state-dir)", path,
 			strerror(-ret));

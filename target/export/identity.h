@@ -7,9 +7,9 @@
 
 #include "config/config.h"
 
-int identity_read(const char *what, const char *path, uint8_t *uuid);
-int identity_write(const char *dir, const char *path, const uint8_t *uuid);
-int identity_make(uint8_t *uuid);
+int identity_known(const struct config *cfg, const struct export_config *ec, uint8_t *uuid,
+		   bool *known);
+int identity_keep(const struct config *cfg, const char *name, uint8_t *uuid);
 int identity_target(struct config *cfg);
 
 #endif
