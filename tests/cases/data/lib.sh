@@ -40,12 +40,12 @@ disconnect() {
 # disk_values VERB N KEY...: values of a disk that 'rdmablk VERB --json' prints, a line each.
 # jq compiles a library of its own each time, which takes ten times as long in a guest.
 disk_values() {
-	local verb=$1 dev=rdmablk$2 key words=(-e devices -e 0 -e "$3" -u)
+	local verb=$1 dev=rdmablk$2 key query=(-e devices -e 0 -e "$3" -u)
 
 	for key in "${@:4}"; do
-		words+=(-p -e "$key" -u)
+		query+=(-p -e "$key" -u)
 	done
-	"$RDMABLK" "$verb" "$dev" --json | jshon "${words[@]}"
+	"$RDMABLK" "$verb" "$dev" --json | jshon "${query[@]}"
 }
 
 # status KEY: one value of 'rdmablk status --json'
