@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The virtual machine itself, shared by run and shell. The caller sets SERIES
-# SMP MEM NUMA MTU NET TIMEOUT SLOWNESS ICOUNT PLUGIN DISK LOG (directory of logs), TMP
+# SMP MEM NUMA MTU NET TIMEOUT SLOWNESS ICOUNT INTURN PLUGIN DISK LOG (directory of logs), TMP
 # (directory of sockets and pipes, with a short name) and COMMAND (array).
 
 # QEMU's options take commas doubled.
@@ -12,8 +12,9 @@ comma() {
 
 # guest_accel: sets ACCEL to QEMU's options
 guest_accel() {
-	local cpu
+	local cpu threads=multi
 
+	[[ ! $INTURN ]] || threads=single
 	if [[ -n $ICOUNT ]]; then
 		# rep movsb would count each byte as an instruction.
 		ACCEL=(-accel tcg,thread=single -icount shift=1,sleep=off
@@ -26,7 +27,10 @@ guest_accel() {
 		# one. Copies of programs' memory cost half without smap; 'debug' keeps it.
 		cpu=max,-la57,-erms,-fsrm
 		[[ $SERIES == debug ]] || cpu+=,-smap
-		ACCEL=(-accel tcg,thread=multi -cpu "$cpu")
+		# With a thread each, a processor that waits for a spin lock leaves its loop at
+		# each PAUSE and takes QEMU's own lock, which the holder needs to send the
+		# interrupt that it sends meanwhile. That is half of what many cases cost.
+		ACCEL=(-accel "tcg,thread=$threads" -cpu "$cpu")
 	fi
 }
 

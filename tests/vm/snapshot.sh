@@ -27,7 +27,7 @@ snapshot_file() {
 		readlink -f "$(kernel_image "$SERIES")"
 		"$here/initramfs" "$SERIES"
 		kernel_command_line "$1"
-		echo "$SMP $MEM $NUMA"
+		echo "$SMP $MEM $NUMA $INTURN"
 	} | sha256sum | cut -c1-16)
 	echo "$snapshots/$SERIES-$key"
 }

@@ -9,6 +9,7 @@
 #
 # kernels: 6.12
 # quick: yes
+# in-turn: yes
 
 # shellcheck source=tests/cases/adapters/lib.sh
 source "$RDMABLK_TOP/tests/cases/adapters/lib.sh"

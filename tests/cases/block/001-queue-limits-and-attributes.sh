@@ -3,6 +3,8 @@
 #
 # The disk describes itself rightly to everybody who asks: sysfs, lsblk,
 # blockdev, and the tool, which all say the same.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -4,6 +4,8 @@
 # An export with logical blocks of 4096 bytes takes no smaller access: direct
 # I/O of 512 bytes is refused, buffered I/O becomes whole blocks and keeps what
 # is around it, and a file system, whose sectors are now larger, works.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

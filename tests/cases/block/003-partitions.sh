@@ -5,6 +5,8 @@
 # read again on demand but not while a partition is mounted; each partition's
 # data is where the table says; the disk cannot be disconnected while one is
 # in use.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # smp: 2
+# in-turn: yes
 #
 # DISCARD and WRITE ZEROES are commands: no data crosses the network, the target's
 # memory reads as zeroes afterwards, and nothing beside the range changes, whoever writes

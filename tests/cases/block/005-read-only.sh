@@ -5,6 +5,8 @@
 # it: writes, discards and writable mounts are refused, nothing makes the disk
 # writable, a read-only mount works, and the target's memory stays what it was.
 # A read-only export is not connected by somebody who expects to write.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

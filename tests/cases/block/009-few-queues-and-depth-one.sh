@@ -6,6 +6,7 @@
 # requests of a mebibyte; both verify under load from all processors.
 #
 # quick: yes
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

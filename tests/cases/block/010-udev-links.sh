@@ -4,6 +4,8 @@
 # With the rules that come with the tools, the links by-id and by-uuid lead to
 # the disk, its partitions and what is on them; they appear by the time a
 # program may expect them and go with the disk.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -3,6 +3,8 @@
 #
 # Sixteen adjacent requests of 4 KiB that are submitted together become one work request,
 # read and written; sixteen where merging is off. What they carry is the same.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -6,6 +6,7 @@
 # with 0 it ends where that was.
 #
 # smp: 2
+# in-turn: yes
 
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"

@@ -9,6 +9,7 @@
 # lost for good can be unmounted. The generator wants the disks with auto = yes.
 #
 # quick: yes
+# in-turn: yes
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

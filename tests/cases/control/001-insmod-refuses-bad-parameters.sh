@@ -4,6 +4,8 @@
 # insmod with a parameter that is not exactly what it should be fails with the
 # right errno and one line in the log that says what is wrong, and leaves
 # nothing behind. A correct list of 1023 characters is understood.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

@@ -7,6 +7,7 @@
 # is all or nothing: its good elements are logged out again.
 #
 # quick: yes
+# in-turn: yes
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

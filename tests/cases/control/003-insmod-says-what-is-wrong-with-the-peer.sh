@@ -4,6 +4,8 @@
 # A peer that is no target, speaks another version, refuses, falls silent, or
 # sends what is broken, out of order or out of range: insmod fails with the right
 # errno and one line that says so, in bounded time, and leaves nothing behind.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

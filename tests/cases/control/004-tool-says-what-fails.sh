@@ -7,6 +7,8 @@
 # and without --idempotent; --all with a disk in use; each reason why a connect
 # fails; not root; another network namespace. The doctor says that the module is missing and
 # that a disk has failed, and finds no error while all is well.
+#
+# in-turn: yes
 
 # shellcheck disable=SC2086 # addresses have no spaces
 

@@ -4,6 +4,8 @@
 # rmmod is refused while a disk is open, mounted, or below another block
 # device; otherwise it logs the disks out, in whatever state they are: idle, failed,
 # failing, still connecting. Nothing is left, and insmod works again.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

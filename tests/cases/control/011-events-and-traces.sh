@@ -6,6 +6,8 @@
 # with its direction, sector and size; what the adapter gets with its doorbells are
 # its work requests. Statistics time each request while that is on, and none else, and count
 # the fences that a flush or a discard takes.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

@@ -9,6 +9,7 @@
 # timeout of the target's.
 #
 # smp: 16
+# in-turn: yes
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

@@ -8,6 +8,7 @@
 # for it.
 #
 # quick: yes
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

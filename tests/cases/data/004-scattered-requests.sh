@@ -9,6 +9,7 @@
 # the module allocate memory; a connect does, and that is seen.
 #
 # quick: yes
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -5,6 +5,8 @@
 # whole: each byte is right across every region's end, whatever size and
 # position a request has, direct or buffered. A request is split where a region
 # ends.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -3,6 +3,8 @@
 #
 # IPv6 addresses in brackets, with and without a port, connect by insmod and by
 # the tool, and data goes both ways.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

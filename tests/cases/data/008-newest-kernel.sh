@@ -5,6 +5,7 @@
 # wrote, a disconnect and rmmod leave nothing behind.
 #
 # kernels: newest
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -7,6 +7,8 @@
 # A READ whose answer is wrong fails; no data comes with it.
 # What it may do without harm does none. What its adapter refuses, and what it has no
 # receive for, is counted, each as what it is.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

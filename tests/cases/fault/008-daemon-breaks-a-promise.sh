@@ -8,6 +8,7 @@
 # is a daemon that keeps its promises. What becomes of writes without a fence is in recovery/006.
 #
 # timeout: 240
+# in-turn: yes
 
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"

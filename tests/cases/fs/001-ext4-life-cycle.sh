@@ -6,6 +6,7 @@
 # same files, and can be written again.
 #
 # quick: yes
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -7,6 +7,7 @@
 # request has failed. A processor with held requests goes at once.
 #
 # quick: yes
+# in-turn: yes
 
 # shellcheck source=tests/cases/life/lib.sh
 source "$RDMABLK_TOP/tests/cases/life/lib.sh"

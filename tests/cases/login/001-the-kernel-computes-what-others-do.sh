@@ -6,6 +6,7 @@
 # the curve.
 #
 # kernels: 6.1 6.12 newest
+# in-turn: yes
 
 # shellcheck source=tests/cases/login/lib.sh
 source "$RDMABLK_TOP/tests/cases/login/lib.sh"

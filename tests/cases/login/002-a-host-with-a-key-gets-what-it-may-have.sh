@@ -11,6 +11,7 @@
 # kernels: 6.12
 # long-kernels: 6.1 newest
 # timeout: 900
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

@@ -10,6 +10,7 @@
 #
 # kernels: 6.12
 # long-kernels: 6.1 newest
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

@@ -9,6 +9,7 @@
 # disk is back when its target is. A first connect fails with that reason. No request fails.
 #
 # timeout: 900
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

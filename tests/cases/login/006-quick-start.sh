@@ -6,6 +6,7 @@
 # requires keys.
 #
 # kernels: 6.12
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

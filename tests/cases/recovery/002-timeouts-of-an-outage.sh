@@ -7,6 +7,8 @@
 # the administrator reconnects or disconnects it. The trace says that nothing happens before
 # its time, also when another target answers: that is what the numbers are. How much later
 # is a matter of the host.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

@@ -6,6 +6,7 @@
 # the command returns, and when it is back the disk is, by itself.
 #
 # net: veth
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

@@ -7,6 +7,8 @@
 # file was another export in between, of either store; the owner's disk does. A host is
 # refused if the daemon cannot note it as the writer; if the daemon can note nothing, no
 # disk goes on. A daemon that forgets is noticed.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

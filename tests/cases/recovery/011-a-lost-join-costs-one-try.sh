@@ -10,6 +10,7 @@
 # disk have the type of service that was asked for.
 #
 # net: veth
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

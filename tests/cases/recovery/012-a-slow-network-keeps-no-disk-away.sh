@@ -8,6 +8,7 @@
 # data queues join together: the requests of all are sent although none is answered.
 #
 # net: veth
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

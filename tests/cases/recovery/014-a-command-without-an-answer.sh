@@ -5,6 +5,8 @@
 # The reconnect waits for the file; I/O is held, fails after fast_io_fail_tmo, and flows
 # again when the file does. An io_tmo that is set counts for a request under way. A live
 # disk with a request that hangs is removed by force, whatever the request's own timer.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

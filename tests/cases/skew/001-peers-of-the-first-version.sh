@@ -6,6 +6,7 @@
 # and the refusal says why; nobody reconnects to less than the disk was promised.
 #
 # quick: yes
+# in-turn: yes
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"

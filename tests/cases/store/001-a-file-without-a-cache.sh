@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # smp: 2
+# in-turn: yes
 #
 # A file, and a block device, through the daemon's own I/O: what is written at the disk
 # is in the file, of any size and alignment, by any engine; what reads find is what the

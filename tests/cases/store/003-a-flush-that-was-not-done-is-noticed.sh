@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # smp: 2
+# in-turn: yes
 #
 # A daemon that answers a flush without doing it, or forgets what was named as dirty, loses
 # what an fsync has promised when it is killed, and the test of that sees it. The same

@@ -9,6 +9,8 @@
 # again when it has logged out, when it was killed, and when its login took too long. A
 # steal beyond it leaves the session of the other host alone. A login that says nothing
 # makes room for another one.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

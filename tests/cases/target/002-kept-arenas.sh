@@ -9,6 +9,8 @@
 # that is gone the other starts and serves the same contents. When a file is cut short
 # under live sessions, the daemon ends those of its export only, says why, and refuses
 # logins until the export is reopened.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

@@ -6,6 +6,8 @@
 # An export that insists on missing huge pages is refused. A huge page that another export
 # has left is all zeroes. With too small a limit of locked memory the daemon
 # warns, logins are refused for that reason, and a larger limit is all it takes.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

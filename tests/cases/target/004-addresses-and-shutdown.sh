@@ -6,6 +6,8 @@
 # an RDMA device, and one that is taken, are refused at the start. SIGTERM warns every
 # initiator, then tells it why its session ends, and ends the daemon; meanwhile logins are
 # refused, and a second SIGTERM does not wait. SIGHUP does not end the daemon.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

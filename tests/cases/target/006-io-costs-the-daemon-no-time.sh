@@ -5,6 +5,8 @@
 # neither a nanosecond of run time, nor a tick, nor a switch of context. Keep-alive
 # messages are answered by it, so these disks send none meanwhile; a disk that does
 # shows that the measurement sees it.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

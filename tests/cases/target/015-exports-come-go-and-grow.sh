@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # smp: 2
+# in-turn: yes
 #
 # What the administrator changes while initiators are connected. Exports are added, had,
 # removed; disks grow with their files, by a command and by SIGHUP, and nothing else

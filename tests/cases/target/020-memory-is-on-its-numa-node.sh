@@ -11,6 +11,7 @@
 # The processors are on node 0, so what is nobody's choice is there.
 #
 # numa: 2
+# in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

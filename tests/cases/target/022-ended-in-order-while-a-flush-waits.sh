@@ -7,6 +7,8 @@
 # with the next daemon, whose memory is another one, the disk goes on and has lost nothing.
 # So it does when a WRITE ZEROES is what takes as long: it is answered while the flush is
 # under way that the end has begun with, and there is another flush for it.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"

@@ -5,6 +5,8 @@
 # administrator and of a reload, with the user that asked, and for start and stop: no more, no
 # fewer. It is a file for its owner alone. The sandbox lets the daemon make the next one when
 # the log was moved away. A daemon that cannot open it does not start.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
