@@ -21,7 +21,8 @@
 #                        Documentation/fuzzing.csv
 #   make lint            style and static analysis
 #   make dist            the sources of this commit as build/rdmablk-VERSION.tar.xz
-#   make install         daemon, tool, man pages, units, udev rule (PREFIX, DESTDIR)
+#   make install         daemon, tool, man pages, units, udev rule, completion (PREFIX,
+#                        DESTDIR)
 #   make modules_install the module, for KDIR
 #   make help            this list
 
