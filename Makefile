@@ -20,6 +20,8 @@
 #   make fuzz HOURS=N    fuzzes for N hours, goes on where it was, and adds to the ledger,
 #                        Documentation/fuzzing.csv
 #   make lint            style and static analysis
+#   make pictures        the pictures of the guides, and the demonstration as a recording of a
+#                        terminal, as SVG in build/pictures
 #   make html            guides, pictures and manual pages as a site, build/html/index.html
 #   make dist            the sources of this commit as build/rdmablk-VERSION.tar.xz
 #   make install         daemon, tool, man pages, units, udev rule, completion (PREFIX,
@@ -32,7 +34,7 @@ KDIR	?= $(if $(wildcard $(RUNNING)/Makefile),$(RUNNING))
 PREFIX	?= /usr/local
 VERSION	= $(shell cat $(CURDIR)/VERSION)
 
-.PHONY: all help modules target tools man html demo check check-quick check-long lint fuzz bench \
+.PHONY: all help modules target tools man pictures html demo check check-quick check-long lint fuzz bench \
 	bench-gate bench-record dist install modules_install clean
 
 all: target tools $(if $(KDIR),modules)
@@ -52,6 +54,10 @@ tools:
 
 man:
 	$(MAKE) -C Documentation/man
+
+pictures:
+	tests/setup
+	$(MAKE) -C Documentation pictures recording
 
 html:
 	$(MAKE) -C Documentation html
