@@ -8,7 +8,6 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "commands.h"
 #include "device.h"
@@ -30,19 +29,6 @@ static int set(void *context, int id, const char *value)
 	return 0;
 }
 
-/* Now, in UTC, as ISO 8601 with milliseconds. */
-static void format_now(char *text, size_t size)
-{
-	struct timespec now;
-	struct tm tm;
-	size_t len;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &tm);
-	len = strftime(text, size, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text + len, size - len, ".%03ldZ", now.tv_nsec / 1000000);
-}
-
 static struct json_object *json_text(const struct value *value)
 {
 	return value && value->text[0] ? json_object_new_string(value->text) : NULL;
@@ -58,10 +44,10 @@ static void print_json(const char *event, const struct device *device)
 {
 	const struct value *value = device ? device->value : NULL;
 	struct json_object *top = output_json_new();
-	char now[40];
+	char now[OUTPUT_TIME_LEN];
 
 #define VALUE(attr) (value ? &value[RDMABLK_ATTR_##attr] : NULL)
-	format_now(now, sizeof(now));
+	output_now(now, sizeof(now));
 	json_object_object_add(top, "time", json_object_new_string(now));
 	json_object_object_add(top, "event", json_object_new_string(event));
 	json_object_object_add(top, "index", json_number(VALUE(INDEX)));
@@ -79,9 +65,9 @@ static void print_json(const char *event, const struct device *device)
 static void print_line(const struct device *device)
 {
 	const struct value *reason = &device->value[RDMABLK_ATTR_REASON];
-	char now[40];
+	char now[OUTPUT_TIME_LEN];
 
-	format_now(now, sizeof(now));
+	output_now(now, sizeof(now));
 	printf("%s %s %s%s%s%s\n", now, device->value[RDMABLK_ATTR_NAME].text,
 	       device->value[RDMABLK_ATTR_STATE].text,
 	       reason->text[0] ? ": " : "", reason->text,

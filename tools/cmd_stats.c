@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* rdmablk stats: the requests and bytes of disks, and the latencies. */
+/*
+ * rdmablk stats: the requests and bytes of disks, and the latencies: since the disk was
+ * connected, or, with an interval, a line of rates for each disk in each interval.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "adapter.h"
 #include "commands.h"
 #include "output.h"
+#include "rates.h"
 #include "report.h"
 #include "sysfs.h"
 #include "stats.h"
@@ -197,6 +203,156 @@ static int print_text(const struct stats_list *list)
 	return STATUS_DONE;
 }
 
+static int print_once(struct nl *nl, const struct rates *ask, struct stats_list *list,
+		      const char *what)
+{
+	struct nl_failure failure;
+
+	if (ask->one ? stats_get(nl, ask->index, list, &failure) :
+		       stats_dump(nl, list, &failure)) {
+		sysfs_name_disks(&failure);
+		return report_failure(failure.err, what, "%s", failure.text);
+	}
+	if (!report_json)
+		return print_text(list);
+	print_json(list);
+	return STATUS_DONE;
+}
+
+static int once(const struct rates *ask, const char *what)
+{
+	__cleanup(stats_list_clear) struct stats_list list = { 0 };
+	__cleanup(nl_closep) struct nl *nl = NULL;
+	struct nl_failure failure;
+
+	nl = nl_open(&failure);
+	if (!nl)
+		return report_failure(failure.err, what, "%s", failure.text);
+	return print_once(nl, ask, &list, what);
+}
+
+/*
+ * With an interval
+ */
+
+/* Widths are fixed, so that the lines of all intervals are one table; 80 characters */
+static const struct {
+	const char *head;
+	const char *key;
+	int width;		/* negative: text, which begins at the left */
+} rate_columns[] = {
+	{ "NAME", "name", -10 },
+	{ "STATE", "state", -10 },
+	{ "R/S", "reads_per_s", 7 },
+	{ "W/S", "writes_per_s", 7 },
+	{ "R-MB/S", "read_bytes_per_s", 7 },
+	{ "W-MB/S", "write_bytes_per_s", 7 },
+	{ "F/S", "flushes_per_s", 5 },
+	{ "IN-FL", "in_flight", 5 },
+	{ "P99-US", "p99_ns", 8 },
+	{ "ERR/S", "errors_per_s", 5 },
+};
+
+static void print_heads(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rate_columns); i++)
+		printf("%s%*s", i ? " " : "", rate_columns[i].width, rate_columns[i].head);
+	printf("\n");
+}
+
+static void print_rates(struct json_object *row)
+{
+	char text[VALUE_TEXT_LEN];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rate_columns); i++) {
+		rates_cell(row, rate_columns[i].key, text, sizeof(text));
+		printf("%s%*s", i ? " " : "", rate_columns[i].width, text);
+	}
+	printf("\n");
+}
+
+/* Lines below one heading: on a terminal, as many as it has beside it */
+static size_t page(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ||
+	    size.ws_row < 4)
+		return 0;
+	return size.ws_row - 2;
+}
+
+/* @lines: printed below the heading */
+static void print_interval(const struct rates *rates, size_t *lines)
+{
+	struct json_object *rows;
+	size_t i, nr = page();
+
+	if (report_json) {
+		rates_print_json(rates);
+		return;
+	}
+	rows = rates_rows(rates);
+	if (!*lines || (nr && *lines + json_object_array_length(rows) > nr)) {
+		print_heads();
+		*lines = 0;
+	}
+	for (i = 0; i < json_object_array_length(rows); i++)
+		print_rates(json_object_array_get_idx(rows, i));
+	*lines += i;
+	json_object_put(rows);
+	fflush(stdout);
+}
+
+/* @count: 0: for ever. Returns an exit status; a signal is the normal end. */
+static int again(struct rates *rates, __u32 interval, __u32 count, const char *what)
+{
+	struct nl_failure failure;
+	size_t lines = 0;
+	__u32 done = 0;
+	__s64 next;
+
+	if (rates_open(rates, &failure) || rates_ask(rates, &failure)) {
+		sysfs_name_disks(&failure);
+		return report_failure(failure.err, what, "%s", failure.text);
+	}
+	next = nl_deadline(interval);
+	do {
+		if (nl_wait(rates->nl, next, &failure) < 0)
+			return failure.err == EINTR ? STATUS_DONE :
+			       report_failure(failure.err, what, "%s", failure.text);
+		next += interval * 1000LL;
+		if (rates_ask(rates, &failure))
+			return report_failure(failure.err, what, "%s", failure.text);
+		print_interval(rates, &lines);
+	} while (++done != count && !ferror(stdout));
+	return STATUS_DONE;
+}
+
+/* Takes the numbers from the operands, so that a disk is left, or nothing. */
+static int take_numbers(char **operand, __u32 *interval, __u32 *count)
+{
+	static const struct opts_origin origin = { "stats", "" };
+	int ret;
+
+	/* The name of a disk begins with a letter or a slash. */
+	if (operand[0] && (operand[0][0] < '0' || operand[0][0] > '9'))
+		operand++;
+	if (!operand[0] || operand[0][0] < '0' || operand[0][0] > '9')
+		return 0;
+	ret = opts_number(&origin, "INTERVAL", operand[0], 1, RATES_MAX_INTERVAL, " seconds",
+			  interval);
+	if (!ret && operand[1])
+		ret = opts_number(&origin, "COUNT", operand[1], 1, RATES_MAX_COUNT, "", count);
+	if (!ret && operand[1] && operand[2])
+		ret = report_usage("stats", "too many arguments: '%s'", operand[2]);
+	operand[0] = NULL;
+	return ret;
+}
+
 /**
  * cmd_stats() - rdmablk stats
  * @command: its entry in the table
@@ -205,29 +361,22 @@ static int print_text(const struct stats_list *list)
  */
 int cmd_stats(const struct command_info *command, int argc, char **argv)
 {
-	__cleanup(stats_list_clear) struct stats_list list = { 0 };
-	__cleanup(nl_closep) struct nl *nl = NULL;
+	struct rates rates = { 0 };
+	__u32 interval = 0, count = 0;
 	char what[DEVICE_WHAT_LEN];
-	struct nl_failure failure;
-	const char *name;
-	__u32 index = 0;
 	int ret;
 
 	ret = opts_parse(command, argc, argv, set, NULL);
 	if (!ret)
-		ret = device_operand(command->name, argv + optind, &index, what);
+		ret = take_numbers(argv + optind, &interval, &count);
+	if (!ret)
+		ret = device_operand(command->name, argv + optind, &rates.index, what);
 	if (ret)
 		return ret;
-	name = argv[optind];
-
-	nl = nl_open(&failure);
-	if (!nl || (name ? stats_get(nl, index, &list, &failure) :
-			   stats_dump(nl, &list, &failure))) {
-		sysfs_name_disks(&failure);
-		return report_failure(failure.err, what, "%s", failure.text);
-	}
-	if (!report_json)
-		return print_text(&list);
-	print_json(&list);
-	return STATUS_DONE;
+	rates.one = argv[optind];
+	if (!interval)
+		return once(&rates, what);
+	ret = again(&rates, interval, count, what);
+	rates_close(&rates);
+	return ret;
 }

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk top: shows the activity of disks periodically: in place on a terminal, else one
- * table after another. A rate is the difference of two answers of the module, divided by
- * the time that really passed between them.
+ * rdmablk top: shows the activity of disks periodically: in place on a terminal, where keys
+ * sort and filter it, else one table after another, or lines of JSON.
  */
 #include <errno.h>
 #include <getopt.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "commands.h"
 #include "output.h"
+#include "rates.h"
 #include "report.h"
-#include "stats.h"
 #include "util.h"
 
 const struct option_info top_options[] = {
 	{ "interval", 'i', 'i', "S", "seconds from one table to the next, 1 to 3600 (2)" },
 	{ "count", 'n', 'n', "N", "end after so many tables, 1 to 1000000, or 0: never (0)" },
+	{ "json", 0, 'j', NULL, "print a JSON object a line in place of each table" },
 	{ 0 }
 };
 
@@ -30,150 +31,86 @@ static const struct opts_origin origin = { "top", "--" };
 /* Cursor to the top left corner; clear what the last table has left below. */
 #define HOME_AND_CLEAR	"\033[H\033[J"
 
+#define FILTER_LEN	32
+
+/* The columns; in this order the arrow keys sort by them. */
+static const struct output_column all_columns[] = {
+	OUTPUT_TEXT("NAME", "name"), OUTPUT_TEXT("STATE", "state"),
+	OUTPUT_NUMBER("R/S", "reads_per_s"), OUTPUT_NUMBER("W/S", "writes_per_s"),
+	OUTPUT_NUMBER("R-MB/S", "read_bytes_per_s"),
+	OUTPUT_NUMBER("W-MB/S", "write_bytes_per_s"),
+	OUTPUT_NUMBER("F/S", "flushes_per_s"), OUTPUT_NUMBER("IN-FL", "in_flight"),
+	OUTPUT_NUMBER("P50-US", "p50_ns"), OUTPUT_NUMBER("P99-US", "p99_ns"),
+	OUTPUT_NUMBER("RQ/S", "requeues_per_s"), OUTPUT_NUMBER("ERR/S", "errors_per_s"),
+	{ 0 }
+};
+
+#define NR_COLUMNS	(ARRAY_SIZE(all_columns) - 1)
+
+/**
+ * struct view - what the keys choose
+ * @sort: column that the disks are sorted by; 0, the name: by number
+ * @reverse: the other way round
+ * @active: only disks that do something
+ * @filter: only disks with this in their name or state; empty: all
+ * @editing: the next keys are the filter
+ * @help: the keys are explained in place of the table
+ */
+struct view {
+	size_t sort;
+	bool reverse;
+	bool active;
+	char filter[FILTER_LEN];
+	bool editing;
+	bool help;
+};
+
+/**
+ * struct top - one run
+ * @rates: what the disks do
+ * @interval: seconds
+ * @count: tables after which it ends; 0: never
+ * @terminal: standard output is a terminal
+ * @keys: standard input is one, too, and is read
+ * @saved: its settings before that
+ * @view: what the keys have chosen
+ */
 struct top {
-	struct nl *nl;
-	struct stats_list now, before;
-	__s64 now_ns, before_ns;
+	struct rates rates;
 	__u32 interval;
 	__u32 count;
 	bool terminal;
+	bool keys;
+	struct termios saved;
+	struct view view;
 };
 
 static int set(void *context, int id, const char *value)
 {
 	struct top *top = context;
 
-	if (id == 'i')
-		return opts_number(&origin, "interval", value, 1, 3600, " seconds",
-				   &top->interval);
-	return opts_number(&origin, "count", value, 0, 1000000, "", &top->count);
-}
-
-static __s64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
-static __u64 counter(const struct stats *stats, unsigned int attr)
-{
-	return stats->device.value[attr].number;
-}
-
-/* The same disk in the last table; NULL: it was not there. */
-static const struct stats *find_before(const struct top *top, const struct stats *now)
-{
-	size_t i;
-
-	for (i = 0; i < top->before.nr; i++)
-		if (counter(&top->before.stats[i], RDMABLK_ATTR_INDEX) ==
-		    counter(now, RDMABLK_ATTR_INDEX))
-			return &top->before.stats[i];
-	return NULL;
-}
-
-/* Have the counters only grown? Otherwise this is another disk of the same name. */
-static bool goes_on(const struct stats *now, const struct stats *before)
-{
-	unsigned int attr;
-
-	if (!before)
-		return false;
-	for (attr = 0; attr <= RDMABLK_ATTR_MAX; attr++)
-		if (attr_table[attr].kind == ATTR_U64 &&
-		    (counter(now, attr) < counter(before, attr) ||
-		     !now->device.value[attr].present !=
-		     !before->device.value[attr].present))
-			return false;
-	return true;
-}
-
-static void add_text(struct json_object *row, const char *key, const char *text)
-{
-	json_object_object_add(row, key, json_object_new_string(text[0] ? text : "-"));
-}
-
-static void add_rate(struct json_object *row, const char *key, double rate, int digits)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.*f", digits, rate);
-	add_text(row, key, text);
-}
-
-/* Of reads and writes only: the time of other requests depends on the store. */
-static void add_latency(struct json_object *row, const struct stats *now,
-			const struct stats *before)
-{
-	struct rdmablk_latency_histogram both = { 0 }, since;
-	int op;
-
-	if (!counter(now, RDMABLK_ATTR_TIMED))
-		return;
-	for (op = STATS_READ; op <= STATS_WRITE; op++) {
-		if (!latency_since(&now->latency[op], &before->latency[op], &since))
-			return;
-		latency_add(&both, &since);
+	if (id == 'j') {
+		report_json = true;
+		return 0;
 	}
-	if (!latency_requests(&both))
-		return;
-	add_rate(row, "p50", latency_percentile(&both, 50) / 1000, 1);
-	add_rate(row, "p99", latency_percentile(&both, 99) / 1000, 1);
+	if (id == 'i')
+		return opts_number(&origin, "interval", value, 1, RATES_MAX_INTERVAL,
+				   " seconds", &top->interval);
+	return opts_number(&origin, "count", value, 0, RATES_MAX_COUNT, "", &top->count);
 }
 
-static struct json_object *row_of(const struct top *top, const struct stats *now)
-{
-	static const struct {
-		const char *key;
-		__u16 attr;
-		double unit;
-	} rates[] = {
-		{ "read", RDMABLK_ATTR_READS, 1 },
-		{ "write", RDMABLK_ATTR_WRITES, 1 },
-		{ "read_mb", RDMABLK_ATTR_READ_BYTES, 1e6 },
-		{ "write_mb", RDMABLK_ATTR_WRITE_BYTES, 1e6 },
-		{ "flush", RDMABLK_ATTR_FLUSHES, 1 },
-		{ "requeue", RDMABLK_ATTR_REQUEUES, 1 },
-		{ "error", RDMABLK_ATTR_ERRORS, 1 },
-	};
-	const struct stats *before = find_before(top, now);
-	double seconds = (top->now_ns - top->before_ns) / 1e9;
-	struct json_object *row = json_object_new_object();
-	size_t i;
+/*
+ * The table
+ */
 
-	add_text(row, "name", now->device.value[RDMABLK_ATTR_NAME].text);
-	add_text(row, "state", now->device.value[RDMABLK_ATTR_STATE].text);
-	add_text(row, "in_flight", now->device.value[RDMABLK_ATTR_IN_FLIGHT].text);
-	if (!goes_on(now, before) || seconds <= 0)
-		return row;
-	for (i = 0; i < ARRAY_SIZE(rates); i++)
-		if (now->device.value[rates[i].attr].present)
-			add_rate(row, rates[i].key,
-				 (counter(now, rates[i].attr) -
-				  counter(before, rates[i].attr)) / seconds / rates[i].unit,
-				 rates[i].unit > 1);
-	add_latency(row, now, before);
-	return row;
-}
-
-/* Prints a dash for an unknown value. */
-static void cell(struct json_object *row, const char *key, char *text, size_t size)
-{
-	struct json_object *value = json_object_object_get(row, key);
-
-	snprintf(text, size, "%s", value ? json_object_get_string(value) : "-");
-}
-
-/* How many disks fit on the terminal, beside the heading and the line "and N more". */
-static size_t room(const struct top *top)
+/* Lines of the terminal, or 0 where all disks are printed */
+static size_t height(const struct top *top)
 {
 	struct winsize size;
 
 	if (!top->terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row < 4)
-		return top->now.nr;
-	return size.ws_row - 3;
+		return 0;
+	return size.ws_row;
 }
 
 /* How many characters fit in a line. */
@@ -197,7 +134,8 @@ static size_t table_width(struct json_object *rows, const struct output_column *
 	for (; c->name; c++) {
 		widest = strlen(c->name);
 		for (i = 0; i < json_object_array_length(rows); i++) {
-			cell(json_object_array_get_idx(rows, i), c->key, text, sizeof(text));
+			rates_cell(json_object_array_get_idx(rows, i), c->key, text,
+				   sizeof(text));
 			if (strlen(text) > widest)
 				widest = strlen(text);
 		}
@@ -210,7 +148,8 @@ static size_t table_width(struct json_object *rows, const struct output_column *
 static void fit(struct json_object *rows, struct output_column *columns, size_t length)
 {
 	static const char *const keys[] = {
-		"flush", "requeue", "p50", "in_flight", "write_mb", "read_mb", "p99",
+		"flushes_per_s", "requeues_per_s", "p50_ns", "in_flight",
+		"write_bytes_per_s", "read_bytes_per_s", "p99_ns",
 	};
 	struct output_column *c;
 	size_t i;
@@ -223,87 +162,337 @@ static void fit(struct json_object *rows, struct output_column *columns, size_t 
 	}
 }
 
-static int print_table(const struct top *top, bool first)
+static double number(struct json_object *row, const char *key)
 {
-	struct output_column columns[] = {
-		OUTPUT_TEXT("NAME", "name"), OUTPUT_TEXT("STATE", "state"),
-		OUTPUT_NUMBER("R/S", "read"), OUTPUT_NUMBER("W/S", "write"),
-		OUTPUT_NUMBER("R-MB/S", "read_mb"), OUTPUT_NUMBER("W-MB/S", "write_mb"),
-		OUTPUT_NUMBER("F/S", "flush"), OUTPUT_NUMBER("IN-FL", "in_flight"),
-		OUTPUT_NUMBER("P50-US", "p50"), OUTPUT_NUMBER("P99-US", "p99"),
-		OUTPUT_NUMBER("RQ/S", "requeue"), OUTPUT_NUMBER("ERR/S", "error"),
-		{ 0 }
-	};
-	struct json_object *rows = json_object_new_array();
-	size_t i, nr = room(top);
+	return json_object_get_double(json_object_object_get(row, key));
+}
+
+static bool is_active(struct json_object *row)
+{
+	return number(row, "reads_per_s") > 0 || number(row, "writes_per_s") > 0 ||
+	       number(row, "flushes_per_s") > 0 || number(row, "requeues_per_s") > 0 ||
+	       number(row, "errors_per_s") > 0 || number(row, "in_flight") > 0;
+}
+
+static bool is_shown(const struct view *view, struct json_object *row)
+{
+	if (view->active && !is_active(row))
+		return false;
+	return strstr(json_object_get_string(json_object_object_get(row, "name")),
+		      view->filter) ||
+	       strstr(json_object_get_string(json_object_object_get(row, "state")),
+		      view->filter);
+}
+
+/* The largest number first, unknown ones last, words from A to Z; else by number of the disk */
+static int compare(const void *a, const void *b, void *context)
+{
+	struct json_object *const *one = a, *const *other = b;
+	const struct view *view = context;
+	const struct output_column *column = &all_columns[view->sort];
+	struct json_object *x = json_object_object_get(*one, column->key);
+	struct json_object *y = json_object_object_get(*other, column->key);
+	double difference = number(*other, "index") - number(*one, "index");
+
+	if (view->sort && !x != !y)
+		return x ? -1 : 1;
+	if (view->sort && x && column->right && number(*one, column->key) !=
+						number(*other, column->key))
+		difference = number(*one, column->key) - number(*other, column->key);
+	else if (view->sort && x && !column->right &&
+		 strcmp(json_object_get_string(x), json_object_get_string(y)))
+		difference = strcmp(json_object_get_string(y), json_object_get_string(x));
+	if (view->reverse)
+		difference = -difference;
+	return difference > 0 ? -1 : difference < 0;
+}
+
+/* Returns the rows that are shown, in their order; @rows is released. */
+static struct json_object *arrange(struct view *view, struct json_object *rows)
+{
+	size_t i, nr = 0, all = json_object_array_length(rows);
+	struct json_object **row = calloc(all + 1, sizeof(*row));
+	struct json_object *shown = json_object_new_array();
+
+	for (i = 0; row && i < all; i++)
+		if (is_shown(view, json_object_array_get_idx(rows, i)))
+			row[nr++] = json_object_get(json_object_array_get_idx(rows, i));
+	if (row)
+		qsort_r(row, nr, sizeof(*row), compare, view);
+	for (i = 0; i < nr; i++)
+		json_object_array_add(shown, row[i]);
+	free(row);
+	json_object_put(rows);
+	return shown;
+}
+
+/* Says what the keys have chosen. Returns the lines that it took. */
+static size_t print_view(const struct view *view)
+{
+	if (view->editing) {
+		printf("filter: %s\n", view->filter);
+		return 1;
+	}
+	if (!view->sort && !view->reverse && !view->active && !view->filter[0])
+		return 0;
+	printf("by %s%s%s%s%s\n", all_columns[view->sort].name,
+	       view->reverse ? ", reversed" : "", view->active ? ", active only" : "",
+	       view->filter[0] ? ", filter: " : "", view->filter);
+	return 1;
+}
+
+static void print_keys(void)
+{
+	printf("q          quit\n"
+	       "? h        these keys; any key leads back\n"
+	       "< > arrows sort by the column before, or after\n"
+	       "r          reverse the order\n"
+	       "a          only disks that do something, or all\n"
+	       "/ f        only disks with a text in their name or state; Enter ends it\n"
+	       "Esc        no filter\n"
+	       "blank      a new table at once\n");
+}
+
+/* Moves the rows beyond @room out of @rows. Returns how many these were. */
+static size_t cut(struct json_object *rows, size_t room)
+{
+	size_t nr = json_object_array_length(rows);
+
+	if (nr <= room)
+		return 0;
+	json_object_array_del_idx(rows, room, nr - room);
+	return nr - room;
+}
+
+/* Returns 0, or -1 when memory is short. */
+static int print_rows(struct top *top, size_t used)
+{
+	struct json_object *rows = arrange(&top->view, rates_rows(&top->rates));
+	size_t lines = height(top), more = 0;
+	struct output_column columns[ARRAY_SIZE(all_columns)];
 	int ret;
 
+	memcpy(columns, all_columns, sizeof(columns));
+	if (lines)	/* beside the heading, the line "and N more" and the cursor's */
+		more = cut(rows, lines > used + 4 ? lines - used - 3 : 1);
+	fit(rows, columns, line_length(top));
+	ret = output_rows(rows, columns, rates_cell);
+	if (!json_object_array_length(rows))
+		printf(top->rates.now.nr ? "no disk to show\n" : "no disks\n");
+	if (more)
+		printf("and %zu more\n", more);
+	json_object_put(rows);
+	return ret;
+}
+
+/* @first: nothing has been printed before. Returns 0, or -1 when memory is short. */
+static int print_table(struct top *top, bool first)
+{
+	int ret = 0;
+
+	if (report_json) {
+		rates_print_json(&top->rates);
+		return 0;
+	}
 	if (top->terminal)
 		fputs(HOME_AND_CLEAR, stdout);
 	else if (!first)
 		printf("\n");
-	for (i = 0; i < top->now.nr && i < nr; i++)
-		json_object_array_add(rows, row_of(top, &top->now.stats[i]));
-	fit(rows, columns, line_length(top));
-	ret = output_rows(rows, columns, cell);
-	if (!top->now.nr)
-		printf("no disks\n");
-	if (i < top->now.nr)
-		printf("and %zu more\n", top->now.nr - i);
-	json_object_put(rows);
+	if (top->view.help)
+		print_keys();
+	else
+		ret = print_rows(top, print_view(&top->view));
 	fflush(stdout);
 	return ret;
 }
 
-/* A module that was loaded again has another family number, and its counters restart. */
-static int reopen(struct top *top, struct nl_failure *failure)
-{
-	struct nl_failure first = *failure;
+/*
+ * Keys
+ */
 
-	nl_close(top->nl);
-	top->nl = nl_open(failure);
-	if (!top->nl) {
-		*failure = first;
-		return -1;
+/* Keys arrive one by one and are not echoed; also again, after the job was stopped. */
+static void take_keyboard(struct top *top)
+{
+	struct termios raw = top->saved;
+	bool ours = top->keys && tcgetpgrp(STDIN_FILENO) == getpgrp();
+
+	nl_watch(top->rates.nl, ours ? STDIN_FILENO : -1);
+	if (!ours)
+		return;
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	raw.c_cc[VMIN] = 1;
+	raw.c_cc[VTIME] = 0;
+	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+}
+
+static void give_keyboard_back(const struct top *top)
+{
+	if (top->keys && tcgetpgrp(STDIN_FILENO) == getpgrp())
+		tcsetattr(STDIN_FILENO, TCSANOW, &top->saved);
+}
+
+enum key_result {
+	KEY_QUIT,
+	KEY_SHOW,	/* the same figures again */
+	KEY_ASK,	/* new figures */
+};
+
+static void edit(struct view *view, char key)
+{
+	size_t len = strlen(view->filter);
+
+	if (key == '\n' || key == '\r')
+		view->editing = false;
+	else if ((key == '\b' || key == 0x7f) && len)
+		view->filter[len - 1] = '\0';
+	else if (key > ' ' && key < 0x7f && len < FILTER_LEN - 1)
+		snprintf(view->filter + len, FILTER_LEN - len, "%c", key);
+}
+
+static void no_filter(struct view *view)
+{
+	view->filter[0] = '\0';
+	view->editing = false;
+}
+
+static enum key_result on_key(struct view *view, char key)
+{
+	if (view->help) {
+		view->help = false;
+		return KEY_SHOW;
 	}
-	nl_hold_signals(top->nl);
-	return stats_dump(top->nl, &top->now, failure);
+	if (view->editing) {
+		edit(view, key);
+		return KEY_SHOW;
+	}
+	switch (key) {
+	case 'q':
+		return KEY_QUIT;
+	case ' ':
+		return KEY_ASK;
+	case '?':
+	case 'h':
+		view->help = true;
+		break;
+	case '<':
+		view->sort = (view->sort + NR_COLUMNS - 1) % NR_COLUMNS;
+		break;
+	case '>':
+		view->sort = (view->sort + 1) % NR_COLUMNS;
+		break;
+	case 'r':
+		view->reverse = !view->reverse;
+		break;
+	case 'a':
+		view->active = !view->active;
+		break;
+	case '/':
+	case 'f':
+		view->editing = true;
+		break;
+	}
+	return KEY_SHOW;
 }
 
-static int ask(struct top *top, struct nl_failure *failure)
+/* The length of an escape sequence; an arrow is the key of the same meaning. */
+static size_t on_escape(struct view *view, const char *text, size_t len)
 {
-	stats_list_clear(&top->before);
-	top->before = top->now;
-	top->before_ns = top->now_ns;
-	memset(&top->now, 0, sizeof(top->now));
-	if (stats_dump(top->nl, &top->now, failure) &&
-	    (failure->err != EUNATCH || reopen(top, failure)))
-		return -1;
-	top->now_ns = now_ns();
-	return 0;
+	size_t end = 2;
+
+	if (len < 2 || (text[1] != '[' && text[1] != 'O')) {
+		no_filter(view);
+		view->help = false;
+		return 1;
+	}
+	while (end < len && (text[end] < '@' || text[end] > '~'))
+		end++;
+	if (end < len && (text[end] == 'C' || text[end] == 'D') && !view->editing)
+		on_key(view, text[end] == 'C' ? '>' : '<');
+	return end + 1;
 }
 
-/* Returns an exit status; a signal is the normal end. */
+static enum key_result read_keys(struct top *top)
+{
+	enum key_result result = KEY_SHOW, one;
+	ssize_t len, i;
+	char text[64];
+
+	len = read(STDIN_FILENO, text, sizeof(text));
+	if (len <= 0)
+		top->keys = false;
+	for (i = 0; i < len && result != KEY_QUIT; i++) {
+		if (text[i] == '\033') {
+			i += (ssize_t)on_escape(&top->view, text + i, (size_t)(len - i)) - 1;
+			continue;
+		}
+		one = on_key(&top->view, text[i]);
+		if (one != KEY_SHOW)
+			result = one;
+	}
+	return result;
+}
+
+/*
+ * Running
+ */
+
+static int no_memory(void)
+{
+	return report_failure(ENOMEM, "top", "%s", strerror(ENOMEM));
+}
+
+/*
+ * Waits for the end of the interval and serves keys meanwhile. Returns STATUS_DONE, an exit
+ * status, or OPTS_FINISHED when the user wants to leave.
+ */
+static int wait_interval(struct top *top)
+{
+	__s64 end = nl_deadline(top->interval);
+	struct nl_failure failure;
+	int ret;
+
+	for (;;) {
+		take_keyboard(top);
+		ret = nl_wait(top->rates.nl, end, &failure);
+		if (ret < 0 && failure.err != EINTR)
+			return report_failure(failure.err, "top", "%s", failure.text);
+		if (ret < 0) {
+			/* Start a new line after the "^C" that the terminal shows. */
+			if (top->terminal && !top->keys)
+				printf("\n");
+			return OPTS_FINISHED;
+		}
+		if (ret != NL_WATCHED)
+			return STATUS_DONE;
+		switch (read_keys(top)) {
+		case KEY_QUIT:
+			return OPTS_FINISHED;
+		case KEY_ASK:
+			return STATUS_DONE;
+		default:
+			if (print_table(top, false))
+				return no_memory();
+		}
+	}
+}
+
+/* Returns an exit status; a signal and the key q are the normal end. */
 static int run(struct top *top)
 {
 	struct nl_failure failure;
 	__u32 tables = 0;
+	int ret;
 
-	if (ask(top, &failure))
+	if (rates_open(&top->rates, &failure) || rates_ask(&top->rates, &failure))
 		return report_failure(failure.err, "top", "%s", failure.text);
 	do {
-		if (nl_wait(top->nl, nl_deadline(top->interval), &failure) < 0) {
-			if (failure.err != EINTR)
-				return report_failure(failure.err, "top", "%s", failure.text);
-			/* Start a new line after the "^C" that the terminal shows. */
-			if (top->terminal)
-				printf("\n");
-			return STATUS_DONE;
-		}
-		if (ask(top, &failure))
+		ret = wait_interval(top);
+		if (ret)
+			return ret == OPTS_FINISHED ? STATUS_DONE : ret;
+		if (rates_ask(&top->rates, &failure))
 			return report_failure(failure.err, "top", "%s", failure.text);
 		if (print_table(top, !tables))
-			return report_failure(ENOMEM, "top", "%s", strerror(ENOMEM));
+			return no_memory();
 	} while (++tables != top->count && !ferror(stdout));
 	return STATUS_DONE;
 }
@@ -316,8 +505,7 @@ static int run(struct top *top)
  */
 int cmd_top(const struct command_info *command, int argc, char **argv)
 {
-	struct top top = { .interval = 2, .terminal = isatty(STDOUT_FILENO) };
-	struct nl_failure failure;
+	struct top top = { .interval = 2 };
 	int ret;
 
 	ret = opts_parse(command, argc, argv, set, &top);
@@ -326,13 +514,11 @@ int cmd_top(const struct command_info *command, int argc, char **argv)
 	if (argv[optind])
 		return report_usage("top", "too many arguments: '%s'", argv[optind]);
 
-	top.nl = nl_open(&failure);
-	if (!top.nl)
-		return report_failure(failure.err, "top", "%s", failure.text);
-	nl_hold_signals(top.nl);
+	top.terminal = !report_json && isatty(STDOUT_FILENO);
+	top.keys = top.terminal && isatty(STDIN_FILENO) &&
+		   !tcgetattr(STDIN_FILENO, &top.saved);
 	ret = run(&top);
-	nl_close(top.nl);
-	stats_list_clear(&top.now);
-	stats_list_clear(&top.before);
+	give_keyboard_back(&top);
+	rates_close(&top.rates);
 	return ret;
 }

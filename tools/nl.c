@@ -350,6 +350,7 @@ struct nl *nl_open(struct nl_failure *failure)
 		return NULL;
 	}
 	nl->seq = time(NULL);
+	nl->watched = -1;
 	nl->sock = mnl_socket_open(NETLINK_GENERIC);
 	if (!nl->sock || mnl_socket_bind(nl->sock, 0, MNL_SOCKET_AUTOPID) < 0) {
 		char text[128];

@@ -7,6 +7,7 @@
 #include <libmnl/libmnl.h>
 
 #define NL_FOREVER	(-1)	/* no deadline */
+#define NL_WATCHED	2	/* of nl_wait() */
 
 /**
  * struct nl_failure - what the kernel said about a request
@@ -62,6 +63,7 @@ int nl_run_late(struct nl *nl, const struct nl_late *late,
 void nl_hold_signals(struct nl *nl);
 void nl_release_signals(struct nl *nl);
 __s64 nl_deadline(unsigned int seconds);
+void nl_watch(struct nl *nl, int fd);
 int nl_wait(struct nl *nl, __s64 deadline, struct nl_failure *failure);
 
 int nl_subscribe(struct nl *nl, struct nl_failure *failure);

@@ -18,6 +18,7 @@
  * @family: number of the family "rdmablk"
  * @events: number of its multicast group
  * @seq: sequence number of the newest request
+ * @watched: a descriptor that ends a wait, too, or -1
  * @held: signals end a wait, not the program; @mask and @old are valid
  * @mask: the signal mask before that
  * @old: the signal actions before that
@@ -29,6 +30,7 @@ struct nl {
 	__u16 family;
 	__u32 events;
 	__u32 seq;
+	int watched;
 	bool held;
 	sigset_t mask;
 	struct sigaction old[NL_SIGNALS];

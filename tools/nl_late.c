@@ -91,13 +91,33 @@ __s64 nl_deadline(unsigned int seconds)
 	return now_ms() + seconds * 1000LL;
 }
 
-/* Is there something to receive? Waits @ms at most; -1 and errno on an error. */
+/*
+ * Waits @ms at most. Returns 1: there is something to receive; NL_WATCHED: only from the
+ * watched descriptor; 0: nothing; -1 and errno on an error.
+ */
 static int poll_socket(struct nl *nl, __s64 ms)
 {
-	struct pollfd fd = { .fd = mnl_socket_get_fd(nl->sock), .events = POLLIN };
 	struct timespec left = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+	struct pollfd fds[] = {
+		{ .fd = mnl_socket_get_fd(nl->sock), .events = POLLIN },
+		{ .fd = nl->watched, .events = POLLIN },
+	};
+	int ret = ppoll(fds, nl->watched < 0 ? 1 : 2, ms < 0 ? NULL : &left,
+			nl->held ? &nl->mask : NULL);
 
-	return ppoll(&fd, 1, ms < 0 ? NULL : &left, nl->held ? &nl->mask : NULL);
+	if (ret <= 0)
+		return ret;
+	return fds[0].revents ? 1 : NL_WATCHED;
+}
+
+/**
+ * nl_watch() - lets another descriptor end nl_wait(), too
+ * @nl: the connection
+ * @fd: the descriptor, or -1 for none
+ */
+void nl_watch(struct nl *nl, int fd)
+{
+	nl->watched = fd;
 }
 
 /**
@@ -106,7 +126,8 @@ static int poll_socket(struct nl *nl, __s64 ms)
  * @deadline: from nl_deadline(), or NL_FOREVER
  * @failure: result; EINTR: a signal came, and nothing is to be received
  *
- * Returns 1, 0 when the deadline has passed, or -1 when @failure tells why.
+ * Returns 1, NL_WATCHED when there is something to read from the descriptor of nl_watch(), 0
+ * when the deadline has passed, or -1 when @failure tells why.
  */
 int nl_wait(struct nl *nl, __s64 deadline, struct nl_failure *failure)
 {
@@ -120,7 +141,7 @@ int nl_wait(struct nl *nl, __s64 deadline, struct nl_failure *failure)
 		/* A message that came before the signal still counts. */
 		ret = poll_socket(nl, caught ? 0 : left);
 		if (ret > 0)
-			return 1;
+			return ret;
 		if (!ret && !caught)
 			return 0;
 		if (!ret) {
@@ -273,7 +294,7 @@ static void follow(struct outcome *outcome)
 	__s64 deadline = limit ? nl_deadline(limit) : NL_FOREVER;
 	struct nl *nl = outcome->nl;
 	const struct nlmsghdr *nlh = (const struct nlmsghdr *)nl->tx;
-	struct nl_failure failure;
+	struct nl_failure failure = { 0 };
 	char text[80];
 
 	if (mnl_socket_sendto(nl->sock, nlh, nlh->nlmsg_len) < 0)

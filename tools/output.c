@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <libsmartcols/libsmartcols.h>
 
@@ -222,6 +223,23 @@ void output_human_bytes(__u64 bytes, char *text, size_t size)
 		snprintf(text, size, "%.1f%c", (double)bytes / divisor, units[unit]);
 	else
 		snprintf(text, size, "%llu%c", bytes / divisor, units[unit]);
+}
+
+/**
+ * output_now() - the time, in UTC, as ISO 8601 with milliseconds
+ * @text: result
+ * @size: of @text, OUTPUT_TIME_LEN
+ */
+void output_now(char *text, size_t size)
+{
+	struct timespec now;
+	struct tm tm;
+	size_t len;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	len = strftime(text, size, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + len, size - len, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
 static void cell(const struct device *device, unsigned int id, bool bytes,

@@ -12,6 +12,7 @@ struct device_list;
 
 #define OUTPUT_JSON_VERSION	1
 #define OUTPUT_MAX_COLUMNS	80
+#define OUTPUT_TIME_LEN		40
 #define OUTPUT_COLUMN_NAMES	1024	/* bytes for the names of all columns */
 
 /**
@@ -58,6 +59,7 @@ int output_table(const struct device_list *list,
 void output_line(const struct device *device, unsigned int attr);
 void output_brief(const struct device *device, const char *users);
 void output_block(const struct device *device);
+void output_now(char *text, size_t size);
 void output_human_bytes(__u64 bytes, char *text, size_t size);
 int output_rows(struct json_object *rows, const struct output_column *columns,
 		output_cell_fn cell_of);

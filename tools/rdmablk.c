@@ -96,14 +96,14 @@ static const struct command_info commands[] = {
 	{
 		.name = "stats",
 		.run = cmd_stats,
-		.synopsis = "[--json] [DEV]",
-		.help = "Show what a disk, or each, has done, and how long it took",
+		.synopsis = "[--json] [DEV] [INTERVAL [COUNT]]",
+		.help = "Show what a disk, or each, has done, or does in each interval",
 		.options = stats_options,
 	},
 	{
 		.name = "top",
 		.run = cmd_top,
-		.synopsis = "[--interval S] [--count N]",
+		.synopsis = "[--interval S] [--count N] [--json]",
 		.help = "Show what the disks are doing, again and again",
 		.options = top_options,
 	},

@@ -23,6 +23,7 @@
  *   SHIM_EARLY=1       ... without one, at once
  *   SHIM_REFUSE=N      the first N connects fail with ECONNREFUSED
  *   SHIM_TERMINAL=N    standard output is a terminal with so many lines ...
+ *   SHIM_KEYBOARD=1    standard input is a terminal, too
  *   SHIM_COLUMNS=N     ... of so many characters, 200 unless this says otherwise
  *   SHIM_HOST_ID=FILE  stands in for /etc/rdmablk/host-id
  *   SHIM_OPEN=1        nobody has proved anything to the first disk
@@ -51,6 +52,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,6 +70,7 @@ struct mnl_socket *here;
 static struct mnl_socket sockets[SOCKETS];
 static unsigned int nr_sockets;
 static int events_sent, played;
+static char keys[32];
 int key_added;
 static __s64 clock_ms = 1000000;
 
@@ -279,7 +282,8 @@ static int interrupt(int signal, const sigset_t *mask)
 /*
  * ack, reply: the two parts of an answer; the names of reply(): what is wrong with it;
  * a state, or other: an event of disk 0, or of another; later: 20 seconds pass;
- * silence: nothing happens any more; int, term: signals.
+ * silence: nothing happens any more; int, term: signals; key=...: keys are pressed, with
+ * ^ for the escape.
  */
 static void play(const char *word)
 {
@@ -337,12 +341,51 @@ int ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
 			return real(fds, nr, timeout, mask);
 		if (!strcmp(word, "int") || !strcmp(word, "term"))
 			return interrupt(*word == 'i' ? SIGINT : SIGTERM, mask);
+		if (!strncmp(word, "key=", 4) && nr == 2 && fds[1].fd == STDIN_FILENO) {
+			snprintf(keys, sizeof(keys), "%s", word + 4);
+			fds[0].revents = 0;
+			fds[1].revents = POLLIN;
+			return 1;
+		}
 		if (!strcmp(word, "later"))
 			clock_ms += 20000;
 		else
 			play(word);
 	}
+	fds[0].revents = POLLIN;
 	return 1;
+}
+
+ssize_t read(int fd, void *buf, size_t len)
+{
+	size_t i;
+
+	if (fd != STDIN_FILENO || !keys[0])
+		return syscall(SYS_read, fd, buf, len);
+	len = strlen(keys) < len ? strlen(keys) : len;
+	for (i = 0; i < len; i++)
+		((char *)buf)[i] = keys[i] == '^' ? '\033' : keys[i] == '_' ? ' ' : keys[i];
+	keys[0] = '\0';
+	return len;
+}
+
+int tcgetattr(int fd, struct termios *mode)
+{
+	memset(mode, 0, sizeof(*mode));
+	mode->c_lflag = ICANON | ECHO | ISIG;
+	return isatty(fd) ? 0 : -1;
+}
+
+int tcsetattr(int fd, int when, const struct termios *mode)
+{
+	(void)when;
+	log_line("terminal", fd == STDIN_FILENO ? (long long)mode->c_lflag : -1);
+	return 0;
+}
+
+pid_t tcgetpgrp(int fd)
+{
+	return isatty(fd) ? getpgrp() : -1;
 }
 
 int clock_gettime(clockid_t id, struct timespec *now)
@@ -374,7 +417,8 @@ int stat(const char *path, struct stat *st)
 
 int isatty(int fd)
 {
-	return fd == STDOUT_FILENO && getenv("SHIM_TERMINAL");
+	return (fd == STDOUT_FILENO && getenv("SHIM_TERMINAL")) ||
+	       (fd == STDIN_FILENO && getenv("SHIM_KEYBOARD"));
 }
 
 int ioctl(int fd, unsigned long request, ...)
