@@ -22,6 +22,8 @@
  * is being opened: nothing of their data is in this process alone.
  *
  * A second signal ends the process at once, whether the loop still runs or has ended.
+ *
+ * The end of the command of --run is like a first signal.
  */
 #include <errno.h>
 #include <signal.h>
@@ -34,6 +36,7 @@
 #include "admin/admin_step.h"
 #include "admin/control.h"
 #include "base/audit.h"
+#include "base/captive.h"
 #include "base/late_signals.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -287,9 +290,32 @@ static void signal_ready(struct loop_source *src)
 			export_log_lost();
 			exit_failed();
 		} else {
+			if (info.ssi_pid)	/* not the terminal's */
+				captive_signal((int)info.ssi_signo);
 			shutdown_begin(name);
 		}
 	}
+}
+
+static void command_ended(void)
+{
+	if (!daemon_state.stopping)
+		shutdown_begin("the command is over");
+}
+
+/* Its process is made before anything else. */
+static int prepare_command(const struct config *cfg)
+{
+	const char *at = cfg->listen[0].text, *export = TAILQ_FIRST(&cfg->exports)->name;
+	bool any = !strncmp(at, "0.0.0.0:", 8) || !strncmp(at, "[::]:", 5);
+	char uri[ADDR_TEXT + RDMABLK_NAME_LEN + 1];
+	const struct captive_place place = {
+		.uri = any ? NULL : uri, .address = at, .export = export,
+		.control = cfg->control ?: CONFIG_CONTROL,
+	};
+
+	snprintf(uri, sizeof(uri), "%s/%s", at, export);
+	return captive_prepare(cfg->run, &place);
 }
 
 static atomic_int early_status = EXIT_DONE;
@@ -376,6 +402,9 @@ static int serve(struct config *cfg)
 	if (ret)
 		return fail("cannot start the thread of the audit log", ret);
 	sd_notify(0, "READY=1");
+	ret = captive_start(command_ended);
+	if (ret)
+		return fail("cannot start the command", ret);
 	watchdog_start();
 	ret = loop_run();
 	watchdog_stop();
@@ -497,8 +526,11 @@ static int start_crypto(const struct config *cfg)
 
 static int run(struct config *cfg)
 {
-	int ret = loop_init() ?: early_signals_init();
+	int ret = prepare_command(cfg);
 
+	if (ret)
+		return fail("cannot make a process for the command", ret);
+	ret = loop_init() ?: early_signals_init();
 	if (ret)
 		return fail("cannot start the event loop", ret);
 	if (start_crypto(cfg))
@@ -604,6 +636,7 @@ int main(int argc, char **argv)
 		log_setup(cfg->log_level);
 		ret = run(cfg);
 		tear_down();
+		ret = captive_end(ret, SHUTDOWN_MS);
 		audit_stop(ret);
 		if (ret == EXIT_DONE)
 			log_info("done");

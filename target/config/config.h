@@ -201,6 +201,7 @@ TAILQ_HEAD(export_config_list, export_config);
  * @allow_address: networks from which connections are taken; NULL: any
  * @directories: where files are that may be written, absolute paths with ':' between them;
  *	NULL: anywhere
+ * @run: command of --run, an argument of main(); NULL: none
  * @seen: which keys of [target] were given, bit by bit
  * @errors: problems found and printed
  * @complaints: where they are printed; NULL: standard error
@@ -240,6 +241,7 @@ struct config {
 	char *audit;
 	char *allow_address;
 	char *directories;
+	const char *run;
 	uint64_t seen;
 	unsigned int errors;
 	FILE *complaints;

@@ -18,16 +18,18 @@ enum {
 	OPT_CONFIG,
 	OPT_CHECK,
 	OPT_FAULT,
+	OPT_COMMAND,
 	OPT_KEY,		/* and what follows: config_target_keys[] */
 };
 
-#define NR_OWN		6
+#define NR_OWN		7
 
 static const struct option own_options[NR_OWN] = {
 	{ "export", required_argument, NULL, OPT_EXPORT },
 	{ "config", required_argument, NULL, OPT_CONFIG },
 	{ "check", no_argument, NULL, OPT_CHECK },
 	{ "fault", required_argument, NULL, OPT_FAULT },
+	{ "run", required_argument, NULL, OPT_COMMAND },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
 };
@@ -55,13 +57,14 @@ static void print_help(void)
 	     "  --export NAME,TYPE[,KEY[=VALUE]]…\n\texport this (again for more); TYPE is memory or file=FILE\n"
 	     "  --config FILE\n\tthis configuration comes first, options stand above it\n"
 	     "  --check\n\tcheck the configuration, its files and its addresses, and exit\n"
+	     "  --run COMMAND\n\tcommand of a shell for when all is ready; end with it and its status\n"
 	     "  --help, --version\n"
 	     "\n"
 	     "Keys of an export (of [export NAME] in the file, too):");
 	print_keys(config_export_keys, config_nr_export_keys, "", "=");
 	puts("\nK, M, G and T are powers of 1024.\n"
 	     "\n"
-	     "Exit status: 0 done, 1 failed, 2 wrong usage.");
+	     "Exit status: 0 done, 1 failed, 2 wrong usage; with --run that of the command.");
 	fputs(fault_options(), stdout);
 }
 
@@ -119,6 +122,9 @@ static int apply_option(struct parse *p, int opt, bool keys)
 		return OPTIONS_RUN;
 	case OPT_CHECK:
 		p->check = true;
+		return OPTIONS_RUN;
+	case OPT_COMMAND:
+		p->cfg->run = optarg;
 		return OPTIONS_RUN;
 	case OPT_EXPORT:
 		if (keys)

@@ -5,7 +5,8 @@
 # export is reached by each address and has contents of its own. An address without
 # an RDMA device, and one that is taken, are refused at the start. SIGTERM warns every
 # initiator, then tells it why its session ends, and ends the daemon; meanwhile logins are
-# refused, and a second SIGTERM does not wait. SIGHUP does not end the daemon.
+# refused, and a second SIGTERM does not wait. SIGHUP does not end the daemon. With --run it
+# serves as long as a command takes, and has its status.
 #
 # in-turn: yes
 
@@ -129,4 +130,22 @@ for n in 0 1 2 3; do
 done
 expect farewell "$(in_arena b)" "what the target had"
 disconnect_all
+
+# run STATUS COMMAND OPTION...: the daemon serves as long as the command takes
+run() {
+	run_expect "$1" '' timeout "$PATIENCE" "$RDMABLKD" --insecure --drain-ms 0 \
+		--export x,memory,size=4M --run "$2" "${@:3}"
+}
+
+export RDMABLK
+# shellcheck disable=SC2016 # the command expands it
+run 7 '"$RDMABLK" connect "$RDMABLK_URI" >/tmp/run && "$RDMABLK" disconnect rdmablk0 && exit 7' \
+	--listen "$TARGET_ADDR"
+expect /dev/rdmablk0 "$(</tmp/run)" "the disk of the command"
+# shellcheck disable=SC2016
+run 0 '"$RDMABLK" target list --control "$RDMABLK_CONTROL" >/tmp/run' \
+	--listen "[$TARGET_ADDR6]:4420" --control /tmp/control
+expect x "$(sed -n '2s/ .*//p' /tmp/run)" "the export that the command sees"
+run 1 'touch /tmp/begun' --listen 10.77.0.1
+[[ ! -e /tmp/begun ]] || fail "the command runs without a daemon"
 unload_module

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The command of --run. A process that has registered memory must not fork, one in a sandbox
+ * would confine the command, and one with keys would hand them over. So the daemon forks
+ * before all that, and the child waits for the word to begin. Without the word, because the
+ * daemon could not start, it ends.
+ *
+ * The child keeps the terminal and the process group of the daemon: a command may ask
+ * questions, and Ctrl-C is for both.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/captive.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/util.h"
+
+#define NOT_STARTED	127	/* exit status, as of a shell */
+
+static void process_ended(struct loop_source *src);
+
+static struct {
+	struct loop_source process;	/* pidfd; -1: there is no command */
+	pid_t pid;
+	int go;				/* the word to begin is written here */
+	bool over;			/* @status is known */
+	int status;
+	void (*ended)(void);
+} captive = {
+	.process = { .fd = -1, .ready = process_ended },
+	.go = -1,
+};
+
+static int fill_environment(const struct captive_place *place)
+{
+	if (setenv("RDMABLK_ADDRESS", place->address, 1) ||
+	    setenv("RDMABLK_EXPORT", place->export, 1) ||
+	    setenv("RDMABLK_CONTROL", place->control, 1))
+		return -1;
+	return place->uri ? setenv("RDMABLK_URI", place->uri, 1) : unsetenv("RDMABLK_URI");
+}
+
+static _Noreturn void child(const char *command, const struct captive_place *place, int go,
+			    pid_t parent)
+{
+	ssize_t n;
+	char word;
+
+	/* A daemon that is killed takes the command with it. */
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent)
+		_exit(NOT_STARTED);
+	do
+		n = read(go, &word, 1);
+	while (n < 0 && errno == EINTR);
+	if (n != 1 || fill_environment(place))
+		_exit(NOT_STARTED);
+	execl("/bin/sh", "sh", "-c", command, NULL);
+	_exit(NOT_STARTED);
+}
+
+/**
+ * captive_prepare - make the process of the command, which waits
+ * @command: for the shell; NULL: there is none, and nothing happens
+ * @place: where it finds the daemon
+ *
+ * Before there are threads, registered memory, a sandbox or keys.
+ *
+ * Return: 0 or -errno.
+ */
+int captive_prepare(const char *command, const struct captive_place *place)
+{
+	pid_t parent = getpid();
+	int ends[2], ret;
+
+	if (!command)
+		return 0;
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	captive.pid = fork();
+	if (!captive.pid) {
+		close(ends[1]);
+		child(command, place, ends[0], parent);
+	}
+	ret = captive.pid < 0 ? -errno : 0;
+	close(ends[0]);
+	captive.go = ends[1];
+	if (!ret)
+		captive.process.fd = (int)syscall(SYS_pidfd_open, captive.pid, 0);
+	return ret ?: captive.process.fd < 0 ? -errno : 0;
+}
+
+/* Return: whether it has ended; @options: of waitid() */
+static bool reap(int options)
+{
+	siginfo_t info = { 0 };
+
+	if (captive.over || captive.process.fd < 0)
+		return captive.over;
+	if (waitid(P_PIDFD, (id_t)captive.process.fd, &info, WEXITED | options) ||
+	    !info.si_pid)
+		return false;
+	captive.over = true;
+	captive.status = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+	if (captive.ended)	/* it was begun */
+		log_info("the command has ended with status %d", captive.status);
+	return true;
+}
+
+static void process_ended(struct loop_source *src)
+{
+	if (!reap(WNOHANG))
+		return;
+	loop_del(src);
+	captive.ended();
+}
+
+/**
+ * captive_start - let the command begin
+ * @ended: called in the loop when it has ended
+ *
+ * Return: 0 or -errno.
+ */
+int captive_start(void (*ended)(void))
+{
+	int ret = 0;
+
+	if (captive.process.fd < 0)
+		return 0;
+	captive.ended = ended;
+	ret = loop_add(&captive.process);
+	/* A child that is gone is found by the loop. */
+	if (!ret && write(captive.go, "", 1) != 1 && errno != EPIPE)
+		ret = -errno;
+	close(captive.go);
+	captive.go = -1;
+	return ret;
+}
+
+/**
+ * captive_signal - pass a signal on to the command
+ * @signo: the daemon got it from a process, not from the terminal, which signals both
+ */
+void captive_signal(int signo)
+{
+	if (captive.process.fd >= 0 && !captive.over)
+		syscall(SYS_pidfd_send_signal, captive.process.fd, signo, NULL, 0);
+}
+
+/**
+ * captive_end - the status that the daemon ends with
+ * @status: its own
+ * @patience_ms: how long a command is waited for that has not ended
+ *
+ * After the loop has ended.
+ *
+ * Return: @status if it is a failure, or there is no command; else that of the command, 128
+ * and the number of the signal that ended it; EXIT_FAILED if it runs still: it is told to end.
+ */
+int captive_end(int status, int patience_ms)
+{
+	struct pollfd process = { .fd = captive.process.fd, .events = POLLIN };
+
+	if (captive.go >= 0)
+		close(captive.go);
+	captive.go = -1;
+	if (captive.process.fd < 0)
+		return status;
+	if (!captive.over && poll(&process, 1, patience_ms) > 0)
+		reap(WNOHANG);
+	if (!captive.over) {
+		log_warn("the command has not ended: it is told to");
+		captive_signal(SIGTERM);
+	}
+	close(captive.process.fd);
+	captive.process.fd = -1;
+	if (status != EXIT_DONE)
+		return status;
+	return captive.over ? captive.status : EXIT_FAILED;
+}
