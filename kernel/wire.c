@@ -821,6 +821,7 @@ int rdmablk_wire_errno(unsigned int reason)
 	case RDMABLK_R_REPLACED:
 	case RDMABLK_R_ACCESS:
 	case RDMABLK_R_CONNECTION:
+	case RDMABLK_R_KICKED:
 		return -ECONNRESET;
 	case RDMABLK_R_DEVICE_GONE:
 		return -ENODEV;

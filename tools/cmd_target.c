@@ -22,6 +22,8 @@ const struct option_info target_options[] = {
 	{ "control", 0, 'c', "PATH", "socket of the daemon (/run/rdmablkd/control)" },
 	{ "json", 0, 'j', NULL, "print JSON" },
 	{ "force", 'f', 'f', NULL, "remove, reopen: end the sessions that use it" },
+	{ "reason", 0, 'r', "TEXT", "kick: why, for the logs of the daemon" },
+	{ "verbose", 'v', 'v', NULL, "sessions: everything, and what an end waits for" },
 	{ "size", 0, 's', "SIZE", "resize: of an export that was given its size" },
 	{ "output", 'o', 'o', "FILE", "metrics: replace FILE, for the textfile collector" },
 	{ "format", 0, 'F', "FORMAT", "metrics: openmetrics or prometheus (as FILE needs it)" },
@@ -33,6 +35,8 @@ static const struct opts_origin origin = { "target", "--" };
 struct target_args {
 	const char *control;
 	bool force;
+	bool verbose;
+	const char *reason;
 	__u64 size;
 	struct metrics_args metrics;
 };
@@ -48,8 +52,10 @@ struct target_args {
  * @optional: the operand may be left out
  * @force: --force goes with it
  * @size: --size goes with it
+ * @reason: --reason goes with it
  * @metrics: --output and --format go with it
  * @show: prints the answer, returns an exit status; NULL: prints nothing
+ * @show_all: the same with --verbose, which goes with it; NULL: it does not
  */
 struct verb {
 	const char *name;
@@ -61,8 +67,10 @@ struct verb {
 	bool optional;
 	bool force;
 	bool size;
+	bool reason;
 	bool metrics;
 	int (*show)(struct json_object *answer);
+	int (*show_all)(struct json_object *answer);
 };
 
 static int parse_size(const char *text, __u64 *size)
@@ -99,6 +107,12 @@ static int set(void *context, int id, const char *value)
 		break;
 	case 'f':
 		args->force = true;
+		break;
+	case 'r':
+		args->reason = value;
+		break;
+	case 'v':
+		args->verbose = true;
 		break;
 	case 's':
 		return parse_size(value, &args->size);
@@ -254,6 +268,45 @@ static int show_sessions(struct json_object *answer)
 	return show_table(answer, "sessions", columns, cell);
 }
 
+/* Prints an attribute of a session. */
+static void show_session_key(struct json_object *session, const char *key,
+			     struct json_object *value)
+{
+	char text[32];
+
+	if (!strcmp(key, "commands")) {
+		sum_commands(session, "done", text, sizeof(text));
+		printf("  %-18s%s\n", key, text);
+	} else if (!strcmp(key, "since")) {
+		since_text(session, text, sizeof(text));
+		printf("  %-18s%s\n", key, text);
+	} else if (strcmp(key, "ending_ms")) {
+		show_key(session, key, value);
+	} else if (value) {
+		printf("  %-18s%.1f s\n", "ending", json_object_get_double(value) / 1000);
+	}
+}
+
+/* Prints all attributes of each session, one a line. */
+static int show_all_sessions(struct json_object *answer)
+{
+	struct json_object *rows = array_of(answer, "sessions"), *row;
+	size_t i;
+
+	if (!rows)
+		return report_failure(EPROTO, "target sessions",
+				      "the daemon's answer has no sessions");
+	for (i = 0; i < json_object_array_length(rows); i++) {
+		row = json_object_array_get_idx(rows, i);
+		printf("%ssession %s\n", i ? "\n" : "", text_of(row, "id"));
+		json_object_object_foreach(row, key, value) {
+			if (strcmp(key, "id"))
+				show_session_key(row, key, value);
+		}
+	}
+	return STATUS_DONE;
+}
+
 /* Prints the names and fingerprints of keys, with blanks between them. */
 static void keys_text(struct json_object *row, const char *what, char *text, size_t size)
 {
@@ -323,6 +376,12 @@ static int show_reload(struct json_object *answer)
 	return STATUS_FAILED;
 }
 
+static int show_kicked(struct json_object *answer)
+{
+	show_changes(answer, "sessions", "session");
+	return STATUS_DONE;
+}
+
 static int show_size(struct json_object *answer)
 {
 	if (!report_json)
@@ -335,7 +394,7 @@ static const struct verb verbs[] = {
 	{ .name = "show", .command = "list", .operand = "name", .operand_name = "NAME",
 	  .show = show_one },
 	{ .name = "sessions", .operand = "name", .operand_name = "NAME", .optional = true,
-	  .show = show_sessions },
+	  .show = show_sessions, .show_all = show_all_sessions },
 	{ .name = "metrics", .metrics = true },
 	{ .name = "add", .operand = "spec", .operand_name = "EXPORT" },
 	{ .name = "remove", .operand = "name", .operand_name = "NAME", .force = true },
@@ -345,6 +404,8 @@ static const struct verb verbs[] = {
 	{ .name = "reopen", .operand = "name", .operand_name = "NAME", .force = true },
 	{ .name = "allow", .operand = "name", .operand_name = "EXPORT", .more = "allow",
 	  .more_name = "LIST" },
+	{ .name = "kick", .operand = "name", .operand_name = "SESSION or HOST", .reason = true,
+	  .show = show_kicked },
 	{ .name = "host list", .show = show_hosts },
 	{ .name = "host add", .operand = "spec", .operand_name = "HOST" },
 	{ .name = "host remove", .operand = "name", .operand_name = "NAME" },
@@ -382,6 +443,10 @@ static int check(const struct verb *verb, const char *what, char **operand,
 		return report_usage(what, "--force does not go with it");
 	if (args->size && !verb->size)
 		return report_usage(what, "--size does not go with it");
+	if (args->reason && !verb->reason)
+		return report_usage(what, "--reason does not go with it");
+	if (args->verbose && !verb->show_all)
+		return report_usage(what, "--verbose does not go with it");
 	if ((args->metrics.file || args->metrics.format) && (!verb->metrics || report_json))
 		return report_usage(what, "--%s does not go with it",
 				    args->metrics.file ? "output" : "format");
@@ -403,12 +468,15 @@ static struct json_object *request_of(const struct verb *verb, char **operand,
 				       json_object_new_string(operand[1]));
 	if (args->force)
 		json_object_object_add(request, "force", json_object_new_boolean(true));
+	if (args->reason)
+		json_object_object_add(request, "reason", json_object_new_string(args->reason));
 	if (args->size)
 		json_object_object_add(request, "size", json_object_new_uint64(args->size));
 	return request;
 }
 
-static int show(const struct verb *verb, const char *what, struct json_object *answer)
+static int show(const struct verb *verb, const char *what, bool all,
+		struct json_object *answer)
 {
 	struct json_object *error, *number;
 
@@ -422,7 +490,7 @@ static int show(const struct verb *verb, const char *what, struct json_object *a
 	if (!verb->show || (report_json && verb->show != show_reload &&
 			    verb->show != show_one))
 		return STATUS_DONE;
-	return verb->show(answer);
+	return all ? verb->show_all(answer) : verb->show(answer);
 }
 
 /* Return: the exit status */
@@ -433,7 +501,7 @@ static int answered(const struct verb *verb, const char *what,
 		target_metrics_down(&args->metrics);
 	else if (verb->metrics && !report_json)
 		return target_metrics_print(&args->metrics, answer);
-	return show(verb, what, answer);
+	return show(verb, what, args->verbose, answer);
 }
 
 static int ask(const struct verb *verb, char **operand, const struct target_args *args)
@@ -500,7 +568,7 @@ int cmd_target(const struct command_info *command, int argc, char **argv)
 	word = argv + optind;
 	if (!*word)
 		return report_usage("target",
-				    "list, show, sessions, metrics, add, remove, resize, reload, reopen, allow or host is missing");
+				    "list, show, sessions, metrics, add, remove, resize, reload, reopen, allow, kick or host is missing");
 	if (!strcmp(*word, "host") && !word[1])
 		return report_usage("target host", "list, add or remove is missing");
 	verb = take_verb(&word);

@@ -189,6 +189,7 @@
  *	the size, the operations or a limit that the disk depends on has become less
  * @RDMABLK_R_IO_TIMEOUT: noted by the initiator: the daemon answers keep-alives, but a
  *	command has been under way for longer than io_tmo allows
+ * @RDMABLK_R_KICKED: CLOSE
  * @RDMABLK_R_UNSUPPORTED: answer: the operation is unknown, or not in LIMITS.ops
  * @RDMABLK_R_RANGE: answer: the range is not inside the export, not of whole blocks or
  *	granules, or larger than LIMITS allows. The request fails with an I/O error.
@@ -255,6 +256,7 @@ enum rdmablk_reason {
 	RDMABLK_R_IDENTITY		= 75,
 	RDMABLK_R_SHRUNK		= 76,
 	RDMABLK_R_IO_TIMEOUT		= 77,
+	RDMABLK_R_KICKED		= 78,
 	/* commands */
 	RDMABLK_R_UNSUPPORTED		= 80,
 	RDMABLK_R_RANGE			= 81,
@@ -308,6 +310,7 @@ static inline const char *rdmablk_reason_text(unsigned int reason)
 	case RDMABLK_R_IDENTITY:	return "export is not the one it was";
 	case RDMABLK_R_SHRUNK:		return "export has become smaller or takes less";
 	case RDMABLK_R_IO_TIMEOUT:	return "command was not answered in time";
+	case RDMABLK_R_KICKED:		return "ended by the target's administrator";
 	case RDMABLK_R_UNSUPPORTED:	return "command not supported";
 	case RDMABLK_R_RANGE:		return "command outside the export";
 	case RDMABLK_R_STORE_IO:	return "store reports an I/O error";

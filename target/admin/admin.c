@@ -72,22 +72,10 @@ static const struct {
 	{ "login-rate", offsetof(struct config, login_rate) },
 };
 
-static struct admin_change *change_new(const char *name, enum admin_thing thing)
-{
-	struct admin_change *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return NULL;
-	snprintf(c->name, sizeof(c->name), "%s", name);
-	c->thing = thing;
-	TAILQ_INSERT_TAIL(&reload.a->changes, c, entry);
-	return c;
-}
-
 static void changed(const char *name, enum admin_thing thing, const char *action,
 		    const char *why)
 {
-	struct admin_change *c = change_new(name, thing);
+	struct admin_change *c = admin_change_new(reload.a, name, thing);
 
 	if (!c)
 		return;
@@ -167,7 +155,7 @@ static void change_over(int ret)
 
 static void change_begin(const char *name, const char *action)
 {
-	reload.change = change_new(name, ADMIN_EXPORT);
+	reload.change = admin_change_new(reload.a, name, ADMIN_EXPORT);
 	reload.action = action;
 }
 
@@ -606,6 +594,53 @@ static void request_begin(void)
 	}
 }
 
+/* Is it the session of that id, or one of that host? */
+static bool is_named(const struct session *s, const char *name)
+{
+	char id[17];
+
+	snprintf(id, sizeof(id), "%016llx", (unsigned long long)s->id);
+	return !strcmp(id, name) || !strcmp(s->proof.name, name) ||
+	       !strcmp(s->wish.host_name, name);
+}
+
+static void kick_one(struct admin *a, struct session *s)
+{
+	struct admin_change *c;
+	char id[17];
+
+	snprintf(id, sizeof(id), "%016llx", (unsigned long long)s->id);
+	c = admin_change_new(a, id, ADMIN_SESSION);
+	if (c) {
+		c->action = "ended";
+		snprintf(c->why, sizeof(c->why), "host %s (%s) export %s", s->wish.host_name,
+			 s->peer_text, s->wish.export_name);
+	}
+	log_info("%s: is to end by order of the administrator%s%s", session_text(s),
+		 a->reason ? ": " : "", a->reason ?: "");
+	session_end(s, RDMABLK_R_KICKED);
+}
+
+/*
+ * At once, whatever else is under way: one kicks because something does not go on. The
+ * initiator is told why and may log in again.
+ */
+static void kick(struct admin *a)
+{
+	struct session *s = NULL;
+
+	while ((s = session_next(s)))
+		if (s->state < SESSION_CLOSING && is_named(s, a->name))
+			kick_one(a, s);
+	if (TAILQ_EMPTY(&a->changes)) {
+		a->error = -ENOENT;
+		snprintf(a->why, sizeof(a->why),
+			 "no session has this id, or is of a host of this name: %s", a->name);
+	}
+	admin_audit_done(a);
+	a->done(a);
+}
+
 /**
  * admin_submit - ask for something
  * @a: filled; its @done may be called before this returns
@@ -617,6 +652,10 @@ void admin_submit(struct admin *a)
 {
 	bool idle = TAILQ_EMPTY(&admin.queue);
 
+	if (a->op == ADMIN_KICK) {
+		kick(a);
+		return;
+	}
 	if (a->op == ADMIN_RELOAD)
 		audit_reopen();
 	if (admin.late && !a->patient) {

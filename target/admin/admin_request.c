@@ -43,7 +43,29 @@ void admin_free(struct admin *a)
 	}
 	free(a->spec);
 	free(a->allow);
+	free(a->reason);
 	free(a);
+}
+
+/**
+ * admin_change_new - a line in the report of a request
+ * @a: request; gets the line
+ * @name: of what is changed
+ * @thing: kind of that
+ *
+ * Return: the line, to be filled, or NULL.
+ */
+struct admin_change *admin_change_new(struct admin *a, const char *name,
+				      enum admin_thing thing)
+{
+	struct admin_change *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	c->thing = thing;
+	TAILQ_INSERT_TAIL(&a->changes, c, entry);
+	return c;
 }
 
 /* The word that the administrator types */
@@ -54,13 +76,14 @@ static const char *admin_word(enum admin_op op)
 		[ADMIN_RESIZE] = "resize", [ADMIN_REOPEN] = "reopen",
 		[ADMIN_RELOAD] = "reload", [ADMIN_HOST_ADD] = "host add",
 		[ADMIN_HOST_REMOVE] = "host remove", [ADMIN_ALLOW] = "allow",
+		[ADMIN_KICK] = "kick",
 	};
 
 	return words[op];
 }
 
 /**
- * admin_thing_word - the word for what a reload changes
+ * admin_thing_word - the word for what a request changes
  * @thing: kind of the thing
  *
  * Return: the word.
@@ -69,7 +92,7 @@ const char *admin_thing_word(enum admin_thing thing)
 {
 	static const char * const words[] = {
 		[ADMIN_EXPORT] = "export", [ADMIN_SETTING] = "setting",
-		[ADMIN_HOST] = "host",
+		[ADMIN_HOST] = "host", [ADMIN_SESSION] = "session",
 	};
 
 	return words[thing];
@@ -126,12 +149,15 @@ static void change_done(const struct admin *a, const struct admin_change *c)
 void admin_audit_done(const struct admin *a)
 {
 	struct json_object *line = audit_line("admin");
+	bool kick = a->op == ADMIN_KICK;
 	const struct admin_change *c;
 
 	add_user(line, a);
 	audit_text(line, "request", admin_word(a->op));
-	audit_text(line, "export", admin_of_host(a->op) ? NULL : a->name);
+	audit_text(line, "export", admin_of_host(a->op) || kick ? NULL : a->name);
 	audit_text(line, "auth_host", admin_of_host(a->op) ? a->name : NULL);
+	audit_text(line, "kicked", kick ? a->name : NULL);
+	audit_text(line, "why", a->reason);
 	audit_text(line, "allow", a->allow);
 	audit_bool(line, "force", a->force);
 	audit_number(line, "size", a->bytes);

@@ -20,6 +20,7 @@
  * @ADMIN_HOST_ADD: a host may log in
  * @ADMIN_HOST_REMOVE: a host may not any more
  * @ADMIN_ALLOW: say which hosts may use an export
+ * @ADMIN_KICK: end a session, or all of a host
  */
 enum admin_op {
 	ADMIN_ADD,
@@ -30,27 +31,30 @@ enum admin_op {
 	ADMIN_HOST_ADD,
 	ADMIN_HOST_REMOVE,
 	ADMIN_ALLOW,
+	ADMIN_KICK,
 };
 
 /**
- * enum admin_thing - what a reload changes
+ * enum admin_thing - what a request changes
  * @ADMIN_EXPORT: an export
  * @ADMIN_SETTING: a key of [target]
  * @ADMIN_HOST: a host
+ * @ADMIN_SESSION: a session
  */
 enum admin_thing {
 	ADMIN_EXPORT,
 	ADMIN_SETTING,
 	ADMIN_HOST,
+	ADMIN_SESSION,
 };
 
 /**
- * struct admin_change - what a reload has done to one thing, or not
+ * struct admin_change - what a request has done to one thing, or not
  * @entry: in the report
  * @thing: kind of the thing
- * @name: its name
- * @action: added, removed, resized, changed, kept; NULL: nothing was done
- * @why: what went wrong, or is left to do; empty: nothing
+ * @name: its name; of a session the id
+ * @action: added, removed, resized, changed, kept, ended; NULL: nothing was done
+ * @why: what went wrong, or is left to do, or whose session it is; empty: nothing
  */
 struct admin_change {
 	TAILQ_ENTRY(admin_change) entry;
@@ -66,9 +70,11 @@ TAILQ_HEAD(admin_changes, admin_change);
  * struct admin - one request; all but what is said to be the outcome is its owner's
  * @entry: in the queue
  * @op: what is asked for
- * @name: of the export, or of the host; but for ADD, HOST_ADD and RELOAD
+ * @name: of the export, or of the host; but for ADD, HOST_ADD and RELOAD; KICK: the id of
+ *	a session, or a host
  * @spec: ADD: in the words of --export; HOST_ADD: of config_host_spec()
  * @allow: ALLOW: list of hosts
+ * @reason: KICK: why, in the words of the administrator, or NULL
  * @size: RESIZE: bytes, of an export that was given its size; or 0
  * @force: REMOVE and REOPEN: end the sessions that use it
  * @patient: waits for its turn as long as it takes
@@ -79,7 +85,7 @@ TAILQ_HEAD(admin_changes, admin_change);
  * @error: outcome: 0 or -errno
  * @why: outcome: text of the error, in one line
  * @bytes: outcome of ADD, RESIZE, REOPEN: size of the export
- * @changes: outcome of RELOAD
+ * @changes: outcome of RELOAD and KICK
  */
 struct admin {
 	TAILQ_ENTRY(admin) entry;
@@ -87,6 +93,7 @@ struct admin {
 	char name[RDMABLK_NAME_LEN];
 	char *spec;
 	char *allow;
+	char *reason;
 	uint64_t size;
 	bool force;
 	bool patient;
@@ -102,6 +109,8 @@ struct admin {
 
 struct admin *admin_alloc(enum admin_op op);
 void admin_free(struct admin *a);
+struct admin_change *admin_change_new(struct admin *a, const char *name,
+				      enum admin_thing thing);
 const char *admin_thing_word(enum admin_thing thing);
 bool admin_of_host(enum admin_op op);
 void admin_text(const struct admin *a, char *text, size_t size);

@@ -223,6 +223,17 @@ static struct json_object *show_commands(const struct session *s)
 	return show_counts(&counts);
 }
 
+/* Why it ends, for how long it has been ending, and what it waits for */
+static void show_ending(struct json_object *o, const struct session *s)
+{
+	const char *awaits = session_awaits(s);
+
+	add(o, "reason", awaits ? json_object_new_int((int)s->end.reason) : NULL);
+	add(o, "reason_text", text_or_null(awaits ? rdmablk_reason_text(s->end.reason) : NULL));
+	add(o, "ending_ms", awaits ? json_object_new_int64(loop_now() - s->end.began) : NULL);
+	add(o, "waits_for", text_or_null(awaits));
+}
+
 static struct json_object *show_session(const struct session *s)
 {
 	bool named = s->wish.export_name[0], proven = s->proof.name[0];
@@ -247,6 +258,7 @@ static struct json_object *show_session(const struct session *s)
 	add(o, "messages", json_object_new_uint64(s->heard.messages));
 	add(o, "keepalives", json_object_new_uint64(s->heard.keepalives));
 	add(o, "commands", show_commands(s));
+	show_ending(o, s);
 	return o;
 }
 
@@ -502,6 +514,16 @@ static struct json_object *show_change(const struct admin_change *c)
 	return o;
 }
 
+static struct json_object *show_kicked(const struct admin *a)
+{
+	struct json_object *list = json_object_new_array();
+	const struct admin_change *c;
+
+	TAILQ_FOREACH(c, &a->changes, entry)
+		json_object_array_add(list, show_change(c));
+	return list;
+}
+
 static void show_changes(struct json_object *top, const struct admin *a)
 {
 	struct json_object *lists[] = {
@@ -536,7 +558,9 @@ struct json_object *control_done(const struct admin *a)
 		return top;
 	}
 	add(top, "name", json_object_new_string(a->name));
-	if (a->op == ADMIN_ALLOW)
+	if (a->op == ADMIN_KICK)
+		add(top, "sessions", show_kicked(a));
+	else if (a->op == ADMIN_ALLOW)
 		add(top, "allow", text_or_null(a->allow[0] ? a->allow : NULL));
 	else if (a->op != ADMIN_REMOVE && !admin_of_host(a->op))
 		add(top, "size", json_object_new_uint64(a->bytes));

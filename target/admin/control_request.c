@@ -19,6 +19,7 @@
 #define KEY_SIZE	4U
 #define KEY_FORCE	8U
 #define KEY_ALLOW	16U
+#define KEY_REASON	32U
 
 static const struct command {
 	const char *name;
@@ -44,6 +45,8 @@ static const struct command {
 	  .needs = KEY_NAME },
 	{ .name = "allow", .op = ADMIN_ALLOW, .keys = KEY_NAME | KEY_ALLOW,
 	  .needs = KEY_NAME | KEY_ALLOW },
+	{ .name = "kick", .op = ADMIN_KICK, .keys = KEY_NAME | KEY_REASON,
+	  .needs = KEY_NAME },
 };
 
 static const struct key {
@@ -56,6 +59,7 @@ static const struct key {
 	{ "size", KEY_SIZE, json_type_int },
 	{ "force", KEY_FORCE, json_type_boolean },
 	{ "allow", KEY_ALLOW, json_type_string },
+	{ "reason", KEY_REASON, json_type_string },
 };
 
 static int wrong(char *why, const char *what, const char *of)
@@ -119,6 +123,8 @@ static int take(struct control_request *out, const struct key *key,
 		return take_text(&a->spec, text_of(value), "spec", why);
 	case KEY_ALLOW:
 		return take_text(&a->allow, text_of(value), "allow", why);
+	case KEY_REASON:
+		return take_text(&a->reason, text_of(value), "reason", why);
 	case KEY_SIZE:
 		a->size = json_object_get_uint64(value);
 		if (json_object_get_int64(value) <= 0 || a->size > RDMABLK_MAX_SIZE)

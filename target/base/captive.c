@@ -178,7 +178,7 @@ int captive_end(int status, int patience_ms)
 	if (!captive.over && poll(&process, 1, patience_ms) > 0)
 		reap(WNOHANG);
 	if (!captive.over) {
-		log_warn("the command has not ended: it is told to");
+		log_info("the command has not ended: it is told to");
 		captive_signal(SIGTERM);
 	}
 	close(captive.process.fd);

@@ -121,9 +121,16 @@ static const char *awaited_job(const struct session *s)
 	return "a worker, to stop registering the export's memory";
 }
 
-/* What the end of a session waits for. */
-static const char *awaited(const struct session *s)
+/**
+ * session_awaits - what the end of a session waits for
+ * @s: session
+ *
+ * Return: words that follow "waits for"; NULL: it is not ending.
+ */
+const char *session_awaits(const struct session *s)
 {
+	if (s->state < SESSION_CLOSING)
+		return NULL;
 	switch (s->state) {
 	case SESSION_CLOSING:
 		return awaited_job(s);
@@ -149,7 +156,7 @@ static void late_expired(struct loop_timer *timer)
 	struct session *s = container_of(timer, struct session, end.late);
 
 	log_warn("%s: has been ending for %lld s, waits for %s%s", session_text(s),
-		 (long long)(loop_now() - s->end.began) / 1000, awaited(s),
+		 (long long)(loop_now() - s->end.began) / 1000, session_awaits(s),
 		 s->leased ? "; the export stays taken until then" : "");
 	s->end.late_ms = (int64_t)min_u64((uint64_t)s->end.late_ms * 2, LATE_MOST_MS);
 	loop_timer_start(timer, s->end.late_ms);
@@ -819,6 +826,7 @@ static bool comes_back(const struct session *s, unsigned int reason)
 	case RDMABLK_R_NO_MEMORY:
 	case RDMABLK_R_DEVICE_FULL:
 	case RDMABLK_R_AUTH_KEY:
+	case RDMABLK_R_KICKED:
 		return session_has_cache(s);
 	case RDMABLK_R_LOGOUT:
 		return !s->end.clean && session_has_cache(s) && !gave_up(s);

@@ -273,6 +273,7 @@ struct session *session_silent(const struct sockaddr *peer);
 
 /* session.c: life and end */
 const char *session_text(const struct session *s);
+const char *session_awaits(const struct session *s);
 bool session_set_state(struct session *s, enum session_state state);
 unsigned int session_send(struct session *s, const void *msg, size_t len);
 void session_tell(struct session *s, uint16_t event, uint64_t value);

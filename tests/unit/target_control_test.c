@@ -39,6 +39,7 @@ static void commands(void **state)
 		const char *name;
 		const char *spec;
 		const char *allow;
+		const char *reason;
 		uint64_t size;
 		bool force;
 	} good[] = {
@@ -71,6 +72,10 @@ static void commands(void **state)
 		  .name = "d", .allow = "" },
 		{ ASK("\"add\",\"spec\":\"a:{\\\"b\\\":1,\\\\\""), .op = ADMIN_ADD,
 		  .spec = "a:{\"b\":1,\\" },
+		{ ASK("\"kick\",\"name\":\"0123456789abcdef\""), .op = ADMIN_KICK,
+		  .name = "0123456789abcdef" },
+		{ ASK("\"kick\",\"name\":\"web1\",\"reason\":\"too \\\"loud\\\"\""),
+		  .op = ADMIN_KICK, .name = "web1", .reason = "too \"loud\"" },
 		{ "{ \"command\" : \"reload\" , \"version\" : 1 }", .op = ADMIN_RELOAD },
 	};
 	struct control_request r;
@@ -93,6 +98,7 @@ static void commands(void **state)
 		if (good[i].spec)
 			assert_string_equal(r.admin->spec, good[i].spec);
 		assert_string_equal(r.admin->allow ?: "-", good[i].allow ?: "-");
+		assert_string_equal(r.admin->reason ?: "-", good[i].reason ?: "-");
 		admin_free(r.admin);
 	}
 }
@@ -136,6 +142,9 @@ static void what_is_wrong_is_refused(void **state)
 		ASK("\"allow\",\"name\":\"d\",\"allow\":[\"web1\"]"),
 		ASK("\"allow\",\"name\":\"d\",\"allow\":\"web1\\u0000\""),
 		ASK("\"list\",\"allow\":\"web1\""),
+		ASK("\"kick\""), ASK("\"kick\",\"reason\":\"x\""),
+		ASK("\"kick\",\"name\":\"web1\",\"reason\":1"),
+		ASK("\"remove\",\"name\":\"d\",\"reason\":\"x\""),
 		ASK("\"list\"") "x", ASK("\"list\"") "{}", ASK("\"list\","),
 		"{\"version\":1,\"version\":1,\"command\":\"list\"}",
 		ASK("\"list\",\"command\":\"list\""),

@@ -401,6 +401,93 @@ static unsigned int prove(struct export *e, uint32_t flags)
 	return reason;
 }
 
+static struct session *session_of(const char *host, const char *proven)
+{
+	struct session *s = session_dirty(export_find("first"));
+
+	snprintf(s->wish.host_name, sizeof(s->wish.host_name), "%s", host);
+	snprintf(s->wish.export_name, sizeof(s->wish.export_name), "first");
+	snprintf(s->proof.name, sizeof(s->proof.name), "%s", proven);
+	return s;
+}
+
+static const char *text_in(struct json_object *o, const char *key)
+{
+	struct json_object *value = NULL;
+
+	assert_true(json_object_object_get_ex(o, key, &value));
+	return value ? json_object_get_string(value) : NULL;
+}
+
+/*
+ * Sessions end by their id, by the name that their host gives itself, or by the one that it
+ * has proven, while another request does not come to its end. One that is ending is not ended
+ * again, and says what it waits for.
+ */
+static void who_is_kicked_ends(void **state)
+{
+	struct session *s[] = {
+		session_of("web1", ""), session_of("else", "web1"), session_of("web10", "db1"),
+	};
+	struct json_object *answer, *rows, *row = NULL;
+	struct admin *slow;
+	char id[17];
+
+	(void)state;
+	s[0]->busy = true;
+	add_faulty("slow", files_new("slow", 4 * MIB), files_path("rules"));
+	files_text(files_path("rules"), "close hang");
+	slow = begin(ADMIN_REMOVE, "slow");
+	assert_null(last);
+	assert_int_equal(run(ADMIN_KICK, "web", NULL, 0), -ENOENT);
+	assert_non_null(strstr(last->why, ": web"));
+	assert_int_equal(run(ADMIN_KICK, "web1", NULL, 0), 0);
+	assert_int_equal(s[0]->state, SESSION_CLOSING);
+	assert_int_equal(s[0]->end.reason, RDMABLK_R_KICKED);
+	assert_int_equal(s[1]->end.reason, RDMABLK_R_KICKED);
+	assert_int_equal(s[2]->state, SESSION_LIVE);
+	answer = control_done(last);
+	assert_string_equal(text_in(answer, "name"), "web1");
+	assert_true(json_object_object_get_ex(answer, "sessions", &rows));
+	assert_int_equal(json_object_array_length(rows), 2);
+	row = json_object_array_get_idx(rows, 0);
+	assert_string_equal(text_in(row, "action"), "ended");
+	assert_non_null(strstr(text_in(row, "message"), "export first"));
+	json_object_put(answer);
+	assert_int_equal(run(ADMIN_KICK, "web1", NULL, 0), -ENOENT);
+
+	s[0]->end.began -= 7000;
+	answer = control_sessions("first");
+	assert_true(json_object_object_get_ex(answer, "sessions", &rows));
+	assert_int_equal(json_object_array_length(rows), 3);
+	for (size_t i = 0; i < 3; i++) {
+		row = json_object_array_get_idx(rows, i);
+		if (!strcmp(text_in(row, "host"), "web10")) {
+			assert_null(text_in(row, "waits_for"));
+			assert_null(text_in(row, "ending_ms"));
+			assert_null(text_in(row, "reason"));
+		} else {
+			assert_non_null(strstr(text_in(row, "waits_for"), "a worker"));
+			assert_string_equal(text_in(row, "reason_text"),
+					    rdmablk_reason_text(RDMABLK_R_KICKED));
+		}
+		if (!strcmp(text_in(row, "host"), "web1"))
+			assert_true(atoll(text_in(row, "ending_ms")) >= 7000);
+	}
+	json_object_put(answer);
+
+	snprintf(id, sizeof(id), "%016llx", (unsigned long long)s[2]->id);
+	assert_int_equal(run(ADMIN_KICK, id, NULL, 0), 0);
+	assert_int_equal(s[2]->end.reason, RDMABLK_R_KICKED);
+	for (size_t i = 0; i < ARRAY_SIZE(s); i++)
+		session_remove(s[i]);
+	admin_free(last);
+	last = NULL;
+	files_text(files_path("rules"), "");
+	assert_int_equal(loop_run(), 0);
+	assert_ptr_equal(last, slow);
+}
+
 /*
  * A device that has lost its session a moment ago is expected: those whose export is not
  * known yet may be it, and it is let in where others are not.
@@ -412,6 +499,7 @@ static void who_may_have_to_flush_is_expected(void **state)
 		{ RDMABLK_R_CONNECTION, 0, 0, 0, 1 }, { RDMABLK_R_EXPIRED, 0, 0, 0, 1 },
 		{ RDMABLK_R_REPLACED, 0, 0, 0, 1 }, { RDMABLK_R_DEVICE_GONE, 0, 0, 0, 1 },
 		{ RDMABLK_R_LOGOUT, 0, 0, 0, 1 }, { RDMABLK_R_LOGOUT, 1, 0, 0, 0 },
+		{ RDMABLK_R_KICKED, 0, 0, 0, 1 },
 		{ RDMABLK_R_STOLEN, 0, 0, 0, 0 }, { RDMABLK_R_SHUTDOWN, 0, 0, 0, 0 },
 		/* told of the end: a session with more to flush comes back for that */
 		{ RDMABLK_R_LOGOUT, 0, TOLD, 0, 1 }, { RDMABLK_R_LOGOUT, 1, TOLD, 0, 0 },
@@ -801,6 +889,7 @@ int main(void)
 		cmocka_unit_test(a_drain_reaches_logins),
 		cmocka_unit_test(a_drain_lets_in_who_has_to_flush),
 		cmocka_unit_test(a_flush_takes_its_time),
+		cmocka_unit_test(who_is_kicked_ends),
 		cmocka_unit_test(who_may_have_to_flush_is_expected),
 		cmocka_unit_test(who_may_have_to_flush_is_let_in),
 		cmocka_unit_test(who_is_told_to_come_again_is_expected),

@@ -147,6 +147,17 @@ target add "late,file=$DISK/late,cache=full"
 wait $READER || fail "the read that waited has failed"
 cmp /tmp/before /tmp/late
 
+# Sent away, and back at once: a kick costs an outage, and no write.
+before=$(target sessions none --json | jq -r '.sessions[0].id')
+expect "session $before: ended: host" "$(target kick "$before" | cut -d ' ' -f 1-4)" "the kick"
+wait_until "$PATIENCE" dmesg_has "rdmablk0 .*: connection lost: ended by the target's administrator" ||
+	fail "the disk does not say why"
+dd if=/tmp/before of=/dev/rdmablk0 bs=1M oflag=direct status=none
+cmp -n 1048576 /tmp/before $DISK/none || fail "the file lacks what was written after the kick"
+[[ $(target sessions none --json | jq -r '[.sessions[] | select(.state == "live")][0].id') != "$before" ]] ||
+	fail "the session goes on"
+refused 'no session has this id' kick "$before"
+
 # The configuration
 sessions=$(target sessions --json | jq -c '[.sessions[].id]')
 configure "$NONE" "$FULL" 'sze = 1'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The audit log has a line for each login, theft, refusal and end, for each change of the
+# The audit log has a line for each login, theft, refusal, kick and end, for each change of the
 # administrator and of a reload, with the user that asked, and for start and stop: no more, no
 # fewer. It is a file for its owner alone. The sandbox lets the daemon make the next one when
 # the log was moved away. A daemon that cannot open it does not start.
@@ -14,7 +14,7 @@ require jq setpriv
 
 DIR=/tmp/audit AUDIT=/tmp/audit/log CONFIG=/tmp/rdmablkd.conf CONTROL=/run/rdmablkd/control
 # RDMABLK_HELLO_STEAL, RDMABLK_R_*
-STEAL=2 NO_EXPORT=16 BUSY=18 FENCING=20 LOGOUT=64 STOLEN=67
+STEAL=2 NO_EXPORT=16 BUSY=18 FENCING=20 LOGOUT=64 STOLEN=67 KICKED=78
 
 configure() {
 	printf '[target]\nlisten = %s\ninsecure = yes\naudit = %s\ndirectories = /tmp/disks\n' \
@@ -49,6 +49,16 @@ expect_said end 1
 probe 0 --host 2 --flags $STEAL a io
 expect_said end 2
 
+# Sent away
+hold third --host 3 --queues 2 "$TARGET_ADDR" a
+expect_said login 3
+run_expect 3 'no session has this id' "$RDMABLK" target kick probe2
+"$RDMABLK" target kick probe3 --reason 'too loud'
+expect_said end 3
+wait_until "$PATIENCE" holder_is_gone third || fail "the session goes on"
+grep -q 'probe3 .* is to end by order of the administrator: too loud' "$TARGET_LOG" ||
+	fail "the log lacks the reason"
+
 # Changed, by the socket and by SIGHUP; the log is moved away in between
 "$RDMABLK" target add b,memory,size=4M,hugepages=no
 "$RDMABLK" target remove b
@@ -65,7 +75,8 @@ expect 0 "$TARGET_STATUS" "the daemon's exit status"
 
 cat $AUDIT.1 $AUDIT >/tmp/all
 jq -r 'select(.event != "end") |
-	[.event, .what, .address, .host, .export, .reason, .request, .name, .uid, .error,
+	[.event, .what, .address, .host, .export, .reason, .request, .kicked, .why,
+	 (.name | if . then sub("^[0-9a-f]{16}$"; "ID") else . end), .uid, .error,
 	 .loser.host] | map(select(. != null)) | join(" ")' /tmp/all | uniq >/tmp/got
 cat >/tmp/want <<END
 start
@@ -75,6 +86,10 @@ refused login $TARGET_ADDR probe2 none $NO_EXPORT
 takeover $TARGET_ADDR probe2 a $STOLEN probe1
 refused login $TARGET_ADDR probe2 a $FENCING
 login $TARGET_ADDR probe2 a
+login $TARGET_ADDR probe3 a
+admin kick probe2 0 ENOENT
+admin kick probe3 too loud 0
+change session ID 0
 admin b add 0
 admin b remove 0
 admin b remove 0 ENOENT
@@ -84,7 +99,7 @@ change export c 0
 stop
 END
 diff /tmp/want /tmp/got || fail "the audit log is another one"
-expect "probe1 $STOLEN, probe2 $LOGOUT" "$(jq -rs '[.[] | select(.event == "end")] | sort_by(.host) |
+expect "probe1 $STOLEN, probe2 $LOGOUT, probe3 $KICKED" "$(jq -rs '[.[] | select(.event == "end")] | sort_by(.host) |
 	map("\(.host) \(.reason)") | join(", ")' /tmp/all)" "the ends"
 expect 'true' "$(jq -s '[.[].seq] == [range(1; length + 1)] and all(.[]; .lost == 0)' /tmp/all)" \
 	"whether no number is missing"
