@@ -6,11 +6,13 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "../target/base/state_file.h"
 #include "commands.h"
 #include "control.h"
 #include "output.h"
@@ -24,6 +26,7 @@ const struct option_info target_options[] = {
 	{ "force", 'f', 'f', NULL, "remove, reopen: end the sessions that use it" },
 	{ "reason", 0, 'r', "TEXT", "kick: why, for the logs of the daemon" },
 	{ "verbose", 'v', 'v', NULL, "sessions: everything, and what an end waits for" },
+	{ "check", 0, 'C', NULL, "save: print the text, and write nothing" },
 	{ "size", 0, 's', "SIZE", "resize: of an export that was given its size" },
 	{ "output", 'o', 'o', "FILE", "metrics: replace FILE, for the textfile collector" },
 	{ "format", 0, 'F', "FORMAT", "metrics: openmetrics or prometheus (as FILE needs it)" },
@@ -36,6 +39,7 @@ struct target_args {
 	const char *control;
 	bool force;
 	bool verbose;
+	bool check;
 	const char *reason;
 	__u64 size;
 	struct metrics_args metrics;
@@ -54,6 +58,7 @@ struct target_args {
  * @size: --size goes with it
  * @reason: --reason goes with it
  * @metrics: --output and --format go with it
+ * @save: --check goes with it
  * @show: prints the answer, returns an exit status; NULL: prints nothing
  * @show_all: the same with --verbose, which goes with it; NULL: it does not
  */
@@ -69,6 +74,7 @@ struct verb {
 	bool size;
 	bool reason;
 	bool metrics;
+	bool save;
 	int (*show)(struct json_object *answer);
 	int (*show_all)(struct json_object *answer);
 };
@@ -113,6 +119,9 @@ static int set(void *context, int id, const char *value)
 		break;
 	case 'v':
 		args->verbose = true;
+		break;
+	case 'C':
+		args->check = true;
 		break;
 	case 's':
 		return parse_size(value, &args->size);
@@ -376,6 +385,70 @@ static int show_reload(struct json_object *answer)
 	return STATUS_FAILED;
 }
 
+/* What a file has, or nothing. @text: to be freed. Return: 0 or an errno */
+static int read_text(const char *path, char **text)
+{
+	FILE *file = fopen(path, "re");
+	size_t size = 0;
+	ssize_t len;
+	int err;
+
+	*text = NULL;
+	if (!file)
+		return errno == ENOENT ? 0 : errno;
+	len = getdelim(text, &size, '\0', file);
+	err = len < 0 && ferror(file) ? errno : 0;
+	fclose(file);
+	return err;
+}
+
+/* Return: 0 or an errno */
+static int write_text(const char *path, const char *text)
+{
+	char dir[PATH_MAX], *slash;
+	int ret;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (slash)
+		*slash = '\0';
+	ret = slash ? state_file_make_dir(dir) : 0;
+	return -(ret ? ret : state_file_replace(path, text));
+}
+
+/* The daemon makes the text, and the tool writes it. */
+static int save(const struct target_args *args, struct json_object *answer)
+{
+	const char *path = text_of(answer, "path"), *text = text_of(answer, "text");
+	bool all, same;
+	char *old;
+	int err;
+
+	err = read_text(path, &old);
+	/* Without a section, and without a file, there is nothing to do. */
+	same = old ? !strcmp(old, text) : !strchr(text, '[');
+	free(old);
+	if (!err && !same && !args->check)
+		err = write_text(path, text);
+	if (err)
+		return report_failure(err, "target save", "%s: %s", path, strerror(err));
+	if (report_json)
+		output_json_line(json_object_get(answer));
+	else if (args->check)
+		printf("%s", text);
+	else if (!same)
+		printf("%s\n", path);
+	all = show_changes(answer, "exports", "export");
+	all = show_changes(answer, "hosts", "host") && all;
+	if (all && (same || !args->check))
+		return STATUS_DONE;
+	if (!all)
+		fprintf(stderr, "rdmablk: target save: not all of it can be saved\n");
+	else
+		fprintf(stderr, "rdmablk: target save: %s has something else\n", path);
+	return STATUS_FAILED;
+}
+
 static int show_kicked(struct json_object *answer)
 {
 	show_changes(answer, "sessions", "session");
@@ -401,6 +474,7 @@ static const struct verb verbs[] = {
 	{ .name = "resize", .operand = "name", .operand_name = "NAME", .size = true,
 	  .show = show_size },
 	{ .name = "reload", .show = show_reload },
+	{ .name = "save", .save = true },
 	{ .name = "reopen", .operand = "name", .operand_name = "NAME", .force = true },
 	{ .name = "allow", .operand = "name", .operand_name = "EXPORT", .more = "allow",
 	  .more_name = "LIST" },
@@ -443,6 +517,8 @@ static int check(const struct verb *verb, const char *what, char **operand,
 		return report_usage(what, "--force does not go with it");
 	if (args->size && !verb->size)
 		return report_usage(what, "--size does not go with it");
+	if (args->check && !verb->save)
+		return report_usage(what, "--check does not go with it");
 	if (args->reason && !verb->reason)
 		return report_usage(what, "--reason does not go with it");
 	if (args->verbose && !verb->show_all)
@@ -501,6 +577,8 @@ static int answered(const struct verb *verb, const char *what,
 		target_metrics_down(&args->metrics);
 	else if (verb->metrics && !report_json)
 		return target_metrics_print(&args->metrics, answer);
+	else if (verb->save)
+		return save(args, answer);
 	return show(verb, what, args->verbose, answer);
 }
 
@@ -568,7 +646,7 @@ int cmd_target(const struct command_info *command, int argc, char **argv)
 	word = argv + optind;
 	if (!*word)
 		return report_usage("target",
-				    "list, show, sessions, metrics, add, remove, resize, reload, reopen, allow, kick or host is missing");
+				    "list, show, sessions, metrics, add, remove, resize, reload, save, reopen, allow, kick or host is missing");
 	if (!strcmp(*word, "host") && !word[1])
 		return report_usage("target host", "list, add or remove is missing");
 	verb = take_verb(&word);

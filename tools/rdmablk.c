@@ -125,7 +125,7 @@ static const struct command_info commands[] = {
 		.name = "target",
 		.run = cmd_target,
 		.synopsis = "[OPTION]... "
-			    "list|show|sessions|metrics|add|remove|resize|reload|reopen|allow|kick|host [ARGUMENT]...",
+			    "list|show|sessions|metrics|add|remove|resize|reload|save|reopen|allow|kick|host [ARGUMENT]...",
 		.help = "Look at and change what the daemon of this host exports, and to whom",
 		.options = target_options,
 	},

@@ -9,6 +9,7 @@
 
 #include "admin/admin.h"
 #include "admin/admin_host.h"
+#include "admin/admin_save.h"
 #include "admin/admin_step.h"
 #include "base/audit.h"
 #include "base/log.h"
@@ -419,6 +420,7 @@ void admin_init(struct config *cfg)
 	admin.cfg = cfg;
 	admin_step_init(cfg);
 	admin_host_init(cfg);
+	admin_save_init(cfg);
 }
 
 /* Joins complaints of a line each in one line. */
@@ -589,6 +591,8 @@ static void request_begin(void)
 		request_over(admin_host_remove(a->name));
 	} else if (a->op == ADMIN_RELOAD) {
 		reload_begin(a, admin.cfg, request_over);
+	} else if (a->op == ADMIN_SAVE) {
+		admin_save(a, request_over);
 	} else {
 		begin_one(a);
 	}

@@ -44,6 +44,8 @@ void admin_free(struct admin *a)
 	free(a->spec);
 	free(a->allow);
 	free(a->reason);
+	free(a->path);
+	free(a->text);
 	free(a);
 }
 
@@ -76,7 +78,7 @@ static const char *admin_word(enum admin_op op)
 		[ADMIN_RESIZE] = "resize", [ADMIN_REOPEN] = "reopen",
 		[ADMIN_RELOAD] = "reload", [ADMIN_HOST_ADD] = "host add",
 		[ADMIN_HOST_REMOVE] = "host remove", [ADMIN_ALLOW] = "allow",
-		[ADMIN_KICK] = "kick",
+		[ADMIN_KICK] = "kick", [ADMIN_SAVE] = "save",
 	};
 
 	return words[op];

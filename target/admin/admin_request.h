@@ -21,6 +21,7 @@
  * @ADMIN_HOST_REMOVE: a host may not any more
  * @ADMIN_ALLOW: say which hosts may use an export
  * @ADMIN_KICK: end a session, or all of a host
+ * @ADMIN_SAVE: make a configuration file of what was changed
  */
 enum admin_op {
 	ADMIN_ADD,
@@ -32,6 +33,7 @@ enum admin_op {
 	ADMIN_HOST_REMOVE,
 	ADMIN_ALLOW,
 	ADMIN_KICK,
+	ADMIN_SAVE,
 };
 
 /**
@@ -70,7 +72,7 @@ TAILQ_HEAD(admin_changes, admin_change);
  * struct admin - one request; all but what is said to be the outcome is its owner's
  * @entry: in the queue
  * @op: what is asked for
- * @name: of the export, or of the host; but for ADD, HOST_ADD and RELOAD; KICK: the id of
+ * @name: of the export, or of the host; but for ADD, HOST_ADD, RELOAD and SAVE; KICK: the id of
  *	a session, or a host
  * @spec: ADD: in the words of --export; HOST_ADD: of config_host_spec()
  * @allow: ALLOW: list of hosts
@@ -85,7 +87,9 @@ TAILQ_HEAD(admin_changes, admin_change);
  * @error: outcome: 0 or -errno
  * @why: outcome: text of the error, in one line
  * @bytes: outcome of ADD, RESIZE, REOPEN: size of the export
- * @changes: outcome of RELOAD and KICK
+ * @path: outcome of SAVE: where the file belongs
+ * @text: outcome of SAVE: what belongs in it
+ * @changes: outcome of RELOAD and KICK; of SAVE: what is not in the text
  */
 struct admin {
 	TAILQ_ENTRY(admin) entry;
@@ -104,6 +108,8 @@ struct admin {
 	int error;
 	char why[ADMIN_WHY];
 	uint64_t bytes;
+	char *path;
+	char *text;
 	struct admin_changes changes;
 };
 

@@ -514,30 +514,28 @@ static struct json_object *show_change(const struct admin_change *c)
 	return o;
 }
 
-static struct json_object *show_kicked(const struct admin *a)
+/* @thing: kind of the things that are wanted */
+static struct json_object *list_changes(const struct admin *a, enum admin_thing thing)
 {
 	struct json_object *list = json_object_new_array();
 	const struct admin_change *c;
 
 	TAILQ_FOREACH(c, &a->changes, entry)
-		json_object_array_add(list, show_change(c));
+		if (c->thing == thing)
+			json_object_array_add(list, show_change(c));
 	return list;
 }
 
-static void show_changes(struct json_object *top, const struct admin *a)
+static void show_report(struct json_object *top, const struct admin *a)
 {
-	struct json_object *lists[] = {
-		[ADMIN_EXPORT] = json_object_new_array(),
-		[ADMIN_SETTING] = json_object_new_array(),
-		[ADMIN_HOST] = json_object_new_array(),
-	};
-	const struct admin_change *c;
-
-	TAILQ_FOREACH(c, &a->changes, entry)
-		json_object_array_add(lists[c->thing], show_change(c));
-	add(top, "exports", lists[ADMIN_EXPORT]);
-	add(top, "settings", lists[ADMIN_SETTING]);
-	add(top, "hosts", lists[ADMIN_HOST]);
+	add(top, "exports", list_changes(a, ADMIN_EXPORT));
+	add(top, "hosts", list_changes(a, ADMIN_HOST));
+	if (a->op == ADMIN_RELOAD) {
+		add(top, "settings", list_changes(a, ADMIN_SETTING));
+	} else {
+		add(top, "path", json_object_new_string(a->path));
+		add(top, "text", json_object_new_string(a->text));
+	}
 }
 
 /**
@@ -553,13 +551,13 @@ struct json_object *control_done(const struct admin *a)
 	if (a->error)
 		return control_error(a->error, a->why);
 	top = control_answer();
-	if (a->op == ADMIN_RELOAD) {
-		show_changes(top, a);
+	if (a->op == ADMIN_RELOAD || a->op == ADMIN_SAVE) {
+		show_report(top, a);
 		return top;
 	}
 	add(top, "name", json_object_new_string(a->name));
 	if (a->op == ADMIN_KICK)
-		add(top, "sessions", show_kicked(a));
+		add(top, "sessions", list_changes(a, ADMIN_SESSION));
 	else if (a->op == ADMIN_ALLOW)
 		add(top, "allow", text_or_null(a->allow[0] ? a->allow : NULL));
 	else if (a->op != ADMIN_REMOVE && !admin_of_host(a->op))

@@ -3,6 +3,7 @@
  * Requests of the administrator's tool. A request is a JSON object in one line, with
  * "version", "command" and what the command takes; each key once, nothing else.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -39,6 +40,7 @@ static const struct command {
 	{ .name = "reopen", .op = ADMIN_REOPEN, .keys = KEY_NAME | KEY_FORCE,
 	  .needs = KEY_NAME },
 	{ .name = "reload", .op = ADMIN_RELOAD },
+	{ .name = "save", .op = ADMIN_SAVE },
 	{ .name = "host list", .show = CONTROL_HOSTS },
 	{ .name = "host add", .op = ADMIN_HOST_ADD, .keys = KEY_SPEC, .needs = KEY_SPEC },
 	{ .name = "host remove", .op = ADMIN_HOST_REMOVE, .keys = KEY_NAME,
@@ -111,6 +113,15 @@ static int take_text(char **field, const char *text, const char *key, char *why)
 	return wrong(why, "out of memory", "");
 }
 
+/* A text for the log, where each line begins with its origin */
+static int take_line(char **field, const char *text, const char *key, char *why)
+{
+	for (const char *c = text ?: ""; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			return wrong(why, "more than a line of text: ", key);
+	return take_text(field, text, key, why);
+}
+
 static int take(struct control_request *out, const struct key *key,
 		struct json_object *value, char *why)
 {
@@ -124,7 +135,7 @@ static int take(struct control_request *out, const struct key *key,
 	case KEY_ALLOW:
 		return take_text(&a->allow, text_of(value), "allow", why);
 	case KEY_REASON:
-		return take_text(&a->reason, text_of(value), "reason", why);
+		return take_line(&a->reason, text_of(value), "reason", why);
 	case KEY_SIZE:
 		a->size = json_object_get_uint64(value);
 		if (json_object_get_int64(value) <= 0 || a->size > RDMABLK_MAX_SIZE)

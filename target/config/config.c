@@ -67,6 +67,7 @@ void config_export_free(struct export_config *ec)
 	free(ec->arena);
 	free(ec->allow_address);
 	free(ec->allow);
+	free(ec->lines);
 	free(ec);
 }
 
@@ -81,6 +82,7 @@ void config_host_free(struct host_config *hc)
 	for (unsigned int i = 0; i < hc->nr_keys; i++)
 		free(hc->key[i]);
 	free(hc->address);
+	free(hc->lines);
 	free(hc);
 }
 
@@ -279,6 +281,20 @@ static void set_key(struct config *cfg, const struct config_key *keys, unsigned 
 		config_error(cfg, where, "%s = %.64s: %s", key, value, wrong);
 }
 
+/* Keeps a line of a section, as a file would have it. */
+static void keep_line(struct config *cfg, char **lines, const char *key, const char *value,
+		      const char *where)
+{
+	char *longer;
+
+	if (asprintf(&longer, "%s%s = %s\n", *lines ?: "", key, *value ? value : "yes") < 0) {
+		config_error(cfg, where, "out of memory");
+		return;
+	}
+	free(*lines);
+	*lines = longer;
+}
+
 /**
  * config_set - set one key
  * @cfg: the configuration
@@ -290,12 +306,14 @@ static void set_key(struct config *cfg, const struct config_key *keys, unsigned 
 void config_set(struct config *cfg, struct export_config *ec,
 		const char *key, const char *value, const char *where)
 {
-	if (ec)
+	if (ec) {
 		set_key(cfg, config_export_keys, config_nr_export_keys, ec, &ec->seen,
 			key, value, where);
-	else
-		set_key(cfg, config_target_keys, config_nr_target_keys, cfg, &cfg->seen,
-			key, value, where);
+		keep_line(cfg, &ec->lines, key, value, where);
+		return;
+	}
+	set_key(cfg, config_target_keys, config_nr_target_keys, cfg, &cfg->seen, key, value,
+		where);
 }
 
 /**
@@ -311,6 +329,7 @@ void config_set_host(struct config *cfg, struct host_config *hc,
 {
 	set_key(cfg, config_host_keys, config_nr_host_keys, hc, &hc->seen, key, value,
 		where);
+	keep_line(cfg, &hc->lines, key, value, where);
 }
 
 /**
@@ -550,6 +569,7 @@ bool config_export_limit(struct export_config *ec, const struct export_config *n
 	bool changed = address || allow || ec->max_sessions != now->max_sessions ||
 		       ec->max_queues != now->max_queues || ec->max_pinned != now->max_pinned;
 
+	config_take_text(&ec->lines, now->lines);
 	ec->max_sessions = now->max_sessions;
 	ec->max_queues = now->max_queues;
 	ec->max_pinned = now->max_pinned;

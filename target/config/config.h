@@ -82,6 +82,7 @@ enum config_auth {
  * @nr_keys: how many
  * @expires: when its keys end, seconds since 1970; 0: never
  * @address: networks from which it may come; NULL: any
+ * @lines: its section, a line for each key that was given; NULL: none
  * @seen: which keys were given, bit by bit
  */
 struct host_config {
@@ -94,6 +95,7 @@ struct host_config {
 	unsigned int nr_keys;
 	int64_t expires;
 	char *address;
+	char *lines;
 	uint64_t seen;
 };
 
@@ -129,6 +131,7 @@ TAILQ_HEAD(host_config_list, host_config);
  * @allow: hosts that may use it, with their rights, as value_allow_next() reads them; NULL:
  *	nobody, with AUTH_PSK
  * @fault: file with rules of faults of @file, or NULL
+ * @lines: its section, a line for each key that was given; NULL: none
  * @seen: which keys were given, bit by bit
  */
 struct export_config {
@@ -158,6 +161,7 @@ struct export_config {
 	char *allow_address;
 	char *allow;
 	char *fault;
+	char *lines;
 	uint64_t seen;
 };
 
@@ -201,6 +205,7 @@ TAILQ_HEAD(export_config_list, export_config);
  * @allow_address: networks from which connections are taken; NULL: any
  * @directories: where files are that may be written, absolute paths with ':' between them;
  *	NULL: anywhere
+ * @file: configuration file, an argument of main(); NULL: none
  * @run: command of --run, an argument of main(); NULL: none
  * @seen: which keys of [target] were given, bit by bit
  * @errors: problems found and printed
@@ -241,6 +246,7 @@ struct config {
 	char *audit;
 	char *allow_address;
 	char *directories;
+	const char *file;
 	const char *run;
 	uint64_t seen;
 	unsigned int errors;

@@ -119,6 +119,7 @@ static int apply_option(struct parse *p, int opt, bool keys)
 		return EXIT_DONE;
 	case OPT_CONFIG:
 		p->file = optarg;
+		p->cfg->file = optarg;
 		return OPTIONS_RUN;
 	case OPT_CHECK:
 		p->check = true;

@@ -142,7 +142,8 @@ static struct host_config *copy_config(const struct host_config *from)
 	*hc = *from;
 	hc->nr_keys = 0;
 	hc->address = from->address ? strdup(from->address) : NULL;
-	ok = !from->address || hc->address;
+	hc->lines = from->lines ? strdup(from->lines) : NULL;
+	ok = (!from->address || hc->address) && (!from->lines || hc->lines);
 	while (ok && hc->nr_keys < from->nr_keys) {
 		hc->key[hc->nr_keys] = strdup(from->key[hc->nr_keys]);
 		ok = hc->key[hc->nr_keys];

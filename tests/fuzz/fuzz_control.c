@@ -21,10 +21,11 @@ static void check_admin(const struct control_request *r)
 {
 	const struct admin *a = r->admin;
 	bool adds = a->op == ADMIN_ADD || a->op == ADMIN_HOST_ADD;
-	bool named = !adds && a->op != ADMIN_RELOAD;
+	bool named = !adds && a->op != ADMIN_RELOAD && a->op != ADMIN_SAVE;
 
 	check(named == value_name_ok(a->name, sizeof(a->name)) && !a->owner && !a->done);
 	check(adds == !!a->spec && (a->op == ADMIN_ALLOW) == !!a->allow);
+	check(!a->reason || (a->op == ADMIN_KICK && !strpbrk(a->reason, "\r\n\033")));
 	check(!a->force || a->op == ADMIN_REMOVE || a->op == ADMIN_REOPEN);
 	check(a->size <= RDMABLK_MAX_SIZE && (!a->size || a->op == ADMIN_RESIZE));
 }

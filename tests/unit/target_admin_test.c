@@ -244,6 +244,119 @@ static void wake(struct loop_timer *timer)
 	loop_timer_start(timer, 10);
 }
 
+/* A file in the directory as text, to be freed */
+static char *file_text(const char *name)
+{
+	FILE *file = fopen(files_path(name), "re");
+	char *text = NULL;
+	size_t size = 0;
+
+	assert_non_null(file);
+	assert_true(getdelim(&text, &size, '\0', file) > 0);
+	fclose(file);
+	return text;
+}
+
+/* Saves, and returns what the last save has to say about an export; "": nothing */
+static const char *unsaved(const char *name)
+{
+	const struct admin_change *c;
+
+	assert_int_equal(run(ADMIN_SAVE, "", NULL, 0), 0);
+	TAILQ_FOREACH(c, &last->changes, entry) {
+		assert_null(c->action);
+		if (!strcmp(c->name, name))
+			return c->why;
+	}
+	return "";
+}
+
+static void write_saved(void)
+{
+	mkdir(files_path("conf.d"), 0755);
+	assert_string_equal(last->path, files_path("conf.d/saved.conf"));
+	files_text(last->path, last->text);
+}
+
+/* Reloads. Return: the export that has changed, or could not, or NULL */
+static const struct admin_change *reload_changes(void)
+{
+	const struct admin_change *c;
+
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	TAILQ_FOREACH(c, &last->changes, entry)
+		if (c->thing == ADMIN_EXPORT && (!c->action || strcmp(c->action, "kept")))
+			return c;
+	return NULL;
+}
+
+/*
+ * An added export is saved as it is by then, and a reload finds nothing to do. One that was
+ * saved, and is removed, is saved no more. Changes of the administrator's own files cannot be
+ * saved, and a value that a file cannot have is an error.
+ */
+static void what_was_changed_is_saved(void **state)
+{
+	const char *path = files_new("save", 4 * MIB);
+	char spec[300], want[400], *old, *first;
+
+	(void)state;
+	files_text(files_path("conf"), "[target]\nlisten = 127.0.0.1\n[export first]\n"
+		   "type = memory\nsize = 1M\nhugepages = no\n");
+	assert_string_equal(unsaved("first"), "");
+	assert_null(strchr(last->text, '['));
+	snprintf(spec, sizeof(spec), "two,file=%s,size=1M,ro,max-sessions=3", path);
+	assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
+	assert_int_equal(run(ADMIN_ADD, "", "three,memory,size=2M,hugepages=no", 0), 0);
+	assert_int_equal(run(ADMIN_RESIZE, "two", NULL, 2 * MIB), 0);
+	assert_string_equal(unsaved("two"), "");
+	snprintf(want, sizeof(want), "\n[export two]\nfile = %s\nro = yes\nmax-sessions = 3\n"
+		 "size = 2097152\n\n[export three]\ntype = memory\nhugepages = no\n"
+		 "size = 2097152\n", path);
+	assert_non_null(strstr(last->text, want));
+	write_saved();
+	old = strdup(last->text);
+	assert_null(reload_changes());
+	assert_false(export_by_name("two")->by_hand);
+	/* also when it is in the file by now, and after a limit of it has changed there */
+	assert_string_equal(unsaved("two"), "");
+	assert_string_equal(last->text, old);
+	first = strstr(old, "max-sessions = 3");
+	first[strlen("max-sessions = ")] = '5';
+	files_text(files_path("conf.d/saved.conf"), old);
+	assert_string_equal(reload_changes()->name, "two");
+	assert_string_equal(unsaved("two"), "");
+	assert_string_equal(last->text, old);
+	free(old);
+	assert_int_equal(run(ADMIN_REMOVE, "two", NULL, 0), 0);
+	assert_string_equal(unsaved("two"), "");
+	assert_null(strstr(last->text, "two"));
+	assert_non_null(strstr(last->text, "[export three]"));
+	write_saved();
+	assert_null(reload_changes());
+
+	/* of the configuration itself, which is not as the daemon is */
+	old = file_text("conf");
+	snprintf(want, sizeof(want), "%s[export ghost]\ntype = memory\nsize = 1M\n", old);
+	files_text(files_path("conf"), want);
+	assert_non_null(strstr(unsaved("ghost"), "it was removed, and is in "));
+	assert_non_null(strstr(unsaved("ghost"), "/conf:"));
+	assert_null(strstr(last->text, "ghost"));
+	files_text(files_path("conf"), "[target]\nlistne = 127.0.0.1\n");
+	assert_int_equal(run(ADMIN_SAVE, "", NULL, 0), -EINVAL);
+	assert_non_null(strstr(last->why, "did you mean"));
+	files_text(files_path("conf"), old);
+	free(old);
+
+	snprintf(spec, sizeof(spec), "four,file=%s", files_new("a ;b", 4 * MIB));
+	assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
+	assert_int_equal(run(ADMIN_SAVE, "", NULL, 0), -EINVAL);
+	assert_non_null(strstr(last->why, "export four: a value of it cannot be written"));
+	assert_int_equal(run(ADMIN_REMOVE, "four", NULL, 0), 0);
+	assert_int_equal(run(ADMIN_REMOVE, "three", NULL, 0), 0);
+	assert_int_equal(unlink(files_path("conf.d/saved.conf")), 0);
+}
+
 static void a_socket(void **state)
 {
 	static struct loop_timer timer = { .expired = wake };
@@ -474,6 +587,7 @@ int main(void)
 		cmocka_unit_test(add_and_remove),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(reloads),
+		cmocka_unit_test(what_was_changed_is_saved),
 		cmocka_unit_test(a_socket),
 		cmocka_unit_test(bad_clients),
 		cmocka_unit_test(no_memory_for_an_answer),

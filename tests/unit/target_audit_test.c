@@ -185,12 +185,19 @@ static void host_lines(void)
 {
 	struct session stranger = { .id = 0x98, .proof = { .key_id = { 1 } } };
 	struct admin a = { .op = ADMIN_HOST_ADD, .name = "db", .uid = 1007 };
+	struct admin_change kicked = {
+		.name = "0000000000000098", .thing = ADMIN_SESSION, .action = "ended",
+	};
 
 	TAILQ_INIT(&a.changes);
 	peer_is(&stranger, "10.0.0.9");
 	admin_audit_done(&a);
 	a = (struct admin){ .op = ADMIN_ALLOW, .name = "disk0", .allow = (char *)"db:ro" };
 	TAILQ_INIT(&a.changes);
+	admin_audit_done(&a);
+	a = (struct admin){ .op = ADMIN_KICK, .name = "db", .reason = (char *)HOSTILE };
+	TAILQ_INIT(&a.changes);
+	TAILQ_INSERT_TAIL(&a.changes, &kicked, entry);
 	admin_audit_done(&a);
 	session_audit_refused(&stranger, RDMABLK_R_AUTH_FAILED);
 }
@@ -315,20 +322,31 @@ static void expect_hosts(void)
 	assert_string_equal(text(13, "auth_host"), "null");
 	assert_string_equal(text(13, "allow"), "db:ro");
 
-	expect_head(14, "refused");
+	expect_head(14, "admin");
+	assert_string_equal(text(14, "request"), "kick");
+	assert_string_equal(text(14, "kicked"), "db");
+	assert_string_equal(text(14, "export"), "null");
 	assert_string_equal(text(14, "auth_host"), "null");
-	assert_string_equal(text(14, "key_id"), "0100000000000000");
-	assert_string_equal(text(14, "detail"), "no host has this key");
+	assert_string_equal(text(14, "why"), "\"},{\"event\":\"stop\"\\\n\x1b[2J??");
+	expect_head(15, "change");
+	assert_string_equal(text(15, "what"), "session");
+	assert_string_equal(text(15, "name"), "0000000000000098");
+	assert_string_equal(text(15, "action"), "ended");
 
-	expect_head(15, "stop");
-	assert_int_equal(number(15, "status"), 0);
+	expect_head(16, "refused");
+	assert_string_equal(text(16, "auth_host"), "null");
+	assert_string_equal(text(16, "key_id"), "0100000000000000");
+	assert_string_equal(text(16, "detail"), "no host has this key");
+
+	expect_head(17, "stop");
+	assert_int_equal(number(17, "status"), 0);
 }
 
 static void each_event_has_its_line(void **state)
 {
 	(void)state;
 	write_events();
-	assert_int_equal(read_lines("events"), 16);
+	assert_int_equal(read_lines("events"), 18);
 	expect_begun();
 	expect_ended();
 	expect_changed();

@@ -323,6 +323,16 @@ static void hosts_come_and_go_by_hand(void **state)
 	assert_int_equal(reason_of(s), RDMABLK_R_NO_EXPORT);
 	session_over(s);
 	assert_int_equal(run(ADMIN_ALLOW, "disk0", "web1, ops:ro", 0), 0);
+	/* what can be saved is, and what cannot is named */
+	assert_int_equal(run(ADMIN_SAVE, "", NULL, 0), 0);
+	snprintf(spec, sizeof(spec), "\n[host ops]\nkey = %s\naddress = 10.0.0.7 10.0.0.8\n",
+		 files_path("other.key"));
+	assert_non_null(strstr(last->text, spec));
+	assert_null(strstr(last->text, "web1"));
+	assert_null(strstr(last->text, "disk0"));
+	assert_string_equal(TAILQ_FIRST(&last->changes)->name, "disk0");
+	assert_non_null(strstr(TAILQ_FIRST(&last->changes)->why, "list of hosts differs from"));
+	assert_null(TAILQ_NEXT(TAILQ_FIRST(&last->changes), entry));
 	s = session_of("ops", &other, "disk0", false);
 	assert_int_equal(run(ADMIN_HOST_REMOVE, "ops", NULL, 0), 0);
 	assert_true(key_ends(s));

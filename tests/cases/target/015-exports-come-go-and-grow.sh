@@ -10,6 +10,7 @@
 # data is in the file. Reading the configuration again touches only exports that differ.
 # A daemon that is confined to a directory adds no file from elsewhere. A host whose
 # address is not allowed gets no connection; disks that are connected stay.
+# Added exports can be saved. A disk whose session is ended by hand comes back.
 # The daemon shows its exports to root only.
 
 # shellcheck source=tests/cases/store/lib.sh
@@ -201,7 +202,14 @@ hup 'configuration: setting allow-address: changed'
 umount /mnt/disk
 e2fsck -fn /dev/rdmablk1 >/dev/null || fail "the file system on the disk"
 "$RDMABLK" disconnect --all
+
+# Added exports are saved, and a reload finds nothing to do; one that was removed and is in the
+# configuration is named.
+expect $CONFIG.d/saved.conf "$(target save)" "the file that is written"
+expect "" "$(target reload | grep -v ': kept')" "what a reload after it changes"
+expect "" "$(target save)" "what a second save writes"
 target remove none
+run_expect 1 "export none: not done: it was removed, and is in $CONFIG:" target save
 stop_target
 expect 0 "$TARGET_STATUS" "the daemon's exit status"
 [[ ! -e $CONTROL ]] || fail "$CONTROL outlives the daemon"
@@ -216,6 +224,8 @@ opening() {
 configure "$NONE"
 export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 start_target --config $CONFIG
+expect 'none late' "$(target list --json | jq -r '[.exports[].name] | join(" ")')" \
+	"what is exported with the file that was saved"
 truncate -s 4M $DISK/hung
 dd if=/dev/urandom of=$DISK/hung bs=1M count=1 conv=notrunc status=none
 echo 'read hang' >/tmp/rules
