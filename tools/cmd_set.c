@@ -21,7 +21,7 @@ const struct option_info set_options[] = {
 	SETTING_OPTION_ON_DATA_LOSS,
 	SETTING_OPTION_KEY('k'),
 	SETTING_OPTION_REAUTH_TMO,
-	{ "timed", 0, SETTING_ID_TIMED, "on|off",
+	{ "timed", 0, SETTING_ID_TIMED, "yes|no",
 	  "measure how long requests take (off)" },
 	{ 0 }
 };

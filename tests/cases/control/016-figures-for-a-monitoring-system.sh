@@ -5,13 +5,14 @@
 # and of a file without a cache, commands and flushes that the daemon saw, a login that it
 # refused. During an outage the state says so, the duration of the outage grows, and there
 # are no figures of the daemon. What an export has done outlives the sessions that asked
-# for it.
+# for it. With an interval, the tool says what a disk does.
 #
 # quick: yes
 # in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+require jq
 
 # figure FILE SERIES: its value
 figure() {
@@ -50,6 +51,17 @@ start serve
 connect --keep-alive-tmo 2
 expect /dev/rdmablk1 "$("$RDMABLK" connect "$TARGET_ADDR/disk1")" "the second disk"
 "$RDMABLK" set rdmablk0 --timed on
+
+# There is I/O all the time, so the last interval has some.
+"$RDMABLK" stats rdmablk0 1 2 --json >/tmp/rates &
+stats=$!
+while kill -0 $stats 2>/dev/null; do
+	dd if=/dev/zero of=/dev/rdmablk0 bs=64k count=16 oflag=direct status=none
+done
+wait $stats || fail "stats with an interval fails"
+expect 'true true' "$(jq -r '.devices[0] | "\(.writes_per_s > 0 and .p99_ns > 0) " +
+	"\(.write_bytes_per_s > .writes_per_s)"' <(tail -n 1 /tmp/rates))" "the last interval"
+expect 2 "$(wc -l </tmp/rates)" "the intervals"
 ask
 before=$(figure disks 'rdmablk_written_bytes_total{device="rdmablk0"}')
 commands=$(figure target 'rdmablk_target_export_command_bytes_total{export="disk1",operation="write"}')
