@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Mutants of what an operator asks the daemon for, for tests/unit/mutants, which says what the
+columns are."""
+
+ADMIN = "target/admin/admin.c"
+SAVE = "target/admin/admin_save.c"
+SESSION = "target/session/session.c"
+CAPTIVE = "target/base/captive.c"
+CONFIG = "target/config/config.c"
+
+TESTS = {"target_admin_test": None, "target_captive_test": None, "target_in_use_test": None}
+
+MUTANTS = [
+    # --- kick
+    ("a host is kicked with those whose names begin alike", "target_in_use_test", ADMIN,
+     "!strcmp(s->wish.host_name, name);",
+     "!strncmp(s->wish.host_name, name, strlen(name));"),
+    ("the name that a host has proven does not count", "target_in_use_test", ADMIN,
+     "!strcmp(id, name) || !strcmp(s->proof.name, name) ||", "!strcmp(id, name) ||"),
+    ("a kick waits for other requests", "target_in_use_test", ADMIN,
+     "\tif (a->op == ADMIN_KICK) {\n",
+     "\tif (a->op == ADMIN_KICK && TAILQ_EMPTY(&admin.queue)) {\n"),
+    ("a session that is ending is kicked again", "target_in_use_test", ADMIN,
+     "s->state < SESSION_CLOSING && is_named(s, a->name)", "is_named(s, a->name)"),
+    ("a device that was kicked is not expected", "target_in_use_test", SESSION,
+     "\tcase RDMABLK_R_AUTH_KEY:\n\tcase RDMABLK_R_KICKED:\n\t\treturn session_has_cache(s);\n",
+     "\tcase RDMABLK_R_AUTH_KEY:\n\t\treturn session_has_cache(s);\n"),
+    ("a live session waits for its end", "target_in_use_test", SESSION,
+     "\tif (s->state < SESSION_CLOSING)\n\t\treturn NULL;\n", ""),
+    # --- save
+    ("what was saved is forgotten when it is read again", "target_admin_test", SAVE,
+     "else if (said || e->by_hand)", "else if (e->by_hand)"),
+    ("what the administrator has written is saved, too", "target_admin_test", SAVE,
+     "\t\tif (said && !is_ours(said->where))\n", "\t\tif (said && is_ours(\"\"))\n"),
+    ("what was removed is not named", "target_admin_test", SAVE,
+     "if (!is_ours(said->where) && !export_by_name(said->name))",
+     "if (is_ours(said->where) && !export_by_name(said->name))"),
+    ("a size that has changed is saved as it was given", "target_admin_test", SAVE,
+     "!strncmp(line, \"size = \", 7) || ", ""),
+    ("a text is not read again", "target_admin_test", SAVE, "\tcheck_text(a->text);\n", ""),
+    ("a limit that has changed is saved as it was", "target_admin_test", CONFIG,
+     "\tconfig_take_text(&ec->lines, now->lines);\n", ""),
+    # --- a command
+    ("the command begins without the word", "target_captive_test", CAPTIVE,
+     "if (n != 1 || fill_environment(place))", "if (fill_environment(place))"),
+    ("the command finds the URI of another daemon", "target_captive_test", CAPTIVE,
+     ": unsetenv(\"RDMABLK_URI\");", ": 0;"),
+    ("the status of the command is lost", "target_captive_test", CAPTIVE,
+     "return captive.over ? captive.status : EXIT_FAILED;", "return EXIT_DONE;"),
+    ("a failure of the daemon is the status of the command", "target_captive_test", CAPTIVE,
+     "\tif (status != EXIT_DONE)\n\t\treturn status;\n\treturn captive", "\treturn captive"),
+    ("a signal is not passed on", "target_captive_test", CAPTIVE,
+     "syscall(SYS_pidfd_send_signal, captive.process.fd, signo, NULL, 0);", "(void)signo;"),
+    ("the command has descriptors of the daemon", "target_captive_test", CAPTIVE,
+     "pipe2(ends, O_CLOEXEC)", "pipe2(ends, 0)"),
+]
