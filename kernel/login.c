@@ -162,12 +162,6 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 	return 0;
 }
 
-/* Whether only the target can have given this reason; version 1 cannot tell. */
-static bool rdmablk_login_believes(const struct rdmablk_session *s, u16 reason)
-{
-	return s->login.version == RDMABLK_VERSION_OPEN || READ_ONCE(s->login.trusted) == reason;
-}
-
 /* Asks and waits; turns a CLOSE into its reason. */
 static int rdmablk_login_ask(struct rdmablk_session *s, const void *msg, size_t len,
 			     u16 reply)

@@ -16,6 +16,7 @@ int rdmablk_login(struct rdmablk_session *s);
 /* login_step.c */
 int rdmablk_login_fail(struct rdmablk_session *s, int ret, const char *why);
 int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret);
+bool rdmablk_login_believes(const struct rdmablk_session *s, u16 reason);
 void rdmablk_login_reason(struct rdmablk_session *s, u16 reason);
 void rdmablk_login_start_clock(struct rdmablk_session *s);
 void rdmablk_login_progress(struct rdmablk_session *s);

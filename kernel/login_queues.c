@@ -249,8 +249,9 @@ static int rdmablk_join_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
 
 	if (ret == -ETIMEDOUT)
 		s->outage.late_joins++;
-	if (q->cm_reason == RDMABLK_R_DEVICE_FULL ||
-	    (ret == -ENOTCONN && reason == RDMABLK_R_DEVICE_FULL))
+	if ((q->cm_reason == RDMABLK_R_DEVICE_FULL ||
+	     (ret == -ENOTCONN && reason == RDMABLK_R_DEVICE_FULL)) &&
+	    rdmablk_login_believes(s, RDMABLK_R_DEVICE_FULL))
 		s->login.no_room = true;
 	if (ret == -ENOTCONN && reason)
 		return rdmablk_login_fail(s, rdmablk_wire_errno(reason),
@@ -261,6 +262,21 @@ static int rdmablk_join_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
 static unsigned int rdmablk_join_ms(const struct rdmablk_joins *joins)
 {
 	return jiffies_to_msecs(rdmablk_cm_left(joins->deadline));
+}
+
+/*
+ * In version 2 a reject is a hint: anybody can send one, and no disk does with fewer queues
+ * for it. A target without room for a queue ends the session, and its sealed CLOSE has the
+ * same reason. The reject may be here first.
+ */
+static void rdmablk_join_await_close(struct rdmablk_session *s, struct rdmablk_joins *joins)
+{
+	struct rdmablk_waiter *w = &s->waiter;
+
+	if (s->login.version == RDMABLK_VERSION_OPEN)
+		return;
+	wait_event_timeout(w->wq, READ_ONCE(w->cancelled) || READ_ONCE(w->broken),
+			   rdmablk_cm_left(joins->deadline));
 }
 
 static int rdmablk_join_address(struct rdmablk_session *s, struct rdmablk_joins *joins,
@@ -389,8 +405,11 @@ static int rdmablk_join_next(struct rdmablk_session *s, struct rdmablk_joins *jo
 		j->until = jiffies + RDMABLK_STALE_PAUSE;
 		return 0;
 	}
-	if (ret)
+	if (ret) {
+		if (j->queue->cm_reason == RDMABLK_R_DEVICE_FULL)
+			rdmablk_join_await_close(s, joins);
 		return rdmablk_join_fail(s, j->queue, ret);
+	}
 	rdmablk_join_progress(s, joins);
 	switch (j->step) {
 	case RDMABLK_JOIN_ADDRESS:

@@ -37,6 +37,18 @@ void rdmablk_login_reason(struct rdmablk_session *s, u16 reason)
 }
 
 /**
+ * rdmablk_login_believes() - whether a reason may decide about the next login
+ * @s: session
+ * @reason: enum rdmablk_reason
+ *
+ * Return: true: only the target can have given it; version 1 cannot tell.
+ */
+bool rdmablk_login_believes(const struct rdmablk_session *s, u16 reason)
+{
+	return s->login.version == RDMABLK_VERSION_OPEN || READ_ONCE(s->login.trusted) == reason;
+}
+
+/**
  * rdmablk_login_queue_fail() - the connect of a queue has failed
  * @s: session
  * @q: queue; has a text, and the target's reason if there is one

@@ -15,6 +15,7 @@ static const char * const fault_names[FAULT_COUNT] = {
 	[FAULT_CORRUPT_GRANT]		= "corrupt-grant",
 	[FAULT_BAD_VERSION]		= "bad-version",
 	[FAULT_FOREIGN_ACCEPT]		= "foreign-accept",
+	[FAULT_FULL_REJECT]		= "full-reject",
 	[FAULT_SLOW_LOGIN]		= "slow-login",
 	[FAULT_LOST_FLUSH]		= "lost-flush",
 	[FAULT_EARLY_FLUSH]		= "early-flush",
@@ -74,8 +75,8 @@ const char *fault_options(void)
 {
 	return "\nTests only:\n"
 	       "  --fault no-keepalive-answer|no-fence|slow-fence=MS|grant-early|\n"
-	       "\tno-recv|corrupt-grant|bad-version|foreign-accept|slow-login=MS|lost-flush|\n"
-	       "\tearly-flush|early-zeroes|lost-dirty|lost-end|no-store-wait|slow-store=MS|\n"
-	       "\tsame-epoch|forget-writer\n"
+	       "\tno-recv|corrupt-grant|bad-version|foreign-accept|full-reject|slow-login=MS|\n"
+	       "\tlost-flush|early-flush|early-zeroes|lost-dirty|lost-end|no-store-wait|\n"
+	       "\tslow-store=MS|same-epoch|forget-writer\n"
 	       "  fault=FILE\n\tkey of an export: rules by which requests to its file fail\n";
 }

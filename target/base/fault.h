@@ -19,6 +19,7 @@
  * @FAULT_CORRUPT_GRANT: flip a bit of GRANT after its MAC
  * @FAULT_BAD_VERSION: accept with a version that no initiator speaks
  * @FAULT_FOREIGN_ACCEPT: accept data queues of version 2 with a wrong MAC
+ * @FAULT_FULL_REJECT: reject data queues for want of room, and say no more, as a forger would
  * @FAULT_SLOW_LOGIN: GRANT comes so many milliseconds late
  * @FAULT_LOST_FLUSH: answer FLUSH without doing it
  * @FAULT_EARLY_FLUSH: answer FLUSH before it is done
@@ -40,6 +41,7 @@ enum fault {
 	FAULT_CORRUPT_GRANT,
 	FAULT_BAD_VERSION,
 	FAULT_FOREIGN_ACCEPT,
+	FAULT_FULL_REJECT,
 	FAULT_SLOW_LOGIN,
 	FAULT_LOST_FLUSH,
 	FAULT_EARLY_FLUSH,

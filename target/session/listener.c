@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "export/quota.h"
@@ -128,6 +129,8 @@ static unsigned int join(const struct cm_event *ev, const struct wire_request *r
 		reason = RDMABLK_R_VERSION;
 	else if (!join_is_near(s, ev))
 		reason = RDMABLK_R_JOIN_DEVICE;
+	else if (fault(FAULT_FULL_REJECT))
+		reason = RDMABLK_R_DEVICE_FULL;
 	else
 		reason = session_join(s, ev, req);
 	if (reason)

@@ -239,6 +239,12 @@ MUTANTS = [
      "\tif (q->version != RDMABLK_VERSION_OPEN &&\n", "\tif (0 &&\n"),
     ("an accept is checked without the MAC of its request", "test_login_queues", JOIN,
      "\tmemcpy(q->join_mac, req->mac, sizeof(q->join_mac));\n", ""),
+    ("a reject makes a disk do with fewer queues", "test_login_queues", JOIN,
+     " &&\n\t    rdmablk_login_believes(s, RDMABLK_R_DEVICE_FULL))\n", ")\n"),
+    ("a reject hides what the target says with a seal", "test_login_queues", JOIN,
+     "\t\t\trdmablk_join_await_close(s, joins);\n", "\t\t\t(void)joins;\n"),
+    ("version 1 waits for a seal", "test_login_queues", JOIN,
+     "\tif (s->login.version == RDMABLK_VERSION_OPEN)\n\t\treturn;\n\twait", "\twait"),
     ("a join goes out without its MAC", "test_login_queues", JOIN,
      "\tret = rdmablk_join_mac(s, q, &req);\n\tif (ret)\n", "\trdmablk_join_mac(s, q, &req);\n\tif (0)\n"),
     # --- the wire

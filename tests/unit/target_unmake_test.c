@@ -68,6 +68,15 @@ static void a_full_device_is_named(void **state)
 	assert_int_equal(fake.have[ID], 1);	/* of the control queue */
 	session_end(s, RDMABLK_R_CONNECTION);
 	wait_gone();
+	/* In version 2 the initiator believes the end of the session only. */
+	s = session_make(&export);
+	s->version = RDMABLK_VERSION_PROVEN;
+	fake.reason = RDMABLK_OK;
+	assert_int_equal(session_join(s, request_new(id_new()), &req), RDMABLK_OK);
+	wait_answered();
+	assert_int_equal(fake.reason, RDMABLK_R_DEVICE_FULL);
+	assert_int_equal(s->end.reason, RDMABLK_R_DEVICE_FULL);
+	wait_gone();
 }
 
 /* Rights are those of the kind of queue, and not what rdma_cm gives to all. */

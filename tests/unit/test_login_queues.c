@@ -2,7 +2,8 @@
 /*
  * Proves that kernel/login_queues.c keeps the queues of a pair apart: when the target's connection
  * manager takes the queue pair of one for that of an earlier life of this host, the other
- * queue keeps what it has, and the refused one joins with a new queue pair.
+ * queue keeps what it has, and the refused one joins with a new queue pair. And that in
+ * version 2 only a sealed word of the target makes the next login ask for fewer queues.
  */
 #include <linux/kernel.h>
 
@@ -76,7 +77,7 @@ struct rdmablk_session {
 	int index;
 	spinlock_t lock;	/* login.reason */
 	struct {
-		u16 reason;
+		u16 version, reason, trusted;
 		unsigned long deadline;
 		bool no_room;
 		struct rdmablk_wire_challenge challenge;
@@ -127,6 +128,9 @@ static struct rdmablk_hwq *hwqs[] = { &hwq }, *map[1];
 static struct rdmablk_session session;
 static struct rdmablk_queue *stale;	/* its first queue pair is one that the target knows */
 static bool bad_message;	/* the target sends one as it refuses that queue pair */
+static struct rdmablk_queue *full;	/* is refused: the adapter has no room for it */
+static u16 close_reason;	/* of the CLOSE that follows the reject */
+static bool sealed;		/* that CLOSE */
 static unsigned int connects[2], cmdqs;
 static unsigned int stranger;	/* the accept of that number is not the target's */
 static int join_ret;
@@ -153,6 +157,19 @@ static void unit_wait(long left)
 			session.waiter.broken = true;
 		}
 		stale = NULL;
+		return;
+	}
+	if (full) {
+		full->cm_reason = RDMABLK_R_DEVICE_FULL;
+		full->why = "no room";
+		outcome(full, -ENOSPC);
+		full = NULL;
+		return;
+	}
+	if (close_reason) {
+		session.login.trusted = sealed ? close_reason : 0;
+		session.login.reason = sealed ? close_reason : RDMABLK_R_CONNECTION;
+		session.waiter.broken = true;
 		return;
 	}
 	jiffies += (unsigned long)left;
@@ -330,6 +347,11 @@ int rdmablk_login_fail(struct rdmablk_session *s, int ret, const char *why)
 	return ret;
 }
 
+bool rdmablk_login_believes(const struct rdmablk_session *s, u16 reason)
+{
+	return s->login.version == RDMABLK_VERSION_OPEN || s->login.trusted == reason;
+}
+
 int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret)
 {
 	return rdmablk_login_fail(s, ret, q->why);
@@ -364,6 +386,7 @@ static int setup(void **state)
 	session = (struct rdmablk_session){
 		.nr_queues = 1, .pd = &pd,
 		.login.challenge.version = 1,
+		.login.version = 1,
 		.login.offer = {
 			.grant = { .nr_queues = 1, .queue_depth = 8, .read_depth = 16 },
 			.limits = { .send_slots = 64, .sge_per_wr = 4, .max_chain = 4 },
@@ -379,6 +402,9 @@ static int setup(void **state)
 	cmdqs = 0;
 	stale = NULL;
 	bad_message = false;
+	full = NULL;
+	close_reason = 0;
+	sealed = false;
 	return 0;
 }
 
@@ -478,6 +504,58 @@ static void test_joins_of_version_2(void **state)
 	assert_int_equal(connects[0], 0);
 }
 
+/* Returns how long the login took. */
+static unsigned long refused(u16 version, u16 reason, bool seal)
+{
+	unsigned long begin = jiffies;
+
+	setup(NULL);
+	session.login.version = version;
+	session.login.challenge.version = version;
+	full = &hwq.write;
+	close_reason = reason;
+	sealed = seal;
+	assert_int_equal(rdmablk_login_queues(&session), -ENOSPC);
+	assert_string_equal(session.why, "no room");
+	assert_int_equal(connects[0] + connects[1], 2);
+	return jiffies - begin;
+}
+
+/*
+ * Anybody can send a reject, or a CLOSE without a seal: the login fails, and the next one asks
+ * for as many queues.
+ */
+static void test_a_reject_is_a_hint(void **state)
+{
+	(void)state;
+	assert_int_equal(refused(2, 0, false), 10000);
+	assert_false(session.login.no_room);
+	assert_int_equal(refused(2, RDMABLK_R_DEVICE_FULL, false), 0);
+	assert_false(session.login.no_room);
+	assert_int_equal(refused(2, RDMABLK_R_STOLEN, true), 0);
+	assert_false(session.login.no_room);
+	assert_int_equal(refused(2, RDMABLK_R_DEVICE_FULL, true), 0);
+	assert_true(session.login.no_room);
+	/* Version 1 waits for nothing: its target need not say more. */
+	assert_int_equal(refused(1, 0, false), 0);
+	assert_true(session.login.no_room);
+}
+
+/* The CLOSE may be here before the reject. */
+static void test_a_close_ends_the_joins(void **state)
+{
+	(void)state;
+	for (int seal = 0; seal < 2; seal++) {
+		setup(NULL);
+		session.login.version = 2;
+		session.login.challenge.version = 2;
+		close_reason = RDMABLK_R_DEVICE_FULL;
+		sealed = seal;
+		assert_int_not_equal(rdmablk_login_queues(&session), 0);
+		assert_int_equal(session.login.no_room, seal);
+	}
+}
+
 #define TEST(name)	cmocka_unit_test_setup(name, setup)
 
 int main(void)
@@ -489,6 +567,8 @@ int main(void)
 		TEST(test_write_queue_known_to_the_target),
 		TEST(test_bad_message_beside_a_known_queue),
 		TEST(test_joins_of_version_2),
+		TEST(test_a_reject_is_a_hint),
+		TEST(test_a_close_ends_the_joins),
 	};
 
 	return cmocka_run_group_tests_name("join", tests, NULL, NULL);

@@ -6,7 +6,8 @@
 # join in the name of another queue pair end their own session or login, and nothing else. A
 # flood of logins that never prove a key keeps nobody away. At the initiator: whatever reason
 # a target without the key gives, before CHALLENGE or after PROOF, an outage goes on, and the
-# disk is back when its target is. A first connect fails with that reason. No request fails.
+# disk is back when its target is. A first connect fails with that reason. No request fails. A
+# reject that says that an adapter is full takes no queue from the disk.
 #
 # timeout: 900
 # in-turn: yes
@@ -31,7 +32,7 @@ configure() {
 }
 
 daemon() {
-	start_target --config $HOSTS_CONFIG
+	start_target --config $HOSTS_CONFIG "$@"
 }
 
 # meets REASON MODE: the disk, in an outage, meets a target without its key, twice
@@ -69,8 +70,9 @@ load_module
 load_keys web1
 leak_snapshot
 daemon
-expect $DEV "$("$RDMABLK" connect --key web1 --dev-loss-tmo off --keep-alive-tmo 2 \
+expect $DEV "$("$RDMABLK" connect --key web1 --queues 2 --dev-loss-tmo off --keep-alive-tmo 2 \
 	--reconnect-delay 1 --connect-tmo 4 "$TARGET_ADDR:$BAD_PORT/disk0")" "the disk"
+expect 2 "$(attribute queues)" "the number of queues"
 start_verify
 
 # Peers of the target
@@ -114,8 +116,17 @@ meets 'a required feature is missing' close=$FEATURE
 meets 'no common protocol version' close=$VERSION
 meets 'authentication required' reject=$REQUIRED
 meets 'the target takes no keys.*' reject=$VERSION
+RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
+daemon --fault full-reject
+reason="target's RDMA device has no room for more queues"
+wait_until "$PATIENCE" met_twice ||
+	fail "rejected queues: the last error is '$(attribute last_error)', not '$reason'"
+expect recovering "$(attribute state)" "the state after rejected queues"
+stop_target KILL
+RDMABLKD=$RDMABLK_TOP/target/rdmablkd
 daemon
 expect_back 1
+expect 2 "$(attribute queues)" "the number of queues after rejects"
 expect_progress
 stop_verify
 device_same_as_target
