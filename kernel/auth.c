@@ -119,6 +119,27 @@ int rdmablk_auth_begin(struct rdmablk_auth *a, u8 *key_id, u8 *point)
 }
 
 /**
+ * rdmablk_auth_resume() - name an export so that only the target understands it
+ * @a: after rdmablk_auth_begin(), before rdmablk_auth_forget()
+ * @nonce: of the HELLO that has @mac, RDMABLK_NONCE_LEN bytes
+ * @uuid: of the export, RDMABLK_ID_LEN bytes
+ * @mac: result, the resume MAC, RDMABLK_ID_LEN bytes
+ *
+ * Return: 0 or a negative errno of the crypto layer.
+ */
+int rdmablk_auth_resume(struct rdmablk_auth *a, const u8 *nonce, const u8 *uuid, u8 *mac)
+{
+	const struct rdmablk_keysched c = rdmablk_auth_primitives(a);
+	u8 key[RDMABLK_KEYSCHED_LEN];
+	int ret = rdmablk_keysched_resume_key(&c, a->secret.prk0, nonce, key);
+
+	if (!ret)
+		ret = rdmablk_keysched_resume(&c, key, uuid, mac);
+	memzero_explicit(key, sizeof(key));
+	return ret;
+}
+
+/**
  * rdmablk_auth_is_other() - whether the dialogue is about another key than the last one
  * @a: after rdmablk_auth_name() in a live session
  *

@@ -60,6 +60,7 @@ int rdmablk_auth_open(struct rdmablk_auth *a);
 void rdmablk_auth_close(struct rdmablk_auth *a);
 int rdmablk_auth_name(struct rdmablk_auth *a, u8 *key_id);
 int rdmablk_auth_begin(struct rdmablk_auth *a, u8 *key_id, u8 *point);
+int rdmablk_auth_resume(struct rdmablk_auth *a, const u8 *nonce, const u8 *uuid, u8 *mac);
 bool rdmablk_auth_is_other(const struct rdmablk_auth *a);
 int rdmablk_auth_hello(struct rdmablk_auth *a, u32 qpn_i, u32 qpn_t, const void *msg,
 		       size_t len);

@@ -16,6 +16,7 @@
 #define RDMABLK_KEYSCHED_PARTS(part)	(sizeof(part) / sizeof((part)[0]))
 
 RDMABLK_OFFSET(rdmablk_cm_request, mac, RDMABLK_KEYSCHED_REQUEST_LEN);
+RDMABLK_ASSERT(RDMABLK_KEYSCHED_UUID_LEN == RDMABLK_ID_LEN && LEN == RDMABLK_NONCE_LEN);
 
 static void rdmablk_keysched_copy(__u8 *to, const __u8 *from, unsigned long len)
 {
@@ -222,6 +223,65 @@ int rdmablk_keysched_th1(const struct rdmablk_keysched *c, const __u8 *th0,
 int rdmablk_keysched_prk0(const struct rdmablk_keysched *c, const __u8 *key, __u8 *prk0)
 {
 	return rdmablk_keysched_extract(c, "rdmablk-psk-p256", LABEL, key, LEN, prk0);
+}
+
+/**
+ * rdmablk_keysched_resume_key() - key of the resume MAC of one HELLO
+ * @c: primitives
+ * @prk0: from K
+ * @nonce: HELLO's, RDMABLK_KEYSCHED_LEN bytes
+ * @key: result, secret, RDMABLK_KEYSCHED_LEN bytes
+ *
+ * Return: 0 or a negative errno of the primitives.
+ */
+int rdmablk_keysched_resume_key(const struct rdmablk_keysched *c, const __u8 *prk0,
+				const __u8 *nonce, __u8 *key)
+{
+	return rdmablk_keysched_derive(c, prk0, "rdmablk resume 2", nonce, key);
+}
+
+/**
+ * rdmablk_keysched_resume() - resume MAC of an export
+ * @c: primitives
+ * @key: of rdmablk_keysched_resume_key()
+ * @uuid: of the export, RDMABLK_KEYSCHED_UUID_LEN bytes
+ * @mac: result, RDMABLK_KEYSCHED_UUID_LEN bytes
+ *
+ * HELLO names the export with it, before there is a key that could seal the UUID.
+ *
+ * Return: 0 or a negative errno of the primitives.
+ */
+int rdmablk_keysched_resume(const struct rdmablk_keysched *c, const __u8 *key,
+			    const __u8 *uuid, __u8 *mac)
+{
+	const struct rdmablk_keysched_part part = { uuid, RDMABLK_KEYSCHED_UUID_LEN };
+	__u8 whole[LEN];
+	int ret = rdmablk_keysched_hmac(c, key, LEN, &part, 1, whole);
+
+	rdmablk_keysched_copy(mac, whole, RDMABLK_KEYSCHED_UUID_LEN);
+	c->ops->wipe(whole, sizeof(whole));
+	return ret;
+}
+
+/**
+ * rdmablk_keysched_check_resume() - whether HELLO names this export
+ * @c: primitives
+ * @key: of rdmablk_keysched_resume_key()
+ * @uuid: of the export, RDMABLK_KEYSCHED_UUID_LEN bytes
+ * @mac: resume MAC of HELLO
+ *
+ * Return: 0; -EACCES: no; or a negative errno of the primitives.
+ */
+int rdmablk_keysched_check_resume(const struct rdmablk_keysched *c, const __u8 *key,
+				  const __u8 *uuid, const __u8 *mac)
+{
+	__u8 want[RDMABLK_KEYSCHED_UUID_LEN];
+	int ret = rdmablk_keysched_resume(c, key, uuid, want);
+
+	if (!ret && c->ops->differ(want, mac, sizeof(want)))
+		ret = -EACCES;
+	c->ops->wipe(want, sizeof(want));
+	return ret;
 }
 
 /**

@@ -83,8 +83,22 @@ static u32 rdmablk_login_wish(const struct rdmablk_session *s)
 	return min(s->most_queues, rdmablk_limits_pairs(attrs->max_qp, attrs->max_cq));
 }
 
+/* HELLO says which export the disk has been. In version 2 only the target understands it. */
+static int rdmablk_login_resume(struct rdmablk_session *s, struct rdmablk_wire_hello *h,
+				bool proven)
+{
+	const u8 *uuid = s->agreed.grant.uuid;
+
+	if (!s->resume)
+		return 0;
+	if (proven)
+		return rdmablk_auth_resume(&s->auth, h->nonce, uuid, h->uuid);
+	memcpy(h->uuid, uuid, sizeof(h->uuid));
+	return 0;
+}
+
 /* @key_id, @point: of version 2, else NULL */
-static void rdmablk_login_hello(struct rdmablk_session *s, const u8 *key_id, const u8 *point)
+static int rdmablk_login_hello(struct rdmablk_session *s, const u8 *key_id, const u8 *point)
 {
 	struct rdmablk_wire_hello h = {
 		.flags		= (s->opt.read_only ? RDMABLK_HELLO_READ_ONLY : 0) |
@@ -97,6 +111,7 @@ static void rdmablk_login_hello(struct rdmablk_session *s, const u8 *key_id, con
 		.keep_alive_ms	= READ_ONCE(s->opt.keep_alive_tmo) * MSEC_PER_SEC,
 		.features_offered = RDMABLK_FEATURES_V1,
 	};
+	int ret;
 
 	memcpy(h.host_id, s->opt.host_id, sizeof(h.host_id));
 	memcpy(h.boot_nonce, rdmablk_boot_nonce, sizeof(h.boot_nonce));
@@ -104,14 +119,16 @@ static void rdmablk_login_hello(struct rdmablk_session *s, const u8 *key_id, con
 	get_random_bytes(h.nonce, sizeof(h.nonce));
 	strscpy(h.host_name, init_utsname()->nodename, sizeof(h.host_name));
 	strscpy(h.export_name, s->opt.export_name, sizeof(h.export_name));
-	if (s->resume)
-		memcpy(h.uuid, s->agreed.grant.uuid, sizeof(h.uuid));
+	ret = rdmablk_login_resume(s, &h, key_id);
+	if (ret)
+		return ret;
 	if (key_id)
 		rdmablk_wire_hello2(&s->login.hello, &h, key_id, point);
 	else
 		rdmablk_wire_hello(&s->login.hello.hello, &h);
 	/* Until the target grants fewer */
 	s->login.offer.nr_hwqs = h.nr_queues;
+	return 0;
 }
 
 static int rdmablk_login_control(struct rdmablk_session *s)
@@ -215,8 +232,9 @@ static int rdmablk_login_declare(struct rdmablk_session *s)
 	u8 mac[RDMABLK_MAC_LEN];
 	int ret;
 
-	rdmablk_login_hello(s, NULL, NULL);
-	ret = rdmablk_login_ask(s, hello, sizeof(*hello), RDMABLK_MSG_CHALLENGE);
+	ret = rdmablk_login_hello(s, NULL, NULL);
+	if (!ret)
+		ret = rdmablk_login_ask(s, hello, sizeof(*hello), RDMABLK_MSG_CHALLENGE);
 	if (ret)
 		return ret;
 	ret = rdmablk_wire_parse_challenge(s->ctrl.msg, s->ctrl.msg_len, hello, c);
@@ -248,7 +266,9 @@ static int rdmablk_login_keys(struct rdmablk_session *s, u8 *mac)
 	ret = rdmablk_auth_begin(a, key_id, point);
 	if (ret)
 		return rdmablk_login_fail(s, ret, "cannot compute a key");
-	rdmablk_login_hello(s, key_id, point);
+	ret = rdmablk_login_hello(s, key_id, point);
+	if (ret)
+		return rdmablk_login_fail(s, ret, "cannot compute a key");
 	ret = rdmablk_login_ask(s, hello, sizeof(*hello), RDMABLK_MSG_CHALLENGE);
 	if (ret)
 		return ret;

@@ -9,6 +9,8 @@
  *	    or	  SHA256("rdmablk reauth 2" | th2 of the epoch that ends | REAUTH)
  *	th1	= SHA256(th0 | CHALLENGE)
  *	prk0	= HKDF-Extract(salt "rdmablk-psk-p256", K)
+ *	resume	= HMAC(HKDF-Expand(prk0, "rdmablk resume 2" | nonce of HELLO), UUID), first 16
+ *		  bytes
  *	proof	= HMAC(HKDF-Expand(prk0, "rdmablk proof  2" | th1), th1)
  *	th2	= SHA256(th1 | proof)
  *	prk1	= HKDF-Extract(salt HKDF-Expand(prk0, "rdmablk derive 2" | th1), Z)
@@ -32,6 +34,7 @@
 
 #define RDMABLK_KEYSCHED_LEN		32	/* bytes of K, of each hash, key and MAC, of Z */
 #define RDMABLK_KEYSCHED_ID_LEN		8	/* bytes of a key id */
+#define RDMABLK_KEYSCHED_UUID_LEN	16	/* bytes of a UUID, and of a resume MAC */
 #define RDMABLK_KEYSCHED_LABEL_LEN	16	/* bytes of a label */
 #define RDMABLK_KEYSCHED_REQUEST_LEN	24	/* bytes of a join request below its MAC */
 #define RDMABLK_KEYSCHED_ACCEPT_LEN	16	/* bytes of an accept below its MAC */
@@ -104,6 +107,12 @@ int rdmablk_keysched_reauth(const struct rdmablk_keysched *c, const __u8 *th2,
 int rdmablk_keysched_th1(const struct rdmablk_keysched *c, const __u8 *th0,
 			 const void *challenge, unsigned long len, __u8 *th1);
 int rdmablk_keysched_prk0(const struct rdmablk_keysched *c, const __u8 *key, __u8 *prk0);
+int rdmablk_keysched_resume_key(const struct rdmablk_keysched *c, const __u8 *prk0,
+				const __u8 *nonce, __u8 *key);
+int rdmablk_keysched_resume(const struct rdmablk_keysched *c, const __u8 *key,
+			    const __u8 *uuid, __u8 *mac);
+int rdmablk_keysched_check_resume(const struct rdmablk_keysched *c, const __u8 *key,
+				  const __u8 *uuid, const __u8 *mac);
 int rdmablk_keysched_proof(const struct rdmablk_keysched *c, const __u8 *prk0,
 			   const __u8 *th1, __u8 *mac);
 int rdmablk_keysched_check_proof(const struct rdmablk_keysched *c, const __u8 *prk0,

@@ -556,7 +556,8 @@ RDMABLK_OFFSET(rdmablk_hdr, generation, 8);
  * @auth_methods: RDMABLK_AUTH_* that the initiator can use, at least one
  * @host_name: for the target's log; may be empty
  * @export_name: the export wanted; not empty
- * @uuid: UUID of the export to resume; zero without RDMABLK_HELLO_RESUME
+ * @uuid: UUID of the export to resume, in version 2 its resume MAC; zero without
+ *	RDMABLK_HELLO_RESUME
  */
 struct rdmablk_hello {
 	struct rdmablk_hdr hdr;

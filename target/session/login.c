@@ -87,6 +87,8 @@ static unsigned int challenge2(struct session *s, const void *hello, size_t len,
 	wire_pack_challenge2(&msg, &s->wish, s->id, nonce, s->cfg->target_id);
 	if (keying_hello(p, s->conn->qpn, s->conn->pair->qp_num, hello, len) ||
 	    host_prk0(h, s->wish.key_id, p->prk0) ||
+	    (s->wish.flags & RDMABLK_HELLO_RESUME &&
+	     keying_expect_resume(p, ((const struct rdmablk_hello2 *)hello)->hello.nonce)) ||
 	    keying_generate(p, s->wish.point, msg.point) ||
 	    keying_challenge(p, &msg, sizeof(msg)))
 		return RDMABLK_R_INTERNAL;
@@ -335,6 +337,14 @@ static void log_clones(const struct session *s, const struct export *e)
 			 container_of(held, struct session, lease)->peer_text);
 }
 
+/* Is it the export that the device has been? HELLO of version 2 has no UUID in clear. */
+static bool resumes_this(struct session *s, const struct export *e)
+{
+	if (s->version == RDMABLK_VERSION_PROVEN)
+		return keying_resumes(&s->keying, e->store.uuid, s->wish.uuid);
+	return !memcmp(s->wish.uuid, e->store.uuid, sizeof(s->wish.uuid));
+}
+
 static unsigned int admit(struct session *s, struct export *e)
 {
 	bool resume = s->wish.flags & RDMABLK_HELLO_RESUME;
@@ -342,7 +352,7 @@ static unsigned int admit(struct session *s, struct export *e)
 	unsigned int reason;
 
 	/* A device that wrote another export is not the last writer of this one. */
-	if (resume && memcmp(s->wish.uuid, e->store.uuid, sizeof(s->wish.uuid)))
+	if (resume && !resumes_this(s, e))
 		return RDMABLK_R_IDENTITY;
 	if (e->cfg->read_only && s->lease.writer)
 		return RDMABLK_R_READ_ONLY;

@@ -67,6 +67,34 @@ int keying_challenge(struct keying *k, const void *challenge, size_t len)
 	return rdmablk_keysched_th1(schedule, k->th, challenge, len, k->th);
 }
 
+/**
+ * keying_expect_resume - HELLO has a resume MAC
+ * @k: with @prk0
+ * @nonce: HELLO's
+ *
+ * Return: 0 or -errno of libcrypto.
+ */
+int keying_expect_resume(struct keying *k, const uint8_t *nonce)
+{
+	return rdmablk_keysched_resume_key(schedule, k->prk0, nonce, k->resume);
+}
+
+/**
+ * keying_resumes - does HELLO name an export
+ * @k: after keying_expect_resume(); good for one answer
+ * @uuid: of the export
+ * @mac: resume MAC of HELLO
+ *
+ * Return: whether it does.
+ */
+bool keying_resumes(struct keying *k, const uint8_t *uuid, const uint8_t *mac)
+{
+	bool same = !rdmablk_keysched_check_resume(schedule, k->resume, uuid, mac);
+
+	mac_wipe(k->resume, sizeof(k->resume));
+	return same;
+}
+
 /* What follows the MAC, which the transcript takes in last */
 static int derive(struct keying *k, const uint8_t *mac, struct rdmablk_keysched_keys *keys)
 {

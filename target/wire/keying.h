@@ -16,6 +16,7 @@
  * @pair: ephemeral key, until PROOF
  * @peer: ephemeral public key of the initiator, until PROOF
  * @prk0: from K, until PROOF
+ * @resume: key of the resume MAC of HELLO, until keying_resumes(); zero: HELLO has none
  * @th: transcript so far
  * @join: key of joins, from PROOF on
  *
@@ -25,6 +26,7 @@ struct keying {
 	struct crypto_pair pair;
 	uint8_t peer[RDMABLK_POINT_LEN];
 	uint8_t prk0[RDMABLK_KEYSCHED_LEN];
+	uint8_t resume[RDMABLK_KEYSCHED_LEN];
 	uint8_t th[RDMABLK_KEYSCHED_LEN];
 	uint8_t join[RDMABLK_KEYSCHED_LEN];
 };
@@ -36,6 +38,8 @@ int keying_hello(struct keying *k, uint32_t qpn_i, uint32_t qpn_t, const void *h
 int keying_reauth(struct keying *k, const struct keying *old, const struct rdmablk_reauth *reauth);
 int keying_generate(struct keying *k, const uint8_t *peer, uint8_t *public);
 int keying_challenge(struct keying *k, const void *challenge, size_t len);
+int keying_expect_resume(struct keying *k, const uint8_t *nonce);
+bool keying_resumes(struct keying *k, const uint8_t *uuid, const uint8_t *mac);
 int keying_verify(struct keying *k, const uint8_t *mac, struct rdmablk_keysched_keys *keys);
 void keying_turn(struct keying *k, struct keying *next);
 unsigned int keying_reason(int ret);

@@ -403,8 +403,21 @@ static bool has_won(const struct peer *loser, bool steals)
 	return false;
 }
 
+/* HELLO has the MAC of the export that is granted. */
+static bool resumes(const struct peer *p, const struct rdmablk_grant *g)
+{
+	const struct rdmablk_hello *h = &p->hello.hello;
+	uint8_t prk0[RDMABLK_KEYSCHED_LEN], key[RDMABLK_KEYSCHED_LEN];
+
+	CHECK(!rdmablk_keysched_prk0(schedule, keys[p->known]->secret, prk0));
+	CHECK(!rdmablk_keysched_resume_key(schedule, prk0, h->nonce, key));
+	return !rdmablk_keysched_check_resume(schedule, key, g->uuid, h->uuid);
+}
+
 static void grant_comes(struct peer *p, const struct rdmablk_grant *g)
 {
+	if (le32toh(p->hello.hello.flags) & RDMABLK_HELLO_RESUME)
+		CHECK(resumes(p, g));
 	CHECK(p->rights & ALLOW_READ);
 	CHECK(le32toh(g->flags) & RDMABLK_GRANT_READ_ONLY || may_write(p));
 	p->granted = true;

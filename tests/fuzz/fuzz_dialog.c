@@ -147,10 +147,15 @@ static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 		.group = htole16(RDMABLK_GROUP_P256),
 		.suite = htole16(RDMABLK_SUITE_AES256_GCM),
 	};
+	uint8_t prk0[RDMABLK_KEYSCHED_LEN], resume[RDMABLK_KEYSCHED_LEN];
 
-	/* resume only with an UUID */
-	if (h.hello.flags & htole32(RDMABLK_HELLO_RESUME))
-		memcpy(h.hello.uuid, export_find("first")->store.uuid, sizeof(h.hello.uuid));
+	/* only a resume names an export */
+	if (h.hello.flags & htole32(RDMABLK_HELLO_RESUME)) {
+		CHECK(!rdmablk_keysched_prk0(schedule, keys[p->key]->secret, prk0));
+		CHECK(!rdmablk_keysched_resume_key(schedule, prk0, h.hello.nonce, resume));
+		CHECK(!rdmablk_keysched_resume(schedule, resume,
+					       export_find("first")->store.uuid, h.hello.uuid));
+	}
 	snprintf(h.hello.export_name, sizeof(h.hello.export_name), "%s",
 		 exports[(flags >> 4) % EXPORTS]);
 	h.hello.host_id[0] = how & 4 ? 8 : 7;

@@ -17,6 +17,8 @@ MUTANTS = [
     # --- transcripts
     ("a login is not bound to its queue pairs", "test_keysched", KEYSCHED,
      "{ qpn, sizeof(qpn) }, { hello, len },", "{ hello, len },"),
+    ("half of a resume MAC is compared", "test_keysched", KEYSCHED,
+     "differ(want, mac, sizeof(want))", "differ(want, mac, sizeof(want) / 2)"),
     ("the target's queue pair does not count", "test_keysched", KEYSCHED,
      "\trdmablk_keysched_le32(qpn + 4, qpn_t);\n", "\trdmablk_keysched_le32(qpn + 4, qpn_i);\n"),
     ("the bytes of a queue pair number are swapped", "test_keysched", KEYSCHED,

@@ -490,7 +490,7 @@ MUTANTS = [
     ("two logins have one number", "test_login_dialogue", LOGIN,
      "= ++s->generation,", "= s->generation | 1,"),
     ("any export of that name will do", "test_login_dialogue", LOGIN,
-     "\tif (s->resume)\n\t\tmemcpy(h.uuid", "\tif (!s->resume)\n\t\tmemcpy(h.uuid"),
+     "\tmemcpy(h->uuid, uuid, sizeof(h->uuid));\n", ""),
     ("two disks are one device for the target", "test_login_dialogue", LOGIN,
      "\tmemcpy(h.instance_id, s->instance_id, sizeof(h.instance_id));\n", ""),
     ("a proof is good for two logins", "test_login_dialogue", LOGIN,

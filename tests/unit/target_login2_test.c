@@ -590,6 +590,56 @@ static bool is_zero(const void *data, size_t len)
 	return true;
 }
 
+/* A device goes on with an export, or names it in a way that is none, and says what it hears. */
+static unsigned int resume(const struct peer *was, const uint8_t *uuid, unsigned int key,
+			   bool clear)
+{
+	uint8_t prk0[RDMABLK_KEYSCHED_LEN], resume[RDMABLK_KEYSCHED_LEN];
+	struct peer *p = begin(HOME_KEY);
+	struct rdmablk_hello *h = &p->hello.hello;
+	struct session *s = session_of(p);
+
+	fill_hello(p);
+	memcpy(h->boot_nonce, was->hello.hello.boot_nonce, sizeof(h->boot_nonce));
+	memcpy(h->instance_id, was->hello.hello.instance_id, sizeof(h->instance_id));
+	h->generation = htole32(2);
+	h->flags = htole32(RDMABLK_HELLO_RESUME);
+	h->nonce[31] = 0x17;
+	rdmablk_keysched_prk0(schedule, keys[key]->secret, prk0);
+	rdmablk_keysched_resume_key(schedule, prk0, h->nonce, resume);
+	rdmablk_keysched_resume(schedule, resume, uuid, h->uuid);
+	if (clear)
+		memcpy(h->uuid, uuid, sizeof(h->uuid));
+	send_hello(p);
+	assert_memory_equal(s->keying.resume, resume, key == HOME_KEY ? sizeof(resume) : 0);
+	say_proof(p);
+	assert_true(is_zero(s->keying.resume, sizeof(s->keying.resume)));
+	WAIT_FOR(p->grant.hdr.type || p->close.hdr.type);
+	assert_false(p->bare);
+	return le16toh(p->close.reason);
+}
+
+/* The UUID of the export comes in no message before PROOF, and no other is taken for it. */
+static void an_export_is_resumed_by_its_mac(void **state)
+{
+	struct peer *was = log_in(HOME_KEY);
+	uint8_t uuid[RDMABLK_ID_LEN];
+
+	(void)state;
+	memcpy(uuid, was->grant.uuid, sizeof(uuid));
+	assert_false(is_zero(uuid, sizeof(uuid)));
+	assert_int_equal(resume(was, uuid, HOME_KEY, true), RDMABLK_R_IDENTITY);
+	assert_int_equal(resume(was, uuid, NAMED_KEY, false), RDMABLK_R_IDENTITY);
+	uuid[15] ^= 1;
+	assert_int_equal(resume(was, uuid, HOME_KEY, false), RDMABLK_R_IDENTITY);
+	uuid[15] ^= 1;
+	keep_alive(was);
+	assert_int_equal(resume(was, uuid, HOME_KEY, false), RDMABLK_R_FENCING);
+	assert_closed(was, RDMABLK_R_REPLACED, true);
+	WAIT_FOR(atomic_load(&was->gone));
+	assert_int_equal(resume(was, uuid, HOME_KEY, false), RDMABLK_OK);
+}
+
 static void secrets_go_when_they_have_served(void **state)
 {
 	struct peer *p = begin(HOME_KEY);
@@ -665,6 +715,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_host_cannot_claim_the_sessions_of_another),
 	TEST(two_machines_with_one_key_do_not_end_each_other),
 	TEST(secrets_go_when_they_have_served),
+	TEST(an_export_is_resumed_by_its_mac),
 	TEST(the_loop_has_time_for_logins),
 };
 

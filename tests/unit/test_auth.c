@@ -121,6 +121,33 @@ static void test_a_point_that_is_none(void **state)
 			 -EBADMSG);
 }
 
+/* HELLO names an export to the target that has K, and only in this login. */
+static void test_an_export_is_named(void **state)
+{
+	u8 uuid[RDMABLK_ID_LEN], named[RDMABLK_ID_LEN], key[RDMABLK_KEYSCHED_LEN];
+	const u8 *nonce = hello + 88;
+
+	(void)state;
+	unit_random_bytes(uuid, sizeof(uuid));
+	assert_int_equal(dialogue(QPN_T), 0);
+	assert_int_equal(rdmablk_auth_resume(&auth, nonce, uuid, named), 0);
+	assert_memory_not_equal(named, uuid, sizeof(named));
+	rdmablk_keysched_resume_key(&crypto_keysched, target.prk0, nonce, key);
+	assert_int_equal(rdmablk_keysched_check_resume(&crypto_keysched, key, uuid, named), 0);
+	uuid[15] ^= 1;
+	assert_int_equal(rdmablk_keysched_check_resume(&crypto_keysched, key, uuid, named),
+			 -EACCES);
+	uuid[15] ^= 1;
+	rdmablk_keysched_resume_key(&crypto_keysched, target.prk0, nonce + 1, key);
+	assert_int_equal(rdmablk_keysched_check_resume(&crypto_keysched, key, uuid, named),
+			 -EACCES);
+	for (int calls = 0; calls < 2; calls++) {
+		crypt_world.left = calls;
+		assert_int_equal(rdmablk_auth_resume(&auth, nonce, uuid, named), -ENOMEM);
+		crypt_world.left = -1;
+	}
+}
+
 /* The target sees which queue pair joins, and this side sees which one accepts. */
 static void test_joins(void **state)
 {
@@ -253,6 +280,7 @@ int main(void)
 		TEST(test_a_relay_gets_no_proof),
 		TEST(test_another_key_proves_nothing),
 		TEST(test_a_point_that_is_none),
+		TEST(test_an_export_is_named),
 		TEST(test_joins),
 		TEST(test_the_next_epoch),
 		TEST(test_nothing_stays),

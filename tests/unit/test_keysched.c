@@ -29,11 +29,12 @@ static size_t compared;
 
 static uint8_t K[LEN], z[LEN], th0[LEN], th1[LEN], th2[LEN], prk0[LEN], prk1[LEN];
 static uint8_t hello[LOGIN2_HELLO], challenge[LOGIN2_CHALLENGE], reauth[120], accept_msg[48];
+static uint8_t nonce[LEN], k_resume[LEN], uuid[RDMABLK_KEYSCHED_UUID_LEN], resume_mac[LEN];
 static uint8_t proof[LEN], k_join[LEN], join_mac[LEN], accept_mac[LEN];
 
 static bool is_input(const uint8_t *key)
 {
-	return key == K || key == prk0 || key == prk1 || key == k_join;
+	return key == K || key == prk0 || key == prk1 || key == k_join || key == k_resume;
 }
 
 static void wrote(uint8_t *at, size_t len)
@@ -124,6 +125,9 @@ static int setup(void **state)
 	login2_challenge(challenge);
 	login2_bytes(K, LOGIN2_K);
 	login2_bytes(z, LOGIN2_Z);
+	memcpy(nonce, hello + 88, LEN);
+	login2_bytes(uuid, LOGIN2_UUID);
+	login2_bytes(resume_mac, LOGIN2_RESUME);
 	login2_bytes(th0, LOGIN2_TH0);
 	login2_bytes(th1, LOGIN2_TH1);
 	login2_bytes(th2, LOGIN2_TH2);
@@ -142,6 +146,9 @@ static int setup(void **state)
 		return -1;
 	memcpy(prk0, result, LEN);
 	memcpy(prk1, result + LEN, LEN);
+	if (rdmablk_keysched_resume_key(&c, prk0, nonce, result + 3 * LEN))
+		return -1;
+	memcpy(k_resume, result + 3 * LEN, LEN);
 	memcpy(accept_mac, result + 2 * LEN, LEN);
 	calls = 0;
 	nr_written = 0;
@@ -172,6 +179,21 @@ static int do_th1(void)
 static int do_prk0(void)
 {
 	return rdmablk_keysched_prk0(&c, K, result);
+}
+
+static int do_resume_key(void)
+{
+	return rdmablk_keysched_resume_key(&c, prk0, nonce, result);
+}
+
+static int do_resume(void)
+{
+	return rdmablk_keysched_resume(&c, k_resume, uuid, result);
+}
+
+static int do_check_resume(void)
+{
+	return rdmablk_keysched_check_resume(&c, k_resume, uuid, resume_mac);
 }
 
 static int do_proof(void)
@@ -236,6 +258,9 @@ static const struct {
 	{ "reauth", do_reauth, 1, NULL },
 	{ "th1", do_th1, 1, LOGIN2_TH1 },
 	{ "prk0", do_prk0, 1, NULL },
+	{ "resume_key", do_resume_key, 1, NULL },
+	{ "resume", do_resume, 1, LOGIN2_RESUME },
+	{ "check_resume", do_check_resume, 1, NULL },
 	{ "proof", do_proof, 2, LOGIN2_PROOF },
 	{ "check_proof", do_check_proof, 2, NULL },
 	{ "th2", do_th2, 1, LOGIN2_TH2 },
@@ -390,6 +415,10 @@ static void every_bit_counts(void **state)
 	counts("th0", do_th1, th0, LEN);
 	counts("CHALLENGE", do_th1, challenge, sizeof(challenge));
 	counts("K", do_prk0, K, LEN);
+	counts("prk0", do_resume_key, prk0, LEN);
+	counts("the nonce", do_resume_key, nonce, LEN);
+	counts("the key of a resume", do_resume, k_resume, LEN);
+	counts("the UUID", do_resume, uuid, sizeof(uuid));
 	counts("prk0", do_proof, prk0, LEN);
 	counts("th1", do_proof, th1, LEN);
 	counts("th1", do_th2, th1, LEN);
@@ -454,16 +483,16 @@ static void macs_cover_what_is_before_them(void **state)
 	memset(request, 0, sizeof(request));
 }
 
-static void wrong_mac(int (*check)(void), uint8_t *mac)
+static void wrong_mac(int (*check)(void), uint8_t *mac, size_t len)
 {
 	compared = 0;
 	assert_int_equal(check(), 0);
-	assert_int_equal(compared, LEN);
-	for (unsigned int bit = 0; bit < 8 * LEN; bit++) {
+	assert_int_equal(compared, len);
+	for (unsigned int bit = 0; bit < 8 * len; bit++) {
 		mac[bit / 8] ^= 1 << bit % 8;
 		compared = 0;
 		assert_int_equal(check(), -EACCES);
-		assert_int_equal(compared, LEN);
+		assert_int_equal(compared, len);
 		mac[bit / 8] ^= 1 << bit % 8;
 	}
 }
@@ -471,9 +500,10 @@ static void wrong_mac(int (*check)(void), uint8_t *mac)
 static void wrong_macs_are_refused(void **state)
 {
 	(void)state;
-	wrong_mac(do_check_proof, proof);
-	wrong_mac(do_check_join, join_mac);
-	wrong_mac(do_check_accept, accept_mac);
+	wrong_mac(do_check_resume, resume_mac, RDMABLK_KEYSCHED_UUID_LEN);
+	wrong_mac(do_check_proof, proof, LEN);
+	wrong_mac(do_check_join, join_mac, LEN);
+	wrong_mac(do_check_accept, accept_mac, LEN);
 	assert_int_equal(rdmablk_keysched_check_join(&c, k_join, login2_request,
 						     LOGIN2_JOIN_QPN + 1, join_mac), -EACCES);
 	assert_int_equal(rdmablk_keysched_check_accept(&c, k_join, accept_msg, join_mac, 0x45,

@@ -481,7 +481,7 @@ static void nothing_stays(int secrets)
 
 static void test_login_with_a_key(void **state)
 {
-	u8 id[RDMABLK_KEY_ID_LEN];
+	u8 id[RDMABLK_KEY_ID_LEN], key[RDMABLK_KEYSCHED_LEN];
 
 	(void)state;
 	with_key();
@@ -501,8 +501,13 @@ static void test_login_with_a_key(void **state)
 	for (u32 i = 0; i < MSG_REGIONS; i++)
 		assert_int_equal(session->path.region[i].rkey, 0x1000 + i);
 	nothing_stays(2);
-	/* The same algorithms serve the next login. */
+	/* The same algorithms serve the next login, which names its export by a MAC. */
 	assert_int_equal(again(), 0);
+	assert_memory_not_equal(seen.hello.uuid, session->agreed.grant.uuid, RDMABLK_ID_LEN);
+	rdmablk_keysched_resume_key(&crypto_keysched, target.prk0, seen.hello.nonce, key);
+	assert_int_equal(rdmablk_keysched_check_resume(&crypto_keysched, key,
+						       session->agreed.grant.uuid,
+						       seen.hello.uuid), 0);
 	assert_int_equal(v2.seals, 2);
 	assert_int_equal(crypt_world.objects, 5);
 	nothing_stays(2);

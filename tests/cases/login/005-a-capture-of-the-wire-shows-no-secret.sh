@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What somebody sees, and can do, who records all packets of a login with a key. After PROOF
-# there is no message without a seal. The address and the key of the region, the UUID of the
-# export and K are in no message, while a login without a key shows the first three to the same
-# search. What the initiator said, said again, gets no further than HELLO, at the same daemon
+# What somebody sees, and can do, who records all packets of a login with a key, and of a
+# reconnect. After PROOF there is no message without a seal. The address and the key of the
+# region, the UUID of the export and K are in no message, while a login without a key shows the
+# first three to the same search. What the initiator said, said again, gets no further than HELLO, at the same daemon
 # and at the next one. A target that cannot prove that it accepts a data queue gets no packet
 # on it, although writes wait for it.
 #
@@ -52,6 +52,17 @@ secrets() {
 	echo "$addr $key ${uuid//-/}"
 }
 
+# shows_nothing NAME: the session that was captured shows none of its secrets
+shows_nothing() {
+	local words
+
+	expect '' "$(wire bare "/tmp/$1")" "messages without a seal after PROOF, $1"
+	read -ra words <<<"$(secrets "$1")"
+	expect '' "$(wire clear "/tmp/$1.control" "${words[@]}")" "what is shown, $1"
+	python3 "$CASES/login/secret.py" "$KEYS/default.key" "/tmp/$1" ||
+		fail "bytes of the key are on the wire, $1"
+}
+
 # captured NAME CMD [ARGS]: connects the disk, and reads from its beginning
 captured() {
 	capture "$1"
@@ -64,6 +75,13 @@ captured() {
 connect_with_key() {
 	expect $DEV "$("$RDMABLK" connect --key default --dev-loss-tmo off --keep-alive-tmo 2 \
 		--reconnect-delay 1 "$TARGET_ADDR/disk0")" "the disk"
+}
+
+# comes_back: the target dies and is there again
+comes_back() {
+	stop_target KILL
+	start_target --config $HOSTS_CONFIG
+	expect_back 1
 }
 
 # replay: what was said in the first login gets a CHALLENGE and no more
@@ -98,18 +116,13 @@ rm $ARENA
 # With a key
 serve_with_key 16M
 captured sealed connect_with_key
-expect '' "$(wire bare /tmp/sealed)" "messages without a seal after PROOF"
-read -ra words <<<"$(secrets sealed)"
-expect '' "$(wire clear /tmp/sealed.control "${words[@]}")" "what a login with a key shows"
-python3 "$CASES/login/secret.py" "$KEYS/default.key" /tmp/sealed ||
-	fail "bytes of the key are on the wire"
+shows_nothing sealed
 
 # Recorded
 wire recorded /tmp/sealed /tmp/said
 replay
-stop_target KILL
-start_target --config $HOSTS_CONFIG
-expect_back 1
+captured back comes_back
+shows_nothing back
 replay
 expect 1 "$(attribute reconnects)" "the number of outages"
 

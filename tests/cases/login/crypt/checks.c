@@ -174,6 +174,7 @@ static void test_keys(struct rdmablk_crypt *c)
 	u8 key[RDMABLK_KEYSCHED_LEN], hello[360], challenge[160], z[RDMABLK_KEYSCHED_LEN];
 	u8 th[RDMABLK_KEYSCHED_LEN], prk0[RDMABLK_KEYSCHED_LEN], prk1[RDMABLK_KEYSCHED_LEN];
 	u8 mac[RDMABLK_KEYSCHED_LEN], id[RDMABLK_KEYSCHED_ID_LEN];
+	u8 uuid[RDMABLK_KEYSCHED_UUID_LEN], resume[RDMABLK_KEYSCHED_UUID_LEN];
 	struct rdmablk_keysched_keys keys;
 	unsigned int i;
 
@@ -190,6 +191,14 @@ static void test_keys(struct rdmablk_crypt *c)
 	check(!rdmablk_keysched_th0(&k, 0x11, 0x22, hello, sizeof(hello), th));
 	check(!rdmablk_keysched_th1(&k, th, challenge, sizeof(challenge), th));
 	check(!rdmablk_keysched_prk0(&k, key, prk0));
+	check(!rdmablk_keysched_resume_key(&k, prk0, hello + 88, mac));
+	for (i = 0; i < sizeof(uuid); i++)
+		uuid[i] = 0x60 + i;
+	check(!rdmablk_keysched_resume(&k, mac, uuid, resume) &&
+	      is_hex(resume, "8604657a7a73aeae50150d531f4cda76"));
+	check(!rdmablk_keysched_check_resume(&k, mac, uuid, resume));
+	uuid[0] ^= 1;
+	check(rdmablk_keysched_check_resume(&k, mac, uuid, resume) == -EACCES);
 	check(!rdmablk_keysched_proof(&k, prk0, th, mac) &&
 	      is_hex(mac, "4d299328893c26974f2171402e5ab64ad59ad8971c546bf1e821c72631293200"));
 	check(!rdmablk_keysched_check_proof(&k, prk0, th, mac));
