@@ -102,6 +102,17 @@ static void needs_restart(const char *name, bool same)
 		changed(name, ADMIN_SETTING, NULL, "needs a restart of the daemon");
 }
 
+static void reload_listen(struct config *is, const struct config *fresh,
+			  const struct listen_addr *addr)
+{
+	char name[RDMABLK_NAME_LEN];
+
+	if (!config_listen_take(is, fresh, addr))
+		return;
+	snprintf(name, sizeof(name), "listen %.56s", addr->text);
+	changed(name, ADMIN_SETTING, "changed", "");
+}
+
 static void reload_settings(struct config *is, const struct config *fresh)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
@@ -120,6 +131,8 @@ static void reload_settings(struct config *is, const struct config *fresh)
 	}
 	if (config_take_text(&is->allow_address, fresh->allow_address))
 		changed("allow-address", ADMIN_SETTING, "changed", "");
+	for (unsigned int i = 0; i < is->nr_listen; i++)
+		reload_listen(is, fresh, &is->listen[i]);
 	needs_restart("listen", same_listen(is, fresh));
 	needs_restart("insecure", is->insecure == fresh->insecure);
 	needs_restart("auth", is->auth == fresh->auth);

@@ -14,6 +14,7 @@
 #include "config/options.h"
 #include "export/export.h"
 #include "export/quota.h"
+#include "session/listener.h"
 #include "session/session.h"
 #include "session/session_audit.h"
 
@@ -153,6 +154,7 @@ static struct json_object *show_export(struct export *e)
 	add(o, "shared", json_object_new_boolean(ec->shared));
 	add(o, "by_hand", json_object_new_boolean(e->by_hand));
 	add(o, "allow", text_or_null(ec->allow));
+	add(o, "allow_address", text_or_null(ec->allow_address));
 	add(o, "sessions", json_object_new_int((int)session_users(e)));
 	show_limits(o, e);
 	show_store(o, e);
@@ -262,6 +264,24 @@ static struct json_object *show_session(const struct session *s)
 	return o;
 }
 
+static struct json_object *show_listeners(void)
+{
+	struct json_object *list = json_object_new_array();
+	struct listener_status status;
+
+	for (unsigned int i = 0; listener_show(i, &status); i++) {
+		struct json_object *o = json_object_new_object();
+
+		add(o, "address", json_object_new_string(status.address));
+		add(o, "device", text_or_null(status.device));
+		add(o, "listening", json_object_new_boolean(status.listening));
+		add(o, "allow_address", text_or_null(status.allow_address));
+		add(o, "refused", json_object_new_uint64(status.refused));
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
 /**
  * control_sessions - the sessions
  * @name: of the export whose sessions are wanted; empty: of all
@@ -281,6 +301,7 @@ struct json_object *control_sessions(const char *name)
 	add(logins, "in_progress", json_object_new_uint64(quota_logins()));
 	add(logins, "too_often", json_object_new_uint64(quota_rate_refused()));
 	add(top, "logins", logins);
+	add(top, "listeners", show_listeners());
 	return top;
 }
 

@@ -47,6 +47,7 @@ void config_init(struct config *cfg)
 	};
 	TAILQ_INIT(&cfg->exports);
 	TAILQ_INIT(&cfg->hosts);
+	TAILQ_INIT(&cfg->listens);
 	cfg->state_dir = strdup("/var/lib/rdmablkd");
 	cfg->name = strdup(!uname(&host) &&
 			   value_name_ok(host.nodename, RDMABLK_NAME_LEN) ?
@@ -107,10 +108,16 @@ void config_host_empty(struct host_config_list *hosts)
 void config_free(struct config *cfg)
 {
 	struct export_config *ec;
+	struct listen_config *lc;
 
 	while ((ec = TAILQ_FIRST(&cfg->exports))) {
 		TAILQ_REMOVE(&cfg->exports, ec, entry);
 		config_export_free(ec);
+	}
+	while ((lc = TAILQ_FIRST(&cfg->listens))) {
+		TAILQ_REMOVE(&cfg->listens, lc, entry);
+		free(lc->allow_address);
+		free(lc);
 	}
 	config_host_empty(&cfg->hosts);
 	free(cfg->listen);
@@ -240,6 +247,89 @@ struct host_config *config_host_add(struct config *cfg, const char *name,
 	return hc;
 }
 
+static struct listen_config *find_listen(const struct config *cfg,
+					 const struct listen_addr *addr)
+{
+	struct listen_config *lc;
+
+	TAILQ_FOREACH(lc, &cfg->listens, entry)
+		if (!strcmp(lc->addr.text, addr->text))
+			return lc;
+	return NULL;
+}
+
+static bool is_listen(const struct config_key *key)
+{
+	return !strcmp(key->name, "listen");
+}
+
+/**
+ * config_listen_add - begin the section of an address, and listen there
+ * @cfg: gets it
+ * @text: ADDR[:PORT]
+ * @where: for messages
+ *
+ * The section is in the file, as a "listen" of [target] is: neither forgets the other, and
+ * the option --listen forgets both. What the section says of an address stays.
+ *
+ * Return: the section, or NULL with the problem printed.
+ */
+struct listen_config *config_listen_add(struct config *cfg, const char *text,
+					const char *where)
+{
+	struct listen_config *lc = calloc(1, sizeof(*lc));
+	const char *wrong = lc ? config_add_address(cfg, text, &lc->addr) : "out of memory";
+
+	if (wrong) {
+		config_error(cfg, where, "listen %.64s: %s", text, wrong);
+		free(lc);
+		return NULL;
+	}
+	for (unsigned int i = 0; i < config_nr_target_keys; i++)
+		if (is_listen(&config_target_keys[i]))
+			cfg->seen |= 1ULL << i;
+	TAILQ_INSERT_TAIL(&cfg->listens, lc, entry);
+	return lc;
+}
+
+/**
+ * config_listen_networks - who may connect to an address
+ * @cfg: configuration
+ * @addr: address that the daemon listens on
+ *
+ * Return: networks, valid until @cfg changes; NULL: its section says nothing of it.
+ */
+const char *config_listen_networks(const struct config *cfg, const struct listen_addr *addr)
+{
+	const struct listen_config *lc = find_listen(cfg, addr);
+
+	return lc ? lc->allow_address : NULL;
+}
+
+/**
+ * config_listen_take - take over who may connect to an address
+ * @cfg: of the daemon
+ * @now: what is said now
+ * @addr: address that the daemon listens on
+ *
+ * Return: whether it has changed.
+ */
+bool config_listen_take(struct config *cfg, const struct config *now,
+			const struct listen_addr *addr)
+{
+	const char *networks = config_listen_networks(now, addr);
+	struct listen_config *lc = find_listen(cfg, addr);
+
+	if (!lc && networks) {
+		lc = calloc(1, sizeof(*lc));
+		if (!lc)
+			return false;
+		lc->addr = *addr;
+		TAILQ_INSERT_TAIL(&cfg->listens, lc, entry);
+	}
+	return lc && config_take_text(&lc->allow_address, networks);
+}
+
 static void unknown_key(struct config *cfg, const struct config_key *keys,
 			unsigned int nr, const char *key, const char *where)
 {
@@ -330,6 +420,21 @@ void config_set_host(struct config *cfg, struct host_config *hc,
 	set_key(cfg, config_host_keys, config_nr_host_keys, hc, &hc->seen, key, value,
 		where);
 	keep_line(cfg, &hc->lines, key, value, where);
+}
+
+/**
+ * config_set_listen - set one key of an address
+ * @cfg: the configuration
+ * @lc: section of the address
+ * @key: its name
+ * @value: its value
+ * @where: for messages
+ */
+void config_set_listen(struct config *cfg, struct listen_config *lc,
+		       const char *key, const char *value, const char *where)
+{
+	set_key(cfg, config_listen_keys, config_nr_listen_keys, lc, &lc->seen, key, value,
+		where);
 }
 
 /**

@@ -102,6 +102,22 @@ struct host_config {
 TAILQ_HEAD(host_config_list, host_config);
 
 /**
+ * struct listen_config - what a [listen ADDR] section says of an address
+ * @entry: in struct config
+ * @addr: address, which is also in @listen of struct config unless an option replaces those
+ * @allow_address: networks from which connections are taken there; NULL: any
+ * @seen: which keys were given, bit by bit
+ */
+struct listen_config {
+	TAILQ_ENTRY(listen_config) entry;
+	struct listen_addr addr;
+	char *allow_address;
+	uint64_t seen;
+};
+
+TAILQ_HEAD(listen_config_list, listen_config);
+
+/**
  * struct export_config - one export
  * @entry: in struct config
  * @name: unique
@@ -171,6 +187,7 @@ TAILQ_HEAD(export_config_list, export_config);
  * struct config - everything
  * @listen: addresses
  * @nr_listen: how many
+ * @listens: what sections say of addresses, of those that an option has replaced, too
  * @exports: in the order given
  * @hosts: that may log in, in the order given
  * @auth: how they prove who they are
@@ -214,6 +231,7 @@ TAILQ_HEAD(export_config_list, export_config);
 struct config {
 	struct listen_addr *listen;
 	unsigned int nr_listen;
+	struct listen_config_list listens;
 	struct export_config_list exports;
 	struct host_config_list hosts;
 	enum config_auth auth;
@@ -283,6 +301,8 @@ extern const struct config_key config_export_keys[];
 extern const unsigned int config_nr_export_keys;
 extern const struct config_key config_host_keys[];
 extern const unsigned int config_nr_host_keys;
+extern const struct config_key config_listen_keys[];
+extern const unsigned int config_nr_listen_keys;
 
 void config_init(struct config *cfg);
 void config_free(struct config *cfg);
@@ -300,6 +320,14 @@ void config_set(struct config *cfg, struct export_config *ec,
 		const char *key, const char *value, const char *where);
 void config_set_host(struct config *cfg, struct host_config *hc,
 		     const char *key, const char *value, const char *where);
+struct listen_config *config_listen_add(struct config *cfg, const char *text,
+					const char *where);
+void config_set_listen(struct config *cfg, struct listen_config *lc,
+		       const char *key, const char *value, const char *where);
+const char *config_listen_networks(const struct config *cfg, const struct listen_addr *addr);
+bool config_listen_take(struct config *cfg, const struct config *now,
+			const struct listen_addr *addr);
+const char *config_add_address(struct config *cfg, const char *text, struct listen_addr *addr);
 void config_export_spec(struct config *cfg, const char *spec);
 void config_host_spec(struct config *cfg, const char *spec);
 void config_host_check(struct config *cfg, const struct host_config *hc);

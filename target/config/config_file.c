@@ -14,6 +14,7 @@
 
 #define EXPORT_PREFIX	"export "
 #define HOST_PREFIX	"host "
+#define LISTEN_PREFIX	"listen "
 
 struct parse {
 	struct config *cfg;
@@ -24,6 +25,7 @@ struct parse {
 	bool target;			/* in section [target] */
 	struct export_config *ec;	/* in this export's section */
 	struct host_config *hc;		/* in this host's section */
+	struct listen_config *lc;	/* in this address's section */
 };
 
 /* Return: what follows the prefix, or NULL: the text does not begin with it */
@@ -43,14 +45,16 @@ static void unknown_section(struct parse *p, const char *section, const char *wh
 	snprintf(word, sizeof(word), "%.*s", (int)strcspn(section, " "), section);
 	near_begin(&near, word);
 	near_try(&near, "target");
+	near_try(&near, "listen");
 	near_try(&near, "host");
 	near_try(&near, "export");
 	if (near.best)
 		config_error(p->cfg, where, "unknown section [%s]; did you mean [%s%s]?",
-			     section, near.best, *near.best == 't' ? "" : " NAME");
+			     section, near.best, *near.best == 't' ? "" :
+			     *near.best == 'l' ? " ADDR" : " NAME");
 	else
 		config_error(p->cfg, where,
-			     "unknown section [%s]; there are [target], [host NAME] and [export NAME]",
+			     "unknown section [%s]; there are [target], [listen ADDR], [host NAME] and [export NAME]",
 			     section);
 }
 
@@ -58,18 +62,35 @@ static void enter_section(struct parse *p, const char *section)
 {
 	const char *export = after(section, EXPORT_PREFIX);
 	const char *host = after(section, HOST_PREFIX);
+	const char *listen = after(section, LISTEN_PREFIX);
 	char where[CONFIG_WHERE];
 
 	snprintf(where, sizeof(where), "%s:%u", p->path, p->line);
 	p->ec = NULL;
 	p->hc = NULL;
+	p->lc = NULL;
 	p->target = !strcmp(section, "target");
 	if (export)
 		p->ec = config_export_add(p->cfg, export, where);
 	else if (host)
 		p->hc = config_host_add(p->cfg, host, where);
+	else if (listen)
+		p->lc = config_listen_add(p->cfg, listen, where);
 	else if (!p->target)
 		unknown_section(p, section, where);
+}
+
+/* The bracket that ends a section; an IPv6 address in it has brackets of its own. */
+static const char *section_end(const char *line)
+{
+	unsigned int open = 0;
+
+	for (; *line; line++) {
+		open += *line == '[';
+		if (*line == ']' && !--open)
+			return line;
+	}
+	return NULL;
 }
 
 static void look_for_section(struct parse *p, const char *line)
@@ -78,7 +99,7 @@ static void look_for_section(struct parse *p, const char *line)
 	const char *end;
 
 	line += strspn(line, " \t");
-	end = *line == '[' ? strchr(line, ']') : NULL;
+	end = *line == '[' ? section_end(line) : NULL;
 	if (!end)
 		return;
 	snprintf(section, sizeof(section), "%.*s", (int)(end - line - 1), line + 1);
@@ -120,6 +141,8 @@ static int handle_key(void *user, const char *section, const char *name,
 		config_error(p->cfg, where, "key before the first section");
 	else if (p->hc)
 		config_set_host(p->cfg, p->hc, name, value ? value : "", where);
+	else if (p->lc)
+		config_set_listen(p->cfg, p->lc, name, value ? value : "", where);
 	else if (p->ec || p->target)
 		config_set(p->cfg, p->ec, name, value ? value : "", where);
 	return 1;

@@ -282,20 +282,28 @@ static const char *set_log_level(const struct config_key *key, void *base,
 	return "none of error, warn, info, debug";
 }
 
-static const char *listen_add(struct config *cfg, const char *text)
+/**
+ * config_add_address - listen on an address
+ * @cfg: gets it
+ * @text: ADDR[:PORT]
+ * @addr: result, the same
+ *
+ * Return: NULL, or what is wrong.
+ */
+const char *config_add_address(struct config *cfg, const char *text, struct listen_addr *addr)
 {
-	struct listen_addr addr, *more;
+	struct listen_addr *more;
 	unsigned int i;
 
-	if (value_address(text, &addr))
+	if (value_address(text, addr))
 		return "not a numeric address; ADDR[:PORT], IPv6 in brackets";
 	for (i = 0; i < cfg->nr_listen; i++)
-		if (!strcmp(cfg->listen[i].text, addr.text))
+		if (!strcmp(cfg->listen[i].text, addr->text))
 			return "the same address twice";
-	more = reallocarray(cfg->listen, cfg->nr_listen + 1, sizeof(addr));
+	more = reallocarray(cfg->listen, cfg->nr_listen + 1, sizeof(*addr));
 	if (!more)
 		return "out of memory";
-	more[cfg->nr_listen++] = addr;
+	more[cfg->nr_listen++] = *addr;
 	cfg->listen = more;
 	return NULL;
 }
@@ -306,6 +314,7 @@ static const char *set_listen(const struct config_key *key, void *base,
 	char *copy __cleanup_free = strdup(value);
 	const char *wrong = copy ? NULL : "out of memory";
 	char *rest = copy, *word;
+	struct listen_addr addr;
 	bool any = false;
 
 	(void)key;
@@ -313,7 +322,7 @@ static const char *set_listen(const struct config_key *key, void *base,
 		if (!*word)
 			continue;
 		any = true;
-		wrong = listen_add(base, word);
+		wrong = config_add_address(base, word, &addr);
 	}
 	return wrong ?: any ? NULL : "needs an address";
 }
@@ -463,3 +472,13 @@ const struct config_key config_host_keys[] = {
 };
 
 const unsigned int config_nr_host_keys = ARRAY_SIZE(config_host_keys);
+
+#define LISTEN(field)	.offset = offsetof(struct listen_config, field)
+
+const struct config_key config_listen_keys[] = {
+	{ "allow-address", "NET[,NET]...",
+	  "take connections there from these addresses and networks only (any)",
+	  set_networks, LISTEN(allow_address) },
+};
+
+const unsigned int config_nr_listen_keys = ARRAY_SIZE(config_listen_keys);

@@ -31,6 +31,7 @@ struct listener {
 	const struct listen_addr *addr;
 	struct rdma_cm_id *id;
 	struct device *device;		/* NULL: of no particular device */
+	uint64_t refused;		/* connections, because of allow-address */
 };
 
 static const struct config *listen_cfg;
@@ -61,22 +62,37 @@ static unsigned int take_slot(const struct sockaddr *peer)
 	return quota_login_get(peer);
 }
 
+/* Room for the setting that refuses a connection */
+#define LISTENER_WHY	(ADDR_TEXT + 32)
+
+/* Whether the address of an initiator may not come here. @why: which setting says so */
+static bool is_foreign(const struct listener *l, const struct sockaddr *peer, char *why)
+{
+	const char *here = config_listen_networks(listen_cfg, l->addr);
+
+	if (listen_cfg->allow_address && !value_in_networks(listen_cfg->allow_address, peer))
+		snprintf(why, LISTENER_WHY, "allow-address of the daemon");
+	else if (here && !value_in_networks(here, peer))
+		snprintf(why, LISTENER_WHY, "allow-address of %s", l->addr->text);
+	return *why;
+}
+
 /* @why: what refuses it, unless the reason says that */
-static unsigned int begin_login(const struct cm_event *ev,
-				const struct wire_request *req, const char **why)
+static unsigned int begin_login(struct listener *l, const struct cm_event *ev,
+				const struct wire_request *req, char *why)
 {
 	struct sockaddr *peer = rdma_get_peer_addr(ev->id);
 	struct device *dev;
 	unsigned int reason;
 
 	/* before anything is spent on it; a session that is live keeps its queues */
-	if (listen_cfg->allow_address && !value_in_networks(listen_cfg->allow_address, peer)) {
-		*why = "allow-address of the daemon";
+	if (is_foreign(l, peer, why)) {
+		l->refused++;
 		return RDMABLK_R_NO_EXPORT;
 	}
 	reason = login_refuses();
 	if (!reason && comes_too_often(peer)) {
-		*why = "login-rate of the daemon";
+		snprintf(why, LISTENER_WHY, "login-rate of the daemon");
 		return RDMABLK_R_LIMIT_LOGINS;
 	}
 	reason = reason ?: take_slot(peer);
@@ -151,9 +167,9 @@ static void refuse(const struct cm_event *ev, const struct wire_request *req,
 			 rdmablk_reason_text(reason));
 	else
 		log_peer(peer, LOG_WARNING, "connection from %s: refused: %s%s%s%s", text,
-			 rdmablk_reason_text(reason), why ? " (" : "", why ?: "",
-			 why ? ")" : "");
-	session_audit_connection(peer, req, reason, why);
+			 rdmablk_reason_text(reason), *why ? " (" : "", why,
+			 *why ? ")" : "");
+	session_audit_connection(peer, req, reason, *why ? why : NULL);
 	conn_reject(ev->id, reason, login_version(listen_cfg));
 }
 
@@ -162,19 +178,19 @@ static void refuse(const struct cm_event *ev, const struct wire_request *req,
  * device for it and leaves it open, whatever becomes of the request: the device has to be
  * known, or nobody hears that it is being removed.
  */
-static void connect_request(const struct cm_event *ev)
+static void connect_request(struct listener *l, const struct cm_event *ev)
 {
 	struct device *dev = device_get(ev->id->verbs, rdma_get_local_addr(ev->id));
 	struct wire_request req = { 0 };
 	unsigned int reason = wire_check_request(ev->data, ev->len, login_version(listen_cfg),
 						 &req);
-	const char *why = NULL;
+	char why[LISTENER_WHY] = "";
 
 	if (!reason && !dev)
 		reason = RDMABLK_R_DEVICE_GONE;
 	if (!reason)
 		reason = req.kind == RDMABLK_KIND_CONTROL ?
-			 begin_login(ev, &req, &why) : join(ev, &req);
+			 begin_login(l, ev, &req, why) : join(ev, &req);
 	if (reason)
 		refuse(ev, &req, reason, why);
 	if (dev)
@@ -186,7 +202,7 @@ static void listener_event(struct cm_handler *handler, const struct cm_event *ev
 	struct listener *l = container_of(handler, struct listener, cm);
 
 	if (ev->type == RDMA_CM_EVENT_CONNECT_REQUEST)
-		connect_request(ev);
+		connect_request(l, ev);
 	else if (ev->type == RDMA_CM_EVENT_DEVICE_REMOVAL && l->device)
 		device_remove(l->device);
 }
@@ -335,6 +351,29 @@ int listener_check(const struct listen_addr *addr)
 	if (error)
 		log_err("cannot listen on %s: %s: %s", addr->text, step, strerror(error));
 	return -error;
+}
+
+/**
+ * listener_show - the listeners
+ * @i: number of one, from 0
+ * @status: result
+ *
+ * Return: false: there are fewer.
+ */
+bool listener_show(unsigned int i, struct listener_status *status)
+{
+	const struct listener *l = &listeners[i];
+
+	if (i >= nr_listeners)
+		return false;
+	*status = (struct listener_status){
+		.address = l->addr->text,
+		.device = l->device ? l->device->name : NULL,
+		.listening = l->id,
+		.allow_address = config_listen_networks(listen_cfg, l->addr),
+		.refused = l->refused,
+	};
+	return true;
 }
 
 /**

@@ -10,6 +10,7 @@ LISTENER = "target/session/listener.c"
 OPEN = "target/session/session_open.c"
 LOG = "target/base/log.c"
 LINES = "target/base/lines.c"
+CONFIG = "target/config/config.c"
 
 TESTS = {
     "target_worker_test": None,
@@ -19,6 +20,25 @@ TESTS = {
 }
 
 MUTANTS = [
+    # --- who may come to which address
+    ("anybody may come to a listener", "target_logins_test", LISTENER,
+     "\telse if (here && !value_in_networks(here, peer))\n", "\telse if (here && !peer)\n"),
+    ("a listener's list is the only one", "target_logins_test", LISTENER,
+     "\tif (listen_cfg->allow_address && !value_in_networks(listen_cfg->allow_address, peer))\n",
+     "\tif (!here && listen_cfg->allow_address &&\n"
+     "\t    !value_in_networks(listen_cfg->allow_address, peer))\n"),
+    ("all listeners have the list of one", "target_logins_test", CONFIG,
+     "\t\tif (!strcmp(lc->addr.text, addr->text))\n", "\t\tif (addr && TAILQ_NEXT(lc, entry) == NULL)\n"),
+    ("refusals of a listener are not counted", "target_logins_test", LISTENER,
+     "\t\tl->refused++;\n", ""),
+    ("a section takes the place of other addresses", "target_config_test", CONFIG,
+     "\t\t\tcfg->seen |= 1ULL << i;\n\tTAILQ_INSERT_TAIL(&cfg->listens",
+     "\t\t\tcfg->seen &= ~(1ULL << i);\n\tTAILQ_INSERT_TAIL(&cfg->listens"),
+    ("a list that a reload brings is forgotten", "target_config_test", CONFIG,
+     "\tif (!lc && networks) {\n", "\tif (!lc && networks && !addr) {\n"),
+    ("a section ends in the middle of its address", "target_config_test",
+     "target/config/config_file.c", "\t\tif (*line == ']' && !--open)\n",
+     "\t\tif (*line == ']' && open)\n"),
     # --- turns of workers
     ("jobs run in the order in which they came", "target_worker_test", WORKER,
      "\t\tif (!memcmp(&first->client, &job->client, sizeof(job->client))) {\n",

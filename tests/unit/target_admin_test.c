@@ -204,6 +204,27 @@ static void reloads(void **state)
 
 #define SIXTEEN	"0123456789abcdef"
 
+static void a_reload_changes_who_may_come_where(void **state)
+{
+	char text[512];
+
+	(void)state;
+	assert_int_equal(cfg.nr_listen, 1);
+	for (int i = 0; i < 2; i++) {
+		snprintf(text, sizeof(text),
+			 "[target]\nstate-dir = %s\n[listen 127.0.0.1]\n%s" FIRST,
+			 cfg.state_dir, i ? "" : "allow-address = 10.0.0.0/8\n");
+		files_text(files_path("conf"), text);
+		assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+		assert_true(reported("listen 127.0.0.1:20420", "changed", ""));
+		assert_false(reported("listen", "-", ""));
+		assert_string_equal(config_listen_networks(&cfg, &cfg.listen[0]) ?: "any",
+				    i ? "any" : "10.0.0.0/8");
+		assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+		assert_int_equal(reports("listen 127.0.0.1:20420"), 0);
+	}
+}
+
 /* Nobody listens where it is too long. */
 static void control_path(struct sockaddr_un *addr)
 {
@@ -381,7 +402,7 @@ static void a_socket(void **state)
 	assert_non_null(strstr(second, "\"sessions\":0,\"queues\":0,\"pinned\":0,"
 			       "\"max_sessions\":2048,\"max_queues\":7,\"max_pinned\":null"));
 	assert_non_null(strstr(second, "{\"version\":1,\"sessions\":[],"
-			       "\"logins\":{\"in_progress\":0,\"too_often\":0}}\n"
+			       "\"logins\":{\"in_progress\":0,\"too_often\":0},\"listeners\":[]}\n"
 			       "{\"version\":1,\"name\":\"c\"}\n"
 			       "{\"version\":1,\"error\":{\"code\":\"ENOENT\""));
 	/* no half of a character */
@@ -588,6 +609,7 @@ int main(void)
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(reloads),
 		cmocka_unit_test(what_was_changed_is_saved),
+		cmocka_unit_test(a_reload_changes_who_may_come_where),
 		cmocka_unit_test(a_socket),
 		cmocka_unit_test(bad_clients),
 		cmocka_unit_test(no_memory_for_an_answer),

@@ -569,7 +569,79 @@ static void what_was_meant(void **state)
 	complains(TARGET DISK "[Target]\n", 1,
 		  "unknown section [Target]; did you mean [target]?\n");
 	complains(TARGET DISK "[disk x]\n", 1,
-		  "unknown section [disk x]; there are [target], [host NAME] and [export NAME]\n");
+		  "unknown section [disk x]; there are [target], [listen ADDR], [host NAME] and [export NAME]\n");
+	complains(TARGET DISK "[listeners]\n", 1, "did you mean [listen ADDR]?\n");
+}
+
+/* Reads @conf, and what an option says above it. */
+static void read_listens(struct config *cfg, const char *conf, const char *option)
+{
+	FILE *file = fmemopen((void *)conf, strlen(conf), "r");
+
+	config_init(cfg);
+	assert_int_equal(config_read_stream(cfg, "test", file), 0);
+	fclose(file);
+	cfg->seen = 0;
+	if (option)
+		config_set(cfg, NULL, "listen", option, "option");
+	assert_int_equal(cfg->errors, 0);
+}
+
+static void sections_of_addresses(void **state)
+{
+	static const char conf[] =
+		"[listen [fd00::1]:99]\nallow-address = fd00::/64\n[target]\nlisten = 10.0.0.3\n"
+		"[listen 10.0.0.1]\nallow-address = 10.0.0.0/24, 192.0.2.1\n"
+		"[listen 10.0.0.2:7] ; [all]\n[listen fd00::2]\n";
+	static const char *const want[] = {
+		"[fd00::1]:99", "10.0.0.3:20420", "10.0.0.1:20420", "10.0.0.2:7",
+		"[fd00::2]:20420",
+	};
+	struct listen_addr other;
+	struct config cfg, now;
+
+	(void)state;
+	read_listens(&cfg, conf, NULL);
+	assert_int_equal(cfg.nr_listen, ARRAY_SIZE(want));
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++)
+		assert_string_equal(cfg.listen[i].text, want[i]);
+	assert_string_equal(config_listen_networks(&cfg, &cfg.listen[0]), "fd00::/64");
+	assert_null(config_listen_networks(&cfg, &cfg.listen[1]));
+	assert_string_equal(config_listen_networks(&cfg, &cfg.listen[2]),
+			    "10.0.0.0/24, 192.0.2.1");
+	assert_null(config_listen_networks(&cfg, &cfg.listen[3]));
+	/* an option replaces addresses, and lets nobody in whom a section keeps out */
+	read_listens(&now, conf, "10.0.0.1");
+	assert_int_equal(now.nr_listen, 1);
+	assert_string_equal(config_listen_networks(&now, &now.listen[0]),
+			    "10.0.0.0/24, 192.0.2.1");
+	config_free(&now);
+	/* a reload */
+	read_listens(&now, "[listen 10.0.0.1]\n[listen 10.0.0.2:7]\nallow-address = ::1\n"
+		     "[target]\nlisten = 10.0.0.9\n", NULL);
+	assert_true(config_listen_take(&cfg, &now, &cfg.listen[2]));
+	assert_null(config_listen_networks(&cfg, &cfg.listen[2]));
+	assert_true(config_listen_take(&cfg, &now, &cfg.listen[3]));
+	assert_string_equal(config_listen_networks(&cfg, &cfg.listen[3]), "::1");
+	assert_false(config_listen_take(&cfg, &now, &cfg.listen[3]));
+	assert_false(config_listen_take(&cfg, &now, &cfg.listen[1]));
+	/* one that has had no section */
+	other = cfg.listen[1];
+	assert_false(config_listen_take(&now, &cfg, &other));
+	assert_true(config_listen_take(&now, &cfg, &cfg.listen[0]));
+	assert_string_equal(config_listen_networks(&now, &cfg.listen[0]), "fd00::/64");
+	config_free(&now);
+	config_free(&cfg);
+	complains(TARGET DISK "[listen localhost]\n", 1,
+		  "test:6: listen localhost: not a numeric address; ADDR[:PORT], IPv6 in brackets\n");
+	complains(TARGET DISK "[listen 10.0.0.7]\n[listen 10.0.0.7:20420]\n", 1,
+		  "test:7: listen 10.0.0.7:20420: the same address twice\n");
+	complains(TARGET DISK "[listen 10.0.0.7]\nallow-adress = ::1\n", 1,
+		  "unknown key \"allow-adress\"; did you mean \"allow-address\"?\n");
+	complains(TARGET DISK "[listen 10.0.0.7]\nallow-address = 10.0.0.0/33\n", 1,
+		  "allow-address = 10.0.0.0/33: ");
+	complains(TARGET DISK "[listen 10.0.0.7]\nallow-address = ::1\nallow-address = ::1\n", 1,
+		  "\"allow-address\" was given before\n");
 }
 
 static char drop_dir[40];
@@ -780,6 +852,7 @@ int main(void)
 		cmocka_unit_test(what_stands_below_is_still_read),
 		cmocka_unit_test(nearest_word),
 		cmocka_unit_test(what_was_meant),
+		cmocka_unit_test(sections_of_addresses),
 		cmocka_unit_test(drop_in_files),
 		cmocka_unit_test(hosts),
 		cmocka_unit_test(what_is_wrong_with_a_host),

@@ -439,6 +439,53 @@ static void a_flood_keeps_no_known_address_out(void **state)
 	assert_true(cpu_most < LOOP_NS);
 }
 
+/* Of a listener's own: others refuse nobody, and nothing is made for who may not come. */
+static void an_address_may_not_come_to_each_listener(void **state)
+{
+	struct config with;
+	struct listener_status status;
+	struct peer *p;
+	int before;
+
+	(void)state;
+	config_init(&with);
+	config_set_listen(&with, config_listen_add(&with, "127.0.0.1", "test"), "allow-address",
+			  "0.0.0.7, 0.0.1.0/24", "test");
+	config_set_listen(&with, config_listen_add(&with, "127.0.0.1:99", "test"),
+			  "allow-address", "192.0.2.1", "test");
+	assert_int_equal(with.errors, 0);
+	assert_true(listener_show(0, &status));
+	assert_string_equal(status.address, "127.0.0.1:20420");
+	assert_true(status.listening);
+	assert_null(status.allow_address);
+	assert_false(listener_show(1, &status));
+	p = log_in(9);
+	assert_true(config_listen_take(&cfg, &with, &cfg.listen[0]));
+	before = atomic_load(&made);
+	assert_int_equal(connect_from(8)->refused, RDMABLK_R_NO_EXPORT);
+	assert_int_equal(connect_from(0x200)->refused, RDMABLK_R_NO_EXPORT);
+	assert_int_equal(atomic_load(&made), before);
+	assert_int_equal(quota_logins(), 0);
+	hang_up(accepted(7));
+	hang_up(accepted(0x1ff));
+	/* the session goes on */
+	assert_int_equal(session_of(p)->state, SESSION_LIVE);
+	assert_true(listener_show(0, &status));
+	assert_string_equal(status.allow_address, "0.0.0.7, 0.0.1.0/24");
+	assert_int_equal(status.refused, 2);
+	/* that of the daemon counts, too */
+	cfg.allow_address = strdup("0.0.0.9");
+	assert_int_equal(connect_from(7)->refused, RDMABLK_R_NO_EXPORT);
+	assert_int_equal(connect_from(9)->refused, RDMABLK_R_NO_EXPORT);
+	free(cfg.allow_address);
+	cfg.allow_address = NULL;
+	config_free(&with);
+	config_init(&with);
+	assert_true(config_listen_take(&cfg, &with, &cfg.listen[0]));
+	hang_up(accepted(8));
+	config_free(&with);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, all_end)
 
 static const struct CMUnitTest tests[] = {
@@ -452,6 +499,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_known_address_begins_any_number_of_logins),
 	TEST(many_addresses_are_no_way_out),
 	TEST(a_flood_keeps_no_known_address_out),
+	TEST(an_address_may_not_come_to_each_listener),
 };
 
 int main(void)

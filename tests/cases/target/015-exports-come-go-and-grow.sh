@@ -199,6 +199,27 @@ expect_log 'connection from .*: refused: no such export'
 configure "$NONE" "$FULL" "$FIXED" "$(closed 192.0.2.1)"
 hup 'configuration: setting allow-address: changed'
 
+# listener NETWORKS: the same configuration, with a section of the address
+listener() {
+	printf '[target]\ninsecure = yes\n[listen %s]\nallow-address = %s\n' "$TARGET_ADDR" "$1" \
+		>$CONFIG
+	printf '%s\n' "$NONE" "$FULL" "$FIXED" "$(closed 192.0.2.1)" "$MORE" >>$CONFIG
+}
+MORE=$(export_section more 'type = memory' 'size = 4M')
+listener 192.0.2.1
+hup "configuration: setting listen $TARGET_ADDR:20420: changed"
+dd if=/dev/rdmablk4 of=/dev/null bs=1M count=1 iflag=direct status=none
+run_expect 3 'no such export' "$RDMABLK" connect "$TARGET_ADDR/more"
+expect_log "connection from .*: refused: no such export .allow-address of $TARGET_ADDR:20420"
+expect "[\"$TARGET_ADDR:20420\",true,\"192.0.2.1\",2]" \
+	"$(target sessions --json | jq -c '.listeners[] | [.address, .listening, .allow_address, .refused]')" \
+	"the listeners"
+expect '192.0.2.1' "$(target list --json | jq -r '.exports[] | select(.name == "closed").allow_address')" \
+	"the networks of an export"
+listener "${TARGET_ADDR%.*}.0/24"
+hup "configuration: setting listen $TARGET_ADDR:20420: changed"
+attach 5 more
+
 umount /mnt/disk
 e2fsck -fn /dev/rdmablk1 >/dev/null || fail "the file system on the disk"
 "$RDMABLK" disconnect --all
