@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A model of the target's login of version 2: from the bytes that arrive it knows who has
- * proven what, and so what the daemon may do.
+ * A model of the target's login: from the bytes that arrive it knows who has proven what, and
+ * so what the daemon may do; of version 1, where nobody proves anything, what each initiator
+ * has said. And of commands: which ones the daemon may answer.
  *
  * A harness calls check_all() between its steps; target_world.h calls the rest.
  */
@@ -76,6 +77,8 @@ struct frame {
  * @clean: LOGOUT has said that nothing is unflushed
  * @joined: queues that have been accepted; @joins: how many
  * @again: the same of the present reauthentication
+ * @tag: of a data queue: commands that have not been answered, by tag: how many; operation and
+ *	generation of the last one
  * @way: messages that the daemon has not handled yet
  * @was_ending: the session was ending when the first of them arrived
  * @was_sealed: it took sealed frames only
@@ -116,6 +119,11 @@ struct peer {
 		void *tx;
 	} again;
 
+	struct {
+		unsigned int waits, op;
+		uint8_t generation;
+	} tag[CMDQ_DEPTH];
+
 	struct frame way[CTRL_RECVS], saved[SAVED];
 	unsigned int first, nr_way, nr_saved;
 	bool was_ending, was_sealed, taken;
@@ -128,6 +136,8 @@ static struct peer *peers[PEERS];
 static unsigned int nr_peers, nr_idle_timers;
 static unsigned int list;	/* in force, of lists */
 static bool later;		/* the keys of home have expired */
+static bool open;		/* without authentication: all is version 1 */
+static const uint8_t no_key[RDMABLK_MAC_LEN];
 
 static struct peer *peer_of_id(struct rdma_cm_id *id)
 {
@@ -183,6 +193,8 @@ static unsigned int rights_of(unsigned int key, const struct rdmablk_hello2 *hel
 	while (e < NOTHING && strncmp(hello->hello.export_name, exports[e],
 				      sizeof(hello->hello.export_name)))
 		e++;
+	if (open)
+		return e < NOTHING ? ALLOW_READ | ALLOW_WRITE | ALLOW_STEAL : 0;
 	if (key == NAMED_KEY && hello->hello.host_id[0] != 7)
 		return 0;
 	if (e == FIRST && list && key != READER_KEY)
@@ -248,16 +260,41 @@ static unsigned int type_of(const void *msg, size_t len)
 	return le16toh(hdr.length) == len ? le16toh(hdr.type) : 0;
 }
 
+static size_t hello_len(void)
+{
+	return open ? sizeof(struct rdmablk_hello) : sizeof(struct rdmablk_hello2);
+}
+
+static size_t challenge_len(void)
+{
+	return open ? sizeof(struct rdmablk_challenge) : sizeof(struct rdmablk_challenge2);
+}
+
 static void hello_arrives(struct peer *p, const struct session *s, const struct frame *f)
 {
-	if (f->len != sizeof(p->hello) || p->asked)
+	if (f->len != hello_len() || p->asked)
 		return;
-	memcpy(&p->hello, f->bytes, sizeof(p->hello));
+	memcpy(&p->hello, f->bytes, f->len);
 	p->asked = true;
+	if (open)
+		return;
 	p->known = key_named(p->hello.key_id);
 	p->force = is_in_force(p->known, p->address);
 	CHECK(!rdmablk_keysched_th0(schedule, p->qpn, s->conn->pair->qp_num, f->bytes, f->len,
 				    p->th));
+}
+
+/* Anybody can compute it, and has to. */
+static void open_proof_arrives(struct peer *p, const struct rdmablk_proof *proof)
+{
+	const struct rdmablk_challenge *c = &p->challenge.challenge;
+	uint8_t mac[RDMABLK_MAC_LEN];
+
+	CHECK(!mac_proof(no_key, &p->hello.hello, c, mac));
+	CHECK(!mac_session_key(no_key, &p->hello.hello, c, p->keys.join));
+	p->right = !memcmp(mac, proof->mac, sizeof(mac));
+	p->secrets = p->right;
+	p->rights = rights_of(0, &p->hello);
 }
 
 static void proof_arrives(struct peer *p, const struct session *s, const struct frame *f)
@@ -268,6 +305,10 @@ static void proof_arrives(struct peer *p, const struct session *s, const struct 
 	if (type_of(f->bytes, f->len) != RDMABLK_MSG_PROOF || f->len != sizeof(*proof) ||
 	    !p->challenged || s->state != SESSION_PROOF)
 		return;
+	if (open) {
+		open_proof_arrives(p, proof);
+		return;
+	}
 	expect_proof(p, mac);
 	p->right = p->force && !f->relayed && !memcmp(mac, proof->mac, sizeof(mac));
 	if (is_in_force(p->known, p->address))
@@ -319,10 +360,14 @@ static void reauth_proof_arrives(struct peer *p, const struct frame *f)
 		CHECK(!rdmablk_sealed_prepare(&p->rx, crypto_cipher(p->again.keys.t2i, false)));
 }
 
+static void command_arrives(struct peer *p, const struct rdmablk_command *cmd)
+{
+	if (le16toh(cmd->op) == RDMABLK_OP_LOGOUT)
+		p->clean |= le16toh(cmd->flags) & RDMABLK_LOGOUT_CLEAN;
+}
+
 static void sealed_arrives(struct peer *p, const struct frame *f)
 {
-	const struct rdmablk_command *cmd = (const void *)f->plain;
-
 	p->seq++;
 	if (f->epoch != p->epoch) {
 		p->epoch = f->epoch;
@@ -336,8 +381,8 @@ static void sealed_arrives(struct peer *p, const struct frame *f)
 		reauth_proof_arrives(p, f);
 		break;
 	case RDMABLK_MSG_COMMAND:
-		if (f->plain_len == sizeof(*cmd) && le16toh(cmd->op) == RDMABLK_OP_LOGOUT)
-			p->clean |= le16toh(cmd->flags) & RDMABLK_LOGOUT_CLEAN;
+		if (f->plain_len == sizeof(struct rdmablk_command))
+			command_arrives(p, (const void *)f->plain);
 		break;
 	}
 }
@@ -358,8 +403,10 @@ static void peer_arrives(struct peer *p)
 			sealed_arrives(p, f);
 	} else if (s->state == SESSION_HELLO) {
 		hello_arrives(p, s, f);
-	} else {
+	} else if (s->state == SESSION_PROOF) {
 		proof_arrives(p, s, f);
+	} else if (f->len == sizeof(struct rdmablk_command)) {
+		command_arrives(p, (const void *)f->bytes);
 	}
 }
 
@@ -403,12 +450,14 @@ static bool has_won(const struct peer *loser, bool steals)
 	return false;
 }
 
-/* HELLO has the MAC of the export that is granted. */
+/* HELLO names the export that is granted. */
 static bool resumes(const struct peer *p, const struct rdmablk_grant *g)
 {
 	const struct rdmablk_hello *h = &p->hello.hello;
 	uint8_t prk0[RDMABLK_KEYSCHED_LEN], key[RDMABLK_KEYSCHED_LEN];
 
+	if (open)
+		return !memcmp(g->uuid, h->uuid, sizeof(h->uuid));
 	CHECK(!rdmablk_keysched_prk0(schedule, keys[p->known]->secret, prk0));
 	CHECK(!rdmablk_keysched_resume_key(schedule, prk0, h->nonce, key));
 	return !rdmablk_keysched_check_resume(schedule, key, g->uuid, h->uuid);
@@ -434,7 +483,7 @@ static void close_comes(struct peer *p, const struct rdmablk_close *c, bool seal
 		CHECK(has_won(p, false));
 	/* A right PROOF is not taken for a wrong one. */
 	if (!sealed && p->right)
-		CHECK(reason == RDMABLK_R_MALFORMED);
+		CHECK(open ? reason != RDMABLK_R_AUTH_FAILED : reason == RDMABLK_R_MALFORMED);
 }
 
 static void reauth_done(struct peer *p)
@@ -498,10 +547,13 @@ static void peer_sent(struct peer *p, const void *msg, size_t len)
 
 	if (type != RDMABLK_MSG_SEALED) {
 		if (type == RDMABLK_MSG_CHALLENGE) {
-			CHECK(len == sizeof(p->challenge) && p->asked && !p->challenged);
+			CHECK(len == challenge_len() && p->asked && !p->challenged);
 			memcpy(&p->challenge, msg, len);
 			CHECK(!rdmablk_keysched_th1(schedule, p->th, msg, len, p->th));
 			p->challenged = true;
+		} else if (open && type != RDMABLK_MSG_CLOSE) {
+			CHECK(p->right);
+			secret_comes(p, type, msg);
 		} else {
 			CHECK(type == RDMABLK_MSG_CLOSE);
 			close_comes(p, msg, false);
@@ -522,6 +574,15 @@ static void peer_sent(struct peer *p, const void *msg, size_t len)
 	secret_comes(p, type_of(plain, (size_t)ret), plain);
 }
 
+/* The MAC of a request to join; version 1 names no queue pair in it. */
+static int join_mac(const struct peer *owner, const struct peer *d, uint8_t *mac)
+{
+	if (open)
+		return mac_message(owner->keys.join, RDMABLK_LABEL_JOIN, &d->req,
+				   offsetof(struct rdmablk_cm_request, mac), mac);
+	return rdmablk_keysched_join(schedule, owner->keys.join, &d->req, d->qpn, mac);
+}
+
 /* Only the queue pair that the session's own initiator has named may join, and once. */
 static void join_accepted(struct peer *d, const struct conn *conn,
 			  const struct rdma_conn_param *param)
@@ -532,13 +593,18 @@ static void join_accepted(struct peer *d, const struct conn *conn,
 	unsigned int queue = le16toh(d->req.queue);
 	uint8_t mac[RDMABLK_MAC_LEN];
 
-	CHECK(p->right && p->granted && p->secrets && !d->relayed);
-	CHECK(d->address == p->address && d->req.generation == p->hello.hello.generation);
+	CHECK(p->right && p->granted && p->secrets);
+	CHECK(d->req.generation == p->hello.hello.generation);
+	CHECK(open || (!d->relayed && d->address == p->address));
 	CHECK(queue == conn->queue && queue && queue <= s->nr_data);
 	CHECK(!p->joined[queue]);
 	p->joined[queue] = true;
 	p->joins++;
-	CHECK(param->private_data_len == sizeof(*acc));
+	CHECK(param->private_data_len == (open ? sizeof(acc->accept) : sizeof(*acc)));
+	if (open) {
+		CHECK(!join_mac(p, d, mac) && !memcmp(mac, d->req.mac, sizeof(mac)));
+		return;
+	}
 	CHECK(!rdmablk_keysched_join(schedule, p->keys.join, &d->req, d->qpn, mac));
 	CHECK(!memcmp(mac, d->req.mac, sizeof(mac)));
 	CHECK(!rdmablk_keysched_check_accept(schedule, p->keys.join, &acc->accept, d->req.mac,
@@ -564,7 +630,7 @@ static void peer_refused(struct peer *p, const void *data, size_t len)
 	if (!owner || !owner->granted || !owner->secrets || p->relayed)
 		return;
 	/* A right MAC is not taken for a wrong one. */
-	CHECK(!rdmablk_keysched_join(schedule, owner->keys.join, &p->req, p->qpn, mac));
+	CHECK(!join_mac(owner, p, mac));
 	CHECK(le16toh(reject->reason) != RDMABLK_R_JOIN_MAC ||
 	      memcmp(mac, p->req.mac, sizeof(mac)));
 }
@@ -574,6 +640,24 @@ int rdma_destroy_id(struct rdma_cm_id *id)
 	if (id->context != listening)
 		peer_of_id(id)->gone = true;
 	return 0;
+}
+
+/* One command, which has come, and nothing that a session may not do */
+static void peer_answered(const struct conn *conn, const struct ibv_send_wr *wr)
+{
+	const struct session *s = conn->owner;
+	struct peer *d = peer_of_id(conn->id);
+	uint32_t imm = be32toh(wr->imm_data);
+	unsigned int tag = RDMABLK_IMM_TAG(imm), status = RDMABLK_IMM_STATUS(imm);
+
+	CHECK(s->state == SESSION_LIVE || s->state == SESSION_CLOSING);
+	CHECK(wr->opcode == IBV_WR_SEND_WITH_IMM && !wr->num_sge);
+	CHECK(tag < CMDQ_DEPTH && d->tag[tag].waits);
+	if (d->tag[tag].waits-- > 1)
+		return;
+	CHECK(RDMABLK_IMM_GENERATION(imm) == d->tag[tag].generation);
+	if (status == RDMABLK_OK && d->tag[tag].op >= RDMABLK_OP_DISCARD)
+		CHECK(may_write(d->owner));
 }
 
 static void queue_ready(const struct conn *conn, unsigned int access)
@@ -611,7 +695,7 @@ static void check_session(const struct session *s)
 {
 	const struct peer *p = peer_of_id(s->conn->id);
 
-	CHECK(s->version == RDMABLK_VERSION_PROVEN);
+	CHECK(s->version == (open ? RDMABLK_VERSION_OPEN : RDMABLK_VERSION_PROVEN));
 	CHECK(!s->ctrl.sealed || p->right || s->state == SESSION_DYING);
 	CHECK(!s->end.clean || p->clean);
 	if (is_ending(s)) {
@@ -621,7 +705,7 @@ static void check_session(const struct session *s)
 		return;
 	}
 	if (s->state >= SESSION_REGISTER) {
-		CHECK(p->right && p->rights & ALLOW_READ && s->ctrl.sealed);
+		CHECK(p->right && p->rights & ALLOW_READ && s->ctrl.sealed == !open);
 		CHECK(!s->lease.writer || may_write(p));
 		CHECK(is_zero(s->keying.prk0, sizeof(s->keying.prk0)) && !s->keying.pair.pkey);
 	}

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Initiators against the target's login of version 2: the input is a script of what they do,
- * four bytes a step. The harness has the keys of all hosts, so that it computes the MACs and
- * seals the messages of a script; the script changes them before or after that, repeats them,
- * holds them back, and breaks connections. A model beside it knows from the bytes that
- * arrived who has proven what. After each step the daemon may have done nothing that the
- * model does not allow; after the last one nothing of any session may be left.
+ * Initiators against the target's login and its commands: the input is a script of what they
+ * do, four bytes a step. The harness has the keys of all hosts, so that it computes the MACs
+ * and seals the messages of a script; the script changes them before or after that, repeats
+ * them, holds them back, and breaks connections. A model beside it knows from the bytes that
+ * arrived who has proven what. A script that begins with OPEN is one of version 1. After each
+ * step the daemon may have done nothing that the model does not allow; after the last one
+ * nothing of any session may be left.
  */
 #include <sys/stat.h>
 
@@ -13,10 +14,14 @@
 #include "../../target/export/export.h"
 #include "../../target/export/quota.h"
 #include "../../target/session/listener.h"
+#include "../../target/session/login.h"
 #include "dialog_model.h"
 #include "script.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define OPEN	0xff	/* first byte of a script for a daemon without authentication */
+#define MORE	0xf0	/* first byte of a step that is a command, or has to do with them */
 
 /*
  * What initiators do
@@ -84,6 +89,11 @@ static void say_sealed(struct peer *p, const void *msg, size_t len, bool lost)
 		deliver(p, &sent);
 }
 
+static uint16_t version(void)
+{
+	return open ? RDMABLK_VERSION_OPEN : RDMABLK_VERSION_PROVEN;
+}
+
 static struct peer *peer_new(uint32_t address)
 {
 	struct peer *p;
@@ -101,8 +111,8 @@ static struct peer *peer_new(uint32_t address)
 	p->address = address;
 	p->qpn = QPN + 0x10 * nr_peers;
 	p->req = (struct rdmablk_cm_request){ .magic = htole32(RDMABLK_MAGIC),
-					      .version_min = htole16(2),
-					      .version_max = htole16(2) };
+					      .version_min = htole16(version()),
+					      .version_max = htole16(version()) };
 	peers[nr_peers++] = p;
 	return p;
 }
@@ -135,14 +145,15 @@ static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 {
 	struct rdmablk_hello2 h = {
 		.hello = {
-			.hdr = head(RDMABLK_MSG_HELLO, sizeof(h)),
-			.version_min = htole16(2), .version_max = htole16(2),
+			.hdr = head(RDMABLK_MSG_HELLO, hello_len()),
+			.version_min = htole16(version()), .version_max = htole16(version()),
 			.flags = htole32(flags & 7),
 			.features_offered = htole64(how & 8 ? 0 : RDMABLK_F_COMMANDS),
 			.generation = htole32(1 + (how >> 6)),
 			.nr_queues = htole16((uint16_t)(1 + (how >> 4 & 3))),
 			.queue_depth = htole16(16), .keep_alive_ms = htole32(5000),
-			.auth_methods = htole32(RDMABLK_AUTH_PSK), .host_name = "host",
+			.auth_methods = htole32(open ? RDMABLK_AUTH_NONE : RDMABLK_AUTH_PSK),
+			.host_name = "host",
 		},
 		.group = htole16(RDMABLK_GROUP_P256),
 		.suite = htole16(RDMABLK_SUITE_AES256_GCM),
@@ -150,7 +161,9 @@ static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 	uint8_t prk0[RDMABLK_KEYSCHED_LEN], resume[RDMABLK_KEYSCHED_LEN];
 
 	/* only a resume names an export */
-	if (h.hello.flags & htole32(RDMABLK_HELLO_RESUME)) {
+	if (h.hello.flags & htole32(RDMABLK_HELLO_RESUME) && open) {
+		memcpy(h.hello.uuid, export_find("first")->store.uuid, sizeof(h.hello.uuid));
+	} else if (h.hello.flags & htole32(RDMABLK_HELLO_RESUME)) {
 		CHECK(!rdmablk_keysched_prk0(schedule, keys[p->key]->secret, prk0));
 		CHECK(!rdmablk_keysched_resume_key(schedule, prk0, h.hello.nonce, resume));
 		CHECK(!rdmablk_keysched_resume(schedule, resume,
@@ -164,7 +177,7 @@ static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 	memcpy(h.key_id, keys[p->key]->id, sizeof(h.key_id));
 	crypto_forget(&p->pair);
 	CHECK(!crypto_generate(&p->pair, h.point));
-	say(p, &h, sizeof(h), false);
+	say(p, &h, hello_len(), false);
 }
 
 /* The MAC is right, or of another key, or of another queue pair. */
@@ -177,6 +190,12 @@ static void say_proof(struct peer *p, unsigned int how)
 
 	if (!conn || !conn->pair)
 		return;
+	if (open) {
+		CHECK(!mac_proof(no_key, &p->hello.hello, &p->challenge.challenge, proof.mac));
+		proof.mac[how & 31] ^= how >> 5;
+		say(p, &proof, sizeof(proof), false);
+		return;
+	}
 	memcpy(th, p->th, sizeof(th));
 	if (how & 6 && p->asked) {
 		CHECK(!rdmablk_keysched_th0(schedule, p->qpn + (how >> 1 & 1),
@@ -222,7 +241,8 @@ static void say_something(struct peer *p, unsigned int what, unsigned int how)
 				       .op = htole16(RDMABLK_OP_KEEPALIVE) };
 	struct rdmablk_close close = { .hdr = head(RDMABLK_MSG_CLOSE, sizeof(close)),
 				       .reason = htole16((uint16_t)how),
-				       .version_min = htole16(2), .version_max = htole16(2) };
+				       .version_min = htole16(version()),
+				       .version_max = htole16(version()) };
 	struct rdmablk_hdr bare;
 	const void *msg = &bare;
 	size_t len = sizeof(bare);
@@ -281,8 +301,9 @@ static void join(struct peer *p, unsigned int queue, unsigned int how)
 	d->req.generation = htole32(le32toh(p->hello.hello.generation) + (how >> 2 & 1));
 	d->req.session_id = p->challenge.challenge.session_id;
 	d->relayed = how & 2;
-	CHECK(!rdmablk_keysched_join(schedule, p->keys.join, &d->req, d->qpn + (how >> 1 & 1),
-				     d->req.mac));
+	d->qpn += how >> 1 & 1;
+	CHECK(!join_mac(p, d, d->req.mac));
+	d->qpn -= how >> 1 & 1;
 	if (how & 8)
 		d->req.mac[how >> 4] ^= 1;
 	for (unsigned int i = 0; how & 16 && i < nr_peers; i++)
@@ -309,6 +330,75 @@ static void log_in(unsigned int how, unsigned int flags)
 	join(p, 1, 0);
 	join(p, 2, 0);
 	say_something(p, 4, 0);
+}
+
+/* A data queue of a session; NULL: it has not got that many */
+static struct peer *queue_of(const struct peer *p, unsigned int skip)
+{
+	for (unsigned int i = 0; i < nr_peers; i++) {
+		const struct conn *conn = peers[i]->accepted ? conn_of_peer(peers[i]) : NULL;
+
+		if (peers[i]->owner == p && conn && conn->pair && !skip--)
+			return peers[i];
+	}
+	return NULL;
+}
+
+/* What the script says of a command, in the form that its operation has, or nearly so */
+static size_t build_command(struct rdmablk_command *cmd, unsigned int op, unsigned int tag)
+{
+	struct rdmablk_range *range = (struct rdmablk_range *)(cmd + 1);
+	unsigned int how = next_byte(), nr = 0;
+
+	*cmd = (struct rdmablk_command){
+		.hdr = { .type = htole16(RDMABLK_MSG_COMMAND), .tag = htole16((uint16_t)tag),
+			 .generation = htole32(next_byte()) },
+		.op = htole16((uint16_t)(RDMABLK_OP_FENCE + op)),
+		.flags = htole16(how & 3),
+	};
+	if (cmd->op == htole16(RDMABLK_OP_DIRTY))
+		nr = how >> 2 & 15;
+	else if (how & 4)
+		nr = 1;
+	for (unsigned int i = 0; i < (nr ?: 1); i++)
+		range[i] = (struct rdmablk_range){
+			.offset = htole64((uint64_t)next_byte() << 12),
+			.bytes = htole64((uint64_t)next_byte() << (how & 0x40 ? 9 : 12)),
+		};
+	if (cmd->op != htole16(RDMABLK_OP_DIRTY)) {
+		cmd->offset = nr ? range[0].offset : 0;
+		cmd->bytes = nr ? range[0].bytes : 0;
+		nr = how & 0x80 ? 1 : 0;
+	}
+	cmd->hdr.length = htole16((uint16_t)(sizeof(*cmd) + nr * sizeof(*range)));
+	return sizeof(*cmd) + nr * sizeof(*range);
+}
+
+/* A command on a write queue; on a read queue it is a mistake. */
+static void say_command(struct peer *p, unsigned int where, unsigned int what)
+{
+	uint8_t msg[CMDQ_BYTES] __attribute__((aligned(8))) = { 0 };
+	struct rdmablk_command *cmd = (struct rdmablk_command *)msg;
+	struct peer *d = queue_of(p, where & 7);
+	size_t len = build_command(cmd, what & 7, what >> 3 & 15);
+	const struct session *s = session_of(p);
+	unsigned int tag;
+
+	if (!d || !s)
+		return;
+	change_before(msg, len);
+	len = (size_t)((int)len + change.longer);
+	change.longer = 0;
+	tag = le16toh(cmd->hdr.tag);
+	/* The queue takes no longer message. */
+	if (len > sizeof(msg) ||
+	    !world_receive(conn_of_peer(d)->pair, msg, len, IBV_WC_SUCCESS, NULL))
+		return;
+	if (tag >= CMDQ_DEPTH)
+		return;
+	d->tag[tag].waits++;
+	d->tag[tag].op = le16toh(cmd->op);
+	d->tag[tag].generation = (uint8_t)le32toh(cmd->hdr.generation);
 }
 
 /*
@@ -445,6 +535,37 @@ static void step_of(struct peer *p, unsigned int what, unsigned int a, unsigned 
 	}
 }
 
+/* The daemon, or an export, is about to end. */
+static void begin_end(unsigned int how, unsigned int ms)
+{
+	const struct export *only = how & 1 ? export_find("first") : NULL;
+
+	if (!only)
+		login_refuse_all(RDMABLK_R_SHUTDOWN, loop_now() + ms * 100);
+	session_drain(only, cfg.drain_ms, how & 2 ? 10000 : 0);
+	if (how & 4)
+		session_end_late(only, only ? RDMABLK_R_EXPORT_GONE : RDMABLK_R_SHUTDOWN);
+	if (how & 8 && only)
+		session_end_export(only, RDMABLK_R_EXPORT_GONE);
+}
+
+static void grow(unsigned int to)
+{
+	struct export *e = export_find("first");
+	uint64_t size = (uint64_t)STORE_BYTES * (1 + (to & 3));
+
+	if (size < e->store.size)
+		return;
+	e->store.size = size;
+	session_resized(e);
+}
+
+/* Of version 2, and of those who have keys */
+static bool needs_keys(unsigned int what)
+{
+	return what == 6 || what == 7 || what == 10;
+}
+
 /* A data queue has connection events; the rest is its owner's. */
 static struct peer *peer_for(unsigned int who, unsigned int what)
 {
@@ -456,9 +577,11 @@ static struct peer *peer_for(unsigned int who, unsigned int what)
 /* WHAT, WHO, and two bytes more */
 static void step(void)
 {
-	unsigned int what = next_byte() % 18, who = next_byte(), a = next_byte();
-	unsigned int b = next_byte();
+	unsigned int first = next_byte(), what = first % 18, who = next_byte();
+	unsigned int a = next_byte(), b = next_byte();
 
+	if (first >= MORE)
+		what = first;
 	switch (what) {
 	case 0:
 		begin(a);
@@ -482,8 +605,27 @@ static void step(void)
 	case 17:
 		world_work();
 		break;
-	default:
+	case MORE + 11:
+		begin_end(a, b);
+		break;
+	case MORE + 12:
+		grow(a);
+		break;
+	case MORE + 13:
+		world.shortage = a & 31;
+		break;
+	case MORE + 14:
+		store_fails = a & 3;
+		break;
+	case MORE + 15:
+		store_step();
+		break;
+	case MORE ... MORE + 10:
 		if (nr_peers)
+			say_command(peer_for(who, 0), a, b);
+		break;
+	default:
+		if (nr_peers && !(open && needs_keys(what)))
 			step_of(peer_for(who, what), what, a, b);
 		break;
 	}
@@ -498,6 +640,8 @@ static void finish(void)
 	world.hold_jobs = false;
 	world.hold_sends = false;
 	world.hold_messages = false;
+	world.shortage = 0;
+	login_refuse_all(RDMABLK_OK, 0);
 	world_settle();
 	session_end_all(RDMABLK_R_SHUTDOWN);
 	world_settle();
@@ -521,6 +665,8 @@ static void finish(void)
 		free(p);
 	}
 	later = false;
+	store_fails = 0;
+	export_find("first")->store.size = STORE_BYTES;
 	set_list(0);
 }
 
@@ -613,6 +759,7 @@ static void setup(void)
 	cfg.login_rate = 1000000;
 	quota_rate_init(&cfg);
 	CHECK(!export_open_all(&cfg));
+	store_becomes(&export_find("first")->store);
 	set_list(0);
 	export_find("second")->cfg->allow = strdup("named:ro");
 	host_time = key_time;
@@ -631,6 +778,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ready = true;
 	script.at = data;
 	script.left = size;
+	open = size && *data == OPEN;
+	if (open)
+		next_byte();
+	cfg.auth = open ? AUTH_NONE : AUTH_PSK;
 	while (script.left)
 		step();
 	finish();

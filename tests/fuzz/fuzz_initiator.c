@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A target against the module's login of version 2, its control queue and its
- * reauthentication: the input is a script of what the target and others on its network do,
- * four bytes a step. The harness has the key, so that it seals what the script says; the
- * script changes messages before or after that, repeats and loses them, accepts queues as a
- * stranger, and closes. A model beside it knows which messages only the target can have sent.
- * The module may believe no others, and may keep no key longer than it needs it.
+ * A target against the module's login, its control queue and its reauthentication: the input
+ * is a script of what the target and others on its network do, four bytes a step. The harness
+ * has the key, so that it seals what the script says; the script changes messages before or
+ * after that, repeats and loses them, accepts queues as a stranger, and closes. A model beside
+ * it knows which messages only the target can have sent. The module may believe no others, and
+ * may keep no key longer than it needs it. A script that begins with OPEN is one of version 1,
+ * which believes everybody.
  */
 #include "initiator_world.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+#define OPEN		0xff	/* first byte of a script for a disk without a key */
 #define LOGINS		3	/* of one input, at most */
 #define SAVED		8	/* frames that a script may repeat */
 
@@ -37,7 +39,7 @@ struct frame {
 /*
  * The target. tx, rx: its ends of the control queue; expected: what the module waits for;
  * first: of the regions that it wants; honest: so many answers are right, whatever the
- * script is
+ * script is; staged: its export is
  */
 static struct {
 	struct crypt_target end;
@@ -49,6 +51,7 @@ static struct {
 	u32 first, generation;
 	u16 tag;
 	unsigned int honest;
+	bool staged;
 	struct frame saved[SAVED];
 	unsigned int nr_saved;
 } target;
@@ -58,9 +61,10 @@ static struct {
  * module has the keys; epoch, seq: of the next frame that it may take; announced: the next
  * epoch may begin; granted: GRANT has come as such a frame; closed: so has CLOSE, for this
  * reason; told: so has EVENT, bit by bit; right: queues that the target itself has accepted.
- * Of all connections: errors; logins; fences: there was a GRANT or a CLOSE since the session
- * was live; said: reason of the last CLOSE since the last HELLO; word: the same of a live
- * session
+ * Of all connections: errors; logins; full: times that such a CLOSE, or the adapter of this
+ * host, has said that there is no room for queues; fences: there was a GRANT or a CLOSE
+ * since the session was live; said: reason of the last CLOSE since the last HELLO; word: the
+ * same of a live session
  */
 static struct {
 	bool challenged, opens, announced, granted, live;
@@ -69,7 +73,7 @@ static struct {
 	u16 closed;
 	u32 told;
 	bool right[2 * RDMABLK_MAX_QUEUES + 2];
-	unsigned int errors, logins;
+	unsigned int errors, logins, full;
 	bool fences;
 	u16 said, word;
 } model;
@@ -124,14 +128,20 @@ static void failed(u16 reason)
 	model.errors++;
 }
 
+static void short_of_room(void)
+{
+	model.full++;
+}
+
 /* GRANT was the target's, each queue is, and the target has said nothing to the contrary. */
 static void went_live(void)
 {
 	const struct rdmablk_wire_grant *g = &session->login.offer.grant;
 
-	assert_true(model.granted && session->login.offer.proven);
-	assert_int_equal(model.closed, 0);
-	for (u32 i = 1; i <= 2U * g->nr_queues; i++)
+	assert_int_equal(session->login.offer.proven, !open_world);
+	assert_true(model.granted || open_world);
+	assert_true(!model.closed || open_world);
+	for (u32 i = 1; i <= 2U * g->nr_queues && !open_world; i++)
 		assert_true(model.right[i]);
 	assert_in_range(g->nr_queues, 1, le16_to_cpu(target.hello.hello.nr_queues));
 	assert_in_range(g->queue_depth, 1, le16_to_cpu(target.hello.hello.queue_depth));
@@ -147,10 +157,23 @@ static void went_live(void)
  * What the module sends
  */
 
+static void open_hello_comes(const void *msg, size_t len)
+{
+	assert_int_equal(len, sizeof(target.hello.hello));
+	memcpy(&target.hello, msg, len);
+	assert_int_equal(le16_to_cpu(target.hello.hello.version_max), RDMABLK_VERSION_OPEN);
+	assert_int_equal(le32_to_cpu(target.hello.hello.auth_methods), RDMABLK_AUTH_NONE);
+	target.expected = RDMABLK_MSG_CHALLENGE;
+}
+
 static void hello_comes(const void *msg, size_t len)
 {
 	u8 id[RDMABLK_KEY_ID_LEN];
 
+	if (open_world) {
+		open_hello_comes(msg, len);
+		return;
+	}
 	assert_int_equal(len, sizeof(target.hello));
 	memcpy(&target.hello, msg, len);
 	memcpy(target.end.key, key[loaded], sizeof(target.end.key));
@@ -174,6 +197,9 @@ static void proof_comes(const void *msg, size_t len)
 	const struct rdmablk_proof *proof = msg;
 
 	assert_int_equal(len, sizeof(*proof));
+	target.expected = RDMABLK_MSG_GRANT;
+	if (open_world)
+		return;
 	/* It is right: both ends have the key, and the same messages. */
 	assert_int_equal(crypt_target_proof(&target.end, proof->mac), 0);
 	rdmablk_sealed_init(&target.tx, &crypto_sealed,
@@ -181,7 +207,6 @@ static void proof_comes(const void *msg, size_t len)
 	rdmablk_sealed_init(&target.rx, &crypto_sealed,
 			    crypto_cipher(target.end.keys.i2t, false));
 	model.opens = true;
-	target.expected = RDMABLK_MSG_GRANT;
 }
 
 static void reauth_proof_comes(const struct rdmablk_reauth_proof *proof)
@@ -252,7 +277,11 @@ static void target_got(const void *msg, size_t len)
 		proof_comes(msg, len);
 		return;
 	case RDMABLK_MSG_CLOSE:
-		assert_false(model.granted);
+		assert_false(model.granted && !open_world);
+		return;
+	}
+	if (open_world) {
+		sealed_comes(msg, len);
 		return;
 	}
 	assert_int_equal(le16_to_cpu(hdr.type), RDMABLK_MSG_SEALED);
@@ -271,6 +300,8 @@ static void target_asked(struct rdmablk_queue *q, const struct rdmablk_cm_reques
 		q->peer_qpn = QPN_T;
 		return;
 	}
+	if (open_world)
+		return;
 	assert_true(model.granted);
 	assert_int_equal(rdmablk_keysched_check_join(&crypto_keysched, target.end.keys.join, req,
 						     q->qp->qp_num, req->mac), 0);
@@ -305,6 +336,7 @@ static void takes(const struct frame *f)
 	case RDMABLK_MSG_CLOSE:
 		model.closed = le16_to_cpu(c->reason);
 		model.said = model.closed;
+		model.full += model.closed == RDMABLK_R_DEVICE_FULL;
 		model.word = model.live ? model.closed : model.word;
 		model.fences = true;
 		break;
@@ -383,6 +415,12 @@ static void say_challenge(void)
 	struct rdmablk_challenge2 ch, was;
 	struct frame f = { .len = sizeof(ch), .intact = true };
 
+	if (open_world) {
+		msg_challenge(&ch);
+		ch.challenge.features = cpu_to_le64(RDMABLK_FEATURES_V1);
+		say(&ch, sizeof(ch.challenge));
+		return;
+	}
 	msg_challenge2(&ch);
 	ch.challenge.features = cpu_to_le64(RDMABLK_FEATURES_V1);
 	if (target.expected == RDMABLK_MSG_CHALLENGE) {
@@ -441,11 +479,27 @@ static void say_done(void)
 
 static void grant(struct rdmablk_grant *g)
 {
-	msg_grant2(g);
+	if (open_world)
+		msg_grant(g);
+	else
+		msg_grant2(g);
 	g->nr_queues = target.hello.hello.nr_queues;
 	g->flags = cpu_to_le32(RDMABLK_GRANT_CACHE);
+	if (target.staged) {
+		g->flags |= cpu_to_le32(RDMABLK_GRANT_STAGED);
+		g->region_bytes = 0;
+		g->nr_regions = 0;
+	}
 	if (target.hello.hello.flags & cpu_to_le32(RDMABLK_HELLO_READ_ONLY))
 		g->flags |= cpu_to_le32(RDMABLK_GRANT_READ_ONLY);
+}
+
+static void limits(void *msg)
+{
+	if (target.staged)
+		(open_world ? msg_staged_limits : msg_staged_limits2)(msg);
+	else
+		(open_world ? msg_limits : msg_limits2)(msg);
 }
 
 /* The message that the module waits for, or another one; @how: 1: lost, 2: not sealed */
@@ -467,18 +521,18 @@ static void answer(u16 type, unsigned int how)
 		return;
 	case RDMABLK_MSG_GRANT:
 		grant((void *)msg);
-		len = MSG_GRANT2;
+		len = open_world ? sizeof(struct rdmablk_grant) : MSG_GRANT2;
 		break;
 	case RDMABLK_MSG_LIMITS:
-		msg_limits2(msg);
-		len = MSG_LIMITS2;
+		limits(msg);
+		len = open_world ? sizeof(struct rdmablk_limits) : MSG_LIMITS2;
 		break;
 	case RDMABLK_MSG_REGIONS:
 		if (target.first)
-			msg_last_regions2(msg);
+			(open_world ? msg_last_regions : msg_last_regions2)(msg);
 		else
-			msg_regions2(msg);
-		len = MSG_REGIONS2;
+			(open_world ? msg_regions : msg_regions2)(msg);
+		len = open_world ? sizeof(struct rdmablk_regions) : MSG_REGIONS2;
 		break;
 	case RDMABLK_MSG_ANSWER:
 		msg_answer(msg);
@@ -513,8 +567,8 @@ static void say_close(unsigned int how, u16 reason)
 
 	msg_close(&c);
 	c.reason = cpu_to_le16(reason);
-	c.version_min = cpu_to_le16(2);
-	c.version_max = cpu_to_le16(2);
+	c.version_min = cpu_to_le16(open_world ? 1 : 2);
+	c.version_max = c.version_min;
 	if (how & 1)
 		say(&c, sizeof(c));
 	else
@@ -534,16 +588,16 @@ static void accept_queue(struct rdmablk_queue *q, unsigned int how, unsigned int
 
 	if ((how & 7) == 5) {
 		q->cm_reason = (u16)with;
-		world_outcome(q, -ECONNREFUSED, "refused");
+		world_outcome(q, with ? rdmablk_wire_errno((u16)with) : -ECONNREFUSED, "refused");
 		return;
 	}
 	msg_accept2(&acc);
-	acc.accept.version = cpu_to_le16(2);
+	acc.accept.version = cpu_to_le16(open_world ? 1 : 2);
 	acc.accept.queue = cpu_to_le16(q->nr);
 	memset(acc.mac, 0, sizeof(acc.mac));
 	memcpy(mac, q->join_mac, sizeof(mac));
 	mac[0] ^= (how & 7) == 1;
-	if (q->nr)
+	if (q->nr && !open_world)
 		assert_int_equal(rdmablk_keysched_accept(&crypto_keysched, target.end.keys.join,
 							 &acc.accept, mac, qpn + ((how & 7) == 2),
 							 acc.mac), 0);
@@ -551,7 +605,8 @@ static void accept_queue(struct rdmablk_queue *q, unsigned int how, unsigned int
 		((u8 *)&acc)[with % sizeof(acc)] ^= how >> 3 ?: 1;
 	model.right[q->nr] = (how & 7) == 0 || (how & 7) == 4 || (how & 7) > 5;
 	q->peer_qpn = qpn;
-	ret = rdmablk_wire_parse_accept(&acc, sizeof(acc), q->nr, q->version, &q->accept);
+	ret = rdmablk_wire_parse_accept(&acc, open_world ? sizeof(acc.accept) : sizeof(acc),
+					q->nr, q->version, &q->accept);
 	world_outcome(q, ret ? -EPROTO : 0, "accepted");
 }
 
@@ -652,6 +707,10 @@ static void act(unsigned int what, unsigned int a, unsigned int b)
 	case 9:
 		if (a == 1)
 			session->waiter.cancelled = true;
+		else if (a == 2)
+			target.staged = true;
+		else if (a == 3)
+			shortage = b;
 		break;
 	case 10:
 		change.before = true;
@@ -665,6 +724,9 @@ static void act(unsigned int what, unsigned int a, unsigned int b)
 		break;
 	case 12:
 		change.longer = (int8_t)b;
+		break;
+	case 14:
+		mac_ret = a & 1 ? -EACCES : 0;
 		break;
 	case 13:
 		loaded = a & 1;
@@ -696,13 +758,17 @@ static void check(void)
 {
 	const struct rdmablk_session *s = session;
 
-	/* Nobody but the target can end a disk for good, or let writes be sent again. */
+	assert_true(!s->lock.held && !s->ctrl.tx_lock.lock.held && !s->ctrl.rx_lock.held);
+	if (open_world)
+		return;
+	/* Nobody but the target can take queues from a disk, */
+	assert_true(s->most_queues == s->nr_queues || model.full);
+	/* end it for good, or let writes be sent again. */
 	assert_true(!s->login.trusted || model.granted || s->login.trusted == model.said);
 	assert_true(!s->outage.trusted || s->outage.trusted == model.word);
 	assert_true(!s->outage.fenced || model.fences);
 	assert_true(!s->login.resized || model.told & 1U << RDMABLK_EVENT_RESIZE);
 	assert_true(!s->login.key_ends || model.told & 1U << RDMABLK_EVENT_REAUTH);
-	assert_true(!s->lock.held && !s->ctrl.tx_lock.lock.held && !s->ctrl.rx_lock.held);
 }
 
 static void no_secret_stays(void)
@@ -714,6 +780,7 @@ static void no_secret_stays(void)
 static void connection_gone(void)
 {
 	unsigned int honest = target.honest;
+	bool staged = target.staged;
 
 	crypt_target_end(&target.end);
 	end_ciphers(&target.tx);
@@ -722,6 +789,7 @@ static void connection_gone(void)
 	crypto_cipher_free(target.next_rx);
 	memset(&target, 0, sizeof(target));
 	target.honest = honest;
+	target.staged = staged;
 	memset(&model, 0, offsetof(typeof(model), errors));
 	assert_int_equal(crypt_world.secrets, 0);
 	assert_false(crypt_is_secret(session->ctrl.msg, sizeof(session->ctrl.msg)));
@@ -756,12 +824,13 @@ static void log_in(unsigned int how)
 	if (model.logins++ == LOGINS)
 		return;
 	/* With a target that only says what is right the first login succeeds. */
-	easy = how >> 2 > 12 && !s->resume && !change.before && !change.after &&
-	       !change.longer && !take_ret;
+	easy = how >> 2 > 12 && !s->resume && !shortage && !change.before && !change.after &&
+	       !change.longer && !take_ret && !mac_ret;
 	s->opt.read_only = s->resume ? s->opt.read_only : how & 1;
 	s->opt.steal = how & 2;
 	target.honest = how >> 2;
 	next_qpn = QPN_I;
+	s->outage.attempts++;
 	ret = rdmablk_login(s);
 	check();
 	no_secret_stays();
@@ -813,9 +882,14 @@ static void begin(void)
 	rdmablk_ctrl_init(&s.ctrl, &rdmablk_ctrl_events_ops, &s.waiter, &s.errors,
 			  rdmablk_ctrl_events_fatal);
 	rdmablk_reauth_init(&s);
+	if (open_world)
+		s.opt.key_name[0] = '\0';
 	jiffies = 1000;
 	loaded = 0;
 	take_ret = 0;
+	mac_ret = 0;
+	shortage = 0;
+	memset(&target, 0, sizeof(target));
 	memset(&change, 0, sizeof(change));
 	memset(&model, 0, sizeof(model));
 }
@@ -846,6 +920,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ready = true;
 	script.at = data;
 	script.left = size;
+	open_world = size && *data == OPEN;
+	if (open_world)
+		next_byte();
 	begin();
 	while (script.left) {
 		unsigned int what = next_byte();

@@ -12,6 +12,7 @@
  *	went_live()	the session is to go live
  *	failed()	the session has an error
  *	connection_gone()	all of the connection has been taken down
+ *	short_of_room()	the adapter of this host has no room for a queue pair
  *	is_secret()	memory holds a key
  */
 #ifndef INITIATOR_WORLD_H
@@ -93,6 +94,9 @@ static struct ib_device device = {
 static struct rdma_cm_id id = { .device = &device, .port_num = 1 };
 static struct ib_cq cq;
 static struct rdmablk_session *session;
+static bool open_world;		/* the disk has no key: all is version 1 */
+static int mac_ret;		/* what the MACs of version 1 are like */
+static unsigned int shortage;	/* there is no room for the queue pair of that number */
 static u32 next_qpn;
 static int objects;		/* queue pairs, completion queues, domains */
 
@@ -106,6 +110,7 @@ static void target_got(const void *msg, size_t len);
 static void went_live(void);
 static void failed(u16 reason);
 static void connection_gone(void);
+static void short_of_room(void);
 static bool is_secret(const void *data, size_t len);
 
 struct workqueue_struct *rdmablk_wq;
@@ -264,6 +269,10 @@ int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd, struct ib
 	/* Memory of this host: the target's word may not make it large. */
 	assert_in_range(send_slots, 1, 1 << 12);
 	assert_in_range(nr, 0, 1 << 12);
+	if (shortage && !--shortage) {
+		short_of_room();
+		return -ENOMEM;
+	}
 	q->qp = calloc(1, sizeof(*q->qp));
 	q->qp->qp_num = next_qpn++;
 	objects++;
@@ -407,9 +416,11 @@ int rdmablk_cm_share_route(struct rdmablk_queue *q, const struct rdmablk_cm_rout
 int rdmablk_cm_start_connect(struct rdmablk_queue *q, const struct rdmablk_cm_request *req,
 			     u8 read_depth)
 {
-	assert_int_equal(le16_to_cpu(req->version_min), RDMABLK_VERSION_PROVEN);
-	assert_int_equal(le16_to_cpu(req->version_max), RDMABLK_VERSION_PROVEN);
-	q->version = RDMABLK_VERSION_PROVEN;
+	u16 version = open_world ? RDMABLK_VERSION_OPEN : RDMABLK_VERSION_PROVEN;
+
+	assert_int_equal(le16_to_cpu(req->version_min), version);
+	assert_int_equal(le16_to_cpu(req->version_max), version);
+	q->version = version;
 	q->read_depth = read_depth;
 	q->cm_pending = true;
 	target_asked(q, req);
@@ -554,13 +565,14 @@ void rdmablk_session_destroy_queues(struct rdmablk_session *s)
 }
 
 /*
- * Version 1 has its tests elsewhere.
+ * The MACs of version 1, which anybody can compute: the script says when one is wrong.
  */
 
 int rdmablk_mac_open(struct rdmablk_mac *a)
 {
 	(void)a;
-	return -ENOENT;
+	assert_true(open_world);
+	return 0;
 }
 
 int rdmablk_mac_proof(struct rdmablk_mac *a, const struct rdmablk_hello *hello,
@@ -568,7 +580,7 @@ int rdmablk_mac_proof(struct rdmablk_mac *a, const struct rdmablk_hello *hello,
 {
 	(void)hello;
 	(void)challenge;
-	(void)mac;
+	memset(mac, 0x11, RDMABLK_MAC_LEN);
 	return rdmablk_mac_open(a);
 }
 
@@ -587,7 +599,7 @@ int rdmablk_mac_check(struct rdmablk_mac *a, const char *label, const void *msg,
 	(void)msg;
 	(void)len;
 	(void)mac;
-	return rdmablk_mac_open(a);
+	return rdmablk_mac_open(a) ?: mac_ret;
 }
 
 int rdmablk_mac_join(struct rdmablk_mac *a, struct rdmablk_cm_request *req)

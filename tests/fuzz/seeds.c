@@ -159,14 +159,23 @@ static void write_login(void)
 	write_seed("login", "close", 1, &close, sizeof(close));
 }
 
+struct script {
+	const char *name;
+	uint8_t len, bytes[64];
+};
+
+#define SCRIPT(name, ...) { name, sizeof((uint8_t[]){ __VA_ARGS__ }), { __VA_ARGS__ } }
+
+static void write_scripts(const char *fuzzer, const struct script *list, size_t nr)
+{
+	for (; nr--; list++)
+		write_seed(fuzzer, list->name, list->bytes[0], list->bytes + 1, list->len - 1U);
+}
+
 /* Each a login, and what may follow or precede it; fuzz_dialog.c has the steps. */
 static void write_dialog(void)
 {
-	static const struct {
-		const char *name;
-		uint8_t len, script[48];
-	} list[] = {
-#define SCRIPT(name, ...) { name, sizeof((uint8_t[]){ __VA_ARGS__ }), { __VA_ARGS__ } }
+	static const struct script list[] = {
 		SCRIPT("live", 11, 0, 0, 0, 3, 0, 1, 0, 3, 0, 2, 1),
 		SCRIPT("steps", 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 3, 0, 5, 0,
 		       4, 0, 1, 0, 4, 0, 2, 0, 3, 0, 4, 0),
@@ -205,19 +214,78 @@ static void write_dialog(void)
 		SCRIPT("lost", 11, 0, 0, 0, 9, 0, 0, 0, 9, 1, 0x80, 0),
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
-		write_seed("dialog", list[i].name, list[i].script[0], list[i].script + 1,
-			   list[i].len - 1U);
+	write_scripts("dialog", list, ARRAY_SIZE(list));
+}
+
+/* Each command is a step, who, the queue, operation and tag, and what it says. */
+static void write_commands(void)
+{
+	static const struct script list[] = {
+		SCRIPT("fence", 11, 0, 0, 0, 0xf0, 0, 1, 0, 0, 1, 0, 0),
+		SCRIPT("flush", 11, 0, 0, 0, 0xf0, 0, 1, 1, 8, 1, 0, 1, 4, 2, 0xf0, 0, 1, 10,
+		       0, 1, 0, 0, 0xf0, 0, 1, 18, 4, 1, 1, 1),
+		SCRIPT("flush-fails", 11, 0, 0, 0, 0xf0, 0, 1, 1, 4, 1, 0, 1, 0xfe, 0, 1, 0,
+		       0xf0, 0, 1, 10, 0, 1, 0, 0, 0xf0, 0, 1, 10, 0, 2, 0, 0),
+		SCRIPT("flushes", 11, 0, 0, 0, 16, 0, 1, 0, 0xf0, 0, 1, 2, 0, 1, 0, 0, 0xf0,
+		       0, 1, 10, 0, 1, 0, 0, 0xf0, 0, 1, 18, 4, 1, 0, 8, 0xff, 0, 0, 0, 16, 0,
+		       0, 0),
+		SCRIPT("stopped", 11, 0, 0, 0, 16, 0, 1, 0, 0xf0, 0, 1, 2, 0, 1, 0, 0, 0xf0,
+		       0, 1, 11, 4, 1, 0, 8, 3, 0, 2, 0, 16, 0, 0, 0),
+		SCRIPT("discard", 11, 0, 0, 0, 0xf0, 0, 1, 3, 4, 1, 0, 1, 0xf0, 0, 1, 12, 4,
+		       1, 2, 1, 0xf0, 0, 1, 21, 4, 1, 4, 1),
+		SCRIPT("reader-discards", 11, 0, 3, 1, 0xf0, 0, 1, 3, 4, 1, 0, 1),
+		SCRIPT("tag-twice", 11, 0, 0, 0, 16, 0, 1, 0, 0xf0, 0, 1, 3, 4, 1, 0, 1, 0xf0,
+		       0, 1, 3, 4, 2, 0, 1),
+		SCRIPT("early", 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 1, 0, 4, 0, 2, 0,
+		       0xf0, 0, 1, 0, 0, 1, 0, 0),
+		SCRIPT("read-queue", 11, 0, 0, 0, 0xf0, 0, 0, 0, 0, 1, 0, 0),
+		SCRIPT("no-read", 11, 0, 0, 0, 0xf0, 0, 1, 6, 4, 1, 0, 1, 0xf0, 0, 1, 7, 0x84,
+		       1, 0, 1),
+		SCRIPT("shutdown", 11, 0, 0, 0, 0xf0, 0, 1, 1, 4, 1, 0, 1, 0xfb, 0, 2, 9, 0, 0, 0,
+		       0, 1, 1, 0, 0, 2, 1, 0, 0, 15, 0, 0xff, 0),
+		SCRIPT("removal", 11, 0, 0, 0, 0xfb, 0, 9, 9, 15, 0, 0x8f, 0),
+		SCRIPT("late", 11, 0, 0, 0, 0xfb, 0, 6, 9, 15, 0, 0xff, 0),
+		SCRIPT("grows", 11, 0, 0, 0, 0xfc, 0, 1, 0, 0xf0, 0, 1, 3, 4, 1, 1, 1),
+		SCRIPT("grows-early", 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0xfc, 0, 2, 0),
+		SCRIPT("full", 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0xfd, 0, 1, 0, 4, 0, 1, 0),
+		SCRIPT("full-grant", 0, 0, 0, 0, 1, 0, 0, 0, 0xfd, 0, 1, 0, 2, 0, 0, 0),
+		SCRIPT("full-begin", 0xfd, 0, 3, 0, 0, 0, 0, 0),
+	};
+
+	write_scripts("dialog", list, ARRAY_SIZE(list));
+}
+
+static void write_open(void)
+{
+	static const struct script list[] = {
+		SCRIPT("open-full", 0xff, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0xfd, 0, 1, 0, 4,
+		       0, 1, 0),
+		SCRIPT("open", 0xff, 11, 0, 0, 0, 3, 0, 1, 0, 3, 0, 0, 0, 3, 0, 2, 1),
+		SCRIPT("open-steps", 0xff, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 3,
+		       0, 5, 0, 4, 0, 1, 0, 4, 0, 2, 0, 3, 0, 4, 0, 0xf0, 0, 1, 3, 4, 1, 0,
+		       1),
+		SCRIPT("open-wrong", 0xff, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0x20, 0),
+		SCRIPT("open-join-wrong", 0xff, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 1,
+		       8),
+		SCRIPT("open-resume", 0xff, 11, 0, 0, 0, 0, 0, 0, 0, 1, 1, 4, 0x40, 2, 1, 0,
+		       0),
+		SCRIPT("open-resume-other", 0xff, 0, 0, 0, 0, 12, 1, 9, 1, 1, 0, 4, 0, 2, 0, 0,
+		       0),
+		SCRIPT("open-steal", 0xff, 11, 0, 0, 0, 0, 0, 0, 0, 1, 3, 2, 4, 2, 3, 0, 0),
+		SCRIPT("open-replace", 0xff, 11, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0, 1, 2, 3, 0, 0),
+		SCRIPT("open-twice", 0xff, 11, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0x40, 0, 2, 3, 0,
+		       0),
+		SCRIPT("open-nothing", 0xff, 11, 0, 0, 0x20),
+	};
+
+	write_scripts("dialog", list, ARRAY_SIZE(list));
 }
 
 /* The first byte is the login; fuzz_initiator.c has the steps. */
 static void write_initiator(void)
 {
 #define AT(field) offsetof(struct rdmablk_grant, field)	/* below 256 */
-	static const struct {
-		const char *name;
-		uint8_t len, script[64];
-	} list[] = {
+	static const struct script list[] = {
 		SCRIPT("live", 0x50),
 		SCRIPT("steps", 0, 5, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0,
 		       5, 0, 0, 5, 0, 0, 5, 0, 0, 5, 0, 0, 1, 0, 0),
@@ -246,11 +314,28 @@ static void write_initiator(void)
 		SCRIPT("again-other", 0x50, 0, 0, 13, 1, 0, 1, 0, 0, 8, 0),
 		SCRIPT("again-late", 0x50, 1, 0, 1, 0, 0),
 		SCRIPT("back", 0x50, 3, 0, 0x50, 3, 0, 0x50),
+		SCRIPT("no-room-for-all", 24, 5, 0x28, RDMABLK_R_DEVICE_FULL, 3, 1, 0),
+		SCRIPT("no-room", 24, 5, 0x28, RDMABLK_R_DEVICE_FULL, 3, 0,
+		       RDMABLK_R_DEVICE_FULL),
+		SCRIPT("no-room-hint", 24, 5, 0x28, RDMABLK_R_DEVICE_FULL, 3, 1,
+		       RDMABLK_R_DEVICE_FULL),
+		SCRIPT("staged", 0, 9, 2, 0, 0, 60, 0, 0, 0, 0, 3, 0, 0x50),
+		SCRIPT("short", 0, 9, 3, 4, 0, 60, 0),
+		SCRIPT("short-again", 0, 9, 3, 3, 0, 60, 0, 3, 0, 0x50),
+		SCRIPT("stale", 24, 5, 0x28, RDMABLK_R_FENCING, 0, 60, 0),
+		SCRIPT("stale-lasts", 24, 5, 0x28, RDMABLK_R_FENCING),
+		/* version 1 */
+		SCRIPT("open-staged", 0xff, 0, 9, 2, 0, 0, 60, 0),
+		SCRIPT("open", 0xff, 0x50, 0, 0, 4, 1, 9, 2, 5),
+		SCRIPT("open-back", 0xff, 0x50, 3, 0, 0x50, 0, 0, 3, 0, RDMABLK_R_STOLEN,
+		       0x50),
+		SCRIPT("open-refused", 0xff, 8, 3, 0, RDMABLK_R_AUTH_REQUIRED),
+		SCRIPT("open-mac", 0xff, 8, 14, 1, 0, 0, 20, 0),
+		SCRIPT("open-no-room", 0xff, 24, 5, 0x28, RDMABLK_R_DEVICE_FULL, 0, 20, 0),
+		SCRIPT("open-proof", 0xff, 0, 5, 0, 0, 1, 0, 0, 2, 2, 0),
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
-		write_seed("initiator", list[i].name, list[i].script[0], list[i].script + 1,
-			   list[i].len - 1U);
+	write_scripts("initiator", list, ARRAY_SIZE(list));
 }
 
 int main(int argc, char **argv)
@@ -266,6 +351,8 @@ int main(int argc, char **argv)
 	write_login2();
 	write_data();
 	write_dialog();
+	write_commands();
+	write_open();
 	write_initiator();
 	return 0;
 }

@@ -12,6 +12,7 @@
  * and, called from here:
  *
  *	peer_sent()	a message of the daemon on a control queue
+ *	peer_answered()	a SEND of the daemon on a write queue
  *	peer_arrives()	a message is about to be handled by the daemon
  *	peer_handled()	it has been
  *	peer_accepted()	a connection request is accepted
@@ -35,6 +36,7 @@
 #include "../../target/rdma/cq.h"
 #include "../../target/rdma/device.h"
 #include "../../target/session/session.h"
+#include "store_world.h"
 
 #define QPN_TARGET	0x500	/* of the daemon's first queue pair */
 #define WRS		128	/* completions of a queue, at most */
@@ -52,6 +54,7 @@
 struct peer;
 
 static void peer_sent(struct peer *p, const void *msg, size_t len);
+static void peer_answered(const struct conn *conn, const struct ibv_send_wr *wr);
 static void peer_arrives(struct peer *p);
 static void peer_handled(struct peer *p);
 static void peer_accepted(struct peer *p, const struct conn *conn,
@@ -63,6 +66,7 @@ static void memory_ready(const struct session *s, int access);
 static struct {
 	unsigned int jobs, timers, pds, cqs, qps, mrs, ids, channels;
 	bool hold_jobs, hold_sends, hold_messages;
+	unsigned int shortage;		/* the adapter has no room for the object of that number */
 	uint32_t qpn;
 } world = { .qpn = QPN_TARGET };
 
@@ -223,9 +227,11 @@ struct fake_qp {
 	struct ibv_qp ibv;
 	struct ibv_cq *cq;
 	uint64_t recv_id[WRS], recv_addr[WRS];
+	uint32_t recv_len[WRS];
 	unsigned int first_recv, nr_recvs;
 	uint64_t unsaid[WRS];		/* sends that have not completed */
 	unsigned int nr_unsaid;
+	struct ibv_qp_cap cap;
 	bool control;
 };
 
@@ -292,23 +298,36 @@ static int post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv
 	for (; wr; wr = wr->next) {
 		unsigned int at = (qp->first_recv + qp->nr_recvs) % WRS;
 
-		if (!qp->control && qp->nr_recvs)
-			continue;	/* nobody here sends commands */
-		CHECK(++qp->nr_recvs <= CTRL_RECVS);
+		CHECK(++qp->nr_recvs <= qp->cap.max_recv_wr);
 		qp->recv_id[at] = wr->wr_id;
 		qp->recv_addr[at] = wr->sg_list ? wr->sg_list->addr : 0;
+		qp->recv_len[at] = wr->sg_list ? wr->sg_list->length : 0;
 	}
 	return 0;
 }
 
 static struct peer *peer_of_id(struct rdma_cm_id *id);
 
+/* Sends that are not signalled complete without a word. */
+static int post_answers(struct fake_qp *qp, const struct ibv_send_wr *wr)
+{
+	for (; wr; wr = wr->next) {
+		CHECK(qp->nr_unsaid < qp->cap.max_send_wr);
+		if (wr->send_flags & IBV_SEND_SIGNALED)
+			qp->unsaid[qp->nr_unsaid++] = wr->wr_id;
+		peer_answered(conn_of(&qp->ibv), wr);
+	}
+	return 0;
+}
+
 static int post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct fake_qp *qp = container_of(ibv, struct fake_qp, ibv);
 
 	(void)bad;
-	CHECK(qp->control && wr->opcode == IBV_WR_SEND && qp->nr_unsaid < CTRL_SENDS);
+	if (!qp->control)
+		return post_answers(qp, wr);
+	CHECK(wr->opcode == IBV_WR_SEND && qp->nr_unsaid < CTRL_SENDS);
 	qp->unsaid[qp->nr_unsaid++] = wr->wr_id;
 	peer_sent(peer_of_id(conn_of(ibv)->id), (const void *)(uintptr_t)wr->sg_list->addr,
 		  wr->sg_list->length);
@@ -336,10 +355,21 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 	return 0;
 }
 
+static bool is_short(void)
+{
+	if (!world.shortage || --world.shortage)
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *v)
 {
-	struct ibv_pd *pd = calloc(1, sizeof(*pd));
+	struct ibv_pd *pd;
 
+	if (is_short())
+		return NULL;
+	pd = calloc(1, sizeof(*pd));
 	pd->context = v;
 	world.pds++;
 	return pd;
@@ -355,10 +385,13 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 struct ibv_cq *ibv_create_cq(struct ibv_context *v, int cqe, void *context,
 			     struct ibv_comp_channel *channel, int vector)
 {
-	struct fake_cq *cq = calloc(1, sizeof(*cq));
+	struct fake_cq *cq;
 
 	(void)cqe;
 	(void)vector;
+	if (is_short())
+		return NULL;
+	cq = calloc(1, sizeof(*cq));
 	cq->ibv.context = v;
 	cq->ibv.cq_context = context;
 	cq->ibv.channel = channel;
@@ -376,10 +409,13 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 
 static struct ibv_mr *register_memory(struct ibv_pd *pd, int access)
 {
-	struct ibv_mr *mr = calloc(1, sizeof(*mr));
 	const struct session *s = NULL;
 	static uint32_t rkey = 0x7000;
+	struct ibv_mr *mr;
 
+	if (is_short())
+		return NULL;
+	mr = calloc(1, sizeof(*mr));
 	mr->lkey = ++rkey;
 	mr->rkey = rkey;
 	world.mrs++;
@@ -426,13 +462,17 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	struct fake_qp *qp = calloc(1, sizeof(*qp));
+	struct fake_qp *qp;
 
+	if (is_short())
+		return NULL;
+	qp = calloc(1, sizeof(*qp));
 	qp->ibv.context = pd->context;
 	qp->ibv.qp_context = attr->qp_context;
 	qp->ibv.qp_num = world.qpn++;
 	qp->cq = attr->recv_cq;
 	qp->control = !conn_of(&qp->ibv)->queue;
+	qp->cap = attr->cap;
 	TAILQ_INSERT_TAIL(&qps, qp, entry);
 	world.qps++;
 	return &qp->ibv;
@@ -573,7 +613,7 @@ static void world_settle(void)
 	bool more = true;
 
 	while (more) {
-		more = !world.hold_jobs && world_work();
+		more = !world.hold_jobs && (world_work() || store_step());
 		TAILQ_FOREACH(qp, &qps, entry) {
 			for (unsigned int i = 0; !world.hold_sends && i < qp->nr_unsaid; i++) {
 				const struct ibv_wc wc = { .wr_id = qp->unsaid[i],
@@ -620,7 +660,9 @@ static bool world_receive(struct ibv_qp *ibv, const void *msg, size_t len,
 		return false;
 	wc.wr_id = qp->recv_id[qp->first_recv];
 	wc.byte_len = (uint32_t)len;
-	if (msg)
+	if (len > qp->recv_len[qp->first_recv])
+		wc.status = IBV_WC_LOC_LEN_ERR;
+	else if (msg)
 		memcpy((void *)(uintptr_t)qp->recv_addr[qp->first_recv], msg, len);
 	qp->first_recv = (qp->first_recv + 1) % WRS;
 	qp->nr_recvs--;

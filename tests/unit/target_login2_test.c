@@ -590,7 +590,7 @@ static bool is_zero(const void *data, size_t len)
 	return true;
 }
 
-/* A device goes on with an export, or names it in a way that is none, and says what it hears. */
+/* A device goes on with an export, or names another one, and says what it hears. */
 static unsigned int resume(const struct peer *was, const uint8_t *uuid, unsigned int key,
 			   bool clear)
 {
