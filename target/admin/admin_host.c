@@ -19,6 +19,7 @@ static struct {
 	struct job job;
 	struct config fresh;		/* has only the new host */
 	char *text;			/* complaints about it */
+	size_t len;			/* of that; the stream writes it until it is closed */
 	struct host_table *table;	/* that is not in force yet */
 } change;
 
@@ -98,7 +99,6 @@ static int parse_spec(struct admin *a)
  */
 void admin_host_add(struct admin *a, admin_then then)
 {
-	size_t len;
 	int ret;
 
 	if (!takes_hosts()) {
@@ -109,7 +109,7 @@ void admin_host_add(struct admin *a, admin_then then)
 	change.then = then;
 	change.fresh = (struct config){ 0 };
 	TAILQ_INIT(&change.fresh.hosts);
-	change.fresh.complaints = open_memstream(&change.text, &len);
+	change.fresh.complaints = open_memstream(&change.text, &change.len);
 	if (!change.fresh.complaints) {
 		admin_say("out of memory");
 		then(-ENOMEM);

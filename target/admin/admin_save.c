@@ -29,6 +29,7 @@ static struct {
 	struct job job;
 	struct config fresh;		/* what the files say */
 	char *complaints;		/* about them, or about the text */
+	size_t len;			/* of that; the stream writes it until it is closed */
 	int ret;
 } save;
 
@@ -234,11 +235,9 @@ static void over(void)
 
 static void read_run(struct job *job)
 {
-	size_t len;
-
 	(void)job;
 	config_init(&save.fresh);
-	save.fresh.complaints = open_memstream(&save.complaints, &len);
+	save.fresh.complaints = open_memstream(&save.complaints, &save.len);
 	save.ret = save.fresh.complaints ? options_again(&save.fresh) : -ENOMEM;
 }
 
