@@ -227,7 +227,10 @@ e2fsck -fn /dev/rdmablk1 >/dev/null || fail "the file system on the disk"
 # Added exports are saved, and a reload finds nothing to do; one that was removed and is in the
 # configuration is named.
 expect $CONFIG.d/saved.conf "$(target save)" "the file that is written"
-expect "" "$(target reload | grep -v ': kept')" "what a reload after it changes"
+target reload >/tmp/reloaded 2>&1 || grep -q '^setting directories: not done' /tmp/reloaded ||
+	fail "the reload: $(</tmp/reloaded)"
+expect "" "$(sed -n '/: kept/d; /^export/p' /tmp/reloaded)" \
+	"the exports that a reload after it changes"
 expect "" "$(target save)" "what a second save writes"
 target remove none
 run_expect 1 "export none: not done: it was removed, and is in $CONFIG:" target save
