@@ -2,8 +2,13 @@
 /*
  * An io_uring. A turn is one system call: it submits the entries prepared since the last
  * turn, waits if there is nothing else to do, and handles what has completed.
+ *
+ * With an epoll a turn handles one descriptor. So no event of a descriptor that is watched
+ * no more, and of memory that is freed, can be left over.
  */
 #include <errno.h>
+#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -33,10 +38,14 @@ static void ring_woken(struct ring_source *src, int res, unsigned int flags)
 	struct ring *r = container_of(src, struct ring, wake);
 	struct ring_notes notes = TAILQ_HEAD_INITIALIZER(notes);
 	struct ring_note *note;
+	eventfd_t n;
 
 	(void)res;
 	(void)flags;
-	ring_listen(r);
+	if (r->epoll < 0)
+		ring_listen(r);
+	else
+		eventfd_read(r->event, &n);
 	pthread_mutex_lock(&r->lock);
 	TAILQ_CONCAT(&notes, &r->notes, entry);
 	pthread_mutex_unlock(&r->lock);
@@ -90,6 +99,23 @@ static int ring_setup(struct ring *r)
 	return io_uring_queue_init_params(RING_SQES, &r->uring, &params);
 }
 
+static int ring_notes_init(struct ring *r)
+{
+	*r = (struct ring){ .wake.ready = ring_woken, .epoll = -1 };
+	TAILQ_INIT(&r->notes);
+	r->event = eventfd(0, EFD_CLOEXEC);
+	if (r->event < 0)
+		return -errno;
+	pthread_mutex_init(&r->lock, NULL);
+	return 0;
+}
+
+static void ring_notes_exit(struct ring *r)
+{
+	close(r->event);
+	pthread_mutex_destroy(&r->lock);
+}
+
 /**
  * ring_init - make the ring of the calling thread
  * @r: filled
@@ -101,24 +127,46 @@ int ring_init(struct ring *r, unsigned int buffers)
 {
 	int ret;
 
-	*r = (struct ring){ .wake.ready = ring_woken };
-	TAILQ_INIT(&r->notes);
-	r->event = eventfd(0, EFD_CLOEXEC);
-	if (r->event < 0)
-		return -errno;
+	ret = ring_notes_init(r);
+	if (ret)
+		return ret;
 	ret = ring_setup(r);
 	if (ret)
 		goto close_event;
 	ret = io_uring_register_buffers_sparse(&r->uring, buffers) ?: ring_confine(r);
 	if (ret)
 		goto exit_uring;
-	pthread_mutex_init(&r->lock, NULL);
 	ring_listen(r);
 	return 0;
 exit_uring:
 	io_uring_queue_exit(&r->uring);
 close_event:
-	close(r->event);
+	ring_notes_exit(r);
+	return ret;
+}
+
+/**
+ * ring_init_epoll - make a ring without I/O for the calling thread, of an epoll
+ * @r: filled
+ *
+ * It has notes and watches descriptors. ring_sqe(), ring_pause() and ring_set_buffer() are not
+ * for such a ring.
+ *
+ * Return: 0 or -errno.
+ */
+int ring_init_epoll(struct ring *r)
+{
+	int ret = ring_notes_init(r);
+
+	if (ret)
+		return ret;
+	r->epoll = epoll_create1(EPOLL_CLOEXEC);
+	ret = r->epoll < 0 ? -errno : ring_watch(r, &r->wake, r->event);
+	if (!ret)
+		return 0;
+	if (r->epoll >= 0)
+		close(r->epoll);
+	ring_notes_exit(r);
 	return ret;
 }
 
@@ -138,7 +186,7 @@ int ring_init_files(struct ring *r, unsigned int depth, const int *fds, unsigned
 {
 	int ret;
 
-	*r = (struct ring){ .event = -1 };
+	*r = (struct ring){ .event = -1, .epoll = -1 };
 	ret = io_uring_queue_init(depth, &r->uring, IORING_SETUP_R_DISABLED);
 	if (ret)
 		return ret;
@@ -149,7 +197,7 @@ int ring_init_files(struct ring *r, unsigned int depth, const int *fds, unsigned
 }
 
 /**
- * ring_exit - undo ring_init() or ring_init_files()
+ * ring_exit - undo ring_init(), ring_init_epoll() or ring_init_files()
  * @r: ring; nothing is under way and no thread tells it anything
  *
  * Descriptors of ring_init_files() are released first: io_uring_queue_exit() would leave
@@ -159,11 +207,12 @@ void ring_exit(struct ring *r)
 {
 	if (r->event < 0)
 		io_uring_unregister_files(&r->uring);
-	io_uring_queue_exit(&r->uring);
-	if (r->event < 0)
-		return;
-	close(r->event);
-	pthread_mutex_destroy(&r->lock);
+	if (r->epoll < 0)
+		io_uring_queue_exit(&r->uring);
+	else
+		close(r->epoll);
+	if (r->event >= 0)
+		ring_notes_exit(r);
 }
 
 /*
@@ -206,6 +255,49 @@ struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src)
 }
 
 /**
+ * ring_watch - have a completion whenever a descriptor has something new to read
+ * @r: ring
+ * @src: gets them. Without IORING_CQE_F_MORE in its flags one is the last
+ * @fd: watched until then or until ring_unwatch()
+ *
+ * The owner of @fd reads all there is: what it leaves it is not told of again.
+ *
+ * Return: 0; or -errno, with an epoll only.
+ */
+int ring_watch(struct ring *r, struct ring_source *src, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLET, .data.ptr = src };
+
+	if (r->epoll >= 0)
+		return epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+	io_uring_prep_poll_multishot(ring_sqe(r, src), fd, POLLIN);
+	return 0;
+}
+
+/**
+ * ring_unwatch - undo ring_watch()
+ * @r: ring
+ * @src: as given to ring_watch(), its last completion not come
+ * @fd: likewise
+ * @end: gets a completion when the kernel has tried
+ *
+ * The kernel refuses with -EALREADY while an event of @fd is on its way to the io_uring:
+ * @src then has that event and goes on. The caller asks again until @src has its last
+ * completion.
+ *
+ * Return: whether to wait for @end, and then for @src. If not @src is done with.
+ */
+bool ring_unwatch(struct ring *r, struct ring_source *src, int fd, struct ring_source *end)
+{
+	if (r->epoll >= 0) {
+		epoll_ctl(r->epoll, EPOLL_CTL_DEL, fd, NULL);
+		return false;
+	}
+	io_uring_prep_cancel(ring_sqe(r, end), src, 0);
+	return true;
+}
+
+/**
  * ring_pause - have a completion after RETRY_MS, in place of I/O that is to be tried again
  * @r: ring
  * @src: gets it; its result says nothing
@@ -234,6 +326,20 @@ static bool ring_pending(const struct ring *r)
 	       *r->uring.sq.kflags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
 }
 
+static void ring_turn_epoll(struct ring *r, bool wait)
+{
+	struct epoll_event ev;
+	int nr = epoll_wait(r->epoll, &ev, 1, wait ? -1 : 0);
+
+	if (nr > 0) {
+		struct ring_source *src = ev.data.ptr;
+
+		src->ready(src, (int)ev.events, IORING_CQE_F_MORE);
+	} else if (nr < 0) {
+		check(-errno);
+	}
+}
+
 /**
  * ring_turn - submit what was prepared and handle what has completed
  * @r: ring
@@ -244,6 +350,10 @@ void ring_turn(struct ring *r, bool wait)
 	struct io_uring_cqe *cqe;
 	unsigned int head, budget = RING_DEPTH;
 
+	if (r->epoll >= 0) {
+		ring_turn_epoll(r, wait);
+		return;
+	}
 	if (wait)
 		check(io_uring_submit_and_wait(&r->uring, 1));
 	else if (ring_pending(r))

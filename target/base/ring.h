@@ -3,6 +3,9 @@
  * An io_uring and the thread that owns it. Everything the thread waits for completes
  * here: I/O, readable descriptors, notes from other threads. All functions but
  * ring_tell() are for that thread.
+ *
+ * A thread without I/O has an epoll in place of the io_uring, which an administrator or a
+ * container may have forbidden.
  */
 #ifndef RDMABLKD_RING_H
 #define RDMABLKD_RING_H
@@ -36,8 +39,9 @@ struct ring_note {
 TAILQ_HEAD(ring_notes, ring_note);
 
 /**
- * struct ring - an io_uring
- * @uring: it
+ * struct ring - an io_uring, or an epoll
+ * @uring: the io_uring
+ * @epoll: descriptor of the epoll; -1: there is @uring instead
  * @wake: completion of the read of @event
  * @event: eventfd, written to with each first note; -1: a ring without notes
  * @count: what was read from it
@@ -47,6 +51,7 @@ TAILQ_HEAD(ring_notes, ring_note);
  */
 struct ring {
 	struct io_uring uring;
+	int epoll;
 	struct ring_source wake;
 	int event;
 	uint64_t count;
@@ -56,10 +61,13 @@ struct ring {
 };
 
 int ring_init(struct ring *r, unsigned int buffers);
+int ring_init_epoll(struct ring *r);
 int ring_init_files(struct ring *r, unsigned int depth, const int *fds, unsigned int nr);
 void ring_exit(struct ring *r);
 struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src);
 bool ring_full(const struct ring *r);
+int ring_watch(struct ring *r, struct ring_source *src, int fd);
+bool ring_unwatch(struct ring *r, struct ring_source *src, int fd, struct ring_source *end);
 void ring_pause(struct ring *r, struct ring_source *src);
 void ring_turn(struct ring *r, bool wait);
 void ring_tell(struct ring *r, struct ring_note *note);

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * An io_uring of the daemon does what files need, and refuses everything else: other
- * operations, and more registrations.
+ * operations, and more registrations. Threads without I/O have an epoll, which tells of the
+ * same descriptors and notes.
  *
  * Sources: target/base/ring.c target/base/log.c
  * Libraries: liburing libsystemd
  */
 #include "../../target/base/ring.h"
+#include "../../target/base/util.h"
 #include "target_files.h"
+
+#include <sys/eventfd.h>
 
 struct answer {
 	struct ring_source source;
@@ -90,11 +94,127 @@ static void of_a_batch(void **state)
 	close(fd);
 }
 
+/* A descriptor that is watched, and what it has told */
+static struct watched {
+	struct ring *r;
+	struct ring_source source, end;
+	int fd;
+	unsigned int told;
+	bool last, ended;
+} watched[2];
+
+static void watch_ready(struct ring_source *src, int res, unsigned int flags)
+{
+	struct watched *w = container_of(src, struct watched, source);
+	eventfd_t n;
+
+	w->last = !(flags & IORING_CQE_F_MORE);
+	if (res < 0)	/* the end */
+		return;
+	assert_int_equal(eventfd_read(w->fd, &n), 0);
+	w->told += (unsigned int)n;
+}
+
+static void watch_ended(struct ring_source *src, int res, unsigned int flags)
+{
+	(void)res;
+	(void)flags;
+	container_of(src, struct watched, end)->ended = true;
+}
+
+static void watch(struct ring *r, struct watched *w)
+{
+	*w = (struct watched){
+		.r = r, .source.ready = watch_ready, .end.ready = watch_ended,
+		.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+	};
+	assert_int_equal(ring_watch(r, &w->source, w->fd), 0);
+}
+
+static void unwatch(struct watched *w)
+{
+	if (!ring_unwatch(w->r, &w->source, w->fd, &w->end))
+		return;
+	while (!w->ended || !w->last)
+		ring_turn(w->r, true);
+}
+
+static void unwatch_both(struct ring_note *note)
+{
+	(void)note;
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
+		unwatch(&watched[i]);
+}
+
+static void tells(struct ring *r)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
+		watch(r, &watched[i]);
+	for (unsigned int n = 1; n < 100; n++) {
+		struct watched *w = &watched[n % 2];
+		unsigned int before = w->told;
+
+		assert_int_equal(eventfd_write(w->fd, n), 0);
+		while (w->told == before)
+			ring_turn(r, true);
+		assert_int_equal(w->told, before + n);
+	}
+	unwatch_both(NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
+		unsigned int before = watched[i].told;
+
+		assert_int_equal(eventfd_write(watched[i].fd, 1), 0);
+		ring_turn(r, false);
+		assert_int_equal(watched[i].told, before);
+		close(watched[i].fd);
+	}
+}
+
+/*
+ * Both have something to tell when they are watched no more: it would be told to memory that is
+ * freed.
+ */
+static void a_descriptor_in_the_same_breath(void **state)
+{
+	struct ring_note note = { .run = unwatch_both };
+	struct ring r;
+
+	(void)state;
+	assert_int_equal(ring_init_epoll(&r), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
+		watch(&r, &watched[i]);
+	ring_tell(&r, &note);
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
+		assert_int_equal(eventfd_write(watched[i].fd, 1), 0);
+	for (int i = 0; i < 4; i++)
+		ring_turn(&r, false);
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
+		assert_int_equal(watched[i].told, 0);
+		close(watched[i].fd);
+	}
+	ring_exit(&r);
+}
+
+static void descriptors_are_watched(void **state)
+{
+	struct ring r;
+
+	(void)state;
+	assert_int_equal(ring_init(&r, 16), 0);
+	tells(&r);
+	ring_exit(&r);
+	assert_int_equal(ring_init_epoll(&r), 0);
+	tells(&r);
+	ring_exit(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_an_io_thread),
 		cmocka_unit_test(of_a_batch),
+		cmocka_unit_test(descriptors_are_watched),
+		cmocka_unit_test(a_descriptor_in_the_same_breath),
 	};
 
 	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
