@@ -12,6 +12,7 @@
 #include "base/util.h"
 #include "export/export.h"
 #include "export/identity.h"
+#include "staged/lane.h"
 #include "store/arena.h"
 #include "store/file.h"
 #include "store/store_thread.h"
@@ -98,6 +99,10 @@ int export_open(struct export *e)
 		log_err("export %s: a page of its arena is missing; " CUT_SHORT, ec->name);
 		ret = -EIO;
 	}
+	if (!ret && e->store.ops->work) {
+		e->commands = iothread_pool_start(ec->name, NULL, 1, lane_turn);
+		ret = e->commands ? 0 : -EIO;
+	}
 	e->open = !ret;
 	if (ret)
 		e->store.ops->close(&e->store);
@@ -144,6 +149,8 @@ int export_begin(struct export *e)
 		return ret;
 	if (ops->attach)
 		ops->attach(&e->store);
+	if (e->commands)
+		iothread_pool_attach(e->commands);
 	ret = store_thread_start(&e->store);
 	if (ret) {
 		log_err("export %s: %s", e->cfg->name, strerror(-ret));
@@ -168,7 +175,8 @@ int export_begin(struct export *e)
  */
 void export_quiet(struct export *e)
 {
-	store_thread_quiet(&e->store);
+	if (e->commands)
+		iothread_pool_detach(e->commands);
 	if (e->store.ops->detach)
 		e->store.ops->detach(&e->store);
 }
@@ -183,6 +191,9 @@ void export_quiet(struct export *e)
 void export_close(struct export *e)
 {
 	store_thread_stop(&e->store);
+	if (e->commands)
+		iothread_pool_stop(e->commands);
+	e->commands = NULL;
 	e->store.ops->close(&e->store);
 	e->open = false;
 }

@@ -12,6 +12,8 @@
 #include "export/quota.h"
 #include "store/store.h"
 
+struct iothread_pool;
+
 #define EXPORT_WHY	256	/* text of an error */
 
 /**
@@ -69,6 +71,7 @@ enum export_state {
  * @broken: a page of its arena is missing: nobody may have it until it is opened again
  * @open: @store is; a worker's while it opens or closes it
  * @store: its contents
+ * @commands: the thread of commands of sessions with an arena; NULL: a staged store has its own
  * @noted: who is noted as @store's last writer, since it was opened; all zero: nobody
  * @leases: held on it
  * @limits: what its sessions have taken
@@ -98,6 +101,7 @@ struct export {
 	bool broken;
 	bool open;
 	struct store store;
+	struct iothread_pool *commands;
 	struct store_writer noted;
 	struct lease_list leases;
 	struct quota_export limits;

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the commands of a session with a one-sided store do. write_queue.c receives and
- * answers them. The store thread does what takes time.
+ * What the commands of a session with a one-sided store do, in the thread of their lane.
+ * write_queue.c receives and answers them. The store thread does what takes time.
  *
  * One FLUSH is under way at a time, with the granules noted until it began. The next one
  * answers all FLUSHes that come meanwhile together. Granules noted during a FLUSH go into
  * another set, so none of them is lost when the FLUSH succeeds. When it fails, its own
- * granules go back among the noted ones. The loop moves them bit by bit, because there may
+ * granules go back among the noted ones. The thread moves them bit by bit, because there may
  * be so many that all at once would take too long. The FLUSH is under way until all are
  * back, so that no other one takes a set that lacks some of them.
  *
  * FLUSHes with a range have a turn of their own, with their ranges and nothing else: one
  * must not fail for what another writer has in a part of the file that takes no writes.
  *
- * The end: from cmdq_stop() on no queue pair is touched, because a worker destroys them.
- * The store thread drops the works that it has not begun, and finishes the piece at hand.
- * @idle says when; until then the session's export is not free.
+ * The end: from stop() on no queue pair is touched, because a worker destroys them. The store
+ * thread drops the works that it has not begun, and finishes the piece at hand. The lane leaves
+ * its thread when it has all works back; until then the session's export is not free.
  */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/fault.h"
@@ -25,49 +26,64 @@
 
 #define CMDQ_RANGES	((CMDQ_BYTES - RDMABLK_CMD_BYTES) / \
 			 sizeof(struct rdmablk_range))
-#define CMDQ_ALIGN	4096
 
 #define MERGE_MOST	4096U		/* runs of 4096 granules at once */
 
+static_assert(!offsetof(struct cmdq_slot, tag), "lane_open_all() finds tags by their size");
+
 static struct cmdqs *cmdqs_of(const struct cmdq_slot *slot)
 {
-	return container_of(slot->tag.queue, struct cmdq, queue)->cmdqs;
+	return container_of(slot->tag.queue->all, struct cmdqs, lanes.queues);
 }
 
-/* Posts at once: the loop has its completions one by one, with others between them. */
-static void answering(struct write_queue *q)
+static void answer(struct write_tag *tag, unsigned int status)
 {
-	struct cmdqs *c = container_of(q, struct cmdq, queue)->cmdqs;
-
-	if (!c->stopped && write_queue_post(q))
-		c->ended(c, RDMABLK_R_CONNECTION);
+	if (!lane_queue_of(tag->queue)->lane->stopping)
+		write_queue_answer(tag, status);
 }
 
-static void answer(struct cmdq_slot *slot, unsigned int status)
+static void tell(struct cmdqs *c, struct ring_note *note)
 {
-	if (!cmdqs_of(slot)->stopped)
-		write_queue_answer(&slot->tag, status);
+	ring_tell(&c->lanes.lane->thread->engine.ring, note);
 }
 
 /*
  * What commands do
  */
 
-static void work_done(struct cmdqs *c)
+static void work_begin(struct cmdqs *c, struct store_work *w)
 {
-	if (!--c->pending && c->stopped)
-		c->idle(c);
+	lane_begun(c->lanes.lane);
+	c->pending++;
+	store_thread_submit(c->store->thread, w);
 }
 
-static void slot_done(struct store_work *w)
+/* What its outcome changes is told before; of a session that ends @c may be gone after. */
+static void work_over(struct cmdqs *c)
 {
-	struct cmdq_slot *slot = container_of(w, struct cmdq_slot, work);
+	c->pending--;
+	lane_over(c->lanes.lane);
+}
+
+static void slot_over(struct ring_note *note)
+{
+	struct cmdq_slot *slot = container_of(note, struct cmdq_slot, over);
+	const struct store_work *w = &slot->work;
 	struct cmdqs *c = cmdqs_of(slot);
 
 	slot->working = false;
-	c->changed |= !w->status && w->op != RDMABLK_OP_DISCARD;
-	answer(slot, w->status);
-	work_done(c);
+	if (!w->status && w->op != RDMABLK_OP_DISCARD)
+		c->changed = true;
+	answer(&slot->tag, w->status);
+	work_over(c);
+}
+
+/* In the store thread */
+static void slot_done(struct store_work *w)
+{
+	struct cmdq_slot *slot = container_of(w, struct cmdq_slot, work);
+
+	tell(cmdqs_of(slot), &slot->over);
 }
 
 static void early_done(struct store_work *w)
@@ -88,7 +104,7 @@ static bool early(struct cmdq_slot *slot)
 	*w = slot->work;
 	w->done = early_done;
 	store_thread_submit(cmdqs_of(slot)->store->thread, w);
-	answer(slot, RDMABLK_OK);
+	answer(&slot->tag, RDMABLK_OK);
 	return true;
 }
 
@@ -106,9 +122,9 @@ static void slot_submit(struct cmdq_slot *slot)
 	};
 	if (early(slot))
 		return;
+	slot->over.run = slot_over;
 	slot->working = true;
-	c->pending++;
-	store_thread_submit(c->store->thread, &slot->work);
+	work_begin(c, &slot->work);
 }
 
 /* Notes each granule that a range has a part of. */
@@ -134,76 +150,84 @@ void cmdq_note(struct cmdqs *c, const void *msg, const struct wire_data *data)
 		return;
 	for (unsigned int i = 0; i < nr; i++) {
 		wire_data_range(msg, i, &offset, &bytes);
-		/* They overlap. The loop has no time to note a granule again and again. */
-		if (bytes > c->scope.size - sum) {
+		/* They overlap. There is no time to note a granule again and again. */
+		if (bytes > c->lanes.scope.size - sum) {
 			bitmap_set(&c->dirty, 0, c->dirty.nr);
 			return;
 		}
 		sum += bytes;
-		note(&c->dirty, c->scope.granule, offset, bytes);
+		note(&c->dirty, c->lanes.scope.granule, offset, bytes);
 	}
 }
 
 static void flush_answer(struct cmdqs *c, unsigned int status)
 {
-	struct cmdq_slot *slot;
+	struct write_tag *tag;
 
-	while ((slot = TAILQ_FIRST(&c->flushed))) {
-		TAILQ_REMOVE(&c->flushed, slot, entry);
-		answer(slot, status);
+	while ((tag = TAILQ_FIRST(&c->flushed))) {
+		TAILQ_REMOVE(&c->flushed, tag, entry);
+		answer(tag, status);
 	}
 }
 
 static void flush_begin(struct cmdqs *c);
 
 /* One step; the only one when few granules are left, as after a FLUSH that has succeeded */
-static void flush_merge(struct loop_task *task)
+static void flush_merge(struct ring_note *note)
 {
-	struct cmdqs *c = container_of(task, struct cmdqs, merge);
+	struct cmdqs *c = container_of(note, struct cmdqs, flush_over);
 
 	if (c->dirty.nr && !bitmap_merge(&c->dirty, &c->flushing, MERGE_MOST)) {
-		loop_task_start(task);
+		tell(c, note);
 		return;
 	}
 	c->flush_under_way = false;
 	flush_answer(c, c->flush.status);
-	if (!c->stopped)
+	if (!c->lanes.lane->stopping)
 		flush_begin(c);
-	work_done(c);
+	work_over(c);
 }
 
+static void flush_over(struct ring_note *note)
+{
+	struct cmdqs *c = container_of(note, struct cmdqs, flush_over);
+
+	c->flush_ended = loop_now();
+	c->flush_failed = c->flush.status;
+	note->run = flush_merge;
+	flush_merge(note);
+}
+
+/* In the store thread */
 static void flush_done(struct store_work *w)
 {
 	struct cmdqs *c = container_of(w, struct cmdqs, flush);
 
-	c->flush_ended = loop_now();
-	c->flush_failed = w->status;
-	c->merge.run = flush_merge;
-	flush_merge(&c->merge);
+	tell(c, &c->flush_over);
 }
 
 /*
  * Takes the commands that wait and are like the first one: either with a range of their own,
- * or for all that is noted. The ranges together are no larger than the store, because the
- * loop has no time to note a granule again and again. The other commands keep their place.
+ * or for all that is noted. The ranges together are no larger than the store, because there is
+ * no time to note a granule again and again. The other commands keep their place.
  */
 static void flush_take(struct cmdqs *c, bool ranged)
 {
-	struct cmdq_slot *slot, *next;
-	uint64_t room = c->scope.size;
+	struct write_tag *tag, *next;
+	uint64_t room = c->lanes.scope.size;
 
-	for (slot = TAILQ_FIRST(&c->waiting); slot; slot = next) {
-		next = TAILQ_NEXT(slot, entry);
-		if (!!slot->tag.data.bytes != ranged)
+	for (tag = TAILQ_FIRST(&c->waiting); tag; tag = next) {
+		next = TAILQ_NEXT(tag, entry);
+		if (!!tag->data.bytes != ranged)
 			continue;
-		if (slot->tag.data.bytes > room)
+		if (tag->data.bytes > room)
 			break;		/* never the first: it is no larger than the store */
-		room -= slot->tag.data.bytes;
-		TAILQ_REMOVE(&c->waiting, slot, entry);
-		TAILQ_INSERT_TAIL(&c->flushed, slot, entry);
+		room -= tag->data.bytes;
+		TAILQ_REMOVE(&c->waiting, tag, entry);
+		TAILQ_INSERT_TAIL(&c->flushed, tag, entry);
 		if (ranged && c->flushing.nr && !fault(FAULT_LOST_DIRTY))
-			note(&c->flushing, c->scope.granule, slot->tag.data.offset,
-			     slot->tag.data.bytes);
+			note(&c->flushing, c->lanes.scope.granule, tag->data.offset,
+			     tag->data.bytes);
 	}
 }
 
@@ -213,7 +237,7 @@ static void flush_begin(struct cmdqs *c)
 
 	if (c->flush_under_way || TAILQ_EMPTY(&c->waiting))
 		return;
-	ranged = TAILQ_FIRST(&c->waiting)->tag.data.bytes;
+	ranged = TAILQ_FIRST(&c->waiting)->data.bytes;
 	if (!ranged) {
 		struct bitmap noted = c->dirty;
 
@@ -226,11 +250,12 @@ static void flush_begin(struct cmdqs *c)
 		.dirty = &c->flushing,
 		.done = flush_done,
 	};
+	c->flush_over.run = flush_over;
 	c->flush_under_way = true;
-	c->changed &= ranged;
+	if (!ranged)
+		c->changed = false;
 	c->flushes++;
-	c->pending++;
-	store_thread_submit(c->store->thread, &c->flush);
+	work_begin(c, &c->flush);
 	if (fault(FAULT_EARLY_FLUSH))
 		flush_answer(c, RDMABLK_OK);
 }
@@ -242,7 +267,7 @@ static void begin(struct write_tag *tag)
 
 	switch (tag->data.op) {
 	case RDMABLK_OP_FLUSH:
-		TAILQ_INSERT_TAIL(&c->waiting, slot, entry);
+		TAILQ_INSERT_TAIL(&c->waiting, tag, entry);
 		flush_begin(c);
 		break;
 	case RDMABLK_OP_DISCARD:
@@ -252,36 +277,30 @@ static void begin(struct write_tag *tag)
 		break;
 	default:	/* DIRTY */
 		cmdq_note(c, write_queue_command(tag), &tag->data);
-		answer(slot, RDMABLK_OK);
+		answer(tag, RDMABLK_OK);
 		break;
 	}
 }
 
-static const struct write_queue_ops queue_ops = {
-	.begin = begin,
-	.answering = answering,
+/* The session has ended: nobody waits for what the store thread does for it. */
+static void stop(struct lane *lane)
+{
+	struct cmdqs *c = container_of(lane->lanes, struct cmdqs, lanes);
+
+	if (c->flush_under_way)
+		store_thread_cancel(c->store->thread, &c->flush);
+	for (unsigned int i = 0; i < c->lanes.nr_queues; i++) {
+		struct cmdq_slot *slot = c->lanes.queue[i].tags;
+
+		for (unsigned int tag = 0; tag < CMDQ_DEPTH; tag++, slot++)
+			if (slot->working)
+				store_thread_cancel(c->store->thread, &slot->work);
+	}
+}
+
+static const struct lane_ops cmdq_lane_ops = {
+	.stop = stop,
 };
-
-/*
- * Completions
- */
-
-static void completed(struct cq *cq, const struct ibv_wc *wc)
-{
-	struct cmdqs *c = container_of(cq, struct cmdqs, cq);
-	struct cmdq *q = &c->queue[write_queue_index(wc)];
-	unsigned int reason = write_queue_completed(&q->queue, wc);
-
-	if (reason)
-		c->ended(c, reason);
-}
-
-static void failed(struct cq *cq)
-{
-	struct cmdqs *c = container_of(cq, struct cmdqs, cq);
-
-	c->ended(c, RDMABLK_R_CONNECTION);
-}
 
 /*
  * Beginning and end
@@ -299,31 +318,14 @@ void cmdq_scope(struct wire_scope *scope, const struct store_limits *limits)
 	scope->max_ranges = limits->granule ? CMDQ_RANGES : 0;
 }
 
-static int make_queues(struct cmdqs *c)
-{
-	int ret = 0;
-
-	c->queue = calloc(c->nr, sizeof(*c->queue));
-	if (!c->queue)
-		return -ENOMEM;
-	for (unsigned int i = 0; !ret && i < c->nr; i++) {
-		struct cmdq *q = &c->queue[i];
-
-		q->cmdqs = c;
-		ret = write_queue_init(&q->queue, &c->queues, i, &c->counts);
-		for (unsigned int tag = 0; !ret && tag < CMDQ_DEPTH; tag++)
-			write_queue_add(&q->queue, tag, &q->slot[tag].tag);
-	}
-	return ret;
-}
-
 static int make_sets(struct cmdqs *c)
 {
+	const struct wire_scope *scope = &c->lanes.scope;
 	uint64_t nr;
 
-	if (!c->scope.granule || !c->scope.writer)
+	if (!scope->granule || !scope->writer)
 		return 0;
-	nr = (c->scope.size + c->scope.granule - 1) / c->scope.granule;
+	nr = (scope->size + scope->granule - 1) / scope->granule;
 	if (bitmap_init(&c->dirty, nr) || bitmap_init(&c->flushing, nr))
 		return -ENOMEM;
 	bitmap_touch(&c->dirty);
@@ -331,33 +333,15 @@ static int make_sets(struct cmdqs *c)
 	return 0;
 }
 
-static int make_receives(struct cmdqs *c, struct ibv_pd *pd)
-{
-	uint32_t stride = c->scope.max_ranges ? CMDQ_BYTES : RDMABLK_CMD_BYTES;
-	size_t bytes = round_up((uint64_t)c->nr * CMDQ_DEPTH * stride, CMDQ_ALIGN);
-
-	c->queues.ops = &queue_ops;
-	c->queues.scope = &c->scope;
-	c->queues.stride = stride;
-	c->queues.receives = aligned_alloc(CMDQ_ALIGN, bytes);
-	if (!c->queues.receives)
-		return -ENOMEM;
-	memset(c->queues.receives, 0, bytes);
-	c->mr = ibv_reg_mr(pd, c->queues.receives, bytes, IBV_ACCESS_LOCAL_WRITE);
-	if (!c->mr)
-		return -errno;
-	c->queues.lkey = c->mr->lkey;
-	return 0;
-}
-
 /**
- * cmdq_open - prepare the commands of a session
+ * cmdq_open - prepare the commands of a session, and give their lane to its thread
  * @c: zeroed but for what the session sets
  * @dev: of the session
  * @pd: protection domain of the session
  * @nr: number of hardware queues
  *
- * Blocks; for workers. cmdq_close() and cmdq_free() are due either way.
+ * Blocks; for workers. lane_close_all() and cmdq_free() are due either way, and before them
+ * lane_detach_all() if the lane was given to its thread.
  *
  * Return: 0; DEVICE_FULL, also when a completion queue of the device is too short for so
  * many hardware queues; or -errno.
@@ -365,74 +349,21 @@ static int make_receives(struct cmdqs *c, struct ibv_pd *pd)
 int cmdq_open(struct cmdqs *c, struct device *dev, struct ibv_pd *pd,
 	      unsigned int nr)
 {
-	unsigned int cqes = nr * (CMDQ_DEPTH + write_queue_sends(CMDQ_DEPTH));
+	struct lanes *l = &c->lanes;
 	int ret;
 
-	if ((int)cqes > dev->attr.max_cqe)
+	if ((int)(nr * (CMDQ_DEPTH + write_queue_sends(CMDQ_DEPTH))) > dev->attr.max_cqe)
 		return DEVICE_FULL;
-	c->nr = nr;
-	c->cq.completed = completed;
-	c->cq.failed = failed;
 	TAILQ_INIT(&c->flushed);
 	TAILQ_INIT(&c->waiting);
-	ret = make_sets(c) ?: make_receives(c, pd) ?: make_queues(c);
-	return ret ?: cq_open(&c->cq, dev->channel, (int)cqes);
-}
-
-/**
- * cmdq_caps - tell how many work requests a write queue has
- * @c: opened
- * @caps: filled
- */
-void cmdq_caps(const struct cmdqs *c, struct conn_caps *caps)
-{
-	(void)c;
-	*caps = (struct conn_caps){
-		.sends = write_queue_sends(CMDQ_DEPTH), .recvs = CMDQ_DEPTH,
-	};
-}
-
-/**
- * cmdq_join - a write queue has a queue pair
- * @c: opened
- * @i: number of its hardware queue
- * @qp: the queue pair, with completions in @c->cq
- *
- * Return: 0 or -errno.
- */
-int cmdq_join(struct cmdqs *c, unsigned int i, struct ibv_qp *qp)
-{
-	return write_queue_join(&c->queue[i].queue, qp);
-}
-
-/**
- * cmdq_live - accept commands from now on
- * @c: opened
- */
-void cmdq_live(struct cmdqs *c)
-{
-	atomic_store(&c->queues.live, true);
-}
-
-/**
- * cmdq_stop - the session ends: touch no queue pair, finish works that have begun
- * @c: in any condition
- *
- * While the store thread has works, cmdq_busy() is true; @c->idle is called when it has none.
- */
-void cmdq_stop(struct cmdqs *c)
-{
-	if (c->stopped)
-		return;
-	c->stopped = true;
-	cq_stop(&c->cq);
-	if (c->flush_under_way)
-		store_thread_cancel(c->store->thread, &c->flush);
-	for (unsigned int i = 0; c->queue && i < c->nr; i++)
-		for (unsigned int tag = 0; tag < CMDQ_DEPTH; tag++)
-			if (c->queue[i].slot[tag].working)
-				store_thread_cancel(c->store->thread,
-						    &c->queue[i].slot[tag].work);
+	l->ops = &cmdq_lane_ops;
+	l->nr_queues = nr;
+	l->rounds = 1;
+	l->tag_bytes = sizeof(struct cmdq_slot);
+	l->queues.begin = begin;
+	l->queues.stride = l->scope.max_ranges ? CMDQ_BYTES : RDMABLK_CMD_BYTES;
+	ret = make_sets(c) ?: lane_open_all(l, pd, &c->store->place);
+	return ret ?: lane_attach_all(l);
 }
 
 /**
@@ -455,12 +386,18 @@ bool cmdq_busy(const struct cmdqs *c)
  */
 bool cmdq_flushes(const struct cmdqs *c, int64_t since)
 {
-	return c->flush_under_way || (c->flush_ended && c->flush_ended >= since);
+	int64_t ended;
+
+	/* In this order: one that ends meanwhile has set the other before. */
+	if (c->flush_under_way)
+		return true;
+	ended = c->flush_ended;
+	return ended && ended >= since;
 }
 
 /**
  * cmdq_clean - has everything noted been flushed
- * @c: stopped and not busy
+ * @c: idle
  *
  * Return: whether it has.
  */
@@ -474,41 +411,18 @@ bool cmdq_clean(const struct cmdqs *c)
  * @c: in any condition
  *
  * Its last FLUSH has failed; or a command takes too long to wait for, and everything that
- * was answered is flushed.
+ * was answered is flushed. In this order: a FLUSH that is pending no more has set the other.
  *
  * Return: whether it would.
  */
 bool cmdq_gave_up(const struct cmdqs *c)
 {
-	return c->flush_failed || (c->pending && !c->changed);
-}
-
-/**
- * cmdq_close - undo the verbs of cmdq_open()
- * @c: in any condition, its queue pairs destroyed
- *
- * Blocks; for workers. May be called again after an error.
- *
- * Return: 0 or -errno.
- */
-int cmdq_close(struct cmdqs *c)
-{
-	int ret = cq_close(&c->cq);
-
-	if (ret)
-		return ret;
-	ret = c->mr ? ibv_dereg_mr(c->mr) : 0;
-	if (ret)
-		return -ret;
-	c->mr = NULL;
-	free(c->queues.receives);
-	c->queues.receives = NULL;
-	return 0;
+	return (c->pending && !c->changed) || c->flush_failed;
 }
 
 /**
  * cmdq_free - free the memory
- * @c: closed and not busy
+ * @c: closed and idle
  *
  * For workers, because the sets of granules may be large.
  */
@@ -516,8 +430,5 @@ void cmdq_free(struct cmdqs *c)
 {
 	bitmap_free(&c->dirty);
 	bitmap_free(&c->flushing);
-	for (unsigned int i = 0; c->queue && i < c->nr; i++)
-		write_queue_free(&c->queue[i].queue);
-	free(c->queue);
-	c->queue = NULL;
+	lane_free_all(&c->lanes);
 }

@@ -214,7 +214,6 @@ static unsigned int plan_staged(struct session *s, struct export *e,
 				unsigned int queues)
 {
 	s->plan = (struct staged_plan){
-		.verbs = s->device->verbs,
 		.max_mr_size = s->device->attr.max_mr_size,
 		.max_cqe = (unsigned int)s->device->attr.max_cqe,
 		.nr_queues = queues,

@@ -16,8 +16,8 @@
  *  1. SESSION_CLOSING. No message is handled any more, no queue joins. The lease is
  *     marked as ending, so another login is answered with FENCING. The session waits for
  *     the jobs that workers have of it.
- *  2. SESSION_STOPPING. The store thread drops the session's commands, except the piece that
- *     it is working on. The I/O threads of a staged store let go of the queue pairs.
+ *  2. SESSION_STOPPING. The threads of its write queues let go of the queue pairs. The store
+ *     thread drops the session's commands, except the piece that it is working on.
  *  3. SESSION_FENCING, in a worker: every data queue pair is destroyed, every region
  *     deregistered. From then on no write of this session can land. A failure does not end
  *     the session: the fence is tried again, and the export stays taken.
@@ -333,8 +333,8 @@ void session_tell_size(struct session *s)
 			 session_text(s));
 		return;
 	}
-	if (s->staged && store->ops->staged->resized)
-		store->ops->staged->resized(s->staged, store->size);
+	if (s->staged)
+		lane_resized(s->lanes, store->size);
 	if (s->wish.features & RDMABLK_F_COMMANDS)
 		session_tell(s, RDMABLK_EVENT_RESIZE, store->size);
 }
@@ -438,9 +438,8 @@ void session_live(struct session *s)
 {
 	session_set_state(s, SESSION_LIVE);
 	s->heard.window_messages = 0;		/* the rate of a login is higher */
-	cmdq_live(&s->cmdqs);
-	if (s->staged)
-		s->export->store.ops->staged->live(s->staged);
+	if (s->lanes)
+		lane_live(s->lanes);
 	login_slot_put(s);
 	s->login = (struct session_login){ 0 };
 	quota_live_get(session_peer(s));
@@ -491,9 +490,11 @@ static int staged_close(struct session *s)
 /* It is closed, and its threads are done with it. */
 static void staged_free(struct session *s)
 {
-	if (s->staged)
-		staged_ops(s)->free(s->staged);
+	if (!s->staged)
+		return;
+	staged_ops(s)->free(s->staged);
 	s->staged = NULL;
+	s->lanes = NULL;
 }
 
 static void destroy_run(struct job *job)
@@ -511,12 +512,15 @@ static void destroy_run(struct job *job)
 	s->end.stuck = conn_close(s->conn);
 	if (!s->end.stuck)		/* or the adapter writes there */
 		ctrl_destroy(&s->ctrl);
-	s->end.stuck = s->end.stuck || cmdq_close(&s->cmdqs) || cq_close(&s->cq) ||
+	s->end.stuck = s->end.stuck || lane_close_all(&s->cmdqs.lanes) || cq_close(&s->cq) ||
 		   (s->pd && ibv_dealloc_pd(s->pd));
 	if (s->end.stuck)
 		log_err("session %016llx: cannot be destroyed altogether; its memory stays taken",
 			(unsigned long long)s->id);
-	cmdq_free(&s->cmdqs);
+	/* With a fault the store thread is still at a command. */
+	s->end.stuck = s->end.stuck || cmdq_busy(&s->cmdqs);
+	if (!s->end.stuck)
+		cmdq_free(&s->cmdqs);
 	conn_destroy(s->conn);
 }
 
@@ -525,14 +529,14 @@ static uint64_t commands_of(const struct session *s)
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < STORE_OPS; i++)
-		sum += s->cmdqs.counts.done[i];
+		sum += s->counts.done[i];
 	return sum;
 }
 
 static void destroy_done(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
-	const uint64_t *done = s->cmdqs.counts.done;
+	const uint64_t *done = s->counts.done;
 
 	log_state(s, LOG_INFO,
 		  "ended: %s; lasted %lld ms, %llu messages, %llu keepalives, %llu joins refused, %llu commands, %llu flushes",
@@ -561,8 +565,7 @@ static void destroy_done(struct job *job)
 /* Only with a fault does a session come here that its store still has something of. */
 static void destroy_begin(struct session *s)
 {
-	if (s->state != SESSION_DYING || s->busy || cmdq_busy(&s->cmdqs) ||
-	    (s->staged && !s->staged_idle))
+	if (s->state != SESSION_DYING || s->busy || (s->lanes && !s->lanes_idle))
 		return;
 	session_submit(s, destroy_run, destroy_done, JOB_FENCE);
 }
@@ -573,8 +576,8 @@ static void session_die(struct session *s)
 		return;
 	loop_timer_stop(&s->timer);
 	cq_stop(&s->cq);
-	if (s->staged)		/* with a fault */
-		staged_ops(s)->stop(s->staged);
+	if (s->lanes)		/* with a fault */
+		lane_detach_all(s->lanes);
 	destroy_begin(s);
 }
 
@@ -622,7 +625,7 @@ static void session_closed(struct session *s)
 	session_set_state(s, SESSION_CLOSED);
 	if (s->leased) {
 		tell_store(s);
-		store_add_counts(&s->export->past, &s->cmdqs.counts);
+		store_add_counts(&s->export->past, &s->counts);
 		if (s->end.returns)	/* it was told to come again until now */
 			export_await(s->export, loop_now() + RETURN_MS);
 		export_release(&s->lease);
@@ -653,42 +656,27 @@ static void free_done(struct job *job)
 	session_closed(s);
 }
 
-/* The store thread, or the I/O threads of a staged store, may have finished. */
+/* The threads of the write queues may have finished. */
 static void session_settle(struct session *s)
 {
-	bool staged = s->staged && !fault(FAULT_NO_FENCE);
-
 	if (s->state != SESSION_SETTLING || s->busy ||
-	    (cmdq_busy(&s->cmdqs) && !fault(FAULT_NO_STORE_WAIT)) ||
-	    (staged && !s->staged_idle))
+	    (s->lanes && !s->lanes_idle && !fault(FAULT_NO_FENCE)))
 		return;
-	if (staged)
+	if (s->staged && !fault(FAULT_NO_FENCE))
 		session_submit(s, free_run, free_done, JOB_FENCE);
 	else
 		session_closed(s);
 }
 
 /**
- * session_cmdqs_idle - the store thread is done with the last command of a session
- * @c: its commands, stopped
+ * session_lanes_idle - the last command of a session has ended
+ * @owner: session; its write queues have stopped
  */
-void session_cmdqs_idle(struct cmdqs *c)
-{
-	struct session *s = container_of(c, struct session, cmdqs);
-
-	session_settle(s);
-	destroy_begin(s);
-}
-
-/**
- * session_staged_idle - the last I/O of a staged session has ended
- * @owner: session, stopped
- */
-void session_staged_idle(void *owner)
+void session_lanes_idle(void *owner)
 {
 	struct session *s = owner;
 
-	s->staged_idle = true;
+	s->lanes_idle = true;
 	session_settle(s);
 	destroy_begin(s);
 }
@@ -763,22 +751,22 @@ void session_fence(struct session *s)
 {
 	if (!session_set_state(s, SESSION_STOPPING))
 		return;
-	cmdq_stop(&s->cmdqs);
-	if (s->staged && !fault(FAULT_NO_FENCE))
-		staged_ops(s)->stop(s->staged);
+	if (s->lanes && !fault(FAULT_NO_FENCE))
+		lane_detach_all(s->lanes);
 	else
 		fence_begin(s);
 }
 
 /**
- * session_staged_stopped - the threads of a staged store have let go of the queues
+ * session_lanes_stopped - the threads of the write queues have let go of the queue pairs
  * @owner: session
  */
-void session_staged_stopped(void *owner)
+void session_lanes_stopped(void *owner)
 {
 	struct session *s = owner;
 
-	staged_ops(s)->counts(s->staged, &s->cmdqs.counts);
+	lane_counts(s->lanes, &s->counts);
+	s->lanes_stopped = true;
 	if (s->state == SESSION_STOPPING)
 		fence_begin(s);
 }

@@ -27,7 +27,7 @@
  * @SESSION_GRANTED: GRANT is sent; regions are asked for, queues join
  * @SESSION_LIVE: in use
  * @SESSION_CLOSING: the end has begun, waits for the jobs that workers have of it
- * @SESSION_STOPPING: the I/O threads of a staged store let go of its queue pairs
+ * @SESSION_STOPPING: the threads of its write queues let go of its queue pairs
  * @SESSION_FENCING: a worker destroys data queues and registrations, until that succeeds
  * @SESSION_SETTLING: fenced, waits for the command or I/O that its store works on
  * @SESSION_CLOSED: its export is free; the last message is on its way
@@ -182,10 +182,13 @@ struct session_ending {
  * @regions: of @export
  * @limits: of the store, as GRANT and LIMITS say
  * @plan: of a staged store, else all 0
- * @staged: its write queues, when a staged store has them; NULL: freed
- * @staged_idle: the I/O threads are done with @staged and the file
+ * @staged: of a staged store; NULL: freed
  * @grant_flags: RDMABLK_GRANT_*, as granted
  * @cmdqs: of a one-sided store; zeroed without RDMABLK_F_COMMANDS
+ * @lanes: of @staged or @cmdqs, once threads know of them; NULL: freed, or without commands
+ * @lanes_stopped: the threads use no queue pair of @lanes any more
+ * @lanes_idle: they are done with @lanes and the store, too
+ * @counts: commands answered, when @lanes have stopped
  * @scope: what LIMITS says, with RDMABLK_F_COMMANDS
  */
 struct session {
@@ -237,9 +240,12 @@ struct session {
 	struct store_limits limits;
 	struct staged_plan plan;
 	struct staged *staged;
-	bool staged_idle;
 	uint32_t grant_flags;
 	struct cmdqs cmdqs;
+	struct lanes *lanes;
+	bool lanes_stopped;
+	bool lanes_idle;
+	struct store_counts counts;
 	struct wire_scope scope;
 };
 
@@ -289,9 +295,8 @@ void session_submit(struct session *s, void (*run)(struct job *job),
 void session_end(struct session *s, unsigned int reason);
 void session_evict(struct session *s);
 void session_fence(struct session *s);
-void session_cmdqs_idle(struct cmdqs *c);
-void session_staged_stopped(void *owner);
-void session_staged_idle(void *owner);
+void session_lanes_stopped(void *owner);
+void session_lanes_idle(void *owner);
 void session_destroy(struct session *s);
 
 /* session_event.c: what happens to its queues, and the end of several */

@@ -105,7 +105,7 @@ void session_audit_end(const struct session *s, uint64_t commands)
 	audit_number(line, "refused_joins", s->refused_joins);
 	audit_number(line, "commands", commands);
 	audit_number(line, "flushes",
-		     s->cmdqs.counts.done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE]);
+		     s->counts.done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE]);
 	audit_write(line);
 }
 

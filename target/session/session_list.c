@@ -143,14 +143,12 @@ unsigned int session_users(const struct export *export)
  * session_counts - what a session has done
  * @s: session
  * @sum: its commands are added here
- *
- * While a worker has the queues of a staged session, what they have done is missing.
  */
 void session_counts(const struct session *s, struct store_counts *sum)
 {
-	store_add_counts(sum, &s->cmdqs.counts);
-	if (s->state == SESSION_LIVE && s->staged)
-		s->export->store.ops->staged->counts(s->staged, sum);
+	store_add_counts(sum, &s->counts);
+	if (s->lanes && !s->lanes_stopped)
+		lane_counts(s->lanes, sum);
 }
 
 /**

@@ -235,12 +235,7 @@ static void note_done(struct job *job)
 	register_turn(s);
 }
 
-static void cmdqs_ended(struct cmdqs *c, unsigned int reason)
-{
-	session_end(container_of(c, struct session, cmdqs), reason);
-}
-
-static void staged_failed(void *owner, unsigned int reason)
+static void lanes_failed(void *owner, unsigned int reason)
 {
 	session_end(owner, reason);
 }
@@ -266,15 +261,18 @@ unsigned int session_register(struct session *s, void (*done)(struct job *job))
 	if (!s->data)
 		return RDMABLK_R_NO_MEMORY;
 	s->nr_data = 2 * s->share.queues;
-	s->cmdqs.scope = s->scope;
 	s->cmdqs.store = &s->export->store;
-	s->cmdqs.ended = cmdqs_ended;
-	s->cmdqs.idle = session_cmdqs_idle;
+	s->cmdqs.lanes.threads = s->export->commands;
+	s->cmdqs.lanes.scope = s->scope;
+	s->cmdqs.lanes.owner = s;
+	s->cmdqs.lanes.failed = lanes_failed;
+	s->cmdqs.lanes.stopped = session_lanes_stopped;
+	s->cmdqs.lanes.idle = session_lanes_idle;
 	s->plan.pd = s->pd;
 	s->plan.owner = s;
-	s->plan.failed = staged_failed;
-	s->plan.stopped = session_staged_stopped;
-	s->plan.idle = session_staged_idle;
+	s->plan.failed = lanes_failed;
+	s->plan.stopped = session_lanes_stopped;
+	s->plan.idle = session_lanes_idle;
 	s->login.registered = done;
 	if (export_note_due(s->export, &s->lease)) {
 		session_login_timer(s);
@@ -308,7 +306,11 @@ static void register_end(struct session *s)
  */
 bool session_registered(struct session *s)
 {
+	struct lanes *lanes = s->staged ? &s->staged->lanes : &s->cmdqs.lanes;
+
 	s->busy = false;
+	if (lanes->given)
+		s->lanes = lanes;
 	if (s->login.registering)
 		s->login.registered_ms = loop_now() - s->login.turn_began;
 	register_end(s);
@@ -355,13 +357,15 @@ bool session_registered(struct session *s)
 	return true;
 }
 
+static unsigned int hardware_queue(const struct conn *conn)
+{
+	return (conn->queue - 1U) / 2;
+}
+
 /* Whose a data queue is decides what it is made with and who hears of it. */
 static void wish_queue(struct session *s, const struct conn *conn, bool write,
 		       struct conn_wish *wish)
 {
-	const struct staged_ops *staged = s->export->store.ops->staged;
-	unsigned int i = (conn->queue - 1U) / 2;
-
 	wish->pd = s->pd;
 	wish->cq = s->cq.ibv;
 	wish->caps = (struct conn_caps){ .sends = 1, .recvs = 1 };
@@ -369,27 +373,17 @@ static void wish_queue(struct session *s, const struct conn *conn, bool write,
 	/* WRITE queues may READ, too: that is how a write is fenced */
 	if (write && s->lease.writer)
 		wish->access |= IBV_ACCESS_REMOTE_WRITE;
-	if (!write)
-		return;
-	if (s->staged) {
-		staged->queue(s->staged, i, &wish->cq, &wish->caps.sends,
-			      &wish->caps.recvs);
-	} else if (s->cmdqs.cq.ibv) {
-		wish->cq = s->cmdqs.cq.ibv;
-		cmdq_caps(&s->cmdqs, &wish->caps);
-	}
+	if (write && s->lanes)
+		lane_wish(s->lanes, hardware_queue(conn), wish);
 }
 
 /* Posts its receives before the peer may send. */
 static int start_queue(struct session *s, struct conn *conn)
 {
-	const struct staged_ops *staged = s->export->store.ops->staged;
-	unsigned int i = (conn->queue - 1U) / 2;
 	struct ibv_sge sge;
 
 	if (conn->wish.cq != s->cq.ibv)
-		return s->staged ? staged->join(s->staged, i, conn->pair) :
-				   cmdq_join(&s->cmdqs, i, conn->pair);
+		return lane_join(s->lanes, hardware_queue(conn), conn->pair);
 	ctrl_guard_sge(&s->ctrl, &sge);
 	return conn_guard(conn, SESSION_WR_GUARD | conn->queue, &sge);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The I/O threads of an uncached file. A thread sleeps in one place, its ring, where
- * completions of the file, events of the sessions' queues and notes of other threads wake
+ * The threads that serve the write queues of an export. A thread sleeps in one place, its ring,
+ * where completions of the file, events of the sessions' queues and notes of other threads wake
  * it.
  */
 #include <errno.h>
@@ -47,7 +47,7 @@ static int iothread_create(struct iothread *t, struct iothread_pool *all)
 	t->all = all;
 	TAILQ_INIT(&t->polled);
 	TAILQ_INIT(&t->answering);
-	ret = thread_start(&t->thread, "io", iothread_main, t);
+	ret = thread_start(&t->thread, all->file ? "io" : "commands", iothread_main, t);
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&all->lock);
@@ -71,7 +71,7 @@ static int start_all(struct iothread_pool *all, unsigned int nr)
 	}
 	if (ret)
 		log_err("export %s: cannot start its I/O threads: %s%s",
-			all->file->file->name, strerror(-ret),
+			all->name, strerror(-ret),
 			ret == -EPERM ?
 			" (io_uring is disabled: sysctl kernel.io_uring_disabled)" :
 			ret == -ENOMEM ? " (RLIMIT_MEMLOCK too small?)" : "");
@@ -79,8 +79,9 @@ static int start_all(struct iothread_pool *all, unsigned int nr)
 }
 
 /**
- * iothread_pool_start - start the threads of a store
- * @sf: its file
+ * iothread_pool_start - start the threads of an export
+ * @name: of the export; outlives them
+ * @sf: of an uncached file; NULL: the threads do no I/O
  * @nr: how many
  * @turn: what each does with its lanes whenever it was woken
  *
@@ -88,22 +89,22 @@ static int start_all(struct iothread_pool *all, unsigned int nr)
  *
  * Return: the threads, or NULL, logged.
  */
-struct iothread_pool *iothread_pool_start(struct staged_file *sf, unsigned int nr,
-					  void (*turn)(struct iothread *t))
+struct iothread_pool *iothread_pool_start(const char *name, struct staged_file *sf,
+					  unsigned int nr, void (*turn)(struct iothread *t))
 {
 	struct iothread_pool *all = calloc(1, sizeof(*all) + nr * sizeof(all->thread[0]));
 	int ret;
 
 	if (!all)
 		return NULL;
+	all->name = name;
 	all->file = sf;
 	all->turn = turn;
 	pthread_mutex_init(&all->lock, NULL);
 	pthread_cond_init(&all->began, NULL);
 	ret = loop_inbox_open(&all->inbox);
 	if (ret) {
-		log_err("export %s: cannot start its I/O threads: %s",
-			sf->file->name, strerror(-ret));
+		log_err("export %s: cannot start its I/O threads: %s", name, strerror(-ret));
 		free(all);
 		return NULL;
 	}
@@ -131,7 +132,7 @@ static void alive_ask(struct heartbeat *hb)
 }
 
 /**
- * iothread_pool_attach - watch the threads of a store
+ * iothread_pool_attach - watch the threads of an export
  * @all: threads
  *
  * In the loop.
@@ -143,7 +144,7 @@ void iothread_pool_attach(struct iothread_pool *all)
 
 		t->alive.run = alive_run;
 		t->heartbeat = (struct heartbeat){
-			.name = all->file->file->name, .number = i, .ask = alive_ask,
+			.name = all->name, .number = i, .ask = alive_ask,
 		};
 		watchdog_add(&t->heartbeat);
 	}
@@ -163,7 +164,7 @@ void iothread_pool_detach(struct iothread_pool *all)
 }
 
 /**
- * iothread_pool_stop - end the threads of a store
+ * iothread_pool_stop - end the threads of an export
  * @all: threads, detached
  *
  * Any thread.
@@ -237,7 +238,7 @@ void iothread_put_buffer(struct iothread *t, unsigned int place)
 
 	if (ret) {
 		log_err("export %s: io_uring keeps the buffer of a session: %s; its memory stays pinned until the export is closed",
-			t->all->file->file->name, strerror(-ret));
+			t->all->name, strerror(-ret));
 		return;
 	}
 	t->buffers[place / 64] &= ~(1ULL << place % 64);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The I/O threads of an uncached file. Each owns a ring and the lanes that it was given
- * (lane.h).
+ * The threads of an export that serve its write queues. Each owns a ring and the lanes that it
+ * was given (lane.h). Those of an uncached file do its I/O, too. The one of an arena needs no
+ * io_uring.
  */
 #ifndef RDMABLKD_IOTHREAD_H
 #define RDMABLKD_IOTHREAD_H
@@ -16,12 +17,12 @@ struct lane;
 struct lane_queue;
 struct iothread_pool;
 
-TAILQ_HEAD(lanes, lane);
+TAILQ_HEAD(lane_list, lane);
 TAILQ_HEAD(lane_queues, lane_queue);
 
 /**
  * struct iothread - one thread; all fields but @error and @heartbeat are its own
- * @engine: does the I/O
+ * @engine: does the I/O, if there is any
  * @all: the threads of the store
  * @thread: its id
  * @note: sets @stop, for iothread_pool_stop()
@@ -44,14 +45,15 @@ struct iothread {
 	bool stop;
 	bool started;
 	int error;
-	struct lanes polled;
+	struct lane_list polled;
 	struct lane_queues answering;
 	uint64_t buffers[IOTHREAD_BUFFERS / 64];
 };
 
 /**
- * struct iothread_pool - the threads of a store
- * @file: of the store
+ * struct iothread_pool - the threads of an export
+ * @name: of the export
+ * @file: of an uncached file; else NULL
  * @turn: what a thread does with its lanes whenever it was woken; set at the start
  * @lock: guards @started and @error of each thread
  * @began: signalled when a thread has set @started
@@ -61,6 +63,7 @@ struct iothread {
  * @thread: the threads
  */
 struct iothread_pool {
+	const char *name;
 	struct staged_file *file;
 	void (*turn)(struct iothread *t);
 	pthread_mutex_t lock;
@@ -71,8 +74,8 @@ struct iothread_pool {
 	struct iothread thread[];
 };
 
-struct iothread_pool *iothread_pool_start(struct staged_file *sf, unsigned int nr,
-					  void (*turn)(struct iothread *t));
+struct iothread_pool *iothread_pool_start(const char *name, struct staged_file *sf,
+					  unsigned int nr, void (*turn)(struct iothread *t));
 void iothread_pool_attach(struct iothread_pool *all);
 void iothread_pool_detach(struct iothread_pool *all);
 void iothread_pool_stop(struct iothread_pool *all);

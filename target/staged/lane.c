@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The write queues of sessions with an uncached file: how they come to a thread, what the
- * thread does with them, how they leave it.
+ * The write queues of a session: how they come to a thread, what the thread does with them, how
+ * they leave it. What their commands do is said elsewhere: staged_session.c for an uncached
+ * file, cmdq.c for an arena.
  *
  * Waiting costs system calls, so a thread waits little. A lane with more than one completion
  * is polled again before the thread sleeps. Only when its completion queue is empty, the
@@ -12,139 +13,122 @@
  * lock while the thread has it.
  *
  * When a session ends, its lanes poll no completion queue and touch no queue pair any more.
- * I/O that has begun goes on, and other I/O does not begin. A lane leaves in two steps, and
- * the loop hears of both. The first step takes moments: from then on no queue pair and no
- * completion queue is touched. The second step takes as long as the file does: the I/O has
- * ended, and the ring has released the memory. Only the session waits for the second step,
- * because a disk that does not answer must not stop other sessions.
+ * Commands that have begun go on, and no others begin. A lane leaves in two steps, and the loop
+ * hears of both. The first step takes moments: from then on no queue pair and no completion
+ * queue is touched. The second step takes as long as the store does: all has ended, and the
+ * ring has released the memory. Only the session waits for the second step, because a disk
+ * that does not answer must not stop other sessions.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "base/fault.h"
 #include "base/log.h"
-#include "base/util.h"
 #include "staged/lane.h"
 
-#define ATTACH_S	5	/* a thread that does not answer for so long hangs in its file */
-#define POLL_BATCH	32
-#define POLL_ROUNDS	8		/* of a lane, before other lanes have their turn */
-#define ACK_EVENTS	(1U << 16)	/* number of events to acknowledge together */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE	23
+#endif
 
-/**
- * lane_staged_put - drop a reference
- * @s: session; may be freed
- */
-void lane_staged_put(struct staged *s)
-{
-	if (atomic_fetch_sub(&s->users, 1) != 1)
-		return;
-	pthread_cond_destroy(&s->changed);
-	pthread_mutex_destroy(&s->lock);
-	for (unsigned int i = 0; s->queue && i < s->nr_queues; i++) {
-		free(s->queue[i].cmd);
-		write_queue_free(&s->queue[i].queue);
-	}
-	free(s->queue);
-	free(s->lane);
-	free(s);
-}
+#define ATTACH_S	5	/* a thread that does not answer for so long hangs in its file */
+#define POLL_BATCH	32	/* completions of a round, at most */
+#define ACK_EVENTS	(1U << 16)	/* number of events to acknowledge together */
 
 static void fail_run(struct loop_note *note)
 {
-	struct staged *s = container_of(note, struct staged, fail);
+	struct lanes *l = container_of(note, struct lanes, fail);
 
-	if (!atomic_load(&s->cancel))
-		s->failed(s->owner, s->reason);
-	lane_staged_put(s);
+	if (!atomic_load(&l->cancel))
+		l->failed(l->owner, l->reason);
 }
 
-/* The session must end. The first reason counts. */
+/*
+ * The session must end. The first reason counts. The note comes to the loop before those that
+ * bring @stopped and @idle, and so before the session is gone.
+ */
 static void lane_fail(struct lane *lane, unsigned int reason)
 {
-	struct staged *s = lane->staged;
+	struct lanes *l = lane->lanes;
 
 	lane->failed = true;
-	if (atomic_exchange(&s->ending, true))
+	if (atomic_exchange(&l->ending, true))
 		return;
-	s->reason = reason;
-	s->fail.run = fail_run;
-	atomic_fetch_add(&s->users, 1);
-	loop_inbox_post(&s->threads->inbox, &s->fail);
+	l->reason = reason;
+	l->fail.run = fail_run;
+	loop_inbox_post(&l->threads->inbox, &l->fail);
 }
 
 /*
  * Leaving
  */
 
-static void lane_put_buffers(struct lane *lane)
-{
-	struct staged *s = lane->staged;
-
-	for (unsigned int i = lane->number; i < s->nr_queues; i += s->nr_lanes) {
-		for (unsigned int kind = 0; kind < ARRAY_SIZE(s->queue[i].buffer); kind++) {
-			if (s->queue[i].buffer[kind] >= 0)
-				iothread_put_buffer(lane->thread,
-						    (unsigned int)s->queue[i].buffer[kind]);
-			s->queue[i].buffer[kind] = -1;
-		}
-	}
-}
-
 /* In the loop */
 static void parting_run(struct loop_note *note)
 {
-	struct staged *s = container_of(note, struct staged, parting);
+	struct lanes *l = container_of(note, struct lanes, parting);
 
-	s->stopped(s->owner);
+	l->stopped(l->owner);
 }
 
 /* In the loop */
 static void leaving_run(struct loop_note *note)
 {
-	struct staged *s = container_of(note, struct staged, leaving);
+	struct lanes *l = container_of(note, struct lanes, leaving);
 
-	s->idle(s->owner);
+	l->idle(l->owner);
 }
 
 /* The last lane to part tells the loop before a lane can be the last to leave. */
 static void lane_part(struct lane *lane)
 {
-	struct staged *s = lane->staged;
+	struct lanes *l = lane->lanes;
 
 	lane->parted = true;
-	if (atomic_fetch_sub(&s->together, 1) != 1)
+	if (atomic_fetch_sub(&l->together, 1) != 1)
 		return;
-	s->parting.run = parting_run;
-	loop_inbox_post(&s->threads->inbox, &s->parting);
+	l->parting.run = parting_run;
+	loop_inbox_post(&l->threads->inbox, &l->parting);
 }
 
 /* Afterwards the session may be gone. */
 static void lane_leave(struct lane *lane)
 {
-	struct staged *s = lane->staged;
+	struct lanes *l = lane->lanes;
 
 	lane->attached = false;
-	if (atomic_fetch_sub(&s->working, 1) != 1)
+	if (atomic_fetch_sub(&l->working, 1) != 1)
 		return;
-	s->leaving.run = leaving_run;
-	loop_inbox_post(&s->threads->inbox, &s->leaving);
+	l->leaving.run = leaving_run;
+	loop_inbox_post(&l->threads->inbox, &l->leaving);
 }
 
 /* A lane that is stopping takes the steps that are possible. It may be freed afterwards. */
 static void lane_check_done(struct lane *lane)
 {
+	const struct lane_ops *ops = lane->lanes->ops;
+
 	if (!lane->attached || lane->watched || lane->unwatching)
 		return;
 	if (!lane->parted)
 		lane_part(lane);
 	if (lane->busy && !fault(FAULT_NO_STORE_WAIT))
 		return;
-	if (!lane->busy)	/* with the fault, I/O still uses them */
-		lane_put_buffers(lane);
+	if (!lane->busy && ops->leave)	/* with the fault, I/O still uses them */
+		ops->leave(lane);
 	lane_leave(lane);
+}
+
+/**
+ * lane_over - undo lane_begun(): something that was under way is over
+ * @lane: in its thread; of a session that ends it may be freed afterwards
+ */
+void lane_over(struct lane *lane)
+{
+	__atomic_store_n(&lane->busy, lane->busy - 1, __ATOMIC_RELEASE);
+	if (lane->stopping)
+		lane_check_done(lane);
 }
 
 /*
@@ -154,7 +138,7 @@ static void lane_check_done(struct lane *lane)
 /* The thread posts them at the end of its turn. */
 static void lane_answering(struct write_queue *queue)
 {
-	struct lane_queue *q = container_of(queue, struct lane_queue, queue);
+	struct lane_queue *q = lane_queue_of(queue);
 
 	if (q->answering)
 		return;
@@ -178,67 +162,12 @@ static void lane_answer_all(struct iothread *t)
 }
 
 /*
- * Commands
- */
-
-static void count_error(const struct lane *lane, unsigned int status)
-{
-	if (status >= RDMABLK_R_STORE_IO && status <= RDMABLK_R_STORE_FAILED)
-		atomic_fetch_add(&lane->staged->threads->file->errors, 1);
-}
-
-/**
- * lane_command_done - the I/O of a command has ended
- * @io: of the command
- */
-void lane_command_done(struct staged_io *io)
-{
-	struct lane_cmd *cmd = container_of(io, struct lane_cmd, io);
-	struct lane_queue *q = container_of(cmd->tag.queue, struct lane_queue, queue);
-	struct lane *lane = q->lane;
-
-	lane->busy--;
-	if (lane->stopping) {
-		lane_check_done(lane);
-		return;
-	}
-	count_error(lane, io->status);
-	write_queue_answer(&cmd->tag, io->status);
-}
-
-static void lane_begin(struct write_tag *tag)
-{
-	struct lane_queue *q = container_of(tag->queue, struct lane_queue, queue);
-	struct staged_io *io = &container_of(tag, struct lane_cmd, tag)->io;
-	const struct wire_data *data = &tag->data;
-	bool carried = data->op == RDMABLK_OP_WRITE && data->flags & RDMABLK_IO_TRAILER;
-	struct staged *s = q->lane->staged;
-
-	io->op = data->op;
-	io->fua = data->op == RDMABLK_OP_WRITE && data->flags & RDMABLK_IO_FUA;
-	io->keep = data->op == RDMABLK_OP_WRITE_ZEROES && data->flags & RDMABLK_ZEROES_KEEP;
-	io->offset = data->offset;
-	io->bytes = data->bytes;
-	io->buffer = (unsigned int)q->buffer[carried];
-	io->buf = carried ? write_queue_command(tag) + RDMABLK_CMD_BYTES :
-		  s->slots + q->queue.index * s->queue_bytes +
-		  (uint64_t)data->tag * s->scope.slot_bytes;
-	q->lane->busy++;
-	staged_begin(io);
-}
-
-const struct write_queue_ops lane_queue_ops = {
-	.begin = lane_begin,
-	.answering = lane_answering,
-};
-
-/*
  * Completions
  */
 
 static void completed(struct lane *lane, const struct ibv_wc *wc)
 {
-	struct lane_queue *q = &lane->staged->queue[write_queue_index(wc)];
+	struct lane_queue *q = &lane->lanes->queue[write_queue_index(wc)];
 	unsigned int reason = write_queue_completed(&q->queue, wc);
 
 	if (reason)
@@ -251,7 +180,7 @@ static unsigned int poll_some(struct lane *lane)
 	struct ibv_wc wc[POLL_BATCH];
 	unsigned int nr = 0;
 
-	for (int round = 0; round < POLL_ROUNDS && !lane->failed; round++) {
+	for (unsigned int round = 0; round < lane->lanes->rounds && !lane->failed; round++) {
 		int n = ibv_poll_cq(lane->cq, POLL_BATCH, wc);
 
 		if (n < 0)
@@ -318,14 +247,15 @@ void lane_turn(struct iothread *t)
 
 static void event_ready(struct ring_source *src, int res, unsigned int flags);
 
-/* Have the ring tell of events of the lane's channel. */
-static void lane_watch(struct lane *lane)
+/* Have the ring tell of events of the lane's channel. Return: 0 or -errno. */
+static int lane_watch(struct lane *lane)
 {
-	struct io_uring_sqe *sqe = ring_sqe(&lane->thread->engine.ring, &lane->event);
+	int ret;
 
 	lane->event.ready = event_ready;
-	io_uring_prep_poll_multishot(sqe, lane->channel->fd, POLLIN);
-	lane->watched = true;
+	ret = ring_watch(&lane->thread->engine.ring, &lane->event, lane->channel->fd);
+	lane->watched = !ret;
+	return ret;
 }
 
 static void lane_take_event(struct lane *lane)
@@ -370,59 +300,31 @@ static void event_ready(struct ring_source *src, int res, unsigned int flags)
 
 static void lane_answered(struct lane *lane, int error)
 {
-	struct staged *s = lane->staged;
+	struct lanes *l = lane->lanes;
 
-	pthread_mutex_lock(&s->lock);
+	pthread_mutex_lock(&l->lock);
 	lane->error = error;
-	s->left--;
-	pthread_cond_broadcast(&s->changed);
-	pthread_mutex_unlock(&s->lock);
-}
-
-static int lane_get_buffers(struct lane *lane)
-{
-	struct staged *s = lane->staged;
-	size_t bytes = (size_t)s->scope.cmd_depth * s->queues.stride;
-
-	for (unsigned int i = lane->number; i < s->nr_queues; i += s->nr_lanes) {
-		struct lane_queue *q = &s->queue[i];
-
-		q->buffer[0] = iothread_get_buffer(lane->thread, s->slots +
-						   i * s->queue_bytes, s->queue_bytes,
-						   s->scope.writer);
-		if (q->buffer[0] < 0)
-			return q->buffer[0];
-		q->buffer[1] = iothread_get_buffer(lane->thread, s->queues.receives +
-						   i * bytes, bytes, s->scope.writer);
-		if (q->buffer[1] < 0)
-			return q->buffer[1];
-	}
-	return 0;
+	l->left--;
+	pthread_cond_broadcast(&l->changed);
+	pthread_mutex_unlock(&l->lock);
 }
 
 static void attach_run(struct ring_note *note)
 {
 	struct lane *lane = container_of(note, struct lane, note);
-	int ret = lane_get_buffers(lane);
+	const struct lane_ops *ops = lane->lanes->ops;
+	int ret = ops->enter ? ops->enter(lane) : 0;
 
-	ret = ret ?: -ibv_req_notify_cq(lane->cq, 0);
-	if (ret) {
-		lane_put_buffers(lane);
-	} else {
-		lane->armed = true;
-		lane->attached = true;
-		lane_watch(lane);
-	}
+	ret = ret ?: -ibv_req_notify_cq(lane->cq, 0) ?: lane_watch(lane);
+	lane->armed = !ret;
+	lane->attached = !ret;
+	if (ret && ops->leave)
+		ops->leave(lane);
 	lane_answered(lane, ret);
 }
 
 static void lane_unwatch(struct lane *lane);
 
-/*
- * The kernel refuses with -EALREADY while an event of the channel is on its way to the
- * ring: the poll then reports that event and goes on. It is asked again until the poll has
- * reported its end.
- */
 static void unwatched(struct ring_source *src, int res, unsigned int flags)
 {
 	struct lane *lane = container_of(src, struct lane, unwatch);
@@ -435,14 +337,14 @@ static void unwatched(struct ring_source *src, int res, unsigned int flags)
 		lane_check_done(lane);
 }
 
-/* Cancels the ring's poll of the completion channel. */
+/* Ends the ring's poll of the completion channel. */
 static void lane_unwatch(struct lane *lane)
 {
-	struct io_uring_sqe *sqe = ring_sqe(&lane->thread->engine.ring, &lane->unwatch);
-
 	lane->unwatch.ready = unwatched;
-	lane->unwatching = true;
-	io_uring_prep_cancel(sqe, &lane->event, 0);
+	lane->unwatching = ring_unwatch(&lane->thread->engine.ring, &lane->event,
+					lane->channel->fd, &lane->unwatch);
+	if (!lane->unwatching)
+		lane->watched = false;
 }
 
 static void detach_run(struct ring_note *note)
@@ -464,6 +366,8 @@ static void detach_run(struct ring_note *note)
 		if (q->lane == lane)
 			TAILQ_REMOVE(&t->answering, q, entry);
 	}
+	if (lane->lanes->ops->stop)
+		lane->lanes->ops->stop(lane);
 	if (lane->watched)
 		lane_unwatch(lane);
 	lane_check_done(lane);
@@ -473,78 +377,252 @@ static void detach_run(struct ring_note *note)
  * From other threads
  */
 
+/* Lets ibv_get_cq_event() return at once without an event. Return: 0 or -errno. */
+static int set_nonblock(const struct ibv_comp_channel *channel)
+{
+	int flags = fcntl(channel->fd, F_GETFL);
+
+	return flags < 0 || fcntl(channel->fd, F_SETFL, flags | O_NONBLOCK) ? -errno : 0;
+}
+
+/*
+ * The completion queue has room for each work request of its queue pairs, because all of
+ * them complete when the queue pairs fail.
+ */
+static int open_lane(struct lanes *l, unsigned int number, unsigned int thread,
+		     struct ibv_context *verbs)
+{
+	unsigned int queues = (l->nr_queues - number + l->nr_lanes - 1) / l->nr_lanes;
+	int vectors = verbs->num_comp_vectors > 0 ? verbs->num_comp_vectors : 1;
+	unsigned int depth = l->scope.cmd_depth;
+	unsigned int cqes = queues * (depth + write_queue_sends(depth));
+	struct lane *lane = &l->lane[number];
+	int ret;
+
+	lane->lanes = l;
+	lane->number = number;
+	lane->thread = &l->threads->thread[thread % l->threads->nr];
+	lane->channel = ibv_create_comp_channel(verbs);
+	if (!lane->channel)
+		return -errno;
+	ret = set_nonblock(lane->channel);
+	if (ret)
+		return ret;
+	lane->cq = ibv_create_cq(verbs, (int)cqes, NULL, lane->channel,
+				 (int)number % vectors);
+	return lane->cq ? 0 : device_queue_error();
+}
+
+/**
+ * lane_map - map memory for an adapter, zeroed and all there
+ * @bytes: how many
+ * @place: where it should be
+ *
+ * Return: it, to be unmapped with munmap(); or NULL.
+ */
+void *lane_map(size_t bytes, const struct numa_place *place)
+{
+	struct numa_place there = *place;
+	void *from = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (from == MAP_FAILED)
+		return NULL;
+	madvise(from, bytes, MADV_DONTFORK);
+	madvise(from, bytes, MADV_DONTDUMP);
+	madvise(from, bytes, MADV_HUGEPAGE);
+	/* No page exists yet: a policy is enough. A strict one could call the OOM killer. */
+	there.only = false;
+	numa_keep(&there, from, bytes);
+	if (!madvise(from, bytes, MADV_POPULATE_WRITE))
+		return from;
+	munmap(from, bytes);
+	return NULL;
+}
+
+static int open_receives(struct lanes *l, struct ibv_pd *pd, const struct numa_place *place)
+{
+	l->receive_bytes = (size_t)l->nr_queues * l->scope.cmd_depth * l->queues.stride;
+	l->queues.receives = lane_map(l->receive_bytes, place);
+	if (!l->queues.receives)
+		return -ENOMEM;
+	l->receive_mr = ibv_reg_mr(pd, l->queues.receives, l->receive_bytes,
+				   IBV_ACCESS_LOCAL_WRITE);
+	if (!l->receive_mr)
+		return -errno;
+	l->queues.lkey = l->receive_mr->lkey;
+	return 0;
+}
+
+static int open_queue(struct lanes *l, unsigned int index)
+{
+	struct lane_queue *q = &l->queue[index];
+	unsigned int depth = l->scope.cmd_depth;
+	int ret;
+
+	q->lane = &l->lane[index % l->nr_lanes];
+	q->tags = (char *)l->tags + (size_t)index * depth * l->tag_bytes;
+	q->buffer[0] = -1;
+	q->buffer[1] = -1;
+	ret = write_queue_init(&q->queue, &l->queues, index, &q->lane->counts);
+	for (unsigned int i = 0; !ret && i < depth; i++)
+		write_queue_add(&q->queue, i, (void *)((char *)q->tags + i * l->tag_bytes));
+	return ret;
+}
+
+/**
+ * lane_open_all - make the lanes of a session, its write queues and their receives
+ * @l: with what its owner sets
+ * @pd: of the session
+ * @place: where the receives should be
+ *
+ * Blocks; for workers. lane_close_all() and lane_free_all() are due either way.
+ *
+ * Return: 0; DEVICE_FULL; or -errno.
+ */
+int lane_open_all(struct lanes *l, struct ibv_pd *pd, const struct numa_place *place)
+{
+	unsigned int first;
+	int ret = 0;
+
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_cond_init(&l->changed, NULL);
+	l->queues.answering = lane_answering;
+	l->queues.scope = &l->scope;
+	l->nr_lanes = (unsigned int)min_u64(l->nr_queues, l->threads->nr);
+	l->queue = calloc(l->nr_queues, sizeof(*l->queue));
+	l->lane = calloc(l->nr_lanes, sizeof(*l->lane));
+	l->tags = calloc((size_t)l->nr_queues * l->scope.cmd_depth, l->tag_bytes);
+	if (!l->queue || !l->lane || !l->tags)
+		return -ENOMEM;
+	/* One step: the lanes of a session begun meanwhile do not come between these. */
+	first = atomic_fetch_add(&l->threads->next, l->nr_lanes);
+	for (unsigned int i = 0; !ret && i < l->nr_lanes; i++)
+		ret = open_lane(l, i, first + i, pd->context);
+	ret = ret ?: open_receives(l, pd, place);
+	for (unsigned int i = 0; !ret && i < l->nr_queues; i++)
+		ret = open_queue(l, i);
+	return ret;
+}
+
 /**
  * lane_attach_all - give the lanes of a session to the threads
- * @s: complete, but for queue pairs
+ * @l: opened
  *
  * Blocks for up to ATTACH_S. The caller calls lane_detach_all() in any case.
  *
- * Return: 0 or -errno; -ETIMEDOUT: a thread has not answered in time, but may do so later.
+ * Return: 0 or -errno, logged; -ETIMEDOUT: a thread has not answered in time, but may do so
+ * later.
  */
-int lane_attach_all(struct staged *s)
+int lane_attach_all(struct lanes *l)
 {
 	struct timespec until;
 	int ret = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += ATTACH_S;
-	s->left = s->nr_lanes;
-	for (unsigned int i = 0; i < s->nr_lanes; i++) {
-		s->lane[i].note.run = attach_run;
-		ring_tell(&s->lane[i].thread->engine.ring, &s->lane[i].note);
+	l->given = true;
+	l->left = l->nr_lanes;
+	for (unsigned int i = 0; i < l->nr_lanes; i++) {
+		l->lane[i].note.run = attach_run;
+		ring_tell(&l->lane[i].thread->engine.ring, &l->lane[i].note);
 	}
-	pthread_mutex_lock(&s->lock);
-	while (s->left && !ret)
-		ret = -pthread_cond_clockwait(&s->changed, &s->lock, CLOCK_MONOTONIC,
+	pthread_mutex_lock(&l->lock);
+	while (l->left && !ret)
+		ret = -pthread_cond_clockwait(&l->changed, &l->lock, CLOCK_MONOTONIC,
 					      &until);
-	for (unsigned int i = 0; !ret && i < s->nr_lanes; i++)
-		ret = s->lane[i].error;
-	pthread_mutex_unlock(&s->lock);
+	for (unsigned int i = 0; !ret && i < l->nr_lanes; i++)
+		ret = l->lane[i].error;
+	pthread_mutex_unlock(&l->lock);
+	if (ret)
+		log_peer(NULL, LOG_ERR, "export %s: its I/O threads take no session: %s",
+			 l->threads->name, strerror(-ret));
 	return ret;
 }
 
 /**
+ * lane_wish - tell what the queue pair of a write queue is made with
+ * @l: opened
+ * @i: number of the hardware queue
+ * @wish: its completion queue and work requests are filled
+ */
+void lane_wish(const struct lanes *l, unsigned int i, struct conn_wish *wish)
+{
+	wish->cq = l->queue[i].lane->cq;
+	wish->caps.sends = l->queue[i].queue.max_sends;
+	wish->caps.recvs = l->scope.cmd_depth;
+}
+
+/**
+ * lane_join - a write queue has a queue pair
+ * @l: attached
+ * @i: number of the hardware queue
+ * @qp: the queue pair, made as wished
+ *
+ * From the first receive on the queue belongs to its thread.
+ *
+ * Return: 0 or -errno.
+ */
+int lane_join(struct lanes *l, unsigned int i, struct ibv_qp *qp)
+{
+	return write_queue_join(&l->queue[i].queue, qp);
+}
+
+/**
+ * lane_live - accept commands from now on
+ * @l: attached
+ */
+void lane_live(struct lanes *l)
+{
+	atomic_store(&l->queues.live, true);
+}
+
+/**
+ * lane_resized - the export has grown
+ * @l: attached
+ * @size: bytes
+ */
+void lane_resized(struct lanes *l, uint64_t size)
+{
+	__atomic_store_n(&l->scope.size, size, __ATOMIC_RELAXED);
+}
+
+/**
+ * lane_counts - what the commands of a session have done
+ * @l: opened
+ * @sum: is added to
+ *
+ * Any thread.
+ */
+void lane_counts(const struct lanes *l, struct store_counts *sum)
+{
+	for (unsigned int i = 0; i < l->nr_lanes; i++)
+		store_add_counts(sum, &l->lane[i].counts);
+}
+
+/**
  * lane_detach_all - take the lanes of a session from the threads
- * @s: with or without queue pairs; called once
+ * @l: given to them, with or without queue pairs; after the first call nothing happens
  *
- * Any thread. The loop calls @s->stopped when no thread touches a queue pair or completion
- * queue of the session any more. Then it calls @s->idle, when all I/O has ended and no thread
- * touches the session's memory or the file any more.
+ * In the loop, which calls @l->stopped when no thread touches a queue pair or completion queue
+ * of the session any more. Then it calls @l->idle, when all that had begun has ended and no
+ * thread touches the session's memory or the store any more.
  */
-void lane_detach_all(struct staged *s)
+void lane_detach_all(struct lanes *l)
 {
-	unsigned int nr = s->nr_lanes;
+	unsigned int nr = l->nr_lanes;
 
-	atomic_store(&s->cancel, true);
-	atomic_store(&s->together, nr);
-	atomic_store(&s->working, nr);
+	if (atomic_exchange(&l->cancel, true))
+		return;
+	atomic_store(&l->together, nr);
+	atomic_store(&l->working, nr);
 	for (unsigned int i = 0; i < nr; i++)
-		s->lane[i].leave.run = detach_run;
+		l->lane[i].leave.run = detach_run;
 	for (unsigned int i = 0; i < nr; i++)
-		ring_tell(&s->lane[i].thread->engine.ring, &s->lane[i].leave);
+		ring_tell(&l->lane[i].thread->engine.ring, &l->lane[i].leave);
 }
 
-/**
- * lane_set_nonblock - let ibv_get_cq_event() return at once without an event
- * @lane: with a channel
- *
- * Return: 0 or -errno.
- */
-int lane_set_nonblock(struct lane *lane)
-{
-	int flags = fcntl(lane->channel->fd, F_GETFL);
-
-	return flags < 0 || fcntl(lane->channel->fd, F_SETFL, flags | O_NONBLOCK) ?
-	       -errno : 0;
-}
-
-/**
- * lane_destroy - destroy the completion queue and channel of a lane
- * @lane: detached, its queue pairs destroyed; may have neither any more
- *
- * Return: 0 or -errno.
- */
-int lane_destroy(struct lane *lane)
+static int close_lane(struct lane *lane)
 {
 	int ret = 0;
 
@@ -562,4 +640,44 @@ int lane_destroy(struct lane *lane)
 	if (!ret)
 		lane->channel = NULL;
 	return ret;
+}
+
+/**
+ * lane_close_all - undo what lane_open_all() did with verbs
+ * @l: in any condition; the threads have stopped, its queue pairs are destroyed
+ *
+ * Blocks; for workers. May be called again after an error.
+ *
+ * Return: 0 or -errno.
+ */
+int lane_close_all(struct lanes *l)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; !ret && l->lane && i < l->nr_lanes; i++)
+		ret = close_lane(&l->lane[i]);
+	if (!ret && l->receive_mr)
+		ret = -ibv_dereg_mr(l->receive_mr);
+	if (!ret)
+		l->receive_mr = NULL;
+	return ret;
+}
+
+/**
+ * lane_free_all - free the memory of lanes and write queues
+ * @l: closed and idle; or zeroed
+ */
+void lane_free_all(struct lanes *l)
+{
+	if (!l->queues.scope)	/* never opened */
+		return;
+	if (l->queues.receives)
+		munmap(l->queues.receives, l->receive_bytes);
+	for (unsigned int i = 0; l->queue && i < l->nr_queues; i++)
+		write_queue_free(&l->queue[i].queue);
+	free(l->queue);
+	free(l->lane);
+	free(l->tags);
+	pthread_cond_destroy(&l->changed);
+	pthread_mutex_destroy(&l->lock);
 }

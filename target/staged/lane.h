@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The write queues of a session with an uncached file, on I/O threads. A lane is the part
- * of a session that one thread has.
+ * The write queues of a session, on threads (iothread.h). A lane is the part of a session
+ * that one thread has.
  */
 #ifndef RDMABLKD_LANE_H
 #define RDMABLKD_LANE_H
 
+#include "base/util.h"
+#include "rdma/conn.h"
+#include "rdma/numa.h"
 #include "staged/iothread.h"
 #include "staged/write_queue.h"
 
-struct staged;
+struct lane;
 
 /**
- * struct lane_cmd - a tag of a write queue
- * @tag: the command and its answer
- * @io: what the command asks for
+ * struct lane_ops - what a kind of store does with its lanes; all are called in the thread of
+ *	the lane, and may be NULL
+ * @enter: the thread gets the lane, without queue pairs yet: 0 or -errno
+ * @stop: the session ends: begin nothing any more of what was asked for
+ * @leave: undo @enter, also after an error of it; nothing of the lane is under way
  */
-struct lane_cmd {
-	struct write_tag tag;
-	struct staged_io io;
+struct lane_ops {
+	int (*enter)(struct lane *lane);
+	void (*stop)(struct lane *lane);
+	void (*leave)(struct lane *lane);
 };
 
 /**
@@ -26,16 +32,17 @@ struct lane_cmd {
  * @entry: in @answering of the thread
  * @lane: its lane
  * @queue: its commands and answers
- * @buffer: places of its slots and of its receives in the ring's table; -1: none
- * @cmd: its tags
+ * @tags: its tags, in those of its lanes
+ * @buffer: of a staged session: places of its slots and of its receives in the ring's table;
+ *	-1: none
  * @answering: whether it is in that list of the thread
  */
 struct lane_queue {
 	TAILQ_ENTRY(lane_queue) entry;
 	struct lane *lane;
 	struct write_queue queue;
+	void *tags;
 	int buffer[2];
-	struct lane_cmd *cmd;
 	bool answering;
 };
 
@@ -47,7 +54,7 @@ struct lane_queue {
  * @event: completions of the poll of @channel
  * @unwatch: completion of the request that cancels this poll
  * @thread: its thread
- * @staged: its session
+ * @lanes: of its session
  * @channel: of @cq alone
  * @cq: completion queue of its write queues, for both directions
  * @events: events of @cq that are not acknowledged
@@ -62,7 +69,7 @@ struct lane_queue {
  * @failed: the session must end: no completion is looked at any more
  * @stopping: the session ends: no queue pair is touched any more either
  * @parted: @cq and @channel are not touched any more either, and the session knows
- * @busy: commands whose I/O is under way
+ * @busy: how many things are under way for its commands; any thread may look
  * @counts: of commands answered
  */
 struct lane {
@@ -72,7 +79,7 @@ struct lane {
 	struct ring_source event;
 	struct ring_source unwatch;
 	struct iothread *thread;
-	struct staged *staged;
+	struct lanes *lanes;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	unsigned int events;
@@ -91,52 +98,58 @@ struct lane {
 };
 
 /**
- * struct staged - a session with an uncached file
- * @threads: of the store
+ * struct lanes - the write queues of a session; zeroed: it has none
+ * @ops: of its kind of store
+ * @threads: of the export
  * @scope: what commands may ask for
- * @slots: memory of all slots; of hardware queue i from i * @queue_bytes on
- * @queue_bytes: bytes of the slots of a queue
- * @mapped: bytes of the slots, and of the receives
- * @slot_mr: registration of @slots
+ * @rounds: of polling a lane before other lanes have their turn; few, if a command may keep
+ *	the thread for long
+ * @tag_bytes: of the owner's struct for a tag, which begins with &struct write_tag
+ * @queues: what the write queues have in common
+ * @receive_bytes: mapped for the receives
  * @receive_mr: registration of the receives, with local rights only
- * @slot_iova: address of @slots for @slot_mr
- * @queues: what the write queues have in common. A command ends at a page's end, so that
- *	the data which follows it is aligned
+ * @tags: memory of the tags of all write queues
  * @queue: the write queue of each hardware queue
  * @nr_queues: how many
  * @lane: each lane
  * @nr_lanes: how many
+ * @given: the threads were told of the lanes: lane_detach_all() is due
  * @reason: why the session must end
- * @cancel: I/O that has not begun is not begun any more
+ * @cancel: nothing that has not begun is begun any more
  * @ending: @fail is on its way
  * @fail: brings @reason to the loop
  * @owner: argument of the upcalls
- * @failed: upcall
- * @stopped: upcall
- * @idle: upcall
- * @users: the session, and the loop while @fail is on its way
+ * @failed: upcall: the session must end; not after lane_detach_all(); perhaps more than once
+ * @stopped: upcall, once after lane_detach_all(), soon: no thread touches a queue pair or
+ *	completion queue of the session any more
+ * @idle: upcall, once after @stopped: nor its memory or the store. As long after as it takes
+ *	what has begun, be it for ever
  * @lock: guards @left and the results of attaching
  * @changed: signalled when either changes
  * @left: lanes that have not answered whether they are attached
  * @parting: brings @stopped to the loop
  * @together: lanes that may touch a queue pair or a completion queue
  * @leaving: brings @idle to the loop
- * @working: lanes that have I/O under way, or their memory in the ring
+ * @working: lanes that have something under way, or have not left their thread
+ *
+ * The owner sets @ops, @threads, @scope, @rounds, @tag_bytes, @nr_queues and the upcalls, and in
+ * @queues @begin, @stride, @head, @lists and @implied.
  */
-struct staged {
+struct lanes {
+	const struct lane_ops *ops;
 	struct iothread_pool *threads;
 	struct wire_scope scope;
-	char *slots;
-	uint64_t queue_bytes;
-	size_t mapped[2];
-	struct ibv_mr *slot_mr;
-	struct ibv_mr *receive_mr;
-	uint64_t slot_iova;
+	unsigned int rounds;
+	size_t tag_bytes;
 	struct write_queues queues;
+	size_t receive_bytes;
+	struct ibv_mr *receive_mr;
+	void *tags;
 	struct lane_queue *queue;
 	unsigned int nr_queues;
 	struct lane *lane;
 	unsigned int nr_lanes;
+	bool given;
 	unsigned int reason;
 	atomic_bool cancel;
 	atomic_bool ending;
@@ -145,7 +158,6 @@ struct staged {
 	void (*failed)(void *owner, unsigned int reason);
 	void (*stopped)(void *owner);
 	void (*idle)(void *owner);
-	atomic_uint users;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	unsigned int left;
@@ -155,14 +167,54 @@ struct staged {
 	atomic_uint working;
 };
 
-extern const struct write_queue_ops lane_queue_ops;
+/**
+ * struct staged - a session with an uncached file
+ * @lanes: its write queues. A command ends at a page's end, so that the data which follows it
+ *	is aligned
+ * @slots: memory of all slots; of hardware queue i from i * @queue_bytes on
+ * @slot_memory: bytes mapped there
+ * @queue_bytes: bytes of the slots of a queue
+ * @slot_mr: registration of @slots
+ * @slot_iova: address of @slots for @slot_mr
+ */
+struct staged {
+	struct lanes lanes;
+	char *slots;
+	size_t slot_memory;
+	uint64_t queue_bytes;
+	struct ibv_mr *slot_mr;
+	uint64_t slot_iova;
+};
 
-void lane_command_done(struct staged_io *io);
-int lane_set_nonblock(struct lane *lane);
-int lane_destroy(struct lane *lane);
-int lane_attach_all(struct staged *s);
-void lane_detach_all(struct staged *s);
-void lane_staged_put(struct staged *s);
+static inline struct lane_queue *lane_queue_of(const struct write_queue *q)
+{
+	return container_of(q, struct lane_queue, queue);
+}
+
+/* In its thread: one thing more is under way for a command. */
+static inline void lane_begun(struct lane *lane)
+{
+	__atomic_store_n(&lane->busy, lane->busy + 1, __ATOMIC_RELEASE);
+}
+
+/* Any thread. */
+static inline bool lane_busy(const struct lane *lane)
+{
+	return __atomic_load_n(&lane->busy, __ATOMIC_ACQUIRE);
+}
+
+void *lane_map(size_t bytes, const struct numa_place *place);
+int lane_open_all(struct lanes *l, struct ibv_pd *pd, const struct numa_place *place);
+int lane_attach_all(struct lanes *l);
+void lane_wish(const struct lanes *l, unsigned int i, struct conn_wish *wish);
+int lane_join(struct lanes *l, unsigned int i, struct ibv_qp *qp);
+void lane_live(struct lanes *l);
+void lane_resized(struct lanes *l, uint64_t size);
+void lane_counts(const struct lanes *l, struct store_counts *sum);
+void lane_over(struct lane *lane);
+void lane_detach_all(struct lanes *l);
+int lane_close_all(struct lanes *l);
+void lane_free_all(struct lanes *l);
 void lane_turn(struct iothread *t);
 
 #endif

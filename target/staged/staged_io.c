@@ -592,7 +592,7 @@ void staged_file_exit(struct staged_file *sf)
 /**
  * staged_engine_init - make the calling thread one that does I/O
  * @e: filled
- * @sf: file of the I/O
+ * @sf: file of the I/O; NULL: there is none, and no io_uring
  * @buffers: number of buffers that may be registered with the ring
  *
  * Return: 0 or -errno.
@@ -603,7 +603,7 @@ int staged_engine_init(struct staged_engine *e, struct staged_file *sf,
 	e->file = sf;
 	e->looked = false;
 	TAILQ_INIT(&e->backlog);
-	return ring_init(&e->ring, buffers);
+	return sf ? ring_init(&e->ring, buffers) : ring_init_epoll(&e->ring);
 }
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Sessions with an uncached file: their memory, its registration, and their queues, which
- * go to the threads of the store (lane.h).
+ * Sessions with an uncached file: their memory, its registration, and what the commands of
+ * their write queues do in the threads of the store (lane.h).
  *
  * A session has two pieces of memory, both new and zeroed. The slots, one per tag of each
  * queue: the peer writes to them and reads from them, and answers to short READs take their
@@ -21,10 +21,6 @@
 #include "staged/lane.h"
 #include "staged/store_none.h"
 #include "wire/mac.h"
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE	23
-#endif
 
 #define PAGE		4096U
 #define SPARE_TAGS	3U		/* of commands that are not READs and WRITEs */
@@ -95,30 +91,109 @@ static unsigned int staged_plan(struct store *store, struct staged_plan *plan)
 }
 
 /*
+ * Commands, in the thread of the lane
+ */
+
+/**
+ * struct staged_cmd - a tag of a write queue
+ * @tag: the command and its answer
+ * @io: what the command asks for
+ */
+struct staged_cmd {
+	struct write_tag tag;
+	struct staged_io io;
+};
+
+static struct staged *staged_of(const struct lane *lane)
+{
+	return container_of(lane->lanes, struct staged, lanes);
+}
+
+static void count_error(const struct lane *lane, unsigned int status)
+{
+	if (status >= RDMABLK_R_STORE_IO && status <= RDMABLK_R_STORE_FAILED)
+		atomic_fetch_add(&lane->thread->all->file->errors, 1);
+}
+
+static void command_done(struct staged_io *io)
+{
+	struct staged_cmd *cmd = container_of(io, struct staged_cmd, io);
+	struct lane *lane = lane_queue_of(cmd->tag.queue)->lane;
+
+	if (!lane->stopping) {
+		count_error(lane, io->status);
+		write_queue_answer(&cmd->tag, io->status);
+	}
+	lane_over(lane);
+}
+
+static void begin(struct write_tag *tag)
+{
+	struct lane_queue *q = lane_queue_of(tag->queue);
+	struct staged_io *io = &container_of(tag, struct staged_cmd, tag)->io;
+	const struct wire_data *data = &tag->data;
+	bool carried = data->op == RDMABLK_OP_WRITE && data->flags & RDMABLK_IO_TRAILER;
+	struct staged *s = staged_of(q->lane);
+
+	io->op = data->op;
+	io->fua = data->op == RDMABLK_OP_WRITE && data->flags & RDMABLK_IO_FUA;
+	io->keep = data->op == RDMABLK_OP_WRITE_ZEROES && data->flags & RDMABLK_ZEROES_KEEP;
+	io->offset = data->offset;
+	io->bytes = data->bytes;
+	io->buffer = (unsigned int)q->buffer[carried];
+	io->buf = carried ? write_queue_command(tag) + RDMABLK_CMD_BYTES :
+		  s->slots + q->queue.index * s->queue_bytes +
+		  (uint64_t)data->tag * s->lanes.scope.slot_bytes;
+	lane_begun(q->lane);
+	staged_begin(io);
+}
+
+static void put_buffers(struct lane *lane)
+{
+	const struct lanes *l = lane->lanes;
+
+	for (unsigned int i = lane->number; i < l->nr_queues; i += l->nr_lanes) {
+		int *buffer = l->queue[i].buffer;
+
+		for (unsigned int kind = 0; kind < ARRAY_SIZE(l->queue[i].buffer); kind++) {
+			if (buffer[kind] >= 0)
+				iothread_put_buffer(lane->thread, (unsigned int)buffer[kind]);
+			buffer[kind] = -1;
+		}
+	}
+}
+
+static int get_buffers(struct lane *lane)
+{
+	const struct lanes *l = lane->lanes;
+	struct staged *s = staged_of(lane);
+	size_t bytes = (size_t)l->scope.cmd_depth * l->queues.stride;
+
+	for (unsigned int i = lane->number; i < l->nr_queues; i += l->nr_lanes) {
+		int *buffer = l->queue[i].buffer;
+
+		buffer[0] = iothread_get_buffer(lane->thread, s->slots + i * s->queue_bytes,
+						s->queue_bytes, l->scope.writer);
+		if (buffer[0] < 0)
+			return buffer[0];
+		buffer[1] = iothread_get_buffer(lane->thread, l->queues.receives + i * bytes,
+						bytes, l->scope.writer);
+		if (buffer[1] < 0)
+			return buffer[1];
+	}
+	return 0;
+}
+
+static const struct lane_ops staged_lane_ops = {
+	.enter = get_buffers,
+	.leave = put_buffers,
+};
+
+/*
  * Memory
  */
 
-static void *map(size_t bytes, const struct numa_place *place)
-{
-	struct numa_place there = *place;
-	void *from = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (from == MAP_FAILED)
-		return NULL;
-	madvise(from, bytes, MADV_DONTFORK);
-	madvise(from, bytes, MADV_DONTDUMP);
-	madvise(from, bytes, MADV_HUGEPAGE);
-	/* No page exists yet: a policy is enough. A strict one could call the OOM killer. */
-	there.only = false;
-	numa_keep(&there, from, bytes);
-	if (!madvise(from, bytes, MADV_POPULATE_WRITE))
-		return from;
-	munmap(from, bytes);
-	return NULL;
-}
-
-static int make_memory(struct staged *s, struct ibv_pd *pd, const struct numa_place *place)
+static int make_slots(struct staged *s, struct ibv_pd *pd, const struct numa_place *place)
 {
 	unsigned int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
 	uint64_t n;
@@ -126,141 +201,58 @@ static int make_memory(struct staged *s, struct ibv_pd *pd, const struct numa_pl
 
 	if (ret)
 		return ret;
-	if (s->scope.writer)
+	if (s->lanes.scope.writer)
 		access |= IBV_ACCESS_REMOTE_WRITE;
-	s->mapped[0] = s->nr_queues * s->queue_bytes;
-	s->mapped[1] = (size_t)s->nr_queues * s->scope.cmd_depth * s->queues.stride;
-	s->slots = map(s->mapped[0], place);
-	s->queues.receives = map(s->mapped[1], place);
-	if (!s->slots || !s->queues.receives)
+	s->slot_memory = s->lanes.nr_queues * s->queue_bytes;
+	s->slots = lane_map(s->slot_memory, place);
+	if (!s->slots)
 		return -ENOMEM;
 	n &= (1ULL << IOVA_BITS) - 1;
 	s->slot_iova = (n & ~(IOVA_ALIGN - 1)) | ((uintptr_t)s->slots & (IOVA_ALIGN - 1));
-	s->slot_mr = ibv_reg_mr_iova(pd, s->slots, s->mapped[0], s->slot_iova, access);
-	if (!s->slot_mr)
-		return -errno;
-	s->receive_mr = ibv_reg_mr(pd, s->queues.receives, s->mapped[1],
-				   IBV_ACCESS_LOCAL_WRITE);
-	if (!s->receive_mr)
-		return -errno;
-	s->queues.lkey = s->receive_mr->lkey;
-	return 0;
+	s->slot_mr = ibv_reg_mr_iova(pd, s->slots, s->slot_memory, s->slot_iova, access);
+	return s->slot_mr ? 0 : -errno;
 }
 
-/*
- * Queues
- */
-
-static void make_command(struct lane_queue *q, unsigned int tag)
+static void make_command(struct staged *s, const struct lane_queue *q, unsigned int tag)
 {
-	struct lane_cmd *cmd = &q->cmd[tag];
-	struct staged *s = q->lane->staged;
+	struct staged_cmd *cmd = (struct staged_cmd *)q->tags + tag;
 
 	cmd->io.engine = &q->lane->thread->engine;
-	cmd->io.done = lane_command_done;
-	cmd->io.cancel = &s->cancel;
+	cmd->io.done = command_done;
+	cmd->io.cancel = &s->lanes.cancel;
 	cmd->tag.sge.addr = s->slot_iova + q->queue.index * s->queue_bytes +
-			    (uint64_t)tag * s->scope.slot_bytes;
+			    (uint64_t)tag * s->lanes.scope.slot_bytes;
 	cmd->tag.sge.lkey = s->slot_mr->lkey;
-	write_queue_add(&q->queue, tag, &cmd->tag);
 }
 
-static int make_queue(struct staged *s, unsigned int index)
+static int make_all(struct staged *s, struct ibv_pd *pd, const struct numa_place *place)
 {
-	struct lane_queue *q = &s->queue[index];
-	unsigned int depth = s->scope.cmd_depth;
-	int ret;
+	int ret = lane_open_all(&s->lanes, pd, place) ?: make_slots(s, pd, place);
 
-	q->lane = &s->lane[index % s->nr_lanes];
-	q->buffer[0] = -1;
-	q->buffer[1] = -1;
-	ret = write_queue_init(&q->queue, &s->queues, index, &q->lane->counts);
-	if (ret)
-		return ret;
-	q->cmd = calloc(depth, sizeof(*q->cmd));
-	if (!q->cmd)
-		return -ENOMEM;
-	for (unsigned int i = 0; i < depth; i++)
-		make_command(q, i);
-	return 0;
-}
-
-/*
- * The completion queue has room for each work request of its queue pairs, because all of
- * them complete when the queue pairs fail.
- */
-static int make_lane(struct staged *s, unsigned int number, unsigned int thread,
-		     struct ibv_context *verbs)
-{
-	struct lane *lane = &s->lane[number];
-	unsigned int queues = (s->nr_queues - number + s->nr_lanes - 1) / s->nr_lanes;
-	int vectors = verbs->num_comp_vectors > 0 ? verbs->num_comp_vectors : 1;
-	unsigned int depth = s->scope.cmd_depth;
-	unsigned int cqes = queues * (depth + write_queue_sends(depth));
-	int ret;
-
-	lane->staged = s;
-	lane->number = number;
-	lane->thread = &s->threads->thread[thread % s->threads->nr];
-	lane->channel = ibv_create_comp_channel(verbs);
-	if (!lane->channel)
-		return -errno;
-	ret = lane_set_nonblock(lane);
-	if (ret)
-		return ret;
-	lane->cq = ibv_create_cq(verbs, (int)cqes, NULL, lane->channel,
-				 (int)number % vectors);
-	return lane->cq ? 0 : device_queue_error();
-}
-
-static int make_all(struct staged *s, struct staged_plan *plan,
-		    const struct numa_place *place)
-{
-	unsigned int first;
-	int ret = 0;
-
-	s->queue = calloc(s->nr_queues, sizeof(*s->queue));
-	s->lane = calloc(s->nr_lanes, sizeof(*s->lane));
-	if (!s->queue || !s->lane)
-		return -ENOMEM;
-	/* One step: the lanes of a session begun meanwhile do not come between these. */
-	first = atomic_fetch_add(&s->threads->next, s->nr_lanes);
-	for (unsigned int i = 0; !ret && i < s->nr_lanes; i++)
-		ret = make_lane(s, i, first + i, plan->verbs);
-	ret = ret ?: make_memory(s, plan->pd, place);
-	for (unsigned int i = 0; !ret && i < s->nr_queues; i++)
-		ret = make_queue(s, i);
+	for (unsigned int i = 0; !ret && i < s->lanes.nr_queues; i++)
+		for (unsigned int tag = 0; tag < s->lanes.scope.cmd_depth; tag++)
+			make_command(s, &s->lanes.queue[i], tag);
 	return ret;
 }
 
 /* Undoes what make_all() did with verbs. May be called again after an error. */
 static int unmake_verbs(struct staged *s)
 {
-	int ret = 0;
+	int ret = lane_close_all(&s->lanes);
 
-	for (unsigned int i = 0; !ret && s->lane && i < s->nr_lanes; i++)
-		ret = lane_destroy(&s->lane[i]);
 	if (!ret && s->slot_mr)
 		ret = -ibv_dereg_mr(s->slot_mr);
-	if (ret)
-		return ret;
-	s->slot_mr = NULL;
-	if (s->receive_mr)
-		ret = -ibv_dereg_mr(s->receive_mr);
-	if (ret)
-		return ret;
-	s->receive_mr = NULL;
-	return 0;
+	if (!ret)
+		s->slot_mr = NULL;
+	return ret;
 }
 
-static void free_memory(struct staged *s)
+static void free_all(struct staged *s)
 {
 	if (s->slots)
-		munmap(s->slots, s->mapped[0]);
-	if (s->queues.receives)
-		munmap(s->queues.receives, s->mapped[1]);
-	s->slots = NULL;
-	s->queues.receives = NULL;
+		munmap(s->slots, s->slot_memory);
+	lane_free_all(&s->lanes);
+	free(s);
 }
 
 /*
@@ -273,6 +265,7 @@ static int staged_open(struct store *store, struct staged_plan *plan,
 	const struct store_none *none = store->priv;
 	int ret = meminfo_check_session(none->file.name, plan->pinned, plan->writer);
 	struct store_limits limits;
+	struct lanes *l;
 	struct staged *s;
 
 	if (ret)
@@ -280,110 +273,60 @@ static int staged_open(struct store *store, struct staged_plan *plan,
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
+	l = &s->lanes;
 	store->ops->limits(store, &limits);
-	store_limits_scope(&limits, &s->scope);
-	s->scope.size = plan->size;
-	s->scope.logical_block = plan->logical_block;
-	s->scope.writer = plan->writer;
-	s->scope.cmd_depth = plan->cmd_depth;
-	s->scope.trailer_bytes = plan->trailer_bytes;
-	s->scope.slot_bytes = plan->slot_bytes;
-	s->threads = none->threads;
-	s->nr_queues = plan->nr_queues;
-	s->nr_lanes = (unsigned int)min_u64(plan->nr_queues, s->threads->nr);
+	store_limits_scope(&limits, &l->scope);
+	l->scope.size = plan->size;
+	l->scope.logical_block = plan->logical_block;
+	l->scope.writer = plan->writer;
+	l->scope.cmd_depth = plan->cmd_depth;
+	l->scope.trailer_bytes = plan->trailer_bytes;
+	l->scope.slot_bytes = plan->slot_bytes;
+	l->ops = &staged_lane_ops;
+	l->threads = none->threads;
+	l->nr_queues = plan->nr_queues;
+	l->rounds = 8;
+	l->tag_bytes = sizeof(struct staged_cmd);
+	l->queues.begin = begin;
+	l->queues.stride = STAGED_RECEIVE;
+	l->queues.head = STAGED_RECEIVE - plan->trailer_bytes - RDMABLK_CMD_BYTES;
+	l->queues.lists = plan->lists;
+	l->queues.implied = plan->implied;
+	l->owner = plan->owner;
+	l->failed = plan->failed;
+	l->stopped = plan->stopped;
+	l->idle = plan->idle;
 	s->queue_bytes = (uint64_t)plan->cmd_depth * plan->slot_bytes;
-	s->queues.ops = &lane_queue_ops;
-	s->queues.scope = &s->scope;
-	s->queues.stride = STAGED_RECEIVE;
-	s->queues.head = STAGED_RECEIVE - plan->trailer_bytes - RDMABLK_CMD_BYTES;
-	s->queues.lists = plan->lists;
-	s->queues.implied = plan->implied;
-	s->owner = plan->owner;
-	s->failed = plan->failed;
-	s->stopped = plan->stopped;
-	s->idle = plan->idle;
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->changed, NULL);
-	atomic_store(&s->users, 1);
-	ret = make_all(s, plan, &store->place);
+	ret = make_all(s, plan->pd, &store->place);
 	if (ret) {
 		unmake_verbs(s);
-		free_memory(s);
-		lane_staged_put(s);
+		free_all(s);
 		return ret;
 	}
 	plan->slot_iova = s->slot_iova;
 	plan->slot_rkey = s->slot_mr->rkey;
 	*out = s;
-	ret = lane_attach_all(s);
-	if (ret)
-		log_peer(NULL, LOG_ERR, "export %s: its I/O threads take no session: %s",
-			 none->file.name, strerror(-ret));
-	return ret;
-}
-
-static void staged_queue(struct staged *s, unsigned int i, struct ibv_cq **cq,
-			 uint32_t *sends, uint32_t *recvs)
-{
-	*cq = s->queue[i].lane->cq;
-	*sends = s->queue[i].queue.max_sends;
-	*recvs = s->scope.cmd_depth;
-}
-
-/* From the first receive on the queue belongs to its thread. */
-static int staged_join(struct staged *s, unsigned int i, struct ibv_qp *qp)
-{
-	return write_queue_join(&s->queue[i].queue, qp);
-}
-
-static void staged_live(struct staged *s)
-{
-	atomic_store(&s->queues.live, true);
-}
-
-static void staged_resized(struct staged *s, uint64_t size)
-{
-	__atomic_store_n(&s->scope.size, size, __ATOMIC_RELAXED);
-}
-
-static void staged_counts(const struct staged *s, struct store_counts *sum)
-{
-	for (unsigned int i = 0; i < s->nr_lanes; i++)
-		store_add_counts(sum, &s->lane[i].counts);
-}
-
-static void staged_stop(struct staged *s)
-{
-	if (!atomic_load(&s->cancel))
-		lane_detach_all(s);
+	return lane_attach_all(l);
 }
 
 /* With the fault that lets I/O go on, its memory stays. */
-static bool still_busy(const struct staged *s)
+static bool still_busy(const struct lanes *l)
 {
-	for (unsigned int i = 0; i < s->nr_lanes; i++)
-		if (s->lane[i].busy)
+	for (unsigned int i = 0; i < l->nr_lanes; i++)
+		if (lane_busy(&l->lane[i]))
 			return true;
 	return false;
 }
 
 static void staged_free(struct staged *s)
 {
-	if (fault(FAULT_NO_STORE_WAIT) && still_busy(s))
-		return;
-	free_memory(s);
-	lane_staged_put(s);
+	if (!fault(FAULT_NO_STORE_WAIT) || !still_busy(&s->lanes))
+		free_all(s);
 }
 
 const struct staged_ops staged_session_ops = {
 	.plan = staged_plan,
 	.open = staged_open,
-	.queue = staged_queue,
-	.join = staged_join,
-	.live = staged_live,
-	.resized = staged_resized,
-	.counts = staged_counts,
-	.stop = staged_stop,
 	.close = unmake_verbs,
 	.free = staged_free,
 };

@@ -75,7 +75,8 @@ static int none_start(struct store *store, struct store_none *none,
 	if (ret)
 		goto exit;
 	none->volatile_cache = !write_through(&none->file);
-	none->threads = iothread_pool_start(&none->staged, nr_threads, lane_turn);
+	none->threads = iothread_pool_start(ec->name, &none->staged, nr_threads,
+					    lane_turn);
 	if (none->threads)
 		return 0;
 	staged_file_exit(&none->staged);

@@ -176,7 +176,7 @@ void write_queue_answer(struct write_tag *tag, unsigned int status)
 	*q->again_end = receive;
 	q->again_end = &receive->next;
 	TAILQ_INSERT_TAIL(&q->answers, tag, entry);
-	q->all->ops->answering(q);
+	q->all->answering(q);
 }
 
 /*
@@ -211,7 +211,7 @@ static unsigned int take(struct write_queue *q, unsigned int index,
 	/* Not for READs and WRITEs: there are many, and the clock takes time, too. */
 	if (data->op == RDMABLK_OP_FLUSH)
 		tag->began = latency_now();
-	q->all->ops->begin(tag);
+	q->all->begin(tag);
 	return RDMABLK_OK;
 }
 
@@ -252,7 +252,7 @@ static void sent(struct write_queue *q, unsigned int nr)
 {
 	q->sends -= nr;
 	if (!TAILQ_EMPTY(&q->answers))
-		q->all->ops->answering(q);
+		q->all->answering(q);
 }
 
 /**

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A write queue: the commands that a peer sends on it, and their answers. Its owner does
- * the commands: a session with a one-sided store (cmdq.h), or an I/O thread (lane.h).
+ * A write queue: the commands that a peer sends on it, and their answers. A lane (lane.h) has
+ * it, and its kind of store does the commands.
  */
 #ifndef RDMABLKD_WRITE_QUEUE_H
 #define RDMABLKD_WRITE_QUEUE_H
@@ -23,7 +23,7 @@ struct write_queue;
 
 /**
  * struct write_tag - a tag of a write queue, for one command at a time
- * @entry: in @answers of its queue
+ * @entry: in @answers of its queue; the owner's until the command is answered
  * @queue: its queue
  * @wr: the send of its answer
  * @sge: data of a READ, for @wr; address and key are the owner's to set
@@ -49,20 +49,11 @@ struct write_tag {
 TAILQ_HEAD(write_tags, write_tag);
 
 /**
- * struct write_queue_ops - what the owner of write queues does
+ * struct write_queues - what the write queues of a session have in common
  * @begin: do the command of a tag, then call write_queue_answer(), which may be at once.
  *	Until then write_queue_command() has its bytes. FENCE does not get here, nor does a
  *	command that has a status already, nor a FLUSH of a session that cannot write
  * @answering: something waits to be posted: call write_queue_post() soon
- */
-struct write_queue_ops {
-	void (*begin)(struct write_tag *tag);
-	void (*answering)(struct write_queue *q);
-};
-
-/**
- * struct write_queues - what the write queues of a session have in common
- * @ops: of their owner
  * @scope: what commands may ask for; the owner may change its size at any time
  * @receives: memory of the receives, those of a queue one after the other
  * @stride: from one receive to the next, bytes
@@ -73,7 +64,8 @@ struct write_queue_ops {
  * @live: commands are right
  */
 struct write_queues {
-	const struct write_queue_ops *ops;
+	void (*begin)(struct write_tag *tag);
+	void (*answering)(struct write_queue *q);
 	const struct wire_scope *scope;
 	char *receives;
 	uint32_t stride;

@@ -22,10 +22,7 @@
 #include "wire/wire.h"
 
 struct arena_guard;
-struct ibv_context;
-struct ibv_cq;
 struct ibv_pd;
-struct ibv_qp;
 struct store_thread;
 struct store;
 struct staged;
@@ -187,7 +184,6 @@ struct store_range {
 /**
  * struct store_work - one thing for the store thread; see store_thread.h
  * @entry: the store thread's
- * @note: the store thread's
  * @op: FLUSH, DISCARD, WRITE_ZEROES, SECURE_ERASE
  * @flags: of the command
  * @offset: first byte; not of a FLUSH
@@ -196,7 +192,8 @@ struct store_range {
  *	it is under way, and none of its owner's threads looks at it. Kept set on
  *	error, cleared on success. Else NULL
  * @status: enum rdmablk_reason, when it is done
- * @done: in the loop; may free the work
+ * @done: called once, in the store thread or in store_thread_cancel(), with a lock held that
+ *	the functions of store_thread.h take: hands the work back to its owner; may free it
  * @cancelled: nobody waits for the outcome any more but for the end of it: a long FLUSH
  *	may stop early, with any error. Any thread
  * @error: FLUSH: the store's: 0 or -errno
@@ -205,7 +202,6 @@ struct store_range {
  */
 struct store_work {
 	TAILQ_ENTRY(store_work) entry;
-	struct loop_note note;
 	uint16_t op;
 	uint16_t flags;
 	uint64_t offset;
@@ -223,7 +219,6 @@ TAILQ_HEAD(store_works, store_work);
 
 /**
  * struct staged_plan - what a session with a staged store gets
- * @verbs: in: device of the session
  * @pd: in, for open(): its domain
  * @max_mr_size: in: bytes, of the device
  * @max_cqe: in: completions that a queue of the device has room for
@@ -234,14 +229,10 @@ TAILQ_HEAD(store_works, store_work);
  * @lists: in: several answers may go in one SEND
  * @implied: in: a WRITE may be nothing but its data
  * @size: in: of the export, bytes
- * @owner: in: for @failed
- * @failed: in: to be called in the loop when the session must end: a command was
- *	against the protocol, or a completion says that a queue pair has failed.
- *	Not after stop(); may be called more than once
- * @stopped: in: to be called in the loop, once after stop(), soon: no thread touches a
- *	queue pair or completion queue of the session any more
- * @idle: in: to be called in the loop, once after @stopped: nor its slots or the file.
- *	As long after as the I/O takes that has begun, be it for ever
+ * @owner: in: argument of the upcalls
+ * @failed: in: as that of &struct lanes
+ * @stopped: in: likewise
+ * @idle: in: likewise
  * @queue_depth: in: wished for; out: granted, at least 1
  * @cmd_depth: out: commands in flight on each write queue
  * @trailer_bytes: out: what may follow a command or answer it
@@ -251,7 +242,6 @@ TAILQ_HEAD(store_works, store_work);
  * @slot_rkey: out of open()
  */
 struct staged_plan {
-	struct ibv_context *verbs;
 	struct ibv_pd *pd;
 	uint64_t max_mr_size;
 	unsigned int max_cqe;
@@ -275,45 +265,23 @@ struct staged_plan {
 };
 
 /**
- * struct staged_ops - the threads that own the write queues of staged sessions
+ * struct staged_ops - what is special of sessions with a staged store; see lane.h for their
+ *	write queues
  * @plan: in the loop, at admission: fill the outputs for @plan->nr_queues. Called again
  *	when fewer queues were granted than wished for. enum rdmablk_reason
  * @open: in a worker, after plan(): slots, their registration, completion queues,
  *	buffers of commands. 0 or -errno; with -errno, too, @staged may have been set,
  *	and then has to be stopped, closed and freed. @plan is valid during the call
  *	only and gets the place of the slots
- * @queue: in the loop, once for each hardware queue @i below nr_queues: what its
- *	write queue is made with: the completion queue for both directions, and how
- *	many work requests of each kind (one SGE each)
- * @join: in the loop: the queue pair of hardware queue @i exists, no packet can have
- *	come yet. Post its receives; from now on its completions are the thread's.
- *	0 or -errno
- * @live: in the loop: LIVE is being sent; commands that come are right from now on
- * @resized: in the loop: the store has grown to @size; commands up to there are right.
- *	NULL: of no interest
- * @counts: in the loop, after open and before free: add what commands were answered
- * @stop: in the loop, while the queue pairs exist: take no more commands, and cancel
- *	those that have not begun. Does not wait: see @stopped and @idle of the plan.
- *	Again: nothing
  * @close: in a worker, after @stopped of the plan, and after the queue pairs are
  *	destroyed: deregister, destroy what is of verbs. 0, or -errno: something could
  *	not be undone, and @close is called again
  * @free: in a worker, after @close and after @idle of the plan: the rest
- *
- * Order: plan, open, then queue and join per write queue, live, stop, close, free; stop
- * may come any time after open.
  */
 struct staged_ops {
 	unsigned int (*plan)(struct store *store, struct staged_plan *plan);
 	int (*open)(struct store *store, struct staged_plan *plan,
 		    struct staged **staged);
-	void (*queue)(struct staged *staged, unsigned int i, struct ibv_cq **cq,
-		      uint32_t *sends, uint32_t *recvs);
-	int (*join)(struct staged *staged, unsigned int i, struct ibv_qp *qp);
-	void (*live)(struct staged *staged);
-	void (*resized)(struct staged *staged, uint64_t size);
-	void (*counts)(const struct staged *staged, struct store_counts *sum);
-	void (*stop)(struct staged *staged);
 	int (*close)(struct staged *staged);
 	void (*free)(struct staged *staged);
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The store thread of an export. A work goes loop -> flush or rest -> thread -> inbox of the
- * loop; the lock guards the lists and nothing else, and hands the work's memory over. A
- * cancelled work takes the same way: its @done is called exactly once.
+ * The store thread of an export. A work goes owner -> flush or rest -> thread -> @done; the
+ * lock guards the lists and nothing else, and hands the work's memory over. A cancelled work
+ * takes the same way: its @done is called exactly once.
  *
  * The thread does all FLUSHes that wait together: several sessions may write to a shared
  * export, and one fdatasync is enough for all of them.
@@ -17,7 +17,6 @@
 #include <time.h>
 
 #include "base/fault.h"
-#include "base/loop.h"
 #include "base/thread.h"
 #include "base/util.h"
 #include "store/store_thread.h"
@@ -32,7 +31,6 @@
  * @rest: the others, the first perhaps begun
  * @idle: the store may have something to do in the background
  * @stop: end when nothing is left to do
- * @done: works for the loop
  */
 struct store_thread {
 	struct store *store;
@@ -43,7 +41,6 @@ struct store_thread {
 	struct store_works rest;
 	bool idle;
 	bool stop;
-	struct loop_inbox done;
 };
 
 static struct store_works *list_of(struct store_thread *t, const struct store_work *w)
@@ -105,7 +102,7 @@ static void do_works(struct store_thread *t, struct store_works *works)
 	while ((w = TAILQ_FIRST(works))) {
 		TAILQ_REMOVE(works, w, entry);
 		if (over || atomic_load(&w->cancelled)) {
-			loop_inbox_post(&t->done, &w->note);
+			w->done(w);
 		} else {	/* the next round asks whether a FLUSH is wanted first */
 			TAILQ_INSERT_HEAD(&t->rest, w, entry);
 			w->queued = true;
@@ -153,13 +150,6 @@ static void *store_thread_main(void *arg)
 	return NULL;
 }
 
-static void work_done(struct loop_note *note)
-{
-	struct store_work *w = container_of(note, struct store_work, note);
-
-	w->done(w);
-}
-
 /**
  * store_thread_start - give a store its store thread, when its kind has one
  * @store: published; not otherwise touched by a thread until store_thread_stop(), but for
@@ -183,19 +173,11 @@ int store_thread_start(struct store *store)
 	TAILQ_INIT(&t->rest);
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->wake, NULL);
-	ret = loop_inbox_open(&t->done);
-	if (ret)
-		goto free;
 	ret = thread_start(&t->thread, "store", store_thread_main, t);
 	if (ret)
-		goto close;
-	store->thread = t;
-	return 0;
-close:
-	loop_inbox_ignore(&t->done);
-	loop_inbox_close(&t->done);
-free:
-	free(t);
+		free(t);
+	else
+		store->thread = t;
 	return ret;
 }
 
@@ -203,12 +185,13 @@ free:
  * store_thread_submit - have something done
  * @t: store thread
  * @w: with @op to @dirty and @done; the store thread's until @done is called
+ *
+ * Any thread.
  */
 void store_thread_submit(struct store_thread *t, struct store_work *w)
 {
 	w->at = 0;
 	w->status = RDMABLK_OK;
-	w->note.run = work_done;
 	atomic_store(&w->cancelled, false);
 	pthread_mutex_lock(&t->lock);
 	TAILQ_INSERT_TAIL(list_of(t, w), w, entry);
@@ -220,10 +203,10 @@ void store_thread_submit(struct store_thread *t, struct store_work *w)
 /**
  * store_thread_cancel - nobody waits for the outcome of a work any more
  * @t: store thread
- * @w: submitted, its @done not yet called
+ * @w: submitted; perhaps its @done was called, and its owner does not know yet
  *
- * Its @done is called in any case: soon when nothing of it is being done, else after
- * the piece that is. Its @status says nothing.
+ * Its @done is called in any case: at once when nothing of it is being done, else after
+ * the piece that is. Its @status says nothing. The thread that has submitted it.
  */
 void store_thread_cancel(struct store_thread *t, struct store_work *w)
 {
@@ -232,7 +215,7 @@ void store_thread_cancel(struct store_thread *t, struct store_work *w)
 	if (w->queued) {
 		TAILQ_REMOVE(list_of(t, w), w, entry);
 		w->queued = false;
-		loop_inbox_post(&t->done, &w->note);
+		w->done(w);
 	}
 	pthread_mutex_unlock(&t->lock);
 }
@@ -262,18 +245,8 @@ static void join_thread(pthread_t thread)
 }
 
 /**
- * store_thread_quiet - hear of nothing that a store thread has done any more
- * @store: perhaps without one; no session is left
- */
-void store_thread_quiet(struct store *store)
-{
-	if (store->thread)
-		loop_inbox_ignore(&store->thread->done);
-}
-
-/**
  * store_thread_stop - let a store thread finish, background included, and end it
- * @store: perhaps without one; quiet
+ * @store: perhaps without one; no session is left
  *
  * Blocks for as long as that takes. Any thread.
  */
@@ -288,7 +261,6 @@ void store_thread_stop(struct store *store)
 	pthread_cond_signal(&t->wake);
 	pthread_mutex_unlock(&t->lock);
 	join_thread(t->thread);
-	loop_inbox_close(&t->done);
 	free(t);
 	store->thread = NULL;
 }

@@ -5,7 +5,7 @@
  * is done in pieces, between which a FLUSH finds its turn; with nothing to do it does
  * what the store wants done in the background.
  *
- * Functions are for the loop, but for store_thread_stop().
+ * store_thread_start() and store_thread_wake() are for the loop.
  */
 #ifndef RDMABLKD_STORE_THREAD_H
 #define RDMABLKD_STORE_THREAD_H
@@ -18,7 +18,6 @@ int store_thread_start(struct store *store);
 void store_thread_submit(struct store_thread *t, struct store_work *w);
 void store_thread_cancel(struct store_thread *t, struct store_work *w);
 void store_thread_wake(struct store_thread *t);
-void store_thread_quiet(struct store *store);
 void store_thread_stop(struct store *store);
 
 #endif

@@ -136,7 +136,7 @@ static struct peer *peers[PEERS];
 static unsigned int nr_peers, nr_idle_timers;
 static unsigned int list;	/* in force, of lists */
 static bool later;		/* the keys of home have expired */
-static bool open;		/* without authentication: all is version 1 */
+static bool no_keys;		/* without authentication: all is version 1 */
 static const uint8_t no_key[RDMABLK_MAC_LEN];
 
 static struct peer *peer_of_id(struct rdma_cm_id *id)
@@ -193,7 +193,7 @@ static unsigned int rights_of(unsigned int key, const struct rdmablk_hello2 *hel
 	while (e < NOTHING && strncmp(hello->hello.export_name, exports[e],
 				      sizeof(hello->hello.export_name)))
 		e++;
-	if (open)
+	if (no_keys)
 		return e < NOTHING ? ALLOW_READ | ALLOW_WRITE | ALLOW_STEAL : 0;
 	if (key == NAMED_KEY && hello->hello.host_id[0] != 7)
 		return 0;
@@ -262,12 +262,12 @@ static unsigned int type_of(const void *msg, size_t len)
 
 static size_t hello_len(void)
 {
-	return open ? sizeof(struct rdmablk_hello) : sizeof(struct rdmablk_hello2);
+	return no_keys ? sizeof(struct rdmablk_hello) : sizeof(struct rdmablk_hello2);
 }
 
 static size_t challenge_len(void)
 {
-	return open ? sizeof(struct rdmablk_challenge) : sizeof(struct rdmablk_challenge2);
+	return no_keys ? sizeof(struct rdmablk_challenge) : sizeof(struct rdmablk_challenge2);
 }
 
 static void hello_arrives(struct peer *p, const struct session *s, const struct frame *f)
@@ -276,7 +276,7 @@ static void hello_arrives(struct peer *p, const struct session *s, const struct 
 		return;
 	memcpy(&p->hello, f->bytes, f->len);
 	p->asked = true;
-	if (open)
+	if (no_keys)
 		return;
 	p->known = key_named(p->hello.key_id);
 	p->force = is_in_force(p->known, p->address);
@@ -305,7 +305,7 @@ static void proof_arrives(struct peer *p, const struct session *s, const struct 
 	if (type_of(f->bytes, f->len) != RDMABLK_MSG_PROOF || f->len != sizeof(*proof) ||
 	    !p->challenged || s->state != SESSION_PROOF)
 		return;
-	if (open) {
+	if (no_keys) {
 		open_proof_arrives(p, proof);
 		return;
 	}
@@ -456,7 +456,7 @@ static bool resumes(const struct peer *p, const struct rdmablk_grant *g)
 	const struct rdmablk_hello *h = &p->hello.hello;
 	uint8_t prk0[RDMABLK_KEYSCHED_LEN], key[RDMABLK_KEYSCHED_LEN];
 
-	if (open)
+	if (no_keys)
 		return !memcmp(g->uuid, h->uuid, sizeof(h->uuid));
 	CHECK(!rdmablk_keysched_prk0(schedule, keys[p->known]->secret, prk0));
 	CHECK(!rdmablk_keysched_resume_key(schedule, prk0, h->nonce, key));
@@ -483,7 +483,7 @@ static void close_comes(struct peer *p, const struct rdmablk_close *c, bool seal
 		CHECK(has_won(p, false));
 	/* A right PROOF is not taken for a wrong one. */
 	if (!sealed && p->right)
-		CHECK(open ? reason != RDMABLK_R_AUTH_FAILED : reason == RDMABLK_R_MALFORMED);
+		CHECK(no_keys ? reason != RDMABLK_R_AUTH_FAILED : reason == RDMABLK_R_MALFORMED);
 }
 
 static void reauth_done(struct peer *p)
@@ -551,7 +551,7 @@ static void peer_sent(struct peer *p, const void *msg, size_t len)
 			memcpy(&p->challenge, msg, len);
 			CHECK(!rdmablk_keysched_th1(schedule, p->th, msg, len, p->th));
 			p->challenged = true;
-		} else if (open && type != RDMABLK_MSG_CLOSE) {
+		} else if (no_keys && type != RDMABLK_MSG_CLOSE) {
 			CHECK(p->right);
 			secret_comes(p, type, msg);
 		} else {
@@ -577,7 +577,7 @@ static void peer_sent(struct peer *p, const void *msg, size_t len)
 /* The MAC of a request to join; version 1 names no queue pair in it. */
 static int join_mac(const struct peer *owner, const struct peer *d, uint8_t *mac)
 {
-	if (open)
+	if (no_keys)
 		return mac_message(owner->keys.join, RDMABLK_LABEL_JOIN, &d->req,
 				   offsetof(struct rdmablk_cm_request, mac), mac);
 	return rdmablk_keysched_join(schedule, owner->keys.join, &d->req, d->qpn, mac);
@@ -595,13 +595,13 @@ static void join_accepted(struct peer *d, const struct conn *conn,
 
 	CHECK(p->right && p->granted && p->secrets);
 	CHECK(d->req.generation == p->hello.hello.generation);
-	CHECK(open || (!d->relayed && d->address == p->address));
+	CHECK(no_keys || (!d->relayed && d->address == p->address));
 	CHECK(queue == conn->queue && queue && queue <= s->nr_data);
 	CHECK(!p->joined[queue]);
 	p->joined[queue] = true;
 	p->joins++;
-	CHECK(param->private_data_len == (open ? sizeof(acc->accept) : sizeof(*acc)));
-	if (open) {
+	CHECK(param->private_data_len == (no_keys ? sizeof(acc->accept) : sizeof(*acc)));
+	if (no_keys) {
 		CHECK(!join_mac(p, d, mac) && !memcmp(mac, d->req.mac, sizeof(mac)));
 		return;
 	}
@@ -695,7 +695,7 @@ static void check_session(const struct session *s)
 {
 	const struct peer *p = peer_of_id(s->conn->id);
 
-	CHECK(s->version == (open ? RDMABLK_VERSION_OPEN : RDMABLK_VERSION_PROVEN));
+	CHECK(s->version == (no_keys ? RDMABLK_VERSION_OPEN : RDMABLK_VERSION_PROVEN));
 	CHECK(!s->ctrl.sealed || p->right || s->state == SESSION_DYING);
 	CHECK(!s->end.clean || p->clean);
 	if (is_ending(s)) {
@@ -705,7 +705,7 @@ static void check_session(const struct session *s)
 		return;
 	}
 	if (s->state >= SESSION_REGISTER) {
-		CHECK(p->right && p->rights & ALLOW_READ && s->ctrl.sealed == !open);
+		CHECK(p->right && p->rights & ALLOW_READ && s->ctrl.sealed == !no_keys);
 		CHECK(!s->lease.writer || may_write(p));
 		CHECK(is_zero(s->keying.prk0, sizeof(s->keying.prk0)) && !s->keying.pair.pkey);
 	}

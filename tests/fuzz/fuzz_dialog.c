@@ -91,7 +91,7 @@ static void say_sealed(struct peer *p, const void *msg, size_t len, bool lost)
 
 static uint16_t version(void)
 {
-	return open ? RDMABLK_VERSION_OPEN : RDMABLK_VERSION_PROVEN;
+	return no_keys ? RDMABLK_VERSION_OPEN : RDMABLK_VERSION_PROVEN;
 }
 
 static struct peer *peer_new(uint32_t address)
@@ -152,7 +152,7 @@ static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 			.generation = htole32(1 + (how >> 6)),
 			.nr_queues = htole16((uint16_t)(1 + (how >> 4 & 3))),
 			.queue_depth = htole16(16), .keep_alive_ms = htole32(5000),
-			.auth_methods = htole32(open ? RDMABLK_AUTH_NONE : RDMABLK_AUTH_PSK),
+			.auth_methods = htole32(no_keys ? RDMABLK_AUTH_NONE : RDMABLK_AUTH_PSK),
 			.host_name = "host",
 		},
 		.group = htole16(RDMABLK_GROUP_P256),
@@ -161,7 +161,7 @@ static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 	uint8_t prk0[RDMABLK_KEYSCHED_LEN], resume[RDMABLK_KEYSCHED_LEN];
 
 	/* only a resume names an export */
-	if (h.hello.flags & htole32(RDMABLK_HELLO_RESUME) && open) {
+	if (h.hello.flags & htole32(RDMABLK_HELLO_RESUME) && no_keys) {
 		memcpy(h.hello.uuid, export_find("first")->store.uuid, sizeof(h.hello.uuid));
 	} else if (h.hello.flags & htole32(RDMABLK_HELLO_RESUME)) {
 		CHECK(!rdmablk_keysched_prk0(schedule, keys[p->key]->secret, prk0));
@@ -190,7 +190,7 @@ static void say_proof(struct peer *p, unsigned int how)
 
 	if (!conn || !conn->pair)
 		return;
-	if (open) {
+	if (no_keys) {
 		CHECK(!mac_proof(no_key, &p->hello.hello, &p->challenge.challenge, proof.mac));
 		proof.mac[how & 31] ^= how >> 5;
 		say(p, &proof, sizeof(proof), false);
@@ -625,7 +625,7 @@ static void step(void)
 			say_command(peer_for(who, 0), a, b);
 		break;
 	default:
-		if (nr_peers && !(open && needs_keys(what)))
+		if (nr_peers && !(no_keys && needs_keys(what)))
 			step_of(peer_for(who, what), what, a, b);
 		break;
 	}
@@ -778,10 +778,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ready = true;
 	script.at = data;
 	script.left = size;
-	open = size && *data == OPEN;
-	if (open)
+	no_keys = size && *data == OPEN;
+	if (no_keys)
 		next_byte();
-	cfg.auth = open ? AUTH_NONE : AUTH_PSK;
+	cfg.auth = no_keys ? AUTH_NONE : AUTH_PSK;
 	while (script.left)
 		step();
 	finish();

@@ -71,11 +71,6 @@ void store_thread_wake(struct store_thread *t)
 }
 
 /* They end with the process. */
-void store_thread_quiet(struct store *store)
-{
-	(void)store;
-}
-
 void store_thread_stop(struct store *store)
 {
 	(void)store;

@@ -36,6 +36,7 @@
 #include "../../target/rdma/cq.h"
 #include "../../target/rdma/device.h"
 #include "../../target/session/session.h"
+#include "../../target/staged/lane.h"
 #include "store_world.h"
 
 #define QPN_TARGET	0x500	/* of the daemon's first queue pair */
@@ -602,6 +603,251 @@ int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t len)
 }
 
 /*
+ * Lanes: their thread is this one, and tasks of the loop poll their completion queues.
+ */
+
+struct fake_lane {
+	struct lane lane;
+	struct cq cq;
+	struct job job;
+};
+
+static struct iothread_pool *world_pool;
+
+static struct fake_lane *lane_of(const struct lanes *l)
+{
+	return container_of(l->lane, struct fake_lane, lane);
+}
+
+static void lane_fail(struct lane *lane, unsigned int reason)
+{
+	lane->failed = true;
+	cq_stop(&lane_of(lane->lanes)->cq);
+	lane->lanes->failed(lane->lanes->owner, reason);
+}
+
+static void lane_completed(struct cq *cq, const struct ibv_wc *wc)
+{
+	struct lane *lane = &container_of(cq, struct fake_lane, cq)->lane;
+	struct lane_queue *q = &lane->lanes->queue[write_queue_index(wc)];
+	unsigned int reason = write_queue_completed(&q->queue, wc);
+
+	if (reason && !lane->failed)
+		lane_fail(lane, reason);
+}
+
+static void lane_answering(struct write_queue *q)
+{
+	struct lane *lane = lane_queue_of(q)->lane;
+
+	if (!lane->failed && write_queue_post(q))
+		lane_fail(lane, RDMABLK_R_CONNECTION);
+}
+
+static int lane_open_queue(struct lanes *l, unsigned int index)
+{
+	struct lane_queue *q = &l->queue[index];
+	unsigned int depth = l->scope.cmd_depth;
+	int ret;
+
+	q->lane = l->lane;
+	q->tags = (char *)l->tags + (size_t)index * depth * l->tag_bytes;
+	ret = write_queue_init(&q->queue, &l->queues, index, &l->lane->counts);
+	for (unsigned int i = 0; !ret && i < depth; i++)
+		write_queue_add(&q->queue, i, (void *)((char *)q->tags + i * l->tag_bytes));
+	return ret;
+}
+
+int lane_open_all(struct lanes *l, struct ibv_pd *pd, const struct numa_place *place)
+{
+	struct fake_lane *f = calloc(1, sizeof(*f));
+	unsigned int depth = l->scope.cmd_depth;
+	int ret;
+
+	(void)place;
+	l->lane = &f->lane;
+	l->nr_lanes = 1;
+	l->queues.answering = lane_answering;
+	l->queues.scope = &l->scope;
+	l->queue = calloc(l->nr_queues, sizeof(*l->queue));
+	l->tags = calloc((size_t)l->nr_queues * depth, l->tag_bytes);
+	l->queues.receives = calloc((size_t)l->nr_queues * depth, l->queues.stride);
+	l->receive_mr = ibv_reg_mr(pd, l->queues.receives, 1, IBV_ACCESS_LOCAL_WRITE);
+	if (!l->receive_mr)
+		return -errno;
+	l->queues.lkey = l->receive_mr->lkey;
+	f->lane.lanes = l;
+	f->lane.thread = &world_pool->thread[0];
+	f->cq.completed = lane_completed;
+	ret = cq_open(&f->cq, &channel, WRS);
+	for (unsigned int i = 0; !ret && i < l->nr_queues; i++)
+		ret = lane_open_queue(l, i);
+	return ret;
+}
+
+int lane_attach_all(struct lanes *l)
+{
+	l->given = true;
+	return 0;
+}
+
+void lane_wish(const struct lanes *l, unsigned int i, struct conn_wish *wish)
+{
+	wish->cq = lane_of(l)->cq.ibv;
+	wish->caps.sends = l->queue[i].queue.max_sends;
+	wish->caps.recvs = l->scope.cmd_depth;
+}
+
+int lane_join(struct lanes *l, unsigned int i, struct ibv_qp *qp)
+{
+	return write_queue_join(&l->queue[i].queue, qp);
+}
+
+void lane_live(struct lanes *l)
+{
+	atomic_store(&l->queues.live, true);
+}
+
+void lane_resized(struct lanes *l, uint64_t size)
+{
+	l->scope.size = size;
+}
+
+void lane_counts(const struct lanes *l, struct store_counts *sum)
+{
+	store_add_counts(sum, &l->lane->counts);
+}
+
+static void detach_run(struct job *job)
+{
+	(void)job;
+}
+
+static void detach_done(struct job *job)
+{
+	struct lane *lane = &container_of(job, struct fake_lane, job)->lane;
+	const struct lanes *l = lane->lanes;
+
+	lane->parted = true;
+	l->stopped(l->owner);
+	if (!lane->busy)
+		l->idle(l->owner);
+}
+
+void lane_detach_all(struct lanes *l)
+{
+	struct job *job = &lane_of(l)->job;
+
+	if (atomic_exchange(&l->cancel, true))
+		return;
+	l->lane->failed = true;
+	l->lane->stopping = true;
+	cq_stop(&lane_of(l)->cq);
+	if (l->ops->stop)
+		l->ops->stop(l->lane);
+	job->run = detach_run;
+	job->done = detach_done;
+	worker_submit(job);
+}
+
+void lane_over(struct lane *lane)
+{
+	if (!--lane->busy && lane->parted)
+		lane->lanes->idle(lane->lanes->owner);
+}
+
+int lane_close_all(struct lanes *l)
+{
+	int ret = l->lane ? cq_close(&lane_of(l)->cq) : 0;
+
+	if (!ret && l->receive_mr)
+		ret = ibv_dereg_mr(l->receive_mr);
+	l->receive_mr = NULL;
+	return ret;
+}
+
+void lane_free_all(struct lanes *l)
+{
+	if (!l->lane)
+		return;
+	for (unsigned int i = 0; i < l->nr_queues; i++)
+		write_queue_free(&l->queue[i].queue);
+	free(l->queues.receives);
+	free(l->queue);
+	free(l->tags);
+	free(lane_of(l));
+	l->lane = NULL;
+}
+
+void *lane_map(size_t bytes, const struct numa_place *place)
+{
+	(void)bytes;
+	(void)place;
+	abort();
+}
+
+void lane_turn(struct iothread *t)
+{
+	(void)t;
+}
+
+struct iothread_pool *iothread_pool_start(const char *name, struct staged_file *sf,
+					  unsigned int nr, void (*turn)(struct iothread *t))
+{
+	(void)name;
+	(void)sf;
+	(void)nr;
+	(void)turn;
+	if (world_pool)
+		return world_pool;
+	world_pool = calloc(1, sizeof(*world_pool) + sizeof(world_pool->thread[0]));
+	CHECK(!ring_init_epoll(&world_pool->thread[0].engine.ring));
+	return world_pool;
+}
+
+/* What the store threads have told the thread of the lanes; false: nothing */
+static bool lane_step(void)
+{
+	struct ring *ring = world_pool ? &world_pool->thread[0].engine.ring : NULL;
+
+	if (!ring || TAILQ_EMPTY(&ring->notes))
+		return false;
+	ring_turn(ring, false);
+	return true;
+}
+
+void iothread_pool_attach(struct iothread_pool *all)
+{
+	(void)all;
+}
+
+void iothread_pool_detach(struct iothread_pool *all)
+{
+	(void)all;
+}
+
+void iothread_pool_stop(struct iothread_pool *all)
+{
+	(void)all;
+}
+
+int iothread_get_buffer(struct iothread *t, void *from, size_t bytes, bool writer)
+{
+	(void)t;
+	(void)from;
+	(void)bytes;
+	(void)writer;
+	abort();
+}
+
+void iothread_put_buffer(struct iothread *t, unsigned int place)
+{
+	(void)t;
+	(void)place;
+	abort();
+}
+
+/*
  * What the harness calls
  */
 
@@ -613,7 +859,7 @@ static void world_settle(void)
 	bool more = true;
 
 	while (more) {
-		more = !world.hold_jobs && (world_work() || store_step());
+		more = !world.hold_jobs && (world_work() || lane_step() || store_step());
 		TAILQ_FOREACH(qp, &qps, entry) {
 			for (unsigned int i = 0; !world.hold_sends && i < qp->nr_unsaid; i++) {
 				const struct ibv_wc wc = { .wr_id = qp->unsaid[i],

@@ -209,7 +209,7 @@ static void write_events(void)
 
 	peer_is(&session, "10.0.0.7");
 	peer_is(&loser, "10.0.0.8");
-	session.cmdqs.counts.done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE] = 6;
+	session.counts.done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE] = 6;
 	session.born = loop_now() - 1500;
 	begin("events");
 	session_audit_login(&session);

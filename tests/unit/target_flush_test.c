@@ -2,11 +2,14 @@
 /*
  * What becomes of dirty granules: a FLUSH writes what was noted before it began, keeps
  * what failed, and loses nothing that is noted while it is under way. The adapter is
- * fake_verbs.h; the store is one that flushes when the test lets it.
+ * fake_verbs.h; the store is one that flushes when the test lets it; and the test is the thread
+ * of the commands, turn by turn.
  *
  * Sources: target/session/cmdq.c target/staged/write_queue.c
  */
 #include <endian.h>
+#include <errno.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,14 +30,14 @@
 
 static struct {
 	struct cmdqs c;
+	struct iothread_pool *pool;
 	struct store store;
 	struct device dev;
 	struct fake_qp qp;
 	uint32_t answers[64];
 	unsigned int nr_answers;
-	unsigned int stop_after;	/* answers, or the end of what was under way */
 	unsigned int reason;		/* the session must end */
-	unsigned int idles;		/* upcalls */
+	unsigned int stops, idles;	/* upcalls */
 	sem_t begun, permit;
 	unsigned int status;		/* of the next FLUSH */
 	char written[GRANULES + 1];	/* by the last: x or . */
@@ -49,8 +52,6 @@ static void answered(struct fake_qp *qp)
 		t.answers[t.nr_answers++] = qp->answers[i].imm;
 	}
 	qp->nr_answers = 0;
-	if (t.nr_answers == t.stop_after)
-		loop_stop();
 }
 
 static unsigned int fake_step(void)
@@ -92,45 +93,119 @@ static const struct store_ops fake_ops = {
 	.type = "fake", .work = fake_work, .flush = fake_flush,
 };
 
-static void ended(struct cmdqs *c, unsigned int reason)
+static void failed(void *owner, unsigned int reason)
 {
+	assert_ptr_equal(owner, &t);
 	t.reason = reason;
-	cmdq_stop(c);
+	lane_detach_all(&t.c.lanes);
 }
 
-static void idle(struct cmdqs *c)
+static void stopped(void *owner)
 {
-	(void)c;
+	assert_ptr_equal(owner, &t);
+	t.stops++;
+}
+
+static void idle(void *owner)
+{
+	assert_ptr_equal(owner, &t);
+	assert_int_equal(t.stops, 1);
 	t.idles++;
-	loop_stop();
+}
+
+/* One turn of the thread of the lane, and then what the loop has to hear of it */
+static void turn(bool wait)
+{
+	struct iothread *thread = &t.pool->thread[0];
+
+	staged_engine_turn(&thread->engine, wait && TAILQ_EMPTY(&thread->polled));
+	lane_turn(thread);
+	t.pool->inbox.source.ready(&t.pool->inbox.source);
+}
+
+static int make_pool(void)
+{
+	struct iothread *thread;
+
+	t.pool = calloc(1, sizeof(*t.pool) + sizeof(*thread));
+	if (!t.pool)
+		return -1;
+	thread = &t.pool->thread[0];
+	t.pool->name = "unit";
+	t.pool->nr = 1;
+	thread->all = t.pool;
+	TAILQ_INIT(&thread->polled);
+	TAILQ_INIT(&thread->answering);
+	return loop_inbox_open(&t.pool->inbox) ?:
+	       staged_engine_init(&thread->engine, NULL, 0);
+}
+
+/* In a worker, which waits for the thread */
+static void *open_run(void *ret)
+{
+	*(int *)ret = cmdq_open(&t.c, &t.dev, fake_pd(), 1);
+	return NULL;
+}
+
+static int open_commands(void)
+{
+	int ret = -1, over = EBUSY;
+	pthread_t worker;
+
+	if (pthread_create(&worker, NULL, open_run, &ret))
+		return -1;
+	for (; over; over = pthread_tryjoin_np(worker, NULL))
+		turn(false);
+	return ret;
 }
 
 static int setup(void **state)
 {
-	struct cmdqs *c = &t.c;
+	struct lanes *l = &t.c.lanes;
+	struct conn_wish wish;
 
 	(void)state;
 	memset(&t, 0, sizeof(t));
 	sem_init(&t.begun, 0, 0);
 	sem_init(&t.permit, 0, 0);
 	t.dev.attr.max_cqe = FAKE_CQES;
-	t.dev.channel = ibv_create_comp_channel(fake_context());
 	t.store.ops = &fake_ops;
-	if (loop_init() || store_thread_start(&t.store))
+	if (loop_init() || store_thread_start(&t.store) || make_pool())
 		return -1;
-	c->scope = (struct wire_scope){ .size = SIZE, .logical_block = 512,
+	l->scope = (struct wire_scope){ .size = SIZE, .logical_block = 512,
 		.writer = true, .granule = GRANULE, .max_ranges = 252,
 		.ops = UINT32_MAX, .max_discard = SIZE, .max_zeroes = SIZE,
 		.cmd_depth = CMDQ_DEPTH };
-	c->store = &t.store;
-	c->ended = ended;
-	c->idle = idle;
-	if (cmdq_open(c, &t.dev, fake_pd(), 1))
+	l->threads = t.pool;
+	l->owner = &t;
+	l->failed = failed;
+	l->stopped = stopped;
+	l->idle = idle;
+	t.c.store = &t.store;
+	if (open_commands())
 		return -1;
-	fake_qp_init(&t.qp, c->cq.ibv);
+	lane_wish(l, 0, &wish);
+	fake_qp_init(&t.qp, wish.cq);
 	t.qp.sent = answered;
-	cmdq_live(c);
-	return cmdq_join(c, 0, &t.qp.qp);
+	lane_live(l);
+	return lane_join(l, 0, &t.qp.qp);
+}
+
+/* From the first turn of the thread on nothing may be posted. */
+static void stop(void)
+{
+	lane_detach_all(&t.c.lanes);
+	turn(true);
+	assert_int_equal(t.stops, 1);
+	t.qp.dead = true;
+}
+
+static void wait_idle(void)
+{
+	while (!t.idles)
+		turn(true);
+	assert_int_equal(t.idles, 1);
+	assert_false(cmdq_busy(&t.c));
 }
 
 static int teardown(void **state)
@@ -138,15 +213,18 @@ static int teardown(void **state)
 	(void)state;
 	for (int i = 0; i < 100; i++)	/* whatever a failed test has left */
 		sem_post(&t.permit);
-	cmdq_stop(&t.c);
-	store_thread_quiet(&t.store);
+	lane_detach_all(&t.c.lanes);
+	wait_idle();
 	store_thread_stop(&t.store);
-	if (cmdq_close(&t.c))
+	if (lane_close_all(&t.c.lanes))
 		return -1;
 	cmdq_free(&t.c);
-	ibv_destroy_comp_channel(t.dev.channel);
+	staged_engine_exit(&t.pool->thread[0].engine);
+	loop_inbox_ignore(&t.pool->inbox);
+	loop_inbox_close(&t.pool->inbox);
+	free(t.pool);
 	loop_exit();
-	return (int)fake_objects();
+	return t.qp.late ? -1 : (int)fake_objects();
 }
 
 static void dirty(uint64_t offset, uint64_t bytes)
@@ -163,7 +241,9 @@ static void dirty(uint64_t offset, uint64_t bytes)
 /* Handles the commands that have come, and completions of sends. */
 static void handle(void)
 {
-	cq_catch_up(&t.c.cq, FAKE_CQES);
+	turn(true);
+	while (!TAILQ_EMPTY(&t.pool->thread[0].polled))
+		turn(false);
 }
 
 static struct rdmablk_command command(unsigned int op, unsigned int tag, size_t ranges)
@@ -208,8 +288,8 @@ static void let(void)
 /* @nr answers in all have been posted. */
 static void wait_answers(unsigned int nr)
 {
-	t.stop_after = nr;
-	assert_int_equal(loop_run(), 0);
+	while (t.nr_answers < nr)
+		turn(true);
 	assert_int_equal(t.nr_answers, nr);
 }
 
@@ -271,7 +351,7 @@ static void ranges_of_a_command_are_noted(void **state)
 static void a_reader_has_nothing_to_flush(void **state)
 {
 	(void)state;
-	t.c.scope.writer = false;
+	t.c.lanes.scope.writer = false;
 	flush(1);
 	assert_int_equal(t.nr_answers, 1);
 	expect_answer(0, 1, RDMABLK_OK);
@@ -338,7 +418,7 @@ static void what_failed_is_dirty_again(void **state)
 	expect_written(5, 2);
 }
 
-/* Granules of so many runs that the loop has to take several turns to move them. */
+/* Granules of so many runs that it takes several turns to move them */
 #define LARGE		(3 * 4096ULL * 4096)
 
 static void make_large(void)
@@ -347,7 +427,7 @@ static void make_large(void)
 
 	bitmap_free(&c->dirty);
 	bitmap_free(&c->flushing);
-	c->scope.size = LARGE * GRANULE;
+	c->lanes.scope.size = LARGE * GRANULE;
 	assert_int_equal(bitmap_init(&c->dirty, LARGE), 0);
 	assert_int_equal(bitmap_init(&c->flushing, LARGE), 0);
 }
@@ -359,30 +439,10 @@ static bool is_noted(uint64_t granule)
 	return bitmap_next(&t.c.dirty, granule, &first, &count) && first == granule;
 }
 
-static unsigned int looks;
-
-/* Between two runs of the task that moves granules back: as a command that comes then */
-static void look_between(struct loop_task *task)
-{
-	const struct cmdqs *c = &t.c;
-
-	loop_task_start(task);
-	if (!bitmap_any(&c->dirty))	/* the store thread is at it */
-		return;
-	if (!looks++) {
-		flush(2);
-		dirty((LARGE - 7) * GRANULE, GRANULE);
-	}
-	assert_true(bitmap_any(&c->flushing));
-	assert_true(cmdq_flushes(c, 0));
-	assert_int_equal(c->flushes, 1);
-	assert_int_equal(t.nr_answers, 0);
-}
-
 /* They are dirty again before it is answered; what comes meanwhile waits, and is not lost. */
 static void many_that_failed_go_back_bit_by_bit(void **state)
 {
-	struct loop_task look = { .run = look_between };
+	unsigned int looks = 0;
 
 	(void)state;
 	make_large();
@@ -391,11 +451,21 @@ static void many_that_failed_go_back_bit_by_bit(void **state)
 	begun();
 	t.status = RDMABLK_R_STORE_SPACE;
 	let();
-	looks = 0;
-	loop_task_start(&look);
-	wait_answers(1);
-	loop_task_stop(&look);
-	assert_true(looks);
+	while (!bitmap_any(&t.c.dirty))	/* the store thread is at it */
+		turn(true);
+	/* between two steps: as a command that comes then */
+	for (; !t.nr_answers; looks++) {
+		assert_true(bitmap_any(&t.c.flushing));
+		assert_true(cmdq_flushes(&t.c, 0));
+		assert_int_equal(t.c.flushes, 1);
+		if (!looks) {
+			flush(2);
+			dirty((LARGE - 7) * GRANULE, GRANULE);
+		} else {
+			turn(true);
+		}
+	}
+	assert_true(looks > 1);
 	expect_answer(0, 1, RDMABLK_R_STORE_SPACE);
 	/* the next one has them all */
 	begun();
@@ -406,20 +476,8 @@ static void many_that_failed_go_back_bit_by_bit(void **state)
 	assert_true(is_noted(0) && is_noted(LARGE - 7) && is_noted(LARGE - 1));
 }
 
-static void stop_between(struct loop_task *task)
-{
-	if (!bitmap_any(&t.c.dirty)) {
-		loop_task_start(task);
-		return;
-	}
-	cmdq_stop(&t.c);
-	assert_true(cmdq_busy(&t.c));
-}
-
 static void an_end_waits_until_all_have_gone_back(void **state)
 {
-	struct loop_task stop = { .run = stop_between };
-
 	(void)state;
 	make_large();
 	dirty(0, LARGE * GRANULE);
@@ -427,12 +485,15 @@ static void an_end_waits_until_all_have_gone_back(void **state)
 	begun();
 	t.status = RDMABLK_R_STORE_SPACE;
 	let();
-	loop_task_start(&stop);
-	assert_int_equal(loop_run(), 0);
-	assert_int_equal(t.idles, 1);
-	assert_false(cmdq_busy(&t.c));
+	while (!bitmap_any(&t.c.dirty))
+		turn(true);
+	stop();
+	assert_true(cmdq_busy(&t.c));
+	assert_int_equal(t.idles, 0);
+	wait_idle();
 	assert_false(bitmap_any(&t.c.flushing));
 	assert_true(is_noted(0) && is_noted(LARGE - 1));
+	assert_int_equal(t.nr_answers, 0);
 }
 
 static void flushes_that_come_meanwhile_are_answered_by_the_next(void **state)
@@ -528,7 +589,7 @@ static void ranges_and_all_take_turns(void **state)
 	assert_true(cmdq_clean(&t.c));
 }
 
-/* The loop does not note the same granules for each of them, in one go. */
+/* The thread does not note the same granules for each of them, in one go. */
 static void a_turn_has_ranges_of_no_more_than_everything(void **state)
 {
 	(void)state;
@@ -677,14 +738,12 @@ static void a_session_that_ends_waits_for_what_has_begun(void **state)
 	flush(2);
 	start(RDMABLK_OP_DISCARD, 3, 0, GRANULE);
 	start(RDMABLK_OP_WRITE_ZEROES, 4, 0, GRANULE);
-	cmdq_stop(&t.c);
+	stop();
 	assert_true(cmdq_busy(&t.c));
 	assert_int_equal(t.idles, 0);
 	t.status = RDMABLK_R_STORE_IO;
 	let();
-	assert_int_equal(loop_run(), 0);
-	assert_int_equal(t.idles, 1);
-	assert_false(cmdq_busy(&t.c));
+	wait_idle();
 	/* nothing but the FLUSH was done, nothing answered, and it is not clean */
 	assert_int_equal(t.works, 1);
 	assert_int_equal(t.nr_answers, 0);
@@ -698,10 +757,9 @@ static void a_flush_that_has_not_begun_is_dropped(void **state)
 	begun();
 	dirty(GRANULE, GRANULE);
 	flush(1);
-	cmdq_stop(&t.c);
+	stop();
 	let();
-	assert_int_equal(loop_run(), 0);
-	assert_int_equal(t.idles, 1);
+	wait_idle();
 	assert_int_equal(t.works, 1);
 	assert_false(cmdq_clean(&t.c));
 }
@@ -728,8 +786,7 @@ static void a_tag_is_for_one_command_at_a_time(void **state)
 	start(RDMABLK_OP_FENCE, 5, 0, 0);
 	assert_int_equal(t.reason, RDMABLK_R_STATE);
 	let();
-	assert_int_equal(loop_run(), 0);
-	assert_int_equal(t.idles, 1);
+	wait_idle();
 	assert_int_equal(t.nr_answers, 1);
 }
 
@@ -738,12 +795,13 @@ static void sends_done(unsigned int nr)
 {
 	const struct ibv_wc wc = { .wr_id = WRITE_QUEUE_SEND | WRITE_QUEUE_WR(0, nr) };
 
-	assert_int_equal(write_queue_completed(&t.c.queue->queue, &wc), RDMABLK_OK);
+	assert_int_equal(write_queue_completed(&t.c.lanes.queue->queue, &wc), RDMABLK_OK);
+	lane_turn(&t.pool->thread[0]);
 }
 
 static void answers_wait_for_sends(void **state)
 {
-	const struct cmdq_slot *slot = t.c.queue->slot;
+	const struct cmdq_slot *slot = t.c.lanes.queue->tags;
 	unsigned int nr, told = 0;
 
 	(void)state;

@@ -6,6 +6,7 @@
  * Sources: target/store/arena.c target/export/export.c target/store/full.c
  * Libraries: libcrypto libsystemd liburing
  */
+#include <semaphore.h>
 #include <sys/syscall.h>
 
 #include "../../target/base/log.h"
@@ -69,30 +70,24 @@ static void run_until_hit(void)
 }
 
 static struct store_work work;
-static bool work_over;
+static sem_t work_over;
 
 static void work_done(struct store_work *w)
 {
 	assert_ptr_equal(w, &work);
-	work_over = true;
-	loop_stop();
+	sem_post(&work_over);
 }
 
 /* In the store thread's thread, which is that of the export. Return: enum rdmablk_reason */
 static unsigned int zeroes(struct export *e, uint64_t offset)
 {
-	struct loop_timer limit = { .expired = give_up };
-
 	work = (struct store_work){
 		.op = RDMABLK_OP_WRITE_ZEROES, .offset = offset, .bytes = 4096,
 		.done = work_done,
 	};
-	work_over = false;
+	sem_init(&work_over, 0, 0);
 	store_thread_submit(e->store.thread, &work);
-	loop_timer_start(&limit, 60000);
-	while (!work_over)
-		assert_int_equal(loop_run(), 0);
-	loop_timer_stop(&limit);
+	sem_wait(&work_over);
 	return work.status;
 }
 

@@ -176,7 +176,7 @@ static inline void open_session(bool writer)
 	atomic_store(&stopped, false);
 	atomic_store(&idle, false);
 	plan = (struct staged_plan){
-		.verbs = fake_context(), .pd = fake_pd(), .max_mr_size = 1ULL << 40,
+		.pd = fake_pd(), .max_mr_size = 1ULL << 40,
 		.max_cqe = FAKE_CQES,
 		.nr_queues = QUEUES, .logical_block = 512, .writer = writer,
 		.lists = lists, .implied = implied,
@@ -188,26 +188,25 @@ static inline void open_session(bool writer)
 	assert_true(plan.cmd_depth > depth);
 	assert_int_equal(ops->open(&store, &plan, &session), 0);
 	for (unsigned int i = 0; i < QUEUES; i++) {
-		struct ibv_cq *cq = NULL;
-		uint32_t sends, recvs;
+		struct conn_wish wish = { .cq = NULL };
 
-		ops->queue(session, i, &cq, &sends, &recvs);
-		assert_int_equal(recvs, plan.cmd_depth);
-		fake_qp_init(&qp[i], cq);
-		assert_int_equal(ops->join(session, i, &qp[i].qp), 0);
+		lane_wish(&session->lanes, i, &wish);
+		assert_int_equal(wish.caps.recvs, plan.cmd_depth);
+		fake_qp_init(&qp[i], wish.cq);
+		assert_int_equal(lane_join(&session->lanes, i, &qp[i].qp), 0);
 		assert_int_equal(qp[i].nr_receives, plan.cmd_depth);
 	}
-	ops->live(session);
+	lane_live(&session->lanes);
 }
 
 /* Nothing is posted to a queue pair when that has been said. */
 static inline void stop_session(void)
 {
-	store.ops->staged->stop(session);
+	lane_detach_all(&session->lanes);
 	wait_for(&stopped);
 	for (unsigned int i = 0; i < QUEUES; i++)
 		qp[i].dead = true;
-	store.ops->staged->stop(session);
+	lane_detach_all(&session->lanes);
 	assert_int_equal(store.ops->staged->close(session), 0);
 	assert_int_equal(fake_objects(), 0);
 }

@@ -32,7 +32,7 @@ static void the_end_waits_for_what_has_begun(void **state)
 	send_command(1, 9, RDMABLK_OP_FLUSH, 0, 0, 0, NULL, 0);
 	assert_int_equal(answer(1, 9, NULL, 0), RDMABLK_OK);
 	stop_session();
-	store.ops->staged->counts(session, &counts);
+	lane_counts(&session->lanes, &counts);
 	assert_int_equal(counts.done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE], 1);
 	assert_int_equal(counts.done[RDMABLK_OP_WRITE - RDMABLK_OP_FENCE], 0);
 	assert_int_equal(counts.bytes[RDMABLK_OP_WRITE - RDMABLK_OP_FENCE], 0);
@@ -110,7 +110,7 @@ static void a_thread_that_hangs_takes_no_session(void **state)
 	session = NULL;
 	assert_int_equal(ops->open(&store, &plan, &session), -ETIMEDOUT);
 	assert_non_null(session);
-	ops->stop(session);
+	lane_detach_all(&session->lanes);
 	assert_false(atomic_load(&stopped));
 	atomic_store(&hang.on, false);
 	wait_for(&idle);
@@ -160,7 +160,6 @@ static void spin(long ns)
  */
 static void a_session_ends_at_any_moment_of_its_last_command(void **state)
 {
-	const struct staged_ops *ops = store_none_ops.staged;
 	unsigned int seed = 1;
 
 	(void)state;
@@ -170,7 +169,7 @@ static void a_session_ends_at_any_moment_of_its_last_command(void **state)
 		uint16_t op = round & 1 ? RDMABLK_OP_READ : RDMABLK_OP_FENCE;
 
 		open_session(true);
-		ops->stop(session);
+		lane_detach_all(&session->lanes);
 		spin(ns);
 		send_command(round % QUEUES, 0, op, 0, 0, round & 1 ? SLOT : 0, NULL, 0);
 		close_session();
@@ -192,8 +191,8 @@ static void each_lane_of_a_session_has_another_thread(void **state)
 		fake_channel_made = another_session_begins;
 		open_session(true);
 		fake_channel_made = NULL;
-		assert_int_equal(session->nr_lanes, 2);
-		assert_ptr_not_equal(session->lane[0].thread, session->lane[1].thread);
+		assert_int_equal(session->lanes.nr_lanes, 2);
+		assert_ptr_not_equal(session->lanes.lane[0].thread, session->lanes.lane[1].thread);
 		close_session();
 	}
 	close_store();
@@ -201,8 +200,7 @@ static void each_lane_of_a_session_has_another_thread(void **state)
 
 static void memory_is_planned(void **state)
 {
-	struct staged_plan p = { .verbs = fake_context(), .max_mr_size = 1ULL << 40,
-				 .max_cqe = FAKE_CQES,
+	struct staged_plan p = { .max_mr_size = 1ULL << 40, .max_cqe = FAKE_CQES,
 				 .queue_depth = 128, .nr_queues = 64 };
 
 	(void)state;
@@ -252,7 +250,7 @@ static void memory_is_planned(void **state)
 static int open_beside(uint64_t available, bool writer)
 {
 	struct staged_plan p = {
-		.verbs = fake_context(), .pd = fake_pd(), .max_mr_size = 1ULL << 40,
+		.pd = fake_pd(), .max_mr_size = 1ULL << 40,
 		.max_cqe = FAKE_CQES,
 		.nr_queues = QUEUES, .logical_block = 512, .writer = writer, .size = SIZE,
 		.queue_depth = depth, .owner = &plan, .failed = failed,

@@ -77,7 +77,7 @@ static void commands_are_counted(void **state)
 	assert_int_equal(command(0, RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
 	assert_int_equal(command(1, RDMABLK_OP_FLUSH, 0, 0, 512), RDMABLK_OK);
 	assert_int_equal(command(0, 60, 0, 0, 0), RDMABLK_R_UNSUPPORTED);
-	store.ops->staged->counts(session, &counts);
+	lane_counts(&session->lanes, &counts);
 	assert_int_equal(counts.begun, 6);
 	assert_int_equal(counts.done[RDMABLK_OP_WRITE - RDMABLK_OP_FENCE], 2);
 	assert_int_equal(counts.bytes[RDMABLK_OP_WRITE - RDMABLK_OP_FENCE], SLOT + 512);
@@ -91,7 +91,7 @@ static void commands_are_counted(void **state)
 	open_session(false);
 	assert_int_equal(command(0, RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
 	memset(&counts, 0, sizeof(counts));
-	store.ops->staged->counts(session, &counts);
+	lane_counts(&session->lanes, &counts);
 	assert_int_equal(counts.done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE], 1);
 	assert_int_equal(flushes_timed(&counts), 0);
 	close_all();
@@ -116,7 +116,7 @@ static void what_cannot_be_done_is_answered(void **state)
 	assert_int_equal(command(0, RDMABLK_OP_READ, 0, SIZE - 512, 512), RDMABLK_OK);
 	/* grown */
 	assert_int_equal(truncate(path, (off_t)SIZE + 4096), 0);
-	store.ops->staged->resized(session, SIZE + 4096);
+	lane_resized(&session->lanes, SIZE + 4096);
 	assert_int_equal(command(0, RDMABLK_OP_READ, 0, SIZE, 4096), RDMABLK_OK);
 	assert_int_equal(atomic_load(&ended), RDMABLK_OK);
 	close_all();
@@ -190,7 +190,7 @@ static void not_before_it_is_live(void **state)
 	(void)state;
 	open_store(false);
 	open_session(true);
-	atomic_store(&session->queues.live, false);
+	atomic_store(&session->lanes.queues.live, false);
 	send_command(0, 0, RDMABLK_OP_FENCE, 0, 0, 0, NULL, 0);
 	assert_int_equal(wait_ended(), RDMABLK_R_STATE);
 	close_all();
@@ -254,7 +254,7 @@ static void a_full_house(void **state)
 /* As many answers as the queue pair takes, whose completions are held back */
 static unsigned int fill_sends(void)
 {
-	unsigned int nr = 0, max = session->queue[0].queue.max_sends;
+	unsigned int nr = 0, max = session->lanes.queue[0].queue.max_sends;
 
 	qp[0].hold = true;
 	for (; nr < max; nr++) {
@@ -301,7 +301,7 @@ static void wait_done(void)
 	uint8_t was = generation;
 
 	assert_int_equal(command(2, RDMABLK_OP_FENCE, 0, 0, 0), RDMABLK_OK);
-	while (__atomic_load_n(&session->lane[0].busy, __ATOMIC_RELAXED) && now() < until)
+	while (lane_busy(&session->lanes.lane[0]) && now() < until)
 		pause_1ms();
 	assert_int_equal(command(2, RDMABLK_OP_FENCE, 0, 0, 0), RDMABLK_OK);
 	generation = was;
@@ -457,7 +457,7 @@ static void of_a_tag_in_use(void)
 
 static void before_it_is_live(void)
 {
-	atomic_store(&session->queues.live, false);
+	atomic_store(&session->lanes.queues.live, false);
 	write_implied(1, 0, 512);
 }
 
@@ -619,9 +619,7 @@ int io_uring_register_buffers_update_tag(struct io_uring *uring, unsigned int of
 /* Nobody else gets a place with memory that the ring still has. */
 static void a_place_is_free_when_its_memory_is(void **state)
 {
-	struct file file = { .name = "unit" };
-	struct staged_file sf = { .file = &file };
-	struct iothread_pool all = { .file = &sf };
+	struct iothread_pool all = { .name = "unit" };
 	struct iothread *t = calloc(1, sizeof(*t));
 
 	(void)state;

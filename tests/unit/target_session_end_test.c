@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * How a session ends, state by state: in each state the log names what the session waits
- * for, and names it again. The device is a fake, and so is the staged store.
+ * for, and names it again. The device is a fake, and so is the staged store. A session has no
+ * lanes, and the test says what their threads would.
  *
  * Sources: target/session/session.c
  */
 #include "target_unmake.h"
 
-static unsigned int stops, frees;
-
-static void staged_stop(struct staged *staged)
-{
-	(void)staged;
-	stops++;
-}
+static unsigned int frees;
 
 static int staged_close(struct staged *staged)
 {
@@ -25,12 +20,6 @@ static void staged_free(struct staged *staged)
 {
 	(void)staged;
 	frees++;
-}
-
-static void staged_counts(const struct staged *staged, struct store_counts *sum)
-{
-	(void)staged;
-	(void)sum;
 }
 
 /* The session is in a state; the log names what it waits for now, and will again. */
@@ -66,17 +55,17 @@ static void each_state_of_an_end_names_its_culprit(void **state)
 {
 	const struct wire_request req = { .kind = RDMABLK_KIND_READ, .queue = 1 };
 	static const struct staged_ops staged = {
-		.stop = staged_stop, .close = staged_close, .free = staged_free,
-		.counts = staged_counts,
+		.close = staged_close, .free = staged_free,
 	};
 	struct store_ops ops = { .staged = &staged };
 	struct export export = { .store.ops = &ops };
 	struct session *s = session_make(&export);
+	struct lanes lanes = { .nr_lanes = 0 };
 
 	(void)state;
-	stops = 0;
 	frees = 0;
 	s->staged = (struct staged *)&export;
+	s->lanes = &lanes;
 	fake.refuse[QP] = 1;
 	fake.accepts = true;
 	assert_int_equal(session_join(s, request_new(id_new()), &req), RDMABLK_OK);
@@ -85,7 +74,8 @@ static void each_state_of_an_end_names_its_culprit(void **state)
 	wait_answered();
 	assert_late(s, SESSION_STOPPING, "an I/O thread of its export, to let go of its queue");
 	assert_int_equal(fake.have[QP], 1);
-	session_staged_stopped(s);
+	assert_true(lanes.cancel);
+	session_lanes_stopped(s);
 	assert_late(s, SESSION_FENCING, "a worker, to destroy its queue pairs and memory keys");
 	look_for(s, is_idle);
 	assert_int_equal(fake.have[QP], 1);
@@ -96,13 +86,11 @@ static void each_state_of_an_end_names_its_culprit(void **state)
 	assert_int_equal(fake.have[QP], 0);
 	assert_late(s, SESSION_SETTLING, "I/O that the file of its export has not ended; the exp");
 	assert_false(LIST_EMPTY(&export.leases));
-	session_staged_idle(s);
+	session_lanes_idle(s);
 	s->end.late.deadline = 0;
 	assert_late(s, SESSION_SETTLING, "a worker, to free its buffers");
-	assert_int_equal(stops, 1);
 	wait_gone();
 	assert_int_equal(frees, 1);
-	assert_int_equal(stops, 1);
 	assert_true(LIST_EMPTY(&export.leases));
 }
 
@@ -115,14 +103,15 @@ static void the_last_states_of_an_end_name_their_culprit(void **state)
 	struct ibv_qp qp = { .context = &verbs };
 
 	(void)state;
-	s->cmdqs.idle = session_cmdqs_idle;
-	s->cmdqs.pending = 1;
+	s->lanes = &s->cmdqs.lanes;
 	session_end(s, RDMABLK_R_CONNECTION);
+	assert_late(s, SESSION_STOPPING, "an I/O thread of its export, to let go of its queue");
+	assert_true(s->lanes->cancel);
+	session_lanes_stopped(s);
 	assert_late(s, SESSION_SETTLING, "a command that its export's store has not ended; the");
-	s->cmdqs.pending = 0;
 	s->quiet = false;
 	s->ctrl.qp = &qp;
-	s->cmdqs.idle(&s->cmdqs);
+	session_lanes_idle(s);
 	assert_true(LIST_EMPTY(&export.leases));
 	assert_late(s, SESSION_CLOSED, "its initiator, to close the connection\n");
 	session_destroy(s);

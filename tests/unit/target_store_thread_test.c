@@ -19,7 +19,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "../../target/base/loop.h"
 #include "../../target/base/util.h"
 #include "../../target/store/store_thread.h"
 
@@ -36,7 +35,7 @@ static struct {
 	bool gate;		/* steps in the background wait for permits, too */
 	char log[256];		/* what was done, a letter each */
 	atomic_int fail;	/* status of the next piece */
-	int todo;		/* works whose done() the test waits for */
+	sem_t over;		/* a work is done */
 } t;
 
 static void enter(char what)
@@ -109,8 +108,9 @@ static int setup(void **state)
 	memset(&t, 0, sizeof(t));
 	sem_init(&t.permit, 0, 0);
 	sem_init(&t.begun, 0, 0);
+	sem_init(&t.over, 0, 0);
 	t.store.ops = &fake_ops;
-	return loop_init() ?: store_thread_start(&t.store);
+	return store_thread_start(&t.store);
 }
 
 static int teardown(void **state)
@@ -118,9 +118,7 @@ static int teardown(void **state)
 	(void)state;
 	for (int i = 0; i < 100; i++)	/* whatever a failed test has left */
 		sem_post(&t.permit);
-	store_thread_quiet(&t.store);
 	store_thread_stop(&t.store);
-	loop_exit();
 	assert_int_equal(t.overlaps, 0);
 	return 0;
 }
@@ -128,8 +126,7 @@ static int teardown(void **state)
 static void work_done(struct store_work *w)
 {
 	w->done = NULL;		/* once only */
-	if (!--t.todo)
-		loop_stop();
+	sem_post(&t.over);
 }
 
 static struct store_work work(uint16_t op, uint64_t offset, uint64_t bytes)
@@ -146,8 +143,8 @@ static void let(int pieces)
 
 static void wait_done(int nr)
 {
-	t.todo = nr;
-	assert_int_equal(loop_run(), 0);
+	while (nr--)
+		sem_wait(&t.over);
 }
 
 static void a_flush_goes_before_the_rest(void **state)
@@ -230,7 +227,6 @@ static void what_is_cancelled_before_it_begins_is_not_done(void **state)
 	assert_null(flush.done);
 	assert_null(discard.done);
 	assert_non_null(zeroes.done);
-	t.todo = 100;
 	let(100);
 	store_thread_stop(&t.store);
 	assert_string_equal(t.log, "0");

@@ -4,10 +4,8 @@
  * not other descriptors, not other sessions. Yet no completion is left lying. RDMA is a fake.
  *
  * Sources: target/base/loop.c target/rdma/cq.c target/rdma/device.c target/rdma/cm.c
- *	   target/session/cmdq.c target/session/session_event.c
- *	   target/staged/write_queue.c
+ *	   target/session/session_event.c
  */
-#include <endian.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -38,12 +36,12 @@ static struct config cfg = { .login_ms = SHORT_MS };
 
 /* A peer and the queue that it floods. */
 static struct peer {
-	struct cmdqs cmdqs;
+	struct cq cq;
 	struct session *session;
 	struct fake_qp qp;
-	uint64_t sent;
+	uint64_t sent, done;
 	bool flood;
-	unsigned int ended;
+	bool failed;
 } peers[2];
 
 static int64_t flood_until;
@@ -168,91 +166,89 @@ static void connections_without_pause(void **state)
 }
 
 /*
- * Commands
+ * A queue of its own
  */
 
-static bool send_fence(struct peer *p, uint16_t tag)
+static bool send_byte(struct peer *p)
 {
-	const struct rdmablk_command cmd = {
-		.hdr = { .type = htole16(RDMABLK_MSG_COMMAND),
-			 .length = htole16(sizeof(cmd)), .tag = htole16(tag) },
-		.op = htole16(RDMABLK_OP_FENCE),
-	};
-
 	p->sent++;
-	return fake_send(&p->qp, &cmd, sizeof(cmd));
+	return fake_send(&p->qp, "x", 1);
 }
 
-/* Each answer makes another command. */
-static void answered(struct fake_qp *qp)
+static void post_receive(struct peer *p)
 {
-	struct peer *p = container_of(qp, struct peer, qp);
+	static char byte;
+	struct ibv_sge sge = { .addr = (uintptr_t)&byte, .length = 1 };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
 
-	while (qp->nr_answers) {
-		uint16_t tag = (uint16_t)(qp->answers[--qp->nr_answers].imm >> 16);
-
-		if (p->flood && flooding())
-			assert_true(send_fence(p, tag));
-	}
+	assert_int_equal(ibv_post_recv(&p->qp.qp, &wr, &bad), 0);
 }
 
-static void cmdqs_ended(struct cmdqs *c, unsigned int reason)
+/* Each byte makes another one. */
+static void completed(struct cq *cq, const struct ibv_wc *wc)
 {
-	container_of(c, struct peer, cmdqs)->ended = reason;
-	cmdq_stop(c);
+	struct peer *p = container_of(cq, struct peer, cq);
+
+	assert_int_equal(wc->opcode, IBV_WC_RECV);
+	p->done++;
+	post_receive(p);
+	if (p->flood && flooding())
+		assert_true(send_byte(p));
 }
 
-static struct peer *commands_open(unsigned int i)
+static void failed(struct cq *cq)
+{
+	container_of(cq, struct peer, cq)->failed = true;
+	cq_stop(cq);
+}
+
+static struct peer *queue_open(unsigned int i)
 {
 	struct peer *p = &peers[i];
-	struct cmdqs *c = &p->cmdqs;
 
 	memset(p, 0, sizeof(*p));
-	c->scope = (struct wire_scope){ .size = 4096, .logical_block = 512,
-					 .cmd_depth = CMDQ_DEPTH };
-	c->ended = cmdqs_ended;
-	assert_int_equal(cmdq_open(c, dev, fake_pd(), 1), 0);
-	fake_qp_init(&p->qp, c->cq.ibv);
-	p->qp.sent = answered;
-	assert_int_equal(cmdq_join(c, 0, &p->qp.qp), 0);
-	cmdq_live(c);
+	p->cq.completed = completed;
+	p->cq.failed = failed;
+	assert_int_equal(cq_open(&p->cq, dev->channel, 64), 0);
+	fake_qp_init(&p->qp, p->cq.ibv);
+	for (int nr = 0; nr < 8; nr++)
+		post_receive(p);
 	return p;
 }
 
 /* The last events are read while there is a queue that they are of. */
-static void commands_close(struct peer *p)
+static void queue_close(struct peer *p)
 {
-	cmdq_stop(&p->cmdqs);
+	cq_stop(&p->cq);
 	dev->completions.ready(&dev->completions);
-	assert_false(cq_waits(&p->cmdqs.cq));
-	assert_int_equal(cmdq_close(&p->cmdqs), 0);
-	cmdq_free(&p->cmdqs);
+	assert_false(cq_waits(&p->cq));
+	assert_int_equal(cq_close(&p->cq), 0);
 }
 
-static void commands_without_pause(void **state)
+static void completions_without_pause(void **state)
 {
-	struct peer *p = commands_open(0), *quiet = commands_open(1);
+	struct peer *p = queue_open(0), *quiet = queue_open(1);
 	uint64_t before;
 
 	(void)state;
 	flood_until = loop_now() + FLOOD_MS;
 	p->flood = true;
-	for (uint16_t tag = 0; tag < CMDQ_DEPTH; tag++)
-		assert_true(send_fence(p, tag));
+	for (int nr = 0; nr < 8; nr++)
+		assert_true(send_byte(p));
 	assert_true(others_live());
-	assert_true(p->sent > CMDQ_DEPTH);
-	/* another session has its turn, too */
-	assert_true(send_fence(quiet, 0));
+	assert_true(p->sent > 8);
+	/* another queue has its turn, too */
+	assert_true(send_byte(quiet));
 	before = p->sent;
 	assert_true(others_live());
 	assert_true(p->sent > before);
-	assert_int_equal(quiet->cmdqs.counts.done[0], 1);
+	assert_int_equal(quiet->done, 1);
 	p->flood = false;
 	settle();
-	assert_int_equal(p->cmdqs.counts.done[0], p->sent);
-	assert_int_equal(p->ended, RDMABLK_OK);
-	commands_close(p);
-	commands_close(quiet);
+	assert_int_equal(p->done, p->sent);
+	assert_false(p->failed);
+	queue_close(p);
+	queue_close(quiet);
 }
 
 /*
@@ -267,11 +263,11 @@ static int req_notify(struct ibv_cq *cq, int solicited)
 	int ret;
 
 	if (before_it)
-		assert_true(send_fence(&peers[0], 1));
+		assert_true(send_byte(&peers[0]));
 	before_it = false;
 	ret = real_req_notify(cq, solicited);
 	if (after_it)
-		assert_true(send_fence(&peers[0], 2));
+		assert_true(send_byte(&peers[0]));
 	after_it = false;
 	return ret;
 }
@@ -279,7 +275,7 @@ static int req_notify(struct ibv_cq *cq, int solicited)
 static void nothing_is_left_lying(void **state)
 {
 	struct ibv_context_ops *ops = &fake_context()->ops;
-	struct peer *p = commands_open(0);
+	struct peer *p = queue_open(0);
 
 	(void)state;
 	real_req_notify = ops->req_notify_cq;
@@ -287,14 +283,14 @@ static void nothing_is_left_lying(void **state)
 	for (unsigned int which = 0; which < 4; which++) {
 		before_it = which & 1;
 		after_it = which & 2;
-		assert_true(send_fence(p, 0));
+		assert_true(send_byte(p));
 		settle();
 		assert_false(before_it || after_it);
-		assert_int_equal(p->cmdqs.counts.done[0], p->sent);
+		assert_int_equal(p->done, p->sent);
 	}
 	ops->req_notify_cq = real_req_notify;
-	assert_int_equal(p->ended, RDMABLK_OK);
-	commands_close(p);
+	assert_false(p->failed);
+	queue_close(p);
 }
 
 static int cannot_notify(struct ibv_cq *cq, int solicited)
@@ -306,20 +302,20 @@ static int cannot_notify(struct ibv_cq *cq, int solicited)
 	return error;
 }
 
-static void a_queue_that_cannot_be_armed_ends_its_session(void **state)
+static void a_queue_that_cannot_be_armed_fails(void **state)
 {
 	struct ibv_context_ops *ops = &fake_context()->ops;
-	struct peer *p = commands_open(0);
+	struct peer *p = queue_open(0);
 
 	(void)state;
 	real_req_notify = ops->req_notify_cq;
 	ops->req_notify_cq = cannot_notify;
-	assert_true(send_fence(p, 0));
+	assert_true(send_byte(p));
 	settle();
 	ops->req_notify_cq = real_req_notify;
-	assert_int_equal(p->cmdqs.counts.done[0], 1);
-	assert_int_equal(p->ended, RDMABLK_R_CONNECTION);
-	commands_close(p);
+	assert_int_equal(p->done, 1);
+	assert_true(p->failed);
+	queue_close(p);
 }
 
 static int (*real_poll)(struct ibv_cq *cq, int max, struct ibv_wc *wc);
@@ -334,43 +330,39 @@ static int poll_fails(struct ibv_cq *cq, int max, struct ibv_wc *wc)
 }
 
 /* At once, when there may be more, and when it has been armed. */
-static void a_queue_that_cannot_be_polled_ends_its_session(void **state)
+static void a_queue_that_cannot_be_polled_fails(void **state)
 {
 	struct ibv_context_ops *ops = &fake_context()->ops;
 
 	(void)state;
 	real_poll = ops->poll_cq;
 	for (unsigned int which = 0; which < 3; which++) {
-		struct peer *p = commands_open(0);
+		struct peer *p = queue_open(0);
 
 		polls_left = which;
 		ops->poll_cq = poll_fails;
-		assert_true(send_fence(p, 0));
+		assert_true(send_byte(p));
 		settle();
 		ops->poll_cq = real_poll;
-		assert_int_equal(p->cmdqs.counts.done[0], !!which);
-		assert_int_equal(p->ended, RDMABLK_R_CONNECTION);
-		commands_close(p);
+		assert_int_equal(p->done, !!which);
+		assert_true(p->failed);
+		queue_close(p);
 	}
 }
 
 /* Nothing is polled any more, and an event that was on its way says nothing. */
 static void who_has_ended_is_not_heard(void **state)
 {
-	struct peer *p = commands_open(0);
+	struct peer *p = queue_open(0);
 
 	(void)state;
-	assert_true(fake_send(&p->qp, "x", 1));
-	assert_true(send_fence(p, 0));
+	assert_true(send_byte(p));
+	cq_stop(&p->cq);
 	settle();
-	assert_int_equal(p->ended, RDMABLK_R_MALFORMED);
-	assert_int_equal(p->cmdqs.counts.done[0], 0);
-	p->qp.dead = true;
-	cq_event(&p->cmdqs.cq);
+	cq_event(&p->cq);
 	settle();
-	assert_int_equal(p->cmdqs.counts.done[0], 0);
-	assert_false(p->qp.late);
-	commands_close(p);
+	assert_int_equal(p->done, 0);
+	queue_close(p);
 }
 
 /*
@@ -646,10 +638,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connections_without_pause),
-		cmocka_unit_test(commands_without_pause),
+		cmocka_unit_test(completions_without_pause),
 		cmocka_unit_test(nothing_is_left_lying),
-		cmocka_unit_test(a_queue_that_cannot_be_armed_ends_its_session),
-		cmocka_unit_test(a_queue_that_cannot_be_polled_ends_its_session),
+		cmocka_unit_test(a_queue_that_cannot_be_armed_fails),
+		cmocka_unit_test(a_queue_that_cannot_be_polled_fails),
 		cmocka_unit_test(who_has_ended_is_not_heard),
 		cmocka_unit_test(messages_without_pause),
 		cmocka_unit_test(messages_are_counted),

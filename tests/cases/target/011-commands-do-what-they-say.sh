@@ -5,12 +5,17 @@
 # store in memory change what they say, and nothing else; what cannot be done is
 # answered and changes nothing; each of many commands is answered. One that breaks a
 # rule costs its session, and so does what belongs to a feature nobody agreed on. A daemon
-# that answers such a command before it is done (--fault early-zeroes) is noticed.
+# that answers such a command before it is done (--fault early-zeroes) is noticed. All of that
+# where the kernel refuses every io_uring, if it can.
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 PROBE_OPTIONS=(--features 1)
+uring=/proc/sys/kernel/io_uring_disabled
 
+if [[ -e $uring ]]; then
+	echo 2 >"$uring"
+fi
 start_target --insecure --listen "$TARGET_ADDR" \
 	--export bait,memory,size=40M,region=16M,arena=/dev/shm/bait \
 	--export fixed,memory,size=8M,ro

@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The thread of an export that serves the commands of sessions with an arena: it needs neither
+ * an io_uring nor the loop, and a peer that sends without pause keeps nobody else from it. The
+ * adapter is fake_verbs.h, and the kernel refuses every io_uring.
+ *
+ * Sources: target/staged/lane.c target/staged/iothread.c target/base/ring.c
+ *	   target/session/cmdq.c
+ */
+#include <endian.h>
+#include <errno.h>
+#include <liburing.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "../../target/base/log.h"
+#include "../../target/base/loop.h"
+#include "../../target/base/util.h"
+#include "../../target/session/cmdq.h"
+#include "fake_verbs.h"
+
+#define SIZE		(1ULL << 20)
+#define PATIENCE_MS	30000
+#define FLOOD_MS	10000	/* then it ends by itself, and all others have waited for it */
+
+static struct iothread_pool *pool;
+static struct store store;
+static struct device dev = { .attr.max_cqe = FAKE_CQES };
+static sem_t begun, permit;	/* a work of the store has begun; it may end */
+static int64_t flood_until;
+
+/* A session and its only write queue */
+static struct peer {
+	struct cmdqs c;
+	struct fake_qp qp;
+	unsigned int reason;	/* why it must end */
+	bool ended, stopped, idle;	/* how far its end is */
+	bool flood;
+	atomic_uint_fast64_t sent;
+} peers[2];
+
+/* Instead of that of the library; as with kernel.io_uring_disabled=2 */
+int io_uring_queue_init_params(unsigned int entries, struct io_uring *uring,
+			       struct io_uring_params *params)
+{
+	int error = -EPERM;
+
+	(void)entries;
+	(void)uring;
+	(void)params;
+	return error;
+}
+
+static unsigned int fake_work(struct store *s, struct store_work *w, uint64_t offset,
+			      uint64_t bytes)
+{
+	(void)s;
+	(void)w;
+	(void)offset;
+	(void)bytes;
+	sem_post(&begun);
+	sem_wait(&permit);
+	return RDMABLK_OK;
+}
+
+static void fake_flush(struct store *s, struct store_works *works)
+{
+	TAILQ_FIRST(works)->status = fake_work(s, NULL, 0, 0);
+}
+
+static const struct store_ops fake_ops = {
+	.type = "fake", .work = fake_work, .flush = fake_flush,
+};
+
+/*
+ * Sessions
+ */
+
+static void send_command(struct peer *p, uint16_t op, uint16_t tag)
+{
+	const struct rdmablk_command cmd = {
+		.hdr = { .type = htole16(RDMABLK_MSG_COMMAND),
+			 .length = htole16(sizeof(cmd)), .tag = htole16(tag) },
+		.op = htole16(op),
+		.bytes = htole64(op == RDMABLK_OP_WRITE_ZEROES ? 4096 : 0),
+	};
+
+	atomic_fetch_add(&p->sent, 1);
+	assert_true(fake_send(&p->qp, &cmd, sizeof(cmd)));
+}
+
+static unsigned int wait_answer(struct peer *p, uint16_t tag)
+{
+	struct fake_answer a;
+
+	assert_true(fake_answer(&p->qp, tag, &a));
+	return RDMABLK_IMM_STATUS(a.imm);
+}
+
+static void failed(void *owner, unsigned int reason)
+{
+	struct peer *p = owner;
+
+	p->reason = reason;
+	p->ended = true;
+	loop_stop();
+}
+
+static void stopped(void *owner)
+{
+	struct peer *p = owner;
+
+	p->stopped = true;
+	p->qp.dead = true;
+	loop_stop();
+}
+
+static void idle(void *owner)
+{
+	struct peer *p = owner;
+
+	assert_true(p->stopped);
+	p->idle = true;
+	loop_stop();
+}
+
+static struct peer *peer_open(unsigned int i)
+{
+	struct peer *p = &peers[i];
+	struct lanes *l = &p->c.lanes;
+	struct conn_wish wish;
+
+	memset(p, 0, sizeof(*p));
+	l->threads = pool;
+	l->scope = (struct wire_scope){ .size = SIZE, .logical_block = 512, .writer = true,
+		.ops = UINT32_MAX, .max_zeroes = SIZE, .cmd_depth = CMDQ_DEPTH };
+	l->owner = p;
+	l->failed = failed;
+	l->stopped = stopped;
+	l->idle = idle;
+	p->c.store = &store;
+	assert_int_equal(cmdq_open(&p->c, &dev, fake_pd(), 1), 0);
+	lane_wish(l, 0, &wish);
+	fake_qp_init(&p->qp, wish.cq);
+	assert_int_equal(lane_join(l, 0, &p->qp.qp), 0);
+	lane_live(l);
+	return p;
+}
+
+static void give_up(struct loop_timer *timer)
+{
+	(void)timer;
+	loop_stop();
+}
+
+/* Runs the loop until an upcall has said so. */
+static void hear_of(const bool *what)
+{
+	struct loop_timer limit = { .expired = give_up };
+
+	loop_timer_start(&limit, PATIENCE_MS);
+	while (!*what && limit.armed)
+		assert_int_equal(loop_run(), 0);
+	loop_timer_stop(&limit);
+	assert_true(*what);
+}
+
+static void peer_stop(struct peer *p)
+{
+	lane_detach_all(&p->c.lanes);
+	hear_of(&p->stopped);
+}
+
+static void peer_close(struct peer *p)
+{
+	peer_stop(p);
+	hear_of(&p->idle);
+	assert_int_equal(lane_close_all(&p->c.lanes), 0);
+	cmdq_free(&p->c);
+	assert_false(p->qp.late);
+}
+
+static uint64_t fences(const struct peer *p)
+{
+	struct store_counts sum = { 0 };
+
+	lane_counts(&p->c.lanes, &sum);
+	return sum.done[0];
+}
+
+/*
+ * Tests
+ */
+
+/* An uncached file cannot be had without an io_uring; an arena does not ask for one. */
+static void without_an_io_uring(void **state)
+{
+	struct staged_file file = { .file = NULL };
+	struct peer *p = peer_open(0);
+
+	(void)state;
+	assert_null(iothread_pool_start("unit", &file, 1, lane_turn));
+	send_command(p, RDMABLK_OP_FENCE, 0);
+	assert_int_equal(wait_answer(p, 0), RDMABLK_OK);
+	assert_false(p->ended);
+	peer_close(p);
+}
+
+/* Commands are begun, done and answered while the loop is kept from running. */
+static void without_the_loop(void **state)
+{
+	static const uint16_t ops[] = {
+		RDMABLK_OP_WRITE_ZEROES, RDMABLK_OP_FLUSH, RDMABLK_OP_FENCE
+	};
+	struct peer *p = peer_open(0);
+
+	(void)state;
+	for (uint16_t tag = 0; tag < ARRAY_SIZE(ops); tag++) {
+		send_command(p, ops[tag], tag);
+		if (ops[tag] != RDMABLK_OP_FENCE) {
+			sem_wait(&begun);
+			sem_post(&permit);
+		}
+		assert_int_equal(wait_answer(p, tag), RDMABLK_OK);
+	}
+	peer_close(p);
+}
+
+/* What one session has to wait for keeps no other waiting. */
+static void a_slow_command_is_alone(void **state)
+{
+	struct peer *slow = peer_open(0), *p = peer_open(1);
+
+	(void)state;
+	send_command(slow, RDMABLK_OP_WRITE_ZEROES, 0);
+	sem_wait(&begun);
+	send_command(p, RDMABLK_OP_FENCE, 0);
+	assert_int_equal(wait_answer(p, 0), RDMABLK_OK);
+	send_command(slow, RDMABLK_OP_FENCE, 1);
+	assert_int_equal(wait_answer(slow, 1), RDMABLK_OK);
+	/* it has stopped long before it is idle, and its command is not answered */
+	peer_stop(slow);
+	send_command(p, RDMABLK_OP_FENCE, 1);
+	assert_int_equal(wait_answer(p, 1), RDMABLK_OK);
+	pool->inbox.source.ready(&pool->inbox.source);
+	assert_false(slow->idle);
+	assert_true(cmdq_busy(&slow->c));
+	sem_post(&permit);
+	hear_of(&slow->idle);
+	assert_false(cmdq_busy(&slow->c));
+	peer_close(slow);
+	peer_close(p);
+}
+
+/* Each answer makes another command. */
+static void answered(struct fake_qp *qp)
+{
+	struct peer *p = container_of(qp, struct peer, qp);
+
+	while (p->flood && qp->nr_answers) {
+		uint16_t tag = (uint16_t)(qp->answers[--qp->nr_answers].imm >> 16);
+
+		if (loop_now() < flood_until)
+			send_command(p, RDMABLK_OP_FENCE, tag);
+	}
+}
+
+static struct watch {
+	struct ring_note note;
+	sem_t run;
+} watch;
+
+static void watch_run(struct ring_note *note)
+{
+	(void)note;
+	sem_post(&watch.run);
+}
+
+static void without_pause(void **state)
+{
+	struct peer *p = peer_open(0), *quiet = peer_open(1);
+
+	(void)state;
+	flood_until = loop_now() + FLOOD_MS;
+	p->flood = true;
+	p->qp.sent = answered;
+	for (uint16_t tag = 0; tag < CMDQ_DEPTH; tag++)
+		send_command(p, RDMABLK_OP_FENCE, tag);
+	send_command(quiet, RDMABLK_OP_FENCE, 0);
+	assert_int_equal(wait_answer(quiet, 0), RDMABLK_OK);
+	/* the watchdog, sessions that come and go */
+	sem_init(&watch.run, 0, 0);
+	watch.note.run = watch_run;
+	ring_tell(&pool->thread[0].engine.ring, &watch.note);
+	sem_wait(&watch.run);
+	peer_close(quiet);
+	assert_true(loop_now() < flood_until);
+	assert_true(atomic_load(&p->sent) > CMDQ_DEPTH);
+	peer_close(p);
+	assert_true(loop_now() < flood_until);
+	assert_false(p->ended);
+}
+
+/*
+ * What comes just before the queue is armed, and just after
+ */
+
+static int (*real_req_notify)(struct ibv_cq *cq, int solicited);
+static int (*real_poll)(struct ibv_cq *cq, int max, struct ibv_wc *wc);
+static atomic_bool before_it, after_it, gated;
+
+static int req_notify(struct ibv_cq *cq, int solicited)
+{
+	int ret;
+
+	if (atomic_exchange(&before_it, false))
+		send_command(&peers[0], RDMABLK_OP_FENCE, 1);
+	ret = real_req_notify(cq, solicited);
+	if (atomic_exchange(&after_it, false))
+		send_command(&peers[0], RDMABLK_OP_FENCE, 2);
+	return ret;
+}
+
+static int poll_gated(struct ibv_cq *cq, int max, struct ibv_wc *wc)
+{
+	while (atomic_load(&gated))
+		sched_yield();
+	return real_poll(cq, max, wc);
+}
+
+/*
+ * The queue is armed with a completion just handled, or after it was found empty. Completions
+ * of sends come between rounds, so that they do not have it polled.
+ */
+static void nothing_is_left_lying(void **state)
+{
+	struct ibv_context_ops *ops = &fake_context()->ops;
+	struct peer *p;
+
+	(void)state;
+	real_req_notify = ops->req_notify_cq;
+	real_poll = ops->poll_cq;
+	ops->req_notify_cq = req_notify;
+	ops->poll_cq = poll_gated;
+	p = peer_open(0);
+	for (unsigned int which = 0; which < 8; which++) {
+		atomic_store(&gated, true);
+		p->qp.hold = true;
+		send_command(p, RDMABLK_OP_FENCE, 0);
+		if (which & 4)
+			send_command(p, RDMABLK_OP_FENCE, 3);
+		atomic_store(&before_it, which & 1);
+		atomic_store(&after_it, which & 2);
+		atomic_store(&gated, false);
+		assert_int_equal(wait_answer(p, 0), RDMABLK_OK);
+		if (which & 4)
+			assert_int_equal(wait_answer(p, 3), RDMABLK_OK);
+		for (uint16_t tag = 1; tag <= 2; tag++)
+			if (which & tag)
+				assert_int_equal(wait_answer(p, tag), RDMABLK_OK);
+		fake_release(&p->qp);
+	}
+	assert_int_equal(fences(p), atomic_load(&p->sent));
+	peer_close(p);
+	ops->req_notify_cq = real_req_notify;
+	ops->poll_cq = real_poll;
+}
+
+static int cannot_notify(struct ibv_cq *cq, int solicited)
+{
+	int error = EIO;
+
+	(void)cq;
+	(void)solicited;
+	return error;
+}
+
+static int cannot_poll(struct ibv_cq *cq, int max, struct ibv_wc *wc)
+{
+	int error = -1;
+
+	(void)cq;
+	(void)max;
+	(void)wc;
+	return error;
+}
+
+/* Whose completions cannot be had any more has lost its connection. */
+static void a_device_that_fails_ends_its_sessions(void **state)
+{
+	struct ibv_context_ops *ops = &fake_context()->ops;
+	struct peer *p;
+
+	(void)state;
+	real_req_notify = ops->req_notify_cq;
+	real_poll = ops->poll_cq;
+	for (int which = 0; which < 2; which++) {
+		p = peer_open(0);
+		if (which)
+			ops->poll_cq = cannot_poll;
+		else
+			ops->req_notify_cq = cannot_notify;
+		send_command(p, RDMABLK_OP_FENCE, 0);
+		hear_of(&p->ended);
+		assert_int_equal(p->reason, RDMABLK_R_CONNECTION);
+		assert_int_equal(fences(p), !which);
+		peer_close(p);
+		ops->poll_cq = real_poll;
+		ops->req_notify_cq = real_req_notify;
+	}
+}
+
+/* A session that must end does no more commands, whatever comes before it is told to stop. */
+static void who_has_ended_is_not_heard(void **state)
+{
+	struct ibv_context_ops *ops = &fake_context()->ops;
+	struct peer *p;
+
+	(void)state;
+	real_poll = ops->poll_cq;
+	ops->poll_cq = poll_gated;
+	p = peer_open(0);
+	/* both are polled together */
+	atomic_store(&gated, true);
+	assert_true(fake_send(&p->qp, "x", 1));
+	send_command(p, RDMABLK_OP_FENCE, 0);
+	atomic_store(&gated, false);
+	hear_of(&p->ended);
+	assert_int_equal(p->reason, RDMABLK_R_MALFORMED);
+	send_command(p, RDMABLK_OP_FENCE, 1);
+	peer_stop(p);
+	send_command(p, RDMABLK_OP_FENCE, 2);
+	assert_int_equal(fences(p), 0);
+	peer_close(p);
+	ops->poll_cq = real_poll;
+}
+
+/* The thread of an export says that it lives. */
+static struct heartbeat *beat;
+
+static void the_watchdog_is_answered(void **state)
+{
+	int64_t until = loop_now() + PATIENCE_MS;
+
+	(void)state;
+	beat = &pool->thread[0].heartbeat;
+	assert_true(beat->watched);
+	atomic_store(&beat->asked, true);
+	beat->ask(beat);
+	while (atomic_load(&beat->asked) && loop_now() < until)
+		;
+	assert_false(atomic_load(&beat->asked));
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	sem_init(&begun, 0, 0);
+	sem_init(&permit, 0, 0);
+	store.ops = &fake_ops;
+	if (loop_init() || store_thread_start(&store))
+		return -1;
+	pool = iothread_pool_start("unit", NULL, 1, lane_turn);
+	if (!pool)
+		return -1;
+	iothread_pool_attach(pool);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100; i++)	/* whatever a failed test has left */
+		sem_post(&permit);
+	store_thread_stop(&store);
+	iothread_pool_detach(pool);
+	iothread_pool_stop(pool);
+	loop_exit();
+	return (int)fake_objects();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_an_io_uring),
+		cmocka_unit_test(without_the_loop),
+		cmocka_unit_test(a_slow_command_is_alone),
+		cmocka_unit_test(without_pause),
+		cmocka_unit_test(nothing_is_left_lying),
+		cmocka_unit_test(a_device_that_fails_ends_its_sessions),
+		cmocka_unit_test(who_has_ended_is_not_heard),
+		cmocka_unit_test(the_watchdog_is_answered),
+	};
+
+	log_setup(getenv("VERBOSE") ? LOG_DEBUG : -1);
+	return cmocka_run_group_tests(tests, begin, end);
+}
