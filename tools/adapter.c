@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The counters of an RDMA adapter, /sys/class/infiniband/DEV/ports/N/hw_counters. They
- * count for all users of the port, not for a disk. Each driver has its own set; the tool
- * shows those that tell of trouble in the network.
+ * What /sys/class/infiniband says of RDMA adapters: kind, ports, addresses, counters. The
+ * counters, ports/N/hw_counters, count for all users of the port, not for a disk. Each driver
+ * has its own set; the tool shows those that tell of trouble in the network.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,132 @@
 #include "device.h"
 #include "files.h"
 #include "util.h"
+
+#define IB		"sys/class/infiniband"
+#define EMPTY_GID	"0000:0000:0000:0000:0000:0000"	/* begin of an empty GID */
+
+/**
+ * adapter_names() - lists the RDMA devices
+ * @root: directory that stands for /
+ * @names: result, for files_free()
+ *
+ * Returns how many there are.
+ */
+int adapter_names(int root, struct dirent ***names)
+{
+	return files_names(root, IB, NULL, names);
+}
+
+/**
+ * adapter_ports() - lists the ports of an RDMA device
+ * @root: directory that stands for /
+ * @dev: the device
+ * @names: result, for files_free(): numbers in words
+ *
+ * Returns how many there are.
+ */
+int adapter_ports(int root, const char *dev, struct dirent ***names)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), IB "/%s/ports", dev);
+	return files_names(root, path, NULL, names);
+}
+
+/**
+ * adapter_line() - reads the first line of a file of an RDMA device
+ * @root: directory that stands for /
+ * @line: result; "" after an error
+ * @fmt: path of the file, from the name of the device on
+ *
+ * Returns 0 or -errno.
+ */
+int adapter_line(int root, char line[ADAPTER_LINE], const char *fmt, ...)
+{
+	char path[PATH_MAX] = IB "/";
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(path + strlen(path), sizeof(path) - strlen(path), fmt, args);
+	va_end(args);
+	return files_line(root, path, line, ADAPTER_LINE);
+}
+
+/**
+ * adapter_netdev() - the network device of a port
+ * @root: directory that stands for /
+ * @dev: the RDMA device
+ * @port: its port
+ * @netdev: its name; "": the port has none
+ */
+void adapter_netdev(int root, const char *dev, const char *port, char netdev[ADAPTER_LINE])
+{
+	adapter_line(root, netdev, "%s/ports/%s/gid_attrs/ndevs/0", dev, port);
+}
+
+/**
+ * adapter_is_soft() - is an RDMA device Soft-RoCE
+ * @root: directory that stands for /
+ * @dev: the device
+ *
+ * rxe alone has a file with its network device. rdma-ndd overwrites the description.
+ */
+bool adapter_is_soft(int root, const char *dev)
+{
+	char line[ADAPTER_LINE];
+
+	return !adapter_line(root, line, "%s/parent", dev);
+}
+
+/**
+ * adapter_is_iwarp() - is an RDMA device of the kind that rdmablk does not support
+ * @root: directory that stands for /
+ * @dev: the device
+ */
+bool adapter_is_iwarp(int root, const char *dev)
+{
+	char line[ADAPTER_LINE];
+
+	adapter_line(root, line, "%s/node_type", dev);
+	return !strncmp(line, "4:", 2);
+}
+
+/* Returns whether the port has an address at this place. */
+static bool read_gid(int root, const char *dev, const char *port, const char *index,
+		     struct adapter_gid *gid)
+{
+	/* Places without an address have no type: reading it fails. */
+	if (adapter_line(root, gid->kind, "%s/ports/%s/gid_attrs/types/%s", dev, port, index) ||
+	    adapter_line(root, gid->gid, "%s/ports/%s/gids/%s", dev, port, index) ||
+	    !gid->gid[0] || !strncmp(gid->gid, EMPTY_GID, strlen(EMPTY_GID)))
+		return false;
+	adapter_line(root, gid->netdev, "%s/ports/%s/gid_attrs/ndevs/%s", dev, port, index);
+	gid->index = strtoul(index, NULL, 10);
+	return true;
+}
+
+/**
+ * adapter_gids() - goes through the addresses of a port
+ * @root: directory that stands for /
+ * @dev: the RDMA device
+ * @port: its port
+ * @fn: called for each that is set, by index; false ends the walk
+ * @context: for @fn
+ */
+void adapter_gids(int root, const char *dev, const char *port, adapter_gid_fn fn, void *context)
+{
+	struct adapter_gid gid;
+	struct dirent **names;
+	char path[PATH_MAX];
+	int i, nr;
+
+	snprintf(path, sizeof(path), IB "/%s/ports/%s/gids", dev, port);
+	nr = files_names(root, path, NULL, &names);
+	for (i = 0; i < nr; i++)
+		if (read_gid(root, dev, port, names[i]->d_name, &gid) && !fn(&gid, context))
+			break;
+	files_free(names, nr);
+}
 
 static bool is_of_interest(const char *name)
 {

@@ -21,6 +21,7 @@ extern const struct option_info metrics_options[];
 extern const struct option_info monitor_options[];
 extern const struct option_info target_options[];
 extern const struct option_info key_options[];
+extern const struct option_info devices_options[];
 extern const struct option_info doctor_options[];
 
 int cmd_connect(const struct command_info *command, int argc, char **argv);
@@ -40,6 +41,7 @@ int cmd_metrics(const struct command_info *command, int argc, char **argv);
 int cmd_monitor(const struct command_info *command, int argc, char **argv);
 int cmd_target(const struct command_info *command, int argc, char **argv);
 int cmd_key(const struct command_info *command, int argc, char **argv);
+int cmd_devices(const struct command_info *command, int argc, char **argv);
 int cmd_doctor(const struct command_info *command, int argc, char **argv);
 
 #endif /* RDMABLK_TOOLS_COMMANDS_H */

@@ -19,6 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "adapter.h"
 #include "control.h"
 #include "doctor.h"
 #include "files.h"
@@ -29,12 +30,9 @@
 #include "util.h"
 
 #define TEXT		256	/* of a finding */
-#define LINE		160	/* of a file */
+#define LINE		ADAPTER_LINE	/* of a file */
 #define ROCE_HEADERS	96	/* bytes of an Ethernet frame that rdma_cm keeps free */
 #define LARGEST_MTU	4096
-
-#define IB		"sys/class/infiniband"
-#define NO_ADDRESS	"0000:0000:0000:0000:0000:0000"	/* begin of an empty GID */
 
 /*
  * Files
@@ -103,34 +101,20 @@ static void found(struct doctor *d, enum doctor_level level, const char *mend,
  * Adapters
  */
 
-/* The network device of a port; empty: it has none. */
-static void netdev_of(const struct doctor *d, const char *dev, const char *port,
-		      char netdev[LINE])
+static bool reaches_beyond(const struct adapter_gid *gid, void *context)
 {
-	read_line(d, netdev, IB "/%s/ports/%s/gid_attrs/ndevs/0", dev, port);
+	bool *has = context;
+
+	*has = !strcmp(gid->kind, "RoCE v2") && strncmp(gid->gid, "fe80:", 5);
+	return !*has;
 }
 
 /* Does the port have an address that reaches beyond its link? */
 static bool has_address(const struct doctor *d, const char *dev, const char *port)
 {
-	char path[PATH_MAX], line[LINE];
-	struct dirent **gids;
 	bool has = false;
-	int i, nr;
 
-	snprintf(path, sizeof(path), IB "/%s/ports/%s/gids", dev, port);
-	nr = files_names(d->root, path, NULL, &gids);
-	for (i = 0; i < nr && !has; i++) {
-		const char *gid = gids[i]->d_name;
-
-		/* Places without an address have no type: reading it fails. */
-		if (read_line(d, line, IB "/%s/ports/%s/gid_attrs/types/%s", dev, port, gid) ||
-		    strcmp(line, "RoCE v2"))
-			continue;
-		has = !read_line(d, line, IB "/%s/ports/%s/gids/%s", dev, port, gid) && line[0] &&
-		      strncmp(line, "fe80:", 5) && strncmp(line, NO_ADDRESS, strlen(NO_ADDRESS));
-	}
-	files_free(gids, nr);
+	adapter_gids(d->root, dev, port, reaches_beyond, &has);
 	return has;
 }
 
@@ -142,14 +126,6 @@ static unsigned int roce_mtu(unsigned int mtu)
 	while (bytes > 256 && bytes + ROCE_HEADERS > mtu)
 		bytes /= 2;
 	return bytes;
-}
-
-/* rxe alone has a file with its network device. rdma-ndd overwrites the description. */
-static bool is_soft(const struct doctor *d, const char *dev)
-{
-	char line[LINE];
-
-	return !read_line(d, line, IB "/%s/parent", dev);
 }
 
 static void check_mtu(struct doctor *d, const char *dev, const char *netdev)
@@ -166,7 +142,7 @@ static void check_mtu(struct doctor *d, const char *dev, const char *netdev)
 	}
 	snprintf(mend, sizeof(mend), "ip link set %s mtu 9000", netdev);
 	/* The MTU of a Soft-RoCE target must not change while disks use it. */
-	found(d, DOCTOR_NOTE, is_soft(d, dev) ? NULL : mend,
+	found(d, DOCTOR_NOTE, adapter_is_soft(d->root, dev) ? NULL : mend,
 	      "%s: packets carry %u bytes, because %s has an MTU of %u; from %u on, on both hosts and the switches between them, it is %u",
 	      dev, roce_mtu(mtu), netdev, mtu, LARGEST_MTU + ROCE_HEADERS, LARGEST_MTU);
 }
@@ -175,7 +151,7 @@ static void check_roce(struct doctor *d, const char *dev, const char *port)
 {
 	char netdev[LINE], mend[TEXT];
 
-	netdev_of(d, dev, port, netdev);
+	adapter_netdev(d->root, dev, port, netdev);
 	snprintf(mend, sizeof(mend), "ip address add ADDRESS/PREFIX dev %s",
 		 netdev[0] ? netdev : "DEV");
 	if (has_address(d, dev, port))
@@ -191,8 +167,8 @@ static bool check_port(struct doctor *d, const char *dev, const char *port)
 {
 	char state[LINE], layer[LINE], netdev[LINE], mend[TEXT];
 
-	read_line(d, state, IB "/%s/ports/%s/state", dev, port);
-	read_line(d, layer, IB "/%s/ports/%s/link_layer", dev, port);
+	adapter_line(d->root, state, "%s/ports/%s/state", dev, port);
+	adapter_line(d->root, layer, "%s/ports/%s/link_layer", dev, port);
 	if (!strcmp(state, "4: ACTIVE")) {
 		if (strcmp(layer, "Ethernet"))
 			found(d, DOCTOR_OK, NULL, "%s port %s: active (%s)", dev, port, layer);
@@ -200,7 +176,7 @@ static bool check_port(struct doctor *d, const char *dev, const char *port)
 			check_roce(d, dev, port);
 		return true;
 	}
-	netdev_of(d, dev, port, netdev);
+	adapter_netdev(d->root, dev, port, netdev);
 	snprintf(mend, sizeof(mend), "ip link set %s up", netdev);
 	found(d, DOCTOR_NOTE, netdev[0] ? mend : NULL, "%s port %s: not active (%s)", dev, port,
 	      state);
@@ -212,7 +188,7 @@ static void check_kind(struct doctor *d, const char *dev)
 {
 	char mend[TEXT];
 
-	if (is_soft(d, dev))
+	if (adapter_is_soft(d->root, dev))
 		found(d, DOCTOR_NOTE, NULL,
 		      "%s: Soft-RoCE, for tests: do not change MTU or queueing discipline of a target in use, or READs may return no data (reliability.rst, What Soft-RoCE gets wrong)",
 		      dev);
@@ -229,16 +205,13 @@ static unsigned int check_adapter(struct doctor *d, const char *dev)
 {
 	unsigned int active = 0;
 	struct dirent **ports;
-	char path[PATH_MAX], line[LINE];
 	int i, nr;
 
-	read_line(d, line, IB "/%s/node_type", dev);
-	if (!strncmp(line, "4:", 2)) {
+	if (adapter_is_iwarp(d->root, dev)) {
 		found(d, DOCTOR_NOTE, NULL, "%s: iWARP, which rdmablk does not support", dev);
 		return 0;
 	}
-	snprintf(path, sizeof(path), IB "/%s/ports", dev);
-	nr = files_names(d->root, path, NULL, &ports);
+	nr = adapter_ports(d->root, dev, &ports);
 	for (i = 0; i < nr; i++)
 		active += check_port(d, dev, ports[i]->d_name);
 	files_free(ports, nr);
@@ -250,7 +223,7 @@ static void check_adapters(struct doctor *d)
 {
 	unsigned int active = 0;
 	struct dirent **devs;
-	int i, nr = files_names(d->root, IB, NULL, &devs);
+	int i, nr = adapter_names(d->root, &devs);
 
 	for (i = 0; i < nr; i++)
 		active += check_adapter(d, devs[i]->d_name);

@@ -137,6 +137,13 @@ static const struct command_info commands[] = {
 		.options = key_options,
 	},
 	{
+		.name = "devices",
+		.run = cmd_devices,
+		.synopsis = "[--json] [DEVICE]",
+		.help = "Show the RDMA devices of this host: ports, addresses, MTU, limits",
+		.options = devices_options,
+	},
+	{
 		.name = "doctor",
 		.run = cmd_doctor,
 		.synopsis = "[OPTION]... [initiator|target]",
