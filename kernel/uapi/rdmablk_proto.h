@@ -57,6 +57,7 @@
 #define RDMABLK_MAX_QUEUES	256	/* hardware queues of a session */
 #define RDMABLK_MAX_REGIONS	4096	/* regions of an export */
 #define RDMABLK_REGIONS_PER_MSG	16	/* regions in one REGIONS message */
+#define RDMABLK_LISTED_PER_MSG	5	/* exports in one LIST message */
 #define RDMABLK_MAX_CMD_DEPTH	1024	/* commands in flight on a write queue */
 #define RDMABLK_CMD_BYTES	64	/* bytes of a command without its trailer */
 #define RDMABLK_MAX_ANSWERS	64	/* answers in one SEND */
@@ -445,6 +446,9 @@ RDMABLK_OFFSET(rdmablk_cm_reject, retry_after_ms, 12);
  * @RDMABLK_MSG_REAUTH_CHALLENGE: target: the answer
  * @RDMABLK_MSG_REAUTH_PROOF: initiator: the MAC that proves K
  * @RDMABLK_MSG_REAUTH_DONE: target: first message of the new epoch
+ * @RDMABLK_MSG_VISIT: target: answers PROOF of a visit
+ * @RDMABLK_MSG_LIST_GET: initiator: asks for exports
+ * @RDMABLK_MSG_LIST: target: the answer
  */
 enum rdmablk_msg_type {
 	RDMABLK_MSG_HELLO	= 1,
@@ -466,6 +470,9 @@ enum rdmablk_msg_type {
 	RDMABLK_MSG_REAUTH_CHALLENGE	= 17,
 	RDMABLK_MSG_REAUTH_PROOF	= 18,
 	RDMABLK_MSG_REAUTH_DONE	= 19,
+	RDMABLK_MSG_VISIT	= 20,
+	RDMABLK_MSG_LIST_GET	= 21,
+	RDMABLK_MSG_LIST	= 22,
 };
 
 /**
@@ -527,13 +534,15 @@ RDMABLK_OFFSET(rdmablk_hdr, generation, 8);
  * @RDMABLK_HELLO_STEAL: end another host's writing session if there is one
  * @RDMABLK_HELLO_RESUME: continue an earlier session of this instance; the generation is
  *	higher than that session's
- * @RDMABLK_HELLO_FLAGS: all of them
+ * @RDMABLK_HELLO_FLAGS: all of a login to an export
+ * @RDMABLK_HELLO_VISIT: a visit: no export and no other flag; VISIT answers PROOF
  */
 #define RDMABLK_HELLO_READ_ONLY	(1U << 0)
 #define RDMABLK_HELLO_STEAL	(1U << 1)
 #define RDMABLK_HELLO_RESUME	(1U << 2)
 #define RDMABLK_HELLO_FLAGS	(RDMABLK_HELLO_READ_ONLY | RDMABLK_HELLO_STEAL | \
 				 RDMABLK_HELLO_RESUME)
+#define RDMABLK_HELLO_VISIT	(1U << 3)
 
 /**
  * struct rdmablk_hello - HELLO, first message of a login
@@ -555,7 +564,7 @@ RDMABLK_OFFSET(rdmablk_hdr, generation, 8);
  * @keep_alive_ms: keep-alive timeout wished for, milliseconds, not 0
  * @auth_methods: RDMABLK_AUTH_* that the initiator can use, at least one
  * @host_name: for the target's log; may be empty
- * @export_name: the export wanted; not empty
+ * @export_name: the export wanted; empty only in a visit
  * @uuid: UUID of the export to resume, in version 2 its resume MAC; zero without
  *	RDMABLK_HELLO_RESUME
  */
@@ -1149,6 +1158,79 @@ struct rdmablk_reauth_done {
 };
 
 RDMABLK_SIZE(rdmablk_reauth_done, 16);
+
+/**
+ * struct rdmablk_visit - VISIT, answer to PROOF of a visit
+ * @hdr: head
+ * @session_id: as in CHALLENGE
+ * @reserved: zero
+ * @target_name: for people
+ */
+struct rdmablk_visit {
+	struct rdmablk_hdr hdr;
+	__le64	session_id;
+	__le64	reserved;
+	char	target_name[RDMABLK_NAME_LEN];
+};
+
+RDMABLK_SIZE(rdmablk_visit, 96);
+RDMABLK_OFFSET(rdmablk_visit, target_name, 32);
+
+/**
+ * struct rdmablk_list_get - LIST_GET, in a visit
+ * @hdr: head
+ * @after: name before those wanted, in the order of their bytes; empty: from the first on
+ */
+struct rdmablk_list_get {
+	struct rdmablk_hdr hdr;
+	char	after[RDMABLK_NAME_LEN];
+};
+
+RDMABLK_SIZE(rdmablk_list_get, 80);
+
+/*
+ * Flags of struct rdmablk_listed, besides those of GRANT
+ *
+ * @RDMABLK_LISTED_HERE: a session of this host uses it
+ * @RDMABLK_LISTED_ELSEWHERE: one of another host does
+ * @RDMABLK_LISTED_WRITTEN: and may write
+ */
+#define RDMABLK_LISTED_HERE	(1U << 16)
+#define RDMABLK_LISTED_ELSEWHERE	(1U << 17)
+#define RDMABLK_LISTED_WRITTEN	(1U << 18)
+
+/**
+ * struct rdmablk_listed - an export that the host may use, inside LIST
+ * @name: of the export
+ * @size: bytes
+ * @logical_block: bytes
+ * @flags: RDMABLK_GRANT_* as a login would get them, RDMABLK_LISTED_*
+ */
+struct rdmablk_listed {
+	char	name[RDMABLK_NAME_LEN];
+	__le64	size;
+	__le32	logical_block;
+	__le32	flags;
+};
+
+RDMABLK_SIZE(rdmablk_listed, 80);
+
+/**
+ * struct rdmablk_list - LIST, answer to LIST_GET
+ * @hdr: head
+ * @count: exports in this message, at most RDMABLK_LISTED_PER_MSG
+ * @more: 1: others follow the last of them; 0: none
+ * @listed: struct rdmablk_listed each; the first @count are valid, the others zero
+ */
+struct rdmablk_list {
+	struct rdmablk_hdr hdr;
+	__le32	count;
+	__le32	more;
+	struct rdmablk_listed listed[RDMABLK_LISTED_PER_MSG];
+};
+
+RDMABLK_SIZE(rdmablk_list, 424);
+RDMABLK_OFFSET(rdmablk_list, listed, 24);
 
 /**
  * struct rdmablk_close - CLOSE, in all versions

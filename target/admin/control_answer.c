@@ -184,6 +184,7 @@ static const char *session_state_name(enum session_state state)
 	switch (state) {
 	case SESSION_HELLO:
 	case SESSION_PROOF:
+	case SESSION_VISIT:
 	case SESSION_REGISTER:
 	case SESSION_GRANTED:	return "login";
 	case SESSION_LIVE:	return "live";

@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "session/login.h"
 #include "session/session_audit.h"
+#include "session/visit.h"
 #include "wire/mac.h"
 
 /* What RDMABLK_AUTH_NONE uses for K; wire header, "Labels of the MACs". */
@@ -531,6 +532,8 @@ static unsigned int handle_proof(struct session *s, const void *msg, size_t len)
 	(void)len;
 	if (reason)
 		return reason;
+	if (s->wish.flags & RDMABLK_HELLO_VISIT)
+		return refused.reason ?: visit_begin(s, h);
 	e = export_find(s->wish.export_name);
 	if (!e || !may_use(s, e))
 		return refused.reason ?: RDMABLK_R_NO_EXPORT;
@@ -671,11 +674,14 @@ static const struct {
 	[RDMABLK_MSG_REGIONS_GET] = { STATE(GRANTED), handle_regions_get },
 	[RDMABLK_MSG_LIMITS_GET] = { STATE(GRANTED), handle_limits_get },
 	[RDMABLK_MSG_READY]	= { STATE(GRANTED), handle_ready },
-	[RDMABLK_MSG_COMMAND]	= { STATE(GRANTED) | STATE(LIVE), handle_command },
+	[RDMABLK_MSG_COMMAND]	= { STATE(VISIT) | STATE(GRANTED) | STATE(LIVE),
+				    handle_command },
+	[RDMABLK_MSG_LIST_GET]	= { STATE(VISIT), visit_list },
 	[RDMABLK_MSG_REAUTH]	= { STATE(LIVE), session_reauth_begin },
 	[RDMABLK_MSG_REAUTH_PROOF] = { STATE(LIVE), session_reauth_prove },
-	[RDMABLK_MSG_CLOSE]	= { STATE(HELLO) | STATE(PROOF) | STATE(REGISTER) |
-				    STATE(GRANTED) | STATE(LIVE), handle_close },
+	[RDMABLK_MSG_CLOSE]	= { STATE(HELLO) | STATE(PROOF) | STATE(VISIT) |
+				    STATE(REGISTER) | STATE(GRANTED) | STATE(LIVE),
+				    handle_close },
 };
 
 /**

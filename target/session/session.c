@@ -184,7 +184,8 @@ static const struct {
 	int64_t late_ms;
 } session_moves[] = {
 	[SESSION_HELLO]		= { TO(PROOF) | TO(CLOSING), 0 },
-	[SESSION_PROOF]		= { TO(REGISTER) | TO(CLOSING), 0 },
+	[SESSION_PROOF]		= { TO(VISIT) | TO(REGISTER) | TO(CLOSING), 0 },
+	[SESSION_VISIT]		= { TO(CLOSING), 0 },
 	[SESSION_REGISTER]	= { TO(GRANTED) | TO(CLOSING), 0 },
 	[SESSION_GRANTED]	= { TO(LIVE) | TO(CLOSING), 0 },
 	[SESSION_LIVE]		= { TO(CLOSING), 0 },
@@ -833,6 +834,7 @@ static bool comes_back(const struct session *s, unsigned int reason)
 void session_end(struct session *s, unsigned int reason)
 {
 	bool returns = comes_back(s, s->login.refused ?: reason);
+	bool visits = s->state == SESSION_VISIT;
 
 	if (!session_set_state(s, SESSION_CLOSING))
 		return;
@@ -840,7 +842,9 @@ void session_end(struct session *s, unsigned int reason)
 	if (returns)		/* session_closed() says until when */
 		export_await(s->export, INT64_MAX);
 	log_state(s, reason_level(reason), "closing: %s", rdmablk_reason_text(reason));
-	if (!s->granted)
+	if (visits)
+		session_audit_visit(s, reason);
+	else if (!s->granted)
 		session_audit_refused(s, reason);
 	s->end.reason = reason;
 	s->lease.ending = true;

@@ -23,6 +23,7 @@
  * enum session_state - where a session is; session.c says what the states of the end do
  * @SESSION_HELLO: a worker makes its control queue; then connected, waits for HELLO
  * @SESSION_PROOF: CHALLENGE is sent, waits for PROOF
+ * @SESSION_VISIT: a host without an export looks round; lasts no longer than a login may
  * @SESSION_REGISTER: admitted; a worker registers the memory
  * @SESSION_GRANTED: GRANT is sent; regions are asked for, queues join
  * @SESSION_LIVE: in use
@@ -36,6 +37,7 @@
 enum session_state {
 	SESSION_HELLO,
 	SESSION_PROOF,
+	SESSION_VISIT,
 	SESSION_REGISTER,
 	SESSION_GRANTED,
 	SESSION_LIVE,

@@ -109,6 +109,22 @@ void session_audit_end(const struct session *s, uint64_t commands)
 	audit_write(line);
 }
 
+/**
+ * session_audit_visit - a visit is over
+ * @s: its session
+ * @reason: enum rdmablk_reason
+ */
+void session_audit_visit(const struct session *s, unsigned int reason)
+{
+	struct json_object *line = audit_line("visit");
+
+	audit_id(line, "session_id", s->id);
+	add_host(line, s);
+	add_reason(line, reason);
+	audit_number(line, "messages", s->heard.messages);
+	audit_write(line);
+}
+
 /* The initiator is told less. */
 static const char *detail_of(const struct session *s, unsigned int reason, char *why)
 {

@@ -32,6 +32,7 @@ void session_audit_login(const struct session *s);
 void session_audit_takeover(const struct session *s, const struct session *loser,
 			    unsigned int reason);
 void session_audit_end(const struct session *s, uint64_t commands);
+void session_audit_visit(const struct session *s, unsigned int reason);
 void session_audit_refused(const struct session *s, unsigned int reason);
 void session_audit_connection(const struct sockaddr *peer, const struct wire_request *req,
 			      unsigned int reason, const char *detail);

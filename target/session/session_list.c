@@ -255,12 +255,12 @@ struct session *session_turn_next(const struct session *s)
  * Silent logins: connections cost a peer nothing, and each holds a slot.
  */
 
-#define SILENT_MS	2000	/* for HELLO, and for PROOF, when slots are short */
+#define SILENT_MS	2000	/* for the next message of a login, when slots are short */
 
 /* Does it wait for its initiator, whose messages that have arrived are all handled? */
 static bool is_silent(const struct session *s)
 {
-	return (s->state == SESSION_HELLO || s->state == SESSION_PROOF) && s->login.slot &&
+	return s->state < SESSION_REGISTER && s->login.slot &&
 	       !s->busy && !cq_waits(&s->cq) && loop_now() - s->heard.last >= SILENT_MS;
 }
 

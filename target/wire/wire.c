@@ -131,6 +131,9 @@ size_t wire_length(uint16_t type, uint16_t version)
 	case RDMABLK_MSG_CLOSE:		return sizeof(struct rdmablk_close);
 	case RDMABLK_MSG_LIMITS_GET:	return sizeof(struct rdmablk_limits_get);
 	case RDMABLK_MSG_LIMITS:	return sizeof(struct rdmablk_limits);
+	case RDMABLK_MSG_VISIT:		return sizeof(struct rdmablk_visit);
+	case RDMABLK_MSG_LIST_GET:	return sizeof(struct rdmablk_list_get);
+	case RDMABLK_MSG_LIST:		return sizeof(struct rdmablk_list);
 	default:			return 0;
 	}
 }
@@ -186,10 +189,11 @@ static unsigned int check_hello_fields(const struct rdmablk_hello *hello, uint16
 	uint64_t required = le64toh(hello->features_required);
 	uint16_t queues = le16toh(hello->nr_queues);
 	uint32_t methods = le32toh(hello->auth_methods);
+	bool visit = le32toh(hello->flags) == RDMABLK_HELLO_VISIT;
 
 	if (required & ~le64toh(hello->features_offered))
 		return RDMABLK_R_MALFORMED;
-	if (le32toh(hello->flags) & ~RDMABLK_HELLO_FLAGS)
+	if (le32toh(hello->flags) & ~RDMABLK_HELLO_FLAGS && !visit)
 		return RDMABLK_R_MALFORMED;
 	if (!(le32toh(hello->flags) & RDMABLK_HELLO_RESUME) &&
 	    !all_zero(hello->uuid, sizeof(hello->uuid)))
@@ -197,7 +201,8 @@ static unsigned int check_hello_fields(const struct rdmablk_hello *hello, uint16
 	if (!queues || queues > RDMABLK_MAX_QUEUES || !hello->queue_depth ||
 	    !hello->keep_alive_ms || !hello->generation || !methods)
 		return RDMABLK_R_MALFORMED;
-	if (!name_ok(hello->host_name, true) || !name_ok(hello->export_name, false))
+	if (!name_ok(hello->host_name, true) || !name_ok(hello->export_name, visit) ||
+	    (visit && hello->export_name[0]))
 		return RDMABLK_R_MALFORMED;
 	if (required & ~choose_features(hello))
 		return RDMABLK_R_FEATURE;
@@ -287,6 +292,27 @@ unsigned int wire_check_regions_get(const void *msg, size_t len,
 	*first = le32toh(get.first);
 	return get.reserved || *first >= nr_regions ? RDMABLK_R_MALFORMED :
 						      RDMABLK_OK;
+}
+
+/**
+ * wire_check_list_get - LIST_GET
+ * @msg: passed wire_check_head()
+ * @len: bytes
+ * @after: RDMABLK_NAME_LEN bytes: the name before those wanted, or ""
+ *
+ * Return: enum rdmablk_reason.
+ */
+unsigned int wire_check_list_get(const void *msg, size_t len, char *after)
+{
+	struct rdmablk_list_get get;
+
+	if (len != sizeof(get))
+		return RDMABLK_R_MALFORMED;
+	memcpy(&get, msg, sizeof(get));
+	if (!name_ok(get.after, true))
+		return RDMABLK_R_MALFORMED;
+	memcpy(after, get.after, sizeof(get.after));
+	return RDMABLK_OK;
 }
 
 /**
@@ -607,6 +633,55 @@ void wire_pack_event(struct rdmablk_event_msg *out, uint16_t event,
 		.event = htole16(event),
 		.value = htole64(value),
 	};
+}
+
+/**
+ * wire_pack_visit - VISIT
+ * @out: filled
+ * @session_id: of the visit
+ * @target_name: for people
+ */
+void wire_pack_visit(struct rdmablk_visit *out, uint64_t session_id, const char *target_name)
+{
+	*out = (struct rdmablk_visit){
+		.hdr = head(RDMABLK_MSG_VISIT),
+		.session_id = htole64(session_id),
+	};
+	memcpy(out->target_name, target_name, strnlen(target_name, RDMABLK_NAME_LEN - 1));
+}
+
+/**
+ * wire_pack_list - LIST without exports
+ * @out: filled; the caller lays out its exports
+ * @count: how many
+ * @more: others follow the last of them
+ */
+void wire_pack_list(struct rdmablk_list *out, unsigned int count, bool more)
+{
+	*out = (struct rdmablk_list){
+		.hdr = head(RDMABLK_MSG_LIST),
+		.count = htole32(count),
+		.more = htole32(more),
+	};
+}
+
+/**
+ * wire_pack_listed - one export of LIST
+ * @out: filled
+ * @name: of the export
+ * @size: bytes
+ * @logical_block: bytes
+ * @flags: RDMABLK_GRANT_* and RDMABLK_LISTED_*
+ */
+void wire_pack_listed(struct rdmablk_listed *out, const char *name, uint64_t size,
+		      uint32_t logical_block, uint32_t flags)
+{
+	*out = (struct rdmablk_listed){
+		.size = htole64(size),
+		.logical_block = htole32(logical_block),
+		.flags = htole32(flags),
+	};
+	memcpy(out->name, name, strnlen(name, RDMABLK_NAME_LEN - 1));
 }
 
 /**

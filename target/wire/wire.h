@@ -166,6 +166,7 @@ unsigned int wire_check_hello(const void *msg, size_t len, uint16_t version,
 			      struct wire_wish *out);
 unsigned int wire_check_regions_get(const void *msg, size_t len,
 				    uint32_t nr_regions, uint32_t *first);
+unsigned int wire_check_list_get(const void *msg, size_t len, char *after);
 unsigned int wire_check_command(const void *msg, size_t len,
 				struct wire_command *out);
 unsigned int wire_check_close(const void *msg, size_t len,
@@ -194,6 +195,10 @@ void wire_pack_event(struct rdmablk_event_msg *out, uint16_t event,
 		     uint64_t value);
 void wire_pack_reauth_challenge(struct rdmablk_reauth_challenge *out, const uint8_t *nonce);
 void wire_pack_reauth_done(struct rdmablk_reauth_done *out);
+void wire_pack_visit(struct rdmablk_visit *out, uint64_t session_id, const char *target_name);
+void wire_pack_listed(struct rdmablk_listed *out, const char *name, uint64_t size,
+		      uint32_t logical_block, uint32_t flags);
+void wire_pack_list(struct rdmablk_list *out, unsigned int count, bool more);
 void wire_pack_close(struct rdmablk_close *out, unsigned int reason, uint16_t version);
 
 /* wire_data.c: commands on write queues */

@@ -66,7 +66,8 @@ static void hello(const void *msg, size_t len, uint16_t version)
 		return;
 	check(wish.version == version);
 	check(wish.nr_queues && wish.nr_queues <= RDMABLK_MAX_QUEUES && wish.queue_depth);
-	check(wish.export_name[0] && memchr(wish.export_name, 0, sizeof(wish.export_name)));
+	check(!wish.export_name[0] == (wish.flags == RDMABLK_HELLO_VISIT));
+	check(memchr(wish.export_name, 0, sizeof(wish.export_name)));
 	check(memchr(wish.host_name, 0, sizeof(wish.host_name)));
 	if (version == RDMABLK_VERSION_PROVEN)
 		challenge2(msg, &wish, nonce);
@@ -76,6 +77,7 @@ static void hello(const void *msg, size_t len, uint16_t version)
 
 static void message(const void *msg, size_t len, uint16_t version)
 {
+	char after[RDMABLK_NAME_LEN];
 	struct wire_command cmd;
 	unsigned int reason;
 	uint32_t first;
@@ -86,7 +88,8 @@ static void message(const void *msg, size_t len, uint16_t version)
 	check(type && len <= RDMABLK_CTRL_MSG_MAX);
 	/* A frame holds no frame, and version 1 has no frames. */
 	check(type != RDMABLK_MSG_SEALED);
-	check(type < RDMABLK_MSG_SEALED || version == RDMABLK_VERSION_PROVEN);
+	check(type < RDMABLK_MSG_SEALED || type > RDMABLK_MSG_REAUTH_DONE ||
+	      version == RDMABLK_VERSION_PROVEN);
 	switch (type) {
 	case RDMABLK_MSG_HELLO:
 		hello(msg, len, version);
@@ -94,6 +97,10 @@ static void message(const void *msg, size_t len, uint16_t version)
 	case RDMABLK_MSG_REGIONS_GET:
 		if (!wire_check_regions_get(msg, len, 20, &first))
 			check(first < 20);
+		break;
+	case RDMABLK_MSG_LIST_GET:
+		if (!wire_check_list_get(msg, len, after))
+			check(memchr(after, 0, sizeof(after)));
 		break;
 	case RDMABLK_MSG_COMMAND:
 		if (!wire_check_command(msg, len, &cmd))

@@ -89,7 +89,7 @@ MUTANTS = [
     ("the login that was heard last makes room", "target_logins_test", LIST,
      "s->heard.last <= silent->heard.last", "s->heard.last > silent->heard.last"),
     ("a login without PROOF keeps its slot", "target_logins_test", LIST,
-     "(s->state == SESSION_HELLO || s->state == SESSION_PROOF)", "s->state == SESSION_HELLO"),
+     "s->state < SESSION_REGISTER && s->login.slot", "s->state < SESSION_PROOF && s->login.slot"),
     ("a login is silent while its queue is made", "target_logins_test", LIST,
      "\t       !s->busy && ", "\t       "),
     ("the time of a login begins before it is connected", "target_logins_test", OPEN,

@@ -219,6 +219,7 @@ static void write_events(void)
 	session_audit_connection(session_peer(&loser), &req, RDMABLK_R_JOIN_MAC, "why");
 	admin_lines();
 	host_lines();
+	session_audit_visit(&session, RDMABLK_R_LOGOUT);
 	audit_stop(0);
 }
 
@@ -338,15 +339,20 @@ static void expect_hosts(void)
 	assert_string_equal(text(16, "key_id"), "0100000000000000");
 	assert_string_equal(text(16, "detail"), "no host has this key");
 
-	expect_head(17, "stop");
-	assert_int_equal(number(17, "status"), 0);
+	expect_head(17, "visit");
+	assert_string_equal(text(17, "address"), "10.0.0.7");
+	assert_string_equal(text(17, "reason_text"), rdmablk_reason_text(RDMABLK_R_LOGOUT));
+	assert_int_equal(number(17, "messages"), 5);
+
+	expect_head(18, "stop");
+	assert_int_equal(number(18, "status"), 0);
 }
 
 static void each_event_has_its_line(void **state)
 {
 	(void)state;
 	write_events();
-	assert_int_equal(read_lines("events"), 18);
+	assert_int_equal(read_lines("events"), 19);
 	expect_begun();
 	expect_ended();
 	expect_changed();

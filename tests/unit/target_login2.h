@@ -53,6 +53,8 @@ struct peer {
 	struct rdmablk_answer answer;
 	struct rdmablk_event_msg event;
 	struct rdmablk_reauth_challenge reauth;
+	struct rdmablk_visit visit;
+	struct rdmablk_list list;
 	struct rdmablk_close close;
 	struct crypto_pair pair;
 	uint8_t th[RDMABLK_KEYSCHED_LEN];
@@ -132,6 +134,12 @@ static inline void sent(struct peer *p, const void *msg, size_t len)
 		break;
 	case RDMABLK_MSG_REAUTH_DONE:
 		p->done = true;
+		break;
+	case RDMABLK_MSG_VISIT:
+		take(&p->visit, sizeof(p->visit), msg, len);
+		break;
+	case RDMABLK_MSG_LIST:
+		take(&p->list, sizeof(p->list), msg, len);
 		break;
 	case RDMABLK_MSG_CLOSE:
 		take(&p->close, sizeof(p->close), msg, len);

@@ -44,6 +44,7 @@ static uint16_t version = RDMABLK_VERSION_OPEN;	/* of the daemon */
 static unsigned int check_all(const void *msg, size_t len)
 {
 	void *copy = malloc(len ? len : 1);
+	char after[RDMABLK_NAME_LEN];
 	struct wire_command command;
 	struct wire_wish wish;
 	unsigned int reason;
@@ -56,6 +57,8 @@ static unsigned int check_all(const void *msg, size_t len)
 		reason = wire_check_hello(copy, len, version, &wish);
 	else if (!reason && type == RDMABLK_MSG_REGIONS_GET)
 		reason = wire_check_regions_get(copy, len, 10, &first);
+	else if (!reason && type == RDMABLK_MSG_LIST_GET)
+		reason = wire_check_list_get(copy, len, after);
 	else if (!reason && type == RDMABLK_MSG_COMMAND)
 		reason = wire_check_command(copy, len, &command);
 	else if (!reason && type == RDMABLK_MSG_CLOSE)
@@ -74,6 +77,7 @@ static const struct {
 	{ RDMABLK_MSG_COMMAND, sizeof(struct rdmablk_command) },
 	{ RDMABLK_MSG_CLOSE, sizeof(struct rdmablk_close) },
 	{ RDMABLK_MSG_LIMITS_GET, sizeof(struct rdmablk_limits_get) },
+	{ RDMABLK_MSG_LIST_GET, sizeof(struct rdmablk_list_get) },
 };
 
 static void every_length_but_the_right_one_is_malformed(void **state)
