@@ -116,6 +116,25 @@ static int parse_host_port(const char *text, size_t len,
 }
 
 /**
+ * addr_parse_host() - HOST[:PORT], with or without "rdmablk://"
+ * @text: what the user wrote
+ * @where: result, with an empty name
+ * @why: what is wrong with it
+ * @size: of @why
+ *
+ * Returns 0 or -1.
+ */
+int addr_parse_host(const char *text, struct addr_export *where, char *why, size_t size)
+{
+	if (!strncmp(text, SCHEME, strlen(SCHEME)))
+		text += strlen(SCHEME);
+	if (strchr(text, '/'))
+		return refuse(why, size, "HOST[:PORT] without the name of an export");
+	where->name[0] = '\0';
+	return parse_host_port(text, strlen(text), where, why, size);
+}
+
+/**
  * addr_parse_export() - HOST[:PORT]/NAME, with or without "rdmablk://"
  * @text: what the user wrote
  * @where: result

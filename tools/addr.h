@@ -24,6 +24,7 @@ struct addr_export {
 	char name[RDMABLK_NAME_LEN];
 };
 
+int addr_parse_host(const char *text, struct addr_export *where, char *why, size_t size);
 int addr_parse_export(const char *text, struct addr_export *where,
 		      char *why, size_t size);
 struct addrinfo *addr_resolve(const struct addr_export *where, char *why,

@@ -70,7 +70,9 @@ static int run(struct connect_request *request, const char *what)
 	if (connect_run(request, &device, &failure))
 		return report_peer_failure(failure.err, what, "%s%s", failure.text,
 					   failure.err == EROFS ?
-					   " (--read-only connects to it)" : "");
+					   " (--read-only connects to it)" :
+					   failure.err == ENOENT ?
+					   " (rdmablk discover HOST lists them)" : "");
 	if (failure.text[0])
 		report_warning(what, "%s", failure.text);
 	if (connect_wait_for_node(&device, &failure)) {

@@ -137,6 +137,13 @@ static const struct command_info commands[] = {
 		.options = key_options,
 	},
 	{
+		.name = "discover",
+		.run = cmd_discover,
+		.synopsis = "[OPTION]... HOST[:PORT]",
+		.help = "List the exports of a target that this host may use",
+		.options = discover_options,
+	},
+	{
 		.name = "devices",
 		.run = cmd_devices,
 		.synopsis = "[--json] [DEVICE]",

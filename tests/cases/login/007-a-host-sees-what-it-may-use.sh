@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# rdmablk discover, end to end, without the module: a host sees the exports that it may use, and
+# no other, with size, store and rights, on more than one page, and who uses each of them. With a
+# wrong key, without one where one is demanded, and with one where none is taken it is refused
+# with the status of the cause, and told what to set where. Nothing of a visit is left, a visit
+# is in the audit log, and neither side shows a byte of a key.
+#
+# kernels: 6.12
+
+# shellcheck source=tests/cases/recovery/lib.sh
+source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
+# shellcheck source=tests/cases/login/lib.sh
+source "$RDMABLK_TOP/tests/cases/login/lib.sh"
+require jq
+
+AUDIT=/tmp/audit
+
+# configure: "web1" may write disk0 and m1 to m7, "backup" read the file and write "hidden"
+configure() {
+	{
+		printf '[target]\nlisten = %s\naudit = %s\n' "$TARGET_ADDR" $AUDIT
+		printf '[host web1]\nkey = web1\n[host backup]\nkey = backup\n'
+		printf '[export disk0]\ntype = memory\nsize = 16M\nallow = web1\n'
+		printf '[export file0]\ntype = file\nfile = /tmp/file\nallow = web1, backup:ro\n'
+		printf '[export hidden]\ntype = memory\nsize = 1M\nallow = backup\n'
+		printf '[export m%d]\ntype = memory\nsize = 1M\nshared = yes\nallow = web1\n' \
+			1 2 3 4 5 6 7
+	} >$HOSTS_CONFIG
+}
+
+discover() {
+	"$RDMABLK" discover "$@" "$TARGET_ADDR"
+}
+
+# value NAME KEY: of an export, as web1 sees it
+value() {
+	discover --key web1 --json >/tmp/list
+	jq -r ".exports[] | select(.name == \"$1\").$2" /tmp/list
+}
+
+truncate -s 32M /tmp/file
+make_keys web1 backup stranger
+configure
+start_target --config $HOSTS_CONFIG
+
+expect "disk0 file0 m1 m2 m3 m4 m5 m6 m7" "$(discover --key web1 --names | paste -sd ' ')" \
+	"what web1 may use"
+expect "file0 hidden" "$(discover --key $KEYS/backup.key --names | paste -sd ' ')" \
+	"what backup may use"
+expect 16777216 "$(value disk0 size)" "the size"
+expect memory "$(value disk0 type)" "the type"
+expect none "$(value file0 cache)" "the cache of the file"
+expect true "$(value m3 shared)" "whether m3 is shared"
+expect false "$(value file0 read_only)" "whether web1 only reads"
+expect psk "$(jq -r .auth /tmp/list)" "the authentication"
+expect true "$(discover --key backup --json | jq '.exports[0].read_only')" \
+	"whether backup only reads"
+run_expect 0 '^disk0 +16M +512 +memory +- +rw +-$' discover --key web1
+
+# Refusals, each with the status of its cause
+run_expect 6 'the target demands a key: --key NAME' discover
+run_expect 6 'authentication failed' discover --key stranger
+run_expect 3 'nothere.key: ' discover --key nothere
+run_expect 5 'nobody listens on this port' "$RDMABLK" discover --key web1 "$TARGET_ADDR:9"
+run_expect 2 'HOST\[:PORT\] without the name of an export' \
+	"$RDMABLK" discover "$TARGET_ADDR/disk0"
+
+# A disk in use, and a module that demands keys
+load_module require_key=1
+load_keys web1
+expect $DEV "$("$RDMABLK" connect --key web1 "$TARGET_ADDR/disk0")" "the disk"
+expect true "$(value disk0 used_here)" "whether this host uses disk0"
+expect false "$(value disk0 used_elsewhere)" "whether another host does"
+expect false "$(value m1 used_here)" "whether this host uses m1"
+run_expect 7 'this host demands keys \(require_key of the module\)' discover
+run_expect 3 'no such export \(rdmablk discover HOST lists them\)' \
+	"$RDMABLK" connect --key web1 "$TARGET_ADDR/nowhere"
+
+# The export's name is completed with the key of the command line.
+# shellcheck source=tools/completion/rdmablk
+source "$RDMABLK_TOP/tools/completion/rdmablk"
+# shellcheck disable=SC2034 # the function reads them
+COMP_WORDS=("$RDMABLK" connect --key web1 "$TARGET_ADDR/m") COMP_CWORD=4
+_rdmablk
+expect 7 ${#COMPREPLY[@]} "how many names are completed: ${COMPREPLY[*]}"
+[[ ${COMPREPLY[0]} == "$TARGET_ADDR/m1" ]] || fail "completed: ${COMPREPLY[*]}"
+disconnect
+
+# Nothing is left of the visits, and the log has them.
+gone() {
+	"$RDMABLK" target sessions --json >/tmp/sessions
+	jq -e '.sessions == []' /tmp/sessions >/dev/null
+}
+wait_until "$PATIENCE" gone || fail "left: $(</tmp/sessions)"
+jq -r 'select(.event == "visit") | .auth_host + " " + .reason_text' $AUDIT >/tmp/visits
+grep -qx 'backup logged out' /tmp/visits || fail "visits: $(</tmp/visits)"
+! grep -v 'logged out$' /tmp/visits || fail "a visit did not log out"
+jq -r 'select(.event == "refused") | .reason_text' $AUDIT | sort | uniq -c >/tmp/refused
+grep -q ' 1 authentication failed' /tmp/refused || fail "refused: $(</tmp/refused)"
+mkdir /tmp/shown
+cp "$TARGET_LOG" $AUDIT /tmp/list /tmp/sessions /tmp/shown
+for key in web1 backup stranger; do
+	python3 "$CASES/login/secret.py" "$KEYS/$key.key" /tmp/shown/* ||
+		fail "bytes of $key can be read"
+done
+stop_target
+expect 0 "$TARGET_STATUS" "the daemon's exit status"
+
+# A daemon that takes no keys
+serve 16M
+run_expect 8 'the target takes no keys: set auth = psk there' discover --key web1
+unload_module
+expect disk0 "$(discover --names)" "what anybody may use"
+stop_target

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A visit to a target: a login without an export, of version 2 with a key and of version 1
+ * without. Key schedule, seals and MACs are the daemon's own files. Secrets are wiped when they
+ * have served. What comes from the target is checked in full before anything of it is used.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../target/base/key_file.h"
+#include "../target/wire/crypto.h"
+#include "../target/wire/mac.h"
+
+#include "client.h"
+#include "client_conn.h"
+
+#define KEEP_ALIVE_MS	5000	/* asked for; a visit has none */
+
+/**
+ * struct client - a visit
+ * @conn: control queue
+ * @login: as asked for; its pointers are valid until the visit has begun
+ * @version: of the protocol
+ * @hello: as sent; with version 1 only its first part is
+ * @challenge: as received, likewise
+ * @pair: ephemeral key, until PROOF
+ * @keys: of the seal
+ * @sealed: every message is from now on
+ * @tx: what is sent
+ * @rx: what is received
+ * @msg: the last message received
+ * @len: its bytes
+ * @welcome: the visit has begun
+ * @name: of the target
+ */
+struct client {
+	struct client_conn conn;
+	struct client_login login;
+	unsigned int version;
+	struct rdmablk_hello2 hello;
+	struct rdmablk_challenge2 challenge;
+	struct crypto_pair pair;
+	struct rdmablk_keysched_keys keys;
+	bool sealed;
+	struct rdmablk_sealed tx;
+	struct rdmablk_sealed rx;
+	__u8 msg[RDMABLK_CTRL_MSG_MAX];
+	size_t len;
+	bool welcome;
+	char name[RDMABLK_NAME_LEN];
+};
+
+__attribute__((format(printf, 3, 4)))
+static int fail(struct nl_failure *failure, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	failure->err = err;
+	va_start(args, fmt);
+	vsnprintf(failure->text, sizeof(failure->text), fmt, args);
+	va_end(args);
+	return -1;
+}
+
+static int no_crypto(struct nl_failure *failure)
+{
+	return fail(failure, EIO, "libcrypto fails");
+}
+
+/*
+ * Refusals
+ */
+
+/* The errno of a reason for which a target lets nobody in. */
+static int errno_of(unsigned int reason)
+{
+	switch (reason) {
+	case RDMABLK_R_NO_EXPORT:
+	case RDMABLK_R_AUTH_REQUIRED:
+		return EACCES;
+	case RDMABLK_R_AUTH_FAILED:
+		return EKEYREJECTED;
+	case RDMABLK_R_AUTH_KEY:
+		return EKEYREVOKED;
+	case RDMABLK_R_LIMIT_LOGINS:
+	case RDMABLK_R_LIMIT_SESSIONS:
+		return EBUSY;
+	case RDMABLK_R_VERSION:
+	case RDMABLK_R_FEATURE:
+		return EPROTONOSUPPORT;
+	case RDMABLK_R_MAGIC:
+	case RDMABLK_R_MALFORMED:
+	case RDMABLK_R_STATE:
+		return EPROTO;
+	case RDMABLK_R_SHUTDOWN:
+	case RDMABLK_R_DEVICE_GONE:
+		return ECONNREFUSED;
+	case RDMABLK_R_LOGIN_TIMEOUT:
+		return ETIMEDOUT;
+	case RDMABLK_R_NO_MEMORY:
+	case RDMABLK_R_DEVICE_FULL:
+		return ENOMEM;
+	default:
+		return EIO;
+	}
+}
+
+/* @version_max: the highest that the target speaks */
+static int refused(const struct client *c, unsigned int reason, unsigned int version_max,
+		   struct nl_failure *failure)
+{
+	bool greets = !c->sealed && !c->challenge.challenge.session_id;
+	const char *text = rdmablk_reason_text(reason);
+
+	if (reason == RDMABLK_R_AUTH_REQUIRED && c->version == RDMABLK_VERSION_OPEN)
+		text = "the target demands a key: --key NAME";
+	else if (reason == RDMABLK_R_VERSION && c->version == RDMABLK_VERSION_PROVEN &&
+		 version_max == RDMABLK_VERSION_OPEN)
+		text = "the target takes no keys: set auth = psk there, or leave --key out";
+	else if (reason == RDMABLK_R_NO_EXPORT)
+		text = "the target takes no connections from this address";
+	else if (reason == RDMABLK_R_MALFORMED && c->conn.up && greets)
+		text = "the target is too old to be asked without an export";
+	return fail(failure, errno_of(reason), "%s", text);
+}
+
+/*
+ * Messages
+ */
+
+static struct rdmablk_hdr head(unsigned int type, size_t len)
+{
+	return (struct rdmablk_hdr){ .type = htole16(type), .length = htole16(len) };
+}
+
+static int send_msg(struct client *c, const void *msg, size_t len, struct nl_failure *failure)
+{
+	__u8 frame[RDMABLK_CTRL_MSG_MAX];
+	int bytes;
+
+	if (!c->sealed)
+		return client_conn_send(&c->conn, msg, len, failure);
+	bytes = rdmablk_sealed_seal(&c->tx, msg, len, frame, sizeof(frame));
+	if (bytes < 0)
+		return no_crypto(failure);
+	return client_conn_send(&c->conn, frame, bytes, failure);
+}
+
+static unsigned int type_of(const struct client *c)
+{
+	struct rdmablk_hdr hdr;
+
+	memcpy(&hdr, c->msg, sizeof(hdr));
+	return le16toh(hdr.type);
+}
+
+/*
+ * Opens a frame in its place. A target to which the key proves nothing has no key for this
+ * login: its CLOSE comes without a seal, as the first message. It is no more than a hint, and so
+ * is all that the tool makes of it.
+ */
+static int unseal(struct client *c, struct nl_failure *failure)
+{
+	__u8 plain[RDMABLK_CTRL_MSG_MAX];
+	int len;
+
+	if (!c->sealed || (!c->rx.seq && type_of(c) == RDMABLK_MSG_CLOSE))
+		return 0;
+	len = rdmablk_sealed_open(&c->rx, c->msg, c->len, plain, sizeof(plain));
+	if (len < 0)
+		return fail(failure, EPROTO, "a message is not sealed as it should be");
+	memcpy(c->msg, plain, len);
+	c->len = len;
+	return 0;
+}
+
+static int check_head(const struct client *c, struct nl_failure *failure)
+{
+	struct rdmablk_hdr hdr;
+
+	memcpy(&hdr, c->msg, sizeof(hdr));
+	if (c->len < sizeof(hdr) || le16toh(hdr.length) != c->len || hdr.reserved ||
+	    hdr.reserved2)
+		return fail(failure, EPROTO, "a message of the target is malformed");
+	return 0;
+}
+
+/* Receives a message of this type and length; CLOSE is a failure, events are ignored. */
+static int receive(struct client *c, unsigned int type, size_t len, struct nl_failure *failure)
+{
+	struct rdmablk_close close;
+	int bytes;
+
+	do {
+		bytes = client_conn_receive(&c->conn, c->msg, failure);
+		if (bytes < 0)
+			return -1;
+		c->len = bytes;
+		if (c->len < sizeof(struct rdmablk_hdr))
+			return fail(failure, EPROTO, "a message of the target is malformed");
+		if (unseal(c, failure) || check_head(c, failure))
+			return -1;
+	} while (type_of(c) == RDMABLK_MSG_EVENT);
+	if (type_of(c) == RDMABLK_MSG_CLOSE && c->len == sizeof(close)) {
+		memcpy(&close, c->msg, sizeof(close));
+		return refused(c, le16toh(close.reason), le16toh(close.version_max), failure);
+	}
+	if (type_of(c) != type || c->len != len)
+		return fail(failure, EPROTO, "message %u of %zu bytes has come, not %u of %zu",
+			    type_of(c), c->len, type, len);
+	return 0;
+}
+
+/* Whether a name of the wire is one: printable, with a NUL. */
+static bool name_ok(const char *name)
+{
+	size_t i, len = strnlen(name, RDMABLK_NAME_LEN);
+
+	for (i = 0; i < len; i++)
+		if (name[i] < 0x20 || name[i] > 0x7e)
+			return false;
+	return len < RDMABLK_NAME_LEN;
+}
+
+/*
+ * The login
+ */
+
+static int say_hello(struct client *c, struct nl_failure *failure)
+{
+	bool proven = c->version == RDMABLK_VERSION_PROVEN;
+	size_t len = proven ? sizeof(c->hello) : sizeof(c->hello.hello);
+	struct rdmablk_hello *hello = &c->hello.hello;
+
+	*hello = (struct rdmablk_hello){
+		.hdr = head(RDMABLK_MSG_HELLO, len),
+		.version_min = htole16(c->version),
+		.version_max = htole16(c->version),
+		.flags = htole32(RDMABLK_HELLO_VISIT),
+		.generation = htole32(1),
+		.nr_queues = htole16(1),
+		.queue_depth = htole16(1),
+		.keep_alive_ms = htole32(KEEP_ALIVE_MS),
+		.auth_methods = htole32(proven ? RDMABLK_AUTH_PSK : RDMABLK_AUTH_NONE),
+	};
+	memcpy(hello->host_id, c->login.host_id, sizeof(hello->host_id));
+	gethostname(hello->host_name, sizeof(hello->host_name) - 1);
+	if (!name_ok(hello->host_name))
+		memset(hello->host_name, 0, sizeof(hello->host_name));
+	if (mac_random(hello->boot_nonce, sizeof(hello->boot_nonce)) ||
+	    mac_random(hello->instance_id, sizeof(hello->instance_id)) ||
+	    mac_random(hello->nonce, sizeof(hello->nonce)))
+		return no_crypto(failure);
+	if (proven) {
+		c->hello.group = htole16(RDMABLK_GROUP_P256);
+		c->hello.suite = htole16(RDMABLK_SUITE_AES256_GCM);
+		memcpy(c->hello.key_id, c->login.key->id, sizeof(c->hello.key_id));
+		if (crypto_generate(&c->pair, c->hello.point))
+			return no_crypto(failure);
+	}
+	return send_msg(c, &c->hello, len, failure);
+}
+
+static int take_challenge(struct client *c, struct nl_failure *failure)
+{
+	bool proven = c->version == RDMABLK_VERSION_PROVEN;
+	size_t len = proven ? sizeof(c->challenge) : sizeof(c->challenge.challenge);
+	struct rdmablk_challenge2 in = { 0 };
+
+	if (receive(c, RDMABLK_MSG_CHALLENGE, len, failure))
+		return -1;
+	memcpy(&in, c->msg, len);
+	if (le16toh(in.challenge.version) != c->version || in.challenge.reserved ||
+	    in.challenge.auth_method != c->hello.hello.auth_methods ||
+	    in.challenge.features || !in.challenge.session_id ||
+	    (proven && (in.group != c->hello.group || in.suite != c->hello.suite ||
+			in.reserved)))
+		return fail(failure, EPROTO, "a message of the target is malformed");
+	c->challenge = in;
+	return 0;
+}
+
+/* The MAC of PROOF of version 1, whose key everybody knows */
+static int prove(struct client *c, struct rdmablk_proof *proof)
+{
+	static const __u8 no_key[RDMABLK_MAC_LEN];
+
+	return mac_proof(no_key, &c->hello.hello, &c->challenge.challenge, proof->mac);
+}
+
+/* The same of version 2, and the keys of the seal */
+static int prove2(struct client *c, struct rdmablk_proof *proof)
+{
+	__u8 prk0[RDMABLK_KEYSCHED_LEN], prk1[RDMABLK_KEYSCHED_LEN];
+	__u8 th[RDMABLK_KEYSCHED_LEN], z[RDMABLK_KEYSCHED_LEN];
+	const struct rdmablk_keysched *k = &crypto_keysched;
+	int ret;
+
+	ret = rdmablk_keysched_prk0(k, c->login.key->secret, prk0);
+	ret = ret ?: rdmablk_keysched_th0(k, c->conn.id->qp->qp_num, c->conn.qpn, &c->hello,
+					  sizeof(c->hello), th);
+	ret = ret ?: rdmablk_keysched_th1(k, th, &c->challenge, sizeof(c->challenge), th);
+	ret = ret ?: rdmablk_keysched_proof(k, prk0, th, proof->mac);
+	ret = ret ?: crypto_agree(&c->pair, c->challenge.point, z);
+	ret = ret ?: rdmablk_keysched_prk1(k, prk0, th, z, prk1);
+	ret = ret ?: rdmablk_keysched_th2(k, th, proof->mac, th);
+	ret = ret ?: rdmablk_keysched_keys(k, prk1, th, &c->keys);
+	crypto_forget(&c->pair);
+	mac_wipe(prk0, sizeof(prk0));
+	mac_wipe(prk1, sizeof(prk1));
+	mac_wipe(z, sizeof(z));
+	return ret;
+}
+
+static int seal_from_now_on(struct client *c)
+{
+	rdmablk_sealed_init(&c->tx, &crypto_sealed, crypto_cipher(c->keys.i2t, true));
+	rdmablk_sealed_init(&c->rx, &crypto_sealed, crypto_cipher(c->keys.t2i, false));
+	mac_wipe(&c->keys, sizeof(c->keys));
+	c->sealed = true;
+	return c->tx.key && c->rx.key ? 0 : -1;
+}
+
+static int say_proof(struct client *c, struct nl_failure *failure)
+{
+	struct rdmablk_proof proof = { .hdr = head(RDMABLK_MSG_PROOF, sizeof(proof)) };
+	bool proven = c->version == RDMABLK_VERSION_PROVEN;
+
+	if (proven ? prove2(c, &proof) : prove(c, &proof))
+		return no_crypto(failure);
+	if (send_msg(c, &proof, sizeof(proof), failure))
+		return -1;
+	if (proven && seal_from_now_on(c))
+		return no_crypto(failure);
+	return 0;
+}
+
+static int take_visit(struct client *c, struct nl_failure *failure)
+{
+	struct rdmablk_visit visit;
+
+	if (receive(c, RDMABLK_MSG_VISIT, sizeof(visit), failure))
+		return -1;
+	memcpy(&visit, c->msg, sizeof(visit));
+	if (visit.session_id != c->challenge.challenge.session_id || visit.reserved ||
+	    !name_ok(visit.target_name))
+		return fail(failure, EPROTO, "a message of the target is malformed");
+	memcpy(c->name, visit.target_name, sizeof(c->name));
+	c->welcome = true;
+	return 0;
+}
+
+static int connect_to(struct client *c, struct nl_failure *failure)
+{
+	const struct rdmablk_cm_request request = {
+		.magic = htole32(RDMABLK_MAGIC),
+		.version_min = htole16(c->version),
+		.version_max = htole16(c->version),
+		.kind = RDMABLK_KIND_CONTROL,
+	};
+
+	if (!client_conn_open(&c->conn, c->login.target, &request, failure))
+		return 0;
+	if (c->conn.reason)
+		refused(c, c->conn.reason, c->conn.version_max, failure);
+	return -1;
+}
+
+/**
+ * client_open() - logs in without an export
+ * @login: where, and who
+ * @failure: why it was not possible
+ *
+ * Returns the visit, for client_close(), or NULL.
+ */
+struct client *client_open(const struct client_login *login, struct nl_failure *failure)
+{
+	struct client *c = calloc(1, sizeof(*c));
+	const char *missing = "";
+
+	if (!c || (login->key && crypto_start(&missing))) {
+		fail(failure, c ? EIO : ENOMEM, "%s%s", c ? "libcrypto lacks " : "no memory",
+		     missing);
+		free(c);
+		return NULL;
+	}
+	c->login = *login;
+	c->version = login->key ? RDMABLK_VERSION_PROVEN : RDMABLK_VERSION_OPEN;
+	client_conn_deadline(&c->conn, login->tmo_ms);
+	if (!connect_to(c, failure) && !say_hello(c, failure) && !take_challenge(c, failure) &&
+	    !say_proof(c, failure) && !take_visit(c, failure))
+		return c;
+	client_close(c);
+	return NULL;
+}
+
+static void log_out(struct client *c)
+{
+	struct rdmablk_command command = {
+		.hdr = head(RDMABLK_MSG_COMMAND, sizeof(command)),
+		.op = htole16(RDMABLK_OP_LOGOUT),
+	};
+	struct nl_failure ignored;
+
+	command.hdr.tag = htole16(RDMABLK_TAG_LOGOUT);
+	command.hdr.generation = htole32(1);
+	client_conn_deadline(&c->conn, c->login.tmo_ms);
+	if (!send_msg(c, &command, sizeof(command), &ignored))
+		receive(c, RDMABLK_MSG_ANSWER, sizeof(struct rdmablk_answer), &ignored);
+}
+
+/**
+ * client_close() - ends a visit
+ * @client: as returned by client_open()
+ */
+void client_close(struct client *client)
+{
+	if (client->welcome && !client->conn.gone)
+		log_out(client);
+	client_conn_close(&client->conn);
+	crypto_forget(&client->pair);
+	crypto_cipher_free(client->tx.key);
+	crypto_cipher_free(client->rx.key);
+	mac_wipe(client, sizeof(*client));
+	free(client);
+	crypto_stop();
+}
+
+/**
+ * client_target_name() - what the target calls itself
+ * @client: visit
+ */
+const char *client_target_name(const struct client *client)
+{
+	return client->name;
+}
+
+static bool listed_ok(const struct rdmablk_listed *listed, const char *after)
+{
+	__u64 size = le64toh(listed->size);
+	__u32 block = le32toh(listed->logical_block);
+
+	return name_ok(listed->name) && strcmp(listed->name, after) > 0 &&
+	       size <= RDMABLK_MAX_SIZE && (block == 512 || block == 4096);
+}
+
+/**
+ * client_list() - asks for exports
+ * @client: visit
+ * @after: name before those wanted; "": from the first on
+ * @list: result, checked: its names follow each other and @after
+ * @failure: why it was not possible
+ *
+ * Returns 0 or -1.
+ */
+int client_list(struct client *client, const char *after, struct rdmablk_list *list,
+		struct nl_failure *failure)
+{
+	struct rdmablk_list_get get = { .hdr = head(RDMABLK_MSG_LIST_GET, sizeof(get)) };
+	unsigned int i;
+
+	snprintf(get.after, sizeof(get.after), "%s", after);
+	client_conn_deadline(&client->conn, client->login.tmo_ms);
+	if (send_msg(client, &get, sizeof(get), failure) ||
+	    receive(client, RDMABLK_MSG_LIST, sizeof(*list), failure))
+		return -1;
+	memcpy(list, client->msg, sizeof(*list));
+	if (le32toh(list->count) > RDMABLK_LISTED_PER_MSG || le32toh(list->more) > 1 ||
+	    (list->more && !list->count))
+		return fail(failure, EPROTO, "a message of the target is malformed");
+	for (i = 0; i < le32toh(list->count); i++) {
+		if (!listed_ok(&list->listed[i], after))
+			return fail(failure, EPROTO, "a message of the target is malformed");
+		after = list->listed[i].name;
+	}
+	return 0;
+}

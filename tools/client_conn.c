@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The connection of a visit: one queue pair, made by rdma_cm, that SENDs and receives. The
+ * target gets no right to any memory of this host. Every wait ends with the deadline.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "client_conn.h"
+#include "util.h"
+
+#define BUFFERS		RDMABLK_CTRL_RECVS
+#define BUF_BYTES	(2 * BUFFERS * RDMABLK_CTRL_MSG_MAX)
+#define RETRIES		6	/* of the transport; 7 would be for ever on rxe */
+#define SEND_ID		BUFFERS	/* work request ids from here on are sends */
+#define REJECT_NOBODY	8	/* of rdma_cm: invalid service id */
+#define REJECT_CONSUMER	28	/* of rdma_cm: by the program that listens */
+
+__printf(3, 4)
+static int fail(struct nl_failure *failure, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	failure->err = err;
+	va_start(args, fmt);
+	vsnprintf(failure->text, sizeof(failure->text), fmt, args);
+	va_end(args);
+	return -1;
+}
+
+static int fail_errno(struct nl_failure *failure, const char *what)
+{
+	/* of this host: the target's refusal is EACCES */
+	int err = errno == EACCES ? EPERM : errno;
+
+	return fail(failure, err, "%s: %s", what, strerror(err));
+}
+
+static __s64 now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/**
+ * client_conn_deadline() - bounds all that follows
+ * @conn: connection
+ * @ms: from now on
+ */
+void client_conn_deadline(struct client_conn *conn, unsigned int ms)
+{
+	conn->deadline = now_ms() + ms;
+}
+
+static int left_ms(const struct client_conn *conn)
+{
+	__s64 left = conn->deadline - now_ms();
+
+	return left > 0 ? left : 0;
+}
+
+/*
+ * Connection events
+ */
+
+static void take_reject(struct client_conn *conn, const struct rdma_cm_event *event,
+			struct nl_failure *failure)
+{
+	struct rdmablk_cm_reject reject;
+
+	if (event->param.conn.private_data_len >= sizeof(reject)) {
+		memcpy(&reject, event->param.conn.private_data, sizeof(reject));
+		if (le32toh(reject.magic) == RDMABLK_MAGIC) {
+			conn->reason = le16toh(reject.reason);
+			conn->version_max = le16toh(reject.version_max);
+			fail(failure, ECONNREFUSED, "%s", rdmablk_reason_text(conn->reason));
+			return;
+		}
+	}
+	if (event->status == REJECT_NOBODY)
+		fail(failure, ECONNREFUSED, "nobody listens on this port");
+	else if (event->status == REJECT_CONSUMER)
+		fail(failure, ECONNREFUSED, "the peer refuses, but is not an rdmablk target");
+	else
+		fail(failure, ECONNREFUSED, "the peer refuses (status %d of rdma_cm)",
+		     event->status);
+}
+
+static int take_accept(struct client_conn *conn, const struct rdma_cm_event *event,
+		       const struct rdmablk_cm_request *request, struct nl_failure *failure)
+{
+	struct rdmablk_cm_accept accept = { 0 };
+	size_t len = event->param.conn.private_data_len;
+
+	if (len >= sizeof(accept))
+		memcpy(&accept, event->param.conn.private_data, sizeof(accept));
+	conn->qpn = event->param.conn.qp_num;
+	conn->up = true;
+	if (le32toh(accept.magic) != RDMABLK_MAGIC)
+		return fail(failure, EPROTO,
+			    "the peer accepts, but is not an rdmablk target");
+	if (accept.version != request->version_max || accept.queue || accept.reserved)
+		return fail(failure, EPROTO, "the target's accept is malformed");
+	return 0;
+}
+
+static int take_event(struct client_conn *conn, const struct rdma_cm_event *event,
+		      const struct rdmablk_cm_request *request, struct nl_failure *failure)
+{
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		return 0;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		return take_accept(conn, event, request, failure);
+	case RDMA_CM_EVENT_REJECTED:
+		take_reject(conn, event, failure);
+		return -1;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		return fail(failure, ECONNRESET, "the target has closed the connection");
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		return fail(failure, event->status == -ETIMEDOUT ? ETIMEDOUT : EHOSTUNREACH,
+			    "no RDMA device of this host leads there: %s",
+			    strerror(abs(event->status)));
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		return fail(failure, EHOSTUNREACH, "the target does not answer: %s",
+			    strerror(abs(event->status)));
+	default:
+		return fail(failure, EIO, "%s", rdma_event_str(event->event));
+	}
+}
+
+/* Waits for the next event. Returns 0 after one of success, or -1. */
+static int await(struct client_conn *conn, const struct rdmablk_cm_request *request,
+		 struct nl_failure *failure)
+{
+	struct pollfd fd = { .fd = conn->channel->fd, .events = POLLIN };
+	struct rdma_cm_event *event;
+	int ret;
+
+	if (poll(&fd, 1, left_ms(conn)) <= 0)
+		return fail(failure, ETIMEDOUT, "the target does not answer");
+	if (rdma_get_cm_event(conn->channel, &event))
+		return fail_errno(failure, "rdma_cm");
+	ret = take_event(conn, event, request, failure);
+	rdma_ack_cm_event(event);
+	return ret;
+}
+
+/*
+ * The queue pair
+ */
+
+static __u8 *recv_buffer(const struct client_conn *conn, unsigned int index)
+{
+	return conn->buf + index * RDMABLK_CTRL_MSG_MAX;
+}
+
+static int post_recv(struct client_conn *conn, unsigned int index)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)recv_buffer(conn, index),
+		.length = RDMABLK_CTRL_MSG_MAX,
+		.lkey = conn->mr->lkey,
+	};
+	struct ibv_recv_wr wr = { .wr_id = index, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	return ibv_post_recv(conn->id->qp, &wr, &bad);
+}
+
+static int make_queue(struct client_conn *conn, struct nl_failure *failure)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = {
+			.max_send_wr = BUFFERS, .max_recv_wr = BUFFERS,
+			.max_send_sge = 1, .max_recv_sge = 1,
+		},
+		.qp_type = IBV_QPT_RC,
+	};
+	unsigned int i;
+
+	conn->pd = ibv_alloc_pd(conn->id->verbs);
+	conn->comp = ibv_create_comp_channel(conn->id->verbs);
+	conn->buf = calloc(1, BUF_BYTES);
+	if (!conn->pd || !conn->comp || !conn->buf)
+		return fail_errno(failure, "the RDMA device has no room");
+	conn->mr = ibv_reg_mr(conn->pd, conn->buf, BUF_BYTES, IBV_ACCESS_LOCAL_WRITE);
+	conn->cq = ibv_create_cq(conn->id->verbs, 2 * BUFFERS, NULL, conn->comp, 0);
+	if (!conn->mr || !conn->cq)
+		return fail_errno(failure, "the RDMA device has no room");
+	attr.send_cq = conn->cq;
+	attr.recv_cq = conn->cq;
+	if (rdma_create_qp(conn->id, conn->pd, &attr))
+		return fail_errno(failure, "the RDMA device makes no queue pair");
+	for (i = 0; i < BUFFERS; i++)
+		if (post_recv(conn, i))
+			return fail(failure, EIO, "a receive cannot be posted");
+	return 0;
+}
+
+static int resolve(struct client_conn *conn, const struct sockaddr *target,
+		   const struct rdmablk_cm_request *request, struct nl_failure *failure)
+{
+	conn->channel = rdma_create_event_channel();
+	if (!conn->channel)
+		return fail_errno(failure, "rdma_cm cannot be used (modprobe rdma_ucm)");
+	if (rdma_create_id(conn->channel, &conn->id, NULL, RDMA_PS_TCP))
+		return fail_errno(failure, "rdma_cm");
+	if (rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)target, left_ms(conn)))
+		return fail_errno(failure, "no RDMA device of this host leads there");
+	if (await(conn, request, failure))
+		return -1;
+	if (rdma_resolve_route(conn->id, left_ms(conn)))
+		return fail_errno(failure, "there is no way to the target");
+	return await(conn, request, failure);
+}
+
+/**
+ * client_conn_open() - connects to a target
+ * @conn: zeroed but for its deadline; to be closed in any case
+ * @target: address and port
+ * @request: private data, of one version
+ * @failure: why it was not possible; @conn has the reason that the target gave
+ *
+ * Returns 0 or -1.
+ */
+int client_conn_open(struct client_conn *conn, const struct sockaddr *target,
+		     const struct rdmablk_cm_request *request, struct nl_failure *failure)
+{
+	struct rdma_conn_param param = {
+		.private_data = request,
+		.private_data_len = sizeof(*request),
+		.retry_count = RETRIES,
+		.rnr_retry_count = RETRIES,
+	};
+
+	if (resolve(conn, target, request, failure) || make_queue(conn, failure))
+		return -1;
+	if (rdma_connect(conn->id, &param))
+		return fail_errno(failure, "rdma_cm");
+	return await(conn, request, failure);
+}
+
+/*
+ * Messages
+ */
+
+/* Returns 1 with a completion, 0 when there is none yet, or -1. */
+static int next_completion(struct client_conn *conn, struct ibv_wc *wc,
+			   struct nl_failure *failure)
+{
+	int nr = ibv_poll_cq(conn->cq, 1, wc);
+
+	if (nr < 0)
+		return fail(failure, EIO, "the completion queue cannot be read");
+	if (nr && wc->status) {
+		conn->gone = true;
+		return fail(failure, ECONNRESET, "the connection is lost: %s",
+			    ibv_wc_status_str(wc->status));
+	}
+	return nr;
+}
+
+/* Waits for a completion, or for the end of the connection. */
+static int await_completion(struct client_conn *conn, struct nl_failure *failure)
+{
+	struct pollfd fds[] = {
+		{ .fd = conn->comp->fd, .events = POLLIN },
+		{ .fd = conn->channel->fd, .events = POLLIN },
+	};
+	struct ibv_cq *cq;
+	void *context;
+
+	if (poll(fds, ARRAY_SIZE(fds), left_ms(conn)) <= 0)
+		return fail(failure, ETIMEDOUT, "the target does not answer");
+	if (fds[0].revents) {
+		if (ibv_get_cq_event(conn->comp, &cq, &context))
+			return fail_errno(failure, "the completion queue");
+		ibv_ack_cq_events(cq, 1);
+		return 0;
+	}
+	conn->gone = true;
+	return fail(failure, ECONNRESET, "the target has closed the connection");
+}
+
+/* Returns 0 with the next completion, or -1. */
+static int completion(struct client_conn *conn, struct ibv_wc *wc, struct nl_failure *failure)
+{
+	int ret;
+
+	for (;;) {
+		ret = next_completion(conn, wc, failure);
+		if (ret)
+			return ret > 0 ? 0 : -1;
+		if (ibv_req_notify_cq(conn->cq, 0))
+			return fail(failure, EIO, "the completion queue tells of nothing");
+		/* One that came before the request is told of by none. */
+		ret = next_completion(conn, wc, failure);
+		if (ret)
+			return ret > 0 ? 0 : -1;
+		if (await_completion(conn, failure))
+			return -1;
+	}
+}
+
+/**
+ * client_conn_send() - sends a message
+ * @conn: open
+ * @msg: copied
+ * @len: bytes, RDMABLK_CTRL_MSG_MAX at most
+ * @failure: why it was not possible
+ *
+ * Each message is answered before the next but one: the send buffers are used in turn.
+ *
+ * Returns 0 or -1.
+ */
+int client_conn_send(struct client_conn *conn, const void *msg, size_t len,
+		     struct nl_failure *failure)
+{
+	__u8 *place = recv_buffer(conn, BUFFERS + conn->sends++ % BUFFERS);
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)place,
+		.length = len,
+		.lkey = conn->mr->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = SEND_ID,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	}, *bad;
+
+	memcpy(place, msg, len);
+	if (ibv_post_send(conn->id->qp, &wr, &bad))
+		return fail(failure, ECONNRESET, "a message cannot be sent");
+	return 0;
+}
+
+/**
+ * client_conn_receive() - waits for a message
+ * @conn: open
+ * @msg: copy of the message
+ * @failure: why none came
+ *
+ * Returns its bytes, or -1.
+ */
+int client_conn_receive(struct client_conn *conn, __u8 msg[RDMABLK_CTRL_MSG_MAX],
+			struct nl_failure *failure)
+{
+	struct ibv_wc wc;
+	int len;
+
+	do {
+		if (completion(conn, &wc, failure))
+			return -1;
+	} while (wc.wr_id == SEND_ID);
+	len = wc.byte_len;
+	memcpy(msg, recv_buffer(conn, wc.wr_id), len);
+	if (post_recv(conn, wc.wr_id))
+		return fail(failure, ECONNRESET, "a receive cannot be posted");
+	return len;
+}
+
+/**
+ * client_conn_close() - ends a connection
+ * @conn: open, or what client_conn_open() has made of it
+ */
+void client_conn_close(struct client_conn *conn)
+{
+	if (conn->up)
+		rdma_disconnect(conn->id);
+	if (conn->id && conn->id->qp)
+		rdma_destroy_qp(conn->id);
+	if (conn->cq)
+		ibv_destroy_cq(conn->cq);
+	if (conn->comp)
+		ibv_destroy_comp_channel(conn->comp);
+	if (conn->mr)
+		ibv_dereg_mr(conn->mr);
+	if (conn->pd)
+		ibv_dealloc_pd(conn->pd);
+	if (conn->id)
+		rdma_destroy_id(conn->id);
+	if (conn->channel)
+		rdma_destroy_event_channel(conn->channel);
+	free(conn->buf);
+	*conn = (struct client_conn){ 0 };
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef RDMABLK_TOOLS_CLIENT_CONN_H
+#define RDMABLK_TOOLS_CLIENT_CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include <rdma/rdma_cma.h>
+
+#include "nl.h"
+#include "rdmablk_proto.h"
+
+/**
+ * struct client_conn - a control queue to a target; zeroed memory: none
+ * @channel: of connection events
+ * @id: of the connection
+ * @pd: domain of @mr
+ * @comp: tells of completions
+ * @cq: of receives and sends
+ * @mr: registration of @buf, local rights only
+ * @buf: RDMABLK_CTRL_RECVS receive buffers, as many send buffers
+ * @sends: that have been posted
+ * @qpn: number of the target's queue pair
+ * @reason: of the target's reject, enum rdmablk_reason; 0: it was none of an rdmablk target
+ * @version_max: of the target's reject
+ * @up: the target has accepted
+ * @gone: the connection is lost
+ * @deadline: end of all waits, of CLOCK_MONOTONIC, ms
+ */
+struct client_conn {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *comp;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	__u8 *buf;
+	unsigned int sends;
+	__u32 qpn;
+	unsigned int reason;
+	unsigned int version_max;
+	bool up;
+	bool gone;
+	__s64 deadline;
+};
+
+void client_conn_deadline(struct client_conn *conn, unsigned int ms);
+int client_conn_open(struct client_conn *conn, const struct sockaddr *target,
+		     const struct rdmablk_cm_request *request, struct nl_failure *failure);
+int client_conn_send(struct client_conn *conn, const void *msg, size_t len,
+		     struct nl_failure *failure);
+int client_conn_receive(struct client_conn *conn, __u8 msg[RDMABLK_CTRL_MSG_MAX],
+			struct nl_failure *failure);
+void client_conn_close(struct client_conn *conn);
+
+#endif /* RDMABLK_TOOLS_CLIENT_CONN_H */
