@@ -643,6 +643,8 @@ static unsigned int handle_command(struct session *s, const void *msg, size_t le
 		status = RDMABLK_R_UNSUPPORTED;
 		break;
 	}
+	if (s->state == SESSION_VISIT)
+		session_login_timer(s);
 	wire_pack_answer(&answer, &cmd, status);
 	return session_send(s, &answer, sizeof(answer));
 }

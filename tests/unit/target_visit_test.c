@@ -240,6 +240,11 @@ static void a_visit_ends(void **state)
 	ask_list(late, "");
 	advance(1);
 	assert_int_equal(late->close.hdr.type, 0);
+	keep_alive(late);
+	advance((int64_t)cfg.hello_ms - 1);
+	keep_alive(late);
+	advance((int64_t)cfg.hello_ms - 1);
+	assert_int_equal(late->close.hdr.type, 0);
 	for (uint64_t ms = 0; ms < 2 * cfg.login_ms && !late->close.hdr.type; ms += 500) {
 		advance(500);
 		if (!late->close.hdr.type)
