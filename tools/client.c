@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../target/base/key_file.h"
 #include "../target/wire/crypto.h"
 #include "../target/wire/mac.h"
 
+#include "adapter_verbs.h"
 #include "client.h"
 #include "client_conn.h"
 
@@ -38,6 +40,7 @@
  * @len: its bytes
  * @welcome: the visit has begun
  * @name: of the target
+ * @pings: that have been sent
  */
 struct client {
 	struct client_conn conn;
@@ -54,6 +57,7 @@ struct client {
 	size_t len;
 	bool welcome;
 	char name[RDMABLK_NAME_LEN];
+	unsigned int pings;
 };
 
 __attribute__((format(printf, 3, 4)))
@@ -439,6 +443,62 @@ void client_close(struct client *client)
 const char *client_target_name(const struct client *client)
 {
 	return client->name;
+}
+
+/**
+ * client_mtu() - what a packet of the way to the target carries
+ * @client: visit
+ *
+ * Returns bytes; 0: not known.
+ */
+unsigned int client_mtu(const struct client *client)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	if (ibv_query_qp(client->conn.id->qp, &attr, IBV_QP_PATH_MTU, &init))
+		return 0;
+	return adapter_verbs_bytes(attr.path_mtu);
+}
+
+static __u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+/**
+ * client_ping() - has the daemon answer a message
+ * @client: visit
+ * @ns: set: time from the message to the answer, nanoseconds
+ * @failure: why none came
+ *
+ * Returns 0 or -1.
+ */
+int client_ping(struct client *client, __u64 *ns, struct nl_failure *failure)
+{
+	struct rdmablk_command command = {
+		.hdr = head(RDMABLK_MSG_COMMAND, sizeof(command)),
+		.op = htole16(RDMABLK_OP_KEEPALIVE),
+	};
+	struct rdmablk_answer answer;
+	__u64 before;
+
+	command.hdr.tag = htole16(RDMABLK_TAG_KEEPALIVE);
+	command.hdr.generation = htole32(++client->pings);
+	client_conn_deadline(&client->conn, client->login.tmo_ms);
+	before = now_ns();
+	if (send_msg(client, &command, sizeof(command), failure) ||
+	    receive(client, RDMABLK_MSG_ANSWER, sizeof(answer), failure))
+		return -1;
+	*ns = now_ns() - before;
+	memcpy(&answer, client->msg, sizeof(answer));
+	if (answer.hdr.tag != command.hdr.tag ||
+	    answer.hdr.generation != command.hdr.generation || answer.status)
+		return fail(failure, EPROTO, "the answer is to another message");
+	return 0;
 }
 
 static bool listed_ok(const struct rdmablk_listed *listed, const char *after)

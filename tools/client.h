@@ -31,6 +31,8 @@ struct client;
 struct client *client_open(const struct client_login *login, struct nl_failure *failure);
 void client_close(struct client *client);
 const char *client_target_name(const struct client *client);
+unsigned int client_mtu(const struct client *client);
+int client_ping(struct client *client, __u64 *ns, struct nl_failure *failure);
 int client_list(struct client *client, const char *after, struct rdmablk_list *list,
 		struct nl_failure *failure);
 

@@ -22,6 +22,7 @@ extern const struct option_info monitor_options[];
 extern const struct option_info target_options[];
 extern const struct option_info key_options[];
 extern const struct option_info devices_options[];
+extern const struct option_info ping_options[];
 extern const struct option_info discover_options[];
 extern const struct option_info doctor_options[];
 
@@ -43,6 +44,7 @@ int cmd_monitor(const struct command_info *command, int argc, char **argv);
 int cmd_target(const struct command_info *command, int argc, char **argv);
 int cmd_key(const struct command_info *command, int argc, char **argv);
 int cmd_discover(const struct command_info *command, int argc, char **argv);
+int cmd_ping(const struct command_info *command, int argc, char **argv);
 int cmd_devices(const struct command_info *command, int argc, char **argv);
 int cmd_doctor(const struct command_info *command, int argc, char **argv);
 

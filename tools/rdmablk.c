@@ -144,6 +144,13 @@ static const struct command_info commands[] = {
 		.options = discover_options,
 	},
 	{
+		.name = "ping",
+		.run = cmd_ping,
+		.synopsis = "[OPTION]... HOST[:PORT]",
+		.help = "Measure how long the daemon of a target takes to answer",
+		.options = ping_options,
+	},
+	{
 		.name = "devices",
 		.run = cmd_devices,
 		.synopsis = "[--json] [DEVICE]",

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# rdmablk discover, end to end, without the module: a host sees the exports that it may use, and
+# rdmablk discover and ping, end to end, without the module: a host sees the exports that it may use, and
 # no other, with size, store and rights, on more than one page, and who uses each of them. With a
 # wrong key, without one where one is demanded, and with one where none is taken it is refused
 # with the status of the cause, and told what to set where. Nothing of a visit is left, a visit
@@ -58,6 +58,25 @@ expect psk "$(jq -r .auth /tmp/list)" "the authentication"
 expect true "$(discover --key backup --json | jq '.exports[0].read_only')" \
 	"whether backup only reads"
 run_expect 0 '^disk0 +16M +512 +memory +- +rw +-$' discover --key web1
+
+# follows SCHEMA FILE
+follows() {
+	"$RDMABLK_TOP/tests/lib/schema.py" "$RDMABLK_TOP/Documentation/json/rdmablk-$1.schema.json" \
+		"$2" || (($? == 77)) || fail "not as its schema says: $(<"$2")"
+}
+follows discover /tmp/list
+
+# The daemon answers each message, on a way with the MTU of the port.
+"$RDMABLK" ping --key web1 -c 5 --json "$TARGET_ADDR" >/tmp/ping
+follows ping /tmp/ping
+expect 5 "$(jq .answers /tmp/ping)" "the answers"
+expect "$("$RDMABLK" devices --json rxe0 | jq '.devices[0].ports[0].active_mtu')" \
+	"$(jq .mtu /tmp/ping)" "the MTU"
+jq -e '0 < .min_ns and .min_ns <= .p50_ns and .p50_ns <= .p99_ns and .p99_ns == .max_ns' \
+	/tmp/ping >/dev/null || fail "times: $(</tmp/ping)"
+run_expect 0 'MTU [0-9]+, 2 answers, min/avg/p50/p99/max ' \
+	"$RDMABLK" ping --key web1 -c 2 "$TARGET_ADDR"
+run_expect 6 'the target demands a key: --key NAME' "$RDMABLK" ping "$TARGET_ADDR"
 
 # Refusals, each with the status of its cause
 run_expect 6 'the target demands a key: --key NAME' discover
