@@ -502,6 +502,21 @@ static int enter_sandbox(const struct config *cfg)
 }
 
 /*
+ * Each session has a descriptor for its commands, and more with a file. The soft limit is often
+ * 1024, for programs that use select().
+ */
+static void allow_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		log_warn("cannot raise the limit of open files: %s", strerror(errno));
+}
+
+/*
  * Without threads, which would have to wait for the search.
  *
  * What a login derives from its key is on the heap for a while, and so are the keys of sessions.
@@ -530,6 +545,7 @@ static int run(struct config *cfg)
 
 	if (ret)
 		return fail("cannot make a process for the command", ret);
+	allow_descriptors();
 	ret = loop_init() ?: early_signals_init();
 	if (ret)
 		return fail("cannot start the event loop", ret);

@@ -363,6 +363,8 @@ int cmdq_open(struct cmdqs *c, struct device *dev, struct ibv_pd *pd,
 	l->queues.begin = begin;
 	l->queues.stride = l->scope.max_ranges ? CMDQ_BYTES : RDMABLK_CMD_BYTES;
 	ret = make_sets(c) ?: lane_open_all(l, pd, &c->store->place);
+	/* Several threads would note what is dirty and flush it at the same time. */
+	assert(l->nr_lanes <= 1);
 	return ret ?: lane_attach_all(l);
 }
 

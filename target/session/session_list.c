@@ -147,7 +147,8 @@ unsigned int session_users(const struct export *export)
 void session_counts(const struct session *s, struct store_counts *sum)
 {
 	store_add_counts(sum, &s->counts);
-	if (s->lanes && !s->lanes_stopped)
+	/* In this order: a worker forgets @lanes once they have stopped. */
+	if (!s->lanes_stopped && s->lanes)
 		lane_counts(s->lanes, sum);
 }
 

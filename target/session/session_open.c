@@ -235,9 +235,14 @@ static void note_done(struct job *job)
 	register_turn(s);
 }
 
+/* What a peer has said before its queue failed may still wait for its turn. */
 static void lanes_failed(void *owner, unsigned int reason)
 {
-	session_end(owner, reason);
+	struct session *s = owner;
+
+	if (!s->quiet)
+		cq_catch_up(&s->cq, CTRL_RECVS + CTRL_SENDS);
+	session_end(s, reason);
 }
 
 /**
