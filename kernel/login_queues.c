@@ -245,13 +245,19 @@ static void rdmablk_join_progress(struct rdmablk_session *s, struct rdmablk_join
 
 static int rdmablk_join_fail(struct rdmablk_session *s, struct rdmablk_queue *q, int ret)
 {
+	bool open = s->login.version == RDMABLK_VERSION_OPEN;
 	u16 reason = READ_ONCE(s->login.reason);
 
 	if (ret == -ETIMEDOUT)
 		s->outage.late_joins++;
-	if ((q->cm_reason == RDMABLK_R_DEVICE_FULL ||
-	     (ret == -ENOTCONN && reason == RDMABLK_R_DEVICE_FULL)) &&
-	    rdmablk_login_believes(s, RDMABLK_R_DEVICE_FULL))
+	/* The sealed CLOSE counts, whatever this queue has met: another may be the one. */
+	if (!open && rdmablk_login_believes(s, RDMABLK_R_DEVICE_FULL)) {
+		s->login.no_room = true;
+		return rdmablk_login_fail(s, rdmablk_wire_errno(RDMABLK_R_DEVICE_FULL),
+					  rdmablk_reason_text(RDMABLK_R_DEVICE_FULL));
+	}
+	if (open && (q->cm_reason == RDMABLK_R_DEVICE_FULL ||
+		     (ret == -ENOTCONN && reason == RDMABLK_R_DEVICE_FULL)))
 		s->login.no_room = true;
 	if (ret == -ENOTCONN && reason)
 		return rdmablk_login_fail(s, rdmablk_wire_errno(reason),
@@ -264,19 +270,42 @@ static unsigned int rdmablk_join_ms(const struct rdmablk_joins *joins)
 	return jiffies_to_msecs(rdmablk_cm_left(joins->deadline));
 }
 
+/* Whether a queue may have met the end of a session whose target has no room for a queue */
+static bool rdmablk_join_may_be_full(const struct rdmablk_queue *q, int ret)
+{
+	return q->cm_reason == RDMABLK_R_DEVICE_FULL ||
+	       q->cm_reason == RDMABLK_R_JOIN_SESSION || ret == -ECONNRESET;
+}
+
 /*
- * In version 2 a reject is a hint: anybody can send one, and no disk does with fewer queues
- * for it. A target without room for a queue ends the session, and its sealed CLOSE has the
- * same reason. The reject may be here first.
+ * In version 2 a reject is a hint. Anybody can send one, and it costs a login the time of a
+ * join, but the disk no queue. A target without room for a queue rejects the queue and ends
+ * the session. Its sealed CLOSE says why, and comes when the session is fenced. By then other
+ * queues may have been rejected or disconnected. If CLOSE is late, later tries wait longer.
  */
-static void rdmablk_join_await_close(struct rdmablk_session *s, struct rdmablk_joins *joins)
+static int rdmablk_join_await_close(struct rdmablk_session *s, struct rdmablk_joins *joins)
 {
 	struct rdmablk_waiter *w = &s->waiter;
 
-	if (s->login.version == RDMABLK_VERSION_OPEN)
-		return;
+	rdmablk_join_progress(s, joins);
 	wait_event_timeout(w->wq, READ_ONCE(w->cancelled) || READ_ONCE(w->broken),
 			   rdmablk_cm_left(joins->deadline));
+	if (READ_ONCE(w->cancelled))
+		return rdmablk_login_fail(s, -ECANCELED, "the connect was given up");
+	if (!READ_ONCE(w->broken))
+		s->outage.late_joins++;
+	return 0;
+}
+
+/* The connect of a queue has failed. */
+static int rdmablk_join_refused(struct rdmablk_session *s, struct rdmablk_joins *joins,
+				struct rdmablk_queue *q, int ret)
+{
+	int err = 0;
+
+	if (s->login.version != RDMABLK_VERSION_OPEN && rdmablk_join_may_be_full(q, ret))
+		err = rdmablk_join_await_close(s, joins);
+	return err ? err : rdmablk_join_fail(s, q, ret);
 }
 
 static int rdmablk_join_address(struct rdmablk_session *s, struct rdmablk_joins *joins,
@@ -405,11 +434,8 @@ static int rdmablk_join_next(struct rdmablk_session *s, struct rdmablk_joins *jo
 		j->until = jiffies + RDMABLK_STALE_PAUSE;
 		return 0;
 	}
-	if (ret) {
-		if (j->queue->cm_reason == RDMABLK_R_DEVICE_FULL)
-			rdmablk_join_await_close(s, joins);
-		return rdmablk_join_fail(s, j->queue, ret);
-	}
+	if (ret)
+		return rdmablk_join_refused(s, joins, j->queue, ret);
 	rdmablk_join_progress(s, joins);
 	switch (j->step) {
 	case RDMABLK_JOIN_ADDRESS:

@@ -176,8 +176,9 @@ struct rdmablk_login_state {
  *	them does not reset it. Owned by the recovery work
  * @attempt_ret: result of the last try, so that the log says each error once. Owned by the
  *	recovery work
- * @late_joins: number of tries in a row that ended because no data queue made progress; only a
- *	login that joins all its queues resets it. Owned by the login under way
+ * @late_joins: number of tries in a row that ended because no data queue made progress, or the
+ *	CLOSE behind a reject was late; only a login that joins all its queues resets it.
+ *	Owned by the login under way
  * @quiesced: bit 0: the recovery has quiesced the queue
  *
  * The session's lock protects what has no other owner.

@@ -93,6 +93,7 @@ struct rdmablk_session {
 	} outage;
 	unsigned int nr_queues;
 	u32 generation;
+	bool resume;
 	const char *why;
 	struct rdmablk_waiter waiter;
 	struct rdmablk_mac {
@@ -131,6 +132,11 @@ static bool bad_message;	/* the target sends one as it refuses that queue pair *
 static struct rdmablk_queue *full;	/* is refused: the adapter has no room for it */
 static u16 close_reason;	/* of the CLOSE that follows the reject */
 static bool sealed;		/* that CLOSE */
+static u16 full_reason;		/* of the reject, and its outcome */
+static int full_ret;
+static unsigned long full_after;	/* time until the reject, jiffies */
+static unsigned long close_after;	/* time from the reject to CLOSE, jiffies */
+static bool gives_up;		/* somebody cancels the connect while it waits for CLOSE */
 static unsigned int connects[2], cmdqs;
 static unsigned int stranger;	/* the accept of that number is not the target's */
 static int join_ret;
@@ -160,13 +166,19 @@ static void unit_wait(long left)
 		return;
 	}
 	if (full) {
-		full->cm_reason = RDMABLK_R_DEVICE_FULL;
-		full->why = "no room";
-		outcome(full, -ENOSPC);
+		jiffies += full_after;
+		full->cm_reason = full_reason;
+		full->why = "refused";
+		outcome(full, full_ret);
 		full = NULL;
 		return;
 	}
-	if (close_reason) {
+	if (gives_up) {
+		session.waiter.cancelled = true;
+		return;
+	}
+	if (close_reason && close_after <= (unsigned long)left) {
+		jiffies += close_after;
 		session.login.trusted = sealed ? close_reason : 0;
 		session.login.reason = sealed ? close_reason : RDMABLK_R_CONNECTION;
 		session.waiter.broken = true;
@@ -364,8 +376,7 @@ void rdmablk_login_progress(struct rdmablk_session *s)
 
 unsigned long rdmablk_login_step(const struct rdmablk_session *s, u64 ms)
 {
-	(void)ms;
-	return s->login.deadline;
+	return s->resume ? jiffies + ms : s->login.deadline;
 }
 
 /* The kernel is built without these warnings. */
@@ -403,8 +414,13 @@ static int setup(void **state)
 	stale = NULL;
 	bad_message = false;
 	full = NULL;
+	full_reason = RDMABLK_R_DEVICE_FULL;
+	full_ret = -ENOSPC;
 	close_reason = 0;
+	full_after = 0;
+	close_after = 0;
 	sealed = false;
+	gives_up = false;
 	return 0;
 }
 
@@ -504,21 +520,28 @@ static void test_joins_of_version_2(void **state)
 	assert_int_equal(connects[0], 0);
 }
 
-/* Returns how long the login took. */
-static unsigned long refused(u16 version, u16 reason, bool seal)
+static void begin(u16 version)
 {
-	unsigned long begin = jiffies;
-
 	setup(NULL);
 	session.login.version = version;
 	session.login.challenge.version = version;
+}
+
+/* Returns how long the login took. */
+static unsigned long refused(u16 version, u16 reason, bool seal)
+{
+	unsigned long start = jiffies;
+	bool full_room = seal && reason == RDMABLK_R_DEVICE_FULL;
+
+	begin(version);
 	full = &hwq.write;
 	close_reason = reason;
 	sealed = seal;
 	assert_int_equal(rdmablk_login_queues(&session), -ENOSPC);
-	assert_string_equal(session.why, "no room");
+	assert_string_equal(session.why, full_room ?
+			    rdmablk_reason_text(RDMABLK_R_DEVICE_FULL) : "refused");
 	assert_int_equal(connects[0] + connects[1], 2);
-	return jiffies - begin;
+	return jiffies - start;
 }
 
 /*
@@ -541,14 +564,87 @@ static void test_a_reject_is_a_hint(void **state)
 	assert_true(session.login.no_room);
 }
 
+/*
+ * The target's CLOSE comes when it has fenced the session, which may take longer than
+ * reconnect_delay: later tries wait longer, until one of them has heard it.
+ */
+static void test_a_late_close_is_waited_for(void **state)
+{
+	unsigned int late = 0;
+	unsigned long start;
+
+	(void)state;
+	for (;;) {
+		start = jiffies;
+		begin(2);
+		session.resume = true;
+		session.outage.late_joins = late;
+		full = &hwq.write;
+		close_reason = RDMABLK_R_DEVICE_FULL;
+		full_after = 1500;
+		close_after = 5000;
+		sealed = true;
+		assert_int_equal(rdmablk_login_queues(&session), -ENOSPC);
+		if (session.login.no_room)
+			break;
+		assert_int_equal(session.outage.late_joins, ++late);
+		assert_int_equal(jiffies - start, 1500 + rdmablk_patience_join(2000, late - 1));
+		assert_in_range(late, 1, 8);
+	}
+	assert_int_equal(session.outage.late_joins, late);
+	assert_in_range(late, 2, 8);
+}
+
+/* The queue whose outcome is taken first need not be the one without room. */
+static void test_another_queue_is_the_full_one(void **state)
+{
+	static const struct {
+		u16 reason;
+		int ret;
+	} met[] = {
+		{ RDMABLK_R_JOIN_SESSION, -EPROTO }, { 0, -ECONNRESET },
+		{ RDMABLK_R_JOIN_MAC, -EACCES },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(met); i++) {
+		bool before = i % 2, waits = i / 2 < 2;
+
+		begin(2);
+		full = &hwq.write;
+		full_reason = met[i / 2].reason;
+		full_ret = met[i / 2].ret;
+		close_reason = RDMABLK_R_DEVICE_FULL;
+		sealed = true;
+		if (before) {
+			session.login.trusted = RDMABLK_R_DEVICE_FULL;
+			session.waiter.broken = true;
+			outcome(full, full_ret);
+		}
+		assert_int_equal(rdmablk_login_queues(&session),
+				 before || waits ? -ENOSPC : full_ret);
+		assert_int_equal(session.login.no_room, before || waits);
+	}
+}
+
+/* A connect that is given up says so. */
+static void test_a_wait_is_given_up(void **state)
+{
+	(void)state;
+	begin(2);
+	full = &hwq.write;
+	gives_up = true;
+	assert_int_equal(rdmablk_login_queues(&session), -ECANCELED);
+	assert_false(session.login.no_room);
+	assert_int_equal(session.outage.late_joins, 0);
+}
+
 /* The CLOSE may be here before the reject. */
 static void test_a_close_ends_the_joins(void **state)
 {
 	(void)state;
 	for (int seal = 0; seal < 2; seal++) {
-		setup(NULL);
-		session.login.version = 2;
-		session.login.challenge.version = 2;
+		begin(2);
 		close_reason = RDMABLK_R_DEVICE_FULL;
 		sealed = seal;
 		assert_int_not_equal(rdmablk_login_queues(&session), 0);
@@ -568,6 +664,9 @@ int main(void)
 		TEST(test_bad_message_beside_a_known_queue),
 		TEST(test_joins_of_version_2),
 		TEST(test_a_reject_is_a_hint),
+		TEST(test_a_late_close_is_waited_for),
+		TEST(test_another_queue_is_the_full_one),
+		TEST(test_a_wait_is_given_up),
 		TEST(test_a_close_ends_the_joins),
 	};
 
