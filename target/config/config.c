@@ -307,10 +307,26 @@ const char *config_listen_networks(const struct config *cfg, const struct listen
 }
 
 /**
+ * config_listens - whether a configuration has an address to listen on
+ * @cfg: configuration
+ * @addr: address
+ */
+bool config_listens(const struct config *cfg, const struct listen_addr *addr)
+{
+	for (unsigned int i = 0; i < cfg->nr_listen; i++)
+		if (!strcmp(cfg->listen[i].text, addr->text))
+			return true;
+	return false;
+}
+
+/**
  * config_listen_take - take over who may connect to an address
  * @cfg: of the daemon
  * @now: what is said now
  * @addr: address that the daemon listens on
+ *
+ * The daemon listens until its end on an address that @now does not have: its list stays, so
+ * that nobody gets in who was kept out.
  *
  * Return: whether it has changed.
  */
@@ -320,6 +336,8 @@ bool config_listen_take(struct config *cfg, const struct config *now,
 	const char *networks = config_listen_networks(now, addr);
 	struct listen_config *lc = find_listen(cfg, addr);
 
+	if (!config_listens(now, addr))
+		return false;
 	if (!lc && networks) {
 		lc = calloc(1, sizeof(*lc));
 		if (!lc)

@@ -325,6 +325,7 @@ struct listen_config *config_listen_add(struct config *cfg, const char *text,
 void config_set_listen(struct config *cfg, struct listen_config *lc,
 		       const char *key, const char *value, const char *where);
 const char *config_listen_networks(const struct config *cfg, const struct listen_addr *addr);
+bool config_listens(const struct config *cfg, const struct listen_addr *addr);
 bool config_listen_take(struct config *cfg, const struct config *now,
 			const struct listen_addr *addr);
 const char *config_add_address(struct config *cfg, const char *text, struct listen_addr *addr);

@@ -80,17 +80,25 @@ static void enter_section(struct parse *p, const char *section)
 		unknown_section(p, section, where);
 }
 
-/* The bracket that ends a section; an IPv6 address in it has brackets of its own. */
+/*
+ * The bracket that ends a section; an IPv6 address in it has brackets of its own. If one is
+ * missing, the last is the end: the name is a wrong one then, and the keys below it are not
+ * those of the section above.
+ */
 static const char *section_end(const char *line)
 {
+	const char *last = NULL;
 	unsigned int open = 0;
 
 	for (; *line; line++) {
 		open += *line == '[';
-		if (*line == ']' && !--open)
-			return line;
+		if (*line != ']')
+			continue;
+		last = line;
+		if (!--open)
+			break;
 	}
-	return NULL;
+	return last;
 }
 
 static void look_for_section(struct parse *p, const char *line)

@@ -293,13 +293,11 @@ static const char *set_log_level(const struct config_key *key, void *base,
 const char *config_add_address(struct config *cfg, const char *text, struct listen_addr *addr)
 {
 	struct listen_addr *more;
-	unsigned int i;
 
 	if (value_address(text, addr))
 		return "not a numeric address; ADDR[:PORT], IPv6 in brackets";
-	for (i = 0; i < cfg->nr_listen; i++)
-		if (!strcmp(cfg->listen[i].text, addr->text))
-			return "the same address twice";
+	if (config_listens(cfg, addr))
+		return "the same address twice";
 	more = reallocarray(cfg->listen, cfg->nr_listen + 1, sizeof(*addr));
 	if (!more)
 		return "out of memory";

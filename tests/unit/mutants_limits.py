@@ -21,6 +21,13 @@ TESTS = {
 
 MUTANTS = [
     # --- who may come to which address
+    ("an address that goes from the file is open to anybody", "target_admin_test", CONFIG,
+     "\tif (!config_listens(now, addr))\n\t\treturn false;\n", ""),
+    ("an address that goes from the file takes the list of none", "target_config_test", CONFIG,
+     "\tif (!config_listens(now, addr))\n", "\tif (!config_listens(cfg, addr))\n"),
+    ("a section without its end is not seen", "target_config_test",
+     "target/config/config_file.c", "\t\tlast = line;\n\t\tif (!--open)\n\t\t\tbreak;\n",
+     "\t\tif (!--open)\n\t\t\treturn line;\n"),
     ("anybody may come to a listener", "target_logins_test", LISTENER,
      "\telse if (here && !value_in_networks(here, peer))\n", "\telse if (here && !peer)\n"),
     ("a listener's list is the only one", "target_logins_test", LISTENER,
@@ -37,8 +44,8 @@ MUTANTS = [
     ("a list that a reload brings is forgotten", "target_config_test", CONFIG,
      "\tif (!lc && networks) {\n", "\tif (!lc && networks && !addr) {\n"),
     ("a section ends in the middle of its address", "target_config_test",
-     "target/config/config_file.c", "\t\tif (*line == ']' && !--open)\n",
-     "\t\tif (*line == ']' && open)\n"),
+     "target/config/config_file.c", "\t\tif (!--open)\n\t\t\tbreak;\n",
+     "\t\tbreak;\n"),
     # --- turns of workers
     ("jobs run in the order in which they came", "target_worker_test", WORKER,
      "\t\tif (!memcmp(&first->client, &job->client, sizeof(job->client))) {\n",

@@ -225,6 +225,28 @@ static void a_reload_changes_who_may_come_where(void **state)
 	}
 }
 
+/* The daemon goes on listening there, and lets in nobody else. */
+static void a_reload_without_an_address_opens_nothing(void **state)
+{
+	static const char *const sections[] = {
+		"[listen 127.0.0.1]\nallow-address = 10.0.0.0/8\n", "[listen 127.0.0.2]\n",
+		"[listen 127.0.0.1]\n",
+	};
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
+		snprintf(text, sizeof(text), "[target]\nstate-dir = %s\n%s" FIRST,
+			 cfg.state_dir, sections[i]);
+		files_text(files_path("conf"), text);
+		assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+		assert_int_equal(reports("listen 127.0.0.1:20420"), i != 1);
+		assert_int_equal(reports("listen"), i == 1);
+		assert_string_equal(config_listen_networks(&cfg, &cfg.listen[0]) ?: "any",
+				    i == 2 ? "any" : "10.0.0.0/8");
+	}
+}
+
 /* Nobody listens where it is too long. */
 static void control_path(struct sockaddr_un *addr)
 {
@@ -610,6 +632,7 @@ int main(void)
 		cmocka_unit_test(reloads),
 		cmocka_unit_test(what_was_changed_is_saved),
 		cmocka_unit_test(a_reload_changes_who_may_come_where),
+		cmocka_unit_test(a_reload_without_an_address_opens_nothing),
 		cmocka_unit_test(a_socket),
 		cmocka_unit_test(bad_clients),
 		cmocka_unit_test(no_memory_for_an_answer),

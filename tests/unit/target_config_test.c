@@ -625,6 +625,9 @@ static void sections_of_addresses(void **state)
 	assert_string_equal(config_listen_networks(&cfg, &cfg.listen[3]), "::1");
 	assert_false(config_listen_take(&cfg, &now, &cfg.listen[3]));
 	assert_false(config_listen_take(&cfg, &now, &cfg.listen[1]));
+	/* one that is in no file any more */
+	assert_false(config_listen_take(&cfg, &now, &cfg.listen[0]));
+	assert_string_equal(config_listen_networks(&cfg, &cfg.listen[0]), "fd00::/64");
 	/* one that has had no section */
 	other = cfg.listen[1];
 	assert_false(config_listen_take(&now, &cfg, &other));
@@ -634,6 +637,13 @@ static void sections_of_addresses(void **state)
 	config_free(&cfg);
 	complains(TARGET DISK "[listen localhost]\n", 1,
 		  "test:6: listen localhost: not a numeric address; ADDR[:PORT], IPv6 in brackets\n");
+	/* a bracket is missing: the keys are not those of the section above */
+	complains(TARGET DISK "[listen [fd00::1]\nallow-address = fd00::/64\n", 1,
+		  "test:6: listen [fd00::1: not a numeric address; ADDR[:PORT], IPv6 in brackets\n");
+	complains("[[export d]\nread-only = 1\n" TARGET DISK, 1,
+		  "test:1: unknown section [[export d]");
+	complains(TARGET DISK "[[export d]\nread-only = 1\n", 1,
+		  "test:6: unknown section [[export d]");
 	complains(TARGET DISK "[listen 10.0.0.7]\n[listen 10.0.0.7:20420]\n", 1,
 		  "test:7: listen 10.0.0.7:20420: the same address twice\n");
 	complains(TARGET DISK "[listen 10.0.0.7]\nallow-adress = ::1\n", 1,

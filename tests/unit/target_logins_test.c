@@ -481,6 +481,7 @@ static void an_address_may_not_come_to_each_listener(void **state)
 	cfg.allow_address = NULL;
 	config_free(&with);
 	config_init(&with);
+	assert_non_null(config_listen_add(&with, "127.0.0.1", "test"));
 	assert_true(config_listen_take(&cfg, &with, &cfg.listen[0]));
 	hang_up(accepted(8));
 	config_free(&with);
