@@ -21,7 +21,7 @@ TESTS = {
 
 MUTANTS = [
     # --- who may come to which address
-    ("an address that goes from the file is open to anybody", "target_admin_test", CONFIG,
+    ("an address that goes from the file is open to anybody", "target_config_test", CONFIG,
      "\tif (!config_listens(now, addr))\n\t\treturn false;\n", ""),
     ("an address that goes from the file takes the list of none", "target_config_test", CONFIG,
      "\tif (!config_listens(now, addr))\n", "\tif (!config_listens(cfg, addr))\n"),
