@@ -247,17 +247,6 @@ struct host_config *config_host_add(struct config *cfg, const char *name,
 	return hc;
 }
 
-static struct listen_config *find_listen(const struct config *cfg,
-					 const struct listen_addr *addr)
-{
-	struct listen_config *lc;
-
-	TAILQ_FOREACH(lc, &cfg->listens, entry)
-		if (!strcmp(lc->addr.text, addr->text))
-			return lc;
-	return NULL;
-}
-
 static bool is_listen(const struct config_key *key)
 {
 	return !strcmp(key->name, "listen");
@@ -269,8 +258,8 @@ static bool is_listen(const struct config_key *key)
  * @text: ADDR[:PORT]
  * @where: for messages
  *
- * The section is in the file, as a "listen" of [target] is: neither forgets the other, and
- * the option --listen forgets both. What the section says of an address stays.
+ * Sections and "listen" of [target] add up, and may have the same address. The option
+ * --listen replaces the addresses of both, but not what a section says of an address.
  *
  * Return: the section, or NULL with the problem printed.
  */
@@ -278,8 +267,12 @@ struct listen_config *config_listen_add(struct config *cfg, const char *text,
 					const char *where)
 {
 	struct listen_config *lc = calloc(1, sizeof(*lc));
-	const char *wrong = lc ? config_add_address(cfg, text, &lc->addr) : "out of memory";
+	const char *wrong = lc ? NULL : "out of memory";
 
+	if (lc && !value_address(text, &lc->addr) && config_find_listen(cfg, &lc->addr))
+		wrong = "the same address twice";
+	else if (lc && !config_listens(cfg, &lc->addr))
+		wrong = config_add_address(cfg, text, &lc->addr);
 	if (wrong) {
 		config_error(cfg, where, "listen %.64s: %s", text, wrong);
 		free(lc);
@@ -301,22 +294,9 @@ struct listen_config *config_listen_add(struct config *cfg, const char *text,
  */
 const char *config_listen_networks(const struct config *cfg, const struct listen_addr *addr)
 {
-	const struct listen_config *lc = find_listen(cfg, addr);
+	const struct listen_config *lc = config_find_listen(cfg, addr);
 
 	return lc ? lc->allow_address : NULL;
-}
-
-/**
- * config_listens - whether a configuration has an address to listen on
- * @cfg: configuration
- * @addr: address
- */
-bool config_listens(const struct config *cfg, const struct listen_addr *addr)
-{
-	for (unsigned int i = 0; i < cfg->nr_listen; i++)
-		if (!strcmp(cfg->listen[i].text, addr->text))
-			return true;
-	return false;
 }
 
 /**
@@ -334,7 +314,7 @@ bool config_listen_take(struct config *cfg, const struct config *now,
 			const struct listen_addr *addr)
 {
 	const char *networks = config_listen_networks(now, addr);
-	struct listen_config *lc = find_listen(cfg, addr);
+	struct listen_config *lc = config_find_listen(cfg, addr);
 
 	if (!config_listens(now, addr))
 		return false;

@@ -187,7 +187,7 @@ TAILQ_HEAD(export_config_list, export_config);
  * struct config - everything
  * @listen: addresses
  * @nr_listen: how many
- * @listens: what sections say of addresses, of those that an option has replaced, too
+ * @listens: sections of addresses, also of addresses that an option has replaced
  * @exports: in the order given
  * @hosts: that may log in, in the order given
  * @auth: how they prove who they are
@@ -325,6 +325,7 @@ struct listen_config *config_listen_add(struct config *cfg, const char *text,
 void config_set_listen(struct config *cfg, struct listen_config *lc,
 		       const char *key, const char *value, const char *where);
 const char *config_listen_networks(const struct config *cfg, const struct listen_addr *addr);
+struct listen_config *config_find_listen(const struct config *cfg, const struct listen_addr *addr);
 bool config_listens(const struct config *cfg, const struct listen_addr *addr);
 bool config_listen_take(struct config *cfg, const struct config *now,
 			const struct listen_addr *addr);

@@ -283,6 +283,36 @@ static const char *set_log_level(const struct config_key *key, void *base,
 }
 
 /**
+ * config_find_listen - the section of an address
+ * @cfg: configuration
+ * @addr: address
+ *
+ * Return: the section; NULL: there is none.
+ */
+struct listen_config *config_find_listen(const struct config *cfg, const struct listen_addr *addr)
+{
+	struct listen_config *lc;
+
+	TAILQ_FOREACH(lc, &cfg->listens, entry)
+		if (!strcmp(lc->addr.text, addr->text))
+			return lc;
+	return NULL;
+}
+
+/**
+ * config_listens - whether a configuration has an address to listen on
+ * @cfg: configuration
+ * @addr: address
+ */
+bool config_listens(const struct config *cfg, const struct listen_addr *addr)
+{
+	for (unsigned int i = 0; i < cfg->nr_listen; i++)
+		if (!strcmp(cfg->listen[i].text, addr->text))
+			return true;
+	return false;
+}
+
+/**
  * config_add_address - listen on an address
  * @cfg: gets it
  * @text: ADDR[:PORT]
@@ -297,7 +327,7 @@ const char *config_add_address(struct config *cfg, const char *text, struct list
 	if (value_address(text, addr))
 		return "not a numeric address; ADDR[:PORT], IPv6 in brackets";
 	if (config_listens(cfg, addr))
-		return "the same address twice";
+		return config_find_listen(cfg, addr) ? NULL : "the same address twice";
 	more = reallocarray(cfg->listen, cfg->nr_listen + 1, sizeof(*addr));
 	if (!more)
 		return "out of memory";

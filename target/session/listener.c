@@ -65,7 +65,7 @@ static unsigned int take_slot(const struct sockaddr *peer)
 /* Room for the setting that refuses a connection */
 #define LISTENER_WHY	(ADDR_TEXT + 32)
 
-/* Whether the address of an initiator may not come here. @why: which setting says so */
+/* Whether a list keeps an initiator's address out. @why: which setting has that list */
 static bool is_foreign(const struct listener *l, const struct sockaddr *peer, char *why)
 {
 	const char *here = config_listen_networks(listen_cfg, l->addr);
@@ -362,10 +362,11 @@ int listener_check(const struct listen_addr *addr)
  */
 bool listener_show(unsigned int i, struct listener_status *status)
 {
-	const struct listener *l = &listeners[i];
+	const struct listener *l;
 
 	if (i >= nr_listeners)
 		return false;
+	l = &listeners[i];
 	*status = (struct listener_status){
 		.address = l->addr->text,
 		.device = l->device ? l->device->name : NULL,

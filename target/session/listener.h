@@ -13,8 +13,9 @@
  * @address: ADDR:PORT
  * @device: RDMA device of that address; NULL: of any device, or there is none now
  * @listening: connections may come; else a timer tries again
- * @allow_address: networks from which they are taken; NULL: those of the daemon
- * @refused: connections from other addresses since the start
+ * @allow_address: networks from which logins are taken here, if the daemon's list has them,
+ *	too; NULL: it has no list of its own
+ * @refused: logins that one of these lists has refused since the start
  */
 struct listener_status {
 	const char *address;

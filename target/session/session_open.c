@@ -402,7 +402,7 @@ static void join_run(struct job *job)
 
 /*
  * Without a queue pair nothing is left of it, and the initiator may go on with fewer queues,
- * in the next login. In version 2 it does so for a sealed word only, which is that of the end.
+ * in the next login. In version 2 it does so only after a sealed CLOSE, which ends the session.
  * A queue pair that exists a worker has to destroy: the device may take its time, or refuse.
  * What answers the commands of a write queue may know the queue already. The fence ends
  * both.
@@ -413,12 +413,12 @@ static void join_failed(struct session *s, struct conn *conn, int error)
 
 	log_peer(session_peer(s), LOG_ERR, "%s: cannot make data queue %u: %s",
 		 session_text(s), conn->queue, device_error_text(error));
+	s->refused_joins++;
 	if (conn->pair || s->version == RDMABLK_VERSION_PROVEN) {
 		conn_refuse(conn, reason, s->version);
 		session_end(s, reason);
 		return;
 	}
-	s->refused_joins++;
 	s->data[conn->queue - 1] = NULL;
 	conn_reject(conn->id, reason, s->version);
 	free(conn);

@@ -49,7 +49,8 @@ struct wire_request {
  * @keep_alive_ms: wished for
  * @host_name: for the log
  * @export_name: wanted
- * @uuid: of the export that it goes on with; zero without RDMABLK_HELLO_RESUME
+ * @uuid: of the export that it goes on with, in version 2 its resume MAC; zero without
+ *	RDMABLK_HELLO_RESUME
  * @key_id: version 2: names the key of the host
  * @point: version 2: ephemeral public key, not checked
  */

@@ -635,6 +635,13 @@ static void sections_of_addresses(void **state)
 	assert_string_equal(config_listen_networks(&now, &cfg.listen[0]), "fd00::/64");
 	config_free(&now);
 	config_free(&cfg);
+	/* a section of an address that is listened on already, before or behind it */
+	read_listens(&cfg, "[listen 10.0.0.1]\nallow-address = ::1\n[target]\n"
+		     "listen = 10.0.0.1, 10.0.0.2\n[listen 10.0.0.2]\nallow-address = ::2\n", NULL);
+	assert_int_equal(cfg.nr_listen, 2);
+	assert_string_equal(config_listen_networks(&cfg, &cfg.listen[0]), "::1");
+	assert_string_equal(config_listen_networks(&cfg, &cfg.listen[1]), "::2");
+	config_free(&cfg);
 	complains(TARGET DISK "[listen localhost]\n", 1,
 		  "test:6: listen localhost: not a numeric address; ADDR[:PORT], IPv6 in brackets\n");
 	/* a bracket is missing: the keys are not those of the section above */
