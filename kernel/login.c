@@ -119,7 +119,7 @@ static int rdmablk_login_hello(struct rdmablk_session *s, const u8 *key_id, cons
 	get_random_bytes(h.nonce, sizeof(h.nonce));
 	strscpy(h.host_name, init_utsname()->nodename, sizeof(h.host_name));
 	strscpy(h.export_name, s->opt.export_name, sizeof(h.export_name));
-	ret = rdmablk_login_resume(s, &h, key_id);
+	ret = rdmablk_login_resume(s, &h, !!key_id);
 	if (ret)
 		return ret;
 	if (key_id)

@@ -39,7 +39,7 @@ struct rdmablk_wire_reject {
  * @keep_alive_ms: wished keep-alive timeout, milliseconds
  * @host_name: name of the host, NUL-terminated
  * @export_name: name of the export, NUL-terminated
- * @uuid: UUID of the export after it was granted once, or zero
+ * @uuid: UUID of the export after it was granted once, in version 2 its resume MAC; or zero
  */
 struct rdmablk_wire_hello {
 	u32 flags;

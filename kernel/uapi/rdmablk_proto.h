@@ -149,8 +149,8 @@
  *	register or pin (memlock) what the session needs. Answer: it cannot allocate
  *	what the command needs.
  * @RDMABLK_R_DEVICE_FULL: reject or CLOSE, with retry_after_ms: the device makes no more
- *	queue pairs or completion queues. An initiator whose data queues meet this logs
- *	in again and asks for half as many.
+ *	queue pairs or completion queues. An initiator whose data queues meet this (version
+ *	2: CLOSE) logs in again and asks for half as many.
  * @RDMABLK_R_AUTH_REQUIRED: CLOSE after HELLO: the target takes no method offered. Reject:
  *	the target demands version 2
  * @RDMABLK_R_AUTH_FAILED: CLOSE: the MAC of PROOF is wrong, the key id is unknown, or the
@@ -183,7 +183,7 @@
  *	RDMA device is being removed, or cannot be used. Initiator, noted: its own is.
  * @RDMABLK_R_DATA_LOST: CLOSE of the initiator after GRANT of a reconnect: another epoch,
  *	and the disk may have lost data with the old one
- * @RDMABLK_R_IDENTITY: CLOSE after PROOF with RDMABLK_HELLO_RESUME: uuid is not that of the
+ * @RDMABLK_R_IDENTITY: CLOSE after PROOF with RDMABLK_HELLO_RESUME: uuid names another
  *	export. CLOSE of the initiator after GRANT of a reconnect: another UUID, logical
  *	block, right to write or kind of export.
  * @RDMABLK_R_SHRUNK: CLOSE of the initiator after GRANT, LIMITS or REGIONS of a reconnect:
