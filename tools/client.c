@@ -81,37 +81,37 @@ static int no_crypto(struct nl_failure *failure)
  * Refusals
  */
 
-/* The errno of a reason for which a target lets nobody in. */
+/* The -errno of a reason for which a target lets nobody in. */
 static int errno_of(unsigned int reason)
 {
 	switch (reason) {
 	case RDMABLK_R_NO_EXPORT:
 	case RDMABLK_R_AUTH_REQUIRED:
-		return EACCES;
+		return -EACCES;
 	case RDMABLK_R_AUTH_FAILED:
-		return EKEYREJECTED;
+		return -EKEYREJECTED;
 	case RDMABLK_R_AUTH_KEY:
-		return EKEYREVOKED;
+		return -EKEYREVOKED;
 	case RDMABLK_R_LIMIT_LOGINS:
 	case RDMABLK_R_LIMIT_SESSIONS:
-		return EBUSY;
+		return -EBUSY;
 	case RDMABLK_R_VERSION:
 	case RDMABLK_R_FEATURE:
-		return EPROTONOSUPPORT;
+		return -EPROTONOSUPPORT;
 	case RDMABLK_R_MAGIC:
 	case RDMABLK_R_MALFORMED:
 	case RDMABLK_R_STATE:
-		return EPROTO;
+		return -EPROTO;
 	case RDMABLK_R_SHUTDOWN:
 	case RDMABLK_R_DEVICE_GONE:
-		return ECONNREFUSED;
+		return -ECONNREFUSED;
 	case RDMABLK_R_LOGIN_TIMEOUT:
-		return ETIMEDOUT;
+		return -ETIMEDOUT;
 	case RDMABLK_R_NO_MEMORY:
 	case RDMABLK_R_DEVICE_FULL:
-		return ENOMEM;
+		return -ENOMEM;
 	default:
-		return EIO;
+		return -EIO;
 	}
 }
 
@@ -131,7 +131,7 @@ static int refused(const struct client *c, unsigned int reason, unsigned int ver
 		text = "the target takes no connections from this address";
 	else if (reason == RDMABLK_R_MALFORMED && c->conn.up && greets)
 		text = "the target is too old to be asked without an export";
-	return fail(failure, errno_of(reason), "%s", text);
+	return fail(failure, -errno_of(reason), "%s", text);
 }
 
 /*

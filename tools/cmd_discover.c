@@ -19,7 +19,9 @@
 #define OPTION_JSON	'j'
 
 const struct option_info discover_options[] = {
-	VISIT_OPTIONS,
+	VISIT_OPT_KEY,
+	VISIT_OPT_HOST_ID,
+	VISIT_OPT_TIMEOUT,
 	{ "names", 0, OPTION_NAMES, NULL, "print the names alone, one a line" },
 	{ "json", 0, OPTION_JSON, NULL, "print JSON" },
 	{ 0 }

@@ -20,7 +20,9 @@
 #define PAUSE_NS	100000000L
 
 const struct option_info ping_options[] = {
-	VISIT_OPTIONS,
+	VISIT_OPT_KEY,
+	VISIT_OPT_HOST_ID,
+	VISIT_OPT_TIMEOUT,
 	{ "count", 'c', 'c', "N", "messages, 1 to 100 (10)" },
 	{ "json", 0, 'j', NULL, "print JSON" },
 	{ 0 }

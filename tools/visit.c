@@ -21,7 +21,7 @@
 #define REQUIRE_KEY	"/sys/module/rdmablk/parameters/require_key"
 
 /**
- * visit_set_option() - takes an option of VISIT_OPTIONS
+ * visit_set_option() - takes an option of VISIT_OPT_*
  * @origin: where it was given
  * @visit: gets it
  * @id: VISIT_*

@@ -29,9 +29,11 @@ struct visit {
 #define VISIT_TIMEOUT	't'
 
 /* Entries of a table of options */
-#define VISIT_OPTIONS \
-	{ "key", 0, VISIT_KEY, "KEY", "log in with this key: its name, or a file" }, \
-	{ "host-id", 0, VISIT_HOST_ID, "UUID", "identity of this host" }, \
+#define VISIT_OPT_KEY \
+	{ "key", 0, VISIT_KEY, "KEY", "log in with this key: its name, or a file" }
+#define VISIT_OPT_HOST_ID \
+	{ "host-id", 0, VISIT_HOST_ID, "UUID", "identity of this host" }
+#define VISIT_OPT_TIMEOUT \
 	{ "timeout", 0, VISIT_TIMEOUT, "S", "patience with the target, 1 to 600 seconds (5)" }
 
 int visit_set_option(const struct opts_origin *origin, struct visit *visit, int id,
