@@ -195,22 +195,20 @@ static int check_head(const struct client *c, struct nl_failure *failure)
 	return 0;
 }
 
-/* Receives a message of this type and length; CLOSE is a failure, events are ignored. */
+/* Receives a message of this type and length; CLOSE is a failure. A visit has no events. */
 static int receive(struct client *c, unsigned int type, size_t len, struct nl_failure *failure)
 {
 	struct rdmablk_close close;
 	int bytes;
 
-	do {
-		bytes = client_conn_receive(&c->conn, c->msg, failure);
-		if (bytes < 0)
-			return -1;
-		c->len = bytes;
-		if (c->len < sizeof(struct rdmablk_hdr))
-			return fail(failure, EPROTO, "a message of the target is malformed");
-		if (unseal(c, failure) || check_head(c, failure))
-			return -1;
-	} while (type_of(c) == RDMABLK_MSG_EVENT);
+	bytes = client_conn_receive(&c->conn, c->msg, failure);
+	if (bytes < 0)
+		return -1;
+	c->len = bytes;
+	if (c->len < sizeof(struct rdmablk_hdr))
+		return fail(failure, EPROTO, "a message of the target is malformed");
+	if (unseal(c, failure) || check_head(c, failure))
+		return -1;
 	if (type_of(c) == RDMABLK_MSG_CLOSE && c->len == sizeof(close)) {
 		memcpy(&close, c->msg, sizeof(close));
 		return refused(c, le16toh(close.reason), le16toh(close.version_max), failure);
@@ -532,7 +530,7 @@ int client_list(struct client *client, const char *after, struct rdmablk_list *l
 		return -1;
 	memcpy(list, client->msg, sizeof(*list));
 	if (le32toh(list->count) > RDMABLK_LISTED_PER_MSG || le32toh(list->more) > 1 ||
-	    (list->more && !list->count))
+	    (list->more && le32toh(list->count) != RDMABLK_LISTED_PER_MSG))
 		return fail(failure, EPROTO, "a message of the target is malformed");
 	for (i = 0; i < le32toh(list->count); i++) {
 		if (!listed_ok(&list->listed[i], after))

@@ -281,8 +281,10 @@ static int await_completion(struct client_conn *conn, struct nl_failure *failure
 	struct ibv_cq *cq;
 	void *context;
 
-	if (poll(fds, ARRAY_SIZE(fds), left_ms(conn)) <= 0)
+	if (poll(fds, ARRAY_SIZE(fds), left_ms(conn)) <= 0) {
+		conn->gone = true;
 		return fail(failure, ETIMEDOUT, "the target does not answer");
+	}
 	if (fds[0].revents) {
 		if (ibv_get_cq_event(conn->comp, &cq, &context))
 			return fail_errno(failure, "the completion queue");
@@ -299,6 +301,11 @@ static int completion(struct client_conn *conn, struct ibv_wc *wc, struct nl_fai
 	int ret;
 
 	for (;;) {
+		/* Also of a target that sends without pause. */
+		if (!left_ms(conn)) {
+			conn->gone = true;
+			return fail(failure, ETIMEDOUT, "the target does not answer");
+		}
 		ret = next_completion(conn, wc, failure);
 		if (ret)
 			return ret > 0 ? 0 : -1;
@@ -358,7 +365,7 @@ int client_conn_send(struct client_conn *conn, const void *msg, size_t len,
 int client_conn_receive(struct client_conn *conn, __u8 msg[RDMABLK_CTRL_MSG_MAX],
 			struct nl_failure *failure)
 {
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 };
 	int len;
 
 	do {

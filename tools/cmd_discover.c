@@ -8,6 +8,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "commands.h"
 #include "output.h"
@@ -78,15 +79,28 @@ static struct json_object *export_object(const struct rdmablk_listed *listed)
 	return object;
 }
 
+#define MOST_EXPORTS	65536		/* that a target is believed to have */
+#define PAGE_NS		6000000		/* a target ends who sends 200 messages a second */
+
 /* Asks for all pages. Returns the exports, or NULL. */
 static struct json_object *gather(struct client *client, struct nl_failure *failure)
 {
+	const struct timespec pause = { .tv_nsec = PAGE_NS };
 	struct json_object *exports = json_object_new_array();
 	struct rdmablk_list list = { 0 };
 	char after[RDMABLK_NAME_LEN] = "";
 	unsigned int i;
 
 	do {
+		if (after[0])
+			nanosleep(&pause, NULL);
+		if (json_object_array_length(exports) > MOST_EXPORTS) {
+			failure->err = EPROTO;
+			snprintf(failure->text, sizeof(failure->text),
+				 "the target lists more than %d exports", MOST_EXPORTS);
+			json_object_put(exports);
+			return NULL;
+		}
 		if (client_list(client, after, &list, failure)) {
 			json_object_put(exports);
 			return NULL;

@@ -79,7 +79,7 @@ static __u64 average(const struct ping *ping)
 
 	for (i = 0; i < ping->count; i++)
 		sum += ping->ns[i];
-	return sum / ping->count;
+	return ping->count ? sum / ping->count : 0;
 }
 
 static double ms(__u64 ns)

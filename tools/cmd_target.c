@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../target/base/state_file.h"
 #include "commands.h"
@@ -34,6 +35,8 @@ const struct option_info target_options[] = {
 };
 
 static const struct opts_origin origin = { "target", "--" };
+
+#define SAVED_FILE	"/etc/rdmablk/rdmablkd.conf.d/saved.conf"
 
 struct target_args {
 	const char *control;
@@ -399,6 +402,10 @@ static int read_text(const char *path, char **text)
 	len = getdelim(text, &size, '\0', file);
 	err = len < 0 && ferror(file) ? errno : 0;
 	fclose(file);
+	if (len < 0) {		/* its buffer has nothing in it */
+		free(*text);
+		*text = NULL;
+	}
 	return err;
 }
 
@@ -416,14 +423,38 @@ static int write_text(const char *path, const char *text)
 	return -(ret ? ret : state_file_replace(path, text));
 }
 
-/* The daemon makes the text, and the tool writes it. */
-static int save(const struct target_args *args, struct json_object *answer)
+/*
+ * A user who is not trusted with root's files may run the daemon. It does not choose the place
+ * then. In every case the text has nothing but exports and hosts.
+ */
+static const char *refuse_saved(const char *path, const char *text, uid_t uid)
+{
+	const char *line, *next;
+
+	if (path[0] != '/')
+		return "the daemon must be started with an absolute path of its configuration";
+	if (uid != geteuid() && strcmp(path, SAVED_FILE))
+		return "a daemon of another user may choose no other file than " SAVED_FILE;
+	for (line = text; line; line = next ? next + 1 : NULL) {
+		next = strchr(line, '\n');
+		line += strspn(line, " \t");
+		if (*line == '[' && strncmp(line, "[export ", 8) && strncmp(line, "[host ", 6))
+			return "the text of the daemon has another section than exports and hosts";
+	}
+	return NULL;
+}
+
+/* The daemon makes the text, and the tool writes it. @uid: of the daemon */
+static int save(const struct target_args *args, struct json_object *answer, uid_t uid)
 {
 	const char *path = text_of(answer, "path"), *text = text_of(answer, "text");
+	const char *why = refuse_saved(path, text, uid);
 	bool all, same;
 	char *old;
 	int err;
 
+	if (why)
+		return report_failure(EPERM, "target save", "%s: %s", path, why);
 	err = read_text(path, &old);
 	/* Without a section, and without a file, there is nothing to do. */
 	same = old ? !strcmp(old, text) : !strchr(text, '[');
@@ -571,14 +602,14 @@ static int show(const struct verb *verb, const char *what, bool all,
 
 /* Return: the exit status */
 static int answered(const struct verb *verb, const char *what,
-		    const struct target_args *args, struct json_object *answer)
+		    const struct target_args *args, struct json_object *answer, uid_t uid)
 {
 	if (json_object_object_get_ex(answer, "error", NULL))
 		target_metrics_down(&args->metrics);
 	else if (verb->metrics && !report_json)
 		return target_metrics_print(&args->metrics, answer);
 	else if (verb->save)
-		return save(args, answer);
+		return save(args, answer, uid);
 	return show(verb, what, args->verbose, answer);
 }
 
@@ -586,17 +617,18 @@ static int ask(const struct verb *verb, char **operand, const struct target_args
 {
 	struct json_object *request = request_of(verb, operand, args), *answer;
 	char what[128], why[CONTROL_WHY];
+	uid_t uid;
 	int ret;
 
 	snprintf(what, sizeof(what), "target %s%s%.90s", verb->name, operand[0] ? " " : "",
 		 operand[0] ? operand[0] : "");
-	ret = control_ask(args->control, request, &answer, why);
+	ret = control_ask(args->control, request, &answer, &uid, why);
 	json_object_put(request);
 	if (ret) {
 		target_metrics_down(&args->metrics);
 		return report_no_daemon(ret, what, "%s", why);
 	}
-	ret = answered(verb, what, args, answer);
+	ret = answered(verb, what, args, answer, uid);
 	json_object_put(answer);
 	return ret;
 }

@@ -322,6 +322,7 @@ static void take_keyboard(struct top *top)
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	raw.c_cc[VMIN] = 1;
 	raw.c_cc[VTIME] = 0;
+	raw.c_cc[VQUIT] = _POSIX_VDISABLE;	/* would leave the terminal like this */
 	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
 }
 
@@ -418,8 +419,10 @@ static enum key_result read_keys(struct top *top)
 	char text[64];
 
 	len = read(STDIN_FILENO, text, sizeof(text));
-	if (len <= 0)
+	if (len <= 0) {
+		give_keyboard_back(top);
 		top->keys = false;
+	}
 	for (i = 0; i < len && result != KEY_QUIT; i++) {
 		if (text[i] == '\033') {
 			i += (ssize_t)on_escape(&top->view, text + i, (size_t)(len - i)) - 1;

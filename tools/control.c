@@ -104,17 +104,24 @@ static int receive(int fd, struct json_object **answer)
  * @path: of its socket
  * @request: what to ask
  * @answer: its answer; the caller puts it
+ * @uid: result, who runs the daemon; may be NULL
  * @why: CONTROL_WHY bytes, text of the error
  *
  * Returns 0 or an errno.
  */
 int control_ask(const char *path, struct json_object *request,
-		struct json_object **answer, char *why)
+		struct json_object **answer, uid_t *uid, char *why)
 {
 	int fd = open_socket(path, why), err;
+	struct ucred peer = { .uid = -1 };
+	socklen_t len = sizeof(peer);
 
 	if (fd < 0)
 		return -fd;
+	if (uid) {
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+		*uid = peer.uid;
+	}
 	err = send_request(fd, request);
 	if (!err)
 		err = -receive(fd, answer);

@@ -590,7 +590,7 @@ static void check_exports(struct doctor *d)
 
 	json_object_object_add(request, "version", json_object_new_int(1));
 	json_object_object_add(request, "command", json_object_new_string("list"));
-	if (control_ask(d->control, request, &answer, why)) {
+	if (control_ask(d->control, request, &answer, NULL, why)) {
 		found(d, DOCTOR_ERROR, "journalctl -u rdmablkd", "%s", why);
 	} else if (json_object_object_get_ex(answer, "exports", &exports) &&
 		   json_object_is_type(exports, json_type_array)) {

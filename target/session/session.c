@@ -861,13 +861,15 @@ void session_end(struct session *s, unsigned int reason)
 }
 
 /**
- * session_evict - end a login whose initiator is silent; another one needs its slot
+ * session_evict - end a login whose initiator is silent, or a visit; another needs its slot
  * @s: as returned by session_silent()
  */
 void session_evict(struct session *s)
 {
-	log_peer(session_peer(s), LOG_INFO, "%s: makes room for another login: silent for %lld ms",
-		 session_text(s), (long long)(loop_now() - s->heard.last));
+	log_peer(session_peer(s), LOG_INFO,
+		 "%s: makes room for another login after %lld ms, silent for %lld ms",
+		 session_text(s), (long long)(loop_now() - s->born),
+		 (long long)(loop_now() - s->heard.last));
 	quota_login_evict(session_peer(s));
 	s->login.slot = false;
 	s->login.evicted = true;

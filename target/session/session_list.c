@@ -258,26 +258,32 @@ struct session *session_turn_next(const struct session *s)
 
 #define SILENT_MS	2000	/* for the next message of a login, when slots are short */
 
+/* A visit has its slot for as long as nobody needs it, however much it says. */
+static int64_t silent_since(const struct session *s)
+{
+	return s->state == SESSION_VISIT ? s->born : s->heard.last;
+}
+
 /* Does it wait for its initiator, whose messages that have arrived are all handled? */
 static bool is_silent(const struct session *s)
 {
 	return s->state < SESSION_REGISTER && s->login.slot &&
-	       !s->busy && !cq_waits(&s->cq) && loop_now() - s->heard.last >= SILENT_MS;
+	       !s->busy && !cq_waits(&s->cq) && loop_now() - silent_since(s) >= SILENT_MS;
 }
 
 /**
  * session_silent - find a login whose slot a new one may have
  * @peer: address of the new one
  *
- * Return: the login whose initiator has been silent for longest, too long, and whose slot
- * is of use to @peer; or NULL.
+ * Return: the login whose initiator has been silent for longest, or visit that has lasted
+ * longest, too long, and whose slot is of use to @peer; or NULL.
  */
 struct session *session_silent(const struct sockaddr *peer)
 {
 	struct session *s, *silent = NULL;
 
 	LIST_FOREACH(s, &sessions, entry)
-		if (is_silent(s) && (!silent || s->heard.last <= silent->heard.last) &&
+		if (is_silent(s) && (!silent || silent_since(s) <= silent_since(silent)) &&
 		    quota_login_would(peer, session_peer(s)))
 			silent = s;
 	return silent;

@@ -77,8 +77,10 @@ static struct export *next_after(const struct session *s, const struct host *h,
 	struct export *e, *next = NULL;
 
 	for (e = export_next(NULL); e; e = export_next(e))
-		if (strcmp(e->cfg->name, after) > 0 && rights_to(s, h, e) &&
-		    (!next || strcmp(e->cfg->name, next->cfg->name) < 0))
+		/* Rights come last: they are read from a text each time. */
+		if (strcmp(e->cfg->name, after) > 0 &&
+		    (!next || strcmp(e->cfg->name, next->cfg->name) < 0) &&
+		    rights_to(s, h, e))
 			next = e;
 	return next;
 }
