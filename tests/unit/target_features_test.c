@@ -139,6 +139,7 @@ static void memory_of_fewer_queues_is_charged(void **state)
 	static struct loop_timer timer = { .expired = stop };
 	uint32_t max = cfg.max_queues;
 	struct rdma_cm_id *id = calloc(1, sizeof(*id));
+	struct ibv_pd pd = { .context = &context };
 	struct session *s;
 	char spec[300];
 
@@ -149,6 +150,7 @@ static void memory_of_fewer_queues_is_charged(void **state)
 	s = login(export_find("disk"), RDMABLK_F_COMMANDS | RDMABLK_F_STAGED);
 	adapter.users++;
 	s->conn = conn_create(id, s, 0, session_conn_event);
+	s->pd = &pd;
 	s->quiet = true;
 	s->wish.flags = RDMABLK_HELLO_READ_ONLY;
 	s->wish.nr_queues = 74;
