@@ -58,21 +58,26 @@ load_module
 disk 0 "$TARGET_ADDR/a" --keep-alive-tmo 600
 disk 1 "$TARGET_ADDR/b" --keep-alive-tmo 600
 expect 600 "$(attribute keep_alive_tmo)" "the keep-alive timeout"
-wait_until "$PATIENCE" settled || fail "the daemon is never idle: $(costs)"
-before=$(costs)
-done_before=$(($(completed 0) + $(completed 1)))
-run_fio --direct=1 --thread --ioengine=libaio --iodepth=16 --rw=randrw --norandommap \
-	--bssplit=512/25:4k/50:64k/25 --number_ios=1000 --size=16M --io_size=1G \
-	--name=a --filename=/dev/rdmablk0 --name=b --filename=/dev/rdmablk1
-done_after=$(($(completed 0) + $(completed 1)))
-after=$(costs)
-((done_after - done_before >= 2000)) ||
-	fail "only $((done_after - done_before)) requests"
-expect 0 "$(keepalives 0)" "the number of keep-alives"
-if [[ $after != "$before" ]]; then
-	diff <(echo "$before") <(echo "$after") >&2 || :
-	fail "$((done_after - done_before)) requests have cost the daemon time"
-fi
+# free_of_cost: whether some thousand requests have cost the daemon nothing
+free_of_cost() {
+	local before after done_before done_after
+
+	wait_until "$PATIENCE" settled || fail "the daemon is never idle: $(costs)"
+	before=$(costs)
+	done_before=$(($(completed 0) + $(completed 1)))
+	run_fio --direct=1 --thread --ioengine=libaio --iodepth=16 --rw=randrw --norandommap \
+		--bssplit=512/25:4k/50:64k/25 --number_ios=1000 --size=16M --io_size=1G \
+		--name=a --filename=/dev/rdmablk0 --name=b --filename=/dev/rdmablk1
+	done_after=$(($(completed 0) + $(completed 1)))
+	after=$(costs)
+	((done_after - done_before >= 2000)) ||
+		fail "only $((done_after - done_before)) requests"
+	expect 0 "$(keepalives 0)" "the number of keep-alives"
+	[[ $after == "$before" ]] || ! diff <(echo "$before") <(echo "$after") >&2
+}
+
+# Now and then the daemon looks whether its threads still run, which wakes each of them.
+free_of_cost || free_of_cost || free_of_cost || fail "requests cost the daemon time"
 
 # What the daemon does do is seen.
 disk 2 "$TARGET_ADDR/c" --keep-alive-tmo 1
