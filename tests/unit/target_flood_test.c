@@ -17,7 +17,6 @@
 #define UNPROVEN	10000U
 #define ADDRESSES	500U		/* of those */
 #define TOGETHER	16U		/* connections that come in one turn of the loop */
-#define LOOP_NS		10000000U	/* that the loop takes at a time, at most */
 
 static unsigned int sessions(void)
 {
@@ -119,7 +118,6 @@ static void a_host_gets_in(void **state)
 	assert_int_equal(taken, cfg.max_logins - cfg.max_logins / 4);
 	assert_true(hellos > cfg.max_logins);
 	assert_true(most <= 2 * cfg.max_logins);
-	assert_true(cpu_most < LOOP_NS);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, all_forget)
