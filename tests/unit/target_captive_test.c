@@ -51,7 +51,7 @@ static int serve(const char *command, const struct captive_place *at, int signo)
 		return status_of(pid);
 	alarm(PATIENCE_MS / 1000);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGINT, SIG_DFL);	/* a shell ignores it for what it starts in the background */
+	signal(SIGINT, SIG_DFL);	/* ignored by what a shell starts in the background */
 	close_range(3, ~0U, 0);	/* what this program has got from its own parent */
 	log_setup(LOG_ERR);
 	ret = captive_prepare(command, at) ?: loop_init() ?: captive_start(loop_stop);
