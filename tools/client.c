@@ -6,7 +6,6 @@
  */
 #include <endian.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,21 +59,9 @@ struct client {
 	unsigned int pings;
 };
 
-__attribute__((format(printf, 3, 4)))
-static int fail(struct nl_failure *failure, int err, const char *fmt, ...)
-{
-	va_list args;
-
-	failure->err = err;
-	va_start(args, fmt);
-	vsnprintf(failure->text, sizeof(failure->text), fmt, args);
-	va_end(args);
-	return -1;
-}
-
 static int no_crypto(struct nl_failure *failure)
 {
-	return fail(failure, EIO, "libcrypto fails");
+	return nl_fail(failure, EIO, "libcrypto fails");
 }
 
 /*
@@ -131,7 +118,7 @@ static int refused(const struct client *c, unsigned int reason, unsigned int ver
 		text = "the target takes no connections from this address";
 	else if (reason == RDMABLK_R_MALFORMED && c->conn.up && greets)
 		text = "the target is too old to be asked without an export";
-	return fail(failure, -errno_of(reason), "%s", text);
+	return nl_fail(failure, -errno_of(reason), "%s", text);
 }
 
 /*
@@ -178,7 +165,7 @@ static int unseal(struct client *c, struct nl_failure *failure)
 		return 0;
 	len = rdmablk_sealed_open(&c->rx, c->msg, c->len, plain, sizeof(plain));
 	if (len < 0)
-		return fail(failure, EPROTO, "a message is not sealed as it should be");
+		return nl_fail(failure, EPROTO, "a message is not sealed as it should be");
 	memcpy(c->msg, plain, len);
 	c->len = len;
 	return 0;
@@ -191,7 +178,7 @@ static int check_head(const struct client *c, struct nl_failure *failure)
 	memcpy(&hdr, c->msg, sizeof(hdr));
 	if (c->len < sizeof(hdr) || le16toh(hdr.length) != c->len || hdr.reserved ||
 	    hdr.reserved2)
-		return fail(failure, EPROTO, "a message of the target is malformed");
+		return nl_fail(failure, EPROTO, "a message of the target is malformed");
 	return 0;
 }
 
@@ -206,7 +193,7 @@ static int receive(struct client *c, unsigned int type, size_t len, struct nl_fa
 		return -1;
 	c->len = bytes;
 	if (c->len < sizeof(struct rdmablk_hdr))
-		return fail(failure, EPROTO, "a message of the target is malformed");
+		return nl_fail(failure, EPROTO, "a message of the target is malformed");
 	if (unseal(c, failure) || check_head(c, failure))
 		return -1;
 	if (type_of(c) == RDMABLK_MSG_CLOSE && c->len == sizeof(close)) {
@@ -214,8 +201,8 @@ static int receive(struct client *c, unsigned int type, size_t len, struct nl_fa
 		return refused(c, le16toh(close.reason), le16toh(close.version_max), failure);
 	}
 	if (type_of(c) != type || c->len != len)
-		return fail(failure, EPROTO, "message %u of %zu bytes has come, not %u of %zu",
-			    type_of(c), c->len, type, len);
+		return nl_fail(failure, EPROTO, "message %u of %zu bytes has come, not %u of %zu",
+			       type_of(c), c->len, type, len);
 	return 0;
 }
 
@@ -283,7 +270,7 @@ static int take_challenge(struct client *c, struct nl_failure *failure)
 	    in.challenge.features || !in.challenge.session_id ||
 	    (proven && (in.group != c->hello.group || in.suite != c->hello.suite ||
 			in.reserved)))
-		return fail(failure, EPROTO, "a message of the target is malformed");
+		return nl_fail(failure, EPROTO, "a message of the target is malformed");
 	c->challenge = in;
 	return 0;
 }
@@ -352,7 +339,7 @@ static int take_visit(struct client *c, struct nl_failure *failure)
 	memcpy(&visit, c->msg, sizeof(visit));
 	if (visit.session_id != c->challenge.challenge.session_id || visit.reserved ||
 	    !name_ok(visit.target_name))
-		return fail(failure, EPROTO, "a message of the target is malformed");
+		return nl_fail(failure, EPROTO, "a message of the target is malformed");
 	memcpy(c->name, visit.target_name, sizeof(c->name));
 	c->welcome = true;
 	return 0;
@@ -387,8 +374,8 @@ struct client *client_open(const struct client_login *login, struct nl_failure *
 	const char *missing = "";
 
 	if (!c || (login->key && crypto_start(&missing))) {
-		fail(failure, c ? EIO : ENOMEM, "%s%s", c ? "libcrypto lacks " : "no memory",
-		     missing);
+		nl_fail(failure, c ? EIO : ENOMEM, "%s%s", c ? "libcrypto lacks " : "no memory",
+			missing);
 		free(c);
 		return NULL;
 	}
@@ -495,7 +482,7 @@ int client_ping(struct client *client, __u64 *ns, struct nl_failure *failure)
 	memcpy(&answer, client->msg, sizeof(answer));
 	if (answer.hdr.tag != command.hdr.tag ||
 	    answer.hdr.generation != command.hdr.generation || answer.status)
-		return fail(failure, EPROTO, "the answer is to another message");
+		return nl_fail(failure, EPROTO, "the answer is to another message");
 	return 0;
 }
 
@@ -531,10 +518,10 @@ int client_list(struct client *client, const char *after, struct rdmablk_list *l
 	memcpy(list, client->msg, sizeof(*list));
 	if (le32toh(list->count) > RDMABLK_LISTED_PER_MSG || le32toh(list->more) > 1 ||
 	    (list->more && le32toh(list->count) != RDMABLK_LISTED_PER_MSG))
-		return fail(failure, EPROTO, "a message of the target is malformed");
+		return nl_fail(failure, EPROTO, "a message of the target is malformed");
 	for (i = 0; i < le32toh(list->count); i++) {
 		if (!listed_ok(&list->listed[i], after))
-			return fail(failure, EPROTO, "a message of the target is malformed");
+			return nl_fail(failure, EPROTO, "a message of the target is malformed");
 		after = list->listed[i].name;
 	}
 	return 0;

@@ -6,7 +6,6 @@
 #include <endian.h>
 #include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,24 +22,12 @@
 #define REJECT_NOBODY	8	/* of rdma_cm: invalid service id */
 #define REJECT_CONSUMER	28	/* of rdma_cm: by the program that listens */
 
-__printf(3, 4)
-static int fail(struct nl_failure *failure, int err, const char *fmt, ...)
-{
-	va_list args;
-
-	failure->err = err;
-	va_start(args, fmt);
-	vsnprintf(failure->text, sizeof(failure->text), fmt, args);
-	va_end(args);
-	return -1;
-}
-
 static int fail_errno(struct nl_failure *failure, const char *what)
 {
 	/* of this host: the target's refusal is EACCES */
 	int err = errno == EACCES ? EPERM : errno;
 
-	return fail(failure, err, "%s: %s", what, strerror(err));
+	return nl_fail(failure, err, "%s: %s", what, strerror(err));
 }
 
 static __s64 now_ms(void)
@@ -82,17 +69,17 @@ static void take_reject(struct client_conn *conn, const struct rdma_cm_event *ev
 		if (le32toh(reject.magic) == RDMABLK_MAGIC) {
 			conn->reason = le16toh(reject.reason);
 			conn->version_max = le16toh(reject.version_max);
-			fail(failure, ECONNREFUSED, "%s", rdmablk_reason_text(conn->reason));
+			nl_fail(failure, ECONNREFUSED, "%s", rdmablk_reason_text(conn->reason));
 			return;
 		}
 	}
 	if (event->status == REJECT_NOBODY)
-		fail(failure, ECONNREFUSED, "nobody listens on this port");
+		nl_fail(failure, ECONNREFUSED, "nobody listens on this port");
 	else if (event->status == REJECT_CONSUMER)
-		fail(failure, ECONNREFUSED, "the peer refuses, but is not an rdmablk target");
+		nl_fail(failure, ECONNREFUSED, "the peer refuses, but is not an rdmablk target");
 	else
-		fail(failure, ECONNREFUSED, "the peer refuses (status %d of rdma_cm)",
-		     event->status);
+		nl_fail(failure, ECONNREFUSED, "the peer refuses (status %d of rdma_cm)",
+			event->status);
 }
 
 static int take_accept(struct client_conn *conn, const struct rdma_cm_event *event,
@@ -106,10 +93,10 @@ static int take_accept(struct client_conn *conn, const struct rdma_cm_event *eve
 	conn->qpn = event->param.conn.qp_num;
 	conn->up = true;
 	if (le32toh(accept.magic) != RDMABLK_MAGIC)
-		return fail(failure, EPROTO,
-			    "the peer accepts, but is not an rdmablk target");
+		return nl_fail(failure, EPROTO,
+			       "the peer accepts, but is not an rdmablk target");
 	if (accept.version != request->version_max || accept.queue || accept.reserved)
-		return fail(failure, EPROTO, "the target's accept is malformed");
+		return nl_fail(failure, EPROTO, "the target's accept is malformed");
 	return 0;
 }
 
@@ -126,17 +113,17 @@ static int take_event(struct client_conn *conn, const struct rdma_cm_event *even
 		take_reject(conn, event, failure);
 		return -1;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		return fail(failure, ECONNRESET, "the target has closed the connection");
+		return nl_fail(failure, ECONNRESET, "the target has closed the connection");
 	case RDMA_CM_EVENT_ADDR_ERROR:
-		return fail(failure, event->status == -ETIMEDOUT ? ETIMEDOUT : EHOSTUNREACH,
-			    "no RDMA device of this host leads there: %s",
-			    strerror(abs(event->status)));
+		return nl_fail(failure, event->status == -ETIMEDOUT ? ETIMEDOUT : EHOSTUNREACH,
+			       "no RDMA device of this host leads there: %s",
+			       strerror(abs(event->status)));
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		return fail(failure, EHOSTUNREACH, "the target does not answer: %s",
-			    strerror(abs(event->status)));
+		return nl_fail(failure, EHOSTUNREACH, "the target does not answer: %s",
+			       strerror(abs(event->status)));
 	default:
-		return fail(failure, EIO, "%s", rdma_event_str(event->event));
+		return nl_fail(failure, EIO, "%s", rdma_event_str(event->event));
 	}
 }
 
@@ -149,7 +136,7 @@ static int await(struct client_conn *conn, const struct rdmablk_cm_request *requ
 	int ret;
 
 	if (poll(&fd, 1, left_ms(conn)) <= 0)
-		return fail(failure, ETIMEDOUT, "the target does not answer");
+		return nl_fail(failure, ETIMEDOUT, "the target does not answer");
 	if (rdma_get_cm_event(conn->channel, &event))
 		return fail_errno(failure, "rdma_cm");
 	ret = take_event(conn, event, request, failure);
@@ -204,7 +191,7 @@ static int make_queue(struct client_conn *conn, struct nl_failure *failure)
 		return fail_errno(failure, "the RDMA device makes no queue pair");
 	for (i = 0; i < BUFFERS; i++)
 		if (post_recv(conn, i))
-			return fail(failure, EIO, "a receive cannot be posted");
+			return nl_fail(failure, EIO, "a receive cannot be posted");
 	return 0;
 }
 
@@ -262,11 +249,11 @@ static int next_completion(struct client_conn *conn, struct ibv_wc *wc,
 	int nr = ibv_poll_cq(conn->cq, 1, wc);
 
 	if (nr < 0)
-		return fail(failure, EIO, "the completion queue cannot be read");
+		return nl_fail(failure, EIO, "the completion queue cannot be read");
 	if (nr && wc->status) {
 		conn->gone = true;
-		return fail(failure, ECONNRESET, "the connection is lost: %s",
-			    ibv_wc_status_str(wc->status));
+		return nl_fail(failure, ECONNRESET, "the connection is lost: %s",
+			       ibv_wc_status_str(wc->status));
 	}
 	return nr;
 }
@@ -283,7 +270,7 @@ static int await_completion(struct client_conn *conn, struct nl_failure *failure
 
 	if (poll(fds, ARRAY_SIZE(fds), left_ms(conn)) <= 0) {
 		conn->gone = true;
-		return fail(failure, ETIMEDOUT, "the target does not answer");
+		return nl_fail(failure, ETIMEDOUT, "the target does not answer");
 	}
 	if (fds[0].revents) {
 		if (ibv_get_cq_event(conn->comp, &cq, &context))
@@ -292,7 +279,7 @@ static int await_completion(struct client_conn *conn, struct nl_failure *failure
 		return 0;
 	}
 	conn->gone = true;
-	return fail(failure, ECONNRESET, "the target has closed the connection");
+	return nl_fail(failure, ECONNRESET, "the target has closed the connection");
 }
 
 /* Returns 0 with the next completion, or -1. */
@@ -304,13 +291,13 @@ static int completion(struct client_conn *conn, struct ibv_wc *wc, struct nl_fai
 		/* Also of a target that sends without pause. */
 		if (!left_ms(conn)) {
 			conn->gone = true;
-			return fail(failure, ETIMEDOUT, "the target does not answer");
+			return nl_fail(failure, ETIMEDOUT, "the target does not answer");
 		}
 		ret = next_completion(conn, wc, failure);
 		if (ret)
 			return ret > 0 ? 0 : -1;
 		if (ibv_req_notify_cq(conn->cq, 0))
-			return fail(failure, EIO, "the completion queue tells of nothing");
+			return nl_fail(failure, EIO, "the completion queue tells of nothing");
 		/* One that came before the request is told of by none. */
 		ret = next_completion(conn, wc, failure);
 		if (ret)
@@ -350,7 +337,7 @@ int client_conn_send(struct client_conn *conn, const void *msg, size_t len,
 
 	memcpy(place, msg, len);
 	if (ibv_post_send(conn->id->qp, &wr, &bad))
-		return fail(failure, ECONNRESET, "a message cannot be sent");
+		return nl_fail(failure, ECONNRESET, "a message cannot be sent");
 	return 0;
 }
 
@@ -375,7 +362,7 @@ int client_conn_receive(struct client_conn *conn, __u8 msg[RDMABLK_CTRL_MSG_MAX]
 	len = wc.byte_len;
 	memcpy(msg, recv_buffer(conn, wc.wr_id), len);
 	if (post_recv(conn, wc.wr_id))
-		return fail(failure, ECONNRESET, "a receive cannot be posted");
+		return nl_fail(failure, ECONNRESET, "a receive cannot be posted");
 	return len;
 }
 

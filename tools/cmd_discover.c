@@ -95,9 +95,8 @@ static struct json_object *gather(struct client *client, struct nl_failure *fail
 		if (after[0])
 			nanosleep(&pause, NULL);
 		if (json_object_array_length(exports) > MOST_EXPORTS) {
-			failure->err = EPROTO;
-			snprintf(failure->text, sizeof(failure->text),
-				 "the target lists more than %d exports", MOST_EXPORTS);
+			nl_fail(failure, EPROTO, "the target lists more than %d exports",
+				MOST_EXPORTS);
 			json_object_put(exports);
 			return NULL;
 		}

@@ -4,7 +4,6 @@
  * one succeeds, finds a device that is connected already, and waits for the node in /dev.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -49,18 +48,6 @@ static bool is_final(int err)
 	       err == EINTR || err == EAGAIN || err == ENOMEM ||
 	       err == ECANCELED || err == EUNATCH || err == ETIME || err == EBADMSG ||
 	       err == ENOKEY || err == EKEYREVOKED || err == EKEYEXPIRED;
-}
-
-__printf(3, 4)
-static int fail(struct nl_failure *failure, int err, const char *fmt, ...)
-{
-	va_list args;
-
-	failure->err = err;
-	va_start(args, fmt);
-	vsnprintf(failure->text, sizeof(failure->text), fmt, args);
-	va_end(args);
-	return -1;
 }
 
 /**
@@ -114,17 +101,17 @@ int connect_read_host_id(struct connect_request *request,
 	if (!file && errno == ENOENT)
 		return 0;
 	if (!file)
-		return fail(failure, errno, CONNECT_HOST_ID_FILE ": %s",
-			    strerror(errno));
+		return nl_fail(failure, errno, CONNECT_HOST_ID_FILE ": %s",
+			       strerror(errno));
 	if (!fgets(line, sizeof(line), file) && ferror(file))
 		err = errno;
 	fclose(file);
 	if (err)
-		return fail(failure, err, CONNECT_HOST_ID_FILE ": %s", strerror(err));
+		return nl_fail(failure, err, CONNECT_HOST_ID_FILE ": %s", strerror(err));
 	line[strcspn(line, " \t\r\n")] = '\0';
 	if (connect_set_host_id(request, line))
-		return fail(failure, EINVAL, CONNECT_HOST_ID_FILE
-			    ": '%s' is not a UUID other than the nil one", line);
+		return nl_fail(failure, EINVAL, CONNECT_HOST_ID_FILE
+			       ": '%s' is not a UUID other than the nil one", line);
 	return 0;
 }
 
@@ -230,17 +217,17 @@ static int accept_existing(const struct connect_request *request,
 	const char *name = value[RDMABLK_ATTR_NAME].text;
 
 	if (value[RDMABLK_ATTR_STATE].number != RDMABLK_DEV_LIVE)
-		return fail(failure, EEXIST, "%s is connected to it, but %s%s%s",
-			    name, value[RDMABLK_ATTR_STATE].text,
-			    value[RDMABLK_ATTR_REASON].text[0] ? ": " : "",
-			    value[RDMABLK_ATTR_REASON].text);
+		return nl_fail(failure, EEXIST, "%s is connected to it, but %s%s%s",
+			       name, value[RDMABLK_ATTR_STATE].text,
+			       value[RDMABLK_ATTR_REASON].text[0] ? ": " : "",
+			       value[RDMABLK_ATTR_REASON].text);
 	if (value[RDMABLK_ATTR_READ_ONLY].present && !request->read_only)
-		return fail(failure, EEXIST,
-			    "%s is connected to it, but read-only", name);
+		return nl_fail(failure, EEXIST,
+			       "%s is connected to it, but read-only", name);
 	if (request->key[0] && (value[RDMABLK_ATTR_AUTH].number != RDMABLK_AUTH_PSK ||
 				strcmp(value[RDMABLK_ATTR_KEY].text, request->key)))
-		return fail(failure, EEXIST, "%s is connected to it, but not with the key %s",
-			    name, request->key);
+		return nl_fail(failure, EEXIST, "%s is connected to it, but not with the key %s",
+			       name, request->key);
 	failure->err = 0;
 	failure->text[0] = '\0';
 	return 0;
@@ -278,9 +265,9 @@ static int try_all(struct nl *nl, const struct connect_request *request,
 {
 	const struct addrinfo *target;
 	struct nl_failure ignored;
-	int ret = fail(failure, EAFNOSUPPORT,
-		       "%s has no address of the kind of --source",
-		       request->where.host);
+	int ret = nl_fail(failure, EAFNOSUPPORT,
+			  "%s has no address of the kind of --source",
+			  request->where.host);
 
 	for (target = targets; target; target = target->ai_next) {
 		if (request->source &&
@@ -319,7 +306,7 @@ int connect_find(struct nl *nl, const struct connect_request *request,
 
 	targets = addr_resolve(&request->where, why, sizeof(why));
 	if (!targets)
-		return fail(failure, EHOSTUNREACH, "%s", why);
+		return nl_fail(failure, EHOSTUNREACH, "%s", why);
 	for (target = targets; target && !ret; target = target->ai_next)
 		ret = find_existing(nl, request, target, device, failure);
 	freeaddrinfo(targets);
@@ -348,7 +335,7 @@ int connect_run(const struct connect_request *request, struct device *device,
 		keyring_open();
 	targets = addr_resolve(&request->where, why, sizeof(why));
 	if (!targets)
-		return fail(failure, EHOSTUNREACH, "%s", why);
+		return nl_fail(failure, EHOSTUNREACH, "%s", why);
 	ret = try_all(nl, request, targets, device, failure);
 	freeaddrinfo(targets);
 	return ret;
@@ -402,7 +389,7 @@ int connect_wait_for_node(const struct device *device,
 			return 0;
 		nanosleep(&pause, NULL);
 	}
-	return fail(failure, ETIMEDOUT,
-		    "the disk is connected, but this node did not appear within %d s; is devtmpfs mounted on /dev, or udev running?",
-		    NODE_WAIT_MS / 1000);
+	return nl_fail(failure, ETIMEDOUT,
+		       "the disk is connected, but this node did not appear within %d s; is devtmpfs mounted on /dev, or udev running?",
+		       NODE_WAIT_MS / 1000);
 }

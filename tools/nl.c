@@ -6,6 +6,7 @@
  * the acknowledgment, and events.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,25 @@ void nl_set_failure(struct nl_failure *failure, int err, const char *text)
 	failure->err = err;
 	snprintf(failure->text, sizeof(failure->text), "%s",
 		 text ? text : strerror(err));
+}
+
+/**
+ * nl_fail() - stores an error of the tool's own
+ * @failure: result
+ * @err: errno, positive
+ * @fmt: in words, as for printf()
+ *
+ * Returns -1.
+ */
+int nl_fail(struct nl_failure *failure, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	failure->err = err;
+	va_start(args, fmt);
+	vsnprintf(failure->text, sizeof(failure->text), fmt, args);
+	va_end(args);
+	return -1;
 }
 
 /* The attribute of our own request whose header is at @offset. */

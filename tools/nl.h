@@ -6,6 +6,8 @@
 
 #include <libmnl/libmnl.h>
 
+#include "util.h"
+
 #define NL_FOREVER	(-1)	/* no deadline */
 #define NL_WATCHED	2	/* of nl_wait() */
 
@@ -46,6 +48,8 @@ struct nl_late {
 };
 
 struct nl;
+
+int nl_fail(struct nl_failure *failure, int err, const char *fmt, ...) __printf(3, 4);
 
 struct nl *nl_open(struct nl_failure *failure);
 void nl_close(struct nl *nl);
