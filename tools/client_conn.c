@@ -288,7 +288,7 @@ static int completion(struct client_conn *conn, struct ibv_wc *wc, struct nl_fai
 	int ret;
 
 	for (;;) {
-		/* Also of a target that sends without pause. */
+		/* A target that sends without pause must not hold the tool. */
 		if (!left_ms(conn)) {
 			conn->gone = true;
 			return nl_fail(failure, ETIMEDOUT, "the target does not answer");

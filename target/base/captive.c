@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The command of --run. A process that has registered memory must not fork, one in a sandbox
- * would confine the command, and one with keys would hand them over. So the daemon forks
- * before all that, and the child waits for the word to begin. Without the word, because the
- * daemon could not start, it ends.
+ * The command of --run. A process that has registered memory must not fork. The sandbox of the
+ * daemon would confine the command, and a forked child would have the keys in its memory. So the
+ * daemon forks before all that, and the child waits for a byte that tells it to begin. If the
+ * daemon cannot start, the pipe closes without it, and the child ends.
  *
  * The child keeps the terminal and the process group of the daemon: a command may ask
  * questions, and Ctrl-C is for both.
@@ -138,7 +138,7 @@ int captive_start(void (*ended)(void))
 		return 0;
 	captive.ended = ended;
 	ret = loop_add(&captive.process);
-	/* A child that is gone is found by the loop. */
+	/* The loop notices a child that has ended. */
 	if (!ret && write(captive.go, "", 1) != 1 && errno != EPIPE)
 		ret = -errno;
 	close(captive.go);

@@ -10,11 +10,17 @@
 
 #define KEY_ENDS_MS	30000	/* for the initiator to prove another key */
 
+/* Return: the host of a session, if it may use this key now; or NULL */
+static const struct host *host_of(const struct session *s, const uint8_t *key_id)
+{
+	return host_find_again(&s->proof, key_id, session_peer(s), s->wish.host_id);
+}
+
 static void key_ended(struct loop_timer *timer)
 {
 	struct session *s = container_of(timer, struct session, key_ends);
 
-	if (host_find_again(&s->proof, s->proof.key_id, session_peer(s), s->wish.host_id))
+	if (host_of(s, s->proof.key_id))
 		log_info("%s: its key is in force again", session_text(s));
 	else
 		session_end(s, RDMABLK_R_AUTH_KEY);
@@ -85,8 +91,7 @@ static void check(struct session *s)
 
 	if (reason) {
 		session_end(s, reason);
-	} else if (host_find_again(&s->proof, s->proof.key_id, session_peer(s),
-				   s->wish.host_id)) {
+	} else if (host_of(s, s->proof.key_id)) {
 		session_key_stays(s);
 	} else if (!s->key_ends.armed) {	/* the next change gives no more time */
 		log_warn("%s: the key of host %s has ended", session_text(s), s->proof.name);
@@ -116,11 +121,6 @@ void session_hosts_changed(void)
  *
  * Both sides go on with the old keys until REAUTH_DONE, the first message of the new ones.
  */
-
-static const struct host *host_of(const struct session *s, const uint8_t *key_id)
-{
-	return host_find_again(&s->proof, key_id, session_peer(s), s->wish.host_id);
-}
 
 static bool under_way(const struct session *s)
 {

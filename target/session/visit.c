@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Visits: a host logs in without an export, to see what it may use. Everything that limits a
- * login limits a visit: it keeps its login slot, has the time of a login, and may be evicted
- * while it is silent. It has no memory registered and no data queue. An export that the host
+ * Visits: a host logs in without an export, to see what it may use. A visit keeps its login slot
+ * and has the time of a login. When slots are short it may be evicted as a silent login may,
+ * however much it says. It has no memory registered and no data queue. An export that the host
  * may not use is not there for it.
  */
 #include "session/session_audit.h"
