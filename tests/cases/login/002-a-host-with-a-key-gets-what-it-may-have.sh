@@ -119,7 +119,7 @@ umount /mnt
 disconnect
 
 # Killed and started again
-connect_as web1 --keep-alive-tmo 2 --reconnect-delay 1
+connect_as web1 --keep-alive-tmo $((2 * SLOWNESS)) --reconnect-delay 1
 start_verify
 stop_target KILL
 start_target --log-level debug --config $HOSTS_CONFIG

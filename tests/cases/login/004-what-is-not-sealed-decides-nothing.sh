@@ -26,6 +26,7 @@ FLOOD=400 LOGINS=8
 
 configure() {
 	printf '[target]\nlisten = %s:%s\n' "$TARGET_ADDR" "$BAD_PORT"
+	printf 'keep-alive-min = %d\n' $((1000 * SLOWNESS))
 	printf '[host %s]\nkey = %s\n' web1 web1 peer peer
 	printf '[export disk0]\ntype = memory\nsize = 16M\narena = %s\nallow = web1\n' $ARENA
 	printf '[export bait]\ntype = memory\nsize = 4M\nallow = peer\n'
@@ -70,7 +71,7 @@ load_module
 load_keys web1
 leak_snapshot
 daemon
-expect $DEV "$("$RDMABLK" connect --key web1 --queues 2 --dev-loss-tmo off --keep-alive-tmo 2 \
+expect $DEV "$("$RDMABLK" connect --key web1 --queues 2 --dev-loss-tmo off --keep-alive-tmo $((2 * SLOWNESS)) \
 	--reconnect-delay 1 --connect-tmo 4 "$TARGET_ADDR:$BAD_PORT/disk0")" "the disk"
 expect 2 "$(attribute queues)" "the number of queues"
 start_verify
