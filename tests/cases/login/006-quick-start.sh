@@ -10,20 +10,12 @@
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
+# shellcheck source=tests/lib/commands.sh
+source "$RDMABLK_TOP/tests/lib/commands.sh"
 
-# commands FILE: from "rdmablk key new" to "mount". A README has them in fences, the guide in
-# literal blocks; text and the fences themselves are between them.
+# commands FILE: from "rdmablk key new" to "mount"
 commands() {
-	case $1 in
-	*.md) awk '/^```/ { code = !code; next } code' "$1" ;;
-	*.rst) awk '/::$/ { code = 1; next } /^[^ ]/ { code = 0 } code { sub(/^  /, ""); print }' \
-		"$1" ;;
-	esac | sed -nE '/^(tools\/)?rdmablk key new --name web1 /,/^mount /p'
-}
-
-# count_commands <SCRIPT: a document for cat is no command
-count_commands() {
-	awk '/<<END$/ { doc = 1; n++; next } doc { doc = $0 != "END"; next } NF { n++ } END { print n }'
+	commands_blocks "$1" text | sed -nE '/^(tools\/)?rdmablk key new --name web1 /,/^mount /p'
 }
 
 # here <SCRIPT: the same with the address, the memory and the programs of this machine
@@ -51,7 +43,7 @@ follow() {
 	local script n
 
 	commands "$1" >/tmp/commands
-	n=$(count_commands </tmp/commands)
+	n=$(commands_count </tmp/commands)
 	((n > 4 && n <= 8)) || fail "$n commands in $1: $(</tmp/commands)"
 	here </tmp/commands >/tmp/script
 	rm -rf /etc/rdmablk
