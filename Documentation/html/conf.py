@@ -38,12 +38,19 @@ def names(folder):
 
 
 GUIDES = names('') - {'protocol-structures'}
+RECIPES = names('recipes') if os.path.isdir(os.path.join(SOURCE, 'recipes')) else set()
 PAGES = names('man')
 
 
 def guide(match):
-    """``admin-guide.rst`` as a link."""
-    return ':doc:`%s </%s>`' % (match[1], match[1]) if match[1] in GUIDES else match[0]
+    """``admin-guide.rst`` or ``recipes/mirror.rst`` as a link; recipes name each other without
+    their folder."""
+    name = match[2]
+    if name in GUIDES and not match[1]:
+        return ':doc:`%s </%s>`' % (name, name)
+    if name in RECIPES:
+        return ':doc:`%s </recipes/%s>`' % ((match[1] or '') + name, name)
+    return match[0]
 
 
 def page(match):
@@ -75,7 +82,7 @@ def read_source(_app, docname, source):
     text = with_pictures(source[0])
     if docname == 'index' and os.path.exists(os.path.join(SOURCE, 'recipes/index.rst')):
         text = text.replace('   packaging/index\n', '   recipes/index\n   packaging/index\n')
-    text = re.sub(r'``([\w-]+)\.rst``', guide, text)
+    text = re.sub(r'``(recipes/)?([\w-]+)\.rst``', guide, text)
     source[0] = re.sub(r'``([\w.-]+)\((\d)\)``', page, text)
 
 
