@@ -6,6 +6,7 @@
  * With an epoll a turn handles one descriptor. So no event of a descriptor that is watched
  * no more, and of memory that is freed, can be left over.
  */
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -21,6 +22,9 @@
 #define RING_SQES	256		/* prepared between two system calls */
 #define RING_CQES	(2 * RING_DEPTH)
 #define PAUSE_NS	10000000	/* after an error that should not be */
+
+static_assert(EPOLLIN == POLLIN && EPOLLERR == POLLERR && EPOLLHUP == POLLHUP,
+	      "ring_watch() gives the same results with an io_uring and with an epoll");
 
 static void ring_listen(struct ring *r)
 {
@@ -257,10 +261,13 @@ struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src)
 /**
  * ring_watch - have a completion whenever a descriptor has something new to read
  * @r: ring
- * @src: gets them. Without IORING_CQE_F_MORE in its flags one is the last
+ * @src: gets them, with a result of POLLIN, POLLERR and POLLHUP, or -errno. Without
+ *	IORING_CQE_F_MORE in its flags one is the last
  * @fd: watched until then or until ring_unwatch()
  *
- * The owner of @fd reads all there is: what it leaves it is not told of again.
+ * The owner of @fd reads all there is: what it leaves it is not told of again. Nor is it told
+ * again of an error: the completion channel of a device that is gone has one for good, which
+ * would wake the thread without end.
  *
  * Return: 0; or -errno, with an epoll only.
  */

@@ -21,6 +21,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -258,6 +259,7 @@ static int lane_watch(struct lane *lane)
 	return ret;
 }
 
+/* There is one at most: the queue is armed again only after its event was taken. */
 static void lane_take_event(struct lane *lane)
 {
 	struct ibv_cq *cq;
@@ -286,10 +288,12 @@ static void event_ready(struct ring_source *src, int res, unsigned int flags)
 		lane_check_done(lane);
 		return;
 	}
-	if (res >= 0)
-		lane_take_event(lane);
-	else
+	if (res < 0)
 		lane_fail(lane, RDMABLK_R_INTERNAL);
+	else if (res == POLLIN)
+		lane_take_event(lane);
+	else	/* the device is gone, and no event comes any more */
+		lane_fail(lane, RDMABLK_R_CONNECTION);
 	if (!lane->watched && !lane->failed)
 		lane_watch(lane);
 }

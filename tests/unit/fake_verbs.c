@@ -231,7 +231,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *c)
 int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 {
 	close(channel->fd);
-	close(((struct fake_channel *)channel)->other);
+	fake_break(channel);
 	free(channel);
 	objects--;
 	return 0;
@@ -466,6 +466,16 @@ void *fake_remote(uint64_t addr, uint32_t rkey)
 	from = memory_of(addr, rkey);
 	pthread_mutex_unlock(&lock);
 	return from;
+}
+
+/* No event comes any more, as when the device is gone. */
+void fake_break(struct ibv_comp_channel *channel)
+{
+	struct fake_channel *ch = (struct fake_channel *)channel;
+
+	if (ch->other >= 0)
+		close(ch->other);
+	ch->other = -1;
 }
 
 unsigned int fake_objects(void)

@@ -78,6 +78,7 @@ void fake_complete(struct fake_qp *q, const struct ibv_wc *wc);
 void fake_release(struct fake_qp *q);
 bool fake_answer(struct fake_qp *q, uint16_t tag, struct fake_answer *out);
 void *fake_remote(uint64_t addr, uint32_t rkey);
+void fake_break(struct ibv_comp_channel *channel);
 unsigned int fake_objects(void);
 
 #endif

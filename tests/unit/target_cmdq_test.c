@@ -415,6 +415,18 @@ static void a_device_that_fails_ends_its_sessions(void **state)
 	}
 }
 
+/* That of a device which is gone: nothing else may ever say so. */
+static void a_channel_that_breaks_ends_its_session(void **state)
+{
+	struct peer *p = peer_open(0);
+
+	(void)state;
+	fake_break(p->c.lanes.lane->channel);
+	hear_of(&p->ended);
+	assert_int_equal(p->reason, RDMABLK_R_CONNECTION);
+	peer_close(p);
+}
+
 /* A session that must end does no more commands, whatever comes before it is told to stop. */
 static void who_has_ended_is_not_heard(void **state)
 {
@@ -493,6 +505,7 @@ int main(void)
 		cmocka_unit_test(without_pause),
 		cmocka_unit_test(nothing_is_left_lying),
 		cmocka_unit_test(a_device_that_fails_ends_its_sessions),
+		cmocka_unit_test(a_channel_that_breaks_ends_its_session),
 		cmocka_unit_test(who_has_ended_is_not_heard),
 		cmocka_unit_test(the_watchdog_is_answered),
 	};

@@ -177,6 +177,17 @@ static void a_session_ends_at_any_moment_of_its_last_command(void **state)
 	close_store();
 }
 
+/* That of a device which is gone: nothing else may ever say so. */
+static void a_channel_that_breaks_ends_its_session(void **state)
+{
+	(void)state;
+	open_store(false);
+	open_session(true);
+	fake_break(session->lanes.lane[1].channel);
+	assert_int_equal(wait_ended(), RDMABLK_R_CONNECTION);
+	close_all();
+}
+
 static void another_session_begins(void)
 {
 	atomic_fetch_add(&((struct store_none *)store.priv)->threads->next, 1);
@@ -315,6 +326,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_hangs_takes_no_session),
 		cmocka_unit_test(sessions_come_and_go),
 		cmocka_unit_test(a_session_ends_at_any_moment_of_its_last_command),
+		cmocka_unit_test(a_channel_that_breaks_ends_its_session),
 		cmocka_unit_test(each_lane_of_a_session_has_another_thread),
 		cmocka_unit_test(memory_is_planned),
 		cmocka_unit_test(a_store_ends_that_was_never_attached),
