@@ -110,14 +110,15 @@ static void arena_broken(void)
 /* Is there anything to wait for before the process may end without losing data? */
 static bool stores_left(void)
 {
-	unsigned int files = export_close_unused();
+	bool ghosts = session_ghosts();
+	unsigned int files = ghosts ? 0 : export_close_unused();
 	unsigned int sessions = session_cmdqs_busy();
 	unsigned int held = export_held();
 	int64_t now = loop_now();
 	bool young = now - daemon_state.closed < CACHE_MS;
 	unsigned int syncs = young ? staged_syncing() : 0;
 
-	if (!files && !sessions && !held && !syncs)
+	if (!ghosts && !files && !sessions && !held && !syncs)
 		return false;
 	if (now - daemon_state.told < SHUTDOWN_MS)
 		return true;

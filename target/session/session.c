@@ -518,8 +518,8 @@ static void destroy_run(struct job *job)
 	if (s->end.stuck)
 		log_err("session %016llx: cannot be destroyed altogether; its memory stays taken",
 			(unsigned long long)s->id);
-	/* With a fault the store thread is still at a command. */
-	s->end.stuck = s->end.stuck || cmdq_busy(&s->cmdqs);
+	/* With a fault the store thread is still at a command, or its outcome on its way. */
+	s->end.stuck = s->end.stuck || lane_busy(&s->cmdqs.lanes);
 	if (!s->end.stuck)
 		cmdq_free(&s->cmdqs);
 	conn_destroy(s->conn);
@@ -566,7 +566,7 @@ static void destroy_done(struct job *job)
 /* Only with a fault does a session come here that its store still has something of. */
 static void destroy_begin(struct session *s)
 {
-	if (s->state != SESSION_DYING || s->busy || (s->lanes && !s->lanes_idle))
+	if (s->state != SESSION_DYING || s->busy || session_has_lanes(s))
 		return;
 	session_submit(s, destroy_run, destroy_done, JOB_FENCE);
 }
@@ -593,6 +593,18 @@ void session_destroy(struct session *s)
 		session_die(s);
 }
 
+/**
+ * session_end_ghost - end what a session still has although its export is free
+ * @s: in SESSION_CLOSED; otherwise, and without the fault that lets it be, nothing happens
+ *
+ * When the daemon ends: its export takes the thread with it that has the write queues.
+ */
+void session_end_ghost(struct session *s)
+{
+	if (fault(FAULT_NO_FENCE))
+		session_die(s);
+}
+
 static bool send_last(struct session *s)
 {
 	struct rdmablk_answer answer;
@@ -616,7 +628,9 @@ static void tell_store(struct session *s)
 	if (!s->granted || !s->lease.writer || !store->ops->ended ||
 	    fault(FAULT_LOST_END))
 		return;
-	store->ops->ended(store, s->end.clean && cmdq_clean(&s->cmdqs));
+	/* With a fault a thread may be noting what is dirty. */
+	store->ops->ended(store, s->end.clean && !session_has_lanes(s) &&
+			  cmdq_clean(&s->cmdqs));
 	if (store->thread)
 		store_thread_wake(store->thread);
 }
@@ -635,7 +649,7 @@ static void session_closed(struct session *s)
 	s->leased = false;
 	quota_session_put(&s->share);
 	s->timer.expired = linger_expired;
-	if (fault(FAULT_NO_FENCE))
+	if (fault(FAULT_NO_FENCE) && s->end.reason != RDMABLK_R_SHUTDOWN)
 		loop_timer_start(&s->timer, NO_FENCE_MS);
 	else if (send_last(s))
 		loop_timer_start(&s->timer,
@@ -661,7 +675,7 @@ static void free_done(struct job *job)
 static void session_settle(struct session *s)
 {
 	if (s->state != SESSION_SETTLING || s->busy ||
-	    (s->lanes && !s->lanes_idle && !fault(FAULT_NO_FENCE)))
+	    (session_has_lanes(s) && !fault(FAULT_NO_FENCE)))
 		return;
 	if (s->staged && !fault(FAULT_NO_FENCE))
 		session_submit(s, free_run, free_done, JOB_FENCE);

@@ -260,6 +260,12 @@ static inline const struct sockaddr *session_peer(const struct session *s)
 	return (const struct sockaddr *)&s->peer;
 }
 
+/* Threads of its export have its write queues, or their commands. */
+static inline bool session_has_lanes(const struct session *s)
+{
+	return s->lanes && !s->lanes_idle;
+}
+
 /* session_list.c: all of them; calls nothing of what follows */
 int session_init(void (*gone)(void));
 void session_add(struct session *s);
@@ -274,6 +280,7 @@ bool session_has_cache(const struct session *s);
 bool session_expected(void);
 unsigned int session_caches(const struct export *only);
 unsigned int session_cmdqs_busy(void);
+unsigned int session_ghosts(void);
 void session_turn_wait(struct session *s);
 void session_turn_skip(struct session *s);
 struct session *session_turn_next(const struct session *s);
@@ -300,6 +307,7 @@ void session_fence(struct session *s);
 void session_lanes_stopped(void *owner);
 void session_lanes_idle(void *owner);
 void session_destroy(struct session *s);
+void session_end_ghost(struct session *s);
 
 /* session_event.c: what happens to its queues, and the end of several */
 void session_completed(struct cq *cq, const struct ibv_wc *wc);

@@ -186,15 +186,17 @@ void session_end_device(struct device *dev)
 }
 
 /**
- * session_end_all - end all sessions
+ * session_end_all - end all sessions, because the daemon ends
  * @reason: enum rdmablk_reason
  */
 void session_end_all(unsigned int reason)
 {
 	struct session *s = NULL;
 
-	while ((s = session_next(s)))
+	while ((s = session_next(s))) {
 		session_end(s, reason);
+		session_end_ghost(s);
+	}
 }
 
 /**

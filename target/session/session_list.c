@@ -197,7 +197,7 @@ unsigned int session_caches(const struct export *only)
 }
 
 /**
- * session_cmdqs_busy - look for ending sessions for which a store thread still works
+ * session_cmdqs_busy - look for sessions for which a store thread works
  *
  * Return: how many there are.
  */
@@ -208,6 +208,23 @@ unsigned int session_cmdqs_busy(void)
 
 	LIST_FOREACH(s, &sessions, entry)
 		nr += cmdq_busy(&s->cmdqs);
+	return nr;
+}
+
+/**
+ * session_ghosts - look for sessions that have write queues although their exports are free
+ *
+ * Only with a fault there are such sessions.
+ *
+ * Return: how many there are.
+ */
+unsigned int session_ghosts(void)
+{
+	unsigned int nr = 0;
+	struct session *s;
+
+	LIST_FOREACH(s, &sessions, entry)
+		nr += s->state >= SESSION_CLOSED && session_has_lanes(s);
 	return nr;
 }
 

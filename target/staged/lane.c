@@ -127,9 +127,28 @@ static void lane_check_done(struct lane *lane)
  */
 void lane_over(struct lane *lane)
 {
+	/* With a fault a lane leaves its thread while it is busy, and is freed when it is not. */
+	bool ending = lane->stopping && lane->attached;
+
 	__atomic_store_n(&lane->busy, lane->busy - 1, __ATOMIC_RELEASE);
-	if (lane->stopping)
+	if (ending)
 		lane_check_done(lane);
+}
+
+/**
+ * lane_busy - is anything under way for the commands of a session
+ * @l: in any condition
+ *
+ * Any thread.
+ *
+ * Return: whether something is.
+ */
+bool lane_busy(const struct lanes *l)
+{
+	for (unsigned int i = 0; l->lane && i < l->nr_lanes; i++)
+		if (__atomic_load_n(&l->lane[i].busy, __ATOMIC_ACQUIRE))
+			return true;
+	return false;
 }
 
 /*

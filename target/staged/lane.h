@@ -197,12 +197,6 @@ static inline void lane_begun(struct lane *lane)
 	__atomic_store_n(&lane->busy, lane->busy + 1, __ATOMIC_RELEASE);
 }
 
-/* Any thread. */
-static inline bool lane_busy(const struct lane *lane)
-{
-	return __atomic_load_n(&lane->busy, __ATOMIC_ACQUIRE);
-}
-
 void *lane_map(size_t bytes, const struct numa_place *place);
 int lane_open_all(struct lanes *l, struct ibv_pd *pd, const struct numa_place *place);
 int lane_attach_all(struct lanes *l);
@@ -212,6 +206,7 @@ void lane_live(struct lanes *l);
 void lane_resized(struct lanes *l, uint64_t size);
 void lane_counts(const struct lanes *l, struct store_counts *sum);
 void lane_over(struct lane *lane);
+bool lane_busy(const struct lanes *l);
 void lane_detach_all(struct lanes *l);
 int lane_close_all(struct lanes *l);
 void lane_free_all(struct lanes *l);

@@ -310,17 +310,9 @@ static int staged_open(struct store *store, struct staged_plan *plan,
 }
 
 /* With the fault that lets I/O go on, its memory stays. */
-static bool still_busy(const struct lanes *l)
-{
-	for (unsigned int i = 0; i < l->nr_lanes; i++)
-		if (lane_busy(&l->lane[i]))
-			return true;
-	return false;
-}
-
 static void staged_free(struct staged *s)
 {
-	if (!fault(FAULT_NO_STORE_WAIT) || !still_busy(&s->lanes))
+	if (!fault(FAULT_NO_STORE_WAIT) || !lane_busy(&s->lanes))
 		free_all(s);
 }
 

@@ -301,7 +301,7 @@ static void wait_done(void)
 	uint8_t was = generation;
 
 	assert_int_equal(command(2, RDMABLK_OP_FENCE, 0, 0, 0), RDMABLK_OK);
-	while (lane_busy(&session->lanes.lane[0]) && now() < until)
+	while (lane_busy(&session->lanes) && now() < until)
 		pause_1ms();
 	assert_int_equal(command(2, RDMABLK_OP_FENCE, 0, 0, 0), RDMABLK_OK);
 	generation = was;

@@ -6,6 +6,7 @@
  *
  * Sources: target/session/session.c
  */
+#include "../../target/base/fault.h"
 #include "target_unmake.h"
 
 static unsigned int frees;
@@ -119,11 +120,60 @@ static void the_last_states_of_an_end_name_their_culprit(void **state)
 	wait_gone();
 }
 
+/* A worker keeps what a thread is still going to touch. */
+static void what_is_busy_is_not_freed(void **state)
+{
+	struct store_ops ops = { 0 };
+	struct export export = { .store.ops = &ops };
+	struct session *s = session_make(&export);
+	struct lane lane = { .busy = 1 };
+	struct cmdqs *c = &s->cmdqs;
+
+	(void)state;
+	c->lanes.lane = &lane;
+	c->lanes.nr_lanes = 1;
+	c->dirty.nr = 1;
+	session_end(s, RDMABLK_R_CONNECTION);
+	wait_gone();
+	assert_int_equal(c->dirty.nr, 1);	/* it was kept */
+}
+
+/*
+ * From here on with the fault that skips the fence: the export is free, and a thread of it has
+ * the write queues. Then the daemon ends, and waits for that thread.
+ */
+static void a_ghost_ends_with_the_daemon(void **state)
+{
+	struct store_ops ops = { 0 };
+	struct export export = { .store.ops = &ops };
+	struct session *s = session_make(&export);
+
+	(void)state;
+	assert_int_equal(fault_set("no-fence"), 0);
+	s->lanes = &s->cmdqs.lanes;
+	session_end(s, RDMABLK_R_CONNECTION);
+	assert_int_equal(s->state, SESSION_CLOSED);
+	assert_true(LIST_EMPTY(&export.leases));
+	assert_false(s->lanes->cancel);
+	assert_true(session_ghosts());
+	session_end_all(RDMABLK_R_SHUTDOWN);
+	assert_int_equal(s->state, SESSION_DYING);
+	assert_true(s->lanes->cancel);
+	assert_false(s->busy);
+	session_lanes_stopped(s);
+	assert_true(session_ghosts());
+	session_lanes_idle(s);
+	assert_false(session_ghosts());
+	wait_gone();
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 static const struct CMUnitTest tests[] = {
 	TEST(each_state_of_an_end_names_its_culprit),
 	TEST(the_last_states_of_an_end_name_their_culprit),
+	TEST(what_is_busy_is_not_freed),
+	TEST(a_ghost_ends_with_the_daemon),
 };
 
 int main(void)
