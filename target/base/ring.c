@@ -26,6 +26,10 @@
 static_assert(EPOLLIN == POLLIN && EPOLLERR == POLLERR && EPOLLHUP == POLLHUP,
 	      "ring_watch() gives the same results with an io_uring and with an epoll");
 
+/* Each has a budget of its own in the log. */
+static const char io_uring_call[] = "io_uring_enter";
+static const char epoll_call[] = "epoll_wait";
+
 static void ring_listen(struct ring *r)
 {
 	struct io_uring_sqe *sqe = ring_sqe(r, &r->wake);
@@ -223,15 +227,14 @@ void ring_exit(struct ring *r)
  * Looks at what a system call of a ring has returned. What the kernel could not do now it is
  * asked for again by the next turn. After an error this waits for a moment.
  */
-static void check(int ret)
+static void check(const char *call, int ret)
 {
-	static const char place[] = "io_uring_enter";
 	const struct timespec time = { .tv_nsec = PAUSE_NS };
 
 	if (ret >= 0 || ret == -EINTR)
 		return;
-	if (ret != -EAGAIN && ret != -EBUSY && log_allow(place, NULL))
-		log_err("io_uring: %s", strerror(-ret));
+	if (ret != -EAGAIN && ret != -EBUSY && log_allow(call, NULL))
+		log_err("%s: %s", call, strerror(-ret));
 	nanosleep(&time, NULL);
 }
 
@@ -250,7 +253,7 @@ struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src)
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&r->uring);
 
 	while (!sqe) {
-		check(io_uring_submit(&r->uring));
+		check(io_uring_call, io_uring_submit(&r->uring));
 		sqe = io_uring_get_sqe(&r->uring);
 	}
 	r->busy++;
@@ -343,7 +346,7 @@ static void ring_turn_epoll(struct ring *r, bool wait)
 
 		src->ready(src, (int)ev.events, IORING_CQE_F_MORE);
 	} else if (nr < 0) {
-		check(-errno);
+		check(epoll_call, -errno);
 	}
 }
 
@@ -362,9 +365,9 @@ void ring_turn(struct ring *r, bool wait)
 		return;
 	}
 	if (wait)
-		check(io_uring_submit_and_wait(&r->uring, 1));
+		check(io_uring_call, io_uring_submit_and_wait(&r->uring, 1));
 	else if (ring_pending(r))
-		check(io_uring_submit_and_get_events(&r->uring));
+		check(io_uring_call, io_uring_submit_and_get_events(&r->uring));
 	io_uring_for_each_cqe(&r->uring, head, cqe) {
 		struct ring_source *src = io_uring_cqe_get_data(cqe);
 		unsigned int flags = cqe->flags;

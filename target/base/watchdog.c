@@ -3,9 +3,9 @@
  * The watchdog. systemd kills the daemon when the loop has not turned for WatchdogSec:
  * without the loop no session can be kept alive and nobody can log in.
  *
- * A thread that does the I/O of a file is asked for a heartbeat, too. One that does not
- * answer is reported again and again, but not to systemd: a restart does not mend the disk
- * that the thread waits for, and other exports would lose what they have in memory.
+ * The threads that serve write queues are asked for a heartbeat, too. One that does not answer
+ * is reported again and again, but not to systemd: a restart does not mend the disk that the
+ * thread waits for, and other exports would lose what they have in memory.
  */
 #include <systemd/sd-daemon.h>
 
@@ -40,8 +40,8 @@ static void check(struct heartbeat *hb, int64_t now)
 {
 	if (!atomic_load(&hb->asked)) {
 		if (hb->told)
-			log_warn("export %s: I/O thread %u answers again", hb->name,
-				 hb->number);
+			log_warn("export %s: %s thread %u answers again", hb->name,
+				 hb->kind, hb->number);
 		hb->told = 0;
 		hb->since = now;
 		atomic_store(&hb->asked, true);
@@ -51,8 +51,9 @@ static void check(struct heartbeat *hb, int64_t now)
 	if (now - hb->since < SILENT_MS || (hb->told && now - hb->told < AGAIN_MS))
 		return;
 	hb->told = now;
-	log_err("export %s: I/O thread %u has not answered for %lld s; does its disk hang?",
-		hb->name, hb->number, (long long)(now - hb->since) / 1000);
+	log_err("export %s: %s thread %u has not answered for %lld s; does its %s hang?",
+		hb->name, hb->kind, hb->number, (long long)(now - hb->since) / 1000,
+		hb->suspect);
 }
 
 static void beat(struct loop_timer *timer)
@@ -96,7 +97,7 @@ void watchdog_stop(void)
 
 /**
  * watchdog_add - watch a thread
- * @hb: @name, @number and @ask are set, the rest is zero
+ * @hb: @name, @kind, @number, @suspect and @ask are set, the rest is zero
  *
  * In the loop.
  */

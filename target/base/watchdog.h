@@ -15,7 +15,9 @@
  * @entry: the watchdog's, from watchdog_add() to watchdog_del()
  * @watched: between watchdog_add() and watchdog_del()
  * @name: export that the thread serves, for the log
+ * @kind: of the thread, for the log
  * @number: number of the thread, for the log
+ * @suspect: what hangs most likely if the thread does, for the log
  * @ask: called in the loop: have the thread call watchdog_answer()
  * @asked: the thread has not answered yet; any thread
  * @since: time of the question, ms
@@ -25,7 +27,9 @@ struct heartbeat {
 	LIST_ENTRY(heartbeat) entry;
 	bool watched;
 	const char *name;
+	const char *kind;
 	unsigned int number;
+	const char *suspect;
 	void (*ask)(struct heartbeat *hb);
 	atomic_bool asked;
 	int64_t since;

@@ -135,7 +135,9 @@ const char *session_awaits(const struct session *s)
 	case SESSION_CLOSING:
 		return awaited_job(s);
 	case SESSION_STOPPING:
-		return "an I/O thread of its export, to let go of its queue pairs";
+		if (s->staged)
+			return "an I/O thread of its export, to let go of its queue pairs";
+		return "the commands thread of its export, to let go of its queue pairs";
 	case SESSION_FENCING:
 		return s->busy ? "a worker, to destroy its queue pairs and memory keys" :
 				 "its next try to destroy queue pairs and memory keys";

@@ -329,7 +329,7 @@ bool session_registered(struct session *s)
 		session_end(s, RDMABLK_R_INTERNAL);
 		return false;
 	}
-	if (s->job_error == -ENOSPC) {
+	if (s->job_error == -ENOSPC && s->staged) {
 		log_peer(session_peer(s), LOG_ERR,
 			 "%s: its queues do not fit in beside those of other sessions of its export",
 			 session_text(s));

@@ -70,9 +70,8 @@ static int start_all(struct iothread_pool *all, unsigned int nr)
 			all->nr++;
 	}
 	if (ret)
-		log_err("export %s: cannot start its I/O threads: %s%s",
-			all->name, strerror(-ret),
-			ret == -EPERM ?
+		log_err("export %s: cannot start its %s threads: %s%s", all->name, all->kind,
+			strerror(-ret), !all->file ? "" : ret == -EPERM ?
 			" (io_uring is disabled: sysctl kernel.io_uring_disabled)" :
 			ret == -ENOMEM ? " (RLIMIT_MEMLOCK too small?)" : "");
 	return ret;
@@ -98,13 +97,15 @@ struct iothread_pool *iothread_pool_start(const char *name, struct staged_file *
 	if (!all)
 		return NULL;
 	all->name = name;
+	all->kind = sf ? "I/O" : "commands";
 	all->file = sf;
 	all->turn = turn;
 	pthread_mutex_init(&all->lock, NULL);
 	pthread_cond_init(&all->began, NULL);
 	ret = loop_inbox_open(&all->inbox);
 	if (ret) {
-		log_err("export %s: cannot start its I/O threads: %s", name, strerror(-ret));
+		log_err("export %s: cannot start its %s threads: %s", name, all->kind,
+			strerror(-ret));
 		free(all);
 		return NULL;
 	}
@@ -144,7 +145,8 @@ void iothread_pool_attach(struct iothread_pool *all)
 
 		t->alive.run = alive_run;
 		t->heartbeat = (struct heartbeat){
-			.name = all->name, .number = i, .ask = alive_ask,
+			.name = all->name, .kind = all->kind, .number = i, .ask = alive_ask,
+			.suspect = all->file ? "disk" : "adapter",
 		};
 		watchdog_add(&t->heartbeat);
 	}

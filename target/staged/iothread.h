@@ -53,6 +53,7 @@ struct iothread {
 /**
  * struct iothread_pool - the threads of an export
  * @name: of the export
+ * @kind: of the threads, for the log
  * @file: of an uncached file; else NULL
  * @turn: what a thread does with its lanes whenever it was woken; set at the start
  * @lock: guards @started and @error of each thread
@@ -64,6 +65,7 @@ struct iothread {
  */
 struct iothread_pool {
 	const char *name;
+	const char *kind;
 	struct staged_file *file;
 	void (*turn)(struct iothread *t);
 	pthread_mutex_t lock;

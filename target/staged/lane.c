@@ -558,8 +558,8 @@ int lane_attach_all(struct lanes *l)
 		ret = l->lane[i].error;
 	pthread_mutex_unlock(&l->lock);
 	if (ret)
-		log_peer(NULL, LOG_ERR, "export %s: its I/O threads take no session: %s",
-			 l->threads->name, strerror(-ret));
+		log_peer(NULL, LOG_ERR, "export %s: its %s threads take no session: %s",
+			 l->threads->name, l->threads->kind, strerror(-ret));
 	return ret;
 }
 

@@ -462,6 +462,9 @@ static void the_watchdog_is_answered(void **state)
 	(void)state;
 	beat = &pool->thread[0].heartbeat;
 	assert_true(beat->watched);
+	/* no file that it could wait for */
+	assert_string_equal(beat->kind, "commands");
+	assert_string_equal(beat->suspect, "adapter");
 	atomic_store(&beat->asked, true);
 	beat->ask(beat);
 	while (atomic_load(&beat->asked) && loop_now() < until)

@@ -106,7 +106,7 @@ static void the_last_states_of_an_end_name_their_culprit(void **state)
 	(void)state;
 	s->lanes = &s->cmdqs.lanes;
 	session_end(s, RDMABLK_R_CONNECTION);
-	assert_late(s, SESSION_STOPPING, "an I/O thread of its export, to let go of its queue");
+	assert_late(s, SESSION_STOPPING, "the commands thread of its export, to let go of");
 	assert_true(s->lanes->cancel);
 	session_lanes_stopped(s);
 	assert_late(s, SESSION_SETTLING, "a command that its export's store has not ended; the");

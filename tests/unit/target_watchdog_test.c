@@ -134,8 +134,12 @@ static void a_thread_that_answers(void **state)
 
 static void a_thread_that_hangs(void **state)
 {
-	struct heartbeat other = { .name = "disk1", .number = 0, .ask = ask };
-	struct heartbeat hb = { .name = "disk0", .number = 3, .ask = ask };
+	struct heartbeat other = {
+		.name = "disk1", .kind = "commands", .suspect = "adapter", .ask = ask,
+	};
+	struct heartbeat hb = {
+		.name = "disk0", .kind = "I/O", .number = 3, .suspect = "disk", .ask = ask,
+	};
 
 	(void)state;
 	lines = 0;
@@ -147,11 +151,13 @@ static void a_thread_that_hangs(void **state)
 	watchdog_answer(&other);
 	pass(10000);
 	assert_int_equal(lines, 1);
-	assert_non_null(strstr(last_line, "export disk0: I/O thread 3 has not answered for 30 s"));
+	assert_non_null(strstr(last_line, "export disk0: I/O thread 3 has not answered for 30 s"
+			       "; does its disk hang?"));
 	watchdog_answer(&other);
 	pass(50000);
 	assert_int_equal(lines, 2);	/* the other one is silent, too, now */
-	assert_non_null(strstr(last_line, "export disk1: I/O thread 0"));
+	assert_non_null(strstr(last_line, "export disk1: commands thread 0 has not answered "
+			       "for 30 s; does its adapter hang?"));
 	watchdog_answer(&other);
 	pass(10000);
 	assert_int_equal(lines, 4);	/* and answers; the first one is reported again */
