@@ -456,7 +456,7 @@ void *lane_map(size_t bytes, const struct numa_place *place)
 	madvise(from, bytes, MADV_HUGEPAGE);
 	/* No page exists yet: a policy is enough. A strict one could call the OOM killer. */
 	there.only = false;
-	numa_keep(&there, from, bytes);
+	numa_keep(&there, from, round_up(bytes, (uint64_t)getpagesize()));
 	if (!madvise(from, bytes, MADV_POPULATE_WRITE))
 		return from;
 	munmap(from, bytes);
