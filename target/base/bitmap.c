@@ -51,7 +51,7 @@ int bitmap_init(struct bitmap *b, uint64_t nr)
  * @b: empty set
  *
  * The first write to a page takes much longer than any other, and a large set has
- * thousands of pages. For workers, before the loop writes there.
+ * thousands of pages. For workers, before a thread writes there that others wait for.
  */
 void bitmap_touch(struct bitmap *b)
 {
@@ -95,7 +95,7 @@ void bitmap_set(struct bitmap *b, uint64_t first, uint64_t count)
 						   GROUP_WORDS - word % GROUP_WORDS);
 
 		group_set(b, word);
-		/* It may be all of a large set, and the loop is waiting. */
+		/* It may be all of a large set, and other sessions are waiting. */
 		if (whole) {
 			memset(&b->words[word], 0xff, whole * sizeof(*b->words));
 			first += whole * WORD_BITS;
@@ -224,7 +224,7 @@ bool bitmap_any(const struct bitmap *b)
  * bitmap_merge - move one set, or a part of it, into another of the same size
  * @to: set
  * @from: set; what is moved is taken out of it
- * @most: runs of 4096 bits that may be moved, because the loop is waiting
+ * @most: runs of 4096 bits that may be moved, because other sessions are waiting
  *
  * Return: whether all is moved and @from is empty.
  */

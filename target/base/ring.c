@@ -3,8 +3,8 @@
  * An io_uring. A turn is one system call: it submits the entries prepared since the last
  * turn, waits if there is nothing else to do, and handles what has completed.
  *
- * With an epoll a turn handles one descriptor. So no event of a descriptor that is watched
- * no more, and of memory that is freed, can be left over.
+ * With an epoll a turn handles one event. So none can wait in a batch for memory that was
+ * freed meanwhile.
  */
 #include <assert.h>
 #include <errno.h>

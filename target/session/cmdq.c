@@ -58,7 +58,7 @@ static void work_begin(struct cmdqs *c, struct store_work *w)
 	store_thread_submit(c->store->thread, w);
 }
 
-/* What its outcome changes is told before; of a session that ends @c may be gone after. */
+/* Call it last: the session may be freed afterwards. */
 static void work_over(struct cmdqs *c)
 {
 	c->pending--;

@@ -38,8 +38,8 @@ struct cmdq_slot {
  * @dirty: granules noted since the last FLUSH began
  * @flushing: granules of @flush; empty unless @flush_under_way
  * @flush: the FLUSH that the store thread has; one at a time
- * @flush_over: brings @flush back to the thread of the lane; then, what it has not flushed from
- *	@flushing to @dirty, step by step
+ * @flush_over: brings @flush back to the thread of the lane. Runs there again, step by step,
+ *	until what was not flushed has gone back from @flushing to @dirty
  * @flush_under_way: the store thread has @flush, or @flush_over is still to run; any thread
  * @flushes: number of FLUSHes that have begun; any thread
  * @flush_ended: when the last one ended, ms; 0: none has; any thread

@@ -3,12 +3,14 @@
  * Sessions: how they begin, join queues, end.
  *
  * Ownership. A session owns its control queue, its data queues, its domain,
- * completion queue, registrations and lease. It belongs to the loop; only what
- * the present job needs belongs to a worker while the job is under way (@busy),
+ * completion queue, registrations and lease. It belongs to the loop, with two exceptions.
+ * What the present job needs belongs to a worker while the job is under way (@busy),
  * and there is never more than one job: making the control queue, then noting who writes,
  * then registering, then fencing, then destroying. A session that must end during one of
  * the first three is fenced when the job is done. Data queues that join have jobs of their
- * own (@opening), and the fence waits for all of them.
+ * own (@opening), and the fence waits for all of them. And the write queues with their commands
+ * (@lanes, @cmdqs, @staged) belong to threads of the export, from the registration until
+ * @lanes_idle; the loop reads only what is marked so.
  *
  * How a session ends, whatever the reason. session_end() is the only way in, and the
  * change of state makes sure that it happens once:

@@ -18,7 +18,7 @@ struct lane;
  * struct lane_ops - what a kind of store does with its lanes; all are called in the thread of
  *	the lane, and may be NULL
  * @enter: the thread gets the lane, without queue pairs yet: 0 or -errno
- * @stop: the session ends: begin nothing any more of what was asked for
+ * @stop: the session ends: begin no further command
  * @leave: undo @enter, also after an error of it; nothing of the lane is under way
  */
 struct lane_ops {
@@ -115,15 +115,15 @@ struct lane {
  * @nr_lanes: how many
  * @given: the threads were told of the lanes: lane_detach_all() is due
  * @reason: why the session must end
- * @cancel: nothing that has not begun is begun any more
+ * @cancel: no further command begins
  * @ending: @fail is on its way
  * @fail: brings @reason to the loop
  * @owner: argument of the upcalls
  * @failed: upcall: the session must end; not after lane_detach_all(); perhaps more than once
- * @stopped: upcall, once after lane_detach_all(), soon: no thread touches a queue pair or
+ * @stopped: upcall, once, soon after lane_detach_all(): no thread touches a queue pair or
  *	completion queue of the session any more
- * @idle: upcall, once after @stopped: nor its memory or the store. As long after as it takes
- *	what has begun, be it for ever
+ * @idle: upcall, once, after @stopped: no thread touches its memory, or the store for it. It
+ *	may never come if the store hangs
  * @lock: guards @left and the results of attaching
  * @changed: signalled when either changes
  * @left: lanes that have not answered whether they are attached

@@ -205,8 +205,8 @@ void store_thread_submit(struct store_thread *t, struct store_work *w)
  * @t: store thread
  * @w: submitted; perhaps its @done was called, and its owner does not know yet
  *
- * Its @done is called in any case: at once when nothing of it is being done, else after
- * the piece that is. Its @status says nothing. The thread that has submitted it.
+ * Its @done is called at once if the store thread is not working on it, else after the present
+ * piece. Its @status says nothing. Only the thread that has submitted it may cancel it.
  */
 void store_thread_cancel(struct store_thread *t, struct store_work *w)
 {

@@ -6,7 +6,7 @@
 # answered and changes nothing; each of many commands is answered. One that breaks a
 # rule costs its session, and so does what belongs to a feature nobody agreed on. A daemon
 # that answers such a command before it is done (--fault early-zeroes) is noticed. All of that
-# where the kernel refuses every io_uring, if it can.
+# with io_uring forbidden, on kernels that have the sysctl for it.
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
