@@ -2,38 +2,24 @@
 /*
  * The thread of an export that serves the commands of sessions with an arena: it needs neither
  * an io_uring nor the loop, and a peer that sends without pause keeps nobody else from it. The
- * adapter is fake_verbs.h, and the kernel refuses every io_uring.
+ * kernel refuses every io_uring.
  *
  * Sources: target/staged/lane.c target/staged/iothread.c target/base/ring.c
  *	   target/session/cmdq.c
  */
-#include <endian.h>
 #include <errno.h>
 #include <liburing.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <cmocka.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#include "../../target/base/log.h"
-#include "../../target/base/loop.h"
-#include "../../target/base/util.h"
-#include "../../target/session/cmdq.h"
-#include "fake_verbs.h"
+#include "target_cmdq.h"
 
 #define SIZE		(1ULL << 20)
-#define PATIENCE_MS	30000
 #define FLOOD_MOST	50000000	/* then it ends by itself, and all others have waited */
 
-static struct iothread_pool *pool;
-static struct store store;
-static struct device dev = { .attr.max_cqe = FAKE_CQES };
 static sem_t begun, permit;	/* a work of the store has begun; it may end */
 
 /* A session and its only write queue */
@@ -56,6 +42,18 @@ int io_uring_queue_init_params(unsigned int entries, struct io_uring *uring,
 	(void)uring;
 	(void)params;
 	return error;
+}
+
+/* Instead of that of the library; the host may have no room for one descriptor more */
+static atomic_bool epoll_full;
+
+int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
+{
+	if (op == EPOLL_CTL_ADD && atomic_load(&epoll_full)) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return (int)syscall(SYS_epoll_ctl, epoll, op, fd, event);
 }
 
 static unsigned int fake_work(struct store *s, struct store_work *w, uint64_t offset,
@@ -131,11 +129,10 @@ static void idle(void *owner)
 	loop_stop();
 }
 
-static struct peer *peer_open(unsigned int i)
+/* Return: 0, or why its lane has no thread. */
+static int peer_begin(struct peer *p)
 {
-	struct peer *p = &peers[i];
 	struct lanes *l = &p->c.lanes;
-	struct conn_wish wish;
 
 	memset(p, 0, sizeof(*p));
 	l->threads = pool;
@@ -146,30 +143,21 @@ static struct peer *peer_open(unsigned int i)
 	l->stopped = stopped;
 	l->idle = idle;
 	p->c.store = &store;
-	assert_int_equal(cmdq_open(&p->c, &dev, fake_pd(), 1), 0);
+	return cmdq_open(&p->c, &dev, fake_pd(), 1);
+}
+
+static struct peer *peer_open(unsigned int i)
+{
+	struct peer *p = &peers[i];
+	struct lanes *l = &p->c.lanes;
+	struct conn_wish wish;
+
+	assert_int_equal(peer_begin(p), 0);
 	lane_wish(l, 0, &wish);
 	fake_qp_init(&p->qp, wish.cq);
 	assert_int_equal(lane_join(l, 0, &p->qp.qp), 0);
 	lane_live(l);
 	return p;
-}
-
-static void give_up(struct loop_timer *timer)
-{
-	(void)timer;
-	loop_stop();
-}
-
-/* Runs the loop until an upcall has said so. */
-static void hear_of(const bool *what)
-{
-	struct loop_timer limit = { .expired = give_up };
-
-	loop_timer_start(&limit, PATIENCE_MS);
-	while (!*what && limit.armed)
-		assert_int_equal(loop_run(), 0);
-	loop_timer_stop(&limit);
-	assert_true(*what);
 }
 
 static void peer_stop(struct peer *p)
@@ -415,6 +403,62 @@ static void a_device_that_fails_ends_its_sessions(void **state)
 	}
 }
 
+/*
+ * A session whose lane its thread cannot take, or takes late: it ends like any other
+ */
+
+static void a_lane_that_cannot_be_attached_leaves(void **state)
+{
+	struct ibv_context_ops *ops = &fake_context()->ops;
+	struct peer *p = &peers[0];
+
+	(void)state;
+	real_req_notify = ops->req_notify_cq;
+	for (int which = 0; which < 2; which++) {
+		atomic_store(&epoll_full, !which);
+		if (which)
+			ops->req_notify_cq = cannot_notify;
+		assert_int_equal(peer_begin(p), which ? -EIO : -ENOSPC);
+		atomic_store(&epoll_full, false);
+		ops->req_notify_cq = real_req_notify;
+		peer_close(p);
+		assert_int_equal(fake_objects(), 0);
+	}
+	/* the thread is as it was */
+	p = peer_open(0);
+	send_command(p, RDMABLK_OP_FENCE, 0);
+	assert_int_equal(wait_answer(p, 0), RDMABLK_OK);
+	peer_close(p);
+}
+
+static struct hang {
+	struct ring_note note;
+	sem_t end;
+} hang;
+
+static void hang_run(struct ring_note *note)
+{
+	(void)note;
+	sem_wait(&hang.end);
+}
+
+static void a_session_ends_before_its_lane_is_attached(void **state)
+{
+	struct peer *p = &peers[0];
+
+	(void)state;
+	sem_init(&hang.end, 0, 0);
+	hang.note.run = hang_run;
+	ring_tell(&pool->thread[0].engine.ring, &hang.note);
+	assert_int_equal(peer_begin(p), -ETIMEDOUT);
+	lane_detach_all(&p->c.lanes);
+	pool->inbox.source.ready(&pool->inbox.source);
+	assert_false(p->stopped);
+	sem_post(&hang.end);
+	peer_close(p);
+	assert_int_equal(fake_objects(), 0);
+}
+
 /* That of a device which is gone: nothing else may ever say so. */
 static void a_channel_that_breaks_ends_its_session(void **state)
 {
@@ -477,14 +521,7 @@ static int begin(void **state)
 	(void)state;
 	sem_init(&begun, 0, 0);
 	sem_init(&permit, 0, 0);
-	store.ops = &fake_ops;
-	if (loop_init() || store_thread_start(&store))
-		return -1;
-	pool = iothread_pool_start("unit", NULL, 1, lane_turn);
-	if (!pool)
-		return -1;
-	iothread_pool_attach(pool);
-	return 0;
+	return export_start(&fake_ops);
 }
 
 static int end(void **state)
@@ -492,11 +529,7 @@ static int end(void **state)
 	(void)state;
 	for (int i = 0; i < 100; i++)	/* whatever a failed test has left */
 		sem_post(&permit);
-	store_thread_stop(&store);
-	iothread_pool_detach(pool);
-	iothread_pool_stop(pool);
-	loop_exit();
-	return (int)fake_objects();
+	return export_stop();
 }
 
 int main(void)
@@ -508,11 +541,12 @@ int main(void)
 		cmocka_unit_test(without_pause),
 		cmocka_unit_test(nothing_is_left_lying),
 		cmocka_unit_test(a_device_that_fails_ends_its_sessions),
+		cmocka_unit_test(a_lane_that_cannot_be_attached_leaves),
+		cmocka_unit_test(a_session_ends_before_its_lane_is_attached),
 		cmocka_unit_test(a_channel_that_breaks_ends_its_session),
 		cmocka_unit_test(who_has_ended_is_not_heard),
 		cmocka_unit_test(the_watchdog_is_answered),
 	};
 
-	log_setup(getenv("VERBOSE") ? LOG_DEBUG : -1);
 	return cmocka_run_group_tests(tests, begin, end);
 }

@@ -120,6 +120,28 @@ static void the_last_states_of_an_end_name_their_culprit(void **state)
 	wait_gone();
 }
 
+/* A thread was told of its write queues, and took them not, or too late. */
+static void a_session_whose_lanes_have_no_thread_ends(void **state)
+{
+	struct store_ops ops = { 0 };
+	struct export export = { .store.ops = &ops };
+	struct session *s = session_make(&export);
+
+	(void)state;
+	s->state = SESSION_REGISTER;
+	s->cmdqs.lanes.given = true;
+	s->job_error = -ENOSPC;
+	assert_false(session_registered(s));
+	assert_int_equal(s->end.reason, RDMABLK_R_NO_MEMORY);
+	assert_late(s, SESSION_STOPPING, "the commands thread of its export, to let go of");
+	assert_true(s->cmdqs.lanes.cancel);
+	session_lanes_stopped(s);
+	assert_false(LIST_EMPTY(&export.leases));
+	session_lanes_idle(s);
+	wait_gone();
+	assert_true(LIST_EMPTY(&export.leases));
+}
+
 /* A worker keeps what a thread is still going to touch. */
 static void what_is_busy_is_not_freed(void **state)
 {
@@ -172,6 +194,7 @@ static void a_ghost_ends_with_the_daemon(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(each_state_of_an_end_names_its_culprit),
 	TEST(the_last_states_of_an_end_name_their_culprit),
+	TEST(a_session_whose_lanes_have_no_thread_ends),
 	TEST(what_is_busy_is_not_freed),
 	TEST(a_ghost_ends_with_the_daemon),
 };
