@@ -650,7 +650,7 @@ static void peer_answered(const struct conn *conn, const struct ibv_send_wr *wr)
 	uint32_t imm = be32toh(wr->imm_data);
 	unsigned int tag = RDMABLK_IMM_TAG(imm), status = RDMABLK_IMM_STATUS(imm);
 
-	CHECK(s->state == SESSION_LIVE || s->state == SESSION_CLOSING);
+	CHECK(s->state >= SESSION_LIVE && s->state <= SESSION_STOPPING);
 	CHECK(wr->opcode == IBV_WR_SEND_WITH_IMM && !wr->num_sge);
 	CHECK(tag < CMDQ_DEPTH && d->tag[tag].waits);
 	if (d->tag[tag].waits-- > 1)

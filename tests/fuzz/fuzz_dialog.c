@@ -651,6 +651,7 @@ static void finish(void)
 	CHECK(!session_any());
 	CHECK(!world.jobs && TAILQ_EMPTY(&tasks) && world.timers == nr_idle_timers);
 	CHECK(!world.pds && !world.cqs && !world.qps && !world.mrs && device.users == 1);
+	CHECK(!world.channels && !world.events);
 	CHECK(LIST_EMPTY(&export_find("first")->leases));
 	while (nr_peers) {
 		struct peer *p = peers[--nr_peers];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A daemon in one thread: the event loop, the workers, the adapter and librdmacm are fakes.
- * Time passes when the harness says so. The harness sees every message that the daemon sends,
- * decides what arrives, and may hold back jobs, completions of sends and messages.
+ * A daemon in one thread: the event loop, the workers, the adapter and librdmacm are fakes, and
+ * the commands thread of an export is this one. Time passes when the harness says so. The harness
+ * sees every message that the daemon sends, decides what arrives, and may hold back jobs,
+ * completions of sends and messages.
  *
  * The harness defines struct peer, with at least
  *
@@ -66,6 +67,7 @@ static void memory_ready(const struct session *s, int access);
 
 static struct {
 	unsigned int jobs, timers, pds, cqs, qps, mrs, ids, channels;
+	unsigned int events, events_taken;	/* of channels; those that a lane has not taken */
 	bool hold_jobs, hold_sends, hold_messages;
 	unsigned int shortage;		/* the adapter has no room for the object of that number */
 	uint32_t qpn;
@@ -143,23 +145,20 @@ void loop_task_stop(struct loop_task *task)
 	task->queued = false;
 }
 
-/* Nobody here has a thread that would write to it. */
 int loop_inbox_open(struct loop_inbox *inbox)
 {
-	(void)inbox;
+	TAILQ_INIT(&inbox->notes);
 	return 0;
 }
 
 void loop_inbox_post(struct loop_inbox *inbox, struct loop_note *note)
 {
-	(void)inbox;
-	(void)note;
-	abort();
+	TAILQ_INSERT_TAIL(&inbox->notes, note, entry);
 }
 
 void loop_inbox_ignore(struct loop_inbox *inbox)
 {
-	(void)inbox;
+	TAILQ_INIT(&inbox->notes);
 }
 
 void loop_inbox_close(struct loop_inbox *inbox)
@@ -223,6 +222,13 @@ struct fake_cq {
 	bool armed;
 };
 
+/* Of a lane, with one completion queue; that of the device has no events */
+struct fake_channel {
+	struct ibv_comp_channel ibv;
+	struct ibv_cq *cq;
+	bool event;			/* one has come that was not taken */
+};
+
 struct fake_qp {
 	TAILQ_ENTRY(fake_qp) entry;
 	struct ibv_qp ibv;
@@ -243,6 +249,18 @@ static struct conn *conn_of(const struct ibv_qp *qp)
 	return container_of(qp->qp_context, struct conn, qp);
 }
 
+static struct ibv_comp_channel channel;
+
+static void channel_event(struct ibv_comp_channel *ibv)
+{
+	struct fake_channel *ch = container_of(ibv, struct fake_channel, ibv);
+
+	CHECK(!ch->event);
+	ch->event = true;
+	world.events++;
+	CHECK(!eventfd_write(ibv->fd, 1));
+}
+
 static void world_complete(struct ibv_cq *ibv, const struct ibv_wc *wc, struct peer *from)
 {
 	struct fake_cq *cq = container_of(ibv, struct fake_cq, ibv);
@@ -254,7 +272,10 @@ static void world_complete(struct ibv_cq *ibv, const struct ibv_wc *wc, struct p
 	if (!cq->armed)
 		return;
 	cq->armed = false;
-	cq_event(ibv->cq_context);
+	if (ibv->channel == &channel)
+		cq_event(ibv->cq_context);
+	else
+		channel_event(ibv->channel);
 }
 
 /* The message that was polled before has been handled. */
@@ -271,7 +292,7 @@ static int poll_cq(struct ibv_cq *ibv, int most, struct ibv_wc *wc)
 {
 	struct fake_cq *cq = container_of(ibv, struct fake_cq, ibv);
 
-	CHECK(most == 1);
+	CHECK(most == 1 || ibv->channel != &channel);
 	world_handled(cq);
 	if (!cq->nr)
 		return 0;
@@ -340,28 +361,61 @@ static struct ibv_context verbs = {
 		 .req_notify_cq = req_notify },
 };
 
-struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *v)
-{
-	static struct ibv_comp_channel channel;
-
-	channel.context = v;
-	world.channels++;
-	return &channel;
-}
-
-int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
-{
-	(void)channel;
-	world.channels--;
-	return 0;
-}
-
 static bool is_short(void)
 {
 	if (!world.shortage || --world.shortage)
 		return false;
 	errno = ENOMEM;
 	return true;
+}
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *v)
+{
+	struct fake_channel *ch;
+
+	if (is_short())
+		return NULL;
+	ch = calloc(1, sizeof(*ch));
+	ch->ibv.context = v;
+	ch->ibv.fd = eventfd(0, EFD_CLOEXEC);
+	CHECK(ch->ibv.fd >= 0);
+	world.channels++;
+	return &ch->ibv;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
+{
+	struct fake_channel *ch = container_of(ibv, struct fake_channel, ibv);
+
+	CHECK(!ch->cq);
+	world.events -= ch->event;
+	close(ibv->fd);
+	free(ch);
+	world.channels--;
+	return 0;
+}
+
+int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **cq, void **context)
+{
+	struct fake_channel *ch = container_of(ibv, struct fake_channel, ibv);
+	eventfd_t n;
+
+	if (eventfd_read(ibv->fd, &n))
+		return -1;
+	CHECK(ch->event && ch->cq);
+	ch->event = false;
+	world.events--;
+	world.events_taken++;
+	ch->cq->comp_events_completed++;
+	*cq = ch->cq;
+	*context = ch->cq->cq_context;
+	return 0;
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
+{
+	CHECK(nevents <= cq->comp_events_completed);
+	cq->comp_events_completed -= nevents;
 }
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *v)
@@ -384,7 +438,7 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 }
 
 struct ibv_cq *ibv_create_cq(struct ibv_context *v, int cqe, void *context,
-			     struct ibv_comp_channel *channel, int vector)
+			     struct ibv_comp_channel *to, int vector)
 {
 	struct fake_cq *cq;
 
@@ -395,13 +449,18 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *v, int cqe, void *context,
 	cq = calloc(1, sizeof(*cq));
 	cq->ibv.context = v;
 	cq->ibv.cq_context = context;
-	cq->ibv.channel = channel;
+	cq->ibv.channel = to;
+	if (to != &channel)
+		container_of(to, struct fake_channel, ibv)->cq = &cq->ibv;
 	world.cqs++;
 	return &cq->ibv;
 }
 
 int ibv_destroy_cq(struct ibv_cq *ibv)
 {
+	CHECK(!ibv->comp_events_completed);
+	if (ibv->channel != &channel)
+		container_of(ibv->channel, struct fake_channel, ibv)->cq = NULL;
 	world_handled(container_of(ibv, struct fake_cq, ibv));
 	free(container_of(ibv, struct fake_cq, ibv));
 	world.cqs--;
@@ -603,217 +662,81 @@ int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t len)
 }
 
 /*
- * Lanes: their thread is this one, and tasks of the loop poll their completion queues.
+ * The commands thread: this one, so that a run is repeated to the letter
  */
 
-struct fake_lane {
-	struct lane lane;
-	struct cq cq;
-	struct job job;
-};
-
 static struct iothread_pool *world_pool;
-
-static struct fake_lane *lane_of(const struct lanes *l)
-{
-	return container_of(l->lane, struct fake_lane, lane);
-}
-
-static void lane_fail(struct lane *lane, unsigned int reason)
-{
-	lane->failed = true;
-	cq_stop(&lane_of(lane->lanes)->cq);
-	lane->lanes->failed(lane->lanes->owner, reason);
-}
-
-static void lane_completed(struct cq *cq, const struct ibv_wc *wc)
-{
-	struct lane *lane = &container_of(cq, struct fake_lane, cq)->lane;
-	struct lane_queue *q = &lane->lanes->queue[write_queue_index(wc)];
-	unsigned int reason = write_queue_completed(&q->queue, wc);
-
-	if (reason && !lane->failed)
-		lane_fail(lane, reason);
-}
-
-static void lane_answering(struct write_queue *q)
-{
-	struct lane *lane = lane_queue_of(q)->lane;
-
-	if (!lane->failed && write_queue_post(q))
-		lane_fail(lane, RDMABLK_R_CONNECTION);
-}
-
-static int lane_open_queue(struct lanes *l, unsigned int index)
-{
-	struct lane_queue *q = &l->queue[index];
-	unsigned int depth = l->scope.cmd_depth;
-	int ret;
-
-	q->lane = l->lane;
-	q->tags = (char *)l->tags + (size_t)index * depth * l->tag_bytes;
-	ret = write_queue_init(&q->queue, &l->queues, index, &l->lane->counts);
-	for (unsigned int i = 0; !ret && i < depth; i++)
-		write_queue_add(&q->queue, i, (void *)((char *)q->tags + i * l->tag_bytes));
-	return ret;
-}
-
-int lane_open_all(struct lanes *l, struct ibv_pd *pd, const struct numa_place *place)
-{
-	struct fake_lane *f = calloc(1, sizeof(*f));
-	unsigned int depth = l->scope.cmd_depth;
-	int ret;
-
-	(void)place;
-	l->lane = &f->lane;
-	l->nr_lanes = 1;
-	l->queues.answering = lane_answering;
-	l->queues.scope = &l->scope;
-	l->queue = calloc(l->nr_queues, sizeof(*l->queue));
-	l->tags = calloc((size_t)l->nr_queues * depth, l->tag_bytes);
-	l->queues.receives = calloc((size_t)l->nr_queues * depth, l->queues.stride);
-	l->receive_mr = ibv_reg_mr(pd, l->queues.receives, 1, IBV_ACCESS_LOCAL_WRITE);
-	if (!l->receive_mr)
-		return -errno;
-	l->queues.lkey = l->receive_mr->lkey;
-	f->lane.lanes = l;
-	f->lane.thread = &world_pool->thread[0];
-	f->cq.completed = lane_completed;
-	ret = cq_open(&f->cq, &channel, WRS);
-	for (unsigned int i = 0; !ret && i < l->nr_queues; i++)
-		ret = lane_open_queue(l, i);
-	return ret;
-}
-
-int lane_attach_all(struct lanes *l)
-{
-	l->given = true;
-	return 0;
-}
-
-void lane_wish(const struct lanes *l, unsigned int i, struct conn_wish *wish)
-{
-	wish->cq = lane_of(l)->cq.ibv;
-	wish->caps.sends = l->queue[i].queue.max_sends;
-	wish->caps.recvs = l->scope.cmd_depth;
-}
-
-int lane_join(struct lanes *l, unsigned int i, struct ibv_qp *qp)
-{
-	return write_queue_join(&l->queue[i].queue, qp);
-}
-
-void lane_live(struct lanes *l)
-{
-	atomic_store(&l->queues.live, true);
-}
-
-void lane_resized(struct lanes *l, uint64_t size)
-{
-	l->scope.size = size;
-}
-
-void lane_counts(const struct lanes *l, struct store_counts *sum)
-{
-	store_add_counts(sum, &l->lane->counts);
-}
-
-static void detach_run(struct job *job)
-{
-	(void)job;
-}
-
-static void detach_done(struct job *job)
-{
-	struct lane *lane = &container_of(job, struct fake_lane, job)->lane;
-	const struct lanes *l = lane->lanes;
-
-	lane->parted = true;
-	l->stopped(l->owner);
-	if (!lane->busy)
-		l->idle(l->owner);
-}
-
-void lane_detach_all(struct lanes *l)
-{
-	struct job *job = &lane_of(l)->job;
-
-	if (atomic_exchange(&l->cancel, true))
-		return;
-	l->lane->failed = true;
-	l->lane->stopping = true;
-	cq_stop(&lane_of(l)->cq);
-	if (l->ops->stop)
-		l->ops->stop(l->lane);
-	job->run = detach_run;
-	job->done = detach_done;
-	worker_submit(job);
-}
-
-void lane_over(struct lane *lane)
-{
-	if (!--lane->busy && lane->parted)
-		lane->lanes->idle(lane->lanes->owner);
-}
-
-int lane_close_all(struct lanes *l)
-{
-	int ret = l->lane ? cq_close(&lane_of(l)->cq) : 0;
-
-	if (!ret && l->receive_mr)
-		ret = ibv_dereg_mr(l->receive_mr);
-	l->receive_mr = NULL;
-	return ret;
-}
-
-void lane_free_all(struct lanes *l)
-{
-	if (!l->lane)
-		return;
-	for (unsigned int i = 0; i < l->nr_queues; i++)
-		write_queue_free(&l->queue[i].queue);
-	free(l->queues.receives);
-	free(l->queue);
-	free(l->tags);
-	free(lane_of(l));
-	l->lane = NULL;
-}
-
-void *lane_map(size_t bytes, const struct numa_place *place)
-{
-	(void)bytes;
-	(void)place;
-	abort();
-}
-
-void lane_turn(struct iothread *t)
-{
-	(void)t;
-}
 
 struct iothread_pool *iothread_pool_start(const char *name, struct staged_file *sf,
 					  unsigned int nr, void (*turn)(struct iothread *t))
 {
+	struct iothread *t;
+
 	(void)name;
 	(void)sf;
 	(void)nr;
-	(void)turn;
 	if (world_pool)
 		return world_pool;
-	world_pool = calloc(1, sizeof(*world_pool) + sizeof(world_pool->thread[0]));
-	CHECK(!ring_init_epoll(&world_pool->thread[0].engine.ring));
+	world_pool = calloc(1, sizeof(*world_pool) + sizeof(*t));
+	t = &world_pool->thread[0];
+	world_pool->name = "all";
+	world_pool->kind = "commands";
+	world_pool->turn = turn;
+	world_pool->nr = 1;
+	t->all = world_pool;
+	TAILQ_INIT(&t->polled);
+	TAILQ_INIT(&t->answering);
+	CHECK(!loop_inbox_open(&world_pool->inbox));
+	CHECK(!ring_init_epoll(&t->engine.ring));
 	return world_pool;
 }
 
-/* What the store threads have told the thread of the lanes; false: nothing */
+/* A turn of the thread; false: there was nothing to do */
 static bool lane_step(void)
 {
-	struct ring *ring = world_pool ? &world_pool->thread[0].engine.ring : NULL;
+	struct iothread *t = world_pool ? &world_pool->thread[0] : NULL;
+	unsigned int taken = world.events_taken;
+	bool more;
 
-	if (!ring || TAILQ_EMPTY(&ring->notes))
+	if (!t)
 		return false;
-	ring_turn(ring, false);
+	more = !TAILQ_EMPTY(&t->engine.ring.notes) || !TAILQ_EMPTY(&t->polled) ||
+	       !TAILQ_EMPTY(&t->answering);
+	if (!more && !world.events)
+		return false;
+	ring_turn(&t->engine.ring, false);
+	t->all->turn(t);
+	return more || world.events_taken != taken;
+}
+
+/* What the thread asks the loop for; false: nothing */
+static bool inbox_step(void)
+{
+	struct loop_notes *notes = world_pool ? &world_pool->inbox.notes : NULL;
+	struct loop_note *note = notes ? TAILQ_FIRST(notes) : NULL;
+
+	if (!note)
+		return false;
+	TAILQ_REMOVE(notes, note, entry);
+	note->run(note);
 	return true;
+}
+
+/* A worker waits for the thread; with messages held back the thread does not answer in time. */
+int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_t clock,
+			   const struct timespec *until)
+{
+	int late = ETIMEDOUT;
+
+	(void)cond;
+	(void)clock;
+	(void)until;
+	if (world.hold_messages)
+		return late;
+	pthread_mutex_unlock(lock);
+	lane_step();
+	pthread_mutex_lock(lock);
+	return 0;
 }
 
 void iothread_pool_attach(struct iothread_pool *all)
@@ -859,7 +782,8 @@ static void world_settle(void)
 	bool more = true;
 
 	while (more) {
-		more = !world.hold_jobs && (world_work() || lane_step() || store_step());
+		more = !world.hold_jobs && (world_work() || inbox_step() || store_step());
+		more |= !world.hold_messages && lane_step();
 		TAILQ_FOREACH(qp, &qps, entry) {
 			for (unsigned int i = 0; !world.hold_sends && i < qp->nr_unsaid; i++) {
 				const struct ibv_wc wc = { .wr_id = qp->unsaid[i],
