@@ -16,13 +16,11 @@ typedef int16_t s16;
 
 #include "../../kernel/cm.h"
 #include "../../kernel/request.h"
+#include "login_kernel.h"
 
 /* The kernel around login_queues.c */
 #define HZ			1000
 #define MSEC_PER_SEC		1000L
-#define IS_ERR(p)		(!(p))
-#define PTR_ERR(p)		((p) ? 0 : -ENOMEM)
-#define dev_name(dev)		((void)(dev), "unit")
 #define spin_lock_irq		spin_lock_bh
 #define spin_unlock_irq		spin_unlock_bh
 #define time_after_eq(a, b)	((long)((a) - (b)) >= 0)
@@ -37,22 +35,6 @@ typedef int16_t s16;
 	} while (0)
 
 enum { IB_POLL_SOFTIRQ, IB_POLL_DIRECT };
-
-struct ib_device {
-	struct {
-		int max_cqe, max_qp_wr;
-	} attrs;
-	int num_comp_vectors, dev;
-};
-
-struct ib_pd {
-	struct ib_device *device;
-	u32 local_dma_lkey;
-};
-
-struct ib_qp {
-	u32 qp_num;
-};
 
 struct ib_cq {
 	int none;
