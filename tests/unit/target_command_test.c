@@ -156,45 +156,37 @@ static void unknown_operations_are_answered(void **state)
 	}
 }
 
+/* A good command of an operation, with a range if it takes any */
+static unsigned int check_op(uint16_t op, const struct wire_scope *scope)
+{
+	struct rdmablk_range range = { htole64(0), htole64(4096) };
+	bool plain = op == RDMABLK_OP_FENCE || op == RDMABLK_OP_DIRTY;
+
+	return check_trailed(plain ? good(op) : with_range(op, 0, 512), &range,
+			     op == RDMABLK_OP_DIRTY ? sizeof(range) : 0, scope);
+}
+
 static void operations_the_store_has_not_are_answered(void **state)
 {
 	struct wire_scope scope = everything;
-	struct rdmablk_range range = { htole64(0), htole64(4096) };
 
 	(void)state;
 	scope.ops = 0;
-	for (uint16_t op = RDMABLK_OP_FENCE; op <= RDMABLK_OP_WRITE; op++) {
-		struct rdmablk_command cmd = with_range(op, 0, 512);
-		unsigned int got;
-
-		if (op == RDMABLK_OP_FENCE || op == RDMABLK_OP_DIRTY)
-			cmd = good(op);
-		got = check_trailed(cmd, &range,
-				    op == RDMABLK_OP_DIRTY ? sizeof(range) : 0, &scope);
-		assert_int_equal(got, op == RDMABLK_OP_FENCE ? RDMABLK_OK :
+	for (uint16_t op = RDMABLK_OP_FENCE; op <= RDMABLK_OP_WRITE; op++)
+		assert_int_equal(check_op(op, &scope), op == RDMABLK_OP_FENCE ? RDMABLK_OK :
 				 RDMABLK_R_UNSUPPORTED);
-	}
 }
 
 static void readers_do_not_change_anything(void **state)
 {
 	static const bool changes[] = { false, true, false, true, true, true, false, true };
 	struct wire_scope scope = everything;
-	struct rdmablk_range range = { htole64(0), htole64(4096) };
 
 	(void)state;
 	scope.writer = false;
-	for (uint16_t op = RDMABLK_OP_FENCE; op <= RDMABLK_OP_WRITE; op++) {
-		struct rdmablk_command cmd = with_range(op, 0, 512);
-		unsigned int got;
-
-		if (op == RDMABLK_OP_FENCE || op == RDMABLK_OP_DIRTY)
-			cmd = good(op);
-		got = check_trailed(cmd, &range,
-				    op == RDMABLK_OP_DIRTY ? sizeof(range) : 0, &scope);
-		assert_int_equal(got, changes[op - RDMABLK_OP_FENCE] ?
+	for (uint16_t op = RDMABLK_OP_FENCE; op <= RDMABLK_OP_WRITE; op++)
+		assert_int_equal(check_op(op, &scope), changes[op - RDMABLK_OP_FENCE] ?
 				 RDMABLK_R_READ_ONLY : RDMABLK_OK);
-	}
 }
 
 static void only_flags_of_the_operation_are_taken(void **state)

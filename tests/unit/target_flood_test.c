@@ -18,16 +18,6 @@
 #define ADDRESSES	500U		/* of those */
 #define TOGETHER	16U		/* connections that come in one turn of the loop */
 
-static unsigned int sessions(void)
-{
-	struct session *s = NULL;
-	unsigned int nr = 0;
-
-	while ((s = session_next(s)))
-		nr++;
-	return nr;
-}
-
 static struct peer *comes_from(uint32_t address)
 {
 	static uint32_t qpn = QPN << 12;

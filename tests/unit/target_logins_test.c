@@ -131,16 +131,6 @@ static struct peer *log_in(uint32_t address)
 	return p;
 }
 
-static unsigned int sessions(void)
-{
-	struct session *s = NULL;
-	unsigned int nr = 0;
-
-	while ((s = session_next(s)))
-		nr++;
-	return nr;
-}
-
 static void assert_refused(uint32_t address)
 {
 	assert_int_equal(connect_from(address)->refused, RDMABLK_R_LIMIT_LOGINS);

@@ -470,6 +470,16 @@ static inline void hang_up(struct peer *p)
 	WAIT_FOR(atomic_load(&p->gone));
 }
 
+static inline unsigned int sessions(void)
+{
+	struct session *s = NULL;
+	unsigned int nr = 0;
+
+	while ((s = session_next(s)))
+		nr++;
+	return nr;
+}
+
 static int all_end(void **state)
 {
 	(void)state;
