@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Documentation/recipes/swap.rst: a group of programs uses more memory than it may have;
+# part of the rest is in zswap, part on the disk. The daemon is killed, and later back with its
+# arena: nobody is killed, and each page is what it was.
+#
+# kernels: 6.12
+# timeout: 600
+
+# shellcheck source=tests/cases/recipes/lib.sh
+source "$RDMABLK_TOP/tests/cases/recipes/lib.sh"
+require mkswap swapon
+
+GROUP=/sys/fs/cgroup/batch
+
+visits() {
+	awk '/^[0-9]/ { n = $1 } END { print n + 0 }' /tmp/said
+}
+
+pressed_over() {
+	! kill -0 "$PRESSED" 2>/dev/null
+}
+
+visited() {
+	(($(visits) >= $1)) || pressed_over
+}
+
+# goes_on [PAGES]: the program gets something done
+goes_on() {
+	wait_until "$PATIENCE" visited $(($(visits) + ${1:-2048})) ||
+		fail "no progress: $(tail -n 3 /tmp/said)"
+	! pressed_over || fail "the program has ended: $(tail -n 3 /tmp/said)"
+}
+
+# stat_of KEY: of the group
+stat_of() {
+	awk -v key="$1" '$1 == key { print $2 }' $GROUP/memory.stat
+}
+
+waits_for_swap() {
+	grep -q '^State:.D' "/proc/$PRESSED/status"
+}
+
+[[ -d /sys/module/zswap ]] || skip "no zswap"
+machines 1
+target_start 1
+recipe swap s/64G/96M/ s/=4G/=32M/ 's/echo 4G/echo 32M/' 's/echo 1G/echo 128K/'
+follow 'an arena outlives the daemon'
+load_module
+follow 'On the host::'
+grep -q '^/dev/rdmablk0 ' /proc/swaps || fail "$(</proc/swaps)"
+follow 'zswap in front of it'
+echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+follow 'a group of programs'
+
+mkfifo /tmp/go
+/usr/bin/python3 "$CASES/fault/pressed.py" 48 $GROUP </tmp/go >/tmp/said 2>&1 &
+PRESSED=$!
+exec {go}>/tmp/go
+goes_on $((48 * 256 + 4096))
+(($(stat_of zswpout) > 0)) || fail "nothing is in zswap: $(<$GROUP/memory.stat)"
+(($(<$GROUP/memory.swap.current) >= 12 << 20)) ||
+	fail "only $(<$GROUP/memory.swap.current) bytes are out"
+(($(disk_writes 0) >= 8 << 20)) || fail "only $(disk_writes 0) bytes went to the disk"
+
+stop_target KILL
+wait_state recovering
+wait_until "$PATIENCE" waits_for_swap || fail "the program does not wait"
+target_start 1
+wait_live 0
+goes_on
+# The daemon has it open, too, so its end would not be seen.
+echo >&"$go"
+wait_until "$PATIENCE" pressed_over || fail "the program hangs"
+wait "$PRESSED" || fail "the program has found: $(tail -n 3 /tmp/said)"
+grep -qx 'the same' /tmp/said || fail "the program said: $(tail -n 3 /tmp/said)"
+expect 0 "$(awk '/^oom_kill / { print $2 }' /proc/vmstat)" "processes killed for want of memory"
+still_live
+swapoff $DEV
+disconnect
+stop_target
+unload_module
+recipe_end
