@@ -26,6 +26,7 @@
  * The end of the command of --run is like a first signal.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
@@ -458,6 +459,18 @@ static void tear_down(void)
 	crypto_stop();
 }
 
+/* Also on file systems that are mounted by now: what is mounted later is not kept. */
+static int keep_states(const struct config *cfg)
+{
+	const struct export_config *ec;
+	int ret = 0;
+
+	TAILQ_FOREACH(ec, &cfg->exports, entry)
+		if (!ret && ec->state)
+			ret = sandbox_allow(ec->state, SANDBOX_MANAGE);
+	return ret;
+}
+
 /* Directories and files that only a confined daemon has to name. */
 static int keep_configured(const struct config *cfg)
 {
@@ -494,6 +507,7 @@ static int enter_sandbox(const struct config *cfg)
 	      sandbox_allow_beside(cfg->control ?: CONFIG_CONTROL, SANDBOX_MANAGE);
 	if (!ret && cfg->audit)
 		ret = sandbox_allow_beside(cfg->audit, SANDBOX_CREATE);
+	ret = ret ?: keep_states(cfg);
 	if (!ret && cfg->directories)
 		ret = keep_configured(cfg);
 	ret = ret ?: sandbox_enter();
@@ -593,6 +607,17 @@ static int check_file(const struct export_config *ec)
 	return ec->file ? file_check(&wish) : 0;
 }
 
+static int check_state(const struct export_config *ec)
+{
+	int ret;
+
+	if (!ec->state || !faccessat(AT_FDCWD, ec->state, W_OK | X_OK, AT_EACCESS))
+		return 0;
+	ret = -errno;
+	log_err("export %s: cannot lock %s: %s", ec->name, ec->state, strerror(-ret));
+	return ret;
+}
+
 static int check_export(const struct config *cfg, const struct export_config *ec)
 {
 	struct numa_place place;
@@ -600,6 +625,7 @@ static int check_export(const struct config *cfg, const struct export_config *ec
 
 	if (ec->arena)
 		ret = arena_check(ec->arena) ?: ret;
+	ret = check_state(ec) ?: ret;
 	return numa_find(cfg, ec, &place) ?: ret;
 }
 

@@ -149,6 +149,8 @@ static struct json_object *show_export(struct export *e)
 	add(o, "file", text_or_null(ec->file));
 	add(o, "cache", text_or_null(cache_name(ec)));
 	add(o, "arena", text_or_null(ec->arena));
+	add(o, "state_dir", json_object_new_string(config_state_dir(e->daemon, ec)));
+	add(o, "stable_epoch", json_object_new_boolean(ec->epoch == EPOCH_STABLE));
 	add(o, "numa", node_or_null(e));
 	add(o, "read_only", json_object_new_boolean(ec->read_only));
 	add(o, "shared", json_object_new_boolean(ec->shared));

@@ -14,10 +14,15 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/state_file.h"
 #include "base/util.h"
+
+#define LOCK_WAIT_MS	2000	/* for a killed process to end */
+#define LOCK_STEP_MS	10
 
 /**
  * state_file_sync_dir - make creations, renames and removals in a directory durable
@@ -65,6 +70,39 @@ int state_file_make_dir(const char *path)
 		return -ENAMETOOLONG;
 	ret = state_file_sync_dir(above);
 	return ret == -EACCES ? sync_file_system(path) : ret;
+}
+
+static int try_lock(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644), ret;
+
+	if (fd < 0 || !flock(fd, LOCK_EX | LOCK_NB))
+		return fd < 0 ? -errno : fd;
+	ret = errno == EWOULDBLOCK ? -EBUSY : -errno;
+	close(fd);
+	return ret;
+}
+
+/**
+ * state_file_lock - keep other processes from what a lock file stands for
+ * @path: lock file, in a directory that exists; made if there is none
+ *
+ * Blocks, for two seconds when another process has the lock: that may be dying. Whether
+ * another host can have the lock at the same time is the file system's business.
+ *
+ * Return: a descriptor, which has the lock until it is closed; -EBUSY: another process has
+ * it, or this one; -errno.
+ */
+int state_file_lock(const char *path)
+{
+	const struct timespec step = { .tv_nsec = LOCK_STEP_MS * 1000000L };
+	int fd = try_lock(path);
+
+	for (int ms = 0; fd == -EBUSY && ms < LOCK_WAIT_MS; ms += LOCK_STEP_MS) {
+		nanosleep(&step, NULL);
+		fd = try_lock(path);
+	}
+	return fd;
 }
 
 /* The directory of @path, in place: @dir holds a copy of @path. */

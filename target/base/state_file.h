@@ -7,6 +7,7 @@
 
 int state_file_make_dir(const char *path);
 int state_file_sync_dir(const char *path);
+int state_file_lock(const char *path);
 int state_file_replace(const char *path, const char *text);
 
 #endif

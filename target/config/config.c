@@ -66,6 +66,7 @@ void config_export_free(struct export_config *ec)
 	free(ec->file);
 	free(ec->fault);
 	free(ec->arena);
+	free(ec->state);
 	free(ec->allow_address);
 	free(ec->allow);
 	free(ec->lines);
@@ -519,6 +520,7 @@ static const struct {
 } special[] = {
 	{ "file", KIND_FULL | KIND_NONE },
 	{ "cache", KIND_FULL | KIND_NONE },
+	{ "epoch", KIND_NONE },
 	{ "arena", KIND_MEMORY | KIND_FULL },
 	{ "region", KIND_MEMORY | KIND_FULL },
 	{ "hugepages", KIND_MEMORY | KIND_FULL },
@@ -625,7 +627,8 @@ bool config_export_same(const struct export_config *a, const struct export_confi
 {
 	return same_text(a->type, b->type) && same_text(a->file, b->file) &&
 	       same_text(a->arena, b->arena) && same_text(a->fault, b->fault) &&
-	       a->cache == b->cache && a->size == b->size &&
+	       same_text(a->state, b->state) &&
+	       a->cache == b->cache && a->epoch == b->epoch && a->size == b->size &&
 	       a->read_only == b->read_only && a->shared == b->shared &&
 	       a->has_uuid == b->has_uuid &&
 	       !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) &&
@@ -677,6 +680,21 @@ bool config_export_limit(struct export_config *ec, const struct export_config *n
 	ec->max_queues = now->max_queues;
 	ec->max_pinned = now->max_pinned;
 	return changed;
+}
+
+/**
+ * config_state_dir - where the UUID and the notes of an export are
+ * @cfg: of the daemon
+ * @ec: of the export
+ *
+ * What the daemon itself keeps, and what files have lost in this boot of its host, is in the
+ * directory of the daemon in any case.
+ *
+ * Return: directory, as long as both last.
+ */
+const char *config_state_dir(const struct config *cfg, const struct export_config *ec)
+{
+	return ec->state ?: cfg->state_dir;
 }
 
 /**

@@ -62,6 +62,17 @@ enum cache_mode {
 };
 
 /**
+ * enum epoch_mode - how long the epoch of a file without a cache lasts
+ * @EPOCH_BOOT: until the next boot of this host, whose caches have what was not flushed
+ * @EPOCH_STABLE: as long as the file, wherever it is served from: each write is durable when
+ *	it is answered
+ */
+enum epoch_mode {
+	EPOCH_BOOT,
+	EPOCH_STABLE,
+};
+
+/**
  * enum config_auth - how initiators prove who they are
  * @AUTH_NONE: not at all: wire version 1
  * @AUTH_PSK: with the key of a host: wire version 2
@@ -125,6 +136,8 @@ TAILQ_HEAD(listen_config_list, listen_config);
  * @type: of the store: "memory" or "file"
  * @file: file or block device that has the contents; NULL: memory
  * @cache: of a file
+ * @epoch: of a file without a cache
+ * @state: directory for its UUID and notes; NULL: @state_dir of struct config
  * @size: bytes; 0: all of the file
  * @arena: file on tmpfs or hugetlbfs that keeps the contents, or NULL
  * @read_only: nobody may write
@@ -157,6 +170,8 @@ struct export_config {
 	char *type;
 	char *file;
 	enum cache_mode cache;
+	enum epoch_mode epoch;
+	char *state;
 	uint64_t size;
 	char *arena;
 	bool read_only;
@@ -194,7 +209,8 @@ TAILQ_HEAD(export_config_list, export_config);
  * @auth_given: @auth was given; else it follows from @hosts
  * @target_id: identity of this target, kept in @state_dir; with AUTH_PSK
  * @name: of this target, for the logs of initiators
- * @state_dir: where UUIDs of exports are kept, what files have lost, who wrote them
+ * @state_dir: where UUIDs of exports are kept, what files have lost, who wrote them; of an
+ *	export see config_state_dir()
  * @insecure: may listen beyond loopback without authentication
  * @log_level: LOG_ERR..LOG_DEBUG
  * @keep_alive_min: shortest keep-alive timeout granted, ms
@@ -334,6 +350,7 @@ void config_export_spec(struct config *cfg, const char *spec);
 void config_host_spec(struct config *cfg, const char *spec);
 void config_host_check(struct config *cfg, const struct host_config *hc);
 bool config_host_same(const struct host_config *a, const struct host_config *b);
+const char *config_state_dir(const struct config *cfg, const struct export_config *ec);
 void config_export_check(struct config *cfg, struct export_config *ec);
 bool config_export_same(const struct export_config *a, const struct export_config *b);
 bool config_take_text(char **field, const char *now);

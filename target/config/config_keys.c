@@ -226,6 +226,20 @@ static const char *set_cache(const struct config_key *key, void *base,
 	return NULL;
 }
 
+static const char *set_epoch(const struct config_key *key, void *base,
+			     const char *value)
+{
+	enum epoch_mode *field = (enum epoch_mode *)((char *)base + key->offset);
+
+	if (!strcmp(value, "boot"))
+		*field = EPOCH_BOOT;
+	else if (!strcmp(value, "stable"))
+		*field = EPOCH_STABLE;
+	else
+		return "neither boot nor stable";
+	return NULL;
+}
+
 static const char *set_huge_pages(const struct config_key *key, void *base,
 				  const char *value)
 {
@@ -445,6 +459,11 @@ const struct config_key config_export_keys[] = {
 	  set_string, EXPORT(file) },
 	{ "cache", "MODE", "of a file: full, all of it in memory, or none (none)",
 	  set_cache, EXPORT(cache) },
+	{ "epoch", "MODE",
+	  "cache=none: boot, or stable, each write is durable when answered (boot)",
+	  set_epoch, EXPORT(epoch) },
+	{ "state", "DIR", "where its UUID and its last writer are kept (state-dir)",
+	  set_string, EXPORT(state) },
 	{ "size", "SIZE", "of the export; of a file all of it, if not given",
 	  set_size, EXPORT(size), 4096, RDMABLK_MAX_SIZE },
 	{ "arena", "FILE", "on tmpfs or hugetlbfs, keeps the contents",

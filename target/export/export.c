@@ -3,11 +3,13 @@
  * Exports: the list of them, the life of their stores, who is admitted and who has a lease.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "base/state_file.h"
 #include "base/thread.h"
 #include "base/util.h"
 #include "export/export.h"
@@ -44,6 +46,7 @@ struct export *export_new(const struct config *daemon, struct export_config *ec)
 	if (!e)
 		return NULL;
 	e->daemon = daemon;
+	e->state_lock = -1;
 	LIST_INIT(&e->leases);
 	export_renew(e, ec);
 	TAILQ_INSERT_TAIL(&exports, e, entry);
@@ -64,9 +67,40 @@ void export_renew(struct export *e, struct export_config *ec)
 	e->cfg = ec;
 	e->store = (struct store){ .ops = ops_of(ec), .writer = e->store.writer };
 	memset(&e->noted, 0, sizeof(e->noted));
+	memset(&e->notes, 0, sizeof(e->notes));
 	e->awaited = 0;
 	e->broken = false;
 	e->state = EXPORT_OPENING;
+}
+
+/*
+ * The UUID and the notes of an export belong to one daemon at a time. The directory is not made:
+ * its file system may not be mounted, and what is kept below the mount point is lost to the
+ * next daemon.
+ */
+static int lock_state(struct export *e)
+{
+	const struct export_config *ec = e->cfg;
+	char path[PATH_MAX];
+
+	if (!ec->state)
+		return 0;
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s.lock", ec->state, ec->name) >=
+	    sizeof(path))
+		return -ENAMETOOLONG;
+	e->state_lock = state_file_lock(path);
+	if (e->state_lock >= 0)
+		return 0;
+	log_err("export %s: cannot lock %s: %s", ec->name, path, e->state_lock == -EBUSY ?
+		"another daemon has it" : strerror(-e->state_lock));
+	return e->state_lock;
+}
+
+static void unlock_state(struct export *e)
+{
+	if (e->state_lock >= 0)
+		close(e->state_lock);
+	e->state_lock = -1;
 }
 
 /**
@@ -85,15 +119,17 @@ int export_open(struct export *e)
 
 	if (!ec->block)
 		ec->block = file_block(ec->file) ?: 512;
-	ret = numa_find(e->daemon, ec, &e->store.place) ?:
+	ret = lock_state(e) ?: numa_find(e->daemon, ec, &e->store.place) ?:
 	      identity_known(e->daemon, ec, e->store.uuid, &known) ?:
 	      e->store.ops->open(&e->store, ec);
-	if (ret)
+	if (ret) {
+		unlock_state(e);
 		return ret;
+	}
 	if (fault(FAULT_SAME_EPOCH))
 		memset(e->store.epoch, 1, sizeof(e->store.epoch));
 	if (!known)
-		ret = identity_keep(e->daemon, ec->name, e->store.uuid);
+		ret = identity_keep(e->daemon, ec, e->store.uuid);
 	ret = ret ?: export_recall(e) ?: e->store.ops->publish(&e->store);
 	if (!ret && arena_guard_broken(e->store.guard)) {
 		log_err("export %s: a page of its arena is missing; " CUT_SHORT, ec->name);
@@ -104,8 +140,10 @@ int export_open(struct export *e)
 		ret = e->commands ? 0 : -EIO;
 	}
 	e->open = !ret;
-	if (ret)
+	if (ret) {
 		e->store.ops->close(&e->store);
+		unlock_state(e);
+	}
 	return ret;
 }
 
@@ -195,6 +233,7 @@ void export_close(struct export *e)
 		iothread_pool_stop(e->commands);
 	e->commands = NULL;
 	e->store.ops->close(&e->store);
+	unlock_state(e);
 	e->open = false;
 }
 

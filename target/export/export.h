@@ -9,6 +9,7 @@
 
 #include "base/worker.h"
 #include "config/config.h"
+#include "export/last_writer.h"
 #include "export/quota.h"
 #include "store/store.h"
 
@@ -70,9 +71,11 @@ enum export_state {
  * @allow_changed: a reload has changed who may use it, and has not reported that yet
  * @broken: a page of its arena is missing: nobody may have it until it is opened again
  * @open: @store is; a worker's while it opens or closes it
+ * @state_lock: descriptor that keeps other daemons from its own state; -1: none
  * @store: its contents
  * @commands: the thread of commands of sessions with an arena; NULL: a staged store has its own
  * @noted: who is noted as @store's last writer, since it was opened; all zero: nobody
+ * @notes: of the directory where that is noted
  * @leases: held on it
  * @limits: what its sessions have taken
  * @past: commands of its sessions that are over
@@ -100,9 +103,11 @@ struct export {
 	bool allow_changed;
 	bool broken;
 	bool open;
+	int state_lock;
 	struct store store;
 	struct iothread_pool *commands;
 	struct store_writer noted;
+	struct last_writer_dir notes;
 	struct lease_list leases;
 	struct quota_export limits;
 	struct store_counts past;
@@ -154,7 +159,7 @@ bool export_resumable(const struct export *export, const struct lease *claim);
 void export_lease(struct export *export, struct lease *lease);
 void export_let_write(struct export *export, struct lease *lease);
 bool export_note_due(struct export *export, const struct lease *lease);
-int export_note_writer(const struct export *export, const struct lease *lease);
+int export_note_writer(struct export *export, const struct lease *lease);
 void export_noted(struct export *export, const struct lease *lease);
 
 #endif

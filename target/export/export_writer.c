@@ -27,10 +27,11 @@ static struct store_writer unknown(void)
 	return writer;
 }
 
-static struct last_writer_of notes_of(const struct export *e)
+static struct last_writer_of notes_of(struct export *e)
 {
 	return (struct last_writer_of){
-		.dir = e->daemon->state_dir,
+		.dir = config_state_dir(e->daemon, e->cfg),
+		.known = &e->notes,
 		.name = e->cfg->name,
 		.uuid = e->store.uuid,
 		.mark = &e->store.mark,
@@ -219,7 +220,7 @@ bool export_note_due(struct export *export, const struct lease *lease)
  * Return: 1: done; 0: it is not, but nobody else is noted; -errno, logged: the session
  * must not have the export.
  */
-int export_note_writer(const struct export *export, const struct lease *lease)
+int export_note_writer(struct export *export, const struct lease *lease)
 {
 	struct store_writer writer = note_for(export, lease), none = unknown();
 	const struct last_writer_of of = notes_of(export);

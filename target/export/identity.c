@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * UUIDs that are kept in the state directory, each as text in a file: those of exports, and
- * that of the target.
+ * UUIDs that are kept as text, each in a file: those of exports, in the state directory of the
+ * export, and that of the target, in the daemon's.
  *
  * An export's UUID comes from the configuration, from the state file that an earlier start
  * wrote, or from a kept arena, in this order; only when none of them has one it is made up,
@@ -63,9 +63,9 @@ static int make_uuid(uint8_t *uuid)
 	return 0;
 }
 
-static void path_of(const struct config *cfg, const char *name, char *path)
+static void path_of(const struct config *cfg, const struct export_config *ec, char *path)
 {
-	snprintf(path, PATH_MAX, "%s/%s.uuid", cfg->state_dir, name);
+	snprintf(path, PATH_MAX, "%s/%s.uuid", config_state_dir(cfg, ec), ec->name);
 }
 
 /**
@@ -88,7 +88,7 @@ int identity_known(const struct config *cfg, const struct export_config *ec, uin
 	if (ec->has_uuid) {
 		memcpy(uuid, ec->uuid, RDMABLK_ID_LEN);
 	} else {
-		path_of(cfg, ec->name, path);
+		path_of(cfg, ec, path);
 		snprintf(what, sizeof(what), "export %s", ec->name);
 		ret = read_uuid(what, path, uuid);
 	}
@@ -99,25 +99,25 @@ int identity_known(const struct config *cfg, const struct export_config *ec, uin
 /**
  * identity_keep - keep the UUID of an export that was not known before
  * @cfg: has the state directory
- * @name: of the export
+ * @ec: of the export
  * @uuid: RDMABLK_ID_LEN bytes; all zero: gets a new one
  *
  * Blocks.
  *
  * Return: 0 or -errno, logged if it cannot be kept.
  */
-int identity_keep(const struct config *cfg, const char *name, uint8_t *uuid)
+int identity_keep(const struct config *cfg, const struct export_config *ec, uint8_t *uuid)
 {
 	int ret = all_zero(uuid, RDMABLK_ID_LEN) ? make_uuid(uuid) : 0;
 	char path[PATH_MAX];
 
 	if (ret)
 		return ret;
-	path_of(cfg, name, path);
-	ret = write_uuid(cfg->state_dir, path, uuid);
+	path_of(cfg, ec, path);
+	ret = write_uuid(config_state_dir(cfg, ec), path, uuid);
 	if (ret)
 		log_err("export %s: cannot keep its UUID in %s: %s (--state-dir, or uuid=)",
-			name, path, strerror(-ret));
+			ec->name, path, strerror(-ret));
 	return ret;
 }
 

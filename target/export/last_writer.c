@@ -39,7 +39,10 @@
  * arena. If no arena is noted, the file's note says that the file was written without one.
  * The export's own note says so, too, if it names another writer than the arena does;
  * otherwise the arena counts. Daemons that serve the same files in turn need the same
- * directory.
+ * directory, also on two hosts: an arena that is left on one of them is then out of date as
+ * soon as the other has let somebody write. The removal of its note is durable by then,
+ * because the directory is synced for 3 or 4, at the latest when an export that was opened
+ * notes for the first time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,13 +66,6 @@
  * those of logins and those that open an export, and each goes on with the answer.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/*
- * What is there is durable: it was synced as it came, or after this process had begun. An
- * earlier one may have ended between the two.
- */
-static bool settled;
-/* The directories are there, and their names are durable. */
-static bool made;
 
 /**
  * struct note - what is in one
@@ -155,7 +151,7 @@ static int sync_notes(const struct last_writer_of *of)
 
 	snprintf(path, sizeof(path), "%s/" LAST_WRITER_DIR, of->dir);
 	ret = state_file_sync_dir(path);
-	settled = !ret;
+	of->known->settled = !ret;
 	return ret;
 }
 
@@ -170,12 +166,12 @@ static int make_dirs(const struct last_writer_of *of)
 /* The directories are made again if somebody has removed them. */
 static int replace(const struct last_writer_of *of, const char *path, const char *text)
 {
-	int ret = made ? state_file_replace(path, text) : -ENOENT;
+	int ret = of->known->made ? state_file_replace(path, text) : -ENOENT;
 
 	if (ret != -ENOENT)
 		return ret;
 	ret = make_dirs(of);
-	made = !ret;
+	of->known->made = !ret;
 	return ret ?: state_file_replace(path, text);
 }
 
@@ -187,10 +183,10 @@ static int put(const struct last_writer_of *of, const char *path, const struct n
 	int ret;
 
 	if (get(path, note->key, &old) == 1 && !memcmp(&old, note, sizeof(old)))
-		return settled ? 0 : sync_notes(of);
+		return of->known->settled ? 0 : sync_notes(of);
 	note_text(note, text);
 	ret = replace(of, path, text);
-	settled = !ret;	/* it has synced the directory last */
+	of->known->settled = !ret;	/* it has synced the directory last */
 	return ret;
 }
 

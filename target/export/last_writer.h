@@ -7,7 +7,7 @@
 
 #include "store/store.h"
 
-#define LAST_WRITER_DIR	"writers"	/* in the directory of the daemon's state */
+#define LAST_WRITER_DIR	"writers"	/* in the directory of the state */
 
 /**
  * enum last_writer_state - what is known of the last writer
@@ -22,8 +22,22 @@ enum last_writer_state {
 };
 
 /**
+ * struct last_writer_dir - what is known of a directory of notes; zeroed memory: nothing
+ * @settled: what is there is durable: it was synced as it came, or since it is looked at
+ * @made: the directories are there, and their names are durable
+ *
+ * Void when an export is opened: another host may have had the directory since, and an earlier
+ * process may have ended between a change and its sync.
+ */
+struct last_writer_dir {
+	bool settled;
+	bool made;
+};
+
+/**
  * struct last_writer_of - an export whose writers are noted
- * @dir: of the daemon's state
+ * @dir: of the export's state
+ * @known: of @dir
  * @name: of the export, for messages
  * @uuid: its identity
  * @mark: of its file
@@ -31,6 +45,7 @@ enum last_writer_state {
  */
 struct last_writer_of {
 	const char *dir;
+	struct last_writer_dir *known;
 	const char *name;
 	const uint8_t *uuid;
 	const struct file_mark *mark;

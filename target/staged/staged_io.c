@@ -44,6 +44,13 @@
  * generations, and only one of them grows; otherwise a FLUSH would wait for as long as
  * writes with FUA keep coming. A write with FUA that is alone waits for nothing.
  *
+ * A file that is served by several hosts in turn is @through: what is acknowledged must be in
+ * the file when the next host opens it, although nobody has flushed. O_DIRECT is not enough.
+ * Replicated devices such as DRBD and RBD compute checksums over data on its way, so that
+ * is_direct() has it copied into the page cache of this host. And a file system may keep in its
+ * journal's memory where a block is. So each WRITE is one with FUA, and a DISCARD, WRITE_ZEROES
+ * or SECURE_ERASE is followed by a FLUSH of its own.
+ *
  * staged_loss.c says what a failure means for this and other files.
  *
  * DISCARD, WRITE_ZEROES and SECURE_ERASE may take long and have no entries in a ring. A
@@ -259,6 +266,22 @@ static int slow_piece(struct staged_io *io, uint64_t offset, uint64_t bytes)
 	}
 }
 
+static void slow_flush(struct ring_note *note)
+{
+	flush_begin(container_of(note, struct staged_io, note));
+}
+
+/* Ends a long command, which has changed the file. */
+static void slow_end(struct staged_io *io, unsigned int status)
+{
+	if (status != RDMABLK_OK || !io->engine->file->through) {
+		staged_tell(io, status);
+		return;
+	}
+	io->note.run = slow_flush;
+	ring_tell(&io->engine->ring, &io->note);
+}
+
 static void slow_run(struct job *job)
 {
 	struct staged_io *io = container_of(job, struct staged_io, job);
@@ -276,8 +299,7 @@ static void slow_run(struct job *job)
 			 (unsigned long long)io->offset, strerror(-ret));
 	if (io->at)
 		staged_changed(io->engine->file);
-	staged_tell(io, io->at < io->bytes && !ret ? RDMABLK_R_INTERNAL :
-			file_reason(ret));
+	slow_end(io, io->at < io->bytes && !ret ? RDMABLK_R_INTERNAL : file_reason(ret));
 }
 
 /* Gives a command to the thread for long commands. In the thread of @io. */
@@ -533,6 +555,7 @@ void staged_begin(struct staged_io *io)
 	io->synced = false;
 	io->plain = false;
 	io->counted = false;
+	io->fua |= io->op == RDMABLK_OP_WRITE && io->engine->file->through;
 	switch (io->op) {
 	case RDMABLK_OP_READ:
 	case RDMABLK_OP_WRITE:

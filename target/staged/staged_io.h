@@ -22,6 +22,7 @@ TAILQ_HEAD(staged_ios, staged_io);
  * @file: the open file
  * @identity: of the file's contents in the host's caches; see sync_errors.h
  * @disk: identity of the disk that the file is on; see file_disk()
+ * @through: each change is durable when its command is answered
  * @errors: number of commands that have failed
  * @failed: an fdatasync of this or another file on @disk has failed, or may have: earlier
  *	writes may be lost, although the next fdatasync would not say so
@@ -43,6 +44,7 @@ struct staged_file {
 	struct file *file;
 	uint8_t identity[RDMABLK_ID_LEN];
 	uint8_t disk[RDMABLK_ID_LEN];
+	bool through;
 	atomic_uint_fast64_t errors;
 	atomic_bool failed;
 	atomic_bool unsynced;
@@ -84,7 +86,7 @@ struct staged_engine {
  * @done: called in that thread when the command has ended, with @status
  * @cancel: when set, I/O that has not begun is not begun any more
  * @op: READ, WRITE, FLUSH, DISCARD, WRITE_ZEROES, SECURE_ERASE
- * @fua: WRITE: durable when done
+ * @fua: WRITE: durable when done; each is, of a file that is @through
  * @keep: WRITE_ZEROES: the space is kept
  * @buffer: number of the ring's buffer that @buf is in
  * @buf: data of a READ or WRITE, aligned to a page, less than 2 GiB

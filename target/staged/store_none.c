@@ -5,7 +5,8 @@
  *
  * The epoch is made of the host's boot and the file's identity. Data that was acknowledged
  * and not flushed is in the caches of this host, which outlive the daemon, unless an
- * fdatasync has failed: see sync_errors.c.
+ * fdatasync has failed: see sync_errors.c. With epoch=stable there is no such data, and
+ * another host may serve the file next.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -72,9 +73,12 @@ static int none_start(struct store *store, struct store_none *none,
 	/* Before the epoch is read: from here on a loss of its disk reaches the file. */
 	staged_file_init(&none->staged, &none->file, identity, disk);
 	ret = sync_errors_epoch(ec->name, identity, disk, store->epoch);
+	if (!ret && ec->epoch == EPOCH_STABLE)
+		ret = file_stable_epoch(&none->file, store->epoch);
 	if (ret)
 		goto exit;
-	none->volatile_cache = !write_through(&none->file);
+	none->staged.through = ec->epoch == EPOCH_STABLE;
+	none->volatile_cache = !none->staged.through && !write_through(&none->file);
 	none->threads = iothread_pool_start(ec->name, &none->staged, nr_threads,
 					    lane_turn);
 	if (none->threads)

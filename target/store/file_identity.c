@@ -124,6 +124,25 @@ int file_epoch(const struct file *f, uint8_t *epoch)
 }
 
 /**
+ * file_stable_epoch - identity of a file that has all of what was acknowledged
+ * @f: open file
+ * @epoch: RDMABLK_ID_LEN bytes: the same on every host and after every boot; of a regular file
+ *	another one when it is replaced
+ *
+ * A block device has no name that is the same on two hosts.
+ *
+ * Return: 0 or -errno.
+ */
+int file_stable_epoch(const struct file *f, uint8_t *epoch)
+{
+	struct {
+		uint64_t block_device, ino;
+	} id = { .block_device = f->block_device, .ino = f->block_device ? 0 : f->ino };
+
+	return digest_id("rdmablk stable 1", &id, sizeof(id), epoch);
+}
+
+/**
  * file_mark - what a file is told by in notes that outlive a boot of the host
  * @f: open file
  * @mark: filled

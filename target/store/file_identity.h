@@ -46,6 +46,7 @@ struct file_contents {
 
 int file_disk(const struct file *f, uint8_t *id);
 int file_epoch(const struct file *f, uint8_t *epoch);
+int file_stable_epoch(const struct file *f, uint8_t *epoch);
 int file_mark(const struct file *f, struct file_mark *mark);
 int file_contents(const struct file *f, struct file_contents *out);
 int file_contents_epoch(const struct file_contents *c, uint8_t *epoch);

@@ -328,6 +328,14 @@ static void what_does_not_go_with_a_file(void **state)
 	assert_int_equal(errors_of(TARGET "io-threads = 65\n" FILE_NONE), 1);
 	assert_int_equal(errors_of(TARGET "io-threads = 64\n" FILE_NONE), 0);
 	assert_int_equal(errors_of(TARGET FILE_NONE "fault = /run/f\n"), 0);
+	assert_int_equal(errors_of(TARGET FILE_NONE "epoch = stable\nstate = /x\n"), 0);
+	assert_int_equal(errors_of(TARGET FILE_NONE "epoch = boot\n"), 0);
+	assert_int_equal(errors_of(TARGET FILE_NONE "epoch = always\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_NONE "state =\n"), 1);
+	assert_int_equal(errors_of(TARGET FILE_FULL "state = /x\n"), 0);
+	assert_int_equal(errors_of(TARGET FILE_FULL "epoch = stable\n"), 1);
+	assert_int_equal(errors_of(TARGET DISK "state = /x\n"), 0);
+	assert_int_equal(errors_of(TARGET DISK "epoch = stable\n"), 1);
 	assert_int_equal(errors_of(TARGET DISK "file = /x\n"), 1);
 	assert_int_equal(errors_of(TARGET DISK "cache = full\n"), 1);
 	assert_int_equal(errors_of(TARGET DISK "fault = /run/f\n"), 1);

@@ -280,7 +280,8 @@ static void sameness(void **state)
 	static const char * const others[] = {
 		"d,file=/y", "d,file=/x,cache=full", "d,file=/x,ro", "d,file=/x,shared",
 		"d,file=/x,size=1M", "d,file=/x,block=4096", "d,file=/x,slot-bytes=64K",
-		"d,file=/x,slot-memory=1M", "d,file=/x,fault=/f",
+		"d,file=/x,slot-memory=1M", "d,file=/x,fault=/f", "d,file=/x,epoch=stable",
+		"d,file=/x,state=/s",
 		"d,file=/x,uuid=357fd8ba-e95a-4b0a-8c1d-74865a5c9127", "d,memory,size=1M",
 	};
 

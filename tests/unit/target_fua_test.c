@@ -403,6 +403,38 @@ static void writes_wait_for_few(void **state)
 	place_close();
 }
 
+/* Nothing is answered before it is in the file, whatever changes it; and READs wait for none. */
+static void through_the_cache(void **state)
+{
+	static const uint16_t ops[] = { RDMABLK_OP_WRITE, RDMABLK_OP_WRITE_ZEROES };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(ops); i++) {
+		uint16_t op = ops[i / 2];
+
+		place_open(dir, 1U << 20, 512, i & 1);
+		place.file.fua = false;
+		place.sf.through = true;
+		assert_int_equal(run(op, 0, 0, BLOCK), RDMABLK_OK);
+		assert_false(place.sf.unsynced);
+		assert_int_equal(run(RDMABLK_OP_READ, 0, 0, BLOCK), RDMABLK_OK);
+		/* what cannot be made durable is not acknowledged, nor what comes later */
+		fake(&place.sf.sync, -EIO, 1);
+		assert_int_equal(run(op, 0, 0, BLOCK), RDMABLK_R_STORE_IO);
+		assert_int_equal(readies, 1);
+		for (size_t k = 0; k < ARRAY_SIZE(ops); k++)
+			assert_int_equal(run(ops[k], 0, 0, BLOCK), RDMABLK_R_STORE_FAILED);
+		assert_int_equal(run(RDMABLK_OP_READ, 0, 0, BLOCK), RDMABLK_OK);
+		place_close();
+	}
+	/* A command that has failed by itself is not made durable. */
+	place_open(dir, 1U << 20, 512, false);
+	place.sf.through = true;
+	assert_int_equal(run_faked(RDMABLK_OP_WRITE, false, BLOCK, -EIO, 1), RDMABLK_R_STORE_IO);
+	assert_false(place.sf.failed);
+	place_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +450,7 @@ int main(void)
 		cmocka_unit_test(no_write_before_an_outcome_is_read),
 		cmocka_unit_test(no_write_before_a_sync_has_ended),
 		cmocka_unit_test(writes_wait_for_few),
+		cmocka_unit_test(through_the_cache),
 	};
 	int failed;
 

@@ -18,11 +18,14 @@ static const uint8_t u[16] = { 0x0a, 1 }, v[16] = { 0x0b, 2 };
 static const struct file_mark f = { { 3 }, { 4 } }, g = { { 5 }, { 6 } }, heir = { { 3 }, { 7 } };
 static const struct store_writer a = { { 8 }, { 9 } }, b = { { 8 }, { 10 } };
 
+/* What this process knows of the directories. */
+static struct last_writer_dir known;
+
 static inline struct last_writer_of of(const char *dir, const uint8_t *uuid,
 				       const struct file_mark *mark)
 {
-	return (struct last_writer_of){ .dir = files_path(dir), .name = "d", .uuid = uuid,
-				    .mark = mark };
+	return (struct last_writer_of){ .dir = files_path(dir), .known = &known, .name = "d",
+				    .uuid = uuid, .mark = mark };
 }
 
 static bool noted;	/* by the last note() */

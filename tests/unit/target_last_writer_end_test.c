@@ -130,6 +130,7 @@ static int note_by(const char *dir, const uint8_t *uuid, const struct file_mark 
 		export.arena = arena;
 		disk.steps = 0;
 		disk.syncs = 0;
+		known = (struct last_writer_dir){ 0 };
 		status = last_writer_note(&export, writer);
 		_exit(status < 0 ? REFUSED : status ? NOTED : LET);
 	}
@@ -215,8 +216,8 @@ static void judge_both(const struct scene *s, bool let)
 	snprintf(kept, sizeof(kept), "%s/kept", files_path(s->dir));
 	copy(disk.notes, kept);
 	copy(disk.durable, disk.notes);
-	/* no arena is left then */
-	judge(&(struct scene){ s->dir, s->other, s->now, { NULL, NULL } }, let);
+	/* no arena is left then, but of another host that shares the directory */
+	judge(s, let);
 	copy(kept, disk.notes);
 }
 
@@ -322,6 +323,34 @@ static void a_note_that_went_meanwhile(void **state)
 	assert_false(noted);
 	open_anew(e);
 	assert_int_equal(may("d"), 0);
+	stop();
+}
+
+/*
+ * Another host, with an arena of its own, has the directory between two times that this process
+ * has it, and dies: what is noted is as before, and the arena is out of date, also when the
+ * power of this host fails at once.
+ */
+static void another_host_in_between(void **state)
+{
+	struct last_writer_of export;
+	struct export *e;
+
+	(void)state;
+	files_new("disk0", SIZE);
+	mkdir(files_path("turns"), 0755);
+	watch("turns");
+	start_with("turns", spec_of("d", "disk0", "cache=none"));
+	e = export_find("d");
+	let_write("d", &lease_a);
+	assert_int_equal(note_by("turns", e->store.uuid, &e->store.mark, &e->store.writer,
+				 arena1), NOTED);
+	renew("d");
+	assert_true(let_write("d", &lease_a));
+	copy(disk.durable, disk.notes);
+	export = of("turns", e->store.uuid, &e->store.mark);
+	export.arena = arena1;
+	assert_int_equal(last_writer_missed(&export, &e->store.writer), -ESTALE);
 	stop();
 }
 
@@ -626,6 +655,7 @@ int main(void)
 		cmocka_unit_test(an_end_at_any_step),
 		cmocka_unit_test(a_sync_that_fails),
 		cmocka_unit_test(a_note_that_went_meanwhile),
+		cmocka_unit_test(another_host_in_between),
 		cmocka_unit_test(an_arena_that_is_newer),
 		cmocka_unit_test(an_arena_that_is_older),
 		cmocka_unit_test(an_arena_that_is_not_noted),
