@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A server of PostgreSQL, its cluster on a disk of a pair of machines with DRBD. The daemon that
+# serves is killed in the middle of commits, on each machine in turn, and the other one takes
+# over. The server notices nothing, and all that was committed is there, once, and nothing else;
+# tables, indexes, checksums of pages and a dump are without fault. The argument is how many
+# times the daemon is killed on each machine; 2 by default.
+#
+# kernels: 6.12
+# net: two
+# mem: 1536
+# disk: 192M
+# timeout: 2400
+
+# shellcheck source=tests/cases/engines/lib.sh
+source "$RDMABLK_TOP/tests/cases/engines/lib.sh"
+# shellcheck source=tests/cases/store/database.sh
+source "$RDMABLK_TOP/tests/cases/store/database.sh"
+# shellcheck source=tests/cases/store/postgres.sh
+source "$RDMABLK_TOP/tests/cases/store/postgres.sh"
+require mkfs.ext4 e2fsck drbdadm
+
+ROUNDS=${1:-2} PAIR_BYTES=128M
+
+make_database() {
+	mkdir -p "$FS"
+	mkfs.ext4 -q $DEV
+	mount $DEV "$FS"
+	server_make
+	server_start
+	: >/dev/shm/log.postgres
+	python3 "$DATABASE" make postgres "$(where postgres)"
+}
+
+# gone_on HOW BEGAN: after a takeover the writers commit
+gone_on() {
+	back
+	writers_progress 1
+	pair_over "$1" "$2"
+	writers_progress 20
+	copied
+}
+
+killed_on_one() {
+	local began
+
+	began=$(now)
+	ask kill_daemon
+	ask give_up
+	take_over
+	gone_on "the daemon of one was killed" "$began"
+}
+
+killed_on_two() {
+	local began
+
+	began=$(now)
+	kill_daemon
+	give_up
+	ask take_over
+	gone_on "the daemon of two was killed" "$began"
+}
+
+two() {
+	local n
+
+	pair_up
+	make_database
+	writers_start
+	writers_progress 20
+	for ((n = 0; n < ROUNDS; n++)); do
+		killed_on_one
+		killed_on_two
+	done
+	writers_kill
+	still_live
+	server_kill
+	server_start
+	look
+	server_stop
+	umount "$FS"
+	pair_down
+}
+
+if [[ $ROLE == initiator ]]; then
+	two
+else
+	machine_obeys
+fi
