@@ -89,7 +89,7 @@ static struct {
 
 static void exit_failed(void)
 {
-	audit_stop(EXIT_FAILED);
+	audit_stop(EXIT_FAILED, captive_status());
 	log_stop();
 	_exit(EXIT_FAILED);
 }
@@ -668,7 +668,7 @@ static int check_host(struct config *cfg)
 int main(int argc, char **argv)
 {
 	struct config *cfg = &daemon_state.cfg;
-	int ret;
+	int ret, own;
 
 	config_init(cfg);
 	ret = options_parse(cfg, argc, argv);
@@ -679,8 +679,9 @@ int main(int argc, char **argv)
 		log_setup(cfg->log_level);
 		ret = run(cfg);
 		tear_down();
-		ret = captive_end(ret, SHUTDOWN_MS);
-		audit_stop(ret);
+		own = ret;
+		ret = captive_end(own, SHUTDOWN_MS);
+		audit_stop(own, captive_status());
 		if (ret == EXIT_DONE)
 			log_info("done");
 		log_stop();

@@ -456,15 +456,18 @@ int audit_start(void)
 
 /**
  * audit_stop - write the last line, that the daemon ends
- * @status: its exit status
+ * @status: its own exit status
+ * @command: that of the command of --run; negative: there is none
  *
  * Waits for audit_stop_ms at most. Without audit_start() there is no line.
  */
-void audit_stop(int status)
+void audit_stop(int status, int command)
 {
 	struct json_object *line = audit_line("stop");
 
 	audit_number(line, "status", (uint64_t)status);
+	if (command >= 0)
+		audit_number(line, "command_status", (uint64_t)command);
 	audit_number(line, "left_out", take_left_out());
 	audit_write(line);
 	if (audit.started && !lines_stop(&ring, audit_stop_ms))

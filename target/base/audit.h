@@ -18,7 +18,7 @@ extern int audit_window_ms;	/* in which an address has so many lines of refusals
 
 int audit_open(const char *path);
 int audit_start(void);
-void audit_stop(int status);
+void audit_stop(int status, int command);
 void audit_reopen(void);
 
 struct json_object *audit_line(const char *event);

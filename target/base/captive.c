@@ -25,7 +25,9 @@
 #include "base/loop.h"
 #include "base/util.h"
 
-#define NOT_STARTED	127	/* exit status, as of a shell */
+/* Exit statuses, as of a shell */
+#define NOT_RUN		126
+#define NOT_FOUND	127
 
 static void process_ended(struct loop_source *src);
 
@@ -50,6 +52,15 @@ static int fill_environment(const struct captive_place *place)
 	return place->uri ? setenv("RDMABLK_URI", place->uri, 1) : unsetenv("RDMABLK_URI");
 }
 
+/* Nobody but the child knows why. The log has no thread yet. */
+static _Noreturn void not_run(void)
+{
+	int error = errno;
+
+	log_err("cannot run the command: /bin/sh: %s", strerror(error));
+	_exit(error == ENOENT ? NOT_FOUND : NOT_RUN);
+}
+
 static _Noreturn void child(const char *command, const struct captive_place *place, int go,
 			    pid_t parent)
 {
@@ -58,14 +69,15 @@ static _Noreturn void child(const char *command, const struct captive_place *pla
 
 	/* A daemon that is killed takes the command with it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent)
-		_exit(NOT_STARTED);
+		_exit(NOT_RUN);
 	do
 		n = read(go, &word, 1);
 	while (n < 0 && errno == EINTR);
-	if (n != 1 || fill_environment(place))
-		_exit(NOT_STARTED);
-	execl("/bin/sh", "sh", "-c", command, NULL);
-	_exit(NOT_STARTED);
+	if (n != 1)	/* the daemon has failed, and says so */
+		_exit(NOT_RUN);
+	if (!fill_environment(place))
+		execl("/bin/sh", "sh", "-c", command, NULL);
+	not_run();
 }
 
 /**
@@ -99,6 +111,18 @@ int captive_prepare(const char *command, const struct captive_place *place)
 	return ret ?: captive.process.fd < 0 ? -errno : 0;
 }
 
+static const char *meaning(int status)
+{
+	switch (status) {
+	case NOT_RUN:
+		return ": it, or a program that it names, cannot be run";
+	case NOT_FOUND:
+		return ": a program that it names was not found";
+	default:
+		return "";
+	}
+}
+
 /* Return: whether it has ended; @options: of waitid() */
 static bool reap(int options)
 {
@@ -112,7 +136,8 @@ static bool reap(int options)
 	captive.over = true;
 	captive.status = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
 	if (captive.ended)	/* it was begun */
-		log_info("the command has ended with status %d", captive.status);
+		log_info("the command has ended with status %d%s", captive.status,
+			 meaning(captive.status));
 	return true;
 }
 
@@ -186,4 +211,15 @@ int captive_end(int status, int patience_ms)
 	if (status != EXIT_DONE)
 		return status;
 	return captive.over ? captive.status : EXIT_FAILED;
+}
+
+/**
+ * captive_status - the status of the command, whatever the daemon ends with
+ *
+ * Return: 0 to 255, 128 and the number of the signal that ended it; -1: it was not begun, or
+ * it runs still.
+ */
+int captive_status(void)
+{
+	return captive.ended && captive.over ? captive.status : -1;
 }

@@ -23,5 +23,6 @@ int captive_prepare(const char *command, const struct captive_place *place);
 int captive_start(void (*ended)(void));
 void captive_signal(int signo);
 int captive_end(int status, int patience_ms);
+int captive_status(void);
 
 #endif

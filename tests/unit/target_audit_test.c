@@ -220,7 +220,7 @@ static void write_events(void)
 	admin_lines();
 	host_lines();
 	session_audit_visit(&session, RDMABLK_R_LOGOUT);
-	audit_stop(0);
+	audit_stop(0, 7);
 }
 
 static void expect_begun(void)
@@ -346,6 +346,7 @@ static void expect_hosts(void)
 
 	expect_head(18, "stop");
 	assert_int_equal(number(18, "status"), 0);
+	assert_int_equal(number(18, "command_status"), 7);
 }
 
 static void each_event_has_its_line(void **state)
@@ -372,7 +373,7 @@ static void lines_follow_the_schema(void **state)
 	}
 	begin("schema");
 	audit_write(audit_line("stop"));	/* lacks "status" */
-	audit_stop(0);
+	audit_stop(0, -1);
 	write_events();
 	snprintf(command, sizeof(command), "python3 " CHECKER " " SCHEMA " %s",
 		 files_path("events"));
@@ -399,8 +400,9 @@ static void names_of_peers_stay_texts(void **state)
 	snprintf(s.wish.export_name, sizeof(s.wish.export_name), "%s", HOSTILE);
 	begin("hostile");
 	session_audit_refused(&s, RDMABLK_R_BUSY);
-	audit_stop(0);
+	audit_stop(0, -1);
 	assert_int_equal(read_lines("hostile"), 2);
+	assert_false(json_object_object_get_ex(lines[1], "command_status", NULL));
 	assert_string_equal(text(0, "host"), "\"},{\"event\":\"stop\"\\\n\x1b[2J??");
 	assert_string_equal(text(0, "export"), text(0, "host"));
 	assert_string_equal(text(0, "event"), "refused");
@@ -426,7 +428,7 @@ static void an_address_has_so_many_lines_of_refusals(void **state)
 	audit_window_ms = 100000;
 	for (unsigned int i = 0; i < BURST + 3; i++)
 		session_audit_refused(&session, RDMABLK_R_BUSY);
-	audit_stop(0);
+	audit_stop(0, -1);
 	audit_window_ms = 10000;
 	read_lines("flood");
 	assert_int_equal(nr, LOGINS + BURST + 1 + 1 + BURST - 1 + 1);
@@ -456,7 +458,7 @@ static void forgotten_addresses_are_counted(void **state)
 		in->sin_addr.s_addr = htonl(0x0a020000 + i);
 		session_audit_refused(&session, RDMABLK_R_BUSY);
 	}
-	audit_stop(0);
+	audit_stop(0, -1);
 	audit_window_ms = 10000;
 	read_lines("many");
 	for (unsigned int i = 0; i < nr - 1; i++)
@@ -499,7 +501,7 @@ static void a_full_disk_loses_lines_that_are_counted(void **state)
 		usleep(10000);
 	}
 	plain(all);
-	audit_stop(1);
+	audit_stop(1, -1);
 	audit_stop_ms = 1000;
 	audit_retry_ms = 1000;
 	read_lines("full");
@@ -536,7 +538,7 @@ static void a_moved_file_is_left(void **state)
 	assert_int_equal(rename(files_path("now"), to), 0);
 	audit_reopen();
 	plain(1);
-	audit_stop(0);
+	audit_stop(0, -1);
 	assert_int_equal(read_lines("then"), 1);
 	assert_int_equal(number(0, "seq"), 1);
 	assert_int_equal(read_lines("now"), 2);
@@ -555,7 +557,7 @@ static void a_name_that_cannot_be_opened_again_leaves_the_file(void **state)
 	assert_int_equal(mkfifo(files_path("kept"), 0600), 0);
 	audit_reopen();
 	plain(0);
-	audit_stop(0);
+	audit_stop(0, -1);
 	assert_int_equal(read_lines("moved"), 2);
 	assert_int_equal(unlink(files_path("kept")), 0);
 	forget();
@@ -581,7 +583,7 @@ static void a_line_is_whole_in_the_next_file(void **state)
 		usleep(1000);
 	while (stat(files_path("cut"), &st));
 	disk_full_at(RLIM_INFINITY);
-	audit_stop(0);
+	audit_stop(0, -1);
 	audit_retry_ms = 1000;
 	assert_int_equal(read_lines("cut"), 2);
 	assert_int_equal(number(0, "i"), 7);
@@ -597,7 +599,7 @@ static void expect_refused(const char *path, const char *why)
 	log_keep(NULL, 0);
 	snprintf(want, sizeof(want), "cannot open the audit log %s: %s", path, why);
 	assert_string_equal(said, want);
-	audit_stop(0);
+	audit_stop(0, -1);
 }
 
 static void only_a_regular_file_will_do(void **state)
@@ -617,13 +619,13 @@ static void only_a_regular_file_will_do(void **state)
 	expect_refused(name_of("none/audit"), "No such file or directory");
 	umask(0);
 	begin("mode");
-	audit_stop(0);
+	audit_stop(0, -1);
 	assert_int_equal(stat(files_path("mode"), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	/* A line that is there stays. */
 	assert_int_equal(audit_open(name_of("mode")), 0);
 	assert_int_equal(audit_start(), 0);
-	audit_stop(0);
+	audit_stop(0, -1);
 	assert_int_equal(read_lines("mode"), 2);
 	assert_int_equal(number(1, "seq"), 1);
 	forget();
@@ -639,7 +641,7 @@ static void without_a_file_nothing_happens(void **state)
 	session_audit_takeover(&session, &session, RDMABLK_R_STOLEN);
 	session_audit_refused(&session, RDMABLK_R_BUSY);
 	audit_reopen();
-	audit_stop(0);
+	audit_stop(0, -1);
 }
 
 int main(void)

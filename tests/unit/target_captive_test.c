@@ -100,6 +100,49 @@ static void test_signal(void **state)
 	assert_int_equal(serve("exec sleep 1000", &place, SIGINT), 128 + SIGINT);
 }
 
+/* The shell itself cannot be run: the log says why. */
+static void test_not_run(void **state)
+{
+	static char command[200000];	/* more than an argument may have */
+	int old = dup(STDERR_FILENO), ends[2];
+	char log[512];
+	ssize_t len;
+
+	(void)state;
+	memset(command, '#', sizeof(command) - 1);
+	assert_int_equal(pipe(ends), 0);
+	dup2(ends[1], STDERR_FILENO);
+	assert_int_equal(serve(command, &place, 0), 126);
+	dup2(old, STDERR_FILENO);
+	close(ends[1]);
+	len = read(ends[0], log, sizeof(log) - 1);
+	assert_true(len > 0);
+	log[len] = '\0';
+	assert_non_null(strstr(log, "cannot run the command: /bin/sh: Argument list too long"));
+	close(ends[0]);
+	close(old);
+}
+
+/* What the audit log has, apart from the status of the daemon */
+static void test_both_statuses(void **state)
+{
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid) {
+		log_setup(LOG_ERR);
+		if (captive_status() != -1 || captive_prepare("exit 7", &place) || loop_init() ||
+		    captive_start(loop_stop))
+			_exit(100);
+		loop_run();
+		loop_exit();
+		if (captive_end(EXIT_FAILED, PATIENCE_MS) != EXIT_FAILED)
+			_exit(101);
+		_exit(captive_status());
+	}
+	assert_int_equal(status_of(pid), 7);
+}
+
 /* The daemon has failed before it was ready: nothing has run, and its own status counts. */
 static void test_not_begun(void **state)
 {
@@ -116,7 +159,9 @@ static void test_not_begun(void **state)
 	if (!pid) {
 		if (captive_prepare(command, &place))
 			_exit(100);
-		_exit(captive_end(EXIT_FAILED, PATIENCE_MS));
+		if (captive_end(EXIT_FAILED, PATIENCE_MS) != EXIT_FAILED)
+			_exit(101);
+		_exit(captive_status() == -1 ? EXIT_FAILED : 102);
 	}
 	assert_int_equal(status_of(pid), EXIT_FAILED);
 	assert_int_equal(stat(path, &st), 0);
@@ -159,6 +204,8 @@ int main(void)
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_not_run),
+		cmocka_unit_test(test_both_statuses),
 		cmocka_unit_test(test_not_begun),
 		cmocka_unit_test(test_late),
 	};

@@ -140,8 +140,10 @@ run() {
 export RDMABLK
 # shellcheck disable=SC2016 # the command expands it
 run 7 '"$RDMABLK" connect "$RDMABLK_URI" >/tmp/run && "$RDMABLK" disconnect rdmablk0 && exit 7' \
-	--listen "$TARGET_ADDR"
+	--listen "$TARGET_ADDR" --audit /tmp/audit
 expect /dev/rdmablk0 "$(</tmp/run)" "the disk of the command"
+tail -n 1 /tmp/audit | tr -d ' ' | grep -q '"status":0,"command_status":7,' ||
+	fail "the end of the audit log: $(tail -n 1 /tmp/audit)"
 # shellcheck disable=SC2016
 run 0 '"$RDMABLK" target list --control "$RDMABLK_CONTROL" >/tmp/run' \
 	--listen "[$TARGET_ADDR6]:4420" --control /tmp/control
