@@ -3,48 +3,35 @@
 #
 # rdmablk-demo, as the package brings it, on a machine that has nothing loaded: it says what
 # is missing before it does anything; it makes an RDMA device of its own, or takes one that
-# there is, and verifies a disk; whether it succeeds, fails or is ended, nothing of it is left.
-# Modules for encryption are the kernel's own matter.
+# there is, by IPv4 or IPv6, and verifies a disk; whether it succeeds, fails or is ended,
+# nothing of it is left. It does not fill memory.
 #
 # kernels: 6.12
 
-# shellcheck source=tests/cases/control/lib.sh
-source "$RDMABLK_TOP/tests/cases/control/lib.sh"
-require modprobe ip rdma
-
-DEMO=$RDMABLK_TOP/tools/demo/rdmablk-demo
-export RDMABLK RDMABLKD
-
-# Disks, keys, modules, links, files: lines that tell one state from another
-state() {
-	"$RDMABLK" key list -n 2>/dev/null || :
-	compgen -G '/dev/rdmablk*' || :
-	compgen -G '/run/rdmablk-demo*' || :
-	ls /sys/class/net /sys/class/infiniband
-	cut -d ' ' -f 1 /proc/modules | grep -E '^(rdma|ib_|iw_|dummy|udp|ip6_udp)' | sort
-	pgrep -x rdmablkd || :
-}
-
-same() {
-	state >/run/after
-	diff /run/before /run/after || fail "$1 leaves something behind"
-}
+# shellcheck source=tests/cases/control/demo.sh
+source "$RDMABLK_TOP/tests/cases/control/demo.sh"
 
 state >/run/before
 run_expect 3 'there is no module rdmablk for this kernel' "$DEMO"
 RDMABLKD=/nowhere run_expect 3 'there is no program /nowhere' "$DEMO"
 same 'what it cannot do'
-echo "install rdmablk /sbin/modprobe -a rdma_cm ib_core && /sbin/insmod $MODULE" \
-	>/etc/modprobe.d/rdmablk.conf
+demo_module
 ip address add 198.51.100.1/32 dev lo
 run_expect 3 'this machine has the address 198.51.100.1' "$DEMO"
 ip address delete 198.51.100.1/32 dev lo
+mount -o remount,size=16M /dev/shm
+run_expect 3 'there is no room for 64 MiB in /dev/shm' "$DEMO"
+mount -o remount,size=512M /dev/shm
+run_expect 3 'MiB of memory are too few for two times 500 MiB' "$DEMO" --size 500
+same 'what it has no room for'
 
 run_expect 0 '== 64 MiB are what they were' "$DEMO"
 grep -qx "/dev/rdmablk0" <<<"$OUTPUT" || fail "no disk: $OUTPUT"
 same 'the demo'
 run_expect 0 '== 8 MiB are what they were' "$DEMO" --address "$TARGET_ADDR" --size 8
 same 'the demo on a device'
+run_expect 0 '== 1 MiB are what they were' "$DEMO" --address "$TARGET_ADDR6" --size 1
+same 'the demo on an IPv6 address'
 
 # A daemon that does not start.
 RDMABLKD=/bin/false run_expect 1 'the daemon did not get ready' "$DEMO" --size 8
