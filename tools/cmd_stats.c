@@ -324,7 +324,10 @@ static int again(struct rates *rates, __u32 interval, __u32 count, const char *w
 		if (nl_wait(rates->nl, next, &failure) < 0)
 			return failure.err == EINTR ? STATUS_DONE :
 			       report_failure(failure.err, what, "%s", failure.text);
-		next += interval * 1000LL;
+		/* After a SIGSTOP one line stands for all the intervals that are missed. */
+		do
+			next += interval * 1000LL;
+		while (next <= nl_deadline(0));
 		if (rates_ask(rates, &failure))
 			return report_failure(failure.err, what, "%s", failure.text);
 		print_interval(rates, &lines);

@@ -353,6 +353,25 @@ static int find_family(struct nl *nl, struct nl_failure *failure)
 	return -1;
 }
 
+/* Returns 0 or -1, when @failure tells why. */
+static int connect_module(struct nl *nl, struct nl_failure *failure)
+{
+	char text[128];
+	int one = 1;
+
+	memset(failure, 0, sizeof(*failure));
+	nl->family = 0;
+	nl->sock = mnl_socket_open(NETLINK_GENERIC);
+	if (!nl->sock || mnl_socket_bind(nl->sock, 0, MNL_SOCKET_AUTOPID) < 0) {
+		snprintf(text, sizeof(text), "generic netlink: %s", strerror(errno));
+		nl_set_failure(failure, errno, text);
+		return -1;
+	}
+	mnl_socket_setsockopt(nl->sock, NETLINK_EXT_ACK, &one, sizeof(one));
+	mnl_socket_setsockopt(nl->sock, NETLINK_CAP_ACK, &one, sizeof(one));
+	return find_family(nl, failure);
+}
+
 /**
  * nl_open() - connects to the module
  * @failure: result
@@ -362,30 +381,30 @@ static int find_family(struct nl *nl, struct nl_failure *failure)
 struct nl *nl_open(struct nl_failure *failure)
 {
 	struct nl *nl = calloc(1, sizeof(*nl));
-	int one = 1;
 
-	memset(failure, 0, sizeof(*failure));
 	if (!nl) {
 		nl_set_failure(failure, ENOMEM, NULL);
 		return NULL;
 	}
 	nl->seq = time(NULL);
 	nl->watched = -1;
-	nl->sock = mnl_socket_open(NETLINK_GENERIC);
-	if (!nl->sock || mnl_socket_bind(nl->sock, 0, MNL_SOCKET_AUTOPID) < 0) {
-		char text[128];
-
-		snprintf(text, sizeof(text), "generic netlink: %s", strerror(errno));
-		nl_set_failure(failure, errno, text);
-		goto err;
-	}
-	mnl_socket_setsockopt(nl->sock, NETLINK_EXT_ACK, &one, sizeof(one));
-	mnl_socket_setsockopt(nl->sock, NETLINK_CAP_ACK, &one, sizeof(one));
-	if (!find_family(nl, failure))
+	if (!connect_module(nl, failure))
 		return nl;
-err:
 	nl_close(nl);
 	return NULL;
+}
+
+/**
+ * nl_reopen() - connects to a module that was loaded again
+ * @nl: the connection; its signals stay held, without a gap, and its descriptor watched
+ * @failure: result
+ *
+ * Returns 0 or -1, when @failure tells why; nl_close() in both cases.
+ */
+int nl_reopen(struct nl *nl, struct nl_failure *failure)
+{
+	mnl_socket_close(nl->sock);
+	return connect_module(nl, failure);
 }
 
 /**

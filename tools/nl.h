@@ -52,6 +52,7 @@ struct nl;
 int nl_fail(struct nl_failure *failure, int err, const char *fmt, ...) __printf(3, 4);
 
 struct nl *nl_open(struct nl_failure *failure);
+int nl_reopen(struct nl *nl, struct nl_failure *failure);
 void nl_close(struct nl *nl);
 void nl_closep(struct nl **nl);
 

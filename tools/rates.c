@@ -250,8 +250,7 @@ static int reopen(struct rates *rates, struct nl_failure *failure)
 {
 	struct nl_failure first = *failure;
 
-	nl_close(rates->nl);
-	if (rates_open(rates, failure)) {
+	if (nl_reopen(rates->nl, failure)) {
 		*failure = first;
 		return -1;
 	}

@@ -10,6 +10,7 @@
  *   SHIM_STATS=W,...   what disks have done at each question for it: all counters are that
  *                      number of times something; "-": without the last disk; "gone": the
  *                      module is loaded again
+ *   SHIM_REOPEN_INT=1  SIGINT comes while a connection after the first one is opened
  *   SHIM_BLOCK=DIR     stands in for /sys/block
  *   SHIM_PROC=DIR      has what stands in for /proc/self/mountinfo and /proc/swaps
  *   SHIM_NOBODY=1      the user is not root: the module answers no question for disks
@@ -148,6 +149,8 @@ struct mnl_socket *mnl_socket_open(int bus)
 {
 	struct mnl_socket *nl = &sockets[nr_sockets++];
 
+	if (nr_sockets > 1 && getenv("SHIM_REOPEN_INT"))
+		raise(SIGINT);
 	if (nr_sockets > SOCKETS)
 		die("too many sockets");
 	nl->fd = eventfd(0, 0);
@@ -266,13 +269,18 @@ static const char *next_word(char *word, size_t size)
 	return word;
 }
 
+/* @signal: 0: only what is pending, if anything is. Return: -1 and EINTR, or 0 */
 static int interrupt(int signal, const sigset_t *mask)
 {
-	sigset_t old;
+	sigset_t old, pending;
 
+	sigpending(&pending);
+	if (!signal && (!mask || !sigismember(&pending, SIGINT)))
+		return 0;
 	if (mask)
 		sigprocmask(SIG_SETMASK, mask, &old);
-	raise(signal);
+	if (signal)
+		raise(signal);
 	if (mask)
 		sigprocmask(SIG_SETMASK, &old, NULL);
 	errno = EINTR;
@@ -281,9 +289,9 @@ static int interrupt(int signal, const sigset_t *mask)
 
 /*
  * ack, reply: the two parts of an answer; the names of reply(): what is wrong with it;
- * a state, or other: an event of disk 0, or of another; later: 20 seconds pass;
- * silence: nothing happens any more; int, term: signals; key=...: keys are pressed, with
- * ^ for the escape.
+ * a state, or other: an event of disk 0, or of another; later: 20 seconds pass; stopped:
+ * the tool does not run for 21 seconds; silence: nothing happens any more; int, term:
+ * signals; key=...: keys are pressed, with ^ for the escape.
  */
 static void play(const char *word)
 {
@@ -324,6 +332,8 @@ int ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
 		if (sockets[i].fd == fds[0].fd)
 			here = &sockets[i];
 	log_line("poll", ms);
+	if (interrupt(0, mask))
+		return -1;
 	while (here->head == here->tail) {
 		if (!next_word(word, sizeof(word))) {
 			if (ms)
@@ -335,6 +345,10 @@ int ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
 			if (ms < 0)
 				die("it would wait for ever");
 			clock_ms += ms;
+			return 0;
+		}
+		if (!strcmp(word, "stopped")) {
+			clock_ms += 21000;
 			return 0;
 		}
 		if (!strcmp(word, "hang"))
