@@ -239,6 +239,14 @@ static int rdmablk_nl_put_id(struct sk_buff *msg, struct rdmablk_session *s)
 		nla_put_flag(msg, RDMABLK_ATTR_IO_FAILING));
 }
 
+static int rdmablk_nl_put_end(struct sk_buff *msg, struct rdmablk_session *s)
+{
+	u64 ms;
+
+	return rdmablk_session_disconnect_ms(s, &ms) &&
+	       rdmablk_nl_put_u64(msg, RDMABLK_ATTR_DISCONNECT_MS, ms);
+}
+
 /**
  * rdmablk_nl_put_session() - all there is to say of a device
  * @msg: to append to
@@ -254,7 +262,7 @@ static int rdmablk_nl_put_session(struct sk_buff *msg, void *hdr, struct rdmablk
 	/* Pairs with the release in session.c: there is something to tell. */
 	if (smp_load_acquire(&s->added) &&
 	    (rdmablk_nl_put_agreed(msg, s) || rdmablk_nl_put_live(msg, s) ||
-	     rdmablk_nl_put_counters(msg, s)))
+	     rdmablk_nl_put_counters(msg, s) || rdmablk_nl_put_end(msg, s)))
 		return -EMSGSIZE;
 	genlmsg_end(msg, hdr);
 	return 0;

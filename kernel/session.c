@@ -171,6 +171,8 @@ static int rdmablk_session_set(struct rdmablk_session *s, enum rdmablk_dev_state
 	lockdep_assert_held(&s->lock);
 	if (!rdmablk_state_may_move(from, to))
 		return -1;
+	if (to == RDMABLK_DEV_DELETING)
+		s->deleted_at = jiffies;
 	WRITE_ONCE(s->state, to);
 	return from;
 }
@@ -324,6 +326,24 @@ u64 rdmablk_session_outage_ms(struct rdmablk_session *s)
 		ms += rdmablk_session_down_ms(s);
 	spin_unlock_irq(&s->lock);
 	return ms;
+}
+
+/**
+ * rdmablk_session_disconnect_ms() - how long the session has been ending
+ * @s: session
+ * @ms: set to milliseconds since its removal began
+ *
+ * Return: false when nobody removes it.
+ */
+bool rdmablk_session_disconnect_ms(struct rdmablk_session *s, u64 *ms)
+{
+	bool ending;
+
+	spin_lock_irq(&s->lock);
+	ending = s->state == RDMABLK_DEV_DELETING;
+	*ms = jiffies64_to_msecs(jiffies - s->deleted_at);
+	spin_unlock_irq(&s->lock);
+	return ending;
 }
 
 /**

@@ -225,6 +225,7 @@ enum rdmablk_end {
  * @log: limits the log lines that the target can cause
  * @lock: protects what follows up to @told, and the name in @opt; taken in softirq, too
  * @state: changed by rdmablk_session_move() only
+ * @deleted_at: when it became "deleting", in jiffies; by the same
  * @outage: what has become of the connection
  * @unscanned: I/O has failed before the disk was added, and with it the scan for
  *	partitions
@@ -284,6 +285,7 @@ struct rdmablk_session {
 
 	spinlock_t lock;	/* from here to told */
 	enum rdmablk_dev_state state;
+	unsigned long deleted_at;
 	bool unscanned;
 	struct rdmablk_outage outage;
 	unsigned long live_at;
@@ -354,6 +356,7 @@ extern void (*rdmablk_session_event)(struct rdmablk_session *s);
 void rdmablk_session_options_init(struct rdmablk_options *opt);
 void rdmablk_session_agreed(struct rdmablk_session *s, struct rdmablk_agreed *agreed);
 u64 rdmablk_session_outage_ms(struct rdmablk_session *s);
+bool rdmablk_session_disconnect_ms(struct rdmablk_session *s, u64 *ms);
 void rdmablk_session_put(struct rdmablk_session *s);
 enum rdmablk_dev_state rdmablk_session_state(struct rdmablk_session *s);
 bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to);

@@ -92,6 +92,7 @@ const struct attr_info attr_table[RDMABLK_ATTR_MAX + 1] = {
 	INFO(AUTH, "auth", "AUTH", AUTH, NULL),
 	INFO(REAUTH_TMO, "reauth_tmo", "REAUTH-TMO", TMO, "s"),
 	INFO(OUTAGE_MS, "outage_ms", "OUTAGE-MS", U64, "ms"),
+	INFO(DISCONNECT_MS, "disconnect_ms", "DISCONNECT-MS", U64, "ms"),
 };
 
 /**

@@ -242,6 +242,12 @@ void output_now(char *text, size_t size)
 	snprintf(text + len, size - len, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
+/* A size, which is shown in powers of 1024; other units are not. */
+static bool is_size(const struct attr_info *info)
+{
+	return info->kind == ATTR_U64 && info->unit && !strcmp(info->unit, "bytes");
+}
+
 static void cell(const struct device *device, unsigned int id, bool bytes,
 		 char *text, size_t size)
 {
@@ -254,7 +260,7 @@ static void cell(const struct device *device, unsigned int id, bool bytes,
 		snprintf(text, size, "-");
 	else if (info->kind == ATTR_FLAG)
 		snprintf(text, size, "%s", value->present ? "yes" : "no");
-	else if (info->kind == ATTR_U64 && info->unit && value->present && !bytes)
+	else if (is_size(info) && value->present && !bytes)
 		output_human_bytes(value->number, text, size);
 	else
 		snprintf(text, size, "%s", value->text);
@@ -393,7 +399,7 @@ void output_line(const struct device *device, unsigned int attr)
 		printf("%s", value->present ? "yes" : "no");
 	} else if (!value->present || !value->text[0]) {
 		printf("-");
-	} else if (info->kind == ATTR_U64 && info->unit) {
+	} else if (is_size(info)) {
 		output_human_bytes(value->number, human, sizeof(human));
 		printf("%s (%s %s)", human, value->text, info->unit);
 	} else if (!info->unit || (info->kind == ATTR_TMO && (__s64)value->number < 0)) {
@@ -425,6 +431,7 @@ void output_brief(const struct device *device, const char *users)
 		RDMABLK_ATTR_STATE, RDMABLK_ATTR_TARGET, RDMABLK_ATTR_EXPORT, RDMABLK_ATTR_SIZE,
 	};
 	static const unsigned int notable[] = {
+		RDMABLK_ATTR_DISCONNECT_MS,
 		RDMABLK_ATTR_REASON, RDMABLK_ATTR_LAST_ERROR, RDMABLK_ATTR_IO_FAILING,
 		RDMABLK_ATTR_READ_ONLY, RDMABLK_ATTR_SHARED, RDMABLK_ATTR_KEY,
 		RDMABLK_ATTR_UNFLUSHED, RDMABLK_ATTR_IN_FLIGHT, RDMABLK_ATTR_READ_BYTES,

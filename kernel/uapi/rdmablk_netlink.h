@@ -60,7 +60,7 @@
  *		DEV_LOSS_TMO ON_DATA_LOSS IO_FAILING RECONNECTS ATTEMPTS HELD LAST_ERROR FLUSHES
  *		DISCARDS DISCARD_BYTES WRITE_CACHE STAGED UNFLUSHED POLL_QUEUES TIMED IN_FLIGHT BUSY
  *		REQUEUES FENCES RETRY_ERRORS RNR_ERRORS REMOTE_ERRORS OTHER_ERRORS IO_TMO
- *		KEEP_ALIVE_ASKED TOS ORDERED KEY AUTH REAUTH_TMO OUTAGE_MS
+ *		KEEP_ALIVE_ASKED TOS ORDERED KEY AUTH REAUTH_TMO OUTAGE_MS DISCONNECT_MS
  *
  * RDMABLK_CMD_EVENT (multicast group "events")
  *	A device changed its state, or its I/O began to fail.
@@ -258,6 +258,8 @@ enum rdmablk_cmd {
  *	default 3600
  * @RDMABLK_ATTR_OUTAGE_MS: u64, milliseconds of all outages since the first login, the
  *	present one included
+ * @RDMABLK_ATTR_DISCONNECT_MS: u64, milliseconds since the device became "deleting";
+ *	absent before that
  */
 enum rdmablk_attr {
 	RDMABLK_ATTR_UNSPEC,
@@ -343,6 +345,7 @@ enum rdmablk_attr {
 	RDMABLK_ATTR_AUTH,
 	RDMABLK_ATTR_REAUTH_TMO,
 	RDMABLK_ATTR_OUTAGE_MS,
+	RDMABLK_ATTR_DISCONNECT_MS,
 
 	/* private: */
 	__RDMABLK_ATTR_MAX,

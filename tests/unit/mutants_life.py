@@ -739,6 +739,14 @@ MUTANTS = [
     ("an outage begins again when a device is started again", "test_session", SESSION,
      "\tif (to == RDMABLK_PHASE_BROKEN)\n",
      "\tif (to == RDMABLK_PHASE_BROKEN || to == RDMABLK_PHASE_DOWN)\n"),
+    ("each try to remove a session begins its removal", "test_session", SESSION,
+     "\tif (!rdmablk_state_may_move(from, to))\n\t\treturn -1;\n\tif (to == RDMABLK_DEV_DELETING)\n"
+     "\t\ts->deleted_at = jiffies;\n",
+     "\tif (to == RDMABLK_DEV_DELETING)\n\t\ts->deleted_at = jiffies;\n"
+     "\tif (!rdmablk_state_may_move(from, to))\n\t\treturn -1;\n"),
+    ("a session that nobody removes has an age of its removal", "test_session", SESSION,
+     "\tending = s->state == RDMABLK_DEV_DELETING;\n",
+     "\tending = s->state >= RDMABLK_DEV_LIVE;\n"),
     ("a live session is in an outage", "test_session", SESSION,
      "\tif (s->outage.phase == RDMABLK_PHASE_BROKEN ||", "\tif (s->outage.phase ||"),
 ]

@@ -643,6 +643,27 @@ static void test_outages_add_up(void **state)
 	assert_false(s->lock.held);
 }
 
+/* From the moment when somebody decided it, whatever it waits for */
+static void test_age_of_a_disconnect(void **state)
+{
+	u64 ms;
+
+	(void)state;
+	jiffies += 500;
+	assert_true(go_live());
+	assert_false(rdmablk_session_disconnect_ms(s, &ms));
+	jiffies += 1000;
+	assert_true(rdmablk_session_move(s, RDMABLK_DEV_DELETING));
+	jiffies += 70;
+	assert_true(rdmablk_session_disconnect_ms(s, &ms));
+	assert_int_equal(ms, 70);
+	assert_false(rdmablk_session_move(s, RDMABLK_DEV_DELETING));
+	jiffies += 7;
+	assert_true(rdmablk_session_disconnect_ms(s, &ms));
+	assert_int_equal(ms, 77);
+	assert_false(s->lock.held);
+}
+
 static void test_error_of_a_login(void **state)
 {
 	(void)state;
@@ -813,6 +834,7 @@ int main(void)
 		TEST(test_not_live),
 		TEST(test_what_was_agreed_on),
 		TEST(test_outages_add_up),
+		TEST(test_age_of_a_disconnect),
 		TEST(test_error_of_a_login),
 		TEST(test_first_error_counts),
 		TEST(test_sealed_session),

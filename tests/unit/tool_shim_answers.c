@@ -123,6 +123,8 @@ static void put_outage(struct nlmsghdr *nlh, int state)
 	mnl_attr_put_u32(nlh, RDMABLK_ATTR_ON_DATA_LOSS, RDMABLK_DATA_LOSS_CONTINUE);
 	mnl_attr_put_u64(nlh, RDMABLK_ATTR_RECONNECTS, 3);
 	mnl_attr_put_u64(nlh, RDMABLK_ATTR_OUTAGE_MS, 61250);
+	if (state == RDMABLK_DEV_DELETING)
+		mnl_attr_put_u64(nlh, RDMABLK_ATTR_DISCONNECT_MS, 90500);
 	if (state == RDMABLK_DEV_LIVE)
 		return;
 	mnl_attr_put(nlh, RDMABLK_ATTR_IO_FAILING, 0, NULL);

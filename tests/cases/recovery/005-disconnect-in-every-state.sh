@@ -53,6 +53,11 @@ deleting() {
 	! state_is recovering 2>/dev/null
 }
 wait_until "$PATIENCE" deleting || fail "the disconnect does not begin"
+# Unless it is over by now it has an age.
+if "$RDMABLK" status -v rdmablk0 >/tmp/status; then
+	grep -qE '^  disconnect_ms +[0-9]+ ms$' /tmp/status ||
+		fail "a disconnect without an age: $(cat /tmp/status)"
+fi
 run_expect failed 'disconnected already|no such device' \
 	"$RDMABLK" disconnect --force rdmablk0
 first_is_over() {
