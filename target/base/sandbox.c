@@ -55,6 +55,9 @@ static long landlock_version(void)
  * sandbox_begin - start to describe what the daemon keeps
  * @confine: it opens for writing, and creates, files in named places only
  *
+ * Also without Landlock no program that this process executes from now on gets more rights, a
+ * profile of AppArmor with fewer restrictions included.
+ *
  * Return: 0; -EOPNOTSUPP or -ENOSYS: the kernel has no Landlock, or it is off; or another
  * -errno.
  */
@@ -62,8 +65,11 @@ int sandbox_begin(bool confine)
 {
 	struct ruleset_attr attr = { .fs = NEVER | MANAGE | (confine ? CREATE | WRITE : 0) };
 	size_t size = sizeof(attr.fs);
-	long version = landlock_version();
+	long version;
 
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	version = landlock_version();
 	if (version < 0)
 		return -errno;
 	if (version >= 4) {
@@ -164,8 +170,7 @@ int sandbox_enter(void)
 {
 	int ret = 0;
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    syscall(SYS_landlock_restrict_self, sandbox.ruleset, 0))
+	if (syscall(SYS_landlock_restrict_self, sandbox.ruleset, 0))
 		ret = -errno;
 	close(sandbox.ruleset);
 	sandbox.ruleset = -1;

@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -204,6 +205,19 @@ static void confined_threads(void)
 	EXPECT(ret, EACCES);
 }
 
+/* Landlock needs it, and without Landlock it still keeps a shell from leaving a profile. */
+static void no_new_privileges(void)
+{
+	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 0);
+	sandbox_begin(false);
+	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 1);
+}
+
+static void without_landlock_too(void **state)
+{
+	in_child(*state);
+}
+
 static void in_sandbox(void **state)
 {
 	if (version < 1)
@@ -232,6 +246,7 @@ int main(void)
 		{ "refused_by_default", in_sandbox, NULL, NULL, by_default },
 		{ "refused_to_a_confined_daemon", in_sandbox, NULL, NULL, confined },
 		{ "refused_to_its_threads", in_sandbox, NULL, NULL, confined_threads },
+		{ "no_new_privileges", without_landlock_too, NULL, NULL, no_new_privileges },
 	};
 
 	return cmocka_run_group_tests_name("sandbox", tests, setup, files_teardown);

@@ -5,7 +5,7 @@
 # a kept arena, and files with and without a cache, comes back after kill -9, writes an audit
 # log, takes orders of "rdmablk target", and the profile denies it nothing that it asks for.
 # A file in a place that the profile does not name is refused, and is served once the local
-# part of the profile names it.
+# part of the profile names it. The command of --run is not confined, and rdmablk-demo works.
 #
 # cmdline: apparmor=1 security=apparmor
 # timeout: 600
@@ -35,6 +35,11 @@ start() {
 	confined
 }
 
+# unconfined COMMAND: as the shell of --run has it
+unconfined() {
+	"$RDMABLKD" --insecure --listen "$TARGET_ADDR" --export run,memory,size=1M --run "$1"
+}
+
 connect_disks() {
 	local n
 
@@ -51,10 +56,18 @@ echo 4 >/proc/sys/vm/nr_hugepages
 mkdir -p /var/lib/rdmablkd /var/log/rdmablkd "${LOCAL%/*}" /run/rdmablkd /opt/disks
 truncate -s 8M /srv/full /srv/none /opt/disks/other
 cp "$RDMABLKD" /usr/sbin/rdmablkd
-RDMABLKD=/usr/sbin/rdmablkd TARGET_LOG=/var/log/rdmablkd/log
+export RDMABLK
+export RDMABLKD=/usr/sbin/rdmablkd TARGET_LOG=/var/log/rdmablkd/log
 rm -f $LOCAL
 apparmor_parser -rTK "$PROFILE"
 load_module
+
+# shellcheck disable=SC2016 # the command expands it
+run_expect 7 '' unconfined 'cat /proc/$$/attr/current >/root/run; exit 7'
+expect unconfined "$(</root/run)" 'the profile of the command'
+run_expect 127 'status 127: a program that it names was not found' unconfined /opt/nothing
+run_expect 0 '== 8 MiB are what they were' \
+	"$RDMABLK_TOP/tools/demo/rdmablk-demo" --address "$TARGET_ADDR" --size 8
 
 start
 connect_disks
