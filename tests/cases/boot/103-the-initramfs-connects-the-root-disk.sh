@@ -4,8 +4,9 @@
 # The script of the initramfs connects the disks that the kernel's command line names, with
 # the key that lies beside the configuration, on a Soft-RoCE device that it makes, once the
 # network is up; without such words it does nothing; a target that is not there yet is waited
-# for as long as the configuration says. What initramfs-tools brings is played by this case,
-# and tests/packages looks at what the hook puts into an initramfs.
+# for as long as the configuration says. The hook takes keys into no initramfs that others could
+# read, and the modules that a login asks for when it runs. What initramfs-tools brings is played
+# by this case; tests/packages makes an initramfs, and boots from it.
 #
 # kernels: 6.12
 
@@ -58,7 +59,7 @@ words root=/dev/sda1
 	wait "$TARGET_PID" || :
 ) &
 cleanup_add pkill -x rdmablkd
-words rdmablk=root rdmablk.rxe=$LINK
+words rdmablk=root rdmablk_rxe=$LINK
 [[ -b /dev/rdmablk0 ]] || fail "no disk: $(cat /run/script.log)"
 ! grep -qE '^(status|warning|failure)' /run/script.log || fail "$(cat /run/script.log)"
 expect 'root web1' "$(rdmablk list -n -o export,key | xargs)" 'the disk, its key'
@@ -72,3 +73,33 @@ words rdmablk=nobody,other,root
 grep -qx 'status 1' /run/script.log || fail "no error: $(cat /run/script.log)"
 expect 'other root' "$(rdmablk list -n -o export | sort | xargs)" 'the disks'
 rdmablk disconnect --all
+
+# hook UMASK [PATH]: what it takes is in /run/initramfs and /run/taken
+hook() {
+	rm -rf /run/initramfs
+	: >/run/taken
+	(umask "$1"; DESTDIR=/run/initramfs version=$(uname -r) PATH=${2:-$PATH} sh "$HOOK")
+}
+
+HOOK=$RDMABLK_TOP/tools/initramfs/hooks/rdmablk
+mkdir -p /usr/share/initramfs-tools /etc/initramfs-tools/conf.d
+cat >/usr/share/initramfs-tools/hook-functions <<'END'
+copy_exec() { echo "$1" >>/run/taken; }
+manual_add_modules() { printf '%s\n' "$@" >>/run/taken; }
+copy_modules_dir() { echo "$1" >>/run/taken; }
+END
+rm -f /etc/initramfs-tools/conf.d/rdmablk
+hook 077
+[[ ! -s /run/taken && ! -e /run/initramfs ]] || fail 'an initramfs that nobody has asked for'
+printf '%s\n' RDMABLK=y RDMABLK_KEYS=web1 RDMABLK_RXE=y >/etc/initramfs-tools/conf.d/rdmablk
+run_expect 1 'E: rdmablk: others could read the keys in the initramfs: set UMASK=0077' hook 022
+hook 077
+for taken in kernel/crypto kernel/arch/x86/crypto rdmablk rdma_cm rdma_rxe /usr/sbin/rdmablk; do
+	grep -qx "$taken" /run/taken || fail "the hook does not take $taken: $(cat /run/taken)"
+done
+[[ -s /run/initramfs/etc/rdmablk/keys/web1.key ]] || fail 'no key'
+expect '' "$(find /run/initramfs/etc/rdmablk/keys -perm /077)" 'what others may read'
+mkdir /run/bin
+ln -s /bin/{sh,cp,mkdir,chmod} /usr/sbin/rdmablk /run/bin
+run_expect 1 'E: rdmablk: RDMABLK_RXE=y needs the program rdma \(package iproute2\)' \
+	hook 077 /run/bin
