@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The commands of the README and of the admin guide that lead from a new key to a mounted disk do
-# that, as they stand there, and are eight at most. Both machines are this one, and the module
-# requires keys.
+# that, as they stand there, and are ten and eight at most. Both machines are this one, and the
+# module requires keys. What the README does with packages tests/packages tries with packages.
 #
 # kernels: 6.12
 # in-turn: yes
@@ -32,22 +32,41 @@ rdmablkd() {
 	start_target "$@"
 }
 
-# scp FILE root@HOST:DIRECTORY: to this machine
+# scp FROM TO: between this machine and itself
 scp() {
-	[[ $2 == root@web1:* ]] || fail "scp to $2"
-	cp -p "$1" "${2#*:}"
+	[[ $2 == root@web1:* || $1 == "root@$TARGET_ADDR:$2"* ]] || fail "scp $1 $2"
+	[[ $1 == root@* ]] || cp -p "$1" "${2#*:}"
 }
 
-# follow FILE: does what it says
+# What packages and the service do
+apt() {
+	[[ $* == 'install ./rdmablk_*.deb ./rdmablk-dkms_*.deb' ]] || fail "apt $*"
+}
+
+chown() {
+	[[ $* == '-R rdmablkd /etc/rdmablk/keys' ]] || fail "chown $*"
+}
+
+systemctl() {
+	case $* in
+	'enable --now rdmablkd') start_target --config /etc/rdmablk/rdmablkd.conf ;;
+	'start rdmablk@disk0') rdmablk up disk0 ;;
+	*) fail "systemctl $*" ;;
+	esac
+}
+
+# follow FILE MOST: does what it says, with so many commands
 follow() {
 	local script n
 
 	commands "$1" >/tmp/commands
 	n=$(commands_count </tmp/commands)
-	((n > 4 && n <= 8)) || fail "$n commands in $1: $(</tmp/commands)"
+	((n > 4 && n <= $2)) || fail "$n commands in $1: $(</tmp/commands)"
 	here </tmp/commands >/tmp/script
 	rm -rf /etc/rdmablk
-	install -d -m 700 /etc/rdmablk/keys
+	install -d -m 700 /etc/rdmablk/keys /etc/rdmablk/rdmablk{,d}.conf.d
+	: >/etc/rdmablk/rdmablkd.conf
+	: >/etc/rdmablk/rdmablk.conf
 	load_module require_key=1
 	script=$(</tmp/script)
 	eval "$script" >/tmp/out
@@ -60,5 +79,5 @@ follow() {
 	rdmablk key unload web1
 }
 
-follow "$RDMABLK_TOP/README.md"
-follow "$RDMABLK_TOP/Documentation/admin-guide.rst"
+follow "$RDMABLK_TOP/README.md" 10
+follow "$RDMABLK_TOP/Documentation/admin-guide.rst" 8
