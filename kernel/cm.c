@@ -104,7 +104,7 @@ static void rdmablk_cm_established(struct rdmablk_queue *q,
 	rdmablk_cm_outcome(q, 0, NULL);
 }
 
-/* The two sides do not agree on whether a key is needed: the administrator has to know where. */
+/* Text for a refusal. If only one side wants a key, it says on which side to change that. */
 static const char *rdmablk_cm_refusal(const struct rdmablk_queue *q,
 				      const struct rdmablk_wire_reject *rej)
 {

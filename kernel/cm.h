@@ -19,7 +19,7 @@ struct sockaddr;
 
 #define RDMABLK_TOS_UNSET		-1	/* rdma_cm uses its default_roce_tos */
 
-/* Of RDMABLK_R_AUTH_REQUIRED, for one who has given no key */
+/* Text for RDMABLK_R_AUTH_REQUIRED when the administrator has given no key */
 #define RDMABLK_WHY_NEEDS_KEY	"the target demands a key: connect with --key NAME"
 
 /**

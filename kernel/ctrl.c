@@ -204,7 +204,7 @@ static void rdmablk_ctrl_dispatch(struct rdmablk_ctrl *ctrl, const void *data, s
 	struct rdmablk_wire_event event;
 	int type = rdmablk_wire_type(data, len, ctrl->version);
 
-	/* Before the keys there is a dialogue, and nothing else. */
+	/* In version 2 a message without a seal belongs to a login's dialogue, or is CLOSE. */
 	if (trust != RDMABLK_CTRL_TRUSTED &&
 	    (type == RDMABLK_MSG_EVENT || type == RDMABLK_MSG_ANSWER))
 		return ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_STATE);
@@ -245,8 +245,8 @@ static int rdmablk_ctrl_post_recv(struct rdmablk_ctrl *ctrl, struct rdmablk_ctrl
 }
 
 /*
- * Copies a message before anything reads it, and opens a frame. Return: its length; negative:
- * it is not the next frame of the target.
+ * Copies a message before anything reads it; opens it if it is a sealed frame. Return: length
+ * of the message; negative: it is not the next frame of the target.
  */
 static int rdmablk_ctrl_take(struct rdmablk_ctrl *ctrl, const void *data, size_t len, u8 *msg,
 			     enum rdmablk_ctrl_trust *trust)
@@ -296,7 +296,7 @@ static void rdmablk_ctrl_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (len < 0)
 		return ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_AUTH_FAILED);
 	rdmablk_ctrl_dispatch(ctrl, msg, len, trust);
-	/* It may have been the keys of regions. */
+	/* The message may have had the keys of regions. */
 	if (ctrl->version != RDMABLK_VERSION_OPEN)
 		memzero_explicit(msg, sizeof(msg));
 }

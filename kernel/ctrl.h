@@ -34,7 +34,7 @@ enum rdmablk_ctrl_trust {
 
 /**
  * struct rdmablk_ctrl_ops - upcalls, in softirq context
- * @closed: CLOSE has come
+ * @closed: CLOSE has arrived
  * @event: the target has sent an event
  * @answered: the target has answered a command
  */
@@ -85,9 +85,9 @@ struct rdmablk_ctrl_slot {
  * @tx_busy: bit per send buffer that the device may still read
  * @version: protocol version of the login
  * @tx_lock: makes a frame and its post one step, because frames are numbered
- * @seal: what is sent, under @tx_lock; no cipher: it is not sealed
+ * @seal: sealing of sent messages, under @tx_lock; without a cipher they are not sealed
  * @rx_lock: protects @open; taken in softirq, too
- * @open: what is received; no cipher: it is not sealed
+ * @open: opening of received messages; without a cipher they are not sealed
  * @lock: protects @slot, @expected, @msg_len and @broken
  * @slot: command tags
  * @expected: message type that the login waits for; 0: it waits for none, or @msg is there

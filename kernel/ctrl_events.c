@@ -34,8 +34,8 @@ void rdmablk_ctrl_events_fatal(struct rdmablk_queue *q, u16 reason)
 }
 
 /*
- * A CLOSE without a seal, although the target could have sealed it: somebody else has put it
- * in the place of the target's next message, which is lost.
+ * CLOSE has come without a seal, although the target could have sealed it. So somebody else
+ * has put it in the place of the target's next message, which is lost.
  */
 static void rdmablk_ctrl_events_unsealed(struct rdmablk_ctrl *ctrl,
 					 const struct rdmablk_wire_close *c)
@@ -57,7 +57,7 @@ static void rdmablk_ctrl_events_closed(struct rdmablk_ctrl *ctrl,
 	unsigned long flags;
 	bool live = !rdmablk_state_is_down(READ_ONCE(s->outage.phase));
 
-	/* A hint is for a login that nobody has answered yet. */
+	/* An unproven reason counts only as a hint in a login, and never in a session. */
 	if (trust == RDMABLK_CTRL_UNSEALED || (trust == RDMABLK_CTRL_UNPROVEN && live))
 		return rdmablk_ctrl_events_unsealed(ctrl, c);
 
@@ -116,10 +116,10 @@ void rdmablk_ctrl_events_drain(struct rdmablk_session *s, u16 reason)
 /**
  * rdmablk_ctrl_events_resized() - the target says that the export has grown
  * @s: session with a control queue
- * @bytes: its size now
+ * @bytes: size of the export now
  *
- * A login that is under way may have been granted the old size: it looks when it is done.
- * One that follows an error will be granted the new one. Context: any.
+ * A login under way may have been granted the old size, so it calls this function again when
+ * it has gone live. A login that begins later is granted the new size. Context: any.
  */
 void rdmablk_ctrl_events_resized(struct rdmablk_session *s, u64 bytes)
 {
@@ -140,7 +140,7 @@ void rdmablk_ctrl_events_resized(struct rdmablk_session *s, u64 bytes)
 	if (staged)
 		rdmablk_disk_look(s);
 	else if (larger)
-		/* A login gives the regions of the new size. */
+		/* Log in again: only a login gives the regions of the new size. */
 		rdmablk_session_error(s, RDMABLK_R_LOGOUT);
 }
 

@@ -226,7 +226,7 @@ void rdmablk_disk_look(struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_disk_free() - give up the disk; may be called twice
+ * rdmablk_disk_free() - free the disk and its tags; may be called twice
  * @s: session whose disk is not visible, or no longer visible
  *
  * A process that still has the disk open keeps the gendisk and, through it, the session.

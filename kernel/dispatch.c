@@ -4,10 +4,10 @@
  *
  * A request becomes one work request, or one chain of them. This code allocates nothing,
  * takes no lock that another hardware queue takes, and never waits. First it prepares a
- * request: it takes all memory, tags and send slots that the request needs, or the request
- * goes back to the block layer. This also decides how the request is sent. Then it begins the
- * request and sends it. While the connection is down, it holds or refuses requests. request.c
- * ends requests.
+ * request: it decides how to send the request, and takes all memory, tags and send slots for
+ * that. If one of these is missing, the request goes back to the block layer. Then it begins
+ * the request and sends it. While the connection is down, it holds or refuses requests.
+ * request.c ends requests.
  */
 #include <linux/blk-mq.h>
 #include <linux/ktime.h>
@@ -65,7 +65,8 @@ static blk_status_t rdmablk_dispatch_prepare_io(struct rdmablk_path *path,
 		rdmablk_onesided_unmap(path, rq);
 		/*
 		 * BLK_STS_DEV_RESOURCE would promise that a completion of this hardware
-		 * queue restarts it. But requests of another one may hold the slots.
+		 * queue of the tag set restarts it. But requests of another one that shares
+		 * the queue pair may hold all slots.
 		 */
 		return BLK_STS_RESOURCE;
 	}
@@ -75,8 +76,8 @@ static blk_status_t rdmablk_dispatch_prepare_io(struct rdmablk_path *path,
 }
 
 /*
- * For sessions whose writes need a flush, or a READ behind them. Return: whether the
- * request is a FLUSH with nothing to flush.
+ * Prepares a request of a session whose writes need a flush, or a READ behind them. Return:
+ * whether the request is a FLUSH with nothing to flush.
  */
 static bool rdmablk_dispatch_prepare_special(struct rdmablk_path *path, struct request *rq)
 {
@@ -405,11 +406,11 @@ static int rdmablk_dispatch_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
 }
 
 /*
- * The transport gives up before this timer fires. So if a READ or WRITE without a command is
- * still under way, its connection is broken without knowing it. A command has had io_tmo, or
- * has no limit; see keepalive.c. The device owns the request until the queue pairs are
- * drained. On a polled queue the request may have completed without anybody polling, so this
- * function polls first.
+ * The timer of a request has fired. The transport gives up earlier. So if a READ or WRITE
+ * without a command is still under way, its connection is broken and nothing has said so. A
+ * command has had its io_tmo, or has no limit; see io_tmo.c. The device owns the request until
+ * the queue pairs are drained. On a polled queue the request may have completed without a
+ * task that polls, so this function polls first.
  */
 static enum blk_eh_timer_return rdmablk_dispatch_timeout(struct request *rq)
 {

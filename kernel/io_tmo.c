@@ -2,12 +2,13 @@
 /*
  * The I/O timeout.
  *
- * A daemon that answers keep-alives may still have lost an answer, or a file may hang it.
- * So a command has io_tmo, counted by the block layer's timer of its request: a READ or
- * WRITE once, any other command and a durable write RDMABLK_SLOW_FACTOR times. Then the
- * connection counts as lost, and everything goes on as in recovery.c: a login, and so a
- * request that is sent again, waits until the target has ended what it has begun with.
- * READs and WRITEs without a command have the time that the transport retries for.
+ * A daemon that answers keep-alives may still have lost an answer, or may hang in a file. So a
+ * READ or WRITE that is a command may take io_tmo. Any other command, and a durable write, may
+ * take RDMABLK_SLOW_FACTOR times as long. The block layer's timer of the request counts. When
+ * the time is over, the connection counts as lost, and recovery.c logs in again. The target
+ * grants only when it has ended the commands of the old session, so a request that is sent
+ * again cannot overtake its first attempt. READs and WRITEs without a command may take as long
+ * as the transport retries.
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
@@ -15,13 +16,13 @@
 #include "io_tmo.h"
 #include "session.h"
 
-/* What a request may take when its disk is removed by force, or the machine goes down */
+/* Longest time of a request when its disk is removed by force, or the machine goes down */
 #define RDMABLK_HURRY_TMO	(5 * HZ)
 
 /**
  * rdmablk_io_tmo_expired() - upcall: a request has had its time
  * @path: of a session
- * @command: a command of the daemon's; else it is of the RDMA device alone
+ * @command: the daemon has to answer the request; false: only the RDMA devices take part
  *
  * Context: the block layer's work.
  */
@@ -37,7 +38,7 @@ void rdmablk_io_tmo_expired(struct rdmablk_path *path, bool command)
 }
 
 /**
- * rdmablk_io_tmo_apply() - how long requests may take that are sent from now on
+ * rdmablk_io_tmo_apply() - set how long requests that are sent from now on may take
  * @s: session
  */
 void rdmablk_io_tmo_apply(struct rdmablk_session *s)
@@ -54,7 +55,7 @@ void rdmablk_io_tmo_apply(struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_io_tmo_changed() - io_tmo was changed: it counts for what is under way, too
+ * rdmablk_io_tmo_changed() - apply a changed io_tmo, also to requests under way
  * @s: session
  *
  * Context: may sleep.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The keep-alive finds an error when nothing else moves.
+ * The keep-alive finds a lost connection when no I/O is under way, and a stopped daemon, which
+ * I/O does not notice.
  */
 #include <linux/jiffies.h>
 #include "keepalive.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keys that disks log in with: the kernel's own, of type logon, which no program can read,
- * with the description rdmablk:NAME.
+ * Keys that disks log in with. They are keys of the kernel, of type "logon", which no program
+ * can read, with the description rdmablk:NAME.
  *
  * A connect searches the keyrings of the task that asks for it. A reconnect runs in a task
- * of the kernel, which has no such keyrings. So what a connect finds is also linked into
- * .rdmablk, the keyring of the module. 'rdmablk key load' links there what it loads, so that
- * a reconnect finds the successor of a key that was revoked or has expired.
+ * of the kernel, which has no such keyrings. So the key that a connect finds is also linked
+ * into .rdmablk, the keyring of the module. 'rdmablk key load' links each key there, too, so
+ * that a reconnect finds the successor of a key that was revoked or has expired.
  *
  * Nothing restricts what root links into .rdmablk. A restriction would be a function of the
  * module, and a process that has linked the keyring could reach that function after the
@@ -30,7 +30,7 @@
 
 /*
  * The module has the rights of a possessor, and so has a process of root that links the
- * keyring. To read a keyring is to list it: the payload of a logon key has no reader.
+ * keyring. Reading a keyring only lists its keys; nobody can read the payload of a logon key.
  */
 #define RDMABLK_KEYS_PERM	(KEY_POS_VIEW | KEY_POS_READ | KEY_POS_WRITE |	\
 				 KEY_POS_SEARCH | KEY_POS_LINK |		\
@@ -59,8 +59,9 @@ int rdmablk_keys_start(void)
 /**
  * rdmablk_keys_stop() - give the module's keyring back, when no session is left
  *
- * A process may have linked the keyring. Revoked, it is empty. Invalidated, it soon leaves
- * all keyrings and /proc/keys, where the tool searches for the keyring of the next load.
+ * A process may have linked the keyring. Revoking empties it. Invalidating removes it soon
+ * from all keyrings and from /proc/keys, where the tool looks for the keyring of the next
+ * load.
  */
 void rdmablk_keys_stop(void)
 {
@@ -98,7 +99,7 @@ static struct key *rdmablk_keys_search(const char *description)
 {
 	key_ref_t ref;
 
-	/* Possessed: the rights of a key's owner are enough, in whatever task this runs. */
+	/* "Possessed", so the result does not depend on the task in which this runs. */
 	ref = keyring_search(make_key_ref(rdmablk_keys_ring, true), &key_type_logon,
 			     description, false);
 	if (!IS_ERR(ref))
@@ -172,8 +173,8 @@ const char *rdmablk_keys_text(int err)
  * @name: name of @key
  * @key: key; its reference is taken over, also after an error
  *
- * Links the key into .rdmablk, where it takes the place of one of the same name. All disks with
- * that name find it there. So a key that a command only looks up is not linked.
+ * Links the key into .rdmablk, where it replaces a key of the same name. All disks that log in
+ * with that name find it there. So only a command that uses the key may call this function.
  *
  * Context: may sleep.
  *
@@ -236,7 +237,7 @@ int rdmablk_keys_take(struct rdmablk_session *s, u8 *secret)
 		if (!IS_ERR(other)) {
 			ret = rdmablk_keys_copy(other, secret);
 			spin_lock_irq(&s->lock);
-			/* Unless somebody has given it another one meanwhile. */
+			/* The session may have got another key meanwhile: keep that. */
 			if (!ret && s->key == key)
 				swap(s->key, other);
 			spin_unlock_irq(&s->lock);

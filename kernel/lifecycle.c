@@ -2,10 +2,10 @@
 /*
  * The life of a session: create, connect, publish, claim, remove.
  *
- * rdmablk_lifecycle_claim() decides who removes a session. Held I/O is ended before the
- * disk is marked dead, and that is done before del_gendisk(): a file system that is told
- * that its disk is dead may wait for I/O, and del_gendisk() does. The order of a teardown
- * is at the top of session.c.
+ * rdmablk_lifecycle_claim() decides which task removes a session. That task ends held I/O,
+ * then marks the disk dead, then calls del_gendisk(). A file system that learns of its dead
+ * disk may wait for I/O, and del_gendisk() always does. The top of session.c has the order of
+ * a teardown.
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
@@ -24,8 +24,8 @@
 #include "sysfs.h"
 
 /*
- * From here on no error starts a recovery. Return: false: there was an error before, or there
- * has been no connection.
+ * From now on no error starts a recovery. Return: false: an error came first, or there was no
+ * connection.
  */
 static bool rdmablk_lifecycle_seal(struct rdmablk_session *s)
 {
@@ -87,16 +87,16 @@ int rdmablk_lifecycle_connect(struct rdmablk_session *s)
 		return 0;
 	if (!s->why)
 		s->why = "connect failed";
-	/* The disk's reason from now on; it is not there for long. */
+	/* The disk shows this reason until the caller has removed it. */
 	s->outage.reason = s->login.reason;
 	rdmablk_err(s, "connect failed: %s (%d)\n", s->why, ret);
 	return ret;
 }
 
 /*
- * The scan for partitions has opened the disk, and in a kernel thread a file is closed a
- * little later. Until then the disk would be in use for nobody. Others may have opened it
- * meanwhile, so not for long.
+ * The scan for partitions has opened the disk. A kernel thread closes files a little later,
+ * and until then the disk would count as in use. This function waits for that, but only
+ * briefly, because others may have opened the disk meanwhile.
  */
 static void rdmablk_lifecycle_scanned(struct gendisk *disk)
 {
@@ -140,14 +140,14 @@ int rdmablk_lifecycle_publish(struct rdmablk_session *s)
 	smp_store_release(&s->added, true);
 	ret = s->end == RDMABLK_END_UNWANTED;
 	mutex_unlock(&s->disk_mutex);
-	/* Of a connection that was lost meanwhile: I/O is held from now on. */
+	/* If the connection was lost meanwhile, I/O is held from now on. */
 	rdmablk_recovery_changed(s);
-	/* Or that is back already. */
+	/* The connection may also have been lost and be back already. */
 	rdmablk_disk_look(s);
 	return ret;
 }
 
-/* From here on the recovery does not run; see the top of the file. */
+/* Ends the recovery, then tears the session down; see the top of session.c. */
 static void rdmablk_lifecycle_teardown(struct rdmablk_session *s, bool logout)
 {
 	bool sealed = rdmablk_lifecycle_seal(s);
@@ -177,7 +177,7 @@ void rdmablk_lifecycle_abort(struct rdmablk_session *s)
 	rdmablk_lifecycle_teardown(s, logout);
 }
 
-/* False: somebody has been opening, closing or scanning the disk for a second. */
+/* Return: false: other tasks have been opening, closing or scanning the disk for a second. */
 static bool rdmablk_lifecycle_lock_open(struct gendisk *disk)
 {
 	unsigned long deadline = jiffies + HZ;
@@ -201,8 +201,8 @@ static int rdmablk_lifecycle_claim_disk(struct rdmablk_session *s, bool force,
 
 	lockdep_assert_held(&s->disk_mutex);
 	/*
-	 * A scan for partitions does I/O under open_mutex. That I/O may be held, and the
-	 * removal is what ends it.
+	 * A scan for partitions does I/O under open_mutex. If that I/O is held, only the
+	 * removal ends it, so a forced removal does not wait for the mutex.
 	 */
 	if (!force && !rdmablk_lifecycle_lock_open(s->disk)) {
 		*why = "the device is in use";
@@ -229,7 +229,7 @@ static int rdmablk_lifecycle_claim_disk(struct rdmablk_session *s, bool force,
  * rdmablk_lifecycle_unwanted() - nobody waits for the first connect any more
  * @s: session
  *
- * Without effect when the disk is there.
+ * Has no effect once the disk has been added.
  */
 void rdmablk_lifecycle_unwanted(struct rdmablk_session *s)
 {
@@ -244,13 +244,13 @@ void rdmablk_lifecycle_unwanted(struct rdmablk_session *s)
 /**
  * rdmablk_lifecycle_claim() - the right, and the duty, to remove a session
  * @s: session
- * @force: although the disk is in use
+ * @force: even if the disk is in use
  * @why: set to a text on error
  *
- * Context: may sleep, but waits for nobody's I/O and no peer.
+ * Context: may sleep, but waits for no I/O and for no peer.
  *
- * Return: 0: the caller calls rdmablk_lifecycle_remove(); 1: it was still connecting and
- * removes itself soon; -EBUSY; -EALREADY.
+ * Return: 0: the caller calls rdmablk_lifecycle_remove(); 1: the session was still connecting
+ * and removes itself soon; -EBUSY; -EALREADY.
  */
 int rdmablk_lifecycle_claim(struct rdmablk_session *s, bool force, const char **why)
 {
@@ -285,16 +285,17 @@ void rdmablk_lifecycle_remove(struct rdmablk_session *s)
 	bool failed = READ_ONCE(s->outage.phase) != RDMABLK_PHASE_UP;
 
 	/*
-	 * Nothing is written back to a disk that has failed. An error that comes
-	 * later ends the I/O that del_gendisk() waits for.
+	 * Nothing is written back to a disk without a connection. If the connection fails
+	 * later, the recovery ends the I/O that del_gendisk() waits for.
 	 */
 	if (failed)
 		rdmablk_recovery_give_up(s);
 	else if (s->end == RDMABLK_END_FORCED)
 		rdmablk_io_tmo_hurry(s);
 	/*
-	 * Its kick of the requeue list is not the last thing that happens to the queue, and
-	 * there is none after the move to "deleting". The capacity stays as it is, too.
+	 * The recovery kicks the requeue list. That must be over before del_gendisk(), and it
+	 * does not begin again after the move to "deleting". The disk's work, which changes
+	 * the capacity, ends, too.
 	 */
 	flush_delayed_work(&s->recovery_work);
 	cancel_delayed_work_sync(&s->disk_work);

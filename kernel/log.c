@@ -8,10 +8,10 @@
 #include "log.h"
 
 #define RDMABLK_LOG_INTERVAL	(5 * HZ)
-#define RDMABLK_LOG_BURST	20	/* several outages with the lines of each */
+#define RDMABLK_LOG_BURST	20	/* lines: enough for several outages */
 
 /**
- * rdmablk_log_init() - nothing has been logged yet
+ * rdmablk_log_init() - initialise
  * @log: of a new session
  */
 void rdmablk_log_init(struct rdmablk_log *log)
@@ -21,7 +21,7 @@ void rdmablk_log_init(struct rdmablk_log *log)
 }
 
 /**
- * rdmablk_log_may() - may a line that a peer has caused be logged
+ * rdmablk_log_may() - whether a line that a peer has caused may be logged
  * @log: of the session
  * @id: its name in the log
  *

@@ -12,12 +12,12 @@
 #include <linux/spinlock.h>
 
 /**
- * struct rdmablk_log - the lines of one device that a peer can cause
- * @lock: taken in softirq, too
- * @limit: of them all; those that it drops are counted in the log
+ * struct rdmablk_log - limit of the log lines that a peer can cause about one device
+ * @lock: protects @limit; taken in softirq, too
+ * @limit: limit; the log says how many lines it has dropped
  */
 struct rdmablk_log {
-	spinlock_t lock;	/* of @limit */
+	spinlock_t lock;	/* limit */
 	struct ratelimit_state limit;
 };
 

@@ -9,23 +9,27 @@
  *   data queues     two per hardware queue, each joined with a MAC
  *   READY -> LIVE
  *
- * Each step knows its error and says why. A login ends when it has made no progress for
- * connect_tmo; the whole of it has a bound that grows with the number of queues. Of a
- * login that is not the first each connection has a deadline of its own, too. Nothing is
- * undone here: after an error the session is torn down as a whole.
+ * Each step that fails says why, in words. A login ends when it has made no progress for
+ * connect_tmo, and at the latest after a time that grows with the number of queues. In a
+ * reconnect each connection has a deadline of its own, too. After an error the caller tears
+ * the whole session down.
  *
- * A target that still fences an earlier session of this export says so and when to
- * try again. That is the one refusal which the login answers by trying again, and
- * with it that of the target's connection manager when it has one of our queue pair
- * numbers in a connection which a restart of this host has cut off.
+ * The login begins again by itself in three cases. It then takes down what it has made.
  *
- * The administrator's choice of a key is that of the version: with a key this side speaks
- * version 2 only, without one version 1 only. In version 2 GRANT is the first message that only
- * the target can have sent. What comes before it is a hint: it fails the login, no more.
+ * - The target still fences an earlier session of this export, and says when to try again. Or
+ *   the target's connection manager still has a connection from before a restart of this
+ *   host, with one of the queue pair numbers that this host uses again.
+ * - The connection request was lost: see probe.c.
+ * - An adapter has no room for so many queues: the login asks for half of them.
  *
- * A login that is not the first finds a disk in use. It goes on only when the export
- * is the same and takes no less than what the block layer was told; it makes no disk,
- * and memory that the first login allocated is used again.
+ * The administrator chooses the protocol version with the key: with a key this side speaks
+ * version 2 only, without a key version 1 only. In version 2 GRANT is the first message that
+ * only the target can have sent. A message before GRANT can make this login fail, but decides
+ * nothing about the disk.
+ *
+ * A login that is not the first finds a disk in use. It goes on only if the export is the
+ * same and still takes all that the block layer was told. It makes no disk, and uses the
+ * memory of the first login again.
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>
@@ -53,9 +57,9 @@
 #define RDMABLK_RETRY_MAX_MS	1000
 
 /*
- * The number of hardware queues of the tag set stays what it is in the first login. It does
- * not depend on how many of them the adapter has room for: several may share one. How many
- * the target grants of a staged export counts, see rdmablk_login_fit().
+ * The first login decides how many hardware queues the tag set has. The number does not
+ * depend on the adapter's room, because several of them may share a granted one. For a staged
+ * export it depends on the target's grant, see rdmablk_login_fit().
  */
 static void rdmablk_login_count(struct rdmablk_session *s)
 {
@@ -97,12 +101,12 @@ static int rdmablk_login_resume(struct rdmablk_session *s, struct rdmablk_wire_h
 	return 0;
 }
 
-/* @key_id, @point: of version 2, else NULL */
+/* @key_id, @point: name of the key and public key in version 2; in version 1 NULL */
 static int rdmablk_login_hello(struct rdmablk_session *s, const u8 *key_id, const u8 *point)
 {
 	struct rdmablk_wire_hello h = {
 		.flags		= (s->opt.read_only ? RDMABLK_HELLO_READ_ONLY : 0) |
-				  /* What was stolen back for ever would be no one's. */
+				  /* Only a first login steals: else two hosts never stop. */
 				  (s->resume ? RDMABLK_HELLO_RESUME :
 				   s->opt.steal ? RDMABLK_HELLO_STEAL : 0),
 		.generation	= ++s->generation,
@@ -126,7 +130,7 @@ static int rdmablk_login_hello(struct rdmablk_session *s, const u8 *key_id, cons
 		rdmablk_wire_hello2(&s->login.hello, &h, key_id, point);
 	else
 		rdmablk_wire_hello(&s->login.hello.hello, &h);
-	/* Until the target grants fewer */
+	/* The number asked for, until the target grants fewer */
 	s->login.offer.nr_hwqs = h.nr_queues;
 	return 0;
 }
@@ -179,14 +183,14 @@ static int rdmablk_login_control(struct rdmablk_session *s)
 	return 0;
 }
 
-/* Asks and waits; turns a CLOSE into its reason. */
+/* Sends a message and waits for the answer. If CLOSE comes instead, its reason is reported. */
 static int rdmablk_login_ask(struct rdmablk_session *s, const void *msg, size_t len,
 			     u16 reply)
 {
 	u16 reason = READ_ONCE(s->login.reason);
 	int ret = -ECONNRESET;
 
-	/* An error that came while nobody asked counts, too. */
+	/* The error may have come before this message. */
 	if (!reason) {
 		ret = rdmablk_ctrl_ask(&s->ctrl, msg, len, reply, s->login.deadline);
 		reason = READ_ONCE(s->login.reason);
@@ -212,7 +216,7 @@ static int rdmablk_login_ask(struct rdmablk_session *s, const void *msg, size_t 
 	}
 }
 
-/* The target sent something that is not right: tell it before we go. */
+/* The target has sent a wrong message: tells the target why this side closes. */
 static int rdmablk_login_bad(struct rdmablk_session *s, int ret, const char *why)
 {
 	u16 reason = ret == -EACCES ? RDMABLK_R_AUTH_FAILED :
@@ -223,7 +227,7 @@ static int rdmablk_login_bad(struct rdmablk_session *s, int ret, const char *why
 	return rdmablk_login_fail(s, ret == -EBADMSG ? -EPROTO : ret, why);
 }
 
-/* Version 1: a MAC with a key that everybody knows */
+/* The dialogue up to GRANT in version 1; everybody knows the key of the MAC in PROOF. */
 static int rdmablk_login_declare(struct rdmablk_session *s)
 {
 	struct rdmablk_wire_challenge *c = &s->login.challenge;
@@ -284,7 +288,10 @@ static int rdmablk_login_keys(struct rdmablk_session *s, u8 *mac)
 	return ret ? rdmablk_login_fail(s, ret, "cannot compute a key") : 0;
 }
 
-/* Version 2: PROOF is the last message that is not sealed. GRANT proves the target. */
+/*
+ * The dialogue up to GRANT in version 2. PROOF is the last message that is not sealed. GRANT
+ * proves that the target has the key.
+ */
 static int rdmablk_login_prove(struct rdmablk_session *s)
 {
 	const struct rdmablk_auth_ciphers *ciphers;
@@ -297,7 +304,7 @@ static int rdmablk_login_prove(struct rdmablk_session *s)
 		return ret;
 	rdmablk_wire_proof(&proof, mac);
 	ciphers = rdmablk_auth_ciphers(&s->auth);
-	/* GRANT may be here before the question is known to have left. */
+	/* GRANT may arrive before the completion of the SEND of PROOF. */
 	rdmablk_ctrl_open(&s->ctrl, ciphers->rx);
 	ret = rdmablk_login_ask(s, &proof, sizeof(proof), RDMABLK_MSG_GRANT);
 	rdmablk_ctrl_seal(&s->ctrl, ciphers->tx);
@@ -317,7 +324,7 @@ static int rdmablk_login_refuse_times(struct rdmablk_session *s)
 				 "the target grants timeouts far longer than asked for");
 }
 
-/* The MAC of the first @len bytes of an answer; in version 2 the seal was the MAC. */
+/* Checks the MAC of the first @len bytes of an answer. In version 2 the seal did that. */
 static int rdmablk_login_check(struct rdmablk_session *s, const char *label, size_t len,
 			       const u8 *mac)
 {
@@ -343,8 +350,8 @@ static int rdmablk_login_grant(struct rdmablk_session *s)
 }
 
 /*
- * The target is told why, and so is the administrator. In version 2 what this side refuses
- * has come with a seal.
+ * Refuses what the target grants, and tells the target and the administrator why. In version
+ * 2 the grant was sealed, so the refusal is trusted.
  */
 static int rdmablk_login_refuse(struct rdmablk_session *s, int ret, u16 reason)
 {
@@ -356,7 +363,7 @@ static int rdmablk_login_refuse(struct rdmablk_session *s, int ret, u16 reason)
 	return rdmablk_login_fail(s, ret, rdmablk_reason_text(reason));
 }
 
-/* Whether the disk can go on with what the target grants now. */
+/* Checks whether the disk can go on with what the target grants now. */
 static int rdmablk_login_compare(struct rdmablk_session *s)
 {
 	const struct rdmablk_wire_grant *g = &s->login.offer.grant, *was = &s->agreed.grant;
@@ -367,7 +374,7 @@ static int rdmablk_login_compare(struct rdmablk_session *s)
 	/* Another target has this address. It has fenced nothing of ours. */
 	if (memcmp(g->uuid, was->uuid, sizeof(g->uuid)))
 		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_IDENTITY);
-	/* The target grants only after it has fenced what was before. */
+	/* The target grants only after it has fenced the earlier session. */
 	spin_lock_irq(&s->lock);
 	s->outage.fenced = true;
 	spin_unlock_irq(&s->lock);
@@ -382,8 +389,9 @@ static int rdmablk_login_compare(struct rdmablk_session *s)
 	if (!memcmp(g->epoch, was->epoch, sizeof(g->epoch)))
 		return 0;
 	/*
-	 * What the store has lost was in no medium; of ours everything was: a store behind
-	 * commands without a volatile cache answers when it is.
+	 * The store has lost only data that was not on its medium. All data of this disk is
+	 * on it: either this disk has flushed, or the store is staged and has no volatile
+	 * cache, so that it answers a write when the medium has the data.
 	 */
 	if (g->flags & (RDMABLK_GRANT_CACHE | RDMABLK_GRANT_STAGED) &&
 	    !READ_ONCE(s->path.unflushed)) {
@@ -399,7 +407,7 @@ static int rdmablk_login_compare(struct rdmablk_session *s)
 	return rdmablk_login_refuse(s, -ENODATA, RDMABLK_R_DATA_LOST);
 }
 
-/* The block layer was told what commands may ask for. */
+/* Whether the target takes less than the block layer was told that commands may ask for */
 static bool rdmablk_login_cmds_shrunk(const struct rdmablk_wire_limits *now,
 				      const struct rdmablk_wire_limits *was)
 {
@@ -409,9 +417,9 @@ static bool rdmablk_login_cmds_shrunk(const struct rdmablk_wire_limits *now,
 }
 
 /*
- * Each request is a command: no more requests than tags on a queue, nor than the memory for
- * answers allows, which the target must not choose. A disk that is there keeps its number of
- * requests; with fewer tags they wait for each other, in the block layer.
+ * Each request of a staged session is a command, so a queue has no more requests than tags.
+ * The target offers tags, but this host's memory for answers limits them. An existing disk
+ * keeps its number of requests: with fewer tags, requests wait in the block layer.
  */
 static void rdmablk_login_depth(struct rdmablk_session *s)
 {
@@ -421,17 +429,17 @@ static void rdmablk_login_depth(struct rdmablk_session *s)
 	u32 tags = min_t(u32, cmds->cmd_depth,
 			 RDMABLK_CMD_RESERVED + sharers * g->queue_depth);
 
-	/* The target does not mind smaller buffers: each command says what fits. */
+	/* The target accepts smaller buffers: each command says how much fits. */
 	rdmablk_limits_receive(g->nr_queues, &tags, &cmds->trailer_bytes);
 	g->queue_depth = min_t(u32, g->queue_depth,
 			       max((tags - RDMABLK_CMD_RESERVED) / sharers, 1U));
 }
 
 /*
- * Hardware queues of the tag set that share one of the target share its requests, too. A
- * disk that is yet to be made has none that would. One that has hardware queues already keeps
- * their number, and so does one for which an adapter has no room just now: there may be room
- * later. One that was asked to poll has a hardware queue to poll.
+ * Gives the tag set of a staged session as many hardware queues as the target granted: more of
+ * them would have to share requests. Three kinds of disks keep their number: a disk that has
+ * hardware queues already; a disk for which an adapter has no room now, because there may be
+ * room later; and a disk that shall poll, but got no hardware queue to poll.
  */
 static void rdmablk_login_fit(struct rdmablk_session *s)
 {
@@ -483,8 +491,8 @@ static int rdmablk_login_cmds(struct rdmablk_session *s)
 }
 
 /*
- * Of a disk with a volatile cache: what is dirty is known by the initiator alone, and
- * that for as long as the disk is there.
+ * Makes the bitmaps of dirty granules for a disk with a volatile cache. They live as long as
+ * the disk, because only the initiator knows which granules are dirty.
  */
 static int rdmablk_login_dirty(struct rdmablk_session *s)
 {
@@ -620,7 +628,7 @@ static int rdmablk_login_ready(struct rdmablk_session *s)
 	if (ret)
 		return rdmablk_login_bad(s, ret, "the target sent a bad LIVE");
 	s->login.offer.read_depth = s->path.hwq[0]->read.read_depth;
-	/* Before the move: an error that follows it must find this to undo. */
+	/* Before the session goes live: an error then stops the keep-alive. */
 	rdmablk_keepalive_start(s);
 	if (s->path.commands) {
 		rdmablk_flush_ahead_start(&s->path,
@@ -645,7 +653,7 @@ static int rdmablk_login_dialogue(struct rdmablk_session *s)
 {
 	int ret;
 
-	/* An earlier attempt leaves nothing behind, not even a reason. */
+	/* Forget an earlier attempt, its reason included. */
 	spin_lock_irq(&s->lock);
 	memset_startat(&s->login, 0, hello);
 	spin_unlock_irq(&s->lock);
@@ -661,20 +669,20 @@ static int rdmablk_login_dialogue(struct rdmablk_session *s)
 	return ret;
 }
 
-/* Whether the login begins again after @ret: not later than @until */
+/* Prepares another attempt after the error @ret. Return: false: it would begin too late. */
 static bool rdmablk_login_again(struct rdmablk_session *s, int ret, unsigned long until)
 {
 	u32 ms = clamp_t(u32, s->ctrl.queue.retry_after_ms, RDMABLK_RETRY_MIN_MS,
 			 RDMABLK_RETRY_MAX_MS);
 
-	/* A probe was answered. The request was lost, and the next one will not be. */
+	/* The target has answered a probe, so the request was lost: send it again at once. */
 	if (ret == -ERESTART)
 		ms = 0;
 	else if (READ_ONCE(s->login.reason) != RDMABLK_R_FENCING)
 		return false;
 	if (rdmablk_cm_left(until) <= msecs_to_jiffies(ms) + 1)
 		return false;
-	/* Back to where the session was before this connection. */
+	/* Undo this connection. */
 	rdmablk_ctrl_stop(&s->ctrl);
 	rdmablk_session_destroy_queues(s);
 	return !wait_event_timeout(s->waiter.wq, READ_ONCE(s->waiter.cancelled),
@@ -682,8 +690,9 @@ static bool rdmablk_login_again(struct rdmablk_session *s, int ret, unsigned lon
 }
 
 /*
- * An adapter has no room for so many queue pairs, ours or the target's: half of them may do.
- * Only a login can ask for fewer, because the target waits for all that it has granted.
+ * Prepares another attempt with half of the queues, if this host's or the target's adapter had
+ * no room for all. That takes a new login, because the target waits for all queues that it has
+ * granted.
  */
 static bool rdmablk_login_fewer(struct rdmablk_session *s)
 {
@@ -697,7 +706,7 @@ static bool rdmablk_login_fewer(struct rdmablk_session *s)
 	rdmablk_session_stop_data(s);
 	rdmablk_ctrl_stop(&s->ctrl);
 	rdmablk_session_destroy_queues(s);
-	/* All that was made for what this grant said; the next one may say otherwise. */
+	/* The next grant may differ, so undo what was sized for this one. */
 	if (!s->resume) {
 		rdmablk_disk_free(s);
 		rdmablk_fence_exit(&s->path.fence);
@@ -707,7 +716,7 @@ static bool rdmablk_login_fewer(struct rdmablk_session *s)
 	return true;
 }
 
-/* The queues have joined, or will not: no key is needed any more. */
+/* Wipes the keys of the login: the queues have joined, or the login has failed. */
 static void rdmablk_login_forget(struct rdmablk_session *s)
 {
 	memzero_explicit(s->ctrl.msg, sizeof(s->ctrl.msg));
@@ -723,7 +732,7 @@ static int rdmablk_login_once(struct rdmablk_session *s)
 	int ret;
 
 	rdmablk_login_start_clock(s);
-	/* Progress does not give a target more time that fences, or loses requests. */
+	/* Progress does not prolong the time to fence, or to repeat lost requests. */
 	until = s->login.deadline;
 	do {
 		ret = rdmablk_login_dialogue(s);
@@ -753,7 +762,7 @@ static int rdmablk_login_once(struct rdmablk_session *s)
 	return ret;
 }
 
-/* A disk with a key speaks version 2 only. Allocates what its logins need. */
+/* Chooses the version: 2 if the disk has a key, else 1. Allocates what its logins need. */
 static int rdmablk_login_open(struct rdmablk_session *s)
 {
 	int ret = 0;
@@ -797,7 +806,7 @@ int rdmablk_login(struct rdmablk_session *s)
 	} while (ret && rdmablk_login_fewer(s));
 	if (ret)
 		return ret;
-	/* There may be more room by the next one. */
+	/* There may be more room by the next login. */
 	s->most_queues = min(2 * s->most_queues, s->nr_queues);
 	if (s->login.version == RDMABLK_VERSION_OPEN)
 		rdmablk_warn_ratelimited(s, "logged in without a key: any host that answers at this address can read and change the data\n");

@@ -9,8 +9,8 @@
  * Up to RDMABLK_JOINS queues join at the same time. One task does all of it: it starts a step
  * of each queue (cm.c), waits until one of them has an outcome, and starts the next step of
  * that queue. So nothing here runs beside a teardown. The teardown finds each queue in one of
- * the states of a serial join: without an id, with an id, with a queue pair. The target lets
- * queues join in any order.
+ * three conditions, as if queues had joined one by one: without an id, with an id, with a
+ * queue pair. The target lets queues join in any order.
  *
  * If rdma_cm loses a message, this try of a reconnect fails: a queue whose reply was lost has
  * joined, and cannot join twice. Such a try ends when no queue has completed a step for the
@@ -52,7 +52,7 @@ static bool rdmablk_login_others_failed(struct rdmablk_session *s,
 		    (&hwq->write != q && READ_ONCE(hwq->write.failed)))
 			return true;
 	}
-	/* After an error of the protocol too, when the control queue can still say so. */
+	/* Set also after an error of the protocol, although a CLOSE can still be sent. */
 	return READ_ONCE(s->waiter.broken);
 }
 
@@ -250,7 +250,7 @@ static int rdmablk_join_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
 
 	if (ret == -ETIMEDOUT)
 		s->outage.late_joins++;
-	/* The sealed CLOSE counts, whatever this queue has met: another may be the one. */
+	/* The sealed CLOSE counts more than the error of this queue. */
 	if (!open && rdmablk_login_believes(s, RDMABLK_R_DEVICE_FULL)) {
 		s->login.no_room = true;
 		return rdmablk_login_fail(s, rdmablk_wire_errno(RDMABLK_R_DEVICE_FULL),
@@ -270,7 +270,7 @@ static unsigned int rdmablk_join_ms(const struct rdmablk_joins *joins)
 	return jiffies_to_msecs(rdmablk_cm_left(joins->deadline));
 }
 
-/* Whether a queue may have met the end of a session whose target has no room for a queue */
+/* Whether a queue may have failed because the target has no room for it, or for another one */
 static bool rdmablk_join_may_be_full(const struct rdmablk_queue *q, int ret)
 {
 	return q->cm_reason == RDMABLK_R_DEVICE_FULL ||
@@ -278,10 +278,11 @@ static bool rdmablk_join_may_be_full(const struct rdmablk_queue *q, int ret)
 }
 
 /*
- * In version 2 a reject is a hint. Anybody can send one, and it costs a login the time of a
- * join, but the disk no queue. A target without room for a queue rejects the queue and ends
- * the session. Its sealed CLOSE says why, and comes when the session is fenced. By then other
- * queues may have been rejected or disconnected. If CLOSE is late, later tries wait longer.
+ * In version 2 a reject is only a hint, because anybody can send one: this login waits for the
+ * time of a join, but does not ask for fewer queues. A target without room for a queue rejects
+ * the queue and ends the session. Its sealed CLOSE says why, and comes when the session is
+ * fenced. By then other queues may have been rejected or disconnected. If CLOSE is late, later
+ * tries wait longer.
  */
 static int rdmablk_join_await_close(struct rdmablk_session *s, struct rdmablk_joins *joins)
 {
@@ -297,7 +298,7 @@ static int rdmablk_join_await_close(struct rdmablk_session *s, struct rdmablk_jo
 	return 0;
 }
 
-/* The connect of a queue has failed. */
+/* The connect of a queue has failed. Waits for the reason if it may come by CLOSE. */
 static int rdmablk_join_refused(struct rdmablk_session *s, struct rdmablk_joins *joins,
 				struct rdmablk_queue *q, int ret)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the steps of a login share: why one has failed, and until when the next may take.
+ * What the steps of a login share: the reason of a failure, and deadlines.
  */
 #include <linux/jiffies.h>
 #include "login.h"
@@ -54,7 +54,7 @@ bool rdmablk_login_believes(const struct rdmablk_session *s, u16 reason)
  * @q: queue; has a text, and the target's reason if there is one
  * @ret: negative errno
  *
- * A queue pair that is refused goes to error, and its receives may have said so first.
+ * The receives of a refused queue pair fail, and may have noted RDMABLK_R_CONNECTION first.
  *
  * Return: @ret.
  */
@@ -69,7 +69,7 @@ int rdmablk_login_queue_fail(struct rdmablk_session *s, struct rdmablk_queue *q,
 }
 
 /**
- * rdmablk_login_progress() - a step of the login has succeeded: the next has its time
+ * rdmablk_login_progress() - a step of the login has succeeded: restart the time of a step
  * @s: session
  */
 void rdmablk_login_progress(struct rdmablk_session *s)
@@ -83,10 +83,10 @@ void rdmablk_login_progress(struct rdmablk_session *s)
 /**
  * rdmablk_login_step() - when to give up a connection that gets no answer
  * @s: session
- * @ms: time that it has in a login that is not the first, milliseconds
+ * @ms: time of the step in a reconnect, milliseconds; a first login has more
  *
- * What was lost on its way, rdma_cm sends again after 4 s at the earliest. A disk that comes
- * back tries again, which is sooner.
+ * rdma_cm repeats a lost message after 4 s at the earliest. A reconnect gives up sooner and
+ * tries again.
  *
  * Return: deadline in jiffies.
  */

@@ -2,10 +2,11 @@
 /*
  * Module init and exit, and the module's parameters.
  *
- * The kernel ignores parameters it does not know, so one strictly parsed string is
- * all that is needed to bring disks up. It is all or nothing: every target logs in,
- * in parallel, before the first disk is added. After that nothing fails the load,
- * because udev may hold a disk and the module could not go.
+ * The kernel ignores parameters that it does not know, so a mistyped name would go unnoticed.
+ * Therefore one string, connect=, has everything that brings disks up, and is parsed strictly.
+ * The module logs in to all targets at once, and adds the disks only if every login succeeds.
+ * From then on nothing fails the load: udev may have opened a disk, and the module could not
+ * be unloaded.
  */
 #include <linux/dmi.h>
 #include <linux/errno.h>
@@ -50,8 +51,8 @@ u8 rdmablk_boot_nonce[RDMABLK_ID_LEN];
 bool rdmablk_ready;
 
 /*
- * Firmware that has no UUID says all zeroes, all ones, or what the vendor's template
- * said. Two hosts with one identity would take each other's exports.
+ * Firmware without a UUID reports all zeroes, all ones, or the UUID of the vendor's template.
+ * Two hosts with one identity would take each other's exports.
  */
 static bool rdmablk_dmi_uuid_ok(const uuid_t *id)
 {
@@ -110,9 +111,9 @@ static void rdmablk_login_work(struct work_struct *work)
 }
 
 /*
- * The key with the name of the address, else the one for all targets. A disk without either
- * trusts whoever answers at the address: a target that demands a key refuses the login, and a
- * stranger does not. require_key refuses it here.
+ * Gives a session the key that has the name of the address, else the key "default". Without
+ * both, the session logs in without a key, and any machine that answers at the address can be
+ * its target; with require_key that is an error.
  */
 static int rdmablk_init_key(struct rdmablk_session *s, const char *addr)
 {
@@ -122,7 +123,7 @@ static int rdmablk_init_key(struct rdmablk_session *s, const char *addr)
 	int i, ret;
 
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		/* No key has the name of an IPv6 address. */
+		/* The name of a key has no colon, so an IPv6 address cannot be one. */
 		if (rdmablk_param_check_key(names[i], &why))
 			continue;
 		key = rdmablk_keys_find(names[i]);
@@ -248,9 +249,9 @@ static int rdmablk_shutdown_one(struct rdmablk_session *s)
 }
 
 /*
- * A task that waits for held I/O would keep the machine from going down. Some such tasks
- * are notifiers like this one: md writes superblocks, and asks to be the first. Of two
- * notifiers that ask for it, the one that was registered first is called first.
+ * A task that waits for held I/O would keep the machine from going down. Such a task may be
+ * a notifier like this one: md writes superblocks in a notifier of the highest priority. Of
+ * two notifiers with one priority, the kernel calls the one that was registered first.
  */
 static int rdmablk_reboot(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -273,8 +274,8 @@ static int rdmablk_kick_one(struct rdmablk_session *s)
 }
 
 /*
- * A device that comes back is a reason to try again now. An error from here tells
- * the core that nothing is kept about the device.
+ * An RDMA device has come back, so sessions that reconnect try again soon. The error tells the
+ * RDMA core that this client keeps nothing about the device.
  */
 static int rdmablk_device_added(struct ib_device *dev)
 {
@@ -288,10 +289,10 @@ static struct ib_client rdmablk_ib_client = {
 };
 
 /*
- * Recovery and keep-alive must make progress under memory pressure. A work that waits for a
- * target, or sleeps, must not keep the clocks of other devices waiting: recoveries have a
- * queue of their own, and so have the polling of completions and first logins, which
- * allocate.
+ * Recovery and keep-alive must make progress under memory pressure. rdmablk_wq runs the
+ * timers of all disks, so a work that waits for a target, or sleeps, must not run there:
+ * recoveries and polling have work queues of their own. So have first logins, which allocate
+ * memory.
  */
 static int rdmablk_init_works(void)
 {
@@ -356,7 +357,7 @@ static int __init rdmablk_init(void)
 	ret = rdmablk_init_connect();
 	if (ret)
 		goto err_netlink;
-	/* Until here all sessions are insmod's own. */
+	/* From here on netlink commands may create and change sessions, too. */
 	WRITE_ONCE(rdmablk_ready, true);
 	return 0;
 

@@ -6,11 +6,11 @@
  * Types and simple ranges are in the policies of netlink_ops.h, so that the kernel's
  * netlink code refuses what does not fit and names the attribute.
  *
- * Generic netlink holds a lock while a command runs, which the registration of any
- * other family waits for. So what takes time, a connect and a disconnect, is a job of
- * its own: the command only starts it, and the reply follows by itself. The reply is
- * allocated first: a disk whose reply finds no memory would be orphaned. A job holds
- * the module, and the module's exit waits for the queue that the jobs run on.
+ * Generic netlink holds a lock while a command runs, and the registration of any other family
+ * waits for that lock. A connect or disconnect takes time. So its command only starts a job,
+ * and the job sends the reply when it ends. The command allocates the reply first: without
+ * memory for a reply, nobody would learn of the new disk. A job holds a reference to the
+ * module, and the module's exit waits for the work queue that the jobs run on.
  */
 #include <linux/atomic.h>
 #include <linux/blkdev.h>
@@ -42,7 +42,7 @@
 
 static struct genl_family rdmablk_nl_family;
 static bool rdmablk_nl_registered;
-static DEFINE_MUTEX(rdmablk_nl_mutex);	/* rdmablk_nl_registered */
+static DEFINE_MUTEX(rdmablk_nl_mutex);	/* protects rdmablk_nl_registered */
 
 enum { RDMABLK_NL_EVENTS };
 
@@ -66,7 +66,7 @@ static bool rdmablk_nl_is_ready(struct netlink_ext_ack *extack)
 }
 
 /*
- * What messages say of a device
+ * What messages say about a device
  */
 
 static int rdmablk_nl_put_u64(struct sk_buff *msg, int nr, u64 value)
@@ -211,7 +211,7 @@ static int rdmablk_nl_put_latency(struct sk_buff *msg, struct rdmablk_session *s
 	struct nlattr *attr;
 	unsigned int op;
 
-	/* Summed up in the message: it is too large for the stack. */
+	/* A sum is too large for the stack, so it is made in the message. */
 	for (op = 0; op < RDMABLK_TIMED_OPS; op++) {
 		attr = nla_reserve_64bit(msg, attrs[op], sizeof(*sum), RDMABLK_ATTR_PAD);
 		if (!attr)
@@ -223,7 +223,7 @@ static int rdmablk_nl_put_latency(struct sk_buff *msg, struct rdmablk_session *s
 }
 
 /**
- * rdmablk_nl_put_id() - which device, and how it is: what an event says
+ * rdmablk_nl_put_id() - append the name and the state of a device, all that an event has
  * @msg: to append to
  * @s: session
  *
@@ -248,7 +248,7 @@ static int rdmablk_nl_put_end(struct sk_buff *msg, struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_nl_put_session() - all there is to say of a device
+ * rdmablk_nl_put_session() - append all that a message can say about a device
  * @msg: to append to
  * @hdr: header of the message, or NULL when it had no room
  * @s: session
@@ -259,7 +259,7 @@ static int rdmablk_nl_put_session(struct sk_buff *msg, void *hdr, struct rdmablk
 {
 	if (!hdr || rdmablk_nl_put_id(msg, s) || rdmablk_nl_put_options(msg, s))
 		return -EMSGSIZE;
-	/* Pairs with the release in session.c: there is something to tell. */
+	/* Pairs with the release in lifecycle.c: the first login has succeeded. */
 	if (smp_load_acquire(&s->added) &&
 	    (rdmablk_nl_put_agreed(msg, s) || rdmablk_nl_put_live(msg, s) ||
 	     rdmablk_nl_put_counters(msg, s) || rdmablk_nl_put_end(msg, s)))
@@ -278,7 +278,7 @@ static int rdmablk_nl_put_adapter(struct sk_buff *msg, struct rdmablk_session *s
 }
 
 /**
- * rdmablk_nl_put_stats() - what a device has done
+ * rdmablk_nl_put_stats() - append the statistics of a device
  * @msg: to append to, with RDMABLK_NL_STATS_SIZE of room
  * @hdr: header of the message, or NULL when it had no room
  * @s: session
@@ -289,7 +289,7 @@ static int rdmablk_nl_put_stats(struct sk_buff *msg, void *hdr, struct rdmablk_s
 {
 	if (!hdr || rdmablk_nl_put_id(msg, s))
 		return -EMSGSIZE;
-	/* As above. */
+	/* As in rdmablk_nl_put_session() */
 	if (smp_load_acquire(&s->added) &&
 	    (rdmablk_nl_put_adapter(msg, s) || rdmablk_nl_put_live(msg, s) ||
 	     rdmablk_nl_put_counters(msg, s) || rdmablk_nl_put_latency(msg, s)))
@@ -302,7 +302,7 @@ static int rdmablk_nl_put_stats(struct sk_buff *msg, void *hdr, struct rdmablk_s
  * rdmablk_nl_addr() - copy an address out of an attribute
  * @info: command
  * @nr: number of the attribute
- * @port: what it has for a port when it names none
+ * @port: port to use if the attribute has none
  * @ss: result
  *
  * Return: 0, or -EINVAL, and @info says why.
@@ -338,7 +338,7 @@ static int rdmablk_nl_addr(struct genl_info *info, int nr, u16 port,
 }
 
 /*
- * What is asked for
+ * Attributes of a command
  */
 
 static u32 rdmablk_nl_u32(struct genl_info *info, int nr, u32 def)
@@ -359,7 +359,7 @@ static s32 rdmablk_nl_s32(struct genl_info *info, int nr, s32 def)
 	return info->attrs[nr] ? nla_get_s32(info->attrs[nr]) : def;
 }
 
-/* Whether the options that a device in use can change go together. */
+/* Whether the options that may change while the device is in use fit together. */
 static int rdmablk_nl_check_changeable(struct genl_info *info,
 				       const struct rdmablk_options *opt)
 {
@@ -367,7 +367,7 @@ static int rdmablk_nl_check_changeable(struct genl_info *info,
 				  opt->fast_io_fail_tmo);
 	s32 loss = rdmablk_nl_s32(info, RDMABLK_ATTR_DEV_LOSS_TMO, opt->dev_loss_tmo);
 
-	/* Both 0: the device fails at the first loss, and I/O with it. */
+	/* Both may be 0: then device and I/O fail as soon as a connection is lost. */
 	if (fast >= 0 && loss >= 0 && fast >= loss && (fast || loss)) {
 		rdmablk_nl_text(info->extack, "fast_io_fail_tmo is not shorter than dev_loss_tmo");
 		return -EINVAL;
@@ -492,12 +492,12 @@ static struct rdmablk_session *rdmablk_nl_session(struct genl_info *info)
 }
 
 /**
- * struct rdmablk_nl_job - what a command has started and replies to later
- * @work: runs it
+ * struct rdmablk_nl_job - a connect or disconnect that a command has started
+ * @work: runs the job
  * @s: session, with a reference
  * @msg: reply, with the name of the session
- * @hdr: its header
- * @portid: socket that it goes to
+ * @hdr: header of @msg
+ * @portid: socket that @msg goes to
  * @wait: the session removes itself; the job only waits for that
  */
 struct rdmablk_nl_job {
@@ -517,7 +517,7 @@ static struct rdmablk_nl_job *rdmablk_nl_job_create(struct genl_info *info, u8 c
 {
 	struct rdmablk_nl_job *job;
 
-	/* The lock of generic netlink is no reference: the module may be on its way out. */
+	/* The lock of generic netlink does not hold the module, which may be unloading. */
 	if (!try_module_get(THIS_MODULE))
 		return NULL;
 	job = kzalloc(sizeof(*job), GFP_KERNEL);
@@ -560,7 +560,7 @@ static void rdmablk_nl_job_start(struct rdmablk_nl_job *job)
 
 static void rdmablk_nl_job_end(struct rdmablk_nl_job *job, int ret, const char *why)
 {
-	/* The message has room, and a socket that is gone wants no reply. */
+	/* The message has room. If the socket is gone, nobody needs the reply. */
 	if (ret)
 		(void)(nla_put_s32(job->msg, RDMABLK_ATTR_ERROR, ret) ||
 		       nla_put_string(job->msg, RDMABLK_ATTR_TEXT, why));
@@ -570,7 +570,7 @@ static void rdmablk_nl_job_end(struct rdmablk_nl_job *job, int ret, const char *
 	rdmablk_nl_job_free(job);
 }
 
-/* First connects that a socket waits for, and may give up */
+/* Number of first connects under way for a socket, which may close and give its connect up */
 static atomic_t rdmablk_nl_connects;
 
 static void rdmablk_nl_connect_work(struct work_struct *work)
@@ -593,7 +593,7 @@ static void rdmablk_nl_connect_work(struct work_struct *work)
 	rdmablk_nl_job_end(job, ret ? -ECANCELED : 0, "the connect was given up");
 }
 
-/* Return: as of rdmablk_nl_key(). */
+/* Return: as for rdmablk_nl_key(). */
 static struct key *rdmablk_nl_connect_key(struct genl_info *info, char *name)
 {
 	if (info->attrs[RDMABLK_ATTR_KEY] || !rdmablk_require_key)
@@ -637,13 +637,13 @@ static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
 		rdmablk_lifecycle_abort(s);
 		return -ENOMEM;
 	}
-	/* The socket is not closed before this returns. */
+	/* The socket stays open until this function has returned. */
 	atomic_inc(&rdmablk_nl_connects);
 	rdmablk_nl_job_start(job);
 	return 0;
 }
 
-/* A socket is closed: nobody wants to know what becomes of its connect. */
+/* A socket has been closed: its connect is given up. */
 static int rdmablk_nl_released(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct netlink_notify *n = data;
@@ -702,8 +702,9 @@ static int rdmablk_nl_disconnect(struct sk_buff *skb, struct genl_info *info)
 }
 
 /*
- * Another key for a disk that has a key. A disk of version 1 cannot change to version 2: only
- * a first login may allocate and load what version 2 needs of the crypto layer.
+ * Finds another key for a disk that has a key. A disk of version 1 cannot change to version 2:
+ * version 2 needs memory and modules of the crypto layer, and only a first login may allocate
+ * and load them.
  */
 static struct key *rdmablk_nl_other_key(struct genl_info *info, struct rdmablk_session *s,
 					char *name)
@@ -716,7 +717,7 @@ static struct key *rdmablk_nl_other_key(struct genl_info *info, struct rdmablk_s
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
-/* First what can fail, so that all of it counts, or none. */
+/* Does the steps that can fail first, so that a command changes everything or nothing. */
 static int rdmablk_nl_change(struct genl_info *info, struct rdmablk_session *s)
 {
 	struct nlattr *timed = info->attrs[RDMABLK_ATTR_TIMED];
@@ -760,7 +761,7 @@ static int rdmablk_nl_set(struct sk_buff *skb, struct genl_info *info)
 		rdmablk_recovery_changed(s);
 	if (!ret && info->attrs[RDMABLK_ATTR_IO_TMO])
 		rdmablk_io_tmo_changed(s);
-	/* The time until the next proof begins again with this one. */
+	/* Prove the key now; a changed reauth_tmo counts from this proof. */
 	if (!ret && (info->attrs[RDMABLK_ATTR_KEY] || info->attrs[RDMABLK_ATTR_REAUTH_TMO]))
 		rdmablk_reauth_now(s);
 	rdmablk_session_put(s);
@@ -807,7 +808,7 @@ static int rdmablk_nl_reply(struct genl_info *info, u8 cmd, size_t size,
 	return ret;
 }
 
-/* cb->args[0]: the number to go on with */
+/* cb->args[0]: number of the session to go on with */
 static int rdmablk_nl_dump_all(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
 			       rdmablk_nl_put_fn put)
 {
@@ -853,8 +854,9 @@ static int rdmablk_nl_stats_get_dump(struct sk_buff *skb, struct netlink_callbac
 }
 
 /*
- * A dump goes on when its reader reads, be it in an hour. Only a reference to the module
- * keeps the module for that, and a load that fails does not wait for references.
+ * A dump goes on whenever its reader reads again, perhaps after an hour. For that it holds a
+ * reference to the module. A load that fails does not wait for references, so no dump begins
+ * before the load has succeeded.
  */
 static int rdmablk_nl_dump_start(struct netlink_callback *cb)
 {
@@ -869,8 +871,8 @@ static int rdmablk_nl_stats_start(struct netlink_callback *cb)
 }
 
 /*
- * Announces the state of a device. May sleep; does not wait for I/O. An event that finds
- * no memory is lost, and so is one that comes when the module is being unloaded.
+ * Announces the state of a device. May sleep, but does not wait for I/O. The event is lost if
+ * there is no memory, or if the module is being unloaded.
  */
 static void rdmablk_nl_event(struct rdmablk_session *s)
 {
@@ -886,7 +888,7 @@ static void rdmablk_nl_event(struct rdmablk_session *s)
 		return;
 	}
 	genlmsg_end(msg, hdr);
-	/* The number of the group is somebody else's when the family is gone. */
+	/* Once the family is gone, another family may get the number of the group. */
 	mutex_lock(&rdmablk_nl_mutex);
 	if (rdmablk_nl_registered)
 		genlmsg_multicast(&rdmablk_nl_family, msg, 0, RDMABLK_NL_EVENTS, GFP_NOIO);

@@ -27,12 +27,15 @@
 #include "reauth.h"
 #include "session.h"
 
-/* After a try without a key that can be used, the next one comes so soon. */
+/* Pause after a try for which no key could be used */
 #define RDMABLK_REAUTH_AGAIN	(10 * HZ)
 /* Longest notice of the end of a key that counts, milliseconds */
 #define RDMABLK_REAUTH_LONGEST	3600000ULL
 
-/* The target would end the session at once, although it has given time for another key. */
+/*
+ * Whether a proof would do harm: the target has announced the end of this very key, waits for
+ * another key, and would end the session at once if this one came.
+ */
 static bool rdmablk_reauth_is_vain(struct rdmablk_session *s)
 {
 	bool ends;
@@ -44,8 +47,8 @@ static bool rdmablk_reauth_is_vain(struct rdmablk_session *s)
 }
 
 /*
- * An ephemeral key is made only for a message that will be sent: until the target ends a
- * session, the work comes by every RDMABLK_REAUTH_AGAIN.
+ * Makes an ephemeral key only for a message that will be sent: until the target ends the
+ * session, the work runs every RDMABLK_REAUTH_AGAIN.
  *
  * Return: 0: @msg can be sent; or a negative errno, and nothing has happened.
  */

@@ -14,9 +14,9 @@
  *   held requests after that. So no request is both ended and requeued.
  * - The fail work begins the phase "lost" and wakes the login, which gives up.
  *
- * Nothing is requeued before the login has succeeded, because GRANT says that nothing of an
- * earlier connection of this device can land any more: the target has destroyed their queue
- * pairs and registrations.
+ * A request is requeued only after a login has succeeded. Its GRANT says that no packet of an
+ * earlier connection of this disk can land any more, because the target has destroyed the
+ * queue pairs and registrations of that connection.
  *
  * When a write that was posted may be reported as failed
  *
@@ -24,11 +24,11 @@
  * as failed before nothing of this session can land any more. The target says so by a
  * CLOSE, by the GRANT of a later login, or by its answer to a LOGOUT, which is sent when no
  * login will follow and the control queue survived. If the target says nothing, its
- * session timeout is the bound: it ends a session from which it has heard nothing for
+ * session timeout is the bound: the target ends a session from which it has heard nothing for
  * session_tmo_ms, and it hears nothing after our queue pairs are destroyed. One more
- * second covers the life of a packet in the network and a late timer of the target. A
- * stopped target does not end the session, but then the bound is many times the life of a
- * packet.
+ * second covers the life of a packet in the network and a late timer of the target. A daemon
+ * that is stopped does not end the session. But then nothing is under way any more: the time
+ * is many times the life of a packet.
  *
  * The recovery work runs under memalloc_noio: an allocation that waited for write-back
  * to this very disk would wait for itself. If anything fails, the next try follows.
@@ -55,7 +55,7 @@
 
 /* Before a logout: the time for one flush, and for requests under way to end */
 #define RDMABLK_FLUSH_TMO	(60 * HZ)
-#define RDMABLK_FLUSHES		3		/* before a logout, however long they take in all */
+#define RDMABLK_FLUSHES		3		/* so many always run to their end */
 #define RDMABLK_SETTLE_TMO	(2 * HZ)
 
 /* How long a logout waits for its answer, at most */
@@ -101,7 +101,7 @@ static bool rdmablk_recovery_is_over(const struct rdmablk_session *s)
  * The clock of held I/O
  */
 
-/* @seconds on the clock; false: never */
+/* Sets *@at to the time when the clock shows @seconds. Return: false: never. */
 static bool rdmablk_recovery_time(const struct rdmablk_session *s, s32 seconds,
 				  unsigned long *at)
 {
@@ -109,7 +109,7 @@ static bool rdmablk_recovery_time(const struct rdmablk_session *s, s32 seconds,
 	return seconds >= 0;
 }
 
-/* When I/O begins to fail; false: never */
+/* Sets *@at to the time when held I/O begins to fail. Return: false: never. */
 static bool rdmablk_recovery_fail_time(const struct rdmablk_session *s,
 				       unsigned long *at)
 {
@@ -121,7 +121,7 @@ static bool rdmablk_recovery_fail_time(const struct rdmablk_session *s,
 	return rdmablk_recovery_time(s, fast, at);
 }
 
-/* When reconnecting ends; false: never */
+/* Sets *@at to the time when reconnecting ends. Return: false: never. */
 static bool rdmablk_recovery_loss_time(const struct rdmablk_session *s,
 				       unsigned long *at)
 {
@@ -129,8 +129,9 @@ static bool rdmablk_recovery_loss_time(const struct rdmablk_session *s,
 }
 
 /*
- * Whether the connection was given up on purpose: the administrator wants a new one, or the
- * export has grown. The timeouts then begin when the first try has had its time.
+ * Whether this side has given the connection up on purpose: the administrator wants a new
+ * one, or the export has grown. The timeouts then count from the time at which the first try
+ * must have ended.
  */
 static bool rdmablk_recovery_is_planned(const struct rdmablk_session *s)
 {
@@ -347,7 +348,7 @@ static void rdmablk_recovery_flush_all(struct rdmablk_session *s)
 	unsigned int flushes = 0;
 
 	while (!READ_ONCE(s->ctrl.broken) && rdmablk_recovery_flush(s)) {
-		/* A FLUSH that was under way has ended with that one, and its request ends. */
+		/* This flush has also ended a FLUSH under way: let its request end. */
 		rdmablk_recovery_wait_idle(s);
 		if (rdmablk_session_state(s) != RDMABLK_DEV_RECOVERING ||
 		    (++flushes >= RDMABLK_FLUSHES && time_after(jiffies, until)))
@@ -420,7 +421,7 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	else if ((orderly || (hopeless && held.writes)) && !READ_ONCE(s->outage.fenced))
 		rdmablk_recovery_goodbye(s, !held.writes);
 	rdmablk_ctrl_stop(&s->ctrl);
-	/* Not earlier: only the end of the queue keeps it from waiting for a silent target. */
+	/* After the queue has stopped: else this work might wait for a silent target. */
 	cancel_delayed_work_sync(&s->reauth_work);
 	rdmablk_session_destroy_queues(s);
 	s->outage.hold_until = jiffies + msecs_to_jiffies(s->agreed.grant.session_tmo_ms) +
@@ -461,7 +462,7 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 	rdmablk_disk_look(s);
 }
 
-/* Takes down what a failed login has left. */
+/* Takes down the queues that a failed login has made. */
 static void rdmablk_recovery_undo(struct rdmablk_session *s)
 {
 	cancel_delayed_work_sync(&s->keepalive.work);
@@ -514,7 +515,7 @@ static void rdmablk_recovery_try(struct rdmablk_session *s)
 		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
 		return;
 	}
-	/* The target has granted before that try failed: writes are held for no longer. */
+	/* If the target granted before the try failed, posted writes may fail now. */
 	if (READ_ONCE(s->outage.fenced))
 		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
 	if (rdmablk_session_state(s) == RDMABLK_DEV_RECOVERING && !rdmablk_recovery_is_over(s))
@@ -543,7 +544,7 @@ static void rdmablk_recovery_work(struct work_struct *work)
 }
 
 /*
- * What others ask for
+ * Called from other files
  */
 
 /**
@@ -598,7 +599,7 @@ void rdmablk_recovery_shutdown(struct rdmablk_session *s)
 	rdmablk_recovery_changed(s);
 }
 
-/* The outage of a failed device begins again. */
+/* Begins the outage of a failed device again. Return: false: it is not failed. */
 static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss)
 {
 	bool again;
@@ -608,7 +609,7 @@ static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss
 		spin_unlock_irq(&s->lock);
 		return false;
 	}
-	/* A failed session was lost. If it is not, another task restarts it already. */
+	/* A failed session is in the phase "lost", unless another task restarts it already. */
 	if (!rdmablk_session_set_phase(s, RDMABLK_PHASE_DOWN)) {
 		s->accept_loss |= accept_loss;
 		spin_unlock_irq(&s->lock);
@@ -618,7 +619,7 @@ static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss
 	s->outage.lost_at = jiffies;
 	/* However short dev_loss_tmo is, there is time for one try. */
 	s->outage.clock = jiffies + s->opt.connect_tmo * HZ;
-	/* Only here, where nobody can have begun to remove the session. */
+	/* Under the lock, which no task has held yet to remove this session. */
 	s->waiter.cancelled = false;
 	spin_unlock_irq(&s->lock);
 	s->outage.attempts = 0;
@@ -636,8 +637,8 @@ static bool rdmablk_recovery_restart(struct rdmablk_session *s, bool accept_loss
 }
 
 /*
- * A device that reconnects does so at once. One that is live by now has done so, and a loss
- * that is still to come is not what was accepted.
+ * Makes a device that reconnects try at once. If it is live by now, there is nothing to do,
+ * and the accepted loss does not count for a later outage.
  */
 static int rdmablk_recovery_hurry(struct rdmablk_session *s, bool accept_loss,
 				  const char **why)
@@ -660,7 +661,7 @@ static int rdmablk_recovery_hurry(struct rdmablk_session *s, bool accept_loss,
 /**
  * rdmablk_recovery_again() - the administrator wants a new connection
  * @s: session
- * @accept_loss: whatever has become of the store's contents
+ * @accept_loss: connect even if the store has lost its contents
  * @why: set to a text on error
  *
  * Return: 0; -ENODATA, -EAGAIN or -EALREADY as for RDMABLK_CMD_RECONNECT.
@@ -684,7 +685,7 @@ int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
 		}
 		if (rdmablk_recovery_restart(s, accept_loss))
 			return 0;
-		/* Somebody else has, or removes it. */
+		/* Another task has restarted the session, or removes it. */
 		if (rdmablk_session_state(s) != RDMABLK_DEV_DELETING)
 			return rdmablk_recovery_hurry(s, accept_loss, why);
 		fallthrough;
@@ -698,7 +699,7 @@ int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
 }
 
 /**
- * rdmablk_recovery_give_up() - end what is held, for good
+ * rdmablk_recovery_give_up() - end all held requests, and those that come later
  * @s: session that is being deleted and whose connection was lost
  *
  * Sleeps until posted writes may fail, which is bounded by the target's session
@@ -721,7 +722,7 @@ void rdmablk_recovery_give_up(struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_recovery_finish() - wait for what runs; nothing runs afterwards
+ * rdmablk_recovery_finish() - wait for all works of the session; none runs afterwards
  * @s: session that no error can break any more, with no request in flight
  */
 void rdmablk_recovery_finish(struct rdmablk_session *s)

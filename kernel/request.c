@@ -88,7 +88,7 @@ static __always_inline void rdmablk_request_account(struct request *rq)
 		this_cpu_inc(path->stats->errors);
 		req->begun = 0;
 	}
-	/* Checked before, because the errno takes a call. */
+	/* Checked here, too, because the translation into an errno is a call. */
 	if (trace_rdmablk_end_enabled())
 		trace_rdmablk_end(path->index, rq->mq_hctx->queue_num, rq->tag,
 				  blk_status_to_errno(req->status));
@@ -250,7 +250,7 @@ bool rdmablk_request_is_command(struct request *rq)
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	bool io = req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
 
-	/* With @fua the request has no command yet: it waits for a tag. */
+	/* A request with @fua has no command yet, because it waits for a tag. */
 	return !io || req->fua || READ_ONCE(req->cmd);
 }
 
@@ -309,7 +309,7 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 		WRITE_ONCE(path->unflushed, true);
 	req->cmd = NULL;
 	req->watched = false;
-	/* The timeout was for a command; when sent again the request may not be one. */
+	/* The timeout may be that of a command; sent again, it may not be a command. */
 	rq->timeout = 0;
 	if (held->lost && held->again && req->holds) {
 		req->holds = 2;

@@ -12,23 +12,22 @@
  * the device; the protection domain; completion queues; queue pairs and mapped
  * buffers; mapped pages of requests. The removal of the device waits for the ids.
  *
- * Teardown order, after an error (recovery.c), after a login that came to nothing, and
- * at the end:
+ * Teardown order, after an error (recovery.c), after a failed login, and at the end:
  *
  *  1. path.live goes false and the queue is quiesced, or the disk is deleted: nobody
  *     posts any more.
  *  2. No more fences and flushes; data queues: disconnect all, then drain each. No
  *     completion handler runs and the device touches no page of a request after this.
  *  3. Requests left over are unmapped and held (request.c).
- *  4. Control queue: said goodbye on, disconnected, drained.
+ *  4. Control queue: a LOGOUT or CLOSE is sent, then it is disconnected and drained.
  *  5. Queue pairs, then completion queues, message buffers, protection domain.
  *  6. Ids of rdma_cm. From here the device may vanish.
  *  7. Disk and tag set.
  *
- * Each step can be repeated without harm. Steps 2 to 6 are run by one context at a
- * time: the first login; the recovery work; or, after the recovery work has been
- * flushed and cannot start again because the outage has a phase that no error ends, the task
- * that removes the session.
+ * Each step can be repeated without harm. One context at a time runs steps 2 to 6: the first
+ * login; the recovery work; or the task that removes the session. That task first moves the
+ * outage to a phase in which no error starts the recovery, and waits for a recovery that
+ * runs.
  *
  * Errors
  *
@@ -56,7 +55,7 @@
 /* Sessions that exist, in the list or not */
 static atomic_t rdmablk_sessions_left;
 
-/* How sessions are announced: set by netlink.c before there is a session, for good */
+/* Announces a session; netlink.c sets it once, before the first session exists */
 void (*rdmablk_session_event)(struct rdmablk_session *s);
 
 /**
@@ -144,8 +143,9 @@ struct rdmablk_session *rdmablk_session_alloc(const struct rdmablk_options *opt)
 /**
  * rdmablk_session_await_freed() - wait until no session exists any more
  *
- * A close of a disk that is gone puts the module first, and then the disk, which calls
- * ->free_disk(). That must return before the module goes.
+ * When the last opener of a removed disk closes it, the block layer drops its reference to the
+ * module first, and then the disk, which calls ->free_disk(). The module must not go before
+ * ->free_disk() has returned.
  */
 void rdmablk_session_await_freed(void)
 {
@@ -178,7 +178,7 @@ static int rdmablk_session_set(struct rdmablk_session *s, enum rdmablk_dev_state
 }
 
 /**
- * rdmablk_session_announce() - tell those who listen how the session is
+ * rdmablk_session_announce() - send an event with the state of the session
  * @s: session
  *
  * Context: may sleep.
@@ -197,12 +197,12 @@ static void rdmablk_session_moved(struct rdmablk_session *s, int from,
 }
 
 /**
- * rdmablk_session_move() - the way to any state but "live"
+ * rdmablk_session_move() - move to any state but "live"
  * @s: session
  * @to: state to move to
  *
- * The move is what excludes doing a thing twice: of two callers that want the same
- * move one gets it.
+ * If two callers want the same move, only one of them succeeds. So what follows a move is done
+ * once.
  *
  * Context: may sleep; announces the move.
  *
@@ -229,11 +229,11 @@ static u64 rdmablk_session_down_ms(const struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_session_set_phase() - the way to any phase of an outage
+ * rdmablk_session_set_phase() - move to another phase of an outage
  * @s: session, locked
  * @to: phase to go to
  *
- * Return: false when the phase may not follow the one that the session is in.
+ * Return: false: @to may not follow the present phase.
  */
 bool rdmablk_session_set_phase(struct rdmablk_session *s, enum rdmablk_phase to)
 {
@@ -251,9 +251,10 @@ bool rdmablk_session_set_phase(struct rdmablk_session *s, enum rdmablk_phase to)
 /**
  * rdmablk_session_go_live() - the login has succeeded: I/O may be posted
  * @s: session whose queues are connected
- * @resized: set to the size that the target has told of during the login, bytes; 0: none
- * @drained: set to why the target has said during the login that the session will end
- *	soon, enum rdmablk_reason; 0: it has not
+ * @resized: set to the size that the target has announced during the login, bytes; 0: it has
+ *	announced none
+ * @drained: set to the reason for which the target has announced, during the login, that the
+ *	session will end soon, enum rdmablk_reason; 0: it has announced no end
  *
  * Context: may sleep; announces the move.
  *
@@ -268,7 +269,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drain
 	if (!s->login.reason && s->outage.phase != RDMABLK_PHASE_LOST)
 		from = rdmablk_session_set(s, RDMABLK_DEV_LIVE);
 	if (from >= 0) {
-		/* Whatever was lost with the old contents has been accepted. */
+		/* Whatever a store with a new epoch has lost, the login has accepted. */
 		if (s->resume && memcmp(s->agreed.grant.epoch, s->login.offer.grant.epoch,
 					sizeof(s->login.offer.grant.epoch)))
 			s->path.unflushed = false;
@@ -350,7 +351,7 @@ bool rdmablk_session_disconnect_ms(struct rdmablk_session *s, u64 *ms)
  * rdmablk_session_is_orderly() - does the connection still work when a session ends for it
  * @reason: enum rdmablk_reason
  *
- * Return: whether what has been written may be flushed first.
+ * Return: true: written data may be flushed before the end.
  */
 bool rdmablk_session_is_orderly(u16 reason)
 {
@@ -371,7 +372,7 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 
 	spin_lock_irqsave(&s->lock, flags);
 	if (rdmablk_state_is_down(s->outage.phase)) {
-		/* The login sees it and cleans up. */
+		/* The login under way fails for this reason, and its caller cleans up. */
 		if (!s->login.reason)
 			s->login.reason = reason;
 	} else if (rdmablk_session_set_phase(s, RDMABLK_PHASE_BROKEN)) {
@@ -379,14 +380,14 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 		s->outage.lost_at = jiffies;
 		s->outage.clock = jiffies;
 		WRITE_ONCE(s->path.live, false);
-		/* Under the lock: a task that seals the session finds it queued, or not at all. */
+		/* Under the lock: a task that seals the session later waits for this work. */
 		mod_delayed_work(rdmablk_recovery_wq, &s->recovery_work, 0);
 	}
 	spin_unlock_irqrestore(&s->lock, flags);
-	/* With these the connection still works, and may be flushed on. */
+	/* After an orderly reason the connection still works: the recovery flushes on it. */
 	if (!rdmablk_session_is_orderly(reason))
 		rdmablk_fence_break(&s->path.fence);
-	/* The removal of the device waits for us: no goodbye, which takes time. */
+	/* The removal of the device waits for this session: skip the LOGOUT. */
 	if (reason == RDMABLK_R_DEVICE_GONE)
 		rdmablk_ctrl_break(&s->ctrl);
 }
@@ -416,14 +417,14 @@ void rdmablk_session_stop_data(struct rdmablk_session *s)
 	u32 i;
 
 	rdmablk_fence_stop(&s->path.fence);
-	/* All of them first: an adapter takes its time for each, and does that side by side. */
+	/* Disconnect all before draining the first: the adapter works on all at once. */
 	for (i = 0; s->path.hwq && i < s->path.nr_hwqs; i++) {
 		rdmablk_queue_disconnect(&s->path.hwq[i]->write);
 		rdmablk_queue_disconnect(&s->path.hwq[i]->read);
 	}
 	for (i = 0; s->path.hwq && i < s->path.nr_hwqs; i++) {
 		rdmablk_poll_close(s->path.hwq[i]);
-		/* Of the write queue first: answers to commands post READs. */
+		/* The write queue first, because answers to commands post READs. */
 		rdmablk_queue_stop(&s->path.hwq[i]->write);
 		rdmablk_queue_stop(&s->path.hwq[i]->read);
 	}
@@ -431,7 +432,7 @@ void rdmablk_session_stop_data(struct rdmablk_session *s)
 }
 
 /**
- * rdmablk_session_destroy_queues() - give back all there is on the RDMA device
+ * rdmablk_session_destroy_queues() - free all that the session has on the RDMA device
  * @s: session with all queues stopped and no request mapped
  */
 void rdmablk_session_destroy_queues(struct rdmablk_session *s)
@@ -444,8 +445,9 @@ void rdmablk_session_destroy_queues(struct rdmablk_session *s)
 		rdmablk_queue_destroy_qp(&hwq->read);
 		rdmablk_queue_destroy_qp(&hwq->write);
 		/*
-		 * First: a receive that was posted again behind the marker of the drain
-		 * ends after it, and a polling task may still be about to call its handler.
+		 * Before the commands, which own the receives: a receive that was posted
+		 * behind the drain's marker completes after the drain, and a polling task may
+		 * be about to call its handler.
 		 */
 		if (hwq->cq)
 			ib_free_cq(hwq->cq);

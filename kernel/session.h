@@ -24,7 +24,7 @@
 #include "state.h"
 #include "uapi/rdmablk_netlink.h"
 
-/* Defaults of what uapi/rdmablk_netlink.h documents, and a bound that no policy has */
+/* Defaults of options, and a bound that no netlink policy has; see uapi/rdmablk_netlink.h */
 #define RDMABLK_DEFAULT_DEPTH		128
 #define RDMABLK_DEFAULT_KEEP_ALIVE	5	/* seconds */
 #define RDMABLK_DEFAULT_CONNECT_TMO	10	/* seconds */
@@ -34,7 +34,7 @@
 #define RDMABLK_DEFAULT_DEV_LOSS	600	/* seconds */
 #define RDMABLK_DEFAULT_IO_TMO		30	/* seconds */
 #define RDMABLK_DEFAULT_REAUTH_TMO	3600	/* seconds */
-/* What a command other than READ and WRITE may take: so many times io_tmo */
+/* A command other than READ and WRITE may take so many times io_tmo. */
 #define RDMABLK_SLOW_FACTOR		20
 
 struct key;
@@ -42,16 +42,16 @@ struct key;
 /**
  * struct rdmablk_options - what the administrator asked for; those from @keep_alive_tmo
  *	to @on_data_loss may change at any time, one by one
- * @target: where to connect to; the port is set
- * @source: where from; AF_UNSPEC: the route decides
- * @export_name: which export
+ * @target: address of the target, with its port
+ * @source: address to connect from; AF_UNSPEC: the route decides
+ * @export_name: name of the export
  * @host_id: identity of this host
  * @read_only: no write access wanted
  * @steal: end another host's writing session
  * @queues: hardware queues; 0: see rdmablk_limits_shown()
- * @poll_queues: hardware queues for polled I/O, besides
+ * @poll_queues: hardware queues for polled I/O, in addition to @queues
  * @queue_depth: requests per hardware queue
- * @connect_tmo: seconds
+ * @connect_tmo: time without progress that ends a login, seconds
  * @route: retransmit timeout and type of service
  * @key_name: key to log in with, see keys.c; "": none. Under the session's lock once there is
  *	a session
@@ -88,14 +88,14 @@ struct rdmablk_options {
 };
 
 /**
- * struct rdmablk_agreed - what a login has agreed on
- * @grant: of the target
- * @limits: what a request may be
- * @cmds: what commands may ask for; all zero without commands
+ * struct rdmablk_agreed - what the two sides have agreed on in a login
+ * @grant: GRANT of the target
+ * @limits: limits of requests
+ * @cmds: limits of commands; all zero without commands
  * @ibdev: name of the RDMA device, for the administrator
  * @port: port of the RDMA device
  * @nr_hwqs: hardware queues with queue pairs of their own
- * @nr_polled: of these, the last, without interrupts
+ * @nr_polled: number of those without interrupts, which are the last
  * @proven: each side has proved that it has the key: the login was of version 2
  * @read_depth: RDMA READs in flight per queue pair
  */
@@ -143,7 +143,7 @@ struct rdmablk_login_state {
 	unsigned long no_progress;
 	u32 failed_tries;
 	u16 version;
-	/* from here on, all is dropped when the dialogue begins */
+	/* rdmablk_login_dialogue() zeroes all fields from here on */
 	struct rdmablk_hello2 hello;
 	struct rdmablk_wire_challenge challenge;
 	struct rdmablk_agreed offer;
@@ -159,17 +159,18 @@ struct rdmablk_login_state {
 };
 
 /**
- * struct rdmablk_outage - what has become of the connection
+ * struct rdmablk_outage - state of the connection, and of the outage if it is lost
  * @phase: changed by rdmablk_session_set_phase() only
  * @reason: why the connection was lost, or the session failed, enum rdmablk_reason; 0: neither
- * @trusted: reason of a CLOSE that only the target can have sent, enum rdmablk_reason; 0: none
- *	has come since the session went live
+ * @trusted: reason of a CLOSE that only the target can have sent, enum rdmablk_reason; 0: no
+ *	such CLOSE has come since the session went live
  * @fenced: nothing of the lost connection can land any more
  * @failing_early: I/O fails only because the disk has not been added yet
  * @lost_at: time when the connection was lost, in jiffies
  * @down_at: time when the outage began, in jiffies; a restart of a failed device does not change
  *	it. Set by rdmablk_session_set_phase() only
- * @down_ms: duration of the outages that are over, in milliseconds; by the same
+ * @down_ms: duration of the outages that are over, in milliseconds. Set by
+ *	rdmablk_session_set_phase() only
  * @clock: time from which the timeouts count, in jiffies
  * @hold_until: time from which posted writes may fail, in jiffies. Owned by the recovery work
  * @attempts: number of tries since the connection was lost; a short connection between two of
@@ -181,7 +182,7 @@ struct rdmablk_login_state {
  *	Owned by the login under way
  * @quiesced: bit 0: the recovery has quiesced the queue
  *
- * The session's lock protects what has no other owner.
+ * The session's lock protects all fields that name no owner.
  */
 struct rdmablk_outage {
 	enum rdmablk_phase phase;
@@ -229,21 +230,22 @@ enum rdmablk_end {
  * @outage: what has become of the connection
  * @unscanned: I/O has failed before the disk was added, and with it the scan for
  *	partitions
- * @live_at: when the last login succeeded, in jiffies
- * @agreed: by the last login that succeeded
- * @key: key that the next login takes; NULL: a login without one
- * @told: by the first, which is what the block layer was told
+ * @live_at: time when the last login succeeded, in jiffies
+ * @agreed: result of the last login that succeeded
+ * @key: key that the next login takes; NULL: a login without a key
+ * @told: result of the first login, which is what the block layer was told
  * @why: text of the last login error, static
- * @ack_timeout: exponent that the last login asked of its queue pairs; 0: the path record's
- * @longest_ack: exponent of the longest retransmit timeout that these can have
+ * @ack_timeout: exponent of the retransmit timeout that the last login asked for; 0: that of
+ *	the path record
+ * @longest_ack: exponent of the longest retransmit timeout that its queue pairs can have
  * @added: the disk has been added; the session may be removed
  * @end: whether and how the session is to end; under @disk_mutex
- * @hurry: requests have RDMABLK_HURRY_TMO at most; under @disk_mutex
- * @frozen: the queue is, for a suspend; under @disk_mutex
- * @disk_mutex: @disk does not go away while this is held; @end, @frozen
- * @gone: the disk is gone and the session out of the list
+ * @hurry: requests may take RDMABLK_HURRY_TMO at most; under @disk_mutex
+ * @frozen: the request queue is frozen for a suspend; under @disk_mutex
+ * @disk_mutex: keeps @disk; protects @end, @hurry and @frozen
+ * @gone: completed when the disk is gone and the session has left the list
  * @instance_id: identity of this device towards the target
- * @generation: logins so far
+ * @generation: number of logins so far
  * @resume: a login has succeeded once
  * @accept_loss: the administrator acknowledged the loss of the store's contents
  * @login: the login under way, or the last one
@@ -253,25 +255,25 @@ enum rdmablk_end {
  * @nr_queues: hardware queues of the tag set
  * @most_queues: hardware queues to ask the target for: fewer than @nr_queues when the RDMA
  *	device had no room for more; doubled by each login that succeeds
- * @nr_regions: room in the table of regions
+ * @nr_regions: number of entries in the table of regions
  * @ctrl: control queue
  * @pd: protection domain; no memory of this host is registered in it
  * @path: the data path's view
- * @tag_set: tags
- * @disk: disk
- * @login_work: the first login
- * @login_done: its end, for insmod
- * @login_ret: its result
+ * @tag_set: tags of all requests
+ * @disk: disk; NULL: not allocated yet, or freed
+ * @login_work: runs the first login, for insmod
+ * @login_done: completed when @login_work has ended
+ * @login_ret: result of @login_work
  * @nl_portid: netlink socket that waits for the first login; 0: none
  * @recovery_work: takes the queues down after an error, and connects again
- * @fail_work: ends what is held when it has been held for long enough
+ * @fail_work: ends requests that have been held for too long
  * @reauth_work: proves the key again
- * @reauth_ret: result of its last run, so that the log says each error once
+ * @reauth_ret: result of the last @reauth_work, so that the log says each error once
  * @disk_work: tells the block layer what a new connection has changed
- * @disk_looked: when it last did, in jiffies
- * @reconnects: times the connection came back
+ * @disk_looked: time when @disk_work last ran, in jiffies
+ * @reconnects: number of times that the connection came back
  * @held: requests that were in flight when a connection was lost
- * @errors: how connections have ended
+ * @errors: counters of the reasons why queue pairs ended
  * @keepalive: finds out whether the daemon lives
  */
 struct rdmablk_session {
@@ -283,7 +285,7 @@ struct rdmablk_session {
 	struct rdmablk_options opt;
 	struct rdmablk_log log;
 
-	spinlock_t lock;	/* from here to told */
+	spinlock_t lock;	/* protects all up to told */
 	enum rdmablk_dev_state state;
 	unsigned long deleted_at;
 	bool unscanned;
@@ -300,7 +302,7 @@ struct rdmablk_session {
 	enum rdmablk_end end;
 	bool hurry;
 	bool frozen;
-	struct mutex disk_mutex;	/* disk does not go away */
+	struct mutex disk_mutex;	/* keeps disk; end, hurry, frozen */
 	struct completion gone;
 
 	u8 instance_id[RDMABLK_ID_LEN];
