@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Exports: the list of them, the life of their stores, who is admitted and who has a lease.
+ * Exports: their list, the life of their stores, and the leases of sessions.
  */
 #include <errno.h>
 #include <limits.h>
@@ -33,11 +33,11 @@ static const struct store_ops *ops_of(const struct export_config *ec)
 }
 
 /**
- * export_new - an export whose store is not open yet
- * @daemon: configuration, outlives it
- * @ec: of the export; the export's own, but not without success
+ * export_new - make an export whose store is not open yet, and put it into the list
+ * @daemon: configuration of the daemon, outlives the export
+ * @ec: configuration of the export, which owns it from now on; not after an error
  *
- * Return: the export, EXPORT_OPENING, its name taken; or NULL.
+ * Return: the export in the state EXPORT_OPENING; or NULL.
  */
 struct export *export_new(const struct config *daemon, struct export_config *ec)
 {
@@ -56,9 +56,9 @@ struct export *export_new(const struct config *daemon, struct export_config *ec)
 /**
  * export_renew - get an export ready to be opened, for the first time or again
  * @e: not open, without sessions
- * @ec: what it is from now on
+ * @ec: its configuration from now on
  *
- * The last writer is not forgotten: no other device may resume.
+ * Keeps the last writer, because no other device may resume.
  */
 void export_renew(struct export *e, struct export_config *ec)
 {
@@ -105,9 +105,9 @@ static void unlock_state(struct export *e)
 
 /**
  * export_open - open and fill the store of an export
- * @e: EXPORT_OPENING; given no block it gets that of its device
+ * @e: in the state EXPORT_OPENING. If no block is configured, it gets that of its device
  *
- * Blocks. In a worker: @cfg, @store and @open are the worker's.
+ * Blocks. In a worker, which owns @cfg, @store and @open of the export meanwhile.
  *
  * Return: 0 or -errno, logged.
  */
@@ -148,9 +148,9 @@ int export_open(struct export *e)
 }
 
 /*
- * An initiator recognises an export by its UUID when it comes back, so two exports that
- * can be had never have the same one. UUIDs come from state files and arenas, too, which
- * may be copies: config_finish() sees only those of the configuration.
+ * An initiator that comes back recognises an export by its UUID, so two exports that are ready
+ * never have the same one. config_finish() sees only UUIDs of the configuration. Others come
+ * from state files and arenas, which may be copies.
  */
 static int check_unique(const struct export *e)
 {
@@ -170,12 +170,12 @@ static int check_unique(const struct export *e)
 }
 
 /**
- * export_begin - let an export be had
+ * export_begin - make an export ready for sessions
  * @e: opened
  *
  * In the loop.
  *
- * Return: 0 or -errno, logged; then export_close() is due.
+ * Return: 0 or -errno, logged; after an error the caller calls export_close().
  */
 int export_begin(struct export *e)
 {
@@ -206,7 +206,7 @@ int export_begin(struct export *e)
 }
 
 /**
- * export_quiet - hear of nothing that a store does any more; before export_close()
+ * export_quiet - take no more notes from the threads of a store; before export_close()
  * @e: open, without sessions
  *
  * In the loop.
@@ -260,7 +260,7 @@ static int open_one(struct config *cfg, struct export_config *ec)
 
 /**
  * export_open_all - open and fill every export
- * @cfg: outlives them; its exports become theirs
+ * @cfg: configuration, outlives the exports, which own their parts of it from now on
  *
  * Return: 0 or -errno, logged.
  */
@@ -276,7 +276,7 @@ int export_open_all(struct config *cfg)
 	return ret;
 }
 
-/* One export of several may take half of what there is for all, a single one all of it. */
+/* The default limit of one export: half of the limit for all, or all of it if it is alone. */
 static uint64_t cap_of(uint64_t given, uint64_t all, bool alone)
 {
 	if (given || alone)
@@ -290,7 +290,7 @@ static uint64_t cap_of(uint64_t given, uint64_t all, bool alone)
  *
  * The defaults follow the limits of the daemon and the number of its exports.
  *
- * Return: the limits from now on; what is taken may be more.
+ * Return: the limits from now on; sessions may have taken more already.
  */
 struct quota_caps export_caps(const struct export *export)
 {
@@ -306,8 +306,8 @@ struct quota_caps export_caps(const struct export *export)
 }
 
 /**
- * export_find - an export that can be had
- * @name: as wished for
+ * export_find - an export that is ready for sessions
+ * @name: name in HELLO
  *
  * Return: the export or NULL.
  */
@@ -350,7 +350,7 @@ struct export *export_next(const struct export *e)
  *
  * In the loop. Each such export is found once.
  *
- * Return: the export, in use no more but for its sessions, which have to end; or NULL.
+ * Return: the export, whose sessions the caller has to end; or NULL.
  */
 struct export *export_broken(void)
 {
@@ -395,16 +395,15 @@ static void grow_done(struct job *job)
 }
 
 /**
- * export_grow - let an export have the size that its file has got
- * @export: export
- * @size: bytes, of an export that was given its size; 0: all of the file
- * @most: bytes that it may have
- * @grown: called in the loop: 1: @export->store.size has become larger, and its sessions
- *	have not been told yet; 0: it is as before; -errno, logged, as @export->grow_why
+ * export_grow - let an export grow after its file has grown
+ * @export: export; it is not growing already
+ * @size: size wanted, bytes; 0: all of the file
+ * @most: largest size that the export may get, bytes
+ * @grown: called in the loop with the result. 1: @export->store.size has grown, and the
+ *	sessions have not been told yet; 0: the size is as before; -errno, logged, with the
+ *	text in @export->grow_why
  *
- * One at a time.
- *
- * Return: 0: @grown will be called; -EOPNOTSUPP: its store cannot.
+ * Return: 0: @grown will be called; -EOPNOTSUPP: the store cannot grow.
  */
 int export_grow(struct export *export, uint64_t size, uint64_t most,
 		void (*grown)(struct export *export, int ret))
@@ -427,12 +426,12 @@ static bool same_host(const struct lease *a, const struct lease *b)
 }
 
 /**
- * export_same_section - do two machines use the key of one host
+ * export_same_section - whether two machines use the key of one host
  * @a: lease
  * @b: lease
  *
- * Return: whether the leases rest on the section of one host, and their machines say that they
- * are different ones: a cloned one, or one that has a copy of the key.
+ * Return: true: both leases come from one [host] section, but the machines give different
+ * identities. One of them is a clone, or has a copy of the key.
  */
 bool export_same_section(const struct lease *a, const struct lease *b)
 {
@@ -440,11 +439,11 @@ bool export_same_section(const struct lease *a, const struct lease *b)
 }
 
 /*
- * What stands between a claim and one lease that is held. Two machines with one key are two
- * hosts here: each would take the start of the other for its own.
+ * Decides whether a held lease conflicts with a claim. Two machines with one key count as two
+ * hosts here: otherwise the login of one would look like a reboot of the other.
  *
- * Return: RDMABLK_OK: nothing; RDMABLK_R_REPLACED or RDMABLK_R_STOLEN: the
- * lease must end for that reason; else why the claim is refused.
+ * Return: RDMABLK_OK: no conflict; RDMABLK_R_REPLACED or RDMABLK_R_STOLEN: the held lease must
+ * end for that reason; else the reason to refuse the claim.
  */
 static unsigned int conflict(const struct lease *held, const struct lease *claim,
 			     bool shared, bool steal)
@@ -454,7 +453,7 @@ static unsigned int conflict(const struct lease *held, const struct lease *claim
 	bool instance = !memcmp(held->instance_id, claim->instance_id,
 				RDMABLK_ID_LEN);
 
-	if (host && !boot)	/* it has lost all it had */
+	if (host && !boot)	/* the host has rebooted: its old session is lost */
 		return RDMABLK_R_REPLACED;
 	if (host && instance)
 		return claim->generation > held->generation ?
@@ -467,16 +466,16 @@ static unsigned int conflict(const struct lease *held, const struct lease *claim
 }
 
 /**
- * export_admit - may a session have an export
- * @leases: held on it; each gets its @verdict
- * @claim: of the session
+ * export_admit - whether a session may have an export
+ * @leases: leases held on the export; each gets its @verdict
+ * @claim: lease that the session wants
  * @shared: several hosts may write
- * @steal: the writer of another host shall end
+ * @steal: the session of another host's writer shall end
  *
- * Decides only: the caller ends the sessions whose lease has a verdict.
+ * Only decides: the caller ends the sessions whose lease has a verdict.
  *
- * Return: RDMABLK_OK: yes; RDMABLK_R_FENCING: when the leases with a verdict,
- * and those already ending, are gone; else why not, and no lease has a verdict.
+ * Return: RDMABLK_OK: yes; RDMABLK_R_FENCING: yes, as soon as the leases with a verdict, and
+ * those that are ending, are gone; else the reason to refuse, and no lease has a verdict.
  */
 unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
 			  bool shared, bool steal)
@@ -490,7 +489,7 @@ unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
 		if (!held->verdict)
 			continue;
 		fencing = true;
-		if (held->ending)	/* whatever it was, it will be gone */
+		if (held->ending)	/* ends already, whatever the conflict */
 			held->verdict = RDMABLK_OK;
 		else if (held->verdict != RDMABLK_R_REPLACED &&
 			 held->verdict != RDMABLK_R_STOLEN)
@@ -513,7 +512,7 @@ void export_release(struct lease *lease)
 	LIST_REMOVE(lease, entry);
 }
 
-/* Of an export of so many bytes; more than @max_mr_size: there is none. */
+/* Return: the region size for an export of @size bytes; above @max_mr_size: none fits. */
 static uint64_t region_for(const struct export *export, uint64_t size,
 			   uint64_t max_mr_size)
 {
@@ -530,9 +529,9 @@ static uint64_t region_for(const struct export *export, uint64_t size,
 /**
  * export_region_bytes - size of the regions of an export on a device
  * @export: the export
- * @max_mr_size: of the device, bytes
+ * @max_mr_size: largest registration of the device, bytes
  *
- * Return: bytes, a power of two; 0: there would be too many.
+ * Return: bytes, a power of two; 0: there would be too many regions.
  */
 uint64_t export_region_bytes(const struct export *export, uint64_t max_mr_size)
 {
@@ -545,9 +544,9 @@ uint64_t export_region_bytes(const struct export *export, uint64_t max_mr_size)
 }
 
 /**
- * export_region_max - how large may an export get and have one region on a device
+ * export_region_max - the size up to which an export has one region on a device
  * @export: the export
- * @max_mr_size: of the device, bytes
+ * @max_mr_size: largest registration of the device, bytes
  *
  * Return: bytes.
  */
@@ -557,16 +556,17 @@ uint64_t export_region_max(const struct export *export, uint64_t max_mr_size)
 }
 
 /*
- * The end of the daemon: which devices are waited for, and in what order stores are closed.
- * A store is not left before its file has all that is in memory.
+ * The end of the daemon: it waits for devices that have to flush, then closes the stores. A
+ * cached file is closed only when the file has all that is in memory.
  */
 
 /**
- * export_await - a device has lost its session, and may have unflushed writes
- * @export: it had
- * @until: when it will hardly come back any more, ms; a new writer ends that, too
+ * export_await - note that a device has lost its session, and may come back to flush
+ * @export: export of the session
+ * @until: time until which the daemon's end waits for the device, ms of loop_now(); a new
+ *	writer ends the wait, too
  *
- * A memory store is not waited for: its contents are lost with the process anyway.
+ * Nothing waits for a memory store: its contents are lost with the process anyway.
  */
 void export_await(struct export *export, int64_t until)
 {
@@ -589,7 +589,7 @@ unsigned int export_awaiting(void)
 	return nr;
 }
 
-/* A thread for each: jobs of a worker wait for one another, and any file may hang. */
+/* The closing thread of one export. One worker for all could hang in the first file. */
 static void *close_main(void *arg)
 {
 	struct export *e = arg;
@@ -599,7 +599,7 @@ static void *close_main(void *arg)
 	return NULL;
 }
 
-/* An export without a store thread has no file that lacks anything. */
+/* Begins to close a store. Skips one without a store thread, whose file lacks nothing. */
 static void close_begin(struct export *e)
 {
 	if (e->closing || !e->open || !e->store.thread)
@@ -607,11 +607,11 @@ static void close_begin(struct export *e)
 	e->state = EXPORT_LEAVING;
 	export_quiet(e);
 	e->closing = !thread_start(&e->closer, "close", close_main, e);
-	if (!e->closing)	/* then the loop has to wait */
+	if (!e->closing)	/* no thread: the loop itself closes, and waits */
 		close_main(e);
 }
 
-/* A worker closes it, or lets it grow: it has in memory what its file may not have. */
+/* Whether a worker closes the store or lets it grow, and its file may lack writes */
 static bool at_worker(const struct export *e)
 {
 	return e->store.ops->work && LIST_EMPTY(&e->leases) &&
@@ -619,7 +619,7 @@ static bool at_worker(const struct export *e)
 		e->growing);
 }
 
-/* A worker or a closer has it. */
+/* Whether a worker or a closing thread has the store */
 static bool is_elsewhere(const struct export *e)
 {
 	return at_worker(e) || (e->closing && !atomic_load(&e->closed));
@@ -629,10 +629,10 @@ static bool is_elsewhere(const struct export *e)
  * export_close_unused - close the stores that neither a session nor a worker uses, at
  *	the end
  *
- * All at once: a file that does not answer shall not keep what is in memory from the
- * others. Does not wait.
+ * Closes all at once, so that a file that does not answer does not keep the others from being
+ * brought up to date. Does not wait.
  *
- * Return: how many are not closed yet, those that a worker has included.
+ * Return: number of stores that are not closed yet, those that a worker has included.
  */
 unsigned int export_close_unused(void)
 {
@@ -648,9 +648,9 @@ unsigned int export_close_unused(void)
 }
 
 /*
- * Its file may lack what is in memory, or will be. For one that no worker and no closer
- * has. A session that has not been granted the export has written nothing; the directory
- * where its writer is noted may never answer.
+ * Whether the file of an export may lack writes that are in memory, or will be. For an export
+ * that neither a worker nor a closing thread has. Only sessions that may write count: another
+ * has written nothing, and may hang in a state directory that does not answer.
  */
 static bool lacks(const struct export *e)
 {
@@ -665,12 +665,12 @@ static bool lacks(const struct export *e)
 }
 
 /**
- * export_held - look for stores that cannot be closed before their sessions have ended
+ * export_held - count the stores that cannot be closed before their sessions have ended
  *
- * A session that cannot be fenced may still write: what it has written is in memory, and
- * in the file only when that is compared afterwards.
+ * A session that cannot be fenced may still write to memory. Only a comparison after its end
+ * brings these writes to the file.
  *
- * Return: how many of them have what their files may lack.
+ * Return: number of such stores whose files may lack writes.
  */
 unsigned int export_held(void)
 {
@@ -683,9 +683,9 @@ unsigned int export_held(void)
 }
 
 /**
- * export_log_lost - say what is lost when the process ends now
+ * export_log_lost - log which writes are lost if the process ends now
  *
- * In the loop, before it has ended.
+ * In the loop.
  */
 void export_log_lost(void)
 {
@@ -703,7 +703,7 @@ void export_log_lost(void)
 }
 
 /**
- * export_close_all - close the stores; no session is left, and no worker
+ * export_close_all - close the stores when no session and no worker is left
  */
 void export_close_all(void)
 {

@@ -21,14 +21,14 @@ struct iothread_pool;
  * struct lease - the right of one session to an export
  * @entry: in the export's list while held
  * @host_id: identity of the host: that of its section, or with version 1 @said_id
- * @said_id: identity that HELLO says
- * @boot_nonce: of its start
- * @instance_id: of its device
- * @generation: of its login
- * @writer: it may write
- * @let_write: it is one, and its session may know the keys
- * @ending: its session is being fenced
- * @verdict: out of export_admit(): why it must end; RDMABLK_OK: it need not
+ * @said_id: identity in HELLO
+ * @boot_nonce: random number of the host's boot
+ * @instance_id: identity of the disk
+ * @generation: number of the login
+ * @writer: the session may write
+ * @let_write: @writer, and the session may know the keys of the memory
+ * @ending: the session is being fenced
+ * @verdict: result of export_admit(): why the session must end; RDMABLK_OK: it need not
  */
 struct lease {
 	LIST_ENTRY(lease) entry;
@@ -46,9 +46,9 @@ struct lease {
 LIST_HEAD(lease_list, lease);
 
 /**
- * enum export_state - whether an export can be had
+ * enum export_state - whether sessions can have an export
  * @EXPORT_OPENING: a worker opens and fills its store
- * @EXPORT_READY: it can
+ * @EXPORT_READY: sessions can log in
  * @EXPORT_LEAVING: its sessions are being ended, or its store is being closed
  * @EXPORT_CLOSED: its store could not be opened again
  */
@@ -60,38 +60,39 @@ enum export_state {
 };
 
 /**
- * struct export - one export; what a worker has of it while it opens or closes the store
- *	is said at the functions for that
+ * struct export - one export; export_open() and export_close() say which fields a worker owns
+ *	meanwhile
  * @entry: in the list of exports
- * @cfg: its configuration, its own
- * @daemon: that of the daemon
- * @state: whether it can be had
+ * @cfg: configuration of the export, which owns it
+ * @daemon: configuration of the daemon
+ * @state: whether sessions can have the export
  * @by_hand: added at run time by the administrator, in no configuration
- * @reload: the last reload that has looked at it
+ * @reload: number of the last reload that has seen the export
  * @allow_changed: a reload has changed who may use it, and has not reported that yet
  * @broken: a page of its arena is missing: nobody may have it until it is opened again
  * @open: @store is; a worker's while it opens or closes it
  * @state_lock: descriptor that keeps other daemons from its own state; -1: none
  * @store: its contents
- * @commands: the thread of commands of sessions with an arena; NULL: a staged store has its own
+ * @commands: the thread of commands of sessions with an arena; NULL: a staged store has its
+ *	own
  * @noted: who is noted as @store's last writer, since it was opened; all zero: nobody
  * @notes: of the directory where that is noted
  * @leases: held on it
- * @limits: what its sessions have taken
- * @past: commands of its sessions that are over
- * @told: commands that the administrator was last told of, of all its sessions
- * @awaited: until when the device may come back that has lost its session and may have
- *	unflushed writes, ms
- * @grow: looks how large its file has become, beside the loop
+ * @limits: accounts of its sessions
+ * @past: commands of sessions that have ended
+ * @told: commands of all its sessions, as the administrator last saw them
+ * @awaited: time until which the device may come back that has lost its session and may have
+ *	unflushed writes, ms of loop_now()
+ * @grow: job of export_grow()
  * @growing: @grow is under way
- * @grow_size: wished for, or 0; then what came of it
- * @grow_most: that it may have
- * @grow_ret: what came of it
- * @grow_why: if nothing, why
- * @grown: to be called then
+ * @grow_size: size wanted, or 0; after @grow the new size, bytes
+ * @grow_most: largest size that the export may get, bytes
+ * @grow_ret: result of @grow
+ * @grow_why: text of the error of @grow
+ * @grown: upcall after @grow
  * @closing: @closer brings its file up to date and closes its store
- * @closed: it has
- * @closer: a thread, because the file may not answer
+ * @closed: @closer has done so
+ * @closer: closing thread, because the file may not answer
  */
 struct export {
 	TAILQ_ENTRY(export) entry;

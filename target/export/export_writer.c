@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The last writer: the device that was the last to be let write an export, and may
- * therefore go on after an outage.
+ * The last writer: the device that last got the right to write an export. Only that device may
+ * go on after an outage.
  *
  * The last writer is known as long as the contents last: in this process, in the trailer of a
  * kept arena, and for a file in notes (last_writer.c) that are written before GRANT is sent.
@@ -54,8 +54,9 @@ static struct store_writer writer_of(const struct lease *lease)
 }
 
 /*
- * An instance is one device, whatever its host is called. A disk that was connected without a
- * key has left the identity that HELLO says, and goes on when its host has got a key.
+ * Whether a claim is that of the last writer. A disk that was connected without a key was
+ * noted with the identity in HELLO. It may go on after its host has got a key, so both
+ * identities count.
  */
 static bool is_writer(const struct store_writer *last, const struct lease *claim)
 {
@@ -65,7 +66,7 @@ static bool is_writer(const struct store_writer *last, const struct lease *claim
 	return same_writer(last, &proven) || same_writer(last, &said);
 }
 
-/* The note for the session with this lease. A writer without a name may be any host. */
+/* The writer to note for a lease: unknown on a shared export, or without an identity */
 static struct store_writer note_for(const struct export *export, const struct lease *lease)
 {
 	struct store_writer writer = writer_of(lease);
@@ -73,7 +74,7 @@ static struct store_writer note_for(const struct export *export, const struct le
 	return export->cfg->shared || same_writer(&writer, &nobody) ? unknown() : writer;
 }
 
-/* An arena that was not written back to its file must not be once others wrote the file. */
+/* A kept arena must not be written back to its file if others have written the file since. */
 static int check_arena(const struct export *export, const struct last_writer_of *of,
 		       const struct store_writer *by)
 {
@@ -88,17 +89,17 @@ static int check_arena(const struct export *export, const struct last_writer_of 
 
 /**
  * export_recall - find out which device wrote an export last
- * @export: its store is open, its UUID known; @store.writer is the one that a kept arena or
- *	this process knows
+ * @export: its store is open and its UUID known; @store.writer comes from a kept arena, or
+ *	from this process
  *
- * This process knows the writer from before the file was closed. Every daemon that wrote the
- * file since has removed the note, so that without a note this knowledge does not count. The
- * writer in a kept arena counts: the arena has what the file had when it had that writer,
- * or it is refused.
+ * If this process had the file open before, it knows the writer of that time. Every daemon
+ * that has written the file since has removed the note, so without a note that knowledge does
+ * not count. The writer in a kept arena counts in any case: an arena that does not belong to
+ * the present contents of the file is refused.
  *
  * Blocks. In a worker, as export_open().
  *
- * Return: 0; -errno, logged: it must not be had.
+ * Return: 0; -errno, logged: no session must have the export.
  */
 int export_recall(struct export *export)
 {
@@ -128,15 +129,15 @@ int export_recall(struct export *export)
 }
 
 /**
- * export_resumable - may a device go on from an earlier session
- * @export: it had
- * @claim: of the device
+ * export_resumable - whether a device may go on from an earlier session
+ * @export: export of that session
+ * @claim: lease that the device wants
  *
- * Not when another was let write in between: what the device's host has cached
- * is stale, and what it writes back would destroy what the other wrote. Nor when nobody
- * knows whether one was.
+ * It may not if another device got the right to write in between, or if that is unknown: the
+ * caches of the device's host are stale, and writing them back would destroy the other's
+ * writes.
  *
- * Return: whether it may.
+ * Return: true: it may.
  */
 bool export_resumable(const struct export *export, const struct lease *claim)
 {
@@ -156,10 +157,10 @@ bool export_resumable(const struct export *export, const struct lease *claim)
 
 /**
  * export_lease - give a session its lease
- * @export: admitted to
- * @lease: the session's; held until export_release()
+ * @export: export that has admitted the session
+ * @lease: lease of the session; held until export_release()
  *
- * Before the session learns of any key.
+ * To be called before the session learns any key.
  */
 void export_lease(struct export *export, struct lease *lease)
 {
@@ -169,13 +170,13 @@ void export_lease(struct export *export, struct lease *lease)
 }
 
 /**
- * export_let_write - the session is about to learn of the keys
- * @export: its lease is held, and what was due is noted
- * @lease: of the session
+ * export_let_write - make a session the last writer, because it is about to learn the keys
+ * @export: export whose lease is held; notes that were due are written
+ * @lease: lease of the session
  *
- * Not before that: a login that fails has written nothing, so that another device may still
- * go on. A shared export has several writers. None of them has seen what the others wrote, so
- * that none may go on when the export is shared no longer. In the loop.
+ * Not earlier: a login that fails has written nothing, so another device may still go on. A
+ * shared export has several writers, which have not seen each other's writes. So none of them
+ * may go on when the export is not shared any more. In the loop.
  */
 void export_let_write(struct export *export, struct lease *lease)
 {
@@ -190,15 +191,15 @@ void export_let_write(struct export *export, struct lease *lease)
 }
 
 /**
- * export_note_due - does it have to be noted who is about to write
- * @export: its lease is held
- * @lease: of the session
+ * export_note_due - whether the writer of a session has to be noted
+ * @export: export whose lease is held
+ * @lease: lease of the session
  *
- * Not again while the export is open: who comes back does not depend on the place where
- * that is noted. In the loop.
+ * A writer that was noted since the export was opened is not noted again, so that its
+ * reconnect does not depend on the state directory. In the loop.
  *
- * Return: whether export_note_writer() has to be called before the session learns of any
- * key, and then export_noted().
+ * Return: true: export_note_writer() has to be called before the session learns any key, and
+ * then export_noted().
  */
 bool export_note_due(struct export *export, const struct lease *lease)
 {
@@ -211,14 +212,14 @@ bool export_note_due(struct export *export, const struct lease *lease)
 }
 
 /**
- * export_note_writer - have it noted who is about to write
- * @export: its lease is held, so that it stays open
- * @lease: of the session
+ * export_note_writer - note the device that is about to write
+ * @export: export whose lease is held, so that it stays open
+ * @lease: lease of the session
  *
  * Blocks. In a worker.
  *
- * Return: 1: done; 0: it is not, but nobody else is noted; -errno, logged: the session
- * must not have the export.
+ * Return: 1: the device is noted; 0: it is not, but neither is another one; -errno, logged:
+ * the session must not have the export.
  */
 int export_note_writer(struct export *export, const struct lease *lease)
 {
@@ -229,9 +230,9 @@ int export_note_writer(struct export *export, const struct lease *lease)
 }
 
 /**
- * export_noted - it is noted who is about to write
+ * export_noted - remember that the device of a session is noted
  * @export: as for export_note_writer(), which has returned 1
- * @lease: likewise
+ * @lease: as for export_note_writer()
  *
  * In the loop.
  */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hosts and their keys. A table has all of them. It is made beside the loop, because that reads
- * files, and comes into force in the loop as a whole, or not at all. Until then it is the
- * worker's that makes it; the one in force holds still meanwhile, because changes are made
- * one at a time.
+ * Hosts and their keys, in a table. A worker makes and owns a new table, because that reads
+ * files. The loop puts the table in force as a whole, or not at all. Changes are made one at a
+ * time, so the table in force does not change while a worker copies from it.
  *
  * The keys of a table, and the memory in which its key files are read, are in pages of their
  * own, which are locked. They are wiped when the table goes.
@@ -24,12 +23,12 @@
 #include "wire/mac.h"
 
 #define LABEL_LEASE	"rdmablk lease  2"
-#define CREDENTIAL	0040		/* systemd lets root's group read */
+#define CREDENTIAL	0040		/* systemd lets root's group read credentials */
 
 /**
  * struct host_key - a key
- * @id: its fingerprint
- * @secret: in the memory of its table
+ * @id: fingerprint
+ * @secret: secret, in the memory of the table
  */
 struct host_key {
 	uint8_t id[RDMABLK_KEYSCHED_ID_LEN];
@@ -38,12 +37,12 @@ struct host_key {
 
 /**
  * struct host - a host
- * @cfg: what was said of it, its own
- * @by_hand: the administrator has added it: it is in no configuration
- * @expired: its keys have ended, and that was said
- * @key: its keys, those of @cfg in their order
- * @nr_keys: how many have been read
- * @lease_id: what its leases rest on
+ * @cfg: configuration of the host, which owns it
+ * @by_hand: the administrator has added the host; it is in no configuration
+ * @expired: the keys have ended, and the log has said so
+ * @key: keys, in the order of @cfg
+ * @nr_keys: number of keys that have been read
+ * @lease_id: identity of the host in leases
  */
 struct host {
 	struct host_config *cfg;
@@ -66,10 +65,10 @@ struct host_secrets {
 
 /**
  * struct host_table - hosts and their keys
- * @secrets: of secret_alloc()
- * @len: of that, bytes
- * @used: keys in it
- * @nr: hosts
+ * @secrets: memory from secret_alloc()
+ * @len: bytes of @secrets
+ * @used: number of keys in @secrets
+ * @nr: number of hosts
  * @host: hosts, those of a new configuration first
  */
 struct host_table {
@@ -92,7 +91,7 @@ static struct {
 
 const char *host_key_dir = KEY_FILE_DIR;
 time_t (*host_time)(time_t *now) = time;
-int64_t host_look_ms = 60000;		/* clocks are set */
+int64_t host_look_ms = 60000;		/* not just at an end, because clocks are set */
 
 /*
  * Tables
@@ -155,7 +154,7 @@ static struct host_config *copy_config(const struct host_config *from)
 	return NULL;
 }
 
-/* @hc is taken. Return: the host, or NULL: out of memory */
+/* Adds a host, which owns @hc, also after an error. Return: the host; NULL: out of memory. */
 static struct host *add_host(struct host_table *table, struct host_config *hc)
 {
 	struct host *h = &table->host[table->nr];
@@ -176,7 +175,7 @@ static bool is_kept(const struct host *h, enum host_keep keep)
 	return keep == HOST_KEEP_ALL || (keep == HOST_KEEP_BY_HAND && h->by_hand);
 }
 
-/* Hosts, without their keys. Return: whether there was memory. */
+/* Adds the hosts of @cfg, and those to keep, without keys. Return: false: out of memory. */
 static bool gather(struct host_table *table, struct config *cfg, enum host_keep keep)
 {
 	struct host_config *hc;
@@ -201,7 +200,7 @@ static bool gather(struct host_table *table, struct config *cfg, enum host_keep 
 	return true;
 }
 
-/* Credentials come from systemd, which has given the files their rights. */
+/* Return: the rights of others that a key file may have: those of systemd's credentials. */
 static mode_t rights_of(const char *path)
 {
 	const char *dir = getenv("CREDENTIALS_DIRECTORY");
@@ -211,7 +210,7 @@ static mode_t rights_of(const char *path)
 	       !strchr(path + len + 1, '/') ? CREDENTIAL : 0;
 }
 
-/* @path: where the key was looked for last. Return: 0, or an errno, and @why says why. */
+/* Reads a key file. @path: result, the last path tried. Return: 0, or an errno with @why. */
 static int read_file(struct key_file *work, const char *key, char *path, char *why)
 {
 	const char *dir = getenv("CREDENTIALS_DIRECTORY");
@@ -241,7 +240,7 @@ static void take_key(struct host_table *table, struct host *h, const uint8_t *id
 	memcpy(key->secret, secret, KEY_FILE_SECRET_LEN);
 }
 
-/* All keys of a host; each that cannot be had is printed and counted. */
+/* Reads all keys of a host. Prints and counts those that cannot be read. */
 static void read_keys(struct host_table *table, struct host *h, struct config *cfg)
 {
 	struct key_file *work = &table->secrets->work;
@@ -265,7 +264,7 @@ static void copy_keys(struct host_table *table, struct host *h)
 		take_key(table, h, old->key[i].id, old->key[i].secret);
 }
 
-/* Whose it is in a table, if it comes before @end */
+/* Return: the host of a key, if the key comes before @end in the table; or NULL. */
 static const struct host *owner_of(struct host_table *table, const uint8_t *id,
 				   const struct host_key *end)
 {
@@ -281,7 +280,7 @@ static const struct host *owner_of(struct host_table *table, const uint8_t *id,
 	return NULL;
 }
 
-/* A key says which host it is: no two hosts have the same one. */
+/* A login names its host by the key, so no two hosts may have the same key. */
 static void check_ids(struct host_table *table, struct config *cfg)
 {
 	const struct host *h, *other;
@@ -296,7 +295,7 @@ static void check_ids(struct host_table *table, struct config *cfg)
 		}
 }
 
-/* A host of the configuration and one that was added by hand may have the same identity. */
+/* Looks for equal host ids: config.c does not see hosts that were added by hand. */
 static void check_host_ids(struct host_table *table, struct config *cfg)
 {
 	const struct host *h, *other;
@@ -338,7 +337,7 @@ static unsigned int count_hosts(const struct config *cfg)
 	return nr;
 }
 
-/* With room for so many new hosts and all in force */
+/* Makes a table with room for @fresh new hosts and all hosts in force. */
 static struct host_table *new_table(unsigned int fresh)
 {
 	size_t nr = fresh + (hosts.table ? hosts.table->nr : 0);
@@ -348,10 +347,10 @@ static struct host_table *new_table(unsigned int fresh)
 
 /**
  * host_load - make a table, and read its keys
- * @cfg: its hosts become the table's; problems are printed and counted
- * @keep: which of those in force the table gets, too
+ * @cfg: configuration, whose hosts the table takes; problems are printed and counted
+ * @keep: which hosts in force the table gets, too
  *
- * Blocks. A key that cannot be had is a problem, and so is one that two hosts have.
+ * Blocks. A key that cannot be read is a problem, and so is a key of two hosts.
  *
  * Return: the table; or NULL: @cfg has problems.
  */
@@ -394,7 +393,7 @@ static bool same_keys(const struct host *a, const struct host *b)
 }
 
 /**
- * host_changes - what a table will change
+ * host_changes - report what a table will change
  * @table: not in force yet
  * @change: called for each host that differs; the action is "added", "removed" or "changed"
  */
@@ -433,7 +432,7 @@ static void say_expired(const struct host *h)
 	audit_write(line);
 }
 
-/* Looks for hosts whose keys have ended since. Return: whether there are any. */
+/* Looks for hosts whose keys have ended since the last look. Return: whether there are any. */
 static bool look_at_clock(void)
 {
 	bool any = false, left = false;
@@ -464,7 +463,7 @@ static void look_again(struct loop_timer *timer)
 
 /**
  * host_install - put a table in force
- * @table: of host_load(); is taken
+ * @table: from host_load(); this file owns it from now on
  *
  * In the loop. The caller looks at the sessions.
  */
@@ -478,7 +477,7 @@ void host_install(struct host_table *table)
 }
 
 /**
- * host_remove - a host goes, and its keys are wiped
+ * host_remove - remove a host, and wipe its keys
  * @name: of the host
  *
  * In the loop. The caller looks at the sessions.
@@ -501,7 +500,7 @@ bool host_remove(const char *name)
 
 /**
  * host_start - read the keys, before anybody can log in
- * @cfg: its hosts are taken; problems are printed
+ * @cfg: configuration, whose hosts are taken; problems are printed
  * @expired: called in the loop when keys of a host have ended; the caller looks at the
  *	sessions
  *
@@ -521,7 +520,7 @@ int host_start(struct config *cfg, void (*expired)(void))
 }
 
 /**
- * host_stop - nobody may log in any more, and all keys are wiped
+ * host_stop - wipe all keys; nobody can log in any more
  */
 void host_stop(void)
 {
@@ -550,12 +549,12 @@ static bool may_come(const struct host *h, const struct sockaddr *peer)
 }
 
 /**
- * host_find - whose key HELLO names
- * @key_id: as received
+ * host_find - find the host whose key HELLO names
+ * @key_id: name of the key, as received
  * @peer: address of the initiator
  *
- * Return: the host; NULL: no host has the key, it has expired, or the host may not come from
- * this address. host_refusal() says which, for the log only.
+ * Return: the host; NULL: no host has the key, or its keys have expired, or it may not come
+ * from this address. host_refusal() says which, for the log only.
  */
 const struct host *host_find(const uint8_t *key_id, const struct sockaddr *peer)
 {
@@ -565,10 +564,11 @@ const struct host *host_find(const uint8_t *key_id, const struct sockaddr *peer)
 }
 
 /**
- * host_expects - is an address that of a host
- * @peer: address of an initiator that has said nothing yet
+ * host_expects - whether an address is that of a host
+ * @peer: address of an initiator that has sent no message yet
  *
- * Return: whether a host whose keys have not expired names it; a network names nobody.
+ * Return: true: the section of a host whose keys have not expired has this very address, and
+ * not only a network with it.
  */
 bool host_expects(const struct sockaddr *peer)
 {
@@ -583,9 +583,9 @@ bool host_expects(const struct sockaddr *peer)
 
 /**
  * host_find_name - the host of a session
- * @name: of struct host_proof
+ * @name: name in struct host_proof
  *
- * Return: the host; NULL: it is gone, or its keys have expired.
+ * Return: the host; NULL: the host is gone, or its keys have expired.
  */
 const struct host *host_find_name(const char *name)
 {
@@ -595,14 +595,14 @@ const struct host *host_find_name(const char *name)
 }
 
 /**
- * host_find_again - the host of a session, if it could log in now
- * @proof: of the session
- * @key_id: of the key that it has, or is about to prove
- * @peer: its address
- * @host_id: of its HELLO
+ * host_find_again - the host of a session, if that could log in now
+ * @proof: proof of the session
+ * @key_id: name of the key that the session has, or is about to prove
+ * @peer: address of the session
+ * @host_id: identity in HELLO
  *
- * Return: the host; NULL: it is gone, does not have the key, or may not come from there or with
- * this id any more.
+ * Return: the host; NULL: the host is gone, does not have the key, or may not come from the
+ * address or with this id any more.
  */
 const struct host *host_find_again(const struct host_proof *proof, const uint8_t *key_id,
 				   const struct sockaddr *peer, const uint8_t *host_id)
@@ -613,11 +613,11 @@ const struct host *host_find_again(const struct host_proof *proof, const uint8_t
 }
 
 /**
- * host_refusal - why a login with a key has failed
- * @key_id: as received
+ * host_refusal - say why a login with a key has failed
+ * @key_id: name of the key, as received
  * @peer: address of the initiator
- * @text: filled
- * @size: of it, HOST_WHY bytes
+ * @text: result
+ * @size: bytes of @text, HOST_WHY
  */
 void host_refusal(const uint8_t *key_id, const struct sockaddr *peer, char *text, size_t size)
 {
@@ -655,11 +655,11 @@ static const struct host_key *key_of(const struct host *h, const uint8_t *key_id
 }
 
 /**
- * host_proves - has a host a key
+ * host_proves - whether a host has a key
  * @h: host
  * @key_id: fingerprint
  *
- * Return: whether it is one of its keys.
+ * Return: true: it is a key of the host.
  */
 bool host_proves(const struct host *h, const uint8_t *key_id)
 {
@@ -667,13 +667,13 @@ bool host_proves(const struct host *h, const uint8_t *key_id)
 }
 
 /**
- * host_prk0 - what a login derives its keys from
+ * host_prk0 - compute the value that a login derives its keys from
  * @h: host, or NULL
- * @key_id: of its key
+ * @key_id: name of its key
  * @prk0: secret, RDMABLK_KEYSCHED_LEN bytes; zero after an error
  *
- * With NULL, or a key that the host does not have, @prk0 comes from a key that nobody has. That
- * takes as long: a stranger cannot tell which keys are known.
+ * With NULL, or a key that the host does not have, @prk0 comes from a key that nobody has.
+ * That takes as long: a stranger cannot tell which keys are known.
  *
  * Return: 0 or -errno. After crypto_start().
  */
@@ -693,11 +693,11 @@ int host_prk0(const struct host *h, const uint8_t *key_id, uint8_t *prk0)
 }
 
 /**
- * host_is - is a host who it says it is
+ * host_is - whether a host may have an identity
  * @h: host
- * @host_id: of HELLO
+ * @host_id: identity in HELLO
  *
- * Return: whether its section names this id, or none.
+ * Return: true: the section of the host has this id, or no id.
  */
 bool host_is(const struct host *h, const uint8_t *host_id)
 {
@@ -709,8 +709,8 @@ bool host_is(const struct host *h, const uint8_t *host_id)
  * @h: host
  * @id: RDMABLK_ID_LEN bytes
  *
- * It follows from the name of its section alone. What HELLO says could be another host's, and
- * a disk that is in use must not become a stranger when its section gets a host id or loses it.
+ * The identity depends only on the name of the section. The one in HELLO could be another
+ * host's. And a disk in use must keep its identity when its section gets or loses a host id.
  */
 void host_lease_id(const struct host *h, uint8_t *id)
 {
@@ -756,7 +756,7 @@ const struct host *host_next(const struct host *h)
 }
 
 /**
- * host_section - what was said of a host
+ * host_section - the configuration of a host
  * @h: host
  *
  * Return: its configuration.
@@ -779,10 +779,10 @@ const uint8_t *host_key_id(const struct host *h, unsigned int key)
 }
 
 /**
- * host_by_hand - who has added a host
+ * host_by_hand - whether the administrator has added a host at run time
  * @h: host
  *
- * Return: whether the administrator has, at run time.
+ * Return: true: yes; false: the host is in the configuration.
  */
 bool host_by_hand(const struct host *h)
 {

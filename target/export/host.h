@@ -45,9 +45,9 @@ struct host;
 struct host_table;
 
 /**
- * struct host_proof - whose key a session has; zeroed memory: nobody's
- * @name: of the host, set when PROOF is right; empty: no key was proven
- * @key_id: of the key, as HELLO or REAUTH has named it
+ * struct host_proof - the host whose key a session has proved; zeroed memory: no host
+ * @name: name of the host, set when PROOF is right; empty: no key was proven
+ * @key_id: name of the key, from HELLO or REAUTH
  */
 struct host_proof {
 	char name[RDMABLK_NAME_LEN];

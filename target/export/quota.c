@@ -26,7 +26,7 @@ struct quota_host {
  * most KNOWN_MAX addresses without a live session are remembered. One of them gets half of
  * the reserved slots at most.
  */
-#define KNOWN_SHARE	4		/* one of so many logins */
+#define KNOWN_SHARE	4		/* one of so many login slots is reserved */
 #define KNOWN_MAX	1024
 #define KNOWN_MS	900000
 
@@ -34,11 +34,10 @@ struct quota_host {
  * struct quota_addr - account of an address
  * @entry: in the list of all addresses, most recent end of a session first
  * @addr: the address; IPv4 as mapped IPv6
- * @logins: in progress
- * @live: sessions that have been live and are not gone
- * @taken: by sessions
- * @until: end of the time during which it counts as known, loop_now(); 0: no session has
- *	ended
+ * @logins: number of logins in progress
+ * @live: number of sessions that have been live and are not gone
+ * @taken: what its sessions have taken
+ * @until: time until which the address counts as known, loop_now(); 0: no session has ended
  */
 struct quota_addr {
 	LIST_ENTRY(quota_addr) entry;
@@ -75,9 +74,9 @@ void quota_init(const struct config *cfg)
 }
 
 /**
- * quota_expect - have more addresses known than those with sessions
- * @expects: called with the address of an initiator that has said nothing yet: is it that of
- *	a host; NULL: no more
+ * quota_expect - let more addresses be known than those with sessions
+ * @expects: upcall with the address of an initiator that has sent no message yet; returns
+ *	whether it is that of a host. NULL: no upcall
  */
 void quota_expect(bool (*expects)(const struct sockaddr *peer))
 {
@@ -138,7 +137,7 @@ bool quota_known(const struct sockaddr *peer)
 	return is_recent(find_addr(&addr)) || (limits.expects && limits.expects(peer));
 }
 
-/* Return: whether a login may begin while @all are in progress, @own of its address. */
+/* Whether a login may begin while @all logins are in progress, @own of them of its address */
 static bool login_fits(const struct sockaddr *peer, uint64_t all, uint64_t own)
 {
 	uint64_t max = limits.cfg->max_logins, kept = max / KNOWN_SHARE;
@@ -249,7 +248,7 @@ void quota_live_get(const struct sockaddr *peer)
 		a->live++;
 }
 
-/* Of those whose time is not over the one whose session ended first gives way. */
+/* At most KNOWN_MAX: the address whose session ended first is forgotten. */
 static void make_room(void)
 {
 	struct quota_addr *a, *next, *last = NULL;
@@ -309,7 +308,7 @@ static struct quota_host *find_host(const uint8_t *id)
 	return NULL;
 }
 
-#define READER_SHARE	4	/* what only reads leaves one part of so many to others */
+#define READER_SHARE	4	/* readers leave one part of so many to writers */
 
 static uint64_t for_all(const struct quota_who *who, uint64_t max)
 {
@@ -355,12 +354,12 @@ static void give_back(struct quota_account *from, const struct quota_account *wh
 }
 
 /**
- * struct taken - what is taken, now or after some sessions have ended
- * @host: by the host
- * @addr: by its address
- * @export: by the sessions of the export
- * @readers: by those sessions of the export that may not write
- * @all: by all
+ * struct taken - accounts that concern a session, now or after some sessions have ended
+ * @host: account of the host
+ * @addr: account of its address
+ * @export: account of all sessions of the export
+ * @readers: account of those sessions of the export that may not write
+ * @all: account of all sessions
  */
 struct taken {
 	struct quota_account host;
@@ -397,13 +396,13 @@ static struct taken taken_then(const struct quota_who *who, const struct quota_f
 
 /**
  * struct cap - one limit, as it applies to one session
- * @option: its name
+ * @option: name of the limit
  * @reason: enum rdmablk_reason of a refusal
  * @of_export: the limit is set in the section of the export, not of the target
- * @given: its value
- * @max: the part of @given that sessions of this kind may take
- * @taken: of @max
- * @need: what the session needs at least
+ * @given: value of the limit
+ * @max: part of @given that sessions of this kind may take
+ * @taken: part of @max that is taken
+ * @need: least that the session needs
  */
 struct cap {
 	const char *option;
@@ -494,8 +493,8 @@ void quota_freed_add(struct quota_freed *freed, const struct quota_who *who,
 /**
  * quota_session_check - whether a session would be refused after others of its export
  * have ended
- * @who: whose it is
- * @bytes: that the session would register
+ * @who: accounts of the session
+ * @bytes: bytes that the session would register
  * @freed: what these others have taken
  *
  * Return: RDMABLK_OK, or the enum rdmablk_reason of quota_session_get() then.
@@ -512,9 +511,9 @@ unsigned int quota_session_check(const struct quota_who *who, uint64_t bytes,
 /**
  * quota_session_why - which limit refuses a session, for the log
  * @who: as given to quota_session_check() or quota_session_get(), which have refused it
- * @bytes: likewise
- * @freed: likewise; NULL: it was quota_session_get()
- * @text: gets it; empty: no limit refuses the session
+ * @bytes: as given to that function
+ * @freed: as given to quota_session_check(); NULL: it was quota_session_get()
+ * @text: result; empty: no limit refuses the session
  * @size: of @text, QUOTA_WHY is enough
  */
 void quota_session_why(const struct quota_who *who, uint64_t bytes,
@@ -537,8 +536,8 @@ void quota_session_why(const struct quota_who *who, uint64_t bytes,
 
 /**
  * quota_session_queues - how many queues a session would get
- * @who: whose it is
- * @queues: wished for
+ * @who: accounts of the session
+ * @queues: number wished for
  * @freed: shares of sessions of the export that end first; NULL: no session ends
  *
  * Return: number of queues, @queues at most; at least 1, even if quota_session_get()
@@ -584,8 +583,8 @@ static void forget_host(struct quota_host *h)
 
 /**
  * quota_session_get - take what a session needs
- * @share: zeroed; says what was taken
- * @who: whose it is
+ * @share: zeroed; gets what was taken
+ * @who: accounts of the session
  * @queues: number the initiator asks for; the session takes what quota_session_queues()
  *	returns
  * @bytes: registered
@@ -662,24 +661,24 @@ const struct quota_account *quota_taken(void)
 }
 
 /*
- * Logins in a second: a token bucket for each address that has begun a login lately. An address
- * begins as many logins as it has tokens; it gets login-rate of them in a second, and has those
- * of QUOTA_RATE_SECONDS at most, which is what an unknown address begins with.
+ * Limits how many logins an address begins in a second, by a token bucket for each address
+ * that has begun a login lately. A login costs a token. An address gets login-rate tokens in a
+ * second, and has QUOTA_RATE_SECONDS times as many at most. A new address begins with that.
  *
- * The table has one size. An address that has begun no login for longest makes room for a new
- * one: it has most of its tokens again.
+ * The size of the table is fixed. For a new address, it forgets the address whose last login
+ * is the oldest, and which has got back most of its tokens.
  */
 
 #define SETS	256
 #define WAYS	8
-#define ONE	1000		/* a token, so that a millisecond brings a whole number */
+#define ONE	1000		/* parts of a token: a millisecond brings whole ones */
 
 /**
  * struct bucket - tokens of an address
  * @key: log_peer_key() of the address
- * @used: number of its last login among all; 0: not in use
- * @seen: when that was, loop_now()
- * @level: tokens then, in parts of ONE
+ * @used: number of its last login, counting all logins; 0: not in use
+ * @seen: time of that login, loop_now()
+ * @level: tokens at that time, in parts of ONE
  */
 struct bucket {
 	uint64_t key;
@@ -714,7 +713,7 @@ static uint64_t most(void)
 	return rate.cfg->login_rate * QUOTA_RATE_SECONDS * ONE;
 }
 
-/* Return: that of an address, or the one of its set that was used first, for a new address. */
+/* Return: the bucket of an address; for a new address the oldest bucket of its set. */
 static struct bucket *find_bucket(uint64_t key)
 {
 	struct bucket *set = rate.bucket[mix_u64(key ^ rate.seed) % SETS], *oldest = set;
@@ -740,10 +739,10 @@ static void fill(struct bucket *b)
 }
 
 /**
- * quota_rate_take - may an address begin a login now
- * @peer: address of the initiator; an IPv6 network of 64 bits is one, as for the log
+ * quota_rate_take - take a token for a login
+ * @peer: address of the initiator; an IPv6 network of 64 bits is one address, as for the log
  *
- * Return: whether it had a token, which is gone then.
+ * Return: false: the address has no token.
  */
 bool quota_rate_take(const struct sockaddr *peer)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What one host, one address, one export and all of them together may take of the target. A
- * host says itself who it is, so that one that makes up identities is held by its address.
+ * Limits of what one host, one address, one export and all of them together may take of the
+ * target. Without keys a host can make up identities; the limits of its address hold it then.
  */
 #ifndef RDMABLKD_QUOTA_H
 #define RDMABLKD_QUOTA_H
@@ -13,13 +13,13 @@
 #include "config/config.h"
 
 #define QUOTA_WHY	192	/* text of quota_session_why() */
-#define QUOTA_RATE_SECONDS 4	/* whose logins may come at once */
+#define QUOTA_RATE_SECONDS 4	/* the logins of so many seconds may come at once */
 
 /**
  * struct quota_account - what sessions have taken
- * @sessions: their number
- * @queues: their hardware queues
- * @bytes: registered for them
+ * @sessions: number of sessions
+ * @queues: number of hardware queues
+ * @bytes: bytes registered
  */
 struct quota_account {
 	uint64_t sessions;
@@ -71,8 +71,8 @@ struct quota_share {
  * struct quota_who - the accounts of a session
  * @host_id: identity of its host
  * @peer: address of the initiator
- * @writer: the session may write. One that may not cannot have the last quarter of what
- *	there is for all, nor of what there is for its export
+ * @writer: the session may write. A session that may not write cannot take the last quarter
+ *	of the limits for all, nor of those of its export
  * @export: accounts of its export
  * @caps: limits of its export
  * @read_only: nobody may write its export, so that no room is kept for a writer
@@ -87,11 +87,11 @@ struct quota_who {
 };
 
 /**
- * struct quota_freed - what sessions of an export give back before its next one begins
- * @all: by all of them
- * @readers: by those of them that may not write
- * @host: by those of the host of the next one
- * @addr: by those from the address of the next one
+ * struct quota_freed - what sessions of an export give back before its next session begins
+ * @all: given back by all of them
+ * @readers: given back by those that may not write
+ * @host: given back by those of the next session's host
+ * @addr: given back by those from the next session's address
  */
 struct quota_freed {
 	struct quota_account all;
@@ -127,8 +127,8 @@ void quota_session_put(struct quota_share *share);
 const struct quota_account *quota_taken(void);
 
 /*
- * How many logins an address may begin in a second. A login costs the daemon a queue pair and,
- * with version 2, a key for its CHALLENGE, before it knows who comes.
+ * Limits how many logins an address may begin in a second. A login costs the daemon a queue
+ * pair and, with version 2, a key for CHALLENGE, before it knows which host comes.
  */
 void quota_rate_init(const struct config *cfg);
 bool quota_rate_take(const struct sockaddr *peer);

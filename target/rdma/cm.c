@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The event channel. An event is copied and acknowledged before it is handled,
- * so rdma_destroy_id(), which waits for acknowledgements, never waits for a
- * handler; the context of the id is read before that, for afterwards another
- * thread may destroy the id.
+ * The event channel. The loop copies and acknowledges an event before it handles it, so
+ * rdma_destroy_id(), which waits for acknowledgements, never waits for a handler. The loop
+ * reads the context of the id before it acknowledges: afterwards another thread may destroy
+ * the id.
  *
  * A peer that asks for connections without pause keeps the loop here for a few
  * milliseconds at a time. The rest stays in the channel until the loop's next turn.
@@ -16,7 +16,7 @@
 #include "base/util.h"
 #include "rdma/cm.h"
 
-#define EVENTS_MS	3	/* of events at a time */
+#define EVENTS_MS	3	/* for events in one turn of the loop */
 
 static void cm_ready(struct loop_source *src);
 
@@ -104,10 +104,10 @@ void cm_exit(void)
 }
 
 /**
- * cm_create_id - a new CM id on the channel
- * @handler: gets its events, outlives it
+ * cm_create_id - make a CM id on the channel
+ * @handler: gets the events of the id, and outlives it
  *
- * Return: the id, the caller's to destroy, or NULL with errno.
+ * Return: the id, which the caller destroys; or NULL with errno.
  */
 struct rdma_cm_id *cm_create_id(struct cm_handler *handler)
 {

@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 /**
- * struct cm_event - what happened; a copy, the original is acknowledged
+ * struct cm_event - copy of an event; the original is acknowledged
  * @type: enum rdma_cm_event_type
  * @status: 0, -errno or a reject code
- * @id: concerned; of a connection request: the new one, the handler's to own
- * @resources: READs at once that the initiator asks us to answer
- * @qpn: number of the initiator's queue pair, of a connection request
- * @len: of @data
+ * @id: id of the event; for a connection request the new id, which the handler owns
+ * @resources: number of READs in flight that the initiator asks this side to answer
+ * @qpn: number of the initiator's queue pair; of a connection request only
+ * @len: bytes of @data
  * @data: private data
  */
 struct cm_event {
@@ -31,13 +31,13 @@ struct cm_event {
 
 /**
  * struct cm_handler - what the context of a CM id points to
- * @event: in the loop; an id it got by a connection request is its own
+ * @event: called in the loop; owns the id of a connection request
  */
 struct cm_handler {
 	void (*event)(struct cm_handler *handler, const struct cm_event *ev);
 };
 
-/* When cm_init() fails */
+/* Message when cm_init() fails */
 #define CM_MISSING "cannot open /dev/infiniband/rdma_cm (is the module rdma_ucm loaded?)"
 
 int cm_init(void);

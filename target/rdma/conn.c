@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One queue. conn_open(), conn_close() and conn_destroy() may block and run in workers;
- * the memory of a conn is its owner's to free, in the loop, after conn_destroy():
- * until then the loop may hold an event of it.
+ * One queue. conn_open(), conn_close() and conn_destroy() may block and run in workers. The
+ * owner frees the memory of a conn in the loop, after conn_destroy(): until then the loop
+ * may hold an event of the conn.
  */
 #include <errno.h>
 
@@ -37,7 +37,7 @@ static void conn_qp_failed(struct qp_handler *handler, bool access)
 	conn->event(conn, access ? CONN_ACCESS : CONN_FAILED);
 }
 
-/* A message overtook the last step of the handshake, or that step was lost. */
+/* A message has overtaken the last step of the handshake, or that step was lost. */
 static void conn_qp_established(struct qp_handler *handler)
 {
 	struct conn *conn = container_of(handler, struct conn, qp);
@@ -47,13 +47,13 @@ static void conn_qp_established(struct qp_handler *handler)
 }
 
 /**
- * conn_create - a queue for a connection request
- * @id: of the request; the queue's from now on
+ * conn_create - make a queue for a connection request
+ * @id: id of the request; the queue owns it from now on
  * @owner: the session
- * @queue: its number
+ * @queue: number of the queue
  * @event: upcall
  *
- * Return: the queue, or NULL and @id is still the caller's.
+ * Return: the queue; or NULL, and the caller still owns @id.
  */
 struct conn *conn_create(struct rdma_cm_id *id, void *owner, uint16_t queue,
 			 void (*event)(struct conn *, enum conn_event))
@@ -74,8 +74,8 @@ struct conn *conn_create(struct rdma_cm_id *id, void *owner, uint16_t queue,
 }
 
 /*
- * What librdmacm does for a queue pair that it knows, but for the rights: those of
- * rdma_cm let every queue write.
+ * Does what librdmacm does for a queue pair that it knows, but sets other rights: rdma_cm
+ * would let the initiator write by every queue.
  */
 static int conn_modify(struct conn *conn, enum ibv_qp_state state)
 {
@@ -95,9 +95,9 @@ static int conn_modify(struct conn *conn, enum ibv_qp_state state)
 
 /**
  * conn_open - make the queue pair, ready to be used once the connection is accepted
- * @conn: without one, with @wish
+ * @conn: queue without a queue pair, with @wish
  *
- * May block; for workers. After an error, too, there may be a queue pair.
+ * May block; for workers. There may be a queue pair even after an error.
  *
  * Return: 0; DEVICE_FULL; or -errno.
  */
@@ -130,9 +130,9 @@ int conn_open(struct conn *conn)
  * @data: private data
  * @len: bytes of @data
  *
- * librdmacm never knows the queue pair. Of one that it knows rdma_get_cm_event() itself
- * modifies the state, in the loop, when the connection is rejected; and a worker may be
- * destroying it, or have destroyed it.
+ * librdmacm never knows the queue pair. It would change the state of a queue pair that it
+ * knows, inside rdma_get_cm_event() in the loop, when the connection is rejected. A worker may
+ * be destroying the queue pair at that moment, or have destroyed it.
  *
  * Loop thread.
  *
@@ -154,11 +154,11 @@ int conn_accept(struct conn *conn, const void *data, size_t len)
 }
 
 /**
- * conn_close - destroy the queue pair; nothing of the peer's lands afterwards
+ * conn_close - destroy the queue pair; no packet of the peer lands afterwards
  * @conn: with a queue pair or without
  *
- * Blocks; for workers. Not rdma_destroy_qp(), which hides failure: a fence that
- * did not happen must not look like one.
+ * Blocks; for workers. Does not call rdma_destroy_qp(), which hides a failure: a fence that
+ * failed must not look like a success.
  *
  * Return: 0 or -errno.
  */
@@ -174,11 +174,11 @@ int conn_close(struct conn *conn)
 /**
  * conn_guard - post the one receive of a data queue
  * @conn: opened
- * @wr_id: of its completion
- * @sge: into which nothing should ever be received
+ * @wr_id: id of the receive's completion
+ * @sge: memory of the receive; nothing should ever arrive there
  *
- * The receive is how a queue pair that fails
- * says so: it is flushed. Not every device tells of that by an event.
+ * When the queue pair fails, the device flushes the receive, and its completion tells the
+ * daemon. Not every device also sends an event.
  *
  * Return: 0 or -errno.
  */
@@ -192,7 +192,7 @@ int conn_guard(struct conn *conn, uint64_t wr_id, struct ibv_sge *sge)
 
 /**
  * conn_destroy - end the connection and destroy the CM id
- * @conn: its memory is the owner's to free
+ * @conn: queue; the owner frees its memory
  *
  * Blocks; for workers.
  */
@@ -205,13 +205,13 @@ void conn_destroy(struct conn *conn)
 }
 
 /**
- * conn_failure - what a failed completion of a queue with commands means
- * @wc: it
- * @receive: of a receive
+ * conn_failure - why a completion of a queue with commands has failed
+ * @wc: the failed completion
+ * @receive: the completion is that of a receive
  *
- * A flush is the device's answer to a request it refused, or to the end of the
- * connection, which the connection manager tells us by itself: nothing of ours puts a
- * live session's queue pair in error.
+ * The daemon itself never puts the queue pair of a live session in error. So the device
+ * flushes because it has refused a request of the peer, or because the connection has ended.
+ * The connection manager reports the latter by itself.
  *
  * Return: why the session must end.
  */
@@ -233,7 +233,7 @@ static void reject(struct rdma_cm_id *id, unsigned int reason, uint16_t version)
 }
 
 /**
- * conn_refuse - refuse a connection request that has a queue
+ * conn_refuse - refuse a connection request for which there is a queue
  * @conn: not accepted; conn_destroy() is due
  * @reason: enum rdmablk_reason
  * @version: that of the daemon

@@ -25,9 +25,9 @@ enum conn_event {
 };
 
 /**
- * struct conn_caps - work requests of a queue pair
- * @sends: posted at once
- * @recvs: posted at once
+ * struct conn_caps - number of work requests that a queue pair has room for
+ * @sends: sends
+ * @recvs: receives
  */
 struct conn_caps {
 	uint32_t sends;
@@ -38,9 +38,9 @@ struct conn_caps {
  * struct conn_wish - what a queue pair is made with
  * @pd: of the session
  * @cq: for sends and receives
- * @caps: how many
- * @access: what the initiator may do on it, IBV_ACCESS_REMOTE_*
- * @resources: READs at once that it answers
+ * @caps: numbers of work requests
+ * @access: what the initiator may do on the queue pair, IBV_ACCESS_REMOTE_*
+ * @resources: READs in flight that the queue pair answers
  */
 struct conn_wish {
 	struct ibv_pd *pd;
@@ -53,16 +53,16 @@ struct conn_wish {
 /**
  * struct conn - one queue
  * @cm: handler of @id
- * @qp: handler of its queue pair
- * @id: its own. librdmacm does not know the queue pair: see conn_accept()
+ * @qp: handler of @pair
+ * @id: CM id, which the queue owns. librdmacm does not know @pair: see conn_accept()
  * @pair: the queue pair, from conn_open() to conn_close()
  * @owner: the session
- * @queue: its number
+ * @queue: number of the queue
  * @qpn: number of the initiator's queue pair
- * @mac: of its request to join
+ * @mac: MAC of the connection request
  * @wish: for conn_open()
  * @job: for the owner: makes @pair in a worker
- * @error: of @job: 0; DEVICE_FULL; or -errno
+ * @error: result of @job: 0; DEVICE_FULL; or -errno
  * @event: upcall to the owner, in the loop
  */
 struct conn {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Completion queues that the loop polls: one completion at a time, in turn with
- * those of all others, however fast a peer makes new ones.
+ * Completion queues that the loop polls. The loop takes one completion at a time, in turn with
+ * the other queues, however fast a peer makes new ones.
  *
- * An event only says that there is something to poll. The queue is armed again when it
- * has been found empty, and polled once more after that, for what has come between the
- * two tells of itself no more. So nothing is left lying: a queue that is neither armed
- * nor told of by an event is the loop's to poll. And a peer makes one event of a queue at
- * most until the loop has caught up with it.
+ * An event only says that there is something to poll. When the loop finds the queue empty, it
+ * arms the queue and polls once more: a completion that has come between the two makes no
+ * event. So no completion is forgotten: the loop polls each queue that is not armed and has no
+ * event on its way. And a peer causes one event of a queue at most until the loop has caught
+ * up with that queue.
  *
  * cq_open() and cq_close() are for workers, too; the rest is the loop's.
  */
@@ -24,7 +24,7 @@ static void cq_poll(struct loop_task *task)
 	int nr = ibv_poll_cq(cq->ibv, 1, &wc);
 
 	if (nr > 0) {
-		loop_task_start(task);	/* before the upcall, which may stop it */
+		loop_task_start(task);	/* before the upcall, which may stop the task */
 		cq->completed(cq, &wc);
 	} else if (nr < 0) {
 		cq->failed(cq);
@@ -39,9 +39,9 @@ static void cq_poll(struct loop_task *task)
 
 /**
  * cq_open - make a completion queue, armed
- * @cq: with its upcalls, else zeroed
- * @channel: gets its events
- * @cqes: completions that it has room for
+ * @cq: zeroed, except for the upcalls
+ * @channel: gets the events of the queue
+ * @cqes: number of completions that the queue has room for
  *
  * cq_close() is due either way.
  *
@@ -62,7 +62,7 @@ int cq_open(struct cq *cq, struct ibv_comp_channel *channel, int cqes)
 
 /**
  * cq_event - an event says that there are completions
- * @cq: the context of its queue; it may be stopped
+ * @cq: context of the event's queue; may be stopped
  */
 void cq_event(struct cq *cq)
 {
@@ -72,11 +72,11 @@ void cq_event(struct cq *cq)
 }
 
 /**
- * cq_catch_up - handle what has completed already, out of turn
+ * cq_catch_up - handle completions that are there already, out of turn
  * @cq: in any condition
- * @most: completions; a peer may be making new ones
+ * @most: number of completions to handle at most, because a peer may be making new ones
  *
- * Before something is believed that happened after them.
+ * For a caller that acts upon something that has happened after these completions.
  */
 void cq_catch_up(struct cq *cq, unsigned int most)
 {
@@ -87,10 +87,10 @@ void cq_catch_up(struct cq *cq, unsigned int most)
 }
 
 /**
- * cq_waits - may there be completions that have not been handled yet
+ * cq_waits - whether there may be completions that have not been handled yet
  * @cq: opened
  *
- * Return: whether it waits for its turn.
+ * Return: true: the queue waits for its turn.
  */
 bool cq_waits(const struct cq *cq)
 {
@@ -98,7 +98,7 @@ bool cq_waits(const struct cq *cq)
 }
 
 /**
- * cq_stop - poll it no more; before it is closed
+ * cq_stop - stop polling; called before cq_close()
  * @cq: in any condition; its events may still come
  */
 void cq_stop(struct cq *cq)
@@ -109,8 +109,8 @@ void cq_stop(struct cq *cq)
 
 /**
  * cq_close - destroy a completion queue
- * @cq: in any condition, its queue pairs destroyed; @cq stays its owner's to free, in the
- *	loop, which may have an event of it until then
+ * @cq: in any condition, its queue pairs destroyed. The owner frees @cq, in the loop, which
+ *	may have an event of @cq until then
  *
  * Waits for events that are being handled. May be called again after an error.
  *

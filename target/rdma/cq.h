@@ -11,13 +11,13 @@
 #include "base/loop.h"
 
 /**
- * struct cq - a completion queue; zeroed but for the upcalls: none
- * @ibv: it, and this its context; NULL: none
- * @task: poll it
+ * struct cq - a completion queue; zeroed except for the upcalls: not opened
+ * @ibv: the queue of verbs, whose context is this struct; NULL: there is none
+ * @task: polls the queue
  * @armed: the next completion makes an event, or has made one that nobody has read
- * @stopped: it is polled no more
- * @completed: upcall for each completion; may end in cq_stop()
- * @failed: upcall: it cannot be polled, or tells of nothing any more; likewise
+ * @stopped: the loop does not poll the queue any more
+ * @completed: upcall for each completion; may call cq_stop()
+ * @failed: upcall: the queue cannot be polled or armed; may call cq_stop()
  */
 struct cq {
 	struct ibv_cq *ibv;

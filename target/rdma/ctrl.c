@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The message buffers of a control queue. One registration, made with the queue
- * and destroyed with it; small enough for the loop.
+ * The message buffers of a control queue. They have one registration, which is made and
+ * destroyed with the queue, and is small enough to be made in the loop.
  *
- * Once there are keys every message is sealed in the order in which it is posted, and opened
- * in the order in which it completes. The queue pair keeps both orders, so the peer counts
- * frames as this side does.
+ * Once there are keys, messages are sealed in the order in which they are posted, and opened
+ * in the order in which they complete. The queue pair keeps both orders, so both sides count
+ * frames alike.
  */
 #include <endian.h>
 #include <errno.h>
@@ -48,7 +48,7 @@ int ctrl_create(struct ctrl *ctrl, struct ibv_pd *pd)
 /**
  * ctrl_post - post one receive
  * @ctrl: started
- * @index: of the buffer, below CTRL_RECVS
+ * @index: number of the buffer, below CTRL_RECVS
  *
  * Return: 0 or -errno.
  */
@@ -71,7 +71,7 @@ int ctrl_post(struct ctrl *ctrl, unsigned int index)
 /**
  * ctrl_start - post all receives
  * @ctrl: created
- * @qp: of the control queue
+ * @qp: queue pair of the control queue
  *
  * Return: 0 or -errno.
  */
@@ -99,9 +99,9 @@ static int fill(struct ctrl *ctrl, char *buf, const void *msg, size_t len)
  * @ctrl: started
  * @msg: copied, or sealed
  * @len: bytes, RDMABLK_CTRL_MSG_MAX at most; sealed: RDMABLK_SEALED_MAX
- * @last: it may take the buffer kept for the last message
+ * @last: the message may take the buffer that is kept for the last message
  *
- * Return: 0; -ENOBUFS: the peer has more outstanding than it may; -errno.
+ * Return: 0; -ENOBUFS: the peer has more commands under way than it may; -errno.
  */
 int ctrl_send(struct ctrl *ctrl, const void *msg, size_t len, bool last)
 {
@@ -135,7 +135,7 @@ int ctrl_send(struct ctrl *ctrl, const void *msg, size_t len, bool last)
  * @msg: copied
  * @len: bytes, RDMABLK_CTRL_MSG_MAX at most
  *
- * Return: 0; -ENOBUFS: as many are under way as may be; -errno.
+ * Return: 0; -ENOBUFS: the largest number of events is under way; -errno.
  */
 int ctrl_send_event(struct ctrl *ctrl, const void *msg, size_t len)
 {
@@ -150,9 +150,9 @@ int ctrl_send_event(struct ctrl *ctrl, const void *msg, size_t len)
 }
 
 /**
- * ctrl_seal - from now on every message is sealed, in both directions
+ * ctrl_seal - from now on seal every message, in both directions
  * @ctrl: started
- * @keys: of the first epoch, which the caller wipes
+ * @keys: keys of the first epoch, which the caller wipes
  *
  * Return: 0 or -ENOMEM.
  */
@@ -171,10 +171,10 @@ int ctrl_seal(struct ctrl *ctrl, const struct rdmablk_keysched_keys *keys)
 /**
  * ctrl_rekey - begin the next key epoch with the next message that is sent
  * @ctrl: sealed
- * @keys: of that epoch, which the caller wipes
+ * @keys: keys of that epoch, which the caller wipes
  *
- * The peer does the same when it has got that message: until then its frames are of the old
- * epoch.
+ * The peer begins the epoch when it has received that message. Until then its frames belong to
+ * the old epoch.
  *
  * Return: 0; -EBUSY: no frame of the present epoch has come yet; -errno. After an error
  * nothing has changed.
@@ -199,14 +199,14 @@ int ctrl_rekey(struct ctrl *ctrl, const struct rdmablk_keysched_keys *keys)
 /**
  * ctrl_message - a message received
  * @ctrl: started
- * @index: of its buffer
- * @bytes: received
- * @len: bytes of the message
+ * @index: number of its buffer
+ * @bytes: number of bytes received
+ * @len: result, bytes of the message
  *
- * Once for each message, in the order in which they have completed.
+ * To be called once for each message, in the order of the completions.
  *
- * Return: the message, valid until ctrl_post() or the next call; NULL: it is not the next
- * sealed one, and the session has to end.
+ * Return: the message, valid until ctrl_post() or the next call; NULL: the message is not the
+ * next sealed frame, and the session has to end.
  */
 const void *ctrl_message(struct ctrl *ctrl, unsigned int index, uint32_t bytes, size_t *len)
 {
@@ -227,12 +227,12 @@ const void *ctrl_message(struct ctrl *ctrl, unsigned int index, uint32_t bytes, 
 }
 
 /**
- * ctrl_is_close - does a message that is not sealed say CLOSE
+ * ctrl_is_close - whether a message that is not sealed is CLOSE
  * @ctrl: sealed
- * @index: of its buffer
- * @bytes: received
+ * @index: number of its buffer
+ * @bytes: number of bytes received
  *
- * Return: whether it does; anybody may have sent it.
+ * Return: true: it is CLOSE, which anybody may have sent.
  */
 bool ctrl_is_close(const struct ctrl *ctrl, unsigned int index, uint32_t bytes)
 {
@@ -259,7 +259,7 @@ void ctrl_guard_sge(const struct ctrl *ctrl, struct ibv_sge *sge)
 /**
  * ctrl_sent - a send has completed
  * @ctrl: started
- * @index: of its buffer
+ * @index: number of its buffer
  */
 void ctrl_sent(struct ctrl *ctrl, unsigned int index)
 {
@@ -268,7 +268,7 @@ void ctrl_sent(struct ctrl *ctrl, unsigned int index)
 }
 
 /**
- * ctrl_forget - wipe the keys; nothing is sent or received any more
+ * ctrl_forget - wipe the keys when no message is sent or received any more
  * @ctrl: sealed or not; may be called twice
  */
 void ctrl_forget(struct ctrl *ctrl)
@@ -283,7 +283,7 @@ void ctrl_forget(struct ctrl *ctrl)
 
 /**
  * ctrl_destroy - undo ctrl_create(), after the queue pair is destroyed
- * @ctrl: created, perhaps half
+ * @ctrl: created, perhaps only in part
  */
 void ctrl_destroy(struct ctrl *ctrl)
 {

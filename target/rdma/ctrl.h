@@ -14,29 +14,29 @@
 #include "uapi/rdmablk_sealed.h"
 
 /*
- * Sends: an answer per tag, as many events as may be under way, a CLOSE. That is
- * as many as the peer has receives for.
+ * Number of sends: an answer per tag, all events that may be under way, a CLOSE. The peer has
+ * as many receives.
  */
 #define CTRL_SENDS	RDMABLK_CTRL_RECVS
 #define CTRL_RECVS	RDMABLK_CTRL_RECVS
 #define CTRL_EVENTS	(RDMABLK_CTRL_RECVS - RDMABLK_CTRL_TAGS - 1)
 
-/* Work request ids: what it was, and which. */
+/* Work request ids: kind and number of the buffer */
 #define CTRL_WR_RECV	0x10000
 #define CTRL_WR_SEND	0x20000
 #define CTRL_WR_INDEX	0x0ffff
 
 /**
  * struct ctrl - buffers of a control queue
- * @qp: its queue pair
+ * @qp: queue pair
  * @mr: registration of @buf, local rights only
- * @buf: CTRL_RECVS receive buffers, CTRL_SENDS send buffers, and one into which
- *	the data queues receive what nobody should send
- * @sending: send buffers under way, bit by bit
- * @events: those of them that hold events
- * @sealed: every message is, in both directions
- * @tx: what is sent
- * @rx: what is received
+ * @buf: CTRL_RECVS receive buffers, CTRL_SENDS send buffers, and one buffer for the guards of
+ *	data queues, on which nothing should arrive
+ * @sending: send buffers under way, a bit each
+ * @events: those of @sending that hold events
+ * @sealed: every message is sealed, in both directions
+ * @tx: seals sent messages
+ * @rx: opens received messages
  * @plain: the last message opened
  */
 struct ctrl {

@@ -2,23 +2,22 @@
 /*
  * RDMA devices.
  *
- * A device that is being removed waits, in the kernel, until its last user has
- * closed it. The context is librdmacm's, which keeps it for later and has no
- * call to close it. It compares its list of devices with the kernel's when it
- * meets one it does not know, and only then closes those that are gone. The call
- * that forces a comparison, rdma_get_devices(), opens every device of the host,
- * and the removal of one that is open here but not used would wait for ever.
- * Hence device_close() puts /dev/null in the place of the context's descriptors.
- * That lets the kernel go on, and librdmacm may close the context whenever it
- * likes.
+ * The removal of a device waits, in the kernel, until its last user has closed it. But the
+ * context belongs to librdmacm, which keeps it and has no call to close it. librdmacm closes
+ * the contexts of removed devices only when it compares its list of devices with the
+ * kernel's, which it does when it meets a new device. rdma_get_devices() would force a
+ * comparison, but opens every device of the host, and the removal of a device that is open
+ * but not used here would wait for ever. So device_close() puts /dev/null in the place of
+ * the context's descriptors. The kernel can then go on, and librdmacm may close the context
+ * whenever it likes.
  *
- * The order in which the kernel's modules were loaded decides which part of it hears of a
- * removal first. Where ib_uverbs comes before rdma_cm, and the driver cannot take a device
- * from programs that use it, as rxe cannot, no event of verbs or rdma_cm comes: the
- * removal waits for the device to be closed and tells nobody. What comes is the kernel's
- * message that the file in /dev/infiniband has gone.
+ * The order in which the kernel's modules were loaded decides which of them hears of a
+ * removal first. If ib_uverbs comes before rdma_cm, and the driver cannot take a device from
+ * programs that use it (rxe cannot), no event of verbs or rdma_cm comes: the removal just
+ * waits until the device is closed. Only the kernel's uevent says that the file in
+ * /dev/infiniband has gone.
  *
- * All calls are the loop's; no other thread makes librdmacm open or close a
+ * Only the loop calls these functions; no other thread makes librdmacm open or close a
  * device.
  */
 #include <errno.h>
@@ -35,9 +34,10 @@
 #include "rdma/device.h"
 
 /*
- * rxe says that a registration may have any size, and keeps 16 bytes for each page of it, in
- * some kernels in one piece of memory: for 256 MiB that is one of 1 MiB, which a kernel that
- * has run for long still has. More than 4 MiB it never gets, and warns that it was asked for.
+ * rxe says that a registration may have any size. It needs 16 bytes for each page of it, in
+ * some kernels in one piece of memory. For 256 MiB that is a piece of 1 MiB, which a kernel
+ * that has run for long can still allocate. rxe never gets a piece of more than 4 MiB, and
+ * the kernel warns about the attempt.
  */
 #define RXE_VENDOR	0xffffff
 #define RXE_MR_BYTES	(256ULL << 20)
@@ -47,7 +47,7 @@ static void (*device_on_gone)(struct device *dev);
 static struct loop_source uevents = { .fd = -1 };
 static int nowhere = -1;	/* open early: later there may be no descriptor left */
 
-#define UEVENT_GROUP	1	/* the kernel's own, not udev's */
+#define UEVENT_GROUP	1	/* messages of the kernel, not of udev */
 #define UEVENT_BYTES	8192	/* more than the kernel sends at once */
 
 static void set_nonblock(int fd)
@@ -181,9 +181,9 @@ static int uverbs_stat(const struct device *dev, struct stat *st)
 }
 
 /*
- * Whether its file is there, and not that of another device with the same number. Names
- * say nothing: RDMA devices can be renamed in use. Nor does it that the file cannot be
- * seen where nothing of verbs can, as in a container without sysfs.
+ * Whether the uverbs directory of a device is there, and is not that of a later device with
+ * the same number. The name of an RDMA device does not tell, because it can change in use. Nor
+ * does a missing directory where sysfs shows no verbs at all, as in some containers.
  */
 static bool uverbs_is_there(const struct device *dev)
 {
@@ -195,7 +195,7 @@ static bool uverbs_is_there(const struct device *dev)
 	return !dev->ino || dev->ino == st.st_ino;
 }
 
-/* What context_close() has done; librdmacm does not know until it looks. */
+/* Whether context_close() has closed a context that librdmacm takes for open */
 static bool context_is_closed(const struct ibv_context *verbs)
 {
 	struct stat now, null;
@@ -204,7 +204,7 @@ static bool context_is_closed(const struct ibv_context *verbs)
 	       now.st_rdev == null.st_rdev;
 }
 
-/* In the list even when it cannot be used: librdmacm has it open. */
+/* A device that cannot be used is in the list, too, because librdmacm has it open. */
 static struct device *device_open(struct ibv_context *verbs,
 				  const struct sockaddr *local)
 {
@@ -224,7 +224,7 @@ static struct device *device_open(struct ibv_context *verbs,
 	return dev;
 }
 
-/* Return: whether it can be used; it may be so the next time. */
+/* Return: whether the device can be used. If not, the next call tries again. */
 static bool device_use(struct device *dev)
 {
 	int ret;
@@ -281,7 +281,7 @@ static void look_for_removed(void)
 	}
 }
 
-/* What a message says is not needed, nor whether one was lost. */
+/* A message is only a reason to look, and so is the loss of messages. */
 static void uevents_ready(struct loop_source *src)
 {
 	static const char verbs[] = "/infiniband_verbs/";
@@ -330,8 +330,8 @@ static void uevents_close(void)
 }
 
 /**
- * device_init - say who hears of removals
- * @gone: shall end everything that uses the device, and then device_put() it
+ * device_init - watch for removals
+ * @gone: upcall: a device is being removed. All users end, and call device_put()
  */
 void device_init(void (*gone)(struct device *dev))
 {
@@ -348,12 +348,11 @@ void device_init(void (*gone)(struct device *dev))
 }
 
 /**
- * device_get - the device of a context
- * @verbs: of a CM id
+ * device_get - take a reference to the device of a context
+ * @verbs: context of a CM id
  * @local: address of that id
  *
- * Return: the device, device_put() is due; NULL: it cannot be used or is being
- * removed.
+ * Return: the device, for device_put(); NULL: the device cannot be used, or is being removed.
  */
 struct device *device_get(struct ibv_context *verbs, const struct sockaddr *local)
 {
@@ -364,7 +363,7 @@ struct device *device_get(struct ibv_context *verbs, const struct sockaddr *loca
 			break;
 	if (!dev) {
 		dev = device_open(verbs, local);
-		/* The kernel may have told of its removal before it was in the list. */
+		/* The uevent of its removal may have come before it was in the list. */
 		if (dev && !uverbs_is_there(dev)) {
 			device_remove(dev);
 			return NULL;
@@ -377,8 +376,8 @@ struct device *device_get(struct ibv_context *verbs, const struct sockaddr *loca
 }
 
 /**
- * device_put - one user less
- * @dev: may be gone afterwards
+ * device_put - drop a reference
+ * @dev: device; may be gone afterwards
  */
 void device_put(struct device *dev)
 {
@@ -389,7 +388,7 @@ void device_put(struct device *dev)
 
 /**
  * device_remove - the device is being removed
- * @dev: may be gone afterwards
+ * @dev: device; may be gone afterwards
  */
 void device_remove(struct device *dev)
 {
@@ -403,7 +402,7 @@ void device_remove(struct device *dev)
 }
 
 /**
- * device_exit - let go of all devices; nobody uses them any more
+ * device_exit - release all devices, which nobody uses any more
  */
 void device_exit(void)
 {
@@ -435,7 +434,7 @@ uint8_t device_read_depth(const struct device *dev)
 }
 
 /**
- * device_error_text - say what has failed
+ * device_error_text - text of an error
  * @ret: DEVICE_FULL or -errno
  *
  * Return: a text.

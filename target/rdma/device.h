@@ -19,10 +19,10 @@
 
 /**
  * struct qp_handler - what the context of a queue pair points to
- * @failed: it is in error and did not get there by our doing; @access: the
- *	peer went where it may not. In the loop.
- * @established: the peer's first message came before the connection manager
- *	knew that the connection stands. In the loop.
+ * @failed: the queue pair is in error, and not because of the daemon; @access: the peer has
+ *	accessed memory that it may not access. In the loop.
+ * @established: the peer's first message has come before the connection manager knew that
+ *	the connection is established. In the loop.
  */
 struct qp_handler {
 	void (*failed)(struct qp_handler *handler, bool access);
@@ -32,18 +32,18 @@ struct qp_handler {
 /**
  * struct device - one RDMA device
  * @entry: in the list of devices
- * @verbs: librdmacm's context of it
- * @attr: its limits
- * @name: for the log
- * @ino: of its directory in sysfs, which no other device ever has; 0: unknown
- * @channel: of all completion queues on it that the loop polls; NULL: it could not be
- *	used until now
- * @completions: @channel in the loop
- * @async: asynchronous events in the loop
+ * @verbs: context of the device, which librdmacm owns
+ * @attr: limits of the device
+ * @name: name for the log
+ * @ino: inode of its directory in sysfs, which no other device ever has; 0: unknown
+ * @channel: channel of all its completion queues that the loop polls; NULL: the device could
+ *	not be used until now
+ * @completions: source of events of @channel
+ * @async: source of asynchronous events
  * @cm: handler of @sentinel
- * @sentinel: an id bound to it, which hears of its removal
- * @users: sessions and listeners, and a request that is looked at
- * @gone: it is being removed; closed when @users is 0
+ * @sentinel: CM id that is bound to the device, and hears of its removal
+ * @users: number of users: sessions, listeners, and a connection request that is looked at
+ * @gone: the device is being removed, and will be closed when @users is 0
  */
 struct device {
 	LIST_ENTRY(device) entry;
@@ -60,7 +60,7 @@ struct device {
 	bool gone;
 };
 
-/* Negative errno: the device has no queue pair or no completion queue left */
+/* A negative errno: the device has no queue pair or no completion queue left */
 #define DEVICE_FULL	(-EUSERS)
 
 void device_init(void (*gone)(struct device *dev));
@@ -74,9 +74,9 @@ const char *device_error_text(int ret);
 /**
  * device_queue_error - why no queue pair or completion queue could be made
  *
- * After ibv_create_cq(), ibv_create_qp() or rdma_create_qp() has failed, with errno as that
- * has left it. A device that is full says ENOMEM. So does a host without memory, which is
- * rare: what a queue needs is small.
+ * To be called after ibv_create_cq(), ibv_create_qp() or rdma_create_qp() has failed, with its
+ * errno. ENOMEM is taken for a full device. It could also mean that the host has no memory,
+ * but that is rare, because a queue needs little.
  *
  * Return: DEVICE_FULL or -errno.
  */

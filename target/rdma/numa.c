@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * NUMA.
+ * NUMA: puts the memory of an export on the node of its adapter.
  *
  * An adapter that reads or writes memory of another node crosses the link between the
- * processors with each packet, so what it is to reach belongs on its own node. Which
- * that is sysfs says of the network device that has the address which the daemon listens
- * on: exports are filled before anything listens, and an RDMA device that is open then,
- * and that nobody looks after yet, could not be removed. The network device of an
- * RDMA device is on the same card; of a VLAN or a bond it is the one below.
+ * processors with each packet. So an export's memory belongs on the node of the adapter. The
+ * daemon finds that node by the network device that has its listening address: an RDMA device
+ * and its network device are on the same card. For a VLAN or a bond it takes the network
+ * device below. It does not open the RDMA device for that: exports are filled before the
+ * daemon listens, nobody looks for removals yet, and an open device could not be removed.
  *
- * The memory is given out under a policy of the thread that asks for it, because pages
- * of a file exist before it is mapped. That policy only prefers the node: one that
- * insists would have the kernel kill a process when the node is full. Whether all of it
- * is there is asked afterwards, and what is not is moved: the kernel goes to another node
- * rather than give up what it caches of files on this one, and a kept arena may be from
- * before. Whether there is room is looked at first, for a move that fails is a warning of
- * the kernel's. Of huge pages there are so many, and to insist on the node's own only fails.
+ * The thread that fills an arena has a memory policy meanwhile, because the pages of a file
+ * exist before the file is mapped. The policy only prefers the node: with a strict policy the
+ * kernel would kill a process when the node is full. So some pages may be on another node: the
+ * kernel takes those before it drops file caches on this node, and the pages of a kept arena
+ * are where an earlier daemon left them. numa_keep() moves these pages afterwards. The caller
+ * first checks that the node has room, because the kernel warns about a move that fails.
+ * Huge pages of a pool are the exception: if the node has too few, a strict policy fails and
+ * kills nothing.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,7 +36,7 @@
 #define BITS		(8 * sizeof(unsigned long))
 #define MAX_NODE	(CONFIG_NODES + 1UL)	/* the kernel counts one less */
 
-/* Tests have another. */
+/* Where sysfs is; tests have a directory of their own */
 const char *numa_sysfs = "/sys";
 
 /*
@@ -54,7 +55,7 @@ static bool read_line(const char *path, char *text, size_t bytes)
 	return ok;
 }
 
-/* The node of a device: its own word for it, or that of what it is part of; -1: none. */
+/* Return: the node of a device, or of the nearest device above it that has one; -1: none. */
 static int node_of_device(const char *path)
 {
 	char real[PATH_MAX], file[PATH_MAX + 16], text[16], *slash;
@@ -72,7 +73,10 @@ static int node_of_device(const char *path)
 
 static int node_of_netdev(const char *path, unsigned int below);
 
-/* What a device that is none of its own sends by: the first of them that has a node. */
+/*
+ * For a network device that has no card of its own, such as a bond. Return: the node of the
+ * first device below it that has one; -1: none.
+ */
 static int node_below(const char *path, unsigned int below)
 {
 	DIR *dir = opendir(path);
@@ -129,7 +133,7 @@ static int node_of_address(const struct listen_addr *addr, const struct ifaddrs 
 	return -1;
 }
 
-/* Of all adapters that the daemon listens on; -1: none is known, or several are. */
+/* Return: the node of all adapters that the daemon listens on; -1: unknown, or several. */
 static int node_of_adapters(const struct config *daemon)
 {
 	struct ifaddrs *all;
@@ -150,7 +154,7 @@ static int node_of_adapters(const struct config *daemon)
 	return node;
 }
 
-/* "0-1,4": is a number in it? @more: are there others, too? */
+/* Whether @n is in a list such as "0-1,4". @more: set if the list has other numbers, too */
 static bool in_list(const char *list, unsigned long n, bool *more)
 {
 	unsigned long first, last;
@@ -172,12 +176,12 @@ static bool in_list(const char *list, unsigned long n, bool *more)
 }
 
 /**
- * numa_room - how much can be had at a place
- * @place: where
+ * numa_room - how much memory a place has room for
+ * @place: a node
  *
- * Counts free memory there, and caches that the kernel can do without.
+ * Counts free memory of the node, and caches that the kernel can drop.
  *
- * Return: bytes; as many as there can be: nobody knows.
+ * Return: bytes; UINT64_MAX: unknown.
  */
 uint64_t numa_room(const struct numa_place *place)
 {
@@ -205,7 +209,7 @@ uint64_t numa_room(const struct numa_place *place)
 }
 
 /*
- * The policy of the thread
+ * The memory policy of a thread
  */
 
 static long get_policy(int *mode, unsigned long *nodes)
@@ -249,10 +253,10 @@ static int find_asked(const struct export_config *ec, const char *list,
 }
 
 /**
- * numa_find - where the memory of an export shall be
- * @daemon: says where it listens
- * @ec: of the export
- * @place: filled
+ * numa_find - choose the place for the memory of an export
+ * @daemon: configuration with the addresses that the daemon listens on
+ * @ec: configuration of the export
+ * @place: result
  *
  * In a worker.
  *
@@ -284,12 +288,12 @@ int numa_find(const struct config *daemon, const struct export_config *ec,
 }
 
 /**
- * numa_enter - have this thread get memory at a place
+ * numa_enter - let this thread get memory at a place
  * @place: where
- * @huge: in huge pages of a pool
- * @saved: for numa_leave()
+ * @huge: the memory is in huge pages of a pool
+ * @saved: result, for numa_leave()
  *
- * What cannot be done is left: numa_keep() finds out.
+ * An error is ignored: numa_keep() finds pages that are elsewhere.
  */
 void numa_enter(const struct numa_place *place, bool huge, struct numa_saved *saved)
 {
@@ -305,7 +309,7 @@ void numa_enter(const struct numa_place *place, bool huge, struct numa_saved *sa
 
 /**
  * numa_leave - undo numa_enter()
- * @saved: by that
+ * @saved: result of numa_enter()
  */
 void numa_leave(const struct numa_saved *saved)
 {
@@ -317,17 +321,17 @@ void numa_leave(const struct numa_saved *saved)
 }
 
 /**
- * numa_keep - have mapped memory stay at its place, and be there to begin with
+ * numa_keep - move mapped memory to its place, and keep it there
  * @place: where
- * @from: address, a multiple of the page
+ * @from: address, a multiple of the page size
  * @bytes: how many, whole pages
  *
- * Pages that are elsewhere are moved, if they may be nowhere else. Then the node is but
- * preferred again: the policy of a file stays with it, and a page that was swapped out
- * while nobody had it registered is better elsewhere than the end of a process.
+ * Moves pages that are elsewhere, if @place allows no other node. Afterwards the memory
+ * only prefers the node. That policy stays with the file, and a page that was swapped out
+ * while it was not registered should rather come back elsewhere than cost a process its life.
  *
- * Return: 0 or -errno: -EIO: not all of it could be moved. Where it may be elsewhere
- * always 0.
+ * Return: 0 or -errno; -EIO: not all pages could be moved. Always 0 if @place allows other
+ * nodes.
  */
 int numa_keep(const struct numa_place *place, void *from, size_t bytes)
 {

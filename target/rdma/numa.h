@@ -16,8 +16,8 @@
 /**
  * struct numa_place - where memory shall be; zeroed: anywhere
  * @placed: on @node
- * @only: there or nowhere; else elsewhere, too, when @node has too little
- * @node: number
+ * @only: on no other node; false: on another node if @node has too little memory
+ * @node: number of the node
  */
 struct numa_place {
 	bool placed;
@@ -26,10 +26,10 @@ struct numa_place {
 };
 
 /**
- * struct numa_saved - the policy of a thread, while it has another
- * @changed: it has
- * @mode: of the policy it had
- * @nodes: of that, bit by bit
+ * struct numa_saved - the memory policy that numa_enter() has replaced
+ * @changed: numa_enter() has set another policy
+ * @mode: mode of the replaced policy
+ * @nodes: nodes of the replaced policy, a bit each
  */
 struct numa_saved {
 	bool changed;

@@ -11,16 +11,16 @@
  * A second file could be lost or mixed up; removing or copying this one takes both.
  * Adapters never reach the trailer, because only the contents are registered.
  *
- * One process has the file open: the daemon holds an flock on it. That does not
- * suffice, because a killed process loses its descriptors one by one, and queue
- * pairs that still write the arena may be the last. So the trailer names the
- * process as well, by boot of the host, PID namespace, pid and start time, and its
- * successor waits until that process is gone altogether. A pid says nothing in another
- * namespace, where it is that of another process or of none: an arena whose process was of
- * another one is refused. A daemon that closes its arena takes its name out.
+ * One process has the file open: the daemon holds an flock on it. The lock alone does not
+ * suffice, because the kernel closes the descriptors of a killed process one by one, and queue
+ * pairs that still write the arena may be the last. So the trailer also names the process, by
+ * boot of the host, PID namespace, pid and start time, and the next daemon waits until that
+ * process is gone altogether. In another PID namespace the pid is meaningless, so an arena
+ * whose process ran in another namespace is refused. A daemon that closes its arena removes
+ * its name from the trailer.
  *
- * The trailer is "filling" until the arena is complete. A daemon that finds it
- * so starts again with zeroes and a new epoch: nobody has seen the old ones.
+ * The trailer says "filling" until the arena is complete. A daemon that finds such a trailer
+ * starts again with zeroes and a new epoch: no initiator has seen the old contents.
  *
  * An arena may have the contents of a file. Then the trailer names the file, and says
  * whether the file was brought up to date before the daemon ended, and when it was last
@@ -54,7 +54,7 @@
 #define ARENA_FILLING	1
 #define ARENA_COMPLETE	2
 #define BOOT_BYTES	40
-#define ARENA_WAIT_MS	10000	/* for the former process to be gone */
+#define ARENA_WAIT_MS	10000	/* until the former process must be gone */
 #define ARENAS		4096		/* that may be open */
 
 /* Fields of /proc/PID/stat after the name: the state is 3, the start time 22. */
@@ -89,9 +89,9 @@
 /**
  * struct arena_guard - an arena that the handler knows
  * @used: the entry is taken
- * @base: its first address; 0: not to be looked at. Written last, read first
- * @bytes: from there on
- * @page_size: of its pages, bytes
+ * @base: first address of the arena; 0: the handler skips the entry. Written last, read first
+ * @bytes: number of bytes from @base on
+ * @page_size: size of a page, bytes
  * @broken: one of its pages is missing; never cleared
  */
 struct arena_guard {
@@ -153,7 +153,7 @@ static void sigbus(int signo, siginfo_t *info, void *context)
 {
 	const struct sigaction fatal = { .sa_handler = SIG_DFL };
 	uintptr_t at = (uintptr_t)info->si_addr;
-	/* From the kernel: only then is there an address. */
+	/* Whether the kernel has sent the signal: only then it has an address. */
 	struct arena_guard *guard = info->si_code > 0 ? guard_of(at) : NULL;
 	int saved = errno;
 
@@ -163,7 +163,10 @@ static void sigbus(int signo, siginfo_t *info, void *context)
 	if (guard && replace_page(guard, at)) {
 		wake();
 	} else {
-		/* The instruction that has faulted does so again, and ends the process. */
+		/*
+		 * Restores the default: the instruction faults again, and that ends the
+		 * process.
+		 */
 		sigaction(signo, &fatal, NULL);
 		if (info->si_code <= 0)
 			raise(signo);
@@ -204,10 +207,10 @@ void arena_guard_exit(void)
 }
 
 /**
- * arena_guard_add - let the handler know of an arena
- * @base: its first address
- * @bytes: how many may ever be mapped from there on
- * @page_size: of its pages, bytes
+ * arena_guard_add - tell the handler of an arena
+ * @base: first address of the arena
+ * @bytes: largest number of bytes that may ever be mapped from @base on
+ * @page_size: size of a page, bytes
  *
  * Any thread.
  *
@@ -231,7 +234,7 @@ struct arena_guard *arena_guard_add(void *base, uint64_t bytes, uint64_t page_si
 
 /**
  * arena_guard_del - forget an arena, before it is unmapped
- * @guard: of an arena that no thread touches any more; or NULL
+ * @guard: guard of an arena that no thread touches any more; or NULL
  */
 void arena_guard_del(struct arena_guard *guard)
 {
@@ -242,12 +245,12 @@ void arena_guard_del(struct arena_guard *guard)
 }
 
 /**
- * arena_guard_broken - is a page of an arena missing
- * @guard: of the arena; NULL: there is no arena
+ * arena_guard_broken - whether a page of an arena is missing
+ * @guard: guard of the arena; NULL: there is no arena
  *
  * Any thread, after it has touched the arena.
  *
- * Return: whether what was read there may not be its contents.
+ * Return: true: the data that was read there may not be the arena's contents.
  */
 bool arena_guard_broken(const struct arena_guard *guard)
 {
@@ -255,8 +258,8 @@ bool arena_guard_broken(const struct arena_guard *guard)
 }
 
 /**
- * arena_guard_break - the kernel has found a page missing
- * @guard: of the arena; or NULL
+ * arena_guard_break - note that the kernel has found a page missing
+ * @guard: guard of the arena; or NULL
  *
  * Any thread.
  */
@@ -282,7 +285,7 @@ struct arena_trailer {
 	uint8_t epoch[RDMABLK_ID_LEN];
 	struct store_writer writer;
 	struct arena_file file;
-	uint32_t clean;		/* @file has it all */
+	uint32_t clean;		/* @file has all contents */
 	char boot[BOOT_BYTES];	/* of the host, when @pid was there; of version 0.1: empty */
 	uint64_t pid_ns;	/* of @pid; likewise 0 */
 };
@@ -328,7 +331,7 @@ static uint64_t pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
 }
 
-/* All but the nul: a boot is told by the text that the kernel has for it. */
+/* Reads the text by which the kernel names a boot, without its NUL. */
 static void read_boot(char *boot)
 {
 	int fd __cleanup_close = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -362,7 +365,7 @@ static int wait_for_process(const struct arena_trailer *t, const char *path)
 	start = process_start(t->pid);
 	if (!start || start != t->start_time)
 		return 0;
-	/* This one has let go of it: the flock says so, and all else went before that. */
+	/* This process had the arena before, and has closed it: else the flock were taken. */
 	if (t->pid == (uint32_t)getpid())
 		return 0;
 	log_info("arena %s: waiting for its former process %u to be gone", path,
@@ -378,7 +381,7 @@ static int wait_for_process(const struct arena_trailer *t, const char *path)
 	return -EBUSY;
 }
 
-/* Nobody but the daemon's user may write it or cut it short. */
+/* Only the daemon's user may be able to write the file or to cut it short. */
 static int check_owner(const struct stat *st, const char *path)
 {
 	if (st->st_uid != geteuid()) {
@@ -416,7 +419,7 @@ static int open_failed(const char *path, int ret)
 	return ret;
 }
 
-/* Return: whether a file could be created there, which would be one for an arena. */
+/* Return: 0: a file could be created there, and would do for an arena; or -errno, logged. */
 static int check_missing(const char *path)
 {
 	const struct stat st = {
@@ -434,10 +437,10 @@ static int check_missing(const char *path)
 }
 
 /**
- * arena_check - could arena_open() have a file
- * @path: of the file
+ * arena_check - whether arena_open() could use a file
+ * @path: path of the file
  *
- * Takes no lock and changes nothing: a daemon may be serving it.
+ * Takes no lock and changes nothing: a daemon may be serving the arena.
  *
  * Return: 0 or -errno, logged.
  */
@@ -455,10 +458,10 @@ int arena_check(const char *path)
 
 /**
  * arena_open - open and lock a kept arena, give it its size
- * @store: @fd, @page_size and @mapped are set
- * @ec: its configuration
+ * @store: store; this sets @fd, @page_size and @mapped
+ * @ec: configuration of the export
  *
- * Return: 1: new and empty; 0: it has contents; -errno, logged.
+ * Return: 1: the arena is new and empty; 0: it has contents; -errno, logged.
  */
 int arena_open(struct store *store, const struct export_config *ec)
 {
@@ -525,13 +528,13 @@ static int trailer_check(struct store *store, const struct export_config *ec,
 }
 
 /**
- * arena_attach - take over what is in a mapped arena
- * @store: mapped; gets its epoch, and its UUID unless it has one
- * @ec: its configuration
- * @fresh: arena_open() found it empty
+ * arena_attach - take over the contents of a mapped arena
+ * @store: store with a mapped arena; gets epoch and UUID of the arena
+ * @ec: configuration of the export
+ * @fresh: arena_open() found the arena empty
  *
- * Return: 1: to be zeroed, the epoch is new; 0: it has its contents and epoch;
- * -errno, logged.
+ * Return: 1: the caller must zero the arena, and the epoch is new; 0: the arena keeps contents
+ * and epoch; -errno, logged.
  */
 int arena_attach(struct store *store, const struct export_config *ec,
 		 bool fresh)
@@ -593,8 +596,8 @@ int arena_publish(struct store *store)
 }
 
 /**
- * arena_leave - this process is done with the arena
- * @store: no adapter writes to it any more; of an arena that is not kept nothing happens
+ * arena_leave - remove this process from the trailer, before the arena is closed
+ * @store: store that no adapter writes any more; without a kept arena nothing happens
  */
 void arena_leave(struct store *store)
 {
@@ -603,19 +606,19 @@ void arena_leave(struct store *store)
 	if (!store->kept || !store->base || arena_guard_broken(store->guard))
 		return;
 	t = trailer_of(store);
-	/* One that could not be opened is still the former process's. */
+	/* The trailer of an arena that could not be opened still names the former process. */
 	if (t->pid == (uint32_t)getpid() && t->pid_ns == pid_namespace() &&
 	    t->start_time == process_start(t->pid))
 		t->pid = 0;
 }
 
 /**
- * arena_written_by - keep who writes the arena from now on
- * @store: with its writer; of an arena that is not kept nothing happens
+ * arena_written_by - note in the trailer which device writes the arena from now on
+ * @store: store with its writer; without a kept arena nothing happens
  *
- * Before that one is given a key: a daemon that follows this process must know of
- * every writer there may have been, and that the arena may be newer than its file. Not
- * when it is published: a daemon that ends before anybody has it leaves no such thing.
+ * To be called before the writer gets a key: the next daemon must know every device that may
+ * have written, and that the arena may be newer than its file. arena_publish() does not note
+ * that yet: an arena that no session has had is as its file.
  */
 void arena_written_by(struct store *store)
 {
@@ -629,13 +632,13 @@ void arena_written_by(struct store *store)
 }
 
 /**
- * arena_bind - an arena has the contents of a file
+ * arena_bind - check that an arena has the contents of a file
  * @store: attached
- * @ec: its configuration
- * @file: which file, and when it was last written
- * @fresh: as arena_attach() said
+ * @ec: configuration of the export
+ * @file: identity of the file, and when it was last written
+ * @fresh: arena_attach() has returned 1
  *
- * Return: enum arena_state, of a fresh one ARENA_OLDER; -errno, logged.
+ * Return: enum arena_state, ARENA_OLDER for a fresh arena; -errno, logged.
  */
 int arena_bind(struct store *store, const struct export_config *ec,
 	       const struct arena_file *file, bool fresh)
@@ -643,7 +646,7 @@ int arena_bind(struct store *store, const struct export_config *ec,
 	struct arena_trailer *t = trailer_of(store);
 
 	if (fresh) {
-		/* It will be, once it is filled; nobody has written it. */
+		/* True once the arena is filled; nobody writes it before. */
 		t->file = *file;
 		t->clean = 1;
 		store->writer = t->writer;
@@ -662,7 +665,7 @@ int arena_bind(struct store *store, const struct export_config *ec,
 
 /**
  * arena_renew - an arena is about to be filled again
- * @store: attached; gets an epoch
+ * @store: attached; gets a new epoch
  *
  * The last writer of the old contents need not be the last writer of the file.
  *
@@ -679,9 +682,9 @@ int arena_renew(struct store *store)
 }
 
 /**
- * arena_clean - the file has all that is in an arena
- * @store: attached; nobody writes it any more
- * @file: which file, and when it was last written
+ * arena_clean - note that the file has all contents of the arena
+ * @store: attached; nobody writes the arena any more
+ * @file: identity of the file, and when it was last written
  */
 void arena_clean(struct store *store, const struct arena_file *file)
 {

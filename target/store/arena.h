@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kept arenas: files on tmpfs or hugetlbfs that outlive the daemon, and the
- * trailer that says what is in them. And what happens when pages of an arena are missing.
+ * Kept arenas: files on tmpfs or hugetlbfs that outlive the daemon, and the trailer that
+ * describes their contents. Also the handling of missing pages of any arena.
  */
 #ifndef RDMABLKD_ARENA_H
 #define RDMABLKD_ARENA_H
@@ -10,9 +10,9 @@
 
 /**
  * struct arena_file - the file whose contents are in an arena
- * @id: identity in this boot of the host
- * @sec: when it was last written
- * @nsec: of that second
+ * @id: identity of the file in this boot of the host
+ * @sec: time of its last change, seconds
+ * @nsec: nanoseconds of that second
  */
 struct arena_file {
 	uint8_t id[RDMABLK_ID_LEN];
@@ -21,10 +21,10 @@ struct arena_file {
 };
 
 /**
- * enum arena_state - how an arena stands to its file
- * @ARENA_EQUAL: they have the same contents
- * @ARENA_NEWER: the arena may have what the file lacks
- * @ARENA_OLDER: the file has been written since, and the arena lacks nothing of its own
+ * enum arena_state - which of an arena and its file has newer contents
+ * @ARENA_EQUAL: both have the same contents
+ * @ARENA_NEWER: the arena may have writes that the file lacks
+ * @ARENA_OLDER: the file was written after it had all writes of the arena
  */
 enum arena_state {
 	ARENA_EQUAL,

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A file or block device behind an export: opening it, its geometry, its size, and what it
- * is told besides reading and writing: where its data is, to discard, zero and erase.
+ * A file or block device behind an export: opening, geometry, size, and all operations
+ * except reading and writing: search for data, discard, zero, erase.
  *
- * Who may have it: one export of one daemon. A regular file carries an flock, a
- * block device is opened O_EXCL, which keeps mounts and other devices away as well.
- * Both belong to the open file itself, not to the process: O_DIRECT writes that
- * outlive a killed daemon hold it, and no successor opens the file before they end.
- * That is why the descriptor that has the lock is the one direct I/O goes through.
+ * One export of one daemon may have the file. A regular file carries an flock; a block device
+ * is opened with O_EXCL, which keeps mounts and other devices away, too. Both locks belong to
+ * the open file, not to the process: O_DIRECT writes that outlive a killed daemon hold the
+ * lock, and no other daemon opens the file before they end. For that, direct I/O must use the
+ * descriptor that has the lock.
  *
- * Where the file system takes O_DIRECT there is a second descriptor without it, for
- * requests that are not aligned as O_DIRECT wants. What goes through it never
- * outlives the process: the threads that write to the page cache are the process's.
+ * If the file system takes O_DIRECT, there is a second descriptor without it, for requests
+ * that are not aligned as O_DIRECT demands. Its I/O never outlives the process, because
+ * threads of the process write to the page cache.
  *
- * Geometry: a device says it in ioctls and in sysfs. Of a file the file system is asked, by
- * trying where it has no words for it: what is tried there cannot change a byte.
+ * The geometry of a device comes from ioctls and sysfs. For a file it comes from the file
+ * system, or is found by trying operations that cannot change a byte.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -41,14 +41,14 @@
 #include "base/util.h"
 #include "store/file.h"
 
-#define LOCK_WAIT_MS	2000	/* for the writes of a killed daemon to end */
+#define LOCK_WAIT_MS	2000	/* until the writes of a killed daemon must have ended */
 #define LOCK_STEP_MS	10
-#define AT_ONCE		(1ULL << 30)	/* of discarding and zeroing, bytes */
-#define MAX_PHYSICAL	65536		/* GRANT says no more */
+#define AT_ONCE		(1ULL << 30)	/* bytes discarded or zeroed at a time, at most */
+#define MAX_PHYSICAL	65536		/* largest value in GRANT */
 #define MAX_IO_HINT	(1U << 30)
-#define MIN_MAX_IO	4096		/* GRANT says no less */
+#define MIN_MAX_IO	4096		/* smallest value in GRANT */
 #define DEFAULT_BLOCK	512
-#define DEFAULT_ALIGN	4096		/* of O_DIRECT, where nobody says */
+#define DEFAULT_ALIGN	4096		/* of O_DIRECT, if the kernel does not say */
 #define ZEROES		(1U << 20)	/* written at once, bytes */
 
 /*
@@ -60,7 +60,7 @@ static const long checksummed[] = {
 	BTRFS_SUPER_MAGIC, 0xca451a4e /* bcachefs */, 0x2fc12fc1 /* zfs */,
 };
 
-/* An attribute of a block device or, of a partition, of the disk it is on; else 0 */
+/* Return: an attribute of a block device, or of the disk that it is a partition of; or 0. */
 static uint64_t attribute_of(dev_t dev, const char *name)
 {
 	static const char * const places[] = {
@@ -90,7 +90,7 @@ static uint64_t attribute(const struct file *f, const char *name)
 	return attribute_of(f->ino, name);
 }
 
-/* Is a device, or the disk a partition is on, made of others? Where nobody says it may be. */
+/* Whether a device, or the disk of a partition, is made of others; true if unknown */
 static bool is_stacked(dev_t dev)
 {
 	static const char * const places[] = {
@@ -122,7 +122,7 @@ static uint32_t block_size(const struct file *f, unsigned long request)
 	return size;
 }
 
-/* A device that can says so before it looks at the range, which no device takes. */
+/* Asks to erase an invalid range: a device that cannot erase has another error than EINVAL. */
 static bool can_erase(const struct file *f)
 {
 	uint64_t range[2] = { 1, 1 };
@@ -200,7 +200,7 @@ static void file_direct_align(struct file *f)
 	}
 }
 
-/* Nothing is there to be punched behind the end of a file. */
+/* Whether holes can be punched. Tries it behind the end of the file, where no data is. */
 static bool can_punch(const struct file *f, uint32_t unit)
 {
 	struct stat st;
@@ -294,7 +294,7 @@ static int look_at(struct file *f, int fd)
 {
 	struct stat st;
 
-	/* Not opened yet: opening a device of another kind may do things. */
+	/* Look before opening: opening another kind of device may have effects. */
 	if (fd < 0 ? stat(f->path, &st) : fstat(fd, &st))
 		return open_failed(f, -errno);
 	identify(f, &st);
@@ -314,11 +314,11 @@ static void pause_ms(long ms)
 
 /**
  * struct file_claim - a file that an export of this process is made of
- * @entry: in the list of them
+ * @entry: in the list of claims
  * @dev: as in struct file
- * @ino: likewise
- * @block_device: likewise
- * @name: of the export
+ * @ino: as in struct file
+ * @block_device: as in struct file
+ * @name: name of the export
  */
 struct file_claim {
 	LIST_ENTRY(file_claim) entry;
@@ -333,7 +333,10 @@ static struct {
 	LIST_HEAD(, file_claim) list;
 } claims = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Its lock would keep others away, but not say who they are, and be waited for. */
+/*
+ * Claims a file for one export of this process. The lock of the file would keep other exports
+ * away, too, but they would wait for it, and could not say which export has the file.
+ */
 static int claim_file(struct file *f)
 {
 	struct file_claim *c, *mine = calloc(1, sizeof(*mine));
@@ -373,7 +376,7 @@ static void disclaim(struct file *f)
 	f->claim = NULL;
 }
 
-/* Return: a descriptor or -errno; -EBUSY: somebody has it */
+/* Return: a descriptor or -errno; -EBUSY: another process has the file */
 static int open_locked(const struct file *f, int flags)
 {
 	int fd = open(f->path, flags | O_CLOEXEC | O_NOCTTY |
@@ -424,7 +427,7 @@ static int open_both(struct file *f)
 	return f->buffered < 0 ? open_failed(f, -errno) : 0;
 }
 
-/* The descriptors are what was looked at, both of them. */
+/* Checks that both descriptors are of the file that look_at() has seen. */
 static int check_identity(struct file *f)
 {
 	struct file seen = *f;
@@ -464,13 +467,14 @@ static int size_export(struct file *f, uint64_t wish)
 }
 
 /**
- * file_open - open, lock and measure what an export is made of
- * @f: filled
- * @wish: how
+ * file_open - open, lock and measure the file or block device of an export
+ * @f: result
+ * @wish: how to open it
  *
- * Waits for a moment when another process has it: that may be dying.
+ * Waits up to 2 s for another process that has the file and may be dying.
  *
- * Return: 0 or -errno, logged; -EBUSY: another has it. Nothing stays open then.
+ * Return: 0 or -errno, logged; -EBUSY: another process has the file. After an error nothing
+ * stays open.
  */
 int file_open(struct file *f, const struct file_wish *wish)
 {
@@ -499,8 +503,8 @@ int file_open(struct file *f, const struct file_wish *wish)
 }
 
 /**
- * file_check - could file_open() have what an export is made of
- * @wish: how
+ * file_check - whether file_open() could open the file or block device of an export
+ * @wish: how to open it
  *
  * Takes no lock and changes nothing: a daemon may be serving the file.
  *
@@ -524,15 +528,15 @@ int file_check(const struct file_wish *wish)
 	f.fd = open(f.path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (f.fd < 0)
 		return open_failed(&f, -errno);
-	f.read_only = true;	/* what a writer needs to know is found out by writing */
+	f.read_only = true;	/* or file_geometry() would try to write */
 	ret = file_geometry(&f, wish->block) ?: size_export(&f, wish->size);
 	file_close(&f);
 	return ret;
 }
 
 /**
- * file_close - close it and give up its lock
- * @f: file; closed already: nothing happens
+ * file_close - close a file and release its lock
+ * @f: file; if it is closed already nothing happens
  */
 void file_close(struct file *f)
 {
@@ -552,9 +556,9 @@ void file_close(struct file *f)
  */
 
 /**
- * file_size - how large is it now
+ * file_size - the size of a file now
  * @f: open file
- * @size: bytes
+ * @size: result, bytes
  *
  * Return: 0 or -errno. Any thread.
  */
@@ -571,10 +575,10 @@ int file_size(const struct file *f, uint64_t *size)
 }
 
 /**
- * file_grown - how large may an export be by now
+ * file_grown - the size that an export can have after its file has grown
  * @f: open file
- * @fixed: the export was given its size, and has another one only when it is asked for
- * @size: wished for, or 0: all of the file; gets what it can have, bytes
+ * @fixed: the export's size is configured, and changes only to a size that is asked for
+ * @size: in: size asked for, or 0: all of the file; out: size that the export can have, bytes
  *
  * Return: 0; -ERANGE: the file has become smaller than the export; -errno. Logged.
  */
@@ -613,13 +617,13 @@ int file_grown(const struct file *f, bool fixed, uint64_t *size)
 }
 
 /**
- * file_shrunk - is it too short for its export by now
+ * file_shrunk - whether a file has become too short for its export
  * @f: open file
  *
- * A write past the end would make a file longer again, as if what was cut off had
- * never been there: callers ask before they write. Logged once.
+ * Callers ask before they write: a write past the end would make the file longer again, with
+ * zeroes in the place of the data that was cut off. Logged once.
  *
- * Return: whether it is. Any thread.
+ * Return: true: too short. Any thread.
  */
 bool file_shrunk(struct file *f)
 {
@@ -634,13 +638,13 @@ bool file_shrunk(struct file *f)
 }
 
 /**
- * file_aligned - does direct I/O take a request
+ * file_aligned - whether direct I/O takes a request
  * @f: open file
- * @buf: of the request
- * @offset: in the file
- * @bytes: how many
+ * @buf: memory of the request
+ * @offset: offset in the file, bytes
+ * @bytes: number of bytes
  *
- * Return: whether it goes through @f->fd; else through @f->buffered.
+ * Return: true: the request may use @f->fd; false: it uses @f->buffered.
  */
 bool file_aligned(const struct file *f, const void *buf, uint64_t offset,
 		  uint64_t bytes)
@@ -650,11 +654,11 @@ bool file_aligned(const struct file *f, const void *buf, uint64_t offset,
 }
 
 /**
- * file_same - are two the same file or device, whatever their paths
+ * file_same - whether two are the same file or device, whatever their paths
  * @a: looked at
  * @b: looked at
  *
- * Return: whether they are.
+ * Return: true: the same.
  */
 bool file_same(const struct file *a, const struct file *b)
 {
@@ -663,10 +667,10 @@ bool file_same(const struct file *a, const struct file *b)
 }
 
 /**
- * file_block - logical block of an export that is given none
- * @path: of its file; NULL: it has none
+ * file_block - logical block of an export whose configuration names none
+ * @path: path of its file; NULL: there is no file
  *
- * Return: bytes: the device's, of a regular file 512; 0: it cannot be looked at.
+ * Return: bytes: that of the device, or 512 for a regular file; 0: no file, or an error.
  */
 uint32_t file_block(const char *path)
 {
@@ -682,12 +686,12 @@ uint32_t file_block(const char *path)
 }
 
 /**
- * file_time - when was it last written
+ * file_time - when a file was last written
  * @f: open file
- * @sec: since the epoch of Unix
- * @nsec: of that second
+ * @sec: result, seconds since 1970
+ * @nsec: result, nanoseconds of that second
  *
- * Nobody knows it of a block device: never the same twice.
+ * The time is unknown for a block device: each call returns another one.
  *
  * Return: 0 or -errno.
  */
@@ -710,17 +714,19 @@ int file_time(const struct file *f, int64_t *sec, int64_t *nsec)
 }
 
 /*
- * What it is told besides reading and writing
+ * Operations other than reading and writing
  */
 
 /**
- * file_data - the next piece that may hold other than zeroes
+ * file_data - find the next piece that may have data other than zeroes
  * @f: open file
- * @from: where to look from
- * @start: where it begins; the end of the export: there is none
- * @end: behind its last byte; at most the end of the export
+ * @from: offset from which to search
+ * @start: result, offset of the piece; the end of the export: there is no such piece
+ * @end: result, offset behind the piece; at most the end of the export
  *
- * Return: 0 or -errno. A file system or device that knows no holes has none.
+ * If the file system or device does not know holes, all of the file is one piece.
+ *
+ * Return: 0 or -errno.
  */
 int file_data(const struct file *f, uint64_t from, uint64_t *start, uint64_t *end)
 {
@@ -764,7 +770,7 @@ static int allocate(const struct file *f, int mode, uint64_t offset, uint64_t by
 	return ret;
 }
 
-/* A fault on demand; there are no half operations of these kinds. */
+/* Applies the rules of faults. A rule cannot shorten these operations. */
 static int faulty(const struct file *f, enum store_fault_op op, uint64_t offset,
 		  uint64_t bytes)
 {
@@ -772,12 +778,13 @@ static int faulty(const struct file *f, enum store_fault_op op, uint64_t offset,
 }
 
 /**
- * file_discard - give space back
+ * file_discard - free the space of a range
  * @f: open file
  * @offset: multiple of the logical block
- * @bytes: too; at most @f->max_discard
+ * @bytes: multiple of the logical block, at most @f->max_discard
  *
- * The range reads as anything afterwards, of a regular file as zeroes.
+ * Afterwards the range of a regular file reads as zeroes; that of a device may read as
+ * anything.
  *
  * Return: 0 or -errno. Any thread; may take long.
  */
@@ -792,7 +799,7 @@ int file_discard(struct file *f, uint64_t offset, uint64_t bytes)
 	return file_shrunk(f) ? -EIO : allocate(f, FALLOC_FL_PUNCH_HOLE, offset, bytes);
 }
 
-/* Zeroes as data, where there is no other way. */
+/* Writes zeroes as data, if there is no other way. */
 static int write_zeroes(const struct file *f, uint64_t offset, uint64_t bytes)
 {
 	void *zeroes __cleanup_free = calloc(1, ZEROES);
@@ -819,9 +826,10 @@ static bool unsupported(int ret)
 }
 
 /*
- * One way to zero. @refused: it does not work here, and need not be tried again.
+ * Tries one way to zero. @refused: set if this way does not work for the file, so that it is
+ * not tried again.
  *
- * Return: 0, -errno, or 1: another way has to be found
+ * Return: 0; -errno; or 1: the caller has to try another way.
  */
 static int try_zero(struct file *f, bool *refused, int mode, uint64_t offset,
 		    uint64_t bytes)
@@ -841,11 +849,11 @@ static int try_zero(struct file *f, bool *refused, int mode, uint64_t offset,
  * file_zero - make a range read as zeroes
  * @f: open file
  * @offset: multiple of the logical block
- * @bytes: too; at most @f->max_zeroes
- * @keep: its space stays its own
+ * @bytes: multiple of the logical block, at most @f->max_zeroes
+ * @keep: the range keeps its space
  *
- * Never by BLKDISCARD, after which a range may read as anything. PUNCH_HOLE on a
- * block device either leaves zeroes or is refused.
+ * Never uses BLKDISCARD, after which a range may read as anything. PUNCH_HOLE on a block
+ * device either leaves zeroes or is refused.
  *
  * Return: 0 or -errno. Any thread; may take long.
  */
@@ -869,7 +877,7 @@ int file_zero(struct file *f, uint64_t offset, uint64_t bytes, bool keep)
  * file_erase - make the contents of a range irretrievable
  * @f: open block device with @f->max_erase
  * @offset: multiple of the logical block
- * @bytes: too
+ * @bytes: multiple of the logical block
  *
  * Return: 0 or -errno. Any thread; may take long.
  */
@@ -883,7 +891,7 @@ int file_erase(struct file *f, uint64_t offset, uint64_t bytes)
 }
 
 /**
- * file_reason - what an error of the store is called on the wire
+ * file_reason - reason on the wire for an error of the store
  * @ret: 0 or -errno
  *
  * Return: enum rdmablk_reason.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files and block devices that exports are made of: found, locked, measured. The stores
- * read and write them.
+ * Files and block devices behind exports: opening, locking, measuring. The stores read and
+ * write them.
  */
 #ifndef RDMABLKD_FILE_H
 #define RDMABLKD_FILE_H
@@ -15,11 +15,11 @@
 
 /**
  * struct file_wish - how a file shall be opened
- * @name: of the export, for messages
- * @path: of the file; outlives it
- * @fault: of a file with rules of faults, or NULL
+ * @name: name of the export, for messages
+ * @path: path of the file; outlives the struct file
+ * @fault: path of a file with rules of faults, or NULL
  * @read_only: nothing will be written
- * @size: of the export, bytes; 0: all of the file
+ * @size: size of the export, bytes; 0: all of the file
  * @block: logical block of the export, bytes; 0: 512, or the device's
  */
 struct file_wish {
@@ -35,44 +35,45 @@ struct file_claim;
 
 /**
  * struct file - an open file or block device
- * @name: of the export, for messages
- * @path: of the file
- * @claim: that no other export of this process may have it
- * @fault: what goes wrong on demand; NULL: nothing
- * @fd: holds the lock, and with @direct bypasses the page cache. I/O under way pins
- *	it, and thereby the lock, beyond the death of the process
- * @buffered: the same through the page cache, for what @fd does not take; the same
- *	number as @fd without @direct
+ * @name: name of the export, for messages
+ * @path: path of the file
+ * @claim: keeps other exports of this process from having the file
+ * @fault: rules of faults on demand; NULL: there are none
+ * @fd: holds the lock, and with @direct bypasses the page cache. I/O under way keeps @fd, and
+ *	so the lock, even after the death of the process
+ * @buffered: descriptor for I/O through the page cache, which @fd does not take; without
+ *	@direct the same number as @fd
  * @direct: @fd is O_DIRECT
- * @block_device: it is one; else a regular file
- * @read_only: opened so
- * @fua: a device that makes a direct write with RWF_DSYNC durable by itself: no cache is
- *	flushed with it, whose error would be that of the write
- * @rotational: it seeks
- * @stable: what is written directly must not change meanwhile, or it cannot be read
- *	again: there are checksums over it
- * @size: of the export, bytes; at most what the file has
+ * @block_device: block device; false: regular file
+ * @read_only: opened for reading only
+ * @fua: device that makes a direct write with RWF_DSYNC durable by itself. No cache is flushed
+ *	for such a write, so its error concerns its own data only
+ * @rotational: device with seek times
+ * @stable: memory must not change while it is written directly: there are checksums over the
+ *	data, and data that has changed meanwhile cannot be read again
+ * @size: size of the export, bytes; at most that of the file
  * @logical_block: of the export, bytes
  * @physical_block: bytes, a power of two, at least @logical_block
  * @io_min: preferred smallest request, bytes, or 0
  * @io_opt: preferred largest sustained request, bytes, or 0
- * @max_io: what a device does at once, bytes; a larger request is done in pieces. 0: of
- *	no interest
+ * @max_io: largest request that a device does at once, bytes; a larger one is done in
+ *	pieces. 0: unknown
  * @align: offsets and lengths of direct I/O, bytes
  * @mem_align: addresses of direct I/O, bytes
  * @discard_granularity: bytes, a power of two; 0: cannot discard
- * @discard_alignment: where the first granule begins, bytes, below the granularity
- * @erase_granularity: of file_erase(); 0: cannot
- * @max_discard: bytes at once; 0: cannot
- * @max_zeroes: of file_zero(); never 0 unless @read_only
- * @max_erase: of file_erase(); 0: cannot
- * @dev: identity: of the file system, or 0
- * @ino: in it, or the device's number
- * @found_sec: as file_time(), when it was opened; looking at it may count as writing
- * @found_nsec: of that second
- * @shrunk_said: its having become shorter has been logged
- * @no_punch: file_zero() need not try that
- * @no_range: file_zero() need not try that
+ * @discard_alignment: offset of the first granule, bytes, below the granularity
+ * @erase_granularity: granularity of file_erase(), bytes; 0: cannot erase
+ * @max_discard: largest range of file_discard(), bytes; 0: cannot discard
+ * @max_zeroes: largest range of file_zero(), bytes; never 0 unless @read_only
+ * @max_erase: largest range of file_erase(), bytes; 0: cannot erase
+ * @dev: file system of a regular file; 0 for a device
+ * @ino: number of the file in @dev; number of a device
+ * @found_sec: result of file_time() right after opening: measuring the file may change that
+ *	time
+ * @found_nsec: nanoseconds of that second
+ * @shrunk_said: the log has said that the file has become shorter
+ * @no_punch: punching a hole has failed; file_zero() does not try it again
+ * @no_range: zeroing a range has failed; file_zero() does not try it again
  */
 struct file {
 	const char *name;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A ring for a file. A request is taken without waiting while there is a free one;
- * prepared entries go to the kernel when there is none, or when the caller waits.
+ * A ring for a file. The caller does not wait as long as a request is free. Prepared entries
+ * go to the kernel when no request is free, or when the caller waits.
  *
- * A short transfer goes on where it stopped. One that moved nothing has met the end of the
- * file, which is then shorter than its export: an error. Requests that end with EINTR or
- * EAGAIN are tried again, but not for ever; an fdatasync is not.
+ * A short transfer goes on where it stopped. A transfer that moved nothing has met the end of
+ * the file, so the file is shorter than its export: an error. Reads and writes that end with
+ * EINTR or EAGAIN are tried again for some seconds (retry.h); an fdatasync is not.
  */
 #include <errno.h>
 #include <time.h>
@@ -103,7 +103,7 @@ static void prepare(struct file_batch *b, struct file_batch_io *io, uint64_t byt
 	sqe->flags |= IOSQE_FIXED_FILE;
 }
 
-/* Return: whether a request that was told to come again shall do so, now */
+/* Pauses if a request is to be tried again later. Return: whether to try it again, now. */
 static bool again(unsigned int *tries, int ret)
 {
 	enum retry retry = retry_after(tries, ret);
@@ -113,7 +113,7 @@ static bool again(unsigned int *tries, int ret)
 	return retry != RETRY_NOT;
 }
 
-/* Does the rest of a request. There is a place in the ring for each. */
+/* Submits the rest of a request. The ring has room for each request. */
 static void go_on(struct file_batch *b, struct file_batch_io *io)
 {
 	uint64_t bytes;
@@ -189,7 +189,7 @@ static void start(struct file_batch *b, const struct file_batch_io *what)
 	go_on(b, io);
 }
 
-/* In pieces. */
+/* Begins a transfer, in pieces of FILE_BATCH_PIECE. */
 static void start_all(struct file_batch *b, struct file_batch_io what)
 {
 	uint64_t left = what.bytes;
@@ -222,7 +222,7 @@ void file_batch_read(struct file_batch *b, void *buf, uint64_t offset, uint64_t 
 /**
  * file_batch_write - write, soon
  * @b: ring
- * @buf: unchanged until file_batch_wait(), or it does not matter what is written
+ * @buf: data. If it changes before file_batch_wait() returns, the file may get any of it
  * @offset: in the file
  * @bytes: how many
  *
@@ -237,7 +237,7 @@ void file_batch_write(struct file_batch *b, const void *buf, uint64_t offset, ui
 }
 
 /**
- * file_batch_write_durable - write, soon, durably when file_batch_wait() says it is done
+ * file_batch_write_durable - write, soon; durable once file_batch_wait() has returned 0
  * @b: ring
  * @buf: as for file_batch_write()
  * @offset: in the file
@@ -255,18 +255,20 @@ void file_batch_write_durable(struct file_batch *b, const void *buf, uint64_t of
 }
 
 /**
- * file_batch_give_up - what the memory of requests has is not what it should be
+ * file_batch_give_up - give requests up, because their memory does not have the right data
  * @b: ring
  *
- * Requests that the kernel does not have yet fail with -EIO, and so do the rests of those
- * that it has done in part, until file_batch_wait() has returned.
+ * Until file_batch_wait() has returned, requests that the kernel does not have yet fail with
+ * -EIO. So do the rests of requests that it has done in part.
  */
 void file_batch_give_up(struct file_batch *b)
 {
 	const struct io_uring_sq *sq = &b->ring.uring.sq;
 
 	b->given_up = true;
-	/* One that does nothing moves nothing, which is an error: see complete(). */
+	/*
+	 * A request that waits for nothing moves nothing, which is an error: see complete().
+	 */
 	for (unsigned int i = io_uring_smp_load_acquire(sq->khead); i != sq->sqe_tail; i++)
 		io_uring_prep_nop(&sq->sqes[i & sq->ring_mask]);
 }

@@ -13,22 +13,22 @@
 #include "base/ring.h"
 #include "store/file.h"
 
-#define FILE_BATCH_PIECE	(1U << 20)	/* bytes of a request, at most */
+#define FILE_BATCH_PIECE	(1U << 20)	/* largest request, bytes */
 
 struct file_batch;
 
 /**
  * struct file_batch_io - a request
  * @free: link in the list of free requests
- * @src: its completion
- * @batch: its ring
+ * @src: completion of the request
+ * @batch: ring of the request
  * @op: read or write
  * @through_cache: direct I/O has refused it, so it uses the page cache
  * @durable: a write whose data is durable once it has completed
  * @tries: tries in a row without progress
  * @buf: where the rest of the data begins
- * @offset: of the rest, in the file
- * @bytes: of the rest
+ * @offset: offset of the rest in the file
+ * @bytes: number of bytes of the rest
  */
 struct file_batch_io {
 	SLIST_ENTRY(file_batch_io) free;
@@ -50,13 +50,13 @@ SLIST_HEAD(file_batch_free, file_batch_io);
  * @ring: the ring
  * @file: the file; @fd and @buffered are registered
  * @io: requests
- * @free: those not under way
- * @busy: how many are under way
- * @error: the first since file_batch_wait(), or 0
- * @error_at: its offset
+ * @free: requests that are not under way
+ * @busy: number of requests under way
+ * @error: first error since file_batch_wait(), or 0
+ * @error_at: offset of @error in the file
  * @given_up: nothing is handed to the kernel until file_batch_wait() has returned
- * @no_direct: all goes through the page cache: direct I/O has refused what it should
- *	have taken, or the owner of the ring wants it so
+ * @no_direct: all I/O goes through the page cache, because direct I/O has refused a request
+ *	that it should have taken, or because the owner of the ring wants that
  */
 struct file_batch {
 	struct ring ring;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a file or block device is told by: in this boot of the host, which is how long the
- * host's caches of it live; and beyond, for what has to be known of it for longer.
+ * Identities of a file or block device: one that lasts for this boot of the host, as the
+ * host's caches do; and one that lasts longer, for notes.
  *
- * And whether its contents are those of another time. Its times say so, but only when they
- * were made earlier than they are looked at, by more than they are exact to: two changes in
- * one tick of the clock have the same time. So what changed a moment ago is waited for.
+ * Also whether the contents of a file have changed. The times of the file tell, but two
+ * changes in one tick of the clock have the same time. So if a file has changed a moment ago,
+ * this code waits until a further change is sure to have another time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,11 +23,11 @@
 #include "wire/mac.h"
 
 #define BOOT_ID		"/proc/sys/kernel/random/boot_id"
-#define TICK_MS		40	/* the kernel's clock of files goes by ticks, of 10 at most */
-#define SECOND_MS	2100	/* some file systems keep whole seconds, or two */
+#define TICK_MS		40	/* times of files have the resolution of a tick */
+#define SECOND_MS	2100	/* or of one or two seconds, on some file systems */
 #define STEP_MS		10
 
-/* Number of the device, of a partition that of the whole. */
+/* Return: the number of a file's device; if that is a partition, of the whole disk. */
 static uint64_t disk_number(const struct file *f)
 {
 	uint64_t dev = f->block_device ? f->ino : f->dev;
@@ -67,10 +67,10 @@ static int digest_id(const char *label, const void *data, size_t size, uint8_t *
 }
 
 /**
- * file_disk - identity of what has the cache that an fdatasync of a file writes out
+ * file_disk - identity of the disk whose cache an fdatasync of a file flushes
  * @f: open file
- * @id: RDMABLK_ID_LEN bytes: another one after a reboot. Two files with the same are on
- *	one disk; two without may be, below devices made of others.
+ * @id: result, RDMABLK_ID_LEN bytes; a reboot changes it. Two files with one identity are on
+ *	one disk. Two files with different ones may be, too, on devices made of others.
  *
  * Return: 0 or -errno.
  */
@@ -85,7 +85,7 @@ int file_disk(const struct file *f, uint8_t *id)
 	       digest_id("rdmablk disk   1", &disk, sizeof(disk), id);
 }
 
-/* Return: whether its file system knows when it was made. */
+/* Finds the time at which a file was made. Return: false: the file system does not know it. */
 static bool birth(const struct file *f, uint64_t *sec, uint64_t *nsec)
 {
 	struct statx stx;
@@ -99,9 +99,9 @@ static bool birth(const struct file *f, uint64_t *sec, uint64_t *nsec)
 }
 
 /**
- * file_epoch - identity of what the host's caches have of a file
+ * file_epoch - identity of the data that the host's caches hold of a file
  * @f: open file
- * @epoch: RDMABLK_ID_LEN bytes: another one after a reboot, and of another file
+ * @epoch: result, RDMABLK_ID_LEN bytes; a reboot changes it, and each file has its own
  *
  * Return: 0 or -errno.
  */
@@ -117,7 +117,7 @@ int file_epoch(const struct file *f, uint8_t *epoch)
 		return ret;
 	if (!f->block_device)
 		birth(f, &id.born_sec, &id.born_nsec);
-	/* A number may have been given to another device since. */
+	/* Another device may have got the same number meanwhile; the sequence differs. */
 	else if (ioctl(f->fd, BLKGETDISKSEQ, &id.disk_seq))
 		id.disk_seq = 0;
 	return digest_id("rdmablk file   1", &id, sizeof(id), epoch);
@@ -143,13 +143,14 @@ int file_stable_epoch(const struct file *f, uint8_t *epoch)
 }
 
 /**
- * file_mark - what a file is told by in notes that outlive a boot of the host
+ * file_mark - identity of a file in notes that outlive a boot of the host
  * @f: open file
- * @mark: filled
+ * @mark: result
  *
- * A regular file keeps its number and its birth, whatever its file system is called after
- * the next boot; a copy of a file system has the same files. A device keeps nothing: its
- * number is somebody else's then, and so is one of a file without a birth.
+ * A regular file keeps its number and its time of birth, whatever number its file system has
+ * after the next boot; a copy of a file system has the same files. A device keeps nothing:
+ * another device may have its number after a boot. That is also true of a file without a
+ * time of birth.
  *
  * Return: 0 or -errno.
  */
@@ -184,7 +185,7 @@ static const struct timespec *newer(const struct timespec *a, const struct times
 	return ms_of(a) > ms_of(b) ? a : b;
 }
 
-/* Return: ms since then; below 0: it is yet to come */
+/* Return: ms since @t; negative: @t is in the future. */
 static int64_t age(const struct timespec *t)
 {
 	struct timespec now;
@@ -194,9 +195,9 @@ static int64_t age(const struct timespec *t)
 }
 
 /*
- * Waits until the next change is sure to have another time.
+ * Waits until the next change of a file is sure to have another time.
  *
- * Return: 0; -EAGAIN: the times are of no use; -errno
+ * Return: 0; -EAGAIN: the times do not tell; -errno.
  */
 static int settle(int fd)
 {
@@ -217,22 +218,22 @@ static int settle(int fd)
 			return -EAGAIN;
 		nanosleep(&step, NULL);
 	}
-	return -EAGAIN;	/* somebody does not stop writing */
+	return -EAGAIN;	/* the file changes again and again */
 }
 
 /**
- * file_contents - by what changed contents of a file are known
+ * file_contents - a value that tells whether the contents of a file have changed
  * @f: open file
- * @out: filled; equal: the contents are, too, when they were read between the two calls
- *	or after both
+ * @out: result. If the results of two calls are equal, then data that was read between them,
+ *	or after both, is the same contents
  *
- * What is still in the page cache is written to the disk first: what is read later shall
- * not be older than its time says. That makes who has the file mapped take a new time,
- * too, for what he writes from now on.
+ * Writes the page cache of the file to the disk first, so that data read later is not older
+ * than the time says. After that, a process that has the file mapped changes the time, too,
+ * when it writes.
  *
- * Waits up to some seconds when the file has been changed just now.
+ * Waits up to some seconds if the file has just changed.
  *
- * Return: 0; -EAGAIN: nobody can know, as with block devices; -errno.
+ * Return: 0; -EAGAIN: it cannot be known, as with block devices; -errno.
  */
 int file_contents(const struct file *f, struct file_contents *out)
 {
@@ -269,7 +270,7 @@ int file_contents(const struct file *f, struct file_contents *out)
 
 /**
  * file_contents_epoch - the epoch of a store that never changes these contents
- * @c: as file_contents() says
+ * @c: result of file_contents()
  * @epoch: RDMABLK_ID_LEN bytes
  *
  * Return: 0 or -errno.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a file is told by, in this boot of the host and beyond, and whether its contents are
- * those of another time.
+ * Identities of a file, in this boot of the host and beyond, and whether its contents have
+ * changed.
  */
 #ifndef RDMABLKD_FILE_IDENTITY_H
 #define RDMABLKD_FILE_IDENTITY_H
@@ -10,8 +10,8 @@
 
 /**
  * struct file_mark - a file, in notes that outlive a boot of the host
- * @place: where its note is
- * @id: whose note it is: a place may become another file's
+ * @place: names the note
+ * @id: says in the note which file it is about: another file may get the same place
  */
 struct file_mark {
 	uint8_t place[RDMABLK_ID_LEN];
@@ -19,17 +19,17 @@ struct file_mark {
 };
 
 /**
- * struct file_contents - compared byte by byte: nothing between the fields
- * @dev: of its file system
- * @ino: in it
- * @bytes: of the file
- * @exported: of these
- * @born_sec: when it was made, or 0
- * @born_nsec: of that second
- * @written_sec: when its data was changed
- * @written_nsec: of that second
- * @changed_sec: when anything of it was; nobody can set that back
- * @changed_nsec: of that second
+ * struct file_contents - contents of a file; compared byte by byte, so without padding
+ * @dev: file system
+ * @ino: number of the file in @dev
+ * @bytes: size of the file
+ * @exported: size of the export
+ * @born_sec: time at which the file was made, or 0
+ * @born_nsec: nanoseconds of that second
+ * @written_sec: time of the last change of its data
+ * @written_nsec: nanoseconds of that second
+ * @changed_sec: time of the last change of data or attributes; no program can set it back
+ * @changed_nsec: nanoseconds of that second
  */
 struct file_contents {
 	uint64_t dev;

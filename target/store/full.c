@@ -28,7 +28,7 @@
 #include "store/full.h"
 
 #define MIB		(1ULL << 20)
-#define STEP_FILL	(64ULL << 20)	/* bytes read between two looks for errors */
+#define STEP_FILL	(64ULL << 20)	/* bytes read before each check for errors */
 #define TIMEOUT_US	"600000000"	/* of the service manager, from each step on */
 #define UNIT		4096ULL		/* pieces of a file begin and end at multiples */
 #define ZERO_PIECE	65536U		/* bytes searched for zeroes at once */
@@ -47,7 +47,7 @@ static int read_failed(const struct file *f, const struct file_batch *batch, int
 	return ret;
 }
 
-/* @told: when the log last told of it, seconds */
+/* @told: time of the last progress line in the log, seconds */
 static void tell_read(const struct file *f, uint64_t at, int64_t *told)
 {
 	int64_t now = full_now_s();
@@ -60,7 +60,7 @@ static void tell_read(const struct file *f, uint64_t at, int64_t *told)
 		 (unsigned long long)(f->size / MIB), f->path);
 }
 
-/* At the start the loop does not run yet, so it does not see the signal. */
+/* Whether a signal asks for the end. At the start no loop runs that would see the signal. */
 static bool told_to_end(void)
 {
 	sigset_t set;
@@ -95,8 +95,8 @@ static int read_piece(const struct store *store, struct file_batch *batch, uint6
 /**
  * full_fill - fill an arena from its file
  * @store: with an arena whose pages exist
- * @batch: of the file; the arena is filled up to the size of that file
- * @from: where to begin, bytes, a multiple of the block
+ * @batch: ring of the file; the arena is filled up to the size of that file
+ * @from: first offset, bytes, a multiple of the block
  * @blank: the arena is zero, so holes of the file need not be touched
  *
  * Return: 0 or -errno, logged.
@@ -136,8 +136,8 @@ int full_fill(struct store *store, struct file_batch *batch, uint64_t from, bool
 /**
  * full_changed - note that the file has been changed
  * @full: locked
- * @offset: where
- * @bytes: how many
+ * @offset: first byte
+ * @bytes: number of bytes
  */
 void full_changed(struct full *full, uint64_t offset, uint64_t bytes)
 {
@@ -147,7 +147,7 @@ void full_changed(struct full *full, uint64_t offset, uint64_t bytes)
 	bitmap_set(&full->unsynced, first, end - first);
 }
 
-/* Is the piece all zeroes, and a hole of the file already? */
+/* Whether a piece of the arena is all zeroes, and a hole of the file already */
 static bool is_hole(const struct file *f, const char *p, uint64_t offset,
 		    uint64_t bytes)
 {
@@ -415,7 +415,7 @@ static void look_for_ended(struct full *full)
 /**
  * full_compare - finish the comparison
  * @store: locked
- * @cancelled: the caller waits no more; or NULL
+ * @cancelled: set when the caller does not wait any more; or NULL
  *
  * Return: 0: the file has all writes but those of live sessions; or -errno.
  */
@@ -518,7 +518,7 @@ static void clear_set(struct bitmap *set)
 	}
 }
 
-/* The data that was cut off is only in the arena, and is written when the file has grown. */
+/* Only the arena has the data that was cut off. It is written when the file has grown. */
 static int cut_off(struct full *full)
 {
 	full_compare_leave(full, full->file.size);

@@ -13,7 +13,7 @@
 #include "store/store.h"
 
 #define FULL_DEPTH	16	/* requests to the file at once */
-#define FULL_PROGRESS_S	10	/* between two lines of the log about progress */
+#define FULL_PROGRESS_S	10	/* seconds between two progress lines in the log */
 
 /**
  * struct full - the file behind an arena
@@ -36,7 +36,7 @@
  * @compare_wrote: bytes that were found to differ, and written
  * @compare_sync: bytes that the comparison wrote are not synced yet
  * @compare_said: last error of the comparison in the background, so that it is logged once
- * @progress: when the log last told how far the comparison is, seconds
+ * @progress: time of the last progress line in the log, seconds
  * @bounce: the piece of the file that is compared
  * @errors: number of commands that have failed; any thread
  * @seen: status when the loop last got @lock; for the loop only
@@ -63,7 +63,7 @@ struct full {
 	struct store_status seen;
 };
 
-/* For FULL_PROGRESS_S */
+/* Return: seconds of a clock, for FULL_PROGRESS_S */
 static inline int64_t full_now_s(void)
 {
 	struct timespec now;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pages of arenas. All of them exist before the first session: a fault later would be
- * one of the adapter's making, or a SIGBUS.
+ * Pages of arenas. All of them exist before the first session. Later, a missing page would be
+ * an error of the adapter, or a SIGBUS.
  *
- * An arena that may grow has addresses kept free behind it, so that it grows in place:
- * what is registered and what threads point to never moves.
+ * Behind an arena that may grow, addresses are kept free. So it grows in place, and neither
+ * registered memory nor the pointers of threads move.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,8 @@
 #define PAGE_2M		(2ULL << 20)
 #define PAGE_1G		(1ULL << 30)
 #define PLACE_TEXT	32	/* " on NUMA node 1023" */
-#define STEP		(1ULL << 30)	/* at a time; may be cancelled in between */
-#define MOVE_STEP	(64ULL << 20)	/* likewise, of base pages that may be moved */
+#define STEP		(1ULL << 30)	/* bytes at a time; may be cancelled in between */
+#define MOVE_STEP	(64ULL << 20)	/* the same, for base pages that may be moved */
 
 static const struct page_kind {
 	enum huge_pages wish;
@@ -41,7 +41,7 @@ static const struct page_kind {
 	{ HUGE_NO, 4096, 0, "base pages" },
 };
 
-/* Can the node have what a file lacks of its first @bytes? */
+/* Whether the node has room for the pages that the first @bytes of a file lack */
 static bool has_room(const struct store *store, int fd, uint64_t bytes)
 {
 	struct stat st;
@@ -53,7 +53,7 @@ static bool has_room(const struct store *store, int fd, uint64_t bytes)
 	return had >= bytes || bytes - had <= numa_room(&store->place);
 }
 
-/* May base pages be taken for what a file lacks of its first @bytes? */
+/* Whether the host has room for the base pages that the first @bytes of a file lack */
 static int check_memory(const struct store *store, const char *name, int fd, uint64_t bytes)
 {
 	struct stat st;
@@ -65,7 +65,7 @@ static int check_memory(const struct store *store, const char *name, int fd, uin
 	return had >= bytes ? 0 : meminfo_check(name, bytes - had, store->overcommit);
 }
 
-/* Have pages of a file exist, where they shall be. */
+/* Makes pages of a file exist, at their place. */
 static int allocate(const struct store *store, const char *name, int fd,
 		    uint64_t page_size, uint64_t from, uint64_t bytes)
 {
@@ -82,7 +82,7 @@ static int allocate(const struct store *store, const char *name, int fd,
 	return ret;
 }
 
-/* Of an export that insists on a node, for messages */
+/* Text for messages that names the node, if the export insists on one */
 static const char *place_text(const struct store *store, char *text, size_t bytes)
 {
 	text[0] = '\0';
@@ -113,9 +113,9 @@ static int try_kind(struct store *store, const char *name,
 }
 
 /**
- * pages_anonymous - memory that ends with the process, for an arena of @store->size
+ * pages_anonymous - allocate memory that ends with the process, for an arena of @store->size
  * @store: gets @fd, @mapped and @page_size, and an epoch
- * @ec: its configuration
+ * @ec: configuration of the export
  *
  * Return: 0 or -errno, logged.
  */
@@ -130,7 +130,7 @@ int pages_anonymous(struct store *store, const struct export_config *ec)
 
 		if (ec->huge_pages != HUGE_AUTO && ec->huge_pages != kind->wish)
 			continue;
-		/* Nobody asked for 1 GiB pages: don't waste most of the last. */
+		/* Do not waste most of a 1 GiB page unless the administrator asks for it. */
 		if (ec->huge_pages == HUGE_AUTO && store->size % kind->size &&
 		    kind->wish == HUGE_1G)
 			continue;
@@ -145,7 +145,7 @@ int pages_anonymous(struct store *store, const struct export_config *ec)
 			return mac_random(store->epoch, sizeof(store->epoch));
 		}
 	}
-	if (ret != -E2BIG)	/* which check_memory() has logged */
+	if (ret != -E2BIG)	/* check_memory() has logged that */
 		log_err("export %s: no memory for %llu bytes%s: %s", ec->name,
 			(unsigned long long)store->size, place, strerror(-ret));
 	return ret;
@@ -170,7 +170,7 @@ int pages_reserve(struct store *store, const char *name)
 	return ret;
 }
 
-/* Maps @bytes of the file from @from on to where they belong. */
+/* Maps @bytes of the file from offset @from on, at the same offset in the arena. */
 static int map_at(const struct store *store, void *base, uint64_t from,
 		  uint64_t bytes)
 {
@@ -186,7 +186,7 @@ static int map_at(const struct store *store, void *base, uint64_t from,
 	return 0;
 }
 
-/* Addresses, and nothing behind them; aligned to @align. */
+/* Reserves addresses without memory, aligned to @align. */
 static void *find_room(uint64_t bytes, uint64_t align)
 {
 	char *start, *base, *end;
@@ -208,7 +208,7 @@ static void *find_room(uint64_t bytes, uint64_t align)
  * pages_map - map an arena
  * @store: with @fd, @mapped and @page_size; gets its base
  * @name: of the export
- * @room: bytes of addresses it may grow into, a multiple of 1 GiB; 0: never grows
+ * @room: bytes of addresses to reserve, a multiple of 1 GiB; 0: the arena never grows
  *
  * Return: 0 or -errno, logged.
  */
@@ -235,11 +235,11 @@ int pages_map(struct store *store, const char *name, uint64_t room)
 }
 
 /*
- * What is on the wrong node is moved, which takes as long as copying it. While the kernel
- * looks for such pages, and before 6.7 until they are moved, nobody in the process can map
- * memory: so it goes by small steps. After each the policy is the one that shall stay, and
- * the kernel makes one mapping of the steps that have it. It does not of pages of a pool,
- * and there must not be too many mappings: there the steps are large.
+ * Moves pages that are on the wrong node, which takes as long as copying them. While the
+ * kernel looks for such pages, and before Linux 6.7 until it has moved them, no thread of the
+ * process can map memory. So the steps are small. After each step the memory has its final
+ * policy, and the kernel merges the mappings of such steps into one. It does not merge those
+ * of huge pages of a pool, and the number of mappings is limited: there the steps are large.
  */
 static int keep_place(const struct store *store, const char *name, uint64_t from)
 {
@@ -287,10 +287,10 @@ static int populate(const struct store *store, const char *name, uint64_t from)
 }
 
 /**
- * pages_populate - make every page exist, where it shall be
+ * pages_populate - make every page exist, at its place
  * @store: mapped
  * @name: of the export
- * @from: offset from which on, a multiple of the page
+ * @from: first offset, a multiple of the page size
  *
  * Return: 0 or -errno, logged.
  */
@@ -306,15 +306,15 @@ int pages_populate(const struct store *store, const char *name, uint64_t from)
 }
 
 /**
- * pages_grow - more memory behind what there is, zeroed
+ * pages_grow - add zeroed memory at the end of an arena
  * @store: mapped by pages_map(); @mapped grows
  * @name: of the export
  * @room: as for pages_map()
- * @size: bytes there must be
+ * @size: bytes that the arena must have
  *
- * What is there neither moves nor changes.
+ * The old part neither moves nor changes.
  *
- * Return: 0 or -errno, logged: then pages_shrink() gives back what it has got.
+ * Return: 0 or -errno, logged; after an error pages_shrink() frees the new part.
  */
 int pages_grow(struct store *store, const char *name, uint64_t room, uint64_t size)
 {
@@ -343,18 +343,17 @@ int pages_grow(struct store *store, const char *name, uint64_t room, uint64_t si
 }
 
 /**
- * pages_shrink - give back the memory of a growth that has come to nothing
+ * pages_shrink - free the memory of a growth that has failed
  * @store: as pages_grow() has left it
- * @had: @mapped before that
+ * @had: @mapped before pages_grow()
  *
- * Of which nobody has been told: no adapter writes to it. Its addresses stay, for the next
- * time.
+ * No session knows the new part, so no adapter writes to it. Its addresses stay reserved.
  */
 void pages_shrink(struct store *store, uint64_t had)
 {
 	int ret = ftruncate(store->fd, (off_t)had);
 
-	(void)ret;	/* nobody else has the file: nothing keeps it from that */
+	(void)ret;	/* cannot fail: only this process has the file */
 	store->mapped = had;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The memory of arenas: shared pages, as large as the host has them. All pages exist before
- * an initiator hears of the arena.
+ * any session uses the arena.
  */
 #ifndef RDMABLKD_PAGES_H
 #define RDMABLKD_PAGES_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is behind an export, and what the rooms above it ask of it.
+ * The contents of an export, and the interface of all stores.
  *
- * Of a one-sided store (the memory of the export is registered) commands go to the
- * store thread: one per export, which alone touches arena and file while sessions
- * exist. Of a staged store the write queues of a session, with their commands, belong
- * to the store's own threads: struct staged_ops.
+ * A one-sided store has its memory registered. Its commands go to the store thread: one per
+ * export, and while sessions exist only that thread touches arena and file. A staged store has
+ * threads of its own, which own the write queues of sessions with their commands: struct
+ * staged_ops.
  */
 #ifndef RDMABLKD_STORE_H
 #define RDMABLKD_STORE_H
@@ -38,18 +38,19 @@ struct store_writer {
 };
 
 /**
- * struct store_limits - what LIMITS and GRANT say of a store
- * @ops: RDMABLK_OP_BIT() of each operation it does, but FENCE
- * @granule: of DIRTY, bytes, a power of two; 0: none
- * @max_discard: bytes of a DISCARD
- * @max_zeroes: bytes of a WRITE_ZEROES
- * @max_erase: bytes of a SECURE_ERASE
+ * struct store_limits - limits of a store, for LIMITS and GRANT
+ * @ops: RDMABLK_OP_BIT() of each operation that the store does, except FENCE
+ * @granule: granule of DIRTY, bytes, a power of two; 0: no DIRTY
+ * @max_discard: largest DISCARD, bytes
+ * @max_zeroes: largest WRITE_ZEROES, bytes
+ * @max_erase: largest SECURE_ERASE, bytes
  * @discard_granularity: bytes, a power of two
  * @discard_alignment: bytes, below the granularity
  * @erase_granularity: bytes
  * @io_min: preferred smallest request, bytes, a multiple of the logical block, or 0
- * @io_opt: preferred largest sustained request, likewise
- * @max_io: largest request, likewise; at least 4096, or 0: of its own it has none
+ * @io_opt: preferred largest sustained request, bytes, a multiple of the logical block, or 0
+ * @max_io: largest request, bytes, a multiple of the logical block, at least 4096; 0: the
+ *	store has no limit
  * @flags: RDMABLK_GRANT_CACHE, _STAGED, _ROTATIONAL
  */
 struct store_limits {
@@ -68,9 +69,9 @@ struct store_limits {
 };
 
 /**
- * store_limits_scope - what of a store's limits the commands of a session are checked by
- * @limits: of the store
- * @scope: gets the operations and their limits; the rest is the caller's to fill
+ * store_limits_scope - copy the limits that commands of a session are checked against
+ * @limits: limits of the store
+ * @scope: gets the operations and their limits; the caller fills in the rest
  */
 static inline void store_limits_scope(const struct store_limits *limits,
 				      struct wire_scope *scope)
@@ -86,12 +87,12 @@ static inline void store_limits_scope(const struct store_limits *limits,
 }
 
 /**
- * struct store_status - how a store is, for the administrator
- * @failed: an fdatasync has failed, or may have with a write with FUA, and no FLUSH
- *	succeeds until it is opened again
+ * struct store_status - status of a store, for the administrator
+ * @failed: an fdatasync has failed, or may have failed inside a write with FUA. No FLUSH
+ *	succeeds until the store is opened again
  * @dirty: the file has been changed and is not synced
  * @comparing: bytes of the file that are still to be compared
- * @errors: commands that have failed
+ * @errors: number of commands that have failed
  */
 struct store_status {
 	bool failed;
@@ -104,14 +105,14 @@ struct store_status {
 #define STORE_OPS	(RDMABLK_OP_WRITE - RDMABLK_OP_FENCE + 1)
 
 /**
- * struct store_counts - commands of a session, or of several, by operation from FENCE on
- * @done: that have been answered
- * @failed: of these, with an error
- * @bytes: of those without one; FENCE, DIRTY and FLUSH have none
- * @begun: commands of all operations that have come
- * @flush: from a FLUSH that there was something to do for to its answer
+ * struct store_counts - commands of one or more sessions; arrays by operation, from FENCE on
+ * @done: commands that have been answered
+ * @failed: commands that have been answered with an error
+ * @bytes: bytes of commands without an error; FENCE, DIRTY and FLUSH have none
+ * @begun: commands of all operations that have arrived
+ * @flush: times from the arrival of a FLUSH that had something to do to its answer
  *
- * Nothing but numbers that grow: store_add_counts() takes it for an array of them.
+ * Has only counters of one type, because store_add_counts() takes the struct for an array.
  */
 struct store_counts {
 	uint64_t done[STORE_OPS];
@@ -130,7 +131,7 @@ static inline void store_bump(uint64_t *number, uint64_t by)
 	__atomic_store_n(number, *number + by, __ATOMIC_RELAXED);
 }
 
-/* Return: the index of an operation in struct store_counts; STORE_OPS: a peer has made it up */
+/* Return: the index of an operation in struct store_counts; STORE_OPS: there is no such one */
 static inline unsigned int store_op_index(uint16_t op)
 {
 	unsigned int i = (unsigned int)op - RDMABLK_OP_FENCE;
@@ -138,14 +139,14 @@ static inline unsigned int store_op_index(uint16_t op)
 	return i < STORE_OPS ? i : STORE_OPS;
 }
 
-/* A command has come; for the one thread that counts there, while others may look. */
+/* Counts a command that has arrived. Only one thread counts in @c; others may read. */
 static inline void store_count_begun(struct store_counts *counts, uint16_t op)
 {
 	if (store_op_index(op) < STORE_OPS)
 		store_bump(&counts->begun, 1);
 }
 
-/* One has been answered; likewise. */
+/* Counts an answered command. Only one thread counts in @c; others may read. */
 static inline void store_count(struct store_counts *counts, uint16_t op, uint64_t bytes,
 			       bool failed)
 {
@@ -186,17 +187,17 @@ struct store_range {
  * @entry: the store thread's
  * @op: FLUSH, DISCARD, WRITE_ZEROES, SECURE_ERASE
  * @flags: of the command
- * @offset: first byte; not of a FLUSH
- * @bytes: how many; not of a FLUSH
- * @dirty: FLUSH: granules to write, numbered from 0; belongs to the work alone while
- *	it is under way, and none of its owner's threads looks at it. Kept set on
- *	error, cleared on success. Else NULL
- * @status: enum rdmablk_reason, when it is done
+ * @offset: first byte; unused for a FLUSH
+ * @bytes: number of bytes; unused for a FLUSH
+ * @dirty: granules that a FLUSH has to write, numbered from 0. Only the store thread touches
+ *	it while the work is under way. Cleared on success, unchanged after an error. NULL for
+ *	other operations
+ * @status: result, enum rdmablk_reason
  * @done: called once, in the store thread or in store_thread_cancel(), with a lock held that
  *	the functions of store_thread.h take: hands the work back to its owner; may free it
- * @cancelled: nobody waits for the outcome any more but for the end of it: a long FLUSH
+ * @cancelled: the owner waits for the end of the work, but not for its outcome: a long FLUSH
  *	may stop early, with any error. Any thread
- * @error: FLUSH: the store's: 0 or -errno
+ * @error: result of a FLUSH from the store: 0 or -errno
  * @queued: the store thread's
  * @at: the store thread's: bytes done
  */
@@ -218,28 +219,28 @@ struct store_work {
 TAILQ_HEAD(store_works, store_work);
 
 /**
- * struct staged_plan - what a session with a staged store gets
- * @pd: in, for open(): its domain
- * @max_mr_size: in: bytes, of the device
- * @max_cqe: in: completions that a queue of the device has room for
- * @nr_queues: in: hardware queues granted; for plan() those wished for, and out: as many
- *	as there is memory for, at least 1
+ * struct staged_plan - resources of a session with a staged store
+ * @pd: in, for open(): protection domain of the session
+ * @max_mr_size: in: largest registration of the device, bytes
+ * @max_cqe: in: most completions in a queue of the device
+ * @nr_queues: in, for open(): hardware queues granted. For plan() in: hardware queues wished
+ *	for; out: as many as there is memory for, at least 1
  * @logical_block: in: bytes
  * @writer: in: the session may write
  * @lists: in: several answers may go in one SEND
- * @implied: in: a WRITE may be nothing but its data
- * @size: in: of the export, bytes
+ * @implied: in: a WRITE may consist of its data only
+ * @size: in: size of the export, bytes
  * @owner: in: argument of the upcalls
- * @failed: in: as that of &struct lanes
- * @stopped: in: likewise
- * @idle: in: likewise
+ * @failed: in: upcall, see &struct lanes
+ * @stopped: in: upcall, see &struct lanes
+ * @idle: in: upcall, see &struct lanes
  * @queue_depth: in: wished for; out: granted, at least 1
  * @cmd_depth: out: commands in flight on each write queue
- * @trailer_bytes: out: what may follow a command or answer it
- * @slot_bytes: out: of a slot
+ * @trailer_bytes: out: most data behind a command or in an answer, bytes
+ * @slot_bytes: out: size of a slot, bytes
  * @pinned: out: bytes that will be registered, for the limits of the host
- * @slot_iova: out of open()
- * @slot_rkey: out of open()
+ * @slot_iova: out, of open(): address of the slots
+ * @slot_rkey: out, of open(): key of the slots
  */
 struct staged_plan {
 	struct ibv_pd *pd;
@@ -265,18 +266,18 @@ struct staged_plan {
 };
 
 /**
- * struct staged_ops - what is special of sessions with a staged store; see lane.h for their
- *	write queues
+ * struct staged_ops - operations on sessions with a staged store; see lane.h for their write
+ *	queues
  * @plan: in the loop, at admission: fill the outputs for @plan->nr_queues. Called again
  *	when fewer queues were granted than wished for. enum rdmablk_reason
  * @open: in a worker, after plan(): slots, their registration, completion queues,
- *	buffers of commands. 0 or -errno; with -errno, too, @staged may have been set,
- *	and then has to be stopped, closed and freed. @plan is valid during the call
- *	only and gets the place of the slots
- * @close: in a worker, after @stopped of the plan, and after the queue pairs are
- *	destroyed: deregister, destroy what is of verbs. 0, or -errno: something could
- *	not be undone, and @close is called again
- * @free: in a worker, after @close and after @idle of the plan: the rest
+ *	buffers of commands. 0 or -errno. Even after an error @staged may have been set; then
+ *	it has to be stopped, closed and freed. @plan is valid only during the call, and gets
+ *	the place of the slots
+ * @close: in a worker, after @stopped of the plan, and after the queue pairs are destroyed:
+ *	undo registrations and destroy all objects of verbs. 0; or -errno: @close has to be
+ *	called again
+ * @free: in a worker, after @close and after @idle of the plan: free the rest
  */
 struct staged_ops {
 	unsigned int (*plan)(struct store *store, struct staged_plan *plan);
@@ -288,30 +289,30 @@ struct staged_ops {
 
 /**
  * struct store - the contents of an export
- * @ops: of its kind
- * @thread: its thread; NULL: it has none
- * @base: its arena in this process, aligned to @page_size; NULL: staged
+ * @ops: operations of its kind
+ * @thread: store thread; NULL: there is none
+ * @base: arena in this process, aligned to @page_size; NULL: staged
  * @size: bytes; may grow, in the loop
  * @mapped: bytes mapped from @base on
- * @guard: of its arena: whether all of its pages are there; NULL: no arena is mapped
- * @page_size: of the pages behind it, bytes
+ * @guard: knows whether pages of the arena are missing; NULL: no arena is mapped
+ * @page_size: size of the arena's pages, bytes
  * @physical_block: preferred unit of I/O, bytes
  * @uuid: identity of the export; all zero until it is known
  * @epoch: identity of the volatile contents
- * @writer: who was the last to be let write; all ones: somebody, nobody knows who
- * @mark: of its file
- * @marked: @mark is known: who is let write is noted
+ * @writer: the last writer; all ones: unknown, or several
+ * @mark: identity of the file in notes
+ * @marked: @mark is known, so the last writer is noted
  * @kept: the arena outlives this process
- * @newer: an arena that is kept may have what its file lacks; until @publish of
- *	&struct store_ops: from then on that is for the store thread to mend
- * @place: where its memory is
- * @overcommit: its memory is taken even if too little is free
- * @fd: of the arena; holds its lock
- * @cancelled: nobody waits for it to be opened any more. Any thread
- * @priv: its kind's own
+ * @newer: the kept arena may have writes that its file lacks. Valid until @publish of
+ *	&struct store_ops; from then on the store thread brings the file up to date
+ * @place: place of the memory
+ * @overcommit: the memory is taken even if too little is free
+ * @fd: file of the arena; holds its lock
+ * @cancelled: nobody waits any more until the store is open. Any thread
+ * @priv: data of its kind
  *
- * From open to close the arena is neither punched, truncated nor remapped, adapters
- * write to it; but for what a growth got that has failed.
+ * From open to close the arena is neither punched, truncated nor remapped, because adapters
+ * write to it. The exception is the new part of a growth that has failed.
  */
 struct store {
 	const struct store_ops *ops;
@@ -343,14 +344,14 @@ struct store {
  *	what is wrong; 0 or -errno. With @store->uuid set it is checked against what is
  *	kept with the contents; not set, it may come from there
  * @publish: the export is complete, with its UUID; 0 or -errno
- * @written_by: in the loop: @store->writer is about to write; it is kept in memory that
- *	outlives the process. NULL: there is none
+ * @written_by: in the loop: @store->writer is about to write; to be noted in the memory that
+ *	outlives the process. NULL: there is no such memory
  * @attach: in the loop, after @publish: watch the store's own threads. NULL: it has none
  * @detach: in the loop, when no session is left, before @close, perhaps without
  *	@attach: take no notes from the store's own threads, and watch them no more
  * @close: undo @open, when no session is left and the store thread has stopped; in a worker
- * @status: in the loop: how it is; does not wait. NULL: there is nothing to say
- * @limits: what it can do; NULL: nothing but READs and WRITEs of its arena
+ * @status: in the loop: fill in the status; does not wait. NULL: there is nothing to say
+ * @limits: fill in the limits; NULL: only READs and WRITEs of the arena
  * @work: in the store thread: @bytes from @offset of @w, which is a DISCARD,
  *	WRITE_ZEROES or SECURE_ERASE: one piece of it; enum rdmablk_reason. NULL: the
  *	store has no thread
@@ -358,16 +359,15 @@ struct store {
  *	@limits offers no FLUSH
  * @idle: in the store thread when there is nothing else to do: one short step, 10 ms
  *	at most, of work in the background; false: nothing is left. NULL: none
- * @ended: in the loop, after the fence of a session that could write, before the next
- *	is admitted. @clean: everything it wrote was flushed before. Afterwards the
- *	store thread asks idle() again. NULL: of no interest
- * @behind: in the loop: may what is behind the store lack something of the arena that no
- *	session will write again; does not wait. NULL: nothing has to have what it has
- * @grow: in a worker, one at a time: look how large what is behind the store has
- *	become, and make room, for all of it or, with @size not 0, for so much, but with
- *	an arena not more than @most; @size gets what @store->size shall be, in the loop,
- *	afterwards. 0 or -errno, logged: it stays as it is; -ERANGE: what is behind it has
- *	become smaller. NULL: cannot
+ * @ended: in the loop, after the fence of a session that could write, before the next one
+ *	is admitted. @clean: all its writes were flushed. Afterwards the store thread calls
+ *	idle() again. NULL: the store does not need to know
+ * @behind: in the loop: whether the file may lack writes of the arena that no session will
+ *	write again; does not wait. NULL: there is no file that has to have them
+ * @grow: in a worker, one at a time: make room for the present size of the file or, if @size
+ *	is not 0, for @size bytes, but in an arena for @most bytes at most. @size gets the new
+ *	size, which the loop then stores in @store->size. 0 or -errno, logged: the size does
+ *	not change; -ERANGE: the file has become smaller. NULL: the store cannot grow
  * @staged: of a store without an arena; NULL: one-sided
  */
 struct store_ops {
@@ -391,8 +391,8 @@ struct store_ops {
 };
 
 /*
- * In a worker, by a store that is being opened. Its contents are those of an open file, and
- * the last writer of that file must be known. Return: 0 or -errno.
+ * Finds the identity of the file that a store is made of, under which the file's last writer
+ * is noted. For a store that is being opened, in a worker. Return: 0 or -errno.
  */
 static inline int store_mark(struct store *store, const struct file *f)
 {

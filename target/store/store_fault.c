@@ -22,13 +22,13 @@ enum action { ACTION_ERROR, ACTION_SHORT, ACTION_DELAY, ACTION_HANG };
 
 /**
  * struct rule - a line
- * @ops: bit per enum store_fault_op
+ * @ops: operations that the rule is for, a bit per enum store_fault_op
  * @action: what happens
  * @arg: errno, bytes or ms
- * @offset: from where on
- * @bytes: how far; 0: anywhere
- * @skip: that fit and are let pass
- * @left: times it still counts
+ * @offset: first byte of the range
+ * @bytes: length of the range; 0: the rule is for any range
+ * @skip: number of matching requests to let pass
+ * @left: number of times that the rule still applies
  */
 struct rule {
 	unsigned int ops;
@@ -42,12 +42,12 @@ struct rule {
 
 /**
  * struct store_fault - the rules of an export
- * @path: of the file
- * @lock: of all that follows
- * @seen: the file as it was read
- * @generation: counts how often
- * @rule: in the order of the file
- * @nr: of them
+ * @path: path of the file
+ * @lock: protects all fields below
+ * @seen: status of the file when it was read last
+ * @generation: counts the readings
+ * @rule: rules, in the order of the file
+ * @nr: number of rules
  */
 struct store_fault {
 	char *path;
@@ -182,7 +182,7 @@ static bool fits(const struct rule *r, enum store_fault_op op, uint64_t offset,
 	return !r->bytes || (offset < r->offset + r->bytes && r->offset < offset + bytes);
 }
 
-/* The rule that counts now, and is used by that; the lock is held. */
+/* Finds the rule for a request, and counts its use. The lock is held. */
 static const struct rule *find(struct store_fault *sf, enum store_fault_op op,
 			       uint64_t offset, uint64_t bytes)
 {
@@ -225,11 +225,11 @@ static void hang(struct store_fault *sf, unsigned int generation)
 }
 
 /**
- * store_fault_ask - store_fault(), for when there are rules
+ * store_fault_ask - does what store_fault() does, if there are rules
  * @sf: rules
- * @op: what is about to be done
- * @offset: where
- * @bytes: how many; may get fewer
+ * @op: kind of the request
+ * @offset: first byte
+ * @bytes: number of bytes; a rule may reduce it
  *
  * Return: 0 or -errno.
  */
@@ -266,9 +266,9 @@ int store_fault_ask(struct store_fault *sf, enum store_fault_op op, uint64_t off
 }
 
 /**
- * store_fault_open - have faults as a file says
- * @out: gets the rules; store_fault_close() releases them
- * @path: of the file, which need not exist yet; NULL: no faults, ever
+ * store_fault_open - prepare for the faults that a file orders
+ * @out: result, rules, for store_fault_close()
+ * @path: path of the file, which need not exist yet; NULL: there will be no faults
  *
  * Return: 0 or -ENOMEM.
  */

@@ -26,7 +26,7 @@
 #define MIN_GRANULE	4096
 #define MAX_GRANULES	(1ULL << 28)	/* a session has a bit for each */
 #define ROOM_UNIT	(1ULL << 30)
-#define ROOM_FACTOR	8		/* by which an arena may grow without moving */
+#define ROOM_FACTOR	8		/* so many times its size an arena may grow in place */
 #define ROOM_MAX	(16ULL << 40)
 #define END_TRIES	3
 
@@ -228,7 +228,7 @@ static int store_publish(struct store *store)
 	return ret;
 }
 
-/* Brings the file up to date. If it was cut, a kept arena has more than the file has. */
+/* Brings the file up to date. If the file was cut short, a kept arena stays newer. */
 static int finish(struct store *store)
 {
 	struct full *full = full_of(store);

@@ -23,14 +23,14 @@
 
 /**
  * struct store_thread - the store thread of an export
- * @store: what it keeps
- * @thread: its own
- * @lock: of all that follows
- * @wake: something to do, or @stop
- * @flush: FLUSHes not begun
- * @rest: the others, the first perhaps begun
+ * @store: the store
+ * @thread: the thread
+ * @lock: protects all fields below
+ * @wake: there is something to do, or @stop is set
+ * @flush: FLUSHes that have not begun
+ * @rest: other works; the first of them may have begun
  * @idle: the store may have something to do in the background
- * @stop: end when nothing is left to do
+ * @stop: the thread ends when nothing is left to do
  */
 struct store_thread {
 	struct store *store;
@@ -49,8 +49,8 @@ static struct store_works *list_of(struct store_thread *t, const struct store_wo
 }
 
 /*
- * The next things to do, off their list: all FLUSHes, or one of the rest. The lock is
- * held. Return: whether there is something; else work in the background, perhaps.
+ * Takes the next works off their list: all FLUSHes, or one of the rest. The lock is held.
+ * Return: false: there are none, but perhaps work in the background.
  */
 static bool take(struct store_thread *t, struct store_works *works)
 {
@@ -68,7 +68,7 @@ static bool take(struct store_thread *t, struct store_works *works)
 	return !TAILQ_EMPTY(works);
 }
 
-/* One piece. Return: whether it is all done. */
+/* Does one piece of a work. Return: whether the work is done. */
 static bool piece(struct store_thread *t, struct store_work *w)
 {
 	uint64_t bytes = min_u64(w->bytes - w->at, STORE_THREAD_PIECE);
@@ -78,7 +78,7 @@ static bool piece(struct store_thread *t, struct store_work *w)
 	return w->status || w->at >= w->bytes;
 }
 
-/* Return: whether they are all done. */
+/* Does FLUSHes, or a piece of another work. Return: whether they are done. */
 static bool step(struct store_thread *t, struct store_works *works)
 {
 	struct store_work *first = TAILQ_FIRST(works);
@@ -120,7 +120,10 @@ static void do_idle(struct store_thread *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* Return: whether to go on; with nothing in @works, with work in the background. */
+/*
+ * Waits for something to do. Return: false: the thread ends; true with an empty @works: do
+ * work in the background.
+ */
 static bool next(struct store_thread *t, struct store_works *works)
 {
 	bool some;
@@ -151,9 +154,9 @@ static void *store_thread_main(void *arg)
 }
 
 /**
- * store_thread_start - give a store its store thread, when its kind has one
- * @store: published; not otherwise touched by a thread until store_thread_stop(), but for
- *	what its own kind takes care of
+ * store_thread_start - give a store its store thread, if its kind has one
+ * @store: published. Until store_thread_stop() other threads touch the store only where its
+ *	kind allows it
  *
  * Return: 0 or -errno.
  */
@@ -182,9 +185,9 @@ int store_thread_start(struct store *store)
 }
 
 /**
- * store_thread_submit - have something done
+ * store_thread_submit - give a work to the store thread
  * @t: store thread
- * @w: with @op to @dirty and @done; the store thread's until @done is called
+ * @w: work with @op to @dirty and @done set; the store thread owns it until @done is called
  *
  * Any thread.
  */
@@ -201,9 +204,9 @@ void store_thread_submit(struct store_thread *t, struct store_work *w)
 }
 
 /**
- * store_thread_cancel - nobody waits for the outcome of a work any more
+ * store_thread_cancel - end a work early, because nobody waits for its outcome any more
  * @t: store thread
- * @w: submitted; perhaps its @done was called, and its owner does not know yet
+ * @w: submitted; its @done may have been called without its owner knowing yet
  *
  * Its @done is called at once if the store thread is not working on it, else after the present
  * piece. Its @status says nothing. Only the thread that has submitted it may cancel it.
@@ -221,7 +224,7 @@ void store_thread_cancel(struct store_thread *t, struct store_work *w)
 }
 
 /**
- * store_thread_wake - the store has something to do in the background
+ * store_thread_wake - say that the store has something to do in the background
  * @t: store thread
  */
 void store_thread_wake(struct store_thread *t)
@@ -232,7 +235,7 @@ void store_thread_wake(struct store_thread *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* The service manager is told that the shutdown goes on: this is data. */
+/* Tells the service manager again and again that the shutdown goes on, to save the data. */
 static void join_thread(pthread_t thread)
 {
 	struct timespec until;
@@ -245,8 +248,9 @@ static void join_thread(pthread_t thread)
 }
 
 /**
- * store_thread_stop - let a store thread finish, background included, and end it
- * @store: perhaps without one; no session is left
+ * store_thread_stop - let a store thread finish all works, those in the background included,
+ *	and end it
+ * @store: with or without a store thread; no session is left
  *
  * Blocks for as long as that takes. Any thread.
  */

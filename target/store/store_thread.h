@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The store thread of an export: one thread, which does one thing at a time to arena and
- * file, so that no write-back races with zeroing. FLUSHes go before the rest; the rest
- * is done in pieces, between which a FLUSH finds its turn; with nothing to do it does
- * what the store wants done in the background.
+ * The store thread of an export. It does one thing at a time to arena and file, so that no
+ * write-back races with zeroing. FLUSHes go first. Other works are done in pieces, and a FLUSH
+ * may come between two pieces. When nothing else is to do, the thread works in the background.
  *
  * store_thread_start() and store_thread_wake() are for the loop.
  */
@@ -12,7 +11,7 @@
 
 #include "store/store.h"
 
-#define STORE_THREAD_PIECE	(64ULL << 20)	/* bytes of a command done at a time */
+#define STORE_THREAD_PIECE	(64ULL << 20)	/* bytes of a piece */
 
 int store_thread_start(struct store *store);
 void store_thread_submit(struct store_thread *t, struct store_work *w);

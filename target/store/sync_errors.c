@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Files that have lost writes that were acknowledged and not flushed.
+ * Files that have lost writes that were acknowledged but not flushed.
  *
  * After a failed fdatasync it is unknown which writes are on the medium. The kernel reports
  * the error once: a process that opens the file later finds nothing wrong. So the file has
- * another epoch from then on. An initiator with unflushed writes fails, and says why; all
- * others go on.
+ * another epoch from then on. The disk of an initiator with unflushed writes fails and says
+ * why; all other initiators go on.
  *
  * Each loss adds a line with a random number to the notes. The epoch of a file comes from its
  * identity and from all numbers that are noted with that identity, or with that of its disk:
  * the cache of a disk may have lost writes of any file on it, exported at that moment or not.
- * After another boot of the host the identity is another one. So the notes have to outlive
- * the process, not the host, and a write to a file does for that. It is done before an
- * initiator hears of the failure. There are two places, both open from the start on, because
- * one may be on the medium that fails. A process that has neither place is the only one that
- * knows of the loss, so its epochs are its own in any case.
+ * A boot of the host changes the identity. So the notes have to outlive the process, but not
+ * the host: writing them to a file is enough, without a sync. A note is written before an
+ * initiator hears of the failure. It goes to two places, both open from the start on, because
+ * one may be on the medium that fails. If a process can write to neither, no other process
+ * learns of the loss, so all its epochs include a random number of its own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@
 #define PLACES	2
 #define LABEL	"rdmablk losses 1"
 #define DIGITS	(2 * RDMABLK_ID_LEN)
-#define LAST_S	2	/* for the last note of a process */
+#define LAST_S	2	/* most seconds for the last note of a process */
 
 static struct {
 	pthread_mutex_t lock;
@@ -81,7 +81,7 @@ static bool from_hex(const char *text, uint8_t *id)
 	return true;
 }
 
-/* Return: whether @fd is a file, and not the place that is open already. */
+/* Return: whether @fd is a regular file, and not the place that is open already. */
 static bool is_place(int fd)
 {
 	struct stat st, first;
@@ -111,7 +111,7 @@ static int open_place(const char *path)
 	return -1;
 }
 
-/* With the first file, which may be never. The lock is held. */
+/* Opens the places when the first file needs them. The lock is held. */
 static void open_places(const char *name)
 {
 	bool any = false;
@@ -131,9 +131,9 @@ static void open_places(const char *name)
 }
 
 /**
- * sync_errors_init - before the first file is opened
- * @dir: where notes are kept
- * @other: where else, at the same time
+ * sync_errors_init - choose the places, before the first file is opened
+ * @dir: first directory for notes
+ * @other: second directory for notes
  */
 void sync_errors_init(const char *dir, const char *other)
 {
@@ -159,7 +159,7 @@ void sync_errors_exit(void)
 	memset(losses.own, 0, sizeof(losses.own));
 }
 
-/* All numbers noted for either in one place; lines cut short are no notes. */
+/* Combines all numbers that a place has for either identity. Ignores lines cut short. */
 static int read_notes(const char *path, const uint8_t *identity, const uint8_t *disk,
 		      uint8_t *sum)
 {
@@ -202,9 +202,9 @@ static int epoch_of(const uint8_t *identity, const uint8_t *sum, uint8_t *epoch)
 /**
  * sync_errors_epoch - the epoch of a file that is being opened
  * @name: of the export, for messages
- * @identity: of what the host's caches have of it; see file_epoch()
- * @disk: of what it is on; see file_disk()
- * @epoch: RDMABLK_ID_LEN bytes: another one after sync_errors_note() with either
+ * @identity: identity of the file, from file_epoch()
+ * @disk: identity of its disk, from file_disk()
+ * @epoch: result, RDMABLK_ID_LEN bytes; sync_errors_note() with either identity changes it
  *
  * Return: 0 or -errno, logged.
  */
@@ -229,7 +229,7 @@ int sync_errors_epoch(const char *name, const uint8_t *identity, const uint8_t *
 	return ret ?: epoch_of(identity, sum, epoch);
 }
 
-/* A line of its own even behind one that was cut short. */
+/* Writes a line; begins with a line feed, because the last line may have been cut short. */
 static bool append(int fd, const uint8_t *identity, const uint8_t *number)
 {
 	char line[2 * DIGITS + 8] = "\n";
@@ -244,9 +244,10 @@ static bool append(int fd, const uint8_t *identity, const uint8_t *number)
 }
 
 /*
- * In one of the places. Each time another number: all are combined, and one that is there
- * twice would cancel itself. Without the lock, because a write to a disk that hangs may never
- * return: files are there, so the places are open, and their descriptors do not change.
+ * Notes a loss in one place. Each note has a number of its own, because equal numbers would
+ * cancel each other when all are combined. Takes no lock, because a write to a disk that hangs
+ * may never return. None is needed: there are files, so the places are open, and their
+ * descriptors do not change.
  */
 static bool note_in(size_t place, const uint8_t *identity)
 {
@@ -263,9 +264,9 @@ static void cannot_note(const char *name)
 }
 
 /**
- * sync_errors_note - a file, or those of a disk, may have lost what was acknowledged
+ * sync_errors_note - note that a file, or files of a disk, may have lost acknowledged writes
  * @name: of the export, for messages
- * @identity: as @identity or @disk for sync_errors_epoch()
+ * @identity: @identity or @disk, as for sync_errors_epoch()
  *
  * Any thread but the loop's: the state directory may hang.
  */
@@ -274,7 +275,7 @@ void sync_errors_note(const char *name, const uint8_t *identity)
 	uint8_t number[RDMABLK_ID_LEN];
 	bool noted = false;
 
-	/* The one in memory first, which does not hang. */
+	/* The place in memory first, because it does not hang. */
 	for (size_t i = PLACES; i--;)
 		noted |= note_in(i, identity);
 	if (noted)
@@ -287,8 +288,9 @@ void sync_errors_note(const char *name, const uint8_t *identity)
 }
 
 /*
- * What a thread does that may hang; users: the thread and the one that waits for it. The last
- * one frees it. A worker whose job hangs could not be freed.
+ * A write of a note by a thread that may hang. users: the thread, and the thread that waits
+ * for it; the last one frees the struct. It is not a job of a worker (worker.h), because a
+ * worker whose job hangs cannot be freed.
  */
 struct last_note {
 	uint8_t identity[RDMABLK_ID_LEN];
@@ -312,7 +314,7 @@ static void *last_note_run(void *data)
 	return NULL;
 }
 
-/* Return: whether the place has the note; false, too, when the write hangs */
+/* Return: whether the place has the note; also false if the write hangs. */
 static bool note_in_time(size_t place, const uint8_t *identity)
 {
 	struct last_note *last = calloc(1, sizeof(*last));
@@ -342,7 +344,7 @@ static bool note_in_time(size_t place, const uint8_t *identity)
 /**
  * sync_errors_note_last - as sync_errors_note(), in a process that ends at once
  * @name: of the export, for messages
- * @identity: as @identity or @disk for sync_errors_epoch()
+ * @identity: @identity or @disk, as for sync_errors_epoch()
  *
  * Any thread. One place is enough: the next process reads both. The second is written only
  * when the first, in memory, has failed, and is waited for LAST_S seconds at most.

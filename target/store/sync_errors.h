@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that have lost what was acknowledged and not flushed.
+ * Files that have lost writes that were acknowledged but not flushed.
  */
 #ifndef RDMABLKD_SYNC_ERRORS_H
 #define RDMABLKD_SYNC_ERRORS_H
