@@ -4,12 +4,11 @@
  * nor a full one keeps the loop waiting. Lines that the disk does not take wait, and are
  * written when it does. Only when too many wait are lines lost. The next line says how many.
  *
- * The number of a line is one more than that of the line before, which may be lost. So a gap in
- * the numbers shows lines that are missing.
+ * Lines are numbered, lost ones included, so a gap in the numbers shows lost lines.
  *
- * A peer can cause refusals without end. An address has some in a window of time, and its
- * next line says how many were left out, which have no numbers. Other lines have no such
- * limit.
+ * A peer can cause refusals without end. So in a window of time an address gets a limited
+ * number of lines about refusals. Its next line says how many were left out; these have no
+ * numbers. Other lines have no such limit.
  *
  * A line is in the file when write(2) has returned. Nothing waits until it is on the medium.
  */
@@ -28,10 +27,10 @@
 #include "base/value.h"
 #include "uapi/rdmablk_proto.h"
 
-#define AUDIT_LINE	2048	/* bytes of a line, at most */
-#define AUDIT_RING	512	/* lines that wait */
-#define AUDIT_TEXT	256	/* bytes of a text */
-#define AUDIT_BURST	20	/* refusals of an address in a window */
+#define AUDIT_LINE	2048	/* longest line, bytes */
+#define AUDIT_RING	512	/* most lines that wait */
+#define AUDIT_TEXT	256	/* longest text in a line, bytes */
+#define AUDIT_BURST	20	/* lines about refusals of an address in a window */
 #define AUDIT_PEERS	256	/* addresses whose refusals are counted */
 #define AUDIT_PATH	4096
 
@@ -176,7 +175,7 @@ void audit_reopen(void)
 	lines_wake(&ring);
 }
 
-/* Return: the bytes that are written; a line that is cut goes on behind that. */
+/* Return: number of bytes written. The rest of the line has to follow them. */
 static size_t write_some(const char *line, size_t len)
 {
 	size_t at = 0;
@@ -193,7 +192,10 @@ static size_t write_some(const char *line, size_t len)
 	return at;
 }
 
-/* In the thread. Returns when the line is written, or has begun again in another file. */
+/*
+ * In the thread. Returns when all of the line is in one file: a new file gets it from its
+ * start.
+ */
 static void write_line(const char *line, size_t len)
 {
 	size_t at = write_some(line, len);
@@ -374,7 +376,7 @@ void audit_write(struct json_object *line)
  * Refusals
  */
 
-/* Return: that of an address, or the one whose window began first, which makes room. */
+/* Return: the entry of an address; a new address takes the entry with the oldest window. */
 static struct audit_peer *find_peer(uint64_t key)
 {
 	struct audit_peer *p = audit.peer, *oldest = p;
@@ -392,9 +394,9 @@ static struct audit_peer *find_peer(uint64_t key)
 
 /**
  * audit_refusal - begin a line about a refusal
- * @peer: address of the refused; NULL: it has none
+ * @peer: address of the refused peer; NULL: it has no address
  *
- * Return: as audit_line() does; NULL also when the address had its share of lines.
+ * Return: as for audit_line(); NULL also if the address had its share of lines.
  */
 struct json_object *audit_refusal(const struct sockaddr *peer)
 {
@@ -421,7 +423,7 @@ struct json_object *audit_refusal(const struct sockaddr *peer)
 	return line;
 }
 
-/* Refusals that no line has counted */
+/* Return: number of refusals that no line has counted yet. */
 static uint64_t take_left_out(void)
 {
 	uint64_t sum = audit.left_out;

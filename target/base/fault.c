@@ -31,10 +31,10 @@ static const char * const fault_names[FAULT_COUNT] = {
 static uint64_t faults[FAULT_COUNT];
 
 /**
- * fault - is a fault on
+ * fault - value of a fault
  * @which: fault
  *
- * Return: its value, 0: off. Any thread.
+ * Return: the value; 0: the fault is off. Any thread.
  */
 uint64_t fault(enum fault which)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Signals to a daemon whose loop has ended. What the main thread does then may take as
- * long as a file does, so a thread waits for the signals. A signal handler could end the
- * process as well, but not have the log write the lines that wait there.
+ * Signals to a daemon whose loop has ended. The main thread may then be busy with a file for
+ * long, so another thread waits for the signals. A signal handler could end the process, too,
+ * but could not write the log lines that wait.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "base/thread.h"
 #include "base/util.h"
 
-static bool asked_once;		/* a signal has asked for the end; the thread's */
+static bool asked_once;		/* a signal has asked for the end; owned by the thread */
 
 static void fill_set(sigset_t *set)
 {
@@ -44,11 +44,11 @@ static void *late_main(void *arg)
  * late_signals_start - wait for SIGTERM and SIGINT in a thread
  * @asked: such a signal has asked for the end already
  *
- * The first signal that asks for the end is answered, because what is being brought up to
- * date is not given up for it. The next one ends the process, after the lines of the log
- * are written. All threads block both signals. Once.
+ * After the first signal the daemon only logs that it is ending: it goes on to bring files up
+ * to date. The next signal ends the process, after the log lines are written. All threads
+ * block both signals. To be called once.
  *
- * Return: 0 or -errno: nothing waits for them.
+ * Return: 0; or -errno: no thread waits for signals.
  */
 int late_signals_start(bool asked)
 {

@@ -20,8 +20,8 @@ uint64_t latency_now(void)
 }
 
 /**
- * latency_add - a duration
- * @l: histogram; of the one thread that adds to it
+ * latency_add - add a duration
+ * @l: histogram; only one thread adds to it
  * @ns: duration, nanoseconds
  */
 void latency_add(struct latency *l, uint64_t ns)

@@ -2,8 +2,9 @@
 /*
  * Lines that a thread writes.
  *
- * When the ring is full, lines are dropped. With @dropped they are counted, and more are
- * dropped, until the ring is empty: so the count stands where the lines are missing.
+ * When the ring is full, lines are dropped. If the owner has set @dropped, all lines are
+ * dropped from then on until the ring is empty, and counted. So the line with the count stands
+ * where the lines are missing.
  */
 #include <errno.h>
 #include <time.h>
@@ -12,10 +13,10 @@
 #include "base/thread.h"
 #include "base/util.h"
 
-#define LINES_SAID	256	/* bytes of the line that counts the dropped ones */
+#define LINES_SAID	256	/* bytes of the line that says how many were dropped */
 
 /**
- * lines_now - the clock of @due
+ * lines_now - time on the clock of @due
  *
  * Return: ms of CLOCK_MONOTONIC.
  */
@@ -27,7 +28,7 @@ int64_t lines_now(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-/* With the lock held, which is given up for the time of the write. */
+/* The lock is held, but released during the write. */
 static void write_unlocked(struct lines *l, const char *line, size_t len)
 {
 	l->writing = true;
@@ -44,7 +45,9 @@ static void write_oldest(struct lines *l)
 	/* The place stays taken until the line is written, so no line overwrites it. */
 	write_unlocked(l, l->line + at * l->size, l->len[at]);
 	l->head = (l->head + 1) % l->nr;
-	/* An empty ring begins at its first place again, so few of its pages are ever touched. */
+	/*
+	 * An empty ring begins at its first place again, so few of its pages are ever touched.
+	 */
 	if (!--l->count)
 		l->head = 0;
 }
@@ -58,7 +61,7 @@ static void write_missing(struct lines *l)
 	write_unlocked(l, line, len);
 }
 
-/* With the lock held. Return: whether it was given up. */
+/* Calls @say if it is due. The lock is held. Return: whether it was released meanwhile. */
 static bool say_in_time(struct lines *l)
 {
 	if (!l->due || l->due() > lines_now() || l->missing || l->count > l->nr - l->spare)
@@ -69,7 +72,7 @@ static bool say_in_time(struct lines *l)
 	return true;
 }
 
-/* With the lock held. */
+/* Waits for a line, or for the time of @due. The lock is held. */
 static void wait_for_lines(struct lines *l)
 {
 	int64_t at = l->due ? l->due() : INT64_MAX;
@@ -105,9 +108,9 @@ static void *lines_main(void *arg)
 }
 
 /**
- * lines_start - have a thread write the lines from now on
- * @l: lines; of what is not its owner's all 0, but LINES_INITIALIZER
- * @name: of the thread
+ * lines_start - start the thread that writes the lines
+ * @l: lines; all fields that the owner does not set are 0, or from LINES_INITIALIZER
+ * @name: name of the thread
  *
  * Return: 0 or -errno.
  */
@@ -128,9 +131,9 @@ static bool lines_drained(const struct lines *l)
 }
 
 /**
- * lines_stop - have the last lines written, and end the thread
+ * lines_stop - wait until all lines are written, and end the thread
  * @l: lines; without lines_start() nothing happens
- * @ms: waits no longer: then the lines stay in the ring, and so do all that follow
+ * @ms: longest time to wait. After it these lines, and all later ones, stay in the ring
  *
  * Any thread but a signal handler.
  *
@@ -159,13 +162,13 @@ bool lines_stop(struct lines *l, int ms)
 /**
  * lines_put - add a line
  * @l: lines
- * @line: copied; with its line feed
- * @len: bytes, no more than a line may have
+ * @line: line with its line feed; copied
+ * @len: bytes of @line, at most @size of struct lines
  *
  * Any thread.
  *
- * Return: 0: it is taken, or counted as dropped; -ENOBUFS: the ring is full; -ESRCH: no
- * thread takes lines.
+ * Return: 0: the line is in the ring, or counted as dropped; -ENOBUFS: the ring is full;
+ * -ESRCH: no thread takes lines.
  */
 int lines_put(struct lines *l, const char *line, size_t len)
 {
@@ -190,7 +193,7 @@ int lines_put(struct lines *l, const char *line, size_t len)
 }
 
 /**
- * lines_wake - have the thread ask again what is due
+ * lines_wake - let the thread call @due again
  * @l: lines
  */
 void lines_wake(struct lines *l)
@@ -201,10 +204,10 @@ void lines_wake(struct lines *l)
 }
 
 /**
- * lines_running - does a thread take lines
+ * lines_running - whether a thread takes lines
  * @l: lines
  *
- * Return: whether.
+ * Return: true: yes.
  */
 bool lines_running(struct lines *l)
 {
@@ -217,11 +220,11 @@ bool lines_running(struct lines *l)
 }
 
 /**
- * lines_short - is the ring nearly full
+ * lines_short - whether the ring is nearly full
  * @l: lines
- * @left: places that are left, or fewer
+ * @left: number of places
  *
- * Return: whether; never without the thread.
+ * Return: true: @left places or fewer are free. Always false without the thread.
  */
 bool lines_short(struct lines *l, unsigned int left)
 {

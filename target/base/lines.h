@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lines that a thread of their own writes, so that nobody else waits for the file they go
- * to. They wait in a ring, whose memory is its owner's.
+ * Lines that a thread of their own writes, so that no other thread waits for the file. They
+ * wait in a ring, whose memory belongs to the owner.
  */
 #ifndef RDMABLKD_LINES_H
 #define RDMABLKD_LINES_H
@@ -12,26 +12,27 @@
 #include <stdint.h>
 
 /**
- * struct lines - lines on their way
- * @write: writes one; by the thread, with nothing locked
- * @dropped: makes the line that says how many were dropped, of @size bytes at most; NULL:
- *	the owner counts what it could not put
- * @due: when @say is to be called, ms of CLOCK_MONOTONIC; INT64_MAX: not now. NULL: never
- * @say: does what the thread is to do besides; with nothing locked
- * @spare: lines that @say puts, at most
- * @nr: lines that wait, at most
- * @size: bytes of a line, at most
- * @len: bytes of each line
- * @line: each
- * @lock: guards what follows; the thread reads a line without
+ * struct lines - a ring of lines, and the thread that writes them
+ * @write: upcall in the thread, no lock held: write a line
+ * @dropped: upcall: make the line that says how many were dropped, @size bytes at most; NULL:
+ *	the owner counts the lines that it could not put
+ * @due: upcall: time at which @say is to be called, ms of CLOCK_MONOTONIC; INT64_MAX: not now.
+ *	NULL: never
+ * @say: upcall in the thread, no lock held: other work of the thread
+ * @spare: most lines that @say puts
+ * @nr: size of the ring, lines
+ * @size: longest line, bytes
+ * @len: length of each line in the ring, bytes
+ * @line: memory of the ring, @nr times @size bytes
+ * @lock: protects all fields below; the thread reads a line without it
  * @change: a line has come, or the thread shall end
- * @all: the thread has written all there is
- * @thread: writes
+ * @all: the thread has written all lines
+ * @thread: the thread
  * @running: the thread takes lines
  * @writing: the thread is in @write
- * @head: the oldest line
- * @count: lines that wait
- * @missing: lines that found the ring full, since it was; with @dropped
+ * @head: index of the oldest line
+ * @count: number of lines in the ring
+ * @missing: number of lines dropped since the ring was full; only with @dropped
  */
 struct lines {
 	void (*write)(const char *line, size_t len);

@@ -8,10 +8,10 @@
  * one write(2), so that lines of two threads do not mix. To the journal each line carries
  * its priority as "<N>".
  *
- * What a peer can trigger has a budget per place in the code and address of the peer, so
- * that no peer hides the lines about another one. Such lines leave a quarter of the ring to
- * the daemon's own. What is left out is counted, and said for each place: before its next
- * line about that peer, or when nothing of that place has come for a while.
+ * Lines that a peer can trigger have a budget per place in the code and address of the peer,
+ * so that no peer hides the lines about another one. Such lines leave a quarter of the ring to
+ * the daemon's own lines. Lines that are left out are counted for each place. The log says the
+ * count before the next line of that place about that peer, or when the window is over.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -28,9 +28,9 @@
 #include "base/log.h"
 #include "base/util.h"
 
-#define LOG_LINE	1024	/* bytes of a line, at most */
-#define LOG_RING	1024	/* lines that wait */
-#define LOG_OWN		4	/* one of so many lines of the ring is not for peers */
+#define LOG_LINE	1024	/* longest line, bytes */
+#define LOG_RING	1024	/* most lines that wait */
+#define LOG_OWN		4	/* one of so many places in the ring is not for peers */
 
 #define LOG_BURST	60	/* lines in a window */
 #define LOG_SETS	256
@@ -66,11 +66,11 @@ static struct lines ring = {
 
 /**
  * struct log_budget - lines of one place about one peer
- * @place: in the code, and its format; NULL: not in use
- * @peer: what tells the peer from others, see log_peer_key()
- * @start: of the present window, ms
- * @count: lines in this window
- * @dropped: lines not written since the last one that was
+ * @place: place in the code, as its format; NULL: not in use
+ * @peer: key of the peer, see log_peer_key()
+ * @start: start of the present window, ms
+ * @count: number of lines in this window
+ * @dropped: number of lines left out since the last line that was written
  */
 struct log_budget {
 	const char *place;
@@ -82,8 +82,8 @@ struct log_budget {
 
 /**
  * struct log_left - lines of one place that were left out
- * @place: in the code; NULL: not in use
- * @nr: how many; nothing has said so yet
+ * @place: place in the code; NULL: not in use
+ * @nr: number of lines that the log has not mentioned yet
  */
 struct log_left {
 	const char *place;
@@ -91,8 +91,8 @@ struct log_left {
 };
 
 /*
- * The lock guards budgets and what they have left out; @left_out: there is something to be
- * said, @say_at: when, ms.
+ * lock: protects left and budget; left_out: lines were left out and not mentioned yet; say_at:
+ * time to mention them, ms
  */
 static struct {
 	pthread_mutex_t lock;
@@ -124,7 +124,7 @@ void log_setup(int level)
 {
 	log_set_level(level);
 	log_journal = stderr_is_journal();
-	/* Without it peers can choose whose budgets share a set, and no more. */
+	/* If this fails, peers can only choose whose budgets share a set. */
 	if (getrandom(&budgets.seed, sizeof(budgets.seed), GRND_NONBLOCK) < 0)
 		budgets.seed = (uint64_t)(uintptr_t)&budgets;
 }
@@ -141,7 +141,7 @@ void log_set_level(int level)
 }
 
 /**
- * log_wanted - ask before making a line is costly
+ * log_wanted - whether lines of a level are written; for lines that are costly to make
  * @level: LOG_ERR..LOG_DEBUG
  *
  * Return: whether a line of this level is written.
@@ -173,7 +173,7 @@ static void log_line(const char *line, size_t len, int wait_ms)
 	}
 }
 
-/* Return: the bytes of what comes before the text of a line of this level. */
+/* Writes what stands before the text of a line. Return: bytes. */
 static size_t log_prefix(char *line, int level)
 {
 	int len = 0;
@@ -216,9 +216,9 @@ static void say_left_out_due(void)
 }
 
 /**
- * log_start - have a thread write the lines from now on
+ * log_start - start the thread that writes the lines
  *
- * Return: 0 or -errno; then callers go on to write their lines themselves.
+ * Return: 0 or -errno; after an error callers go on to write their lines themselves.
  */
 int log_start(void)
 {
@@ -226,11 +226,11 @@ int log_start(void)
 }
 
 /**
- * log_stop - have the last lines written, and end the thread
+ * log_stop - wait until all lines are written, and end the thread
  *
- * Waits for @log_stop_ms at most. When nobody reads stderr for so long, the lines stay in
- * the ring and so do all that follow. Any thread but a signal handler; without log_start()
- * nothing happens.
+ * Waits for @log_stop_ms at most. If nobody reads stderr for so long, these lines and all
+ * later ones stay in the ring. Any thread but a signal handler; without log_start() nothing
+ * happens.
  */
 void log_stop(void)
 {
@@ -247,7 +247,7 @@ static _Thread_local size_t kept_size;
 
 /**
  * log_keep - keep the last error that this thread logs, for a caller that reports it
- * @buf: gets the line, as long as nothing else is said here; NULL: no more
+ * @buf: gets the last error line from now on; NULL: stop that
  * @size: of @buf, bytes
  *
  * Any thread.
@@ -296,7 +296,7 @@ void log_write(int level, const char *fmt, ...)
 }
 
 /**
- * log_ready - the line others wait for; written at every level
+ * log_ready - write the line that scripts wait for, at every level
  */
 void log_ready(void)
 {
@@ -329,8 +329,8 @@ void log_signal(const char *line, size_t len)
  */
 
 /*
- * An IPv6 network of 64 bits is one peer: its owner has every address in it. Of link-local
- * addresses, whose network is the same for all, each is one.
+ * An IPv6 network of 64 bits is one peer: its owner has every address in it. Link-local
+ * addresses all have the same network, so each of them is a peer of its own.
  */
 static uint64_t peer_key6(const struct sockaddr_in6 *peer)
 {
@@ -342,10 +342,10 @@ static uint64_t peer_key6(const struct sockaddr_in6 *peer)
 }
 
 /**
- * log_peer_key - what tells peers apart
+ * log_peer_key - a number that tells peers apart
  * @peer: address, or NULL
  *
- * Return: a number that peers with budgets of their own do not share; 0 without an address.
+ * Return: the number; 0 without an address. Addresses with one number share their budgets.
  */
 uint64_t log_peer_key(const struct sockaddr *peer)
 {
@@ -358,7 +358,9 @@ uint64_t log_peer_key(const struct sockaddr *peer)
 	return key;
 }
 
-/* Return: the budget, or that of its set whose window began first, which makes room. */
+/*
+ * Return: the budget; a new place or peer takes the budget with the oldest window of its set.
+ */
 static struct log_budget *budget_find(const char *place, uint64_t peer)
 {
 	uint64_t hash = mix_u64(mix_u64(budgets.seed ^ peer) ^ (uintptr_t)place);
@@ -382,7 +384,7 @@ static void note_left_out(void)
 	lines_wake(&ring);
 }
 
-/* With the lock of the budgets: what a budget has left out is to be said of its place. */
+/* Adds the lines that a budget has left out to the count of its place. The lock is held. */
 static void budget_leave(struct log_budget *b)
 {
 	struct log_left *left = budgets.left, *last = left + LOG_PLACES - 1;
@@ -409,8 +411,8 @@ static void say_left(struct log_left *left)
 }
 
 /*
- * Says what each place has left out, about all peers together: what budgets that are gone
- * have, and those whose windows are over, or all of them.
+ * Says how many lines each place has left out, about all peers together. Counts budgets that
+ * were given to others, and those whose windows are over; with @all, every budget.
  */
 static void say_left_out(bool all)
 {
@@ -433,13 +435,13 @@ static void say_left_out(bool all)
 }
 
 /**
- * log_allow - may a place in the code write a line about a peer now
- * @place: any text that is this place's alone; its format
- * @peer: address of the peer; NULL: the line is about none
+ * log_allow - whether a place in the code may write a line about a peer now
+ * @place: text that only this place has: its format
+ * @peer: address of the peer; NULL: the line is about no peer
  *
- * Says how many lines were left out before it allows the next. Any thread.
+ * Before it allows a line, it says how many were left out. Any thread.
  *
- * Return: whether.
+ * Return: true: the line may be written.
  */
 bool log_allow(const char *place, const struct sockaddr *peer)
 {

@@ -38,8 +38,8 @@ void log_signal(const char *line, size_t len);
 #define LOG_FORMAT(format, ...)	format
 
 /*
- * For whatever a peer can trigger. @peer is its address, a struct sockaddr, or NULL when
- * the line is about none.
+ * For lines that a peer can trigger. @peer is its address, a struct sockaddr, or NULL if the
+ * line is about no peer.
  */
 #define log_peer(peer, level, ...)					\
 	do {								\

@@ -14,7 +14,7 @@
 #include "base/util.h"
 
 #define LOOP_BATCH	16
-#define TASKS_MS	5	/* of tasks at a time: others are waiting, too */
+#define TASKS_MS	5	/* for tasks in one turn of the loop */
 
 TAILQ_HEAD(timer_list, loop_timer);
 TAILQ_HEAD(task_list, loop_task);
@@ -113,17 +113,17 @@ static void inbox_ready(struct loop_source *src)
 	struct loop_note *note;
 	eventfd_t n;
 
-	/* First: a note that finds the list empty afterwards is heard of again. */
+	/* Read before taking notes: a note that comes to an empty list later writes again. */
 	eventfd_read(src->fd, &n);
 	while ((note = inbox_next(inbox)))
 		note->run(note);
 }
 
 /**
- * loop_inbox_open - let other threads ask the loop for calls
- * @inbox: filled
+ * loop_inbox_open - make an inbox, by which other threads ask the loop for calls
+ * @inbox: result
  *
- * Return: 0; or -errno, then there is nothing to close.
+ * Return: 0; or -errno: the inbox must not be closed.
  */
 int loop_inbox_open(struct loop_inbox *inbox)
 {
@@ -145,9 +145,9 @@ int loop_inbox_open(struct loop_inbox *inbox)
 /**
  * loop_inbox_post - ask the loop for a call
  * @inbox: open
- * @note: the loop's until its @run is called; calls come in the order of the notes
+ * @note: belongs to the loop until its @run is called; calls come in the order of the notes
  *
- * Any thread. The lock hands over the memory that the thread has written before.
+ * Any thread. Whatever the thread has written before, the loop sees in @run.
  */
 void loop_inbox_post(struct loop_inbox *inbox, struct loop_note *note)
 {
@@ -162,8 +162,8 @@ void loop_inbox_post(struct loop_inbox *inbox, struct loop_note *note)
 }
 
 /**
- * loop_inbox_ignore - run no more notes, those that wait included
- * @inbox: open; threads may go on to post
+ * loop_inbox_ignore - run no more notes, not even those that wait
+ * @inbox: open; threads may still post
  */
 void loop_inbox_ignore(struct loop_inbox *inbox)
 {
@@ -329,8 +329,8 @@ int loop_run(void)
 /**
  * loop_turns - how long the turns of the loop have taken
  *
- * For so long may something that has happened have waited for the loop. Only the loop adds
- * to the histogram, so another thread looks at numbers that change.
+ * An event may have waited for the loop as long as a turn takes. Only the loop adds to the
+ * histogram, so another thread sees numbers that change.
  *
  * Return: durations from the end of a wait to the next.
  */

@@ -4,7 +4,7 @@
  * which put what they have done into an inbox of the loop. Everything else runs in the loop
  * and needs no locks. With nothing to do it sleeps without a timeout.
  *
- * A peer can send without end, so a handler does not take all there is. Tasks do that bit
+ * A peer can send without end, so a handler does not take all that has come. Tasks do that bit
  * by bit; each turn of the loop gives all tasks together a few milliseconds.
  */
 #ifndef RDMABLKD_LOOP_H
@@ -19,7 +19,7 @@ struct latency;
 
 /**
  * struct loop_source - a descriptor the loop watches for input
- * @fd: non-blocking; stays its owner's
+ * @fd: non-blocking; belongs to its owner
  * @ready: called when there is something to read, or what loop_watch() asks for
  */
 struct loop_source {
@@ -29,9 +29,9 @@ struct loop_source {
 
 /**
  * struct loop_timer - fires once; zeroed memory is a stopped timer
- * @entry: the loop's
- * @deadline: the loop's, ms
- * @armed: the loop's
+ * @entry: in the list of the loop
+ * @deadline: time at which it fires, ms; owned by the loop
+ * @armed: the timer runs; owned by the loop
  * @expired: called when the time has come; may start the timer again
  */
 struct loop_timer {
@@ -43,10 +43,10 @@ struct loop_timer {
 
 /**
  * struct loop_task - one bit of a long piece of work; zeroed memory is a stopped task
- * @entry: the loop's
- * @queued: it is started; the loop's, others may read it
+ * @entry: in the list of the loop
+ * @queued: the task is started; owned by the loop, others may read it
  * @run: does a bit, once for each start; starts the task again if there is more. May
- *	stop any task, and free the memory of any that is stopped
+ *	stop any task, and free the memory of a stopped one
  *
  * Tasks run in the order in which they were started, after descriptors and before
  * timers: a peer that has just been heard does not count as silent.
@@ -59,7 +59,7 @@ struct loop_task {
 
 /**
  * struct loop_note - a call that another thread asks the loop for
- * @entry: the inbox's, from loop_inbox_post() to @run
+ * @entry: in the list of the inbox, from loop_inbox_post() to @run
  * @run: called in the loop; may free the note
  */
 struct loop_note {
@@ -71,9 +71,9 @@ TAILQ_HEAD(loop_notes, loop_note);
 
 /**
  * struct loop_inbox - notes for the loop
- * @source: eventfd, written to with each first note
- * @lock: guards @notes
- * @notes: not yet run
+ * @source: eventfd, written when a note comes to an empty list
+ * @lock: protects @notes
+ * @notes: notes that have not run yet
  */
 struct loop_inbox {
 	struct loop_source source;

@@ -2,24 +2,26 @@
 /*
  * Whether the host has the memory of an arena, or of a session.
  *
- * An arena that does not fit has the kernel kill processes until it does: fallocate() on
- * memory does not fail, and the daemon is among the last that the kernel chooses. So an
- * arena is refused before any of its pages exist. It is compared with what is free at that
- * moment; arenas that are open have taken their memory already, so the sum of all sizes
- * is covered, and what "target add" and a growth ask for, too.
+ * If an arena does not fit into the memory, the kernel kills processes until it does:
+ * fallocate() on memory does not fail, and the daemon is among the last processes that the
+ * kernel chooses. So an arena that does not fit is refused before any of its pages exist. Its
+ * size is compared with the memory that is free at that moment. Open arenas have taken their
+ * memory already, so the check covers the sum of all arenas, those of "target add" and of a
+ * growth included.
  *
- * Free is what the kernel calls available, less a reserve for the host, and not more than
- * the control groups of the daemon still allow. Huge pages are another matter: there are
- * so many, and fallocate() fails when they are used up.
+ * Free memory is what the kernel calls available, less a reserve for the host, and not more
+ * than the control groups of the daemon still allow. The check does not count huge pages of a
+ * pool: their number is fixed, and fallocate() fails when they are used up.
  *
- * A session with a store without a cache has buffers of its own, and initiators decide how
- * many sessions there are. Sessions may take half of the reserve, because arenas may have
- * left no more. A session that may not write has to leave as much memory again as it takes,
- * so that one that may write still gets in.
+ * A session on an uncached file has buffers of its own, and initiators decide how many
+ * sessions there are. Arenas may have left only the reserve, so sessions may take half of it.
+ * A session that may not write must leave as much memory free as it takes, so that a writer
+ * still gets in.
  *
- * For the same reason the daemon is an ordinary victim while it fills its arenas. It gives
- * up the protection that it was started with, and takes it back when all of them are there;
- * the kernel lets a process without privileges do that.
+ * The daemon is an ordinary victim of the OOM killer while it fills its arenas, so that an
+ * arena that does not fit after all costs the daemon rather than other processes. It gives up
+ * the protection that it was started with, and takes it back when all arenas are filled; the
+ * kernel allows that without privileges.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -34,11 +36,11 @@
 #include "base/meminfo.h"
 #include "base/util.h"
 
-#define RESERVE_PART	16		/* of the host's memory */
+#define RESERVE_PART	16		/* the reserve is one of so many parts of the memory */
 #define RESERVE_MAX	(1ULL << 30)
 #define MIB		(1ULL << 20)
 
-/* Tests have another. */
+/* Directory that stands for /; tests have another one */
 const char *meminfo_root = "";
 
 static bool read_number(const char *path, uint64_t *value)
@@ -51,7 +53,7 @@ static bool read_number(const char *path, uint64_t *value)
 	return ok;
 }
 
-/* Return: whether the kernel says both */
+/* Return: false: the kernel does not say both values. */
 static bool read_meminfo(uint64_t *total, uint64_t *available)
 {
 	char path[PATH_MAX], line[128];
@@ -107,12 +109,12 @@ static bool read_group(const char *group, const char *file, uint64_t *value)
 	return read_number(path, value);
 }
 
-/* What one control group still allows; UINT64_MAX: it has no limit. */
+/* Return: bytes that one control group still allows; UINT64_MAX: it has no limit. */
 static uint64_t group_room(const char *group)
 {
 	uint64_t max, now;
 
-	/* "max" is no number */
+	/* Without a limit the file has the word "max". */
 	if (!read_group(group, "memory.max", &max))
 		return UINT64_MAX;
 	if (!read_group(group, "memory.current", &now))
@@ -121,8 +123,9 @@ static uint64_t group_room(const char *group)
 }
 
 /*
- * Of the daemon's control group and all above it, of version 2. The last is the root, which
- * has a limit in a container.
+ * Return: bytes that the daemon's control group, and all groups above it, still allow. Only
+ * for version 2 of control groups. The root is asked, too, because it has a limit in a
+ * container.
  */
 static uint64_t groups_room(void)
 {
@@ -154,8 +157,8 @@ static uint64_t in_mib(uint64_t bytes)
 }
 
 /*
- * What is free less a reserve. Return: whether the kernel says so; and what has decided, for
- * messages.
+ * Finds how much memory may be taken, and what limits it, for messages. Return: false: the
+ * kernel does not say.
  */
 static bool find_room(uint64_t reserve_max, unsigned int reserve_part, uint64_t *room,
 		      const char **decided)
@@ -173,12 +176,12 @@ static bool find_room(uint64_t reserve_max, unsigned int reserve_part, uint64_t 
 }
 
 /**
- * meminfo_check - do base pages of an arena fit into the memory that is free
- * @name: of the export, for messages
- * @bytes: that it is going to take
- * @overcommit: the administrator knows better: it is only a warning
+ * meminfo_check - check that base pages of an arena fit into the free memory
+ * @name: name of the export, for messages
+ * @bytes: bytes to be taken
+ * @overcommit: the administrator wants it anyway: only warn
  *
- * Return: 0, also where the kernel does not say what is free; -E2BIG, logged.
+ * Return: 0, also if the kernel does not say what is free; -E2BIG, logged.
  */
 int meminfo_check(const char *name, uint64_t bytes, bool overcommit)
 {
@@ -197,14 +200,14 @@ int meminfo_check(const char *name, uint64_t bytes, bool overcommit)
 }
 
 /**
- * meminfo_check_session - do the buffers of a session fit into the memory that is free
- * @name: of its export, for messages
- * @bytes: that it is going to take
- * @writer: it may write
+ * meminfo_check_session - check that the buffers of a session fit into the free memory
+ * @name: name of its export, for messages
+ * @bytes: bytes to be taken
+ * @writer: the session may write
  *
  * Reads files of the kernel; for workers.
  *
- * Return: 0, also where the kernel does not say what is free; -E2BIG, logged.
+ * Return: 0, also if the kernel does not say what is free; -E2BIG, logged.
  */
 int meminfo_check_session(const char *name, uint64_t bytes, bool writer)
 {
@@ -240,7 +243,7 @@ static bool write_score(int score)
 	return ok;
 }
 
-static int protected_score;	/* that the process was started with, if below 0 */
+static int protected_score;	/* oom_score_adj at the start, if below 0 */
 
 /**
  * meminfo_expose - give up the protection from the kernel's OOM killer
@@ -283,14 +286,14 @@ static bool may_lock_anything(void)
 }
 
 /**
- * meminfo_check_locked - can a session register what it needs
- * @name: of the export, for the warning
- * @bytes: that a session registers, at most
+ * meminfo_check_locked - check that a session can register its memory
+ * @name: name of the export, for the warning
+ * @bytes: most bytes that a session registers
  *
- * Registered memory counts as locked, once per session. To be called at the start, because
- * the first login would be a late moment to find out.
+ * Registered memory counts as locked, once per session. To be called at the start, so that
+ * the administrator learns of the limit before the first login.
  *
- * Return: whether it can; logged, if not.
+ * Return: false, logged: the limit of locked memory is too low.
  */
 bool meminfo_check_locked(const char *name, uint64_t bytes)
 {

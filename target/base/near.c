@@ -55,13 +55,13 @@ unsigned int near_distance(const char *a, const char *b)
 /**
  * near_begin - begin a search
  * @n: the search
- * @word: that is not in the list
+ * @word: word that is not in the list
  */
 void near_begin(struct near *n, const char *word)
 {
 	size_t len = strlen(word);
 
-	/* Of a short word any other one is made by few mistakes. */
+	/* A few mistakes turn a short word into any other, so it allows fewer. */
 	*n = (struct near){ .word = word,
 			    .distance = len < 2 ? 0 : len < 3 ? 2 : len < 6 ? 3 : 4 };
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What becomes of reads and writes that the kernel tells to come again, with EAGAIN or
- * EINTR. They do so at once the first time, and then once a millisecond: what the kernel is
- * short of may be back by then. After five seconds that is the result.
+ * Reads and writes that have failed with EAGAIN or EINTR are tried again: at once the first
+ * time, then once a millisecond, because the kernel may have the missing resource by then.
+ * After five seconds the error is the result.
  *
- * Not for an fdatasync, see file_batch_sync(). But for a write with RWF_DSYNC, although its
- * sync, too, may hide an error of the page cache behind EINTR. Its own data is written again,
- * and the error is one of other data: an uncached file has another descriptor for FLUSHes,
- * which are told of the error, and full.c writes so only when all other data is durable.
+ * An fdatasync is not tried again, see file_batch_sync(). A write with RWF_DSYNC is, although
+ * its sync may hide an error of the page cache behind EINTR. Its own data is written again, so
+ * the hidden error concerns other data: for an uncached file, FLUSHes see that error on a
+ * descriptor of their own; and full.c writes so only when all other data is durable.
  */
 #ifndef RDMABLKD_RETRY_H
 #define RDMABLKD_RETRY_H
@@ -18,7 +18,7 @@
 #define RETRY_MS	1
 
 /**
- * enum retry - what to do with I/O that has ended
+ * enum retry - how to go on with I/O that has ended
  * @RETRY_NOT: it is done, or has failed
  * @RETRY_NOW: try it again
  * @RETRY_LATER: try it again after RETRY_MS
@@ -30,11 +30,11 @@ enum retry {
 };
 
 /**
- * retry_after - what to do with I/O that has ended
- * @tries: how often it was tried again without progress; counted here
- * @res: result, -errno or how much was done
+ * retry_after - how to go on with I/O that has ended
+ * @tries: number of tries in a row without progress; this function counts
+ * @res: result of the I/O: -errno or bytes
  *
- * Return: what.
+ * Return: enum retry.
  */
 static inline enum retry retry_after(unsigned int *tries, int res)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Memory for secrets. It has pages of its own: what is in a page with others cannot be kept
- * out of a core dump.
+ * Memory for secrets. It has pages of its own, because only whole pages can be kept out of a
+ * core dump.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
  * leaves the old text or the new one, and after state_file_replace() has returned 0 it
  * leaves the new one. A new directory's own name is synced likewise.
  *
- * Two kinds of state need no such steps: the notes of sync_errors.c, which are void after a
- * reboot and are only appended to, and the trailer of an arena, which is memory.
+ * Two kinds of state need no such steps: the notes of sync_errors.c, which are only appended
+ * to and mean nothing after a reboot; and the trailer of an arena, which is memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ int state_file_sync_dir(const char *path)
 	return !fsync(fd) || errno == EINVAL ? 0 : -errno;
 }
 
-/* Syncs all of the file system that @path is on, which takes longer. */
+/* Syncs the whole file system of @path, which takes longer. */
 static int sync_file_system(const char *path)
 {
 	int fd __cleanup_close = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

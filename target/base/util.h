@@ -59,7 +59,7 @@ static inline bool all_zero(const void *data, size_t bytes)
 	return !bytes || (!*p && !memcmp(p, p + 1, bytes - 1));
 }
 
-/* A text that is missing is the same as another that is missing. */
+/* Whether two texts are equal; NULL equals NULL. */
 static inline bool same_text(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;

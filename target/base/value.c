@@ -163,9 +163,9 @@ int value_date(const char *text, int64_t *out)
 }
 
 /**
- * value_uuid_text - a UUID for people
+ * value_uuid_text - write a UUID as text
  * @uuid: RDMABLK_ID_LEN bytes
- * @out: 37 bytes
+ * @out: result, 37 bytes
  */
 void value_uuid_text(const uint8_t *uuid, char *out)
 {
@@ -316,7 +316,7 @@ bool value_networks_ok(const char *text)
 	return any;
 }
 
-/* Only in those of at least so many bits */
+/* Looks for an address in a list of networks; ignores networks of fewer bits than @least. */
 static bool in_list(const char *text, const struct sockaddr *sa, unsigned int least)
 {
 	char *copy __cleanup_free = strdup(text), *rest = copy, *word;
@@ -336,7 +336,7 @@ static bool in_list(const char *text, const struct sockaddr *sa, unsigned int le
  * @text: as for value_networks_ok()
  * @sa: IPv4 or IPv6
  *
- * Return: whether @sa is in one of them. Without memory it is in none.
+ * Return: whether @sa is in one of them; false, too, if memory is short.
  */
 bool value_in_networks(const char *text, const struct sockaddr *sa)
 {
@@ -348,8 +348,8 @@ bool value_in_networks(const char *text, const struct sockaddr *sa)
  * @text: as for value_networks_ok()
  * @sa: IPv4 or IPv6
  *
- * Return: whether @sa itself is in the list, and not only a network that it is in. Without
- * memory it is not.
+ * Return: whether the list has @sa itself, and not only a network with it; false, too, if
+ * memory is short.
  */
 bool value_in_addresses(const char *text, const struct sockaddr *sa)
 {
@@ -357,10 +357,10 @@ bool value_in_addresses(const char *text, const struct sockaddr *sa)
 }
 
 /**
- * value_address_text - an address for people
+ * value_address_text - write an address as text
  * @sa: IPv4 or IPv6
- * @out: ADDR_TEXT bytes
- * @port: with the port
+ * @out: result, ADDR_TEXT bytes
+ * @port: whether to write the port, too
  */
 void value_address_text(const struct sockaddr *sa, char *out, bool port)
 {
@@ -382,10 +382,10 @@ void value_address_text(const struct sockaddr *sa, char *out, bool port)
 }
 
 /**
- * value_loopback - who can reach an address
+ * value_loopback - whether an address is a loopback address
  * @addr: parsed
  *
- * Return: whether only this host can.
+ * Return: true: only this host can reach it.
  */
 bool value_loopback(const struct listen_addr *addr)
 {
@@ -398,13 +398,14 @@ bool value_loopback(const struct listen_addr *addr)
 }
 
 /**
- * value_name_ok - names of exports and targets
- * @text: letters, digits and "._-", not starting with a dot or dash
- * @max: room for it with its NUL, bytes
+ * value_name_ok - whether a text may be the name of an export, host or target
+ * @text: text
+ * @max: room for the name with its NUL, bytes
  *
- * Names become file names and parts of addresses; hence the few characters.
+ * A name has letters, digits and "._-", and does not begin with a dot or dash, because names
+ * become file names and parts of addresses.
  *
- * Return: whether it is a name.
+ * Return: true: it may.
  */
 bool value_name_ok(const char *text, size_t max)
 {
@@ -418,7 +419,7 @@ bool value_name_ok(const char *text, size_t max)
 	return true;
 }
 
-/* Return: bytes of the character that begins here; 0: none does */
+/* Return: bytes of the UTF-8 character that begins here; 0: no valid one does. */
 static size_t utf8_length(const unsigned char *p)
 {
 	size_t len = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 :
@@ -427,7 +428,7 @@ static size_t utf8_length(const unsigned char *p)
 	for (size_t i = 1; i < len; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
-	/* too long for what it says, half of a pair, beyond the last */
+	/* overlong, a surrogate, or above U+10FFFF */
 	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
 	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
 		return 0;
@@ -435,8 +436,8 @@ static size_t utf8_length(const unsigned char *p)
 }
 
 /**
- * value_utf8 - make a text UTF-8, be it cut in a character, or of another encoding
- * @text: each byte that is no part of a character becomes a question mark
+ * value_utf8 - make a text valid UTF-8, even if it was cut inside a character
+ * @text: text; each byte that is not part of a valid character becomes a question mark
  */
 void value_utf8(char *text)
 {
@@ -478,11 +479,11 @@ static unsigned int rights_of(const char *text, size_t len)
 }
 
 /**
- * value_allow_next - the hosts of a list, one by one
- * @list: what is left of it
- * @out: filled
+ * value_allow_next - take the next host from a list
+ * @list: rest of the list; moved behind the host
+ * @out: result
  *
- * Return: whether there was one.
+ * Return: false: the list had no more hosts.
  */
 bool value_allow_next(const char **list, struct allow_entry *out)
 {
@@ -511,10 +512,10 @@ static unsigned int count(const char *list, const char *name)
 }
 
 /**
- * value_allow_check - is a list right
- * @list: of hosts; empty: nobody
+ * value_allow_check - check a list of hosts
+ * @list: list; empty: no host
  *
- * Return: NULL, or what is wrong.
+ * Return: NULL; or a text that says what is wrong.
  */
 const char *value_allow_check(const char *list)
 {
@@ -534,8 +535,8 @@ const char *value_allow_check(const char *list)
 
 /**
  * value_allow_rights - what a host may do
- * @list: checked; NULL: nobody
- * @name: of the host
+ * @list: checked; NULL: no host
+ * @name: name of the host
  *
  * Return: ALLOW_READ and more; 0: nothing.
  */

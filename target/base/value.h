@@ -33,8 +33,8 @@ struct listen_addr {
 
 /**
  * struct allow_entry - one host of a list
- * @name: of the host; empty: it is no name
- * @rights: ALLOW_READ and more; 0: its rights are not known
+ * @name: name of the host; empty: the list has something that is not a name
+ * @rights: ALLOW_READ and more; 0: the list has a word that is not a right
  */
 struct allow_entry {
 	char name[RDMABLK_NAME_LEN];

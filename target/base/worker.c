@@ -2,9 +2,9 @@
 /*
  * Worker threads. A job goes loop -> list of its kind -> thread -> inbox of the loop.
  *
- * The list of a worker has one job of each client that waits; the client's later jobs are
- * behind that one. When a thread takes it, the next of the client goes to the end of the
- * list: new clients cannot keep it waiting for longer than one job each.
+ * The list of a worker has one job of each client that waits. Later jobs of the client hang
+ * behind that job. When a thread takes the job, the client's next job goes to the end of the
+ * list. So other clients delay it by one job each, even if new ones keep coming.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,13 +17,15 @@
 #include "base/util.h"
 #include "base/worker.h"
 
-#define WORKER_NOTE_S	1	/* for the state directory to answer at the end */
+#define WORKER_NOTE_S	1	/* time for jobs of the state directory at the end, seconds */
 
 #define WORKER_LATE_MS	30000	/* a kind that ends no job for so long is reported */
 
 static void late(struct loop_timer *timer);
 
-/* Of each kind so many jobs run at once. @waits: for what; NULL: a job may take hours */
+/*
+ * Each kind has @threads threads. @waits: what its jobs wait for; NULL: a job may take hours
+ */
 static const struct {
 	const char *name;
 	unsigned int threads;
@@ -78,7 +80,7 @@ static struct job *dequeue(struct job_list *todo)
 	return job;
 }
 
-/* Return: the next job, off its list, or NULL when there are to be no more. */
+/* Waits for a job, and takes it off the list. Return: the job; NULL: the thread shall end. */
 static struct job *worker_next(struct worker *w)
 {
 	struct job *job;
@@ -97,7 +99,7 @@ static void *worker_main(void *arg)
 	struct job *job;
 
 	while ((job = worker_next(w))) {
-		bool tell = job->done;	/* else its owner may have freed it in @run */
+		bool tell = job->done;	/* read first: without @done, @run may free the job */
 
 		job->run(job);
 		if (tell)
@@ -106,7 +108,7 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
-/* Return: 0 or -errno: there are fewer threads. */
+/* Return: 0; or -errno: there are fewer threads than wanted. */
 static int start_threads(struct worker *w)
 {
 	int ret = 0;
@@ -133,10 +135,10 @@ void worker_init(struct worker *w, const char *name, unsigned int threads)
 }
 
 /**
- * worker_add - hand a job to a worker; the first one starts its threads
+ * worker_add - hand a job to a worker; the first job starts the threads
  * @w: not ended
- * @job: without @done, zeroed but for @run: the worker's until that is called, which may
- *	free it
+ * @job: zeroed, except for @run, which may free it. It belongs to the worker until @run is
+ *	called
  *
  * Any thread.
  *
@@ -168,9 +170,9 @@ static bool join(pthread_t thread, unsigned int seconds)
 }
 
 /**
- * worker_end - finish what was handed to a worker, then end its threads
+ * worker_end - finish the jobs that a worker has, then end its threads
  * @w: gets no more jobs
- * @seconds: to wait for each thread; 0: for as long as it takes
+ * @seconds: longest wait for each thread; 0: as long as it takes
  *
  * Any thread.
  *
@@ -213,7 +215,8 @@ static void job_done(struct loop_note *note)
 }
 
 /**
- * worker_start - start the threads of all kinds and hear of finished jobs in the loop
+ * worker_start - start the threads of all kinds, and take notes about finished jobs in the
+ * loop
  *
  * Return: 0 or -errno.
  */
@@ -233,7 +236,7 @@ int worker_start(void)
 
 /**
  * worker_submit - hand a job to the workers of its kind
- * @job: theirs until its @done is called
+ * @job: belongs to the workers until its @done is called
  *
  * In the loop.
  */
@@ -244,13 +247,13 @@ void worker_submit(struct job *job)
 	if (!workers.busy[job->kind]++)
 		workers.since[job->kind] = loop_now();
 	job->note.run = job_done;
-	worker_add(&workers.of[job->kind], job);	/* its threads are there */
+	worker_add(&workers.of[job->kind], job);	/* cannot fail: the threads exist */
 }
 
 /**
- * worker_idle - have all submitted jobs been done
+ * worker_idle - whether all submitted jobs are done
  *
- * Return: whether they have. In the loop.
+ * Return: true: they are. In the loop.
  */
 bool worker_idle(void)
 {
@@ -261,11 +264,11 @@ bool worker_idle(void)
 }
 
 /**
- * worker_stop - finish what was submitted, then end the threads of all kinds
+ * worker_stop - finish the submitted jobs, then end the threads of all kinds
  *
- * The state directory may never answer, and what is noted there is no data of a disk: it
- * has WORKER_NOTE_S for its jobs. No @done is called any more: nobody waits for the jobs
- * that are still under way.
+ * Jobs of the state directory have WORKER_NOTE_S only: it may never answer, and has no data of
+ * disks. No @done is called any more, because no owner waits for the jobs that are still under
+ * way.
  *
  * Return: whether all threads have ended. If not, the state directory hangs, and nothing
  * may be freed that its jobs use.

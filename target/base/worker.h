@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Worker threads for what may block: registering and deregistering memory, making and
- * destroying queue pairs and CM ids, looking at files. Each kind of job has threads of its
- * own, so that what hangs keeps only its like waiting: a login of an export in memory goes
- * on when the state directory does not answer, and so does a fence.
+ * Worker threads for work that may block: registering and deregistering memory, making and
+ * destroying queue pairs and CM ids, reading files. Each kind of job has threads of its own,
+ * so a job that hangs delays only jobs of its kind: if the state directory does not answer,
+ * fences go on, and so do logins to exports in memory.
  *
  * Within a kind the clients take turns, job by job: a client that submits many jobs delays
  * the next job of any other client by one of them.
@@ -25,7 +25,7 @@
 /**
  * enum job_kind - what a job may wait for
  * @JOB_OPEN: the adapter, which makes a queue
- * @JOB_FENCE: the adapter, which destroys something; others' writes wait for that
+ * @JOB_FENCE: the adapter, which destroys queues or memory keys; other sessions wait for that
  * @JOB_REGISTER: the adapter and the memory manager: memory is registered, for seconds
  * @JOB_NOTE: the state directory
  * @JOB_GROW: files of exports, which are looked at and read
@@ -45,13 +45,14 @@ TAILQ_HEAD(job_list, job);
 
 /**
  * struct job - one piece of blocking work
- * @entry: the workers'
- * @behind: the workers': later jobs of the same client
- * @note: the workers'
- * @client: address of the peer for which it is done; zeroes: the daemon itself
- * @run: in a worker thread; touches only what its owner has handed over
- * @done: in the loop, after @run; may free the job. NULL, for worker_add() only: nothing
- * @kind: whose threads run it; not for worker_add()
+ * @entry: in a list of the workers
+ * @behind: later jobs of the same client; owned by the workers
+ * @note: tells the loop that the job is done; owned by the workers
+ * @client: address of the peer for which the job is done; zeroes: the daemon itself
+ * @run: called in a worker thread; touches only memory that the owner has handed over
+ * @done: called in the loop, after @run; may free the job. NULL, for worker_add() only: no
+ *	call
+ * @kind: which threads run it; not for worker_add()
  */
 struct job {
 	TAILQ_ENTRY(job) entry;
@@ -63,15 +64,15 @@ struct job {
 	enum job_kind kind;
 };
 
-#define WORKER_THREADS	2	/* of a worker, at most */
+#define WORKER_THREADS	2	/* most threads of a worker */
 
 /**
  * struct worker - threads that run the jobs of one list
- * @name: of the threads, 15 bytes at most
- * @threads: how many there are to be
- * @nr: how many there are
- * @thread: each
- * @lock: guards @todo and @stop, and hands over the memory of jobs
+ * @name: name of the threads, 15 bytes at most
+ * @threads: number of threads wanted
+ * @nr: number of threads that run
+ * @thread: threads
+ * @lock: protects @todo and @stop, and hands over the memory of jobs
  * @wake: a job has come, or @stop is set
  * @todo: jobs that no thread has taken
  * @stop: no more jobs will come

@@ -19,8 +19,8 @@ static uint64_t io_threads(void)
 }
 
 /**
- * config_init - the defaults
- * @cfg: filled
+ * config_init - set the defaults
+ * @cfg: result
  */
 void config_init(struct config *cfg)
 {
@@ -131,9 +131,9 @@ void config_free(struct config *cfg)
 }
 
 /**
- * config_export_take - have an export that outlives its configuration
- * @cfg: loses it
- * @ec: export of it
+ * config_export_take - take an export out of a configuration, to outlive it
+ * @cfg: configuration
+ * @ec: export of @cfg
  *
  * Return: @ec; config_export_free() releases it.
  */
@@ -145,9 +145,9 @@ struct export_config *config_export_take(struct config *cfg, struct export_confi
 
 /**
  * config_error - print a problem and count it
- * @cfg: whose
+ * @cfg: configuration with the problem
  * @where: "file:line" or the option
- * @fmt: what is wrong
+ * @fmt: text of the problem, as for printf()
  */
 void config_error(struct config *cfg, const char *where, const char *fmt, ...)
 {
@@ -163,8 +163,8 @@ void config_error(struct config *cfg, const char *where, const char *fmt, ...)
 }
 
 /*
- * Can something new have this name? @taken: where something of its kind has it already, or
- * NULL. Prints the problem.
+ * Whether a new export or host may have a name; prints why not. @taken: where another one has
+ * the name already, or NULL
  */
 static bool check_name(struct config *cfg, const char *what, const char *name,
 		       const char *taken, const char *where)
@@ -287,11 +287,11 @@ struct listen_config *config_listen_add(struct config *cfg, const char *text,
 }
 
 /**
- * config_listen_networks - who may connect to an address
+ * config_listen_networks - networks from which connections to an address are taken
  * @cfg: configuration
  * @addr: address that the daemon listens on
  *
- * Return: networks, valid until @cfg changes; NULL: its section says nothing of it.
+ * Return: networks, valid until @cfg changes; NULL: the address has no such limit of its own.
  */
 const char *config_listen_networks(const struct config *cfg, const struct listen_addr *addr)
 {
@@ -301,13 +301,13 @@ const char *config_listen_networks(const struct config *cfg, const struct listen
 }
 
 /**
- * config_listen_take - take over who may connect to an address
- * @cfg: of the daemon
- * @now: what is said now
+ * config_listen_take - take over the networks of an address from a new configuration
+ * @cfg: configuration of the daemon
+ * @now: new configuration
  * @addr: address that the daemon listens on
  *
- * The daemon listens until its end on an address that @now does not have: its list stays, so
- * that nobody gets in who was kept out.
+ * If @now does not have the address, the daemon still listens on it until its end. Then the
+ * list stays, so that it lets in no peer that it has kept out.
  *
  * Return: whether it has changed.
  */
@@ -344,7 +344,7 @@ static void unknown_key(struct config *cfg, const struct config_key *keys,
 		config_error(cfg, where, "unknown key \"%s\"", key);
 }
 
-/* Sets one key of a table in @base. The keys in @seen were given before. */
+/* Sets one key of a table in the struct @base. @seen: keys that were given, a bit each */
 static void set_key(struct config *cfg, const struct config_key *keys, unsigned int nr,
 		    void *base, uint64_t *seen, const char *key, const char *value,
 		    const char *where)
@@ -370,7 +370,7 @@ static void set_key(struct config *cfg, const struct config_key *keys, unsigned 
 		config_error(cfg, where, "%s = %.64s: %s", key, value, wrong);
 }
 
-/* Keeps a line of a section, as a file would have it. */
+/* Adds a line to the text of a section, as a file would have it. */
 static void keep_line(struct config *cfg, char **lines, const char *key, const char *value,
 		      const char *where)
 {
@@ -437,7 +437,7 @@ void config_set_listen(struct config *cfg, struct listen_config *lc,
 }
 
 /**
- * config_export_spec - an export in the words of --export
+ * config_export_spec - add an export in the words of --export
  * @cfg: gets it
  * @spec: NAME,memory[,KEY[=VALUE]]… or NAME,file=PATH[,KEY[=VALUE]]…
  */
@@ -469,8 +469,8 @@ void config_export_spec(struct config *cfg, const char *spec)
 }
 
 /**
- * config_host_spec - a host in the words of "rdmablk target host add"
- * @cfg: gets it, and it is checked
+ * config_host_spec - add a host in the words of "rdmablk target host add", and check it
+ * @cfg: gets it
  * @spec: NAME,key=FILE[,KEY=VALUE]…
  */
 void config_host_spec(struct config *cfg, const char *spec)
@@ -513,7 +513,7 @@ enum kind {
 	KIND_NONE	= 1 << 2,
 };
 
-/* Keys that not every kind has, and who has them */
+/* Keys that not every kind of store has, and the kinds that have them */
 static const struct {
 	const char *key;
 	unsigned int kinds;
@@ -530,7 +530,7 @@ static const struct {
 	{ "fault", KIND_FULL | KIND_NONE },
 };
 
-/* Was a key given, be it with a value that was refused? */
+/* Whether a key was given, even with a value that was refused */
 static bool has(const struct export_config *ec, const char *key)
 {
 	for (unsigned int i = 0; i < config_nr_export_keys; i++)
@@ -598,7 +598,7 @@ static void check_size(struct config *cfg, const struct export_config *ec)
 			     ec->name, RDMABLK_MAX_REGIONS);
 }
 
-/* Each session of what is in memory registers all of it. */
+/* If the data of an export is in memory, each session registers all of it. */
 static void check_pinned(struct config *cfg, const struct export_config *ec)
 {
 	bool all = !ec->file || ec->cache == CACHE_FULL;
@@ -609,19 +609,18 @@ static void check_pinned(struct config *cfg, const struct export_config *ec)
 			     ec->name);
 }
 
-/* As it was given: an export that is open has one in any case. */
+/* Return: the block as it was given; 0: not given. An open export always has a block. */
 static uint64_t block_of(const struct export_config *ec)
 {
 	return has(ec, "block") || !ec->file ? ec->block : 0;
 }
 
 /**
- * config_export_same - would two exports be the same
+ * config_export_same - whether two exports are configured alike
  * @a: checked, perhaps open
- * @b: likewise
+ * @b: checked, perhaps open
  *
- * Return: whether all that was said of them is the same, wherever it was said, but for
- * what config_export_limit() takes over.
+ * Return: true: all keys are equal, except those that config_export_limit() takes over.
  */
 bool config_export_same(const struct export_config *a, const struct export_config *b)
 {
@@ -640,8 +639,8 @@ bool config_export_same(const struct export_config *a, const struct export_confi
 
 /**
  * config_take_text - take over the value of a key that is a text
- * @field: changed if it has another text; keeps its own if there is no memory
- * @now: what is said of it now, or NULL
+ * @field: gets a copy of @now, unless it has that text already, or memory is short
+ * @now: new text, or NULL
  *
  * Return: whether it has changed.
  */
@@ -662,9 +661,9 @@ bool config_take_text(char **field, const char *now)
 }
 
 /**
- * config_export_limit - take over the limits of an export, which need no opening
- * @ec: of an export, perhaps open and in use
- * @now: what is said of it now
+ * config_export_limit - take over the limits of an export, for which it need not be reopened
+ * @ec: configuration of an export, perhaps open and in use
+ * @now: new configuration of the export
  *
  * Return: whether anything has changed.
  */
@@ -699,7 +698,7 @@ const char *config_state_dir(const struct config *cfg, const struct export_confi
 
 /**
  * config_export_check - check an export as a whole
- * @cfg: whose; problems are printed and counted
+ * @cfg: configuration; problems are printed and counted
  * @ec: complete; gets its type, if "file" implies it
  */
 void config_export_check(struct config *cfg, struct export_config *ec)
@@ -734,7 +733,7 @@ void config_export_check(struct config *cfg, struct export_config *ec)
 
 /**
  * config_host_check - check a host as a whole
- * @cfg: whose; problems are printed and counted
+ * @cfg: configuration; problems are printed and counted
  * @hc: complete
  */
 void config_host_check(struct config *cfg, const struct host_config *hc)
@@ -756,12 +755,11 @@ void config_host_check(struct config *cfg, const struct host_config *hc)
 }
 
 /**
- * config_host_same - would two hosts be the same
+ * config_host_same - whether two hosts are configured alike
  * @a: checked
- * @b: likewise
+ * @b: checked
  *
- * Return: whether all that was said of them is the same, wherever it was said. The contents
- * of their key files are not looked at.
+ * Return: true: all keys are equal. The contents of their key files do not count.
  */
 bool config_host_same(const struct host_config *a, const struct host_config *b)
 {
@@ -776,7 +774,7 @@ bool config_host_same(const struct host_config *a, const struct host_config *b)
 }
 
 /*
- * The whole
+ * The whole configuration
  */
 
 /* Each host in "allow" must have a section. Without authentication there are no hosts. */
@@ -822,7 +820,7 @@ static void check_uuid(struct config *cfg, const struct export_config *ec)
 }
 
 /**
- * config_finish - check what only the whole shows
+ * config_finish - check the whole configuration
  * @cfg: complete; gets its way to authenticate, if that was not given
  */
 void config_finish(struct config *cfg)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the daemon is told: options and the INI file end up in one struct
- * config, by one table of keys.
+ * The configuration of the daemon. Options and the INI file go into one struct config, by one
+ * table of keys.
  */
 #ifndef RDMABLKD_CONFIG_H
 #define RDMABLKD_CONFIG_H
@@ -18,7 +18,7 @@
 
 #define CONFIG_SLOT_BYTES	(128ULL << 10)
 #define CONFIG_SLOT_MEMORY	(64ULL << 20)
-#define CONFIG_MIN_SLOTS	4	/* of a hardware queue: one, and three spare */
+#define CONFIG_MIN_SLOTS	4	/* of a hardware queue: one, and three reserved */
 #define CONFIG_NODES		1024	/* the kernel has no more */
 #define CONFIG_IO_THREADS	4	/* or as many as there are processors */
 #define CONFIG_HOST_KEYS	2	/* of a host: the old one and the new one */
@@ -52,7 +52,7 @@ enum numa_mode {
 };
 
 /**
- * enum cache_mode - what of a file is in memory
+ * enum cache_mode - which part of a file is in memory
  * @CACHE_NONE: nothing: each request goes to the file
  * @CACHE_FULL: all of it: requests are one-sided, FLUSH brings the file up to date
  */
@@ -86,15 +86,15 @@ enum config_auth {
  * struct host_config - one host that may log in
  * @entry: in struct config
  * @name: unique
- * @where: it was configured, for messages
+ * @where: place of its configuration, for messages
  * @has_id: @host_id was given
- * @host_id: that HELLO must have
- * @key: files, each an absolute path or the name of a key
- * @nr_keys: how many
- * @expires: when its keys end, seconds since 1970; 0: never
+ * @host_id: identity that HELLO must have
+ * @key: key files, each an absolute path or the name of a key
+ * @nr_keys: number of keys
+ * @expires: time at which its keys end, seconds since 1970; 0: never
  * @address: networks from which it may come; NULL: any
  * @lines: its section, a line for each key that was given; NULL: none
- * @seen: which keys were given, bit by bit
+ * @seen: keys that were given, a bit each
  */
 struct host_config {
 	TAILQ_ENTRY(host_config) entry;
@@ -113,11 +113,11 @@ struct host_config {
 TAILQ_HEAD(host_config_list, host_config);
 
 /**
- * struct listen_config - what a [listen ADDR] section says of an address
+ * struct listen_config - a section [listen ADDR]
  * @entry: in struct config
  * @addr: address, which is also in @listen of struct config unless an option replaces those
  * @allow_address: networks from which connections are taken there; NULL: any
- * @seen: which keys were given, bit by bit
+ * @seen: keys that were given, a bit each
  */
 struct listen_config {
 	TAILQ_ENTRY(listen_config) entry;
@@ -132,8 +132,8 @@ TAILQ_HEAD(listen_config_list, listen_config);
  * struct export_config - one export
  * @entry: in struct config
  * @name: unique
- * @where: it was configured, for messages
- * @type: of the store: "memory" or "file"
+ * @where: place of its configuration, for messages
+ * @type: type of the store: "memory" or "file"
  * @file: file or block device that has the contents; NULL: memory
  * @cache: of a file
  * @epoch: of a file without a cache
@@ -149,19 +149,19 @@ TAILQ_HEAD(listen_config_list, listen_config);
  * @region: bytes, a power of two; 0: as large as the device takes
  * @huge_pages: of an anonymous arena
  * @overcommit: its memory is taken even if too little is free
- * @numa: where its memory is
- * @node: with NUMA_NODE: its number
- * @slot_bytes: of a slot, which is the largest request; without a cache
- * @slot_memory: bytes of all slots of a session, at most; without a cache
- * @max_sessions: sessions, at most; 0: as export_caps() says, and so below
- * @max_queues: hardware queues of all sessions, at most
- * @max_pinned: bytes registered for all sessions, at most; 0: no limit
+ * @numa: place of its memory
+ * @node: with NUMA_NODE: number of the node
+ * @slot_bytes: size of a slot, which is the largest request; only without a cache
+ * @slot_memory: most bytes of all slots of a session; only without a cache
+ * @max_sessions: most sessions; 0: default of export_caps()
+ * @max_queues: most hardware queues of all sessions; 0: default of export_caps()
+ * @max_pinned: most bytes registered for all sessions; 0: no limit
  * @allow_address: networks whose hosts may use it; NULL: any
  * @allow: hosts that may use it, with their rights, as value_allow_next() reads them; NULL:
  *	nobody, with AUTH_PSK
  * @fault: file with rules of faults of @file, or NULL
  * @lines: its section, a line for each key that was given; NULL: none
- * @seen: which keys were given, bit by bit
+ * @seen: keys that were given, a bit each
  */
 struct export_config {
 	TAILQ_ENTRY(export_config) entry;
@@ -199,13 +199,13 @@ struct export_config {
 TAILQ_HEAD(export_config_list, export_config);
 
 /**
- * struct config - everything
- * @listen: addresses
- * @nr_listen: how many
+ * struct config - the whole configuration
+ * @listen: addresses to listen on
+ * @nr_listen: number of addresses
  * @listens: sections of addresses, also of addresses that an option has replaced
- * @exports: in the order given
- * @hosts: that may log in, in the order given
- * @auth: how they prove who they are
+ * @exports: exports, in the order given
+ * @hosts: hosts that may log in, in the order given
+ * @auth: how hosts prove who they are
  * @auth_given: @auth was given; else it follows from @hosts
  * @target_id: identity of this target, kept in @state_dir; with AUTH_PSK
  * @name: of this target, for the logs of initiators
@@ -214,35 +214,35 @@ TAILQ_HEAD(export_config_list, export_config);
  * @insecure: may listen beyond loopback without authentication
  * @log_level: LOG_ERR..LOG_DEBUG
  * @keep_alive_min: shortest keep-alive timeout granted, ms
- * @keep_alive_max: longest, ms
+ * @keep_alive_max: longest keep-alive timeout granted, ms
  * @session_factor: session timeout in keep-alive timeouts
- * @hello_ms: a connection ends that has not proven who it is after this
- * @login_ms: a login that is not live after this ends
+ * @hello_ms: time after which a connection without a right PROOF ends, ms
+ * @login_ms: time after which a login that is not live ends, ms
  * @drain_ms: time between EVENT DRAIN and CLOSE at shutdown
- * @max_sessions_all: in all
- * @max_sessions_addr: per address
- * @max_sessions: per host
- * @max_queues_all: hardware queues, in all
- * @max_queues_addr: hardware queues, per address
- * @max_queues: per host, hardware queues
- * @max_pinned_all: bytes registered, in all; 0: no limit
- * @max_pinned_addr: per address, bytes registered; 0: no limit
- * @max_pinned: per host, bytes registered
- * @max_logins: at once
- * @max_logins_addr: at once from one address
- * @login_rate: begun in a second by one address that is not known
+ * @max_sessions_all: most sessions, in all
+ * @max_sessions_addr: most sessions of one address
+ * @max_sessions: most sessions of one host
+ * @max_queues_all: most hardware queues, in all
+ * @max_queues_addr: most hardware queues of one address
+ * @max_queues: most hardware queues of one host
+ * @max_pinned_all: most bytes registered, in all; 0: no limit
+ * @max_pinned_addr: most bytes registered for one address; 0: no limit
+ * @max_pinned: most bytes registered for one host
+ * @max_logins: most logins at once
+ * @max_logins_addr: most logins at once from one address
+ * @login_rate: most logins that one address may begin in a second
  * @io_threads: threads for each file without a cache
- * @control: path of the socket for the administrator; NULL: CONFIG_CONTROL, if that
- *	can be had
+ * @control: path of the socket for the administrator; NULL: CONFIG_CONTROL, if it can be made
+ *	there
  * @audit: file of the audit log; NULL: there is none
  * @allow_address: networks from which connections are taken; NULL: any
- * @directories: where files are that may be written, absolute paths with ':' between them;
- *	NULL: anywhere
+ * @directories: directories below which files may be written, absolute paths with ':' between
+ *	them; NULL: anywhere
  * @file: configuration file, an argument of main(); NULL: none
  * @run: command of --run, an argument of main(); NULL: none
- * @seen: which keys of [target] were given, bit by bit
- * @errors: problems found and printed
- * @complaints: where they are printed; NULL: standard error
+ * @seen: keys of [target] that were given, a bit each
+ * @errors: number of problems found and printed
+ * @complaints: file for the problems; NULL: standard error
  */
 struct config {
 	struct listen_addr *listen;
@@ -290,14 +290,14 @@ struct config {
 /**
  * struct config_key - one key, which is also one option
  * @name: as written in the file and after "--"
- * @arg: what it takes, for --help; NULL: nothing, it is a switch
- * @help: one line; NULL: --help leaves the key out, as it is for tests
- * @set: parse @value into @base; NULL on success, else what is wrong
- * @offset: of the field in the struct @set is given
+ * @arg: name of its argument, for --help; NULL: the key is a switch
+ * @help: one line; NULL: --help leaves the key out, because it is for tests
+ * @set: parses @value into @base; returns NULL, or a text that says what is wrong
+ * @offset: offset of the field in the struct that @set gets
  * @min: smallest number or size
- * @max: largest
- * @clear: of a key that may be given more than once: forget what there is, which was
- *	given elsewhere; NULL: it may not
+ * @max: largest number or size
+ * @clear: for a key that may be given more than once: forgets the values from elsewhere,
+ *	before the first one here; NULL: the key may be given once
  */
 struct config_key {
 	const char *name;

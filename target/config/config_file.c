@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The INI file. inih tells its handler neither the line nor that a section
- * began: the reader below counts the lines and looks for the sections, so that
- * an export without any key is seen, too.
+ * The INI file. inih tells its handler neither the number of a line nor the beginning of a
+ * section. So the reader below counts lines and looks for sections, and also sees an export
+ * without any key.
  */
 #include <errno.h>
 #include <ini.h>
@@ -22,13 +22,13 @@ struct parse {
 	FILE *file;
 	unsigned int line;
 	bool too_long;
-	bool target;			/* in section [target] */
-	struct export_config *ec;	/* in this export's section */
-	struct host_config *hc;		/* in this host's section */
-	struct listen_config *lc;	/* in this address's section */
+	bool target;			/* the line is in section [target] */
+	struct export_config *ec;	/* export whose section the line is in, or NULL */
+	struct host_config *hc;		/* host whose section the line is in, or NULL */
+	struct listen_config *lc;	/* address whose section the line is in, or NULL */
 };
 
-/* Return: what follows the prefix, or NULL: the text does not begin with it */
+/* Return: the text behind the prefix; NULL: the text does not begin with it. */
 static const char *after(const char *text, const char *prefix)
 {
 	size_t len = strlen(prefix);
@@ -36,7 +36,9 @@ static const char *after(const char *text, const char *prefix)
 	return strncmp(text, prefix, len) ? NULL : text + len;
 }
 
-/* Complains, and names the kind that is near: [exports a], [Target] */
+/*
+ * Complains about a section such as [exports a] or [Target], and names the kind that is meant.
+ */
 static void unknown_section(struct parse *p, const char *section, const char *where)
 {
 	char word[RDMABLK_NAME_LEN];
@@ -81,9 +83,9 @@ static void enter_section(struct parse *p, const char *section)
 }
 
 /*
- * The bracket that ends a section; an IPv6 address in it has brackets of its own. If one is
- * missing, the last is the end: the name is a wrong one then, and the keys below it are not
- * those of the section above.
+ * Return: the bracket that ends the name of a section; an IPv6 address in the name has
+ * brackets of its own. If one is missing, the last bracket of the line is the end. The name is
+ * wrong then, and so the keys below do not count for the section above.
  */
 static const char *section_end(const char *line)
 {
@@ -137,7 +139,7 @@ static char *read_line(char *buf, int size, void *stream)
 	return buf;
 }
 
-/* Of the problems of a line the first is enough: inih goes on with the next. */
+/* Reports only the first problem of a line, because inih goes on after a problem. */
 static int handle_key(void *user, const char *section, const char *name,
 		      const char *value)
 {

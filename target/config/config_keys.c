@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The keys: one table for [target], which are also the long options, and one
- * for [export NAME], which are also the words of --export.
+ * The keys: a table of those of [target], which are also long options, and a table of those of
+ * [export NAME], which are also the words of --export.
  */
 #include <errno.h>
 #include <syslog.h>
@@ -74,7 +74,7 @@ static const char *set_auth(const struct config_key *key, void *base,
 	return NULL;
 }
 
-/* The list may be empty: nobody is allowed. */
+/* An empty list is right, too: it allows no host. */
 static const char *set_allow(const struct config_key *key, void *base,
 			     const char *value)
 {
@@ -327,7 +327,7 @@ bool config_listens(const struct config *cfg, const struct listen_addr *addr)
 }
 
 /**
- * config_add_address - listen on an address
+ * config_add_address - add an address to listen on
  * @cfg: gets it
  * @text: ADDR[:PORT]
  * @addr: result, the same

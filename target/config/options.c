@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The command line: the keys of [target] as options, and a few of its own. The
- * file is read first, so that an option stands above it.
+ * The command line: the keys of [target] as options, and a few options of its own. The file is
+ * read first, so that an option overrides it.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -19,7 +19,7 @@ enum {
 	OPT_CHECK,
 	OPT_FAULT,
 	OPT_COMMAND,
-	OPT_KEY,		/* and what follows: config_target_keys[] */
+	OPT_KEY,		/* the first of those in config_target_keys[] */
 };
 
 #define NR_OWN		7
@@ -146,7 +146,10 @@ static int apply_option(struct parse *p, int opt, bool keys)
 	}
 }
 
-/* @keys: apply what belongs into the configuration, which is read by now. */
+/*
+ * Goes through the options. @keys: apply those that are keys, after the file has been read;
+ * else only the daemon's own options.
+ */
 static int pass(struct parse *p, int argc, char **argv, bool keys)
 {
 	struct option *opts __cleanup_free = all_options();
@@ -167,7 +170,9 @@ static int pass(struct parse *p, int argc, char **argv, bool keys)
 	return ret;
 }
 
-/* Reads the file, and then the options above it. Return: an exit status or OPTIONS_RUN. */
+/*
+ * Reads the file, then the options, which override it. Return: an exit status or OPTIONS_RUN.
+ */
 static int read_all(struct parse *p, int argc, char **argv)
 {
 	struct config *cfg = p->cfg;
@@ -180,7 +185,7 @@ static int read_all(struct parse *p, int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	in_file = cfg->errors;
-	cfg->seen = 0;		/* what is given from here on stands above the file */
+	cfg->seen = 0;		/* options from here on override the file */
 	ret = pass(p, argc, argv, true);
 	if (ret != OPTIONS_RUN)
 		return ret;
@@ -190,12 +195,12 @@ static int read_all(struct parse *p, int argc, char **argv)
 }
 
 /**
- * options_parse - everything the daemon is told
+ * options_parse - read the options and the configuration file
  * @cfg: initialised; complete afterwards
  * @argc: of main()
  * @argv: of main()
  *
- * Return: OPTIONS_RUN, OPTIONS_CHECK or an exit status; what is wrong is printed.
+ * Return: OPTIONS_RUN, OPTIONS_CHECK or an exit status; problems are printed.
  */
 int options_parse(struct config *cfg, int argc, char **argv)
 {
@@ -213,13 +218,13 @@ int options_parse(struct config *cfg, int argc, char **argv)
 }
 
 /**
- * options_again - read the configuration once more, with the same options above it
+ * options_again - read the configuration once more, with the same options
  * @cfg: initialised, with a place for complaints; complete afterwards
  *
  * One thread at a time.
  *
- * Return: 0; -EINVAL: it has mistakes, or cannot be read; -ENOENT: there is none, and
- * the exports are not known either.
+ * Return: 0; -EINVAL: the file has mistakes, or cannot be read; -ENOENT: there is no file, so
+ * the exports of a reload are unknown.
  */
 int options_again(struct config *cfg)
 {

@@ -7,11 +7,11 @@
 
 #include "config/config.h"
 
-#ifndef RDMABLKD_VERSION	/* as for programs that read the sources only */
+#ifndef RDMABLKD_VERSION	/* for programs that only analyse the sources */
 #define RDMABLKD_VERSION "unknown"
 #endif
 
-#define OPTIONS_RUN	(-1)	/* nothing to exit for: serve */
+#define OPTIONS_RUN	(-1)	/* the daemon shall serve */
 #define OPTIONS_CHECK	(-2)	/* --check, and the configuration has no mistakes */
 
 int options_parse(struct config *cfg, int argc, char **argv);
