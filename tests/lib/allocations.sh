@@ -1,15 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Which allocations of the kernel have code of the module on their stack. Source it after
-# guest.sh. Every kernel of a distribution can tell; what becomes of I/O when such an
-# allocation fails only the kernel 'debug' can show.
+# Finds allocations of the kernel that have code of the module on their stack. Source it after
+# guest.sh. Every kernel of a distribution can do that. Only the kernel 'debug' can show what
+# happens to I/O when such an allocation fails.
 
 ALLOCATION_EVENTS=(/sys/kernel/tracing/events/kmem/{kmalloc,kmem_cache_alloc,mm_page_alloc})
 
-# module_allocations CMD...: runs it, and prints the stacks with code of the module in
-# them; those of all processors while the command runs, and of deferred work that it has
-# caused
+# module_allocations CMD...: runs the command, and prints the stacks of allocations that have
+# code of the module in them: on all processors while the command runs, deferred work included
 module_allocations() {
 	local event status=0
 
@@ -30,13 +29,13 @@ module_allocations() {
 	awk -v RS='} hitcount:' '/\[rdmablk\]/' /tmp/allocations
 }
 
-# has_histograms: of allocations. The kernel 'debug' is built without; what is asked here it
-# shows in another way (debug/107, debug/108), and what stands around the question it runs.
+# has_histograms: whether the kernel can count allocations by stack. The kernel 'debug' cannot:
+# it only runs the commands here, and proves the same in debug/107 and debug/108.
 has_histograms() {
 	[[ -e ${ALLOCATION_EVENTS[0]}/hist || $(uname -r) != *-rdmablk-debug ]]
 }
 
-# needs_no_memory CMD...: no allocation of the module while it runs
+# needs_no_memory CMD...: fails if the module allocates memory while the command runs
 needs_no_memory() {
 	local stacks
 
@@ -51,7 +50,8 @@ needs_no_memory() {
 	}
 }
 
-# needs_memory CMD...: some are seen; without them needs_no_memory() proves nothing
+# needs_memory CMD...: fails if no allocation of the module is seen; then needs_no_memory would
+# prove nothing
 needs_memory() {
 	local stacks
 
@@ -63,8 +63,8 @@ needs_memory() {
 	[[ $stacks ]] || fail "no allocation of the module is seen during: $*"
 }
 
-# other_kinds: on a disk of 16 MiB at least: FUA writes, FLUSHes, DISCARDs, WRITE ZEROES,
-# and writes so large that their data does not go with a command
+# other_kinds: does FUA writes, FLUSHes, DISCARDs, WRITE ZEROES, and writes whose data is too
+# large for a command; on a disk of at least 16 MiB
 other_kinds() {
 	dd if=/dev/zero of="$DEV" bs=4k count=16 seek=2048 oflag=direct,dsync status=none &&
 		dd if=/dev/zero of="$DEV" bs=512k count=2 seek=18 oflag=direct \

@@ -6,26 +6,26 @@
 #
 #	fault_begin kill	... fault_end kill
 #	fault_begin netem v0 loss 5%	... fault_end netem v0 loss 5%
-#	fault_settled		what goes on beside the case has ended, and rxe works
+#	fault_settled		all background work has ended, and rxe works
 #
-# It is about $DEV, the daemon of 'start_target', and ends v0 (initiator) and v1
-# (target) of the wire. The caller defines fault_serve, which starts the daemon again,
-# perhaps fault_gone, which looks at what it has left, and calls net_shaped before the
-# first connection.
+# The faults concern the disk $DEV, the daemon of 'start_target', and the ends v0 (initiator)
+# and v1 (target) of the wire. The caller defines fault_serve, which starts the daemon again,
+# and perhaps fault_gone, which checks what the daemon has left behind. It calls net_shaped
+# before the first connection.
 
-# All of them, each after what it takes for itself: two that share a word cannot happen
-# at the same time.
+# All faults, each behind the words for what it needs alone: two faults that share a word
+# cannot happen at the same time.
 #	daemon	the process
 #	port0, port1	the RDMA device of v0 and v1, its addresses, its link
-#	wire0, wire1	what becomes of packets that v0 and v1 send
-#	queue, cpu, admin, memory	of the initiator
+#	wire0, wire1	packets that v0 and v1 send
+#	queue, cpu, admin, memory	those of the initiator
 #
-# None of them lets the network stack of the target's end refuse a packet of a connection
-# that goes on afterwards: rxe then sends the rest of a READ's response without its
-# beginning, and the rxe at the other end takes that for an error, which it reports as
-# success (rxe_completer in rxe_comp.c; all kernels), so that a READ ends well whose data
-# has not come. That is why v1 has no other MTU and no other queueing discipline, and why
-# a link and the target's address come back only when the loss has been noticed.
+# No fault lets the network stack of the target's end refuse a packet of a connection that
+# goes on afterwards. rxe would then send the rest of a READ's response without its beginning.
+# The rxe at the other end takes that for an error, but reports success (rxe_completer in
+# rxe_comp.c; all kernels), so a READ would succeed without its data. Therefore v1 keeps its
+# MTU and its queueing discipline, and a link and the target's address come back only when the
+# initiator has noticed the loss.
 FAULTS=(
 	'daemon port1: kill'
 	'daemon port1: term'
@@ -65,7 +65,7 @@ for shape in 'loss 0.1%' 'loss 1%' 'loss 5%' 'loss gemodel 1% 25%' 'duplicate 20
 done
 unset shape
 
-# What the campaign does not draw: number n of a seed is the same for ever.
+# Faults that the campaign does not draw: fault number n of a seed must never change.
 # shellcheck disable=SC2034 # for the caller
 FAULTS_MORE=(
 	'wire0: neighbour_lost v0'
@@ -74,7 +74,8 @@ FAULTS_MORE=(
 )
 declare -A FAULT_WORKERS=()
 
-# fault_begin WORD...; fault_end WORD...: a line of the table, in one argument or more
+# fault_begin WORD...; fault_end WORD...: begins or ends a fault of the table, given in one
+# argument or in several
 fault_begin() {
 	local words
 
@@ -89,7 +90,7 @@ fault_end() {
 	"fault_${words[0]}_end" "${words[@]:1}"
 }
 
-# rdma_objects: as leak_counts of guest.sh, where devices come and go with new numbers
+# rdma_objects: like leak_counts of guest.sh, but without the numbers of devices, which change
 rdma_objects() {
 	rdma resource show | sed -E 's/^[0-9]+: //' | sort
 }
@@ -98,7 +99,7 @@ rdma_objects_are() {
 	[[ $(rdma_objects) == "$1" ]]
 }
 
-# expect_objects WANT: what rdma_objects said
+# expect_objects WANT: waits until rdma_objects prints WANT, an earlier output
 expect_objects() {
 	wait_until "$PATIENCE" rdma_objects_are "$1" && return
 	diff <(echo "$1") <(rdma_objects) >&2 || :
@@ -109,8 +110,8 @@ expect_objects() {
 
 # --- beside the case ----------------------------------------------------------------
 
-# fault_worker NAME CMD...: in the background, again and again until its end. What waits
-# for the disk has to be, because nobody else ends an outage.
+# fault_worker NAME CMD...: runs the command in the background, again and again until its end.
+# Commands that wait for the disk must run there, because the case itself ends the outage.
 fault_worker() {
 	local name=$1
 
@@ -133,7 +134,7 @@ fault_worker_over() {
 	! kill -0 "${FAULT_WORKERS[$1]}" 2>/dev/null
 }
 
-# fault_join NAME: waits for one whose end has come
+# fault_join NAME: waits for a worker that was told to end
 fault_join() {
 	wait_until "$PATIENCE" fault_worker_over "$1" ||
 		fail "'$1' hangs: $(tail -n 5 "/tmp/fault.$1")"
@@ -141,8 +142,8 @@ fault_join() {
 	unset "FAULT_WORKERS[$1]"
 }
 
-# fault_settled: what goes on by itself may wait for the disk, and the disk for what has
-# to be mended
+# fault_settled: ends all background work. A worker may wait for the disk, and the disk for a
+# device that has to be mended: so mend first, and once more at the end
 fault_settled() {
 	local name
 
@@ -155,10 +156,10 @@ fault_settled() {
 	fault_mend v1
 }
 
-# fault_mend DEV [ADDR]: queue pair 1, which carries the connection manager, is dead for good in
-# rxe of 6.12 and later once the network stack has refused one of its packets, because
-# the link was down, there was no address, or the queueing discipline was replaced. Only
-# a new device helps.
+# fault_mend DEV [ADDR]: makes the RDMA device again if its queue pair 1 is in error. That
+# queue pair carries the connection manager. In rxe of 6.12 and later it is dead for good once
+# the network stack has refused one of its packets, because the link was down, there was no
+# address, or the queueing discipline was replaced.
 fault_mend() {
 	rdma resource show qp link "r$1/1" |
 		grep 'type GSI state ERR' >/dev/null || return 0
@@ -188,7 +189,7 @@ fault_term_begin() {
 	wait_until 5 target_is_gone || :
 }
 
-# It waits for an initiator that has something to flush, and may be cut off.
+# The daemon waits for an initiator that has something to flush, and that may be cut off.
 fault_term_end() {
 	local status=0
 
@@ -236,7 +237,7 @@ fault_cable_end() {
 	net_veth_pair || fail "no network"
 }
 
-# fault_noticed: no connection is left that could go on
+# fault_noticed: waits until the initiator has noticed that its connection is lost
 fault_noticed() {
 	wait_until "$PATIENCE" fault_is_noticed ||
 		fail "nobody notices: $(attribute state)"
@@ -272,7 +273,7 @@ fault_address_end() {
 	net_veth_ready "$1" || fail "no RDMA on $1"
 }
 
-# neighbour_lost DEV: what it sends has an address that nobody has
+# neighbour_lost DEV: sends packets to a link address that nobody has
 fault_neighbour_lost_begin() {
 	ip neigh replace "$(net_veth_peer "$1")" lladdr 02:00:00:00:00:01 dev "$1" \
 		nud permanent
@@ -282,7 +283,7 @@ fault_neighbour_lost_end() {
 	net_veth_routes
 }
 
-# route DEV: it has no way to the other end
+# route DEV: has no route to the other end
 fault_route_begin() {
 	FAULT_RECONNECTS=$(attribute reconnects)
 	ip route del "$(net_veth_peer "$1")/32" dev "$1" table $((102 - ${1#v}))
@@ -328,7 +329,7 @@ fault_flap_once() {
 	pause 0.3
 }
 
-# flap DEV: it sends nothing every other 0.3 s
+# flap DEV: sends nothing during every second 0.3 s
 fault_flap_begin() {
 	fault_worker "flap $1" fault_flap_once "$1"
 }
@@ -339,7 +340,7 @@ fault_flap_end() {
 	fault_join "flap $1"
 }
 
-# qdisc DEV: another one and back, with what that drops
+# qdisc DEV: changes the queueing discipline and back, which drops packets
 fault_qdisc_begin() {
 	tc qdisc replace dev "$1" root pfifo limit 1000
 }
@@ -353,7 +354,7 @@ fault_qdisc_end() {
 fault_firewall_begin() {
 	local only=''
 
-	# 8 bytes of UDP and 5 of the base transport header are before it.
+	# The number follows 8 bytes of UDP and 5 of the base transport header.
 	[[ ${2:-} != cm ]] || only='@th,104,24 1'
 	nft -f - <<-END
 	table ip fault_$1 {
@@ -395,7 +396,7 @@ fault_zeroes_once() {
 		blkdiscard -f -o $(($1 + 524288)) -l 512K "$DEV"
 }
 
-# zeroes OFFSET: of a MiB there, which nobody else may use
+# zeroes OFFSET: zeroes the MiB there, which nothing else may use
 fault_zeroes_begin() {
 	fault_worker zeroes fault_zeroes_once "$1"
 }
@@ -441,7 +442,7 @@ fault_reconnect_once() {
 	pause 0.2
 }
 
-# reconnect: again while that is under way
+# reconnect: asks for reconnects, also during a reconnect
 fault_reconnect_begin() {
 	fault_worker reconnect fault_reconnect_once
 }
@@ -469,7 +470,7 @@ fault_look_once() {
 	rdma resource show
 }
 
-# look: everything that can be read is read
+# look: reads everything that can be read about the disk
 fault_look_begin() {
 	fault_worker look fault_look_once
 }
@@ -478,7 +479,7 @@ fault_look_end() {
 	fault_worker_end look
 }
 
-# Whether a connect finds a target is not its own doing.
+# A connect may fail because another fault has taken the target away.
 fault_neighbour_once() {
 	"$RDMABLK" connect --connect-tmo 2 "$TARGET_ADDR/disk1" || :
 	[[ ! -e /sys/block/rdmablk1 ]] || "$RDMABLK" disconnect --force rdmablk1
@@ -506,7 +507,7 @@ fault_memory_once() {
 	pause 0.1
 }
 
-# memory: nearly all of it is taken, and given back, and taken
+# memory: takes nearly all of it, gives it back, and again
 fault_memory_begin() {
 	fault_worker memory fault_memory_once
 }

@@ -72,12 +72,12 @@ trap 'exit 143' TERM INT
 
 # --- waiting --------------------------------------------------------------------
 
-# pause SECONDS: between two looks at a condition, never instead of one
+# pause SECONDS: for the time between two checks of a condition, never in place of a check
 pause() {
 	read -r -t "$1" -u "$guest_never" || :
 }
 
-# deadline_in SECONDS; deadline_passed DEADLINE: by the guest's own clock
+# deadline_in SECONDS; deadline_passed DEADLINE: deadlines on the guest's own clock
 deadline_in() {
 	local now
 
@@ -92,8 +92,8 @@ deadline_passed() {
 	((${now/./}0 >= $1))
 }
 
-# wait_until SECONDS CMD [ARGS]: false when it did not succeed in time, which is
-# longer on a slower kernel
+# wait_until SECONDS CMD [ARGS]: waits until the command succeeds; false if it does not in
+# time. The time is longer on a slower kernel.
 wait_until() {
 	local deadline
 
@@ -107,15 +107,15 @@ wait_until() {
 	done
 }
 
-# timeout SECONDS CMD [ARGS]: of coreutils, with the patience of wait_until
+# timeout SECONDS CMD [ARGS]: that of coreutils, with more time on a slower kernel
 timeout() {
 	command timeout $(($1 * SLOWNESS)) "${@:2}"
 }
 
 # --- checking -------------------------------------------------------------------
 
-# run_expect STATUS REGEX CMD [ARGS]: its output stays in $OUTPUT. "failed" stands for each
-# status by which the tool tells the causes of failures apart.
+# run_expect STATUS REGEX CMD [ARGS]: runs the command, and expects its status and output,
+# which stays in $OUTPUT. "failed" stands for each status that the tool has for a failure.
 run_expect() {
 	local want=$1 regex=$2 status=0
 
@@ -135,7 +135,7 @@ run_expect() {
 }
 
 dmesg_has() {
-	# grep -q would leave dmesg with a broken pipe, and pipefail with that.
+	# grep -q would break dmesg's pipe, and pipefail would report that as an error.
 	dmesg | grep -E -- "$1" >/dev/null
 }
 
@@ -153,7 +153,7 @@ leak_same() {
 	[[ $(leak_counts) == "$guest_leak_before" ]]
 }
 
-# leak_check [SECONDS]: teardown may still be on its way
+# leak_check [SECONDS]: waits until the counts are as before, because teardown may take a while
 leak_check() {
 	wait_until "${1:-60}" leak_same && return
 	diff <(echo "$guest_leak_before") <(leak_counts) >&2 || :

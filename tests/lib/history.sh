@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For cases that write a disk with tests/history/writer, and have check say whether
-# what came of it is what a disk may do. Source it after fault/lib.sh.
+# For cases that write a disk with tests/history/writer, and let tests/history/check decide
+# whether a disk may behave as it has. Source it after fault/lib.sh.
 #
 #	history_start [OPTION...]	a round on $DEV in the background
 #	...				whatever should not harm
 #	history_stop			the end of the round
-#	history_check $ARENA $DEV	each of them must be legal
+#	history_check $ARENA $DEV	the contents of each must be legal
 #
 # A log goes on from round to round: $HISTORY_LOG, of the disk $DEV. It is kept with
 # the logs of a failed test.
@@ -28,7 +28,7 @@ history_over() {
 	! history_lives
 }
 
-# history_records: in the log so far
+# history_records: prints the number of records in the log so far
 history_records() {
 	echo $(($(stat -c %s "$HISTORY_LOG" 2>/dev/null || echo 0) / 32))
 }
@@ -54,7 +54,7 @@ history_fails() {
 	history_lives || fail "the writer has ended: $(cat /tmp/history.out)"
 }
 
-# history_start [OPTION...]: returns when it writes
+# history_start [OPTION...]: starts a round; returns when the writer writes
 history_start() {
 	"$HISTORY/writer" "$@" "$HISTORY_LOG" "$DEV" >/tmp/history.out 2>&1 &
 	HISTORY_PID=$!
@@ -76,13 +76,13 @@ history_wait() {
 	HISTORY_PID=''
 }
 
-# history_stop [STATUS]: it stops when nothing is under way any more
+# history_stop [STATUS]: ends the writer, which first waits for its I/O
 history_stop() {
 	kill -TERM "$HISTORY_PID" || fail "the writer is gone: $(cat /tmp/history.out)"
 	history_wait "${1:-0}"
 }
 
-# history_run [STATUS] OPTION...: a round that ends by itself
+# history_run [STATUS] OPTION...: runs a round that ends by itself
 history_run() {
 	local status=0
 
@@ -93,7 +93,7 @@ history_run() {
 	run_expect "$status" '^round ' "$HISTORY/writer" "$@" "$HISTORY_LOG" "$DEV"
 }
 
-# history_check [OPTION...] DATA...: what each of them holds is legal
+# history_check [OPTION...] DATA...: expects that the contents of each are legal
 history_check() {
 	local options=()
 
@@ -107,7 +107,7 @@ history_check() {
 	done
 }
 
-# history_finds REGEX DATA...: it is not, and that is why
+# history_finds REGEX DATA...: expects that they are not legal, for a reason that matches
 history_finds() {
 	local regex=$1 data
 

@@ -5,7 +5,7 @@
 # wait at the receiver: rxe keeps a queue pair from being destroyed for as long as a
 # packet of its own waits at the sender.
 
-# hold_setup [ADDRESS]: those from there, or all
+# hold_setup [ADDRESS]: prepares to hold packets from an address, or all packets
 hold_setup() {
 	local from=()
 
@@ -19,25 +19,25 @@ hold_setup() {
 		"${from[@]}" action mirred egress redirect dev ifb0
 }
 
-# hold_packets SECONDS: those that come from now on; 0 lets these pass, and those
-# that wait go on waiting
+# hold_packets SECONDS: holds packets that come from now on; 0 lets them pass, but packets that
+# wait already go on waiting
 hold_packets() {
 	tc qdisc change dev ifb0 root netem limit 100000 delay "$1s"
 }
 
-# packets_held: how many wait
+# packets_held: prints how many packets wait
 packets_held() {
 	[[ $(tc -s qdisc show dev ifb0) =~ backlog\ [0-9KMb]+\ ([0-9]+)p ]]
 	echo "${BASH_REMATCH[1]}"
 }
 
-# packets_passed: how many have not waited, or not any more
+# packets_passed: prints how many packets have passed, at once or after waiting
 packets_passed() {
 	[[ $(tc -s qdisc show dev ifb0) =~ Sent\ [0-9]+\ bytes\ ([0-9]+)\ pkt ]]
 	echo "${BASH_REMATCH[1]}"
 }
 
-# packets_wait [N]: N at least, 1
+# packets_wait [N]: whether at least N packets wait; default 1
 packets_wait() {
 	(($(packets_held) >= ${1:-1}))
 }

@@ -79,8 +79,8 @@ net_up_veth() {
 	net_veth_pair
 }
 
-# The part that has to be made again after one end was gone:
-# 'net_veth_remove; net_veth_pair' brings traffic back.
+# Makes the pair, its addresses and routes. When one end is gone, 'net_veth_remove;
+# net_veth_pair' brings traffic back.
 net_veth_pair() {
 	local d
 
@@ -104,16 +104,16 @@ net_veth_pair() {
 		net_add_rxe rv0 v0 10.2.0.1 && net_add_rxe rv1 v1 10.2.0.2
 }
 
-# net_veth_routes [INITIATOR TARGET]: what an end loses that was down, or without its
-# address. Without the way to the other end there is none: an address that is local, too,
-# must not be reached by way of the device that has it.
+# net_veth_routes [INITIATOR TARGET]: makes the routes that an end loses when it is down, or
+# has no address. Without its route the other end is unreachable: both addresses are local,
+# and packets must not take the short way inside the machine.
 net_veth_routes() {
 	local from=${1:-v0} to=${2:-v1} m0 m1
 
 	m0=$(<"/sys/class/net/$from/address")
 	m1=$(<"/sys/class/net/$to/address")
 	{
-		# An end without its address gets its way when it has that again.
+		# An end without its address gets its route when the address is back.
 		if net_has_address "$from" 10.2.0.1; then
 			echo "route replace 10.2.0.2/32 dev $from src 10.2.0.1 table 102"
 		fi
@@ -134,17 +134,17 @@ net_has_address() {
 	[[ $(ip -o address show dev "$1" to "$2") ]]
 }
 
-# net_veth_address DEV: that of its end
+# net_veth_address DEV: prints the address of an end
 net_veth_address() {
 	echo "10.2.0.$((${1#v} + 1))"
 }
 
-# net_veth_peer DEV: the address of the other end
+# net_veth_peer DEV: prints the address of the other end
 net_veth_peer() {
 	echo "10.2.0.$((2 - ${1#v}))"
 }
 
-# net_veth_ready DEV...: waits until RDMA works there that had stopped
+# net_veth_ready DEV...: waits until RDMA works again on these ends
 net_veth_ready() {
 	local dev
 
@@ -166,8 +166,8 @@ net_shaped() {
 	done
 }
 
-# net_shape DEV [NETEM...]: what becomes of the packets that it sends; nothing
-# special without arguments. Netem remembers how much to corrupt.
+# net_shape DEV [NETEM...]: shapes the packets that an end sends; without arguments it sends
+# normally again. Netem remembers how much to corrupt.
 net_shape() {
 	tc qdisc change dev "$1" root netem limit 100000 corrupt 0% "${@:2}"
 }

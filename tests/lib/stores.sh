@@ -1,25 +1,25 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For cases, and tests/campaign, whose history is one of a disk of any store. Source it
+# For cases, and tests/campaign, that check the history of a disk of any store. Source it
 # after lib/history.sh.
 #
-#	store_make memory|none|full BYTES	what the store is to be made of; else it is
+#	store_make memory|none|full BYTES	prepares a store; without it the store is
 #					8 MiB of memory
-#	store_serve [OPTION...]		the daemon with it as disk0, again and again
-#	store_check			the writer has ended: what it wrote is everywhere
-#	store_check_flushed		the daemon has ended: what was flushed is there
-#	store_medium FILE		what the medium has of the disk
-#	store_remove			another one can be made
+#	store_serve [OPTION...]		starts the daemon with the store as disk0, also again
+#	store_check			when the writer has ended: its data is everywhere
+#	store_check_flushed		when the daemon has ended: flushed data is there
+#	store_medium FILE		copies the data of the disk that the medium has
+#	store_remove			removes the store, so that another can be made
 #
-# memory has its arena kept. none is a loop device, full a file on one, whose arena is
-# kept. The volatile cache of the loop device is the page cache of what is below it, which
-# nobody writes back but a flush, and which outlives the daemon. The RAM disk below that
-# is the medium: it has what was flushed, and perhaps more.
+# "memory" has a kept arena. "none" is a loop device; "full" is a file on a loop device, with
+# a kept arena. The volatile cache of the loop device is the page cache of the device below,
+# which only a flush writes back, and which outlives the daemon. The RAM disk below that is
+# the medium: it has flushed data, and perhaps more.
 
 STORE=memory STORE_EXPORT=memory,arena=$ARENA,size=8M STORE_MOUNT=/mnt/store
-STORE_SECTORS=0	# looked at
-STORE_LOOKS=0	# at what was flushed
+STORE_SECTORS=0	# number of sectors checked
+STORE_LOOKS=0	# number of checks of flushed data
 STORE_BLOCK=4096
 
 # store_device BYTES: sets STORE_DEVICE
@@ -30,28 +30,28 @@ store_device() {
 	modprobe brd rd_nr=1 rd_size=$(($1 / 1024))
 	wait_until 10 test -b /dev/ram0 || fail "no /dev/ram0"
 	wait_until 10 test -b /dev/loop0 || fail "no /dev/loop0"
-	# Not 0: that wakes who writes back as soon as there is anything.
+	# Not 0: with 0 the kernel begins to write back as soon as a page is dirty.
 	echo 360000 >/proc/sys/vm/dirty_writeback_centisecs
-	# With a page cache of its own, so that what is below can be read as it is
+	# A device with a page cache of its own, so that the RAM disk can be read as it is
 	dmsetup create cached --table "0 $(($1 / 512)) linear /dev/ram0 0"
 	IFS=: read -r major minor < <(dmsetup info -c --noheadings -o major,minor cached)
 	rm -f /dev/cached
 	mknod /dev/cached b "$major" "$minor"
 	STORE_DEVICE=$(losetup -f --show /dev/cached) ||
 		fail "$(ls -l /dev/cached /dev/loop* /dev/mapper)"
-	# else a flush would be nobody's
+	# Otherwise the disk would get no flush.
 	expect 'write back' "$(<"/sys/block/${STORE_DEVICE#/dev/}/queue/write_cache")" \
 		"the kind of cache of $STORE_DEVICE"
 }
 
-# store_file BYTES: all of its blocks are there, and stay where they are: sets
-# STORE_EXTENTS, each 'FROM TO COUNT' in blocks
+# store_file BYTES: makes a file whose blocks all exist and do not move; sets STORE_EXTENTS,
+# each 'FROM TO COUNT' in blocks
 store_file() {
 	local extent='^ *[0-9]+: +([0-9]+)\.\. *[0-9]+: +([0-9]+)\.\. *[0-9]+: +([0-9]+):'
 	local line
 
 	STORE_EXTENTS=()
-	# A lazy table of inodes is zeroed after the mount, and flushed with all else.
+	# A lazy table of inodes would be zeroed, and all data flushed, after the mount.
 	mkfs.ext4 -q -E lazy_itable_init=0 -b $STORE_BLOCK "$STORE_DEVICE"
 	mkdir -p $STORE_MOUNT
 	# Each commit is a flush.
@@ -111,7 +111,7 @@ store_check_place() {
 	((STORE_SECTORS += BASH_REMATCH[1]))
 }
 
-# The medium comes first: a flush that is answered too early is still under way.
+# Checks the medium first: a flush that was answered too early is still under way then.
 store_check() {
 	timeout "$PATIENCE" sync "$DEV" || fail "$DEV cannot be flushed"
 	if [[ $STORE != memory ]]; then
@@ -123,8 +123,8 @@ store_check() {
 	store_check_place "$DEV"
 }
 
-# Writers are still at work: the log is read last, so that it has all data that may be there.
-# Sectors may be written back while they are written again.
+# Writers are still at work. So the log is read after the medium, and has all data that may be
+# there. Sectors may be torn, because they are written back while they are written again.
 store_check_flushed() {
 	[[ $STORE != memory ]] || return 0
 	store_medium /dev/shm/medium
@@ -135,7 +135,7 @@ store_check_flushed() {
 	((++STORE_LOOKS))
 }
 
-# store_remove: its daemon has ended
+# store_remove: removes the store; its daemon has ended
 store_remove() {
 	case $STORE in
 	memory) return ;;
