@@ -210,10 +210,10 @@ bool bitmap_next(const struct bitmap *b, uint64_t from, uint64_t *first,
 }
 
 /**
- * bitmap_any - is anything in a set
+ * bitmap_any - whether a set has a bit
  * @b: set
  *
- * Return: whether it is.
+ * Return: false: the set is empty.
  */
 bool bitmap_any(const struct bitmap *b)
 {

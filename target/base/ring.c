@@ -288,7 +288,7 @@ int ring_watch(struct ring *r, struct ring_source *src, int fd)
  * ring_unwatch - undo ring_watch()
  * @r: ring
  * @src: as given to ring_watch(), its last completion not come
- * @fd: likewise
+ * @fd: as given to ring_watch()
  * @end: gets a completion when the kernel has tried
  *
  * The kernel refuses with -EALREADY while an event of @fd is on its way to the io_uring:
@@ -320,10 +320,10 @@ void ring_pause(struct ring *r, struct ring_source *src)
 }
 
 /**
- * ring_full - are there as many entries under way as there may be
+ * ring_full - whether the largest number of entries is under way
  * @r: ring
  *
- * Return: whether. Then the caller waits for a completion before the next.
+ * Return: true: the caller waits for a completion before it prepares another entry.
  */
 bool ring_full(const struct ring *r)
 {

@@ -289,7 +289,7 @@ void quota_live_put(const struct sockaddr *peer)
  * @a: address
  * @b: address
  *
- * Return: whether they are.
+ * Return: true: equal.
  */
 bool quota_same_address(const struct sockaddr *a, const struct sockaddr *b)
 {

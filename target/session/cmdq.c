@@ -369,10 +369,10 @@ int cmdq_open(struct cmdqs *c, struct device *dev, struct ibv_pd *pd,
 }
 
 /**
- * cmdq_busy - does the store thread have works of the session
+ * cmdq_busy - whether the store thread has works of the session
  * @c: in any condition
  *
- * Return: whether it does.
+ * Return: true: it has.
  */
 bool cmdq_busy(const struct cmdqs *c)
 {
@@ -398,10 +398,10 @@ bool cmdq_flushes(const struct cmdqs *c, int64_t since)
 }
 
 /**
- * cmdq_clean - has everything noted been flushed
+ * cmdq_clean - whether all noted ranges are flushed
  * @c: idle
  *
- * Return: whether it has.
+ * Return: true: they are.
  */
 bool cmdq_clean(const struct cmdqs *c)
 {

@@ -95,13 +95,13 @@ struct session *session_find(uint64_t id)
 }
 
 /**
- * session_has_cache - may a session have something that is durable only after a FLUSH
+ * session_has_cache - whether a session may have writes that only a FLUSH makes durable
  * @s: session
  *
- * And still flush it: what an earlier session of its device has left, when it is on the
- * way to be live again.
+ * Writes of an earlier session of its device count, too, while the session logs in to flush
+ * them.
  *
- * Return: whether it may.
+ * Return: true: it may.
  */
 bool session_has_cache(const struct session *s)
 {

@@ -80,12 +80,12 @@ int keying_expect_resume(struct keying *k, const uint8_t *nonce)
 }
 
 /**
- * keying_resumes - does HELLO name an export
+ * keying_resumes - whether HELLO names an export
  * @k: after keying_expect_resume(); good for one answer
- * @uuid: of the export
+ * @uuid: UUID of the export
  * @mac: resume MAC of HELLO
  *
- * Return: whether it does.
+ * Return: true: HELLO names this export.
  */
 bool keying_resumes(struct keying *k, const uint8_t *uuid, const uint8_t *mac)
 {
@@ -170,12 +170,12 @@ unsigned int keying_reason(int ret)
 }
 
 /**
- * keying_join - does a request to join come from the queue pair of the session's initiator
+ * keying_join - whether the session's initiator sent a request to join from this queue pair
  * @k: verified
  * @request: struct rdmablk_cm_request as received
- * @qpn: number of the queue pair that rdma_cm says it comes from
+ * @qpn: number of the request's queue pair, as rdma_cm reports it
  *
- * Return: whether it does.
+ * Return: true: it did.
  */
 bool keying_join(const struct keying *k, const void *request, uint32_t qpn)
 {
