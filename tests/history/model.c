@@ -270,12 +270,12 @@ bool model_is_settled(const struct model *m, uint64_t lba)
 }
 
 /**
- * model_allows - may a sector hold this
+ * model_allows - whether a sector may have a value
  * @m: model
  * @lba: sector
  * @value: number of a write, VALUE_ZERO or VALUE_ANY
  *
- * Return: whether it may.
+ * Return: true: it may.
  */
 bool model_allows(const struct model *m, uint64_t lba, uint32_t value)
 {
@@ -358,12 +358,12 @@ const enum verdict model_bad[] = {
 };
 
 /**
- * model_wrote - is this the number of a write of that sector
+ * model_wrote - whether a number is that of a write of a sector
  * @m: model
  * @op: any number
  * @lba: sector
  *
- * Return: whether it is.
+ * Return: true: it is.
  */
 bool model_wrote(const struct model *m, uint32_t op, uint64_t lba)
 {

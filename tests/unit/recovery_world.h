@@ -40,7 +40,7 @@ static struct {
 static struct {
 	int login, logout, flush;	/* its answers */
 	u16 refusal, trusted;
-	bool fences;			/* by a login that comes to nothing */
+	bool fences;			/* by a login that fails */
 	unsigned int logins, logouts, closes, flushes;
 	u16 logout_flags;
 	unsigned long logout_wait;

@@ -261,7 +261,7 @@ static void test_limits(void **state)
 	rdmablk_dirty_exit(&x);
 }
 
-/* A login had more to offer, and came to nothing: the export is what it was. */
+/* A login that was granted a larger size has failed: the export is as before. */
 static void test_growth_is_taken_back(void **state)
 {
 	const uint64_t was = GROUP * 4096 - 512;

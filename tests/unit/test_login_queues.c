@@ -414,7 +414,7 @@ static void joined(unsigned int reads, unsigned int writes)
 	assert_int_equal(cmdqs, writes);
 	assert_non_null(hwq.read.qp);
 	assert_non_null(hwq.write.qp);
-	/* Else nothing would ever be posted, and the login would come to nothing. */
+	/* Otherwise nothing would ever be posted, and the login would fail. */
 	assert_false(hwq.read.failed || hwq.write.failed);
 	assert_int_equal(session.login.reason, 0);
 	assert_int_equal(hwq.cmdq.depth, rdmablk_login_tags(&session));

@@ -802,7 +802,7 @@ static void test_teardown_twice(void **state)
 	assert_int_equal(pds, 0);
 }
 
-/* A login that came to nothing before there were hardware queues */
+/* A login that failed before there were hardware queues */
 static void test_teardown_of_little(void **state)
 {
 	(void)state;
