@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What /sys/class/infiniband says of RDMA adapters: kind, ports, addresses, counters. The
+ * RDMA adapters as /sys/class/infiniband shows them: kind, ports, addresses, counters. The
  * counters, ports/N/hw_counters, count for all users of the port, not for a disk. Each driver
- * has its own set; the tool shows those that tell of trouble in the network.
+ * has its own set; the tool shows the counters that mean trouble in the network.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "util.h"
 
 #define IB		"sys/class/infiniband"
-#define EMPTY_GID	"0000:0000:0000:0000:0000:0000"	/* begin of an empty GID */
+#define EMPTY_GID	"0000:0000:0000:0000:0000:0000"	/* start of an empty GID */
 
 /**
  * adapter_names() - lists the RDMA devices
@@ -84,11 +84,12 @@ void adapter_netdev(int root, const char *dev, const char *port, char netdev[ADA
 }
 
 /**
- * adapter_is_soft() - is an RDMA device Soft-RoCE
+ * adapter_is_soft() - whether an RDMA device is Soft-RoCE
  * @root: directory that stands for /
  * @dev: the device
  *
- * rxe alone has a file with its network device. rdma-ndd overwrites the description.
+ * Only rxe has a file with its network device. The description does not tell, because
+ * rdma-ndd overwrites it.
  */
 bool adapter_is_soft(int root, const char *dev)
 {
@@ -98,7 +99,7 @@ bool adapter_is_soft(int root, const char *dev)
 }
 
 /**
- * adapter_is_iwarp() - is an RDMA device of the kind that rdmablk does not support
+ * adapter_is_iwarp() - whether an RDMA device is iWARP, which rdmablk does not support
  * @root: directory that stands for /
  * @dev: the device
  */

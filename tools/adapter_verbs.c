@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the driver of an RDMA adapter says of it to programs: limits, features, MTUs. sysfs
- * does not have them. Programs need the adapter's uverbs device and its library of rdma-core.
+ * Limits, features and MTUs of an RDMA adapter, which its driver tells programs. sysfs does
+ * not have them. The tool needs the adapter's uverbs device and its library of rdma-core.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -20,7 +20,7 @@
 /**
  * adapter_verbs_open() - opens an RDMA device
  * @dev: its name
- * @why: why it could not be opened
+ * @why: result after an error: why the device could not be opened
  *
  * Returns the device, for adapter_verbs_close(), or NULL.
  */
@@ -60,7 +60,7 @@ void adapter_verbs_close(struct ibv_context *ctx)
 /**
  * adapter_verbs_limits() - the limits of an RDMA device that sessions meet
  * @ctx: the device
- * @why: why it does not tell them
+ * @why: result after an error: why the limits are unknown
  *
  * Returns an object: names as in struct ibv_device_attr, and numbers; or NULL.
  */
@@ -96,7 +96,7 @@ struct json_object *adapter_verbs_limits(struct ibv_context *ctx, char why[ADAPT
 }
 
 /**
- * adapter_verbs_features() - what of an RDMA device is not the same everywhere
+ * adapter_verbs_features() - features of an RDMA device that not every device has
  * @ctx: the device
  *
  * Returns an array of words.
@@ -130,7 +130,7 @@ struct json_object *adapter_verbs_features(struct ibv_context *ctx)
 }
 
 /**
- * adapter_verbs_bytes() - what a packet of an MTU carries
+ * adapter_verbs_bytes() - bytes that a packet of an MTU carries
  * @mtu: enum ibv_mtu
  *
  * Returns bytes; 0 for a value that is not one of them.

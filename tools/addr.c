@@ -119,8 +119,8 @@ static int parse_host_port(const char *text, size_t len,
  * addr_parse_host() - HOST[:PORT], with or without "rdmablk://"
  * @text: what the user wrote
  * @where: result, with an empty name
- * @why: what is wrong with it
- * @size: of @why
+ * @why: result after an error: what is wrong with @text
+ * @size: bytes of @why
  *
  * Returns 0 or -1.
  */
@@ -160,7 +160,7 @@ int addr_parse_export(const char *text, struct addr_export *where,
 }
 
 /**
- * addr_is_numeric() - is this an address rather than a name?
+ * addr_is_numeric() - whether this is an address and not a name
  * @host: as in struct addr_export
  */
 bool addr_is_numeric(const char *host)
@@ -253,7 +253,7 @@ struct addrinfo *addr_parse_source(const char *text, char *why, size_t size)
 }
 
 /**
- * addr_format() - an address in words, the same for the same address
+ * addr_format() - write an address as text; equal addresses have equal texts
  * @addr: struct sockaddr_in or sockaddr_in6; port 0 is the default port
  * @text: result
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk devices: the RDMA devices of this host, with what matters to disks and exports: ports,
- * addresses, MTU, limits. Addresses and states come from sysfs, limits and MTUs from the
- * driver. Where the driver cannot be asked, the rest is shown all the same.
+ * rdmablk devices: shows the RDMA devices of this host, with all that matters to disks and
+ * exports: ports, addresses, MTU, limits. Addresses and states come from sysfs, limits and
+ * MTUs from the driver. If the driver cannot be asked, the rest is shown.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -75,7 +75,7 @@ static const char *word_of(const char *line)
 	return colon ? colon + 2 : line;
 }
 
-/* The address in the form that people use; "": it is not one. */
+/* Writes a GID in the form that people use; "": it is not an address. */
 static void readable(const char *gid, char text[INET6_ADDRSTRLEN])
 {
 	struct in6_addr addr;
@@ -168,7 +168,9 @@ static struct json_object *device_object(struct look *look)
 	add_text(object, "firmware", line);
 	adapter_line(look->root, line, "%s/node_guid", look->dev);
 	add_text(object, "node_guid", line);
-	/* -1: the device is near no node, or the host has but one. */
+	/*
+	 * Returns the NUMA node of a device; -1: it has none, or the host has only one node.
+	 */
 	adapter_line(look->root, line, "%s/device/numa_node", look->dev);
 	json_object_object_add(object, "numa_node", line[0] && line[0] != '-' ?
 			       json_object_new_int(strtol(line, NULL, 10)) : NULL);

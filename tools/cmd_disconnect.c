@@ -51,7 +51,7 @@ static int disconnect_one(struct nl *nl, __u32 index, bool force,
 	return STATUS_DONE;
 }
 
-/* Would the next disk fail with the same error? */
+/* Whether the next disk would fail with the same error */
 static bool is_final(int err)
 {
 	return err == EINTR || err == EUNATCH || err == EPERM;

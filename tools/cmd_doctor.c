@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* rdmablk doctor: looks for what keeps disks or exports of this host from working well. */
+/* rdmablk doctor: looks for reasons why disks or exports of this host may not work well. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * rdmablk key: makes and checks key files, and gives keys to the kernel. A key leaves the
- * process only as the output of "new" and to the kernel. From the moment on at which a key is
- * in it, the process leaves no core dump.
+ * process only as the output of "new", or to the kernel. A process that has a key leaves no
+ * core dump.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -149,8 +149,8 @@ static int write_file(const char *path, const char *text, size_t len)
 }
 
 /*
- * Whoever has opened a file before the key is in it can read the key later, whatever its mode
- * is then. So nothing is written where others might be.
+ * A process that has opened a file before the key is in it can read the key later, whatever
+ * the mode of the file is then. So a key is never written to a file that others can have open.
  */
 static int check_stdout(void)
 {

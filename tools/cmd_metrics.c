@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk metrics: the figures of the disks for a monitoring system. They have the same
- * sources as "rdmablk stats" and "rdmablk status". An attribute that the module does not
- * send is no figure, rather than 0.
+ * rdmablk metrics: prints the figures of the disks for a monitoring system. They come from
+ * the sources of "rdmablk stats" and "rdmablk status". If the module does not send an
+ * attribute, its figure is missing, not 0.
  */
 #include <getopt.h>
 #include <string.h>
@@ -265,7 +265,7 @@ static void put_queue_errors(struct metrics *m, const struct disks *disks)
 	}
 }
 
-/* Of disks whose requests are measured, or have been */
+/* Adds the latencies of disks whose requests are measured, or have been. */
 static void put_latencies(struct metrics *m, const struct disks *disks)
 {
 	unsigned int op;
@@ -388,7 +388,7 @@ int cmd_metrics(const struct command_info *command, int argc, char **argv)
 	if (nl && !device_dump(nl, &disks.devices, &failure) &&
 	    !stats_dump(nl, &disks.stats, &failure))
 		return metrics_print("metrics", &args, fill, &disks);
-	/* Nobody must take the figures of the last time for those of now. */
+	/* Remove the old figures, which must not look like present ones. */
 	if (args.file)
 		metrics_print("metrics", &args, fill_down, NULL);
 	return report_failure(failure.err, "metrics", "%s", failure.text);

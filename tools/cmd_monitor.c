@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * rdmablk monitor: a line for each disk, then one for each change of a disk's state, until
- * killed. The subscription comes first, so that no change is missed in between; a change
- * may then be in both.
+ * killed. It subscribes before it asks for the disks, so that it misses no change; a change
+ * may appear in both.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -104,7 +104,7 @@ static int on_event(const struct nlmsghdr *nlh, void *context)
 	return MNL_CB_OK;
 }
 
-/* Over a connection of its own: events that come meanwhile stay where they are. */
+/* Asks over another connection, so that events that come meanwhile stay in this one. */
 static int print_disks(const struct which *which, struct nl_failure *failure)
 {
 	__cleanup(device_list_clear) struct device_list list = { 0 };
@@ -119,7 +119,7 @@ static int print_disks(const struct which *which, struct nl_failure *failure)
 	return 0;
 }
 
-/* What the lost events would have said is what the disks are now. */
+/* After lost events: prints the disks as they are now. */
 static int print_lost(const struct which *which, struct nl_failure *failure)
 {
 	report_warning("monitor", "events came too fast, some are lost");

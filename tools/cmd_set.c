@@ -37,7 +37,7 @@ static const struct errno_text texts[] = {
 };
 
 /**
- * struct set_args - what is to change
+ * struct set_args - the changes
  * @settings: numbers
  * @key: name of the key for the next login, or NULL
  */

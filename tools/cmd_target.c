@@ -388,7 +388,7 @@ static int show_reload(struct json_object *answer)
 	return STATUS_FAILED;
 }
 
-/* What a file has, or nothing. @text: to be freed. Return: 0 or an errno */
+/* Reads a file. @text: result, to be freed; NULL: no file, or empty. Return: 0 or an errno */
 static int read_text(const char *path, char **text)
 {
 	FILE *file = fopen(path, "re");
@@ -424,8 +424,8 @@ static int write_text(const char *path, const char *text)
 }
 
 /*
- * A user who is not trusted with root's files may run the daemon. It does not choose the place
- * then. In every case the text has nothing but exports and hosts.
+ * The user that runs the daemon may not be trusted with root's files. Then the daemon does not
+ * choose the place of the file. The text has only exports and hosts in any case.
  */
 static const char *refuse_saved(const char *path, const char *text, uid_t uid)
 {
@@ -456,7 +456,7 @@ static int save(const struct target_args *args, struct json_object *answer, uid_
 	if (why)
 		return report_failure(EPERM, "target save", "%s: %s", path, why);
 	err = read_text(path, &old);
-	/* Without a section, and without a file, there is nothing to do. */
+	/* If there is neither a section nor a file, there is nothing to do. */
 	same = old ? !strcmp(old, text) : !strchr(text, '[');
 	free(old);
 	if (!err && !same && !args->check)

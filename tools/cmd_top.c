@@ -28,7 +28,7 @@ const struct option_info top_options[] = {
 
 static const struct opts_origin origin = { "top", "--" };
 
-/* Cursor to the top left corner; clear what the last table has left below. */
+/* Moves the cursor to the top left corner, and clears the rest of the last table below. */
 #define HOME_AND_CLEAR	"\033[H\033[J"
 
 #define FILTER_LEN	32
@@ -184,7 +184,9 @@ static bool is_shown(const struct view *view, struct json_object *row)
 		      view->filter);
 }
 
-/* The largest number first, unknown ones last, words from A to Z; else by number of the disk */
+/*
+ * The largest number first, unknown ones last, words from A to Z; else by number of the disk
+ */
 static int compare(const void *a, const void *b, void *context)
 {
 	struct json_object *const *one = a, *const *other = b;

@@ -17,8 +17,8 @@
 /**
  * struct disk_config - a section [disk NAME]
  * @name: of the section
- * @file: where it is, the file or a drop-in file
- * @line: where it begins
+ * @file: path of the file or drop-in file that has it
+ * @line: number of its first line
  * @seen: keys that the section has, by their number
  * @export: the value of "export" as written
  * @automatic: to be connected at boot
@@ -39,12 +39,12 @@ struct disk_config {
 };
 
 /**
- * struct config - the file, and after it its drop-in files
- * @path: where it is
+ * struct config - the configuration file with its drop-in files
+ * @path: path of the file
  * @drop_in: the drop-in files
  * @disk: all sections, in their order
- * @nr: how many
- * @errors: complaints
+ * @nr: number of sections
+ * @errors: number of complaints
  */
 struct config {
 	const char *path;

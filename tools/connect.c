@@ -41,7 +41,7 @@ static const struct errno_text texts[] = {
 	{ 0, NULL }
 };
 
-/* Would any other address of the same host fail in the same way? */
+/* Whether any other address of the same host would fail in the same way */
 static bool is_final(int err)
 {
 	return err == EPERM || err == EINVAL || err == ERANGE || err == EEXIST ||
@@ -140,15 +140,15 @@ static void put_request(struct nlmsghdr *nlh,
 	settings_put(nlh, &request->settings);
 }
 
-/* Data queues for which the kernel gives a login connect-tmo more */
+/* For so many data queues the kernel gives a login connect-tmo more. */
 #define JOINS	16U
 
 #define MOST_QUEUES	16	/* hardware queues of a disk, unless set */
 
 /*
- * The seconds after which the kernel counts as stuck. A login that makes progress may
- * take several times connect-tmo. After it the kernel reads the partition table, from a
- * target that may fall silent, or, after a failure, logs out.
+ * The seconds after which the kernel counts as stuck. A login that makes progress may take
+ * several times connect-tmo. After it the kernel reads the partition table, and the target
+ * may fall silent then. After a failure the kernel logs out.
  */
 static unsigned int patience(const struct settings *settings)
 {
@@ -208,7 +208,7 @@ static int find_existing(struct nl *nl, const struct connect_request *request,
 	return 0;
 }
 
-/* Does the device that is connected already have the wanted properties? */
+/* Whether the device that is connected already has the wanted properties */
 static int accept_existing(const struct connect_request *request,
 			   const struct device *device,
 			   struct nl_failure *failure)

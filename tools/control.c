@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The socket of the daemon. Request and answer are a line of JSON each. There is no
- * timeout: a large export may take the daemon long.
+ * The socket of the daemon. Request and answer are a line of JSON each. There is no timeout,
+ * because the daemon may need long for a large export.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -101,10 +101,10 @@ static int receive(int fd, struct json_object **answer)
 
 /**
  * control_ask() - ask the daemon
- * @path: of its socket
- * @request: what to ask
- * @answer: its answer; the caller puts it
- * @uid: result, who runs the daemon; may be NULL
+ * @path: path of its socket
+ * @request: request
+ * @answer: result, which the caller puts
+ * @uid: result, user that runs the daemon; may be NULL
  * @why: CONTROL_WHY bytes, text of the error
  *
  * Returns 0 or an errno.

@@ -17,7 +17,7 @@
 /**
  * struct value - one attribute of a device
  * @present: the kernel sent it
- * @unknown: nobody was asked for it, so that its absence means nothing
+ * @unknown: the attribute was not asked for, so its absence means nothing
  * @number: of numeric kinds; ATTR_TMO in two's complement
  * @text: the value as text, without unit
  */

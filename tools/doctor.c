@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What keeps disks or exports of this host from working well. Each check reads files of /proc,
+ * Checks whether disks and exports of this host can work well. A check reads files of /proc,
  * /sys, /dev and /etc, or asks the kernel or the daemon, and changes nothing. A finding says
  * what is wrong and has the command that mends it.
  */
@@ -109,7 +109,7 @@ static bool reaches_beyond(const struct adapter_gid *gid, void *context)
 	return !*has;
 }
 
-/* Does the port have an address that reaches beyond its link? */
+/* Whether the port has an address that reaches beyond its link */
 static bool has_address(const struct doctor *d, const char *dev, const char *port)
 {
 	bool has = false;
@@ -118,7 +118,7 @@ static bool has_address(const struct doctor *d, const char *dev, const char *por
 	return has;
 }
 
-/* What one packet of RoCE carries. */
+/* Returns the bytes that one packet of RoCE carries. */
 static unsigned int roce_mtu(unsigned int mtu)
 {
 	unsigned int bytes = LARGEST_MTU;
@@ -326,8 +326,9 @@ static void check_rules(struct doctor *d)
 }
 
 /*
- * Templates of vendors, which many machines have. The module uses none of them. It makes an
- * identity up, which it forgets when it is unloaded; after that it is another host for targets.
+ * UUIDs of vendors' templates, which many machines have. The module uses none of them. It
+ * makes up an identity instead, and forgets it when it is unloaded; targets then take the
+ * machine for another host.
  */
 static bool is_template(const char *uuid)
 {
@@ -669,7 +670,7 @@ static const char *role_text(unsigned int roles)
 	return roles == DOCTOR_TARGET ? "target" : "initiator";
 }
 
-/* What the host is for; a host that has neither is looked at as both. */
+/* Finds the roles of the host; a host that has neither is checked for both. */
 static unsigned int roles_of(const struct doctor *d)
 {
 	unsigned int roles = 0;

@@ -6,14 +6,14 @@
 
 #include <json-c/json.h>
 
-/* What a host is looked at as */
+/* Roles for which a host is checked */
 #define DOCTOR_INITIATOR	1U
 #define DOCTOR_TARGET		2U
 
 /**
  * enum doctor_level - how bad a finding is
  * @DOCTOR_OK: nothing is wrong
- * @DOCTOR_NOTE: something to know, or what could not be looked at
+ * @DOCTOR_NOTE: something to know, or something that could not be checked
  * @DOCTOR_WARNING: works, but slower or less safe than it could
  * @DOCTOR_ERROR: does not work
  */
@@ -30,8 +30,8 @@ enum doctor_level {
  * @root: directory that stands for /
  * @here: @root is that of this host, so that its kernel and its daemon can be asked
  * @control: socket of the daemon
- * @roles: DOCTOR_*, what the host is looked at as
- * @role: "initiator" or "target": what the check that runs is for, or "both"
+ * @roles: DOCTOR_*, roles for which the host is checked
+ * @role: role for which the running check is: "initiator", "target" or "both"
  * @check: name of the check that runs
  * @worst: of the findings
  * @findings: array of objects, see Documentation/json/rdmablk-doctor.schema.json

@@ -3,10 +3,10 @@
  * The keys that the kernel has: of type logon, which no program can read, with the
  * description rdmablk:NAME.
  *
- * They are in the user keyring of root, so that a key can be loaded before the module is:
- * the kernel searches the keyrings of the task that connects. Those of its work queues it
- * cannot search so. A key is therefore also linked into .rdmablk, the keyring of the module,
- * when there is one.
+ * The keys are in the user keyring of root, so that a key can be loaded before the module: the
+ * kernel searches the keyrings of the task that connects. A work queue of the kernel has no
+ * such keyrings. So a key is also linked into .rdmablk, the keyring of the module, if that
+ * exists.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -49,7 +49,8 @@ void keyring_open(void)
 }
 
 /*
- * A process has more rights to keys that it reaches from keyrings of its own.
+ * Links the keyring of the module into one of this process, because a process has more rights
+ * to keys that it reaches from its own keyrings.
  *
  * Return: the keyring of the module, or -1
  */
@@ -233,8 +234,8 @@ static int revoke(key_serial_t ring, const char *description, char *why)
  * @name: of the key
  * @why: KEYRING_WHY bytes for the reason of a failure
  *
- * The kernel removes from a keyring what has the description of a key, be it this key or
- * another one. So the numbers of keys that have lost their places do no harm.
+ * The kernel removes from a keyring whatever key has the description of the given one. So it
+ * does no harm if a key in the list has been replaced meanwhile.
  *
  * Return: 0, or an errno
  */

@@ -8,7 +8,7 @@
 #include "latency.h"
 
 /**
- * latency_requests() - how many have been measured
+ * latency_requests() - number of requests in a histogram
  * @h: histogram
  */
 __u64 latency_requests(const struct rdmablk_latency_histogram *h)
@@ -22,7 +22,7 @@ __u64 latency_requests(const struct rdmablk_latency_histogram *h)
 }
 
 /**
- * latency_mean() - their mean, which is exact
+ * latency_mean() - mean of the latencies, which is exact
  * @h: histogram, not empty
  *
  * Returns nanoseconds.
@@ -76,9 +76,9 @@ __u64 latency_max(const struct rdmablk_latency_histogram *h)
 }
 
 /**
- * latency_add() - put two together
- * @to: gets the requests of
- * @from: the other one
+ * latency_add() - add a histogram to another
+ * @to: gets the requests of @from
+ * @from: histogram
  */
 void latency_add(struct rdmablk_latency_histogram *to,
 		 const struct rdmablk_latency_histogram *from)

@@ -123,7 +123,7 @@ static void format_ns(char *text, size_t size, __u64 ns)
 }
 
 /**
- * metrics_family() - the figures that follow are of another family
+ * metrics_family() - begin another family of figures
  * @m: text
  * @family: the family; each comes once in a text
  */
@@ -197,7 +197,7 @@ static bool is_format(const struct metrics_args *args, const char *name)
 }
 
 /**
- * metrics_check() - are the options right?
+ * metrics_check() - check the options
  * @what: the command, for the complaint
  * @args: the options
  *

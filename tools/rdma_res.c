@@ -123,7 +123,7 @@ static int dump(struct walk *w, unsigned int command, const struct device *devic
 	return ret < 0 ? -errno : 0;
 }
 
-/* A device that goes away meanwhile has none. */
+/* A device that has gone meanwhile has no resources: no error. */
 static int dump_device(struct walk *w, const struct device *device)
 {
 	static const unsigned int commands[] = {

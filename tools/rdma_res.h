@@ -7,10 +7,10 @@
 /**
  * struct rdma_res - a queue pair or a protection domain of this host
  * @dev: its RDMA device
- * @owner: module that has made it, which is rdma_cm for many queue pairs; empty: a program
- * @is_pd: it is a protection domain
- * @gsi: it is queue pair 1, by which all connections of a port are made
- * @broken: it is a queue pair in the error state
+ * @owner: module that has made it; rdma_cm for many queue pairs; empty: a program
+ * @is_pd: protection domain
+ * @gsi: queue pair 1, by which all connections of a port are made
+ * @broken: queue pair in the error state
  */
 struct rdma_res {
 	char dev[64];

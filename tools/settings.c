@@ -136,7 +136,7 @@ static int check_outage(const struct opts_origin *origin,
 			    given ? "" : ", the default");
 }
 
-/* 0: the value of the path record. Values below 8 break any connection. */
+/* 0 means the value of the path record. Values from 1 to 7 break any connection. */
 static int check_ack_timeout(const struct opts_origin *origin,
 			     const struct settings *settings)
 {

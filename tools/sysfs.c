@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What /sys/block tells of disks, which everybody may read: the module answers root alone.
- * With /proc it also tells who uses a disk.
+ * Disks as /sys/block shows them to everybody; the module itself answers only root. With /proc
+ * this file also finds the users of a disk.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -210,7 +210,7 @@ void sysfs_warn(const char *what)
 
 /* --- who uses a disk --------------------------------------------------------------- */
 
-/* Is it the disk, or a partition of it? */
+/* Whether a name is that of the disk, or of a partition of it */
 static bool is_part(const char *node, const char *disk)
 {
 	size_t len = strlen(disk);
@@ -280,7 +280,7 @@ static void add_swaps(const char *disk, char text[SYSFS_USERS])
 		fclose(file);
 }
 
-/* Devices that are made of it, as md0 and dm-0, with the name of a mapping. */
+/* Adds devices that are made of the disk, as md0 and dm-0, with the name of a mapping. */
 static void add_holders(int block, const char *path, char text[SYSFS_USERS])
 {
 	char holders[NAME_MAX + 64], who[NAME_MAX + 128], name[64];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The figures of the daemon for a monitoring system, out of its answer in JSON. What the
- * answer lacks is no figure, rather than 0.
+ * The figures of the daemon for a monitoring system, from its answer in JSON. If the answer
+ * lacks a number, the figure is missing, not 0.
  *
- * Each set of labels may come once. An export that is being replaced is in the answer
- * twice, and the sessions of a host with one export are added up. Names that a host gives
- * itself are no labels: a peer could make up any number of them.
+ * Each set of labels may come once. But the answer has an export that is being replaced twice:
+ * only one of them counts. The sessions of a host with one export are added up. Names that a
+ * host gives itself are no labels, because a peer could make up any number of them.
  */
 #include <stdlib.h>
 #include <string.h>
