@@ -248,7 +248,7 @@ static _Thread_local size_t kept_size;
 /**
  * log_keep - keep the last error that this thread logs, for a caller that reports it
  * @buf: gets the last error line from now on; NULL: stop that
- * @size: of @buf, bytes
+ * @size: bytes of @buf
  *
  * Any thread.
  */
@@ -308,7 +308,7 @@ void log_ready(void)
 /**
  * log_signal - write one line from a signal handler
  * @line: with the line feed
- * @len: of @line, bytes
+ * @len: bytes of @line
  *
  * The line is lost when stderr cannot take it at once: the handler is about to end a
  * process that may hang because of that.

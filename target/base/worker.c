@@ -123,7 +123,7 @@ static int start_threads(struct worker *w)
 /**
  * worker_init - make a worker without threads
  * @w: filled
- * @name: of the threads, 15 bytes at most, constant
+ * @name: name of the threads, 15 bytes at most, constant
  * @threads: how many worker_add() shall start, 1 to WORKER_THREADS
  */
 void worker_init(struct worker *w, const char *name, unsigned int threads)

@@ -194,7 +194,7 @@ static struct host_config *find_host(const struct config *cfg, const char *name)
 /**
  * config_export_add - begin an export
  * @cfg: gets it
- * @name: of the export
+ * @name: name of the export
  * @where: for messages
  *
  * Return: the export, or NULL with the problem printed.
@@ -225,7 +225,7 @@ struct export_config *config_export_add(struct config *cfg, const char *name,
 /**
  * config_host_add - begin a host
  * @cfg: gets it
- * @name: of the host
+ * @name: name of the host
  * @where: for messages
  *
  * Return: the host, or NULL with the problem printed.

@@ -208,8 +208,8 @@ TAILQ_HEAD(export_config_list, export_config);
  * @auth: how hosts prove who they are
  * @auth_given: @auth was given; else it follows from @hosts
  * @target_id: identity of this target, kept in @state_dir; with AUTH_PSK
- * @name: of this target, for the logs of initiators
- * @state_dir: where UUIDs of exports are kept, what files have lost, who wrote them; of an
+ * @name: name of this target, for the logs of initiators
+ * @state_dir: where UUIDs of exports are kept, what files have lost, who wrote them; for an
  *	export see config_state_dir()
  * @insecure: may listen beyond loopback without authentication
  * @log_level: LOG_ERR..LOG_DEBUG

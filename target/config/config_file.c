@@ -161,7 +161,7 @@ static int handle_key(void *user, const char *section, const char *name,
 /**
  * config_read_stream - read a configuration
  * @cfg: gets it; problems are printed and counted
- * @path: of the file, for messages
+ * @path: path of the file, for messages
  * @file: to read
  *
  * Return: 0, or -ENOMEM.
@@ -197,7 +197,7 @@ static int read_file(struct config *cfg, const char *path)
 /**
  * config_read - read a configuration file, and after it its drop-in files
  * @cfg: gets it; problems are printed and counted, also a drop-in file that cannot be read
- * @path: of the file
+ * @path: path of the file
  *
  * Return: 0 or -errno of opening the file.
  */

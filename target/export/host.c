@@ -478,7 +478,7 @@ void host_install(struct host_table *table)
 
 /**
  * host_remove - remove a host, and wipe its keys
- * @name: of the host
+ * @name: name of the host
  *
  * In the loop. The caller looks at the sessions.
  *
@@ -735,7 +735,7 @@ unsigned int host_may(const struct host *h, const struct export *export)
 
 /**
  * host_by_name - a host in force, also when its keys have expired
- * @name: of the host
+ * @name: name of the host
  *
  * Return: the host or NULL.
  */

@@ -514,7 +514,7 @@ unsigned int quota_session_check(const struct quota_who *who, uint64_t bytes,
  * @bytes: as given to that function
  * @freed: as given to quota_session_check(); NULL: it was quota_session_get()
  * @text: result; empty: no limit refuses the session
- * @size: of @text, QUOTA_WHY is enough
+ * @size: bytes of @text, QUOTA_WHY is enough
  */
 void quota_session_why(const struct quota_who *who, uint64_t bytes,
 		       const struct quota_freed *freed, char *text, size_t size)

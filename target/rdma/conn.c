@@ -245,7 +245,7 @@ void conn_refuse(struct conn *conn, unsigned int reason, uint16_t version)
 
 /**
  * conn_reject - refuse a connection request
- * @id: of the request; destroyed
+ * @id: CM id of the request; is destroyed
  * @reason: enum rdmablk_reason
  * @version: that of the daemon
  */

@@ -324,7 +324,7 @@ void numa_leave(const struct numa_saved *saved)
  * numa_keep - move mapped memory to its place, and keep it there
  * @place: where
  * @from: address, a multiple of the page size
- * @bytes: how many, whole pages
+ * @bytes: number of bytes, whole pages
  *
  * Moves pages that are elsewhere, if @place allows no other node. Afterwards the memory
  * only prefers the node. That policy stays with the file, and a page that was swapped out

@@ -208,7 +208,7 @@ static void start_all(struct file_batch *b, struct file_batch_io what)
  * @b: ring
  * @buf: complete after file_batch_wait()
  * @offset: in the file
- * @bytes: how many
+ * @bytes: number of bytes
  *
  * Waits while all requests are under way.
  */
@@ -224,7 +224,7 @@ void file_batch_read(struct file_batch *b, void *buf, uint64_t offset, uint64_t 
  * @b: ring
  * @buf: data. If it changes before file_batch_wait() returns, the file may get any of it
  * @offset: in the file
- * @bytes: how many
+ * @bytes: number of bytes
  *
  * Waits while all requests are under way.
  */
@@ -241,7 +241,7 @@ void file_batch_write(struct file_batch *b, const void *buf, uint64_t offset, ui
  * @b: ring
  * @buf: as for file_batch_write()
  * @offset: in the file
- * @bytes: how many
+ * @bytes: number of bytes
  *
  * Other writes, before it or beside it, do not become durable.
  */

@@ -154,7 +154,7 @@ int pages_anonymous(struct store *store, const struct export_config *ec)
 /**
  * pages_reserve - make sure that the file system has the memory of a kept arena
  * @store: with @fd and @mapped
- * @name: of the export
+ * @name: name of the export
  *
  * Return: 0 or -errno, logged.
  */
@@ -207,7 +207,7 @@ static void *find_room(uint64_t bytes, uint64_t align)
 /**
  * pages_map - map an arena
  * @store: with @fd, @mapped and @page_size; gets its base
- * @name: of the export
+ * @name: name of the export
  * @room: bytes of addresses to reserve, a multiple of 1 GiB; 0: the arena never grows
  *
  * Return: 0 or -errno, logged.
@@ -289,7 +289,7 @@ static int populate(const struct store *store, const char *name, uint64_t from)
 /**
  * pages_populate - make every page exist, at its place
  * @store: mapped
- * @name: of the export
+ * @name: name of the export
  * @from: first offset, a multiple of the page size
  *
  * Return: 0 or -errno, logged.
@@ -308,7 +308,7 @@ int pages_populate(const struct store *store, const char *name, uint64_t from)
 /**
  * pages_grow - add zeroed memory at the end of an arena
  * @store: mapped by pages_map(); @mapped grows
- * @name: of the export
+ * @name: name of the export
  * @room: as for pages_map()
  * @size: bytes that the arena must have
  *

@@ -175,7 +175,7 @@ static inline void store_add_counts(struct store_counts *sum,
 /**
  * struct store_range - a piece of an export
  * @offset: first byte
- * @bytes: how many
+ * @bytes: number of bytes
  */
 struct store_range {
 	uint64_t offset;

@@ -201,7 +201,7 @@ static int epoch_of(const uint8_t *identity, const uint8_t *sum, uint8_t *epoch)
 
 /**
  * sync_errors_epoch - the epoch of a file that is being opened
- * @name: of the export, for messages
+ * @name: name of the export, for messages
  * @identity: identity of the file, from file_epoch()
  * @disk: identity of its disk, from file_disk()
  * @epoch: result, RDMABLK_ID_LEN bytes; sync_errors_note() with either identity changes it
@@ -265,7 +265,7 @@ static void cannot_note(const char *name)
 
 /**
  * sync_errors_note - note that a file, or files of a disk, may have lost acknowledged writes
- * @name: of the export, for messages
+ * @name: name of the export, for messages
  * @identity: @identity or @disk, as for sync_errors_epoch()
  *
  * Any thread but the loop's: the state directory may hang.
@@ -343,7 +343,7 @@ static bool note_in_time(size_t place, const uint8_t *identity)
 
 /**
  * sync_errors_note_last - as sync_errors_note(), in a process that ends at once
- * @name: of the export, for messages
+ * @name: name of the export, for messages
  * @identity: @identity or @disk, as for sync_errors_epoch()
  *
  * Any thread. One place is enough: the next process reads both. The second is written only
