@@ -139,7 +139,7 @@ int addr_parse_host(const char *text, struct addr_export *where, char *why, size
  * @text: what the user wrote
  * @where: result
  * @why: what is wrong with it
- * @size: of @why
+ * @size: bytes of @why
  *
  * Returns 0 or -1.
  */
@@ -208,7 +208,7 @@ static struct addrinfo *lookup(const char *host, const char *port, int flags,
  * addr_resolve() - the addresses of a host
  * @where: host and port
  * @why: what went wrong
- * @size: of @why
+ * @size: bytes of @why
  *
  * Returns a list for freeaddrinfo(), or NULL.
  */
@@ -226,7 +226,7 @@ struct addrinfo *addr_resolve(const struct addr_export *where, char *why,
  * addr_parse_source() - a numeric address of this host, brackets optional
  * @text: what the user wrote
  * @why: what is wrong with it
- * @size: of @why
+ * @size: bytes of @why
  *
  * Returns a list of one for freeaddrinfo(), or NULL.
  */

@@ -16,7 +16,7 @@
  * struct addr_export - where an export is, as the user says it
  * @host: address or name, without brackets
  * @port: host byte order
- * @name: of the export
+ * @name: name of the export
  */
 struct addr_export {
 	char host[256];

@@ -409,7 +409,7 @@ static int parse_drop_ins(struct config *config)
 
 /**
  * config_read() - reads and checks the file, and after it its drop-in files
- * @path: of the file
+ * @path: path of the file
  * @config: result, for config_clear() in every case
  *
  * Returns 0 or the exit status after one complaint or more.
@@ -450,7 +450,7 @@ void config_clear(struct config *config)
 /**
  * config_set_option() - takes one of the options that select disks
  * @selection: gets it
- * @id: of the option
+ * @id: id of the option
  * @value: its value
  *
  * Returns false when it is another option.

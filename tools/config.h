@@ -16,7 +16,7 @@
 
 /**
  * struct disk_config - a section [disk NAME]
- * @name: of the section
+ * @name: name of the section
  * @file: path of the file or drop-in file that has it
  * @line: number of its first line
  * @seen: keys that the section has, by their number
@@ -56,7 +56,7 @@ struct config {
 
 /**
  * struct config_selection - the sections that a command is about
- * @path: of the file
+ * @path: path of the file
  * @all: all sections
  * @automatic: the sections with auto = yes
  */

@@ -360,7 +360,7 @@ void device_list_clear(struct device_list *list)
  * @text: what the user wrote
  * @index: result, N
  * @why: what is wrong with it
- * @size: of @why
+ * @size: bytes of @why
  *
  * Returns 0 or -1.
  */

@@ -11,7 +11,7 @@
 /**
  * files_line() - reads the first line of a file
  * @dir: directory that @path begins at
- * @path: of the file
+ * @path: path of the file
  * @text: result, without a line feed; "" after an error
  * @size: bytes of @text
  *
@@ -46,7 +46,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 /**
  * files_names() - lists a directory
  * @dir: directory that @path begins at; negative: there is none
- * @path: of the directory
+ * @path: path of the directory
  * @wanted: not 0 for the entries of the list; NULL: all that do not begin with a dot
  * @names: result, for files_free(); in the order of their names, numbers by value
  *

@@ -48,7 +48,7 @@ struct metrics_family {
 
 /**
  * struct metrics_label - what tells the figures of a family apart
- * @name: of the label; NULL ends an array of them
+ * @name: name of the label; NULL ends an array of them
  * @value: any text
  */
 struct metrics_label {

@@ -229,7 +229,7 @@ int opts_parse(const struct command_info *command, int argc, char **argv,
 /**
  * opts_refuse() - complains about the value of an option
  * @origin: where it was given
- * @name: of the option
+ * @name: name of the option
  * @fmt: what is wrong with it
  *
  * Returns the exit status of wrong usage.
@@ -251,7 +251,7 @@ int opts_refuse(const struct opts_origin *origin, const char *name,
 /**
  * opts_number() - a decimal number within limits
  * @origin: where it was given
- * @name: of the option
+ * @name: name of the option
  * @text: what was given
  * @min: lowest allowed value
  * @max: highest allowed value
@@ -282,7 +282,7 @@ int opts_number(const struct opts_origin *origin, const char *name,
 /**
  * opts_key_name() - the name of a key
  * @origin: where it was given
- * @name: of the option
+ * @name: name of the option
  * @text: what was given
  *
  * Returns 0 or the exit status after a complaint.

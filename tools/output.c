@@ -189,7 +189,7 @@ const char *output_parse_columns(const char *text,
 /**
  * output_column_names() - all columns there are
  * @text: result, with commas
- * @size: of @text
+ * @size: bytes of @text
  */
 void output_column_names(char *text, size_t size)
 {
@@ -207,7 +207,7 @@ void output_column_names(char *text, size_t size)
  * output_human_bytes() - a size for people
  * @bytes: the size
  * @text: result: 1.5G
- * @size: of @text
+ * @size: bytes of @text
  */
 void output_human_bytes(__u64 bytes, char *text, size_t size)
 {
@@ -228,7 +228,7 @@ void output_human_bytes(__u64 bytes, char *text, size_t size)
 /**
  * output_now() - the time, in UTC, as ISO 8601 with milliseconds
  * @text: result
- * @size: of @text, OUTPUT_TIME_LEN
+ * @size: bytes of @text, OUTPUT_TIME_LEN
  */
 void output_now(char *text, size_t size)
 {

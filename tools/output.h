@@ -28,7 +28,7 @@ struct output_columns {
 /**
  * struct output_column - a column of a table of JSON objects
  * @name: in the heading
- * @key: of the objects
+ * @key: key of the objects
  * @right: its numbers are aligned right
  */
 struct output_column {

@@ -193,7 +193,7 @@ static bool ends_with(const char *text, const char *end)
  * @row: of rates_rows()
  * @key: its key
  * @text: result: megabytes, microseconds, requests; a dash for an unknown value
- * @size: of @text
+ * @size: bytes of @text
  */
 void rates_cell(struct json_object *row, const char *key, char *text, size_t size)
 {

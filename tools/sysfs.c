@@ -170,7 +170,7 @@ static int read_device(int block, const char *name, struct device *device)
 
 /**
  * sysfs_gather() - disks, with the attributes that sysfs has; the others are unknown
- * @name: of the disk, as the kernel spells it; NULL: all
+ * @name: name of the disk, as the kernel spells it; NULL: all
  * @list: result, for device_list_clear() in every case
  * @failure: result
  *
@@ -300,7 +300,7 @@ static void add_holders(int block, const char *path, char text[SYSFS_USERS])
 
 /**
  * sysfs_users() - who uses a disk
- * @name: of the disk
+ * @name: name of the disk
  * @text: result: "mounted at /mnt, held by md0, swap"; empty: nothing of the kind does
  *
  * Programs that have it open are not named, nor mounts in other mount namespaces.

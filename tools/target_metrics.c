@@ -23,7 +23,7 @@
 
 /**
  * struct figure - a family that is a number in an object of the answer
- * @key: of the number, or of a boolean
+ * @key: key of the number, or of a boolean
  * @family: the family
  */
 struct figure {
