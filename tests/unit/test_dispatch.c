@@ -6,6 +6,7 @@
  */
 #include <linux/kernel.h>
 
+#include "request_fakes.h"
 #include "unit.h"
 
 #include "../../kernel/onesided_cmd.h"
@@ -113,21 +114,6 @@ static bool has_tag, fails_fast, polled_in_time;
 static blk_status_t map_status, staged_status, refused;
 static unsigned int commits[2], flush_ops, others, timeouts, watched;
 static bool timed_out_command;
-
-static void *blk_mq_rq_to_pdu(struct request *of)
-{
-	return &of->pdu;
-}
-
-static int req_op(const struct request *of)
-{
-	return of->op;
-}
-
-static bool op_is_write(int op)
-{
-	return op & 1;
-}
 
 static int rq_data_dir(const struct request *of)
 {

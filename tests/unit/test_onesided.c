@@ -7,6 +7,7 @@
  */
 #include <linux/kernel.h>
 
+#include "request_fakes.h"
 #include "unit.h"
 
 #include "../../kernel/request.h"
@@ -71,11 +72,6 @@ static struct {
 } window[4096];
 static unsigned int nr_windows;
 static u64 next_address = 1ULL << 40;
-
-static void *blk_mq_rq_to_pdu(struct request *rq)
-{
-	return &rq->pdu;
-}
 
 static u64 blk_rq_pos(struct request *rq)
 {

@@ -7,6 +7,7 @@
  */
 #include <linux/kernel.h>
 
+#include "request_fakes.h"
 #include "unit.h"
 
 #include "../../kernel/request.h"
@@ -45,21 +46,6 @@ static bool tags_left;
 static unsigned int ended, marked, put, sent;
 static int how;
 static u16 op_sent;
-
-static void *blk_mq_rq_to_pdu(struct request *of)
-{
-	return &of->pdu;
-}
-
-static struct request *blk_mq_rq_from_pdu(struct rdmablk_request *req)
-{
-	return container_of(req, struct request, pdu);
-}
-
-static int req_op(const struct request *of)
-{
-	return of->op;
-}
 
 static unsigned int blk_rq_bytes(const struct request *of)
 {

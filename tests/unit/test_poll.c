@@ -6,6 +6,7 @@
  */
 #include <linux/kernel.h>
 
+#include "request_fakes.h"
 #include "unit.h"
 
 #include "../../kernel/poll.h"
@@ -51,11 +52,6 @@ static struct rdmablk_cmd_tag tags[8];
 static struct ib_cq cq, other_cq;
 static struct io_comp_batch batch, *wanted;
 static unsigned int looks, slept;
-
-static void *blk_mq_rq_to_pdu(struct request *rq)
-{
-	return &rq->pdu;
-}
 
 static int ib_process_cq_direct(struct ib_cq *of, int budget)
 {

@@ -7,6 +7,7 @@
  */
 #include <linux/kernel.h>
 
+#include "request_fakes.h"
 #include "unit.h"
 
 #include "../../kernel/request.h"
@@ -89,16 +90,6 @@ static unsigned long jiffies = 1000;
 static unsigned long looks_at;	/* when the block layer's timer fires, in jiffies */
 static unsigned int ended;
 
-static void *blk_mq_rq_to_pdu(struct request *rq)
-{
-	return &rq->pdu;
-}
-
-static struct request *blk_mq_rq_from_pdu(struct rdmablk_request *req)
-{
-	return container_of(req, struct request, pdu);
-}
-
 static int rq_data_dir(const struct request *rq)
 {
 	return rq->op & 1;
@@ -178,16 +169,6 @@ void rdmablk_fence_dirty(struct rdmablk_path *path, u64 pos, u64 bytes)
 	(void)path;
 	(void)pos;
 	(void)bytes;
-}
-
-static int req_op(struct request *rq)
-{
-	return rq->op;
-}
-
-static bool op_is_write(int op)
-{
-	return op & 1;
 }
 
 static bool blk_mq_request_completed(struct request *rq)

@@ -6,6 +6,7 @@
  */
 #include <linux/kernel.h>
 
+#include "request_fakes.h"
 #include "unit.h"
 
 #include "../../kernel/request.h"
@@ -83,26 +84,6 @@ static struct {
 static enum { DATA, COMMAND, IMPLIED, FETCH } batch[4];
 static unsigned int nr_batch, posted;
 static bool sent;
-
-static void *blk_mq_rq_to_pdu(struct request *of)
-{
-	return &of->pdu;
-}
-
-static struct request *blk_mq_rq_from_pdu(struct rdmablk_request *req)
-{
-	return container_of(req, struct request, pdu);
-}
-
-static int req_op(const struct request *of)
-{
-	return of->op;
-}
-
-static bool op_is_write(int op)
-{
-	return op & 1;
-}
 
 static unsigned int blk_rq_bytes(const struct request *of)
 {

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the block layer says of a request, whatever a test's own struct request has. It has at
+ * least the driver's part, @pdu; and where its operation is asked for, @op, odd if it writes.
+ */
+#ifndef REQUEST_FAKES_H
+#define REQUEST_FAKES_H
+
+#define blk_mq_rq_to_pdu(rq)	((void *)&(rq)->pdu)
+#define blk_mq_rq_from_pdu(req)	container_of(req, struct request, pdu)
+#define req_op(rq)		((rq)->op)
+#define op_is_write(op)		((op) & 1)
+
+#endif
