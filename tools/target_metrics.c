@@ -40,6 +40,7 @@ static const struct figure daemon_figures[] = {
 	{ "logins", COUNTER("logins", "Sessions granted") },
 	{ "takeovers", COUNTER("takeovers", "Sessions that ended because of a login") },
 	{ "ended", COUNTER("sessions_ended", "Sessions that were granted and are gone") },
+	{ "visits", COUNTER("visits", "Logins without an export, to look round or to measure") },
 	{ "queues", GAUGE("queues", "Hardware queues of all sessions") },
 	{ "pinned", BYTES_GAUGE("pinned_bytes", "Memory registered for all sessions") },
 	{ "max_pinned", BYTES_GAUGE("pinned_limit_bytes", "Limit of this; absent: none") },

@@ -65,6 +65,7 @@
 #define RDMABLK_MIN_GRANULE	512	/* bytes; smallest granule of dirty ranges */
 #define RDMABLK_MAX_GRANULE	(1U << 20)	/* bytes; largest granule, 1 MiB */
 #define RDMABLK_MAX_SLOT	(1U << 24)	/* bytes of a slot, 16 MiB */
+#define RDMABLK_MAX_SCRATCH	(1U << 20)	/* bytes of a scratch region, 1 MiB */
 #define RDMABLK_MIN_REGION	(1U << 20)	/* bytes of a region, 1 MiB */
 #define RDMABLK_MAX_SIZE	(1ULL << 62)	/* bytes of an export */
 #define RDMABLK_MIN_KEEP_ALIVE_MS	100	/* shortest keep-alive timeout */
@@ -207,7 +208,7 @@
  *	describes, for instance that it cannot note the writer of an export. Its log has
  *	more.
  *
- * One list for all. Numbers are never reused. rdmablk_reason_text() has the short texts.
+ * Numbers are never reused.
  * Rejects, CLOSEs and answers come from the target unless the entry says otherwise. A
  * reason that a side notes is not sent. The first connect fails with the reason; in a live
  * session and at a reconnect the initiator does what "Reconnect" in protocol.rst says.
@@ -325,7 +326,8 @@ static inline const char *rdmablk_reason_text(unsigned int reason)
 
 /**
  * enum rdmablk_kind - kinds of queue pairs
- * @RDMABLK_KIND_CONTROL: queue 0: login, keep-alive, events; SENDs only
+ * @RDMABLK_KIND_CONTROL: queue 0: login, keep-alive, events; SENDs only, but for the scratch
+ *	region of a visit
  * @RDMABLK_KIND_READ: RDMA READs of the initiator, nothing else; odd queue numbers
  * @RDMABLK_KIND_WRITE: RDMA WRITEs of the initiator and, with RDMABLK_F_COMMANDS, commands
  *	and their answers; even queue numbers from 2
@@ -449,6 +451,8 @@ RDMABLK_OFFSET(rdmablk_cm_reject, retry_after_ms, 12);
  * @RDMABLK_MSG_VISIT: target: answers PROOF of a visit
  * @RDMABLK_MSG_LIST_GET: initiator: asks for exports
  * @RDMABLK_MSG_LIST: target: the answer
+ * @RDMABLK_MSG_SCRATCH_GET: initiator: asks for a scratch region
+ * @RDMABLK_MSG_SCRATCH: target: the answer
  */
 enum rdmablk_msg_type {
 	RDMABLK_MSG_HELLO	= 1,
@@ -473,6 +477,8 @@ enum rdmablk_msg_type {
 	RDMABLK_MSG_VISIT	= 20,
 	RDMABLK_MSG_LIST_GET	= 21,
 	RDMABLK_MSG_LIST	= 22,
+	RDMABLK_MSG_SCRATCH_GET	= 23,
+	RDMABLK_MSG_SCRATCH	= 24,
 };
 
 /**
@@ -1231,6 +1237,45 @@ struct rdmablk_list {
 
 RDMABLK_SIZE(rdmablk_list, 424);
 RDMABLK_OFFSET(rdmablk_list, listed, 24);
+
+/**
+ * struct rdmablk_scratch_get - SCRATCH_GET, in a visit, once
+ * @hdr: head
+ * @bytes: wanted, 1 to RDMABLK_MAX_SCRATCH
+ * @reserved: zero
+ */
+struct rdmablk_scratch_get {
+	struct rdmablk_hdr hdr;
+	__le32	bytes;
+	__le32	reserved;
+};
+
+RDMABLK_SIZE(rdmablk_scratch_get, 24);
+
+/**
+ * struct rdmablk_scratch - SCRATCH, answer to SCRATCH_GET
+ * @hdr: head
+ * @iova: remote address of the region's first byte; 0 without a region
+ * @rkey: remote key, valid on queue 0 of this visit only; 0 without a region
+ * @bytes: of the region, which is zero at first and may be smaller than wanted; 0: there is
+ *	none
+ * @reason: enum rdmablk_reason: why there is none, RDMABLK_R_UNSUPPORTED: the target lends
+ *	none; else RDMABLK_OK
+ * @reserved: zero
+ * @reserved2: zero
+ */
+struct rdmablk_scratch {
+	struct rdmablk_hdr hdr;
+	__le64	iova;
+	__le32	rkey;
+	__le32	bytes;
+	__le16	reason;
+	__le16	reserved;
+	__le32	reserved2;
+};
+
+RDMABLK_SIZE(rdmablk_scratch, 40);
+RDMABLK_OFFSET(rdmablk_scratch, bytes, 28);
 
 /**
  * struct rdmablk_close - CLOSE, in all versions

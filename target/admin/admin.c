@@ -71,6 +71,7 @@ static const struct {
 	{ "max-logins", offsetof(struct config, max_logins) },
 	{ "max-logins-per-address", offsetof(struct config, max_logins_addr) },
 	{ "login-rate", offsetof(struct config, login_rate) },
+	{ "scratch", offsetof(struct config, scratch) },
 };
 
 static void changed(const char *name, enum admin_thing thing, const char *action,

@@ -241,7 +241,8 @@ static void show_ending(struct json_object *o, const struct session *s)
 
 static struct json_object *show_session(const struct session *s)
 {
-	bool named = s->wish.export_name[0], proven = s->proof.name[0];
+	bool visit = s->wish.flags & RDMABLK_HELLO_VISIT, export = s->wish.export_name[0];
+	bool named = export || visit, proven = s->proof.name[0];
 	struct json_object *o = json_object_new_object();
 	char id[17];
 
@@ -254,7 +255,8 @@ static struct json_object *show_session(const struct session *s)
 	add(o, "key_id", proven ? hex(s->proof.key_id, sizeof(s->proof.key_id)) : NULL);
 	add(o, "address", json_object_new_string(s->peer_text));
 	add(o, "device", text_or_null(s->device->name));
-	add(o, "export", text_or_null(named ? s->wish.export_name : NULL));
+	add(o, "export", text_or_null(export ? s->wish.export_name : NULL));
+	add(o, "visit", json_object_new_boolean(visit));
 	add(o, "read_only", json_object_new_boolean(!s->lease.writer));
 	add(o, "queues", json_object_new_int((int)(s->nr_data / 2)));
 	add(o, "queue_depth", json_object_new_int(session_queue_depth(s)));
@@ -262,6 +264,7 @@ static struct json_object *show_session(const struct session *s)
 	add(o, "since", json_object_new_int64(time(NULL) - (loop_now() - s->born) / 1000));
 	add(o, "messages", json_object_new_uint64(s->heard.messages));
 	add(o, "keepalives", json_object_new_uint64(s->heard.keepalives));
+	add(o, "scratch", json_object_new_uint64(s->scratch.bytes));
 	add(o, "commands", show_commands(s));
 	show_ending(o, s);
 	return o;
@@ -302,6 +305,7 @@ struct json_object *control_sessions(const char *name)
 			json_object_array_add(list, show_session(s));
 	add(top, "sessions", list);
 	add(logins, "in_progress", json_object_new_uint64(quota_logins()));
+	add(logins, "visits", json_object_new_uint64(quota_visits()));
 	add(logins, "too_often", json_object_new_uint64(quota_rate_refused()));
 	add(top, "logins", logins);
 	add(top, "listeners", show_listeners());
@@ -482,6 +486,7 @@ static struct json_object *show_daemon(void)
 	add_number(o, "logins", counts->logins);
 	add_number(o, "takeovers", counts->takeovers);
 	add_number(o, "ended", counts->ended);
+	add_number(o, "visits", counts->visits);
 	add(o, "refused", show_refused(counts));
 	add_number(o, "queues", taken->queues);
 	add_number(o, "pinned", taken->bytes);

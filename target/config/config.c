@@ -43,6 +43,7 @@ void config_init(struct config *cfg)
 		.max_logins = 256,
 		.max_logins_addr = 64,
 		.login_rate = 64,
+		.scratch = RDMABLK_MAX_SCRATCH,
 		.io_threads = io_threads(),
 	};
 	TAILQ_INIT(&cfg->exports);

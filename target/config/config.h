@@ -231,6 +231,7 @@ TAILQ_HEAD(export_config_list, export_config);
  * @max_logins: most logins at once
  * @max_logins_addr: most logins at once from one address
  * @login_rate: most logins that one address may begin in a second
+ * @scratch: most that a visit is lent, bytes; 0: nothing
  * @io_threads: threads for each file without a cache
  * @control: path of the socket for the administrator; NULL: CONFIG_CONTROL, if it can be made
  *	there
@@ -275,6 +276,7 @@ struct config {
 	uint64_t max_logins;
 	uint64_t max_logins_addr;
 	uint64_t login_rate;
+	uint64_t scratch;
 	uint64_t io_threads;
 	char *control;
 	char *audit;

@@ -435,6 +435,8 @@ const struct config_key config_target_keys[] = {
 	  set_number, TARGET(max_logins_addr), 1, UINT32_MAX },
 	{ "login-rate", "N", "logins that an unknown address may begin in a second (64)",
 	  set_number, TARGET(login_rate), 1, 1000000 },
+	{ "scratch", "SIZE", "memory lent to \"rdmablk ping\", up to 1M; 0: none (1M)",
+	  set_size, TARGET(scratch), 0, RDMABLK_MAX_SCRATCH },
 	{ "io-threads", "N",
 	  "threads for each file without a cache (4, or the processors)",
 	  set_number, TARGET(io_threads), 1, 64 },

@@ -16,6 +16,7 @@
 struct quota_host {
 	LIST_ENTRY(quota_host) entry;
 	uint8_t id[RDMABLK_ID_LEN];
+	uint64_t visits;
 	struct quota_account taken;
 };
 
@@ -36,6 +37,7 @@ struct quota_host {
  * @addr: the address; IPv4 as mapped IPv6
  * @logins: number of logins in progress
  * @live: number of sessions that have been live and are not gone
+ * @visits: number of visits under way
  * @taken: what its sessions have taken
  * @until: time until which the address counts as known, loop_now(); 0: no session has ended
  */
@@ -44,6 +46,7 @@ struct quota_addr {
 	struct in6_addr addr;
 	uint64_t logins;
 	uint64_t live;
+	uint64_t visits;
 	struct quota_account taken;
 	int64_t until;
 };
@@ -55,6 +58,7 @@ static struct {
 	LIST_HEAD(, quota_addr) addrs;
 	uint64_t logins;
 	uint64_t evicted;		/* logins without a slot that are not gone yet */
+	uint64_t visits;
 	struct quota_account taken;
 	unsigned int remembered;	/* addresses with an @until */
 } limits;
@@ -70,6 +74,7 @@ void quota_init(const struct config *cfg)
 	LIST_INIT(&limits.hosts);
 	LIST_INIT(&limits.addrs);
 	limits.taken = (struct quota_account){ 0 };
+	limits.visits = 0;
 	limits.remembered = 0;
 }
 
@@ -98,7 +103,7 @@ static void forget(struct quota_addr *a)
 	if (a->until)
 		limits.remembered--;
 	a->until = 0;
-	if (a->logins || a->live || a->taken.sessions)
+	if (a->logins || a->live || a->visits || a->taken.sessions)
 		return;
 	LIST_REMOVE(a, entry);
 	free(a);
@@ -575,7 +580,7 @@ static struct quota_host *get_host(const uint8_t *id)
 
 static void forget_host(struct quota_host *h)
 {
-	if (h->taken.sessions)
+	if (h->visits || h->taken.sessions)
 		return;
 	LIST_REMOVE(h, entry);
 	free(h);
@@ -658,6 +663,117 @@ void quota_session_put(struct quota_share *share)
 const struct quota_account *quota_taken(void)
 {
 	return &limits.taken;
+}
+
+/*
+ * Visits
+ */
+
+/**
+ * quota_visits - visits under way
+ *
+ * Return: their number.
+ */
+uint64_t quota_visits(void)
+{
+	return limits.visits;
+}
+
+/* Return: the name of a limit that has no room for another visit, or NULL. */
+static const char *visits_full(const struct quota_host *h, const struct quota_addr *a)
+{
+	if (h->visits >= limits.cfg->max_sessions)
+		return "max-sessions-per-host";
+	if (a->visits >= limits.cfg->max_sessions_addr)
+		return "max-sessions-per-address";
+	return NULL;
+}
+
+/**
+ * quota_visit_get - count a visit
+ * @visit: zeroed; says what was taken
+ * @host_id: RDMABLK_ID_LEN bytes: identity of its host
+ * @peer: address of the initiator
+ * @full: set with RDMABLK_R_LIMIT_SESSIONS: the limit that refuses it
+ *
+ * As many visits of a host, or an address, may be under way as sessions.
+ *
+ * Return: enum rdmablk_reason; with RDMABLK_OK quota_visit_put() is due.
+ */
+unsigned int quota_visit_get(struct quota_visit *visit, const uint8_t *host_id,
+			     const struct sockaddr *peer, const char **full)
+{
+	struct quota_host *h = get_host(host_id);
+	struct quota_addr *a = get_addr(peer);
+
+	*full = h && a ? visits_full(h, a) : NULL;
+	if (!h || !a || *full) {
+		if (h)
+			forget_host(h);
+		if (a && !is_recent(a))
+			forget(a);
+		return *full ? RDMABLK_R_LIMIT_SESSIONS : RDMABLK_R_NO_MEMORY;
+	}
+	h->visits++;
+	a->visits++;
+	limits.visits++;
+	*visit = (struct quota_visit){ .host = h, .addr = a };
+	return RDMABLK_OK;
+}
+
+/**
+ * quota_visit_pin - count memory that is registered for a visit
+ * @visit: as filled by quota_visit_get(), without memory
+ * @bytes: registered
+ * @full: set with RDMABLK_R_LIMIT_MEMORY: the limit that has no room for them
+ *
+ * A visit leaves the last quarter of what there is for all to those that write, as readers do.
+ *
+ * Return: RDMABLK_OK or RDMABLK_R_LIMIT_MEMORY; quota_visit_put() gives back the memory, too.
+ */
+unsigned int quota_visit_pin(struct quota_visit *visit, uint64_t bytes, const char **full)
+{
+	const struct config *cfg = limits.cfg;
+	uint64_t all = bytes_max(cfg->max_pinned_all);
+
+	if (bytes > left(bytes_max(cfg->max_pinned), visit->host->taken.bytes))
+		*full = "max-pinned";
+	else if (bytes > left(bytes_max(cfg->max_pinned_addr), visit->addr->taken.bytes))
+		*full = "max-pinned-per-address";
+	else if (bytes > left(all - all / READER_SHARE, limits.taken.bytes))
+		*full = "max-pinned-total";
+	else
+		*full = NULL;
+	if (*full)
+		return RDMABLK_R_LIMIT_MEMORY;
+	visit->bytes = bytes;
+	visit->host->taken.bytes += bytes;
+	visit->addr->taken.bytes += bytes;
+	limits.taken.bytes += bytes;
+	return RDMABLK_OK;
+}
+
+/**
+ * quota_visit_put - give back what a visit has taken
+ * @visit: as filled by quota_visit_get(), or zeroed; zeroed afterwards
+ */
+void quota_visit_put(struct quota_visit *visit)
+{
+	struct quota_host *h = visit->host;
+	struct quota_addr *a = visit->addr;
+
+	if (!h)
+		return;
+	h->taken.bytes -= visit->bytes;
+	a->taken.bytes -= visit->bytes;
+	limits.taken.bytes -= visit->bytes;
+	h->visits--;
+	a->visits--;
+	limits.visits--;
+	forget_host(h);
+	if (!is_recent(a))
+		forget(a);
+	*visit = (struct quota_visit){ 0 };
 }
 
 /*

@@ -68,6 +68,18 @@ struct quota_share {
 };
 
 /**
+ * struct quota_visit - what a visit has taken; zeroed memory has nothing
+ * @host: account of the host
+ * @addr: account of its address
+ * @bytes: registered
+ */
+struct quota_visit {
+	struct quota_host *host;
+	struct quota_addr *addr;
+	uint64_t bytes;
+};
+
+/**
  * struct quota_who - the accounts of a session
  * @host_id: identity of its host
  * @peer: address of the initiator
@@ -125,6 +137,16 @@ unsigned int quota_session_get(struct quota_share *share,
 			       uint64_t bytes);
 void quota_session_put(struct quota_share *share);
 const struct quota_account *quota_taken(void);
+
+/*
+ * Visits have no export. They are counted apart from sessions, so that no visit keeps a disk
+ * away; what is registered for them counts as what is registered for sessions does.
+ */
+unsigned int quota_visit_get(struct quota_visit *visit, const uint8_t *host_id,
+			     const struct sockaddr *peer, const char **full);
+unsigned int quota_visit_pin(struct quota_visit *visit, uint64_t bytes, const char **full);
+void quota_visit_put(struct quota_visit *visit);
+uint64_t quota_visits(void);
 
 /*
  * Limits how many logins an address may begin in a second. A login costs the daemon a queue

@@ -125,6 +125,22 @@ int conn_open(struct conn *conn)
 }
 
 /**
+ * conn_permit - change what the initiator may do on a queue
+ * @conn: opened, not closed
+ * @access: IBV_ACCESS_REMOTE_*, from now on
+ *
+ * May block; for workers.
+ *
+ * Return: 0 or -errno.
+ */
+int conn_permit(struct conn *conn, unsigned int access)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS, .qp_access_flags = access };
+
+	return -ibv_modify_qp(conn->pair, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS);
+}
+
+/**
  * conn_accept - accept the connection
  * @conn: opened
  * @data: private data

@@ -39,7 +39,7 @@ struct conn_caps {
  * @pd: of the session
  * @cq: for sends and receives
  * @caps: numbers of work requests
- * @access: what the initiator may do on the queue pair, IBV_ACCESS_REMOTE_*
+ * @access: what the initiator may do on the queue pair, IBV_ACCESS_REMOTE_*, until conn_permit()
  * @resources: READs in flight that the queue pair answers
  */
 struct conn_wish {
@@ -83,6 +83,7 @@ struct conn {
 struct conn *conn_create(struct rdma_cm_id *id, void *owner, uint16_t queue,
 			 void (*event)(struct conn *, enum conn_event));
 int conn_open(struct conn *conn);
+int conn_permit(struct conn *conn, unsigned int access);
 int conn_accept(struct conn *conn, const void *data, size_t len);
 int conn_guard(struct conn *conn, uint64_t wr_id, struct ibv_sge *sge);
 int conn_close(struct conn *conn);

@@ -679,6 +679,7 @@ static const struct {
 	[RDMABLK_MSG_COMMAND]	= { STATE(VISIT) | STATE(GRANTED) | STATE(LIVE),
 				    handle_command },
 	[RDMABLK_MSG_LIST_GET]	= { STATE(VISIT), visit_list },
+	[RDMABLK_MSG_SCRATCH_GET] = { STATE(VISIT), visit_scratch },
 	[RDMABLK_MSG_REAUTH]	= { STATE(LIVE), session_reauth_begin },
 	[RDMABLK_MSG_REAUTH_PROOF] = { STATE(LIVE), session_reauth_prove },
 	[RDMABLK_MSG_CLOSE]	= { STATE(HELLO) | STATE(PROOF) | STATE(VISIT) |

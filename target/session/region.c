@@ -13,13 +13,20 @@
 #define IOVA_ALIGN	(2ULL << 20)
 #define IOVA_BITS	62	/* leaves room for the length below 2^63 */
 
-/*
- * Random, but with the offset of the arena within its pages: adapters map large
+/**
+ * region_iova - choose the remote address of a region
+ * @from: its first byte
+ * @page_size: of its memory, bytes, a power of two
+ * @iova: result
+ *
+ * Random, but with the offset of the memory within its pages: adapters map large
  * pages as such only then.
+ *
+ * Return: 0 or -errno.
  */
-static int random_iova(const struct store *store, const char *from, uint64_t *iova)
+int region_iova(const void *from, uint64_t page_size, uint64_t *iova)
 {
-	uint64_t align = store->page_size > IOVA_ALIGN ? store->page_size : IOVA_ALIGN;
+	uint64_t align = page_size > IOVA_ALIGN ? page_size : IOVA_ALIGN;
 	uint64_t n;
 	int ret = mac_random(&n, sizeof(n));
 
@@ -37,7 +44,7 @@ static int register_one(const struct regions *regions, const struct store *store
 	uint64_t off = index * regions->bytes;
 	char *from = (char *)store->base + off;
 	uint64_t len = min_u64(regions->bytes, regions->size - off);
-	int ret = random_iova(store, from, &region->iova);
+	int ret = region_iova(from, store->page_size, &region->iova);
 
 	if (ret)
 		return ret;

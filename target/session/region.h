@@ -37,6 +37,7 @@ struct regions {
 	atomic_bool cancel;
 };
 
+int region_iova(const void *from, uint64_t page_size, uint64_t *iova);
 int region_register(struct regions *regions, const struct store *store,
 		    struct ibv_pd *pd, bool writable);
 int region_deregister(struct regions *regions);

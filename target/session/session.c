@@ -67,6 +67,7 @@
 #define NO_FENCE_MS	60000	/* with that fault: how long a session is a ghost */
 #define REFENCE_MS	1000	/* between tries of a fence that failed */
 #define LOGIN_JOINS	16	/* data queues that a login has login_ms more for */
+#define SCRATCH_MS	60000	/* that a visit with a scratch region may last longer */
 #define RETURN_MS	10000	/* how long an ended session is expected to come back */
 #define LATE_MS		5000	/* a state of the end that lasts longer is logged */
 #define LATE_MOST_MS	60000	/* between two such messages */
@@ -81,7 +82,11 @@ const char *session_text(const struct session *s)
 {
 	static char text[256];
 
-	if (s->wish.export_name[0])
+	if (s->wish.flags & RDMABLK_HELLO_VISIT)
+		snprintf(text, sizeof(text), "visit %016llx host %s (%s)",
+			 (unsigned long long)s->id,
+			 s->proof.name[0] ? s->proof.name : s->wish.host_name, s->peer_text);
+	else if (s->wish.export_name[0])
 		snprintf(text, sizeof(text), "session %016llx host %s (%s) export %s",
 			 (unsigned long long)s->id, s->wish.host_name,
 			 s->peer_text, s->wish.export_name);
@@ -116,6 +121,8 @@ static void log_state(const struct session *s, int level, const char *fmt, ...)
 /* A worker has the session, or makes its queues. */
 static const char *awaited_job(const struct session *s)
 {
+	if (s->scratch.bytes)
+		return "a worker, to register its scratch region";
 	if (s->opening || s->job.kind == JOB_OPEN)
 		return "a worker, to make its queue pairs";
 	if (s->job.kind == JOB_NOTE)
@@ -400,7 +407,8 @@ static void linger_expired(struct loop_timer *timer)
  * Each part, and each queue that joins, renews the time. A bound on the whole login grows
  * with the number of queues, as on the initiator. Registering does not count, because it
  * takes longer for larger exports. Before PROOF the initiator has less time (hello_ms):
- * connections cost it nothing, and each occupies a login slot.
+ * connections cost it nothing, and each occupies a login slot. A visit that measures has more
+ * time in all: it may be evicted as any visit.
  */
 void session_login_timer(struct session *s)
 {
@@ -408,6 +416,8 @@ void session_login_timer(struct session *s)
 	int64_t left = s->born + s->login.registered_ms +
 		       ms * (2 + s->nr_data / LOGIN_JOINS) - loop_now();
 
+	if (s->scratch.bytes)
+		left += SCRATCH_MS;
 	if (s->state < SESSION_REGISTER)
 		ms = (int64_t)min_u64(s->cfg->hello_ms, s->cfg->login_ms);
 	s->timer.expired = login_expired;
@@ -509,7 +519,7 @@ static void destroy_run(struct job *job)
 	for (unsigned int i = 0; i < s->nr_data; i++)
 		if (s->data[i])
 			conn_destroy(s->data[i]);
-	if (region_deregister(&s->regions) || staged_close(s))
+	if (region_deregister(&s->regions) || staged_close(s) || scratch_deregister(&s->scratch))
 		log_err("session %016llx: memory cannot be deregistered",
 			(unsigned long long)s->id);
 	else
@@ -526,6 +536,8 @@ static void destroy_run(struct job *job)
 	s->end.stuck = s->end.stuck || lane_busy(&s->cmdqs.lanes);
 	if (!s->end.stuck)
 		cmdq_free(&s->cmdqs);
+	if (!s->end.stuck)
+		scratch_free(&s->scratch);
 	conn_destroy(s->conn);
 }
 
@@ -652,6 +664,7 @@ static void session_closed(struct session *s)
 	}
 	s->leased = false;
 	quota_session_put(&s->share);
+	quota_visit_put(&s->visit);
 	s->timer.expired = linger_expired;
 	if (fault(FAULT_NO_FENCE) && s->end.reason != RDMABLK_R_SHUTDOWN)
 		loop_timer_start(&s->timer, NO_FENCE_MS);
@@ -719,6 +732,8 @@ static void fence_run(struct job *job)
 		s->job_error = region_deregister(&s->regions);
 	if (!s->job_error)
 		s->job_error = staged_close(s);
+	if (!s->job_error)
+		s->job_error = scratch_deregister(&s->scratch);
 }
 
 static void refence_expired(struct loop_timer *timer);
@@ -756,7 +771,8 @@ static bool has_queues(const struct session *s)
 static void fence_begin(struct session *s)
 {
 	session_set_state(s, SESSION_FENCING);
-	if ((has_queues(s) || s->regions.region || s->staged) && !fault(FAULT_NO_FENCE))
+	if ((has_queues(s) || s->regions.region || s->staged || s->scratch.mr) &&
+	    !fault(FAULT_NO_FENCE))
 		session_submit(s, fence_run, fence_done, JOB_FENCE);
 	else
 		session_fenced(s);

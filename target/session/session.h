@@ -16,6 +16,7 @@
 #include "rdma/ctrl.h"
 #include "session/cmdq.h"
 #include "session/region.h"
+#include "session/scratch.h"
 #include "wire/keying.h"
 #include "wire/wire.h"
 
@@ -23,7 +24,8 @@
  * enum session_state - where a session is; session.c says what the states of the end do
  * @SESSION_HELLO: a worker makes its control queue; then connected, waits for HELLO
  * @SESSION_PROOF: CHALLENGE is sent, waits for PROOF
- * @SESSION_VISIT: a host without an export looks round; lasts no longer than a login may
+ * @SESSION_VISIT: a host without an export looks round; has the time of a login, or more with
+ *	a scratch region
  * @SESSION_REGISTER: admitted; a worker registers the memory
  * @SESSION_GRANTED: GRANT is sent; regions are asked for, queues join
  * @SESSION_LIVE: in use
@@ -181,6 +183,8 @@ struct session_ending {
  * @export: what it uses, from SESSION_REGISTER on
  * @lease: on @export
  * @share: of its host's limits
+ * @visit: the same of a visit
+ * @scratch: of a visit
  * @regions: of @export
  * @limits: of the store, as GRANT and LIMITS say
  * @plan: of a staged store, else all 0
@@ -238,6 +242,8 @@ struct session {
 	struct export *export;
 	struct lease lease;
 	struct quota_share share;
+	struct quota_visit visit;
+	struct scratch scratch;
 	struct regions regions;
 	struct store_limits limits;
 	struct staged_plan plan;

@@ -110,6 +110,14 @@ void session_audit_end(const struct session *s, uint64_t commands)
 }
 
 /**
+ * session_audit_visit_begins - a host without an export has proven who it is
+ */
+void session_audit_visit_begins(void)
+{
+	counts.visits++;
+}
+
+/**
  * session_audit_visit - a visit is over
  * @s: its session
  * @reason: enum rdmablk_reason
@@ -122,6 +130,7 @@ void session_audit_visit(const struct session *s, unsigned int reason)
 	add_host(line, s);
 	add_reason(line, reason);
 	audit_number(line, "messages", s->heard.messages);
+	audit_number(line, "scratch", s->scratch.bytes);
 	audit_write(line);
 }
 

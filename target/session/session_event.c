@@ -238,7 +238,7 @@ void session_end_broken(const struct export *export)
  * loses nothing when it comes again later. A device that may have unflushed writes is let in,
  * or they would be taken for lost with the contents that this process has: it is told
  * after GRANT, and flushes when it is live. While one is expected, a login whose export is
- * not known yet may be its.
+ * not known yet may be its; a visit is not.
  *
  * Return: how many have been told.
  */
@@ -259,7 +259,7 @@ unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cach
 			if (only)
 				session_tell(s, RDMABLK_EVENT_LEAVING, until);
 			session_tell(s, RDMABLK_EVENT_DRAIN, until);
-		} else if (!expected || s->state >= SESSION_REGISTER) {
+		} else if (!expected || s->state >= SESSION_VISIT) {
 			session_end(s, only ? RDMABLK_R_EXPORT_GONE : RDMABLK_R_SHUTDOWN);
 		}
 	}

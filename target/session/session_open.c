@@ -23,6 +23,8 @@
  */
 #define SESSION_CQES	(CTRL_RECVS + CTRL_SENDS + 2 * RDMABLK_MAX_QUEUES)
 
+#define VISIT_READS	16	/* at once, that a control queue answers */
+
 static unsigned int queue_reason(int ret)
 {
 	return ret == DEVICE_FULL ? RDMABLK_R_DEVICE_FULL : RDMABLK_R_NO_MEMORY;
@@ -45,6 +47,7 @@ static int create_queue(struct session *s)
 		.pd = s->pd,
 		.cq = s->cq.ibv,
 		.caps = { .sends = CTRL_SENDS, .recvs = CTRL_RECVS },
+		.resources = s->conn->wish.resources,
 	};
 	ret = conn_open(s->conn);
 	return ret ?: ctrl_start(&s->ctrl, s->conn->pair);
@@ -102,6 +105,7 @@ static struct session *session_alloc(const struct cm_event *ev, struct device *d
 {
 	struct rdma_cm_id *id = ev->id;
 	const struct sockaddr *peer = rdma_get_peer_addr(id);
+	uint8_t reads = device_read_depth(dev);
 	struct session *s = calloc(1, sizeof(*s));
 
 	if (!s)
@@ -112,6 +116,12 @@ static struct session *session_alloc(const struct cm_event *ev, struct device *d
 		return NULL;
 	}
 	s->conn->qpn = ev->qpn;
+	/*
+	 * For a visit that READs its scratch region; nobody may before that is lent. Each
+	 * costs memory of the device, and nothing is known of the peer yet.
+	 */
+	reads = reads < VISIT_READS ? reads : VISIT_READS;
+	s->conn->wish.resources = ev->resources < reads ? ev->resources : reads;
 	s->device = dev;
 	s->port = id->port_num;
 	s->version = version;

@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Visits: a host logs in without an export, to see what it may use. A visit keeps its login slot
- * and has the time of a login. When slots are short it may be evicted as a silent login may,
- * however much it says. It has no memory registered and no data queue. An export that the host
- * may not use is not there for it.
+ * Visits: a host logs in without an export, to see what it may use, and to measure the way to
+ * this target. A visit keeps its login slot and has the time of a login. When slots are short it
+ * may be evicted as a silent login may, however much it says. It has no data queue. An export
+ * that the host may not use is not there for it.
+ *
+ * Queue 0 lets nobody READ or WRITE. Only a visit that has asked for a scratch region may, and
+ * what it reaches is that region alone: nothing else in its domain has a remote key. Sessions
+ * with an export do not get so far: SCRATCH_GET is a message of visits.
  */
+#include <errno.h>
+
+#include "base/log.h"
+#include "base/util.h"
 #include "session/session_audit.h"
 #include "session/visit.h"
+
+/* The peer is told the reason only: the log names the limit. */
+static unsigned int refuse(const struct session *s, unsigned int reason, const char *full)
+{
+	if (full)
+		log_peer(session_peer(s), LOG_WARNING, "%s: refused by %s", session_text(s),
+			 full);
+	return reason;
+}
 
 /**
  * visit_begin - the initiator has proven who it is
@@ -18,12 +35,18 @@
 unsigned int visit_begin(struct session *s, const struct host *h)
 {
 	struct rdmablk_visit msg;
+	const char *full = NULL;
+	unsigned int reason;
 
 	/* of a lease that it never takes: to tell its own sessions from those of others */
 	if (h)
 		host_lease_id(h, s->lease.host_id);
 	else
 		memcpy(s->lease.host_id, s->wish.host_id, sizeof(s->lease.host_id));
+	reason = quota_visit_get(&s->visit, s->lease.host_id, session_peer(s), &full);
+	if (reason)
+		return refuse(s, reason, full);
+	session_audit_visit_begins();
 	session_set_state(s, SESSION_VISIT);
 	session_login_timer(s);
 	wire_pack_visit(&msg, s->id, s->cfg->name);
@@ -70,19 +93,43 @@ static void pack(const struct session *s, const struct host *h, struct export *e
 			 (e->cfg->shared ? RDMABLK_GRANT_SHARED : 0) | use_of(s, e));
 }
 
-/* Return: the export whose name is the next after @after, or NULL. */
-static struct export *next_after(const struct session *s, const struct host *h,
-				 const char *after)
-{
-	struct export *e, *next = NULL;
+/* One page of a list, and the export behind it */
+struct page {
+	struct export *found[RDMABLK_LISTED_PER_MSG + 1];
+	unsigned int nr;
+};
 
-	for (e = export_next(NULL); e; e = export_next(e))
-		/* Rights come last: they are read from a text each time. */
-		if (strcmp(e->cfg->name, after) > 0 &&
-		    (!next || strcmp(e->cfg->name, next->cfg->name) < 0) &&
-		    rights_to(s, h, e))
-			next = e;
-	return next;
+/* Keeps the names in their order, as many as there is room for. */
+static void insert(struct page *page, struct export *e)
+{
+	unsigned int at = page->nr;
+
+	if (at == ARRAY_SIZE(page->found))
+		at--;		/* the last one is on a later page */
+	else
+		page->nr++;
+	for (; at && strcmp(e->cfg->name, page->found[at - 1]->cfg->name) < 0; at--)
+		page->found[at] = page->found[at - 1];
+	page->found[at] = e;
+}
+
+static bool belongs(const struct page *page, const struct export *e, const char *after)
+{
+	const char *name = e->cfg->name;
+
+	return strcmp(name, after) > 0 &&
+	       (page->nr < ARRAY_SIZE(page->found) ||
+		strcmp(name, page->found[page->nr - 1]->cfg->name) < 0);
+}
+
+/*
+ * The host whose rights count now; they may have changed since PROOF. NULL with version 1.
+ * Return: RDMABLK_OK or why the session must end.
+ */
+static unsigned int visitor(const struct session *s, const struct host **h)
+{
+	*h = s->proof.name[0] ? host_find_name(s->proof.name) : NULL;
+	return s->proof.name[0] && !*h ? RDMABLK_R_AUTH_KEY : RDMABLK_OK;
 }
 
 /**
@@ -98,24 +145,106 @@ static struct export *next_after(const struct session *s, const struct host *h,
  */
 unsigned int visit_list(struct session *s, const void *msg, size_t len)
 {
-	const struct host *h = s->proof.name[0] ? host_find_name(s->proof.name) : NULL;
-	struct export *found[RDMABLK_LISTED_PER_MSG], *e;
 	char after[RDMABLK_NAME_LEN];
+	struct page page = { .nr = 0 };
 	struct rdmablk_list list;
-	unsigned int nr, reason = wire_check_list_get(msg, len, after);
+	const struct host *h;
+	unsigned int nr, reason = wire_check_list_get(msg, len, after) ?: visitor(s, &h);
 
 	if (reason)
 		return reason;
-	if (s->proof.name[0] && !h)
-		return RDMABLK_R_AUTH_KEY;
-	e = next_after(s, h, after);
-	for (nr = 0; e && nr < RDMABLK_LISTED_PER_MSG; nr++) {
-		found[nr] = e;
-		e = next_after(s, h, e->cfg->name);
-	}
-	wire_pack_list(&list, nr, e);
+	for (struct export *e = export_next(NULL); e; e = export_next(e))
+		/* Rights come last: they are read from a text each time. */
+		if (belongs(&page, e, after) && rights_to(s, h, e))
+			insert(&page, e);
+	nr = (unsigned int)min_u64(page.nr, RDMABLK_LISTED_PER_MSG);
+	wire_pack_list(&list, nr, page.nr > nr);
 	while (nr--)
-		pack(s, h, found[nr], &list.listed[nr]);
+		pack(s, h, page.found[nr], &list.listed[nr]);
 	session_login_timer(s);
 	return session_send(s, &list, sizeof(list));
+}
+
+/*
+ * Scratch regions
+ */
+
+static unsigned int lend_nothing(struct session *s, unsigned int reason)
+{
+	struct rdmablk_scratch msg;
+
+	wire_pack_no_scratch(&msg, reason);
+	return session_send(s, &msg, sizeof(msg));
+}
+
+/* The queue pair is opened for the visitor last: there is a region by then. */
+static void lend_run(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+
+	s->job_error = scratch_register(&s->scratch, s->pd) ?:
+		       conn_permit(s->conn, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
+}
+
+static void lend_done(struct job *job)
+{
+	struct session *s = container_of(job, struct session, job);
+	struct rdmablk_scratch msg;
+	unsigned int reason;
+
+	s->busy = false;
+	if (s->state == SESSION_CLOSING) {
+		session_fence(s);
+		return;
+	}
+	session_login_timer(s);
+	if (s->job_error) {
+		log_peer(session_peer(s), LOG_ERR, "%s: cannot register %llu bytes: %s%s",
+			 session_text(s), (unsigned long long)s->scratch.bytes,
+			 strerror(-s->job_error),
+			 s->job_error == -ENOMEM ? " (RLIMIT_MEMLOCK too small?)" : "");
+		reason = lend_nothing(s, RDMABLK_R_NO_MEMORY);
+	} else {
+		wire_pack_scratch(&msg, s->scratch.iova, s->scratch.mr->rkey,
+				  s->scratch.bytes);
+		reason = session_send(s, &msg, sizeof(msg));
+	}
+	if (reason)
+		session_end(s, reason);
+}
+
+/**
+ * visit_scratch - SCRATCH_GET
+ * @s: session in SESSION_VISIT
+ * @msg: passed wire_check_head()
+ * @len: bytes
+ *
+ * A visit asks once. It has no more than the configuration lends and its host may have
+ * registered; a worker registers the memory.
+ *
+ * Return: RDMABLK_OK or why the session must end.
+ */
+unsigned int visit_scratch(struct session *s, const void *msg, size_t len)
+{
+	const char *full = NULL;
+	const struct host *h;
+	uint32_t bytes;
+	unsigned int reason = wire_check_scratch_get(msg, len, &bytes) ?: visitor(s, &h);
+
+	if (reason)
+		return reason;
+	if (s->scratch.asked)
+		return RDMABLK_R_STATE;
+	s->scratch.asked = true;
+	session_login_timer(s);
+	bytes = (uint32_t)min_u64(bytes, s->cfg->scratch);
+	if (!bytes)
+		return lend_nothing(s, RDMABLK_R_UNSUPPORTED);
+	reason = quota_visit_pin(&s->visit, bytes, &full);
+	if (reason)
+		return lend_nothing(s, refuse(s, reason, full));
+	s->scratch.bytes = bytes;
+	/* Not with those that register whole exports, and take their time. */
+	session_submit(s, lend_run, lend_done, JOB_OPEN);
+	return RDMABLK_OK;
 }

@@ -9,5 +9,6 @@
 
 unsigned int visit_begin(struct session *s, const struct host *h);
 unsigned int visit_list(struct session *s, const void *msg, size_t len);
+unsigned int visit_scratch(struct session *s, const void *msg, size_t len);
 
 #endif

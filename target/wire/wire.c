@@ -134,6 +134,8 @@ size_t wire_length(uint16_t type, uint16_t version)
 	case RDMABLK_MSG_VISIT:		return sizeof(struct rdmablk_visit);
 	case RDMABLK_MSG_LIST_GET:	return sizeof(struct rdmablk_list_get);
 	case RDMABLK_MSG_LIST:		return sizeof(struct rdmablk_list);
+	case RDMABLK_MSG_SCRATCH_GET:	return sizeof(struct rdmablk_scratch_get);
+	case RDMABLK_MSG_SCRATCH:	return sizeof(struct rdmablk_scratch);
 	default:			return 0;
 	}
 }
@@ -313,6 +315,26 @@ unsigned int wire_check_list_get(const void *msg, size_t len, char *after)
 		return RDMABLK_R_MALFORMED;
 	memcpy(after, get.after, sizeof(get.after));
 	return RDMABLK_OK;
+}
+
+/**
+ * wire_check_scratch_get - SCRATCH_GET
+ * @msg: passed wire_check_head()
+ * @len: bytes
+ * @bytes: wanted, 1 to RDMABLK_MAX_SCRATCH
+ *
+ * Return: enum rdmablk_reason.
+ */
+unsigned int wire_check_scratch_get(const void *msg, size_t len, uint32_t *bytes)
+{
+	struct rdmablk_scratch_get get;
+
+	if (len != sizeof(get))
+		return RDMABLK_R_MALFORMED;
+	memcpy(&get, msg, sizeof(get));
+	*bytes = le32toh(get.bytes);
+	return get.reserved || !*bytes || *bytes > RDMABLK_MAX_SCRATCH ? RDMABLK_R_MALFORMED :
+									 RDMABLK_OK;
 }
 
 /**
@@ -682,6 +704,37 @@ void wire_pack_listed(struct rdmablk_listed *out, const char *name, uint64_t siz
 		.flags = htole32(flags),
 	};
 	memcpy(out->name, name, strnlen(name, RDMABLK_NAME_LEN - 1));
+}
+
+/**
+ * wire_pack_scratch - SCRATCH
+ * @out: filled
+ * @iova: remote address
+ * @rkey: remote key
+ * @bytes: of the region
+ */
+void wire_pack_scratch(struct rdmablk_scratch *out, uint64_t iova, uint32_t rkey,
+		       uint32_t bytes)
+{
+	*out = (struct rdmablk_scratch){
+		.hdr = head(RDMABLK_MSG_SCRATCH),
+		.iova = htole64(iova),
+		.rkey = htole32(rkey),
+		.bytes = htole32(bytes),
+	};
+}
+
+/**
+ * wire_pack_no_scratch - SCRATCH without a region
+ * @out: filled
+ * @reason: enum rdmablk_reason: why there is none
+ */
+void wire_pack_no_scratch(struct rdmablk_scratch *out, unsigned int reason)
+{
+	*out = (struct rdmablk_scratch){
+		.hdr = head(RDMABLK_MSG_SCRATCH),
+		.reason = htole16((uint16_t)reason),
+	};
 }
 
 /**

@@ -168,6 +168,7 @@ unsigned int wire_check_hello(const void *msg, size_t len, uint16_t version,
 unsigned int wire_check_regions_get(const void *msg, size_t len,
 				    uint32_t nr_regions, uint32_t *first);
 unsigned int wire_check_list_get(const void *msg, size_t len, char *after);
+unsigned int wire_check_scratch_get(const void *msg, size_t len, uint32_t *bytes);
 unsigned int wire_check_command(const void *msg, size_t len,
 				struct wire_command *out);
 unsigned int wire_check_close(const void *msg, size_t len,
@@ -200,6 +201,9 @@ void wire_pack_visit(struct rdmablk_visit *out, uint64_t session_id, const char 
 void wire_pack_listed(struct rdmablk_listed *out, const char *name, uint64_t size,
 		      uint32_t logical_block, uint32_t flags);
 void wire_pack_list(struct rdmablk_list *out, unsigned int count, bool more);
+void wire_pack_scratch(struct rdmablk_scratch *out, uint64_t iova, uint32_t rkey,
+		       uint32_t bytes);
+void wire_pack_no_scratch(struct rdmablk_scratch *out, unsigned int reason);
 void wire_pack_close(struct rdmablk_close *out, unsigned int reason, uint16_t version);
 
 /* wire_data.c: commands on write queues */

@@ -80,7 +80,7 @@ static void message(const void *msg, size_t len, uint16_t version)
 	char after[RDMABLK_NAME_LEN];
 	struct wire_command cmd;
 	unsigned int reason;
-	uint32_t first;
+	uint32_t first, bytes;
 	uint16_t type;
 
 	if (wire_check_head(msg, len, version, &type))
@@ -101,6 +101,10 @@ static void message(const void *msg, size_t len, uint16_t version)
 	case RDMABLK_MSG_LIST_GET:
 		if (!wire_check_list_get(msg, len, after))
 			check(memchr(after, 0, sizeof(after)));
+		break;
+	case RDMABLK_MSG_SCRATCH_GET:
+		if (!wire_check_scratch_get(msg, len, &bytes))
+			check(bytes && bytes <= RDMABLK_MAX_SCRATCH);
 		break;
 	case RDMABLK_MSG_COMMAND:
 		if (!wire_check_command(msg, len, &cmd))

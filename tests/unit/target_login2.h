@@ -55,6 +55,7 @@ struct peer {
 	struct rdmablk_reauth_challenge reauth;
 	struct rdmablk_visit visit;
 	struct rdmablk_list list;
+	struct rdmablk_scratch scratch;
 	struct rdmablk_close close;
 	struct crypto_pair pair;
 	uint8_t th[RDMABLK_KEYSCHED_LEN];
@@ -140,6 +141,9 @@ static inline void sent(struct peer *p, const void *msg, size_t len)
 		break;
 	case RDMABLK_MSG_LIST:
 		take(&p->list, sizeof(p->list), msg, len);
+		break;
+	case RDMABLK_MSG_SCRATCH:
+		take(&p->scratch, sizeof(p->scratch), msg, len);
 		break;
 	case RDMABLK_MSG_CLOSE:
 		take(&p->close, sizeof(p->close), msg, len);

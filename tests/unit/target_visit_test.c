@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Visits: a host without an export sees the exports that it may use, page by page, and who uses
- * them. It gets nothing else, costs no more than a login, and lasts no longer. The adapter,
- * librdmacm and the clock are fakes.
+ * them. It may borrow memory that is nobody's. It gets nothing else, costs no more than a login,
+ * and ends. The adapter, librdmacm and the clock are fakes.
  *
  * Sources: target/session/login.c target/session/visit.c target/session/session.c
- *	   target/session/session_list.c target/wire/wire.c
+ *	   target/session/session_list.c target/session/session_event.c target/session/scratch.c
+ *	   target/export/quota.c target/wire/wire.c
  * Libraries: json-c liburing libcrypto
  */
 #include "../../target/session/session_audit.h"
@@ -268,15 +269,245 @@ static void a_silent_visit_makes_room(void **state)
 	cfg.max_logins_addr = 4096;
 }
 
-/* What it was told holds while its key does. */
+/*
+ * Scratch regions
+ */
+
+#define WANTED	65536U
+
+static void say_scratch_get(struct peer *p, uint32_t bytes)
+{
+	struct rdmablk_scratch_get get = {
+		.hdr = head(RDMABLK_MSG_SCRATCH_GET, sizeof(get)), .bytes = htole32(bytes),
+	};
+
+	p->scratch.hdr.type = 0;
+	say_sealed(p, &get, sizeof(get));
+}
+
+static const struct rdmablk_scratch *borrow(struct peer *p, uint32_t bytes)
+{
+	say_scratch_get(p, bytes);
+	WAIT_FOR(p->scratch.hdr.type);
+	assert_false(p->bare);
+	return &p->scratch;
+}
+
+static void borrow_nothing(struct peer *p, unsigned int reason)
+{
+	const struct rdmablk_scratch *c = borrow(p, WANTED);
+
+	assert_int_equal(le16toh(c->reason), reason);
+	assert_true(!c->bytes && !c->rkey && !c->iova);
+	ask_list(p, "");	/* the visit goes on */
+}
+
+static unsigned int access_on(const struct peer *p)
+{
+	return session_of(p)->conn->pair->events_completed;
+}
+
+static void leave(struct peer *p)
+{
+	struct rdmablk_command logout = { .hdr = head(RDMABLK_MSG_COMMAND, sizeof(logout)),
+					  .op = htole16(RDMABLK_OP_LOGOUT) };
+
+	logout.hdr.tag = htole16(RDMABLK_TAG_LOGOUT);
+	logout.hdr.generation = htole32(9);
+	say_sealed(p, &logout, sizeof(logout));
+	WAIT_FOR(le32toh(p->answer.hdr.generation) == 9);
+}
+
+static bool is_zero(const uint8_t *bytes, size_t nr)
+{
+	while (nr && !bytes[nr - 1])
+		nr--;
+	return !nr;
+}
+
+/* Memory of nothing else, in a domain of nobody else; its key ends with the visit. */
+static void a_visit_borrows_memory(void **state)
+{
+	struct peer *p = visit(HOME_KEY), *other = visit(HOME_KEY);
+	const struct rdmablk_scratch *c;
+	int before = atomic_load(&lent.nr);
+
+	(void)state;
+	assert_int_equal(access_on(p), 0);
+	assert_int_equal(session_of(p)->conn->wish.resources, 16);
+	c = borrow(p, WANTED);
+	assert_int_equal(le32toh(c->bytes), WANTED);
+	assert_int_equal(le16toh(c->reason), RDMABLK_OK);
+	assert_int_equal(le32toh(c->rkey), lent.mr->rkey);
+	assert_true(le64toh(c->iova) == lent.iova);
+	assert_int_equal(lent.mr->length, WANTED);
+	assert_int_equal(lent.access, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+			 IBV_ACCESS_REMOTE_WRITE);
+	assert_ptr_equal(lent.mr->pd, session_of(p)->pd);
+	assert_ptr_not_equal(lent.mr->pd, session_of(other)->pd);
+	assert_true(is_zero(lent.mr->addr, WANTED));
+	memset(lent.mr->addr, 0xff, WANTED);	/* all of it is there */
+	assert_int_equal(atomic_load(&lent.nr), before + 1);
+	assert_int_equal(access_on(p), IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
+	assert_int_equal(access_on(other), 0);
+	assert_int_equal(quota_taken()->bytes, WANTED);
+	/* When the visitor hears of the end, the key is gone. */
+	leave(p);
+	assert_int_equal(atomic_load(&lent.nr), before);
+	assert_int_equal(quota_taken()->bytes, 0);
+	borrow(other, WANTED);
+	assert_true(is_zero(lent.mr->addr, WANTED));
+}
+
+static void a_visit_borrows_what_there_is(void **state)
+{
+	struct peer *p;
+
+	(void)state;
+	cfg.scratch = 8192;
+	assert_int_equal(le32toh(borrow(visit(HOME_KEY), WANTED)->bytes), 8192);
+	assert_int_equal(le32toh(borrow(visit(HOME_KEY), 100)->bytes), 100);
+	cfg.scratch = 0;
+	p = visit(HOME_KEY);
+	borrow_nothing(p, RDMABLK_R_UNSUPPORTED);
+	assert_int_equal(access_on(p), 0);
+	cfg.scratch = RDMABLK_MAX_SCRATCH;
+	cfg.max_pinned = 8192 + 100 + WANTED - 1;
+	borrow_nothing(visit(HOME_KEY), RDMABLK_R_LIMIT_MEMORY);
+	assert_int_equal(le32toh(borrow(visit(NAMED_KEY), WANTED)->bytes), WANTED);
+	cfg.max_pinned = 0;
+	cfg.max_pinned_addr = 8192 + 100 + 2 * WANTED - 1;
+	borrow_nothing(visit(HOME_KEY), RDMABLK_R_LIMIT_MEMORY);
+	cfg.max_pinned_addr = 0;
+	/* the last quarter is for those that write */
+	cfg.max_pinned_all = (8192 + 100 + 2 * WANTED) / 3 * 4 - 4;
+	borrow_nothing(visit(HOME_KEY), RDMABLK_R_LIMIT_MEMORY);
+	cfg.max_pinned_all = (8192 + 100 + 2 * WANTED) / 3 * 4 + 4;
+	assert_int_equal(le32toh(borrow(visit(HOME_KEY), WANTED)->bytes), WANTED);
+	cfg.max_pinned_all = 0;
+	lent.fails = true;
+	p = visit(HOME_KEY);
+	borrow_nothing(p, RDMABLK_R_NO_MEMORY);
+	assert_int_equal(access_on(p), 0);
+	lent.fails = false;
+}
+
+static void a_visit_asks_once(void **state)
+{
+	struct rdmablk_scratch_get get = {
+		.hdr = head(RDMABLK_MSG_SCRATCH_GET, sizeof(get)), .bytes = htole32(WANTED),
+		.reserved = htole32(1),
+	};
+	struct peer *p = visit(HOME_KEY);
+	int before = atomic_load(&lent.nr);
+
+	(void)state;
+	borrow(p, WANTED);
+	say_scratch_get(p, WANTED);
+	assert_closed(p, RDMABLK_R_STATE, true);
+	assert_int_equal(atomic_load(&lent.nr), before);
+	/* not even while a worker makes the first one, whose end comes before CLOSE */
+	p = visit(HOME_KEY);
+	say_scratch_get(p, WANTED);
+	say_scratch_get(p, WANTED);
+	assert_closed(p, RDMABLK_R_STATE, true);
+	assert_int_equal(atomic_load(&lent.nr), before);
+	assert_int_equal(quota_taken()->bytes, 0);
+	p = visit(HOME_KEY);
+	say_scratch_get(p, 0);
+	assert_closed(p, RDMABLK_R_MALFORMED, true);
+	p = visit(HOME_KEY);
+	say_scratch_get(p, RDMABLK_MAX_SCRATCH + 1);
+	assert_closed(p, RDMABLK_R_MALFORMED, true);
+	p = visit(HOME_KEY);
+	say_sealed(p, &get, sizeof(get));
+	assert_closed(p, RDMABLK_R_MALFORMED, true);
+	/* a session with an export has memory of its own */
+	p = log_in(HOME_KEY);
+	before = atomic_load(&lent.nr);
+	say_scratch_get(p, WANTED);
+	assert_closed(p, RDMABLK_R_STATE, true);
+	assert_int_equal(atomic_load(&lent.nr), before - 1);
+}
+
+/* It measures for longer than others look round, but not for ever. */
+static void a_visit_with_memory_has_more_time(void **state)
+{
+	struct peer *p = visit(HOME_KEY);
+	uint64_t ms;
+
+	(void)state;
+	borrow(p, WANTED);
+	for (ms = 0; ms < 2 * cfg.login_ms + 30000; ms += 1000) {
+		advance(1000);
+		keep_alive(p);
+	}
+	assert_int_equal(p->close.hdr.type, 0);
+	for (; ms < 2 * cfg.login_ms + 62000; ms += 1000) {
+		advance(1000);
+		if (session_of(p)->state != SESSION_VISIT)
+			break;
+		keep_alive(p);
+	}
+	assert_closed(p, RDMABLK_R_LOGIN_TIMEOUT, true);
+	assert_int_equal(atomic_load(&lent.nr), 0);
+}
+
+/* As many visits as sessions; none of them keeps a session away. */
+static void visits_are_counted(void **state)
+{
+	struct peer *p, *home = visit(HOME_KEY);
+	uint64_t before = session_audit_counts()->visits;
+
+	(void)state;
+	assert_non_null(strstr(session_text(session_of(home)), "visit "));
+	assert_non_null(strstr(session_text(session_of(home)), " host home "));
+	assert_int_equal(quota_visits(), 1);
+	cfg.max_sessions = 1;
+	p = visit_hello(HOME_KEY);
+	send_hello(p);
+	say_proof(p);
+	assert_closed(p, RDMABLK_R_LIMIT_SESSIONS, true);
+	visit(NAMED_KEY);
+	log_in(HOME_KEY);
+	cfg.max_sessions = 256;
+	cfg.max_sessions_addr = 2;
+	p = visit_hello(HOME_KEY);
+	send_hello(p);
+	say_proof(p);
+	assert_closed(p, RDMABLK_R_LIMIT_SESSIONS, true);
+	cfg.max_sessions_addr = 512;
+	assert_int_equal(quota_visits(), 2);
+	assert_int_equal(session_audit_counts()->visits, before + 1);
+	leave(home);
+	assert_int_equal(quota_visits(), 1);
+}
+
+/* While a device may come back to flush, logins go on; a visit is none of those. */
+static void a_shutdown_ends_visits(void **state)
+{
+	struct peer *p = visit(HOME_KEY), *login = begin(HOME_KEY);
+
+	(void)state;
+	export_find("first")->awaited = INT64_MAX;
+	session_drain(NULL, 200, 10000);
+	assert_closed(p, RDMABLK_R_SHUTDOWN, true);
+	say_hello(login);
+	assert_int_equal(login->close.hdr.type, 0);
+	export_find("first")->awaited = 0;
+}
+
+/* What it was told holds while its key does, and so does what it was lent. */
 static void a_key_that_ends_ends_the_visit(void **state)
 {
 	struct peer *p = visit(NAMED_KEY);
 
 	(void)state;
+	borrow(p, WANTED);
 	assert_true(host_remove("named"));
 	session_hosts_changed();
 	assert_closed(p, RDMABLK_R_AUTH_KEY, true);
+	assert_int_equal(atomic_load(&lent.nr), 0);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -287,6 +518,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_teardown(a_hello_of_a_visit_is_checked, all_forget),
 	cmocka_unit_test_teardown(a_visit_ends, all_forget),
 	cmocka_unit_test_teardown(a_silent_visit_makes_room, all_forget),
+	cmocka_unit_test_teardown(a_visit_borrows_memory, all_forget),
+	cmocka_unit_test_teardown(a_visit_borrows_what_there_is, all_forget),
+	cmocka_unit_test_teardown(a_visit_asks_once, all_forget),
+	cmocka_unit_test_teardown(a_visit_with_memory_has_more_time, all_forget),
+	cmocka_unit_test_teardown(visits_are_counted, all_forget),
+	cmocka_unit_test_teardown(a_shutdown_ends_visits, all_forget),
 	cmocka_unit_test_teardown(a_key_that_ends_ends_the_visit, all_forget),
 };
 
