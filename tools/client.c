@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../target/base/key_file.h"
@@ -20,6 +19,7 @@
 #include "adapter_verbs.h"
 #include "client.h"
 #include "client_conn.h"
+#include "times.h"
 
 #define KEEP_ALIVE_MS	5000	/* asked for; a visit has none */
 
@@ -40,6 +40,7 @@
  * @welcome: the visit has begun
  * @name: of the target
  * @pings: that have been sent
+ * @closed: reason of the target's CLOSE
  */
 struct client {
 	struct client_conn conn;
@@ -57,6 +58,7 @@ struct client {
 	bool welcome;
 	char name[RDMABLK_NAME_LEN];
 	unsigned int pings;
+	unsigned int closed;
 };
 
 static int no_crypto(struct nl_failure *failure)
@@ -68,8 +70,16 @@ static int no_crypto(struct nl_failure *failure)
  * Refusals
  */
 
-/* The -errno of a reason for which a target lets nobody in. */
-static int errno_of(unsigned int reason)
+/**
+ * client_errno() - the errno of a target's refusal
+ * @reason: enum rdmablk_reason
+ *
+ * As the module has it for disks, but that a visit which has no right to anything is refused,
+ * and finds no absence.
+ *
+ * Returns -errno.
+ */
+int client_errno(unsigned int reason)
 {
 	switch (reason) {
 	case RDMABLK_R_NO_EXPORT:
@@ -81,9 +91,13 @@ static int errno_of(unsigned int reason)
 		return -EKEYREVOKED;
 	case RDMABLK_R_LIMIT_LOGINS:
 	case RDMABLK_R_LIMIT_SESSIONS:
-		return -EBUSY;
+	case RDMABLK_R_LIMIT_QUEUES:
+	case RDMABLK_R_LIMIT_MEMORY:
+	case RDMABLK_R_DEVICE_FULL:
+		return -ENOSPC;
 	case RDMABLK_R_VERSION:
 	case RDMABLK_R_FEATURE:
+	case RDMABLK_R_UNSUPPORTED:
 		return -EPROTONOSUPPORT;
 	case RDMABLK_R_MAGIC:
 	case RDMABLK_R_MALFORMED:
@@ -94,8 +108,12 @@ static int errno_of(unsigned int reason)
 		return -ECONNREFUSED;
 	case RDMABLK_R_LOGIN_TIMEOUT:
 		return -ETIMEDOUT;
+	case RDMABLK_R_KICKED:
+	case RDMABLK_R_EXPIRED:
+	case RDMABLK_R_ACCESS:
+	case RDMABLK_R_CONNECTION:
+		return -ECONNRESET;
 	case RDMABLK_R_NO_MEMORY:
-	case RDMABLK_R_DEVICE_FULL:
 		return -ENOMEM;
 	default:
 		return -EIO;
@@ -118,7 +136,7 @@ static int refused(const struct client *c, unsigned int reason, unsigned int ver
 		text = "the target takes no connections from this address";
 	else if (reason == RDMABLK_R_MALFORMED && c->conn.up && greets)
 		text = "the target is too old to be asked without an export";
-	return nl_fail(failure, -errno_of(reason), "%s", text);
+	return nl_fail(failure, -client_errno(reason), "%s", text);
 }
 
 /*
@@ -182,15 +200,11 @@ static int check_head(const struct client *c, struct nl_failure *failure)
 	return 0;
 }
 
-/* Receives a message of this type and length; CLOSE is a failure. A visit has no events. */
-static int receive(struct client *c, unsigned int type, size_t len, struct nl_failure *failure)
+/* Opens a message, and takes CLOSE for the failure that it is. A visit has no events. */
+static int take_in(struct client *c, size_t bytes, struct nl_failure *failure)
 {
 	struct rdmablk_close close;
-	int bytes;
 
-	bytes = client_conn_receive(&c->conn, c->msg, failure);
-	if (bytes < 0)
-		return -1;
 	c->len = bytes;
 	if (c->len < sizeof(struct rdmablk_hdr))
 		return nl_fail(failure, EPROTO, "a message of the target is malformed");
@@ -198,8 +212,19 @@ static int receive(struct client *c, unsigned int type, size_t len, struct nl_fa
 		return -1;
 	if (type_of(c) == RDMABLK_MSG_CLOSE && c->len == sizeof(close)) {
 		memcpy(&close, c->msg, sizeof(close));
+		c->closed = le16toh(close.reason);
 		return refused(c, le16toh(close.reason), le16toh(close.version_max), failure);
 	}
+	return 0;
+}
+
+/* Receives a message of this type and length. */
+static int receive(struct client *c, unsigned int type, size_t len, struct nl_failure *failure)
+{
+	int bytes = client_conn_receive(&c->conn, c->msg, failure);
+
+	if (bytes < 0 || take_in(c, bytes, failure))
+		return -1;
 	if (type_of(c) != type || c->len != len)
 		return nl_fail(failure, EPROTO, "message %u of %zu bytes has come, not %u of %zu",
 			       type_of(c), c->len, type, len);
@@ -381,6 +406,7 @@ struct client *client_open(const struct client_login *login, struct nl_failure *
 	}
 	c->login = *login;
 	c->version = login->key ? RDMABLK_VERSION_PROVEN : RDMABLK_VERSION_OPEN;
+	c->conn.requests = login->requests;
 	client_conn_deadline(&c->conn, login->tmo_ms);
 	if (!connect_to(c, failure) && !say_hello(c, failure) && !take_challenge(c, failure) &&
 	    !say_proof(c, failure) && !take_visit(c, failure))
@@ -446,14 +472,6 @@ unsigned int client_mtu(const struct client *client)
 	return adapter_verbs_bytes(attr.path_mtu);
 }
 
-static __u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
 /**
  * client_ping() - has the daemon answer a message
  * @client: visit
@@ -474,11 +492,11 @@ int client_ping(struct client *client, __u64 *ns, struct nl_failure *failure)
 	command.hdr.tag = htole16(RDMABLK_TAG_KEEPALIVE);
 	command.hdr.generation = htole32(++client->pings);
 	client_conn_deadline(&client->conn, client->login.tmo_ms);
-	before = now_ns();
+	before = times_now();
 	if (send_msg(client, &command, sizeof(command), failure) ||
 	    receive(client, RDMABLK_MSG_ANSWER, sizeof(answer), failure))
 		return -1;
-	*ns = now_ns() - before;
+	*ns = times_now() - before;
 	memcpy(&answer, client->msg, sizeof(answer));
 	if (answer.hdr.tag != command.hdr.tag ||
 	    answer.hdr.generation != command.hdr.generation || answer.status)
@@ -486,12 +504,99 @@ int client_ping(struct client *client, __u64 *ns, struct nl_failure *failure)
 	return 0;
 }
 
+static bool scratch_ok(const struct rdmablk_scratch *msg, __u32 bytes)
+{
+	__u32 lent = le32toh(msg->bytes);
+
+	if (msg->reserved || msg->reserved2 || lent > bytes)
+		return false;
+	return lent ? !msg->reason : msg->reason && !msg->iova && !msg->rkey;
+}
+
+/**
+ * client_lend() - asks for memory of the target to READ and WRITE
+ * @client: visit that was opened with requests; it may ask once
+ * @bytes: wanted, 1 to RDMABLK_MAX_SCRATCH
+ * @lent: result, checked; perhaps nothing, which is no failure
+ * @failure: why the target could not be asked
+ *
+ * Returns 0 or -1.
+ */
+int client_lend(struct client *client, __u32 bytes, struct client_scratch *lent,
+		struct nl_failure *failure)
+{
+	struct rdmablk_scratch_get get = {
+		.hdr = head(RDMABLK_MSG_SCRATCH_GET, sizeof(get)),
+		.bytes = htole32(bytes),
+	};
+	struct rdmablk_scratch msg;
+
+	*lent = (struct client_scratch){ 0 };
+	client_conn_deadline(&client->conn, client->login.tmo_ms);
+	if (send_msg(client, &get, sizeof(get), failure) ||
+	    receive(client, RDMABLK_MSG_SCRATCH, sizeof(msg), failure)) {
+		/* so says a target that knows no such message */
+		if (client->closed != RDMABLK_R_MALFORMED)
+			return -1;
+		lent->reason = RDMABLK_R_UNSUPPORTED;
+		lent->over = true;
+		return 0;
+	}
+	memcpy(&msg, client->msg, sizeof(msg));
+	if (!scratch_ok(&msg, bytes))
+		return nl_fail(failure, EPROTO, "a message of the target is malformed");
+	*lent = (struct client_scratch){
+		.iova = le64toh(msg.iova),
+		.rkey = le32toh(msg.rkey),
+		.bytes = le32toh(msg.bytes),
+		.reason = le16toh(msg.reason),
+	};
+	return 0;
+}
+
+/**
+ * client_connection() - the connection of a visit, for READs and WRITEs of what it is lent
+ * @client: visit
+ */
+struct client_conn *client_connection(struct client *client)
+{
+	return &client->conn;
+}
+
+/**
+ * client_done() - waits for a READ or WRITE, as long as for any answer
+ * @client: visit with one under way
+ * @id: set: of the one that is done
+ * @failure: why none is; perhaps the target has ended the visit
+ *
+ * Returns 0 or -1.
+ */
+int client_done(struct client *client, unsigned int *id, struct nl_failure *failure)
+{
+	int bytes;
+
+	client_conn_deadline(&client->conn, client->login.tmo_ms);
+	bytes = client_conn_done(&client->conn, id, client->msg, failure);
+	if (bytes <= 0)
+		return bytes;
+	if (take_in(client, bytes, failure))
+		return -1;
+	return nl_fail(failure, EPROTO, "message %u has come, which nobody has asked for",
+		       type_of(client));
+}
+
+/* The daemon's own rule for names; a name is a word of "connect HOST/NAME" */
+static bool export_name_ok(const char *name)
+{
+	return name_ok(name) && name[0] && !strpbrk(name, " /,");
+}
+
 static bool listed_ok(const struct rdmablk_listed *listed, const char *after)
 {
 	__u64 size = le64toh(listed->size);
 	__u32 block = le32toh(listed->logical_block);
 
-	return name_ok(listed->name) && strcmp(listed->name, after) > 0 &&
+	return export_name_ok(listed->name) && strcmp(listed->name, after) > 0 &&
 	       size <= RDMABLK_MAX_SIZE && (block == 512 || block == 4096);
 }
 

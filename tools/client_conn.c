@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The connection of a visit: one queue pair, made by rdma_cm, that SENDs and receives. The
- * target gets no right to any memory of this host. Every wait ends with the deadline.
+ * The connection of a visit: one queue pair, made by rdma_cm, that SENDs and receives, and
+ * READs and WRITEs what the target lends. The target gets no right to any memory of this host.
+ * Every wait ends with the deadline.
  */
 #include <endian.h>
 #include <errno.h>
@@ -10,15 +11,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "client_conn.h"
+#include "times.h"
 #include "util.h"
 
 #define BUFFERS		RDMABLK_CTRL_RECVS
 #define BUF_BYTES	(2 * BUFFERS * RDMABLK_CTRL_MSG_MAX)
 #define RETRIES		6	/* of the transport; 7 would be for ever on rxe */
-#define SEND_ID		BUFFERS	/* work request ids from here on are sends */
+#define SEND_ID		BUFFERS	/* work request id of sends */
+#define REQUEST_ID	0x10000	/* and of the first READ or WRITE */
+#define SPIN_NS		50000	/* a sleep makes the answer of a fast adapter look late */
 #define REJECT_NOBODY	8	/* of rdma_cm: invalid service id */
 #define REJECT_CONSUMER	28	/* of rdma_cm: by the program that listens */
 
@@ -32,10 +35,7 @@ static int fail_errno(struct nl_failure *failure, const char *what)
 
 static __s64 now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+	return times_now() / 1000000;
 }
 
 /**
@@ -169,7 +169,8 @@ static int make_queue(struct client_conn *conn, struct nl_failure *failure)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = {
-			.max_send_wr = BUFFERS, .max_recv_wr = BUFFERS,
+			.max_send_wr = BUFFERS + conn->requests,
+			.max_recv_wr = BUFFERS,
 			.max_send_sge = 1, .max_recv_sge = 1,
 		},
 		.qp_type = IBV_QPT_RC,
@@ -182,7 +183,8 @@ static int make_queue(struct client_conn *conn, struct nl_failure *failure)
 	if (!conn->pd || !conn->comp || !conn->buf)
 		return fail_errno(failure, "the RDMA device has no room");
 	conn->mr = ibv_reg_mr(conn->pd, conn->buf, BUF_BYTES, IBV_ACCESS_LOCAL_WRITE);
-	conn->cq = ibv_create_cq(conn->id->verbs, 2 * BUFFERS, NULL, conn->comp, 0);
+	conn->cq = ibv_create_cq(conn->id->verbs, 2 * BUFFERS + (int)conn->requests, NULL,
+				 conn->comp, 0);
 	if (!conn->mr || !conn->cq)
 		return fail_errno(failure, "the RDMA device has no room");
 	attr.send_cq = conn->cq;
@@ -214,7 +216,7 @@ static int resolve(struct client_conn *conn, const struct sockaddr *target,
 
 /**
  * client_conn_open() - connects to a target
- * @conn: zeroed but for its deadline; to be closed in any case
+ * @conn: zeroed but for its deadline and @requests; to be closed in any case
  * @target: address and port
  * @request: private data, of one version
  * @failure: why it was not possible; @conn has the reason that the target gave
@@ -229,6 +231,8 @@ int client_conn_open(struct client_conn *conn, const struct sockaddr *target,
 		.private_data_len = sizeof(*request),
 		.retry_count = RETRIES,
 		.rnr_retry_count = RETRIES,
+		/* as many as the device can have; the target says how many it answers */
+		.initiator_depth = conn->requests ? RDMA_MAX_INIT_DEPTH : 0,
 	};
 
 	if (resolve(conn, target, request, failure) || make_queue(conn, failure))
@@ -258,7 +262,19 @@ static int next_completion(struct client_conn *conn, struct ibv_wc *wc,
 	return nr;
 }
 
-/* Waits for a completion, or for the end of the connection. */
+/* The same, while an answer may be a matter of microseconds. */
+static int spin(struct client_conn *conn, struct ibv_wc *wc, struct nl_failure *failure)
+{
+	__u64 until = times_now() + SPIN_NS;
+	int ret;
+
+	do {
+		ret = next_completion(conn, wc, failure);
+	} while (!ret && times_now() < until);
+	return ret;
+}
+
+/* Waits for a completion, for the end of the connection, or for a signal. */
 static int await_completion(struct client_conn *conn, struct nl_failure *failure)
 {
 	struct pollfd fds[] = {
@@ -267,8 +283,11 @@ static int await_completion(struct client_conn *conn, struct nl_failure *failure
 	};
 	struct ibv_cq *cq;
 	void *context;
+	int ret = poll(fds, ARRAY_SIZE(fds), left_ms(conn));
 
-	if (poll(fds, ARRAY_SIZE(fds), left_ms(conn)) <= 0) {
+	if (ret < 0 && errno == EINTR)
+		return 0;
+	if (ret <= 0) {
 		conn->gone = true;
 		return nl_fail(failure, ETIMEDOUT, "the target does not answer");
 	}
@@ -293,7 +312,7 @@ static int completion(struct client_conn *conn, struct ibv_wc *wc, struct nl_fai
 			conn->gone = true;
 			return nl_fail(failure, ETIMEDOUT, "the target does not answer");
 		}
-		ret = next_completion(conn, wc, failure);
+		ret = spin(conn, wc, failure);
 		if (ret)
 			return ret > 0 ? 0 : -1;
 		if (ibv_req_notify_cq(conn->cq, 0))
@@ -341,6 +360,18 @@ int client_conn_send(struct client_conn *conn, const void *msg, size_t len,
 	return 0;
 }
 
+/* Copies a message. Returns its bytes, or -1. */
+static int take_message(struct client_conn *conn, const struct ibv_wc *wc,
+			__u8 msg[RDMABLK_CTRL_MSG_MAX], struct nl_failure *failure)
+{
+	int len = wc->byte_len;
+
+	memcpy(msg, recv_buffer(conn, wc->wr_id), len);
+	if (post_recv(conn, wc->wr_id))
+		return nl_fail(failure, ECONNRESET, "a receive cannot be posted");
+	return len;
+}
+
 /**
  * client_conn_receive() - waits for a message
  * @conn: open
@@ -353,17 +384,66 @@ int client_conn_receive(struct client_conn *conn, __u8 msg[RDMABLK_CTRL_MSG_MAX]
 			struct nl_failure *failure)
 {
 	struct ibv_wc wc = { 0 };
-	int len;
+
+	do {
+		if (completion(conn, &wc, failure))
+			return -1;
+	} while (wc.wr_id >= SEND_ID);
+	return take_message(conn, &wc, msg, failure);
+}
+
+/**
+ * client_conn_post() - begins a READ or WRITE
+ * @conn: open, with less than @requests of them under way
+ * @request: what is read or written
+ * @failure: why it was not possible
+ *
+ * Returns 0 or -1.
+ */
+int client_conn_post(struct client_conn *conn, const struct client_conn_request *request,
+		     struct nl_failure *failure)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)request->local,
+		.length = request->bytes,
+		.lkey = request->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = REQUEST_ID + request->id,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = request->write ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { .remote_addr = request->remote, .rkey = request->rkey },
+	}, *bad;
+
+	if (ibv_post_send(conn->id->qp, &wr, &bad))
+		return nl_fail(failure, ECONNRESET, "a request cannot be posted");
+	return 0;
+}
+
+/**
+ * client_conn_done() - waits for a READ or WRITE
+ * @conn: open, with one under way
+ * @id: set with 0: of the one that is done
+ * @msg: set with bytes: copy of a message that has come before that
+ * @failure: why none is done
+ *
+ * Returns 0; the bytes of a message; or -1.
+ */
+int client_conn_done(struct client_conn *conn, unsigned int *id,
+		     __u8 msg[RDMABLK_CTRL_MSG_MAX], struct nl_failure *failure)
+{
+	struct ibv_wc wc = { 0 };
 
 	do {
 		if (completion(conn, &wc, failure))
 			return -1;
 	} while (wc.wr_id == SEND_ID);
-	len = wc.byte_len;
-	memcpy(msg, recv_buffer(conn, wc.wr_id), len);
-	if (post_recv(conn, wc.wr_id))
-		return nl_fail(failure, ECONNRESET, "a receive cannot be posted");
-	return len;
+	if (wc.wr_id < SEND_ID)
+		return take_message(conn, &wc, msg, failure);
+	*id = wc.wr_id - REQUEST_ID;
+	return 0;
 }
 
 /**

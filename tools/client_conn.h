@@ -20,6 +20,7 @@
  * @cq: of receives and sends
  * @mr: registration of @buf, local rights only
  * @buf: RDMABLK_CTRL_RECVS receive buffers, as many send buffers
+ * @requests: READs and WRITEs that may be under way at once, set before client_conn_open()
  * @sends: that have been posted
  * @qpn: number of the target's queue pair
  * @reason: of the target's reject, enum rdmablk_reason; 0: it was none of an rdmablk target
@@ -36,6 +37,7 @@ struct client_conn {
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
 	__u8 *buf;
+	unsigned int requests;
 	unsigned int sends;
 	__u32 qpn;
 	unsigned int reason;
@@ -45,6 +47,26 @@ struct client_conn {
 	__s64 deadline;
 };
 
+/**
+ * struct client_conn_request - a READ or WRITE of the target's memory
+ * @write: WRITE, else READ
+ * @id: below @requests, of its completion
+ * @local: memory of this host
+ * @bytes: how many
+ * @lkey: of @local
+ * @remote: address at the target
+ * @rkey: of @remote
+ */
+struct client_conn_request {
+	bool write;
+	unsigned int id;
+	const void *local;
+	__u32 bytes;
+	__u32 lkey;
+	__u64 remote;
+	__u32 rkey;
+};
+
 void client_conn_deadline(struct client_conn *conn, unsigned int ms);
 int client_conn_open(struct client_conn *conn, const struct sockaddr *target,
 		     const struct rdmablk_cm_request *request, struct nl_failure *failure);
@@ -52,6 +74,10 @@ int client_conn_send(struct client_conn *conn, const void *msg, size_t len,
 		     struct nl_failure *failure);
 int client_conn_receive(struct client_conn *conn, __u8 msg[RDMABLK_CTRL_MSG_MAX],
 			struct nl_failure *failure);
+int client_conn_post(struct client_conn *conn, const struct client_conn_request *request,
+		     struct nl_failure *failure);
+int client_conn_done(struct client_conn *conn, unsigned int *id,
+		     __u8 msg[RDMABLK_CTRL_MSG_MAX], struct nl_failure *failure);
 void client_conn_close(struct client_conn *conn);
 
 #endif /* RDMABLK_TOOLS_CLIENT_CONN_H */

@@ -1,48 +1,112 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk ping: how long the daemon of a target takes to answer. The messages are keep-alives on
- * the control queue, as those of a disk: only an answer of the daemon proves that it lives.
+ * rdmablk ping: how long messages, READs and WRITEs take on the way to a target, what a packet of
+ * it carries, and whether data arrive unchanged. The messages are keep-alives on the control
+ * queue, as those of a disk: only an answer of the daemon proves that it lives. READs and WRITEs
+ * reach a scratch region, memory that the daemon lends for this, and no export.
  */
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "blast.h"
 #include "commands.h"
 #include "output.h"
 #include "report.h"
 #include "util.h"
 #include "visit.h"
 
-#define MOST		100	/* a visit lasts no longer than a login may */
-#define PAUSE_NS	100000000L
+#define MAX_COUNT	10000
+#define MAX_INTERVAL	1000	/* ms; the daemon ends a visit that is silent for some seconds */
+#define MAX_RUN_MS	60000	/* a visit lasts little longer */
+#define MESSAGE_MS	6	/* a daemon ends who sends 200 messages a second */
+#define MAX_DEPTH	128
+#define MAX_SECONDS	60
+#define PRINTED		100	/* with more rounds they are not printed one by one */
+#define QUIET_NS	1000000000ULL
 
 const struct option_info ping_options[] = {
 	VISIT_OPT_KEY,
 	VISIT_OPT_HOST_ID,
 	VISIT_OPT_TIMEOUT,
-	{ "count", 'c', 'c', "N", "messages, 1 to 100 (10)" },
+	{ "count", 'c', 'c', "N", "rounds, 1 to 10000 (10)" },
+	{ "interval", 'i', 'i', "MS", "from one round to the next, 0 to 1000 (100)" },
+	{ "size", 's', 's', "BYTES", "of each READ and WRITE, 1 to 1048576 (4096)" },
+	{ "send", 0, 'S', NULL, "messages that the daemon answers" },
+	{ "write", 0, 'W', NULL, "WRITEs to a scratch region" },
+	{ "read", 0, 'R', NULL, "READs from it; without these three options: all of them" },
+	{ "blast", 0, 'b', "S",
+	  "write all of the region, read it and compare, for 1 to 60 seconds" },
+	{ "depth", 0, 'd', "N", "with --blast: requests at once, 1 to 128 (16)" },
 	{ "json", 0, 'j', NULL, "print JSON" },
 	{ 0 }
 };
 
 static const struct opts_origin origin = { "ping", "--" };
 
+enum { SEND, WRITE, READ, OPERATIONS };
+
+static const char *const names[OPERATIONS] = { "send", "write", "read" };
+
 /**
- * struct ping - messages and their answers
+ * struct ping - what is asked for, and what came of it
  * @visit: the target
- * @count: messages
- * @mtu: of the way, bytes; 0: not known
- * @ns: time of each
+ * @what: the command with its operand, for complaints
+ * @count: rounds
+ * @interval: from one to the next, ms
+ * @size: of a READ or WRITE, bytes
+ * @seconds: of a blast; 0: single requests
+ * @depth: of a blast
+ * @chosen: operations
+ * @any: some were named
+ * @count_given: --count or --interval was given
+ * @depth_given: --depth was given
+ * @client: the visit
+ * @mtu: of the queue pair, bytes; 0: not known
+ * @passes: the largest packet that has arrived, bytes; 0: not known
+ * @scratch: region that is lent
+ * @times: of each operation
+ * @blast: of a blast
+ * @heard: when the daemon has answered last, ns
  */
 struct ping {
 	struct visit visit;
+	const char *what;
 	__u32 count;
+	__u32 interval;
+	__u32 size;
+	__u32 seconds;
+	__u32 depth;
+	bool chosen[OPERATIONS];
+	bool any;
+	bool count_given;
+	bool depth_given;
+	struct client *client;
 	unsigned int mtu;
-	__u64 ns[MOST];
+	unsigned int passes;
+	struct scratch scratch;
+	struct times times[OPERATIONS];
+	struct blast blast;
+	__u64 heard;
 };
+
+static atomic_bool stopped;
+
+/*
+ * Options
+ */
+
+static int choose(struct ping *ping, int operation)
+{
+	ping->chosen[operation] = true;
+	ping->any = true;
+	return 0;
+}
 
 static int set(void *context, int id, const char *value)
 {
@@ -50,7 +114,27 @@ static int set(void *context, int id, const char *value)
 
 	switch (id) {
 	case 'c':
-		return opts_number(&origin, "count", value, 1, MOST, "", &ping->count);
+		ping->count_given = true;
+		return opts_number(&origin, "count", value, 1, MAX_COUNT, "", &ping->count);
+	case 'i':
+		ping->count_given = true;
+		return opts_number(&origin, "interval", value, 0, MAX_INTERVAL, " milliseconds",
+				   &ping->interval);
+	case 's':
+		return opts_number(&origin, "size", value, 1, RDMABLK_MAX_SCRATCH, " bytes",
+				   &ping->size);
+	case 'S':
+		return choose(ping, SEND);
+	case 'W':
+		return choose(ping, WRITE);
+	case 'R':
+		return choose(ping, READ);
+	case 'b':
+		return opts_number(&origin, "blast", value, 1, MAX_SECONDS, " seconds",
+				   &ping->seconds);
+	case 'd':
+		ping->depth_given = true;
+		return opts_number(&origin, "depth", value, 1, MAX_DEPTH, "", &ping->depth);
 	case 'j':
 		report_json = true;
 		return 0;
@@ -59,86 +143,451 @@ static int set(void *context, int id, const char *value)
 	}
 }
 
-static int by_value(const void *a, const void *b)
+static __u32 pause_ms(const struct ping *ping)
 {
-	const __u64 *one = a, *other = b;
-
-	return *one < *other ? -1 : *one > *other;
+	return ping->chosen[SEND] && ping->interval < MESSAGE_MS ? MESSAGE_MS : ping->interval;
 }
 
-/* @ns: sorted. Returns the least value that @percent of all do not exceed. */
-static __u64 percentile(const struct ping *ping, unsigned int percent)
+/* Returns 0 or the exit status after a complaint. */
+static int check(struct ping *ping)
 {
-	return ping->ns[(ping->count * percent + 99) / 100 - 1];
+	int i;
+
+	if (ping->seconds && (ping->any || ping->count_given))
+		return report_usage("ping", "--blast does not go with %s",
+				    "--send, --write, --read, --count or --interval");
+	if (ping->depth_given && !ping->seconds)
+		return report_usage("ping", "--depth goes with --blast only");
+	for (i = 0; i < OPERATIONS; i++)
+		ping->chosen[i] |= !ping->any;
+	if (ping->count * pause_ms(ping) > MAX_RUN_MS)
+		return report_usage("ping", "%u rounds, one each %u ms, take longer than a minute",
+				    ping->count, pause_ms(ping));
+	return 0;
 }
 
-static __u64 average(const struct ping *ping)
-{
-	__u64 sum = 0;
-	__u32 i;
+/*
+ * What is printed
+ */
 
-	for (i = 0; i < ping->count; i++)
-		sum += ping->ns[i];
-	return ping->count ? sum / ping->count : 0;
+static double us(__u64 ns)
+{
+	return (double)ns / 1000;
 }
 
-static double ms(__u64 ns)
+static void add_ns(struct json_object *object, const char *key, struct times *times, __u64 ns)
 {
-	return ns / 1e6;
+	json_object_object_add(object, key,
+			       times->count ? json_object_new_uint64(ns) : NULL);
 }
 
-static void print(struct ping *ping, const char *target_name)
+static void add_times(struct json_object *object, struct times *times)
 {
-	struct json_object *top;
+	add_ns(object, "min_ns", times, times->min);
+	add_ns(object, "avg_ns", times, times_average(times));
+	add_ns(object, "p50_ns", times, times_percentile(times, 50));
+	add_ns(object, "p90_ns", times, times_percentile(times, 90));
+	add_ns(object, "p99_ns", times, times_percentile(times, 99));
+	add_ns(object, "p999_ns", times, times_percentile(times, 99.9));
+	add_ns(object, "max_ns", times, times->max);
+}
 
-	qsort(ping->ns, ping->count, sizeof(ping->ns[0]), by_value);
-	const struct {
-		const char *key;
-		__u64 ns;
-	} times[] = {
-		{ "min_ns", ping->ns[0] }, { "avg_ns", average(ping) },
-		{ "p50_ns", percentile(ping, 50) }, { "p99_ns", percentile(ping, 99) },
-		{ "max_ns", ping->ns[ping->count - 1] },
+static struct json_object *new_row(const char *name, struct times *times, __u32 bytes,
+				   __u32 depth)
+{
+	struct json_object *row = json_object_new_object();
+
+	json_object_object_add(row, "operation", json_object_new_string(name));
+	json_object_object_add(row, "bytes", bytes ? json_object_new_int64(bytes) : NULL);
+	json_object_object_add(row, "depth", json_object_new_int64(depth));
+	json_object_object_add(row, "count", json_object_new_uint64(times->count));
+	add_times(row, times);
+	return row;
+}
+
+/* What many at once have come to */
+static struct json_object *new_blast_row(struct blast *blast, enum blast_way way)
+{
+	struct times *times = &blast->times[way];
+	struct json_object *row = new_row(names[way == BLAST_WRITE ? WRITE : READ], times,
+					  blast->size, blast->depth);
+	double seconds = (double)blast->busy_ns[way] / 1e9;
+	double rate = seconds > 0 ? (double)times->count / seconds : 0;
+
+	json_object_object_add(row, "per_second", json_object_new_double(rate));
+	json_object_object_add(row, "bytes_per_second",
+			       json_object_new_double(rate * blast->size));
+	return row;
+}
+
+static struct json_object *new_rows(struct ping *ping)
+{
+	struct json_object *rows = json_object_new_array();
+	int i;
+
+	for (i = 0; i < OPERATIONS; i++)
+		if (ping->times[i].count)
+			json_object_array_add(rows, new_row(names[i], &ping->times[i],
+							    i == SEND ? 0 : ping->size, 1));
+	for (i = 0; i < BLAST_WAYS; i++)
+		if (ping->blast.times[i].count)
+			json_object_array_add(rows, new_blast_row(&ping->blast, i));
+	return rows;
+}
+
+static void cell(struct json_object *row, const char *key, char *text, size_t size)
+{
+	struct json_object *value = NULL;
+
+	json_object_object_get_ex(row, key, &value);
+	if (!value)
+		snprintf(text, size, "-");
+	else if (strstr(key, "_ns"))
+		snprintf(text, size, "%.1f", us(json_object_get_uint64(value)));
+	else if (!strcmp(key, "bytes_per_second"))
+		snprintf(text, size, "%.1f", json_object_get_double(value) / 1e6);
+	else if (!strcmp(key, "per_second"))
+		snprintf(text, size, "%.0f", json_object_get_double(value));
+	else
+		snprintf(text, size, "%s", json_object_get_string(value));
+}
+
+static void print_table(const struct ping *ping, struct json_object *rows)
+{
+	static const struct output_column one[] = {
+		OUTPUT_TEXT("OPERATION", "operation"), OUTPUT_NUMBER("BYTES", "bytes"),
+		OUTPUT_NUMBER("COUNT", "count"), OUTPUT_NUMBER("MIN", "min_ns"),
+		OUTPUT_NUMBER("AVG", "avg_ns"), OUTPUT_NUMBER("P50", "p50_ns"),
+		OUTPUT_NUMBER("P90", "p90_ns"), OUTPUT_NUMBER("P99", "p99_ns"),
+		OUTPUT_NUMBER("P99.9", "p999_ns"), OUTPUT_NUMBER("MAX", "max_ns"),
+		{ 0 }
+	};
+	static const struct output_column many[] = {
+		OUTPUT_TEXT("OPERATION", "operation"), OUTPUT_NUMBER("BYTES", "bytes"),
+		OUTPUT_NUMBER("DEPTH", "depth"), OUTPUT_NUMBER("COUNT", "count"),
+		OUTPUT_NUMBER("MB/S", "bytes_per_second"), OUTPUT_NUMBER("PER S", "per_second"),
+		OUTPUT_NUMBER("AVG", "avg_ns"), OUTPUT_NUMBER("P50", "p50_ns"),
+		OUTPUT_NUMBER("P99", "p99_ns"), OUTPUT_NUMBER("P99.9", "p999_ns"),
+		OUTPUT_NUMBER("MAX", "max_ns"),
+		{ 0 }
 	};
 
-	if (!report_json) {
-		printf("%s: MTU %u, %u answers, min/avg/p50/p99/max %.3f/%.3f/%.3f/%.3f/%.3f ms\n",
-		       ping->visit.address, ping->mtu, ping->count, ms(times[0].ns),
-		       ms(times[1].ns), ms(times[2].ns), ms(times[3].ns), ms(times[4].ns));
-		return;
-	}
-	top = output_json_new();
+	printf("%s: MTU %u", ping->visit.address, ping->mtu);
+	if (ping->passes)
+		printf(", packets of %u bytes pass", ping->passes);
+	printf("; times in microseconds\n");
+	output_rows(rows, ping->seconds ? many : one, cell);
+	if (ping->seconds && !ping->blast.damaged)
+		printf("%u rounds of %u bytes: all that was read is what was written\n",
+		       ping->blast.rounds,
+		       ping->scratch.lent.bytes / ping->size * ping->size);
+}
+
+static struct json_object *count_or_null(__u64 value)
+{
+	return value ? json_object_new_uint64(value) : NULL;
+}
+
+static void print_json(struct ping *ping, struct json_object *rows)
+{
+	struct json_object *top = output_json_new();
+
 	json_object_object_add(top, "target", json_object_new_string(ping->visit.address));
-	json_object_object_add(top, "target_name", json_object_new_string(target_name));
+	json_object_object_add(top, "target_name",
+			       json_object_new_string(client_target_name(ping->client)));
 	json_object_object_add(top, "auth",
 			       json_object_new_string(ping->visit.key ? "psk" : "none"));
-	json_object_object_add(top, "mtu", ping->mtu ? json_object_new_int(ping->mtu) : NULL);
-	json_object_object_add(top, "answers", json_object_new_int(ping->count));
-	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
-		json_object_object_add(top, times[i].key, json_object_new_uint64(times[i].ns));
+	json_object_object_add(top, "mtu", count_or_null(ping->mtu));
+	json_object_object_add(top, "mtu_passes", count_or_null(ping->passes));
+	json_object_object_add(top, "scratch", count_or_null(ping->scratch.lent.bytes));
+	json_object_object_add(top, "answers",
+			       json_object_new_uint64(ping->times[SEND].count));
+	add_times(top, &ping->times[SEND]);
+	json_object_object_add(top, "operations", json_object_get(rows));
+	json_object_object_add(top, "rounds", json_object_new_int64(ping->blast.rounds));
 	output_json_line(top);
 }
 
-static int run(struct ping *ping, struct client *client, const char *what)
+static void print(struct ping *ping)
 {
-	const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	struct nl_failure failure;
+	struct json_object *rows = new_rows(ping);
+
+	if (report_json)
+		print_json(ping, rows);
+	else
+		print_table(ping, rows);
+	json_object_put(rows);
+}
+
+/*
+ * Rounds
+ */
+
+static void hex(const __u8 *bytes, __u32 nr, char *text)
+{
 	__u32 i;
 
-	ping->mtu = client_mtu(client);
-	for (i = 0; i < ping->count; i++) {
+	for (i = 0; i < nr; i++)
+		sprintf(text + 2 * i, "%02x", bytes[i]);
+}
+
+static int report_damage(const struct ping *ping, const struct scratch_damage *damage)
+{
+	char expected[20] = "", got[20] = "";
+
+	hex(damage->expected, damage->bytes, expected);
+	hex(damage->got, damage->bytes, got);
+	return report_failure(EILSEQ, ping->what,
+			      "data has changed on the way: at byte %u of the scratch region %s was written, %s was read",
+			      damage->offset, expected, got);
+}
+
+static int failed(const struct ping *ping, const char *name, __u32 round,
+		  const struct nl_failure *failure)
+{
+	return report_peer_failure(failure->err, ping->what, "%s %u: %s", name, round + 1,
+				   failure->text);
+}
+
+static int send_one(struct ping *ping, __u64 *ns, struct nl_failure *failure)
+{
+	if (client_ping(ping->client, ns, failure))
+		return -1;
+	ping->heard = times_now();
+	return 0;
+}
+
+static int do_one(struct ping *ping, int operation, __u64 *ns, struct nl_failure *failure)
+{
+	if (operation == SEND)
+		return send_one(ping, ns, failure);
+	if (operation == WRITE)
+		scratch_fill(&ping->scratch, ping->size);
+	return scratch_do(&ping->scratch, operation == WRITE, ping->size, ns, failure);
+}
+
+/* Returns 0 or the exit status after a complaint. */
+static int one_round(struct ping *ping, __u32 round, bool prints)
+{
+	struct scratch_damage damage;
+	struct nl_failure failure;
+	const char *comma = "";
+	__u64 ns;
+	int i;
+
+	if (prints)
+		printf("%u: ", round + 1);
+	for (i = 0; i < OPERATIONS; i++) {
+		if (!ping->chosen[i])
+			continue;
+		if (do_one(ping, i, &ns, &failure) ||
+		    (times_add(&ping->times[i], ns) && nl_fail(&failure, ENOMEM, "no memory"))) {
+			if (prints)
+				printf("\n");
+			return failed(ping, names[i], round, &failure);
+		}
+		if (prints)
+			printf("%s%s %.1f us", comma, names[i], us(ns));
+		comma = ", ";
+	}
+	if (prints)
+		printf("\n");
+	fflush(stdout);
+	if (ping->chosen[WRITE] && ping->chosen[READ] &&
+	    !scratch_check(&ping->scratch, 0, ping->size, &damage))
+		return report_damage(ping, &damage);
+	return 0;
+}
+
+/* The daemon ends a visit that says nothing. */
+static int stay(struct ping *ping)
+{
+	struct nl_failure failure;
+	__u64 ns;
+
+	if (times_now() - ping->heard < QUIET_NS)
+		return 0;
+	if (send_one(ping, &ns, &failure))
+		return report_peer_failure(failure.err, ping->what, "%s", failure.text);
+	return 0;
+}
+
+static int run_rounds(struct ping *ping)
+{
+	const __u32 ms = pause_ms(ping);
+	const struct timespec pause = { .tv_sec = ms / 1000,
+					.tv_nsec = ms % 1000 * 1000000L };
+	bool prints = !report_json && ping->count <= PRINTED;
+	__u32 i;
+	int ret = 0;
+
+	for (i = 0; !ret && !atomic_load(&stopped) && i < ping->count; i++) {
 		if (i)
 			nanosleep(&pause, NULL);
-		if (client_ping(client, &ping->ns[i], &failure))
-			return report_peer_failure(failure.err, what, "message %u: %s", i + 1,
-						   failure.text);
-		if (!report_json) {
-			printf("message %u: %.3f ms\n", i + 1, ms(ping->ns[i]));
-			fflush(stdout);
-		}
+		if (atomic_load(&stopped))
+			break;
+		ret = stay(ping);
+		ret = ret ? ret : one_round(ping, i, prints);
 	}
-	print(ping, client_target_name(client));
-	return STATUS_DONE;
+	return ret;
+}
+
+static int run_blast(struct ping *ping)
+{
+	struct nl_failure failure;
+
+	ping->blast.scratch = &ping->scratch;
+	ping->blast.size = ping->size;
+	ping->blast.depth = ping->depth;
+	ping->blast.seconds = ping->seconds;
+	ping->blast.stop = &stopped;
+	if (blast_run(&ping->blast, &failure))
+		return report_peer_failure(failure.err, ping->what, "%s", failure.text);
+	return ping->blast.damaged ? report_damage(ping, &ping->blast.damage) : 0;
+}
+
+/*
+ * The scratch region
+ */
+
+static bool needs_scratch(const struct ping *ping)
+{
+	return ping->seconds || ping->chosen[WRITE] || ping->chosen[READ];
+}
+
+static __u32 wanted(const struct ping *ping)
+{
+	__u32 least = ping->mtu > ping->size ? ping->mtu : ping->size;
+
+	return ping->seconds ? RDMABLK_MAX_SCRATCH : least;
+}
+
+/* Messages alone are something, too, unless READ or WRITE was asked for. */
+static int go_without(struct ping *ping, const char *why, int err)
+{
+	int status = 0;
+
+	if (ping->seconds || ping->any)
+		return report_peer_failure(err, ping->what, "%s", why);
+	report_warning(ping->what, "%s: messages only", why);
+	ping->chosen[WRITE] = false;
+	ping->chosen[READ] = false;
+	if (!ping->scratch.lent.over)
+		return 0;
+	scratch_close(&ping->scratch);
+	client_close(ping->client);
+	ping->client = visit_open(&ping->visit, ping->what, &status);
+	return status;
+}
+
+static int no_scratch(struct ping *ping)
+{
+	unsigned int reason = ping->scratch.lent.reason;
+	char why[160];
+
+	if (reason == RDMABLK_R_UNSUPPORTED)
+		snprintf(why, sizeof(why), "the target does not lend a scratch region");
+	else
+		snprintf(why, sizeof(why), "the target does not lend a scratch region: %s",
+			 rdmablk_reason_text(reason));
+	return go_without(ping, why, -client_errno(reason));
+}
+
+/* What the way loses shows here, before anything is measured. */
+static int find_mtu(struct ping *ping)
+{
+	struct nl_failure failure;
+
+	if (!scratch_find_mtu(&ping->scratch, ping->mtu, &ping->passes, &failure))
+		return 0;
+	if (!ping->passes)
+		return report_peer_failure(failure.err, ping->what, "%s", failure.text);
+	return report_peer_failure(failure.err, ping->what,
+				   "packets of %u bytes arrive, larger ones do not, although the MTU is %u: %s",
+				   ping->passes, ping->mtu, failure.text);
+}
+
+static int borrow(struct ping *ping)
+{
+	struct client_scratch *lent = &ping->scratch.lent;
+	struct nl_failure failure;
+
+	if (scratch_open(&ping->scratch, ping->client, wanted(ping), &failure))
+		return report_peer_failure(failure.err, ping->what, "%s", failure.text);
+	if (!lent->bytes)
+		return no_scratch(ping);
+	if (lent->bytes < ping->size)
+		return report_peer_failure(ENOSPC, ping->what,
+					   "the target lends %u bytes only: --size", lent->bytes);
+	return find_mtu(ping);
+}
+
+/*
+ * All of it
+ */
+
+static void on_signal(int number)
+{
+	(void)number;
+	atomic_store(&stopped, true);
+}
+
+/*
+ * The first signal ends the measurement, the second one the program. An ignored signal stays
+ * ignored.
+ */
+static void catch_signals(void)
+{
+	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
+	static const int signals[] = { SIGINT, SIGTERM };
+	struct sigaction old;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(signals); i++)
+		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+}
+
+static bool has_figures(const struct ping *ping)
+{
+	int i;
+
+	for (i = 0; i < OPERATIONS; i++)
+		if (ping->times[i].count)
+			return true;
+	return ping->blast.times[BLAST_WRITE].count;
+}
+
+/* After a failure JSON has the failure; people get the figures, too. */
+static int run(struct ping *ping)
+{
+	int ret = 0;
+
+	ping->mtu = client_mtu(ping->client);
+	ping->heard = times_now();
+	catch_signals();
+	if (needs_scratch(ping))
+		ret = borrow(ping);
+	if (ret)
+		return ret;
+	ret = ping->seconds ? run_blast(ping) : run_rounds(ping);
+	if (!ret && !has_figures(ping))
+		return report_failure(EINTR, ping->what, "interrupted before any figure");
+	if (has_figures(ping) && (!ret || !report_json))
+		print(ping);
+	return ret;
+}
+
+static void end(struct ping *ping)
+{
+	int i;
+
+	for (i = 0; i < OPERATIONS; i++)
+		times_free(&ping->times[i]);
+	blast_free(&ping->blast);
+	scratch_close(&ping->scratch);
+	if (ping->client)
+		client_close(ping->client);
 }
 
 /**
@@ -149,21 +598,24 @@ static int run(struct ping *ping, struct client *client, const char *what)
  */
 int cmd_ping(const struct command_info *command, int argc, char **argv)
 {
-	struct ping ping = { .count = 10 };
-	struct client *client;
+	struct ping ping = { .count = 10, .interval = 100, .size = 4096, .depth = 16 };
 	char what[320];
 	int ret;
 
 	ret = opts_parse(command, argc, argv, set, &ping);
 	if (!ret)
 		ret = visit_parse("ping", argv + optind, &ping.visit);
+	if (!ret)
+		ret = check(&ping);
 	if (ret)
 		return ret;
 	snprintf(what, sizeof(what), "ping %.300s", argv[optind]);
-	client = visit_open(&ping.visit, what, &ret);
-	if (!client)
-		return ret;
-	ret = run(&ping, client, what);
-	client_close(client);
+	ping.what = what;
+	if (needs_scratch(&ping))
+		ping.visit.requests = ping.seconds ? ping.depth : 1;
+	ping.client = visit_open(&ping.visit, what, &ret);
+	if (ping.client)
+		ret = run(&ping);
+	end(&ping);
 	return ret;
 }

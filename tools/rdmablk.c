@@ -147,7 +147,7 @@ static const struct command_info commands[] = {
 		.name = "ping",
 		.run = cmd_ping,
 		.synopsis = "[OPTION]... HOST[:PORT]",
-		.help = "Measure how long the daemon of a target takes to answer",
+		.help = "Measure and test messages, READ and WRITE on the way to a target",
 		.options = ping_options,
 	},
 	{

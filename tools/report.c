@@ -79,6 +79,8 @@ static enum exit_status status_of(int err)
 	case EPROTO:
 	case EPROTONOSUPPORT:
 		return STATUS_MISMATCH;
+	case EILSEQ:
+		return STATUS_CORRUPT;
 	default:
 		return STATUS_FAILED;
 	}

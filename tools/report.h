@@ -18,6 +18,7 @@
  * @STATUS_DENIED: this host does not allow it to the user
  * @STATUS_MISMATCH: no module, or programs that do not fit each other
  * @STATUS_WARNING: of doctor: it works, but not as well as it could
+ * @STATUS_CORRUPT: of ping: what was read is not what was written
  */
 enum exit_status {
 	STATUS_DONE		= 0,
@@ -30,6 +31,7 @@ enum exit_status {
 	STATUS_DENIED		= 7,
 	STATUS_MISMATCH		= 8,
 	STATUS_WARNING		= 9,
+	STATUS_CORRUPT		= 10,
 };
 
 /* --json was given: failures appear on stdout, too, as a JSON object */

@@ -13,6 +13,7 @@
  * @request: with the identity of this host alone
  * @key: name of the key, or path of its file; NULL: none
  * @tmo_s: patience with each step, seconds; 0: the default
+ * @requests: READs and WRITEs at once of what the target lends; 0: none
  * @address: where the target has answered, for people
  */
 struct visit {
@@ -20,6 +21,7 @@ struct visit {
 	struct connect_request request;
 	const char *key;
 	__u32 tmo_s;
+	unsigned int requests;
 	char address[ADDR_TEXT_LEN];
 };
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # rdmablk discover and ping, end to end, without the module: a host sees the exports that it may use, and
-# no other, with size, store and rights, on more than one page, and who uses each of them. With a
-# wrong key, without one where one is demanded, and with one where none is taken it is refused
+# no other, with size, store and rights, on more than one page, and who uses each of them. It
+# measures messages, READs and WRITEs, and its data come back unchanged, if the target lends it
+# memory. With a wrong key, without one where one is demanded, and with one where none is taken it is refused
 # with the status of the cause, and told what to set where. Nothing of a visit is left, a visit
 # is in the audit log, and neither side shows a byte of a key.
 #
@@ -66,16 +67,30 @@ follows() {
 }
 follows discover /tmp/list
 
-# The daemon answers each message, on a way with the MTU of the port.
+# The daemon answers each message, on a way with the MTU of the port. Its adapter answers READs
+# and WRITEs of what it lends.
 "$RDMABLK" ping --key web1 -c 5 --json "$TARGET_ADDR" >/tmp/ping
 follows ping /tmp/ping
 expect 5 "$(jq .answers /tmp/ping)" "the answers"
+expect "send 5 write 5 read 5" \
+	"$(jq -r '.operations[] | .operation, .count' /tmp/ping | paste -sd ' ')" "the operations"
+jq -e '.mtu_passes == .mtu and .scratch >= 4096' /tmp/ping >/dev/null ||
+	fail "the packets: $(</tmp/ping)"
 expect "$("$RDMABLK" devices --json rxe0 | jq '.devices[0].ports[0].active_mtu')" \
 	"$(jq .mtu /tmp/ping)" "the MTU"
 jq -e '0 < .min_ns and .min_ns <= .p50_ns and .p50_ns <= .p99_ns and .p99_ns == .max_ns' \
 	/tmp/ping >/dev/null || fail "times: $(</tmp/ping)"
-run_expect 0 'MTU [0-9]+, 2 answers, min/avg/p50/p99/max ' \
+run_expect 0 'MTU [0-9]+, packets of [0-9]+ bytes pass; times in microseconds' \
 	"$RDMABLK" ping --key web1 -c 2 "$TARGET_ADDR"
+run_expect 0 '^send +- +3 ' "$RDMABLK" ping --key web1 -c 3 -i 0 --send "$TARGET_ADDR"
+# Data, of a size that is no word's and no packet's, many at once, come back as they were.
+"$RDMABLK" ping --key web1 --blast 1 -s 10001 --depth 8 --json "$TARGET_ADDR" >/tmp/ping
+follows ping /tmp/ping
+jq -e '.rounds > 0 and (.operations | length) == 2 and .operations[1].operation == "read" and
+	.operations[1].count == .rounds * ((.scratch / 10001) | floor)' /tmp/ping >/dev/null ||
+	fail "the blast: $(</tmp/ping)"
+run_expect 0 'rounds of 1048576 bytes: all that was read is what was written' \
+	"$RDMABLK" ping --key web1 --blast 1 -s 65536 "$TARGET_ADDR"
 run_expect 6 'the target demands a key: --key NAME' "$RDMABLK" ping "$TARGET_ADDR"
 
 # Refusals, each with the status of its cause
@@ -116,6 +131,12 @@ wait_until "$PATIENCE" gone || fail "left: $(</tmp/sessions)"
 jq -r 'select(.event == "visit") | .auth_host + " " + .reason_text' $AUDIT >/tmp/visits
 grep -qx 'backup logged out' /tmp/visits || fail "visits: $(</tmp/visits)"
 ! grep -v 'logged out$' /tmp/visits || fail "a visit did not log out"
+jq -se 'any(.event == "visit" and .scratch == 1048576)' $AUDIT >/dev/null ||
+	fail "the audit log does not say what was lent"
+"$RDMABLK" target metrics --json >/tmp/metrics
+follows target /tmp/metrics
+expect 0 "$(jq .daemon.pinned /tmp/metrics)" "memory registered after the visits"
+expect "$(wc -l </tmp/visits)" "$(jq .daemon.visits /tmp/metrics)" "the visits"
 jq -r 'select(.event == "refused") | .reason_text' $AUDIT | sort | uniq -c >/tmp/refused
 grep -q ' 1 authentication failed' /tmp/refused || fail "refused: $(</tmp/refused)"
 mkdir /tmp/shown
@@ -132,4 +153,37 @@ serve 16M
 run_expect 8 'the target takes no keys: set auth = psk there' discover --key web1
 unload_module
 expect disk0 "$(discover --names)" "what anybody may use"
+run_expect 0 '^read +4096 +2 ' "$RDMABLK" ping -c 2 "$TARGET_ADDR"
+stop_target
+
+# One that lends less, or nothing
+start_target --insecure --listen "$TARGET_ADDR" --export disk0,memory,size=16M --scratch 8K
+run_expect 0 '^read +8192 +1 ' "$RDMABLK" ping -c 1 -s 8192 "$TARGET_ADDR"
+run_expect 1 'the target lends 8192 bytes only: --size' \
+	"$RDMABLK" ping -c 1 -s 8193 "$TARGET_ADDR"
+stop_target
+start_target --insecure --listen "$TARGET_ADDR" --export disk0,memory,size=16M --scratch 0
+run_expect 0 'warning: the target does not lend a scratch region: messages only' \
+	"$RDMABLK" ping -c 1 "$TARGET_ADDR"
+run_expect 8 'the target does not lend a scratch region$' \
+	"$RDMABLK" ping -c 1 --read "$TARGET_ADDR"
+stop_target
+
+# A host may visit as often at once as it may have sessions; a signal ends the measurement alone.
+visiting() {
+	"$RDMABLK" target sessions --json >/tmp/sessions
+	jq -e '.logins.visits == 1 and .sessions[0].visit and .sessions[0].scratch > 0' \
+		/tmp/sessions >/dev/null && grep -q '^1: send .* us, write .* us, read .* us$' /tmp/long
+}
+start_target --insecure --listen "$TARGET_ADDR" --export disk0,memory,size=16M \
+	--max-sessions-per-host 1
+"$RDMABLK" ping -c 60 -i 1000 "$TARGET_ADDR" >/tmp/long &
+long=$!
+wait_until "$PATIENCE" visiting || fail "no visit: $(</tmp/sessions)"
+run_expect 1 'too many sessions' discover
+kill -TERM $long
+status=0
+wait $long || status=$?
+expect 0 "$status" "the status of an interrupted ping"
+grep -q 'times in microseconds' /tmp/long || fail "interrupted: $(</tmp/long)"
 stop_target

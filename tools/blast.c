@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Load on the way to a target, and whether its data arrive: all of a scratch region is written
+ * with a pattern that no round before had, then read, then compared. Writes and reads take turns,
+ * so that each has its own figures; the comparison is not in their time.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "blast.h"
+
+#define PING_NS		1000000000ULL	/* a visit that is silent for some seconds ends */
+
+/**
+ * struct window - the requests of one half of a round
+ * @blast: whose they are
+ * @way: all of them
+ * @began: when each of those under way began, by its id
+ * @free: ids that are not in use
+ * @nr_free: how many
+ * @next: the block that comes next
+ * @blocks: of the region
+ */
+struct window {
+	struct blast *blast;
+	enum blast_way way;
+	__u64 *began;
+	unsigned int *free;
+	unsigned int nr_free;
+	__u32 next;
+	__u32 blocks;
+};
+
+static int post_one(struct window *w, struct nl_failure *failure)
+{
+	struct blast *b = w->blast;
+	unsigned int id = w->free[--w->nr_free];
+
+	w->began[id] = times_now();
+	return scratch_post(b->scratch, w->way == BLAST_WRITE, id, w->next++ * b->size,
+			    b->size, failure);
+}
+
+static int take_one(struct window *w, struct nl_failure *failure)
+{
+	unsigned int id;
+
+	if (client_done(w->blast->scratch->client, &id, failure))
+		return -1;
+	if (times_add(&w->blast->times[w->way], times_now() - w->began[id]))
+		return nl_fail(failure, ENOMEM, "no memory");
+	w->free[w->nr_free++] = id;
+	return 0;
+}
+
+/* All blocks of the region once */
+static int half(struct window *w, enum blast_way way, struct nl_failure *failure)
+{
+	__u64 before = times_now();
+
+	w->way = way;
+	w->next = 0;
+	while (w->next < w->blocks || w->nr_free < w->blast->depth) {
+		if (w->next < w->blocks && w->nr_free) {
+			if (post_one(w, failure))
+				return -1;
+		} else if (take_one(w, failure)) {
+			return -1;
+		}
+	}
+	w->blast->busy_ns[way] += times_now() - before;
+	return 0;
+}
+
+static int one_round(struct window *w, struct nl_failure *failure)
+{
+	struct blast *b = w->blast;
+
+	scratch_fill(b->scratch, w->blocks * b->size);
+	if (half(w, BLAST_WRITE, failure) || half(w, BLAST_READ, failure))
+		return -1;
+	b->rounds++;
+	b->damaged = !scratch_check(b->scratch, 0, w->blocks * b->size, &b->damage);
+	return 0;
+}
+
+static int all_rounds(struct window *w, struct nl_failure *failure)
+{
+	struct blast *b = w->blast;
+	__u64 now = times_now(), until = now + b->seconds * 1000000000ULL;
+	__u64 heard = now, ns;
+
+	do {
+		if (one_round(w, failure))
+			return -1;
+		now = times_now();
+		if (now - heard > PING_NS) {
+			if (client_ping(b->scratch->client, &ns, failure))
+				return -1;
+			heard = now;
+		}
+	} while (!b->damaged && !atomic_load(b->stop) && now < until);
+	return 0;
+}
+
+/**
+ * blast_run() - writes, reads and compares
+ * @blast: with its region, which has room for a request at least, and what is asked for
+ * @failure: why it has ended before its time; the figures are valid nevertheless
+ *
+ * Returns 0, also when a comparison has failed; or -1.
+ */
+int blast_run(struct blast *blast, struct nl_failure *failure)
+{
+	struct window w = { .blast = blast, .nr_free = blast->depth };
+	unsigned int i;
+	int ret = -1;
+
+	w.blocks = blast->scratch->lent.bytes / blast->size;
+	w.began = calloc(blast->depth, sizeof(*w.began));
+	w.free = calloc(blast->depth, sizeof(*w.free));
+	if (w.began && w.free) {
+		for (i = 0; i < blast->depth; i++)
+			w.free[i] = i;
+		ret = all_rounds(&w, failure);
+	} else {
+		nl_fail(failure, ENOMEM, "no memory");
+	}
+	free(w.began);
+	free(w.free);
+	return ret;
+}
+
+/**
+ * blast_free() - forgets the figures
+ * @blast: after blast_run()
+ */
+void blast_free(struct blast *blast)
+{
+	unsigned int i;
+
+	for (i = 0; i < BLAST_WAYS; i++)
+		times_free(&blast->times[i]);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef RDMABLK_TOOLS_BLAST_H
+#define RDMABLK_TOOLS_BLAST_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "scratch.h"
+#include "times.h"
+
+/**
+ * enum blast_way - what a figure is about
+ * @BLAST_WRITE: WRITEs
+ * @BLAST_READ: READs
+ */
+enum blast_way {
+	BLAST_WRITE,
+	BLAST_READ,
+	BLAST_WAYS,
+};
+
+/**
+ * struct blast - a scratch region written and read again and again, and what came of it
+ * @scratch: the region
+ * @size: bytes of a request
+ * @depth: requests under way at once
+ * @seconds: how long
+ * @stop: set by a signal: end with this round
+ * @times: of each request, from its post to its completion
+ * @busy_ns: how long requests were under way
+ * @rounds: that were written, read and compared
+ * @damaged: a comparison has failed, which is the end
+ * @damage: where
+ */
+struct blast {
+	struct scratch *scratch;
+	__u32 size;
+	__u32 depth;
+	__u32 seconds;
+	const atomic_bool *stop;
+	struct times times[BLAST_WAYS];
+	__u64 busy_ns[BLAST_WAYS];
+	__u32 rounds;
+	bool damaged;
+	struct scratch_damage damage;
+};
+
+int blast_run(struct blast *blast, struct nl_failure *failure);
+void blast_free(struct blast *blast);
+
+#endif /* RDMABLK_TOOLS_BLAST_H */
