@@ -72,6 +72,8 @@ struct frame {
  * @right: a right PROOF has arrived
  * @secrets: the harness has the keys of the session, too
  * @rights: on the export, when PROOF arrived
+ * @visits: the initiator may visit: a right PROOF has followed HELLO of a visit
+ * @borrows: SCRATCH_GET has arrived in the visit; @lent: SCRATCH has come
  * @epoch: of the next frame that the daemon may take; @seq: its number
  * @announced: REAUTH_DONE has come: a frame of the next epoch may follow
  * @clean: LOGOUT has said that nothing is unflushed
@@ -99,6 +101,7 @@ struct peer {
 	uint8_t th[RDMABLK_KEYSCHED_LEN];
 	struct rdmablk_keysched_keys keys;
 	bool asked, challenged, force, right, secrets;
+	bool visits, borrows, lent;
 	unsigned int known, rights;
 
 	struct rdmablk_sealed tx, rx;
@@ -186,12 +189,12 @@ static bool is_in_force(unsigned int key, uint32_t address)
 	return key != STRANGER_KEY && (!is_home(key) || (address == HOME && !later));
 }
 
-static unsigned int rights_of(unsigned int key, const struct rdmablk_hello2 *hello)
+static unsigned int rights_to(unsigned int key, const struct rdmablk_hello2 *hello,
+			      const char *name)
 {
 	unsigned int e = FIRST;
 
-	while (e < NOTHING && strncmp(hello->hello.export_name, exports[e],
-				      sizeof(hello->hello.export_name)))
+	while (e < NOTHING && strncmp(name, exports[e], sizeof(hello->hello.export_name)))
 		e++;
 	if (no_keys)
 		return e < NOTHING ? ALLOW_READ | ALLOW_WRITE | ALLOW_STEAL : 0;
@@ -200,6 +203,16 @@ static unsigned int rights_of(unsigned int key, const struct rdmablk_hello2 *hel
 	if (e == FIRST && list && key != READER_KEY)
 		return 0;
 	return hosts[key].right[e];
+}
+
+static unsigned int rights_of(unsigned int key, const struct rdmablk_hello2 *hello)
+{
+	return rights_to(key, hello, hello->hello.export_name);
+}
+
+static bool is_visit(const struct peer *p)
+{
+	return p->hello.hello.flags == htole32(RDMABLK_HELLO_VISIT);
 }
 
 static bool may_write(const struct peer *p)
@@ -293,6 +306,7 @@ static void open_proof_arrives(struct peer *p, const struct rdmablk_proof *proof
 	CHECK(!mac_proof(no_key, &p->hello.hello, c, mac));
 	CHECK(!mac_session_key(no_key, &p->hello.hello, c, p->keys.join));
 	p->right = !memcmp(mac, proof->mac, sizeof(mac));
+	p->visits = p->right && is_visit(p);
 	p->secrets = p->right;
 	p->rights = rights_of(0, &p->hello);
 }
@@ -313,6 +327,7 @@ static void proof_arrives(struct peer *p, const struct session *s, const struct 
 	p->right = p->force && !f->relayed && !memcmp(mac, proof->mac, sizeof(mac));
 	if (is_in_force(p->known, p->address))
 		p->rights = rights_of(p->known, &p->hello);
+	p->visits = p->right && is_visit(p);
 	if (!p->right)
 		return;
 	p->secrets = derive(p->known, &p->pair, p->hello.point, p->challenge.point, mac, p->th,
@@ -366,6 +381,11 @@ static void command_arrives(struct peer *p, const struct rdmablk_command *cmd)
 		p->clean |= le16toh(cmd->flags) & RDMABLK_LOGOUT_CLEAN;
 }
 
+static void scratch_get_arrives(struct peer *p, size_t len)
+{
+	p->borrows |= p->visits && len == sizeof(struct rdmablk_scratch_get);
+}
+
 static void sealed_arrives(struct peer *p, const struct frame *f)
 {
 	p->seq++;
@@ -383,6 +403,9 @@ static void sealed_arrives(struct peer *p, const struct frame *f)
 	case RDMABLK_MSG_COMMAND:
 		if (f->plain_len == sizeof(struct rdmablk_command))
 			command_arrives(p, (const void *)f->plain);
+		break;
+	case RDMABLK_MSG_SCRATCH_GET:
+		scratch_get_arrives(p, f->plain_len);
 		break;
 	}
 }
@@ -405,6 +428,8 @@ static void peer_arrives(struct peer *p)
 		hello_arrives(p, s, f);
 	} else if (s->state == SESSION_PROOF) {
 		proof_arrives(p, s, f);
+	} else if (type_of(f->bytes, f->len) == RDMABLK_MSG_SCRATCH_GET) {
+		scratch_get_arrives(p, f->len);
 	} else if (f->len == sizeof(struct rdmablk_command)) {
 		command_arrives(p, (const void *)f->bytes);
 	}
@@ -501,6 +526,28 @@ static void reauth_done(struct peer *p)
 		p->again.tx = crypto_cipher(p->keys.i2t, true);
 }
 
+/* What a visit is told of exports: those that the host may use, as far as it may. */
+static void list_comes(const struct peer *p, const struct rdmablk_list *l)
+{
+	CHECK(p->visits && le32toh(l->count) <= RDMABLK_LISTED_PER_MSG);
+	for (unsigned int i = 0; i < le32toh(l->count); i++) {
+		unsigned int rights = rights_to(p->known, &p->hello, l->listed[i].name);
+
+		CHECK(rights & ALLOW_READ);
+		CHECK(rights & ALLOW_WRITE ||
+		      le32toh(l->listed[i].flags) & RDMABLK_GRANT_READ_ONLY);
+	}
+}
+
+/* A visit that has asked gets one region, or a reason. */
+static void scratch_comes(struct peer *p, const struct rdmablk_scratch *c)
+{
+	CHECK(p->borrows && !p->lent);
+	p->lent = true;
+	CHECK(!c->bytes == !!c->reason && !c->bytes == !c->rkey);
+	CHECK(le32toh(c->bytes) <= cfg.scratch);
+}
+
 /* A message that only a proven initiator may see */
 static void secret_comes(struct peer *p, unsigned int type, const void *msg)
 {
@@ -529,6 +576,15 @@ static void secret_comes(struct peer *p, unsigned int type, const void *msg)
 		break;
 	case RDMABLK_MSG_CLOSE:
 		close_comes(p, msg, true);
+		break;
+	case RDMABLK_MSG_VISIT:
+		CHECK(p->visits);
+		break;
+	case RDMABLK_MSG_LIST:
+		list_comes(p, msg);
+		break;
+	case RDMABLK_MSG_SCRATCH:
+		scratch_comes(p, msg);
 		break;
 	case RDMABLK_MSG_ANSWER:
 	case RDMABLK_MSG_EVENT:
@@ -664,9 +720,11 @@ static void queue_ready(const struct conn *conn, unsigned int access)
 {
 	const struct session *s = conn->owner;
 
-	if (!conn->queue)
-		CHECK(!access);
 	CHECK(!(access & IBV_ACCESS_REMOTE_ATOMIC));
+	if (!conn->queue) {
+		CHECK(!access || peer_of_id(s->conn->id)->borrows);
+		return;
+	}
 	if (access & IBV_ACCESS_REMOTE_WRITE)
 		CHECK(may_write(peer_of_id(s->conn->id)));
 }
@@ -675,6 +733,10 @@ static void memory_ready(const struct session *s, int access)
 {
 	const struct peer *p = peer_of_id(s->conn->id);
 
+	if (p->visits) {
+		CHECK(p->borrows && !(access & IBV_ACCESS_REMOTE_ATOMIC));
+		return;
+	}
 	CHECK(p->right && p->rights & ALLOW_READ);
 	if (access & IBV_ACCESS_REMOTE_WRITE)
 		CHECK(may_write(p));
@@ -704,7 +766,10 @@ static void check_session(const struct session *s)
 		CHECK(!s->key_ends.armed);
 		return;
 	}
+	CHECK(s->state != SESSION_VISIT || p->visits);
+	CHECK(!p->visits || (!s->leased && !s->nr_data));
 	if (s->state >= SESSION_REGISTER) {
+		CHECK(!p->visits);
 		CHECK(p->right && p->rights & ALLOW_READ && s->ctrl.sealed == !no_keys);
 		CHECK(!s->lease.writer || may_write(p));
 		CHECK(is_zero(s->keying.prk0, sizeof(s->keying.prk0)) && !s->keying.pair.pkey);

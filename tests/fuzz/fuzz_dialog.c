@@ -147,7 +147,7 @@ static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 		.hello = {
 			.hdr = head(RDMABLK_MSG_HELLO, hello_len()),
 			.version_min = htole16(version()), .version_max = htole16(version()),
-			.flags = htole32(flags & 7),
+			.flags = htole32(flags & RDMABLK_HELLO_VISIT ?: flags & 7),
 			.features_offered = htole64(how & 8 ? 0 : RDMABLK_F_COMMANDS),
 			.generation = htole32(1 + (how >> 6)),
 			.nr_queues = htole16((uint16_t)(1 + (how >> 4 & 3))),
@@ -169,8 +169,9 @@ static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 		CHECK(!rdmablk_keysched_resume(schedule, resume,
 					       export_find("first")->store.uuid, h.hello.uuid));
 	}
-	snprintf(h.hello.export_name, sizeof(h.hello.export_name), "%s",
-		 exports[(flags >> 4) % EXPORTS]);
+	if (!(flags & RDMABLK_HELLO_VISIT))
+		snprintf(h.hello.export_name, sizeof(h.hello.export_name), "%s",
+			 exports[(flags >> 4) % EXPORTS]);
 	h.hello.host_id[0] = how & 4 ? 8 : 7;
 	h.hello.boot_nonce[0] = (uint8_t)(1 + (how & 3));
 	h.hello.instance_id[0] = (uint8_t)(1 + (flags >> 6));
@@ -243,6 +244,12 @@ static void say_something(struct peer *p, unsigned int what, unsigned int how)
 				       .reason = htole16((uint16_t)how),
 				       .version_min = htole16(version()),
 				       .version_max = htole16(version()) };
+	struct rdmablk_list_get list_get = { .hdr = head(RDMABLK_MSG_LIST_GET,
+							 sizeof(list_get)) };
+	struct rdmablk_scratch_get scratch_get = {
+		.hdr = head(RDMABLK_MSG_SCRATCH_GET, sizeof(scratch_get)),
+		.bytes = htole32((how >> 1) << 14),
+	};
 	struct rdmablk_hdr bare;
 	const void *msg = &bare;
 	size_t len = sizeof(bare);
@@ -274,6 +281,18 @@ static void say_something(struct peer *p, unsigned int what, unsigned int how)
 		break;
 	case 5:
 		bare = head(RDMABLK_MSG_LIMITS_GET, len);
+		break;
+	case 6:
+		if (how & 1) {
+			msg = &scratch_get;
+			len = sizeof(scratch_get);
+			break;
+		}
+		if (how >> 1)
+			snprintf(list_get.after, sizeof(list_get.after), "%s",
+				 exports[how % EXPORTS]);
+		msg = &list_get;
+		len = sizeof(list_get);
 		break;
 	default:
 		bare = head(how, len);
@@ -653,6 +672,7 @@ static void finish(void)
 	CHECK(!world.pds && !world.cqs && !world.qps && !world.mrs && device.users == 1);
 	CHECK(!world.channels && !world.events);
 	CHECK(LIST_EMPTY(&export_find("first")->leases));
+	CHECK(!quota_visits() && !quota_taken()->bytes);
 	while (nr_peers) {
 		struct peer *p = peers[--nr_peers];
 

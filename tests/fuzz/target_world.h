@@ -540,8 +540,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
-	(void)mask;
-	if (attr->qp_state == IBV_QPS_INIT)
+	if (attr->qp_state == IBV_QPS_INIT || mask & IBV_QP_ACCESS_FLAGS)
 		queue_ready(conn_of(qp), attr->qp_access_flags);
 	return 0;
 }
