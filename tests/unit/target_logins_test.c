@@ -243,6 +243,7 @@ static void a_visit_makes_room_however_much_it_says(void **state)
 
 	(void)state;
 	limit(1, 1);
+	freeze(true);
 	visit = accepted(100);
 	session_of(visit)->state = SESSION_VISIT;
 	advance(SILENT_MS - 1);
@@ -252,6 +253,7 @@ static void a_visit_makes_room_however_much_it_says(void **state)
 	session_of(visit)->heard.last = loop_now();
 	accepted(200);
 	assert_int_equal(visit->closed, RDMABLK_R_LOGIN_TIMEOUT);
+	freeze(false);
 }
 
 /* Sessions that have made room still take memory: no more of them than slots. */
