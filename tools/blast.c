@@ -47,6 +47,8 @@ static int take_one(struct window *w, struct nl_failure *failure)
 
 	if (client_done(w->blast->scratch->client, &id, failure))
 		return -1;
+	if (id >= w->blast->depth)
+		return nl_fail(failure, EIO, "request %u is done, which nobody has begun", id);
 	if (times_add(&w->blast->times[w->way], times_now() - w->began[id]))
 		return nl_fail(failure, ENOMEM, "no memory");
 	w->free[w->nr_free++] = id;

@@ -573,13 +573,16 @@ struct client_conn *client_connection(struct client *client)
  */
 int client_done(struct client *client, unsigned int *id, struct nl_failure *failure)
 {
-	int bytes;
+	struct client_conn_event event;
 
 	client_conn_deadline(&client->conn, client->login.tmo_ms);
-	bytes = client_conn_done(&client->conn, id, client->msg, failure);
-	if (bytes <= 0)
-		return bytes;
-	if (take_in(client, bytes, failure))
+	if (client_conn_done(&client->conn, &event, client->msg, failure))
+		return -1;
+	if (!event.message) {
+		*id = event.id;
+		return 0;
+	}
+	if (take_in(client, event.len, failure))
 		return -1;
 	return nl_fail(failure, EPROTO, "message %u has come, which nobody has asked for",
 		       type_of(client));

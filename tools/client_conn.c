@@ -360,12 +360,18 @@ int client_conn_send(struct client_conn *conn, const void *msg, size_t len,
 	return 0;
 }
 
-/* Copies a message. Returns its bytes, or -1. */
+/*
+ * Copies a message. Returns its bytes, perhaps 0; or -1. A WRITE WITH IMMEDIATE completes a
+ * receive, too, with the length of the WRITE and without a byte in the buffer.
+ */
 static int take_message(struct client_conn *conn, const struct ibv_wc *wc,
 			__u8 msg[RDMABLK_CTRL_MSG_MAX], struct nl_failure *failure)
 {
 	int len = wc->byte_len;
 
+	if (wc->opcode != IBV_WC_RECV || wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV) ||
+	    wc->byte_len > RDMABLK_CTRL_MSG_MAX)
+		return nl_fail(failure, EPROTO, "the target has sent something else than a message");
 	memcpy(msg, recv_buffer(conn, wc->wr_id), len);
 	if (post_recv(conn, wc->wr_id))
 		return nl_fail(failure, ECONNRESET, "a receive cannot be posted");
@@ -423,26 +429,32 @@ int client_conn_post(struct client_conn *conn, const struct client_conn_request 
 }
 
 /**
- * client_conn_done() - waits for a READ or WRITE
- * @conn: open, with one under way
- * @id: set with 0: of the one that is done
- * @msg: set with bytes: copy of a message that has come before that
- * @failure: why none is done
+ * client_conn_done() - waits for a READ or WRITE, or for a message
+ * @conn: open, with a READ or WRITE under way
+ * @event: set with 0: what has come
+ * @msg: copy of the message
+ * @failure: why nothing has come
  *
- * Returns 0; the bytes of a message; or -1.
+ * Returns 0 or -1.
  */
-int client_conn_done(struct client_conn *conn, unsigned int *id,
+int client_conn_done(struct client_conn *conn, struct client_conn_event *event,
 		     __u8 msg[RDMABLK_CTRL_MSG_MAX], struct nl_failure *failure)
 {
 	struct ibv_wc wc = { 0 };
+	int len;
 
 	do {
 		if (completion(conn, &wc, failure))
 			return -1;
 	} while (wc.wr_id == SEND_ID);
-	if (wc.wr_id < SEND_ID)
-		return take_message(conn, &wc, msg, failure);
-	*id = wc.wr_id - REQUEST_ID;
+	if (wc.wr_id >= REQUEST_ID) {
+		*event = (struct client_conn_event){ .id = wc.wr_id - REQUEST_ID };
+		return 0;
+	}
+	len = take_message(conn, &wc, msg, failure);
+	if (len < 0)
+		return -1;
+	*event = (struct client_conn_event){ .message = true, .len = len };
 	return 0;
 }
 

@@ -67,6 +67,18 @@ struct client_conn_request {
 	__u32 rkey;
 };
 
+/**
+ * struct client_conn_event - what client_conn_done() has waited for
+ * @message: a message has come; else a READ or WRITE is done
+ * @len: bytes of the message, RDMABLK_CTRL_MSG_MAX at most; perhaps 0
+ * @id: of the READ or WRITE
+ */
+struct client_conn_event {
+	bool message;
+	size_t len;
+	unsigned int id;
+};
+
 void client_conn_deadline(struct client_conn *conn, unsigned int ms);
 int client_conn_open(struct client_conn *conn, const struct sockaddr *target,
 		     const struct rdmablk_cm_request *request, struct nl_failure *failure);
@@ -76,7 +88,7 @@ int client_conn_receive(struct client_conn *conn, __u8 msg[RDMABLK_CTRL_MSG_MAX]
 			struct nl_failure *failure);
 int client_conn_post(struct client_conn *conn, const struct client_conn_request *request,
 		     struct nl_failure *failure);
-int client_conn_done(struct client_conn *conn, unsigned int *id,
+int client_conn_done(struct client_conn *conn, struct client_conn_event *event,
 		     __u8 msg[RDMABLK_CTRL_MSG_MAX], struct nl_failure *failure);
 void client_conn_close(struct client_conn *conn);
 
