@@ -36,6 +36,16 @@ static unsigned int refuse_unsealed(struct session *s, unsigned int index, uint3
 	return RDMABLK_R_CONNECTION;
 }
 
+/*
+ * A WRITE WITH IMMEDIATE completes a receive, too, and a visit that has a scratch region may send
+ * one: the length is that of the WRITE, and an old message is in the buffer.
+ */
+static bool is_message(const struct ibv_wc *wc)
+{
+	return wc->opcode == IBV_WC_RECV &&
+	       !(wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV));
+}
+
 static void message_received(struct session *s, const struct ibv_wc *wc)
 {
 	unsigned int index = wc->wr_id & CTRL_WR_INDEX, reason;
@@ -51,6 +61,8 @@ static void message_received(struct session *s, const struct ibv_wc *wc)
 	}
 	if (++s->heard.window_messages > messages_max(s)) {
 		reason = RDMABLK_R_STATE;
+	} else if (!is_message(wc)) {
+		reason = RDMABLK_R_MALFORMED;
 	} else {
 		msg = ctrl_message(&s->ctrl, index, wc->byte_len, &len);
 		reason = msg ? s->receive(s, msg, len) :
