@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Load on the way to a target, and whether its data arrive: all of a scratch region is written
+ * Load on the path to a target, and whether its data arrive: all of a scratch region is written
  * with a pattern that no round before had, then read, then compared. Writes and reads take turns,
  * so that each has its own figures; the comparison is not in their time.
  */
@@ -9,7 +9,7 @@
 
 #include "blast.h"
 
-#define PING_NS		1000000000ULL	/* a visit that is silent for some seconds ends */
+#define KEEP_ALIVE_NS	1000000000ULL	/* a visit that is silent for some seconds ends */
 
 /**
  * struct window - the requests of one half of a round
@@ -20,6 +20,9 @@
  * @nr_free: how many
  * @next: the block that comes next
  * @blocks: of the region
+ * @end: time after which no request begins, ns
+ * @said: when the last keep-alive was sent, ns
+ * @broken: no request begins any more
  */
 struct window {
 	struct blast *blast;
@@ -29,6 +32,9 @@ struct window {
 	unsigned int nr_free;
 	__u32 next;
 	__u32 blocks;
+	__u64 end;
+	__u64 said;
+	bool broken;
 };
 
 static int post_one(struct window *w, struct nl_failure *failure)
@@ -55,23 +61,53 @@ static int take_one(struct window *w, struct nl_failure *failure)
 	return 0;
 }
 
-/* All blocks of the region once */
-static int half(struct window *w, enum blast_way way, struct nl_failure *failure)
+/* A round may take longer than a daemon has patience, or a user. */
+static int look_up(struct window *w, struct nl_failure *failure)
 {
-	__u64 before = times_now();
+	struct blast *b = w->blast;
+	__u64 now = times_now();
 
-	w->way = way;
+	if (!w->broken && (atomic_load(b->stop) || now > w->end)) {
+		w->broken = true;
+		client_limit(b->scratch->client, BLAST_DRAIN_MS);
+	}
+	if (now - w->said < KEEP_ALIVE_NS)
+		return 0;
+	w->said = now;
+	return client_keep_alive(b->scratch->client, failure);
+}
+
+static bool more(const struct window *w)
+{
+	return !w->broken && w->next < w->blocks;
+}
+
+/* All blocks of the region once, unless the round is broken off */
+static int all_blocks(struct window *w, struct nl_failure *failure)
+{
 	w->next = 0;
-	while (w->next < w->blocks || w->nr_free < w->blast->depth) {
-		if (w->next < w->blocks && w->nr_free) {
+	while (more(w) || w->nr_free < w->blast->depth) {
+		if (look_up(w, failure))
+			return -1;
+		if (more(w) && w->nr_free) {
 			if (post_one(w, failure))
 				return -1;
-		} else if (take_one(w, failure)) {
+		} else if (w->nr_free < w->blast->depth && take_one(w, failure)) {
 			return -1;
 		}
 	}
-	w->blast->busy_ns[way] += times_now() - before;
 	return 0;
+}
+
+static int half(struct window *w, enum blast_way way, struct nl_failure *failure)
+{
+	__u64 before = times_now();
+	int ret;
+
+	w->way = way;
+	ret = all_blocks(w, failure);
+	w->blast->busy_ns[way] += times_now() - before;
+	return ret;
 }
 
 static int one_round(struct window *w, struct nl_failure *failure)
@@ -79,8 +115,12 @@ static int one_round(struct window *w, struct nl_failure *failure)
 	struct blast *b = w->blast;
 
 	scratch_fill(b->scratch, w->blocks * b->size);
-	if (half(w, BLAST_WRITE, failure) || half(w, BLAST_READ, failure))
+	if (half(w, BLAST_WRITE, failure))
 		return -1;
+	if (!w->broken && half(w, BLAST_READ, failure))
+		return -1;
+	if (w->broken)
+		return 0;
 	b->rounds++;
 	b->damaged = !scratch_check(b->scratch, 0, w->blocks * b->size, &b->damage);
 	return 0;
@@ -90,18 +130,15 @@ static int all_rounds(struct window *w, struct nl_failure *failure)
 {
 	struct blast *b = w->blast;
 	__u64 now = times_now(), until = now + b->seconds * 1000000000ULL;
-	__u64 heard = now, ns;
 
+	w->said = now;
+	w->end = until + BLAST_GRACE_MS * 1000000ULL;
+	client_limit(b->scratch->client,
+		     b->seconds * 1000 + BLAST_GRACE_MS + BLAST_DRAIN_MS);
 	do {
 		if (one_round(w, failure))
 			return -1;
-		now = times_now();
-		if (now - heard > PING_NS) {
-			if (client_ping(b->scratch->client, &ns, failure))
-				return -1;
-			heard = now;
-		}
-	} while (!b->damaged && !atomic_load(b->stop) && now < until);
+	} while (!b->damaged && !w->broken && !atomic_load(b->stop) && times_now() < until);
 	return 0;
 }
 
@@ -110,7 +147,7 @@ static int all_rounds(struct window *w, struct nl_failure *failure)
  * @blast: with its region, which has room for a request at least, and what is asked for
  * @failure: why it has ended before its time; the figures are valid nevertheless
  *
- * Returns 0, also when a comparison has failed; or -1.
+ * Returns 0, also when a comparison has failed, or when no round was complete; or -1.
  */
 int blast_run(struct blast *blast, struct nl_failure *failure)
 {

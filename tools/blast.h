@@ -19,16 +19,19 @@ enum blast_way {
 	BLAST_WAYS,
 };
 
+#define BLAST_GRACE_MS	5000	/* for the last round */
+#define BLAST_DRAIN_MS	1000	/* for the requests under way when a round is broken off */
+
 /**
  * struct blast - a scratch region written and read again and again, and what came of it
  * @scratch: the region
  * @size: bytes of a request
  * @depth: requests under way at once
- * @seconds: how long
- * @stop: set by a signal: end with this round
+ * @seconds: how long; a round that has begun has BLAST_GRACE_MS more
+ * @stop: set by a signal: begin no request any more
  * @times: of each request, from its post to its completion
  * @busy_ns: how long requests were under way
- * @rounds: that were written, read and compared
+ * @rounds: that were written, read and compared; the last round may not be one of them
  * @damaged: a comparison has failed, which is the end
  * @damage: where
  */

@@ -40,6 +40,8 @@
  * @welcome: the visit has begun
  * @name: of the target
  * @pings: that have been sent
+ * @unanswered: the last one of client_keep_alive() is
+ * @limit: end of all waits but the last, of times_now(); 0: none
  * @closed: reason of the target's CLOSE
  */
 struct client {
@@ -58,8 +60,22 @@ struct client {
 	bool welcome;
 	char name[RDMABLK_NAME_LEN];
 	unsigned int pings;
+	bool unanswered;
+	__u64 limit;
 	unsigned int closed;
 };
+
+/* The patience of the user, within the limit of client_limit() */
+static void be_patient(struct client *c)
+{
+	__u64 now = times_now(), ms = c->login.tmo_ms, left;
+
+	if (c->limit) {
+		left = c->limit > now ? (c->limit - now) / 1000000 : 0;
+		ms = left < ms ? left : ms;
+	}
+	client_conn_deadline(&c->conn, ms);
+}
 
 static int no_crypto(struct nl_failure *failure)
 {
@@ -407,6 +423,7 @@ struct client *client_open(const struct client_login *login, struct nl_failure *
 	c->login = *login;
 	c->version = login->key ? RDMABLK_VERSION_PROVEN : RDMABLK_VERSION_OPEN;
 	c->conn.requests = login->requests;
+	c->conn.stop = login->stop;
 	client_conn_deadline(&c->conn, login->tmo_ms);
 	if (!connect_to(c, failure) && !say_hello(c, failure) && !take_challenge(c, failure) &&
 	    !say_proof(c, failure) && !take_visit(c, failure))
@@ -417,6 +434,7 @@ struct client *client_open(const struct client_login *login, struct nl_failure *
 
 static void log_out(struct client *c)
 {
+	const size_t len = sizeof(struct rdmablk_answer);
 	struct rdmablk_command command = {
 		.hdr = head(RDMABLK_MSG_COMMAND, sizeof(command)),
 		.op = htole16(RDMABLK_OP_LOGOUT),
@@ -426,18 +444,30 @@ static void log_out(struct client *c)
 	command.hdr.tag = htole16(RDMABLK_TAG_LOGOUT);
 	command.hdr.generation = htole32(1);
 	client_conn_deadline(&c->conn, c->login.tmo_ms);
-	if (!send_msg(c, &command, sizeof(command), &ignored))
-		receive(c, RDMABLK_MSG_ANSWER, sizeof(struct rdmablk_answer), &ignored);
+	if (!send_msg(c, &command, sizeof(command), &ignored) &&
+	    (!c->unanswered || !receive(c, RDMABLK_MSG_ANSWER, len, &ignored)))
+		receive(c, RDMABLK_MSG_ANSWER, len, &ignored);
 }
 
 /**
- * client_close() - ends a visit
+ * client_leave() - ends a visit and all that is under way; memory for it is not used any more
+ * @client: as returned by client_open(); client_close() is due
+ */
+void client_leave(struct client *client)
+{
+	if (client->welcome && !client->conn.gone)
+		log_out(client);
+	client->welcome = false;
+	client_conn_hang_up(&client->conn);
+}
+
+/**
+ * client_close() - ends a visit, unless client_leave() has
  * @client: as returned by client_open()
  */
 void client_close(struct client *client)
 {
-	if (client->welcome && !client->conn.gone)
-		log_out(client);
+	client_leave(client);
 	client_conn_close(&client->conn);
 	crypto_forget(&client->pair);
 	crypto_cipher_free(client->tx.key);
@@ -457,7 +487,7 @@ const char *client_target_name(const struct client *client)
 }
 
 /**
- * client_mtu() - what a packet of the way to the target carries
+ * client_mtu() - what a packet of the path to the target carries
  * @client: visit
  *
  * Returns bytes; 0: not known.
@@ -473,8 +503,45 @@ unsigned int client_mtu(const struct client *client)
 }
 
 /**
- * client_ping() - has the daemon answer a message
+ * client_limit() - bounds all waits of a visit, but for that of its end
  * @client: visit
+ * @ms: from now on
+ */
+void client_limit(struct client *client, unsigned int ms)
+{
+	client->limit = times_now() + ms * 1000000ULL;
+}
+
+static int say_keep_alive(struct client *c, struct nl_failure *failure)
+{
+	struct rdmablk_command command = {
+		.hdr = head(RDMABLK_MSG_COMMAND, sizeof(command)),
+		.op = htole16(RDMABLK_OP_KEEPALIVE),
+	};
+
+	command.hdr.tag = htole16(RDMABLK_TAG_KEEPALIVE);
+	command.hdr.generation = htole32(++c->pings);
+	return send_msg(c, &command, sizeof(command), failure);
+}
+
+/* The message that has come is to be the answer to the last keep-alive. */
+static int check_answer(const struct client *c, struct nl_failure *failure)
+{
+	struct rdmablk_answer answer;
+
+	if (type_of(c) != RDMABLK_MSG_ANSWER || c->len != sizeof(answer))
+		return nl_fail(failure, EPROTO, "message %u has come, which nobody has asked for",
+			       type_of(c));
+	memcpy(&answer, c->msg, sizeof(answer));
+	if (le16toh(answer.hdr.tag) != RDMABLK_TAG_KEEPALIVE ||
+	    le32toh(answer.hdr.generation) != c->pings || answer.status)
+		return nl_fail(failure, EPROTO, "the answer is to another message");
+	return 0;
+}
+
+/**
+ * client_ping() - has the daemon answer a message
+ * @client: visit without a keep-alive under way
  * @ns: set: time from the message to the answer, nanoseconds
  * @failure: why none came
  *
@@ -482,26 +549,32 @@ unsigned int client_mtu(const struct client *client)
  */
 int client_ping(struct client *client, __u64 *ns, struct nl_failure *failure)
 {
-	struct rdmablk_command command = {
-		.hdr = head(RDMABLK_MSG_COMMAND, sizeof(command)),
-		.op = htole16(RDMABLK_OP_KEEPALIVE),
-	};
-	struct rdmablk_answer answer;
 	__u64 before;
 
-	command.hdr.tag = htole16(RDMABLK_TAG_KEEPALIVE);
-	command.hdr.generation = htole32(++client->pings);
-	client_conn_deadline(&client->conn, client->login.tmo_ms);
+	be_patient(client);
 	before = times_now();
-	if (send_msg(client, &command, sizeof(command), failure) ||
-	    receive(client, RDMABLK_MSG_ANSWER, sizeof(answer), failure))
+	if (say_keep_alive(client, failure) ||
+	    receive(client, RDMABLK_MSG_ANSWER, sizeof(struct rdmablk_answer), failure))
 		return -1;
 	*ns = times_now() - before;
-	memcpy(&answer, client->msg, sizeof(answer));
-	if (answer.hdr.tag != command.hdr.tag ||
-	    answer.hdr.generation != command.hdr.generation || answer.status)
-		return nl_fail(failure, EPROTO, "the answer is to another message");
-	return 0;
+	return check_answer(client, failure);
+}
+
+/**
+ * client_keep_alive() - says something, so that the daemon does not end the visit
+ * @client: visit, with READs or WRITEs under way: client_done() takes the answer
+ * @failure: why it was not possible
+ *
+ * As long as the last one is not answered nothing is sent.
+ *
+ * Returns 0 or -1.
+ */
+int client_keep_alive(struct client *client, struct nl_failure *failure)
+{
+	if (client->unanswered)
+		return 0;
+	client->unanswered = true;
+	return say_keep_alive(client, failure);
 }
 
 static bool scratch_ok(const struct rdmablk_scratch *msg, __u32 bytes)
@@ -532,10 +605,10 @@ int client_lend(struct client *client, __u32 bytes, struct client_scratch *lent,
 	struct rdmablk_scratch msg;
 
 	*lent = (struct client_scratch){ 0 };
-	client_conn_deadline(&client->conn, client->login.tmo_ms);
+	be_patient(client);
 	if (send_msg(client, &get, sizeof(get), failure) ||
 	    receive(client, RDMABLK_MSG_SCRATCH, sizeof(msg), failure)) {
-		/* so says a target that knows no such message */
+		/* A target that does not know the message ends the visit with this reason. */
 		if (client->closed != RDMABLK_R_MALFORMED)
 			return -1;
 		lent->reason = RDMABLK_R_UNSUPPORTED;
@@ -563,6 +636,18 @@ struct client_conn *client_connection(struct client *client)
 	return &client->conn;
 }
 
+/* A message while requests are under way: the answer to a keep-alive, or CLOSE. */
+static int take_message(struct client *c, size_t len, struct nl_failure *failure)
+{
+	if (take_in(c, len, failure))
+		return -1;
+	if (!c->unanswered)
+		return nl_fail(failure, EPROTO, "message %u has come, which nobody has asked for",
+			       type_of(c));
+	c->unanswered = false;
+	return check_answer(c, failure);
+}
+
 /**
  * client_done() - waits for a READ or WRITE, as long as for any answer
  * @client: visit with one under way
@@ -575,17 +660,17 @@ int client_done(struct client *client, unsigned int *id, struct nl_failure *fail
 {
 	struct client_conn_event event;
 
-	client_conn_deadline(&client->conn, client->login.tmo_ms);
-	if (client_conn_done(&client->conn, &event, client->msg, failure))
-		return -1;
-	if (!event.message) {
-		*id = event.id;
-		return 0;
+	be_patient(client);
+	for (;;) {
+		if (client_conn_done(&client->conn, &event, client->msg, failure))
+			return -1;
+		if (!event.message)
+			break;
+		if (take_message(client, event.len, failure))
+			return -1;
 	}
-	if (take_in(client, event.len, failure))
-		return -1;
-	return nl_fail(failure, EPROTO, "message %u has come, which nobody has asked for",
-		       type_of(client));
+	*id = event.id;
+	return 0;
 }
 
 /* The daemon's own rule for names; a name is a word of "connect HOST/NAME" */

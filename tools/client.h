@@ -2,6 +2,7 @@
 #ifndef RDMABLK_TOOLS_CLIENT_H
 #define RDMABLK_TOOLS_CLIENT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -20,6 +21,7 @@ struct key_file;
  * @host_id: identity of the host
  * @tmo_ms: patience with each step
  * @requests: READs and WRITEs that may be under way at once; 0: the visit does none
+ * @stop: set by a signal: no wait lasts longer than a second from then on; NULL: none
  */
 struct client_login {
 	const struct sockaddr *target;
@@ -27,6 +29,7 @@ struct client_login {
 	__u8 host_id[RDMABLK_ID_LEN];
 	unsigned int tmo_ms;
 	unsigned int requests;
+	const atomic_bool *stop;
 };
 
 /**
@@ -49,6 +52,7 @@ struct client;
 struct client_conn;
 
 struct client *client_open(const struct client_login *login, struct nl_failure *failure);
+void client_leave(struct client *client);
 void client_close(struct client *client);
 const char *client_target_name(const struct client *client);
 unsigned int client_mtu(const struct client *client);
@@ -56,6 +60,8 @@ int client_ping(struct client *client, __u64 *ns, struct nl_failure *failure);
 int client_lend(struct client *client, __u32 bytes, struct client_scratch *lent,
 		struct nl_failure *failure);
 struct client_conn *client_connection(struct client *client);
+void client_limit(struct client *client, unsigned int ms);
+int client_keep_alive(struct client *client, struct nl_failure *failure);
 int client_done(struct client *client, unsigned int *id, struct nl_failure *failure);
 int client_errno(unsigned int reason);
 int client_list(struct client *client, const char *after, struct rdmablk_list *list,

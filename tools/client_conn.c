@@ -22,6 +22,8 @@
 #define SEND_ID		BUFFERS	/* work request id of sends */
 #define REQUEST_ID	0x10000	/* and of the first READ or WRITE */
 #define SPIN_NS		50000	/* a sleep makes the answer of a fast adapter look late */
+#define STOP_MS		1000	/* patience with a target when the user has none */
+#define SLICE_MS	200	/* a signal just before a sleep does not end it */
 #define REJECT_NOBODY	8	/* of rdma_cm: invalid service id */
 #define REJECT_CONSUMER	28	/* of rdma_cm: by the program that listens */
 
@@ -38,21 +40,46 @@ static __s64 now_ms(void)
 	return times_now() / 1000000;
 }
 
+static bool stopped(const struct client_conn *conn)
+{
+	return conn->stop && atomic_load(conn->stop);
+}
+
 /**
  * client_conn_deadline() - bounds all that follows
  * @conn: connection
- * @ms: from now on
+ * @ms: from now on; with @conn->stop set one second at most
  */
 void client_conn_deadline(struct client_conn *conn, unsigned int ms)
 {
-	conn->deadline = now_ms() + ms;
+	conn->hurried = stopped(conn);
+	conn->deadline = now_ms() + (conn->hurried && ms > STOP_MS ? STOP_MS : ms);
 }
 
-static int left_ms(const struct client_conn *conn)
+static int left_ms(struct client_conn *conn)
 {
-	__s64 left = conn->deadline - now_ms();
+	__s64 left;
 
+	if (!conn->hurried && stopped(conn)) {
+		left = conn->deadline - now_ms();
+		client_conn_deadline(conn, left < 0 ? 0 : left);
+	}
+	left = conn->deadline - now_ms();
 	return left > 0 ? left : 0;
+}
+
+static int slice_ms(struct client_conn *conn)
+{
+	int left = left_ms(conn);
+
+	return left < SLICE_MS ? left : SLICE_MS;
+}
+
+static int too_late(struct client_conn *conn, struct nl_failure *failure)
+{
+	if (stopped(conn))
+		return nl_fail(failure, EINTR, "interrupted before the target has answered");
+	return nl_fail(failure, ETIMEDOUT, "the target does not answer");
 }
 
 /*
@@ -135,8 +162,11 @@ static int await(struct client_conn *conn, const struct rdmablk_cm_request *requ
 	struct rdma_cm_event *event;
 	int ret;
 
-	if (poll(&fd, 1, left_ms(conn)) <= 0)
-		return nl_fail(failure, ETIMEDOUT, "the target does not answer");
+	do {
+		ret = poll(&fd, 1, slice_ms(conn));
+	} while (ret <= 0 && left_ms(conn));
+	if (ret <= 0)
+		return too_late(conn, failure);
 	if (rdma_get_cm_event(conn->channel, &event))
 		return fail_errno(failure, "rdma_cm");
 	ret = take_event(conn, event, request, failure);
@@ -210,7 +240,7 @@ static int resolve(struct client_conn *conn, const struct sockaddr *target,
 	if (await(conn, request, failure))
 		return -1;
 	if (rdma_resolve_route(conn->id, left_ms(conn)))
-		return fail_errno(failure, "there is no way to the target");
+		return fail_errno(failure, "there is no path to the target");
 	return await(conn, request, failure);
 }
 
@@ -246,6 +276,20 @@ int client_conn_open(struct client_conn *conn, const struct sockaddr *target,
  * Messages
  */
 
+/*
+ * A target ends the key of what it lends before it says that a visit ends: then a request under
+ * way is refused first, which breaks the connection, and the reason does not arrive.
+ */
+static int lost(struct client_conn *conn, const struct ibv_wc *wc, struct nl_failure *failure)
+{
+	conn->gone = true;
+	if (wc->status == IBV_WC_REM_ACCESS_ERR)
+		return nl_fail(failure, ECONNRESET,
+			       "the target has taken its memory back, which ends the visit");
+	return nl_fail(failure, wc->status == IBV_WC_RETRY_EXC_ERR ? ETIMEDOUT : ECONNRESET,
+		       "the connection is lost: %s", ibv_wc_status_str(wc->status));
+}
+
 /* Returns 1 with a completion, 0 when there is none yet, or -1. */
 static int next_completion(struct client_conn *conn, struct ibv_wc *wc,
 			   struct nl_failure *failure)
@@ -254,12 +298,7 @@ static int next_completion(struct client_conn *conn, struct ibv_wc *wc,
 
 	if (nr < 0)
 		return nl_fail(failure, EIO, "the completion queue cannot be read");
-	if (nr && wc->status) {
-		conn->gone = true;
-		return nl_fail(failure, ECONNRESET, "the connection is lost: %s",
-			       ibv_wc_status_str(wc->status));
-	}
-	return nr;
+	return nr && wc->status ? lost(conn, wc, failure) : nr;
 }
 
 /* The same, while an answer may be a matter of microseconds. */
@@ -274,7 +313,7 @@ static int spin(struct client_conn *conn, struct ibv_wc *wc, struct nl_failure *
 	return ret;
 }
 
-/* Waits for a completion, for the end of the connection, or for a signal. */
+/* Waits a little for a completion, or for the end of the connection. */
 static int await_completion(struct client_conn *conn, struct nl_failure *failure)
 {
 	struct pollfd fds[] = {
@@ -283,14 +322,12 @@ static int await_completion(struct client_conn *conn, struct nl_failure *failure
 	};
 	struct ibv_cq *cq;
 	void *context;
-	int ret = poll(fds, ARRAY_SIZE(fds), left_ms(conn));
+	int ret = poll(fds, ARRAY_SIZE(fds), slice_ms(conn));
 
-	if (ret < 0 && errno == EINTR)
+	if (!ret || (ret < 0 && errno == EINTR))
 		return 0;
-	if (ret <= 0) {
-		conn->gone = true;
-		return nl_fail(failure, ETIMEDOUT, "the target does not answer");
-	}
+	if (ret < 0)
+		return fail_errno(failure, "poll");
 	if (fds[0].revents) {
 		if (ibv_get_cq_event(conn->comp, &cq, &context))
 			return fail_errno(failure, "the completion queue");
@@ -310,7 +347,7 @@ static int completion(struct client_conn *conn, struct ibv_wc *wc, struct nl_fai
 		/* A target that sends without pause must not hold the tool. */
 		if (!left_ms(conn)) {
 			conn->gone = true;
-			return nl_fail(failure, ETIMEDOUT, "the target does not answer");
+			return too_late(conn, failure);
 		}
 		ret = spin(conn, wc, failure);
 		if (ret)
@@ -459,15 +496,25 @@ int client_conn_done(struct client_conn *conn, struct client_conn_event *event,
 }
 
 /**
+ * client_conn_hang_up() - ends a connection, and with it all that is under way
+ * @conn: open, or what client_conn_open() has made of it; client_conn_close() is due
+ */
+void client_conn_hang_up(struct client_conn *conn)
+{
+	if (conn->up)
+		rdma_disconnect(conn->id);
+	conn->up = false;
+	if (conn->id && conn->id->qp)
+		rdma_destroy_qp(conn->id);
+}
+
+/**
  * client_conn_close() - ends a connection
  * @conn: open, or what client_conn_open() has made of it
  */
 void client_conn_close(struct client_conn *conn)
 {
-	if (conn->up)
-		rdma_disconnect(conn->id);
-	if (conn->id && conn->id->qp)
-		rdma_destroy_qp(conn->id);
+	client_conn_hang_up(conn);
 	if (conn->cq)
 		ibv_destroy_cq(conn->cq);
 	if (conn->comp)

@@ -2,6 +2,7 @@
 #ifndef RDMABLK_TOOLS_CLIENT_CONN_H
 #define RDMABLK_TOOLS_CLIENT_CONN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -21,6 +22,9 @@
  * @mr: registration of @buf, local rights only
  * @buf: RDMABLK_CTRL_RECVS receive buffers, as many send buffers
  * @requests: READs and WRITEs that may be under way at once, set before client_conn_open()
+ * @stop: set by a signal: no wait lasts longer than a second from then on; NULL: none, set
+ *	before client_conn_open()
+ * @hurried: that has been seen
  * @sends: that have been posted
  * @qpn: number of the target's queue pair
  * @reason: of the target's reject, enum rdmablk_reason; 0: it was none of an rdmablk target
@@ -38,6 +42,8 @@ struct client_conn {
 	struct ibv_mr *mr;
 	__u8 *buf;
 	unsigned int requests;
+	const atomic_bool *stop;
+	bool hurried;
 	unsigned int sends;
 	__u32 qpn;
 	unsigned int reason;
@@ -90,6 +96,7 @@ int client_conn_post(struct client_conn *conn, const struct client_conn_request 
 		     struct nl_failure *failure);
 int client_conn_done(struct client_conn *conn, struct client_conn_event *event,
 		     __u8 msg[RDMABLK_CTRL_MSG_MAX], struct nl_failure *failure);
+void client_conn_hang_up(struct client_conn *conn);
 void client_conn_close(struct client_conn *conn);
 
 #endif /* RDMABLK_TOOLS_CLIENT_CONN_H */

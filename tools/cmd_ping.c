@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk ping: how long messages, READs and WRITEs take on the way to a target, what a packet of
- * it carries, and whether data arrive unchanged. The messages are keep-alives on the control
- * queue, as those of a disk: only an answer of the daemon proves that it lives. READs and WRITEs
- * reach a scratch region, memory that the daemon lends for this, and no export.
+ * rdmablk ping: how long messages, READs and WRITEs take on the path to a target, how large a
+ * packet the path carries, and whether data arrive unchanged. The messages are keep-alives on the
+ * control queue, as those of a disk: only an answer of the daemon proves that it lives. READs and
+ * WRITEs reach a scratch region, memory that the daemon lends for this, and no export.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -23,7 +23,7 @@
 
 #define MAX_COUNT	10000
 #define MAX_INTERVAL	1000	/* ms; the daemon ends a visit that is silent for some seconds */
-#define MAX_RUN_MS	60000	/* a visit lasts little longer */
+#define MAX_RUN_MS	60000	/* a visit lasts somewhat longer */
 #define MESSAGE_MS	6	/* a daemon ends who sends 200 messages a second */
 #define MAX_DEPTH	128
 #define MAX_SECONDS	60
@@ -66,13 +66,16 @@ static const char *const names[OPERATIONS] = { "send", "write", "read" };
  * @any: some were named
  * @count_given: --count or --interval was given
  * @depth_given: --depth was given
+ * @size_given: --size was given
  * @client: the visit
  * @mtu: of the queue pair, bytes; 0: not known
  * @passes: the largest packet that has arrived, bytes; 0: not known
  * @scratch: region that is lent
  * @times: of each operation
  * @blast: of a blast
+ * @began: when the visit has begun, ns
  * @heard: when the daemon has answered last, ns
+ * @failed: the measurement has ended with a failure
  */
 struct ping {
 	struct visit visit;
@@ -86,13 +89,16 @@ struct ping {
 	bool any;
 	bool count_given;
 	bool depth_given;
+	bool size_given;
 	struct client *client;
 	unsigned int mtu;
 	unsigned int passes;
 	struct scratch scratch;
 	struct times times[OPERATIONS];
 	struct blast blast;
+	__u64 began;
 	__u64 heard;
+	bool failed;
 };
 
 static atomic_bool stopped;
@@ -121,6 +127,7 @@ static int set(void *context, int id, const char *value)
 		return opts_number(&origin, "interval", value, 0, MAX_INTERVAL, " milliseconds",
 				   &ping->interval);
 	case 's':
+		ping->size_given = true;
 		return opts_number(&origin, "size", value, 1, RDMABLK_MAX_SCRATCH, " bytes",
 				   &ping->size);
 	case 'S':
@@ -277,7 +284,11 @@ static void print_table(const struct ping *ping, struct json_object *rows)
 		printf(", packets of %u bytes pass", ping->passes);
 	printf("; times in microseconds\n");
 	output_rows(rows, ping->seconds ? many : one, cell);
-	if (ping->seconds && !ping->blast.damaged)
+	if (!ping->seconds || ping->failed)
+		return;
+	if (!ping->blast.rounds)
+		printf("interrupted in the first round: nothing was compared\n");
+	else
 		printf("%u rounds of %u bytes: all that was read is what was written\n",
 		       ping->blast.rounds,
 		       ping->scratch.lent.bytes / ping->size * ping->size);
@@ -412,6 +423,14 @@ static int stay(struct ping *ping)
 	return 0;
 }
 
+static bool is_over(const struct ping *ping, __u32 rounds)
+{
+	if (times_now() - ping->began < MAX_RUN_MS * 1000000ULL)
+		return false;
+	report_warning(ping->what, "%u rounds only: they have taken a minute", rounds);
+	return true;
+}
+
 static int run_rounds(struct ping *ping)
 {
 	const __u32 ms = pause_ms(ping);
@@ -424,7 +443,7 @@ static int run_rounds(struct ping *ping)
 	for (i = 0; !ret && !atomic_load(&stopped) && i < ping->count; i++) {
 		if (i)
 			nanosleep(&pause, NULL);
-		if (atomic_load(&stopped))
+		if (atomic_load(&stopped) || is_over(ping, i))
 			break;
 		ret = stay(ping);
 		ret = ret ? ret : one_round(ping, i, prints);
@@ -443,7 +462,13 @@ static int run_blast(struct ping *ping)
 	ping->blast.stop = &stopped;
 	if (blast_run(&ping->blast, &failure))
 		return report_peer_failure(failure.err, ping->what, "%s", failure.text);
-	return ping->blast.damaged ? report_damage(ping, &ping->blast.damage) : 0;
+	if (ping->blast.damaged)
+		return report_damage(ping, &ping->blast.damage);
+	if (!ping->blast.rounds && !atomic_load(&stopped))
+		return report_failure(ERANGE, ping->what,
+				      "no round of %u bytes was complete in time, so nothing was compared: use a larger --size",
+				      ping->scratch.lent.bytes / ping->size * ping->size);
+	return 0;
 }
 
 /*
@@ -462,22 +487,29 @@ static __u32 wanted(const struct ping *ping)
 	return ping->seconds ? RDMABLK_MAX_SCRATCH : least;
 }
 
-/* Messages alone are something, too, unless READ or WRITE was asked for. */
-static int go_without(struct ping *ping, const char *why, int err)
+/* Begins the visit, or another one after it. Returns 0 or the exit status after a complaint. */
+static int enter(struct ping *ping)
 {
 	int status = 0;
 
+	scratch_close(&ping->scratch);
+	if (ping->client)
+		client_close(ping->client);
+	ping->client = visit_open(&ping->visit, ping->what, &status);
+	ping->began = times_now();
+	ping->heard = ping->began;
+	return status;
+}
+
+/* Messages alone are something, too, unless READ or WRITE was asked for. */
+static int go_without(struct ping *ping, const char *why, int err)
+{
 	if (ping->seconds || ping->any)
 		return report_peer_failure(err, ping->what, "%s", why);
 	report_warning(ping->what, "%s: messages only", why);
 	ping->chosen[WRITE] = false;
 	ping->chosen[READ] = false;
-	if (!ping->scratch.lent.over)
-		return 0;
-	scratch_close(&ping->scratch);
-	client_close(ping->client);
-	ping->client = visit_open(&ping->visit, ping->what, &status);
-	return status;
+	return ping->scratch.lent.over ? enter(ping) : 0;
 }
 
 static int no_scratch(struct ping *ping)
@@ -493,32 +525,72 @@ static int no_scratch(struct ping *ping)
 	return go_without(ping, why, -client_errno(reason));
 }
 
-/* What the way loses shows here, before anything is measured. */
-static int find_mtu(struct ping *ping)
+static int borrow(struct ping *ping)
 {
 	struct nl_failure failure;
 
+	if (scratch_open(&ping->scratch, ping->client, wanted(ping), &failure))
+		return report_peer_failure(failure.err, ping->what, "%s", failure.text);
+	return 0;
+}
+
+static int report_lost(const struct ping *ping, const struct nl_failure *failure)
+{
+	return report_peer_failure(failure->err, ping->what, "%s", failure->text);
+}
+
+/* Nothing but silence says that packets of this size are lost. */
+static bool was_lost(const struct ping *ping, const struct nl_failure *failure)
+{
+	return ping->passes && failure->err == ETIMEDOUT;
+}
+
+/*
+ * What the path loses shows here, before anything is measured. Bad luck looks the same, and ends
+ * the connection, too: only a size that is lost twice is too large.
+ */
+static int find_mtu(struct ping *ping)
+{
+	struct nl_failure failure;
+	unsigned int first;
+	int ret;
+
 	if (!scratch_find_mtu(&ping->scratch, ping->mtu, &ping->passes, &failure))
 		return 0;
-	if (!ping->passes)
-		return report_peer_failure(failure.err, ping->what, "%s", failure.text);
+	if (!was_lost(ping, &failure))
+		return report_lost(ping, &failure);
+	first = ping->passes;
+	ret = enter(ping);
+	ret = ret ? ret : borrow(ping);
+	if (ret)
+		return ret;
+	if (ping->scratch.lent.bytes < ping->size)
+		return report_lost(ping, &failure);
+	if (!scratch_find_mtu(&ping->scratch, ping->mtu, &ping->passes, &failure))
+		return 0;
+	if (!was_lost(ping, &failure) || ping->passes != first)
+		return report_lost(ping, &failure);
 	return report_peer_failure(failure.err, ping->what,
 				   "packets of %u bytes arrive, larger ones do not, although the MTU is %u: %s",
 				   ping->passes, ping->mtu, failure.text);
 }
 
-static int borrow(struct ping *ping)
+static int use_scratch(struct ping *ping)
 {
-	struct client_scratch *lent = &ping->scratch.lent;
-	struct nl_failure failure;
+	const struct client_scratch *lent = &ping->scratch.lent;
+	int ret;
 
-	if (scratch_open(&ping->scratch, ping->client, wanted(ping), &failure))
-		return report_peer_failure(failure.err, ping->what, "%s", failure.text);
+	ret = borrow(ping);
+	if (ret)
+		return ret;
 	if (!lent->bytes)
 		return no_scratch(ping);
-	if (lent->bytes < ping->size)
+	if (lent->bytes < ping->size && ping->size_given)
 		return report_peer_failure(ENOSPC, ping->what,
-					   "the target lends %u bytes only: --size", lent->bytes);
+					   "the target lends %u bytes only: use --size %u or less",
+					   lent->bytes, lent->bytes);
+	if (lent->bytes < ping->size)
+		ping->size = lent->bytes;
 	return find_mtu(ping);
 }
 
@@ -564,13 +636,13 @@ static int run(struct ping *ping)
 	int ret = 0;
 
 	ping->mtu = client_mtu(ping->client);
-	ping->heard = times_now();
 	catch_signals();
 	if (needs_scratch(ping))
-		ret = borrow(ping);
+		ret = use_scratch(ping);
 	if (ret)
 		return ret;
 	ret = ping->seconds ? run_blast(ping) : run_rounds(ping);
+	ping->failed = ret;
 	if (!ret && !has_figures(ping))
 		return report_failure(EINTR, ping->what, "interrupted before any figure");
 	if (has_figures(ping) && (!ret || !report_json))
@@ -613,8 +685,9 @@ int cmd_ping(const struct command_info *command, int argc, char **argv)
 	ping.what = what;
 	if (needs_scratch(&ping))
 		ping.visit.requests = ping.seconds ? ping.depth : 1;
-	ping.client = visit_open(&ping.visit, what, &ret);
-	if (ping.client)
+	ping.visit.stop = &stopped;
+	ret = enter(&ping);
+	if (!ret)
 		ret = run(&ping);
 	end(&ping);
 	return ret;

@@ -2,7 +2,8 @@
 /*
  * Memory that a target lends, READ and written with a pattern. Each 8 bytes of the pattern carry
  * the round in which they were written and their own place, or a hash of both, in turn: bytes of
- * another round or of another place are seen, and those that can be read say which.
+ * another round or of another place are seen, and those that can be read say which. The round
+ * comes first, lowest byte first, so that one byte differs from that of the round before.
  */
 #include <endian.h>
 #include <errno.h>
@@ -49,34 +50,42 @@ int scratch_open(struct scratch *scratch, struct client *client, __u32 bytes,
 }
 
 /**
- * scratch_close() - gives a scratch region back; it ends with the visit
+ * scratch_close() - gives a scratch region back, which ends the visit
  * @scratch: opened, or what scratch_open() has made of it; zeroed afterwards
+ *
+ * The adapter may write to memory of this host as long as requests are under way.
  */
 void scratch_close(struct scratch *scratch)
 {
-	if (scratch->mr)
-		ibv_dereg_mr(scratch->mr);
-	if (scratch->out)
+	bool used = false;
+
+	if (scratch->mr) {
+		client_leave(scratch->client);
+		used = ibv_dereg_mr(scratch->mr);
+	}
+	if (scratch->out && !used)
 		munmap(scratch->out, 2UL * scratch->lent.bytes);
 	*scratch = (struct scratch){ 0 };
 }
 
 static __u64 word_of(__u32 round, __u32 offset)
 {
-	__u64 word = (__u64)round << 32 | offset;
+	__u64 word = (__u64)offset << 32 | round;
 
 	if (offset & 8) {
 		word = (word ^ word >> 33) * 0xff51afd7ed558ccdULL;
 		word = (word ^ word >> 33) * 0xc4ceb9fe1a85ec53ULL;
 		word ^= word >> 33;
 	}
-	return htobe64(word);
+	return htole64(word);
 }
 
 /**
  * scratch_fill() - makes the pattern of the next round, to be written
  * @scratch: open
  * @bytes: from the beginning of the region
+ *
+ * The place of what will be read has no byte of the pattern: READs that bring nothing are seen.
  */
 void scratch_fill(struct scratch *scratch, __u32 bytes)
 {
@@ -88,6 +97,8 @@ void scratch_fill(struct scratch *scratch, __u32 bytes)
 		__u32 left = bytes - offset;
 
 		memcpy(scratch->out + offset, &word, left < 8 ? left : 8);
+		word = ~word;
+		memcpy(scratch->in + offset, &word, left < 8 ? left : 8);
 	}
 }
 
@@ -175,7 +186,8 @@ int scratch_do(struct scratch *scratch, bool write, __u32 bytes, __u64 *ns,
  * @scratch: open
  * @mtu: of the queue pair, bytes
  * @passes: set: the largest packet that has arrived in both directions, bytes; 0: none
- * @failure: why a larger one has not; the connection is of no more use then
+ * @failure: why a larger one has not; ETIMEDOUT: it was lost. The connection is of no more use
+ *	then
  *
  * A network that carries less than its hosts believe loses the large packets alone: messages
  * arrive, data does not.

@@ -150,6 +150,7 @@ struct client *visit_open(struct visit *visit, const char *what, int *status)
 	struct client_login login = {
 		.tmo_ms = visit->tmo_s ? visit->tmo_s * 1000 : CLIENT_TMO_MS,
 		.requests = visit->requests,
+		.stop = visit->stop,
 	};
 	struct nl_failure failure = { 0 };
 	struct key_file *key = NULL;

@@ -14,6 +14,7 @@
  * @key: name of the key, or path of its file; NULL: none
  * @tmo_s: patience with each step, seconds; 0: the default
  * @requests: READs and WRITEs at once of what the target lends; 0: none
+ * @stop: set by a signal: no wait lasts longer than a second from then on; NULL: none
  * @address: where the target has answered, for people
  */
 struct visit {
@@ -22,6 +23,7 @@ struct visit {
 	const char *key;
 	__u32 tmo_s;
 	unsigned int requests;
+	const atomic_bool *stop;
 	char address[ADDR_TEXT_LEN];
 };
 
