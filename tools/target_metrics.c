@@ -44,6 +44,7 @@ static const struct figure daemon_figures[] = {
 	{ "queues", GAUGE("queues", "Hardware queues of all sessions") },
 	{ "pinned", BYTES_GAUGE("pinned_bytes", "Memory registered for all sessions") },
 	{ "max_pinned", BYTES_GAUGE("pinned_limit_bytes", "Limit of this; absent: none") },
+	{ "scratch", BYTES_GAUGE("scratch_bytes", "Memory lent to all visits") },
 	{ "memlock", BYTES_GAUGE("memlock_limit_bytes",
 				 "Memory that the daemon may lock and register; absent: any") },
 };

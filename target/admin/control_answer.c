@@ -490,6 +490,7 @@ static struct json_object *show_daemon(void)
 	add(o, "refused", show_refused(counts));
 	add_number(o, "queues", taken->queues);
 	add_number(o, "pinned", taken->bytes);
+	add_number(o, "scratch", quota_lent());
 	add(o, "max_pinned", most ? json_object_new_uint64(most) : NULL);
 	add(o, "memlock", memlock_limit());
 	add(o, "loop_turns", show_latency(loop_turns()));

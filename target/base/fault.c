@@ -26,6 +26,7 @@ static const char * const fault_names[FAULT_COUNT] = {
 	[FAULT_SLOW_STORE]		= "slow-store",
 	[FAULT_SAME_EPOCH]		= "same-epoch",
 	[FAULT_FORGET_WRITER]		= "forget-writer",
+	[FAULT_FOLD_SCRATCH]		= "fold-scratch",
 };
 
 static uint64_t faults[FAULT_COUNT];
@@ -77,6 +78,6 @@ const char *fault_options(void)
 	       "  --fault no-keepalive-answer|no-fence|slow-fence=MS|grant-early|\n"
 	       "\tno-recv|corrupt-grant|bad-version|foreign-accept|full-reject|slow-login=MS|\n"
 	       "\tlost-flush|early-flush|early-zeroes|lost-dirty|lost-end|no-store-wait|\n"
-	       "\tslow-store=MS|same-epoch|forget-writer\n"
+	       "\tslow-store=MS|same-epoch|forget-writer|fold-scratch\n"
 	       "  fault=FILE\n\tkey of an export: rules by which requests to its file fail\n";
 }

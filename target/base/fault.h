@@ -30,6 +30,7 @@
  * @FAULT_SLOW_STORE: each piece of a command takes so many milliseconds longer
  * @FAULT_SAME_EPOCH: new contents have the epoch of all others
  * @FAULT_FORGET_WRITER: forget who wrote last when an export is opened
+ * @FAULT_FOLD_SCRATCH: the second page of a scratch region is its first one, too
  * @FAULT_COUNT: how many there are
  */
 enum fault {
@@ -52,6 +53,7 @@ enum fault {
 	FAULT_SLOW_STORE,
 	FAULT_SAME_EPOCH,
 	FAULT_FORGET_WRITER,
+	FAULT_FOLD_SCRATCH,
 	FAULT_COUNT,
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Limits of hosts, addresses, exports and the whole daemon. The account of a host or
- * address exists as long as it has sessions or logins, that of an export as long as the
- * export. Only the loop calls this.
+ * address exists as long as it has sessions, logins or visits, that of an export as long as
+ * the export. Only the loop calls this.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -13,10 +13,19 @@
 #include "base/util.h"
 #include "export/quota.h"
 
+/**
+ * struct quota_host - account of a host
+ * @entry: in the list of all hosts
+ * @id: identity
+ * @visits: under way
+ * @lent: scratch regions of these
+ * @taken: by sessions
+ */
 struct quota_host {
 	LIST_ENTRY(quota_host) entry;
 	uint8_t id[RDMABLK_ID_LEN];
 	uint64_t visits;
+	uint64_t lent;
 	struct quota_account taken;
 };
 
@@ -38,6 +47,7 @@ struct quota_host {
  * @logins: number of logins in progress
  * @live: number of sessions that have been live and are not gone
  * @visits: number of visits under way
+ * @lent: number of their scratch regions
  * @taken: what its sessions have taken
  * @until: time until which the address counts as known, loop_now(); 0: no session has ended
  */
@@ -47,6 +57,7 @@ struct quota_addr {
 	uint64_t logins;
 	uint64_t live;
 	uint64_t visits;
+	uint64_t lent;
 	struct quota_account taken;
 	int64_t until;
 };
@@ -59,6 +70,8 @@ static struct {
 	uint64_t logins;
 	uint64_t evicted;		/* logins without a slot that are not gone yet */
 	uint64_t visits;
+	uint64_t lent;			/* scratch regions */
+	uint64_t lent_bytes;
 	struct quota_account taken;
 	unsigned int remembered;	/* addresses with an @until */
 } limits;
@@ -75,6 +88,8 @@ void quota_init(const struct config *cfg)
 	LIST_INIT(&limits.addrs);
 	limits.taken = (struct quota_account){ 0 };
 	limits.visits = 0;
+	limits.lent = 0;
+	limits.lent_bytes = 0;
 	limits.remembered = 0;
 }
 
@@ -679,6 +694,16 @@ uint64_t quota_visits(void)
 	return limits.visits;
 }
 
+/**
+ * quota_lent - memory of all scratch regions
+ *
+ * Return: bytes.
+ */
+uint64_t quota_lent(void)
+{
+	return limits.lent_bytes;
+}
+
 /* Return: the name of a limit that has no room for another visit, or NULL. */
 static const char *visits_full(const struct quota_host *h, const struct quota_addr *a)
 {
@@ -721,36 +746,55 @@ unsigned int quota_visit_get(struct quota_visit *visit, const uint8_t *host_id,
 	return RDMABLK_OK;
 }
 
-/**
- * quota_visit_pin - count memory that is registered for a visit
- * @visit: as filled by quota_visit_get(), without memory
- * @bytes: registered
- * @full: set with RDMABLK_R_LIMIT_MEMORY: the limit that has no room for them
- *
- * A visit leaves the last quarter of what there is for all to those that write, as readers do.
- *
- * Return: RDMABLK_OK or RDMABLK_R_LIMIT_MEMORY; quota_visit_put() gives back the memory, too.
- */
-unsigned int quota_visit_pin(struct quota_visit *visit, uint64_t bytes, const char **full)
+/* Return: whose limit has no room for another scratch region, or NULL. */
+static const char *lent_full(const struct quota_visit *visit)
 {
-	const struct config *cfg = limits.cfg;
-	uint64_t all = bytes_max(cfg->max_pinned_all);
+	if (visit->host->lent >= QUOTA_SCRATCH_HOST)
+		return "its host's limit of scratch regions";
+	if (visit->addr->lent >= QUOTA_SCRATCH_ADDR)
+		return "its address's limit of scratch regions";
+	if (limits.lent >= QUOTA_SCRATCH)
+		return "the limit of scratch regions";
+	return NULL;
+}
 
-	if (bytes > left(bytes_max(cfg->max_pinned), visit->host->taken.bytes))
-		*full = "max-pinned";
-	else if (bytes > left(bytes_max(cfg->max_pinned_addr), visit->addr->taken.bytes))
-		*full = "max-pinned-per-address";
-	else if (bytes > left(all - all / READER_SHARE, limits.taken.bytes))
-		*full = "max-pinned-total";
-	else
-		*full = NULL;
+/**
+ * quota_visit_lend - count the scratch region of a visit
+ * @visit: as filled by quota_visit_get(), without a region
+ * @bytes: of the region, not 0
+ * @full: set with RDMABLK_R_LIMIT_MEMORY: the limit that refuses it
+ *
+ * A visitor needs no right to any export. So scratch regions are limited by their number and
+ * count for no limit of sessions.
+ *
+ * Return: RDMABLK_OK or RDMABLK_R_LIMIT_MEMORY; quota_visit_put() gives back the region, too.
+ */
+unsigned int quota_visit_lend(struct quota_visit *visit, uint64_t bytes, const char **full)
+{
+	*full = lent_full(visit);
 	if (*full)
 		return RDMABLK_R_LIMIT_MEMORY;
 	visit->bytes = bytes;
-	visit->host->taken.bytes += bytes;
-	visit->addr->taken.bytes += bytes;
-	limits.taken.bytes += bytes;
+	visit->host->lent++;
+	visit->addr->lent++;
+	limits.lent++;
+	limits.lent_bytes += bytes;
 	return RDMABLK_OK;
+}
+
+/**
+ * quota_visit_return - a visit has no scratch region any more
+ * @visit: as filled by quota_visit_get(), with a region or without
+ */
+void quota_visit_return(struct quota_visit *visit)
+{
+	if (!visit->bytes)
+		return;
+	visit->host->lent--;
+	visit->addr->lent--;
+	limits.lent--;
+	limits.lent_bytes -= visit->bytes;
+	visit->bytes = 0;
 }
 
 /**
@@ -764,9 +808,7 @@ void quota_visit_put(struct quota_visit *visit)
 
 	if (!h)
 		return;
-	h->taken.bytes -= visit->bytes;
-	a->taken.bytes -= visit->bytes;
-	limits.taken.bytes -= visit->bytes;
+	quota_visit_return(visit);
 	h->visits--;
 	a->visits--;
 	limits.visits--;

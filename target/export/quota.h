@@ -15,6 +15,11 @@
 #define QUOTA_WHY	192	/* text of quota_session_why() */
 #define QUOTA_RATE_SECONDS 4	/* the logins of so many seconds may come at once */
 
+/* Scratch regions at once, of RDMABLK_MAX_SCRATCH bytes at most: of all, an address, a host */
+#define QUOTA_SCRATCH		16
+#define QUOTA_SCRATCH_ADDR	8
+#define QUOTA_SCRATCH_HOST	2
+
 /**
  * struct quota_account - what sessions have taken
  * @sessions: number of sessions
@@ -71,7 +76,7 @@ struct quota_share {
  * struct quota_visit - what a visit has taken; zeroed memory has nothing
  * @host: account of the host
  * @addr: account of its address
- * @bytes: registered
+ * @bytes: of its scratch region; 0: it has none
  */
 struct quota_visit {
 	struct quota_host *host;
@@ -139,14 +144,16 @@ void quota_session_put(struct quota_share *share);
 const struct quota_account *quota_taken(void);
 
 /*
- * Visits have no export. They are counted apart from sessions, so that no visit keeps a disk
- * away; what is registered for them counts as what is registered for sessions does.
+ * Visits have no export. They and their scratch regions are counted apart from sessions, so
+ * that no visit keeps a disk away.
  */
 unsigned int quota_visit_get(struct quota_visit *visit, const uint8_t *host_id,
 			     const struct sockaddr *peer, const char **full);
-unsigned int quota_visit_pin(struct quota_visit *visit, uint64_t bytes, const char **full);
+unsigned int quota_visit_lend(struct quota_visit *visit, uint64_t bytes, const char **full);
+void quota_visit_return(struct quota_visit *visit);
 void quota_visit_put(struct quota_visit *visit);
 uint64_t quota_visits(void);
+uint64_t quota_lent(void);
 
 /*
  * Limits how many logins an address may begin in a second. A login costs the daemon a queue

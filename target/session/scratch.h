@@ -12,10 +12,11 @@
 /**
  * struct scratch - the scratch region of a visit; zeroed: none
  * @asked: the visit has asked for one, and may not do so again
- * @bytes: lent
- * @mem: its memory, of nothing else; NULL: none
- * @mr: its registration; NULL: none
+ * @bytes: lent; 0: none
+ * @mem: its memory, whole pages, of nothing else; NULL: none
+ * @mr: its registration, of @bytes; NULL: none
  * @iova: its remote address
+ * @step: the step that has failed, for the log
  */
 struct scratch {
 	bool asked;
@@ -23,8 +24,10 @@ struct scratch {
 	void *mem;
 	struct ibv_mr *mr;
 	uint64_t iova;
+	const char *step;
 };
 
+uint64_t scratch_room(uint32_t bytes);
 int scratch_register(struct scratch *scratch, struct ibv_pd *pd);
 int scratch_deregister(struct scratch *scratch);
 void scratch_free(struct scratch *scratch);

@@ -67,7 +67,8 @@
 #define NO_FENCE_MS	60000	/* with that fault: how long a session is a ghost */
 #define REFENCE_MS	1000	/* between tries of a fence that failed */
 #define LOGIN_JOINS	16	/* data queues that a login has login_ms more for */
-#define SCRATCH_MS	60000	/* that a visit with a scratch region may last longer */
+#define VISIT_MS	90000	/* that a visit may last longer: it may measure for a minute */
+#define VISIT_SILENT_MS	5000	/* that a visit may be silent; it says something each second */
 #define RETURN_MS	10000	/* how long an ended session is expected to come back */
 #define LATE_MS		5000	/* a state of the end that lasts longer is logged */
 #define LATE_MOST_MS	60000	/* between two such messages */
@@ -80,12 +81,17 @@
  */
 const char *session_text(const struct session *s)
 {
+	/* Whoever begins a visit may claim a name. Where keys are used, one that is proven counts. */
+	const char *name = s->version == RDMABLK_VERSION_PROVEN ? s->proof.name :
+			   s->wish.host_name;
 	static char text[256];
 
-	if (s->wish.flags & RDMABLK_HELLO_VISIT)
+	if (s->wish.flags & RDMABLK_HELLO_VISIT && name[0])
 		snprintf(text, sizeof(text), "visit %016llx host %s (%s)",
-			 (unsigned long long)s->id,
-			 s->proof.name[0] ? s->proof.name : s->wish.host_name, s->peer_text);
+			 (unsigned long long)s->id, name, s->peer_text);
+	else if (s->wish.flags & RDMABLK_HELLO_VISIT)
+		snprintf(text, sizeof(text), "visit %016llx (%s)", (unsigned long long)s->id,
+			 s->peer_text);
 	else if (s->wish.export_name[0])
 		snprintf(text, sizeof(text), "session %016llx host %s (%s) export %s",
 			 (unsigned long long)s->id, s->wish.host_name,
@@ -407,8 +413,8 @@ static void linger_expired(struct loop_timer *timer)
  * Each part, and each queue that joins, renews the time. A bound on the whole login grows
  * with the number of queues, as on the initiator. Registering does not count, because it
  * takes longer for larger exports. Before PROOF the initiator has less time (hello_ms):
- * connections cost it nothing, and each occupies a login slot. A visit that measures has more
- * time in all: it may be evicted as any visit.
+ * connections cost it nothing, and each occupies a login slot. A visit has times of its own, as
+ * it may be evicted when slots are short.
  */
 void session_login_timer(struct session *s)
 {
@@ -416,10 +422,12 @@ void session_login_timer(struct session *s)
 	int64_t left = s->born + s->login.registered_ms +
 		       ms * (2 + s->nr_data / LOGIN_JOINS) - loop_now();
 
-	if (s->scratch.bytes)
-		left += SCRATCH_MS;
-	if (s->state < SESSION_REGISTER)
+	if (s->state == SESSION_VISIT) {
+		left += VISIT_MS;
+		ms = VISIT_SILENT_MS;
+	} else if (s->state < SESSION_REGISTER) {
 		ms = (int64_t)min_u64(s->cfg->hello_ms, s->cfg->login_ms);
+	}
 	s->timer.expired = login_expired;
 	loop_timer_start(&s->timer, left < 0 ? 0 : left < ms ? left : ms);
 }
@@ -747,8 +755,8 @@ static void fence_done(struct job *job)
 		session_fenced(s);
 		return;
 	}
-	log_err("%s: cannot be fenced: %s; the export stays taken",
-		session_text(s), strerror(-s->job_error));
+	log_err("%s: cannot be fenced: %s%s", session_text(s), strerror(-s->job_error),
+		s->leased ? "; the export stays taken" : "");
 	s->timer.expired = refence_expired;
 	loop_timer_start(&s->timer, REFENCE_MS);
 }

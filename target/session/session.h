@@ -24,8 +24,7 @@
  * enum session_state - where a session is; session.c says what the states of the end do
  * @SESSION_HELLO: a worker makes its control queue; then connected, waits for HELLO
  * @SESSION_PROOF: CHALLENGE is sent, waits for PROOF
- * @SESSION_VISIT: a host without an export looks round; has the time of a login, or more with
- *	a scratch region
+ * @SESSION_VISIT: a host without an export looks round, or measures
  * @SESSION_REGISTER: admitted; a worker registers the memory
  * @SESSION_GRANTED: GRANT is sent; regions are asked for, queues join
  * @SESSION_LIVE: in use

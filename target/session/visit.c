@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Visits: a host logs in without an export, to see what it may use, and to measure the way to
- * this target. A visit keeps its login slot and has the time of a login. When slots are short it
- * may be evicted as a silent login may, however much it says. It has no data queue. An export
- * that the host may not use is not there for it.
+ * Visits: a host logs in without an export, to see what it may use, and to measure the path to
+ * this target. A visit keeps its login slot and lasts VISIT_MS (session.c) longer than a login.
+ * When slots are short it may be evicted as a silent login may, however much it says. It has no
+ * data queue. An export that the host may not use is not there for it.
  *
- * Queue 0 lets nobody READ or WRITE. Only a visit that has asked for a scratch region may, and
- * what it reaches is that region alone: nothing else in its domain has a remote key. Sessions
- * with an export do not get so far: SCRATCH_GET is a message of visits.
+ * Queue 0 lets nobody READ or WRITE but a visit that has asked for a scratch region. Such a visit
+ * reaches that region only: no other memory of its domain has a remote key. Sessions with an
+ * export cannot ask: SCRATCH_GET is a message of visits.
  */
 #include <errno.h>
 
@@ -177,13 +177,36 @@ static unsigned int lend_nothing(struct session *s, unsigned int reason)
 	return session_send(s, &msg, sizeof(msg));
 }
 
-/* The queue pair is opened for the visitor last: there is a region by then. */
+/*
+ * The queue pair is opened for the visitor last: there is a region by then. A peer may make the
+ * last step fail: its queue pair may be in error. Nobody knows the key yet, so that the memory
+ * can be given back before the queue pair is gone.
+ */
 static void lend_run(struct job *job)
 {
 	struct session *s = container_of(job, struct session, job);
 
-	s->job_error = scratch_register(&s->scratch, s->pd) ?:
-		       conn_permit(s->conn, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
+	s->job_error = scratch_register(&s->scratch, s->pd);
+	if (!s->job_error) {
+		s->scratch.step = "its queue pair cannot be opened";
+		s->job_error = conn_permit(s->conn,
+					   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
+	}
+	if (s->job_error && !scratch_deregister(&s->scratch))
+		scratch_free(&s->scratch);
+}
+
+static unsigned int lend_failed(struct session *s)
+{
+	log_peer(session_peer(s), LOG_WARNING, "%s: no scratch region of %llu bytes: %s: %s%s",
+		 session_text(s), (unsigned long long)s->scratch.bytes, s->scratch.step,
+		 strerror(-s->job_error),
+		 s->job_error == -ENOMEM ? " (RLIMIT_MEMLOCK too small?)" : "");
+	if (!s->scratch.mem) {		/* else the fence tries again */
+		quota_visit_return(&s->visit);
+		s->scratch.bytes = 0;
+	}
+	return lend_nothing(s, RDMABLK_R_NO_MEMORY);
 }
 
 static void lend_done(struct job *job)
@@ -199,11 +222,7 @@ static void lend_done(struct job *job)
 	}
 	session_login_timer(s);
 	if (s->job_error) {
-		log_peer(session_peer(s), LOG_ERR, "%s: cannot register %llu bytes: %s%s",
-			 session_text(s), (unsigned long long)s->scratch.bytes,
-			 strerror(-s->job_error),
-			 s->job_error == -ENOMEM ? " (RLIMIT_MEMLOCK too small?)" : "");
-		reason = lend_nothing(s, RDMABLK_R_NO_MEMORY);
+		reason = lend_failed(s);
 	} else {
 		wire_pack_scratch(&msg, s->scratch.iova, s->scratch.mr->rkey,
 				  s->scratch.bytes);
@@ -219,8 +238,8 @@ static void lend_done(struct job *job)
  * @msg: passed wire_check_head()
  * @len: bytes
  *
- * A visit asks once. It has no more than the configuration lends and its host may have
- * registered; a worker registers the memory.
+ * A visit asks once. It has no more than the configuration lends; a worker registers the
+ * memory.
  *
  * Return: RDMABLK_OK or why the session must end.
  */
@@ -240,7 +259,7 @@ unsigned int visit_scratch(struct session *s, const void *msg, size_t len)
 	bytes = (uint32_t)min_u64(bytes, s->cfg->scratch);
 	if (!bytes)
 		return lend_nothing(s, RDMABLK_R_UNSUPPORTED);
-	reason = quota_visit_pin(&s->visit, bytes, &full);
+	reason = quota_visit_lend(&s->visit, scratch_room(bytes), &full);
 	if (reason)
 		return lend_nothing(s, refuse(s, reason, full));
 	s->scratch.bytes = bytes;

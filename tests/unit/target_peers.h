@@ -169,6 +169,7 @@ static struct {
 	int access;
 	atomic_int nr;
 	bool fails;
+	bool shut;
 } lent;
 
 #undef ibv_reg_mr
@@ -231,6 +232,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 /* What a peer may do on a queue pair is in a field that nobody else needs. */
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
+	if (lent.shut && mask == (IBV_QP_STATE | IBV_QP_ACCESS_FLAGS))
+		return EINVAL;
 	if (attr->qp_state == IBV_QPS_INIT || mask & IBV_QP_ACCESS_FLAGS)
 		qp->events_completed = attr->qp_access_flags;
 	return 0;

@@ -222,37 +222,66 @@ static uint64_t refusals(void)
 	return sum;
 }
 
-/* It has the time of a login, which each page renews, and is neither a login nor a refusal. */
+#define VISIT_MS	90000U	/* as in session.c */
+#define VISIT_SILENT_MS	5000
+
+/* Each message renews its time, within a bound, and it is neither a login nor a refusal. */
 static void a_visit_ends(void **state)
 {
 	struct rdmablk_command logout = { .hdr = head(RDMABLK_MSG_COMMAND, sizeof(logout)),
 					  .op = htole16(RDMABLK_OP_LOGOUT) };
-	struct peer *p = visit(HOME_KEY), *late = visit(HOME_KEY);
+	struct peer *p = visit(HOME_KEY), *late;
 	uint64_t before = refusals();
 
 	(void)state;
+	freeze(true);
+	late = visit(HOME_KEY);
 	logout.hdr.tag = htole16(RDMABLK_TAG_LOGOUT);
 	logout.hdr.generation = htole32(3);
 	say_sealed(p, &logout, sizeof(logout));
 	WAIT_FOR(le32toh(p->answer.hdr.generation) == 3);
 	assert_int_equal(p->close.hdr.type, 0);
-	advance((int64_t)cfg.hello_ms - 1);
+	advance(VISIT_SILENT_MS - 1);
 	assert_int_equal(late->close.hdr.type, 0);
 	ask_list(late, "");
 	advance(1);
 	assert_int_equal(late->close.hdr.type, 0);
 	keep_alive(late);
-	advance((int64_t)cfg.hello_ms - 1);
+	advance(VISIT_SILENT_MS - 1);
 	keep_alive(late);
-	advance((int64_t)cfg.hello_ms - 1);
+	advance(VISIT_SILENT_MS - 1);
 	assert_int_equal(late->close.hdr.type, 0);
-	for (uint64_t ms = 0; ms < 2 * cfg.login_ms && !late->close.hdr.type; ms += 500) {
-		advance(500);
-		if (!late->close.hdr.type)
-			ask_list(late, "");
-	}
+	advance(1);
 	assert_closed(late, RDMABLK_R_LOGIN_TIMEOUT, true);
 	assert_int_equal(refusals(), before);
+	freeze(false);
+}
+
+/* Whatever the times of logins are, a visit that speaks lasts a minute, and not for ever. */
+static void a_visit_measures_for_a_minute(void **state)
+{
+	const uint64_t hello_ms = cfg.hello_ms, login_ms = cfg.login_ms;
+	struct peer *p;
+	uint64_t ms;
+
+	(void)state;
+	freeze(true);
+	cfg.hello_ms = 100;
+	cfg.login_ms = 100;
+	p = visit(HOME_KEY);
+	for (ms = 0; ms < 62000; ms += 1000) {
+		advance(1000);
+		keep_alive(p);
+	}
+	assert_int_equal(p->close.hdr.type, 0);
+	for (; ms < VISIT_MS + 2000 && session_of(p)->state == SESSION_VISIT; ms += 1000) {
+		keep_alive(p);
+		advance(1000);
+	}
+	freeze(false);
+	assert_closed(p, RDMABLK_R_LOGIN_TIMEOUT, true);
+	cfg.hello_ms = hello_ms;
+	cfg.login_ms = login_ms;
 }
 
 /* A silent visit makes room for a login, as a silent login does. */
@@ -350,11 +379,13 @@ static void a_visit_borrows_memory(void **state)
 	assert_int_equal(atomic_load(&lent.nr), before + 1);
 	assert_int_equal(access_on(p), IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
 	assert_int_equal(access_on(other), 0);
-	assert_int_equal(quota_taken()->bytes, WANTED);
+	/* it keeps no disk away */
+	assert_int_equal(quota_lent(), WANTED);
+	assert_int_equal(quota_taken()->bytes, 0);
 	/* When the visitor hears of the end, the key is gone. */
 	leave(p);
 	assert_int_equal(atomic_load(&lent.nr), before);
-	assert_int_equal(quota_taken()->bytes, 0);
+	assert_int_equal(quota_lent(), 0);
 	borrow(other, WANTED);
 	assert_true(is_zero(lent.mr->addr, WANTED));
 }
@@ -366,30 +397,85 @@ static void a_visit_borrows_what_there_is(void **state)
 	(void)state;
 	cfg.scratch = 8192;
 	assert_int_equal(le32toh(borrow(visit(HOME_KEY), WANTED)->bytes), 8192);
+	assert_int_equal(quota_lent(), scratch_room(8192));
+	/* whole pages are locked */
 	assert_int_equal(le32toh(borrow(visit(HOME_KEY), 100)->bytes), 100);
+	assert_int_equal(lent.mr->length, 100);
+	assert_int_equal(quota_lent(), scratch_room(8192) + (uint64_t)sysconf(_SC_PAGESIZE));
 	cfg.scratch = 0;
 	p = visit(HOME_KEY);
 	borrow_nothing(p, RDMABLK_R_UNSUPPORTED);
 	assert_int_equal(access_on(p), 0);
 	cfg.scratch = RDMABLK_MAX_SCRATCH;
-	cfg.max_pinned = 8192 + 100 + WANTED - 1;
-	borrow_nothing(visit(HOME_KEY), RDMABLK_R_LIMIT_MEMORY);
-	assert_int_equal(le32toh(borrow(visit(NAMED_KEY), WANTED)->bytes), WANTED);
-	cfg.max_pinned = 0;
-	cfg.max_pinned_addr = 8192 + 100 + 2 * WANTED - 1;
-	borrow_nothing(visit(HOME_KEY), RDMABLK_R_LIMIT_MEMORY);
-	cfg.max_pinned_addr = 0;
-	/* the last quarter is for those that write */
-	cfg.max_pinned_all = (8192 + 100 + 2 * WANTED) / 3 * 4 - 4;
-	borrow_nothing(visit(HOME_KEY), RDMABLK_R_LIMIT_MEMORY);
-	cfg.max_pinned_all = (8192 + 100 + 2 * WANTED) / 3 * 4 + 4;
-	assert_int_equal(le32toh(borrow(visit(HOME_KEY), WANTED)->bytes), WANTED);
-	cfg.max_pinned_all = 0;
-	lent.fails = true;
+	/* this host has as many regions as one may have */
 	p = visit(HOME_KEY);
-	borrow_nothing(p, RDMABLK_R_NO_MEMORY);
+	borrow_nothing(p, RDMABLK_R_LIMIT_MEMORY);
 	assert_int_equal(access_on(p), 0);
+	assert_int_equal(le32toh(borrow(visit(NAMED_KEY), WANTED)->bytes), WANTED);
+}
+
+/* What cannot be made takes nothing, and leaves nothing. */
+static void a_region_that_fails_is_none(void **state)
+{
+	struct peer *p = visit(HOME_KEY);
+	int before = atomic_load(&lent.nr);
+
+	(void)state;
+	lent.fails = true;
+	borrow_nothing(p, RDMABLK_R_NO_MEMORY);
 	lent.fails = false;
+	assert_int_equal(access_on(p), 0);
+	assert_null(session_of(p)->scratch.mem);
+	assert_int_equal(session_of(p)->scratch.bytes, 0);
+	/* a visitor may break its queue pair meanwhile */
+	p = visit(HOME_KEY);
+	lent.shut = true;
+	borrow_nothing(p, RDMABLK_R_NO_MEMORY);
+	lent.shut = false;
+	assert_int_equal(atomic_load(&lent.nr), before);
+	assert_null(session_of(p)->scratch.mem);
+	assert_int_equal(session_of(p)->scratch.bytes, 0);
+	assert_int_equal(quota_lent(), 0);
+}
+
+/* A host, an address and all have so many regions at once, whatever their size is. */
+static void regions_are_few(void **state)
+{
+	const unsigned int all = QUOTA_SCRATCH, nr = all + 3;
+	struct quota_visit visits[QUOTA_SCRATCH + 3] = { 0 };
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	uint8_t id[RDMABLK_ID_LEN] = { 0 };
+	const char *full;
+
+	(void)state;
+	for (unsigned int i = 0; i < nr; i++) {
+		id[0] = (uint8_t)(i < 3 ? 1 : i);
+		/* ten have the first address, eight the second, and the last one its own */
+		addr.sin_addr.s_addr = htonl(0x0a000001 + i / (QUOTA_SCRATCH_ADDR + 2) +
+					     i / (nr - 1));
+		assert_int_equal(quota_visit_get(&visits[i], id, (struct sockaddr *)&addr, &full),
+				 RDMABLK_OK);
+	}
+	for (unsigned int i = 0; i < nr; i++) {
+		/* the third of the first host, the ninth of an address, the seventeenth of all */
+		const char *what = i == QUOTA_SCRATCH_HOST ? "its host's" :
+				   i == QUOTA_SCRATCH_ADDR + 1 ? "its address's" :
+				   i == nr - 1 ? "the limit" : NULL;
+
+		assert_int_equal(quota_visit_lend(&visits[i], 1, &full),
+				 what ? RDMABLK_R_LIMIT_MEMORY : RDMABLK_OK);
+		assert_true(what ? !strncmp(full, what, strlen(what)) : !full);
+	}
+	assert_int_equal(quota_lent(), all);
+	/* what is given back can be lent again */
+	quota_visit_return(&visits[0]);
+	quota_visit_return(&visits[0]);
+	assert_int_equal(quota_lent(), all - 1);
+	assert_int_equal(quota_visit_lend(&visits[nr - 1], 1, &full), RDMABLK_OK);
+	for (unsigned int i = 0; i < nr; i++)
+		quota_visit_put(&visits[i]);
+	assert_int_equal(quota_lent(), 0);
+	assert_int_equal(quota_visits(), 0);
 }
 
 static void a_visit_asks_once(void **state)
@@ -412,7 +498,7 @@ static void a_visit_asks_once(void **state)
 	say_scratch_get(p, WANTED);
 	assert_closed(p, RDMABLK_R_STATE, true);
 	assert_int_equal(atomic_load(&lent.nr), before);
-	assert_int_equal(quota_taken()->bytes, 0);
+	assert_int_equal(quota_lent(), 0);
 	p = visit(HOME_KEY);
 	say_scratch_get(p, 0);
 	assert_closed(p, RDMABLK_R_MALFORMED, true);
@@ -430,27 +516,30 @@ static void a_visit_asks_once(void **state)
 	assert_int_equal(atomic_load(&lent.nr), before - 1);
 }
 
-/* It measures for longer than others look round, but not for ever. */
-static void a_visit_with_memory_has_more_time(void **state)
+/* A WRITE WITH IMMEDIATE completes a receive, whose buffer has an old message. */
+static void a_write_is_no_message(void **state)
 {
-	struct peer *p = visit(HOME_KEY);
-	uint64_t ms;
+	static const struct {
+		enum ibv_wc_opcode opcode;
+		unsigned int flags;
+	} no_message[] = {
+		{ IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_WITH_IMM },
+		{ IBV_WC_RECV, IBV_WC_WITH_IMM },
+		{ IBV_WC_RECV, IBV_WC_WITH_INV },
+	};
 
 	(void)state;
-	borrow(p, WANTED);
-	for (ms = 0; ms < 2 * cfg.login_ms + 30000; ms += 1000) {
-		advance(1000);
-		keep_alive(p);
+	for (size_t i = 0; i < ARRAY_SIZE(no_message); i++) {
+		struct peer *p = visit_hello(HOME_KEY);
+		struct ibv_wc wc = { .wr_id = CTRL_WR_RECV, .opcode = no_message[i].opcode,
+				     .wc_flags = no_message[i].flags,
+				     .byte_len = sizeof(p->hello) };
+
+		/* a valid HELLO is there */
+		memcpy(session_of(p)->ctrl.buf, &p->hello, sizeof(p->hello));
+		session_completed(&session_of(p)->cq, &wc);
+		assert_closed(p, RDMABLK_R_MALFORMED, false);
 	}
-	assert_int_equal(p->close.hdr.type, 0);
-	for (; ms < 2 * cfg.login_ms + 62000; ms += 1000) {
-		advance(1000);
-		if (session_of(p)->state != SESSION_VISIT)
-			break;
-		keep_alive(p);
-	}
-	assert_closed(p, RDMABLK_R_LOGIN_TIMEOUT, true);
-	assert_int_equal(atomic_load(&lent.nr), 0);
 }
 
 /* As many visits as sessions; none of them keeps a session away. */
@@ -465,7 +554,9 @@ static void visits_are_counted(void **state)
 	assert_int_equal(quota_visits(), 1);
 	cfg.max_sessions = 1;
 	p = visit_hello(HOME_KEY);
+	snprintf(p->hello.hello.host_name, sizeof(p->hello.hello.host_name), "claimed");
 	send_hello(p);
+	assert_null(strstr(session_text(session_of(p)), "claimed"));
 	say_proof(p);
 	assert_closed(p, RDMABLK_R_LIMIT_SESSIONS, true);
 	visit(NAMED_KEY);
@@ -517,11 +608,14 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_teardown(a_visit_gets_nothing_else, all_forget),
 	cmocka_unit_test_teardown(a_hello_of_a_visit_is_checked, all_forget),
 	cmocka_unit_test_teardown(a_visit_ends, all_forget),
+	cmocka_unit_test_teardown(a_visit_measures_for_a_minute, all_forget),
 	cmocka_unit_test_teardown(a_silent_visit_makes_room, all_forget),
 	cmocka_unit_test_teardown(a_visit_borrows_memory, all_forget),
 	cmocka_unit_test_teardown(a_visit_borrows_what_there_is, all_forget),
 	cmocka_unit_test_teardown(a_visit_asks_once, all_forget),
-	cmocka_unit_test_teardown(a_visit_with_memory_has_more_time, all_forget),
+	cmocka_unit_test_teardown(a_region_that_fails_is_none, all_forget),
+	cmocka_unit_test_teardown(regions_are_few, all_forget),
+	cmocka_unit_test_teardown(a_write_is_no_message, all_forget),
 	cmocka_unit_test_teardown(visits_are_counted, all_forget),
 	cmocka_unit_test_teardown(a_shutdown_ends_visits, all_forget),
 	cmocka_unit_test_teardown(a_key_that_ends_ends_the_visit, all_forget),
