@@ -530,8 +530,8 @@ static int check_answer(const struct client *c, struct nl_failure *failure)
 	struct rdmablk_answer answer;
 
 	if (type_of(c) != RDMABLK_MSG_ANSWER || c->len != sizeof(answer))
-		return nl_fail(failure, EPROTO, "message %u has come, which nobody has asked for",
-			       type_of(c));
+		return nl_fail(failure, EPROTO,
+			       "message %u has come, which nobody has asked for", type_of(c));
 	memcpy(&answer, c->msg, sizeof(answer));
 	if (le16toh(answer.hdr.tag) != RDMABLK_TAG_KEEPALIVE ||
 	    le32toh(answer.hdr.generation) != c->pings || answer.status)
@@ -637,13 +637,13 @@ struct client_conn *client_connection(struct client *client)
 }
 
 /* A message while requests are under way: the answer to a keep-alive, or CLOSE. */
-static int take_message(struct client *c, size_t len, struct nl_failure *failure)
+static int take_answer(struct client *c, size_t len, struct nl_failure *failure)
 {
 	if (take_in(c, len, failure))
 		return -1;
 	if (!c->unanswered)
-		return nl_fail(failure, EPROTO, "message %u has come, which nobody has asked for",
-			       type_of(c));
+		return nl_fail(failure, EPROTO,
+			       "message %u has come, which nobody has asked for", type_of(c));
 	c->unanswered = false;
 	return check_answer(c, failure);
 }
@@ -666,7 +666,7 @@ int client_done(struct client *client, unsigned int *id, struct nl_failure *fail
 			return -1;
 		if (!event.message)
 			break;
-		if (take_message(client, event.len, failure))
+		if (take_answer(client, event.len, failure))
 			return -1;
 	}
 	*id = event.id;

@@ -277,8 +277,8 @@ int client_conn_open(struct client_conn *conn, const struct sockaddr *target,
  */
 
 /*
- * A target ends the key of what it lends before it says that a visit ends: then a request under
- * way is refused first, which breaks the connection, and the reason does not arrive.
+ * A target ends the key of what it lends before it says that a visit ends. A request under way
+ * is refused then, which breaks the connection, and the reason does not arrive.
  */
 static int lost(struct client_conn *conn, const struct ibv_wc *wc, struct nl_failure *failure)
 {
@@ -408,7 +408,8 @@ static int take_message(struct client_conn *conn, const struct ibv_wc *wc,
 
 	if (wc->opcode != IBV_WC_RECV || wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV) ||
 	    wc->byte_len > RDMABLK_CTRL_MSG_MAX)
-		return nl_fail(failure, EPROTO, "the target has sent something else than a message");
+		return nl_fail(failure, EPROTO,
+			       "the target has sent something else than a message");
 	memcpy(msg, recv_buffer(conn, wc->wr_id), len);
 	if (post_recv(conn, wc->wr_id))
 		return nl_fail(failure, ECONNRESET, "a receive cannot be posted");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * rdmablk ping: how long messages, READs and WRITEs take on the path to a target, how large a
- * packet the path carries, and whether data arrive unchanged. The messages are keep-alives on the
- * control queue, as those of a disk: only an answer of the daemon proves that it lives. READs and
- * WRITEs reach a scratch region, memory that the daemon lends for this, and no export.
+ * packet the path carries, and whether data arrive unchanged. The messages are keep-alives on
+ * the control queue, as those of a disk: only an answer of the daemon proves that it lives.
+ * READs and WRITEs reach a scratch region, memory that the daemon lends for this, and no export.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -349,7 +349,7 @@ static int report_damage(const struct ping *ping, const struct scratch_damage *d
 	hex(damage->expected, damage->bytes, expected);
 	hex(damage->got, damage->bytes, got);
 	return report_failure(EILSEQ, ping->what,
-			      "data has changed on the way: at byte %u of the scratch region %s was written, %s was read",
+			      "data has changed on the path: at byte %u of the scratch region %s was written, %s was read",
 			      damage->offset, expected, got);
 }
 
@@ -546,8 +546,8 @@ static bool was_lost(const struct ping *ping, const struct nl_failure *failure)
 }
 
 /*
- * What the path loses shows here, before anything is measured. Bad luck looks the same, and ends
- * the connection, too: only a size that is lost twice is too large.
+ * What the path loses shows here, before anything is measured. Bad luck looks the same, and
+ * ends the connection, too: only a size that is lost twice is too large.
  */
 static int find_mtu(struct ping *ping)
 {

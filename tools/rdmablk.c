@@ -147,7 +147,7 @@ static const struct command_info commands[] = {
 		.name = "ping",
 		.run = cmd_ping,
 		.synopsis = "[OPTION]... HOST[:PORT]",
-		.help = "Measure and test messages, READ and WRITE on the way to a target",
+		.help = "Measure and test messages, READ and WRITE on the path to a target",
 		.options = ping_options,
 	},
 	{

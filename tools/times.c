@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How long things have taken: least, most and average of all, percentiles of those that are
- * kept. Up to TIMES_KEPT all are; of more, each has the same chance to be kept.
+ * How long things have taken: least, most and average of all times, percentiles of those that are
+ * kept. Up to TIMES_KEPT times are all kept. With more of them each has the same chance.
  */
 #include <math.h>
 #include <stdlib.h>

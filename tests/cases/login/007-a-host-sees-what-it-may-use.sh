@@ -4,7 +4,7 @@
 # rdmablk discover and ping, end to end, without the module: a host sees the exports that it may use, and
 # no other, with size, store and rights, on more than one page, and who uses each of them. It
 # measures messages, READs and WRITEs, and its data come back unchanged, if the target lends it
-# memory. With a wrong key, without one where one is demanded, and with one where none is taken it is refused
+# memory; a target that gives back other data is noticed. With a wrong key, without one where one is demanded, and with one where none is taken it is refused
 # with the status of the cause, and told what to set where. Nothing of a visit is left, a visit
 # is in the audit log, and neither side shows a byte of a key.
 #
@@ -67,7 +67,7 @@ follows() {
 }
 follows discover /tmp/list
 
-# The daemon answers each message, on a way with the MTU of the port. Its adapter answers READs
+# The daemon answers each message, on a path with the MTU of the port. Its adapter answers READs
 # and WRITEs of what it lends.
 "$RDMABLK" ping --key web1 -c 5 --json "$TARGET_ADDR" >/tmp/ping
 follows ping /tmp/ping
@@ -159,14 +159,27 @@ stop_target
 # One that lends less, or nothing
 start_target --insecure --listen "$TARGET_ADDR" --export disk0,memory,size=16M --scratch 8K
 run_expect 0 '^read +8192 +1 ' "$RDMABLK" ping -c 1 -s 8192 "$TARGET_ADDR"
-run_expect 1 'the target lends 8192 bytes only: --size' \
+run_expect 1 'the target lends 8192 bytes only: use --size 8192 or less' \
 	"$RDMABLK" ping -c 1 -s 8193 "$TARGET_ADDR"
+stop_target
+start_target --insecure --listen "$TARGET_ADDR" --export disk0,memory,size=16M --scratch 1K
+run_expect 0 '^read +1024 +1 ' "$RDMABLK" ping -c 1 "$TARGET_ADDR"
 stop_target
 start_target --insecure --listen "$TARGET_ADDR" --export disk0,memory,size=16M --scratch 0
 run_expect 0 'warning: the target does not lend a scratch region: messages only' \
 	"$RDMABLK" ping -c 1 "$TARGET_ADDR"
 run_expect 8 'the target does not lend a scratch region$' \
 	"$RDMABLK" ping -c 1 --read "$TARGET_ADDR"
+stop_target
+
+# A target that has one place for two: what is written first does not come back.
+start_target --insecure --listen "$TARGET_ADDR" --export disk0,memory,size=16M \
+	--fault fold-scratch
+run_expect 10 'data has changed on the path: at byte 0 of the scratch region' \
+	"$RDMABLK" ping --blast 1 "$TARGET_ADDR"
+run_expect 10 'data has changed on the path: at byte 0 ' \
+	"$RDMABLK" ping -c 1 -s 8192 "$TARGET_ADDR"
+run_expect 0 '^read +4096 +1 ' "$RDMABLK" ping -c 1 "$TARGET_ADDR"
 stop_target
 
 # A host may visit as often at once as it may have sessions; a signal ends the measurement alone.
