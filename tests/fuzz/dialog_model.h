@@ -73,7 +73,8 @@ struct frame {
  * @secrets: the harness has the keys of the session, too
  * @rights: on the export, when PROOF arrived
  * @visits: the initiator may visit: a right PROOF has followed HELLO of a visit
- * @borrows: SCRATCH_GET has arrived in the visit; @lent: SCRATCH has come
+ * @borrows: SCRATCH_GET has arrived in the visit; @wanted: the most that it may be lent, bytes;
+ *	@lent: SCRATCH has come
  * @epoch: of the next frame that the daemon may take; @seq: its number
  * @announced: REAUTH_DONE has come: a frame of the next epoch may follow
  * @clean: LOGOUT has said that nothing is unflushed
@@ -102,6 +103,7 @@ struct peer {
 	struct rdmablk_keysched_keys keys;
 	bool asked, challenged, force, right, secrets;
 	bool visits, borrows, lent;
+	uint32_t wanted;
 	unsigned int known, rights;
 
 	struct rdmablk_sealed tx, rx;
@@ -381,9 +383,21 @@ static void command_arrives(struct peer *p, const struct rdmablk_command *cmd)
 		p->clean |= le16toh(cmd->flags) & RDMABLK_LOGOUT_CLEAN;
 }
 
-static void scratch_get_arrives(struct peer *p, size_t len)
+/* The first one counts. What is wrong with it gets nothing. */
+static void scratch_get_arrives(struct peer *p, const void *msg, size_t len)
 {
-	p->borrows |= p->visits && len == sizeof(struct rdmablk_scratch_get);
+	struct rdmablk_scratch_get get;
+	uint32_t bytes;
+
+	if (!p->visits || p->borrows)
+		return;
+	p->borrows = true;
+	if (len != sizeof(get))
+		return;
+	memcpy(&get, msg, sizeof(get));
+	bytes = le32toh(get.bytes);
+	if (!get.reserved && bytes <= RDMABLK_MAX_SCRATCH)
+		p->wanted = bytes < cfg.scratch ? bytes : (uint32_t)cfg.scratch;
 }
 
 static void sealed_arrives(struct peer *p, const struct frame *f)
@@ -405,7 +419,7 @@ static void sealed_arrives(struct peer *p, const struct frame *f)
 			command_arrives(p, (const void *)f->plain);
 		break;
 	case RDMABLK_MSG_SCRATCH_GET:
-		scratch_get_arrives(p, f->plain_len);
+		scratch_get_arrives(p, f->plain, f->plain_len);
 		break;
 	}
 }
@@ -429,7 +443,7 @@ static void peer_arrives(struct peer *p)
 	} else if (s->state == SESSION_PROOF) {
 		proof_arrives(p, s, f);
 	} else if (type_of(f->bytes, f->len) == RDMABLK_MSG_SCRATCH_GET) {
-		scratch_get_arrives(p, f->len);
+		scratch_get_arrives(p, f->bytes, f->len);
 	} else if (f->len == sizeof(struct rdmablk_command)) {
 		command_arrives(p, (const void *)f->bytes);
 	}
@@ -542,10 +556,14 @@ static void list_comes(const struct peer *p, const struct rdmablk_list *l)
 /* A visit that has asked gets one region, or a reason. */
 static void scratch_comes(struct peer *p, const struct rdmablk_scratch *c)
 {
+	const struct scratch *scratch = &session_of(p)->scratch;
+
 	CHECK(p->borrows && !p->lent);
 	p->lent = true;
-	CHECK(!c->bytes == !!c->reason && !c->bytes == !c->rkey);
-	CHECK(le32toh(c->bytes) <= cfg.scratch);
+	CHECK(!c->bytes == !!c->reason && le32toh(c->bytes) <= p->wanted);
+	CHECK(c->bytes || (!c->rkey && !c->iova && !scratch->mr));
+	CHECK(!c->bytes || (scratch->mr && le32toh(c->rkey) == scratch->mr->rkey &&
+			    le64toh(c->iova) == scratch->iova));
 }
 
 /* A message that only a proven initiator may see */
@@ -693,8 +711,13 @@ static void peer_refused(struct peer *p, const void *data, size_t len)
 
 int rdma_destroy_id(struct rdma_cm_id *id)
 {
-	if (id->context != listening)
-		peer_of_id(id)->gone = true;
+	const struct session *s;
+
+	if (id->context == listening)
+		return 0;
+	s = session_of(peer_of_id(id));
+	CHECK(!s || !s->scratch.mem || s->end.stuck);
+	peer_of_id(id)->gone = true;
 	return 0;
 }
 
@@ -722,7 +745,7 @@ static void queue_ready(const struct conn *conn, unsigned int access)
 
 	CHECK(!(access & IBV_ACCESS_REMOTE_ATOMIC));
 	if (!conn->queue) {
-		CHECK(!access || peer_of_id(s->conn->id)->borrows);
+		CHECK(!access || (peer_of_id(s->conn->id)->wanted && s->scratch.mr));
 		return;
 	}
 	if (access & IBV_ACCESS_REMOTE_WRITE)
@@ -734,7 +757,7 @@ static void memory_ready(const struct session *s, int access)
 	const struct peer *p = peer_of_id(s->conn->id);
 
 	if (p->visits) {
-		CHECK(p->borrows && !(access & IBV_ACCESS_REMOTE_ATOMIC));
+		CHECK(p->wanted && !(access & IBV_ACCESS_REMOTE_ATOMIC));
 		return;
 	}
 	CHECK(p->right && p->rights & ALLOW_READ);

@@ -436,7 +436,11 @@ static void connection_event(struct peer *p, unsigned int what)
 
 	if (!conn)
 		return;
-	if (what & 0x80 && conn->pair)
+	/* A WRITE WITH IMMEDIATE has a length, and no message of its own. */
+	if (what >= 0xe0 && conn->pair && !conn->queue)
+		world_receive_as(IBV_WC_RECV_RDMA_WITH_IMM, conn->pair, NULL, (what & 0x1f) * 8,
+				 IBV_WC_SUCCESS, NULL);
+	else if (what & 0x80 && conn->pair)
 		world_receive(conn->pair, NULL, 0, what & 0x40 ? IBV_WC_LOC_LEN_ERR :
 			      IBV_WC_WR_FLUSH_ERR, NULL);
 	else if (what & 0x40)
@@ -635,6 +639,8 @@ static void step(void)
 		break;
 	case MORE + 14:
 		store_fails = a & 3;
+		if (a & 4)
+			cfg.scratch = (b & 0x7f) << 13;
 		break;
 	case MORE + 15:
 		store_step();
@@ -660,6 +666,7 @@ static void finish(void)
 	world.hold_sends = false;
 	world.hold_messages = false;
 	world.shortage = 0;
+	cfg.scratch = RDMABLK_MAX_SCRATCH;
 	login_refuse_all(RDMABLK_OK, 0);
 	world_settle();
 	session_end_all(RDMABLK_R_SHUTDOWN);
@@ -672,7 +679,7 @@ static void finish(void)
 	CHECK(!world.pds && !world.cqs && !world.qps && !world.mrs && device.users == 1);
 	CHECK(!world.channels && !world.events);
 	CHECK(LIST_EMPTY(&export_find("first")->leases));
-	CHECK(!quota_visits() && !quota_taken()->bytes);
+	CHECK(!quota_visits() && !quota_lent() && !quota_taken()->bytes);
 	while (nr_peers) {
 		struct peer *p = peers[--nr_peers];
 

@@ -819,11 +819,11 @@ static void world_advance(int64_t ms)
 }
 
 /* A message, or a completion in its place, on the queue pair. Return: false: no receive. */
-static bool world_receive(struct ibv_qp *ibv, const void *msg, size_t len,
-			  enum ibv_wc_status status, struct peer *from)
+static bool world_receive_as(enum ibv_wc_opcode opcode, struct ibv_qp *ibv, const void *msg,
+			     size_t len, enum ibv_wc_status status, struct peer *from)
 {
 	struct fake_qp *qp = container_of(ibv, struct fake_qp, ibv);
-	struct ibv_wc wc = { .status = status, .opcode = IBV_WC_RECV };
+	struct ibv_wc wc = { .status = status, .opcode = opcode };
 
 	if (!qp->nr_recvs)
 		return false;
@@ -837,6 +837,12 @@ static bool world_receive(struct ibv_qp *ibv, const void *msg, size_t len,
 	qp->nr_recvs--;
 	world_complete(qp->cq, &wc, from);
 	return true;
+}
+
+static bool world_receive(struct ibv_qp *ibv, const void *msg, size_t len,
+			  enum ibv_wc_status status, struct peer *from)
+{
+	return world_receive_as(IBV_WC_RECV, ibv, msg, len, status, from);
 }
 
 #endif
