@@ -2,8 +2,8 @@
 /*
  * rdmablkd: start, signals, shutdown.
  *
- * Start: exports are filled before anything listens, and everything listens before systemd
- * is told "ready". Until then a signal ends the process at once, and that is not a failure.
+ * Start: the daemon fills its exports, then listens, then tells systemd "ready". Before that a
+ * signal ends the process at once, and that is not a failure.
  *
  * Shutdown, in this order:
  *
@@ -17,9 +17,9 @@
  *
  * Data has no such limit. The process waits for the store threads, whether they work for a
  * session or bring a file up to date, and for the end of sessions that keep a file from being
- * brought up to date. A sync of an uncached file gets CACHE_MS: what was not flushed counts as
- * lost when nobody hears of it. Other I/O of such a file is not waited for, nor is a file that
- * is being opened: nothing of their data is in this process alone.
+ * brought up to date. A sync of an uncached file gets CACHE_MS: if its outcome is not known by
+ * then, unflushed data counts as lost. The process does not wait for other I/O of such a file,
+ * nor for a file that is being opened: none of their data is in this process alone.
  *
  * A second signal ends the process at once, whether the loop still runs or has ended.
  *
@@ -64,7 +64,7 @@
 
 #define SHUTDOWN_MS	5000
 #define CACHE_MS	60000	/* for initiators to flush and log out, and for syncs */
-#define REST_MS		2000	/* for sessions to end after their store threads */
+#define REST_MS		2000	/* until sessions must end after their store threads */
 #define LOOK_MS		20	/* whether the last file is up to date */
 #define LATE_MS		1000	/* whether those that flush do still */
 
@@ -108,7 +108,7 @@ static void arena_broken(void)
 		session_end_broken(e);
 }
 
-/* Is there anything to wait for before the process may end without losing data? */
+/* Whether the process would lose data if it ended now */
 static bool stores_left(void)
 {
 	bool ghosts = session_ghosts();
@@ -124,7 +124,7 @@ static bool stores_left(void)
 	if (now - daemon_state.told < SHUTDOWN_MS)
 		return true;
 	daemon_state.told = now;
-	/* A device may never let go: not for that alone, but for its first CACHE_MS. */
+	/* A driver may keep some objects for ever: the process waits CACHE_MS at most. */
 	if (files || sessions || young)
 		sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d", 2 * SHUTDOWN_MS * 1000);
 	if (sessions)
@@ -173,7 +173,7 @@ static void close_sessions(void)
 
 static void session_gone(void)
 {
-	/* First: a removal that waits for the session goes to a worker now. */
+	/* Begin with this: a removal that waits for the session then goes to a worker. */
 	admin_session_gone();
 	if (daemon_state.closing)
 		look_for_end();
@@ -413,13 +413,13 @@ static int serve(struct config *cfg)
 	return ret ? fail("event loop", ret) : EXIT_DONE;
 }
 
-/* Nobody reads the signalfd any more. */
+/* Ends the reading of signals from the signalfd. */
 static void late_signals_init(void)
 {
 	sigset_t set;
 	int ret;
 
-	/* The status of a process that a signal ends now */
+	/* Return: exit status of the process if a signal ends it now. */
 	atomic_store(&early_status, EXIT_FAILED);
 	if (daemon_state.signals.fd < 0)	/* early_signal() is still there */
 		return;
@@ -517,8 +517,8 @@ static int enter_sandbox(const struct config *cfg)
 }
 
 /*
- * Each session has a descriptor for its commands, and more with a file. The soft limit is often
- * 1024, for programs that use select().
+ * Each session has a descriptor for its commands, and more with a file. The soft limit is
+ * often 1024, for programs that use select().
  */
 static void allow_descriptors(void)
 {
@@ -534,8 +534,9 @@ static void allow_descriptors(void)
 /*
  * Without threads, which would have to wait for the search.
  *
- * What a login derives from its key is on the heap for a while, and so are the keys of sessions.
- * A core dump would have them. One byte, because a dump to a pipe ignores a limit of none.
+ * What a login derives from its key is on the heap for a while, and so are the keys of
+ * sessions. A core dump would have them. One byte, because a dump to a pipe ignores a limit of
+ * none.
  */
 static int start_crypto(const struct config *cfg)
 {

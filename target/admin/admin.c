@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Requests for changes at run time. One is under way at a time. It may take for ever: a
- * file does not answer, or a session does not end. Then those that wait for their turn are
- * told so, and so are those that come.
+ * Requests for changes at run time. One is under way at a time. It may never end, if a file
+ * does not answer or a session does not end. Then the requests that wait for their turn, and
+ * those that come later, are refused.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,17 +19,17 @@
 #include "session/session.h"
 
 /*
- * Reading the configuration again. A worker reads it, with the options of the command
- * line above it, as at the start. What has a mistake changes nothing. Then, export by
- * export: those that are no longer in it go, unless somebody uses them; those that are
- * new come; those that differ are opened as they are now, unless somebody uses them, or
- * grow; other limits of an export count from its next login on. What the administrator has
- * added by hand stays. At last every export that was not touched gets the size that its
- * file has got. What cannot be done is in the report, and so is each key of [target] that
- * only counts at the start. Hosts, keys and rights come first: exports may take hours.
+ * Reading the configuration again. A worker reads it, overridden by the options of the command
+ * line, as at the start. A configuration with a mistake changes nothing. Hosts, keys and
+ * rights come first, because exports may take hours. Then, export by export: an export that is
+ * no longer in the configuration is removed, unless it is in use; a new one is added; one that
+ * differs is opened again, unless it is in use, or grows; other limits of an export count from
+ * its next login on. Exports that the administrator has added by hand stay. At last every
+ * other export gets the present size of its file. The report has everything that could not be
+ * done, and each changed key of [target] that only counts at the start.
  *
- * A daemon without a configuration file has only files to look at: its command line is
- * as it was, and what was removed by hand would come back.
+ * Without a configuration file a reload only looks at the sizes of files: the command line has
+ * not changed, and exports that were removed by hand must not come back.
  */
 
 static struct {
@@ -149,7 +149,7 @@ static void reload_settings(struct config *is, const struct config *fresh)
 
 static bool reload_step(void);
 
-/* Goes on in a loop, not by recursion: a step may be over at once. */
+/* Goes on in a loop, not by recursion, because a step may end at once. */
 static void reload_on(void)
 {
 	while (reload_step())
@@ -222,7 +222,7 @@ static void growth_over(int ret)
 	change_over(ret);
 }
 
-/* Return: whether nothing is to be waited for */
+/* Return: true: done; false: a step has begun. */
 static bool grow_export(struct export *e, const char *action)
 {
 	change_begin(e->cfg->name, action);
@@ -240,7 +240,7 @@ static bool grow_export(struct export *e, const char *action)
 	return false;
 }
 
-/* Does nothing differ but that a file is to show more of itself? */
+/* Whether two exports differ only in that one shows more of its file */
 static bool only_grows(const struct export *e, struct export_config *ec)
 {
 	uint64_t size = ec->size;
@@ -392,8 +392,8 @@ static void read_done(struct job *job)
 }
 
 /*
- * Begins a reload; @a gets the report. Calls @then with 0, or with -errno: the configuration has
- * mistakes, and nothing was done.
+ * Begins a reload; @a gets the report. Calls @then with 0, or with -errno: the configuration
+ * has mistakes, and nothing was done.
  */
 static void reload_begin(struct admin *a, struct config *cfg, admin_then then)
 {
@@ -612,7 +612,7 @@ static void request_begin(void)
 	}
 }
 
-/* Is it the session of that id, or one of that host? */
+/* Whether it is the session with this id, or a session of this host */
 static bool is_named(const struct session *s, const char *name)
 {
 	char id[17];
@@ -640,8 +640,8 @@ static void kick_one(struct admin *a, struct session *s)
 }
 
 /*
- * At once, whatever else is under way: one kicks because something does not go on. The
- * initiator is told why and may log in again.
+ * Ends sessions at once, whatever else is under way: an administrator kicks a session because
+ * something hangs. The initiator is told why and may log in again.
  */
 static void kick(struct admin *a)
 {
@@ -663,7 +663,8 @@ static void kick(struct admin *a)
  * admin_submit - ask for something
  * @a: filled; its @done may be called before this returns
  *
- * With -EBUSY when what is under way takes longer than others wait, unless @a->patient.
+ * The outcome is -EBUSY if the request under way takes longer than others wait, unless
+ * @a->patient.
  * In the loop.
  */
 void admin_submit(struct admin *a)
@@ -686,7 +687,7 @@ void admin_submit(struct admin *a)
 }
 
 /**
- * admin_reload_log - what a reload has done, in the log
+ * admin_reload_log - log what a reload has done
  * @a: of ADMIN_RELOAD, done
  */
 void admin_reload_log(const struct admin *a)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the administrator changes while the daemon runs: exports are added, removed,
- * resized, opened again, and the configuration is read again. One thing at a time, in
- * the order it was asked for; what takes time is done beside the loop.
+ * Changes by the administrator while the daemon runs: exports are added, removed, resized and
+ * opened again, and the configuration is read again. One change at a time, in the order of the
+ * requests. Workers do the parts that take time.
  */
 #ifndef RDMABLKD_ADMIN_H
 #define RDMABLKD_ADMIN_H

@@ -24,7 +24,7 @@ static struct {
 } change;
 
 /**
- * admin_host_init - before the first change
+ * admin_host_init - initialise, before the first change
  * @cfg: of the daemon
  */
 void admin_host_init(struct config *cfg)
@@ -93,9 +93,9 @@ static int parse_spec(struct admin *a)
 }
 
 /**
- * admin_host_add - a new host
+ * admin_host_add - add a host
  * @a: request, with the host in the words of config_host_spec(); gets its name
- * @then: when it is in force, or not
+ * @then: upcall with the result
  */
 void admin_host_add(struct admin *a, admin_then then)
 {
@@ -129,7 +129,7 @@ void admin_host_add(struct admin *a, admin_then then)
  */
 
 /**
- * admin_host_remove - a host goes, and its sessions end
+ * admin_host_remove - remove a host, and end its sessions
  * @name: of the host
  *
  * Lists that allow it stay as they are. A reload brings back a host of the configuration.
@@ -150,7 +150,7 @@ int admin_host_remove(const char *name)
 	return 0;
 }
 
-/* Return: whether a list is right, or why not by admin_say() */
+/* Return: whether a list is right; if not, admin_said() says why. */
 static bool check_list(const char *list)
 {
 	const char *wrong = value_allow_check(list);
@@ -171,11 +171,11 @@ static bool check_list(const char *list)
 }
 
 /**
- * admin_host_allow - say which hosts may use an export
+ * admin_host_allow - change which hosts may use an export
  * @e: export
- * @list: of hosts; empty: nobody
+ * @list: list of hosts; empty: no host
  *
- * A reload brings back what the configuration says.
+ * A reload brings back the list of the configuration.
  *
  * Return: 0 or -errno, and admin_said() says why.
  */

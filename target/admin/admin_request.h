@@ -11,15 +11,15 @@
 #define ADMIN_TEXT	96	/* text of a request */
 
 /**
- * enum admin_op - what is asked for
- * @ADMIN_ADD: open and fill an export, and let it be had
- * @ADMIN_REMOVE: forget an export
- * @ADMIN_RESIZE: an export gets the size that its file has got
+ * enum admin_op - kinds of requests
+ * @ADMIN_ADD: open and fill an export, and make it ready for sessions
+ * @ADMIN_REMOVE: remove an export
+ * @ADMIN_RESIZE: let an export grow with its file
  * @ADMIN_REOPEN: close the store of an export and open it again
- * @ADMIN_RELOAD: do what the configuration says by now
- * @ADMIN_HOST_ADD: a host may log in
- * @ADMIN_HOST_REMOVE: a host may not any more
- * @ADMIN_ALLOW: say which hosts may use an export
+ * @ADMIN_RELOAD: apply the present configuration
+ * @ADMIN_HOST_ADD: add a host
+ * @ADMIN_HOST_REMOVE: remove a host
+ * @ADMIN_ALLOW: change which hosts may use an export
  * @ADMIN_KICK: end a session, or all of a host
  * @ADMIN_SAVE: make a configuration file of what was changed
  */
@@ -54,7 +54,7 @@ enum admin_thing {
  * struct admin_change - what a request has done to one thing, or not
  * @entry: in the report
  * @thing: kind of the thing
- * @name: its name; of a session the id
+ * @name: name of the thing; for a session its id
  * @action: added, removed, resized, changed, kept, ended; NULL: nothing was done
  * @why: what went wrong, or is left to do, or whose session it is; empty: nothing
  */
@@ -69,26 +69,26 @@ struct admin_change {
 TAILQ_HEAD(admin_changes, admin_change);
 
 /**
- * struct admin - one request; all but what is said to be the outcome is its owner's
+ * struct admin - one request; its owner fills in all fields that are not an outcome
  * @entry: in the queue
  * @op: what is asked for
- * @name: of the export, or of the host; but for ADD, HOST_ADD, RELOAD and SAVE; KICK: the id of
- *	a session, or a host
+ * @name: name of the export, or of the host; KICK: id of a session, or name of a host; unused
+ *	for ADD, HOST_ADD, RELOAD and SAVE
  * @spec: ADD: in the words of --export; HOST_ADD: of config_host_spec()
  * @allow: ALLOW: list of hosts
  * @reason: KICK: why, in the words of the administrator, or NULL
- * @size: RESIZE: bytes, of an export that was given its size; or 0
+ * @size: RESIZE: size wanted, bytes; or 0: that of the file
  * @force: REMOVE and REOPEN: end the sessions that use it
  * @patient: waits for its turn as long as it takes
  * @uid: user that asks
- * @by_signal: it was asked for by SIGHUP; else at the control socket
- * @owner: for @done
- * @done: in the loop, when it is over, well or not; releases it with admin_free()
+ * @by_signal: it came by SIGHUP; else by the control socket
+ * @owner: data of the owner, for @done
+ * @done: upcall in the loop, when the request is over; releases it with admin_free()
  * @error: outcome: 0 or -errno
  * @why: outcome: text of the error, in one line
  * @bytes: outcome of ADD, RESIZE, REOPEN: size of the export
- * @path: outcome of SAVE: where the file belongs
- * @text: outcome of SAVE: what belongs in it
+ * @path: outcome of SAVE: path of the file to write
+ * @text: outcome of SAVE: text of that file
  * @changes: outcome of RELOAD and KICK; of SAVE: what is not in the text
  */
 struct admin {

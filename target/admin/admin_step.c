@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is done to one export at run time. One step is under way at a time: so the place of
- * the step is one struct, and it waits for one of a job, a timer and the end of sessions.
+ * Steps of changes of one export at run time. One step is under way at a time, in one struct.
+ * A step waits for a job, for a timer, or for the end of sessions.
  *
- * An export goes through the states of enum export_state. A login finds only
- * those that are EXPORT_READY; a store is closed when no session knows the export any more,
- * be it an ending one. A worker has an export from admin_work() to work_done(), and the
- * loop touches nothing of its store meanwhile.
+ * An export goes through the states of enum export_state. A login finds only exports that are
+ * EXPORT_READY. A store is closed when no session uses the export any more, not even an ending
+ * one. A worker has an export from admin_work() to work_done(), and the loop does not touch
+ * its store meanwhile.
  *
  * Sessions of an export that goes are told to drain first. Those that have something to
  * flush do so and log out, and get ADMIN_FLUSH_MS for it, or as long as a FLUSH takes that
@@ -92,7 +92,7 @@ const struct export *admin_step_export(void)
 }
 
 /*
- * What is said of a name that does not exist, and which name is near it
+ * The sentence about a name that does not exist, and the existing name that is near it
  */
 
 static void say_near(const char *what, const struct near *near, char *why)
@@ -196,7 +196,7 @@ static int close_work(struct export *e)
  * Opening
  */
 
-/* An export that could not be opened is as if it had never been, or waits for better. */
+/* Removes an export that could not be opened, or keeps it closed until it is reopened. */
 static void open_failed(int ret)
 {
 	struct export *e = step.e;
@@ -229,7 +229,7 @@ static void opened(int ret)
 		admin_work(close_work, begin_failed);
 }
 
-/* The daemon that ends opens nothing any more. */
+/* A daemon that ends opens no exports any more. */
 static void begin_open(void)
 {
 	if (step.stopping) {
@@ -277,7 +277,7 @@ static void look_for_end(void)
 }
 
 /**
- * admin_session_gone - a session is gone
+ * admin_session_gone - go on if the step waits for the end of sessions
  */
 void admin_session_gone(void)
 {
@@ -457,9 +457,9 @@ void admin_grow(struct export *e, uint64_t size, admin_then then)
 }
 
 /**
- * admin_shutdown - begin nothing any more, and let nothing go on that takes long
+ * admin_shutdown - begin no step any more, and cancel a step that takes long
  *
- * What a worker is at ends before worker_stop() does; then every export may be closed.
+ * A job in a worker ends before worker_stop() returns; then every export may be closed.
  */
 void admin_shutdown(void)
 {

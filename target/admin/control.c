@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The socket of the administrator. Only root and the user of the daemon may connect: the file
- * says so, and so does the kernel of each peer. A client sends a line and gets a line, one
- * after the other and one in a turn of the loop; while a request is under way nothing more is
- * read of it. Lines, clients and what is waited for are bounded: a client has control_idle_ms
- * for a whole line, and as long to take an answer. One that goes away leaves its request
- * behind, which is done all the same.
+ * The socket of the administrator. Only root and the user of the daemon may connect: the
+ * rights of the file allow no others, and the daemon asks the kernel for the user of each
+ * peer. A client sends a line and gets a line, one request in a turn of the loop; while a
+ * request is under way the daemon reads no more from its client. The number of clients, the
+ * length of lines and the time are bounded: a client has control_idle_ms for a whole line, and
+ * as long to take an answer. If a client goes away, its request is done all the same.
  *
  * A killed daemon leaves its socket behind. Its successor may replace it: the lock on the
  * file beside it says that there is no daemon.
@@ -37,11 +37,11 @@
  */
 
 /**
- * enum phase - what a client is at
- * @PHASE_NEW: nothing yet
- * @PHASE_SENDING: a line
- * @PHASE_WAITING: for its request
- * @PHASE_TAKING: an answer
+ * enum phase - phases of a client
+ * @PHASE_NEW: it has sent nothing yet
+ * @PHASE_SENDING: it is sending a line
+ * @PHASE_WAITING: it waits for the end of its request
+ * @PHASE_TAKING: it is taking an answer
  */
 enum phase {
 	PHASE_NEW,
@@ -53,17 +53,17 @@ enum phase {
 /**
  * struct client - one connection
  * @entry: in the list of clients
- * @source: its descriptor
- * @timer: of @phase
- * @phase: what it is at
+ * @source: descriptor
+ * @timer: limit of @phase
+ * @phase: present phase
  * @uid: user of the peer
- * @admin: its request that is under way, or NULL
- * @in: what it has sent
- * @nr_in: bytes
- * @broken: there was no memory for its answer: it is sent away
- * @out: what it has to take, or NULL
- * @nr_out: bytes
- * @at_out: of these, taken
+ * @admin: request under way, or NULL
+ * @in: bytes that it has sent
+ * @nr_in: number of bytes in @in
+ * @broken: there was no memory for its answer, so the connection ends
+ * @out: answer that it has to take, or NULL
+ * @nr_out: number of bytes in @out
+ * @at_out: number of these that it has taken
  */
 struct client {
 	LIST_ENTRY(client) entry;
@@ -87,7 +87,7 @@ static void listen_again(struct loop_timer *timer);
 
 static struct {
 	struct loop_source source;
-	struct loop_timer rest;		/* of descriptors there are none */
+	struct loop_timer rest;		/* pause when there are no descriptors */
 	int lock;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	struct stat seen;		/* of the file that is ours */
@@ -359,7 +359,7 @@ static bool in_use(const struct sockaddr_un *addr)
 	       errno == EAGAIN;
 }
 
-/* Only the daemon of a path has it; the file stays, or two could have it. */
+/* The lock of a path; its file is never removed, or two daemons could have the lock. */
 static int take_lock(const char *path)
 {
 	char name[sizeof(control.path) + 8];
@@ -418,11 +418,11 @@ static void close_all(void)
 }
 
 /**
- * control_open - let the administrator in
- * @path: of the socket; NULL: CONFIG_CONTROL, if that can be had
+ * control_open - listen on the socket of the administrator
+ * @path: path of the socket; NULL: CONFIG_CONTROL, if the socket can be made there
  *
- * Where another daemon listens, "rdmablk target" would ask that one about this one's exports:
- * that is an error with either path.
+ * It is an error if another daemon listens there, because "rdmablk target" would ask that
+ * daemon about the exports of this one.
  *
  * Return: 0 or -errno, logged.
  */
@@ -449,7 +449,7 @@ int control_open(const char *path)
 }
 
 /**
- * control_close - let nobody in any more
+ * control_close - stop listening
  */
 void control_close(void)
 {

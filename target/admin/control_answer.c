@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the socket of the administrator answers. Documentation/json describes it; a change that
+ * Answers on the socket of the administrator. Documentation/json describes them; a change that
  * could break a reader raises CONTROL_VERSION.
  */
 #include <stdio.h>
@@ -100,7 +100,7 @@ static const char *cache_name(const struct export_config *ec)
 	return ec->cache == CACHE_FULL ? "full" : "none";
 }
 
-/* While a worker has the store nothing is known of it. */
+/* Adds the status of a store, unless a worker has the store. */
 static void show_store(struct json_object *o, struct export *e)
 {
 	struct store_status status = { 0 };
@@ -117,7 +117,7 @@ static void show_store(struct json_object *o, struct export *e)
 	add(o, "errors", json_object_new_uint64(status.errors));
 }
 
-/* Where its memory is; while a worker has the store nobody knows. */
+/* Adds the place of a store's memory, unless a worker has the store. */
 static struct json_object *node_or_null(const struct export *e)
 {
 	const struct numa_place *place = &e->store.place;
@@ -126,7 +126,7 @@ static struct json_object *node_or_null(const struct export *e)
 	       json_object_new_int64(place->node) : NULL;
 }
 
-/* What its sessions have taken, and what they may take. */
+/* Adds what the sessions of an export have taken, and their limits. */
 static void show_limits(struct json_object *o, const struct export *e)
 {
 	const struct quota_caps caps = export_caps(e);
@@ -373,9 +373,9 @@ struct json_object *control_hosts(void)
  * Figures for a monitoring system. The lists of exports and sessions are in the same answer;
  * here is what they lack: what each export has done, and the daemon.
  *
- * Numbers that only grow must never seem to shrink. What an export has done is the sum over
- * its sessions, those that are over included; and while a session ends, some of its
- * commands cannot be seen. So an export is never reported with less than the last time.
+ * Counters must never seem to shrink. The counters of an export are sums over its sessions,
+ * past ones included. While a session ends, some of its commands cannot be seen. So an export
+ * is never reported with smaller counters than the last time.
  */
 
 /* Buckets without durations are left out; the last one has no end. */
@@ -409,7 +409,7 @@ static void no_less(struct store_counts *told, const struct store_counts *now)
 			to[i] = from[i];
 }
 
-/* A number may be read before another one that has grown first. */
+/* The numbers are not read at one moment, so their difference could be negative. */
 static uint64_t pending_of(const struct store_counts *counts)
 {
 	uint64_t done = 0;
@@ -531,7 +531,7 @@ struct json_object *control_metrics(void)
 }
 
 /*
- * What came of a request
+ * The outcome of a request
  */
 
 static struct json_object *show_change(const struct admin_change *c)
@@ -569,7 +569,7 @@ static void show_report(struct json_object *top, const struct admin *a)
 }
 
 /**
- * control_done - what came of a request
+ * control_done - the outcome of a request
  * @a: done
  *
  * Return: answer.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the commands of a session with a one-sided store do, in the thread of their lane.
- * write_queue.c receives and answers them. The store thread does what takes time.
+ * The commands of a session with a one-sided store, done in the thread of their lane.
+ * write_queue.c receives and answers them. The store thread does those that take time.
  *
  * One FLUSH is under way at a time, with the granules noted until it began. The next one
  * answers all FLUSHes that come meanwhile together. Granules noted during a FLUSH go into
@@ -10,12 +10,13 @@
  * be so many that all at once would take too long. The FLUSH is under way until all are
  * back, so that no other one takes a set that lacks some of them.
  *
- * FLUSHes with a range have a turn of their own, with their ranges and nothing else: one
- * must not fail for what another writer has in a part of the file that takes no writes.
+ * FLUSHes with a range have a turn of their own, with only their ranges. Such a FLUSH must not
+ * fail because of writes of another writer to a part of the file that takes no writes.
  *
- * The end: from stop() on no queue pair is touched, because a worker destroys them. The store
- * thread drops the works that it has not begun, and finishes the piece at hand. The lane leaves
- * its thread when it has all works back; until then the session's export is not free.
+ * The end: from stop() on the thread touches no queue pair, because a worker destroys them.
+ * The store thread drops the works that it has not begun, and finishes the piece at hand. The
+ * lane leaves its thread when it has all works back; until then the session's export is not
+ * free.
  */
 #include <assert.h>
 #include <errno.h>
@@ -91,7 +92,7 @@ static void early_done(struct store_work *w)
 	free(w);
 }
 
-/* The fault: the command is answered, and done later. */
+/* With the fault: answers the command now, and does it later. */
 static bool early(struct cmdq_slot *slot)
 {
 	struct store_work *w;
@@ -127,7 +128,7 @@ static void slot_submit(struct cmdq_slot *slot)
 	work_begin(c, &slot->work);
 }
 
-/* Notes each granule that a range has a part of. */
+/* Notes each granule that a range overlaps. */
 static void note(struct bitmap *b, uint32_t granule, uint64_t offset, uint64_t bytes)
 {
 	uint64_t first = offset / granule;
@@ -172,7 +173,7 @@ static void flush_answer(struct cmdqs *c, unsigned int status)
 
 static void flush_begin(struct cmdqs *c);
 
-/* One step; the only one when few granules are left, as after a FLUSH that has succeeded */
+/* Moves some granules. One step is enough when few are left, as after a successful FLUSH. */
 static void flush_merge(struct ring_note *note)
 {
 	struct cmdqs *c = container_of(note, struct cmdqs, flush_over);
@@ -307,7 +308,7 @@ static const struct lane_ops cmdq_lane_ops = {
  */
 
 /**
- * cmdq_scope - fill what LIMITS says of a one-sided store
+ * cmdq_scope - fill in the limits of commands for LIMITS of a one-sided store
  * @scope: all fields but @size, @logical_block and @writer are set
  * @limits: of the store
  */
@@ -380,11 +381,11 @@ bool cmdq_busy(const struct cmdqs *c)
 }
 
 /**
- * cmdq_flushes - is a FLUSH under way, or has one ended recently
+ * cmdq_flushes - whether a FLUSH is under way, or has ended recently
  * @c: in any condition
- * @since: ms; recently means not before
+ * @since: earliest end that counts as recent, ms
  *
- * Return: whether one is or has.
+ * Return: true: yes.
  */
 bool cmdq_flushes(const struct cmdqs *c, int64_t since)
 {
@@ -409,13 +410,14 @@ bool cmdq_clean(const struct cmdqs *c)
 }
 
 /**
- * cmdq_gave_up - would a FLUSH of a session that logs out unflushed be in vain
+ * cmdq_gave_up - whether another FLUSH of a session that logs out unflushed would not help
  * @c: in any condition
  *
- * Its last FLUSH has failed; or a command takes too long to wait for, and everything that
- * was answered is flushed. In this order: a FLUSH that is pending no more has set the other.
+ * It would not if the last FLUSH has failed; nor if all answered writes are flushed and a
+ * command takes too long to wait for. Reads @pending first: a FLUSH that ends meanwhile has
+ * set the other fields by then.
  *
- * Return: whether it would.
+ * Return: true: it would not help.
  */
 bool cmdq_gave_up(const struct cmdqs *c)
 {

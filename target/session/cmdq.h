@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Commands of one session with a one-sided store: what the commands of its write queues do, in
- * the thread of their lane (lane.h). cmdq_open() and cmdq_free() are for workers, cmdq_note() is
- * for that thread, everything else is for the loop.
+ * the thread of their lane (lane.h). cmdq_open() and cmdq_free() are for workers, cmdq_note()
+ * is for that thread, everything else is for the loop.
  */
 #ifndef RDMABLKD_CMDQ_H
 #define RDMABLKD_CMDQ_H
@@ -11,7 +11,7 @@
 #include "staged/lane.h"
 #include "store/store_thread.h"
 
-#define CMDQ_DEPTH	8	/* commands in flight on a write queue */
+#define CMDQ_DEPTH	8	/* most commands in flight on a write queue */
 #define CMDQ_BYTES	4096	/* of a command with ranges */
 
 /**
@@ -36,14 +36,14 @@ struct cmdq_slot {
  * @store: of the session's export; set by the session likewise
  * @pending: works that the store thread has; any thread may look
  * @dirty: granules noted since the last FLUSH began
- * @flushing: granules of @flush; empty unless @flush_under_way
+ * @flushing: granules that @flush has to write; empty unless @flush_under_way
  * @flush: the FLUSH that the store thread has; one at a time
  * @flush_over: brings @flush back to the thread of the lane. Runs there again, step by step,
  *	until what was not flushed has gone back from @flushing to @dirty
  * @flush_under_way: the store thread has @flush, or @flush_over is still to run; any thread
  * @flushes: number of FLUSHes that have begun; any thread
- * @flush_ended: when the last one ended, ms; 0: none has; any thread
- * @flush_failed: the last one ended with an error; any thread
+ * @flush_ended: time at which the last FLUSH ended, ms; 0: none has; any thread
+ * @flush_failed: the last FLUSH ended with an error; any thread
  * @changed: a command has changed something since the last FLUSH of all began; any thread
  * @flushed: commands that @flush answers
  * @waiting: FLUSH commands for the next one

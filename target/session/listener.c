@@ -30,7 +30,7 @@ struct listener {
 	struct loop_timer retry;
 	const struct listen_addr *addr;
 	struct rdma_cm_id *id;
-	struct device *device;		/* NULL: of no particular device */
+	struct device *device;		/* NULL: listens on any device */
 	uint64_t refused;		/* connections, because of allow-address */
 };
 
@@ -65,7 +65,7 @@ static unsigned int take_slot(const struct sockaddr *peer)
 /* Room for the setting that refuses a connection */
 #define LISTENER_WHY	(ADDR_TEXT + 32)
 
-/* Whether a list keeps an initiator's address out. @why: which setting has that list */
+/* Whether a list refuses an initiator's address. @why: result, name of the setting */
 static bool is_foreign(const struct listener *l, const struct sockaddr *peer, char *why)
 {
 	const char *here = config_listen_networks(listen_cfg, l->addr);
@@ -77,7 +77,7 @@ static bool is_foreign(const struct listener *l, const struct sockaddr *peer, ch
 	return *why;
 }
 
-/* @why: what refuses it, unless the reason says that */
+/* @why: result, setting that refuses the request, unless the reason says it */
 static unsigned int begin_login(struct listener *l, const struct cm_event *ev,
 				const struct wire_request *req, char *why)
 {
@@ -174,9 +174,9 @@ static void refuse(const struct cm_event *ev, const struct wire_request *req,
 }
 
 /*
- * The id of the event is the session's, or is destroyed afterwards. librdmacm has opened the
- * device for it and leaves it open, whatever becomes of the request: the device has to be
- * known, or nobody hears that it is being removed.
+ * The session gets the id of the event, or the id is destroyed afterwards. librdmacm has
+ * opened the device of the id, and leaves it open even if the request is refused. So the
+ * device must be in the list of devices, or the daemon would not hear of its removal.
  */
 static void connect_request(struct listener *l, const struct cm_event *ev)
 {
@@ -331,7 +331,7 @@ static int try_address(struct rdma_cm_id *id, const struct listen_addr *addr)
 }
 
 /**
- * listener_check - does an RDMA device have an address
+ * listener_check - check that an RDMA device has an address
  * @addr: address; its port may be in use
  *
  * Return: 0 or -errno, logged.
@@ -378,8 +378,8 @@ bool listener_show(unsigned int i, struct listener_status *status)
 }
 
 /**
- * listener_close_device - listen no more on a device that is being removed
- * @dev: the device; its addresses are tried again until they have one
+ * listener_close_device - stop listening on a device that is being removed
+ * @dev: the device; its addresses are tried again until a device has them
  */
 void listener_close_device(struct device *dev)
 {
@@ -396,7 +396,7 @@ void listener_close_device(struct device *dev)
 }
 
 /**
- * listener_close_all - listen no more
+ * listener_close_all - stop listening
  */
 void listener_close_all(void)
 {

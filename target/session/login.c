@@ -23,13 +23,13 @@ static struct {
 } refused;
 
 /**
- * login_refuse_all - the end has begun
- * @reason: enum rdmablk_reason, for those whose login has not got as far as PROOF
- * @until: by loop_now(), ms: when sessions end that have not flushed by then
+ * login_refuse_all - refuse logins, because the daemon ends
+ * @reason: enum rdmablk_reason, for logins before PROOF
+ * @until: time at which sessions end that have not flushed, ms of loop_now()
  *
- * A device that comes back until then and may have unflushed writes is let in, and told to
- * flush: the contents that they are in end with this process. Sessions that are granted
- * still get their queues.
+ * A device that comes back before @until and may have unflushed writes is admitted, and told
+ * to flush, because these writes would be lost with this process. Granted sessions still get
+ * their queues.
  */
 void login_refuse_all(unsigned int reason, int64_t until)
 {
@@ -38,13 +38,13 @@ void login_refuse_all(unsigned int reason, int64_t until)
 }
 
 /**
- * login_refuses - is a login refused before it has said anything
+ * login_refuses - whether a login is refused before its first message
  *
  * While a device may come that has to flush, each login may say which device it is. When the
- * time to flush is over no login may: a device that comes again and again would put off the
- * end for ever.
+ * time to flush is over no login may begin: a device that comes again and again would delay
+ * the end for ever.
  *
- * Return: RDMABLK_OK: no; else why.
+ * Return: RDMABLK_OK: no; else the reason.
  */
 unsigned int login_refuses(void)
 {
@@ -56,7 +56,7 @@ unsigned int login_refuses(void)
  * login_version - the version that a daemon speaks
  * @cfg: its configuration
  *
- * One and no other: a peer cannot choose to authenticate nobody.
+ * A daemon speaks only one version, so that a peer cannot choose one without authentication.
  *
  * Return: RDMABLK_VERSION_PROVEN or RDMABLK_VERSION_OPEN.
  */
@@ -111,7 +111,7 @@ static unsigned int handle_hello(struct session *s, const void *msg, size_t len)
 						      challenge(s, msg, nonce);
 }
 
-/* The peer is told that it has failed, and no more. */
+/* Logs why PROOF has failed; the peer learns only that it has. */
 static void log_refusal(const struct session *s, const uint8_t *key_id)
 {
 	char why[HOST_WHY];
@@ -184,7 +184,7 @@ static void fill_lease(struct session *s, const struct host *h)
 	lease->writer = !(s->wish.flags & RDMABLK_HELLO_READ_ONLY);
 }
 
-/* An export that needs what was not agreed on is not for this initiator. */
+/* Refuses an export that needs a feature that was not chosen. */
 static unsigned int check_features(const struct session *s)
 {
 	uint64_t needed = 0;
@@ -240,7 +240,7 @@ static struct quota_who accounts_of(const struct session *s, struct export *e)
 	};
 }
 
-/* The peer is told the reason only: the log names the limit. */
+/* Logs which limit refuses a session; the peer learns only the reason. */
 static unsigned int refuse(const struct session *s, const struct quota_who *who,
 			   uint64_t bytes, const struct quota_freed *freed,
 			   unsigned int reason)
@@ -292,8 +292,8 @@ static struct quota_freed freed_for(const struct quota_who *who, const struct ex
 }
 
 /*
- * Would the session be refused when those that have to end for it are gone? Nobody's
- * session ends for one that cannot be had.
+ * Whether the session would be refused even when the sessions that have to end for it are
+ * gone. No session ends for a login that is refused anyway.
  */
 static unsigned int check_room(struct session *s, struct export *e)
 {
@@ -322,7 +322,7 @@ static bool has_victims(const struct export *e)
 	return false;
 }
 
-/* One key, two machines: the administrator has to give one of them a key of its own. */
+/* Warns of two machines with one key: one of them needs a key of its own. */
 static void log_clones(const struct session *s, const struct export *e)
 {
 	const struct lease *held;
@@ -337,7 +337,7 @@ static void log_clones(const struct session *s, const struct export *e)
 			 container_of(held, struct session, lease)->peer_text);
 }
 
-/* Is it the export that the device has been? HELLO of version 2 has no UUID in clear. */
+/* Whether it is the export that the device had. HELLO of version 2 has no UUID in clear. */
 static bool resumes_this(struct session *s, const struct export *e)
 {
 	if (s->version == RDMABLK_VERSION_PROVEN)
@@ -351,7 +351,10 @@ static unsigned int admit(struct session *s, struct export *e)
 	struct lease *held;
 	unsigned int reason;
 
-	/* A device that wrote another export is not the last writer of this one. */
+	/*
+	 * The identity of the writer: a device that had another export is not the last writer
+	 * here.
+	 */
 	if (resume && !resumes_this(s, e))
 		return RDMABLK_R_IDENTITY;
 	if (e->cfg->read_only && s->lease.writer)
@@ -487,7 +490,7 @@ static unsigned int check_refused(const struct session *s)
 	return refused.reason;
 }
 
-/* The initiator hears the same as if there were no such export. */
+/* The initiator gets the same answer as for an export that does not exist. */
 static bool may_use(const struct session *s, const struct export *e)
 {
 	const char *networks = e->cfg->allow_address;
@@ -501,8 +504,8 @@ static bool may_use(const struct session *s, const struct export *e)
 }
 
 /*
- * What the host of version 2 may do with an export. An export that it may not use at all is
- * one that does not exist; without the right to steal it has not asked to.
+ * Applies the rights of a host of version 2. An export that the host may not use counts as
+ * missing; without the right to steal, a wish to steal does not count.
  */
 static unsigned int check_rights(struct session *s, const struct host *h,
 				 const struct export *e)
@@ -659,7 +662,7 @@ static unsigned int handle_close(struct session *s, const void *msg, size_t len)
 	log_peer(session_peer(s), LOG_INFO, "%s: the initiator closes: %s", session_text(s),
 		 rdmablk_reason_text(theirs));
 	s->quiet = true;
-	/* A login that it refuses itself it refuses the next time, too. */
+	/* A login that the initiator itself refuses would be refused the next time, too. */
 	if (s->state < SESSION_LIVE)
 		s->login.refused = theirs;
 	return RDMABLK_R_CONNECTION;
@@ -688,7 +691,7 @@ static const struct {
 };
 
 /**
- * login_receive - a message came in
+ * login_receive - handle a message
  * @s: not yet ending
  * @msg: as received; nothing of it is checked
  * @len: bytes received

@@ -13,8 +13,8 @@
 
 /**
  * struct region - one region
- * @mr: its registration; NULL: none
- * @iova: its remote address
+ * @mr: registration; NULL: none
+ * @iova: remote address
  */
 struct region {
 	struct ibv_mr *mr;
@@ -24,9 +24,9 @@ struct region {
 /**
  * struct regions - the regions of one session; zeroed: none
  * @region: @nr of them, or NULL
- * @nr: how many the session has
- * @bytes: of each but the last
- * @size: of all of them, bytes; the export may grow meanwhile
+ * @nr: number of regions
+ * @bytes: size of each region except the last
+ * @size: size of all regions, bytes; the export may be larger, because it may have grown
  * @cancel: stop registering; set by the loop
  */
 struct regions {

@@ -3,45 +3,44 @@
  * Sessions: how they begin, join queues, end.
  *
  * Ownership. A session owns its control queue, its data queues, its domain,
- * completion queue, registrations and lease. It belongs to the loop, with two exceptions.
- * What the present job needs belongs to a worker while the job is under way (@busy),
- * and there is never more than one job: making the control queue, then noting who writes,
- * then registering, then fencing, then destroying. A session that must end during one of
- * the first three is fenced when the job is done. Data queues that join have jobs of their
- * own (@opening), and the fence waits for all of them. And the write queues with their commands
- * (@lanes, @cmdqs, @staged) belong to threads of the export, from the registration until
- * @lanes_idle; the loop reads only what is marked so.
+ * completion queue, registrations and lease. The loop owns the session, with two exceptions.
+ * While a job is under way (@busy), a worker owns what the job needs. A session has one job at
+ * a time, in this order: make the control queue, note the writer, register, fence, destroy. A
+ * session that must end during one of the first three is fenced when the job is done. Data
+ * queues that join have jobs of their own (@opening), and the fence waits for all of them. And
+ * threads of the export own the write queues with their commands (@lanes, @cmdqs, @staged),
+ * from the registration until @lanes_idle; the loop reads only what is marked so.
  *
  * How a session ends, whatever the reason. session_end() is the only way in, and the
  * change of state makes sure that it happens once:
  *
  *  1. SESSION_CLOSING. No message is handled any more, no queue joins. The lease is
  *     marked as ending, so another login is answered with FENCING. The session waits for
- *     the jobs that workers have of it.
+ *     its jobs in workers.
  *  2. SESSION_STOPPING. The threads of its write queues let go of the queue pairs. The store
  *     thread drops the session's commands, except the piece that it is working on.
  *  3. SESSION_FENCING, in a worker: every data queue pair is destroyed, every region
- *     deregistered. From then on no write of this session can land. A failure does not end
- *     the session: the fence is tried again, and the export stays taken.
+ *     deregistered. From then on no write of this session can land. If the fence fails, it
+ *     is tried again, and the export stays taken meanwhile.
  *  4. SESSION_SETTLING. The store thread finishes its piece, and I/O of a staged store that
- *     has begun ends. No worker waits for a file: one disk that does not answer would take
- *     them all. Then the store is told, and brings up to date what was not flushed.
+ *     has begun ends. No worker waits here, or one disk that does not answer would occupy all
+ *     workers. Then the store learns of the end, and writes unflushed data to its file.
  *  5. SESSION_CLOSED. The session gives back its lease and its share of the limits. Only
  *     now it tells the peer, by CLOSE or by the answer to LOGOUT. The control queue lives
  *     until the peer has disconnected, a second at most.
  *  6. SESSION_DYING. A worker destroys, in this order: queue pairs,
  *     completion queue, buffers, protection domain, CM ids.
- *  7. In the loop, the memory of the queues and the session is freed. A device may refuse to
- *     let go of some of it. No session and no export waits for that, but the memory is kept
- *     for good: the adapter may write to it, and the device may name it in an event. A
- *     removal of the device that the driver cannot force waits until the process ends:
- *     memory that the driver has mapped keeps the device open, whatever device_close() does.
+ *  7. In the loop, the memory of the queues and the session is freed. If the driver has
+ *     refused to destroy an object, the memory is kept for good: the adapter may write to it,
+ *     and an event may point to it. No session and no export waits for that. But a removal of
+ *     the device that the driver cannot force waits until the process ends, because mappings
+ *     of the driver keep the device open in spite of device_close().
  *
  * None of these waits has a limit, because no step can be skipped. Each state has its
  * deadline instead: when it has passed, and again and again after that, the log names what
  * the session waits for.
  *
- * Why the loop frees the memory, and last. Each event points to a queue: a CM event by
+ * The loop frees the memory, as the last step, because events point to it: a CM event by
  * the context of its id, an asynchronous event by that of the queue pair, a completion
  * event by that of the completion queue. The loop may hold such an event while a worker
  * destroys its object. Destroying an object drops its unread events and returns only when
@@ -81,7 +80,10 @@
  */
 const char *session_text(const struct session *s)
 {
-	/* Whoever begins a visit may claim a name. Where keys are used, one that is proven counts. */
+	/*
+	 * Whoever begins a visit may claim a name. Where keys are used, one that is proven
+	 * counts.
+	 */
 	const char *name = s->version == RDMABLK_VERSION_PROVEN ? s->proof.name :
 			   s->wish.host_name;
 	static char text[256];
@@ -124,7 +126,7 @@ static void log_state(const struct session *s, int level, const char *fmt, ...)
  * The end is late
  */
 
-/* A worker has the session, or makes its queues. */
+/* Return: words for the job that the end waits for. */
 static const char *awaited_job(const struct session *s)
 {
 	if (s->scratch.bytes)
@@ -140,7 +142,7 @@ static const char *awaited_job(const struct session *s)
  * session_awaits - what the end of a session waits for
  * @s: session
  *
- * Return: words that follow "waits for"; NULL: it is not ending.
+ * Return: words that follow "waits for"; NULL: the session is not ending.
  */
 const char *session_awaits(const struct session *s)
 {
@@ -193,8 +195,8 @@ static void late_start(struct session *s, int64_t ms)
 #define TO(state)	(1U << SESSION_##state)
 
 /*
- * From each state, the states that may follow, bit by bit; and of the states of the end, how
- * long a session may be in them before the log names the culprit, ms.
+ * For each state: next: states that may follow, a bit each; late_ms: time in a state of the
+ * end after which the log says what the session waits for, ms; 0: not a state of the end.
  */
 static const struct {
 	unsigned int next;
@@ -217,9 +219,9 @@ static const struct {
 /**
  * session_set_state - change the state
  * @s: session
- * @state: new
+ * @state: new state
  *
- * Return: whether that was allowed; if not nothing has changed.
+ * Return: false: the move is not allowed, and nothing has changed.
  */
 bool session_set_state(struct session *s, enum session_state state)
 {
@@ -248,7 +250,7 @@ unsigned int session_send(struct session *s, const void *msg, size_t len)
 	return ret ? RDMABLK_R_CONNECTION : RDMABLK_OK;
 }
 
-/* The value to send with an event now: a size, or the milliseconds that are left. */
+/* Return: the value to send with an event now: a size, or the milliseconds that are left. */
 static uint64_t event_value(const struct session *s, uint16_t event)
 {
 	int64_t left;
@@ -263,7 +265,8 @@ static uint64_t event_value(const struct session *s, uint16_t event)
  * session_tell_due - send the events that are due, as far as the control queue takes them
  * @s: session
  *
- * In falling order of their numbers, so that LEAVING, which says why, precedes DRAIN.
+ * Sends them in descending order of their numbers: LEAVING gives the reason for DRAIN, and
+ * must come first.
  */
 void session_tell_due(struct session *s)
 {
@@ -279,7 +282,9 @@ void session_tell_due(struct session *s)
 		wire_pack_event(&msg, event, event_value(s, event));
 		ret = ctrl_send_event(&s->ctrl, &msg, sizeof(msg));
 		if (ret) {
-			/* A frame that is numbered and not sent is missing for good. */
+			/*
+			 * A frame that has its number but was not sent leaves a gap for ever.
+			 */
 			if (ret != -ENOBUFS)
 				session_end(s, RDMABLK_R_CONNECTION);
 			return;
@@ -290,10 +295,10 @@ void session_tell_due(struct session *s)
 
 /**
  * session_tell - send an event, at once or after the events before it
- * @s: session past PROOF; until GRANT is sent it stays due
+ * @s: session after PROOF; before GRANT the event stays due
  * @event: enum rdmablk_event
- * @value: takes the place of one that is still due; for all events but RESIZE a time
- *	of loop_now(), sent as what is left until then
+ * @value: replaces the value of the same event that is still due. RESIZE: size, bytes; other
+ *	events: a time of loop_now(); what remains until then is sent, milliseconds
  */
 void session_tell(struct session *s, uint16_t event, uint64_t value)
 {
@@ -346,7 +351,7 @@ void session_tell_size(struct session *s)
 
 	if (store->size == s->scope.size)
 		return;
-	if (store->size > room_of(s)) {	/* it came while the export was growing */
+	if (store->size > room_of(s)) {	/* the session logged in during the growth */
 		log_peer(session_peer(s), LOG_WARNING, "%s: cannot go on with more than one region",
 			 session_text(s));
 		return;
@@ -388,7 +393,7 @@ static void silence_expired(struct loop_timer *timer)
 	struct session *s = container_of(timer, struct session, timer);
 	int64_t left = s->heard.last + s->heard.silence_ms - loop_now();
 
-	/* Messages that have arrived are handled first, those of other sessions before. */
+	/* A message may wait behind those of other sessions: handle it before judging. */
 	if (left <= 0 && cq_waits(&s->cq))
 		left = 1;
 	if (left > 0)
@@ -413,8 +418,8 @@ static void linger_expired(struct loop_timer *timer)
  * Each part, and each queue that joins, renews the time. A bound on the whole login grows
  * with the number of queues, as on the initiator. Registering does not count, because it
  * takes longer for larger exports. Before PROOF the initiator has less time (hello_ms):
- * connections cost it nothing, and each occupies a login slot. A visit has times of its own, as
- * it may be evicted when slots are short.
+ * connections cost it nothing, and each occupies a login slot. A visit has times of its own,
+ * as it may be evicted when slots are short.
  */
 void session_login_timer(struct session *s)
 {
@@ -483,9 +488,9 @@ void session_live(struct session *s)
 /**
  * session_submit - submit the session's job to the workers
  * @s: session without one under way
- * @run: in a worker
- * @done: in the loop
- * @kind: of job
+ * @run: called in a worker
+ * @done: called in the loop
+ * @kind: kind of the job
  */
 void session_submit(struct session *s, void (*run)(struct job *),
 		    void (*done)(struct job *), enum job_kind kind)
@@ -504,13 +509,15 @@ static const struct staged_ops *staged_ops(const struct session *s)
 	return s->export->store.ops->staged;
 }
 
-/* The queue pairs are destroyed. May be called again after an error. */
+/*
+ * Closes the staged part; its queue pairs are destroyed. May be called again after an error.
+ */
 static int staged_close(struct session *s)
 {
 	return s->staged ? staged_ops(s)->close(s->staged) : 0;
 }
 
-/* It is closed, and its threads are done with it. */
+/* Frees the staged part, which is closed and which no thread uses. */
 static void staged_free(struct session *s)
 {
 	if (!s->staged)
@@ -533,7 +540,7 @@ static void destroy_run(struct job *job)
 	else
 		staged_free(s);
 	s->end.stuck = conn_close(s->conn);
-	if (!s->end.stuck)		/* or the adapter writes there */
+	if (!s->end.stuck)		/* else the adapter may write there */
 		ctrl_destroy(&s->ctrl);
 	s->end.stuck = s->end.stuck || lane_close_all(&s->cmdqs.lanes) || cq_close(&s->cq) ||
 		   (s->pd && ibv_dealloc_pd(s->pd));
@@ -587,7 +594,7 @@ static void destroy_done(struct job *job)
 	session_remove(s);
 }
 
-/* Only with a fault does a session come here that its store still has something of. */
+/* Only with a fault may the store still have commands of a session here. */
 static void destroy_begin(struct session *s)
 {
 	if (s->state != SESSION_DYING || s->busy || session_has_lanes(s))
@@ -644,7 +651,7 @@ static bool send_last(struct session *s)
 	return !ctrl_send(&s->ctrl, &close, sizeof(close), true);
 }
 
-/* Nothing of the session can touch the store any more: what it left is the store's. */
+/* Tells the store that a writer has ended, none of whose writes can reach it any more. */
 static void tell_store(struct session *s)
 {
 	struct store *store = &s->export->store;
@@ -665,7 +672,7 @@ static void session_closed(struct session *s)
 	if (s->leased) {
 		tell_store(s);
 		store_add_counts(&s->export->past, &s->counts);
-		if (s->end.returns)	/* it was told to come again until now */
+		if (s->end.returns)	/* awaited without a limit until now */
 			export_await(s->export, loop_now() + RETURN_MS);
 		export_release(&s->lease);
 		log_state(s, LOG_INFO, "fenced: its queues and keys are gone");
@@ -696,7 +703,7 @@ static void free_done(struct job *job)
 	session_closed(s);
 }
 
-/* The threads of the write queues may have finished. */
+/* Goes on with the end if the threads of the write queues have finished. */
 static void session_settle(struct session *s)
 {
 	if (s->state != SESSION_SETTLING || s->busy ||
@@ -775,7 +782,7 @@ static bool has_queues(const struct session *s)
 	return false;
 }
 
-/* No thread uses a queue pair any more. */
+/* Begins the fence: no thread uses a queue pair any more. */
 static void fence_begin(struct session *s)
 {
 	session_set_state(s, SESSION_FENCING);
@@ -788,7 +795,7 @@ static void fence_begin(struct session *s)
 
 /**
  * session_fence - make sure that nothing of a session can land any more
- * @s: without a job under way; unless it is in SESSION_CLOSING nothing happens
+ * @s: session without a job under way; does nothing in another state than SESSION_CLOSING
  */
 void session_fence(struct session *s)
 {
@@ -832,9 +839,10 @@ static int reason_level(unsigned int reason)
 }
 
 /*
- * An initiator that was told of the end, and could not flush, has had its time: more of it
- * would not help. One that could flush, but had more to flush, comes back for the rest. Data
- * that a staged store has not flushed is in caches of the host, which outlive this process.
+ * Whether an initiator that logs out has given up flushing. It knew of the end and could not
+ * flush in time, so more time would not help. An initiator that could flush, but had more to
+ * flush, comes back for the rest. Unflushed data of a staged store is in caches of the host,
+ * which outlive this process.
  */
 static bool gave_up(const struct session *s)
 {
@@ -842,9 +850,9 @@ static bool gave_up(const struct session *s)
 }
 
 /*
- * Whether the device is expected to log in again soon, to flush. A host that has
- * rebooted, or lost the export to another host, has nothing to flush; one that logs out
- * says whether it has.
+ * Whether the device is expected to log in again soon, to flush. A host that has rebooted, or
+ * lost the export to another host, has nothing to flush. A LOGOUT says whether anything is
+ * unflushed.
  */
 static bool comes_back(const struct session *s, unsigned int reason)
 {
@@ -903,7 +911,8 @@ void session_end(struct session *s, unsigned int reason)
 }
 
 /**
- * session_evict - end a login whose initiator is silent, or a visit; another needs its slot
+ * session_evict - end a login whose initiator is silent, or a visit, because another login
+ *	needs the slot
  * @s: as returned by session_silent()
  */
 void session_evict(struct session *s)

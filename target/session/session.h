@@ -51,7 +51,7 @@ enum session_state {
 };
 
 /**
- * struct session_login - what only a login needs; zeroed when the session is live
+ * struct session_login - data that only a login needs; zeroed when the session is live
  * @turn: in the list of sessions that wait until another of their address is registered
  * @hello: as received, version 1
  * @challenge: as sent, version 1
@@ -60,7 +60,8 @@ enum session_state {
  * @refused: why the initiator itself has closed the session, or RDMABLK_OK
  * @waits: the session is in the list of @turn
  * @registering: a worker registers the memory
- * @noted: was it noted who writes: 1: yes; 0: no; -errno: the session must not write
+ * @noted: result of noting the writer: 1: noted; 0: not noted; -errno: the session must not
+ *	write
  * @registered: upcall, once: the memory is registered, or the login has failed
  * @turn_began: when the session began to wait for its turn to register, ms
  * @registered_ms: how long the turn and the registration took; not part of a login's time
@@ -81,14 +82,14 @@ struct session_login {
 };
 
 /**
- * struct session_heard - what is heard of the initiator on the control queue
- * @keep_alive_ms: granted: how often it sends something at least
+ * struct session_heard - messages of the initiator on the control queue
+ * @keep_alive_ms: granted keep-alive timeout, ms
  * @silence_ms: the session ends when nothing was heard for so long
  * @last: when something was heard last, ms; at first, when it was connected
  * @window: start of the second in which @window_messages are counted, ms
  * @window_messages: for the limit on messages
- * @messages: received
- * @keepalives: answered
+ * @messages: number of messages received
+ * @keepalives: number of keep-alives answered
  */
 struct session_heard {
 	uint32_t keep_alive_ms;
@@ -101,10 +102,10 @@ struct session_heard {
 };
 
 /**
- * struct session_told - what the initiator is told, and how long it is waited for
- * @value: of each event due, as session_tell() got it
- * @due: events that wait until earlier ones have arrived, bit by bit
- * @drained: DRAIN was told: the end of daemon or export is near
+ * struct session_told - events for the initiator, and the time that it gets to flush
+ * @value: value of each event that is due, as session_tell() got it
+ * @due: events that wait until earlier ones have arrived, a bit each
+ * @drained: DRAIN was sent, or is due: the end of daemon or export is near
  * @late: the time to flush is over, and the session goes on because it is flushing
  * @late_flushes: FLUSHes that had begun when the session became @late
  */
@@ -118,12 +119,12 @@ struct session_told {
 
 /**
  * struct session_ending - the end of a session
- * @reason: why, enum rdmablk_reason
+ * @reason: why the session ends, enum rdmablk_reason
  * @clean: the initiator has logged out and says that nothing is unflushed
  * @returns: the device may come back, and have unflushed writes
- * @stuck: the adapter's driver has not let go of everything
+ * @stuck: the adapter's driver has refused to destroy something
  * @logout: the command to be answered, when @reason is RDMABLK_R_LOGOUT
- * @began: ms
+ * @began: time at which the end began, ms
  * @late: in each state of the end: logs what the session waits for
  * @late_ms: how long @late runs this time, ms
  */
@@ -142,38 +143,39 @@ struct session_ending {
  * struct session - see the top of session.c for who may touch what, when
  * @entry: in the list of sessions
  * @cfg: the configuration
- * @device: of all its queues
+ * @device: RDMA device of all its queues
  * @peer: address of the initiator
- * @peer_text: the same, for people
- * @id: never used twice by one process
- * @born: ms
- * @version: of the protocol
- * @port: of @device
+ * @peer_text: the same as text
+ * @id: number of the session; one process never uses a number twice
+ * @born: time of the connection request, ms
+ * @version: version of the protocol
+ * @port: port of @device
  * @quiet: the control queue is of no use for a last message
  * @busy: @job is under way
  * @leased: @lease is held
  * @granted: GRANT was sent: keys may have been used
  * @known: its address counts as that of a live session
  * @state: changed by session_set_state() only
- * @job: the one piece of work a session has at a time
- * @job_error: its outcome
- * @timer: of the login, of silence, of a fence that is tried again, of the last message
+ * @job: the one job that a session has at a time
+ * @job_error: result of @job
+ * @timer: limits, one after the other, the login, a silence, the pause before another fence,
+ *	and the time after the last message
  * @receive: upcall for a message: RDMABLK_OK or why the session must end
- * @login: until SESSION_LIVE
- * @heard: of the initiator
- * @told: to the initiator
- * @end: from SESSION_CLOSING on
- * @pd: its domain; its keys are valid nowhere else
- * @cq: of its queues; not of write queues that carry commands
+ * @login: data of the login, until SESSION_LIVE
+ * @heard: messages of the initiator
+ * @told: events for the initiator
+ * @end: data of the end, from SESSION_CLOSING on
+ * @pd: protection domain; the session's keys are valid nowhere else
+ * @cq: completion queue of its queues, except write queues that carry commands
  * @ctrl: buffers of the control queue
  * @conn: the control queue
  * @data: data queue q is @data[q - 1]; NULL: it has not joined
- * @nr_data: how many there may be, twice the hardware queues granted
- * @opening: how many of them a worker is making; no fence begins before there are none
- * @joined: how many are connected
+ * @nr_data: number of data queues: twice the hardware queues granted
+ * @opening: number of data queues that workers are making; a fence begins when it is 0
+ * @joined: number of data queues that are connected
  * @refused_joins: requests to join that named its id
  * @wish: HELLO, decoded
- * @proof: whose key the session has; all 0 with AUTH_NONE
+ * @proof: host whose key the session has proved; all 0 with AUTH_NONE
  * @key: session key, from SESSION_REGISTER on; version 1
  * @keying: keys of version 2, of the present epoch
  * @rekeying: of the next epoch, between REAUTH and REAUTH_PROOF
@@ -194,7 +196,7 @@ struct session_ending {
  * @lanes_stopped: the threads use no queue pair of @lanes any more
  * @lanes_idle: they are done with @lanes and the store, too
  * @counts: commands answered, when @lanes have stopped
- * @scope: what LIMITS says, with RDMABLK_F_COMMANDS
+ * @scope: limits of commands, as in LIMITS; with RDMABLK_F_COMMANDS
  */
 struct session {
 	LIST_ENTRY(session) entry;

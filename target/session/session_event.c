@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What comes to sessions from outside. What happens to the queues of one session: messages,
- * completions, errors. And the end of several at a time: those of a device, of an export, or
- * all; at once, or with time to flush. All that ends a session goes through session_end().
- * One that is ended together with others stays in the list at least until the loop has its
- * next turn.
+ * Events of sessions. Events of one session's queues: messages, completions, errors. And the
+ * end of several sessions at a time: those of a device, of an export, or all; at once, or with
+ * time to flush. Every end goes through session_end(). A session that ends together with
+ * others stays in the list at least until the next turn of the loop.
  */
 #include "base/fault.h"
 #include "base/log.h"
@@ -12,7 +11,7 @@
 #include "session/session.h"
 
 #define MESSAGES_MAX	200	/* per second; a KEEPALIVE each 50 ms is 20 */
-#define LATE_FLUSHES	3	/* that are waited for */
+#define LATE_FLUSHES	3	/* number of FLUSHes to wait for */
 #define LATE_MS		5000	/* from the end of a FLUSH to what an initiator does next */
 
 /* A login may ask for each of its regions, all of them at once. */
@@ -37,8 +36,8 @@ static unsigned int refuse_unsealed(struct session *s, unsigned int index, uint3
 }
 
 /*
- * A WRITE WITH IMMEDIATE completes a receive, too, and a visit that has a scratch region may send
- * one: the length is that of the WRITE, and an old message is in the buffer.
+ * A WRITE WITH IMMEDIATE completes a receive, too, and a visit that has a scratch region may
+ * send one: the length is that of the WRITE, and an old message is in the buffer.
  */
 static bool is_message(const struct ibv_wc *wc)
 {
@@ -117,9 +116,9 @@ static void guard_completed(struct session *s, const struct ibv_wc *wc)
 }
 
 /**
- * session_completed - a completion of any queue of a session
- * @cq: its completion queue
- * @wc: it
+ * session_completed - handle a completion of any queue of a session
+ * @cq: completion queue of the session
+ * @wc: completion
  */
 void session_completed(struct cq *cq, const struct ibv_wc *wc)
 {
@@ -134,8 +133,8 @@ void session_completed(struct cq *cq, const struct ibv_wc *wc)
 }
 
 /**
- * session_cq_failed - no completion of a session is told of any more
- * @cq: its completion queue
+ * session_cq_failed - the completion queue of a session cannot be polled any more
+ * @cq: completion queue of the session
  */
 void session_cq_failed(struct cq *cq)
 {
@@ -145,7 +144,7 @@ void session_cq_failed(struct cq *cq)
 /**
  * session_conn_event - something happened to a queue of a session
  * @conn: queue
- * @event: what
+ * @event: what happened
  */
 void session_conn_event(struct conn *conn, enum conn_event event)
 {
@@ -161,9 +160,9 @@ void session_conn_event(struct conn *conn, enum conn_event event)
 	case CONN_LOST:
 	case CONN_FAILED:
 		/*
-		 * Who leaves says so first, and hangs up at once. The message has completed
-		 * before that, but may still wait for its turn. Until the control queue is
-		 * accepted there is none, and a worker has the completion queue.
+		 * A peer that leaves says so first, and hangs up at once. The message has
+		 * completed before that, but may still wait for its turn. Until the control
+		 * queue is accepted there is none, and a worker has the completion queue.
 		 */
 		if (!s->quiet)
 			cq_catch_up(&s->cq, CTRL_RECVS + CTRL_SENDS);
@@ -229,7 +228,7 @@ void session_end_export(const struct export *export, unsigned int reason)
  * session_end_broken - end all sessions of an export whose arena has lost a page
  * @export: export
  *
- * Those with something to flush, too: it cannot be flushed any more.
+ * Sessions with unflushed writes end, too, because these cannot be flushed any more.
  */
 void session_end_broken(const struct export *export)
 {
@@ -279,9 +278,8 @@ unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cach
 }
 
 /*
- * The session's FLUSH is under way, and may take as long as the file does. Not for ever:
- * time for the FLUSH that was under way, for one that waited for it, and for one for the rest
- * is enough.
+ * Whether a session goes on because of a FLUSH, which may take as long as the file does. Three
+ * FLUSHes are enough: one that was under way, one that waited for it, and one for the rest.
  */
 static bool is_flushing(struct session *s)
 {
@@ -293,13 +291,14 @@ static bool is_flushing(struct session *s)
 }
 
 /**
- * session_end_late - the time of those that have to flush is over
- * @only: those of this export; NULL: all
- * @reason: enum rdmablk_reason, for those that do not
+ * session_end_late - end sessions whose time to flush is over, except those that are flushing
+ * @only: only sessions of this export; NULL: all
+ * @reason: enum rdmablk_reason of the end
  *
- * One whose FLUSH is under way goes on as long as it is heard of. To be called again.
+ * A session whose FLUSH is under way goes on as long as its initiator is not silent. To be
+ * called again and again.
  *
- * Return: how many go on.
+ * Return: number of sessions that go on.
  */
 unsigned int session_end_late(const struct export *only, unsigned int reason)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The key of a session: its end, what becomes of sessions when hosts, keys and rights change,
- * and the proof of another key.
+ * The key of a session: its end, changes of hosts, keys and rights, and the proof of another
+ * key.
  */
 #include "base/log.h"
 #include "base/util.h"
@@ -29,7 +29,7 @@ static void key_ended(struct loop_timer *timer)
 /**
  * session_key_ends - the key of a session is revoked or expires
  * @s: session of version 2, in any state
- * @ms: time for the initiator to prove another key; 0: none
+ * @ms: time for the initiator to prove another key; 0: no time
  *
  * A login gets no time: the next one may use another key. A session that has been told keeps
  * its deadline, unless this one is earlier.
@@ -72,7 +72,9 @@ static unsigned int lost_right(const struct session *s, unsigned int rights)
 	return s->lease.writer && !(rights & ALLOW_WRITE) ? RDMABLK_R_READ_ONLY : RDMABLK_OK;
 }
 
-/* Return: RDMABLK_OK, or why the session must end now. One that waits for its export has none. */
+/*
+ * Return: RDMABLK_OK, or why the session must end now. A session before PROOF has no export.
+ */
 static unsigned int check_right(const struct session *s)
 {
 	const struct host *h = s->export ? host_find_name(s->proof.name) : NULL;

@@ -16,8 +16,8 @@ static void (*session_gone)(void);
 static uint64_t session_last_id;
 
 /**
- * session_init - before the first session
- * @gone: called whenever a session is gone
+ * session_init - initialise, before the first session
+ * @gone: upcall whenever a session is gone
  *
  * Return: 0 or -errno.
  */
@@ -32,8 +32,8 @@ int session_init(void (*gone)(void))
 }
 
 /**
- * session_add - a new session
- * @s: gets its id
+ * session_add - put a new session into the list
+ * @s: session; gets its id
  */
 void session_add(struct session *s)
 {
@@ -42,9 +42,9 @@ void session_add(struct session *s)
 }
 
 /*
- * A session is over, but its device has not let go of all of it: it stays for good, with its
- * queues and their memory. Its keys are dead. Events of what the device has kept may come: they
- * find the session, and change nothing.
+ * Keeps a session that has ended, because its driver has refused to destroy some of its
+ * objects. The session stays for good, with its queues and their memory. Its keys are dead.
+ * Events of the remaining objects find the session and change nothing.
  */
 static void keep(struct session *s)
 {
@@ -54,8 +54,8 @@ static void keep(struct session *s)
 }
 
 /**
- * session_remove - a session is gone
- * @s: freed, or kept with @stuck
+ * session_remove - remove a session that has ended
+ * @s: session; is freed, or kept if @stuck is set
  */
 void session_remove(struct session *s)
 {
@@ -69,9 +69,9 @@ void session_remove(struct session *s)
 }
 
 /**
- * session_any - look for sessions
+ * session_any - whether there are sessions
  *
- * Return: whether there is one, in any state.
+ * Return: true: there is a session, in any state.
  */
 bool session_any(void)
 {
@@ -153,10 +153,10 @@ void session_counts(const struct session *s, struct store_counts *sum)
 }
 
 /**
- * session_left - does any session still know an export
+ * session_left - whether any session still uses an export
  * @export: export
  *
- * Return: whether one does, be it ending.
+ * Return: true: a session does, perhaps one that is ending.
  */
 bool session_left(const struct export *export)
 {
@@ -169,11 +169,11 @@ bool session_left(const struct export *export)
 }
 
 /**
- * session_expected - may a device come that has to flush
+ * session_expected - whether a device may come that has to flush
  *
- * A device may have lost its session before this side has heard of that.
+ * A device may have lost its session before this side has noticed.
  *
- * Return: whether one may.
+ * Return: true: such a device may come.
  */
 bool session_expected(void)
 {
@@ -181,10 +181,10 @@ bool session_expected(void)
 }
 
 /**
- * session_caches - look for sessions that still have to flush
- * @only: among those of this export; NULL: all
+ * session_caches - count the sessions that still have to flush
+ * @only: only sessions of this export; NULL: all
  *
- * Return: how many there are.
+ * Return: number of sessions.
  */
 unsigned int session_caches(const struct export *only)
 {
@@ -233,7 +233,7 @@ unsigned int session_ghosts(void)
  */
 
 /**
- * session_turn_wait - a session waits for its turn to be registered
+ * session_turn_wait - let a session wait for its turn to be registered
  * @s: session
  */
 void session_turn_wait(struct session *s)
@@ -243,8 +243,8 @@ void session_turn_wait(struct session *s)
 }
 
 /**
- * session_turn_skip - a session does not wait for its turn any more
- * @s: session; unless it waits nothing happens
+ * session_turn_skip - take a session out of those that wait for their turn
+ * @s: session, waiting or not
  */
 void session_turn_skip(struct session *s)
 {
@@ -254,10 +254,10 @@ void session_turn_skip(struct session *s)
 }
 
 /**
- * session_turn_next - whose turn comes when a session has had its own
- * @s: session
+ * session_turn_next - the session whose turn follows that of another
+ * @s: session that has had its turn
  *
- * Return: the first that waits of those from its address, or NULL.
+ * Return: the first waiting session from the same address, or NULL.
  */
 struct session *session_turn_next(const struct session *s)
 {
@@ -275,13 +275,13 @@ struct session *session_turn_next(const struct session *s)
 
 #define SILENT_MS	2000	/* for the next message of a login, when slots are short */
 
-/* A visit has its slot for as long as nobody needs it, however much it says. */
+/* A visit keeps its slot until another login needs it, however many messages it sends. */
 static int64_t silent_since(const struct session *s)
 {
 	return s->state == SESSION_VISIT ? s->born : s->heard.last;
 }
 
-/* Does it wait for its initiator, whose messages that have arrived are all handled? */
+/* Whether a session waits for its initiator, and has handled all messages that have come */
 static bool is_silent(const struct session *s)
 {
 	return s->state < SESSION_REGISTER && s->login.slot &&
@@ -289,11 +289,11 @@ static bool is_silent(const struct session *s)
 }
 
 /**
- * session_silent - find a login whose slot a new one may have
- * @peer: address of the new one
+ * session_silent - find a login or visit whose slot a new login may take
+ * @peer: address of the new login
  *
- * Return: the login whose initiator has been silent for longest, or visit that has lasted
- * longest, too long, and whose slot is of use to @peer; or NULL.
+ * Return: of those whose slot @peer could use, the login that has been silent for longest, or
+ * the visit that has lasted longest, if that is long enough; or NULL.
  */
 struct session *session_silent(const struct sockaddr *peer)
 {

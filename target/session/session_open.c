@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How a session begins, registers its export, gets its queues. What a failure leaves half
- * made session_end() undoes.
+ * How a session begins, registers its export, and gets its queues. After a failure
+ * session_end() undoes what was made.
  *
  * Workers make the queue pairs. An adapter may take a millisecond for each, and one whose
  * firmware does not answer a minute, in which the loop has the sessions of all others.
@@ -30,7 +30,7 @@ static unsigned int queue_reason(int ret)
 	return ret == DEVICE_FULL ? RDMABLK_R_DEVICE_FULL : RDMABLK_R_NO_MEMORY;
 }
 
-/* In a worker. What is half made after an error the end of the session undoes. */
+/* In a worker. After an error the end of the session undoes what was made. */
 static int create_queue(struct session *s)
 {
 	int cqes = SESSION_CQES, ret;
@@ -137,7 +137,7 @@ static struct session *session_alloc(const struct cm_event *ev, struct device *d
 }
 
 /**
- * session_create - a login begins
+ * session_create - begin a login
  * @ev: connection request for a control queue
  * @dev: of its id; the session's with RDMABLK_OK
  * @cfg: outlives the session
@@ -245,7 +245,7 @@ static void note_done(struct job *job)
 	register_turn(s);
 }
 
-/* What a peer has said before its queue failed may still wait for its turn. */
+/* Messages from before the failure of a queue may still wait for their turn. */
 static void lanes_failed(void *owner, unsigned int reason)
 {
 	struct session *s = owner;
@@ -260,13 +260,13 @@ static void lanes_failed(void *owner, unsigned int reason)
  * @s: with @export, @lease, @regions or @plan, @scope; in SESSION_REGISTER
  * @done: in the loop, once; calls session_registered() first
  *
- * If need be it is noted in the state directory before that who is to write. The directory
- * may hang, so that the login timer runs meanwhile: when it expires the login has failed,
- * and the end of the session waits for the directory. The registration has no such limit,
- * because it lasts the longer the larger the export is.
+ * If necessary, notes the writer in the state directory first. The directory may hang, so the
+ * login timer runs meanwhile. If it expires, the login has failed, and the end of the session
+ * waits for the directory. The registration has no such limit, because it takes longer for a
+ * larger export.
  *
- * One at a time of an address: a host that logs in again and again to an export with much
- * memory keeps no other waiting.
+ * Registers one session of an address at a time, so that a host that logs in again and again
+ * to a large export does not delay other hosts.
  *
  * Return: enum rdmablk_reason.
  */
@@ -314,10 +314,10 @@ static void register_end(struct session *s)
 }
 
 /**
- * session_registered - the memory is registered, or not
+ * session_registered - go on after the registration
  * @s: session
  *
- * Return: whether the login goes on; if not the session's end has begun.
+ * Return: true: the login goes on; false: the session has begun to end.
  */
 bool session_registered(struct session *s)
 {
@@ -377,7 +377,7 @@ static unsigned int hardware_queue(const struct conn *conn)
 	return (conn->queue - 1U) / 2;
 }
 
-/* Whose a data queue is decides what it is made with and who hears of it. */
+/* The kind of a data queue decides its sizes, its rights and the owner of its completions. */
 static void wish_queue(struct session *s, const struct conn *conn, bool write,
 		       struct conn_wish *wish)
 {
@@ -412,10 +412,10 @@ static void join_run(struct job *job)
 
 /*
  * Without a queue pair nothing is left of it, and the initiator may go on with fewer queues,
- * in the next login. In version 2 it does so only after a sealed CLOSE, which ends the session.
- * A queue pair that exists a worker has to destroy: the device may take its time, or refuse.
- * What answers the commands of a write queue may know the queue already. The fence ends
- * both.
+ * in the next login. In version 2 it does so only after a sealed CLOSE, which ends the
+ * session. A queue pair that exists a worker has to destroy: the device may take its time, or
+ * refuse. What answers the commands of a write queue may know the queue already. The fence
+ * ends both.
  */
 static void join_failed(struct session *s, struct conn *conn, int error)
 {
@@ -457,7 +457,7 @@ static void join_done(struct job *job)
 }
 
 /**
- * session_join - a data queue joins
+ * session_join - let a data queue join
  * @s: session the initiator has proven to own
  * @ev: connection request
  * @req: the same, decoded and verified

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Visits: a host logs in without an export, to see what it may use, and to measure the path to
- * this target. A visit keeps its login slot and lasts VISIT_MS (session.c) longer than a login.
- * When slots are short it may be evicted as a silent login may, however much it says. It has no
- * data queue. An export that the host may not use is not there for it.
+ * this target. A visit keeps its login slot and lasts VISIT_MS (session.c) longer than a
+ * login. When slots are short it may be evicted as a silent login may, however much it says.
+ * It has no data queue. An export that the host may not use is not there for it.
  *
- * Queue 0 lets nobody READ or WRITE but a visit that has asked for a scratch region. Such a visit
- * reaches that region only: no other memory of its domain has a remote key. Sessions with an
- * export cannot ask: SCRATCH_GET is a message of visits.
+ * Queue 0 lets nobody READ or WRITE but a visit that has asked for a scratch region. Such a
+ * visit reaches that region only: no other memory of its domain has a remote key. Sessions
+ * with an export cannot ask: SCRATCH_GET is a message of visits.
  */
 #include <errno.h>
 
@@ -26,7 +26,7 @@ static unsigned int refuse(const struct session *s, unsigned int reason, const c
 }
 
 /**
- * visit_begin - the initiator has proven who it is
+ * visit_begin - begin a visit after a good PROOF
  * @s: session past PROOF, without an export
  * @h: its host; NULL with version 1
  *
@@ -154,7 +154,7 @@ unsigned int visit_list(struct session *s, const void *msg, size_t len)
 	if (reason)
 		return reason;
 	for (struct export *e = export_next(NULL); e; e = export_next(e))
-		/* Rights come last: they are read from a text each time. */
+		/* Checks rights last, because they are parsed from a text each time. */
 		if (belongs(&page, e, after) && rights_to(s, h, e))
 			insert(&page, e);
 	nr = (unsigned int)min_u64(page.nr, RDMABLK_LISTED_PER_MSG);
@@ -178,9 +178,9 @@ static unsigned int lend_nothing(struct session *s, unsigned int reason)
 }
 
 /*
- * The queue pair is opened for the visitor last: there is a region by then. A peer may make the
- * last step fail: its queue pair may be in error. Nobody knows the key yet, so that the memory
- * can be given back before the queue pair is gone.
+ * The queue pair is opened for the visitor last: there is a region by then. A peer may make
+ * the last step fail: its queue pair may be in error. Nobody knows the key yet, so that the
+ * memory can be given back before the queue pair is gone.
  */
 static void lend_run(struct job *job)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The threads that serve the write queues of an export. A thread sleeps in one place, its ring,
- * where completions of the file, events of the sessions' queues and notes of other threads wake
- * it.
+ * The threads that serve the write queues of an export. A thread sleeps in one place, its
+ * ring, where completions of the file, events of the sessions' queues and notes of other
+ * threads wake it.
  */
 #include <errno.h>
 
@@ -80,9 +80,9 @@ static int start_all(struct iothread_pool *all, unsigned int nr)
 /**
  * iothread_pool_start - start the threads of an export
  * @name: of the export; outlives them
- * @sf: of an uncached file; NULL: the threads do no I/O
- * @nr: how many
- * @turn: what each does with its lanes whenever it was woken
+ * @sf: uncached file; NULL: the threads do no I/O
+ * @nr: number of threads
+ * @turn: upcall in each thread whenever it wakes up: serve the lanes
  *
  * Any thread.
  *
@@ -189,7 +189,7 @@ void iothread_pool_stop(struct iothread_pool *all)
 /**
  * iothread_free_place - look for a place in the table of buffers of a ring
  * @t: thread of the ring
- * @writer: for a session that may write; other sessions get no place of the last quarter
+ * @writer: for a session that may write; others do not get places of the last quarter
  *
  * Return: the place, or -ENOSPC.
  */

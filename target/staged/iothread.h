@@ -27,7 +27,7 @@ TAILQ_HEAD(lane_queues, lane_queue);
  * @thread: its id
  * @note: sets @stop, for iothread_pool_stop()
  * @heartbeat: of the watchdog
- * @alive: has the thread answer the watchdog
+ * @alive: lets the thread answer the watchdog
  * @stop: the thread must end
  * @started: @error is valid; guarded by the lock of @all
  * @error: 0, or why the thread could not begin, -errno
@@ -55,7 +55,7 @@ struct iothread {
  * @name: of the export
  * @kind: of the threads, for the log
  * @file: of an uncached file; else NULL
- * @turn: what a thread does with its lanes whenever it was woken; set at the start
+ * @turn: upcall whenever a thread wakes up: serve its lanes; set at the start
  * @lock: guards @started and @error of each thread
  * @began: signalled when a thread has set @started
  * @inbox: of the loop, for what the threads ask it to do

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The write queues of a session: how they come to a thread, what the thread does with them, how
- * they leave it. What their commands do is said elsewhere: staged_session.c for an uncached
- * file, cmdq.c for an arena.
+ * The write queues of a session, from the moment when a thread gets them to the moment when
+ * they leave it. The commands themselves are in staged_session.c for an uncached file, and in
+ * session/cmdq.c for an arena.
  *
- * Waiting costs system calls, so a thread waits little. A lane with more than one completion
- * is polled again before the thread sleeps. Only when its completion queue is empty, the
- * thread asks for an event, and polls once more. Events come through the ring, like
- * everything that the thread waits for.
+ * Waiting costs system calls, so a thread waits little. If a lane had more than one
+ * completion, more are likely, and the thread polls it again before it sleeps. Only when the
+ * completion queue is empty does the thread ask for an event, and it polls once more after
+ * that. Events come through the ring, like everything that the thread waits for.
  *
- * A note tells the thread that a lane comes or leaves, so that nothing of a lane needs a
- * lock while the thread has it.
+ * The loop hands a lane to the thread, and takes it back, by notes. In between only the thread
+ * touches the lane, so the lane needs no lock.
  *
- * When a session ends, its lanes poll no completion queue and touch no queue pair any more.
- * Commands that have begun go on, and no others begin. A lane leaves in two steps, and the loop
- * hears of both. The first step takes moments: from then on no queue pair and no completion
- * queue is touched. The second step takes as long as the store does: all has ended, and the
- * ring has released the memory. Only the session waits for the second step, because a disk
- * that does not answer must not stop other sessions.
+ * When a session ends, its lanes begin no command any more; commands that have begun go on. A
+ * lane leaves in two steps, and tells the loop of both:
+ *
+ * - It parts, which takes moments: the thread touches no queue pair and no completion queue of
+ *   the lane any more. When all lanes of a session have parted, the loop calls @stopped.
+ * - It leaves, which takes as long as the store does: all commands have ended, and the ring
+ *   has released the memory. When all lanes have left, the loop calls @idle. Only the session
+ *   waits for that, because a disk that does not answer must not stop other sessions.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,8 +35,8 @@
 #define MADV_POPULATE_WRITE	23
 #endif
 
-#define ATTACH_S	5	/* a thread that does not answer for so long hangs in its file */
-#define POLL_BATCH	32	/* completions of a round, at most */
+#define ATTACH_S	5	/* a thread that takes a lane later than that hangs */
+#define POLL_BATCH	32	/* most completions of a round */
 #define ACK_EVENTS	(1U << 16)	/* number of events to acknowledge together */
 
 static void fail_run(struct loop_note *note)
@@ -46,8 +48,9 @@ static void fail_run(struct loop_note *note)
 }
 
 /*
- * The session must end. The first reason counts. The note comes to the loop before those that
- * bring @stopped and @idle, and so before the session is gone.
+ * Tells the loop, once, that the session must end; later reasons do not count. The inbox keeps
+ * the order of notes, so this note comes before those that bring @stopped and @idle, and finds
+ * the session.
  */
 static void lane_fail(struct lane *lane, unsigned int reason)
 {
@@ -81,7 +84,7 @@ static void leaving_run(struct loop_note *note)
 	l->idle(l->owner);
 }
 
-/* The last lane to part tells the loop before a lane can be the last to leave. */
+/* First step. The last lane to part posts @stopped, before a lane can be the last to leave. */
 static void lane_part(struct lane *lane)
 {
 	struct lanes *l = lane->lanes;
@@ -93,7 +96,7 @@ static void lane_part(struct lane *lane)
 	loop_inbox_post(&l->threads->inbox, &l->parting);
 }
 
-/* Afterwards the session may be gone. */
+/* Second step. Afterwards the session may be gone. */
 static void lane_leave(struct lane *lane)
 {
 	struct lanes *l = lane->lanes;
@@ -105,7 +108,7 @@ static void lane_leave(struct lane *lane)
 	loop_inbox_post(&l->threads->inbox, &l->leaving);
 }
 
-/* A lane that is stopping takes the steps that are possible. It may be freed afterwards. */
+/* Takes the steps of leaving that are possible now. The lane may be freed afterwards. */
 static void lane_check_done(struct lane *lane)
 {
 	const struct lane_ops *ops = lane->lanes->ops;
@@ -116,18 +119,20 @@ static void lane_check_done(struct lane *lane)
 		lane_part(lane);
 	if (lane->busy && !fault(FAULT_NO_STORE_WAIT))
 		return;
-	if (!lane->busy && ops->leave)	/* with the fault, I/O still uses them */
+	if (!lane->busy && ops->leave)	/* with the fault, I/O still uses the buffers */
 		ops->leave(lane);
 	lane_leave(lane);
 }
 
 /**
- * lane_over - undo lane_begun(): something that was under way is over
- * @lane: in its thread; of a session that ends it may be freed afterwards
+ * lane_over - undo lane_begun(), when a command or I/O has ended
+ * @lane: lane of the calling thread; if its session ends, it may be freed afterwards
  */
 void lane_over(struct lane *lane)
 {
-	/* With a fault a lane leaves its thread while it is busy, and is freed when it is not. */
+	/*
+	 * With a fault a lane leaves its thread while it is busy, and is freed when it is not.
+	 */
 	bool ending = lane->stopping && lane->attached;
 
 	__atomic_store_n(&lane->busy, lane->busy - 1, __ATOMIC_RELEASE);
@@ -155,7 +160,7 @@ bool lane_busy(const struct lanes *l)
  * Answers
  */
 
-/* The thread posts them at the end of its turn. */
+/* Upcall: a queue has answers. The thread posts them at the end of its turn. */
 static void lane_answering(struct write_queue *queue)
 {
 	struct lane_queue *q = lane_queue_of(queue);
@@ -194,7 +199,7 @@ static void completed(struct lane *lane, const struct ibv_wc *wc)
 		lane_fail(lane, reason);
 }
 
-/* Return: how many there were. */
+/* Return: number of completions handled. */
 static unsigned int poll_some(struct lane *lane)
 {
 	struct ibv_wc wc[POLL_BATCH];
@@ -216,7 +221,7 @@ static unsigned int poll_some(struct lane *lane)
 	return nr;
 }
 
-/* Take the lane out of the list of those to be polled. */
+/* Takes the lane out of the list of lanes to poll. */
 static void lane_unpoll(struct lane *lane)
 {
 	if (lane->polled)
@@ -228,7 +233,7 @@ static void lane_poll(struct lane *lane)
 {
 	unsigned int nr = poll_some(lane);
 
-	/* The lane is busy: the next turn polls it again. */
+	/* More completions are likely: the lane stays in the list for the next turn. */
 	if (nr > 1 && !lane->failed)
 		return;
 	if (!lane->armed && !lane->failed) {
@@ -267,7 +272,7 @@ void lane_turn(struct iothread *t)
 
 static void event_ready(struct ring_source *src, int res, unsigned int flags);
 
-/* Have the ring tell of events of the lane's channel. Return: 0 or -errno. */
+/* Asks the ring for events of the lane's channel. Return: 0 or -errno. */
 static int lane_watch(struct lane *lane)
 {
 	int ret;
@@ -437,11 +442,11 @@ static int open_lane(struct lanes *l, unsigned int number, unsigned int thread,
 }
 
 /**
- * lane_map - map memory for an adapter, zeroed and all there
- * @bytes: how many
- * @place: where it should be
+ * lane_map - map zeroed memory for an adapter, with all pages present
+ * @bytes: number of bytes
+ * @place: preferred place
  *
- * Return: it, to be unmapped with munmap(); or NULL.
+ * Return: the memory, to be unmapped with munmap(); or NULL.
  */
 void *lane_map(size_t bytes, const struct numa_place *place)
 {
@@ -454,7 +459,9 @@ void *lane_map(size_t bytes, const struct numa_place *place)
 	madvise(from, bytes, MADV_DONTFORK);
 	madvise(from, bytes, MADV_DONTDUMP);
 	madvise(from, bytes, MADV_HUGEPAGE);
-	/* No page exists yet: a policy is enough. A strict one could call the OOM killer. */
+	/*
+	 * No page exists, so nothing has to move. A strict policy could wake the OOM killer.
+	 */
 	there.only = false;
 	numa_keep(&there, from, round_up(bytes, (uint64_t)getpagesize()));
 	if (!madvise(from, bytes, MADV_POPULATE_WRITE))
@@ -495,11 +502,12 @@ static int open_queue(struct lanes *l, unsigned int index)
 
 /**
  * lane_open_all - make the lanes of a session, its write queues and their receives
- * @l: with what its owner sets
- * @pd: of the session
- * @place: where the receives should be
+ * @l: lanes, with the fields set that belong to the owner; see lane.h
+ * @pd: protection domain of the session
+ * @place: preferred place of the receives
  *
- * Blocks; for workers. lane_close_all() and lane_free_all() are due either way.
+ * Blocks; for workers. The caller calls lane_close_all() and lane_free_all(), also after an
+ * error.
  *
  * Return: 0; DEVICE_FULL; or -errno.
  */
@@ -518,7 +526,7 @@ int lane_open_all(struct lanes *l, struct ibv_pd *pd, const struct numa_place *p
 	l->tags = calloc((size_t)l->nr_queues * l->scope.cmd_depth, l->tag_bytes);
 	if (!l->queue || !l->lane || !l->tags)
 		return -ENOMEM;
-	/* One step: the lanes of a session begun meanwhile do not come between these. */
+	/* One atomic step, so that two sessions that begin together use all threads alike. */
 	first = atomic_fetch_add(&l->threads->next, l->nr_lanes);
 	for (unsigned int i = 0; !ret && i < l->nr_lanes; i++)
 		ret = open_lane(l, i, first + i, pd->context);
@@ -564,10 +572,10 @@ int lane_attach_all(struct lanes *l)
 }
 
 /**
- * lane_wish - tell what the queue pair of a write queue is made with
+ * lane_wish - fill in what the queue pair of a write queue needs
  * @l: opened
  * @i: number of the hardware queue
- * @wish: its completion queue and work requests are filled
+ * @wish: gets completion queue and numbers of work requests
  */
 void lane_wish(const struct lanes *l, unsigned int i, struct conn_wish *wish)
 {
@@ -611,9 +619,9 @@ void lane_resized(struct lanes *l, uint64_t size)
 }
 
 /**
- * lane_counts - what the commands of a session have done
+ * lane_counts - add up the counters of a session's commands
  * @l: opened
- * @sum: is added to
+ * @sum: the counters are added here
  *
  * Any thread.
  */
@@ -625,7 +633,7 @@ void lane_counts(const struct lanes *l, struct store_counts *sum)
 
 /**
  * lane_detach_all - take the lanes of a session from the threads
- * @l: given to them, with or without queue pairs; after the first call nothing happens
+ * @l: lanes that the threads have, with or without queue pairs; later calls do nothing
  *
  * In the loop, which calls @l->stopped when no thread touches a queue pair or completion queue
  * of the session any more. Then it calls @l->idle, when all that had begun has ended and no
@@ -667,7 +675,7 @@ static int close_lane(struct lane *lane)
 
 /**
  * lane_close_all - undo what lane_open_all() did with verbs
- * @l: in any condition; the threads have stopped, its queue pairs are destroyed
+ * @l: opened or not; no thread touches it, and its queue pairs are destroyed
  *
  * Blocks; for workers. May be called again after an error.
  *

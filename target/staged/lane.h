@@ -15,11 +15,11 @@
 struct lane;
 
 /**
- * struct lane_ops - what a kind of store does with its lanes; all are called in the thread of
- *	the lane, and may be NULL
+ * struct lane_ops - upcalls of a kind of store; all are called in the thread of the lane, and
+ *	may be NULL
  * @enter: the thread gets the lane, without queue pairs yet: 0 or -errno
  * @stop: the session ends: begin no further command
- * @leave: undo @enter, also after an error of it; nothing of the lane is under way
+ * @leave: undo @enter, also after an error of @enter; no command of the lane is under way
  */
 struct lane_ops {
 	int (*enter)(struct lane *lane);
@@ -32,10 +32,10 @@ struct lane_ops {
  * @entry: in @answering of the thread
  * @lane: its lane
  * @queue: its commands and answers
- * @tags: its tags, in those of its lanes
+ * @tags: tags of the queue, a part of @tags of &struct lanes
  * @buffer: of a staged session: places of its slots and of its receives in the ring's table;
  *	-1: none
- * @answering: whether it is in that list of the thread
+ * @answering: the queue is in @answering of the thread
  */
 struct lane_queue {
 	TAILQ_ENTRY(lane_queue) entry;
@@ -47,30 +47,29 @@ struct lane_queue {
 };
 
 /**
- * struct lane - the part of a session in one thread; the thread's while it is attached
+ * struct lane - the part of a session in one thread, which owns it while it is attached
  * @entry: in @polled of the thread
  * @note: attaches the lane
  * @leave: detaches the lane
  * @event: completions of the poll of @channel
  * @unwatch: completion of the request that cancels this poll
- * @thread: its thread
- * @lanes: of its session
- * @channel: of @cq alone
+ * @thread: thread of the lane
+ * @lanes: lanes of the session
+ * @channel: completion channel of @cq alone
  * @cq: completion queue of its write queues, for both directions
  * @events: events of @cq that are not acknowledged
- * @number: its queues are those whose index leaves this when divided by the number of
- *	lanes
+ * @number: number of the lane: it has the queues whose index modulo @nr_lanes is this
  * @attached: the thread has the lane
- * @error: of attaching, 0 or -errno
+ * @error: result of attaching, 0 or -errno
  * @watched: the poll of @channel is under way
  * @unwatching: the request that cancels it is under way
  * @armed: the next completion makes an event
- * @polled: the lane is in that list of the thread
- * @failed: the session must end: no completion is looked at any more
- * @stopping: the session ends: no queue pair is touched any more either
- * @parted: @cq and @channel are not touched any more either, and the session knows
- * @busy: how many things are under way for its commands; any thread may look
- * @counts: of commands answered
+ * @polled: the lane is in @polled of the thread
+ * @failed: the session must end: no completion is handled any more
+ * @stopping: the session ends: no queue pair is touched any more, either
+ * @parted: @cq and @channel are not touched any more, either, and the session knows that
+ * @busy: number of commands and pieces of I/O under way; any thread may look
+ * @counts: counters of answered commands
  */
 struct lane {
 	TAILQ_ENTRY(lane) entry;
@@ -99,8 +98,8 @@ struct lane {
 
 /**
  * struct lanes - the write queues of a session; zeroed: it has none
- * @ops: of its kind of store
- * @threads: of the export
+ * @ops: upcalls of its kind of store
+ * @threads: threads of the export
  * @scope: what commands may ask for
  * @rounds: of polling a lane before other lanes have their turn; few, if a command may keep
  *	the thread for long
@@ -110,10 +109,10 @@ struct lane {
  * @receive_mr: registration of the receives, with local rights only
  * @tags: memory of the tags of all write queues
  * @queue: the write queue of each hardware queue
- * @nr_queues: how many
- * @lane: each lane
- * @nr_lanes: how many
- * @given: the threads were told of the lanes: lane_detach_all() is due
+ * @nr_queues: number of write queues
+ * @lane: lanes
+ * @nr_lanes: number of lanes
+ * @given: the threads know the lanes, so lane_detach_all() must be called
  * @reason: why the session must end
  * @cancel: no further command begins
  * @ending: @fail is on its way
@@ -122,18 +121,18 @@ struct lane {
  * @failed: upcall: the session must end; not after lane_detach_all(); perhaps more than once
  * @stopped: upcall, once, soon after lane_detach_all(): no thread touches a queue pair or
  *	completion queue of the session any more
- * @idle: upcall, once, after @stopped: no thread touches its memory, or the store for it. It
- *	may never come if the store hangs
+ * @idle: upcall, once, after @stopped, when all that has begun has ended, perhaps never: no
+ *	thread touches the session's memory or the store any more
  * @lock: guards @left and the results of attaching
  * @changed: signalled when either changes
- * @left: lanes that have not answered whether they are attached
+ * @left: number of lanes that have not answered whether they are attached
  * @parting: brings @stopped to the loop
- * @together: lanes that may touch a queue pair or a completion queue
+ * @together: number of lanes that have not parted
  * @leaving: brings @idle to the loop
- * @working: lanes that have something under way, or have not left their thread
+ * @working: number of lanes that have not left
  *
- * The owner sets @ops, @threads, @scope, @rounds, @tag_bytes, @nr_queues and the upcalls, and in
- * @queues @begin, @stride, @head, @lists and @implied.
+ * The owner sets @ops, @threads, @scope, @rounds, @tag_bytes, @nr_queues and the upcalls, and
+ * in @queues @begin, @stride, @head, @lists and @implied.
  */
 struct lanes {
 	const struct lane_ops *ops;
@@ -191,7 +190,7 @@ static inline struct lane_queue *lane_queue_of(const struct write_queue *q)
 	return container_of(q, struct lane_queue, queue);
 }
 
-/* In its thread: one thing more is under way for a command. */
+/* A command or a piece of I/O begins. In the thread of the lane. */
 static inline void lane_begun(struct lane *lane)
 {
 	__atomic_store_n(&lane->busy, lane->busy + 1, __ATOMIC_RELEASE);

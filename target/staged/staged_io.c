@@ -47,9 +47,9 @@
  * A file that is served by several hosts in turn is @through: what is acknowledged must be in
  * the file when the next host opens it, although nobody has flushed. O_DIRECT is not enough.
  * Replicated devices such as DRBD and RBD compute checksums over data on its way, so that
- * is_direct() has it copied into the page cache of this host. And a file system may keep in its
- * journal's memory where a block is. So each WRITE is one with FUA, and a DISCARD, WRITE_ZEROES
- * or SECURE_ERASE is followed by a FLUSH of its own.
+ * is_direct() has it copied into the page cache of this host. And a file system may keep in
+ * its journal's memory where a block is. So each WRITE is one with FUA, and a DISCARD,
+ * WRITE_ZEROES or SECURE_ERASE is followed by a FLUSH of its own.
  *
  * staged_loss.c says what a failure means for this and other files.
  *
@@ -66,7 +66,7 @@
 #include "staged/staged_fault.h"
 #include "staged/staged_io.h"
 
-#define SLOW_PIECE	(64ULL << 20)	/* of a DISCARD or its like, bytes */
+#define SLOW_PIECE	(64ULL << 20)	/* piece of a DISCARD or another long command, bytes */
 
 /* Ends a command, in its own thread. */
 static void staged_finish(struct staged_io *io, unsigned int status)
@@ -127,7 +127,7 @@ static void staged_tell(struct staged_io *io, unsigned int status)
 	ring_tell(&io->engine->ring, &io->note);
 }
 
-/* Ends a command in its own thread; the caller is in any. */
+/* Ends a command in its own thread; called in any thread. */
 static void finish_at_home(struct staged_io *io, const struct ring *here,
 			   unsigned int status)
 {
@@ -172,7 +172,7 @@ static void held_finish(struct staged_file *sf, struct staged_ios *ios,
 		   RDMABLK_OK);
 }
 
-/* An fdatasync has failed: for its FLUSHes, and for those that waited for the next. */
+/* An fdatasync has failed: fails its FLUSHes, and those that waited for the next one. */
 static void sync_failed(struct staged_file *sf, int ret)
 {
 	struct staged_ios late = TAILQ_HEAD_INITIALIZER(late);

@@ -17,8 +17,8 @@ struct staged_io;
 TAILQ_HEAD(staged_ios, staged_io);
 
 /**
- * struct staged_file - a file as its threads share it
- * @entry: in the list of all
+ * struct staged_file - a file, shared by its threads
+ * @entry: in the list of all files
  * @file: the open file
  * @identity: of the file's contents in the host's caches; see sync_errors.h
  * @disk: identity of the disk that the file is on; see file_disk()
@@ -62,12 +62,12 @@ struct staged_file {
 };
 
 /**
- * struct staged_engine - one thread's part in a file
+ * struct staged_engine - the I/O of one thread on a file
  * @ring: ring of the thread
  * @file: the file
  * @backlog: READs and WRITEs that found the ring full
  * @looked: @length was read in this turn
- * @length: of the file, bytes
+ * @length: length of the file, bytes
  */
 struct staged_engine {
 	struct ring ring;
@@ -80,9 +80,9 @@ struct staged_engine {
 /**
  * struct staged_io - one command, from staged_begin() to its @done
  * @entry: in a list of the engine or the file
- * @src: of its completion
+ * @src: its completion
  * @note: brings the command back to its thread
- * @engine: of the thread that the command belongs to
+ * @engine: I/O of the thread that owns the command
  * @done: called in that thread when the command has ended, with @status
  * @cancel: when set, I/O that has not begun is not begun any more
  * @op: READ, WRITE, FLUSH, DISCARD, WRITE_ZEROES, SECURE_ERASE
@@ -102,7 +102,7 @@ struct staged_engine {
  *	sync has failed
  * @turn: generation that the command is counted in
  * @status: enum rdmablk_reason
- * @job: DISCARD, WRITE_ZEROES, SECURE_ERASE: of @slow of the file
+ * @job: job for @slow of the file; for DISCARD, WRITE_ZEROES and SECURE_ERASE
  */
 struct staged_io {
 	TAILQ_ENTRY(staged_io) entry;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a sync that has failed, or may have failed, means for uncached files.
+ * Consequences of a sync that has failed, or may have failed, for uncached files.
  *
  * A file whose sync has failed is not flushed any more. That is noted (sync_errors.c) before
  * any command is answered, because an administrator who hears of it may kill the daemon.
@@ -45,10 +45,10 @@ void staged_loss_forget(struct staged_file *sf)
 }
 
 /**
- * staged_own_error - does an error come from the write itself, and never from a cache
+ * staged_own_error - whether an error comes from the write itself, and never from a cache
  * @ret: -errno of the write
  *
- * Return: whether that is so.
+ * Return: true: from the write itself.
  */
 bool staged_own_error(int ret)
 {
@@ -81,7 +81,7 @@ static bool same_disk(const struct staged_file *a, const struct staged_file *b)
 }
 
 /**
- * staged_fail - data written to a file may be lost
+ * staged_fail - note that data written to a file may be lost
  * @sf: file
  * @ret: -errno
  *
@@ -109,16 +109,16 @@ void staged_fail(struct staged_file *sf, int ret)
 	pthread_mutex_unlock(&files_lock);
 }
 
-/* Is something being made durable? The file's lock is held. */
+/* Whether data of a file is being made durable. The file's lock is held. */
 static bool syncs(const struct staged_file *sf)
 {
 	return sf->syncing || sf->fua[0] || sf->fua[1];
 }
 
 /**
- * staged_syncing - count the files for which something is being made durable
+ * staged_syncing - count the files whose data is being made durable
  *
- * Return: how many; staged_abandon() would count their disks as lost.
+ * Return: number of files; staged_abandon() would count their disks as lost.
  */
 unsigned int staged_syncing(void)
 {
@@ -147,11 +147,11 @@ static const struct staged_file *first_that_syncs(const struct staged_file *besi
 }
 
 /**
- * staged_abandon - the process ends at once
+ * staged_abandon - note losses, because the process ends at once
  *
- * A sync under way may fail when nobody is left to hear of it, so its data counts as lost.
- * The locks stay locked: from here on nothing is made durable, and no command is told that
- * it is.
+ * A sync under way may fail after the end of the process, so its data counts as lost. The
+ * locks stay locked: from here on no data becomes durable, and no command is answered as if it
+ * had.
  */
 void staged_abandon(void)
 {

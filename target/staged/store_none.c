@@ -33,9 +33,9 @@ void store_none_setup(unsigned int threads)
 }
 
 /*
- * Are direct writes durable when they are done? The kernel says so of a block device
- * without a volatile cache, or with a cache that survives a power failure. It says nothing
- * of a partition, so the disk of the partition is asked.
+ * Whether direct writes are durable when they complete. The kernel knows that of a block
+ * device without a volatile cache, or with a cache that survives a power failure. It does not
+ * say so of a partition, so this asks about the disk of the partition.
  */
 static bool write_through(const struct file *f)
 {
@@ -70,7 +70,7 @@ static int none_start(struct store *store, struct store_none *none,
 
 	if (ret)
 		goto no_epoch;
-	/* Before the epoch is read: from here on a loss of its disk reaches the file. */
+	/* Before the epoch is read: from here on the file learns of a loss of its disk. */
 	staged_file_init(&none->staged, &none->file, identity, disk);
 	ret = sync_errors_epoch(ec->name, identity, disk, store->epoch);
 	if (!ret && ec->epoch == EPOCH_STABLE)

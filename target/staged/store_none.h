@@ -14,11 +14,11 @@
 /**
  * struct store_none - an uncached file
  * @file: the open file
- * @staged: the file as the threads share it
- * @threads: its I/O threads
+ * @staged: what the threads share of the file
+ * @threads: I/O threads
  * @slot_bytes: bytes of each slot
- * @slot_memory: bytes of all slots of a session, at most
- * @fixed: the size was given and stays
+ * @slot_memory: most bytes of all slots of a session
+ * @fixed: the size is configured and stays
  * @volatile_cache: a write is durable only after a FLUSH
  */
 struct store_none {

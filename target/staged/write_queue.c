@@ -31,13 +31,13 @@ static unsigned int tell_each(unsigned int depth)
 }
 
 /**
- * write_queue_sends - how many sends the queue pair of a write queue needs
- * @depth: its tags
+ * write_queue_sends - number of sends that the queue pair of a write queue needs
+ * @depth: number of tags
  *
- * One for each tag; those whose completion need not be known yet; and as many again, for
- * those whose completion is on its way.
+ * One for each tag; those that are not signalled; and as many again, whose completion is on
+ * its way.
  *
- * Return: how many.
+ * Return: number of sends.
  */
 unsigned int write_queue_sends(unsigned int depth)
 {
@@ -63,7 +63,7 @@ static uint32_t number_of(const struct write_tag *tag)
 	return RDMABLK_IMM(data->tag, data->generation, data->status);
 }
 
-/* The data of a READ goes out of its slot. */
+/* The answer sends the data of a READ from its slot. */
 static void fill_answer(struct write_tag *tag)
 {
 	struct write_queue *q = tag->queue;
@@ -157,7 +157,7 @@ int write_queue_post(struct write_queue *q)
 }
 
 /**
- * write_queue_answer - a command is done, or has failed
+ * write_queue_answer - answer a command
  * @tag: busy with it
  * @status: enum rdmablk_reason
  *
@@ -183,7 +183,7 @@ void write_queue_answer(struct write_tag *tag, unsigned int status)
  * Commands
  */
 
-/* A session that cannot write has nothing to make durable, and delays no FLUSH of others. */
+/* A FLUSH of a session that cannot write has nothing to do, and must not delay others. */
 static bool nothing_to_do(const struct write_queue *q, const struct wire_data *data)
 {
 	return data->op == RDMABLK_OP_FENCE ||
@@ -304,7 +304,8 @@ static void fill_receive(struct write_queue *q, unsigned int i)
  * @index: number of its hardware queue
  * @counts: where its commands are counted
  *
- * write_queue_add() is due for each tag, and write_queue_free() also after an error.
+ * The caller then calls write_queue_add() for each tag, and write_queue_free() in the end,
+ * also after an error.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -350,8 +351,8 @@ void write_queue_free(struct write_queue *q)
 /**
  * write_queue_add - give a write queue one of its tags
  * @q: initialised
- * @number: of the tag, below the depth
- * @tag: zeroed but for @sge; stays the caller's memory
+ * @number: number of the tag, below the depth
+ * @tag: zeroed except for @sge; the memory belongs to the caller
  */
 void write_queue_add(struct write_queue *q, unsigned int number, struct write_tag *tag)
 {

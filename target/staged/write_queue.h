@@ -23,14 +23,14 @@ struct write_queue;
 
 /**
  * struct write_tag - a tag of a write queue, for one command at a time
- * @entry: in @answers of its queue; the owner's until the command is answered
- * @queue: its queue
+ * @entry: in @answers of its queue; the owner may use it until the command is answered
+ * @queue: queue of the tag
  * @wr: the send of its answer
  * @sge: data of a READ, for @wr; address and key are the owner's to set
  * @list: list of answers, for @wr; length 0: @wr is no list
  * @data: the command, decoded; from the answer on with its status
- * @began: when the FLUSH came that there is something to do for, latency_now(); 0: it is
- *	another command
+ * @began: time at which a FLUSH came that has something to do, latency_now(); 0: another
+ *	command
  * @receive: number of the receive that the command came with
  * @busy: the command is under way: from its receive until its answer is posted
  */
@@ -53,15 +53,15 @@ TAILQ_HEAD(write_tags, write_tag);
  * @begin: do the command of a tag, then call write_queue_answer(), which may be at once.
  *	Until then write_queue_command() has its bytes. FENCE does not get here, nor does a
  *	command that has a status already, nor a FLUSH of a session that cannot write
- * @answering: something waits to be posted: call write_queue_post() soon
+ * @answering: upcall: answers or receives wait: call write_queue_post() soon
  * @scope: what commands may ask for; the owner may change its size at any time
  * @receives: memory of the receives, those of a queue one after the other
  * @stride: from one receive to the next, bytes
- * @head: bytes before the command: of the lists of answers, when there are such
- * @lkey: of @receives
+ * @head: bytes before the command, for a list of answers if there are lists
+ * @lkey: local key of @receives
  * @lists: several answers may go in one send
  * @implied: a WRITE may be nothing but its data
- * @live: commands are right
+ * @live: the session is live, so commands are allowed
  */
 struct write_queues {
 	void (*begin)(struct write_tag *tag);
@@ -79,10 +79,10 @@ struct write_queues {
 /**
  * struct write_queue - a write queue; belongs to one thread from its first receive on
  * @all: what it has in common with others
- * @counts: of commands answered
+ * @counts: counters of answered commands
  * @qp: its queue pair; NULL: it has not joined
  * @index: number of its hardware queue
- * @max_sends: that the queue pair takes
+ * @max_sends: most sends that the queue pair takes
  * @tell_each: the last of so many sends is signalled
  * @tag: its tags, which are the owner's memory
  * @receive: its receives
@@ -92,8 +92,8 @@ struct write_queues {
  * @again: receives to be posted, linked
  * @again_end: where the next is linked
  * @answers: tags whose answers are to be posted
- * @sends: posted, and not known to be done
- * @quiet: sends after the last that was signalled
+ * @sends: number of sends posted and not known to be done
+ * @quiet: number of sends after the last signalled one
  */
 struct write_queue {
 	struct write_queues *all;

@@ -110,10 +110,10 @@ static int derive(struct keying *k, const uint8_t *mac, struct rdmablk_keysched_
 }
 
 /**
- * keying_verify - does the initiator know K
- * @k: with CHALLENGE; @join is set if the initiator does
- * @mac: of PROOF
- * @keys: of the epoch that begins, secret; the caller wipes them in any case
+ * keying_verify - whether the initiator knows K
+ * @k: after CHALLENGE; gets @join if the initiator does
+ * @mac: MAC of PROOF
+ * @keys: result, keys of the epoch that begins, secret; the caller wipes them in any case
  *
  * The MAC comes first: a peer that does not know K costs no ECDH.
  *
@@ -146,7 +146,7 @@ void keying_turn(struct keying *k, struct keying *next)
 }
 
 /**
- * keying_reason - what an error means for the session
+ * keying_reason - reason of the session's end for an error
  * @ret: of keying_verify(), ctrl_seal() or ctrl_rekey(); or KEYING_NO_KEY
  *
  * Return: RDMABLK_OK or why the session must end.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Messages in and out. A structure from the peer is copied before it is looked
- * at: buffers are written by the adapter and need not be aligned.
+ * Messages in and out. A structure from the peer is copied before anything reads it: the
+ * adapter may write to the buffer, which need not be aligned, either.
  */
 #include <endian.h>
 
@@ -25,7 +25,7 @@ static bool name_ok(const char *name, bool may_be_empty)
 	return all_zero(name + len, RDMABLK_NAME_LEN - len);
 }
 
-/* A peer that speaks only what authenticates nobody is told that it has to authenticate. */
+/* Tells a peer that speaks only version 1 that this daemon demands a key. */
 static unsigned int choose_version(uint16_t min, uint16_t max, uint16_t ours, uint16_t *version)
 {
 	if (min > max)
@@ -45,8 +45,7 @@ static unsigned int choose_version(uint16_t min, uint16_t max, uint16_t ours, ui
  * @version: that of the daemon
  * @out: decoded
  *
- * The MAC is the caller's to verify, before it uses anything of @out but the
- * session id.
+ * The caller verifies the MAC before it uses anything of @out except the session id.
  *
  * Return: enum rdmablk_reason.
  */
@@ -104,7 +103,7 @@ static size_t proven_length(unsigned int type)
 }
 
 /**
- * wire_length - how long a message is
+ * wire_length - length of a message
  * @type: enum rdmablk_msg_type
  * @version: of the session
  *
@@ -343,7 +342,7 @@ unsigned int wire_check_scratch_get(const void *msg, size_t len, uint32_t *bytes
  * @len: bytes
  * @out: decoded; an unknown operation is not an error of the message
  *
- * Whether a flag of LOGOUT was agreed on is the caller's to ask.
+ * The caller checks whether a flag of LOGOUT was agreed on.
  *
  * Return: enum rdmablk_reason.
  */

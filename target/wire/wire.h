@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages: checking what came in, laying out what goes out. PURE: no verbs, no
- * crypto, no state, so that tests and fuzzers feed it anything.
+ * Messages: checks messages of the peer, and packs those for the peer. PURE: no verbs, no
+ * crypto, no state, so that tests and fuzzers can feed it anything.
  *
  * A daemon speaks one version, RDMABLK_VERSION_OPEN or RDMABLK_VERSION_PROVEN. Where the
  * parameter @version is not described, it is that version.
@@ -21,7 +21,7 @@
 
 /**
  * struct wire_request - private data of a connection request, decoded
- * @version: highest both speak
+ * @version: highest version that both sides speak
  * @kind: enum rdmablk_kind
  * @queue: 0 or 1..2n
  * @generation: login generation
@@ -37,18 +37,18 @@ struct wire_request {
 
 /**
  * struct wire_wish - HELLO, decoded
- * @version: highest both speak
+ * @version: highest version that both sides speak
  * @flags: RDMABLK_HELLO_*
- * @features: chosen
+ * @features: chosen features
  * @host_id: identity of the host
- * @boot_nonce: of its start
- * @instance_id: of the device
- * @generation: of the login
+ * @boot_nonce: random number of the host's boot
+ * @instance_id: identity of the device
+ * @generation: number of the login
  * @nr_queues: hardware queues wished for
- * @queue_depth: wished for
- * @keep_alive_ms: wished for
- * @host_name: for the log
- * @export_name: wanted
+ * @queue_depth: depth wished for
+ * @keep_alive_ms: keep-alive timeout wished for, ms
+ * @host_name: name of the host, for the log
+ * @export_name: name of the export wanted
  * @uuid: of the export that it goes on with, in version 2 its resume MAC; zero without
  *	RDMABLK_HELLO_RESUME
  * @key_id: version 2: names the key of the host

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Commands on write queues. What is wrong with the form of a command ends the session;
- * what cannot be done is answered. A structure from the peer is copied before it is
- * looked at.
+ * Commands on write queues. A command of wrong form ends the session; a command that cannot be
+ * done is answered. A structure from the peer is copied before anything reads it.
  */
 #include <endian.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 #include "base/util.h"
 #include "wire/wire.h"
 
-/* What @offset and @bytes of an operation are */
+/* Rules for @offset and @bytes of an operation */
 enum extent {
 	EXTENT_NONE,		/* both zero */
 	EXTENT_OPTIONAL,	/* both zero, or a range */
@@ -56,7 +55,7 @@ static unsigned int check_head(const struct rdmablk_command *cmd, size_t len,
 	return RDMABLK_OK;
 }
 
-/* Does what follows a command fit to it? */
+/* Whether the bytes behind a command are right for it */
 static bool trailer_ok(const struct wire_data *d)
 {
 	if (d->op == RDMABLK_OP_DIRTY)
@@ -189,7 +188,7 @@ unsigned int wire_check_data(const void *msg, size_t len,
 }
 
 /**
- * wire_check_implied - a WRITE command that is nothing but its data
+ * wire_check_implied - a WRITE command that consists of its data only
  * @imm: immediate data, in host order
  * @len: bytes received
  * @scope: what the session may ask for
@@ -216,10 +215,10 @@ void wire_check_implied(uint32_t imm, uint32_t len, const struct wire_scope *sco
 }
 
 /**
- * wire_data_ranges - how many ranges a DIRTY command has
+ * wire_data_ranges - number of ranges of a DIRTY command
  * @data: decoded
  *
- * Return: their number.
+ * Return: number.
  */
 unsigned int wire_data_ranges(const struct wire_data *data)
 {
