@@ -383,7 +383,7 @@ static void command_arrives(struct peer *p, const struct rdmablk_command *cmd)
 		p->clean |= le16toh(cmd->flags) & RDMABLK_LOGOUT_CLEAN;
 }
 
-/* The first one counts. What is wrong with it gets nothing. */
+/* Only the first message counts. A wrong one gets no memory. */
 static void scratch_get_arrives(struct peer *p, const void *msg, size_t len)
 {
 	struct rdmablk_scratch_get get;
