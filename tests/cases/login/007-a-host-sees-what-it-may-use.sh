@@ -173,6 +173,8 @@ run_expect 8 'the target does not lend a scratch region$' \
 stop_target
 
 # A target that has one place for two: what is written first does not come back.
+plain=$RDMABLKD
+RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 start_target --insecure --listen "$TARGET_ADDR" --export disk0,memory,size=16M \
 	--fault fold-scratch
 run_expect 10 'data has changed on the path: at byte 0 of the scratch region' \
@@ -181,6 +183,7 @@ run_expect 10 'data has changed on the path: at byte 0 ' \
 	"$RDMABLK" ping -c 1 -s 8192 "$TARGET_ADDR"
 run_expect 0 '^read +4096 +1 ' "$RDMABLK" ping -c 1 "$TARGET_ADDR"
 stop_target
+RDMABLKD=$plain
 
 # A host may visit as often at once as it may have sessions; a signal ends the measurement alone.
 visiting() {
