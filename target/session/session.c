@@ -80,10 +80,7 @@
  */
 const char *session_text(const struct session *s)
 {
-	/*
-	 * Whoever begins a visit may claim a name. Where keys are used, one that is proven
-	 * counts.
-	 */
+	/* A visitor may claim any name. Where keys are used, the proven one counts. */
 	const char *name = s->version == RDMABLK_VERSION_PROVEN ? s->proof.name :
 			   s->wish.host_name;
 	static char text[256];

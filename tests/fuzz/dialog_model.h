@@ -383,7 +383,7 @@ static void command_arrives(struct peer *p, const struct rdmablk_command *cmd)
 		p->clean |= le16toh(cmd->flags) & RDMABLK_LOGOUT_CLEAN;
 }
 
-/* Only the first message counts. A wrong one gets no memory. */
+/* The first one counts. A wrong one gets nothing. */
 static void scratch_get_arrives(struct peer *p, const void *msg, size_t len)
 {
 	struct rdmablk_scratch_get get;
