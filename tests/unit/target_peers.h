@@ -169,7 +169,7 @@ static struct {
 	int access;
 	atomic_int nr;
 	bool fails;
-	bool shut;
+	int shut;	/* errno: no queue pair can be opened for it */
 } lent;
 
 #undef ibv_reg_mr
@@ -233,7 +233,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	if (lent.shut && mask == (IBV_QP_STATE | IBV_QP_ACCESS_FLAGS))
-		return EINVAL;
+		return lent.shut;
 	if (attr->qp_state == IBV_QPS_INIT || mask & IBV_QP_ACCESS_FLAGS)
 		qp->events_completed = attr->qp_access_flags;
 	return 0;

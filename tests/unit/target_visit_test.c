@@ -429,9 +429,9 @@ static void a_region_that_fails_is_none(void **state)
 	assert_int_equal(session_of(p)->scratch.bytes, 0);
 	/* a visitor may break its queue pair meanwhile */
 	p = visit(HOME_KEY);
-	lent.shut = true;
+	lent.shut = EINVAL;
 	borrow_nothing(p, RDMABLK_R_NO_MEMORY);
-	lent.shut = false;
+	lent.shut = 0;
 	assert_int_equal(atomic_load(&lent.nr), before);
 	assert_null(session_of(p)->scratch.mem);
 	assert_int_equal(session_of(p)->scratch.bytes, 0);

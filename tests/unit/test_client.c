@@ -139,8 +139,10 @@ static int end(void **state)
 
 static void completes(const struct ibv_wc *wc)
 {
-	if (hw.at == hw.nr)
-		hw.at = hw.nr = 0;
+	if (hw.at == hw.nr) {
+		hw.nr = 0;
+		hw.at = 0;
+	}
 	assert_true(hw.nr < ARRAY_SIZE(hw.wc));
 	hw.wc[hw.nr++] = *wc;
 }
