@@ -95,7 +95,7 @@ __u64 times_percentile(struct times *times, double percent)
 	if (!times->sorted)
 		qsort(times->ns, times->kept, sizeof(*times->ns), by_value);
 	times->sorted = true;
-	/* 99.9 percent of 1000 are 999, not 1000: that number has no exact form */
+	/* 99.9 percent of 41000 are 40959, not 40960: 99.9 has no exact form */
 	rank = (size_t)ceil((double)times->kept * percent / 100 - 0.000001);
 	return times->ns[(rank ? rank : 1) - 1];
 }

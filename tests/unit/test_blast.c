@@ -433,6 +433,9 @@ static void test_times(void **state)
 	assert_int_equal(times_percentile(&times, 99.9), 999);
 	assert_int_equal(times_percentile(&times, 100), 1000);
 	times_free(&times);
+	count(&times, 41000);
+	assert_int_equal(times_percentile(&times, 99.9), 40959);
+	times_free(&times);
 }
 
 /* Of more than are kept each has its chance; least, most and average are of all. */
