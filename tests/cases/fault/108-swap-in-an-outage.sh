@@ -13,6 +13,8 @@
 
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
+# shellcheck source=tests/cases/fault/pressed.sh
+source "$RDMABLK_TOP/tests/cases/fault/pressed.sh"
 require mkswap swapon
 
 group=/sys/fs/cgroup/pressed
@@ -49,25 +51,6 @@ target() {
 }
 
 # --- the one that swaps -----------------------------------------------------------------
-
-visits() {
-	awk '/^[0-9]/ { n = $1 } END { print n + 0 }' /tmp/said
-}
-
-pressed_over() {
-	! kill -0 "$PRESSED" 2>/dev/null
-}
-
-visited() {
-	(($(visits) >= $1)) || pressed_over
-}
-
-# goes_on [PAGES]: the program gets something done
-goes_on() {
-	wait_until "$PATIENCE" visited $(($(visits) + ${1:-2048})) ||
-		fail "no progress: $(tail -n 3 /tmp/said)"
-	! pressed_over || fail "the program has ended: $(tail -n 3 /tmp/said)"
-}
 
 # press MIB [CGROUP]: until all of its memory has been out
 press() {

@@ -10,28 +10,11 @@
 
 # shellcheck source=tests/cases/recipes/lib.sh
 source "$RDMABLK_TOP/tests/cases/recipes/lib.sh"
+# shellcheck source=tests/cases/fault/pressed.sh
+source "$RDMABLK_TOP/tests/cases/fault/pressed.sh"
 require mkswap swapon
 
 GROUP=/sys/fs/cgroup/batch
-
-visits() {
-	awk '/^[0-9]/ { n = $1 } END { print n + 0 }' /tmp/said
-}
-
-pressed_over() {
-	! kill -0 "$PRESSED" 2>/dev/null
-}
-
-visited() {
-	(($(visits) >= $1)) || pressed_over
-}
-
-# goes_on [PAGES]: the program gets something done
-goes_on() {
-	wait_until "$PATIENCE" visited $(($(visits) + ${1:-2048})) ||
-		fail "no progress: $(tail -n 3 /tmp/said)"
-	! pressed_over || fail "the program has ended: $(tail -n 3 /tmp/said)"
-}
 
 # stat_of KEY: of the group
 stat_of() {
