@@ -87,7 +87,8 @@ static struct config cfg;
 static struct lease lease_a = { .host_id = { 1 }, .instance_id = { 2 }, .writer = true };
 static struct lease lease_b = { .host_id = { 3 }, .instance_id = { 4 }, .writer = true };
 
-static inline void start_with(const char *dir, const char *spec)
+/* Return: of export_open_all() */
+static inline int open_with(const char *dir, const char *spec)
 {
 	config_init(&cfg);
 	free(cfg.state_dir);
@@ -95,7 +96,12 @@ static inline void start_with(const char *dir, const char *spec)
 	config_export_spec(&cfg, spec);
 	assert_int_equal(cfg.errors, 0);
 	assert_int_equal(loop_init(), 0);
-	assert_int_equal(export_open_all(&cfg), 0);
+	return export_open_all(&cfg);
+}
+
+static inline void start_with(const char *dir, const char *spec)
+{
+	assert_int_equal(open_with(dir, spec), 0);
 }
 
 static inline void stop(void)

@@ -39,14 +39,8 @@ static int try_start(const char *dir, const char *spec, char *why, size_t size)
 {
 	int ret;
 
-	config_init(&cfg);
-	free(cfg.state_dir);
-	cfg.state_dir = strdup(files_path(dir));
-	config_export_spec(&cfg, spec);
-	assert_int_equal(cfg.errors, 0);
-	assert_int_equal(loop_init(), 0);
 	log_keep(why, size);
-	ret = export_open_all(&cfg);
+	ret = open_with(dir, spec);
 	log_keep(NULL, 0);
 	if (ret)
 		stop();
