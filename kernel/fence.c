@@ -222,7 +222,7 @@ static bool rdmablk_fence_begin(struct rdmablk_fence *f)
 	if (flush) {
 		f->flushing = true;
 		f->flush_last = false;
-		f->told = false;
+		f->dirty_sent = false;
 		f->status = RDMABLK_OK;
 		rdmablk_fence_snapshot(f);
 		rdmablk_fence_pick(f, commands);
@@ -412,13 +412,13 @@ static void rdmablk_fence_ship(struct rdmablk_fence *f)
 	n = rdmablk_fence_ranges(f, &hwq->cmdq);
 	/* The target takes the commands of a queue in order, so the last two go together. */
 	f->flush_last = !f->has_dirty || n < f->path->cmds.max_ranges;
-	if (n == 1 && f->flush_last && !f->told) {
+	if (n == 1 && f->flush_last && !f->dirty_sent) {
 		range = (const struct rdmablk_range *)(dirty->msg + 1);
 		offset = le64_to_cpu(range->offset);
 		bytes = le64_to_cpu(range->bytes);
 		n = 0;
 	}
-	f->told |= !!n;
+	f->dirty_sent |= !!n;
 	atomic_set(&f->unanswered, !!n + f->flush_last);
 	if (n)
 		rdmablk_fence_prepare_dirty(dirty, n);

@@ -89,7 +89,7 @@ struct rdmablk_fence_op {
  *	have received them yet
  * @unanswered: number of unanswered DIRTY and FLUSH commands; answers decrement it
  * @flush_last: the unanswered commands are the last of the flush
- * @told: the flush has sent a DIRTY
+ * @dirty_sent: the flush has sent a DIRTY
  * @status: status of the flush: the first answer that was not OK
  * @dirty: ranges written since the last flush; exists if the target has a volatile cache
  * @has_dirty: @dirty exists
@@ -127,7 +127,7 @@ struct rdmablk_fence {
 	bool carried;
 	atomic_t unanswered;
 	bool flush_last;
-	bool told;
+	bool dirty_sent;
 	u8 status;
 	bool was_unflushed;
 	struct rdmablk_fence_op own;

@@ -367,7 +367,7 @@ static int rdmablk_login_refuse(struct rdmablk_session *s, int ret, u16 reason)
 static int rdmablk_login_compare(struct rdmablk_session *s)
 {
 	const struct rdmablk_wire_grant *g = &s->login.offer.grant, *was = &s->agreed.grant;
-	const struct rdmablk_wire_grant *told = &s->told.grant;
+	const struct rdmablk_wire_grant *promised = &s->promised.grant;
 	u32 rights = RDMABLK_GRANT_READ_ONLY | RDMABLK_GRANT_SHARED |
 		     RDMABLK_GRANT_CACHE | RDMABLK_GRANT_STAGED;
 
@@ -383,8 +383,8 @@ static int rdmablk_login_compare(struct rdmablk_session *s)
 		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_IDENTITY);
 	/* The block layer splits requests at the ends of the regions it was told. */
 	if (g->size < was->size ||
-	    (g->nr_regions > 1 && (told->nr_regions == 1 ||
-				   g->region_bytes < told->region_bytes)))
+	    (g->nr_regions > 1 && (promised->nr_regions == 1 ||
+				   g->region_bytes < promised->region_bytes)))
 		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_SHRUNK);
 	if (!memcmp(g->epoch, was->epoch, sizeof(g->epoch)))
 		return 0;
@@ -485,7 +485,7 @@ static int rdmablk_login_cmds(struct rdmablk_session *s)
 	}
 	if (s->resume)
 		g->queue_depth = min_t(u32, g->queue_depth, s->tag_set.queue_depth);
-	if (s->resume && rdmablk_login_cmds_shrunk(cmds, &s->told.cmds))
+	if (s->resume && rdmablk_login_cmds_shrunk(cmds, &s->promised.cmds))
 		return rdmablk_login_refuse(s, -ESTALE, RDMABLK_R_SHRUNK);
 	return 0;
 }
@@ -550,7 +550,7 @@ static int rdmablk_login_regions(struct rdmablk_session *s)
 
 static int rdmablk_login_limits(struct rdmablk_session *s)
 {
-	const struct rdmablk_limits_out *was = &s->told.limits;
+	const struct rdmablk_limits_out *was = &s->promised.limits;
 	const struct rdmablk_wire_grant *g = &s->login.offer.grant;
 	struct rdmablk_limits_out *now = &s->login.offer.limits;
 	struct rdmablk_limits_in in = {

@@ -274,7 +274,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drain
 					sizeof(s->login.offer.grant.epoch)))
 			s->path.unflushed = false;
 		if (!s->resume)
-			s->told = s->login.offer;
+			s->promised = s->login.offer;
 		s->agreed = s->login.offer;
 		s->live_at = jiffies;
 		rdmablk_session_set_phase(s, RDMABLK_PHASE_UP);

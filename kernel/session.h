@@ -224,7 +224,7 @@ enum rdmablk_end {
  * @id: "rdmablkN address:port/export", for log lines
  * @opt: options
  * @log: limits the log lines that the target can cause
- * @lock: protects what follows up to @told, and the name in @opt; taken in softirq, too
+ * @lock: protects what follows up to @promised, and the name in @opt; taken in softirq, too
  * @state: changed by rdmablk_session_move() only
  * @deleted_at: when it became "deleting", in jiffies; by the same
  * @outage: what has become of the connection
@@ -233,7 +233,7 @@ enum rdmablk_end {
  * @live_at: time when the last login succeeded, in jiffies
  * @agreed: result of the last login that succeeded
  * @key: key that the next login takes; NULL: a login without a key
- * @told: result of the first login, which is what the block layer was told
+ * @promised: result of the first login, which the block layer relies on
  * @why: text of the last login error, static
  * @ack_timeout: exponent of the retransmit timeout that the last login asked for; 0: that of
  *	the path record
@@ -285,7 +285,7 @@ struct rdmablk_session {
 	struct rdmablk_options opt;
 	struct rdmablk_log log;
 
-	spinlock_t lock;	/* protects all up to told */
+	spinlock_t lock;	/* protects all up to promised */
 	enum rdmablk_dev_state state;
 	unsigned long deleted_at;
 	bool unscanned;
@@ -293,7 +293,7 @@ struct rdmablk_session {
 	unsigned long live_at;
 	struct rdmablk_agreed agreed;
 	struct key *key;
-	struct rdmablk_agreed told;
+	struct rdmablk_agreed promised;
 
 	const char *why;
 	u8 ack_timeout;

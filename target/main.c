@@ -78,7 +78,7 @@ static struct {
 	bool stopping;		/* a signal has asked for it */
 	bool flushing;		/* only sessions with something to flush are waited for */
 	bool closing;		/* every session has been told to end */
-	int64_t told;		/* when it was said last what is waited for, ms */
+	int64_t reported;		/* when it was said last what is waited for, ms */
 	int64_t deadline;	/* of those that are waited for, ms */
 	int64_t closed;		/* when every session was told to end, ms */
 	unsigned int reloads;	/* that SIGHUP has asked for */
@@ -121,9 +121,9 @@ static bool stores_left(void)
 
 	if (!ghosts && !files && !sessions && !held && !syncs)
 		return false;
-	if (now - daemon_state.told < SHUTDOWN_MS)
+	if (now - daemon_state.reported < SHUTDOWN_MS)
 		return true;
-	daemon_state.told = now;
+	daemon_state.reported = now;
 	/* A driver may keep some objects for ever: the process waits CACHE_MS at most. */
 	if (files || sessions || young)
 		sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d", 2 * SHUTDOWN_MS * 1000);
@@ -163,9 +163,9 @@ static void look_for_end(void)
 static void close_sessions(void)
 {
 	daemon_state.closing = true;
-	daemon_state.told = loop_now();
-	daemon_state.closed = daemon_state.told;
-	daemon_state.deadline = daemon_state.told + SHUTDOWN_MS;
+	daemon_state.reported = loop_now();
+	daemon_state.closed = daemon_state.reported;
+	daemon_state.deadline = daemon_state.reported + SHUTDOWN_MS;
 	listener_close_all();
 	session_end_all(RDMABLK_R_SHUTDOWN);
 	look_for_end();
@@ -208,8 +208,8 @@ static void drained(void)
 	}
 	if (left <= 0 || left > LATE_MS)
 		left = LATE_MS;
-	if (!daemon_state.flushing || now - daemon_state.told >= SHUTDOWN_MS) {
-		daemon_state.told = now;
+	if (!daemon_state.flushing || now - daemon_state.reported >= SHUTDOWN_MS) {
+		daemon_state.reported = now;
 		if (nr)
 			log_info("waiting for %u sessions to flush", nr);
 		if (away)
@@ -600,12 +600,12 @@ static int run(struct config *cfg)
  */
 static int check_file(const struct export_config *ec)
 {
-	const struct file_wish wish = {
+	const struct file_params params = {
 		.name = ec->name, .path = ec->file, .read_only = ec->read_only,
 		.size = ec->size, .block = (uint32_t)ec->block,
 	};
 
-	return ec->file ? file_check(&wish) : 0;
+	return ec->file ? file_check(&params) : 0;
 }
 
 static int check_state(const struct export_config *ec)

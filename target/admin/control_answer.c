@@ -241,7 +241,7 @@ static void show_ending(struct json_object *o, const struct session *s)
 
 static struct json_object *show_session(const struct session *s)
 {
-	bool visit = s->wish.flags & RDMABLK_HELLO_VISIT, export = s->wish.export_name[0];
+	bool visit = s->hello.flags & RDMABLK_HELLO_VISIT, export = s->hello.export_name[0];
 	bool named = export || visit, proven = s->proof.name[0];
 	struct json_object *o = json_object_new_object();
 	char id[17];
@@ -249,13 +249,13 @@ static struct json_object *show_session(const struct session *s)
 	snprintf(id, sizeof(id), "%016llx", (unsigned long long)s->id);
 	add(o, "id", json_object_new_string(id));
 	add(o, "state", json_object_new_string(session_state_name(s->state)));
-	add(o, "host", text_or_null(named ? s->wish.host_name : NULL));
-	add(o, "host_id", named ? uuid_text(s->wish.host_id) : NULL);
+	add(o, "host", text_or_null(named ? s->hello.host_name : NULL));
+	add(o, "host_id", named ? uuid_text(s->hello.host_id) : NULL);
 	add(o, "auth_host", text_or_null(proven ? s->proof.name : NULL));
 	add(o, "key_id", proven ? hex(s->proof.key_id, sizeof(s->proof.key_id)) : NULL);
 	add(o, "address", json_object_new_string(s->peer_text));
 	add(o, "device", text_or_null(s->device->name));
-	add(o, "export", text_or_null(export ? s->wish.export_name : NULL));
+	add(o, "export", text_or_null(export ? s->hello.export_name : NULL));
 	add(o, "visit", json_object_new_boolean(visit));
 	add(o, "read_only", json_object_new_boolean(!s->lease.writer));
 	add(o, "queues", json_object_new_int((int)(s->nr_data / 2)));
@@ -301,7 +301,7 @@ struct json_object *control_sessions(const char *name)
 	const struct session *s;
 
 	for (s = session_next(NULL); s; s = session_next(s))
-		if (!*name || !strcmp(s->wish.export_name, name))
+		if (!*name || !strcmp(s->hello.export_name, name))
 			json_object_array_add(list, show_session(s));
 	add(top, "sessions", list);
 	add(logins, "in_progress", json_object_new_uint64(quota_logins()));
@@ -399,10 +399,10 @@ static struct json_object *show_latency(const struct latency *l)
 	return o;
 }
 
-static void no_less(struct store_counts *told, const struct store_counts *now)
+static void no_less(struct store_counts *shown, const struct store_counts *now)
 {
 	const uint64_t *from = (const uint64_t *)now;
-	uint64_t *to = (uint64_t *)told;
+	uint64_t *to = (uint64_t *)shown;
 
 	for (unsigned int i = 0; i < STORE_NUMBERS; i++)
 		if (to[i] < from[i])
@@ -431,11 +431,11 @@ static struct json_object *show_work(struct export *e)
 			session_counts(s, &running);
 	store_add_counts(&now, &e->past);
 	store_add_counts(&now, &running);
-	no_less(&e->told, &now);
+	no_less(&e->shown, &now);
 	add(o, "export", json_object_new_string(e->cfg->name));
 	add_number(o, "pending", pending_of(&running));
-	add(o, "commands", show_counts(&e->told));
-	add(o, "flush_latency", show_latency(&e->told.flush));
+	add(o, "commands", show_counts(&e->shown));
+	add(o, "flush_latency", show_latency(&e->shown.flush));
 	return o;
 }
 

@@ -39,18 +39,18 @@ static void notify(struct loop_timer *timer)
 static void check(struct heartbeat *hb, int64_t now)
 {
 	if (!atomic_load(&hb->asked)) {
-		if (hb->told)
+		if (hb->reported)
 			log_warn("export %s: %s thread %u answers again", hb->name,
 				 hb->kind, hb->number);
-		hb->told = 0;
+		hb->reported = 0;
 		hb->since = now;
 		atomic_store(&hb->asked, true);
 		hb->ask(hb);
 		return;
 	}
-	if (now - hb->since < SILENT_MS || (hb->told && now - hb->told < AGAIN_MS))
+	if (now - hb->since < SILENT_MS || (hb->reported && now - hb->reported < AGAIN_MS))
 		return;
-	hb->told = now;
+	hb->reported = now;
 	log_err("export %s: %s thread %u has not answered for %lld s; does its %s hang?",
 		hb->name, hb->kind, hb->number, (long long)(now - hb->since) / 1000,
 		hb->suspect);

@@ -21,7 +21,7 @@
  * @ask: called in the loop: have the thread call watchdog_answer()
  * @asked: the thread has not answered yet; any thread
  * @since: time of the question, ms
- * @told: time of the last message that the thread does not answer, ms; 0: none
+ * @reported: time of the last message that the thread does not answer, ms; 0: none
  */
 struct heartbeat {
 	LIST_ENTRY(heartbeat) entry;
@@ -33,7 +33,7 @@ struct heartbeat {
 	void (*ask)(struct heartbeat *hb);
 	atomic_bool asked;
 	int64_t since;
-	int64_t told;
+	int64_t reported;
 };
 
 void watchdog_start(void);

@@ -66,7 +66,7 @@ void export_renew(struct export *e, struct export_config *ec)
 		config_export_free(e->cfg);
 	e->cfg = ec;
 	e->store = (struct store){ .ops = ops_of(ec), .writer = e->store.writer };
-	memset(&e->noted, 0, sizeof(e->noted));
+	memset(&e->noted_writer, 0, sizeof(e->noted_writer));
 	memset(&e->notes, 0, sizeof(e->notes));
 	e->awaited = 0;
 	e->broken = false;

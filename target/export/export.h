@@ -75,12 +75,12 @@ enum export_state {
  * @store: its contents
  * @commands: the thread of commands of sessions with an arena; NULL: a staged store has its
  *	own
- * @noted: who is noted as @store's last writer, since it was opened; all zero: nobody
+ * @noted_writer: who is noted as @store's last writer, since it was opened; all zero: nobody
  * @notes: of the directory where that is noted
  * @leases: held on it
  * @limits: accounts of its sessions
  * @past: commands of sessions that have ended
- * @told: commands of all its sessions, as the administrator last saw them
+ * @shown: commands of all its sessions, as the administrator last saw them
  * @awaited: time until which the device may come back that has lost its session and may have
  *	unflushed writes, ms of loop_now()
  * @grow: job of export_grow()
@@ -107,12 +107,12 @@ struct export {
 	int state_lock;
 	struct store store;
 	struct iothread_pool *commands;
-	struct store_writer noted;
+	struct store_writer noted_writer;
 	struct last_writer_dir notes;
 	struct lease_list leases;
 	struct quota_export limits;
 	struct store_counts past;
-	struct store_counts told;
+	struct store_counts shown;
 	int64_t awaited;
 	struct job grow;
 	bool growing;

@@ -31,7 +31,7 @@ static struct last_writer_of notes_of(struct export *e)
 {
 	return (struct last_writer_of){
 		.dir = config_state_dir(e->daemon, e->cfg),
-		.known = &e->notes,
+		.dir_state = &e->notes,
 		.name = e->cfg->name,
 		.uuid = e->store.uuid,
 		.mark = &e->store.mark,
@@ -205,9 +205,9 @@ bool export_note_due(struct export *export, const struct lease *lease)
 {
 	struct store_writer note = note_for(export, lease);
 
-	if (!lease->writer || !export->store.marked || same_writer(&export->noted, &note))
+	if (!lease->writer || !export->store.marked || same_writer(&export->noted_writer, &note))
 		return false;
-	export->noted = nobody;
+	export->noted_writer = nobody;
 	return true;
 }
 
@@ -238,5 +238,5 @@ int export_note_writer(struct export *export, const struct lease *lease)
  */
 void export_noted(struct export *export, const struct lease *lease)
 {
-	export->noted = note_for(export, lease);
+	export->noted_writer = note_for(export, lease);
 }

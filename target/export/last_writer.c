@@ -151,7 +151,7 @@ static int sync_notes(const struct last_writer_of *of)
 
 	snprintf(path, sizeof(path), "%s/" LAST_WRITER_DIR, of->dir);
 	ret = state_file_sync_dir(path);
-	of->known->settled = !ret;
+	of->dir_state->settled = !ret;
 	return ret;
 }
 
@@ -166,12 +166,12 @@ static int make_dirs(const struct last_writer_of *of)
 /* The directories are made again if somebody has removed them. */
 static int replace(const struct last_writer_of *of, const char *path, const char *text)
 {
-	int ret = of->known->made ? state_file_replace(path, text) : -ENOENT;
+	int ret = of->dir_state->made ? state_file_replace(path, text) : -ENOENT;
 
 	if (ret != -ENOENT)
 		return ret;
 	ret = make_dirs(of);
-	of->known->made = !ret;
+	of->dir_state->made = !ret;
 	return ret ?: state_file_replace(path, text);
 }
 
@@ -183,10 +183,10 @@ static int put(const struct last_writer_of *of, const char *path, const struct n
 	int ret;
 
 	if (get(path, note->key, &old) == 1 && !memcmp(&old, note, sizeof(old)))
-		return of->known->settled ? 0 : sync_notes(of);
+		return of->dir_state->settled ? 0 : sync_notes(of);
 	note_text(note, text);
 	ret = replace(of, path, text);
-	of->known->settled = !ret;	/* it has synced the directory last */
+	of->dir_state->settled = !ret;	/* it has synced the directory last */
 	return ret;
 }
 

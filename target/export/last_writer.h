@@ -37,7 +37,7 @@ struct last_writer_dir {
 /**
  * struct last_writer_of - an export whose writers are noted
  * @dir: of the export's state
- * @known: of @dir
+ * @dir_state: what is known of @dir
  * @name: of the export, for messages
  * @uuid: its identity
  * @mark: of its file
@@ -45,7 +45,7 @@ struct last_writer_dir {
  */
 struct last_writer_of {
 	const char *dir;
-	struct last_writer_dir *known;
+	struct last_writer_dir *dir_state;
 	const char *name;
 	const uint8_t *uuid;
 	const struct file_mark *mark;

@@ -85,9 +85,9 @@ static int conn_modify(struct conn *conn, enum ibv_qp_state state)
 	if (rdma_init_qp_attr(conn->id, &attr, &mask))
 		return -errno;
 	if (state == IBV_QPS_INIT)
-		attr.qp_access_flags = conn->wish.access;
+		attr.qp_access_flags = conn->setup.access;
 	else if (state == IBV_QPS_RTR)
-		attr.max_dest_rd_atomic = conn->wish.resources;
+		attr.max_dest_rd_atomic = conn->setup.resources;
 	else
 		attr.max_rd_atomic = 0;		/* it READs nothing */
 	return -ibv_modify_qp(conn->pair, &attr, mask);
@@ -95,7 +95,7 @@ static int conn_modify(struct conn *conn, enum ibv_qp_state state)
 
 /**
  * conn_open - make the queue pair, ready to be used once the connection is accepted
- * @conn: queue without a queue pair, with @wish
+ * @conn: queue without a queue pair, with @setup
  *
  * May block; for workers. There may be a queue pair even after an error.
  *
@@ -103,21 +103,21 @@ static int conn_modify(struct conn *conn, enum ibv_qp_state state)
  */
 int conn_open(struct conn *conn)
 {
-	const struct conn_wish *wish = &conn->wish;
+	const struct conn_setup *setup = &conn->setup;
 	struct ibv_qp_init_attr attr = {
 		.qp_context = &conn->qp,
-		.send_cq = wish->cq,
-		.recv_cq = wish->cq,
+		.send_cq = setup->cq,
+		.recv_cq = setup->cq,
 		.cap = {
-			.max_send_wr = wish->caps.sends,
-			.max_recv_wr = wish->caps.recvs,
+			.max_send_wr = setup->caps.sends,
+			.max_recv_wr = setup->caps.recvs,
 			.max_send_sge = 1,
 			.max_recv_sge = 1,
 		},
 		.qp_type = IBV_QPT_RC,
 	};
 
-	conn->pair = ibv_create_qp(wish->pd, &attr);
+	conn->pair = ibv_create_qp(setup->pd, &attr);
 	if (!conn->pair)
 		return device_queue_error();
 	return conn_modify(conn, IBV_QPS_INIT) ?: conn_modify(conn, IBV_QPS_RTR) ?:
@@ -159,7 +159,7 @@ int conn_accept(struct conn *conn, const void *data, size_t len)
 	struct rdma_conn_param param = {
 		.private_data = data,
 		.private_data_len = (uint8_t)len,
-		.responder_resources = conn->wish.resources,
+		.responder_resources = conn->setup.resources,
 		.initiator_depth = 0,
 		.flow_control = 1,
 		.rnr_retry_count = 7,

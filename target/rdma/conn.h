@@ -35,14 +35,14 @@ struct conn_caps {
 };
 
 /**
- * struct conn_wish - what a queue pair is made with
+ * struct conn_setup - what a queue pair is made with
  * @pd: of the session
  * @cq: for sends and receives
  * @caps: numbers of work requests
  * @access: what the initiator may do on the queue pair, IBV_ACCESS_REMOTE_*, until conn_permit()
  * @resources: READs in flight that the queue pair answers
  */
-struct conn_wish {
+struct conn_setup {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct conn_caps caps;
@@ -60,7 +60,7 @@ struct conn_wish {
  * @queue: number of the queue
  * @qpn: number of the initiator's queue pair
  * @mac: MAC of the connection request
- * @wish: for conn_open()
+ * @setup: for conn_open()
  * @job: for the owner: makes @pair in a worker
  * @error: result of @job: 0; DEVICE_FULL; or -errno
  * @event: upcall to the owner, in the loop
@@ -74,7 +74,7 @@ struct conn {
 	uint16_t queue;
 	uint32_t qpn;
 	uint8_t mac[RDMABLK_MAC_LEN];
-	struct conn_wish wish;
+	struct conn_setup setup;
 	struct job job;
 	int error;
 	void (*event)(struct conn *conn, enum conn_event event);

@@ -139,7 +139,7 @@ static unsigned int join(const struct cm_event *ev, const struct wire_request *r
 		return RDMABLK_R_JOIN_SESSION;
 	if (!join_verifies(s, ev))
 		reason = RDMABLK_R_JOIN_MAC;
-	else if (req->generation != s->wish.generation)
+	else if (req->generation != s->hello.generation)
 		reason = RDMABLK_R_JOIN_SESSION;
 	else if (req->version != s->version)
 		reason = RDMABLK_R_VERSION;

@@ -68,7 +68,7 @@ uint16_t login_version(const struct config *cfg)
 static unsigned int challenge(struct session *s, const void *hello, const uint8_t *nonce)
 {
 	memcpy(&s->login.hello, hello, sizeof(s->login.hello));
-	wire_pack_challenge(&s->login.challenge, &s->wish, s->id, nonce);
+	wire_pack_challenge(&s->login.challenge, &s->hello, s->id, nonce);
 	return session_send(s, &s->login.challenge, sizeof(s->login.challenge));
 }
 
@@ -80,17 +80,17 @@ static unsigned int challenge(struct session *s, const void *hello, const uint8_
 static unsigned int challenge2(struct session *s, const void *hello, size_t len,
 			       const uint8_t *nonce)
 {
-	const struct host *h = host_find(s->wish.key_id, session_peer(s));
+	const struct host *h = host_find(s->hello.key_id, session_peer(s));
 	struct rdmablk_challenge2 msg;
 	struct keying *p = &s->keying;
 
-	memcpy(s->proof.key_id, s->wish.key_id, sizeof(s->proof.key_id));
-	wire_pack_challenge2(&msg, &s->wish, s->id, nonce, s->cfg->target_id);
+	memcpy(s->proof.key_id, s->hello.key_id, sizeof(s->proof.key_id));
+	wire_pack_challenge2(&msg, &s->hello, s->id, nonce, s->cfg->target_id);
 	if (keying_hello(p, s->conn->qpn, s->conn->pair->qp_num, hello, len) ||
-	    host_prk0(h, s->wish.key_id, p->prk0) ||
-	    (s->wish.flags & RDMABLK_HELLO_RESUME &&
+	    host_prk0(h, s->hello.key_id, p->prk0) ||
+	    (s->hello.flags & RDMABLK_HELLO_RESUME &&
 	     keying_expect_resume(p, ((const struct rdmablk_hello2 *)hello)->hello.nonce)) ||
-	    keying_generate(p, s->wish.point, msg.point) ||
+	    keying_generate(p, s->hello.point, msg.point) ||
 	    keying_challenge(p, &msg, sizeof(msg)))
 		return RDMABLK_R_INTERNAL;
 	return session_send(s, &msg, sizeof(msg));
@@ -99,7 +99,7 @@ static unsigned int challenge2(struct session *s, const void *hello, size_t len,
 static unsigned int handle_hello(struct session *s, const void *msg, size_t len)
 {
 	uint8_t nonce[RDMABLK_NONCE_LEN];
-	unsigned int reason = wire_check_hello(msg, len, s->version, &s->wish);
+	unsigned int reason = wire_check_hello(msg, len, s->version, &s->hello);
 
 	if (reason)
 		return reason;
@@ -132,7 +132,7 @@ static unsigned int identify(struct session *s, const struct host **host)
 	if (!h)
 		return RDMABLK_R_AUTH_KEY;
 	snprintf(s->proof.name, sizeof(s->proof.name), "%s", host_name(h));
-	if (host_is(h, s->wish.host_id))
+	if (host_is(h, s->hello.host_id))
 		return RDMABLK_OK;
 	log_peer(session_peer(s), LOG_WARNING,
 		 "%s: refused: its host id is not that of host %s", session_text(s),
@@ -175,13 +175,13 @@ static void fill_lease(struct session *s, const struct host *h)
 	if (h)
 		host_lease_id(h, lease->host_id);
 	else
-		memcpy(lease->host_id, s->wish.host_id, sizeof(lease->host_id));
-	memcpy(lease->said_id, s->wish.host_id, sizeof(lease->said_id));
-	memcpy(lease->boot_nonce, s->wish.boot_nonce, sizeof(lease->boot_nonce));
-	memcpy(lease->instance_id, s->wish.instance_id,
+		memcpy(lease->host_id, s->hello.host_id, sizeof(lease->host_id));
+	memcpy(lease->said_id, s->hello.host_id, sizeof(lease->said_id));
+	memcpy(lease->boot_nonce, s->hello.boot_nonce, sizeof(lease->boot_nonce));
+	memcpy(lease->instance_id, s->hello.instance_id,
 	       sizeof(lease->instance_id));
-	lease->generation = s->wish.generation;
-	lease->writer = !(s->wish.flags & RDMABLK_HELLO_READ_ONLY);
+	lease->generation = s->hello.generation;
+	lease->writer = !(s->hello.flags & RDMABLK_HELLO_READ_ONLY);
 }
 
 /* Refuses an export that needs a feature that was not chosen. */
@@ -193,7 +193,7 @@ static unsigned int check_features(const struct session *s)
 		needed |= RDMABLK_F_COMMANDS;
 	if (s->limits.flags & RDMABLK_GRANT_STAGED)
 		needed |= RDMABLK_F_COMMANDS | RDMABLK_F_STAGED;
-	return needed & ~s->wish.features ? RDMABLK_R_FEATURE : RDMABLK_OK;
+	return needed & ~s->hello.features ? RDMABLK_R_FEATURE : RDMABLK_OK;
 }
 
 static unsigned int plan_regions(struct session *s, const struct export *e)
@@ -220,10 +220,10 @@ static unsigned int plan_staged(struct session *s, struct export *e,
 		.nr_queues = queues,
 		.logical_block = (uint32_t)e->cfg->block,
 		.writer = s->lease.writer,
-		.lists = s->wish.features & RDMABLK_F_LISTS,
-		.implied = s->wish.features & RDMABLK_F_IMPLIED,
+		.lists = s->hello.features & RDMABLK_F_LISTS,
+		.implied = s->hello.features & RDMABLK_F_IMPLIED,
 		.size = e->store.size,
-		.queue_depth = s->wish.queue_depth,
+		.queue_depth = s->hello.queue_depth,
 	};
 	return e->store.ops->staged->plan(&e->store, &s->plan);
 }
@@ -264,7 +264,7 @@ static unsigned int plan(struct session *s, struct export *e)
 {
 	bool staged = s->limits.flags & RDMABLK_GRANT_STAGED;
 	const struct quota_who who = accounts_of(s, e);
-	unsigned int queues = quota_session_queues(&who, s->wish.nr_queues, NULL);
+	unsigned int queues = quota_session_queues(&who, s->hello.nr_queues, NULL);
 	unsigned int reason;
 	uint64_t bytes;
 
@@ -300,7 +300,7 @@ static unsigned int check_room(struct session *s, struct export *e)
 	bool staged = s->limits.flags & RDMABLK_GRANT_STAGED;
 	const struct quota_who who = accounts_of(s, e);
 	const struct quota_freed freed = freed_for(&who, e);
-	unsigned int queues = quota_session_queues(&who, s->wish.nr_queues, &freed);
+	unsigned int queues = quota_session_queues(&who, s->hello.nr_queues, &freed);
 	unsigned int reason;
 	uint64_t bytes;
 
@@ -341,13 +341,13 @@ static void log_clones(const struct session *s, const struct export *e)
 static bool resumes_this(struct session *s, const struct export *e)
 {
 	if (s->version == RDMABLK_VERSION_PROVEN)
-		return keying_resumes(&s->keying, e->store.uuid, s->wish.uuid);
-	return !memcmp(s->wish.uuid, e->store.uuid, sizeof(s->wish.uuid));
+		return keying_resumes(&s->keying, e->store.uuid, s->hello.uuid);
+	return !memcmp(s->hello.uuid, e->store.uuid, sizeof(s->hello.uuid));
 }
 
 static unsigned int admit(struct session *s, struct export *e)
 {
-	bool resume = s->wish.flags & RDMABLK_HELLO_RESUME;
+	bool resume = s->hello.flags & RDMABLK_HELLO_RESUME;
 	struct lease *held;
 	unsigned int reason;
 
@@ -363,7 +363,7 @@ static unsigned int admit(struct session *s, struct export *e)
 		return RDMABLK_R_STOLEN;
 	log_clones(s, e);
 	reason = export_admit(&e->leases, &s->lease, e->cfg->shared,
-			      s->wish.flags & RDMABLK_HELLO_STEAL);
+			      s->hello.flags & RDMABLK_HELLO_STEAL);
 	if (reason != RDMABLK_R_FENCING)
 		return reason;
 	reason = has_victims(e) ? check_room(s, e) : RDMABLK_OK;
@@ -407,7 +407,7 @@ static uint64_t session_max(uint64_t keep_alive_ms)
 
 static void grant_times(struct session *s)
 {
-	uint64_t ms = s->wish.keep_alive_ms;
+	uint64_t ms = s->hello.keep_alive_ms;
 
 	if (ms < s->cfg->keep_alive_min)
 		ms = s->cfg->keep_alive_min;
@@ -428,7 +428,7 @@ static unsigned int send_grant(struct session *s)
 {
 	const struct wire_grant in = {
 		.session_id = s->id,
-		.features = s->wish.features,
+		.features = s->hello.features,
 		.uuid = s->export->store.uuid,
 		.epoch = s->export->store.epoch,
 		.size = s->scope.size,
@@ -484,7 +484,7 @@ static void register_done(struct job *job)
 
 static unsigned int check_refused(const struct session *s)
 {
-	if (s->wish.flags & RDMABLK_HELLO_RESUME && s->lease.writer &&
+	if (s->hello.flags & RDMABLK_HELLO_RESUME && s->lease.writer &&
 	    s->limits.flags & RDMABLK_GRANT_CACHE && loop_now() < refused.until)
 		return RDMABLK_OK;
 	return refused.reason;
@@ -505,7 +505,7 @@ static bool may_use(const struct session *s, const struct export *e)
 
 /*
  * Applies the rights of a host of version 2. An export that the host may not use counts as
- * missing; without the right to steal, a wish to steal does not count.
+ * missing; without the right to steal, a request to steal does not count.
  */
 static unsigned int check_rights(struct session *s, const struct host *h,
 				 const struct export *e)
@@ -518,10 +518,10 @@ static unsigned int check_rights(struct session *s, const struct host *h,
 			 s->proof.name, e->cfg->name);
 		return RDMABLK_R_NO_EXPORT;
 	}
-	if (!(rights & ALLOW_WRITE) && !(s->wish.flags & RDMABLK_HELLO_READ_ONLY))
+	if (!(rights & ALLOW_WRITE) && !(s->hello.flags & RDMABLK_HELLO_READ_ONLY))
 		return RDMABLK_R_READ_ONLY;
 	if (!(rights & ALLOW_STEAL))
-		s->wish.flags &= ~RDMABLK_HELLO_STEAL;
+		s->hello.flags &= ~RDMABLK_HELLO_STEAL;
 	return RDMABLK_OK;
 }
 
@@ -535,9 +535,9 @@ static unsigned int handle_proof(struct session *s, const void *msg, size_t len)
 	(void)len;
 	if (reason)
 		return reason;
-	if (s->wish.flags & RDMABLK_HELLO_VISIT)
+	if (s->hello.flags & RDMABLK_HELLO_VISIT)
 		return refused.reason ?: visit_begin(s, h);
-	e = export_find(s->wish.export_name);
+	e = export_find(s->hello.export_name);
 	if (!e || !may_use(s, e))
 		return refused.reason ?: RDMABLK_R_NO_EXPORT;
 	reason = proven ? check_rights(s, h, e) : RDMABLK_OK;
@@ -597,7 +597,7 @@ static unsigned int handle_limits_get(struct session *s, const void *msg,
 
 	(void)msg;
 	(void)len;
-	if (!(s->wish.features & RDMABLK_F_COMMANDS))
+	if (!(s->hello.features & RDMABLK_F_COMMANDS))
 		return RDMABLK_R_STATE;
 	wire_pack_limits(&limits, &s->scope, s->version);
 	if (s->version == RDMABLK_VERSION_PROVEN)
@@ -637,7 +637,7 @@ static unsigned int handle_command(struct session *s, const void *msg, size_t le
 		s->heard.keepalives++;
 		break;
 	case RDMABLK_OP_LOGOUT:
-		if (cmd.flags && !(s->wish.features & RDMABLK_F_COMMANDS))
+		if (cmd.flags && !(s->hello.features & RDMABLK_F_COMMANDS))
 			return RDMABLK_R_MALFORMED;
 		s->end.clean = cmd.flags & RDMABLK_LOGOUT_CLEAN;
 		s->end.logout = cmd;

@@ -82,19 +82,19 @@ const char *session_text(const struct session *s)
 {
 	/* A visitor may claim any name. Where keys are used, the proven one counts. */
 	const char *name = s->version == RDMABLK_VERSION_PROVEN ? s->proof.name :
-			   s->wish.host_name;
+			   s->hello.host_name;
 	static char text[256];
 
-	if (s->wish.flags & RDMABLK_HELLO_VISIT && name[0])
+	if (s->hello.flags & RDMABLK_HELLO_VISIT && name[0])
 		snprintf(text, sizeof(text), "visit %016llx host %s (%s)",
 			 (unsigned long long)s->id, name, s->peer_text);
-	else if (s->wish.flags & RDMABLK_HELLO_VISIT)
+	else if (s->hello.flags & RDMABLK_HELLO_VISIT)
 		snprintf(text, sizeof(text), "visit %016llx (%s)", (unsigned long long)s->id,
 			 s->peer_text);
-	else if (s->wish.export_name[0])
+	else if (s->hello.export_name[0])
 		snprintf(text, sizeof(text), "session %016llx host %s (%s) export %s",
-			 (unsigned long long)s->id, s->wish.host_name,
-			 s->peer_text, s->wish.export_name);
+			 (unsigned long long)s->id, s->hello.host_name,
+			 s->peer_text, s->hello.export_name);
 	else
 		snprintf(text, sizeof(text), "session %016llx (%s)",
 			 (unsigned long long)s->id, s->peer_text);
@@ -253,8 +253,8 @@ static uint64_t event_value(const struct session *s, uint16_t event)
 	int64_t left;
 
 	if (event == RDMABLK_EVENT_RESIZE)
-		return s->told.value[event];
-	left = (int64_t)s->told.value[event] - loop_now();
+		return s->events.value[event];
+	left = (int64_t)s->events.value[event] - loop_now();
 	return left > 0 ? (uint64_t)left : 0;
 }
 
@@ -274,7 +274,7 @@ void session_tell_due(struct session *s)
 	for (uint16_t event = RDMABLK_EVENT_REAUTH; event; event--) {
 		struct rdmablk_event_msg msg;
 
-		if (!(s->told.due & 1U << event))
+		if (!(s->events.due & 1U << event))
 			continue;
 		wire_pack_event(&msg, event, event_value(s, event));
 		ret = ctrl_send_event(&s->ctrl, &msg, sizeof(msg));
@@ -286,7 +286,7 @@ void session_tell_due(struct session *s)
 				session_end(s, RDMABLK_R_CONNECTION);
 			return;
 		}
-		s->told.due &= ~(1U << event);
+		s->events.due &= ~(1U << event);
 	}
 }
 
@@ -299,9 +299,9 @@ void session_tell_due(struct session *s)
  */
 void session_tell(struct session *s, uint16_t event, uint64_t value)
 {
-	s->told.due |= 1U << event;
-	s->told.value[event] = value;
-	s->told.drained |= event == RDMABLK_EVENT_DRAIN;
+	s->events.due |= 1U << event;
+	s->events.value[event] = value;
+	s->events.drained |= event == RDMABLK_EVENT_DRAIN;
 	session_tell_due(s);
 }
 
@@ -355,7 +355,7 @@ void session_tell_size(struct session *s)
 	}
 	if (s->staged)
 		lane_resized(s->lanes, store->size);
-	if (s->wish.features & RDMABLK_F_COMMANDS)
+	if (s->hello.features & RDMABLK_F_COMMANDS)
 		session_tell(s, RDMABLK_EVENT_RESIZE, store->size);
 }
 
@@ -452,7 +452,7 @@ static void login_slot_put(struct session *s)
  */
 uint16_t session_queue_depth(const struct session *s)
 {
-	return s->plan.queue_depth ?: s->wish.queue_depth;
+	return s->plan.queue_depth ?: s->hello.queue_depth;
 }
 
 /**
@@ -843,7 +843,7 @@ static int reason_level(unsigned int reason)
  */
 static bool gave_up(const struct session *s)
 {
-	return s->told.drained && (s->staged || cmdq_gave_up(&s->cmdqs));
+	return s->events.drained && (s->staged || cmdq_gave_up(&s->cmdqs));
 }
 
 /*

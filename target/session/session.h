@@ -102,14 +102,14 @@ struct session_heard {
 };
 
 /**
- * struct session_told - events for the initiator, and the time that it gets to flush
+ * struct session_events - events for the initiator, and the time that it gets to flush
  * @value: value of each event that is due, as session_tell() got it
  * @due: events that wait until earlier ones have arrived, a bit each
  * @drained: DRAIN was sent, or is due: the end of daemon or export is near
  * @late: the time to flush is over, and the session goes on because it is flushing
  * @late_flushes: FLUSHes that had begun when the session became @late
  */
-struct session_told {
+struct session_events {
 	uint64_t value[RDMABLK_EVENT_REAUTH + 1];
 	uint32_t due;
 	bool drained;
@@ -163,7 +163,7 @@ struct session_ending {
  * @receive: upcall for a message: RDMABLK_OK or why the session must end
  * @login: data of the login, until SESSION_LIVE
  * @heard: messages of the initiator
- * @told: events for the initiator
+ * @events: events for the initiator
  * @end: data of the end, from SESSION_CLOSING on
  * @pd: protection domain; the session's keys are valid nowhere else
  * @cq: completion queue of its queues, except write queues that carry commands
@@ -174,7 +174,7 @@ struct session_ending {
  * @opening: number of data queues that workers are making; a fence begins when it is 0
  * @joined: number of data queues that are connected
  * @refused_joins: requests to join that named its id
- * @wish: HELLO, decoded
+ * @hello: HELLO, decoded
  * @proof: host whose key the session has proved; all 0 with AUTH_NONE
  * @key: session key, from SESSION_REGISTER on; version 1
  * @keying: keys of version 2, of the present epoch
@@ -220,7 +220,7 @@ struct session {
 	unsigned int (*receive)(struct session *s, const void *msg, size_t len);
 	struct session_login login;
 	struct session_heard heard;
-	struct session_told told;
+	struct session_events events;
 	struct session_ending end;
 
 	struct ibv_pd *pd;
@@ -233,7 +233,7 @@ struct session {
 	unsigned int joined;
 	uint64_t refused_joins;
 
-	struct wire_wish wish;
+	struct wire_hello hello;
 	struct host_proof proof;
 	uint8_t key[RDMABLK_MAC_LEN];
 	struct keying keying;

@@ -34,8 +34,8 @@ static void add_reason(struct json_object *line, unsigned int reason)
 static void add_host(struct json_object *line, const struct session *s)
 {
 	audit_text(line, "address", s->peer_text);
-	audit_uuid(line, "host_id", s->wish.host_id);
-	audit_text(line, "host", s->wish.host_name);
+	audit_uuid(line, "host_id", s->hello.host_id);
+	audit_text(line, "host", s->hello.host_name);
 	audit_text(line, "auth_host", s->proof.name);
 	audit_key(line, "key_id", s->proof.key_id);
 }
@@ -43,7 +43,7 @@ static void add_host(struct json_object *line, const struct session *s)
 static void add_session(struct json_object *line, const struct session *s)
 {
 	audit_id(line, "session_id", s->id);
-	audit_text(line, "export", s->wish.export_name);
+	audit_text(line, "export", s->hello.export_name);
 	add_host(line, s);
 }
 
@@ -60,8 +60,8 @@ void session_audit_login(const struct session *s)
 	audit_number(line, "queues", s->share.queues);
 	audit_bool(line, "read_only", !s->lease.writer);
 	audit_bool(line, "shared", s->grant_flags & RDMABLK_GRANT_SHARED);
-	audit_bool(line, "steal", s->wish.flags & RDMABLK_HELLO_STEAL);
-	audit_bool(line, "resume", s->wish.flags & RDMABLK_HELLO_RESUME);
+	audit_bool(line, "steal", s->hello.flags & RDMABLK_HELLO_STEAL);
+	audit_bool(line, "resume", s->hello.flags & RDMABLK_HELLO_RESUME);
 	audit_write(line);
 }
 
@@ -138,7 +138,7 @@ void session_audit_visit(const struct session *s, unsigned int reason)
 static const char *detail_of(const struct session *s, unsigned int reason, char *why)
 {
 	static const uint8_t none[RDMABLK_KEYSCHED_ID_LEN];
-	const struct export *e = export_find(s->wish.export_name);
+	const struct export *e = export_find(s->hello.export_name);
 
 	switch (reason) {
 	case RDMABLK_R_AUTH_FAILED:

@@ -98,7 +98,7 @@ static void send_completed(struct session *s, const struct ibv_wc *wc)
 	ctrl_sent(&s->ctrl, wc->wr_id & CTRL_WR_INDEX);
 	if (wc->status)
 		ctrl_failed(s, RDMABLK_R_CONNECTION);
-	else if (s->told.due && s->state < SESSION_CLOSING)
+	else if (s->events.due && s->state < SESSION_CLOSING)
 		session_tell_due(s);
 }
 
@@ -283,10 +283,10 @@ unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cach
  */
 static bool is_flushing(struct session *s)
 {
-	if (!s->told.late)
-		s->told.late_flushes = s->cmdqs.flushes;
-	s->told.late = true;
-	return s->cmdqs.flushes - s->told.late_flushes < LATE_FLUSHES &&
+	if (!s->events.late)
+		s->events.late_flushes = s->cmdqs.flushes;
+	s->events.late = true;
+	return s->cmdqs.flushes - s->events.late_flushes < LATE_FLUSHES &&
 	       cmdq_flushes(&s->cmdqs, loop_now() - LATE_MS);
 }
 

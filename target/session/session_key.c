@@ -13,7 +13,7 @@
 /* Return: the host of a session, if it may use this key now; or NULL */
 static const struct host *host_of(const struct session *s, const uint8_t *key_id)
 {
-	return host_find_again(&s->proof, key_id, session_peer(s), s->wish.host_id);
+	return host_find_again(&s->proof, key_id, session_peer(s), s->hello.host_id);
 }
 
 static void key_ended(struct loop_timer *timer)
@@ -55,7 +55,7 @@ void session_key_ends(struct session *s, uint64_t ms)
 static void session_key_stays(struct session *s)
 {
 	loop_timer_stop(&s->key_ends);
-	s->told.due &= ~(1U << RDMABLK_EVENT_REAUTH);
+	s->events.due &= ~(1U << RDMABLK_EVENT_REAUTH);
 }
 
 /*

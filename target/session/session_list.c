@@ -106,7 +106,7 @@ struct session *session_find(uint64_t id)
 bool session_has_cache(const struct session *s)
 {
 	bool resumes = (s->state == SESSION_REGISTER || s->state == SESSION_GRANTED) &&
-		       s->wish.flags & RDMABLK_HELLO_RESUME;
+		       s->hello.flags & RDMABLK_HELLO_RESUME;
 
 	return (resumes || s->state == SESSION_LIVE) && s->lease.writer &&
 	       s->grant_flags & RDMABLK_GRANT_CACHE;

@@ -43,11 +43,11 @@ static int create_queue(struct session *s)
 	ret = cq_open(&s->cq, s->device->channel, cqes) ?: ctrl_create(&s->ctrl, s->pd);
 	if (ret)
 		return ret;
-	s->conn->wish = (struct conn_wish){
+	s->conn->setup = (struct conn_setup){
 		.pd = s->pd,
 		.cq = s->cq.ibv,
 		.caps = { .sends = CTRL_SENDS, .recvs = CTRL_RECVS },
-		.resources = s->conn->wish.resources,
+		.resources = s->conn->setup.resources,
 	};
 	ret = conn_open(s->conn);
 	return ret ?: ctrl_start(&s->ctrl, s->conn->pair);
@@ -121,7 +121,7 @@ static struct session *session_alloc(const struct cm_event *ev, struct device *d
 	 * costs memory of the device, and nothing is known of the peer yet.
 	 */
 	reads = reads < VISIT_READS ? reads : VISIT_READS;
-	s->conn->wish.resources = ev->resources < reads ? ev->resources : reads;
+	s->conn->setup.resources = ev->resources < reads ? ev->resources : reads;
 	s->device = dev;
 	s->port = id->port_num;
 	s->version = version;
@@ -182,7 +182,7 @@ static int register_arena(struct session *s)
 	int ret = region_register(&s->regions, &s->export->store, s->pd,
 				  s->lease.writer);
 
-	if (!ret && s->wish.features & RDMABLK_F_COMMANDS)
+	if (!ret && s->hello.features & RDMABLK_F_COMMANDS)
 		ret = cmdq_open(&s->cmdqs, s->device, s->pd, s->share.queues);
 	return ret;
 }
@@ -378,18 +378,18 @@ static unsigned int hardware_queue(const struct conn *conn)
 }
 
 /* The kind of a data queue decides its sizes, its rights and the owner of its completions. */
-static void wish_queue(struct session *s, const struct conn *conn, bool write,
-		       struct conn_wish *wish)
+static void setup_queue(struct session *s, const struct conn *conn, bool write,
+		       struct conn_setup *setup)
 {
-	wish->pd = s->pd;
-	wish->cq = s->cq.ibv;
-	wish->caps = (struct conn_caps){ .sends = 1, .recvs = 1 };
-	wish->access = IBV_ACCESS_REMOTE_READ;
+	setup->pd = s->pd;
+	setup->cq = s->cq.ibv;
+	setup->caps = (struct conn_caps){ .sends = 1, .recvs = 1 };
+	setup->access = IBV_ACCESS_REMOTE_READ;
 	/* WRITE queues may READ, too: that is how a write is fenced */
 	if (write && s->lease.writer)
-		wish->access |= IBV_ACCESS_REMOTE_WRITE;
+		setup->access |= IBV_ACCESS_REMOTE_WRITE;
 	if (write && s->lanes)
-		lane_wish(s->lanes, hardware_queue(conn), wish);
+		lane_setup(s->lanes, hardware_queue(conn), setup);
 }
 
 /* Posts its receives before the peer may send. */
@@ -397,7 +397,7 @@ static int start_queue(struct session *s, struct conn *conn)
 {
 	struct ibv_sge sge;
 
-	if (conn->wish.cq != s->cq.ibv)
+	if (conn->setup.cq != s->cq.ibv)
 		return lane_join(s->lanes, hardware_queue(conn), conn->pair);
 	ctrl_guard_sge(&s->ctrl, &sge);
 	return conn_guard(conn, SESSION_WR_GUARD | conn->queue, &sge);
@@ -484,8 +484,8 @@ unsigned int session_join(struct session *s, const struct cm_event *ev,
 	conn = conn_create(id, s, req->queue, session_conn_event);
 	if (!conn)
 		return RDMABLK_R_NO_MEMORY;
-	wish_queue(s, conn, req->kind == RDMABLK_KIND_WRITE, &conn->wish);
-	conn->wish.resources = ev->resources < depth ? ev->resources : depth;
+	setup_queue(s, conn, req->kind == RDMABLK_KIND_WRITE, &conn->setup);
+	conn->setup.resources = ev->resources < depth ? ev->resources : depth;
 	conn->qpn = ev->qpn;
 	memcpy(conn->mac, ev->data + offsetof(struct rdmablk_cm_request, mac),
 	       sizeof(conn->mac));

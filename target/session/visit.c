@@ -42,7 +42,7 @@ unsigned int visit_begin(struct session *s, const struct host *h)
 	if (h)
 		host_lease_id(h, s->lease.host_id);
 	else
-		memcpy(s->lease.host_id, s->wish.host_id, sizeof(s->lease.host_id));
+		memcpy(s->lease.host_id, s->hello.host_id, sizeof(s->lease.host_id));
 	reason = quota_visit_get(&s->visit, s->lease.host_id, session_peer(s), &full);
 	if (reason)
 		return refuse(s, reason, full);

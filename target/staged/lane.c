@@ -572,16 +572,16 @@ int lane_attach_all(struct lanes *l)
 }
 
 /**
- * lane_wish - fill in what the queue pair of a write queue needs
+ * lane_setup - fill in what the queue pair of a write queue needs
  * @l: opened
  * @i: number of the hardware queue
- * @wish: gets completion queue and numbers of work requests
+ * @setup: gets completion queue and numbers of work requests
  */
-void lane_wish(const struct lanes *l, unsigned int i, struct conn_wish *wish)
+void lane_setup(const struct lanes *l, unsigned int i, struct conn_setup *setup)
 {
-	wish->cq = l->queue[i].lane->cq;
-	wish->caps.sends = l->queue[i].queue.max_sends;
-	wish->caps.recvs = l->scope.cmd_depth;
+	setup->cq = l->queue[i].lane->cq;
+	setup->caps.sends = l->queue[i].queue.max_sends;
+	setup->caps.recvs = l->scope.cmd_depth;
 }
 
 /**

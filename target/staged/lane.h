@@ -199,7 +199,7 @@ static inline void lane_begun(struct lane *lane)
 void *lane_map(size_t bytes, const struct numa_place *place);
 int lane_open_all(struct lanes *l, struct ibv_pd *pd, const struct numa_place *place);
 int lane_attach_all(struct lanes *l);
-void lane_wish(const struct lanes *l, unsigned int i, struct conn_wish *wish);
+void lane_setup(const struct lanes *l, unsigned int i, struct conn_setup *setup);
 int lane_join(struct lanes *l, unsigned int i, struct ibv_qp *qp);
 void lane_live(struct lanes *l);
 void lane_resized(struct lanes *l, uint64_t size);

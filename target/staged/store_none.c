@@ -94,7 +94,7 @@ no_epoch:
 
 static int none_open(struct store *store, const struct export_config *ec)
 {
-	const struct file_wish wish = {
+	const struct file_params params = {
 		.name = ec->name,
 		.path = ec->file,
 		.fault = ec->fault,
@@ -111,7 +111,7 @@ static int none_open(struct store *store, const struct export_config *ec)
 	none->slot_bytes = (uint32_t)(ec->slot_bytes - ec->slot_bytes % SLOT_ALIGN);
 	none->slot_memory = ec->slot_memory;
 	none->fixed = ec->size;
-	ret = file_open(&none->file, &wish);
+	ret = file_open(&none->file, &params);
 	if (ret)
 		goto free;
 	ret = none_start(store, none, ec);

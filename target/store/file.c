@@ -441,14 +441,14 @@ static int check_identity(struct file *f)
 	return -EAGAIN;
 }
 
-static int size_export(struct file *f, uint64_t wish)
+static int size_export(struct file *f, uint64_t size)
 {
 	uint64_t have = 0;
 	int ret = file_size(f, &have);
 
 	if (ret)
 		return open_failed(f, ret);
-	f->size = wish ?: have;
+	f->size = size ?: have;
 	if (!have) {
 		log_err("export %s: %s is empty", f->name, f->path);
 	} else if (f->size > have) {
@@ -469,31 +469,31 @@ static int size_export(struct file *f, uint64_t wish)
 /**
  * file_open - open, lock and measure the file or block device of an export
  * @f: result
- * @wish: how to open it
+ * @params: how to open it
  *
  * Waits up to 2 s for another process that has the file and may be dying.
  *
  * Return: 0 or -errno, logged; -EBUSY: another process has the file. After an error nothing
  * stays open.
  */
-int file_open(struct file *f, const struct file_wish *wish)
+int file_open(struct file *f, const struct file_params *params)
 {
 	int ret;
 
 	*f = (struct file){
-		.name = wish->name,
-		.path = wish->path,
-		.read_only = wish->read_only,
+		.name = params->name,
+		.path = params->path,
+		.read_only = params->read_only,
 		.fd = -1,
 		.buffered = -1,
 	};
 	ret = look_at(f, -1) ?: claim_file(f);
 	if (ret)
 		return ret;
-	ret = store_fault_open(&f->fault, wish->fault) ?: open_both(f) ?:
+	ret = store_fault_open(&f->fault, params->fault) ?: open_both(f) ?:
 	      check_identity(f) ?:
 	      file_time(f, &f->found_sec, &f->found_nsec) ?:
-	      file_geometry(f, wish->block) ?: size_export(f, wish->size);
+	      file_geometry(f, params->block) ?: size_export(f, params->size);
 	if (ret)
 		file_close(f);
 	else if (!f->direct)
@@ -504,18 +504,18 @@ int file_open(struct file *f, const struct file_wish *wish)
 
 /**
  * file_check - whether file_open() could open the file or block device of an export
- * @wish: how to open it
+ * @params: how to open it
  *
  * Takes no lock and changes nothing: a daemon may be serving the file.
  *
  * Return: 0 or -errno, logged.
  */
-int file_check(const struct file_wish *wish)
+int file_check(const struct file_params *params)
 {
 	struct file f = {
-		.name = wish->name,
-		.path = wish->path,
-		.read_only = wish->read_only,
+		.name = params->name,
+		.path = params->path,
+		.read_only = params->read_only,
 		.fd = -1,
 		.buffered = -1,
 	};
@@ -529,7 +529,7 @@ int file_check(const struct file_wish *wish)
 	if (f.fd < 0)
 		return open_failed(&f, -errno);
 	f.read_only = true;	/* or file_geometry() would try to write */
-	ret = file_geometry(&f, wish->block) ?: size_export(&f, wish->size);
+	ret = file_geometry(&f, params->block) ?: size_export(&f, params->size);
 	file_close(&f);
 	return ret;
 }
@@ -584,7 +584,7 @@ int file_size(const struct file *f, uint64_t *size)
  */
 int file_grown(const struct file *f, bool fixed, uint64_t *size)
 {
-	uint64_t have = 0, wish = *size;
+	uint64_t have = 0, asked = *size;
 	int ret = file_size(f, &have);
 
 	if (ret) {
@@ -592,7 +592,7 @@ int file_grown(const struct file *f, bool fixed, uint64_t *size)
 		return ret;
 	}
 	have -= have % f->logical_block;
-	*size = wish ?: fixed ? f->size : have;
+	*size = asked ?: fixed ? f->size : have;
 	if (have < f->size) {
 		log_err("export %s: %s has become shorter; it cannot be while it is exported",
 			f->name, f->path);

@@ -14,7 +14,7 @@
 #include "uapi/rdmablk_proto.h"
 
 /**
- * struct file_wish - how a file shall be opened
+ * struct file_params - how a file shall be opened
  * @name: name of the export, for messages
  * @path: path of the file; outlives the struct file
  * @fault: path of a file with rules of faults, or NULL
@@ -22,7 +22,7 @@
  * @size: size of the export, bytes; 0: all of the file
  * @block: logical block of the export, bytes; 0: 512, or the device's
  */
-struct file_wish {
+struct file_params {
 	const char *name;
 	const char *path;
 	const char *fault;
@@ -111,8 +111,8 @@ struct file {
 	bool no_range;
 };
 
-int file_open(struct file *f, const struct file_wish *wish);
-int file_check(const struct file_wish *wish);
+int file_open(struct file *f, const struct file_params *params);
+int file_check(const struct file_params *params);
 void file_close(struct file *f);
 int file_size(const struct file *f, uint64_t *size);
 int file_grown(const struct file *f, bool fixed, uint64_t *size);

@@ -31,7 +31,7 @@
 #define MOVE_STEP	(64ULL << 20)	/* the same, for base pages that may be moved */
 
 static const struct page_kind {
-	enum huge_pages wish;
+	enum huge_pages setting;
 	uint64_t size;
 	unsigned int flags;
 	const char *text;
@@ -128,15 +128,15 @@ int pages_anonymous(struct store *store, const struct export_config *ec)
 	for (size_t i = 0; i < ARRAY_SIZE(page_kinds); i++) {
 		const struct page_kind *kind = &page_kinds[i];
 
-		if (ec->huge_pages != HUGE_AUTO && ec->huge_pages != kind->wish)
+		if (ec->huge_pages != HUGE_AUTO && ec->huge_pages != kind->setting)
 			continue;
 		/* Do not waste most of a 1 GiB page unless the administrator asks for it. */
 		if (ec->huge_pages == HUGE_AUTO && store->size % kind->size &&
-		    kind->wish == HUGE_1G)
+		    kind->setting == HUGE_1G)
 			continue;
 		ret = try_kind(store, ec->name, kind);
 		if (!ret) {
-			bool poor = kind->wish == HUGE_NO && ec->huge_pages == HUGE_AUTO;
+			bool poor = kind->setting == HUGE_NO && ec->huge_pages == HUGE_AUTO;
 
 			log_info("export %s: %llu bytes in %s%s%s", ec->name,
 				 (unsigned long long)store->size, kind->text,

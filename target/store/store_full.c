@@ -156,13 +156,13 @@ static void release(struct store *store)
 
 static int open_parts(struct store *store, const struct export_config *ec)
 {
-	const struct file_wish wish = {
+	const struct file_params params = {
 		.name = ec->name, .path = ec->file, .fault = ec->fault,
 		.read_only = ec->read_only, .size = ec->size,
 		.block = (uint32_t)ec->block,
 	};
 	struct full *full = full_of(store);
-	int ret = file_open(&full->file, &wish);
+	int ret = file_open(&full->file, &params);
 
 	if (ret)
 		return ret;

@@ -215,7 +215,7 @@ static unsigned int check_hello_fields(const struct rdmablk_hello *hello, uint16
 }
 
 /* What HELLO of version 2 has behind that of version 1 */
-static unsigned int check_hello2(const struct rdmablk_hello2 *h, struct wire_wish *out)
+static unsigned int check_hello2(const struct rdmablk_hello2 *h, struct wire_hello *out)
 {
 	/* A range would let the peer of a changed request think that 1 was chosen. */
 	if (h->hello.version_min != h->hello.version_max || h->reserved)
@@ -238,7 +238,7 @@ static unsigned int check_hello2(const struct rdmablk_hello2 *h, struct wire_wis
  * Return: enum rdmablk_reason.
  */
 unsigned int wire_check_hello(const void *msg, size_t len, uint16_t version,
-			      struct wire_wish *out)
+			      struct wire_hello *out)
 {
 	struct rdmablk_hello2 whole = { 0 };
 	const struct rdmablk_hello *hello = &whole.hello;
@@ -467,19 +467,19 @@ void wire_pack_reject(struct rdmablk_cm_reject *out, unsigned int reason, uint16
 /**
  * wire_pack_challenge - CHALLENGE
  * @out: filled
- * @wish: what it answers
+ * @hello: what it answers
  * @session_id: of the session to be
  * @nonce: RDMABLK_NONCE_LEN random bytes
  */
 void wire_pack_challenge(struct rdmablk_challenge *out,
-			 const struct wire_wish *wish, uint64_t session_id,
+			 const struct wire_hello *hello, uint64_t session_id,
 			 const uint8_t *nonce)
 {
 	*out = (struct rdmablk_challenge){
 		.hdr = head(RDMABLK_MSG_CHALLENGE),
-		.version = htole16(wish->version),
+		.version = htole16(hello->version),
 		.auth_method = htole32(RDMABLK_AUTH_NONE),
-		.features = htole64(wish->features),
+		.features = htole64(hello->features),
 		.session_id = htole64(session_id),
 	};
 	memcpy(out->nonce, nonce, sizeof(out->nonce));
@@ -488,19 +488,19 @@ void wire_pack_challenge(struct rdmablk_challenge *out,
 /**
  * wire_pack_challenge2 - CHALLENGE of version 2, but for the public key
  * @out: filled; @point is zero
- * @wish: what it answers
+ * @hello: what it answers
  * @session_id: of the session to be
  * @nonce: RDMABLK_NONCE_LEN random bytes
  * @target_id: RDMABLK_ID_LEN bytes
  */
-void wire_pack_challenge2(struct rdmablk_challenge2 *out, const struct wire_wish *wish,
+void wire_pack_challenge2(struct rdmablk_challenge2 *out, const struct wire_hello *hello,
 			  uint64_t session_id, const uint8_t *nonce, const uint8_t *target_id)
 {
 	*out = (struct rdmablk_challenge2){
 		.group = htole16(RDMABLK_GROUP_P256),
 		.suite = htole16(RDMABLK_SUITE_AES256_GCM),
 	};
-	wire_pack_challenge(&out->challenge, wish, session_id, nonce);
+	wire_pack_challenge(&out->challenge, hello, session_id, nonce);
 	out->challenge.hdr = head2(RDMABLK_MSG_CHALLENGE, RDMABLK_VERSION_PROVEN);
 	out->challenge.auth_method = htole32(RDMABLK_AUTH_PSK);
 	memcpy(out->target_id, target_id, sizeof(out->target_id));

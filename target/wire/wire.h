@@ -36,7 +36,7 @@ struct wire_request {
 };
 
 /**
- * struct wire_wish - HELLO, decoded
+ * struct wire_hello - HELLO, decoded
  * @version: highest version that both sides speak
  * @flags: RDMABLK_HELLO_*
  * @features: chosen features
@@ -44,9 +44,9 @@ struct wire_request {
  * @boot_nonce: random number of the host's boot
  * @instance_id: identity of the device
  * @generation: number of the login
- * @nr_queues: hardware queues wished for
- * @queue_depth: depth wished for
- * @keep_alive_ms: keep-alive timeout wished for, ms
+ * @nr_queues: hardware queues that the initiator asks for
+ * @queue_depth: depth that it asks for
+ * @keep_alive_ms: keep-alive timeout that it asks for, ms
  * @host_name: name of the host, for the log
  * @export_name: name of the export wanted
  * @uuid: of the export that it goes on with, in version 2 its resume MAC; zero without
@@ -54,7 +54,7 @@ struct wire_request {
  * @key_id: version 2: names the key of the host
  * @point: version 2: ephemeral public key, not checked
  */
-struct wire_wish {
+struct wire_hello {
 	uint16_t version;
 	uint32_t flags;
 	uint64_t features;
@@ -164,7 +164,7 @@ unsigned int wire_check_request(const void *data, size_t len, uint16_t version,
 				struct wire_request *out);
 unsigned int wire_check_head(const void *msg, size_t len, uint16_t version, uint16_t *type);
 unsigned int wire_check_hello(const void *msg, size_t len, uint16_t version,
-			      struct wire_wish *out);
+			      struct wire_hello *out);
 unsigned int wire_check_regions_get(const void *msg, size_t len,
 				    uint32_t nr_regions, uint32_t *first);
 unsigned int wire_check_list_get(const void *msg, size_t len, char *after);
@@ -180,9 +180,9 @@ void wire_pack_accept(struct rdmablk_cm_accept *out, uint16_t version,
 		      uint16_t queue);
 void wire_pack_reject(struct rdmablk_cm_reject *out, unsigned int reason, uint16_t version);
 void wire_pack_challenge(struct rdmablk_challenge *out,
-			 const struct wire_wish *wish, uint64_t session_id,
+			 const struct wire_hello *hello, uint64_t session_id,
 			 const uint8_t *nonce);
-void wire_pack_challenge2(struct rdmablk_challenge2 *out, const struct wire_wish *wish,
+void wire_pack_challenge2(struct rdmablk_challenge2 *out, const struct wire_hello *hello,
 			  uint64_t session_id, const uint8_t *nonce, const uint8_t *target_id);
 void wire_pack_grant(struct rdmablk_grant *out, const struct wire_grant *in, uint16_t version);
 void wire_pack_regions(struct rdmablk_regions *out, uint32_t first, uint32_t count,

@@ -31,48 +31,48 @@ static void request(const void *msg, size_t len, uint16_t version)
 	check(!out.queue == (out.kind == RDMABLK_KIND_CONTROL));
 }
 
-static void challenge(const void *msg, const struct wire_wish *wish, const uint8_t *nonce)
+static void challenge(const void *msg, const struct wire_hello *hello, const uint8_t *nonce)
 {
 	struct rdmablk_wire_challenge parsed;
 	struct rdmablk_challenge challenge;
 	struct rdmablk_hello sent;
 
-	wire_pack_challenge(&challenge, wish, 1, nonce);
+	wire_pack_challenge(&challenge, hello, 1, nonce);
 	memcpy(&sent, msg, sizeof(sent));
 	check(!rdmablk_wire_parse_challenge(&challenge, sizeof(challenge), &sent, &parsed));
 }
 
-static void challenge2(const void *msg, const struct wire_wish *wish, const uint8_t *nonce)
+static void challenge2(const void *msg, const struct wire_hello *hello, const uint8_t *nonce)
 {
 	struct rdmablk_wire_challenge parsed;
 	struct rdmablk_challenge2 challenge;
 	uint8_t point[RDMABLK_POINT_LEN];
 	struct rdmablk_hello2 sent;
 
-	wire_pack_challenge2(&challenge, wish, 1, nonce, nonce);
+	wire_pack_challenge2(&challenge, hello, 1, nonce, nonce);
 	memcpy(&sent, msg, sizeof(sent));
 	check(!rdmablk_wire_parse_challenge2(&challenge, sizeof(challenge), &sent, &parsed,
 					     point));
-	check(!memcmp(wish->point, sent.point, sizeof(sent.point)));
-	check(!memcmp(wish->key_id, sent.key_id, sizeof(sent.key_id)));
+	check(!memcmp(hello->point, sent.point, sizeof(sent.point)));
+	check(!memcmp(hello->key_id, sent.key_id, sizeof(sent.key_id)));
 }
 
 static void hello(const void *msg, size_t len, uint16_t version)
 {
 	static const uint8_t nonce[RDMABLK_NONCE_LEN];
-	struct wire_wish wish;
+	struct wire_hello hello;
 
-	if (wire_check_hello(msg, len, version, &wish))
+	if (wire_check_hello(msg, len, version, &hello))
 		return;
-	check(wish.version == version);
-	check(wish.nr_queues && wish.nr_queues <= RDMABLK_MAX_QUEUES && wish.queue_depth);
-	check(!wish.export_name[0] == (wish.flags == RDMABLK_HELLO_VISIT));
-	check(memchr(wish.export_name, 0, sizeof(wish.export_name)));
-	check(memchr(wish.host_name, 0, sizeof(wish.host_name)));
+	check(hello.version == version);
+	check(hello.nr_queues && hello.nr_queues <= RDMABLK_MAX_QUEUES && hello.queue_depth);
+	check(!hello.export_name[0] == (hello.flags == RDMABLK_HELLO_VISIT));
+	check(memchr(hello.export_name, 0, sizeof(hello.export_name)));
+	check(memchr(hello.host_name, 0, sizeof(hello.host_name)));
 	if (version == RDMABLK_VERSION_PROVEN)
-		challenge2(msg, &wish, nonce);
+		challenge2(msg, &hello, nonce);
 	else
-		challenge(msg, &wish, nonce);
+		challenge(msg, &hello, nonce);
 }
 
 static void message(const void *msg, size_t len, uint16_t version)

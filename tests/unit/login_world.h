@@ -327,7 +327,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drain
 	*drained = s->login.drained;
 	seen.was_live = true;
 	if (!s->resume)
-		s->told = s->login.offer;
+		s->promised = s->login.offer;
 	s->agreed = s->login.offer;
 	s->resume = true;
 	return true;

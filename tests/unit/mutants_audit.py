@@ -58,7 +58,7 @@ MUTANTS = [
      "\taudit_id(lost, \"session_id\", loser ? s->id : 0);\n\tadd_host(lost, s);\n"),
     ("a writer has its line as a reader", TEST, SESSION, "!s->lease.writer", "s->lease.writer"),
     ("a theft has its line as a plain login", TEST, SESSION,
-     "s->wish.flags & RDMABLK_HELLO_STEAL", "s->wish.flags & RDMABLK_HELLO_RESUME"),
+     "s->hello.flags & RDMABLK_HELLO_STEAL", "s->hello.flags & RDMABLK_HELLO_RESUME"),
     ("the line of a change does not name its user", TEST, ADMIN, "a->uid);", "0);"),
     ("SIGHUP is not told from the control socket", TEST, ADMIN, "a->by_signal ? ", "!a->op ? "),
     ("what stays as it was is said to change", TEST, ADMIN,

@@ -16,7 +16,7 @@ MUTANTS = [
     ("a session that has no export yet counts for it", "target_in_use_test", METRICS,
      "if (s->export == e && s->leased)", "if (s->export == e)"),
     ("commands of sessions that are over wait", "target_in_use_test", METRICS,
-     "pending_of(&running)", "pending_of(&e->told)"),
+     "pending_of(&running)", "pending_of(&e->shown)"),
     ("the longest durations have an end", "target_in_use_test", METRICS,
      "i < LATENCY_BUCKETS - 1 ?", "i < LATENCY_BUCKETS ?"),
     # --- write queues

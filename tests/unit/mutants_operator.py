@@ -13,8 +13,8 @@ TESTS = {"target_admin_test": None, "target_captive_test": None, "target_in_use_
 MUTANTS = [
     # --- kick
     ("a host is kicked with those whose names begin alike", "target_in_use_test", ADMIN,
-     "!strcmp(s->wish.host_name, name);",
-     "!strncmp(s->wish.host_name, name, strlen(name));"),
+     "!strcmp(s->hello.host_name, name);",
+     "!strncmp(s->hello.host_name, name, strlen(name));"),
     ("the name that a host has proven does not count", "target_in_use_test", ADMIN,
      "!strcmp(id, name) || !strcmp(s->proof.name, name) ||", "!strcmp(id, name) ||"),
     ("a kick waits for other requests", "target_in_use_test", ADMIN,

@@ -112,7 +112,7 @@ static void plain(uint64_t i)
 static struct session session = {
 	.id = 0x1234,
 	.peer_text = "10.0.0.7",
-	.wish = { .export_name = "disk0", .host_name = "web1", .host_id = { 1, 2 },
+	.hello = { .export_name = "disk0", .host_name = "web1", .host_id = { 1, 2 },
 		  .flags = RDMABLK_HELLO_STEAL },
 	.proof = { .name = "web1-key", .key_id = { 0x0f, 1, 2, 3, 4, 5, 6, 0xf7 } },
 	.lease = { .writer = true },
@@ -396,8 +396,8 @@ static void names_of_peers_stay_texts(void **state)
 
 	(void)state;
 	peer_is(&s, "10.0.0.9");
-	snprintf(s.wish.host_name, sizeof(s.wish.host_name), "%s", HOSTILE);
-	snprintf(s.wish.export_name, sizeof(s.wish.export_name), "%s", HOSTILE);
+	snprintf(s.hello.host_name, sizeof(s.hello.host_name), "%s", HOSTILE);
+	snprintf(s.hello.export_name, sizeof(s.hello.export_name), "%s", HOSTILE);
 	begin("hostile");
 	session_audit_refused(&s, RDMABLK_R_BUSY);
 	audit_stop(0, -1);

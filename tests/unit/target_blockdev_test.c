@@ -161,18 +161,18 @@ static const char *device_new(bool part)
 	return device.path;
 }
 
-static struct file_wish wish_of(const char *path)
+static struct file_params params_of(const char *path)
 {
-	return (struct file_wish){ .name = "d", .path = path };
+	return (struct file_params){ .name = "d", .path = path };
 }
 
 static bool has_fua(const char *path)
 {
-	const struct file_wish wish = wish_of(path);
+	const struct file_params params = params_of(path);
 	struct file f;
 	bool fua;
 
-	assert_int_equal(file_open(&f, &wish), 0);
+	assert_int_equal(file_open(&f, &params), 0);
 	assert_true(f.block_device == !!device.inode);
 	fua = f.fua;
 	file_close(&f);
@@ -301,12 +301,12 @@ static void who_can_erase_offers_it(void **state)
 static void what_is_erased_is_gone(void **state)
 {
 	const char *path = device_new(false);
-	const struct file_wish wish = wish_of(path);
+	const struct file_params params = params_of(path);
 	struct file f;
 
 	(void)state;
 	device.erases = true;
-	assert_int_equal(file_open(&f, &wish), 0);
+	assert_int_equal(file_open(&f, &params), 0);
 	assert_int_equal(file_erase(&f, MIB, 65536), 0);
 	assert_int_equal(device.range[0], MIB);
 	assert_int_equal(device.range[1], 65536);

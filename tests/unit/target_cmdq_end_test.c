@@ -109,7 +109,7 @@ static struct peer *peer_open(void)
 {
 	struct peer *p = calloc(1, sizeof(*p));
 	struct lanes *l = &p->c.lanes;
-	struct conn_wish wish;
+	struct conn_setup setup;
 
 	l->threads = pool;
 	l->scope = (struct wire_scope){ .size = SIZE, .logical_block = 512, .writer = true,
@@ -122,8 +122,8 @@ static struct peer *peer_open(void)
 	p->c.store = &store;
 	assert_int_equal(cmdq_open(&p->c, &dev, fake_pd(), QUEUES), 0);
 	for (unsigned int q = 0; q < QUEUES; q++) {
-		lane_wish(l, q, &wish);
-		fake_qp_init(&p->qp[q], wish.cq);
+		lane_setup(l, q, &setup);
+		fake_qp_init(&p->qp[q], setup.cq);
 		assert_int_equal(lane_join(l, q, &p->qp[q].qp), 0);
 	}
 	lane_live(l);

@@ -150,11 +150,11 @@ static struct peer *peer_open(unsigned int i)
 {
 	struct peer *p = &peers[i];
 	struct lanes *l = &p->c.lanes;
-	struct conn_wish wish;
+	struct conn_setup setup;
 
 	assert_int_equal(peer_begin(p), 0);
-	lane_wish(l, 0, &wish);
-	fake_qp_init(&p->qp, wish.cq);
+	lane_setup(l, 0, &setup);
+	fake_qp_init(&p->qp, setup.cq);
 	assert_int_equal(lane_join(l, 0, &p->qp.qp), 0);
 	lane_live(l);
 	return p;

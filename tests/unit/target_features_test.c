@@ -59,8 +59,8 @@ static struct session *login(const struct export *e, uint64_t features)
 	s->cfg = &cfg;
 	s->device = &adapter;
 	s->state = SESSION_PROOF;
-	s->wish.features = features;
-	snprintf(s->wish.export_name, sizeof(s->wish.export_name), "%s", e->cfg->name);
+	s->hello.features = features;
+	snprintf(s->hello.export_name, sizeof(s->hello.export_name), "%s", e->cfg->name);
 	session_add(s);
 	return s;
 }
@@ -82,8 +82,8 @@ static unsigned int prove_another(const struct export *e, uint64_t features)
 	struct session *s = login(e, features);
 	unsigned int reason;
 
-	s->wish.uuid[0] = (uint8_t)~e->store.uuid[0];
-	s->wish.flags = RDMABLK_HELLO_RESUME;
+	s->hello.uuid[0] = (uint8_t)~e->store.uuid[0];
+	s->hello.flags = RDMABLK_HELLO_RESUME;
 	reason = prove(s);
 	session_remove(s);
 	return reason;
@@ -152,9 +152,9 @@ static void memory_of_fewer_queues_is_charged(void **state)
 	s->conn = conn_create(id, s, 0, session_conn_event);
 	s->pd = &pd;
 	s->quiet = true;
-	s->wish.flags = RDMABLK_HELLO_READ_ONLY;
-	s->wish.nr_queues = 74;
-	s->wish.queue_depth = 3;	/* with deeper ones there would be fewer */
+	s->hello.flags = RDMABLK_HELLO_READ_ONLY;
+	s->hello.nr_queues = 74;
+	s->hello.queue_depth = 3;	/* with deeper ones there would be fewer */
 	cfg.max_queues = 73;
 	assert_int_equal(prove(s), RDMABLK_OK);
 	assert_int_equal(s->share.queues, 73);

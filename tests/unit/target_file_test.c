@@ -21,18 +21,18 @@
 static int open_file(struct file *f, const char *path, bool ro, uint64_t size,
 		     uint32_t block)
 {
-	const struct file_wish wish = {
+	const struct file_params params = {
 		.name = "d", .path = path, .read_only = ro, .size = size, .block = block,
 	};
 
-	return file_open(f, &wish);
+	return file_open(f, &params);
 }
 
 static int open_faulty(struct file *f, const char *path, const char *rules)
 {
-	const struct file_wish wish = { .name = "d", .path = path, .fault = rules };
+	const struct file_params params = { .name = "d", .path = path, .fault = rules };
 
-	return file_open(f, &wish);
+	return file_open(f, &params);
 }
 
 static void sizes(void **state)

@@ -162,7 +162,7 @@ static int open_commands(void)
 static int setup(void **state)
 {
 	struct lanes *l = &t.c.lanes;
-	struct conn_wish wish;
+	struct conn_setup setup;
 
 	(void)state;
 	memset(&t, 0, sizeof(t));
@@ -184,8 +184,8 @@ static int setup(void **state)
 	t.c.store = &t.store;
 	if (open_commands())
 		return -1;
-	lane_wish(l, 0, &wish);
-	fake_qp_init(&t.qp, wish.cq);
+	lane_setup(l, 0, &setup);
+	fake_qp_init(&t.qp, setup.cq);
 	t.qp.sent = answered;
 	lane_live(l);
 	return lane_join(l, 0, &t.qp.qp);

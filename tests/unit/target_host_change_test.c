@@ -77,8 +77,8 @@ static unsigned int reason_of(const struct session *s)
 /* Is the initiator told to prove another key, and does the session end if it does not? */
 static bool key_ends(struct session *s)
 {
-	bool told = s->told.due & 1U << RDMABLK_EVENT_REAUTH;
-	int64_t left = (int64_t)s->told.value[RDMABLK_EVENT_REAUTH] - loop_now();
+	bool told = s->events.due & 1U << RDMABLK_EVENT_REAUTH;
+	int64_t left = (int64_t)s->events.value[RDMABLK_EVENT_REAUTH] - loop_now();
 
 	if (!told || !s->key_ends.armed || left > 30000 || left < 1000)
 		return false;

@@ -195,7 +195,7 @@ static struct session *session_new(struct export *e, enum session_state state)
 	s->device = &adapter;
 	s->export = e;
 	s->state = state;
-	s->wish.features = RDMABLK_F_COMMANDS;
+	s->hello.features = RDMABLK_F_COMMANDS;
 	s->scope.size = e ? e->store.size : 0;
 	s->regions.nr = e && !e->store.ops->staged ? 1 : 0;
 	s->ctrl.events = UINT_MAX;
@@ -222,19 +222,19 @@ static void growth_of_what_is_used(void **state)
 	assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), -EBUSY);
 	assert_non_null(strstr(last->why, "one region"));
 	assert_true(e->store.size == 4 * MIB);
-	assert_false(s->told.due);
+	assert_false(s->events.due);
 	/* the disk was told where its regions end */
 	s->regions.nr = 2;
 	early = session_new(e, SESSION_REGISTER);
 	early->regions.nr = 2;
 	assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), 0);
-	assert_int_equal(s->told.due, DUE(RESIZE));
-	assert_true(s->told.value[RDMABLK_EVENT_RESIZE] == 8 * MIB);
+	assert_int_equal(s->events.due, DUE(RESIZE));
+	assert_true(s->events.value[RDMABLK_EVENT_RESIZE] == 8 * MIB);
 	/* not before it knows what it is granted */
-	assert_false(early->told.due);
+	assert_false(early->events.due);
 	early->state = SESSION_GRANTED;
 	session_tell_size(early);
-	assert_int_equal(early->told.due, DUE(RESIZE));
+	assert_int_equal(early->events.due, DUE(RESIZE));
 	session_remove(early);
 	session_remove(s);
 	assert_int_equal(truncate(path, 16 * MIB), 0);
@@ -249,11 +249,11 @@ static void growth_of_what_is_used(void **state)
 		s = session_new(export_find("used"), SESSION_LIVE);
 		assert_int_equal(truncate(path, 64 * MIB), 0);
 		assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), 0);
-		assert_int_equal(s->told.due, DUE(RESIZE));
-		s->told.due = 0;
+		assert_int_equal(s->events.due, DUE(RESIZE));
+		s->events.due = 0;
 		assert_int_equal(truncate(path, 65 * MIB), 0);
 		assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), full ? -EBUSY : 0);
-		assert_int_equal(s->told.due, full ? 0 : DUE(RESIZE));
+		assert_int_equal(s->events.due, full ? 0 : DUE(RESIZE));
 		session_remove(s);
 		assert_int_equal(run(ADMIN_REMOVE, "used", NULL, 0), 0);
 	}
@@ -276,7 +276,7 @@ static void a_drain_reaches_logins(void **state)
 		bool live = i == SESSION_LIVE;
 
 		assert_int_equal(s[i]->state, live ? SESSION_LIVE : SESSION_CLOSING);
-		assert_int_equal(s[i]->told.due, live ? DUE(DRAIN) | DUE(LEAVING) : 0);
+		assert_int_equal(s[i]->events.due, live ? DUE(DRAIN) | DUE(LEAVING) : 0);
 		assert_int_equal(s[i]->end.reason, live ? 0 : RDMABLK_R_EXPORT_GONE);
 		session_remove(s[i]);
 	}
@@ -301,17 +301,17 @@ static void a_drain_lets_in_who_has_to_flush(void **state)
 	for (unsigned int i = 0; i < ARRAY_SIZE(s); i++) {
 		s[i] = session_new(e, i);
 		s[i]->busy = true;
-		s[i]->wish.flags = RDMABLK_HELLO_RESUME;
+		s[i]->hello.flags = RDMABLK_HELLO_RESUME;
 		s[i]->lease.writer = i >= SESSION_REGISTER;
 		s[i]->grant_flags = i >= SESSION_REGISTER ? RDMABLK_GRANT_CACHE : 0;
 	}
 	read_only = session_new(e, SESSION_GRANTED);
 	read_only->busy = true;
-	read_only->wish.flags = RDMABLK_HELLO_RESUME;
+	read_only->hello.flags = RDMABLK_HELLO_RESUME;
 	read_only->grant_flags = RDMABLK_GRANT_CACHE;
 	clean = session_new(e, SESSION_GRANTED);
 	clean->busy = true;
-	clean->wish.flags = RDMABLK_HELLO_RESUME;
+	clean->hello.flags = RDMABLK_HELLO_RESUME;
 	clean->lease.writer = true;
 	before = (uint64_t)loop_now();
 	assert_int_equal(session_drain(NULL, 200, 60000), 3);
@@ -322,9 +322,9 @@ static void a_drain_lets_in_who_has_to_flush(void **state)
 
 		/* those whose export is not known may be such, too; a visit will have none */
 		assert_int_equal(s[i]->state, i == SESSION_VISIT ? SESSION_CLOSING : i);
-		assert_int_equal(s[i]->told.due, stays ? DUE(DRAIN) : 0);
+		assert_int_equal(s[i]->events.due, stays ? DUE(DRAIN) : 0);
 		if (stays)
-			assert_in_range(s[i]->told.value[RDMABLK_EVENT_DRAIN],
+			assert_in_range(s[i]->events.value[RDMABLK_EVENT_DRAIN],
 					before + 60000, after + 60000);
 	}
 	assert_int_equal(read_only->state, SESSION_CLOSING);
@@ -390,10 +390,10 @@ static unsigned int prove(struct export *e, uint32_t flags)
 	unsigned int reason;
 
 	/* of another export, so that it gets no further */
-	s->wish.uuid[0] = (uint8_t)~e->store.uuid[0];
-	s->wish.flags = flags;
-	s->wish.features = RDMABLK_F_COMMANDS;
-	snprintf(s->wish.export_name, sizeof(s->wish.export_name), "%s", e->cfg->name);
+	s->hello.uuid[0] = (uint8_t)~e->store.uuid[0];
+	s->hello.flags = flags;
+	s->hello.features = RDMABLK_F_COMMANDS;
+	snprintf(s->hello.export_name, sizeof(s->hello.export_name), "%s", e->cfg->name);
 	assert_int_equal(mac_proof(no_key, &s->login.hello, &s->login.challenge, proof.mac), 0);
 	reason = login_receive(s, &proof, sizeof(proof));
 	session_remove(s);
@@ -404,8 +404,8 @@ static struct session *session_of(const char *host, const char *proven)
 {
 	struct session *s = session_dirty(export_find("first"));
 
-	snprintf(s->wish.host_name, sizeof(s->wish.host_name), "%s", host);
-	snprintf(s->wish.export_name, sizeof(s->wish.export_name), "first");
+	snprintf(s->hello.host_name, sizeof(s->hello.host_name), "%s", host);
+	snprintf(s->hello.export_name, sizeof(s->hello.export_name), "first");
 	snprintf(s->proof.name, sizeof(s->proof.name), "%s", proven);
 	return s;
 }
@@ -546,7 +546,7 @@ static void who_may_have_to_flush_is_expected(void **state)
 	/* it is told to try again */
 	s = session_dirty(e);
 	s->state = SESSION_REGISTER;
-	s->wish.flags = RDMABLK_HELLO_RESUME;
+	s->hello.flags = RDMABLK_HELLO_RESUME;
 	session_end(s, RDMABLK_R_NO_MEMORY);
 	assert_int_equal(export_awaiting(), 1);
 	session_remove(s);
@@ -676,12 +676,12 @@ static void a_drain_says_what_is_left(void **state)
 	assert_non_null(s->ctrl.buf);
 	until = loop_now() + 60000;
 	session_tell(s, RDMABLK_EVENT_DRAIN, (uint64_t)until);
-	assert_int_equal(s->told.due, DUE(DRAIN));
+	assert_int_equal(s->events.due, DUE(DRAIN));
 	while (loop_now() < until - 60000 + 30)
 		some_time();
 	s->state = SESSION_GRANTED;
 	session_tell_due(s);
-	assert_false(s->told.due);
+	assert_false(s->events.due);
 	assert_int_equal(le16toh(sent.event), RDMABLK_EVENT_DRAIN);
 	assert_in_range(le64toh(sent.value), 1, 60000 - 30);
 	session_tell(s, RDMABLK_EVENT_DRAIN, (uint64_t)(until - 60000));
@@ -693,11 +693,11 @@ static void a_drain_says_what_is_left(void **state)
 		ctrl_sent(&s->ctrl, i);
 	s->state = SESSION_REGISTER;
 	session_tell(s, RDMABLK_EVENT_LEAVING, (uint64_t)until);
-	assert_int_equal(s->told.due, DUE(LEAVING));
+	assert_int_equal(s->events.due, DUE(LEAVING));
 	session_tell(s, RDMABLK_EVENT_DRAIN, (uint64_t)(until - 60000));
 	s->state = SESSION_GRANTED;
 	session_tell_due(s);
-	assert_false(s->told.due);
+	assert_false(s->events.due);
 	assert_int_equal(le16toh(sent.event), RDMABLK_EVENT_DRAIN);
 	session_tell(s, RDMABLK_EVENT_LEAVING, (uint64_t)until);
 	assert_int_equal(le16toh(sent.event), RDMABLK_EVENT_LEAVING);
@@ -793,7 +793,7 @@ static void figures_never_shrink(void **state)
 	session_remove(other);
 	session_remove(s);
 	memset(&e->past, 0, sizeof(e->past));
-	memset(&e->told, 0, sizeof(e->told));
+	memset(&e->shown, 0, sizeof(e->shown));
 }
 
 /* The turns of the loop that the tests have taken, and what is known without a session */

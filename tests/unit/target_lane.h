@@ -188,11 +188,11 @@ static inline void open_session(bool writer)
 	assert_true(plan.cmd_depth > depth);
 	assert_int_equal(ops->open(&store, &plan, &session), 0);
 	for (unsigned int i = 0; i < QUEUES; i++) {
-		struct conn_wish wish = { .cq = NULL };
+		struct conn_setup setup = { .cq = NULL };
 
-		lane_wish(&session->lanes, i, &wish);
-		assert_int_equal(wish.caps.recvs, plan.cmd_depth);
-		fake_qp_init(&qp[i], wish.cq);
+		lane_setup(&session->lanes, i, &setup);
+		assert_int_equal(setup.caps.recvs, plan.cmd_depth);
+		fake_qp_init(&qp[i], setup.cq);
 		assert_int_equal(lane_join(&session->lanes, i, &qp[i].qp), 0);
 		assert_int_equal(qp[i].nr_receives, plan.cmd_depth);
 	}

@@ -24,7 +24,7 @@ static struct last_writer_dir known;
 static inline struct last_writer_of of(const char *dir, const uint8_t *uuid,
 				       const struct file_mark *mark)
 {
-	return (struct last_writer_of){ .dir = files_path(dir), .known = &known, .name = "d",
+	return (struct last_writer_of){ .dir = files_path(dir), .dir_state = &known, .name = "d",
 				    .uuid = uuid, .mark = mark };
 }
 

@@ -227,24 +227,24 @@ static void what_is_no_file(void **state)
 /* What a file is told by, under any name, and never as another one. */
 static void marks(void **state)
 {
-	const struct file_wish wish = { .name = "d", .path = files_path("file") };
+	const struct file_params params = { .name = "d", .path = files_path("file") };
 	struct file_mark first, again, other;
 	struct file file;
 
 	(void)state;
 	files_new("file", SIZE);
-	assert_int_equal(file_open(&file, &wish), 0);
+	assert_int_equal(file_open(&file, &params), 0);
 	assert_int_equal(file_mark(&file, &first), 0);
 	file_close(&file);
 	assert_int_equal(rename(files_path("file"), files_path("renamed")), 0);
 	assert_int_equal(symlink(files_path("renamed"), files_path("file")), 0);
-	assert_int_equal(file_open(&file, &wish), 0);
+	assert_int_equal(file_open(&file, &params), 0);
 	assert_int_equal(file_mark(&file, &again), 0);
 	file_close(&file);
 	assert_memory_equal(&first, &again, sizeof(first));
 	unlink(files_path("renamed"));
 	files_new("renamed", SIZE);
-	assert_int_equal(file_open(&file, &wish), 0);
+	assert_int_equal(file_open(&file, &params), 0);
 	assert_int_equal(file_mark(&file, &other), 0);
 	file_close(&file);
 	assert_memory_not_equal(first.id, other.id, sizeof(first.id));
@@ -252,10 +252,10 @@ static void marks(void **state)
 
 static void mark_of(const char *path, struct file_mark *mark)
 {
-	const struct file_wish wish = { .name = "d", .path = path };
+	const struct file_params params = { .name = "d", .path = path };
 	struct file file;
 
-	assert_int_equal(file_open(&file, &wish), 0);
+	assert_int_equal(file_open(&file, &params), 0);
 	assert_int_equal(file_mark(&file, mark), 0);
 	file_close(&file);
 }

@@ -221,7 +221,7 @@ static void a_host_is_who_its_section_says(void **state)
 	say_proof(p);
 	assert_closed(p, RDMABLK_R_AUTH_FAILED, true);
 	s = session_of(granted(NAMED_KEY));
-	assert_memory_not_equal(s->lease.host_id, s->wish.host_id, sizeof(s->wish.host_id));
+	assert_memory_not_equal(s->lease.host_id, s->hello.host_id, sizeof(s->hello.host_id));
 }
 
 /* A point that is not on the curve, of one who knows K */

@@ -46,7 +46,7 @@ static unsigned int check_all(const void *msg, size_t len)
 	void *copy = malloc(len ? len : 1);
 	char after[RDMABLK_NAME_LEN];
 	struct wire_command command;
-	struct wire_wish wish;
+	struct wire_hello hello;
 	unsigned int reason;
 	uint32_t first;
 	uint16_t type;
@@ -54,7 +54,7 @@ static unsigned int check_all(const void *msg, size_t len)
 	memcpy(copy, msg, len);
 	reason = wire_check_head(copy, len, version, &type);
 	if (!reason && type == RDMABLK_MSG_HELLO)
-		reason = wire_check_hello(copy, len, version, &wish);
+		reason = wire_check_hello(copy, len, version, &hello);
 	else if (!reason && type == RDMABLK_MSG_REGIONS_GET)
 		reason = wire_check_regions_get(copy, len, 10, &first);
 	else if (!reason && type == RDMABLK_MSG_LIST_GET)
@@ -196,14 +196,14 @@ static void features_are_what_both_can_do(void **state)
 		0, 1, 0, 3, 0, 1, 0, 7, 0, 1, 11, 0, 15, 0, 15
 	};
 	struct rdmablk_hello h = good_hello();
-	struct wire_wish wish;
+	struct wire_hello hello;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(offered); i++) {
 		h.features_offered = htole64(offered[i]);
-		assert_int_equal(wire_check_hello(&h, sizeof(h), RDMABLK_VERSION_OPEN, &wish),
+		assert_int_equal(wire_check_hello(&h, sizeof(h), RDMABLK_VERSION_OPEN, &hello),
 				 RDMABLK_OK);
-		assert_int_equal(wish.features, chosen[i]);
+		assert_int_equal(hello.features, chosen[i]);
 	}
 }
 

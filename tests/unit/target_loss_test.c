@@ -35,7 +35,7 @@ static struct neighbour {
 {
 	struct neighbour *n = calloc(1, sizeof(*n));
 	char path[96];
-	struct file_wish wish = { .name = "beside", .path = path, .read_only = read_only };
+	struct file_params params = { .name = "beside", .path = path, .read_only = read_only };
 	int fd;
 
 	assert_non_null(n);
@@ -44,7 +44,7 @@ static struct neighbour {
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, 1 << 20), 0);
 	close(fd);
-	assert_int_equal(file_open(&n->file, &wish), 0);
+	assert_int_equal(file_open(&n->file, &params), 0);
 	unlink(path);
 	n->file.path = "beside";
 	staged_file_init(&n->sf, &n->file, beside, same_disk ? one_disk : another_disk);

@@ -249,9 +249,9 @@ static void a_session_with_a_new_key_outlives_the_old_one(void **state)
 	/* an event that had to wait is not sent any more */
 	s->ctrl.events = ~0U;
 	session_key_ends(s, 4000);
-	assert_true(s->told.due & 1U << RDMABLK_EVENT_REAUTH);
+	assert_true(s->events.due & 1U << RDMABLK_EVENT_REAUTH);
 	prove_again(p, HOME_KEY);
-	assert_false(s->told.due & 1U << RDMABLK_EVENT_REAUTH);
+	assert_false(s->events.due & 1U << RDMABLK_EVENT_REAUTH);
 	s->ctrl.events = 0;
 }
 

@@ -107,7 +107,7 @@ static inline void make_engine(struct staged_engine *e, char **memory)
 static inline void place_open(const char *in, uint64_t size, uint32_t block, bool direct)
 {
 	struct place *p = &place;
-	struct file_wish wish = { .name = "test", .path = p->path, .block = block };
+	struct file_params params = { .name = "test", .path = p->path, .block = block };
 	static unsigned int files;	/* a test that has failed keeps its own */
 	const uint8_t identity[RDMABLK_ID_LEN] = { 1, 2, 3, (uint8_t)files };
 	int fd;
@@ -120,7 +120,7 @@ static inline void place_open(const char *in, uint64_t size, uint32_t block, boo
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, (off_t)size), 0);
 	close(fd);
-	assert_int_equal(file_open(&p->file, &wish), 0);
+	assert_int_equal(file_open(&p->file, &params), 0);
 	if (!direct && p->file.direct) {
 		assert_int_equal(dup2(p->file.buffered, p->file.fd), p->file.fd);
 		close(p->file.buffered);

@@ -234,7 +234,7 @@ static void a_control_queue_that_stays_keeps_its_memory(void **state)
 	struct session *s = session_make(&export);
 
 	(void)state;
-	s->conn->wish = (struct conn_wish){ .pd = s->pd, .cq = s->cq.ibv };
+	s->conn->setup = (struct conn_setup){ .pd = s->pd, .cq = s->cq.ibv };
 	assert_int_equal(conn_open(s->conn), 0);
 	assert_int_equal(ctrl_start(&s->ctrl, s->conn->pair), 0);
 	fake.refuse[QP] = 2;
@@ -532,7 +532,7 @@ static void a_short_completion_queue_is_a_full_device(void **state)
 	struct session *s = registering(&export);
 
 	(void)state;
-	s->wish.features = RDMABLK_F_COMMANDS;
+	s->hello.features = RDMABLK_F_COMMANDS;
 	s->share.queues = (uint32_t)device.attr.max_cqe / CMDQ_DEPTH;
 	come_from(s, 1);
 	went_on = 0;

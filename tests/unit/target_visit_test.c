@@ -368,7 +368,7 @@ static void a_visit_borrows_memory(void **state)
 
 	(void)state;
 	assert_int_equal(access_on(p), 0);
-	assert_int_equal(session_of(p)->conn->wish.resources, 16);
+	assert_int_equal(session_of(p)->conn->setup.resources, 16);
 	c = borrow(p, WANTED);
 	assert_int_equal(le32toh(c->bytes), WANTED);
 	assert_int_equal(le16toh(c->reason), RDMABLK_OK);

@@ -29,11 +29,11 @@ static void taken(const void *msg, size_t len, uint16_t want)
 	assert_int_equal(type, want);
 }
 
-static void login_wish(struct rdmablk_hello *sent, struct wire_wish *wish)
+static void login_hello(struct rdmablk_hello *sent, struct wire_hello *got)
 {
 	rdmablk_wire_hello(sent, &hello);
 	taken(sent, sizeof(*sent), RDMABLK_MSG_HELLO);
-	assert_int_equal(wire_check_hello(sent, sizeof(*sent), 1, wish), RDMABLK_OK);
+	assert_int_equal(wire_check_hello(sent, sizeof(*sent), 1, got), RDMABLK_OK);
 }
 
 static void test_connection_request(void **state)
@@ -85,30 +85,30 @@ static void test_connection_replies(void **state)
 static void test_hello(void **state)
 {
 	struct rdmablk_hello sent;
-	struct wire_wish wish;
+	struct wire_hello got;
 
 	(void)state;
-	login_wish(&sent, &wish);
-	assert_int_equal(wish.version, 1);
-	assert_int_equal(wish.features, RDMABLK_FEATURES_V1);
-	assert_int_equal(wish.flags, RDMABLK_HELLO_READ_ONLY);
-	assert_memory_equal(wish.host_id, hello.host_id, RDMABLK_ID_LEN);
-	assert_memory_equal(wish.boot_nonce, hello.boot_nonce, RDMABLK_ID_LEN);
-	assert_memory_equal(wish.instance_id, hello.instance_id, RDMABLK_ID_LEN);
-	assert_int_equal(wish.generation, 0xfffffffe);
-	assert_int_equal(wish.nr_queues, 256);
-	assert_int_equal(wish.queue_depth, 1024);
-	assert_int_equal(wish.keep_alive_ms, 600000);
-	assert_string_equal(wish.host_name, "host ?");
-	assert_string_equal(wish.export_name, "disk0");
+	login_hello(&sent, &got);
+	assert_int_equal(got.version, 1);
+	assert_int_equal(got.features, RDMABLK_FEATURES_V1);
+	assert_int_equal(got.flags, RDMABLK_HELLO_READ_ONLY);
+	assert_memory_equal(got.host_id, hello.host_id, RDMABLK_ID_LEN);
+	assert_memory_equal(got.boot_nonce, hello.boot_nonce, RDMABLK_ID_LEN);
+	assert_memory_equal(got.instance_id, hello.instance_id, RDMABLK_ID_LEN);
+	assert_int_equal(got.generation, 0xfffffffe);
+	assert_int_equal(got.nr_queues, 256);
+	assert_int_equal(got.queue_depth, 1024);
+	assert_int_equal(got.keep_alive_ms, 600000);
+	assert_string_equal(got.host_name, "host ?");
+	assert_string_equal(got.export_name, "disk0");
 }
 
-/* Each wish arrives as it was sent, RESUME among them; other bits are no wishes. */
+/* Each flag arrives as it was sent, RESUME among them; other bits are refused. */
 static void test_hello_flags(void **state)
 {
 	struct rdmablk_wire_hello h = hello;
 	struct rdmablk_hello sent;
-	struct wire_wish wish;
+	struct wire_hello got;
 
 	(void)state;
 	assert_int_equal(RDMABLK_HELLO_FLAGS, RDMABLK_HELLO_READ_ONLY |
@@ -116,18 +116,18 @@ static void test_hello_flags(void **state)
 	for (int bit = 0; bit < 32; bit++) {
 		h.flags = 1U << bit;
 		rdmablk_wire_hello(&sent, &h);
-		assert_int_equal(wire_check_hello(&sent, sizeof(sent), 1, &wish),
+		assert_int_equal(wire_check_hello(&sent, sizeof(sent), 1, &got),
 				 h.flags & RDMABLK_HELLO_FLAGS ? RDMABLK_OK :
 				 RDMABLK_R_MALFORMED);
 		if (h.flags & RDMABLK_HELLO_FLAGS)
-			assert_int_equal(wish.flags, h.flags);
+			assert_int_equal(got.flags, h.flags);
 	}
 	h.flags = RDMABLK_HELLO_FLAGS;
 	memset(h.uuid, 5, sizeof(h.uuid));
 	rdmablk_wire_hello(&sent, &h);
-	assert_int_equal(wire_check_hello(&sent, sizeof(sent), 1, &wish), RDMABLK_OK);
-	assert_int_equal(wish.flags, RDMABLK_HELLO_FLAGS);
-	assert_memory_equal(wish.uuid, h.uuid, sizeof(h.uuid));
+	assert_int_equal(wire_check_hello(&sent, sizeof(sent), 1, &got), RDMABLK_OK);
+	assert_int_equal(got.flags, RDMABLK_HELLO_FLAGS);
+	assert_memory_equal(got.uuid, h.uuid, sizeof(h.uuid));
 }
 
 /* What the target chooses of what it is offered, the initiator takes; whatever it is. */
@@ -151,15 +151,15 @@ static void test_features(void **state)
 	struct rdmablk_wire_hello h = hello;
 	struct rdmablk_challenge msg;
 	struct rdmablk_hello sent;
-	struct wire_wish wish;
+	struct wire_hello got;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
 		h.features_offered = list[i].offered;
 		rdmablk_wire_hello(&sent, &h);
-		assert_int_equal(wire_check_hello(&sent, sizeof(sent), 1, &wish), RDMABLK_OK);
-		assert_int_equal(wish.features, list[i].chosen);
-		wire_pack_challenge(&msg, &wish, MSG_SESSION, nonce);
+		assert_int_equal(wire_check_hello(&sent, sizeof(sent), 1, &got), RDMABLK_OK);
+		assert_int_equal(got.features, list[i].chosen);
+		wire_pack_challenge(&msg, &got, MSG_SESSION, nonce);
 		assert_int_equal(rdmablk_wire_parse_challenge(&msg, sizeof(msg), &sent,
 							      &out), 0);
 		assert_int_equal(out.features, list[i].chosen);
@@ -171,11 +171,11 @@ static void test_challenge(void **state)
 	struct rdmablk_wire_challenge out;
 	struct rdmablk_challenge msg;
 	struct rdmablk_hello sent;
-	struct wire_wish wish;
+	struct wire_hello got;
 
 	(void)state;
-	login_wish(&sent, &wish);
-	wire_pack_challenge(&msg, &wish, MSG_SESSION, nonce);
+	login_hello(&sent, &got);
+	wire_pack_challenge(&msg, &got, MSG_SESSION, nonce);
 	assert_int_equal(rdmablk_wire_parse_challenge(&msg, sizeof(msg), &sent, &out), 0);
 	assert_int_equal(out.version, 1);
 	assert_int_equal(out.session_id, MSG_SESSION);
@@ -201,11 +201,11 @@ static void test_grant_and_regions(void **state)
 	struct rdmablk_regions regions;
 	struct rdmablk_hello sent;
 	struct rdmablk_grant msg;
-	struct wire_wish wish;
+	struct wire_hello got;
 	uint8_t mac[RDMABLK_MAC_LEN];
 
 	(void)state;
-	login_wish(&sent, &wish);
+	login_hello(&sent, &got);
 	wire_pack_grant(&msg, &in, 1);
 	assert_int_equal(rdmablk_wire_parse_grant(&msg, sizeof(msg), &sent, &msg_challenged,
 						  &grant), 0);
@@ -257,10 +257,10 @@ static void test_staged_grant(void **state)
 	struct rdmablk_wire_grant grant;
 	struct rdmablk_hello sent;
 	struct rdmablk_grant msg;
-	struct wire_wish wish;
+	struct wire_hello got;
 
 	(void)state;
-	login_wish(&sent, &wish);
+	login_hello(&sent, &got);
 	wire_pack_grant(&msg, &in, 1);
 	assert_int_equal(rdmablk_wire_parse_grant(&msg, sizeof(msg), &sent, &msg_challenged,
 						  &grant), 0);
@@ -297,7 +297,7 @@ static void test_version_2(void **state)
 	struct rdmablk_limits ops;
 	struct rdmablk_grant msg;
 	struct wire_request asked;
-	struct wire_wish wish;
+	struct wire_hello heard;
 	uint16_t type;
 
 	(void)state;
@@ -309,10 +309,10 @@ static void test_version_2(void **state)
 	assert_int_equal(rdmablk_wire_parse_accept(&acc, sizeof(acc), 0, 2, &accepted), 0);
 	rdmablk_wire_hello2(&sent, &hello, key_id, point);
 	assert_int_equal(wire_check_head(&sent, sizeof(sent), 2, &type), RDMABLK_OK);
-	assert_int_equal(wire_check_hello(&sent, sizeof(sent), 2, &wish), RDMABLK_OK);
-	assert_memory_equal(wish.key_id, key_id, sizeof(key_id));
-	assert_memory_equal(wish.point, point, sizeof(point));
-	wire_pack_challenge2(&answer, &wish, MSG_SESSION, nonce, id);
+	assert_int_equal(wire_check_hello(&sent, sizeof(sent), 2, &heard), RDMABLK_OK);
+	assert_memory_equal(heard.key_id, key_id, sizeof(key_id));
+	assert_memory_equal(heard.point, point, sizeof(point));
+	wire_pack_challenge2(&answer, &heard, MSG_SESSION, nonce, id);
 	memcpy(answer.point, point, sizeof(point));
 	assert_int_equal(rdmablk_wire_parse_challenge2(&answer, sizeof(answer), &sent, &ch, got),
 			 0);

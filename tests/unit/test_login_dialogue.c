@@ -373,7 +373,7 @@ static void test_another_export(void **state)
 	}
 	assert_int_equal(changed(state, RDMABLK_MSG_GRANT, larger), 0);
 	assert_int_equal(session->path.size, MSG_SIZE + 4096);
-	assert_int_equal(session->told.grant.size, MSG_SIZE);
+	assert_int_equal(session->promised.grant.size, MSG_SIZE);
 }
 
 /* The block layer splits requests where it was told. */
@@ -381,7 +381,7 @@ static void test_regions_that_were_one(void **state)
 {
 	(void)state;
 	assert_int_equal(rdmablk_login(session), 0);
-	session->told.grant.nr_regions = 1;
+	session->promised.grant.nr_regions = 1;
 	assert_int_equal(again(), -ESTALE);
 	assert_int_equal(session->login.reason, RDMABLK_R_SHRUNK);
 }
@@ -397,8 +397,8 @@ static void test_a_smaller_adapter(void **state)
 	answers.segment = 1U << 20;
 	assert_int_equal(again(), 0);
 	world[logins].sends = 1;
-	session->told.limits.max_segments = 200;
-	session->told.limits.max_io_bytes = 1 << 30;
+	session->promised.limits.max_segments = 200;
+	session->promised.limits.max_io_bytes = 1 << 30;
 	assert_int_equal(again(), -ESTALE);
 }
 

@@ -591,11 +591,11 @@ static void test_what_was_agreed_on(void **state)
 	s->path.unflushed = true;
 	assert_true(go_live());
 	assert_true(s->path.unflushed);
-	assert_int_equal(s->told.nr_hwqs, 4);
+	assert_int_equal(s->promised.nr_hwqs, 4);
 	assert_true(rdmablk_session_move(s, RDMABLK_DEV_RECOVERING));
 	s->login.offer.nr_hwqs = 2;
 	assert_true(go_live());
-	assert_int_equal(s->told.nr_hwqs, 4);
+	assert_int_equal(s->promised.nr_hwqs, 4);
 	rdmablk_session_agreed(s, &a);
 	assert_int_equal(a.nr_hwqs, 2);
 	assert_false(s->lock.held);
