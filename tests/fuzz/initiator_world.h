@@ -534,7 +534,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drain
 		return false;
 	went_live();
 	if (!s->resume)
-		s->events = s->login.offer;
+		s->promised = s->login.offer;
 	s->agreed = s->login.offer;
 	s->outage = (struct rdmablk_outage) { .phase = RDMABLK_PHASE_UP };
 	s->resume = true;
