@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# dm-crypt on the disk, by the recipe of the guide: LUKS2 with sectors of 4096 bytes and
+# dm-crypt on the disk, as in recipes/encrypt.rst: LUKS2 with sectors of 4096 bytes and
 # ext4 on it. FLUSHes, durable writes and discards get through to the target's file; a
 # file system in use outlives an outage and grows with the file; the file has nothing of
 # the data in clear, and the wrong key opens nothing.
@@ -33,7 +33,7 @@ more() {
 	(($(status "$1") > before)) || fail "$1 does not grow with ${*:2}"
 }
 
-# The guide's options; deriving the key is made cheap, because the processor is emulated.
+# The recipe's options; deriving the key is made cheap, because the processor is emulated.
 format() {
 	cryptsetup luksFormat --batch-mode --type luks2 --sector-size 4096 \
 		--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /tmp/key $DEV

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# IPsec below Soft-RoCE, by the recipe of the guide. Two machines encrypt what they send to
+# IPsec below Soft-RoCE, as in recipes/encrypt.rst. Two machines encrypt what they send to
 # each other: a capture of the wire shows ESP in both directions and not one packet to
 # port 4791, and not the data. Before that, the same capture shows the data in clear, so
 # the look finds what it looks for. An initiator without the key gets no connection.
@@ -39,7 +39,7 @@ clear_text() {
 	grep -ac "$TEXT" "/tmp/$1" || :
 }
 
-# encrypt MINE PEER IN OUT: as the guide has it
+# encrypt MINE PEER IN OUT: as the recipe has it
 encrypt() {
 	ip xfrm state add src "$1" dst "$2" proto esp spi "$4" mode transport \
 		aead 'rfc4106(gcm(aes))' "$KEY" 128

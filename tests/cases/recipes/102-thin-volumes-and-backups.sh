@@ -27,7 +27,6 @@ target_start 1
 recipe thin-backup s/400G/80M/ 's/100G/96M/'
 follow 'which has a volume group'
 load_module
-mkdir -p /data
 follow 'On the host::'
 mkdir /data/kept
 cp -r /usr/include/linux/netfilter* "$RDMABLK_TOP/tests/lib" /data/kept

@@ -63,7 +63,6 @@ decided() {
 
 machines 1 448
 target_start 1
-mkdir -p /pgdata
 install -d -o postgres /run/postgresql /var/log/postgresql
 recipe postgresql s/500G/256M/
 follow 'keeps what was flushed'

@@ -30,7 +30,6 @@ is_there() {
 }
 
 mount_it() {
-	mkdir -p /data
 	follow 'then and at each boot'
 }
 
