@@ -182,16 +182,16 @@ static void rdmablk_cmdq_received(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * Memory that an earlier connection left in *@data is used again. On error nothing is
- * mapped, and the memory stays.
+ * Maps @bytes of memory for @room. Memory that an earlier connection left in *@data is used
+ * again, and has room for @room, too. On error nothing is mapped, and the memory stays.
  */
-static int rdmablk_cmdq_buf(struct rdmablk_cmdq *cmdq, u32 bytes, void **data, u64 *dma,
-			    enum dma_data_direction dir)
+static int rdmablk_cmdq_buf(struct rdmablk_cmdq *cmdq, u32 bytes, u32 room, void **data,
+			    u64 *dma, enum dma_data_direction dir)
 {
 	if (*data)
 		memset(*data, 0, bytes);
 	else
-		*data = kzalloc_node(bytes, GFP_KERNEL, cmdq->node);
+		*data = kzalloc_node(room, GFP_KERNEL, cmdq->node);
 	if (!*data)
 		return -ENOMEM;
 	*dma = ib_dma_map_single(cmdq->dev, *data, bytes, dir);
@@ -205,12 +205,13 @@ static u32 rdmablk_cmdq_tx_bytes(const struct rdmablk_cmdq *cmdq, u32 tag)
 
 static int rdmablk_cmdq_init_cmd(struct rdmablk_cmdq *cmdq, u32 tag)
 {
+	u32 room = tag == RDMABLK_CMD_DIRTY ? cmdq->room_dirty : sizeof(struct rdmablk_command);
 	struct rdmablk_cmd_tag *cmd = &cmdq->cmd[tag];
 	void *data = cmd->msg;
 	int ret;
 
 	*cmd = (struct rdmablk_cmd_tag){ };
-	ret = rdmablk_cmdq_buf(cmdq, rdmablk_cmdq_tx_bytes(cmdq, tag), &data, &cmd->dma,
+	ret = rdmablk_cmdq_buf(cmdq, rdmablk_cmdq_tx_bytes(cmdq, tag), room, &data, &cmd->dma,
 			       DMA_TO_DEVICE);
 	cmd->msg = data;
 	cmd->mapped = !ret;
@@ -228,8 +229,8 @@ static int rdmablk_cmdq_init_rx(struct rdmablk_cmdq *cmdq, u32 i)
 	rx->cqe.done = rdmablk_cmdq_received;
 	rx->cmdq = cmdq;
 	if (cmdq->rx_bytes) {
-		ret = rdmablk_cmdq_buf(cmdq, cmdq->rx_bytes, &rx->data, &rx->dma,
-				       DMA_FROM_DEVICE);
+		ret = rdmablk_cmdq_buf(cmdq, cmdq->rx_bytes, cmdq->room_rx, &rx->data,
+				       &rx->dma, DMA_FROM_DEVICE);
 		rx->mapped = !ret;
 		if (ret)
 			return ret;

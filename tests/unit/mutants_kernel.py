@@ -107,6 +107,8 @@ MUTANTS = [
      "\t\tmemset(*data, 0, bytes);\n", "\t\t(void)bytes;\n"),
     ("memory of an earlier connection is too small", "test_cmdq", CMDQ,
      " && attr->dirty_bytes <= cmdq->room_dirty", ""),
+    ("memory that completes tables is as small as this login needs", "test_cmdq", CMDQ,
+     "*data = kzalloc_node(room,", "*data = kzalloc_node(bytes,"),
     ("a receive without data has a buffer of an earlier connection", "test_cmdq", CMDQ,
      " && !attr->rx_bytes == !cmdq->room_rx", ""),
     ("memory that is not mapped is sent", "test_cmdq", CMDQ,
