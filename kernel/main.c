@@ -45,6 +45,7 @@ MODULE_PARM_DESC(require_key, "no disk logs in without a key (default: N)");
 struct workqueue_struct *rdmablk_wq;
 struct workqueue_struct *rdmablk_poll_wq;
 struct workqueue_struct *rdmablk_recovery_wq;
+struct workqueue_struct *rdmablk_reauth_wq;
 struct workqueue_struct *rdmablk_login_wq;
 u8 rdmablk_host_id[RDMABLK_ID_LEN];
 u8 rdmablk_boot_nonce[RDMABLK_ID_LEN];
@@ -291,8 +292,8 @@ static struct ib_client rdmablk_ib_client = {
 /*
  * Recovery and keep-alive must make progress under memory pressure. rdmablk_wq runs the
  * timers of all disks, so a work that waits for a target, or sleeps, must not run there:
- * recoveries and polling have work queues of their own. So have first logins, which allocate
- * memory.
+ * recoveries, proofs of the key in a live session and polling have work queues of their own.
+ * So have first logins, which allocate memory.
  */
 static int rdmablk_init_works(void)
 {
@@ -303,9 +304,13 @@ static int rdmablk_init_works(void)
 					      WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rdmablk_recovery_wq)
 		goto err_wq;
+	/* The recovery waits for these works. */
+	rdmablk_reauth_wq = alloc_workqueue("rdmablk_reauth", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rdmablk_reauth_wq)
+		goto err_recovery_wq;
 	rdmablk_poll_wq = alloc_workqueue("rdmablk_poll", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rdmablk_poll_wq)
-		goto err_recovery_wq;
+		goto err_reauth_wq;
 	rdmablk_login_wq = alloc_workqueue("rdmablk_login", WQ_UNBOUND, 0);
 	if (!rdmablk_login_wq)
 		goto err_poll_wq;
@@ -313,6 +318,8 @@ static int rdmablk_init_works(void)
 
 err_poll_wq:
 	destroy_workqueue(rdmablk_poll_wq);
+err_reauth_wq:
+	destroy_workqueue(rdmablk_reauth_wq);
 err_recovery_wq:
 	destroy_workqueue(rdmablk_recovery_wq);
 err_wq:
@@ -324,6 +331,7 @@ static void rdmablk_exit_works(void)
 {
 	destroy_workqueue(rdmablk_login_wq);
 	destroy_workqueue(rdmablk_poll_wq);
+	destroy_workqueue(rdmablk_reauth_wq);
 	destroy_workqueue(rdmablk_recovery_wq);
 	destroy_workqueue(rdmablk_wq);
 }

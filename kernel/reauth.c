@@ -16,10 +16,16 @@
  * expect next. The recovery brings the disk back.
  *
  * The old keys serve until REAUTH_DONE, which is the first frame of the new ones.
+ *
+ * The work waits for the target, so it has a work queue of its own: on that of the timers it
+ * would delay the keep-alives of all disks. The recovery waits for this work, so the work
+ * never waits for memory. It may use the reserves, and if these are empty, too, it tries
+ * again: before REAUTH from the beginning, after REAUTH only its last step.
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/random.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/string.h>
 #include "keys.h"
@@ -29,6 +35,8 @@
 
 /* Pause after a try for which no key could be used */
 #define RDMABLK_REAUTH_AGAIN	(10 * HZ)
+/* Pause after an allocation has failed */
+#define RDMABLK_REAUTH_PAUSE	(HZ / 20 + 1)
 /* Longest notice of the end of a key that counts, milliseconds */
 #define RDMABLK_REAUTH_LONGEST	3600000ULL
 
@@ -77,6 +85,20 @@ static const char *rdmablk_reauth_text(int err)
 				      rdmablk_keys_text(err);
 }
 
+/* A lack of memory for a moment must not end a connection that works. */
+static int rdmablk_reauth_derive(struct rdmablk_session *s, const u8 *point, u8 *mac,
+				 unsigned long deadline)
+{
+	const struct rdmablk_ctrl *ctrl = &s->ctrl;
+	int ret;
+
+	while ((ret = rdmablk_auth_challenge(&s->auth, ctrl->msg, ctrl->msg_len, point,
+					     mac)) == -ENOMEM &&
+	       !READ_ONCE(ctrl->broken) && time_before(jiffies, deadline))
+		schedule_timeout_uninterruptible(RDMABLK_REAUTH_PAUSE);
+	return ret;
+}
+
 static int rdmablk_reauth_prove(struct rdmablk_session *s, const struct rdmablk_reauth *msg)
 {
 	/* A target that lives answers within the time of a keep-alive. */
@@ -91,7 +113,7 @@ static int rdmablk_reauth_prove(struct rdmablk_session *s, const struct rdmablk_
 	if (!ret)
 		ret = rdmablk_wire_parse_reauth_challenge(ctrl->msg, ctrl->msg_len, point);
 	if (!ret)
-		ret = rdmablk_auth_challenge(&s->auth, ctrl->msg, ctrl->msg_len, point, mac);
+		ret = rdmablk_reauth_derive(s, point, mac, deadline);
 	if (!ret)
 		ret = rdmablk_ctrl_open_next(ctrl, next->rx);
 	if (ret)
@@ -126,7 +148,7 @@ static void rdmablk_reauth_again(struct rdmablk_session *s, unsigned long delay)
 {
 	spin_lock_irq(&s->lock);
 	if (s->outage.phase == RDMABLK_PHASE_UP)
-		queue_delayed_work(rdmablk_wq, &s->reauth_work, delay);
+		queue_delayed_work(rdmablk_reauth_wq, &s->reauth_work, delay);
 	spin_unlock_irq(&s->lock);
 }
 
@@ -142,8 +164,7 @@ static void rdmablk_reauth_work(struct work_struct *work)
 {
 	struct rdmablk_session *s = container_of(to_delayed_work(work),
 						 struct rdmablk_session, reauth_work);
-	/* An allocation must not wait for write-back to this very disk. */
-	unsigned int noio = memalloc_noio_save();
+	unsigned int noreclaim = memalloc_noreclaim_save();
 	struct rdmablk_reauth msg;
 	int ret = rdmablk_reauth_begin(s, &msg);
 
@@ -161,7 +182,7 @@ static void rdmablk_reauth_work(struct work_struct *work)
 	}
 	s->reauth_ret = ret;
 	rdmablk_auth_forget(&s->auth);
-	memalloc_noio_restore(noio);
+	memalloc_noreclaim_restore(noreclaim);
 }
 
 /**
@@ -186,7 +207,7 @@ void rdmablk_reauth_now(struct rdmablk_session *s)
 	spin_lock_irqsave(&s->lock, flags);
 	/* Under the lock: the teardown of the connection finds it queued, or not at all. */
 	if (s->outage.phase == RDMABLK_PHASE_UP && s->login.version == RDMABLK_VERSION_PROVEN)
-		mod_delayed_work(rdmablk_wq, &s->reauth_work, 0);
+		mod_delayed_work(rdmablk_reauth_wq, &s->reauth_work, 0);
 	else
 		s->login.reauth = true;
 	spin_unlock_irqrestore(&s->lock, flags);

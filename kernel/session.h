@@ -343,6 +343,7 @@ struct rdmablk_session {
 extern struct workqueue_struct *rdmablk_wq;
 extern struct workqueue_struct *rdmablk_poll_wq;
 extern struct workqueue_struct *rdmablk_recovery_wq;
+extern struct workqueue_struct *rdmablk_reauth_wq;
 extern struct workqueue_struct *rdmablk_login_wq;
 extern u8 rdmablk_host_id[RDMABLK_ID_LEN];
 extern u8 rdmablk_boot_nonce[RDMABLK_ID_LEN];

@@ -50,6 +50,7 @@ typedef int32_t s32;
 struct delayed_work {
 	struct work_struct work;
 	unsigned long due;	/* jiffies */
+	struct workqueue_struct *wq;	/* where it was queued last */
 };
 
 struct request_queue {
@@ -98,6 +99,7 @@ static inline bool queue_delayed_work(struct workqueue_struct *wq, struct delaye
 	if (w->work.queued)
 		return false;
 	w->due = jiffies + delay;
+	w->wq = wq;
 	return queue_work(wq, &w->work);
 }
 
@@ -107,6 +109,7 @@ static inline bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_
 	bool was = w->work.queued;
 
 	w->due = jiffies + delay;
+	w->wq = wq;
 	queue_work(wq, &w->work);
 	return was;
 }

@@ -17,16 +17,20 @@
 #define spin_lock_irqsave(l, f)		do { (f) = 0; spin_lock_bh(l); } while (0)
 #define spin_unlock_irqrestore(l, f)	do { (void)(f); spin_unlock_bh(l); } while (0)
 #define get_random_bytes(to, n)	unit_random_bytes(to, n)
-#define memalloc_noio_save()	({ assert_false(may_not_io); may_not_io = true; 7U; })
-#define memalloc_noio_restore(f)	({ assert_int_equal(f, 7); may_not_io = false; })
+#define memalloc_noreclaim_save()	({ assert_false(may_not_wait); may_not_wait = true; 7U; })
+#define memalloc_noreclaim_restore(f)	({ assert_int_equal(f, 7); may_not_wait = false; })
 
 #include "fake_crypt.h"
 #include "../../kernel/state.h"
 
-struct workqueue_struct *rdmablk_wq;
+/* Works of the second queue may wait for a target, those of the first may not. */
+static struct workqueue_struct {
+	int none;
+} queues[2];
+struct workqueue_struct *rdmablk_wq = &queues[0], *rdmablk_reauth_wq = &queues[1];
 static struct rdmablk_session s;
 static struct crypt_target target;
-static bool may_not_io;
+static bool may_not_wait;
 static int take_ret;
 static u16 error;
 static unsigned int asks, breaks;
@@ -39,11 +43,24 @@ static struct {
 static struct rdmablk_crypt_cipher *open_next;
 static int seal_ret;
 static unsigned int epochs;
+/* Allocations fail until so many pauses are over; the connection is lost in the last one. */
+static unsigned int short_for, break_after, pauses;
+
+static void schedule_timeout_uninterruptible(long left)
+{
+	assert_true(left > 0 && left <= HZ);
+	jiffies += left;
+	pauses++;
+	if (pauses < short_for)
+		crypt_world.left = 0;
+	if (pauses == break_after)
+		s.ctrl.broken = true;
+}
 
 int rdmablk_keys_take(struct rdmablk_session *of, u8 *secret)
 {
 	assert_ptr_equal(of, &s);
-	assert_true(may_not_io);
+	assert_true(may_not_wait);
 	if (!take_ret)
 		memcpy(secret, target.key, sizeof(target.key));
 	return take_ret;
@@ -86,12 +103,15 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len, u16
 	const struct rdmablk_reauth_proof *proof = msg;
 
 	asks++;
+	assert_ptr_equal(s.reauth_work.wq, rdmablk_reauth_wq);
 	assert_true(time_after(deadline, jiffies));
 	assert_false(time_after(deadline, jiffies + s.keepalive.tmo));
 	if (reply == RDMABLK_MSG_REAUTH_CHALLENGE) {
 		assert_int_equal(len, sizeof(struct rdmablk_reauth));
 		assert_null(open_next);
 		challenge(ctrl, msg);
+		if (short_for)
+			crypt_world.left = 0;
 	} else {
 		assert_int_equal(reply, RDMABLK_MSG_REAUTH_DONE);
 		assert_int_equal(len, sizeof(*proof));
@@ -142,7 +162,10 @@ static int setup(void **state)
 	memset(&fault, 0, sizeof(fault));
 	memset(target.key, 0x4b, sizeof(target.key));
 	jiffies = 1000;
-	may_not_io = false;
+	may_not_wait = false;
+	short_for = 0;
+	break_after = 0;
+	pauses = 0;
 	take_ret = 0;
 	error = 0;
 	asks = 0;
@@ -171,7 +194,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	assert_false(may_not_io);
+	assert_false(may_not_wait);
 	cancel_delayed_work_sync(&s.reauth_work);
 	rdmablk_auth_close(&s.auth);
 	crypt_target_end(&target);
@@ -372,23 +395,69 @@ static void test_what_goes_wrong(void **state)
 }
 
 /* Each call of the crypto layer fails once. */
-static void test_each_failure(void **state)
+static void fail_each(void **state, int ret)
 {
 	int failures = 0;
+	bool failed;
 
 	do {
 		teardown(state);
 		setup(state);
 		rdmablk_reauth_now(&s);
+		crypt_world.ret = ret;
 		crypt_world.left = failures;
 		unit_run(&s.reauth_work);
+		failed = crypt_world.left < 0;
 		crypt_world.left = -1;
 		nothing_stays();
-		/* Before REAUTH nothing has happened, and later the connection ends. */
-		assert_int_equal(error, epochs || !asks ? 0 : RDMABLK_R_AUTH_FAILED);
+		/* Before REAUTH nothing has happened, and a later lack of memory is over. */
+		if (!asks || ret == -ENOMEM)
+			assert_int_equal(error, 0);
+		else
+			assert_int_equal(error, epochs ? 0 : RDMABLK_R_AUTH_FAILED);
+		if (asks && ret == -ENOMEM)
+			assert_int_equal(epochs, 1);
 		failures++;
-	} while (!epochs && failures < 100);
+	} while (failed && failures < 100);
 	assert_in_range(failures, 10, 99);
+}
+
+static void test_each_failure(void **state)
+{
+	fail_each(state, -EIO);
+	fail_each(state, -ENOMEM);
+}
+
+/* The target has REAUTH, and there is no memory to go on with. */
+static void test_no_memory(void **state)
+{
+	(void)state;
+	short_for = 5;
+	rdmablk_reauth_now(&s);
+	unit_run(&s.reauth_work);
+	assert_int_equal(pauses, 5);
+	assert_int_equal(error, 0);
+	assert_int_equal(epochs, 1);
+	assert_int_equal(unit_due(&s.reauth_work), 3600 * HZ);
+	assert_ptr_equal(s.reauth_work.wq, rdmablk_reauth_wq);
+	/* That has its end: the target waits for a message. */
+	pauses = 0;
+	short_for = 1000;
+	unit_run(&s.reauth_work);
+	assert_in_range(pauses, 2, 999);
+	assert_int_equal(error, RDMABLK_R_AUTH_FAILED);
+	assert_int_equal(epochs, 1);
+	nothing_stays();
+	/* The recovery waits for the work, and has taken the connection down. */
+	teardown(state);
+	setup(state);
+	short_for = 1000;
+	break_after = 3;
+	rdmablk_reauth_now(&s);
+	unit_run(&s.reauth_work);
+	assert_int_equal(pauses, 3);
+	assert_int_equal(epochs, 0);
+	nothing_stays();
 }
 
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -406,6 +475,7 @@ int main(void)
 		TEST(test_the_key_stays),
 		TEST(test_what_goes_wrong),
 		TEST(test_each_failure),
+		TEST(test_no_memory),
 	};
 
 	return cmocka_run_group_tests_name("reauth", tests, NULL, NULL);
