@@ -871,29 +871,45 @@ static int rdmablk_nl_stats_start(struct netlink_callback *cb)
 }
 
 /*
- * Announces the state of a device. May sleep, but does not wait for I/O. The event is lost if
- * there is no memory, or if the module is being unloaded.
+ * Recoveries announce events, and what frees memory may be I/O that a recovery has to bring
+ * back: an event never waits for memory.
  */
-static void rdmablk_nl_event(struct rdmablk_session *s)
+#define RDMABLK_NL_EVENT_GFP	(GFP_NOWAIT | __GFP_NOWARN)
+
+static struct sk_buff *rdmablk_nl_new_event(struct rdmablk_session *s)
 {
-	struct sk_buff *msg;
+	struct sk_buff *msg = genlmsg_new(NLMSG_DEFAULT_SIZE, RDMABLK_NL_EVENT_GFP);
 	void *hdr;
 
-	msg = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_NOIO);
 	if (!msg)
-		return;
+		return NULL;
 	hdr = genlmsg_put(msg, 0, 0, &rdmablk_nl_family, 0, RDMABLK_CMD_EVENT);
 	if (!hdr || rdmablk_nl_put_id(msg, s)) {
 		nlmsg_free(msg);
-		return;
+		return NULL;
 	}
 	genlmsg_end(msg, hdr);
+	return msg;
+}
+
+/*
+ * Announces the state of a device. May sleep, but waits neither for memory nor for I/O.
+ * Without memory the event is lost, and each listener reads ENOBUFS, as when events come
+ * faster than it reads them. While the module is being unloaded, nobody hears of the loss.
+ */
+static void rdmablk_nl_event(struct rdmablk_session *s)
+{
+	struct sk_buff *msg = rdmablk_nl_new_event(s);
+
 	/* Once the family is gone, another family may get the number of the group. */
 	mutex_lock(&rdmablk_nl_mutex);
-	if (rdmablk_nl_registered)
-		genlmsg_multicast(&rdmablk_nl_family, msg, 0, RDMABLK_NL_EVENTS, GFP_NOIO);
-	else
+	if (!rdmablk_nl_registered)
 		nlmsg_free(msg);
+	else if (msg)
+		genlmsg_multicast(&rdmablk_nl_family, msg, 0, RDMABLK_NL_EVENTS,
+				  RDMABLK_NL_EVENT_GFP);
+	else
+		genl_set_err(&rdmablk_nl_family, &init_net, 0, RDMABLK_NL_EVENTS, -ENOBUFS);
 	mutex_unlock(&rdmablk_nl_mutex);
 }
 

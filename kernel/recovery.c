@@ -403,8 +403,8 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	bool hopeless, orderly;
 
 	rdmablk_err_ratelimited(s, "connection lost: %s\n", rdmablk_reason_text(s->outage.reason));
-	rdmablk_session_move(s, RDMABLK_DEV_RECOVERING);
 	rdmablk_recovery_quiesce(s);
+	rdmablk_session_move(s, RDMABLK_DEV_RECOVERING);
 	orderly = rdmablk_recovery_is_orderly(s);
 	if (orderly)
 		rdmablk_recovery_settle(s);

@@ -181,7 +181,7 @@ static int rdmablk_session_set(struct rdmablk_session *s, enum rdmablk_dev_state
  * rdmablk_session_announce() - send an event with the state of the session
  * @s: session
  *
- * Context: may sleep.
+ * Context: may sleep, but waits neither for memory nor for I/O.
  */
 void rdmablk_session_announce(struct rdmablk_session *s)
 {

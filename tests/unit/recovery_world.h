@@ -141,6 +141,9 @@ void rdmablk_session_announce(struct rdmablk_session *of)
 
 bool rdmablk_session_move(struct rdmablk_session *of, enum rdmablk_dev_state to)
 {
+	/* Nobody hears of the outage before new requests wait for its end. */
+	if (of->outage.phase == RDMABLK_PHASE_BROKEN && to == RDMABLK_DEV_RECOVERING)
+		assert_int_equal(queue.quiesced, 1);
 	return session_fakes_move(of, to);
 }
 
