@@ -465,7 +465,12 @@ static bool rdmablk_request_requeue(struct request *rq, void *data)
 	/*
 	 * The request stays marked as held, because its timer may fire until it is queued
 	 * again. The caller's unquiesce kicks the requeue list.
+	 *
+	 * With RQF_DONTPREP the request bypasses the scheduler and is never merged. A request
+	 * that was merged away would end without this file, and the next request of its tag
+	 * would inherit its losses.
 	 */
+	rq->rq_flags |= RQF_DONTPREP;
 	blk_mq_requeue_request(rq, false);
 	return true;
 }

@@ -88,6 +88,8 @@ static void rdmablk_staged_end(struct request *rq, blk_status_t status)
 		rdmablk_flush_ahead_failed(path);
 		if (unlikely(req->watched))
 			rdmablk_poll_request_done(rq);
+		/* As in rdmablk_request_requeue(): it must not be merged away. */
+		rq->rq_flags |= RQF_DONTPREP;
 		blk_mq_requeue_request(rq, true);
 		return;
 	}

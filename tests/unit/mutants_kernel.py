@@ -232,6 +232,8 @@ MUTANTS = [
     ("a request that has completed is sent again", "test_request", REQUEST,
      "\tif (blk_mq_request_completed(rq) || !req->held)\n\t\treturn true;\n\tif (req->holds",
      "\tif (!req->held)\n\t\treturn true;\n\tif (req->holds"),
+    ("a request that is sent again is merged away", "test_request", REQUEST,
+     "\trq->rq_flags |= RQF_DONTPREP;\n", ""),
     ("a request breaks connections for ever", "test_request", REQUEST,
      "\tif (req->holds > 1 && time_after_eq(", "\tif (req->holds > 2 && time_after_eq("),
     ("a request that was held once fails", "test_request", REQUEST,

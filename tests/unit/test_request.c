@@ -30,6 +30,7 @@
 #define REQ_FAILFAST_TRANSPORT	(1u << 9)
 #define REQ_RAHEAD		(1u << 10)
 #define RQF_MIXED_MERGE		(1u << 0)
+#define RQF_DONTPREP		(1u << 1)
 
 enum { REQ_OP_READ, REQ_OP_WRITE, REQ_OP_FLUSH, REQ_OP_DISCARD };
 
@@ -189,6 +190,8 @@ static void blk_mq_tagset_busy_iter(struct blk_mq_tag_set *set,
 static void blk_mq_requeue_request(struct request *rq, bool kick)
 {
 	assert_false(rq->completed || rq->free || kick);
+	/* Without it, the block layer may merge the request into another one. */
+	assert_true(rq->rq_flags & RQF_DONTPREP);
 	rq->requeued++;
 	rq->free = true;
 }

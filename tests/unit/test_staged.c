@@ -18,6 +18,7 @@
 #define RDMABLK_ONESIDED_H
 #define BLK_STS_RESOURCE	9
 #define REQ_FUA			(1u << 8)
+#define RQF_DONTPREP		(1u << 0)
 
 enum {
 	REQ_OP_READ, REQ_OP_WRITE, REQ_OP_FLUSH, REQ_OP_DISCARD, REQ_OP_WRITE_ZEROES = 5,
@@ -50,7 +51,7 @@ struct req_iterator {
 struct request {
 	struct request_queue *q;
 	int op;
-	unsigned int cmd_flags, bytes, timeout, segments;
+	unsigned int cmd_flags, rq_flags, bytes, timeout, segments;
 	u64 pos;
 	struct bio_vec bvec[2];
 	struct rdmablk_request pdu;
@@ -100,6 +101,7 @@ static void blk_mq_requeue_request(struct request *of, bool kick)
 	assert_ptr_equal(of, &rq);
 	assert_true(kick);
 	assert_int_equal(given_back, 1);
+	assert_true(of->rq_flags & RQF_DONTPREP);
 	requeues++;
 }
 
