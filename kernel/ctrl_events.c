@@ -141,7 +141,7 @@ void rdmablk_ctrl_events_resized(struct rdmablk_session *s, u64 bytes)
 		rdmablk_disk_look(s);
 	else if (larger)
 		/* Log in again: only a login gives the regions of the new size. */
-		rdmablk_session_error(s, RDMABLK_R_LOGOUT);
+		rdmablk_session_renew(s);
 }
 
 static void rdmablk_ctrl_events_event(struct rdmablk_ctrl *ctrl,

@@ -135,7 +135,7 @@ static bool rdmablk_recovery_loss_time(const struct rdmablk_session *s,
  */
 static bool rdmablk_recovery_is_planned(const struct rdmablk_session *s)
 {
-	return READ_ONCE(s->outage.reason) == RDMABLK_R_LOGOUT;
+	return READ_ONCE(s->outage.planned);
 }
 
 static void rdmablk_recovery_quiesce(struct rdmablk_session *s)
@@ -278,7 +278,7 @@ bool rdmablk_recovery_flush(struct rdmablk_session *s)
 	if (!s->path.cache || s->path.read_only || rdmablk_flush_ahead_is_settled(&s->path))
 		return false;
 	ret = rdmablk_fence_flush(&s->path.fence, RDMABLK_FLUSH_TMO);
-	while (ret == -ETIMEDOUT && s->outage.reason != RDMABLK_R_LOGOUT &&
+	while (ret == -ETIMEDOUT && !rdmablk_recovery_is_planned(s) &&
 	       rdmablk_session_state(s) == RDMABLK_DEV_RECOVERING &&
 	       !(rdmablk_recovery_fail_time(s, &at) &&
 		 time_after(jiffies + RDMABLK_FLUSH_TMO, at)))
@@ -674,7 +674,7 @@ int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
 		spin_lock_irq(&s->lock);
 		s->accept_loss = accept_loss;
 		spin_unlock_irq(&s->lock);
-		rdmablk_session_error(s, RDMABLK_R_LOGOUT);
+		rdmablk_session_renew(s);
 		return 0;
 	case RDMABLK_DEV_RECOVERING:
 		return rdmablk_recovery_hurry(s, accept_loss, why);

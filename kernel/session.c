@@ -359,14 +359,7 @@ bool rdmablk_session_is_orderly(u16 reason)
 	       reason == RDMABLK_R_LOGOUT;
 }
 
-/**
- * rdmablk_session_error() - a connection has failed
- * @s: session
- * @reason: enum rdmablk_reason
- *
- * Context: any. The first call counts.
- */
-void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
+static void rdmablk_session_break(struct rdmablk_session *s, u16 reason, bool planned)
 {
 	unsigned long flags;
 
@@ -377,6 +370,7 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 			s->login.reason = reason;
 	} else if (rdmablk_session_set_phase(s, RDMABLK_PHASE_BROKEN)) {
 		s->outage.reason = reason;
+		s->outage.planned = planned;
 		s->outage.lost_at = jiffies;
 		s->outage.clock = jiffies;
 		WRITE_ONCE(s->path.live, false);
@@ -390,6 +384,32 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 	/* The removal of the device waits for this session: skip the LOGOUT. */
 	if (reason == RDMABLK_R_DEVICE_GONE)
 		rdmablk_ctrl_break(&s->ctrl);
+}
+
+/**
+ * rdmablk_session_error() - a connection has failed
+ * @s: session
+ * @reason: enum rdmablk_reason
+ *
+ * Context: any. The first call counts.
+ */
+void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
+{
+	rdmablk_session_break(s, reason, false);
+}
+
+/**
+ * rdmablk_session_renew() - this side wants a new connection
+ * @s: session
+ *
+ * The outage counts as planned. A peer that closes the connection with the reason
+ * RDMABLK_R_LOGOUT plans nothing for this side.
+ *
+ * Context: any. An error that came first counts.
+ */
+void rdmablk_session_renew(struct rdmablk_session *s)
+{
+	rdmablk_session_break(s, RDMABLK_R_LOGOUT, true);
 }
 
 /**

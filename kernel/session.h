@@ -164,6 +164,7 @@ struct rdmablk_login_state {
  * @reason: why the connection was lost, or the session failed, enum rdmablk_reason; 0: neither
  * @trusted: reason of a CLOSE that only the target can have sent, enum rdmablk_reason; 0: no
  *	such CLOSE has come since the session went live
+ * @planned: this side has given the connection up on purpose
  * @fenced: nothing of the lost connection can land any more
  * @failing_early: I/O fails only because the disk has not been added yet
  * @lost_at: time when the connection was lost, in jiffies
@@ -188,6 +189,7 @@ struct rdmablk_outage {
 	enum rdmablk_phase phase;
 	u16 reason;
 	u16 trusted;
+	bool planned;
 	bool fenced;
 	bool failing_early;
 	unsigned long lost_at;
@@ -366,6 +368,7 @@ bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to);
 bool rdmablk_session_set_phase(struct rdmablk_session *s, enum rdmablk_phase to);
 bool rdmablk_session_is_orderly(u16 reason);
 void rdmablk_session_error(struct rdmablk_session *s, u16 reason);
+void rdmablk_session_renew(struct rdmablk_session *s);
 void rdmablk_session_stop_data(struct rdmablk_session *s);
 void rdmablk_session_destroy_queues(struct rdmablk_session *s);
 void rdmablk_session_data_fatal(struct rdmablk_queue *q, u16 reason);

@@ -158,6 +158,11 @@ void rdmablk_session_error(struct rdmablk_session *of, u16 reason)
 	error = reason;
 }
 
+void rdmablk_session_renew(struct rdmablk_session *of)
+{
+	rdmablk_session_error(of, RDMABLK_R_LOGOUT);
+}
+
 void rdmablk_session_stop_data(struct rdmablk_session *of)
 {
 	(void)of;
@@ -348,16 +353,28 @@ static int setup(void **state)
 	return 0;
 }
 
-/* As rdmablk_session_error() does for a connection that carries I/O */
-static void breaks(u16 reason)
+static void broken(u16 reason, bool planned)
 {
 	s.outage.phase = RDMABLK_PHASE_BROKEN;
 	s.outage.reason = reason;
+	s.outage.planned = planned;
 	s.outage.lost_at = jiffies;
 	s.outage.clock = jiffies;
 	mod_delayed_work(rdmablk_wq, &s.reauth_work, 0);
 	mod_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 0);
 	unit_run(&s.recovery_work);
+}
+
+/* As rdmablk_session_error() does for a connection that carries I/O */
+static void breaks(u16 reason)
+{
+	broken(reason, false);
+}
+
+/* As rdmablk_session_renew() */
+static inline void renews(void)
+{
+	broken(RDMABLK_R_LOGOUT, true);
 }
 
 /* The connection is lost, and no target answers any more. */

@@ -13,7 +13,7 @@
 #include "../../kernel/state.h"
 
 static struct rdmablk_session s;
-static unsigned int errors, fences, breaks, wakes, reauths;
+static unsigned int errors, renewals, fences, breaks, wakes, reauths;
 static u16 error;
 
 /* As session.c: the first error of a connection, or of a login, counts. */
@@ -32,6 +32,12 @@ void rdmablk_session_error(struct rdmablk_session *of, u16 reason)
 		/* The recovery may look at once. */
 		assert_int_equal(s.outage.fenced, s.outage.trusted != 0);
 	}
+}
+
+void rdmablk_session_renew(struct rdmablk_session *of)
+{
+	renewals++;
+	rdmablk_session_error(of, RDMABLK_R_LOGOUT);
 }
 
 void rdmablk_fence_break(struct rdmablk_fence *f)
@@ -74,6 +80,7 @@ static int setup(void **state)
 	memset(&s, 0, sizeof(s));
 	s.outage.phase = RDMABLK_PHASE_UP;
 	errors = 0;
+	renewals = 0;
 	error = 0;
 	fences = 0;
 	breaks = 0;
@@ -151,6 +158,21 @@ static void test_login(void **state)
 	assert_false(s.outage.fenced);
 }
 
+/* The target logs out: this side has planned nothing. It has when an export has grown. */
+static void test_who_plans(void **state)
+{
+	(void)state;
+	closes(RDMABLK_R_LOGOUT, RDMABLK_CTRL_TRUSTED);
+	assert_int_equal(s.outage.reason, RDMABLK_R_LOGOUT);
+	assert_int_equal(renewals, 0);
+	setup(state);
+	s.path.live = true;
+	s.agreed.grant.logical_block = 512;
+	s.agreed.grant.size = 4096;
+	rdmablk_ctrl_events_resized(&s, 8192);
+	assert_int_equal(renewals, 1);
+}
+
 /* A hint in a live session is impossible. Were it not, it would end nothing for good. */
 static void test_a_hint_is_no_word(void **state)
 {
@@ -199,6 +221,7 @@ int main(void)
 		TEST(test_the_targets_word),
 		TEST(test_somebody_elses_word),
 		TEST(test_login),
+		TEST(test_who_plans),
 		TEST(test_a_hint_is_no_word),
 		TEST(test_fatal),
 		TEST(test_the_key_ends),

@@ -159,7 +159,7 @@ static void test_planned(void **state)
 	(void)state;
 	s.opt.fast_io_fail_tmo = 5;
 	target.login = -ENETUNREACH;
-	breaks(RDMABLK_R_LOGOUT);
+	renews();
 	assert_int_equal(s.outage.clock, jiffies + 10 * HZ);
 	assert_false(io.lost);
 	unit_run(&s.fail_work);
@@ -169,6 +169,27 @@ static void test_planned(void **state)
 	assert_int_equal(io.failed, 1);
 	assert_false(s.path.failing);
 	assert_int_equal(unit_due(&s.fail_work), 5 * HZ);
+}
+
+/* A peer that closes with the reason of a logout: this side has planned nothing. */
+static void test_a_logout_of_the_peer(void **state)
+{
+	(void)state;
+	s.opt.fast_io_fail_tmo = 5;
+	s.outage.fenced = true;
+	target.login = -ENETUNREACH;
+	breaks(RDMABLK_R_LOGOUT);
+	assert_int_equal(s.outage.clock, jiffies);
+	assert_true(io.lost);
+	/* FAILFAST requests use another disk now. */
+	unit_run(&s.fail_work);
+	assert_true(s.path.failing_fast);
+	assert_int_equal(io.failed, 1);
+	setup(state);
+	s.opt.dev_loss_tmo = 0;
+	s.outage.fenced = true;
+	breaks(RDMABLK_R_LOGOUT);
+	assert_int_equal(s.outage.phase, RDMABLK_PHASE_LOST);
 }
 
 /* A timeout of a disk that is removed, or live, changes nothing. */
@@ -421,7 +442,7 @@ static void test_planned_is_not_hopeless(void **state)
 {
 	(void)state;
 	s.opt.dev_loss_tmo = 0;
-	breaks(RDMABLK_R_LOGOUT);
+	renews();
 	assert_int_equal(s.outage.phase, RDMABLK_PHASE_UP);
 	assert_int_equal(s.state, RDMABLK_DEV_LIVE);
 }
@@ -455,6 +476,7 @@ int main(void)
 		TEST(test_failing_goes_on),
 		TEST(test_before_the_disk_is_added),
 		TEST(test_planned),
+		TEST(test_a_logout_of_the_peer),
 		TEST(test_changed),
 		TEST(test_live_again),
 		TEST(test_patience),

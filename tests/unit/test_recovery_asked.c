@@ -90,7 +90,7 @@ static void test_slow_flush(void **state)
 	setup(state);
 	target.unflushed = 1;
 	target.slow = 5;
-	breaks(RDMABLK_R_LOGOUT);
+	renews();
 	assert_int_equal(target.slow, 4);
 	setup(state);
 	s.opt.fast_io_fail_tmo = 150;

@@ -699,6 +699,27 @@ static void test_first_error_counts(void **state)
 	assert_int_equal(ctrl_breaks, 0);
 }
 
+/* Only this side plans an outage, and what comes second does not count. */
+static void test_planned(void **state)
+{
+	(void)state;
+	assert_true(go_live());
+	rdmablk_session_renew(s);
+	assert_int_equal(s->outage.phase, RDMABLK_PHASE_BROKEN);
+	assert_int_equal(s->outage.reason, RDMABLK_R_LOGOUT);
+	assert_true(s->outage.planned);
+	rdmablk_session_error(s, RDMABLK_R_LOGOUT);
+	assert_true(s->outage.planned);
+	teardown(state);
+	setup(state);
+	assert_true(go_live());
+	s->outage.planned = true;	/* the outage before */
+	rdmablk_session_error(s, RDMABLK_R_LOGOUT);
+	assert_false(s->outage.planned);
+	rdmablk_session_renew(s);
+	assert_false(s->outage.planned);
+}
+
 /* The task that removes the session has sealed it. */
 static void test_sealed_session(void **state)
 {
@@ -837,6 +858,7 @@ int main(void)
 		TEST(test_age_of_a_disconnect),
 		TEST(test_error_of_a_login),
 		TEST(test_first_error_counts),
+		TEST(test_planned),
 		TEST(test_sealed_session),
 		TEST(test_orderly_ends),
 		TEST(test_device_goes),
