@@ -57,6 +57,30 @@ static unsigned int rdmablk_disk_timeout(const struct rdmablk_session *s)
 	return max_t(unsigned long, 30 * HZ, nsecs_to_jiffies(7 * 4 * ns) + HZ);
 }
 
+/**
+ * rdmablk_disk_retime() - adapt the timeout of requests to the connection of a login
+ * @s: session with a disk that is not live yet
+ *
+ * The path to the target, or the RDMA device, may not be the one of the last login. Without a
+ * change, a timeout that the administrator has set in sysfs stays.
+ *
+ * Takes no mutex: a suspend holds @s->disk_mutex while it waits for I/O that this login is to
+ * bring back.
+ */
+void rdmablk_disk_retime(struct rdmablk_session *s)
+{
+	unsigned int tmo = rdmablk_disk_timeout(s);
+
+	if (tmo == s->tag_set.timeout)
+		return;
+	s->tag_set.timeout = tmo;
+	spin_lock_irq(&s->lock);
+	/* rdmablk_io_tmo_hurry() sets "hurry" before it takes the lock. */
+	if (!READ_ONCE(s->hurry))
+		blk_queue_rq_timeout(s->disk->queue, tmo);
+	spin_unlock_irq(&s->lock);
+}
+
 static int rdmablk_disk_alloc_tags(struct rdmablk_session *s)
 {
 	struct blk_mq_tag_set *set = &s->tag_set;

@@ -82,7 +82,10 @@ void rdmablk_io_tmo_hurry(struct rdmablk_session *s)
 	WRITE_ONCE(s->hurry, true);
 	rdmablk_io_tmo_apply(s);
 	if (s->disk) {
+		/* A login may set the timeout at the same time. */
+		spin_lock_irq(&s->lock);
 		blk_queue_rq_timeout(s->disk->queue, RDMABLK_HURRY_TMO);
+		spin_unlock_irq(&s->lock);
 		rdmablk_request_rearm(&s->tag_set, RDMABLK_HURRY_TMO);
 	}
 	mutex_unlock(&s->disk_mutex);

@@ -726,6 +726,18 @@ static void rdmablk_login_forget(struct rdmablk_session *s)
 		rdmablk_mac_forget(&s->mac);
 }
 
+static int rdmablk_login_disk(struct rdmablk_session *s)
+{
+	int ret;
+
+	if (s->disk) {
+		rdmablk_disk_retime(s);
+		return 0;
+	}
+	ret = rdmablk_disk_alloc(s);
+	return ret ? rdmablk_login_fail(s, ret, "cannot allocate the disk") : 0;
+}
+
 static int rdmablk_login_once(struct rdmablk_session *s)
 {
 	unsigned long until;
@@ -749,11 +761,8 @@ static int rdmablk_login_once(struct rdmablk_session *s)
 		ret = rdmablk_login_regions(s);
 	if (!ret)
 		ret = rdmablk_login_path(s);
-	if (!ret && !s->disk) {
-		ret = rdmablk_disk_alloc(s);
-		if (ret)
-			rdmablk_login_fail(s, ret, "cannot allocate the disk");
-	}
+	if (!ret)
+		ret = rdmablk_login_disk(s);
 	if (!ret)
 		ret = rdmablk_login_queues(s);
 	rdmablk_login_forget(s);

@@ -242,7 +242,7 @@ enum rdmablk_end {
  * @longest_ack: exponent of the longest retransmit timeout that its queue pairs can have
  * @added: the disk has been added; the session may be removed
  * @end: whether and how the session is to end; under @disk_mutex
- * @hurry: requests may take RDMABLK_HURRY_TMO at most; under @disk_mutex
+ * @hurry: requests may take RDMABLK_HURRY_TMO at most; set under @disk_mutex
  * @frozen: the request queue is frozen for a suspend; under @disk_mutex
  * @disk_mutex: keeps @disk; protects @end, @hurry and @frozen
  * @gone: completed when the disk is gone and the session has left the list

@@ -86,7 +86,7 @@ static struct {
 
 /* What it has been told */
 static struct {
-	unsigned int waits, probes, closes, stops, destroys, disks, resets;
+	unsigned int waits, probes, closes, stops, destroys, disks, retimes, resets;
 	unsigned int keepalives, reauths, aheads, fences;
 	u16 closed, drain;
 	u64 resized;
@@ -350,6 +350,12 @@ int rdmablk_disk_alloc(struct rdmablk_session *s)
 	s->disk = a_disk;
 	s->tag_set.queue_depth = s->login.offer.grant.queue_depth;
 	return 0;
+}
+
+void rdmablk_disk_retime(struct rdmablk_session *s)
+{
+	assert_non_null(s->disk);
+	seen.retimes++;
 }
 
 void rdmablk_disk_free(struct rdmablk_session *s)

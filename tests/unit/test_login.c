@@ -86,11 +86,14 @@ static void test_a_disk_keeps_what_it_has(void **state)
 
 	(void)state;
 	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(seen.retimes, 0);
 	hwq = session->path.hwq[0];
 	rdmablk_dirty_set(&session->path.fence.dirty, 8192, 1);
 	world[1].late = 4;
 	assert_int_equal(again(), 0);
 	assert_int_equal(logins, 3);
+	assert_int_equal(seen.disks, 0);
+	assert_true(seen.retimes > 0);
 	assert_ptr_equal(session->path.hwq[0], hwq);
 	assert_int_equal(atomic_long_read(&session->path.fence.dirty.dirty[0]), 1 << 2);
 }

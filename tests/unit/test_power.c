@@ -73,6 +73,7 @@ struct delayed_work {
 
 struct request_queue {
 	int freeze_depth;
+	unsigned int timeout;
 };
 
 struct gendisk;
@@ -136,7 +137,7 @@ struct rdmablk_session {
 	struct {
 		enum rdmablk_phase phase;
 	} outage;
-	bool unscanned, added, frozen;
+	bool unscanned, added, frozen, hurry;
 	u8 longest_ack;
 	unsigned int nr_queues;
 	struct mutex disk_mutex;	/* disk, frozen */
@@ -272,6 +273,12 @@ static bool rdmablk_registry_step(struct rdmablk_session **s)
 	return stepped;
 }
 
+static void blk_queue_rq_timeout(struct request_queue *q, unsigned int timeout)
+{
+	assert_true(session.lock.held);
+	q->timeout = timeout;
+}
+
 /* The kernel is compiled without this warning: ->prepare() has the arguments of all. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "../../kernel/disk.c"
@@ -368,6 +375,32 @@ static void test_timeout(void **state)
 	assert_true(rdmablk_disk_timeout(&session) > (7 * 4 * (4096ULL << 31)) / 1000000);
 }
 
+/* The next connection may have longer retries. */
+static void test_another_path(void **state)
+{
+	struct request_queue *q = session.disk->queue;
+
+	(void)state;
+	/* The administrator has chosen this one. */
+	q->timeout = 7 * HZ;
+	rdmablk_disk_retime(&session);
+	assert_int_equal(q->timeout, 7 * HZ);
+	session.longest_ack = 31;
+	rdmablk_disk_retime(&session);
+	assert_int_equal(q->timeout, rdmablk_disk_timeout(&session));
+	assert_true(q->timeout > 30 * HZ);
+	session.longest_ack = 16;
+	rdmablk_disk_retime(&session);
+	assert_int_equal(q->timeout, 30 * HZ);
+	/* The disk is removed by force. */
+	session.hurry = true;
+	q->timeout = 5 * HZ;
+	session.longest_ack = 31;
+	rdmablk_disk_retime(&session);
+	assert_int_equal(q->timeout, 5 * HZ);
+	assert_false(session.disk_mutex.lock.held || session.lock.held);
+}
+
 #define TEST(name)	cmocka_unit_test_setup(name, setup)
 
 int main(void)
@@ -379,6 +412,7 @@ int main(void)
 		TEST(test_other_disk_before_the_wait),
 		TEST(test_removed),
 		TEST(test_timeout),
+		TEST(test_another_path),
 	};
 
 	return cmocka_run_group_tests_name("power", tests, NULL, NULL);
