@@ -111,7 +111,7 @@ static int print_disks(const struct which *which, struct nl_failure *failure)
 	__cleanup(nl_closep) struct nl *nl = nl_open(failure);
 	size_t i;
 
-	/* Anybody may watch; only root may ask. */
+	/* Where the kernel lets anybody watch, still only root may ask. */
 	if (!nl || device_dump(nl, &list, failure))
 		return failure->err == EPERM ? 0 : -1;
 	for (i = 0; i < list.nr; i++)

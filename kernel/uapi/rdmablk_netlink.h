@@ -11,9 +11,11 @@
 
 /*
  * Management of rdmablk devices, disks over one-sided RDMA, in the initial network
- * namespace only. Every command needs CAP_NET_ADMIN; the events need no right. A
- * request with an attribute that its command does not take is refused. A failed command
- * carries a text (NLMSGERR_ATTR_MSG) and, where one attribute is to blame, its offset.
+ * namespace only. Every command needs CAP_NET_ADMIN, and so does a socket that joins
+ * the group of the events; kernels whose genetlink has no GENL_MCAST_CAP_NET_ADMIN let
+ * any process join. A request with an attribute that its command does not take is
+ * refused. A failed command carries a text (NLMSGERR_ATTR_MSG) and, where one attribute
+ * is to blame, its offset.
  *
  * Connect and disconnect take time. The command itself is acknowledged (NLM_F_ACK) or
  * refused at once. Its reply, with the sequence number of the request, follows to the
