@@ -29,9 +29,30 @@ static int rdmablk_auth_new_ciphers(struct rdmablk_auth_ciphers *c)
 	return PTR_ERR_OR_ZERO(c->rx);
 }
 
+/*
+ * Return: false: the crypto layer had no memory. Then gcm(aes) has replaced the key of AES, but
+ * not the key of GHASH, which it had derived from the old one.
+ */
+static bool rdmablk_auth_clear(struct rdmablk_auth_ciphers *c)
+{
+	static const u8 zeroes[RDMABLK_SEALED_KEY_LEN];
+	int tx = rdmablk_crypt_set_key(c->tx, zeroes);
+	int rx = rdmablk_crypt_set_key(c->rx, zeroes);
+
+	return !tx && !rx;
+}
+
+static void rdmablk_auth_clear_all(struct rdmablk_auth *a)
+{
+	bool first = rdmablk_auth_clear(&a->ciphers[0]);
+	bool second = rdmablk_auth_clear(&a->ciphers[1]);
+
+	a->stale = !first || !second;
+}
+
 /**
  * rdmablk_auth_open() - allocate all that logins of a session need
- * @a: zeroed, or opened already
+ * @a: zeroed, or opened already and without a connection
  *
  * May load modules of the crypto layer, and waits for them.
  *
@@ -42,8 +63,11 @@ int rdmablk_auth_open(struct rdmablk_auth *a)
 {
 	int ret;
 
-	if (a->crypt)
+	if (a->crypt) {
+		if (a->stale)
+			rdmablk_auth_clear_all(a);
 		return 0;
+	}
 	a->crypt = rdmablk_crypt_new();
 	if (IS_ERR(a->crypt)) {
 		ret = PTR_ERR(a->crypt);
@@ -244,23 +268,17 @@ const struct rdmablk_auth_ciphers *rdmablk_auth_ciphers(const struct rdmablk_aut
 	return &a->ciphers[a->next];
 }
 
-static void rdmablk_auth_clear(struct rdmablk_auth_ciphers *c)
-{
-	static const u8 zeroes[RDMABLK_SEALED_KEY_LEN];
-
-	/* The crypto layer refuses no key of this length; it has set one already. */
-	rdmablk_crypt_set_key(c->tx, zeroes);
-	rdmablk_crypt_set_key(c->rx, zeroes);
-}
-
 /**
  * rdmablk_auth_turn() - the next epoch has begun in both directions
  * @a: after rdmablk_auth_challenge(); no queue uses the ciphers of the epoch before
+ *
+ * Sets @a->stale if the keys of the epoch before could not be wiped. The next dialogue
+ * overwrites them.
  */
 void rdmablk_auth_turn(struct rdmablk_auth *a)
 {
 	a->next ^= 1;
-	rdmablk_auth_clear(&a->ciphers[a->next]);
+	a->stale = !rdmablk_auth_clear(&a->ciphers[a->next]);
 }
 
 /**
@@ -316,13 +334,13 @@ void rdmablk_auth_forget(struct rdmablk_auth *a)
 /**
  * rdmablk_auth_end() - the connection is gone: wipe the keys of the ciphers, too
  * @a: zeroed, or opened; no queue uses its ciphers any more
+ *
+ * Without memory a part of a key may stay until the next login, or rdmablk_auth_close().
  */
 void rdmablk_auth_end(struct rdmablk_auth *a)
 {
 	rdmablk_auth_forget(a);
 	a->next = 0;
-	if (!a->crypt)
-		return;
-	rdmablk_auth_clear(&a->ciphers[0]);
-	rdmablk_auth_clear(&a->ciphers[1]);
+	if (a->crypt)
+		rdmablk_auth_clear_all(a);
 }

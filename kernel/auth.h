@@ -39,6 +39,7 @@ struct rdmablk_auth_ciphers {
  * @key_id: names K of the present epoch, and of the next one
  * @next: index in @ciphers and @key_id of the next epoch
  * @used: @secret or @crypt may hold a secret
+ * @stale: a cipher that is not in use may hold a part of an old key
  * @th0: transcript up to HELLO or REAUTH
  * @th2: transcript of the present epoch
  * @secret: secrets of the dialogue under way
@@ -51,6 +52,7 @@ struct rdmablk_auth {
 	u8 key_id[2][RDMABLK_KEY_ID_LEN];
 	u8 next;
 	bool used;
+	bool stale;
 	u8 th0[RDMABLK_KEYSCHED_LEN];
 	u8 th2[RDMABLK_KEYSCHED_LEN];
 	struct rdmablk_auth_secret secret;

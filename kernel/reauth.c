@@ -156,6 +156,9 @@ static void rdmablk_reauth_arm(struct rdmablk_session *s)
 {
 	s32 tmo = READ_ONCE(s->opt.reauth_tmo);
 
+	/* Another proof overwrites the old keys that could not be wiped. */
+	if (s->auth.stale)
+		return rdmablk_reauth_again(s, RDMABLK_REAUTH_AGAIN);
 	if (tmo > 0)
 		rdmablk_reauth_again(s, (unsigned long)tmo * HZ);
 }

@@ -242,6 +242,28 @@ static void test_nothing_stays(void **state)
 	rdmablk_auth_forget(&auth);
 }
 
+/* What could not be wiped at the end of a connection is wiped before the next login. */
+static void test_wiped_later(void **state)
+{
+	(void)state;
+	for (int calls = 0; calls < 4; calls++) {
+		assert_int_equal(dialogue(QPN_T), 0);
+		rdmablk_auth_turn(&auth);
+		assert_false(auth.stale);
+		assert_int_equal(dialogue(QPN_T), 0);
+		rdmablk_auth_forget(&auth);
+		assert_int_equal(crypt_world.secrets, 4);
+		crypt_world.left = calls;
+		rdmablk_auth_end(&auth);
+		crypt_world.left = -1;
+		assert_int_equal(crypt_world.secrets, 1);
+		assert_true(auth.stale);
+		assert_int_equal(rdmablk_auth_open(&auth), 0);
+		assert_int_equal(crypt_world.secrets, 0);
+		assert_false(auth.stale);
+	}
+}
+
 /* Each call of the crypto layer fails once. */
 static void test_each_failure(void **state)
 {
@@ -284,6 +306,7 @@ int main(void)
 		TEST(test_joins),
 		TEST(test_the_next_epoch),
 		TEST(test_nothing_stays),
+		TEST(test_wiped_later),
 		TEST(test_each_failure),
 	};
 

@@ -42,6 +42,7 @@ static struct {
 } fault;
 static struct rdmablk_crypt_cipher *open_next;
 static int seal_ret;
+static bool wipe_fails;
 static unsigned int epochs;
 /* Allocations fail until so many pauses are over; the connection is lost in the last one. */
 static unsigned int short_for, break_after, pauses;
@@ -140,6 +141,8 @@ int rdmablk_ctrl_seal_next(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_ciphe
 	assert_memory_equal(cipher->key, target.keys.i2t, sizeof(cipher->key));
 	if (seal_ret)
 		return seal_ret;
+	if (wipe_fails)
+		crypt_world.left = 0;
 	open_next = NULL;
 	epochs++;
 	return 0;
@@ -172,6 +175,7 @@ static int setup(void **state)
 	breaks = 0;
 	open_next = NULL;
 	seal_ret = 0;
+	wipe_fails = false;
 	epochs = 0;
 	s.login.version = 2;
 	s.outage.phase = RDMABLK_PHASE_UP;
@@ -428,6 +432,25 @@ static void test_each_failure(void **state)
 	fail_each(state, -ENOMEM);
 }
 
+/* An old key that stays for want of memory stays until another proof, which comes soon. */
+static void test_an_old_key_stays(void **state)
+{
+	(void)state;
+	wipe_fails = true;
+	s.opt.reauth_tmo = -1;
+	rdmablk_reauth_now(&s);
+	unit_run(&s.reauth_work);
+	assert_int_equal(epochs, 1);
+	assert_int_equal(error, 0);
+	assert_int_equal(crypt_world.secrets, 3);
+	assert_int_equal(unit_due(&s.reauth_work), 10 * HZ);
+	wipe_fails = false;
+	unit_run(&s.reauth_work);
+	assert_int_equal(epochs, 2);
+	assert_int_equal(crypt_world.secrets, 2);
+	assert_int_equal(unit_due(&s.reauth_work), -1);
+}
+
 /* The target has REAUTH, and there is no memory to go on with. */
 static void test_no_memory(void **state)
 {
@@ -475,6 +498,7 @@ int main(void)
 		TEST(test_the_key_stays),
 		TEST(test_what_goes_wrong),
 		TEST(test_each_failure),
+		TEST(test_an_old_key_stays),
 		TEST(test_no_memory),
 	};
 
