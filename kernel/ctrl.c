@@ -177,14 +177,19 @@ static void rdmablk_ctrl_answer(struct rdmablk_ctrl *ctrl, const void *data, siz
 		ctrl->ops->answered(ctrl, &answer);
 }
 
+/*
+ * rdmablk_ctrl_take() lets no message without a seal come here once there is a key. If one
+ * came all the same, it would not be an answer.
+ */
 static void rdmablk_ctrl_deliver(struct rdmablk_ctrl *ctrl, u16 type,
-				 const void *data, size_t len)
+				 const void *data, size_t len, enum rdmablk_ctrl_trust trust)
 {
+	bool believed = trust == RDMABLK_CTRL_TRUSTED || !READ_ONCE(ctrl->open.key);
 	unsigned long flags;
 	bool wanted;
 
 	spin_lock_irqsave(&ctrl->lock, flags);
-	wanted = ctrl->expected == type;
+	wanted = believed && ctrl->expected == type;
 	if (wanted) {
 		ctrl->expected = 0;
 		memcpy(ctrl->msg, data, len);
@@ -221,7 +226,7 @@ static void rdmablk_ctrl_dispatch(struct rdmablk_ctrl *ctrl, const void *data, s
 		return rdmablk_ctrl_answer(ctrl, data, len);
 	default:
 		if (type > 0)
-			return rdmablk_ctrl_deliver(ctrl, type, data, len);
+			return rdmablk_ctrl_deliver(ctrl, type, data, len, trust);
 	}
 	ctrl->queue.fatal(&ctrl->queue, RDMABLK_R_MALFORMED);
 }
@@ -260,11 +265,14 @@ static int rdmablk_ctrl_take(struct rdmablk_ctrl *ctrl, const void *data, size_t
 	}
 	spin_lock_bh(&ctrl->rx_lock);
 	*trust = ctrl->open.seq ? RDMABLK_CTRL_UNSEALED : RDMABLK_CTRL_UNPROVEN;
-	if (!ctrl->open.key || rdmablk_wire_type(data, len, ctrl->version) == RDMABLK_MSG_CLOSE) {
-		memcpy(msg, data, len);
+	memcpy(ctrl->frame, data, len);
+	if (!ctrl->open.key ||
+	    rdmablk_wire_type(ctrl->frame, len, ctrl->version) == RDMABLK_MSG_CLOSE) {
+		memcpy(msg, ctrl->frame, len);
 	} else {
 		*trust = RDMABLK_CTRL_TRUSTED;
-		ret = rdmablk_sealed_open(&ctrl->open, data, len, msg, RDMABLK_CTRL_MSG_MAX);
+		ret = rdmablk_sealed_open(&ctrl->open, ctrl->frame, len, msg,
+					  RDMABLK_CTRL_MSG_MAX);
 	}
 	spin_unlock_bh(&ctrl->rx_lock);
 	return ret;

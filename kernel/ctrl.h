@@ -86,8 +86,9 @@ struct rdmablk_ctrl_slot {
  * @version: protocol version of the login
  * @tx_lock: makes a frame and its post one step, because frames are numbered
  * @seal: sealing of sent messages, under @tx_lock; without a cipher they are not sealed
- * @rx_lock: protects @open; taken in softirq, too
+ * @rx_lock: protects @open and @frame; taken in softirq, too
  * @open: opening of received messages; without a cipher they are not sealed
+ * @frame: copy of a frame that is being opened
  * @lock: protects @slot, @expected, @msg_len and @broken
  * @slot: command tags
  * @expected: message type that the login waits for; 0: it waits for none, or @msg is there
@@ -108,8 +109,9 @@ struct rdmablk_ctrl {
 	u16 version;
 	struct mutex tx_lock;	/* seal, posting */
 	struct rdmablk_sealed seal;
-	spinlock_t rx_lock;	/* open */
+	spinlock_t rx_lock;	/* open, frame */
 	struct rdmablk_sealed open;
+	u8 frame[RDMABLK_CTRL_MSG_MAX] __aligned(8);
 	spinlock_t lock;	/* slot, expected, msg_len, broken */
 	struct rdmablk_ctrl_slot slot[RDMABLK_CTRL_TAGS];
 	u16 expected;

@@ -27,8 +27,11 @@
  * session timeout is the bound: the target ends a session from which it has heard nothing for
  * session_tmo_ms, and it hears nothing after our queue pairs are destroyed. One more
  * second covers the life of a packet in the network and a late timer of the target. A daemon
- * that is stopped does not end the session. But then nothing is under way any more: the time
- * is many times the life of a packet.
+ * that is stopped does not end the session. Then no packet is under way any more: the time is
+ * many times the life of one. But WRITE commands of a staged export may wait in the daemon,
+ * which executes them when it goes on. Such a late write overtakes nothing: the store takes no
+ * newer write before a GRANT, and the daemon grants only when it has ended the commands of the
+ * session before.
  *
  * The recovery work runs under memalloc_noio: an allocation that waited for write-back
  * to this very disk would wait for itself. If anything fails, the next try follows.

@@ -144,8 +144,13 @@ struct rdmablk_session *rdmablk_session_alloc(const struct rdmablk_options *opt)
  * rdmablk_session_await_freed() - wait until no session exists any more
  *
  * When the last opener of a removed disk closes it, the block layer drops its reference to the
- * module first, and then the disk, which calls ->free_disk(). The module must not go before
- * ->free_disk() has returned.
+ * module first, and then the disk, which calls ->free_disk(). So the exit waits here until that
+ * call has freed the session.
+ *
+ * It does not wait for the call to return. A task that is preempted after its last access to
+ * the session still has to run a few instructions of this module. The kernel unmaps a module
+ * only after a grace period of RCU. Without preemption the task has left the module by then;
+ * with preemption nothing guarantees that.
  */
 void rdmablk_session_await_freed(void)
 {

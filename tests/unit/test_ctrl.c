@@ -252,10 +252,24 @@ static const struct rdmablk_ctrl_ops ops = {
 	.closed = closed, .event = event, .answered = answered,
 };
 
+/* Nothing is read where the device may change it meanwhile. */
+static void copied(const void *data)
+{
+	for (unsigned int i = 0; i < RDMABLK_CTRL_RECVS; i++)
+		assert_false(data >= ctrl.rx[i].data &&
+			     data < ctrl.rx[i].data + RDMABLK_CTRL_MSG_MAX);
+}
+
 /* The kernel is built without these warnings. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wsign-compare"
+#define rdmablk_sealed_open(s, frame, ...)				\
+	(copied(frame), rdmablk_sealed_open(s, frame, __VA_ARGS__))
+#define rdmablk_wire_type(data, ...)					\
+	(copied(data), rdmablk_wire_type(data, __VA_ARGS__))
 #include "../../kernel/ctrl.c"
+#undef rdmablk_sealed_open
+#undef rdmablk_wire_type
 #pragma GCC diagnostic warning "-Wunused-parameter"
 #pragma GCC diagnostic warning "-Wsign-compare"
 
@@ -591,6 +605,25 @@ static void test_forged_frames(void **state)
 	assert_int_equal(up.events, 1);
 }
 
+/* Whatever lets it come so far: without a seal it is no answer once there is a key. */
+static void test_no_answer_without_a_seal(void **state)
+{
+	u8 msg[MSG_GRANT2];
+
+	(void)state;
+	msg_grant2(msg);
+	ctrl.expected = RDMABLK_MSG_GRANT;
+	sealed();
+	rdmablk_ctrl_dispatch(&ctrl, msg, sizeof(msg), RDMABLK_CTRL_UNPROVEN);
+	assert_int_equal(up.fatal, RDMABLK_R_STATE);
+	assert_int_equal(ctrl.msg_len, 0);
+	rdmablk_ctrl_dispatch(&ctrl, msg, sizeof(msg), RDMABLK_CTRL_UNSEALED);
+	assert_int_equal(up.fatals, 2);
+	rdmablk_ctrl_dispatch(&ctrl, msg, sizeof(msg), RDMABLK_CTRL_TRUSTED);
+	assert_int_equal(up.fatals, 2);
+	assert_int_equal(ctrl.msg_len, sizeof(msg));
+}
+
 /* A whole message is inside, and a wrong one is as wrong as without a seal. */
 static void test_bad_messages_inside(void **state)
 {
@@ -751,6 +784,7 @@ int main(void)
 		TEST(test_before_the_keys),
 		TEST(test_close),
 		TEST(test_forged_frames),
+		TEST(test_no_answer_without_a_seal),
 		TEST(test_bad_messages_inside),
 		TEST(test_own_frames_are_in_order),
 		TEST(test_a_gap_ends_the_session),
