@@ -281,6 +281,9 @@ bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drain
 		if (!s->resume)
 			s->promised = s->login.offer;
 		s->agreed = s->login.offer;
+		/* Tasks that show what was agreed on copy it to their stacks. */
+		s->agreed.cmds.slot_iova = 0;
+		s->agreed.cmds.slot_rkey = 0;
 		s->live_at = jiffies;
 		rdmablk_session_set_phase(s, RDMABLK_PHASE_UP);
 		s->outage.fenced = false;

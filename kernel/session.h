@@ -233,7 +233,7 @@ enum rdmablk_end {
  * @unscanned: I/O has failed before the disk was added, and with it the scan for
  *	partitions
  * @live_at: time when the last login succeeded, in jiffies
- * @agreed: result of the last login that succeeded
+ * @agreed: result of the last login that succeeded, without address and key of slots
  * @key: key that the next login takes; NULL: a login without a key
  * @promised: result of the first login, which the block layer relies on
  * @why: text of the last login error, static

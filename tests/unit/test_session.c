@@ -529,6 +529,7 @@ static void live_is_last(const void *at)
 
 static void test_go_live(void **state)
 {
+	struct rdmablk_agreed agreed;
 	u64 resized = 0;
 	u16 drained = 0;
 
@@ -543,6 +544,8 @@ static void test_go_live(void **state)
 	s->path.failing_fast = true;
 	s->path.holding = true;
 	s->login.offer.nr_hwqs = QUEUES;
+	s->login.offer.cmds.slot_iova = 0x1234;
+	s->login.offer.cmds.slot_rkey = 77;
 	s->login.resized = 4096;
 	s->login.drained = RDMABLK_R_SHUTDOWN;
 	jiffies += 77;
@@ -559,6 +562,11 @@ static void test_go_live(void **state)
 	assert_false(s->accept_loss);
 	assert_int_equal(told_state, RDMABLK_DEV_LIVE);
 	assert_int_equal(traced[0], RDMABLK_DEV_CONNECTING);
+	/* What others copy to their stacks has no key to the target's memory. */
+	rdmablk_session_agreed(s, &agreed);
+	assert_int_equal(agreed.nr_hwqs, QUEUES);
+	assert_int_equal(agreed.cmds.slot_iova, 0);
+	assert_int_equal(agreed.cmds.slot_rkey, 0);
 }
 
 static void test_not_live(void **state)
