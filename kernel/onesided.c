@@ -132,6 +132,14 @@ blk_status_t rdmablk_onesided_map_all(struct rdmablk_path *path, struct rdmablk_
 		if (!req->segments)
 			return BLK_STS_RESOURCE;
 	}
+	/*
+	 * The table is used again without sg_init_table(). Of an earlier mapping only
+	 * SG_DMA_SWIOTLB stays in it. An IOMMU sets that for each mapping of an untrusted device,
+	 * and for pieces of less than two cache lines, which a request does not have: a sector
+	 * is longer. So either all requests of a device have it, or none. Only a disk that
+	 * reconnects from an untrusted device, one at an external port, to a trusted one would
+	 * have it wrong.
+	 */
 	sg = rdmablk_onesided_sg(req);
 	nr = rdmablk_compat_map_sg(rq, sg);
 	mapped = nr == 1 ? rdmablk_onesided_map_single(path, rq, sg) :
