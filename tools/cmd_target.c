@@ -84,17 +84,19 @@ struct verb {
 
 static int parse_size(const char *text, __u64 *size)
 {
-	static const char units[] = "KMGT";
+	static const char units[] = "kKmMgGtT";
 	unsigned long long value;
-	const char *unit;
+	const char *unit = NULL;
+	long steps;
 	char *end;
 
 	errno = 0;
 	value = strtoull(text, &end, 10);
-	unit = *end ? strchr(units, *end & ~0x20) : NULL;
+	if (*end)
+		unit = strchr(units, *end);
 	if (text[0] < '0' || text[0] > '9' || errno || !value || (*end && (!unit || end[1])))
 		return opts_refuse(&origin, "size", "'%s' is not a size", text);
-	for (; unit && unit >= units; unit--) {
+	for (steps = unit ? (unit - units) / 2 + 1 : 0; steps; steps--) {
 		if (value >> 54)
 			return opts_refuse(&origin, "size", "%s is too large", text);
 		value <<= 10;

@@ -20,6 +20,7 @@
 #define MAX_OPTIONS	32
 #define LINE_LENGTH	80	/* of the help */
 #define HELP_COLUMN	28	/* where the help of an option begins */
+#define LONG		0x100	/* and the index in the table: what getopt_long() returns */
 #define ID_HELP		0x20001
 #define ID_VERSION	0x20002
 
@@ -92,7 +93,7 @@ static void print_help(const struct command_info *command)
 	       "See rdmablk(8).\n");
 }
 
-/* Converts the table for getopt_long(). */
+/* Converts the table for getopt_long(). No long option has the value of a letter. */
 static void build_getopt(const struct command_info *command,
 			 struct option *longopts, char *letters)
 {
@@ -106,7 +107,7 @@ static void build_getopt(const struct command_info *command,
 		longopts[n] = (struct option) {
 			.name = info->name,
 			.has_arg = info->arg ? required_argument : no_argument,
-			.val = info->id,
+			.val = LONG + (int)n,
 		};
 		if (info->letter) {
 			*letters++ = info->letter;
@@ -120,10 +121,13 @@ static void build_getopt(const struct command_info *command,
 	longopts[n] = (struct option) { 0 };
 }
 
-static int id_of_letter(const struct command_info *command, int c)
+/* @c: a letter of the table, or LONG and an index in it, or one of the ids of all commands */
+static int id_of(const struct command_info *command, int c)
 {
 	const struct option_info *info;
 
+	if (c >= LONG && c < LONG + MAX_OPTIONS)
+		return command->options[c - LONG].id;
 	if (c == 'h')
 		return ID_HELP;
 	if (c == 'V')
@@ -173,11 +177,14 @@ static int refuse_word(const struct command_info *command, const char *word)
 /* Explains an error of getopt_long(), which returned @c. */
 static int refuse(const struct command_info *command, char **argv, int c)
 {
-	const char *word = argv[optind - 1];
+	const char *word = argv[optind - 1];	/* the option, if it is a long one */
+	bool letter = optopt && optopt < LONG;
 
+	if (c == ':' && letter)
+		return report_usage(command->name, "-%c needs a value", optopt);
 	if (c == ':')
 		return report_usage(command->name, "%s needs a value", word);
-	if (optopt && !(word[0] == '-' && word[1] == '-'))
+	if (letter)
 		return report_usage(command->name,
 				    "unknown option -%c; see 'rdmablk %s --help'",
 				    optopt, command->name);
@@ -210,7 +217,7 @@ int opts_parse(const struct command_info *command, int argc, char **argv,
 	while ((c = getopt_long(argc, argv, letters, longopts, NULL)) != -1) {
 		if (c == '?' || c == ':')
 			return refuse(command, argv, c);
-		id = id_of_letter(command, c);
+		id = id_of(command, c);
 		if (id == ID_HELP) {
 			print_help(command);
 			return OPTS_FINISHED;
