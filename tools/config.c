@@ -42,6 +42,7 @@ struct parse {
 	struct config *config;
 	const char *path;		/* the file, or a drop-in file */
 	FILE *file;
+	int err;			/* errno of a failed read */
 	unsigned int line;
 	bool section;			/* a section has begun, valid or not */
 	struct disk_config *disk;	/* in its section */
@@ -305,8 +306,11 @@ static char *read_line(char *buf, int size, void *stream)
 	struct parse *p = stream;
 	size_t len, indent;
 
-	if (!fgets(buf, size, p->file))
+	errno = 0;
+	if (!fgets(buf, size, p->file)) {
+		p->err = ferror(p->file) ? errno ?: EIO : 0;
 		return NULL;
+	}
 	p->line++;
 	len = strlen(buf);
 	if (len && buf[len - 1] != '\n' && !feof(p->file)) {
@@ -372,8 +376,8 @@ static int parse_stream(struct parse *p)
 	ret = ini_parse_stream(read_line, p, handle_key, p);
 	if (ret == -2)
 		return report_failure(ENOMEM, p->path, "%s", strerror(ENOMEM));
-	if (ferror(p->file))
-		return report_failure(EIO, p->path, "%s", strerror(EIO));
+	if (p->err)
+		return report_failure(p->err, p->path, "%s", strerror(p->err));
 	if (ret > 0)
 		complain(p, ret, "neither [disk NAME] nor key = value");
 	return STATUS_DONE;
