@@ -82,16 +82,19 @@ static bool drop(key_serial_t key, key_serial_t ring)
  * @seconds: until it expires; 0: never
  * @why: KEYRING_WHY bytes for the reason of a failure
  *
- * Return: 0, or an errno; the new secret is not loaded then
+ * Return: 0, or an errno: a key that was not loaded before is not loaded then; one that was
+ * stays, because disks may use it, but may have the new secret
  */
 int keyring_load(const char *name, const uint8_t *secret, size_t len, uint32_t seconds,
 		 char *why)
 {
 	key_serial_t ring = open_rings(), key;
 	char description[PREFIX_LEN + KEYRING_NAME_LEN];
+	key_serial_t before;
 	int err;
 
 	snprintf(description, sizeof(description), PREFIX "%s", name);
+	before = keyctl_search(KEY_SPEC_USER_KEYRING, TYPE, description, 0);
 	key = add_key(TYPE, description, secret, len, KEY_SPEC_USER_KEYRING);
 	if (key < 0)
 		return refuse(why, errno, "the kernel does not take the key: %s", strerror(errno));
@@ -103,8 +106,10 @@ int keyring_load(const char *name, const uint8_t *secret, size_t len, uint32_t s
 	} else {
 		return 0;
 	}
-	keyctl_revoke(key);
-	drop(key, ring);
+	if (key != before) {
+		keyctl_revoke(key);
+		drop(key, ring);
+	}
 	return err;
 }
 
