@@ -90,8 +90,9 @@ static int no_crypto(struct nl_failure *failure)
  * client_errno() - the errno of a target's refusal
  * @reason: enum rdmablk_reason
  *
- * As the module has it for disks, but that a visit which has no right to anything is refused,
- * and finds no absence.
+ * As rdmablk_wire_errno() of the module has it for disks, with two exceptions. A visit names no
+ * export, so RDMABLK_R_NO_EXPORT refuses the host. What is unsupported is a request that a target
+ * of an older version does not know, not a feature that a device lacks.
  *
  * Returns -errno.
  */
@@ -100,11 +101,10 @@ int client_errno(unsigned int reason)
 	switch (reason) {
 	case RDMABLK_R_NO_EXPORT:
 	case RDMABLK_R_AUTH_REQUIRED:
-		return -EACCES;
 	case RDMABLK_R_AUTH_FAILED:
-		return -EKEYREJECTED;
+		return -EACCES;
 	case RDMABLK_R_AUTH_KEY:
-		return -EKEYREVOKED;
+		return -EKEYREJECTED;
 	case RDMABLK_R_LIMIT_LOGINS:
 	case RDMABLK_R_LIMIT_SESSIONS:
 	case RDMABLK_R_LIMIT_QUEUES:
@@ -112,16 +112,17 @@ int client_errno(unsigned int reason)
 	case RDMABLK_R_DEVICE_FULL:
 		return -ENOSPC;
 	case RDMABLK_R_VERSION:
-	case RDMABLK_R_FEATURE:
 	case RDMABLK_R_UNSUPPORTED:
 		return -EPROTONOSUPPORT;
 	case RDMABLK_R_MAGIC:
 	case RDMABLK_R_MALFORMED:
 	case RDMABLK_R_STATE:
+	case RDMABLK_R_FEATURE:
 		return -EPROTO;
 	case RDMABLK_R_SHUTDOWN:
-	case RDMABLK_R_DEVICE_GONE:
 		return -ECONNREFUSED;
+	case RDMABLK_R_DEVICE_GONE:
+		return -ENODEV;
 	case RDMABLK_R_LOGIN_TIMEOUT:
 		return -ETIMEDOUT;
 	case RDMABLK_R_KICKED:

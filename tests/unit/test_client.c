@@ -33,6 +33,8 @@ static int asleep(struct pollfd *fds, nfds_t nr, int ms)
 #undef poll
 #include "../../tools/client.c"
 
+int rdmablk_wire_errno(unsigned int reason);	/* of the module */
+
 #define TMO_MS	600000U
 
 __u64 times_now(void)
@@ -350,6 +352,25 @@ static void test_lend(void **state)
 	BAD(none, rkey, 1);
 }
 
+/* One refusal has one errno, whether it refuses a disk or a visit. */
+static void test_errno(void **state)
+{
+	unsigned int reason;
+
+	(void)state;
+	for (reason = 1; reason < 256; reason++) {
+		int ret = client_errno(reason);
+
+		if (reason == RDMABLK_R_NO_EXPORT)
+			assert_int_equal(ret, -EACCES);
+		else if (reason == RDMABLK_R_UNSUPPORTED)
+			assert_int_equal(ret, -EPROTONOSUPPORT);
+		else if (ret != -EIO)
+			assert_int_equal(ret, rdmablk_wire_errno(reason));
+	}
+	assert_int_equal(client_errno(RDMABLK_R_AUTH_KEY), -EKEYREJECTED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +382,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_patience, begin, end),
 		cmocka_unit_test_setup_teardown(test_connection, begin, end),
 		cmocka_unit_test_setup_teardown(test_lend, begin, end),
+		cmocka_unit_test(test_errno),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
