@@ -117,7 +117,8 @@ static struct key *rdmablk_keys_search(const char *description)
  *
  * Context: may sleep.
  *
- * Return: key with a reference, or an ERR_PTR that rdmablk_keys_text() has a text for.
+ * Return: key with a reference, or an ERR_PTR that rdmablk_keys_text() has a text for: -EPERM
+ * where the task has no right to the key, because -EACCES is the refusal of a target.
  */
 struct key *rdmablk_keys_find(const char *name)
 {
@@ -133,7 +134,7 @@ struct key *rdmablk_keys_find(const char *name)
 			key = other;
 	}
 	if (IS_ERR(key))
-		return key;
+		return PTR_ERR(key) == -EACCES ? ERR_PTR(-EPERM) : key;
 	ret = rdmablk_keys_copy(key, NULL);
 	if (!ret)
 		return key;
@@ -158,7 +159,7 @@ const char *rdmablk_keys_text(int err)
 		return "the key has expired: load another one";
 	case -EINVAL:
 		return "the key does not have 32 bytes: load it with rdmablk key load";
-	case -EACCES:
+	case -EPERM:
 		return "no right to use the key: load it with rdmablk key load";
 	case -ENOMEM:
 		return "out of memory";

@@ -59,6 +59,19 @@ static void print_result(const struct device *device)
 	output_json_line(top);
 }
 
+/* What helps. @err: errno of a failed connect */
+static const char *hint(int err)
+{
+	switch (err) {
+	case EROFS:
+		return " (--read-only connects to it)";
+	case ENOENT:
+		return " (rdmablk discover HOST lists them)";
+	default:
+		return "";
+	}
+}
+
 static int run(struct connect_request *request, const char *what)
 {
 	struct nl_failure failure = { 0 };
@@ -69,15 +82,12 @@ static int run(struct connect_request *request, const char *what)
 		return report_failure(failure.err, what, "%s", failure.text);
 	if (connect_run(request, &device, &failure))
 		return report_peer_failure(failure.err, what, "%s%s", failure.text,
-					   failure.err == EROFS ?
-					   " (--read-only connects to it)" :
-					   failure.err == ENOENT ?
-					   " (rdmablk discover HOST lists them)" : "");
+					   hint(failure.err));
 	if (failure.text[0])
 		report_warning(what, "%s", failure.text);
 	if (connect_wait_for_node(&device, &failure)) {
 		device_path(&device, path);
-		return report_failure(failure.err, path, "%s", failure.text);
+		return report_no_node(failure.err, path, "%s", failure.text);
 	}
 	print_result(&device);
 	return STATUS_DONE;

@@ -59,9 +59,10 @@ static int set(void *context, int id, const char *value)
 /*
  * Will the error be the same in a second? EPROTO may pass: a data queue gets it, too, when
  * the daemon was restarted after the login. ENOENT may pass: the target, or its
- * administrator, may be about to add the export.
+ * administrator, may be about to add the export. ENOKEY may pass: another service may be about
+ * to load the key, unless the section names none.
  */
-static bool is_final(int err, const struct device *device)
+static bool is_final(int err, const char *key, const struct device *device)
 {
 	const struct value *state = &device->value[RDMABLK_ATTR_STATE];
 
@@ -81,6 +82,8 @@ static bool is_final(int err, const struct device *device)
 	case EBADMSG:
 	case EFBIG:
 		return true;
+	case ENOKEY:
+		return !*key;
 	case EEXIST:
 		/* A disk that reconnects may still become live, or be replaced by another one. */
 		return !state->present || state->number == RDMABLK_DEV_LIVE ||
@@ -100,7 +103,7 @@ static int finish(struct attempt *attempt, const struct device *device,
 		report_warning(attempt->what, "%s", failure->text);
 	device_path(device, path);
 	if (connect_wait_for_node(device, failure))
-		return report_failure(failure->err, path, "%s", failure->text);
+		return report_no_node(failure->err, path, "%s", failure->text);
 	puts(path);
 	fflush(stdout);
 	return STATUS_DONE;
@@ -131,8 +134,9 @@ static int connect_with_key(const struct connect_request *request, struct device
 	err = keyring_load_named(request->key, failure->text, sizeof(failure->text));
 	if (!err)
 		return connect_run(request, device, failure);
+	/* EACCES is the refusal of a target. */
 	if (err != ENOENT)
-		failure->err = err;
+		failure->err = err == EACCES ? EPERM : err;
 	return -1;
 }
 
@@ -148,7 +152,7 @@ static int try_one(struct attempt *attempt)
 	}
 	if (!connect_with_key(&request, &device, &failure))
 		return finish(attempt, &device, &failure);
-	attempt->over = is_final(failure.err, &device) ||
+	attempt->over = is_final(failure.err, request.key, &device) ||
 			nl_deadline(0) >= attempt->deadline;
 	if (attempt->over)
 		return report_peer_failure(failure.err, attempt->what, "%s%s", failure.text,

@@ -32,7 +32,7 @@ static const struct errno_text texts[] = {
 	{ EROFS, "the export is read-only" },
 	{ EPROTO, "the peer does not follow the protocol" },
 	{ EPROTONOSUPPORT, "no common protocol version" },
-	{ EOPNOTSUPP, "iWARP devices are not supported" },
+	{ EOPNOTSUPP, "the RDMA device or the target lacks something that a disk needs" },
 	{ ENOSPC, "a limit of the target is reached" },
 	{ EACCES, "authentication failed" },
 	{ EKEYREVOKED, "the key is revoked" },

@@ -50,6 +50,8 @@ static enum exit_status status_of(int err)
 	case ENODEV:
 	case ENXIO:
 	case ENOKEY:
+	case EKEYREVOKED:
+	case EKEYEXPIRED:
 		return STATUS_ABSENT;
 	case EEXIST:
 	case EBUSY:
@@ -69,8 +71,6 @@ static enum exit_status status_of(int err)
 		return STATUS_UNREACHABLE;
 	case EROFS:
 	case EKEYREJECTED:
-	case EKEYREVOKED:
-	case EKEYEXPIRED:
 		return STATUS_REFUSED;
 	case EPERM:
 	case EACCES:
@@ -145,6 +145,26 @@ int report_no_daemon(int err, const char *what, const char *fmt, ...)
 	report(status, err, what, fmt, args);
 	va_end(args);
 	return status;
+}
+
+/**
+ * report_no_node() - the path of a disk does not appear
+ * @err: errno that describes it, positive
+ * @path: the path
+ * @fmt: what to look for
+ *
+ * The disk is connected, so the target was reached, whatever @err is elsewhere.
+ *
+ * Returns the exit status of the cause.
+ */
+int report_no_node(int err, const char *path, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	report(STATUS_FAILED, err, path, fmt, args);
+	va_end(args);
+	return STATUS_FAILED;
 }
 
 /**

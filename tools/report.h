@@ -11,7 +11,7 @@
  * @STATUS_DONE: done
  * @STATUS_FAILED: a cause without a status of its own, or several causes
  * @STATUS_USAGE: wrong usage, or a mistake in the configuration file
- * @STATUS_ABSENT: no such disk, export, key, file or section
+ * @STATUS_ABSENT: no such disk, export, file or section; no key of this name that is valid
  * @STATUS_IN_USE: exists already, or is in use
  * @STATUS_UNREACHABLE: the peer, or the way to it, does not answer
  * @STATUS_REFUSED: the target allows it to others, or in another way
@@ -45,6 +45,9 @@ int report_peer_failure(int err, const char *what, const char *fmt, ...);
 
 __printf(3, 4)
 int report_no_daemon(int err, const char *what, const char *fmt, ...);
+
+__printf(3, 4)
+int report_no_node(int err, const char *path, const char *fmt, ...);
 
 int report_both(int status, int other);
 

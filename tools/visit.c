@@ -81,7 +81,7 @@ static int find_host_id(struct visit *visit, struct nl_failure *failure)
 	return 0;
 }
 
-/* The module's rule for disks is the tool's for visits. */
+/* The module's rule for disks is the tool's for visits, with the same errno. */
 static int check_rule(const struct visit *visit, const char *what)
 {
 	char line[8];
@@ -89,7 +89,7 @@ static int check_rule(const struct visit *visit, const char *what)
 	if (visit->key || files_line(AT_FDCWD, REQUIRE_KEY, line, sizeof(line)) ||
 	    line[0] != 'Y')
 		return 0;
-	return report_failure(EPERM, what,
+	return report_failure(ENOKEY, what,
 			      "this host demands keys (require_key of the module): --key NAME");
 }
 

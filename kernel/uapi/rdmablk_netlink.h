@@ -34,9 +34,9 @@
  *	protocol. EPROTONOSUPPORT: no common version. EOPNOTSUPP: iWARP device. EXDEV: the
  *	route moved to another RDMA device. ECONNRESET, ECONNABORTED: the connection broke.
  *	ENOSPC: a limit of the target. EFBIG: the export is too large for its granule.
- *	EACCES: authentication, or no right to use the key. ENOKEY, EKEYREVOKED, EKEYEXPIRED:
- *	no such key, or it has ended. EIO: the target has an internal error. ENOMEM.
- *	ECANCELED: the connect was given up.
+ *	EACCES: authentication. EPERM: no right to use the key. ENOKEY, EKEYREVOKED,
+ *	EKEYEXPIRED: no such key, or it has ended. EIO: the target has an internal error.
+ *	ENOMEM. ECANCELED: the connect was given up.
  *	request: TARGET EXPORT SOURCE READ_ONLY STEAL QUEUES POLL_QUEUES QUEUE_DEPTH
  *		KEEP_ALIVE_TMO CONNECT_TMO RECONNECT_DELAY FAST_IO_FAIL_TMO DEV_LOSS_TMO
  *		ON_DATA_LOSS ACK_TIMEOUT HOST_ID IO_TMO TOS ORDERED KEY REAUTH_TMO
@@ -75,7 +75,7 @@
  *	now.
  *	ENODEV: no such device. EINVAL: FAST_IO_FAIL_TMO is not shorter than DEV_LOSS_TMO, or
  *	the key is wrong. ENOKEY, EKEYREVOKED, EKEYEXPIRED: no such key, or it has ended.
- *	EACCES: no right to use the key. EOPNOTSUPP: a key for a device that was connected
+ *	EPERM: no right to use the key. EOPNOTSUPP: a key for a device that was connected
  *	without one. ERANGE: an attribute is out of its range. ENOMEM.
  *	request: INDEX KEEP_ALIVE_TMO RECONNECT_DELAY FAST_IO_FAIL_TMO DEV_LOSS_TMO
  *		ON_DATA_LOSS TIMED IO_TMO KEY REAUTH_TMO

@@ -121,7 +121,7 @@ run_expect() {
 
 	shift 2
 	OUTPUT=$("$@" 2>&1) || status=$?
-	if [[ $want == failed && $status == [1345678] ]]; then
+	if [[ $want == failed && ($status == [1345678] || $status == 10) ]]; then
 		want=$status
 	fi
 	if [[ $status != "$want" ]]; then

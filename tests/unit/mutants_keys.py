@@ -247,6 +247,8 @@ MUTANTS = [
      "\t\tif (!IS_ERR(other) || PTR_ERR(key) == -ENOKEY)\n", ""),
     ("why .rdmablk has no key stays unknown", "test_keys", KEYS,
      "!IS_ERR(other) || PTR_ERR(key) == -ENOKEY", "!IS_ERR(other)"),
+    ("a task without a right to the key looks refused by the target", "test_keys", KEYS,
+     "PTR_ERR(key) == -EACCES ? ERR_PTR(-EPERM) : key", "key"),
     ("a connect does not look at its key", "test_keys", KEYS,
      "\tret = rdmablk_keys_copy(key, NULL);\n", "\tret = 0;\n"),
     ("a reconnect does not find the key of a task", "test_keys", KEYS,

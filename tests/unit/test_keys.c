@@ -323,7 +323,7 @@ static void test_found_but_ended(void **state)
 	e->invalid = 0;
 	task_error = -EACCES;
 	ring_error = -EKEYEXPIRED;
-	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EACCES);
+	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EPERM);
 	/* and a key before any reason */
 	ring_error = 0;
 	next = new_key(1, "web1");
@@ -500,7 +500,7 @@ static void test_taken_useless(void **state)
 static void test_texts(void **state)
 {
 	static const int errs[] = {
-		-ENOKEY, -EKEYREVOKED, -EKEYEXPIRED, -EINVAL, -EACCES, -ENOMEM, -EIO,
+		-ENOKEY, -EKEYREVOKED, -EKEYEXPIRED, -EINVAL, -EPERM, -ENOMEM, -EIO,
 	};
 
 	(void)state;

@@ -43,9 +43,9 @@ connect_as() {
 	expect "$1" "$(status key)" "the key of the disk"
 }
 
-# refused TEXT OPERAND [OPTION...]
+# refused STATUS TEXT OPERAND [OPTION...]
 refused() {
-	run_expect failed "^rdmablk: connect $2: $1" "$RDMABLK" connect "${@:3}" "$2"
+	run_expect "$1" "^rdmablk: connect $3: $2" "$RDMABLK" connect "${@:4}" "$3"
 	[[ ! -e $DEV ]] || fail "a refused connect has made a disk"
 }
 
@@ -90,13 +90,13 @@ grep -q '^Max core file size  *1  *1 ' "/proc/$TARGET_PID/limits" ||
 	fail "a core dump would have keys: $(grep core "/proc/$TARGET_PID/limits")"
 
 # Refused, with a text that says what to do where
-refused 'the target demands a key: connect with --key NAME' "$WHERE"
-refused 'no key rdmablk:web1 is loaded' "$WHERE" --key web1
+refused 6 'the target demands a key: connect with --key NAME' "$WHERE"
+refused 3 'no key rdmablk:web1 is loaded' "$WHERE" --key web1
 load_keys web1 backup stranger
-refused 'authentication failed' "$WHERE" --key stranger
-refused 'export is read-only' "$WHERE" --key backup
+refused 6 'authentication failed' "$WHERE" --key stranger
+refused 6 'export is read-only' "$WHERE" --key backup
 for name in $OTHER nowhere; do
-	refused 'no such export' "$TARGET_ADDR/$name" --key web1
+	refused 3 'no such export' "$TARGET_ADDR/$name" --key web1
 done
 dmesg >/tmp/dmesg
 expect 2 "$(grep -c 'connect failed: no such export (-2)' /tmp/dmesg)" \
@@ -164,7 +164,7 @@ stop_target
 # A daemon that takes no keys
 rm $ARENA
 serve 16M
-refused 'the target takes no keys: set auth = psk there, or connect without --key' \
+refused 8 'the target takes no keys: set auth = psk there, or connect without --key' \
 	"$WHERE" --key web1
 connect
 expect none "$(status auth)" "the authentication"

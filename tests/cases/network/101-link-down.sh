@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The link is down for 1, 10 and 120 seconds under load, at the target's end and at
-# the initiator's: I/O is held as long as it takes, and when the link is back the disk
-# is, by itself.
+# Under load, the link is down for 1 and 10 seconds at the target's end and at the
+# initiator's, and for 120 seconds at the target's: I/O is held as long as it takes, and when
+# the link is back the disk is, by itself.
 #
 # kernels: 6.1 6.12 newest
 # net: veth
