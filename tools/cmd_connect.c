@@ -60,13 +60,17 @@ static void print_result(const struct device *device)
 }
 
 /* What helps. @err: errno of a failed connect */
-static const char *hint(int err)
+static const char *hint(const struct connect_request *request, int err)
 {
 	switch (err) {
 	case EROFS:
 		return " (--read-only connects to it)";
 	case ENOENT:
 		return " (rdmablk discover HOST lists them)";
+	case EBUSY:
+		/* A target with keys ignores the option of a host that has no right to it. */
+		return request->steal && request->key[0] ?
+		       " (--steal needs rw+steal in the target's allow)" : "";
 	default:
 		return "";
 	}
@@ -82,7 +86,7 @@ static int run(struct connect_request *request, const char *what)
 		return report_failure(failure.err, what, "%s", failure.text);
 	if (connect_run(request, &device, &failure))
 		return report_peer_failure(failure.err, what, "%s%s", failure.text,
-					   hint(failure.err));
+					   hint(request, failure.err));
 	if (failure.text[0])
 		report_warning(what, "%s", failure.text);
 	if (connect_wait_for_node(&device, &failure)) {

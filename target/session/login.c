@@ -520,8 +520,13 @@ static unsigned int check_rights(struct session *s, const struct host *h,
 	}
 	if (!(rights & ALLOW_WRITE) && !(s->hello.flags & RDMABLK_HELLO_READ_ONLY))
 		return RDMABLK_R_READ_ONLY;
-	if (!(rights & ALLOW_STEAL))
-		s->hello.flags &= ~RDMABLK_HELLO_STEAL;
+	if (rights & ALLOW_STEAL || !(s->hello.flags & RDMABLK_HELLO_STEAL))
+		return RDMABLK_OK;
+	s->hello.flags &= ~RDMABLK_HELLO_STEAL;
+	s->proof.no_steal = true;
+	log_peer(session_peer(s), LOG_WARNING,
+		 "%s: does not steal: host %s has no rw+steal in allow of export %s",
+		 session_text(s), s->proof.name, e->cfg->name);
 	return RDMABLK_OK;
 }
 

@@ -154,6 +154,8 @@ static const char *detail_of(const struct session *s, unsigned int reason, char 
 		       "allow-address of the export" : "allow of the export";
 	case RDMABLK_R_READ_ONLY:
 		return e && !e->cfg->read_only ? "allow of the export" : NULL;
+	case RDMABLK_R_BUSY:
+		return s->proof.no_steal ? "no rw+steal in allow of the export" : NULL;
 	default:
 		return NULL;
 	}

@@ -215,7 +215,9 @@ static void write_events(void)
 	session_audit_login(&session);
 	session_audit_takeover(&session, &loser, RDMABLK_R_STOLEN);
 	session_audit_end(&session, 9);
+	session.proof.no_steal = true;
 	session_audit_refused(&session, RDMABLK_R_BUSY);
+	session.proof.no_steal = false;
 	session_audit_connection(session_peer(&loser), &req, RDMABLK_R_JOIN_MAC, "why");
 	admin_lines();
 	host_lines();
@@ -262,6 +264,7 @@ static void expect_ended(void)
 	expect_session(3);
 	assert_string_equal(text(3, "what"), "login");
 	assert_int_equal(number(3, "reason"), RDMABLK_R_BUSY);
+	assert_string_equal(text(3, "detail"), "no rw+steal in allow of the export");
 
 	expect_head(4, "refused");
 	assert_string_equal(text(4, "what"), "queue");

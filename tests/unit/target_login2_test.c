@@ -11,6 +11,11 @@
  */
 #include "target_login2.h"
 
+static void set_up_log(void)
+{
+	log_setup(getenv("VERBOSE") ? LOG_DEBUG : -1);
+}
+
 /*
  * Tests
  */
@@ -495,6 +500,40 @@ static void rights_are_those_of_the_list(void **state)
 	assert_closed(p, RDMABLK_R_FENCING, true);
 }
 
+/* The host may get the export all the same; the log says that it cannot take it. */
+static void a_wish_without_the_right_is_logged(void **state)
+{
+	FILE *file = tmpfile();
+	int stderr_fd = dup(STDERR_FILENO);
+	char said[400] = "";
+	struct peer *p;
+
+	(void)state;
+	assert_non_null(file);
+	assert_true(stderr_fd >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+	log_setup(LOG_WARNING);
+	p = asked(NAMED_KEY, "first", RDMABLK_HELLO_STEAL);
+	WAIT_FOR(p->grant.hdr.type);
+	set_up_log();
+	dup2(stderr_fd, STDERR_FILENO);
+	close(stderr_fd);
+	rewind(file);
+	assert_true(fread(said, 1, sizeof(said) - 1, file) > 0);
+	fclose(file);
+	assert_non_null(strstr(said, ": does not steal: host named has no rw+steal in allow of "
+				     "export first\n"));
+	assert_true(session_of(p)->proof.no_steal);
+}
+
+static void a_wish_with_the_right_is_not(void **state)
+{
+	struct peer *p = asked(THIEF_KEY, "first", RDMABLK_HELLO_STEAL);
+
+	(void)state;
+	WAIT_FOR(p->grant.hdr.type);
+	assert_false(session_of(p)->proof.no_steal);
+}
+
 /* A host that says it is another one takes over nothing. */
 static void a_host_cannot_claim_the_sessions_of_another(void **state)
 {
@@ -712,6 +751,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(nobody_joins_before_grant),
 	TEST(an_export_that_is_not_allowed_does_not_exist),
 	TEST(rights_are_those_of_the_list),
+	TEST(a_wish_without_the_right_is_logged),
+	TEST(a_wish_with_the_right_is_not),
 	TEST(a_host_cannot_claim_the_sessions_of_another),
 	TEST(two_machines_with_one_key_do_not_end_each_other),
 	TEST(secrets_go_when_they_have_served),
@@ -721,6 +762,6 @@ static const struct CMUnitTest tests[] = {
 
 int main(void)
 {
-	log_setup(getenv("VERBOSE") ? LOG_DEBUG : -1);
+	set_up_log();
 	return cmocka_run_group_tests_name("login2", tests, start_all, finish_all);
 }
