@@ -321,8 +321,9 @@ static void check_rules(struct doctor *d)
 			return;
 		}
 	}
-	found(d, DOCTOR_WARNING, "make -C tools install; udevadm control --reload; udevadm trigger",
-	      "61-rdmablk.rules is missing: disks have no links in /dev/disk/by-id");
+	found(d, DOCTOR_WARNING,
+	      "apt install --reinstall rdmablk; udevadm control --reload; udevadm trigger",
+	      "61-rdmablk.rules is missing: disks have no links in /dev/disk/by-id; from sources, make -C tools install brings it");
 }
 
 /*
@@ -357,7 +358,8 @@ static void check_host_id(struct doctor *d)
 			found(d, DOCTOR_ERROR, NULL, "/etc/rdmablk/host-id: %s", strerror(-ret));
 		else if (opts_parse_uuid(uuid, id) || is_template(uuid))
 			found(d, DOCTOR_ERROR, mend,
-			      "/etc/rdmablk/host-id: '%.40s' identifies no host", uuid);
+			      "/etc/rdmablk/host-id: '%.40s' identifies no host; change it while no disk is connected",
+			      uuid);
 		else
 			found(d, DOCTOR_OK, NULL,
 			      "%s, of /etc/rdmablk/host-id: no other host may have it", uuid);
@@ -368,7 +370,7 @@ static void check_host_id(struct doctor *d)
 		found(d, DOCTOR_NOTE, NULL, "only root can read the SMBIOS UUID of the machine");
 	else if (ret || is_template(uuid))
 		found(d, DOCTOR_WARNING, mend,
-		      "the machine has no SMBIOS UUID of its own: the host has another identity after each load of the module");
+		      "the machine has no SMBIOS UUID of its own: the host has another identity after each load of the module; make the file while no disk is connected");
 	else
 		found(d, DOCTOR_OK, NULL, "%s, of the machine", uuid);
 }
@@ -445,13 +447,21 @@ static void check_keys(struct doctor *d)
  * Target
  */
 
+/* The rule that closes the devices is installed as an example: not every host wants it. */
+static void mend_verbs(const struct doctor *d, char mend[TEXT])
+{
+	static const char rule[] = "usr/local/share/doc/rdmablkd/examples/70-rdmablkd-verbs.rules";
+
+	snprintf(mend, TEXT,
+		 "cp /usr/%sshare/doc/rdmablkd/examples/70-rdmablkd-verbs.rules /etc/udev/rules.d; udevadm control --reload; udevadm trigger --subsystem-match=infiniband_verbs --subsystem-match=misc",
+		 exists(d, rule) ? "local/" : "");
+}
+
 static void check_verbs(struct doctor *d)
 {
-	static const char mend[] =
-		"make -C target install; udevadm control --reload; udevadm trigger";
 	struct dirent **names;
 	struct stat st;
-	char path[PATH_MAX];
+	char path[PATH_MAX], mend[TEXT];
 	int i, nr = files_names(d->root, "dev/infiniband", NULL, &names), devices = 0, open = 0;
 
 	for (i = 0; i < nr; i++) {
@@ -465,6 +475,7 @@ static void check_verbs(struct doctor *d)
 		if (!(st.st_mode & 006))
 			continue;
 		open++;
+		mend_verbs(d, mend);
 		found(d, DOCTOR_WARNING, mend,
 		      "any user can use /%s, send to the peers of this host, and pin memory", path);
 	}
@@ -481,7 +492,8 @@ static void check_verbs(struct doctor *d)
 
 static void check_io_uring(struct doctor *d)
 {
-	static const char mend[] = "sysctl -w kernel.io_uring_disabled=0";
+	static const char mend[] =
+		"echo kernel.io_uring_disabled=0 > /etc/sysctl.d/90-rdmablkd.conf; sysctl --system";
 	char line[LINE];
 
 	if (!exists(d, "proc/sys/kernel"))
@@ -575,12 +587,17 @@ static void check_export(struct doctor *d, struct json_object *export)
 	const char *name = text_of(export, "name");
 	char mend[TEXT];
 
-	snprintf(mend, sizeof(mend), "rdmablk target reopen %s", name);
-	if (!strcmp(text_of(export, "state"), "closed"))
+	if (!strcmp(text_of(export, "state"), "closed")) {
+		snprintf(mend, sizeof(mend), "rdmablk target reopen %s", name);
 		found(d, DOCTOR_ERROR, mend, "export %s: its store could not be opened again",
 		      name);
-	else if (is_set(export, "failed"))
-		found(d, DOCTOR_ERROR, mend, "export %s: an fdatasync has failed", name);
+	} else if (is_set(export, "failed")) {
+		/* Without --force it is refused while a session uses the export. */
+		snprintf(mend, sizeof(mend), "rdmablk target reopen --force %s", name);
+		found(d, DOCTOR_ERROR, mend,
+		      "export %s: an fdatasync has failed: unmount its disks and repair what is below the file first",
+		      name);
+	}
 }
 
 static void check_exports(struct doctor *d)
