@@ -24,6 +24,8 @@
 #define MAX_COUNT	10000
 #define MAX_INTERVAL	1000	/* ms; the daemon ends a visit that is silent for some seconds */
 #define MAX_RUN_MS	60000	/* a visit lasts somewhat longer */
+#define INTERVAL	100	/* ms, unless so many rounds then take longer than ... */
+#define DEFAULT_RUN_MS	30000
 #define MESSAGE_MS	6	/* a daemon ends who sends 200 messages a second */
 #define MAX_DEPTH	128
 #define MAX_SECONDS	60
@@ -35,7 +37,7 @@ const struct option_info ping_options[] = {
 	VISIT_OPT_HOST_ID,
 	VISIT_OPT_TIMEOUT,
 	{ "count", 'c', 'c', "N", "rounds, 1 to 10000 (10)" },
-	{ "interval", 'i', 'i', "MS", "from one round to the next, 0 to 1000 (100)" },
+	{ "interval", 'i', 'i', "MS", "from one round to the next, 0 to 1000 (100; less for more than 300 rounds)" },
 	{ "size", 's', 's', "BYTES", "of each READ and WRITE, 1 to 1048576 (4096)" },
 	{ "send", 0, 'S', NULL, "messages that the daemon answers" },
 	{ "write", 0, 'W', NULL, "WRITEs to a scratch region" },
@@ -64,7 +66,8 @@ static const char *const names[OPERATIONS] = { "send", "write", "read" };
  * @depth: of a blast
  * @chosen: operations
  * @any: some were named
- * @count_given: --count or --interval was given
+ * @count_given: --count was given
+ * @interval_given: --interval was given
  * @depth_given: --depth was given
  * @size_given: --size was given
  * @client: the visit
@@ -88,6 +91,7 @@ struct ping {
 	bool chosen[OPERATIONS];
 	bool any;
 	bool count_given;
+	bool interval_given;
 	bool depth_given;
 	bool size_given;
 	struct client *client;
@@ -123,7 +127,7 @@ static int set(void *context, int id, const char *value)
 		ping->count_given = true;
 		return opts_number(&origin, "count", value, 1, MAX_COUNT, "", &ping->count);
 	case 'i':
-		ping->count_given = true;
+		ping->interval_given = true;
 		return opts_number(&origin, "interval", value, 0, MAX_INTERVAL, " milliseconds",
 				   &ping->interval);
 	case 's':
@@ -160,16 +164,19 @@ static int check(struct ping *ping)
 {
 	int i;
 
-	if (ping->seconds && (ping->any || ping->count_given))
+	if (ping->seconds && (ping->any || ping->count_given || ping->interval_given))
 		return report_usage("ping", "--blast does not go with %s",
 				    "--send, --write, --read, --count or --interval");
 	if (ping->depth_given && !ping->seconds)
 		return report_usage("ping", "--depth goes with --blast only");
 	for (i = 0; i < OPERATIONS; i++)
 		ping->chosen[i] |= !ping->any;
+	if (!ping->interval_given && ping->count * INTERVAL > DEFAULT_RUN_MS)
+		ping->interval = DEFAULT_RUN_MS / ping->count;
 	if (ping->count * pause_ms(ping) > MAX_RUN_MS)
-		return report_usage("ping", "%u rounds, one each %u ms, take longer than a minute",
-				    ping->count, pause_ms(ping));
+		return report_usage("ping",
+				    "%u rounds, one each %u ms, take longer than a minute: use an --interval of %u or less",
+				    ping->count, pause_ms(ping), MAX_RUN_MS / ping->count);
 	return 0;
 }
 
@@ -209,6 +216,8 @@ static struct json_object *new_row(const char *name, struct times *times, __u32 
 	json_object_object_add(row, "depth", json_object_new_int64(depth));
 	json_object_object_add(row, "count", json_object_new_uint64(times->count));
 	add_times(row, times);
+	json_object_object_add(row, "per_second", NULL);
+	json_object_object_add(row, "bytes_per_second", NULL);
 	return row;
 }
 
@@ -279,7 +288,11 @@ static void print_table(const struct ping *ping, struct json_object *rows)
 		{ 0 }
 	};
 
-	printf("%s: MTU %u", ping->visit.address, ping->mtu);
+	printf("%s: MTU ", ping->visit.address);
+	if (ping->mtu)
+		printf("%u", ping->mtu);
+	else
+		printf("not known");
 	if (ping->passes)
 		printf(", packets of %u bytes pass", ping->passes);
 	printf("; times in microseconds\n");
@@ -349,7 +362,7 @@ static int report_damage(const struct ping *ping, const struct scratch_damage *d
 	hex(damage->expected, damage->bytes, expected);
 	hex(damage->got, damage->bytes, got);
 	return report_failure(EILSEQ, ping->what,
-			      "data has changed on the path: at byte %u of the scratch region %s was written, %s was read",
+			      "what was read is not what was written: at byte %u of the scratch region %s was written, %s was read",
 			      damage->offset, expected, got);
 }
 
@@ -670,7 +683,7 @@ static void end(struct ping *ping)
  */
 int cmd_ping(const struct command_info *command, int argc, char **argv)
 {
-	struct ping ping = { .count = 10, .interval = 100, .size = 4096, .depth = 16 };
+	struct ping ping = { .count = 10, .interval = INTERVAL, .size = 4096, .depth = 16 };
 	char what[320];
 	int ret;
 

@@ -182,12 +182,13 @@ static void sum_commands(struct json_object *session, const char *key, char *tex
 	snprintf(text, size, "%llu", sum);
 }
 
+/* In UTC, as monitor has it */
 static void since_text(struct json_object *session, char *text, size_t size)
 {
 	time_t since = atoll(text_of(session, "since"));
 	struct tm tm;
 
-	if (!localtime_r(&since, &tm) || !strftime(text, size, "%F %T", &tm))
+	if (!gmtime_r(&since, &tm) || !strftime(text, size, "%FT%TZ", &tm))
 		snprintf(text, size, "-");
 }
 

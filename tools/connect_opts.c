@@ -39,7 +39,7 @@ const struct option_info connect_options[] = {
 	SETTING_OPTION_IO_TMO,
 	SETTING_OPTION_ON_DATA_LOSS,
 	{ "ack-timeout", 0, SETTING_ID_ACK_TIMEOUT, "N",
-	  "RDMA retransmit timeout, 4.096 us * 2^N, 8 to 22; 0: the path's (16)" },
+	  "RDMA retransmit timeout, 4.096 us * 2^N, 8 to 22; 0: the path's (16; 0 on InfiniBand)" },
 	{ "tos", 0, SETTING_ID_TOS, "N",
 	  "type of service of all packets, 0 to 255, or off (off)" },
 	{ "ordered", 0, OPT_ORDERED, NULL,

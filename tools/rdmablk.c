@@ -153,7 +153,7 @@ static const struct command_info commands[] = {
 	{
 		.name = "devices",
 		.run = cmd_devices,
-		.synopsis = "[--json] [DEVICE]",
+		.synopsis = "[OPTION]... [DEVICE]",
 		.help = "Show the RDMA devices of this host: ports, addresses, MTU, limits",
 		.options = devices_options,
 	},

@@ -177,9 +177,9 @@ plain=$RDMABLKD
 RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 start_target --insecure --listen "$TARGET_ADDR" --export disk0,memory,size=16M \
 	--fault fold-scratch
-run_expect 10 'data has changed on the path: at byte 0 of the scratch region' \
+run_expect 10 'what was read is not what was written: at byte 0 of the scratch region' \
 	"$RDMABLK" ping --blast 1 "$TARGET_ADDR"
-run_expect 10 'data has changed on the path: at byte 0 ' \
+run_expect 10 'what was read is not what was written: at byte 0 ' \
 	"$RDMABLK" ping -c 1 -s 8192 "$TARGET_ADDR"
 run_expect 0 '^read +4096 +1 ' "$RDMABLK" ping -c 1 "$TARGET_ADDR"
 stop_target
