@@ -99,9 +99,9 @@ MUTANTS = [
     ("lost contents come back when the administrator reconnects", "test_recovery_asked", RECOVERY,
      "RDMABLK_R_DATA_LOST && !accept_loss) {\n", "RDMABLK_R_DATA_LOST && !s) {\n"),
     ("a loss is accepted that is still to come", "test_recovery_asked", RECOVERY,
-     "\t\ts->accept_loss = accept_loss;\n\t\tspin_unlock_irq(&s->lock);\n\t\trdmablk_session_error",
+     "\t\ts->accept_loss = accept_loss;\n\t\tspin_unlock_irq(&s->lock);\n\t\trdmablk_session_renew",
      "\t\ts->accept_loss |= accept_loss;\n\t\tspin_unlock_irq(&s->lock);\n"
-     "\t\trdmablk_session_error"),
+     "\t\trdmablk_session_renew"),
     ("a disk that failed has no time for a try", "test_recovery_asked", RECOVERY,
      "\t/* However short dev_loss_tmo is, there is time for one try. */\n"
      "\ts->outage.clock = jiffies + s->opt.connect_tmo * HZ;\n", ""),
