@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * seeds DIR: writes a valid message of each kind to DIR/wire and DIR/login, in the
- * form that the fuzzers take them, and scripts to DIR/dialog and DIR/initiator.
+ * form that the fuzzers take them, and scripts to DIR/dialog, DIR/initiator and DIR/client.
  */
 #include <linux/kernel.h>
 #include <stdio.h>
@@ -359,6 +359,89 @@ static void write_initiator(void)
 	write_scripts("initiator", list, ARRAY_SIZE(list));
 }
 
+/*
+ * The first byte says how many answers of the login are right, the second one what is short;
+ * fuzz_client.c has the steps. What the user asks for is a byte, with how many answers of that
+ * are right, and a value.
+ */
+#define LIST(right)	((right) << 3)
+#define PING(right)	((right) << 3 | 1)
+#define BORROW(right)	((right) << 3 | 2)
+#define MEASURE(right)	((right) << 3 | 3)
+#define BLAST(right)	((right) << 3 | 4)
+#define LIMIT		5
+#define FIND_MTU(right)	((right) << 3 | 6)
+#define MTU		7
+
+static void write_client(void)
+{
+#define ENTRY(field)	(offsetof(struct rdmablk_list, listed) + \
+			 offsetof(struct rdmablk_listed, field))
+	static const struct script list[] = {
+		SCRIPT("visit", 3, 0, LIST(2), 0, PING(1), 0, MTU, 0),
+		SCRIPT("steps", 0, 0, 5, 0, 0, 1, 0, 0, 1, 0, 0, LIST(0), 0, 1, 0, 0, 1, 0, 0,
+		       PING(0), 0, 1, 0, 0),
+		SCRIPT("scratch", 3, 0, BORROW(1), 64, MEASURE(2), 128, BLAST(31), 64),
+		SCRIPT("scratch-steps", 3, 0, BORROW(0), 1, 1, 0, 0, MEASURE(0), 200, 4, 0, 0, 4, 0, 0),
+		SCRIPT("eager", 0, 0x80, 5, 0, 0, 1, 0, 0, 1, 0, 0, BORROW(1), 64, BLAST(30),
+		       99),
+		SCRIPT("rejected", 0, 0, 5, 0xe1, RDMABLK_R_SHUTDOWN),
+		SCRIPT("rejected-bare", 0, 0, 5, 0x41, 0),
+		SCRIPT("rejected-short", 0, 0, 5, 4, 3),
+		SCRIPT("event", 0, 0, 5, 2, 4),
+		SCRIPT("hint", 2, 0, 3, 2, RDMABLK_R_AUTH_FAILED),
+		SCRIPT("word", 2, 0, 3, 0, RDMABLK_R_NO_EXPORT),
+		SCRIPT("old", 1, 0, 3, 0, RDMABLK_R_MALFORMED),
+		SCRIPT("bare-visit", 2, 0, 1, 0, 2),
+		SCRIPT("bare-list", 3, 0, LIST(0), 0, 1, 0, 2),
+		SCRIPT("point", 1, 0, 10, 0, 100, 1, 1, 0, 0, 1, 0, 0),
+		SCRIPT("session", 2, 0, 10, 0, 16, 1, 1, 0, 0),
+		SCRIPT("features", 1, 0, 10, 0, 24, 1, 1, 0, 0, 1, 0, 0),
+		SCRIPT("replay", 3, 0, PING(0), 0, 6, 0, 0),
+		SCRIPT("gap", 3, 0, PING(0), 0, 1, 0, 1, 1, 0, 0),
+		SCRIPT("changed", 3, 0, PING(0), 0, 11, 0, 30, 1, 1, 0, 0),
+		SCRIPT("longer", 3, 0, PING(0), 0, 12, 0, 8, 1, 0, 0),
+		SCRIPT("late-answer", 3, 0, PING(0), 0, 10, 0, 8, 1, 1, 0, 0),
+		SCRIPT("count", 3, 0, LIST(0), 0, 13, 4, 5, 10, 0, 16, 8, 1, 0, 0),
+		SCRIPT("more", 3, 0, LIST(0), 0, 13, 4, 3, 10, 0, 20, 1, 1, 0, 0),
+		SCRIPT("name", 3, 0, LIST(0), 0, 10, 0, ENTRY(name), 0x4a, 1, 0, 0),
+		SCRIPT("name-first", 3, 0, LIST(1), 0, 10, 0, ENTRY(name) + 1, 8, 1, 0, 0),
+		SCRIPT("name-bell", 3, 0, LIST(0), 0, 10, 0, ENTRY(name), 0x62, 1, 0, 0),
+		SCRIPT("block", 3, 0, LIST(0), 0, 10, 0, ENTRY(logical_block), 1, 1, 0, 0),
+		SCRIPT("size", 3, 0, LIST(0), 0, 10, 0, ENTRY(size) + 7, 0x80, 1, 0, 0),
+		SCRIPT("lends-more", 3, 0, BORROW(0), 9, 10, 0, 29, 0x40, 1, 0, 0, MEASURE(2), 255),
+		SCRIPT("lends-nothing", 3, 0, BORROW(0), 0, 10, 0, 28, 1, 1, 0, 0),
+		SCRIPT("lends-never", 3, 0, BORROW(0), 9, 3, 0, RDMABLK_R_MALFORMED),
+		SCRIPT("immediate", 3, 0, BORROW(1), 64, MEASURE(0), 9, 9, 1, 0, 1, 0, 0, 4, 0, 0),
+		SCRIPT("immediate-early", 2, 0, 9, 1, 0, 1, 0, 0),
+		SCRIPT("invalidate", 3, 0, PING(0), 0, 9, 16, 0, 1, 0, 0),
+		SCRIPT("overlong", 3, 0, PING(0), 0, 9, 0, 255, 1, 0, 0),
+		SCRIPT("flip", 3, 0, BORROW(1), 64, MEASURE(0), 255, 13, 5, 0, 4, 0, 0, 4, 0, 0),
+		SCRIPT("taken-back", 3, 0, BORROW(1), 64, MEASURE(0), 9, 4, 0, 10),
+		SCRIPT("closes-blast", 3, 0, BORROW(1), 64, BLAST(3), 9, 3, 0, RDMABLK_R_KICKED),
+		SCRIPT("gone", 3, 0, PING(0), 0, 8, 1, 0),
+		SCRIPT("broken", 3, 0, PING(0), 0, 8, 2, 11),
+		SCRIPT("silent", 3, 0, PING(0), 0),
+		SCRIPT("limit", 3, 0, LIMIT, 9, PING(0), 0),
+		SCRIPT("stop", 3, 0, PING(0), 0, 13, 3, 0),
+		SCRIPT("deaf", 0, 0, 13, 1, 1, 0, 3, 0, PING(1), 0),
+		SCRIPT("short", 3, 3),
+		SCRIPT("short-scratch", 3, 9, BORROW(1), 9),
+		SCRIPT("mtu", 3, 0, BORROW(1), 9, FIND_MTU(4), 0),
+		SCRIPT("keep-alive", 3, 0, BORROW(1), 64, BLAST(0), 64, 13, 6, 70, 4, 0, 0,
+		       1, 0, 0, 4, 0, 0, 4, 0, 0, 0, 99, 0),
+		SCRIPT("flood", 3, 0, BORROW(1), 64, BLAST(2), 1, 2, 25, 0, 2, 25, 0),
+		/* version 1 */
+		SCRIPT("open", 0xff, 3, 0, LIST(2), 0, PING(1), 0, BORROW(1), 64, MEASURE(2), 9),
+		SCRIPT("open-refused", 0xff, 1, 0, 3, 0, RDMABLK_R_AUTH_REQUIRED),
+		SCRIPT("open-session", 0xff, 2, 0, 10, 0, 16, 1, 1, 0, 0),
+		SCRIPT("open-count", 0xff, 3, 0, LIST(0), 0, 10, 0, 16, 8, 1, 0, 0),
+		SCRIPT("open-blast", 0xff, 3, 0, BORROW(1), 64, BLAST(31), 32),
+	};
+
+	write_scripts("client", list, ARRAY_SIZE(list));
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -375,5 +458,6 @@ int main(int argc, char **argv)
 	write_commands();
 	write_open();
 	write_initiator();
+	write_client();
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What kernel/crypt.c gives, made of libcrypto, and the target's end of a login of version 2.
- * Counts what is allocated and what holds a secret, and fails as it is told to.
+ * What kernel/crypt.c gives, made of libcrypto. Counts what is allocated and what holds a
+ * secret, and fails as it is told to.
  */
 #ifndef FAKE_CRYPT_H
 #define FAKE_CRYPT_H
@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unit.h"
-#include "wire/crypto.h"
+#include "crypt_target.h"
 #include "../../kernel/crypt.h"
 
 struct rdmablk_crypt {
@@ -199,65 +198,6 @@ static inline void crypt_end(void)
 #ifndef OTHER_TARGET
 	crypto_stop();
 #endif
-}
-
-/*
- * The target's end of a login
- */
-
-struct crypt_target {
-	u8 key[RDMABLK_KEYSCHED_LEN];		/* K */
-	u8 th0[RDMABLK_KEYSCHED_LEN], th1[RDMABLK_KEYSCHED_LEN], th2[RDMABLK_KEYSCHED_LEN];
-	u8 prk0[RDMABLK_KEYSCHED_LEN];
-	u8 peer[CRYPTO_POINT_LEN];
-	struct crypto_pair pair;
-	struct rdmablk_keysched_keys keys;
-};
-
-/* HELLO has come; @point: the target's, for CHALLENGE */
-static inline void crypt_target_hello(struct crypt_target *t, u32 qpn_i, u32 qpn_t,
-				      const void *hello, size_t len, const u8 *peer, u8 *point)
-{
-	assert_int_equal(rdmablk_keysched_th0(&crypto_keysched, qpn_i, qpn_t, hello, len,
-					      t->th0), 0);
-	assert_int_equal(rdmablk_keysched_prk0(&crypto_keysched, t->key, t->prk0), 0);
-	memcpy(t->peer, peer, sizeof(t->peer));
-	assert_int_equal(crypto_generate(&t->pair, point), 0);
-}
-
-static inline void crypt_target_reauth(struct crypt_target *t, const void *msg, size_t len,
-				       const u8 *peer, u8 *point)
-{
-	assert_int_equal(rdmablk_keysched_reauth(&crypto_keysched, t->th2, msg, len, t->th0), 0);
-	assert_int_equal(rdmablk_keysched_prk0(&crypto_keysched, t->key, t->prk0), 0);
-	memcpy(t->peer, peer, sizeof(t->peer));
-	assert_int_equal(crypto_generate(&t->pair, point), 0);
-}
-
-static inline void crypt_target_challenge(struct crypt_target *t, const void *msg, size_t len)
-{
-	assert_int_equal(rdmablk_keysched_th1(&crypto_keysched, t->th0, msg, len, t->th1), 0);
-}
-
-/* PROOF has come. Return: 0: it is right, and @t->keys are there. */
-static inline int crypt_target_proof(struct crypt_target *t, const u8 *mac)
-{
-	u8 z[RDMABLK_KEYSCHED_LEN], prk1[RDMABLK_KEYSCHED_LEN];
-	int ret = rdmablk_keysched_check_proof(&crypto_keysched, t->prk0, t->th1, mac);
-
-	if (ret)
-		return ret;
-	assert_int_equal(crypto_agree(&t->pair, t->peer, z), 0);
-	rdmablk_keysched_th2(&crypto_keysched, t->th1, mac, t->th2);
-	rdmablk_keysched_prk1(&crypto_keysched, t->prk0, t->th1, z, prk1);
-	rdmablk_keysched_keys(&crypto_keysched, prk1, t->th2, &t->keys);
-	return 0;
-}
-
-static inline void crypt_target_end(struct crypt_target *t)
-{
-	if (t->pair.pkey)
-		crypto_forget(&t->pair);
 }
 
 #endif /* FAKE_CRYPT_H */
