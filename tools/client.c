@@ -453,10 +453,12 @@ static void log_out(struct client *c)
 /**
  * client_leave() - ends a visit and all that is under way; memory for it is not used any more
  * @client: as returned by client_open(); client_close() is due
+ *
+ * A target that has ended the visit itself answers no LOGOUT.
  */
 void client_leave(struct client *client)
 {
-	if (client->welcome && !client->conn.gone)
+	if (client->welcome && !client->conn.gone && !client->closed)
 		log_out(client);
 	client->welcome = false;
 	client_conn_hang_up(&client->conn);

@@ -16,7 +16,8 @@
  *
  *  1. SESSION_CLOSING. No message is handled any more, no queue joins. The lease is
  *     marked as ending, so another login is answered with FENCING. The session waits for
- *     its jobs in workers.
+ *     its jobs in workers. A visit with a scratch region, unless it has logged out, gets
+ *     CLOSE now (session_part()).
  *  2. SESSION_STOPPING. The threads of its write queues let go of the queue pairs. The store
  *     thread drops the session's commands, except the piece that it is working on.
  *  3. SESSION_FENCING, in a worker: every data queue pair is destroyed, every region
@@ -123,9 +124,11 @@ static void log_state(const struct session *s, int level, const char *fmt, ...)
  * The end is late
  */
 
-/* Return: words for the job that the end waits for. */
+/* Return: words for what the end waits for before the fence. */
 static const char *awaited_job(const struct session *s)
 {
+	if (s->end.parting)
+		return "its host, to receive the last message";
 	if (s->scratch.bytes)
 		return "a worker, to register its scratch region";
 	if (s->opening || s->job.kind == JOB_OPEN)
@@ -648,6 +651,11 @@ static bool send_last(struct session *s)
 	return !ctrl_send(&s->ctrl, &close, sizeof(close), true);
 }
 
+static int64_t linger_ms(const struct session *s)
+{
+	return s->device->gone ? LINGER_GONE_MS : LINGER_MS;
+}
+
 /* Tells the store that a writer has ended, none of whose writes can reach it any more. */
 static void tell_store(struct session *s)
 {
@@ -681,8 +689,7 @@ static void session_closed(struct session *s)
 	if (fault(FAULT_NO_FENCE) && s->end.reason != RDMABLK_R_SHUTDOWN)
 		loop_timer_start(&s->timer, NO_FENCE_MS);
 	else if (send_last(s))
-		loop_timer_start(&s->timer,
-				 s->device->gone ? LINGER_GONE_MS : LINGER_MS);
+		loop_timer_start(&s->timer, linger_ms(s));
 	else
 		session_die(s);
 }
@@ -818,6 +825,42 @@ void session_lanes_stopped(void *owner)
 		fence_begin(s);
 }
 
+static void part_expired(struct loop_timer *timer)
+{
+	session_fence(container_of(timer, struct session, timer));
+}
+
+/*
+ * Tells a visit of its end before the fence. READs and WRITEs may be under way: the fence breaks
+ * the connection below them, and a CLOSE that came after it would not arrive. Only the fence of
+ * a session with an export must come first. A host that has logged out has nothing under way,
+ * and wants to know that the key is gone.
+ *
+ * Return: whether session_parted() or a timer, whichever comes first, begins the fence.
+ */
+static bool session_part(struct session *s)
+{
+	if (!s->scratch.mr || s->end.reason == RDMABLK_R_LOGOUT || !send_last(s))
+		return false;
+	s->quiet = true;
+	s->end.parting = true;
+	s->timer.expired = part_expired;
+	loop_timer_start(&s->timer, linger_ms(s));
+	return true;
+}
+
+/**
+ * session_parted - the last message to a visit has arrived, or never will
+ * @s: session; does nothing unless it waits for that
+ */
+void session_parted(struct session *s)
+{
+	if (!s->end.parting || s->state != SESSION_CLOSING)
+		return;
+	loop_timer_stop(&s->timer);
+	session_fence(s);
+}
+
 static int reason_level(unsigned int reason)
 {
 	switch (reason) {
@@ -903,7 +946,7 @@ void session_end(struct session *s, unsigned int reason)
 	session_turn_skip(s);
 	if (s->busy)
 		atomic_store(&s->regions.cancel, true);
-	else if (!s->opening)
+	else if (!s->opening && !session_part(s))
 		session_fence(s);
 }
 

@@ -122,6 +122,7 @@ struct session_events {
  * @reason: why the session ends, enum rdmablk_reason
  * @clean: the initiator has logged out and says that nothing is unflushed
  * @returns: the device may come back, and have unflushed writes
+ * @parting: CLOSE to a visit was sent before its fence, which waits until CLOSE has arrived
  * @stuck: the adapter's driver has refused to destroy something
  * @logout: the command to be answered, when @reason is RDMABLK_R_LOGOUT
  * @began: time at which the end began, ms
@@ -132,6 +133,7 @@ struct session_ending {
 	unsigned int reason;
 	bool clean;
 	bool returns;
+	bool parting;
 	bool stuck;
 	struct wire_command logout;
 	int64_t began;
@@ -311,6 +313,7 @@ void session_submit(struct session *s, void (*run)(struct job *job),
 void session_end(struct session *s, unsigned int reason);
 void session_evict(struct session *s);
 void session_fence(struct session *s);
+void session_parted(struct session *s);
 void session_lanes_stopped(void *owner);
 void session_lanes_idle(void *owner);
 void session_destroy(struct session *s);

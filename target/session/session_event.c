@@ -75,6 +75,7 @@ static void ctrl_failed(struct session *s, unsigned int reason)
 {
 	s->quiet = true;
 	session_end(s, reason);
+	session_parted(s);
 	session_destroy(s);
 }
 
@@ -100,6 +101,8 @@ static void send_completed(struct session *s, const struct ibv_wc *wc)
 		ctrl_failed(s, RDMABLK_R_CONNECTION);
 	else if (s->events.due && s->state < SESSION_CLOSING)
 		session_tell_due(s);
+	else if (!s->ctrl.sending)
+		session_parted(s);
 }
 
 /*

@@ -5,6 +5,7 @@ TEST = "target_visit_test"
 VISIT = "target/session/visit.c"
 LOGIN = "target/session/login.c"
 SESSION = "target/session/session.c"
+EVENT = "target/session/session_event.c"
 LIST = "target/session/session_list.c"
 WIRE = "target/wire/wire.c"
 SCRATCH = "target/session/scratch.c"
@@ -123,4 +124,18 @@ MUTANTS = [
      "return get.reserved || !*bytes", "return !*bytes"),
     ("a name in LIST_GET needs no end", TEST, WIRE,
      "\tif (!name_ok(get.after, true))\n\t\treturn RDMABLK_R_MALFORMED;\n", ""),
+    ("a visit with requests under way is fenced before it hears why", TEST, SESSION,
+     "\telse if (!s->opening && !session_part(s))\n", "\telse if (!s->opening)\n"),
+    ("a visit that hears nothing keeps its memory", TEST, SESSION,
+     "\ts->timer.expired = part_expired;\n\tloop_timer_start(&s->timer, linger_ms(s));\n",
+     "\ts->timer.expired = part_expired;\n"),
+    ("a visit that is gone keeps its memory for a second", TEST, EVENT,
+     "\tsession_end(s, reason);\n\tsession_parted(s);\n", "\tsession_end(s, reason);\n"),
+    ("a visit that has heard why it ends keeps its memory for a second", TEST, EVENT,
+     "\telse if (!s->ctrl.sending)\n\t\tsession_parted(s);\n", ""),
+    ("a visit hears twice why it ends", TEST, SESSION,
+     "\ts->quiet = true;\n\ts->end.parting = true;\n", "\ts->end.parting = true;\n"),
+    ("a visit that logs out keeps its key until it has heard", TEST, SESSION,
+     "\tif (!s->scratch.mr || s->end.reason == RDMABLK_R_LOGOUT || !send_last(s))\n",
+     "\tif (!s->scratch.mr || !send_last(s))\n"),
 ]

@@ -352,6 +352,19 @@ static void leave(struct peer *p)
 	WAIT_FOR(le32toh(p->answer.hdr.generation) == 9);
 }
 
+/* The visitor has received all messages. */
+static void arrive(const struct peer *p)
+{
+	struct session *s = session_of(p);
+
+	for (unsigned int i = 0; i < CTRL_SENDS; i++) {
+		const struct ibv_wc wc = { .wr_id = CTRL_WR_SEND | i, .opcode = IBV_WC_SEND };
+
+		if (s->ctrl.sending & 1U << i)
+			session_completed(&s->cq, &wc);
+	}
+}
+
 static bool is_zero(const uint8_t *bytes, size_t nr)
 {
 	while (nr && !bytes[nr - 1])
@@ -496,6 +509,7 @@ static void a_visit_asks_once(void **state)
 	borrow(p, WANTED);
 	say_scratch_get(p, WANTED);
 	assert_closed(p, RDMABLK_R_STATE, true);
+	hang_up(p);
 	assert_int_equal(atomic_load(&lent.nr), before);
 	/* not even while a worker makes the first one, whose end comes before CLOSE */
 	p = visit(HOME_KEY);
@@ -604,7 +618,70 @@ static void a_key_that_ends_ends_the_visit(void **state)
 	assert_true(host_remove("named"));
 	session_hosts_changed();
 	assert_closed(p, RDMABLK_R_AUTH_KEY, true);
-	assert_int_equal(atomic_load(&lent.nr), 0);
+	arrive(p);
+	WAIT_FOR(!atomic_load(&lent.nr));
+}
+
+#define LINGER_MS	1000	/* as in session.c */
+
+/* The clock stands still: no timer has helped. */
+static bool is_gone_now(const struct peer *p)
+{
+	for (unsigned int turns = 0; turns < 1000000 && !atomic_load(&p->gone); turns++)
+		turn();
+	return atomic_load(&p->gone);
+}
+
+/*
+ * A visit with requests under way hears why it ends: its key ends when CLOSE has arrived, when
+ * the visitor is gone, or after a second. Nothing is said twice.
+ */
+static void a_visit_hears_why_it_ends(void **state)
+{
+	const int before = atomic_load(&lent.nr);
+
+	(void)state;
+	for (unsigned int how = 0; how < 3; how++) {
+		struct peer *p = visit(HOME_KEY);
+		struct session *s = session_of(p);
+
+		borrow(p, WANTED);
+		arrive(p);
+		freeze(true);
+		session_end(s, RDMABLK_R_KICKED);
+		assert_closed(p, RDMABLK_R_KICKED, true);
+		if (how == 2)
+			advance(LINGER_MS - 1);
+		turn();
+		assert_int_equal(atomic_load(&lent.nr), before + 1);
+		assert_int_equal(s->state, SESSION_CLOSING);
+		assert_string_equal(session_awaits(s), "its host, to receive the last message");
+		p->close.hdr.type = 0;
+		if (how == 0)
+			arrive(p);
+		else if (how == 1)
+			event(p, RDMA_CM_EVENT_DISCONNECTED);
+		else
+			advance(1);
+		assert_true(is_gone_now(p));
+		freeze(false);
+		assert_int_equal(atomic_load(&lent.nr), before);
+		assert_int_equal(p->close.hdr.type, 0);
+		assert_int_equal(quota_lent(), 0);
+	}
+}
+
+/* One that has logged out has nothing under way: the answer says that the key is gone. */
+static void a_visit_that_leaves_has_no_key(void **state)
+{
+	struct peer *p = visit(HOME_KEY);
+	const int before = atomic_load(&lent.nr);
+
+	(void)state;
+	borrow(p, WANTED);
+	leave(p);
+	assert_int_equal(p->close.hdr.type, 0);
+	assert_int_equal(atomic_load(&lent.nr), before);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -625,6 +702,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_teardown(visits_are_counted, all_forget),
 	cmocka_unit_test_teardown(a_shutdown_ends_visits, all_forget),
 	cmocka_unit_test_teardown(a_key_that_ends_ends_the_visit, all_forget),
+	cmocka_unit_test_teardown(a_visit_hears_why_it_ends, all_forget),
+	cmocka_unit_test_teardown(a_visit_that_leaves_has_no_key, all_forget),
 };
 
 int main(void)

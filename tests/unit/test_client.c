@@ -215,6 +215,29 @@ static void test_close(void **state)
 	assert_int_equal(c->closed, RDMABLK_R_SHUTDOWN);
 }
 
+/* The reason comes before the failure of what is under way, and ends the visit: no LOGOUT. */
+static void test_ended(void **state)
+{
+	const struct rdmablk_close close = {
+		.hdr = { .type = htole16(RDMABLK_MSG_CLOSE), .length = htole16(sizeof(close)) },
+		.reason = htole16(RDMABLK_R_KICKED),
+	};
+	const struct ibv_wc broken = { .wr_id = REQUEST_ID, .status = IBV_WC_REM_ACCESS_ERR };
+	uint64_t before = clock_ns;
+
+	(void)state;
+	c->welcome = true;
+	comes(&close, sizeof(close));
+	completes(&broken);
+	refuses(ECONNRESET);
+	assert_string_equal(failure.text, rdmablk_reason_text(RDMABLK_R_KICKED));
+	id.qp = NULL;	/* nothing of it is to be destroyed here */
+	client_leave(c);
+	id.qp = &qp;
+	assert_int_equal(hw.sends, 0);
+	assert_true(clock_ns - before < 1000000);
+}
+
 /* WRITE WITH IMMEDIATE completes a receive; an old message is in its buffer. */
 static void test_immediate(void **state)
 {
@@ -377,6 +400,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_request, begin, end),
 		cmocka_unit_test_setup_teardown(test_short_message, begin, end),
 		cmocka_unit_test_setup_teardown(test_close, begin, end),
+		cmocka_unit_test_setup_teardown(test_ended, begin, end),
 		cmocka_unit_test_setup_teardown(test_immediate, begin, end),
 		cmocka_unit_test_setup_teardown(test_keep_alive, begin, end),
 		cmocka_unit_test_setup_teardown(test_patience, begin, end),

@@ -202,4 +202,18 @@ status=0
 wait $long || status=$?
 expect 0 "$status" "the status of an interrupted ping"
 grep -q 'times in microseconds' /tmp/long || fail "interrupted: $(</tmp/long)"
+
+# A target that ends a visit says why, although requests are under way, and so do its logs.
+measuring() {
+	"$RDMABLK" target sessions --json >/tmp/sessions
+	jq -e '.sessions[0].visit and .sessions[0].keepalives > 0' /tmp/sessions >/dev/null
+}
+"$RDMABLK" ping --blast 60 "$TARGET_ADDR" >/tmp/long 2>&1 &
+long=$!
+wait_until "$PATIENCE" measuring || fail "no blast: $(</tmp/sessions)"
 stop_target
+status=0
+wait $long || status=$?
+expect 5 "$status" "the status of a ping whose target shuts down"
+grep -q ': target is shutting down$' /tmp/long || fail "it says: $(</tmp/long)"
+grep -q 'visit .* ended: target is shutting down' "$TARGET_LOG" || fail "no such end is logged"
