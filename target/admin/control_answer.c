@@ -308,6 +308,7 @@ struct json_object *control_sessions(const char *name)
 	add(logins, "visits", json_object_new_uint64(quota_visits()));
 	add(logins, "too_often", json_object_new_uint64(quota_rate_refused()));
 	add(top, "logins", logins);
+	add(top, "allow_address", text_or_null(listener_networks()));
 	add(top, "listeners", show_listeners());
 	return top;
 }

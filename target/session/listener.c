@@ -354,6 +354,16 @@ int listener_check(const struct listen_addr *addr)
 }
 
 /**
+ * listener_networks - from which connections are taken, whichever address they come to
+ *
+ * Return: the daemon's list, which a reload changes; NULL: any.
+ */
+const char *listener_networks(void)
+{
+	return listen_cfg ? listen_cfg->allow_address : NULL;
+}
+
+/**
  * listener_show - the listeners
  * @i: number of one, from 0
  * @status: result

@@ -27,6 +27,7 @@ struct listener_status {
 
 int listener_open_all(const struct config *cfg);
 int listener_check(const struct listen_addr *addr);
+const char *listener_networks(void);
 bool listener_show(unsigned int i, struct listener_status *status);
 void listener_close_device(struct device *dev);
 void listener_close_all(void);

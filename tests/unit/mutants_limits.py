@@ -43,6 +43,9 @@ MUTANTS = [
      "\tif (listen_cfg->allow_address && !value_in_networks(listen_cfg->allow_address, peer))\n",
      "\tif (!here && listen_cfg->allow_address &&\n"
      "\t    !value_in_networks(listen_cfg->allow_address, peer))\n"),
+    ("the list of the daemon is not shown", "target_logins_test",
+     "target/session/listener.c", "\treturn listen_cfg ? listen_cfg->allow_address : NULL;\n",
+     "\treturn NULL;\n"),
     ("all listeners have the list of one", "target_logins_test", "target/config/config_keys.c",
      "\t\tif (!strcmp(lc->addr.text, addr->text))\n", "\t\tif (addr && TAILQ_NEXT(lc, entry) == NULL)\n"),
     ("refusals of a listener are not counted", "target_logins_test", LISTENER,

@@ -424,7 +424,8 @@ static void a_socket(void **state)
 	assert_non_null(strstr(second, "\"sessions\":0,\"queues\":0,\"pinned\":0,"
 			       "\"max_sessions\":2048,\"max_queues\":7,\"max_pinned\":null"));
 	assert_non_null(strstr(second, "{\"version\":1,\"sessions\":[],"
-			       "\"logins\":{\"in_progress\":0,\"visits\":0,\"too_often\":0},\"listeners\":[]}\n"
+			       "\"logins\":{\"in_progress\":0,\"visits\":0,\"too_often\":0},"
+			       "\"allow_address\":null,\"listeners\":[]}\n"
 			       "{\"version\":1,\"name\":\"c\"}\n"
 			       "{\"version\":1,\"error\":{\"code\":\"ENOENT\""));
 	/* no half of a character */

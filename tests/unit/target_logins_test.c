@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 
+#include "../../target/admin/control_answer.h"
 #include "../../target/base/log.h"
 #include "../../target/rdma/cm.h"
 #include "../../target/session/listener.h"
@@ -450,6 +451,16 @@ static void a_flood_keeps_no_known_address_out(void **state)
 	assert_true(most <= 2 * cfg.max_logins);
 }
 
+/* In what 'rdmablk target sessions --json' prints */
+static void is_shown(const char *text)
+{
+	struct json_object *answer = control_sessions("");
+
+	assert_non_null(strstr(json_object_to_json_string_ext(answer, JSON_C_TO_STRING_PLAIN),
+			       text));
+	json_object_put(answer);
+}
+
 /* Of a listener's own: others refuse nobody, and nothing is made for who may not come. */
 static void an_address_may_not_come_to_each_listener(void **state)
 {
@@ -486,10 +497,12 @@ static void an_address_may_not_come_to_each_listener(void **state)
 	assert_int_equal(status.refused, 2);
 	/* that of the daemon counts, too */
 	cfg.allow_address = strdup("0.0.0.9");
+	is_shown("\"allow_address\":\"0.0.0.9\",\"listeners\":[{\"address\":\"127.0.0.1:20420\"");
 	assert_int_equal(connect_from(7)->refused, RDMABLK_R_NO_EXPORT);
 	assert_int_equal(connect_from(9)->refused, RDMABLK_R_NO_EXPORT);
 	free(cfg.allow_address);
 	cfg.allow_address = NULL;
+	is_shown("\"allow_address\":null,\"listeners\":");
 	config_free(&with);
 	config_init(&with);
 	assert_non_null(config_listen_add(&with, "127.0.0.1", "test"));

@@ -128,6 +128,7 @@ gone() {
 	jq -e '.sessions == []' /tmp/sessions >/dev/null
 }
 wait_until "$PATIENCE" gone || fail "left: $(</tmp/sessions)"
+follows target /tmp/sessions
 jq -r 'select(.event == "visit") | .auth_host + " " + .reason_text' $AUDIT >/tmp/visits
 grep -qx 'backup logged out' /tmp/visits || fail "visits: $(</tmp/visits)"
 ! grep -v 'logged out$' /tmp/visits || fail "a visit did not log out"

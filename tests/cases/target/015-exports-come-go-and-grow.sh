@@ -193,6 +193,7 @@ hup 'configuration: export closed: changed'
 attach 4 closed
 configure 'allow-address = 192.0.2.1' "$NONE" "$FULL" "$FIXED" "$(closed 192.0.2.1)"
 hup 'configuration: setting allow-address: changed'
+expect '192.0.2.1' "$(target sessions --json | jq -r .allow_address)" "the networks of the daemon"
 dd if=/dev/rdmablk4 of=/dev/null bs=1M count=1 iflag=direct status=none
 run_expect 3 'no such export' "$RDMABLK" connect "$TARGET_ADDR/other"
 expect_log 'connection from .*: refused: no such export'
