@@ -532,6 +532,9 @@ static int no_scratch(struct ping *ping)
 
 	if (reason == RDMABLK_R_UNSUPPORTED)
 		snprintf(why, sizeof(why), "the target does not lend a scratch region");
+	else if (reason == RDMABLK_R_NO_EXPORT)
+		snprintf(why, sizeof(why),
+			 "the target lends no scratch region to this address, which may use no export");
 	else
 		snprintf(why, sizeof(why), "the target does not lend a scratch region: %s",
 			 rdmablk_reason_text(reason));

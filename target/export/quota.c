@@ -764,8 +764,8 @@ static const char *lent_full(const struct quota_visit *visit)
  * @bytes: of the region, not 0
  * @full: set with RDMABLK_R_LIMIT_MEMORY: the limit that refuses it
  *
- * A visitor needs no right to any export. So scratch regions are limited by their number and
- * count for no limit of sessions.
+ * A visitor with a key needs no right to any export. So scratch regions are limited by their
+ * number and count for no limit of sessions.
  *
  * Return: RDMABLK_OK or RDMABLK_R_LIMIT_MEMORY; quota_visit_put() gives back the region, too.
  */

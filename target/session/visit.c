@@ -7,7 +7,9 @@
  *
  * Queue 0 lets nobody READ or WRITE but a visit that has asked for a scratch region. Such a
  * visit reaches that region only: no other memory of its domain has a remote key. Sessions
- * with an export cannot ask: SCRATCH_GET is a message of visits.
+ * with an export cannot ask: SCRATCH_GET is a message of visits. Without keys, a visit from an
+ * address that may use no export gets no region: a host that gets one could log in, and would
+ * cost more then.
  */
 #include <errno.h>
 
@@ -53,14 +55,18 @@ unsigned int visit_begin(struct session *s, const struct host *h)
 	return session_send(s, &msg, sizeof(msg));
 }
 
+static bool takes_address(const struct session *s, const struct export *e)
+{
+	const char *networks = e->cfg->allow_address;
+
+	return !networks || value_in_networks(networks, session_peer(s));
+}
+
 /* Return: ALLOW_*, or 0: there is no such export for this host. */
 static unsigned int rights_to(const struct session *s, const struct host *h,
 			      const struct export *e)
 {
-	const char *networks = e->cfg->allow_address;
-
-	if (e->state != EXPORT_READY ||
-	    (networks && !value_in_networks(networks, session_peer(s))))
+	if (e->state != EXPORT_READY || !takes_address(s, e))
 		return 0;
 	return h ? host_may(h, e) : ALLOW_READ | ALLOW_WRITE;
 }
@@ -169,6 +175,21 @@ unsigned int visit_list(struct session *s, const void *msg, size_t len)
  * Scratch regions
  */
 
+/* A key says whose visit it is. Without one, an export has to take its address. */
+static bool may_borrow(const struct session *s, const struct host *h)
+{
+	const struct export *e;
+
+	if (h)
+		return true;
+	for (e = export_next(NULL); e; e = export_next(e))
+		if (takes_address(s, e))
+			return true;
+	log_peer(session_peer(s), LOG_WARNING,
+		 "%s: no scratch region: no export takes its address", session_text(s));
+	return false;
+}
+
 static unsigned int lend_nothing(struct session *s, unsigned int reason)
 {
 	struct rdmablk_scratch msg;
@@ -259,6 +280,8 @@ unsigned int visit_scratch(struct session *s, const void *msg, size_t len)
 	bytes = (uint32_t)min_u64(bytes, s->cfg->scratch);
 	if (!bytes)
 		return lend_nothing(s, RDMABLK_R_UNSUPPORTED);
+	if (!may_borrow(s, h))
+		return lend_nothing(s, RDMABLK_R_NO_EXPORT);
 	reason = quota_visit_lend(&s->visit, scratch_room(bytes), &full);
 	if (reason)
 		return lend_nothing(s, refuse(s, reason, full));

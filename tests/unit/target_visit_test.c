@@ -496,6 +496,64 @@ static void regions_are_few(void **state)
 	assert_int_equal(quota_visits(), 0);
 }
 
+/* A visit of version 1, which proves nothing */
+static struct peer *open_visit(uint32_t address)
+{
+	static const uint8_t no_key[RDMABLK_MAC_LEN];
+	struct rdmablk_proof proof = { .hdr = head(RDMABLK_MSG_PROOF, sizeof(proof)) };
+	struct peer *p;
+
+	cfg.auth = AUTH_NONE;
+	p = accepted(address);
+	cfg.auth = AUTH_PSK;
+	p->key = keys[HOME_KEY];
+	fill_hello(p);
+	p->hello.hello.hdr = head(RDMABLK_MSG_HELLO, sizeof(p->hello.hello));
+	p->hello.hello.version_min = htole16(RDMABLK_VERSION_OPEN);
+	p->hello.hello.version_max = htole16(RDMABLK_VERSION_OPEN);
+	p->hello.hello.auth_methods = htole32(RDMABLK_AUTH_NONE);
+	p->hello.hello.flags = htole32(RDMABLK_HELLO_VISIT);
+	memset(p->hello.hello.export_name, 0, sizeof(p->hello.hello.export_name));
+	say(p, &p->hello, sizeof(p->hello.hello));
+	assert_int_equal(mac_proof(no_key, &p->hello.hello, &p->challenge.challenge, proof.mac),
+			 0);
+	say(p, &proof, sizeof(proof));
+	assert_int_equal(le16toh(p->visit.hdr.type), RDMABLK_MSG_VISIT);
+	return p;
+}
+
+static unsigned int refuses_memory(struct peer *p)
+{
+	const struct rdmablk_scratch_get get = {
+		.hdr = head(RDMABLK_MSG_SCRATCH_GET, sizeof(get)), .bytes = htole32(WANTED),
+	};
+
+	say(p, &get, sizeof(get));
+	WAIT_FOR(p->scratch.hdr.type);
+	assert_int_equal(!p->scratch.bytes, !!p->scratch.reason);
+	hang_up(p);
+	return le16toh(p->scratch.reason);
+}
+
+/* Nobody gets memory who could not have a session, unless a key says who it is. */
+static void a_stranger_borrows_nothing(void **state)
+{
+	struct export_config *first = export_find("first")->cfg;
+
+	(void)state;
+	assert_int_equal(refuses_memory(open_visit(9)), RDMABLK_OK);
+	first->allow_address = strdup("10.0.0.0/8");
+	assert_int_equal(refuses_memory(open_visit(9)), RDMABLK_R_NO_EXPORT);
+	assert_int_equal(refuses_memory(open_visit(0x0a000001)), RDMABLK_OK);
+	assert_int_equal(le32toh(borrow(visit(HOME_KEY), WANTED)->bytes), WANTED);
+	/* one is enough */
+	add("open", "", "home");
+	assert_int_equal(refuses_memory(open_visit(9)), RDMABLK_OK);
+	drop("open");
+	free(first->allow_address);
+	first->allow_address = NULL;
+}
+
 static void a_visit_asks_once(void **state)
 {
 	struct rdmablk_scratch_get get = {
@@ -695,6 +753,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_teardown(a_silent_visit_makes_room, all_forget),
 	cmocka_unit_test_teardown(a_visit_borrows_memory, all_forget),
 	cmocka_unit_test_teardown(a_visit_borrows_what_there_is, all_forget),
+	cmocka_unit_test_teardown(a_stranger_borrows_nothing, all_forget),
 	cmocka_unit_test_teardown(a_visit_asks_once, all_forget),
 	cmocka_unit_test_teardown(a_region_that_fails_is_none, all_forget),
 	cmocka_unit_test_teardown(regions_are_few, all_forget),

@@ -173,6 +173,13 @@ run_expect 8 'the target does not lend a scratch region$' \
 	"$RDMABLK" ping -c 1 --read "$TARGET_ADDR"
 stop_target
 
+# One without keys, none of whose exports takes this address
+start_target --insecure --listen "$TARGET_ADDR" \
+	--export disk0,memory,size=16M,allow-address=192.0.2.1
+run_expect 0 'warning: the target lends no scratch region to this address, which may use no export: messages only' \
+	"$RDMABLK" ping -c 1 "$TARGET_ADDR"
+stop_target
+
 # A target that has one place for two: what is written first does not come back.
 plain=$RDMABLKD
 RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
