@@ -324,4 +324,7 @@ MUTANTS = [
      "\t\treturn RDMABLK_WHY_NEEDS_KEY;\n", ""),
     ("every other version takes no keys", "test_cm", CM,
      " &&\n\t    rej->version_max == RDMABLK_VERSION_OPEN)\n", ")\n"),
+    ("a device that comes back is not told who has written since", "target_login2_test",
+     "target/session/login.c", "\tif (resume && !export_resumable(e, &s->lease))\n",
+     "\tif (resume && !export_resumable(e, &s->lease) && !e)\n"),
 ]

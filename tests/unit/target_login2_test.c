@@ -679,6 +679,42 @@ static void an_export_is_resumed_by_its_mac(void **state)
 	assert_int_equal(resume(was, uuid, HOME_KEY, false), RDMABLK_OK);
 }
 
+/*
+ * A device that was away when its export was stolen has not heard of it. It hears at its next
+ * logins, whose refusal waits for no fence: FENCING as long as the fence of its old session
+ * lasts, and STOLEN for ever after. So no fence, however long it takes, outlasts the patience
+ * of an initiator that is to hear that all is over.
+ */
+static void a_stolen_device_hears_of_it_when_it_returns(void **state)
+{
+	struct peer *was = log_in(HOME_KEY), *thief;
+	uint8_t uuid[RDMABLK_ID_LEN];
+	static sem_t fence;
+
+	(void)state;
+	memcpy(uuid, was->grant.uuid, sizeof(uuid));
+	sem_init(&fence, 0, 0);
+	hold = &fence;
+	thief = asked(THIEF_KEY, "first", RDMABLK_HELLO_STEAL);
+	assert_closed(thief, RDMABLK_R_FENCING, true);
+	event(was, RDMA_CM_EVENT_DISCONNECTED);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(resume(was, uuid, HOME_KEY, false), RDMABLK_R_FENCING);
+		assert_int_equal(session_of(was)->state, SESSION_FENCING);
+	}
+	hold = NULL;
+	for (unsigned int i = 0; i < 64; i++)
+		sem_post(&fence);
+	WAIT_FOR(atomic_load(&was->gone));
+	assert_int_equal(was->close.hdr.type, 0);
+	thief = asked(THIEF_KEY, "first", RDMABLK_HELLO_STEAL);
+	WAIT_FOR(thief->grant.hdr.type);
+	assert_int_equal(resume(was, uuid, HOME_KEY, false), RDMABLK_R_STOLEN);
+	assert_int_equal(resume(was, uuid, HOME_KEY, false), RDMABLK_R_STOLEN);
+	hang_up(thief);
+	assert_int_equal(resume(was, uuid, HOME_KEY, false), RDMABLK_R_STOLEN);
+}
+
 static void secrets_go_when_they_have_served(void **state)
 {
 	struct peer *p = begin(HOME_KEY);
@@ -755,6 +791,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_wish_with_the_right_is_not),
 	TEST(a_host_cannot_claim_the_sessions_of_another),
 	TEST(two_machines_with_one_key_do_not_end_each_other),
+	TEST(a_stolen_device_hears_of_it_when_it_returns),
 	TEST(secrets_go_when_they_have_served),
 	TEST(an_export_is_resumed_by_its_mac),
 	TEST(the_loop_has_time_for_logins),

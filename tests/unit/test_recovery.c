@@ -340,6 +340,14 @@ static void test_final_refusal(void **state)
 	assert_int_equal(s.outage.phase, RDMABLK_PHASE_DOWN);
 	assert_int_equal(s.outage.reason, RDMABLK_R_CONNECTION);
 	assert_true(unit_due(&s.recovery_work) > 0);
+	/* However many tries the target's fence outlasts, the one after it hears the end. */
+	for (unsigned int i = 0; i < 10; i++)
+		unit_run(&s.recovery_work);
+	assert_int_equal(s.outage.phase, RDMABLK_PHASE_DOWN);
+	target.refusal = RDMABLK_R_STOLEN;
+	unit_run(&s.recovery_work);
+	assert_int_equal(s.outage.phase, RDMABLK_PHASE_LOST);
+	assert_int_equal(s.outage.reason, RDMABLK_R_STOLEN);
 }
 
 /* In version 2 anybody can say so without a seal, and a key can be replaced. */
