@@ -280,6 +280,21 @@ static size_t hello_len(void)
 	return no_keys ? sizeof(struct rdmablk_hello) : sizeof(struct rdmablk_hello2);
 }
 
+/* A login to an export, or a visit and nothing else. No other HELLO gets a CHALLENGE. */
+static bool is_whole(const struct rdmablk_hello *h)
+{
+	static const uint8_t none[RDMABLK_ID_LEN];
+	uint32_t flags = le32toh(h->flags);
+	bool resume = flags & RDMABLK_HELLO_RESUME, visit = flags == RDMABLK_HELLO_VISIT;
+
+	if (!h->nr_queues || le16toh(h->nr_queues) > RDMABLK_MAX_QUEUES || !h->queue_depth ||
+	    !h->keep_alive_ms || !h->generation)
+		return false;
+	if (!visit && flags & ~RDMABLK_HELLO_FLAGS)
+		return false;
+	return visit == !h->export_name[0] && (resume || !memcmp(h->uuid, none, sizeof(none)));
+}
+
 static size_t challenge_len(void)
 {
 	return no_keys ? sizeof(struct rdmablk_challenge) : sizeof(struct rdmablk_challenge2);
@@ -622,6 +637,7 @@ static void peer_sent(struct peer *p, const void *msg, size_t len)
 	if (type != RDMABLK_MSG_SEALED) {
 		if (type == RDMABLK_MSG_CHALLENGE) {
 			CHECK(len == challenge_len() && p->asked && !p->challenged);
+			CHECK(is_whole(&p->hello.hello));
 			memcpy(&p->challenge, msg, len);
 			CHECK(!rdmablk_keysched_th1(schedule, p->th, msg, len, p->th));
 			p->challenged = true;

@@ -147,7 +147,7 @@ static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 		.hello = {
 			.hdr = head(RDMABLK_MSG_HELLO, hello_len()),
 			.version_min = htole16(version()), .version_max = htole16(version()),
-			.flags = htole32(flags & RDMABLK_HELLO_VISIT ?: flags & 7),
+			.flags = htole32(flags & 15),
 			.features_offered = htole64(how & 8 ? 0 : RDMABLK_F_COMMANDS),
 			.generation = htole32(1 + (how >> 6)),
 			.nr_queues = htole16((uint16_t)(1 + (how >> 4 & 3))),
@@ -169,7 +169,8 @@ static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 		CHECK(!rdmablk_keysched_resume(schedule, resume,
 					       export_find("first")->store.uuid, h.hello.uuid));
 	}
-	if (!(flags & RDMABLK_HELLO_VISIT))
+	/* nor does a visit, which is nothing else, unless the script wants one that is not right */
+	if (!(flags & RDMABLK_HELLO_VISIT) || flags & 0x30)
 		snprintf(h.hello.export_name, sizeof(h.hello.export_name), "%s",
 			 exports[(flags >> 4) % EXPORTS]);
 	h.hello.host_id[0] = how & 4 ? 8 : 7;
