@@ -674,7 +674,7 @@ MUTANTS = [
      "\t\trdmablk_disk_retime(s);\n", ""),
     ("a disk that could not be made is one", "test_login_dialogue", LOGIN,
      "\treturn ret ? rdmablk_login_fail(s, ret, \"cannot allocate the disk\") : 0;\n",
-     "\treturn 0;\n"),
+     "\treturn ret ? 0 : 0;\n"),
     ("queue pairs are as an earlier connection left them", "test_login_dialogue", LOGIN,
      "\t\trdmablk_queue_reset(&path->hwq[i]->read);\n", ""),
     ("a request goes to another place of its region", "test_login_dialogue", LOGIN,
