@@ -91,8 +91,8 @@ static int no_crypto(struct nl_failure *failure)
  * @reason: enum rdmablk_reason
  *
  * As rdmablk_wire_errno() of the module has it for disks, with two exceptions. A visit names no
- * export, so RDMABLK_R_NO_EXPORT refuses the host. What is unsupported is a request that a target
- * of an older version does not know, not a feature that a device lacks.
+ * export, so RDMABLK_R_NO_EXPORT refuses the host. RDMABLK_R_UNSUPPORTED answers a request that
+ * a target of an older version does not know; a disk that gets it lacks a feature.
  *
  * Returns -errno.
  */

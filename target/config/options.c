@@ -55,7 +55,7 @@ static void print_help(void)
 	print_keys(config_target_keys, config_nr_target_keys, "--", " ");
 	puts("\nOther options:\n"
 	     "  --export NAME,TYPE[,KEY[=VALUE]]…\n\texport this (again for more); TYPE is memory or file=FILE\n"
-	     "  --config FILE\n\tthe configuration; options of the command line override it\n"
+	     "  --config FILE\n\tits configuration; options of the command line override it\n"
 	     "  --check\n\tcheck the configuration, its files and its addresses, and exit\n"
 	     "  --run COMMAND\n\tcommand of a shell for when all is ready; end with it and its status\n"
 	     "  --help, --version\n"

@@ -59,7 +59,7 @@ MUTANTS = [
     ("a writer has its line as a reader", TEST, SESSION, "!s->lease.writer", "s->lease.writer"),
     ("a theft has its line as a plain login", TEST, SESSION,
      "s->hello.flags & RDMABLK_HELLO_STEAL", "s->hello.flags & RDMABLK_HELLO_RESUME"),
-    ("who must not steal is told from nobody", TEST, SESSION,
+    ("the line of a refusal does not name the right to steal", TEST, SESSION,
      "s->proof.no_steal ? \"no rw+steal in allow of the export\" : NULL", "NULL"),
     ("the line of a change does not name its user", TEST, ADMIN, "a->uid);", "0);"),
     ("SIGHUP is not told from the control socket", TEST, ADMIN, "a->by_signal ? ", "!a->op ? "),
