@@ -646,9 +646,6 @@ int arena_bind(struct store *store, const struct export_config *ec,
 	struct arena_trailer *t = trailer_of(store);
 
 	if (fresh) {
-		/* True once the arena is filled; nobody writes it before. */
-		t->file = *file;
-		t->clean = 1;
 		store->writer = t->writer;
 		return ARENA_OLDER;
 	}
@@ -659,7 +656,7 @@ int arena_bind(struct store *store, const struct export_config *ec,
 	}
 	if (!t->clean)
 		return ARENA_NEWER;
-	return t->file.sec == file->sec && t->file.nsec == file->nsec ?
+	return t->file.stamp.sec == file->stamp.sec && t->file.stamp.nsec == file->stamp.nsec ?
 	       ARENA_EQUAL : ARENA_OLDER;
 }
 
@@ -683,8 +680,9 @@ int arena_renew(struct store *store)
 
 /**
  * arena_clean - note that the file has all contents of the arena
- * @store: attached; nobody writes the arena any more
- * @file: identity of the file, and when it was last written
+ * @store: attached; nobody writes the arena now
+ * @file: identity of the file, and its last write that the daemon knows of. If another program
+ *	has written later, the arena is found older
  */
 void arena_clean(struct store *store, const struct arena_file *file)
 {

@@ -6,18 +6,17 @@
 #ifndef RDMABLKD_ARENA_H
 #define RDMABLKD_ARENA_H
 
+#include "store/file.h"
 #include "store/store.h"
 
 /**
  * struct arena_file - the file whose contents are in an arena
  * @id: identity of the file in this boot of the host
- * @sec: time of its last change, seconds
- * @nsec: nanoseconds of that second
+ * @stamp: its last write that is in the arena
  */
 struct arena_file {
 	uint8_t id[RDMABLK_ID_LEN];
-	int64_t sec;
-	int64_t nsec;
+	struct file_stamp stamp;
 };
 
 /**

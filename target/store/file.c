@@ -466,6 +466,16 @@ static int size_export(struct file *f, uint64_t size)
 	return -EINVAL;
 }
 
+static int measure(struct file *f, const struct file_params *params)
+{
+	int ret;
+
+	file_stamp(f, &f->found);
+	ret = file_geometry(f, params->block);
+	file_stamp(f, &f->opened);
+	return ret ?: size_export(f, params->size);
+}
+
 /**
  * file_open - open, lock and measure the file or block device of an export
  * @f: result
@@ -491,9 +501,7 @@ int file_open(struct file *f, const struct file_params *params)
 	if (ret)
 		return ret;
 	ret = store_fault_open(&f->fault, params->fault) ?: open_both(f) ?:
-	      check_identity(f) ?:
-	      file_time(f, &f->found_sec, &f->found_nsec) ?:
-	      file_geometry(f, params->block) ?: size_export(f, params->size);
+	      check_identity(f) ?: measure(f, params);
 	if (ret)
 		file_close(f);
 	else if (!f->direct)
@@ -686,31 +694,23 @@ uint32_t file_block(const char *path)
 }
 
 /**
- * file_time - when a file was last written
+ * file_stamp - when a file was last written
  * @f: open file
- * @sec: result, seconds since 1970
- * @nsec: result, nanoseconds of that second
- *
- * The time is unknown for a block device: each call returns another one.
- *
- * Return: 0 or -errno.
+ * @out: result. That of a block device is not known: each call returns another one
  */
-int file_time(const struct file *f, int64_t *sec, int64_t *nsec)
+void file_stamp(const struct file *f, struct file_stamp *out)
 {
 	struct timespec now;
 	struct stat st;
 
-	if (f->block_device) {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		*sec = -1 - now.tv_sec;
-		*nsec = now.tv_nsec;
-		return 0;
+	if (!f->block_device && !fstat(f->fd, &st)) {
+		out->sec = st.st_mtim.tv_sec;
+		out->nsec = st.st_mtim.tv_nsec;
+		return;
 	}
-	if (fstat(f->fd, &st))
-		return -errno;
-	*sec = st.st_mtim.tv_sec;
-	*nsec = st.st_mtim.tv_nsec;
-	return 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	out->sec = -1 - now.tv_sec;
+	out->nsec = now.tv_nsec;
 }
 
 /*

@@ -34,6 +34,16 @@ struct file_params {
 struct file_claim;
 
 /**
+ * struct file_stamp - which of two states of a file is the later one
+ * @sec: time of the last write, seconds since 1970; negative: not known
+ * @nsec: nanoseconds of that second
+ */
+struct file_stamp {
+	int64_t sec;
+	int64_t nsec;
+};
+
+/**
  * struct file - an open file or block device
  * @name: name of the export, for messages
  * @path: path of the file
@@ -68,9 +78,8 @@ struct file_claim;
  * @max_erase: largest range of file_erase(), bytes; 0: cannot erase
  * @dev: file system of a regular file; 0 for a device
  * @ino: number of the file in @dev; number of a device
- * @found_sec: result of file_time() right after opening: measuring the file may change that
- *	time
- * @found_nsec: nanoseconds of that second
+ * @found: stamp right after opening
+ * @opened: stamp after measuring the file, which may change the time of its last write
  * @shrunk_said: the log has said that the file has become shorter
  * @no_punch: punching a hole has failed; file_zero() does not try it again
  * @no_range: zeroing a range has failed; file_zero() does not try it again
@@ -104,8 +113,8 @@ struct file {
 	uint64_t max_erase;
 	uint64_t dev;
 	uint64_t ino;
-	int64_t found_sec;
-	int64_t found_nsec;
+	struct file_stamp found;
+	struct file_stamp opened;
 	bool shrunk_said;
 	bool no_punch;
 	bool no_range;
@@ -121,7 +130,7 @@ bool file_aligned(const struct file *f, const void *buf, uint64_t offset,
 		  uint64_t bytes);
 bool file_same(const struct file *a, const struct file *b);
 uint32_t file_block(const char *path);
-int file_time(const struct file *f, int64_t *sec, int64_t *nsec);
+void file_stamp(const struct file *f, struct file_stamp *out);
 int file_data(const struct file *f, uint64_t from, uint64_t *start, uint64_t *end);
 int file_discard(struct file *f, uint64_t offset, uint64_t bytes);
 int file_zero(struct file *f, uint64_t offset, uint64_t bytes, bool keep);

@@ -227,6 +227,7 @@ static void all_synced(struct full *full)
 	}
 	full->rewrite = false;
 	full->settled = true;
+	file_stamp(&full->file, &full->stamp);
 }
 
 /**

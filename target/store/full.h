@@ -28,6 +28,8 @@
  * @unsynced: granules of the file changed since the last good fdatasync
  * @settled: an fdatasync has succeeded since the file was opened, so all of the file but
  *	@unsynced is durable. Before, writes of an earlier process may be in a cache
+ * @stamp: of @file, before it was read into the arena or after the last good sync: a later
+ *	write is that of another program
  * @rewrite: the last fdatasync failed, or another operation did half of its work: all of
  *	@unsynced must be written again, whatever the page cache says of it
  * @compare_at: where to compare arena and file next, bytes
@@ -51,6 +53,7 @@ struct full {
 	pthread_mutex_t lock;
 	struct bitmap unsynced;
 	bool settled;
+	struct file_stamp stamp;
 	bool rewrite;
 	uint64_t compare_at;
 	uint64_t compare_left;

@@ -39,10 +39,16 @@ static uint32_t choose_granule(const struct full *full)
 	return (uint32_t)granule;
 }
 
-static int file_of(const struct full *full, struct arena_file *out)
+/* Notes that arena and file are equal, unless another program has written the file since. */
+static int note_equal(struct store *store)
 {
-	return file_epoch(&full->file, out->id) ?:
-	       file_time(&full->file, &out->sec, &out->nsec);
+	struct full *full = full_of(store);
+	struct arena_file file = { .stamp = full->stamp };
+	int ret = file_epoch(&full->file, file.id);
+
+	if (!ret)
+		arena_clean(store, &file);
+	return ret;
 }
 
 /* If the file changes while it is read, the arena has a mixture that was never in the file. */
@@ -118,7 +124,7 @@ static int open_kept(struct store *store, const struct export_config *ec)
 {
 	int empty = arena_open(store, ec), fresh, ret;
 	struct full *full = full_of(store);
-	struct arena_file file;
+	struct arena_file file = { .stamp = full->file.found };
 
 	if (empty < 0)
 		return empty;
@@ -128,8 +134,6 @@ static int open_kept(struct store *store, const struct export_config *ec)
 	fresh = arena_attach(store, ec, empty);
 	if (fresh < 0)
 		return fresh;
-	file.sec = full->file.found_sec;
-	file.nsec = full->file.found_nsec;
 	ret = file_epoch(&full->file, file.id) ?: pages_populate(store, ec->name, 0);
 	if (ret)
 		return ret;
@@ -166,6 +170,7 @@ static int open_parts(struct store *store, const struct export_config *ec)
 
 	if (ret)
 		return ret;
+	full->stamp = full->file.opened;
 	store->size = full->file.size;
 	store->physical_block = full->file.physical_block;
 	full->granule = choose_granule(full);
@@ -214,18 +219,14 @@ static int store_open(struct store *store, const struct export_config *ec)
 static int store_publish(struct store *store)
 {
 	struct full *full = full_of(store);
-	struct arena_file file;
-	int ret = arena_publish(store);
+	int ret = 0;
 
 	if (store->newer)
 		atomic_store(&full->ended, true);
+	else if (store->kept)
+		ret = note_equal(store);
 	store->newer = false;
-	if (ret || !store->kept || !full->file.read_only)
-		return ret;
-	ret = file_of(full, &file);	/* arena and file stay equal */
-	if (!ret)
-		arena_clean(store, &file);
-	return ret;
+	return ret ?: arena_publish(store);
 }
 
 /* Brings the file up to date. If the file was cut short, a kept arena stays newer. */
@@ -245,7 +246,6 @@ static int finish(struct store *store)
 static void store_close(struct store *store)
 {
 	struct full *full = full_of(store);
-	struct arena_file file;
 	int ret;
 
 	if (store->newer) {	/* never served: arena and file stay as they are */
@@ -259,8 +259,8 @@ static void store_close(struct store *store)
 			full->file.name, full->file.path, strerror(-ret),
 			store->kept && !arena_guard_broken(store->guard) ?
 			"; its arena has it" : "");
-	else if (store->kept && !file_of(full, &file))
-		arena_clean(store, &file);
+	else if (store->kept)
+		note_equal(store);
 	pthread_mutex_unlock(&full->lock);
 	release(store);
 }

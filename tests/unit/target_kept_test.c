@@ -338,6 +338,67 @@ static void a_clean_end_needs_no_comparison(void **state)
 	kept_end();
 }
 
+/* Another program writes the file. On return the file tells so by its time. */
+static void another_writes(uint64_t offset, size_t bytes, unsigned int seed)
+{
+	struct stat had, has;
+
+	assert_int_equal(stat(full_ec.file, &had), 0);
+	do {
+		files_write(full_ec.file, offset, bytes, seed);
+		assert_int_equal(stat(full_ec.file, &has), 0);
+	} while (!memcmp(&had.st_mtim, &has.st_mtim, sizeof(had.st_mtim)));
+}
+
+/* Opens a kept arena whose file counts: it has a piece that another program wrote. */
+static void file_counts(uint64_t offset, size_t bytes, unsigned int seed)
+{
+	struct store s;
+
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_true(full_has(&s, offset, bytes, seed));
+	full_close(&s);
+}
+
+static void a_file_changes_while_it_is_exported(void **state)
+{
+	struct bitmap dirty;
+	struct store s;
+
+	(void)state;
+	if (!kept_config("changes"))
+		skip();
+	for (int read_only = 0; read_only < 2; read_only++) {
+		full_ec.read_only = read_only;
+		assert_int_equal(full_open(&s, &full_ec), 0);
+		another_writes(0, MIB, 1 + read_only);
+		full_close(&s);
+		file_counts(0, MIB, 1 + read_only);
+		/* after the arena was filled, before it is served */
+		unlink(full_ec.arena);
+		s = (struct store){ .ops = &store_full_ops };
+		assert_int_equal(s.ops->open(&s, &full_ec), 0);
+		another_writes(0, MIB, 3 + read_only);
+		assert_int_equal(s.ops->publish(&s), 0);
+		full_close(&s);
+		file_counts(0, MIB, 3 + read_only);
+	}
+	/* after a flush of a session */
+	full_ec.read_only = false;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	s.ops->written_by(&s);
+	dirty = full_dirty(&s);
+	full_rdma(&s, 4 * MIB, MIB, 5);
+	full_note(&s, &dirty, 4 * MIB, MIB);
+	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+	bitmap_free(&dirty);
+	another_writes(0, MIB, 6);
+	full_close(&s);
+	file_counts(0, MIB, 6);
+	file_counts(4 * MIB, MIB, 5);
+	kept_end();
+}
+
 static void an_arena_belongs_to_its_file(void **state)
 {
 	struct export_config memory = { .name = "m", .size = SIZE, .block = 512 };
@@ -631,6 +692,7 @@ int main(void)
 		cmocka_unit_test(a_kept_arena_outlives_its_daemon),
 		cmocka_unit_test(an_arena_that_nobody_had),
 		cmocka_unit_test(a_clean_end_needs_no_comparison),
+		cmocka_unit_test(a_file_changes_while_it_is_exported),
 		cmocka_unit_test(an_arena_belongs_to_its_file),
 		cmocka_unit_test(growing),
 		cmocka_unit_test(growing_after_an_error),
