@@ -103,14 +103,42 @@ static void needs_restart(const char *name, bool same)
 		changed(name, ADMIN_SETTING, NULL, "needs a restart of the daemon");
 }
 
+/*
+ * Until the restart every host could use what the new configuration gives to hosts with a key.
+ * So exports are neither added nor changed, and networks stay as they are.
+ */
+static bool waits_for_keys(void)
+{
+	return reload.cfg->auth == AUTH_NONE && reload.fresh.auth == AUTH_PSK;
+}
+
+static const char keyless[] =
+	"the new configuration has auth = psk, the daemon has auth = none until its restart";
+
+static void reload_networks(struct config *is, const struct config *fresh)
+{
+	if (same_text(is->allow_address, fresh->allow_address))
+		return;
+	if (waits_for_keys())
+		changed("allow-address", ADMIN_SETTING, NULL, keyless);
+	else if (config_take_text(&is->allow_address, fresh->allow_address))
+		changed("allow-address", ADMIN_SETTING, "changed", "");
+}
+
 static void reload_listen(struct config *is, const struct config *fresh,
 			  const struct listen_addr *addr)
 {
 	char name[RDMABLK_NAME_LEN];
 
+	snprintf(name, sizeof(name), "listen %.56s", addr->text);
+	if (waits_for_keys()) {
+		if (!same_text(config_listen_networks(is, addr),
+			       config_listen_networks(fresh, addr)))
+			changed(name, ADMIN_SETTING, NULL, keyless);
+		return;
+	}
 	if (!config_listen_take(is, fresh, addr))
 		return;
-	snprintf(name, sizeof(name), "listen %.56s", addr->text);
 	changed(name, ADMIN_SETTING, "changed", "");
 }
 
@@ -130,8 +158,7 @@ static void reload_settings(struct config *is, const struct config *fresh)
 		log_set_level(is->log_level);
 		changed("log-level", ADMIN_SETTING, "changed", "");
 	}
-	if (config_take_text(&is->allow_address, fresh->allow_address))
-		changed("allow-address", ADMIN_SETTING, "changed", "");
+	reload_networks(is, fresh);
 	for (unsigned int i = 0; i < is->nr_listen; i++)
 		reload_listen(is, fresh, &is->listen[i]);
 	needs_restart("listen", same_listen(is, fresh));
@@ -289,11 +316,26 @@ static void added(int ret)
 	change_over(ret);
 }
 
+/* Return: whether an export of the new configuration may be added, or take the place of @e */
+static bool may_change(const struct export *e, const struct export_config *ec)
+{
+	return !waits_for_keys() ||
+	       (e && e->open && config_export_same(e->cfg, ec) &&
+		same_text(e->cfg->allow_address, ec->allow_address));
+}
+
 /* One of the new configuration. Return: whether nothing is to be waited for */
 static bool reload_one(struct export_config *ec)
 {
 	struct export *e = export_by_name(ec->name);
 
+	if (!may_change(e, ec)) {
+		changed(ec->name, ADMIN_EXPORT, NULL, keyless);
+		config_export_free(ec);
+		if (e)
+			e->reload = reload.generation;
+		return true;
+	}
 	if (!e) {
 		change_begin(ec->name, "added");
 		admin_add(ec, false, added);

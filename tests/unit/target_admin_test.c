@@ -247,6 +247,51 @@ static void a_reload_without_an_address_opens_nothing(void **state)
 	}
 }
 
+/* The new configuration protects by keys what the daemon would show to every host. */
+static void a_reload_adds_nothing_that_wants_keys(void **state)
+{
+	static const char *const exports[] = {
+		FIRST,
+		FIRST "max-sessions = 7\n[export more]\ntype = memory\nsize = 1M\n"
+		"hugepages = no\nallow = web1\n[export nobody]\ntype = memory\nsize = 1M\n"
+		"hugepages = no\n",
+		"[export first]\ntype = memory\nsize = 1M\nhugepages = no\nblock = 4K\n",
+	};
+	struct export *first = export_find("first");
+	char text[2048];
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		snprintf(text, sizeof(text),
+			 "[target]\nstate-dir = %s\nauth = %s\n%s[listen 127.0.0.1]\n%s%s%s",
+			 cfg.state_dir, i ? "psk" : "none", i ? "" : "allow-address = 10.0.0.0/8\n",
+			 i ? "" : "allow-address = 10.1.0.0/16\n", exports[i % 3],
+			 i ? "" : "allow-address = 10.1.1.0/24\n");
+		if (i)
+			strcat(text, "[host web1]\nkey = /nowhere\n");
+		files_text(files_path("conf"), text);
+		if (run(ADMIN_RELOAD, "", NULL, 0))
+			fail_msg("reload: %s", last->why);
+		assert_string_equal(cfg.allow_address, "10.0.0.0/8");
+		assert_string_equal(config_listen_networks(&cfg, &cfg.listen[0]), "10.1.0.0/16");
+		assert_string_equal(first->cfg->allow_address, "10.1.1.0/24");
+		assert_int_equal(first->cfg->block, 512);
+		assert_null(export_by_name("more"));
+		assert_null(export_by_name("nobody"));
+		if (!i)
+			continue;
+		assert_true(reported("allow-address", "-", "auth = none until its restart"));
+		assert_true(reported("listen 127.0.0.1:20420", "-", "until its restart"));
+		assert_true(reported("first", "-", "until its restart"));
+		assert_int_equal(reports("first"), 1);
+		assert_int_equal(reports("more"), i == 1);
+		assert_int_equal(reports("nobody"), i == 1);
+	}
+	configure(FIRST);
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	assert_null(first->cfg->allow_address);
+}
+
 /* Nobody listens where it is too long. */
 static void control_path(struct sockaddr_un *addr)
 {
@@ -634,6 +679,7 @@ int main(void)
 		cmocka_unit_test(what_was_changed_is_saved),
 		cmocka_unit_test(a_reload_changes_who_may_come_where),
 		cmocka_unit_test(a_reload_without_an_address_opens_nothing),
+		cmocka_unit_test(a_reload_adds_nothing_that_wants_keys),
 		cmocka_unit_test(a_socket),
 		cmocka_unit_test(bad_clients),
 		cmocka_unit_test(no_memory_for_an_answer),
