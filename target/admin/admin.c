@@ -538,9 +538,10 @@ static struct export_config *parse_spec(const char *spec)
 	fclose(cfg.complaints);
 	if (ec)
 		config_export_take(&cfg, ec);
-	if (!cfg.errors)
+	if (!cfg.errors && (!ec || !ec->allow || admin_host_check(ec->allow)))
 		return ec;
-	admin_say("%s", text);
+	if (cfg.errors)
+		admin_say("%s", text);
 	config_export_free(ec);
 	return NULL;
 }

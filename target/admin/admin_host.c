@@ -171,6 +171,17 @@ static bool check_list(const char *list)
 }
 
 /**
+ * admin_host_check - check the list of hosts that may use an export
+ * @list: list of hosts
+ *
+ * Return: whether the daemon takes hosts and knows these; if not, admin_said() says why.
+ */
+bool admin_host_check(const char *list)
+{
+	return takes_hosts() && check_list(list);
+}
+
+/**
  * admin_host_allow - change which hosts may use an export
  * @e: export
  * @list: list of hosts; empty: no host
@@ -183,7 +194,7 @@ int admin_host_allow(struct export *e, const char *list)
 {
 	const char *now = *list ? list : NULL;
 
-	if (!takes_hosts() || !check_list(list))
+	if (!admin_host_check(list))
 		return -EINVAL;
 	config_take_text(&e->cfg->allow, now);
 	if (now && (!e->cfg->allow || strcmp(e->cfg->allow, now))) {

@@ -12,6 +12,7 @@
 void admin_host_init(struct config *cfg);
 void admin_host_add(struct admin *a, admin_then then);
 int admin_host_remove(const char *name);
+bool admin_host_check(const char *list);
 int admin_host_allow(struct export *e, const char *list);
 
 /* For a reload: a worker reads, the loop takes over */

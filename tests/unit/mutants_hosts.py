@@ -106,6 +106,8 @@ MUTANTS = [
      "\tsession_hosts_changed();\n\ttake_rights(fresh);\n"),
     ("an export may allow strangers", CHANGE, ADMIN, "\t\tif (!host_by_name(host.name)) {\n",
      "\t\tif (0) {\n"),
+    ("an export may be added for strangers", CHANGE, "target/admin/admin.c",
+     "(!ec || !ec->allow || admin_host_check(ec->allow))", "ec"),
     ("hosts can be added without authentication", CHANGE, ADMIN,
      "if (change.cfg->auth == AUTH_PSK)\n\t\treturn true;", "if (change.cfg)\n\t\treturn true;"),
     # --- configuration

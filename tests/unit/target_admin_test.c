@@ -47,6 +47,8 @@ static void add_and_remove(void **state)
 	assert_int_equal(run(ADMIN_ADD, "", "disk,file=/nowhere", 0), -ENOENT);
 	assert_non_null(strstr(last->why, "/nowhere"));
 	assert_int_equal(run(ADMIN_ADD, "", "disk,memory", 0), -EINVAL);
+	assert_int_equal(run(ADMIN_ADD, "", "disk,memory,size=1M,allow=web1", 0), -EINVAL);
+	assert_non_null(strstr(last->why, "auth = psk"));
 	assert_null(export_by_name("disk"));
 }
 

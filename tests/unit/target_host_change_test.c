@@ -383,6 +383,24 @@ static void keys_that_expire_end_sessions(void **state)
 	free((void *)a);
 }
 
+static void an_export_is_added_for_hosts_that_there_are(void **state)
+{
+	const char *spec = "disk1,memory,size=1M,hugepages=no,allow=";
+	char text[100];
+
+	(void)state;
+	web1 = make_key(files_path("web1.key"), 0600);
+	daemon_begin(conf_text(host_of("web1", files_path("web1.key"), ""), "web1"));
+	snprintf(text, sizeof(text), "%s%s", spec, "web2");
+	assert_int_equal(run(ADMIN_ADD, "", text, 0), -EINVAL);
+	assert_non_null(strstr(last->why, "web2"));
+	assert_null(export_by_name("disk1"));
+	snprintf(text, sizeof(text), "%s%s", spec, "web1:ro");
+	assert_int_equal(run(ADMIN_ADD, "", text, 0), 0);
+	assert_string_equal(export_by_name("disk1")->cfg->allow, "web1:ro");
+	daemon_end();
+}
+
 /* Without authentication there are no hosts to be changed. */
 static void hosts_take_authentication(void **state)
 {
@@ -419,6 +437,7 @@ int main(void)
 		cmocka_unit_test(a_reload_reads_the_key_files),
 		cmocka_unit_test(hosts_come_and_go_by_hand),
 		cmocka_unit_test(keys_that_expire_end_sessions),
+		cmocka_unit_test(an_export_is_added_for_hosts_that_there_are),
 		cmocka_unit_test(hosts_take_authentication),
 	};
 
