@@ -284,13 +284,19 @@ struct arena_trailer {
 	uint8_t uuid[RDMABLK_ID_LEN];
 	uint8_t epoch[RDMABLK_ID_LEN];
 	struct store_writer writer;
-	struct arena_file file;
-	uint32_t clean;		/* @file has all contents */
+	uint8_t file_id[RDMABLK_ID_LEN];
+	int64_t written_sec;	/* this and what follows of the file: struct file_stamp */
+	int64_t written_nsec;
+	uint32_t clean;		/* the file has all contents */
 	char boot[BOOT_BYTES];	/* of the host, when @pid was there; of version 0.1: empty */
 	uint64_t pid_ns;	/* of @pid; likewise 0 */
+	int64_t changed_sec;	/* of the file; of version 0.1: 0, so that no file is like it */
+	int64_t changed_nsec;
+	uint64_t file_bytes;
 };
 
 _Static_assert(sizeof(struct arena_trailer) <= 4096, "the trailer is one page");
+_Static_assert(offsetof(struct arena_trailer, clean) == 136, "layout of version 0.1");
 
 static struct arena_trailer *trailer_of(const struct store *store)
 {
@@ -519,7 +525,7 @@ static int trailer_check(struct store *store, const struct export_config *ec,
 			text);
 		return -EINVAL;
 	}
-	if (!ec->file && memcmp(t->file.id, none, sizeof(none))) {
+	if (!ec->file && memcmp(t->file_id, none, sizeof(none))) {
 		log_err("arena %s: has the contents of a file; remove it to start with a new one",
 			ec->arena);
 		return -EINVAL;
@@ -635,7 +641,7 @@ void arena_written_by(struct store *store)
  * arena_bind - check that an arena has the contents of a file
  * @store: attached
  * @ec: configuration of the export
- * @file: identity of the file, and when it was last written
+ * @file: identity of the file, and its stamp
  * @fresh: arena_attach() has returned 1
  *
  * Return: enum arena_state, ARENA_OLDER for a fresh arena; -errno, logged.
@@ -644,20 +650,23 @@ int arena_bind(struct store *store, const struct export_config *ec,
 	       const struct arena_file *file, bool fresh)
 {
 	struct arena_trailer *t = trailer_of(store);
+	const struct file_stamp stamp = {
+		.sec = t->written_sec, .nsec = t->written_nsec, .changed_sec = t->changed_sec,
+		.changed_nsec = t->changed_nsec, .bytes = t->file_bytes,
+	};
 
 	if (fresh) {
 		store->writer = t->writer;
 		return ARENA_OLDER;
 	}
-	if (memcmp(t->file.id, file->id, sizeof(file->id))) {
+	if (memcmp(t->file_id, file->id, sizeof(file->id))) {
 		log_err("arena %s: does not have the contents of %s; remove it to start with a new one",
 			ec->arena, ec->file);
 		return -EINVAL;
 	}
 	if (!t->clean)
 		return ARENA_NEWER;
-	return t->file.stamp.sec == file->stamp.sec && t->file.stamp.nsec == file->stamp.nsec ?
-	       ARENA_EQUAL : ARENA_OLDER;
+	return file_stamp_same(&stamp, &file->stamp) ? ARENA_EQUAL : ARENA_OLDER;
 }
 
 /**
@@ -681,13 +690,18 @@ int arena_renew(struct store *store)
 /**
  * arena_clean - note that the file has all contents of the arena
  * @store: attached; nobody writes the arena now
- * @file: identity of the file, and its last write that the daemon knows of. If another program
- *	has written later, the arena is found older
+ * @file: identity of the file, and its stamp after the last write that the daemon knows of.
+ *	If another program has written later, the arena is found older
  */
 void arena_clean(struct store *store, const struct arena_file *file)
 {
 	struct arena_trailer *t = trailer_of(store);
 
-	t->file = *file;
+	memcpy(t->file_id, file->id, sizeof(t->file_id));
+	t->written_sec = file->stamp.sec;
+	t->written_nsec = file->stamp.nsec;
+	t->changed_sec = file->stamp.changed_sec;
+	t->changed_nsec = file->stamp.changed_nsec;
+	t->file_bytes = file->stamp.bytes;
 	__atomic_store_n(&t->clean, 1, __ATOMIC_RELEASE);
 }

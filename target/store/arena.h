@@ -12,7 +12,7 @@
 /**
  * struct arena_file - the file whose contents are in an arena
  * @id: identity of the file in this boot of the host
- * @stamp: its last write that is in the arena
+ * @stamp: its state that is in the arena
  */
 struct arena_file {
 	uint8_t id[RDMABLK_ID_LEN];

@@ -694,23 +694,36 @@ uint32_t file_block(const char *path)
 }
 
 /**
- * file_stamp - when a file was last written
+ * file_stamp - the state of a file now
  * @f: open file
- * @out: result. That of a block device is not known: each call returns another one
+ * @out: result; that of a block device is not known
  */
 void file_stamp(const struct file *f, struct file_stamp *out)
 {
-	struct timespec now;
 	struct stat st;
 
-	if (!f->block_device && !fstat(f->fd, &st)) {
-		out->sec = st.st_mtim.tv_sec;
-		out->nsec = st.st_mtim.tv_nsec;
+	*out = (struct file_stamp){ .nsec = -1 };
+	if (f->block_device || fstat(f->fd, &st))
 		return;
-	}
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	out->sec = -1 - now.tv_sec;
-	out->nsec = now.tv_nsec;
+	*out = (struct file_stamp){
+		.sec = st.st_mtim.tv_sec,
+		.nsec = st.st_mtim.tv_nsec,
+		.changed_sec = st.st_ctim.tv_sec,
+		.changed_nsec = st.st_ctim.tv_nsec,
+		.bytes = (uint64_t)st.st_size,
+	};
+}
+
+/**
+ * file_stamp_same - whether two stamps of a file are known and equal
+ * @a: stamp
+ * @b: stamp
+ *
+ * Return: true: the file has not changed between them, or has in one tick of the clock.
+ */
+bool file_stamp_same(const struct file_stamp *a, const struct file_stamp *b)
+{
+	return a->nsec >= 0 && !memcmp(a, b, sizeof(*a));
 }
 
 /*

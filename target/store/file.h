@@ -34,13 +34,19 @@ struct file_params {
 struct file_claim;
 
 /**
- * struct file_stamp - which of two states of a file is the later one
- * @sec: time of the last write, seconds since 1970; negative: not known
- * @nsec: nanoseconds of that second
+ * struct file_stamp - a state of a file, which each later change of the file ends
+ * @sec: time of the last write, seconds since 1970; a program can set it to any time
+ * @nsec: nanoseconds of that second; negative: the state is not known
+ * @changed_sec: time of the last change of data or attributes; no program can set it back
+ * @changed_nsec: nanoseconds of that second
+ * @bytes: size of the file
  */
 struct file_stamp {
 	int64_t sec;
 	int64_t nsec;
+	int64_t changed_sec;
+	int64_t changed_nsec;
+	uint64_t bytes;
 };
 
 /**
@@ -79,7 +85,7 @@ struct file_stamp {
  * @dev: file system of a regular file; 0 for a device
  * @ino: number of the file in @dev; number of a device
  * @found: stamp right after opening
- * @opened: stamp after measuring the file, which may change the time of its last write
+ * @opened: stamp after measuring the file, which may change its times
  * @shrunk_said: the log has said that the file has become shorter
  * @no_punch: punching a hole has failed; file_zero() does not try it again
  * @no_range: zeroing a range has failed; file_zero() does not try it again
@@ -131,6 +137,7 @@ bool file_aligned(const struct file *f, const void *buf, uint64_t offset,
 bool file_same(const struct file *a, const struct file *b);
 uint32_t file_block(const char *path);
 void file_stamp(const struct file *f, struct file_stamp *out);
+bool file_stamp_same(const struct file_stamp *a, const struct file_stamp *b);
 int file_data(const struct file *f, uint64_t from, uint64_t *start, uint64_t *end);
 int file_discard(struct file *f, uint64_t offset, uint64_t bytes);
 int file_zero(struct file *f, uint64_t offset, uint64_t bytes, bool keep);

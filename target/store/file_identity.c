@@ -195,22 +195,21 @@ static int64_t age(const struct timespec *t)
 }
 
 /*
- * Waits until the next change of a file is sure to have another time.
+ * Waits until the next change of a file is sure to have another time. @st: as the file is then
  *
  * Return: 0; -EAGAIN: the times do not tell; -errno.
  */
-static int settle(int fd)
+static int settle(int fd, struct stat *st)
 {
 	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
 	int64_t wait = TICK_MS;
 
 	for (int ms = 0; ms <= 2 * SECOND_MS; ms += STEP_MS) {
 		const struct timespec *last;
-		struct stat st;
 
-		if (fstat(fd, &st))
+		if (fstat(fd, st))
 			return -errno;
-		last = newer(&st.st_mtim, &st.st_ctim);
+		last = newer(&st->st_mtim, &st->st_ctim);
 		wait = last->tv_nsec ? TICK_MS : SECOND_MS;
 		if (age(last) > wait)
 			return 0;
@@ -219,6 +218,27 @@ static int settle(int fd)
 		nanosleep(&step, NULL);
 	}
 	return -EAGAIN;	/* the file changes again and again */
+}
+
+/**
+ * file_settled - wait until each later change of a file gives it another stamp
+ * @f: open file
+ * @stamp: of the file
+ *
+ * Waits up to some seconds if the file has just changed.
+ *
+ * Return: false: the file has another stamp by now, or changes again and again, or its times
+ * are of the future.
+ */
+bool file_settled(const struct file *f, const struct file_stamp *stamp)
+{
+	struct file_stamp now;
+	struct stat st;
+
+	if (f->block_device || settle(f->fd, &st))
+		return false;
+	file_stamp(f, &now);
+	return file_stamp_same(stamp, &now);
 }
 
 /**
@@ -245,11 +265,9 @@ int file_contents(const struct file *f, struct file_contents *out)
 		return -EAGAIN;
 	if (fsync(f->buffered) && errno != EROFS && errno != EINVAL)
 		return -errno;
-	ret = settle(f->buffered);
+	ret = settle(f->buffered, &st);
 	if (ret)
 		return ret;
-	if (fstat(f->buffered, &st))
-		return -errno;
 	*out = (struct file_contents){
 		.dev = st.st_dev,
 		.ino = st.st_ino,

@@ -44,6 +44,7 @@ struct file_contents {
 	int64_t changed_nsec;
 };
 
+bool file_settled(const struct file *f, const struct file_stamp *stamp);
 int file_disk(const struct file *f, uint8_t *id);
 int file_epoch(const struct file *f, uint8_t *epoch);
 int file_stable_epoch(const struct file *f, uint8_t *epoch);

@@ -81,6 +81,22 @@ static int fill(struct store *store, bool blank)
 				      full_fill(store, &full->batch, 0, blank);
 }
 
+/* A stamp that a further change need not alter is no stamp. */
+static void settle_stamp(struct full *full)
+{
+	if (!file_settled(&full->file, &full->stamp))
+		full->stamp.nsec = -1;
+}
+
+/* Measuring the file may have changed it a moment ago. */
+static int fill_kept(struct store *store, bool blank)
+{
+	struct full *full = full_of(store);
+
+	settle_stamp(full);
+	return fill(store, blank);
+}
+
 static int open_anonymous(struct store *store, const struct export_config *ec)
 {
 	struct full *full = full_of(store);
@@ -115,7 +131,7 @@ static int take_over(struct store *store, const struct export_config *ec,
 		log_err("export %s: it can only be once it is not exported \"ro\"", ec->name);
 		return -EROFS;
 	case ARENA_OLDER:
-		return arena_renew(store) ?: fill(store, false);
+		return arena_renew(store) ?: fill_kept(store, false);
 	}
 	return -EINVAL;
 }
@@ -140,7 +156,7 @@ static int open_kept(struct store *store, const struct export_config *ec)
 	ret = arena_bind(store, ec, &file, fresh);
 	if (ret < 0)
 		return ret;
-	return fresh ? fill(store, empty) : take_over(store, ec, (enum arena_state)ret);
+	return fresh ? fill_kept(store, empty) : take_over(store, ec, (enum arena_state)ret);
 }
 
 static void release(struct store *store)
@@ -243,6 +259,15 @@ static int finish(struct store *store)
 	return ret ?: store->kept && file_shrunk(&full->file) ? -EIO : 0;
 }
 
+static void close_equal(struct store *store)
+{
+	struct full *full = full_of(store);
+
+	if (!full->file.read_only)
+		settle_stamp(full);
+	note_equal(store);
+}
+
 static void store_close(struct store *store)
 {
 	struct full *full = full_of(store);
@@ -260,7 +285,7 @@ static void store_close(struct store *store)
 			store->kept && !arena_guard_broken(store->guard) ?
 			"; its arena has it" : "");
 	else if (store->kept)
-		note_equal(store);
+		close_equal(store);
 	pthread_mutex_unlock(&full->lock);
 	release(store);
 }

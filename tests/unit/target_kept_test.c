@@ -8,6 +8,7 @@
  *	   target/export/export.c target/store/pages.c
  * Libraries: liburing libcrypto
  */
+#include <dlfcn.h>
 #include <fcntl.h>
 
 #include "../../target/base/log.h"
@@ -16,6 +17,18 @@
 #include "target_full.h"
 
 #define SIZE	(24 * MIB)	/* more than is compared at once */
+
+static bool coarse;	/* times of files are in seconds */
+
+int fstat(int fd, struct stat *st)
+{
+	int (*real)(int fd, struct stat *st) = dlsym(RTLD_NEXT, "fstat");
+	int ret = real(fd, st);
+
+	if (!ret && coarse)
+		st->st_mtim.tv_nsec = st->st_ctim.tv_nsec = 0;
+	return ret;
+}
 
 /* Lets the store do in the background what it has to do. */
 static unsigned int idle_all(struct store *s)
@@ -399,6 +412,63 @@ static void a_file_changes_while_it_is_exported(void **state)
 	kept_end();
 }
 
+/* A program that copies a file sets the time of its last write to that of the other file. */
+static void a_time_is_set_back(void **state)
+{
+	struct timespec times[2];
+	struct stat had;
+	struct store s;
+
+	(void)state;
+	if (!kept_config("back"))
+		skip();
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	full_close(&s);
+	assert_int_equal(stat(full_ec.file, &had), 0);
+	times[0] = had.st_atim;
+	times[1] = had.st_mtim;
+	another_writes(0, MIB, 1);
+	assert_int_equal(utimensat(AT_FDCWD, full_ec.file, times, 0), 0);
+	file_counts(0, MIB, 1);
+	kept_end();
+}
+
+/* On a file system whose times are in seconds, two changes can have one time. */
+static void a_file_changes_in_the_same_second(void **state)
+{
+	struct stat had, has;
+	struct bitmap dirty;
+	struct store s;
+
+	(void)state;
+	if (!kept_config("second"))
+		skip();
+	coarse = true;
+	for (int flush = 0; flush < 2; flush++) {
+		unlink(full_ec.arena);
+		files_write(full_ec.file, 0, MIB, 1);
+		assert_int_equal(full_open(&s, &full_ec), 0);
+		if (flush) {
+			s.ops->written_by(&s);
+			dirty = full_dirty(&s);
+			full_rdma(&s, 0, MIB, 2);
+			full_note(&s, &dirty, 0, MIB);
+			assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+			bitmap_free(&dirty);
+			full_close(&s);
+		}
+		assert_int_equal(stat(full_ec.file, &had), 0);
+		files_write(full_ec.file, 0, MIB, 3 + flush);
+		assert_int_equal(stat(full_ec.file, &has), 0);
+		assert_int_not_equal(had.st_ctim.tv_sec, has.st_ctim.tv_sec);
+		if (!flush)
+			full_close(&s);
+		file_counts(0, MIB, 3 + flush);
+	}
+	coarse = false;
+	kept_end();
+}
+
 static void an_arena_belongs_to_its_file(void **state)
 {
 	struct export_config memory = { .name = "m", .size = SIZE, .block = 512 };
@@ -693,6 +763,8 @@ int main(void)
 		cmocka_unit_test(an_arena_that_nobody_had),
 		cmocka_unit_test(a_clean_end_needs_no_comparison),
 		cmocka_unit_test(a_file_changes_while_it_is_exported),
+		cmocka_unit_test(a_time_is_set_back),
+		cmocka_unit_test(a_file_changes_in_the_same_second),
 		cmocka_unit_test(an_arena_belongs_to_its_file),
 		cmocka_unit_test(growing),
 		cmocka_unit_test(growing_after_an_error),
