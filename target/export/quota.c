@@ -41,9 +41,9 @@ struct quota_host {
 #define KNOWN_MS	900000
 
 /**
- * struct quota_addr - account of an address
+ * struct quota_addr - account of an address, or of an IPv6 network of 64 bits
  * @entry: in the list of all addresses, most recent end of a session first
- * @addr: the address; IPv4 as mapped IPv6
+ * @addr: the address; IPv4 as mapped IPv6; of a network the rest is zero
  * @logins: number of logins in progress
  * @live: number of sessions that have been live and are not gone
  * @visits: number of visits under way
@@ -103,14 +103,42 @@ void quota_expect(bool (*expects)(const struct sockaddr *peer))
 	limits.expects = expects;
 }
 
-static struct quota_addr *find_addr(const struct in6_addr *addr)
+static struct quota_addr *find_key(struct in6_addr addr)
 {
 	struct quota_addr *a;
 
 	LIST_FOREACH(a, &limits.addrs, entry)
-		if (!memcmp(&a->addr, addr, sizeof(*addr)))
+		if (!memcmp(&a->addr, &addr, sizeof(addr)))
 			return a;
 	return NULL;
+}
+
+/*
+ * The owner of an IPv6 network of 64 bits has every address in it, so the network is one
+ * address, as for the log. An address that the section of a host names has an account of its
+ * own: nobody else in its network takes what is that host's.
+ */
+static struct in6_addr network_of(const struct sockaddr *peer)
+{
+	struct in6_addr ip = value_ip(peer);
+
+	if (!IN6_IS_ADDR_V4MAPPED(&ip) && !IN6_IS_ADDR_LINKLOCAL(&ip))
+		memset(&ip.s6_addr[8], 0, sizeof(ip.s6_addr) - 8);
+	return ip;
+}
+
+static struct in6_addr key_of(const struct sockaddr *peer)
+{
+	const struct in6_addr own = value_ip(peer), net = network_of(peer);
+	bool named = memcmp(&own, &net, sizeof(net)) && limits.expects && limits.expects(peer);
+
+	return named ? own : net;
+}
+
+/* An account that exists stays, also when the hosts of the configuration change. */
+static struct quota_addr *find_addr(const struct sockaddr *peer)
+{
+	return find_key(value_ip(peer)) ?: find_key(key_of(peer));
 }
 
 static void forget(struct quota_addr *a)
@@ -126,15 +154,14 @@ static void forget(struct quota_addr *a)
 
 static struct quota_addr *get_addr(const struct sockaddr *peer)
 {
-	struct in6_addr addr = value_ip(peer);
-	struct quota_addr *a = find_addr(&addr);
+	struct quota_addr *a = find_addr(peer);
 
 	if (a)
 		return a;
 	a = calloc(1, sizeof(*a));
 	if (!a)
 		return NULL;
-	a->addr = addr;
+	a->addr = key_of(peer);
 	LIST_INSERT_HEAD(&limits.addrs, a, entry);
 	return a;
 }
@@ -152,9 +179,7 @@ static bool is_recent(const struct quota_addr *a)
  */
 bool quota_known(const struct sockaddr *peer)
 {
-	struct in6_addr addr = value_ip(peer);
-
-	return is_recent(find_addr(&addr)) || (limits.expects && limits.expects(peer));
+	return is_recent(find_addr(peer)) || (limits.expects && limits.expects(peer));
 }
 
 /* Whether a login may begin while @all logins are in progress, @own of them of its address */
@@ -177,8 +202,7 @@ static bool login_fits(const struct sockaddr *peer, uint64_t all, uint64_t own)
  */
 unsigned int quota_login_get(const struct sockaddr *peer)
 {
-	struct in6_addr addr = value_ip(peer);
-	struct quota_addr *a = find_addr(&addr);
+	struct quota_addr *a = find_addr(peer);
 
 	if (!login_fits(peer, limits.logins, a ? a->logins : 0))
 		return RDMABLK_R_LIMIT_LOGINS;
@@ -196,11 +220,12 @@ unsigned int quota_login_get(const struct sockaddr *peer)
  */
 void quota_login_put(const struct sockaddr *peer)
 {
-	struct in6_addr addr = value_ip(peer);
-	struct quota_addr *a = find_addr(&addr);
+	struct quota_addr *a = find_addr(peer);
 
 	limits.logins--;
-	if (!a)
+	if (!a || !a->logins)	/* taken before the address was named, or its name was taken away */
+		a = find_key(network_of(peer));
+	if (!a || !a->logins)
 		return;
 	a->logins--;
 	if (!a->until || a->until <= loop_now())
@@ -219,12 +244,11 @@ void quota_login_put(const struct sockaddr *peer)
  */
 bool quota_login_would(const struct sockaddr *peer, const struct sockaddr *other)
 {
-	struct in6_addr addr = value_ip(peer);
-	const struct quota_addr *a = find_addr(&addr);
+	const struct quota_addr *a = find_addr(peer);
 	uint64_t own = a ? a->logins : 0;
 
 	return limits.evicted < limits.cfg->max_logins &&
-	       login_fits(peer, limits.logins - 1, own - quota_same_address(peer, other));
+	       login_fits(peer, limits.logins - 1, own - (own && a == find_addr(other)));
 }
 
 /**
@@ -290,9 +314,10 @@ static void make_room(void)
  */
 void quota_live_put(const struct sockaddr *peer)
 {
-	struct in6_addr addr = value_ip(peer);
-	struct quota_addr *a = find_addr(&addr);
+	struct quota_addr *a = find_addr(peer);
 
+	if (!a || !a->live)
+		a = find_key(network_of(peer));
 	if (!a || !a->live)
 		return;
 	a->live--;
@@ -391,8 +416,7 @@ struct taken {
 
 static struct taken taken_then(const struct quota_who *who, const struct quota_freed *freed)
 {
-	struct in6_addr addr = value_ip(who->peer);
-	const struct quota_addr *a = find_addr(&addr);
+	const struct quota_addr *a = find_addr(who->peer);
 	const struct quota_host *h = find_host(who->host_id);
 	struct taken then = {
 		.export = who->export->taken,
@@ -497,8 +521,6 @@ static unsigned int check(const struct quota_who *who, const struct taken *then,
 void quota_freed_add(struct quota_freed *freed, const struct quota_who *who,
 		     const struct quota_share *share)
 {
-	struct in6_addr addr = value_ip(who->peer);
-
 	if (!share->host)
 		return;
 	add(&freed->all, share->queues, share->bytes);
@@ -506,7 +528,7 @@ void quota_freed_add(struct quota_freed *freed, const struct quota_who *who,
 		add(&freed->readers, share->queues, share->bytes);
 	if (!memcmp(share->host->id, who->host_id, sizeof(share->host->id)))
 		add(&freed->host, share->queues, share->bytes);
-	if (!memcmp(&share->addr->addr, &addr, sizeof(addr)))
+	if (share->addr == find_addr(who->peer))
 		add(&freed->addr, share->queues, share->bytes);
 }
 

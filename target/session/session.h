@@ -55,6 +55,7 @@ enum session_state {
  * @turn: in the list of sessions that wait until another of their address is registered
  * @hello: as received, version 1
  * @challenge: as sent, version 1
+ * @connected: when its control queue was ready for HELLO, ms; at first, @born
  * @slot: the session holds a login slot
  * @evicted: another login has got the slot
  * @refused: why the initiator itself has closed the session, or RDMABLK_OK
@@ -70,6 +71,7 @@ struct session_login {
 	TAILQ_ENTRY(session) turn;
 	struct rdmablk_hello hello;
 	struct rdmablk_challenge challenge;
+	int64_t connected;
 	bool slot;
 	bool evicted;
 	bool waits;

@@ -273,12 +273,15 @@ struct session *session_turn_next(const struct session *s)
  * Silent logins: connections cost a peer nothing, and each holds a slot.
  */
 
-#define SILENT_MS	2000	/* for the next message of a login, when slots are short */
+#define SILENT_MS	2000	/* for a login until PROOF, when slots are short */
 
-/* A visit keeps its slot until another login needs it, however many messages it sends. */
+/*
+ * HELLO proves nothing, so it does not count. A visit keeps its slot until another login needs
+ * it, however many messages it sends.
+ */
 static int64_t silent_since(const struct session *s)
 {
-	return s->state == SESSION_VISIT ? s->born : s->heard.last;
+	return s->state == SESSION_VISIT ? s->born : s->login.connected;
 }
 
 /* Whether a session waits for its initiator, and has handled all messages that have come */

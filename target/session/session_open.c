@@ -96,6 +96,7 @@ static void create_done(struct job *job)
 	}
 	s->quiet = false;
 	s->heard.last = loop_now();
+	s->login.connected = s->heard.last;
 	session_login_timer(s);
 	log_debug("%s: connected", session_text(s));
 }
@@ -129,6 +130,7 @@ static struct session *session_alloc(const struct cm_event *ev, struct device *d
 	s->cq.failed = session_cq_failed;
 	s->born = loop_now();
 	s->heard.last = s->born;
+	s->login.connected = s->born;
 	s->quiet = true;	/* until it is accepted */
 	memcpy(&s->peer, peer, peer->sa_family == AF_INET6 ?
 	       sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));

@@ -103,6 +103,17 @@ MUTANTS = [
     # --- slots of logins
     ("a silent login keeps its slot", "target_logins_test", "target/session/listener.c",
      "\tif (!silent)\n\t\treturn reason;\n", "\tif (reason)\n\t\treturn reason;\n"),
+    ("HELLO without PROOF keeps a slot", "target_logins_test", LIST,
+     "s->born : s->login.connected;", "s->born : s->heard.last;"),
+    ("each address of a network has its own limits", "target_logins_test", QUOTA,
+     "\t\tmemset(&ip.s6_addr[8], 0, sizeof(ip.s6_addr) - 8);\n", "\t\t;\n"),
+    ("link-local addresses are one network", "target_logins_test", QUOTA,
+     " && !IN6_IS_ADDR_LINKLOCAL(&ip))", ")"),
+    ("a host shares the limits of its network", "target_logins_test", QUOTA,
+     "return named ? own : net;", "return named ? net : net;"),
+    ("a login is counted where its address belongs by now", "target_logins_test", QUOTA,
+     "\tif (!a || !a->logins)\t/* taken before the address was named, or its name was taken away */\n"
+     "\t\ta = find_key(network_of(peer));\n", ""),
     ("a login is silent at once", "target_logins_test", LIST,
      "loop_now() - silent_since(s) >= SILENT_MS", "loop_now() >= silent_since(s)"),
     ("a visit that talks keeps its slot", "target_logins_test", LIST,

@@ -163,25 +163,16 @@ static void the_login_that_was_silent_for_longest_makes_room(void **state)
 	assert_refused(200);
 	advance(SILENT_MS - 100);
 	assert_refused(200);
+	/* HELLO without PROOF is silence, too */
 	say_hello(p[0]);
 	say_hello(p[2]);
 	advance(100);
-	/* the first has just said HELLO, the second has said nothing */
-	accepted(201);
-	assert_int_equal(p[1]->closed, RDMABLK_R_LOGIN_TIMEOUT);
-	accepted(202);
-	assert_int_equal(p[3]->closed, RDMABLK_R_LOGIN_TIMEOUT);
-	accepted(203);
-	accepted(204);
-	assert_int_equal(p[5]->closed, RDMABLK_R_LOGIN_TIMEOUT);
-	assert_refused(205);
-	assert_false(p[0]->closed || p[2]->closed);
-	/* HELLO without PROOF is silence, too, in its time */
-	advance(SILENT_MS - 200);
-	assert_refused(206);
-	advance(200);
-	accepted(207);
-	assert_int_equal(p[0]->closed, RDMABLK_R_LOGIN_TIMEOUT);
+	for (unsigned int i = 0; i < 6; i++) {
+		accepted(201 + i);
+		for (unsigned int n = 0; n < 6; n++)
+			assert_int_equal(p[n]->closed, n <= i ? RDMABLK_R_LOGIN_TIMEOUT : 0);
+	}
+	assert_refused(207);
 	freeze(false);
 }
 
@@ -511,6 +502,74 @@ static void an_address_may_not_come_to_each_listener(void **state)
 	config_free(&with);
 }
 
+static unsigned int from(const char *address)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
+
+	assert_int_equal(inet_pton(AF_INET6, address, &in6.sin6_addr), 1);
+	return quota_login_get((struct sockaddr *)&in6);
+}
+
+static void from_no_more(const char *address)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
+
+	assert_int_equal(inet_pton(AF_INET6, address, &in6.sin6_addr), 1);
+	quota_login_put((struct sockaddr *)&in6);
+}
+
+static bool named(const struct sockaddr *peer)
+{
+	return value_in_addresses("2001:db8::3", peer);
+}
+
+/* Its owner has every address in it, but for one that the section of a host names. */
+static void a_network_of_ipv6_is_one_address(void **state)
+{
+	(void)state;
+	limit(32, 2);
+	quota_expect(named);
+	assert_int_equal(from("2001:db8::1"), RDMABLK_OK);
+	assert_int_equal(from("2001:db8::2"), RDMABLK_OK);
+	assert_int_equal(from("2001:db8::4"), RDMABLK_R_LIMIT_LOGINS);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(from("2001:db8::3"), RDMABLK_OK);
+		assert_int_equal(from("2001:db8:0:1::1"), RDMABLK_OK);
+		assert_int_equal(from("fe80::1"), RDMABLK_OK);
+		assert_int_equal(from("fe80::2"), RDMABLK_OK);
+		assert_int_equal(from("::ffff:10.0.0.1"), RDMABLK_OK);
+		assert_int_equal(from("::ffff:10.0.0.2"), RDMABLK_OK);
+	}
+	assert_int_equal(from("2001:db8::3"), RDMABLK_R_LIMIT_LOGINS);
+	from_no_more("2001:db8::1");
+	assert_int_equal(from("2001:db8::4"), RDMABLK_OK);
+	assert_int_equal(from("2001:db8::1"), RDMABLK_R_LIMIT_LOGINS);
+	for (int i = 0; i < 2; i++) {
+		from_no_more("2001:db8::4");
+		from_no_more("2001:db8::3");
+		from_no_more("2001:db8:0:1::1");
+		from_no_more("fe80::1");
+		from_no_more("fe80::2");
+		from_no_more("::ffff:10.0.0.1");
+		from_no_more("::ffff:10.0.0.2");
+	}
+	assert_int_equal(quota_logins(), 0);
+	/* the hosts of the configuration change between login and logout */
+	for (int i = 0; i < 4; i++) {
+		quota_expect(i & 1 ? named : NULL);
+		assert_int_equal(from("2001:db8::3"), RDMABLK_OK);
+		quota_expect(i & 1 ? NULL : named);
+		assert_int_equal(from("2001:db8::3"), RDMABLK_OK);
+		from_no_more("2001:db8::3");
+		from_no_more("2001:db8::3");
+	}
+	assert_int_equal(from("2001:db8::2"), RDMABLK_OK);
+	assert_int_equal(from("2001:db8::1"), RDMABLK_OK);
+	from_no_more("2001:db8::1");
+	from_no_more("2001:db8::1");
+	quota_expect(NULL);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, all_end)
 
 static const struct CMUnitTest tests[] = {
@@ -526,6 +585,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(many_addresses_are_no_way_out),
 	TEST(a_flood_keeps_no_known_address_out),
 	TEST(an_address_may_not_come_to_each_listener),
+	TEST(a_network_of_ipv6_is_one_address),
 };
 
 int main(void)
