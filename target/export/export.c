@@ -510,6 +510,7 @@ unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
 void export_release(struct lease *lease)
 {
 	LIST_REMOVE(lease, entry);
+	memset(&lease->entry, 0, sizeof(lease->entry));	/* it leads nowhere any more */
 }
 
 /* Return: the region size for an export of @size bytes; above @max_mr_size: none fits. */

@@ -345,10 +345,28 @@ static bool resumes_this(struct session *s, const struct export *e)
 	return !memcmp(s->hello.uuid, e->store.uuid, sizeof(s->hello.uuid));
 }
 
+/*
+ * Ends the sessions whose leases have a verdict. A loser with nothing to fence, such as one
+ * that waits for its turn to register, gives its lease back at once.
+ */
+static void end_losers(struct session *s, struct export *e)
+{
+	struct lease *held, *next;
+
+	for (held = LIST_FIRST(&e->leases); held; held = next) {
+		struct session *loser = container_of(held, struct session, lease);
+
+		next = LIST_NEXT(held, entry);
+		if (!held->verdict)
+			continue;
+		session_audit_takeover(s, loser, held->verdict);
+		session_end(loser, held->verdict);
+	}
+}
+
 static unsigned int admit(struct session *s, struct export *e)
 {
 	bool resume = s->hello.flags & RDMABLK_HELLO_RESUME;
-	struct lease *held;
 	unsigned int reason;
 
 	/*
@@ -369,14 +387,7 @@ static unsigned int admit(struct session *s, struct export *e)
 	reason = has_victims(e) ? check_room(s, e) : RDMABLK_OK;
 	if (reason)
 		return reason;
-	/* releases come from workers at the earliest: the list holds still */
-	LIST_FOREACH(held, &e->leases, entry)
-		if (held->verdict) {
-			struct session *loser = container_of(held, struct session, lease);
-
-			session_audit_takeover(s, loser, held->verdict);
-			session_end(loser, held->verdict);
-		}
+	end_losers(s, e);
 	return fault(FAULT_GRANT_EARLY) ? RDMABLK_OK : RDMABLK_R_FENCING;
 }
 

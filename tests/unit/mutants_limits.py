@@ -114,6 +114,15 @@ MUTANTS = [
     ("a login is counted where its address belongs by now", "target_logins_test", QUOTA,
      "\tif (!a || !a->logins)\t/* taken before the address was named, or its name was taken away */\n"
      "\t\ta = find_key(network_of(peer));\n", ""),
+    ("a loser that is gone ends the search for others", "target_logins_test",
+     "target/session/login.c",
+     "\t\tnext = LIST_NEXT(held, entry);\n\t\tif (!held->verdict)\n\t\t\tcontinue;\n"
+     "\t\tsession_audit_takeover(s, loser, held->verdict);\n"
+     "\t\tsession_end(loser, held->verdict);\n",
+     "\t\tif (held->verdict) {\n"
+     "\t\t\tsession_audit_takeover(s, loser, held->verdict);\n"
+     "\t\t\tsession_end(loser, held->verdict);\n\t\t}\n"
+     "\t\tnext = LIST_NEXT(held, entry);\n"),
     ("a login is silent at once", "target_logins_test", LIST,
      "loop_now() - silent_since(s) >= SILENT_MS", "loop_now() >= silent_since(s)"),
     ("a visit that talks keeps its slot", "target_logins_test", LIST,

@@ -72,7 +72,7 @@ static void sent(struct peer *p, const void *msg, size_t len)
 
 #include "target_peers.h"
 
-static void say_hello(struct peer *p)
+static void fill_hello(struct peer *p)
 {
 	struct rdmablk_hello *h = &p->hello;
 
@@ -85,8 +85,18 @@ static void say_hello(struct peer *p)
 		.host_name = "host", .export_name = "first",
 	};
 	h->host_id[0] = 1;
-	say(p, h, sizeof(*h));
+}
+
+static void ask_challenge(struct peer *p)
+{
+	say(p, &p->hello, sizeof(p->hello));
 	assert_int_equal(le16toh(p->challenge.hdr.type), RDMABLK_MSG_CHALLENGE);
+}
+
+static void say_hello(struct peer *p)
+{
+	fill_hello(p);
+	ask_challenge(p);
 }
 
 static void say_proof(struct peer *p)
@@ -502,6 +512,31 @@ static void an_address_may_not_come_to_each_listener(void **state)
 	config_free(&with);
 }
 
+/* They have nothing to fence, so each gives its lease back while others are looked for. */
+static void all_losers_end_that_wait_for_their_turn(void **state)
+{
+	struct peer *first = accepted(5), *p[4];
+
+	(void)state;
+	session_of(first)->login.registering = true;
+	for (unsigned int i = 0; i < 4; i++) {
+		p[i] = accepted(5);
+		fill_hello(p[i]);
+		p[i]->hello.instance_id[0] = (uint8_t)(i + 1);
+		p[i]->hello.boot_nonce[0] = i == 3;	/* after a boot of the host */
+		ask_challenge(p[i]);
+		if (i < 3)
+			say_proof(p[i]);
+	}
+	for (unsigned int i = 0; i < 3; i++)
+		assert_true(session_of(p[i])->login.waits);
+	say_proof(p[3]);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(p[i]->closed, RDMABLK_R_REPLACED);
+	assert_int_equal(p[3]->closed, RDMABLK_R_FENCING);
+	session_of(first)->login.registering = false;
+}
+
 static unsigned int from(const char *address)
 {
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
@@ -585,6 +620,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(many_addresses_are_no_way_out),
 	TEST(a_flood_keeps_no_known_address_out),
 	TEST(an_address_may_not_come_to_each_listener),
+	TEST(all_losers_end_that_wait_for_their_turn),
 	TEST(a_network_of_ipv6_is_one_address),
 };
 
