@@ -42,6 +42,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "base/loop.h"
@@ -54,7 +55,7 @@
 #define ARENA_FILLING	1
 #define ARENA_COMPLETE	2
 #define BOOT_BYTES	40
-#define ARENA_WAIT_MS	10000	/* until the former process must be gone */
+#define ARENA_STEP_MS	10	/* between two looks at a lock */
 #define ARENAS		4096		/* that may be open */
 
 /* Fields of /proc/PID/stat after the name: the state is 3, the start time 22. */
@@ -101,6 +102,9 @@ struct arena_guard {
 	uint64_t page_size;
 	atomic_bool broken;
 };
+
+/* ms until the former process must be gone; shorter in tests */
+int arena_wait_ms = 10000;
 
 static void guard_ready(struct loop_source *src);
 
@@ -380,7 +384,7 @@ static int wait_for_process(const struct arena_trailer *t, const char *path)
 	if (fd < 0 && errno == ESRCH)
 		return 0;
 	pfd.fd = fd;
-	if (fd >= 0 && poll(&pfd, 1, ARENA_WAIT_MS) > 0)
+	if (fd >= 0 && poll(&pfd, 1, arena_wait_ms) > 0)
 		return 0;
 	log_err("arena %s: process %u, which served it before, is still there",
 		path, t->pid);
@@ -462,6 +466,41 @@ int arena_check(const char *path)
 	return statfs(path, &fs) ? open_failed(path, -errno) : check_file(path, &st, &fs);
 }
 
+/* The mappings of a killed process keep the lock until they are gone. */
+static int lock_waiting(const struct store *store, const char *path)
+{
+	const struct timespec step = { .tv_nsec = ARENA_STEP_MS * 1000000L };
+	int ret;
+
+	for (int ms = 0; flock(store->fd, LOCK_EX | LOCK_NB); ms += ARENA_STEP_MS) {
+		ret = -errno;
+		if (ret == -EWOULDBLOCK && ms < arena_wait_ms &&
+		    !atomic_load(&store->cancelled)) {
+			if (!ms)
+				log_info("arena %s: waiting for another process that holds it",
+					 path);
+			nanosleep(&step, NULL);
+			continue;
+		}
+		log_err("arena %s: another process holds it", path);
+		return ret;
+	}
+	return 0;
+}
+
+/* Until now another process may have given the file its size, or removed its name. */
+static int look_again(int fd, const char *path, struct stat *st)
+{
+	struct stat named;
+
+	if (fstat(fd, st))
+		return -errno;
+	if (!lstat(path, &named) && named.st_dev == st->st_dev && named.st_ino == st->st_ino)
+		return check_owner(st, path);
+	log_err("arena %s: was replaced or removed while it was opened", path);
+	return -EAGAIN;
+}
+
 /**
  * arena_open - open and lock a kept arena, give it its size
  * @store: store; this sets @fd, @page_size and @mapped
@@ -484,11 +523,9 @@ int arena_open(struct store *store, const struct export_config *ec)
 	if (ret)
 		return ret;
 	store->page_size = (uint64_t)fs.f_bsize;
-	if (flock(store->fd, LOCK_EX | LOCK_NB)) {
-		ret = -errno;
-		log_err("arena %s: another process holds it", ec->arena);
+	ret = lock_waiting(store, ec->arena) ?: look_again(store->fd, ec->arena, &st);
+	if (ret)
 		return ret;
-	}
 	store->mapped = round_up(store->size, store->page_size) + store->page_size;
 	if (st.st_size && (uint64_t)st.st_size != store->mapped) {
 		log_err("arena %s: is %llu bytes long, export %s needs %llu; remove it to start with a new one",

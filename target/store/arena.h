@@ -31,6 +31,8 @@ enum arena_state {
 	ARENA_OLDER,
 };
 
+extern int arena_wait_ms;
+
 int arena_check(const char *path);
 int arena_open(struct store *store, const struct export_config *ec);
 int arena_attach(struct store *store, const struct export_config *ec,

@@ -32,6 +32,7 @@
 #include "../../target/base/log.h"
 #include "../../target/base/util.h"
 #include "../../target/export/export.h"
+#include "../../target/store/arena.h"
 #include "../../target/export/quota.h"
 
 static struct lease lease(unsigned int host, unsigned int boot,
@@ -759,7 +760,9 @@ static void arena_of_another_pid_namespace_is_refused(void **state)
 	assert_int_equal(store_memory_ops.open(&s, &ec), 0);
 	assert_int_equal(store_memory_ops.publish(&s), 0);
 	/* It is this process's, and not another's that has the same number there. */
+	arena_wait_ms = 20;
 	assert_int_not_equal(served_elsewhere(&ec, true), 0);
+	arena_wait_ms = 10000;
 	store_memory_ops.close(&s);
 	assert_int_equal(served_elsewhere(&ec, false), 0);
 	s = (struct store){ .uuid = { 7 } };

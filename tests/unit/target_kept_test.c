@@ -10,10 +10,13 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
 
 #include "../../target/base/log.h"
 #include "../../target/base/loop.h"
 #include "../../target/export/export.h"
+#include "../../target/store/arena.h"
 #include "target_full.h"
 
 #define SIZE	(24 * MIB)	/* more than is compared at once */
@@ -469,6 +472,85 @@ static void a_file_changes_in_the_same_second(void **state)
 	kept_end();
 }
 
+static void a_second_opening_is_refused(void)
+{
+	struct export_config memory = { .name = "m", .size = MIB, .block = 512,
+					.arena = full_ec.arena };
+	struct store s = { .ops = &store_memory_ops };
+
+	assert_int_equal(s.ops->open(&s, &memory), -EWOULDBLOCK);
+	s.ops->close(&s);
+}
+
+/*
+ * Another process has the arena, and ends while this one waits; before that it makes the file
+ * longer, or removes its name.
+ */
+static pid_t held_by_another(off_t bytes, bool removed)
+{
+	const char *arena = full_ec.arena;
+	int locked[2];
+	pid_t child;
+	char c;
+
+	assert_int_equal(pipe(locked), 0);
+	child = fork();
+	if (!child) {
+		int fd = open(arena, O_RDWR | O_CREAT, 0600);
+
+		if (fd < 0 || flock(fd, LOCK_EX) || write(locked[1], "l", 1) != 1)
+			_exit(1);
+		poll(NULL, 0, 300);	/* sooner or later */
+		_exit((bytes && ftruncate(fd, bytes)) || (removed && unlink(arena)));
+	}
+	assert_int_equal(read(locked[0], &c, 1), 1);
+	close(locked[0]);
+	close(locked[1]);
+	return child;
+}
+
+static void a_killed_daemon_is_waited_for(void **state)
+{
+	static const struct {
+		off_t bytes;
+		bool removed;
+		int ret;
+		const char *why;
+	} cases[] = {
+		{ 0, false, 0, NULL },
+		{ 3 * MIB, false, -EINVAL, "bytes long" },
+		{ 0, true, -EAGAIN, "replaced or removed" },
+	};
+	struct store s;
+	char why[300];
+	int status;
+	pid_t child;
+
+	(void)state;
+	if (!kept_config("waits"))
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		unlink(full_ec.arena);
+		child = held_by_another(cases[i].bytes, cases[i].removed);
+		log_keep(why, sizeof(why));
+		assert_int_equal(full_open(&s, &full_ec), cases[i].ret);
+		log_keep(NULL, 0);
+		if (cases[i].ret)
+			assert_non_null(strstr(why, cases[i].why));
+		else
+			full_close(&s);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+	/* and one that lives is not waited for without end */
+	arena_wait_ms = 20;
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	a_second_opening_is_refused();
+	full_close(&s);
+	arena_wait_ms = 10000;
+	kept_end();
+}
+
 static void an_arena_belongs_to_its_file(void **state)
 {
 	struct export_config memory = { .name = "m", .size = SIZE, .block = 512 };
@@ -765,6 +847,7 @@ int main(void)
 		cmocka_unit_test(a_file_changes_while_it_is_exported),
 		cmocka_unit_test(a_time_is_set_back),
 		cmocka_unit_test(a_file_changes_in_the_same_second),
+		cmocka_unit_test(a_killed_daemon_is_waited_for),
 		cmocka_unit_test(an_arena_belongs_to_its_file),
 		cmocka_unit_test(growing),
 		cmocka_unit_test(growing_after_an_error),
