@@ -742,3 +742,14 @@ void arena_clean(struct store *store, const struct arena_file *file)
 	t->file_bytes = file->stamp.bytes;
 	__atomic_store_n(&t->clean, 1, __ATOMIC_RELEASE);
 }
+
+/**
+ * arena_discard - note that an arena has lost contents of its file
+ * @store: attached; a page of the arena is missing, and another daemon would find zeroes there
+ *
+ * The next daemon fills the arena from the file, and the epoch is new.
+ */
+void arena_discard(struct store *store)
+{
+	__atomic_store_n(&trailer_of(store)->state, ARENA_FILLING, __ATOMIC_RELEASE);
+}

@@ -263,6 +263,12 @@ static void close_equal(struct store *store)
 {
 	struct full *full = full_of(store);
 
+	if (arena_guard_broken(store->guard)) {
+		log_err("export %s: pages of its arena are missing; the next daemon reads %s again",
+			full->file.name, full->file.path);
+		arena_discard(store);
+		return;
+	}
 	if (!full->file.read_only)
 		settle_stamp(full);
 	note_equal(store);
@@ -284,7 +290,7 @@ static void store_close(struct store *store)
 			full->file.name, full->file.path, strerror(-ret),
 			store->kept && !arena_guard_broken(store->guard) ?
 			"; its arena has it" : "");
-	else if (store->kept)
+	if (store->kept && (!ret || arena_guard_broken(store->guard)))
 		close_equal(store);
 	pthread_mutex_unlock(&full->lock);
 	release(store);

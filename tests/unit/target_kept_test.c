@@ -551,6 +551,42 @@ static void a_killed_daemon_is_waited_for(void **state)
 	kept_end();
 }
 
+/* The kernel gives another daemon zeroes in the place of a page that it has lost. */
+static void an_arena_that_has_lost_a_page_is_filled_again(void **state)
+{
+	uint8_t epoch[RDMABLK_ID_LEN];
+	struct bitmap dirty;
+	struct store s;
+
+	(void)state;
+	if (!kept_config("lost"))
+		skip();
+	for (int flushed = 0; flushed < 2; flushed++) {
+		assert_int_equal(full_open(&s, &full_ec), 0);
+		memcpy(epoch, s.epoch, sizeof(epoch));
+		s.ops->written_by(&s);
+		full_rdma(&s, 4 * MIB, MIB, 5);
+		if (flushed) {
+			dirty = full_dirty(&s);
+			full_note(&s, &dirty, 4 * MIB, MIB);
+			assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
+			bitmap_free(&dirty);
+		} else {
+			s.ops->ended(&s, false);
+		}
+		assert_non_null(s.guard);
+		arena_guard_break(s.guard);
+		memset(full_at(&s, 4 * MIB), 0, 4096);
+		full_close(&s);
+		assert_int_equal(full_open(&s, &full_ec), 0);
+		assert_memory_not_equal(s.epoch, epoch, sizeof(epoch));
+		assert_true(flushed ? full_has(&s, 4 * MIB, MIB, 5) :
+				      full_is_zero(&s, 4 * MIB, MIB));
+		full_close(&s);
+	}
+	kept_end();
+}
+
 static void an_arena_belongs_to_its_file(void **state)
 {
 	struct export_config memory = { .name = "m", .size = SIZE, .block = 512 };
@@ -848,6 +884,7 @@ int main(void)
 		cmocka_unit_test(a_time_is_set_back),
 		cmocka_unit_test(a_file_changes_in_the_same_second),
 		cmocka_unit_test(a_killed_daemon_is_waited_for),
+		cmocka_unit_test(an_arena_that_has_lost_a_page_is_filled_again),
 		cmocka_unit_test(an_arena_belongs_to_its_file),
 		cmocka_unit_test(growing),
 		cmocka_unit_test(growing_after_an_error),
