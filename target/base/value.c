@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -356,9 +357,24 @@ bool value_in_addresses(const char *text, const struct sockaddr *sa)
 	return in_list(text, sa, 128);
 }
 
+/* Appends the interface of an IPv6 address, if it has one. */
+static void add_scope(const struct sockaddr_in6 *in6, char *host, size_t size)
+{
+	size_t len = strlen(host);
+	char name[IF_NAMESIZE];
+
+	if (!in6->sin6_scope_id)
+		return;
+	if (if_indextoname(in6->sin6_scope_id, name))
+		snprintf(host + len, size - len, "%%%s", name);
+	else
+		snprintf(host + len, size - len, "%%%u", in6->sin6_scope_id);
+}
+
 /**
  * value_address_text - write an address as text
- * @sa: IPv4 or IPv6
+ * @sa: IPv4 or IPv6. Two interfaces may have one link-local address, so that its text has
+ *	the interface, too
  * @out: result, ADDR_TEXT bytes
  * @port: whether to write the port, too
  */
@@ -366,14 +382,16 @@ void value_address_text(const struct sockaddr *sa, char *out, bool port)
 {
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
 	const struct sockaddr_in *in = (const struct sockaddr_in *)sa;
-	char host[INET6_ADDRSTRLEN] = "?";
+	char host[INET6_ADDRSTRLEN + IF_NAMESIZE] = "?";
 	bool v6 = sa->sa_family == AF_INET6;
 	unsigned int number;
 
-	if (v6)
+	if (v6) {
 		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
-	else if (sa->sa_family == AF_INET)
+		add_scope(in6, host, sizeof(host));
+	} else if (sa->sa_family == AF_INET) {
 		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+	}
 	number = ntohs(v6 ? in6->sin6_port : in->sin_port);
 	if (!port)
 		snprintf(out, ADDR_TEXT, "%s", host);

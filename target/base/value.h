@@ -15,7 +15,7 @@
 
 #include "uapi/rdmablk_proto.h"
 
-#define ADDR_TEXT	64	/* room for an address and port as text */
+#define ADDR_TEXT	80	/* room for an address and port as text */
 
 #define ALLOW_READ	1U	/* may use the export */
 #define ALLOW_WRITE	2U	/* may write it */

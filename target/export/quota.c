@@ -113,6 +113,14 @@ static struct quota_addr *find_key(struct in6_addr addr)
 	return NULL;
 }
 
+/* Return: the interface of a link-local address, or 0. */
+static uint32_t scope_of(const struct sockaddr *sa)
+{
+	const struct in6_addr ip = value_ip(sa);
+
+	return IN6_IS_ADDR_LINKLOCAL(&ip) ? ((const struct sockaddr_in6 *)sa)->sin6_scope_id : 0;
+}
+
 /*
  * The owner of an IPv6 network of 64 bits has every address in it, so the network is one
  * address, as for the log. An address that the section of a host names has an account of its
@@ -122,7 +130,11 @@ static struct in6_addr network_of(const struct sockaddr *peer)
 {
 	struct in6_addr ip = value_ip(peer);
 
-	if (!IN6_IS_ADDR_V4MAPPED(&ip) && !IN6_IS_ADDR_LINKLOCAL(&ip))
+	const uint32_t scope = scope_of(peer);
+
+	if (IN6_IS_ADDR_LINKLOCAL(&ip))	/* these bytes of it are zero */
+		memcpy(&ip.s6_addr[4], &scope, sizeof(scope));
+	else if (!IN6_IS_ADDR_V4MAPPED(&ip))
 		memset(&ip.s6_addr[8], 0, sizeof(ip.s6_addr) - 8);
 	return ip;
 }
@@ -332,7 +344,7 @@ void quota_live_put(const struct sockaddr *peer)
 /**
  * quota_same_address - whether two addresses are equal, apart from the port
  * @a: address
- * @b: address
+ * @b: address; another interface makes a link-local address another one
  *
  * Return: true: equal.
  */
@@ -340,7 +352,7 @@ bool quota_same_address(const struct sockaddr *a, const struct sockaddr *b)
 {
 	const struct in6_addr plain_a = value_ip(a), plain_b = value_ip(b);
 
-	return !memcmp(&plain_a, &plain_b, sizeof(plain_a));
+	return !memcmp(&plain_a, &plain_b, sizeof(plain_a)) && scope_of(a) == scope_of(b);
 }
 
 static struct quota_host *find_host(const uint8_t *id)

@@ -605,6 +605,35 @@ static void a_network_of_ipv6_is_one_address(void **state)
 	quota_expect(NULL);
 }
 
+static void an_interface_makes_another_address(void **state)
+{
+	struct sockaddr_in6 a = { .sin6_family = AF_INET6, .sin6_scope_id = 1 }, b;
+	struct listen_addr addr;
+	char text[ADDR_TEXT];
+
+	(void)state;
+	limit(32, 1);
+	assert_int_equal(inet_pton(AF_INET6, "fe80::1", &a.sin6_addr), 1);
+	b = a;
+	assert_true(quota_same_address((struct sockaddr *)&a, (struct sockaddr *)&b));
+	b.sin6_scope_id = 999999;
+	assert_false(quota_same_address((struct sockaddr *)&a, (struct sockaddr *)&b));
+	assert_int_equal(quota_login_get((struct sockaddr *)&a), RDMABLK_OK);
+	assert_int_equal(quota_login_get((struct sockaddr *)&b), RDMABLK_OK);
+	assert_int_equal(quota_login_get((struct sockaddr *)&a), RDMABLK_R_LIMIT_LOGINS);
+	quota_login_put((struct sockaddr *)&a);
+	quota_login_put((struct sockaddr *)&b);
+	value_address_text((struct sockaddr *)&a, text, false);
+	assert_string_equal(text, "fe80::1%lo");
+	value_address_text((struct sockaddr *)&b, text, false);
+	assert_string_equal(text, "fe80::1%999999");
+	/* what listens there is found again by its text */
+	assert_int_equal(value_address("[fe80::1%lo]:7", &addr), 0);
+	assert_string_equal(addr.text, "[fe80::1%lo]:7");
+	assert_int_equal(value_address(addr.text, &addr), 0);
+	assert_string_equal(addr.text, "[fe80::1%lo]:7");
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, all_end)
 
 static const struct CMUnitTest tests[] = {
@@ -622,6 +651,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(an_address_may_not_come_to_each_listener),
 	TEST(all_losers_end_that_wait_for_their_turn),
 	TEST(a_network_of_ipv6_is_one_address),
+	TEST(an_interface_makes_another_address),
 };
 
 int main(void)
