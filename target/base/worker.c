@@ -35,6 +35,7 @@ static const struct {
 	[JOB_FENCE]	= { "fence", 2, "an adapter" },
 	[JOB_REGISTER]	= { "register", 2, "an adapter" },
 	[JOB_NOTE]	= { "note", 1, "the state directory" },
+	[JOB_NOTE_STATE] = { "note-state", 2, "the state directory of an export" },
 	[JOB_GROW]	= { "grow", 1, "a file" },
 	[JOB_ADMIN]	= { "admin", 1, NULL },
 };
@@ -49,6 +50,11 @@ static struct {
 } workers = {
 	.late = { .expired = late },
 };
+
+static bool is_note(unsigned int kind)
+{
+	return kind == JOB_NOTE || kind == JOB_NOTE_STATE;
+}
 
 static void enqueue(struct job_list *todo, struct job *job)
 {
@@ -281,7 +287,7 @@ bool worker_stop(void)
 		return true;
 	loop_timer_stop(&workers.late);
 	for (int kind = JOB_KINDS; kind--;)
-		ended = worker_end(&workers.of[kind], kind == JOB_NOTE ? WORKER_NOTE_S : 0) &&
+		ended = worker_end(&workers.of[kind], is_note(kind) ? WORKER_NOTE_S : 0) &&
 			ended;
 	if (ended) {
 		loop_inbox_ignore(&workers.done);

@@ -27,7 +27,8 @@
  * @JOB_OPEN: the adapter, which makes a queue
  * @JOB_FENCE: the adapter, which destroys queues or memory keys; other sessions wait for that
  * @JOB_REGISTER: the adapter and the memory manager: memory is registered, for seconds
- * @JOB_NOTE: the state directory
+ * @JOB_NOTE: the daemon's state directory
+ * @JOB_NOTE_STATE: the state directory of an export
  * @JOB_GROW: files of exports, which are looked at and read
  * @JOB_ADMIN: the configuration, and files that are opened and filled, for hours
  */
@@ -36,6 +37,7 @@ enum job_kind {
 	JOB_FENCE,
 	JOB_REGISTER,
 	JOB_NOTE,
+	JOB_NOTE_STATE,
 	JOB_GROW,
 	JOB_ADMIN,
 	JOB_KINDS,

@@ -49,6 +49,9 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
 #include <sys/stat.h>
 
 #include "base/log.h"
@@ -61,11 +64,52 @@
 #define NOTE_LEN	(sizeof(LABEL) + 3 * (ID_TEXT + 1))	/* the NUL of LABEL: a blank */
 #define NOTE_ROOM	(PATH_MAX + 64)
 
-/*
- * One at a time: exports of one file change each other's notes. Jobs of two kinds come here,
- * those of logins and those that open an export, and each goes on with the answer.
+/**
+ * struct dir_lock - one thread at a time changes the notes of a directory
+ * @entry: in the list of all; they stay, for there are few directories
+ * @lock: held for as long as the directory takes, which may be for good
+ * @dir: the directory
+ *
+ * Exports of one file change each other's notes. Jobs of several kinds come here, those of
+ * logins and those that open an export, and each goes on with the answer. A directory that
+ * hangs stops no export that has another one.
  */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+struct dir_lock {
+	LIST_ENTRY(dir_lock) entry;
+	pthread_mutex_t lock;
+	char dir[];
+};
+
+static struct {
+	pthread_mutex_t lock;
+	LIST_HEAD(, dir_lock) list;
+	pthread_mutex_t any;	/* of directories for which memory was short */
+} locks = { .lock = PTHREAD_MUTEX_INITIALIZER, .any = PTHREAD_MUTEX_INITIALIZER };
+
+/* Return: the lock of a directory, locked. */
+static pthread_mutex_t *lock_dir(const char *dir)
+{
+	pthread_mutex_t *lock = &locks.any;
+	struct dir_lock *d;
+
+	pthread_mutex_lock(&locks.lock);
+	LIST_FOREACH(d, &locks.list, entry)
+		if (!strcmp(d->dir, dir))
+			break;
+	if (!d) {
+		d = calloc(1, sizeof(*d) + strlen(dir) + 1);
+		if (d) {
+			strcpy(d->dir, dir);
+			pthread_mutex_init(&d->lock, NULL);
+			LIST_INSERT_HEAD(&locks.list, d, entry);
+		}
+	}
+	if (d)
+		lock = &d->lock;
+	pthread_mutex_unlock(&locks.lock);
+	pthread_mutex_lock(lock);
+	return lock;
+}
 
 /**
  * struct note - what is in one
@@ -312,13 +356,14 @@ int last_writer_note(const struct last_writer_of *of, const struct store_writer 
 {
 	char file_path[NOTE_ROOM], own_path[NOTE_ROOM], arena_path[NOTE_ROOM];
 	const char *path = arena_path;
+	pthread_mutex_t *lock;
 	bool stays = false;
 	int ret, gone = 0;
 
 	note_path(of, "file", of->mark->place, file_path);
 	note_path(of, "arena", of->mark->place, arena_path);
 	note_path(of, "export", of->uuid, own_path);
-	pthread_mutex_lock(&lock);
+	lock = lock_dir(of->dir);
 	ret = drop_other(of, file_path, own_path);
 	if (ret)
 		goto unlock;
@@ -334,7 +379,7 @@ int last_writer_note(const struct last_writer_of *of, const struct store_writer 
 		cannot_note(of, writer, path == arena_path, path, ret);
 	ret = gone ?: !ret;
 unlock:
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(lock);
 	return ret;
 }
 
@@ -351,11 +396,12 @@ unlock:
 int last_writer_missed(const struct last_writer_of *of, const struct store_writer *by)
 {
 	char path[NOTE_ROOM];
+	pthread_mutex_t *lock;
 	struct note is;
 	bool known;
 	int ret;
 
-	pthread_mutex_lock(&lock);
+	lock = lock_dir(of->dir);
 	note_path(of, "arena", of->mark->place, path);
 	ret = get(path, of->mark->place, &is);
 	known = ret == 1 && !memcmp(is.a, of->mark->id, sizeof(is.a)) &&
@@ -375,7 +421,7 @@ int last_writer_missed(const struct last_writer_of *of, const struct store_write
 		ret = 0;
 	else if (ret == 1 || ret == -EBADMSG)
 		ret = -ESTALE;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(lock);
 	if (ret && ret != -ESTALE)
 		log_err("export %s: cannot read %s: %s; nobody knows whether its file was written without its arena",
 			of->name, path, strerror(-ret));
@@ -406,14 +452,15 @@ enum last_writer_state last_writer_read(const struct last_writer_of *of, struct 
 {
 	char path[NOTE_ROOM], uuid[ID_TEXT + 1];
 	struct note file, own;
+	pthread_mutex_t *lock;
 	int as, ret;
 
-	pthread_mutex_lock(&lock);
+	lock = lock_dir(of->dir);
 	note_path(of, "file", of->mark->place, path);
 	as = get_logged(of, path, of->mark->place, &file);
 	note_path(of, "export", of->uuid, path);
 	ret = get_logged(of, path, of->uuid, &own);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(lock);
 	if (as == 1 && !memcmp(file.a, of->mark->id, sizeof(file.a)) &&
 	    memcmp(file.b, of->uuid, sizeof(file.b))) {
 		value_uuid_text(file.b, uuid);

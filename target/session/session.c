@@ -127,14 +127,19 @@ static void log_state(const struct session *s, int level, const char *fmt, ...)
 /* Return: words for what the end waits for before the fence. */
 static const char *awaited_job(const struct session *s)
 {
+	static char note[300];
+
 	if (s->end.parting)
 		return "its host, to receive the last message";
 	if (s->scratch.bytes)
 		return "a worker, to register its scratch region";
 	if (s->opening || s->job.kind == JOB_OPEN)
 		return "a worker, to make its queue pairs";
-	if (s->job.kind == JOB_NOTE)
-		return "the state directory, to note who writes its export";
+	if (s->job.kind == JOB_NOTE || s->job.kind == JOB_NOTE_STATE) {
+		snprintf(note, sizeof(note), "the state directory %.200s, to note who writes its export",
+			 config_state_dir(s->export->daemon, s->export->cfg));
+		return note;
+	}
 	return "a worker, to stop registering the export's memory";
 }
 

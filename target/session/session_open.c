@@ -293,7 +293,8 @@ unsigned int session_register(struct session *s, void (*done)(struct job *job))
 	s->login.registered = done;
 	if (export_note_due(s->export, &s->lease)) {
 		session_login_timer(s);
-		session_submit(s, note_run, note_done, JOB_NOTE);
+		session_submit(s, note_run, note_done,
+			       s->export->cfg->state ? JOB_NOTE_STATE : JOB_NOTE);
 	} else {
 		register_turn(s);
 	}

@@ -8,6 +8,13 @@
  *	   target/store/file_identity.c target/export/export.c
  * Libraries: libcrypto libsystemd liburing
  */
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <time.h>
+
 #include "target_last_writer.h"
 
 static void the_last_one_is_known(void **state)
@@ -528,6 +535,67 @@ static void memory(void **state)
 	assert_int_not_equal(access(files_path("memory/" LAST_WRITER_DIR), F_OK), 0);
 }
 
+static const char *hangs;	/* opening a file of this directory takes until @answers */
+static sem_t asked, answers;
+
+int open(const char *path, int flags, ...)
+{
+	unsigned int mode = 0;
+	va_list args;
+
+	va_start(args, flags);
+	if (flags & O_CREAT)
+		mode = va_arg(args, unsigned int);
+	va_end(args);
+	if (hangs && !strncmp(path, hangs, strlen(hangs))) {
+		sem_post(&asked);
+		sem_wait(&answers);
+	}
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+static void *read_notes(void *of)
+{
+	struct store_writer last;
+
+	return last_writer_read(of, &last) == LAST_WRITER_NONE ? of : NULL;
+}
+
+/* A directory that does not answer stops no export whose notes are in another one. */
+static void a_directory_that_hangs_is_alone(void **state)
+{
+	static const uint8_t uuid[RDMABLK_ID_LEN] = { 0xaa };
+	static const struct file_mark mark = { .place = { 1 }, .id = { 1 } };
+	struct last_writer_dir known_of[2] = { 0 };
+	char dir[2][240];
+	struct last_writer_of export[2];
+	struct timespec until;
+	pthread_t thread[2];
+	void *read[2] = { NULL, NULL };
+
+	(void)state;
+	sem_init(&asked, 0, 0);
+	sem_init(&answers, 0, 0);
+	for (int i = 0; i < 2; i++) {
+		snprintf(dir[i], sizeof(dir[i]), "%s", files_path(i ? "fast" : "slow"));
+		export[i] = (struct last_writer_of){ .dir = dir[i], .dir_state = &known_of[i],
+						     .name = "d", .uuid = uuid, .mark = &mark };
+	}
+	hangs = dir[0];
+	assert_int_equal(pthread_create(&thread[0], NULL, read_notes, &export[0]), 0);
+	sem_wait(&asked);
+	assert_int_equal(pthread_create(&thread[1], NULL, read_notes, &export[1]), 0);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 60;
+	pthread_timedjoin_np(thread[1], &read[1], &until);
+	for (int i = 0; i < 9; i++)
+		sem_post(&answers);
+	assert_int_equal(pthread_join(thread[0], &read[0]), 0);
+	hangs = NULL;
+	assert_ptr_equal(read[0], &export[0]);
+	assert_ptr_equal(read[1], &export[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -551,6 +619,7 @@ int main(void)
 		cmocka_unit_test(read_only),
 		cmocka_unit_test(with_an_arena),
 		cmocka_unit_test(memory),
+		cmocka_unit_test(a_directory_that_hangs_is_alone),
 	};
 
 	return cmocka_run_group_tests_name("last_writer", tests, files_setup, files_teardown);

@@ -413,7 +413,7 @@ static void who_needs_no_note_does_not_wait_for_one(void **state)
 	assert_false(LIST_EMPTY(&noted.leases));
 	assert_false(hanging.over);
 	fake.early = false;	/* what the other session has was there */
-	assert_waits_for(waits, "waits for the state directory, to note who writes");
+	assert_waits_for(waits, "waits for the state directory /dev/null, to note who");
 	hang_end();
 	wait_gone();
 	assert_int_equal(went_on, 0);
