@@ -13,29 +13,11 @@
 # disk: 96M
 # timeout: 1800
 
-# shellcheck source=tests/cases/engines/lib.sh
-source "$RDMABLK_TOP/tests/cases/engines/lib.sh"
+# shellcheck source=tests/cases/engines/drbd.sh
+source "$RDMABLK_TOP/tests/cases/engines/drbd.sh"
 require drbdadm mkfs.ext4
 
 ROUNDS=${1:-2}
-
-# --- machine one -----------------------------------------------------------------------
-
-stop_daemon() {
-	kill -STOP "$TARGET_PID"
-}
-
-session_is_gone() {
-	[[ $(rdmablk target sessions --json | jq '.sessions | length') == 0 ]]
-}
-
-# continue_daemon: until it has done all that it had before it was stopped
-continue_daemon() {
-	kill -CONT "$TARGET_PID"
-	wait_until $PATIENCE session_is_gone || fail "the daemon keeps its session"
-}
-
-# --- machine two -----------------------------------------------------------------------
 
 # gone_on HOW BEGAN: after a takeover the load goes on
 gone_on() {
@@ -43,34 +25,6 @@ gone_on() {
 	history_progress 1
 	pair_over "$1" "$2"
 	history_progress
-}
-
-killed_on_one() {
-	local began
-
-	began=$(now)
-	ask kill_daemon
-	ask give_up
-	take_over
-	gone_on "the daemon of one was killed" "$began"
-	copied
-}
-
-killed_on_two() {
-	local began
-
-	began=$(now)
-	kill_daemon
-	give_up
-	ask take_over
-	gone_on "the daemon of two was killed" "$began"
-	copied
-}
-
-# cut_off: machine one. The wire ends first: what QEMU of one does not take from it any more
-# would keep QEMU of two from sending.
-cut_off() {
-	host_do link target off
 }
 
 powered_off() {

@@ -13,8 +13,8 @@
 # disk: 192M
 # timeout: 2400
 
-# shellcheck source=tests/cases/engines/lib.sh
-source "$RDMABLK_TOP/tests/cases/engines/lib.sh"
+# shellcheck source=tests/cases/engines/drbd.sh
+source "$RDMABLK_TOP/tests/cases/engines/drbd.sh"
 # shellcheck source=tests/cases/store/database.sh
 source "$RDMABLK_TOP/tests/cases/store/database.sh"
 # shellcheck source=tests/cases/store/postgres.sh
@@ -39,27 +39,6 @@ gone_on() {
 	writers_progress 1
 	pair_over "$1" "$2"
 	writers_progress 20
-	copied
-}
-
-killed_on_one() {
-	local began
-
-	began=$(now)
-	ask kill_daemon
-	ask give_up
-	take_over
-	gone_on "the daemon of one was killed" "$began"
-}
-
-killed_on_two() {
-	local began
-
-	began=$(now)
-	kill_daemon
-	give_up
-	ask take_over
-	gone_on "the daemon of two was killed" "$began"
 }
 
 two() {

@@ -2,16 +2,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # For the cases of engines: a pair of machines that take over from each other by the commands of
-# Documentation/recipes/ha-drbd.rst. Machine one is the target's. Machine two is also the host
-# that uses the disk, and tells machine one what to do.
+# a page of Documentation/recipes. Machine one is the target's. Machine two is also the host
+# that uses the disk, and tells machine one what to do. A file beside this one knows the engine.
+# It sets PAGE and HERE, and defines
 #
 #	machine_up		after each boot
-#	machine_obeys		what machine one does from then on
-#	ask WORD...		machine one does it
-#	pair_up			both are set up, one serves, and the disk is connected
-#	pair_down		the disk is disconnected, and machine one ends
+#	machine_again		after a boot that was not the first one
 #	give_up, take_over	a machine does
+#	copied			each machine has everything
+#
+# The case defines gone_on HOW BEGAN: after a takeover the load goes on.
+#
+#	machine_obeys		what machine one does from the first boot on
+#	ask WORD...		machine one does it
 #	pair_over HOW BEGAN	the disk is back after a takeover
+#	killed_on_one		the daemon there is killed, and machine two takes over
+#	killed_on_two		the daemon there is killed, and machine one takes over
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
@@ -20,7 +26,7 @@ source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 # shellcheck source=tests/lib/commands.sh
 source "$RDMABLK_TOP/tests/lib/commands.sh"
 
-PAGE=$RDMABLK_TOP/Documentation/recipes/ha-drbd.rst
+PAGE='' HERE=()
 # shellcheck disable=SC2034 # for the cases
 FLOATING=10.99.0.10 EXPORTED=/srv/ha/disk0.img PAIR_BYTES=32M
 ORDERS_PATIENCE=900 ORDER=0 TAKEOVERS=0
@@ -30,8 +36,7 @@ ORDERS_PATIENCE=900 ORDER=0 TAKEOVERS=0
 # here <SCRIPT: with the addresses, sizes and devices of these machines
 here() {
 	sed -e "s/10\.0\.0\.10/$FLOATING/g" -e "s/10\.0\.0\.1/$TARGET_ADDR/g" \
-		-e "s/10\.0\.0\.2/$INITIATOR_ADDR/g" -e "s/500G/$PAIR_BYTES/" \
-		-e 's,/dev/vg0/ha,/dev/vda,'
+		-e "s/10\.0\.0\.2/$INITIATOR_ADDR/g" -e "s/500G/$PAIR_BYTES/" "${HERE[@]}"
 }
 
 # page WORDS: the block that WORDS introduce
@@ -51,11 +56,13 @@ follow() {
 	eval "$script"
 }
 
-# systemctl VERB UNIT: here the daemon has no unit. A stop of the unit ends by SIGKILL, at the
+# systemctl VERB [--now] UNIT: here are no units. That of the daemon is the only one that is started
+# and stopped; one that is enabled is a program that leaves the terminal by itself. A stop of the unit ends by SIGKILL, at the
 # latest after its time, and so does one that nobody has given time.
 systemctl() {
 	case $1 in
 	daemon-reload | disable) ;;
+	enable) "$3" ;;
 	start)
 		mend
 		net_wait net_rxe_ready rxe0 $FLOATING || fail "no RDMA at $FLOATING"
@@ -83,50 +90,19 @@ mend() {
 	link_add rxe0 eth0 "$addr"
 }
 
-# drbd_is WHAT REGEX: cstate, role, dstate
-drbd_is() {
-	[[ $(drbdadm "$1" ha 2>&1) =~ ^($2)$ ]]
-}
-
-# expect_drbd WHAT REGEX
-expect_drbd() {
-	wait_until $PATIENCE drbd_is "$1" "$2" ||
-		fail "$1 is $(drbdadm "$1" ha), not $2: $(</proc/drbd)"
-}
-
-# copied: each machine has everything
-copied() {
-	expect_drbd cstate Connected
-	expect_drbd dstate 'UpToDate/UpToDate'
-}
-
-machine_up() {
+# machine_begin: what each engine needs after a boot
+machine_begin() {
 	local name=two
 
 	[[ $ROLE == initiator ]] || name=one
 	echo $name >/proc/sys/kernel/hostname
-	modprobe -a virtio_blk drbd
+	modprobe -a virtio_blk
 	wait_until $PATIENCE test -b /dev/vda || fail "no /dev/vda"
 	systemd-sysusers "$RDMABLK_TOP/target/systemd/rdmablkd.sysusers"
-	mkdir -p /etc/rdmablk/keys /srv/ha /run/drbd /var/lib/drbd
+	mkdir -p /etc/rdmablk/keys /srv/ha
 	chmod 700 /etc/rdmablk/keys
-	page '``/etc/drbd.d/ha.res``' >/etc/drbd.d/ha.res
 	page '``/etc/rdmablk/rdmablkd.conf``' >/etc/rdmablk/rdmablkd.conf
 	(umask 077 && cp /run/vm/web1.key /etc/rdmablk/keys)
-}
-
-# promoted: DRBD takes the other machine for alive for some seconds
-promoted() {
-	drbdadm primary ha 2>/tmp/promote
-}
-
-take_over() {
-	wait_until $PATIENCE promoted || fail "not primary: $(</tmp/promote)"
-	follow 'takes over'
-}
-
-give_up() {
-	follow 'On the machine that gives up'
 }
 
 kill_daemon() {
@@ -141,7 +117,7 @@ machine_obeys() {
 
 	peer_wait key 300
 	machine_up
-	[[ ! -e /run/vm/done.1 ]] || drbdadm up ha
+	[[ ! -e /run/vm/done.1 ]] || machine_again
 	while :; do
 		((++n))
 		[[ ! -e /run/vm/done.$n ]] || continue
@@ -154,6 +130,20 @@ machine_obeys() {
 	peer_set "done.$n"
 }
 
+stop_daemon() {
+	kill -STOP "$TARGET_PID"
+}
+
+session_is_gone() {
+	[[ $(rdmablk target sessions --json | jq '.sessions | length') == 0 ]]
+}
+
+# continue_daemon: until it has done all that it had before it was stopped
+continue_daemon() {
+	kill -CONT "$TARGET_PID"
+	wait_until $PATIENCE session_is_gone || fail "the daemon keeps its session"
+}
+
 # --- machine two -----------------------------------------------------------------------------
 
 ask() {
@@ -161,27 +151,14 @@ ask() {
 	peer_wait "done.$ORDER" $ORDERS_PATIENCE
 }
 
-pair_up() {
+# pair_begin: a key for the host, and both machines are up
+pair_begin() {
 	rdmablk key new --name web1 --out /root/web1.key
 	cp /root/web1.key /run/vm
 	peer_set key
 	machine_up
 	load_module
 	rdmablk key load /root/web1.key
-	ask follow "'once, as root'"
-	follow 'once, as root'
-	ask follow "'On \`\`one\`\`, once'"
-	copied
-	follow 'On the host'
-	expect 'write through' "$(<$QUEUE/write_cache)" "the cache of the disk"
-}
-
-# pair_down: machine one serves
-pair_down() {
-	disconnect
-	ask give_up
-	ask end
-	unload_module
 }
 
 now() {
@@ -200,4 +177,32 @@ pair_over() {
 # back: the disk, after one takeover more
 back() {
 	expect_back $((++TAKEOVERS))
+}
+
+killed_on_one() {
+	local began
+
+	began=$(now)
+	ask kill_daemon
+	ask give_up
+	take_over
+	gone_on "the daemon of one was killed" "$began"
+	copied
+}
+
+killed_on_two() {
+	local began
+
+	began=$(now)
+	kill_daemon
+	give_up
+	ask take_over
+	gone_on "the daemon of two was killed" "$began"
+	copied
+}
+
+# cut_off: machine one. The wire ends first: what QEMU of one does not take from it any more
+# would keep QEMU of two from sending.
+cut_off() {
+	host_do link target off
 }
