@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/loop.h"
 #include "base/state_file.h"
 #include "base/util.h"
 
@@ -96,9 +97,10 @@ static int try_lock(const char *path)
 int state_file_lock(const char *path)
 {
 	const struct timespec step = { .tv_nsec = LOCK_STEP_MS * 1000000L };
+	int64_t until = loop_now() + LOCK_WAIT_MS;
 	int fd = try_lock(path);
 
-	for (int ms = 0; fd == -EBUSY && ms < LOCK_WAIT_MS; ms += LOCK_STEP_MS) {
+	while (fd == -EBUSY && loop_now() < until) {
 		nanosleep(&step, NULL);
 		fd = try_lock(path);
 	}

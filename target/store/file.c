@@ -37,6 +37,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/loop.h"
 #include "base/sandbox.h"
 #include "base/util.h"
 #include "store/file.h"
@@ -394,9 +395,11 @@ static int open_locked(const struct file *f, int flags)
 
 static int open_waiting(const struct file *f, int flags)
 {
+	int64_t until = loop_now() + LOCK_WAIT_MS;
 	int fd = open_locked(f, flags);
 
-	for (int ms = 0; fd == -EBUSY && ms < LOCK_WAIT_MS; ms += LOCK_STEP_MS) {
+	/* By the clock: in a network file system a try alone takes some milliseconds. */
+	while (fd == -EBUSY && loop_now() < until) {
 		pause_ms(LOCK_STEP_MS);
 		fd = open_locked(f, flags);
 	}

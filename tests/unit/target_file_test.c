@@ -12,8 +12,10 @@
 #include <signal.h>
 #include <time.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 
 #include "../../target/base/log.h"
+#include "../../target/base/state_file.h"
 #include "../../target/store/file_batch.h"
 #include "../../target/store/file_identity.h"
 #include "target_files.h"
@@ -135,6 +137,42 @@ static void a_dying_process_is_waited_for(void **state)
 	waitpid(child, NULL, 0);
 	close(ready[0]);
 	close(ready[1]);
+}
+
+static struct {
+	int ms, tries;
+} locking;
+
+/* As in a network file system, where it may take its time */
+int flock(int fd, int operation)
+{
+	const struct timespec time = { .tv_nsec = locking.ms * 1000000L };
+
+	locking.tries++;
+	nanosleep(&time, NULL);
+	return (int)syscall(SYS_flock, fd, operation);
+}
+
+/* Another process may be dying, and is given 2 s, however long each try takes. */
+static void a_lock_is_waited_for_by_the_clock(void **state)
+{
+	const char *path = files_new("locked", MIB);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct file f;
+
+	(void)state;
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	locking.ms = 200;
+	locking.tries = 0;
+	assert_int_equal(open_file(&f, path, false, 0, 0), -EBUSY);
+	assert_in_range(locking.tries, 1, 11);
+	locking.tries = 0;
+	assert_int_equal(state_file_lock(path), -EBUSY);
+	assert_in_range(locking.tries, 1, 11);
+	locking.ms = 0;
+	close(fd);
+	assert_int_equal(open_file(&f, path, false, 0, 0), 0);
+	file_close(&f);
 }
 
 /* Requests under way hold the file; a ring that was closed does not. */
@@ -529,6 +567,7 @@ int main(void)
 		cmocka_unit_test(geometry),
 		cmocka_unit_test(one_at_a_time),
 		cmocka_unit_test(a_dying_process_is_waited_for),
+		cmocka_unit_test(a_lock_is_waited_for_by_the_clock),
 		cmocka_unit_test(a_closed_ring_holds_nothing),
 		cmocka_unit_test(identity),
 		cmocka_unit_test(holes),
