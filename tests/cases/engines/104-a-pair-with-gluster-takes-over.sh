@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Documentation/recipes/ha-gluster.rst: three machines with one brick each of a Gluster volume, a
+# daemon on either of two, and a floating address. A brick is killed and comes back, the daemon
+# that serves is killed again and again, its machine loses its power, and at last it is stopped
+# and cut off while the other machine takes over by the lock of the file, and goes on afterwards.
+# No request fails, nothing that was acknowledged is lost, and the daemon that goes on changes no
+# byte, on none of the bricks. The argument is how many times the daemon is killed on each
+# machine; 1 by default.
+#
+# The times of the page have room for emulated machines: a brick that does not answer for
+# 20 s is gone (network.ping-timeout), and so is a client (server.tcp-user-timeout).
+#
+# kernels: 6.12
+# net: two
+# mem: 1536
+# disk: 192M
+# timeout: 2400
+
+# shellcheck source=tests/cases/engines/gluster.sh
+source "$RDMABLK_TOP/tests/cases/engines/gluster.sh"
+require glusterd mount.glusterfs mkfs.ext4
+
+ROUNDS=${1:-1}
+
+# gone_on HOW BEGAN: after a takeover the load goes on
+gone_on() {
+	back
+	history_progress 1
+	pair_over "$1" "$2"
+	history_progress
+}
+
+# brick_killed: that of three. The daemon has not opened the file there when the brick is back, and
+# does so when it is started again.
+brick_killed() {
+	local began
+
+	began=$(now)
+	brick_kill three
+	history_progress 1
+	echo "a brick was killed: $(($(now) - began)) ms"
+	history_progress
+	follow 'process of a brick has ended'
+	wait_until $PATIENCE not_healed || fail "the brick is not back: $(</tmp/heal)"
+	history_progress
+	not_healed || fail "the brick gets what is written: $(</tmp/heal)"
+	began=$(now)
+	ask follow "'restart it on the machine'"
+	gone_on "the daemon was started again" "$began"
+	copied
+}
+
+powered_off() {
+	local began
+
+	began=$(now)
+	cut_off
+	host_do kill target
+	take_over
+	gone_on "one has lost its power" "$began"
+	host_do start target
+	ask :
+	killed_on_two
+}
+
+# legal: the disk has what its history allows
+legal() {
+	history_stop
+	expect 0 "$(status errors)" "the number of failed requests"
+	history_check $DEV
+}
+
+# same_bricks: each brick has the same, which is what the history allows
+same_bricks() {
+	local sum
+
+	sum=$(brick_sum /bricks)
+	expect "$sum" "$(brick_sum $THREE)" "what three has"
+	ask expect "'$sum'" "\"\$(brick_sum /bricks)\"" "'what one has'"
+	history_check /bricks/ha/disk0.img
+}
+
+# stopped: a daemon that stands still keeps its lock until the bricks know that its machine is gone
+stopped() {
+	local began before
+
+	refused
+	began=$(now)
+	ask stop_daemon
+	refused
+	cut_off
+	take_over
+	gone_on "the daemon of one is stopped, and one is cut off" "$began"
+	legal
+	before=$(brick_sum /bricks)
+	host_do link target on
+	ask wait_until $PATIENCE bricks_connected
+	ask continue_daemon
+	ask expect_log "'export disk0: write of .*: File descriptor in bad state'"
+	expect "$before" "$(brick_sum /bricks)" "what two has, since the daemon of one goes on"
+	history_check $DEV
+	ask give_up
+	copied
+	same_bricks
+	history_start --flush 100 --fua 10
+	history_progress
+}
+
+two() {
+	local n
+
+	# shellcheck source=tests/lib/history.sh
+	source "$RDMABLK_TOP/tests/lib/history.sh"
+	volume_up
+	history_start --flush 100 --fua 10
+	history_progress
+	brick_killed
+	for ((n = 0; n < ROUNDS; n++)); do
+		killed_on_one
+		killed_on_two
+	done
+	powered_off
+	stopped
+	killed_on_two
+	legal
+	same_bricks
+	volume_down
+}
+
+if [[ $ROLE == initiator ]]; then
+	two
+else
+	machine_obeys
+fi
