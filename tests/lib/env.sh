@@ -12,6 +12,10 @@ export RDMABLK_TOP RDMABLK_CACHE
 # shellcheck disable=SC2034
 RDMABLK_PROMTOOL=$RDMABLK_CACHE/promtool
 
+# A /usr with Ceph, which guests lay over theirs; tests/setup unpacks it.
+# shellcheck disable=SC2034
+RDMABLK_CEPH=$RDMABLK_CACHE/ceph
+
 # The kernels that tests/setup keeps; 'newest' is whatever Debian has.
 # shellcheck disable=SC2034
 RDMABLK_SERIES=(6.1 6.12 newest)
