@@ -106,7 +106,7 @@ MUTANTS = [
     ("HELLO without PROOF keeps a slot", "target_logins_test", LIST,
      "s->born : s->login.connected;", "s->born : s->heard.last;"),
     ("each address of a network has its own limits", "target_logins_test", QUOTA,
-     "\t\tmemset(&ip.s6_addr[8], 0, sizeof(ip.s6_addr) - 8);\n", "\t\t;\n"),
+     "\t\tmemset(&ip.s6_addr[8], 0, sizeof(ip.s6_addr) - 8);\n", "\t\treturn ip;\n"),
     ("link-local addresses are one network", "target_logins_test", QUOTA,
      "\tif (IN6_IS_ADDR_LINKLOCAL(&ip))\t/*", "\tif (0)\t/*"),
     ("an address is the same at each interface", "target_logins_test", QUOTA,
