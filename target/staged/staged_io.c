@@ -591,7 +591,7 @@ void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *
 	*sf = (struct staged_file){ .file = file, .sync.ready = sync_ready };
 	atomic_init(&sf->unsynced, true);
 	memcpy(sf->identity, identity, sizeof(sf->identity));
-	memcpy(sf->watch.disk, disk, sizeof(sf->watch.disk));
+	memcpy(sf->disk, disk, sizeof(sf->disk));
 	TAILQ_INIT(&sf->batch);
 	TAILQ_INIT(&sf->waiting);
 	TAILQ_INIT(&sf->synced);

@@ -10,7 +10,6 @@
 
 #include "base/ring.h"
 #include "base/worker.h"
-#include "store/disk_loss.h"
 #include "store/file.h"
 
 struct staged_io;
@@ -20,12 +19,12 @@ TAILQ_HEAD(staged_ios, staged_io);
 /**
  * struct staged_file - a file, shared by its threads
  * @entry: in the list of all files
- * @watch: hears of losses of the disk that the file is on
  * @file: the open file
  * @identity: of the file's contents in the host's caches; see sync_errors.h
+ * @disk: identity of the disk that the file is on; see file_disk()
  * @through: each change is durable when its command is answered
  * @errors: number of commands that have failed
- * @failed: an fdatasync of this or another file on its disk has failed, or may have: earlier
+ * @failed: an fdatasync of this or another file on @disk has failed, or may have: earlier
  *	writes may be lost, although the next fdatasync would not say so
  * @unsynced: the file has been changed since the last fdatasync began
  * @syncing: an fdatasync is under way, for @batch
@@ -42,9 +41,9 @@ TAILQ_HEAD(staged_ios, staged_io);
  */
 struct staged_file {
 	LIST_ENTRY(staged_file) entry;
-	struct disk_watch watch;
 	struct file *file;
 	uint8_t identity[RDMABLK_ID_LEN];
+	uint8_t disk[RDMABLK_ID_LEN];
 	bool through;
 	atomic_uint_fast64_t errors;
 	atomic_bool failed;

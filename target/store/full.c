@@ -26,7 +26,6 @@
 #include "base/util.h"
 #include "store/arena.h"
 #include "store/full.h"
-#include "store/sync_errors.h"
 
 #define MIB		(1ULL << 20)
 #define STEP_FILL	(64ULL << 20)	/* bytes read before each check for errors */
@@ -227,23 +226,8 @@ static void all_synced(struct full *full)
 		at = first + count;
 	}
 	full->rewrite = false;
-	full->sync_failed = false;
 	full->settled = true;
 	file_stamp(&full->file, &full->stamp);
-}
-
-/*
- * A sync has failed. The arena has all data of this file, so that nothing of it is lost; other
- * files on its disk may have lost writes.
- */
-static void sync_failed(struct full *full, int ret)
-{
-	full->rewrite = true;
-	if (full->sync_failed || !disk_loss_shared(ret))
-		return;
-	full->sync_failed = true;
-	sync_errors_note(full->file.name, full->watch.disk);
-	disk_loss_tell(&full->watch, full->file.name);
 }
 
 /**
@@ -265,11 +249,7 @@ int full_sync(struct store *store)
 		ret = file_shrunk(&full->file) ? -EIO :
 		      write_set(store, &full->unsynced, NULL);
 	}
-	if (!ret) {
-		ret = file_batch_sync(&full->batch);
-		if (ret)
-			sync_failed(full, ret);
-	}
+	ret = ret ?: file_batch_sync(&full->batch);
 	if (!ret) {
 		all_synced(full);
 		return 0;
@@ -426,13 +406,9 @@ static int compare_end(struct store *store)
 	return 0;
 }
 
-/* A session that ended with unflushed writes begins a comparison; so does a loss of the disk. */
+/* A session that ended with unflushed writes begins a comparison. */
 static void look_for_ended(struct full *full)
 {
-	if (atomic_exchange(&full->lost, false)) {
-		full->rewrite = true;
-		compare_begin(full);
-	}
 	if (atomic_exchange(&full->ended, false))
 		compare_begin(full);
 }
@@ -526,10 +502,7 @@ static int write_through(struct store *store, const struct store_range *run)
 	file_batch_write_durable(&full->batch, (char *)store->base + run->offset, run->offset,
 				 run->bytes);
 	ret = file_batch_wait(&full->batch);
-	/* A device with FUA flushes no cache for the write, so the error is that of the write. */
-	if (ret && !full->file.fua)
-		sync_failed(full, ret);
-	else if (ret)
+	if (ret)
 		full->rewrite = true;
 	else
 		all_synced(full);

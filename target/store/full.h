@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "store/disk_loss.h"
 #include "store/file_batch.h"
 #include "store/store.h"
 
@@ -20,8 +19,6 @@
  * struct full - the file behind an arena
  * @file: the open file
  * @batch: reads and writes the file
- * @watch: hears of losses of the disk that @file is on
- * @lost: the disk has lost writes, and may have lost those of @file; any thread
  * @room: bytes of address space that the arena may grow into; 0: it cannot grow
  * @fixed: the size was given and stays
  * @granule: unit of dirty ranges and of @unsynced, bytes, a power of two
@@ -33,7 +30,6 @@
  *	@unsynced is durable. Before, writes of an earlier process may be in a cache
  * @stamp: of @file, before it was read into the arena or after the last good sync: a later
  *	write is that of another program
- * @sync_failed: the last sync failed, which is noted, and told to other files of the disk
  * @rewrite: the last fdatasync failed, or another operation did half of its work: all of
  *	@unsynced must be written again, whatever the page cache says of it
  * @compare_at: where to compare arena and file next, bytes
@@ -50,8 +46,6 @@
 struct full {
 	struct file file;
 	struct file_batch batch;
-	struct disk_watch watch;
-	atomic_bool lost;
 	uint64_t room;
 	bool fixed;
 	uint32_t granule;
@@ -60,7 +54,6 @@ struct full {
 	struct bitmap unsynced;
 	bool settled;
 	struct file_stamp stamp;
-	bool sync_failed;
 	bool rewrite;
 	uint64_t compare_at;
 	uint64_t compare_left;

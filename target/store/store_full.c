@@ -159,21 +159,10 @@ static int open_kept(struct store *store, const struct export_config *ec)
 	return fresh ? fill_kept(store, empty) : take_over(store, ec, (enum arena_state)ret);
 }
 
-/* The arena has all data of the file: the next flush writes again what differs. */
-static void disk_lost(struct disk_watch *w, const char *by)
-{
-	struct full *full = container_of(w, struct full, watch);
-
-	if (!full->file.read_only && !atomic_exchange(&full->lost, true))
-		log_warn("export %s: data written to %s may be lost with that of export %s on the same disk; the next flush compares all of it with its arena",
-			 full->file.name, full->file.path, by);
-}
-
 static void release(struct store *store)
 {
 	struct full *full = full_of(store);
 
-	disk_loss_forget(&full->watch);
 	file_batch_close(&full->batch);
 	file_close(&full->file);
 	arena_leave(store);
@@ -207,12 +196,9 @@ static int open_parts(struct store *store, const struct export_config *ec)
 			strerror(-ret));
 		return ret;
 	}
-	ret = file_disk(&full->file, full->watch.disk) ?:
-	      file_batch_open(&full->batch, &full->file, FULL_DEPTH);
+	ret = file_batch_open(&full->batch, &full->file, FULL_DEPTH);
 	if (ret)
 		return ret;
-	full->watch.lost = disk_lost;
-	disk_loss_watch(&full->watch);
 	/* Adapters write to the arena while it is written to the file. */
 	full->batch.no_direct = full->file.stable;
 	ret = bitmap_init(&full->unsynced, round_up(store->size, full->granule) /
@@ -443,8 +429,8 @@ static bool store_behind(const struct store *store)
 		return false;
 	if (pthread_mutex_trylock(&full->lock))	/* the store thread is working */
 		return true;
-	behind = atomic_load(&full->ended) || atomic_load(&full->lost) || full->compare_left ||
-		 full->compare_sync || full->rewrite;
+	behind = atomic_load(&full->ended) || full->compare_left || full->compare_sync ||
+		 full->rewrite;
 	pthread_mutex_unlock(&full->lock);
 	return behind;
 }

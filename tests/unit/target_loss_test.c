@@ -22,7 +22,6 @@
 #include <sys/wait.h>
 #include <cmocka.h>
 
-#include "target_full.h"
 #include "target_staged.h"
 
 static const uint8_t beside[RDMABLK_ID_LEN] = { 9 };
@@ -284,7 +283,7 @@ static void fails_beside(int ret, bool same_disk, bool read_only, bool want)
 
 	place_open(dir, 1U << 20, 512, false);
 	n = neighbour_open(same_disk, read_only);
-	assert_int_equal(fails(ret, n->sf.watch.disk), same_disk && (want || read_only));
+	assert_int_equal(fails(ret, n->sf.disk), same_disk && (want || read_only));
 	assert_int_equal(atomic_load(&n->sf.failed), want);
 	neighbour_close(n);
 	place_close();
@@ -320,88 +319,6 @@ static void other_errors_are_of_one_file(void **state)
 	fails_beside(-ENOMEM, true, false, false);
 }
 
-/* A file without a cache on the disk of a cached one. */
-static struct neighbour *neighbour_of(const struct store *s)
-{
-	struct neighbour *n = neighbour_open(false, false);
-	uint8_t disk[RDMABLK_ID_LEN];
-
-	assert_int_equal(file_disk(&full_of(s)->file, disk), 0);
-	staged_file_exit(&n->sf);
-	staged_file_init(&n->sf, &n->file, beside, disk);
-	return n;
-}
-
-/* The disk has lost what was written, flushed or not; the arena has it. */
-static void a_cached_file_is_written_again(void **state)
-{
-	const char *path = files_new("cached", MIB);
-	struct neighbour *n, *far;
-	struct bitmap dirty;
-	struct store s;
-
-	(void)state;
-	assert_int_equal(full_open(&s, full_config(path)), 0);
-	n = neighbour_of(&s);
-	far = neighbour_open(false, false);
-	dirty = full_dirty(&s);
-	full_rdma(&s, 0, MIB, 1);
-	full_note(&s, &dirty, 0, MIB);
-	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
-	files_write(path, 0, MIB, 2);
-	/* another disk, or an error that is that file's own */
-	staged_fail(&far->sf, -EIO);
-	staged_fail(&n->sf, -ENOSPC);
-	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
-	assert_true(files_are(path, 0, MIB, 2));
-	staged_fail(&n->sf, -EIO);
-	assert_true(s.ops->behind(&s));
-	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
-	assert_true(files_are(path, 0, MIB, 1));
-	assert_false(s.ops->behind(&s));
-	bitmap_free(&dirty);
-	neighbour_close(far);
-	neighbour_close(n);
-	full_close(&s);
-}
-
-/* Its own sync fails: files without a cache have lost writes, and other arenas have them. */
-static void a_cached_file_tells_others_of_its_disk(void **state)
-{
-	char rules[240], path[240], other_path[240];
-	struct neighbour *n, *far;
-	struct store s, other;
-	struct bitmap dirty;
-
-	(void)state;
-	snprintf(rules, sizeof(rules), "%s", files_path("rules"));
-	snprintf(path, sizeof(path), "%s", files_new("cached", MIB));
-	snprintf(other_path, sizeof(other_path), "%s", files_new("other", MIB));
-	files_text(rules, "sync error ENOSPC\n");
-	full_config(path)->fault = rules;
-	assert_int_equal(full_open(&s, &full_ec), 0);
-	assert_int_equal(full_open(&other, full_config(other_path)), 0);
-	n = neighbour_of(&s);
-	far = neighbour_open(false, false);
-	dirty = full_dirty(&s);
-	full_rdma(&s, 0, 4096, 1);
-	full_note(&s, &dirty, 0, 4096);
-	assert_int_not_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
-	assert_false(atomic_load(&n->sf.failed) || other.ops->behind(&other));
-	files_text(rules, "sync error EIO\n");
-	assert_int_not_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
-	assert_true(atomic_load(&n->sf.failed) && other.ops->behind(&other));
-	assert_false(atomic_load(&far->sf.failed));
-	files_text(rules, "");
-	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
-	assert_true(files_are(path, 0, 4096, 1));
-	bitmap_free(&dirty);
-	neighbour_close(far);
-	neighbour_close(n);
-	full_close(&other);
-	full_close(&s);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -414,8 +331,6 @@ int main(void)
 		cmocka_unit_test(a_cache_is_lost_for_all_of_its_disk),
 		cmocka_unit_test(a_file_that_is_closed_has_lost_it_too),
 		cmocka_unit_test(other_errors_are_of_one_file),
-		cmocka_unit_test(a_cached_file_is_written_again),
-		cmocka_unit_test(a_cached_file_tells_others_of_its_disk),
 	};
 	char path[96];
 	int failed;
@@ -423,7 +338,7 @@ int main(void)
 	if (place_dir_make())
 		return 1;
 	sync_errors_init(dir, dir);
-	failed = cmocka_run_group_tests(tests, files_setup, files_teardown);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	sync_errors_exit();
 	snprintf(path, sizeof(path), "%s/" SYNC_ERRORS_FILE, dir);
 	unlink(path);
