@@ -53,3 +53,16 @@ int thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), v
 		free(begin);
 	return ret;
 }
+
+/**
+ * thread_end_wanted - whether a signal asks the daemon to end
+ *
+ * For what takes long at the start, when no loop runs that would see the signal.
+ */
+bool thread_end_wanted(void)
+{
+	sigset_t set;
+
+	return !sigpending(&set) && (sigismember(&set, SIGTERM) ||
+				     sigismember(&set, SIGINT));
+}

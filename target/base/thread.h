@@ -6,7 +6,9 @@
 #define RDMABLKD_THREAD_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 int thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg);
+bool thread_end_wanted(void);
 
 #endif

@@ -47,6 +47,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/sandbox.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "store/arena.h"
 #include "wire/mac.h"
@@ -475,7 +476,7 @@ static int lock_waiting(const struct store *store, const char *path)
 	for (int ms = 0; flock(store->fd, LOCK_EX | LOCK_NB); ms += ARENA_STEP_MS) {
 		ret = -errno;
 		if (ret == -EWOULDBLOCK && ms < arena_wait_ms &&
-		    !atomic_load(&store->cancelled)) {
+		    !atomic_load(&store->cancelled) && !thread_end_wanted()) {
 			if (!ms)
 				log_info("arena %s: waiting for another process that holds it",
 					 path);

@@ -19,10 +19,10 @@
  * its pages.
  */
 #include <errno.h>
-#include <signal.h>
 #include <systemd/sd-daemon.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/util.h"
 #include "store/arena.h"
 #include "store/full.h"
@@ -60,15 +60,6 @@ static void tell_read(const struct file *f, uint64_t at, int64_t *told)
 		 (unsigned long long)(f->size / MIB), f->path);
 }
 
-/* Whether a signal asks for the end. At the start no loop runs that would see the signal. */
-static bool told_to_end(void)
-{
-	sigset_t set;
-
-	return !sigpending(&set) && (sigismember(&set, SIGTERM) ||
-				     sigismember(&set, SIGINT));
-}
-
 static int read_piece(const struct store *store, struct file_batch *batch, uint64_t from,
 		      uint64_t to, int64_t *told)
 {
@@ -82,7 +73,7 @@ static int read_piece(const struct store *store, struct file_batch *batch, uint6
 			return -ECANCELED;
 		file_batch_read(batch, base + from, from, bytes);
 		ret = file_batch_wait(batch);
-		if (!ret && told_to_end())
+		if (!ret && thread_end_wanted())
 			ret = -EINTR;
 		sd_notify(0, "EXTEND_TIMEOUT_USEC=" TIMEOUT_US);
 		from += bytes;
