@@ -90,6 +90,7 @@ static struct {
 static pthread_mutex_t *lock_dir(const char *dir)
 {
 	pthread_mutex_t *lock = &locks.any;
+	size_t len = strlen(dir) + 1;
 	struct dir_lock *d;
 
 	pthread_mutex_lock(&locks.lock);
@@ -97,9 +98,9 @@ static pthread_mutex_t *lock_dir(const char *dir)
 		if (!strcmp(d->dir, dir))
 			break;
 	if (!d) {
-		d = calloc(1, sizeof(*d) + strlen(dir) + 1);
+		d = calloc(1, sizeof(*d) + len);
 		if (d) {
-			strcpy(d->dir, dir);
+			memcpy(d->dir, dir, len);
 			pthread_mutex_init(&d->lock, NULL);
 			LIST_INSERT_HEAD(&locks.list, d, entry);
 		}

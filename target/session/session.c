@@ -136,7 +136,8 @@ static const char *awaited_job(const struct session *s)
 	if (s->opening || s->job.kind == JOB_OPEN)
 		return "a worker, to make its queue pairs";
 	if (s->job.kind == JOB_NOTE || s->job.kind == JOB_NOTE_STATE) {
-		snprintf(note, sizeof(note), "the state directory %.200s, to note who writes its export",
+		snprintf(note, sizeof(note),
+			 "the state directory %.200s, to note who writes its export",
 			 config_state_dir(s->export->daemon, s->export->cfg));
 		return note;
 	}

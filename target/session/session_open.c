@@ -382,7 +382,7 @@ static unsigned int hardware_queue(const struct conn *conn)
 
 /* The kind of a data queue decides its sizes, its rights and the owner of its completions. */
 static void setup_queue(struct session *s, const struct conn *conn, bool write,
-		       struct conn_setup *setup)
+			struct conn_setup *setup)
 {
 	setup->pd = s->pd;
 	setup->cq = s->cq.ibv;

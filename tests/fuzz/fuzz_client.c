@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define OPEN		0xff	/* first byte of a script for a visit without a key */
 #define SAVED		8	/* frames that a script may repeat */
 #define TMO_MS		5000U	/* the user's patience */
-#define SLACK_MS	500U	/* a wait may be so much longer, and by a jump of the clock */
+#define SLACK_MS	500U	/* a wait may be so much longer, and by jumps of the clock */
 #define JUMP_MS		16U	/* unit of jumps */
 
 /**
@@ -87,7 +87,7 @@ static bool open_world;		/* the user has no key: all is version 1 */
 static struct client *client;
 static struct scratch scratch;
 static struct nl_failure failure;
-static unsigned int jump_ms;	/* the longest one of the clock */
+static unsigned int jump_ms;	/* jumps of the clock since a call began, together */
 
 static bool has(const void *data, size_t len, const void *what)
 {
@@ -537,8 +537,7 @@ static void set(unsigned int what, unsigned int value)
 		break;
 	default:
 		clock_ns += (uint64_t)value * JUMP_MS * 1000000;
-		if (jump_ms < value * JUMP_MS)
-			jump_ms = value * JUMP_MS;
+		jump_ms += value * JUMP_MS;
 		break;
 	}
 }
@@ -626,6 +625,7 @@ static void begins(void)
 	model.refuse = false;
 	memset(&failure, 0, sizeof(failure));
 	begun = clock_ns;
+	jump_ms = 0;
 }
 
 static void took(unsigned int most_ms)

@@ -30,8 +30,8 @@
 
 #define spin_lock_irqsave(l, f)		do { (f) = 0; spin_lock_bh(l); } while (0)
 #define spin_unlock_irqrestore(l, f)	do { (void)(f); spin_unlock_bh(l); } while (0)
-#define memalloc_noio_save()	0
-#define memalloc_noio_restore(f)	((void)(f))
+#define memalloc_noreclaim_save()	0U
+#define memalloc_noreclaim_restore(f)	((void)(f))
 #define test_and_set_bit(nr, to)	({ bool w_ = test_bit(nr, to); set_bit(nr, to); w_; })
 #define wake_up_all(wq)		((void)(wq))
 #define wait_event_timeout(wq, condition, left)				\
@@ -47,6 +47,7 @@
 		}							\
 		(condition) ? max(left_, 1L) : 0;			\
 	})
+#define schedule_timeout_uninterruptible(left)	(jiffies += (unsigned long)(left))
 #define kzalloc(n, f)		((void)(f), calloc(1, n))
 #define kfree(p)		world_free(p)
 #define kfree_sensitive(p)	free(p)
@@ -113,7 +114,7 @@ static void connection_gone(void);
 static void short_of_room(void);
 static bool is_secret(const void *data, size_t len);
 
-struct workqueue_struct *rdmablk_wq;
+struct workqueue_struct *rdmablk_reauth_wq;
 u8 rdmablk_boot_nonce[RDMABLK_ID_LEN];
 
 static void world_free(void *p)
@@ -485,6 +486,11 @@ void rdmablk_keepalive_start(struct rdmablk_session *s)
 	s->keepalive.tmo = s->login.offer.grant.keep_alive_ms;
 }
 
+void rdmablk_disk_retime(struct rdmablk_session *s)
+{
+	(void)s;
+}
+
 int rdmablk_disk_alloc(struct rdmablk_session *s)
 {
 	assert_null(s->disk);
@@ -515,6 +521,11 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 		s->outage.reason = reason;
 		s->path.live = false;
 	}
+}
+
+void rdmablk_session_renew(struct rdmablk_session *s)
+{
+	rdmablk_session_error(s, RDMABLK_R_LOGOUT);
 }
 
 void rdmablk_session_data_fatal(struct rdmablk_queue *q, u16 reason)

@@ -36,8 +36,10 @@ int fstat(int fd, struct stat *st)
 	int (*real)(int fd, struct stat *st) = dlsym(RTLD_NEXT, "fstat");
 	int ret = real(fd, st);
 
-	if (!ret && coarse)
-		st->st_mtim.tv_nsec = st->st_ctim.tv_nsec = 0;
+	if (!ret && coarse) {
+		st->st_mtim.tv_nsec = 0;
+		st->st_ctim.tv_nsec = 0;
+	}
 	if (!ret && ahead) {
 		later(&st->st_mtim);
 		later(&st->st_ctim);
