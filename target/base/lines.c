@@ -22,10 +22,7 @@
  */
 int64_t lines_now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+	return monotonic_ms();
 }
 
 /* The lock is held, but released during the write. */

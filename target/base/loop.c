@@ -187,10 +187,7 @@ void loop_inbox_close(struct loop_inbox *inbox)
  */
 int64_t loop_now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+	return monotonic_ms();
 }
 
 /**

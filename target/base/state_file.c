@@ -83,15 +83,6 @@ static int try_lock(const char *path)
 	return ret;
 }
 
-/* As loop_now(): the tool has this file, and no loop. */
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
-
 /**
  * state_file_lock - keep other processes from what a lock file stands for
  * @path: lock file, in a directory that exists; made if there is none
@@ -105,10 +96,10 @@ static int64_t now_ms(void)
 int state_file_lock(const char *path)
 {
 	const struct timespec step = { .tv_nsec = LOCK_STEP_MS * 1000000L };
-	int64_t until = now_ms() + LOCK_WAIT_MS;
+	int64_t until = monotonic_ms() + LOCK_WAIT_MS;
 	int fd = try_lock(path);
 
-	while (fd == -EBUSY && now_ms() < until) {
+	while (fd == -EBUSY && monotonic_ms() < until) {
 		nanosleep(&step, NULL);
 		fd = try_lock(path);
 	}

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -35,6 +36,14 @@ static inline void cleanup_close(const int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
+}
+
+static inline int64_t monotonic_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
 static inline uint64_t round_up(uint64_t value, uint64_t multiple)
