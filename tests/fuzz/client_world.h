@@ -61,6 +61,8 @@ static struct ibv_mr *world_reg_mr(struct ibv_pd *pd, void *addr, size_t len, in
 #include "../../tools/blast.c"
 #pragma GCC diagnostic pop
 
+#include "../unit/client_fakes.h"
+
 /**
  * struct posted - a SEND, READ or WRITE that has not completed
  * @wr_id: of its completion
@@ -117,22 +119,6 @@ static void target_asked(const struct rdmablk_cm_request *req);
 static void target_got(const void *msg, size_t len);
 static void tool_takes(const struct ibv_wc *wc);
 static bool is_secret(const void *data, size_t len);
-
-int nl_fail(struct nl_failure *failure, int err, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(failure->text, sizeof(failure->text), fmt, args);
-	va_end(args);
-	failure->err = err;
-	return -1;
-}
-
-unsigned int adapter_verbs_bytes(enum ibv_mtu mtu)
-{
-	return mtu;
-}
 
 static void world_free(void *p)
 {

@@ -14,7 +14,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define OPEN		0xff	/* first byte of a script for a visit without a key */
-#define SAVED		8	/* frames that a script may repeat */
 #define TMO_MS		5000U	/* the user's patience */
 #define SLACK_MS	500U	/* a wait may be so much longer, and by jumps of the clock */
 #define JUMP_MS		16U	/* unit of jumps */
@@ -36,7 +35,7 @@ struct frame {
 	uint8_t plain[RDMABLK_CTRL_MSG_MAX] __attribute__((aligned(8)));
 };
 
-#include "script.h"
+#include "script_target.h"
 
 /*
  * The target. tx, rx: its ends of the queue; asked: to accept; expected: what the tool waits
@@ -275,16 +274,6 @@ static void arrives(const struct frame *f)
 	target.odd_bytes = 0;
 }
 
-static void say(const void *msg, size_t len)
-{
-	struct frame f = { .len = len, .intact = true };
-
-	memcpy(f.bytes, msg, len);
-	change_before(f.bytes, len);
-	change_after(&f);
-	arrives(&f);
-}
-
 /* @how: 1: lost, 2: not sealed */
 static void answer_with(const void *msg, size_t len, unsigned int how)
 {
@@ -498,24 +487,6 @@ static bool act_honestly(void)
 	return true;
 }
 
-static void say_bytes(unsigned int len)
-{
-	uint8_t bytes[RDMABLK_CTRL_MSG_MAX];
-
-	for (unsigned int i = 0; i < len; i++)
-		bytes[i] = (uint8_t)next_byte();
-	say(bytes, len);
-}
-
-static void say_again(unsigned int which)
-{
-	struct frame f = target.saved[which % SAVED];
-
-	change_after(&f);
-	if (f.len)
-		arrives(&f);
-}
-
 static void set(unsigned int what, unsigned int value)
 {
 	switch (what) {
@@ -565,7 +536,7 @@ static void act(unsigned int what, unsigned int a, unsigned int b)
 			decide(a, b);
 		break;
 	case 6:
-		say_again(a);
+		say_again(&target.saved[a % SAVED]);
 		break;
 	case 7:
 		say_bytes(a);

@@ -14,7 +14,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define OPEN		0xff	/* first byte of a script for a disk without a key */
 #define LOGINS		3	/* of one input, at most */
-#define SAVED		8	/* frames that a script may repeat */
 
 /**
  * struct frame - a message on its way to the module
@@ -34,7 +33,7 @@ struct frame {
 	u8 plain[RDMABLK_CTRL_MSG_MAX] __aligned(8);
 };
 
-#include "script.h"
+#include "script_target.h"
 
 /*
  * The target. tx, rx: its ends of the control queue; expected: what the module waits for;
@@ -377,16 +376,6 @@ static void arrives(const struct frame *f)
 	assert_int_equal(s->ctrl.msg_len, len);
 }
 
-static void say(const void *msg, size_t len)
-{
-	struct frame f = { .len = len, .intact = true };
-
-	memcpy(f.bytes, msg, len);
-	change_before(f.bytes, len);
-	change_after(&f);
-	arrives(&f);
-}
-
 static void say_sealed(const void *msg, size_t len, bool lost)
 {
 	struct frame *f = &target.saved[target.nr_saved % SAVED], sent;
@@ -652,24 +641,6 @@ static bool act_honestly(void)
 	return true;
 }
 
-static void say_bytes(unsigned int len)
-{
-	u8 bytes[RDMABLK_CTRL_MSG_MAX];
-
-	for (unsigned int i = 0; i < len; i++)
-		bytes[i] = (u8)next_byte();
-	say(bytes, len);
-}
-
-static void say_again(unsigned int which)
-{
-	struct frame f = target.saved[which % SAVED];
-
-	change_after(&f);
-	if (f.len)
-		arrives(&f);
-}
-
 static void act(unsigned int what, unsigned int a, unsigned int b)
 {
 	struct rdmablk_queue *q;
@@ -696,7 +667,7 @@ static void act(unsigned int what, unsigned int a, unsigned int b)
 			accept_queue(q, a >> 3, b);
 		break;
 	case 6:
-		say_again(a);
+		say_again(&target.saved[a % SAVED]);
 		break;
 	case 7:
 		say_bytes(a);

@@ -32,6 +32,7 @@ static int asleep(struct pollfd *fds, nfds_t nr, int ms)
 #include "../../tools/client_conn.c"
 #undef poll
 #include "../../tools/client.c"
+#include "client_fakes.h"
 
 int rdmablk_wire_errno(unsigned int reason);	/* of the module */
 
@@ -40,22 +41,6 @@ int rdmablk_wire_errno(unsigned int reason);	/* of the module */
 __u64 times_now(void)
 {
 	return clock_ns += 1000;
-}
-
-int nl_fail(struct nl_failure *failure, int err, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(failure->text, sizeof(failure->text), fmt, args);
-	va_end(args);
-	failure->err = err;
-	return -1;
-}
-
-unsigned int adapter_verbs_bytes(enum ibv_mtu mtu)
-{
-	return mtu;
 }
 
 /*
