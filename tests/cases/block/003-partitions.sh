@@ -7,6 +7,7 @@
 # in use.
 #
 # in-turn: yes
+# quick: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

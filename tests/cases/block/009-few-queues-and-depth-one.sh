@@ -5,7 +5,6 @@
 # processors, their hardware queues share it; a queue depth of one still takes
 # requests of a mebibyte; both verify under load from all processors.
 #
-# quick: yes
 # in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh

@@ -7,7 +7,6 @@
 # are no figures of the daemon. What an export has done outlives the sessions that asked
 # for it. With an interval, the tool says what a disk does.
 #
-# quick: yes
 # in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh

@@ -8,6 +8,7 @@
 # access to the initiator's memory.
 #
 # kernels: 6.1 6.12
+# quick: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

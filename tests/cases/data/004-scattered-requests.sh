@@ -8,7 +8,6 @@
 # queue allows; the last sector of the disk, and nothing behind it. None of them makes
 # the module allocate memory; a connect does, and that is seen.
 #
-# quick: yes
 # in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh

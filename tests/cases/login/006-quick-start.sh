@@ -7,6 +7,7 @@
 #
 # kernels: 6.12
 # in-turn: yes
+# quick: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

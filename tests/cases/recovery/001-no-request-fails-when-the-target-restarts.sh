@@ -8,7 +8,6 @@
 # requests count as posted again, and their latency includes the outage.
 #
 # net: veth
-# quick: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

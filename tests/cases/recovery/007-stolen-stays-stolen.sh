@@ -5,6 +5,8 @@
 # was away, does not come back: what its host has cached is stale. It says so, at
 # once when it is told, at its next login when it is not, and also after the daemon
 # has been restarted; and it does not steal the export back. A new connect works.
+#
+# quick: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

@@ -5,6 +5,8 @@
 # ends, is over before another session can write: the new login is told to come again
 # until it is. With a daemon that lets a session be over while its I/O goes on, the old
 # write lands after a newer one, and this test sees it.
+#
+# quick: yes
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"

@@ -4,6 +4,8 @@
 # A device that is there and refuses to destroy a queue pair with EIO, which libibverbs
 # can be told to take for a device that has gone: the session is not fenced, and nobody
 # gets its export, until the queue pair is destroyed. The log says what the end waits for.
+#
+# quick: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
