@@ -15,36 +15,11 @@
 
 # shellcheck source=tests/cases/engines/drbd.sh
 source "$RDMABLK_TOP/tests/cases/engines/drbd.sh"
+# shellcheck source=tests/cases/engines/load.sh
+source "$RDMABLK_TOP/tests/cases/engines/load.sh"
 require drbdadm mkfs.ext4
 
 ROUNDS=${1:-2}
-
-# gone_on HOW BEGAN: after a takeover the load goes on
-gone_on() {
-	back
-	history_progress 1
-	pair_over "$1" "$2"
-	history_progress
-}
-
-powered_off() {
-	local began
-
-	began=$(now)
-	cut_off
-	host_do kill target
-	take_over
-	gone_on "one has lost its power" "$began"
-	host_do start target
-	ask copied
-}
-
-# legal: the disk has what its history allows
-legal() {
-	history_stop
-	expect 0 "$(status errors)" "the number of failed requests"
-	history_check $DEV
-}
 
 # sum: of what this machine has of the export
 sum() {
@@ -71,23 +46,20 @@ stopped() {
 	ask follow "'On that machine'"
 	follow 'on the one whose data stays'
 	copied
-	history_start --flush 100 --fua 10
-	history_progress
+	load
 }
 
 two() {
 	local n
 
-	# shellcheck source=tests/lib/history.sh
-	source "$RDMABLK_TOP/tests/lib/history.sh"
 	pair_up
-	history_start --flush 100 --fua 10
-	history_progress 300
+	load 300
 	for ((n = 0; n < ROUNDS; n++)); do
 		killed_on_one
 		killed_on_two
 	done
 	powered_off
+	ask copied
 	killed_on_two
 	stopped
 	killed_on_two

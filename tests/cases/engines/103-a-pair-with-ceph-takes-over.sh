@@ -17,28 +17,11 @@
 
 # shellcheck source=tests/cases/engines/ceph.sh
 source "$RDMABLK_TOP/tests/cases/engines/ceph.sh"
+# shellcheck source=tests/cases/engines/load.sh
+source "$RDMABLK_TOP/tests/cases/engines/load.sh"
 
-ROUNDS=${1:-1}
-
-# gone_on HOW BEGAN: after a takeover the load goes on
-gone_on() {
-	back
-	history_progress 1
-	pair_over "$1" "$2"
-	history_progress
-}
-
-load() {
-	history_start --flush 100 --fua 10 --size "$PAIR_BYTES"
-	history_progress "${1:-100}"
-}
-
-# legal: the disk has what its history allows
-legal() {
-	history_stop
-	expect 0 "$(status errors)" "the number of failed requests"
-	history_check $DEV
-}
+# The image grows later.
+ROUNDS=${1:-1} LOAD=(--size "$PAIR_BYTES")
 
 # stalled: requests wait, and none has ended since the last look
 stalled() {
@@ -93,18 +76,6 @@ discarded() {
 	expect $((before + 8)) "$(objects)" "the number of objects after a write of 32 MiB"
 	blkdiscard -f -o 32M -l 32M $DEV
 	expect "$before" "$(objects)" "the number of objects after a discard of 32 MiB"
-}
-
-powered_off() {
-	local began
-
-	began=$(now)
-	cut_off
-	host_do kill target
-	take_over
-	gone_on "one has lost its power" "$began"
-	host_do start target
-	ask :
 }
 
 # late_write: machine one, cut off, has a write under way. Its object is there: for a new one the map
@@ -172,8 +143,6 @@ stopped() {
 two() {
 	local n
 
-	# shellcheck source=tests/lib/history.sh
-	source "$RDMABLK_TOP/tests/lib/history.sh"
 	pair_up
 	load 300
 	osd_restarted

@@ -20,17 +20,11 @@
 
 # shellcheck source=tests/cases/engines/gluster.sh
 source "$RDMABLK_TOP/tests/cases/engines/gluster.sh"
+# shellcheck source=tests/cases/engines/load.sh
+source "$RDMABLK_TOP/tests/cases/engines/load.sh"
 require glusterd mount.glusterfs mkfs.ext4
 
 ROUNDS=${1:-1}
-
-# gone_on HOW BEGAN: after a takeover the load goes on
-gone_on() {
-	back
-	history_progress 1
-	pair_over "$1" "$2"
-	history_progress
-}
 
 # brick_killed: that of three. The daemon has not opened the file there when the brick is back, and
 # does so when it is started again.
@@ -50,26 +44,6 @@ brick_killed() {
 	ask follow "'restart it on the machine'"
 	gone_on "the daemon was started again" "$began"
 	copied
-}
-
-powered_off() {
-	local began
-
-	began=$(now)
-	cut_off
-	host_do kill target
-	take_over
-	gone_on "one has lost its power" "$began"
-	host_do start target
-	ask :
-	killed_on_two
-}
-
-# legal: the disk has what its history allows
-legal() {
-	history_stop
-	expect 0 "$(status errors)" "the number of failed requests"
-	history_check $DEV
 }
 
 # same_bricks: each brick has the same, which is what the history allows
@@ -104,29 +78,26 @@ stopped() {
 	ask give_up
 	copied
 	same_bricks
-	history_start --flush 100 --fua 10
-	history_progress
+	load
 }
 
 two() {
 	local n
 
-	# shellcheck source=tests/lib/history.sh
-	source "$RDMABLK_TOP/tests/lib/history.sh"
 	volume_up
-	history_start --flush 100 --fua 10
-	history_progress
+	load
 	brick_killed
 	for ((n = 0; n < ROUNDS; n++)); do
 		killed_on_one
 		killed_on_two
 	done
 	powered_off
+	killed_on_two
 	stopped
 	killed_on_two
 	legal
 	same_bricks
-	volume_down
+	pair_down
 }
 
 if [[ $ROLE == initiator ]]; then

@@ -5,7 +5,6 @@
 # Machine two also is the cluster: a monitor and one OSD, on its disk.
 #
 #	pair_up			both are set up, one serves, and the disk is connected
-#	pair_down		the disk is disconnected, and machine one ends
 #	osd_start, osd_kill	the OSD
 #	objects			how many objects the image has
 
@@ -175,12 +174,4 @@ pair_up() {
 	ask take_over
 	follow 'On the host'
 	expect 'write through' "$(<$QUEUE/write_cache)" "the cache of the disk"
-}
-
-# pair_down: machine one serves
-pair_down() {
-	disconnect
-	ask give_up
-	ask end
-	unload_module
 }

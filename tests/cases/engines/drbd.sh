@@ -4,7 +4,6 @@
 # For the cases of engines whose pair has DRBD, by Documentation/recipes/ha-drbd.rst.
 #
 #	pair_up			both are set up, one serves, and the disk is connected
-#	pair_down		the disk is disconnected, and machine one ends
 
 # shellcheck source=tests/cases/engines/lib.sh
 source "$RDMABLK_TOP/tests/cases/engines/lib.sh"
@@ -63,12 +62,4 @@ pair_up() {
 	copied
 	follow 'On the host'
 	expect 'write through' "$(<$QUEUE/write_cache)" "the cache of the disk"
-}
-
-# pair_down: machine one serves
-pair_down() {
-	disconnect
-	ask give_up
-	ask end
-	unload_module
 }

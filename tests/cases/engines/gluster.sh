@@ -6,7 +6,6 @@
 # of machine two, with a /run and a /var/lib/glusterd of its own.
 #
 #	volume_up		the volume is there, one serves, and the disk is connected
-#	volume_down		the disk is disconnected, and machine one ends
 #	brick_kill NAME		the process of the brick of a machine, from that machine
 #	brick_sum DIRECTORY	of what a brick has of the volume
 
@@ -182,12 +181,4 @@ volume_up() {
 	ask follow "'Then, on \`\`one\`\`, once'"
 	wait_until $PATIENCE connects || fail "no disk"
 	expect 'write through' "$(<$QUEUE/write_cache)" "the cache of the disk"
-}
-
-# volume_down: machine one serves
-volume_down() {
-	disconnect
-	ask give_up
-	ask end
-	unload_module
 }

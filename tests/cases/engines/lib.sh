@@ -18,6 +18,8 @@
 #	pair_over HOW BEGAN	the disk is back after a takeover
 #	killed_on_one		the daemon there is killed, and machine two takes over
 #	killed_on_two		the daemon there is killed, and machine one takes over
+#	powered_off		machine one loses its power while it serves, and boots
+#	pair_down		the disk is disconnected, and machine one, which serves, ends
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
@@ -56,9 +58,9 @@ follow() {
 	eval "$script"
 }
 
-# systemctl VERB [--now] UNIT: here are no units. That of the daemon is the only one that is started
-# and stopped; one that is enabled is a program that leaves the terminal by itself. A stop of the unit ends by SIGKILL, at the
-# latest after its time, and so does one that nobody has given time.
+# systemctl VERB [--now] UNIT: a guest has no units. The daemon's is the only one that is started
+# and stopped; one that is enabled is a program that leaves the terminal by itself. A stop of the
+# daemon's unit ends by SIGKILL, at the latest after its time, and here at once.
 systemctl() {
 	case $1 in
 	daemon-reload | disable) ;;
@@ -205,4 +207,25 @@ killed_on_two() {
 # would keep QEMU of two from sending.
 cut_off() {
 	host_do link target off
+}
+
+# powered_off: the next order is obeyed after the boot
+powered_off() {
+	local began
+
+	began=$(now)
+	cut_off
+	host_do kill target
+	take_over
+	gone_on "one has lost its power" "$began"
+	host_do start target
+	ask :
+}
+
+# pair_down: machine one serves
+pair_down() {
+	disconnect
+	ask give_up
+	ask end
+	unload_module
 }

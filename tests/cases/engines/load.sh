@@ -1,0 +1,33 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For the cases of engines whose load is a history (tests/lib/history.sh), which machine two
+# writes. LOAD has more options of the writer.
+#
+#	load [N]		a round begins; N records of it are there, 100 by default
+#	gone_on HOW BEGAN	after a takeover the load goes on
+#	legal			the round ends, and the disk has what its history allows
+
+if [[ $ROLE == initiator ]]; then
+	# shellcheck source=tests/lib/history.sh
+	source "$RDMABLK_TOP/tests/lib/history.sh"
+fi
+LOAD=()
+
+load() {
+	history_start --flush 100 --fua 10 "${LOAD[@]}"
+	history_progress "${1:-100}"
+}
+
+gone_on() {
+	back
+	history_progress 1
+	pair_over "$1" "$2"
+	history_progress
+}
+
+legal() {
+	history_stop
+	expect 0 "$(status errors)" "the number of failed requests"
+	history_check "$DEV"
+}
