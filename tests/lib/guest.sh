@@ -185,6 +185,12 @@ start_target() {
 	fi
 }
 
+# threads_show PID: what each thread of a process does in the kernel
+threads_show() {
+	grep -H '' "/proc/$1/task/"*/{comm,wchan,stack} || :
+	grep -H '^State' "/proc/$1/task/"*/status || :
+}
+
 target_is_gone() {
 	! target_lives
 }
@@ -198,6 +204,7 @@ stop_target() {
 	# The shell's wait has no deadline of its own.
 	if ! wait_until 60 target_is_gone; then
 		cat "$TARGET_LOG" >&2
+		threads_show "$TARGET_PID" >&2
 		fail "the daemon did not end on SIG${1:-TERM}"
 	fi
 	# shellcheck disable=SC2034 # for the caller
