@@ -26,6 +26,7 @@ sum() {
 	dd if="$EXPORTED" bs=1M iflag=direct status=none | sha256sum
 }
 
+# stopped: what the daemon of one writes afterwards is in the copy there alone, which is given up
 stopped() {
 	local began before
 
@@ -38,6 +39,7 @@ stopped() {
 	before=$(sum)
 	host_do link target on
 	expect_drbd cstate StandAlone
+	ask daemon_write ok
 	ask continue_daemon
 	ask expect_drbd cstate StandAlone
 	expect "$before" "$(sum)" "what two has, since the daemon of one goes on"

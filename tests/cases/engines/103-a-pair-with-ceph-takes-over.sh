@@ -110,8 +110,7 @@ late_is_over() {
 refused() {
 	wait_until $PATIENCE late_is_over || fail "the late write hangs"
 	! wait "$LATE_PID" || fail "the late write was done"
-	run_expect 1 'Input/output error' timeout $CEPH_PATIENCE \
-		dd if=/tmp/late of=$EXPORTED bs=64K seek=41 oflag=direct
+	daemon_write EIO
 }
 
 # sum: of what the cluster has of the export

@@ -16,6 +16,7 @@
 #	machine_obeys		what machine one does from the first boot on
 #	ask WORD...		machine one does it
 #	pair_over HOW BEGAN	the disk is back after a takeover
+#	daemon_write ANSWER	a daemon that is stopped writes a block
 #	killed_on_one		the daemon there is killed, and machine two takes over
 #	killed_on_two		the daemon there is killed, and machine one takes over
 #	powered_off		machine one loses its power while it serves, and boots
@@ -134,6 +135,20 @@ machine_obeys() {
 
 stop_daemon() {
 	kill -STOP "$TARGET_PID"
+}
+
+# daemon_write ANSWER: the daemon here, which is stopped, writes the first block of the export:
+# somebody does it for the daemon by its own descriptor, to which its lock belongs. ANSWER is ok,
+# or the name of an errno.
+daemon_write() {
+	local answers
+
+	answers=$(timeout "$PATIENCE" python3 "$RDMABLK_TOP/tests/cases/store/descriptors.py" <<-END
+	borrow daemon $TARGET_PID $EXPORTED direct
+	write daemon 0 4096 1
+	END
+	) || fail "the write hangs"
+	expect "ok $1" "${answers//$'\n'/ }" "the daemon's descriptor, and its write"
 }
 
 session_is_gone() {

@@ -3,6 +3,7 @@
 """Open files that do what they are told, a line each, and say what came of it.
 
     open NAME PATH [direct] [dsync] [ro]
+    borrow NAME PID PATH [direct]    the one that a process has open
     close NAME
     write NAME OFFSET BYTES SEED
     read NAME OFFSET BYTES
@@ -14,6 +15,7 @@ The answer is 'ok', the name of an errno, 'short' or 'differs'; of 'fill' the by
 were written and the name. Each read and write is one system call.
 """
 
+import ctypes
 import errno
 import mmap
 import os
@@ -23,6 +25,8 @@ import sys
 SECTOR = 512
 STAMP = struct.Struct("<QQ")
 FLAGS = {"direct": os.O_DIRECT, "dsync": os.O_DSYNC, "ro": 0}
+PIDFD_GETFD = 438
+LIBC = ctypes.CDLL(None, use_errno=True)
 fds = {}
 
 
@@ -56,12 +60,34 @@ def fill(fd, offset, size, seed, step):
     return f"{done} ok"
 
 
+def flags_of(pid, number):
+    with open(f"/proc/{pid}/fdinfo/{number}", encoding="ascii") as info:
+        return next(int(line.split()[1], 8) for line in info if line.startswith("flags:"))
+
+
+def borrow(pid, path, direct):
+    pidfd = os.pidfd_open(pid)
+    path = os.path.realpath(path)
+    for number in os.listdir(f"/proc/{pid}/fd"):
+        if os.readlink(f"/proc/{pid}/fd/{number}") != path or \
+                bool(flags_of(pid, number) & os.O_DIRECT) != direct:
+            continue
+        fd = LIBC.syscall(PIDFD_GETFD, pidfd, int(number), 0)
+        if fd < 0:
+            raise OSError(ctypes.get_errno(), "pidfd_getfd")
+        return fd
+    raise FileNotFoundError(errno.ENOENT, path)
+
+
 def do(command, name, *words):
     if command == "open":
         flags = os.O_RDONLY if "ro" in words else os.O_RDWR
         for word in words[1:]:
             flags |= FLAGS[word]
         fds[name] = os.open(words[0], flags)
+        return "ok"
+    if command == "borrow":
+        fds[name] = borrow(int(words[0]), words[1], "direct" in words[2:])
         return "ok"
     fd = fds[name]
     if command == "close":
