@@ -22,6 +22,12 @@
  * The trailer says "filling" until the arena is complete. A daemon that finds such a trailer
  * starts again with zeroes and a new epoch: no initiator has seen the old contents.
  *
+ * A complete arena has all of its pages. One that has a hole has lost contents: another process
+ * has cut the file short, or the kernel has taken a page out of it after an error of the host's
+ * memory. The next start fills the hole with zeroes. So the daemon looks for holes at the end
+ * and at the start, and the trailer says "lost" before a hole is filled. The rest of the contents
+ * then has a new epoch, so that no initiator goes on over the zeroes.
+ *
  * An arena may have the contents of a file. Then the trailer names the file, and says
  * whether the file was brought up to date before the daemon ended, and when it was last
  * written. A file that was not brought up to date lacks writes that were not flushed: then
@@ -55,6 +61,7 @@
 #define ARENA_MAGIC	"rdmablk arena 1"
 #define ARENA_FILLING	1
 #define ARENA_COMPLETE	2
+#define ARENA_LOST	3	/* was complete, and has lost pages; 0.1 takes it for "filling" */
 #define BOOT_BYTES	40
 #define ARENA_STEP_MS	10	/* between two looks at a lock */
 #define ARENAS		4096		/* that may be open */
@@ -502,6 +509,46 @@ static int look_again(int fd, const char *path, struct stat *st)
 	return -EAGAIN;
 }
 
+/*
+ * Whether a file of @bytes bytes has a hole. tmpfs tells where, but may have more memory than
+ * the file is long; hugetlbfs tells how much memory a file has, and of no hole.
+ */
+static bool has_hole(int fd, uint64_t bytes)
+{
+	off_t hole = lseek(fd, 0, SEEK_HOLE);
+	struct stat st;
+
+	return (hole >= 0 && (uint64_t)hole < bytes) ||
+	       (!fstat(fd, &st) && (uint64_t)st.st_blocks * 512 < bytes);
+}
+
+/*
+ * Notes that an arena has lost pages, before it gets others in their place: the daemon may be
+ * killed in between, and the next one would find no hole. If the trailer is in a hole itself,
+ * it becomes that of a new arena.
+ */
+static int note_lost(const struct store *store, const char *path)
+{
+	const uint64_t bytes = store->page_size, at = store->mapped - bytes;
+	struct arena_guard *guard;
+	struct arena_trailer *t;
+	int ret = fallocate(store->fd, 0, (off_t)at, (off_t)bytes) ? -errno : 0;
+
+	t = ret ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+				    store->fd, (off_t)at);
+	if (t == MAP_FAILED) {
+		ret = ret ?: -errno;
+		log_err("arena %s: cannot read its trailer: %s", path, strerror(-ret));
+		return ret;
+	}
+	guard = arena_guard_add(t, bytes, bytes);
+	if (!memcmp(t->magic, ARENA_MAGIC, sizeof(t->magic)) && t->state == ARENA_COMPLETE)
+		__atomic_store_n(&t->state, ARENA_LOST, __ATOMIC_RELEASE);
+	arena_guard_del(guard);
+	munmap(t, bytes);
+	return 0;
+}
+
 /**
  * arena_open - open and lock a kept arena, give it its size
  * @store: store; this sets @fd, @page_size and @mapped
@@ -540,7 +587,9 @@ int arena_open(struct store *store, const struct export_config *ec)
 			(unsigned long long)store->mapped, strerror(-ret));
 		return ret;
 	}
-	return !st.st_size;
+	if (st.st_size && has_hole(store->fd, store->mapped))
+		ret = note_lost(store, ec->arena);
+	return ret ?: !st.st_size;
 }
 
 static int trailer_check(struct store *store, const struct export_config *ec,
@@ -571,6 +620,23 @@ static int trailer_check(struct store *store, const struct export_config *ec,
 	return wait_for_process(t, ec->arena);
 }
 
+/*
+ * Takes over what is left of an arena. Nobody goes on with it who knew the lost part. A file has
+ * all of what was flushed, so it is read again. Return: as arena_attach()
+ */
+static int attach_rest(struct store *store, const struct export_config *ec,
+		       const struct arena_trailer *t)
+{
+	log_err("export %s: arena %s has lost pages: %s, and its epoch is new", ec->name,
+		ec->arena, ec->file ? "all of it is read from the file again" :
+		"they are zero, the rest is as it was");
+	if (ec->file)
+		return 1;
+	memcpy(store->uuid, t->uuid, sizeof(t->uuid));
+	store->writer = t->writer;
+	return mac_random(store->epoch, sizeof(store->epoch));
+}
+
 /**
  * arena_attach - take over the contents of a mapped arena
  * @store: store with a mapped arena; gets epoch and UUID of the arena
@@ -578,7 +644,7 @@ static int trailer_check(struct store *store, const struct export_config *ec,
  * @fresh: arena_open() found the arena empty
  *
  * Return: 1: the caller must zero the arena, and the epoch is new; 0: the arena keeps contents
- * and epoch; -errno, logged.
+ * and epoch, or the rest of its contents under a new epoch; -errno, logged.
  */
 int arena_attach(struct store *store, const struct export_config *ec,
 		 bool fresh)
@@ -602,6 +668,9 @@ int arena_attach(struct store *store, const struct export_config *ec,
 			store->writer = t->writer;
 			return 0;
 		}
+		ret = t->state == ARENA_LOST ? attach_rest(store, ec, t) : 1;
+		if (ret <= 0)
+			return ret;
 	}
 	ret = mac_random(store->epoch, sizeof(store->epoch));
 	if (ret)
@@ -642,18 +711,23 @@ int arena_publish(struct store *store)
 /**
  * arena_leave - remove this process from the trailer, before the arena is closed
  * @store: store that no adapter writes any more; without a kept arena nothing happens
+ *
+ * Notes that pages are lost, because another daemon would find zeroes in their place.
  */
 void arena_leave(struct store *store)
 {
 	struct arena_trailer *t;
 
-	if (!store->kept || !store->base || arena_guard_broken(store->guard))
+	if (!store->kept || !store->base)
 		return;
 	t = trailer_of(store);
 	/* The trailer of an arena that could not be opened still names the former process. */
-	if (t->pid == (uint32_t)getpid() && t->pid_ns == pid_namespace() &&
-	    t->start_time == process_start(t->pid))
-		t->pid = 0;
+	if (t->pid != (uint32_t)getpid() || t->pid_ns != pid_namespace() ||
+	    t->start_time != process_start(t->pid))
+		return;
+	if (arena_guard_broken(store->guard) || has_hole(store->fd, store->mapped))
+		__atomic_store_n(&t->state, ARENA_LOST, __ATOMIC_RELEASE);
+	t->pid = 0;
 }
 
 /**
@@ -742,15 +816,4 @@ void arena_clean(struct store *store, const struct arena_file *file)
 	t->changed_nsec = file->stamp.changed_nsec;
 	t->file_bytes = file->stamp.bytes;
 	__atomic_store_n(&t->clean, 1, __ATOMIC_RELEASE);
-}
-
-/**
- * arena_discard - note that an arena has lost contents of its file
- * @store: attached; a page of the arena is missing, and another daemon would find zeroes there
- *
- * The next daemon fills the arena from the file, and the epoch is new.
- */
-void arena_discard(struct store *store)
-{
-	__atomic_store_n(&trailer_of(store)->state, ARENA_FILLING, __ATOMIC_RELEASE);
 }

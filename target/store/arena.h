@@ -44,7 +44,6 @@ int arena_bind(struct store *store, const struct export_config *ec,
 	       const struct arena_file *file, bool fresh);
 int arena_renew(struct store *store);
 void arena_clean(struct store *store, const struct arena_file *file);
-void arena_discard(struct store *store);
 
 /* SIGBUS in an arena ends that export, not the daemon. */
 int arena_guard_init(void (*hit)(void));

@@ -266,7 +266,6 @@ static void close_equal(struct store *store)
 	if (arena_guard_broken(store->guard)) {
 		log_err("export %s: pages of its arena are missing; the next daemon reads %s again",
 			full->file.name, full->file.path);
-		arena_discard(store);
 		return;
 	}
 	if (!full->file.read_only)

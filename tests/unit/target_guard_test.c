@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * An arena that loses pages ends its export and nothing else; what a thread reads in
- * their place is written to no file. An arena's file is the daemon's own, or refused.
+ * their place is written to no file. An arena's file is the daemon's own, or refused. The
+ * rest of a kept arena of memory has a new epoch.
  *
  * Sources: target/store/arena.c target/export/export.c target/store/full.c
+ *	   target/store/store_memory.c
  * Libraries: libcrypto libsystemd liburing
  */
 #include <semaphore.h>
@@ -285,6 +287,150 @@ static void an_arena_is_the_daemons_own(void **state)
 	umount2(files_path("kept"), MNT_DETACH);
 }
 
+/*
+ * Memory in a kept arena
+ */
+
+static const uint8_t memory_uuid[RDMABLK_ID_LEN] = { 7, 7, 7 };
+
+static int memory_open(struct store *s, bool publish)
+{
+	const struct export_config ec = {
+		.name = "m", .size = 8 * MIB, .block = 512, .arena = (char *)files_path("kept/m"),
+	};
+	int ret;
+
+	*s = (struct store){ .ops = &store_memory_ops };
+	ret = s->ops->open(s, &ec);
+	if (ret || !publish)
+		return ret;
+	memcpy(s->uuid, memory_uuid, sizeof(memory_uuid));
+	return s->ops->publish(s);
+}
+
+static void memory_punch(void)
+{
+	assert_int_equal(files_run("fallocate -p -o 4M -l 4096 %s", files_path("kept/m")), 0);
+}
+
+static void punched_after_the_end(void)
+{
+	struct store s;
+
+	assert_int_equal(memory_open(&s, true), 0);
+	s.ops->close(&s);
+	memory_punch();
+}
+
+static void punched_before_the_end(void)
+{
+	struct store s;
+
+	assert_int_equal(memory_open(&s, true), 0);
+	memory_punch();
+	s.ops->close(&s);
+	/* it has got a page of zeroes since */
+	assert_int_equal(files_run("dd if=/dev/zero of=%s bs=4096 seek=1024 count=1 conv=notrunc",
+				   files_path("kept/m")), 0);
+}
+
+static void punched_after_a_kill(void)
+{
+	pid_t child = fork();
+	struct store s;
+	int status;
+
+	if (!child)
+		_exit(memory_open(&s, true) != 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	memory_punch();
+}
+
+/* The daemon that finds the hole fills it, and dies before it serves the arena. */
+static void punched_and_filled(void)
+{
+	struct store s;
+
+	punched_after_the_end();
+	assert_int_equal(memory_open(&s, false), 0);
+	s.ops->close(&s);
+}
+
+/* A thread of the daemon met the hole, and another process has filled it since. */
+static void met_by_the_daemon(void)
+{
+	struct store s;
+
+	assert_int_equal(memory_open(&s, true), 0);
+	assert_non_null(s.guard);
+	arena_guard_break(s.guard);
+	memset(full_at(&s, 4 * MIB), 0, 4096);
+	s.ops->close(&s);
+}
+
+static void cut_short(void)
+{
+	punched_after_the_end();
+	assert_int_equal(truncate(files_path("kept/m"), 4 * MIB), 0);
+	assert_int_equal(truncate(files_path("kept/m"), 8 * MIB + 4096), 0);
+}
+
+/* The epoch of the export; a new one lasts until the next loss. */
+static void memory_epoch(uint8_t *epoch)
+{
+	struct store s;
+
+	for (int again = 0; again < 2; again++) {
+		assert_int_equal(memory_open(&s, true), 0);
+		if (again)
+			assert_memory_equal(epoch, s.epoch, RDMABLK_ID_LEN);
+		memcpy(epoch, s.epoch, RDMABLK_ID_LEN);
+		s.ops->close(&s);
+	}
+}
+
+/* The rest of the contents stays, and nobody goes on over what is zero now. */
+static void memory_that_has_lost_a_page_has_a_new_epoch(void **state)
+{
+	static void (* const ways[])(void) = {
+		punched_after_the_end, punched_before_the_end, punched_after_a_kill,
+		punched_and_filled, met_by_the_daemon, cut_short,
+	};
+	uint8_t before[RDMABLK_ID_LEN], after[RDMABLK_ID_LEN];
+	struct store s;
+	char why[300];
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=16m"))
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		unlink(files_path("kept/m"));
+		memory_epoch(before);
+		assert_int_equal(memory_open(&s, true), 0);
+		assert_memory_equal(s.epoch, before, sizeof(before));
+		full_rdma(&s, 0, 8 * MIB, 5);
+		s.ops->close(&s);
+		ways[i]();
+		log_keep(why, sizeof(why));
+		assert_int_equal(memory_open(&s, false), 0);
+		log_keep(NULL, 0);
+		if (ways[i] == cut_short) {	/* so is what says what it was */
+			assert_true(full_is_zero(&s, 0, 8 * MIB));
+		} else {
+			assert_non_null(strstr(why, "has lost pages"));
+			assert_memory_equal(s.uuid, memory_uuid, sizeof(memory_uuid));
+			assert_true(full_has(&s, 0, 4 * MIB, 5));
+			assert_true(full_is_zero(&s, 4 * MIB, 4096));
+			assert_true(full_has(&s, 4 * MIB + 4096, 4 * MIB - 4096, 5));
+		}
+		s.ops->close(&s);
+		memory_epoch(after);
+		assert_memory_not_equal(before, after, sizeof(before));
+	}
+	assert_int_equal(umount(files_path("kept")), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +440,7 @@ int main(void)
 		cmocka_unit_test(comparing_finds_no_zeroes_either),
 		cmocka_unit_test(nor_do_those_of_a_huge_page),
 		cmocka_unit_test(an_arena_is_the_daemons_own),
+		cmocka_unit_test(memory_that_has_lost_a_page_has_a_new_epoch),
 	};
 
 	return cmocka_run_group_tests(tests, files_setup, files_teardown);

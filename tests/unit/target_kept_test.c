@@ -639,6 +639,27 @@ static void an_arena_that_has_lost_a_page_is_filled_again(void **state)
 	kept_end();
 }
 
+/* A killed daemon's file lacks what was not flushed, and so does the arena. */
+static void a_file_is_read_when_its_arena_has_a_hole(void **state)
+{
+	uint8_t epoch[RDMABLK_ID_LEN];
+	struct store s;
+
+	(void)state;
+	if (!kept_config("hole"))
+		skip();
+	files_write(full_ec.file, 0, SIZE, 4);
+	die_with(&full_ec, 5, epoch, false);
+	assert_int_equal(files_run("fallocate -p -o 17M -l 4096 %s", full_ec.arena), 0);
+	assert_int_equal(full_open(&s, &full_ec), 0);
+	assert_memory_not_equal(s.epoch, epoch, sizeof(epoch));
+	assert_true(full_has(&s, 0, SIZE, 4));
+	idle_all(&s);
+	full_close(&s);
+	assert_true(files_are(full_ec.file, 0, SIZE, 4));
+	kept_end();
+}
+
 static void an_arena_belongs_to_its_file(void **state)
 {
 	struct export_config memory = { .name = "m", .size = SIZE, .block = 512 };
@@ -938,6 +959,7 @@ int main(void)
 		cmocka_unit_test(a_clock_that_is_ahead_costs_no_comparison),
 		cmocka_unit_test(a_killed_daemon_is_waited_for),
 		cmocka_unit_test(an_arena_that_has_lost_a_page_is_filled_again),
+		cmocka_unit_test(a_file_is_read_when_its_arena_has_a_hole),
 		cmocka_unit_test(an_arena_belongs_to_its_file),
 		cmocka_unit_test(growing),
 		cmocka_unit_test(growing_after_an_error),
