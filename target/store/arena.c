@@ -64,6 +64,8 @@
 #define ARENA_LOST	3	/* was complete, and has lost pages; 0.1 takes it for "filling" */
 #define BOOT_BYTES	40
 #define ARENA_STEP_MS	10	/* between two looks at a lock */
+#define HOLE_LOOKS	5	/* for a hole */
+#define HOLE_STEP_MS	20	/* between two of them */
 #define ARENAS		4096		/* that may be open */
 
 /* Fields of /proc/PID/stat after the name: the state is 3, the start time 22. */
@@ -510,16 +512,33 @@ static int look_again(int fd, const char *path, struct stat *st)
 }
 
 /*
- * Whether a file of @bytes bytes has a hole. tmpfs tells where, but may have more memory than
- * the file is long; hugetlbfs tells how much memory a file has, and of no hole.
+ * tmpfs tells where a hole is, but may have more memory than the file is long; hugetlbfs tells
+ * how much memory a file has, and of no hole.
  */
-static bool has_hole(int fd, uint64_t bytes)
+static bool looks_sparse(int fd, uint64_t bytes)
 {
 	off_t hole = lseek(fd, 0, SEEK_HOLE);
 	struct stat st;
 
 	return (hole >= 0 && (uint64_t)hole < bytes) ||
 	       (!fstat(fd, &st) && (uint64_t)st.st_blocks * 512 < bytes);
+}
+
+/*
+ * Whether a file of @bytes bytes has a hole. Before Linux 6.4 tmpfs shows one for a moment while
+ * the kernel puts a huge page in place of small ones. A real hole is there at each look.
+ */
+static bool has_hole(int fd, uint64_t bytes)
+{
+	const struct timespec pause = { .tv_nsec = HOLE_STEP_MS * 1000000L };
+
+	for (unsigned int i = 0; i < HOLE_LOOKS; i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		if (!looks_sparse(fd, bytes))
+			return false;
+	}
+	return true;
 }
 
 /*

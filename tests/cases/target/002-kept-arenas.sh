@@ -8,12 +8,15 @@
 # one arena the second is refused and says why, and does no harm to the first; when
 # that is gone the other starts and serves the same contents. When a file is cut short
 # under live sessions, the daemon ends those of its export only, says why, and refuses
-# logins until the export is reopened.
+# logins until the export is reopened. An arena that has lost a huge page keeps the rest
+# under another epoch.
 #
 # in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
+
+require fallocate
 
 KEPT=/dev/shm/kept HUGE=/run/huge/kept
 NAMES=(kept huge anonymous)
@@ -149,6 +152,19 @@ rm $KEPT
 "$RDMABLK" target reopen kept
 disk 0 "$TARGET_ADDR/kept" --keep-alive-tmo 1
 contents 0 /dev/zero
+
+# The kernel takes a huge page out of the file when its memory has failed.
+epoch=$(attribute epoch 1)
+disconnect_all
+stop_target
+fallocate --punch-hole --offset 0 --length 2M $HUGE
+start
+expect_log "export huge: arena $HUGE has lost pages: they are zero, the rest is as it was"
+connect_disks 2
+[[ $epoch != "$(attribute epoch 1)" ]] || fail "huge has lost a page and not its epoch"
+expect "${UUID[1]}" "$(attribute uuid 1)" "the UUID of huge"
+{ head -c 2M /dev/zero && tail -c 2M /tmp/pattern; } >/tmp/rest
+contents 1 /tmp/rest
 disconnect_all
 unload_module
 stop_target
