@@ -6,9 +6,9 @@
 #	source "$RDMABLK_TOP/tests/lib/guest.sh"
 #
 # A command that fails ends the test, as does fail(). From the environment:
-# ROLE (initiator or target), NET, KERNEL_SERIES, SLOWNESS (of the kernel),
-# MODULE, INITIATOR_ADDR, TARGET_ADDR, INITIATOR_ADDR6 and TARGET_ADDR6 (empty
-# without IPv6).
+# ROLE (initiator or target), NET, KERNEL_SERIES, SLOWNESS (of the kernel), QUICK
+# (empty but for tests/run -q), MODULE, INITIATOR_ADDR, TARGET_ADDR,
+# INITIATOR_ADDR6 and TARGET_ADDR6 (empty without IPv6).
 # /run/vm is shared with the host and the other guest; what is written to it is
 # kept with the logs.
 

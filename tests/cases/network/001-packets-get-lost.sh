@@ -24,4 +24,6 @@ through_none() {
 	black_hole v1
 }
 
-rounds memory none
+stores=(memory none)
+[[ ! $QUICK ]] || stores=(memory)
+rounds "${stores[@]}"
