@@ -39,7 +39,7 @@ connect_disks() {
 	local n
 
 	for ((n = 0; n < $1; n++)); do
-		disk $n "${2:-$TARGET_ADDR}/${NAMES[n]}" --keep-alive-tmo 1
+		disk $n "${2:-$TARGET_ADDR}/${NAMES[n]}"
 	done
 }
 
@@ -150,7 +150,7 @@ dd if=/tmp/pattern of=/dev/rdmablk1 bs=1M oflag=direct status=none
 contents 1 /tmp/pattern
 rm $KEPT
 "$RDMABLK" target reopen kept
-disk 0 "$TARGET_ADDR/kept" --keep-alive-tmo 1
+disk 0 "$TARGET_ADDR/kept"
 contents 0 /dev/zero
 
 # The kernel takes a huge page out of the file when its memory has failed.
