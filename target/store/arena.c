@@ -512,8 +512,8 @@ static int look_again(int fd, const char *path, struct stat *st)
 }
 
 /*
- * tmpfs tells where a hole is, but may have more memory than the file is long; hugetlbfs tells
- * how much memory a file has, and of no hole.
+ * tmpfs tells where a hole is, but may have more memory than the file is long. hugetlbfs tells
+ * how much memory a file has, but not where.
  */
 static bool looks_sparse(int fd, uint64_t bytes)
 {
@@ -541,10 +541,16 @@ static bool has_hole(int fd, uint64_t bytes)
 	return true;
 }
 
+/* One that was being filled has nothing to lose. A trailer in a hole is that of a new arena. */
+static void mark_lost(struct arena_trailer *t)
+{
+	if (!memcmp(t->magic, ARENA_MAGIC, sizeof(t->magic)) && t->state == ARENA_COMPLETE)
+		__atomic_store_n(&t->state, ARENA_LOST, __ATOMIC_RELEASE);
+}
+
 /*
  * Notes that an arena has lost pages, before it gets others in their place: the daemon may be
- * killed in between, and the next one would find no hole. If the trailer is in a hole itself,
- * it becomes that of a new arena.
+ * killed in between, and the next one would find no hole.
  */
 static int note_lost(const struct store *store, const char *path)
 {
@@ -561,8 +567,7 @@ static int note_lost(const struct store *store, const char *path)
 		return ret;
 	}
 	guard = arena_guard_add(t, bytes, bytes);
-	if (!memcmp(t->magic, ARENA_MAGIC, sizeof(t->magic)) && t->state == ARENA_COMPLETE)
-		__atomic_store_n(&t->state, ARENA_LOST, __ATOMIC_RELEASE);
+	mark_lost(t);
 	arena_guard_del(guard);
 	munmap(t, bytes);
 	return 0;
@@ -640,20 +645,17 @@ static int trailer_check(struct store *store, const struct export_config *ec,
 }
 
 /*
- * Takes over what is left of an arena. Nobody goes on with it who knew the lost part. A file has
- * all of what was flushed, so it is read again. Return: as arena_attach()
+ * Takes over the contents of an arena. If it has lost pages, the epoch is new, so that no
+ * initiator takes the zeroes there for its data. Return: 0 or -errno
  */
-static int attach_rest(struct store *store, const struct export_config *ec,
-		       const struct arena_trailer *t)
+static int take_contents(struct store *store, const struct arena_trailer *t)
 {
-	log_err("export %s: arena %s has lost pages: %s, and its epoch is new", ec->name,
-		ec->arena, ec->file ? "all of it is read from the file again" :
-		"they are zero, the rest is as it was");
-	if (ec->file)
-		return 1;
 	memcpy(store->uuid, t->uuid, sizeof(t->uuid));
 	store->writer = t->writer;
-	return mac_random(store->epoch, sizeof(store->epoch));
+	if (t->state == ARENA_LOST)
+		return mac_random(store->epoch, sizeof(store->epoch));
+	memcpy(store->epoch, t->epoch, sizeof(t->epoch));
+	return 0;
 }
 
 /**
@@ -681,15 +683,14 @@ int arena_attach(struct store *store, const struct export_config *ec,
 		ret = trailer_check(store, ec, t);
 		if (ret)
 			return ret;
-		if (t->state == ARENA_COMPLETE) {
-			memcpy(store->uuid, t->uuid, sizeof(t->uuid));
-			memcpy(store->epoch, t->epoch, sizeof(t->epoch));
-			store->writer = t->writer;
-			return 0;
-		}
-		ret = t->state == ARENA_LOST ? attach_rest(store, ec, t) : 1;
-		if (ret <= 0)
-			return ret;
+		if (t->state == ARENA_LOST)
+			log_err("export %s: arena %s has lost pages: %s, and its epoch is new",
+				ec->name, ec->arena, ec->file ?
+				"all of it is read from the file again" :
+				"they are zero, the rest is as it was");
+		/* A file has all flushed data, so its arena is not used when pages are lost. */
+		if (t->state == ARENA_COMPLETE || (t->state == ARENA_LOST && !ec->file))
+			return take_contents(store, t);
 	}
 	ret = mac_random(store->epoch, sizeof(store->epoch));
 	if (ret)
@@ -745,7 +746,7 @@ void arena_leave(struct store *store)
 	    t->start_time != process_start(t->pid))
 		return;
 	if (arena_guard_broken(store->guard) || has_hole(store->fd, store->mapped))
-		__atomic_store_n(&t->state, ARENA_LOST, __ATOMIC_RELEASE);
+		mark_lost(t);
 	t->pid = 0;
 }
 
