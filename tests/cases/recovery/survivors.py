@@ -5,28 +5,21 @@
 As if the process had forked: when that is gone, its queue pairs and registrations are not.
 """
 
-import ctypes
-import os
 import signal
 import sys
+from pathlib import Path
 
-PIDFD_GETFD = 438
-LIBC = ctypes.CDLL(None, use_errno=True)
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+from borrow import borrow	# noqa: E402, it is not beside this file
 
 
 def main():
     pid = int(sys.argv[1])
-    pidfd = os.pidfd_open(pid)
-    kept = 0
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        if not os.readlink(f"/proc/{pid}/fd/{fd}").startswith("/dev/infiniband/uverbs"):
-            continue
-        if LIBC.syscall(PIDFD_GETFD, pidfd, int(fd), 0) < 0:
-            sys.exit(f"descriptor {fd}: {os.strerror(ctypes.get_errno())}")
-        kept += 1
+    kept = list(borrow(pid, lambda _, path: path.startswith("/dev/infiniband/uverbs")))
     if not kept:
         sys.exit(f"{pid} has no RDMA device")
-    print(f"kept {kept}", flush=True)
+    print(f"kept {len(kept)}", flush=True)
     signal.pause()
 
 

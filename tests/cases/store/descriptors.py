@@ -15,18 +15,20 @@ The answer is 'ok', the name of an errno, 'short' or 'differs'; of 'fill' the by
 were written and the name. Each read and write is one system call.
 """
 
-import ctypes
 import errno
 import mmap
 import os
 import struct
 import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+from borrow import borrow	# noqa: E402, it is not beside this file
 
 SECTOR = 512
 STAMP = struct.Struct("<QQ")
 FLAGS = {"direct": os.O_DIRECT, "dsync": os.O_DSYNC, "ro": 0}
-PIDFD_GETFD = 438
-LIBC = ctypes.CDLL(None, use_errno=True)
 fds = {}
 
 
@@ -65,16 +67,10 @@ def flags_of(pid, number):
         return next(int(line.split()[1], 8) for line in info if line.startswith("flags:"))
 
 
-def borrow(pid, path, direct):
-    pidfd = os.pidfd_open(pid)
+def borrow_file(pid, path, direct):
     path = os.path.realpath(path)
-    for number in os.listdir(f"/proc/{pid}/fd"):
-        if os.readlink(f"/proc/{pid}/fd/{number}") != path or \
-                bool(flags_of(pid, number) & os.O_DIRECT) != direct:
-            continue
-        fd = LIBC.syscall(PIDFD_GETFD, pidfd, int(number), 0)
-        if fd < 0:
-            raise OSError(ctypes.get_errno(), "pidfd_getfd")
+    for fd in borrow(pid, lambda number, other: other == path and
+                     bool(flags_of(pid, number) & os.O_DIRECT) == direct):
         return fd
     raise FileNotFoundError(errno.ENOENT, path)
 
@@ -87,7 +83,7 @@ def do(command, name, *words):
         fds[name] = os.open(words[0], flags)
         return "ok"
     if command == "borrow":
-        fds[name] = borrow(int(words[0]), words[1], "direct" in words[2:])
+        fds[name] = borrow_file(int(words[0]), words[1], "direct" in words[2:])
         return "ok"
     fd = fds[name]
     if command == "close":
