@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What tools/client*.c need of other files of the tool. They are included before.
+ * Functions of other files of the tool that tools/client*.c call. Include those two first.
  */
 #ifndef CLIENT_FAKES_H
 #define CLIENT_FAKES_H

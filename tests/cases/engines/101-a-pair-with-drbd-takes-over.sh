@@ -15,9 +15,9 @@
 
 # shellcheck source=tests/cases/engines/drbd.sh
 source "$RDMABLK_TOP/tests/cases/engines/drbd.sh"
+require drbdadm mkfs.ext4
 # shellcheck source=tests/cases/engines/load.sh
 source "$RDMABLK_TOP/tests/cases/engines/load.sh"
-require drbdadm mkfs.ext4
 
 ROUNDS=${1:-2}
 
@@ -26,7 +26,8 @@ sum() {
 	dd if="$EXPORTED" bs=1M iflag=direct status=none | sha256sum
 }
 
-# stopped: what the daemon of one writes afterwards is in the copy there alone, which is given up
+# stopped: what the daemon of one writes after the takeover is in one's own copy alone, which is
+# discarded
 stopped() {
 	local began before
 

@@ -20,9 +20,9 @@
 
 # shellcheck source=tests/cases/engines/gluster.sh
 source "$RDMABLK_TOP/tests/cases/engines/gluster.sh"
+require glusterd mount.glusterfs mkfs.ext4
 # shellcheck source=tests/cases/engines/load.sh
 source "$RDMABLK_TOP/tests/cases/engines/load.sh"
-require glusterd mount.glusterfs mkfs.ext4
 
 ROUNDS=${1:-1}
 

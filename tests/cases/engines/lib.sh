@@ -16,7 +16,7 @@
 #	machine_obeys		what machine one does from the first boot on
 #	ask WORD...		machine one does it
 #	pair_over HOW BEGAN	the disk is back after a takeover
-#	daemon_write ANSWER	a daemon that is stopped writes a block
+#	daemon_write ANSWER	a block is written as by the stopped daemon
 #	killed_on_one		the daemon there is killed, and machine two takes over
 #	killed_on_two		the daemon there is killed, and machine one takes over
 #	powered_off		machine one loses its power while it serves, and boots
@@ -137,9 +137,9 @@ stop_daemon() {
 	kill -STOP "$TARGET_PID"
 }
 
-# daemon_write ANSWER: the daemon here, which is stopped, writes the first block of the export:
-# somebody does it for the daemon by its own descriptor, to which its lock belongs. ANSWER is ok,
-# or the name of an errno.
+# daemon_write ANSWER: writes the first block of the export by a copy of the descriptor of the
+# daemon here, which is stopped: the daemon's lock belongs to that descriptor. ANSWER is ok, or the
+# name of an errno.
 daemon_write() {
 	local answers
 
@@ -224,7 +224,7 @@ cut_off() {
 	host_do link target off
 }
 
-# powered_off: the next order is obeyed after the boot
+# powered_off: returns when machine one has booted and obeys again
 powered_off() {
 	local began
 
