@@ -5,7 +5,8 @@
 #   make KDIR=DIR        daemon, tool, and the module for the kernel of DIR
 #   make demo            set-up, then a demonstration in virtual machines
 #   make check           set-up, then all tests but the long ones
-#   make check-quick     linters, unit tests and a case of each group: 5 minutes
+#   make check-quick     linters for changed files, unit tests without mutants and a case of
+#                        each group: 5 minutes
 #   make check-long      all tests, the long ones on a debug kernel, too: hours
 #   make bench           the benchmark beside nvme-rdma, in a virtual machine; FULL=1:
 #                        all sizes, directions and depths; WALL=1: in two machines and
