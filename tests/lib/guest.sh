@@ -70,6 +70,13 @@ guest_clean_up() {
 trap guest_clean_up EXIT
 trap 'exit 143' TERM INT
 
+# answer_keep SCHEMA FILE: a JSON answer, which the host compares with its schema after the test:
+# Python takes seconds to start in an emulated guest
+answer_keep() {
+	mkdir -p /run/vm/answers
+	cp "$2" "$(mktemp "/run/vm/answers/$1.XXXXXX")"
+}
+
 # --- waiting --------------------------------------------------------------------
 
 # pause SECONDS: for the time between two checks of a condition, never in place of a check

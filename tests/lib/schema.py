@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""schema.py SCHEMA FILE...: do the files follow a schema of Documentation/json?
+"""schema.py {SCHEMA FILE...}...: do the files follow a schema of Documentation/json?
 
-A file has one JSON value, or one in each line. Exit status: 0 if all do, 1 if one does
+The name of a schema ends in .schema.json; it holds for the files up to the next one. A file has one JSON value, or one in each line. Exit status: 0 if all do, 1 if one does
 not, 77 without python3-jsonschema.
 """
 
@@ -40,14 +40,15 @@ def values(path):
 
 def main(args):
     """The exit status."""
-    files = [(name, value) for name in args[1:] for value in values(name)]
-    try:
-        check = validator(args[0])
-    except ImportError:
-        return 77
-    status = 0
-    for name, value in files:
-        for error in check.iter_errors(value):
+    status, check = 0, None
+    for name in args:
+        if name.endswith('.schema.json'):
+            try:
+                check = validator(name)
+            except ImportError:
+                return 77
+            continue
+        for error in (error for value in values(name) for error in check.iter_errors(value)):
             print(f'{name}: {error.message}', file=sys.stderr)
             status = 1
     return status

@@ -67,7 +67,7 @@ for cpu in range($cpus): sys.stdout.buffer.write(cpu.to_bytes(8, 'little') * 512
 all_write() {
 	run_fio --name=all --filename=$DEV --direct=1 --thread --ioengine=io_uring \
 		--iodepth=4 --numjobs="$cpus" --cpus_allowed="0-$((cpus - 1))" \
-		--cpus_allowed_policy=split --size=256K --offset_increment=256K \
+		--cpus_allowed_policy=split --size=64K --offset_increment=64K \
 		--rw=randwrite --bs=4k --verify=crc32c --verify_fatal=1 --do_verify=1 \
 		--end_fsync=1 --group_reporting
 }

@@ -17,7 +17,7 @@ source "$RDMABLK_TOP/tests/cases/network/lib.sh"
 export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 DATA=/dev/shm/data BEFORE=/dev/shm/before RULES=/tmp/rules
 KEPT=1		# an arena outlives the daemon
-BYTES=4194304	# written and flushed; the disk has twice as many
+BYTES=1048576	# written and flushed; the disk has twice as many
 
 # begin STORE [OPTION...]: a disk that nobody has written yet
 begin() {
@@ -71,9 +71,9 @@ sync_hangs() {
 
 # one_sided: requests that need no daemon
 one_sided() {
-	timeout "$PATIENCE" dd if=$DATA of=$DEV bs=64k count=4 seek=64 oflag=direct \
+	timeout "$PATIENCE" dd if=$DATA of=$DEV bs=64k count=4 seek=$((BYTES / 65536)) oflag=direct \
 		status=none
-	timeout "$PATIENCE" dd if=$DEV bs=64k count=4 skip=64 iflag=direct status=none |
+	timeout "$PATIENCE" dd if=$DEV bs=64k count=4 skip=$((BYTES / 65536)) iflag=direct status=none |
 		cmp -n 262144 - $DATA || fail "a write was lost"
 }
 

@@ -59,7 +59,7 @@ shows_nothing() {
 	expect '' "$(wire bare "/tmp/$1")" "messages without a seal after PROOF, $1"
 	read -ra words <<<"$(secrets "$1")"
 	expect '' "$(wire clear "/tmp/$1.control" "${words[@]}")" "what is shown, $1"
-	python3 "$CASES/login/secret.py" "$KEYS/default.key" "/tmp/$1" ||
+	python3 "$CASES/login/secret.py" "$KEYS/default.key" -- "/tmp/$1" ||
 		fail "bytes of the key are on the wire, $1"
 }
 

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# rdmablk discover and ping, end to end, without the module: a host sees the exports that it may use, and
-# no other, with size, store and rights, on more than one page, and who uses each of them. It
-# measures messages, READs and WRITEs, and its data come back unchanged, if the target lends it
-# memory; a target that gives back other data is noticed. With a wrong key, without one where one is demanded, and with one where none is taken it is refused
-# with the status of the cause, and told what to set where. Nothing of a visit is left, a visit
-# is in the audit log, and neither side shows a byte of a key.
+# rdmablk discover and ping, end to end, without the module: a host sees the exports that it may
+# use, and no other, with size, store and rights, on more than one page, and who uses each of
+# them. It measures messages, READs and WRITEs, and its data come back unchanged, if the target
+# lends it memory; a target that gives back other data is noticed. With a wrong key, without one
+# where one is demanded, and with one where none is taken it is refused with the status of the
+# cause, and told what to set where. Nothing of a visit is left, a visit is in the audit log, and
+# neither side shows a byte of a key.
 #
 # kernels: 6.12
 
@@ -60,17 +61,12 @@ expect true "$(discover --key backup --json | jq '.exports[0].read_only')" \
 	"whether backup only reads"
 run_expect 0 '^disk0 +16M +512 +memory +- +rw +-$' discover --key web1
 
-# follows SCHEMA FILE
-follows() {
-	"$RDMABLK_TOP/tests/lib/schema.py" "$RDMABLK_TOP/Documentation/json/rdmablk-$1.schema.json" \
-		"$2" || (($? == 77)) || fail "not as its schema says: $(<"$2")"
-}
-follows discover /tmp/list
+answer_keep discover /tmp/list
 
 # The daemon answers each message, on a path with the MTU of the port. Its adapter answers READs
 # and WRITEs of what it lends.
 "$RDMABLK" ping --key web1 -c 5 --json "$TARGET_ADDR" >/tmp/ping
-follows ping /tmp/ping
+answer_keep ping /tmp/ping
 expect 5 "$(jq .answers /tmp/ping)" "the answers"
 expect "send 5 write 5 read 5" \
 	"$(jq -r '.operations[] | .operation, .count' /tmp/ping | paste -sd ' ')" "the operations"
@@ -85,7 +81,7 @@ run_expect 0 'MTU [0-9]+, packets of [0-9]+ bytes pass; times in microseconds' \
 run_expect 0 '^send +- +3 ' "$RDMABLK" ping --key web1 -c 3 -i 0 --send "$TARGET_ADDR"
 # Data, of a size that is no word's and no packet's, many at once, come back as they were.
 "$RDMABLK" ping --key web1 --blast 1 -s 10001 --depth 8 --json "$TARGET_ADDR" >/tmp/ping
-follows ping /tmp/ping
+answer_keep ping /tmp/ping
 jq -e '.rounds > 0 and (.operations | length) == 2 and .operations[1].operation == "read" and
 	.operations[1].count == .rounds * ((.scratch / 10001) | floor)' /tmp/ping >/dev/null ||
 	fail "the blast: $(</tmp/ping)"
@@ -128,24 +124,22 @@ gone() {
 	jq -e '.sessions == []' /tmp/sessions >/dev/null
 }
 wait_until "$PATIENCE" gone || fail "left: $(</tmp/sessions)"
-follows target /tmp/sessions
+answer_keep target /tmp/sessions
 jq -r 'select(.event == "visit") | .auth_host + " " + .reason_text' $AUDIT >/tmp/visits
 grep -qx 'backup logged out' /tmp/visits || fail "visits: $(</tmp/visits)"
 ! grep -v 'logged out$' /tmp/visits || fail "a visit did not log out"
 jq -se 'any(.event == "visit" and .scratch == 1048576)' $AUDIT >/dev/null ||
 	fail "the audit log does not say what was lent"
 "$RDMABLK" target metrics --json >/tmp/metrics
-follows target /tmp/metrics
+answer_keep target /tmp/metrics
 expect 0 "$(jq .daemon.pinned /tmp/metrics)" "memory registered after the visits"
 expect "$(wc -l </tmp/visits)" "$(jq .daemon.visits /tmp/metrics)" "the visits"
 jq -r 'select(.event == "refused") | .reason_text' $AUDIT | sort | uniq -c >/tmp/refused
 grep -q ' 1 authentication failed' /tmp/refused || fail "refused: $(</tmp/refused)"
 mkdir /tmp/shown
 cp "$TARGET_LOG" $AUDIT /tmp/list /tmp/sessions /tmp/shown
-for key in web1 backup stranger; do
-	python3 "$CASES/login/secret.py" "$KEYS/$key.key" /tmp/shown/* ||
-		fail "bytes of $key can be read"
-done
+python3 "$CASES/login/secret.py" $KEYS/{web1,backup,stranger}.key -- /tmp/shown/* ||
+	fail "bytes of a key can be read"
 stop_target
 expect 0 "$TARGET_STATUS" "the daemon's exit status"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""secret.py KEYFILE FILE...: is anything of the key in the files?
+"""secret.py KEYFILE... -- FILE...: is anything of the keys in the files?
 
-Prints the names of files that have four bytes of the key in a row, as they are, in
+Prints the names of files that have four bytes of a key in a row, as they are, in
 hexadecimal with or without something between the bytes, or in base64. Status 1 if there are any.
 """
 
@@ -13,31 +13,38 @@ import sys
 WINDOW = 4
 
 
-def shapes(secret):
-    """Patterns of each part of the secret."""
-    for begin in range(len(secret) - WINDOW + 1):
-        part = secret[begin:begin + WINDOW]
-        yield re.escape(part)
-        yield b"[ :,-]?(?:0x)?".join(b"%02x" % byte for byte in part)
-        yield b"[ :,-]?(?:0x)?".join(b"%02X" % byte for byte in part)
+def read(name):
+    """The bytes of a file."""
+    with open(name, "rb") as file:
+        return file.read()
+
+
+def windows(data, size):
+    """All parts of that size."""
+    return [data[begin:begin + size] for begin in range(len(data) - size + 1)]
+
+
+def is_shown(secret, data):
+    """Whether anything of the secret is in the data."""
     text = base64.b64encode(secret).rstrip(b"=")
-    for begin in range(0, len(text) - 2 * WINDOW + 1):
-        yield re.escape(text[begin:begin + 2 * WINDOW])
+    digits = re.sub(rb"[ :,-]|0[xX]", b"", data).lower()
+    return any(part in data for part in windows(secret, WINDOW)) or \
+        any(part in data for part in windows(text, 2 * WINDOW)) or \
+        any(part.hex().encode() in digits for part in windows(secret, WINDOW))
 
 
-def main(key_file, *files):
+def main(args):
     """The exit status."""
-    with open(key_file, "rb") as file:
-        secret = base64.b64decode(file.read().split(b":")[2])[:32]
-    assert len(secret) == 32
-    found = re.compile(b"|".join(shapes(secret)))
+    split = args.index("--")
+    secrets = [base64.b64decode(read(name).split(b":")[2])[:32] for name in args[:split]]
+    assert secrets and all(len(secret) == 32 for secret in secrets)
     status = 0
-    for name in files:
-        with open(name, "rb") as file:
-            if found.search(file.read()):
-                print(name)
-                status = 1
+    for name in args[split + 1:]:
+        data = read(name)
+        if any(is_shown(secret, data) for secret in secrets):
+            print(name)
+            status = 1
     return status
 
 
-sys.exit(main(*sys.argv[1:]))
+sys.exit(main(sys.argv[1:]))

@@ -74,7 +74,7 @@ ARENA=/dev/shm/large again 64M
 connect --keep-alive-tmo 1
 mkfs.ext4 -q $DEV
 mount $DEV /mnt
-cp -r /etc /mnt
+cp -r /etc/systemd /mnt
 stop_target KILL
 wait_state recovering
 sync /mnt &

@@ -5,7 +5,7 @@
 # block layer behind it: one at a time, and more at once than the queue has tags for
 # commands. The daemon is killed, so that nothing else can bring the file up to date. An
 # error of the file's fdatasync fails exactly the write that asked. What polled I/O writes
-# is in the file after a flush. All of that with READs behind the WRITEs, too.
+# is in the file after a flush.
 #
 # A write to a block device with O_DSYNC is followed by a FLUSH, which would hide what the
 # write itself has not done. An overwrite of a file on ext4 is not.
@@ -133,11 +133,9 @@ load_module
 ram_disk 32
 echo "0 $SECTORS linear $RAM 0" | dmsetup create store
 durable 1
-durable 64
-sync_fails
-polled
 # Each WRITE, polled or followed by a FLUSH, has a READ behind it.
 durable 64 --ordered
+sync_fails
 polled --ordered
 dmsetup remove store
 unload_module
