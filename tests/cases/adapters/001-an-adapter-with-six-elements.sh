@@ -134,11 +134,11 @@ load_module
 connect
 chains_fit 6
 expect 4 "$(status regions)" "the number of regions"
-fio_verify 32 --iomem_align=512
+fio_verify 8 --iomem_align=512
 sync "$DEV"
 restart_target 32M
 device_same_as_target
-fio_verify 32 --iomem_align=1536
+fio_verify 8 --iomem_align=1536
 device_same_as_target
 still_live
 disconnect

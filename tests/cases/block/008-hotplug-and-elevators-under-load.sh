@@ -19,7 +19,7 @@ modprobe -qa mq-deadline kyber-iosched bfq || :
 load() {
 	trap - ERR EXIT
 	until [[ -e /tmp/last ]]; do
-		fio_verify 16 >/tmp/load 2>&1 ||
+		fio_verify 8 >/tmp/load 2>&1 ||
 			return 1
 		echo >>/tmp/rounds
 	done

@@ -17,7 +17,7 @@ hardware_queues() {
 
 # Both processors keep their hardware queue full.
 verify_from_all() {
-	fio_verify 32 --cpus_allowed=0-1 --cpus_allowed_policy=split \
+	fio_verify 16 --cpus_allowed=0-1 --cpus_allowed_policy=split \
 		--iodepth="$1"
 	device_same_as_target
 	still_live

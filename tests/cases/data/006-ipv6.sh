@@ -37,7 +37,7 @@ disconnect
 
 expect "$DEV" "$("$RDMABLK" connect "[$TARGET_ADDR6]/disk0")" "the tool's output"
 check_data 20420
-fio_verify 16
+fio_verify 8
 still_live
 disconnect
 

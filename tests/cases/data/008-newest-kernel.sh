@@ -17,7 +17,7 @@ serve_with_key 32M
 leak_snapshot
 load_module connect="$TARGET_ADDR/disk0"
 expect psk "$(<$SESSION/auth)" "the authentication"
-fio_verify 32
+fio_verify 16
 device_same_as_target
 still_live
 disconnect

@@ -30,7 +30,7 @@ round_trip() {
 	dd if=$DEV bs=512 iflag=direct count=64 skip=13 status=none |
 		cmp - <(dd if=/tmp/pattern bs=512 count=64 skip=13 status=none) ||
 		fail "small reads differ from what was written"
-	fio_verify 16
+	fio_verify 8
 	flushes=$(status flushes)
 	dd if=/tmp/pattern of=$DEV bs=64k count=16 conv=fsync status=none
 	(($(status flushes) > flushes)) || fail "no flush was sent"
@@ -64,7 +64,7 @@ head -c 64M /dev/zero >$RAM
 serve_file $RAM,size=16M
 connect
 dd if=/tmp/pattern of=$DEV bs=1M oflag=direct status=none
-fio_verify 16
+fio_verify 8
 needs_no_memory other_kinds
 disconnect
 stop_target
