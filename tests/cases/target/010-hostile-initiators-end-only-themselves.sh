@@ -24,7 +24,7 @@ start_target --insecure --listen "$TARGET_ADDR" --login-timeout 3000 \
 load_module
 connect --keep-alive-tmo 20
 fio_verify 8 --numjobs=1 --size=8M --io_size=8M --loops=1000 --time_based \
-	--runtime=600 --iodepth=2 &
+	--runtime=600 --iodepth=2 --thinktime=10000 &
 load=$!
 cleanup_add kill "$load"
 wait_until 60 completed_more 0 200 || fail "no load"
