@@ -184,14 +184,16 @@ found_out() {
 }
 
 load_module
-for store in none full; do
-	begin $store
-	stopped_before
-	stopped_within
-	stopped_and_killed
-	stopped_and_given_up
-	end
-done
+begin none
+stopped_before
+stopped_within
+stopped_and_killed
+stopped_and_given_up
+end
+begin full
+stopped_within
+stopped_and_killed
+end
 
 KEPT=''
 begin full
