@@ -44,7 +44,23 @@ bricks_up() {
 	mount /dev/vda /bricks
 	[[ -d /bricks/glusterd ]] || cp -r /var/lib/glusterd /bricks/glusterd
 	mount --bind /bricks/glusterd /var/lib/glusterd
-	cleanup_add cp -r /var/log/glusterfs "/run/vm/gluster.$ROLE"
+	cleanup_add gluster_keep
+}
+
+dumped() {
+	compgen -G '/run/gluster/*.dump.*' >/dev/null && ! grep -L '^DUMP-END-TIME' /run/gluster/*.dump.* |
+		grep -q .
+}
+
+# gluster_keep: its logs, and, if the test fails, for what each of its processes here waits
+gluster_keep() {
+	# shellcheck disable=SC2154 # of guest_clean_up
+	if ((status != 0)); then
+		pkill -USR1 '^glusterfs'
+		wait_until 30 dumped || echo "a process of Gluster does not say what it waits for" >&2
+	fi
+	cp -r /var/log/glusterfs "/run/vm/gluster.$ROLE"
+	cp /run/gluster/*.dump.* "/run/vm/gluster.$ROLE"
 }
 
 machine_up() {
