@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """schema.py {SCHEMA FILE...}...: do the files follow a schema of Documentation/json?
 
-The name of a schema ends in .schema.json; it holds for the files up to the next one. A file has one JSON value, or one in each line. Exit status: 0 if all do, 1 if one does
-not, 77 without python3-jsonschema.
+The name of a schema ends in .schema.json; it holds for the files up to the next one. A file
+has one JSON value, or one in each line. Exit status: 0 if all do, 1 if one does not, 77
+without python3-jsonschema.
 """
 
 import json

@@ -47,9 +47,9 @@ bricks_up() {
 	cleanup_add gluster_keep
 }
 
+# dumped: each process of Gluster here has said what it waits for
 dumped() {
-	compgen -G '/run/gluster/*.dump.*' >/dev/null && ! grep -L '^DUMP-END-TIME' /run/gluster/*.dump.* |
-		grep -q .
+	(($(grep -ls '^DUMP-END-TIME' /run/gluster/*.dump.* | wc -l) >= $(pgrep -c '^glusterfs')))
 }
 
 # gluster_keep: its logs, and, if the test fails, for what each of its processes here waits
@@ -58,9 +58,10 @@ gluster_keep() {
 	if ((status != 0)); then
 		pkill -USR1 '^glusterfs'
 		wait_until 30 dumped || echo "a process of Gluster does not say what it waits for" >&2
+		mkdir "/run/vm/gluster-dumps.$ROLE"
+		cp /run/gluster/*.dump.* "/run/vm/gluster-dumps.$ROLE"
 	fi
 	cp -r /var/log/glusterfs "/run/vm/gluster.$ROLE"
-	cp /run/gluster/*.dump.* "/run/vm/gluster.$ROLE"
 }
 
 machine_up() {
