@@ -7,7 +7,7 @@
 #
 # A command that fails ends the test, as does fail(). From the environment:
 # ROLE (initiator or target), NET, KERNEL_SERIES, SLOWNESS (of the kernel), QUICK
-# (empty but for tests/run -q), MODULE, INITIATOR_ADDR, TARGET_ADDR,
+# (empty but for tests/run -q), LONG (empty but for tests/run -L), MODULE, INITIATOR_ADDR, TARGET_ADDR,
 # INITIATOR_ADDR6 and TARGET_ADDR6 (empty without IPv6).
 # /run/vm is shared with the host and the other guest; what is written to it is
 # kept with the logs.

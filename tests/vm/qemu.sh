@@ -46,7 +46,8 @@ write_job() {
 			"$RDMABLK_TOP" "$RDMABLK_CACHE"
 		printf 'export NET=%q MTU=%q KERNEL_SERIES=%q CI=%q\n' \
 			"$NET" "$MTU" "$SERIES" "${CI:-}"
-		printf 'export SLOWNESS=%q QUICK=%q\n' "$SLOWNESS" "${QUICK:-}"
+		printf 'export SLOWNESS=%q QUICK=%q LONG=%q\n' \
+			"$SLOWNESS" "${QUICK:-}" "${LONG:-}"
 		printf 'export MODULE=%q\n' \
 			"$RDMABLK_TOP/build/$SERIES/kernel/rdmablk.ko"
 		printf 'JOB_DIR=%q JOB_SHELL=%q JOB_HANG_REPORT=%q\n' \

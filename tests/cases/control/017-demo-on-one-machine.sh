@@ -28,6 +28,10 @@ same 'what it has no room for'
 run_expect 0 '== 8 MiB are what they were' "$DEMO" --size 8
 grep -qx "/dev/rdmablk0" <<<"$OUTPUT" || fail "no disk: $OUTPUT"
 same 'the demo'
+if [[ $LONG ]]; then
+	run_expect 0 '== 64 MiB are what they were' "$DEMO"
+	same 'the demo without options'
+fi
 run_expect 0 '== 1 MiB are what they were' "$DEMO" --address "$TARGET_ADDR6" --size 1
 same 'the demo on an IPv6 address'
 

@@ -191,8 +191,10 @@ stopped_and_killed
 stopped_and_given_up
 end
 begin full
+[[ ! $LONG ]] || stopped_before
 stopped_within
 stopped_and_killed
+[[ ! $LONG ]] || stopped_and_given_up
 end
 
 KEPT=''

@@ -85,8 +85,10 @@ probe $JOIN_MAC bait join-foreign
 for scenario in unsealed replayed; do
 	probe 0 bait $scenario
 done
-for byte in 0 16 60; do
-	probe 0 --arg $byte bait forged
+bytes=(0 16 60)
+[[ ! $LONG ]] || bytes+=(2 8 24)
+for byte in "${bytes[@]}"; do
+	probe 0 --arg "$byte" bait forged
 done
 probe 0 bait io
 PROBE_OPTIONS=(--port "$BAD_PORT")

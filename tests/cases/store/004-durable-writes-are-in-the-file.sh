@@ -133,6 +133,10 @@ load_module
 ram_disk 32
 echo "0 $SECTORS linear $RAM 0" | dmsetup create store
 durable 1
+if [[ $LONG ]]; then
+	durable 64
+	polled
+fi
 # Each WRITE, polled or followed by a FLUSH, has a READ behind it.
 durable 64 --ordered
 sync_fails
