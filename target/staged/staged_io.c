@@ -422,7 +422,7 @@ static void rw_finish(struct staged_io *io, unsigned int status)
 /* The first try may have failed because of a sync. */
 static bool in_doubt(const struct staged_io *io)
 {
-	return io->suspect && !staged_own_error(io->suspect);
+	return io->suspect && !disk_loss_own_error(io->suspect);
 }
 
 static void rw_done(struct staged_io *io)
@@ -591,7 +591,7 @@ void staged_file_init(struct staged_file *sf, struct file *file, const uint8_t *
 	*sf = (struct staged_file){ .file = file, .sync.ready = sync_ready };
 	atomic_init(&sf->unsynced, true);
 	memcpy(sf->identity, identity, sizeof(sf->identity));
-	memcpy(sf->disk, disk, sizeof(sf->disk));
+	memcpy(sf->watch.disk, disk, sizeof(sf->watch.disk));
 	TAILQ_INIT(&sf->batch);
 	TAILQ_INIT(&sf->waiting);
 	TAILQ_INIT(&sf->synced);

@@ -10,6 +10,7 @@
 
 #include "base/ring.h"
 #include "base/worker.h"
+#include "store/disk_loss.h"
 #include "store/file.h"
 
 struct staged_io;
@@ -19,12 +20,12 @@ TAILQ_HEAD(staged_ios, staged_io);
 /**
  * struct staged_file - a file, shared by its threads
  * @entry: in the list of all files
+ * @watch: hears of losses of the disk that the file is on
  * @file: the open file
  * @identity: of the file's contents in the host's caches; see sync_errors.h
- * @disk: identity of the disk that the file is on; see file_disk()
  * @through: each change is durable when its command is answered
  * @errors: number of commands that have failed
- * @failed: an fdatasync of this or another file on @disk has failed, or may have: earlier
+ * @failed: an fdatasync of this or another file on its disk has failed, or may have: earlier
  *	writes may be lost, although the next fdatasync would not say so
  * @unsynced: the file has been changed since the last fdatasync began
  * @syncing: an fdatasync is under way, for @batch
@@ -41,9 +42,9 @@ TAILQ_HEAD(staged_ios, staged_io);
  */
 struct staged_file {
 	LIST_ENTRY(staged_file) entry;
+	struct disk_watch watch;
 	struct file *file;
 	uint8_t identity[RDMABLK_ID_LEN];
-	uint8_t disk[RDMABLK_ID_LEN];
 	bool through;
 	atomic_uint_fast64_t errors;
 	atomic_bool failed;
@@ -152,7 +153,6 @@ void staged_begin(struct staged_io *io);
 /* staged_loss.c: what a sync that has failed, or may have failed, means */
 void staged_loss_watch(struct staged_file *sf);
 void staged_loss_forget(struct staged_file *sf);
-bool staged_own_error(int ret);
 void staged_fail(struct staged_file *sf, int ret);
 unsigned int staged_syncing(void);
 void staged_abandon(void);

@@ -5,22 +5,31 @@
  * A file whose sync has failed is not flushed any more. That is noted (sync_errors.c) before
  * any command is answered, because an administrator who hears of it may kill the daemon.
  *
- * Files on one disk have one cache: when a sync of one file fails, data of the others may be
- * lost, and their syncs would not say so. So all files of the disk fail, unless the error
- * cannot come from a cache. The loss is noted for the disk, because it also concerns files
- * that are exported before or after, and not at that moment. An answer for another file
+ * All uncached files of the disk fail with it (disk_loss.c), unless the error cannot come from
+ * a cache. The loss is noted for the disk, because it also concerns files that are exported
+ * before or after, and not at that moment. An answer for another file
  * just before the failure was read is not held back: each FLUSH would have to wait for the
  * FLUSHes of all other files of its disk.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "staged/staged_io.h"
 #include "store/sync_errors.h"
 
 static LIST_HEAD(, staged_file) files = LIST_HEAD_INITIALIZER(files);
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void disk_lost(struct disk_watch *w, const char *by, bool again)
+{
+	struct staged_file *sf = container_of(w, struct staged_file, watch);
+
+	(void)again;	/* nothing makes it good until the file is opened again */
+	if (!sf->file->read_only && !atomic_exchange(&sf->failed, true))
+		log_err("export %s: data written to %s may be lost with that of export %s on the same disk; no FLUSH will succeed until it is opened again",
+			sf->file->name, sf->file->path, by);
+}
 
 /**
  * staged_loss_watch - let a file fail with others of its disk
@@ -31,6 +40,8 @@ void staged_loss_watch(struct staged_file *sf)
 	pthread_mutex_lock(&files_lock);
 	LIST_INSERT_HEAD(&files, sf, entry);
 	pthread_mutex_unlock(&files_lock);
+	sf->watch.lost = disk_lost;
+	disk_loss_watch(&sf->watch);
 }
 
 /**
@@ -39,45 +50,15 @@ void staged_loss_watch(struct staged_file *sf)
  */
 void staged_loss_forget(struct staged_file *sf)
 {
+	disk_loss_forget(&sf->watch);
 	pthread_mutex_lock(&files_lock);
 	LIST_REMOVE(sf, entry);
 	pthread_mutex_unlock(&files_lock);
 }
 
-/**
- * staged_own_error - whether an error comes from the write itself, and never from a cache
- * @ret: -errno of the write
- *
- * Return: true: from the write itself.
- */
-bool staged_own_error(int ret)
-{
-	switch (-ret) {
-	case ENOSPC:
-	case EDQUOT:
-	case EFBIG:
-	case EROFS:
-	case EPERM:
-	case EINVAL:
-	case EOPNOTSUPP:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/*
- * These errors say that the file found no room, or no memory, and nothing about the disk.
- * Others may: a file system whose journal was told of the loss returns EROFS.
- */
-static bool one_file_only(int ret)
-{
-	return ret == -ENOSPC || ret == -EDQUOT || ret == -ENOMEM;
-}
-
 static bool same_disk(const struct staged_file *a, const struct staged_file *b)
 {
-	return !memcmp(a->disk, b->disk, sizeof(a->disk));
+	return !memcmp(a->watch.disk, b->watch.disk, sizeof(a->watch.disk));
 }
 
 /**
@@ -89,24 +70,16 @@ static bool same_disk(const struct staged_file *a, const struct staged_file *b)
  */
 void staged_fail(struct staged_file *sf, int ret)
 {
-	bool own = one_file_only(ret);
-	struct staged_file *other;
+	bool own = !disk_loss_shared(ret);
 
 	/* A loss of the disk each time: a file may have come into use since the last one. */
 	if (!own || !atomic_load(&sf->failed))
-		sync_errors_note(sf->file->name, own ? sf->identity : sf->disk);
+		sync_errors_note(sf->file->name, own ? sf->identity : sf->watch.disk);
 	if (!atomic_exchange(&sf->failed, true))
 		log_err("export %s: data written to %s cannot be made durable: %s; no FLUSH will succeed until it is opened again",
 			sf->file->name, sf->file->path, strerror(-ret));
-	if (own)
-		return;
-	pthread_mutex_lock(&files_lock);
-	LIST_FOREACH(other, &files, entry)
-		if (same_disk(other, sf) && !other->file->read_only &&
-		    !atomic_exchange(&other->failed, true))
-			log_err("export %s: data written to %s may be lost with that of export %s on the same disk; no FLUSH will succeed until it is opened again",
-				other->file->name, other->file->path, sf->file->name);
-	pthread_mutex_unlock(&files_lock);
+	if (!own)
+		disk_loss_tell(&sf->watch, sf->file->name, false);
 }
 
 /* Whether data of a file is being made durable. The file's lock is held. */
@@ -162,7 +135,7 @@ void staged_abandon(void)
 		pthread_mutex_lock(&sf->lock);
 	LIST_FOREACH(sf, &files, entry)
 		if (first_that_syncs(sf) == sf)
-			sync_errors_note_last(sf->file->name, sf->disk);
+			sync_errors_note_last(sf->file->name, sf->watch.disk);
 	LIST_FOREACH(sf, &files, entry) {
 		if (atomic_load(&sf->failed) || sf->file->read_only ||
 		    !first_that_syncs(sf))

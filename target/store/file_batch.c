@@ -8,6 +8,7 @@
  * EINTR or EAGAIN are tried again for some seconds (retry.h); an fdatasync is not.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -291,6 +292,29 @@ int file_batch_wait(struct file_batch *b)
 	return ret;
 }
 
+static int sync_fd(const struct file_batch *b)
+{
+	return b->no_direct ? b->file->buffered : b->file->fd;
+}
+
+/**
+ * file_batch_write_back - have the kernel write what is in the page cache
+ * @b: ring; nothing is under way
+ *
+ * No cache of the disk is flushed, so the error is one of a write. file_batch_sync() does not
+ * report it again, because both use one descriptor.
+ *
+ * Return: 0 or -errno. 0 also if the process may not make the call; then file_batch_sync()
+ * reports all errors.
+ */
+int file_batch_write_back(struct file_batch *b)
+{
+	if (!sync_file_range(sync_fd(b), 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE |
+			     SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER))
+		return 0;
+	return errno == EPERM ? 0 : -errno;
+}
+
 /**
  * file_batch_sync - fdatasync
  * @b: ring; nothing is under way
@@ -307,7 +331,7 @@ int file_batch_sync(struct file_batch *b)
 	uint64_t none = 0;
 	int ret = store_fault(f->fault, STORE_FAULT_SYNC, 0, &none);
 
-	if (!ret && fdatasync(b->no_direct ? f->buffered : f->fd))
+	if (!ret && fdatasync(sync_fd(b)))
 		ret = -errno;
 	return ret;
 }

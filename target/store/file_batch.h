@@ -78,6 +78,7 @@ void file_batch_write_durable(struct file_batch *b, const void *buf, uint64_t of
 			      uint64_t bytes);
 void file_batch_give_up(struct file_batch *b);
 int file_batch_wait(struct file_batch *b);
+int file_batch_write_back(struct file_batch *b);
 int file_batch_sync(struct file_batch *b);
 
 #endif

@@ -14,6 +14,23 @@
  * file: after a session, or a daemon, that ended without a flush. All of the file is read,
  * compared and, where it differs, written; in the background, until a flush is wanted.
  *
+ * Files on one disk share its cache, and the kernel reports a loss of that cache to one of them
+ * (disk_loss.c). A cached file that hears of one has lost nothing, because the arena has all of
+ * it, and mends the file. What it wrote and did not sync is written again. What it synced may be
+ * gone, too: the sync may have ended well after the loss, and before anybody heard of it. So all
+ * of the file is compared, under the same rules as after a session.
+ *
+ * A loss heard of before a flush is mended before the flush writes. One heard of while the flush
+ * writes or syncs is looked for after its last sync, before it is answered. One heard of later is
+ * mended by the next flush, by the store thread after other work, or at the end. It makes no
+ * flush wait but those of its own export, and the loop waits for none.
+ *
+ * The comparison begins with a sync, so that a disk that still fails says so before all of the
+ * file has been read. A file whose syncs go on failing, say on a file system that has shut
+ * itself down, tells others of the first failure and of the end of the failures; in between they
+ * only write again what they have not synced. Else each of its FLUSHes would have all of the
+ * others' files compared.
+ *
  * The comparison must read the disk's contents, not those of the page cache: after a
  * failed write-back the two differ. Direct I/O does so, or else the cache is told to drop
  * its pages.
@@ -26,6 +43,7 @@
 #include "base/util.h"
 #include "store/arena.h"
 #include "store/full.h"
+#include "store/sync_errors.h"
 
 #define MIB		(1ULL << 20)
 #define STEP_FILL	(64ULL << 20)	/* bytes read before each check for errors */
@@ -35,6 +53,7 @@
 #define STEP_IDLE	(512ULL << 10)	/* bytes compared per step in the background */
 #define STEP_FLUSH	(8ULL << 20)	/* the same while a flush waits */
 #define STEP_HOLE	(16ULL << 20)	/* the same in a hole of the file */
+#define NOTE_S		10	/* seconds between two notes of failures in a row */
 
 /*
  * From the file into the arena
@@ -208,6 +227,20 @@ static int write_set(struct store *store, const struct bitmap *set,
 	return file_batch_wait(&full->batch) ?: ret;
 }
 
+/**
+ * full_told - tell others that failures in a row are over
+ * @full: locked
+ *
+ * Those that were told again have not compared their files for it.
+ */
+void full_told(struct full *full)
+{
+	if (full->told_again)
+		disk_loss_tell(&full->watch, full->file.name, false);
+	full->told = false;
+	full->told_again = false;
+}
+
 static void all_synced(struct full *full)
 {
 	uint64_t at = 0, first, count;
@@ -217,8 +250,85 @@ static void all_synced(struct full *full)
 		at = first + count;
 	}
 	full->rewrite = false;
+	full->mend = false;
 	full->settled = true;
+	full_told(full);
 	file_stamp(&full->file, &full->stamp);
+}
+
+/*
+ * Whether a loss is to be noted: one in a row of failures is in the notes already, unless an
+ * uncached file was opened since, here or, perhaps, by another process.
+ */
+static bool note_wanted(struct full *full)
+{
+	unsigned int opened = sync_errors_opened();
+	int64_t now = full_now_s();
+
+	if (full->told && full->noted == opened && now - full->noted_s < NOTE_S)
+		return false;
+	full->noted = opened;
+	full->noted_s = now;
+	return true;
+}
+
+/*
+ * A sync has failed, or may have inside a durable write. This file has lost nothing, because
+ * its arena has everything; others on the disk may have.
+ */
+static void sync_failed(struct full *full, int ret)
+{
+	static const char failed_place[] = "sync_failed";
+
+	full->rewrite = true;
+	if (log_allow(failed_place, NULL))
+		log_err("export %s: data written to %s cannot be made durable: %s; its arena keeps it, and the next FLUSH writes it again",
+			full->file.name, full->file.path, strerror(-ret));
+	if (!disk_loss_shared(ret))
+		return;
+	if (note_wanted(full))
+		sync_errors_note_disk(full->file.name, full->watch.disk);
+	disk_loss_tell(&full->watch, full->file.name, full->told);
+	full->told_again = full->told;
+	full->told = true;
+}
+
+/*
+ * What the kernel says of the page cache's writes is no loss of the disk's cache. The
+ * fdatasync follows in any case, because it may have such an error to report.
+ */
+static int sync_now(struct full *full)
+{
+	int written = file_batch_write_back(&full->batch);
+	int ret = file_batch_sync(&full->batch);
+
+	if (ret)
+		sync_failed(full, ret);
+	return ret ?: written;
+}
+
+/* Looks at what was heard of the disk. */
+static void look_for_lost(struct full *full)
+{
+	unsigned int lost = atomic_exchange(&full->lost, 0);
+
+	full->mend |= lost;
+	if (lost & FULL_LOST_ANY)
+		full_compare_begin(full);
+	else
+		full->owed |= lost;
+}
+
+static int write_again(struct store *store)
+{
+	struct full *full = full_of(store);
+
+	if (!full->rewrite && !full->mend)
+		return 0;
+	if (bitmap_any(&full->unsynced))
+		log_info("export %s: writing again to %s the data that a failed fdatasync may have lost",
+			 full->file.name, full->file.path);
+	return file_shrunk(&full->file) ? -EIO : write_set(store, &full->unsynced, NULL);
 }
 
 /**
@@ -227,23 +337,25 @@ static void all_synced(struct full *full)
  *
  * Return: 0 or -errno. After an error the next call writes all unsynced granules again. As
  * long as no fdatasync has succeeded, all of the file is compared, too, because unknown
- * writes of an earlier process may be lost.
+ * writes of an earlier process may be lost. 0 with full_has_lost(): the disk has lost writes,
+ * so the file has to be compared.
  */
 int full_sync(struct store *store)
 {
 	struct full *full = full_of(store);
-	int ret = 0;
+	int ret = -EIO;
 
-	if (full->rewrite) {
-		log_info("export %s: writing again to %s the data that a failed fdatasync may have lost",
-			 full->file.name, full->file.path);
-		ret = file_shrunk(&full->file) ? -EIO :
-		      write_set(store, &full->unsynced, NULL);
-	}
-	ret = ret ?: file_batch_sync(&full->batch);
-	if (!ret) {
-		all_synced(full);
-		return 0;
+	for (int i = 0; i < FULL_TRIES; i++) {
+		look_for_lost(full);
+		ret = write_again(store) ?: sync_now(full);
+		if (ret)
+			break;
+		/* A loss that was told meanwhile may be one of what was just written. */
+		if (!atomic_load(&full->lost)) {
+			all_synced(full);
+			return 0;
+		}
+		ret = -EIO;
 	}
 	full->rewrite = true;
 	if (!full->settled)
@@ -268,9 +380,13 @@ int full_compare_init(struct full *full)
 	return -ret;
 }
 
-/* The file is locked. A comparison under way begins again. */
-static void compare_begin(struct full *full)
+/**
+ * full_compare_begin - let all of the file be compared
+ * @full: locked. A comparison under way begins again
+ */
+void full_compare_begin(struct full *full)
 {
+	full->owed = false;
 	full_compare_leave(full, full->file.size);
 	full->progress = full_now_s();
 	log_info("export %s: %s is compared with its arena, and brought up to date",
@@ -397,26 +513,21 @@ static int compare_end(struct store *store)
 	return 0;
 }
 
-/* A session that ended with unflushed writes begins a comparison. */
+/* A session that ended with unflushed writes begins a comparison; so may a loss of the disk. */
 static void look_for_ended(struct full *full)
 {
+	look_for_lost(full);
 	if (atomic_exchange(&full->ended, false))
-		compare_begin(full);
+		full_compare_begin(full);
 }
 
-/**
- * full_compare - finish the comparison
- * @store: locked
- * @cancelled: set when the caller does not wait any more; or NULL
- *
- * Return: 0: the file has all writes but those of live sessions; or -errno.
- */
-int full_compare(struct store *store, const atomic_bool *cancelled)
+static int compare_all(struct store *store, const atomic_bool *cancelled)
 {
 	struct full *full = full_of(store);
-	int ret = 0;
+	int ret;
 
 	look_for_ended(full);
+	ret = full->mend ? full_sync(store) : 0;
 	while (!ret && full->compare_left) {
 		ret = compare_step(store, STEP_FLUSH);
 		if (cancelled && atomic_load(cancelled))
@@ -425,6 +536,26 @@ int full_compare(struct store *store, const atomic_bool *cancelled)
 	if (!ret && full->compare_sync)
 		ret = compare_end(store);
 	return ret;
+}
+
+/**
+ * full_compare - finish the comparison, and mend what the disk has lost
+ * @store: locked
+ * @cancelled: set when the caller does not wait any more; or NULL
+ *
+ * Return: 0: the file has all writes but those of live sessions; or -errno.
+ */
+int full_compare(struct store *store, const atomic_bool *cancelled)
+{
+	struct full *full = full_of(store);
+
+	for (int i = 0; i < FULL_TRIES; i++) {
+		int ret = compare_all(store, cancelled);
+
+		if (ret || !full_has_lost(full))
+			return ret;
+	}
+	return -EIO;
 }
 
 /**
@@ -439,7 +570,9 @@ bool full_compare_idle(struct store *store)
 	int ret = 0;
 
 	look_for_ended(full);
-	if (full->compare_left)
+	if (full->mend)
+		ret = full_sync(store);
+	else if (full->compare_left)
 		ret = compare_step(store, STEP_IDLE);
 	else if (full->compare_sync)
 		ret = compare_end(store);
@@ -447,7 +580,7 @@ bool full_compare_idle(struct store *store)
 		log_err("export %s: cannot bring %s up to date: %s", full->file.name,
 			full->file.path, strerror(-ret));
 	full->compare_said = ret;
-	return !ret && (full->compare_left || full->compare_sync);
+	return !ret && (full_has_lost(full) || full->compare_sync);
 }
 
 /*
@@ -456,9 +589,8 @@ bool full_compare_idle(struct store *store)
 
 /*
  * When all else on the disk is durable, a small FLUSH is one durable write instead of a write
- * and an fdatasync: the disk has a bit for it (FUA), or the kernel flushes the disk's cache
- * after it. The kernel does so for a block device without a thread; for a regular file it
- * would do an fdatasync anyway.
+ * and an fdatasync, if the disk has a bit for it (FUA). Elsewhere the kernel would flush the
+ * disk's cache after the write, and not say which of the two has failed.
  *
  * Return: whether @w is such a FLUSH; then @run is its only run of granules.
  */
@@ -468,8 +600,8 @@ static bool is_short(struct store *store, const struct store_work *w, struct sto
 	uint64_t first, count, more;
 
 	/* The rules of faults tell a write from a sync. */
-	if (!full->file.block_device || !full->file.direct || full->batch.no_direct ||
-	    full->file.fault)
+	if (!full->file.block_device || !full->file.fua || !full->file.direct ||
+	    full->batch.no_direct || full->file.fault)
 		return false;
 	if (!full->settled || bitmap_any(&full->unsynced) || !w->dirty)
 		return false;
@@ -483,7 +615,22 @@ static bool is_short(struct store *store, const struct store_work *w, struct sto
 			    run->bytes);
 }
 
-/* After an error the run is written again, with everything that is not synced. */
+/*
+ * A durable write has failed, and the device may have flushed a cache with it, although it says
+ * otherwise. So it is tried again without. When that fails in the same way, it was the write,
+ * say of a bad sector, and no other file has lost anything. Else it may have been a flush.
+ */
+static int write_apart(struct store *store, int first)
+{
+	struct full *full = full_of(store);
+	int ret = write_set(store, &full->unsynced, NULL);
+
+	full->rewrite = true;
+	if (ret != first && !disk_loss_own_error(first))
+		sync_failed(full, first);
+	return ret ?: full_sync(store);
+}
+
 static int write_through(struct store *store, const struct store_range *run)
 {
 	struct full *full = full_of(store);
@@ -494,10 +641,9 @@ static int write_through(struct store *store, const struct store_range *run)
 				 run->bytes);
 	ret = file_batch_wait(&full->batch);
 	if (ret)
-		full->rewrite = true;
-	else
-		all_synced(full);
-	return ret;
+		return write_apart(store, ret);
+	all_synced(full);
+	return 0;
 }
 
 static void clear_set(struct bitmap *set)
@@ -562,6 +708,23 @@ static bool flush_short(struct store *store, struct store_work *w)
 	return true;
 }
 
+/*
+ * Mends a loss that was heard of during the last sync. It concerns all FLUSHes. The first that
+ * somebody waits for does it; when that one is cancelled, the next goes on.
+ */
+static void mend(struct store *store, struct store_works *works)
+{
+	struct store_work *w;
+	int ret = -ECANCELED;
+
+	TAILQ_FOREACH(w, works, entry)
+		if (!w->error && ret == -ECANCELED)
+			ret = full_compare(store, &w->cancelled);
+	TAILQ_FOREACH(w, works, entry)
+		if (!w->error)
+			w->error = ret;
+}
+
 /**
  * full_flush - make writes of sessions durable
  * @store: locked
@@ -581,6 +744,8 @@ void full_flush(struct store *store, struct store_works *works)
 			w->error = ret;
 	else if (TAILQ_NEXT(first, entry) || !flush_short(store, first))
 		flush_all(store, works);
+	if (!ret && full_has_lost(full))
+		mend(store, works);
 	TAILQ_FOREACH(w, works, entry)
 		if (!w->error && w->dirty)
 			clear_set(w->dirty);

@@ -9,16 +9,24 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "store/disk_loss.h"
 #include "store/file_batch.h"
 #include "store/store.h"
 
 #define FULL_DEPTH	16	/* requests to the file at once */
 #define FULL_PROGRESS_S	10	/* seconds between two progress lines in the log */
+#define FULL_TRIES	3	/* to mend a loss, when others are told of meanwhile */
+
+/* What a file has heard of its disk: bits of @lost */
+#define FULL_LOST	1U	/* it has lost writes */
+#define FULL_LOST_ANY	2U	/* any that it had, not only those that are not synced */
 
 /**
  * struct full - the file behind an arena
  * @file: the open file
  * @batch: reads and writes the file
+ * @watch: hears of losses of the disk that @file is on
+ * @lost: what was heard and not yet looked at, FULL_LOST and FULL_LOST_ANY; any thread
  * @room: bytes of address space that the arena may grow into; 0: it cannot grow
  * @fixed: the size was given and stays
  * @granule: unit of dirty ranges and of @unsynced, bytes, a power of two
@@ -32,6 +40,13 @@
  *	write is that of another program
  * @rewrite: the last fdatasync failed, or another operation did half of its work: all of
  *	@unsynced must be written again, whatever the page cache says of it
+ * @mend: the disk has lost writes: @unsynced must be written again, too. That is no failure of
+ *	this file, whose arena has everything
+ * @owed: a loss was heard of that did not begin a comparison; the end makes it good
+ * @told: the last sync failed, and others of the disk were told
+ * @told_again: they were told again since
+ * @noted: value of sync_errors_opened() at the last note of a loss
+ * @noted_s: time of that note, seconds
  * @compare_at: where to compare arena and file next, bytes
  * @compare_left: bytes that are still to be compared. Changed by full_compare_leave() only;
  *	may be read without the lock
@@ -46,6 +61,8 @@
 struct full {
 	struct file file;
 	struct file_batch batch;
+	struct disk_watch watch;
+	atomic_uint lost;
 	uint64_t room;
 	bool fixed;
 	uint32_t granule;
@@ -55,6 +72,12 @@ struct full {
 	bool settled;
 	struct file_stamp stamp;
 	bool rewrite;
+	bool mend;
+	bool owed;
+	bool told;
+	bool told_again;
+	unsigned int noted;
+	int64_t noted_s;
 	uint64_t compare_at;
 	uint64_t compare_left;
 	uint64_t compare_wrote;
@@ -86,11 +109,19 @@ static inline void full_compare_leave(struct full *full, uint64_t bytes)
 	__atomic_store_n(&full->compare_left, bytes, __ATOMIC_RELAXED);
 }
 
+/* Whether a loss of the disk is not made good yet; locked. */
+static inline bool full_has_lost(const struct full *full)
+{
+	return atomic_load(&full->lost) || full->mend || full->compare_left;
+}
+
 int full_fill(struct store *store, struct file_batch *batch, uint64_t from, bool blank);
 void full_changed(struct full *full, uint64_t offset, uint64_t bytes);
 int full_sync(struct store *store);
+void full_told(struct full *full);
 void full_flush(struct store *store, struct store_works *works);
 int full_compare_init(struct full *full);
+void full_compare_begin(struct full *full);
 int full_compare(struct store *store, const atomic_bool *cancelled);
 bool full_compare_idle(struct store *store);
 

@@ -22,6 +22,7 @@
 #include "store/file_identity.h"
 #include "store/pages.h"
 #include "store/full.h"
+#include "store/sync_errors.h"
 
 #define MIN_GRANULE	4096
 #define MAX_GRANULES	(1ULL << 28)	/* a session has a bit for each */
@@ -159,10 +160,29 @@ static int open_kept(struct store *store, const struct export_config *ec)
 	return fresh ? fill_kept(store, empty) : take_over(store, ec, (enum arena_state)ret);
 }
 
+/* The arena has all data of the file, so the export does not fail. */
+static void disk_lost(struct disk_watch *w, const char *by, bool again)
+{
+	static const char again_place[] = "disk_lost";
+	struct full *full = container_of(w, struct full, watch);
+
+	if (again) {
+		atomic_fetch_or(&full->lost, FULL_LOST);
+		if (log_allow(again_place, NULL))
+			log_warn("export %s: data written to %s may be lost again with that of export %s on the same disk; what is not synced is written again",
+				 full->file.name, full->file.path, by);
+	} else if (!(atomic_fetch_or(&full->lost, FULL_LOST | FULL_LOST_ANY) & FULL_LOST_ANY)) {
+		log_warn("export %s: data written to %s may be lost with that of export %s on the same disk; the next flush compares all of it with its arena",
+			 full->file.name, full->file.path, by);
+	}
+}
+
 static void release(struct store *store)
 {
 	struct full *full = full_of(store);
 
+	full_told(full);
+	disk_loss_forget(&full->watch);
 	file_batch_close(&full->batch);
 	file_close(&full->file);
 	arena_leave(store);
@@ -196,9 +216,15 @@ static int open_parts(struct store *store, const struct export_config *ec)
 			strerror(-ret));
 		return ret;
 	}
-	ret = file_batch_open(&full->batch, &full->file, FULL_DEPTH);
+	ret = file_disk(&full->file, full->watch.disk) ?:
+	      file_batch_open(&full->batch, &full->file, FULL_DEPTH);
 	if (ret)
 		return ret;
+	if (!full->file.read_only) {
+		sync_errors_open();
+		full->watch.lost = disk_lost;
+		disk_loss_watch(&full->watch);
+	}
 	/* Adapters write to the arena while it is written to the file. */
 	full->batch.no_direct = full->file.stable;
 	ret = bitmap_init(&full->unsynced, round_up(store->size, full->granule) /
@@ -245,16 +271,26 @@ static int store_publish(struct store *store)
 	return ret ?: arena_publish(store);
 }
 
-/* Brings the file up to date. If the file was cut short, a kept arena stays newer. */
+/*
+ * Brings the file up to date. If the file was cut short, a kept arena stays newer. A loss of the
+ * disk that was heard of during the last sync needs another try.
+ */
 static int finish(struct store *store)
 {
 	struct full *full = full_of(store);
 	int ret = -EIO;
 
-	for (int i = 0; ret && i < END_TRIES; i++) {
+	if (full->owed)
+		full_compare_begin(full);
+	for (int i = 1; ret && i <= END_TRIES; i++) {
 		ret = full_compare(store, NULL);
 		if (!ret && bitmap_any(&full->unsynced))
 			ret = full_sync(store);
+		if (!ret && full_has_lost(full))
+			ret = -EIO;
+		if (ret)
+			log_warn("export %s: try %d of %d to bring %s up to date at the end: %s",
+				 full->file.name, i, END_TRIES, full->file.path, strerror(-ret));
 	}
 	return ret ?: store->kept && file_shrunk(&full->file) ? -EIO : 0;
 }
@@ -428,8 +464,8 @@ static bool store_behind(const struct store *store)
 		return false;
 	if (pthread_mutex_trylock(&full->lock))	/* the store thread is working */
 		return true;
-	behind = atomic_load(&full->ended) || full->compare_left || full->compare_sync ||
-		 full->rewrite;
+	behind = atomic_load(&full->ended) || full_has_lost(full) || full->owed ||
+		 full->compare_sync || full->rewrite;
 	pthread_mutex_unlock(&full->lock);
 	return behind;
 }

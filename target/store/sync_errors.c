@@ -41,6 +41,9 @@ static struct {
 	pthread_mutex_t lock;
 	char path[PLACES][PATH_MAX];	/* empty: there is none */
 	bool open;
+	bool none;			/* no place could be opened */
+	bool said;			/* the log says so */
+	atomic_uint opened;		/* counts sync_errors_epoch() */
 	int fd[PLACES];
 	uint8_t own[RDMABLK_ID_LEN];	/* for what is noted nowhere else; zero: nothing */
 } losses = {
@@ -112,7 +115,7 @@ static int open_place(const char *path)
 }
 
 /* Opens the places when the first file needs them. The lock is held. */
-static void open_places(const char *name)
+static void open_places(void)
 {
 	bool any = false;
 
@@ -123,9 +126,17 @@ static void open_places(const char *name)
 		losses.fd[i] = open_place(losses.path[i]);
 		any = any || losses.fd[i] >= 0;
 	}
-	if (any)
+	losses.none = !any;
+	if (!any)
+		draw(losses.own);
+}
+
+/* The epoch of an uncached file depends on the places. The lock is held. */
+static void warn_of_none(const char *name)
+{
+	if (!losses.none || losses.said)
 		return;
-	draw(losses.own);
+	losses.said = true;
 	log_warn("export %s: cannot write %s: initiators with unflushed writes will not go on when the daemon has been restarted (--state-dir)",
 		 name, losses.path[0]);
 }
@@ -156,7 +167,32 @@ void sync_errors_exit(void)
 		losses.fd[i] = -1;
 	}
 	losses.open = false;
+	losses.none = false;
+	losses.said = false;
 	memset(losses.own, 0, sizeof(losses.own));
+}
+
+/**
+ * sync_errors_open - open the places for a cached file
+ *
+ * It has no epoch from here, but a sync of it may be the one that hears of a loss of the disk.
+ * That is noted for uncached files of other processes, and for those exported later.
+ */
+void sync_errors_open(void)
+{
+	pthread_mutex_lock(&losses.lock);
+	open_places();
+	pthread_mutex_unlock(&losses.lock);
+}
+
+/**
+ * sync_errors_opened - tell whether an uncached file was opened since another call
+ *
+ * Return: a number that changes with each one. Never 0 when there has been one.
+ */
+unsigned int sync_errors_opened(void)
+{
+	return atomic_load(&losses.opened);
 }
 
 /* Combines all numbers that a place has for either identity. Ignores lines cut short. */
@@ -215,7 +251,9 @@ int sync_errors_epoch(const char *name, const uint8_t *identity, const uint8_t *
 	int ret = 0;
 
 	pthread_mutex_lock(&losses.lock);
-	open_places(name);
+	open_places();
+	warn_of_none(name);
+	atomic_fetch_add(&losses.opened, 1);
 	memcpy(sum, losses.own, sizeof(sum));
 	for (size_t i = 0; !ret && i < PLACES; i++) {
 		if (losses.fd[i] < 0)
@@ -263,6 +301,24 @@ static void cannot_note(const char *name)
 		name);
 }
 
+/* Notes a loss in all places. Return: whether another process can learn of it. */
+static bool note(const uint8_t *identity)
+{
+	uint8_t number[RDMABLK_ID_LEN];
+	bool noted = false;
+
+	/* The place in memory first, because it does not hang. */
+	for (size_t i = PLACES; i--;)
+		noted |= note_in(i, identity);
+	if (noted)
+		return true;
+	draw(number);
+	pthread_mutex_lock(&losses.lock);
+	combine(losses.own, number);
+	pthread_mutex_unlock(&losses.lock);
+	return false;
+}
+
 /**
  * sync_errors_note - note that a file, or files of a disk, may have lost acknowledged writes
  * @name: name of the export, for messages
@@ -272,19 +328,20 @@ static void cannot_note(const char *name)
  */
 void sync_errors_note(const char *name, const uint8_t *identity)
 {
-	uint8_t number[RDMABLK_ID_LEN];
-	bool noted = false;
+	if (!note(identity))
+		cannot_note(name);
+}
 
-	/* The place in memory first, because it does not hang. */
-	for (size_t i = PLACES; i--;)
-		noted |= note_in(i, identity);
-	if (noted)
-		return;
-	draw(number);
-	pthread_mutex_lock(&losses.lock);
-	combine(losses.own, number);
-	pthread_mutex_unlock(&losses.lock);
-	cannot_note(name);
+/**
+ * sync_errors_note_disk - as sync_errors_note(), of a loss that a cached file has heard of
+ * @name: name of its export, which has lost nothing
+ * @disk: @disk, as for sync_errors_epoch()
+ */
+void sync_errors_note_disk(const char *name, const uint8_t *disk)
+{
+	if (!note(disk))
+		log_err("export %s: a loss of its disk cannot be noted: if uncached files of that disk were exported before, restart their initiators",
+			name);
 }
 
 /*

@@ -737,6 +737,7 @@ static void a_run_is_written_through(void **state)
 	full_close(&s);
 	assert_int_equal(full_open(&s, full_config(path)), 0);
 	full_of(&s)->file.block_device = true;
+	full_of(&s)->file.fua = true;
 	disguised = true;
 	/* an earlier daemon may have written anything */
 	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 3, false), 1);
@@ -751,6 +752,11 @@ static void a_run_is_written_through(void **state)
 	/* something else is not durable */
 	assert_int_equal(full_do(&s, RDMABLK_OP_WRITE_ZEROES, 0, MIB, 4096, NULL), RDMABLK_OK);
 	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 7, false), 1);
+	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 8, false), 0);
+	/* a device whose cache the kernel would flush with it */
+	full_of(&s)->file.fua = false;
+	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 7, false), 1);
+	full_of(&s)->file.fua = true;
 	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 8, false), 0);
 	/* what has failed is written again, and with an fdatasync */
 	let_writes_reach(MIB);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a sync that has failed, or may have, means for files without a cache. Those on the
- * same disk fail with the one that was told. A process that ends at once while something
- * is being made durable will not be told whether it was: the next one has another epoch
- * of the file, and has the same where nothing was.
+ * What a sync that has failed, or may have, means for files on the same disk. Those without a
+ * cache fail with the one that was told; cached ones are written again from their arenas. A
+ * process that ends at once while something is being made durable will not be told whether it
+ * was: the next one has another epoch of the file, and has the same where nothing was.
  *
- * Sources: target/staged/staged_loss.c
+ * Sources: target/staged/staged_loss.c target/store/disk_loss.c target/store/full.c
+ *	   target/store/store_full.c
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -19,9 +21,12 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <linux/fs.h>
 #include <cmocka.h>
 
+#include "target_full.h"
 #include "target_staged.h"
 
 static const uint8_t beside[RDMABLK_ID_LEN] = { 9 };
@@ -283,7 +288,7 @@ static void fails_beside(int ret, bool same_disk, bool read_only, bool want)
 
 	place_open(dir, 1U << 20, 512, false);
 	n = neighbour_open(same_disk, read_only);
-	assert_int_equal(fails(ret, n->sf.disk), same_disk && (want || read_only));
+	assert_int_equal(fails(ret, n->sf.watch.disk), same_disk && (want || read_only));
 	assert_int_equal(atomic_load(&n->sf.failed), want);
 	neighbour_close(n);
 	place_close();
@@ -319,6 +324,431 @@ static void other_errors_are_of_one_file(void **state)
 	fails_beside(-ENOMEM, true, false, false);
 }
 
+/*
+ * Cached files on the same disk
+ */
+
+static unsigned int syncs;
+static bool syncs_fail;			/* each fdatasync */
+static unsigned int sync_of_hook;	/* so many ends before the hook's; 0: there is no hook */
+static void (*sync_hook)(void);
+static bool page_cache_failed;		/* the kernel has not said so yet */
+static time_t still_s;			/* the clock stands still; 0: it does not */
+static bool disguised;			/* a file passes for a block device */
+static int durable_res, plain_res;	/* of writes, if not 0 */
+
+/* The daemon's calls come here. */
+int fdatasync(int fd)
+{
+	int ret = (int)syscall(SYS_fdatasync, fd);
+
+	syncs++;
+	if (sync_of_hook && !--sync_of_hook)
+		sync_hook();
+	if (!syncs_fail && !page_cache_failed)
+		return ret;
+	page_cache_failed = false;
+	errno = EIO;
+	return -1;
+}
+
+int sync_file_range(int fd, off64_t offset, off64_t bytes, unsigned int flags)
+{
+	assert_int_equal(flags, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+			 SYNC_FILE_RANGE_WAIT_AFTER);
+	if (!page_cache_failed)
+		return (int)syscall(SYS_sync_file_range, fd, offset, bytes, flags);
+	page_cache_failed = false;
+	errno = EIO;
+	return -1;
+}
+
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+	if (id != CLOCK_MONOTONIC || !still_s)
+		return (int)syscall(SYS_clock_gettime, id, now);
+	*now = (struct timespec){ .tv_sec = still_s };
+	return 0;
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	struct stat st;
+	va_list args;
+	void *arg;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	if (!disguised || request != BLKGETSIZE64)
+		return (int)syscall(SYS_ioctl, fd, request, arg);
+	assert_int_equal(fstat(fd, &st), 0);
+	*(uint64_t *)arg = (uint64_t)st.st_size;
+	return 0;
+}
+
+/* One entry at a time. */
+int io_uring_submit_and_wait(struct io_uring *ring, unsigned int nr)
+{
+	int (*real)(struct io_uring *ring, unsigned int nr) =
+		dlsym(RTLD_NEXT, "io_uring_submit_and_wait");
+	const struct io_uring_sqe *sqe = &ring->sq.sqes[ring->sq.sqe_head & ring->sq.ring_mask];
+	bool write = ring->sq.sqe_head != ring->sq.sqe_tail && sqe->opcode == IORING_OP_WRITE;
+	int res = !write ? 0 : sqe->rw_flags & RWF_DSYNC ? durable_res : plain_res;
+	int ret = real(ring, nr);
+
+	if (res)
+		ring->cq.cqes[*ring->cq.khead & ring->cq.ring_mask].res = res;
+	return ret;
+}
+
+/* A file without a cache on the disk of a cached one. */
+static struct neighbour *neighbour_of(const struct store *s)
+{
+	struct neighbour *n = neighbour_open(false, false);
+	uint8_t disk[RDMABLK_ID_LEN];
+
+	assert_int_equal(file_disk(&full_of(s)->file, disk), 0);
+	staged_file_exit(&n->sf);
+	staged_file_init(&n->sf, &n->file, beside, disk);
+	return n;
+}
+
+static bool says_failed(struct store *s)
+{
+	struct store_status status = { 0 };
+
+	s->ops->status(s, &status);
+	return status.failed;
+}
+
+/* A cached file of 1 MiB with contents of stamp 1, flushed, and another file on its disk */
+static struct cached {
+	char path[240];
+	struct store s;
+	struct bitmap dirty;
+	struct neighbour *n;
+} *here;
+
+static struct cached *cached_open(const char *name)
+{
+	struct cached *c = calloc(1, sizeof(*c));
+
+	assert_non_null(c);
+	snprintf(c->path, sizeof(c->path), "%s", files_new(name, MIB));
+	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+	c->n = neighbour_of(&c->s);
+	c->dirty = full_dirty(&c->s);
+	full_rdma(&c->s, 0, MIB, 1);
+	full_note(&c->s, &c->dirty, 0, MIB);
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	here = c;
+	return c;
+}
+
+static void cached_close(struct cached *c)
+{
+	full_close(&c->s);
+	bitmap_free(&c->dirty);
+	neighbour_close(c->n);
+	free(c);
+}
+
+static unsigned int flush_piece(struct cached *c, uint64_t offset, unsigned int seed)
+{
+	full_rdma(&c->s, offset, 4096, seed);
+	full_note(&c->s, &c->dirty, offset, 4096);
+	return full_flush_all(&c->s, &c->dirty);
+}
+
+/* The disk has lost what was written, flushed or not; the arena has it. */
+static void a_cached_file_is_written_again(void **state)
+{
+	struct cached *c = cached_open("cached");
+	struct neighbour *far = neighbour_open(false, false);
+
+	(void)state;
+	files_write(c->path, 0, MIB, 2);
+	/* another disk, or an error that is that file's own */
+	staged_fail(&far->sf, -EIO);
+	staged_fail(&c->n->sf, -ENOSPC);
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, MIB, 2));
+	staged_fail(&c->n->sf, -EIO);
+	assert_true(c->s.ops->behind(&c->s));
+	assert_false(says_failed(&c->s));
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, MIB, 1));
+	assert_false(c->s.ops->behind(&c->s) || says_failed(&c->s));
+	/* by the store thread after other work, or at the end */
+	files_write(c->path, 0, MIB, 2);
+	staged_fail(&c->n->sf, -EIO);
+	while (c->s.ops->idle(&c->s))
+		;
+	assert_true(files_are(c->path, 0, MIB, 1));
+	files_write(c->path, 0, MIB, 2);
+	staged_fail(&c->n->sf, -EIO);
+	neighbour_close(far);
+	full_close(&c->s);
+	assert_true(files_are(c->path, 0, MIB, 1));
+	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+	cached_close(c);
+}
+
+/* The disk has lost all that this file had, and another one hears of it. */
+static void disk_loses_all(void)
+{
+	files_write(here->path, 0, MIB, 2);
+	staged_fail(&here->n->sf, -EIO);
+}
+
+/* It has lost what was not synced, not for the first time. */
+static void disk_loses_again(void)
+{
+	files_write(here->path, 8192, 4096, 2);
+	disk_loss_tell(&here->n->sf.watch, "beside", true);
+}
+
+static void before_the_nth_sync_ends(unsigned int nth, void (*what)(void))
+{
+	sync_of_hook = nth;
+	sync_hook = what;
+}
+
+static void a_loss_during_a_flush_is_mended_before_its_answer(void **state)
+{
+	struct cached *c = cached_open("during");
+
+	(void)state;
+	before_the_nth_sync_ends(1, disk_loses_again);
+	assert_int_equal(flush_piece(c, 8192, 3), RDMABLK_OK);
+	assert_true(files_are(c->path, 8192, 4096, 3));
+	before_the_nth_sync_ends(1, disk_loses_all);
+	assert_int_equal(flush_piece(c, 8192, 4), RDMABLK_OK);
+	assert_true(files_are(c->path, 8192, 4096, 4));
+	assert_true(files_are(c->path, 0, 8192, 1));
+	/* during the sync of that mending */
+	before_the_nth_sync_ends(1, disk_loses_all);
+	staged_fail(&c->n->sf, -EIO);
+	assert_int_equal(flush_piece(c, 0, 5), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, 4096, 5) && files_are(c->path, 8192, 4096, 4));
+	cached_close(c);
+}
+
+static void a_loss_during_the_last_sync_is_mended(void **state)
+{
+	struct cached *c = cached_open("last");
+
+	(void)state;
+	assert_int_equal(full_do(&c->s, RDMABLK_OP_WRITE_ZEROES, 0, 4096, 4096, NULL), RDMABLK_OK);
+	before_the_nth_sync_ends(1, disk_loses_all);
+	full_close(&c->s);
+	assert_int_equal(sync_of_hook, 0);
+	assert_true(files_are(c->path, 0, 4096, 1) && files_zero(c->path, 4096, 4096));
+	assert_true(files_are(c->path, 8192, MIB - 8192, 1));
+	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+	cached_close(c);
+}
+
+/* A disk that loses everything each time does not keep anybody for ever. */
+static void loses_each_time(void)
+{
+	disk_loses_all();
+	before_the_nth_sync_ends(1, loses_each_time);
+}
+
+static void mending_ends(void **state)
+{
+	struct cached *c = cached_open("ends");
+	unsigned int before = syncs;
+
+	(void)state;
+	before_the_nth_sync_ends(1, loses_each_time);
+	assert_int_not_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+	assert_in_range(syncs - before, 2, 20);
+	before_the_nth_sync_ends(0, NULL);
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, 4096, 3) && files_are(c->path, 4096, MIB - 4096, 1));
+	cached_close(c);
+}
+
+/* Its own sync fails: files without a cache have lost writes, and other arenas have them. */
+static void a_cached_file_tells_others_of_its_disk(void **state)
+{
+	char rules[240];
+	struct cached *c = cached_open("tells"), *other = cached_open("told");
+	struct neighbour *far = neighbour_open(false, false);
+	unsigned int noted;
+
+	(void)state;
+	full_close(&c->s);
+	snprintf(rules, sizeof(rules), "%s", files_path("rules"));
+	files_text(rules, "sync error ENOSPC\n");
+	full_config(c->path)->fault = rules;
+	sync_errors_exit();	/* nothing but cached files is open from here on */
+	assert_int_equal(full_open(&c->s, &full_ec), 0);
+	noted = notes();
+	assert_int_not_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+	assert_false(atomic_load(&c->n->sf.failed) || other->s.ops->behind(&other->s));
+	assert_int_equal(notes(), noted);
+	files_text(rules, "sync error EIO\n");
+	assert_int_not_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_int_equal(notes(), noted + 1);
+	assert_true(atomic_load(&c->n->sf.failed) && other->s.ops->behind(&other->s));
+	assert_false(atomic_load(&far->sf.failed));
+	assert_true(says_failed(&c->s) && !says_failed(&other->s));
+	files_text(rules, "");
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_false(says_failed(&c->s));
+	assert_true(files_are(c->path, 0, 4096, 3));
+	neighbour_close(far);
+	cached_close(other);
+	cached_close(c);
+}
+
+/* What the kernel's own write of a page could not do is no loss of the disk's cache. */
+static void an_error_of_the_page_cache_is_its_own(void **state)
+{
+	struct cached *c = cached_open("own");
+	unsigned int noted = notes();
+
+	(void)state;
+	page_cache_failed = true;
+	assert_int_equal(flush_piece(c, 0, 3), RDMABLK_R_STORE_IO);
+	assert_false(page_cache_failed || atomic_load(&c->n->sf.failed));
+	assert_int_equal(notes(), noted);
+	files_write(c->path, 0, 4096, 2);
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, 4096, 3));
+	cached_close(c);
+}
+
+/* Nor is an error of a durable write, unless the same write succeeds without a flush. */
+static void a_durable_write_has_errors_of_two_kinds(void **state)
+{
+	struct cached *c = cached_open("fua");
+	unsigned int noted = notes(), before;
+	struct file *f = &full_of(&c->s)->file;
+
+	(void)state;
+	if (!f->direct) {
+		cached_close(c);
+		skip();
+	}
+	f->block_device = true;
+	disguised = true;
+	f->fua = true;
+	before = syncs;
+	assert_int_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+	assert_int_equal(syncs, before);
+	durable_res = -EIO;
+	plain_res = -EIO;
+	assert_int_equal(flush_piece(c, 0, 4), RDMABLK_R_STORE_IO);
+	assert_false(atomic_load(&c->n->sf.failed));
+	durable_res = 0;
+	plain_res = 0;
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_int_equal(notes(), noted);
+	durable_res = -EOPNOTSUPP;	/* which no flush of a cache returns */
+	assert_int_equal(flush_piece(c, 0, 5), RDMABLK_OK);
+	assert_false(atomic_load(&c->n->sf.failed));
+	durable_res = -EIO;
+	assert_int_equal(flush_piece(c, 0, 6), RDMABLK_OK);
+	assert_true(atomic_load(&c->n->sf.failed));
+	assert_int_equal(notes(), noted + 1);
+	durable_res = 0;
+	f->block_device = false;
+	disguised = false;
+	assert_true(files_are(c->path, 0, 4096, 6));
+	cached_close(c);
+}
+
+/* Their first and their end have files compared; what is between, only what is not synced. */
+static void failures_in_a_row(void **state)
+{
+	struct cached *c = cached_open("row"), *other = cached_open("other");
+	uint8_t epoch[RDMABLK_ID_LEN];
+	unsigned int noted = notes();
+
+	(void)state;
+	still_s = 1000;
+	syncs_fail = true;
+	assert_int_not_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+	assert_int_equal(notes(), noted + 1);
+	syncs_fail = false;
+	files_write(other->path, 0, MIB, 2);
+	assert_int_equal(full_flush_all(&other->s, &other->dirty), RDMABLK_OK);
+	assert_true(files_are(other->path, 0, MIB, 1));
+	files_write(other->path, 0, MIB, 2);
+	for (unsigned int i = 0; i < 3; i++) {
+		syncs_fail = true;
+		assert_int_not_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+		syncs_fail = false;
+		assert_true(other->s.ops->behind(&other->s));
+		assert_int_equal(flush_piece(other, 0, 4), RDMABLK_OK);
+		assert_true(files_are(other->path, 0, 4096, 4));
+		assert_true(files_are(other->path, 4096, MIB - 4096, 2));
+		/* it is noted again when there is a file that does not have the first note */
+		assert_int_equal(notes(), noted + 1 + i);
+		assert_int_equal(sync_errors_epoch("beside", beside, one_disk, epoch), 0);
+	}
+	/* and after a while, because another process may have one */
+	syncs_fail = true;
+	assert_int_not_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_int_equal(notes(), noted + 4);
+	assert_int_not_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_int_equal(notes(), noted + 4);
+	still_s += 60;
+	assert_int_not_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_int_equal(notes(), noted + 5);
+	still_s = 0;
+	syncs_fail = false;
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_int_equal(full_flush_all(&other->s, &other->dirty), RDMABLK_OK);
+	assert_true(files_are(other->path, 4096, MIB - 4096, 1));
+	assert_false(other->s.ops->behind(&other->s));
+	/* a file that is closed before their end is compared then */
+	files_write(other->path, 0, MIB, 2);
+	disk_loss_tell(&c->n->sf.watch, "beside", true);
+	assert_int_equal(full_flush_all(&other->s, &other->dirty), RDMABLK_OK);
+	assert_true(files_are(other->path, 4096, MIB - 4096, 2));
+	full_close(&other->s);
+	assert_true(files_are(other->path, 4096, MIB - 4096, 1));
+	assert_int_equal(full_open(&other->s, full_config(other->path)), 0);
+	cached_close(other);
+	cached_close(c);
+}
+
+/*
+ * Two files on a disk that fails tell each other. Each says so after one sync, before it reads
+ * all of its file, and has nothing more to do by itself.
+ */
+static void files_do_not_keep_each_other_busy(void **state)
+{
+	struct cached *c = cached_open("one"), *other = cached_open("two");
+	struct store *stores[] = { &other->s, &c->s };
+	struct store_status status;
+	unsigned int before = syncs;
+
+	(void)state;
+	syncs_fail = true;
+	assert_int_not_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+	assert_int_equal(syncs, before + 1);
+	for (unsigned int i = 0; i < 6; i++) {
+		assert_false(stores[i % 2]->ops->idle(stores[i % 2]));
+		assert_int_equal(syncs, before + 2 + i);
+	}
+	assert_int_not_equal(full_flush_all(&other->s, &other->dirty), RDMABLK_OK);
+	other->s.ops->status(&other->s, &status);
+	assert_int_equal(status.comparing, MIB);
+	syncs_fail = false;
+	assert_int_equal(full_flush_all(&other->s, &other->dirty), RDMABLK_OK);
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, 4096, 3));
+	cached_close(other);
+	cached_close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +761,15 @@ int main(void)
 		cmocka_unit_test(a_cache_is_lost_for_all_of_its_disk),
 		cmocka_unit_test(a_file_that_is_closed_has_lost_it_too),
 		cmocka_unit_test(other_errors_are_of_one_file),
+		cmocka_unit_test(a_cached_file_is_written_again),
+		cmocka_unit_test(a_loss_during_a_flush_is_mended_before_its_answer),
+		cmocka_unit_test(a_loss_during_the_last_sync_is_mended),
+		cmocka_unit_test(mending_ends),
+		cmocka_unit_test(a_cached_file_tells_others_of_its_disk),
+		cmocka_unit_test(an_error_of_the_page_cache_is_its_own),
+		cmocka_unit_test(a_durable_write_has_errors_of_two_kinds),
+		cmocka_unit_test(failures_in_a_row),
+		cmocka_unit_test(files_do_not_keep_each_other_busy),
 	};
 	char path[96];
 	int failed;
@@ -338,7 +777,7 @@ int main(void)
 	if (place_dir_make())
 		return 1;
 	sync_errors_init(dir, dir);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	failed = cmocka_run_group_tests(tests, files_setup, files_teardown);
 	sync_errors_exit();
 	snprintf(path, sizeof(path), "%s/" SYNC_ERRORS_FILE, dir);
 	unlink(path);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Files whose disk has lost writes.
+ *
+ * Files on one disk have one cache: when a sync of one file fails, data of the others may be
+ * lost, and their syncs would not say so. So every file that is written hears of it, whatever
+ * kind of store it has.
+ *
+ * A file that hears of a loss tells nobody. It tells others when a sync of its own fails. An
+ * uncached file does not sync any more, and a cached one syncs when it is flushed, after other
+ * work of its store thread, and at its end. So files do not keep each other busy in circles.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "store/disk_loss.h"
+
+static LIST_HEAD(, disk_watch) watches = LIST_HEAD_INITIALIZER(watches);
+static pthread_mutex_t watches_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/**
+ * disk_loss_watch - let a file hear of losses of its disk
+ * @w: filled
+ */
+void disk_loss_watch(struct disk_watch *w)
+{
+	pthread_mutex_lock(&watches_lock);
+	LIST_INSERT_HEAD(&watches, w, entry);
+	pthread_mutex_unlock(&watches_lock);
+}
+
+/**
+ * disk_loss_forget - undo disk_loss_watch(); no upcall comes any more
+ * @w: watch, or one that was never given to disk_loss_watch()
+ */
+void disk_loss_forget(struct disk_watch *w)
+{
+	pthread_mutex_lock(&watches_lock);
+	if (w->entry.le_prev)
+		LIST_REMOVE(w, entry);
+	w->entry.le_prev = NULL;
+	pthread_mutex_unlock(&watches_lock);
+}
+
+/**
+ * disk_loss_shared - whether an error of a sync may concern other files of the disk
+ * @ret: -errno
+ *
+ * Return: false: the file found no room, or no memory. Other errors may come from the disk: a
+ * file system whose journal was told of the loss returns EROFS.
+ */
+bool disk_loss_shared(int ret)
+{
+	return ret != -ENOSPC && ret != -EDQUOT && ret != -ENOMEM;
+}
+
+/**
+ * disk_loss_own_error - whether the error of a durable write is never one of a sync
+ * @ret: -errno of the write
+ *
+ * Return: true: it comes from the write itself.
+ */
+bool disk_loss_own_error(int ret)
+{
+	switch (-ret) {
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG:
+	case EROFS:
+	case EPERM:
+	case EINVAL:
+	case EOPNOTSUPP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/**
+ * disk_loss_tell - tell the other files of a disk that a sync has failed
+ * @by: watch of the file whose sync has failed
+ * @name: name of its export
+ * @again: no sync of that file has succeeded since it told of a loss last
+ *
+ * Any thread, after the loss has been noted, and before a command is answered whose sync it was.
+ */
+void disk_loss_tell(const struct disk_watch *by, const char *name, bool again)
+{
+	struct disk_watch *w;
+
+	pthread_mutex_lock(&watches_lock);
+	LIST_FOREACH(w, &watches, entry)
+		if (w != by && !memcmp(w->disk, by->disk, sizeof(w->disk)))
+			w->lost(w, name, again);
+	pthread_mutex_unlock(&watches_lock);
+}

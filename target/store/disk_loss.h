@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files whose disk has lost writes: all files on one disk share its cache.
+ */
+#ifndef RDMABLKD_DISK_LOSS_H
+#define RDMABLKD_DISK_LOSS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "uapi/rdmablk_proto.h"
+
+/**
+ * struct disk_watch - a file that hears of losses of its disk
+ * @entry: in the list of all
+ * @disk: identity of the disk, from file_disk()
+ * @lost: upcall: the sync of another file on the disk has failed; @by: name of its export;
+ *	@again: that file has told of a loss before, and no sync of it has succeeded since. Any
+ *	thread; takes no lock and tells nobody
+ */
+struct disk_watch {
+	LIST_ENTRY(disk_watch) entry;
+	uint8_t disk[RDMABLK_ID_LEN];
+	void (*lost)(struct disk_watch *w, const char *by, bool again);
+};
+
+void disk_loss_watch(struct disk_watch *w);
+void disk_loss_forget(struct disk_watch *w);
+bool disk_loss_shared(int ret);
+bool disk_loss_own_error(int ret);
+void disk_loss_tell(const struct disk_watch *by, const char *name, bool again);
+
+#endif
