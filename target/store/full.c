@@ -709,14 +709,18 @@ static bool flush_short(struct store *store, struct store_work *w)
 }
 
 /*
- * Mends a loss that was heard of during the last sync. It concerns all FLUSHes. The first that
- * somebody waits for does it; when that one is cancelled, the next goes on.
+ * Mends a loss that was heard of during or after the last sync. It concerns all FLUSHes. The
+ * first that somebody waits for does it; when that one is cancelled, the next goes on.
  */
 static void mend(struct store *store, struct store_works *works)
 {
+	struct full *full = full_of(store);
 	struct store_work *w;
 	int ret = -ECANCELED;
 
+	/* What these FLUSHes wrote counts as synced already, so it would not be written again. */
+	if (atomic_load(&full->lost))
+		atomic_fetch_or(&full->lost, FULL_LOST_ANY);
 	TAILQ_FOREACH(w, works, entry)
 		if (!w->error && ret == -ECANCELED)
 			ret = full_compare(store, &w->cancelled);

@@ -280,13 +280,13 @@ static int finish(struct store *store)
 	struct full *full = full_of(store);
 	int ret = -EIO;
 
-	if (full->owed)
-		full_compare_begin(full);
 	for (int i = 1; ret && i <= END_TRIES; i++) {
+		if (full->owed || atomic_load(&full->lost))
+			full_compare_begin(full);
 		ret = full_compare(store, NULL);
 		if (!ret && bitmap_any(&full->unsynced))
 			ret = full_sync(store);
-		if (!ret && full_has_lost(full))
+		if (!ret && (full_has_lost(full) || full->owed))
 			ret = -EIO;
 		if (ret)
 			log_warn("export %s: try %d of %d to bring %s up to date at the end: %s",

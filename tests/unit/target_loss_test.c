@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <linux/fs.h>
@@ -332,6 +333,7 @@ static unsigned int syncs;
 static bool syncs_fail;			/* each fdatasync */
 static unsigned int sync_of_hook;	/* so many ends before the hook's; 0: there is no hook */
 static void (*sync_hook)(void);
+static void (*stat_hook)(void);		/* of the next fstat */
 static bool page_cache_failed;		/* the kernel has not said so yet */
 static time_t still_s;			/* the clock stands still; 0: it does not */
 static bool disguised;			/* a file passes for a block device */
@@ -361,6 +363,17 @@ int sync_file_range(int fd, off64_t offset, off64_t bytes, unsigned int flags)
 	page_cache_failed = false;
 	errno = EIO;
 	return -1;
+}
+
+int fstat(int fd, struct stat *st)
+{
+	int (*real)(int fd, struct stat *st) = dlsym(RTLD_NEXT, "fstat");
+	void (*hook)(void) = stat_hook;
+
+	stat_hook = NULL;
+	if (hook)
+		hook();
+	return real(fd, st);
 }
 
 int clock_gettime(clockid_t id, struct timespec *now)
@@ -509,6 +522,12 @@ static void disk_loses_again(void)
 	disk_loss_tell(&here->n->sf.watch, "beside", true);
 }
 
+/* The next fstat is that of the stamp, when all that was written counts as synced. */
+static void then_disk_loses_again(void)
+{
+	stat_hook = disk_loses_again;
+}
+
 static void before_the_nth_sync_ends(unsigned int nth, void (*what)(void))
 {
 	sync_of_hook = nth;
@@ -527,6 +546,10 @@ static void a_loss_during_a_flush_is_mended_before_its_answer(void **state)
 	assert_int_equal(flush_piece(c, 8192, 4), RDMABLK_OK);
 	assert_true(files_are(c->path, 8192, 4096, 4));
 	assert_true(files_are(c->path, 0, 8192, 1));
+	before_the_nth_sync_ends(1, then_disk_loses_again);
+	assert_int_equal(flush_piece(c, 8192, 4), RDMABLK_OK);
+	assert_null(stat_hook);
+	assert_true(files_are(c->path, 8192, 4096, 4));
 	/* during the sync of that mending */
 	before_the_nth_sync_ends(1, disk_loses_all);
 	staged_fail(&c->n->sf, -EIO);
@@ -546,6 +569,16 @@ static void a_loss_during_the_last_sync_is_mended(void **state)
 	assert_int_equal(sync_of_hook, 0);
 	assert_true(files_are(c->path, 0, 4096, 1) && files_zero(c->path, 4096, 4096));
 	assert_true(files_are(c->path, 8192, MIB - 8192, 1));
+	/* a loss that was told again, of what was synced before */
+	for (unsigned int late = 0; late < 2; late++) {
+		assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+		assert_int_equal(full_do(&c->s, RDMABLK_OP_WRITE_ZEROES, 0, 4096, 4096, NULL),
+				 RDMABLK_OK);
+		before_the_nth_sync_ends(1, late ? then_disk_loses_again : disk_loses_again);
+		full_close(&c->s);
+		assert_true(sync_of_hook == 0 && !stat_hook);
+		assert_true(files_are(c->path, 8192, MIB - 8192, 1));
+	}
 	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
 	cached_close(c);
 }
