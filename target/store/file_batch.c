@@ -27,6 +27,16 @@ static void pause_shortly(void)
 	nanosleep(&time, NULL);
 }
 
+/*
+ * A filter of system calls may refuse sync_file_range() with any error. Later that error could
+ * not be told from one of the file's pages, so the question is asked once, without flags: such a
+ * call waits for nothing, and takes no error of the file.
+ */
+static bool may_write_back(const struct file *f)
+{
+	return !sync_file_range(f->buffered, 0, 0, 0);
+}
+
 /**
  * file_batch_open - make a ring
  * @b: filled
@@ -59,6 +69,7 @@ int file_batch_open(struct file_batch *b, struct file *f, unsigned int depth)
 	SLIST_INIT(&b->free);
 	for (unsigned int i = 0; i < depth; i++)
 		SLIST_INSERT_HEAD(&b->free, &b->io[i], free);
+	b->no_write_back = !may_write_back(f);
 	return 0;
 }
 
@@ -309,10 +320,11 @@ static int sync_fd(const struct file_batch *b)
  */
 int file_batch_write_back(struct file_batch *b)
 {
-	if (!sync_file_range(sync_fd(b), 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE |
+	if (b->no_write_back ||
+	    !sync_file_range(sync_fd(b), 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE |
 			     SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER))
 		return 0;
-	return errno == EPERM ? 0 : -errno;
+	return -errno;
 }
 
 /**

@@ -57,6 +57,7 @@ SLIST_HEAD(file_batch_free, file_batch_io);
  * @given_up: nothing is handed to the kernel until file_batch_wait() has returned
  * @no_direct: all I/O goes through the page cache, because direct I/O has refused a request
  *	that it should have taken, or because the owner of the ring wants that
+ * @no_write_back: the process may not call sync_file_range()
  */
 struct file_batch {
 	struct ring ring;
@@ -68,6 +69,7 @@ struct file_batch {
 	uint64_t error_at;
 	bool given_up;
 	bool no_direct;
+	bool no_write_back;
 };
 
 int file_batch_open(struct file_batch *b, struct file *f, unsigned int depth);

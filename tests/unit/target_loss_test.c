@@ -334,7 +334,8 @@ static bool syncs_fail;			/* each fdatasync */
 static unsigned int sync_of_hook;	/* so many ends before the hook's; 0: there is no hook */
 static void (*sync_hook)(void);
 static void (*stat_hook)(void);		/* of the next fstat */
-static bool page_cache_failed;		/* the kernel has not said so yet */
+static int page_cache_errno;		/* of a write that failed; not told yet */
+static int filter_errno;		/* a filter refuses sync_file_range() so */
 static time_t still_s;			/* the clock stands still; 0: it does not */
 static bool disguised;			/* a file passes for a block device */
 static int durable_res, plain_res;	/* of writes, if not 0 */
@@ -347,21 +348,21 @@ int fdatasync(int fd)
 	syncs++;
 	if (sync_of_hook && !--sync_of_hook)
 		sync_hook();
-	if (!syncs_fail && !page_cache_failed)
+	if (!syncs_fail && !page_cache_errno)
 		return ret;
-	page_cache_failed = false;
-	errno = EIO;
+	errno = syncs_fail ? EIO : page_cache_errno;
+	page_cache_errno = 0;
 	return -1;
 }
 
 int sync_file_range(int fd, off64_t offset, off64_t bytes, unsigned int flags)
 {
-	assert_int_equal(flags, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-			 SYNC_FILE_RANGE_WAIT_AFTER);
-	if (!page_cache_failed)
+	assert_true(!flags || flags == (SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					SYNC_FILE_RANGE_WAIT_AFTER));
+	if (!filter_errno && (!flags || !page_cache_errno))
 		return (int)syscall(SYS_sync_file_range, fd, offset, bytes, flags);
-	page_cache_failed = false;
-	errno = EIO;
+	errno = filter_errno ?: page_cache_errno;
+	page_cache_errno = 0;
 	return -1;
 }
 
@@ -642,17 +643,43 @@ static void a_cached_file_tells_others_of_its_disk(void **state)
 /* What the kernel's own write of a page could not do is no loss of the disk's cache. */
 static void an_error_of_the_page_cache_is_its_own(void **state)
 {
+	static const int errors[] = { EIO, EPERM, ENOSYS };
 	struct cached *c = cached_open("own");
 	unsigned int noted = notes();
 
 	(void)state;
-	page_cache_failed = true;
-	assert_int_equal(flush_piece(c, 0, 3), RDMABLK_R_STORE_IO);
-	assert_false(page_cache_failed || atomic_load(&c->n->sf.failed));
-	assert_int_equal(notes(), noted);
-	files_write(c->path, 0, 4096, 2);
-	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
-	assert_true(files_are(c->path, 0, 4096, 3));
+	for (unsigned int i = 0; i < ARRAY_SIZE(errors); i++) {
+		page_cache_errno = errors[i];
+		assert_int_not_equal(flush_piece(c, 0, 3 + i), RDMABLK_OK);
+		assert_false(page_cache_errno || atomic_load(&c->n->sf.failed));
+		assert_int_equal(notes(), noted);
+		files_write(c->path, 0, 4096, 2);
+		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+		assert_true(files_are(c->path, 0, 4096, 3 + i));
+	}
+	cached_close(c);
+}
+
+/* Where sync_file_range() is refused, the fdatasync alone tells all errors. */
+static void a_filter_of_system_calls(void **state)
+{
+	static const int errors[] = { EPERM, ENOSYS, EACCES };
+	struct cached *c = cached_open("filter");
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(errors); i++) {
+		full_close(&c->s);
+		filter_errno = errors[i];
+		assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+		assert_int_equal(flush_piece(c, 0, 3 + i), RDMABLK_OK);
+		page_cache_errno = EIO;
+		assert_int_equal(flush_piece(c, 0, 4 + i), RDMABLK_R_STORE_IO);
+		assert_int_equal(page_cache_errno, 0);
+		files_write(c->path, 0, 4096, 2);
+		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+		assert_true(files_are(c->path, 0, 4096, 4 + i));
+	}
+	filter_errno = 0;
 	cached_close(c);
 }
 
@@ -800,6 +827,7 @@ int main(void)
 		cmocka_unit_test(mending_ends),
 		cmocka_unit_test(a_cached_file_tells_others_of_its_disk),
 		cmocka_unit_test(an_error_of_the_page_cache_is_its_own),
+		cmocka_unit_test(a_filter_of_system_calls),
 		cmocka_unit_test(a_durable_write_has_errors_of_two_kinds),
 		cmocka_unit_test(failures_in_a_row),
 		cmocka_unit_test(files_do_not_keep_each_other_busy),
