@@ -751,6 +751,18 @@ void arena_leave(struct store *store)
 }
 
 /**
+ * arena_newer - note in the trailer that the arena may be newer than its file
+ * @store: published; without a kept arena nothing happens
+ *
+ * Any thread. arena_clean() undoes it.
+ */
+void arena_newer(struct store *store)
+{
+	if (store->kept)
+		__atomic_store_n(&trailer_of(store)->clean, 0, __ATOMIC_RELEASE);
+}
+
+/**
  * arena_written_by - note in the trailer which device writes the arena from now on
  * @store: store with its writer; without a kept arena nothing happens
  *
@@ -760,13 +772,10 @@ void arena_leave(struct store *store)
  */
 void arena_written_by(struct store *store)
 {
-	struct arena_trailer *t;
-
 	if (!store->kept)
 		return;
-	t = trailer_of(store);
-	t->writer = store->writer;
-	__atomic_store_n(&t->clean, 0, __ATOMIC_RELEASE);
+	trailer_of(store)->writer = store->writer;
+	arena_newer(store);
 }
 
 /**

@@ -38,6 +38,7 @@ int arena_open(struct store *store, const struct export_config *ec);
 int arena_attach(struct store *store, const struct export_config *ec,
 		 bool fresh);
 int arena_publish(struct store *store);
+void arena_newer(struct store *store);
 void arena_leave(struct store *store);
 void arena_written_by(struct store *store);
 int arena_bind(struct store *store, const struct export_config *ec,

@@ -308,10 +308,14 @@ static int sync_now(struct full *full)
 }
 
 /* Looks at what was heard of the disk. */
-static void look_for_lost(struct full *full)
+static void look_for_lost(struct store *store)
 {
+	struct full *full = full_of(store);
 	unsigned int lost = atomic_exchange(&full->lost, 0);
 
+	/* It is mended in this process only, which may be killed before. */
+	if (lost)
+		arena_newer(store);
 	full->mend |= lost;
 	if (lost & FULL_LOST_ANY)
 		full_compare_begin(full);
@@ -346,7 +350,7 @@ int full_sync(struct store *store)
 	int ret = -EIO;
 
 	for (int i = 0; i < FULL_TRIES; i++) {
-		look_for_lost(full);
+		look_for_lost(store);
 		ret = write_again(store) ?: sync_now(full);
 		if (ret)
 			break;
@@ -514,9 +518,11 @@ static int compare_end(struct store *store)
 }
 
 /* A session that ended with unflushed writes begins a comparison; so may a loss of the disk. */
-static void look_for_ended(struct full *full)
+static void look_for_ended(struct store *store)
 {
-	look_for_lost(full);
+	struct full *full = full_of(store);
+
+	look_for_lost(store);
 	if (atomic_exchange(&full->ended, false))
 		full_compare_begin(full);
 }
@@ -526,7 +532,7 @@ static int compare_all(struct store *store, const atomic_bool *cancelled)
 	struct full *full = full_of(store);
 	int ret;
 
-	look_for_ended(full);
+	look_for_ended(store);
 	ret = full->mend ? full_sync(store) : 0;
 	while (!ret && full->compare_left) {
 		ret = compare_step(store, STEP_FLUSH);
@@ -569,7 +575,7 @@ bool full_compare_idle(struct store *store)
 	struct full *full = full_of(store);
 	int ret = 0;
 
-	look_for_ended(full);
+	look_for_ended(store);
 	if (full->mend)
 		ret = full_sync(store);
 	else if (full->compare_left)

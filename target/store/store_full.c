@@ -295,6 +295,27 @@ static int finish(struct store *store)
 	return ret ?: store->kept && file_shrunk(&full->file) ? -EIO : 0;
 }
 
+/*
+ * Brings the file up to date, and hears of no more losses. One that was told after the last look
+ * is mended in a second round, or by the next daemon, which has the kept arena. So the stamp,
+ * which may take seconds, comes before the watch ends.
+ */
+static int finish_writer(struct store *store)
+{
+	struct full *full = full_of(store);
+	int ret = finish(store);
+
+	if (!ret && store->kept)
+		settle_stamp(full);
+	disk_loss_forget(&full->watch);
+	if (ret || store->kept || !atomic_load(&full->lost))
+		return ret;
+	disk_loss_watch(&full->watch);
+	ret = finish(store);
+	disk_loss_forget(&full->watch);
+	return ret ?: atomic_load(&full->lost) ? -EIO : 0;
+}
+
 static void close_equal(struct store *store)
 {
 	struct full *full = full_of(store);
@@ -302,11 +323,13 @@ static void close_equal(struct store *store)
 	if (arena_guard_broken(store->guard)) {
 		log_err("export %s: pages of its arena are missing; the next daemon reads %s again",
 			full->file.name, full->file.path);
-		return;
+	} else if (atomic_load(&full->lost)) {
+		log_warn("export %s: the disk of %s has lost writes at the end; the next daemon compares all of it with its arena",
+			 full->file.name, full->file.path);
+		arena_newer(store);
+	} else {
+		note_equal(store);
 	}
-	if (!full->file.read_only)
-		settle_stamp(full);
-	note_equal(store);
 }
 
 static void store_close(struct store *store)
@@ -319,7 +342,7 @@ static void store_close(struct store *store)
 		return;
 	}
 	pthread_mutex_lock(&full->lock);
-	ret = full->file.read_only ? 0 : finish(store);
+	ret = full->file.read_only ? 0 : finish_writer(store);
 	if (ret)
 		log_err("export %s: %s lacks the last writes: %s%s",
 			full->file.name, full->file.path, strerror(-ret),

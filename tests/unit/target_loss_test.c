@@ -333,7 +333,9 @@ static unsigned int syncs;
 static bool syncs_fail;			/* each fdatasync */
 static unsigned int sync_of_hook;	/* so many ends before the hook's; 0: there is no hook */
 static void (*sync_hook)(void);
-static void (*stat_hook)(void);		/* of the next fstat */
+static void (*stat_hook)(void);		/* of an fstat */
+static unsigned int stats_before;	/* it so many others */
+static void (*lock_hook)(void);		/* of the next lock */
 static int page_cache_errno;		/* of a write that failed; not told yet */
 static int filter_errno;		/* a filter refuses sync_file_range() so */
 static time_t still_s;			/* the clock stands still; 0: it does not */
@@ -371,10 +373,23 @@ int fstat(int fd, struct stat *st)
 	int (*real)(int fd, struct stat *st) = dlsym(RTLD_NEXT, "fstat");
 	void (*hook)(void) = stat_hook;
 
-	stat_hook = NULL;
+	if (hook && !stats_before--) {
+		stat_hook = NULL;
+		stats_before = 0;
+		hook();
+	}
+	return real(fd, st);
+}
+
+int pthread_mutex_lock(pthread_mutex_t *lock)
+{
+	int (*real)(pthread_mutex_t *lock) = dlsym(RTLD_NEXT, "pthread_mutex_lock");
+	void (*hook)(void) = lock_hook;
+
+	lock_hook = NULL;
 	if (hook)
 		hook();
-	return real(fd, st);
+	return real(lock);
 }
 
 int clock_gettime(clockid_t id, struct timespec *now)
@@ -582,6 +597,102 @@ static void a_loss_during_the_last_sync_is_mended(void **state)
 	}
 	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
 	cached_close(c);
+}
+
+static void then_disk_loses_all(void)
+{
+	lock_hook = disk_loses_all;
+}
+
+/* The last look has seen nothing, and the watch has not ended. */
+static void a_loss_after_the_last_look_is_mended(void **state)
+{
+	struct cached *c = cached_open("late");
+
+	(void)state;
+	assert_int_equal(full_do(&c->s, RDMABLK_OP_WRITE_ZEROES, 0, 4096, 4096, NULL), RDMABLK_OK);
+	before_the_nth_sync_ends(1, then_disk_loses_all);
+	full_close(&c->s);
+	assert_true(sync_of_hook == 0 && !lock_hook);
+	assert_true(files_are(c->path, 0, 4096, 1) && files_zero(c->path, 4096, 4096));
+	assert_true(files_are(c->path, 8192, MIB - 8192, 1));
+	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+	cached_close(c);
+}
+
+/* In an arena on tmpfs. */
+static struct cached *kept_open(const char *name)
+{
+	struct cached *c = cached_open(name);
+
+	full_close(&c->s);
+	full_config(c->path)->arena = (char *)files_path("kept/arena");
+	assert_int_equal(full_open(&c->s, &full_ec), 0);
+	return c;
+}
+
+/* Return: whether its next daemon compares it. */
+static bool kept_is_newer(struct cached *c)
+{
+	bool newer;
+
+	c->s = (struct store){ .ops = &store_full_ops };
+	assert_int_equal(c->s.ops->open(&c->s, &full_ec), 0);
+	newer = c->s.newer;
+	assert_int_equal(c->s.ops->publish(&c->s), 0);
+	return newer;
+}
+
+/* While the stamp of the file is taken; nobody has ever written the arena */
+static void a_kept_arena_is_newer_than_what_the_end_has_lost(void **state)
+{
+	struct cached *c;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = kept_open("stamp");
+	full_close(&c->s);
+	assert_false(kept_is_newer(c));
+	stats_before = 1;
+	stat_hook = disk_loses_all;
+	full_close(&c->s);
+	assert_null(stat_hook);
+	assert_true(files_are(c->path, 0, MIB, 2));
+	assert_true(kept_is_newer(c));
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, MIB, 1));
+	cached_close(c);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+}
+
+/* Before anybody has written the arena; then the daemon is killed */
+static void a_kept_arena_is_newer_than_what_was_not_mended(void **state)
+{
+	struct cached *c;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = kept_open("killed");
+	full_close(&c->s);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		if (kept_is_newer(c))
+			_exit(1);
+		staged_fail(&c->n->sf, -EIO);
+		c->s.ops->idle(&c->s);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_true(kept_is_newer(c));
+	cached_close(c);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
 /* A disk that loses everything each time does not keep anybody for ever. */
@@ -824,6 +935,9 @@ int main(void)
 		cmocka_unit_test(a_cached_file_is_written_again),
 		cmocka_unit_test(a_loss_during_a_flush_is_mended_before_its_answer),
 		cmocka_unit_test(a_loss_during_the_last_sync_is_mended),
+		cmocka_unit_test(a_loss_after_the_last_look_is_mended),
+		cmocka_unit_test(a_kept_arena_is_newer_than_what_the_end_has_lost),
+		cmocka_unit_test(a_kept_arena_is_newer_than_what_was_not_mended),
 		cmocka_unit_test(mending_ends),
 		cmocka_unit_test(a_cached_file_tells_others_of_its_disk),
 		cmocka_unit_test(an_error_of_the_page_cache_is_its_own),
