@@ -25,6 +25,10 @@
  * mended by the next flush, by the store thread after other work, or at the end. It makes no
  * flush wait but those of its own export, and the loop waits for none.
  *
+ * On a disk with many exports others may tell of a loss during each sync. A sync of this file
+ * that has succeeded is no failure of its own, so the flush tries again, with longer and longer
+ * pauses, and fails after a minute. And who tells of failures in a row does so once a second.
+ *
  * The comparison begins with a sync, so that a disk that still fails says so before all of the
  * file has been read. A file whose syncs go on failing, say on a file system that has shut
  * itself down, tells others of the first failure and of the end of the failures; in between they
@@ -54,6 +58,11 @@
 #define STEP_FLUSH	(8ULL << 20)	/* the same while a flush waits */
 #define STEP_HOLE	(16ULL << 20)	/* the same in a hole of the file */
 #define NOTE_S		10	/* seconds between two notes of failures in a row */
+#define PACE_MS		1000	/* a failure in a row is answered so late */
+#define PATIENCE_MS	60000	/* for losses that others tell of while one is mended */
+#define PATIENCE_TRIES	3	/* even if each takes longer than that */
+#define PAUSE_MS	10	/* before the first other try; doubles each time */
+#define PAUSE_MAX_MS	1000
 
 /*
  * From the file into the arena
@@ -256,6 +265,13 @@ static void all_synced(struct full *full)
 	file_stamp(&full->file, &full->stamp);
 }
 
+static void pause_ms(unsigned int ms)
+{
+	const struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+
+	nanosleep(&time, NULL);
+}
+
 /*
  * Whether a loss is to be noted: one in a row of failures is in the notes already, unless an
  * uncached file was opened since, here or, perhaps, by another process.
@@ -280,15 +296,21 @@ static void sync_failed(struct full *full, int ret)
 {
 	static const char failed_place[] = "sync_failed";
 
+	bool row;
+
 	full->rewrite = true;
 	if (log_allow(failed_place, NULL))
 		log_err("export %s: data written to %s cannot be made durable: %s; its arena keeps it, and the next FLUSH writes it again",
 			full->file.name, full->file.path, strerror(-ret));
 	if (!disk_loss_shared(ret))
 		return;
+	/* Also when syncs of this file fail and succeed by turns. */
+	row = full->noted_s && full_now_s() - full->noted_s < NOTE_S;
 	if (note_wanted(full))
 		sync_errors_note_disk(full->file.name, full->watch.disk);
 	disk_loss_tell(&full->watch, full->file.name, full->told);
+	if (full->told || row)
+		pause_ms(PACE_MS);
 	full->told_again = full->told;
 	full->told = true;
 }
@@ -317,7 +339,8 @@ static void look_for_lost(struct store *store)
 	if (lost)
 		arena_newer(store);
 	full->mend |= lost;
-	if (lost & FULL_LOST_ANY)
+	/* Before the first sync it is unknown what is not synced. */
+	if (lost & FULL_LOST_ANY || (lost && !full->settled))
 		full_compare_begin(full);
 	else
 		full->owed |= lost;
@@ -335,35 +358,81 @@ static int write_again(struct store *store)
 	return file_shrunk(&full->file) ? -EIO : write_set(store, &full->unsynced, NULL);
 }
 
+/*
+ * Writes what a failed sync, or the disk, may have lost, and makes all writes durable.
+ *
+ * Return: 0; 1: the sync has succeeded, but others have told of a loss meanwhile, and it may be
+ * one of what was just written; or -errno
+ */
+static int sync_once(struct store *store)
+{
+	struct full *full = full_of(store);
+	int ret;
+
+	look_for_lost(store);
+	ret = write_again(store) ?: sync_now(full);
+	if (ret) {
+		full->rewrite = true;
+		if (!full->settled)
+			full_compare_leave(full, full->file.size);
+		return ret;
+	}
+	if (atomic_load(&full->lost))
+		return 1;
+	all_synced(full);
+	return 0;
+}
+
+/**
+ * full_patience - mend losses that others tell of from now on for PATIENCE_MS at most
+ * @full: locked
+ */
+void full_patience(struct full *full)
+{
+	full->patience = monotonic_ms() + PATIENCE_MS;
+	full->rounds = 0;
+}
+
+/*
+ * Pauses before another try. Return: 0; -ECANCELED: nobody waits any more; -EIO: it has taken
+ * too long
+ */
+static int be_patient(struct full *full, const atomic_bool *cancelled)
+{
+	unsigned int longer = full->rounds < 8 ? full->rounds : 8;
+	bool late = monotonic_ms() >= full->patience;
+
+	if (cancelled && atomic_load(cancelled))
+		return -ECANCELED;
+	if (late && full->rounds >= PATIENCE_TRIES) {
+		log_peer(NULL, LOG_ERR, "export %s: other exports have told of losses of the disk of %s again and again for %d s",
+			 full->file.name, full->file.path, PATIENCE_MS / 1000);
+		return -EIO;
+	}
+	full->rounds++;
+	pause_ms((unsigned int)min_u64(PAUSE_MS << longer, PAUSE_MAX_MS));
+	return 0;
+}
+
 /**
  * full_sync - make all writes to the file durable
- * @store: locked
+ * @store: locked; after full_patience()
+ * @cancelled: set when the caller does not wait any more; or NULL
  *
  * Return: 0 or -errno. After an error the next call writes all unsynced granules again. As
  * long as no fdatasync has succeeded, all of the file is compared, too, because unknown
  * writes of an earlier process may be lost. 0 with full_has_lost(): the disk has lost writes,
  * so the file has to be compared.
  */
-int full_sync(struct store *store)
+int full_sync(struct store *store, const atomic_bool *cancelled)
 {
-	struct full *full = full_of(store);
-	int ret = -EIO;
+	int ret;
 
-	for (int i = 0; i < FULL_TRIES; i++) {
-		look_for_lost(store);
-		ret = write_again(store) ?: sync_now(full);
+	while ((ret = sync_once(store)) > 0) {
+		ret = be_patient(full_of(store), cancelled);
 		if (ret)
 			break;
-		/* A loss that was told meanwhile may be one of what was just written. */
-		if (!atomic_load(&full->lost)) {
-			all_synced(full);
-			return 0;
-		}
-		ret = -EIO;
 	}
-	full->rewrite = true;
-	if (!full->settled)
-		full_compare_leave(full, full->file.size);
 	return ret;
 }
 
@@ -390,11 +459,14 @@ int full_compare_init(struct full *full)
  */
 void full_compare_begin(struct full *full)
 {
+	bool begun = full->compare_left == full->file.size;
+
 	full->owed = false;
 	full_compare_leave(full, full->file.size);
 	full->progress = full_now_s();
-	log_info("export %s: %s is compared with its arena, and brought up to date",
-		 full->file.name, full->file.path);
+	if (!begun)
+		log_info("export %s: %s is compared with its arena, and brought up to date",
+			 full->file.name, full->file.path);
 }
 
 /*
@@ -503,18 +575,13 @@ static int compare_step(struct store *store, uint64_t step)
 	return ret;
 }
 
-static int compare_end(struct store *store)
+/* All of it is compared and synced. */
+static void compare_end(struct full *full)
 {
-	struct full *full = full_of(store);
-	int ret = full_sync(store);
-
-	if (ret)
-		return ret;
 	full->compare_sync = false;
 	log_info("export %s: %s is up to date, %llu bytes were not", full->file.name,
 		 full->file.path, (unsigned long long)full->compare_wrote);
 	full->compare_wrote = 0;
-	return 0;
 }
 
 /* A session that ended with unflushed writes begins a comparison; so may a loss of the disk. */
@@ -533,20 +600,23 @@ static int compare_all(struct store *store, const atomic_bool *cancelled)
 	int ret;
 
 	look_for_ended(store);
-	ret = full->mend ? full_sync(store) : 0;
+	ret = full->mend ? full_sync(store, cancelled) : 0;
 	while (!ret && full->compare_left) {
 		ret = compare_step(store, STEP_FLUSH);
 		if (cancelled && atomic_load(cancelled))
 			ret = -ECANCELED;
 	}
-	if (!ret && full->compare_sync)
-		ret = compare_end(store);
+	if (ret || !full->compare_sync)
+		return ret;
+	ret = full_sync(store, cancelled);
+	if (!ret)
+		compare_end(full);
 	return ret;
 }
 
 /**
  * full_compare - finish the comparison, and mend what the disk has lost
- * @store: locked
+ * @store: locked; after full_patience()
  * @cancelled: set when the caller does not wait any more; or NULL
  *
  * Return: 0: the file has all writes but those of live sessions; or -errno.
@@ -555,20 +625,23 @@ int full_compare(struct store *store, const atomic_bool *cancelled)
 {
 	struct full *full = full_of(store);
 
-	for (int i = 0; i < FULL_TRIES; i++) {
+	for (;;) {
 		int ret = compare_all(store, cancelled);
 
 		if (ret || !full_has_lost(full))
 			return ret;
+		ret = be_patient(full, cancelled);
+		if (ret)
+			return ret;
 	}
-	return -EIO;
 }
 
 /**
  * full_compare_idle - compare a little, in the background
  * @store: locked
  *
- * Return: whether there is more to do now; false after an error, until the next try.
+ * Return: whether there is more to do now; false after an error, or when others have told of
+ * a loss during a sync, until the next try.
  */
 bool full_compare_idle(struct store *store)
 {
@@ -576,13 +649,14 @@ bool full_compare_idle(struct store *store)
 	int ret = 0;
 
 	look_for_ended(store);
-	if (full->mend)
-		ret = full_sync(store);
-	else if (full->compare_left)
+	if (!full->mend && full->compare_left) {
 		ret = compare_step(store, STEP_IDLE);
-	else if (full->compare_sync)
-		ret = compare_end(store);
-	if (ret && ret != full->compare_said)
+	} else if (full->mend || full->compare_sync) {
+		ret = sync_once(store);
+		if (!ret && full->compare_sync && !full->compare_left)
+			compare_end(full);
+	}
+	if (ret < 0 && ret != full->compare_said)
 		log_err("export %s: cannot bring %s up to date: %s", full->file.name,
 			full->file.path, strerror(-ret));
 	full->compare_said = ret;
@@ -626,7 +700,7 @@ static bool is_short(struct store *store, const struct store_work *w, struct sto
  * otherwise. So it is tried again without. When that fails in the same way, it was the write,
  * say of a bad sector, and no other file has lost anything. Else it may have been a flush.
  */
-static int write_apart(struct store *store, int first)
+static int write_apart(struct store *store, int first, const atomic_bool *cancelled)
 {
 	struct full *full = full_of(store);
 	int ret = write_set(store, &full->unsynced, NULL);
@@ -634,10 +708,11 @@ static int write_apart(struct store *store, int first)
 	full->rewrite = true;
 	if (ret != first && !disk_loss_own_error(first))
 		sync_failed(full, first);
-	return ret ?: full_sync(store);
+	return ret ?: full_sync(store, cancelled);
 }
 
-static int write_through(struct store *store, const struct store_range *run)
+static int write_through(struct store *store, const struct store_range *run,
+			 const atomic_bool *cancelled)
 {
 	struct full *full = full_of(store);
 	int ret;
@@ -647,7 +722,7 @@ static int write_through(struct store *store, const struct store_range *run)
 				 run->bytes);
 	ret = file_batch_wait(&full->batch);
 	if (ret)
-		return write_apart(store, ret);
+		return write_apart(store, ret, cancelled);
 	all_synced(full);
 	return 0;
 }
@@ -680,6 +755,21 @@ static int flush_write(struct store *store, struct store_work *w)
 }
 
 /*
+ * Syncs for all FLUSHes that have no error. The first that somebody waits for does it; when that
+ * one is cancelled, the next goes on.
+ */
+static int sync_for(struct store *store, struct store_works *works)
+{
+	int ret = -ECANCELED;
+	struct store_work *w;
+
+	TAILQ_FOREACH(w, works, entry)
+		if (!w->error && ret == -ECANCELED)
+			ret = full_sync(store, &w->cancelled);
+	return ret;
+}
+
+/*
  * An error of a write concerns the session that wrote, an error of the fdatasync concerns all
  * sessions. There is no fdatasync when nothing has changed since the last good one.
  */
@@ -695,7 +785,7 @@ static void flush_all(struct store *store, struct store_works *works)
 		written |= !w->error;
 	}
 	if (written && (!full->settled || bitmap_any(&full->unsynced)))
-		ret = full_sync(store);
+		ret = sync_for(store, works);
 	TAILQ_FOREACH(w, works, entry)
 		w->error = w->error ?: ret;
 }
@@ -710,14 +800,11 @@ static bool flush_short(struct store *store, struct store_work *w)
 		return true;
 	if (!is_short(store, w, &run))
 		return false;
-	w->error = write_through(store, &run);
+	w->error = write_through(store, &run, &w->cancelled);
 	return true;
 }
 
-/*
- * Mends a loss that was heard of during or after the last sync. It concerns all FLUSHes. The
- * first that somebody waits for does it; when that one is cancelled, the next goes on.
- */
+/* Mends a loss that was heard of during or after the last sync, as sync_for() does. */
 static void mend(struct store *store, struct store_works *works)
 {
 	struct full *full = full_of(store);
@@ -749,6 +836,7 @@ void full_flush(struct store *store, struct store_works *works)
 	int ret = arena_guard_broken(store->guard) ? -EIO :
 		  file_shrunk(&full->file) ? cut_off(full) : 0;
 
+	full_patience(full);
 	if (ret)
 		TAILQ_FOREACH(w, works, entry)
 			w->error = ret;

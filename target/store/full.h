@@ -15,7 +15,6 @@
 
 #define FULL_DEPTH	16	/* requests to the file at once */
 #define FULL_PROGRESS_S	10	/* seconds between two progress lines in the log */
-#define FULL_TRIES	3	/* to mend a loss, when others are told of meanwhile */
 
 /* What a file has heard of its disk: bits of @lost */
 #define FULL_LOST	1U	/* it has lost writes */
@@ -45,6 +44,8 @@
  * @owed: a loss was heard of that did not begin a comparison; the end makes it good
  * @told: the last sync failed, and others of the disk were told
  * @told_again: they were told again since
+ * @patience: until when losses are mended that others tell of meanwhile, ms; see full_patience()
+ * @rounds: how often such a loss was mended since full_patience()
  * @noted: value of sync_errors_opened() at the last note of a loss
  * @noted_s: time of that note, seconds
  * @compare_at: where to compare arena and file next, bytes
@@ -76,6 +77,8 @@ struct full {
 	bool owed;
 	bool told;
 	bool told_again;
+	int64_t patience;
+	unsigned int rounds;
 	unsigned int noted;
 	int64_t noted_s;
 	uint64_t compare_at;
@@ -117,7 +120,8 @@ static inline bool full_has_lost(const struct full *full)
 
 int full_fill(struct store *store, struct file_batch *batch, uint64_t from, bool blank);
 void full_changed(struct full *full, uint64_t offset, uint64_t bytes);
-int full_sync(struct store *store);
+void full_patience(struct full *full);
+int full_sync(struct store *store, const atomic_bool *cancelled);
 void full_told(struct full *full);
 void full_flush(struct store *store, struct store_works *works);
 int full_compare_init(struct full *full);

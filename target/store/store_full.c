@@ -283,9 +283,10 @@ static int finish(struct store *store)
 	for (int i = 1; ret && i <= END_TRIES; i++) {
 		if (full->owed || atomic_load(&full->lost))
 			full_compare_begin(full);
+		full_patience(full);
 		ret = full_compare(store, NULL);
 		if (!ret && bitmap_any(&full->unsynced))
-			ret = full_sync(store);
+			ret = full_sync(store, NULL);
 		if (!ret && (full_has_lost(full) || full->owed))
 			ret = -EIO;
 		if (ret)

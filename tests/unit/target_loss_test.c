@@ -338,7 +338,8 @@ static unsigned int stats_before;	/* it so many others */
 static void (*lock_hook)(void);		/* of the next lock */
 static int page_cache_errno;		/* of a write that failed; not told yet */
 static int filter_errno;		/* a filter refuses sync_file_range() so */
-static time_t still_s;			/* the clock stands still; 0: it does not */
+static int64_t still_ms;		/* the clock stands still but for pauses; 0: it does not */
+static int64_t paused_ms;		/* while it does */
 static bool disguised;			/* a file passes for a block device */
 static int durable_res, plain_res;	/* of writes, if not 0 */
 
@@ -394,10 +395,34 @@ int pthread_mutex_lock(pthread_mutex_t *lock)
 
 int clock_gettime(clockid_t id, struct timespec *now)
 {
-	if (id != CLOCK_MONOTONIC || !still_s)
+	if (id != CLOCK_MONOTONIC || !still_ms)
 		return (int)syscall(SYS_clock_gettime, id, now);
-	*now = (struct timespec){ .tv_sec = still_s };
+	*now = (struct timespec){ still_ms / 1000, still_ms % 1000 * 1000000 };
 	return 0;
+}
+
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+	int64_t ms = time->tv_sec * 1000LL + time->tv_nsec / 1000000;
+
+	if (!still_ms)
+		return (int)syscall(SYS_nanosleep, time, left);
+	still_ms += ms;
+	paused_ms += ms;
+	return 0;
+}
+
+static void clock_stop(void)
+{
+	still_ms = 1000000;
+	paused_ms = 0;
+}
+
+/* Return: how long it was paused, ms */
+static int64_t clock_go_on(void)
+{
+	still_ms = 0;
+	return paused_ms;
 }
 
 int ioctl(int fd, unsigned long request, ...)
@@ -695,24 +720,139 @@ static void a_kept_arena_is_newer_than_what_was_not_mended(void **state)
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
-/* A disk that loses everything each time does not keep anybody for ever. */
-static void loses_each_time(void)
+static unsigned int losses_left;	/* for disk_loses_often() */
+static atomic_bool *waiter;		/* to be cancelled at the last of them; or NULL */
+
+/* Others tell of a loss during each sync, for a while. */
+static void disk_loses_often(void)
 {
 	disk_loses_all();
-	before_the_nth_sync_ends(1, loses_each_time);
+	if (--losses_left)
+		before_the_nth_sync_ends(1, disk_loses_often);
+	else if (waiter)
+		atomic_store(waiter, true);
 }
 
+static void lose_often(unsigned int times)
+{
+	losses_left = times;
+	before_the_nth_sync_ends(1, disk_loses_often);
+}
+
+/* Syncs that succeed are no failures, however often others have told of one meanwhile. */
+static void others_that_fail_fail_no_flush(void **state)
+{
+	struct cached *c = cached_open("often");
+	unsigned int before = syncs;
+
+	(void)state;
+	clock_stop();
+	lose_often(20);
+	assert_int_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+	assert_in_range(clock_go_on(), 1000, 30000);
+	assert_true(syncs - before >= 20 && !losses_left);
+	assert_true(files_are(c->path, 0, 4096, 3) && files_are(c->path, 4096, MIB - 4096, 1));
+	/* the same in the background, which does not wait, and at the end */
+	clock_stop();
+	lose_often(20);
+	staged_fail(&c->n->sf, -EIO);
+	for (unsigned int i = 0; losses_left && i < 100; i++)
+		c->s.ops->idle(&c->s);
+	assert_int_equal(losses_left, 0);
+	assert_int_equal(clock_go_on(), 0);
+	clock_stop();
+	lose_often(20);
+	staged_fail(&c->n->sf, -EIO);
+	full_close(&c->s);
+	assert_in_range(clock_go_on(), 1000, 30000);
+	assert_true(files_are(c->path, 0, 4096, 3) && files_are(c->path, 4096, MIB - 4096, 1));
+	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+	cached_close(c);
+}
+
+static void disk_loses_during_long_work(void)
+{
+	still_ms += 3600000;
+	disk_loses_often();
+}
+
+/* A file may be so large that its comparison takes an hour. */
+static void a_long_comparison_may_be_repeated(void **state)
+{
+	struct cached *c = cached_open("long");
+
+	(void)state;
+	clock_stop();
+	losses_left = 2;
+	before_the_nth_sync_ends(1, disk_loses_during_long_work);
+	assert_int_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+	assert_int_equal(losses_left, 0);
+	clock_go_on();
+	assert_true(files_are(c->path, 0, 4096, 3) && files_are(c->path, 4096, MIB - 4096, 1));
+	cached_close(c);
+}
+
+/* What an earlier daemon has written may not be synced; nobody knows what that was. */
+static void a_loss_before_the_first_sync_may_be_anything(void **state)
+{
+	struct cached *c = cached_open("before");
+
+	(void)state;
+	full_close(&c->s);
+	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+	disk_loses_again();
+	assert_int_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, 4096, 3) && files_are(c->path, 4096, MIB - 4096, 1));
+	cached_close(c);
+}
+
+/* A disk that loses everything each time does not keep anybody for ever. */
 static void mending_ends(void **state)
 {
 	struct cached *c = cached_open("ends");
 	unsigned int before = syncs;
 
 	(void)state;
-	before_the_nth_sync_ends(1, loses_each_time);
-	assert_int_not_equal(flush_piece(c, 0, 3), RDMABLK_OK);
-	assert_in_range(syncs - before, 2, 20);
+	clock_stop();
+	lose_often(1000);
+	assert_int_equal(flush_piece(c, 0, 3), RDMABLK_R_STORE_IO);
+	assert_in_range(clock_go_on(), 50000, 70000);
+	assert_in_range(syncs - before, 30, 200);
 	before_the_nth_sync_ends(0, NULL);
+	assert_true(c->s.ops->behind(&c->s) && !says_failed(&c->s));
 	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, 4096, 3) && files_are(c->path, 4096, MIB - 4096, 1));
+	cached_close(c);
+}
+
+/* The second FLUSH goes on when the session of the first has ended. */
+static void mending_ends_when_nobody_waits(void **state)
+{
+	struct store_works works = TAILQ_HEAD_INITIALIZER(works);
+	struct store_work w[2] = {
+		{ .op = RDMABLK_OP_FLUSH }, { .op = RDMABLK_OP_FLUSH },
+	};
+	struct cached *c = cached_open("nobody");
+
+	(void)state;
+	full_rdma(&c->s, 0, 4096, 3);
+	full_note(&c->s, &c->dirty, 0, 4096);
+	w[0].dirty = &c->dirty;
+	TAILQ_INSERT_TAIL(&works, &w[0], entry);
+	clock_stop();
+	lose_often(10);
+	waiter = &w[0].cancelled;
+	c->s.ops->flush(&c->s, &works);
+	assert_int_not_equal(w[0].status, RDMABLK_OK);
+	assert_int_equal(losses_left, 0);
+	assert_true(bitmap_any(&c->dirty));
+	atomic_store(&w[0].cancelled, false);
+	TAILQ_INSERT_TAIL(&works, &w[1], entry);
+	lose_often(10);
+	c->s.ops->flush(&c->s, &works);
+	assert_int_equal(w[1].status, RDMABLK_OK);
+	assert_in_range(clock_go_on(), 1000, 30000);
+	waiter = NULL;
 	assert_true(files_are(c->path, 0, 4096, 3) && files_are(c->path, 4096, MIB - 4096, 1));
 	cached_close(c);
 }
@@ -842,9 +982,10 @@ static void failures_in_a_row(void **state)
 	unsigned int noted = notes();
 
 	(void)state;
-	still_s = 1000;
+	clock_stop();
 	syncs_fail = true;
 	assert_int_not_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+	assert_int_equal(paused_ms, 0);
 	assert_int_equal(notes(), noted + 1);
 	syncs_fail = false;
 	files_write(other->path, 0, MIB, 2);
@@ -854,6 +995,7 @@ static void failures_in_a_row(void **state)
 	for (unsigned int i = 0; i < 3; i++) {
 		syncs_fail = true;
 		assert_int_not_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+		assert_int_equal(paused_ms, 1000 * (i + 1));	/* others get some rest */
 		syncs_fail = false;
 		assert_true(other->s.ops->behind(&other->s));
 		assert_int_equal(flush_piece(other, 0, 4), RDMABLK_OK);
@@ -869,10 +1011,10 @@ static void failures_in_a_row(void **state)
 	assert_int_equal(notes(), noted + 4);
 	assert_int_not_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
 	assert_int_equal(notes(), noted + 4);
-	still_s += 60;
+	still_ms += 60000;
 	assert_int_not_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
 	assert_int_equal(notes(), noted + 5);
-	still_s = 0;
+	clock_go_on();
 	syncs_fail = false;
 	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
 	assert_int_equal(full_flush_all(&other->s, &other->dirty), RDMABLK_OK);
@@ -890,6 +1032,24 @@ static void failures_in_a_row(void **state)
 	cached_close(c);
 }
 
+/* Others get some rest, too, when good syncs come between. */
+static void failures_by_turns(void **state)
+{
+	struct cached *c = cached_open("turns");
+
+	(void)state;
+	clock_stop();
+	for (unsigned int i = 0; i < 3; i++) {
+		syncs_fail = true;
+		assert_int_not_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+		assert_int_equal(paused_ms, 1000 * i);
+		syncs_fail = false;
+		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	}
+	clock_go_on();
+	cached_close(c);
+}
+
 /*
  * Two files on a disk that fails tell each other. Each says so after one sync, before it reads
  * all of its file, and has nothing more to do by itself.
@@ -902,6 +1062,7 @@ static void files_do_not_keep_each_other_busy(void **state)
 	unsigned int before = syncs;
 
 	(void)state;
+	clock_stop();
 	syncs_fail = true;
 	assert_int_not_equal(flush_piece(c, 0, 3), RDMABLK_OK);
 	assert_int_equal(syncs, before + 1);
@@ -912,6 +1073,7 @@ static void files_do_not_keep_each_other_busy(void **state)
 	assert_int_not_equal(full_flush_all(&other->s, &other->dirty), RDMABLK_OK);
 	other->s.ops->status(&other->s, &status);
 	assert_int_equal(status.comparing, MIB);
+	clock_go_on();
 	syncs_fail = false;
 	assert_int_equal(full_flush_all(&other->s, &other->dirty), RDMABLK_OK);
 	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
@@ -938,12 +1100,17 @@ int main(void)
 		cmocka_unit_test(a_loss_after_the_last_look_is_mended),
 		cmocka_unit_test(a_kept_arena_is_newer_than_what_the_end_has_lost),
 		cmocka_unit_test(a_kept_arena_is_newer_than_what_was_not_mended),
+		cmocka_unit_test(others_that_fail_fail_no_flush),
+		cmocka_unit_test(a_long_comparison_may_be_repeated),
+		cmocka_unit_test(a_loss_before_the_first_sync_may_be_anything),
 		cmocka_unit_test(mending_ends),
+		cmocka_unit_test(mending_ends_when_nobody_waits),
 		cmocka_unit_test(a_cached_file_tells_others_of_its_disk),
 		cmocka_unit_test(an_error_of_the_page_cache_is_its_own),
 		cmocka_unit_test(a_filter_of_system_calls),
 		cmocka_unit_test(a_durable_write_has_errors_of_two_kinds),
 		cmocka_unit_test(failures_in_a_row),
+		cmocka_unit_test(failures_by_turns),
 		cmocka_unit_test(files_do_not_keep_each_other_busy),
 	};
 	char path[96];
