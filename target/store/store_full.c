@@ -281,17 +281,21 @@ static int finish(struct store *store)
 	int ret = -EIO;
 
 	for (int i = 1; ret && i <= END_TRIES; i++) {
+		bool late;
+
 		if (full->owed || atomic_load(&full->lost))
-			full_compare_begin(full);
+			atomic_fetch_or(&full->lost, FULL_LOST_ANY);
 		full_patience(full);
 		ret = full_compare(store, NULL);
 		if (!ret && bitmap_any(&full->unsynced))
 			ret = full_sync(store, NULL);
-		if (!ret && (full_has_lost(full) || full->owed))
+		late = !ret && (full_has_lost(full) || full->owed);
+		if (late)
 			ret = -EIO;
 		if (ret)
 			log_warn("export %s: try %d of %d to bring %s up to date at the end: %s",
-				 full->file.name, i, END_TRIES, full->file.path, strerror(-ret));
+				 full->file.name, i, END_TRIES, full->file.path, late ?
+				 "its disk has lost writes meanwhile" : strerror(-ret));
 	}
 	return ret ?: store->kept && file_shrunk(&full->file) ? -EIO : 0;
 }

@@ -342,6 +342,7 @@ static int64_t still_ms;		/* the clock stands still but for pauses; 0: it does n
 static int64_t paused_ms;		/* while it does */
 static bool disguised;			/* a file passes for a block device */
 static int durable_res, plain_res;	/* of writes, if not 0 */
+static uint64_t bytes_read;		/* by rings */
 
 /* The daemon's calls come here. */
 int fdatasync(int fd)
@@ -449,8 +450,14 @@ int io_uring_submit_and_wait(struct io_uring *ring, unsigned int nr)
 	const struct io_uring_sqe *sqe = &ring->sq.sqes[ring->sq.sqe_head & ring->sq.ring_mask];
 	bool write = ring->sq.sqe_head != ring->sq.sqe_tail && sqe->opcode == IORING_OP_WRITE;
 	int res = !write ? 0 : sqe->rw_flags & RWF_DSYNC ? durable_res : plain_res;
-	int ret = real(ring, nr);
+	int ret;
 
+	for (unsigned int i = ring->sq.sqe_head; i != ring->sq.sqe_tail; i++) {
+		sqe = &ring->sq.sqes[i & ring->sq.ring_mask];
+		if (sqe->opcode == IORING_OP_READ)
+			bytes_read += sqe->len;
+	}
+	ret = real(ring, nr);
 	if (res)
 		ring->cq.cqes[*ring->cq.khead & ring->cq.ring_mask].res = res;
 	return ret;
@@ -621,6 +628,30 @@ static void a_loss_during_the_last_sync_is_mended(void **state)
 		assert_true(files_are(c->path, 8192, MIB - 8192, 1));
 	}
 	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+	cached_close(c);
+}
+
+/* One that is told before the end, or again and again: all of the file is read once. */
+static void the_end_compares_once(void **state)
+{
+	struct cached *c = cached_open("once");
+
+	(void)state;
+	for (unsigned int again = 0; again < 3; again++) {
+		unsigned int before = syncs;
+
+		files_write(c->path, 8192, 4096, 2);
+		disk_loss_tell(&c->n->sf.watch, "beside", again);
+		if (again == 2)		/* and none of it is left to mend but the comparison */
+			assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+		bytes_read = 0;
+		full_close(&c->s);
+		assert_int_equal(bytes_read, MIB);
+		assert_int_equal(syncs - before, again == 2 ? 3 : 2);
+		assert_true(files_are(c->path, 0, MIB, 1));
+		assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	}
 	cached_close(c);
 }
 
@@ -1097,6 +1128,7 @@ int main(void)
 		cmocka_unit_test(a_cached_file_is_written_again),
 		cmocka_unit_test(a_loss_during_a_flush_is_mended_before_its_answer),
 		cmocka_unit_test(a_loss_during_the_last_sync_is_mended),
+		cmocka_unit_test(the_end_compares_once),
 		cmocka_unit_test(a_loss_after_the_last_look_is_mended),
 		cmocka_unit_test(a_kept_arena_is_newer_than_what_the_end_has_lost),
 		cmocka_unit_test(a_kept_arena_is_newer_than_what_was_not_mended),
