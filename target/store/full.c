@@ -22,8 +22,8 @@
  *
  * A loss heard of before a flush is mended before the flush writes. One heard of while the flush
  * writes or syncs is looked for after its last sync, before it is answered. One heard of later is
- * mended by the next flush, by the store thread after other work, or at the end. It makes no
- * flush wait but those of its own export, and the loop waits for none.
+ * mended by the next flush, by the store thread after other work or within a minute, or at the
+ * end. It makes no flush wait but those of its own export, and the loop waits for none.
  *
  * On a disk with many exports others may tell of a loss during each sync. A sync of this file
  * that has succeeded is no failure of its own, so the flush tries again, with longer and longer
@@ -32,8 +32,8 @@
  * The comparison begins with a sync, so that a disk that still fails says so before all of the
  * file has been read. A file whose syncs go on failing, say on a file system that has shut
  * itself down, tells others of the first failure and of the end of the failures; in between they
- * only write again what they have not synced. Else each of its FLUSHes would have all of the
- * others' files compared.
+ * only write again what they have not synced, and compare every ten minutes. Else each of its
+ * FLUSHes would have all of the others' files compared.
  *
  * The comparison must read the disk's contents, not those of the page cache: after a
  * failed write-back the two differ. Direct I/O does so, or else the cache is told to drop
@@ -58,6 +58,7 @@
 #define STEP_FLUSH	(8ULL << 20)	/* the same while a flush waits */
 #define STEP_HOLE	(16ULL << 20)	/* the same in a hole of the file */
 #define NOTE_S		10	/* seconds between two notes of failures in a row */
+#define OWED_S		600	/* so often at most, losses told again have a file compared */
 #define PACE_MS		1000	/* a failure in a row is answered so late */
 #define PATIENCE_MS	60000	/* for losses that others tell of while one is mended */
 #define PATIENCE_TRIES	3	/* even if each takes longer than that */
@@ -464,6 +465,7 @@ void full_compare_begin(struct full *full)
 	full->owed = false;
 	full_compare_leave(full, full->file.size);
 	full->progress = full_now_s();
+	full->compared_s = full->progress;
 	if (!begun)
 		log_info("export %s: %s is compared with its arena, and brought up to date",
 			 full->file.name, full->file.path);
@@ -649,6 +651,8 @@ bool full_compare_idle(struct store *store)
 	int ret = 0;
 
 	look_for_ended(store);
+	if (full->owed && full_now_s() - full->compared_s >= OWED_S)
+		full_compare_begin(full);
 	if (!full->mend && full->compare_left) {
 		ret = compare_step(store, STEP_IDLE);
 	} else if (full->mend || full->compare_sync) {

@@ -7,6 +7,9 @@
  * The thread does all FLUSHes that wait together: several sessions may write to a shared
  * export, and one fdatasync is enough for all of them.
  *
+ * A store may hear of something to do from a thread that cannot wake this one, because the store
+ * thread may be about to end. So the store is asked for work in the background once a minute.
+ *
  * A worker (worker.h) does a job in one go. The store thread does not: it puts a work back
  * after each piece, takes FLUSHes first, and works in the background when its lists are
  * empty. So it has lists of its own.
@@ -20,6 +23,8 @@
 #include "base/thread.h"
 #include "base/util.h"
 #include "store/store_thread.h"
+
+int store_thread_look_ms = 60000;	/* between two looks for work in the background */
 
 /**
  * struct store_thread - the store thread of an export
@@ -120,6 +125,16 @@ static void do_idle(struct store_thread *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
+/* The lock is held. */
+static void wait_for_wake(struct store_thread *t)
+{
+	int64_t ms = monotonic_ms() + store_thread_look_ms;
+	const struct timespec until = { ms / 1000, ms % 1000 * 1000000 };
+
+	if (pthread_cond_timedwait(&t->wake, &t->lock, &until) == ETIMEDOUT)
+		t->idle = true;
+}
+
 /*
  * Waits for something to do. Return: false: the thread ends; true with an empty @works: do
  * work in the background.
@@ -131,7 +146,7 @@ static bool next(struct store_thread *t, struct store_works *works)
 
 	pthread_mutex_lock(&t->lock);
 	while (!(some = take(t, works)) && !t->idle && !t->stop)
-		pthread_cond_wait(&t->wake, &t->lock);
+		wait_for_wake(t);
 	on = some || t->idle;
 	if (!some)
 		t->idle = false;
@@ -163,6 +178,7 @@ static void *store_thread_main(void *arg)
 int store_thread_start(struct store *store)
 {
 	struct store_thread *t;
+	pthread_condattr_t attr;
 	int ret;
 
 	if (!store->ops->work)
@@ -175,7 +191,10 @@ int store_thread_start(struct store *store)
 	TAILQ_INIT(&t->flush);
 	TAILQ_INIT(&t->rest);
 	pthread_mutex_init(&t->lock, NULL);
-	pthread_cond_init(&t->wake, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->wake, &attr);
+	pthread_condattr_destroy(&attr);
 	ret = thread_start(&t->thread, "store", store_thread_main, t);
 	if (ret)
 		free(t);

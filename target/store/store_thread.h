@@ -13,6 +13,8 @@
 
 #define STORE_THREAD_PIECE	(64ULL << 20)	/* bytes of a piece */
 
+extern int store_thread_look_ms;
+
 int store_thread_start(struct store *store);
 void store_thread_submit(struct store_thread *t, struct store_work *w);
 void store_thread_cancel(struct store_thread *t, struct store_work *w);

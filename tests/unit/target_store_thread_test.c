@@ -295,6 +295,34 @@ static void waking_amidst_the_background_is_not_lost(void **state)
 	assert_string_equal(t.log, "ii");
 }
 
+/* Nobody wakes it. */
+static void the_background_is_looked_at_now_and_then(void **state)
+{
+	(void)state;
+	for (int round = 1; round <= 3; round++) {
+		int64_t until = monotonic_ms() + 60000;
+
+		atomic_store(&t.idle_steps, 2);
+		while (atomic_load(&t.idles) < 2 * round && monotonic_ms() < until)
+			sched_yield();
+		assert_int_equal(atomic_load(&t.idles), 2 * round);
+	}
+	store_thread_stop(&t.store);
+	assert_string_equal(t.log, "iiiiii");
+}
+
+static int setup_looking(void **state)
+{
+	store_thread_look_ms = 10;
+	return setup(state);
+}
+
+static int teardown_looking(void **state)
+{
+	store_thread_look_ms = 60000;
+	return teardown(state);
+}
+
 static void a_store_without_work_has_no_thread(void **state)
 {
 	static const struct store_ops none = { .type = "none" };
@@ -317,6 +345,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(the_background_waits_for_commands),
 	TEST(waking_begins_the_background_again),
 	TEST(waking_amidst_the_background_is_not_lost),
+	cmocka_unit_test_setup_teardown(the_background_is_looked_at_now_and_then, setup_looking,
+					teardown_looking),
 	cmocka_unit_test(a_store_without_work_has_no_thread),
 };
 
