@@ -251,6 +251,13 @@ void full_told(struct full *full)
 	full->told_again = false;
 }
 
+/* A loss was told too late: what it may have taken counts as synced, and is not written again. */
+static void look_for_late(struct full *full)
+{
+	if (atomic_load(&full->lost))
+		atomic_fetch_or(&full->lost, FULL_LOST_ANY);
+}
+
 static void all_synced(struct full *full)
 {
 	uint64_t at = 0, first, count;
@@ -264,6 +271,7 @@ static void all_synced(struct full *full)
 	full->settled = true;
 	full_told(full);
 	file_stamp(&full->file, &full->stamp);
+	look_for_late(full);
 }
 
 static void pause_ms(unsigned int ms)
@@ -815,9 +823,7 @@ static void mend(struct store *store, struct store_works *works)
 	struct store_work *w;
 	int ret = -ECANCELED;
 
-	/* What these FLUSHes wrote counts as synced already, so it would not be written again. */
-	if (atomic_load(&full->lost))
-		atomic_fetch_or(&full->lost, FULL_LOST_ANY);
+	look_for_late(full);
 	TAILQ_FOREACH(w, works, entry)
 		if (!w->error && ret == -ECANCELED)
 			ret = full_compare(store, &w->cancelled);

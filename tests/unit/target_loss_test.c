@@ -638,6 +638,25 @@ static void a_loss_during_a_flush_is_mended_before_its_answer(void **state)
 	cached_close(c);
 }
 
+/* Of what was compared, written and synced a moment ago, before a FLUSH or in the background */
+static void a_loss_after_a_comparison_is_mended(void **state)
+{
+	struct cached *c = cached_open("after");
+
+	(void)state;
+	for (unsigned int idle = 0; idle < 2; idle++) {
+		disk_loses_all();
+		before_the_nth_sync_ends(2, then_disk_loses_again);
+		if (!idle)
+			assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+		while (c->s.ops->idle(&c->s))
+			assert_true(idle);
+		assert_true(!sync_of_hook && !stat_hook);
+		assert_true(files_are(c->path, 0, MIB, 1));
+	}
+	cached_close(c);
+}
+
 static void a_loss_during_the_last_sync_is_mended(void **state)
 {
 	struct cached *c = cached_open("last");
@@ -1160,6 +1179,7 @@ int main(void)
 		cmocka_unit_test(a_cached_file_is_written_again),
 		cmocka_unit_test(what_is_told_again_is_compared_later),
 		cmocka_unit_test(a_loss_during_a_flush_is_mended_before_its_answer),
+		cmocka_unit_test(a_loss_after_a_comparison_is_mended),
 		cmocka_unit_test(a_loss_during_the_last_sync_is_mended),
 		cmocka_unit_test(the_end_compares_once),
 		cmocka_unit_test(a_loss_after_the_last_look_is_mended),
