@@ -40,6 +40,7 @@ void staged_loss_watch(struct staged_file *sf)
 	pthread_mutex_lock(&files_lock);
 	LIST_INSERT_HEAD(&files, sf, entry);
 	pthread_mutex_unlock(&files_lock);
+	sf->watch.name = sf->file->name;
 	sf->watch.lost = disk_lost;
 	disk_loss_watch(&sf->watch);
 }
@@ -79,7 +80,7 @@ void staged_fail(struct staged_file *sf, int ret)
 		log_err("export %s: data written to %s cannot be made durable: %s; no FLUSH will succeed until it is opened again",
 			sf->file->name, sf->file->path, strerror(-ret));
 	if (!own)
-		disk_loss_tell(&sf->watch, sf->file->name, false);
+		disk_loss_tell(&sf->watch, false);
 }
 
 /* Whether data of a file is being made durable. The file's lock is held. */
@@ -122,7 +123,8 @@ static const struct staged_file *first_that_syncs(const struct staged_file *besi
 /**
  * staged_abandon - note losses, because the process ends at once
  *
- * A sync under way may fail after the end of the process, so its data counts as lost. The
+ * A sync under way may fail after the end of the process, so its data counts as lost. That of a
+ * cached file counts for the uncached files of its disk (disk_loss.c). The
  * locks stay locked: from here on no data becomes durable, and no command is answered as if it
  * had.
  */
@@ -143,4 +145,5 @@ void staged_abandon(void)
 		log_warn("export %s: the end does not wait for a sync of %s: data that was not flushed counts as lost",
 			 sf->file->name, sf->file->path);
 	}
+	disk_loss_abandon();
 }

@@ -14,7 +14,9 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "store/disk_loss.h"
+#include "store/sync_errors.h"
 
 static LIST_HEAD(, disk_watch) watches = LIST_HEAD_INITIALIZER(watches);
 static pthread_mutex_t watches_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -80,18 +82,73 @@ bool disk_loss_own_error(int ret)
 /**
  * disk_loss_tell - tell the other files of a disk that a sync has failed
  * @by: watch of the file whose sync has failed
- * @name: name of its export
  * @again: no sync of that file has succeeded since it told of a loss last
  *
  * Any thread, after the loss has been noted, and before a command is answered whose sync it was.
  */
-void disk_loss_tell(const struct disk_watch *by, const char *name, bool again)
+void disk_loss_tell(const struct disk_watch *by, bool again)
 {
 	struct disk_watch *w;
 
 	pthread_mutex_lock(&watches_lock);
 	LIST_FOREACH(w, &watches, entry)
 		if (w != by && !memcmp(w->disk, by->disk, sizeof(w->disk)))
-			w->lost(w, name, again);
+			w->lost(w, by->name, again);
 	pthread_mutex_unlock(&watches_lock);
+}
+
+static void set_syncing(struct disk_watch *w, bool syncing)
+{
+	pthread_mutex_lock(&watches_lock);
+	w->syncing = syncing;
+	pthread_mutex_unlock(&watches_lock);
+}
+
+/**
+ * disk_loss_sync_begin - say that a sync, or a durable write, of a cached file begins
+ * @w: its watch
+ */
+void disk_loss_sync_begin(struct disk_watch *w)
+{
+	set_syncing(w, true);
+}
+
+/**
+ * disk_loss_sync_end - say that the sync has ended, and that a loss is noted
+ * @w: watch of the file
+ */
+void disk_loss_sync_end(struct disk_watch *w)
+{
+	set_syncing(w, false);
+}
+
+/* The first cached file on the disk of @beside that syncs; the lock is held. */
+static const struct disk_watch *first_that_syncs(const struct disk_watch *beside)
+{
+	const struct disk_watch *w;
+
+	LIST_FOREACH(w, &watches, entry)
+		if (w->syncing && !memcmp(w->disk, beside->disk, sizeof(w->disk)))
+			return w;
+	return NULL;
+}
+
+/**
+ * disk_loss_abandon - note losses for the syncs of cached files, because the process ends at once
+ *
+ * A sync under way may hear of a loss after the end of the process. The lock stays locked: from
+ * here on no sync begins, and none ends as if it had succeeded.
+ */
+void disk_loss_abandon(void)
+{
+	struct disk_watch *w;
+
+	pthread_mutex_lock(&watches_lock);
+	LIST_FOREACH(w, &watches, entry) {
+		if (first_that_syncs(w) != w)
+			continue;
+		sync_errors_note_disk_last(w->name, w->disk);
+		log_warn("export %s: the end does not wait for its sync: data of uncached exports on its disk that was not flushed counts as lost",
+			 w->name);
+	}
 }

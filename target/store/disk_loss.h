@@ -14,14 +14,18 @@
 /**
  * struct disk_watch - a file that hears of losses of its disk
  * @entry: in the list of all
+ * @name: name of the export, for messages
  * @disk: identity of the disk, from file_disk()
+ * @syncing: between disk_loss_sync_begin() and disk_loss_sync_end()
  * @lost: upcall: the sync of another file on the disk has failed; @by: name of its export;
  *	@again: that file has told of a loss before, and no sync of it has succeeded since. Any
  *	thread; takes no lock and tells nobody
  */
 struct disk_watch {
 	LIST_ENTRY(disk_watch) entry;
+	const char *name;
 	uint8_t disk[RDMABLK_ID_LEN];
+	bool syncing;
 	void (*lost)(struct disk_watch *w, const char *by, bool again);
 };
 
@@ -29,6 +33,9 @@ void disk_loss_watch(struct disk_watch *w);
 void disk_loss_forget(struct disk_watch *w);
 bool disk_loss_shared(int ret);
 bool disk_loss_own_error(int ret);
-void disk_loss_tell(const struct disk_watch *by, const char *name, bool again);
+void disk_loss_tell(const struct disk_watch *by, bool again);
+void disk_loss_sync_begin(struct disk_watch *w);
+void disk_loss_sync_end(struct disk_watch *w);
+void disk_loss_abandon(void);
 
 #endif

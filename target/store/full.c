@@ -246,7 +246,7 @@ static int write_set(struct store *store, const struct bitmap *set,
 void full_told(struct full *full)
 {
 	if (full->told_again)
-		disk_loss_tell(&full->watch, full->file.name, false);
+		disk_loss_tell(&full->watch, false);
 	full->told = false;
 	full->told_again = false;
 }
@@ -317,7 +317,7 @@ static void sync_failed(struct full *full, int ret)
 	row = full->noted_s && full_now_s() - full->noted_s < NOTE_S;
 	if (note_wanted(full))
 		sync_errors_note_disk(full->file.name, full->watch.disk);
-	disk_loss_tell(&full->watch, full->file.name, full->told);
+	disk_loss_tell(&full->watch, full->told);
 	if (full->told || row)
 		pause_ms(PACE_MS);
 	full->told_again = full->told;
@@ -330,11 +330,14 @@ static void sync_failed(struct full *full, int ret)
  */
 static int sync_now(struct full *full)
 {
-	int written = file_batch_write_back(&full->batch);
-	int ret = file_batch_sync(&full->batch);
+	int written, ret;
 
+	disk_loss_sync_begin(&full->watch);
+	written = file_batch_write_back(&full->batch);
+	ret = file_batch_sync(&full->batch);
 	if (ret)
 		sync_failed(full, ret);
+	disk_loss_sync_end(&full->watch);
 	return ret ?: written;
 }
 
@@ -712,7 +715,7 @@ static bool is_short(struct store *store, const struct store_work *w, struct sto
  * otherwise. So it is tried again without. When that fails in the same way, it was the write,
  * say of a bad sector, and no other file has lost anything. Else it may have been a flush.
  */
-static int write_apart(struct store *store, int first, const atomic_bool *cancelled)
+static int write_apart(struct store *store, int first)
 {
 	struct full *full = full_of(store);
 	int ret = write_set(store, &full->unsynced, NULL);
@@ -720,21 +723,24 @@ static int write_apart(struct store *store, int first, const atomic_bool *cancel
 	full->rewrite = true;
 	if (ret != first && !disk_loss_own_error(first))
 		sync_failed(full, first);
-	return ret ?: full_sync(store, cancelled);
+	return ret;
 }
 
 static int write_through(struct store *store, const struct store_range *run,
 			 const atomic_bool *cancelled)
 {
 	struct full *full = full_of(store);
-	int ret;
+	int first, ret;
 
 	full_changed(full, run->offset, run->bytes);
+	disk_loss_sync_begin(&full->watch);
 	file_batch_write_durable(&full->batch, (char *)store->base + run->offset, run->offset,
 				 run->bytes);
-	ret = file_batch_wait(&full->batch);
-	if (ret)
-		return write_apart(store, ret, cancelled);
+	first = file_batch_wait(&full->batch);
+	ret = first ? write_apart(store, first) : 0;
+	disk_loss_sync_end(&full->watch);
+	if (first)
+		return ret ?: full_sync(store, cancelled);
 	all_synced(full);
 	return 0;
 }

@@ -301,6 +301,12 @@ static void cannot_note(const char *name)
 		name);
 }
 
+static void cannot_note_disk(const char *name)
+{
+	log_err("export %s: a loss of its disk cannot be noted: if uncached files of that disk were exported before, restart their initiators",
+		name);
+}
+
 /* Notes a loss in all places. Return: whether another process can learn of it. */
 static bool note(const uint8_t *identity)
 {
@@ -340,8 +346,7 @@ void sync_errors_note(const char *name, const uint8_t *identity)
 void sync_errors_note_disk(const char *name, const uint8_t *disk)
 {
 	if (!note(disk))
-		log_err("export %s: a loss of its disk cannot be noted: if uncached files of that disk were exported before, restart their initiators",
-			name);
+		cannot_note_disk(name);
 }
 
 /*
@@ -398,18 +403,40 @@ static bool note_in_time(size_t place, const uint8_t *identity)
 	return noted;
 }
 
+/*
+ * One place is enough: the next process reads both. The second is written only when the first,
+ * in memory, has failed, and is waited for LAST_S seconds at most.
+ */
+static bool note_last(const uint8_t *identity)
+{
+	for (size_t i = PLACES; i--;)
+		if (losses.fd[i] >= 0 && note_in_time(i, identity))
+			return true;
+	return false;
+}
+
 /**
  * sync_errors_note_last - as sync_errors_note(), in a process that ends at once
  * @name: name of the export, for messages
  * @identity: @identity or @disk, as for sync_errors_epoch()
  *
- * Any thread. One place is enough: the next process reads both. The second is written only
- * when the first, in memory, has failed, and is waited for LAST_S seconds at most.
+ * Any thread.
  */
 void sync_errors_note_last(const char *name, const uint8_t *identity)
 {
-	for (size_t i = PLACES; i--;)
-		if (losses.fd[i] >= 0 && note_in_time(i, identity))
-			return;
-	cannot_note(name);
+	if (!note_last(identity))
+		cannot_note(name);
+}
+
+/**
+ * sync_errors_note_disk_last - as sync_errors_note_disk(), in a process that ends at once
+ * @name: name of its export
+ * @disk: @disk, as for sync_errors_epoch()
+ *
+ * Any thread.
+ */
+void sync_errors_note_disk_last(const char *name, const uint8_t *disk)
+{
+	if (!note_last(disk))
+		cannot_note_disk(name);
 }

@@ -18,5 +18,6 @@ int sync_errors_epoch(const char *name, const uint8_t *identity, const uint8_t *
 void sync_errors_note(const char *name, const uint8_t *identity);
 void sync_errors_note_disk(const char *name, const uint8_t *disk);
 void sync_errors_note_last(const char *name, const uint8_t *identity);
+void sync_errors_note_disk_last(const char *name, const uint8_t *disk);
 
 #endif

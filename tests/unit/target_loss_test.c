@@ -336,6 +336,8 @@ static void (*sync_hook)(void);
 static void (*stat_hook)(void);		/* of an fstat */
 static unsigned int stats_before;	/* it so many others */
 static void (*lock_hook)(void);		/* of the next lock */
+static bool lock_ends;			/* the process, if it would have to wait for one */
+static void (*submit_hook)(void);	/* of the next entries of a ring */
 static int page_cache_errno;		/* of a write that failed; not told yet */
 static int filter_errno;		/* a filter refuses sync_file_range() so */
 static int64_t still_ms;		/* the clock stands still but for pauses; 0: it does not */
@@ -391,7 +393,9 @@ int pthread_mutex_lock(pthread_mutex_t *lock)
 	lock_hook = NULL;
 	if (hook)
 		hook();
-	return real(lock);
+	if (lock_ends && pthread_mutex_trylock(lock))
+		_exit(0);
+	return lock_ends ? 0 : real(lock);
 }
 
 int clock_gettime(clockid_t id, struct timespec *now)
@@ -453,8 +457,12 @@ int io_uring_submit_and_wait(struct io_uring *ring, unsigned int nr)
 	const struct io_uring_sqe *sqe = &ring->sq.sqes[ring->sq.sqe_head & ring->sq.ring_mask];
 	bool write = ring->sq.sqe_head != ring->sq.sqe_tail && sqe->opcode == IORING_OP_WRITE;
 	int res = !write ? 0 : sqe->rw_flags & RWF_DSYNC ? durable_res : plain_res;
+	void (*hook)(void) = submit_hook;
 	int ret;
 
+	submit_hook = NULL;
+	if (hook)
+		hook();
 	for (unsigned int i = ring->sq.sqe_head; i != ring->sq.sqe_tail; i++) {
 		sqe = &ring->sq.sqes[i & ring->sq.ring_mask];
 		if (sqe->opcode == IORING_OP_READ)
@@ -464,6 +472,12 @@ int io_uring_submit_and_wait(struct io_uring *ring, unsigned int nr)
 	if (res)
 		ring->cq.cqes[*ring->cq.khead & ring->cq.ring_mask].res = res;
 	return ret;
+}
+
+static void before_the_nth_sync_ends(unsigned int nth, void (*what)(void))
+{
+	sync_of_hook = nth;
+	sync_hook = what;
 }
 
 /* A file without a cache on the disk of a cached one. */
@@ -573,7 +587,7 @@ static void what_is_told_again_is_compared_later(void **state)
 			;
 		assert_true(files_are(c->path, 0, MIB, 1));
 		files_write(c->path, 0, MIB, 2);
-		disk_loss_tell(&c->n->sf.watch, "beside", true);
+		disk_loss_tell(&c->n->sf.watch, true);
 		still_ms += 500000;
 		while (c->s.ops->idle(&c->s))
 			;
@@ -588,6 +602,86 @@ static void what_is_told_again_is_compared_later(void **state)
 	cached_close(c);
 }
 
+static void abandon_and_end(void)
+{
+	staged_abandon();
+	_exit(0);
+}
+
+static void end_badly(void)
+{
+	_exit(1);
+}
+
+/* What a process does when it is told to end at once; returns if that cannot be here. */
+static void end_in_a_sync(struct cached *c)
+{
+	before_the_nth_sync_ends(1, abandon_and_end);
+	flush_piece(c, 0, 3);
+}
+
+static void end_in_a_durable_write(struct cached *c)
+{
+	struct file *f = &full_of(&c->s)->file;
+
+	if (!f->direct)
+		return;
+	f->block_device = true;
+	disguised = true;
+	f->fua = true;
+	submit_hook = abandon_and_end;
+	flush_piece(c, 0, 3);
+}
+
+static void end_after_a_sync(struct cached *c)
+{
+	if (flush_piece(c, 0, 3) == RDMABLK_OK)
+		abandon_and_end();
+}
+
+/* No sync begins any more, and nobody is told that one has ended. */
+static void sync_after_the_end(struct cached *c)
+{
+	staged_abandon();
+	lock_ends = true;
+	before_the_nth_sync_ends(1, end_badly);
+	flush_piece(c, 0, 3);
+	_exit(1);
+}
+
+/* Return: how often the loss of a disk is noted when a process with cached files ends so. */
+static unsigned int noted_at(void (*the_end)(struct cached *c))
+{
+	unsigned int before = notes();
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		cached_open("beside-it");
+		the_end(cached_open("end"));
+		_exit(2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 2)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+	return notes() - before;
+}
+
+/* A sync of a cached file may be the one that hears of a loss, and then nobody is there. */
+static void a_sync_of_a_cached_file_counts_as_failed(void **state)
+{
+	(void)state;
+	assert_int_equal(noted_at(end_after_a_sync), 0);
+	assert_int_equal(noted_at(end_in_a_sync), 1);
+	assert_int_equal(noted_at(sync_after_the_end), 0);
+	assert_int_equal(noted_at(end_in_a_durable_write), 1);
+}
+
 /* The disk has lost all that this file had, and another one hears of it. */
 static void disk_loses_all(void)
 {
@@ -599,19 +693,13 @@ static void disk_loses_all(void)
 static void disk_loses_again(void)
 {
 	files_write(here->path, 8192, 4096, 2);
-	disk_loss_tell(&here->n->sf.watch, "beside", true);
+	disk_loss_tell(&here->n->sf.watch, true);
 }
 
 /* The next fstat is that of the stamp, when all that was written counts as synced. */
 static void then_disk_loses_again(void)
 {
 	stat_hook = disk_loses_again;
-}
-
-static void before_the_nth_sync_ends(unsigned int nth, void (*what)(void))
-{
-	sync_of_hook = nth;
-	sync_hook = what;
 }
 
 static void a_loss_during_a_flush_is_mended_before_its_answer(void **state)
@@ -692,7 +780,7 @@ static void the_end_compares_once(void **state)
 		unsigned int before = syncs;
 
 		files_write(c->path, 8192, 4096, 2);
-		disk_loss_tell(&c->n->sf.watch, "beside", again);
+		disk_loss_tell(&c->n->sf.watch, again);
 		if (again == 2)		/* and none of it is left to mend but the comparison */
 			assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
 		bytes_read = 0;
@@ -1104,7 +1192,7 @@ static void failures_in_a_row(void **state)
 	assert_false(other->s.ops->behind(&other->s));
 	/* a file that is closed before their end is compared then */
 	files_write(other->path, 0, MIB, 2);
-	disk_loss_tell(&c->n->sf.watch, "beside", true);
+	disk_loss_tell(&c->n->sf.watch, true);
 	assert_int_equal(full_flush_all(&other->s, &other->dirty), RDMABLK_OK);
 	assert_true(files_are(other->path, 4096, MIB - 4096, 2));
 	full_close(&other->s);
@@ -1177,6 +1265,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_is_closed_has_lost_it_too),
 		cmocka_unit_test(other_errors_are_of_one_file),
 		cmocka_unit_test(a_cached_file_is_written_again),
+		cmocka_unit_test(a_sync_of_a_cached_file_counts_as_failed),
 		cmocka_unit_test(what_is_told_again_is_compared_later),
 		cmocka_unit_test(a_loss_during_a_flush_is_mended_before_its_answer),
 		cmocka_unit_test(a_loss_after_a_comparison_is_mended),
