@@ -49,19 +49,31 @@ void disk_loss_forget(struct disk_watch *w)
  * disk_loss_shared - whether an error of a sync may concern other files of the disk
  * @ret: -errno
  *
- * Return: false: the file found no room, or no memory. Other errors may come from the disk: a
- * file system whose journal was told of the loss returns EROFS.
+ * Return: false: the file found no room or no memory, or a file server refuses this file. Other
+ * errors may come from the disk: a file system whose journal was told of the loss returns EROFS.
  */
 bool disk_loss_shared(int ret)
 {
-	return ret != -ENOSPC && ret != -EDQUOT && ret != -ENOMEM;
+	switch (-ret) {
+	case ENOSPC:
+	case EDQUOT:
+	case ENOMEM:
+	case EFAULT:
+	case ESTALE:
+	case EFBIG:
+	case EACCES:
+	case EPERM:
+		return false;
+	default:
+		return true;
+	}
 }
 
 /**
  * disk_loss_own_error - whether the error of a durable write is never one of a sync
  * @ret: -errno of the write
  *
- * Return: true: it comes from the write itself.
+ * Return: true: it comes from the write itself. EFAULT says that a page of the arena is missing.
  */
 bool disk_loss_own_error(int ret)
 {
@@ -72,6 +84,7 @@ bool disk_loss_own_error(int ret)
 	case EROFS:
 	case EPERM:
 	case EINVAL:
+	case EFAULT:
 	case EOPNOTSUPP:
 		return true;
 	default:

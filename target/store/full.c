@@ -710,18 +710,33 @@ static bool is_short(struct store *store, const struct store_work *w, struct sto
 			    run->bytes);
 }
 
-/*
- * A durable write has failed, and the device may have flushed a cache with it, although it says
- * otherwise. So it is tried again without. When that fails in the same way, it was the write,
- * say of a bad sector, and no other file has lost anything. Else it may have been a flush.
- */
-static int write_apart(struct store *store, int first)
+static int write_durable(struct store *store, const struct store_range *run)
 {
 	struct full *full = full_of(store);
-	int ret = write_set(store, &full->unsynced, NULL);
+
+	file_batch_write_durable(&full->batch, (char *)store->base + run->offset, run->offset,
+				 run->bytes);
+	return file_batch_wait(&full->batch);
+}
+
+/*
+ * A durable write has failed, and the device may have flushed a cache with it, although it says
+ * otherwise. The loss of a cache is told once; a bad sector fails each time. So the write is
+ * tried again. If that does not fail in the same way, the first failure may have been one of a
+ * flush. Else the write is tried without one. If it fails in the same way once more, it was the
+ * write, and no other file has lost anything. If it succeeds, the data may only be in the cache,
+ * and the sync that follows tells whether the cache can be written out.
+ */
+static int write_apart(struct store *store, const struct store_range *run, int first)
+{
+	struct full *full = full_of(store);
+	int again = write_durable(store, run);
+	int ret = again ? write_set(store, &full->unsynced, NULL) : 0;
 
 	full->rewrite = true;
-	if (ret != first && !disk_loss_own_error(first))
+	if (disk_loss_own_error(first))
+		return ret;
+	if (again != first || (ret && ret != first))
 		sync_failed(full, first);
 	return ret;
 }
@@ -734,10 +749,8 @@ static int write_through(struct store *store, const struct store_range *run,
 
 	full_changed(full, run->offset, run->bytes);
 	disk_loss_sync_begin(&full->watch);
-	file_batch_write_durable(&full->batch, (char *)store->base + run->offset, run->offset,
-				 run->bytes);
-	first = file_batch_wait(&full->batch);
-	ret = first ? write_apart(store, first) : 0;
+	first = write_durable(store, run);
+	ret = first ? write_apart(store, run, first) : 0;
 	disk_loss_sync_end(&full->watch);
 	if (first)
 		return ret ?: full_sync(store, cancelled);

@@ -319,10 +319,13 @@ static void a_cache_is_lost_for_all_of_its_disk(void **state)
 
 static void other_errors_are_of_one_file(void **state)
 {
+	static const int errors[] = {
+		ENOSPC, EDQUOT, ENOMEM, EFAULT, ESTALE, EFBIG, EACCES, EPERM,
+	};
+
 	(void)state;
-	fails_beside(-ENOSPC, true, false, false);
-	fails_beside(-EDQUOT, true, false, false);
-	fails_beside(-ENOMEM, true, false, false);
+	for (unsigned int i = 0; i < ARRAY_SIZE(errors); i++)
+		fails_beside(-errors[i], true, false, false);
 }
 
 /*
@@ -344,6 +347,7 @@ static int64_t still_ms;		/* the clock stands still but for pauses; 0: it does n
 static int64_t paused_ms;		/* while it does */
 static bool disguised;			/* a file passes for a block device */
 static int durable_res, plain_res;	/* of writes, if not 0 */
+static unsigned int durable_times;	/* so many durable writes have theirs; 0: all */
 static uint64_t bytes_read;		/* by rings */
 
 /* The daemon's calls come here. */
@@ -469,6 +473,8 @@ int io_uring_submit_and_wait(struct io_uring *ring, unsigned int nr)
 			bytes_read += sqe->len;
 	}
 	ret = real(ring, nr);
+	if (res && res == durable_res && durable_times && !--durable_times)
+		durable_res = 0;
 	if (res)
 		ring->cq.cqes[*ring->cq.khead & ring->cq.ring_mask].res = res;
 	return ret;
@@ -1104,11 +1110,31 @@ static void a_filter_of_system_calls(void **state)
 	cached_close(c);
 }
 
-/* Nor is an error of a durable write, unless the same write succeeds without a flush. */
+static const struct durable_case {
+	int durable, plain;		/* results of writes; 0: they succeed */
+	bool once;			/* of the first durable one only */
+	bool sync;			/* the fdatasync fails, too */
+	bool fails, lost;		/* what becomes of the FLUSH, and of the disk */
+} durable_cases[] = {
+	{ 0 },
+	/* a bad sector that the cache does not take either, or that it takes */
+	{ .durable = -EIO, .plain = -EIO, .fails = true },
+	{ .durable = -EIO },
+	{ .durable = -EIO, .sync = true, .fails = true, .lost = true },
+	/* what no flush of a cache returns; the second is a missing page of the arena */
+	{ .durable = -EOPNOTSUPP },
+	{ .durable = -EFAULT },
+	{ .durable = -EFAULT, .once = true },
+	{ .durable = -EFAULT, .plain = -EIO, .fails = true },
+	/* a flush may have failed */
+	{ .durable = -EIO, .once = true, .lost = true },
+	{ .durable = -EIO, .plain = -ENOSPC, .fails = true, .lost = true },
+};
+
+/* Nor is an error of a durable write, unless it may have been one of a flush. */
 static void a_durable_write_has_errors_of_two_kinds(void **state)
 {
 	struct cached *c = cached_open("fua");
-	unsigned int noted = notes(), before;
 	struct file *f = &full_of(&c->s)->file;
 
 	(void)state;
@@ -1119,28 +1145,30 @@ static void a_durable_write_has_errors_of_two_kinds(void **state)
 	f->block_device = true;
 	disguised = true;
 	f->fua = true;
-	before = syncs;
-	assert_int_equal(flush_piece(c, 0, 3), RDMABLK_OK);
-	assert_int_equal(syncs, before);
-	durable_res = -EIO;
-	plain_res = -EIO;
-	assert_int_equal(flush_piece(c, 0, 4), RDMABLK_R_STORE_IO);
-	assert_false(atomic_load(&c->n->sf.failed));
-	durable_res = 0;
-	plain_res = 0;
-	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
-	assert_int_equal(notes(), noted);
-	durable_res = -EOPNOTSUPP;	/* which no flush of a cache returns */
-	assert_int_equal(flush_piece(c, 0, 5), RDMABLK_OK);
-	assert_false(atomic_load(&c->n->sf.failed));
-	durable_res = -EIO;
-	assert_int_equal(flush_piece(c, 0, 6), RDMABLK_OK);
-	assert_true(atomic_load(&c->n->sf.failed));
-	assert_int_equal(notes(), noted + 1);
-	durable_res = 0;
+	clock_stop();
+	for (unsigned int i = 0; i < ARRAY_SIZE(durable_cases); i++) {
+		const struct durable_case *k = &durable_cases[i];
+		unsigned int noted = notes(), before = syncs;
+
+		still_ms += 60000;
+		durable_res = k->durable;
+		plain_res = k->plain;
+		durable_times = k->once;
+		syncs_fail = k->sync;
+		assert_int_equal(flush_piece(c, 0, 3 + i) != RDMABLK_OK, k->fails);
+		assert_int_equal(atomic_exchange(&c->n->sf.failed, false), k->lost);
+		assert_int_equal(notes() - noted, k->lost);
+		if (!k->durable)
+			assert_int_equal(syncs, before);
+		durable_res = 0;
+		plain_res = 0;
+		syncs_fail = false;
+		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+		assert_true(files_are(c->path, 0, 4096, 3 + i));
+	}
+	clock_go_on();
 	f->block_device = false;
 	disguised = false;
-	assert_true(files_are(c->path, 0, 4096, 6));
 	cached_close(c);
 }
 
