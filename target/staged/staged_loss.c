@@ -7,9 +7,9 @@
  *
  * All uncached files of the disk fail with it (disk_loss.c), unless the error cannot come from
  * a cache. The loss is noted for the disk, because it also concerns files that are exported
- * before or after, and not at that moment. An answer for another file
- * just before the failure was read is not held back: each FLUSH would have to wait for the
- * FLUSHes of all other files of its disk.
+ * before or after, and not at that moment. An answer for another file just before the failure
+ * was read is not held back: each FLUSH would have to wait for the FLUSHes of all other files of
+ * its disk.
  */
 #include <string.h>
 
@@ -124,9 +124,8 @@ static const struct staged_file *first_that_syncs(const struct staged_file *besi
  * staged_abandon - note losses, because the process ends at once
  *
  * A sync under way may fail after the end of the process, so its data counts as lost. That of a
- * cached file counts for the uncached files of its disk (disk_loss.c). The
- * locks stay locked: from here on no data becomes durable, and no command is answered as if it
- * had.
+ * cached file counts for the uncached files of its disk (disk_loss.c). The locks stay locked:
+ * from here on no data becomes durable, and no command is answered as if it had.
  */
 void staged_abandon(void)
 {

@@ -241,10 +241,14 @@ static int write_set(struct store *store, const struct bitmap *set,
  * full_told - tell others that failures in a row are over
  * @full: locked
  *
- * Those that were told again have not compared their files for it.
+ * Those that were told again have not compared their files for it. And another process may have
+ * opened an uncached file since the last note.
  */
 void full_told(struct full *full)
 {
+	if (full->skipped)
+		sync_errors_note_disk(full->file.name, full->watch.disk);
+	full->skipped = false;
 	if (full->told_again)
 		disk_loss_tell(&full->watch, false);
 	full->told = false;
@@ -283,14 +287,16 @@ static void pause_ms(unsigned int ms)
 
 /*
  * Whether a loss is to be noted: one in a row of failures is in the notes already, unless an
- * uncached file was opened since, here or, perhaps, by another process.
+ * uncached file was opened since, here or, perhaps, by another process. The end of the row notes
+ * what was not.
  */
 static bool note_wanted(struct full *full)
 {
 	unsigned int opened = sync_errors_opened();
 	int64_t now = full_now_s();
 
-	if (full->told && full->noted == opened && now - full->noted_s < NOTE_S)
+	full->skipped = full->told && full->noted == opened && now - full->noted_s < NOTE_S;
+	if (full->skipped)
 		return false;
 	full->noted = opened;
 	full->noted_s = now;
@@ -360,12 +366,13 @@ static void look_for_lost(struct store *store)
 
 static int write_again(struct store *store)
 {
+	static const char again_place[] = "write_again";
 	struct full *full = full_of(store);
 
 	if (!full->rewrite && !full->mend)
 		return 0;
-	if (bitmap_any(&full->unsynced))
-		log_info("export %s: writing again to %s the data that a failed fdatasync may have lost",
+	if (bitmap_any(&full->unsynced) && log_allow(again_place, NULL))
+		log_info("export %s: writing again to %s what was not synced",
 			 full->file.name, full->file.path);
 	return file_shrunk(&full->file) ? -EIO : write_set(store, &full->unsynced, NULL);
 }

@@ -49,6 +49,7 @@
  * @rounds: how often such a loss was mended since full_patience()
  * @noted: value of sync_errors_opened() at the last note of a loss
  * @noted_s: time of that note, seconds
+ * @skipped: the last loss was not noted
  * @compare_at: where to compare arena and file next, bytes
  * @compare_left: bytes that are still to be compared. Changed by full_compare_leave() only;
  *	may be read without the lock
@@ -83,6 +84,7 @@ struct full {
 	unsigned int rounds;
 	unsigned int noted;
 	int64_t noted_s;
+	bool skipped;
 	uint64_t compare_at;
 	uint64_t compare_left;
 	int64_t compared_s;

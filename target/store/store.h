@@ -88,8 +88,8 @@ static inline void store_limits_scope(const struct store_limits *limits,
 
 /**
  * struct store_status - status of a store, for the administrator
- * @failed: an fdatasync has failed, or may have failed inside a write with FUA. No FLUSH
- *	succeeds until the store is opened again
+ * @failed: an fdatasync has failed, or may have failed inside a write with FUA. No FLUSH of an
+ *	uncached file succeeds until the store is opened again; one of a cached file tries again
  * @dirty: the file has been changed and is not synced
  * @comparing: bytes of the file that are still to be compared
  * @errors: number of commands that have failed

@@ -175,8 +175,8 @@ void sync_errors_exit(void)
 /**
  * sync_errors_open - open the places for a cached file
  *
- * It has no epoch from here, but a sync of it may be the one that hears of a loss of the disk.
- * That is noted for uncached files of other processes, and for those exported later.
+ * It has no epoch from here, but a sync of it may be the one that reports a loss of the disk. That
+ * is noted for uncached files of other processes, and for those exported later.
  */
 void sync_errors_open(void)
 {
@@ -339,7 +339,7 @@ void sync_errors_note(const char *name, const uint8_t *identity)
 }
 
 /**
- * sync_errors_note_disk - as sync_errors_note(), of a loss that a cached file has heard of
+ * sync_errors_note_disk - as sync_errors_note(), of a loss that a sync of a cached file has reported
  * @name: name of its export, which has lost nothing
  * @disk: @disk, as for sync_errors_epoch()
  */

@@ -1230,6 +1230,29 @@ static void failures_in_a_row(void **state)
 	cached_close(c);
 }
 
+/* A failure that was not noted is noted at the end of the row: another process may have a file. */
+static void the_end_of_a_row_is_noted(void **state)
+{
+	struct cached *c = cached_open("noted");
+	unsigned int noted = notes();
+
+	(void)state;
+	for (unsigned int failures = 1; failures < 4; failures++) {
+		clock_stop();
+		still_ms += 60000 * failures;
+		syncs_fail = true;
+		for (unsigned int i = 0; i < failures; i++)
+			assert_int_not_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+		assert_int_equal(notes(), noted + 1);
+		syncs_fail = false;
+		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+		noted += 1 + (failures > 1);
+		assert_int_equal(notes(), noted);
+	}
+	clock_go_on();
+	cached_close(c);
+}
+
 /* Others get some rest, too, when good syncs come between. */
 static void failures_by_turns(void **state)
 {
@@ -1312,6 +1335,7 @@ int main(void)
 		cmocka_unit_test(a_filter_of_system_calls),
 		cmocka_unit_test(a_durable_write_has_errors_of_two_kinds),
 		cmocka_unit_test(failures_in_a_row),
+		cmocka_unit_test(the_end_of_a_row_is_noted),
 		cmocka_unit_test(failures_by_turns),
 		cmocka_unit_test(files_do_not_keep_each_other_busy),
 	};
