@@ -310,7 +310,6 @@ static bool note_wanted(struct full *full)
 static void sync_failed(struct full *full, int ret)
 {
 	static const char failed_place[] = "sync_failed";
-
 	bool row;
 
 	full->rewrite = true;
@@ -424,7 +423,8 @@ static int be_patient(struct full *full, const atomic_bool *cancelled)
 	if (cancelled && atomic_load(cancelled))
 		return -ECANCELED;
 	if (late && full->rounds >= PATIENCE_TRIES) {
-		log_peer(NULL, LOG_ERR, "export %s: other exports have told of losses of the disk of %s again and again for %d s",
+		log_peer(NULL, LOG_ERR,
+			 "export %s: other exports have told of losses of the disk of %s again and again for %d s",
 			 full->file.name, full->file.path, PATIENCE_MS / 1000);
 		return -EIO;
 	}

@@ -339,7 +339,7 @@ void sync_errors_note(const char *name, const uint8_t *identity)
 }
 
 /**
- * sync_errors_note_disk - as sync_errors_note(), of a loss that a sync of a cached file has reported
+ * sync_errors_note_disk - as sync_errors_note(), of a loss that a cached file's sync has reported
  * @name: name of its export, which has lost nothing
  * @disk: @disk, as for sync_errors_epoch()
  */

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A cached file on a disk that has lost writes is written again from its arena, whenever it hears
+ * of that: before, during or after a FLUSH, in the background, and at its end.
+ *
+ * Sources: target/store/full.c target/store/store_full.c target/store/disk_loss.c
+ */
+#include "target_loss.h"
+
+/* The disk has lost what was written, flushed or not; the arena has it. */
+static void a_cached_file_is_written_again(void **state)
+{
+	struct cached *c = cached_open("cached");
+	struct neighbour *far = neighbour_open(false, false);
+
+	(void)state;
+	files_write(c->path, 0, MIB, 2);
+	/* another disk, or an error that is that file's own */
+	staged_fail(&far->sf, -EIO);
+	staged_fail(&c->n->sf, -ENOSPC);
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, MIB, 2));
+	staged_fail(&c->n->sf, -EIO);
+	assert_true(c->s.ops->behind(&c->s));
+	assert_false(says_failed(&c->s));
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, MIB, 1));
+	assert_false(c->s.ops->behind(&c->s) || says_failed(&c->s));
+	/* by the store thread after other work, or at the end */
+	files_write(c->path, 0, MIB, 2);
+	staged_fail(&c->n->sf, -EIO);
+	while (c->s.ops->idle(&c->s))
+		;
+	assert_true(files_are(c->path, 0, MIB, 1));
+	files_write(c->path, 0, MIB, 2);
+	staged_fail(&c->n->sf, -EIO);
+	neighbour_close(far);
+	full_close(&c->s);
+	assert_true(files_are(c->path, 0, MIB, 1));
+	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+	cached_close(c);
+}
+
+/* Others go on failing, and nobody flushes this file. */
+static void what_is_told_again_is_compared_later(void **state)
+{
+	struct cached *c = cached_open("later");
+
+	(void)state;
+	clock_stop();
+	for (unsigned int i = 0; i < 2; i++) {
+		files_write(c->path, 0, MIB, 2);
+		staged_fail(&c->n->sf, -EIO);
+		while (c->s.ops->idle(&c->s))
+			;
+		assert_true(files_are(c->path, 0, MIB, 1));
+		files_write(c->path, 0, MIB, 2);
+		disk_loss_tell(&c->n->sf.watch, true);
+		still_ms += 500000;
+		while (c->s.ops->idle(&c->s))
+			;
+		assert_true(files_are(c->path, 0, MIB, 2));
+		still_ms += 101000;
+		while (c->s.ops->idle(&c->s))
+			;
+		assert_true(files_are(c->path, 0, MIB, 1));
+		assert_false(c->s.ops->behind(&c->s));
+	}
+	clock_go_on();
+	cached_close(c);
+}
+
+/* The disk has lost all that this file had, and another one hears of it. */
+static void disk_loses_all(void)
+{
+	files_write(here->path, 0, MIB, 2);
+	staged_fail(&here->n->sf, -EIO);
+}
+
+/* It has lost what was not synced, not for the first time. */
+static void disk_loses_again(void)
+{
+	files_write(here->path, 8192, 4096, 2);
+	disk_loss_tell(&here->n->sf.watch, true);
+}
+
+/* The next fstat is that of the stamp, when all that was written counts as synced. */
+static void then_disk_loses_again(void)
+{
+	stat_hook = disk_loses_again;
+}
+
+static void a_loss_during_a_flush_is_mended_before_its_answer(void **state)
+{
+	struct cached *c = cached_open("during");
+
+	(void)state;
+	before_the_nth_sync_ends(1, disk_loses_again);
+	assert_int_equal(flush_piece(c, 8192, 3), RDMABLK_OK);
+	assert_true(files_are(c->path, 8192, 4096, 3));
+	before_the_nth_sync_ends(1, disk_loses_all);
+	assert_int_equal(flush_piece(c, 8192, 4), RDMABLK_OK);
+	assert_true(files_are(c->path, 8192, 4096, 4));
+	assert_true(files_are(c->path, 0, 8192, 1));
+	before_the_nth_sync_ends(1, then_disk_loses_again);
+	assert_int_equal(flush_piece(c, 8192, 4), RDMABLK_OK);
+	assert_null(stat_hook);
+	assert_true(files_are(c->path, 8192, 4096, 4));
+	/* during the sync of that mending */
+	before_the_nth_sync_ends(1, disk_loses_all);
+	staged_fail(&c->n->sf, -EIO);
+	assert_int_equal(flush_piece(c, 0, 5), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, 4096, 5) && files_are(c->path, 8192, 4096, 4));
+	cached_close(c);
+}
+
+/* Of what was compared, written and synced a moment ago, before a FLUSH or in the background */
+static void a_loss_after_a_comparison_is_mended(void **state)
+{
+	struct cached *c = cached_open("after");
+
+	(void)state;
+	for (unsigned int idle = 0; idle < 2; idle++) {
+		disk_loses_all();
+		before_the_nth_sync_ends(2, then_disk_loses_again);
+		if (!idle)
+			assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+		while (c->s.ops->idle(&c->s))
+			assert_true(idle);
+		assert_true(!sync_of_hook && !stat_hook);
+		assert_true(files_are(c->path, 0, MIB, 1));
+	}
+	cached_close(c);
+}
+
+static void a_loss_during_the_last_sync_is_mended(void **state)
+{
+	struct cached *c = cached_open("last");
+
+	(void)state;
+	assert_int_equal(full_do(&c->s, RDMABLK_OP_WRITE_ZEROES, 0, 4096, 4096, NULL), RDMABLK_OK);
+	before_the_nth_sync_ends(1, disk_loses_all);
+	full_close(&c->s);
+	assert_int_equal(sync_of_hook, 0);
+	assert_true(files_are(c->path, 0, 4096, 1) && files_zero(c->path, 4096, 4096));
+	assert_true(files_are(c->path, 8192, MIB - 8192, 1));
+	/* a loss that was told again, of what was synced before */
+	for (unsigned int late = 0; late < 2; late++) {
+		assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+		assert_int_equal(full_do(&c->s, RDMABLK_OP_WRITE_ZEROES, 0, 4096, 4096, NULL),
+				 RDMABLK_OK);
+		before_the_nth_sync_ends(1, late ? then_disk_loses_again : disk_loses_again);
+		full_close(&c->s);
+		assert_true(sync_of_hook == 0 && !stat_hook);
+		assert_true(files_are(c->path, 8192, MIB - 8192, 1));
+	}
+	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+	cached_close(c);
+}
+
+/* One that is told before the end, or again and again: all of the file is read once. */
+static void the_end_compares_once(void **state)
+{
+	struct cached *c = cached_open("once");
+
+	(void)state;
+	for (unsigned int again = 0; again < 3; again++) {
+		unsigned int before = syncs;
+
+		files_write(c->path, 8192, 4096, 2);
+		disk_loss_tell(&c->n->sf.watch, again);
+		if (again == 2)		/* and none of it is left to mend but the comparison */
+			assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+		bytes_read = 0;
+		full_close(&c->s);
+		assert_int_equal(bytes_read, MIB);
+		assert_int_equal(syncs - before, again == 2 ? 3 : 2);
+		assert_true(files_are(c->path, 0, MIB, 1));
+		assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	}
+	cached_close(c);
+}
+
+/* The first lock after that is for the end of the sync, the second for the end of the watch. */
+static void then_disk_loses_all(void)
+{
+	locks_before = 1;
+	lock_hook = disk_loses_all;
+}
+
+/* The last look has seen nothing, and the watch has not ended. */
+static void a_loss_after_the_last_look_is_mended(void **state)
+{
+	struct cached *c = cached_open("late");
+
+	(void)state;
+	assert_int_equal(full_do(&c->s, RDMABLK_OP_WRITE_ZEROES, 0, 4096, 4096, NULL), RDMABLK_OK);
+	before_the_nth_sync_ends(1, then_disk_loses_all);
+	full_close(&c->s);
+	assert_true(sync_of_hook == 0 && !lock_hook);
+	assert_true(files_are(c->path, 0, 4096, 1) && files_zero(c->path, 4096, 4096));
+	assert_true(files_are(c->path, 8192, MIB - 8192, 1));
+	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+	cached_close(c);
+}
+
+/* In an arena on tmpfs. */
+static struct cached *kept_open(const char *name)
+{
+	struct cached *c = cached_open(name);
+
+	full_close(&c->s);
+	full_config(c->path)->arena = (char *)files_path("kept/arena");
+	assert_int_equal(full_open(&c->s, &full_ec), 0);
+	return c;
+}
+
+/* Return: whether its next daemon compares it. */
+static bool kept_is_newer(struct cached *c)
+{
+	bool newer;
+
+	c->s = (struct store){ .ops = &store_full_ops };
+	assert_int_equal(c->s.ops->open(&c->s, &full_ec), 0);
+	newer = c->s.newer;
+	assert_int_equal(c->s.ops->publish(&c->s), 0);
+	return newer;
+}
+
+/* While the stamp of the file is taken; nobody has ever written the arena */
+static void a_kept_arena_is_newer_than_what_the_end_has_lost(void **state)
+{
+	struct cached *c;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = kept_open("stamp");
+	full_close(&c->s);
+	assert_false(kept_is_newer(c));
+	stats_before = 1;
+	stat_hook = disk_loses_all;
+	full_close(&c->s);
+	assert_null(stat_hook);
+	assert_true(files_are(c->path, 0, MIB, 2));
+	assert_true(kept_is_newer(c));
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, MIB, 1));
+	cached_close(c);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+}
+
+/* Before anybody has written the arena; then the daemon is killed */
+static void a_kept_arena_is_newer_than_what_was_not_mended(void **state)
+{
+	struct cached *c;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = kept_open("killed");
+	full_close(&c->s);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		if (kept_is_newer(c))
+			_exit(1);
+		staged_fail(&c->n->sf, -EIO);
+		c->s.ops->idle(&c->s);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_true(kept_is_newer(c));
+	cached_close(c);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+}
+
+static unsigned int losses_left;	/* for disk_loses_often() */
+static atomic_bool *waiter;		/* to be cancelled at the last of them; or NULL */
+
+/* Others tell of a loss during each sync, for a while. */
+static void disk_loses_often(void)
+{
+	disk_loses_all();
+	if (--losses_left)
+		before_the_nth_sync_ends(1, disk_loses_often);
+	else if (waiter)
+		atomic_store(waiter, true);
+}
+
+static void lose_often(unsigned int times)
+{
+	losses_left = times;
+	before_the_nth_sync_ends(1, disk_loses_often);
+}
+
+/* Syncs that succeed are no failures, however often others have told of one meanwhile. */
+static void others_that_fail_fail_no_flush(void **state)
+{
+	struct cached *c = cached_open("often");
+	unsigned int before = syncs;
+
+	(void)state;
+	clock_stop();
+	lose_often(20);
+	assert_int_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+	assert_in_range(clock_go_on(), 1000, 30000);
+	assert_true(syncs - before >= 20 && !losses_left);
+	assert_true(files_are(c->path, 0, 4096, 3) && files_are(c->path, 4096, MIB - 4096, 1));
+	/* the same in the background, which does not wait, and at the end */
+	clock_stop();
+	lose_often(20);
+	staged_fail(&c->n->sf, -EIO);
+	for (unsigned int i = 0; losses_left && i < 100; i++)
+		c->s.ops->idle(&c->s);
+	assert_int_equal(losses_left, 0);
+	assert_int_equal(clock_go_on(), 0);
+	clock_stop();
+	lose_often(20);
+	staged_fail(&c->n->sf, -EIO);
+	full_close(&c->s);
+	assert_in_range(clock_go_on(), 1000, 30000);
+	assert_true(files_are(c->path, 0, 4096, 3) && files_are(c->path, 4096, MIB - 4096, 1));
+	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+	cached_close(c);
+}
+
+static void disk_loses_during_long_work(void)
+{
+	still_ms += 3600000;
+	disk_loses_often();
+}
+
+/* A file may be so large that its comparison takes an hour. */
+static void a_long_comparison_may_be_repeated(void **state)
+{
+	struct cached *c = cached_open("long");
+
+	(void)state;
+	clock_stop();
+	losses_left = 2;
+	before_the_nth_sync_ends(1, disk_loses_during_long_work);
+	assert_int_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+	assert_int_equal(losses_left, 0);
+	clock_go_on();
+	assert_true(files_are(c->path, 0, 4096, 3) && files_are(c->path, 4096, MIB - 4096, 1));
+	cached_close(c);
+}
+
+/* What an earlier daemon has written may not be synced; nobody knows what that was. */
+static void a_loss_before_the_first_sync_may_be_anything(void **state)
+{
+	struct cached *c = cached_open("before");
+
+	(void)state;
+	full_close(&c->s);
+	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+	disk_loses_again();
+	assert_int_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, 4096, 3) && files_are(c->path, 4096, MIB - 4096, 1));
+	cached_close(c);
+}
+
+/* A disk that loses everything each time does not keep anybody for ever. */
+static void mending_ends(void **state)
+{
+	struct cached *c = cached_open("ends");
+	unsigned int before = syncs;
+
+	(void)state;
+	clock_stop();
+	lose_often(1000);
+	assert_int_equal(flush_piece(c, 0, 3), RDMABLK_R_STORE_IO);
+	assert_in_range(clock_go_on(), 50000, 70000);
+	assert_in_range(syncs - before, 30, 200);
+	before_the_nth_sync_ends(0, NULL);
+	assert_true(c->s.ops->behind(&c->s) && !says_failed(&c->s));
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, 4096, 3) && files_are(c->path, 4096, MIB - 4096, 1));
+	cached_close(c);
+}
+
+static void is_told_again_and_nobody_waits(void)
+{
+	disk_loses_again();
+	atomic_store(waiter, true);
+}
+
+/* The second FLUSH goes on when the session of the first has ended. */
+static void mending_ends_when_nobody_waits(void **state)
+{
+	struct store_works works = TAILQ_HEAD_INITIALIZER(works);
+	struct store_work w[2] = {
+		{ .op = RDMABLK_OP_FLUSH }, { .op = RDMABLK_OP_FLUSH },
+	};
+	struct cached *c = cached_open("nobody");
+
+	(void)state;
+	full_rdma(&c->s, 0, 4096, 3);
+	full_note(&c->s, &c->dirty, 0, 4096);
+	w[0].dirty = &c->dirty;
+	TAILQ_INSERT_TAIL(&works, &w[0], entry);
+	clock_stop();
+	lose_often(10);
+	waiter = &w[0].cancelled;
+	c->s.ops->flush(&c->s, &works);
+	assert_int_not_equal(w[0].status, RDMABLK_OK);
+	assert_int_equal(losses_left, 0);
+	assert_true(bitmap_any(&c->dirty));
+	atomic_store(&w[0].cancelled, false);
+	c->s.ops->flush(&c->s, &works);
+	assert_int_equal(w[0].status, RDMABLK_OK);
+	/* also when there is nothing to compare */
+	full_note(&c->s, &c->dirty, 0, 4096);
+	before_the_nth_sync_ends(1, is_told_again_and_nobody_waits);
+	c->s.ops->flush(&c->s, &works);
+	assert_int_not_equal(w[0].status, RDMABLK_OK);
+	atomic_store(&w[0].cancelled, false);
+	c->s.ops->flush(&c->s, &works);
+	assert_int_equal(w[0].status, RDMABLK_OK);
+	full_note(&c->s, &c->dirty, 0, 4096);
+	TAILQ_INSERT_TAIL(&works, &w[1], entry);
+	lose_often(10);
+	c->s.ops->flush(&c->s, &works);
+	assert_int_equal(losses_left, 0);
+	assert_int_equal(w[1].status, RDMABLK_OK);
+	assert_in_range(clock_go_on(), 1000, 30000);
+	waiter = NULL;
+	assert_true(files_are(c->path, 0, 4096, 3) && files_are(c->path, 4096, MIB - 4096, 1));
+	cached_close(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cached_file_is_written_again),
+		cmocka_unit_test(what_is_told_again_is_compared_later),
+		cmocka_unit_test(a_loss_during_a_flush_is_mended_before_its_answer),
+		cmocka_unit_test(a_loss_after_a_comparison_is_mended),
+		cmocka_unit_test(a_loss_during_the_last_sync_is_mended),
+		cmocka_unit_test(the_end_compares_once),
+		cmocka_unit_test(a_loss_after_the_last_look_is_mended),
+		cmocka_unit_test(a_kept_arena_is_newer_than_what_the_end_has_lost),
+		cmocka_unit_test(a_kept_arena_is_newer_than_what_was_not_mended),
+		cmocka_unit_test(others_that_fail_fail_no_flush),
+		cmocka_unit_test(a_long_comparison_may_be_repeated),
+		cmocka_unit_test(a_loss_before_the_first_sync_may_be_anything),
+		cmocka_unit_test(mending_ends),
+		cmocka_unit_test(mending_ends_when_nobody_waits),
+	};
+	int failed;
+
+	if (!losses_begin())
+		return 1;
+	failed = cmocka_run_group_tests(tests, files_setup, files_teardown);
+	losses_end();
+	return failed;
+}
