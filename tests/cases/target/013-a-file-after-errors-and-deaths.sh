@@ -96,7 +96,7 @@ flush_fails 82
 expect_logs 1 "$FILE: Input/output error"
 rm $RULES
 write_and_flush
-expect_logs 1 'writing again to .* the data'
+expect_logs 1 'writing again to .* what was not synced'
 expect 33 "$(block 2)" "what was flushed"
 kill -KILL "$PROBE"
 up_to_date
