@@ -73,6 +73,8 @@ void staged_fail(struct staged_file *sf, int ret)
 {
 	bool own = !disk_loss_shared(ret);
 
+	if (!own)
+		disk_loss_tell(&sf->watch, false);
 	/* A loss of the disk each time: a file may have come into use since the last one. */
 	if (!own || !atomic_load(&sf->failed))
 		sync_errors_note(sf->file->name, own ? sf->identity : sf->watch.disk);
@@ -80,7 +82,7 @@ void staged_fail(struct staged_file *sf, int ret)
 		log_err("export %s: data written to %s cannot be made durable: %s; no FLUSH will succeed until it is opened again",
 			sf->file->name, sf->file->path, strerror(-ret));
 	if (!own)
-		disk_loss_tell(&sf->watch, false);
+		disk_loss_fail(&sf->watch);
 }
 
 /* Whether data of a file is being made durable. The file's lock is held. */

@@ -92,22 +92,40 @@ bool disk_loss_own_error(int ret)
 	}
 }
 
-/**
- * disk_loss_tell - tell the other files of a disk that a sync has failed
- * @by: watch of the file whose sync has failed
- * @again: no sync of that file has succeeded since it told of a loss last
- *
- * Any thread, after the loss has been noted, and before a command is answered whose sync it was.
- */
-void disk_loss_tell(const struct disk_watch *by, bool again)
+static void tell(const struct disk_watch *by, bool mends, bool again)
 {
 	struct disk_watch *w;
 
 	pthread_mutex_lock(&watches_lock);
 	LIST_FOREACH(w, &watches, entry)
-		if (w != by && !memcmp(w->disk, by->disk, sizeof(w->disk)))
+		if (w != by && w->mends == mends &&
+		    !memcmp(w->disk, by->disk, sizeof(w->disk)))
 			w->lost(w, by->name, again);
 	pthread_mutex_unlock(&watches_lock);
+}
+
+/**
+ * disk_loss_tell - tell the other files of a disk that mend losses that a sync has failed
+ * @by: watch of the file whose sync has failed
+ * @again: no sync of that file has succeeded since it told of a loss last
+ *
+ * Any thread. Before the loss is noted, because the write of the note may hang. Also when a sync
+ * of @by succeeds after others that were told again.
+ */
+void disk_loss_tell(const struct disk_watch *by, bool again)
+{
+	tell(by, true, again);
+}
+
+/**
+ * disk_loss_fail - fail the files of a disk that do not mend losses
+ * @by: watch of another file, whose sync has failed
+ *
+ * Any thread, after the loss has been noted, and before a command is answered whose sync it was.
+ */
+void disk_loss_fail(const struct disk_watch *by)
+{
+	tell(by, false, false);
 }
 
 static void set_syncing(struct disk_watch *w, bool syncing)

@@ -16,6 +16,7 @@
  * @entry: in the list of all
  * @name: name of the export, for messages
  * @disk: identity of the disk, from file_disk()
+ * @mends: the file makes a loss good itself
  * @syncing: between disk_loss_sync_begin() and disk_loss_sync_end()
  * @lost: upcall: the sync of another file on the disk has failed; @by: name of its export;
  *	@again: that file has told of a loss before, and no sync of it has succeeded since. Any
@@ -25,6 +26,7 @@ struct disk_watch {
 	LIST_ENTRY(disk_watch) entry;
 	const char *name;
 	uint8_t disk[RDMABLK_ID_LEN];
+	bool mends;
 	bool syncing;
 	void (*lost)(struct disk_watch *w, const char *by, bool again);
 };
@@ -34,6 +36,7 @@ void disk_loss_forget(struct disk_watch *w);
 bool disk_loss_shared(int ret);
 bool disk_loss_own_error(int ret);
 void disk_loss_tell(const struct disk_watch *by, bool again);
+void disk_loss_fail(const struct disk_watch *by);
 void disk_loss_sync_begin(struct disk_watch *w);
 void disk_loss_sync_end(struct disk_watch *w);
 void disk_loss_abandon(void);

@@ -242,11 +242,12 @@ static int write_set(struct store *store, const struct bitmap *set,
  * @full: locked
  *
  * Those that were told again have not compared their files for it. And another process may have
- * opened an uncached file since the last note.
+ * opened an uncached file between the last note and the last failure. A file that was opened here
+ * since that failure has lost nothing.
  */
 void full_told(struct full *full)
 {
-	if (full->skipped)
+	if (full->skipped && full->noted == sync_errors_opened())
 		sync_errors_note_disk(full->file.name, full->watch.disk);
 	full->skipped = false;
 	if (full->told_again)
@@ -320,9 +321,10 @@ static void sync_failed(struct full *full, int ret)
 		return;
 	/* Also when syncs of this file fail and succeed by turns. */
 	row = full->noted_s && full_now_s() - full->noted_s < NOTE_S;
+	disk_loss_tell(&full->watch, full->told);
 	if (note_wanted(full))
 		sync_errors_note_disk(full->file.name, full->watch.disk);
-	disk_loss_tell(&full->watch, full->told);
+	disk_loss_fail(&full->watch);
 	if (full->told || row)
 		pause_ms(PACE_MS);
 	full->told_again = full->told;

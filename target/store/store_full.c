@@ -223,6 +223,7 @@ static int open_parts(struct store *store, const struct export_config *ec)
 	if (!full->file.read_only) {
 		sync_errors_open();
 		full->watch.name = ec->name;
+		full->watch.mends = true;
 		full->watch.lost = disk_lost;
 		disk_loss_watch(&full->watch);
 	}

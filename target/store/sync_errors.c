@@ -35,7 +35,8 @@
 #define PLACES	2
 #define LABEL	"rdmablk losses 1"
 #define DIGITS	(2 * RDMABLK_ID_LEN)
-#define LAST_S	2	/* most seconds for the last note of a process */
+#define NOTE_S	2	/* most seconds for a note in a place that may hang */
+#define HANGING	8	/* most threads that hang in one place */
 
 static struct {
 	pthread_mutex_t lock;
@@ -45,6 +46,7 @@ static struct {
 	bool said;			/* the log says so */
 	atomic_uint opened;		/* counts sync_errors_epoch() */
 	int fd[PLACES];
+	atomic_uint writers[PLACES];	/* threads in note_in_time() */
 	uint8_t own[RDMABLK_ID_LEN];	/* for what is noted nowhere else; zero: nothing */
 } losses = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -307,15 +309,71 @@ static void cannot_note_disk(const char *name)
 		name);
 }
 
+/*
+ * A write of a note by a thread that may hang: its place may be on the disk that fails. users:
+ * the thread, and the thread that waits for it; the last one frees the struct. It is not a job of
+ * a worker (worker.h), because a worker whose job hangs cannot be freed.
+ */
+struct timed_note {
+	uint8_t identity[RDMABLK_ID_LEN];
+	size_t place;
+	bool noted;
+	atomic_uint users;
+};
+
+static void timed_note_put(struct timed_note *timed)
+{
+	if (atomic_fetch_sub(&timed->users, 1) == 1)
+		free(timed);
+}
+
+static void *timed_note_run(void *data)
+{
+	struct timed_note *timed = data;
+
+	timed->noted = note_in(timed->place, timed->identity);
+	atomic_fetch_sub(&losses.writers[timed->place], 1);
+	timed_note_put(timed);
+	return NULL;
+}
+
+/* Return: whether the place has the note; also false if the write hangs. */
+static bool note_in_time(size_t place, const uint8_t *identity)
+{
+	struct timed_note *timed = calloc(1, sizeof(*timed));
+	struct timespec end;
+	pthread_t thread;
+	bool noted = false;
+
+	if (!timed)
+		return false;
+	memcpy(timed->identity, identity, sizeof(timed->identity));
+	timed->place = place;
+	atomic_init(&timed->users, 2);
+	if (atomic_fetch_add(&losses.writers[place], 1) >= HANGING ||
+	    thread_start(&thread, "loss-note", timed_note_run, timed)) {
+		atomic_fetch_sub(&losses.writers[place], 1);
+		free(timed);
+		return false;
+	}
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += NOTE_S;
+	if (pthread_timedjoin_np(thread, NULL, &end))
+		pthread_detach(thread);
+	else
+		noted = timed->noted;
+	timed_note_put(timed);
+	return noted;
+}
+
 /* Notes a loss in all places. Return: whether another process can learn of it. */
 static bool note(const uint8_t *identity)
 {
 	uint8_t number[RDMABLK_ID_LEN];
-	bool noted = false;
+	bool noted = note_in(PLACES - 1, identity);	/* in memory, so it does not hang */
 
-	/* The place in memory first, because it does not hang. */
-	for (size_t i = PLACES; i--;)
-		noted |= note_in(i, identity);
+	for (size_t i = PLACES - 1; i--;)
+		noted |= losses.fd[i] >= 0 && note_in_time(i, identity);
 	if (noted)
 		return true;
 	draw(number);
@@ -330,7 +388,7 @@ static bool note(const uint8_t *identity)
  * @name: name of the export, for messages
  * @identity: @identity or @disk, as for sync_errors_epoch()
  *
- * Any thread but the loop's: the state directory may hang.
+ * Any thread but the loop's: waits for the state directory NOTE_S seconds at most.
  */
 void sync_errors_note(const char *name, const uint8_t *identity)
 {
@@ -350,62 +408,8 @@ void sync_errors_note_disk(const char *name, const uint8_t *disk)
 }
 
 /*
- * A write of a note by a thread that may hang. users: the thread, and the thread that waits
- * for it; the last one frees the struct. It is not a job of a worker (worker.h), because a
- * worker whose job hangs cannot be freed.
- */
-struct last_note {
-	uint8_t identity[RDMABLK_ID_LEN];
-	size_t place;
-	bool noted;
-	atomic_uint users;
-};
-
-static void last_note_put(struct last_note *last)
-{
-	if (atomic_fetch_sub(&last->users, 1) == 1)
-		free(last);
-}
-
-static void *last_note_run(void *data)
-{
-	struct last_note *last = data;
-
-	last->noted = note_in(last->place, last->identity);
-	last_note_put(last);
-	return NULL;
-}
-
-/* Return: whether the place has the note; also false if the write hangs. */
-static bool note_in_time(size_t place, const uint8_t *identity)
-{
-	struct last_note *last = calloc(1, sizeof(*last));
-	struct timespec end;
-	pthread_t thread;
-	bool noted = false;
-
-	if (!last)
-		return false;
-	memcpy(last->identity, identity, sizeof(last->identity));
-	last->place = place;
-	atomic_init(&last->users, 2);
-	if (thread_start(&thread, "last-note", last_note_run, last)) {
-		free(last);
-		return false;
-	}
-	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += LAST_S;
-	if (pthread_timedjoin_np(thread, NULL, &end))
-		pthread_detach(thread);
-	else
-		noted = last->noted;
-	last_note_put(last);
-	return noted;
-}
-
-/*
  * One place is enough: the next process reads both. The second is written only when the first,
- * in memory, has failed, and is waited for LAST_S seconds at most.
+ * in memory, has failed, and is waited for NOTE_S seconds at most.
  */
 static bool note_last(const uint8_t *identity)
 {

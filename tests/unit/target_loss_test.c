@@ -343,6 +343,38 @@ static void a_sync_of_a_cached_file_counts_as_failed(void **state)
 	assert_int_equal(noted_at(end_in_a_durable_write), 1);
 }
 
+static struct cached *beside_it;	/* while a note is written, its file is looked at */
+static bool heard_first;		/* of the loss, before files that cannot mend it failed */
+
+ssize_t write(int fd, const void *data, size_t len)
+{
+	if (beside_it && len == 4 * RDMABLK_ID_LEN + 3)
+		heard_first = atomic_load(&full_of(&beside_it->s)->lost) &&
+			      !atomic_load(&beside_it->n->sf.failed);
+	return syscall(SYS_write, fd, data, len);
+}
+
+/* A note may hang: a cached file on the disk does not wait for it. */
+static void who_can_mend_a_loss_hears_of_it_before_it_is_noted(void **state)
+{
+	struct cached *c = cached_open("fails"), *other = cached_open("hears");
+
+	(void)state;
+	beside_it = other;
+	syncs_fail = true;
+	assert_int_not_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+	syncs_fail = false;
+	assert_true(heard_first && atomic_exchange(&other->n->sf.failed, false));
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_int_equal(full_flush_all(&other->s, &other->dirty), RDMABLK_OK);
+	heard_first = false;
+	staged_fail(&c->n->sf, -EIO);
+	assert_true(heard_first && atomic_load(&other->n->sf.failed));
+	beside_it = NULL;
+	cached_close(other);
+	cached_close(c);
+}
+
 /* Its own sync fails: files without a cache have lost writes, and other arenas have them. */
 static void a_cached_file_tells_others_of_its_disk(void **state)
 {
@@ -525,7 +557,10 @@ static void failures_in_a_row(void **state)
 	assert_int_equal(notes(), noted + 5);
 	clock_go_on();
 	syncs_fail = false;
+	/* an uncached file that was opened since the last of them goes on */
+	assert_true(atomic_exchange(&c->n->sf.failed, false));
 	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_false(atomic_load(&c->n->sf.failed));
 	assert_int_equal(full_flush_all(&other->s, &other->dirty), RDMABLK_OK);
 	assert_true(files_are(other->path, 4096, MIB - 4096, 1));
 	assert_false(other->s.ops->behind(&other->s));
@@ -546,9 +581,10 @@ static void the_end_of_a_row_is_noted(void **state)
 {
 	struct cached *c = cached_open("noted");
 	unsigned int noted = notes();
+	uint8_t epoch[RDMABLK_ID_LEN];
 
 	(void)state;
-	for (unsigned int failures = 1; failures < 4; failures++) {
+	for (unsigned int failures = 1; failures < 5; failures++) {
 		clock_stop();
 		still_ms += 60000 * failures;
 		syncs_fail = true;
@@ -556,8 +592,11 @@ static void the_end_of_a_row_is_noted(void **state)
 			assert_int_not_equal(flush_piece(c, 0, 3), RDMABLK_OK);
 		assert_int_equal(notes(), noted + 1);
 		syncs_fail = false;
+		/* a file that was opened here since has lost nothing */
+		if (failures == 4)
+			assert_int_equal(sync_errors_epoch("beside", beside, one_disk, epoch), 0);
 		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
-		noted += 1 + (failures > 1);
+		noted += 1 + (failures == 2 || failures == 3);
 		assert_int_equal(notes(), noted);
 	}
 	clock_go_on();
@@ -627,6 +666,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_is_closed_has_lost_it_too),
 		cmocka_unit_test(other_errors_are_of_one_file),
 		cmocka_unit_test(a_sync_of_a_cached_file_counts_as_failed),
+		cmocka_unit_test(who_can_mend_a_loss_hears_of_it_before_it_is_noted),
 		cmocka_unit_test(a_cached_file_tells_others_of_its_disk),
 		cmocka_unit_test(an_error_of_the_page_cache_is_its_own),
 		cmocka_unit_test(a_filter_of_system_calls),

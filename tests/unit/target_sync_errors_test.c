@@ -21,14 +21,16 @@ typedef uint8_t epoch_t[16];
 
 /* In the place of libc's: a write to the file @hangs waits until there is none any more. */
 static atomic_int hangs = -1;
-static atomic_int hanging;
+static atomic_int hanging;	/* so many writes */
 
 ssize_t write(int fd, const void *data, size_t len)
 {
-	while (fd == hangs) {
-		hanging = 1;
+	bool waits = fd == hangs;
+
+	hanging += waits;
+	while (fd == hangs)
 		usleep(1000);
-	}
+	hanging -= waits;
 	return syscall(SYS_write, fd, data, len);
 }
 
@@ -226,33 +228,52 @@ static void *note_one(void *data)
 	return NULL;
 }
 
+/* Whether all of them end while a write hangs. */
+static void ends_beside_it(pthread_t *threads, unsigned int nr)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 60;
+	for (unsigned int i = 0; i < nr; i++)
+		assert_int_equal(pthread_timedjoin_np(threads[i], NULL, &until), 0);
+	assert_true(hanging > 0);
+}
+
+static void goes_on(void)
+{
+	hangs = -1;
+	while (hanging)
+		usleep(1000);
+}
+
 /*
- * A state directory that hangs keeps neither a process from ending nor what it has lost from
- * the next one, which may be told by the other directory. Without another it is given up.
+ * A state directory that hangs keeps neither a file nor a process from ending, nor what it has
+ * lost from the next process, which may be told by the other directory. Without another it is
+ * given up.
  */
 static void a_place_that_hangs(void **state)
 {
 	epoch_t before, now;
-	pthread_t thread;
+	pthread_t threads[12];
 
 	(void)state;
 	start("slow", "fast");
 	epoch(one, before);
 	hangs = place("slow/losses");
-	assert_int_equal(pthread_create(&thread, NULL, note_one, NULL), 0);
-	while (!hanging)
-		usleep(1000);
+	for (unsigned int i = 0; i < ARRAY_SIZE(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, note_one, NULL), 0);
+	ends_beside_it(threads, ARRAY_SIZE(threads));
+	assert_in_range(hanging, 1, 8);
 	epoch(one, now);
 	assert_memory_not_equal(now, before, sizeof(now));
 	memcpy(before, now, sizeof(before));
 	sync_errors_note_last("disk", one);
 	epoch(one, now);
 	assert_memory_not_equal(now, before, sizeof(now));
-	hangs = -1;
-	pthread_join(thread, NULL);
+	goes_on();
 	start("slow", "/dev/null/none");
 	epoch(one, before);
-	hanging = 0;
 	hangs = place("slow/losses");
 	sync_errors_note_last("disk", one);
 	assert_int_equal(hanging, 1);
