@@ -354,9 +354,6 @@ static void look_for_lost(struct store *store)
 	struct full *full = full_of(store);
 	unsigned int lost = atomic_exchange(&full->lost, 0);
 
-	/* It is mended in this process only, which may be killed before. */
-	if (lost)
-		arena_newer(store);
 	full->mend |= lost;
 	/* Before the first sync it is unknown what is not synced. */
 	if (lost & FULL_LOST_ANY || (lost && !full->settled))

@@ -26,6 +26,7 @@
  * @batch: reads and writes the file
  * @watch: hears of losses of the disk that @file is on
  * @lost: what was heard and not yet looked at, FULL_LOST and FULL_LOST_ANY; any thread
+ * @published: the store, when its trailer is filled in; any thread
  * @room: bytes of address space that the arena may grow into; 0: it cannot grow
  * @fixed: the size was given and stays
  * @granule: unit of dirty ranges and of @unsynced, bytes, a power of two
@@ -67,6 +68,7 @@ struct full {
 	struct file_batch batch;
 	struct disk_watch watch;
 	atomic_uint lost;
+	struct store *_Atomic published;
 	uint64_t room;
 	bool fixed;
 	uint32_t granule;

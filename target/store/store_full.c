@@ -165,6 +165,7 @@ static void disk_lost(struct disk_watch *w, const char *by, bool again)
 {
 	static const char again_place[] = "disk_lost";
 	struct full *full = container_of(w, struct full, watch);
+	struct store *store;
 
 	if (again) {
 		atomic_fetch_or(&full->lost, FULL_LOST);
@@ -175,6 +176,10 @@ static void disk_lost(struct disk_watch *w, const char *by, bool again)
 		log_warn("export %s: data written to %s may be lost with that of export %s on the same disk; the next flush compares all of it with its arena",
 			 full->file.name, full->file.path, by);
 	}
+	/* The daemon may be killed before the store thread looks at it. */
+	store = atomic_load(&full->published);
+	if (store)
+		arena_newer(store);
 }
 
 static void release(struct store *store)
@@ -265,10 +270,14 @@ static int store_publish(struct store *store)
 	struct full *full = full_of(store);
 	int ret = 0;
 
+	atomic_store(&full->published, store);
 	if (store->newer)
 		atomic_store(&full->ended, true);
 	else if (store->kept)
 		ret = note_equal(store);
+	/* What was told before. */
+	if (atomic_load(&full->lost))
+		arena_newer(store);
 	store->newer = false;
 	return ret ?: arena_publish(store);
 }

@@ -252,30 +252,54 @@ static void a_kept_arena_is_newer_than_what_the_end_has_lost(void **state)
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
+static void hears_while_it_is_served(struct cached *c)
+{
+	if (kept_is_newer(c))
+		_exit(1);
+	staged_fail(&c->n->sf, -EIO);
+}
+
+static void hears_before_it_is_served(struct cached *c)
+{
+	c->s = (struct store){ .ops = &store_full_ops };
+	if (c->s.ops->open(&c->s, &full_ec) || c->s.newer)
+		_exit(1);
+	staged_fail(&c->n->sf, -EIO);
+	if (c->s.ops->publish(&c->s))
+		_exit(1);
+}
+
+/* Does something in a process that is killed then. */
+static void killed_after(void (*what)(struct cached *c), struct cached *c)
+{
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		what(c);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 /* Before anybody has written the arena; then the daemon is killed */
 static void a_kept_arena_is_newer_than_what_was_not_mended(void **state)
 {
 	struct cached *c;
-	int status;
-	pid_t pid;
 
 	(void)state;
 	if (!files_tmpfs("kept", "size=8m"))
 		skip();
 	c = kept_open("killed");
 	full_close(&c->s);
-	fflush(NULL);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (!pid) {
-		if (kept_is_newer(c))
-			_exit(1);
-		staged_fail(&c->n->sf, -EIO);
-		c->s.ops->idle(&c->s);
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	killed_after(hears_while_it_is_served, c);
+	assert_true(kept_is_newer(c));
+	full_close(&c->s);
+	killed_after(hears_before_it_is_served, c);
 	assert_true(kept_is_newer(c));
 	cached_close(c);
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
