@@ -628,7 +628,7 @@ static int compare_all(struct store *store, const atomic_bool *cancelled)
 	if (ret || !full->compare_sync)
 		return ret;
 	ret = full_sync(store, cancelled);
-	if (!ret)
+	if (!ret && !full->compare_left)
 		compare_end(full);
 	return ret;
 }

@@ -133,6 +133,8 @@ MUTANTS = [
      "\tif (store)\n\t\tarena_newer(store);\n", ""),
     ("an arena is as its file, whatever was told before it was served", "target_mend_test", STORE,
      "\tif (atomic_load(&full->lost))\n\t\tarena_newer(store);\n", ""),
+    ("a file is up to date that is still to be compared", "target_mend_test", FULL,
+     "\tif (!ret && !full->compare_left)\n\t\tcompare_end(", "\tif (!ret)\n\t\tcompare_end("),
     ("what a FLUSH has synced is not compared", "target_mend_test", FULL,
      "\tif (atomic_load(&full->lost))\n\t\tatomic_fetch_or(",
      "\tif (atomic_load(&full->lost) > 9)\n\t\tatomic_fetch_or("),

@@ -5,6 +5,7 @@
  *
  * Sources: target/store/full.c target/store/store_full.c target/store/disk_loss.c
  */
+#include "../../target/base/log.h"
 #include "target_loss.h"
 
 /* The disk has lost what was written, flushed or not; the arena has it. */
@@ -130,6 +131,41 @@ static void a_loss_after_a_comparison_is_mended(void **state)
 		assert_true(!sync_of_hook && !stat_hook);
 		assert_true(files_are(c->path, 0, MIB, 1));
 	}
+	cached_close(c);
+}
+
+/* Return: how often the log has a text while a FLUSH is done. */
+static unsigned int said_in_a_flush(struct cached *c, const char *what)
+{
+	int fd = open(files_path("log"), O_RDWR | O_CREAT | O_TRUNC, 0600), to = dup(STDERR_FILENO);
+	char text[8192] = "";
+	unsigned int nr = 0;
+
+	assert_true(fd >= 0 && to >= 0);
+	dup2(fd, STDERR_FILENO);
+	log_set_level(LOG_INFO);
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	log_set_level(-1);
+	dup2(to, STDERR_FILENO);
+	assert_true(pread(fd, text, sizeof(text) - 1, 0) >= 0);
+	close(fd);
+	close(to);
+	for (const char *p = text; (p = strstr(p, what)); p++)
+		nr++;
+	return nr;
+}
+
+/* A loss during the sync that ends a comparison begins another one. */
+static void a_file_is_called_up_to_date_once(void **state)
+{
+	struct cached *c = cached_open("called");
+
+	(void)state;
+	disk_loses_all();
+	before_the_nth_sync_ends(2, disk_loses_all);
+	assert_int_equal(said_in_a_flush(c, "is up to date"), 1);
+	assert_int_equal(sync_of_hook, 0);
+	assert_true(files_are(c->path, 0, MIB, 1));
 	cached_close(c);
 }
 
@@ -467,6 +503,7 @@ int main(void)
 		cmocka_unit_test(what_is_told_again_is_compared_later),
 		cmocka_unit_test(a_loss_during_a_flush_is_mended_before_its_answer),
 		cmocka_unit_test(a_loss_after_a_comparison_is_mended),
+		cmocka_unit_test(a_file_is_called_up_to_date_once),
 		cmocka_unit_test(a_loss_during_the_last_sync_is_mended),
 		cmocka_unit_test(the_end_compares_once),
 		cmocka_unit_test(a_loss_after_the_last_look_is_mended),
