@@ -729,6 +729,24 @@ int arena_publish(struct store *store)
 }
 
 /**
+ * arena_has_lost - whether an arena has lost pages
+ * @store: store with a mapped arena
+ *
+ * To be called before and after all of a kept arena is read to be written to its file: a thread
+ * that reads a lost page makes a page of zeroes, and then nobody sees that one was lost. Breaks
+ * the guard of an arena that has a hole. Any thread.
+ *
+ * Return: true: what was read may not be the arena's contents.
+ */
+bool arena_has_lost(const struct store *store)
+{
+	if (store->kept && !arena_guard_broken(store->guard) &&
+	    has_hole(store->fd, store->mapped))
+		arena_guard_break(store->guard);
+	return arena_guard_broken(store->guard);
+}
+
+/**
  * arena_leave - remove this process from the trailer, before the arena is closed
  * @store: store that no adapter writes any more; without a kept arena nothing happens
  *

@@ -575,7 +575,8 @@ static int compare_step(struct store *store, uint64_t step)
 {
 	struct full *full = full_of(store);
 	uint64_t at = full->compare_at, start, end, bytes;
-	int ret = file_shrunk(&full->file) ? -EIO :
+	bool first = full->compare_left == full->file.size;
+	int ret = file_shrunk(&full->file) || (first && arena_has_lost(store)) ? -EIO :
 		  file_data(&full->file, at, &start, &end);
 
 	if (ret)
@@ -627,7 +628,7 @@ static int compare_all(struct store *store, const atomic_bool *cancelled)
 	}
 	if (ret || !full->compare_sync)
 		return ret;
-	ret = full_sync(store, cancelled);
+	ret = arena_has_lost(store) ? -EIO : full_sync(store, cancelled);
 	if (!ret && !full->compare_left)
 		compare_end(full);
 	return ret;
@@ -673,8 +674,10 @@ bool full_compare_idle(struct store *store)
 	if (!full->mend && full->compare_left) {
 		ret = compare_step(store, STEP_IDLE);
 	} else if (full->mend || full->compare_sync) {
-		ret = sync_once(store);
-		if (!ret && full->compare_sync && !full->compare_left)
+		bool end = full->compare_sync && !full->compare_left;
+
+		ret = end && arena_has_lost(store) ? -EIO : sync_once(store);
+		if (!ret && end && !full->compare_left)
 			compare_end(full);
 	}
 	if (ret < 0 && ret != full->compare_said)

@@ -6,6 +6,7 @@
  * Sources: target/store/full.c target/store/store_full.c target/store/disk_loss.c
  */
 #include "../../target/base/log.h"
+#include "../../target/store/arena.h"
 #include "target_loss.h"
 
 /* The disk has lost what was written, flushed or not; the arena has it. */
@@ -341,6 +342,48 @@ static void a_kept_arena_is_newer_than_what_was_not_mended(void **state)
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
+/* A hole. A thread that reads it gets a page of zeroes. */
+static void lose_a_page(const char *arena)
+{
+	assert_int_equal(files_run("fallocate -p -o 8K -l 4096 %s", arena), 0);
+}
+
+/* The file has flushed data where the arena has lost a page before or during the comparison. */
+static void a_lost_page_is_not_written_to_the_file(void **state)
+{
+	struct cached *c;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = kept_open("page");
+	for (unsigned int when = 0; when < 3; when++) {
+		assert_int_equal(flush_piece(c, 0, 3), RDMABLK_OK);
+		if (when < 2)
+			lose_a_page(full_ec.arena);
+		staged_fail(&c->n->sf, -EIO);
+		if (when == 1) {
+			assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_R_STORE_IO);
+		} else {
+			for (unsigned int i = 0; i < 9 && full_of(&c->s)->compare_left != MIB / 2;
+			     i++)
+				c->s.ops->idle(&c->s);
+			if (when == 2)
+				lose_a_page(full_ec.arena);
+			while (c->s.ops->idle(&c->s))
+				;
+		}
+		assert_true(files_are(c->path, 4096, MIB - 4096, 1));
+		assert_true(arena_guard_broken(c->s.guard));
+		full_close(&c->s);
+		assert_true(files_are(c->path, 4096, MIB - 4096, 1));
+		assert_int_equal(full_open(&c->s, &full_ec), 0);
+		assert_true(full_has(&c->s, 4096, MIB - 4096, 1));
+	}
+	cached_close(c);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+}
+
 static unsigned int losses_left;	/* for disk_loses_often() */
 static atomic_bool *waiter;		/* to be cancelled at the last of them; or NULL */
 
@@ -509,6 +552,7 @@ int main(void)
 		cmocka_unit_test(a_loss_after_the_last_look_is_mended),
 		cmocka_unit_test(a_kept_arena_is_newer_than_what_the_end_has_lost),
 		cmocka_unit_test(a_kept_arena_is_newer_than_what_was_not_mended),
+		cmocka_unit_test(a_lost_page_is_not_written_to_the_file),
 		cmocka_unit_test(others_that_fail_fail_no_flush),
 		cmocka_unit_test(a_long_comparison_may_be_repeated),
 		cmocka_unit_test(a_loss_before_the_first_sync_may_be_anything),
