@@ -116,7 +116,8 @@ int export_recall(struct export *export)
 			*last = none;
 		break;
 	case LAST_WRITER_KNOWN:
-		if (same_writer(last, &nobody) || same_writer(last, &none))
+		if (same_writer(last, &nobody) ||
+		    (same_writer(last, &none) && !export->store.kept))
 			*last = kept;
 		else if (!same_writer(last, &kept))
 			*last = none;

@@ -32,6 +32,11 @@
  * whether the file was brought up to date before the daemon ended, and when it was last
  * written. A file that was not brought up to date lacks writes that were not flushed: then
  * the contents of the arena count.
+ *
+ * The disk of the file may lose writes after it has reported them as durable, and another file
+ * on it may be the one that is told, even after this one has been closed. So the trailer also
+ * says what was noted of the disk (sync_errors.c) when the file was up to date. If there are other
+ * notes by now, the two are compared, unless the file was written since.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -307,6 +312,7 @@ struct arena_trailer {
 	int64_t changed_sec;	/* of the file; of version 0.1: 0, so that no file is like it */
 	int64_t changed_nsec;
 	uint64_t file_bytes;
+	uint8_t losses[RDMABLK_ID_LEN];	/* of struct arena_file; of version 0.1: 0 */
 };
 
 _Static_assert(sizeof(struct arena_trailer) <= 4096, "the trailer is one page");
@@ -645,6 +651,37 @@ static int trailer_check(struct store *store, const struct export_config *ec,
 }
 
 /*
+ * Whether the disk of the file may have lost writes of the arena. An arena that nobody has written
+ * since it was filled from the file has none.
+ */
+static bool is_doubtful(const struct arena_trailer *t, const uint8_t *losses)
+{
+	static const struct store_writer nobody;
+	uint8_t doubt[RDMABLK_ID_LEN];
+
+	memset(doubt, 0xff, sizeof(doubt));
+	if (!memcmp(t->losses, doubt, sizeof(doubt)))
+		return true;
+	return memcmp(&t->writer, &nobody, sizeof(nobody)) &&
+	       memcmp(t->losses, losses, sizeof(doubt));
+}
+
+/* Return: whether flushed data may be missing, because neither arena nor file has all of it. */
+static bool say_lost(const struct export_config *ec, const struct arena_trailer *t,
+		     const uint8_t *losses)
+{
+	bool doubtful = losses && is_doubtful(t, losses);
+
+	log_err("export %s: arena %s has lost pages: %s, and its epoch is new", ec->name,
+		ec->arena, ec->file ? "all of it is read from the file again" :
+		"they are zero, the rest is as it was");
+	if (doubtful)
+		log_err("export %s: flushed data may be missing: the disk of %s may have lost writes that only arena %s had",
+			ec->name, ec->file, ec->arena);
+	return doubtful;
+}
+
+/*
  * Takes over the contents of an arena. If it has lost pages, the epoch is new, so that no
  * initiator takes the zeroes there for its data. Return: 0 or -errno
  */
@@ -662,16 +699,17 @@ static int take_contents(struct store *store, const struct arena_trailer *t)
  * arena_attach - take over the contents of a mapped arena
  * @store: store with a mapped arena; gets epoch and UUID of the arena
  * @ec: configuration of the export
+ * @losses: of struct arena_file; NULL: the arena has no file
  * @fresh: arena_open() found the arena empty
  *
  * Return: 1: the caller must zero the arena, and the epoch is new; 0: the arena keeps contents
  * and epoch, or the rest of its contents under a new epoch; -errno, logged.
  */
 int arena_attach(struct store *store, const struct export_config *ec,
-		 bool fresh)
+		 const uint8_t *losses, bool fresh)
 {
 	struct arena_trailer *t = trailer_of(store);
-	bool unwritten = !fresh && !t->magic[0] && !t->state;
+	bool unwritten = !fresh && !t->magic[0] && !t->state, missing = false;
 	int ret = 0;
 
 	if (!fresh && !unwritten) {
@@ -684,11 +722,8 @@ int arena_attach(struct store *store, const struct export_config *ec,
 		if (ret)
 			return ret;
 		if (t->state == ARENA_LOST)
-			log_err("export %s: arena %s has lost pages: %s, and its epoch is new",
-				ec->name, ec->arena, ec->file ?
-				"all of it is read from the file again" :
-				"they are zero, the rest is as it was");
-		/* A file has all flushed data, so its arena is not used when pages are lost. */
+			missing = say_lost(ec, t, losses);
+		/* The file has the flushed data, so its arena is not used when pages are lost. */
 		if (t->state == ARENA_COMPLETE || (t->state == ARENA_LOST && !ec->file))
 			return take_contents(store, t);
 	}
@@ -700,6 +735,8 @@ int arena_attach(struct store *store, const struct export_config *ec,
 	t->state = ARENA_FILLING;
 	t->size = store->size;
 	memcpy(t->uuid, store->uuid, sizeof(t->uuid));
+	if (missing)	/* so no disk goes on by itself */
+		memset(&t->writer, 0xff, sizeof(t->writer));
 	return 1;
 }
 
@@ -781,6 +818,19 @@ void arena_newer(struct store *store)
 }
 
 /**
+ * arena_doubt - note in the trailer that the disk of the file may have lost writes
+ * @store: published; without a kept arena nothing happens
+ *
+ * Before the file is written for that, arena_newer() must say that another stamp of the file is
+ * not that of another program. Any thread. arena_clean() undoes it.
+ */
+void arena_doubt(struct store *store)
+{
+	if (store->kept)
+		memset(trailer_of(store)->losses, 0xff, RDMABLK_ID_LEN);
+}
+
+/**
  * arena_written_by - note in the trailer which device writes the arena from now on
  * @store: store with its writer; without a kept arena nothing happens
  *
@@ -800,7 +850,7 @@ void arena_written_by(struct store *store)
  * arena_bind - check that an arena has the contents of a file
  * @store: attached
  * @ec: configuration of the export
- * @file: identity of the file, and its stamp
+ * @file: the file as it is now
  * @fresh: arena_attach() has returned 1
  *
  * Return: enum arena_state, ARENA_OLDER for a fresh arena; -errno, logged.
@@ -813,6 +863,7 @@ int arena_bind(struct store *store, const struct export_config *ec,
 		.sec = t->written_sec, .nsec = t->written_nsec, .changed_sec = t->changed_sec,
 		.changed_nsec = t->changed_nsec, .bytes = t->file_bytes,
 	};
+	bool same;
 
 	if (fresh) {
 		store->writer = t->writer;
@@ -825,7 +876,14 @@ int arena_bind(struct store *store, const struct export_config *ec,
 	}
 	if (!t->clean)
 		return ARENA_NEWER;
-	return file_stamp_same(&stamp, &file->stamp) ? ARENA_EQUAL : ARENA_OLDER;
+	same = file_stamp_same(&stamp, &file->stamp);
+	if (!is_doubtful(t, file->losses))
+		return same ? ARENA_EQUAL : ARENA_OLDER;
+	if (same || stamp.nsec < 0)	/* that of a block device is not known */
+		return ARENA_DOUBTFUL;
+	log_warn("export %s: the disk of %s may have lost writes that arena %s has; the file was written since, so it counts",
+		 ec->name, ec->file, ec->arena);
+	return ARENA_OLDER;
 }
 
 /**
@@ -849,8 +907,8 @@ int arena_renew(struct store *store)
 /**
  * arena_clean - note that the file has all contents of the arena
  * @store: attached; nobody writes the arena now
- * @file: identity of the file, and its stamp after the last write that the daemon knows of.
- *	If another program has written later, the arena is found older
+ * @file: the file, with its stamp after the last write that the daemon knows of. If another
+ *	program has written later, the arena is found older
  */
 void arena_clean(struct store *store, const struct arena_file *file)
 {
@@ -862,5 +920,6 @@ void arena_clean(struct store *store, const struct arena_file *file)
 	t->changed_sec = file->stamp.changed_sec;
 	t->changed_nsec = file->stamp.changed_nsec;
 	t->file_bytes = file->stamp.bytes;
+	memcpy(t->losses, file->losses, sizeof(t->losses));
 	__atomic_store_n(&t->clean, 1, __ATOMIC_RELEASE);
 }

@@ -13,10 +13,13 @@
  * struct arena_file - the file whose contents are in an arena
  * @id: identity of the file in this boot of the host
  * @stamp: its state that is in the arena
+ * @losses: what is noted of its disk, from sync_errors_sum(). All ones: the disk may have lost
+ *	writes that the file had
  */
 struct arena_file {
 	uint8_t id[RDMABLK_ID_LEN];
 	struct file_stamp stamp;
+	uint8_t losses[RDMABLK_ID_LEN];
 };
 
 /**
@@ -24,11 +27,14 @@ struct arena_file {
  * @ARENA_EQUAL: both have the same contents
  * @ARENA_NEWER: the arena may have writes that the file lacks
  * @ARENA_OLDER: the file was written after it had all writes of the arena
+ * @ARENA_DOUBTFUL: the file had all writes of the arena, and nobody else is known to have written
+ *	it, but its disk may have lost writes since
  */
 enum arena_state {
 	ARENA_EQUAL,
 	ARENA_NEWER,
 	ARENA_OLDER,
+	ARENA_DOUBTFUL,
 };
 
 extern int arena_wait_ms;
@@ -36,9 +42,10 @@ extern int arena_wait_ms;
 int arena_check(const char *path);
 int arena_open(struct store *store, const struct export_config *ec);
 int arena_attach(struct store *store, const struct export_config *ec,
-		 bool fresh);
+		 const uint8_t *losses, bool fresh);
 int arena_publish(struct store *store);
 void arena_newer(struct store *store);
+void arena_doubt(struct store *store);
 bool arena_has_lost(const struct store *store);
 void arena_leave(struct store *store);
 void arena_written_by(struct store *store);

@@ -319,6 +319,7 @@ static void sync_failed(struct full *full, int ret)
 			full->file.name, full->file.path, strerror(-ret));
 	if (!disk_loss_shared(ret))
 		return;
+	full->heard = true;
 	/* Also when syncs of this file fail and succeed by turns. */
 	row = full->noted_s && full_now_s() - full->noted_s < NOTE_S;
 	disk_loss_tell(&full->watch, full->told);
@@ -354,7 +355,11 @@ static void look_for_lost(struct store *store)
 	struct full *full = full_of(store);
 	unsigned int lost = atomic_exchange(&full->lost, 0);
 
+	/* It is mended in this process only, which may be killed when it has begun to. */
+	if (lost)
+		arena_newer(store);
 	full->mend |= lost;
+	full->heard |= lost;
 	/* Before the first sync it is unknown what is not synced. */
 	if (lost & FULL_LOST_ANY || (lost && !full->settled))
 		full_compare_begin(full);

@@ -5,7 +5,8 @@
  *
  * A kept arena whose daemon did not end in order is newer than its file, and is compared
  * with it. After a daemon that ended in order the two are equal, unless another program has
- * written the file since; then the file counts.
+ * written the file since; then the file counts. If the disk of the file may have lost writes, and
+ * no other program is known to have written the file since, the two are compared.
  *
  * The epoch is that of the arena, a random number. A read-only export has an epoch made of
  * the file's identity and the time of its last change, so that it lasts as long as these
@@ -47,6 +48,7 @@ static int note_equal(struct store *store)
 	struct arena_file file = { .stamp = full->stamp };
 	int ret = file_epoch(&full->file, file.id);
 
+	memcpy(file.losses, full->losses, sizeof(file.losses));
 	if (!ret)
 		arena_clean(store, &file);
 	return ret;
@@ -114,6 +116,29 @@ static int open_anonymous(struct store *store, const struct export_config *ec)
 	       pages_populate(store, ec->name, 0) ?: fill(store, true);
 }
 
+/* Serves the arena at once; the file is compared with it, and written where it differs. */
+static int take_newer(struct store *store, const struct export_config *ec)
+{
+	store->newer = true;
+	if (!ec->read_only)
+		return 0;
+	log_err("export %s: it can only be once it is not exported \"ro\"", ec->name);
+	return -EROFS;
+}
+
+/* A reader needs the arena only. The next daemon that may write the file compares it. */
+static int take_doubtful(struct store *store, const struct export_config *ec)
+{
+	struct full *full = full_of(store);
+
+	log_warn("export %s: the disk of %s may have lost writes that arena %s has; the two are compared",
+		 ec->name, ec->file, ec->arena);
+	if (!ec->read_only || full->file.block_device)
+		return take_newer(store, ec);
+	full_doubt(full);
+	return 0;
+}
+
 /* Decides whether the contents of a kept arena or those of its file count. */
 static int take_over(struct store *store, const struct export_config *ec,
 		     enum arena_state state)
@@ -126,11 +151,9 @@ static int take_over(struct store *store, const struct export_config *ec,
 	case ARENA_NEWER:
 		log_warn("export %s: arena %s was not written back to %s when its daemon ended",
 			 ec->name, ec->arena, ec->file);
-		store->newer = true;
-		if (!ec->read_only)
-			return 0;
-		log_err("export %s: it can only be once it is not exported \"ro\"", ec->name);
-		return -EROFS;
+		return take_newer(store, ec);
+	case ARENA_DOUBTFUL:
+		return take_doubtful(store, ec);
 	case ARENA_OLDER:
 		return arena_renew(store) ?: fill_kept(store, false);
 	}
@@ -145,10 +168,12 @@ static int open_kept(struct store *store, const struct export_config *ec)
 
 	if (empty < 0)
 		return empty;
-	ret = pages_reserve(store, ec->name) ?: pages_map(store, ec->name, 0);
+	ret = pages_reserve(store, ec->name) ?: pages_map(store, ec->name, 0) ?:
+	      sync_errors_sum(ec->name, full->watch.disk, full->losses);
 	if (ret)
 		return ret;
-	fresh = arena_attach(store, ec, empty);
+	memcpy(file.losses, full->losses, sizeof(file.losses));
+	fresh = arena_attach(store, ec, full->losses, empty);
 	if (fresh < 0)
 		return fresh;
 	ret = file_epoch(&full->file, file.id) ?: pages_populate(store, ec->name, 0);
@@ -179,7 +204,7 @@ static void disk_lost(struct disk_watch *w, const char *by, bool again)
 	/* The daemon may be killed before the store thread looks at it. */
 	store = atomic_load(&full->published);
 	if (store)
-		arena_newer(store);
+		arena_doubt(store);
 }
 
 static void release(struct store *store)
@@ -271,13 +296,15 @@ static int store_publish(struct store *store)
 	int ret = 0;
 
 	atomic_store(&full->published, store);
-	if (store->newer)
+	if (store->newer) {
+		arena_newer(store);
 		atomic_store(&full->ended, true);
-	else if (store->kept)
+	} else if (store->kept) {
 		ret = note_equal(store);
+	}
 	/* What was told before. */
 	if (atomic_load(&full->lost))
-		arena_newer(store);
+		arena_doubt(store);
 	store->newer = false;
 	return ret ?: arena_publish(store);
 }
@@ -312,6 +339,16 @@ static int finish(struct store *store)
 }
 
 /*
+ * What is noted now has been heard of and is mended, or is still to be looked at. A loss is told
+ * before it is noted, so this comes before the watch ends.
+ */
+static void read_losses(struct full *full)
+{
+	if (full->heard && sync_errors_sum(full->file.name, full->watch.disk, full->losses))
+		full_doubt(full);
+}
+
+/*
  * Brings the file up to date, and hears of no more losses. One that was told after the last look
  * is mended in a second round, or by the next daemon, which has the kept arena. So the stamp,
  * which may take seconds, comes before the watch ends.
@@ -321,8 +358,10 @@ static int finish_writer(struct store *store)
 	struct full *full = full_of(store);
 	int ret = finish(store);
 
-	if (!ret && store->kept)
+	if (!ret && store->kept) {
 		settle_stamp(full);
+		read_losses(full);
+	}
 	disk_loss_forget(&full->watch);
 	if (ret || store->kept || !atomic_load(&full->lost))
 		return ret;
@@ -339,13 +378,14 @@ static void close_equal(struct store *store)
 	if (arena_guard_broken(store->guard)) {
 		log_err("export %s: pages of its arena are missing; the next daemon reads %s again",
 			full->file.name, full->file.path);
-	} else if (atomic_load(&full->lost)) {
-		log_warn("export %s: the disk of %s has lost writes at the end; the next daemon compares all of it with its arena",
-			 full->file.name, full->file.path);
-		arena_newer(store);
-	} else {
-		note_equal(store);
+		return;
 	}
+	if (atomic_load(&full->lost)) {
+		log_warn("export %s: the disk of %s has lost writes while the export was being closed; the next daemon compares all of it with its arena",
+			 full->file.name, full->file.path);
+		full_doubt(full);
+	}
+	note_equal(store);
 }
 
 static void store_close(struct store *store)

@@ -482,6 +482,7 @@ static void with_an_arena(void **state)
 {
 	uint8_t uuid[16];
 	struct file_mark mark;
+	struct export *e;
 	char with[200];
 
 	(void)state;
@@ -513,10 +514,15 @@ static void with_an_arena(void **state)
 	assert_int_equal(unlink(note_of("arena", "export", uuid)), 0);
 	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 0);
 	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 0);
-	/* it is gone, as after a boot */
+	/* it says that nobody may go on, whatever is noted */
 	start_with("arena", spec_of("d", "disk6", with));
 	let_write("d", &lease_b);
+	e = export_find("d");
+	memset(&e->store.writer, 0xff, sizeof(e->store.writer));
+	e->store.ops->written_by(&e->store);
 	stop();
+	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 0);
+	/* it is gone, as after a boot */
 	assert_int_equal(unlink(files_path("kept/arena")), 0);
 	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 2);
 	umount2(files_path("kept"), MNT_DETACH);

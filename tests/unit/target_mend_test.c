@@ -266,6 +266,16 @@ static bool kept_is_newer(struct cached *c)
 	return newer;
 }
 
+/* What the disk does, and no program: the file seems to be unchanged. */
+static void disk_loses_silently(void)
+{
+	static struct stat had;
+
+	assert_int_equal(stat(here->path, &had), 0);
+	disk_loses_all();
+	times_as = &had;
+}
+
 /* While the stamp of the file is taken; nobody has ever written the arena */
 static void a_kept_arena_is_newer_than_what_the_end_has_lost(void **state)
 {
@@ -278,13 +288,22 @@ static void a_kept_arena_is_newer_than_what_the_end_has_lost(void **state)
 	full_close(&c->s);
 	assert_false(kept_is_newer(c));
 	stats_before = 1;
-	stat_hook = disk_loses_all;
+	stat_hook = disk_loses_silently;
 	full_close(&c->s);
 	assert_null(stat_hook);
 	assert_true(files_are(c->path, 0, MIB, 2));
 	assert_true(kept_is_newer(c));
+	times_as = NULL;
 	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
 	assert_true(files_are(c->path, 0, MIB, 1));
+	/* a backup that was restored since counts */
+	stats_before = 1;
+	stat_hook = disk_loses_silently;
+	full_close(&c->s);
+	times_as = NULL;
+	files_write(c->path, 0, MIB, 4);
+	assert_false(kept_is_newer(c));
+	assert_true(full_has(&c->s, 0, MIB, 4));
 	cached_close(c);
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
@@ -294,6 +313,14 @@ static void hears_while_it_is_served(struct cached *c)
 	if (kept_is_newer(c))
 		_exit(1);
 	staged_fail(&c->n->sf, -EIO);
+}
+
+static void begins_to_mend(struct cached *c)
+{
+	hears_while_it_is_served(c);
+	files_write(c->path, 0, MIB, 2);
+	while (c->s.ops->idle(&c->s))
+		;
 }
 
 static void hears_before_it_is_served(struct cached *c)
@@ -338,6 +365,168 @@ static void a_kept_arena_is_newer_than_what_was_not_mended(void **state)
 	full_close(&c->s);
 	killed_after(hears_before_it_is_served, c);
 	assert_true(kept_is_newer(c));
+	full_close(&c->s);
+	killed_after(begins_to_mend, c);
+	assert_true(kept_is_newer(c));
+	cached_close(c);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+}
+
+/* Served to a session. */
+static struct cached *kept_written(const char *name)
+{
+	struct cached *c = kept_open(name);
+
+	c->s.writer = (struct store_writer){ .host_id = { 1 } };
+	c->s.ops->written_by(&c->s);
+	return c;
+}
+
+static void mends_and_is_killed(struct cached *c)
+{
+	if (!kept_is_newer(c))
+		_exit(1);
+	times_as = NULL;
+	while (c->s.ops->idle(&c->s))
+		;
+}
+
+/* Another file on the disk hears of a loss while nobody has the arena. */
+static void a_kept_arena_whose_disk_has_lost_writes_since(void **state)
+{
+	struct cached *c;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = kept_written("since");
+	full_close(&c->s);
+	assert_false(kept_is_newer(c));
+	full_close(&c->s);
+	disk_loses_silently();
+	assert_true(kept_is_newer(c));
+	times_as = NULL;
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, MIB, 1));
+	full_close(&c->s);
+	assert_false(kept_is_newer(c));
+	full_close(&c->s);
+	/* the daemon that mends it is killed, and has changed the file */
+	disk_loses_silently();
+	killed_after(mends_and_is_killed, c);
+	times_as = NULL;
+	assert_true(kept_is_newer(c));
+	full_close(&c->s);
+	assert_false(kept_is_newer(c));
+	/* heard of and mended before the end, or from its own sync */
+	staged_fail(&c->n->sf, -EIO);
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	full_close(&c->s);
+	assert_false(kept_is_newer(c));
+	syncs_fail = true;
+	assert_int_not_equal(flush_piece(c, 0, 1), RDMABLK_OK);
+	syncs_fail = false;
+	full_close(&c->s);
+	assert_false(kept_is_newer(c));
+	full_close(&c->s);
+	/* another program has written the file; then nobody has written the arena */
+	disk_loses_all();
+	assert_false(kept_is_newer(c));
+	assert_true(full_has(&c->s, 0, MIB, 2));
+	full_close(&c->s);
+	staged_fail(&c->n->sf, -EIO);
+	assert_false(kept_is_newer(c));
+	cached_close(c);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+}
+
+/* It serves what the arena has, and leaves the rest to the next daemon that writes. */
+static void a_reader_of_a_kept_arena_whose_disk_has_lost_writes(void **state)
+{
+	struct cached *c;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = kept_written("reader");
+	full_close(&c->s);
+	disk_loses_silently();
+	full_ec.read_only = true;
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(full_open(&c->s, &full_ec), 0);
+		assert_true(full_has(&c->s, 0, MIB, 1));
+		full_close(&c->s);
+	}
+	full_ec.read_only = false;
+	assert_true(kept_is_newer(c));
+	times_as = NULL;
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, MIB, 1));
+	cached_close(c);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+}
+
+/* It does not say whether another program has written it. */
+static void a_kept_arena_of_a_block_device(void **state)
+{
+	struct cached *c;
+	char dev[64];
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = cached_open("device");
+	full_close(&c->s);
+	if (!files_loop(c->path, 512, dev, sizeof(dev)))
+		skip();
+	full_config(dev)->arena = (char *)files_path("kept/arena");
+	assert_int_equal(full_open(&c->s, &full_ec), 0);
+	neighbour_close(c->n);
+	c->n = neighbour_of(&c->s);
+	for (unsigned int lost = 0; lost < 2; lost++) {
+		c->s.writer = (struct store_writer){ .host_id = { 1 } };
+		c->s.ops->written_by(&c->s);
+		full_close(&c->s);
+		files_write(dev, 0, MIB, 2);
+		if (lost)
+			staged_fail(&c->n->sf, -EIO);
+		assert_int_equal(kept_is_newer(c), lost);
+		assert_true(full_has(&c->s, 0, MIB, 2 - lost));
+		full_rdma(&c->s, 0, MIB, 1);
+		full_note(&c->s, &c->dirty, 0, MIB);
+		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+		assert_true(files_are(dev, 0, MIB, 1));
+	}
+	cached_close(c);
+	files_unloop(dev);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+}
+
+/* It says nothing of losses. */
+static void a_kept_arena_of_version_0_1(void **state)
+{
+	static const char zeroes[RDMABLK_ID_LEN];
+	char path[96];
+	struct cached *c;
+	int fd;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = kept_written("old");
+	snprintf(path, sizeof(path), "%s/" SYNC_ERRORS_FILE, dir);
+	for (unsigned int noted = 0; noted < 2; noted++) {
+		full_close(&c->s);
+		fd = open(full_ec.arena, O_WRONLY);
+		assert_true(fd >= 0);
+		assert_int_equal(pwrite(fd, zeroes, sizeof(zeroes), MIB + 216), sizeof(zeroes));
+		close(fd);
+		if (noted)
+			staged_fail(&c->n->sf, -EIO);
+		else
+			assert_int_equal(truncate(path, 0), 0);
+		assert_int_equal(kept_is_newer(c), noted);
+	}
 	cached_close(c);
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
@@ -381,6 +570,36 @@ static void a_lost_page_is_not_written_to_the_file(void **state)
 		assert_true(full_has(&c->s, 4096, MIB - 4096, 1));
 	}
 	cached_close(c);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+}
+
+/* Neither arena nor file has all that was flushed, so nobody knows what a disk may expect. */
+static void a_lost_page_of_an_arena_whose_disk_has_lost_writes(void **state)
+{
+	struct store_writer nobody = { 0 }, unknown;
+	struct cached *c;
+
+	(void)state;
+	memset(&unknown, 0xff, sizeof(unknown));
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	for (unsigned int lost = 0; lost < 2; lost++) {
+		c = kept_written("both");
+		full_close(&c->s);
+		lose_a_page(full_ec.arena);
+		if (lost)
+			staged_fail(&c->n->sf, -EIO);
+		for (unsigned int i = 0; i < 2; i++) {
+			assert_int_equal(full_open(&c->s, &full_ec), 0);
+			assert_memory_equal(&c->s.writer, lost ? &unknown : &nobody,
+					    sizeof(nobody));
+			assert_true(full_has(&c->s, 0, MIB, 1));
+			if (!i)
+				full_close(&c->s);
+		}
+		cached_close(c);
+		unlink(full_ec.arena);
+	}
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
@@ -552,7 +771,12 @@ int main(void)
 		cmocka_unit_test(a_loss_after_the_last_look_is_mended),
 		cmocka_unit_test(a_kept_arena_is_newer_than_what_the_end_has_lost),
 		cmocka_unit_test(a_kept_arena_is_newer_than_what_was_not_mended),
+		cmocka_unit_test(a_kept_arena_whose_disk_has_lost_writes_since),
+		cmocka_unit_test(a_reader_of_a_kept_arena_whose_disk_has_lost_writes),
+		cmocka_unit_test(a_kept_arena_of_a_block_device),
+		cmocka_unit_test(a_kept_arena_of_version_0_1),
 		cmocka_unit_test(a_lost_page_is_not_written_to_the_file),
+		cmocka_unit_test(a_lost_page_of_an_arena_whose_disk_has_lost_writes),
 		cmocka_unit_test(others_that_fail_fail_no_flush),
 		cmocka_unit_test(a_long_comparison_may_be_repeated),
 		cmocka_unit_test(a_loss_before_the_first_sync_may_be_anything),
