@@ -464,7 +464,7 @@ int full_sync(struct store *store, const atomic_bool *cancelled)
  */
 
 /**
- * full_compare_init - allocate memory for comparisons
+ * full_compare_init - prepare for comparisons
  * @full: its file is open
  *
  * Return: 0 or -ENOMEM.
@@ -473,6 +473,7 @@ int full_compare_init(struct full *full)
 {
 	int ret = posix_memalign(&full->bounce, FILE_BATCH_PIECE, STEP_FLUSH);
 
+	full->compared_s = full_now_s();
 	return -ret;
 }
 
@@ -604,6 +605,7 @@ static int compare_step(struct store *store, uint64_t step)
 static void compare_end(struct full *full)
 {
 	full->compare_sync = false;
+	full->compared_s = full_now_s();
 	log_info("export %s: %s is up to date, %llu bytes were not", full->file.name,
 		 full->file.path, (unsigned long long)full->compare_wrote);
 	full->compare_wrote = 0;
@@ -613,9 +615,11 @@ static void compare_end(struct full *full)
 static void look_for_ended(struct store *store)
 {
 	struct full *full = full_of(store);
+	bool due;
 
 	look_for_lost(store);
-	if (atomic_exchange(&full->ended, false))
+	due = full->owed && full_now_s() - full->compared_s >= OWED_S;
+	if (atomic_exchange(&full->ended, false) || due)
 		full_compare_begin(full);
 }
 
@@ -674,8 +678,6 @@ bool full_compare_idle(struct store *store)
 	int ret = 0;
 
 	look_for_ended(store);
-	if (full->owed && full_now_s() - full->compared_s >= OWED_S)
-		full_compare_begin(full);
 	if (!full->mend && full->compare_left) {
 		ret = compare_step(store, STEP_IDLE);
 	} else if (full->mend || full->compare_sync) {

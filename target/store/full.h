@@ -45,8 +45,8 @@
  *	@unsynced must be written again, whatever the page cache says of it
  * @mend: the disk has lost writes: @unsynced must be written again, too. That is no failure of
  *	this file, whose arena has everything
- * @owed: a loss was heard of that did not begin a comparison; the background makes it good
- *	later, or the end
+ * @owed: a loss was heard of that did not begin a comparison; the background or a FLUSH makes it
+ *	good later, or the end
  * @told: the last sync failed, and others of the disk were told
  * @told_again: they were told again since
  * @patience: until when losses are mended that others tell of meanwhile, ms; see full_patience()
@@ -57,7 +57,7 @@
  * @compare_at: where to compare arena and file next, bytes
  * @compare_left: bytes that are still to be compared. Changed by full_compare_leave() only;
  *	may be read without the lock
- * @compared_s: when the last comparison began, seconds
+ * @compared_s: when the last comparison began or ended, or the file was opened, seconds
  * @compare_wrote: bytes that were found to differ, and written
  * @compare_sync: bytes that the comparison wrote are not synced yet
  * @compare_said: last error of the comparison in the background, so that it is logged once
