@@ -326,8 +326,7 @@ static void sync_failed(struct full *full, int ret)
 	if (note_wanted(full))
 		sync_errors_note_disk(full->file.name, full->watch.disk);
 	disk_loss_fail(&full->watch);
-	if (full->told || row)
-		pause_ms(PACE_MS);
+	full->pace |= full->told || row;
 	full->told_again = full->told;
 	full->told = true;
 }
@@ -367,7 +366,7 @@ static void look_for_lost(struct store *store)
 		full->owed |= lost;
 }
 
-static int write_again(struct store *store)
+static int write_again(struct store *store, const atomic_bool *cancelled)
 {
 	static const char again_place[] = "write_again";
 	struct full *full = full_of(store);
@@ -377,7 +376,7 @@ static int write_again(struct store *store)
 	if (bitmap_any(&full->unsynced) && log_allow(again_place, NULL))
 		log_info("export %s: writing again to %s what was not synced",
 			 full->file.name, full->file.path);
-	return file_shrunk(&full->file) ? -EIO : write_set(store, &full->unsynced, NULL);
+	return file_shrunk(&full->file) ? -EIO : write_set(store, &full->unsynced, cancelled);
 }
 
 /*
@@ -386,13 +385,15 @@ static int write_again(struct store *store)
  * Return: 0; 1: the sync has succeeded, but others have told of a loss meanwhile, and it may be
  * one of what was just written; or -errno
  */
-static int sync_once(struct store *store)
+static int sync_once(struct store *store, const atomic_bool *cancelled)
 {
 	struct full *full = full_of(store);
 	int ret;
 
 	look_for_lost(store);
-	ret = write_again(store) ?: sync_now(full);
+	ret = write_again(store, cancelled) ?: sync_now(full);
+	if (ret == -ECANCELED)
+		return ret;
 	if (ret) {
 		full->rewrite = true;
 		if (!full->settled)
@@ -451,7 +452,7 @@ int full_sync(struct store *store, const atomic_bool *cancelled)
 {
 	int ret;
 
-	while ((ret = sync_once(store)) > 0) {
+	while ((ret = sync_once(store, cancelled)) > 0) {
 		ret = be_patient(full_of(store), cancelled);
 		if (ret)
 			break;
@@ -683,7 +684,7 @@ bool full_compare_idle(struct store *store)
 	} else if (full->mend || full->compare_sync) {
 		bool end = full->compare_sync && !full->compare_left;
 
-		ret = end && arena_has_lost(store) ? -EIO : sync_once(store);
+		ret = end && arena_has_lost(store) ? -EIO : sync_once(store, NULL);
 		if (!ret && end && !full->compare_left)
 			compare_end(full);
 	}
@@ -881,6 +882,7 @@ void full_flush(struct store *store, struct store_works *works)
 	int ret = arena_guard_broken(store->guard) ? -EIO :
 		  file_shrunk(&full->file) ? cut_off(full) : 0;
 
+	full->pace = false;
 	full_patience(full);
 	if (ret)
 		TAILQ_FOREACH(w, works, entry)
@@ -892,4 +894,6 @@ void full_flush(struct store *store, struct store_works *works)
 	TAILQ_FOREACH(w, works, entry)
 		if (!w->error && w->dirty)
 			clear_set(w->dirty);
+	if (full->pace)
+		pause_ms(PACE_MS);
 }

@@ -35,11 +35,11 @@
  * @lock: guards all fields from @unsynced to @bounce, @batch and the size of @file: between
  *	the store thread and a worker that lets the store grow
  * @unsynced: granules of the file changed since the last good fdatasync
- * @settled: an fdatasync has succeeded since the file was opened, so all of the file but
- *	@unsynced is durable. Before, writes of an earlier process may be in a cache
  * @stamp: of @file, before it was read into the arena or after the last good sync: a later
  *	write is that of another program
  * @losses: what is noted of the disk, for the trailer; of struct arena_file
+ * @settled: an fdatasync has succeeded since the file was opened, so all of the file but
+ *	@unsynced is durable. Before, writes of an earlier process may be in a cache
  * @heard: of a loss since @losses was read
  * @rewrite: the last fdatasync failed, or another operation did half of its work: all of
  *	@unsynced must be written again, whatever the page cache says of it
@@ -49,6 +49,7 @@
  *	good later, or the end
  * @told: the last sync failed, and others of the disk were told
  * @told_again: they were told again since
+ * @pace: the FLUSH under way has told others not for the first time, and is answered later
  * @patience: until when losses are mended that others tell of meanwhile, ms; see full_patience()
  * @rounds: how often such a loss was mended since full_patience()
  * @noted: value of sync_errors_opened() at the last note of a loss
@@ -78,15 +79,16 @@ struct full {
 	atomic_bool ended;
 	pthread_mutex_t lock;
 	struct bitmap unsynced;
-	bool settled;
 	struct file_stamp stamp;
 	uint8_t losses[RDMABLK_ID_LEN];
+	bool settled;
 	bool heard;
 	bool rewrite;
 	bool mend;
 	bool owed;
 	bool told;
 	bool told_again;
+	bool pace;
 	int64_t patience;
 	unsigned int rounds;
 	unsigned int noted;

@@ -728,6 +728,7 @@ static void mending_ends_when_nobody_waits(void **state)
 		{ .op = RDMABLK_OP_FLUSH }, { .op = RDMABLK_OP_FLUSH },
 	};
 	struct cached *c = cached_open("nobody");
+	unsigned int before;
 
 	(void)state;
 	full_rdma(&c->s, 0, 4096, 3);
@@ -749,6 +750,29 @@ static void mending_ends_when_nobody_waits(void **state)
 	before_the_nth_sync_ends(1, is_told_again_and_nobody_waits);
 	c->s.ops->flush(&c->s, &works);
 	assert_int_not_equal(w[0].status, RDMABLK_OK);
+	atomic_store(&w[0].cancelled, false);
+	c->s.ops->flush(&c->s, &works);
+	assert_int_equal(w[0].status, RDMABLK_OK);
+	/* nor is everything written again for nobody */
+	assert_int_equal(full_do(&c->s, RDMABLK_OP_WRITE_ZEROES, 0, 4096, 4096, NULL), RDMABLK_OK);
+	disk_loss_tell(&c->n->sf.watch, true);
+	before = syncs;
+	atomic_store(&w[0].cancelled, true);
+	c->s.ops->flush(&c->s, &works);
+	assert_int_not_equal(w[0].status, RDMABLK_OK);
+	assert_true(syncs == before && !says_failed(&c->s));
+	full_rdma(&c->s, 4096, 4096, 1);
+	full_note(&c->s, &c->dirty, 0, 8192);
+	atomic_store(&w[0].cancelled, false);
+	c->s.ops->flush(&c->s, &works);
+	assert_int_equal(w[0].status, RDMABLK_OK);
+	/* nor is synced again where everything is durable, as far as is known */
+	disk_loss_tell(&c->n->sf.watch, true);
+	before = syncs;
+	before_the_nth_sync_ends(1, is_told_again_and_nobody_waits);
+	c->s.ops->flush(&c->s, &works);
+	assert_int_not_equal(w[0].status, RDMABLK_OK);
+	assert_int_equal(syncs, before + 1);
 	atomic_store(&w[0].cancelled, false);
 	c->s.ops->flush(&c->s, &works);
 	assert_int_equal(w[0].status, RDMABLK_OK);
