@@ -359,7 +359,7 @@ struct store {
  *	@limits offers no FLUSH
  * @idle: in the store thread when there is nothing else to do: one short step, 10 ms
  *	at most, of work in the background; false: nothing is left, and it is called again
- *	after other work, and once a minute. NULL: none
+ *	after other work, and once a minute. What it has left is for @close. NULL: none
  * @ended: in the loop, after the fence of a session that could write, before the next one
  *	is admitted. @clean: all its writes were flushed. Afterwards the store thread calls
  *	idle() again. NULL: the store does not need to know

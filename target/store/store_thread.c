@@ -147,7 +147,7 @@ static bool next(struct store_thread *t, struct store_works *works)
 	pthread_mutex_lock(&t->lock);
 	while (!(some = take(t, works)) && !t->idle && !t->stop)
 		wait_for_wake(t);
-	on = some || t->idle;
+	on = some || (t->idle && !t->stop);
 	if (!some)
 		t->idle = false;
 	pthread_mutex_unlock(&t->lock);
@@ -267,9 +267,11 @@ static void join_thread(pthread_t thread)
 }
 
 /**
- * store_thread_stop - let a store thread finish all works, those in the background included,
- *	and end it
+ * store_thread_stop - let a store thread finish all works, and end it
  * @store: with or without a store thread; no session is left
+ *
+ * What is left to do in the background is for close() of &struct store_ops, which is bounded:
+ * others that tell of losses may give the background something to do for ever.
  *
  * Blocks for as long as that takes. Any thread.
  */

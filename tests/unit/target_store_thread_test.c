@@ -17,12 +17,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "../../target/base/util.h"
 #include "../../target/store/store_thread.h"
 
 #define PIECE	STORE_THREAD_PIECE
+#define ENDLESS	60000
 
 static struct {
 	struct store store;
@@ -32,6 +34,7 @@ static struct {
 	atomic_int overlaps;
 	atomic_int idle_steps;	/* left */
 	atomic_int idles;	/* done */
+	atomic_bool endless;	/* there are ENDLESS steps, each takes 1 ms */
 	bool gate;		/* steps in the background wait for permits, too */
 	char log[256];		/* what was done, a letter each */
 	atomic_int fail;	/* status of the next piece */
@@ -82,6 +85,10 @@ static bool fake_idle(struct store *store)
 	bool more;
 
 	assert_ptr_equal(store, &t.store);
+	if (t.endless) {
+		usleep(1000);
+		return atomic_fetch_add(&t.idles, 1) < ENDLESS;
+	}
 	if (atomic_load(&t.idle_steps) <= 0)
 		return false;
 	more = atomic_fetch_sub(&t.idle_steps, 1) > 1;
@@ -260,9 +267,27 @@ static void the_background_waits_for_commands(void **state)
 	store_thread_wake(t.store.thread);
 	let(100);
 	wait_done(1);
-	/* what was begun in the background is brought to its end */
+	while (atomic_load(&t.idles) < 4)
+		sched_yield();
 	store_thread_stop(&t.store);
 	assert_string_equal(t.log, "012iiii");
+}
+
+/* Others may give it something to do for ever; the store's close does what is left. */
+static void the_end_does_not_wait_for_the_background(void **state)
+{
+	struct store_work zeroes = work(RDMABLK_OP_WRITE_ZEROES, 0, 3 * PIECE);
+
+	(void)state;
+	t.endless = true;
+	store_thread_wake(t.store.thread);
+	while (!atomic_load(&t.idles))
+		sched_yield();
+	store_thread_submit(t.store.thread, &zeroes);
+	let(100);
+	store_thread_stop(&t.store);
+	assert_in_range(atomic_load(&t.idles), 1, ENDLESS - 1);
+	assert_null(zeroes.done);
 }
 
 static void waking_begins_the_background_again(void **state)
@@ -343,6 +368,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(what_is_cancelled_before_it_begins_is_not_done),
 	TEST(what_is_cancelled_ends_after_its_piece),
 	TEST(the_background_waits_for_commands),
+	TEST(the_end_does_not_wait_for_the_background),
 	TEST(waking_begins_the_background_again),
 	TEST(waking_amidst_the_background_is_not_lost),
 	cmocka_unit_test_setup_teardown(the_background_is_looked_at_now_and_then, setup_looking,
