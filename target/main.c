@@ -423,7 +423,7 @@ static void late_signals_init(void)
 	atomic_store(&early_status, EXIT_FAILED);
 	if (daemon_state.signals.fd < 0)	/* early_signal() is still there */
 		return;
-	ret = late_signals_start(daemon_state.stopping);
+	ret = late_signals_start(daemon_state.stopping, staged_abandon);
 	if (!ret)
 		return;
 	log_warn("no thread to wait for signals: %s; the next one ends the process",
@@ -446,6 +446,7 @@ static void tear_down(void)
 	if (!worker_stop()) {
 		log_err("the state directory %s does not answer: exiting",
 			daemon_state.cfg.state_dir);
+		staged_abandon();
 		exit_failed();
 	}
 	device_exit();

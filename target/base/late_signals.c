@@ -14,6 +14,7 @@
 #include "base/util.h"
 
 static bool asked_once;		/* a signal has asked for the end; owned by the thread */
+static void (*before_end)(void);
 
 static void fill_set(sigset_t *set)
 {
@@ -31,6 +32,7 @@ static void *late_main(void *arg)
 	while (!sigwait(&set, &signo)) {
 		if (asked_once) {
 			log_warn("a signal again: exiting at once");
+			before_end();
 			log_stop();
 			_exit(EXIT_FAILED);
 		}
@@ -43,6 +45,7 @@ static void *late_main(void *arg)
 /**
  * late_signals_start - wait for SIGTERM and SIGINT in a thread
  * @asked: such a signal has asked for the end already
+ * @at_end: called in that thread before it ends the process; may log
  *
  * After the first signal the daemon only logs that it is ending: it goes on to bring files up
  * to date. The next signal ends the process, after the log lines are written. All threads
@@ -50,12 +53,13 @@ static void *late_main(void *arg)
  *
  * Return: 0; or -errno: no thread waits for signals.
  */
-int late_signals_start(bool asked)
+int late_signals_start(bool asked, void (*at_end)(void))
 {
 	pthread_t thread;
 	int ret;
 
 	asked_once = asked;
+	before_end = at_end;
 	ret = thread_start(&thread, "late-signals", late_main, NULL);
 	if (!ret)
 		pthread_detach(thread);

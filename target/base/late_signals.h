@@ -7,6 +7,6 @@
 
 #include <stdbool.h>
 
-int late_signals_start(bool asked);
+int late_signals_start(bool asked, void (*at_end)(void));
 
 #endif

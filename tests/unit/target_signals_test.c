@@ -27,6 +27,11 @@
 #define LINES		600U	/* more than a page, and fewer than wait in the log */
 #define PATIENCE_S	60
 
+static void say_end(void)
+{
+	log_warn("the end");
+}
+
 /* A daemon that does not come to its end. Its log is a pipe that holds one page. */
 static void daemon_main(int log, int ready, bool asked)
 {
@@ -40,7 +45,7 @@ static void daemon_main(int log, int ready, bool asked)
 	dup2(log, STDERR_FILENO);
 	log_setup(LOG_INFO);
 	log_stop_ms = 2 * PATIENCE_S * 1000;
-	if (log_start() || late_signals_start(asked))
+	if (log_start() || late_signals_start(asked, say_end))
 		_exit(100);
 	for (unsigned int i = 0; i < LINES; i++)
 		log_info("line %u", i);
@@ -113,6 +118,7 @@ static void assert_lines(char *text, bool asked)
 	if (!asked)
 		assert_line(&rest, first);
 	assert_line(&rest, again);
+	assert_line(&rest, "rdmablkd: warning: the end");
 	assert_line(&rest, "");
 	assert_null(rest);
 }
