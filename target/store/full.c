@@ -739,7 +739,7 @@ static int write_durable(struct store *store, const struct store_range *run)
 /*
  * A durable write has failed, and the device may have flushed a cache with it, although it says
  * otherwise. The loss of a cache is told once; a bad sector fails each time. So the write is
- * tried again. If that does not fail in the same way, the first failure may have been one of a
+ * tried again, after a pause, in which a device that resets itself may come back. If that does not fail in the same way, the first failure may have been one of a
  * flush. Else the write is tried without one. If it fails in the same way once more, it was the
  * write, and no other file has lost anything. If it succeeds, the data may only be in the cache,
  * and the sync that follows tells whether the cache can be written out.
@@ -747,11 +747,19 @@ static int write_durable(struct store *store, const struct store_range *run)
 static int write_apart(struct store *store, const struct store_range *run, int first)
 {
 	struct full *full = full_of(store);
-	int again = write_durable(store, run);
-	int ret = again ? write_set(store, &full->unsynced, NULL) : 0;
+	bool own = disk_loss_own_error(first);
+	int again, ret;
 
+	log_peer(NULL, LOG_WARNING,
+		 "export %s: a durable write of %llu bytes to %s at %llu: %s; it is tried again",
+		 full->file.name, (unsigned long long)run->bytes, full->file.path,
+		 (unsigned long long)run->offset, strerror(-first));
 	full->rewrite = true;
-	if (disk_loss_own_error(first))
+	if (!own)
+		pause_ms(PACE_MS);
+	again = write_durable(store, run);
+	ret = again ? write_set(store, &full->unsynced, NULL) : 0;
+	if (own)
 		return ret;
 	if (again != first || (ret && ret != first))
 		sync_failed(full, first);
