@@ -3,8 +3,8 @@
  * Files whose disk has lost writes.
  *
  * Files on one disk have one cache: when a sync of one file fails, data of the others may be
- * lost, and their syncs would not say so. So every file that is written hears of it, whatever
- * kind of store it has.
+ * lost, and their syncs would not say so. So every file that is exported for writing hears of it,
+ * whatever kind of store it has.
  *
  * A file that hears of a loss tells nobody. It tells others when a sync of its own fails. An
  * uncached file does not sync any more, and a cached one syncs when it is flushed, after other
@@ -179,7 +179,7 @@ void disk_loss_abandon(void)
 		if (first_that_syncs(w) != w)
 			continue;
 		sync_errors_note_disk_last(w->name, w->disk);
-		log_warn("export %s: the end does not wait for its sync: data of uncached exports on its disk that was not flushed counts as lost",
+		log_warn("export %s: the daemon exits during its fdatasync: data of uncached exports on its disk that was not flushed counts as lost",
 			 w->name);
 	}
 }

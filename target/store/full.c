@@ -16,24 +16,25 @@
  *
  * Files on one disk share its cache, and the kernel reports a loss of that cache to one of them
  * (disk_loss.c). A cached file that hears of one has lost nothing, because the arena has all of
- * it, and mends the file. What it wrote and did not sync is written again. What it synced may be
- * gone, too: the sync may have ended well after the loss, and before anybody heard of it. So all
- * of the file is compared, under the same rules as after a session.
+ * it. The store then mends the file. Data that was not synced is written again. Data that was
+ * synced may be gone, too: the sync may have ended well after the loss, and before anybody heard
+ * of it. So all of the file is compared, under the same rules as after a session.
  *
  * A loss heard of before a flush is mended before the flush writes. One heard of while the flush
  * writes or syncs is looked for after its last sync, before it is answered. One heard of later is
  * mended by the next flush, by the store thread after other work or within a minute, or at the
- * end. It makes no flush wait but those of its own export, and the loop waits for none.
+ * end. Mending delays only flushes of the same export; the loop never waits for it.
  *
  * On a disk with many exports others may tell of a loss during each sync. A sync of this file
  * that has succeeded is no failure of its own, so the flush tries again, with longer and longer
- * pauses, and fails after a minute. And who tells of failures in a row does so once a second.
+ * pauses. It fails after a minute, and not before the fourth try, however long the tries take. A
+ * file whose syncs keep failing answers a FLUSH, and so tells the others, once a second at most.
  *
  * The comparison begins with a sync, so that a disk that still fails says so before all of the
  * file has been read. A file whose syncs go on failing, say on a file system that has shut
- * itself down, tells others of the first failure and of the end of the failures; in between they
- * only write again what they have not synced, and compare every ten minutes. Else each of its
- * FLUSHes would have all of the others' files compared.
+ * itself down, tells others each time. The first failure and the end of the failures have them
+ * compare their files. In between they only write again what they have not synced, and compare
+ * every ten minutes. Else each FLUSH of that file would have all of the others compared.
  *
  * The comparison must read the disk's contents, not those of the page cache: after a
  * failed write-back the two differ. Direct I/O does so, or else the cache is told to drop
@@ -238,21 +239,21 @@ static int write_set(struct store *store, const struct bitmap *set,
 }
 
 /**
- * full_told - tell others that failures in a row are over
+ * full_failures_end - tell others that failures in a row are over
  * @full: locked
  *
  * Those that were told again have not compared their files for it. And another process may have
  * opened an uncached file between the last note and the last failure. A file that was opened here
  * since that failure has lost nothing.
  */
-void full_told(struct full *full)
+void full_failures_end(struct full *full)
 {
 	if (full->skipped && full->noted == sync_errors_opened())
 		sync_errors_note_disk(full->file.name, full->watch.disk);
 	full->skipped = false;
 	if (full->told_again)
 		disk_loss_tell(&full->watch, false);
-	full->told = false;
+	full->failing = false;
 	full->told_again = false;
 }
 
@@ -274,7 +275,7 @@ static void all_synced(struct full *full)
 	full->rewrite = false;
 	full->mend = false;
 	full->settled = true;
-	full_told(full);
+	full_failures_end(full);
 	file_stamp(&full->file, &full->stamp);
 	look_for_late(full);
 }
@@ -296,7 +297,7 @@ static bool note_wanted(struct full *full)
 	unsigned int opened = sync_errors_opened();
 	int64_t now = full_now_s();
 
-	full->skipped = full->told && full->noted == opened && now - full->noted_s < NOTE_S;
+	full->skipped = full->failing && full->noted == opened && now - full->noted_s < NOTE_S;
 	if (full->skipped)
 		return false;
 	full->noted = opened;
@@ -310,25 +311,24 @@ static bool note_wanted(struct full *full)
  */
 static void sync_failed(struct full *full, int ret)
 {
-	static const char failed_place[] = "sync_failed";
-	bool row;
+	bool recent;
 
 	full->rewrite = true;
-	if (log_allow(failed_place, NULL))
-		log_err("export %s: data written to %s cannot be made durable: %s; its arena keeps it, and the next FLUSH writes it again",
-			full->file.name, full->file.path, strerror(-ret));
+	log_peer(NULL, LOG_ERR,
+		 "export %s: data written to %s cannot be made durable: %s; its arena keeps it, and the next FLUSH writes it again",
+		 full->file.name, full->file.path, strerror(-ret));
 	if (!disk_loss_shared(ret))
 		return;
 	full->heard = true;
 	/* Also when syncs of this file fail and succeed by turns. */
-	row = full->noted_s && full_now_s() - full->noted_s < NOTE_S;
-	disk_loss_tell(&full->watch, full->told);
+	recent = full->noted_s && full_now_s() - full->noted_s < NOTE_S;
+	disk_loss_tell(&full->watch, full->failing);
 	if (note_wanted(full))
 		sync_errors_note_disk(full->file.name, full->watch.disk);
 	disk_loss_fail(&full->watch);
-	full->pace |= full->told || row;
-	full->told_again = full->told;
-	full->told = true;
+	full->pace |= full->failing || recent;
+	full->told_again = full->failing;
+	full->failing = true;
 }
 
 /*
@@ -368,13 +368,12 @@ static void look_for_lost(struct store *store)
 
 static int write_again(struct store *store, const atomic_bool *cancelled)
 {
-	static const char again_place[] = "write_again";
 	struct full *full = full_of(store);
 
 	if (!full->rewrite && !full->mend)
 		return 0;
-	if (bitmap_any(&full->unsynced) && log_allow(again_place, NULL))
-		log_info("export %s: writing again to %s what was not synced",
+	if (bitmap_any(&full->unsynced))
+		log_peer(NULL, LOG_INFO, "export %s: writing again to %s what was not synced",
 			 full->file.name, full->file.path);
 	return file_shrunk(&full->file) ? -EIO : write_set(store, &full->unsynced, cancelled);
 }
@@ -737,12 +736,13 @@ static int write_durable(struct store *store, const struct store_range *run)
 }
 
 /*
- * A durable write has failed, and the device may have flushed a cache with it, although it says
- * otherwise. The loss of a cache is told once; a bad sector fails each time. So the write is
- * tried again, after a pause, in which a device that resets itself may come back. If that does not fail in the same way, the first failure may have been one of a
- * flush. Else the write is tried without one. If it fails in the same way once more, it was the
- * write, and no other file has lost anything. If it succeeds, the data may only be in the cache,
- * and the sync that follows tells whether the cache can be written out.
+ * A durable write has failed, and the device may have flushed a cache with it, although it claims
+ * to have FUA. The loss of a cache is told once; a bad sector fails each time. So the write is
+ * tried again, after a pause, in which a device that resets itself may come back. If the second
+ * try does not fail in the same way, the first failure may have been one of a flush. Else the
+ * write is tried without a flush. If it fails in the same way once more, it was the write, and no
+ * other file has lost anything. If it succeeds, the data may only be in the cache, and the sync
+ * that follows tells whether the cache can be written out.
  */
 static int write_apart(struct store *store, const struct store_range *run, int first)
 {

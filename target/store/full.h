@@ -47,7 +47,7 @@
  *	this file, whose arena has everything
  * @owed: a loss was heard of that did not begin a comparison; the background or a FLUSH makes it
  *	good later, or the end
- * @told: the last sync failed, and others of the disk were told
+ * @failing: the last sync failed, and others of the disk were told
  * @told_again: they were told again since
  * @pace: the FLUSH under way has told others not for the first time, and is answered later
  * @patience: until when losses are mended that others tell of meanwhile, ms; see full_patience()
@@ -86,7 +86,7 @@ struct full {
 	bool rewrite;
 	bool mend;
 	bool owed;
-	bool told;
+	bool failing;
 	bool told_again;
 	bool pace;
 	int64_t patience;
@@ -142,7 +142,7 @@ int full_fill(struct store *store, struct file_batch *batch, uint64_t from, bool
 void full_changed(struct full *full, uint64_t offset, uint64_t bytes);
 void full_patience(struct full *full);
 int full_sync(struct store *store, const atomic_bool *cancelled);
-void full_told(struct full *full);
+void full_failures_end(struct full *full);
 void full_flush(struct store *store, struct store_works *works);
 int full_compare_init(struct full *full);
 void full_compare_begin(struct full *full);

@@ -188,15 +188,14 @@ static int open_kept(struct store *store, const struct export_config *ec)
 /* The arena has all data of the file, so the export does not fail. */
 static void disk_lost(struct disk_watch *w, const char *by, bool again)
 {
-	static const char again_place[] = "disk_lost";
 	struct full *full = container_of(w, struct full, watch);
 	struct store *store;
 
 	if (again) {
 		atomic_fetch_or(&full->lost, FULL_LOST);
-		if (log_allow(again_place, NULL))
-			log_warn("export %s: data written to %s may be lost again with that of export %s on the same disk; what is not synced is written again",
-				 full->file.name, full->file.path, by);
+		log_peer(NULL, LOG_WARNING,
+			 "export %s: data written to %s may be lost again with that of export %s on the same disk; what is not synced is written again",
+			 full->file.name, full->file.path, by);
 	} else if (!(atomic_fetch_or(&full->lost, FULL_LOST | FULL_LOST_ANY) & FULL_LOST_ANY)) {
 		log_warn("export %s: data written to %s may be lost with that of export %s on the same disk; the next flush compares all of it with its arena",
 			 full->file.name, full->file.path, by);
@@ -211,7 +210,7 @@ static void release(struct store *store)
 {
 	struct full *full = full_of(store);
 
-	full_told(full);
+	full_failures_end(full);
 	disk_loss_forget(&full->watch);
 	file_batch_close(&full->batch);
 	file_close(&full->file);
