@@ -262,7 +262,8 @@ static int read_places(const char *name, const uint8_t *identity, const uint8_t 
  * sync_errors_sum - combine all numbers that are noted with the identity of a disk
  * @name: name of an export on it, for messages
  * @disk: identity of the disk, from file_disk()
- * @sum: result, RDMABLK_ID_LEN bytes; each further loss that is noted changes it
+ * @sum: result, RDMABLK_ID_LEN bytes; each further loss that is noted changes it. 0 where nothing
+ *	can be noted
  *
  * Any thread but the loop's.
  *
@@ -275,6 +276,8 @@ int sync_errors_sum(const char *name, const uint8_t *disk, uint8_t *sum)
 	pthread_mutex_lock(&losses.lock);
 	open_places();
 	ret = read_places(name, disk, disk, sum);
+	if (losses.none)	/* or each process would find another sum */
+		memset(sum, 0, RDMABLK_ID_LEN);
 	pthread_mutex_unlock(&losses.lock);
 	return ret;
 }

@@ -153,6 +153,8 @@ MUTANTS = [
      "\t\tatomic_store(&full->ended, true);\n"),
     ("what was noted of a disk since the end is not looked at", "target_mend_test", ARENA,
      "\tif (!is_doubtful(t, file->losses))\n", "\tif (t->losses[0] != 0xff)\n"),
+    ("each daemon that can note nothing finds a loss", "target_mend_test",
+     "target/store/sync_errors.c", "\tif (losses.none)\t", "\tif (losses.none && !sum)\t"),
     ("a file is compared with an arena that nobody has written", "target_mend_test", ARENA,
      "memcmp(&t->writer, &nobody, sizeof(nobody)) &&",
      "memcmp(&t->writer, &nobody, sizeof(nobody)) < 1000 &&"),

@@ -508,6 +508,32 @@ static void a_kept_arena_of_a_block_device(void **state)
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
+/* An arena is not compared for that each time. */
+static void a_kept_arena_where_nothing_can_be_noted(void **state)
+{
+	struct cached *c;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = kept_written("nowhere");
+	staged_fail(&c->n->sf, -EIO);
+	full_close(&c->s);
+	for (unsigned int i = 0; i < 3; i++) {
+		sync_errors_exit();
+		sync_errors_init("/dev/null/none", "/dev/null/none");
+		/* at first there were notes */
+		assert_int_equal(kept_is_newer(c), !i);
+		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+		full_close(&c->s);
+	}
+	sync_errors_exit();
+	sync_errors_init(dir, dir);
+	assert_true(kept_is_newer(c));
+	cached_close(c);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+}
+
 /* It says nothing of losses. */
 static void a_kept_arena_of_version_0_1(void **state)
 {
@@ -804,6 +830,7 @@ int main(void)
 		cmocka_unit_test(a_kept_arena_whose_disk_has_lost_writes_since),
 		cmocka_unit_test(a_reader_of_a_kept_arena_whose_disk_has_lost_writes),
 		cmocka_unit_test(a_kept_arena_of_a_block_device),
+		cmocka_unit_test(a_kept_arena_where_nothing_can_be_noted),
 		cmocka_unit_test(a_kept_arena_of_version_0_1),
 		cmocka_unit_test(a_lost_page_is_not_written_to_the_file),
 		cmocka_unit_test(a_lost_page_of_an_arena_whose_disk_has_lost_writes),
