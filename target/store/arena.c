@@ -34,9 +34,8 @@
  * the contents of the arena count.
  *
  * The disk of the file may lose writes after it has reported them as durable, and another file
- * on it may be the one that is told, even after this one has been closed. So the trailer also
- * says what was noted of the disk (sync_errors.c) when the file was up to date. If there are other
- * notes by now, the two are compared, unless the file was written since.
+ * on it may be the one that is told (disk_loss.c). If that has happened, and the daemon has not
+ * made it good, the trailer says so. Then the two are compared, unless the file was written since.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -312,7 +311,7 @@ struct arena_trailer {
 	int64_t changed_sec;	/* of the file; of version 0.1: 0, so that no file is like it */
 	int64_t changed_nsec;
 	uint64_t file_bytes;
-	uint8_t losses[RDMABLK_ID_LEN];	/* of struct arena_file; of version 0.1: 0 */
+	uint32_t doubtful;	/* the disk of the file may have lost writes of the arena */
 };
 
 _Static_assert(sizeof(struct arena_trailer) <= 4096, "the trailer is one page");
@@ -654,23 +653,17 @@ static int trailer_check(struct store *store, const struct export_config *ec,
  * Whether the disk of the file may have lost writes of the arena. An arena that nobody has written
  * since it was filled from the file has none.
  */
-static bool is_doubtful(const struct arena_trailer *t, const uint8_t *losses)
+static bool is_doubtful(const struct arena_trailer *t)
 {
 	static const struct store_writer nobody;
-	uint8_t doubt[RDMABLK_ID_LEN];
 
-	memset(doubt, 0xff, sizeof(doubt));
-	if (!memcmp(t->losses, doubt, sizeof(doubt)))
-		return true;
-	return memcmp(&t->writer, &nobody, sizeof(nobody)) &&
-	       memcmp(t->losses, losses, sizeof(doubt));
+	return t->doubtful && memcmp(&t->writer, &nobody, sizeof(nobody));
 }
 
 /* Return: whether flushed data may be missing, because neither arena nor file has all of it. */
-static bool say_lost(const struct export_config *ec, const struct arena_trailer *t,
-		     const uint8_t *losses)
+static bool say_lost(const struct export_config *ec, const struct arena_trailer *t)
 {
-	bool doubtful = losses && is_doubtful(t, losses);
+	bool doubtful = ec->file && is_doubtful(t);
 
 	log_err("export %s: arena %s has lost pages: %s, and its epoch is new", ec->name,
 		ec->arena, ec->file ? "all of it is read from the file again" :
@@ -699,14 +692,12 @@ static int take_contents(struct store *store, const struct arena_trailer *t)
  * arena_attach - take over the contents of a mapped arena
  * @store: store with a mapped arena; gets epoch and UUID of the arena
  * @ec: configuration of the export
- * @losses: of struct arena_file; NULL: the arena has no file
  * @fresh: arena_open() found the arena empty
  *
  * Return: 1: the caller must zero the arena, and the epoch is new; 0: the arena keeps contents
  * and epoch, or the rest of its contents under a new epoch; -errno, logged.
  */
-int arena_attach(struct store *store, const struct export_config *ec,
-		 const uint8_t *losses, bool fresh)
+int arena_attach(struct store *store, const struct export_config *ec, bool fresh)
 {
 	struct arena_trailer *t = trailer_of(store);
 	bool unwritten = !fresh && !t->magic[0] && !t->state, missing = false;
@@ -722,7 +713,7 @@ int arena_attach(struct store *store, const struct export_config *ec,
 		if (ret)
 			return ret;
 		if (t->state == ARENA_LOST)
-			missing = say_lost(ec, t, losses);
+			missing = say_lost(ec, t);
 		/* The file has the flushed data, so its arena is not used when pages are lost. */
 		if (t->state == ARENA_COMPLETE || (t->state == ARENA_LOST && !ec->file))
 			return take_contents(store, t);
@@ -822,12 +813,12 @@ void arena_newer(struct store *store)
  * @store: published; without a kept arena nothing happens
  *
  * Before the file is written for that, arena_newer() must say that another stamp of the file is
- * not that of another program. Any thread. arena_clean() undoes it.
+ * not that of another program. Any thread. arena_clean() may undo it.
  */
 void arena_doubt(struct store *store)
 {
 	if (store->kept)
-		memset(trailer_of(store)->losses, 0xff, RDMABLK_ID_LEN);
+		__atomic_store_n(&trailer_of(store)->doubtful, 1, __ATOMIC_RELEASE);
 }
 
 /**
@@ -877,11 +868,11 @@ int arena_bind(struct store *store, const struct export_config *ec,
 	if (!t->clean)
 		return ARENA_NEWER;
 	same = file_stamp_same(&stamp, &file->stamp);
-	if (!is_doubtful(t, file->losses))
+	if (!is_doubtful(t))
 		return same ? ARENA_EQUAL : ARENA_OLDER;
-	if (same || stamp.nsec < 0)	/* that of a block device is not known */
+	if (same)
 		return ARENA_DOUBTFUL;
-	log_warn("export %s: the disk of %s may have lost writes that arena %s has; the file was written since, so it counts",
+	log_warn("export %s: the disk of %s may have lost writes that arena %s has; the file was written since, or may have been, so it counts",
 		 ec->name, ec->file, ec->arena);
 	return ARENA_OLDER;
 }
@@ -920,6 +911,6 @@ void arena_clean(struct store *store, const struct arena_file *file)
 	t->changed_sec = file->stamp.changed_sec;
 	t->changed_nsec = file->stamp.changed_nsec;
 	t->file_bytes = file->stamp.bytes;
-	memcpy(t->losses, file->losses, sizeof(t->losses));
+	__atomic_store_n(&t->doubtful, file->doubtful, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->clean, 1, __ATOMIC_RELEASE);
 }

@@ -13,13 +13,12 @@
  * struct arena_file - the file whose contents are in an arena
  * @id: identity of the file in this boot of the host
  * @stamp: its state that is in the arena
- * @losses: what is noted of its disk, from sync_errors_sum(). All ones: the disk may have lost
- *	writes that the file had
+ * @doubtful: its disk may have lost writes that are in the arena
  */
 struct arena_file {
 	uint8_t id[RDMABLK_ID_LEN];
 	struct file_stamp stamp;
-	uint8_t losses[RDMABLK_ID_LEN];
+	bool doubtful;
 };
 
 /**
@@ -27,8 +26,8 @@ struct arena_file {
  * @ARENA_EQUAL: both have the same contents
  * @ARENA_NEWER: the arena may have writes that the file lacks
  * @ARENA_OLDER: the file was written after it had all writes of the arena
- * @ARENA_DOUBTFUL: the file had all writes of the arena, and nobody else is known to have written
- *	it, but its disk may have lost writes since
+ * @ARENA_DOUBTFUL: the same, and nobody has written the file since, but its disk may have lost
+ *	writes
  */
 enum arena_state {
 	ARENA_EQUAL,
@@ -41,8 +40,7 @@ extern int arena_wait_ms;
 
 int arena_check(const char *path);
 int arena_open(struct store *store, const struct export_config *ec);
-int arena_attach(struct store *store, const struct export_config *ec,
-		 const uint8_t *losses, bool fresh);
+int arena_attach(struct store *store, const struct export_config *ec, bool fresh);
 int arena_publish(struct store *store);
 void arena_newer(struct store *store);
 void arena_doubt(struct store *store);

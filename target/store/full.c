@@ -319,7 +319,6 @@ static void sync_failed(struct full *full, int ret)
 		 full->file.name, full->file.path, strerror(-ret));
 	if (!disk_loss_shared(ret))
 		return;
-	full->heard = true;
 	/* Also when syncs of this file fail and succeed by turns. */
 	recent = full->noted_s && full_now_s() - full->noted_s < NOTE_S;
 	disk_loss_tell(&full->watch, full->failing);
@@ -358,7 +357,6 @@ static void look_for_lost(struct store *store)
 	if (lost)
 		arena_newer(store);
 	full->mend |= lost;
-	full->heard |= lost;
 	/* Before the first sync it is unknown what is not synced. */
 	if (lost & FULL_LOST_ANY || (lost && !full->settled))
 		full_compare_begin(full);

@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <time.h>
 
 #include "store/disk_loss.h"
@@ -37,10 +36,8 @@
  * @unsynced: granules of the file changed since the last good fdatasync
  * @stamp: of @file, before it was read into the arena or after the last good sync: a later
  *	write is that of another program
- * @losses: what is noted of the disk, for the trailer; of struct arena_file
  * @settled: an fdatasync has succeeded since the file was opened, so all of the file but
  *	@unsynced is durable. Before, writes of an earlier process may be in a cache
- * @heard: of a loss since @losses was read
  * @rewrite: the last fdatasync failed, or another operation did half of its work: all of
  *	@unsynced must be written again, whatever the page cache says of it
  * @mend: the disk has lost writes: @unsynced must be written again, too. That is no failure of
@@ -80,9 +77,7 @@ struct full {
 	pthread_mutex_t lock;
 	struct bitmap unsynced;
 	struct file_stamp stamp;
-	uint8_t losses[RDMABLK_ID_LEN];
 	bool settled;
-	bool heard;
 	bool rewrite;
 	bool mend;
 	bool owed;
@@ -124,12 +119,6 @@ static inline struct full *full_of(const struct store *store)
 static inline void full_compare_leave(struct full *full, uint64_t bytes)
 {
 	__atomic_store_n(&full->compare_left, bytes, __ATOMIC_RELAXED);
-}
-
-/* Lets the next daemon compare a kept arena with the file, unless the file is written before. */
-static inline void full_doubt(struct full *full)
-{
-	memset(full->losses, 0xff, sizeof(full->losses));
 }
 
 /* Whether a loss of the disk is not made good yet; locked. */

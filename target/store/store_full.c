@@ -5,8 +5,10 @@
  *
  * A kept arena whose daemon did not end in order is newer than its file, and is compared
  * with it. After a daemon that ended in order the two are equal, unless another program has
- * written the file since; then the file counts. If the disk of the file may have lost writes, and
- * no other program is known to have written the file since, the two are compared.
+ * written the file since; then the file counts. If the disk of the file has lost writes, and the
+ * daemon has heard of that and not made it good, the next one compares the two, unless another
+ * program has written the file since. A block device does not tell that, so there the arena counts,
+ * as after a daemon that did not end in order.
  *
  * The epoch is that of the arena, a random number. A read-only export has an epoch made of
  * the file's identity and the time of its last change, so that it lasts as long as these
@@ -42,13 +44,12 @@ static uint32_t choose_granule(const struct full *full)
 }
 
 /* Notes that arena and file are equal, unless another program has written the file since. */
-static int note_equal(struct store *store)
+static int note_equal(struct store *store, bool doubtful)
 {
 	struct full *full = full_of(store);
-	struct arena_file file = { .stamp = full->stamp };
+	struct arena_file file = { .stamp = full->stamp, .doubtful = doubtful };
 	int ret = file_epoch(&full->file, file.id);
 
-	memcpy(file.losses, full->losses, sizeof(file.losses));
 	if (!ret)
 		arena_clean(store, &file);
 	return ret;
@@ -126,16 +127,15 @@ static int take_newer(struct store *store, const struct export_config *ec)
 	return -EROFS;
 }
 
-/* A reader needs the arena only. The next daemon that may write the file compares it. */
+/*
+ * The loss counts as one that was heard of just now. A reader needs the arena only, and leaves it
+ * to the next daemon that may write the file.
+ */
 static int take_doubtful(struct store *store, const struct export_config *ec)
 {
-	struct full *full = full_of(store);
-
 	log_warn("export %s: the disk of %s may have lost writes that arena %s has; the two are compared",
 		 ec->name, ec->file, ec->arena);
-	if (!ec->read_only || full->file.block_device)
-		return take_newer(store, ec);
-	full_doubt(full);
+	atomic_fetch_or(&full_of(store)->lost, FULL_LOST | FULL_LOST_ANY);
 	return 0;
 }
 
@@ -168,12 +168,10 @@ static int open_kept(struct store *store, const struct export_config *ec)
 
 	if (empty < 0)
 		return empty;
-	ret = pages_reserve(store, ec->name) ?: pages_map(store, ec->name, 0) ?:
-	      sync_errors_sum(ec->name, full->watch.disk, full->losses);
+	ret = pages_reserve(store, ec->name) ?: pages_map(store, ec->name, 0);
 	if (ret)
 		return ret;
-	memcpy(file.losses, full->losses, sizeof(file.losses));
-	fresh = arena_attach(store, ec, full->losses, empty);
+	fresh = arena_attach(store, ec, empty);
 	if (fresh < 0)
 		return fresh;
 	ret = file_epoch(&full->file, file.id) ?: pages_populate(store, ec->name, 0);
@@ -294,14 +292,13 @@ static int store_publish(struct store *store)
 	struct full *full = full_of(store);
 	int ret = 0;
 
-	atomic_store(&full->published, store);
 	if (store->newer) {
 		arena_newer(store);
 		atomic_store(&full->ended, true);
 	} else if (store->kept) {
-		ret = note_equal(store);
+		ret = note_equal(store, atomic_load(&full->lost));
 	}
-	/* What was told before. */
+	atomic_store(&full->published, store);
 	if (atomic_load(&full->lost))
 		arena_doubt(store);
 	store->newer = false;
@@ -338,16 +335,6 @@ static int finish(struct store *store)
 }
 
 /*
- * What is noted now has been heard of and is mended, or is still to be looked at. A loss is told
- * before it is noted, so this comes before the watch ends.
- */
-static void read_losses(struct full *full)
-{
-	if (full->heard && sync_errors_sum(full->file.name, full->watch.disk, full->losses))
-		full_doubt(full);
-}
-
-/*
  * Brings the file up to date, and hears of no more losses. One that was told after the last look
  * is mended in a second round, or by the next daemon, which has the kept arena. So the stamp,
  * which may take seconds, comes before the watch ends.
@@ -357,10 +344,8 @@ static int finish_writer(struct store *store)
 	struct full *full = full_of(store);
 	int ret = finish(store);
 
-	if (!ret && store->kept) {
+	if (!ret && store->kept)
 		settle_stamp(full);
-		read_losses(full);
-	}
 	disk_loss_forget(&full->watch);
 	if (ret || store->kept || !atomic_load(&full->lost))
 		return ret;
@@ -373,18 +358,20 @@ static int finish_writer(struct store *store)
 static void close_equal(struct store *store)
 {
 	struct full *full = full_of(store);
+	bool lost = atomic_load(&full->lost);
 
 	if (arena_guard_broken(store->guard)) {
 		log_err("export %s: pages of its arena are missing; the next daemon reads %s again",
 			full->file.name, full->file.path);
 		return;
 	}
-	if (atomic_load(&full->lost)) {
-		log_warn("export %s: the disk of %s has lost writes while the export was being closed; the next daemon compares all of it with its arena",
+	if (lost) {
+		log_warn("export %s: the disk of %s may have lost writes that its arena has; the next daemon compares the two",
 			 full->file.name, full->file.path);
-		full_doubt(full);
+		if (full->file.block_device)
+			return;
 	}
-	note_equal(store);
+	note_equal(store, lost);
 }
 
 static void store_close(struct store *store)
@@ -392,7 +379,7 @@ static void store_close(struct store *store)
 	struct full *full = full_of(store);
 	int ret;
 
-	if (store->newer) {	/* never served: arena and file stay as they are */
+	if (!atomic_load(&full->published)) {	/* arena and file stay as they are */
 		release(store);
 		return;
 	}

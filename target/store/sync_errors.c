@@ -190,7 +190,7 @@ void sync_errors_open(void)
 /**
  * sync_errors_opened - tell whether notes were read since another call
  *
- * They are read when an uncached file is opened, and by sync_errors_sum().
+ * They are read when an uncached file is opened.
  *
  * Return: a number that changes with each one. Never 0 when there has been one.
  */
@@ -239,49 +239,6 @@ static int epoch_of(const uint8_t *identity, const uint8_t *sum, uint8_t *epoch)
 	return ret;
 }
 
-/* Combines all numbers that are noted with either identity. The lock is held. */
-static int read_places(const char *name, const uint8_t *identity, const uint8_t *disk,
-		       uint8_t *sum)
-{
-	int ret = 0;
-
-	atomic_fetch_add(&losses.opened, 1);
-	memcpy(sum, losses.own, sizeof(losses.own));
-	for (size_t i = 0; !ret && i < PLACES; i++) {
-		if (losses.fd[i] < 0)
-			continue;
-		ret = read_notes(losses.path[i], identity, disk, sum);
-		if (ret)
-			log_err("export %s: cannot read %s: %s", name, losses.path[i],
-				strerror(-ret));
-	}
-	return ret;
-}
-
-/**
- * sync_errors_sum - combine all numbers that are noted with the identity of a disk
- * @name: name of an export on it, for messages
- * @disk: identity of the disk, from file_disk()
- * @sum: result, RDMABLK_ID_LEN bytes; each further loss that is noted changes it. 0 where nothing
- *	can be noted
- *
- * Any thread but the loop's.
- *
- * Return: 0 or -errno, logged.
- */
-int sync_errors_sum(const char *name, const uint8_t *disk, uint8_t *sum)
-{
-	int ret;
-
-	pthread_mutex_lock(&losses.lock);
-	open_places();
-	ret = read_places(name, disk, disk, sum);
-	if (losses.none)	/* or each process would find another sum */
-		memset(sum, 0, RDMABLK_ID_LEN);
-	pthread_mutex_unlock(&losses.lock);
-	return ret;
-}
-
 /**
  * sync_errors_epoch - the epoch of a file that is being opened
  * @name: name of the export, for messages
@@ -295,12 +252,21 @@ int sync_errors_epoch(const char *name, const uint8_t *identity, const uint8_t *
 		      uint8_t *epoch)
 {
 	uint8_t sum[RDMABLK_ID_LEN];
-	int ret;
+	int ret = 0;
 
 	pthread_mutex_lock(&losses.lock);
 	open_places();
 	warn_of_none(name);
-	ret = read_places(name, identity, disk, sum);
+	atomic_fetch_add(&losses.opened, 1);
+	memcpy(sum, losses.own, sizeof(sum));
+	for (size_t i = 0; !ret && i < PLACES; i++) {
+		if (losses.fd[i] < 0)
+			continue;
+		ret = read_notes(losses.path[i], identity, disk, sum);
+		if (ret)
+			log_err("export %s: cannot read %s: %s", name, losses.path[i],
+				strerror(-ret));
+	}
 	pthread_mutex_unlock(&losses.lock);
 	return ret ?: epoch_of(identity, sum, epoch);
 }

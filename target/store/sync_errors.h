@@ -13,7 +13,6 @@ void sync_errors_init(const char *dir, const char *other);
 void sync_errors_exit(void);
 void sync_errors_open(void);
 unsigned int sync_errors_opened(void);
-int sync_errors_sum(const char *name, const uint8_t *disk, uint8_t *sum);
 int sync_errors_epoch(const char *name, const uint8_t *identity, const uint8_t *disk,
 		      uint8_t *epoch);
 void sync_errors_note(const char *name, const uint8_t *identity);

@@ -78,11 +78,17 @@ static void what_is_told_again_is_compared_later(void **state)
 	cached_close(c);
 }
 
+/* Another file on the disk hears of a loss. */
+static void staged_loses(void)
+{
+	staged_fail(&here->n->sf, -EIO);
+}
+
 /* The disk has lost all that this file had, and another one hears of it. */
 static void disk_loses_all(void)
 {
 	files_write(here->path, 0, MIB, 2);
-	staged_fail(&here->n->sf, -EIO);
+	staged_loses();
 }
 
 /* It has lost what was not synced, not for the first time. */
@@ -260,6 +266,16 @@ static struct cached *kept_open(const char *name)
 	return c;
 }
 
+/* Served to a session. */
+static struct cached *kept_written(const char *name)
+{
+	struct cached *c = kept_open(name);
+
+	c->s.writer = (struct store_writer){ .host_id = { 1 } };
+	c->s.ops->written_by(&c->s);
+	return c;
+}
+
 /* Return: whether its next daemon compares it. */
 static bool kept_is_newer(struct cached *c)
 {
@@ -267,7 +283,7 @@ static bool kept_is_newer(struct cached *c)
 
 	c->s = (struct store){ .ops = &store_full_ops };
 	assert_int_equal(c->s.ops->open(&c->s, &full_ec), 0);
-	newer = c->s.newer;
+	newer = c->s.newer || atomic_load(&full_of(&c->s)->lost);
 	assert_int_equal(c->s.ops->publish(&c->s), 0);
 	return newer;
 }
@@ -282,7 +298,41 @@ static void disk_loses_silently(void)
 	times_as = &had;
 }
 
-/* While the stamp of the file is taken; nobody has ever written the arena */
+/* Does something in a process that is killed then. */
+static void killed_after(void (*what)(struct cached *c), struct cached *c)
+{
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		what(c);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void mends_and_is_killed(struct cached *c)
+{
+	if (!kept_is_newer(c))
+		_exit(1);
+	times_as = NULL;
+	while (c->s.ops->idle(&c->s))
+		;
+}
+
+/* While the stamp of the file is taken */
+static void loses_at_the_end(struct cached *c, void (*what)(void))
+{
+	stats_before = 1;
+	stat_hook = what;
+	full_close(&c->s);
+	assert_null(stat_hook);
+}
+
 static void a_kept_arena_is_newer_than_what_the_end_has_lost(void **state)
 {
 	struct cached *c;
@@ -290,26 +340,63 @@ static void a_kept_arena_is_newer_than_what_the_end_has_lost(void **state)
 	(void)state;
 	if (!files_tmpfs("kept", "size=8m"))
 		skip();
-	c = kept_open("stamp");
+	c = kept_written("stamp");
 	full_close(&c->s);
 	assert_false(kept_is_newer(c));
-	stats_before = 1;
-	stat_hook = disk_loses_silently;
+	loses_at_the_end(c, disk_loses_silently);
+	assert_true(files_are(c->path, 0, MIB, 2));
+	/* a daemon that does not come to serve it leaves it alone */
+	c->s = (struct store){ .ops = &store_full_ops };
+	assert_int_equal(c->s.ops->open(&c->s, &full_ec), 0);
 	full_close(&c->s);
-	assert_null(stat_hook);
 	assert_true(files_are(c->path, 0, MIB, 2));
 	assert_true(kept_is_newer(c));
 	times_as = NULL;
 	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
 	assert_true(files_are(c->path, 0, MIB, 1));
-	/* a backup that was restored since counts */
-	stats_before = 1;
-	stat_hook = disk_loses_silently;
 	full_close(&c->s);
+	assert_false(kept_is_newer(c));
+	/* the daemon that mends it is killed, and has changed the file */
+	loses_at_the_end(c, disk_loses_silently);
+	killed_after(mends_and_is_killed, c);
+	times_as = NULL;
+	assert_true(kept_is_newer(c));
+	/* heard of and mended before the end, or from its own sync */
+	staged_fail(&c->n->sf, -EIO);
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	full_close(&c->s);
+	assert_false(kept_is_newer(c));
+	syncs_fail = true;
+	assert_int_not_equal(flush_piece(c, 0, 1), RDMABLK_OK);
+	syncs_fail = false;
+	full_close(&c->s);
+	assert_false(kept_is_newer(c));
+	cached_close(c);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+}
+
+/* What another program has written since, or while the stamp was taken, or before the arena */
+static void a_file_that_counts_whatever_its_disk_has_lost(void **state)
+{
+	struct cached *c;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = kept_written("counts");
+	loses_at_the_end(c, disk_loses_silently);
 	times_as = NULL;
 	files_write(c->path, 0, MIB, 4);
 	assert_false(kept_is_newer(c));
 	assert_true(full_has(&c->s, 0, MIB, 4));
+	c->s.ops->written_by(&c->s);
+	loses_at_the_end(c, disk_loses_all);
+	assert_false(kept_is_newer(c));
+	assert_true(full_has(&c->s, 0, MIB, 2));
+	/* nobody has written the arena this time */
+	loses_at_the_end(c, disk_loses_silently);
+	assert_false(kept_is_newer(c));
+	times_as = NULL;
 	cached_close(c);
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
@@ -339,24 +426,7 @@ static void hears_before_it_is_served(struct cached *c)
 		_exit(1);
 }
 
-/* Does something in a process that is killed then. */
-static void killed_after(void (*what)(struct cached *c), struct cached *c)
-{
-	int status;
-	pid_t pid;
-
-	fflush(NULL);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (!pid) {
-		what(c);
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
-/* Before anybody has written the arena; then the daemon is killed */
+/* Before anybody has written the arena again; then the daemon is killed */
 static void a_kept_arena_is_newer_than_what_was_not_mended(void **state)
 {
 	struct cached *c;
@@ -364,7 +434,7 @@ static void a_kept_arena_is_newer_than_what_was_not_mended(void **state)
 	(void)state;
 	if (!files_tmpfs("kept", "size=8m"))
 		skip();
-	c = kept_open("killed");
+	c = kept_written("killed");
 	full_close(&c->s);
 	killed_after(hears_while_it_is_served, c);
 	assert_true(kept_is_newer(c));
@@ -378,74 +448,6 @@ static void a_kept_arena_is_newer_than_what_was_not_mended(void **state)
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
-/* Served to a session. */
-static struct cached *kept_written(const char *name)
-{
-	struct cached *c = kept_open(name);
-
-	c->s.writer = (struct store_writer){ .host_id = { 1 } };
-	c->s.ops->written_by(&c->s);
-	return c;
-}
-
-static void mends_and_is_killed(struct cached *c)
-{
-	if (!kept_is_newer(c))
-		_exit(1);
-	times_as = NULL;
-	while (c->s.ops->idle(&c->s))
-		;
-}
-
-/* Another file on the disk hears of a loss while nobody has the arena. */
-static void a_kept_arena_whose_disk_has_lost_writes_since(void **state)
-{
-	struct cached *c;
-
-	(void)state;
-	if (!files_tmpfs("kept", "size=8m"))
-		skip();
-	c = kept_written("since");
-	full_close(&c->s);
-	assert_false(kept_is_newer(c));
-	full_close(&c->s);
-	disk_loses_silently();
-	assert_true(kept_is_newer(c));
-	times_as = NULL;
-	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
-	assert_true(files_are(c->path, 0, MIB, 1));
-	full_close(&c->s);
-	assert_false(kept_is_newer(c));
-	full_close(&c->s);
-	/* the daemon that mends it is killed, and has changed the file */
-	disk_loses_silently();
-	killed_after(mends_and_is_killed, c);
-	times_as = NULL;
-	assert_true(kept_is_newer(c));
-	full_close(&c->s);
-	assert_false(kept_is_newer(c));
-	/* heard of and mended before the end, or from its own sync */
-	staged_fail(&c->n->sf, -EIO);
-	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
-	full_close(&c->s);
-	assert_false(kept_is_newer(c));
-	syncs_fail = true;
-	assert_int_not_equal(flush_piece(c, 0, 1), RDMABLK_OK);
-	syncs_fail = false;
-	full_close(&c->s);
-	assert_false(kept_is_newer(c));
-	full_close(&c->s);
-	/* another program has written the file; then nobody has written the arena */
-	disk_loses_all();
-	assert_false(kept_is_newer(c));
-	assert_true(full_has(&c->s, 0, MIB, 2));
-	full_close(&c->s);
-	staged_fail(&c->n->sf, -EIO);
-	assert_false(kept_is_newer(c));
-	cached_close(c);
-	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
-}
-
 /* It serves what the arena has, and leaves the rest to the next daemon that writes. */
 static void a_reader_of_a_kept_arena_whose_disk_has_lost_writes(void **state)
 {
@@ -455,8 +457,7 @@ static void a_reader_of_a_kept_arena_whose_disk_has_lost_writes(void **state)
 	if (!files_tmpfs("kept", "size=8m"))
 		skip();
 	c = kept_written("reader");
-	full_close(&c->s);
-	disk_loses_silently();
+	loses_at_the_end(c, disk_loses_silently);
 	full_ec.read_only = true;
 	for (unsigned int i = 0; i < 2; i++) {
 		assert_int_equal(full_open(&c->s, &full_ec), 0);
@@ -472,93 +473,78 @@ static void a_reader_of_a_kept_arena_whose_disk_has_lost_writes(void **state)
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
-/* It does not say whether another program has written it. */
+static char device[64];
+
+static void device_loses_all(void)
+{
+	files_write(device, 0, MIB, 2);
+	staged_loses();
+}
+
+/* The first lock after that is for the end of the sync, the second for the end of the watch. */
+static void then_device_loses_all(void)
+{
+	locks_before = 1;
+	lock_hook = device_loses_all;
+}
+
+/*
+ * It does not say whether another program has written it. It counts, unless the arena was told of a
+ * loss, and could not mend it: a note of another file's loss is not enough.
+ */
 static void a_kept_arena_of_a_block_device(void **state)
 {
 	struct cached *c;
-	char dev[64];
 
 	(void)state;
 	if (!files_tmpfs("kept", "size=8m"))
 		skip();
 	c = cached_open("device");
 	full_close(&c->s);
-	if (!files_loop(c->path, 512, dev, sizeof(dev)))
+	if (!files_loop(c->path, 512, device, sizeof(device)))
 		skip();
-	full_config(dev)->arena = (char *)files_path("kept/arena");
+	full_config(device)->arena = (char *)files_path("kept/arena");
 	assert_int_equal(full_open(&c->s, &full_ec), 0);
 	neighbour_close(c->n);
 	c->n = neighbour_of(&c->s);
 	for (unsigned int lost = 0; lost < 2; lost++) {
 		c->s.writer = (struct store_writer){ .host_id = { 1 } };
 		c->s.ops->written_by(&c->s);
-		full_close(&c->s);
-		files_write(dev, 0, MIB, 2);
+		full_changed(full_of(&c->s), 0, 4096);
 		if (lost)
-			staged_fail(&c->n->sf, -EIO);
+			before_the_nth_sync_ends(1, then_device_loses_all);
+		full_close(&c->s);
+		assert_null(lock_hook);
+		if (!lost)
+			device_loses_all();
 		assert_int_equal(kept_is_newer(c), lost);
 		assert_true(full_has(&c->s, 0, MIB, 2 - lost));
 		full_rdma(&c->s, 0, MIB, 1);
 		full_note(&c->s, &c->dirty, 0, MIB);
 		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
-		assert_true(files_are(dev, 0, MIB, 1));
+		assert_true(files_are(device, 0, MIB, 1));
 	}
 	cached_close(c);
-	files_unloop(dev);
+	files_unloop(device);
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
-/* An arena is not compared for that each time. */
-static void a_kept_arena_where_nothing_can_be_noted(void **state)
+/* They may be on a disk that hangs, or gone. */
+static void a_kept_arena_reads_no_notes(void **state)
 {
 	struct cached *c;
+	char path[96];
 
 	(void)state;
 	if (!files_tmpfs("kept", "size=8m"))
 		skip();
-	c = kept_written("nowhere");
-	staged_fail(&c->n->sf, -EIO);
+	c = kept_written("notes");
+	snprintf(path, sizeof(path), "%s/" SYNC_ERRORS_FILE, dir);
+	assert_int_equal(unlink(path), 0);
 	full_close(&c->s);
-	for (unsigned int i = 0; i < 3; i++) {
-		sync_errors_exit();
-		sync_errors_init("/dev/null/none", "/dev/null/none");
-		/* at first there were notes */
-		assert_int_equal(kept_is_newer(c), !i);
-		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
-		full_close(&c->s);
-	}
+	assert_false(kept_is_newer(c));
 	sync_errors_exit();
 	sync_errors_init(dir, dir);
-	assert_true(kept_is_newer(c));
-	cached_close(c);
-	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
-}
-
-/* It says nothing of losses. */
-static void a_kept_arena_of_version_0_1(void **state)
-{
-	static const char zeroes[RDMABLK_ID_LEN];
-	char path[96];
-	struct cached *c;
-	int fd;
-
-	(void)state;
-	if (!files_tmpfs("kept", "size=8m"))
-		skip();
-	c = kept_written("old");
-	snprintf(path, sizeof(path), "%s/" SYNC_ERRORS_FILE, dir);
-	for (unsigned int noted = 0; noted < 2; noted++) {
-		full_close(&c->s);
-		fd = open(full_ec.arena, O_WRONLY);
-		assert_true(fd >= 0);
-		assert_int_equal(pwrite(fd, zeroes, sizeof(zeroes), MIB + 216), sizeof(zeroes));
-		close(fd);
-		if (noted)
-			staged_fail(&c->n->sf, -EIO);
-		else
-			assert_int_equal(truncate(path, 0), 0);
-		assert_int_equal(kept_is_newer(c), noted);
-	}
 	cached_close(c);
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
@@ -617,10 +603,11 @@ static void a_lost_page_of_an_arena_whose_disk_has_lost_writes(void **state)
 		skip();
 	for (unsigned int lost = 0; lost < 2; lost++) {
 		c = kept_written("both");
-		full_close(&c->s);
-		lose_a_page(full_ec.arena);
 		if (lost)
-			staged_fail(&c->n->sf, -EIO);
+			loses_at_the_end(c, staged_loses);
+		else
+			full_close(&c->s);
+		lose_a_page(full_ec.arena);
 		for (unsigned int i = 0; i < 2; i++) {
 			assert_int_equal(full_open(&c->s, &full_ec), 0);
 			assert_memory_equal(&c->s.writer, lost ? &unknown : &nobody,
@@ -827,11 +814,10 @@ int main(void)
 		cmocka_unit_test(a_loss_after_the_last_look_is_mended),
 		cmocka_unit_test(a_kept_arena_is_newer_than_what_the_end_has_lost),
 		cmocka_unit_test(a_kept_arena_is_newer_than_what_was_not_mended),
-		cmocka_unit_test(a_kept_arena_whose_disk_has_lost_writes_since),
+		cmocka_unit_test(a_file_that_counts_whatever_its_disk_has_lost),
 		cmocka_unit_test(a_reader_of_a_kept_arena_whose_disk_has_lost_writes),
 		cmocka_unit_test(a_kept_arena_of_a_block_device),
-		cmocka_unit_test(a_kept_arena_where_nothing_can_be_noted),
-		cmocka_unit_test(a_kept_arena_of_version_0_1),
+		cmocka_unit_test(a_kept_arena_reads_no_notes),
 		cmocka_unit_test(a_lost_page_is_not_written_to_the_file),
 		cmocka_unit_test(a_lost_page_of_an_arena_whose_disk_has_lost_writes),
 		cmocka_unit_test(others_that_fail_fail_no_flush),
