@@ -674,6 +674,15 @@ static bool say_lost(const struct export_config *ec, const struct arena_trailer 
 	return doubtful;
 }
 
+/* Whether the trailer says so since another start, which has not read all of the file. */
+static bool was_missing(const struct arena_trailer *t)
+{
+	struct store_writer unknown;
+
+	memset(&unknown, 0xff, sizeof(unknown));
+	return t->state == ARENA_FILLING && !memcmp(&t->writer, &unknown, sizeof(unknown));
+}
+
 /*
  * Takes over the contents of an arena. If it has lost pages, the epoch is new, so that no
  * initiator takes the zeroes there for its data. Return: 0 or -errno
@@ -712,8 +721,7 @@ int arena_attach(struct store *store, const struct export_config *ec, bool fresh
 		ret = trailer_check(store, ec, t);
 		if (ret)
 			return ret;
-		if (t->state == ARENA_LOST)
-			missing = say_lost(ec, t);
+		missing = t->state == ARENA_LOST ? say_lost(ec, t) : was_missing(t);
 		/* The file has the flushed data, so its arena is not used when pages are lost. */
 		if (t->state == ARENA_COMPLETE || (t->state == ARENA_LOST && !ec->file))
 			return take_contents(store, t);

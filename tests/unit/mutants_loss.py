@@ -170,6 +170,8 @@ MUTANTS = [
      "(same_writer(last, &none) && !export->store.kept))", "same_writer(last, &none))"),
     ("a disk goes on when flushed data is missing", "target_mend_test", ARENA,
      "\t\tmemset(&t->writer, 0xff, sizeof(t->writer));\n", "\t\t(void)t;\n"),
+    ("a disk goes on when the file was read twice", "target_mend_test", ARENA,
+     "say_lost(ec, t) : was_missing(t);", "say_lost(ec, t) : was_missing(t) && !ec;"),
     ("a file is up to date that is still to be compared", "target_mend_test", FULL,
      "\tif (!ret && !full->compare_left)\n\t\tcompare_end(", "\tif (!ret)\n\t\tcompare_end("),
     ("a page that was lost before a comparison is written as zeroes", "target_mend_test", FULL,

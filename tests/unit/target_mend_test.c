@@ -596,6 +596,7 @@ static void a_lost_page_of_an_arena_whose_disk_has_lost_writes(void **state)
 {
 	struct store_writer nobody = { 0 }, unknown;
 	struct cached *c;
+	char rules[240];
 
 	(void)state;
 	memset(&unknown, 0xff, sizeof(unknown));
@@ -608,6 +609,12 @@ static void a_lost_page_of_an_arena_whose_disk_has_lost_writes(void **state)
 		else
 			full_close(&c->s);
 		lose_a_page(full_ec.arena);
+		/* the file cannot be read at first */
+		snprintf(rules, sizeof(rules), "%s", files_path("rules"));
+		files_text(rules, "read error EIO\n");
+		full_ec.fault = rules;
+		assert_int_not_equal(full_open(&c->s, &full_ec), 0);
+		full_ec.fault = NULL;
 		for (unsigned int i = 0; i < 2; i++) {
 			assert_int_equal(full_open(&c->s, &full_ec), 0);
 			assert_memory_equal(&c->s.writer, lost ? &unknown : &nobody,
