@@ -31,6 +31,25 @@ static void disk_lost(struct disk_watch *w, const char *by, bool again)
 			sf->file->name, sf->file->path, by);
 }
 
+/* Whether data of a file is being made durable. The file's lock is held. */
+static bool syncs(const struct staged_file *sf)
+{
+	return sf->syncing || sf->fua[0] || sf->fua[1];
+}
+
+/* A lock that is held counts: staged_abandon() keeps it, and then waits for that of the watches. */
+static bool watch_syncs(struct disk_watch *w)
+{
+	struct staged_file *sf = container_of(w, struct staged_file, watch);
+	bool yes;
+
+	if (pthread_mutex_trylock(&sf->lock))
+		return true;
+	yes = syncs(sf);
+	pthread_mutex_unlock(&sf->lock);
+	return yes;
+}
+
 /**
  * staged_loss_watch - let a file fail with others of its disk
  * @sf: filled
@@ -42,6 +61,7 @@ void staged_loss_watch(struct staged_file *sf)
 	pthread_mutex_unlock(&files_lock);
 	sf->watch.name = sf->file->name;
 	sf->watch.lost = disk_lost;
+	sf->watch.syncs = watch_syncs;
 	disk_loss_watch(&sf->watch);
 }
 
@@ -83,12 +103,6 @@ void staged_fail(struct staged_file *sf, int ret)
 			sf->file->name, sf->file->path, strerror(-ret));
 	if (!own)
 		disk_loss_fail(&sf->watch);
-}
-
-/* Whether data of a file is being made durable. The file's lock is held. */
-static bool syncs(const struct staged_file *sf)
-{
-	return sf->syncing || sf->fua[0] || sf->fua[1];
 }
 
 /**

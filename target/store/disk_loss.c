@@ -13,10 +13,14 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "store/disk_loss.h"
 #include "store/sync_errors.h"
+
+#define SETTLE_MS	10000	/* most time for syncs of other files */
+#define STEP_MS		10	/* between two looks at them */
 
 static LIST_HEAD(, disk_watch) watches = LIST_HEAD_INITIALIZER(watches);
 static pthread_mutex_t watches_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -151,6 +155,47 @@ void disk_loss_sync_begin(struct disk_watch *w)
 void disk_loss_sync_end(struct disk_watch *w)
 {
 	set_syncing(w, false);
+}
+
+/* Whether one that has synced at the first look has not been idle since; the lock is held. */
+static bool others_sync(const struct disk_watch *of, bool first)
+{
+	struct disk_watch *w;
+	bool any = false;
+
+	LIST_FOREACH(w, &watches, entry) {
+		if (w == of || memcmp(w->disk, of->disk, sizeof(w->disk)))
+			continue;
+		w->awaited = (first || w->awaited) && (w->syncs ? w->syncs(w) : w->syncing);
+		any |= w->awaited;
+	}
+	return any;
+}
+
+/**
+ * disk_loss_settle - wait for syncs of other files of a disk, SETTLE_MS at most
+ * @of: watch of a file whose last sync has ended well
+ *
+ * A sync that was under way then may be the one that hears of an earlier loss. One that begins
+ * later does not concern the file, because all of it is durable.
+ *
+ * Return: whether they have ended, and have told of what they have heard.
+ */
+bool disk_loss_settle(const struct disk_watch *of)
+{
+	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
+
+	for (int ms = 0; ms <= SETTLE_MS; ms += STEP_MS) {
+		bool any;
+
+		pthread_mutex_lock(&watches_lock);
+		any = others_sync(of, !ms);
+		pthread_mutex_unlock(&watches_lock);
+		if (!any)
+			return true;
+		nanosleep(&step, NULL);
+	}
+	return false;
 }
 
 /* The first cached file on the disk of @beside that syncs; the lock is held. */

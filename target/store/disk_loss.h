@@ -18,6 +18,9 @@
  * @disk: identity of the disk, from file_disk()
  * @mends: the file makes a loss good itself
  * @syncing: between disk_loss_sync_begin() and disk_loss_sync_end()
+ * @awaited: disk_loss_settle() has seen it sync, and not yet seen it idle
+ * @syncs: upcall: whether data of the file is being made durable; waits for nothing. NULL:
+ *	@syncing says so
  * @lost: upcall: the sync of another file on the disk has failed; @by: name of its export;
  *	@again: that file has told of a loss before, and no sync of it has succeeded since. Any
  *	thread; takes no lock and tells nobody
@@ -28,6 +31,8 @@ struct disk_watch {
 	uint8_t disk[RDMABLK_ID_LEN];
 	bool mends;
 	bool syncing;
+	bool awaited;
+	bool (*syncs)(struct disk_watch *w);
 	void (*lost)(struct disk_watch *w, const char *by, bool again);
 };
 
@@ -39,6 +44,7 @@ void disk_loss_tell(const struct disk_watch *by, bool again);
 void disk_loss_fail(const struct disk_watch *by);
 void disk_loss_sync_begin(struct disk_watch *w);
 void disk_loss_sync_end(struct disk_watch *w);
+bool disk_loss_settle(const struct disk_watch *of);
 void disk_loss_abandon(void);
 
 #endif

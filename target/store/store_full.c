@@ -337,16 +337,20 @@ static int finish(struct store *store)
 /*
  * Brings the file up to date, and hears of no more losses. One that was told after the last look
  * is mended in a second round, or by the next daemon, which has the kept arena. So the stamp,
- * which may take seconds, comes before the watch ends.
+ * which may take seconds, comes before the watch ends. So do syncs of other files that may be told
+ * of a loss. If they hang, the next daemon compares a kept arena.
  */
 static int finish_writer(struct store *store)
 {
 	struct full *full = full_of(store);
 	int ret = finish(store);
+	bool settled = ret || disk_loss_settle(&full->watch);
 
 	if (!ret && store->kept)
 		settle_stamp(full);
 	disk_loss_forget(&full->watch);
+	if (store->kept && !settled)
+		atomic_fetch_or(&full->lost, FULL_LOST);
 	if (ret || store->kept || !atomic_load(&full->lost))
 		return ret;
 	disk_loss_watch(&full->watch);

@@ -94,6 +94,7 @@ static int page_cache_errno;		/* of a write that failed; not told yet */
 static int filter_errno;		/* a filter refuses sync_file_range() so */
 static int64_t still_ms;		/* the clock stands still but for pauses; 0: it does not */
 static int64_t paused_ms;		/* while it does */
+static void (*pause_hook)(void);	/* of a pause while it does */
 static bool disguised;			/* a file passes for a block device */
 static int durable_res, plain_res;	/* of writes, if not 0 */
 static unsigned int durable_times;	/* so many durable writes have theirs; 0: all */
@@ -175,6 +176,8 @@ int nanosleep(const struct timespec *time, struct timespec *left)
 		return (int)syscall(SYS_nanosleep, time, left);
 	still_ms += ms;
 	paused_ms += ms;
+	if (pause_hook)
+		pause_hook();
 	return 0;
 }
 

@@ -232,10 +232,10 @@ static void the_end_compares_once(void **state)
 	cached_close(c);
 }
 
-/* The first lock after that is for the end of the sync, the second for the end of the watch. */
+/* The locks after that are for the end of the sync, a look at others, and the end of the watch. */
 static void then_disk_loses_all(void)
 {
-	locks_before = 1;
+	locks_before = 2;
 	lock_hook = disk_loses_all;
 }
 
@@ -401,6 +401,99 @@ static void a_file_that_counts_whatever_its_disk_has_lost(void **state)
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
+static struct disk_watch another;	/* on the same disk */
+static unsigned int looks;
+
+static void hears_nothing(struct disk_watch *w, const char *by, bool again)
+{
+	(void)w;
+	(void)by;
+	(void)again;
+}
+
+static void syncs_end(void)
+{
+	if (++looks < 3)
+		return;
+	here->n->sf.syncing = false;
+	here->n->sf.fua[1] = 0;
+	disk_loss_sync_end(&another);
+}
+
+static void a_sync_fails(void)
+{
+	if (++looks < 3)
+		return;
+	staged_loses();
+	here->n->sf.syncing = false;
+}
+
+/* From the first look on one of them syncs at any moment. */
+static void syncs_take_turns(void)
+{
+	looks++;
+	here->n->sf.syncing = !here->n->sf.syncing;
+	if (here->n->sf.syncing)
+		disk_loss_sync_end(&another);
+	else
+		disk_loss_sync_begin(&another);
+}
+
+static const struct others_case {
+	bool flush, fua, cached, elsewhere;	/* what is under way elsewhere, or on this disk */
+	void (*hook)(void);			/* of each pause */
+	unsigned int looks;			/* after the first, with a hook */
+	bool lost;
+} others_cases[] = {
+	{ .flush = true, .lost = true },
+	{ .fua = true, .lost = true },
+	{ .cached = true, .lost = true },
+	{ .cached = true, .elsewhere = true },
+	{ .flush = true, .hook = syncs_end, .looks = 3 },
+	{ .flush = true, .fua = true, .cached = true, .hook = syncs_end, .looks = 3 },
+	{ .flush = true, .hook = a_sync_fails, .looks = 3, .lost = true },
+	{ .flush = true, .hook = syncs_take_turns, .looks = 1 },
+};
+
+/* A sync that was under way at the last sync may be the one that hears of a loss; or it hangs. */
+static void an_end_waits_for_syncs_of_others(void **state)
+{
+	static const struct stat long_ago = { .st_mtim.tv_sec = 1000, .st_ctim.tv_sec = 1000 };
+	struct cached *c;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	times_as = &long_ago;
+	c = kept_written("others");
+	another = (struct disk_watch){ .name = "another", .lost = hears_nothing };
+	disk_loss_watch(&another);
+	for (unsigned int i = 0; i < ARRAY_SIZE(others_cases); i++) {
+		const struct others_case *k = &others_cases[i];
+
+		memcpy(another.disk, full_of(&c->s)->watch.disk, sizeof(another.disk));
+		another.disk[0] ^= k->elsewhere;
+		c->n->sf.syncing = k->flush;
+		c->n->sf.fua[1] = k->fua;
+		another.syncing = k->cached;
+		looks = 0;
+		pause_hook = k->hook;
+		clock_stop();
+		full_close(&c->s);
+		assert_in_range(clock_go_on(), k->hook || k->elsewhere ? 0 : 10000, 10100);
+		pause_hook = NULL;
+		assert_int_equal(looks, k->looks);
+		c->n->sf.syncing = false;
+		c->n->sf.fua[1] = 0;
+		another.syncing = false;
+		assert_int_equal(kept_is_newer(c), k->lost);
+	}
+	disk_loss_forget(&another);
+	times_as = NULL;
+	cached_close(c);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+}
+
 static void hears_while_it_is_served(struct cached *c)
 {
 	if (kept_is_newer(c))
@@ -481,10 +574,10 @@ static void device_loses_all(void)
 	staged_loses();
 }
 
-/* The first lock after that is for the end of the sync, the second for the end of the watch. */
+/* The locks after that are for the end of the sync, a look at others, and the end of the watch. */
 static void then_device_loses_all(void)
 {
-	locks_before = 1;
+	locks_before = 2;
 	lock_hook = device_loses_all;
 }
 
@@ -821,6 +914,7 @@ int main(void)
 		cmocka_unit_test(a_loss_after_the_last_look_is_mended),
 		cmocka_unit_test(a_kept_arena_is_newer_than_what_the_end_has_lost),
 		cmocka_unit_test(a_kept_arena_is_newer_than_what_was_not_mended),
+		cmocka_unit_test(an_end_waits_for_syncs_of_others),
 		cmocka_unit_test(a_file_that_counts_whatever_its_disk_has_lost),
 		cmocka_unit_test(a_reader_of_a_kept_arena_whose_disk_has_lost_writes),
 		cmocka_unit_test(a_kept_arena_of_a_block_device),
