@@ -783,6 +783,25 @@ bool arena_has_lost(const struct store *store)
 }
 
 /**
+ * arena_lacks_page - arena_has_lost() for each piece of an arena, just before it is read
+ * @store: store with a mapped arena
+ *
+ * Does not walk through the arena: looks for a hole only if the arena has too little memory. Any
+ * thread.
+ *
+ * Return: as arena_has_lost().
+ */
+bool arena_lacks_page(const struct store *store)
+{
+	struct stat st;
+
+	if (store->kept && !fstat(store->fd, &st) &&
+	    (uint64_t)st.st_blocks * 512 < store->mapped)
+		return arena_has_lost(store);
+	return arena_guard_broken(store->guard);
+}
+
+/**
  * arena_leave - remove this process from the trailer, before the arena is closed
  * @store: store that no adapter writes any more; without a kept arena nothing happens
  *

@@ -45,6 +45,7 @@ int arena_publish(struct store *store);
 void arena_newer(struct store *store);
 void arena_doubt(struct store *store);
 bool arena_has_lost(const struct store *store);
+bool arena_lacks_page(const struct store *store);
 void arena_leave(struct store *store);
 void arena_written_by(struct store *store);
 int arena_bind(struct store *store, const struct export_config *ec,

@@ -505,6 +505,8 @@ static int write_differing(struct store *store, const char *is, uint64_t at,
 	const char *want = (char *)store->base + at;
 	uint64_t run = 0, n;
 
+	if (arena_lacks_page(store))
+		return -EIO;
 	for (uint64_t off = 0; off < bytes; off += n) {
 		n = min_u64(sizeof(zeroes), bytes - off);
 		if (memcmp(want + off, is ? is + off : zeroes, n))

@@ -188,6 +188,8 @@ MUTANTS = [
      "\tif (!ret && !full->compare_left)\n\t\tcompare_end(", "\tif (!ret)\n\t\tcompare_end("),
     ("a page that was lost before a comparison is written as zeroes", "target_mend_test", FULL,
      " || (first && arena_has_lost(store)) ? -EIO :", " || (first && !store) ? -EIO :"),
+    ("a page that is lost before it is compared is written as zeroes", "target_mend_test", FULL,
+     "\tif (arena_lacks_page(store))\n\t\treturn -EIO;\n", ""),
     ("a page that was lost in a comparison is not seen", "target_mend_test", FULL,
      "\t\tret = end && arena_has_lost(store) ? -EIO :", "\t\tret = end && !store ? -EIO :"),
     ("what a FLUSH has synced is not compared", "target_mend_test", FULL,
