@@ -164,7 +164,8 @@ void sync_errors_init(const char *dir, const char *other)
 void sync_errors_exit(void)
 {
 	for (size_t i = 0; i < PLACES; i++) {
-		if (losses.fd[i] >= 0)
+		/* A write that still hangs would go to another file that gets the number. */
+		if (losses.fd[i] >= 0 && !atomic_load(&losses.writers[i]))
 			close(losses.fd[i]);
 		losses.fd[i] = -1;
 	}
@@ -291,12 +292,12 @@ static bool append(int fd, const uint8_t *identity, const uint8_t *number)
  * may never return. None is needed: there are files, so the places are open, and their
  * descriptors do not change.
  */
-static bool note_in(size_t place, const uint8_t *identity)
+static bool note_in(int fd, const uint8_t *identity)
 {
 	uint8_t number[RDMABLK_ID_LEN];
 
 	draw(number);
-	return append(losses.fd[place], identity, number);
+	return append(fd, identity, number);
 }
 
 static void cannot_note(const char *name)
@@ -319,6 +320,7 @@ static void cannot_note_disk(const char *name)
 struct timed_note {
 	uint8_t identity[RDMABLK_ID_LEN];
 	size_t place;
+	int fd;
 	bool noted;
 	atomic_uint users;
 };
@@ -333,7 +335,7 @@ static void *timed_note_run(void *data)
 {
 	struct timed_note *timed = data;
 
-	timed->noted = note_in(timed->place, timed->identity);
+	timed->noted = note_in(timed->fd, timed->identity);
 	atomic_fetch_sub(&losses.writers[timed->place], 1);
 	timed_note_put(timed);
 	return NULL;
@@ -351,6 +353,7 @@ static bool note_in_time(size_t place, const uint8_t *identity)
 		return false;
 	memcpy(timed->identity, identity, sizeof(timed->identity));
 	timed->place = place;
+	timed->fd = losses.fd[place];
 	atomic_init(&timed->users, 2);
 	if (atomic_fetch_add(&losses.writers[place], 1) >= HANGING ||
 	    thread_start(&thread, "loss-note", timed_note_run, timed)) {
@@ -372,7 +375,8 @@ static bool note_in_time(size_t place, const uint8_t *identity)
 static bool note(const uint8_t *identity)
 {
 	uint8_t number[RDMABLK_ID_LEN];
-	bool noted = note_in(PLACES - 1, identity);	/* in memory, so it does not hang */
+	/* In memory, so it does not hang. */
+	bool noted = note_in(losses.fd[PLACES - 1], identity);
 
 	for (size_t i = PLACES - 1; i--;)
 		noted |= losses.fd[i] >= 0 && note_in_time(i, identity);

@@ -286,6 +286,32 @@ static void a_place_that_hangs(void **state)
 	assert_false(same(one, before));
 }
 
+/* Its descriptor is no other file's when the write goes on. */
+static void a_write_that_hangs_longer_than_all_files_are_open(void **state)
+{
+	struct stat st;
+	epoch_t before;
+	int fd;
+
+	(void)state;
+	start("slow", "/dev/null/none");
+	epoch(one, before);
+	hangs = place("slow/losses");
+	sync_errors_note_last("disk", one);
+	assert_int_equal(hanging, 1);
+	sync_errors_exit();
+	fd = open(files_path("other"), O_RDWR | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	goes_on();
+	start("slow", "/dev/null/none");
+	for (unsigned int i = 0; same(one, before) && i < 10000; i++)
+		usleep(1000);
+	assert_false(same(one, before));
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	close(fd);
+}
+
 static int teardown(void **state)
 {
 	sync_errors_exit();
@@ -303,6 +329,7 @@ int main(void)
 		cmocka_unit_test(nowhere),
 		cmocka_unit_test(rubbish),
 		cmocka_unit_test(a_place_that_hangs),
+		cmocka_unit_test(a_write_that_hangs_longer_than_all_files_are_open),
 	};
 
 	return cmocka_run_group_tests_name("sync_errors", tests, files_setup, teardown);
