@@ -266,13 +266,18 @@ static struct cached *kept_open(const char *name)
 	return c;
 }
 
-/* Served to a session. */
+/* A session has it. */
+static void is_written(struct cached *c)
+{
+	c->s.writer = (struct store_writer){ .host_id = { 1 } };
+	c->s.ops->written_by(&c->s);
+}
+
 static struct cached *kept_written(const char *name)
 {
 	struct cached *c = kept_open(name);
 
-	c->s.writer = (struct store_writer){ .host_id = { 1 } };
-	c->s.ops->written_by(&c->s);
+	is_written(c);
 	return c;
 }
 
@@ -389,7 +394,7 @@ static void a_file_that_counts_whatever_its_disk_has_lost(void **state)
 	files_write(c->path, 0, MIB, 4);
 	assert_false(kept_is_newer(c));
 	assert_true(full_has(&c->s, 0, MIB, 4));
-	c->s.ops->written_by(&c->s);
+	is_written(c);
 	loses_at_the_end(c, disk_loses_all);
 	assert_false(kept_is_newer(c));
 	assert_true(full_has(&c->s, 0, MIB, 2));
@@ -601,8 +606,7 @@ static void a_kept_arena_of_a_block_device(void **state)
 	neighbour_close(c->n);
 	c->n = neighbour_of(&c->s);
 	for (unsigned int lost = 0; lost < 2; lost++) {
-		c->s.writer = (struct store_writer){ .host_id = { 1 } };
-		c->s.ops->written_by(&c->s);
+		is_written(c);
 		full_changed(full_of(&c->s), 0, 4096);
 		if (lost)
 			before_the_nth_sync_ends(1, then_device_loses_all);
