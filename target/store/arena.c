@@ -754,6 +754,9 @@ int arena_publish(struct store *store)
 	if (!store->kept)
 		return 0;
 	t = trailer_of(store);
+	/* arena_doubt() must not wait for swap space, which may be on the disk that fails. */
+	if (mlock2(t, store->page_size, 0))
+		log_debug("cannot lock the trailer of an arena: %s", strerror(errno));
 	t->pid = (uint32_t)getpid();
 	t->start_time = process_start(t->pid);
 	t->pid_ns = pid_namespace();

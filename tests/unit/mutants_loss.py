@@ -188,6 +188,8 @@ MUTANTS = [
      "\tif (!ret && !full->compare_left)\n\t\tcompare_end(", "\tif (!ret)\n\t\tcompare_end("),
     ("a page that was lost before a comparison is written as zeroes", "target_mend_test", FULL,
      " || (first && arena_has_lost(store)) ? -EIO :", " || (first && !store) ? -EIO :"),
+    ("a trailer may be in swap space", "target_mend_test", ARENA,
+     "\tif (mlock2(t, store->page_size, 0))\n", "\tif (!t)\n"),
     ("a page that is lost before it is compared is written as zeroes", "target_mend_test", FULL,
      "\tif (arena_lacks_page(store))\n\t\treturn -EIO;\n", ""),
     ("a page that was lost in a comparison is not seen", "target_mend_test", FULL,

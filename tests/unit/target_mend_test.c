@@ -646,6 +646,35 @@ static void a_kept_arena_reads_no_notes(void **state)
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
+static unsigned long locked_kib(void)
+{
+	FILE *file = fopen("/proc/self/status", "re");
+	unsigned long kib = 0;
+	char line[256];
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		sscanf(line, "VmLck: %lu", &kib);
+	fclose(file);
+	return kib;
+}
+
+/* A loss is noted in it, and the swap space may be on the disk that fails. */
+static void a_trailer_stays_in_memory(void **state)
+{
+	unsigned long before = locked_kib();
+	struct cached *c;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = kept_open("swap");
+	assert_in_range(locked_kib() - before, 4, 64);
+	cached_close(c);
+	assert_int_equal(locked_kib(), before);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+}
+
 /* A hole. A thread that reads it gets a page of zeroes. */
 static void lose_page_at(const char *arena, unsigned int kib)
 {
@@ -928,6 +957,7 @@ int main(void)
 		cmocka_unit_test(a_reader_of_a_kept_arena_whose_disk_has_lost_writes),
 		cmocka_unit_test(a_kept_arena_of_a_block_device),
 		cmocka_unit_test(a_kept_arena_reads_no_notes),
+		cmocka_unit_test(a_trailer_stays_in_memory),
 		cmocka_unit_test(a_lost_page_is_not_written_to_the_file),
 		cmocka_unit_test(a_lost_page_of_an_arena_whose_disk_has_lost_writes),
 		cmocka_unit_test(others_that_fail_fail_no_flush),
