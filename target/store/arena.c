@@ -674,7 +674,7 @@ static bool say_lost(const struct export_config *ec, const struct arena_trailer 
 	return doubtful;
 }
 
-/* Whether the trailer says so since another start, which has not read all of the file. */
+/* Whether an earlier start has said so, and could not read all of the file. */
 static bool was_missing(const struct arena_trailer *t)
 {
 	struct store_writer unknown;

@@ -26,8 +26,8 @@ struct arena_file {
  * @ARENA_EQUAL: both have the same contents
  * @ARENA_NEWER: the arena may have writes that the file lacks
  * @ARENA_OLDER: the file was written after it had all writes of the arena
- * @ARENA_DOUBTFUL: the same, and nobody has written the file since, but its disk may have lost
- *	writes
+ * @ARENA_DOUBTFUL: nobody has written the file since it had all writes of the arena, but its disk
+ *	may have lost some of them
  */
 enum arena_state {
 	ARENA_EQUAL,

@@ -349,8 +349,10 @@ static int finish_writer(struct store *store)
 	if (!ret && store->kept)
 		settle_stamp(full);
 	disk_loss_forget(&full->watch);
-	if (store->kept && !settled)
+	if (store->kept && !settled) {
 		atomic_fetch_or(&full->lost, FULL_LOST);
+		arena_doubt(store);
+	}
 	if (ret || store->kept || !atomic_load(&full->lost))
 		return ret;
 	disk_loss_watch(&full->watch);

@@ -722,6 +722,17 @@ static void a_lost_page_is_not_written_to_the_file(void **state)
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
+/* A page is missing, and the sync of another file hangs. */
+static void hears_of_both_at_the_end(struct cached *c)
+{
+	arena_guard_break(c->s.guard);
+	c->n->sf.syncing = true;
+	clock_stop();
+	full_close(&c->s);
+	clock_go_on();
+	c->n->sf.syncing = false;
+}
+
 /* Neither arena nor file has all that was flushed, so nobody knows what a disk may expect. */
 static void a_lost_page_of_an_arena_whose_disk_has_lost_writes(void **state)
 {
@@ -733,10 +744,12 @@ static void a_lost_page_of_an_arena_whose_disk_has_lost_writes(void **state)
 	memset(&unknown, 0xff, sizeof(unknown));
 	if (!files_tmpfs("kept", "size=8m"))
 		skip();
-	for (unsigned int lost = 0; lost < 2; lost++) {
+	for (unsigned int lost = 0; lost < 3; lost++) {
 		c = kept_written("both");
-		if (lost)
+		if (lost == 1)
 			loses_at_the_end(c, staged_loses);
+		else if (lost)
+			hears_of_both_at_the_end(c);
 		else
 			full_close(&c->s);
 		lose_a_page(full_ec.arena);
