@@ -426,7 +426,7 @@ static void late_signals_init(void)
 	ret = late_signals_start(daemon_state.stopping, staged_abandon);
 	if (!ret)
 		return;
-	log_warn("no thread to wait for signals: %s; the next one ends the process",
+	log_warn("no thread to wait for signals: %s; the next one ends the process as SIGKILL does",
 		 strerror(-ret));
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
