@@ -292,12 +292,10 @@ static int store_publish(struct store *store)
 	struct full *full = full_of(store);
 	int ret = 0;
 
-	if (store->newer) {
-		arena_newer(store);
+	if (store->newer)
 		atomic_store(&full->ended, true);
-	} else if (store->kept) {
+	else if (store->kept)
 		ret = note_equal(store, atomic_load(&full->lost));
-	}
 	atomic_store(&full->published, store);
 	if (atomic_load(&full->lost))
 		arena_doubt(store);

@@ -156,15 +156,12 @@ MUTANTS = [
     ("an arena is as its file until a loss is looked at", "target_mend_test", STORE,
      "\tif (store)\n\t\tarena_doubt(store);\n", "\t(void)store;\n"),
     ("an arena is as its file, whatever was told before it was served", "target_mend_test", STORE,
-     "\t\tret = note_equal(store, atomic_load(&full->lost));\n\t}\n"
+     "\t\tret = note_equal(store, atomic_load(&full->lost));\n"
      "\tatomic_store(&full->published, store);\n"
      "\tif (atomic_load(&full->lost))\n\t\tarena_doubt(store);\n",
-     "\t\tret = note_equal(store, false);\n\t}\n\tatomic_store(&full->published, store);\n"),
+     "\t\tret = note_equal(store, false);\n\tatomic_store(&full->published, store);\n"),
     ("a file that is mended counts for its new stamp", "target_mend_test", FULL,
      "\tif (lost)\n\t\tarena_newer(store);\n", ""),
-    ("a file that is compared counts for its new stamp", "target_mend_test", STORE,
-     "\t\tarena_newer(store);\n\t\tatomic_store(&full->ended, true);\n",
-     "\t\tatomic_store(&full->ended, true);\n"),
     ("a file is compared with an arena that nobody has written", "target_mend_test", ARENA,
      "\treturn t->doubtful && memcmp(&t->writer, &nobody, sizeof(nobody));\n",
      "\treturn t->doubtful && memcmp(&t->writer, &nobody, sizeof(nobody)) < 1000;\n"),
@@ -188,8 +185,6 @@ MUTANTS = [
      "say_lost(ec, t) : was_missing(t);", "say_lost(ec, t) : was_missing(t) && !ec;"),
     ("a file is up to date that is still to be compared", "target_mend_test", FULL,
      "\tif (!ret && !full->compare_left)\n\t\tcompare_end(", "\tif (!ret)\n\t\tcompare_end("),
-    ("a page that was lost before a comparison is written as zeroes", "target_mend_test", FULL,
-     " || (first && arena_has_lost(store)) ? -EIO :", " || (first && !store) ? -EIO :"),
     ("a trailer may be in swap space", "target_mend_test", ARENA,
      "\tif (mlock2(t, store->page_size, 0))\n", "\tif (!t)\n"),
     ("a page that is lost before it is compared is written as zeroes", "target_mend_test", FULL,
