@@ -210,6 +210,7 @@ static void sync_ready(struct ring_source *src, int res, unsigned int flags)
 	TAILQ_CONCAT(&sf->batch, &sf->waiting, entry);
 	again = !TAILQ_EMPTY(&sf->batch);
 	sf->syncing = again;
+	sf->since = monotonic_ms();
 	pthread_mutex_unlock(&sf->lock);
 	if (again)
 		sync_start(sf, here);
@@ -240,6 +241,7 @@ static void flush_begin(struct staged_io *io)
 	} else {
 		TAILQ_INSERT_TAIL(&sf->batch, io, entry);
 		sf->syncing = true;
+		sf->since = monotonic_ms();
 		start = true;
 	}
 	pthread_mutex_unlock(&sf->lock);
@@ -324,7 +326,8 @@ static void fua_begin(struct staged_io *io)
 	io->counted = true;
 	pthread_mutex_lock(&sf->lock);
 	io->turn = sf->turn;
-	sf->fua[io->turn]++;
+	if (!sf->fua[io->turn]++)
+		sf->fua_since[io->turn] = monotonic_ms();
 	pthread_mutex_unlock(&sf->lock);
 }
 

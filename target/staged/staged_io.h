@@ -29,8 +29,10 @@ TAILQ_HEAD(staged_ios, staged_io);
  *	writes may be lost, although the next fdatasync would not say so
  * @unsynced: the file has been changed since the last fdatasync began
  * @syncing: an fdatasync is under way, for @batch
+ * @since: when it began, ms
  * @turn: number of the generation that writes with FUA begin in
  * @fua: number of writes of each generation whose outcome is not known yet
+ * @fua_since: when the first of them began, ms
  * @sync: completion of the fdatasync
  * @ring: ring of the fdatasync
  * @batch: FLUSHes that the fdatasync serves, and writes with FUA that ended well beside it
@@ -50,8 +52,10 @@ struct staged_file {
 	atomic_bool failed;
 	atomic_bool unsynced;
 	bool syncing;
+	int64_t since;
 	unsigned int turn;
 	unsigned int fua[2];
+	int64_t fua_since[2];
 	struct ring_source sync;
 	struct ring *ring;
 	struct staged_ios batch;

@@ -37,17 +37,24 @@ static bool syncs(const struct staged_file *sf)
 	return sf->syncing || sf->fua[0] || sf->fua[1];
 }
 
-/* A lock that is held counts: staged_abandon() keeps it, and then waits for that of the watches. */
-static bool watch_syncs(struct disk_watch *w)
+/*
+ * Does not wait for the lock: staged_abandon() keeps it, and then waits for that of the watches.
+ * While it is held, a sync may be under way since any time.
+ */
+static int64_t watch_syncs_since(struct disk_watch *w)
 {
 	struct staged_file *sf = container_of(w, struct staged_file, watch);
-	bool yes;
+	int64_t since = 0;
 
 	if (pthread_mutex_trylock(&sf->lock))
-		return true;
-	yes = syncs(sf);
+		return 1;
+	if (sf->syncing)
+		since = sf->since;
+	for (int i = 0; i < 2; i++)
+		if (sf->fua[i] && (!since || sf->fua_since[i] < since))
+			since = sf->fua_since[i];
 	pthread_mutex_unlock(&sf->lock);
-	return yes;
+	return since;
 }
 
 /**
@@ -61,7 +68,7 @@ void staged_loss_watch(struct staged_file *sf)
 	pthread_mutex_unlock(&files_lock);
 	sf->watch.name = sf->file->name;
 	sf->watch.lost = disk_lost;
-	sf->watch.syncs = watch_syncs;
+	sf->watch.syncs_since = watch_syncs_since;
 	disk_loss_watch(&sf->watch);
 }
 

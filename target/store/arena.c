@@ -649,15 +649,18 @@ static int trailer_check(struct store *store, const struct export_config *ec,
 	return wait_for_process(t, ec->arena);
 }
 
-/*
- * Whether the disk of the file may have lost writes of the arena. An arena that nobody has written
- * since it was filled from the file has none.
- */
-static bool is_doubtful(const struct arena_trailer *t)
+/* Whether any session may have written the arena since it was filled from the file. */
+static bool has_writer(const struct arena_trailer *t)
 {
 	static const struct store_writer nobody;
 
-	return t->doubtful && memcmp(&t->writer, &nobody, sizeof(nobody));
+	return memcmp(&t->writer, &nobody, sizeof(nobody));
+}
+
+/* Whether the disk of the file may have lost writes of the arena. */
+static bool is_doubtful(const struct arena_trailer *t)
+{
+	return t->doubtful && has_writer(t);
 }
 
 /* Return: whether flushed data may be missing, because neither arena nor file has all of it. */
@@ -674,13 +677,25 @@ static bool say_lost(const struct export_config *ec, const struct arena_trailer 
 	return doubtful;
 }
 
+static struct store_writer unknown_writer(void)
+{
+	struct store_writer w;
+
+	memset(&w, 0xff, sizeof(w));
+	return w;
+}
+
+static bool is_unknown(const struct store_writer *w)
+{
+	const struct store_writer unknown = unknown_writer();
+
+	return !memcmp(w, &unknown, sizeof(unknown));
+}
+
 /* Whether an earlier start has said so, and could not read all of the file. */
 static bool was_missing(const struct arena_trailer *t)
 {
-	struct store_writer unknown;
-
-	memset(&unknown, 0xff, sizeof(unknown));
-	return t->state == ARENA_FILLING && !memcmp(&t->writer, &unknown, sizeof(unknown));
+	return t->state == ARENA_FILLING && is_unknown(&t->writer);
 }
 
 /*
@@ -709,6 +724,7 @@ static int take_contents(struct store *store, const struct arena_trailer *t)
 int arena_attach(struct store *store, const struct export_config *ec, bool fresh)
 {
 	struct arena_trailer *t = trailer_of(store);
+	struct arena_trailer next = { .magic = ARENA_MAGIC, .state = ARENA_FILLING };
 	bool unwritten = !fresh && !t->magic[0] && !t->state, missing = false;
 	int ret = 0;
 
@@ -729,13 +745,14 @@ int arena_attach(struct store *store, const struct export_config *ec, bool fresh
 	ret = mac_random(store->epoch, sizeof(store->epoch));
 	if (ret)
 		return ret;
-	memset(t, 0, sizeof(*t));
-	memcpy(t->magic, ARENA_MAGIC, sizeof(t->magic));
-	t->state = ARENA_FILLING;
-	t->size = store->size;
-	memcpy(t->uuid, store->uuid, sizeof(t->uuid));
-	if (missing)	/* so no disk goes on by itself */
-		memset(&t->writer, 0xff, sizeof(t->writer));
+	if (missing) {	/* so no disk goes on by itself, even if the daemon is killed now */
+		next.writer = unknown_writer();
+		t->writer = next.writer;
+		__atomic_store_n(&t->state, ARENA_FILLING, __ATOMIC_RELEASE);
+	}
+	next.size = store->size;
+	memcpy(next.uuid, store->uuid, sizeof(next.uuid));
+	*t = next;
 	return 1;
 }
 
@@ -826,24 +843,32 @@ void arena_leave(struct store *store)
 	t->pid = 0;
 }
 
+static void set_newer(struct store *store)
+{
+	__atomic_store_n(&trailer_of(store)->clean, 0, __ATOMIC_RELEASE);
+}
+
 /**
- * arena_newer - note in the trailer that the arena may be newer than its file
+ * arena_mending - note in the trailer that the file is about to be written by the daemon
  * @store: published; without a kept arena nothing happens
  *
- * Any thread. arena_clean() undoes it.
+ * Until arena_clean() another stamp of the file is not that of another program. An arena that
+ * nobody has written needs no note: at the next start the file counts, and is equal to it. There a
+ * note would have the export refused, because no note of the last writer says that the arena
+ * counts. The loop may admit the first writer at this moment; then arena_written_by() notes the
+ * same.
  */
-void arena_newer(struct store *store)
+void arena_mending(struct store *store)
 {
-	if (store->kept)
-		__atomic_store_n(&trailer_of(store)->clean, 0, __ATOMIC_RELEASE);
+	if (store->kept && has_writer(trailer_of(store)))
+		set_newer(store);
 }
 
 /**
  * arena_doubt - note in the trailer that the disk of the file may have lost writes
  * @store: published; without a kept arena nothing happens
  *
- * Before the file is written for that, arena_newer() must say that another stamp of the file is
- * not that of another program. Any thread. arena_clean() may undo it.
+ * Any thread. arena_clean() may undo it.
  */
 void arena_doubt(struct store *store)
 {
@@ -864,7 +889,21 @@ void arena_written_by(struct store *store)
 	if (!store->kept)
 		return;
 	trailer_of(store)->writer = store->writer;
-	arena_newer(store);
+	set_newer(store);
+}
+
+/*
+ * Whether a file was last changed before the time that was known of it. A sync makes the data of a
+ * file durable, but not its times. So a file system that was repaired after a loss may have
+ * earlier ones, while a program that writes, or restores, the file leaves a later one.
+ */
+static bool went_back(const struct file_stamp *known, const struct file_stamp *now)
+{
+	if (known->bytes != now->bytes)
+		return false;
+	return now->changed_sec < known->changed_sec ||
+	       (now->changed_sec == known->changed_sec &&
+		now->changed_nsec < known->changed_nsec);
 }
 
 /**
@@ -900,7 +939,7 @@ int arena_bind(struct store *store, const struct export_config *ec,
 	same = file_stamp_same(&stamp, &file->stamp);
 	if (!is_doubtful(t))
 		return same ? ARENA_EQUAL : ARENA_OLDER;
-	if (same)
+	if (same || went_back(&stamp, &file->stamp))
 		return ARENA_DOUBTFUL;
 	log_warn("export %s: the disk of %s may have lost writes that arena %s has; the file was written since, or may have been, so it counts",
 		 ec->name, ec->file, ec->arena);
@@ -911,7 +950,8 @@ int arena_bind(struct store *store, const struct export_config *ec,
  * arena_renew - an arena is about to be filled again
  * @store: attached; gets a new epoch
  *
- * The last writer of the old contents need not be the last writer of the file.
+ * The last writer of the old contents need not be the last writer of the file. But an arena that
+ * no disk may go on with is still one: the file may lack what was flushed.
  *
  * Return: 0 or -errno.
  */
@@ -920,7 +960,8 @@ int arena_renew(struct store *store)
 	struct arena_trailer *t = trailer_of(store);
 
 	__atomic_store_n(&t->state, ARENA_FILLING, __ATOMIC_RELEASE);
-	memset(&t->writer, 0, sizeof(t->writer));
+	if (!is_unknown(&t->writer))
+		memset(&t->writer, 0, sizeof(t->writer));
 	store->writer = t->writer;
 	return mac_random(store->epoch, sizeof(store->epoch));
 }

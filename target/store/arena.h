@@ -42,7 +42,7 @@ int arena_check(const char *path);
 int arena_open(struct store *store, const struct export_config *ec);
 int arena_attach(struct store *store, const struct export_config *ec, bool fresh);
 int arena_publish(struct store *store);
-void arena_newer(struct store *store);
+void arena_mending(struct store *store);
 void arena_doubt(struct store *store);
 bool arena_has_lost(const struct store *store);
 bool arena_lacks_page(const struct store *store);

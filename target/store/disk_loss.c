@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "store/disk_loss.h"
 #include "store/sync_errors.h"
 
@@ -132,10 +133,10 @@ void disk_loss_fail(const struct disk_watch *by)
 	tell(by, false, false);
 }
 
-static void set_syncing(struct disk_watch *w, bool syncing)
+static void set_since(struct disk_watch *w, int64_t since)
 {
 	pthread_mutex_lock(&watches_lock);
-	w->syncing = syncing;
+	w->since = since;
 	pthread_mutex_unlock(&watches_lock);
 }
 
@@ -145,7 +146,7 @@ static void set_syncing(struct disk_watch *w, bool syncing)
  */
 void disk_loss_sync_begin(struct disk_watch *w)
 {
-	set_syncing(w, true);
+	set_since(w, monotonic_ms());
 }
 
 /**
@@ -154,21 +155,23 @@ void disk_loss_sync_begin(struct disk_watch *w)
  */
 void disk_loss_sync_end(struct disk_watch *w)
 {
-	set_syncing(w, false);
+	set_since(w, 0);
 }
 
-/* Whether one that has synced at the first look has not been idle since; the lock is held. */
-static bool others_sync(const struct disk_watch *of, bool first)
+/* Whether a sync of another file on the disk has been under way since @when. */
+static bool others_sync(const struct disk_watch *of, int64_t when)
 {
 	struct disk_watch *w;
 	bool any = false;
 
+	pthread_mutex_lock(&watches_lock);
 	LIST_FOREACH(w, &watches, entry) {
-		if (w == of || memcmp(w->disk, of->disk, sizeof(w->disk)))
-			continue;
-		w->awaited = (first || w->awaited) && (w->syncs ? w->syncs(w) : w->syncing);
-		any |= w->awaited;
+		int64_t since = w->syncs_since ? w->syncs_since(w) : w->since;
+
+		any |= w != of && !memcmp(w->disk, of->disk, sizeof(w->disk)) && since &&
+		       since <= when;
 	}
+	pthread_mutex_unlock(&watches_lock);
 	return any;
 }
 
@@ -177,21 +180,18 @@ static bool others_sync(const struct disk_watch *of, bool first)
  * @of: watch of a file whose last sync has ended well
  *
  * A sync that was under way then may be the one that hears of an earlier loss. One that begins
- * later does not concern the file, because all of it is durable.
+ * later does not concern the file, because all of it is durable. So a file that is always busy
+ * with the next sync is not waited for.
  *
  * Return: whether they have ended, and have told of what they have heard.
  */
 bool disk_loss_settle(const struct disk_watch *of)
 {
 	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
+	int64_t now = monotonic_ms();
 
 	for (int ms = 0; ms <= SETTLE_MS; ms += STEP_MS) {
-		bool any;
-
-		pthread_mutex_lock(&watches_lock);
-		any = others_sync(of, !ms);
-		pthread_mutex_unlock(&watches_lock);
-		if (!any)
+		if (!others_sync(of, now))
 			return true;
 		nanosleep(&step, NULL);
 	}
@@ -204,7 +204,7 @@ static const struct disk_watch *first_that_syncs(const struct disk_watch *beside
 	const struct disk_watch *w;
 
 	LIST_FOREACH(w, &watches, entry)
-		if (w->syncing && !memcmp(w->disk, beside->disk, sizeof(w->disk)))
+		if (w->since && !memcmp(w->disk, beside->disk, sizeof(w->disk)))
 			return w;
 	return NULL;
 }

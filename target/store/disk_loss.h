@@ -17,10 +17,9 @@
  * @name: name of the export, for messages
  * @disk: identity of the disk, from file_disk()
  * @mends: the file makes a loss good itself
- * @syncing: between disk_loss_sync_begin() and disk_loss_sync_end()
- * @awaited: disk_loss_settle() has seen it sync, and not yet seen it idle
- * @syncs: upcall: whether data of the file is being made durable; waits for nothing. NULL:
- *	@syncing says so
+ * @since: when disk_loss_sync_begin() was called, ms; 0: disk_loss_sync_end() was, too
+ * @syncs_since: upcall: since when data of the file is being made durable, ms, at the latest; 0:
+ *	none is. Waits for nothing. NULL: @since says so
  * @lost: upcall: the sync of another file on the disk has failed; @by: name of its export;
  *	@again: that file has told of a loss before, and no sync of it has succeeded since. Any
  *	thread; takes no lock and tells nobody
@@ -30,9 +29,8 @@ struct disk_watch {
 	const char *name;
 	uint8_t disk[RDMABLK_ID_LEN];
 	bool mends;
-	bool syncing;
-	bool awaited;
-	bool (*syncs)(struct disk_watch *w);
+	int64_t since;
+	int64_t (*syncs_since)(struct disk_watch *w);
 	void (*lost)(struct disk_watch *w, const char *by, bool again);
 };
 

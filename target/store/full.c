@@ -355,7 +355,7 @@ static void look_for_lost(struct store *store)
 
 	/* It is mended in this process only, which may be killed when it has begun to. */
 	if (lost)
-		arena_newer(store);
+		arena_mending(store);
 	full->mend |= lost;
 	/* Before the first sync it is unknown what is not synced. */
 	if (lost & FULL_LOST_ANY || (lost && !full->settled))
@@ -534,6 +534,16 @@ static int write_differing(struct store *store, const char *is, uint64_t at,
 	return 0;
 }
 
+/* The kernel keeps a folio that is only in part in the range, and one may be larger than a piece. */
+static void drop_cached(const struct full *full, uint64_t at, uint64_t bytes)
+{
+	uint64_t start = at / STEP_FLUSH * STEP_FLUSH;
+	uint64_t end = round_up(at + bytes, STEP_FLUSH);
+
+	posix_fadvise(full->file.buffered, (off_t)start, (off_t)(end - start),
+		      POSIX_FADV_DONTNEED);
+}
+
 /* Reads and compares a piece. */
 static int compare_data(struct store *store, uint64_t at, uint64_t bytes)
 {
@@ -542,8 +552,7 @@ static int compare_data(struct store *store, uint64_t at, uint64_t bytes)
 
 	if (!full->file.direct || full->batch.no_direct ||
 	    !file_aligned(&full->file, full->bounce, at, bytes))
-		posix_fadvise(full->file.buffered, (off_t)at, (off_t)bytes,
-			      POSIX_FADV_DONTNEED);
+		drop_cached(full, at, bytes);
 	file_batch_read(&full->batch, full->bounce, at, bytes);
 	ret = file_batch_wait(&full->batch);
 	if (ret)

@@ -237,14 +237,13 @@ static int open_parts(struct store *store, const struct export_config *ec)
 	store->size = full->file.size;
 	store->physical_block = full->file.physical_block;
 	full->granule = choose_granule(full);
-	ret = store_mark(store, &full->file);
+	ret = store_mark(store, &full->file) ?: file_disk(&full->file, full->watch.disk);
 	if (ret) {
 		log_err("export %s: cannot tell what %s is: %s", ec->name, ec->file,
 			strerror(-ret));
 		return ret;
 	}
-	ret = file_disk(&full->file, full->watch.disk) ?:
-	      file_batch_open(&full->batch, &full->file, FULL_DEPTH);
+	ret = file_batch_open(&full->batch, &full->file, FULL_DEPTH);
 	if (ret)
 		return ret;
 	if (!full->file.read_only) {
@@ -351,12 +350,17 @@ static int finish_writer(struct store *store)
 		atomic_fetch_or(&full->lost, FULL_LOST);
 		arena_doubt(store);
 	}
-	if (ret || store->kept || !atomic_load(&full->lost))
-		return ret;
-	disk_loss_watch(&full->watch);
-	ret = finish(store);
-	disk_loss_forget(&full->watch);
-	return ret ?: atomic_load(&full->lost) ? -EIO : 0;
+	if (!ret && !store->kept && atomic_load(&full->lost)) {
+		disk_loss_watch(&full->watch);
+		ret = finish(store);
+		settled = ret || disk_loss_settle(&full->watch);
+		disk_loss_forget(&full->watch);
+		ret = ret ?: atomic_load(&full->lost) ? -EIO : 0;
+	}
+	if (!ret && !store->kept && !settled)
+		log_err("export %s: %s may lack flushed writes: a sync of another export on its disk has not ended for 10 s",
+			full->file.name, full->file.path);
+	return ret;
 }
 
 static void close_equal(struct store *store)

@@ -305,6 +305,95 @@ static inline unsigned int flush_piece(struct cached *c, uint64_t offset, unsign
 	return full_flush_all(&c->s, &c->dirty);
 }
 
+/* The disk has lost what was written, flushed or not; the arena has it. */
+static inline void a_cached_file_is_written_again(void **state)
+{
+	struct cached *c = cached_open("cached");
+	struct neighbour *far = neighbour_open(false, false);
+
+	(void)state;
+	files_write(c->path, 0, MIB, 2);
+	/* another disk, or an error that is that file's own */
+	staged_fail(&far->sf, -EIO);
+	staged_fail(&c->n->sf, -ENOSPC);
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, MIB, 2));
+	staged_fail(&c->n->sf, -EIO);
+	assert_true(c->s.ops->behind(&c->s));
+	assert_false(says_failed(&c->s));
+	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	assert_true(files_are(c->path, 0, MIB, 1));
+	assert_false(c->s.ops->behind(&c->s) || says_failed(&c->s));
+	/* by the store thread after other work, or at the end */
+	files_write(c->path, 0, MIB, 2);
+	staged_fail(&c->n->sf, -EIO);
+	while (c->s.ops->idle(&c->s))
+		;
+	assert_true(files_are(c->path, 0, MIB, 1));
+	files_write(c->path, 0, MIB, 2);
+	staged_fail(&c->n->sf, -EIO);
+	neighbour_close(far);
+	full_close(&c->s);
+	assert_true(files_are(c->path, 0, MIB, 1));
+	assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+	cached_close(c);
+}
+
+static inline void flush_or_idle(struct cached *c, bool flush)
+{
+	if (flush)
+		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
+	else
+		while (c->s.ops->idle(&c->s))
+			;
+}
+
+/* Others go on failing, and nobody flushes this file, or so many do that it is never idle. */
+static inline void what_is_told_again_is_compared_later(void **state)
+{
+	struct cached *c = cached_open("later");
+
+	(void)state;
+	clock_stop();
+	for (unsigned int i = 0; i < 4; i++) {
+		files_write(c->path, 0, MIB, 2);
+		staged_fail(&c->n->sf, -EIO);
+		flush_or_idle(c, i & 1);
+		assert_true(files_are(c->path, 0, MIB, 1));
+		files_write(c->path, 0, MIB, 2);
+		disk_loss_tell(&c->n->sf.watch, true);
+		still_ms += 500000;
+		flush_or_idle(c, i & 1);
+		assert_true(files_are(c->path, 0, MIB, 2));
+		still_ms += 101000;
+		flush_or_idle(c, i & 1);
+		assert_true(files_are(c->path, 0, MIB, 1));
+		assert_false(c->s.ops->behind(&c->s));
+	}
+	clock_go_on();
+	cached_close(c);
+}
+
+/* Another file on the disk hears of a loss. */
+static inline void staged_loses(void)
+{
+	staged_fail(&here->n->sf, -EIO);
+}
+
+/* The disk has lost all that this file had, and another one hears of it. */
+static inline void disk_loses_all(void)
+{
+	files_write(here->path, 0, MIB, 2);
+	staged_loses();
+}
+
+static inline void hears_nothing(struct disk_watch *w, const char *by, bool again)
+{
+	(void)w;
+	(void)by;
+	(void)again;
+}
+
 static inline bool losses_begin(void)
 {
 	if (place_dir_make())

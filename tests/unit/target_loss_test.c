@@ -657,6 +657,70 @@ static void files_do_not_keep_each_other_busy(void **state)
 	cached_close(c);
 }
 
+static struct command first, second, third;
+static unsigned int looks;
+
+/* Its next FLUSH waits for the one under way, and begins when that has ended. */
+static void another_flush_begins(void)
+{
+	looks++;
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+	begin(&second, RDMABLK_OP_FLUSH, 0, 0, 0);
+	assert_int_equal(end(&first), RDMABLK_OK);
+	assert_true(place.sf.syncing && !second.done);
+}
+
+/* A durable write ends while another one is under way; the next one is of a new generation. */
+static void another_durable_write_begins(void)
+{
+	static unsigned int turn;
+
+	if (++looks == 1) {
+		turn = place.sf.turn;
+		begin(&second, RDMABLK_OP_WRITE, 0, BLOCK, BLOCK);
+		fake(&second.io.src, 0, 0);
+		keep_back = true;
+		kept_back = false;
+		while (!kept_back || place.sf.turn == turn)
+			staged_engine_turn(&place.engine, true);
+		return;
+	}
+	begin(&third, RDMABLK_OP_WRITE, 0, 0, BLOCK);
+	keep_back = false;
+	real_ready(kept_by, kept_res, 0);
+	assert_true(place.sf.fua[!turn] && first.done && !third.done);
+}
+
+/* An uncached file whose next sync begins before the last one has ended, or right then */
+static void an_end_does_not_wait_for_the_next_sync(void **state)
+{
+	struct disk_watch of = { .name = "cached", .lost = hears_nothing };
+
+	(void)state;
+	memcpy(of.disk, one_disk, sizeof(of.disk));
+	place_open(dir, 1 << 20, BLOCK, true);
+	assert_true(place.file.fua);
+	disk_loss_watch(&of);
+	for (unsigned int durable = 0; durable < 2; durable++) {
+		first = second = third = (struct command){ .io.fua = durable };
+		looks = 0;
+		pause_hook = durable ? another_durable_write_begins : another_flush_begins;
+		assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+		clock_stop();
+		begin(&first, durable ? RDMABLK_OP_WRITE : RDMABLK_OP_FLUSH, 0, 0,
+		      durable ? BLOCK : 0);
+		assert_true(disk_loss_settle(&of));
+		assert_int_equal(clock_go_on(), 10 * looks);
+		assert_int_equal(looks, 1 + durable);
+		pause_hook = NULL;
+		if (durable)
+			assert_int_equal(end(&third), RDMABLK_OK);
+		assert_int_equal(end(&second), RDMABLK_OK);
+	}
+	disk_loss_forget(&of);
+	place_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -679,6 +743,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_a_row_is_noted),
 		cmocka_unit_test(failures_by_turns),
 		cmocka_unit_test(files_do_not_keep_each_other_busy),
+		cmocka_unit_test(an_end_does_not_wait_for_the_next_sync),
 	};
 	int failed;
 
