@@ -899,8 +899,6 @@ void arena_written_by(struct store *store)
  */
 static bool went_back(const struct file_stamp *known, const struct file_stamp *now)
 {
-	if (known->bytes != now->bytes)
-		return false;
 	return now->changed_sec < known->changed_sec ||
 	       (now->changed_sec == known->changed_sec &&
 		now->changed_nsec < known->changed_nsec);

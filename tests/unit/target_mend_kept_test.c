@@ -232,6 +232,15 @@ static void next_syncs_begin(void)
 	disk_loss_sync_begin(&another);
 }
 
+/* The durable writes that begin later are of the other generation. */
+static void next_generation_begins(void)
+{
+	here->n->sf.fua[0] = 1;
+	here->n->sf.fua_since[0] = monotonic_ms();
+	if (++looks == 3)
+		here->n->sf.fua[1] = 0;
+}
+
 static const struct others_case {
 	bool flush, fua, cached, elsewhere;	/* what is under way elsewhere, or on this disk */
 	void (*hook)(void);			/* of each pause */
@@ -247,6 +256,7 @@ static const struct others_case {
 	{ .flush = true, .hook = a_sync_fails, .looks = 3, .lost = true },
 	{ .flush = true, .hook = syncs_take_turns, .looks = 1 },
 	{ .flush = true, .fua = true, .cached = true, .hook = next_syncs_begin, .looks = 3 },
+	{ .fua = true, .hook = next_generation_begins, .looks = 3 },
 };
 
 /* A sync that was under way at the last sync may be the one that hears of a loss; or it hangs. */
@@ -280,6 +290,7 @@ static void an_end_waits_for_syncs_of_others(void **state)
 		pause_hook = NULL;
 		assert_int_equal(looks, k->looks);
 		c->n->sf.syncing = false;
+		c->n->sf.fua[0] = 0;
 		c->n->sf.fua[1] = 0;
 		another.since = 0;
 		assert_int_equal(kept_is_newer(c), k->lost);
