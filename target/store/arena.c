@@ -312,6 +312,7 @@ struct arena_trailer {
 	int64_t changed_nsec;
 	uint64_t file_bytes;
 	uint32_t doubtful;	/* the disk of the file may have lost writes of the arena */
+	uint32_t filled;	/* from the file, and no session has had the arena since */
 };
 
 _Static_assert(sizeof(struct arena_trailer) <= 4096, "the trailer is one page");
@@ -649,18 +650,10 @@ static int trailer_check(struct store *store, const struct export_config *ec,
 	return wait_for_process(t, ec->arena);
 }
 
-/* Whether any session may have written the arena since it was filled from the file. */
-static bool has_writer(const struct arena_trailer *t)
-{
-	static const struct store_writer nobody;
-
-	return memcmp(&t->writer, &nobody, sizeof(nobody));
-}
-
 /* Whether the disk of the file may have lost writes of the arena. */
 static bool is_doubtful(const struct arena_trailer *t)
 {
-	return t->doubtful && has_writer(t);
+	return t->doubtful && !t->filled;
 }
 
 /* Return: whether flushed data may be missing, because neither arena nor file has all of it. */
@@ -690,12 +683,6 @@ static bool is_unknown(const struct store_writer *w)
 	const struct store_writer unknown = unknown_writer();
 
 	return !memcmp(w, &unknown, sizeof(unknown));
-}
-
-/* Whether an earlier start has said so, and could not read all of the file. */
-static bool was_missing(const struct arena_trailer *t)
-{
-	return t->state == ARENA_FILLING && is_unknown(&t->writer);
 }
 
 /*
@@ -737,7 +724,8 @@ int arena_attach(struct store *store, const struct export_config *ec, bool fresh
 		ret = trailer_check(store, ec, t);
 		if (ret)
 			return ret;
-		missing = t->state == ARENA_LOST ? say_lost(ec, t) : was_missing(t);
+		/* An earlier start may have said so, and nobody has accepted it. */
+		missing = (t->state == ARENA_LOST && say_lost(ec, t)) || is_unknown(&t->writer);
 		/* The file has the flushed data, so its arena is not used when pages are lost. */
 		if (t->state == ARENA_COMPLETE || (t->state == ARENA_LOST && !ec->file))
 			return take_contents(store, t);
@@ -751,6 +739,7 @@ int arena_attach(struct store *store, const struct export_config *ec, bool fresh
 		__atomic_store_n(&t->state, ARENA_FILLING, __ATOMIC_RELEASE);
 	}
 	next.size = store->size;
+	next.filled = 1;
 	memcpy(next.uuid, store->uuid, sizeof(next.uuid));
 	*t = next;
 	return 1;
@@ -860,7 +849,7 @@ static void set_newer(struct store *store)
  */
 void arena_mending(struct store *store)
 {
-	if (store->kept && has_writer(trailer_of(store)))
+	if (store->kept && !__atomic_load_n(&trailer_of(store)->filled, __ATOMIC_ACQUIRE))
 		set_newer(store);
 }
 
@@ -889,13 +878,15 @@ void arena_written_by(struct store *store)
 	if (!store->kept)
 		return;
 	trailer_of(store)->writer = store->writer;
+	__atomic_store_n(&trailer_of(store)->filled, 0, __ATOMIC_RELEASE);
 	set_newer(store);
 }
 
 /*
  * Whether a file was last changed before the time that was known of it. A sync makes the data of a
  * file durable, but not its times. So a file system that was repaired after a loss may have
- * earlier ones, while a program that writes, or restores, the file leaves a later one.
+ * earlier ones. A program that writes, or restores, the file leaves a later one, unless the clock
+ * was set back.
  */
 static bool went_back(const struct file_stamp *known, const struct file_stamp *now)
 {
@@ -937,8 +928,10 @@ int arena_bind(struct store *store, const struct export_config *ec,
 	same = file_stamp_same(&stamp, &file->stamp);
 	if (!is_doubtful(t))
 		return same ? ARENA_EQUAL : ARENA_OLDER;
-	if (same || went_back(&stamp, &file->stamp))
+	if (same)
 		return ARENA_DOUBTFUL;
+	if (went_back(&stamp, &file->stamp))
+		return ARENA_NEWER;
 	log_warn("export %s: the disk of %s may have lost writes that arena %s has; the file was written since, or may have been, so it counts",
 		 ec->name, ec->file, ec->arena);
 	return ARENA_OLDER;
@@ -960,6 +953,7 @@ int arena_renew(struct store *store)
 	__atomic_store_n(&t->state, ARENA_FILLING, __ATOMIC_RELEASE);
 	if (!is_unknown(&t->writer))
 		memset(&t->writer, 0, sizeof(t->writer));
+	t->filled = 1;
 	store->writer = t->writer;
 	return mac_random(store->epoch, sizeof(store->epoch));
 }

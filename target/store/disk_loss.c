@@ -133,20 +133,16 @@ void disk_loss_fail(const struct disk_watch *by)
 	tell(by, false, false);
 }
 
-static void set_since(struct disk_watch *w, int64_t since)
-{
-	pthread_mutex_lock(&watches_lock);
-	w->since = since;
-	pthread_mutex_unlock(&watches_lock);
-}
-
 /**
  * disk_loss_sync_begin - say that a sync, or a durable write, of a cached file begins
- * @w: its watch
+ * @w: its watch. The sync that follows a failed durable write is part of it
  */
 void disk_loss_sync_begin(struct disk_watch *w)
 {
-	set_since(w, monotonic_ms());
+	pthread_mutex_lock(&watches_lock);
+	if (!w->since)
+		w->since = monotonic_ms();
+	pthread_mutex_unlock(&watches_lock);
 }
 
 /**
@@ -155,7 +151,9 @@ void disk_loss_sync_begin(struct disk_watch *w)
  */
 void disk_loss_sync_end(struct disk_watch *w)
 {
-	set_since(w, 0);
+	pthread_mutex_lock(&watches_lock);
+	w->since = 0;
+	pthread_mutex_unlock(&watches_lock);
 }
 
 /* Whether a sync of another file on the disk has been under way since @when. */

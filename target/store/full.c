@@ -784,12 +784,12 @@ static int write_through(struct store *store, const struct store_range *run,
 	full_changed(full, run->offset, run->bytes);
 	disk_loss_sync_begin(&full->watch);
 	first = write_durable(store, run);
-	ret = first ? write_apart(store, run, first) : 0;
+	/* The first sync after it may be what tells of the loss. */
+	ret = first ? write_apart(store, run, first) ?: full_sync(store, cancelled) : 0;
 	disk_loss_sync_end(&full->watch);
-	if (first)
-		return ret ?: full_sync(store, cancelled);
-	all_synced(full);
-	return 0;
+	if (!first)
+		all_synced(full);
+	return ret;
 }
 
 static void clear_set(struct bitmap *set)

@@ -474,6 +474,13 @@ static const struct durable_case {
 	{ .durable = -EIO, .plain = -ENOSPC, .fails = true, .lost = true },
 };
 
+static int64_t since;		/* the sync under way counts from then */
+
+static void look_since(void)
+{
+	since = full_of(&here->s)->watch.since;
+}
+
 /* Nor is an error of a durable write, unless it may have been one of a flush. */
 static void a_durable_write_has_errors_of_two_kinds(void **state)
 {
@@ -493,8 +500,13 @@ static void a_durable_write_has_errors_of_two_kinds(void **state)
 		const struct durable_case *k = &durable_cases[i];
 		unsigned int noted = notes(), before = syncs;
 
+		int64_t began;
+
 		still_ms += 60000;
+		began = still_ms;
 		paused_ms = 0;
+		since = began;
+		before_the_nth_sync_ends(k->durable ? 1 : 0, look_since);
 		durable_res = k->durable;
 		plain_res = k->plain;
 		durable_times = k->once;
@@ -504,6 +516,9 @@ static void a_durable_write_has_errors_of_two_kinds(void **state)
 		assert_int_equal(notes() - noted, k->lost);
 		/* a device that resets itself would fail twice at once */
 		assert_int_equal(paused_ms > 0, k->durable == -EIO);
+		/* who waits for the write waits for the sync that may tell of the loss */
+		sync_of_hook = 0;
+		assert_true(since == began && !full_of(&c->s)->watch.since);
 		if (!k->durable)
 			assert_int_equal(syncs, before);
 		durable_res = 0;
