@@ -534,7 +534,7 @@ static int write_differing(struct store *store, const char *is, uint64_t at,
 	return 0;
 }
 
-/* The kernel keeps a folio that is only in part in the range, and one may be larger than a piece. */
+/* The kernel keeps a folio that is partly outside the range, and one may exceed a piece. */
 static void drop_cached(const struct full *full, uint64_t at, uint64_t bytes)
 {
 	uint64_t start = at / STEP_FLUSH * STEP_FLUSH;

@@ -516,7 +516,7 @@ static void a_durable_write_has_errors_of_two_kinds(void **state)
 		assert_int_equal(notes() - noted, k->lost);
 		/* a device that resets itself would fail twice at once */
 		assert_int_equal(paused_ms > 0, k->durable == -EIO);
-		/* who waits for the write waits for the sync that may tell of the loss */
+		/* an end that waits for the write waits for the sync that may tell of a loss */
 		sync_of_hook = 0;
 		assert_true(since == began && !full_of(&c->s)->watch.since);
 		if (!k->durable)
@@ -717,7 +717,9 @@ static void an_end_does_not_wait_for_the_next_sync(void **state)
 	assert_true(place.file.fua);
 	disk_loss_watch(&of);
 	for (unsigned int durable = 0; durable < 2; durable++) {
-		first = second = third = (struct command){ .io.fua = durable };
+		first = (struct command){ .io.fua = durable };
+		second = first;
+		third = first;
 		looks = 0;
 		pause_hook = durable ? another_durable_write_begins : another_flush_begins;
 		assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
