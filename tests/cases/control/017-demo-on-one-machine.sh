@@ -7,6 +7,7 @@
 # nothing of it is left. It does not fill memory.
 #
 # kernels: 6.12
+# in-turn: yes
 
 # shellcheck source=tests/cases/control/demo.sh
 source "$RDMABLK_TOP/tests/cases/control/demo.sh"

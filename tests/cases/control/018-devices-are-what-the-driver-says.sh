@@ -5,6 +5,8 @@
 # the target listens on. It follows another MTU of the network device, and needs neither the
 # module nor root; without a uverbs device the limits are unknown, and it says why.
 #
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

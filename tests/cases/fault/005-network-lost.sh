@@ -11,6 +11,7 @@
 # which request ended when.
 #
 # net: veth
+# in-turn: yes
 
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"

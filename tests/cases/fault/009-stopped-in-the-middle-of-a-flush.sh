@@ -10,6 +10,7 @@
 # early is found out.
 #
 # timeout: 600
+# in-turn: yes
 
 # shellcheck source=tests/cases/network/lib.sh
 source "$RDMABLK_TOP/tests/cases/network/lib.sh"

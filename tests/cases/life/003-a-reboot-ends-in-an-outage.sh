@@ -11,6 +11,7 @@
 #
 # kernels: 6.12
 # timeout: 150
+# in-turn: yes
 
 # shellcheck source=tests/cases/life/lib.sh
 source "$RDMABLK_TOP/tests/cases/life/lib.sh"

@@ -10,6 +10,7 @@
 # neither side shows a byte of a key.
 #
 # kernels: 6.12
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

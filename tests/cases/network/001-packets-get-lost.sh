@@ -10,6 +10,7 @@
 #
 # net: veth
 # quick: yes
+# in-turn: yes
 
 # shellcheck source=tests/cases/network/packets.sh
 source "$RDMABLK_TOP/tests/cases/network/packets.sh"

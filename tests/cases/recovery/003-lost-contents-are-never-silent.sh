@@ -6,6 +6,8 @@
 # --on-data-loss continue it goes on. An export that is another one, smaller, or
 # of another block size is not taken for the old one; the right one is, later.
 # Each of these changes is an event of 'rdmablk monitor', with its reason.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

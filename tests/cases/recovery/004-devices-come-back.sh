@@ -5,6 +5,7 @@
 # returns, I/O is held, and when the device is back the disk is, by itself.
 #
 # net: veth
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

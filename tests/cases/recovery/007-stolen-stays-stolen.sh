@@ -7,6 +7,7 @@
 # has been restarted; and it does not steal the export back. A new connect works.
 #
 # quick: yes
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

@@ -4,6 +4,8 @@
 # What the comparison of epochs is for: a daemon whose memory is new and that says that it is
 # not is gone on with, and the disk shows zeroes where data was, without an error. One that
 # tells the truth is not, and the disk fails.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

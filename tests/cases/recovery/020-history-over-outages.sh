@@ -8,6 +8,7 @@
 # that were under way fail, and those that have not landed by then never do.
 #
 # timeout: 300
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

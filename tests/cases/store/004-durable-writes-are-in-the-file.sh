@@ -10,6 +10,8 @@
 # A write to a block device with O_DSYNC is followed by a FLUSH, which would hide what the
 # write itself has not done. An overwrite of a file on ext4 is not.
 #
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/store/shapes.sh
 source "$RDMABLK_TOP/tests/cases/store/shapes.sh"

@@ -7,6 +7,8 @@
 # rule costs its session, and so does what belongs to a feature nobody agreed on. A daemon
 # that answers such a command before it is done (--fault early-zeroes) is noticed. All of that
 # with io_uring forbidden, on kernels that have the sysctl for it.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

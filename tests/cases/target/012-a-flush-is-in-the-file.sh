@@ -8,6 +8,8 @@
 # others. All of this is asked of the daemon as it is installed; one that does not tell
 # the store that a session has left something (--fault lost-end) is noticed.
 #
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

@@ -7,6 +7,8 @@
 # file's fdatasync does, when its file system is full and when the file has become
 # shorter, with the reason; what it could not write is written when it can be. Of two
 # daemons on one file or block device the second is refused.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

@@ -6,6 +6,7 @@
 # gets its export, until the queue pair is destroyed. The log says what the end waits for.
 #
 # quick: yes
+# in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

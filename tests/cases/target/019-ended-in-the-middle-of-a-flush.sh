@@ -4,6 +4,8 @@
 # A daemon that is ended at once while an fdatasync of a file without a cache is under way
 # takes with it what came of that: the next one has another epoch, and the disk fails and
 # says so, although its own fdatasync succeeds. Where none is under way it goes on.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
