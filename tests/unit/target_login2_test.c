@@ -700,7 +700,7 @@ static void a_stolen_device_hears_of_it_when_it_returns(void **state)
 	event(was, RDMA_CM_EVENT_DISCONNECTED);
 	for (unsigned int i = 0; i < 3; i++) {
 		assert_int_equal(resume(was, uuid, HOME_KEY, false), RDMABLK_R_FENCING);
-		assert_int_equal(session_of(was)->state, SESSION_FENCING);
+		WAIT_FOR(session_of(was)->state == SESSION_FENCING);
 	}
 	hold = NULL;
 	for (unsigned int i = 0; i < 64; i++)
