@@ -18,15 +18,6 @@
 
 static const struct store_writer nobody;
 
-/* An unknown writer, or several. */
-static struct store_writer unknown(void)
-{
-	struct store_writer writer;
-
-	memset(&writer, 0xff, sizeof(writer));
-	return writer;
-}
-
 static struct last_writer_of notes_of(struct export *e)
 {
 	return (struct last_writer_of){
@@ -71,7 +62,8 @@ static struct store_writer note_for(const struct export *export, const struct le
 {
 	struct store_writer writer = writer_of(lease);
 
-	return export->cfg->shared || same_writer(&writer, &nobody) ? unknown() : writer;
+	return export->cfg->shared || same_writer(&writer, &nobody) ? store_writer_unknown() :
+	       writer;
 }
 
 /* A kept arena must not be written back to its file if others have written the file since. */
@@ -103,7 +95,8 @@ static int check_arena(const struct export *export, const struct last_writer_of 
  */
 int export_recall(struct export *export)
 {
-	struct store_writer none = unknown(), *last = &export->store.writer, kept, by = *last;
+	struct store_writer *last = &export->store.writer, kept, by = *last;
+	struct store_writer none = store_writer_unknown();
 	const struct last_writer_of of = notes_of(export);
 
 	if (fault(FAULT_FORGET_WRITER))
@@ -143,7 +136,7 @@ int export_recall(struct export *export)
 bool export_resumable(const struct export *export, const struct lease *claim)
 {
 	const struct store_writer *last = &export->store.writer;
-	struct store_writer none = unknown();
+	struct store_writer none = store_writer_unknown();
 
 	if (!claim->writer || export->cfg->shared || same_writer(last, &nobody))
 		return true;
@@ -224,7 +217,7 @@ bool export_note_due(struct export *export, const struct lease *lease)
  */
 int export_note_writer(struct export *export, const struct lease *lease)
 {
-	struct store_writer writer = note_for(export, lease), none = unknown();
+	struct store_writer writer = note_for(export, lease), none = store_writer_unknown();
 	const struct last_writer_of of = notes_of(export);
 
 	return last_writer_note(&of, same_writer(&writer, &none) ? NULL : &writer);

@@ -84,11 +84,6 @@ void staged_loss_forget(struct staged_file *sf)
 	pthread_mutex_unlock(&files_lock);
 }
 
-static bool same_disk(const struct staged_file *a, const struct staged_file *b)
-{
-	return !memcmp(a->watch.disk, b->watch.disk, sizeof(a->watch.disk));
-}
-
 /**
  * staged_fail - note that data written to a file may be lost
  * @sf: file
@@ -138,7 +133,7 @@ static const struct staged_file *first_that_syncs(const struct staged_file *besi
 	const struct staged_file *sf;
 
 	LIST_FOREACH(sf, &files, entry)
-		if (same_disk(sf, beside) && syncs(sf))
+		if (disk_watch_beside(&sf->watch, &beside->watch) && syncs(sf))
 			return sf;
 	return NULL;
 }

@@ -670,17 +670,9 @@ static bool say_lost(const struct export_config *ec, const struct arena_trailer 
 	return doubtful;
 }
 
-static struct store_writer unknown_writer(void)
-{
-	struct store_writer w;
-
-	memset(&w, 0xff, sizeof(w));
-	return w;
-}
-
 static bool is_unknown(const struct store_writer *w)
 {
-	const struct store_writer unknown = unknown_writer();
+	const struct store_writer unknown = store_writer_unknown();
 
 	return !memcmp(w, &unknown, sizeof(unknown));
 }
@@ -734,7 +726,7 @@ int arena_attach(struct store *store, const struct export_config *ec, bool fresh
 	if (ret)
 		return ret;
 	if (missing) {	/* so no disk goes on by itself, even if the daemon is killed now */
-		next.writer = unknown_writer();
+		next.writer = store_writer_unknown();
 		t->writer = next.writer;
 		__atomic_store_n(&t->state, ARENA_FILLING, __ATOMIC_RELEASE);
 	}

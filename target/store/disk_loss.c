@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -103,8 +102,7 @@ static void tell(const struct disk_watch *by, bool mends, bool again)
 
 	pthread_mutex_lock(&watches_lock);
 	LIST_FOREACH(w, &watches, entry)
-		if (w != by && w->mends == mends &&
-		    !memcmp(w->disk, by->disk, sizeof(w->disk)))
+		if (w != by && w->mends == mends && disk_watch_beside(w, by))
 			w->lost(w, by->name, again);
 	pthread_mutex_unlock(&watches_lock);
 }
@@ -166,8 +164,7 @@ static bool others_sync(const struct disk_watch *of, int64_t when)
 	LIST_FOREACH(w, &watches, entry) {
 		int64_t since = w->syncs_since ? w->syncs_since(w) : w->since;
 
-		any |= w != of && !memcmp(w->disk, of->disk, sizeof(w->disk)) && since &&
-		       since <= when;
+		any |= w != of && disk_watch_beside(w, of) && since && since <= when;
 	}
 	pthread_mutex_unlock(&watches_lock);
 	return any;
@@ -202,7 +199,7 @@ static const struct disk_watch *first_that_syncs(const struct disk_watch *beside
 	const struct disk_watch *w;
 
 	LIST_FOREACH(w, &watches, entry)
-		if (w->since && !memcmp(w->disk, beside->disk, sizeof(w->disk)))
+		if (w->since && disk_watch_beside(w, beside))
 			return w;
 	return NULL;
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/queue.h>
 
 #include "uapi/rdmablk_proto.h"
@@ -33,6 +34,12 @@ struct disk_watch {
 	int64_t (*syncs_since)(struct disk_watch *w);
 	void (*lost)(struct disk_watch *w, const char *by, bool again);
 };
+
+/* Whether two files are on one disk */
+static inline bool disk_watch_beside(const struct disk_watch *a, const struct disk_watch *b)
+{
+	return !memcmp(a->disk, b->disk, sizeof(a->disk));
+}
 
 void disk_loss_watch(struct disk_watch *w);
 void disk_loss_forget(struct disk_watch *w);

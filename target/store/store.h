@@ -12,6 +12,7 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "base/bitmap.h"
 #include "base/latency.h"
@@ -36,6 +37,15 @@ struct store_writer {
 	uint8_t host_id[RDMABLK_ID_LEN];
 	uint8_t instance_id[RDMABLK_ID_LEN];
 };
+
+/* An unknown writer, or several: all ones. */
+static inline struct store_writer store_writer_unknown(void)
+{
+	struct store_writer writer;
+
+	memset(&writer, 0xff, sizeof(writer));
+	return writer;
+}
 
 /**
  * struct store_limits - limits of a store, for LIMITS and GRANT

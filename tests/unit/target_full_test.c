@@ -7,17 +7,16 @@
  *	   target/store/pages.c target/store/file_batch.c target/base/bitmap.c
  * Libraries: liburing libcrypto
  */
-#include <linux/fs.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "target_disguise.h"
 #include "target_full.h"
 
 #define SIZE	(16 * MIB)
 
 static unsigned int syncs;
-static bool disguised;		/* a file passes for a block device */
 static int hurry;		/* seconds that pass whenever somebody looks at the clock */
 
 /* The daemon's calls come here. */
@@ -35,22 +34,6 @@ int clock_gettime(clockid_t id, struct timespec *now)
 	if (syscall(SYS_clock_gettime, id, now))
 		return -1;
 	now->tv_sec += later;
-	return 0;
-}
-
-int ioctl(int fd, unsigned long request, ...)
-{
-	struct stat st;
-	va_list args;
-	void *arg;
-
-	va_start(args, request);
-	arg = va_arg(args, void *);
-	va_end(args);
-	if (!disguised || request != BLKGETSIZE64)
-		return (int)syscall(SYS_ioctl, fd, request, arg);
-	assert_int_equal(fstat(fd, &st), 0);
-	*(uint64_t *)arg = (uint64_t)st.st_size;
 	return 0;
 }
 

@@ -22,9 +22,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <linux/fs.h>
 #include <cmocka.h>
 
+#include "target_disguise.h"
 #include "target_full.h"
 #include "target_staged.h"
 
@@ -95,7 +95,6 @@ static int filter_errno;		/* a filter refuses sync_file_range() so */
 static int64_t still_ms;		/* the clock stands still but for pauses; 0: it does not */
 static int64_t paused_ms;		/* while it does */
 static void (*pause_hook)(void);	/* of a pause while it does */
-static bool disguised;			/* a file passes for a block device */
 static int durable_res, plain_res;	/* of writes, if not 0 */
 static unsigned int durable_times;	/* so many durable writes have theirs; 0: all */
 static uint64_t bytes_read;		/* by rings */
@@ -197,22 +196,6 @@ static inline int64_t clock_go_on(void)
 	return paused_ms;
 }
 
-int ioctl(int fd, unsigned long request, ...)
-{
-	struct stat st;
-	va_list args;
-	void *arg;
-
-	va_start(args, request);
-	arg = va_arg(args, void *);
-	va_end(args);
-	if (!disguised || request != BLKGETSIZE64)
-		return (int)syscall(SYS_ioctl, fd, request, arg);
-	assert_int_equal(fstat(fd, &st), 0);
-	*(uint64_t *)arg = (uint64_t)st.st_size;
-	return 0;
-}
-
 /* One entry at a time. */
 int io_uring_submit_and_wait(struct io_uring *ring, unsigned int nr)
 {
@@ -244,6 +227,27 @@ static inline void before_the_nth_sync_ends(unsigned int nth, void (*what)(void)
 {
 	sync_of_hook = nth;
 	sync_hook = what;
+}
+
+/* Return: the child; 0: this process is the child, which must not return from the test. */
+static inline pid_t child_begin(void)
+{
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	return pid;
+}
+
+/* Return: its exit status. */
+static inline int child_end(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
 }
 
 /* A file without a cache on the disk of a cached one. */

@@ -111,12 +111,9 @@ static unsigned int ends_during(under_way begin_it, bool direct)
 {
 	unsigned int before = notes();
 	struct command c = { 0 };
+	pid_t pid = child_begin();
 	int status;
-	pid_t pid;
 
-	fflush(NULL);
-	pid = fork();
-	assert_true(pid >= 0);
 	if (!pid) {
 		place_open(dir, 1U << 20, 512, true);
 		memcpy(place.sf.identity, mine, sizeof(mine));
@@ -127,11 +124,10 @@ static unsigned int ends_during(under_way begin_it, bool direct)
 		/* and nothing comes after that */
 		_exit(pthread_mutex_trylock(&place.sf.lock) != EBUSY);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	if (direct && WEXITSTATUS(status) == 2)
+	status = child_end(pid);
+	if (direct && status == 2)
 		skip();
-	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(status, 0);
 	return notes() - before;
 }
 
@@ -314,22 +310,18 @@ static void sync_after_the_end(struct cached *c)
 static unsigned int noted_at(void (*the_end)(struct cached *c))
 {
 	unsigned int before = notes();
+	pid_t pid = child_begin();
 	int status;
-	pid_t pid;
 
-	fflush(NULL);
-	pid = fork();
-	assert_true(pid >= 0);
 	if (!pid) {
 		cached_open("beside-it");
 		the_end(cached_open("end"));
 		_exit(2);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) == 2)
+	status = child_end(pid);
+	if (status == 2)
 		skip();
-	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(status, 0);
 	return notes() - before;
 }
 

@@ -36,6 +36,12 @@ static struct cached *kept_written(const char *name)
 	return c;
 }
 
+static void kept_close(struct cached *c)
+{
+	cached_close(c);
+	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+}
+
 /* Return: whether its next daemon compares it. */
 static bool kept_is_newer(struct cached *c)
 {
@@ -61,18 +67,13 @@ static void disk_loses_silently(void)
 /* Does something in a process that is killed then. */
 static void killed_after(void (*what)(struct cached *c), struct cached *c)
 {
-	int status;
-	pid_t pid;
+	pid_t pid = child_begin();
 
-	fflush(NULL);
-	pid = fork();
-	assert_true(pid >= 0);
 	if (!pid) {
 		what(c);
 		_exit(0);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	assert_int_equal(child_end(pid), 0);
 }
 
 static void mends_and_is_killed(struct cached *c)
@@ -131,8 +132,7 @@ static void a_kept_arena_is_newer_than_what_the_end_has_lost(void **state)
 	syncs_fail = false;
 	full_close(&c->s);
 	assert_false(kept_is_newer(c));
-	cached_close(c);
-	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+	kept_close(c);
 }
 
 /* What another program has written since, or while the stamp was taken, or before the arena */
@@ -157,8 +157,7 @@ static void a_file_that_counts_whatever_its_disk_has_lost(void **state)
 	loses_at_the_end(c, disk_loses_silently);
 	assert_false(kept_is_newer(c));
 	times_as = NULL;
-	cached_close(c);
-	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+	kept_close(c);
 }
 
 /* A file system that was repaired after it had lost writes may have lost a newer time, too. */
@@ -186,8 +185,7 @@ static void a_file_that_went_back_does_not_count(void **state)
 		full_note(&c->s, &c->dirty, 0, MIB);
 		assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
 	}
-	cached_close(c);
-	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+	kept_close(c);
 }
 
 static struct disk_watch another;	/* on the same disk */
@@ -298,8 +296,7 @@ static void an_end_waits_for_syncs_of_others(void **state)
 	}
 	disk_loss_forget(&another);
 	times_as = NULL;
-	cached_close(c);
-	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+	kept_close(c);
 }
 
 static void hears_while_it_is_served(struct cached *c)
@@ -352,8 +349,7 @@ static void a_kept_arena_is_newer_than_what_was_not_mended(void **state)
 	full_close(&c->s);
 	killed_after(begins_to_mend, c);
 	assert_true(kept_is_newer(c));
-	cached_close(c);
-	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+	kept_close(c);
 }
 
 /*
@@ -379,8 +375,7 @@ static void an_arena_that_nobody_has_written_counts_no_more_than_its_file(void *
 		assert_false(kept_is_newer(c));
 		assert_true(full_has(&c->s, 0, MIB, i));
 	}
-	cached_close(c);
-	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+	kept_close(c);
 }
 
 /* It serves what the arena has, and leaves the rest to the next daemon that writes. */
@@ -404,8 +399,7 @@ static void a_reader_of_a_kept_arena_whose_disk_has_lost_writes(void **state)
 	times_as = NULL;
 	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
 	assert_true(files_are(c->path, 0, MIB, 1));
-	cached_close(c);
-	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+	kept_close(c);
 }
 
 static char device[64];
@@ -479,8 +473,7 @@ static void a_kept_arena_reads_no_notes(void **state)
 	assert_false(kept_is_newer(c));
 	sync_errors_exit();
 	sync_errors_init(dir, dir);
-	cached_close(c);
-	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+	kept_close(c);
 }
 
 static unsigned long locked_kib(void)
@@ -557,8 +550,7 @@ static void a_lost_page_is_not_written_to_the_file(void **state)
 		assert_int_equal(full_open(&c->s, &full_ec), 0);
 		assert_true(full_has(&c->s, 4096, MIB - 4096, 1));
 	}
-	cached_close(c);
-	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
+	kept_close(c);
 }
 
 /* A page is missing, and the sync of another file hangs. */
