@@ -7,6 +7,7 @@
 # No queue of a file without a cache is granted less than 32 requests.
 #
 # smp: 20
+# in-turn: yes
 
 # shellcheck source=tests/cases/block/processors.sh
 source "$RDMABLK_TOP/tests/cases/block/processors.sh"

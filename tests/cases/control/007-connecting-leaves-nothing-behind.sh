@@ -4,6 +4,8 @@
 # A disk connected, used and disconnected 50 times, and 50 connects that fail: the
 # kernel's memory, the RDMA objects of both sides and the daemon's memory and
 # descriptors are what they were, and the module can be unloaded.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

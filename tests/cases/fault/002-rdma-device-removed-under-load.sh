@@ -9,6 +9,7 @@
 # kernels: 6.12
 # long-kernels: 6.1
 # net: veth
+# in-turn: yes
 
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"

@@ -8,6 +8,7 @@
 # gone, and a new connect works without a restart.
 #
 # quick: yes
+# in-turn: yes
 
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"

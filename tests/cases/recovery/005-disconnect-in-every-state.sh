@@ -5,6 +5,8 @@
 # while it is, failed; twice at once; and of all at once. rmmod in an outage. A
 # client that goes away gives its connect up. A connect to an address that does
 # not answer keeps no other family of generic netlink waiting.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

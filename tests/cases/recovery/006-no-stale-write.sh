@@ -10,6 +10,7 @@
 # ways in which it lands.
 #
 # net: veth
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/overtake.sh
 source "$RDMABLK_TOP/tests/cases/recovery/overtake.sh"

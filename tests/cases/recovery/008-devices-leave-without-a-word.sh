@@ -8,6 +8,7 @@
 # the device is a connection that it refused.
 #
 # net: veth
+# in-turn: yes
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"

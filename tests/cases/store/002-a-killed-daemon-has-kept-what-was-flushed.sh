@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # smp: 2
+# in-turn: yes
 #
 # The daemon is killed under writers that call fsync. With the whole file in its memory
 # the file has got at least what an fsync had returned for; the initiator knows that

@@ -7,6 +7,7 @@
 # write lands after a newer one, and this test sees it.
 #
 # quick: yes
+# in-turn: yes
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"

@@ -7,6 +7,8 @@
 # same daemon is written and verified. Nothing is written by who has no right to: not
 # in a session that reads only, on neither kind of queue, and not with the address and
 # key of another session, alive or ended.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"

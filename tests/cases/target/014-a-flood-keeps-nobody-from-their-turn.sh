@@ -5,6 +5,8 @@
 # logs in, reads, writes and flushes; the daemon answers the administrator, ends silent
 # sessions in time, and ends itself when it is told to. An initiator that repeats a request
 # without pause during a login is refused.
+#
+# in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
