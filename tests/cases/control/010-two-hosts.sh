@@ -6,7 +6,6 @@
 # the first finds out.
 #
 # net: two
-# in-turn: yes
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
