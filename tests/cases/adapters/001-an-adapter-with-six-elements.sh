@@ -11,6 +11,7 @@
 # interrupted, when the other side dies, and when somebody else calls.
 #
 # kernels: 6.12
+# quick: yes
 # in-turn: yes
 
 # shellcheck source=tests/cases/adapters/lib.sh

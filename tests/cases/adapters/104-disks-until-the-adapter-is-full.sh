@@ -8,7 +8,6 @@
 # again, the one that had fewer gets all.
 #
 # kernels: 6.12
-# quick: yes
 # in-turn: yes
 
 # shellcheck source=tests/cases/adapters/lib.sh
