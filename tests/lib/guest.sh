@@ -100,11 +100,10 @@ deadline_passed() {
 }
 
 # wait_until SECONDS CMD [ARGS]: waits until the command succeeds; false if it does not in
-# time. The time is longer on a slower kernel. Most look at something by starting programs,
-# which costs an emulated processor as much as the pause is long: what takes longer is looked at
-# less often.
+# time. The time is longer on a slower kernel. Most commands start programs. A start takes an
+# emulated processor some 30 ms, so the pause grows after 20 tries.
 wait_until() {
-	local deadline looks=0
+	local deadline tries=0
 
 	deadline=$(deadline_in $(($1 * SLOWNESS)))
 	shift
@@ -112,7 +111,7 @@ wait_until() {
 		if deadline_passed "$deadline"; then
 			return 1
 		fi
-		if ((++looks <= 20)); then
+		if ((++tries <= 20)); then
 			pause 0.1
 		else
 			pause 0.3

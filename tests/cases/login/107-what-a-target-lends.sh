@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# 'rdmablk ping' measures with what the target lends, and says what that is: less than it asked
-# for, nothing, and to whom nothing is lent. It notices a target that keeps one copy of what it
-# wrote to two places. A host visits as often at once as it may have sessions. A signal ends the
-# measurement alone, and a target that shuts down says so.
+# 'rdmablk ping' uses the memory that the target lends. It says so if the target lends less than
+# ping asked for, or nothing. It fails if data that it wrote to one place changes another. A host
+# makes as many visits at a time as it may have sessions. On a signal ping stops measuring, and
+# prints what it has measured. When the target shuts down, ping prints that reason.
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
@@ -33,7 +33,7 @@ run_expect 0 'warning: the target lends no scratch region to this address, which
 	"$RDMABLK" ping -c 1 "$TARGET_ADDR"
 stop_target
 
-# A target that has one place for two: what is written first does not come back.
+# The daemon maps two places of the region to one, so the second write changes the first.
 plain=$RDMABLKD
 RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 start_target --insecure --listen "$TARGET_ADDR" --export disk0,memory,size=16M \
@@ -46,7 +46,7 @@ run_expect 0 '^read +4096 +1 ' "$RDMABLK" ping -c 1 "$TARGET_ADDR"
 stop_target
 RDMABLKD=$plain
 
-# A host may visit as often at once as it may have sessions; a signal ends the measurement alone.
+# A visit counts as a session of the host. A signal ends the measurement, and ping succeeds.
 visiting() {
 	"$RDMABLK" target sessions --json >/tmp/sessions
 	jq -e '.logins.visits == 1 and .sessions[0].visit and .sessions[0].scratch > 0' \
@@ -64,7 +64,7 @@ wait $long || status=$?
 expect 0 "$status" "the status of an interrupted ping"
 grep -q 'times in microseconds' /tmp/long || fail "interrupted: $(</tmp/long)"
 
-# A target that ends a visit says why, although requests are under way, and so do its logs.
+# The target ends a visit while requests are under way: ping and the log of the daemon say why.
 measuring() {
 	"$RDMABLK" target sessions --json >/tmp/sessions
 	jq -e '.sessions[0].visit and .sessions[0].keepalives > 0' /tmp/sessions >/dev/null
