@@ -2,22 +2,27 @@
 /*
  * seeds DIR: writes a valid message of each kind to DIR/wire and DIR/login, in the
  * form that the fuzzers take them, and scripts to DIR/dialog, DIR/initiator and DIR/client.
+ * DIR must exist; these directories in it are made.
  */
 #include <linux/kernel.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../unit/messages.h"
 
 static const char *dir;
 
+/* A directory that cannot be made is reported by the fopen() that follows. */
 static void write_seed(const char *fuzzer, const char *name, uint8_t which,
 		       const void *msg, size_t len)
 {
 	char path[4096];
 	FILE *file;
 
+	snprintf(path, sizeof(path), "%s/%s", dir, fuzzer);
+	mkdir(path, 0777);
 	snprintf(path, sizeof(path), "%s/%s/%s", dir, fuzzer, name);
 	file = fopen(path, "w");
 	if (!file || fputc(which, file) == EOF || fwrite(msg, 1, len, file) != len ||
