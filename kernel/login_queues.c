@@ -408,16 +408,19 @@ static int rdmablk_join_connect(struct rdmablk_session *s, struct rdmablk_join *
 static int rdmablk_join_end(struct rdmablk_session *s, struct rdmablk_join *j)
 {
 	struct rdmablk_queue *q = j->queue;
+	int ret = 0;
 
 	if (q->version != s->login.challenge.version ||
 	    (rdmablk_join_depth(s, q) && !q->read_depth))
 		return rdmablk_login_fail(s, -EPROTO,
 					  "the target accepted a queue with a wrong version or no READs");
 	/* Nothing but receives has been posted: a stranger gets no READ and no WRITE. */
-	if (q->version != RDMABLK_VERSION_OPEN &&
-	    rdmablk_auth_accept(&s->auth, &q->accept, q->join_mac, q->peer_qpn))
-		return rdmablk_login_fail(s, -EACCES,
-					  "somebody else has accepted a queue: its MAC is wrong");
+	if (q->version != RDMABLK_VERSION_OPEN)
+		ret = rdmablk_auth_accept(&s->auth, &q->accept, q->join_mac, q->peer_qpn);
+	if (ret)
+		return rdmablk_login_fail(s, ret, ret == -EACCES ?
+					  "somebody else has accepted a queue: its MAC is wrong" :
+					  "cannot compute a MAC");
 	j->queue = NULL;
 	return 0;
 }

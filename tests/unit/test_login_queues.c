@@ -120,8 +120,8 @@ static unsigned long full_after;	/* time until the reject, jiffies */
 static unsigned long close_after;	/* time from the reject to CLOSE, jiffies */
 static bool gives_up;		/* somebody cancels the connect while it waits for CLOSE */
 static unsigned int connects[2], cmdqs;
-static unsigned int stranger;	/* the accept of that number is not the target's */
-static int join_ret;
+static unsigned int stranger;	/* the number of the accept whose check fails */
+static int join_ret, accept_ret;	/* of the MAC of a join, and of that check */
 
 /* A waiting login gets the answer of the target, or waits until it comes. */
 static void outcome(struct rdmablk_queue *q, int status)
@@ -320,7 +320,7 @@ int rdmablk_auth_accept(struct rdmablk_auth *a, const struct rdmablk_cm_accept2 
 	assert_int_equal(qpn, 0x44);
 	assert_memory_equal(join_mac, mac, sizeof(mac));
 	assert_memory_equal(acc->mac, mac, sizeof(mac));
-	return ++a->accepts == stranger ? -EACCES : 0;
+	return ++a->accepts == stranger ? accept_ret : 0;
 }
 
 void rdmablk_poll_open(struct rdmablk_hwq *of);
@@ -376,6 +376,7 @@ static int setup(void **state)
 	hwq.write.kind = RDMABLK_KIND_WRITE;
 	stranger = 0;
 	join_ret = 0;
+	accept_ret = -EACCES;
 	session = (struct rdmablk_session){
 		.nr_queues = 1, .pd = &pd,
 		.login.challenge.version = 1,
@@ -495,6 +496,13 @@ static void test_joins_of_version_2(void **state)
 		assert_string_equal(session.why,
 				    "somebody else has accepted a queue: its MAC is wrong");
 	}
+	/* A host that cannot check an accept says nothing of a stranger. */
+	setup(NULL);
+	session.login.challenge.version = 2;
+	stranger = 2;
+	accept_ret = -ENOMEM;
+	assert_int_equal(rdmablk_login_queues(&session), -ENOMEM);
+	assert_string_equal(session.why, "cannot compute a MAC");
 	setup(NULL);
 	session.login.challenge.version = 2;
 	join_ret = -ENOMEM;
