@@ -5,8 +5,9 @@
 # one, and with a key for a daemon that takes none a connect is refused, and says what to set
 # where. An export that a host may not use is for it like one that does not exist, and "ro"
 # keeps it from writing. A daemon that is killed is found again. A new key replaces the old one
-# without an outage. Without a key that the target takes the disk holds its I/O, and it goes
-# on when the key is allowed again. Neither side shows a byte of a key.
+# without an outage, and a third one that one, by a reload and by requests of the tool. Without
+# a key that the target takes, or without a right, the disk holds its I/O, and it goes on when
+# it has both again. Neither side shows a byte of a key.
 #
 # kernels: 6.12
 # long-kernels: 6.1 newest
@@ -58,6 +59,14 @@ proved_with() {
 	grep -q "\"$id\"" /tmp/sessions
 }
 
+# proves KEY: the disk proves another key, which the target takes already
+proves() {
+	"$RDMABLK" set rdmablk0 --key "$1"
+	wait_until "$PATIENCE" proved_with "$1" ||
+		fail "the session still has another key than $1: $(</tmp/sessions)"
+	expect "$1" "$(status key)" "the key of the disk"
+}
+
 # last_error_is TEXT
 last_error_is() {
 	[[ $(attribute last_error) == "$1" ]]
@@ -78,7 +87,7 @@ nothing_shows() {
 		fail "bytes of a key can be read"
 }
 
-make_keys web1 web1-new backup stranger
+make_keys web1 web1-new web1-third backup stranger
 configure '[host web1]' 'key = web1'
 echo 'module rdmablk +p; file security/keys/* +p' >/sys/kernel/debug/dynamic_debug/control
 load_module dyndbg=+p
@@ -129,16 +138,24 @@ proved_with web1 || fail "it is back without its key: $(</tmp/sessions)"
 configure '[host web1]' 'key = web1' 'key = web1-new'
 reload
 load_keys web1-new
-"$RDMABLK" set rdmablk0 --key web1-new
-wait_until "$PATIENCE" proved_with web1-new ||
-	fail "the session still has its first key: $(</tmp/sessions)"
-expect web1-new "$(status key)" "the key of the disk"
+proves web1-new
 configure '[host web1]' 'key = web1-new'
 reload
 expect_progress
 expect 1 "$(attribute reconnects)" "the number of outages"
 
-# Revoked: the I/O is held, until the key is allowed again
+# A third one, by requests; the host is away for less than the 30 s that a session then has
+load_keys web1-third
+"$RDMABLK" target host remove web1
+"$RDMABLK" target host add "web1,key=$KEYS/web1-new.key,key=$KEYS/web1-third.key"
+proves web1-third
+"$RDMABLK" target host remove web1
+"$RDMABLK" target host add "web1,key=$KEYS/web1-third.key"
+expect_progress
+proved_with web1-third || fail "the session has another key: $(</tmp/sessions)"
+expect 1 "$(attribute reconnects)" "the number of outages"
+
+# Revoked: the I/O is held, until the host has its key and its right again
 configure '[host web1]' 'key = web1'
 reload
 wait_until "$PATIENCE" dmesg_has 'rdmablk0 .*: key is revoked or has expired' ||
@@ -148,14 +165,19 @@ wait_until "$PATIENCE" last_error_is 'authentication failed' ||
 expect recovering "$(attribute state)" "the state without a key"
 expect 0 "$(attribute io_failing)" "io_failing"
 run_expect 0 '' "$RDMABLK" target sessions
-! proved_with web1-new || fail "a session has a revoked key"
-configure '[host web1]' 'key = web1-new'
-reload
+! proved_with web1-third || fail "a session has a revoked key"
+"$RDMABLK" target allow disk0 backup:ro
+"$RDMABLK" target host remove web1
+"$RDMABLK" target host add "web1,key=$KEYS/web1-third.key"
+wait_until "$PATIENCE" last_error_is 'no such export' ||
+	fail "without a right the last error is '$(attribute last_error)'"
+expect 0 "$(attribute io_failing)" "io_failing"
+"$RDMABLK" target allow disk0 'web1, backup:ro'
 expect_back 2
 expect_progress
 stop_verify
 device_same_as_target
-nothing_shows web1 web1-new backup stranger
+nothing_shows web1 web1-new web1-third backup stranger
 disconnect
 stop_target
 
@@ -168,7 +190,7 @@ connect
 expect none "$(status auth)" "the authentication"
 expect null "$(status key)" "the key of the disk"
 disconnect
-nothing_shows web1 web1-new backup stranger
+nothing_shows web1 web1-new web1-third backup stranger
 stop_target
 expect 0 "$TARGET_STATUS" "the daemon's exit status"
 leak_check
