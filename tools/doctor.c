@@ -687,14 +687,77 @@ static const char *role_text(unsigned int roles)
 	return roles == DOCTOR_TARGET ? "target" : "initiator";
 }
 
+/* A section is "[KIND NAME]", as the daemon and 'up' read it. */
+static bool is_section(const char *line, const char *const *kinds)
+{
+	line += strspn(line, " \t");
+	if (*line++ != '[')
+		return false;
+	for (; *kinds; kinds++)
+		if (!strncmp(line, *kinds, strlen(*kinds)) && line[strlen(*kinds)] == ' ')
+			return true;
+	return false;
+}
+
+static bool has_section(const struct doctor *d, const char *path, const char *const *kinds)
+{
+	int fd = openat(d->root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	bool has = false;
+	char *line = NULL;
+	size_t size = 0;
+
+	if (!file) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	while (!has && getline(&line, &size, file) > 0)
+		has = is_section(line, kinds);
+	free(line);
+	fclose(file);
+	return has;
+}
+
+static int is_drop_in(const struct dirent *entry)
+{
+	const char *end = strrchr(entry->d_name, '.');
+
+	return entry->d_name[0] != '.' && end && !strcmp(end, ".conf");
+}
+
+/*
+ * Whether the file or one of its drop-in files configures something. The packages install both
+ * files with samples alone, and a target has the package of the tool, too.
+ */
+static bool configures(const struct doctor *d, const char *file, const char *const *kinds)
+{
+	char path[PATH_MAX];
+	struct dirent **names;
+	bool has = has_section(d, file, kinds);
+	int i, nr;
+
+	snprintf(path, sizeof(path), "%s.d", file);
+	nr = files_names(d->root, path, is_drop_in, &names);
+	for (i = 0; i < nr && !has; i++) {
+		snprintf(path, sizeof(path), "%s.d/%s", file, names[i]->d_name);
+		has = has_section(d, path, kinds);
+	}
+	files_free(names, nr);
+	return has;
+}
+
 /* Finds the roles of the host; a host that has neither is checked for both. */
 static unsigned int roles_of(const struct doctor *d)
 {
+	static const char *const initiator[] = { "disk", NULL };
+	static const char *const target[] = { "export", "host", NULL };
 	unsigned int roles = 0;
 
-	if (exists(d, "sys/module/rdmablk") || exists(d, "etc/rdmablk/rdmablk.conf"))
+	if (exists(d, "sys/module/rdmablk") ||
+	    configures(d, "etc/rdmablk/rdmablk.conf", initiator))
 		roles |= DOCTOR_INITIATOR;
-	if (exists(d, "etc/rdmablk/rdmablkd.conf") ||
+	if (configures(d, "etc/rdmablk/rdmablkd.conf", target) ||
 	    (d->here && !access(d->control, F_OK)))
 		roles |= DOCTOR_TARGET;
 	return roles ?: BOTH;
