@@ -73,17 +73,23 @@ static unsigned int lost_right(const struct session *s, unsigned int rights)
 }
 
 /*
- * Return: RDMABLK_OK, or why the session must end now. A session before PROOF has no export.
+ * The list of the export counts, also for a host that is gone or whose keys have expired. A
+ * session before PROOF has no export.
+ *
+ * Return: RDMABLK_OK, or why the session must end now.
  */
 static unsigned int check_right(const struct session *s)
 {
-	const struct host *h = s->export ? host_find_name(s->proof.name) : NULL;
-	unsigned int reason = h ? lost_right(s, host_may(h, s->export)) : RDMABLK_OK;
+	const struct export *e = s->export;
+	unsigned int reason = RDMABLK_OK;
+
+	if (e)
+		reason = lost_right(s, value_allow_rights(e->cfg->allow, s->proof.name));
 
 	if (reason)
 		log_warn("%s: host %s has lost its right to %s export %s", session_text(s),
 			 s->proof.name, reason == RDMABLK_R_NO_EXPORT ? "use" : "write",
-			 s->export->cfg->name);
+			 e->cfg->name);
 	return reason;
 }
 

@@ -85,9 +85,10 @@ MUTANTS = [
     ("a session goes on with another host id", CHANGE, HOST,
      " && host_is(h, host_id) ? h : NULL;", " && host_id ? h : NULL;"),
     ("a right that is lost waits for another key", CHANGE, KEY,
-     "const struct host *h = s->export ? host_find_name(s->proof.name) : NULL;",
-     "const struct host *h = s->export && host_proves(host_find_name(s->proof.name),\n"
-     "\t\t\ts->proof.key_id) ? host_find_name(s->proof.name) : NULL;"),
+     "\tif (e)\n\t\treason = lost_right(", "\tif (e && host_of(s, s->proof.key_id))\n"
+     "\t\treason = lost_right("),
+    ("a right outlives its host", CHANGE, KEY, "\tif (e)\n\t\treason = lost_right(",
+     "\tif (e && host_find_name(s->proof.name))\n\t\treason = lost_right("),
     ("another change gives more time", CHANGE, KEY,
      "} else if (!s->key_ends.armed) {", "} else {\n\t\tloop_timer_stop(&s->key_ends);"),
     ("a session outlives its right", CHANGE, KEY, "\t\treturn RDMABLK_R_NO_EXPORT;\n",

@@ -179,10 +179,10 @@ static void a_reload_counts_at_once(void **state)
 	assert_true(key_ends(s));
 	session_over(s);
 	s = session_of("web1", &web1, "disk0", true);
-	/* a host goes */
+	/* a host goes, and its right with it */
 	reload(b, "");
 	assert_string_equal(done_to("web1"), "removed");
-	assert_true(key_ends(s));
+	assert_int_equal(reason_of(s), RDMABLK_R_NO_EXPORT);
 	session_over(s);
 	session_over(ops);
 	session_over(reader);
@@ -192,6 +192,21 @@ static void a_reload_counts_at_once(void **state)
 	free((void *)both);
 	free((void *)next);
 	free((void *)rotated);
+}
+
+/* A right counts for as long as the list has it, whether the host is there or not. */
+static void a_right_ends_without_its_host(const char *host)
+{
+	struct session *s;
+
+	reload(host, "web1");
+	s = session_of("web1", &web1, "disk0", true);
+	assert_int_equal(run(ADMIN_HOST_REMOVE, "web1", NULL, 0), 0);
+	assert_int_equal(reason_of(s), RDMABLK_OK);
+	assert_true(s->key_ends.armed);
+	assert_int_equal(run(ADMIN_ALLOW, "disk0", "", 0), 0);
+	assert_int_equal(reason_of(s), RDMABLK_R_NO_EXPORT);
+	session_over(s);
 }
 
 /* What a host may not have at its next login, a session does not keep. */
@@ -222,6 +237,7 @@ static void a_session_has_no_more_than_a_login(void **state)
 	reload(rotated, "");
 	assert_int_equal(reason_of(s), RDMABLK_R_NO_EXPORT);
 	session_over(s);
+	a_right_ends_without_its_host(host);
 	for (size_t i = 0; i < ARRAY_SIZE(narrower); i++) {
 		reload(host, "web1");
 		s = session_of("web1", &web1, "disk0", true);
@@ -356,7 +372,7 @@ static void hosts_come_and_go_by_hand(void **state)
 static void keys_that_expire_end_sessions(void **state)
 {
 	const char *a;
-	struct session *s, *open;
+	struct session *s, *writer, *open;
 
 	(void)state;
 	web1 = make_key(files_path("web1.key"), 0600);
@@ -365,17 +381,23 @@ static void keys_that_expire_end_sessions(void **state)
 	host_look_ms = 1;
 	now = EXPIRES - 1;
 	daemon_begin(conf_text(a, "web1"));
-	s = session_of("web1", &web1, "disk0", true);
+	s = session_of("web1", &web1, "disk0", false);
+	writer = session_of("web1", &web1, "disk0", true);
 	open = session_of("", &other, "disk0", true);
 	session_hosts_changed();
 	assert_int_equal(reason_of(s), RDMABLK_OK);
 	now = EXPIRES;
 	assert_int_equal(loop_run(), 0);
+	/* The time for another key is not one for a right, either. */
+	assert_true(writer->key_ends.armed);
+	assert_int_equal(run(ADMIN_ALLOW, "disk0", "web1:ro", 0), 0);
+	assert_int_equal(reason_of(writer), RDMABLK_R_READ_ONLY);
 	assert_true(key_ends(s));
 	/* A session without a proof is none of their business. */
 	assert_int_equal(reason_of(open), RDMABLK_OK);
 	assert_false(open->key_ends.armed);
 	session_over(s);
+	session_over(writer);
 	session_over(open);
 	daemon_end();
 	host_time = time;
