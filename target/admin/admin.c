@@ -661,12 +661,12 @@ static bool is_named(const struct session *s, const char *name)
 	char id[17];
 
 	snprintf(id, sizeof(id), "%016llx", (unsigned long long)s->id);
-	return !strcmp(id, name) || !strcmp(s->proof.name, name) ||
-	       !strcmp(s->hello.host_name, name);
+	return !strcmp(id, name) || !strcmp(session_host(s), name);
 }
 
 static void kick_one(struct admin *a, struct session *s)
 {
+	const char *host = session_host(s);
 	struct admin_change *c;
 	char id[17];
 
@@ -674,8 +674,8 @@ static void kick_one(struct admin *a, struct session *s)
 	c = admin_change_new(a, id, ADMIN_SESSION);
 	if (c) {
 		c->action = "ended";
-		snprintf(c->why, sizeof(c->why), "host %s (%s) export %s", s->hello.host_name,
-			 s->peer_text, s->hello.export_name);
+		snprintf(c->why, sizeof(c->why), "host %s (%s) export %s",
+			 host[0] ? host : "not known", s->peer_text, s->hello.export_name);
 	}
 	log_info("%s: is to end by order of the administrator%s%s", session_text(s),
 		 a->reason ? ": " : "", a->reason ?: "");

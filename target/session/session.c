@@ -74,6 +74,19 @@
 #define LATE_MOST_MS	60000	/* between two such messages */
 
 /**
+ * session_host - the name of a session's host
+ * @s: session
+ *
+ * An initiator may claim any name. Where keys are used, only the proven one counts.
+ *
+ * Return: the name, as long as the session is there; "" if it is not known.
+ */
+const char *session_host(const struct session *s)
+{
+	return s->version == RDMABLK_VERSION_PROVEN ? s->proof.name : s->hello.host_name;
+}
+
+/**
  * session_text - a session for the log
  * @s: session
  *
@@ -81,24 +94,13 @@
  */
 const char *session_text(const struct session *s)
 {
-	/* A visitor may claim any name. Where keys are used, the proven one counts. */
-	const char *name = s->version == RDMABLK_VERSION_PROVEN ? s->proof.name :
-			   s->hello.host_name;
+	const char *kind = s->hello.flags & RDMABLK_HELLO_VISIT ? "visit" : "session";
+	const char *host = session_host(s), *export = s->hello.export_name;
 	static char text[256];
 
-	if (s->hello.flags & RDMABLK_HELLO_VISIT && name[0])
-		snprintf(text, sizeof(text), "visit %016llx host %s (%s)",
-			 (unsigned long long)s->id, name, s->peer_text);
-	else if (s->hello.flags & RDMABLK_HELLO_VISIT)
-		snprintf(text, sizeof(text), "visit %016llx (%s)", (unsigned long long)s->id,
-			 s->peer_text);
-	else if (s->hello.export_name[0])
-		snprintf(text, sizeof(text), "session %016llx host %s (%s) export %s",
-			 (unsigned long long)s->id, s->hello.host_name,
-			 s->peer_text, s->hello.export_name);
-	else
-		snprintf(text, sizeof(text), "session %016llx (%s)",
-			 (unsigned long long)s->id, s->peer_text);
+	snprintf(text, sizeof(text), "%s %016llx%s%s (%s)%s%s", kind, (unsigned long long)s->id,
+		 host[0] ? " host " : "", host, s->peer_text, export[0] ? " export " : "",
+		 export);
 	return text;
 }
 

@@ -298,6 +298,7 @@ struct session *session_turn_next(const struct session *s);
 struct session *session_silent(const struct sockaddr *peer);
 
 /* session.c: life and end */
+const char *session_host(const struct session *s);
 const char *session_text(const struct session *s);
 const char *session_awaits(const struct session *s);
 bool session_set_state(struct session *s, enum session_state state);

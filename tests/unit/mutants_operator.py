@@ -13,10 +13,13 @@ TESTS = {"target_admin_test": None, "target_captive_test": None, "target_in_use_
 MUTANTS = [
     # --- kick
     ("a host is kicked with those whose names begin alike", "target_in_use_test", ADMIN,
-     "!strcmp(s->hello.host_name, name);",
-     "!strncmp(s->hello.host_name, name, strlen(name));"),
-    ("the name that a host has proven does not count", "target_in_use_test", ADMIN,
-     "!strcmp(id, name) || !strcmp(s->proof.name, name) ||", "!strcmp(id, name) ||"),
+     "!strcmp(session_host(s), name);", "!strncmp(session_host(s), name, strlen(name));"),
+    ("the name that a host has proven does not count", "target_in_use_test", SESSION,
+     "\treturn s->version == RDMABLK_VERSION_PROVEN ? s->proof.name : s->hello.host_name;\n",
+     "\treturn s->hello.host_name;\n"),
+    ("a host with a key is kicked by what it calls itself", "target_in_use_test", ADMIN,
+     "\treturn !strcmp(id, name) || ",
+     "\treturn !strcmp(id, name) || !strcmp(s->hello.host_name, name) || "),
     ("a kick waits for other requests", "target_in_use_test", ADMIN,
      "\tif (a->op == ADMIN_KICK) {\n",
      "\tif (a->op == ADMIN_KICK && TAILQ_EMPTY(&admin.queue)) {\n"),

@@ -407,6 +407,7 @@ static struct session *session_of(const char *host, const char *proven)
 	snprintf(s->hello.host_name, sizeof(s->hello.host_name), "%s", host);
 	snprintf(s->hello.export_name, sizeof(s->hello.export_name), "first");
 	snprintf(s->proof.name, sizeof(s->proof.name), "%s", proven);
+	s->version = proven[0] ? RDMABLK_VERSION_PROVEN : RDMABLK_VERSION_OPEN;
 	return s;
 }
 
@@ -418,10 +419,19 @@ static const char *text_in(struct json_object *o, const char *key)
 	return value ? json_object_get_string(value) : NULL;
 }
 
+/* What a host with a key calls itself is neither said nor kicked. */
+static void expect_proven_name(const struct session *s)
+{
+	assert_non_null(strstr(session_text(s), " host db1 ("));
+	assert_null(strstr(session_text(s), "web10"));
+	assert_int_equal(run(ADMIN_KICK, "web10", NULL, 0), -ENOENT);
+	assert_int_equal(s->state, SESSION_LIVE);
+}
+
 /*
- * Sessions end by their id, by the name that their host gives itself, or by the one that it
- * has proven, while another request does not come to its end. One that is ending is not ended
- * again, and says what it waits for.
+ * A kick ends sessions by their id, or by the name of their host: the one that it has proven,
+ * without keys the one that it gives itself. The kick does not wait for another request. A
+ * session that is ending is not ended again, and says what it waits for.
  */
 static void who_is_kicked_ends(void **state)
 {
@@ -454,6 +464,7 @@ static void who_is_kicked_ends(void **state)
 	assert_non_null(strstr(text_in(row, "message"), "export first"));
 	json_object_put(answer);
 	assert_int_equal(run(ADMIN_KICK, "web1", NULL, 0), -ENOENT);
+	expect_proven_name(s[2]);
 
 	s[0]->end.began -= 7000;
 	answer = control_sessions("first");
