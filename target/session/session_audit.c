@@ -134,18 +134,31 @@ void session_audit_visit(const struct session *s, unsigned int reason)
 	audit_write(line);
 }
 
+/*
+ * Once the key was proven, only a host id, or a message between PROOF and GRANT, can be wrong.
+ *
+ * Return: why authentication has failed, or NULL.
+ */
+static const char *failure_of(const struct session *s, char *why)
+{
+	static const uint8_t none[RDMABLK_KEYSCHED_ID_LEN];
+
+	if (s->proof.name[0])
+		return s->export ? "a message that is not sealed" : "host-id of the host";
+	if (!memcmp(s->proof.key_id, none, sizeof(none)))
+		return NULL;
+	host_refusal(s->proof.key_id, session_peer(s), why, HOST_WHY);
+	return why;
+}
+
 /* The initiator is told less. */
 static const char *detail_of(const struct session *s, unsigned int reason, char *why)
 {
-	static const uint8_t none[RDMABLK_KEYSCHED_ID_LEN];
 	const struct export *e = export_find(s->hello.export_name);
 
 	switch (reason) {
 	case RDMABLK_R_AUTH_FAILED:
-		if (!memcmp(s->proof.key_id, none, sizeof(none)))
-			return NULL;
-		host_refusal(s->proof.key_id, session_peer(s), why, HOST_WHY);
-		return why;
+		return failure_of(s, why);
 	case RDMABLK_R_NO_EXPORT:
 		if (!e)
 			return NULL;

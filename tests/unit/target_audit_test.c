@@ -412,6 +412,32 @@ static void names_of_peers_stay_texts(void **state)
 	forget();
 }
 
+/* A host whose key was proven is not said to lack it. */
+static void a_failed_authentication_has_its_cause(void **state)
+{
+	static struct export export;
+	struct session s = { .id = 1 };
+
+	(void)state;
+	peer_is(&s, "10.0.0.10");
+	begin("causes");
+	session_audit_refused(&s, RDMABLK_R_AUTH_FAILED);
+	s.proof.key_id[0] = 1;
+	session_audit_refused(&s, RDMABLK_R_AUTH_FAILED);
+	snprintf(s.proof.name, sizeof(s.proof.name), "web1");
+	session_audit_refused(&s, RDMABLK_R_AUTH_FAILED);
+	s.export = &export;
+	session_audit_refused(&s, RDMABLK_R_AUTH_FAILED);
+	audit_stop(0, -1);
+	assert_int_equal(read_lines("causes"), 5);
+	assert_string_equal(text(0, "detail"), "null");
+	assert_string_equal(text(1, "detail"), "no host has this key");
+	assert_string_equal(text(2, "auth_host"), "web1");
+	assert_string_equal(text(2, "detail"), "host-id of the host");
+	assert_string_equal(text(3, "detail"), "a message that is not sealed");
+	forget();
+}
+
 static void an_address_has_so_many_lines_of_refusals(void **state)
 {
 	struct session other = { .id = 2 };
@@ -654,6 +680,7 @@ int main(void)
 		cmocka_unit_test(each_event_has_its_line),
 		cmocka_unit_test(lines_follow_the_schema),
 		cmocka_unit_test(names_of_peers_stay_texts),
+		cmocka_unit_test(a_failed_authentication_has_its_cause),
 		cmocka_unit_test(an_address_has_so_many_lines_of_refusals),
 		cmocka_unit_test(forgotten_addresses_are_counted),
 		cmocka_unit_test(a_full_disk_loses_lines_that_are_counted),
