@@ -6,9 +6,10 @@
  *
  * Lines are numbered, lost ones included, so a gap in the numbers shows lost lines.
  *
- * A peer can cause refusals without end. So in a window of time an address gets a limited
- * number of lines about refusals. Its next line says how many were left out; these have no
- * numbers. Other lines have no such limit.
+ * Peers can cause refusals without end. So in a window of time an address gets a limited
+ * number of lines about refusals, and so do all addresses together, because a peer may have
+ * many. And lines about refusals leave a quarter of the ring to the other lines, which have no
+ * limit. The next line about a refusal says how many were left out; these have no numbers.
  *
  * A line is in the file when write(2) has returned. Nothing waits until it is on the medium.
  */
@@ -30,7 +31,9 @@
 #define AUDIT_LINE	2048	/* longest line, bytes */
 #define AUDIT_RING	512	/* most lines that wait */
 #define AUDIT_TEXT	256	/* longest text in a line, bytes */
+#define AUDIT_OTHER	128	/* places in the ring that are not for refusals */
 #define AUDIT_BURST	20	/* lines about refusals of an address in a window */
+#define AUDIT_ALL	384	/* the same of all addresses */
 #define AUDIT_PEERS	256	/* addresses whose refusals are counted */
 #define AUDIT_PATH	4096
 
@@ -78,7 +81,9 @@ static struct {
 	bool started;
 	uint64_t seq;			/* of the last line */
 	uint64_t lost;			/* lines since the last one that was not */
-	uint64_t left_out;		/* refusals of addresses that are forgotten */
+	int64_t start;			/* of the window of all addresses, ms; 0: none yet */
+	unsigned int count;		/* lines about refusals in it */
+	uint64_t left_out;		/* refusals that no address has in its count */
 	struct audit_peer peer[AUDIT_PEERS];
 } audit = { .fd = -1 };
 
@@ -392,18 +397,34 @@ static struct audit_peer *find_peer(uint64_t key)
 	return oldest;
 }
 
+/* Return: whether all addresses together may have another line. */
+static bool has_room(int64_t now)
+{
+	if (!audit.start || now - audit.start > audit_window_ms) {
+		audit.start = now;
+		audit.count = 0;
+	}
+	return audit.count < AUDIT_ALL && !lines_short(&ring, AUDIT_OTHER);
+}
+
 /**
  * audit_refusal - begin a line about a refusal
  * @peer: address of the refused peer; NULL: it has no address
  *
- * Return: as for audit_line(); NULL also if the address had its share of lines.
+ * Return: as for audit_line(); NULL also if the address, or all of them, had their share of
+ * lines.
  */
 struct json_object *audit_refusal(const struct sockaddr *peer)
 {
-	struct audit_peer *p = find_peer(log_peer_key(peer));
 	int64_t now = lines_now();
 	struct json_object *line;
+	struct audit_peer *p;
 
+	if (!has_room(now)) {
+		audit.left_out++;
+		return NULL;
+	}
+	p = find_peer(log_peer_key(peer));
 	if (!p->start || now - p->start > audit_window_ms) {
 		p->start = now;
 		p->count = 0;
@@ -417,6 +438,7 @@ struct json_object *audit_refusal(const struct sockaddr *peer)
 	audit_number(line, "left_out", p->left_out);
 	audit_number(line, "left_out_others", audit.left_out);
 	if (line) {
+		audit.count++;
 		p->left_out = 0;
 		audit.left_out = 0;
 	}

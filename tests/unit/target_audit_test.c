@@ -22,7 +22,9 @@
 #define CHECKER	UNIT_DIR "/../lib/schema.py"
 #define BURST	20	/* refusals of an address */
 #define RING	512	/* lines that wait */
-#define LOGINS	400U	/* with the refusals no more than can wait */
+#define ALL	384	/* refusals of all addresses, and lines that wait when one is added */
+#define LOGINS	300U	/* with the refusals no more than can wait */
+#define MANY	2000U	/* addresses */
 #define HOSTILE	"\"},{\"event\":\"stop\"\\\n\x1b[2J\xff\xc3"
 
 static struct json_object *lines[4096];
@@ -438,6 +440,14 @@ static void a_failed_authentication_has_its_cause(void **state)
 	forget();
 }
 
+/* Ends the window of all addresses: the next refusal, which has no file yet, begins another. */
+static void new_window(void)
+{
+	audit_window_ms = -1;
+	assert_null(audit_refusal(NULL));
+	audit_window_ms = 100000;
+}
+
 static void an_address_has_so_many_lines_of_refusals(void **state)
 {
 	struct session other = { .id = 2 };
@@ -475,7 +485,7 @@ static void forgotten_addresses_are_counted(void **state)
 	uint64_t sum = 0;
 
 	(void)state;
-	audit_window_ms = 100000;
+	new_window();
 	peer_is(&session, "10.2.0.0");
 	begin("many");
 	for (unsigned int i = 0; i < BURST + 7; i++)
@@ -505,6 +515,103 @@ static void disk_full_at(rlim_t size)
 
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void refuse_address(unsigned int i)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&session.peer;
+
+	in->sin_addr.s_addr = htonl(0x0a030000 + i);
+	session_audit_refused(&session, RDMABLK_R_BUSY);
+}
+
+static unsigned int lines_of(const char *event)
+{
+	unsigned int found = 0;
+
+	for (unsigned int i = 0; i < nr; i++)
+		found += !strcmp(text(i, "event"), event);
+	return found;
+}
+
+static unsigned int count_lines(const char *name)
+{
+	FILE *f = fopen(files_path(name), "re");
+	unsigned int found = 0;
+	int c;
+
+	assert_non_null(f);
+	while ((c = fgetc(f)) != EOF)
+		found += c == '\n';
+	fclose(f);
+	return found;
+}
+
+/* Waits until the file has so many lines. */
+static void wait_for_lines(const char *name, unsigned int wanted)
+{
+	for (unsigned int i = 0; i < 1000 && count_lines(name) < wanted; i++)
+		usleep(10000);
+	assert_int_equal(count_lines(name), wanted);
+}
+
+static void all_addresses_have_so_many_lines_of_refusals(void **state)
+{
+	(void)state;
+	new_window();
+	begin("crowd");
+	for (unsigned int i = 0; i < MANY; i++) {
+		refuse_address(i);
+		if (i < ALL && i % 64 == 63)	/* the disk takes them all */
+			wait_for_lines("crowd", i + 1);
+	}
+	session_audit_login(&session);
+	audit_window_ms = -1;
+	refuse_address(MANY);
+	audit_stop(0, -1);
+	audit_window_ms = 10000;
+	peer_is(&session, "10.0.0.7");
+	read_lines("crowd");
+	assert_int_equal(nr, ALL + 1 + 1 + 1);
+	assert_string_equal(text(ALL, "event"), "login");
+	assert_int_equal(number(ALL + 1, "left_out_others"), MANY - ALL);
+	assert_int_equal(number(ALL + 1, "seq"), ALL + 2);
+	assert_int_equal(number(nr - 1, "left_out"), 0);
+	forget();
+}
+
+/* While the disk is stuck, refusals take none of the places of other lines. */
+static void refusals_leave_room_for_other_lines(void **state)
+{
+	const unsigned int first = 200, logins = RING - ALL - 1;
+
+	(void)state;
+	audit_retry_ms = 1;
+	audit_stop_ms = 30000;
+	new_window();
+	begin("stuck");
+	disk_full_at(0);
+	for (unsigned int i = 0; i < first; i++)
+		plain(i);
+	for (unsigned int i = 0; i < MANY; i++)
+		refuse_address(i);
+	for (unsigned int i = 0; i < logins; i++)
+		session_audit_login(&session);
+	session_audit_takeover(&session, &session, RDMABLK_R_STOLEN);
+	disk_full_at(RLIM_INFINITY);
+	wait_for_lines("stuck", RING);
+	audit_stop(0, -1);
+	audit_window_ms = 10000;
+	audit_stop_ms = 1000;
+	audit_retry_ms = 1000;
+	peer_is(&session, "10.0.0.7");
+	assert_int_equal(read_lines("stuck"), RING + 1);
+	assert_int_equal(lines_of("refused"), ALL - first);
+	assert_int_equal(lines_of("login"), logins);
+	assert_int_equal(lines_of("takeover"), 1);
+	assert_int_equal(number(nr - 1, "lost"), 0);
+	assert_int_equal(number(nr - 1, "left_out"), MANY - (ALL - first));
+	forget();
 }
 
 static void a_full_disk_loses_lines_that_are_counted(void **state)
@@ -683,6 +790,8 @@ int main(void)
 		cmocka_unit_test(a_failed_authentication_has_its_cause),
 		cmocka_unit_test(an_address_has_so_many_lines_of_refusals),
 		cmocka_unit_test(forgotten_addresses_are_counted),
+		cmocka_unit_test(all_addresses_have_so_many_lines_of_refusals),
+		cmocka_unit_test(refusals_leave_room_for_other_lines),
 		cmocka_unit_test(a_full_disk_loses_lines_that_are_counted),
 		cmocka_unit_test(a_moved_file_is_left),
 		cmocka_unit_test(a_name_that_cannot_be_opened_again_leaves_the_file),
